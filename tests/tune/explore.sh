@@ -16,6 +16,7 @@ silent err
 says out "configurations on xc7z020"
 says out "area by a fit to"
 says out "ISSCC 2014"
+holds "every energy is on the terminal" sh -c 'grep -c " pJ (" out | grep -qx "$(grep -c "^VTAC_ENERGY(" "$1/compiler/src/explore/energy.def")"' sh "$source"
 says out "best1 beside pynq, pictures a second: tiny_ic "
 cat >front.py <<'END'
 import json, sys

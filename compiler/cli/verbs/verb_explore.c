@@ -246,7 +246,11 @@ static void print_text(const cli_explored *e)
             "LUTs as they are placed: %.2f of those that Yosys counts, where pairs of small ones share one",
             x->area_model.placed);
     }
-    cli_sentence(0, "energy: %s", vtac_energy_sources()[0]);
+    const char *const *line = vtac_energy_sources();
+    cli_sentence(0, "energy: %s", *line);
+    while (*++line != NULL) {
+        cli_sentence(2, "  %s", *line);
+    }
 }
 
 static vta_status make_folder(const char *folder, vta_diag *diag)
