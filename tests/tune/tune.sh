@@ -185,6 +185,63 @@ exits 1
 says err "no board is left, of those that '--device' names"
 holds "its message stands in one line" test "$(tail -n 1 err | wc -l)" -eq 1
 
+# Code for another machine is refused before the search; a device that counts no cycles proves nothing.
+vtac tune kws.onnx --host pynq --log never.jsonl
+exits 1
+one_line err
+says err "vtac: code for 'pynq' cannot be timed here; name boards of that kind with '--device ssh://[USER@]HOST', once or more often: "
+says err "it was compiled for arm"
+holds "no trial was made" test ! -e never.jsonl
+vtac tune kws.onnx --host cortex-a53
+exits 1
+says err "vtac: unknown host 'cortex-a53'; known are host, pynq, "
+
+# A network that is read by other files and options is read so again where it is proved: by tune, and by explore's finalists.
+cat >darknet.py <<'END'
+import random, struct
+
+open("own.cfg", "w").write("""[net]
+width=12
+height=10
+channels=16
+[convolutional]
+filters=32
+size=3
+stride=1
+pad=1
+activation=relu
+[convolutional]
+filters=16
+size=1
+stride=1
+activation=linear
+""")
+random.seed(3)
+count = 32 + 32 * 16 * 9 + 16 + 16 * 32
+with open("elsewhere.weights", "wb") as f:
+    f.write(struct.pack("<iiiq", 0, 2, 0, 0) + struct.pack(f"<{count}f", *(random.gauss(0, 0.1) for _ in range(count))))
+END
+python3 darknet.py
+vtac tune own.cfg --weights elsewhere.weights --target vta --tuner model --trials 60 --log own.jsonl
+exits 0
+says out "trials: "
+says err "vtac tune: own.cfg: warning: no calibration inputs"
+vtac tune own.cfg --weights elsewhere.weights --target vta --tuner model --trials 60 --log own2.jsonl --device fsim
+exits 1
+says err "vtac: nothing can be proved by '--device fsim'; name one that counts cycles, as tsim"
+# shellcheck disable=SC2046  # words
+vtac explore --models own.cfg --weights elsewhere.weights --finalists 1 -o finalists $(python3 -c '
+import json, sys
+
+keys = json.load(open(sys.argv[1]))
+keys |= {"ARRAY_PUMP": 1, "TABLE": 1, "LOOP_BACK": 1, "DEPTHWISE_TAPS": 9}
+for key, value in keys.items():
+    if key.startswith("LOG_") and "WIDTH" not in key.replace("BUS_WIDTH", "") or key in ("ARRAY_PUMP", "TABLE", "LOOP_BACK", "DEPTHWISE_TAPS"):
+        print("--fix", f"{key}={value}")' "$source/isa/configs/pynq.json")
+exits 0
+says out "tsim: "
+says err "vtac explore: own.cfg: warning: no calibration inputs"
+
 # What a log cannot be used for is told, in one line, and the network is made without it.
 unused() { # FILE WORDS: compiled with this log
     log=$1 why=$2

@@ -14,10 +14,10 @@
 #include "vta/file.h"
 #include "vtac/temporary.h"
 
-enum { PATH = VTAC_TEMPORARY_PATH + 64, MOST_WORDS = 12 };
+enum { PATH = VTAC_TEMPORARY_PATH + 64 };
 
-static vta_status run_one(const char *model, const char *config, const char *folder, uint64_t *cycles,
-                          vta_diag *diag)
+static vta_status run_one(const cli_args *args, const char *model, const char *config, const char *folder,
+                          uint64_t *cycles, vta_diag *diag)
 {
     char library[PATH];
     char log[PATH];
@@ -30,8 +30,9 @@ static vta_status run_one(const char *model, const char *config, const char *fol
         VTA_TRY(cli_run_self(words, log, 0, diag));
         model = made;
     }
-    const char *compile[MOST_WORDS] = {"vtac", "compile",   model, "--target", "vta",   "--config",
-                                       config, "--offload", "all", "-o",       library, NULL};
+    const char *compile[CLI_MOST_SELF_WORDS] = {"vtac", "compile",   model, "--target", "vta",   "--config",
+                                                config, "--offload", "all", "-o",       library, "--force"};
+    VTA_TRY(cli_words_of_model(args, compile, 12, diag));
     VTA_TRY(cli_run_self(compile, log, 0, diag));
     const char *run[] = {"vtac", "run", library, "--device", "tsim", "--json", NULL};
     VTA_TRY(cli_run_self(run, log, 0, diag));
@@ -58,7 +59,7 @@ vta_status cli_prove_finalists(const cli_args *args, cli_explored *e, uint32_t c
             list += *list == ',';
             cli_stage("running finalists on tsim", e->networks->items[n].name, f * e->networks->count + n,
                       count * e->networks->count);
-            if (run_one(model, config, folder, &e->proofs[f].cycles[n], &own) != VTA_OK) {
+            if (run_one(args, model, config, folder, &e->proofs[f].cycles[n], &own) != VTA_OK) {
                 (void)snprintf(e->proofs[f].why, sizeof e->proofs[f].why, "%.*s",
                                (int)sizeof e->proofs[f].why - 1, own.text);
                 if (own.code == VTA_NOMEM) {

@@ -12,7 +12,8 @@
 /* The folder of a file, "." where its path names none. */
 void cli_folder_of(const char *path, char *folder, size_t size);
 
-/* Whether vta_file_write can make this file: its folder takes one, or it is a device or a pipe that takes bytes. */
+/* Whether vta_file_write can make this file: its folder takes one, or it is a device or a pipe that takes
+ * bytes. */
 vta_status cli_can_write(const char *path, vta_diag *diag);
 
 /* Whether lines can be appended to this file, which need not be there yet. */

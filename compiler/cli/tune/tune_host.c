@@ -534,6 +534,21 @@ static vta_status tune(cli_tuning *t, vtac_work *work, const char *standard, vta
     return status;
 }
 
+/* What no process here can run is refused before the search: each trial would come to nothing. */
+static vta_status check_runs_here(const cli_tuning *t, const char *path, vta_diag *diag)
+{
+    double whole;
+    double *costs = calloc(t->tasks.items.count, sizeof *costs);
+    vta_status status = costs != NULL ? time_network(t, path, NULL, costs, &whole, diag)
+                                      : vta_fail(diag, VTA_NOMEM, "out of memory");
+    free(costs);
+    return status == VTA_OK ? VTA_OK
+                            : vta_context(diag,
+                                          "code for '%s' cannot be timed here; name boards of that kind with "
+                                          "'--device ssh://[USER@]HOST', once or more often",
+                                          t->target.name);
+}
+
 vta_status cli_tune_host(cli_tuning *t, vta_diag *diag)
 {
     char path[PATH];
@@ -545,6 +560,7 @@ vta_status cli_tune_host(cli_tuning *t, vta_diag *diag)
                    ? vta_fail(diag, VTA_NOMEM, "out of memory")
                    : vta_fail(diag, VTA_UNSUPPORTED, "none of its kernels has a choice of schedules");
     }
+    VTA_TRY(cli_value(t->args, "--device") != NULL ? VTA_OK : check_runs_here(t, path, diag));
     VTA_TRY(cli_tuning_resume(t, diag));
     vtac_work_options options = t->how.options;
     options.engine = VTAC_WORK_PROCESSES; /* the files are here */

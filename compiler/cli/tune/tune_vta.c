@@ -202,27 +202,32 @@ static vta_status run_on_tsim(search *s, const char *records, uint64_t *cycles, 
     char device[64];
     const char *uri = cli_value(s->t->args, "--device");
     const char *config = cli_value(s->t->args, "--config");
-    const char *calib = cli_value(s->t->args, "--calib");
+    const char *offload = cli_value(s->t->args, "--offload");
     (void)snprintf(model, sizeof model, "%s/proof.so", s->t->folder);
     (void)snprintf(log, sizeof log, "%s/proof.txt", s->t->folder);
     (void)snprintf(device, sizeof device, "%s", uri != NULL ? uri : "tsim");
-    const char *words[20] = {"vtac",     "compile",  s->t->model,
-                             "--target", "vta",      "-o",
-                             model,      "--config", config != NULL ? config : "pynq",
-                             NULL};
-    size_t count = 9;
+    const char *words[CLI_MOST_SELF_WORDS] = {"vtac",     "compile",  s->t->model,
+                                              "--target", "vta",      "-o",
+                                              model,      "--config", config != NULL ? config : "pynq",
+                                              "--force"};
+    size_t count = 10;
     if (records != NULL) {
         words[count++] = "--tuned";
         words[count++] = records;
     }
-    if (calib != NULL) {
-        words[count++] = "--calib";
-        words[count++] = calib;
+    if (offload != NULL) {
+        words[count++] = "--offload";
+        words[count++] = offload;
     }
+    VTA_TRY(cli_words_of_model(s->t->args, words, count, diag));
     VTA_TRY(cli_run_self(words, log, 0, diag));
     const char *run[] = {"vtac", "run", model, "--device", device, "--json", NULL};
     VTA_TRY(cli_run_self(run, log, 0, diag));
-    return cli_self_cycles(log, cycles, diag);
+    if (cli_self_cycles(log, cycles, diag) != VTA_OK) {
+        return vta_context(
+            diag, "nothing can be proved by '--device %s'; name one that counts cycles, as tsim", device);
+    }
+    return VTA_OK;
 }
 
 static vta_status prove(search *s, uint64_t predicted, vta_diag *diag)

@@ -175,8 +175,14 @@ static vta_status why_it_failed(const char *verb, const char *out, vta_diag *dia
         begin--;
     }
     const int length = end - begin < LENGTH ? (int)(end - begin) : LENGTH;
+    cJSON *root = cJSON_ParseWithLength((const char *)bytes + begin, end - begin); /* of --json */
+    const cJSON *error = cJSON_GetObjectItemCaseSensitive(root, "error");
+    const cJSON *message = cJSON_GetObjectItemCaseSensitive(error, "message");
     const vta_status status =
-        vta_fail(diag, VTA_IO, "'vtac %s' failed: %.*s", verb, length, (const char *)bytes + begin);
+        cJSON_IsString(message)
+            ? vta_fail(diag, VTA_IO, "'vtac %s' failed: %s", verb, message->valuestring)
+            : vta_fail(diag, VTA_IO, "'vtac %s' failed: %.*s", verb, length, (const char *)bytes + begin);
+    cJSON_Delete(root);
     free(bytes);
     return status;
 }
@@ -195,6 +201,25 @@ vta_status cli_run_self(const char *const *words, const char *out, double timeou
     return WEXITSTATUS(status) == 0 ? VTA_OK : why_it_failed(words[1], out, diag);
 }
 
+vta_status cli_words_of_model(const cli_args *args, const char *words[CLI_MOST_SELF_WORDS], size_t count,
+                              vta_diag *diag)
+{
+    static const char *const options[] = {"--shape", "--weights", "--calib"};
+    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
+        size_t at = 0;
+        for (const char *value = cli_next(args, options[i], &at); value != NULL;
+             value = cli_next(args, options[i], &at)) {
+            if (count + 3 > CLI_MOST_SELF_WORDS) {
+                return vta_fail(diag, VTA_RANGE, "%s is given too often", options[i]);
+            }
+            words[count++] = options[i];
+            words[count++] = value;
+        }
+    }
+    words[count] = NULL;
+    return VTA_OK;
+}
+
 vta_status cli_self_cycles(const char *path, uint64_t *cycles, vta_diag *diag)
 {
     enum { MOST_ANSWER = 1 << 26 };
@@ -207,5 +232,5 @@ vta_status cli_self_cycles(const char *path, uint64_t *cycles, vta_diag *diag)
     *cycles = cJSON_IsNumber(number) ? (uint64_t)number->valuedouble : 0;
     cJSON_Delete(root);
     free(bytes);
-    return *cycles > 0 ? VTA_OK : vta_fail(diag, VTA_IO, "'%s' names no cycles", path);
+    return *cycles > 0 ? VTA_OK : vta_fail(diag, VTA_UNSUPPORTED, "the run counted no cycles");
 }

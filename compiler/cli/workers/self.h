@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "cli.h"
 #include "vta/status.h"
 
 /* The words behind "vtac" up to a NULL; what it prints goes to the file. `timeout_s` 0: as long as it takes.
@@ -16,6 +17,12 @@ vta_status cli_run_self(const char *const *words, const char *out, double timeou
 
 /* The same, begun: a process group of its own, to be ended by kill(-pid) and waited for. */
 vta_status cli_start_self(const char *const *words, const char *out, pid_t *pid, vta_diag *diag);
+
+/* How a model is read, as this command was told: appends --shape, --weights and --calib with their values to
+ * the words of another one, of which there are `count`, and a NULL. */
+enum { CLI_MOST_SELF_WORDS = 96 };
+vta_status cli_words_of_model(const cli_args *args, const char *words[CLI_MOST_SELF_WORDS], size_t count,
+                              vta_diag *diag);
 
 /* The environment without what tells a rank of mpirun: who is run is none. Owned, with
  * room for one more behind the last; its strings are borrowed. NULL: no memory. */

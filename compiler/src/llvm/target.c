@@ -154,6 +154,21 @@ static vta_status unknown(const char *name, vta_diag *diag)
                     name, known);
 }
 
+/* A triple alone, or with a processor and features behind commas; "cortex-a53" is none. */
+static bool may_be_spec(const char *name)
+{
+    char *message = NULL;
+    LLVMTargetRef found = NULL;
+    if (strchr(name, '-') == NULL || strcspn(name, "-") <= 2) {
+        return false;
+    }
+    if (strchr(name, ',') != NULL || LLVMGetTargetFromTriple(name, &found, &message) == 0) {
+        return true;
+    }
+    LLVMDisposeMessage(message);
+    return false;
+}
+
 static vta_status find(const char *name, vtac_target *out, vta_diag *diag)
 {
     if (strcmp(name, "host") == 0) {
@@ -168,8 +183,7 @@ static vta_status find(const char *name, vtac_target *out, vta_diag *diag)
             return VTA_OK;
         }
     }
-    return strchr(name, '-') != NULL && strcspn(name, "-") > 2 ? parse_spec(name, out, diag)
-                                                               : unknown(name, diag);
+    return may_be_spec(name) ? parse_spec(name, out, diag) : unknown(name, diag);
 }
 
 vta_status vtac_llvm_find(const char *name, vtac_target *out, vta_diag *diag)
