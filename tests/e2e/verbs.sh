@@ -24,6 +24,25 @@ exits 0
 good_json out
 holds "layers went to the accelerator" test "$(number out moved)" -gt 5
 holds "in one region" test "$(number out regions)" = 1
+# What the host would take is asked of the host that is compiled for; what pays beside a slow one may not beside a fast one.
+for host in riscv64 pynq ultra96 aarch64-linux-gnu,cpu=cortex-a72 aarch64-dotprod; do
+    vtac explain "$model" --config tiny --host $host --json
+    exits 0
+    python3 -c 'import json; d = json.load(open("out")); print(d["moved"], sum(n["host_cycles"] for n in d["nodes"]))' >>hosts.txt
+done
+holds "a faster host is cheaper, and keeps what it is faster at" python3 -c '
+rows = [line.split() for line in open("hosts.txt")]
+moved, price = ([float(row[i]) for row in rows] for i in (0, 1))
+assert len(rows) == 5 and all(a > b for a, b in zip(price, price[1:])), rows
+assert moved == sorted(moved, reverse=True) and moved[0] > moved[-1], rows'
+for host in pynq aarch64-dotprod; do
+    vtac compile "$model" --target vta --config tiny --host $host --report --json -o hosts.so
+    exits 0
+    number out regions >>regions.txt
+done
+holds "and is compiled for as it is explained" test "$(tr '\n' ' ' <regions.txt)" = "1 0 "
+vtac explain "$model" --host nobody
+refused 2 "unknown host 'nobody'"
 vtac explain "$model" --offload some
 refused 2 "--offload takes pays or all, not 'some'"
 

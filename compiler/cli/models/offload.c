@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "stages.h"
+#include "vtac/codegen.h"
 
 int cli_read_offload(const cli_args *args, cli_offload *out)
 {
@@ -15,7 +16,8 @@ int cli_read_offload(const cli_args *args, cli_offload *out)
     vta_diag diag = {0};
     bool given;
     *out = (cli_offload){.wanted = target != NULL && strcmp(target, "vta") == 0,
-                         .always = how != NULL && strcmp(how, "all") == 0};
+                         .always = how != NULL && strcmp(how, "all") == 0,
+                         .host_speed = vtac_host_speed(cli_value(args, "--host"))};
     if (target != NULL && !out->wanted && strcmp(target, "llvm") != 0) {
         return cli_usage(args, "unknown target '%s'; known are llvm and vta", target);
     }
@@ -33,6 +35,7 @@ vta_status cli_offload_graph(const cli_offload *offload, int level, vtac_graph *
     const vtac_partition_options options = {
         .config = &offload->config,
         .schedule = {.level = level, .schedules = offload->schedules, .progress = cli_stages()},
+        .host_speed = offload->host_speed,
         .always = offload->always};
     return offload->wanted ? vtac_partition_graph(graph, &options, out, diag) : VTA_OK;
 }

@@ -12,6 +12,7 @@ typedef struct cli_offload {
     bool wanted; /* --target vta */
     vta_config config;
     bool always;
+    double host_speed;               /* of --host */
     const vtac_schedules *schedules; /* NULL: the standard ones */
 } cli_offload;
 

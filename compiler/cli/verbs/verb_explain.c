@@ -10,11 +10,13 @@
 #include "stages.h"
 #include "table.h"
 #include "tensors.h"
+#include "vtac/codegen.h"
 #include "vtac/pass.h"
 
 static const cli_option options[] = {
     {"--config", "NAME|FILE", CLI_CONFIG, "the accelerator's configuration (default pynq)"},
     {"--offload", "HOW", CLI_TEXT, "what pays (default), or all that it can"},
+    {"--host", "NAME", CLI_TEXT, "the processor beside it (default: a PYNQ's)"},
     CLI_CALIB_OPTIONS,
     {"--shape", "NAME=AxBxC", CLI_TEXT, "size of a dynamic input (may be repeated)"},
     {"--weights", "FILE", CLI_FILE, "of a Darknet network (default: beside the .cfg)"},
@@ -159,6 +161,7 @@ static int explain(const cli_args *args, vtac_graph *graph, const cli_offload *o
     vtac_partition *partition = NULL;
     const vtac_partition_options how = {.config = &offload->config,
                                         .schedule = {.level = level, .progress = cli_stages()},
+                                        .host_speed = offload->host_speed,
                                         .always = offload->always,
                                         .look = true};
     cli_stages_begin();
@@ -199,6 +202,12 @@ static int run(const cli_args *args)
         .shapes = shapes.items, .shape_count = shapes.count, .weights = shapes.weights};
     vtac_graph *graph = NULL;
     vta_diag diag = {0};
+    vtac_target target;
+    const char *host = cli_value(args, "--host");
+    const vta_status found = host != NULL ? vtac_target_find(host, &target, &diag) : VTA_OK;
+    if (found != VTA_OK) { /* not its words, but what was to look for it */
+        return found == VTA_IO ? cli_fail(args, &diag) : cli_usage(args, "%s", diag.text);
+    }
     if (vtac_model_load(args->operands[0], &import, &graph, &diag) != VTA_OK) {
         return cli_fail(args, &diag);
     }

@@ -34,9 +34,13 @@ typedef struct vtac_target {
 
 /* The named ones: "host", which has no triple here, and the rows of targets.def. */
 typedef struct vtac_target_row {
-    const char *name, *triple, *cpu, *features, *doc;
+    const char *name, *triple, *cpu, *features;
+    double speed; /* of a core, a PYNQ's is 1 */
+    const char *doc;
 } vtac_target_row;
 const vtac_target_row *vtac_targets(size_t *count);
+/* The speed of a host by its name or by LLVM's words; 1 for what has no row, and for NULL. */
+double vtac_host_speed(const char *host);
 
 /* By name, or "TRIPLE,cpu=NAME,features=+A,-B" in LLVM's words. NULL: the default, x86-64-v3. */
 vta_status vtac_target_find(const char *name, vtac_target *out, vta_diag *diag);

@@ -52,8 +52,9 @@ typedef struct vtac_partition {
 typedef struct vtac_partition_options {
     const vta_config *config;
     vtac_vta_options schedule;
-    bool always; /* what can run on the accelerator does, whatever it costs */
-    bool look;   /* find the places only: nothing is scheduled, the graph stays as it is */
+    double host_speed; /* of the processor beside it (vtac_host_speed); 0 is 1 */
+    bool always;       /* what can run on the accelerator does, whatever it costs */
+    bool look;         /* find the places only: nothing is scheduled, the graph stays as it is */
 } vtac_partition_options;
 
 /* Whether the accelerator has a layer for this operator, where its operands are 8-bit. */

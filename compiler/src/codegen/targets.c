@@ -2,11 +2,13 @@
  *
  * The targets by name. What each one can do is asked of LLVM (../llvm/target.c).
  */
+#include <string.h>
+
 #include "llvm.h"
 
 static const vtac_target_row rows[] = {
-    {"host", NULL, NULL, NULL, "this machine"},
-#define VTAC_TARGET(name, triple, cpu, features, doc) {name, triple, cpu, features, doc},
+    {"host", NULL, NULL, NULL, 1.0, "this machine"},
+#define VTAC_TARGET(name, triple, cpu, features, speed, doc) {name, triple, cpu, features, speed, doc},
 #include "targets.def"
 #undef VTAC_TARGET
 };
@@ -17,6 +19,27 @@ const vtac_target_row *vtac_targets(size_t *count)
 {
     *count = sizeof rows / sizeof rows[0];
     return rows;
+}
+
+double vtac_host_speed(const char *host)
+{
+    static const char key[] = "cpu=";
+    const size_t count = host != NULL ? sizeof rows / sizeof rows[0] : 0;
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(rows[i].name, host) == 0) {
+            return rows[i].speed;
+        }
+    }
+    const char *cpu = host != NULL ? strstr(host, key) : NULL;
+    for (size_t i = 0; cpu != NULL && i < count; i++) { /* LLVM's words: a row of that processor */
+        const size_t length = rows[i].cpu != NULL ? strlen(rows[i].cpu) : 0;
+        const char *end = cpu + sizeof key - 1 + length;
+        if (length > 0 && strncmp(cpu + sizeof key - 1, rows[i].cpu, length) == 0 &&
+            (*end == '\0' || *end == ',')) {
+            return rows[i].speed;
+        }
+    }
+    return 1.0;
 }
 
 vta_status vtac_target_find(const char *name, vtac_target *out, vta_diag *diag)

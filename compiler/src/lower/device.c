@@ -22,17 +22,19 @@ static bool read_ints(const vtac_node *node, const char *name, size_t count, int
 bool vtac_device_read(const vtac_node *node, vtac_device_layout *g)
 {
     int64_t block[2];
-    int64_t fold[10] = {1, 1, 1, 1, 1, 1, 0, 0, 0, 0};
     if (!read_ints(node, "shape", 4, g->shape) || !read_ints(node, "stored", 3, g->stored + 1) ||
         !read_ints(node, "block", 2, block)) {
         return false;
     }
-    (void)read_ints(node, "fold", 10, fold);
     for (int i = 0; i < 2; i++) {
-        g->kernel[i] = fold[i];
-        g->stride[i] = fold[2 + i];
-        g->dilation[i] = fold[4 + i];
-        g->before[i] = fold[6 + i];
+        g->kernel[i] = g->stride[i] = g->dilation[i] = 1;
+        g->before[i] = 0;
+    }
+    if (vtac_find_attr(node, "window_kernel") != NULL &&
+        (!read_ints(node, "window_kernel", 2, g->kernel) || !read_ints(node, "window_stride", 2, g->stride) ||
+         !read_ints(node, "window_dilation", 2, g->dilation) ||
+         !read_ints(node, "window_before", 2, g->before))) {
+        return false;
     }
     g->rows = block[ROWS];
     g->lanes = block[1];

@@ -5,7 +5,8 @@
  *
  *   shape   [n, c, h, w] of the image          block   [rows, lanes] of a tile
  *   stored  [c, h, w] as it lies in memory     offset  bytes from the start of device memory
- *   fold    kernel, stride, dilation, padding before, after of the windows that are stored (Pack; none: 1×1)
+ *   window_kernel, window_stride, window_dilation, window_before    of the windows that are stored, two
+ * numbers each: rows, columns (Pack; without them a window is one place; before: the padding in front of it)
  */
 #ifndef VTAC_LOWER_DEVICE_H
 #define VTAC_LOWER_DEVICE_H

@@ -3,6 +3,7 @@
  * Reductions: loops over what stays, and within them over what goes; the last axis by vectors, whichever it
  * is.
  */
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -38,6 +39,26 @@ typedef struct reduction {
     double start;
 } reduction;
 
+/* Operators of this lowering, counted: with one more, this does not compile until each switch below has its
+ * case. */
+#define IS_SECOND_(a, b, ...) b
+#define IS_SECOND(...)        IS_SECOND_(__VA_ARGS__)
+#define IS_A_reduce           0, 1
+#define EXPR(op)
+#define UNARY(fn)
+#define POINT(fn)
+#define MAP(fn)
+#define CUSTOM(fn, text) +IS_SECOND(IS_A_##fn, 0, 0)
+#define SOLO(fn, text)
+#define ALIAS
+#define FOLDED(text)
+#define VTAC_OP(id, name, domain, since, in_min, in_max, out, infer, traits, fold, lowering, ...) lowering
+enum {
+    REDUCTIONS = 0
+#include "vtac/ops.def"
+};
+_Static_assert(REDUCTIONS == 10, "a case for the new operator in reduction_of, before and after");
+
 static reduction reduction_of(vtac_op op, vtac_dtype dtype)
 {
     const bool is_float = vtac_dtype_kind(dtype) == 'f';
@@ -52,7 +73,14 @@ static reduction reduction_of(vtac_op op, vtac_dtype dtype)
     case VTAC_OP_REDUCE_MAX: return (reduction){type, VTAC_E_MAX, low};
     case VTAC_OP_REDUCE_MIN: return (reduction){type, VTAC_E_MIN, high};
     case VTAC_OP_REDUCE_PROD: return (reduction){type, VTAC_E_MUL, 1.0};
-    default: return (reduction){type, VTAC_E_ADD, 0.0};
+    case VTAC_OP_REDUCE_L1:
+    case VTAC_OP_REDUCE_L2:
+    case VTAC_OP_REDUCE_LOG_SUM:
+    case VTAC_OP_REDUCE_LOG_SUM_EXP:
+    case VTAC_OP_REDUCE_MEAN:
+    case VTAC_OP_REDUCE_SUM:
+    case VTAC_OP_REDUCE_SUM_SQUARE: return (reduction){type, VTAC_E_ADD, 0.0};
+    default: assert(!"a reduction"); return (reduction){type, VTAC_E_ADD, 0.0};
     }
 }
 
@@ -63,7 +91,13 @@ static const vtac_expr *before(const vtac_lower *l, vtac_op op, const vtac_expr 
     case VTAC_OP_REDUCE_L2:
     case VTAC_OP_REDUCE_SUM_SQUARE: return E2(MUL, x, x);
     case VTAC_OP_REDUCE_LOG_SUM_EXP: return E1(EXP, x);
-    default: return x;
+    case VTAC_OP_REDUCE_LOG_SUM:
+    case VTAC_OP_REDUCE_MAX:
+    case VTAC_OP_REDUCE_MEAN:
+    case VTAC_OP_REDUCE_MIN:
+    case VTAC_OP_REDUCE_PROD:
+    case VTAC_OP_REDUCE_SUM: return x;
+    default: assert(!"a reduction"); return x;
     }
 }
 
@@ -75,7 +109,13 @@ static const vtac_expr *after(const vtac_lower *l, vtac_op op, const vtac_expr *
     case VTAC_OP_REDUCE_L2: return vtac_e_cast(l->k, sum->type, E1(SQRT, real));
     case VTAC_OP_REDUCE_LOG_SUM:
     case VTAC_OP_REDUCE_LOG_SUM_EXP: return vtac_e_cast(l->k, sum->type, E1(LOG, real));
-    default: return sum;
+    case VTAC_OP_REDUCE_L1:
+    case VTAC_OP_REDUCE_MAX:
+    case VTAC_OP_REDUCE_MIN:
+    case VTAC_OP_REDUCE_PROD:
+    case VTAC_OP_REDUCE_SUM:
+    case VTAC_OP_REDUCE_SUM_SQUARE: return sum;
+    default: assert(!"a reduction"); return sum;
     }
 }
 

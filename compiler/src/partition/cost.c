@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the host would take. The price that decides is that of the processor beside an accelerator of this
- * kind on a board, one core of a Cortex-A class with 128-bit vectors near 1 GHz: not that of the machine that
- * compiles. The numbers are rough and only have to tell a convolution from a reshape.
+ * What the host would take. The price that decides is that of the processor beside the accelerator: one core
+ * of a Cortex-A9, times the speed of the host that is compiled for; not that of the machine that compiles.
+ * The numbers are rough and only have to tell a convolution from a reshape.
  */
 #include "partition.h"
 
@@ -40,7 +40,7 @@ static double weights_of(const vtac_graph *graph, const vtac_node *node)
     return (double)vtac_type_elements(vtac_in_type(graph, node, 3));
 }
 
-double vtac_host_cycles(const vtac_graph *graph, const vtac_node *node, const vta_config *config)
+double vtac_host_cycles(const vtac_graph *graph, const vtac_node *node, const vtac_partition_options *options)
 {
     double read = 0.0;
     const double written = elements_of(graph, node->outputs[0]);
@@ -54,5 +54,6 @@ double vtac_host_cycles(const vtac_graph *graph, const vtac_node *node, const vt
     const bool depthwise = node->op == VTAC_OP_QLINEAR_CONV && vtac_attr_int(node, "group", 1) > 1;
     const double ns = terms * written / (depthwise ? depthwise_macs : dense_macs) +
                       (read + written) / elements + (terms > 0.0 ? weights_of(graph, node) / weights : 0.0);
-    return ns * config->clock_mhz / 1000.0;
+    const double speed = options->host_speed > 0.0 ? options->host_speed : 1.0;
+    return ns / speed * options->config->clock_mhz / 1000.0;
 }

@@ -113,7 +113,7 @@ static vta_status judge_node(partitioner *r, vtac_maker *m, vtac_node_id id)
     vta_diag own = {0};
     vtac_vta_region region;
     place->reason = vtac_is_view(r->graph, node) ? "it moves nothing" : reason_of(r, node);
-    place->host_cycles = vtac_host_cycles(r->graph, node, r->options->config);
+    place->host_cycles = vtac_host_cycles(r->graph, node, r->options);
     if (place->reason != NULL) {
         return VTA_OK;
     }
@@ -231,7 +231,7 @@ static double packing_of(const partitioner *r, const vtac_node *node)
     for (uint32_t i = 0; both && i < 4; i += 3) {
         vtac_value_id value = node->inputs[i];
         const vtac_node pack = {.op = VTAC_OP_VTA_PACK, .outputs = &value, .output_count = 1};
-        cycles += 2.0 * vtac_host_cycles(r->graph, &pack, r->options->config);
+        cycles += 2.0 * vtac_host_cycles(r->graph, &pack, r->options);
     }
     return cycles;
 }
@@ -252,7 +252,7 @@ static void weigh_group(partitioner *r, uint32_t group, double *accelerator, dou
         /* what goes in and out is packed and unpacked by the host, as costly as an element of anything */
         const vtac_node pack = {.op = VTAC_OP_VTA_PACK, .outputs = node->outputs, .output_count = 1};
         if (vtac_needed_outside(r->graph, &r->grouping, group, node->outputs[0])) {
-            *accelerator += 2.0 * vtac_host_cycles(r->graph, &pack, r->options->config);
+            *accelerator += 2.0 * vtac_host_cycles(r->graph, &pack, r->options);
         }
     }
     *accelerator += *host > 0.0 ? LAUNCH_CYCLES : 0.0;

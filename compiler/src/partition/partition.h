@@ -261,7 +261,8 @@ vta_status vtac_layer_window(const vtac_maker *m, const vtac_type *x, const vtac
 /* ---- cost.c */
 
 /* Cycles of the accelerator's clock that a node takes on the host. */
-double vtac_host_cycles(const vtac_graph *graph, const vtac_node *node, const vta_config *config);
+double vtac_host_cycles(const vtac_graph *graph, const vtac_node *node,
+                        const vtac_partition_options *options);
 
 /* ---- group.c */
 

@@ -33,8 +33,9 @@ static int64_t offset_of(const rewriter *r, const vtac_vta_tensor *t)
 
 /* The attributes that Pack and Unpack share. */
 typedef struct layout {
-    int64_t shape[4], block[2], stored[3], fold[10];
-    vtac_attr attrs[8];
+    int64_t shape[4], block[2], stored[3];
+    int64_t kernel[2], stride[2], dilation[2], before[2]; /* of the windows that are stored */
+    vtac_attr attrs[12];
     uint32_t count;
 } layout;
 
@@ -48,13 +49,15 @@ static void describe(const rewriter *r, const vtac_vta_tensor *t, layout *l)
     l->attrs[l->count++] = ints("stored", l->stored, 3);
     if (t->folded) {
         for (int i = 0; i < 2; i++) {
-            l->fold[i] = t->fold.kernel[i];
-            l->fold[2 + i] = t->fold.stride[i];
-            l->fold[4 + i] = t->fold.dilation[i];
-            l->fold[6 + i] = t->fold.before[i];
-            l->fold[8 + i] = t->fold.after[i];
+            l->kernel[i] = t->fold.kernel[i];
+            l->stride[i] = t->fold.stride[i];
+            l->dilation[i] = t->fold.dilation[i];
+            l->before[i] = t->fold.before[i];
         }
-        l->attrs[l->count++] = ints("fold", l->fold, 10);
+        l->attrs[l->count++] = ints("window_kernel", l->kernel, 2);
+        l->attrs[l->count++] = ints("window_stride", l->stride, 2);
+        l->attrs[l->count++] = ints("window_dilation", l->dilation, 2);
+        l->attrs[l->count++] = ints("window_before", l->before, 2);
     }
 }
 
