@@ -15,6 +15,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 root=$PWD
 cd "$work" # names without a blank, wherever the sources are
+export TMPDIR=. # for Yosys' ABC, too
 ln -s "$root/rtl" rtl
 ln -s "$root/include" include
 ln -s "$root/formal" formal

@@ -30,17 +30,15 @@ cat package.out
 tar -xzf "$build/cross/vta-$board.tar.gz"
 holds "the install script" "./vta-$board/install.sh" "$work/root"
 QEMU_LD_PREFIX=/usr/$tools
-LD_LIBRARY_PATH=$work/root/lib # of the board's programs; no library of this machine has its name
 export QEMU_LD_PREFIX
 
 # The examples of the package compile against its headers and library, shared and static, and run.
 for example in vector_add matmul conv3x3; do
-    for library in "-L$work/root/lib -lvta" "$work/root/lib/libvta.a"; do
-        # shellcheck disable=SC2086  # words
+    for library in -lvta "$work/root/lib/libvta.a"; do
         holds "$example with ${library##*/}" "$tools-gcc" -std=c17 -D_GNU_SOURCE "-I$work/root/include" -o example \
-            "$work/root/share/vta/examples/$example.c" $library -lpthread -ldl -lm
+            "$work/root/share/vta/examples/$example.c" "-L$work/root/lib" "$library" -lpthread -ldl -lm
         # shellcheck disable=SC2086
-        holds "$example runs on $board" $qemu -E "LD_LIBRARY_PATH=$LD_LIBRARY_PATH" ./example fsim
+        holds "$example runs on $board" $qemu -E "LD_LIBRARY_PATH=$work/root/lib" ./example fsim
     done
 done
 
@@ -81,7 +79,7 @@ fi
 # Floats that are divided by multiplying.
 if [ "$machine" != riscv ] && /usr/bin/python3 -c 'import numpy, onnx' 2>/dev/null; then
     ran='quantized.py'
-    /usr/bin/python3 "$source/tests/cross/quantized.py" "$vtac_program" "$qemu -E LD_LIBRARY_PATH=$LD_LIBRARY_PATH" "$work/root" \
+    /usr/bin/python3 "$source/tests/cross/quantized.py" "$vtac_program" "$qemu" "$work/root" \
         "$board" "$config" "$seed" >out 2>err
     status=$?
     exits 0
@@ -91,6 +89,6 @@ fi
 # One that asks for what this processor lacks is refused before anything of it runs.
 vtac compile "$models/mlperf_kws_dscnn_int8_qdq.onnx" --host x86-64-v3 -o other.so
 # shellcheck disable=SC2086
-holds "another machine's model is refused" sh -c "! $qemu $work/root/bin/vta-run other.so 2>refusal"
+holds "another machine's model is refused" sh -c "! $qemu \"\$1\" other.so 2>refusal" sh "$work/root/bin/vta-run"
 holds "and told why" grep -q "it was compiled for x86-64, this machine is $machine;" refusal
 finish

@@ -127,6 +127,7 @@ static pid_t locate_in_child(const char *report)
     assert_true(pid >= 0);
     if (pid == 0) {
         setpgid(0, 0);
+        signal(SIGINT, SIG_DFL); /* a script's background jobs are deaf to it */
         const vta_status status = simlab_locate(&lab, "tsim");
         FILE *file = fopen(report, "w");
         if (file != NULL) {
