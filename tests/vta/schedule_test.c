@@ -3,6 +3,7 @@
  * What the scheduler promises besides the right numbers: the same bytes every time, shares that sum to the
  * whole, tags, what is joined and folded, and a sentence for what it refuses.
  */
+#include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -466,6 +467,64 @@ static void test_ways_of_parted_pools(void **state)
     assert_int_equal(load_config(state), 0);
 }
 
+/* For each of two layers the number of the way that it is to have, and how many there are. */
+typedef struct pair_of_ways {
+    const char *first;
+    uint32_t at[2], count[2];
+} pair_of_ways;
+
+static uint32_t pick_pair(void *context, const vtac_kernel_space *space)
+{
+    pair_of_ways *pair = context;
+    const int own = strcmp(space->step, pair->first) != 0;
+    pair->count[own] = space->count;
+    return pair->at[own];
+}
+
+/* At -O3 ways are chosen among a layer's neighbours: no pair of ways of two layers that follow each other,
+ * each tried with each, is faster, but for what is hardly to be told. */
+static void test_pairs(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"pynq", "pynq512", "ultra96", "tiny"};
+    enum { CONFIGS = sizeof names / sizeof names[0], EACH = 3, PER_CENT = 3 };
+    const uint64_t seed = test_seed("vta_pairs");
+    for (uint64_t i = 0; i < EACH * CONFIGS; i++) {
+        rng r = {seed + i};
+        vtac_vta_image image;
+        uint64_t best = UINT64_MAX;
+        assert_int_equal(vta_config_load(names[i % CONFIGS], &config, NULL), VTA_OK);
+        lab_init(&lab, seed + i);
+        uint32_t x = lab_add_rescale(
+            &lab, lab_input(&lab, 1, rng_between(&r, 8, 40), rng_between(&r, 6, 20), rng_between(&r, 6, 20)));
+        for (uint32_t k = 0; k < 2; k++) {
+            const int64_t kernel = 1 + 2 * rng_between(&r, 0, 1);
+            x = lab_add_conv(&lab, x,
+                             &(lab_conv){.channels = rng_between(&r, 8, 60),
+                                         .groups = 1,
+                                         .window = lab_window(kernel, rng_between(&r, 1, 2), kernel / 2)});
+        }
+        lab_finish(&lab);
+        pair_of_ways pair = {.first = lab.layers[1].name, .count = {1, 1}};
+        const vtac_schedules schedules = {pick_pair, &pair};
+        for (pair.at[0] = 0; pair.at[0] < pair.count[0]; pair.at[0]++) {
+            for (pair.at[1] = 0; pair.at[1] < pair.count[1]; pair.at[1]++) {
+                schedule(&(vtac_vta_options){.level = 2, .schedules = &schedules, .predict_only = true},
+                         &image);
+                best = image.cycles < best ? image.cycles : best;
+                vtac_vta_image_free(&image);
+            }
+        }
+        schedule(&(vtac_vta_options){.level = 3, .predict_only = true}, &image);
+        print_message("%s: %" PRIu32 " by %" PRIu32 " ways, the best %" PRIu64 ", chosen %" PRIu64 "\n",
+                      names[i % CONFIGS], pair.count[0], pair.count[1], best, image.cycles);
+        assert_in_range(image.cycles, 1, best + best * PER_CENT / 100);
+        vtac_vta_image_free(&image);
+        lab_free(&lab);
+    }
+    assert_int_equal(load_config(state), 0);
+}
+
 /* Means that are computed with their convolution: of whole planes, of windows apart, of windows that share
  * rows; not where padding makes means of fewer. */
 static void test_joined_means(void **state)
@@ -579,6 +638,7 @@ int main(void)
         cmocka_unit_test(test_kept_rows),
         cmocka_unit_test(test_parted_pools),
         cmocka_unit_test(test_ways_of_parted_pools),
+        cmocka_unit_test(test_pairs),
         cmocka_unit_test(test_joined_means),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_empty),

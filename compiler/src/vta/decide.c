@@ -8,6 +8,7 @@
  * only puts side by side is made in its place
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "sched.h"
 
@@ -459,6 +460,15 @@ vta_status decide(const machine *m, vtac_vta_region *region, const vtac_vta_opti
                         out);
     }
     return VTA_OK;
+}
+
+bool decisions_alike(const vtac_vta_region *region, const decisions *a, const decisions *b)
+{
+    const size_t of_layers = region->layer_count * sizeof *a->feeds,
+                 of_tensors = region->tensor_count * sizeof *a->part_of;
+    return memcmp(a->sum_of, b->sum_of, of_layers) == 0 && memcmp(a->made_by, b->made_by, of_layers) == 0 &&
+           memcmp(a->feeds, b->feeds, of_layers) == 0 && memcmp(a->part_of, b->part_of, of_tensors) == 0 &&
+           memcmp(a->block, b->block, region->tensor_count * sizeof *a->block) == 0;
 }
 
 void decisions_free(decisions *d)

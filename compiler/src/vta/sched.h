@@ -521,6 +521,7 @@ typedef struct decisions {
 vta_status decide(const machine *m, vtac_vta_region *region, const vtac_vta_options *options, bool groups,
                   decisions *out, vta_diag *diag);
 void decisions_free(decisions *d);
+bool decisions_alike(const vtac_vta_region *region, const decisions *a, const decisions *b);
 
 /* The members of the group whose last one is `last`, in their order; 1 where it is none. */
 uint32_t decisions_members(const decisions *d, uint32_t last, uint32_t *members);

@@ -137,6 +137,9 @@ typedef struct model {
     acc_span acc_loads[NEWEST], acc_writers[NEWEST];
     uint32_t inp_load, inp_requant, acc_loaded, acc_writer; /* the next of each */
     size_t at;                                              /* the step at hand */
+    size_t lead;               /* LOADs into INP and WGT before it in the list are worked out */
+    uint64_t computes, passed; /* instructions of the compute unit up to `at`, and before `lead` */
+    uint32_t *inp_reader, *wgt_reader, *page_writer; /* the last step before `lead`, counted from 1 */
     window_of_times array_queue, alu_queue, load_queue;
     cycles *kernel_at; /* when a kernel came; 0: not yet */
     struct {
@@ -374,26 +377,45 @@ static cycles relay(model *t, uint32_t number, cycles end)
     return t->known_at[number] + TOKEN;
 }
 
+static void load_before(model *t, cycles when);
+
+/* A run is cut into bursts: of so many beats and bytes at most (vta_burst.v). */
+static cycles most_of_burst(const model *t)
+{
+    enum { MOST_BEATS = 256, PAGE = 4096 };
+    const int64_t beats = least(MOST_BEATS, PAGE / t->m->beat);
+    return paced(t, (cycles)beats, beats * t->m->beat);
+}
+
 static cycles read_all(model *t, reader *who, cycles start, bursts b)
 {
-    const cycles latency = t->m->config->mem_latency;
-    cycles end = start + who->lead + latency;
+    const cycles latency = t->m->config->mem_latency, at_most = most_of_burst(t);
+    cycles end = start + who->lead + latency, asks = start;
     for (int64_t i = 0; i < b.count; i++) {
-        read_ahead(t, later(start + (cycles)i, reader_opens(who)));
-        end = bus_read(&t->reads, who, start + (cycles)i, latency, b.each);
+        for (cycles left = b.each; left > 0; asks++) {
+            const cycles beats = left < at_most ? left : at_most, when = later(asks, reader_opens(who));
+            if (who == &t->computing) {
+                load_before(t, when);
+            }
+            read_ahead(t, when);
+            end = bus_read(&t->reads, who, asks, latency, beats);
+            left -= beats;
+        }
     }
     return end;
 }
 
-static void begin_transfer(model *t)
+/* The bursts of a transfer: its number. */
+static uint32_t begin_transfer(model *t)
 {
     t->reads.owner = ++t->transferred;
+    return t->reads.owner;
 }
 
-static void end_transfer(model *t, cycles bus_end, cycles end, track *to, granules where)
+static void end_transfer(model *t, transfer what, uint32_t owner)
 {
-    t->reads.owner = 0;
-    t->transfers[t->transferred % TRANSFERS] = (transfer){t->transferred, bus_end, end, to, where};
+    t->reads.owner = owner;
+    t->transfers[what.number % TRANSFERS] = what;
 }
 
 static void put_off(model *t, transfer *f, cycles by)
@@ -482,23 +504,20 @@ static void beside_loads(model *t, cycles from, cycles to)
     t->load_engine += lost;
 }
 
-static cycles load(model *t, const vta_load2d *l)
+/* A LOAD into INP or WGT that begins at `start`. */
+static cycles bring(model *t, const vta_load2d *l, cycles start)
 {
     track *to = l->memory == VTA_MEM_INP ? &t->inp : &t->wgt;
     const int64_t bytes = t->m->config->elem_bytes[l->memory];
-    t->loads_left--;
     const list_range filled = list_fills(l);
     const granules g = granules_of(to->size, filled.first, filled.count);
     const bursts rows_read = bursts_of(t, l->y_size, l->x_size, l->x_stride, bytes);
-    uint32_t number;
-    const cycles data = stored(t, l, bytes, &number);
-    const cycles told = relay(t, number, data);
-    cycles start = later(later(fetch(t), t->load_issue), later(latest(to->read, g) + TOKEN, told));
+    const uint32_t owner = t->reads.owner, number = begin_transfer(t);
+    t->loads_left--;
     t->load_issue = start + LOAD_GAP + (l->x_stride == l->x_size ? 0 : (cycles)l->y_size * ROW_GAP);
     /* The engine that writes beats and padding into the scratchpads is one, and may be slower than the bus.
      */
     const cycles writes = (cycles)rows_read.count * rows_read.each + pad_entries(l) * PAD_QUARTERS / 4;
-    begin_transfer(t);
     const cycles came = read_all(t, &t->loading, start, rows_read);
     cycles end = later(came + padding(l), t->load_engine + writes);
     if (l->memory == VTA_MEM_INP) {
@@ -506,9 +525,148 @@ static cycles load(model *t, const vta_load2d *l)
     }
     t->load_engine = end;
     mark(to->wrote, g, end);
-    end_transfer(t, came, end, to, g);
+    end_transfer(t, (transfer){number, came, end, to, g}, owner);
+    return end;
+}
+
+static bool is_early(const step *s)
+{
+    return s->kind == STEP_LOAD && (s->load.memory == VTA_MEM_INP || s->load.memory == VTA_MEM_WGT);
+}
+
+static cycles load(model *t, const vta_load2d *l)
+{
+    if (t->at < t->lead) {
+        (void)fetch(t);
+        settle(t);
+        return t->load_engine;
+    }
+    const track *to = l->memory == VTA_MEM_INP ? &t->inp : &t->wgt;
+    const list_range filled = list_fills(l);
+    uint32_t number;
+    const cycles data = stored(t, l, t->m->config->elem_bytes[l->memory], &number);
+    const cycles told = relay(t, number, data);
+    const cycles freed = latest(to->read, granules_of(to->size, filled.first, filled.count)) + TOKEN;
+    const cycles end = bring(t, l, later(later(fetch(t), t->load_issue), later(freed, told)));
     settle(t);
     return end;
+}
+
+/* The load unit's own place in the list. It goes by what the compute unit and STOREs still have to do, as far
+ * as nothing there reads what it fills or stores what it reads: its LOADs are on the bus before what those
+ * ask for. */
+
+static void note_last(uint32_t *of, granules g, size_t number)
+{
+    for (int64_t i = g.first; i <= g.last; i++) {
+        of[i] = (uint32_t)number + 1;
+    }
+}
+
+/* No step from the one at hand on is noted there. */
+static bool over_there(const model *t, const uint32_t *of, granules g)
+{
+    uint32_t last = 0;
+    for (int64_t i = g.first; i <= g.last; i++) {
+        last = of[i] > last ? of[i] : last;
+    }
+    return last <= t->at;
+}
+
+static bool stores_over(const model *t, const vta_load2d *l, int64_t bytes)
+{
+    bool over = true;
+    for (int64_t y = 0; over && l->buffer.index == WORK_BUFFER && y < l->y_size; y++) {
+        const int64_t first = l->offset + y * l->x_stride;
+        const int64_t last = (int64_t)page_of(t, first + l->x_size - 1, bytes);
+        over = over_there(
+            t, t->page_writer,
+            (granules){(int64_t)page_of(t, first, bytes), least(last, (int64_t)t->page_count - 1)});
+    }
+    return over;
+}
+
+/* What the load unit goes by. */
+static void pass(model *t, const step *s)
+{
+    if (s->kind == STEP_GEMM || s->kind == STEP_DEPTHWISE) {
+        const list_nest n = list_nest_of(t->list, s);
+        note_last(t->inp_reader, granules_of(t->inp.size, n.src, n.src_count), t->lead);
+        note_last(t->wgt_reader, granules_of(t->wgt.size, n.wgt, n.wgt_count), t->lead);
+    } else if (s->kind == STEP_REQUANT && s->requant.to_inp) {
+        const vta_requant *r = &s->requant;
+        const int64_t count = (r->iter_out - 1) * r->dst_out + (r->iter_in - 1) * r->dst_in + 1;
+        note_last(t->inp_reader, granules_of(t->inp.size, r->dst, count), t->lead);
+    } else if (s->kind == STEP_STORE) {
+        const int64_t bytes = t->m->config->elem_bytes[VTA_MEM_OUT];
+        for (int64_t y = 0; y < s->store.y_size; y++) {
+            const int64_t first = s->store.offset + y * s->store.x_stride;
+            const int64_t last = (int64_t)page_of(t, first + s->store.x_size - 1, bytes);
+            note_last(t->page_writer,
+                      (granules){(int64_t)page_of(t, first, bytes), least(last, (int64_t)t->page_count - 1)},
+                      t->lead);
+        }
+    }
+    t->passed += s->kind != STEP_STORE;
+}
+
+/* When the instruction is in its queue that stands so many behind the next one; false: not before `when`. */
+static bool fetched_by(model *t, uint64_t behind, cycles when, cycles *at)
+{
+    const uint64_t number = t->insns + behind, chunk = number / CHUNK_INSNS;
+    while (t->chunks <= chunk && t->chunk_room[t->chunks % CHUNKS] < when) {
+        read_chunk(t);
+    }
+    *at = chunk < t->chunks ? t->chunk_at[chunk % CHUNKS_AHEAD] + FETCH * (number % CHUNK_INSNS + 1) + DECODE
+                            : when;
+    return *at < when;
+}
+
+/* A LOAD that is over the queues and waits for nothing that is still to come, if it begins before `when`. */
+static bool bring_before(model *t, const vta_load2d *l, cycles when)
+{
+    const track *to = l->memory == VTA_MEM_INP ? &t->inp : &t->wgt;
+    const int64_t bytes = t->m->config->elem_bytes[l->memory];
+    const list_range filled = list_fills(l);
+    const granules g = granules_of(to->size, filled.first, filled.count);
+    uint32_t number;
+    cycles start;
+    if (t->load_issue >= when || !over_there(t, to == &t->inp ? t->inp_reader : t->wgt_reader, g) ||
+        !stores_over(t, l, bytes) || !fetched_by(t, t->lead - t->at - 1, when, &start)) {
+        return false;
+    }
+    (void)stored(t, l, bytes, &number);
+    if (number > t->stores_known) {
+        return false;
+    }
+    start = later(later(start, t->load_issue), latest(to->read, g) + TOKEN);
+    start = number > t->stores_loaded ? later(start, t->known_at[number] + TOKEN) : start;
+    if (start >= when) {
+        return false;
+    }
+    t->stores_loaded = number > t->stores_loaded ? number : t->stores_loaded;
+    (void)bring(t, l, start);
+    return true;
+}
+
+/* Works out what the load unit begins before `when`. */
+static void load_before(model *t, cycles when)
+{
+    const uint64_t queue = UINT64_C(1) << t->m->config->log_queue;
+    if (t->lead <= t->at) {
+        t->lead = t->at + 1;
+        t->passed = t->computes;
+    }
+    for (; t->loads_left > 0 && t->lead < t->list->steps.count && t->passed - t->computes < queue &&
+           t->lead - t->at <= AHEAD * queue;
+         t->lead++) {
+        const step *s = vta_vec_at(&t->list->steps, t->lead);
+        if (!is_early(s)) {
+            pass(t, s);
+        } else if (!bring_before(t, &s->load, when)) {
+            return;
+        }
+    }
 }
 
 static cycles store(model *t, const vta_store2d *s)
@@ -522,6 +680,7 @@ static cycles store(model *t, const vta_store2d *s)
     const bursts b = bursts_of(t, s->y_size, s->x_size, s->x_stride, bytes);
     const cycles begin = later(start + STORE_GAP, t->bus_store);
     t->bus_store = begin + yield(t, begin, (cycles)b.count * b.each);
+    settle(t);
     const cycles end = answer + send(&t->bus_store, &t->writes, begin, answer, b);
     mark(t->out.read, g, end);
     t->stores++;
@@ -712,17 +871,17 @@ static cycles acc_load(model *t, const vta_load2d *l)
     taken(&t->load_queue, start);
     t->acc_load = start + LOAD_GAP;
     const bursts b = bursts_of(t, l->y_size, l->x_size, l->x_stride, bytes);
-    begin_transfer(t);
+    const uint32_t transferred = begin_transfer(t);
     const cycles came = read_all(t, &t->computing, start, b);
     cycles end = came + 3 + padding(l);
-    acc_span own = {end - (cycles)b.count * b.each, end, filled.first, filled.count, 0, t->transferred};
+    acc_span own = {end - (cycles)b.count * b.each, end, filled.first, filled.count, 0, transferred};
     for (uint32_t i = 0; i < NEWEST; i++) {
         own.to += lost_to_writer(t, &own, &t->acc_writers[i]);
     }
     end = own.to;
     t->acc_loads[t->acc_loaded++ % NEWEST] = own;
     mark(t->load_acc, g, end);
-    end_transfer(t, came, end, NULL, g);
+    end_transfer(t, (transfer){transferred, came, end, NULL, g}, 0);
     settle(t);
     const cycles over = retire(t, end);
     learn(t, number, over);
@@ -1083,7 +1242,7 @@ static uint64_t loads_of(const step_list *list)
     uint64_t loads = 0;
     for (size_t i = 0; i < list->steps.count; i++) {
         const step *s = vta_vec_at(&list->steps, i);
-        loads += s->kind == STEP_LOAD && (s->load.memory == VTA_MEM_INP || s->load.memory == VTA_MEM_WGT);
+        loads += is_early(s);
     }
     return loads;
 }
@@ -1121,16 +1280,21 @@ static bool model_init(model *t, const machine *m, const step_list *list, uint64
     t->out_store = calloc(GRANULES, sizeof *t->out_store);
     t->page_store = calloc(t->page_count + 1, sizeof *t->page_store);
     t->kernel_at = calloc(list->kernels.count + 1, sizeof *t->kernel_at);
+    t->inp_reader = calloc(GRANULES, sizeof *t->inp_reader);
+    t->wgt_reader = calloc(GRANULES, sizeof *t->wgt_reader);
+    t->page_writer = calloc(t->page_count + 1, sizeof *t->page_writer);
     return tracks && t->alu_inp != NULL && t->array_inp != NULL && t->array_acc != NULL &&
-           t->alu_acc != NULL && t->alu_read != NULL && t->load_acc != NULL && t->pages != NULL &&
-           t->page_store != NULL && t->known_at != NULL && t->out_store != NULL && t->kernel_at != NULL;
+           t->inp_reader != NULL && t->wgt_reader != NULL && t->page_writer != NULL && t->alu_acc != NULL &&
+           t->alu_read != NULL && t->load_acc != NULL && t->pages != NULL && t->page_store != NULL &&
+           t->known_at != NULL && t->out_store != NULL && t->kernel_at != NULL;
 }
 
 static void model_free(model *t)
 {
-    void *const all[] = {t->inp.wrote,  t->inp.read,  t->wgt.wrote, t->wgt.read,  t->out.wrote, t->out.read,
-                         t->array_acc,  t->alu_acc,   t->load_acc,  t->pages,     t->alu_inp,   t->array_inp,
-                         t->page_store, t->kernel_at, t->known_at,  t->out_store, t->alu_read};
+    void *const all[] = {t->inp.wrote, t->inp.read,  t->wgt.wrote,  t->wgt.read,   t->out.wrote,
+                         t->out.read,  t->array_acc, t->alu_acc,    t->load_acc,   t->pages,
+                         t->alu_inp,   t->array_inp, t->page_store, t->kernel_at,  t->known_at,
+                         t->out_store, t->alu_read,  t->inp_reader, t->wgt_reader, t->page_writer};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         free(all[i]);
     }
@@ -1153,6 +1317,7 @@ uint64_t timing_of(const machine *m, const step_list *list, uint64_t work_bytes,
             const step *s = vta_vec_at(&list->steps, i);
             t->now.tag = s->tag;
             t->at = i;
+            t->computes += s->kind != STEP_STORE && !is_early(s);
             end = later(end, run_step(t, s));
         }
         if (shares != NULL && !t->failed) {
