@@ -226,9 +226,16 @@ vtac tune own.cfg --weights elsewhere.weights --target vta --tuner model --trial
 exits 0
 says out "trials: "
 says err "vtac tune: own.cfg: warning: no calibration inputs"
-vtac tune own.cfg --weights elsewhere.weights --target vta --tuner model --trials 60 --log own2.jsonl --device fsim
-exits 1
-says err "vtac: nothing can be proved by '--device fsim'; name one that counts cycles, as tsim"
+for device in fsim tsim:ultra96 wibble; do # before the search
+    vtac tune own.cfg --weights elsewhere.weights --target vta --trials 100000 --log own2.jsonl --device "$device"
+    exits 1
+    case $device in
+    fsim) says err "vtac: nothing can be proved by '--device fsim'; name one that counts cycles, as tsim" ;;
+    wibble) says err "unknown device 'wibble'; known are" ;;
+    *) says err "the program was made for configuration 'pynq', but device 'tsim:ultra96' differs in" ;;
+    esac
+    holds "no trial was made" test ! -e own2.jsonl
+done
 # shellcheck disable=SC2046  # words
 vtac explore --models own.cfg --weights elsewhere.weights --finalists 1 -o finalists $(python3 -c '
 import json, sys
