@@ -55,7 +55,9 @@ static void push_back(read_bus *bus, uint64_t at)
         if (asked == next->asked && end == next->end) {
             break;
         }
-        bus->moved = bus->moved || (next->owner > 0 && end > next->end);
+        if (next->owner > 0 && end > next->end && i < bus->moved) {
+            bus->moved = i;
+        }
         next->asked = asked;
         next->end = end;
     }

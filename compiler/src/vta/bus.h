@@ -40,7 +40,7 @@ typedef struct read_bus {
     } ring[BURSTS];
     uint64_t count;
     uint32_t owner;   /* of the bursts to come, */
-    bool moved;       /* and whether one that has an owner was put off */
+    uint64_t moved;   /* and the first that has an owner and was put off, or a later number */
     cycles forgotten; /* the end of the newest that has left the ring */
 } read_bus;
 

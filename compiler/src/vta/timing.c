@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "bus.h"
+#include "marks.h"
 #include "timing.h"
 
 /* The machine's constants, in cycles: measured on the RTL, the same for every configuration. */
@@ -51,13 +52,9 @@ enum {
     REQUANT_KERNELS = 4096,
 };
 
-typedef struct granules {
-    int64_t first, last;
-} granules;
-
 typedef struct track {
-    cycles *wrote, *read; /* of each granule: the last write's and read's end */
-    int64_t size;         /* entries of a granule */
+    marks wrote, read; /* the last write's and read's end */
+    int log_size;      /* entries of a granule, as a power of two */
 } track;
 
 /* An instruction of the array beside the ALU: it goes through `count` entries of ACC from `first` on, and in
@@ -72,7 +69,7 @@ typedef struct array_span {
 /* What writes INP, and when; of a LOAD also what of it. */
 typedef struct inp_span {
     cycles from, to;
-    int64_t first_granule, last_granule;
+    granules where;
 } inp_span;
 
 /* What writes entries of ACC, and when; the share of cycles in which it does. */
@@ -104,19 +101,18 @@ typedef struct bursts_in_flight {
 typedef struct model {
     const machine *m;
     const step_list *list;
-    track inp, wgt, out;                    /* out: wrote: retired; read: stored */
-    cycles *array_acc, *alu_acc, *load_acc; /* ACC granules: ends by pipeline */
-    cycles *alu_read;                       /* until the ALU has read them */
-    cycles *alu_inp, *array_inp;            /* INP granules: ends of what REQUANT wrote and the array read */
-    cycles *pages;                          /* of WORK: the end of the last store */
-    uint32_t *page_store;                   /* and its number */
-    uint64_t page_count;
+    track inp, wgt, out;                /* out: wrote: retired; read: the last store's number */
+    marks array_acc, alu_acc, load_acc; /* ACC granules: ends by pipeline */
+    marks alu_read;                     /* until the ALU has read them */
+    marks alu_inp, array_inp;           /* INP granules: ends of what REQUANT wrote and the array read */
+    marks page_store;                   /* pages of WORK: the last store's number */
+    int64_t page_count;
     int log_page;           /* bytes of one */
+    cycles *store_end;      /* of each store; number 0 is none. A newer one ends later. */
     uint32_t stores;        /* so far, */
     uint32_t stores_known;  /* how many the compute unit has waited for, */
     uint32_t stores_loaded; /* and the load unit, through it; */
     cycles *known_at;       /* a store: since when the compute unit could tell it */
-    uint32_t *out_store;    /* OUT granules: the last store */
     cycles fetch, bus_store;
     uint64_t loads_left; /* into INP and WGT, and the one at hand */
     double yielded;      /* cycles that writes have still to take from reads: less than one */
@@ -139,7 +135,7 @@ typedef struct model {
     size_t at;                                              /* the step at hand */
     size_t lead;               /* LOADs into INP and WGT before it in the list are worked out */
     uint64_t computes, passed; /* instructions of the compute unit up to `at`, and before `lead` */
-    uint32_t *inp_reader, *wgt_reader, *page_writer; /* the last step before `lead`, counted from 1 */
+    marks inp_reader, wgt_reader, page_writer; /* the last step before `lead`, counted from 1 */
     window_of_times array_queue, alu_queue, load_queue;
     cycles *kernel_at; /* when a kernel came; 0: not yet */
     struct {
@@ -169,34 +165,9 @@ static void taken(window_of_times *w, cycles when)
 
 /* Granules. */
 
-static granules granules_of(int64_t size, int64_t first, int64_t count)
+static granules granules_of(int log_size, int64_t first, int64_t count)
 {
-    return (granules){first / size, least((first + most(count, 1) - 1) / size, GRANULES - 1)};
-}
-
-/* Four maxima beside each other: one would wait for itself at each granule, and this is where the time goes.
- */
-static cycles latest(const cycles *of, granules g)
-{
-    cycles t[4] = {0};
-    int64_t i = g.first;
-    for (; i + 3 <= g.last; i += 4) {
-        t[0] = later(t[0], of[i]);
-        t[1] = later(t[1], of[i + 1]);
-        t[2] = later(t[2], of[i + 2]);
-        t[3] = later(t[3], of[i + 3]);
-    }
-    for (; i <= g.last; i++) {
-        t[0] = later(t[0], of[i]);
-    }
-    return later(later(t[0], t[1]), later(t[2], t[3]));
-}
-
-static void mark(cycles *of, granules g, cycles when)
-{
-    for (int64_t i = g.first; i <= g.last; i++) {
-        of[i] = when;
-    }
+    return (granules){first >> log_size, least((first + most(count, 1) - 1) >> log_size, GRANULES - 1)};
 }
 
 /* Transfers. */
@@ -315,25 +286,27 @@ static cycles fetch(model *t)
     return t->fetch + DECODE;
 }
 
-static uint64_t page_of(const model *t, int64_t element, int64_t bytes)
+static int64_t page_of(const model *t, int64_t element, int64_t bytes)
 {
-    return (uint64_t)(element * bytes) >> t->log_page;
+    return element * bytes >> t->log_page;
+}
+
+/* The pages of `count` elements; none before memory is laid out. */
+static granules pages_of(const model *t, int64_t first, int64_t count, int64_t bytes)
+{
+    return (granules){page_of(t, first, bytes),
+                      least(page_of(t, first + count - 1, bytes), t->page_count - 1)};
 }
 
 /* The end of the stores that a load needs; *number: the newest of them. */
 static cycles stored(const model *t, const vta_load2d *l, int64_t bytes, uint32_t *number)
 {
-    cycles end = 0;
     *number = 0;
     for (int64_t y = 0; l->buffer.index == WORK_BUFFER && y < l->y_size; y++) {
-        const int64_t first = l->offset + y * l->x_stride;
-        for (uint64_t p = page_of(t, first, bytes);
-             p <= page_of(t, first + l->x_size - 1, bytes) && p < t->page_count; p++) {
-            end = later(end, t->pages[p]);
-            *number = *number > t->page_store[p] ? *number : t->page_store[p];
-        }
+        const granules pages = pages_of(t, l->offset + y * l->x_stride, l->x_size, bytes);
+        *number = (uint32_t)later(*number, marks_latest(&t->page_store, pages));
     }
-    return end;
+    return t->store_end[*number];
 }
 
 /* An instruction of the compute unit is over. */
@@ -420,12 +393,9 @@ static void end_transfer(model *t, transfer what, uint32_t owner)
 
 static void put_off(model *t, transfer *f, cycles by)
 {
-    cycles *ends = f->to != NULL ? f->to->wrote : t->load_acc;
     f->bus_end += by;
     f->end += by;
-    for (int64_t k = f->where.first; k <= f->where.last; k++) {
-        ends[k] = later(ends[k], f->end);
-    }
+    marks_raise(f->to != NULL ? &f->to->wrote : &t->load_acc, f->where, f->end);
     if (f->to != NULL) {
         t->load_engine = later(t->load_engine, f->end);
         return;
@@ -441,15 +411,16 @@ static void put_off(model *t, transfer *f, cycles by)
 /* The list does not say which unit asks first: LOADs that others came before are put off. */
 static void settle(model *t)
 {
-    const uint64_t count = t->reads.count, oldest = count > BURSTS_BACK ? count - BURSTS_BACK : 0;
-    for (uint64_t i = count; t->reads.moved && i > oldest; i--) {
+    const uint64_t count = t->reads.count, back = count > BURSTS_BACK ? count - BURSTS_BACK : 0;
+    const uint64_t first = later(back, t->reads.moved);
+    for (uint64_t i = count; i > first; i--) {
         const struct burst *b = &t->reads.ring[(i - 1) % BURSTS];
         transfer *f = &t->transfers[b->owner % TRANSFERS];
         if (b->owner > 0 && f->number == b->owner && b->end > f->bus_end) {
             put_off(t, f, b->end - f->bus_end);
         }
     }
-    t->reads.moved = false;
+    t->reads.moved = UINT64_MAX;
 }
 
 /* Entries that a load fills without reading. */
@@ -481,14 +452,14 @@ static cycles beside_requants(model *t, cycles from, cycles to, granules g)
         const inp_span *r = &t->inp_requants[i];
         lost += lost_to_requant(t, overlap(from, to + lost, r->from, r->to));
     }
-    t->inp_loads[t->inp_load++ % NEWEST] = (inp_span){from, to + lost, g.first, g.last};
+    t->inp_loads[t->inp_load++ % NEWEST] = (inp_span){from, to + lost, g};
     return lost;
 }
 
 /* A REQUANT into INP: the LOADs that it meets there end later. */
 static void beside_loads(model *t, cycles from, cycles to)
 {
-    t->inp_requants[t->inp_requant++ % NEWEST] = (inp_span){from, to, 0, 0};
+    t->inp_requants[t->inp_requant++ % NEWEST] = (inp_span){from, to, {0, -1}};
     cycles lost = 0;
     for (uint32_t i = 0; i < NEWEST; i++) {
         inp_span *l = &t->inp_loads[(t->inp_load + i) % NEWEST];
@@ -497,9 +468,7 @@ static void beside_loads(model *t, cycles from, cycles to)
         }
         lost += lost_to_requant(t, overlap(from, to, l->from, l->to));
         l->to += lost;
-        for (int64_t k = l->first_granule; k <= l->last_granule; k++) {
-            t->inp.wrote[k] += t->inp.wrote[k] > 0 ? lost : 0;
-        }
+        marks_add(&t->inp.wrote, l->where, lost);
     }
     t->load_engine += lost;
 }
@@ -510,7 +479,7 @@ static cycles bring(model *t, const vta_load2d *l, cycles start)
     track *to = l->memory == VTA_MEM_INP ? &t->inp : &t->wgt;
     const int64_t bytes = t->m->config->elem_bytes[l->memory];
     const list_range filled = list_fills(l);
-    const granules g = granules_of(to->size, filled.first, filled.count);
+    const granules g = granules_of(to->log_size, filled.first, filled.count);
     const bursts rows_read = bursts_of(t, l->y_size, l->x_size, l->x_stride, bytes);
     const uint32_t owner = t->reads.owner, number = begin_transfer(t);
     t->loads_left--;
@@ -524,7 +493,7 @@ static cycles bring(model *t, const vta_load2d *l, cycles start)
         end += beside_requants(t, end - writes, end, g);
     }
     t->load_engine = end;
-    mark(to->wrote, g, end);
+    marks_set(&to->wrote, g, end);
     end_transfer(t, (transfer){number, came, end, to, g}, owner);
     return end;
 }
@@ -546,7 +515,8 @@ static cycles load(model *t, const vta_load2d *l)
     uint32_t number;
     const cycles data = stored(t, l, t->m->config->elem_bytes[l->memory], &number);
     const cycles told = relay(t, number, data);
-    const cycles freed = latest(to->read, granules_of(to->size, filled.first, filled.count)) + TOKEN;
+    const cycles freed =
+        marks_latest(&to->read, granules_of(to->log_size, filled.first, filled.count)) + TOKEN;
     const cycles end = bring(t, l, later(later(fetch(t), t->load_issue), later(freed, told)));
     settle(t);
     return end;
@@ -556,32 +526,17 @@ static cycles load(model *t, const vta_load2d *l)
  * as nothing there reads what it fills or stores what it reads: its LOADs are on the bus before what those
  * ask for. */
 
-static void note_last(uint32_t *of, granules g, size_t number)
-{
-    for (int64_t i = g.first; i <= g.last; i++) {
-        of[i] = (uint32_t)number + 1;
-    }
-}
-
 /* No step from the one at hand on is noted there. */
-static bool over_there(const model *t, const uint32_t *of, granules g)
+static bool over_there(const model *t, const marks *of, granules g)
 {
-    uint32_t last = 0;
-    for (int64_t i = g.first; i <= g.last; i++) {
-        last = of[i] > last ? of[i] : last;
-    }
-    return last <= t->at;
+    return marks_latest(of, g) <= t->at;
 }
 
 static bool stores_over(const model *t, const vta_load2d *l, int64_t bytes)
 {
     bool over = true;
     for (int64_t y = 0; over && l->buffer.index == WORK_BUFFER && y < l->y_size; y++) {
-        const int64_t first = l->offset + y * l->x_stride;
-        const int64_t last = (int64_t)page_of(t, first + l->x_size - 1, bytes);
-        over = over_there(
-            t, t->page_writer,
-            (granules){(int64_t)page_of(t, first, bytes), least(last, (int64_t)t->page_count - 1)});
+        over = over_there(t, &t->page_writer, pages_of(t, l->offset + y * l->x_stride, l->x_size, bytes));
     }
     return over;
 }
@@ -591,20 +546,17 @@ static void pass(model *t, const step *s)
 {
     if (s->kind == STEP_GEMM || s->kind == STEP_DEPTHWISE) {
         const list_nest n = list_nest_of(t->list, s);
-        note_last(t->inp_reader, granules_of(t->inp.size, n.src, n.src_count), t->lead);
-        note_last(t->wgt_reader, granules_of(t->wgt.size, n.wgt, n.wgt_count), t->lead);
+        marks_set(&t->inp_reader, granules_of(t->inp.log_size, n.src, n.src_count), t->lead + 1);
+        marks_set(&t->wgt_reader, granules_of(t->wgt.log_size, n.wgt, n.wgt_count), t->lead + 1);
     } else if (s->kind == STEP_REQUANT && s->requant.to_inp) {
         const vta_requant *r = &s->requant;
         const int64_t count = (r->iter_out - 1) * r->dst_out + (r->iter_in - 1) * r->dst_in + 1;
-        note_last(t->inp_reader, granules_of(t->inp.size, r->dst, count), t->lead);
+        marks_set(&t->inp_reader, granules_of(t->inp.log_size, r->dst, count), t->lead + 1);
     } else if (s->kind == STEP_STORE) {
         const int64_t bytes = t->m->config->elem_bytes[VTA_MEM_OUT];
         for (int64_t y = 0; y < s->store.y_size; y++) {
             const int64_t first = s->store.offset + y * s->store.x_stride;
-            const int64_t last = (int64_t)page_of(t, first + s->store.x_size - 1, bytes);
-            note_last(t->page_writer,
-                      (granules){(int64_t)page_of(t, first, bytes), least(last, (int64_t)t->page_count - 1)},
-                      t->lead);
+            marks_set(&t->page_writer, pages_of(t, first, s->store.x_size, bytes), t->lead + 1);
         }
     }
     t->passed += s->kind != STEP_STORE;
@@ -628,10 +580,10 @@ static bool bring_before(model *t, const vta_load2d *l, cycles when)
     const track *to = l->memory == VTA_MEM_INP ? &t->inp : &t->wgt;
     const int64_t bytes = t->m->config->elem_bytes[l->memory];
     const list_range filled = list_fills(l);
-    const granules g = granules_of(to->size, filled.first, filled.count);
+    const granules g = granules_of(to->log_size, filled.first, filled.count);
     uint32_t number;
     cycles start;
-    if (t->load_issue >= when || !over_there(t, to == &t->inp ? t->inp_reader : t->wgt_reader, g) ||
+    if (t->load_issue >= when || !over_there(t, to == &t->inp ? &t->inp_reader : &t->wgt_reader, g) ||
         !stores_over(t, l, bytes) || !fetched_by(t, t->lead - t->at - 1, when, &start)) {
         return false;
     }
@@ -639,7 +591,7 @@ static bool bring_before(model *t, const vta_load2d *l, cycles when)
     if (number > t->stores_known) {
         return false;
     }
-    start = later(later(start, t->load_issue), latest(to->read, g) + TOKEN);
+    start = later(later(start, t->load_issue), marks_latest(&to->read, g) + TOKEN);
     start = number > t->stores_loaded ? later(start, t->known_at[number] + TOKEN) : start;
     if (start >= when) {
         return false;
@@ -672,9 +624,9 @@ static void load_before(model *t, cycles when)
 static cycles store(model *t, const vta_store2d *s)
 {
     const int64_t bytes = t->m->config->elem_bytes[VTA_MEM_OUT];
-    const granules g = granules_of(t->out.size, s->sram, s->y_size * s->x_size);
+    const granules g = granules_of(t->out.log_size, s->sram, s->y_size * s->x_size);
     cycles start = later(fetch(t), t->store_issue);
-    start = later(start, latest(t->out.wrote, g) + TOKEN);
+    start = later(start, marks_latest(&t->out.wrote, g) + TOKEN);
     t->store_issue = start + 1;
     const cycles answer = WRITE - 64 + t->m->config->mem_latency;
     const bursts b = bursts_of(t, s->y_size, s->x_size, s->x_stride, bytes);
@@ -682,18 +634,11 @@ static cycles store(model *t, const vta_store2d *s)
     t->bus_store = begin + yield(t, begin, (cycles)b.count * b.each);
     settle(t);
     const cycles end = answer + send(&t->bus_store, &t->writes, begin, answer, b);
-    mark(t->out.read, g, end);
-    t->stores++;
-    for (int64_t i = g.first; i <= g.last; i++) {
-        t->out_store[i] = t->stores;
-    }
+    t->store_end[++t->stores] = end;
+    marks_set(&t->out.read, g, t->stores);
     for (int64_t y = 0; y < s->y_size; y++) {
-        const int64_t first = s->offset + y * s->x_stride;
-        for (uint64_t p = page_of(t, first, bytes);
-             p <= page_of(t, first + s->x_size - 1, bytes) && p < t->page_count; p++) {
-            t->pages[p] = end;
-            t->page_store[p] = t->stores;
-        }
+        const granules pages = pages_of(t, s->offset + y * s->x_stride, s->x_size, bytes);
+        marks_set(&t->page_store, pages, t->stores);
     }
     return end;
 }
@@ -703,12 +648,8 @@ static cycles store(model *t, const vta_store2d *s)
 /* OUT entries that the store unit still reads: the compute unit waits for its token. */
 static cycles until_stored(const model *t, granules g, uint32_t *number)
 {
-    const cycles end = latest(t->out.read, g);
-    *number = 0;
-    for (int64_t i = g.first; i <= g.last; i++) {
-        *number = *number > t->out_store[i] ? *number : t->out_store[i];
-    }
-    return end > 0 ? end + TOKEN : 0;
+    *number = (uint32_t)marks_latest(&t->out.read, g);
+    return *number > 0 ? t->store_end[*number] + TOKEN : 0;
 }
 
 static cycles retire(model *t, cycles end)
@@ -847,10 +788,7 @@ static void beside_acc_loads(model *t, const acc_span *writer)
         const cycles own = lost_to_writer(t, l, writer);
         lost += own;
         l->to += own;
-        const granules g = granules_of(t->out.size, l->first, l->count);
-        for (int64_t k = g.first; k <= g.last; k++) {
-            t->load_acc[k] = later(t->load_acc[k], l->to);
-        }
+        marks_raise(&t->load_acc, granules_of(t->out.log_size, l->first, l->count), l->to);
     }
     if (lost > 0) {
         bus_yield(&t->reads, writer->from, COMPUTE_LEAD + t->m->config->mem_latency, lost);
@@ -861,13 +799,13 @@ static cycles acc_load(model *t, const vta_load2d *l)
 {
     const int64_t bytes = t->m->config->elem_bytes[l->memory];
     const list_range filled = list_fills(l);
-    const granules g = granules_of(t->out.size, filled.first, filled.count);
+    const granules g = granules_of(t->out.log_size, filled.first, filled.count);
     uint32_t number;
     const cycles data = stored(t, l, bytes, &number);
     cycles start = issue(t, &t->load_queue, data > 0 ? data + TOKEN : 0);
     start = later(later(start + 1, t->acc_load), later(t->array_start, t->alu_start));
-    start = later(start, later(latest(t->array_acc, g), latest(t->alu_acc, g)));
-    start = later(start, latest(t->alu_read, g));
+    start = later(start, later(marks_latest(&t->array_acc, g), marks_latest(&t->alu_acc, g)));
+    start = later(start, marks_latest(&t->alu_read, g));
     taken(&t->load_queue, start);
     t->acc_load = start + LOAD_GAP;
     const bursts b = bursts_of(t, l->y_size, l->x_size, l->x_stride, bytes);
@@ -880,7 +818,7 @@ static cycles acc_load(model *t, const vta_load2d *l)
     }
     end = own.to;
     t->acc_loads[t->acc_loaded++ % NEWEST] = own;
-    mark(t->load_acc, g, end);
+    marks_set(&t->load_acc, g, end);
     end_transfer(t, (transfer){transferred, came, end, NULL, g}, 0);
     settle(t);
     const cycles over = retire(t, end);
@@ -912,17 +850,18 @@ static array_span span_of_array(const array_work *w, cycles begin)
 
 static cycles array(model *t, const array_work *w)
 {
-    const granules dst = granules_of(t->out.size, w->n->dst, w->n->dst_count);
-    const granules inp = granules_of(t->inp.size, w->n->src, w->n->src_count);
-    const granules wgt = granules_of(t->wgt.size, w->n->wgt, w->n->wgt_count);
+    const granules dst = granules_of(t->out.log_size, w->n->dst, w->n->dst_count);
+    const granules inp = granules_of(t->inp.log_size, w->n->src, w->n->src_count);
+    const granules wgt = granules_of(t->wgt.log_size, w->n->wgt, w->n->wgt_count);
     const cycles kernel = need_kernel(t, w->kernel, w->n->uops);
     uint32_t number;
-    const cycles ready = later(until_stored(t, dst, &number),
-                               later(latest(t->inp.wrote, inp), latest(t->wgt.wrote, wgt)) + TOKEN);
+    const cycles ready =
+        later(until_stored(t, dst, &number),
+              later(marks_latest(&t->inp.wrote, inp), marks_latest(&t->wgt.wrote, wgt)) + TOKEN);
     cycles start = issue(t, &t->array_queue, ready) + 2;
     start = later(later(start, t->array_free), later(t->alu_start, kernel));
-    start = later(start, later(latest(t->alu_acc, dst), latest(t->load_acc, dst)));
-    start = later(start, later(latest(t->alu_read, dst), latest(t->alu_inp, inp)));
+    start = later(start, later(marks_latest(&t->alu_acc, dst), marks_latest(&t->load_acc, dst)));
+    start = later(start, later(marks_latest(&t->alu_read, dst), marks_latest(&t->alu_inp, inp)));
     taken(&t->array_queue, start);
     t->array_start = start;
     t->newest = span_of_array(w, start);
@@ -932,11 +871,11 @@ static cycles array(model *t, const array_work *w)
     learn(t, number, over);
     busy(t, true, start, t->array_free);
     done(t, over);
-    mark(t->array_acc, dst, end);
-    mark(t->inp.read, inp, over);
-    mark(t->array_inp, inp, t->array_free);
-    mark(t->wgt.read, wgt, over);
-    mark(t->out.wrote, dst, over);
+    marks_set(&t->array_acc, dst, end);
+    marks_set(&t->inp.read, inp, over);
+    marks_set(&t->array_inp, inp, t->array_free);
+    marks_set(&t->wgt.read, wgt, over);
+    marks_set(&t->out.wrote, dst, over);
     return over;
 }
 
@@ -1057,17 +996,19 @@ static cycles alu_until(const model *t, cycles start, cycles steps, const list_n
             break;
         }
         const array_work w = array_work_of(t, s, &n);
-        const granules to_acc = granules_of(t->out.size, n.dst, n.dst_count);
-        const granules inp = granules_of(t->inp.size, n.src, n.src_count);
-        const granules wgt = granules_of(t->wgt.size, n.wgt, n.wgt_count);
+        const granules to_acc = granules_of(t->out.log_size, n.dst, n.dst_count);
+        const granules inp = granules_of(t->inp.log_size, n.src, n.src_count);
+        const granules wgt = granules_of(t->wgt.log_size, n.wgt, n.wgt_count);
         uint32_t number;
         const cycles stored = until_stored(t, to_acc, &number);
-        const cycles loaded = later(latest(t->inp.wrote, inp), latest(t->wgt.wrote, wgt)) + TOKEN;
+        const cycles loaded =
+            later(marks_latest(&t->inp.wrote, inp), marks_latest(&t->wgt.wrote, wgt)) + TOKEN;
         issued = later(issued + 1, later(stored, loaded));
         issued = later(issued, t->array_queue.at[(t->array_queue.next + queued) % PIPE_QUEUE]);
-        cycles begin = later(later(issued + 2, free), later(t->alu_start, latest(t->load_acc, to_acc)));
-        begin = later(begin, later(latest(t->alu_acc, to_acc), latest(t->alu_read, to_acc)));
-        begin = later(begin, latest(t->alu_inp, inp));
+        cycles begin =
+            later(later(issued + 2, free), later(t->alu_start, marks_latest(&t->load_acc, to_acc)));
+        begin = later(begin, later(marks_latest(&t->alu_acc, to_acc), marks_latest(&t->alu_read, to_acc)));
+        begin = later(begin, marks_latest(&t->alu_inp, inp));
         const array_span span = span_of_array(&w, begin);
         alu_beside(t, &alu, &span);
         free = span.end;
@@ -1082,18 +1023,18 @@ static cycles alu_until(const model *t, cycles start, cycles steps, const list_n
 /* It writes `written` times. */
 static cycles alu(model *t, cycles steps, cycles written, const list_nest *n, granules params, cycles kernel)
 {
-    const granules dst = granules_of(t->out.size, n->dst, n->dst_count);
-    const granules src = granules_of(t->out.size, n->src, n->src_count);
+    const granules dst = granules_of(t->out.log_size, n->dst, n->dst_count);
+    const granules src = granules_of(t->out.log_size, n->src, n->src_count);
     uint32_t number;
     cycles start = issue(t, &t->alu_queue, until_stored(t, dst, &number)) + 2;
     start = later(later(start, t->alu_free), later(t->array_start, kernel));
     taken(&t->alu_queue, start);
     t->alu_start = start;
-    start = later(start, later(latest(t->array_acc, src), latest(t->array_acc, dst)));
-    start = later(start, later(latest(t->load_acc, src), latest(t->load_acc, dst)));
-    start = later(start, latest(t->load_acc, params));
+    start = later(start, later(marks_latest(&t->array_acc, src), marks_latest(&t->array_acc, dst)));
+    start = later(start, later(marks_latest(&t->load_acc, src), marks_latest(&t->load_acc, dst)));
+    start = later(start, marks_latest(&t->load_acc, params));
     if (t->alu_free > 0) { /* results that are still on their way */
-        const cycles flow = later(latest(t->alu_acc, src), latest(t->alu_acc, dst));
+        const cycles flow = later(marks_latest(&t->alu_acc, src), marks_latest(&t->alu_acc, dst));
         start = later(start, flow > steps ? flow - steps : 0);
     }
     t->alu_free = alu_until(t, start + ALU_START, steps, n, false);
@@ -1103,35 +1044,35 @@ static cycles alu(model *t, cycles steps, cycles written, const list_nest *n, gr
     learn(t, number, over);
     busy(t, false, start, t->alu_free);
     done(t, over);
-    mark(t->alu_read, src, t->alu_free);
-    mark(t->alu_read, params, t->alu_free);
-    mark(t->alu_acc, dst, end);
-    mark(t->out.wrote, dst, over);
+    marks_set(&t->alu_read, src, t->alu_free);
+    marks_set(&t->alu_read, params, t->alu_free);
+    marks_set(&t->alu_acc, dst, end);
+    marks_set(&t->out.wrote, dst, over);
     return over;
 }
 
 /* A requantization into INP. */
 static cycles inwards(model *t, const vta_requant *r, const list_nest *n, granules params, cycles kernel)
 {
-    const granules dst = granules_of(t->inp.size, n->dst, n->dst_count);
-    const granules src = granules_of(t->out.size, n->src, n->src_count);
+    const granules dst = granules_of(t->inp.log_size, n->dst, n->dst_count);
+    const granules src = granules_of(t->out.log_size, n->src, n->src_count);
     const cycles steps = (cycles)(r->iter_out * r->iter_in + (r->wide ? WIDE_RECORD : RECORD));
-    const cycles loaded = latest(t->inp.wrote, dst);
+    const cycles loaded = marks_latest(&t->inp.wrote, dst);
     cycles start = issue(t, &t->alu_queue, loaded > 0 ? loaded + TOKEN : 0) + 2;
     start = later(later(start, t->alu_free), later(t->array_start, kernel));
     taken(&t->alu_queue, start);
     t->alu_start = start;
-    start = later(start, later(latest(t->array_acc, src), latest(t->load_acc, src)));
-    start = later(start, later(latest(t->array_inp, dst), latest(t->load_acc, params)));
+    start = later(start, later(marks_latest(&t->array_acc, src), marks_latest(&t->load_acc, src)));
+    start = later(start, later(marks_latest(&t->array_inp, dst), marks_latest(&t->load_acc, params)));
     t->alu_free = alu_until(t, start + ALU_START, steps, n, true);
     const cycles end = t->alu_free + ALU_DRAIN, over = retire(t, end);
     busy(t, false, start, t->alu_free);
     done(t, over);
     beside_loads(t, start, t->alu_free);
-    mark(t->alu_read, src, t->alu_free);
-    mark(t->alu_read, params, t->alu_free);
-    mark(t->alu_inp, dst, end);
-    mark(t->inp.read, dst, over);
+    marks_set(&t->alu_read, src, t->alu_free);
+    marks_set(&t->alu_read, params, t->alu_free);
+    marks_set(&t->alu_inp, dst, end);
+    marks_set(&t->inp.read, dst, over);
     return over;
 }
 
@@ -1207,7 +1148,7 @@ static cycles run_step(model *t, const step *s)
     const list_nest n = {.dst = r->dst, .dst_count = count, .src = r->src, .src_count = count};
     const cycles kernel = need_requant(t, r);
     const int64_t record = record_entries(r->wide);
-    const granules params = granules_of(t->out.size, record * r->params, record);
+    const granules params = granules_of(t->out.log_size, record * r->params, record);
     if (r->to_inp) {
         const int64_t read = (r->iter_out - 1) * r->src_out + (r->iter_in - 1) * r->src_in + 1;
         return inwards(t, r,
@@ -1220,12 +1161,13 @@ static cycles run_step(model *t, const step *s)
 
 /* Life. */
 
-static bool track_init(track *of, int64_t depth)
+enum { LOG_BLOCK = 4, LOG_PAGES = 6 }; /* of granules that may be alike, and of pages */
+
+static void track_init(track *of, int64_t depth)
 {
-    of->wrote = calloc(GRANULES, sizeof *of->wrote);
-    of->read = calloc(GRANULES, sizeof *of->read);
-    of->size = ceil_div(depth, GRANULES);
-    return of->wrote != NULL && of->read != NULL;
+    while (((int64_t)GRANULES << of->log_size) < depth) {
+        of->log_size++;
+    }
 }
 
 static size_t stores_of(const step_list *list)
@@ -1257,47 +1199,51 @@ static int log2_of(int64_t n)
     return log;
 }
 
+/* What is kept of granules, and of pages. */
+#define OF_GRANULES(X)                                                                                       \
+    X(inp.wrote)                                                                                             \
+    X(inp.read) X(wgt.wrote) X(wgt.read) X(out.wrote) X(out.read) X(array_acc) X(alu_acc) X(load_acc)        \
+        X(alu_read) X(alu_inp) X(array_inp) X(inp_reader) X(wgt_reader)
+
+#define OF_PAGES(X) X(page_store) X(page_writer)
+
 static bool model_init(model *t, const machine *m, const step_list *list, uint64_t work_bytes)
 {
     *t = (model){.m = m,
                  .list = list,
+                 .reads.moved = UINT64_MAX,
                  .fetching = {.lead = FETCH_LEAD, .asked = START},
                  .loading = {.lead = LOAD_LEAD, .pairs = true},
                  .computing = {.lead = COMPUTE_LEAD, .pairs = true},
                  .log_page =
                      log2_of(least(m->config->elem_bytes[VTA_MEM_INP], m->config->elem_bytes[VTA_MEM_OUT]))};
-    t->page_count = work_bytes > 0 ? (work_bytes >> t->log_page) + 1 : 0; /* 0: not laid out yet */
-    const bool tracks =
-        track_init(&t->inp, m->inp) && track_init(&t->wgt, m->wgt) && track_init(&t->out, m->acc);
-    t->array_acc = calloc(GRANULES, sizeof *t->array_acc);
-    t->alu_acc = calloc(GRANULES, sizeof *t->alu_acc);
-    t->load_acc = calloc(GRANULES, sizeof *t->load_acc);
-    t->alu_read = calloc(GRANULES, sizeof *t->alu_read);
-    t->alu_inp = calloc(GRANULES, sizeof *t->alu_inp);
-    t->array_inp = calloc(GRANULES, sizeof *t->array_inp);
-    t->pages = calloc(t->page_count + 1, sizeof *t->pages);
-    t->known_at = calloc(stores_of(list) + 1, sizeof *t->known_at);
-    t->out_store = calloc(GRANULES, sizeof *t->out_store);
-    t->page_store = calloc(t->page_count + 1, sizeof *t->page_store);
+    t->page_count = work_bytes > 0 ? (int64_t)(work_bytes >> t->log_page) + 1 : 0; /* 0: not laid out yet */
+    track_init(&t->inp, m->inp);
+    track_init(&t->wgt, m->wgt);
+    track_init(&t->out, m->acc);
+    bool good = true;
+#define INIT(what) good = marks_init(&t->what, GRANULES, LOG_BLOCK) && good;
+    OF_GRANULES(INIT)
+#undef INIT
+#define INIT(what) good = marks_init(&t->what, t->page_count, LOG_PAGES) && good;
+    OF_PAGES(INIT)
+#undef INIT
+    const size_t stores = stores_of(list) + 1;
+    t->store_end = calloc(stores, sizeof *t->store_end);
+    t->known_at = calloc(stores, sizeof *t->known_at);
     t->kernel_at = calloc(list->kernels.count + 1, sizeof *t->kernel_at);
-    t->inp_reader = calloc(GRANULES, sizeof *t->inp_reader);
-    t->wgt_reader = calloc(GRANULES, sizeof *t->wgt_reader);
-    t->page_writer = calloc(t->page_count + 1, sizeof *t->page_writer);
-    return tracks && t->alu_inp != NULL && t->array_inp != NULL && t->array_acc != NULL &&
-           t->inp_reader != NULL && t->wgt_reader != NULL && t->page_writer != NULL && t->alu_acc != NULL &&
-           t->alu_read != NULL && t->load_acc != NULL && t->pages != NULL && t->page_store != NULL &&
-           t->known_at != NULL && t->out_store != NULL && t->kernel_at != NULL;
+    return good && t->store_end != NULL && t->known_at != NULL && t->kernel_at != NULL;
 }
 
 static void model_free(model *t)
 {
-    void *const all[] = {t->inp.wrote, t->inp.read,  t->wgt.wrote,  t->wgt.read,   t->out.wrote,
-                         t->out.read,  t->array_acc, t->alu_acc,    t->load_acc,   t->pages,
-                         t->alu_inp,   t->array_inp, t->page_store, t->kernel_at,  t->known_at,
-                         t->out_store, t->alu_read,  t->inp_reader, t->wgt_reader, t->page_writer};
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
-        free(all[i]);
-    }
+#define FREE(what) marks_free(&t->what);
+    OF_GRANULES(FREE)
+    OF_PAGES(FREE)
+#undef FREE
+    free(t->store_end);
+    free(t->known_at);
+    free(t->kernel_at);
 }
 
 uint64_t timing_of(const machine *m, const step_list *list, uint64_t work_bytes, uint64_t *shares,

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Numbers of granules, block by block.
+ */
+#include "marks.h"
+
+#include <stdlib.h>
+
+bool marks_init(marks *m, int64_t count, int log_block)
+{
+    const size_t blocks = ((size_t)count >> log_block) + 1;
+    *m = (marks){.each = malloc((blocks << log_block) * sizeof *m->each),
+                 .most = calloc(blocks, sizeof *m->most),
+                 .even = malloc(blocks * sizeof *m->even),
+                 .log_block = log_block};
+    for (size_t b = 0; m->even != NULL && b < blocks; b++) {
+        m->even[b] = true;
+    }
+    return m->each != NULL && m->most != NULL && m->even != NULL;
+}
+
+void marks_free(marks *m)
+{
+    free(m->each);
+    free(m->most);
+    free(m->even);
+}
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* What of a block's granules is meant, as places in it. */
+typedef struct part_of_block {
+    int64_t block;
+    uint64_t *each; /* the first that is meant */
+    int64_t count;
+    bool whole;
+} part_of_block;
+
+static part_of_block part_at(const marks *m, granules g, int64_t block)
+{
+    const int64_t begin = block << m->log_block, size = INT64_C(1) << m->log_block, end = begin + size;
+    const int64_t from = g.first > begin ? g.first : begin, to = g.last + 1 < end ? g.last + 1 : end;
+    return (part_of_block){block, &m->each[from], to - from, to - from == size};
+}
+
+/* Four beside each other: one would wait for itself at each number, and this is where the time goes. */
+static uint64_t largest(const uint64_t *of, int64_t count)
+{
+    enum { BESIDE = 4 };
+    uint64_t all[BESIDE] = {0};
+    int64_t i = 0;
+    for (; i + BESIDE <= count; i += BESIDE) {
+        for (int k = 0; k < BESIDE; k++) {
+            all[k] = larger(all[k], of[i + k]);
+        }
+    }
+    for (; i < count; i++) {
+        all[0] = larger(all[0], of[i]);
+    }
+    return larger(larger(all[0], all[1]), larger(all[2], all[3]));
+}
+
+/* Writes a block's number to its granules: one of them is about to get another. */
+static void spread(marks *m, int64_t block)
+{
+    uint64_t *each = &m->each[block << m->log_block];
+    for (int64_t i = 0; m->even[block] && i < INT64_C(1) << m->log_block; i++) {
+        each[i] = m->most[block];
+    }
+    m->even[block] = false;
+}
+
+static void find_most(marks *m, int64_t block)
+{
+    m->most[block] = largest(&m->each[block << m->log_block], INT64_C(1) << m->log_block);
+}
+
+/* Parts of blocks are looked into only where the block has something larger than what was found before. */
+uint64_t marks_latest(const marks *m, granules g)
+{
+    if (g.last < g.first) {
+        return 0;
+    }
+    const int64_t first = g.first >> m->log_block, last = g.last >> m->log_block;
+    uint64_t found = largest(&m->most[first + 1], last - first - 1);
+    for (int64_t b = first; b <= last; b += last > first ? last - first : 1) {
+        if (m->most[b] > found) {
+            const part_of_block p = part_at(m, g, b);
+            found = m->even[b] || p.whole ? m->most[b] : larger(found, largest(p.each, p.count));
+        }
+    }
+    return found;
+}
+
+static void set_part(marks *m, part_of_block p, uint64_t value)
+{
+    if (p.whole || (m->even[p.block] && m->most[p.block] == value)) {
+        m->even[p.block] = true;
+        m->most[p.block] = value;
+        return;
+    }
+    spread(m, p.block);
+    for (int64_t i = 0; i < p.count; i++) {
+        p.each[i] = value;
+    }
+    if (value >= m->most[p.block]) {
+        m->most[p.block] = value;
+    } else {
+        find_most(m, p.block);
+    }
+}
+
+void marks_set(marks *m, granules g, uint64_t value)
+{
+
+    for (int64_t b = g.first >> m->log_block; g.first <= g.last && b <= g.last >> m->log_block; b++) {
+        set_part(m, part_at(m, g, b), value);
+    }
+}
+
+void marks_raise(marks *m, granules g, uint64_t value)
+{
+    for (int64_t b = g.first >> m->log_block; g.first <= g.last && b <= g.last >> m->log_block; b++) {
+        const part_of_block p = part_at(m, g, b);
+        if (value >= m->most[b]) {
+            set_part(m, p, value);
+        } else if (!m->even[b]) {
+            for (int64_t i = 0; i < p.count; i++) {
+                p.each[i] = larger(p.each[i], value);
+            }
+        }
+    }
+}
+
+void marks_add(marks *m, granules g, uint64_t more)
+{
+    for (int64_t b = g.first >> m->log_block; g.first <= g.last && b <= g.last >> m->log_block; b++) {
+        const part_of_block p = part_at(m, g, b);
+        if (m->even[b] && (p.whole || m->most[b] == 0)) {
+            m->most[b] += m->most[b] > 0 ? more : 0;
+            continue;
+        }
+        spread(m, b);
+        for (int64_t i = 0; i < p.count; i++) {
+            p.each[i] += p.each[i] > 0 ? more : 0;
+        }
+        find_most(m, b);
+    }
+}
