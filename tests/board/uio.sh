@@ -78,9 +78,11 @@ refused 1 "another process has used device 'uio:b' for 1 s; end it, or wait long
 
 # ---- or when a signal or Ctrl-C on a terminal tells him to, where he has heard what he waits for
 for signal in INT TERM; do
-    for words in "run $model" "exec $good" "exec --no-check $good"; do
-        # shellcheck disable=SC2086
-        "$vtac_program" $words --device uio:b >waited.out 2>waited.err &
+    for verb in run exec "exec --no-check"; do
+        file=$good
+        [ "$verb" != run ] || file=$model
+        # shellcheck disable=SC2086  # words
+        "$vtac_program" $verb "$file" --device uio:b >waited.out 2>waited.err &
         waiting=$!
         until_so "the board is what it waits for" has_open $waiting b/dev/uio0
         until_so "it heeds SIG$signal" heeds $waiting "$(number_of $signal)"

@@ -5,9 +5,11 @@
 #
 #     exact.sh BUILD LEVEL REGIONS once|twice "DEVICE:CONFIG ..." NAME...
 #
+# CONFIG: a shipped configuration, or ./FILE.json of tests/lib/configs.
 # NAME: a network of the zoo, or a model; one of floats is quantized first. Exit status 77: a model is not there.
 set -eu
 build=$(cd "$1" && pwd)
+configs=$(cd "$(dirname "$0")/../lib/configs" && pwd)
 level=$2 regions=$3 often=$4 devices=$5
 shift 5
 work=$(mktemp -d)
@@ -59,12 +61,12 @@ for name in "$@"; do
     one=$work/$(basename "$name" .onnx).onnx
     make "$name" "$one"
     # shellcheck disable=SC2086  # a list
-    "$build/bin/same_integers" "$one" "$level" "$regions" $devices
+    (cd "$configs" && "$build/bin/same_integers" "$one" "$level" "$regions" $devices)
     if [ "$often" = twice ]; then
         two=${one%.onnx}.two.onnx
         double "$one" "$two" || { echo "     $name: one image at a time only"; continue; }
         # shellcheck disable=SC2086
-        "$build/bin/same_integers" "$two" "$level" "$regions" $devices
+        (cd "$configs" && "$build/bin/same_integers" "$two" "$level" "$regions" $devices)
     fi
     rm -f "$work"/*.onnx
 done
