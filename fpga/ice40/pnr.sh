@@ -52,6 +52,9 @@ LONGEST=1800 # seconds of one run of the router
 # NAME=VALUE of the smallest configuration
 smallest=$("$params" yosys "$here/smallest.json" | sed -n 's/.*-set \([A-Z_]*\) \([0-9]*\) *$/\1=\2/p')
 cd "$root/hw"
+# Yosys parts words at blanks, and a name from here has none that stands above the sources.
+headers=$(realpath --relative-to=. "$headers")
+work=$(realpath --relative-to=. "$work")
 dirs="-I$headers -Iinclude $(find rtl -type d | sed 's/^/-I/' | tr '\n' ' ')"
 sources=$(find rtl -name '*.v' | sort | tr '\n' ' ')
 # shellcheck disable=SC2046  # a list of words

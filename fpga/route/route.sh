@@ -26,6 +26,9 @@ delays=$root/fpga/timing/xc7z020-1.txt
 arguments=$("$params" yosys "$config" | tr '\n' ' ')
 [ -n "$arguments" ] || exit 1
 cd "$root/hw"
+# Yosys parts words at blanks, and a name from here has none that stands above the sources.
+headers=$(realpath --relative-to=. "$headers")
+work=$(realpath --relative-to=. "$work")
 dirs="-I$headers -Iinclude $(find rtl -type d | sort | sed 's/^/-I/' | tr '\n' ' ')"
 read="read_verilog -DSYNTHESIS $dirs $(find rtl -name '*.v' | sort | tr '\n' ' '); chparam $arguments vta_top; hierarchy -check -top vta_top"
 run_yosys() { yosys -q -l "$work/$1.log" -p "$2" >/dev/null 2>"$work/$1.err" || { tail -n 5 "$work/$1.err" >&2; die "Yosys failed on $1"; }; }

@@ -22,6 +22,9 @@ arguments=$("$params" yosys "$1") # a configuration that is none ends it
 arguments=$(echo "$arguments" | tr '\n' ' ')
 
 cd "$root/hw"
+# Yosys parts words at blanks, and a name from here has none that stands above the sources.
+headers=$(realpath --relative-to=. "$headers")
+work=$(realpath --relative-to=. "$work")
 dirs="-I$headers -Iinclude $(find rtl -type d | sed 's/^/-I/' | tr '\n' ' ')"
 one_port= # an ice40's RAM has one
 [ "$family" != ice40 ] || one_port=-DVTA_ONE_WRITE_PORT

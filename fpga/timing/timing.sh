@@ -31,6 +31,9 @@ delays=$(find "$here" -name "$part-*.txt")
 [ -n "$delays" ] || die "no delays of '$part': expected fpga/timing/$part-GRADE.txt"
 family=$(awk -v p="$part" '$2 == p { print $3; exit }' "$root/fpga/synth/parts.txt")
 cd "$root/hw"
+# Yosys parts words at blanks, and a name from here has none that stands above the sources.
+headers=$(realpath --relative-to=. "$headers")
+work=$(realpath --relative-to=. "$work")
 dirs="-I$headers -Iinclude $(find rtl -type d | sort | sed 's/^/-I/' | tr '\n' ' ')"
 read="read_verilog -DSYNTHESIS $dirs $(find rtl -name '*.v' | sort | tr '\n' ' '); chparam $arguments vta_top; hierarchy -check -top vta_top"
 sources=$({ cat "$self" "$headers"/*.vh include/*.vh && find rtl -name '*.v' | sort | xargs cat; } | sha1sum)

@@ -105,7 +105,7 @@ only folder/net.onnx folder/net.so
 "$vtac_program" compile folder/net.onnx --target vta --config tiny -o tiny.so >/dev/null || exit 1
 for device in fsim tsim systemc; do
     "$vtac_program" devices --runnable | grep -qx "$device" || continue
-    interrupted 2 run tiny.so --device "$device:tiny" --repeat 1000000
+    interrupted 1 run tiny.so --device "$device:tiny" --repeat 1000000
     exits 130
     [ ! -s err ] || says err "interrupted" # said once there is a device to stop
     only folder/net.onnx folder/net.so
@@ -140,7 +140,7 @@ rm -f long.*
 # Temporary files go with the verb: while the model is compiled, while it runs, and a signal for the process alone.
 mkdir temporary
 export TMPDIR="$work/temporary"
-for after in 0.05 0.2 0.5 1 2; do
+for after in 0.05 0.2 0.5 1; do
     for words in "bench folder/net.onnx --target vta --repeat 10000" \
         "diff folder/net.onnx --a tsim --b llvm" \
         "verify folder folder folder" \

@@ -16,8 +16,10 @@ mkdir -p "$work/hw/rtl/netlist" "$work/hw/include"
 
 cd "$root/hw"
 cp include/* "$work/hw/include"
+# Yosys parts words at blanks, and a name from here has none that stands above the sources.
+work=$(realpath --relative-to=. "$work")
 arguments=$("$build/bin/vta-params" yosys tiny | tr '\n' ' ')
-dirs="-I$build/vh -Iinclude $(find rtl -type d | sed 's/^/-I/' | tr '\n' ' ')"
+dirs="-I$(realpath --relative-to=. "$build/vh") -Iinclude $(find rtl -type d | sed 's/^/-I/' | tr '\n' ' ')"
 # Each module by itself: flattened, it takes Yosys minutes.
 cat >"$work/netlist.ys" <<END
 read_verilog -DSYNTHESIS -DVTA_CLOCK_PINS $dirs $(find rtl -name '*.v' | sort | tr '\n' ' ')
@@ -51,4 +53,4 @@ seed=$("$root/tests/lib/seed.sh" netlist)
 echo "seed $seed: the RTL, then its netlist ($(grep -c '^  assign ' "$work/hw/rtl/netlist/vta_netlist.v") assignments)"
 random() { "$build/bin/test_conformance_random" --config tiny --seed "$seed" --count "$programs" --out "$work" --device 'tsim?watchdog=20000'; }
 random
-VTAC_HW=$work/hw random
+VTAC_HW=$(realpath "$work/hw") random
