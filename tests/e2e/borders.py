@@ -722,9 +722,32 @@ def check_refused(vtac):
                 os.remove("f%d.so" % len(force))
 
 
+def check_cut(vtac):
+    """A region is cut at the layer that does not fit, and what stands on both sides of it stays: a pool that is wider than 'tiny' has
+    accumulators."""
+    n = Net("cut")
+    x = n.quantize(n.conv(n.quantize(n.input([1, 8, 3, 700])), [8, 8, 3, 3]))
+    x = n.quantize(n.conv(n.add("MaxPool", [x], kernel_shape=[1, 601], pads=[0, 300, 0, 300]), [8, 8, 1, 1]))
+    with open("m.onnx", "wb") as file:
+        file.write(n.model(n.quantize(n.conv(x, [4, 8, 1, 1]))).SerializeToString())
+    nodes = json.loads(call(vtac, "explain", "m.onnx", "--config", "tiny", "--offload", "all", "--json"))["nodes"]
+    pool = [node for node in nodes if node["op"] == "MaxPool"]
+    if [node["where"] for node in pool] != ["host"] or "does not fit the accumulators" not in pool[0]["reason"]:
+        raise RuntimeError("cut: the pool is %s" % pool)
+    call(vtac, "compile", "m.onnx", "--target", "llvm", "-o", "host.so")
+    report = json.loads(call(vtac, "compile", "m.onnx", "--target", "vta", "--config", "tiny", "--offload", "all", "--report", "--json",
+                             "-o", "vta.so"))
+    if report["regions"] != 2:
+        raise RuntimeError("cut: %s regions" % report["regions"])
+    for seed in (1, 2):
+        want, got = answers(vtac, "host.so", seed), answers(vtac, "vta.so", seed, "--device", "fsim:tiny")
+        if any(not numpy.array_equal(got[k], want[k]) for k in want):
+            raise RuntimeError("cut: other numbers than on the host")
+
+
 def main():
     vtac = os.path.abspath(sys.argv[1])
-    groups = {"operators": list(OPERATORS) + list(CHANNELS), "quantizing": ["kept", "mixed", "refused", "f16", "bf16"] + list(ATTENTION)}
+    groups = {"operators": list(OPERATORS) + list(CHANNELS), "quantizing": ["kept", "mixed", "refused", "cut", "f16", "bf16"] + list(ATTENTION)}
     names = groups.get(sys.argv[2], sys.argv[2:]) if len(sys.argv) == 3 else sys.argv[2:]
     failed = 0
     with tempfile.TemporaryDirectory() as folder:
@@ -734,7 +757,7 @@ def main():
         checks += [("channels " + f, check_channels, (f,)) for f in CHANNELS]
         checks += [("inputs", check_inputs, ())]
         checks += [("attention " + c, check_attention, (c,)) for c in ATTENTION]
-        checks += [("kept", check_kept, ()), ("mixed", check_mixed, ()), ("refused", check_refused, ())]
+        checks += [("kept", check_kept, ()), ("mixed", check_mixed, ()), ("refused", check_refused, ()), ("cut", check_cut, ())]
         checks += [("half f16", check_half, (TensorProto.FLOAT16,)), ("half bf16", check_half, (TensorProto.BFLOAT16,))]
         checks += [(c, check_network, (c,) + CASES[c]) for c in CASES]
         for name, check, words in checks:

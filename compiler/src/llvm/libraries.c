@@ -4,7 +4,8 @@
  * the few names of libc and libm that LLVM uses (the linker finds them in libraries with nothing behind the
  * names, notes which of the two a model needs and refuses every other name), and, for 32-bit ARM, the
  * arithmetic that its processors lack. Elsewhere that comes from the compiler's own library, which a board
- * need not have.
+ * need not have, and which Debian has for the machine that compiles alone: compiler-rt for ARM is in no
+ * package of amd64's.
  */
 #include <stdlib.h>
 #include <string.h>

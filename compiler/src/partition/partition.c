@@ -161,12 +161,13 @@ static vta_status judge_nodes(partitioner *r)
 
 static bool read_by_layer(const partitioner *r, vtac_value_id value)
 {
+    const vtac_value *v = &r->graph->values[value];
     bool any = false;
-    for (uint32_t i = 0; i < r->graph->order_count && !any; i++) {
-        const vtac_node *node = &r->graph->nodes[r->graph->order[i]];
-        for (uint32_t k = 0; k < node->input_count && !any; k++) {
+    for (uint32_t i = 0; i < v->user_count && !any; i++) {
+        const vtac_node *node = &r->graph->nodes[v->users[i]];
+        for (uint32_t k = 0; k < node->input_count && !node->dead && !any; k++) {
             any = node->inputs[k] == value &&
-                  (r->eligible[r->graph->order[i]] ||
+                  (r->eligible[v->users[i]] ||
                    (vtac_is_view(r->graph, node) && read_by_layer(r, node->outputs[0])));
         }
     }
@@ -369,21 +370,15 @@ static vta_status schedule_regions(partitioner *r)
 
 static bool read_on_host(const partitioner *r, vtac_value_id value)
 {
-    for (uint32_t i = 0; i < r->graph->output_count; i++) {
-        if (r->graph->outputs[i] == value) {
-            return true;
+    const vtac_value *v = &r->graph->values[value];
+    bool any = v->output_uses > 0;
+    for (uint32_t i = 0; i < v->user_count && !any; i++) {
+        const vtac_node *node = &r->graph->nodes[v->users[i]];
+        for (uint32_t k = 0; k < node->input_count && !node->dead && !any; k++) {
+            any = node->inputs[k] == value && r->p->places[v->users[i]].kind == VTAC_PLACE_HOST;
         }
     }
-    for (uint32_t i = 0; i < r->graph->order_count; i++) {
-        const vtac_node_id id = r->graph->order[i];
-        const vtac_node *node = &r->graph->nodes[id];
-        for (uint32_t k = 0; k < node->input_count; k++) {
-            if (node->inputs[k] == value && r->p->places[id].kind == VTAC_PLACE_HOST) {
-                return true;
-            }
-        }
-    }
-    return false;
+    return any;
 }
 
 /* Views whose readers all went into regions, last ones first. */
