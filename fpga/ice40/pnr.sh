@@ -5,6 +5,7 @@
 # nextpnr, and prints what each takes and the clock that the router reached. Exit 1: one misses its clock, or does not fit.
 set -eu
 export LC_ALL=C.UTF-8 # ranges, orders and decimal points are those of no country
+case ${TMPDIR:-} in *[[:space:]]*) unset TMPDIR ;; esac # nor does Yosys' ABC find files there
 params=$1 headers=$2
 shift 2
 here=$(cd "$(dirname "$0")" && pwd)

@@ -7,6 +7,7 @@
 # logs. Exit 1: the best seed of a unit misses 105 MHz; 75: no router here.
 set -eu
 export LC_ALL=C.UTF-8 # ranges, orders and decimal points are those of no country
+case ${TMPDIR:-} in *[[:space:]]*) unset TMPDIR ;; esac # nor does Yosys' ABC find files there
 export PYTHONDONTWRITEBYTECODE=1
 config=$1 params=$2 headers=$3
 here=$(cd "$(dirname "$0")" && pwd)

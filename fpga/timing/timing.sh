@@ -7,6 +7,7 @@
 # is unchanged is not made again.
 set -eu
 export LC_ALL=C.UTF-8 # ranges, orders and decimal points are those of no country
+case ${TMPDIR:-} in *[[:space:]]*) unset TMPDIR ;; esac # nor does Yosys' ABC find files there
 export PYTHONDONTWRITEBYTECODE=1
 given=$1 config=$(basename "$1" .json) params=$2 headers=$3
 here=$(cd "$(dirname "$0")" && pwd)

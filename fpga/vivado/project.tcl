@@ -107,10 +107,10 @@ proc clock_of {root config} {
 proc add_sources {board root build headers} {
     set files [concat [glob -directory [file join $root hw rtl] */*.v] [list [file join $root fpga vivado vta_board.v]]]
     add_files -norecurse [lsort $files]
-    add_files -fileset constrs_1 -norecurse [dict get $board xdc]
+    add_files -fileset constrs_1 -norecurse [list [dict get $board xdc]]
     if {[doubles $board]} { # of cells that are there, and clocks that have names, once all is put together
         set cycles [write_cycles $root $build]
-        add_files -fileset constrs_1 -norecurse $cycles
+        add_files -fileset constrs_1 -norecurse [list $cycles]
         set_property used_in_synthesis false [get_files $cycles]
         set_property processing_order LATE [get_files $cycles]
     }
@@ -206,7 +206,7 @@ proc create_design {board} {
     validate_bd_design
     save_bd_design
     set wrapper [make_wrapper -files [get_files system.bd] -top]
-    add_files -norecurse $wrapper
+    add_files -norecurse [list $wrapper]
     set_property top system_wrapper [current_fileset]
 }
 

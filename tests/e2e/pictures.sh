@@ -8,11 +8,13 @@
 models=$3
 [ -d "$models" ] || { echo "$models is not there: no model and no pictures to show it"; exit 77; }
 . "$(dirname "$0")/../cli/lib.sh"
+ln -s "$models" models # a name without a blank, wherever they are
+models=models
 
 # The list in the shared README: "goldfish 1, …, dog and dog2 207, …", to lines of file and class.
 sed -n 's/.*ImageNet classes (\([^)]*\)).*/\1/p' "$models/README.md" | tr ',' '\n' | awk '{ for (i = 1; i < NF; i++) if ($i != "and") print $i, $NF }' |
     while read -r name class; do
-        file=$(find "$models/images" -name "$name.jpg" -o -name "$name.png")
+        file=$(find "$models/images/" -name "$name.jpg" -o -name "$name.png")
         [ -f "$file" ] && echo "$file $class"
     done >classes
 holds "the list has pictures" test "$(wc -l <classes)" -ge 10

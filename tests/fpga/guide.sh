@@ -75,7 +75,7 @@ exec rm -r "$@"
 END
 mkdir board
 for name in vta-run vta-mem vtac-agent; do
-    printf '#!/bin/sh\nexec qemu-arm -cpu cortex-a9 %s/usr/local/bin/%s "$@"\n' "$root" $name >board/$name
+    printf '#!/bin/sh\nexec qemu-arm -cpu cortex-a9 "%s/usr/local/bin/%s" "$@"\n' "$root" $name >board/$name
     chmod +x board/$name
 done
 ln -s "$root/usr/local/sbin/vta-load" board/vta-load
@@ -91,7 +91,7 @@ holds "every block is marked" sh -c "grep -c '^\`\`\`' '$guide' | awk '{ exit \$
 number=0
 while read -r line; do
     number=$((number + 1))
-    line=$(printf '%s\n' "$line" | sed "s| /mnt | $root |; s| \./run | $source/run |; s|^\./run |$source/run |; s| fpga/boot/| $source/fpga/boot/|; s| build/$PRESET/| $build/|; s| build/release/| $build/|")
+    line=$(printf '%s\n' "$line" | sed "s| /mnt | '$root' |; s| \./run | '$source/run' |; s|^\./run |'$source/run' |; s| fpga/boot/\([^ ]*\)| '$source/fpga/boot/\1'|; s| build/$PRESET/\([^ ]*\)| '$build/\1'|; s| build/release/\([^ ]*\)| '$build/\1'|")
     case $line in *image.sh*) ran=$line; mkdir -p "$root/usr" ;; esac
     ran="guide: $line"
     # shellcheck disable=SC2086

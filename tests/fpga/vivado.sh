@@ -13,6 +13,13 @@ for tool in tclsh dtc fdtget verilator iverilog; do
 done
 standin=$source/tests/fpga/vivado.tcl
 
+# tree FOLDER: a copy of what the scripts need.
+tree() {
+    mkdir -p "$1/isa"
+    cp -r "$source/fpga" "$source/hw" "$1/"
+    cp -r "$source/isa/configs" "$1/isa/"
+}
+
 # facts TREE BOARD: what the board's device tree says, for the stand-in.
 facts() {
     dtc -q -@ -I dts -O dtb -o overlay.dtbo "$1/fpga/$2/vta.dts" || return 1
@@ -41,6 +48,12 @@ build() {
 sed 's/"LOG_WGT_BUFF_SIZE" : 18/"LOG_WGT_BUFF_SIZE" : 17/' "$source/isa/configs/pynq.json" >own.json
 VTA_CONFIG=$PWD/own.json
 export VTA_CONFIG
+tree 'a tree'
+holds "the script takes another configuration, at a path with a blank" build "$PWD/a tree" pynq
+rm -r 'a tree'
+# What looks at its words below parts them at blanks.
+case $source in *[[:space:]]*) tree tree && source=$PWD/tree ;; esac
+case $headers in *[[:space:]]*) cp -r "$headers" headers && headers=$PWD/headers ;; esac
 holds "the script takes another configuration" build "$source" pynq
 header=$(sed -n 's/^include //p' log | tr ' ' '\n' | sed 's|$|/vta_config.vh|' | xargs ls 2>/dev/null)
 "$params" plain "$VTA_CONFIG" | sed 's/\(.*\)=\(.*\)/`define VTA_\1 \2/' | sort >wanted
@@ -85,9 +98,7 @@ done
 # mistake NAME FILE EXPRESSION MESSAGE [BOARD]: with the sed expression applied to a file of a copy, the script must fail so.
 mistake() {
     rm -rf copy
-    mkdir copy
-    cp -r "$source/fpga" "$source/hw" copy/
-    mkdir copy/isa && cp -r "$source/isa/configs" copy/isa/
+    tree copy
     sed "$3" "$source/$2" >"copy/$2"
     if cmp -s "$source/$2" "copy/$2"; then
         ran=$1
