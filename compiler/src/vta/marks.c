@@ -115,7 +115,6 @@ static void set_part(marks *m, part_of_block p, uint64_t value)
 
 void marks_set(marks *m, granules g, uint64_t value)
 {
-
     for (int64_t b = g.first >> m->log_block; g.first <= g.last && b <= g.last >> m->log_block; b++) {
         set_part(m, part_at(m, g, b), value);
     }

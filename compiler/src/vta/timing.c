@@ -1202,8 +1202,10 @@ static int log2_of(int64_t n)
 /* What is kept of granules, and of pages. */
 #define OF_GRANULES(X)                                                                                       \
     X(inp.wrote)                                                                                             \
-    X(inp.read) X(wgt.wrote) X(wgt.read) X(out.wrote) X(out.read) X(array_acc) X(alu_acc) X(load_acc)        \
-        X(alu_read) X(alu_inp) X(array_inp) X(inp_reader) X(wgt_reader)
+    X(inp.read)                                                                                              \
+    X(wgt.wrote)                                                                                             \
+    X(wgt.read) X(out.wrote) X(out.read) X(array_acc) X(alu_acc) X(load_acc) X(alu_read) X(alu_inp)          \
+        X(array_inp) X(inp_reader) X(wgt_reader)
 
 #define OF_PAGES(X) X(page_store) X(page_writer)
 

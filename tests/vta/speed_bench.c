@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * vta_speed [CONFIG [NET]]: how many candidates the timing model judges in a second of the processor. A
+ * candidate is a way to cut one of the network's convolutions, as the scheduler tries them: the timing model
+ * by itself, and with the list of calls that it reads.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "nets.h"
+
+#include "emit.h"
+#include "timing.h"
+
+enum { WAYS = 24 }; /* of a layer, as at -O3 */
+
+typedef struct tally {
+    uint64_t candidates, calls;
+    double emitting, timing; /* seconds of the processor */
+} tally;
+
+static double seconds(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static vta_status judge(const plan *p, tally *all, vta_diag *diag)
+{
+    step_list list;
+    list_init(&list);
+    const double begin = seconds();
+    const vta_status status = conv_emit(p, &list, diag);
+    list_load_ahead(&list, p->machine->config);
+    const double emitted = seconds();
+    const bool good = status == VTA_OK && timing_of(p->machine, &list, 0, NULL, 0) > 0;
+    all->timing += seconds() - emitted;
+    all->emitting += emitted - begin;
+    all->candidates++;
+    all->calls += list.steps.count;
+    list_free(&list);
+    return good || status != VTA_OK ? status : vta_fail(diag, VTA_NOMEM, "no memory to time a list");
+}
+
+static vta_status judge_layer(const machine *m, const lab_region *lab, uint32_t number, tally *all,
+                              vta_diag *diag)
+{
+    plan p;
+    tiling ways[WAYS];
+    uint32_t found;
+    VTA_TRY(conv_plan(m, &lab->region, number, &p, diag));
+    VTA_TRY(tiling_choose(&p.conv, ways, WAYS, &found, diag));
+    for (uint32_t i = 0; i < found; i++) {
+        p.tiling = ways[i];
+        VTA_TRY(judge(&p, all, diag));
+    }
+    return VTA_OK;
+}
+
+static vta_status bench(const lab_net *net, const vta_config *config, vta_diag *diag)
+{
+    static lab_region lab;
+    tally all = {0};
+    machine m = {.config = config};
+    lab_init(&lab, 1);
+    net->build(&lab);
+    lab_finish(&lab);
+    vta_status status = machine_of(config, &m, diag);
+    for (uint32_t n = 0; n < lab.region.layer_count && status == VTA_OK; n++) {
+        if (kinds[lab.layers[n].kind].plan == conv_plan) {
+            status = judge_layer(&m, &lab, n, &all, diag);
+        }
+    }
+    lab_free(&lab);
+    const double count = (double)all.candidates;
+    if (status == VTA_OK && count > 0) {
+        printf("%-12s %6" PRIu64 " candidates of %.0f calls: %.0f a second by the timing model alone, %.0f "
+               "with their lists; %.1f million calls a second\n",
+               net->name, all.candidates, (double)all.calls / count, count / all.timing,
+               count / (all.timing + all.emitting), 1e-6 * (double)all.calls / all.timing);
+    }
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    vta_config config;
+    vta_diag diag = {0};
+    if (argc > 3 || vta_config_load(argc > 1 ? argv[1] : "pynq", &config, &diag) != VTA_OK ||
+        (argc > 2 && lab_net_named(argv[2]) == NULL)) {
+        fprintf(stderr, "usage: vta_speed [CONFIG [NET]]; %s\n", diag.text);
+        return 2;
+    }
+    for (uint32_t i = 0; i < lab_net_count; i++) {
+        if ((argc < 3 || strcmp(argv[2], lab_nets[i].name) == 0) &&
+            bench(&lab_nets[i], &config, &diag) != VTA_OK) {
+            fprintf(stderr, "%s: %s\n", lab_nets[i].name, diag.text);
+            return 1;
+        }
+    }
+    return 0;
+}
