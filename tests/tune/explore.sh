@@ -70,6 +70,7 @@ helper=$!
 # shellcheck disable=SC2086  # words
 vtac explore $space --folder shared -o folder
 exits 0
+says err "vtac explore: the work in 'shared' is done by whoever runs this command with '--join shared' in the place of '--folder'"
 ran="vtac explore --join shared"
 wait $helper
 status=$?

@@ -23,6 +23,18 @@ for path in glob.glob(sys.argv[1] + "/compiler/records/*.jsonl"):
 assert len(keys) >= 10, len(keys)
 END
 
+# Winograd's way sums in another order: an output is off by less than 2e-5 of the largest.
+cat >near.py <<'END'
+import glob, os, sys
+import numpy as np
+
+files = glob.glob(sys.argv[1] + "/*.npy")
+assert files
+for path in files:
+    a, b = np.load(path).astype(float), np.load(os.path.join(sys.argv[2], os.path.basename(path))).astype(float)
+    assert a.shape == b.shape and np.abs(a - b).max() <= 2e-5 * np.abs(b).max(), (path, np.abs(a - b).max())
+END
+
 # taken: of the last compilation, how many schedules are not the standard ones
 taken() { sed 's/.*"tuned": \([0-9]*\),.*/\1/' out; }
 number=0
@@ -43,7 +55,7 @@ for net in ic:tiny_ic squeeze:squeezenet1_1; do
             vtac run $kind.so --seed "$seed$draw" --output-dir $kind$number
             exits 0
         done
-        holds "the same numbers, $name, draw $draw" diff -r shipped$number plain$number
+        holds "the same numbers but for their last bits, $name, draw $draw" /usr/bin/python3 near.py shipped$number plain$number
     done
     for kind in '' --no-records; do # of another processor
         # shellcheck disable=SC2086

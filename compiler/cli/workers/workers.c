@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "stages.h"
 #include "vta/file.h"
 
 enum { MOST_JOBS = 4096, MOST_WORDS = 64, MOST_LINE = 1 << 20 };
@@ -132,6 +133,13 @@ vta_status cli_open_work(const cli_args *args, const cli_work *how, const char *
         VTA_TRY(make_submission(args, &options, &submitted, diag));
     }
     VTA_TRY(vtac_work_open(&options, fn, context, out, diag));
+    const char *folder = cli_value(args, "--folder");
+    if (*out != NULL && folder != NULL) {
+        cli_stages_hide();
+        cli_say("vtac %s: the work in '%s' is done by whoever runs this command with '--join %s' in the place "
+                "of '--folder'\n",
+                args->verb->name, folder, folder);
+    }
     if (*out != NULL) {
         cli_catch_signals(vtac_work_stop, *out);
     }
