@@ -487,13 +487,13 @@ static void test_pairs(void **state)
 {
     (void)state;
     static const char *const names[] = {"pynq", "pynq512", "ultra96", "tiny"};
-    enum { CONFIGS = sizeof names / sizeof names[0], EACH = 3, PER_CENT = 3 };
+    enum { CONFIGS = sizeof names / sizeof names[0], PER_CENT = 3 };
     const uint64_t seed = test_seed("vta_pairs");
-    for (uint64_t i = 0; i < EACH * CONFIGS; i++) {
+    for (uint64_t i = 0; i < CONFIGS; i++) {
         rng r = {seed + i};
         vtac_vta_image image;
         uint64_t best = UINT64_MAX;
-        assert_int_equal(vta_config_load(names[i % CONFIGS], &config, NULL), VTA_OK);
+        assert_int_equal(vta_config_load(names[i], &config, NULL), VTA_OK);
         lab_init(&lab, seed + i);
         uint32_t x = lab_add_rescale(
             &lab, lab_input(&lab, 1, rng_between(&r, 8, 40), rng_between(&r, 6, 20), rng_between(&r, 6, 20)));
@@ -517,7 +517,7 @@ static void test_pairs(void **state)
         }
         schedule(&(vtac_vta_options){.level = 3, .predict_only = true}, &image);
         print_message("%s: %" PRIu32 " by %" PRIu32 " ways, the best %" PRIu64 ", chosen %" PRIu64 "\n",
-                      names[i % CONFIGS], pair.count[0], pair.count[1], best, image.cycles);
+                      names[i], pair.count[0], pair.count[1], best, image.cycles);
         assert_in_range(image.cycles, 1, best + best * PER_CENT / 100);
         vtac_vta_image_free(&image);
         lab_free(&lab);
