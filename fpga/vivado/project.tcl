@@ -234,7 +234,7 @@ proc finish {board build} {
     set name vta-[dict get $board name]
     write_bitstream -force [file join $out $name.bit]
     write_cfgmem -force -format BIN -interface SMAPx32 -disablebitswap \
-        -loadbit "up 0x0 [file join $out $name.bit]" [file join $out $name.bin]
+        -loadbit [list up 0x0 [file join $out $name.bit]] [file join $out $name.bin]
     write_hw_platform -fixed -force -include_bit [file join $out $name.xsa]
     puts "bitstream: [file join $out $name.bit], for the FPGA manager: [file join $out $name.bin]"
 }

@@ -558,12 +558,12 @@ proc writes {command args} {
 proc report_timing_summary {args} { options got $args {} -file; writes report_timing_summary $got(-file) }
 proc report_utilization {args} { options got $args -hierarchical -file; writes report_utilization $got(-file) }
 proc report_power {args} { options got $args {} -file; writes report_power $got(-file) }
-proc write_bitstream {args} { writes write_bitstream [options got $args -force {}] }
-proc write_hw_platform {args} { writes write_hw_platform [options got $args {-fixed -force -include_bit} {}] }
+proc write_bitstream {args} { writes write_bitstream {*}[options got $args -force {}] }
+proc write_hw_platform {args} { writes write_hw_platform {*}[options got $args {-fixed -force -include_bit} {}] }
 proc write_cfgmem {args} {
     set path [options got $args {-force -disablebitswap} {-format -interface -loadbit}]
     must_be [lindex $got(-loadbit) 2]
-    writes write_cfgmem $path
+    writes write_cfgmem {*}$path
 }
 
 # ---- the device tree
