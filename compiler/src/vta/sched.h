@@ -17,7 +17,7 @@
  *   list.c       lists of calls
  *   weave.c      the calls of several layers in one order
  *   ahead.c      loads that move up in them
- *   timing.c     how long they take; bus.c: its read bus; shares.c: whose each cycle is
+ *   timing.c     how long they take; model.h names its parts
  *   schedule.c   the whole region
  *
  * Words. A *tile* is what the layout keeps together: one pixel of one block of C channels, for B images. It

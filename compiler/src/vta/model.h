@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the parts of the timing model know together and say to each other.
+ *
+ *   timing.c    walks through the list, step by step
+ *   traffic.c   what the memory does: the program, bursts of reads, writes, and who is put off by whom
+ *   bus.c       its read bus
+ *   marks.c     when places of scratchpads and memory were last written and read
+ *   loads.c     the load unit with its own place in the list, and the store unit
+ *   compute.c   the compute unit: its queues, micro-ops, the array beside the ALU, ACC's banks
+ *   shares.c    whose each cycle is
+ *
+ * All times are cycles from the start of the run. For each scratchpad the model keeps, for granules of
+ * entries, when they were last written and read; for DRAM, when pages of the smallest element's size were
+ * last stored: as the runtime does, which orders transfers by them.
+ */
+#ifndef VTAC_VTA_MODEL_H
+#define VTAC_VTA_MODEL_H
+
+#include "bus.h"
+#include "marks.h"
+#include "timing.h"
+
+/* The machine's constants, in cycles: measured on the RTL, the same for every configuration. */
+enum {
+    FETCH = 2,        /* an instruction */
+    START = 4,        /* until the first instructions are asked for */
+    DECODE = 4,       /* from there until it may begin */
+    FETCH_LEAD = 3,   /* beyond the memory's latency, from the program's address to its first beat, */
+    LOAD_LEAD = 6,    /* from a LOAD's start to its first beat, */
+    COMPUTE_LEAD = 7, /* also where the compute unit loads */
+    LOAD_GAP = 2,     /* from LOAD to LOAD */
+    ROW_GAP = 1,      /* a burst */
+    WRITE = 72,       /* from a STORE's last beat until it is over, less the memory's latency */
+    STORE_GAP = 6,
+    TOKEN = 2,
+    ARRAY_DRAIN = 11, /* from the last step to the end */
+    ALU_DRAIN = 9,
+    ALU_START = 1,
+    RECORD = 2,       /* steps that fetch parameters, */
+    WIDE_RECORD = 3,  /* and with multipliers of 31 bits */
+    PADS = 4,         /* entries of padding that hide behind the bus, for one that does not */
+    PAD_QUARTERS = 5, /* quarters of a cycle that one costs where data wait for it, as measured */
+    PIPE_QUEUE = 4,
+    LOAD_QUEUE = 3,
+    WRITES_IN_FLIGHT = 16, /* bursts: LOG_FLIGHT of vta_axi_write.v */
+    UOP_LOAD = 64,         /* micro-ops that one LOAD brings at most */
+    FIRST_UOP_LOAD = 32,
+    WRITE_STAGE = 1, /* from the array's step to the ALU's that would write in the same cycle, */
+    READ_STAGE = 6,  /* and that would read ACC in the same cycle: vta_gemm.v, vta_alu.v */
+    GRANULES = 2048,
+    TRANSFERS = 16,    /* LOADs whose data may still be put off, and */
+    BURSTS_BACK = 128, /* the bursts that may be theirs */
+    NEWEST = 4,        /* LOADs into INP, and REQUANTs, that may meet each other there */
+    INSN_BYTES = 16,
+    CHUNK_BYTES = 256, /* of the program, read at a time, */
+    CHUNKS = 4,        /* and how many are held: vta_fetch.v */
+    CHUNK_INSNS = CHUNK_BYTES / INSN_BYTES,
+    AHEAD = 2, /* queues' worth of instructions are read before their turn: the busiest unit's is full then */
+    CHUNKS_AHEAD = 128, /* at most */
+    REQUANT_KERNELS = 4096,
+};
+
+typedef struct track {
+    marks wrote, read; /* the last write's and read's end */
+    int log_size;      /* entries of a granule, as a power of two */
+} track;
+
+/* An instruction of the array beside the ALU: it goes through `count` entries of ACC from `first` on, and in
+ * turn through those that lie `spread` behind them. */
+typedef struct array_span {
+    cycles begin, end;
+    int64_t first, count, spread;
+    double writes, reads; /* of ACC, a cycle */
+    bool apart;           /* and not in the same cycles */
+} array_span;
+
+/* What writes INP, and when; of a LOAD also what of it. */
+typedef struct inp_span {
+    cycles from, to;
+    granules where;
+} inp_span;
+
+/* What writes entries of ACC, and when; the share of cycles in which it does. */
+typedef struct acc_span {
+    cycles from, to;
+    int64_t first, count;
+    double writes;
+    uint32_t transfer; /* of a LOAD */
+} acc_span;
+
+/* A LOAD: others that ask for the bus before it may still come up, and its data are later then. */
+typedef struct transfer {
+    uint32_t number;
+    cycles bus_end, end; /* of its last burst, and when all is in the scratchpad */
+    track *to;           /* NULL: ACC */
+    granules where;
+} transfer;
+
+typedef struct window_of_times {
+    cycles at[PIPE_QUEUE];
+    uint32_t next;
+} window_of_times;
+
+typedef struct bursts_in_flight {
+    cycles answered[WRITES_IN_FLIGHT];
+    uint32_t next;
+} bursts_in_flight;
+
+typedef struct model {
+    const machine *m;
+    const step_list *list;
+    track inp, wgt, out;                /* out: wrote: retired; read: the last store's number */
+    marks array_acc, alu_acc, load_acc; /* ACC granules: ends by pipeline */
+    marks alu_read;                     /* until the ALU has read them */
+    marks alu_inp, array_inp;           /* INP granules: ends of what REQUANT wrote and the array read */
+    marks page_store;                   /* pages of WORK: the last store's number */
+    int64_t page_count;
+    int log_page;           /* bytes of one */
+    cycles *store_end;      /* of each store; number 0 is none. A newer one ends later. */
+    uint32_t stores;        /* so far, */
+    uint32_t stores_known;  /* how many the compute unit has waited for, */
+    uint32_t stores_loaded; /* and the load unit, through it; */
+    cycles *known_at;       /* a store: since when the compute unit could tell it */
+    cycles fetch, bus_store;
+    uint64_t loads_left; /* into INP and WGT, and the one at hand */
+    double yielded;      /* cycles that writes have still to take from reads: less than one */
+    read_bus reads;
+    reader fetching, loading, computing;
+    bursts_in_flight writes;
+    uint64_t insns;                /* that went by */
+    uint64_t chunks;               /* of the program that were asked for, */
+    cycles chunk_at[CHUNKS_AHEAD]; /* and when the first instruction of each was there */
+    cycles chunk_room[CHUNKS], fetch_asked,
+        chunk_handed; /* when one may be asked for; the last was; its end */
+    cycles load_issue, store_issue, compute_issue, retired;
+    cycles array_free, array_start, alu_free, alu_start, acc_load, load_engine;
+    array_span newest; /* instruction of the array */
+    inp_span inp_loads[NEWEST], inp_requants[NEWEST];
+    transfer transfers[TRANSFERS];
+    uint32_t transferred;
+    acc_span acc_loads[NEWEST], acc_writers[NEWEST];
+    uint32_t inp_load, inp_requant, acc_loaded, acc_writer; /* the next of each */
+    size_t at;                                              /* the step at hand */
+    size_t lead;               /* LOADs into INP and WGT before it in the list are worked out */
+    uint64_t computes, passed; /* instructions of the compute unit up to `at`, and before `lead` */
+    marks inp_reader, wgt_reader, page_writer; /* the last step before `lead`, counted from 1 */
+    window_of_times array_queue, alu_queue, load_queue;
+    cycles *kernel_at; /* when a kernel came; 0: not yet */
+    struct {
+        uint64_t key;
+        cycles at;
+    } requants[REQUANT_KERNELS]; /* the same for those of REQUANT, by a hash */
+    struct {
+        int64_t limit, room; /* micro-ops that it brings at most; that it brings for kernels to come */
+        cycles end;
+    } uop_load, uop_next; /* the newest LOAD of micro-ops that is in use, and the one behind it */
+    int64_t uops_left;    /* that no LOAD has brought */
+    timing_deed now;      /* of the step at hand */
+    vta_vec deeds;        /* timing_deed, where shares are wanted */
+    bool keep, failed;
+} model;
+
+/* Queues: when the instruction that made room was taken. */
+static inline cycles room(const window_of_times *w)
+{
+    return w->at[w->next % PIPE_QUEUE];
+}
+
+static inline void taken(window_of_times *w, cycles when)
+{
+    w->at[w->next++ % PIPE_QUEUE] = when;
+}
+
+static inline granules granules_of(int log_size, int64_t first, int64_t count)
+{
+    return (granules){first >> log_size, least((first + most(count, 1) - 1) >> log_size, GRANULES - 1)};
+}
+
+/* traffic.c */
+
+/* What a transfer asks of the bus: bursts of so many beats. */
+typedef struct bursts {
+    int64_t count;
+    cycles each;
+} bursts;
+
+/* So many cycles of the bus for so many bytes, or more where the memory is slower than the bus. */
+cycles traffic_paced(const model *t, cycles beats, int64_t bytes);
+/* `y` rows of `x` elements of `bytes`. Rows that touch are one. */
+bursts bursts_of(const model *t, int64_t y, int64_t x, int64_t stride, int64_t bytes);
+/* Writes from `when` on, for so many cycles by themselves: reads are later by what they take, and the writes
+ * by what is returned: they get what reads leave, and half of all at least. */
+cycles traffic_yield(model *t, cycles when, cycles writes);
+/* Bursts follow each other. And only so many are on their way: where they are short, the next one waits until
+ * the memory has answered an old one. */
+cycles traffic_write(cycles *bus, bursts_in_flight *flight, cycles first, cycles answer, bursts b);
+/* Asks for the program's next chunk: there is room for it when an older one has been handed out. */
+void traffic_read_chunk(model *t);
+/* The next instruction is in its unit's queue. */
+cycles traffic_fetch(model *t);
+cycles traffic_read(model *t, reader *who, cycles start, bursts b);
+/* The bursts of a transfer: its number. */
+uint32_t transfer_begin(model *t);
+void transfer_end(model *t, transfer what, uint32_t owner);
+/* The list does not say which unit asks first: LOADs that others came before are put off. */
+void traffic_settle(model *t);
+
+/* loads.c */
+
+bool load_is_early(const step *s);
+/* The compute unit has waited for a store, in an instruction that is over at `end`. */
+void load_learn(model *t, uint32_t number, cycles end);
+/* They take the cycles in which no data come: most of them are not seen. */
+cycles load_padding(const vta_load2d *l);
+/* The end of the stores that a load needs; *number: the newest of them. */
+cycles load_stored(const model *t, const vta_load2d *l, int64_t bytes, uint32_t *number);
+/* A REQUANT into INP: the LOADs that it meets there end later. */
+void load_beside(model *t, cycles from, cycles to);
+/* Works out what the load unit begins before `when`. */
+void load_before(model *t, cycles when);
+cycles load_step(model *t, const vta_load2d *l);
+cycles store_step(model *t, const vta_store2d *s);
+
+/* compute.c */
+
+/* All micro-ops that the list will ever need. */
+int64_t compute_uops(model *t);
+/* An instruction of the compute unit is over. */
+void compute_done(model *t, cycles over);
+cycles compute_step(model *t, const step *s);
+
+#endif
