@@ -19,6 +19,7 @@ static struct {
     cli_ticker *ticker; /* NULL: nothing is shown */
     pthread_mutex_t lock;
     char stage[48], item[160];
+    bool quiet; /* nothing is shown until the next stage */
     uint32_t done, total;
     double begin; /* of the stage */
     char outer[32];
@@ -36,6 +37,7 @@ static bool at(void *context, const char *stage, const char *item, uint32_t done
     (void)snprintf(job.item, sizeof job.item, "%s", item);
     job.done = done;
     job.total = total;
+    job.quiet = false;
     (void)pthread_mutex_unlock(&job.lock);
     return false;
 }
@@ -73,7 +75,7 @@ static void describe(void *context, double seconds, char *text, size_t size)
     char outer[96] = "";
     (void)context;
     (void)pthread_mutex_lock(&job.lock);
-    if (seconds >= CLI_PATIENCE_S && job.stage[0] != '\0') {
+    if (seconds >= CLI_PATIENCE_S && job.stage[0] != '\0' && !job.quiet) {
         if (job.total > 0) {
             (void)snprintf(count, sizeof count, ": %u of %u", job.done + 1, job.total);
         }
@@ -144,5 +146,9 @@ void cli_stages_hide(void)
     if (cli_here()->guest) {
         return;
     }
+    (void)pthread_mutex_lock(&job.lock);
+    job.quiet =
+        true; /* until the next stage: what is said now would stand behind a line that is drawn again */
+    (void)pthread_mutex_unlock(&job.lock);
     cli_ticker_hide(job.ticker);
 }
