@@ -12,14 +12,13 @@
 
 #include "seal.h"
 #include "vta/artifact.h"
-#include "vta/file.h"
 #include "vta/model.h"
 
-/* FNV-1a over words of eight bytes, then over the bytes that remain. */
-uint64_t vta_artifact_hash(const void *data, size_t size)
+/* FNV-1a over words of eight bytes, then over the bytes that remain: parts before the last one are whole
+ * words.
+ */
+static uint64_t hash_on(uint64_t hash, const uint8_t *bytes, size_t size)
 {
-    const uint8_t *bytes = data;
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
     size_t i = 0;
     for (; i + sizeof(uint64_t) <= size; i += sizeof(uint64_t)) {
         uint64_t word;
@@ -33,15 +32,26 @@ uint64_t vta_artifact_hash(const void *data, size_t size)
     return hash;
 }
 
+static const uint64_t hash_of_nothing = UINT64_C(0xcbf29ce484222325);
+
+uint64_t vta_artifact_hash(const void *data, size_t size)
+{
+    return hash_on(hash_of_nothing, data, size);
+}
+
+/* Part by part: a model is as large as its weights, which whoever compiles has in memory already. */
 vta_status vta_artifact_seal_file(const char *path, vta_diag *diag)
 {
-    uint8_t *bytes;
-    size_t size;
-    VTA_TRY(vta_file_read(path, SIZE_MAX / 2, &bytes, &size, diag));
-    const vta_artifact_seal seal = {VTA_ARTIFACT_SEAL_MAGIC, vta_artifact_hash(bytes, size)};
-    free(bytes);
-    FILE *file = fopen(path, "abe");
-    bool ok = file != NULL && fwrite(&seal, sizeof seal, 1, file) == 1;
+    enum { PART = 4096 };
+    uint8_t bytes[PART];
+    vta_artifact_seal seal = {VTA_ARTIFACT_SEAL_MAGIC, hash_of_nothing};
+    FILE *file = fopen(path, "r+be");
+    for (size_t count = PART; file != NULL && count == PART;) {
+        count = fread(bytes, 1, PART, file);
+        seal.hash = hash_on(seal.hash, bytes, count);
+    }
+    bool ok = file != NULL && ferror(file) == 0 && fseek(file, 0, SEEK_END) == 0 &&
+              fwrite(&seal, sizeof seal, 1, file) == 1;
     ok = (file == NULL || fclose(file) == 0) && ok;
     return ok ? VTA_OK : vta_fail(diag, VTA_IO, "cannot write '%s': %s", path, strerror(errno));
 }

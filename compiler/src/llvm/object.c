@@ -3,9 +3,12 @@
  * A lowered and planned program as an object file: its kernels, its constants, and the structure that
  * artifact.h describes.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <llvm-c/Analysis.h>
 #include <llvm-c/Transforms/PassBuilder.h>
@@ -438,8 +441,55 @@ static vta_status optimize(writer *w, LLVMTargetMachineRef machine)
     return status;
 }
 
-vta_status vtac_emit_module(LLVMTargetMachineRef machine, LLVMModuleRef module, LLVMCodeGenFileType kind,
-                            uint8_t **bytes, size_t *size, vta_diag *diag)
+enum { MEMORY_CLOSE_ON_EXEC = 1 }; /* of memfd_create */
+
+/* A file in memory, and its path: LLVM writes an object there once, and into a buffer of its own twice. -1:
+ * there are none here. */
+static int open_memory(char *path, size_t size)
+{
+    const int file = (int)syscall(SYS_memfd_create, "object", MEMORY_CLOSE_ON_EXEC);
+    (void)snprintf(path, size, "/proc/self/fd/%d", file);
+    if (file >= 0 && access(path, W_OK) != 0) {
+        (void)close(file);
+        return -1;
+    }
+    return file;
+}
+
+static vta_status read_memory(int file, uint8_t **bytes, size_t *size, vta_diag *diag)
+{
+    const off_t end = lseek(file, 0, SEEK_END);
+    *size = end > 0 ? (size_t)end : 0;
+    *bytes = malloc(*size + 1);
+    if (*bytes == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "out of memory");
+    }
+    (*bytes)[*size] = 0;
+    for (size_t at = 0; at < *size;) {
+        const ssize_t count = pread(file, *bytes + at, *size - at, (off_t)at);
+        if (count <= 0) {
+            return vta_fail(diag, VTA_IO, "cannot read the object that LLVM wrote into memory: %s",
+                            count < 0 ? strerror(errno) : "it ends early");
+        }
+        at += (size_t)count;
+    }
+    return VTA_OK;
+}
+
+static vta_status emit_by_file(LLVMTargetMachineRef machine, LLVMModuleRef module, int file, char *path,
+                               uint8_t **bytes, size_t *size, vta_diag *diag)
+{
+    char *message = NULL;
+    if (LLVMTargetMachineEmitToFile(machine, module, path, LLVMObjectFile, &message) != 0) {
+        const vta_status status = vta_fail(diag, VTA_INVALID, "LLVM: %s", message);
+        LLVMDisposeMessage(message);
+        return status;
+    }
+    return read_memory(file, bytes, size, diag);
+}
+
+static vta_status emit_by_buffer(LLVMTargetMachineRef machine, LLVMModuleRef module, LLVMCodeGenFileType kind,
+                                 uint8_t **bytes, size_t *size, vta_diag *diag)
 {
     char *message = NULL;
     LLVMMemoryBufferRef buffer = NULL;
@@ -456,6 +506,19 @@ vta_status vtac_emit_module(LLVMTargetMachineRef machine, LLVMModuleRef module, 
     }
     LLVMDisposeMemoryBuffer(buffer);
     return *bytes != NULL ? VTA_OK : vta_fail(diag, VTA_NOMEM, "out of memory");
+}
+
+vta_status vtac_emit_module(LLVMTargetMachineRef machine, LLVMModuleRef module, LLVMCodeGenFileType kind,
+                            uint8_t **bytes, size_t *size, vta_diag *diag)
+{
+    char path[64];
+    const int file = kind == LLVMObjectFile ? open_memory(path, sizeof path) : -1;
+    if (file < 0) {
+        return emit_by_buffer(machine, module, kind, bytes, size, diag);
+    }
+    const vta_status status = emit_by_file(machine, module, file, path, bytes, size, diag);
+    (void)close(file);
+    return status;
 }
 
 static vta_status verify_module(writer *w)
