@@ -482,8 +482,9 @@ static uint32_t pick_pair(void *context, const vtac_kernel_space *space)
     return pair->at[own];
 }
 
-/* At -O3 ways are chosen among a layer's neighbours: of two layers that follow each other, each way tried with
- * each, the fastest pair is hardly faster; a single region may lose more, where the search stops early. */
+/* At -O3 ways are chosen among a layer's neighbours: of two layers that follow each other, each way tried
+ * with each, the fastest pair is hardly faster; a single region may lose more, where the search stops early.
+ */
 static void test_pairs(void **state)
 {
     (void)state;
