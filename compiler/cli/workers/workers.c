@@ -136,9 +136,10 @@ vta_status cli_open_work(const cli_args *args, const cli_work *how, const char *
     const char *folder = cli_value(args, "--folder");
     if (*out != NULL && folder != NULL) {
         cli_stages_hide();
-        cli_say("vtac %s: the work in '%s' is done by whoever runs this command with '--join %s' in the place "
-                "of '--folder'\n",
-                args->verb->name, folder, folder);
+        cli_say(
+            "vtac %s: the work in '%s' is done by whoever runs this command with '--join %s' in the place "
+            "of '--folder'\n",
+            args->verb->name, folder, folder);
     }
     if (*out != NULL) {
         cli_catch_signals(vtac_work_stop, *out);
