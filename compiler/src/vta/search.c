@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Which ways to cut the layers are fastest together: what is best for one alone need not be best between two
+ * others.
+ */
+#include <stdlib.h>
+
+#include "schedule.h"
+
+/* What has been chosen for a stage. */
+typedef struct choice {
+    uint32_t chosen;
+    way ways[OPTIONS];
+} choice;
+
+static choice choice_of(const stage *of)
+{
+    choice one = {.chosen = of->chosen};
+    for (uint32_t k = 0; k < OPTIONS; k++) {
+        one.ways[k] = plan_way(&of->options[k]);
+    }
+    return one;
+}
+
+static void choice_take(stage *of, const choice *one)
+{
+    of->chosen = one->chosen;
+    for (uint32_t k = 0; k < OPTIONS && plan_is_cut(&of->options[0]); k++) {
+        if (of->there[k]) {
+            plan_take_way(&of->options[k], &one->ways[k]);
+        }
+    }
+}
+
+static void note_choices(scheduler *s, choice *all)
+{
+    for (size_t i = 0; i < s->stages.count; i++) {
+        all[i] = choice_of(stage_at(s, i));
+    }
+}
+
+static void choose_again(scheduler *s, const choice *all)
+{
+    for (size_t i = 0; i < s->stages.count; i++) {
+        choice_take(stage_at(s, i), &all[i]);
+    }
+}
+
+static vta_status time_all(scheduler *s, uint64_t *cycles, vta_diag *diag)
+{
+    VTA_TRY(schedule_build(s, diag));
+    *cycles = schedule_time(s, &s->list);
+    return VTA_OK;
+}
+
+/* A stage takes a way, or stays as it is; what it had can be taken again. */
+static choice change(stage *of, const way *one)
+{
+    const choice before = choice_of(of);
+    if (one != NULL) {
+        of->chosen = one->option;
+        plan_take_way(&of->options[one->option], one);
+    }
+    return before;
+}
+
+static bool may_take(const scheduler *s, const way *one)
+{
+    const double far = 1.25;
+    return (s->weaves || one->option == 0) && one->price <= far;
+}
+
+static int by_price(const void *a, const void *b)
+{
+    const way *x = a, *y = b;
+    if (x->stage != y->stage) {
+        return x->stage < y->stage ? -1 : 1;
+    }
+    return x->price != y->price ? x->price < y->price ? -1 : 1 : x->number < y->number ? -1 : 1;
+}
+
+/* By stages, and of each those first that come nearest to the best of their option. */
+static void sort_ways(scheduler *s)
+{
+    for (size_t w = 0; w < s->ways.count; w++) {
+        way *one = vta_vec_at(&s->ways, w);
+        const uint64_t best = stage_at(s, one->stage)->options[one->option].cycles;
+        one->price = best > 0 ? (double)one->cycles / (double)best : 1;
+        one->number = (uint32_t)w;
+    }
+    qsort(s->ways.items, s->ways.count, sizeof(way), by_price);
+}
+
+static vta_status time_some(scheduler *s, size_t first, size_t end, uint64_t *cycles, vta_diag *diag)
+{
+    uint64_t calls;
+    VTA_TRY(schedule_time_stages(s, first, end, cycles, &calls, diag));
+    s->calls_left -= calls < s->calls_left ? calls : s->calls_left;
+    return VTA_OK;
+}
+
+/* Some with their neighbours. */
+static vta_status time_around(scheduler *s, size_t first, size_t end, uint64_t *cycles, vta_diag *diag)
+{
+    return time_some(s, first > BESIDE ? first - BESIDE : 0,
+                     end + BESIDE < s->stages.count ? end + BESIDE : s->stages.count, cycles, diag);
+}
+
+/* A chain: what a stage costs depends on the one before. For some ways of each, every pair of neighbours is
+ * timed, and those are taken that are fastest together: two or three layers that had to change at once are
+ * found so. */
+
+enum { IN_CHAIN = 16 }; /* ways of a stage at most */
+
+typedef struct link {
+    const way *ways[IN_CHAIN]; /* NULL: as it is */
+    int64_t alone[IN_CHAIN];
+    int64_t until[IN_CHAIN]; /* cycles of all stages up to this one, on the best way there */
+    uint32_t from[IN_CHAIN]; /* the way of the stage before on it */
+    uint32_t count;
+} link;
+
+/* `room` ways of each stage: as it is, and the first ones. */
+static void chain_begin(const scheduler *s, link *chain, uint32_t room)
+{
+    for (size_t i = 0; i < s->stages.count; i++) {
+        chain[i] = (link){.count = 1};
+    }
+    for (size_t w = 0; w < s->ways.count; w++) {
+        const way *one = vta_vec_at(&s->ways, w);
+        link *of = &chain[one->stage];
+        if (of->count < room && may_take(s, one)) {
+            of->ways[of->count++] = one;
+        }
+    }
+}
+
+/* The best ways to each way of a stage. */
+static vta_status chain_reach(scheduler *s, link *chain, size_t number, vta_diag *diag)
+{
+    link *to = &chain[number];
+    stage *of = stage_at(s, number), *last = number > 0 ? stage_at(s, number - 1) : NULL;
+    for (uint32_t k = 0; k < to->count; k++) {
+        uint64_t cycles;
+        const choice own = change(of, to->ways[k]);
+        VTA_TRY(time_some(s, number, number + 1, &cycles, diag));
+        to->until[k] = to->alone[k] = (int64_t)cycles;
+        for (uint32_t i = 0; last != NULL && i < to[-1].count; i++) {
+            const choice before = change(last, to[-1].ways[i]);
+            VTA_TRY(time_some(s, number - 1, number + 1, &cycles, diag));
+            choice_take(last, &before);
+            const int64_t until = to[-1].until[i] + (int64_t)cycles - to[-1].alone[i];
+            if (i == 0 || until < to->until[k]) {
+                to->until[k] = until;
+                to->from[k] = i;
+            }
+        }
+        choice_take(of, &own);
+    }
+    return VTA_OK;
+}
+
+static vta_status choose_chain(scheduler *s, link *chain, uint32_t room, vta_diag *diag)
+{
+    const size_t count = s->stages.count;
+    uint32_t best = 0;
+    chain_begin(s, chain, room);
+    for (size_t i = 0; i < count; i++) {
+        VTA_TRY(chain_reach(s, chain, i, diag));
+    }
+    for (uint32_t k = 1; k < chain[count - 1].count; k++) {
+        best = chain[count - 1].until[k] < chain[count - 1].until[best] ? k : best;
+    }
+    for (size_t i = count; i > 0; i--) {
+        (void)change(stage_at(s, i - 1), chain[i - 1].ways[best]);
+        best = chain[i - 1].from[best];
+    }
+    return VTA_OK;
+}
+
+/* A place where the search may begin, and what it finds from there. Layers begin behind the one before, or at
+ * the start of the scratchpads. */
+typedef struct attempt {
+    bool weaves, still;
+    uint64_t cycles;
+    choice *all;
+} attempt;
+
+static void attempt_take(scheduler *s, const attempt *one)
+{
+    s->weaves = one->weaves;
+    s->still = one->still;
+    choose_again(s, one->all);
+}
+
+/* Keeps what is chosen where it is faster for the whole. */
+static vta_status judge(scheduler *s, attempt *best, bool *better, vta_diag *diag)
+{
+    uint64_t now;
+    VTA_TRY(time_all(s, &now, diag));
+    s->calls_left -= s->list.steps.count < s->calls_left ? s->list.steps.count : s->calls_left;
+    *better = now > 0 && now < best->cycles;
+    if (*better) {
+        best->cycles = now;
+        note_choices(s, best->all);
+    }
+    return VTA_OK;
+}
+
+/* What is better for a stage and its neighbours may be worse for the whole: one change after the other is
+ * judged by itself. */
+static vta_status judge_each(scheduler *s, attempt *best, choice *wanted, bool *better, vta_diag *diag)
+{
+    note_choices(s, wanted);
+    choose_again(s, best->all);
+    for (size_t i = 0; i < s->stages.count && s->calls_left > 0; i++) {
+        stage *of = stage_at(s, i);
+        bool good;
+        if (of->changed) {
+            const choice before = choice_of(of);
+            choice_take(of, &wanted[i]);
+            VTA_TRY(judge(s, best, &good, diag));
+            *better = *better || good;
+            if (!good) {
+                choice_take(of, &before);
+            }
+        }
+    }
+    return VTA_OK;
+}
+
+/* The best way for a stage, as its neighbours are, in so many calls. */
+static vta_status improve_stage(scheduler *s, size_t number, uint64_t calls, vta_diag *diag)
+{
+    stage *of = stage_at(s, number);
+    const uint64_t until = s->calls_left > calls ? s->calls_left - calls : 0;
+    uint64_t best;
+    VTA_TRY(time_around(s, number, number + 1, &best, diag));
+    for (size_t w = 0; s->calls_left > until && w < s->ways.count; w++) {
+        const way *one = vta_vec_at(&s->ways, w);
+        uint64_t cycles;
+        if (one->stage != number || !may_take(s, one)) {
+            continue;
+        }
+        const choice before = change(of, one);
+        VTA_TRY(time_around(s, number, number + 1, &cycles, diag));
+        if (cycles > 0 && cycles < best) {
+            best = cycles;
+            of->changed = true;
+        } else {
+            choice_take(of, &before);
+        }
+    }
+    return VTA_OK;
+}
+
+/* The best of some ways for a stage and the next one, in so many calls. */
+static vta_status improve_pair(scheduler *s, size_t number, const link *ways, uint64_t calls, vta_diag *diag)
+{
+    stage *of = stage_at(s, number), *next = stage_at(s, number + 1);
+    const uint64_t until = s->calls_left > calls ? s->calls_left - calls : 0;
+    uint64_t best, cycles;
+    VTA_TRY(time_around(s, number, number + 2, &best, diag));
+    for (uint32_t i = 1; i < ways[0].count; i++) {
+        for (uint32_t k = 1; k < ways[1].count && s->calls_left > until; k++) {
+            const choice before = change(of, ways[0].ways[i]), next_before = change(next, ways[1].ways[k]);
+            VTA_TRY(time_around(s, number, number + 2, &cycles, diag));
+            if (cycles > 0 && cycles < best) {
+                best = cycles;
+                of->changed = next->changed = true;
+            } else {
+                choice_take(of, &before);
+                choice_take(next, &next_before);
+            }
+        }
+    }
+    return VTA_OK;
+}
+
+/* One stage after the other, or one pair of neighbours after the other. */
+static vta_status improve_round(scheduler *s, bool pairs, attempt *best, choice *wanted, link *chain,
+                                bool *better, vta_diag *diag)
+{
+    const size_t count = s->stages.count;
+    for (size_t i = 0; i < count; i++) {
+        stage_at(s, i)->changed = false;
+    }
+    if (pairs) {
+        chain_begin(s, chain, IN_CHAIN);
+    }
+    for (size_t i = 0; i + pairs < count && s->calls_left > 0; i++) {
+        const uint64_t calls = s->calls_left / (count - i); /* its part */
+        if (pairs) {
+            VTA_TRY(improve_pair(s, i, &chain[i], calls, diag));
+        } else if (plan_is_cut(&stage_at(s, i)->options[0])) {
+            VTA_TRY(improve_stage(s, i, calls, diag));
+        }
+    }
+    VTA_TRY(judge(s, best, better, diag));
+    return *better ? VTA_OK : judge_each(s, best, wanted, better, diag);
+}
+
+/* As long as the whole becomes faster. */
+static vta_status improve_all(scheduler *s, attempt *best, choice *wanted, link *chain, vta_diag *diag)
+{
+    attempt_take(s, best);
+    for (bool better = true; better && s->calls_left > 0;) {
+        VTA_TRY(improve_round(s, false, best, wanted, chain, &better, diag));
+        if (!better && s->calls_left > 0) {
+            VTA_TRY(improve_round(s, true, best, wanted, chain, &better, diag));
+        }
+    }
+    return VTA_OK;
+}
+
+enum { ATTEMPTS = 4 };
+
+/* Whether none of them begins as this one does. */
+static bool is_other(const attempt *all, uint32_t count, const attempt *one)
+{
+    bool other = one->cycles > 0;
+    for (uint32_t k = 0; k < count; k++) {
+        other = other && (all[k].weaves != one->weaves || all[k].cycles != one->cycles);
+    }
+    return other;
+}
+
+/* The fastest first. */
+static void attempt_add(attempt *all, uint32_t *count, attempt one)
+{
+    uint32_t to = (*count)++;
+    for (; to > 0 && all[to - 1].cycles > one.cycles; to--) {
+        all[to] = all[to - 1];
+    }
+    all[to] = one;
+}
+
+/* How long the whole is where each attempt begins. */
+static vta_status begin_attempts(scheduler *s, attempt *all, uint32_t *count, vta_diag *diag)
+{
+    const bool weaves = s->weaves;
+    choice *given = all[ATTEMPTS].all;
+    note_choices(s, given);
+    *count = 0;
+    for (uint32_t i = 0; i < (s->may_weave ? ATTEMPTS : ATTEMPTS / 2); i++) {
+        attempt one = {.weaves = weaves != (i >= ATTEMPTS / 2), .still = i % 2 > 0, .all = all[*count].all};
+        choose_again(s, given);
+        for (size_t k = 0; k < s->stages.count && !one.weaves; k++) {
+            stage_at(s, k)->chosen = 0;
+        }
+        s->weaves = one.weaves;
+        s->still = one.still;
+        note_choices(s, one.all);
+        VTA_TRY(time_all(s, &one.cycles, diag));
+        if (is_other(all, *count, &one)) {
+            attempt_add(all, count, one);
+        }
+    }
+    return VTA_OK;
+}
+
+/* So many ways of each stage that a chain takes so many calls at most, or two. */
+static uint32_t room_in_chain(uint64_t calls, uint64_t steps)
+{
+    uint32_t room = 2;
+    while (room < IN_CHAIN && 2 * steps * (room + 1) * (room + 1) <= calls) {
+        room++;
+    }
+    return room;
+}
+
+/* Chains from the places that are not much worse than the best one, as long as most of the calls are left;
+ * then one stage after the other from where they lead. */
+static vta_status improve_each(scheduler *s, attempt *all, link *chain, vta_diag *diag)
+{
+    enum { LONG = 10000, CALLS = 3400000, FEW_CALLS = 1000000, PART = 4, FAR = 16 };
+    attempt order[ATTEMPTS];
+    uint32_t count, sorted = 0, best = 0;
+    bool better;
+    sort_ways(s);
+    VTA_TRY(begin_attempts(s, all, &count, diag));
+    if (count == 0) {
+        return vta_fail(diag, VTA_NOMEM, "no memory for a schedule");
+    }
+    const uint64_t steps = s->list.steps.count, calls = s->may_weave || steps <= LONG ? CALLS : FEW_CALLS;
+    const uint64_t far = all[0].cycles + all[0].cycles / FAR;
+    s->calls_left = calls;
+    for (uint32_t i = 0; i < count && all[i].cycles <= far; i++) {
+        if (s->calls_left >= calls / PART * (PART - 1)) {
+            attempt_take(s, &all[i]);
+            VTA_TRY(choose_chain(s, chain, room_in_chain(calls / PART, steps), diag));
+            VTA_TRY(judge(s, &all[i], &better, diag));
+        }
+        attempt_add(order, &sorted, all[i]);
+    }
+    for (uint32_t i = 0; i < sorted && s->calls_left > 0; i++) {
+        if (order[i].cycles <= order[best].cycles + order[best].cycles / FAR) {
+            VTA_TRY(improve_all(s, &order[i], all[ATTEMPTS].all, chain, diag));
+            best = order[i].cycles < order[best].cycles ? i : best;
+        }
+    }
+    attempt_take(s, &order[best]);
+    return VTA_OK;
+}
+
+vta_status schedule_search(scheduler *s, vta_diag *diag)
+{
+    const size_t count = s->stages.count + 1;
+    choice *choices = calloc((ATTEMPTS + 1) * count, sizeof *choices);
+    link *chain = calloc(count, sizeof *chain);
+    attempt all[ATTEMPTS + 1] = {0};
+    for (size_t i = 0; choices != NULL && i <= ATTEMPTS; i++) {
+        all[i].all = choices + i * count;
+    }
+    const vta_status status = choices != NULL && chain != NULL
+                                  ? improve_each(s, all, chain, diag)
+                                  : vta_fail(diag, VTA_NOMEM, "no memory for a schedule");
+    free(chain);
+    free(choices);
+    return status;
+}
