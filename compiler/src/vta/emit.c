@@ -2,13 +2,9 @@
  *
  * A convolution, cut as a tiling says, as a list of calls.
  */
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "emit.h"
-#include "timing.h"
 
 void slots_init(slots *s, int64_t first, int64_t size, int64_t count)
 {
@@ -44,134 +40,6 @@ static void slots_behind(slots *s, int64_t taken, int64_t depth)
         return;
     }
     s->start = ceil_div(most(taken - s->first, 0), s->size) % s->count;
-}
-
-static vta_status plan_conv(plan *p, vta_diag *diag)
-{
-    uint32_t count;
-    VTA_TRY(tiling_choose(&p->conv, &p->tiling, 1, &count, diag));
-    p->cycles = tiling_estimate(&p->conv, &p->tiling, &p->units);
-    return VTA_OK;
-}
-
-vta_status conv_plan(const machine *m, const vtac_vta_region *region, uint32_t number, plan *out,
-                     vta_diag *diag)
-{
-    plan_init(m, region, number, out);
-    conv_of(m, region, number, &out->conv);
-    return plan_conv(out, diag);
-}
-
-vta_status conv_plan_joined(const machine *m, const vtac_vta_region *region, uint32_t number, uint32_t after,
-                            int64_t slice, plan *out, vta_diag *diag)
-{
-    const vtac_vta_layer *layer = &region->layers[after];
-    plan_init(m, region, number, out);
-    conv_of(m, region, number, &out->conv);
-    if (layer->kind == VTAC_VTA_MAX_POOL || layer->kind == VTAC_VTA_AVG_POOL) {
-        conv_pool(&out->conv, layer, slice);
-    } else {
-        conv_join(&out->conv, layer);
-    }
-    return plan_conv(out, diag);
-}
-
-static vta_status time_tiling(const plan *p, const tiling *t, uint64_t *cycles, vta_diag *diag)
-{
-    step_list list;
-    plan trial = *p;
-    trial.tiling = *t;
-    list_init(&list);
-    const vta_status status = conv_emit(&trial, &list, diag);
-    list_load_ahead(&list, p->machine->config);
-    *cycles = status == VTA_OK ? timing_of(p->machine, &list, 0, NULL, 0) : 0;
-    *cycles += *cycles > 0 ? tiling_lag(&p->conv, t, *cycles, list.steps.count) : 0;
-    list_free(&list);
-    return status;
-}
-
-enum { MOST_WAYS = 64 };
-
-vta_status conv_refine(plan *p, uint32_t room, trials *all, vta_diag *diag)
-{
-    uint64_t best = UINT64_MAX;
-    VTA_TRY(
-        tiling_choose(&p->conv, all->tilings, room < MOST_TRIALS ? room : MOST_TRIALS, &all->count, diag));
-    for (uint32_t i = 0; i < all->count; i++) {
-        VTA_TRY(time_tiling(p, &all->tilings[i], &all->cycles[i], diag));
-        if (all->cycles[i] > 0 && all->cycles[i] < best) {
-            best = all->cycles[i];
-            p->tiling = all->tilings[i];
-        }
-    }
-    (void)tiling_estimate(&p->conv, &p->tiling, &p->units);
-    p->cycles = best;
-    return VTA_OK;
-}
-
-static bool same_way(const tiling *a, const tiling *b)
-{
-    return a->rows == b->rows && a->cols == b->cols && a->group == b->group && a->part == b->part &&
-           a->part_rows == b->part_rows && a->part_cols == b->part_cols &&
-           a->tiles_outside == b->tiles_outside && a->kept == b->kept && a->parted == b->parted;
-}
-
-typedef struct ways {
-    tiling tilings[MOST_WAYS];
-    char points[MOST_WAYS][VTAC_POINT_TEXT];
-    double guesses[MOST_WAYS];
-} ways;
-
-static void ask(plan *p, const vtac_schedules *schedules, ways *w, uint32_t count)
-{
-    const conv *c = &p->conv;
-    char shape[224];
-    uint32_t standard = 0;
-    while (standard < count && !same_way(&w->tilings[standard], &p->tiling)) {
-        standard++;
-    }
-    if (standard == count) { /* none of the first: it takes the place of the last */
-        w->tilings[--standard] = p->tiling;
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        const tiling *t = &w->tilings[i];
-        load_of_units units;
-        (void)snprintf(w->points[i], sizeof w->points[i],
-                       "rows=%" PRId64 " cols=%" PRId64 " group=%" PRId64 " part=%" PRId64 " taps=%" PRId64
-                       "x%" PRId64 " outside=%d%s%s",
-                       t->rows, t->cols, t->group, t->part, t->part_rows, t->part_cols, t->tiles_outside,
-                       t->kept > 0 ? " kept" : "", t->parted ? " parted" : "");
-        w->guesses[i] = (double)tiling_estimate(c, t, &units);
-    }
-    (void)snprintf(shape, sizeof shape,
-                   "n%" PRId64 " groups%" PRId64 " in%" PRId64 "x%" PRId64 "x%" PRId64 " out%" PRId64
-                   "x%" PRId64 "x%" PRId64 " kernel%" PRId64 "x%" PRId64 " stride%" PRId64 "x%" PRId64
-                   " planes%" PRId64 " %s %s",
-                   c->images, c->groups, c->c_in, c->h, c->w, c->c_out, c->oh, c->ow, c->window.kernel[0],
-                   c->window.kernel[1], c->window.stride[0], c->window.stride[1], c->planes,
-                   c->lanes ? "lanes" : "array", c->sum != NULL ? kinds[c->sum->kind].name : "");
-    const vtac_kernel_space space = {.kernel = "vta_conv",
-                                     .shape = shape,
-                                     .step = p->layer->name,
-                                     .points = (const char(*)[VTAC_POINT_TEXT])w->points,
-                                     .guesses = w->guesses,
-                                     .count = count,
-                                     .standard = standard};
-    p->tiling = w->tilings[vtac_schedule_pick(schedules, &space)];
-    p->cycles = tiling_estimate(c, &p->tiling, &p->units);
-}
-
-vta_status conv_ask(plan *p, const vtac_schedules *schedules, vta_diag *diag)
-{
-    uint32_t count;
-    ways *w = calloc(1, sizeof *w);
-    vta_status status = w != NULL ? tiling_choose(&p->conv, w->tilings, MOST_WAYS, &count, diag)
-                                  : vta_fail(diag, VTA_NOMEM, "no memory to plan layer '%s'", p->layer->name);
-    if (status == VTA_OK) {
-        ask(p, schedules, w, count);
-    }
-    free(w);
-    return status;
 }
 
 /* Loads. */
