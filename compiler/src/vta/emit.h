@@ -91,6 +91,9 @@ void emit_lattice(emitter *e, const piece *p, const turn *t, int64_t n, const la
 void emit_parted(emitter *e, const piece *p, const turn *t, int64_t n);
 int64_t emit_parted_maxima(emitter *e, const piece *p, int64_t n);
 
+/* pool.c: the pool over `ro` blocks' sums, which begin at entry `at`; returns where its outputs lie. */
+int64_t emit_pool(emitter *e, const piece *p, int64_t at);
+
 /* The array's work on output block n of a piece, over one part. */
 void emit_gemm(emitter *e, const piece *p, const turn *t, int64_t n);
 void emit_lanes(emitter *e, const piece *p, const turn *t, int64_t n);
