@@ -20,12 +20,12 @@
 #include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "seal.h"
+#include "vta/anonymous.h"
 
-enum { NAME_BYTES = 64, CLOSE_ON_EXEC = 1 /* MFD_CLOEXEC */ };
+enum { NAME_BYTES = 64 };
 
 static vta_status cannot(int reason, vta_diag *diag)
 {
@@ -38,7 +38,7 @@ static int anonymous_file(const char *path)
     const char *slash = strrchr(path, '/');
     char name[NAME_BYTES];
     (void)snprintf(name, sizeof name, "%.*s", NAME_BYTES - 1, slash != NULL ? slash + 1 : path);
-    return (int)syscall(SYS_memfd_create, name, CLOSE_ON_EXEC);
+    return vta_anonymous_file(name);
 }
 
 static bool copy_file(int from, int to, size_t size)

@@ -3,11 +3,9 @@
  * A lowered and planned program as an object file: its kernels, its constants, and the structure that
  * artifact.h describes.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <llvm-c/Analysis.h>
@@ -15,7 +13,9 @@
 
 #include "emit.h"
 #include "target.h"
+#include "vta/anonymous.h"
 #include "vta/artifact.h"
+#include "vta/file.h"
 #include "vta/str.h"
 #include "vtac/flow.h"
 #include "vtac/partition.h"
@@ -441,13 +441,11 @@ static vta_status optimize(writer *w, LLVMTargetMachineRef machine)
     return status;
 }
 
-enum { MEMORY_CLOSE_ON_EXEC = 1 }; /* of memfd_create */
-
-/* A file in memory, and its path: LLVM writes an object there once, and into a buffer of its own twice. -1:
- * there are none here. */
+/* LLVM writes an object into a file in memory once, and into a buffer of its own twice. -1: there are none.
+ */
 static int open_memory(char *path, size_t size)
 {
-    const int file = (int)syscall(SYS_memfd_create, "object", MEMORY_CLOSE_ON_EXEC);
+    const int file = vta_anonymous_file("object");
     (void)snprintf(path, size, "/proc/self/fd/%d", file);
     if (file >= 0 && access(path, W_OK) != 0) {
         (void)close(file);
@@ -456,27 +454,7 @@ static int open_memory(char *path, size_t size)
     return file;
 }
 
-static vta_status read_memory(int file, uint8_t **bytes, size_t *size, vta_diag *diag)
-{
-    const off_t end = lseek(file, 0, SEEK_END);
-    *size = end > 0 ? (size_t)end : 0;
-    *bytes = malloc(*size + 1);
-    if (*bytes == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
-    }
-    (*bytes)[*size] = 0;
-    for (size_t at = 0; at < *size;) {
-        const ssize_t count = pread(file, *bytes + at, *size - at, (off_t)at);
-        if (count <= 0) {
-            return vta_fail(diag, VTA_IO, "cannot read the object that LLVM wrote into memory: %s",
-                            count < 0 ? strerror(errno) : "it ends early");
-        }
-        at += (size_t)count;
-    }
-    return VTA_OK;
-}
-
-static vta_status emit_by_file(LLVMTargetMachineRef machine, LLVMModuleRef module, int file, char *path,
+static vta_status emit_by_file(LLVMTargetMachineRef machine, LLVMModuleRef module, char *path,
                                uint8_t **bytes, size_t *size, vta_diag *diag)
 {
     char *message = NULL;
@@ -485,7 +463,7 @@ static vta_status emit_by_file(LLVMTargetMachineRef machine, LLVMModuleRef modul
         LLVMDisposeMessage(message);
         return status;
     }
-    return read_memory(file, bytes, size, diag);
+    return vta_file_read(path, SIZE_MAX - 1, bytes, size, diag);
 }
 
 static vta_status emit_by_buffer(LLVMTargetMachineRef machine, LLVMModuleRef module, LLVMCodeGenFileType kind,
@@ -516,7 +494,7 @@ vta_status vtac_emit_module(LLVMTargetMachineRef machine, LLVMModuleRef module, 
     if (file < 0) {
         return emit_by_buffer(machine, module, kind, bytes, size, diag);
     }
-    const vta_status status = emit_by_file(machine, module, file, path, bytes, size, diag);
+    const vta_status status = emit_by_file(machine, module, path, bytes, size, diag);
     (void)close(file);
     return status;
 }
