@@ -28,17 +28,17 @@ echo "seed $seed"
 "$source/fpga/cross/package.sh" "$board" "$build/cross" >package.out 2>&1 || { cat package.out; exit 1; }
 cat package.out
 tar -xzf "$build/cross/vta-$board.tar.gz"
-holds "the install script" "./vta-$board/install.sh" "$work/root"
+holds "the install script" "./vta-$board/install.sh" "$work/stage"
 QEMU_LD_PREFIX=/usr/$tools
 export QEMU_LD_PREFIX
 
 # The examples of the package compile against its headers and library, shared and static, and run.
 for example in vector_add matmul conv3x3; do
-    for library in -lvta "$work/root/lib/libvta.a"; do
-        holds "$example with ${library##*/}" "$tools-gcc" -std=c17 -D_GNU_SOURCE "-I$work/root/include" -o example \
-            "$work/root/share/vta/examples/$example.c" "-L$work/root/lib" "$library" -lpthread -ldl -lm
+    for library in -lvta "$work/stage/lib/libvta.a"; do
+        holds "$example with ${library##*/}" "$tools-gcc" -std=c17 -D_GNU_SOURCE "-I$work/stage/include" -o example \
+            "$work/stage/share/vta/examples/$example.c" "-L$work/stage/lib" "$library" -lpthread -ldl -lm
         # shellcheck disable=SC2086
-        holds "$example runs on $board" $qemu -E "LD_LIBRARY_PATH=$work/root/lib" ./example fsim
+        holds "$example runs on $board" $qemu -E "LD_LIBRARY_PATH=$work/stage/lib" ./example fsim
     done
 done
 
@@ -54,7 +54,7 @@ agree() {
             "$vtac_program" run here.so --device fsim --input 'in{}.npy' --output-dir 'here{}'
         for run in 1 2; do
             # shellcheck disable=SC2086
-            holds "$name for $target on $board" $qemu "$work/root/bin/vta-run" there.so --device fsim \
+            holds "$name for $target on $board" $qemu "$work/stage/bin/vta-run" there.so --device fsim \
                 --input "in$run.npy" --output-dir "there$run"
             for file in "here$run"/*.npy; do
                 holds "$name for $target on $board, run $run: the same bytes" cmp "$file" "there$run/${file#*/}"
@@ -70,7 +70,7 @@ agree coral_tf2_mobilenet_v2_1.0_224_int8pc_qdq -1 1 "1 3 224 224"
 # What a Cortex-A9 has no instructions for.
 if [ "$board" = pynq ] && /usr/bin/python3 -c 'import onnx' 2>/dev/null; then
     ran='arithmetic.py'
-    /usr/bin/python3 "$source/tests/cross/arithmetic.py" "$vtac_program" "$build/bin/vta-run" "$work/root" "$seed" >out 2>err
+    /usr/bin/python3 "$source/tests/cross/arithmetic.py" "$vtac_program" "$build/bin/vta-run" "$work/stage" "$seed" >out 2>err
     status=$?
     exits 0
     tail -n 1 out
@@ -79,7 +79,7 @@ fi
 # Floats that are divided by multiplying.
 if [ "$machine" != riscv ] && /usr/bin/python3 -c 'import numpy, onnx' 2>/dev/null; then
     ran='quantized.py'
-    /usr/bin/python3 "$source/tests/cross/quantized.py" "$vtac_program" "$qemu" "$work/root" \
+    /usr/bin/python3 "$source/tests/cross/quantized.py" "$vtac_program" "$qemu" "$work/stage" \
         "$board" "$config" "$seed" >out 2>err
     status=$?
     exits 0
@@ -89,6 +89,6 @@ fi
 # One that asks for what this processor lacks is refused before anything of it runs.
 vtac compile "$models/mlperf_kws_dscnn_int8_qdq.onnx" --host x86-64-v3 -o other.so
 # shellcheck disable=SC2086
-holds "another machine's model is refused" sh -c "! $qemu \"\$1\" other.so 2>refusal" sh "$work/root/bin/vta-run"
+holds "another machine's model is refused" sh -c "! $qemu \"\$1\" other.so 2>refusal" sh "$work/stage/bin/vta-run"
 holds "and told why" grep -q "it was compiled for x86-64, this machine is $machine;" refusal
 finish
