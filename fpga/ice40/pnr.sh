@@ -5,7 +5,8 @@
 # nextpnr, and prints what each takes and the clock that the router reached. Exit 1: one misses its clock, or does not fit.
 set -eu
 export LC_ALL=C.UTF-8 # ranges, orders and decimal points are those of no country
-case ${TMPDIR:-} in *[[:space:]]*) unset TMPDIR ;; esac # nor does Yosys' ABC find files there
+# shellcheck source=fpga/synth/in_hw.sh
+. "$(dirname "$0")/../synth/in_hw.sh"
 params=$1 headers=$2
 shift 2
 here=$(cd "$(dirname "$0")" && pwd)
@@ -52,11 +53,7 @@ END
 LONGEST=1800 # seconds of one run of the router
 # NAME=VALUE of the smallest configuration
 smallest=$("$params" yosys "$here/smallest.json" | sed -n 's/.*-set \([A-Z_]*\) \([0-9]*\) *$/\1=\2/p')
-cd "$root/hw"
-# Yosys parts words at blanks, and a name from here has none that stands above the sources.
-headers=$(realpath --relative-to=. "$headers")
-work=$(realpath --relative-to=. "$work")
-dirs="-I$headers -Iinclude $(find rtl -type d | sed 's/^/-I/' | tr '\n' ' ')"
+in_hw
 sources=$(find rtl -name '*.v' | sort | tr '\n' ' ')
 # shellcheck disable=SC2046  # a list of words
 [ $# -gt 0 ] || set -- $(awk '!/^#/ { print $1 }' "$here/units.txt")

@@ -7,7 +7,8 @@
 # logs. Exit 1: the best seed of a unit misses 105 MHz; 75: no router here.
 set -eu
 export LC_ALL=C.UTF-8 # ranges, orders and decimal points are those of no country
-case ${TMPDIR:-} in *[[:space:]]*) unset TMPDIR ;; esac # nor does Yosys' ABC find files there
+# shellcheck source=fpga/synth/in_hw.sh
+. "$(dirname "$0")/../synth/in_hw.sh"
 export PYTHONDONTWRITEBYTECODE=1
 config=$1 params=$2 headers=$3
 here=$(cd "$(dirname "$0")" && pwd)
@@ -26,11 +27,7 @@ delays=$root/fpga/timing/xc7z020-1.txt
 "$here/fetch.sh" "$cache"
 arguments=$("$params" yosys "$config" | tr '\n' ' ')
 [ -n "$arguments" ] || exit 1
-cd "$root/hw"
-# Yosys parts words at blanks, and a name from here has none that stands above the sources.
-headers=$(realpath --relative-to=. "$headers")
-work=$(realpath --relative-to=. "$work")
-dirs="-I$headers -Iinclude $(find rtl -type d | sort | sed 's/^/-I/' | tr '\n' ' ')"
+in_hw
 read="read_verilog -DSYNTHESIS $dirs $(find rtl -name '*.v' | sort | tr '\n' ' '); chparam $arguments vta_top; hierarchy -check -top vta_top"
 run_yosys() { yosys -q -l "$work/$1.log" -p "$2" >/dev/null 2>"$work/$1.err" || { tail -n 5 "$work/$1.err" >&2; die "Yosys failed on $1"; }; }
 cat >"$work/pins.xdc" <<'END'

@@ -6,7 +6,8 @@
 # the statistics.
 set -eu
 export LC_ALL=C.UTF-8 # ranges, orders and decimal points are those of no country
-case ${TMPDIR:-} in *[[:space:]]*) unset TMPDIR ;; esac # nor does Yosys' ABC find files there
+# shellcheck source=fpga/synth/in_hw.sh
+. "$(dirname "$0")/../synth/in_hw.sh"
 config=$(basename "$1" .json) params=$2 headers=$3
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -22,11 +23,7 @@ family=$(awk -v c="$config" '$1 == c { print $3 }' "$here/parts.txt")
 arguments=$("$params" yosys "$1") # a configuration that is none ends it
 arguments=$(echo "$arguments" | tr '\n' ' ')
 
-cd "$root/hw"
-# Yosys parts words at blanks, and a name from here has none that stands above the sources.
-headers=$(realpath --relative-to=. "$headers")
-work=$(realpath --relative-to=. "$work")
-dirs="-I$headers -Iinclude $(find rtl -type d | sed 's/^/-I/' | tr '\n' ' ')"
+in_hw
 one_port= # an ice40's RAM has one
 [ "$family" != ice40 ] || one_port=-DVTA_ONE_WRITE_PORT
 {

@@ -7,7 +7,8 @@
 # is unchanged is not made again.
 set -eu
 export LC_ALL=C.UTF-8 # ranges, orders and decimal points are those of no country
-case ${TMPDIR:-} in *[[:space:]]*) unset TMPDIR ;; esac # nor does Yosys' ABC find files there
+# shellcheck source=fpga/synth/in_hw.sh
+. "$(dirname "$0")/../synth/in_hw.sh"
 export PYTHONDONTWRITEBYTECODE=1
 given=$1 config=$(basename "$1" .json) params=$2 headers=$3
 here=$(cd "$(dirname "$0")" && pwd)
@@ -31,11 +32,7 @@ part=$(awk -v c="$config" -v t="$target" '$1 == c { exact = $2 } $1 == t { board
 delays=$(find "$here" -name "$part-*.txt")
 [ -n "$delays" ] || die "no delays of '$part': expected fpga/timing/$part-GRADE.txt"
 family=$(awk -v p="$part" '$2 == p { print $3; exit }' "$root/fpga/synth/parts.txt")
-cd "$root/hw"
-# Yosys parts words at blanks, and a name from here has none that stands above the sources.
-headers=$(realpath --relative-to=. "$headers")
-work=$(realpath --relative-to=. "$work")
-dirs="-I$headers -Iinclude $(find rtl -type d | sort | sed 's/^/-I/' | tr '\n' ' ')"
+in_hw
 read="read_verilog -DSYNTHESIS $dirs $(find rtl -name '*.v' | sort | tr '\n' ' '); chparam $arguments vta_top; hierarchy -check -top vta_top"
 sources=$({ cat "$self" "$headers"/*.vh include/*.vh && find rtl -name '*.v' | sort | xargs cat; } | sha1sum)
 
