@@ -51,6 +51,24 @@ static uint64_t cost_of(const vta_config *c, const vta_insn *insn)
     return OVERHEAD;
 }
 
+/* Who works beside whom: the units, and within compute the array beside the ALU. */
+enum { THE_ALU = VTA_UNIT_COUNT, WORKERS };
+
+static int worker_of(const vta_insn *insn)
+{
+    const bool alu = insn->opcode == VTA_OP_ALU || insn->opcode == VTA_OP_REQUANT;
+    return alu ? (int)THE_ALU : (int)vta_insn_unit(insn);
+}
+
+static uint64_t most_of(const uint64_t *busy)
+{
+    uint64_t most = 0;
+    for (int w = 0; w < WORKERS; w++) {
+        most = busy[w] > most ? busy[w] : most;
+    }
+    return most;
+}
+
 /* -- tokens */
 
 typedef struct walk {
@@ -133,7 +151,7 @@ static void follow_tokens(walk *w)
 static vta_status decode(const vta_config *config, const uint8_t *program, vta_cuts *cuts, vta_diag *diag)
 {
     uint64_t done = 0;
-    uint64_t busy[VTA_UNIT_COUNT] = {0};
+    uint64_t busy[WORKERS] = {0};
     for (uint32_t i = 0; i < cuts->count; i++) {
         vta_word word;
         vta_insn insn;
@@ -147,21 +165,14 @@ static vta_status decode(const vta_config *config, const uint8_t *program, vta_c
             (uint8_t)((insn.pop_prev != 0 ? PART_POP_PREV : 0) | (insn.pop_next != 0 ? PART_POP_NEXT : 0) |
                       (insn.push_prev != 0 ? PART_PUSH_PREV : 0) |
                       (insn.push_next != 0 ? PART_PUSH_NEXT : 0));
-        uint64_t most = 0;
-        for (int u = VTA_UNIT_LOAD; u < VTA_UNIT_COUNT; u++) {
-            most = busy[u] > most ? busy[u] : most;
-        }
-        p->cost = done + most;
-        busy[p->unit] += cost_of(config, &insn);
+        p->cost = done + most_of(busy);
+        busy[worker_of(&insn)] += cost_of(config, &insn);
         if (i % CHUNK == CHUNK - 1) {
-            for (int u = VTA_UNIT_LOAD; u < VTA_UNIT_COUNT; u++) {
-                most = busy[u] > most ? busy[u] : most;
-            }
-            done += most;
+            done += most_of(busy);
             memset(busy, 0, sizeof busy);
         }
     }
-    cuts->insns[cuts->count].cost = done + busy[VTA_UNIT_COMPUTE];
+    cuts->insns[cuts->count].cost = done + most_of(busy);
     return VTA_OK;
 }
 
