@@ -12,13 +12,16 @@
 void vtac_open_places(vtac_lower *l, const vtac_type *type, const vtac_layout *f, int64_t work, vtac_place *p)
 {
     vtac_kernel *k = l->k;
+    const int64_t rows = vtac_layout_extent(type, 0);
     const vtac_expr *unit =
-        vtac_for(k, vtac_parallel_if(work), type->dim[0] * f->blocks * type->dim[2], "unit");
-    p->at[2] = vtac_let(k, "y", vtac_i_remc(k, unit, type->dim[2]));
-    const vtac_expr *plane = vtac_let(k, "plane", vtac_i_divc(k, unit, type->dim[2]));
+        vtac_for(k, vtac_parallel_if(work), vtac_layout_images(type) * f->blocks * rows, "unit");
+    const uint32_t plane_axes = type->rank - 2;
+    p->at[plane_axes] = vtac_let(k, "y", vtac_i_remc(k, unit, rows));
+    const vtac_expr *plane = vtac_let(k, "plane", vtac_i_divc(k, unit, rows));
     p->block = vtac_let(k, "block", vtac_i_remc(k, plane, f->blocks));
-    p->at[0] = vtac_let(k, "batch", vtac_i_divc(k, plane, f->blocks));
-    p->at[3] = vtac_for(k, VTAC_LOOP_SERIAL, type->dim[3], "x");
+    p->image = vtac_let(k, "image", vtac_i_divc(k, plane, f->blocks));
+    vtac_layout_index(l, type, p->image, p->at);
+    p->at[plane_axes + 1] = vtac_for(k, VTAC_LOOP_SERIAL, vtac_layout_extent(type, 1), "x");
     p->lanes = f->block;
 }
 
@@ -96,9 +99,9 @@ static vta_status copy_part(vtac_lower *l, uint32_t i, int64_t first)
     VTA_TRY(vtac_begin(l, ""));
     vtac_open_places(l, type, &l->program->layouts[x], vtac_type_elements(type), &p);
     const vtac_expr *lane = vtac_open_lanes(l, &p);
-    const vtac_expr *from = vtac_layout_place(l, x, p.at[0], p.block, p.at[2], p.at[3], lane);
+    const vtac_expr *from = vtac_layout_element(l, x, p.at, p.block, lane);
     const vtac_expr *block = vtac_i_addc(l->k, p.block, first);
-    const vtac_expr *to = vtac_layout_place(l, y, p.at[0], block, p.at[2], p.at[3], lane);
+    const vtac_expr *to = vtac_layout_element(l, y, p.at, block, lane);
     const vtac_expr *value = vtac_e_load(l->k, vtac_layout_buffer(l, x, "x"), from);
     vtac_store(l->k, vtac_layout_buffer(l, y, "y"), to, vtac_part_value(l, i, value));
     vtac_close_lanes(l);
@@ -134,6 +137,15 @@ typedef struct pooling {
     vtac_buffer *from, *sum, *count;
 } pooling;
 
+static int64_t taps_of(const pooling *o)
+{
+    int64_t taps = 1;
+    for (uint32_t a = 0; a < o->w.axes; a++) {
+        taps *= o->w.kernel[a];
+    }
+    return taps;
+}
+
 static void start_sum(vtac_lower *l, const pooling *o, vtac_place *p)
 {
     double low = -HUGE_VAL;
@@ -149,11 +161,11 @@ static void start_sum(vtac_lower *l, const pooling *o, vtac_place *p)
     }
 }
 
-static void take(vtac_lower *l, const pooling *o, vtac_place *p, const vtac_expr *y, const vtac_expr *x)
+static void take(vtac_lower *l, const pooling *o, vtac_place *p, const vtac_expr *const *from)
 {
     vtac_kernel *k = l->k;
     const vtac_expr *lane = vtac_open_lanes(l, p);
-    const vtac_expr *at = vtac_layout_place(l, o->x, p->at[0], p->block, y, x, lane);
+    const vtac_expr *at = vtac_layout_element(l, o->x, from, p->block, lane);
     const vtac_expr *value = vtac_e_load(k, o->from, at);
     value = o->quantized ? vtac_pool_element(l, value) : vtac_e_cast(k, o->type, value);
     value = o->is_lp ? vtac_lp_power(l, value, o->p) : value;
@@ -191,7 +203,7 @@ static const vtac_expr *padded_count(vtac_lower *l, const pooling *o, const vtac
 {
     vtac_kernel *k = l->k;
     const vtac_expr *count = vtac_e_index(k, 1);
-    for (uint32_t a = 0; a < 2; a++) {
+    for (uint32_t a = 0; a < o->w.axes; a++) {
         const vtac_window *w = &o->w;
         const int64_t end = o->x_type->dim[a + 2] + w->pad_begin[a] + w->pad_end[a];
         const vtac_expr *room = E2(SUB, vtac_e_index(k, end), vtac_i_mulc(k, p->at[a + 2], w->stride[a]));
@@ -208,8 +220,7 @@ static void store_pooled(vtac_lower *l, const pooling *o, vtac_place *p)
     if (o->count != NULL) {
         count = vtac_let(k, "count", vtac_e_load(k, o->count, vtac_e_index(k, 0)));
     } else if (!o->is_max && !o->is_lp) {
-        count = vtac_let(
-            k, "count", o->global ? vtac_e_index(k, o->w.kernel[0] * o->w.kernel[1]) : padded_count(l, o, p));
+        count = vtac_let(k, "count", o->global ? vtac_e_index(k, taps_of(o)) : padded_count(l, o, p));
     }
     const int64_t most = vtac_window_elements(&o->w);
     const vtac_expr *scale = o->quantized ? vtac_mean_scale(l, most, count) : NULL;
@@ -239,11 +250,11 @@ static vta_status shape_of(vtac_lower *l, pooling *o)
     if (!o->global) {
         return vtac_window_of(l->node, o->x_type, NULL, true, &o->w, l->diag);
     }
-    o->w = (vtac_window){.axes = 2,
-                         .kernel = {o->x_type->dim[2], o->x_type->dim[3]},
-                         .stride = {1, 1},
-                         .dilation = {1, 1},
-                         .extent = {1, 1}};
+    o->w = (vtac_window){.axes = o->x_type->rank - 2};
+    for (uint32_t a = 0; a < o->w.axes; a++) {
+        o->w.kernel[a] = o->x_type->dim[a + 2];
+        o->w.stride[a] = o->w.dilation[a] = o->w.extent[a] = 1;
+    }
     return VTA_OK;
 }
 
@@ -259,12 +270,14 @@ vta_status vtac_lower_pool_blocked(vtac_lower *l)
     o.from = vtac_layout_buffer(l, o.x, "x");
     o.sum = vtac_local(l, "sum", o.type, f->block);
     o.count = !o.is_max && !o.is_lp && !o.global && !o.count_all ? vtac_local(l, "count", VTAC_I64, 1) : NULL;
-    vtac_open_places(l, type, f, vtac_type_elements(type) * o.w.kernel[0] * o.w.kernel[1], &p);
+    vtac_open_places(l, type, f, vtac_type_elements(type) * taps_of(&o), &p);
     start_sum(l, &o, &p);
     uint32_t loops = 0;
-    const vtac_expr *from_y = open_axis(l, &o, 0, p.at[2], &loops);
-    const vtac_expr *from_x = open_axis(l, &o, 1, p.at[3], &loops);
-    take(l, &o, &p, from_y, from_x);
+    const vtac_expr *from[5] = {p.at[0]};
+    for (uint32_t a = 0; a < o.w.axes; a++) {
+        from[a + 2] = open_axis(l, &o, a, p.at[a + 2], &loops);
+    }
+    take(l, &o, &p, from);
     vtac_close(l, loops);
     store_pooled(l, &o, &p);
     vtac_close(l, 2);

@@ -5,7 +5,8 @@
  * the order of use, and multiplies them by one broadcast input element a position. Bytes go four channels at
  * a time; where the target has no such dot product, input and weights become 16-bit numbers beforehand, less
  * the weights' zero points, and go by twos or one by one. The border of the input makes every tile alike; a
- * row's last tile overlaps the one before it. Where that computes much twice, a tile's positions are
+ * row's last tile overlaps the one before it. Of a volume every plane of outputs is the sum over those planes
+ * of inputs that its window has in the volume. Where that computes much twice, a tile's positions are
  * neighbours of the whole plane, and each has a place of its own in the input.
  */
 #include "conv_tile.h"
@@ -20,7 +21,7 @@ static bool chain_needs_rows(const vtac_lower *l, const vtac_type *y)
         for (uint32_t k = 0; k < n->input_count; k++) {
             const vtac_type *type = vtac_in_type(l->graph, n, k);
             if (type != NULL && type->rank >= 2 &&
-                (type->rank < 4 || memcmp(type->dim, y->dim, sizeof y->dim[0] * 4) != 0) &&
+                (type->rank != y->rank || memcmp(type->dim, y->dim, sizeof y->dim[0] * y->rank) != 0) &&
                 type->dim[type->rank - 1] * type->dim[type->rank - 2] != 1) {
                 return true;
             }
@@ -71,7 +72,8 @@ static void describe(vtac_lower *l, vtac_blocked *c)
     c->rest = (rest + c->step - 1) / c->step * c->step;
     c->rest = c->rest == c->in->block ? 0 : c->rest;
     const int64_t channels = c->in_blocks * c->in->block - (c->rest == 0 ? 0 : c->in->block - c->rest);
-    c->sources = channels * c->s.window.kernel[0] * c->s.window.kernel[1];
+    c->sources = c->s.depth.kernel * channels * c->s.window.kernel[0] * c->s.window.kernel[1];
+    c->images = c->x_type->dim[0] * c->s.depth.extent;
     merge_rows(l, c);
 }
 
@@ -88,7 +90,10 @@ typedef struct kernel {
     vtac_buffer *windows; /* sums of the bytes under them; NULL: not needed */
     vtac_buffer *plain;   /* what sums are stored to as they are; NULL: they are outputs of the node */
     vtac_finish finish;
-    const vtac_expr *batch, *channel_block; /* of the output */
+    const vtac_expr *image, *channel_block; /* of the output */
+    const vtac_expr *at[3];                 /* its batch and, of a volume, its place along the depth */
+    const vtac_expr *deep_x, *deep_w;       /* what the tap along the depth adds to the places of inputs and
+                                               weights;       NULL: nothing */
     const vtac_expr *first;                 /* channel of the output */
     const vtac_expr *filter;                /* first weight of these outputs */
     const vtac_expr *skipped;               /* elements of the input before the first block; NULL: none */
@@ -185,7 +190,7 @@ static void skip_border(vtac_lower *l, const kernel *t, uint32_t axis, const vta
 {
     const vtac_window *w = &t->c->s.window;
     vtac_kernel *k = l->k;
-    const int64_t size = t->c->x_type->dim[axis + 2];
+    const int64_t size = vtac_layout_extent(t->c->x_type, axis);
     const int64_t count = axis == 0 ? t->c->rows : t->c->columns;
     if (t->c->s.quantized || !vtac_blocked_reaches_far(t->c, axis)) {
         return;
@@ -221,14 +226,47 @@ static void sum_blocks(vtac_lower *l, const kernel *t, int64_t first, int64_t co
     x = vtac_i_add(k, x, vtac_i_mulc(k, ky, w->dilation[0] * vtac_layout_row(c->in, c->x_type) / c->step));
     x = vtac_i_add(k, x, vtac_i_mulc(k, kx, w->dilation[1] * c->in->block / c->step));
     x = t->skipped == NULL ? x : vtac_i_add(k, x, t->skipped);
+    x = t->deep_x == NULL ? x : vtac_i_add(k, x, t->deep_x);
+    row = t->deep_w == NULL ? row : vtac_i_add(k, row, t->deep_w);
     x = vtac_let(k, "x", vtac_i_add(k, vtac_i_add(k, t->corner, x), i));
     accumulate(l, t, x, vtac_let(k, "w", vtac_i_add(k, t->filter, vtac_i_mulc(k, row, wide))));
     vtac_close(l, loops);
 }
 
-static void sum_sources(vtac_lower *l, const kernel *t)
+/* Opens the loop over the window's planes, those that lie in the volume: how many blocks to close. */
+static uint32_t open_depth(vtac_lower *l, kernel *t)
 {
     const vtac_blocked *c = t->c;
+    const vtac_conv_depth *d = &c->s.depth;
+    vtac_kernel *k = l->k;
+    const int64_t plane = c->in->blocks * vtac_layout_plane(c->in, c->x_type);
+    if (c->x_type->rank != 5) {
+        return 0;
+    }
+    uint32_t loops = 0;
+    const vtac_expr *tap = vtac_e_index(k, 0);
+    if (d->kernel > 1) {
+        tap = vtac_for(k, VTAC_LOOP_ROLLED, d->kernel, "kz");
+        loops++;
+    }
+    const int64_t last = (d->extent - 1) * d->stride + (d->kernel - 1) * d->dilation - d->pad_begin;
+    if (d->pad_begin > 0 || last >= c->x_type->dim[2]) {
+        const vtac_expr *from =
+            vtac_i_add(k, vtac_i_mulc(k, t->at[2], d->stride), vtac_i_mulc(k, tap, d->dilation));
+        from = vtac_let(k, "from", vtac_i_addc(k, from, -d->pad_begin));
+        vtac_if(k, vtac_e2(k, VTAC_E_AND, vtac_e2(k, VTAC_E_GE, from, vtac_e_index(k, 0)),
+                           vtac_e2(k, VTAC_E_LT, from, vtac_e_index(k, c->x_type->dim[2]))));
+        loops++;
+    }
+    t->deep_x = vtac_let(k, "deep", vtac_i_mulc(k, tap, d->dilation * plane));
+    t->deep_w = vtac_let(k, "deep", vtac_i_mulc(k, tap, c->sources / d->kernel));
+    return loops;
+}
+
+static void sum_sources(vtac_lower *l, kernel *t)
+{
+    const vtac_blocked *c = t->c;
+    const uint32_t loops = open_depth(l, t);
     const int64_t whole = c->span != 0 ? c->core : c->rest == 0 ? c->in_blocks : c->in_blocks - 1;
     if (whole > 0) {
         sum_blocks(l, t, 0, whole, c->in->block / c->step);
@@ -241,6 +279,7 @@ static void sum_sources(vtac_lower *l, const kernel *t)
         sum_blocks(l, t, whole, c->span - whole, c->in->block / c->step);
         vtac_end(l->k);
     }
+    vtac_close(l, loops);
 }
 
 /* The first tile that a panel of weights serves asks for them early; the others find them near. */
@@ -281,7 +320,7 @@ static const vtac_expr *less_zeros(vtac_lower *l, const kernel *t, const vtac_ex
         return sum;
     }
     const int64_t *extent = c->s.window.extent;
-    const vtac_expr *row = vtac_i_add(k, vtac_i_mulc(k, t->batch, extent[0]), row_of(l, t, position));
+    const vtac_expr *row = vtac_i_add(k, vtac_i_mulc(k, t->image, extent[0]), row_of(l, t, position));
     const vtac_expr *at = vtac_i_add(k, vtac_i_mulc(k, row, extent[1]), column_of(l, t, position));
     const vtac_expr *zero = vtac_e_load(k, t->finish.zeros, channel);
     return vtac_e2(k, VTAC_E_SUB, sum, vtac_e2(k, VTAC_E_MUL, zero, vtac_e_load(k, t->windows, at)));
@@ -299,7 +338,8 @@ static void store_plain(vtac_lower *l, const kernel *t, int64_t v, const vtac_ex
 {
     const vtac_blocked *c = t->c;
     vtac_kernel *k = l->k;
-    const vtac_expr *row = vtac_i_mulc(k, l->block, c->s.window.extent[1]);
+    const vtac_expr *row = vtac_i_mulc(k, t->image, c->s.groups * vtac_blocked_vectors(c));
+    row = vtac_i_mulc(k, vtac_i_add(k, row, l->block), c->s.window.extent[1]);
     row = vtac_i_add(k, row, t->column);
     for (int64_t p = 0; p < c->columns; p++) {
         const vtac_expr *at = vtac_i_add(k, vtac_i_mulc(k, vtac_i_addc(k, row, p), c->lanes), lane);
@@ -323,8 +363,9 @@ static void store_vector(vtac_lower *l, const kernel *t, int64_t v)
     }
     const vtac_expr *scale = vtac_finish_scale(l, &t->finish, channel);
     for (int64_t p = 0; p < c->rows * c->columns; p++) {
-        const vtac_expr *at[] = {t->batch, channel, output_place(l, c, 0, row_of(l, t, p)),
-                                 output_place(l, c, 1, column_of(l, t, p))};
+        const vtac_expr *at[5] = {t->at[0], channel, t->at[2]};
+        at[c->y_type->rank - 2] = output_place(l, c, 0, row_of(l, t, p));
+        at[c->y_type->rank - 1] = output_place(l, c, 1, column_of(l, t, p));
         const vtac_expr *sum = vtac_e_load(k, t->sums, sum_at(l, t, p, v, lane));
         sum = less_zeros(l, t, sum, channel, p);
         vtac_out_at(l, 0, at, vtac_finish_value(l, &t->finish, sum, scale));
@@ -402,25 +443,34 @@ static void place_tile(vtac_lower *l, kernel *t, const vtac_expr *chunk, const v
     const vtac_expr *x = vtac_i_addc(k, vtac_i_mulc(k, t->column, w->stride[1]), -w->pad_begin[1]);
     const vtac_expr *block = vtac_i_mulc(k, group, c->s.groups == 1 ? 0 : c->in_blocks);
     const vtac_expr *none = vtac_e_index(k, 0);
-    const vtac_expr *corner = c->x != 0 ? vtac_layout_place(l, c->x, t->batch, block, y, x, none)
-                                        : vtac_layout_at(l, c->in, c->x_type, t->batch, block, y, x, none);
+    const vtac_expr *image = t->at[0];
+    if (c->x_type->rank == 5) {
+        image = vtac_i_add(k, vtac_i_mulc(k, image, c->x_type->dim[2]),
+                           vtac_i_mulc(k, t->at[2], c->s.depth.stride));
+        image = vtac_i_addc(k, image, -c->s.depth.pad_begin);
+    }
+    const vtac_expr *corner = c->x != 0 ? vtac_layout_place(l, c->x, image, block, y, x, none)
+                                        : vtac_layout_at(l, c->in, c->x_type, image, block, y, x, none);
     t->corner = vtac_let(k, "corner", vtac_i_divc(k, corner, c->step));
 }
 
 static vta_status multiply(vtac_lower *l, const vtac_blocked *c, kernel *t)
 {
     vtac_kernel *k = l->k;
-    const int64_t batch = c->x_type->dim[0];
     const int64_t wide = c->vectors * c->lanes;
     const int64_t groups = c->s.groups * c->vector_groups;
     const vtac_expr *unit =
-        vtac_for(k, vtac_parallel_if(vtac_blocked_work(c)), batch * groups * c->chunks, "unit");
+        vtac_for(k, vtac_parallel_if(vtac_blocked_work(c)), c->images * groups * c->chunks, "unit");
     const int64_t inner = c->rows_outside ? groups : c->chunks;
     const int64_t outer = c->rows_outside ? c->chunks : groups;
     const vtac_expr *low = vtac_let(k, "low", vtac_i_remc(k, unit, inner));
     const vtac_expr *rest = vtac_let(k, "rest", vtac_i_divc(k, unit, inner));
     const vtac_expr *high = vtac_let(k, "high", vtac_i_remc(k, rest, outer));
-    t->batch = vtac_let(k, "batch", vtac_i_divc(k, rest, outer));
+    t->image = t->at[0] = vtac_let(k, "image", vtac_i_divc(k, rest, outer));
+    if (c->x_type->rank == 5) {
+        t->at[0] = vtac_let(k, "batch", vtac_i_divc(k, t->image, c->s.depth.extent));
+        t->at[2] = vtac_let(k, "z", vtac_i_remc(k, t->image, c->s.depth.extent));
+    }
     const vtac_expr *panel = c->rows_outside ? low : high;
     t->first = vtac_let(k, "first", vtac_i_mulc(k, panel, wide));
     t->channel_block = vtac_let(k, "block", vtac_i_mulc(k, panel, c->vectors));
@@ -435,9 +485,9 @@ static vta_status multiply(vtac_lower *l, const vtac_blocked *c, kernel *t)
     sum_all(l, t);
     store_tile(l, t);
     vtac_close(l, c->tiles > 1 ? 2 : 1);
-    l->step->flops =
-        2 * (uint64_t)(batch * c->s.outputs * c->s.window.extent[0] * c->s.window.extent[1] *
-                       (c->s.per_group / c->s.merged) * c->s.window.kernel[0] * c->s.window.kernel[1]);
+    l->step->flops = 2 * (uint64_t)(c->images * c->s.outputs * c->s.window.extent[0] * c->s.window.extent[1] *
+                                    (c->s.per_group / c->s.merged) * c->s.depth.kernel *
+                                    c->s.window.kernel[0] * c->s.window.kernel[1]);
     return l->diag->code;
 }
 
@@ -489,7 +539,7 @@ vta_status vtac_blocked_products(vtac_lower *l, const vtac_blocked *c, vtac_stor
                                  vtac_storage_id weights, vtac_storage_id output)
 {
     kernel t = {.c = c, .finish = {.shape = &c->s}};
-    const int64_t planes = c->s.groups * vtac_blocked_vectors(c);
+    const int64_t planes = c->images * c->s.groups * vtac_blocked_vectors(c);
     t.x = vtac_use(l, input, "x", VTAC_F32, vtac_layout_elements(c->in, c->x_type));
     t.weights = vtac_use(l, weights, "weights", VTAC_F32, vtac_blocked_weights(c));
     t.plain = vtac_use(l, output, "products", VTAC_F32, planes * c->s.window.extent[1] * c->lanes);

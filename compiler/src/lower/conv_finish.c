@@ -115,12 +115,32 @@ static bool float_shape(const vtac_graph *graph, const vtac_node *node, vtac_con
            (activation[0] == '\0' || strcmp(activation, "Relu") == 0);
 }
 
+/* Of a volume's window the first axis goes apart. */
+static void split_depth(vtac_window *w, vtac_conv_depth *depth)
+{
+    *depth = (vtac_conv_depth){1, 1, 1, 0, 1};
+    if (w->axes == 2) {
+        return;
+    }
+    *depth = (vtac_conv_depth){w->kernel[0], w->stride[0], w->dilation[0], w->pad_begin[0], w->extent[0]};
+    w->axes = 2;
+    for (uint32_t a = 0; a < 2; a++) {
+        w->kernel[a] = w->kernel[a + 1];
+        w->stride[a] = w->stride[a + 1];
+        w->dilation[a] = w->dilation[a + 1];
+        w->pad_begin[a] = w->pad_begin[a + 1];
+        w->pad_end[a] = w->pad_end[a + 1];
+        w->extent[a] = w->extent[a + 1];
+    }
+}
+
 bool vtac_conv_shape_of(const vtac_program *p, const vtac_node *node, vtac_conv_shape *out)
 {
     const vtac_type *x = vtac_in_type(p->graph, node, 0);
     *out = (vtac_conv_shape){.weight = 0};
-    if (x->rank != 4 || !(node->op == VTAC_OP_QLINEAR_CONV ? quantized_shape(p->graph, node, out)
-                                                           : float_shape(p->graph, node, out))) {
+    if ((x->rank != 4 && (x->rank != 5 || node->op == VTAC_OP_QLINEAR_CONV)) ||
+        !(node->op == VTAC_OP_QLINEAR_CONV ? quantized_shape(p->graph, node, out)
+                                           : float_shape(p->graph, node, out))) {
         return false;
     }
     const vtac_tensor *w = vtac_in_constant(p->graph, node, out->weight);
@@ -133,6 +153,7 @@ bool vtac_conv_shape_of(const vtac_program *p, const vtac_node *node, vtac_conv_
     out->per_group = w->type.dim[1];
     out->out_per_group = out->outputs / out->groups;
     out->merged = 1;
+    split_depth(&out->window, &out->depth);
     for (uint32_t a = 0; a < 2; a++) {
         out->taps[a] = out->window.kernel[a];
         out->tap_step[a] = out->out_stride[a] = 1;

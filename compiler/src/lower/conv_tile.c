@@ -57,7 +57,8 @@ static double share_of(const vtac_blocked *c, int64_t vectors)
 bool vtac_blocked_reaches_far(const vtac_blocked *c, uint32_t axis)
 {
     const vtac_window *w = &c->s.window;
-    return w->kernel[axis] != 1 && w->pad_begin[axis] + w->pad_end[axis] >= c->x_type->dim[axis + 2] / 2;
+    return w->kernel[axis] != 1 &&
+           w->pad_begin[axis] + w->pad_end[axis] >= vtac_layout_extent(c->x_type, axis) / 2;
 }
 
 /* Tiles that cover a plane. */
@@ -282,7 +283,8 @@ static void list_tiles(const vtac_lower *l, const vtac_blocked *c, tiles *t)
 static void ask_for_tile(const vtac_lower *l, vtac_blocked *c)
 {
     const vtac_window *w = &c->s.window;
-    char shape[192];
+    const vtac_conv_depth *d = &c->s.depth;
+    char shape[256];
     tiles *t = calloc(1, sizeof *t);
     if (t == NULL) {
         return; /* the standard one will do */
@@ -295,6 +297,13 @@ static void ask_for_tile(const vtac_lower *l, vtac_blocked *c)
                    c->s.quantized ? "int8" : "float32", c->x_type->dim[0], c->s.groups, c->in_blocks,
                    c->in->block, c->s.outputs, w->extent[0], w->extent[1], w->kernel[0], w->kernel[1],
                    w->stride[0], w->stride[1], w->dilation[0], w->dilation[1], l->chain_count);
+    if (c->x_type->rank == 5) {
+        const size_t end = strlen(shape);
+        (void)snprintf(shape + end, sizeof shape - end,
+                       " depth%" PRId64 " out%" PRId64 " kernel%" PRId64 " stride%" PRId64 " dilation%" PRId64
+                       " pad%" PRId64,
+                       c->x_type->dim[2], d->extent, d->kernel, d->stride, d->dilation, d->pad_begin);
+    }
     const vtac_kernel_space space = {.kernel = "conv_blocked",
                                      .shape = shape,
                                      .step = l->node->name,
@@ -321,7 +330,7 @@ static int64_t flat_chunks(int64_t height, int64_t all)
 int64_t vtac_blocked_work(const vtac_blocked *c)
 {
     const int64_t *extent = c->s.window.extent;
-    return c->x_type->dim[0] * extent[0] * extent[1] * c->s.outputs * c->sources / c->step;
+    return c->images * extent[0] * extent[1] * c->s.outputs * c->sources / c->step;
 }
 
 /* Into how many equal parts a row of `row` tiles goes: as few as make enough of `units` units of work. */
@@ -343,8 +352,7 @@ void vtac_blocked_cut(vtac_blocked *c)
     const int64_t all = tiles_of(c, c->rows, c->columns, c->flat);
     c->chunks = c->flat ? flat_chunks(height, all) : height / c->rows;
     c->tiles = (all + c->chunks - 1) / c->chunks;
-    c->parts =
-        c->flat ? 1 : parts_of(c, c->tiles, c->x_type->dim[0] * c->s.groups * c->vector_groups * c->chunks);
+    c->parts = c->flat ? 1 : parts_of(c, c->tiles, c->images * c->s.groups * c->vector_groups * c->chunks);
     c->chunks *= c->parts;
     c->tiles /= c->parts;
 }

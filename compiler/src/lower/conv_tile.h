@@ -23,6 +23,7 @@ typedef struct vtac_blocked {
     int64_t rows, columns;                 /* the tile's positions */
     int64_t chunks, tiles;                 /* chunks cover a plane, with so many tiles each */
     int64_t parts;                         /* chunks of one row of tiles, where rows are few */
+    int64_t images;                        /* planes of the output, of all batches */
     int64_t in_blocks, step;               /* channel blocks of one conv group; channels in a step */
     bool wide;                             /* bytes as 16-bit numbers */
     int64_t rest;                          /* channels of the last block, in whole steps; 0: all */
@@ -76,7 +77,7 @@ vta_status vtac_blocked_windows(vtac_lower *l, const vtac_blocked *c, vtac_stora
 /* ---- conv_blocked.c */
 
 /* The kernel of products that are no values of the graph: input, packed weights, output
- * [group][vector][position][lane]. */
+ * [image][group][vector][position][lane]. */
 vta_status vtac_blocked_products(vtac_lower *l, const vtac_blocked *c, vtac_storage_id input,
                                  vtac_storage_id weights, vtac_storage_id output);
 

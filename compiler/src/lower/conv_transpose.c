@@ -87,6 +87,7 @@ bool vtac_transposed_shape_of(const vtac_program *p, const vtac_node *node, cons
     out->outputs = w->type.dim[1] * out->groups;
     out->per_group = x->dim[1] / out->groups;
     out->window.axes = 2;
+    out->depth = (vtac_conv_depth){1, 1, 1, 0, 1};
     for (uint32_t a = 0; a < 2; a++) {
         out->taps[a] = w->type.dim[a + 2];
         phase_of_axis(&t, a, first[a], y->dim[a + 2], out);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Weights of a blocked convolution in the order of use: [group][vectors][channel
+ * Weights of a blocked convolution in the order of use: [group][vectors][tap of the depth][channel
  * block][tap][channel][output], bytes by fours of channels.
  */
 #include "conv_tile.h"
@@ -42,18 +42,21 @@ void vtac_blocked_narrow(vtac_blocked *c)
         c->span = most;
         c->core = least;
         c->rest = 0;
-        c->sources = most * c->in->block * c->s.window.kernel[0] * c->s.window.kernel[1];
+        c->sources = most * c->in->block * c->s.window.kernel[0] * c->s.window.kernel[1]; /* no volumes */
     }
 }
 
-/* The place of a weight in the node's tensor; -1: it is 0. `channel` counts within the merged group. */
+/* The place of a weight in the node's tensor; -1: it is 0. `channel` counts within the merged group, taps
+ * along the depth first. */
 int64_t vtac_blocked_weight(const vtac_blocked *c, int64_t output, int64_t channel, int64_t tap)
 {
     const vtac_conv_shape *s = &c->s;
     const int64_t per_group = s->per_group / s->merged;
     const int64_t out_per_group = s->out_per_group / s->merged;
     const int64_t group = output / out_per_group;
-    const int64_t ky = s->tap_first[0] + tap / s->window.kernel[1] * s->tap_step[0];
+    const int64_t taps = s->window.kernel[0] * s->window.kernel[1];
+    const int64_t kz = tap / taps;
+    const int64_t ky = s->tap_first[0] + tap % taps / s->window.kernel[1] * s->tap_step[0];
     const int64_t kx = s->tap_first[1] + tap % s->window.kernel[1] * s->tap_step[1];
     if (channel / per_group != group % s->merged || ky < 0 || kx < 0) {
         return -1;
@@ -61,7 +64,7 @@ int64_t vtac_blocked_weight(const vtac_blocked *c, int64_t output, int64_t chann
     const int64_t within = channel % per_group;
     const int64_t row = s->transposed ? (group * per_group + within) * out_per_group + output % out_per_group
                                       : output * per_group + within;
-    return (row * s->taps[0] + ky) * s->taps[1] + kx;
+    return ((row * s->depth.kernel + kz) * s->taps[0] + ky) * s->taps[1] + kx;
 }
 
 /* The row of a channel's weights at a tap. */
@@ -70,7 +73,9 @@ int64_t vtac_blocked_source(const vtac_blocked *c, int64_t channel, int64_t tap)
     const int64_t taps = c->s.window.kernel[0] * c->s.window.kernel[1];
     const int64_t block = channel / c->in->block;
     const bool last = c->rest != 0 && block == c->in_blocks - 1;
-    return block * taps * c->in->block + tap * (last ? c->rest : c->in->block) + channel % c->in->block;
+    const int64_t plane = tap / taps * (c->sources / c->s.depth.kernel);
+    return plane + block * taps * c->in->block + tap % taps * (last ? c->rest : c->in->block) +
+           channel % c->in->block;
 }
 
 static void put_byte(const vtac_blocked *c, const vtac_conv_weights *bytes, int64_t output, int64_t from,
@@ -87,7 +92,7 @@ static void put_byte(const vtac_blocked *c, const vtac_conv_weights *bytes, int6
 static void pack_one(const vtac_blocked *c, const vtac_tensor *w, const vtac_conv_weights *bytes,
                      int64_t output, void *packed)
 {
-    const int64_t taps = c->s.window.kernel[0] * c->s.window.kernel[1];
+    const int64_t taps = c->s.depth.kernel * c->s.window.kernel[0] * c->s.window.kernel[1];
     const int64_t wide = c->vectors * c->lanes;
     const int64_t conv_group = output / c->s.out_per_group;
     const int64_t within = output % c->s.out_per_group;

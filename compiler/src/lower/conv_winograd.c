@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Winograd's way of a 3 x 3 convolution of floats with stride 1 (S. Winograd 1980; A. Lavin, S. Gray 2016). A
+ * Winograd's way of a 3 x 3 convolution of floats with stride 1 (S. Winograd 1980; A. Lavin, S. Gray 2016);
+ * of volumes the same over rows and columns, with the sum over the window's planes taken of the products. A
  * tile of m x m outputs reads (m + 2) x (m + 2) inputs. Input and weights become as many numbers each, the
  * sum over channels is taken of their products one by one, and the outputs follow from these sums: (m + 2)^2
  * products instead of 9 m^2, for m = 2 4/9 of them, for m = 4 1/4.
  *
- *   .tiles      the input's tiles as they are multiplied, [number of a tile][channel block][tile][lane]
- *   .products   for each of these numbers a product of matrices, tiles by channels by outputs
- * (conv_blocked.c) (the node)  outputs from sums, with bias and whatever follows
+ *   .tiles      the input's tiles as they are multiplied, [plane][number of a tile][channel
+ * block][tile][lane] .products   for each of these numbers a product of matrices, tiles by channels by
+ * outputs (conv_blocked.c) (the node)  outputs from sums, with bias and whatever follows
  *
  * A last tile overlaps the one before it. Sums come in another order than the direct way has, and some of
  * larger numbers: an output differs in its last bits, for m = 4 by some 1e-6 of the largest ones. So this way
@@ -49,6 +50,7 @@ static int64_t tiles_along(const vtac_blocked *c, int64_t m, uint32_t axis)
     return (c->s.window.extent[axis] + m - 1) / m;
 }
 
+/* Of a plane of each batch. */
 static int64_t tiles_of_all(const vtac_blocked *c, int64_t m)
 {
     return c->x_type->dim[0] * tiles_along(c, m, 0) * tiles_along(c, m, 1);
@@ -72,11 +74,16 @@ bool vtac_winograd_products(const vtac_blocked *c, int64_t m, vtac_layout *in, v
     const int64_t blocks = (c->s.per_group + block - 1) / block;
     *in = (vtac_layout){.block = block, .blocks = numbers * blocks};
     *x_type = (vtac_type){.dtype = VTAC_F32, .rank = 4, .dim = {1, in->blocks * in->block, 1, tiles}};
+    if (c->x_type->rank == 5) {
+        *x_type = (vtac_type){
+            .dtype = VTAC_F32, .rank = 5, .dim = {1, in->blocks * in->block, c->x_type->dim[2], 1, tiles}};
+    }
     *g = *c;
     g->x = g->y = 0;
     g->in = in;
     g->x_type = g->y_type = x_type;
-    g->s = (vtac_conv_shape){.groups = numbers,
+    g->s = (vtac_conv_shape){.depth = c->s.depth,
+                             .groups = numbers,
                              .per_group = c->s.per_group,
                              .out_per_group = c->s.outputs,
                              .outputs = numbers * c->s.outputs,
@@ -91,7 +98,8 @@ bool vtac_winograd_products(const vtac_blocked *c, int64_t m, vtac_layout *in, v
     }
     g->in_blocks = blocks;
     g->rest = c->s.per_group % block;
-    g->sources = c->s.per_group;
+    g->sources = c->s.depth.kernel * c->s.per_group;
+    g->images = c->s.depth.extent;
     g->winograd = 0;
     g->flat = false;
     g->rows = 1;
@@ -104,7 +112,8 @@ double vtac_winograd_cost(const vtac_blocked *c, int64_t m)
     const double numbers = (double)((m + 2) * (m + 2) * tiles_of_all(c, m));
     const double each_in = c->in->block > 1 ? each : 3.0 * each; /* channels are apart */
     const double blocks = (double)(c->in_blocks * c->in->block) / (double)c->lanes;
-    return numbers * (each_in * blocks + each * (double)vtac_blocked_vectors(c));
+    const double planes = c->x_type->rank == 5 ? (double)c->x_type->dim[2] / (double)c->s.depth.extent : 1.0;
+    return numbers * (each_in * blocks * planes + each * (double)vtac_blocked_vectors(c));
 }
 
 /* ---- along one axis */
@@ -190,18 +199,20 @@ static vtac_storage_id pack(vtac_lower *l, const vtac_blocked *c, const vtac_blo
     const int64_t wide = g->vectors * g->lanes;
     const int64_t count = vtac_blocked_weights(g);
     float *packed = vta_arena_array(&l->program->arena, (size_t)count, sizeof *packed);
-    for (int64_t i = 0; packed != NULL && i < c->s.outputs * c->s.per_group; i++) {
-        const int64_t output = i / c->s.per_group;
-        const int64_t channel = i % c->s.per_group;
+    const int64_t depth = c->s.depth.kernel;
+    for (int64_t i = 0; packed != NULL && i < c->s.outputs * c->s.per_group * depth; i++) {
+        const int64_t output = i / (c->s.per_group * depth);
+        const int64_t channel = i / depth % c->s.per_group;
+        const int64_t kz = i % depth;
         double taps[TAPS * TAPS];
         float numbers[MOST * MOST];
         for (int64_t tap = 0; tap < TAPS * TAPS; tap++) {
-            taps[tap] = (double)w[vtac_blocked_weight(c, output, channel, tap)];
+            taps[tap] = (double)w[vtac_blocked_weight(c, output, channel, kz * TAPS * TAPS + tap)];
         }
         filter_of(f, taps, numbers);
         for (int64_t e = 0; e < f->size * f->size; e++) {
             const int64_t panel = e * g->vector_groups + output / wide;
-            const int64_t row = panel * g->sources + vtac_blocked_source(g, channel, 0);
+            const int64_t row = panel * g->sources + vtac_blocked_source(g, channel, kz);
             packed[row * wide + output % wide] = numbers[e];
         }
     }
@@ -213,6 +224,7 @@ static vtac_storage_id pack(vtac_lower *l, const vtac_blocked *c, const vtac_blo
 /* A row of tiles of one block of channels, and one of its tiles. */
 typedef struct place {
     const vtac_expr *batch, *block, *y, *x; /* the tile's first output */
+    const vtac_expr *plane;                 /* of a volume; NULL */
     const vtac_expr *row;                   /* of tiles */
     const vtac_expr *number;                /* of the tile, among all */
 } place;
@@ -226,19 +238,23 @@ static const vtac_expr *first_of(vtac_lower *l, const vtac_blocked *c, const for
 }
 
 /* Two loops: over rows of tiles, which are independent, and their tiles. */
-static place open_tiles(vtac_lower *l, const vtac_blocked *c, const form *f, int64_t blocks)
+static place open_tiles(vtac_lower *l, const vtac_blocked *c, const form *f, int64_t blocks, int64_t depth)
 {
     vtac_kernel *k = l->k;
     const int64_t rows = tiles_along(c, f->m, 0);
     const int64_t columns = tiles_along(c, f->m, 1);
-    const int64_t units = c->x_type->dim[0] * blocks * rows;
+    const int64_t units = c->x_type->dim[0] * depth * blocks * rows;
     const int64_t work = units * columns * f->size * f->size * c->lanes;
-    place p;
+    place p = {.plane = NULL};
     const vtac_expr *unit = vtac_for(k, vtac_parallel_if(work), units, "unit");
     const vtac_expr *plane = vtac_let(k, "plane", vtac_i_divc(k, unit, rows));
     p.row = vtac_let(k, "row", vtac_i_remc(k, unit, rows));
     p.block = vtac_let(k, "block", vtac_i_remc(k, plane, blocks));
     p.batch = vtac_let(k, "batch", vtac_i_divc(k, plane, blocks));
+    if (c->x_type->rank == 5) {
+        p.plane = vtac_let(k, "z", vtac_i_remc(k, p.batch, depth));
+        p.batch = vtac_let(k, "batch", vtac_i_divc(k, p.batch, depth));
+    }
     p.y = vtac_let(k, "y", first_of(l, c, f, 0, p.row));
     const vtac_expr *tile = vtac_for(k, VTAC_LOOP_SERIAL, columns, "tile");
     p.x = vtac_let(k, "x", first_of(l, c, f, 1, tile));
@@ -247,20 +263,28 @@ static place open_tiles(vtac_lower *l, const vtac_blocked *c, const form *f, int
     return p;
 }
 
+/* The block's number among those of all planes. */
+static const vtac_expr *block_of(vtac_lower *l, const place *p, const vtac_expr *block, int64_t blocks)
+{
+    return p->plane == NULL ? block : vtac_i_add(l->k, vtac_i_mulc(l->k, p->plane, blocks), block);
+}
+
 /* Where the first input of a tile lies, of the channel at a lane. Beyond the last channel it is any number:
  * no product reads it. */
 static const vtac_expr *corner_of(vtac_lower *l, const vtac_blocked *c, const vtac_blocked *g, const place *p,
                                   const vtac_expr *y, const vtac_expr *x, const vtac_expr *lane)
 {
     vtac_kernel *k = l->k;
+    const vtac_expr *at[] = {p->batch, NULL, p->plane};
+    const vtac_expr *image = vtac_layout_image(l, c->x_type, at);
     if (c->in->block > 1) {
-        return vtac_layout_place(l, c->x, p->batch, p->block, y, x, lane);
+        return vtac_layout_place(l, c->x, image, p->block, y, x, lane);
     }
     const vtac_expr *channel = vtac_i_add(k, vtac_i_mulc(k, p->block, g->in->block), lane);
     if (g->rest != 0) {
         channel = vtac_e2(k, VTAC_E_MIN, channel, vtac_e_index(k, c->s.per_group - 1));
     }
-    return vtac_layout_place(l, c->x, p->batch, channel, y, x, vtac_e_index(k, 0));
+    return vtac_layout_place(l, c->x, image, channel, y, x, vtac_e_index(k, 0));
 }
 
 static vta_status spread(vtac_lower *l, const vtac_blocked *c, const vtac_blocked *g, const form *f,
@@ -273,7 +297,7 @@ static vta_status spread(vtac_lower *l, const vtac_blocked *c, const vtac_blocke
     vtac_buffer *from =
         vtac_use(l, l->program->laid_out[c->x], "x", VTAC_F32, vtac_layout_elements(c->in, c->x_type));
     vtac_buffer *to = vtac_use(l, tiles, "tiles", VTAC_F32, elements);
-    const place p = open_tiles(l, c, f, g->in_blocks);
+    const place p = open_tiles(l, c, f, g->in_blocks, c->x_type->rank == 5 ? c->x_type->dim[2] : 1);
     const vtac_expr *y = vtac_i_addc(k, p.y, -c->s.window.pad_begin[0]);
     const vtac_expr *x = vtac_i_addc(k, p.x, -c->s.window.pad_begin[1]);
     const vtac_expr *lane = vtac_for(k, VTAC_LOOP_VECTOR, g->in->block, "lane");
@@ -289,7 +313,7 @@ static vta_status spread(vtac_lower *l, const vtac_blocked *c, const vtac_blocke
         from_inputs(l, f, in, half[j]);
     }
     const int64_t plane = g->in->block * g->s.window.extent[1];
-    const vtac_expr *base = vtac_i_mulc(k, p.block, plane);
+    const vtac_expr *base = vtac_i_mulc(k, block_of(l, &p, p.block, g->in->blocks), plane);
     base = vtac_i_add(k, base, vtac_i_mulc(k, p.number, g->in->block));
     for (int64_t i = 0; i < f->size; i++) {
         for (int64_t j = 0; j < f->size; j++) {
@@ -315,7 +339,8 @@ static void gather(vtac_lower *l, const vtac_blocked *c, const vtac_blocked *g, 
     vtac_kernel *k = l->k;
     const int64_t plane = c->lanes * g->s.window.extent[1];
     const vtac_expr *lane = vtac_for(k, VTAC_LOOP_VECTOR, c->lanes, "lane");
-    const vtac_expr *base = vtac_i_mulc(k, p->block, plane);
+    const int64_t blocks = g->s.groups * vtac_blocked_vectors(c);
+    const vtac_expr *base = vtac_i_mulc(k, block_of(l, p, p->block, blocks), plane);
     base = vtac_i_add(k, base, vtac_i_mulc(k, p->number, c->lanes));
     const vtac_expr *half[MOST][MOST]; /* [column][row] */
     const vtac_expr *in[MOST];
@@ -359,12 +384,19 @@ static void store_row(vtac_lower *l, const vtac_blocked *c, const form *f, const
     l->block = p->block;
     l->lane = lane;
     for (int64_t j = 0; j < f->m; j++) {
-        const vtac_expr *at[] = {p->batch, channel, y, vtac_i_addc(k, p->x, j)};
+        const vtac_expr *at[5] = {p->batch, channel, p->plane};
+        at[c->y_type->rank - 2] = y;
+        at[c->y_type->rank - 1] = vtac_i_addc(k, p->x, j);
         const vtac_expr *sum = vtac_e_load(k, sums, vtac_i_addc(k, lane, (i * f->m + j) * c->lanes));
         vtac_out_at(l, 0, at, vtac_finish_value(l, finish, sum, NULL));
     }
     l->block = l->lane = NULL;
     vtac_close(l, overlaps ? 2 : 1);
+}
+
+static int64_t products_of(const vtac_blocked *c, const vtac_blocked *g)
+{
+    return g->images * g->s.groups * vtac_blocked_vectors(c) * g->s.window.extent[1] * c->lanes;
 }
 
 static vta_status finish_tiles(vtac_lower *l, const vtac_blocked *c, const vtac_blocked *g, const form *f,
@@ -373,10 +405,10 @@ static vta_status finish_tiles(vtac_lower *l, const vtac_blocked *c, const vtac_
     vtac_finish finish;
     VTA_TRY(vtac_begin(l, ""));
     VTA_TRY(vtac_finish_begin(l, &c->s, true, &finish));
-    const int64_t elements = g->s.groups * vtac_blocked_vectors(c) * g->s.window.extent[1] * c->lanes;
+    const int64_t elements = products_of(c, g);
     vtac_buffer *from = vtac_use(l, products, "products", VTAC_F32, elements);
     vtac_buffer *sums = vtac_local(l, "sums", VTAC_F32, f->m * f->m * c->lanes);
-    const place p = open_tiles(l, c, f, vtac_blocked_vectors(c));
+    const place p = open_tiles(l, c, f, vtac_blocked_vectors(c), c->s.depth.extent);
     gather(l, c, g, f, &p, &finish, from, sums);
     for (int64_t i = 0; i < f->m; i++) {
         store_row(l, c, f, &p, &finish, sums, i);
@@ -397,10 +429,9 @@ vta_status vtac_winograd(vtac_lower *l, const vtac_blocked *c)
     }
     g.rows_outside = g.sources * g.s.out_per_group < g.s.window.extent[1] * g.sources;
     vtac_blocked_cut(&g);
-    const int64_t sums = g.s.groups * vtac_blocked_vectors(c) * g.s.window.extent[1] * c->lanes;
     const vtac_storage_id weights = pack(l, c, &g, f);
     const vtac_storage_id tiles = vtac_temp(l, VTAC_F32, vtac_layout_elements(&in, &type));
-    const vtac_storage_id products = vtac_temp(l, VTAC_F32, sums);
+    const vtac_storage_id products = vtac_temp(l, VTAC_F32, products_of(c, &g));
     VTA_TRY(spread(l, c, &g, f, tiles));
     VTA_TRY(vtac_begin(l, ".products"));
     VTA_TRY(vtac_blocked_products(l, &g, tiles, weights, products));

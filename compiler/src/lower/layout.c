@@ -62,19 +62,20 @@ static bool same_type_shape(const vtac_type *a, const vtac_type *b)
 static bool border_of(const vtac_window *w, const vtac_type *x, int64_t *before, int64_t *after)
 {
     vtac_type widest = *x;
+    const uint32_t plane = x->rank - 2;
     double growth = 1.0;
     bool wide = false;
     widest.dim[1] += MOST_BLOCK;
     for (uint32_t a = 0; a < 2; a++) {
         const int64_t last = (w->extent[a] - 1) * w->stride[a] + (w->kernel[a] - 1) * w->dilation[a];
         before[a] = larger(0, w->pad_begin[a]);
-        after[a] = larger(0, last - w->pad_begin[a] - (x->dim[a + 2] - 1));
+        after[a] = larger(0, last - w->pad_begin[a] - (x->dim[plane + a] - 1));
         if (before[a] > INT32_MAX || after[a] > INT32_MAX) {
             return false;
         }
         wide = wide || before[a] > MOST_BORDER || after[a] > MOST_BORDER;
-        growth *= (double)(before[a] + x->dim[a + 2] + after[a]) / (double)x->dim[a + 2];
-        widest.dim[a + 2] += larger(MOST_BORDER, before[a]) + larger(MOST_BORDER, after[a]);
+        growth *= (double)(before[a] + x->dim[plane + a] + after[a]) / (double)x->dim[plane + a];
+        widest.dim[plane + a] += larger(MOST_BORDER, before[a]) + larger(MOST_BORDER, after[a]);
     }
     return vtac_type_elements(&widest) >= 0 && !(wide && growth > MOST_GROWTH);
 }
@@ -186,11 +187,12 @@ static bool choose_conv(vtac_program *p, const vtac_node *node, vtac_layout_kind
     }
     const vtac_value_id x = node->inputs[0];
     const bool depthwise = s.groups > 1 && s.per_group == 1 && s.out_per_group == 1;
+    const bool volume = type_of(p, x)->rank == 5;
     const vtac_layout *known = &p->layouts[x];
     const int64_t block = depthwise && known->natural ? known->block : block_of(p, s.outputs, s.quantized);
     int64_t before[2];
     int64_t after[2];
-    if (block == 0 || p->graph->values[x].constant != NULL ||
+    if (block == 0 || p->graph->values[x].constant != NULL || (volume && depthwise) ||
         !border_of(&s.window, type_of(p, x), before, after)) {
         return false;
     }
@@ -317,6 +319,13 @@ static vtac_value_id part_of(const vtac_node *node, uint32_t i)
     return node->inputs[vtac_part_input(node, i)];
 }
 
+/* Whether a value has one position, whatever its channels are. */
+static bool is_one_place(const vtac_type *type)
+{
+    return vtac_layout_extent(type, 0) * vtac_layout_extent(type, 1) * (type->rank == 5 ? type->dim[2] : 1) ==
+           1;
+}
+
 /* Whether the value can be written straight to its place among the channels of `whole`. */
 static bool can_join(const vtac_program *p, const vtac_node *node, uint32_t i, const vtac_type *whole)
 {
@@ -326,7 +335,7 @@ static bool can_join(const vtac_program *p, const vtac_node *node, uint32_t i, c
             return false;
         }
     }
-    return vtac_part_is_copy(p->graph, node, i) && f->whole == 0 && whole->dim[2] * whole->dim[3] > 1 &&
+    return vtac_part_is_copy(p->graph, node, i) && f->whole == 0 && !is_one_place(whole) &&
            (!has_border(f) || !has_border(&p->layouts[node->outputs[0]]) ||
             f->filler == p->layouts[node->outputs[0]].filler);
 }
@@ -337,7 +346,7 @@ static bool choose_concat(vtac_program *p, const vtac_node *node, vtac_layout_ki
     const vtac_type *whole = type_of(p, y);
     const int64_t axis = vtac_attr_int(node, "axis", 0);
     const int64_t block = p->layouts[node->inputs[vtac_part_input(node, 0)]].block;
-    if (axis != 1 && axis != -3) {
+    if (axis != 1 && axis != 1 - (int64_t)whole->rank) {
         return false;
     }
     for (uint32_t i = 0; i < vtac_part_count(node); i++) {
@@ -363,7 +372,8 @@ static bool choose_concat(vtac_program *p, const vtac_node *node, vtac_layout_ki
 
 static bool choose(vtac_program *p, const vtac_node *node, vtac_layout_kind *kind)
 {
-    if (node->output_count == 0 || type_of(p, node->outputs[0])->rank != 4) {
+    const uint32_t rank = node->output_count == 0 ? 0 : type_of(p, node->outputs[0])->rank;
+    if (rank != 4 && rank != 5) {
         return false;
     }
     switch ((int)node->op) {
@@ -380,8 +390,8 @@ static bool choose(vtac_program *p, const vtac_node *node, vtac_layout_kind *kin
     case VTAC_OP_QLINEAR_GLOBAL_AVERAGE_POOL: return choose_pool(p, node, kind);
     case VTAC_OP_INSTANCE_NORMALIZATION:
     case VTAC_OP_GROUP_NORMALIZATION:
-    case VTAC_OP_MEAN_VARIANCE: return choose_norm(p, node, kind);
-    case VTAC_OP_LRN: return choose_lrn(p, node, kind);
+    case VTAC_OP_MEAN_VARIANCE: return rank == 4 && choose_norm(p, node, kind);
+    case VTAC_OP_LRN: return rank == 4 && choose_lrn(p, node, kind);
     case VTAC_OP_CONCAT:
     case VTAC_OP_QLINEAR_CONCAT: return choose_concat(p, node, kind);
     default: return vtac_lowering_of(node->op)->family == VTAC_POINTWISE && choose_pointwise(p, node, kind);
@@ -427,12 +437,12 @@ vtac_layout_kind vtac_layout_kind_of(const vtac_program *p, const vtac_node *nod
 
 static int64_t rows_of(const vtac_layout *layout, const vtac_type *type)
 {
-    return layout->before[0] + type->dim[2] + layout->after[0];
+    return layout->before[0] + vtac_layout_extent(type, 0) + layout->after[0];
 }
 
 static int64_t columns_of(const vtac_layout *layout, const vtac_type *type)
 {
-    return layout->before[1] + type->dim[3] + layout->after[1];
+    return layout->before[1] + vtac_layout_extent(type, 1) + layout->after[1];
 }
 
 int64_t vtac_layout_row(const vtac_layout *layout, const vtac_type *type)
@@ -447,10 +457,32 @@ int64_t vtac_layout_plane(const vtac_layout *layout, const vtac_type *type)
 
 int64_t vtac_layout_elements(const vtac_layout *layout, const vtac_type *type)
 {
-    return type->dim[0] * layout->blocks * vtac_layout_plane(layout, type);
+    return vtac_layout_images(type) * layout->blocks * vtac_layout_plane(layout, type);
 }
 
-const vtac_expr *vtac_layout_place(vtac_lower *l, vtac_value_id id, const vtac_expr *batch,
+const vtac_expr *vtac_layout_image(vtac_lower *l, const vtac_type *type, const vtac_expr *const *at)
+{
+    return type->rank == 4 ? at[0] : vtac_i_add(l->k, vtac_i_mulc(l->k, at[0], type->dim[2]), at[2]);
+}
+
+void vtac_layout_index(vtac_lower *l, const vtac_type *type, const vtac_expr *image, const vtac_expr **at)
+{
+    at[0] = image;
+    if (type->rank == 5) {
+        at[0] = vtac_let(l->k, "batch", vtac_i_divc(l->k, image, type->dim[2]));
+        at[2] = vtac_let(l->k, "z", vtac_i_remc(l->k, image, type->dim[2]));
+    }
+}
+
+const vtac_expr *vtac_layout_element(vtac_lower *l, vtac_value_id id, const vtac_expr *const *at,
+                                     const vtac_expr *block, const vtac_expr *lane)
+{
+    const vtac_type *type = &l->graph->values[id].type;
+    return vtac_layout_place(l, id, vtac_layout_image(l, type, at), block, at[type->rank - 2],
+                             at[type->rank - 1], lane);
+}
+
+const vtac_expr *vtac_layout_place(vtac_lower *l, vtac_value_id id, const vtac_expr *image,
                                    const vtac_expr *block, const vtac_expr *y, const vtac_expr *x,
                                    const vtac_expr *lane)
 {
@@ -458,16 +490,16 @@ const vtac_expr *vtac_layout_place(vtac_lower *l, vtac_value_id id, const vtac_e
          part = l->program->layouts[part].whole) {
         block = vtac_i_addc(l->k, block, l->program->layouts[part].first);
     }
-    return vtac_layout_at(l, vtac_layout_of(l->program, id), &l->graph->values[id].type, batch, block, y, x,
+    return vtac_layout_at(l, vtac_layout_of(l->program, id), &l->graph->values[id].type, image, block, y, x,
                           lane);
 }
 
 const vtac_expr *vtac_layout_at(vtac_lower *l, const vtac_layout *f, const vtac_type *type,
-                                const vtac_expr *batch, const vtac_expr *block, const vtac_expr *y,
+                                const vtac_expr *image, const vtac_expr *block, const vtac_expr *y,
                                 const vtac_expr *x, const vtac_expr *lane)
 {
     vtac_kernel *k = l->k;
-    const vtac_expr *plane = vtac_i_add(k, vtac_i_mulc(k, batch, f->blocks), block);
+    const vtac_expr *plane = vtac_i_add(k, vtac_i_mulc(k, image, f->blocks), block);
     const vtac_expr *at = vtac_i_mulc(k, plane, vtac_layout_plane(f, type));
     at = vtac_i_add(k, at, vtac_i_mulc(k, y, vtac_layout_row(f, type)));
     at = vtac_i_add(k, at, vtac_i_mulc(k, x, f->block));
@@ -478,8 +510,9 @@ const vtac_expr *vtac_layout_at(vtac_lower *l, const vtac_layout *f, const vtac_
 /* Whether the two forms are the same bytes. */
 static bool is_trivial(const vtac_layout *f, const vtac_type *type)
 {
-    return !has_border(f) && f->whole == 0 && type->dim[1] % f->block == 0 &&
-           (f->block == 1 || (type->dim[2] == 1 && type->dim[3] == 1));
+    const bool deep = type->rank == 5 && type->dim[2] > 1 && type->dim[1] > 1; /* planes before channels */
+    return !has_border(f) && f->whole == 0 && type->dim[1] % f->block == 0 && !deep &&
+           (f->block == 1 || (vtac_layout_extent(type, 0) == 1 && vtac_layout_extent(type, 1) == 1));
 }
 
 /* ---- buffers and copies
@@ -517,19 +550,20 @@ static vta_status fill_border(vtac_lower *l, vtac_value_id id)
     VTA_TRY(vtac_begin(l, ".border"));
     vtac_kernel *k = l->k;
     vtac_buffer *to = vtac_layout_buffer(l, id, "y");
-    const int64_t planes = type->dim[0] * f->blocks;
-    const int64_t inner = type->dim[2] * type->dim[3] * f->block;
+    const int64_t planes = vtac_layout_images(type) * f->blocks;
+    const int64_t rows = vtac_layout_extent(type, 0);
+    const int64_t columns = vtac_layout_extent(type, 1);
+    const int64_t inner = rows * columns * f->block;
     const vtac_expr *p = vtac_for(k, vtac_parallel_if((plane - inner) * planes), planes, "plane");
     const vtac_expr *base = vtac_let(k, "base", vtac_i_mulc(k, p, plane));
     fill(l, to, f, base, top);
-    fill(l, to, f, vtac_i_addc(k, base, top + type->dim[2] * row), f->after[0] * row);
+    fill(l, to, f, vtac_i_addc(k, base, top + rows * row), f->after[0] * row);
     if (f->before[1] + f->after[1] > 0) {
-        const vtac_expr *y = vtac_for(k, VTAC_LOOP_SERIAL, type->dim[2], "y");
+        const vtac_expr *y = vtac_for(k, VTAC_LOOP_SERIAL, rows, "y");
         const vtac_expr *line =
             vtac_let(k, "line", vtac_i_addc(k, vtac_i_add(k, base, vtac_i_mulc(k, y, row)), top));
         fill(l, to, f, line, f->before[1] * f->block);
-        fill(l, to, f, vtac_i_addc(k, line, (f->before[1] + type->dim[3]) * f->block),
-             f->after[1] * f->block);
+        fill(l, to, f, vtac_i_addc(k, line, (f->before[1] + columns) * f->block), f->after[1] * f->block);
         vtac_end(k);
     }
     vtac_end(k);
@@ -572,7 +606,7 @@ static vta_status make_room(vtac_lower *l, vtac_value_id id)
  * turn. A plane whose rows follow each other is one row. */
 typedef struct copy {
     vtac_buffer *to, *from;
-    const vtac_expr *at[4], *block, *position; /* at: the plain index; position: the first of those */
+    const vtac_expr *at[5], *block, *position; /* at: the plain index; position: the first of those */
     uint32_t along;                            /* the axis of positions */
     int64_t rows, columns, positions;
 } copy;
@@ -582,12 +616,14 @@ static void shape_copy(const vtac_lower *l, vtac_value_id id, copy *c)
     const vtac_layout *f = &l->program->layouts[id];
     const vtac_type *type = &l->graph->values[id].type;
     const vtac_target *target = l->program->target;
-    const bool flat = columns_of(vtac_layout_of(l->program, id), type) == type->dim[3];
+    const int64_t height = vtac_layout_extent(type, 0);
+    const int64_t width = vtac_layout_extent(type, 1);
+    const bool flat = columns_of(vtac_layout_of(l->program, id), type) == width;
     const int64_t room = (int64_t)(target->vector_bytes * target->vector_count / 2);
     const int64_t bytes = f->block * (int64_t)vtac_dtype_bytes(type->dtype);
-    c->along = flat && type->dim[3] == 1 ? 2 : 3;
-    c->rows = flat ? 1 : type->dim[2];
-    c->columns = flat ? type->dim[2] * type->dim[3] : type->dim[3];
+    c->along = type->rank - (flat && width == 1 ? 2 : 1);
+    c->rows = flat ? 1 : height;
+    c->columns = flat ? height * width : width;
     c->positions = 1;
     const int64_t most = VTAC_TURN_BYTES / (int64_t)vtac_dtype_bytes(type->dtype);
     while (c->positions < most && 2 * c->positions <= c->columns && 2 * c->positions * bytes <= room) {
@@ -601,12 +637,13 @@ static void open_copy(vtac_lower *l, vtac_value_id id, copy *c)
     const vtac_layout *f = &l->program->layouts[id];
     const vtac_type *type = &l->graph->values[id].type;
     vtac_kernel *k = l->k;
-    const int64_t planes = type->dim[0] * f->blocks;
+    const int64_t planes = vtac_layout_images(type) * f->blocks;
     const int64_t chunks = (c->columns + c->positions - 1) / c->positions;
     const vtac_expr *plane = vtac_for(k, vtac_parallel_if(vtac_type_elements(type)), planes, "plane");
     c->block = vtac_let(k, "block", vtac_i_remc(k, plane, f->blocks));
-    c->at[0] = vtac_let(k, "batch", vtac_i_divc(k, plane, f->blocks));
-    c->at[5 - c->along] = vtac_for(k, VTAC_LOOP_SERIAL, c->rows, "y");
+    const vtac_expr *image = vtac_let(k, "image", vtac_i_divc(k, plane, f->blocks));
+    vtac_layout_index(l, type, image, c->at);
+    c->at[2 * type->rank - 3 - c->along] = vtac_for(k, VTAC_LOOP_SERIAL, c->rows, "y");
     c->position = vtac_i_mulc(k, vtac_for(k, VTAC_LOOP_SERIAL, chunks, "x"), c->positions);
     if (c->columns % c->positions != 0) {
         c->position = vtac_e2(k, VTAC_E_MIN, c->position, vtac_e_index(k, c->columns - c->positions));
@@ -661,7 +698,7 @@ static void copy_laid_out(vtac_lower *l, vtac_value_id id, copy *c, int64_t chan
     const vtac_expr *within = low_part(l, lane, block, lanes);
     const vtac_expr *real = NULL;
     c->at[c->along] = c->position;
-    const vtac_expr *to = vtac_layout_place(l, id, c->at[0], c->block, c->at[2], c->at[3], lane);
+    const vtac_expr *to = vtac_layout_element(l, id, c->at, c->block, lane);
     c->at[c->along] = vtac_i_add(k, c->position, high_part(l, lane, block, lanes));
     if (channels < block) {
         real = vtac_e2(k, VTAC_E_LT, within, vtac_e_index(k, channels));
@@ -701,7 +738,7 @@ static void copy_plain(vtac_lower *l, vtac_value_id id, copy *c, int64_t channel
     const vtac_expr *lane = vtac_lane_loop(l, lanes);
     const vtac_expr *within = high_part(l, lane, c->positions, lanes);
     c->at[c->along] = vtac_i_add(k, c->position, low_part(l, lane, c->positions, lanes));
-    const vtac_expr *from = vtac_layout_place(l, id, c->at[0], c->block, c->at[2], c->at[3], within);
+    const vtac_expr *from = vtac_layout_element(l, id, c->at, c->block, within);
     c->at[1] = vtac_i_add(k, vtac_i_mulc(k, c->block, f->block), within);
     vtac_store(k, c->to, vtac_flat(l, &l->graph->values[id].type, c->at), vtac_e_load(k, c->from, from));
     vtac_close(l, lanes == 1 ? 0 : 1);

@@ -8,9 +8,28 @@
 #include "../ops/infer.h"
 #include "lower.h"
 
-/* A two-dimensional convolution with constant weights; false: not one that the blocked kernels take. */
+/* Values of rank 4 are planes, those of rank 5 volumes: as many planes as they are deep, each in all its
+ * blocks of channels before the next one. Planes of a value: */
+static inline int64_t vtac_layout_images(const vtac_type *type)
+{
+    return type->dim[0] * (type->rank == 5 ? type->dim[2] : 1);
+}
+/* Rows (0) and columns (1) of a plane. */
+static inline int64_t vtac_layout_extent(const vtac_type *type, uint32_t axis)
+{
+    return type->dim[type->rank - 2 + axis];
+}
+
+/* The window's way through the planes of a volume; of planes alone it is one place. */
+typedef struct vtac_conv_depth {
+    int64_t kernel, stride, dilation, pad_begin, extent;
+} vtac_conv_depth;
+
+/* A convolution of planes, or of volumes of floats, with constant weights; false: not one that the blocked
+ * kernels take. */
 typedef struct vtac_conv_shape {
-    vtac_window window;
+    vtac_window window; /* over rows and columns */
+    vtac_conv_depth depth;
     int64_t groups, per_group, out_per_group, outputs;
     int64_t merged; /* groups of the node that are one of `groups` here */
     /* Tap i of the window along an axis is number tap_first + i * tap_step of the weights' `taps`, negative:
@@ -51,19 +70,27 @@ int64_t vtac_layout_row(const vtac_layout *layout, const vtac_type *type);
 int64_t vtac_layout_plane(const vtac_layout *layout, const vtac_type *type);
 int64_t vtac_layout_elements(const vtac_layout *layout, const vtac_type *type);
 
-/* The flat place of a channel (block, lane) at row y and column x, in such a layout; in that of a value. */
+/* Which plane of the value, among all, index `at` lies in. */
+const vtac_expr *vtac_layout_image(vtac_lower *l, const vtac_type *type, const vtac_expr *const *at);
+/* The other way: at[0], and of volumes at[2]. */
+void vtac_layout_index(vtac_lower *l, const vtac_type *type, const vtac_expr *image, const vtac_expr **at);
+/* The flat place of a channel (block, lane) in a plane (for rank 4 the batch) at row y and column x, in such
+ * a layout; in that of a value. */
 const vtac_expr *vtac_layout_at(vtac_lower *l, const vtac_layout *layout, const vtac_type *type,
-                                const vtac_expr *batch, const vtac_expr *block, const vtac_expr *y,
+                                const vtac_expr *image, const vtac_expr *block, const vtac_expr *y,
                                 const vtac_expr *x, const vtac_expr *lane);
-const vtac_expr *vtac_layout_place(vtac_lower *l, vtac_value_id id, const vtac_expr *batch,
+const vtac_expr *vtac_layout_place(vtac_lower *l, vtac_value_id id, const vtac_expr *image,
                                    const vtac_expr *block, const vtac_expr *y, const vtac_expr *x,
                                    const vtac_expr *lane);
+/* The same of an index whose channel is in two parts. */
+const vtac_expr *vtac_layout_element(vtac_lower *l, vtac_value_id id, const vtac_expr *const *at,
+                                     const vtac_expr *block, const vtac_expr *lane);
 /* The buffer of a value that exists in its layout. */
 vtac_buffer *vtac_layout_buffer(vtac_lower *l, vtac_value_id id, const char *name);
 
 /* A position: its index, in channels of `block` (of `lanes` channels) at the lane that is open. */
 typedef struct vtac_place {
-    const vtac_expr *at[4], *block;
+    const vtac_expr *at[5], *image, *block;
     int64_t lanes;
 } vtac_place;
 /* Opens loops over rows (parallel) and columns: two to close. */

@@ -53,9 +53,9 @@ typedef struct vtac_step {
     uint32_t segment; /* of a model with control flow (vtac/flow.h), from 1 */
 } vtac_step;
 
-/* How a value of rank 4 lies in memory where it is not row-major: as [batch][channels / block][rows][columns]
- * [block], with a border of `filler` around each plane so that windows need no test. A block of 1 keeps the
- * order of the axes; block 0: the value is row-major only. */
+/* How a value of rank 4 or 5 lies in memory where it is not row-major: as [batch][depth][channels / block]
+ * [rows][columns][block], with a border of `filler` around each plane so that windows need no test. A block
+ * of 1 keeps the order of the axes; block 0: the value is row-major only. */
 typedef struct vtac_layout {
     int64_t block, blocks;
     int64_t before[2], after[2]; /* rows, columns of the border */

@@ -182,7 +182,7 @@ const vtac_expr *vtac_arg(vtac_lower *l, const vtac_node *n, uint32_t i, const v
     }
     if (l->block != NULL && vtac_layout_reads(l, n, i)) {
         return vtac_e_load(l->k, vtac_layout_buffer(l, id, "a"),
-                           vtac_layout_place(l, id, at[0], l->block, at[2], at[3], l->lane));
+                           vtac_layout_element(l, id, at, l->block, l->lane));
     }
     const vtac_type *type = &l->graph->values[id].type;
     const uint32_t skip = l->graph->values[n->outputs[0]].type.rank - type->rank;
@@ -207,8 +207,8 @@ void vtac_out_at(vtac_lower *l, uint32_t i, const vtac_expr *const *at, const vt
     }
     const vtac_value_id id = vtac_final_value(l, i);
     if (l->block != NULL) {
-        vtac_store(l->k, vtac_layout_buffer(l, id, "y"),
-                   vtac_layout_place(l, id, at[0], l->block, at[2], at[3], l->lane), value);
+        vtac_store(l->k, vtac_layout_buffer(l, id, "y"), vtac_layout_element(l, id, at, l->block, l->lane),
+                   value);
         return;
     }
     const vtac_type *type = &l->graph->values[id].type;
