@@ -39,6 +39,7 @@ typedef struct scheduler {
     bool still;          /* each begins at the start of the scratchpads */
     bool searches;       /* what is best for a layer among its neighbours is looked for */
     uint64_t calls_left; /* that are timed in search */
+    uint64_t clock;      /* of changes */
     machine shares[OPTIONS][2];
     entries_used next; /* where the next stage's may begin */
     timed_list *timed; /* at their hash's place the newest ones; NULL: without memory they are timed again */
@@ -53,7 +54,8 @@ typedef struct stage {
     plan options[OPTIONS]; /* the first one has the whole machine */
     bool there[OPTIONS];
     uint32_t chosen;
-    bool changed; /* in the round at hand */
+    bool changed;           /* in the round at hand */
+    uint64_t moved, looked; /* when it took another way, and when all its ways were tried last */
 } stage;
 
 /* A way to cut a stage, as one of its options. */

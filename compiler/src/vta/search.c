@@ -217,6 +217,7 @@ static vta_status judge_each(scheduler *s, attempt *best, choice *wanted, bool *
         stage *of = stage_at(s, i);
         bool good;
         if (of->changed) {
+            of->moved = ++s->clock;
             const choice before = choice_of(of);
             choice_take(of, &wanted[i]);
             VTA_TRY(judge(s, best, &good, diag));
@@ -229,14 +230,29 @@ static vta_status judge_each(scheduler *s, attempt *best, choice *wanted, bool *
     return VTA_OK;
 }
 
+/* Whether something has changed among a stage's neighbours since all its ways were tried. */
+static bool is_new_there(scheduler *s, size_t number)
+{
+    const size_t first = number > BESIDE ? number - BESIDE : 0;
+    bool fresh = false;
+    for (size_t i = first; i < s->stages.count && i <= number + BESIDE; i++) {
+        fresh = fresh || stage_at(s, i)->moved >= stage_at(s, number)->looked;
+    }
+    return fresh;
+}
+
 /* The best way for a stage, as its neighbours are, in so many calls. */
 static vta_status improve_stage(scheduler *s, size_t number, uint64_t calls, vta_diag *diag)
 {
     stage *of = stage_at(s, number);
+    size_t w = 0;
+    if (!is_new_there(s, number)) {
+        return VTA_OK;
+    }
     const uint64_t until = s->calls_left > calls ? s->calls_left - calls : 0;
     uint64_t best;
     VTA_TRY(time_around(s, number, number + 1, &best, diag));
-    for (size_t w = 0; s->calls_left > until && w < s->ways.count; w++) {
+    for (; s->calls_left > until && w < s->ways.count; w++) {
         const way *one = vta_vec_at(&s->ways, w);
         uint64_t cycles;
         if (one->stage != number || !may_take(s, one)) {
@@ -247,10 +263,12 @@ static vta_status improve_stage(scheduler *s, size_t number, uint64_t calls, vta
         if (cycles > 0 && cycles < best) {
             best = cycles;
             of->changed = true;
+            of->moved = ++s->clock;
         } else {
             choice_take(of, &before);
         }
     }
+    of->looked = w == s->ways.count ? ++s->clock : 0;
     return VTA_OK;
 }
 
@@ -261,13 +279,19 @@ static vta_status improve_pair(scheduler *s, size_t number, const link *ways, ui
     const uint64_t until = s->calls_left > calls ? s->calls_left - calls : 0;
     uint64_t best, cycles;
     VTA_TRY(time_around(s, number, number + 2, &best, diag));
-    for (uint32_t i = 1; i < ways[0].count; i++) {
-        for (uint32_t k = 1; k < ways[1].count && s->calls_left > until; k++) {
-            const choice before = change(of, ways[0].ways[i]), next_before = change(next, ways[1].ways[k]);
+    for (uint32_t sum = 2; sum + 2 <= ways[0].count + ways[1].count;
+         sum++) { /* the nearest to the best first */
+        for (uint32_t i = 1; i < sum && i < ways[0].count && s->calls_left > until; i++) {
+            if (sum - i >= ways[1].count) {
+                continue;
+            }
+            const choice before = change(of, ways[0].ways[i]),
+                         next_before = change(next, ways[1].ways[sum - i]);
             VTA_TRY(time_around(s, number, number + 2, &cycles, diag));
             if (cycles > 0 && cycles < best) {
                 best = cycles;
                 of->changed = next->changed = true;
+                of->moved = next->moved = ++s->clock;
             } else {
                 choice_take(of, &before);
                 choice_take(next, &next_before);
@@ -304,6 +328,9 @@ static vta_status improve_round(scheduler *s, bool pairs, attempt *best, choice 
 static vta_status improve_all(scheduler *s, attempt *best, choice *wanted, link *chain, vta_diag *diag)
 {
     attempt_take(s, best);
+    for (size_t i = 0; i < s->stages.count; i++) {
+        stage_at(s, i)->looked = 0;
+    }
     for (bool better = true; better && s->calls_left > 0;) {
         VTA_TRY(improve_round(s, false, best, wanted, chain, &better, diag));
         if (!better && s->calls_left > 0) {
@@ -369,14 +396,14 @@ static uint32_t room_in_chain(uint64_t calls, uint64_t steps)
     return room;
 }
 
-/* Chains from the places that are not much worse than the best one, as long as most of the calls are left;
- * then one stage after the other from where they lead. */
+/* Chains from the places that are not much worse than the best one, as long as most of the calls are left
+ * and, in long programs, one has helped; then one stage after the other from where they lead. */
 static vta_status improve_each(scheduler *s, attempt *all, link *chain, vta_diag *diag)
 {
-    enum { LONG = 10000, CALLS = 3400000, FEW_CALLS = 1000000, PART = 4, FAR = 16 };
+    enum { LONG = 10000, CALLS = 3900000, FEW_CALLS = 1000000, FAR = 16 };
     attempt order[ATTEMPTS];
     uint32_t count, sorted = 0, best = 0;
-    bool better;
+    bool better, useless[2] = {false, false}; /* chains, woven or not */
     sort_ways(s);
     VTA_TRY(begin_attempts(s, all, &count, diag));
     if (count == 0) {
@@ -386,10 +413,11 @@ static vta_status improve_each(scheduler *s, attempt *all, link *chain, vta_diag
     const uint64_t far = all[0].cycles + all[0].cycles / FAR;
     s->calls_left = calls;
     for (uint32_t i = 0; i < count && all[i].cycles <= far; i++) {
-        if (s->calls_left >= calls / PART * (PART - 1)) {
+        if (!(useless[all[i].weaves] && steps > LONG) && s->calls_left >= calls / 4 * 3) {
             attempt_take(s, &all[i]);
-            VTA_TRY(choose_chain(s, chain, room_in_chain(calls / PART, steps), diag));
+            VTA_TRY(choose_chain(s, chain, room_in_chain(calls / 9 * 2, steps), diag));
             VTA_TRY(judge(s, &all[i], &better, diag));
+            useless[all[i].weaves] = !better;
         }
         attempt_add(order, &sorted, all[i]);
     }

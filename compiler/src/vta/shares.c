@@ -11,11 +11,17 @@ typedef struct sweep {
     const timing_deed *deeds;
     size_t count;
     size_t array, alu, waiting, oldest; /* the first that may still matter */
+    size_t array_kept, alu_kept;        /* of the same, that is not over */
 } sweep;
 
 static bool is_past(const timing_deed *d, bool array, uint64_t now)
 {
     return d->array != array || d->busy_to <= now;
+}
+
+static bool is_over(const timing_deed *d, bool array, uint64_t now)
+{
+    return d->array != array || d->busy_to == d->busy_from || d->over <= now;
 }
 
 static void advance(sweep *s, uint64_t now)
@@ -26,6 +32,12 @@ static void advance(sweep *s, uint64_t now)
     }
     while (s->alu < s->count && is_past(&d[s->alu], false, now)) {
         s->alu++;
+    }
+    while (s->array_kept < s->count && is_over(&d[s->array_kept], true, now)) {
+        s->array_kept++;
+    }
+    while (s->alu_kept < s->count && is_over(&d[s->alu_kept], false, now)) {
+        s->alu_kept++;
     }
     while (s->waiting < s->count && d[s->waiting].issued <= now) {
         s->waiting++;
@@ -50,6 +62,13 @@ static bool takes(span *s, uint32_t tag, uint64_t from, uint64_t to, uint64_t no
     return here;
 }
 
+/* tsim does not know which instruction a unit works on: it takes the oldest one of the unit's that is not
+ * over. */
+static span oldest_of(const span *now, const timing_deed *oldest)
+{
+    return (span){oldest->tag, oldest->over < now->until ? oldest->over : now->until};
+}
+
 /* Whose the cycles from `now` on are, until something changes. */
 static span span_at(sweep *s, uint64_t now, uint64_t end)
 {
@@ -60,10 +79,10 @@ static span span_at(sweep *s, uint64_t now, uint64_t end)
     const timing_deed *waiting = s->waiting < s->count ? &s->deeds[s->waiting] : NULL;
     const timing_deed *oldest = s->oldest < s->count ? &s->deeds[s->oldest] : NULL;
     if (array != NULL && takes(&found, array->tag, array->busy_from, array->busy_to, now)) {
-        return found;
+        return oldest_of(&found, &s->deeds[s->array_kept]);
     }
     if (alu != NULL && takes(&found, alu->tag, alu->busy_from, alu->busy_to, now)) {
-        return found;
+        return oldest_of(&found, &s->deeds[s->alu_kept]);
     }
     if (waiting != NULL && takes(&found, waiting->tag, waiting->asked, waiting->issued, now)) {
         return found;
