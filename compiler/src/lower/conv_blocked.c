@@ -92,12 +92,11 @@ typedef struct kernel {
     vtac_finish finish;
     const vtac_expr *image, *channel_block; /* of the output */
     const vtac_expr *at[3];                 /* its batch and, of a volume, its place along the depth */
-    const vtac_expr *deep_x, *deep_w;       /* what the tap along the depth adds to the places of inputs and
-                                               weights;       NULL: nothing */
-    const vtac_expr *first;                 /* channel of the output */
-    const vtac_expr *filter;                /* first weight of these outputs */
-    const vtac_expr *skipped;               /* elements of the input before the first block; NULL: none */
-    const vtac_expr *row, *column;          /* first position of the tile */
+    const vtac_expr *deep_x, *deep_w; /* how far a tap along the depth moves inputs and weights, or NULL */
+    const vtac_expr *first;           /* channel of the output */
+    const vtac_expr *filter;          /* first weight of these outputs */
+    const vtac_expr *skipped;         /* elements of the input before the first block; NULL: none */
+    const vtac_expr *row, *column;    /* first position of the tile */
     const vtac_expr
         *places[VTAC_BLOCKED_FLAT][3]; /* of flat positions: row, column, elements from the corner on */
     const vtac_expr *corner;           /* its first element in the input */
