@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "graph_node.h"
 #include "rng.h"
 #include "seed.h"
 #include "temporary.h"
@@ -82,24 +83,6 @@ static vtac_value_id constant(net *n, const float *from, const int64_t *dim, uin
     return id;
 }
 
-static void add_node(net *n, volume *v, vtac_op op, const vtac_value_id *inputs, uint32_t count,
-                     const vtac_attr *attrs, uint32_t attr_count)
-{
-    const vtac_node_spec spec = {.op = op,
-                                 .name = "node",
-                                 .inputs = inputs,
-                                 .input_count = count,
-                                 .output_count = 1,
-                                 .attrs = attrs,
-                                 .attr_count = attr_count};
-    vta_diag diag = {0};
-    vtac_node_id id;
-    if (vtac_add_node(n->graph, &spec, &id, &diag) != VTA_OK) {
-        fail_msg("%s", diag.text);
-    }
-    v->id = n->graph->nodes[id].outputs[0];
-}
-
 static void build(net *n, volume *v)
 {
     static const vtac_op ops[] = {[CONV] = VTAC_OP_CONV,
@@ -122,12 +105,12 @@ static void build(net *n, volume *v)
                                  v->kernel[2]};
         in[1] = constant(n, v->weights, shape, 5);
         in[2] = v->bias == NULL ? 0 : constant(n, v->bias, shape, 1);
-        add_node(n, v, VTAC_OP_CONV, in, v->bias == NULL ? 2 : 3, window, 5);
+        v->id = graph_node(n->graph, VTAC_OP_CONV, in, v->bias == NULL ? 2 : 3, window, 5);
     } else if (v->kind == MAX_POOL || v->kind == AVERAGE_POOL) {
-        add_node(n, v, ops[v->kind], in, 1, window, 3);
+        v->id = graph_node(n->graph, ops[v->kind], in, 1, window, 3);
     } else {
-        add_node(n, v, ops[v->kind], in, v->kind == SUM || v->kind == CONCAT ? 2 : 1, &axis,
-                 v->kind == CONCAT);
+        v->id = graph_node(n->graph, ops[v->kind], in, v->kind == SUM || v->kind == CONCAT ? 2 : 1, &axis,
+                           v->kind == CONCAT);
     }
 }
 

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "graph_node.h"
 #include "vtac/quant.h"
 
 int64_t net_elements(const net_value *v)
@@ -62,24 +63,6 @@ static vtac_dtype byte_type(const net *n)
     return n->is_signed ? VTAC_I8 : VTAC_U8;
 }
 
-static vtac_value_id node(net *n, vtac_op op, const vtac_value_id *inputs, uint32_t count,
-                          const vtac_attr *attrs, uint32_t attr_count)
-{
-    const vtac_node_spec spec = {.op = op,
-                                 .name = "node",
-                                 .inputs = inputs,
-                                 .input_count = count,
-                                 .output_count = 1,
-                                 .attrs = attrs,
-                                 .attr_count = attr_count};
-    vta_diag diag = {0};
-    vtac_node_id id;
-    if (vtac_add_node(n->graph, &spec, &id, &diag) != VTA_OK) {
-        fail_msg("%s", diag.text);
-    }
-    return n->graph->nodes[id].outputs[0];
-}
-
 static vtac_value_id window_node(net *n, const net_op *op, vtac_op which, const vtac_value_id *inputs,
                                  uint32_t count)
 {
@@ -100,7 +83,7 @@ static vtac_value_id window_node(net *n, const net_op *op, vtac_op which, const 
     } else if (op->kind == NET_LP_POOL) {
         attrs[attr_count++] = (vtac_attr){.name = "p", .kind = VTAC_ATTR_INT, .count = 1, .i = op->p};
     }
-    return node(n, which, inputs, count, attrs, attr_count);
+    return graph_node(n->graph, which, inputs, count, attrs, attr_count);
 }
 
 static vtac_value_id quantized_conv(net *n, net_op *op, const net_value *x, const net_value *y,
@@ -154,8 +137,9 @@ static vtac_value_id norm_node(net *n, net_op *op, const net_value *x)
     const int64_t count = op->by_group ? op->groups : x->dim[1];
     const vtac_value_id inputs[] = {x->id, constant(n, VTAC_F32, &count, 1, op->weights),
                                     constant(n, VTAC_F32, &count, 1, op->bias)};
-    return op->kind == NET_GROUP_NORM ? node(n, VTAC_OP_GROUP_NORMALIZATION, inputs, 3, attrs, 3)
-                                      : node(n, VTAC_OP_INSTANCE_NORMALIZATION, inputs, 3, attrs, 1);
+    return op->kind == NET_GROUP_NORM
+               ? graph_node(n->graph, VTAC_OP_GROUP_NORMALIZATION, inputs, 3, attrs, 3)
+               : graph_node(n->graph, VTAC_OP_INSTANCE_NORMALIZATION, inputs, 3, attrs, 1);
 }
 
 #define LRN_ALPHA 0.75
@@ -168,7 +152,7 @@ static vtac_value_id lrn_node(net *n, const net_op *op, const net_value *x)
                                {.name = "alpha", .kind = VTAC_ATTR_FLOAT, .count = 1, .f = LRN_ALPHA},
                                {.name = "beta", .kind = VTAC_ATTR_FLOAT, .count = 1, .f = LRN_BETA},
                                {.name = "bias", .kind = VTAC_ATTR_FLOAT, .count = 1, .f = LRN_BIAS}};
-    return node(n, VTAC_OP_LRN, &x->id, 1, attrs, 4);
+    return graph_node(n->graph, VTAC_OP_LRN, &x->id, 1, attrs, 4);
 }
 
 /* ---- shapes and weights */
@@ -275,8 +259,9 @@ static vtac_value_id quantized_pool(net *n, net_op *op, const net_value *x, cons
     vtac_value_id inputs[5] = {x->id};
     add_meaning(n, x, inputs + 1);
     add_meaning(n, y, inputs + 3);
-    return op->kind == NET_GLOBAL_POOL ? node(n, VTAC_OP_QLINEAR_GLOBAL_AVERAGE_POOL, inputs, 5, NULL, 0)
-                                       : window_node(n, op, VTAC_OP_QLINEAR_AVERAGE_POOL, inputs, 5);
+    return op->kind == NET_GLOBAL_POOL
+               ? graph_node(n->graph, VTAC_OP_QLINEAR_GLOBAL_AVERAGE_POOL, inputs, 5, NULL, 0)
+               : window_node(n, op, VTAC_OP_QLINEAR_AVERAGE_POOL, inputs, 5);
 }
 
 /* An addition, or a multiplication with a number for each channel. */
@@ -294,7 +279,8 @@ static vtac_value_id quantized_pair(net *n, net_op *op, const net_value *x, cons
         inputs[5] = scalar(n, VTAC_I8, 0);
     }
     add_meaning(n, y, inputs + 6);
-    return node(n, op->kind == NET_ADD ? VTAC_OP_QLINEAR_ADD : VTAC_OP_QLINEAR_MUL, inputs, 8, NULL, 0);
+    return graph_node(n->graph, op->kind == NET_ADD ? VTAC_OP_QLINEAR_ADD : VTAC_OP_QLINEAR_MUL, inputs, 8,
+                      NULL, 0);
 }
 
 static vtac_value_id quantized_concat(net *n, net_op *op, const net_value *y)
@@ -306,7 +292,7 @@ static vtac_value_id quantized_concat(net *n, net_op *op, const net_value *y)
         inputs[2 + 3 * i] = n->values[op->in[i]].id;
         add_meaning(n, &n->values[op->in[i]], inputs + 3 + 3 * i);
     }
-    return node(n, VTAC_OP_QLINEAR_CONCAT, inputs, 8, &axis, 1);
+    return graph_node(n->graph, VTAC_OP_QLINEAR_CONCAT, inputs, 8, &axis, 1);
 }
 
 static vtac_value_id build_quantized(net *n, net_op *op, const net_value *y)
@@ -355,19 +341,19 @@ static vtac_value_id build(net *n, net_op *op, const net_value *y)
     case NET_CONV_TRANSPOSE: return conv_node(n, op, x, y);
     case NET_MAX_POOL: return window_node(n, op, VTAC_OP_MAX_POOL, inputs, 1);
     case NET_AVERAGE_POOL: return window_node(n, op, VTAC_OP_AVERAGE_POOL, inputs, 1);
-    case NET_GLOBAL_POOL: return node(n, VTAC_OP_GLOBAL_AVERAGE_POOL, inputs, 1, NULL, 0);
+    case NET_GLOBAL_POOL: return graph_node(n->graph, VTAC_OP_GLOBAL_AVERAGE_POOL, inputs, 1, NULL, 0);
     case NET_LP_POOL: return window_node(n, op, VTAC_OP_LP_POOL, inputs, 1);
-    case NET_GLOBAL_LP_POOL: return node(n, VTAC_OP_GLOBAL_LP_POOL, inputs, 1, &p, 1);
+    case NET_GLOBAL_LP_POOL: return graph_node(n->graph, VTAC_OP_GLOBAL_LP_POOL, inputs, 1, &p, 1);
     case NET_INSTANCE_NORM:
     case NET_GROUP_NORM: return norm_node(n, op, x);
-    case NET_MEAN_VARIANCE: return node(n, VTAC_OP_MEAN_VARIANCE, inputs, 1, NULL, 0);
+    case NET_MEAN_VARIANCE: return graph_node(n->graph, VTAC_OP_MEAN_VARIANCE, inputs, 1, NULL, 0);
     case NET_LRN: return lrn_node(n, op, x);
-    case NET_RELU: return node(n, VTAC_OP_RELU, inputs, 1, NULL, 0);
+    case NET_RELU: return graph_node(n->graph, VTAC_OP_RELU, inputs, 1, NULL, 0);
     case NET_CHANNEL_MUL:
         inputs[1] = constant(n, VTAC_F32, shape, 4, op->weights);
-        return node(n, VTAC_OP_MUL, inputs, 2, NULL, 0);
-    case NET_ADD: return node(n, VTAC_OP_ADD, inputs, 2, NULL, 0);
-    case NET_CONCAT: return node(n, VTAC_OP_CONCAT, inputs, 2, &axis, 1);
+        return graph_node(n->graph, VTAC_OP_MUL, inputs, 2, NULL, 0);
+    case NET_ADD: return graph_node(n->graph, VTAC_OP_ADD, inputs, 2, NULL, 0);
+    case NET_CONCAT: return graph_node(n->graph, VTAC_OP_CONCAT, inputs, 2, &axis, 1);
     }
     return 0;
 }
