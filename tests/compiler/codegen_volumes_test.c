@@ -358,7 +358,7 @@ static void compare(const net *n, const vta_model *m, uint64_t seed, const char 
         range = fmax(range, fabs(v->number[i]));
     }
     for (int64_t i = 0; i < elements_of(v); i++) {
-        if (!(fabs((double)got[i] - v->number[i]) <= 2e-5 * range)) {
+        if (!(fabs((double)got[i] - v->number[i]) <= 1.2e-5 * range)) {
             fail_msg("network %llu for %s: element %lld is %.9g, not %.9g", (unsigned long long)seed, host,
                      (long long)i, (double)got[i], v->number[i]);
         }
