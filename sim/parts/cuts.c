@@ -8,7 +8,10 @@
 
 #include "parts_internal.h"
 
-enum { CHUNK = 64 /* instructions within which the units' work is taken to overlap */ };
+enum {
+    CHUNK = 64,     /* instructions within which the units' work is taken to overlap */
+    WORK_OF_ALU = 2 /* a cycle of the ALU takes as much longer to simulate as so many others, as measured */
+};
 
 /* The queues of a unit's neighbours, by flag; VTA_QUEUE_COUNT: none. */
 const part_queues vta_part_queues[VTA_UNIT_COUNT] = {
@@ -152,6 +155,7 @@ static vta_status decode(const vta_config *config, const uint8_t *program, vta_c
 {
     uint64_t done = 0;
     uint64_t busy[WORKERS] = {0};
+    uint64_t alu = 0;
     for (uint32_t i = 0; i < cuts->count; i++) {
         vta_word word;
         vta_insn insn;
@@ -166,13 +170,16 @@ static vta_status decode(const vta_config *config, const uint8_t *program, vta_c
                       (insn.push_prev != 0 ? PART_PUSH_PREV : 0) |
                       (insn.push_next != 0 ? PART_PUSH_NEXT : 0));
         p->cost = done + most_of(busy);
+        p->work = p->cost + WORK_OF_ALU * alu;
         busy[worker_of(&insn)] += cost_of(config, &insn);
+        alu += worker_of(&insn) == THE_ALU ? cost_of(config, &insn) : 0;
         if (i % CHUNK == CHUNK - 1) {
             done += most_of(busy);
             memset(busy, 0, sizeof busy);
         }
     }
     cuts->insns[cuts->count].cost = done + most_of(busy);
+    cuts->insns[cuts->count].work = done + most_of(busy) + WORK_OF_ALU * alu;
     return VTA_OK;
 }
 
@@ -219,6 +226,22 @@ void vta_cuts_destroy(vta_cuts *cuts)
 uint64_t vta_cuts_cost(const vta_cuts *cuts, uint32_t insn)
 {
     return cuts->insns[insn < cuts->count ? insn : cuts->count].cost;
+}
+
+uint64_t vta_cuts_share(const vta_cuts *cuts, uint32_t part, uint32_t parts)
+{
+    const uint64_t work = cuts->insns[cuts->count].work * part / parts;
+    uint32_t low = 0;
+    uint32_t high = cuts->count;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (cuts->insns[middle].work < work) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return cuts->insns[low].cost;
 }
 
 uint32_t vta_cuts_find(const vta_cuts *cuts, uint64_t cost)

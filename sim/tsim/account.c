@@ -133,3 +133,14 @@ void vta_account_cycle(vta_account *a, uint32_t debug)
         a->retired++;
     }
 }
+
+void vta_account_cycles(vta_account *a, uint32_t debug, uint32_t cycles)
+{
+    const bool moves = (debug & VTA_DEBUG_MOVES) != 0;
+    for (uint32_t i = 0; i < cycles && (moves || i == 0); i++) {
+        vta_account_cycle(a, debug);
+    }
+    if (!moves && a->running && cycles > 1) {
+        *a->slot += cycles - 1;
+    }
+}

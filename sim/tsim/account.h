@@ -28,6 +28,9 @@ void vta_account_run(vta_account *a, const vta_bus *bus, uint64_t insn_addr, uin
 /* One cycle's strobes (VTA_DEBUG_…). */
 void vta_account_cycle(vta_account *a, uint32_t debug);
 
+/* The same strobes in so many cycles. */
+void vta_account_cycles(vta_account *a, uint32_t debug, uint32_t cycles);
+
 void vta_account_free(vta_account *a);
 
 #ifdef __cplusplus

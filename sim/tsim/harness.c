@@ -136,13 +136,12 @@ static void play_run(harness *h)
 {
     const vta_player *p = &h->player;
     for (uint64_t i = 0; i < p->count; i++) {
-        for (uint32_t k = 0; k < p->stretches[i].cycles; k++) {
-            if (h->timeline != NULL) {
-                vta_timeline_cycle(h->timeline, h->cycle, p->stretches[i].debug);
-            }
-            vta_account_cycle(&h->account, p->stretches[i].debug);
-            h->cycle++;
+        const vta_stretch *s = &p->stretches[i];
+        for (uint32_t k = 0; h->timeline != NULL && k < s->cycles; k++) {
+            vta_timeline_cycle(h->timeline, h->cycle + k, s->debug);
         }
+        vta_account_cycles(&h->account, s->debug, s->cycles);
+        h->cycle += s->cycles;
     }
     h->player.ready = false;
     h->player.ended = true;

@@ -107,9 +107,8 @@ static void give_up(cut_launch *l, const char *why)
 /* The part between two costs, begun `before` earlier and ended `behind` later. */
 static void bound(cut_launch *l, uint32_t part, uint32_t parts, uint64_t before, uint64_t behind)
 {
-    const uint64_t all = vta_cuts_cost(l->cuts, l->launch.insn_count);
-    const uint64_t from = all * part / parts;
-    const uint64_t to = all * (part + 1) / parts;
+    const uint64_t from = vta_cuts_share(l->cuts, part, parts);
+    const uint64_t to = vta_cuts_share(l->cuts, part + 1, parts);
     cut_piece *p = &l->parts[part];
     p->start = part > 0 ? vta_cuts_find(l->cuts, from > before ? from - before : 0) : 0;
     p->end = part + 1 < parts ? vta_cuts_find(l->cuts, to + behind) : l->launch.insn_count;
@@ -206,8 +205,7 @@ static vta_status hand_out(cli_cut *cut, vtac_work *work, vta_diag *diag)
 static bool begin_earlier(cut_launch *l, uint32_t part)
 {
     cut_piece *p = &l->parts[part];
-    const uint64_t all = vta_cuts_cost(l->cuts, l->launch.insn_count);
-    const uint64_t from = all * part / l->part_count;
+    const uint64_t from = vta_cuts_share(l->cuts, part, l->part_count);
     const uint64_t at = vta_cuts_cost(l->cuts, p->start);
     const uint64_t before = (from > at ? from - at : 1) * LONGER;
     const uint32_t start = vta_cuts_find(l->cuts, from > before ? from - before : 0);

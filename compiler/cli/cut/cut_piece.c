@@ -45,13 +45,22 @@ static vta_status run_rtl(vta_device *device, vta_part_run *run, vta_diag *diag)
                : vta_fail(diag, VTA_NOMEM, "no memory for the cycles of a part");
 }
 
-/* The functional simulator's memory when so many instructions are done. */
-static vta_status run_functional(const cli_cut *cut, const cut_launch *l, uint32_t insns, vta_dram **out,
-                                 vta_diag *diag)
+/* ---- the memory that a part leaves */
+
+/* What a block was before the STOREs that are under way; none where the RTL's is the same. */
+static vta_status keep_block(const cut_block *block, const uint8_t *theirs, const uint8_t *before,
+                             uint8_t **out, vta_diag *diag)
 {
-    VTA_TRY(vta_dram_create(out, diag));
-    VTA_TRY(fill(l, *out, diag));
-    return vta_cuts_run(&cut->config, l->cuts, *out, &l->launch, insns, diag);
+    *out = NULL;
+    if (memcmp(theirs, before, block->size) == 0) {
+        return VTA_OK;
+    }
+    *out = malloc(block->size);
+    if (*out == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "no memory to compare what a part leaves");
+    }
+    memcpy(*out, before, block->size);
+    return VTA_OK;
 }
 
 /* A byte that is neither as before nor as after the STOREs that are under way. The program itself is not
@@ -60,10 +69,7 @@ static vta_status compare_block(const cut_block *block, const vta_launch *launch
                                 const uint8_t *before, const uint8_t *after, vta_diag *diag)
 {
     const uint64_t size = (uint64_t)launch->insn_count * VTA_INSN_BYTES;
-    if (memcmp(theirs, before, block->size) == 0) {
-        return VTA_OK;
-    }
-    for (size_t i = 0; i < block->size; i++) {
+    for (size_t i = 0; before != NULL && i < block->size; i++) {
         const uint64_t at = block->addr + i;
         const bool program = at >= launch->insn_addr && at - launch->insn_addr < size;
         if (theirs[i] != before[i] && theirs[i] != after[i] && !program) {
@@ -74,32 +80,40 @@ static vta_status compare_block(const cut_block *block, const vta_launch *launch
     return VTA_OK;
 }
 
-static vta_status compare(const cut_launch *l, vta_device *device, vta_dram *before, vta_dram *after,
-                          vta_diag *diag)
+static vta_status compare(const cut_launch *l, vta_device *device, vta_dram *dram, vta_walk *walk,
+                          const vta_part_run *run, uint8_t **before, vta_diag *diag)
 {
     const vta_bus bus = vta_device_bus(device);
+    uint32_t from;
+    uint32_t to;
+    vta_part_stored(l->cuts, run, &from, &to);
+    VTA_TRY(vta_walk_to(walk, from, diag));
     for (uint32_t i = 0; i < l->block_count; i++) {
         const cut_block *b = &l->blocks[i];
-        VTA_TRY(compare_block(b, &l->launch, bus.map(bus.context, b->addr, b->size),
-                              vta_dram_map(before, b->addr, b->size), vta_dram_map(after, b->addr, b->size),
-                              diag));
+        VTA_TRY(keep_block(b, bus.map(bus.context, b->addr, b->size), vta_dram_map(dram, b->addr, b->size),
+                           &before[i], diag));
+    }
+    VTA_TRY(vta_walk_to(walk, to, diag));
+    for (uint32_t i = 0; i < l->block_count; i++) {
+        const cut_block *b = &l->blocks[i];
+        VTA_TRY(compare_block(b, &l->launch, bus.map(bus.context, b->addr, b->size), before[i],
+                              vta_dram_map(dram, b->addr, b->size), diag));
     }
     return VTA_OK;
 }
 
-static vta_status check_memory(const cli_cut *cut, const cut_launch *l, vta_device *device,
+static vta_status check_memory(const cut_launch *l, vta_device *device, vta_dram *dram, vta_walk *walk,
                                const vta_part_run *run, vta_diag *diag)
 {
-    vta_dram *before = NULL;
-    vta_dram *after = NULL;
-    uint32_t from;
-    uint32_t to;
-    vta_part_stored(l->cuts, run, &from, &to);
-    vta_status status = run_functional(cut, l, from, &before, diag);
-    status = status == VTA_OK ? run_functional(cut, l, to, &after, diag) : status;
-    status = status == VTA_OK ? compare(l, device, before, after, diag) : status;
-    vta_dram_destroy(before);
-    vta_dram_destroy(after);
+    uint8_t **before = calloc(l->block_count + 1, sizeof *before);
+    if (before == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "no memory to compare what a part leaves");
+    }
+    const vta_status status = compare(l, device, dram, walk, run, before, diag);
+    for (uint32_t i = 0; i < l->block_count; i++) {
+        free(before[i]);
+    }
+    free((void *)before);
     return status;
 }
 
@@ -112,12 +126,14 @@ static vta_status check_counters(const vta_part_run *run, vta_diag *diag)
                : vta_fail(diag, VTA_PROTOCOL, "the cycles of a part do not make its counters");
 }
 
-static vta_status simulate(const cli_cut *cut, const cut_launch *l, vta_dram *dram, vta_device *device,
-                           vta_part_run *run, vta_diag *diag)
+/* A part on both simulators. */
+static vta_status simulate(const cut_launch *l, vta_dram *dram, vta_walk *walk, vta_device *device,
+                           const uint32_t number[3], vta_part_run *run, vta_diag *diag)
 {
+    VTA_TRY(vta_part_make(walk, number[1], number[2], &run->part, diag));
     VTA_TRY(copy_to_device(dram, device, diag));
     VTA_TRY(run_rtl(device, run, diag));
-    VTA_TRY(check_memory(cut, l, device, run, diag));
+    VTA_TRY(check_memory(l, device, dram, walk, run, diag));
     return check_counters(run, diag);
 }
 
@@ -146,21 +162,22 @@ vta_status cut_simulate(void *context, const char *piece, vta_str *result, vta_d
     }
     const cut_launch *l = cut->launches[number[0]];
     vta_dram *dram = NULL;
+    vta_walk *walk = NULL;
     vta_device *device = NULL;
     vta_status status = vta_dram_create(&dram, diag);
+    status = status == VTA_OK ? fill(l, dram, diag) : status;
+    status =
+        status == VTA_OK ? vta_walk_create(&cut->config, l->cuts, dram, &l->launch, &walk, diag) : status;
     status = status == VTA_OK ? vta_device_open(cut->device.text, &cut->config, &device, diag) : status;
     if (status == VTA_OK) {
         vta_part_run run = {0};
-        status = fill(l, dram, diag);
-        status = status == VTA_OK ? vta_part_make(&cut->config, l->cuts, dram, &l->launch, number[1],
-                                                  number[2], &run.part, diag)
-                                  : status;
-        status = status == VTA_OK ? simulate(cut, l, dram, device, &run, diag) : status;
+        status = simulate(l, dram, walk, device, number, &run, diag);
         if (status == VTA_OK) {
             cut_write_run(&run, result);
         }
     }
     vta_device_close(device);
+    vta_walk_destroy(walk);
     vta_dram_destroy(dram);
     return status;
 }

@@ -25,6 +25,9 @@ void vta_cuts_destroy(vta_cuts *cuts);
 /* An estimate of the cycles before instruction `insn`, at most `count`. */
 uint64_t vta_cuts_cost(const vta_cuts *cuts, uint32_t insn);
 
+/* The cycles before the last `parts - part` of `parts` pieces that take about as long to simulate. */
+uint64_t vta_cuts_share(const vta_cuts *cuts, uint32_t part, uint32_t parts);
+
 /* The last instruction at or before `cost` cycles before which the program may be cut; 0 is always one. */
 uint32_t vta_cuts_find(const vta_cuts *cuts, uint64_t cost);
 
@@ -39,15 +42,20 @@ typedef struct vta_part {
     uint64_t starts; /* instructions of compute that have started when `end` is near; 0: the program's end */
 } vta_part;
 
-/* Makes a part in a memory that is as the program finds it: runs what comes before it on the functional
- * simulator, adds a block for the scratchpads' contents, and puts the part over the program. */
-vta_status vta_part_make(const vta_config *config, const vta_cuts *cuts, vta_dram *dram,
-                         const vta_launch *launch, uint32_t start, uint32_t end, vta_part *out,
-                         vta_diag *diag);
+/* The functional simulator on its way through a program, in a memory that is as the program finds it. */
+typedef struct vta_walk vta_walk;
 
-/* Runs the program's first instructions on the functional simulator, in a memory that is as it finds it. */
-vta_status vta_cuts_run(const vta_config *config, const vta_cuts *cuts, vta_dram *dram,
-                        const vta_launch *launch, uint32_t insns, vta_diag *diag);
+vta_status vta_walk_create(const vta_config *config, const vta_cuts *cuts, vta_dram *dram,
+                           const vta_launch *launch, vta_walk **out, vta_diag *diag);
+void vta_walk_destroy(vta_walk *walk);
+
+/* On to where all instructions before `insn` are done and none behind it has begun: the program's end, or
+ * where it may be cut, not before where the walk is already. */
+vta_status vta_walk_to(vta_walk *walk, uint32_t insn, vta_diag *diag);
+
+/* Makes a part, and lays it out in the walk's memory: goes on to where it starts, adds a block for the
+ * scratchpads' contents, and puts the part over the program. */
+vta_status vta_part_make(vta_walk *walk, uint32_t start, uint32_t end, vta_part *out, vta_diag *diag);
 
 /* A part that was simulated. */
 typedef struct vta_part_run {
