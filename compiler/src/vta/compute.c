@@ -169,6 +169,7 @@ static void beside_acc_loads(model *t, const acc_span *writer)
         lost += own;
         l->to += own;
         marks_raise(&t->load_acc, granules_of(t->out.log_size, l->first, l->count), l->to);
+        t->retired = later(t->retired, l->to); /* in order: what is at hand is over after them */
     }
     if (lost > 0) {
         bus_yield(&t->reads, writer->from, COMPUTE_LEAD + t->m->config->mem_latency, lost);
@@ -195,6 +196,9 @@ static cycles acc_load(model *t, const vta_load2d *l)
     acc_span own = {end - (cycles)b.count * b.each, end, filled.first, filled.count, 0, transferred};
     for (uint32_t i = 0; i < NEWEST; i++) {
         own.to += lost_to_writer(t, &own, &t->acc_writers[i]);
+    }
+    if (own.to > end) { /* whoever comes behind it on the bus waits, too */
+        bus_yield(&t->reads, came, came - t->computing.asked, own.to - end);
     }
     end = own.to;
     t->acc_loads[t->acc_loaded++ % NEWEST] = own;

@@ -167,8 +167,11 @@ static void put_off(model *t, transfer *f, cycles by)
     t->retired = later(t->retired, f->end);
     for (uint32_t i = 0; i < NEWEST; i++) {
         acc_span *l = &t->acc_loads[i];
-        l->from += l->transfer == f->number ? by : 0;
-        l->to += l->transfer == f->number ? by : 0;
+        if (l->transfer == f->number &&
+            l->to < f->end) { /* what writers took from it may be counted already */
+            l->from += f->end - l->to;
+            l->to = f->end;
+        }
     }
 }
 
