@@ -259,21 +259,25 @@ void emit_lattice(emitter *e, const piece *p, const turn *t, int64_t n, const la
     const vtac_vta_window *w = &c->window;
     const reach r = part_reach(c, e->t, p->group, &t->part);
     const int64_t in_rows = in_rows_of(e, p, t), in_cols = in_cols_of(e, p, t);
-    const int64_t all = part_entries(c, e->t, p->group, &t->part), taps = t->part.kys * t->part.kxs;
+    const int64_t all = part_entries(c, e->t, p->group, &t->part);
     const int64_t first = which->y * w->stride[0] * in_cols + which->x * w->stride[1];
     const bool fills = p->group * e->t->group + n >= conv_used_blocks(c);
     const int64_t steps = fills ? 1 : all;
     if (fills && !t->init) {
         return;
     }
-    for (int64_t k = 0; k < steps; k++) {
-        const int64_t block = r.first + k / taps / c->planes, ky = k % taps / t->part.kxs,
-                      kx = k % t->part.kxs;
-        const int64_t row = (block / m->ri - t->part.block) * in_rows + ky * w->dilation[0];
-        e->uops[k] = (vta_uop){
-            .dst = (uint32_t)which->to,
-            .src = (uint32_t)(t->inp + (first + row * in_cols + kx * w->dilation[1]) * m->ri + block % m->ri),
-            .aux = (uint32_t)(t->wgt + n * all + k)};
+    for (int64_t k = 0, plane = 0; k < steps; plane++) { /* no divisions for each step: they are many */
+        const int64_t block = r.first + plane / c->planes;
+        const int64_t corner = first + (block / m->ri - t->part.block) * in_rows * in_cols;
+        for (int64_t ky = 0; ky < t->part.kys && k < steps; ky++) {
+            int64_t src = t->inp + (corner + ky * w->dilation[0] * in_cols) * m->ri + block % m->ri;
+            for (int64_t kx = 0; kx < t->part.kxs && k < steps; kx++, k++) {
+                e->uops[k] = (vta_uop){.dst = (uint32_t)which->to,
+                                       .src = (uint32_t)src,
+                                       .aux = (uint32_t)(t->wgt + n * all + k)};
+                src += w->dilation[1] * m->ri;
+            }
+        }
     }
     list_gemm(e->list,
               &(vta_gemm){.kernel = list_kernel_of(e->list, e->uops, (uint32_t)steps),
