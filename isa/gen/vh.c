@@ -5,10 +5,12 @@
  *
  * The header is included inside a module body; its localparams are expressions in the module's LOG_*
  * parameters. A module that defines VTA_ISA_CONFIG before the include also gets vta_config_value(), the
- * CONFIG registers. This program needs nothing but the tables and libc, so that a simulator builder can
- * compile it by itself.
+ * CONFIG registers. Included with VTA_ISA_BUNDLE before the modules of a file it gives the macros for what
+ * the decoder hands to the pipelines, and nothing else. This program needs nothing but the tables and libc,
+ * so that a simulator builder can compile it by itself.
  */
 #include <ctype.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -118,6 +120,111 @@ static void put_reserved(const char *format)
         }
     }
     (void)puts(");");
+}
+
+/* What the decoder makes of an instruction. */
+typedef struct decoded {
+    const char *member;
+    const char *width[3]; /* in the decoder, the array, the ALU; "0": not there */
+} decoded;
+
+static const decoded bundle[] = {
+#define VTA_DECODED(member, decoder, array, alu, doc) {#member, {#decoder, #array, #alu}},
+#include "vta/isa.def"
+};
+enum { BUNDLE_COUNT = sizeof bundle / sizeof bundle[0], DECODER = 0, ARRAY, ALU };
+
+/* By the users of the rows: their macros, the prefix of their wires in vta_compute, and their own ports. */
+static const struct {
+    const char *name, *prefix, *port;
+} users[] = {
+    {"DECODE", "d_", "output wire "}, {"ARRAY", "a_", "input  wire "}, {"ALU", "l_", "input  wire "}};
+enum { USER_COUNT = sizeof users / sizeof users[0] };
+
+static bool uses(const decoded *row, int user)
+{
+    return strcmp(row->width[user], "0") != 0;
+}
+
+/* Ports are declared before the header's own constants: the larger of two depths is a parameter there. */
+static void put_width(const char *text)
+{
+    if (strcmp(text, "M") == 0) {
+        (void)fputs("MAX_AI", stdout);
+    } else {
+        put_expression(text);
+    }
+}
+
+/* "[WIDTH-1:0] ", or nothing for a single bit. */
+static void put_range(const char *width)
+{
+    if (strcmp(width, "1") != 0) {
+        (void)putchar('[');
+        put_width(width);
+        (void)fputs("-1:0] ", stdout);
+    }
+}
+
+/* As the decoder has it, cut to what the user takes. */
+static void put_taken(const decoded *row, int user)
+{
+    (void)printf("%s%s", users[DECODER].prefix, row->member);
+    if (strcmp(row->width[user], row->width[DECODER]) != 0) {
+        (void)putchar('[');
+        put_width(row->width[user]);
+        (void)fputs("-1:0]", stdout);
+    }
+}
+
+static void put_bundle_item(const char *kind, const decoded *row, int user)
+{
+    const char *prefix = users[user].prefix;
+    if (strcmp(kind, "PORTS") == 0) {
+        (void)fputs(users[user].port, stdout);
+        put_range(row->width[user]);
+        (void)fputs(row->member, stdout);
+    } else if (strcmp(kind, "WIRES") == 0) {
+        (void)fputs("wire ", stdout);
+        put_range(row->width[user]);
+        (void)printf("%s%s", prefix, row->member);
+    } else if (strcmp(kind, "CONNECT") == 0) {
+        (void)printf(".%s(%s%s)", row->member, prefix, row->member);
+    } else if (strcmp(kind, "TAKEN") == 0) {
+        put_taken(row, user);
+    } else if (strcmp(kind, "HEAD") == 0) {
+        (void)printf("%s%s", prefix, row->member);
+    } else {
+        put_width(row->width[user]);
+    }
+}
+
+/* A macro: its items one behind the other. */
+static void put_bundle_macro(const char *kind, const char *between, int user)
+{
+    int count = 0;
+    (void)printf("`define VTA_%s_%s", users[user].name, kind);
+    for (int i = 0; i < BUNDLE_COUNT; i++) {
+        if (uses(&bundle[i], user)) {
+            (void)printf("%s \\\n    ", count++ > 0 ? between : "");
+            put_bundle_item(kind, &bundle[i], user);
+        }
+    }
+    (void)puts("");
+}
+
+static void print_bundle(void)
+{
+    for (int user = 0; user < USER_COUNT; user++) {
+        put_bundle_macro("PORTS", ",", user);
+        put_bundle_macro("WIRES", ";", user);
+        put_bundle_macro("CONNECT", ",", user);
+    }
+    for (int user = ARRAY; user < USER_COUNT; user++) {
+        put_bundle_macro("TAKEN", ",", user);
+        put_bundle_macro("HEAD", ",", user);
+        put_bundle_macro("BITS", " +", user);
+    }
 }
 
 static void begin_header(void)
@@ -243,11 +350,15 @@ static void print_regs(void)
 
 int main(void)
 {
+    (void)puts("`ifdef VTA_ISA_BUNDLE");
+    print_bundle();
+    (void)puts("`else");
     begin_header();
     print_codes();
     print_fields();
     print_regs();
     const int result = put_config();
     end_header();
+    (void)puts("`endif");
     return result;
 }

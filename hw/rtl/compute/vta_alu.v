@@ -17,6 +17,9 @@
 // Contract: as vta_gemm. Reads may be refused (rd_x_free or rd_y_free low, combinational); nothing else is ever
 // refused: array_write_soon announces, seven cycles ahead, that the write ports are taken.
 `include "vta_assert.vh"
+`define VTA_ISA_BUNDLE
+`include "vta_isa.vh"
+`undef VTA_ISA_BUNDLE
 `default_nettype none
 
 module vta_alu #(
@@ -41,32 +44,7 @@ module vta_alu #(
     // The next instruction.
     input  wire                     insn_valid,
     output wire                     insn_ready,
-    input  wire [LOG_UOP_DEPTH-1:0] uop_begin,
-    input  wire [LOG_UOP_DEPTH-1:0] uop_last,
-    input  wire [13:0]              out_last,
-    input  wire [13:0]              in_last,
-    input  wire [MAX_AI-1:0]        dst_out,
-    input  wire [MAX_AI-1:0]        dst_in,
-    input  wire [LOG_ACC_DEPTH-1:0] src_out,
-    input  wire [LOG_ACC_DEPTH-1:0] src_in,
-    input  wire [MAX_AI-1:0]        dst_extent,
-    input  wire                     dst_over,
-    input  wire [MAX_AI-1:0]        src_extent,
-    input  wire                     src_over,
-    input  wire                     requant,
-    input  wire [2:0]               alu_op,
-    input  wire                     use_imm,
-    input  wire                     in_place,       // src is dst
-    input  wire [15:0]              imm,
-    input  wire [1:0]               rounding,
-    input  wire                     wide,
-    input  wire [1:0]               table_use,      // 0: none, else which
-    input  wire                     to_inp,         // REQUANT writes INP
-    input  wire [1:0]               part,
-    input  wire [1:0]               dst_high,
-    input  wire [7:0]               zero_point,
-    input  wire [7:0]               low,
-    input  wire [7:0]               high,
+    `VTA_ALU_PORTS,                                 // a port for each row VTA_DECODED of isa.def that has bits for the ALU
     input  wire [5:0]               snap_array,
     input  wire [ENTRIES-1:0]       marks,          // older LOADs into ACC that are in work
     input  wire [ENTRIES-1:0]       load_done,      // those that no longer are in the next cycle

@@ -13,6 +13,9 @@
 // Contract: the ports of the load engine, of the scratchpads next door and of the token counters as in vta_top. The unit
 // stops for good after err_valid, until reset.
 `include "vta_assert.vh"
+`define VTA_ISA_BUNDLE
+`include "vta_isa.vh"
+`undef VTA_ISA_BUNDLE
 `default_nettype none
 
 module vta_compute #(
@@ -157,27 +160,7 @@ module vta_compute #(
     wire [7:0]        nest_error;
     wire              d_pop_prev, d_pop_next, d_push_prev, d_push_next;
     wire              d_load, d_finish, d_array, d_alu, d_empty;
-    wire [U-1:0]      d_uop_begin, d_uop_last;
-    wire [13:0]       d_out_last, d_in_last;
-    wire [MAX_AI-1:0] d_dst_out, d_dst_in;
-    wire [MAX_AI-1:0] d_src_out, d_src_in;
-    wire [W-1:0]      d_wgt_out, d_wgt_in;
-    wire [MAX_AI-1:0] d_dst_extent;
-    wire [MAX_AI-1:0] d_src_extent;
-    wire [W-1:0]      d_wgt_extent;
-    wire              d_dst_over, d_src_over, d_wgt_over;
-    wire              d_depthwise, d_init, d_clear, d_no_mac, d_group;
-    wire [3:0]        d_taps_x, d_taps_y;
-    wire [1:0]        d_reuse;
-    wire [2:0]        d_col_step;
-    wire [7:0]        d_row_step;
-    wire              d_requant, d_use_imm, d_in_place;
-    wire [2:0]        d_alu_op;
-    wire [15:0]       d_imm;
-    wire [7:0]        d_zero_point, d_low, d_high;
-    wire [1:0]        d_rounding, d_table;
-    wire              d_wide, d_to_inp;
-    wire [1:0]        d_part, d_dst_high;
+    `VTA_DECODE_WIRES;
 
     vta_decode #(
         .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT),
@@ -187,14 +170,7 @@ module vta_compute #(
         .clk(clk_issue), .full(d_valid), .go(issue), .insn_valid(insn_valid), .insn(insn_data), .insn_index(insn_index),
         .index(d_index), .error(nest_error), .pop_prev(d_pop_prev), .pop_next(d_pop_next), .push_prev(d_push_prev),
         .push_next(d_push_next), .is_load(d_load), .is_finish(d_finish), .is_array(d_array), .is_alu(d_alu),
-        .empty(d_empty), .uop_begin(d_uop_begin), .uop_last(d_uop_last), .out_last(d_out_last), .in_last(d_in_last),
-        .dst_out(d_dst_out), .dst_in(d_dst_in), .src_out(d_src_out), .src_in(d_src_in), .wgt_out(d_wgt_out),
-        .wgt_in(d_wgt_in), .dst_extent(d_dst_extent), .dst_over(d_dst_over), .src_extent(d_src_extent),
-        .src_over(d_src_over), .wgt_extent(d_wgt_extent), .wgt_over(d_wgt_over), .depthwise(d_depthwise), .init(d_init),
-        .clear(d_clear), .no_mac(d_no_mac), .group(d_group), .taps_x(d_taps_x), .taps_y(d_taps_y), .reuse(d_reuse),
-        .col_step(d_col_step), .row_step(d_row_step), .requant(d_requant), .alu_op(d_alu_op), .use_imm(d_use_imm),
-        .in_place(d_in_place), .imm(d_imm), .rounding(d_rounding), .wide(d_wide), .table_use(d_table),
-        .to_inp(d_to_inp), .part(d_part), .dst_high(d_dst_high), .zero_point(d_zero_point), .low(d_low), .high(d_high)
+        .empty(d_empty), `VTA_DECODE_CONNECT
     );
 
     // Issue. What has nothing to do in a pipeline (errors, FINISH, empty nests and loads) goes to the order queue alone.
@@ -325,39 +301,20 @@ module vta_compute #(
     // What an instruction must wait for among the LOADs in work: before its nest begins, those into its range of micro-ops, or, if it
     // reads a table, into any table; its steps, those into ACC that they meet.
     wire [ENTRIES-1:0] t_acc, t_uop, t_tab, t_done, issue_hits;
-    wire [ENTRIES-1:0] issue_first = issue_hits | (TABLE != 0 && d_unit == ALU && d_table != 2'd0 ? t_tab : {ENTRIES{1'b0}});
+    wire [ENTRIES-1:0] issue_first = issue_hits | (TABLE != 0 && d_unit == ALU && d_table_use != 2'd0 ? t_tab : {ENTRIES{1'b0}});
     wire [ENTRIES-1:0] a_uop_marks, a_acc_marks, l_uop_marks, l_acc_marks;
 
     // The array's queue. A nest begins when older loads into its range of micro-ops have landed.
-    localparam integer ARRAY_BITS = 2*U + 28 + 2*A + 2*I + 2*W + 2*(MAX_AI + 1) + (W + 1) + 5 + 8 + 2 + 3 + 8 + 6;
+    localparam integer ARRAY_BITS = `VTA_ARRAY_BITS + 6;
     wire         a_valid, a_ready, a_uop_wait;
-    wire [U-1:0] a_uop_begin, a_uop_last;
-    wire [13:0]  a_out_last, a_in_last;
-    wire [A-1:0] a_dst_out, a_dst_in;
-    wire [I-1:0] a_src_out, a_src_in;
-    wire [W-1:0] a_wgt_out, a_wgt_in;
-    wire [MAX_AI-1:0] a_dst_extent;
-    wire [MAX_AI-1:0] a_src_extent;
-    wire [W-1:0] a_wgt_extent;
-    wire         a_dst_over, a_src_over, a_wgt_over;
-    wire         a_depthwise, a_init, a_clear, a_no_mac, a_group;
-    wire [3:0]   a_taps_x, a_taps_y;
-    wire [1:0]   a_reuse;
-    wire [2:0]   a_col_step;
-    wire [7:0]   a_row_step;
+    `VTA_ARRAY_WIRES;
     wire [5:0]   a_snap_alu;
 
     vta_fifo #(.WIDTH(ARRAY_BITS), .LOG_DEPTH(2)) array_queue (
         .clk(clk_issue), .rst(rst), .in_valid(may_issue && d_unit == ARRAY), .in_ready(array_q_ready),
-        .in_data({d_uop_begin, d_uop_last, d_out_last, d_in_last, d_dst_out[A-1:0], d_dst_in[A-1:0], d_src_out[I-1:0], d_src_in[I-1:0],
-                  d_wgt_out, d_wgt_in, d_dst_extent, d_src_extent, d_wgt_extent, d_dst_over, d_src_over, d_wgt_over,
-                  d_depthwise, d_init, d_clear, d_no_mac, d_group, d_taps_x, d_taps_y, d_reuse, d_col_step, d_row_step,
-                  alu_issued_q}),
+        .in_data({`VTA_ARRAY_TAKEN, alu_issued_q}),
         .out_valid(a_valid), .out_ready(a_ready && !a_uop_wait),
-        .out_data({a_uop_begin, a_uop_last, a_out_last, a_in_last, a_dst_out, a_dst_in, a_src_out, a_src_in,
-                   a_wgt_out, a_wgt_in, a_dst_extent, a_src_extent, a_wgt_extent, a_dst_over, a_src_over, a_wgt_over,
-                   a_depthwise, a_init, a_clear, a_no_mac, a_group, a_taps_x, a_taps_y, a_reuse, a_col_step, a_row_step,
-                   a_snap_alu})
+        .out_data({`VTA_ARRAY_HEAD, a_snap_alu})
     );
 
     vta_marks #(.WIDTH(2*ENTRIES), .DEPTH(4)) array_marks (
@@ -367,20 +324,9 @@ module vta_compute #(
     assign a_uop_wait = a_uop_marks != {ENTRIES{1'b0}};
 
     // The ALU's queue. Its head stands in registers.
-    localparam integer ALU_BITS = 2*U + 28 + 2*A + 2*MAX_AI + 2*(MAX_AI + 1) + 1 + 3 + 2 + 16 + 34 + 6;
+    localparam integer ALU_BITS = `VTA_ALU_BITS + 6;
     wire         l_valid, l_ready, l_uop_wait;
-    wire [U-1:0] l_uop_begin, l_uop_last;
-    wire [13:0]  l_out_last, l_in_last;
-    wire [MAX_AI-1:0] l_dst_out, l_dst_in, l_dst_extent;
-    wire [A-1:0] l_src_out, l_src_in;
-    wire [MAX_AI-1:0] l_src_extent;
-    wire         l_dst_over, l_src_over, l_requant, l_use_imm, l_in_place;
-    wire [2:0]   l_alu_op;
-    wire [15:0]  l_imm;
-    wire [7:0]   l_zero_point, l_low, l_high;
-    wire [1:0]   l_rounding, l_table;
-    wire         l_wide, l_to_inp;
-    wire [1:0]   l_part, l_dst_high;
+    `VTA_ALU_WIRES;
     wire [5:0]   l_snap_array;
     wire                l_next_valid;
     wire [ALU_BITS-1:0] l_next;
@@ -390,9 +336,7 @@ module vta_compute #(
 
     vta_fifo #(.WIDTH(ALU_BITS), .LOG_DEPTH(2)) alu_queue (
         .clk(clk_issue), .rst(rst), .in_valid(may_issue && d_unit == ALU), .in_ready(alu_q_ready),
-        .in_data({d_uop_begin, d_uop_last, d_out_last, d_in_last, d_dst_out, d_dst_in, d_src_out[A-1:0], d_src_in[A-1:0],
-                  d_dst_extent, d_src_extent, d_dst_over, d_src_over, d_requant, d_alu_op, d_use_imm, d_in_place,
-                  d_imm, d_rounding, d_wide, d_table, d_to_inp, d_part, d_dst_high, d_zero_point, d_low, d_high, array_issued_q}),
+        .in_data({`VTA_ALU_TAKEN, array_issued_q}),
         .out_valid(l_next_valid), .out_ready(l_move), .out_data(l_next)
     );
 
@@ -406,9 +350,7 @@ module vta_compute #(
     end
 
     assign l_valid = l_valid_q;
-    assign {l_uop_begin, l_uop_last, l_out_last, l_in_last, l_dst_out, l_dst_in, l_src_out, l_src_in,
-            l_dst_extent, l_src_extent, l_dst_over, l_src_over, l_requant, l_alu_op, l_use_imm, l_in_place,
-            l_imm, l_rounding, l_wide, l_table, l_to_inp, l_part, l_dst_high, l_zero_point, l_low, l_high, l_snap_array} = l_head_q;
+    assign {`VTA_ALU_HEAD, l_snap_array} = l_head_q;
 
     vta_marks #(.WIDTH(2*ENTRIES), .DEPTH(5)) alu_marks (
         .clk(clk_issue), .rst(rst), .push(issue && d_unit == ALU), .in({issue_first, t_acc}),
@@ -457,12 +399,8 @@ module vta_compute #(
         .DEPTHWISE_TAPS(DEPTHWISE_TAPS)
     ) gemm (
         .clk(clk_array), .clk2x(clk2x), .rst(rst),
-        .insn_valid(a_valid && !a_uop_wait), .insn_ready(a_ready), .uop_begin(a_uop_begin), .uop_last(a_uop_last),
-        .out_last(a_out_last), .in_last(a_in_last), .dst_out(a_dst_out), .dst_in(a_dst_in), .src_out(a_src_out),
-        .src_in(a_src_in), .wgt_out(a_wgt_out), .wgt_in(a_wgt_in), .dst_extent(a_dst_extent), .dst_over(a_dst_over),
-        .src_extent(a_src_extent), .src_over(a_src_over), .wgt_extent(a_wgt_extent), .wgt_over(a_wgt_over),
-        .depthwise(a_depthwise), .init(a_init), .clear(a_clear), .no_mac(a_no_mac), .group(a_group), .taps_x(a_taps_x),
-        .taps_y(a_taps_y), .reuse(a_reuse), .col_step(a_col_step), .row_step(a_row_step), .snap_alu(a_snap_alu),
+        .insn_valid(a_valid && !a_uop_wait), .insn_ready(a_ready), `VTA_ARRAY_CONNECT,
+        .snap_alu(a_snap_alu),
         .marks(a_acc_marks), .load_done(t_done),
         .uop_rd(array_uop_rd), .uop_addr(array_uop_addr), .uop_data(array_uop_data), .fetching(array_fetching),
         .fetched(array_fetched), .fetch_first(array_fetch_first), .fetch_last(array_fetch_last),
@@ -506,12 +444,7 @@ module vta_compute #(
         .ENTRIES(ENTRIES), .LOG_BANK(LOG_BANK), .LANE_DSPS(LANE_DSPS), .TABLE(TABLE), .LOOP_BACK(LOOP_BACK)
     ) alu (
         .clk(clk_alu), .rst(rst),
-        .insn_valid(l_valid && !l_uop_wait), .insn_ready(l_ready), .uop_begin(l_uop_begin), .uop_last(l_uop_last),
-        .out_last(l_out_last), .in_last(l_in_last), .dst_out(l_dst_out), .dst_in(l_dst_in), .src_out(l_src_out),
-        .src_in(l_src_in), .dst_extent(l_dst_extent), .dst_over(l_dst_over), .src_extent(l_src_extent),
-        .src_over(l_src_over), .requant(l_requant), .alu_op(l_alu_op), .use_imm(l_use_imm),
-        .in_place(l_in_place), .imm(l_imm), .rounding(l_rounding), .wide(l_wide), .table_use(l_table),
-        .to_inp(l_to_inp), .part(l_part), .dst_high(l_dst_high), .zero_point(l_zero_point), .low(l_low), .high(l_high),
+        .insn_valid(l_valid && !l_uop_wait), .insn_ready(l_ready), `VTA_ALU_CONNECT,
         .snap_array(l_snap_array), .marks(l_acc_marks), .load_done(t_done),
         .uop_ok(!uop_wr), .uop_rd(alu_uop_rd), .uop_addr(alu_uop_addr), .uop_data(alu_uop_data),
         .clk_tab(clk), .tab_wr_en(tab_wr), .tab_wr_addr(tab_wr_addr), .tab_wr_data(tab_wr_data),

@@ -6,8 +6,11 @@
 // it holds does `go`, and `insn_valid` says that it moves an instruction.
 // `error` is the first violation of the instruction's own fields; with an error the other outputs mean nothing. A
 // LOAD's error is vta_mem_decode's affair, but for bits that no field covers. `empty` marks a nest without iterations.
-// Extents are the largest sums that the loops add to a micro-op's fields; *_over: beyond any scratchpad.
+// Extents are the largest sums that the loops add to a micro-op's fields; *_over: beyond any scratchpad (isa.def).
 `include "vta_assert.vh"
+`define VTA_ISA_BUNDLE
+`include "vta_isa.vh"
+`undef VTA_ISA_BUNDLE
 `default_nettype none
 
 module vta_decode #(
@@ -43,48 +46,8 @@ module vta_decode #(
     output wire                     is_alu,     // ALU, REQUANT
     output wire                     empty,
 
-    output wire [LOG_UOP_DEPTH-1:0] uop_begin,
-    output wire [LOG_UOP_DEPTH-1:0] uop_last,
-    output wire [13:0]              out_last,
-    output wire [13:0]              in_last,
-    output wire [MAX_AI-1:0]        dst_out,    // steps, modulo the largest scratchpad that they may index
-    output wire [MAX_AI-1:0]        dst_in,
-    output wire [MAX_AI-1:0]        src_out,
-    output wire [MAX_AI-1:0]        src_in,
-    output wire [LOG_WGT_DEPTH-1:0] wgt_out,
-    output wire [LOG_WGT_DEPTH-1:0] wgt_in,
-    output wire [MAX_AI-1:0]        dst_extent,
-    output wire                     dst_over,
-    output wire [MAX_AI-1:0]        src_extent,
-    output wire                     src_over,
-    output wire [LOG_WGT_DEPTH-1:0] wgt_extent,
-    output wire                     wgt_over,
-
-    output wire                     depthwise,
-    output wire                     init,       // a run starts from zero
-    output wire                     clear,      // GEMM with reset
-    output wire                     no_mac,     // nothing is multiplied
-    output wire                     group,
-    output wire [3:0]               taps_x,
-    output wire [3:0]               taps_y,
-    output wire [1:0]               reuse,      // columns of a window that the inner loop's step keeps: 0, 1, 2
-    output wire [2:0]               col_step,
-    output wire [7:0]               row_step,
-
-    output wire                     requant,
-    output wire [2:0]               alu_op,
-    output wire                     use_imm,
-    output wire                     in_place,   // src is dst, and the fields of src mean nothing
-    output wire [15:0]              imm,
-    output wire [1:0]               rounding,
-    output wire                     wide,
-    output wire [1:0]               table_use,  // 0: none, else which
-    output wire                     to_inp,     // REQUANT writes INP
-    output wire [1:0]               part,
-    output wire [1:0]               dst_high,
-    output wire [7:0]               zero_point,
-    output wire [7:0]               low,
-    output wire [7:0]               high
+    // What the pipelines take along: a port for each row VTA_DECODED of isa.def.
+    `VTA_DECODE_PORTS
 );
 `include "vta_isa.vh"
     localparam integer U = LOG_UOP_DEPTH;

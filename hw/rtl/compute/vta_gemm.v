@@ -25,6 +25,9 @@
 // retired count instructions modulo 64; run_* is the range of ACC entries of the newest that has begun, drain_* that of
 // those behind it; run_inp_* is the range of INP entries that the newest one reads. ACC accesses are never refused: read data come one cycle after the address.
 `include "vta_assert.vh"
+`define VTA_ISA_BUNDLE
+`include "vta_isa.vh"
+`undef VTA_ISA_BUNDLE
 `default_nettype none
 
 module vta_gemm #(
@@ -47,32 +50,7 @@ module vta_gemm #(
     // The next instruction.
     input  wire                     insn_valid,
     output wire                     insn_ready,
-    input  wire [LOG_UOP_DEPTH-1:0] uop_begin,
-    input  wire [LOG_UOP_DEPTH-1:0] uop_last,
-    input  wire [13:0]              out_last,
-    input  wire [13:0]              in_last,
-    input  wire [LOG_ACC_DEPTH-1:0] dst_out,
-    input  wire [LOG_ACC_DEPTH-1:0] dst_in,
-    input  wire [LOG_INP_DEPTH-1:0] src_out,
-    input  wire [LOG_INP_DEPTH-1:0] src_in,
-    input  wire [LOG_WGT_DEPTH-1:0] wgt_out,
-    input  wire [LOG_WGT_DEPTH-1:0] wgt_in,
-    input  wire [MAX_AI-1:0]        dst_extent,
-    input  wire                     dst_over,
-    input  wire [MAX_AI-1:0]        src_extent,
-    input  wire                     src_over,
-    input  wire [LOG_WGT_DEPTH-1:0] wgt_extent,
-    input  wire                     wgt_over,
-    input  wire                     depthwise,
-    input  wire                     init,
-    input  wire                     clear,
-    input  wire                     no_mac,
-    input  wire                     group,
-    input  wire [3:0]               taps_x,
-    input  wire [3:0]               taps_y,
-    input  wire [1:0]               reuse,
-    input  wire [2:0]               col_step,
-    input  wire [7:0]               row_step,
+    `VTA_ARRAY_PORTS,                               // a port for each row VTA_DECODED of isa.def that has bits for the array
     input  wire [5:0]               snap_alu,
     input  wire [ENTRIES-1:0]       marks,          // older LOADs into ACC that are in work
     input  wire [ENTRIES-1:0]       load_done,      // those that no longer are in the next cycle
