@@ -65,7 +65,9 @@ static bool must_follow(const step_list *list, const vta_config *config, const v
 int64_t list_work_of(const step_list *list, const vta_config *config, const step *s)
 {
     if (s->kind == STEP_GEMM) {
-        return s->gemm.iter_out * s->gemm.iter_in * list_nest_of(list, s).uops;
+        uint32_t uops;
+        (void)list_uops(list, s->gemm.kernel, &uops);
+        return s->gemm.iter_out * s->gemm.iter_in * uops;
     }
     if (s->kind != STEP_DEPTHWISE) {
         return 0;
@@ -81,17 +83,19 @@ void list_load_ahead(step_list *list, const vta_config *config)
     const int64_t enough = LATENCIES * config->mem_latency;
     step *steps = list->steps.items;
     for (size_t i = 0; i < list->steps.count; i++) {
-        const step load = steps[i];
         int64_t hidden = 0;
         size_t to = i;
-        for (size_t k = i; is_early(&load) && k > 0 && hidden < enough; k--) {
-            if (must_follow(list, config, &load.load, &steps[k - 1])) {
+        for (size_t k = i; is_early(&steps[i]) && k > 0 && hidden < enough; k--) {
+            if (must_follow(list, config, &steps[i].load, &steps[k - 1])) {
                 break;
             }
             hidden += list_work_of(list, config, &steps[k - 1]);
             to = hidden > 0 ? k - 1 : to;
         }
-        memmove(&steps[to + 1], &steps[to], (i - to) * sizeof *steps);
-        steps[to] = load;
+        if (to < i) {
+            const step load = steps[i];
+            memmove(&steps[to + 1], &steps[to], (i - to) * sizeof *steps);
+            steps[to] = load;
+        }
     }
 }

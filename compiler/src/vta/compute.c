@@ -101,7 +101,7 @@ int64_t compute_uops(model *t)
 {
     int64_t count = (int64_t)t->list->uops.count;
     for (size_t i = 0; i < t->list->steps.count; i++) {
-        const step *s = vta_vec_at(&t->list->steps, i);
+        const step *s = step_at(t->list, i);
         bool known = true;
         if (s->kind == STEP_REQUANT) {
             (void)requant_at(t, &s->requant, &known);
@@ -338,7 +338,7 @@ static bool array_waits(const model *t, size_t to, const list_nest *n)
 {
     const list_range dst = {n->dst, n->dst_count}, src = {n->src, n->src_count}, wgt = {n->wgt, n->wgt_count};
     for (size_t i = t->at + 1; i < to; i++) {
-        const step *s = vta_vec_at(&t->list->steps, i);
+        const step *s = step_at(t->list, i);
         const vta_store2d *out = &s->store;
         bool waits = false;
         if (s->kind == STEP_STORE) {
@@ -366,7 +366,7 @@ static cycles alu_until(const model *t, cycles start, cycles steps, const list_n
     uint32_t queued = 0;
     alu_beside(t, &alu, &t->newest);
     for (size_t i = t->at + 1; i < t->list->steps.count && queued < PIPE_QUEUE; i++) {
-        const step *s = vta_vec_at(&t->list->steps, i);
+        const step *s = step_at(t->list, i);
         if (s->kind == STEP_ALU || s->kind == STEP_REQUANT) {
             break; /* that begins behind this one, and the array's next behind that */
         }

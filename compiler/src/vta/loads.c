@@ -129,11 +129,6 @@ static cycles bring(model *t, const vta_load2d *l, cycles start)
     return end;
 }
 
-bool load_is_early(const step *s)
-{
-    return s->kind == STEP_LOAD && (s->load.memory == VTA_MEM_INP || s->load.memory == VTA_MEM_WGT);
-}
-
 cycles load_step(model *t, const vta_load2d *l)
 {
     if (t->at < t->lead) {
@@ -243,7 +238,7 @@ void load_before(model *t, cycles when)
     for (; t->loads_left > 0 && t->lead < t->list->steps.count && t->passed - t->computes < queue &&
            t->lead - t->at <= AHEAD * queue;
          t->lead++) {
-        const step *s = vta_vec_at(&t->list->steps, t->lead);
+        const step *s = step_at(t->list, t->lead);
         if (!load_is_early(s)) {
             pass(t, s);
         } else if (!bring_before(t, &s->load, when)) {

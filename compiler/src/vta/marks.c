@@ -26,7 +26,7 @@ void marks_free(marks *m)
     free(m->even);
 }
 
-static uint64_t larger(uint64_t a, uint64_t b)
+static inline uint64_t larger(uint64_t a, uint64_t b)
 {
     return a > b ? a : b;
 }
@@ -39,7 +39,7 @@ typedef struct part_of_block {
     bool whole;
 } part_of_block;
 
-static part_of_block part_at(const marks *m, granules g, int64_t block)
+static inline part_of_block part_at(const marks *m, granules g, int64_t block)
 {
     const int64_t begin = block << m->log_block, size = INT64_C(1) << m->log_block, end = begin + size;
     const int64_t from = g.first > begin ? g.first : begin, to = g.last + 1 < end ? g.last + 1 : end;
@@ -47,7 +47,7 @@ static part_of_block part_at(const marks *m, granules g, int64_t block)
 }
 
 /* Four beside each other: one would wait for itself at each number, and this is where the time goes. */
-static uint64_t largest(const uint64_t *of, int64_t count)
+static inline uint64_t largest(const uint64_t *of, int64_t count)
 {
     enum { BESIDE = 4 };
     uint64_t all[BESIDE] = {0};
@@ -85,7 +85,7 @@ uint64_t marks_latest(const marks *m, granules g)
         return 0;
     }
     const int64_t first = g.first >> m->log_block, last = g.last >> m->log_block;
-    uint64_t found = largest(&m->most[first + 1], last - first - 1);
+    uint64_t found = last > first + 1 ? largest(&m->most[first + 1], last - first - 1) : 0;
     for (int64_t b = first; b <= last; b += last > first ? last - first : 1) {
         if (m->most[b] > found) {
             const part_of_block p = part_at(m, g, b);
@@ -113,10 +113,20 @@ static void set_part(marks *m, part_of_block p, uint64_t value)
     }
 }
 
+/* Only the first and the last block may be meant in part. */
 void marks_set(marks *m, granules g, uint64_t value)
 {
-    for (int64_t b = g.first >> m->log_block; g.first <= g.last && b <= g.last >> m->log_block; b++) {
-        set_part(m, part_at(m, g, b), value);
+    if (g.last < g.first) {
+        return;
+    }
+    const int64_t first = g.first >> m->log_block, last = g.last >> m->log_block;
+    set_part(m, part_at(m, g, first), value);
+    if (last > first) {
+        for (int64_t b = first + 1; b < last; b++) {
+            m->even[b] = true;
+            m->most[b] = value;
+        }
+        set_part(m, part_at(m, g, last), value);
     }
 }
 

@@ -161,6 +161,11 @@ typedef struct model {
     bool keep, failed;
 } model;
 
+static inline const step *step_at(const step_list *list, size_t number)
+{
+    return (const step *)list->steps.items + number;
+}
+
 /* Queues: when the instruction that made room was taken. */
 static inline cycles room(const window_of_times *w)
 {
@@ -208,7 +213,10 @@ void traffic_settle(model *t);
 
 /* loads.c */
 
-bool load_is_early(const step *s);
+static inline bool load_is_early(const step *s)
+{
+    return s->kind == STEP_LOAD && (s->load.memory == VTA_MEM_INP || s->load.memory == VTA_MEM_WGT);
+}
 /* The compute unit has waited for a store, in an instruction that is over at `end`. */
 void load_learn(model *t, uint32_t number, cycles end);
 /* They take the cycles in which no data come: most of them are not seen. */

@@ -27,7 +27,7 @@ static size_t stores_of(const step_list *list)
 {
     size_t stores = 0;
     for (size_t i = 0; i < list->steps.count; i++) {
-        stores += ((const step *)vta_vec_at(&list->steps, i))->kind == STEP_STORE;
+        stores += step_at(list, i)->kind == STEP_STORE;
     }
     return stores;
 }
@@ -36,7 +36,7 @@ static uint64_t loads_of(const step_list *list)
 {
     uint64_t loads = 0;
     for (size_t i = 0; i < list->steps.count; i++) {
-        const step *s = vta_vec_at(&list->steps, i);
+        const step *s = step_at(list, i);
         loads += load_is_early(s);
     }
     return loads;
@@ -117,7 +117,7 @@ uint64_t timing_of(const machine *m, const step_list *list, uint64_t work_bytes,
         t->keep = shares != NULL;
         t->loads_left = loads_of(list);
         for (size_t i = 0; i < list->steps.count; i++) {
-            const step *s = vta_vec_at(&list->steps, i);
+            const step *s = step_at(list, i);
             t->now.tag = s->tag;
             t->at = i;
             t->computes += s->kind != STEP_STORE && !load_is_early(s);

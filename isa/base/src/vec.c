@@ -51,8 +51,12 @@ void *vta_vec_add(vta_vec *vec, size_t count)
 
 void *vta_vec_push(vta_vec *vec, const void *item)
 {
-    void *place = vta_vec_add(vec, 1);
-    return place == NULL ? NULL : memcpy(place, item, vec->item_size);
+    void *items = vta_grow(vec->items, &vec->capacity, vec->count + 1, vec->item_size);
+    if (items == NULL) {
+        return NULL;
+    }
+    vec->items = items;
+    return memcpy((unsigned char *)items + vec->count++ * vec->item_size, item, vec->item_size);
 }
 
 void *vta_vec_at(const vta_vec *vec, size_t index)
