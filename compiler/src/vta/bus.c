@@ -99,15 +99,16 @@ cycles bus_read(read_bus *bus, reader *who, cycles asked, cycles latency, cycles
     who->second =
         who->pairs && !who->second && who->count > 0 && asked <= who->asked + 1 && opens > who->asked + 1;
     asked = who->second ? who->asked + 1 : later(asked, opens);
-    const uint64_t at = place_of(bus, oldest, asked);
-    cycles first = asked + who->lead + latency;
+    const cycles lead = who->lead;
+    const uint64_t at = place_of(bus, oldest, asked + lead);
+    cycles first = asked + lead + latency;
     if (at >= oldest + READS_IN_FLIGHT) {
         const cycles room = burst_at(bus, at - READS_IN_FLIGHT)->end;
         asked = later(asked, room);
         first = later(first, room + latency);
     }
     first = later(first, at > oldest ? burst_at(bus, at - 1)->end : bus->forgotten);
-    *burst_at(bus, at) = (struct burst){asked, first + beats, beats, false, bus->owner};
+    *burst_at(bus, at) = (struct burst){asked + lead, first + beats, beats, false, bus->owner};
     push_back(bus, at);
     note(who, asked, first + beats, beats);
     return first + beats;

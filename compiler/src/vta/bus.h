@@ -34,9 +34,9 @@ enum {
 /* In rings, entry i % size is number i. */
 typedef struct read_bus {
     struct burst {
-        cycles asked, end, beats;
-        bool hole;      /* nothing is read */
-        uint32_t owner; /* 0: nobody */
+        cycles asked, end, beats; /* asked: since when its address is on its way to the memory */
+        bool hole;                /* nothing is read */
+        uint32_t owner;           /* 0: nobody */
     } ring[BURSTS];
     uint64_t count;
     uint32_t owner;   /* of the bursts to come, */
@@ -61,8 +61,8 @@ typedef struct reader {
 /* When a reader may ask for its next burst. */
 cycles reader_opens(reader *who);
 
-/* The bus is not there for reads for so many cycles from `when` on; `lead`: from a read's address to its
- * data. */
+/* The bus is not there for reads for so many cycles from `when` on; `lead`: from there back to the address
+ * of a read whose data would come then. */
 void bus_yield(read_bus *bus, cycles when, cycles lead, cycles beats);
 
 /* In how many cycles of a time it moves data, as far as is known. */

@@ -5,7 +5,6 @@
  * banks; micro-ops come by LOADs of their own.
  */
 #include <math.h>
-#include <string.h>
 
 #include "model.h"
 
@@ -37,86 +36,40 @@ static cycles retire(model *t, cycles end)
     return t->retired;
 }
 
-/* A LOAD that brings `count` micro-ops and others with them. */
-static void begin_uops(model *t, int64_t count, int64_t limit)
-{
-    const int64_t brought = most(count, least(limit, t->uops_left));
-    const int64_t bytes = brought * VTA_UOP_BYTES;
-    const cycles beats =
-        traffic_paced(t, (cycles)ceil_div(bytes, least(VTA_UOP_BYTES * 2, t->m->beat)), bytes);
-    const cycles issued = later(traffic_fetch(t), t->compute_issue + 1);
-    const cycles start = later(issued, later(t->array_start, t->alu_start));
-    t->uops_left -= brought;
-    t->uop_next.limit = limit;
-    t->uop_next.room = brought;
-    t->uop_next.end = traffic_read(t, &t->computing, start, (bursts){1, beats});
-}
-
-/* Brings `count` micro-ops; returns when they are there. The next LOAD begins when the newest is half used.
- */
-static cycles load_uops(model *t, uint32_t count)
-{
-    if (t->uop_load.room < count) {
-        if (t->uop_next.room < count) {
-            begin_uops(t, count, t->uop_load.limit == 0 ? FIRST_UOP_LOAD : UOP_LOAD);
-        }
-        t->uops_left += t->uop_load.room; /* that it has not brought: no kernel is cut in two */
-        t->uop_load = t->uop_next;
-        t->uop_next.room = 0;
-    }
-    t->uop_load.room -= count;
-    if (t->uop_next.room == 0 && t->uop_load.room <= t->uop_load.limit / 2 && t->uops_left > 0) {
-        begin_uops(t, 1, UOP_LOAD);
-    }
-    return t->uop_load.end;
-}
-
-static cycles need_kernel(model *t, vta_kernel kernel, uint32_t count)
-{
-    cycles *at = &t->kernel_at[kernel.index];
-    *at = *at > 0 ? *at : load_uops(t, count);
-    return *at;
-}
-
-/* Where the micro-op of a requantization is remembered; *known: it has come before. */
-static cycles *requant_at(model *t, const vta_requant *r, bool *known)
-{
-    const uint64_t key = ((uint64_t)r->dst << 40 | (uint64_t)r->src << 20 | (uint64_t)r->params) + 1;
-    const uint64_t slot = (key * UINT64_C(0x9e3779b97f4a7c15) >> 40) % REQUANT_KERNELS;
-    *known = t->requants[slot].key == key;
-    t->requants[slot].key = key;
-    return &t->requants[slot].at;
-}
-
-static cycles need_requant(model *t, const vta_requant *r)
-{
-    bool known;
-    cycles *at = requant_at(t, r, &known);
-    *at = known ? *at : load_uops(t, 1);
-    return *at;
-}
-
-/* All micro-ops that the list will ever need. */
-int64_t compute_uops(model *t)
-{
-    int64_t count = (int64_t)t->list->uops.count;
-    for (size_t i = 0; i < t->list->steps.count; i++) {
-        const step *s = step_at(t->list, i);
-        bool known = true;
-        if (s->kind == STEP_REQUANT) {
-            (void)requant_at(t, &s->requant, &known);
-        }
-        count += !known;
-    }
-    memset(t->requants, 0, sizeof t->requants);
-    return count;
-}
-
 static cycles issue(model *t, window_of_times *queue, cycles ready)
 {
     t->now.asked = later(later(traffic_fetch(t), t->compute_issue + 1), room(queue));
     t->now.issued = t->compute_issue = later(t->now.asked, ready);
     return t->compute_issue;
+}
+
+/* A LOAD of micro-ops. The one that was kept and is not used is a NOP. */
+static void load_uops(model *t, const uop_load *l, cycles *end)
+{
+    const int64_t bytes = (int64_t)l->count * VTA_UOP_BYTES;
+    const cycles issued = issue(t, &t->load_queue, 0);
+    if (l->count == 0) {
+        return;
+    }
+    const cycles start = later(later(issued + 1, t->acc_load), later(t->array_fetched, t->alu_fetched));
+    const cycles beats =
+        traffic_paced(t, (cycles)ceil_div(bytes, least(VTA_UOP_BYTES * 2, t->m->beat)), bytes);
+    taken(&t->load_queue, start);
+    t->acc_load = start + LOAD_GAP;
+    *end = retire(t, traffic_read(t, &t->computing, start, (bursts){1, beats}));
+}
+
+/* When the micro-ops of the step at hand are there: LOADs before it come first. */
+static cycles need_uops(model *t)
+{
+    for (; t->uop_loads < t->uops.loads.count; t->uop_loads++) {
+        const uop_load *l = vta_vec_at(&t->uops.loads, t->uop_loads);
+        if (l->at > t->at) {
+            break;
+        }
+        load_uops(t, l, &t->uops.end[t->uop_loads + 1]);
+    }
+    return t->uops.end[t->uops.need[t->at]];
 }
 
 #define ALWAYS 0.95 /* cycles with a write, in which there is hardly one without */
@@ -172,7 +125,7 @@ static void beside_acc_loads(model *t, const acc_span *writer)
         t->retired = later(t->retired, l->to); /* in order: what is at hand is over after them */
     }
     if (lost > 0) {
-        bus_yield(&t->reads, writer->from, COMPUTE_LEAD + t->m->config->mem_latency, lost);
+        bus_yield(&t->reads, writer->from, t->m->config->mem_latency, lost);
     }
 }
 
@@ -198,7 +151,7 @@ static cycles acc_load(model *t, const vta_load2d *l)
         own.to += lost_to_writer(t, &own, &t->acc_writers[i]);
     }
     if (own.to > end) { /* whoever comes behind it on the bus waits, too */
-        bus_yield(&t->reads, came, came - t->computing.asked, own.to - end);
+        bus_yield(&t->reads, came, came - t->computing.asked - COMPUTE_LEAD, own.to - end);
     }
     end = own.to;
     t->acc_loads[t->acc_loaded++ % NEWEST] = own;
@@ -212,7 +165,6 @@ static cycles acc_load(model *t, const vta_load2d *l)
 }
 
 typedef struct array_work {
-    vta_kernel kernel;
     int64_t steps, writes;
     bool reads; /* ACC, where it writes */
     const list_nest *n;
@@ -237,13 +189,14 @@ static cycles array(model *t, const array_work *w)
     const granules dst = granules_of(t->out.log_size, w->n->dst, w->n->dst_count);
     const granules inp = granules_of(t->inp.log_size, w->n->src, w->n->src_count);
     const granules wgt = granules_of(t->wgt.log_size, w->n->wgt, w->n->wgt_count);
-    const cycles kernel = need_kernel(t, w->kernel, w->n->uops);
+    const cycles kernel = need_uops(t);
     uint32_t number;
     const cycles ready =
         later(until_stored(t, dst, &number),
               later(marks_latest(&t->inp.wrote, inp), marks_latest(&t->wgt.wrote, wgt)) + TOKEN);
     cycles start = issue(t, &t->array_queue, ready) + 2;
-    start = later(later(start, t->array_free), later(t->alu_start, kernel));
+    t->array_fetched = later(later(start, t->array_free), kernel);
+    start = later(t->array_fetched, t->alu_start);
     start = later(start, later(marks_latest(&t->alu_acc, dst), marks_latest(&t->load_acc, dst)));
     start = later(start, later(marks_latest(&t->alu_read, dst), marks_latest(&t->alu_inp, inp)));
     taken(&t->array_queue, start);
@@ -411,7 +364,8 @@ static cycles alu(model *t, cycles steps, cycles written, const list_nest *n, gr
     const granules src = granules_of(t->out.log_size, n->src, n->src_count);
     uint32_t number;
     cycles start = issue(t, &t->alu_queue, until_stored(t, dst, &number)) + 2;
-    start = later(later(start, t->alu_free), later(t->array_start, kernel));
+    t->alu_fetched = later(later(start, t->alu_free), kernel);
+    start = later(t->alu_fetched, t->array_start);
     taken(&t->alu_queue, start);
     t->alu_start = start;
     start = later(start, later(marks_latest(&t->array_acc, src), marks_latest(&t->array_acc, dst)));
@@ -443,7 +397,8 @@ static cycles inwards(model *t, const vta_requant *r, const list_nest *n, granul
     const cycles steps = (cycles)(r->iter_out * r->iter_in + (r->wide ? WIDE_RECORD : RECORD));
     const cycles loaded = marks_latest(&t->inp.wrote, dst);
     cycles start = issue(t, &t->alu_queue, loaded > 0 ? loaded + TOKEN : 0) + 2;
-    start = later(later(start, t->alu_free), later(t->array_start, kernel));
+    t->alu_fetched = later(later(start, t->alu_free), kernel);
+    start = later(t->alu_fetched, t->array_start);
     taken(&t->alu_queue, start);
     t->alu_start = start;
     start = later(start, later(marks_latest(&t->array_acc, src), marks_latest(&t->load_acc, src)));
@@ -495,11 +450,10 @@ static array_work array_work_of(const model *t, const step *s, const list_nest *
 {
     if (s->kind == STEP_GEMM) {
         const vta_gemm *g = &s->gemm;
-        return (array_work){g->kernel, g->iter_out * g->iter_in * n->uops, writes_of(t, g, n),
-                            !g->init && !g->reset, n};
+        return (array_work){g->iter_out * g->iter_in * n->uops, writes_of(t, g, n), !g->init && !g->reset, n};
     }
     const vta_depthwise *d = &s->depthwise;
-    return (array_work){d->kernel, (int64_t)depthwise_steps(t, d), d->iter_out * d->iter_in, !d->init, n};
+    return (array_work){(int64_t)depthwise_steps(t, d), d->iter_out * d->iter_in, !d->init, n};
 }
 
 cycles compute_step(model *t, const step *s)
@@ -517,8 +471,10 @@ cycles compute_step(model *t, const step *s)
         const list_nest n = list_nest_of(t->list, s);
         const int64_t passes = a->iter_out * a->iter_in;
         const bool one_bank = !a->use_imm && a->op != VTA_ALU_MOV && bank_of(t, n.dst) == bank_of(t, n.src);
-        const cycles kernel = need_kernel(t, a->kernel, n.uops);
+        const cycles kernel = need_uops(t);
         const int64_t again = one_bank ? count_runs(t->list, a->kernel) : 0;
+        t->now.steps = n.uops;
+        t->now.beats = n.uops + (uint64_t)again;
         return alu(t, (cycles)(passes * (n.uops + again)), (cycles)(passes * n.uops), &n, (granules){0, -1},
                    kernel);
     }
@@ -528,7 +484,7 @@ cycles compute_step(model *t, const step *s)
     const vta_requant *r = &s->requant;
     const int64_t count = (r->iter_out - 1) * r->dst_out + (r->iter_in - 1) * r->dst_in + 1;
     const list_nest n = {.dst = r->dst, .dst_count = count, .src = r->src, .src_count = count};
-    const cycles kernel = need_requant(t, r);
+    const cycles kernel = need_uops(t);
     const int64_t record = record_entries(r->wide);
     const granules params = granules_of(t->out.log_size, record * r->params, record);
     if (r->to_inp) {

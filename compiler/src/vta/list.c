@@ -97,6 +97,28 @@ static vta_uop bound(const vta_uop *uops, uint32_t count, bool largest)
     return all;
 }
 
+/* The place in the hash table where a kernel is or belongs. */
+static size_t place_of(const step_list *list, uint64_t hash, const vta_uop *uops, uint32_t count)
+{
+    size_t i = (size_t)hash & (list->table_size - 1);
+    while (list->table[i] != 0) {
+        const list_kernel *kernel = kernel_at(list, list->table[i] - 1);
+        if (kernel->hash == hash && equal(list, kernel, uops, count)) {
+            break;
+        }
+        i = (i + 1) & (list->table_size - 1);
+    }
+    return i;
+}
+
+bool list_has(const step_list *list, const vta_uop *uops, uint32_t count, vta_kernel *found)
+{
+    const uint32_t number =
+        list->table_size > 0 ? list->table[place_of(list, hash_uops(uops, count), uops, count)] : 0;
+    *found = (vta_kernel){number > 0 ? number - 1 : 0};
+    return number > 0;
+}
+
 vta_kernel list_kernel_of(step_list *list, const vta_uop *uops, uint32_t count)
 {
     if (list->failed || !grow_table(list)) {
@@ -104,13 +126,9 @@ vta_kernel list_kernel_of(step_list *list, const vta_uop *uops, uint32_t count)
         return (vta_kernel){0};
     }
     const uint64_t hash = hash_uops(uops, count);
-    size_t i = (size_t)hash;
-    for (; list->table[i & (list->table_size - 1)] != 0; i++) {
-        const uint32_t index = list->table[i & (list->table_size - 1)] - 1;
-        const list_kernel *kernel = kernel_at(list, index);
-        if (kernel->hash == hash && equal(list, kernel, uops, count)) {
-            return (vta_kernel){index};
-        }
+    uint32_t *number = &list->table[place_of(list, hash, uops, count)];
+    if (*number > 0) {
+        return (vta_kernel){*number - 1};
     }
     const list_kernel fresh = {.hash = hash,
                                .first = (uint32_t)list->uops.count,
@@ -123,8 +141,8 @@ vta_kernel list_kernel_of(step_list *list, const vta_uop *uops, uint32_t count)
         return (vta_kernel){0};
     }
     memcpy(copy, uops, count * sizeof *uops);
-    list->table[i & (list->table_size - 1)] = (uint32_t)list->kernels.count;
-    return (vta_kernel){(uint32_t)list->kernels.count - 1};
+    *number = (uint32_t)list->kernels.count;
+    return (vta_kernel){*number - 1};
 }
 
 const vta_uop *list_uops(const step_list *list, vta_kernel kernel, uint32_t *count)

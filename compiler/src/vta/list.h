@@ -90,6 +90,8 @@ void list_free(step_list *list);
 
 /* The number of a kernel; equal ones are one. */
 vta_kernel list_kernel_of(step_list *list, const vta_uop *uops, uint32_t count);
+/* Whether there is one of these micro-ops, and its number. */
+bool list_has(const step_list *list, const vta_uop *uops, uint32_t count, vta_kernel *found);
 const vta_uop *list_uops(const step_list *list, vta_kernel kernel, uint32_t *count);
 
 /* Transfers into INP, WGT; and into ACC. */

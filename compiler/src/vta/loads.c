@@ -231,9 +231,10 @@ static bool bring_before(model *t, const vta_load2d *l, cycles when)
 void load_before(model *t, cycles when)
 {
     const uint64_t queue = UINT64_C(1) << t->m->config->log_queue;
-    if (t->lead <= t->at) {
-        t->lead = t->at + 1;
-        t->passed = t->computes;
+    if (t->lead <= t->at) { /* the step at hand, too: LOADs of micro-ops come before it */
+        t->lead = t->at;
+        t->passed = t->computes - 1;
+        pass(t, vta_vec_at(&t->list->steps, t->lead++));
     }
     for (; t->loads_left > 0 && t->lead < t->list->steps.count && t->passed - t->computes < queue &&
            t->lead - t->at <= AHEAD * queue;

@@ -7,7 +7,8 @@
  *   bus.c       its read bus
  *   marks.c     when places of scratchpads and memory were last written and read
  *   loads.c     the load unit with its own place in the list, and the store unit
- *   compute.c   the compute unit: its queues, micro-ops, the array beside the ALU, ACC's banks
+ *   uops.c      where LOADs of micro-ops stand in the program
+ *   compute.c   the compute unit: its queues, the array beside the ALU, ACC's banks
  *   shares.c    whose each cycle is
  *
  * All times are cycles from the start of the run. For each scratchpad the model keeps, for granules of
@@ -44,10 +45,8 @@ enum {
     PIPE_QUEUE = 4,
     LOAD_QUEUE = 3,
     WRITES_IN_FLIGHT = 16, /* bursts: LOG_FLIGHT of vta_axi_write.v */
-    UOP_LOAD = 64,         /* micro-ops that one LOAD brings at most */
-    FIRST_UOP_LOAD = 32,
-    WRITE_STAGE = 1, /* from the array's step to the ALU's that would write in the same cycle, */
-    READ_STAGE = 6,  /* and that would read ACC in the same cycle: vta_gemm.v, vta_alu.v */
+    WRITE_STAGE = 1,       /* from the array's step to the ALU's that would write in the same cycle, */
+    READ_STAGE = 6,        /* and that would read ACC in the same cycle: vta_gemm.v, vta_alu.v */
     GRANULES = 2048,
     TRANSFERS = 16,    /* LOADs whose data may still be put off, and */
     BURSTS_BACK = 128, /* the bursts that may be theirs */
@@ -58,7 +57,6 @@ enum {
     CHUNK_INSNS = CHUNK_BYTES / INSN_BYTES,
     AHEAD = 2, /* queues' worth of instructions are read before their turn: the busiest unit's is full then */
     CHUNKS_AHEAD = 128, /* at most */
-    REQUANT_KERNELS = 4096,
 };
 
 typedef struct track {
@@ -107,6 +105,19 @@ typedef struct bursts_in_flight {
     uint32_t next;
 } bursts_in_flight;
 
+/* uops.c: a LOAD of micro-ops that stands before a step. */
+typedef struct uop_load {
+    uint32_t at, count;
+} uop_load;
+
+/* All of them, and which each step needs: counted from 1; 0: none. */
+typedef struct uop_plan {
+    uint32_t *need;
+    vta_vec loads; /* uop_load */
+    cycles *end;   /* of each */
+    bool failed;
+} uop_plan;
+
 typedef struct model {
     const machine *m;
     const step_list *list;
@@ -135,6 +146,8 @@ typedef struct model {
         chunk_handed; /* when one may be asked for; the last was; its end */
     cycles load_issue, store_issue, compute_issue, retired;
     cycles array_free, array_start, alu_free, alu_start, acc_load, load_engine;
+    cycles array_fetched,
+        alu_fetched;   /* the newest one's micro-ops are being fetched: vta_gemm.v, vta_alu.v */
     array_span newest; /* instruction of the array */
     inp_span inp_loads[NEWEST], inp_requants[NEWEST];
     transfer transfers[TRANSFERS];
@@ -146,18 +159,10 @@ typedef struct model {
     uint64_t computes, passed; /* instructions of the compute unit up to `at`, and before `lead` */
     marks inp_reader, wgt_reader, page_writer; /* the last step before `lead`, counted from 1 */
     window_of_times array_queue, alu_queue, load_queue;
-    cycles *kernel_at; /* when a kernel came; 0: not yet */
-    struct {
-        uint64_t key;
-        cycles at;
-    } requants[REQUANT_KERNELS]; /* the same for those of REQUANT, by a hash */
-    struct {
-        int64_t limit, room; /* micro-ops that it brings at most; that it brings for kernels to come */
-        cycles end;
-    } uop_load, uop_next; /* the newest LOAD of micro-ops that is in use, and the one behind it */
-    int64_t uops_left;    /* that no LOAD has brought */
-    timing_deed now;      /* of the step at hand */
-    vta_vec deeds;        /* timing_deed, where shares are wanted */
+    uop_plan uops;
+    size_t uop_loads; /* of them that have begun */
+    timing_deed now;  /* of the step at hand */
+    vta_vec deeds;    /* timing_deed, where shares are wanted */
     bool keep, failed;
 } model;
 
@@ -230,10 +235,13 @@ void load_before(model *t, cycles when);
 cycles load_step(model *t, const vta_load2d *l);
 cycles store_step(model *t, const vta_store2d *s);
 
+/* uops.c */
+
+bool uop_plan_make(uop_plan *plan, const machine *m, const step_list *list);
+void uop_plan_free(uop_plan *plan);
+
 /* compute.c */
 
-/* All micro-ops that the list will ever need. */
-int64_t compute_uops(model *t);
 /* An instruction of the compute unit is over. */
 void compute_done(model *t, cycles over);
 cycles compute_step(model *t, const step *s);

@@ -2,8 +2,9 @@
  *
  * Which layer each cycle of a predicted run goes to, by the rule by which tsim keeps the account of a real
  * one (vta_account_cycle): the one for which the array works; where it does not, the ALU; where neither does,
- * the one that waits for a token, or the oldest that is not over. So prediction and measurement are of one
- * thing, and the end of a layer's stores beside the next one's work is nobody's.
+ * and between the steps of the ALU that take two cycles, the one that waits for a token, or the oldest that
+ * is not over. So prediction and measurement are of one thing, and the end of a layer's stores beside the
+ * next one's work is nobody's.
  */
 #include "timing.h"
 
@@ -50,6 +51,8 @@ static void advance(sweep *s, uint64_t now)
 typedef struct span {
     uint32_t tag;
     uint64_t until;
+    uint32_t other;        /* whose the cycles are in which the unit does no step: */
+    uint64_t steps, beats; /* it does in `steps` of `beats` */
 } span;
 
 /* Takes the time for the tag from `from` to `to`: now, or the span ends there at the latest. */
@@ -64,31 +67,47 @@ static bool takes(span *s, uint32_t tag, uint64_t from, uint64_t to, uint64_t no
 
 /* tsim does not know which instruction a unit works on: it takes the oldest one of the unit's that is not
  * over. */
-static span oldest_of(const span *now, const timing_deed *oldest)
+static void take_oldest(span *s, const timing_deed *oldest)
 {
-    return (span){oldest->tag, oldest->over < now->until ? oldest->over : now->until};
+    s->tag = oldest->tag;
+    s->until = oldest->over < s->until ? oldest->over : s->until;
+}
+
+/* Whose the cycles from `now` on are in which neither array nor ALU does a step. */
+static void take_idle(const sweep *s, span *found, uint64_t now)
+{
+    const timing_deed *waiting = s->waiting < s->count ? &s->deeds[s->waiting] : NULL;
+    const timing_deed *oldest = s->oldest < s->count ? &s->deeds[s->oldest] : NULL;
+    if (waiting != NULL && takes(found, waiting->tag, waiting->asked, waiting->issued, now)) {
+        return;
+    }
+    if (oldest != NULL) {
+        (void)takes(found, oldest->tag, now, oldest->over, now);
+    }
 }
 
 /* Whose the cycles from `now` on are, until something changes. */
 static span span_at(sweep *s, uint64_t now, uint64_t end)
 {
-    span found = {.until = end};
+    span found = {.until = end, .steps = 1, .beats = 1};
     advance(s, now);
     const timing_deed *array = s->array < s->count ? &s->deeds[s->array] : NULL;
     const timing_deed *alu = s->alu < s->count ? &s->deeds[s->alu] : NULL;
-    const timing_deed *waiting = s->waiting < s->count ? &s->deeds[s->waiting] : NULL;
-    const timing_deed *oldest = s->oldest < s->count ? &s->deeds[s->oldest] : NULL;
     if (array != NULL && takes(&found, array->tag, array->busy_from, array->busy_to, now)) {
-        return oldest_of(&found, &s->deeds[s->array_kept]);
-    }
-    if (alu != NULL && takes(&found, alu->tag, alu->busy_from, alu->busy_to, now)) {
-        return oldest_of(&found, &s->deeds[s->alu_kept]);
-    }
-    if (waiting != NULL && takes(&found, waiting->tag, waiting->asked, waiting->issued, now)) {
+        take_oldest(&found, &s->deeds[s->array_kept]);
         return found;
     }
-    if (oldest != NULL) {
-        (void)takes(&found, oldest->tag, now, oldest->over, now);
+    const bool works = alu != NULL && takes(&found, alu->tag, alu->busy_from, alu->busy_to, now);
+    if (works && alu->steps == alu->beats) {
+        take_oldest(&found, &s->deeds[s->alu_kept]);
+        return found;
+    }
+    take_idle(s, &found, now);
+    if (works) {
+        found.other = found.tag;
+        found.steps = alu->steps;
+        found.beats = alu->beats;
+        take_oldest(&found, &s->deeds[s->alu_kept]);
     }
     return found;
 }
@@ -99,7 +118,9 @@ void timing_shares(const vta_vec *deeds, uint64_t end, uint64_t *shares, uint32_
     uint64_t now = 0;
     while (now < end) {
         const span next = span_at(&s, now, end);
-        shares[next.tag < tags ? next.tag : 0] += next.until - now;
+        const uint64_t idle = (next.until - now) * (next.beats - next.steps) / next.beats;
+        shares[next.tag < tags ? next.tag : 0] += next.until - now - idle;
+        shares[next.other < tags ? next.other : 0] += idle;
         now = next.until;
     }
 }

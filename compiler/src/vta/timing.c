@@ -88,8 +88,8 @@ static bool model_init(model *t, const machine *m, const step_list *list, uint64
     const size_t stores = stores_of(list) + 1;
     t->store_end = calloc(stores, sizeof *t->store_end);
     t->known_at = calloc(stores, sizeof *t->known_at);
-    t->kernel_at = calloc(list->kernels.count + 1, sizeof *t->kernel_at);
-    return good && t->store_end != NULL && t->known_at != NULL && t->kernel_at != NULL;
+    good = uop_plan_make(&t->uops, m, list) && good;
+    return good && t->store_end != NULL && t->known_at != NULL;
 }
 
 static void model_free(model *t)
@@ -100,7 +100,7 @@ static void model_free(model *t)
 #undef FREE
     free(t->store_end);
     free(t->known_at);
-    free(t->kernel_at);
+    uop_plan_free(&t->uops);
 }
 
 uint64_t timing_of(const machine *m, const step_list *list, uint64_t work_bytes, uint64_t *shares,
@@ -112,7 +112,6 @@ uint64_t timing_of(const machine *m, const step_list *list, uint64_t work_bytes,
         return 0;
     }
     if (model_init(t, m, list, work_bytes)) {
-        t->uops_left = compute_uops(t);
         t->deeds.item_size = sizeof(timing_deed);
         t->keep = shares != NULL;
         t->loads_left = loads_of(list);

@@ -23,6 +23,7 @@ typedef struct timing_deed {
     bool array;                  /* and not the ALU, if it is busy at all */
     uint64_t asked, issued;      /* it waits for a token from `asked` on */
     uint64_t busy_from, busy_to; /* the array or the ALU */
+    uint64_t steps, beats; /* the ALU only in so many of so many cycles: a step may take two. Equal: in all */
     uint64_t over;
 } timing_deed;
 

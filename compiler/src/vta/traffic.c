@@ -60,7 +60,7 @@ cycles traffic_yield(model *t, cycles when, cycles writes)
     const cycles whole = (cycles)t->yielded;
     if (whole > 0) {
         t->yielded -= (double)whole;
-        bus_yield(&t->reads, when, LOAD_LEAD + t->m->config->mem_latency, whole);
+        bus_yield(&t->reads, when, t->m->config->mem_latency, whole);
     }
     return (cycles)((double)writes * (1 / left - 1));
 }
