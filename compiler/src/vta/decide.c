@@ -252,22 +252,27 @@ static void decide_pool(const machine *m, const vtac_vta_region *region, uint32_
         (means ? plan_mean(m, region, n, &pooled) : window_plan(m, region, n, &pooled, NULL)) != VTA_OK) {
         return;
     }
+    plan together[MOST_MAKERS];
     uint64_t separate = pooled.cycles, joined = 0;
     for (uint32_t k = 0; k < who.count; k++) {
-        plan apart, together;
-        trials all;
+        plan apart;
         const int64_t slice = d->block[region->layers[who.layer[k]].output];
         if (conv_plan(m, region, who.layer[k], &apart, NULL) != VTA_OK ||
-            conv_plan_joined(m, region, who.layer[k], n, slice, &together, NULL) != VTA_OK ||
-            !(means ? means_inside(&together.conv) : windows_inside(&together.conv)) ||
-            conv_refine(&apart, trial_count, &all, NULL) != VTA_OK ||
-            conv_refine(&together, trial_count, &all, NULL) != VTA_OK) {
+            conv_plan_joined(m, region, who.layer[k], n, slice, &together[k], NULL) != VTA_OK ||
+            !(means ? means_inside(&together[k].conv) : windows_inside(&together[k].conv)) ||
+            conv_fastest(&apart, trial_count, UINT64_MAX, NULL) != VTA_OK) {
             return;
         }
         separate += apart.cycles;
-        joined += together.cycles;
     }
-    if (joined < separate / FRACTION * (FRACTION - 1)) {
+    const uint64_t limit = separate / FRACTION * (FRACTION - 1);
+    for (uint32_t k = 0; k < who.count; k++) {
+        if (joined >= limit || conv_fastest(&together[k], trial_count, limit - joined, NULL) != VTA_OK) {
+            return;
+        }
+        joined += together[k].cycles;
+    }
+    if (joined < limit) {
         d->made_by[n] = (int32_t)who.layer[0];
         for (uint32_t k = 0; k < who.count; k++) {
             d->sum_of[who.layer[k]] = (int32_t)n;

@@ -393,6 +393,9 @@ typedef struct trials {
 /* Chooses again: the way that the timing model finds fastest among the first `room` of the rough estimate.
  * All of them are left in `all`. */
 vta_status conv_refine(plan *p, uint32_t room, trials *all, vta_diag *diag);
+/* The cycles of the fastest of them alone, or `limit` where none is below it. A trial ends where it cannot be
+ * the fastest any more. */
+vta_status conv_fastest(plan *p, uint32_t room, uint64_t limit, vta_diag *diag);
 /* The way that is asked for; the one that it has is the standard. */
 vta_status conv_ask(plan *p, const vtac_schedules *schedules, vta_diag *diag);
 

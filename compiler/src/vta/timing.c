@@ -103,8 +103,9 @@ static void model_free(model *t)
     uop_plan_free(&t->uops);
 }
 
-uint64_t timing_of(const machine *m, const step_list *list, uint64_t work_bytes, uint64_t *shares,
-                   uint32_t tags)
+/* UINT64_MAX: not below `limit`. */
+static cycles walk(const machine *m, const step_list *list, uint64_t work_bytes, uint64_t *shares,
+                   uint32_t tags, uint64_t limit)
 {
     cycles end = 0;
     model *t = calloc(1, sizeof *t);
@@ -115,7 +116,7 @@ uint64_t timing_of(const machine *m, const step_list *list, uint64_t work_bytes,
         t->deeds.item_size = sizeof(timing_deed);
         t->keep = shares != NULL;
         t->loads_left = loads_of(list);
-        for (size_t i = 0; i < list->steps.count; i++) {
+        for (size_t i = 0; i < list->steps.count && end < limit; i++) {
             const step *s = step_at(list, i);
             t->now.tag = s->tag;
             t->at = i;
@@ -125,10 +126,21 @@ uint64_t timing_of(const machine *m, const step_list *list, uint64_t work_bytes,
         if (shares != NULL && !t->failed) {
             timing_shares(&t->deeds, end, shares, tags);
         }
-        end = t->failed ? 0 : end;
+        end = t->failed ? 0 : end < limit ? end : UINT64_MAX;
     }
     vta_vec_free(&t->deeds);
     model_free(t);
     free(t);
     return end;
+}
+
+uint64_t timing_of(const machine *m, const step_list *list, uint64_t work_bytes, uint64_t *shares,
+                   uint32_t tags)
+{
+    return walk(m, list, work_bytes, shares, tags, UINT64_MAX);
+}
+
+uint64_t timing_below(const machine *m, const step_list *list, uint64_t limit)
+{
+    return walk(m, list, 0, NULL, 0, limit);
 }

@@ -40,7 +40,9 @@ vta_status conv_plan_joined(const machine *m, const vtac_vta_region *region, uin
     return plan_conv(out, diag);
 }
 
-static vta_status time_tiling(const plan *p, const tiling *t, uint64_t *cycles, vta_diag *diag)
+/* UINT64_MAX: not below `limit`. */
+static vta_status time_tiling(const plan *p, const tiling *t, uint64_t limit, uint64_t *cycles,
+                              vta_diag *diag)
 {
     step_list list;
     plan trial = *p;
@@ -48,8 +50,8 @@ static vta_status time_tiling(const plan *p, const tiling *t, uint64_t *cycles, 
     list_init(&list);
     const vta_status status = conv_emit(&trial, &list, diag);
     list_load_ahead(&list, p->machine->config);
-    *cycles = status == VTA_OK ? timing_of(p->machine, &list, 0, NULL, 0) : 0;
-    *cycles += *cycles > 0 ? tiling_lag(&p->conv, t, *cycles, list.steps.count) : 0;
+    *cycles = status == VTA_OK ? timing_below(p->machine, &list, limit) : 0;
+    *cycles += *cycles > 0 && *cycles < limit ? tiling_lag(&p->conv, t, *cycles, list.steps.count) : 0;
     list_free(&list);
     return status;
 }
@@ -62,7 +64,7 @@ vta_status conv_refine(plan *p, uint32_t room, trials *all, vta_diag *diag)
     VTA_TRY(
         tiling_choose(&p->conv, all->tilings, room < MOST_TRIALS ? room : MOST_TRIALS, &all->count, diag));
     for (uint32_t i = 0; i < all->count; i++) {
-        VTA_TRY(time_tiling(p, &all->tilings[i], &all->cycles[i], diag));
+        VTA_TRY(time_tiling(p, &all->tilings[i], UINT64_MAX, &all->cycles[i], diag));
         if (all->cycles[i] > 0 && all->cycles[i] < best) {
             best = all->cycles[i];
             p->tiling = all->tilings[i];
@@ -70,6 +72,20 @@ vta_status conv_refine(plan *p, uint32_t room, trials *all, vta_diag *diag)
     }
     (void)tiling_estimate(&p->conv, &p->tiling, &p->units);
     p->cycles = best;
+    return VTA_OK;
+}
+
+vta_status conv_fastest(plan *p, uint32_t room, uint64_t limit, vta_diag *diag)
+{
+    tiling tilings[MOST_TRIALS];
+    uint32_t count;
+    VTA_TRY(tiling_choose(&p->conv, tilings, room < MOST_TRIALS ? room : MOST_TRIALS, &count, diag));
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t cycles;
+        VTA_TRY(time_tiling(p, &tilings[i], limit, &cycles, diag));
+        limit = cycles > 0 && cycles < limit ? cycles : limit;
+    }
+    p->cycles = limit;
     return VTA_OK;
 }
 
