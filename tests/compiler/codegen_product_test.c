@@ -4,8 +4,9 @@
  * exactly, of any sizes, signs, zero points (of the whole or of each column, known to the compiler or to the
  * run alone), known and unknown right operands, batches that are shared or not; and floats of sizes that no
  * tile divides. Each runs twice with other data. During the first half of them, the processor's tiles are not
- * to be had: Linux refuses them to a process that has a signal stack too small for them. Arguments: how many
- * products, and the first one's seed.
+ * to be had: Linux refuses them to a process that has a signal stack too small for them. Most have
+ * schedules that are drawn, where kernels ask for one. Arguments: how many products, and the first one's
+ * seed.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -24,6 +25,7 @@
 #include "vta/model.h"
 #include "vtac/codegen.h"
 #include "vtac/quant.h"
+#include "vtac/schedules.h"
 
 static uint64_t base_seed;
 static unsigned long product_count = 36;
@@ -98,12 +100,14 @@ static int64_t some_size(rng *r, int64_t most)
                                 : rng_between(r, 1, most);
 }
 
-static void make_problem(problem *p, rng *r, bool large)
+static void make_problem(problem *p, rng *r, bool large, bool floats)
 {
     static const vtac_op ops[] = {VTAC_OP_QLINEAR_MATMUL, VTAC_OP_QLINEAR_MATMUL, VTAC_OP_QGEMM,
                                   VTAC_OP_MATMUL_INTEGER, VTAC_OP_MATMUL,         VTAC_OP_GEMM};
-    *p = (problem){
-        .op = ops[rng_below(r, 6)], .m = some_size(r, 40), .n = some_size(r, 150), .k = some_size(r, 130)};
+    *p = (problem){.op = floats ? ops[4 + rng_below(r, 2)] : ops[rng_below(r, 6)],
+                   .m = some_size(r, 40),
+                   .n = some_size(r, 150),
+                   .k = some_size(r, 130)};
     if (rng_percent(r, 12) || large) { /* sums that go by parts, and products by tiles */
         p->m = rng_between(r, 20, 60);
         p->k = rng_between(r, 380, 800);
@@ -315,7 +319,24 @@ static void compare(const problem *p, const vta_model *m, uint64_t seed, const c
     }
 }
 
-static bool run_problem(problem *p, rng *r, uint64_t seed, const char *host)
+typedef struct drawn {
+    rng *r;
+    uint32_t other; /* than the standard ones */
+} drawn;
+
+static uint32_t draw_point(void *context, const vtac_kernel_space *space)
+{
+    drawn *d = context;
+    const uint32_t point = rng_below(d->r, space->count);
+    assert_true(space->standard < space->count);
+    for (uint32_t i = 0; i < space->count; i++) { /* no two have one name */
+        assert_true(i == point || strcmp(space->points[i], space->points[point]) != 0);
+    }
+    d->other += point != space->standard ? 1 : 0;
+    return point;
+}
+
+static bool run_problem(problem *p, rng *r, uint64_t seed, const char *host, drawn *d)
 {
     vta_diag diag = {0};
     vta_model *m = NULL;
@@ -327,7 +348,10 @@ static bool run_problem(problem *p, rng *r, uint64_t seed, const char *host)
         target.has_long = true;
         target.has_pairs = false;
     }
-    const vtac_compile_options options = {.level = rng_percent(r, 10) ? 0 : 2, .target = &target};
+    const vtac_schedules schedules = {draw_point, d};
+    const vtac_compile_options options = {.level = rng_percent(r, 10) ? 0 : 2,
+                                          .target = &target,
+                                          .schedules = rng_percent(r, 75) ? &schedules : NULL};
     if (vtac_compile(p->graph, &options, &image, &diag) != VTA_OK ||
         vtac_link(&image, library, &diag) != VTA_OK) {
         fail_msg("%s", diag.text);
@@ -360,27 +384,47 @@ static void set_signal_stack(bool small)
     assert_int_equal(sigaltstack(&stack, NULL), 0);
 }
 
+static bool check_product(uint64_t seed, bool floats, drawn *d)
+{
+    rng r = rng_split(seed, floats ? 2 : 1);
+    problem p;
+    d->r = &r;
+    make_problem(&p, &r, floats || seed % HOSTS == HOSTS - 1, floats);
+    build(&p, &r);
+    const bool ran = run_problem(&p, &r, seed, hosts[seed % HOSTS], d);
+    for (uint32_t i = 0; i < p.count; i++) {
+        free(p.in[i].number);
+    }
+    vtac_graph_destroy(p.graph);
+    (void)unlink(library);
+    return ran;
+}
+
 static void products_are_what_plain_loops_give(void **state)
 {
     (void)state;
+    drawn d = {0};
     unsigned long ran[HOSTS] = {0};
     for (uint64_t seed = base_seed; seed < base_seed + product_count; seed++) {
         set_signal_stack(seed < base_seed + product_count / 2);
-        rng r = rng_split(seed, 1);
-        problem p;
-        make_problem(&p, &r, seed % HOSTS == HOSTS - 1);
-        build(&p, &r);
-        ran[seed % HOSTS] += run_problem(&p, &r, seed, hosts[seed % HOSTS]);
-        for (uint32_t i = 0; i < p.count; i++) {
-            free(p.in[i].number);
-        }
-        vtac_graph_destroy(p.graph);
-        (void)unlink(library);
+        ran[seed % HOSTS] += check_product(seed, false, &d);
     }
     for (size_t i = 0; i < HOSTS; i++) {
         print_message("%s: %lu products\n", hosts[i], ran[i]);
     }
     assert_true(ran[HOSTS - 1] > 0);
+}
+
+/* Large ones of floats, which have a choice. */
+static void schedules_change_no_product(void **state)
+{
+    (void)state;
+    drawn d = {0};
+    for (uint64_t seed = base_seed; seed < base_seed + product_count; seed++) {
+        (void)check_product(seed, true, &d);
+    }
+    print_message("%u with a schedule that is not the standard one\n", d.other);
+    assert_true(d.other > 0 || product_count < 36);
 }
 
 int main(int argc, char **argv)
@@ -391,6 +435,7 @@ int main(int argc, char **argv)
         (void)fprintf(stderr, "codegen_product: cannot write %s\n", library);
         return 1;
     }
-    const struct CMUnitTest tests[] = {cmocka_unit_test(products_are_what_plain_loops_give)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(products_are_what_plain_loops_give),
+                                       cmocka_unit_test(schedules_change_no_product)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

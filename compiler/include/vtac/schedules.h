@@ -28,19 +28,19 @@ typedef struct vtac_schedules {
     void *context;
 } vtac_schedules;
 
-/* Whether a step of a program belongs to the kernel of step `of`: it is that, or one of those before it that
+/* Whether a step of a program belongs to the kernel of step `of`: it is that, or one of those beside it that
  * the kernel makes by some schedules; either may have names of what is fused to it behind a "+". */
 static inline bool vtac_schedule_is_step(const char *name, const char *of)
 {
-    static const char *const before[] = {".tiles", ".products"};
+    static const char *const beside[] = {".tiles", ".products", ".rest", ".pack"};
     const size_t size = strlen(of);
     if (strncmp(name, of, size) != 0) {
         return false;
     }
     name += size;
-    for (size_t i = 0; i < sizeof before / sizeof before[0]; i++) {
-        if (strncmp(name, before[i], strlen(before[i])) == 0) {
-            name += strlen(before[i]);
+    for (size_t i = 0; i < sizeof beside / sizeof beside[0]; i++) {
+        if (strncmp(name, beside[i], strlen(beside[i])) == 0) {
+            name += strlen(beside[i]);
             break;
         }
     }

@@ -9,7 +9,6 @@
 #include "matmul.h"
 
 enum {
-    MOST_VECTORS = 8,
     DEPTH = 256, /* of the inner axis, at once */
     MOST_DEEP_ROWS = 256,
     LEAST_UNITS = 16,     /* for threads to share */
@@ -255,7 +254,7 @@ static void sum_rows(vtac_lower *l, const vtac_product *p, const vtac_product_re
     const vtac_expr *i = vtac_i_add(k, d.from, vtac_for(k, VTAC_LOOP_SERIAL, d.count, "k"));
     const int64_t step = p->tiled ? r->lanes * r->vectors : p->n;
     const vtac_expr *line = vtac_let(k, "line", vtac_i_add(k, b_base, vtac_i_mulc(k, i, step)));
-    const vtac_expr *right[MOST_VECTORS];
+    const vtac_expr *right[VTAC_PRODUCT_VECTORS];
     if (p->tiled) {
         vtac_read_ahead(l, b, line, step);
     }
@@ -409,7 +408,7 @@ static void multiply_deep(vtac_lower *l, product_kernel *t, int64_t batches)
     vtac_kernel *k = l->k;
     const vtac_product *p = t->p;
     const vtac_product_region *r = t->r;
-    const int64_t parts = (p->k + DEPTH - 1) / DEPTH;
+    const int64_t parts = (p->k + p->depth - 1) / p->depth;
     const int64_t each = (p->k + parts - 1) / parts;
     const int64_t units = batches * t->blocks * r->tiles;
     int64_t chunk = MOST_DEEP_ROWS / r->block;
@@ -442,17 +441,22 @@ static void multiply_deep(vtac_lower *l, product_kernel *t, int64_t batches)
     vtac_end(k);
 }
 
+int64_t vtac_product_chunk(const vtac_product *p, int64_t rows)
+{
+    const int64_t row_bytes = rows * p->k * (int64_t)vtac_dtype_bytes(p->type);
+    const bool far = p->k * p->n * (int64_t)vtac_dtype_bytes(p->type) > NEAR_BYTES;
+    const int64_t chunk = row_bytes > 0 && far ? CHUNK_BYTES / row_bytes : 1;
+    const int64_t blocks = (p->m + rows - 1) / rows;
+    return chunk < 1 ? 1 : chunk < blocks ? chunk : blocks;
+}
+
 static void multiply_flat(vtac_lower *l, product_kernel *t, int64_t batches)
 {
     vtac_kernel *k = l->k;
     const vtac_product *p = t->p;
     const vtac_product_region *r = t->r;
-    /* Where the right operand is large, rows that stay in the cache go through all tiles of columns, each of
-     * which stays while they do. */
-    const int64_t row_bytes = r->block * p->k * (int64_t)vtac_dtype_bytes(p->type);
-    const bool far = p->k * p->n * (int64_t)vtac_dtype_bytes(p->type) > NEAR_BYTES;
-    int64_t chunk = row_bytes > 0 && far ? CHUNK_BYTES / row_bytes : 1;
-    chunk = chunk < 1 ? 1 : chunk > t->blocks ? t->blocks : chunk;
+    const int64_t asked = p->chunk != 0 ? p->chunk : vtac_product_chunk(p, r->block);
+    const int64_t chunk = asked < t->blocks ? asked : t->blocks;
     const int64_t chunks = (t->blocks + chunk - 1) / chunk;
     const vtac_expr *unit =
         vtac_for(k, vtac_parallel_if(batches * p->m * p->k * r->tiles * r->vectors * r->lanes),
@@ -480,7 +484,7 @@ static vta_status multiply(vtac_lower *l, const vtac_product *p, const vtac_prod
     product_kernel t = {.p = p, .r = r, .finish = finish, .blocks = (p->m + r->block - 1) / r->block};
     const int64_t batches = vtac_type_elements(&p->lead);
     t.sums = vtac_local(l, "sums", p->type, r->block * r->vectors * r->lanes);
-    if (p->tiled && p->k > DEPTH + DEPTH / 2 && p->m >= VTAC_LEAST_TILED) {
+    if (vtac_product_is_deep(p, p->depth)) {
         multiply_deep(l, &t, batches);
     } else {
         multiply_flat(l, &t, batches);
@@ -495,6 +499,7 @@ static void add_region(const vtac_lower *l, vtac_product *p, vtac_product_region
     const int64_t wide = r->lanes * r->vectors;
     r->block = registers / r->vectors;
     r->block = r->block > 12 ? 12 : r->block;
+    r->block = p->tile_rows != 0 && r->vectors == p->tile_vectors ? p->tile_rows : r->block;
     const int64_t blocks = p->m > r->block ? (p->m + r->block - 1) / r->block : 1;
     r->block = (p->m + blocks - 1) / blocks; /* of like sizes */
     r->tiles = columns < wide ? 1 : columns / wide;
@@ -519,6 +524,8 @@ static void plan_regions(const vtac_lower *l, vtac_product *p)
     if (p->tiled && (count <= 3 || once)) {
         r.vectors = count;
     }
+    r.vectors = p->tile_vectors != 0 ? p->tile_vectors : r.vectors;
+    p->region_count = 0;
     for (int64_t left = p->n; left > 0; left = p->n - r.begin) {
         const int64_t rest = (left + r.lanes - 1) / r.lanes;
         if (p->tiled && r.vectors == 2 && rest % 2 != 0 && rest > 3) {
@@ -579,7 +586,12 @@ static vta_status run_product(vtac_lower *l, vtac_product *p, vtac_product_finis
     if (vtac_product_is_dots(l, p)) {
         return vtac_multiply_dots(l, p, finish);
     }
+    p->depth = DEPTH;
     plan_regions(l, p);
+    if (p->tiled && vtac_dtype_kind(p->type) == 'f' && l->program->schedules != NULL &&
+        vtac_product_ask(l, p)) {
+        plan_regions(l, p);
+    }
     VTA_TRY(pack_right(l, p));
     VTA_TRY(widen_left(l, p));
     for (uint32_t i = 0; i < p->region_count; i++) {

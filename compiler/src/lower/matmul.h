@@ -15,7 +15,8 @@ typedef struct vtac_product_region {
 
 enum {
     MOST_REGIONS = 16,
-    VTAC_LEAST_TILED = 24 /* rows that pay for packing the right operand as the model runs */
+    VTAC_PRODUCT_VECTORS = 8, /* of columns in a tile, at most */
+    VTAC_LEAST_TILED = 24     /* rows that pay for packing the right operand as the model runs */
 };
 
 typedef struct vtac_product {
@@ -30,10 +31,13 @@ typedef struct vtac_product {
     vtac_storage_id wide_left;      /* the left operand in the type of the sums; 0: as it is */
     bool row, column;               /* a, b given as vectors */
     vtac_storage_id packed;
-    bool direct; /* b as it is */
-    bool known;  /* b, and its zero points */
-    bool tiled;  /* packed in the order of use: [matrix][tile of columns][k][column] */
-    bool narrow; /* sums, and what is added to them, stay below 2^24 */
+    bool direct;                     /* b as it is */
+    bool known;                      /* b, and its zero points */
+    bool tiled;                      /* packed in the order of use: [matrix][tile of columns][k][column] */
+    bool narrow;                     /* sums, and what is added to them, stay below 2^24 */
+    int64_t tile_rows, tile_vectors; /* that a schedule asks for; 0: the standard ones */
+    int64_t depth;                   /* of the inner axis, at once */
+    int64_t chunk; /* blocks of rows that meet a tile of columns before the next; 0: the standard */
     vtac_product_region regions[MOST_REGIONS];
     uint32_t region_count;
 } vtac_product;
@@ -50,6 +54,20 @@ const vtac_expr *vtac_product_matrix(vtac_lower *l, const vtac_type *type, const
 /* The output's index of a row and a column; the batch axes that are not folded are there already. */
 void vtac_product_place(vtac_lower *l, const vtac_product *p, const vtac_expr **at, const vtac_expr *row,
                         const vtac_expr *column);
+
+/* Whether the inner axis goes by parts of about `depth`. */
+static inline bool vtac_product_is_deep(const vtac_product *p, int64_t depth)
+{
+    return p->tiled && p->k > depth + depth / 2 && p->m >= VTAC_LEAST_TILED;
+}
+
+/* Blocks of so many rows that go through a tile of columns before they go to the next one, by the standard
+ * schedule: where the right operand is large, as many as stay in the cache, as each tile does meanwhile. */
+int64_t vtac_product_chunk(const vtac_product *p, int64_t rows);
+
+/* Asks for the schedule of a product whose regions are planned by the standard one (matmul_tile.c). Whether
+ * it is another: then the regions are to be planned again. */
+bool vtac_product_ask(const vtac_lower *l, vtac_product *p);
 
 /* Products of few rows whose right operand is given transposed and not known before (matmul_dots.c). */
 bool vtac_product_is_dots(const vtac_lower *l, const vtac_product *p);
