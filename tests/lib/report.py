@@ -3,7 +3,8 @@
 """What a run of the suite amounts to, from the JUnit files that ctest writes.
 
 report.py judge SKIPS RUN.xml             lists what failed and what was skipped without leave (SKIPS); exit status 1
-report.py pick BUILD RUN.xml SECONDS WORD numbers of random tests that took SECONDS together, for ctest -I; WORD shuffles
+report.py pick BUILD RUN.xml SECONDS WORD numbers of random tests that took SECONDS together, none of them more than a
+                                          fifth, for ctest -I; WORD shuffles
 report.py page OUT.html RUN.xml [NEW.xml] a page of all tests, the slowest first; NEW: the run with a new seed
 report.py causes BUILD SOURCE NEW.xml     of each failure with a new seed: may a change of this commit have caused it?
 """
@@ -93,7 +94,8 @@ def listed(build):
 
 
 def pick(build, path, seconds, word):
-    """Random tests in an order that the word decides, for as long as they fit into the time."""
+    """Random tests in an order that the word decides, for as long as they fit into the time. One that would take more than a fifth
+    of it leaves too little to the others: those have new seeds by `./run test --fresh`."""
     took = {test.name: test.seconds for test in read(path) if test.state == 'passed'}
     rows = listed(build)
     names = [name for name in took if 'random' in rows[name][2]]
@@ -101,7 +103,7 @@ def pick(build, path, seconds, word):
     left = float(seconds)
     numbers = []
     for name in names:
-        if took[name] <= left:
+        if took[name] <= min(left, float(seconds) / 5):
             left -= took[name]
             numbers.append(rows[name][0])
     if numbers:

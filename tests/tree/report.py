@@ -7,6 +7,7 @@ usage: report.py SOURCE
 """
 import html.parser
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -156,6 +157,10 @@ def check_pick_and_page():
     _, out, err = report('pick', 'build', 'run.xml', '100', 'word')
     holds('random tests that passed, by number', out == '0,0,0,1\n' and '1 of 1 random tests' in err, out, err)
     holds('none where there is no time', report('pick', 'build', 'run.xml', '0', 'word')[1] == '')
+    text = open('run.xml', encoding='utf-8').read()
+    write('long.xml', re.sub(r'(<testcase name="good"[^>]* time=")[^"]*', r'\g<1>30', text))
+    holds('a test may take a fifth', report('pick', 'build', 'long.xml', '150', 'word')[1] == '0,0,0,1\n')
+    holds('and no more', report('pick', 'build', 'long.xml', '149', 'word')[1] == '')
     status, _, err = report('page', 'tests.html', 'run.xml', 'none.xml')
     text = open('tests.html', encoding='utf-8').read()
     reader = Reader(text)
