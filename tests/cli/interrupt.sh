@@ -85,6 +85,7 @@ sweep() {
 
 mkdir folder
 sweep 6 folder/net.onnx '' zoo tiny_ic --int8 -o folder/net.onnx
+small_net folder/net.onnx 14 12 6
 sweep 12 folder/net.so folder/net.onnx compile folder/net.onnx --target vta -o folder/net.so
 
 # A linker that dies in the middle leaves its own temporary file beside its output: that goes too.
@@ -127,7 +128,7 @@ END
 head -c $((16 + 4 * 256 * (1 + 64 * 121))) /dev/zero >long.weights
 "$vtac_program" compile long.cfg -O0 -o long.so >/dev/null || exit 1
 # A slow machine takes its time to come to it: a run that was interrupted before is tried again, with twice the time.
-for after in 2 3; do
+for after in 1 2; do
     for longer in 1 2 4 8 16; do
         interrupted $((after * longer)) run long.so
         exits 130

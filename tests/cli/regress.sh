@@ -7,8 +7,9 @@
 . "$(dirname "$0")/lib.sh"
 snippets=$source/compiler/cli/regress/ci
 
+small_net small.onnx 6 5 1
 cat >suite.json <<'X'
-{"models": [{"name": "first", "zoo": "tiny_ad", "int8": true}, {"name": "second", "zoo": "tiny_ad", "int8": true}],
+{"models": [{"name": "first", "file": "small.onnx"}, {"name": "second", "file": "small.onnx"}],
  "configs": ["tiny"], "devices": ["fsim", "tsim"], "seeds": [3, 4]}
 X
 cases() { python3 -c 'import json, sys; print(*sorted(c["outcome"] for c in json.load(open("out"))["cases"]))'; }
@@ -73,10 +74,10 @@ fi
 leader=$!
 worker=
 until [ -n "$worker" ] || ! kill -0 $leader 2>/dev/null; do
-    sleep 0.2
+    sleep 0.02
     worker=$(cut -d' ' -f1 "/proc/$leader/task/$leader/children" 2>/dev/null)
 done
-[ -z "$worker" ] || kill -KILL "$worker" 2>/dev/null
+holds "there is a worker" kill -KILL "$worker"
 holds "a worker that dies costs nothing" wait $leader
 plain killed.json >killed.plain
 holds "and changes nothing" cmp one.plain killed.plain
@@ -195,7 +196,8 @@ says out "did not end within 0.001 s"
 
 # ---- an interrupt ends its commands and takes its files along
 mkdir tmp
-TMPDIR=$work/tmp "$vtac_program" regress suite.json >out 2>err &
+echo '{"models": [{"zoo": "tiny_ic", "int8": true}], "configs": ["tiny"], "devices": ["fsim", "tsim"]}' >longer.json
+TMPDIR=$work/tmp "$vtac_program" regress longer.json >out 2>err &
 pid=$!
 tries=0
 until [ -n "$(ls tmp)" ] || [ $tries -gt 200 ]; do

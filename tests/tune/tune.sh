@@ -8,8 +8,7 @@
 seed=$(sh "$source/tests/lib/seed.sh" tune)
 echo "seed $seed"
 
-vtac zoo tiny_ic --int8 -o ic.onnx
-exits 0
+small_net small.onnx 14 12 6
 vtac zoo tiny_kws -o kws.onnx
 exits 0
 
@@ -81,13 +80,15 @@ for (kernel, shape, target, version), own in points.items():
     print(json.dumps({"kernel": kernel, "shape": shape, "target": target, "version": version,
                       "point": random.choice(own), "cost": 1e-9, "proved": True}))
 END
-vtac compile ic.onnx --host host -o standard.so
+vtac compile small.onnx --host host --target vta -o standardvta.so
 exits 0
-vtac run standard.so --seed 7 --output-dir standard
+vtac compile small.onnx --host host -o standardhost.so
 exits 0
-vtac tune ic.onnx --tuner random --trials 3 --repeat 3 --log host.jsonl --seed "$seed"
+vtac run standardhost.so --seed 7 --output-dir standard
 exits 0
-vtac tune ic.onnx --target vta --tuner model --trials 40 --log vta.jsonl --html tune.html
+vtac tune small.onnx --tuner random --trials 3 --repeat 3 --log host.jsonl --seed "$seed"
+exits 0
+vtac tune small.onnx --target vta --tuner model --trials 40 --log vta.jsonl --html tune.html
 exits 0
 says out "trials"
 for round in 1 2; do
@@ -96,17 +97,17 @@ for round in 1 2; do
         holds "$kind, round $round: there are schedules" test -s shuffled.jsonl
         target=vta
         [ $kind = vta ] || target=llvm
-        vtac compile ic.onnx --host host --target $target --tuned shuffled.jsonl -o other.so
+        vtac compile small.onnx --host host --target $target --tuned shuffled.jsonl -o other.so
         exits 0
         vtac run other.so --seed 7 --output-dir other$kind$round
         exits 0
         holds "$kind, round $round: the integers are the same" diff -r standard other$kind$round
-        holds "$kind, round $round: another code" sh -c '! cmp -s standard.so other.so'
+        holds "$kind, round $round: another code" sh -c "! cmp -s standard$kind.so other.so"
     done
 done
 
 # The accelerator: what was found is predicted to be faster, or nothing was found.
-vtac compile ic.onnx --target vta --report --json -o before.so
+vtac compile small.onnx --target vta --report --json -o before.so
 exits 0
 cp out before.json
 holds "the page has a curve of each task" python3 -c "
@@ -115,14 +116,14 @@ d = json.loads(re.search(r'application/json\">(.*?)</script>', open('tune.html')
 assert d['tasks'] and sum(len(t['costs']) for t in d['tasks']) == d['trials'] == 40, d['trials']"
 if command -v mpirun >/dev/null && [ -e "$(dirname "$vtac_program")/../lib/libvtac_mpi.so" ]; then
     ran="mpirun -n 3 vtac tune"
-    OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 ASAN_OPTIONS=detect_leaks=0 timeout 1000 mpirun -n 3 --oversubscribe "$vtac_program" tune ic.onnx \
+    OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 ASAN_OPTIONS=detect_leaks=0 timeout 1000 mpirun -n 3 --oversubscribe "$vtac_program" tune small.onnx \
         --target vta --tuner model --trials 40 --log ranks.jsonl >out 2>err
     status=$?
     exits 0
     holds "ranks find what processes find" cmp vta.jsonl ranks.jsonl
     says out "trials"
 fi
-vtac compile ic.onnx --target vta --tuned vta.jsonl --report --json -o after.so
+vtac compile small.onnx --target vta --tuned vta.jsonl --report --json -o after.so
 exits 0
 cp out after.json
 holds "the prediction is no worse" python3 -c "
@@ -291,7 +292,7 @@ for word in --log --html; do
 done
 vtac tune kws.onnx --trials 2000 --log /dev/full
 refused 1 "vtac: '/dev/full' is no file that lines can be appended to; name another one with '--log'"
-vtac tune ic.onnx --target vta --trials 2000 --log /dev/full
+vtac tune small.onnx --target vta --trials 2000 --log /dev/full
 refused 1 "vtac: '/dev/full' is no file that lines can be appended to; name another one with '--log'"
 holds "nothing was begun" test ! -e never.jsonl
 # A disk that is full: the reason, and the log is as good as before. (No file may be longer than this log already nearly is.)
@@ -307,13 +308,13 @@ holds "what was there is there" sh -c 'head -c "$(wc -c <before.jsonl)" short.js
 vtac tune kws.onnx --tuner grid --trials 1 --repeat 2 --log short.jsonl
 exits 0
 for seconds in 0 -1 nan 1x; do
-    vtac tune ic.onnx --budget $seconds
+    vtac tune small.onnx --budget $seconds
     refused 2 "vtac tune: --budget takes a number of seconds above 0, not '$seconds'"
 done
 vtac tune
 exits 2
-vtac tune ic.onnx --tuner best
+vtac tune small.onnx --tuner best
 refused 2 "vtac tune: '--tuner best': expected xgb, ga, random, grid or model"
-vtac tune ic.onnx --trials 0
+vtac tune small.onnx --trials 0
 refused 2 "vtac tune: --trials takes a number above 0, not '0'"
 finish
