@@ -142,7 +142,7 @@ rm -f long.*
 mkdir temporary
 export TMPDIR="$work/temporary"
 for after in 0.05 0.2 0.5 1; do
-    for words in "bench folder/net.onnx --target vta --repeat 10000" \
+    for words in "bench folder/net.onnx --target vta --repeat 1000000" \
         "diff folder/net.onnx --a tsim --b llvm" \
         "verify folder folder folder" \
         "run folder/net.so --device tsim --repeat 1000000 --profile p.html"; do
