@@ -55,6 +55,7 @@ cycles traffic_yield(model *t, cycles when, cycles writes)
     if (share == 0) {
         return 0;
     }
+    load_before(t, when + writes); /* what it reads meanwhile is beside them */
     const double left = fmin(1, fmax(both / 2, both - reads_beside(t, when, writes)));
     t->yielded += share * (double)writes;
     const cycles whole = (cycles)t->yielded;
