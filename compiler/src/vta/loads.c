@@ -234,7 +234,7 @@ void load_before(model *t, cycles when)
     if (t->lead <= t->at) { /* the step at hand, too: LOADs of micro-ops come before it */
         t->lead = t->at;
         t->passed = t->computes - 1;
-        pass(t, vta_vec_at(&t->list->steps, t->lead++));
+        pass(t, step_at(t->list, t->lead++));
     }
     for (; t->loads_left > 0 && t->lead < t->list->steps.count && t->passed - t->computes < queue &&
            t->lead - t->at <= AHEAD * queue;

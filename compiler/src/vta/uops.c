@@ -185,7 +185,7 @@ static bool planner_init(planner *p, uop_plan *of, const machine *m, const step_
     size_t requants = 0, uops = list->uops.count;
     *p = (planner){.plan = of, .list = list, .acc = m->acc, .depth = m->uop, .requant_size = 1};
     for (size_t i = 0; i < list->steps.count; i++) {
-        requants += ((const step *)vta_vec_at(&list->steps, i))->kind == STEP_REQUANT;
+        requants += step_at(list, i)->kind == STEP_REQUANT;
     }
     while (p->requant_size < 2 * requants + 1) {
         p->requant_size *= 2;
@@ -224,7 +224,7 @@ bool uop_plan_make(uop_plan *of, const machine *m, const step_list *list)
     of->need = calloc(list->steps.count + 1, sizeof *of->need);
     of->failed = !planner_init(&p, of, m, list) || of->need == NULL;
     for (size_t i = 0; !of->failed && i < list->steps.count; i++) {
-        of->need[i] = need_of(&p, vta_vec_at(&list->steps, i), i);
+        of->need[i] = need_of(&p, step_at(list, i), i);
     }
     of->end = calloc(of->loads.count + 1, sizeof *of->end);
     free(p.kernels);
