@@ -43,7 +43,6 @@ enum {
     PADS = 4,         /* entries of padding that hide behind the bus, for one that does not */
     PAD_QUARTERS = 5, /* quarters of a cycle that one costs where data wait for it, as measured */
     PIPE_QUEUE = 4,
-    LOAD_QUEUE = 3,
     WRITES_IN_FLIGHT = 16, /* bursts: LOG_FLIGHT of vta_axi_write.v */
     WRITE_STAGE = 1,       /* from the array's step to the ALU's that would write in the same cycle, */
     READ_STAGE = 6,        /* and that would read ACC in the same cycle: vta_gemm.v, vta_alu.v */
