@@ -171,8 +171,10 @@ static vta_status decode(const vta_config *config, const uint8_t *program, vta_c
                       (insn.push_next != 0 ? PART_PUSH_NEXT : 0));
         p->cost = done + most_of(busy);
         p->work = p->cost + WORK_OF_ALU * alu;
-        busy[worker_of(&insn)] += cost_of(config, &insn);
-        alu += worker_of(&insn) == THE_ALU ? cost_of(config, &insn) : 0;
+        const uint64_t cost = cost_of(config, &insn);
+        const int worker = worker_of(&insn);
+        busy[worker] += cost;
+        alu += worker == THE_ALU ? cost : 0;
         if (i % CHUNK == CHUNK - 1) {
             done += most_of(busy);
             memset(busy, 0, sizeof busy);
