@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Numbers of granules in blocks against a plain array of them: random runs, short and long, at borders of
- * blocks and across them.
+ * Numbers of granules, in blocks or not, against a plain array of them: random runs, short and long, at
+ * borders of blocks and across them.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +14,7 @@
 #include "marks.h"
 #include "seed.h"
 
-enum { MOST = 300, STEPS = 4000 };
+enum { MOST = MARKS_FEW + 300, STEPS = 4000 };
 
 static uint64_t latest(const uint64_t *plain, granules g)
 {
@@ -57,7 +57,7 @@ static void test_as_an_array(void **state)
 {
     (void)state;
     rng r = rng_split(test_seed("vta_marks"), 0);
-    for (int64_t count = 1; count <= MOST; count += 23) {
+    for (int64_t count = 1; count <= MOST; count += count < 300 || count >= MARKS_FEW - 23 ? 23 : 100) {
         for (int log_block = 0; log_block <= 6; log_block += 2) {
             uint64_t plain[MOST] = {0};
             marks m;

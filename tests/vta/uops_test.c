@@ -21,7 +21,7 @@ typedef struct lab {
     vta_config config;
     machine hardware;
     step_list list;
-    uop_plan plan;
+    model model;
     vta_stream *stream;
     vta_code *code;
 } lab;
@@ -68,7 +68,9 @@ static void begin(lab *l, const char *config, rng *r)
     list_init(&l->list);
     fill(l, r);
     assert_false(l->list.failed);
-    assert_true(uop_plan_make(&l->plan, &l->hardware, &l->list));
+    l->model = (model){.m = &l->hardware, .list = &l->list};
+    assert_true(jobs_make(&l->model));
+    assert_true(uop_plan_make(&l->model));
     assert_int_equal(vta_stream_create(&l->config, &l->stream, NULL), VTA_OK);
     assert_int_equal(list_record(&l->list, l->stream, NULL), VTA_OK);
     assert_int_equal(vta_stream_finish(l->stream, &l->code, NULL), VTA_OK);
@@ -78,7 +80,8 @@ static void end(lab *l)
 {
     vta_code_destroy(l->code);
     vta_stream_destroy(l->stream);
-    uop_plan_free(&l->plan);
+    uop_plan_free(&l->model.uops);
+    free(l->model.jobs);
     list_free(&l->list);
 }
 
@@ -96,12 +99,12 @@ static size_t compare(const lab *l)
         assert_int_equal(vta_insn_decode(&l->config, vta_code_insns(l->code)[i], &insn, NULL), VTA_OK);
         if (insn.opcode == VTA_OP_ALU || insn.opcode == VTA_OP_REQUANT) {
             const int64_t first = insn.opcode == VTA_OP_ALU ? insn.alu.uop_begin : insn.requant.uop;
-            assert_int_equal(by[first], l->plan.need[done]);
+            assert_int_equal(by[first], l->model.uops.need[done]);
             done++;
         } else if (insn.opcode == VTA_OP_LOAD && insn.mem.x_size > 0) {
-            const uop_load *expected = vta_vec_at(&l->plan.loads, load++);
+            const uop_load *expected = vta_vec_at(&l->model.uops.loads, load++);
             while (expected->count == 0) { /* was kept and not used */
-                expected = vta_vec_at(&l->plan.loads, load++);
+                expected = vta_vec_at(&l->model.uops.loads, load++);
             }
             assert_int_equal(expected->at, done);
             assert_int_equal(expected->count, insn.mem.x_size);

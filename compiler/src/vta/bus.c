@@ -4,26 +4,24 @@
  */
 #include "bus.h"
 
-enum { KEPT = WINDOW + 1 }; /* of a reader's bursts: each has a beat at least */
-
 cycles reader_opens(reader *who)
 {
-    const uint64_t all = who->count > 0 ? who->ring[(who->count - 1) % KEPT].beats : 0;
+    const uint64_t all = who->count > 0 ? who->ring[(who->count - 1) % OWN_BURSTS].beats : 0;
     const uint64_t here = all < WINDOW ? 0 : all - WINDOW + 1; /* beats that must have come */
-    while (who->open < who->count && who->ring[who->open % KEPT].beats < here) {
+    while (who->open < who->count && who->ring[who->open % OWN_BURSTS].beats < here) {
         who->open++;
     }
     return here == 0 ? who->asked
-                     : later(who->asked,
-                             who->ring[who->open % KEPT].end - (who->ring[who->open % KEPT].beats - here));
+                     : later(who->asked, who->ring[who->open % OWN_BURSTS].end -
+                                             (who->ring[who->open % OWN_BURSTS].beats - here));
 }
 
 static void note(reader *who, cycles asked, cycles end, cycles beats)
 {
-    const uint64_t all = who->count > 0 ? who->ring[(who->count - 1) % KEPT].beats : 0;
+    const uint64_t all = who->count > 0 ? who->ring[(who->count - 1) % OWN_BURSTS].beats : 0;
     who->asked = asked;
-    who->ring[who->count % KEPT].beats = all + beats;
-    who->ring[who->count % KEPT].end = end;
+    who->ring[who->count % OWN_BURSTS].beats = all + beats;
+    who->ring[who->count % OWN_BURSTS].end = end;
     who->count++;
 }
 
@@ -92,10 +90,9 @@ cycles bus_known(const read_bus *bus)
     return bus->count > 0 ? bus->ring[(bus->count - 1) % BURSTS].end : 0;
 }
 
-cycles bus_read(read_bus *bus, reader *who, cycles asked, cycles latency, cycles beats)
+cycles bus_read(read_bus *bus, reader *who, cycles asked, cycles opens, cycles latency, cycles beats)
 {
     const uint64_t oldest = bus->count < BURSTS ? 0 : bus->count - BURSTS + 1;
-    const cycles opens = reader_opens(who);
     who->second =
         who->pairs && !who->second && who->count > 0 && asked <= who->asked + 1 && opens > who->asked + 1;
     asked = who->second ? who->asked + 1 : later(asked, opens);

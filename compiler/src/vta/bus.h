@@ -29,6 +29,7 @@ enum {
     WINDOW = 160,         /* beats that a reader may have under way when it asks for more: vta_tload.v */
     READS_IN_FLIGHT = 32, /* bursts of all readers: LOG_FLIGHT of vta_axi_read.v */
     BURSTS = 512,         /* that are remembered */
+    OWN_BURSTS = 256,     /* and of a reader's: each has a beat at least, so more than WINDOW */
 };
 
 /* In rings, entry i % size is number i. */
@@ -51,7 +52,7 @@ typedef struct reader {
     struct {
         uint64_t beats; /* with all before it */
         cycles end;
-    } ring[WINDOW + 1];
+    } ring[OWN_BURSTS];
     bool pairs;  /* it knows a cycle late that it may not ask for more: vta_tload.v. Then it asks twice, */
     bool second; /* and this was the second */
     uint64_t count,
@@ -71,7 +72,7 @@ cycles bus_busy(const read_bus *bus, cycles from, cycles to);
 /* Until when that is: the end of the last burst. */
 cycles bus_known(const read_bus *bus);
 
-/* One burst; returns its end. */
-cycles bus_read(read_bus *bus, reader *who, cycles asked, cycles latency, cycles beats);
+/* One burst; returns its end. `opens` is what reader_opens says. */
+cycles bus_read(read_bus *bus, reader *who, cycles asked, cycles opens, cycles latency, cycles beats);
 
 #endif

@@ -97,6 +97,15 @@ static vta_uop bound(const vta_uop *uops, uint32_t count, bool largest)
     return all;
 }
 
+static uint32_t runs_of(const vta_uop *uops, uint32_t count)
+{
+    uint32_t runs = 1;
+    for (uint32_t i = 1; i < count; i++) {
+        runs += uops[i].dst != uops[i - 1].dst;
+    }
+    return runs;
+}
+
 /* The place in the hash table where a kernel is or belongs. */
 static size_t place_of(const step_list *list, uint64_t hash, const vta_uop *uops, uint32_t count)
 {
@@ -133,6 +142,7 @@ vta_kernel list_kernel_of(step_list *list, const vta_uop *uops, uint32_t count)
     const list_kernel fresh = {.hash = hash,
                                .first = (uint32_t)list->uops.count,
                                .count = count,
+                               .dst_runs = runs_of(uops, count),
                                .low = bound(uops, count, false),
                                .high = bound(uops, count, true)};
     vta_uop *copy = vta_vec_add(&list->uops, count);
@@ -192,6 +202,7 @@ list_nest list_nest_of(const step_list *list, const step *s)
                        .src_count = (int64_t)k->high.src + src - k->low.src + 1,
                        .wgt = k->low.aux,
                        .wgt_count = (int64_t)k->high.aux - k->low.aux + 1,
+                       .dst_runs = k->dst_runs,
                        .uops = k->count};
 }
 

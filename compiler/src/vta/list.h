@@ -43,7 +43,8 @@ typedef struct step {
 typedef struct list_kernel {
     uint64_t hash;
     uint32_t first, count; /* of the list's micro-ops */
-    vta_uop low, high;     /* the least and the largest of each index */
+    uint32_t dst_runs;
+    vta_uop low, high; /* the least and the largest of each index */
 } list_kernel;
 
 static inline bool list_meets(list_range a, list_range b)
@@ -118,6 +119,8 @@ void list_store(step_list *list, const vta_store2d *store);
 typedef struct list_nest {
     int64_t dst, dst_count, src, src_count, wgt, wgt_count;
     int64_t dst_spread; /* between the destinations of micro-ops, at most */
+    uint32_t dst_runs;  /* micro-ops that have another destination than the one before: it is read, and not at
+                           hand */
     uint32_t uops;
 } list_nest;
 list_nest list_nest_of(const step_list *list, const step *s);

@@ -18,10 +18,15 @@ static granules pages_of(const model *t, int64_t first, int64_t count, int64_t b
 }
 
 /* The end of the stores that a load needs; *number: the newest of them. */
-cycles load_stored(const model *t, const vta_load2d *l, int64_t bytes, uint32_t *number)
+cycles load_stored(const model *t, size_t at, uint32_t *number)
 {
     *number = 0;
-    for (int64_t y = 0; l->buffer.index == WORK_BUFFER && y < l->y_size; y++) {
+    if (!t->jobs[at].works || t->page_count == 0) {
+        return t->store_end[0];
+    }
+    const vta_load2d *l = &step_at(t->list, at)->load;
+    const int64_t bytes = t->m->config->elem_bytes[l->memory];
+    for (int64_t y = 0; y < l->y_size; y++) {
         const granules pages = pages_of(t, l->offset + y * l->x_stride, l->x_size, bytes);
         *number = (uint32_t)later(*number, marks_latest(&t->page_store, pages));
     }
@@ -54,16 +59,10 @@ static cycles relay(model *t, uint32_t number, cycles end)
     return t->known_at[number] + TOKEN;
 }
 
-/* Entries that a load fills without reading. */
-static cycles pad_entries(const vta_load2d *l)
-{
-    return (cycles)(list_fills(l).count - l->y_size * l->x_size);
-}
-
 /* They take the cycles in which no data come: most of them are not seen. */
-cycles load_padding(const vta_load2d *l)
+cycles load_padding(const job *j)
 {
-    return pad_entries(l) / PADS;
+    return (cycles)j->pads / PADS;
 }
 
 /* What a LOAD into INP loses in so many cycles beside a REQUANT that writes there: it waits where both want
@@ -76,7 +75,7 @@ static cycles lost_to_requant(const model *t, cycles beside)
 }
 
 /* A LOAD into INP that writes there from `from` to `to`: what it loses to REQUANTs that came before it. */
-static cycles beside_requants(model *t, cycles from, cycles to, granules g)
+static cycles beside_requants(model *t, cycles from, cycles to, run g)
 {
     cycles lost = 0;
     for (uint32_t i = 0; i < NEWEST; i++) {
@@ -90,7 +89,7 @@ static cycles beside_requants(model *t, cycles from, cycles to, granules g)
 /* A REQUANT into INP: the LOADs that it meets there end later. */
 void load_beside(model *t, cycles from, cycles to)
 {
-    t->inp_requants[t->inp_requant++ % NEWEST] = (inp_span){from, to, {0, -1}};
+    t->inp_requants[t->inp_requant++ % NEWEST] = (inp_span){from, to, NOWHERE};
     cycles lost = 0;
     for (uint32_t i = 0; i < NEWEST; i++) {
         inp_span *l = &t->inp_loads[(t->inp_load + i) % NEWEST];
@@ -99,51 +98,46 @@ void load_beside(model *t, cycles from, cycles to)
         }
         lost += lost_to_requant(t, overlap(from, to, l->from, l->to));
         l->to += lost;
-        marks_add(&t->inp.wrote, l->where, lost);
+        marks_add(&t->inp.wrote, at_places(l->where), lost);
     }
     t->load_engine += lost;
 }
 
 /* A LOAD into INP or WGT that begins at `start`. */
-static cycles bring(model *t, const vta_load2d *l, cycles start)
+static cycles bring(model *t, const job *j, cycles start)
 {
-    track *to = l->memory == VTA_MEM_INP ? &t->inp : &t->wgt;
-    const int64_t bytes = t->m->config->elem_bytes[l->memory];
-    const list_range filled = list_fills(l);
-    const granules g = granules_of(to->log_size, filled.first, filled.count);
-    const bursts rows_read = bursts_of(t, l->y_size, l->x_size, l->x_stride, bytes);
+    track *to = load_track(t, j);
+    const bursts rows_read = {j->bursts, (cycles)j->beats};
     const uint32_t owner = t->reads.owner, number = transfer_begin(t);
     t->loads_left--;
-    t->load_issue = start + LOAD_GAP + (l->x_stride == l->x_size ? 0 : (cycles)l->y_size * ROW_GAP);
+    t->load_issue = start + LOAD_GAP + (cycles)j->gap;
     /* The engine that writes beats and padding into the scratchpads is one, and may be slower than the bus.
      */
-    const cycles writes = (cycles)rows_read.count * rows_read.each + pad_entries(l) * PAD_QUARTERS / 4;
+    const cycles writes = (cycles)rows_read.count * rows_read.each + (cycles)j->pads * PAD_QUARTERS / 4;
     const cycles came = traffic_read(t, &t->loading, start, rows_read);
-    cycles end = later(came + load_padding(l), t->load_engine + writes);
-    if (l->memory == VTA_MEM_INP) {
-        end += beside_requants(t, end - writes, end, g);
+    cycles end = later(came + load_padding(j), t->load_engine + writes);
+    if (j->memory == VTA_MEM_INP) {
+        end += beside_requants(t, end - writes, end, j->to);
     }
     t->load_engine = end;
-    marks_set(&to->wrote, g, end);
-    transfer_end(t, (transfer){number, came, end, to, g}, owner);
+    set(&to->wrote, j->to, end);
+    transfer_end(t, (transfer){number, came, end, to, j->to}, owner);
     return end;
 }
 
-cycles load_step(model *t, const vta_load2d *l)
+cycles load_step(model *t)
 {
+    const job *j = &t->jobs[t->at];
     if (t->at < t->lead) {
         (void)traffic_fetch(t);
         traffic_settle(t);
         return t->load_engine;
     }
-    const track *to = l->memory == VTA_MEM_INP ? &t->inp : &t->wgt;
-    const list_range filled = list_fills(l);
     uint32_t number;
-    const cycles data = load_stored(t, l, t->m->config->elem_bytes[l->memory], &number);
+    const cycles data = load_stored(t, t->at, &number);
     const cycles told = relay(t, number, data);
-    const cycles freed =
-        marks_latest(&to->read, granules_of(to->log_size, filled.first, filled.count)) + TOKEN;
-    const cycles end = bring(t, l, later(later(traffic_fetch(t), t->load_issue), later(freed, told)));
+    const cycles freed = latest(&load_track(t, j)->read, j->to) + TOKEN;
+    const cycles end = bring(t, j, later(later(traffic_fetch(t), t->load_issue), later(freed, told)));
     traffic_settle(t);
     return end;
 }
@@ -158,34 +152,43 @@ static bool over_there(const model *t, const marks *of, granules g)
     return marks_latest(of, g) <= t->at;
 }
 
-static bool stores_over(const model *t, const vta_load2d *l, int64_t bytes)
+static bool stores_over(const model *t, size_t at)
 {
+    if (!t->jobs[at].works || t->page_count == 0) {
+        return true;
+    }
+    const vta_load2d *l = &step_at(t->list, at)->load;
+    const int64_t bytes = t->m->config->elem_bytes[l->memory];
     bool over = true;
-    for (int64_t y = 0; over && l->buffer.index == WORK_BUFFER && y < l->y_size; y++) {
+    for (int64_t y = 0; over && y < l->y_size; y++) {
         over = over_there(t, &t->page_writer, pages_of(t, l->offset + y * l->x_stride, l->x_size, bytes));
     }
     return over;
 }
 
-/* What the load unit goes by. */
-static void pass(model *t, const step *s)
+/* Notes something of the pages that a STORE writes. */
+static void mark_stored(const model *t, marks *of, size_t at, uint64_t value)
 {
-    if (s->kind == STEP_GEMM || s->kind == STEP_DEPTHWISE) {
-        const list_nest n = list_nest_of(t->list, s);
-        marks_set(&t->inp_reader, granules_of(t->inp.log_size, n.src, n.src_count), t->lead + 1);
-        marks_set(&t->wgt_reader, granules_of(t->wgt.log_size, n.wgt, n.wgt_count), t->lead + 1);
-    } else if (s->kind == STEP_REQUANT && s->requant.to_inp) {
-        const vta_requant *r = &s->requant;
-        const int64_t count = (r->iter_out - 1) * r->dst_out + (r->iter_in - 1) * r->dst_in + 1;
-        marks_set(&t->inp_reader, granules_of(t->inp.log_size, r->dst, count), t->lead + 1);
-    } else if (s->kind == STEP_STORE) {
-        const int64_t bytes = t->m->config->elem_bytes[VTA_MEM_OUT];
-        for (int64_t y = 0; y < s->store.y_size; y++) {
-            const int64_t first = s->store.offset + y * s->store.x_stride;
-            marks_set(&t->page_writer, pages_of(t, first, s->store.x_size, bytes), t->lead + 1);
-        }
+    const vta_store2d *s = &step_at(t->list, at)->store;
+    const int64_t bytes = t->m->config->elem_bytes[VTA_MEM_OUT];
+    for (int64_t y = 0; t->page_count > 0 && y < s->y_size; y++) {
+        marks_set(of, pages_of(t, s->offset + y * s->x_stride, s->x_size, bytes), value);
     }
-    t->passed += s->kind != STEP_STORE;
+}
+
+/* What the load unit goes by. */
+static void pass(model *t, size_t number)
+{
+    const job *j = &t->jobs[number];
+    if (is_of_array(j)) {
+        set(&t->inp_reader, j->from, number + 1);
+        set(&t->wgt_reader, j->by, number + 1);
+    } else if (j->to_inp) {
+        set(&t->inp_reader, j->to, number + 1);
+    } else if (j->kind == STEP_STORE) {
+        mark_stored(t, &t->page_writer, number, number + 1);
+    }
+    t->passed += j->kind != STEP_STORE;
 }
 
 /* When the instruction is in its queue that stands so many behind the next one; false: not before `when`. */
@@ -201,29 +204,28 @@ static bool fetched_by(model *t, uint64_t behind, cycles when, cycles *at)
 }
 
 /* A LOAD that is over the queues and waits for nothing that is still to come, if it begins before `when`. */
-static bool bring_before(model *t, const vta_load2d *l, cycles when)
+static bool bring_before(model *t, cycles when)
 {
-    const track *to = l->memory == VTA_MEM_INP ? &t->inp : &t->wgt;
-    const int64_t bytes = t->m->config->elem_bytes[l->memory];
-    const list_range filled = list_fills(l);
-    const granules g = granules_of(to->log_size, filled.first, filled.count);
+    const job *j = &t->jobs[t->lead];
+    const track *to = load_track(t, j);
     uint32_t number;
     cycles start;
-    if (t->load_issue >= when || !over_there(t, to == &t->inp ? &t->inp_reader : &t->wgt_reader, g) ||
-        !stores_over(t, l, bytes) || !fetched_by(t, t->lead - t->at - 1, when, &start)) {
+    if (t->load_issue >= when ||
+        !over_there(t, to == &t->inp ? &t->inp_reader : &t->wgt_reader, at_places(j->to)) ||
+        !stores_over(t, t->lead) || !fetched_by(t, t->lead - t->at - 1, when, &start)) {
         return false;
     }
-    (void)load_stored(t, l, bytes, &number);
+    (void)load_stored(t, t->lead, &number);
     if (number > t->stores_known) {
         return false;
     }
-    start = later(later(start, t->load_issue), marks_latest(&to->read, g) + TOKEN);
+    start = later(later(start, t->load_issue), latest(&to->read, j->to) + TOKEN);
     start = number > t->stores_loaded ? later(start, t->known_at[number] + TOKEN) : start;
     if (start >= when) {
         return false;
     }
     t->stores_loaded = number > t->stores_loaded ? number : t->stores_loaded;
-    (void)bring(t, l, start);
+    (void)bring(t, j, start);
     return true;
 }
 
@@ -234,38 +236,33 @@ void load_before(model *t, cycles when)
     if (t->lead <= t->at) { /* the step at hand, too: LOADs of micro-ops come before it */
         t->lead = t->at;
         t->passed = t->computes - 1;
-        pass(t, step_at(t->list, t->lead++));
+        pass(t, t->lead++);
     }
-    for (; t->loads_left > 0 && t->lead < t->list->steps.count && t->passed - t->computes < queue &&
+    for (; t->loads_left > 0 && t->lead < t->count && t->passed - t->computes < queue &&
            t->lead - t->at <= AHEAD * queue;
          t->lead++) {
-        const step *s = step_at(t->list, t->lead);
-        if (!load_is_early(s)) {
-            pass(t, s);
-        } else if (!bring_before(t, &s->load, when)) {
+        if (!t->jobs[t->lead].early) {
+            pass(t, t->lead);
+        } else if (!bring_before(t, when)) {
             return;
         }
     }
 }
 
-cycles store_step(model *t, const vta_store2d *s)
+cycles store_step(model *t)
 {
-    const int64_t bytes = t->m->config->elem_bytes[VTA_MEM_OUT];
-    const granules g = granules_of(t->out.log_size, s->sram, s->y_size * s->x_size);
+    const job *j = &t->jobs[t->at];
     cycles start = later(traffic_fetch(t), t->store_issue);
-    start = later(start, marks_latest(&t->out.wrote, g) + TOKEN);
+    start = later(start, latest(&t->out.wrote, j->from) + TOKEN);
     t->store_issue = start + 1;
     const cycles answer = WRITE - 64 + t->m->config->mem_latency;
-    const bursts b = bursts_of(t, s->y_size, s->x_size, s->x_stride, bytes);
+    const bursts b = {j->bursts, (cycles)j->beats};
     const cycles begin = later(start + STORE_GAP, t->bus_store);
     t->bus_store = begin + traffic_yield(t, begin, (cycles)b.count * b.each);
     traffic_settle(t);
     const cycles end = answer + traffic_write(&t->bus_store, &t->writes, begin, answer, b);
     t->store_end[++t->stores] = end;
-    marks_set(&t->out.read, g, t->stores);
-    for (int64_t y = 0; y < s->y_size; y++) {
-        const granules pages = pages_of(t, s->offset + y * s->x_stride, s->x_size, bytes);
-        marks_set(&t->page_store, pages, t->stores);
-    }
+    set(&t->out.read, j->from, t->stores);
+    mark_stored(t, &t->page_store, t->at, t->stores);
     return end;
 }

@@ -8,6 +8,10 @@
 
 bool marks_init(marks *m, int64_t count, int log_block)
 {
+    if (count <= MARKS_FEW) {
+        *m = (marks){.each = calloc((size_t)count + 1, sizeof *m->each)};
+        return m->each != NULL;
+    }
     const size_t blocks = ((size_t)count >> log_block) + 1;
     *m = (marks){.each = malloc((blocks << log_block) * sizeof *m->each),
                  .most = calloc(blocks, sizeof *m->most),
@@ -79,7 +83,7 @@ static void find_most(marks *m, int64_t block)
 }
 
 /* Parts of blocks are looked into only where the block has something larger than what was found before. */
-uint64_t marks_latest(const marks *m, granules g)
+uint64_t marks_latest_of_blocks(const marks *m, granules g)
 {
     if (g.last < g.first) {
         return 0;
@@ -114,7 +118,7 @@ static void set_part(marks *m, part_of_block p, uint64_t value)
 }
 
 /* Only the first and the last block may be meant in part. */
-void marks_set(marks *m, granules g, uint64_t value)
+void marks_set_blocks(marks *m, granules g, uint64_t value)
 {
     if (g.last < g.first) {
         return;
@@ -132,6 +136,12 @@ void marks_set(marks *m, granules g, uint64_t value)
 
 void marks_raise(marks *m, granules g, uint64_t value)
 {
+    for (int64_t i = g.first; m->even == NULL && i <= g.last; i++) {
+        m->each[i] = larger(m->each[i], value);
+    }
+    if (m->even == NULL) {
+        return;
+    }
     for (int64_t b = g.first >> m->log_block; g.first <= g.last && b <= g.last >> m->log_block; b++) {
         const part_of_block p = part_at(m, g, b);
         if (value >= m->most[b]) {
@@ -146,6 +156,12 @@ void marks_raise(marks *m, granules g, uint64_t value)
 
 void marks_add(marks *m, granules g, uint64_t more)
 {
+    for (int64_t i = g.first; m->even == NULL && i <= g.last; i++) {
+        m->each[i] += m->each[i] > 0 ? more : 0;
+    }
+    if (m->even == NULL) {
+        return;
+    }
     for (int64_t b = g.first >> m->log_block; g.first <= g.last && b <= g.last >> m->log_block; b++) {
         const part_of_block p = part_at(m, g, b);
         if (m->even[b] && (p.whole || m->most[b] == 0)) {

@@ -6,6 +6,7 @@
  *   traffic.c   what the memory does: the program, bursts of reads, writes, and who is put off by whom
  *   bus.c       its read bus
  *   marks.c     when places of scratchpads and memory were last written and read
+ *   jobs.c      what each step asks for, before any time is known
  *   loads.c     the load unit with its own place in the list, and the store unit
  *   uops.c      where LOADs of micro-ops stand in the program
  *   compute.c   the compute unit: its queues, the array beside the ALU, ACC's banks
@@ -59,9 +60,47 @@ enum {
 };
 
 typedef struct track {
-    marks wrote, read; /* the last write's and read's end */
-    int log_size;      /* entries of a granule, as a power of two */
+    marks wrote, read;            /* the last write's and read's end */
+    int log_size;                 /* entries of a granule, as a power of two */
+    uint16_t place[GRANULES + 1]; /* where a granule is */
+    int64_t places;
 } track;
+
+/* Places of a scratchpad, from the first to the last. */
+typedef struct run {
+    uint16_t first, last;
+} run;
+
+#define NOWHERE ((run){1, 0})
+
+/* Entries of a scratchpad. */
+typedef struct entries {
+    int32_t first, count;
+} entries;
+
+/* jobs.c: a step, as far as the model goes by it. */
+typedef struct job {
+    uint8_t kind;          /* step_kind */
+    uint8_t memory;        /* a LOAD's; */
+    bool early;            /* it is for INP or WGT; */
+    bool works;            /* it reads what may have been stored */
+    bool reads;            /* the array, ACC where it writes */
+    bool to_inp;           /* a REQUANT */
+    uint32_t tag, kernel;  /* kernel: but for REQUANTs */
+    run to, from, by;      /* what it fills or computes, what it reads, and weights or parameters, */
+    entries dst, src, other; /* and the same in entries */
+    union {
+        struct { /* transfers */
+            int32_t bursts, beats;
+            int32_t pads; /* entries that are filled and not read */
+            int32_t gap;  /* cycles before the next one may begin */
+        };
+        struct { /* the array, the ALU */
+            int32_t steps, writes;
+            int32_t spread; /* between the destinations of micro-ops, at most */
+        };
+    };
+} job;
 
 /* An instruction of the array beside the ALU: it goes through `count` entries of ACC from `first` on, and in
  * turn through those that lie `spread` behind them. */
@@ -75,13 +114,14 @@ typedef struct array_span {
 /* What writes INP, and when; of a LOAD also what of it. */
 typedef struct inp_span {
     cycles from, to;
-    granules where;
+    run where;
 } inp_span;
 
 /* What writes entries of ACC, and when; the share of cycles in which it does. */
 typedef struct acc_span {
     cycles from, to;
     int64_t first, count;
+    run where;
     double writes;
     uint32_t transfer; /* of a LOAD */
 } acc_span;
@@ -91,7 +131,7 @@ typedef struct transfer {
     uint32_t number;
     cycles bus_end, end; /* of its last burst, and when all is in the scratchpad */
     track *to;           /* NULL: ACC */
-    granules where;
+    run where;
 } transfer;
 
 typedef struct window_of_times {
@@ -121,6 +161,8 @@ typedef struct model {
     const machine *m;
     const step_list *list;
     track inp, wgt, out;                /* out: wrote: retired; read: the last store's number */
+    job *jobs;                          /* of each step */
+    size_t count, store_count, requant_count;
     marks array_acc, alu_acc, load_acc; /* ACC granules: ends by pipeline */
     marks alu_read;                     /* until the ALU has read them */
     marks alu_inp, array_inp;           /* INP granules: ends of what REQUANT wrote and the array read */
@@ -137,6 +179,7 @@ typedef struct model {
     double yielded;      /* cycles that writes have still to take from reads: less than one */
     read_bus reads;
     reader fetching, loading, computing;
+    cycles most_of_burst, chunk_beats; /* of the bus: a burst's at most, and those of a chunk of the program */
     bursts_in_flight writes;
     uint64_t insns;                /* that went by */
     uint64_t chunks;               /* of the program that were asked for, */
@@ -181,10 +224,48 @@ static inline void taken(window_of_times *w, cycles when)
     w->at[w->next++ % PIPE_QUEUE] = when;
 }
 
-static inline granules granules_of(int log_size, int64_t first, int64_t count)
+static inline granules at_places(run r)
 {
-    return (granules){first >> log_size, least((first + most(count, 1) - 1) >> log_size, GRANULES - 1)};
+    return (granules){r.first, r.last};
 }
+
+static inline cycles latest(const marks *of, run r)
+{
+    return marks_latest(of, at_places(r));
+}
+
+static inline void set(marks *of, run r, cycles when)
+{
+    marks_set(of, at_places(r), when);
+}
+
+/* What a LOAD fills. */
+static inline track *load_track(model *t, const job *j)
+{
+    return j->memory == VTA_MEM_INP ? &t->inp : j->memory == VTA_MEM_WGT ? &t->wgt : &t->out;
+}
+
+static inline bool is_of_array(const job *j)
+{
+    return j->kind == STEP_GEMM || j->kind == STEP_DEPTHWISE;
+}
+
+static inline bool entries_meet(entries a, entries b)
+{
+    return a.first < b.first + b.count && b.first < a.first + a.count;
+}
+
+/* The bank of ACC that an entry is in. */
+static inline int64_t bank_of(const model *t, int64_t entry)
+{
+    const int64_t banks = t->m->acc == 512 || t->m->acc == 1024 ? 2 : 4; /* LOG_BANK of vta_compute.v */
+    return entry * banks / t->m->acc;
+}
+
+/* jobs.c */
+
+/* Also counts STOREs, REQUANTs, and LOADs into INP and WGT. False: no memory. */
+bool jobs_make(model *t);
 
 /* traffic.c */
 
@@ -194,6 +275,7 @@ typedef struct bursts {
     cycles each;
 } bursts;
 
+void traffic_init(model *t);
 /* So many cycles of the bus for so many bytes, or more where the memory is slower than the bus. */
 cycles traffic_paced(const model *t, cycles beats, int64_t bytes);
 /* `y` rows of `x` elements of `bytes`. Rows that touch are one. */
@@ -217,32 +299,29 @@ void traffic_settle(model *t);
 
 /* loads.c */
 
-static inline bool load_is_early(const step *s)
-{
-    return s->kind == STEP_LOAD && (s->load.memory == VTA_MEM_INP || s->load.memory == VTA_MEM_WGT);
-}
 /* The compute unit has waited for a store, in an instruction that is over at `end`. */
 void load_learn(model *t, uint32_t number, cycles end);
 /* They take the cycles in which no data come: most of them are not seen. */
-cycles load_padding(const vta_load2d *l);
-/* The end of the stores that a load needs; *number: the newest of them. */
-cycles load_stored(const model *t, const vta_load2d *l, int64_t bytes, uint32_t *number);
+cycles load_padding(const job *j);
+/* The end of the stores that the LOAD of a step needs; *number: the newest of them. */
+cycles load_stored(const model *t, size_t at, uint32_t *number);
 /* A REQUANT into INP: the LOADs that it meets there end later. */
 void load_beside(model *t, cycles from, cycles to);
 /* Works out what the load unit begins before `when`. */
 void load_before(model *t, cycles when);
-cycles load_step(model *t, const vta_load2d *l);
-cycles store_step(model *t, const vta_store2d *s);
+cycles load_step(model *t);
+cycles store_step(model *t);
 
 /* uops.c */
 
-bool uop_plan_make(uop_plan *plan, const machine *m, const step_list *list);
+/* Behind jobs_make. */
+bool uop_plan_make(model *t);
 void uop_plan_free(uop_plan *plan);
 
 /* compute.c */
 
 /* An instruction of the compute unit is over. */
 void compute_done(model *t, cycles over);
-cycles compute_step(model *t, const step *s);
+cycles compute_step(model *t);
 
 #endif

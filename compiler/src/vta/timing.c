@@ -6,41 +6,15 @@
 
 #include "model.h"
 
-static cycles run_step(model *t, const step *s)
+static cycles run_step(model *t, const job *j)
 {
-    if (load_is_early(s)) {
-        return load_step(t, &s->load);
+    if (j->early) {
+        return load_step(t);
     }
-    return s->kind == STEP_STORE ? store_step(t, &s->store) : compute_step(t, s);
+    return j->kind == STEP_STORE ? store_step(t) : compute_step(t);
 }
 
 enum { LOG_BLOCK = 4, LOG_PAGES = 6 }; /* of granules that may be alike, and of pages */
-
-static void track_init(track *of, int64_t depth)
-{
-    while (((int64_t)GRANULES << of->log_size) < depth) {
-        of->log_size++;
-    }
-}
-
-static size_t stores_of(const step_list *list)
-{
-    size_t stores = 0;
-    for (size_t i = 0; i < list->steps.count; i++) {
-        stores += step_at(list, i)->kind == STEP_STORE;
-    }
-    return stores;
-}
-
-static uint64_t loads_of(const step_list *list)
-{
-    uint64_t loads = 0;
-    for (size_t i = 0; i < list->steps.count; i++) {
-        const step *s = step_at(list, i);
-        loads += load_is_early(s);
-    }
-    return loads;
-}
 
 static int log2_of(int64_t n)
 {
@@ -52,15 +26,10 @@ static int log2_of(int64_t n)
     return log;
 }
 
-/* What is kept of granules, and of pages. */
-#define OF_GRANULES(X)                                                                                       \
-    X(inp.wrote)                                                                                             \
-    X(inp.read)                                                                                              \
-    X(wgt.wrote)                                                                                             \
-    X(wgt.read)                                                                                              \
-    X(out.wrote)                                                                                             \
-    X(out.read)                                                                                              \
-    X(array_acc) X(alu_acc) X(load_acc) X(alu_read) X(alu_inp) X(array_inp) X(inp_reader) X(wgt_reader)
+/* What is kept of places in each scratchpad, and of pages. */
+#define OF_INP(X) X(inp.wrote) X(inp.read) X(alu_inp) X(array_inp) X(inp_reader)
+#define OF_WGT(X) X(wgt.wrote) X(wgt.read) X(wgt_reader)
+#define OF_ACC(X) X(out.wrote) X(out.read) X(array_acc) X(alu_acc) X(load_acc) X(alu_read)
 
 #define OF_PAGES(X) X(page_store) X(page_writer)
 
@@ -75,29 +44,35 @@ static bool model_init(model *t, const machine *m, const step_list *list, uint64
                  .log_page =
                      log2_of(least(m->config->elem_bytes[VTA_MEM_INP], m->config->elem_bytes[VTA_MEM_OUT]))};
     t->page_count = work_bytes > 0 ? (int64_t)(work_bytes >> t->log_page) + 1 : 0; /* 0: not laid out yet */
-    track_init(&t->inp, m->inp);
-    track_init(&t->wgt, m->wgt);
-    track_init(&t->out, m->acc);
-    bool good = true;
-#define INIT(what) good = marks_init(&t->what, GRANULES, LOG_BLOCK) && good;
-    OF_GRANULES(INIT)
+    bool good = jobs_make(t);
+#define INIT(what) good = marks_init(&t->what, t->inp.places, LOG_BLOCK) && good;
+    OF_INP(INIT)
+#undef INIT
+#define INIT(what) good = marks_init(&t->what, t->wgt.places, LOG_BLOCK) && good;
+    OF_WGT(INIT)
+#undef INIT
+#define INIT(what) good = marks_init(&t->what, t->out.places, LOG_BLOCK) && good;
+    OF_ACC(INIT)
 #undef INIT
 #define INIT(what) good = marks_init(&t->what, t->page_count, LOG_PAGES) && good;
     OF_PAGES(INIT)
 #undef INIT
-    const size_t stores = stores_of(list) + 1;
-    t->store_end = calloc(stores, sizeof *t->store_end);
-    t->known_at = calloc(stores, sizeof *t->known_at);
-    good = uop_plan_make(&t->uops, m, list) && good;
+    t->store_end = calloc(t->store_count + 1, sizeof *t->store_end);
+    t->known_at = calloc(t->store_count + 1, sizeof *t->known_at);
+    good = good && uop_plan_make(t);
+    traffic_init(t);
     return good && t->store_end != NULL && t->known_at != NULL;
 }
 
 static void model_free(model *t)
 {
 #define FREE(what) marks_free(&t->what);
-    OF_GRANULES(FREE)
+    OF_INP(FREE)
+    OF_WGT(FREE)
+    OF_ACC(FREE)
     OF_PAGES(FREE)
 #undef FREE
+    free(t->jobs);
     free(t->store_end);
     free(t->known_at);
     uop_plan_free(&t->uops);
@@ -108,20 +83,19 @@ static cycles walk(const machine *m, const step_list *list, uint64_t work_bytes,
                    uint32_t tags, uint64_t limit)
 {
     cycles end = 0;
-    model *t = calloc(1, sizeof *t);
+    model *t = malloc(sizeof *t);
     if (t == NULL) {
         return 0;
     }
     if (model_init(t, m, list, work_bytes)) {
         t->deeds.item_size = sizeof(timing_deed);
         t->keep = shares != NULL;
-        t->loads_left = loads_of(list);
-        for (size_t i = 0; i < list->steps.count && end < limit; i++) {
-            const step *s = step_at(list, i);
-            t->now.tag = s->tag;
+        for (size_t i = 0; i < t->count && end < limit; i++) {
+            const job *j = &t->jobs[i];
+            t->now.tag = j->tag;
             t->at = i;
-            t->computes += s->kind != STEP_STORE && !load_is_early(s);
-            end = later(end, run_step(t, s));
+            t->computes += j->kind != STEP_STORE && !j->early;
+            end = later(end, run_step(t, j));
         }
         if (shares != NULL && !t->failed) {
             timing_shares(&t->deeds, end, shares, tags);

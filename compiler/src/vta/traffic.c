@@ -14,6 +14,20 @@ cycles traffic_paced(const model *t, cycles beats, int64_t bytes)
     return t->m->shared > 0 ? later(beats, (cycles)ceil((double)bytes / t->m->shared)) : beats;
 }
 
+/* A run is cut into bursts: of so many beats and bytes at most (vta_burst.v). */
+static cycles most_of_burst(const model *t)
+{
+    enum { MOST_BEATS = 256, PAGE = 4096 };
+    const int64_t beats = least(MOST_BEATS, PAGE / t->m->beat);
+    return traffic_paced(t, (cycles)beats, beats * t->m->beat);
+}
+
+void traffic_init(model *t)
+{
+    t->most_of_burst = most_of_burst(t);
+    t->chunk_beats = traffic_paced(t, (cycles)ceil_div(CHUNK_BYTES, t->m->beat), CHUNK_BYTES);
+}
+
 /* `y` rows of `x` elements of `bytes`. Rows that touch are one. */
 bursts bursts_of(const model *t, int64_t y, int64_t x, int64_t stride, int64_t bytes)
 {
@@ -82,10 +96,11 @@ cycles traffic_write(cycles *bus, bursts_in_flight *flight, cycles first, cycles
 void traffic_read_chunk(model *t)
 {
     cycles *room = &t->chunk_room[t->chunks % CHUNKS];
-    const cycles beats = traffic_paced(t, (cycles)ceil_div(CHUNK_BYTES, t->m->beat), CHUNK_BYTES);
+    const cycles beats = t->chunk_beats;
     const uint32_t owner = t->reads.owner;
     t->reads.owner = 0;
-    const cycles end = bus_read(&t->reads, &t->fetching, *room, t->m->config->mem_latency, beats);
+    const cycles end = bus_read(&t->reads, &t->fetching, *room, reader_opens(&t->fetching),
+                                t->m->config->mem_latency, beats);
     t->reads.owner = owner;
     const cycles first = later(t->chunk_handed, end - beats);
     t->chunk_at[t->chunks++ % CHUNKS_AHEAD] = first;
@@ -117,26 +132,19 @@ cycles traffic_fetch(model *t)
     return t->fetch + DECODE;
 }
 
-/* A run is cut into bursts: of so many beats and bytes at most (vta_burst.v). */
-static cycles most_of_burst(const model *t)
-{
-    enum { MOST_BEATS = 256, PAGE = 4096 };
-    const int64_t beats = least(MOST_BEATS, PAGE / t->m->beat);
-    return traffic_paced(t, (cycles)beats, beats * t->m->beat);
-}
-
 cycles traffic_read(model *t, reader *who, cycles start, bursts b)
 {
-    const cycles latency = t->m->config->mem_latency, at_most = most_of_burst(t);
+    const cycles latency = t->m->config->mem_latency, at_most = t->most_of_burst;
     cycles end = start + who->lead + latency, asks = start;
     for (int64_t i = 0; i < b.count; i++) {
         for (cycles left = b.each; left > 0; asks++) {
-            const cycles beats = left < at_most ? left : at_most, when = later(asks, reader_opens(who));
+            const cycles beats = left < at_most ? left : at_most, opens = reader_opens(who),
+                         when = later(asks, opens);
             if (who == &t->computing) {
                 load_before(t, when);
             }
             read_ahead(t, when);
-            end = bus_read(&t->reads, who, asks, latency, beats);
+            end = bus_read(&t->reads, who, asks, opens, latency, beats);
             left -= beats;
         }
     }
@@ -160,7 +168,7 @@ static void put_off(model *t, transfer *f, cycles by)
 {
     f->bus_end += by;
     f->end += by;
-    marks_raise(f->to != NULL ? &f->to->wrote : &t->load_acc, f->where, f->end);
+    marks_raise(f->to != NULL ? &f->to->wrote : &t->load_acc, at_places(f->where), f->end);
     if (f->to != NULL) {
         t->load_engine = later(t->load_engine, f->end);
         return;

@@ -18,6 +18,7 @@ enum {
 typedef struct resident {
     uint32_t load; /* the one that brought it, counted from 1; 0: it is not there */
     uint32_t sram, count;
+    uint32_t used; /* the newest step that used it, counted from 1 */
 } resident;
 
 typedef struct requant_kernel {
@@ -32,7 +33,7 @@ typedef struct planner {
     resident *kernels; /* those of the list, and behind them REQUANTs' that are none of these */
     requant_kernel *requants;
     size_t requant_size, requant_count;
-    uint32_t *owner, *used; /* of an entry: kernel + 1, and the newest step that used it, counted from 1.
+    uint32_t *owner, *left; /* of an entry: kernel + 1, and `used` of the one that was there last.
                                NULL: all have room */
     int64_t top, open, close;
     uint32_t last, spare; /* LOADs, counted from 1: the newest in use, and the one that is kept */
@@ -45,10 +46,11 @@ static uop_load *load_at(const planner *p, uint32_t number)
 }
 
 /* The number of a requantization's kernel: of one micro-op. */
-static uint32_t requant_kernel_of(planner *p, const vta_requant *r)
+static uint32_t requant_kernel_of(planner *p, const job *j)
 {
-    const vta_uop uop = {
-        .dst = (uint32_t)(r->dst % p->acc), .src = (uint32_t)r->src, .aux = (uint32_t)r->params};
+    const vta_uop uop = {.dst = (uint32_t)(j->dst.first % p->acc),
+                         .src = (uint32_t)j->src.first,
+                         .aux = (uint32_t)(j->other.first / j->other.count)};
     const uint64_t key = (uint64_t)uop.dst << 40 ^ (uint64_t)uop.src << 20 ^ (uint64_t)uop.aux;
     size_t i = (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 32);
     requant_kernel *place = &p->requants[i & (p->requant_size - 1)];
@@ -67,11 +69,6 @@ static uint32_t requant_kernel_of(planner *p, const vta_requant *r)
     return place->kernel - 1;
 }
 
-static uint32_t age_of(const planner *p, int64_t entry)
-{
-    return p->owner[entry] != 0 ? p->used[entry] : 0;
-}
-
 /* The first entry of the window whose newest use is the oldest. */
 static int64_t oldest_window(const planner *p, int64_t count)
 {
@@ -79,12 +76,17 @@ static int64_t oldest_window(const planner *p, int64_t count)
     uint32_t best_age = UINT32_MAX;
     for (int64_t e = 0; e + count <= p->depth; e++) {
         uint32_t age = 0;
-        for (int64_t i = count - 1; i >= 0; i--) {
-            age = age_of(p, e + i) > age ? age_of(p, e + i) : age;
-            if (age >= best_age) { /* so is every window with this entry */
-                e += i;
+        for (int64_t at = e + count - 1; at >= e; at--) {
+            if (p->owner[at] == 0) {
+                continue;
+            }
+            const resident *there = &p->kernels[p->owner[at] - 1];
+            age = there->used > age ? there->used : age;
+            if (age >= best_age) { /* so is every window with a part of it */
+                e = (int64_t)there->sram + there->count - 1;
                 break;
             }
+            at = there->sram;
         }
         if (age < best_age) {
             best_age = age;
@@ -99,8 +101,13 @@ static void evict(planner *p, int64_t start, int64_t count)
     for (int64_t e = start; e < start + count; e++) {
         if (p->owner[e] != 0) {
             resident *victim = &p->kernels[p->owner[e] - 1];
-            victim->load = 0;
+            uint32_t *left = &p->left[victim->sram];
+            for (uint32_t i = 0; i < victim->count; i++) {
+                left[i] = victim->used;
+            }
             memset(&p->owner[victim->sram], 0, victim->count * sizeof *p->owner);
+            victim->load = 0;
+            e = (int64_t)victim->sram + victim->count - 1;
         }
     }
 }
@@ -126,11 +133,12 @@ static int64_t make_room(planner *p, int64_t count)
 /* No step from the LOAD on has used the kernel's place. */
 static bool is_free_since(const planner *p, const resident *kernel, uint32_t load)
 {
-    bool is_free = true;
-    for (uint32_t i = 0; p->used != NULL && i < kernel->count; i++) {
-        is_free = is_free && p->used[kernel->sram + i] <= load_at(p, load)->at;
+    const uint32_t *left = p->left != NULL ? &p->left[kernel->sram] : NULL;
+    uint32_t newest = 0;
+    for (uint32_t i = 0; left != NULL && i < kernel->count; i++) {
+        newest = left[i] > newest ? left[i] : newest;
     }
-    return is_free;
+    return newest <= load_at(p, load)->at;
 }
 
 static uint32_t append_load(planner *p, size_t at)
@@ -169,24 +177,20 @@ static uint32_t require(planner *p, uint32_t number, size_t at)
     resident *kernel = &p->kernels[number];
     if (kernel->load == 0) {
         bring_kernel(p, kernel, at);
-        for (uint32_t i = 0; p->owner != NULL && i < kernel->count; i++) {
-            p->owner[kernel->sram + i] = number + 1;
+        uint32_t *owner = p->owner != NULL ? &p->owner[kernel->sram] : NULL;
+        for (uint32_t i = 0; owner != NULL && i < kernel->count; i++) {
+            owner[i] = number + 1;
         }
     }
-    for (uint32_t i = 0; p->used != NULL && i < kernel->count; i++) {
-        p->used[kernel->sram + i] = (uint32_t)at + 1;
-    }
+    kernel->used = (uint32_t)at + 1;
     return kernel->load;
 }
 
-static bool planner_init(planner *p, uop_plan *of, const machine *m, const step_list *list)
+static bool planner_init(planner *p, uop_plan *of, const machine *m, const step_list *list, size_t requants)
 {
     const size_t kernels = list->kernels.count;
-    size_t requants = 0, uops = list->uops.count;
+    const size_t uops = list->uops.count;
     *p = (planner){.plan = of, .list = list, .acc = m->acc, .depth = m->uop, .requant_size = 1};
-    for (size_t i = 0; i < list->steps.count; i++) {
-        requants += step_at(list, i)->kind == STEP_REQUANT;
-    }
     while (p->requant_size < 2 * requants + 1) {
         p->requant_size *= 2;
     }
@@ -198,39 +202,30 @@ static bool planner_init(planner *p, uop_plan *of, const machine *m, const step_
     }
     if (uops + requants > (size_t)p->depth) {
         p->owner = calloc((size_t)p->depth, sizeof *p->owner);
-        p->used = calloc((size_t)p->depth, sizeof *p->used);
-        good = good && p->owner != NULL && p->used != NULL;
+        p->left = calloc((size_t)p->depth, sizeof *p->left);
+        good = good && p->owner != NULL && p->left != NULL;
     }
     return good;
 }
 
-static uint32_t need_of(planner *p, const step *s, size_t at)
-{
-    switch (s->kind) {
-    case STEP_GEMM: return require(p, s->gemm.kernel.index, at);
-    case STEP_DEPTHWISE: return require(p, s->depthwise.kernel.index, at);
-    case STEP_ALU: return require(p, s->alu.kernel.index, at);
-    case STEP_REQUANT: return require(p, requant_kernel_of(p, &s->requant), at);
-    case STEP_LOAD:
-    case STEP_STORE: break;
-    }
-    return 0;
-}
-
-bool uop_plan_make(uop_plan *of, const machine *m, const step_list *list)
+bool uop_plan_make(model *t)
 {
     planner p;
+    uop_plan *of = &t->uops;
     *of = (uop_plan){.loads.item_size = sizeof(uop_load)};
-    of->need = calloc(list->steps.count + 1, sizeof *of->need);
-    of->failed = !planner_init(&p, of, m, list) || of->need == NULL;
-    for (size_t i = 0; !of->failed && i < list->steps.count; i++) {
-        of->need[i] = need_of(&p, step_at(list, i), i);
+    of->need = malloc((t->count + 1) * sizeof *of->need);
+    of->failed = !planner_init(&p, of, t->m, t->list, t->requant_count) || of->need == NULL;
+    for (size_t i = 0; !of->failed && i < t->count; i++) {
+        const job *j = &t->jobs[i];
+        of->need[i] = is_of_array(j) || j->kind == STEP_ALU ? require(&p, j->kernel, i)
+                      : j->kind == STEP_REQUANT             ? require(&p, requant_kernel_of(&p, j), i)
+                                                            : 0;
     }
     of->end = calloc(of->loads.count + 1, sizeof *of->end);
     free(p.kernels);
     free(p.requants);
     free(p.owner);
-    free(p.used);
+    free(p.left);
     return !of->failed && of->end != NULL;
 }
 

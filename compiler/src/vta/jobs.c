@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What each step asks for, before any time is known. A list touches few different runs of entries: their ends
+ * cut a scratchpad into places, and what is noted of entries is the same for all of a place.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "model.h"
+
+static void track_init(track *of, int64_t depth)
+{
+    while (((int64_t)GRANULES << of->log_size) < depth) {
+        of->log_size++;
+    }
+}
+
+/* The granules of some entries; the scratchpad is cut at both ends. */
+static run cut(track *of, entries where)
+{
+    const int64_t from = where.first >> of->log_size,
+                  to = least((where.first + most(where.count, 1) - 1) >> of->log_size, GRANULES - 1);
+    if (from > to) {
+        return NOWHERE;
+    }
+    of->place[from] = of->place[to + 1] = 1;
+    return (run){(uint16_t)from, (uint16_t)to};
+}
+
+static entries entries_from(int64_t first, int64_t count)
+{
+    return (entries){(int32_t)first, (int32_t)count};
+}
+
+static void transfer_of(const model *t, job *j, int64_t y, int64_t x, int64_t stride, vta_memory memory)
+{
+    const bursts b = bursts_of(t, y, x, stride, t->m->config->elem_bytes[memory]);
+    j->bursts = (int32_t)b.count;
+    j->beats = (int32_t)b.each;
+}
+
+static void job_of_load(model *t, const vta_load2d *l, job *j)
+{
+    const list_range filled = list_fills(l);
+    j->early = l->memory == VTA_MEM_INP || l->memory == VTA_MEM_WGT;
+    j->memory = (uint8_t)l->memory;
+    j->works = l->buffer.index == WORK_BUFFER;
+    j->dst = entries_from(filled.first, filled.count);
+    j->to = cut(load_track(t, j), j->dst);
+    j->pads = (int32_t)(filled.count - l->y_size * l->x_size);
+    j->gap = l->x_stride == l->x_size ? 0 : (int32_t)l->y_size * ROW_GAP;
+    transfer_of(t, j, l->y_size, l->x_size, l->x_stride, l->memory);
+}
+
+static void job_of_store(model *t, const vta_store2d *s, job *j)
+{
+    j->src = entries_from(s->sram, s->y_size * s->x_size);
+    j->from = cut(&t->out, j->src);
+    transfer_of(t, j, s->y_size, s->x_size, s->x_stride, VTA_MEM_OUT);
+}
+
+static void take_nest(job *j, const list_nest *n)
+{
+    j->dst = entries_from(n->dst, n->dst_count);
+    j->src = entries_from(n->src, n->src_count);
+    j->other = entries_from(n->wgt, n->wgt_count);
+    j->spread = (int32_t)n->dst_spread;
+}
+
+/* A step that keeps the destination of the one before adds to it in a register: it is written once. */
+static int64_t writes_of(const vta_gemm *g, const list_nest *n)
+{
+    if (n->dst_runs > 1) {
+        return g->iter_out * g->iter_in * n->dst_runs;
+    }
+    const int64_t inner = g->dst_in != 0 ? g->iter_in : 1;
+    return inner > 1 || g->dst_out != 0 ? g->iter_out * inner : 1;
+}
+
+static void job_of_array(model *t, job *j, const list_nest *n)
+{
+    take_nest(j, n);
+    j->to = cut(&t->out, j->dst);
+    j->from = cut(&t->inp, j->src);
+    j->by = cut(&t->wgt, j->other);
+}
+
+static void job_of_gemm(model *t, const step *s, job *j)
+{
+    const vta_gemm *g = &s->gemm;
+    const list_nest n = list_nest_of(t->list, s);
+    j->kernel = g->kernel.index;
+    j->reads = !g->init && !g->reset;
+    j->steps = (int32_t)(g->iter_out * g->iter_in * n.uops);
+    j->writes = (int32_t)writes_of(g, &n);
+    job_of_array(t, j, &n);
+}
+
+static int64_t depthwise_steps(const model *t, const vta_depthwise *d)
+{
+    const vta_window_steps steps =
+        vta_window_steps_of(t->m->config, d->taps_x, d->taps_y, d->col_step, d->row_step, d->src_in);
+    const int64_t columns = d->taps_x + (d->iter_in - 1) * (d->taps_x - steps.kept);
+    return d->iter_out * (d->taps_y / steps.rows) * columns;
+}
+
+static void job_of_depthwise(model *t, const step *s, job *j)
+{
+    const vta_depthwise *d = &s->depthwise;
+    const list_nest n = list_nest_of(t->list, s);
+    j->kernel = d->kernel.index;
+    j->reads = !d->init;
+    j->steps = (int32_t)depthwise_steps(t, d);
+    j->writes = (int32_t)(d->iter_out * d->iter_in);
+    job_of_array(t, j, &n);
+}
+
+static void job_of_alu(model *t, const step *s, job *j)
+{
+    const vta_alu *a = &s->alu;
+    const list_nest n = list_nest_of(t->list, s);
+    const int64_t passes = a->iter_out * a->iter_in;
+    const bool one_bank = !a->use_imm && a->op != VTA_ALU_MOV && bank_of(t, n.dst) == bank_of(t, n.src);
+    take_nest(j, &n);
+    j->kernel = a->kernel.index;
+    j->steps = (int32_t)(passes * (n.uops + (one_bank ? n.dst_runs : 0)));
+    j->writes = (int32_t)(passes * n.uops);
+    j->to = cut(&t->out, j->dst);
+    j->from = cut(&t->out, j->src);
+}
+
+static void job_of_requant(model *t, const vta_requant *r, job *j)
+{
+    const int64_t record = record_entries(r->wide);
+    const int64_t dst = (r->iter_out - 1) * r->dst_out + (r->iter_in - 1) * r->dst_in + 1;
+    const int64_t src = (r->iter_out - 1) * r->src_out + (r->iter_in - 1) * r->src_in + 1;
+    j->to_inp = r->to_inp;
+    j->dst = entries_from(r->dst, dst);
+    j->src = entries_from(r->src, r->to_inp ? src : dst);
+    j->other = entries_from(record * r->params, record);
+    j->writes = (int32_t)(r->iter_out * r->iter_in);
+    j->steps = j->writes + (r->wide ? WIDE_RECORD : RECORD);
+    j->to = cut(r->to_inp ? &t->inp : &t->out, j->dst);
+    j->from = cut(&t->out, j->src);
+    j->by = cut(&t->out, j->other);
+}
+
+static void job_of(model *t, const step *s, job *j)
+{
+    *j = (job){.kind = (uint8_t)s->kind, .tag = s->tag, .to = NOWHERE, .from = NOWHERE, .by = NOWHERE};
+    switch (s->kind) {
+    case STEP_LOAD: job_of_load(t, &s->load, j); break;
+    case STEP_STORE: job_of_store(t, &s->store, j); break;
+    case STEP_GEMM: job_of_gemm(t, s, j); break;
+    case STEP_DEPTHWISE: job_of_depthwise(t, s, j); break;
+    case STEP_ALU: job_of_alu(t, s, j); break;
+    case STEP_REQUANT: job_of_requant(t, &s->requant, j); break;
+    }
+}
+
+/* From where something ends or begins to the next such place, granules have one number. */
+static void number_places(track *of)
+{
+    enum { BESIDE = 4 }; /* mostly none of them is cut */
+    uint16_t number = 0;
+    for (size_t i = 0; i < GRANULES; i += BESIDE) {
+        uint64_t cuts;
+        memcpy(&cuts, &of->place[i], sizeof cuts);
+        if (cuts == 0) {
+            cuts = number * UINT64_C(0x0001000100010001);
+            memcpy(&of->place[i], &cuts, sizeof cuts);
+            continue;
+        }
+        for (size_t k = i; k < i + BESIDE; k++) {
+            number = (uint16_t)(number + of->place[k]);
+            of->place[k] = number;
+        }
+    }
+    of->places = number + 1;
+}
+
+static void to_places(const track *of, run *where)
+{
+    if (where->first <= where->last) {
+        *where = (run){of->place[where->first], of->place[where->last]};
+    }
+}
+
+static void name_places(model *t, job *j)
+{
+    const bool array = is_of_array(j);
+    to_places(j->kind == STEP_LOAD ? load_track(t, j) : j->to_inp ? &t->inp : &t->out, &j->to);
+    to_places(array ? &t->inp : &t->out, &j->from);
+    to_places(array ? &t->wgt : &t->out, &j->by);
+}
+
+bool jobs_make(model *t)
+{
+    t->count = t->list->steps.count;
+    t->jobs = malloc((t->count + 1) * sizeof *t->jobs);
+    if (t->jobs == NULL) {
+        return false;
+    }
+    track_init(&t->inp, t->m->inp);
+    track_init(&t->wgt, t->m->wgt);
+    track_init(&t->out, t->m->acc);
+    for (size_t i = 0; i < t->count; i++) {
+        job *j = &t->jobs[i];
+        job_of(t, step_at(t->list, i), j);
+        t->loads_left += j->early;
+        t->store_count += j->kind == STEP_STORE;
+        t->requant_count += j->kind == STEP_REQUANT;
+    }
+    number_places(&t->inp);
+    number_places(&t->wgt);
+    number_places(&t->out);
+    for (size_t i = 0; i < t->count; i++) {
+        name_places(t, &t->jobs[i]);
+    }
+    return true;
+}
