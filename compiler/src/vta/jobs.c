@@ -77,7 +77,7 @@ static int64_t writes_of(const vta_gemm *g, const list_nest *n)
     return inner > 1 || g->dst_out != 0 ? g->iter_out * inner : 1;
 }
 
-static void job_of_array(model *t, job *j, const list_nest *n)
+static inline void job_of_array(model *t, job *j, const list_nest *n)
 {
     take_nest(j, n);
     j->to = cut(&t->out, j->dst);
@@ -158,10 +158,11 @@ static void job_of(model *t, const step *s, job *j)
     }
 }
 
-/* From where something ends or begins to the next such place, granules have one number. */
+/* Granules from one cut to the next are a place. */
 static void number_places(track *of)
 {
-    enum { BESIDE = 4 }; /* mostly none of them is cut */
+    enum { BESIDE = 4 }; /* so many are looked at at once: mostly none of them is cut */
+    _Static_assert(GRANULES % BESIDE == 0, "granules are looked at four by four");
     uint16_t number = 0;
     for (size_t i = 0; i < GRANULES; i += BESIDE) {
         uint64_t cuts;
@@ -210,6 +211,7 @@ bool jobs_make(model *t)
         t->loads_left += j->early;
         t->store_count += j->kind == STEP_STORE;
         t->requant_count += j->kind == STEP_REQUANT;
+        *work_left(t, j) += work_of(j);
     }
     number_places(&t->inp);
     number_places(&t->wgt);

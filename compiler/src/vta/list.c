@@ -162,50 +162,6 @@ const vta_uop *list_uops(const step_list *list, vta_kernel kernel, uint32_t *cou
     return vta_vec_at(&list->uops, own->first);
 }
 
-typedef struct strides {
-    vta_kernel kernel;
-    int64_t outer, inner;
-    int64_t dst[2], src[2];
-    int64_t beyond; /* source entries that a step reads behind its first */
-} strides;
-
-static strides strides_of(const step *s)
-{
-    if (s->kind == STEP_GEMM) {
-        const vta_gemm *g = &s->gemm;
-        return (strides){g->kernel, g->iter_out, g->iter_in, {g->dst_out, g->dst_in}, {g->src_out, g->src_in},
-                         0};
-    }
-    if (s->kind == STEP_DEPTHWISE) {
-        const vta_depthwise *d = &s->depthwise;
-        return (strides){d->kernel,
-                         d->iter_out,
-                         d->iter_in,
-                         {d->dst_out, d->dst_in},
-                         {d->src_out, d->src_in},
-                         (d->taps_y - 1) * d->row_step + (d->taps_x - 1) * d->col_step};
-    }
-    const vta_alu *a = &s->alu;
-    return (strides){a->kernel, a->iter_out, a->iter_in, {a->dst_out, a->dst_in}, {a->src_out, a->src_in}, 0};
-}
-
-list_nest list_nest_of(const step_list *list, const step *s)
-{
-    const strides l = strides_of(s);
-    const list_kernel *k = kernel_at(list, l.kernel.index);
-    const int64_t dst = (l.outer - 1) * l.dst[0] + (l.inner - 1) * l.dst[1];
-    const int64_t src = (l.outer - 1) * l.src[0] + (l.inner - 1) * l.src[1] + l.beyond;
-    return (list_nest){.dst = k->low.dst,
-                       .dst_count = (int64_t)k->high.dst + dst - k->low.dst + 1,
-                       .dst_spread = (int64_t)k->high.dst - k->low.dst,
-                       .src = k->low.src,
-                       .src_count = (int64_t)k->high.src + src - k->low.src + 1,
-                       .wgt = k->low.aux,
-                       .wgt_count = (int64_t)k->high.aux - k->low.aux + 1,
-                       .dst_runs = k->dst_runs,
-                       .uops = k->count};
-}
-
 /* Steps. */
 
 static void append(step_list *list, vta_vec *where, const step *what)

@@ -123,7 +123,39 @@ typedef struct list_nest {
                            hand */
     uint32_t uops;
 } list_nest;
-list_nest list_nest_of(const step_list *list, const step *s);
+
+/* The same of a kernel whose steps go so many entries further in all. */
+static inline list_nest list_nest_by(const step_list *list, vta_kernel kernel, int64_t dst, int64_t src)
+{
+    const list_kernel *k = (const list_kernel *)list->kernels.items + kernel.index;
+    return (list_nest){.dst = k->low.dst,
+                       .dst_count = (int64_t)k->high.dst + dst - k->low.dst + 1,
+                       .dst_spread = (int64_t)k->high.dst - k->low.dst,
+                       .src = k->low.src,
+                       .src_count = (int64_t)k->high.src + src - k->low.src + 1,
+                       .wgt = k->low.aux,
+                       .wgt_count = (int64_t)k->high.aux - k->low.aux + 1,
+                       .dst_runs = k->dst_runs,
+                       .uops = k->count};
+}
+
+static inline list_nest list_nest_of(const step_list *list, const step *s)
+{
+    if (s->kind == STEP_GEMM) {
+        const vta_gemm *g = &s->gemm;
+        return list_nest_by(list, g->kernel, (g->iter_out - 1) * g->dst_out + (g->iter_in - 1) * g->dst_in,
+                            (g->iter_out - 1) * g->src_out + (g->iter_in - 1) * g->src_in);
+    }
+    if (s->kind == STEP_DEPTHWISE) {
+        const vta_depthwise *d = &s->depthwise;
+        const int64_t beyond = (d->taps_y - 1) * d->row_step + (d->taps_x - 1) * d->col_step;
+        return list_nest_by(list, d->kernel, (d->iter_out - 1) * d->dst_out + (d->iter_in - 1) * d->dst_in,
+                            (d->iter_out - 1) * d->src_out + (d->iter_in - 1) * d->src_in + beyond);
+    }
+    const vta_alu *a = &s->alu;
+    return list_nest_by(list, a->kernel, (a->iter_out - 1) * a->dst_out + (a->iter_in - 1) * a->dst_in,
+                        (a->iter_out - 1) * a->src_out + (a->iter_in - 1) * a->src_in);
+}
 
 /* Cycles of the array, roughly. */
 int64_t list_work_of(const step_list *list, const vta_config *config, const step *s);

@@ -80,14 +80,14 @@ typedef struct entries {
 
 /* jobs.c: a step, as far as the model goes by it. */
 typedef struct job {
-    uint8_t kind;          /* step_kind */
-    uint8_t memory;        /* a LOAD's; */
-    bool early;            /* it is for INP or WGT; */
-    bool works;            /* it reads what may have been stored */
-    bool reads;            /* the array, ACC where it writes */
-    bool to_inp;           /* a REQUANT */
-    uint32_t tag, kernel;  /* kernel: but for REQUANTs */
-    run to, from, by;      /* what it fills or computes, what it reads, and weights or parameters, */
+    uint8_t kind;            /* step_kind */
+    uint8_t memory;          /* a LOAD's; */
+    bool early;              /* it is for INP or WGT; */
+    bool works;              /* it reads what may have been stored */
+    bool reads;              /* the array, ACC where it writes */
+    bool to_inp;             /* a REQUANT */
+    uint32_t tag, kernel;    /* kernel: but for REQUANTs */
+    run to, from, by;        /* what it fills or computes, what it reads, and weights or parameters, */
     entries dst, src, other; /* and the same in entries */
     union {
         struct { /* transfers */
@@ -160,9 +160,10 @@ typedef struct uop_plan {
 typedef struct model {
     const machine *m;
     const step_list *list;
-    track inp, wgt, out;                /* out: wrote: retired; read: the last store's number */
-    job *jobs;                          /* of each step */
+    track inp, wgt, out; /* out: wrote: retired; read: the last store's number */
+    job *jobs;           /* of each step */
     size_t count, store_count, requant_count;
+    cycles array_left, alu_left;        /* of all steps behind the one at hand: what they take at least */
     marks array_acc, alu_acc, load_acc; /* ACC granules: ends by pipeline */
     marks alu_read;                     /* until the ALU has read them */
     marks alu_inp, array_inp;           /* INP granules: ends of what REQUANT wrote and the array read */
@@ -179,7 +180,8 @@ typedef struct model {
     double yielded;      /* cycles that writes have still to take from reads: less than one */
     read_bus reads;
     reader fetching, loading, computing;
-    cycles most_of_burst, chunk_beats; /* of the bus: a burst's at most, and those of a chunk of the program */
+    cycles most_of_burst,
+        chunk_beats; /* of the bus: a burst's at most, and those of a chunk of the program */
     bursts_in_flight writes;
     uint64_t insns;                /* that went by */
     uint64_t chunks;               /* of the program that were asked for, */
@@ -260,6 +262,17 @@ static inline int64_t bank_of(const model *t, int64_t entry)
 {
     const int64_t banks = t->m->acc == 512 || t->m->acc == 1024 ? 2 : 4; /* LOG_BANK of vta_compute.v */
     return entry * banks / t->m->acc;
+}
+
+/* Whose steps a job takes, and how many. */
+static inline cycles *work_left(model *t, const job *j)
+{
+    return is_of_array(j) ? &t->array_left : &t->alu_left;
+}
+
+static inline cycles work_of(const job *j)
+{
+    return is_of_array(j) || j->kind == STEP_ALU || j->kind == STEP_REQUANT ? (cycles)j->steps : 0;
 }
 
 /* jobs.c */

@@ -267,16 +267,21 @@ stage *stage_at(scheduler *s, size_t i)
     return vta_vec_at(&s->stages, i);
 }
 
-uint64_t schedule_time(const scheduler *s, const step_list *list)
+uint64_t schedule_time(const scheduler *s, const step_list *list, uint64_t limit)
 {
     const uint64_t hash = s->timed != NULL ? list_hash(list) : 0;
     timed_list *known = s->timed != NULL ? &s->timed[hash % TIMED] : NULL;
     if (known != NULL && known->hash == hash && known->cycles > 0) {
-        return known->cycles;
+        if (known->cycles >= limit) {
+            return UINT64_MAX;
+        }
+        if (!known->at_least) {
+            return known->cycles;
+        }
     }
-    const uint64_t cycles = timing_of(&s->hardware, list, s->image->work_bytes, NULL, 0);
+    const uint64_t cycles = timing_below(&s->hardware, list, s->image->work_bytes, limit);
     if (known != NULL) {
-        *known = (timed_list){hash, cycles};
+        *known = (timed_list){hash, cycles < UINT64_MAX ? cycles : limit, cycles == UINT64_MAX};
     }
     return cycles;
 }
@@ -433,7 +438,7 @@ static vta_status choose_way(scheduler *s, vta_diag *diag)
     enum { MOST_STEPS = 100000, WORTH = 24 };
     s->weaves = false;
     VTA_TRY(schedule_build(s, diag));
-    const uint64_t plain = schedule_time(s, &s->list);
+    const uint64_t plain = schedule_time(s, &s->list, UINT64_MAX);
     const uint64_t work = work_of_stages(s);
     if (s->list.steps.count > MOST_STEPS || plain <= work + plain / WORTH) {
         return VTA_OK;
@@ -444,14 +449,14 @@ static vta_status choose_way(scheduler *s, vta_diag *diag)
     VTA_TRY(choose_options(s, diag));
     s->weaves = s->may_weave = true;
     VTA_TRY(schedule_build(s, diag));
-    const uint64_t woven = schedule_time(s, &s->list);
+    const uint64_t woven = schedule_time(s, &s->list, UINT64_MAX);
     s->weaves = woven > 0 && woven < plain;
     return VTA_OK;
 }
 
 /* How long some stages take as they are emitted, by the timing model; and how many calls they are. */
-vta_status schedule_time_stages(scheduler *s, size_t first, size_t end, uint64_t *cycles, uint64_t *calls,
-                                vta_diag *diag)
+vta_status schedule_time_stages(scheduler *s, size_t first, size_t end, uint64_t limit, uint64_t *cycles,
+                                uint64_t *calls, vta_diag *diag)
 {
     weave_stage woven[2 * BESIDE + 2];
     step_list list;
@@ -471,7 +476,7 @@ vta_status schedule_time_stages(scheduler *s, size_t first, size_t end, uint64_t
     }
     list_load_ahead(&list, s->hardware.config);
     *calls = list.steps.count;
-    *cycles = status == VTA_OK ? schedule_time(s, &list) : 0;
+    *cycles = status == VTA_OK ? schedule_time(s, &list, limit) : 0;
     list_free(&list);
     return status;
 }

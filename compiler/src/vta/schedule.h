@@ -18,6 +18,7 @@ enum {
 /* How long a list took that has been timed: neighbours that have not changed make the same list again. */
 typedef struct timed_list {
     uint64_t hash, cycles;
+    bool at_least; /* it takes as long or longer */
 } timed_list;
 
 typedef struct scheduler {
@@ -77,15 +78,16 @@ bool plan_is_cut(const plan *p);
 
 stage *stage_at(scheduler *s, size_t i);
 
-/* How long a list takes, by the timing model or from memory. */
-uint64_t schedule_time(const scheduler *s, const step_list *list);
+/* How long a list takes, by the timing model or from memory; UINT64_MAX: not below `limit`. */
+uint64_t schedule_time(const scheduler *s, const step_list *list, uint64_t limit);
 
 /* The whole list, and where constants lie. */
 vta_status schedule_build(scheduler *s, vta_diag *diag);
 
-/* How long some stages take as they are emitted, by the timing model; and how many calls they are. */
-vta_status schedule_time_stages(scheduler *s, size_t first, size_t end, uint64_t *cycles, uint64_t *calls,
-                                vta_diag *diag);
+/* How long some stages take as they are emitted, by the timing model, or UINT64_MAX: not below `limit`; and
+ * how many calls they are. */
+vta_status schedule_time_stages(scheduler *s, size_t first, size_t end, uint64_t limit, uint64_t *cycles,
+                                uint64_t *calls, vta_diag *diag);
 
 /* search.c: looks for ways that are faster together, and leaves the fastest chosen. */
 vta_status schedule_search(scheduler *s, vta_diag *diag);

@@ -46,10 +46,10 @@ static void choose_again(scheduler *s, const choice *all)
     }
 }
 
-static vta_status time_all(scheduler *s, uint64_t *cycles, vta_diag *diag)
+static vta_status time_all(scheduler *s, uint64_t limit, uint64_t *cycles, vta_diag *diag)
 {
     VTA_TRY(schedule_build(s, diag));
-    *cycles = schedule_time(s, &s->list);
+    *cycles = schedule_time(s, &s->list, limit);
     return VTA_OK;
 }
 
@@ -66,8 +66,7 @@ static choice change(stage *of, const way *one)
 
 static bool may_take(const scheduler *s, const way *one)
 {
-    const double far = 1.25;
-    return (s->weaves || one->option == 0) && one->price <= far;
+    return (s->weaves || one->option == 0) && one->price <= FAR_WAY;
 }
 
 static int by_price(const void *a, const void *b)
@@ -91,19 +90,22 @@ static void sort_ways(scheduler *s)
     qsort(s->ways.items, s->ways.count, sizeof(way), by_price);
 }
 
-static vta_status time_some(scheduler *s, size_t first, size_t end, uint64_t *cycles, vta_diag *diag)
+/* UINT64_MAX: not below `limit`. */
+static vta_status time_some(scheduler *s, size_t first, size_t end, uint64_t limit, uint64_t *cycles,
+                            vta_diag *diag)
 {
     uint64_t calls;
-    VTA_TRY(schedule_time_stages(s, first, end, cycles, &calls, diag));
+    VTA_TRY(schedule_time_stages(s, first, end, limit, cycles, &calls, diag));
     s->calls_left -= calls < s->calls_left ? calls : s->calls_left;
     return VTA_OK;
 }
 
 /* Some with their neighbours. */
-static vta_status time_around(scheduler *s, size_t first, size_t end, uint64_t *cycles, vta_diag *diag)
+static vta_status time_around(scheduler *s, size_t first, size_t end, uint64_t limit, uint64_t *cycles,
+                              vta_diag *diag)
 {
     return time_some(s, first > BESIDE ? first - BESIDE : 0,
-                     end + BESIDE < s->stages.count ? end + BESIDE : s->stages.count, cycles, diag);
+                     end + BESIDE < s->stages.count ? end + BESIDE : s->stages.count, limit, cycles, diag);
 }
 
 /* A chain: what a stage costs depends on the one before. For some ways of each, every pair of neighbours is
@@ -143,14 +145,16 @@ static vta_status chain_reach(scheduler *s, link *chain, size_t number, vta_diag
     for (uint32_t k = 0; k < to->count; k++) {
         uint64_t cycles;
         const choice own = change(of, to->ways[k]);
-        VTA_TRY(time_some(s, number, number + 1, &cycles, diag));
+        VTA_TRY(time_some(s, number, number + 1, UINT64_MAX, &cycles, diag));
         to->until[k] = to->alone[k] = (int64_t)cycles;
         for (uint32_t i = 0; last != NULL && i < to[-1].count; i++) {
             const choice before = change(last, to[-1].ways[i]);
-            VTA_TRY(time_some(s, number - 1, number + 1, &cycles, diag));
+            const int64_t others = to[-1].until[i] - to[-1].alone[i], limit = to->until[k] - others;
+            VTA_TRY(time_some(s, number - 1, number + 1, i == 0 ? UINT64_MAX : (uint64_t)most(limit, 0),
+                              &cycles, diag));
             choice_take(last, &before);
-            const int64_t until = to[-1].until[i] + (int64_t)cycles - to[-1].alone[i];
-            if (i == 0 || until < to->until[k]) {
+            const int64_t until = others + (int64_t)cycles;
+            if (i == 0 || (cycles < UINT64_MAX && until < to->until[k])) {
                 to->until[k] = until;
                 to->from[k] = i;
             }
@@ -197,7 +201,7 @@ static void attempt_take(scheduler *s, const attempt *one)
 static vta_status judge(scheduler *s, attempt *best, bool *better, vta_diag *diag)
 {
     uint64_t now;
-    VTA_TRY(time_all(s, &now, diag));
+    VTA_TRY(time_all(s, best->cycles, &now, diag));
     s->calls_left -= s->list.steps.count < s->calls_left ? s->list.steps.count : s->calls_left;
     *better = now > 0 && now < best->cycles;
     if (*better) {
@@ -251,7 +255,7 @@ static vta_status improve_stage(scheduler *s, size_t number, uint64_t calls, vta
     }
     const uint64_t until = s->calls_left > calls ? s->calls_left - calls : 0;
     uint64_t best;
-    VTA_TRY(time_around(s, number, number + 1, &best, diag));
+    VTA_TRY(time_around(s, number, number + 1, UINT64_MAX, &best, diag));
     for (; s->calls_left > until && w < s->ways.count; w++) {
         const way *one = vta_vec_at(&s->ways, w);
         uint64_t cycles;
@@ -259,7 +263,7 @@ static vta_status improve_stage(scheduler *s, size_t number, uint64_t calls, vta
             continue;
         }
         const choice before = change(of, one);
-        VTA_TRY(time_around(s, number, number + 1, &cycles, diag));
+        VTA_TRY(time_around(s, number, number + 1, best, &cycles, diag));
         if (cycles > 0 && cycles < best) {
             best = cycles;
             of->changed = true;
@@ -278,7 +282,7 @@ static vta_status improve_pair(scheduler *s, size_t number, const link *ways, ui
     stage *of = stage_at(s, number), *next = stage_at(s, number + 1);
     const uint64_t until = s->calls_left > calls ? s->calls_left - calls : 0;
     uint64_t best, cycles;
-    VTA_TRY(time_around(s, number, number + 2, &best, diag));
+    VTA_TRY(time_around(s, number, number + 2, UINT64_MAX, &best, diag));
     for (uint32_t sum = 2; sum + 2 <= ways[0].count + ways[1].count;
          sum++) { /* the nearest to the best first */
         for (uint32_t i = 1; i < sum && i < ways[0].count && s->calls_left > until; i++) {
@@ -287,7 +291,7 @@ static vta_status improve_pair(scheduler *s, size_t number, const link *ways, ui
             }
             const choice before = change(of, ways[0].ways[i]),
                          next_before = change(next, ways[1].ways[sum - i]);
-            VTA_TRY(time_around(s, number, number + 2, &cycles, diag));
+            VTA_TRY(time_around(s, number, number + 2, best, &cycles, diag));
             if (cycles > 0 && cycles < best) {
                 best = cycles;
                 of->changed = next->changed = true;
@@ -378,7 +382,7 @@ static vta_status begin_attempts(scheduler *s, attempt *all, uint32_t *count, vt
         s->weaves = one.weaves;
         s->still = one.still;
         note_choices(s, one.all);
-        VTA_TRY(time_all(s, &one.cycles, diag));
+        VTA_TRY(time_all(s, UINT64_MAX, &one.cycles, diag));
         if (is_other(all, *count, &one)) {
             attempt_add(all, count, one);
         }

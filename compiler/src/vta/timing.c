@@ -90,17 +90,20 @@ static cycles walk(const machine *m, const step_list *list, uint64_t work_bytes,
     if (model_init(t, m, list, work_bytes)) {
         t->deeds.item_size = sizeof(timing_deed);
         t->keep = shares != NULL;
-        for (size_t i = 0; i < t->count && end < limit; i++) {
+        cycles least_end = 0;
+        for (size_t i = 0; i < t->count && least_end < limit; i++) {
             const job *j = &t->jobs[i];
             t->now.tag = j->tag;
             t->at = i;
+            *work_left(t, j) -= work_of(j);
             t->computes += j->kind != STEP_STORE && !j->early;
             end = later(end, run_step(t, j));
+            least_end = later(end, later(t->array_free + t->array_left, t->alu_free + t->alu_left));
         }
         if (shares != NULL && !t->failed) {
             timing_shares(&t->deeds, end, shares, tags);
         }
-        end = t->failed ? 0 : end < limit ? end : UINT64_MAX;
+        end = t->failed ? 0 : least_end < limit ? end : UINT64_MAX;
     }
     vta_vec_free(&t->deeds);
     model_free(t);
@@ -114,7 +117,7 @@ uint64_t timing_of(const machine *m, const step_list *list, uint64_t work_bytes,
     return walk(m, list, work_bytes, shares, tags, UINT64_MAX);
 }
 
-uint64_t timing_below(const machine *m, const step_list *list, uint64_t limit)
+uint64_t timing_below(const machine *m, const step_list *list, uint64_t work_bytes, uint64_t limit)
 {
-    return walk(m, list, 0, NULL, 0, limit);
+    return walk(m, list, work_bytes, NULL, 0, limit);
 }

@@ -17,8 +17,9 @@
 uint64_t timing_of(const machine *m, const step_list *list, uint64_t work_bytes, uint64_t *shares,
                    uint32_t tags);
 
-/* The same, or UINT64_MAX as soon as it cannot be below `limit`. */
-uint64_t timing_below(const machine *m, const step_list *list, uint64_t limit);
+/* The same, or UINT64_MAX as soon as it cannot be below `limit`: the array and the ALU still have to do what
+ * comes behind in the list, one after the other. */
+uint64_t timing_below(const machine *m, const step_list *list, uint64_t work_bytes, uint64_t limit);
 
 /* What became of an instruction of the compute unit. */
 typedef struct timing_deed {

@@ -50,7 +50,7 @@ static vta_status time_tiling(const plan *p, const tiling *t, uint64_t limit, ui
     list_init(&list);
     const vta_status status = conv_emit(&trial, &list, diag);
     list_load_ahead(&list, p->machine->config);
-    *cycles = status == VTA_OK ? timing_below(p->machine, &list, limit) : 0;
+    *cycles = status == VTA_OK ? timing_below(p->machine, &list, 0, limit) : 0;
     *cycles += *cycles > 0 && *cycles < limit ? tiling_lag(&p->conv, t, *cycles, list.steps.count) : 0;
     list_free(&list);
     return status;
@@ -64,7 +64,8 @@ vta_status conv_refine(plan *p, uint32_t room, trials *all, vta_diag *diag)
     VTA_TRY(
         tiling_choose(&p->conv, all->tilings, room < MOST_TRIALS ? room : MOST_TRIALS, &all->count, diag));
     for (uint32_t i = 0; i < all->count; i++) {
-        VTA_TRY(time_tiling(p, &all->tilings[i], UINT64_MAX, &all->cycles[i], diag));
+        const uint64_t far = best < UINT64_MAX ? (uint64_t)(FAR_WAY * (double)best) + 1 : UINT64_MAX;
+        VTA_TRY(time_tiling(p, &all->tilings[i], far, &all->cycles[i], diag));
         if (all->cycles[i] > 0 && all->cycles[i] < best) {
             best = all->cycles[i];
             p->tiling = all->tilings[i];
