@@ -80,7 +80,7 @@ static reduction reduction_of(vtac_op op, vtac_dtype dtype)
     case VTAC_OP_REDUCE_MEAN:
     case VTAC_OP_REDUCE_SUM:
     case VTAC_OP_REDUCE_SUM_SQUARE: return (reduction){type, VTAC_E_ADD, 0.0};
-    default: assert(!"a reduction"); return (reduction){type, VTAC_E_ADD, 0.0};
+    default: assert(0 && "a reduction"); return (reduction){type, VTAC_E_ADD, 0.0};
     }
 }
 
@@ -97,7 +97,7 @@ static const vtac_expr *before(const vtac_lower *l, vtac_op op, const vtac_expr 
     case VTAC_OP_REDUCE_MIN:
     case VTAC_OP_REDUCE_PROD:
     case VTAC_OP_REDUCE_SUM: return x;
-    default: assert(!"a reduction"); return x;
+    default: assert(0 && "a reduction"); return x;
     }
 }
 
@@ -115,7 +115,7 @@ static const vtac_expr *after(const vtac_lower *l, vtac_op op, const vtac_expr *
     case VTAC_OP_REDUCE_PROD:
     case VTAC_OP_REDUCE_SUM:
     case VTAC_OP_REDUCE_SUM_SQUARE: return sum;
-    default: assert(!"a reduction"); return sum;
+    default: assert(0 && "a reduction"); return sum;
     }
 }
 
