@@ -6,6 +6,7 @@
  * work of the array to hide the memory, as far as nothing between touches what they read or fill, in their
  * own order.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "list.h"
@@ -78,24 +79,61 @@ int64_t list_work_of(const step_list *list, const vta_config *config, const step
     return d->iter_out * d->iter_in * (d->taps_x - steps.kept) * (d->taps_y / steps.rows);
 }
 
+/* The list in the order in which `order` names its steps. */
+static void reorder(step_list *list, const uint32_t *order)
+{
+    const step *old = list->steps.items;
+    vta_vec fresh = list->spare;
+    fresh.items = vta_grow(fresh.items, &fresh.capacity, list->steps.count, sizeof *old);
+    step *to = fresh.items;
+    if (to == NULL) {
+        list->failed = true;
+        return;
+    }
+    for (size_t i = 0; i < list->steps.count; i++) {
+        to[i] = old[order[i]];
+    }
+    fresh.count = list->steps.count;
+    list->spare = list->steps;
+    list->steps = fresh;
+}
+
+/* Where a load goes that stands at place i. */
+static size_t place_of(const step_list *list, const vta_config *config, const uint32_t *order, size_t i)
+{
+    const step *steps = list->steps.items;
+    const int64_t enough = LATENCIES * config->mem_latency;
+    int64_t hidden = 0;
+    size_t to = i;
+    for (size_t k = i; k > 0 && hidden < enough; k--) {
+        const step *before = &steps[order[k - 1]];
+        if (must_follow(list, config, &steps[order[i]].load, before)) {
+            break;
+        }
+        hidden += list_work_of(list, config, before);
+        to = hidden > 0 ? k - 1 : to;
+    }
+    return to;
+}
+
 void list_load_ahead(step_list *list, const vta_config *config)
 {
-    const int64_t enough = LATENCIES * config->mem_latency;
-    step *steps = list->steps.items;
-    for (size_t i = 0; i < list->steps.count; i++) {
-        int64_t hidden = 0;
-        size_t to = i;
-        for (size_t k = i; is_early(&steps[i]) && k > 0 && hidden < enough; k--) {
-            if (must_follow(list, config, &steps[i].load, &steps[k - 1])) {
-                break;
-            }
-            hidden += list_work_of(list, config, &steps[k - 1]);
-            to = hidden > 0 ? k - 1 : to;
-        }
+    const step *steps = list->steps.items;
+    const size_t count = list->steps.count;
+    uint32_t *order = malloc((count + 1) * sizeof *order);
+    bool moved = false;
+    for (size_t i = 0; order != NULL && i < count; i++) {
+        order[i] = (uint32_t)i;
+        const size_t to = is_early(&steps[i]) ? place_of(list, config, order, i) : i;
         if (to < i) {
-            const step load = steps[i];
-            memmove(&steps[to + 1], &steps[to], (i - to) * sizeof *steps);
-            steps[to] = load;
+            memmove(&order[to + 1], &order[to], (i - to) * sizeof *order);
+            order[to] = (uint32_t)i;
+            moved = true;
         }
     }
+    if (moved) {
+        reorder(list, order);
+    }
+    list->failed = list->failed || order == NULL;
+    free(order);
 }

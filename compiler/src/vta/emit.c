@@ -704,7 +704,7 @@ void emitter_open(emitter *e)
     slots_init(&e->params, t->param_first, t->param_size, t->param_slots);
     e->sums = t->acc_first;
     e->chunks = chunk_table(e->c, t);
-    e->uops = calloc((size_t)e->c->machine->uop, sizeof *e->uops);
+    e->uops = malloc((size_t)e->c->machine->uop * sizeof *e->uops);
 }
 
 void emitter_close(emitter *e)

@@ -500,15 +500,14 @@ vta_status group_plan(const machine *m, const vtac_vta_region *region, const uin
     return VTA_OK;
 }
 
-static vta_status time_way(plan *p, const group_way *one, uint64_t *cycles, vta_diag *diag)
+static vta_status time_way(plan *p, const group_way *one, step_list *list, uint64_t limit, uint64_t *cycles,
+                           vta_diag *diag)
 {
-    step_list list;
     group_take(p, one);
-    list_init(&list);
-    const vta_status status = group_emit(p, &list, diag);
-    list_load_ahead(&list, p->machine->config);
-    *cycles = status == VTA_OK ? timing_of(p->machine, &list, 0, NULL, 0) : 0;
-    list_free(&list);
+    list_clear(list);
+    const vta_status status = group_emit(p, list, diag);
+    list_load_ahead(list, p->machine->config);
+    *cycles = status == VTA_OK ? timing_below(p->machine, list, 0, limit) : 0;
     return status;
 }
 
@@ -520,19 +519,23 @@ vta_status group_refine(plan *p, uint32_t room, group_trials *all, vta_diag *dia
         return vta_fail(diag, VTA_RANGE, "layer '%s' and those before it do not fit", p->layer->name);
     }
     group_way best = ways[0];
+    step_list list;
+    vta_status status = VTA_OK;
+    list_init(&list);
     best.cycles = UINT64_MAX;
     all->count = 0;
-    for (uint32_t i = 0; i < count && i < room && i < MOST_TRIALS; i++) {
+    for (uint32_t i = 0; i < count && i < room && i < MOST_TRIALS && status == VTA_OK; i++) {
         group_way *one = &all->ways[all->count];
         *one = ways[i];
-        VTA_TRY(time_way(p, &ways[i], &one->cycles, diag));
-        if (one->cycles > 0) {
+        status = time_way(p, &ways[i], &list, far_from(best.cycles), &one->cycles, diag);
+        if (status == VTA_OK && one->cycles > 0) {
             best = one->cycles < best.cycles ? *one : best;
             all->count++;
         }
     }
+    list_free(&list);
     group_take(p, &best);
-    return VTA_OK;
+    return status;
 }
 
 entries_used group_use(const plan *p)

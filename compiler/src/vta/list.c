@@ -11,6 +11,7 @@
 void list_init(step_list *list)
 {
     *list = (step_list){.steps.item_size = sizeof(step),
+                        .spare.item_size = sizeof(step),
                         .later.item_size = sizeof(step),
                         .drafts.item_size = sizeof(step),
                         .pieces.item_size = sizeof(size_t),
@@ -18,9 +19,30 @@ void list_init(step_list *list)
                         .kernels.item_size = sizeof(list_kernel)};
 }
 
+void list_clear(step_list *list)
+{
+    step_list kept = *list;
+    if (list->table != NULL) {
+        memset(list->table, 0, list->table_size * sizeof *list->table);
+    }
+    kept.steps.count = kept.later.count = kept.drafts.count = kept.pieces.count = 0;
+    kept.uops.count = kept.kernels.count = 0;
+    list_init(list);
+    list->steps = kept.steps;
+    list->spare = kept.spare;
+    list->later = kept.later;
+    list->drafts = kept.drafts;
+    list->pieces = kept.pieces;
+    list->uops = kept.uops;
+    list->kernels = kept.kernels;
+    list->table = kept.table;
+    list->table_size = kept.table_size;
+}
+
 void list_free(step_list *list)
 {
     vta_vec_free(&list->steps);
+    vta_vec_free(&list->spare);
     vta_vec_free(&list->later);
     vta_vec_free(&list->drafts);
     vta_vec_free(&list->pieces);
@@ -28,7 +50,6 @@ void list_free(step_list *list)
     vta_vec_free(&list->kernels);
     free(list->table);
     list_init(list);
-    list->table = NULL;
 }
 
 enum { TABLE_WORDS = 64 };
@@ -177,12 +198,16 @@ static void append(step_list *list, vta_vec *where, const step *what)
 /* The first `count` calls that are held back; the others keep all ranges. */
 static void put_later(step_list *list, size_t count)
 {
-    step *held = list->later.items, *added = count > 0 ? vta_vec_add(&list->steps, count) : NULL;
-    if (added == NULL) {
+    vta_vec *all = &list->steps;
+    step *held = list->later.items,
+         *grown = count > 0 ? vta_grow(all->items, &all->capacity, all->count + count, sizeof *grown) : NULL;
+    if (grown == NULL) {
         list->failed = list->failed || count > 0;
         return;
     }
-    memcpy(added, held, count * sizeof *added);
+    all->items = grown;
+    memcpy(grown + all->count, held, count * sizeof *held);
+    all->count += count;
     list->later.count -= count;
     memmove(held, held + count, list->later.count * sizeof *held);
 }
@@ -431,16 +456,26 @@ vta_status list_record(const step_list *list, vta_stream *stream, vta_diag *diag
 /* A hash of the calls. What the compiler leaves between their fields may differ: then equal lists look like
  * others. */
 
+static uint64_t hash_word(uint64_t hash, uint64_t word)
+{
+    hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+    return hash ^ hash >> 29;
+}
+
+/* Four beside each other: one would wait for itself at each word. */
 static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t size)
 {
+    enum { BESIDE = 4 };
     const uint8_t *all = bytes;
-    for (size_t at = 0; at < size; at += sizeof(uint64_t)) {
-        uint64_t word = 0;
-        memcpy(&word, all + at, size - at < sizeof word ? size - at : sizeof word);
-        hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-        hash ^= hash >> 29;
+    uint64_t each[BESIDE] = {hash, 1, 2, 3};
+    for (size_t at = 0; at < size; at += sizeof each) {
+        uint64_t words[BESIDE] = {0};
+        memcpy(words, all + at, size - at < sizeof words ? size - at : sizeof words);
+        for (int i = 0; i < BESIDE; i++) {
+            each[i] = hash_word(each[i], words[i]);
+        }
     }
-    return hash;
+    return hash_word(hash_word(each[0], each[1]), hash_word(each[2], each[3]));
 }
 
 static size_t size_of_call(step_kind kind)
@@ -465,8 +500,7 @@ uint64_t list_hash(const step_list *list)
     }
     for (size_t i = 0; i < list->kernels.count; i++) {
         const list_kernel *k = (const list_kernel *)list->kernels.items + i;
-        hash = (hash ^ k->hash ^ k->count) * UINT64_C(0x9e3779b97f4a7c15);
-        hash ^= hash >> 29;
+        hash = hash_word(hash, k->hash ^ k->count);
     }
     return hash;
 }

@@ -69,6 +69,7 @@ typedef struct list_ends {
 
 typedef struct step_list {
     vta_vec steps;   /* step */
+    vta_vec spare;   /* memory for steps: ahead.c puts them in another order */
     vta_vec later;   /* step: the epilogue that is held back */
     vta_vec drafts;  /* step: calls whose order is still to be found */
     vta_vec pieces;  /* size_t: the first draft of each piece */
@@ -87,6 +88,8 @@ typedef struct step_list {
 } step_list;
 
 void list_init(step_list *list);
+/* Empty, with the memory that it had. */
+void list_clear(step_list *list);
 void list_free(step_list *list);
 
 /* The number of a kernel; equal ones are one. */

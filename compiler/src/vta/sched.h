@@ -385,6 +385,7 @@ static inline int64_t sum_constants(const vtac_vta_layer *sum)
 /* Ways to cut a convolution, and what the timing model says of each by itself: UINT64_MAX of those that take
  * so much longer than one before them that no search takes them. */
 #define FAR_WAY 1.25
+uint64_t far_from(uint64_t best);
 enum { MOST_TRIALS = 32 };
 typedef struct trials {
     tiling tilings[MOST_TRIALS];

@@ -291,22 +291,21 @@ static vta_status try_stages(scheduler *s, size_t first, size_t end, uint64_t *c
 {
     enum { MOST = 16 };
     weave_stage woven[MOST];
-    step_list list;
+    step_list *list = &s->trial;
     entries_used next = {0};
     vta_status status = VTA_OK;
-    list_init(&list);
-    list.drafting = true;
+    list_clear(list);
+    list->drafting = true;
     for (size_t i = first; i < end && status == VTA_OK; i++) {
         const stage *of = stage_at(s, i);
         plan p = of->options[of->chosen];
         p.at = (constants){0};
-        status = draft_stage(s, &p, &next, &list, &woven[i - first], diag);
+        status = draft_stage(s, &p, &next, list, &woven[i - first], diag);
     }
     if (status == VTA_OK) {
-        status = list_weave(&list, &s->hardware, woven, (uint32_t)(end - first), s->image->work_bytes, cycles,
+        status = list_weave(list, &s->hardware, woven, (uint32_t)(end - first), s->image->work_bytes, cycles,
                             diag);
     }
-    list_free(&list);
     return status;
 }
 
@@ -405,7 +404,7 @@ static vta_status emit_stages(scheduler *s, vta_diag *diag)
 vta_status schedule_build(scheduler *s, vta_diag *diag)
 {
     uint64_t offset;
-    list_free(&s->list);
+    list_clear(&s->list);
     s->constants.size = 0;
     s->next = (entries_used){0};
     VTA_TRY(emit_stages(s, diag));
@@ -459,25 +458,24 @@ vta_status schedule_time_stages(scheduler *s, size_t first, size_t end, uint64_t
                                 uint64_t *calls, vta_diag *diag)
 {
     weave_stage woven[2 * BESIDE + 2];
-    step_list list;
+    step_list *list = &s->trial;
     entries_used next = {0};
     vta_status status = VTA_OK;
-    list_init(&list);
-    list.drafting = s->weaves;
+    list_clear(list);
+    list->drafting = s->weaves;
     for (size_t i = first; i < end && status == VTA_OK; i++) {
         const stage *of = stage_at(s, i);
         plan p = of->options[of->chosen];
         p.at = (constants){0};
-        status = draft_stage(s, &p, &next, &list, &woven[i - first], diag);
+        status = draft_stage(s, &p, &next, list, &woven[i - first], diag);
     }
     if (status == VTA_OK && s->weaves) {
         status =
-            list_weave(&list, &s->hardware, woven, (uint32_t)(end - first), s->image->work_bytes, NULL, diag);
+            list_weave(list, &s->hardware, woven, (uint32_t)(end - first), s->image->work_bytes, NULL, diag);
     }
-    list_load_ahead(&list, s->hardware.config);
-    *calls = list.steps.count;
-    *cycles = status == VTA_OK ? schedule_time(s, &list, limit) : 0;
-    list_free(&list);
+    list_load_ahead(list, s->hardware.config);
+    *calls = list->steps.count;
+    *cycles = status == VTA_OK ? schedule_time(s, list, limit) : 0;
     return status;
 }
 
@@ -598,6 +596,7 @@ static vta_status schedule_once(const vta_config *config, vtac_vta_region *regio
     s.searches = s.weaves;
     s.timed = s.searches ? calloc(TIMED, sizeof *s.timed) : NULL;
     list_init(&s.list);
+    list_init(&s.trial);
     s.ways.item_size = sizeof(way);
     s.stages.item_size = sizeof(stage);
     const vta_status status = schedule(&s, options, diag);
@@ -606,6 +605,7 @@ static vta_status schedule_once(const vta_config *config, vtac_vta_region *regio
     vta_vec_free(&s.stages);
     vta_vec_free(&s.ways);
     list_free(&s.list);
+    list_free(&s.trial);
     free(s.timed);
     out->constants = s.constants.bytes;
     if (status != VTA_OK) {

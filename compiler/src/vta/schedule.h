@@ -33,6 +33,7 @@ typedef struct scheduler {
     bool quick;              /* whoever asks for a schedule has been told the standard one before */
     blob constants;
     step_list list;
+    step_list trial;     /* of some stages, to be timed */
     vta_vec stages;      /* stage */
     vta_vec ways;        /* way */
     bool weaves;         /* layers may overlap, */

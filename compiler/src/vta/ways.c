@@ -41,53 +41,69 @@ vta_status conv_plan_joined(const machine *m, const vtac_vta_region *region, uin
 }
 
 /* UINT64_MAX: not below `limit`. */
-static vta_status time_tiling(const plan *p, const tiling *t, uint64_t limit, uint64_t *cycles,
-                              vta_diag *diag)
+static vta_status time_tiling(const plan *p, const tiling *t, step_list *list, uint64_t limit,
+                              uint64_t *cycles, vta_diag *diag)
 {
-    step_list list;
     plan trial = *p;
     trial.tiling = *t;
-    list_init(&list);
-    const vta_status status = conv_emit(&trial, &list, diag);
-    list_load_ahead(&list, p->machine->config);
-    *cycles = status == VTA_OK ? timing_below(p->machine, &list, 0, limit) : 0;
-    *cycles += *cycles > 0 && *cycles < limit ? tiling_lag(&p->conv, t, *cycles, list.steps.count) : 0;
-    list_free(&list);
+    list_clear(list);
+    const vta_status status = conv_emit(&trial, list, diag);
+    list_load_ahead(list, p->machine->config);
+    *cycles = status == VTA_OK ? timing_below(p->machine, list, 0, limit) : 0;
+    *cycles += *cycles > 0 && *cycles < limit ? tiling_lag(&p->conv, t, *cycles, list->steps.count) : 0;
     return status;
 }
 
 enum { MOST_WAYS = 64 };
 
-vta_status conv_refine(plan *p, uint32_t room, trials *all, vta_diag *diag)
+/* A way that takes so long is not taken beside one that takes `best`. */
+uint64_t far_from(uint64_t best)
+{
+    return best < UINT64_MAX ? (uint64_t)(FAR_WAY * (double)best) + 1 : UINT64_MAX;
+}
+
+static vta_status refine_with(step_list *list, plan *p, trials *all, vta_diag *diag)
 {
     uint64_t best = UINT64_MAX;
-    VTA_TRY(
-        tiling_choose(&p->conv, all->tilings, room < MOST_TRIALS ? room : MOST_TRIALS, &all->count, diag));
     for (uint32_t i = 0; i < all->count; i++) {
-        const uint64_t far = best < UINT64_MAX ? (uint64_t)(FAR_WAY * (double)best) + 1 : UINT64_MAX;
-        VTA_TRY(time_tiling(p, &all->tilings[i], far, &all->cycles[i], diag));
+        VTA_TRY(time_tiling(p, &all->tilings[i], list, far_from(best), &all->cycles[i], diag));
         if (all->cycles[i] > 0 && all->cycles[i] < best) {
             best = all->cycles[i];
             p->tiling = all->tilings[i];
         }
     }
-    (void)tiling_estimate(&p->conv, &p->tiling, &p->units);
     p->cycles = best;
     return VTA_OK;
+}
+
+vta_status conv_refine(plan *p, uint32_t room, trials *all, vta_diag *diag)
+{
+    step_list list;
+    VTA_TRY(
+        tiling_choose(&p->conv, all->tilings, room < MOST_TRIALS ? room : MOST_TRIALS, &all->count, diag));
+    list_init(&list);
+    const vta_status status = refine_with(&list, p, all, diag);
+    list_free(&list);
+    (void)tiling_estimate(&p->conv, &p->tiling, &p->units);
+    return status;
 }
 
 vta_status conv_fastest(plan *p, uint32_t room, uint64_t limit, vta_diag *diag)
 {
     tiling tilings[MOST_TRIALS];
     uint32_t count;
+    step_list list;
+    vta_status status = VTA_OK;
     VTA_TRY(tiling_choose(&p->conv, tilings, room < MOST_TRIALS ? room : MOST_TRIALS, &count, diag));
-    for (uint32_t i = 0; i < count; i++) {
+    list_init(&list);
+    for (uint32_t i = 0; i < count && status == VTA_OK; i++) {
         uint64_t cycles;
-        VTA_TRY(time_tiling(p, &tilings[i], limit, &cycles, diag));
-        limit = cycles > 0 && cycles < limit ? cycles : limit;
+        status = time_tiling(p, &tilings[i], &list, limit, &cycles, diag);
+        limit = status == VTA_OK && cycles > 0 && cycles < limit ? cycles : limit;
     }
+    list_free(&list);
     p->cycles = limit;
-    return VTA_OK;
+    return status;
 }
 
 static bool same_way(const tiling *a, const tiling *b)

@@ -175,8 +175,13 @@ static void set(uint32_t *of, list_range range, uint32_t value)
 
 static uint32_t latest(const weaver *w, const uint32_t *of, list_range range, uint32_t stage, uint32_t before)
 {
+    uint32_t other = 0; /* the last one of another stage */
     for (int64_t i = range.first; i < range.first + range.count; i++) {
-        before = of[i] > before && w->pieces[of[i] - 1].stage == stage ? of[i] : before;
+        if (of[i] > before && of[i] != other) {
+            const bool own = w->pieces[of[i] - 1].stage == stage;
+            before = own ? of[i] : before;
+            other = own ? other : of[i];
+        }
     }
     return before;
 }
