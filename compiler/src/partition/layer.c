@@ -272,14 +272,14 @@ static vta_status broadcast(vtac_maker *m, const vtac_tensor *t, const int64_t w
         step[i] = dim[i] == 1 ? 0 : stride;
         stride *= dim[i];
     }
-    for (int64_t e = 0; e < elements; e++) {
-        int64_t rest = e;
-        int64_t at = 0;
-        for (int i = 3; i >= 0; i--) {
-            at += rest % want[i] * step[i];
-            rest /= want[i];
+    for (int64_t row = 0; row < want[0] * want[1] * want[2]; row++) {
+        const int64_t y = row % want[2], c = row / want[2] % want[1], n = row / want[2] / want[1];
+        const uint8_t *own = from + n * step[0] + c * step[1] + y * step[2];
+        if (step[3] == 0) {
+            memset(data + row * want[3], *own, (size_t)want[3]);
+        } else {
+            memcpy(data + row * want[3], own, (size_t)want[3]);
         }
-        data[e] = from[at];
     }
     const vtac_tensor whole = {
         .type = {.dtype = t->type.dtype, .rank = 4, .dim = {want[0], want[1], want[2], want[3]}},
