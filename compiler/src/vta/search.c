@@ -87,7 +87,9 @@ static void sort_ways(scheduler *s)
         one->price = best > 0 ? (double)one->cycles / (double)best : 1;
         one->number = (uint32_t)w;
     }
-    qsort(s->ways.items, s->ways.count, sizeof(way), by_price);
+    if (s->ways.count > 0) {
+        qsort(s->ways.items, s->ways.count, sizeof(way), by_price);
+    }
 }
 
 /* UINT64_MAX: not below `limit`. */
