@@ -235,7 +235,8 @@ void load_before(model *t, cycles when)
     const uint64_t queue = UINT64_C(1) << t->m->config->log_queue;
     if (t->lead <= t->at) { /* the step at hand, too: LOADs of micro-ops come before it */
         t->lead = t->at;
-        t->passed = t->computes - 1;
+        const job *now = &t->jobs[t->at];
+        t->passed = t->computes - (now->kind != STEP_STORE && !now->early);
         pass(t, t->lead++);
     }
     for (; t->loads_left > 0 && t->lead < t->count && t->passed - t->computes < queue &&

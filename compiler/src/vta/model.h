@@ -200,6 +200,8 @@ typedef struct model {
     uint32_t inp_load, inp_requant, acc_loaded, acc_writer; /* the next of each */
     size_t at;                                              /* the step at hand */
     size_t lead;               /* LOADs into INP and WGT before it in the list are worked out */
+    size_t reach;              /* the last step that fits into the queues, */
+    uint64_t reached;          /* and the instructions of the compute unit up to it */
     uint64_t computes, passed; /* instructions of the compute unit up to `at`, and before `lead` */
     marks inp_reader, wgt_reader, page_writer; /* the last step before `lead`, counted from 1 */
     window_of_times array_queue, alu_queue, load_queue;

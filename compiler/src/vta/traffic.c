@@ -107,10 +107,26 @@ void traffic_read_chunk(model *t)
     *room = t->chunk_handed = first + FETCH * CHUNK_INSNS;
 }
 
+/* How many instructions fit into the queues from the step at hand on: until the compute unit's is full. */
+static uint64_t queue_reach(model *t)
+{
+    const uint64_t queue = UINT64_C(1) << t->m->config->log_queue;
+    if (t->reach < t->at) {
+        t->reach = t->at;
+        t->reached = t->computes;
+    }
+    while (t->reach + 1 < t->count && t->reached - t->computes < queue &&
+           t->reach - t->at < CHUNKS_AHEAD * CHUNK_INSNS / 2) {
+        const job *next = &t->jobs[++t->reach];
+        t->reached += next->kind != STEP_STORE && !next->early;
+    }
+    return t->reach - t->at;
+}
+
 /* The program is read as far ahead as the queues go: what is asked for until `when`. */
 static void read_ahead(model *t, cycles when)
 {
-    const uint64_t ahead = t->insns + ((uint64_t)AHEAD << t->m->config->log_queue);
+    const uint64_t ahead = t->insns + queue_reach(t);
     const uint64_t until = ahead < t->list->steps.count ? ahead : t->list->steps.count;
     while (t->chunks * CHUNK_INSNS < until && t->chunk_room[t->chunks % CHUNKS] <= when) {
         traffic_read_chunk(t);
