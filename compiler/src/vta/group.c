@@ -18,11 +18,13 @@
  * point: it is loaded once, and stays while only the inside is written.
  */
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "emit.h"
+#include "flow.h"
 #include "timing.h"
 
 enum {
@@ -33,7 +35,9 @@ enum {
     PARAM_BLOCKS = 16, /* whose parameters are loaded together */
     WIDE_BLOCKS = 8,
     QUARTERS = 4,
-    OTHERS = 3, /* slots of a sum's other operand, at most */
+    MORE_PASSES = 4, /* of a sum by the ALU, */
+    SUM_CALLS = 7,   /* and its calls */
+    OTHERS = 3,      /* slots of a sum's other operand, at most */
     TABLES = 2,
     MOST_TILES = 1024,
 };
@@ -362,7 +366,6 @@ static int64_t weight_bytes(const layer_group *g, uint32_t m)
 /* What one member asks of each unit. */
 static load_of_units units_of(const layer_group *g, uint32_t m, const sweep *up, const sweep *across)
 {
-    enum { MORE_PASSES = 4 }; /* of a sum */
     const conv *c = &g->members[m].conv;
     const machine *of = c->machine;
     const int64_t tile = of->batch * of->block,
@@ -397,16 +400,49 @@ static void measure(layer_group *g, const sweep *up, const sweep *across, load_o
     }
 }
 
+/* What member m asks of the array and the ALU. */
+static flow_member flow_of(const layer_group *g, uint32_t m)
+{
+    const group_member *own = &g->members[m];
+    const double tiles = (double)own->tiling.tiles, items = (double)g->members[0].tiling.groups;
+    const double array = (double)own->units.array, alu = (double)own->units.alu;
+    const double passes = own->conv.sum != NULL ? 1 + MORE_PASSES : 1;
+    return (flow_member){.array = array / tiles / (streams(g, m) ? 1 : items),
+                         .alu = alu / tiles / (streams(g, m) || gathers(g, m) ? 1 : items),
+                         .calls = gathers(g, m) ? own->conv.out_blocks : own->tiling.group,
+                         .passes = own->conv.sum != NULL ? SUM_CALLS : 1,
+                         .writes = fmin(1, alu / passes * (gathers(g, m) ? items : 1) / array),
+                         .slots = own->tiling.acc_slots,
+                         .gathers = gathers(g, m)};
+}
+
+/* By how the members wait for each other, and no less than the memory needs. */
 static uint64_t estimate(const layer_group *g, const load_of_units *units)
 {
-    enum { ITEM = 24, ENDS = 600 };
+    enum { ENDS = 600 };
+    const conv *first = &g->members[0].conv;
+    const machine *of = first->machine;
     const tiling *t = &g->members[0].tiling;
-    const int64_t items = t->tiles * t->groups * g->count;
-    const int64_t alone = t->inp_slots < LINES && t->tiles > 1 ? (int64_t)units->load / 2 : 0;
-    const uint64_t array = units->array + (uint64_t)(items * ITEM + alone);
-    const uint64_t busy = array > units->alu ? array : units->alu;
-    const uint64_t bus = units->load > units->store ? units->load : units->store;
-    return (busy > bus ? busy : bus) + ENDS;
+    const double tiles = (double)t->tiles, items = (double)t->groups;
+    const double both = of->shared > 0 ? (double)(units->bytes_read + units->bytes_written) / of->shared : 0;
+    double weights = 0;
+    flow f = {.count = g->count,
+              .streams = g->streams,
+              .tiles = t->tiles,
+              .items = t->groups,
+              .pieces = last_of(g)->tiling.groups,
+              .inputs = t->inp_slots,
+              .parts = first->lanes ? 1 : first->in_blocks,
+              .latency = (double)of->config->mem_latency};
+    for (uint32_t m = 0; m < g->count; m++) {
+        f.members[m] = flow_of(g, m);
+        weights += (double)weight_bytes(g, m) / (double)of->beat;
+    }
+    const double of_items = first->lanes ? (double)units->load : fmin(weights, (double)units->load);
+    f.load = ((double)units->load - of_items) / tiles;
+    f.load_of_item = of_items / tiles / items;
+    f.store = (double)units->store / tiles;
+    return (uint64_t)fmax(flow_cycles(&f), both) + ENDS;
 }
 
 /* Ways. */

@@ -13,6 +13,7 @@
  *   pack.c       its constants
  *   emit.c       a convolution cut in one of these ways, as a list of calls
  *   group.c      several layers, tile by tile: what one makes the next one reads on chip
+ *   flow.c       how long these take, roughly
  *   elementwise.c, window.c, move.c     the layers that are no convolutions
  *   list.c       lists of calls
  *   weave.c      the calls of several layers in one order
