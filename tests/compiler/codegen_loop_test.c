@@ -162,6 +162,26 @@ static void hoists_what_stands_still(void **state)
     lab_end(&t);
 }
 
+/* What is asked for early is no use of the element: it may lie behind the last one. */
+static void asks_for_what_comes_soon_and_later(void **state)
+{
+    (void)state;
+    lab t;
+    lab_start(&t);
+    const vtac_expr *i = vtac_for(&t.k, VTAC_LOOP_SERIAL, 10, "i");
+    vtac_ahead(&t.k, t.x, vtac_i_addc(&t.k, i, 16));
+    vtac_ahead_later(&t.k, t.x, vtac_i_addc(&t.k, i, 60));
+    vtac_store(&t.k, t.y, i, vtac_e_load(&t.k, t.x, i));
+    vtac_end(&t.k);
+    expect_text(&t, "  for v1 < 10 { # i\n"
+                    "    ahead x[(v1 + 16)]\n"
+                    "    later x[(v1 + 60)]\n"
+                    "    y[v1] = x[v1]\n"
+                    "  }\n"
+                    "}\n");
+    lab_end(&t);
+}
+
 static void refuses_what_would_change_the_meaning(void **state)
 {
     (void)state;
@@ -209,6 +229,7 @@ int main(void)
         cmocka_unit_test(makes_vectors),
         cmocka_unit_test(makes_a_shorter_last_vector),
         cmocka_unit_test(hoists_what_stands_still),
+        cmocka_unit_test(asks_for_what_comes_soon_and_later),
         cmocka_unit_test(refuses_what_would_change_the_meaning),
         cmocka_unit_test(the_verifier_catches_broken_nests),
     };

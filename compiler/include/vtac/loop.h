@@ -130,6 +130,7 @@ typedef struct vtac_stmt {
     vtac_buffer *buffer;    /* STORE, AHEAD */
     const vtac_expr *index; /* STORE, AHEAD */
     const vtac_expr *value; /* STORE, LET; IF: the condition */
+    bool later;             /* AHEAD: not into the nearest cache */
 } vtac_stmt;
 
 enum { VTAC_MOST_NESTING = 40 };
@@ -197,6 +198,8 @@ void vtac_store(vtac_kernel *k, vtac_buffer *buffer, const vtac_expr *index, con
 /* The element will be read soon: the processor may fetch its line into the nearest cache. Changes nothing
  * else, and the index may be outside the buffer. */
 void vtac_ahead(vtac_kernel *k, vtac_buffer *buffer, const vtac_expr *index);
+/* The same of what will be read later: into the cache behind the nearest one. */
+void vtac_ahead_later(vtac_kernel *k, vtac_buffer *buffer, const vtac_expr *index);
 
 /* ---- questions */
 

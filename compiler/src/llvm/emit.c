@@ -695,8 +695,9 @@ static void emit_store(vtac_emitter *em, const vtac_stmt *s)
 static void emit_ahead(vtac_emitter *em, const vtac_stmt *s)
 {
     LLVMTypeRef i32 = LLVMInt32TypeInContext(em->context);
+    const unsigned nearness = s->later ? 2 : 3;
     LLVMValueRef words[] = {element_address(em, s->buffer, emit_at_first_lane(em, s->index)),
-                            LLVMConstInt(i32, 0, 0), LLVMConstInt(i32, 3, 0), LLVMConstInt(i32, 1, 0)};
+                            LLVMConstInt(i32, 0, 0), LLVMConstInt(i32, nearness, 0), LLVMConstInt(i32, 1, 0)};
     LLVMTypeRef pointer = LLVMTypeOf(words[0]);
     (void)vtac_llvm_intrinsic(em, "llvm.prefetch", &pointer, 1, words, 4);
 }

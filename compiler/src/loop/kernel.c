@@ -141,7 +141,7 @@ void vtac_store(vtac_kernel *k, vtac_buffer *buffer, const vtac_expr *index, con
     }
 }
 
-void vtac_ahead(vtac_kernel *k, vtac_buffer *buffer, const vtac_expr *index)
+static void ask_for(vtac_kernel *k, vtac_buffer *buffer, const vtac_expr *index, bool later)
 {
     vtac_stmt *s = buffer == NULL || index == NULL ? NULL : append(k, VTAC_S_AHEAD);
     if (s == NULL) {
@@ -150,6 +150,17 @@ void vtac_ahead(vtac_kernel *k, vtac_buffer *buffer, const vtac_expr *index)
     }
     s->buffer = buffer;
     s->index = index;
+    s->later = later;
+}
+
+void vtac_ahead(vtac_kernel *k, vtac_buffer *buffer, const vtac_expr *index)
+{
+    ask_for(k, buffer, index, false);
+}
+
+void vtac_ahead_later(vtac_kernel *k, vtac_buffer *buffer, const vtac_expr *index)
+{
+    ask_for(k, buffer, index, true);
 }
 
 int64_t vtac_kernel_extent(const vtac_kernel *k)

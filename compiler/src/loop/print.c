@@ -96,7 +96,7 @@ static void print_block(const vtac_stmt *s, int indent, vta_str *out)
             vta_str_put(out, "\n");
             break;
         case VTAC_S_AHEAD:
-            vta_str_printf(out, "ahead %s[", s->buffer->name);
+            vta_str_printf(out, "%s %s[", s->later ? "later" : "ahead", s->buffer->name);
             print_expr(s->index, out);
             vta_str_put(out, "]\n");
             break;

@@ -13,6 +13,11 @@
 
 #include <string.h>
 
+enum {
+    LINE = 16,     /* floats of a line of the caches */
+    NEAREST = 6144 /* floats that stay in the nearest cache beside a tile's inputs */
+};
+
 /* Whether an operand of the chain tells rows from columns. */
 static bool chain_needs_rows(const vtac_lower *l, const vtac_type *y)
 {
@@ -102,6 +107,8 @@ typedef struct kernel {
     const vtac_expr *corner;           /* its first element in the input */
     const vtac_expr *pass;             /* number of the tile among those that these weights serve */
     bool ahead;                        /* weights are asked for early */
+    const vtac_expr *next; /* what this tile's first step asks for of the next panel; NULL: nothing */
+    int64_t share;         /* numbers of it that each step asks for */
 } kernel;
 
 static const vtac_expr *sum_at(vtac_lower *l, const kernel *t, int64_t position, int64_t vector,
@@ -134,7 +141,7 @@ static void accumulate(vtac_lower *l, const kernel *t, const vtac_expr *x, const
     const int64_t right = window->stride[1] * c->in->block / c->step;
     const vtac_expr *factors[VTAC_BLOCKED_VECTORS];
     if (t->ahead) {
-        vtac_read_ahead(l, t->weights, w, c->vectors * c->lanes);
+        vtac_read_early(l, t->weights, w, c->vectors * c->lanes);
     }
     const vtac_expr *lane = vtac_for(k, VTAC_LOOP_VECTOR, c->lanes, "lane");
     for (int64_t v = 0; v < c->vectors; v++) {
@@ -228,6 +235,10 @@ static void sum_blocks(vtac_lower *l, const kernel *t, int64_t first, int64_t co
     x = t->deep_x == NULL ? x : vtac_i_add(k, x, t->deep_x);
     row = t->deep_w == NULL ? row : vtac_i_add(k, row, t->deep_w);
     x = vtac_let(k, "x", vtac_i_add(k, vtac_i_add(k, t->corner, x), i));
+    for (int64_t part = 0; t->next != NULL && part < t->share; part += LINE) {
+        const vtac_expr *at = vtac_i_add(k, t->next, vtac_i_mulc(k, row, t->share));
+        vtac_ahead_later(k, t->weights, vtac_i_addc(k, at, part));
+    }
     accumulate(l, t, x, vtac_let(k, "w", vtac_i_add(k, t->filter, vtac_i_mulc(k, row, wide))));
     vtac_close(l, loops);
 }
@@ -281,13 +292,40 @@ static void sum_sources(vtac_lower *l, kernel *t)
     vtac_close(l, loops);
 }
 
+/* Long vectors of floats use weights up faster than the second cache gives what nobody asked for: all tiles
+ * ask early for those that do not stay in the nearest one. What no cache holds the tiles of one panel ask for
+ * by parts, for the next one. */
+static bool stream_weights(vtac_lower *l, kernel *t)
+{
+    const vtac_blocked *c = t->c;
+    vtac_kernel *k = l->k;
+    const int64_t steps = c->sources / c->step;
+    const int64_t wide = c->vectors * c->lanes;
+    const int64_t passes = c->tiles * c->chunks;
+    if (c->s.quantized || !vtac_is_wide_x86(l)) {
+        return false;
+    }
+    const bool far = vtac_is_far_constant(l, t->weights);
+    t->ahead = far || steps * wide > NEAREST;
+    if (far && !c->rows_outside && passes > 1) {
+        t->share = (wide + passes - 1) / passes;
+        const vtac_expr *first = vtac_i_addc(k, t->filter, steps * wide);
+        t->next = vtac_let(k, "next", vtac_i_add(k, first, vtac_i_mulc(k, t->pass, steps * t->share)));
+    }
+    return true;
+}
+
 /* The first tile that a panel of weights serves asks for them early; the others find them near. */
 static void sum_all(vtac_lower *l, kernel *t)
 {
     const vtac_blocked *c = t->c;
     vtac_kernel *k = l->k;
     const vtac_expr *zero = vtac_e_index(k, 0);
-    const bool far = vtac_is_far(t->weights);
+    if (stream_weights(l, t)) {
+        sum_sources(l, t);
+        return;
+    }
+    const bool far = c->s.quantized ? vtac_is_far(t->weights) : vtac_is_far_constant(l, t->weights);
     const bool twice = far && c->tiles * c->chunks > 1;
     for (int i = twice ? 0 : 1; i < 2; i++) {
         t->ahead = far && (i == 0 || !twice);

@@ -373,6 +373,10 @@ static vta_status start(vtac_program *p, vta_diag *diag)
     for (uint32_t i = 0; i < p->graph->order_count; i++) {
         p->position[p->graph->order[i]] = i + 1;
     }
+    for (uint32_t i = 1; i <= p->graph->value_count; i++) {
+        const vtac_tensor *constant = p->graph->values[i].constant;
+        p->known_bytes += constant == NULL ? 0 : constant->bytes;
+    }
     if (p->graph->flow != NULL) {
         p->segments = vta_arena_array(&p->arena, p->graph->value_count + 1, sizeof *p->segments);
         if (p->segments == NULL) {

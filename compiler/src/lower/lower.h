@@ -99,6 +99,7 @@ typedef struct vtac_program {
     uint32_t *segments;        /* of values, where the graph has a flow; else NULL */
     bool *done;                /* nodes that are lowered or fused into another */
     uint64_t workspace_bytes, constant_bytes, unshared_bytes;
+    uint64_t known_bytes; /* of the graph's constants */
 } vtac_program;
 
 enum { VTAC_MOST_FUSED = 24 };
@@ -217,9 +218,16 @@ uint32_t vtac_open_axes(vtac_lower *l, const vtac_type *type, const bool *marks,
 vtac_loop_kind vtac_parallel_if(int64_t work);
 /* Whether the buffer does not stay near from one run of the model to the next. */
 bool vtac_is_far(const vtac_buffer *buffer);
+/* The same of a constant, which does not stay near where the model's constants are many, either. */
+bool vtac_is_far_constant(const vtac_lower *l, const vtac_buffer *buffer);
+/* Whether the target is an x86-64, and one with vectors of 64 bytes. */
+bool vtac_is_x86(const vtac_lower *l);
+bool vtac_is_wide_x86(const vtac_lower *l);
 /* Inside a loop whose every round reads `each` elements of a buffer, from `at` on, one round's after the
  * other's: asks for those of a later round, where the buffer is far. */
 void vtac_read_ahead(vtac_lower *l, vtac_buffer *buffer, const vtac_expr *at, int64_t each);
+/* The same, whether it is far or not. */
+void vtac_read_early(vtac_lower *l, vtac_buffer *buffer, const vtac_expr *at, int64_t each);
 
 /* An element of a narrow type as the float32 or the integer that it stands for (others: itself), and back, as
  * Cast and QuantizeLinear do it by the attributes of `n`. */

@@ -9,12 +9,12 @@
 #include "matmul.h"
 
 enum {
-    DEPTH = 256, /* of the inner axis, at once */
     MOST_DEEP_ROWS = 256,
     LEAST_UNITS = 16,     /* for threads to share */
     NEAR_BYTES = 1048576, /* of a right operand that stays in the cache anyway */
     CHUNK_BYTES = 262144, /* of the left operand's rows that stay there otherwise */
-    FAR_LEFT_BYTES = 4194304
+    FAR_LEFT_BYTES = 4194304,
+    LINE_BYTES = 64 /* of a cache */
 };
 
 static const vtac_expr *less_zero(vtac_lower *l, const vtac_product *p, uint32_t input,
@@ -239,7 +239,25 @@ void vtac_product_place(vtac_lower *l, const vtac_product *p, const vtac_expr **
 typedef struct depth {
     const vtac_expr *from;
     int64_t count;
+    const vtac_expr *next; /* what the first of them asks for of the columns that come next; NULL: nothing */
+    int64_t share;         /* numbers of those that each product asks for */
 } depth;
+
+/* What no cache holds comes from far while nothing waits for it: the blocks of rows that meet some columns
+ * ask for the next ones, a part each. What does not stay in the nearest cache is asked for once more. */
+static void read_on(vtac_lower *l, const vtac_product *p, vtac_buffer *b, const vtac_expr *line, int64_t wide,
+                    const depth *d, const vtac_expr *step)
+{
+    const int64_t size = (int64_t)vtac_dtype_bytes(p->stored);
+    const bool far = p->known ? vtac_is_far_constant(l, b) : vtac_is_far(b);
+    if (d->next == NULL ? far : d->count * wide * size > VTAC_PRODUCT_NEAREST) {
+        vtac_read_early(l, b, line, wide);
+    }
+    for (int64_t part = 0; d->next != NULL && part < d->share; part += LINE_BYTES / size) {
+        const vtac_expr *at = vtac_i_add(l->k, d->next, vtac_i_mulc(l->k, step, d->share));
+        vtac_ahead_later(l->k, b, vtac_i_addc(l->k, at, part));
+    }
+}
 
 static void sum_rows(vtac_lower *l, const vtac_product *p, const vtac_product_region *r, vtac_buffer *sums,
                      const vtac_expr *const *rows, const vtac_expr *b_base, depth d)
@@ -251,12 +269,13 @@ static void sum_rows(vtac_lower *l, const vtac_product *p, const vtac_product_re
     vtac_buffer *a = p->wide_left == 0 ? vtac_in(l, p->a)
                                        : vtac_use(l, p->wide_left, "left", p->type,
                                                   vtac_type_elements(vtac_type_in(l, p->a)));
-    const vtac_expr *i = vtac_i_add(k, d.from, vtac_for(k, VTAC_LOOP_SERIAL, d.count, "k"));
+    const vtac_expr *number = vtac_for(k, VTAC_LOOP_SERIAL, d.count, "k");
+    const vtac_expr *i = vtac_i_add(k, d.from, number);
     const int64_t step = p->tiled ? r->lanes * r->vectors : p->n;
     const vtac_expr *line = vtac_let(k, "line", vtac_i_add(k, b_base, vtac_i_mulc(k, i, step)));
     const vtac_expr *right[VTAC_PRODUCT_VECTORS];
     if (p->tiled) {
-        vtac_read_ahead(l, b, line, step);
+        read_on(l, p, b, line, step, &d, number);
     }
     const vtac_expr *lane = vtac_for(k, VTAC_LOOP_VECTOR, r->lanes, "lane");
     for (int64_t v = 0; v < r->vectors; v++) {
@@ -384,6 +403,22 @@ static void do_block(vtac_lower *l, product_kernel *t, const vtac_expr *block, d
     }
 }
 
+/* Block `inner` of a chunk asks for its part of what comes next. */
+static void plan_next(vtac_lower *l, const product_kernel *t, const vtac_expr *inner, depth *d)
+{
+    vtac_kernel *k = l->k;
+    const vtac_product *p = t->p;
+    const int64_t wide = t->r->lanes * t->r->vectors;
+    const vtac_buffer whole = {.elements = p->k * p->room, .dtype = p->stored};
+    if (!vtac_is_wide_x86(l) || !p->tiled || !p->known || t->chunk < 2 || !vtac_is_far_constant(l, &whole)) {
+        return;
+    }
+    d->share = (wide + t->chunk - 1) / t->chunk;
+    const vtac_expr *next = vtac_i_mulc(k, vtac_i_addc(k, d->from, d->count), wide);
+    next = vtac_i_add(k, vtac_i_add(k, t->right, next), vtac_i_mulc(k, inner, d->count * d->share));
+    d->next = vtac_let(k, "next", next);
+}
+
 /* All rows of a chunk over one range of the inner axis. */
 static void do_chunk(vtac_lower *l, product_kernel *t, const vtac_expr *chunk, depth d, vtac_buffer *before,
                      vtac_buffer *after)
@@ -397,6 +432,7 @@ static void do_chunk(vtac_lower *l, product_kernel *t, const vtac_expr *chunk, d
         vtac_if(k, vtac_e2(k, VTAC_E_LT, block, vtac_e_index(k, t->blocks)));
     }
     const vtac_expr *partial = vtac_i_mulc(k, inner, r->block * r->vectors * r->lanes);
+    plan_next(l, t, inner, &d);
     do_block(l, t, block, d, before, after, vtac_let(k, "partial", partial));
     vtac_close(l, ragged ? 2 : 1);
 }
@@ -429,22 +465,23 @@ static void multiply_deep(vtac_lower *l, product_kernel *t, int64_t batches)
     const vtac_expr *rest = vtac_let(k, "rest", vtac_i_divc(k, unit, r->tiles));
     const vtac_expr *rows = vtac_let(k, "chunk", vtac_i_remc(k, rest, chunks));
     place_tile(l, t, vtac_let(k, "batch", vtac_i_divc(k, rest, chunks)), tile);
-    do_chunk(l, t, rows, (depth){vtac_e_index(k, 0), each}, NULL, partial);
+    do_chunk(l, t, rows, (depth){.from = vtac_e_index(k, 0), .count = each}, NULL, partial);
     if (parts > 2) {
         const vtac_expr *part = vtac_for(k, VTAC_LOOP_SERIAL, parts - 2, "part");
         const vtac_expr *from = vtac_let(k, "from", vtac_i_mulc(k, vtac_i_addc(k, part, 1), each));
-        do_chunk(l, t, rows, (depth){from, each}, partial, partial);
+        do_chunk(l, t, rows, (depth){.from = from, .count = each}, partial, partial);
         vtac_end(k);
     }
     const int64_t last = (parts - 1) * each;
-    do_chunk(l, t, rows, (depth){vtac_e_index(k, last), p->k - last}, partial, NULL);
+    do_chunk(l, t, rows, (depth){.from = vtac_e_index(k, last), .count = p->k - last}, partial, NULL);
     vtac_end(k);
 }
 
-int64_t vtac_product_chunk(const vtac_product *p, int64_t rows)
+int64_t vtac_product_chunk(const vtac_lower *l, const vtac_product *p, int64_t rows)
 {
     const int64_t row_bytes = rows * p->k * (int64_t)vtac_dtype_bytes(p->type);
-    const bool far = p->k * p->n * (int64_t)vtac_dtype_bytes(p->type) > NEAR_BYTES;
+    const int64_t bytes = p->k * p->n * (int64_t)vtac_dtype_bytes(p->type);
+    const bool far = bytes > (vtac_is_wide_x86(l) ? VTAC_PRODUCT_NEAREST : NEAR_BYTES);
     const int64_t chunk = row_bytes > 0 && far ? CHUNK_BYTES / row_bytes : 1;
     const int64_t blocks = (p->m + rows - 1) / rows;
     return chunk < 1 ? 1 : chunk < blocks ? chunk : blocks;
@@ -455,9 +492,10 @@ static void multiply_flat(vtac_lower *l, product_kernel *t, int64_t batches)
     vtac_kernel *k = l->k;
     const vtac_product *p = t->p;
     const vtac_product_region *r = t->r;
-    const int64_t asked = p->chunk != 0 ? p->chunk : vtac_product_chunk(p, r->block);
+    const int64_t asked = p->chunk != 0 ? p->chunk : vtac_product_chunk(l, p, r->block);
     const int64_t chunk = asked < t->blocks ? asked : t->blocks;
     const int64_t chunks = (t->blocks + chunk - 1) / chunk;
+    t->chunk = chunk;
     const vtac_expr *unit =
         vtac_for(k, vtac_parallel_if(batches * p->m * p->k * r->tiles * r->vectors * r->lanes),
                  batches * chunks * r->tiles * chunk, "unit");
@@ -473,7 +511,9 @@ static void multiply_flat(vtac_lower *l, product_kernel *t, int64_t batches)
         vtac_if(k, vtac_e2(k, VTAC_E_LT, block, vtac_e_index(k, t->blocks)));
     }
     place_tile(l, t, rest, tile);
-    do_block(l, t, block, (depth){vtac_e_index(k, 0), p->k}, NULL, NULL, NULL);
+    depth d = {.from = vtac_e_index(k, 0), .count = p->k};
+    plan_next(l, t, inner, &d);
+    do_block(l, t, block, d, NULL, NULL, NULL);
     vtac_close(l, ragged ? 2 : 1);
 }
 
@@ -510,7 +550,7 @@ static void add_region(const vtac_lower *l, vtac_product *p, vtac_product_region
 
 /* Tiles of full vectors, then of what is left: narrower ones, or, where the right operand is packed, one with
  * room behind the last column. */
-static void plan_regions(const vtac_lower *l, vtac_product *p)
+void vtac_product_plan(const vtac_lower *l, vtac_product *p)
 {
     const int64_t lanes = (int64_t)(l->program->target->vector_bytes / vtac_dtype_bytes(p->type));
     vtac_product_region r = {.lanes = lanes > 1 ? lanes : 1, .vectors = p->m == 1 ? 8 : 2};
@@ -549,6 +589,7 @@ static void plan_regions(const vtac_lower *l, vtac_product *p)
         add_region(l, p, &r, left);
     }
     p->room = r.begin;
+    p->once = once;
 }
 
 /* Narrow floats of the left operand that meet several tiles of columns are widened once. */
@@ -586,11 +627,12 @@ static vta_status run_product(vtac_lower *l, vtac_product *p, vtac_product_finis
     if (vtac_product_is_dots(l, p)) {
         return vtac_multiply_dots(l, p, finish);
     }
-    p->depth = DEPTH;
-    plan_regions(l, p);
+    p->depth = VTAC_PRODUCT_DEPTH;
+    vtac_product_plan(l, p);
+    vtac_product_choose(l, p);
     if (p->tiled && vtac_dtype_kind(p->type) == 'f' && l->program->schedules != NULL &&
         vtac_product_ask(l, p)) {
-        plan_regions(l, p);
+        vtac_product_plan(l, p);
     }
     VTA_TRY(pack_right(l, p));
     VTA_TRY(widen_left(l, p));

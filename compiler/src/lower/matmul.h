@@ -15,8 +15,10 @@ typedef struct vtac_product_region {
 
 enum {
     MOST_REGIONS = 16,
-    VTAC_PRODUCT_VECTORS = 8, /* of columns in a tile, at most */
-    VTAC_LEAST_TILED = 24     /* rows that pay for packing the right operand as the model runs */
+    VTAC_PRODUCT_VECTORS = 8,    /* of columns in a tile, at most */
+    VTAC_LEAST_TILED = 24,       /* rows that pay for packing the right operand as the model runs */
+    VTAC_PRODUCT_DEPTH = 256,    /* of the inner axis, at once */
+    VTAC_PRODUCT_NEAREST = 32768 /* bytes of a tile of columns that stay in the nearest cache */
 };
 
 typedef struct vtac_product {
@@ -34,6 +36,7 @@ typedef struct vtac_product {
     bool direct;                     /* b as it is */
     bool known;                      /* b, and its zero points */
     bool tiled;                      /* packed in the order of use: [matrix][tile of columns][k][column] */
+    bool once;                       /* the left operand is to be read once alone */
     bool narrow;                     /* sums, and what is added to them, stay below 2^24 */
     int64_t tile_rows, tile_vectors; /* that a schedule asks for; 0: the standard ones */
     int64_t depth;                   /* of the inner axis, at once */
@@ -63,7 +66,13 @@ static inline bool vtac_product_is_deep(const vtac_product *p, int64_t depth)
 
 /* Blocks of so many rows that go through a tile of columns before they go to the next one, by the standard
  * schedule: where the right operand is large, as many as stay in the cache, as each tile does meanwhile. */
-int64_t vtac_product_chunk(const vtac_product *p, int64_t rows);
+int64_t vtac_product_chunk(const vtac_lower *l, const vtac_product *p, int64_t rows);
+
+/* Regions of columns: tiles of full vectors, then of what is left, by the tile that p has, or the standard
+ * one. */
+void vtac_product_plan(const vtac_lower *l, vtac_product *p);
+/* Chooses the standard tile and depth where the target has many long registers, and plans by them. */
+void vtac_product_choose(const vtac_lower *l, vtac_product *p);
 
 /* Asks for the schedule of a product whose regions are planned by the standard one (matmul_tile.c). Whether
  * it is another: then the regions are to be planned again. */

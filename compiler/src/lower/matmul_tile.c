@@ -22,7 +22,7 @@ typedef struct choices {
     uint32_t count;
 } choices;
 
-enum { NEAREST_BYTES = 32768 };
+enum { MOST_LEFT = 14 }; /* rows of a tile of the standard schedule */
 
 /* Half cycles for the whole product, roughly: two products and two loads a cycle; sums of fewer than eight
  * wait for each other; sums that wait in memory are written and read again. Tiles of columns that nothing
@@ -34,7 +34,7 @@ static double cost_of(const vtac_product *p, const choice *c)
     const double blocks = (double)((p->m + c->rows - 1) / c->rows);
     const double tiles = (double)vectors / (double)c->vectors;
     const double sums = (double)(c->rows * c->vectors);
-    const bool all_near = p->k * p->n * (int64_t)vtac_dtype_bytes(p->type) <= NEAREST_BYTES;
+    const bool all_near = p->k * p->n * (int64_t)vtac_dtype_bytes(p->type) <= VTAC_PRODUCT_NEAREST;
     const bool far = c->chunk == 1 && c->depth >= p->k && !all_near;
     const double step = fmax(fmax(sums, 8.0), (double)(c->rows + c->vectors)) + 0.02 * (double)c->rows +
                         (far ? 1.5 * (double)c->vectors : 0.0);
@@ -83,9 +83,9 @@ static void list_choices(const vtac_lower *l, const vtac_product *p, choices *al
     const int64_t registers = (int64_t)l->program->target->vector_count;
     const int64_t columns = (p->n + r->lanes - 1) / r->lanes;
     const bool deep = vtac_product_is_deep(p, p->depth);
-    add_choice(
-        p, all,
-        (choice){r->block, r->vectors, deep ? p->depth : p->k, deep ? 0 : vtac_product_chunk(p, r->block)});
+    add_choice(p, all,
+               (choice){r->block, r->vectors, deep ? p->depth : p->k,
+                        deep ? 0 : vtac_product_chunk(l, p, r->block)});
     for (int64_t vectors = 1; vectors <= VTAC_PRODUCT_VECTORS && vectors <= columns; vectors++) {
         for (int64_t rows = 1; rows <= p->m && rows * vectors + vectors + 1 <= registers; rows++) {
             const int64_t blocks = (p->m + rows - 1) / rows;
@@ -94,6 +94,48 @@ static void list_choices(const vtac_lower *l, const vtac_product *p, choices *al
             }
         }
     }
+}
+
+/* Half cycles for all regions: two products and two loads a cycle, and what is asked for early is a load. */
+static double cost_of_regions(const vtac_product *p)
+{
+    double cost = 0.0;
+    for (uint32_t i = 0; i < p->region_count; i++) {
+        const vtac_product_region *r = &p->regions[i];
+        const double sums = (double)(r->block * r->vectors);
+        const double step = fmax(fmax(sums, 8.0), (double)(r->block + 2 * r->vectors + 1));
+        const double tiles = (double)((p->m + r->block - 1) / r->block * r->tiles);
+        cost += tiles * ((double)p->k * step + 3.0 * sums + 12.0);
+    }
+    return cost;
+}
+
+void vtac_product_choose(const vtac_lower *l, vtac_product *p)
+{
+    const int64_t registers = (int64_t)l->program->target->vector_count;
+    if (!vtac_is_wide_x86(l) || !p->tiled || vtac_dtype_kind(p->type) != 'f' || p->m < VTAC_LEAST_TILED ||
+        p->once) {
+        return;
+    }
+    const int64_t columns = (p->n + p->regions[0].lanes - 1) / p->regions[0].lanes;
+    double best = 0.99 * cost_of_regions(p); /* what is as good may stay */
+    vtac_product chosen = *p;
+    for (int64_t vectors = 2; vectors <= VTAC_PRODUCT_VECTORS && vectors <= columns; vectors++) {
+        for (int64_t rows = 4; rows <= MOST_LEFT && rows * vectors + vectors + 1 <= registers; rows++) {
+            p->tile_rows = rows;
+            p->tile_vectors = vectors;
+            vtac_product_plan(l, p);
+            const double cost = cost_of_regions(p);
+            if (cost < best) {
+                best = cost;
+                chosen = *p;
+            }
+        }
+    }
+    *p = chosen;
+    const int64_t wide = p->regions[0].lanes * p->regions[0].vectors * (int64_t)vtac_dtype_bytes(p->type);
+    const int64_t most = VTAC_PRODUCT_NEAREST / wide;
+    p->depth = most < p->depth ? most : p->depth;
 }
 
 bool vtac_product_ask(const vtac_lower *l, vtac_product *p)

@@ -11,6 +11,8 @@ enum {
     PARALLEL_WORK = 32768, /* below, waking a thread costs more than it saves */
     LINE_BYTES = 64,       /* of a cache */
     FAR_BYTES = 262144,    /* does not stay near from one run of the model to the next */
+    LEAST_FAR = 16384,     /* nor does so much of constants */
+    MANY_BYTES = 1048576,  /* where all of them are more than this */
     AHEAD = 40             /* rounds of some cycles each, longer than memory takes */
 };
 
@@ -229,11 +231,35 @@ bool vtac_is_far(const vtac_buffer *buffer)
     return buffer != NULL && buffer->elements > FAR_BYTES / (int64_t)vtac_dtype_bytes(buffer->dtype);
 }
 
-void vtac_read_ahead(vtac_lower *l, vtac_buffer *buffer, const vtac_expr *at, int64_t each)
+bool vtac_is_x86(const vtac_lower *l)
+{
+    return strncmp(l->program->target->triple, "x86_64", 6) == 0;
+}
+
+bool vtac_is_wide_x86(const vtac_lower *l)
+{
+    return vtac_is_x86(l) && l->program->target->vector_bytes == 64;
+}
+
+bool vtac_is_far_constant(const vtac_lower *l, const vtac_buffer *buffer)
+{
+    const bool many = vtac_is_x86(l) && l->program->known_bytes > MANY_BYTES;
+    return vtac_is_far(buffer) || (many && buffer != NULL &&
+                                   buffer->elements > LEAST_FAR / (int64_t)vtac_dtype_bytes(buffer->dtype));
+}
+
+void vtac_read_early(vtac_lower *l, vtac_buffer *buffer, const vtac_expr *at, int64_t each)
 {
     const int64_t size = buffer == NULL ? 1 : (int64_t)vtac_dtype_bytes(buffer->dtype);
-    for (int64_t line = 0; vtac_is_far(buffer) && line < each * size; line += LINE_BYTES) {
+    for (int64_t line = 0; line < each * size; line += LINE_BYTES) {
         vtac_ahead(l->k, buffer, vtac_i_addc(l->k, at, AHEAD * each + line / size));
+    }
+}
+
+void vtac_read_ahead(vtac_lower *l, vtac_buffer *buffer, const vtac_expr *at, int64_t each)
+{
+    if (vtac_is_far(buffer)) {
+        vtac_read_early(l, buffer, at, each);
     }
 }
 
