@@ -18,14 +18,8 @@
 #include <string.h>
 
 #include "internal.h"
+#include "vta/uop_loads.h"
 #include "vta/vec.h"
-
-enum {
-    LOAD_LIMIT =
-        64, /* micro-ops that one LOAD brings for several kernels: more would delay the first of them */
-    FIRST_LIMIT = 32,
-    WINDOW_SHARE = 32 /* of the scratchpad, at least, is given up at a time */
-};
 
 static uint64_t hash_words(const uint32_t *words, uint32_t count)
 {
@@ -342,7 +336,7 @@ static vta_status begin_load(vta_stream *stream, const kernel_record *kernel)
     cache->last_load.sram = kernel->sram;
     cache->last_load.image = kernel->image;
     cache->last_load.count = 0;
-    cache->last_load.limit = first ? FIRST_LIMIT : LOAD_LIMIT;
+    cache->last_load.limit = first ? VTA_UOP_FIRST_LIMIT : VTA_UOP_LOAD_LIMIT;
     cache->spare = kept ? 0 : cache->spare; /* for a kernel whose place is free: at most one stays empty */
     return VTA_OK;
 }
@@ -374,7 +368,7 @@ static vta_status make_room(vta_stream *stream, kernel_record *kernel)
         return VTA_OK;
     }
     if (cache->open + kernel->count > cache->close) {
-        const uint32_t wide = depth / WINDOW_SHARE;
+        const uint32_t wide = depth / VTA_UOP_WINDOW_SHARE;
         const uint32_t count = kernel->count > wide ? kernel->count : wide;
         VTA_TRY(oldest_window(stream, count, &cache->open));
         cache->close = cache->open + count;

@@ -8,12 +8,7 @@
 #include <string.h>
 
 #include "model.h"
-
-enum {
-    LOAD_LIMIT = 64, /* micro-ops that one LOAD brings at most, */
-    FIRST_LIMIT = 32,
-    WINDOW_SHARE = 32, /* of the scratchpad, at least, is given up at a time */
-};
+#include "vta/uop_loads.h"
 
 typedef struct resident {
     uint32_t load; /* the one that brought it, counted from 1; 0: it is not there */
@@ -119,7 +114,7 @@ static int64_t make_room(planner *p, int64_t count)
         return p->top - count;
     }
     if (p->open + count > p->close) {
-        const int64_t wide = most(count, p->depth / WINDOW_SHARE);
+        const int64_t wide = most(count, p->depth / VTA_UOP_WINDOW_SHARE);
         p->open = oldest_window(p, wide);
         p->close = p->open + wide;
     }
@@ -155,7 +150,7 @@ static void bring_kernel(planner *p, resident *kernel, size_t at)
     if (p->last == 0 || load_at(p, p->last)->count + kernel->count > p->limit || kernel->sram != p->next ||
         !is_free_since(p, kernel, p->last)) {
         const bool kept = p->spare > 0 && is_free_since(p, kernel, p->spare);
-        p->limit = p->last == 0 ? FIRST_LIMIT : LOAD_LIMIT;
+        p->limit = p->last == 0 ? VTA_UOP_FIRST_LIMIT : VTA_UOP_LOAD_LIMIT;
         p->last = kept ? p->spare : append_load(p, at);
         p->spare = kept ? 0 : p->spare;
     }
