@@ -292,9 +292,9 @@ static void sum_sources(vtac_lower *l, kernel *t)
     vtac_close(l, loops);
 }
 
-/* Long vectors of floats use weights up faster than the second cache gives what nobody asked for: all tiles
- * ask early for those that do not stay in the nearest one. What no cache holds the tiles of one panel ask for
- * by parts, for the next one. */
+/* Of blocked inputs, long vectors of floats use weights up faster than the second cache gives what nobody
+ * asked for: all tiles ask early for those that do not stay in the nearest one. What no cache holds the tiles
+ * of one panel ask for by parts, for the next one. */
 static bool stream_weights(vtac_lower *l, kernel *t)
 {
     const vtac_blocked *c = t->c;
@@ -302,7 +302,7 @@ static bool stream_weights(vtac_lower *l, kernel *t)
     const int64_t steps = c->sources / c->step;
     const int64_t wide = c->vectors * c->lanes;
     const int64_t passes = c->tiles * c->chunks;
-    if (c->s.quantized || !vtac_is_wide_x86(l)) {
+    if (!vtac_blocked_is_long(l, c)) {
         return false;
     }
     const bool far = vtac_is_far_constant(l, t->weights);

@@ -53,6 +53,11 @@ static double share_of(const vtac_blocked *c, int64_t vectors)
     return (double)sum / (double)(panels * c->in_blocks);
 }
 
+bool vtac_blocked_is_long(const vtac_lower *l, const vtac_blocked *c)
+{
+    return vtac_is_wide_x86(l) && !c->s.quantized && c->in->block > 1;
+}
+
 /* Whether a tap of the axis reaches a quarter of the plane over its edge. */
 bool vtac_blocked_reaches_far(const vtac_blocked *c, uint32_t axis)
 {
@@ -125,10 +130,9 @@ static double cost_of(const vtac_lower *l, const vtac_blocked *c, int64_t rows, 
     const double positions = (double)(rows * columns);
     const double wide = (double)vectors;
     const double panel = (double)(steps * vectors * c->lanes) * 4.0;
-    const double inside = floats ? step_of_floats(positions, wide, panel > 24576.0)
-                          : vtac_is_wide_x86(l) && !c->s.quantized
-                              ? step_of_long(positions, wide, panel > 24576.0)
-                              : step_of(c, positions, wide, panel, few);
+    const double inside = floats                       ? step_of_floats(positions, wide, panel > 24576.0)
+                          : vtac_blocked_is_long(l, c) ? step_of_long(positions, wide, panel > 24576.0)
+                                                       : step_of(c, positions, wide, panel, few);
     const double places = flat ? (floats ? 4.0 : 8.0) * positions : 0.0;
     return (double)(count * groups) *
            ((double)steps * share_of(c, vectors) * inside + 3.0 * positions * wide + 12.0 + places);

@@ -44,6 +44,9 @@ int64_t vtac_blocked_vectors(const vtac_blocked *c);
  * alone that it belongs to. */
 int64_t vtac_blocked_span(const vtac_blocked *c, int64_t wide, int64_t panel, int64_t *first);
 bool vtac_blocked_has_spans(const vtac_blocked *c);
+/* Whether it is one of floats with vectors of 64 bytes, from a blocked input; of others, neighbouring taps
+ * read the same. */
+bool vtac_blocked_is_long(const vtac_lower *l, const vtac_blocked *c);
 /* Whether a tap of the axis reaches a quarter of the plane over its edge. */
 bool vtac_blocked_reaches_far(const vtac_blocked *c, uint32_t axis);
 /* Products of the layer. */

@@ -481,7 +481,7 @@ int64_t vtac_product_chunk(const vtac_lower *l, const vtac_product *p, int64_t r
 {
     const int64_t row_bytes = rows * p->k * (int64_t)vtac_dtype_bytes(p->type);
     const int64_t bytes = p->k * p->n * (int64_t)vtac_dtype_bytes(p->type);
-    const bool far = bytes > (vtac_is_wide_x86(l) ? VTAC_PRODUCT_NEAREST : NEAR_BYTES);
+    const bool far = bytes > (p->known && vtac_is_wide_x86(l) ? VTAC_PRODUCT_NEAREST : NEAR_BYTES);
     const int64_t chunk = row_bytes > 0 && far ? CHUNK_BYTES / row_bytes : 1;
     const int64_t blocks = (p->m + rows - 1) / rows;
     return chunk < 1 ? 1 : chunk < blocks ? chunk : blocks;
