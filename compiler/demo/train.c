@@ -13,12 +13,12 @@ static void draw_batch(net *n, uint32_t step, uint32_t *classes)
 {
     float floats[PICTURE_CHANNELS * PICTURE_PIXELS];
     picture p;
-    for (uint32_t b = 0; b < BATCH; b++) {
-        draw_picture(SEED_TRAIN, step * BATCH + b, &p);
+    for (uint32_t b = 0; b < n->batch; b++) {
+        draw_picture(SEED_TRAIN, step * n->batch + b, &p);
         picture_floats(&p, floats);
         classes[b] = p.which;
         for (uint32_t c = 0; c < PICTURE_CHANNELS; c++) {
-            memcpy(net_input(n) + (size_t)(c * BATCH + b) * PICTURE_PIXELS, floats + c * PICTURE_PIXELS,
+            memcpy(net_input(n) + (size_t)(c * n->batch + b) * PICTURE_PIXELS, floats + c * PICTURE_PIXELS,
                    PICTURE_PIXELS * sizeof *floats);
         }
     }
@@ -45,7 +45,7 @@ static void learn(net *n, const train_options *options)
         loss += net_learn(n, classes, rate_at(step, options->steps), &right);
         if ((step + 1) % TELL_EVERY == 0 && options->tell != NULL) {
             options->tell(options->context, step + 1, loss / TELL_EVERY,
-                          (float)right / (float)(TELL_EVERY * BATCH));
+                          (float)right / (float)(TELL_EVERY * n->batch));
             loss = 0.0F;
             right = 0;
         }
@@ -54,7 +54,8 @@ static void learn(net *n, const train_options *options)
 
 vta_status train(const train_options *options, net *out, vta_diag *diag)
 {
-    VTA_TRY(net_create(BATCH, options->seed, out, diag));
+    const uint32_t pictures = options->pictures == 0 || options->pictures > BATCH ? BATCH : options->pictures;
+    VTA_TRY(net_create(pictures, options->seed, out, diag));
     learn(out, options);
     return VTA_OK;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * weights STEPS: what the trainer's weights are after so many steps, in the form of `shapes train`. Made of
- * the trainer's own files alone, so that any compiler and any emulated processor can be asked.
+ * weights STEPS [PICTURES]: what the trainer's weights are after so many steps, of so many pictures each, in
+ * the form of `shapes train`. Made of the trainer's own files alone, so that any compiler and any emulated
+ * processor can be asked.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,7 +12,9 @@
 
 int main(int argc, char **argv)
 {
-    const train_options options = {.steps = argc > 1 ? (uint32_t)atoi(argv[1]) : 1, .seed = 1};
+    const train_options options = {.steps = argc > 1 ? (uint32_t)atoi(argv[1]) : 1,
+                                   .pictures = argc > 2 ? (uint32_t)atoi(argv[2]) : 0,
+                                   .seed = 1};
     vta_diag diag = {0};
     net n;
     if (train(&options, &n, &diag) != VTA_OK) {
