@@ -167,11 +167,11 @@ def judge(vtac, device, path, inputs, work, layers):
 
 
 def same_cost(vtac, path, work):
-    """The network as ONNX takes about as many cycles: its roundings cost wider parameters, no more."""
-    converted, so, cycles = os.path.join(work, "as.onnx"), os.path.join(work, "as.so"), []
+    """The network, which judge has compiled, as ONNX takes about as many cycles: its roundings cost wider parameters, no more."""
+    converted, cycles = os.path.join(work, "as.onnx"), []
     run(vtac, "convert", path, "-o", converted)
-    for model in (path, converted):
-        run(vtac, "compile", model, "--target", "vta", "-o", so)
+    run(vtac, "compile", converted, "--target", "vta", "-o", os.path.join(work, "as.so"))
+    for so in (os.path.join(work, "vta.so"), os.path.join(work, "as.so")):
         cycles.append(json.loads(run(vtac, "run", so, "--device", "tsim:pynq", "--json"))["cycles"])
     print("%d cycles, as ONNX %d: %+.2f %%" % (*cycles, 100 * (cycles[0] / cycles[1] - 1)))
     if cycles[0] > 1.02 * cycles[1]:
