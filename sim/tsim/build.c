@@ -5,10 +5,10 @@
  *   sources, tools ─► key ─► entry good? ──yes──────────────────────────► path
  *                              no └► lock ─► good now? ─► build ─► publish ┘
  *
- * A build is one run of Verilator, four compilations, two at a time, and a link. The model's own code is
+ * A build is one run of Verilator, a few compilations, two at a time, and a link. The model's own code is
  * compiled as one file with -O2 for this machine (-O3 takes a sixth longer and makes nothing quicker); what
- * runs once (constructors, tracing tables) as it stands, with -O0, which halves what a user waits for beside
- * the model.
+ * runs once (constructors, tracing tables) as another with Verilator's run-time library, whose headers are
+ * most of both, with -O0, which halves what a user waits for beside the model.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -141,6 +141,11 @@ static int is_cpp(const struct dirent *item)
     return ends_with(item->d_name, ".cpp");
 }
 
+/* Verilator's run-time library, and what writes waves. */
+static const char *const runtime_sources[] = {"verilated.cpp", "verilated_threads.cpp"};
+static const char waves_source[] = "verilated_fst_c.cpp";
+enum { RUNTIME_SOURCES = sizeof runtime_sources / sizeof runtime_sources[0], MOST_COMMANDS = 16 };
+
 /* The generated files as two: what runs in every cycle, and the rest. */
 static vta_status write_units(build_job *job)
 {
@@ -155,6 +160,9 @@ static vta_status write_units(build_job *job)
         free(items[i]);
     }
     free(items);
+    for (uint32_t i = 0; i < RUNTIME_SOURCES; i++) {
+        vta_str_printf(&slow, "#include <%s>\n", runtime_sources[i]);
+    }
     vta_str_put(&fast, "#include \"rtl_model.cc\"\n");
     vta_str_put(&fast, job->systemc ? "#include \"platform.cc\"\n" : "#include \"tsim.cc\"\n");
     vta_status status = count > 0 && !fast.failed && !slow.failed ? VTA_OK : VTA_IO;
@@ -260,21 +268,11 @@ static const char *const c_sources[] = {"tsim/harness.c",        "tsim/axi_mem.c
                                         "systemc/dram_timing.c", "systemc/server.c", "systemc/client.c"};
 enum { SHARED_SOURCES = 5, C_SOURCES = sizeof c_sources / sizeof c_sources[0] };
 
-/* Verilator's run-time library; the last one only writes waves. */
-static const char *const runtime_sources[] = {"verilated.cpp", "verilated_threads.cpp",
-                                              "verilated_fst_c.cpp"};
-enum { RUNTIME_SOURCES = 2, MOST_COMMANDS = 16 };
-
 /* "tsim/harness.c" gives "harness.c.o". */
 static const char *object_name(const char *source, char *object)
 {
     const char *slash = strrchr(source, '/');
     return vta_build_path(object, "%s.o", slash != NULL ? slash + 1 : source) ? object : "";
-}
-
-static uint32_t runtime_count(const build_job *job)
-{
-    return RUNTIME_SOURCES + (job->trace ? 1U : 0U);
 }
 
 static uint32_t c_count(const build_job *job)
@@ -287,17 +285,14 @@ static vta_status compile(const compiler *c)
     build_command commands[MOST_COMMANDS];
     char path[BUILD_PATH], object[BUILD_PATH];
     uint32_t count = 0;
+    if (vta_build_path(path, "%s/model_slow.cc", c->job->work)) {
+        commands[count++] = compile_cxx(c, "-O0", path, "model_slow.o");
+    }
     if (vta_build_path(path, "%s/model_fast.cc", c->job->work)) {
         commands[count++] = compile_cxx(c, "-O2", path, "model_fast.o");
     }
-    for (uint32_t i = 0; i < sizeof runtime_sources / sizeof runtime_sources[0]; i++) {
-        if (i < runtime_count(c->job) &&
-            vta_build_path(path, "%s/include/%s", c->verilator, runtime_sources[i])) {
-            commands[count++] = compile_cxx(c, "-O0", path, object_name(path, object));
-        }
-    }
-    if (vta_build_path(path, "%s/model_slow.cc", c->job->work)) {
-        commands[count++] = compile_cxx(c, "-O0", path, "model_slow.o");
+    if (c->job->trace && vta_build_path(path, "%s/include/%s", c->verilator, waves_source)) {
+        commands[count++] = compile_cxx(c, "-O0", path, object_name(path, object));
     }
     for (uint32_t i = 0; i < c_count(c->job); i++) {
         commands[count++] = compile_c(c, c_sources[i], object_name(c_sources[i], object));
@@ -315,8 +310,8 @@ static void add_model(const build_job *job, build_command *command)
 {
     add_object(job, command, "model_fast");
     add_object(job, command, "model_slow");
-    for (uint32_t i = 0; i < runtime_count(job); i++) {
-        add_object(job, command, runtime_sources[i]);
+    if (job->trace) {
+        add_object(job, command, waves_source);
     }
     for (uint32_t i = 0; i < SHARED_SOURCES; i++) {
         add_object(job, command, c_sources[i]);
