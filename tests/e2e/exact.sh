@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# A network, quantized, gives the same integers on devices as on the host; with `twice`, for two images at a time, too.
+# A network, quantized, gives the same integers on devices as on the host; with `twice`, for two images at a time, too, at that level
+# or at another: `twice=1`.
 #
-#     exact.sh BUILD LEVEL REGIONS once|twice "DEVICE:CONFIG ..." NAME...
+#     exact.sh BUILD LEVEL REGIONS once|twice[=LEVEL] "DEVICE:CONFIG ..." NAME...
 #
 # CONFIG: a shipped configuration, or ./FILE.json of tests/lib/configs.
 # NAME: a network of the zoo, or a model; one of floats is quantized first. Exit status 77: a model is not there.
@@ -12,6 +13,7 @@ build=$(cd "$1" && pwd)
 configs=$(cd "$(dirname "$0")/../lib/configs" && pwd)
 level=$2 regions=$3 often=$4 devices=$5
 shift 5
+case $often in twice=*) two_level=${often#*=} ;; *) two_level=$level ;; esac
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT INT TERM
 
@@ -62,11 +64,11 @@ for name in "$@"; do
     make "$name" "$one"
     # shellcheck disable=SC2086  # a list
     (cd "$configs" && "$build/bin/same_integers" "$one" "$level" "$regions" $devices)
-    if [ "$often" = twice ]; then
+    if [ "$often" != once ]; then
         two=${one%.onnx}.two.onnx
         double "$one" "$two" || { echo "     $name: one image at a time only"; continue; }
         # shellcheck disable=SC2086
-        (cd "$configs" && "$build/bin/same_integers" "$two" "$level" "$regions" $devices)
+        (cd "$configs" && "$build/bin/same_integers" "$two" "$two_level" "$regions" $devices)
     fi
     rm -f "$work"/*.onnx
 done
