@@ -2,10 +2,11 @@
  *
  * What is decided before layers are planned one by one.
  *
- *   folds   the first convolution has few channels: the host writes its window's columns, or all of the
- * window, as channels joins   a sum is computed where one of its operands is made, and saves that operand's
- * way through memory; a maximum pool is computed where what it reads is made slices  what a concatenation
- * only puts side by side is made in its place
+ * - folds: the first convolution has few channels, so the host writes its window's columns, or all of the
+ *   window, as channels;
+ * - joins: a sum is computed where one of its operands is made, and saves that operand's way through memory,
+ *   and a maximum pool where what it reads is made;
+ * - slices: what a concatenation only puts side by side is made in its place.
  */
 #include <stdlib.h>
 #include <string.h>
