@@ -2,10 +2,12 @@
  *
  * The checker from the inside. Two passes over a program:
  *
- *   vta_check_static.c  in program order, each instruction for itself: encoding, place of FINISH, scratchpad
- * and DRAM ranges vta_check_walk.c    in an order that a machine could take, by tokens and queues: deadlock,
- * left-over tokens; on the way check_plan.c    what a loop nest touches, and whether that is in range, from
- * its micro-ops check_sets.c    the same as sets of entries, computed once for equal instructions
+ *   vta_check_static.c  in program order, each instruction for itself: encoding, place of FINISH,
+ *                       scratchpad and DRAM ranges
+ *   vta_check_walk.c    in an order that a machine could take, by tokens and queues: deadlock, left-over
+ *                       tokens; on the way
+ *     check_plan.c    what a loop nest touches, and whether that is in range, from its micro-ops
+ *     check_sets.c    the same as sets of entries, computed once for equal instructions
  *     check_first.c   which entries a nest reads before it writes them itself
  *     check_sram.c    scratchpads: who wrote and read each entry last; reads of what was never written
  *     check_dram.c    the same for DRAM that the program stores to

@@ -2,8 +2,8 @@
  *
  * Holds the checker, the interpreter and fsim to each other on any program, legal or not:
  *
- *   - what the checker accepts runs to its FINISH on the interpreter in every order of its units, and on
- * fsim, strict and not, and all leave the same bytes;
+ *   - what the checker accepts runs to its FINISH on the interpreter in every order of its units, and
+ *     on fsim, strict and not, and all leave the same bytes;
  *   - what it refuses fails on the interpreter and on strict fsim, too, except where only time could show it;
  *   - the checker writes nowhere and does not take long.
  */

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # The rules that hold for the tree itself: what lies at the top, includes that run one way, a README in each folder,
-# a licence line in each source, nothing generated, no machine's paths.
+# a licence line in each source, nothing generated, no machine's paths, tables in comments that are tables.
 set -eu
 export LC_ALL=C.UTF-8 # ranges, orders and decimal points are those of no country
 cd "$1"
@@ -54,6 +54,12 @@ done
 wrong=$(printf '%s\n' "$files" | grep -E '\.([ch]|cc|v|vh|sh|def)$' |
     xargs awk 'FNR <= 3 && /SPDX-License-Identifier: Apache-2.0/ { has[FILENAME] = 1 } FNR == 3 { nextfile }
         END { for (i = 1; i < ARGC; i++) if (!has[ARGV[i]]) print ARGV[i] " has no licence line" }')
+[ -z "$wrong" ] || fail "$wrong"
+
+# A row of a table or a list in a comment that is too long, which the formatter has then made into prose with the row below it.
+wrong=$(printf '%s\n' "$files" | grep -E '\.([ch]|cc)$' | xargs awk '
+    FNR > 1 && row && /^ \* [a-z(+[]/ { print FILENAME ":" FNR ": it was a row of its own, and follows upon another" }
+    { row = length($0) > 85 && /^ \*   *[^ ]/ && !/^ \* [^ ]/ }')
 [ -z "$wrong" ] || fail "$wrong"
 
 for file in $(printf '%s\n' "$files" | grep -E '\.(o|a|so|bin|out|vcd|fst|pyc)$'); do

@@ -6,9 +6,11 @@
  * sum over channels is taken of their products one by one, and the outputs follow from these sums: (m + 2)^2
  * products instead of 9 m^2, for m = 2 4/9 of them, for m = 4 1/4.
  *
- *   .tiles      the input's tiles as they are multiplied, [plane][number of a tile][channel
- * block][tile][lane] .products   for each of these numbers a product of matrices, tiles by channels by
- * outputs (conv_blocked.c) (the node)  outputs from sums, with bias and whatever follows
+ *   .tiles      the input's tiles as they are multiplied,
+ *               [plane][number of a tile][channel block][tile][lane]
+ *   .products   for each of these numbers a product of matrices, tiles by channels by outputs
+ *               (conv_blocked.c)
+ *   (the node)  outputs from sums, with bias and whatever follows
  *
  * A last tile overlaps the one before it. Sums come in another order than the direct way has, and some of
  * larger numbers: an output differs in its last bits, for m = 4 by some 1e-6 of the largest ones. So this way

@@ -5,8 +5,9 @@
  *
  *   shape   [n, c, h, w] of the image          block   [rows, lanes] of a tile
  *   stored  [c, h, w] as it lies in memory     offset  bytes from the start of device memory
- *   window_kernel, window_stride, window_dilation, window_before    of the windows that are stored, two
- * numbers each: rows, columns (Pack; without them a window is one place; before: the padding in front of it)
+ *   window_kernel, window_stride, window_dilation, window_before
+ *           of the windows that are stored, two numbers each: rows, columns (Pack; without them a window is
+ *           one place; before: the padding in front of it)
  */
 #ifndef VTAC_LOWER_DEVICE_H
 #define VTAC_LOWER_DEVICE_H

@@ -3,8 +3,8 @@
  * fold-qdq: a factor or an offset for each channel behind a convolution of quantized weights (what a
  * BatchNormalization has become that nobody folded) goes into the scales of the weights and into the bias.
  *
- *     Mul(Conv(x, D(w, sw), b), s) -> Conv(x, D(w', sw·|s|), b·s)      Add(Conv(x, w, b), t) -> Conv(x, w, b
- * + t)
+ *     Mul(Conv(x, D(w, sw), b), s) -> Conv(x, D(w', sw·|s|), b·s)
+ *     Add(Conv(x, w, b), t)        -> Conv(x, w, b + t)
  *
  * Where s is negative, w' is w with all its bits turned, and so is its zero point: that is exactly -w. Where
  * it is 0, w' is the zero point.

@@ -20,8 +20,10 @@
  * one axis long, that hold a parcel:
  *
  *   a tensor    't', type, rank, sizes …, its bytes padded to a multiple of 8
- *   of texts    't', VTA_FLOW_TEXT, rank, sizes …, each: its length in bytes, its bytes padded to a multiple
- * of 8 a sequence  's', how many, a parcel for each nothing     'o'
+ *   of texts    't', VTA_FLOW_TEXT, rank, sizes …, each: its length in bytes, its bytes padded to a
+ *               multiple of 8
+ *   a sequence  's', how many, a parcel for each
+ *   nothing     'o'
  *
  * A list is its length and its items, a name its length in bytes and the bytes padded to a multiple of 8, a
  * type DLPack's code, the bits << 8, and the bytes of an element in memory << 16. Block 0 is the model.

@@ -3,9 +3,10 @@
  * Instruction streams, built just in time: typed calls are recorded, sealed once, and replayed for ever.
  *
  *   vta_stream   a recording. Calls append instructions; micro-op kernels and dependency tokens are the
- * library's business. vta_code     the sealed result: immutable, shared freely between threads and devices.
- *   vta_job      a vta_code placed on one device: micro-ops and instructions stay in its memory, a run sets
- * addresses only.
+ *                library's business.
+ *   vta_code     the sealed result: immutable, shared freely between threads and devices.
+ *   vta_job      a vta_code placed on one device: micro-ops and instructions stay in its memory, a run
+ *                sets addresses only.
  *
  * What a recording means is what its calls do one after the other. The units run at the same time as far as
  * that allows.
