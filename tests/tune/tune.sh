@@ -61,7 +61,7 @@ exits 1
 says err "bad.jsonl: line 3 is no record of a schedule"
 holds "nothing is half-written" test ! -e bad.so
 "$vtac_program" tune kws.onnx --trials 50 --repeat 3 --log killed.jsonl >/dev/null 2>&1 &
-sleep 2
+until_so "it writes down what it has measured" sh -c '[ "$(wc -l <killed.jsonl)" -ge 2 ]'
 kill -9 $!
 wait $! 2>/dev/null
 vtac tune kws.onnx --trials 1 --repeat 3 --log killed.jsonl
