@@ -127,8 +127,8 @@ static void nearest_finds_the_slip(void **state)
 static void files_round_trip(void **state)
 {
     (void)state;
-    char path[64];
-    (void)snprintf(path, sizeof path, "isa_base_test.%ld", (long)getpid());
+    char path[TEMPORARY_PATH];
+    assert_true(temporary_file(path, ".bin"));
     vta_diag diag = {0};
     for (size_t size = 0; size < 20000; size = size * 3 + 1) {
         uint8_t *data = malloc(size + 1);
