@@ -256,7 +256,7 @@ cycles store_step(model *t)
     cycles start = later(traffic_fetch(t), t->store_issue);
     start = later(start, latest(&t->out.wrote, j->from) + TOKEN);
     t->store_issue = start + 1;
-    const cycles answer = WRITE - 64 + t->m->config->mem_latency;
+    const cycles answer = t->m->config->mem_latency;
     const bursts b = {j->bursts, (cycles)j->beats};
     const cycles begin = later(start + STORE_GAP, t->bus_store);
     t->bus_store = begin + traffic_yield(t, begin, (cycles)b.count * b.each);

@@ -33,8 +33,7 @@ enum {
     COMPUTE_LEAD = 7, /* also where the compute unit loads */
     LOAD_GAP = 2,     /* from LOAD to LOAD */
     ROW_GAP = 1,      /* a burst */
-    WRITE = 72,       /* from a STORE's last beat until it is over, less the memory's latency */
-    STORE_GAP = 6,
+    STORE_GAP = 6,    /* and a STORE's first beat; it is over when the memory has answered its last */
     TOKEN = 2,
     ARRAY_DRAIN = 11, /* from the last step to the end */
     ALU_DRAIN = 9,
