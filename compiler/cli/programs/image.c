@@ -151,7 +151,9 @@ static int by_addr(const void *left, const void *right)
 static void merge(cli_image *image)
 {
     size_t count = 0;
-    qsort(image->blocks, image->block_count, sizeof *image->blocks, by_addr);
+    if (image->block_count > 0) {
+        qsort(image->blocks, image->block_count, sizeof *image->blocks, by_addr);
+    }
     for (size_t i = 0; i < image->block_count; i++) {
         const vta_mem block = image->blocks[i];
         vta_mem *last = count > 0 ? &image->blocks[count - 1] : NULL;

@@ -463,7 +463,9 @@ static vta_status run(search *s, vtac_work *work)
         memcpy(c->networks, twin->networks, sizeof c->networks);
         judge(s, c);
     }
-    qsort(s->found.items, s->found.count, sizeof(vtac_candidate), by_score);
+    if (s->found.count > 0) {
+        qsort(s->found.items, s->found.count, sizeof(vtac_candidate), by_score);
+    }
     s->out->candidates = s->found.items;
     s->out->count = (uint32_t)s->found.count;
     s->found = (vta_vec){.item_size = sizeof(vtac_candidate)};
