@@ -136,10 +136,10 @@ void marks_set_blocks(marks *m, granules g, uint64_t value)
 
 void marks_raise(marks *m, granules g, uint64_t value)
 {
-    for (int64_t i = g.first; m->even == NULL && i <= g.last; i++) {
-        m->each[i] = larger(m->each[i], value);
-    }
     if (m->even == NULL) {
+        for (int64_t i = g.first; i <= g.last; i++) {
+            m->each[i] = larger(m->each[i], value);
+        }
         return;
     }
     for (int64_t b = g.first >> m->log_block; g.first <= g.last && b <= g.last >> m->log_block; b++) {
@@ -156,10 +156,10 @@ void marks_raise(marks *m, granules g, uint64_t value)
 
 void marks_add(marks *m, granules g, uint64_t more)
 {
-    for (int64_t i = g.first; m->even == NULL && i <= g.last; i++) {
-        m->each[i] += m->each[i] > 0 ? more : 0;
-    }
     if (m->even == NULL) {
+        for (int64_t i = g.first; i <= g.last; i++) {
+            m->each[i] += m->each[i] > 0 ? more : 0;
+        }
         return;
     }
     for (int64_t b = g.first >> m->log_block; g.first <= g.last && b <= g.last >> m->log_block; b++) {
