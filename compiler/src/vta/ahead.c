@@ -22,11 +22,6 @@ static list_range span(int64_t offset, int64_t y_size, int64_t x_size, int64_t x
     return (list_range){offset * bytes, elements * bytes};
 }
 
-static bool is_early(const step *s)
-{
-    return s->kind == STEP_LOAD && (s->load.memory == VTA_MEM_INP || s->load.memory == VTA_MEM_WGT);
-}
-
 static bool fills_what_is_read(const step_list *list, const vta_load2d *load, const step *work)
 {
     const list_nest n = list_nest_of(list, work);
@@ -44,16 +39,15 @@ static bool reads_what_is_stored(const vta_config *config, const vta_load2d *l, 
 /* What REQUANT writes into INP. */
 static bool fills_what_is_made(const vta_load2d *load, const vta_requant *r)
 {
-    const int64_t count = (r->iter_out - 1) * r->dst_out + (r->iter_in - 1) * r->dst_in + 1;
     return r->to_inp && load->memory == VTA_MEM_INP &&
-           list_meets(list_fills(load), (list_range){r->dst, count});
+           list_meets(list_fills(load), (list_range){r->dst, list_requant_count(r)});
 }
 
 static bool must_follow(const step_list *list, const vta_config *config, const vta_load2d *load,
                         const step *s)
 {
     switch (s->kind) {
-    case STEP_LOAD: return is_early(s);
+    case STEP_LOAD: return list_is_early(s);
     case STEP_STORE: return reads_what_is_stored(config, load, &s->store);
     case STEP_GEMM:
     case STEP_DEPTHWISE: return fills_what_is_read(list, load, s);
@@ -124,7 +118,7 @@ void list_load_ahead(step_list *list, const vta_config *config)
     bool moved = false;
     for (size_t i = 0; order != NULL && i < count; i++) {
         order[i] = (uint32_t)i;
-        const size_t to = is_early(&steps[i]) ? place_of(list, config, order, i) : i;
+        const size_t to = list_is_early(&steps[i]) ? place_of(list, config, order, i) : i;
         if (to < i) {
             memmove(&order[to + 1], &order[to], (i - to) * sizeof *order);
             order[to] = (uint32_t)i;

@@ -277,11 +277,11 @@ static bool array_waits(const model *t, size_t to)
         const job *j = &t->jobs[i];
         bool waits = false;
         if (j->kind == STEP_STORE) {
-            waits = entries_meet(j->src, array->dst);
+            waits = stretches_meet(j->src, array->dst);
         } else if (j->kind == STEP_LOAD) {
-            waits = entries_meet(j->dst, j->memory == VTA_MEM_INP   ? array->src
-                                         : j->memory == VTA_MEM_WGT ? array->other
-                                                                    : array->dst);
+            waits = stretches_meet(j->dst, j->memory == VTA_MEM_INP   ? array->src
+                                           : j->memory == VTA_MEM_WGT ? array->other
+                                                                      : array->dst);
         }
         if (waits) {
             return true;
@@ -320,7 +320,7 @@ static cycles alu_until(const model *t, cycles start, const job *own)
         if (!is_of_array(j)) {
             continue;
         }
-        if (entries_meet(j->dst, own->src) || entries_meet(own->to_inp ? j->src : j->dst, own->dst) ||
+        if (stretches_meet(j->dst, own->src) || stretches_meet(own->to_inp ? j->src : j->dst, own->dst) ||
             array_waits(t, i)) {
             break;
         }

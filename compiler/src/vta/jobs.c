@@ -16,7 +16,7 @@ static void track_init(track *of, int64_t depth)
 }
 
 /* The granules of some entries; the scratchpad is cut at both ends. */
-static run cut(track *of, entries where)
+static run cut(track *of, stretch where)
 {
     const int64_t from = where.first >> of->log_size,
                   to = least((where.first + most(where.count, 1) - 1) >> of->log_size, GRANULES - 1);
@@ -27,9 +27,9 @@ static run cut(track *of, entries where)
     return (run){(uint16_t)from, (uint16_t)to};
 }
 
-static entries entries_from(int64_t first, int64_t count)
+static stretch stretch_of(int64_t first, int64_t count)
 {
-    return (entries){(int32_t)first, (int32_t)count};
+    return (stretch){(int32_t)first, (int32_t)count};
 }
 
 static void transfer_of(const model *t, job *j, int64_t y, int64_t x, int64_t stride, vta_memory memory)
@@ -42,10 +42,9 @@ static void transfer_of(const model *t, job *j, int64_t y, int64_t x, int64_t st
 static void job_of_load(model *t, const vta_load2d *l, job *j)
 {
     const list_range filled = list_fills(l);
-    j->early = l->memory == VTA_MEM_INP || l->memory == VTA_MEM_WGT;
     j->memory = (uint8_t)l->memory;
     j->works = l->buffer.index == WORK_BUFFER;
-    j->dst = entries_from(filled.first, filled.count);
+    j->dst = stretch_of(filled.first, filled.count);
     j->to = cut(load_track(t, j), j->dst);
     j->pads = (int32_t)(filled.count - l->y_size * l->x_size);
     j->gap = l->x_stride == l->x_size ? 0 : (int32_t)l->y_size * ROW_GAP;
@@ -54,16 +53,16 @@ static void job_of_load(model *t, const vta_load2d *l, job *j)
 
 static void job_of_store(model *t, const vta_store2d *s, job *j)
 {
-    j->src = entries_from(s->sram, s->y_size * s->x_size);
+    j->src = stretch_of(s->sram, s->y_size * s->x_size);
     j->from = cut(&t->out, j->src);
     transfer_of(t, j, s->y_size, s->x_size, s->x_stride, VTA_MEM_OUT);
 }
 
 static void take_nest(job *j, const list_nest *n)
 {
-    j->dst = entries_from(n->dst, n->dst_count);
-    j->src = entries_from(n->src, n->src_count);
-    j->other = entries_from(n->wgt, n->wgt_count);
+    j->dst = stretch_of(n->dst, n->dst_count);
+    j->src = stretch_of(n->src, n->src_count);
+    j->other = stretch_of(n->wgt, n->wgt_count);
     j->spread = (int32_t)n->dst_spread;
 }
 
@@ -132,12 +131,12 @@ static void job_of_alu(model *t, const step *s, job *j)
 static void job_of_requant(model *t, const vta_requant *r, job *j)
 {
     const int64_t record = record_entries(r->wide);
-    const int64_t dst = (r->iter_out - 1) * r->dst_out + (r->iter_in - 1) * r->dst_in + 1;
+    const int64_t dst = list_requant_count(r);
     const int64_t src = (r->iter_out - 1) * r->src_out + (r->iter_in - 1) * r->src_in + 1;
     j->to_inp = r->to_inp;
-    j->dst = entries_from(r->dst, dst);
-    j->src = entries_from(r->src, r->to_inp ? src : dst);
-    j->other = entries_from(record * r->params, record);
+    j->dst = stretch_of(r->dst, dst);
+    j->src = stretch_of(r->src, r->to_inp ? src : dst);
+    j->other = stretch_of(record * r->params, record);
     j->writes = (int32_t)(r->iter_out * r->iter_in);
     j->steps = j->writes + (r->wide ? WIDE_RECORD : RECORD);
     j->to = cut(r->to_inp ? &t->inp : &t->out, j->dst);
@@ -147,7 +146,12 @@ static void job_of_requant(model *t, const vta_requant *r, job *j)
 
 static void job_of(model *t, const step *s, job *j)
 {
-    *j = (job){.kind = (uint8_t)s->kind, .tag = s->tag, .to = NOWHERE, .from = NOWHERE, .by = NOWHERE};
+    *j = (job){.kind = (uint8_t)s->kind,
+               .early = list_is_early(s),
+               .tag = s->tag,
+               .to = NOWHERE,
+               .from = NOWHERE,
+               .by = NOWHERE};
     switch (s->kind) {
     case STEP_LOAD: job_of_load(t, &s->load, j); break;
     case STEP_STORE: job_of_store(t, &s->store, j); break;

@@ -118,6 +118,18 @@ void list_alu(step_list *list, const vta_alu *alu, list_range to, list_range fro
 void list_requant(step_list *list, const vta_requant *requant, list_range to, list_range from);
 void list_store(step_list *list, const vta_store2d *store);
 
+/* A LOAD that may go ahead of other calls: into INP or WGT. */
+static inline bool list_is_early(const step *s)
+{
+    return s->kind == STEP_LOAD && (s->load.memory == VTA_MEM_INP || s->load.memory == VTA_MEM_WGT);
+}
+
+/* The entries from the first to the last that a REQUANT writes. */
+static inline int64_t list_requant_count(const vta_requant *r)
+{
+    return (r->iter_out - 1) * r->dst_out + (r->iter_in - 1) * r->dst_in + 1;
+}
+
 /* The entries from the first to the last that a GEMM, DEPTHWISE or ALU touches. */
 typedef struct list_nest {
     int64_t dst, dst_count, src, src_count, wgt, wgt_count;

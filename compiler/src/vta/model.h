@@ -73,9 +73,9 @@ typedef struct run {
 #define NOWHERE ((run){1, 0})
 
 /* Entries of a scratchpad. */
-typedef struct entries {
+typedef struct stretch {
     int32_t first, count;
-} entries;
+} stretch;
 
 /* jobs.c: a step, as far as the model goes by it. */
 typedef struct job {
@@ -87,7 +87,7 @@ typedef struct job {
     bool to_inp;             /* a REQUANT */
     uint32_t tag, kernel;    /* kernel: but for REQUANTs */
     run to, from, by;        /* what it fills or computes, what it reads, and weights or parameters, */
-    entries dst, src, other; /* and the same in entries */
+    stretch dst, src, other; /* and the same in entries */
     union {
         struct { /* transfers */
             int32_t bursts, beats;
@@ -253,9 +253,9 @@ static inline bool is_of_array(const job *j)
     return j->kind == STEP_GEMM || j->kind == STEP_DEPTHWISE;
 }
 
-static inline bool entries_meet(entries a, entries b)
+static inline bool stretches_meet(stretch a, stretch b)
 {
-    return a.first < b.first + b.count && b.first < a.first + a.count;
+    return list_meets((list_range){a.first, a.count}, (list_range){b.first, b.count});
 }
 
 /* The bank of ACC that an entry is in. */

@@ -127,7 +127,7 @@ static uint64_t queue_reach(model *t)
 static void read_ahead(model *t, cycles when)
 {
     const uint64_t ahead = t->insns + queue_reach(t);
-    const uint64_t until = ahead < t->list->steps.count ? ahead : t->list->steps.count;
+    const uint64_t until = ahead < t->count ? ahead : t->count;
     while (t->chunks * CHUNK_INSNS < until && t->chunk_room[t->chunks % CHUNKS] <= when) {
         traffic_read_chunk(t);
     }
