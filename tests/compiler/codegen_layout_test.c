@@ -200,6 +200,8 @@ typedef struct drawn {
     rng r;
     const char *kind; /* how a point begins; NULL: any */
     uint32_t of_kind; /* points that were taken for it */
+    const char *kernel;
+    uint32_t other; /* of this kernel, than the standard ones */
 } drawn;
 
 static uint32_t draw_point(void *context, const vtac_kernel_space *space)
@@ -212,6 +214,9 @@ static uint32_t draw_point(void *context, const vtac_kernel_space *space)
             d->of_kind++;
             return point;
         }
+    }
+    if (d->kernel != NULL && strcmp(space->kernel, d->kernel) == 0 && first != space->standard) {
+        d->other++;
     }
     return first;
 }
@@ -407,6 +412,101 @@ static void fewer_products_give_the_same(void **state)
         net_free(&n);
         (void)unlink(library);
     }
+    assert_true(taken[0] > 0 && taken[1] > 0);
+}
+
+/* Depthwise ones, float and quantized, of tiles that are drawn: planes whose rows tiles divide and others,
+ * all strides, borders, channels that fill their blocks and others, batches, and what is fused behind. */
+static void rows_of_depthwise_go_together(void **state)
+{
+    static const int64_t shapes[][8] = {/* batch, channels, rows, columns, kernel, stride, dilation, border */
+                                        {1, 16, 12, 16, 3, 1, 1, 1}, {2, 24, 14, 9, 5, 2, 1, 2},
+                                        {1, 17, 9, 10, 3, 1, 2, 2},  {1, 40, 17, 7, 3, 2, 1, 0},
+                                        {2, 8, 16, 12, 7, 1, 1, 3},  {1, 32, 8, 25, 2, 1, 1, 0}};
+    uint32_t taken[2] = {0};
+    (void)state;
+    for (size_t i = 0; i < FLOAT_HOSTS * sizeof shapes / sizeof shapes[0]; i++) {
+        const int64_t *shape = shapes[i / FLOAT_HOSTS];
+        const int64_t pad = shape[7];
+        const size_t host = (i * 5 + (size_t)(base_seed % 7)) % HOSTS;
+        const bool quantized = host >= FLOAT_HOSTS || i % 2 != 0;
+        rng r = rng_split(base_seed, 20000 + i);
+        drawn d = {.r = rng_split(base_seed, 30000 + i), .kernel = "depthwise"};
+        net n;
+        net_op conv = {.kind = NET_CONV,
+                       .groups = 1,
+                       .outputs = shape[1],
+                       .kernel = {1, 1},
+                       .stride = {1, 1},
+                       .dilation = {1, 1}};
+        net_start(&n, (const int64_t[]){shape[0], 4, shape[2], shape[3]}, quantized, i % 3 == 0);
+        net_add(&n, &r, &conv);
+        conv.in[0] = 1;
+        conv.groups = shape[1];
+        conv.has_bias = i % 3 != 0;
+        for (int a = 0; a < 2; a++) {
+            conv.kernel[a] = shape[4];
+            conv.stride[a] = shape[5];
+            conv.dilation[a] = shape[6];
+            conv.pad[a] = conv.pad[a + 2] = pad;
+        }
+        net_add(&n, &r, &conv);
+        if (!quantized) {
+            net_add(&n, &r, &(net_op){.kind = NET_RELU, .in = {2}});
+        }
+        (void)run_way(&n, &r, base_seed, (way){.host = hosts[host], .level = 2, .schedules = &d});
+        taken[quantized] += d.other;
+        net_free(&n);
+        (void)unlink(library);
+    }
+    print_message("%u and %u with a schedule that is not the standard one\n", taken[0], taken[1]);
+    assert_true(taken[0] > 0 && taken[1] > 0);
+}
+
+/* What the general kernels take: few outputs, groups that fill no vector, strides and taps that are far
+ * apart, and transposed ones by their phases. */
+static void general_tiles_change_nothing(void **state)
+{
+    static const struct {
+        bool transposed;
+        int64_t channels, outputs, groups, kernel, stride, dilation, pad, rows, columns;
+    } layers[] = {{false, 5, 3, 1, 3, 1, 1, 1, 11, 14},  {false, 12, 20, 4, 3, 2, 1, 1, 13, 9},
+                  {false, 6, 12, 6, 3, 1, 1, 1, 10, 17}, {false, 30, 30, 3, 2, 1, 3, 2, 9, 8},
+                  {false, 4, 7, 1, 5, 1, 9, 18, 12, 7},  {true, 6, 9, 3, 3, 2, 1, 1, 8, 9},
+                  {true, 12, 12, 12, 4, 2, 1, 1, 9, 12}, {true, 7, 5, 1, 3, 1, 2, 1, 7, 20}};
+    uint32_t taken[2] = {0};
+    (void)state;
+    for (size_t i = 0; i < FLOAT_HOSTS * sizeof layers / sizeof layers[0]; i++) {
+        const size_t own = i / FLOAT_HOSTS;
+        const size_t host = (i * 5 + (size_t)(base_seed % 7)) % HOSTS;
+        const bool quantized = !layers[own].transposed && (i + own) % 2 != 0;
+        rng r = rng_split(base_seed, 40000 + i);
+        drawn d = {.r = rng_split(base_seed, 50000 + i), .kernel = "conv"};
+        net n;
+        net_op conv = {.kind = layers[own].transposed ? NET_CONV_TRANSPOSE : NET_CONV,
+                       .groups = layers[own].groups,
+                       .outputs = layers[own].outputs,
+                       .has_bias = i % 3 != 0};
+        for (int a = 0; a < 2; a++) {
+            conv.kernel[a] = layers[own].kernel;
+            conv.stride[a] = layers[own].stride;
+            conv.dilation[a] = layers[own].dilation;
+            conv.pad[a] = conv.pad[a + 2] = layers[own].pad;
+        }
+        const int64_t dim[] = {1 + (int64_t)(i % 2), layers[own].channels, layers[own].rows,
+                               layers[own].columns};
+        net_start(&n, dim, quantized, i % 3 == 0);
+        net_add(&n, &r, &conv);
+        if (!quantized) {
+            net_add(&n, &r, &(net_op){.kind = NET_RELU, .in = {1}});
+        }
+        (void)run_way(&n, &r, base_seed, (way){.host = hosts[host], .level = 2, .schedules = &d});
+        taken[layers[own].transposed] += d.other;
+        net_free(&n);
+        (void)unlink(library);
+    }
+    print_message("%u, and %u transposed, with a schedule that is not the standard one\n", taken[0],
+                  taken[1]);
     assert_true(taken[0] > 0 && taken[1] > 0);
 }
 
@@ -726,6 +826,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(networks_give_what_plain_loops_give),
         cmocka_unit_test(schedules_change_no_result),
         cmocka_unit_test(fewer_products_give_the_same),
+        cmocka_unit_test(rows_of_depthwise_go_together),
+        cmocka_unit_test(general_tiles_change_nothing),
         cmocka_unit_test(parts_lie_side_by_side),
         cmocka_unit_test(groups_meet_their_own_channels),
         cmocka_unit_test(tiles_go_on_in_the_next_row),

@@ -32,7 +32,8 @@ typedef struct vtac_schedules {
  * the kernel makes by some schedules; either may have names of what is fused to it behind a "+". */
 static inline bool vtac_schedule_is_step(const char *name, const char *of)
 {
-    static const char *const beside[] = {".tiles", ".products", ".rest", ".pack"};
+    static const char *const beside[] = {".tiles", ".products",  ".rest",  ".pack", ".left",
+                                         ".rows",  ".depthwise", ".right", ".start"};
     const size_t size = strlen(of);
     if (strncmp(name, of, size) != 0) {
         return false;

@@ -9,11 +9,14 @@
  * registers over all channels and taps. Sums go through scratch memory, from where each real position is
  * finished (bias, requantization, what is fused) and stored.
  */
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "../ops/infer.h"
 #include "layout.h"
+#include "space.h"
 
 enum { MOST_TAPS_UNROLLED = 9, MOST_SCRATCH_POSITIONS = 2048, MOST_VECTORS = 6 };
 
@@ -129,55 +132,80 @@ static void fill_geometry(conv *c)
     fill_steps(c);
 }
 
-/* The tile that needs the fewest instructions for the whole layer: how many, for each word and tap. */
-static double choose_tile(const vtac_lower *l, conv *c)
+/* Takes a tile; about how many instructions the whole layer then needs, for each word and tap. */
+static double take_tile(const vtac_lower *l, conv *c, int64_t vectors, int64_t block, int64_t rows)
+{
+    const int64_t positions = (rows - 1) * c->row + c->last;
+    c->lanes = (int64_t)(l->program->target->vector_bytes / vtac_dtype_bytes(c->type));
+    c->vectors = vectors;
+    c->block = block;
+    c->blocks = (c->out_per_group + block - 1) / block;
+    c->rows = rows;
+    c->chunks = (c->w.extent[0] + rows - 1) / rows;
+    c->tiles = (positions + c->lanes * vectors - 1) / (c->lanes * vectors);
+    return (double)(c->blocks * c->chunks * c->tiles) *
+           ((double)(block * vectors + vectors) + 40.0 / (double)(c->words * c->taps) + 1.0);
+}
+
+/* Outputs beside so many vectors of positions, at most, in as many blocks of like sizes as there must be. */
+static int64_t most_outputs(const vtac_lower *l, const conv *c, int64_t vectors)
 {
     const vtac_target *t = l->program->target;
     const int64_t registers = t->vector_count > 16 ? 26 : 12;
-    const int64_t lanes = (int64_t)(t->vector_bytes / vtac_dtype_bytes(c->type));
+    const int64_t room = (int64_t)(t->vector_count - 1) / vectors - 1; /* beside inputs and a weight */
+    int64_t block = registers / vectors < room ? registers / vectors : room;
+    block = block > 16 ? 16 : block;
+    block = block > c->out_per_group ? c->out_per_group : block;
+    const int64_t blocks = (c->out_per_group + block - 1) / block;
+    return (c->out_per_group + blocks - 1) / blocks;
+}
+
+static bool has_scratch(const conv *c, int64_t rows)
+{
+    return rows <= c->w.extent[0] && (rows == 1 || rows * c->row <= MOST_SCRATCH_POSITIONS);
+}
+
+/* The tile that needs the fewest instructions. */
+static double choose_tile(const vtac_lower *l, conv *c)
+{
     double best = HUGE_VAL;
+    conv chosen = *c;
     for (int64_t vectors = 1; vectors <= MOST_VECTORS; vectors++) {
-        const int64_t room = (int64_t)(t->vector_count - 1) / vectors - 1; /* beside inputs and a weight */
-        int64_t block = registers / vectors < room ? registers / vectors : room;
-        block = block > 16 ? 16 : block;
-        block = block > c->out_per_group ? c->out_per_group : block;
-        const int64_t blocks = (c->out_per_group + block - 1) / block;
-        block = (c->out_per_group + blocks - 1) / blocks;
-        for (int64_t rows = 1;
-             rows <= c->w.extent[0] && (rows == 1 || rows * c->row <= MOST_SCRATCH_POSITIONS); rows++) {
-            const int64_t chunks = (c->w.extent[0] + rows - 1) / rows;
-            const int64_t positions = (rows - 1) * c->row + c->last;
-            const int64_t tiles = (positions + lanes * vectors - 1) / (lanes * vectors);
-            const double cost =
-                (double)(blocks * chunks * tiles) *
-                ((double)(block * vectors + vectors) + 40.0 / (double)(c->words * c->taps) + 1.0);
+        const int64_t block = most_outputs(l, c, vectors);
+        for (int64_t rows = 1; has_scratch(c, rows); rows++) {
+            const double cost = take_tile(l, c, vectors, block, rows);
             if (cost < best) {
                 best = cost;
-                c->lanes = lanes;
-                c->vectors = vectors;
-                c->block = block;
-                c->blocks = blocks;
-                c->rows = rows;
-                c->chunks = chunks;
-                c->tiles = tiles;
+                chosen = *c;
             }
         }
     }
+    *c = chosen;
     return best;
 }
 
-/* Instructions of the whole layer, roughly, with those that pack the input. */
-static double cost_of(const vtac_lower *l, conv *c)
+/* Instructions that pack the input, for each plane of words. */
+static double cost_of_packing(const conv *c)
 {
     bool dense = !c->gathered; /* what lies side by side in the input does so when packed */
     for (uint32_t a = 0; a < c->w.axes; a++) {
         dense = dense && c->w.stride[a] == 1;
     }
+    return (double)(c->all_phases * c->places * c->together) * (dense ? 0.5 : 2.0);
+}
+
+/* Instructions of the whole layer, roughly, with those that pack the input. */
+static double cost_of(const vtac_lower *l, conv *c)
+{
     fill_geometry(c);
     const double planes = (double)(c->batch * c->groups * c->words);
-    const double packed = (double)(c->all_phases * c->places * c->together);
     const double products = choose_tile(l, c) * (double)c->taps;
-    return planes * (products + packed * (dense ? 0.5 : 2.0));
+    return planes * (products + cost_of_packing(c));
+}
+
+static bool may_gather(const vtac_lower *l, const conv *c)
+{
+    return c->taps > 1 && l->program->level > 0;
 }
 
 /* Positions that are a row behind each other have those of the border between them; gathered ones have not.
@@ -187,8 +215,95 @@ static void choose_way(const vtac_lower *l, conv *c)
     conv gathered = *c;
     gathered.gathered = true;
     const double plain = cost_of(l, c);
-    if (c->taps > 1 && l->program->level > 0 && cost_of(l, &gathered) < 0.8 * plain) {
+    if (may_gather(l, c) && cost_of(l, &gathered) < 0.8 * plain) {
         *c = gathered;
+    }
+}
+
+/* The tiles of one way, whose geometry is known. */
+static void add_tiles(const vtac_lower *l, vtac_space *s, conv c)
+{
+    const double planes = (double)(c.batch * c.groups * c.words);
+    for (int64_t vectors = 1; vectors <= MOST_VECTORS; vectors++) {
+        const int64_t most = most_outputs(l, &c, vectors);
+        for (int64_t block = most; block >= 1; block--) {
+            const int64_t blocks = (c.out_per_group + block - 1) / block;
+            if ((c.out_per_group + blocks - 1) / blocks != block) {
+                continue; /* more than as many blocks need */
+            }
+            for (int64_t rows = 1; has_scratch(&c, rows); rows *= 2) {
+                const double cost = take_tile(l, &c, vectors, block, rows) * (double)c.taps;
+                vtac_space_add(s, (const int64_t[]){c.gathered, vectors, block, rows},
+                               planes * (cost + cost_of_packing(&c)));
+            }
+        }
+    }
+}
+
+static vtac_space *new_space(const vtac_lower *l, const conv *c, int64_t phases)
+{
+    static const char *const names[] = {"gathered", "vectors", "block", "rows", NULL};
+    vtac_space *s = vtac_space_new(l, "conv", names);
+    if (s == NULL) {
+        return NULL;
+    }
+    size_t size =
+        (size_t)snprintf(s->shape, sizeof s->shape,
+                         "%s%zu n%" PRId64 " groups%" PRId64 " in%" PRId64 " out%" PRId64 " words%" PRId64
+                         " phases%" PRId64 " fused%u",
+                         vtac_dtype_kind(c->type) == 'f' ? "float" : "int", 8 * vtac_dtype_bytes(c->type),
+                         c->batch, c->groups, c->channels, c->outputs, c->words, phases, l->chain_count);
+    for (uint32_t a = 0; a < c->w.axes && size < sizeof s->shape; a++) {
+        size += (size_t)snprintf(s->shape + size, sizeof s->shape - size,
+                                 " x%" PRId64 " kernel%" PRId64 " stride%" PRId64 " dilation%" PRId64,
+                                 c->w.extent[a], c->w.kernel[a], c->w.stride[a], c->w.dilation[a]);
+    }
+    return s;
+}
+
+/* Asks for the way and the tile. */
+static void ask_for_tile(const vtac_lower *l, conv *c)
+{
+    int64_t chosen[] = {c->gathered, c->vectors, c->block, c->rows};
+    vtac_space *s = new_space(l, c, 1);
+    if (s == NULL) {
+        return;
+    }
+    conv other = *c;
+    vtac_space_add(s, chosen, cost_of(l, &other));
+    for (int i = 0; i < (may_gather(l, c) ? 2 : 1); i++) {
+        other.gathered = i != 0;
+        fill_geometry(&other);
+        add_tiles(l, s, other);
+    }
+    if (vtac_space_ask(l, s, chosen)) {
+        c->gathered = chosen[0] != 0;
+        fill_geometry(c);
+        (void)take_tile(l, c, chosen[1], chosen[2], chosen[3]);
+    }
+}
+
+/* Of a transposed one asks for the tile of all phases, as far as each has so many rows. By the standard
+ * schedule each has its own; it is named by the first one's. */
+static void ask_for_tiles(const vtac_lower *l, conv *all, int64_t count)
+{
+    int64_t chosen[] = {0, all->vectors, all->block, all->rows};
+    vtac_space *s = new_space(l, all, count);
+    if (s == NULL) {
+        return;
+    }
+    conv first = *all;
+    vtac_space_add(s, chosen, take_tile(l, &first, chosen[1], chosen[2], chosen[3]));
+    add_tiles(l, s, *all);
+    if (!vtac_space_ask(l, s, chosen)) {
+        return;
+    }
+    for (int64_t i = 0; i < count; i++) {
+        int64_t rows = chosen[3];
+        while (!has_scratch(&all[i], rows)) {
+            rows--;
+        }
+        (void)take_tile(l, &all[i], chosen[1], chosen[2], rows);
     }
 }
 
@@ -701,6 +816,9 @@ vta_status vtac_lower_conv_phases(vtac_lower *l, const vtac_conv_shape *phases, 
     share_border(phases, all, count);
     for (int64_t i = 0; i < count; i++) {
         (void)choose_tile(l, &all[i]);
+    }
+    ask_for_tiles(l, all, count);
+    for (int64_t i = 0; i < count; i++) {
         room = room_of(&all[i]) > room ? room_of(&all[i]) : room;
     }
     const vtac_storage_id packed = vtac_temp(l, all->type, room);
@@ -728,6 +846,7 @@ vta_status vtac_lower_conv(vtac_lower *l)
     fill_counts(l, &c);
     VTA_TRY(choose_words(l, &c));
     choose_way(l, &c);
+    ask_for_tile(l, &c);
     c.room = room_of(&c);
     vtac_storage_id weights = 0;
     const vtac_storage_id packed = vtac_temp(l, c.type, c.room);

@@ -4,12 +4,15 @@
  * positions stays in registers over all taps. Bytes go by four taps of a row: the bytes of a channel at four
  * neighbouring positions make a word, times the four weights.
  */
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "conv_blocked.h"
+#include "space.h"
 
-enum { MOST_TAPS_UNROLLED = 25, MOST_SUMS_UNROLLED = 100 };
+enum { MOST_TAPS_UNROLLED = 25, MOST_SUMS_UNROLLED = 100, MOST_ROWS = 8, MOST_COLUMNS = 14 };
 
 typedef struct depthwise {
     vtac_conv_shape s;
@@ -18,9 +21,11 @@ typedef struct depthwise {
     vtac_value_id x, y;
     const vtac_type *x_type;
     vtac_dtype type; /* of the sums */
-    int64_t lanes, blocks, columns, tiles, taps;
-    int64_t quads; /* words of taps in a row; 0: taps go one by one */
-    int64_t room;  /* outputs in whole blocks */
+    int64_t lanes, blocks, taps;
+    int64_t rows, columns, tiles; /* positions of a tile; tiles of a row of them */
+    bool unrolled;                /* all taps of a tile, not one row of them */
+    int64_t quads;                /* words of taps in a row; 0: taps go one by one */
+    int64_t room;                 /* outputs in whole blocks */
     vtac_buffer *from, *weights, *sums;
     vtac_buffer *bytes; /* sums of the input's bytes, where weights have zero points; or NULL */
 } depthwise;
@@ -46,7 +51,72 @@ static void choose_tile(const vtac_lower *l, depthwise *d)
             d->columns = columns;
         }
     }
-    d->tiles = (width + d->columns - 1) / d->columns;
+    d->rows = 1;
+    d->unrolled =
+        d->quads > 0 || d->taps * d->columns <= MOST_SUMS_UNROLLED || d->taps <= d->s.window.kernel[1];
+}
+
+/* Half cycles of the layer, roughly, as measured on all tiles of four layers: products, which wait for each
+ * other where sums are fewer than three (the next tile begins meanwhile), loads, and what becomes of a sum.
+ * Neighbours share inputs where their taps are together. */
+static double cost_of(const depthwise *d, int64_t rows, int64_t columns, bool unrolled)
+{
+    const vtac_window *w = &d->s.window;
+    const double tiles = (double)(w->extent[0] / rows * ((w->extent[1] + columns - 1) / columns));
+    const double positions = (double)(rows * columns);
+    const int64_t reach[] = {(w->kernel[0] - 1) * w->dilation[0], (w->kernel[1] - 1) * w->dilation[1]};
+    const int64_t across = (columns - 1) * w->stride[1] + 1 + reach[1];
+    const int64_t all = columns * w->kernel[1];
+    const double line = (double)(across < all ? across : all);
+    const int64_t down = (rows - 1) * w->stride[0] + 1 + reach[0];
+    const double lines = (double)(unrolled && down < rows * w->kernel[0] ? down : rows * w->kernel[0]);
+    const double parts = d->quads > 0 ? (double)(w->kernel[0] * d->quads) : (double)d->taps;
+    const double products = parts * fmax(positions, 3.0) * (d->quads > 0 ? 1.5 : 1.0);
+    const double loads = (d->quads > 0 ? parts * positions : line * lines) + parts;
+    return tiles * (products + 0.3 * loads + 6.0 * (positions - 1.0));
+}
+
+/* Asks for the tile: of rows that divide the plane's, for whose sums there are registers. */
+static void ask_for_tile(const vtac_lower *l, depthwise *d)
+{
+    static const char *const names[] = {"rows", "columns", "unrolled", NULL};
+    const vtac_window *w = &d->s.window;
+    const int64_t registers = (int64_t)l->program->target->vector_count - (d->quads > 0 ? 4 : 3);
+    int64_t chosen[] = {d->rows, d->columns, d->unrolled};
+    vtac_space *s = vtac_space_new(l, "depthwise", names);
+    if (s == NULL) {
+        return;
+    }
+    (void)snprintf(s->shape, sizeof s->shape,
+                   "%s n%" PRId64 " channels%" PRId64 "x%" PRId64 " out%" PRId64 "x%" PRId64 " kernel%" PRId64
+                   "x%" PRId64 " stride%" PRId64 "x%" PRId64 " dilation%" PRId64 "x%" PRId64
+                   " zeros%d fused%u",
+                   d->s.quantized ? "int8" : "float32", d->x_type->dim[0], d->blocks, d->lanes, w->extent[0],
+                   w->extent[1], w->kernel[0], w->kernel[1], w->stride[0], w->stride[1], w->dilation[0],
+                   w->dilation[1], d->s.has_zeros, l->chain_count);
+    vtac_space_add(s, chosen, cost_of(d, d->rows, d->columns, d->unrolled));
+    for (int64_t rows = 1; rows <= MOST_ROWS && rows <= w->extent[0]; rows++) {
+        const int64_t most = registers / rows < MOST_COLUMNS ? registers / rows : MOST_COLUMNS;
+        for (int64_t columns = 1; columns <= most && columns <= w->extent[1]; columns++) {
+            const int64_t tiles = (w->extent[1] + columns - 1) / columns;
+            if (w->extent[0] % rows != 0 || (w->extent[1] + tiles - 1) / tiles != columns) {
+                continue; /* rows that are left, or wider than as many tiles need */
+            }
+            const bool may_roll = d->quads == 0 && w->kernel[0] > 1;
+            for (int64_t unrolled = may_roll ? 0 : 1; unrolled <= 1; unrolled++) {
+                const bool small =
+                    d->quads > 0 || !may_roll || d->taps * rows * columns <= (int64_t)4 * MOST_SUMS_UNROLLED;
+                if (unrolled == 0 || small) {
+                    vtac_space_add(s, (const int64_t[]){rows, columns, unrolled},
+                                   cost_of(d, rows, columns, unrolled != 0));
+                }
+            }
+        }
+    }
+    (void)vtac_space_ask(l, s, chosen);
+    d->rows = chosen[0];
+    d->columns = chosen[1];
+    d->unrolled = chosen[2] != 0;
 }
 
 /* [block][tap][lane]; bytes less their zero points as 16-bit numbers */
@@ -93,6 +163,14 @@ static vtac_storage_id pack_quads(vtac_lower *l, const depthwise *d)
     return packed == NULL ? 0 : vtac_constant(l, packed, count);
 }
 
+/* Where the input of a tile's position begins, from that of the first one. */
+static int64_t place_of(const depthwise *d, int64_t position)
+{
+    const int64_t *stride = d->s.window.stride;
+    return position / d->columns * stride[0] * vtac_layout_row(d->in, d->x_type) +
+           position % d->columns * stride[1] * d->in->block;
+}
+
 static void sum_quads(vtac_lower *l, const depthwise *d, const vtac_expr *block, const vtac_expr *corner)
 {
     vtac_kernel *k = l->k;
@@ -105,8 +183,8 @@ static void sum_quads(vtac_lower *l, const depthwise *d, const vtac_expr *block,
         const vtac_expr *at = vtac_i_add(k, vtac_i_addc(k, filter, i * d->lanes), lane);
         const vtac_expr *weight = vtac_let(k, "w", vtac_e_load(k, d->weights, at));
         const int64_t row = i / d->quads * w->dilation[0] * vtac_layout_row(d->in, d->x_type);
-        for (int64_t p = 0; p < d->columns; p++) {
-            const int64_t x = row + (p * w->stride[1] + i % d->quads * 4) * d->in->block;
+        for (int64_t p = 0; p < d->rows * d->columns; p++) {
+            const int64_t x = row + place_of(d, p) + i % d->quads * 4 * d->in->block;
             const vtac_expr *place = vtac_i_add(k, vtac_i_addc(k, corner, x), lane);
             const vtac_expr *value = vtac_e_quad(k, d->from, place, d->in->block);
             value = vtac_finish_bytes(l, &d->finish, value);
@@ -132,8 +210,8 @@ static void accumulate(vtac_lower *l, const depthwise *d, const vtac_expr *w, co
     vtac_kernel *k = l->k;
     const vtac_expr *weight = vtac_e_load(k, d->weights, vtac_i_add(k, w, lane));
     weight = vtac_let(k, "w", vtac_e_cast(k, d->type, weight));
-    for (int64_t p = 0; p < d->columns; p++) {
-        const vtac_expr *at = vtac_i_addc(k, x, p * d->s.window.stride[1] * d->in->block);
+    for (int64_t p = 0; p < d->rows * d->columns; p++) {
+        const vtac_expr *at = vtac_i_addc(k, x, place_of(d, p));
         const vtac_expr *value = vtac_e_cast(k, d->type, vtac_e_load(k, d->from, vtac_i_add(k, at, lane)));
         const vtac_expr *sum = vtac_i_addc(k, lane, p * d->lanes);
         vtac_store(k, d->sums, sum, vtac_e3(k, VTAC_E_FMA, value, weight, vtac_e_load(k, d->sums, sum)));
@@ -146,7 +224,7 @@ static void sum_taps(vtac_lower *l, const depthwise *d, const vtac_expr *filter,
     const vtac_window *w = &d->s.window;
     const int64_t down = w->dilation[0] * vtac_layout_row(d->in, d->x_type);
     const int64_t right = w->dilation[1] * d->in->block;
-    if (d->taps * d->columns > MOST_SUMS_UNROLLED && d->taps > w->kernel[1]) {
+    if (!d->unrolled) {
         /* a row of taps at once, whose positions share inputs, unless it is long */
         const bool whole = w->kernel[1] <= MOST_TAPS_UNROLLED;
         const vtac_expr *zero = vtac_e_index(k, 0);
@@ -185,7 +263,7 @@ static void do_tile(vtac_lower *l, const depthwise *d, const vtac_expr *batch, c
     const vtac_expr *lane = vtac_for(k, VTAC_LOOP_VECTOR, d->lanes, "lane");
     const vtac_expr *channel = vtac_i_add(k, first, lane);
     const vtac_expr *start = vtac_let(k, "start", vtac_finish_start(l, &d->finish, channel));
-    for (int64_t p = 0; p < d->columns; p++) {
+    for (int64_t p = 0; p < d->rows * d->columns; p++) {
         vtac_store(k, d->sums, vtac_i_addc(k, lane, p * d->lanes), start);
         if (d->bytes != NULL) {
             vtac_store(k, d->bytes, vtac_i_addc(k, lane, p * d->lanes), vtac_e_int(k, VTAC_I32, 0));
@@ -202,8 +280,9 @@ static void do_tile(vtac_lower *l, const depthwise *d, const vtac_expr *batch, c
     l->lane = lane;
     channel = vtac_i_add(k, first, lane);
     const vtac_expr *scale = vtac_finish_scale(l, &d->finish, channel);
-    for (int64_t p = 0; p < d->columns; p++) {
-        const vtac_expr *at[] = {batch, channel, y, vtac_i_addc(k, x, p)};
+    for (int64_t p = 0; p < d->rows * d->columns; p++) {
+        const vtac_expr *at[] = {batch, channel, vtac_i_addc(k, y, p / d->columns),
+                                 vtac_i_addc(k, x, p % d->columns)};
         const vtac_expr *sum = vtac_e_load(k, d->sums, vtac_i_addc(k, lane, p * d->lanes));
         if (d->bytes != NULL) {
             const vtac_expr *bytes = vtac_e_load(k, d->bytes, vtac_i_addc(k, lane, p * d->lanes));
@@ -221,11 +300,12 @@ static vta_status multiply(vtac_lower *l, const depthwise *d)
     vtac_kernel *k = l->k;
     const vtac_window *w = &d->s.window;
     const int64_t batch = d->x_type->dim[0];
+    const int64_t lines = w->extent[0] / d->rows;
     const vtac_expr *unit =
         vtac_for(k, vtac_parallel_if(batch * d->s.outputs * d->taps * w->extent[0] * w->extent[1]),
-                 batch * d->blocks * w->extent[0], "unit");
-    const vtac_expr *y = vtac_let(k, "y", vtac_i_remc(k, unit, w->extent[0]));
-    const vtac_expr *plane = vtac_let(k, "plane", vtac_i_divc(k, unit, w->extent[0]));
+                 batch * d->blocks * lines, "unit");
+    const vtac_expr *y = vtac_let(k, "y", vtac_i_mulc(k, vtac_i_remc(k, unit, lines), d->rows));
+    const vtac_expr *plane = vtac_let(k, "plane", vtac_i_divc(k, unit, lines));
     const vtac_expr *block = vtac_let(k, "block", vtac_i_remc(k, plane, d->blocks));
     const vtac_expr *x = vtac_e_index(k, 0);
     if (d->tiles > 1) {
@@ -252,12 +332,14 @@ vta_status vtac_lower_depthwise(vtac_lower *l)
     d.room = d.blocks * d.lanes;
     d.taps = d.s.window.kernel[0] * d.s.window.kernel[1];
     d.type = d.s.quantized ? VTAC_I32 : VTAC_F32;
-    choose_tile(l, &d);
     const vtac_window *w = &d.s.window;
     if (d.s.quantized && takes_words(l->program->target) && w->kernel[1] > 1 && w->dilation[1] == 1 &&
         d.taps <= MOST_TAPS_UNROLLED) {
         d.quads = (w->kernel[1] + 3) / 4;
     }
+    choose_tile(l, &d);
+    ask_for_tile(l, &d);
+    d.tiles = (w->extent[1] + d.columns - 1) / d.columns;
     const vtac_storage_id weights = d.quads > 0 ? pack_quads(l, &d) : pack_weights(l, &d);
     VTA_TRY(vtac_begin(l, ".depthwise"));
     VTA_TRY(vtac_finish_begin(l, &d.s, d.quads > 0, &d.finish));
@@ -265,7 +347,8 @@ vta_status vtac_lower_depthwise(vtac_lower *l)
     d.weights = d.quads > 0
                     ? vtac_use(l, weights, "weights", VTAC_I32, d.room * w->kernel[0] * d.quads)
                     : vtac_use(l, weights, "weights", d.s.quantized ? VTAC_I16 : VTAC_F32, d.room * d.taps);
-    d.bytes = d.quads > 0 && d.s.has_zeros ? vtac_local(l, "bytes", VTAC_I32, d.columns * d.lanes) : NULL;
-    d.sums = vtac_local(l, "sums", d.type, d.columns * d.lanes);
+    d.bytes =
+        d.quads > 0 && d.s.has_zeros ? vtac_local(l, "bytes", VTAC_I32, d.rows * d.columns * d.lanes) : NULL;
+    d.sums = vtac_local(l, "sums", d.type, d.rows * d.columns * d.lanes);
     return multiply(l, &d);
 }

@@ -9,10 +9,13 @@
  * those of the right operand less its zero points. Where the target has tiles and the system gives them,
  * blocks of VTAC_TILE rows and columns are one product of theirs, of the same packed operands.
  */
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "matmul.h"
+#include "space.h"
 
 #define E2(op, a, b) vtac_e2(l->k, VTAC_E_##op, a, b)
 
@@ -93,6 +96,12 @@ static void choose_tile(const vtac_lower *l, bytes *y)
             }
         }
     }
+}
+
+/* What follows from the tile, with the standard chunk. */
+static void plan_tiles(bytes *y)
+{
+    y->words = (y->p->k + y->group - 1) / y->group;
     y->height = y->rows;
     if (y->tiled) {
         y->height = VTAC_TILE;
@@ -101,9 +110,65 @@ static void choose_tile(const vtac_lower *l, bytes *y)
         y->words = (y->words + TILE_WORDS - 1) / TILE_WORDS * TILE_WORDS;
     }
     y->tiles = (y->columns / y->lanes + y->vectors - 1) / y->vectors;
-    y->blocks = (p->m + y->height - 1) / y->height;
+    y->blocks = (y->p->m + y->height - 1) / y->height;
     y->chunk = CHUNK_BYTES / (y->height * y->words * 4);
     y->chunk = y->chunk < 1 ? 1 : y->chunk > y->blocks ? y->blocks : y->chunk;
+}
+
+/* A tile with its standard chunk, with one block and with all of them. The processor's own tiles take a cycle
+ * for each row of words. */
+static void add_chunks(vtac_space *s, bytes y)
+{
+    plan_tiles(&y);
+    const double cost = y.tiled ? (double)(y.blocks * y.tiles * (y.words + (int64_t)8 * VTAC_TILE))
+                                : cost_of(&y, y.rows, y.vectors);
+    const int64_t chunks[] = {y.chunk, 1, 4, y.blocks};
+    for (size_t i = 0; i < sizeof chunks / sizeof chunks[0]; i++) {
+        if (chunks[i] <= y.blocks) {
+            vtac_space_add(s, (const int64_t[]){y.tiled, y.rows, y.vectors, chunks[i]},
+                           cost * (i == 0 ? 1.0 : 1.02));
+        }
+    }
+}
+
+/* Asks for the tile in registers, whether it is the processor's own, and how many blocks of rows go through
+ * all columns together. */
+static void ask_for_tile(const vtac_lower *l, bytes *y)
+{
+    static const char *const names[] = {"tiles", "rows", "vectors", "chunk", NULL};
+    const vtac_product *p = y->p;
+    const int64_t registers = (int64_t)l->program->target->vector_count;
+    vtac_space *s = vtac_space_new(l, "product_bytes", names);
+    if (s == NULL) {
+        return;
+    }
+    (void)snprintf(s->shape, sizeof s->shape,
+                   "%s%s m%" PRId64 " k%" PRId64 " n%" PRId64 " batches%" PRId64 " right%" PRId64
+                   " turned%d%d known%d group%" PRId64 " fused%u",
+                   p->a_type.dtype == VTAC_U8 ? "u8" : "s8", p->b_type.dtype == VTAC_U8 ? "u8" : "s8", p->m,
+                   p->k, p->n, vtac_type_elements(&p->lead), y->b_count, p->a_turned, p->b_turned,
+                   y->known != NULL, y->group, l->chain_count);
+    add_chunks(s, *y);
+    bytes other = *y;
+    other.tiled = false;
+    for (other.vectors = 1; other.vectors <= MOST_VECTORS && (other.vectors - 1) * y->lanes < p->n;
+         other.vectors++) {
+        for (other.rows = 1; other.rows <= MOST_ROWS && other.rows <= p->m; other.rows++) {
+            const int64_t blocks = (p->m + other.rows - 1) / other.rows;
+            if (other.rows * other.vectors + other.vectors + 1 < registers &&
+                (p->m + blocks - 1) / blocks == other.rows) { /* not more than as many blocks need */
+                add_chunks(s, other);
+            }
+        }
+    }
+    int64_t chosen[VTAC_SPACE_NUMBERS];
+    if (vtac_space_ask(l, s, chosen)) {
+        y->tiled = chosen[0] != 0;
+        y->rows = chosen[1];
+        y->vectors = chosen[2];
+        plan_tiles(y);
+        y->chunk = chosen[3];
+    }
 }
 
 static int64_t zero_of(const vtac_tensor *zero, int64_t i)
@@ -156,6 +221,8 @@ static void describe(vtac_lower *l, bytes *y)
     y->tiled = l->program->target->has_tiles && y->group == 4 && !signed_dot && p->m >= VTAC_TILE / 2 &&
                p->n >= VTAC_TILE && p->k >= (int64_t)TILE_WORDS * 4;
     choose_tile(l, y);
+    plan_tiles(y);
+    ask_for_tile(l, y);
     y->folded = wide || (y->known != NULL && can_fold(y));
     y->by_row = !y->folded;
     if (y->by_row && (p->b_zero == 0 || y->b_zero != NULL)) { /* known zero points: perhaps none */
