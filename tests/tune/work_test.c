@@ -284,7 +284,79 @@ static void folder_with_deaths(void **state)
     other.key = "another";
     assert_int_equal(vtac_work_open(&other, square, NULL, &work, &diag), VTA_INVALID);
     assert_non_null(strstr(diag.text, "other work"));
+    other.joins = true; /* whoever was started for other work would bring other results */
+    diag = (vta_diag){0};
+    assert_int_equal(vtac_work_open(&other, square, NULL, &work, &diag), VTA_INVALID);
+    assert_non_null(strstr(diag.text, "another than that of these words"));
     remove_folder(folder);
+}
+
+static void *help(void *argument)
+{
+    int status = 0;
+    const pid_t pid = start_helper(argument, 0);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return NULL;
+}
+
+/* Work that goes on may have other pieces under the old numbers, as a search has that knows more now: their
+ * results are not those of the pieces before. */
+static void folder_with_other_pieces(void **state)
+{
+    (void)state;
+    char folder[TEMPORARY_PATH];
+    make_folder(folder);
+    for (uint32_t time = 0; time < 2; time++) {
+        vtac_work *work = NULL;
+        pthread_t thread;
+        char text[PIECES][32];
+        const char *pieces[PIECES];
+        results r = {0};
+        vta_diag diag = {0};
+        const vtac_work_options options = {.engine = VTAC_WORK_FOLDER, .folder = folder, .key = "one"};
+        make_pieces(text, pieces, time);
+        assert_int_equal(vtac_work_open(&options, square, NULL, &work, NULL), VTA_OK);
+        assert_int_equal(pthread_create(&thread, NULL, help, folder), 0);
+        const vta_status status = vtac_work_run(work, pieces, PIECES, take, &r, &diag);
+        vtac_work_close(work);
+        assert_int_equal(status, VTA_OK);
+        assert_int_equal(pthread_join(thread, NULL), 0);
+        check(&r, pieces);
+        free_results(&r);
+    }
+    remove_folder(folder);
+}
+
+static void *remove_soon(void *argument)
+{
+    const struct timespec soon = {.tv_nsec = 300000000};
+    (void)nanosleep(&soon, NULL);
+    remove_folder(argument);
+    return NULL;
+}
+
+/* The leader does not wait for ever for what nobody can bring. */
+static void folder_that_vanishes(void **state)
+{
+    (void)state;
+    char folder[TEMPORARY_PATH];
+    vtac_work *work = NULL;
+    pthread_t thread;
+    char text[PIECES][32];
+    const char *pieces[PIECES];
+    results r = {0};
+    vta_diag diag = {0};
+    make_folder(folder);
+    const vtac_work_options options = {
+        .engine = VTAC_WORK_FOLDER, .folder = folder, .key = "one", .stale_s = 0.5};
+    make_pieces(text, pieces, 0);
+    assert_int_equal(vtac_work_open(&options, square, NULL, &work, NULL), VTA_OK);
+    assert_int_equal(pthread_create(&thread, NULL, remove_soon, folder), 0);
+    assert_int_equal(vtac_work_run(work, pieces, PIECES, take, &r, &diag), VTA_IO);
+    assert_non_null(strstr(diag.text, "is not there any more"));
+    assert_int_equal(r.count, 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    vtac_work_close(work);
 }
 
 /* ---- ranks */
@@ -378,9 +450,14 @@ int main(int argc, char **argv)
         _exit(strcmp(argv[1], "slow") == 0 ? slow_main() : rank_main((uint32_t)atoi(argv[1])));
     }
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(processes),          cmocka_unit_test(processes_that_die),
-        cmocka_unit_test(hopeless_pieces),    cmocka_unit_test(interrupted),
-        cmocka_unit_test(folder_with_deaths), cmocka_unit_test(simulated),
+        cmocka_unit_test(processes),
+        cmocka_unit_test(processes_that_die),
+        cmocka_unit_test(hopeless_pieces),
+        cmocka_unit_test(interrupted),
+        cmocka_unit_test(folder_with_deaths),
+        cmocka_unit_test(folder_with_other_pieces),
+        cmocka_unit_test(folder_that_vanishes),
+        cmocka_unit_test(simulated),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

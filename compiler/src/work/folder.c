@@ -5,13 +5,13 @@
  *     key          what the work is
  *     pieces/N     a piece; N counts from 0
  *     claims/N     somebody does it, who touches the file every second
- *     results/N    "ok SECONDS" or "failed SECONDS", a newline, the text
- *     beat         the leader lives: it touches it every second
- *     end          there is nothing more to do
+ *     results/N    "ok SECONDS HASH" or "failed SECONDS HASH", of the piece that it is of, a newline, the
+ * text beat         the leader lives: it touches it every second end          there is nothing more to do
  *     log/         what jobs print
  *
  * A file appears whole, by its rename. A claim that is not touched any more is taken away, and the piece is
- * anybody's again. Results stay: whoever comes again with the same work goes on from them.
+ * anybody's again. Results stay: whoever comes again with the same work goes on from them. Results of other
+ * pieces that had the same number are done again.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -33,7 +33,8 @@
 extern char **environ;
 
 enum { PATH = 4096, MOST_TEXT = 1 << 30, MOST_SUBMITTED = 5, NAME = 32 };
-static const double look_s = 0.1, beat_s = 1.0, stale_s = 20.0, check_jobs_s = 5.0, orphan_s = 120.0;
+static const double look_s = 0.1, beat_s = 1.0, stale_s = 20.0, check_jobs_s = 5.0, orphan_s = 120.0,
+                    again_s = 5.0;
 
 static void path_in(const vtac_work *w, char *path, const char *name)
 {
@@ -47,6 +48,15 @@ static void path_of(const vtac_work *w, char *path, const char *kind, uint32_t n
     char name[NAME];
     (void)snprintf(name, sizeof name, "%s/%08" PRIu32, kind, number);
     path_in(w, path, name);
+}
+
+static uint64_t hash_of(const char *piece)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (const char *p = piece; *p != '\0'; p++) {
+        hash = (hash ^ (uint8_t)*p) * UINT64_C(0x100000001b3);
+    }
+    return hash;
 }
 
 static bool touch(const char *path)
@@ -102,21 +112,23 @@ static void *beat(void *argument)
     return NULL;
 }
 
-static void write_result(const vtac_work *w, uint32_t number, const work_result *result)
+static vta_status write_result(const vtac_work *w, uint32_t number, uint64_t hash, const work_result *result,
+                               vta_diag *diag)
 {
     char path[PATH];
     vta_str text = {0};
     path_of(w, path, "results", number);
-    vta_str_printf(&text, "%s %.9f\n", result->header.failed != 0 ? "failed" : "ok",
-                   result->header.processor);
+    vta_str_printf(&text, "%s %.9f %016" PRIx64 "\n", result->header.failed != 0 ? "failed" : "ok",
+                   result->header.processor, hash);
     vta_str_append(&text, result->text, result->header.size);
-    if (!text.failed) {
-        (void)vta_file_write(path, text.text, text.size, NULL);
-    }
+    const vta_status status = text.failed ? vta_fail(diag, VTA_NOMEM, "no memory for a result")
+                                          : vta_file_write(path, text.text, text.size, diag);
     vta_str_free(&text);
+    return status;
 }
 
-static void do_piece(const vtac_work *w, uint32_t number)
+/* A failure is that of the folder: the piece is then somebody else's, who may have room there. */
+static vta_status do_piece(const vtac_work *w, uint32_t number, vta_diag *diag)
 {
     char path[PATH];
     char claim[PATH];
@@ -126,14 +138,16 @@ static void do_piece(const vtac_work *w, uint32_t number)
     path_of(w, path, "pieces", number);
     path_of(w, claim, "claims", number);
     if (vta_file_read(path, MOST_TEXT, &piece, &size, NULL) != VTA_OK) {
-        return;
+        (void)unlink(claim); /* its text is being changed */
+        return VTA_OK;
     }
+    vta_status status = VTA_OK;
     heart h = {.path = claim};
     (void)pthread_mutex_init(&h.lock, NULL);
     (void)pthread_cond_init(&h.change, NULL);
     const bool beats = pthread_create(&h.thread, NULL, beat, &h) == 0;
     if (work_do(w->fn, w->context, number, (const char *)piece, &result) == VTA_OK) {
-        write_result(w, number, &result);
+        status = write_result(w, number, hash_of((const char *)piece), &result, diag);
     }
     free(result.text);
     free(piece);
@@ -146,6 +160,7 @@ static void do_piece(const vtac_work *w, uint32_t number)
     }
     (void)pthread_cond_destroy(&h.change);
     (void)pthread_mutex_destroy(&h.lock);
+    return status;
 }
 
 static bool there_is(const vtac_work *w, const char *kind, uint32_t number)
@@ -164,32 +179,61 @@ static bool claim(const vtac_work *w, uint32_t number)
 }
 
 /* Looks through all pieces once, from the first that may be open. */
-static bool look(const vtac_work *w, uint32_t *first)
+static vta_status look(const vtac_work *w, uint32_t *first, bool *any, vta_diag *diag)
 {
-    bool any = false;
+    *any = false;
     for (uint32_t n = *first; there_is(w, "pieces", n); n++) {
         if (there_is(w, "results", n)) {
             *first += n == *first;
         } else if (claim(w, n)) {
-            do_piece(w, n);
-            any = true;
+            VTA_TRY(do_piece(w, n, diag));
+            *any = true;
         }
     }
-    return any;
+    return VTA_OK;
+}
+
+/* Whoever was started with other words than the leader would do other work. */
+static vta_status check_joined(const vtac_work *w, vta_diag *diag)
+{
+    char path[PATH];
+    uint8_t *bytes = NULL;
+    size_t size = 0;
+    const char *key = w->options.key;
+    path_in(w, path, "key");
+    if (key == NULL || access(path, F_OK) != 0 ||
+        vta_file_read(path, MOST_TEXT, &bytes, &size, NULL) != VTA_OK) {
+        return VTA_OK; /* its leader has not come */
+    }
+    const bool same = size == strlen(key) && memcmp(bytes, key, size) == 0;
+    free(bytes);
+    return same
+               ? VTA_OK
+               : vta_fail(diag, VTA_INVALID,
+                          "the work in '%s' is another than that of these words; join it by the command that "
+                          "leads it, of the same vtac, with '--join' in the place of '--folder'",
+                          w->options.folder);
 }
 
 static vta_status join(const vtac_work *w, vta_diag *diag)
 {
     char end[PATH];
     char leader[PATH];
-    char key[PATH];
     uint32_t first = 0;
+    bool any;
     const double begin = vta_now();
+    double from_first = begin;
     path_in(w, end, "end");
     path_in(w, leader, "beat");
-    path_in(w, key, "key");
+    VTA_TRY(check_joined(w, diag));
     while (access(end, F_OK) != 0) {
-        if (!look(w, &first)) {
+        VTA_TRY(check_joined(w, diag));
+        VTA_TRY(look(w, &first, &any, diag));
+        if (!any) {
+            if (vta_now() - from_first > again_s) { /* a result that was there may have been taken away */
+                from_first = vta_now();
+                first = 0;
+            }
             const double age = age_of(w, leader);
             if (age > orphan_s || (age < 0 && vta_now() - begin > orphan_s)) {
                 return vta_fail(diag, VTA_TIMEOUT, "'%s': nobody leads this work any more",
@@ -308,11 +352,19 @@ typedef struct run {
     void *context;
 } run;
 
+static void take_away(const vtac_work *w, const char *kind, uint32_t number)
+{
+    char path[PATH];
+    path_of(w, path, kind, number);
+    (void)unlink(path);
+}
+
 static void collect(run *r, uint32_t index)
 {
     char path[PATH];
     char word[16];
     double seconds = 0.0;
+    uint64_t hash = 0;
     uint8_t *bytes = NULL;
     size_t size = 0;
     path_of(r->w, path, "results", r->w->base + index);
@@ -320,7 +372,11 @@ static void collect(run *r, uint32_t index)
         return;
     }
     const char *text = memchr(bytes, '\n', size);
-    if (text != NULL && sscanf((const char *)bytes, "%15s %lf", word, &seconds) == 2) {
+    if (text == NULL || sscanf((const char *)bytes, "%15s %lf %" SCNx64, word, &seconds, &hash) != 3 ||
+        hash != hash_of(r->pieces[index])) { /* of another piece: it is anybody's */
+        take_away(r->w, "results", r->w->base + index);
+        take_away(r->w, "claims", r->w->base + index);
+    } else {
         const bool failed = strcmp(word, "ok") != 0;
         r->state[index].done = true;
         r->left--;
@@ -351,8 +407,20 @@ static void free_claim(run *r, uint32_t index)
 static vta_status post(const run *r, uint32_t index, vta_diag *diag)
 {
     char path[PATH];
+    uint8_t *bytes = NULL;
+    size_t size = 0;
+    const char *piece = r->pieces[index];
     path_of(r->w, path, "pieces", r->w->base + index);
-    return vta_file_write(path, r->pieces[index], strlen(r->pieces[index]), diag);
+    if (access(path, F_OK) == 0 && vta_file_read(path, MOST_TEXT, &bytes, &size, NULL) == VTA_OK) {
+        const bool same = size == strlen(piece) && memcmp(bytes, piece, size) == 0;
+        free(bytes);
+        if (same) {
+            return VTA_OK;
+        }
+        (void)unlink(path); /* whoever does the other one brings what nobody takes */
+        take_away(r->w, "claims", r->w->base + index);
+    }
+    return vta_file_write(path, piece, strlen(piece), diag);
 }
 
 /* Every so often: are there still jobs that could do it? */
@@ -373,6 +441,7 @@ static vta_status do_all(run *r, vta_diag *diag)
     const double stale = r->w->options.stale_s > 0 ? r->w->options.stale_s : stale_s;
     const double every = stale / 2 < check_jobs_s ? stale / 2 : check_jobs_s;
     double checked = 0.0;
+    double alive = vta_now();
     char live[PATH];
     path_in(r->w, live, "beat");
     for (uint32_t i = 0; i < r->count; i++) {
@@ -392,7 +461,12 @@ static vta_status do_all(run *r, vta_diag *diag)
             }
             checked = vta_now();
         }
-        (void)touch(live);
+        if (touch(live)) {
+            alive = vta_now();
+        } else if (vta_now() - alive > stale) {
+            return vta_fail(diag, VTA_IO, "'%s' is not there any more: cannot write '%s': %s",
+                            r->w->options.folder, live, strerror(errno));
+        }
         for (uint32_t i = 0; i < r->count; i++) {
             if (!r->state[i].done) {
                 collect(r, i);
