@@ -20,5 +20,7 @@ for deaths in 0 1; do
 done
 timeout 100 mpirun -n 3 --oversubscribe --enable-recovery "$program" slow >mpi.out 2>mpi.err || { echo "mpirun with a slow rank failed: $?"; failed=1; }
 grep -q '^one was slow$' mpi.out || { echo "a slow rank: no end"; cat mpi.out mpi.err; failed=1; }
+timeout 100 mpirun -n 5 --oversubscribe "$program" late >mpi.out 2>mpi.err || { echo "mpirun where all are late failed: $?"; cat mpi.err; failed=1; }
+grep -q '^all were late$' mpi.out || { echo "all were late: no end"; cat mpi.out mpi.err; failed=1; }
 [ $failed = 0 ] && echo "mpirun -n 4: the results of one process, twice"
 exit $failed

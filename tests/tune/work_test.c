@@ -409,6 +409,41 @@ static int slow_main(void)
     return 0;
 }
 
+/* Pieces that take all ranks longer than the leader has patience with a first one: idle ranks get them, too,
+ * and are at work on them when the results are there. No rank is lost, and mpirun must not say so. */
+static vta_status late(void *context, const char *piece, vta_str *result, vta_diag *diag)
+{
+    const struct timespec long_time = {.tv_sec = 2, .tv_nsec = 700000000};
+    (void)context;
+    (void)diag;
+    (void)nanosleep(&long_time, NULL);
+    vta_str_put(result, piece);
+    return VTA_OK;
+}
+
+static int late_main(void)
+{
+    enum { COUNT = 2 };
+    vtac_work *work = NULL;
+    vta_diag diag = {0};
+    results got = {0};
+    static const char *const pieces[COUNT] = {"1", "2"};
+    const vtac_work_options options = {.engine = VTAC_WORK_MPI, .plugin = getenv("VTAC_TEST_MPI")};
+    if (vtac_work_open(&options, late, NULL, &work, &diag) != VTA_OK) {
+        (void)fprintf(stderr, "%s\n", diag.text);
+        return 1;
+    }
+    if (work != NULL) {
+        assert_int_equal(vtac_work_run(work, pieces, COUNT, take, &got, &diag), VTA_OK);
+        vtac_work_close(work);
+        assert_int_equal(got.count, COUNT);
+        free_results(&got);
+        (void)printf("all were late\n");
+        (void)fflush(stdout);
+    }
+    return 0;
+}
+
 static int rank_main(uint32_t deaths)
 {
     const uint64_t seed = test_seed("work_ranks");
@@ -447,7 +482,9 @@ static void simulated(void **state)
 int main(int argc, char **argv)
 {
     if (argc > 1) {
-        _exit(strcmp(argv[1], "slow") == 0 ? slow_main() : rank_main((uint32_t)atoi(argv[1])));
+        _exit(strcmp(argv[1], "slow") == 0   ? slow_main()
+              : strcmp(argv[1], "late") == 0 ? late_main()
+                                             : rank_main((uint32_t)atoi(argv[1])));
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(processes),

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Layers of the accelerator. A trial is the whole network with another way to cut one of its convolutions;
- * what counts is how long the timing model says that all of it takes. Last, the network of the best runs on
- * tsim beside the standard one, and stays as it was unless it is faster there.
+ * what counts is how long the timing model says that all of it takes, without the search that a compilation
+ * does with all layers at once. That search may find more than a trial did, or the same: so the best of the
+ * trials are scheduled as a compilation does it, one change after the other, and what is better there is
+ * kept. Last, the network runs on tsim beside the standard one, and stays as it was unless it is faster
+ * there.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -16,16 +19,21 @@
 #include "stages.h"
 #include "table.h"
 #include "tuning.h"
+#include "vta/clock.h"
 #include "vta/file.h"
+#include "vta/str.h"
 
-enum { PATH = 4200, ROUND = 8 };
+enum { PATH = 4200, ROUND = 8, WHOLE_SHARE = 8, MOST_PROOFS = 3 };
 
 typedef struct search {
     cli_tuning *t;
-    vtac_partition *regions; /* of the graph as it was given; nothing is scheduled in it */
-    uint64_t standard;       /* cycles of the standard network, as trials are timed */
-    uint64_t base;           /* cycles of all tasks as they are */
-    uint64_t proved;         /* cycles of the standard network on the device; 0: it has not run there */
+    vtac_partition *regions;      /* of the graph as it was given; nothing is scheduled in it */
+    uint64_t standard;            /* cycles of the standard network, as trials are timed */
+    uint64_t base;                /* cycles of all tasks as they are */
+    uint64_t predicted;           /* cycles of the standard network, as a compilation schedules it */
+    uint64_t whole;               /* cycles of all tasks as they are, the same way */
+    uint32_t *taken[MOST_PROOFS]; /* [task]: the points of the best networks, the last one first */
+    uint64_t proved;              /* cycles of the standard network on the device; 0: it has not run there */
     char *pieces[ROUND];
     vtac_task *task[ROUND];
     uint32_t point[ROUND];
@@ -50,13 +58,14 @@ static vta_status do_piece(void *context, const char *piece, vta_str *result, vt
 {
     const search *s = context;
     uint64_t cycles;
-    const char *at = piece;
+    const bool quick = piece[0] == 'q';
+    const char *at = piece + 1;
     for (size_t i = 0; i < s->t->tasks.items.count; i++) {
         char *end;
         ((vtac_task *)vta_vec_at(&s->t->tasks.items, i))->chosen = (uint32_t)strtoul(at, &end, 10);
         at = end;
     }
-    VTA_TRY(cycles_of_all(s, true, &cycles, diag));
+    VTA_TRY(cycles_of_all(s, quick, &cycles, diag));
     vta_str_printf(result, "%" PRIu64, cycles);
     return VTA_OK;
 }
@@ -69,29 +78,54 @@ static void done(void *context, uint32_t number, const char *result, const char 
     s->cycles[number] = result != NULL ? strtoull(result, NULL, 10) : 0;
 }
 
-/* The tasks in turn, each with one change. */
-static uint32_t choose(search *s, uint64_t *state, uint32_t *turn, vta_diag *diag)
+/* A piece: 'q' for quick, 'w' for whole, then the number of the point of each task, one of them changed. */
+static char *piece_of(const search *s, char kind, const vtac_task *changed, uint32_t point)
 {
-    const uint32_t tasks = (uint32_t)s->t->tasks.items.count;
-    uint32_t count = 0;
-    for (uint32_t idle = 0; count < ROUND && idle < tasks && s->t->done + count < s->t->trials; (*turn)++) {
-        vtac_task *task = vta_vec_at(&s->t->tasks.items, *turn % tasks);
-        const uint32_t point = vtac_tuner_next(s->t->tuner, task, state);
-        vta_str text = {0};
-        if (point >= task->count) {
-            idle++;
-            continue;
+    vta_str text = {0};
+    vta_str_printf(&text, "%c", kind);
+    for (size_t i = 0; i < s->t->tasks.items.count; i++) {
+        const vtac_task *task = vta_vec_at(&s->t->tasks.items, i);
+        vta_str_printf(&text, "%" PRIu32 " ", task == changed ? point : task->best);
+    }
+    return vta_str_take(&text);
+}
+
+static double own_cost(const vtac_task *task)
+{
+    return task->guesses != NULL && task->guesses[task->standard] > 0.0 ? task->guesses[task->standard] : 1.0;
+}
+
+/* The next task: as many trials for each as the network spends time in it. */
+static vtac_task *next_task(const search *s)
+{
+    vtac_task *next = NULL;
+    double most = 0.0;
+    for (size_t i = 0; i < s->t->tasks.items.count; i++) {
+        vtac_task *task = vta_vec_at(&s->t->tasks.items, i);
+        const double share = own_cost(task) * (double)task->steps.count / (task->tried + 1.0);
+        if (task->tried < task->count && share > most) {
+            most = share;
+            next = task;
         }
-        idle = 0;
+    }
+    return next;
+}
+
+/* Each with one change. */
+static uint32_t choose(search *s, uint64_t *state, vta_diag *diag)
+{
+    uint32_t count = 0;
+    while (count < ROUND && s->t->done + count < s->t->trials) {
+        vtac_task *task = next_task(s);
+        const uint32_t point = task != NULL ? vtac_tuner_next(s->t->tuner, task, state) : 0;
+        if (task == NULL || point >= task->count) {
+            break;
+        }
         task->cost[point] = HUGE_VAL;
         task->tried++;
-        for (uint32_t i = 0; i < tasks; i++) {
-            const vtac_task *other = vta_vec_at(&s->t->tasks.items, i);
-            vta_str_printf(&text, "%" PRIu32 " ", i == *turn % tasks ? point : other->best);
-        }
         s->task[count] = task;
         s->point[count] = point;
-        s->pieces[count] = vta_str_take(&text);
+        s->pieces[count] = piece_of(s, 'q', task, point);
         if (s->pieces[count++] == NULL) {
             (void)vta_fail(diag, VTA_NOMEM, "out of memory");
             return 0;
@@ -100,22 +134,41 @@ static uint32_t choose(search *s, uint64_t *state, uint32_t *turn, vta_diag *dia
     return count;
 }
 
-/* The best change of a round is kept. */
-static vta_status judge(search *s, uint32_t count, uint32_t *since, vta_diag *diag)
+static void free_pieces(search *s, uint32_t count)
+{
+    for (uint32_t k = 0; k < count; k++) {
+        free(s->pieces[k]);
+        s->pieces[k] = NULL;
+    }
+}
+
+/* The fewest cycles of a round, if they are fewer than that; count where there are none. */
+static uint32_t least_of(const search *s, uint32_t count, uint64_t than)
 {
     uint32_t best = count;
     for (uint32_t k = 0; k < count; k++) {
+        if (s->cycles[k] > 0 && s->cycles[k] < than) {
+            best = k;
+            than = s->cycles[k];
+        }
+    }
+    return best;
+}
+
+/* The best change of a round is kept. What a point costs its layer is what it makes of the network, beside
+ * what the layer is said to take by itself: that can be compared between networks. */
+static vta_status judge(search *s, uint32_t count, uint32_t *since, vta_diag *diag)
+{
+    const uint32_t best = least_of(s, count, s->base);
+    for (uint32_t k = 0; k < count; k++) {
         vtac_task *task = s->task[k];
-        const double cost = s->cycles[k] > 0 ? (double)s->cycles[k] : HUGE_VAL;
+        const double least = 1e-3 * own_cost(task);
+        double cost = task->cost[task->best] + (double)s->cycles[k] - (double)s->base;
+        cost = s->cycles[k] == 0 ? HUGE_VAL : cost > least ? cost : least;
         task->cost[s->point[k]] = cost;
         s->t->failed += s->cycles[k] == 0;
         s->t->done++;
-        if (s->cycles[k] > 0 && s->cycles[k] < s->base && (best == count || s->cycles[k] < s->cycles[best])) {
-            best = k;
-        }
         VTA_TRY(cli_tuning_note(s->t, task, s->point[k], cost, false, diag));
-        free(s->pieces[k]);
-        s->pieces[k] = NULL;
     }
     *since += count;
     if (best < count) {
@@ -130,22 +183,164 @@ static vta_status judge(search *s, uint32_t count, uint32_t *since, vta_diag *di
 static vta_status run_search(search *s, vtac_work *work, vta_diag *diag)
 {
     uint64_t state = s->t->seed;
-    uint32_t turn = 0;
     uint32_t since = 0;
     const double first = (double)s->base;
-    while (cli_tuning_goes_on(s->t, since)) {
+    vta_status status = VTA_OK;
+    while (status == VTA_OK && cli_tuning_goes_on(s->t, since)) {
         char line[96];
-        const uint32_t count = choose(s, &state, &turn, diag);
+        const uint32_t count = choose(s, &state, diag);
         if (count == 0) {
             break;
         }
-        VTA_TRY(vtac_work_run(work, (const char *const *)s->pieces, count, done, s, diag));
-        VTA_TRY(judge(s, count, &since, diag));
+        status = vtac_work_run(work, (const char *const *)s->pieces, count, done, s, diag);
+        status = status == VTA_OK ? judge(s, count, &since, diag) : status;
+        free_pieces(s, count);
         (void)snprintf(line, sizeof line, "best %" PRIu64 " cycles, %.3f times as fast", s->base,
                        first / (double)s->base);
         cli_stage("tuning", line, s->t->done, (size_t)s->t->trials);
     }
-    return diag->code;
+    return status != VTA_OK ? status : diag->code;
+}
+
+/* ---- the best of the trials, scheduled as a compilation does it */
+
+/* What all tasks are at now goes in front of the networks that may be proved. */
+static void remember(search *s)
+{
+    uint32_t *last = s->taken[MOST_PROOFS - 1];
+    memmove(s->taken + 1, s->taken, (MOST_PROOFS - 1) * sizeof *s->taken);
+    s->taken[0] = last;
+    for (size_t i = 0; i < s->t->tasks.items.count; i++) {
+        last[i] = ((const vtac_task *)vta_vec_at(&s->t->tasks.items, i))->best;
+    }
+}
+
+/* A network that was found another way, or is known from the log: where all begins, if it is better. */
+static vta_status begin_with(search *s, uint32_t (*point)(const vtac_task *task), vta_diag *diag)
+{
+    uint64_t cycles = 0;
+    bool any = false;
+    for (size_t i = 0; i < s->t->tasks.items.count; i++) {
+        vtac_task *task = vta_vec_at(&s->t->tasks.items, i);
+        task->chosen = point(task);
+        any = any || task->chosen != task->standard;
+    }
+    VTA_TRY(any ? cycles_of_all(s, false, &cycles, diag) : VTA_OK);
+    if (cycles == 0 || cycles >= s->whole) {
+        return VTA_OK;
+    }
+    s->whole = cycles;
+    for (size_t i = 0; i < s->t->tasks.items.count; i++) {
+        vtac_task *task = vta_vec_at(&s->t->tasks.items, i);
+        task->best = task->chosen;
+    }
+    remember(s);
+    return VTA_OK;
+}
+
+static uint32_t tried_point(const vtac_task *task)
+{
+    return task->chosen; /* as begin_whole left it */
+}
+
+static uint32_t proved_point(const vtac_task *task)
+{
+    return task->proved_cost > 0.0 ? task->proved : task->standard;
+}
+
+/* A change, and what it made of a trial's network, as cycles. */
+typedef struct change {
+    vtac_task *task;
+    uint32_t point;
+    double gain;
+} change;
+
+static int by_gain(const void *a, const void *b)
+{
+    const change *x = a;
+    const change *y = b;
+    return x->gain != y->gain     ? (x->gain < y->gain ? 1 : -1)
+           : x->task != y->task   ? (x->task < y->task ? -1 : 1)
+           : x->point != y->point ? (x->point < y->point ? -1 : 1)
+                                  : 0;
+}
+
+/* Those that were tried, the best first. */
+static vta_status list_changes(const search *s, vta_vec *changes, vta_diag *diag)
+{
+    for (size_t i = 0; i < s->t->tasks.items.count; i++) {
+        vtac_task *task = vta_vec_at(&s->t->tasks.items, i);
+        for (uint32_t p = 0; p < task->count; p++) {
+            const change c = {task, p, task->cost[task->standard] - task->cost[p]};
+            if (p != task->standard && isfinite(task->cost[p]) && vta_vec_push(changes, &c) == NULL) {
+                return vta_fail(diag, VTA_NOMEM, "out of memory");
+            }
+        }
+    }
+    if (changes->count > 0) {
+        qsort(changes->items, changes->count, changes->item_size, by_gain);
+    }
+    return VTA_OK;
+}
+
+static bool has_time(const cli_tuning *t)
+{
+    return t->budget_s <= 0 || vta_now() - t->begin < t->budget_s;
+}
+
+static vta_status try_whole(search *s, vtac_work *work, const vta_vec *changes, vta_diag *diag)
+{
+    const uint64_t share = (s->t->trials + WHOLE_SHARE - 1) / WHOLE_SHARE;
+    const size_t most = share < changes->count ? (size_t)share : changes->count;
+    vta_status status = VTA_OK;
+    for (size_t at = 0; at < most && status == VTA_OK && has_time(s->t);) {
+        uint32_t count = 0;
+        char line[96];
+        (void)snprintf(line, sizeof line, "best %" PRIu64 " cycles, %.3f times as fast", s->whole,
+                       (double)s->predicted / (double)s->whole);
+        cli_stage("scheduling the best whole", line, at, most);
+        for (; at < most && count < ROUND; at++) {
+            const change *c = vta_vec_at(changes, at);
+            if (c->task->best == c->point) {
+                continue;
+            }
+            s->task[count] = c->task;
+            s->point[count] = c->point;
+            s->pieces[count] = piece_of(s, 'w', c->task, c->point);
+            if (s->pieces[count++] == NULL) {
+                status = vta_fail(diag, VTA_NOMEM, "out of memory");
+            }
+        }
+        status = status == VTA_OK && count > 0
+                     ? vtac_work_run(work, (const char *const *)s->pieces, count, done, s, diag)
+                     : status;
+        const uint32_t best = status == VTA_OK ? least_of(s, count, s->whole) : count;
+        if (best < count) {
+            s->task[best]->best = s->point[best];
+            s->whole = s->cycles[best];
+            remember(s);
+        }
+        free_pieces(s, count);
+    }
+    return status;
+}
+
+/* From the standard network, the one of the trials or the one that the log says was proved. */
+static vta_status search_whole(search *s, vtac_work *work, vta_diag *diag)
+{
+    vta_vec changes = {.item_size = sizeof(change)};
+    s->whole = s->predicted;
+    vta_status status = list_changes(s, &changes, diag);
+    for (size_t i = 0; i < s->t->tasks.items.count; i++) {
+        vtac_task *task = vta_vec_at(&s->t->tasks.items, i);
+        task->chosen = task->best;
+        task->best = task->standard;
+    }
+    status = status == VTA_OK ? begin_with(s, tried_point, diag) : status;
+    status = status == VTA_OK ? begin_with(s, proved_point, diag) : status;
+    status = status == VTA_OK && changes.count > 0 ? try_whole(s, work, &changes, diag) : status;
+    vta_vec_free(&changes);
+    return status;
 }
 
 /* Trials are timed without what only a whole compile does, the standard network, too. */
@@ -160,7 +355,7 @@ static vta_status begin(search *s, vta_diag *diag)
     VTA_TRY(cycles_of_all(s, true, &s->standard, diag));
     for (size_t i = 0; i < count; i++) {
         vtac_task *task = vta_vec_at(&s->t->tasks.items, i);
-        task->cost[task->standard] = (double)s->standard;
+        task->cost[task->standard] = own_cost(task) * (double)task->steps.count;
         task->tried = 1;
     }
     VTA_TRY(cli_tuning_resume(s->t, diag));
@@ -242,74 +437,163 @@ static vta_status prove_standard(search *s, vta_diag *diag)
     return run_there(s, NULL, &s->proved, diag);
 }
 
-static vta_status prove(search *s, uint64_t predicted, vta_diag *diag)
+static bool is_changed(const search *s)
+{
+    bool any = false;
+    for (size_t i = 0; i < s->t->tasks.items.count; i++) {
+        const vtac_task *task = vta_vec_at(&s->t->tasks.items, i);
+        any = any || task->best != task->standard;
+    }
+    return any;
+}
+
+/* The points of one of the best networks. */
+static void take_network(const search *s, const uint32_t *points)
+{
+    for (size_t i = 0; i < s->t->tasks.items.count; i++) {
+        ((vtac_task *)vta_vec_at(&s->t->tasks.items, i))->best = points[i];
+    }
+}
+
+static vta_status run_network(search *s, uint32_t number, uint64_t *cycles, vta_diag *diag)
 {
     char records[PATH];
+    (void)snprintf(records, sizeof records, "%s/proof%" PRIu32 ".jsonl", s->t->folder, number);
+    VTA_TRY(s->proved == 0 ? prove_standard(s, diag) : VTA_OK);
+    cli_stage("running the tuned network on", device_of(s), 0, 0);
+    VTA_TRY(write_records(s->t, records, diag));
+    return run_there(s, records, cycles, diag);
+}
+
+/* The best ones on the device, until one is faster there. *after: cycles of the first; 0: there is none. */
+static vta_status prove(search *s, uint64_t *after, bool *faster, vta_diag *diag)
+{
+    *after = 0;
+    *faster = false;
+    for (uint32_t k = 0; k < MOST_PROOFS && !*faster; k++) {
+        uint64_t cycles = 0;
+        take_network(s, s->taken[k]);
+        if (!is_changed(s)) {
+            break;
+        }
+        VTA_TRY(run_network(s, k, &cycles, diag));
+        *faster = cycles < s->proved;
+        *after = *faster || *after == 0 ? cycles : *after;
+    }
+    return VTA_OK;
+}
+
+static void tell(const search *s, uint64_t after, bool faster, uint32_t changed)
+{
     char hint[PATH];
-    uint64_t after = 0;
-    uint32_t changed = 0;
-    cli_tuning *t = s->t;
-    for (size_t i = 0; i < t->tasks.items.count; i++) {
-        const vtac_task *task = vta_vec_at(&t->tasks.items, i);
-        changed += task->best != task->standard;
-    }
-    if (changed > 0) {
-        (void)snprintf(records, sizeof records, "%s/proof.jsonl", t->folder);
-        VTA_TRY(s->proved == 0 ? prove_standard(s, diag) : VTA_OK);
-        cli_stage("running the tuned network on", device_of(s), 0, 0);
-        VTA_TRY(write_records(t, records, diag));
-        VTA_TRY(run_there(s, records, &after, diag));
-    }
-    const bool faster = changed > 0 && after < s->proved;
-    for (size_t i = 0; i < t->tasks.items.count; i++) {
-        vtac_task *task = vta_vec_at(&t->tasks.items, i);
-        task->best = faster ? task->best : task->standard;
-        VTA_TRY(cli_tuning_note(t, task, task->best, (double)(faster ? after : predicted), true, diag));
-    }
+    const cli_tuning *t = s->t;
     cli_stages_hide();
     cli_tuning_hint(t, hint, sizeof hint);
-    if (changed == 0) {
+    if (after == 0) {
         cli_sentence(0,
                      "%" PRIu32 " trials: no schedule was found that beats the standard one, %" PRIu64
                      " cycles predicted",
-                     t->done, predicted);
+                     t->done, s->predicted);
     } else if (!faster) {
         cli_sentence(0,
                      "%" PRIu32 " trials: %" PRIu64 " cycles predicted instead of %" PRIu64 ", but %" PRIu64
                      " on the device instead of %" PRIu64 ": it stays as it was",
-                     t->done, s->base, s->standard, after, s->proved);
+                     t->done, s->whole, s->predicted, after, s->proved);
     } else {
         cli_sentence(0,
                      "%" PRIu32 " trials: %" PRIu32 " of %zu kinds of layers changed; %" PRIu64
                      " cycles predicted instead of %" PRIu64 ", on the device %" PRIu64 " instead of %" PRIu64
                      ", %.4f times as fast; '%s' uses them",
-                     t->done, changed, t->tasks.items.count, s->base, s->standard, after, s->proved,
+                     t->done, changed, t->tasks.items.count, s->whole, s->predicted, after, s->proved,
                      (double)s->proved / (double)after, hint);
     }
+}
+
+static vta_status finish(search *s, vta_diag *diag)
+{
+    uint64_t after;
+    bool faster;
+    uint32_t changed = 0;
+    cli_tuning *t = s->t;
+    VTA_TRY(prove(s, &after, &faster, diag));
+    for (size_t i = 0; i < t->tasks.items.count; i++) {
+        vtac_task *task = vta_vec_at(&t->tasks.items, i);
+        const double ratio = faster ? (double)after / (double)s->proved : 1.0;
+        task->best = faster ? task->best : task->standard;
+        changed += task->best != task->standard;
+        VTA_TRY(cli_tuning_note(t, task, task->best, ratio * own_cost(task) * (double)task->steps.count, true,
+                                diag));
+    }
+    tell(s, after, faster, changed);
     return VTA_OK;
+}
+
+static vta_status make_room(search *s, vta_diag *diag)
+{
+    const size_t tasks = s->t->tasks.items.count;
+    for (uint32_t k = 0; k < MOST_PROOFS; k++) {
+        s->taken[k] = calloc(tasks, sizeof **s->taken);
+        if (s->taken[k] == NULL) {
+            return vta_fail(diag, VTA_NOMEM, "out of memory");
+        }
+        for (size_t i = 0; i < tasks; i++) {
+            s->taken[k][i] = ((const vtac_task *)vta_vec_at(&s->t->tasks.items, i))->standard;
+        }
+    }
+    return VTA_OK;
+}
+
+/* What the folder of --slurm holds belongs to this model, these options. */
+static void make_key(const search *s, char *key, size_t size)
+{
+    char target[320];
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    cli_tuning_target(s->t, target, sizeof target);
+    for (size_t i = 0; i < s->t->tasks.items.count; i++) {
+        const vtac_task *task = vta_vec_at(&s->t->tasks.items, i);
+        for (const char *p = task->shape; *p != '\0'; p++) {
+            hash = (hash ^ (uint8_t)*p) * UINT64_C(0x100000001b3);
+        }
+        hash = (hash ^ task->count ^ task->steps.count << 32) * UINT64_C(0x100000001b3);
+    }
+    (void)snprintf(key, size, "vtac %s tune %s %016" PRIx64 " %" PRIu64 "\n", vta_version(), target, hash,
+                   s->predicted);
+}
+
+static vta_status search_and_prove(search *s, vtac_work *work, vta_diag *diag)
+{
+    VTA_TRY(make_room(s, diag));
+    VTA_TRY(cli_value(s->t->args, "--device") != NULL ? prove_standard(s, diag) : VTA_OK);
+    VTA_TRY(run_search(s, work, diag));
+    return search_whole(s, work, diag);
 }
 
 vta_status cli_tune_vta(cli_tuning *t, vta_diag *diag)
 {
     search s = {.t = t};
+    char key[480];
     vtac_work *work = NULL;
-    uint64_t predicted = 0;
-    const vtac_partition_options look = {
-        .config = &t->offload.config, .always = t->offload.always, .look = true};
+    const vtac_partition_options look = {.config = &t->offload.config,
+                                         .host_speed = t->offload.host_speed,
+                                         .always = t->offload.always,
+                                         .look = true};
     VTA_TRY(vtac_partition_graph(t->graph, &look, &s.regions, diag));
-    vta_status status = cycles_of_all(&s, false, &predicted, diag);
+    vta_status status = cycles_of_all(&s, false, &s.predicted, diag);
     if (status == VTA_OK && t->tasks.items.count == 0) {
         status = vta_fail(diag, VTA_UNSUPPORTED,
                           "none of its layers on the accelerator has a choice of schedules");
     }
     status = status == VTA_OK ? begin(&s, diag) : status;
-    status = status == VTA_OK ? cli_open_work(t->args, &t->how, "", do_piece, &s, &work, diag) : status;
+    make_key(&s, key, sizeof key);
+    status = status == VTA_OK ? cli_open_work(t->args, &t->how, key, do_piece, &s, &work, diag) : status;
     t->is_leader = work != NULL;
     if (work != NULL) {
-        status = cli_value(t->args, "--device") != NULL ? prove_standard(&s, diag) : VTA_OK;
-        status = status == VTA_OK ? run_search(&s, work, diag) : status;
+        status = search_and_prove(&s, work, diag);
         cli_close_work(work);
-        status = status == VTA_OK ? prove(&s, predicted, diag) : status;
+        status = status == VTA_OK ? finish(&s, diag) : status;
+    }
+    for (uint32_t k = 0; k < MOST_PROOFS; k++) {
+        free(s.taken[k]);
     }
     vtac_partition_free(s.regions);
     return status;

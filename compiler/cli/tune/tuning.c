@@ -47,6 +47,12 @@ void cli_tuning_target(const cli_tuning *t, char *text, size_t size)
     }
 }
 
+/* A record is of one step, so that networks with more or fewer of a kind can share a log. */
+static size_t steps_of(const vtac_task *task)
+{
+    return task->steps.count > 0 ? task->steps.count : 1;
+}
+
 vta_status cli_tuning_note(cli_tuning *t, const vtac_task *task, uint32_t point, double cost, bool proved,
                            vta_diag *diag)
 {
@@ -56,13 +62,24 @@ vta_status cli_tuning_note(cli_tuning *t, const vtac_task *task, uint32_t point,
                                 .shape = task->shape,
                                 .target = target,
                                 .point = task->points[point],
-                                .cost = cost,
+                                .cost = cost / (double)steps_of(task),
                                 .proved = proved};
     const cli_trial trial = {(uint32_t)(task - (const vtac_task *)t->tasks.items.items), cost};
     if (!proved && vta_vec_push(&t->history, &trial) == NULL) {
         return vta_fail(diag, VTA_NOMEM, "out of memory");
     }
     return vtac_record_append(t->log, &record, diag);
+}
+
+/* On the accelerator what was proved is a network's ratio, and no layer's cycles. */
+static void take_up(const cli_tuning *t, vtac_task *task, uint32_t point, const vtac_record *record)
+{
+    if (!t->offload.wanted || !record->proved) {
+        vtac_task_measured(task, point, record->cost * (double)steps_of(task));
+    } else if (task->proved_cost == 0.0 || record->cost < task->proved_cost) {
+        task->proved = point;
+        task->proved_cost = record->cost;
+    }
 }
 
 vta_status cli_tuning_resume(cli_tuning *t, vta_diag *diag)
@@ -84,7 +101,7 @@ vta_status cli_tuning_resume(cli_tuning *t, vta_diag *diag)
             }
             for (uint32_t p = 0; p < task->count; p++) {
                 if (strcmp(task->points[p], record->point) == 0) {
-                    vtac_task_measured(task, p, record->cost);
+                    take_up(t, task, p, record);
                 }
             }
         }

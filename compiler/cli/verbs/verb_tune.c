@@ -23,7 +23,7 @@ static const cli_option options[] = {
     {"--seed", "N", CLI_TEXT, "of what the tuner draws (1)"},
     {"--threads", "N", CLI_TEXT, "llvm: threads of the network (1)"},
     {"--repeat", "N", CLI_TEXT, "llvm: runs of a trial (10)"},
-    {"--jobs", "N", CLI_TEXT, "workers (default: one for each processor)"},
+    CLI_WORK_OPTIONS_SHORT("workers (default: one for each processor)"),
     {"--html", "FILE", CLI_FILE, "a page with the curve of each kind of kernel"},
     {"--calib", "DIR|FILE", CLI_FILE, "vta: inputs to quantize a model of floats with"},
     {"--shape", "NAME=AxBxC", CLI_TEXT, "size of a dynamic input (may be repeated)"},
@@ -54,7 +54,6 @@ static int read_tuner(const cli_args *args, cli_tuning *t)
 
 static int read_arguments(const cli_args *args, cli_tuning *t, cli_shapes *shapes)
 {
-    uint64_t jobs = 0;
     const char *budget = cli_value(args, "--budget");
     if (cli_read_shapes(args, shapes) != CLI_OK || cli_read_offload(args, &t->offload) != CLI_OK ||
         read_tuner(args, t) != CLI_OK) {
@@ -67,15 +66,15 @@ static int read_arguments(const cli_args *args, cli_tuning *t, cli_shapes *shape
         read_number(args, "--early-stop", &t->early) != CLI_OK ||
         read_number(args, "--seed", &t->seed) != CLI_OK ||
         read_number(args, "--threads", &t->threads) != CLI_OK ||
-        read_number(args, "--repeat", &t->repeat) != CLI_OK || read_number(args, "--jobs", &jobs) != CLI_OK) {
+        read_number(args, "--repeat", &t->repeat) != CLI_OK || cli_read_work(args, &t->how) != CLI_OK) {
         return CLI_USAGE;
     }
-    t->how.options.workers = (uint32_t)jobs;
     t->is_leader = true;
-    if (vtac_work_is_rank() && !t->offload.wanted) {
-        return cli_usage(args, "kernels of the host are timed on one machine, and not by ranks of mpirun");
+    if (t->how.options.engine != VTAC_WORK_PROCESSES && !t->offload.wanted) {
+        return cli_usage(args, "kernels of the host are timed on one machine, and not by %s",
+                         t->how.options.engine == VTAC_WORK_MPI ? "ranks of mpirun"
+                                                                : "whoever sees a folder");
     }
-    t->how.options.engine = vtac_work_is_rank() ? VTAC_WORK_MPI : VTAC_WORK_PROCESSES;
     return budget == NULL || cli_seconds(budget, &t->budget_s)
                ? CLI_OK
                : cli_usage(args, "--budget takes a number of seconds above 0, not '%s'", budget);

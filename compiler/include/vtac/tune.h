@@ -20,7 +20,7 @@
 /* The best point known of a kernel's shape on a target, by one kind of measure. */
 typedef struct vtac_record {
     const char *kernel, *shape, *target, *point;
-    double cost; /* seconds, or cycles; HUGE_VAL: it came to nothing */
+    double cost; /* of a step: seconds, or cycles; HUGE_VAL: it came to nothing */
     bool proved; /* beside the standard point, at the end of a search: counts before all that are not */
 } vtac_record;
 
@@ -58,8 +58,10 @@ typedef struct vtac_task {
     double *guesses;                       /* NULL: none */
     double *cost;                          /* of each point; NAN: not measured, HUGE_VAL: it failed */
     uint32_t count, standard, best, tried;
-    vta_vec steps;   /* of const char *: their names */
-    uint32_t chosen; /* what the next compilation takes */
+    uint32_t proved;    /* what a log says was proved, */
+    double proved_cost; /* and its cost; 0: nothing was */
+    vta_vec steps;      /* of const char *: their names */
+    uint32_t chosen;    /* what the next compilation takes */
 } vtac_task;
 
 typedef struct vtac_tasks {

@@ -52,6 +52,19 @@ static vtac_task *add(vtac_tasks *t, const vtac_kernel_space *s)
     return vta_vec_push(&t->items, &task);
 }
 
+/* What is chosen, in a space of the same shape whose points may lie in another order, as where a layer has a
+ * share of the memory alone. */
+static uint32_t chosen_in(const vtac_task *task, const vtac_kernel_space *space)
+{
+    const char *wanted = task->points[task->chosen];
+    for (uint32_t p = 0; p < space->count; p++) {
+        if (strcmp(space->points[p], wanted) == 0) {
+            return p;
+        }
+    }
+    return space->standard;
+}
+
 uint32_t vtac_tasks_pick(void *tasks, const vtac_kernel_space *space)
 {
     vtac_tasks *t = tasks;
@@ -64,11 +77,11 @@ uint32_t vtac_tasks_pick(void *tasks, const vtac_kernel_space *space)
     }
     for (size_t i = 0; i < task->steps.count; i++) {
         if (strcmp(*(const char **)vta_vec_at(&task->steps, i), step) == 0) {
-            return task->chosen;
+            return chosen_in(task, space);
         }
     }
     t->failed = t->failed || vta_vec_push(&task->steps, &step) == NULL;
-    return task->chosen;
+    return chosen_in(task, space);
 }
 
 void vtac_tasks_free(vtac_tasks *tasks)

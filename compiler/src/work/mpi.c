@@ -9,8 +9,11 @@
 #include "../module/module.h"
 #include "engine.h"
 #include "ranks.h"
+#include "vta/clock.h"
 
 static const double rank_pause_s = 0.0005;
+static const double farewell_s = 2.0; /* at least, for a rank that is still at work: */
+enum { FAREWELL_FACTOR = 4 };         /* and so many times the longest piece */
 
 bool vtac_work_is_rank(void)
 {
@@ -126,12 +129,45 @@ bool mpi_take(const vtac_work *w, int *rank, work_result *out)
     return take(w, rank, out);
 }
 
+static bool is_awaited(const vtac_work *w, const work_worker *worker)
+{
+    const double most = w->longest * FAREWELL_FACTOR;
+    return worker->socket < 0 && worker->busy && !worker->gone &&
+           vta_now() - worker->since < (most > farewell_s ? most : farewell_s);
+}
+
+/* Ranks that have a piece whose result came from another are at work, and not lost: they are waited for as
+ * long as a piece may take. Without them no rank could take its leave, and mpirun would call the work failed.
+ */
+static void await_ranks(vtac_work *w)
+{
+    bool awaited = !atomic_load(&w->stopped);
+    while (awaited) {
+        int rank;
+        work_result result;
+        while (mpi_take(w, &rank, &result)) {
+            if (rank > 0 && (uint32_t)rank < w->worker_count) { /* a rank is the worker of its number */
+                w->workers[rank].busy = false;
+            }
+            free(result.text);
+        }
+        awaited = false;
+        for (uint32_t i = 0; i < w->worker_count && !awaited; i++) {
+            awaited = is_awaited(w, &w->workers[i]);
+        }
+        if (awaited) {
+            work_pause(rank_pause_s);
+        }
+    }
+}
+
 /* All ranks take their leave together, or, where one of them does not answer, none does. */
 void mpi_close(vtac_work *w)
 {
     if (w->mpi == NULL) {
         return;
     }
+    await_ranks(w);
     for (uint32_t i = 0; i < w->worker_count; i++) {
         const bool silent = w->workers[i].socket < 0 && (w->workers[i].busy || w->workers[i].gone);
         w->lost += silent && !w->workers[i].gone;
