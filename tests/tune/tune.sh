@@ -67,6 +67,16 @@ wait $! 2>/dev/null
 vtac tune kws.onnx --trials 1 --repeat 3 --log killed.jsonl
 exits 0
 
+# Interrupted at the end, when the best is timed beside the standard one: nothing stays of it.
+mkdir temporary
+TMPDIR=$PWD/temporary python3 -c 'import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+os.execv(sys.argv[1], sys.argv[1:])' "$vtac_program" tune kws.onnx --trials 1 --repeat 4000 --log interrupted.jsonl >out 2>err &
+until_so "it is at its end" sh -c 'ls temporary/vtac-tune-*/best.so >/dev/null 2>&1'
+kill -INT $!
+wait $! 2>/dev/null
+holds "its folder is gone" test -z "$(ls temporary)"
+
 # Random schedules everywhere: the integers are those of the standard ones, on the host and on the accelerator.
 cat >shuffle.py <<'END'
 import json, random, sys

@@ -5,9 +5,12 @@
 #include "temporary.h"
 
 #include <assert.h>
-#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "cli.h"
@@ -55,29 +58,41 @@ vta_status cli_temporary_in(const char *folder, const char *name, char path[VTAC
     return VTA_OK;
 }
 
+/* As the kernel lays it out. */
+typedef struct entry {
+    uint64_t inode;
+    int64_t next;
+    uint16_t size;
+    uint8_t kind;
+    char name[];
+} entry;
+
+/* What lies in a folder, which has no folders. A handler of signals may call it: readdir needs memory. */
+static void empty(const char *folder)
+{
+    _Alignas(entry) char bytes[4096];
+    const int dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    long size;
+    while (dir >= 0 && (size = syscall(SYS_getdents64, dir, bytes, sizeof bytes)) > 0) {
+        for (long at = 0; at < size;) {
+            const entry *e = (const entry *)(const void *)(bytes + at);
+            (void)unlinkat(dir, e->name, 0);
+            at += e->size;
+        }
+    }
+    if (dir >= 0) {
+        (void)close(dir);
+    }
+}
+
 /* From the one of this number on: a folder comes before what is in it. */
 static void remove_from(cli_ground *g, int first)
 {
     for (int i = g->temporary_count - 1; i >= first; i--) {
-        if (unlink(g->temporary[i]) != 0) {
+        if (unlink(g->temporary[i]) != 0 && rmdir(g->temporary[i]) != 0 && errno == ENOTEMPTY) {
+            empty(g->temporary[i]);
             (void)rmdir(g->temporary[i]);
         }
-    }
-}
-
-/* What lies in a folder, which has no folders. */
-static void empty(const char *folder)
-{
-    DIR *dir = opendir(folder);
-    const struct dirent *entry;
-    while (dir != NULL &&
-           (entry = readdir(dir)) != NULL) { /* NOLINT(concurrency-mt-unsafe): the stream is ours */
-        char path[VTAC_TEMPORARY_PATH + 256];
-        (void)snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-        (void)unlink(path);
-    }
-    if (dir != NULL) {
-        (void)closedir(dir);
     }
 }
 
@@ -89,9 +104,6 @@ void cli_temporary_remove(const char *path)
     vta_hold_signals(&was);
     while (first < g->temporary_count && strcmp(g->temporary[first], path) != 0) {
         first++;
-    }
-    if (first < g->temporary_count) {
-        empty(path);
     }
     remove_from(g, first);
     g->temporary_count = first;
