@@ -187,6 +187,26 @@ END
     holds "the slow board has begun" test "$(cat slow.count)" -ge 1 # the others may be done before it is
     until_so "what hung is ended" sh -c 'case $(ps -o stat= -p "$(cat hang.pid)") in "" | Z*) ;; *) exit 1 ;; esac'
 done
+# A board that is lost when the best is timed beside the standard network: the next one does it.
+cat >late.sh <<'END'
+#!/bin/sh
+! ls temporary/vtac-tune-*/best.so >/dev/null 2>&1 || exit 1
+exec "$1" --stdio
+END
+chmod +x late.sh
+TMPDIR=$PWD/temporary
+export TMPDIR
+vtac tune kws.onnx --trials 2 --repeat 2 --log late.jsonl --device "pipe:./late.sh '$agent'" --device "pipe:'$agent' --stdio"
+exits 0
+says out "2 trials"
+says err "vtac tune: '--device pipe:./late.sh '$agent'' is left out: "
+one_line err
+holds "it is judged" grep -q '"proved": true' late.jsonl
+vtac tune kws.onnx --trials 2 --repeat 2 --log late2.jsonl --device "pipe:./late.sh '$agent'"
+exits 1
+says err "no board is left, of those that '--device' names"
+holds "nothing stays" test -z "$(ls temporary)"
+unset TMPDIR
 for device in nonsense fsim tsim:tiny; do
     vtac tune kws.onnx --trials 2 --log none.jsonl --device "$device"
     refused 1 "vtac: '--device $device': a host's kernels are timed here, without '--device', or on a board by ssh://[USER@]HOST; with '--target vta' it may be any device"

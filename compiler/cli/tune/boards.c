@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "self.h"
@@ -40,6 +41,7 @@ typedef struct board {
     double begin, limit_s; /* of what runs */
     double standard_s;     /* from start to end */
     double *costs;         /* of the standard network */
+    double whole;          /* seconds of what was timed last */
     char out[PATH];
 } board;
 
@@ -168,16 +170,6 @@ uint32_t cli_boards_alive(const cli_boards *b)
     return b->count - count_of(b, BOARD_OUT);
 }
 
-const char *cli_boards_first(const cli_boards *b)
-{
-    for (uint32_t i = 0; i < b->count; i++) {
-        if (b->items[i].state != BOARD_OUT) {
-            return b->items[i].uri;
-        }
-    }
-    return NULL;
-}
-
 const char *cli_boards_why(const cli_boards *b)
 {
     return b->why;
@@ -220,7 +212,6 @@ static void sentence(const board *one, char *why)
 static bool is_over(cli_boards *b, board *one, double *costs, bool *good)
 {
     int status = 0;
-    double whole;
     vta_diag diag = {0};
     *good = false;
     const pid_t got = waitpid(one->pid, &status, WNOHANG);
@@ -228,7 +219,7 @@ static bool is_over(cli_boards *b, board *one, double *costs, bool *good)
         (void)kill(-one->pid, SIGKILL); /* what it left behind */
         one->pid = 0;
         *good = WIFEXITED(status) && WEXITSTATUS(status) == 0 &&
-                cli_bench_times(b->t, one->out, costs, &whole, &diag) == VTA_OK;
+                cli_bench_times(b->t, one->out, costs, &one->whole, &diag) == VTA_OK;
         if (!*good) {
             sentence(one, b->why);
         }
@@ -241,6 +232,13 @@ static bool is_over(cli_boards *b, board *one, double *costs, bool *good)
     return true;
 }
 
+static void leave_out(const cli_boards *b, board *one)
+{
+    one->state = BOARD_OUT;
+    cli_stages_hide();
+    cli_say("vtac tune: '--device %s' is left out: %s\n", one->uri, b->why);
+}
+
 /* The standard network is over. */
 static void proved(cli_boards *b, board *one, bool good)
 {
@@ -250,8 +248,7 @@ static void proved(cli_boards *b, board *one, bool good)
         b->reference = one->costs;
     }
     if (!good) {
-        cli_stages_hide();
-        cli_say("vtac tune: '--device %s' is left out: %s\n", one->uri, b->why);
+        leave_out(b, one);
     }
 }
 
@@ -290,4 +287,28 @@ bool cli_boards_take(cli_boards *b, uint32_t *number, bool *timed, double *costs
         }
     }
     return false;
+}
+
+vta_status cli_boards_time(cli_boards *b, const char *path, double *costs, double *whole, vta_diag *diag)
+{
+    const struct timespec pause = {.tv_nsec = 2000000};
+    board *one = b->items;
+    bool good = false;
+    while (one < b->items + b->count && one->state == BOARD_OUT) {
+        one++;
+    }
+    if (one == b->items + b->count) {
+        return vta_fail(diag, VTA_IO, "no board is left, of those that '--device' names: %s", b->why);
+    }
+    VTA_TRY(begin(b, one, path, patience * (1.0 + one->standard_s), BOARD_BUSY, diag));
+    while (!is_over(b, one, costs, &good)) {
+        (void)nanosleep(&pause, NULL);
+    }
+    one->state = BOARD_IDLE;
+    *whole = one->whole;
+    if (!good) {
+        leave_out(b, one);
+        return vta_fail(diag, VTA_IO, "no board is left, of those that '--device' names: %s", b->why);
+    }
+    return VTA_OK;
 }

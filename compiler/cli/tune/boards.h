@@ -20,8 +20,10 @@ void cli_boards_close(cli_boards *b);
 /* Boards that wait for a network; those that are not left out. */
 uint32_t cli_boards_idle(const cli_boards *b);
 uint32_t cli_boards_alive(const cli_boards *b);
-/* The URI of the first one that is not left out. */
-const char *cli_boards_first(const cli_boards *b);
+
+/* Times a network on the first board that is not left out, and waits for it; a board that fails is left out.
+ * No other network may be at work. */
+vta_status cli_boards_time(cli_boards *b, const char *path, double *costs, double *whole, vta_diag *diag);
 
 /* Gives a network to a board that waits; `number` is the caller's. */
 vta_status cli_boards_give(cli_boards *b, const char *path, uint32_t number, vta_diag *diag);

@@ -114,13 +114,14 @@ vta_status cli_bench_times(const cli_tuning *t, const char *out, double *costs, 
     return good ? VTA_OK : vta_fail(diag, VTA_IO, "'vtac bench' has printed something else than its steps");
 }
 
-static vta_status time_network(const cli_tuning *t, const char *path, const char *device, double *costs,
-                               double *whole, vta_diag *diag)
+/* Here. */
+static vta_status time_network(const cli_tuning *t, const char *path, double *costs, double *whole,
+                               vta_diag *diag)
 {
     char out[PATH];
     cli_bench_words words;
     (void)snprintf(out, sizeof out, "%s/bench.txt", t->folder);
-    cli_bench_words_of(t, path, device, &words);
+    cli_bench_words_of(t, path, NULL, &words);
     VTA_TRY(cli_run_self(words.words, out, TRIAL_TIMEOUT, diag));
     return cli_bench_times(t, out, costs, whole, diag);
 }
@@ -272,7 +273,7 @@ static vta_status search_here(batch *b, vta_diag *diag)
             const uint32_t at = b->where[k];
             network_of(b, at, path);
             const bool timed =
-                b->made[at] && time_network(t, path, NULL, b->costs, &whole, &(vta_diag){0}) == VTA_OK;
+                b->made[at] && time_network(t, path, b->costs, &whole, &(vta_diag){0}) == VTA_OK;
             VTA_TRY(judge(b, at, timed, diag));
         }
     }
@@ -350,15 +351,11 @@ static vta_status search_boards(batch *b, cli_boards *boards, vta_diag *diag)
 
 static vta_status search(batch *b, const char *standard, vta_diag *diag)
 {
-    cli_boards *boards = NULL;
     if (cli_value(b->t->args, "--device") == NULL) {
         return search_here(b, diag);
     }
-    vta_status status = cli_boards_open(b->t, standard, &boards, diag);
-    status = status == VTA_OK ? search_boards(b, boards, diag) : status;
-    b->t->device = status == VTA_OK ? cli_boards_first(boards) : NULL;
-    cli_boards_close(boards);
-    return status;
+    VTA_TRY(cli_boards_open(b->t, standard, &b->t->boards, diag));
+    return search_boards(b, b->t->boards, diag);
 }
 
 /* ---- the end */
@@ -377,24 +374,37 @@ static int by_value(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* The two networks in turn; medians. */
-static vta_status compare(cli_tuning *t, outcome *o, vta_diag *diag)
+/* The two networks in turn: [network][task or whole][round]. */
+static vta_status time_rounds(cli_tuning *t, double *all, double *costs, vta_diag *diag)
 {
     const size_t tasks = t->tasks.items.count;
-    double *all = calloc(2 * (tasks + 1) * FINAL_ROUNDS, sizeof *all); /* [network][task or whole][round] */
-    double *costs = calloc(tasks + 1, sizeof *costs);
-    vta_status status = all != NULL && costs != NULL ? VTA_OK : vta_fail(diag, VTA_NOMEM, "out of memory");
-    for (int round = 0; round < FINAL_ROUNDS && status == VTA_OK; round++) {
-        for (size_t n = 0; n < 2 && status == VTA_OK; n++) {
+    for (size_t round = 0; round < FINAL_ROUNDS; round++) {
+        for (size_t n = 0; n < 2; n++) {
             char path[PATH];
             double whole;
             (void)snprintf(path, sizeof path, "%s/%s.so", t->folder, n == 0 ? "standard" : "best");
-            cli_stage("timing the best beside the standard", "", (size_t)round * 2 + n, 2 * FINAL_ROUNDS);
-            status = time_network(t, path, t->device, costs, &whole, diag);
-            for (size_t i = 0; i <= tasks && status == VTA_OK; i++) {
-                all[(n * (tasks + 1) + i) * FINAL_ROUNDS + (size_t)round] = i < tasks ? costs[i] : whole;
+            cli_stage("timing the best beside the standard", "", round * 2 + n, 2 * FINAL_ROUNDS);
+            VTA_TRY(t->boards != NULL ? cli_boards_time(t->boards, path, costs, &whole, diag)
+                                      : time_network(t, path, costs, &whole, diag));
+            for (size_t i = 0; i <= tasks; i++) {
+                all[(n * (tasks + 1) + i) * FINAL_ROUNDS + round] = i < tasks ? costs[i] : whole;
             }
         }
+    }
+    return VTA_OK;
+}
+
+/* Medians. Where a board fails, all begins again on the next one. */
+static vta_status compare(cli_tuning *t, outcome *o, vta_diag *diag)
+{
+    const size_t tasks = t->tasks.items.count;
+    double *all = calloc(2 * (tasks + 1) * FINAL_ROUNDS, sizeof *all);
+    double *costs = calloc(tasks + 1, sizeof *costs);
+    vta_status status = all != NULL && costs != NULL ? VTA_OK : vta_fail(diag, VTA_NOMEM, "out of memory");
+    status = status == VTA_OK ? time_rounds(t, all, costs, diag) : status;
+    while (status == VTA_IO && t->boards != NULL && cli_boards_alive(t->boards) > 0) {
+        *diag = (vta_diag){0};
+        status = time_rounds(t, all, costs, diag);
     }
     for (size_t i = 0; i < tasks * FINAL_ROUNDS && status == VTA_OK; i++) {
         o->won[i / FINAL_ROUNDS] += all[(tasks + 1) * FINAL_ROUNDS + i] < all[i];
@@ -539,7 +549,7 @@ static vta_status check_runs_here(const cli_tuning *t, const char *path, vta_dia
 {
     double whole;
     double *costs = calloc(t->tasks.items.count, sizeof *costs);
-    vta_status status = costs != NULL ? time_network(t, path, NULL, costs, &whole, diag)
+    vta_status status = costs != NULL ? time_network(t, path, costs, &whole, diag)
                                       : vta_fail(diag, VTA_NOMEM, "out of memory");
     free(costs);
     return status == VTA_OK ? VTA_OK
@@ -572,6 +582,8 @@ vta_status cli_tune_host(cli_tuning *t, vta_diag *diag)
     const vta_status status = tune(t, work, path, diag);
     cli_catch_signals(NULL, NULL);
     vtac_work_close(work);
-    VTA_TRY(status);
-    return finish(t, diag);
+    t->work = NULL;
+    const vta_status ended = status == VTA_OK ? finish(t, diag) : status;
+    cli_boards_close(t->boards);
+    return ended;
 }

@@ -31,14 +31,14 @@ typedef struct cli_tuning {
     uint64_t trials, early, seed, repeat, threads;
     double budget_s, begin;
     vtac_tasks tasks;
-    vta_vec history;       /* cli_trial, in their order */
-    char folder[4096];     /* temporary */
-    uint32_t done, better; /* trials, and those that made something better */
-    bool is_leader;        /* and no rank that helps another */
-    uint32_t failed;       /* candidates that came to nothing */
-    const char *device;    /* llvm: the board that judges; NULL: this machine */
-    vtac_work *work;       /* llvm: what a signal stops, */
-    atomic_bool stopped;   /* and has stopped */
+    vta_vec history;           /* cli_trial, in their order */
+    char folder[4096];         /* temporary */
+    uint32_t done, better;     /* trials, and those that made something better */
+    bool is_leader;            /* and no rank that helps another */
+    uint32_t failed;           /* candidates that came to nothing */
+    struct cli_boards *boards; /* llvm: those of --device; NULL: this machine */
+    vtac_work *work;           /* llvm: what a signal stops, */
+    atomic_bool stopped;       /* and has stopped */
 } cli_tuning;
 
 /* Before the work, not behind it: whether log and page can be written. */
