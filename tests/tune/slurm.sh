@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # slurm.sh VTAC: a real Slurm of one node (munged, slurmctld, slurmd, in a folder of their own, as whoever runs this) does an
-# exploration; the front is that of one process. Exit 77 where Slurm does not start, with its reason.
+# exploration, a suite and a search; what comes of it is that of one process. Exit 77 where Slurm does not start, with its reason.
 set -u
 vtac=$1
 for program in munged slurmctld slurmd sbatch squeue scancel; do
@@ -109,4 +109,16 @@ echo '{"models": [{"zoo": "tiny_kws", "int8": true}, {"zoo": "tiny_ad", "int8": 
 "$vtac" regress suite.json --jobs 1 >one.txt 2>one.err || exit 1
 timeout 200 "$vtac" regress suite.json --jobs 2 --slurm suite >slurm.txt 2>slurm.err || { cat slurm.err; tail -n 20 suite/log/*; exit 1; }
 cmp one.txt slurm.txt || exit 1
-echo "a Slurm of one node: the front of one process, twice, and a suite of models"
+
+# A search for schedules: its log, to the byte; and once more from the same folder, where all results lie already, but for one of
+# another piece.
+"$vtac" zoo tiny_kws --int8 -o kws.onnx >/dev/null || exit 1
+"$vtac" tune kws.onnx --target vta --tuner model --trials 20 --log one.jsonl >one.txt 2>one.err || { cat one.err; exit 1; }
+timeout 200 "$vtac" tune kws.onnx --target vta --tuner model --trials 20 --log slurm.jsonl --slurm tuned --jobs 2 >slurm.txt 2>slurm.err ||
+    { cat slurm.err; tail -n 20 tuned/log/*; exit 1; }
+cmp one.jsonl slurm.jsonl || exit 1
+[ "$(find tuned/results -type f | wc -l)" -ge 20 ] || { echo "no results in the folder"; exit 1; }
+cp tuned/results/00000001 tuned/results/00000000
+timeout 200 "$vtac" tune kws.onnx --target vta --tuner model --trials 20 --log again.jsonl --slurm tuned --jobs 2 >again.txt || exit 1
+cmp one.jsonl again.jsonl || exit 1
+echo "a Slurm of one node: the front of one process, twice, a suite of models, and a search for schedules"

@@ -67,6 +67,45 @@ wait $! 2>/dev/null
 vtac tune kws.onnx --trials 1 --repeat 3 --log killed.jsonl
 exits 0
 
+# Logs of networks with one and with five of the same layer can be one: what it costs is said for one.
+cat >alike.py <<'END'
+import random, struct, sys
+
+count = int(sys.argv[1])
+random.seed(5)
+text, weights = "[net]\nwidth=8\nheight=7\nchannels=32\n", []
+for _ in range(count):
+    text += "[convolutional]\nfilters=32\nsize=3\nstride=1\npad=1\nactivation=relu\n"
+    weights += [random.gauss(0, 0.1) for _ in range(32 + 32 * 32 * 9)]
+open(f"alike{count}.cfg", "w").write(text)
+open(f"alike{count}.weights", "wb").write(struct.pack(f"<iiiq{len(weights)}f", 0, 2, 0, 0, *weights))
+END
+for count in 2 6; do
+    python3 alike.py $count
+    vtac tune alike$count.cfg --tuner grid --trials 4 --log alike.jsonl$count
+    exits 0
+    vtac tune alike$count.cfg --target vta --tuner grid --trials 5 --log alikevta.jsonl$count
+    exits 0
+done
+for log in alike.jsonl alikevta.jsonl; do
+    holds "the costs of $log are those of one step" python3 - ${log}2 ${log}6 <<'END'
+import json, sys
+
+logs = []
+for file in sys.argv[1:]:
+    costs = {}
+    for line in open(file):
+        r = json.loads(line)
+        if r["cost"] is not None:
+            key = r["kernel"], r["shape"], r["point"]
+            costs[key] = min(costs.get(key, 9e9), r["cost"])
+    logs.append(costs)
+shared = sorted(logs[1][key] / logs[0][key] for key in logs[0] if key in logs[1])
+print(shared)
+assert len(shared) >= 3 and shared[len(shared) // 2] < 2.5, shared
+END
+done
+
 # Interrupted at the end, when the best is timed beside the standard one: nothing stays of it.
 mkdir temporary
 TMPDIR=$PWD/temporary python3 -c 'import os, signal, sys
@@ -98,7 +137,7 @@ vtac run standardhost.so --seed 7 --output-dir standard
 exits 0
 vtac tune small.onnx --tuner random --trials 3 --repeat 3 --log host.jsonl --seed "$seed"
 exits 0
-vtac tune small.onnx --target vta --tuner model --trials 40 --log vta.jsonl --html tune.html
+vtac tune small.onnx --target vta --tuner model --trials 24 --log vta.jsonl --html tune.html
 exits 0
 says out "trials"
 for round in 1 2; do
@@ -123,11 +162,11 @@ cp out before.json
 holds "the page has a curve of each task" python3 -c "
 import json, re
 d = json.loads(re.search(r'application/json\">(.*?)</script>', open('tune.html').read(), re.S).group(1))
-assert d['tasks'] and sum(len(t['costs']) for t in d['tasks']) == d['trials'] == 40, d['trials']"
+assert d['tasks'] and sum(len(t['costs']) for t in d['tasks']) == d['trials'] == 24, d['trials']"
 if command -v mpirun >/dev/null && [ -e "$(dirname "$vtac_program")/../lib/libvtac_mpi.so" ]; then
     ran="mpirun -n 3 vtac tune"
     OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 ASAN_OPTIONS=detect_leaks=0 timeout 1000 mpirun -n 3 --oversubscribe "$vtac_program" tune small.onnx \
-        --target vta --tuner model --trials 40 --log ranks.jsonl >out 2>err
+        --target vta --tuner model --trials 24 --log ranks.jsonl >out 2>err
     status=$?
     exits 0
     holds "ranks find what processes find" cmp vta.jsonl ranks.jsonl
@@ -253,7 +292,7 @@ with open("elsewhere.weights", "wb") as f:
     f.write(struct.pack("<iiiq", 0, 2, 0, 0) + struct.pack(f"<{count}f", *(random.gauss(0, 0.1) for _ in range(count))))
 END
 python3 darknet.py
-vtac tune own.cfg --weights elsewhere.weights --target vta --tuner model --trials 60 --log own.jsonl
+vtac tune own.cfg --weights elsewhere.weights --target vta --tuner model --trials 16 --log own.jsonl
 exits 0
 says out "trials: "
 says err "vtac tune: own.cfg: warning: no calibration inputs"

@@ -23,7 +23,7 @@
 #include "vta/file.h"
 #include "vta/str.h"
 
-enum { PATH = 4200, ROUND = 8, WHOLE_SHARE = 8, MOST_PROOFS = 3 };
+enum { PATH = 4200, ROUND = 8, WHOLE_SHARE = 16, MOST_PROOFS = 3 };
 
 typedef struct search {
     cli_tuning *t;
