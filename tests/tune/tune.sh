@@ -106,6 +106,22 @@ assert len(shared) >= 3 and shared[len(shared) // 2] < 2.5, shared
 END
 done
 
+# What was good for another shape of the same kernel, by an old log, is tried early.
+for tuner in ga $(case $tuners in *xgb*) echo xgb ;; esac); do
+    point=$(python3 - old$tuner.jsonl <<'END'
+import json, sys
+
+r = [r for r in map(json.loads, open("alikevta.jsonl2")) if not r.get("proved")][-1]
+r["shape"] = r["shape"].replace("in32x", "in320x")
+open(sys.argv[1], "w").write(json.dumps(r) + "\n")
+print(r["point"])
+END
+)
+    vtac tune alike2.cfg --target vta --tuner $tuner --trials 5 --log old$tuner.jsonl
+    exits 0
+    holds "the point is tried, by $tuner" test "$(grep -c "$point" old$tuner.jsonl)" -ge 2
+done
+
 # Interrupted at the end, when the best is timed beside the standard one: nothing stays of it.
 mkdir temporary
 TMPDIR=$PWD/temporary python3 -c 'import os, signal, sys

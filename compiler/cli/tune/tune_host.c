@@ -174,7 +174,7 @@ static vta_status choose(batch *b, uint32_t most, vta_diag *diag)
         }
         for (size_t i = 0; i < tasks; i++) {
             vtac_task *task = vta_vec_at(&t->tasks.items, i);
-            uint32_t point = vtac_tuner_next(t->tuner, task, &b->state);
+            uint32_t point = vtac_tuner_next(t->tuner, &t->tasks, task, &b->state);
             any = any || point < task->count;
             point = point < task->count ? point : task->best;
             if (isnan(task->cost[point])) {

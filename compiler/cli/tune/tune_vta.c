@@ -117,7 +117,7 @@ static uint32_t choose(search *s, uint64_t *state, vta_diag *diag)
     uint32_t count = 0;
     while (count < ROUND && s->t->done + count < s->t->trials) {
         vtac_task *task = next_task(s);
-        const uint32_t point = task != NULL ? vtac_tuner_next(s->t->tuner, task, state) : 0;
+        const uint32_t point = task != NULL ? vtac_tuner_next(s->t->tuner, &s->t->tasks, task, state) : 0;
         if (task == NULL || point >= task->count) {
             break;
         }

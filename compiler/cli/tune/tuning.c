@@ -4,6 +4,7 @@
  */
 #include "tuning.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -93,17 +94,22 @@ vta_status cli_tuning_resume(cli_tuning *t, vta_diag *diag)
     const vta_status status = vtac_records_read(t->log, &records, diag);
     for (size_t r = 0; status == VTA_OK && r < records.items.count; r++) {
         const vtac_record *record = vta_vec_at(&records.items, r);
+        bool known = false;
         for (size_t i = 0; i < t->tasks.items.count; i++) {
             vtac_task *task = vta_vec_at(&t->tasks.items, i);
             if (strcmp(record->target, target) != 0 || strcmp(record->kernel, task->kernel) != 0 ||
                 strcmp(record->shape, task->shape) != 0) {
                 continue;
             }
+            known = true;
             for (uint32_t p = 0; p < task->count; p++) {
                 if (strcmp(task->points[p], record->point) == 0) {
                     take_up(t, task, p, record);
                 }
             }
+        }
+        if (!known && strcmp(record->target, target) == 0 && isfinite(record->cost)) {
+            vtac_tasks_know(&t->tasks, record);
         }
     }
     vtac_records_free(&records);

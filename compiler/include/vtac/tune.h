@@ -66,9 +66,20 @@ typedef struct vtac_task {
 
 typedef struct vtac_tasks {
     vta_arena arena;
-    vta_vec items; /* vtac_task */
-    bool failed;   /* no memory */
+    vta_vec items;  /* vtac_task */
+    vta_vec others; /* vtac_known: of shapes that the model does not have, from old logs */
+    bool failed;    /* no memory */
 } vtac_tasks;
+
+/* What a point costs a shape. */
+typedef struct vtac_known {
+    const char *kernel, *shape, *point;
+    double cost;  /* of a step */
+    double least; /* that is known of the shape */
+} vtac_known;
+
+/* Has tuners know what a log says about another shape: what was good there is tried early here. */
+void vtac_tasks_know(vtac_tasks *tasks, const vtac_record *record);
 
 /* A vtac_schedules whose context is a vtac_tasks: adds what is new, takes what is `chosen`. */
 uint32_t vtac_tasks_pick(void *tasks, const vtac_kernel_space *space);
@@ -91,7 +102,8 @@ const char *vtac_tuner_name(vtac_tuner tuner);
 /* VTA_UNSUPPORTED where its library is not there. */
 vta_status vtac_tuner_check(vtac_tuner tuner, vta_diag *diag);
 
-/* The next point to try; `count` where all were. `state` is what random numbers come from. */
-uint32_t vtac_tuner_next(vtac_tuner tuner, const vtac_task *task, uint64_t *state);
+/* The next point to try of one of the tasks; `count` where all were. `state` is what random numbers come
+ * from. */
+uint32_t vtac_tuner_next(vtac_tuner tuner, const vtac_tasks *tasks, const vtac_task *task, uint64_t *state);
 
 #endif

@@ -84,12 +84,35 @@ uint32_t vtac_tasks_pick(void *tasks, const vtac_kernel_space *space)
     return chosen_in(task, space);
 }
 
+void vtac_tasks_know(vtac_tasks *tasks, const vtac_record *record)
+{
+    vtac_known known = {.kernel = keep(tasks, record->kernel),
+                        .shape = keep(tasks, record->shape),
+                        .point = keep(tasks, record->point),
+                        .cost = record->cost,
+                        .least = record->cost};
+    tasks->others.item_size = sizeof known;
+    for (size_t i = 0; i < tasks->others.count; i++) {
+        vtac_known *other = vta_vec_at(&tasks->others, i);
+        if (known.shape != NULL && known.kernel != NULL && strcmp(other->shape, known.shape) == 0 &&
+            strcmp(other->kernel, known.kernel) == 0) {
+            known.least = other->least < known.least ? other->least : known.least;
+            other->least = known.least;
+        }
+    }
+    if (known.kernel == NULL || known.shape == NULL || known.point == NULL ||
+        vta_vec_push(&tasks->others, &known) == NULL) {
+        tasks->failed = true;
+    }
+}
+
 void vtac_tasks_free(vtac_tasks *tasks)
 {
     for (size_t i = 0; i < tasks->items.count; i++) {
         vta_vec_free(&((vtac_task *)vta_vec_at(&tasks->items, i))->steps);
     }
     vta_vec_free(&tasks->items);
+    vta_vec_free(&tasks->others);
     vta_arena_free(&tasks->arena);
     *tasks = (vtac_tasks){0};
 }

@@ -10,7 +10,7 @@
 
 #include "vtac/tune.h"
 
-enum { FEATURES = 12, WARM = 8, ROUNDS = 40, PARENTS = 4, ATTEMPTS = 64 };
+enum { FEATURES = 12, OF_SHAPE = 20, WARM = 8, ROUNDS = 40, PARENTS = 4, ATTEMPTS = 64, MOST_ROWS = 4096 };
 
 const char *vtac_tuner_name(vtac_tuner tuner)
 {
@@ -62,23 +62,87 @@ static uint32_t by_guess(const vtac_task *task)
     return best;
 }
 
-/* The numbers of a point's text, in their order; returns how many. */
-static uint32_t numbers_of(const char *point, double *numbers)
+/* The numbers of a text, in their order, zeros behind them; returns how many. */
+static uint32_t some_numbers(const char *text, double *numbers, uint32_t room)
 {
     uint32_t count = 0;
-    while (*point != '\0' && count < FEATURES) {
-        if (isdigit((unsigned char)*point)) {
+    while (*text != '\0' && count < room) {
+        if (isdigit((unsigned char)*text)) {
             char *end;
-            numbers[count++] = strtod(point, &end);
-            point = end;
+            numbers[count++] = strtod(text, &end);
+            text = end;
         } else {
-            point++;
+            text++;
         }
     }
-    for (uint32_t i = count; i < FEATURES; i++) {
+    for (uint32_t i = count; i < room; i++) {
         numbers[i] = 0.0;
     }
     return count;
+}
+
+/* Those of a point. */
+static uint32_t numbers_of(const char *point, double *numbers)
+{
+    return some_numbers(point, numbers, FEATURES);
+}
+
+/* The open point that is most like one, which may be none of the task's. */
+static uint32_t nearest(const vtac_task *task, const double *wanted, uint32_t count)
+{
+    uint32_t best = task->count;
+    double least = HUGE_VAL;
+    for (uint32_t p = 0; p < task->count; p++) {
+        double own[FEATURES];
+        double far = 0.0;
+        (void)numbers_of(task->points[p], own);
+        for (uint32_t i = 0; i < count; i++) {
+            far += fabs(log2(own[i] + 1) - log2(wanted[i] + 1));
+        }
+        if (is_open(task, p) && far < least) {
+            least = far;
+            best = p;
+        }
+    }
+    return best;
+}
+
+/* ---- what other shapes of the same kernel know, in this search or in an old log */
+
+static const char *best_elsewhere(const vtac_tasks *tasks, const vtac_task *task, uint32_t wanted)
+{
+    uint32_t count = 0;
+    for (size_t i = 0; i < tasks->items.count; i++) {
+        const vtac_task *other = vta_vec_at(&tasks->items, i);
+        const bool knows = other != task && strcmp(other->kernel, task->kernel) == 0 && other->tried > 1 &&
+                           isfinite(other->cost[other->best]);
+        if (knows && count++ == wanted) {
+            return other->points[other->best];
+        }
+    }
+    for (size_t i = 0; i < tasks->others.count; i++) {
+        const vtac_known *other = vta_vec_at(&tasks->others, i);
+        if (strcmp(other->kernel, task->kernel) == 0 && other->cost <= other->least && count++ == wanted) {
+            return other->point;
+        }
+    }
+    return NULL;
+}
+
+/* How a search begins: with what was good elsewhere, and with anything, by turns. */
+static uint32_t warm_up(const vtac_tasks *tasks, const vtac_task *task, uint64_t *state)
+{
+    uint32_t count = 0;
+    while (best_elsewhere(tasks, task, count) != NULL) {
+        count++;
+    }
+    if (count == 0 || draw(state) % 2 == 0) {
+        return any(task, state);
+    }
+    double wanted[FEATURES];
+    const uint32_t size = numbers_of(best_elsewhere(tasks, task, (uint32_t)(draw(state) % count)), wanted);
+    const uint32_t point = nearest(task, wanted, size);
+    return point < task->count ? point : any(task, state);
 }
 
 /* ---- ga: each number of a child is one of its parents', sometimes somebody else's */
@@ -112,21 +176,7 @@ static uint32_t child(const vtac_task *task, uint64_t *state)
         const uint64_t whose = draw(state) % 5;
         wanted[i] = whose == 0 ? stranger[i] : whose < 3 ? a[i] : b[i];
     }
-    uint32_t best = task->count;
-    double nearest = HUGE_VAL;
-    for (uint32_t p = 0; p < task->count; p++) {
-        double own[FEATURES];
-        double far = 0.0;
-        (void)numbers_of(task->points[p], own);
-        for (uint32_t i = 0; i < count; i++) {
-            far += fabs(log2(own[i] + 1) - log2(wanted[i] + 1));
-        }
-        if (is_open(task, p) && far < nearest) {
-            nearest = far;
-            best = p;
-        }
-    }
-    return best;
+    return nearest(task, wanted, count);
 }
 
 /* ---- xgb: libxgboost's C interface, loaded when it is asked for */
@@ -162,22 +212,71 @@ static bool load(xgboost *x)
     return true;
 }
 
-/* What trees split by: the numbers, their product, the kernel's guess. */
-enum { COLUMNS = FEATURES + 2 };
-static void row_of(const vtac_task *task, uint32_t point, float *row)
+/* What trees split by: the numbers of the point, their product, the kernel's guess, as a part of that of the
+ * standard point, and the numbers of the shape. */
+enum { COLUMNS = FEATURES + 2 + OF_SHAPE };
+static void row_of(const char *shape, const char *point, float guess, float *row)
 {
     double numbers[FEATURES];
+    double of_shape[OF_SHAPE];
     double product = 1.0;
-    (void)numbers_of(task->points[point], numbers);
+    (void)numbers_of(point, numbers);
+    (void)some_numbers(shape, of_shape, OF_SHAPE);
     for (int i = 0; i < FEATURES; i++) {
         row[i] = (float)numbers[i];
         product *= numbers[i] > 0 ? numbers[i] : 1.0;
     }
     row[FEATURES] = (float)product;
-    row[FEATURES + 1] = task->guesses != NULL ? (float)log(task->guesses[point] + 1e-30) : 0.0F;
+    row[FEATURES + 1] = guess;
+    for (int i = 0; i < OF_SHAPE; i++) {
+        row[FEATURES + 2 + i] = (float)of_shape[i];
+    }
 }
 
-static bool train(const xgboost *x, const vtac_task *task, void *booster, void *matrix)
+static void row_of_task(const vtac_task *task, uint32_t point, float *row)
+{
+    const double *guesses = task->guesses;
+    row_of(task->shape, task->points[point],
+           guesses != NULL ? (float)log((guesses[point] + 1e-30) / (guesses[task->standard] + 1e-30)) : NAN,
+           row);
+}
+
+/* What is known: this task's measurements, and those of others of its kernel. Costs count beside the least of
+ * their shape. */
+typedef struct lessons {
+    float *rows, *labels;
+    uint32_t count;
+} lessons;
+
+static void learn_task(lessons *l, const vtac_task *task)
+{
+    for (uint32_t p = 0; p < task->count && l->count < MOST_ROWS; p++) {
+        if (isfinite(task->cost[p])) {
+            row_of_task(task, p, l->rows + (size_t)l->count * COLUMNS);
+            l->labels[l->count++] = (float)log(task->cost[p] / task->cost[task->best]);
+        }
+    }
+}
+
+static void learn(lessons *l, const vtac_tasks *tasks, const vtac_task *task)
+{
+    learn_task(l, task);
+    for (size_t i = 0; i < tasks->items.count; i++) {
+        const vtac_task *other = vta_vec_at(&tasks->items, i);
+        if (other != task && strcmp(other->kernel, task->kernel) == 0 && isfinite(other->cost[other->best])) {
+            learn_task(l, other);
+        }
+    }
+    for (size_t i = 0; i < tasks->others.count && l->count < MOST_ROWS; i++) {
+        const vtac_known *other = vta_vec_at(&tasks->others, i);
+        if (strcmp(other->kernel, task->kernel) == 0 && isfinite(other->cost)) {
+            row_of(other->shape, other->point, NAN, l->rows + (size_t)l->count * COLUMNS);
+            l->labels[l->count++] = (float)log(other->cost / other->least);
+        }
+    }
+}
+
+static bool train(const xgboost *x, void *booster, void *matrix)
 {
     static const char *const settings[][2] = {{"objective", "reg:squarederror"},
                                               {"max_depth", "3"},
@@ -185,7 +284,6 @@ static bool train(const xgboost *x, const vtac_task *task, void *booster, void *
                                               {"nthread", "1"},
                                               {"verbosity", "0"},
                                               {"seed", "1"}};
-    (void)task;
     bool good = true;
     for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++) {
         good = good && x->set(booster, settings[i][0], settings[i][1]) == 0;
@@ -219,44 +317,48 @@ static uint32_t cheapest(const xgboost *x, const vtac_task *task, void *booster,
     return best;
 }
 
-static uint32_t by_trees(const vtac_task *task, uint64_t *state)
+static uint32_t ask_trees(const xgboost *x, const lessons *l, const vtac_task *task, float *rows,
+                          uint32_t *points)
 {
-    xgboost x;
-    float *rows = calloc((size_t)task->count, COLUMNS * sizeof *rows);
-    float *labels = calloc(task->count, sizeof *labels);
-    uint32_t *points = calloc(task->count, sizeof *points);
-    uint32_t known = 0;
-    uint32_t open = 0;
-    uint32_t best = task->count;
     void *matrix = NULL;
     void *booster = NULL;
-    if (rows != NULL && labels != NULL && points != NULL && load(&x)) {
+    uint32_t open = 0;
+    uint32_t best = task->count;
+    if (x->matrix(l->rows, l->count, COLUMNS, NAN, &matrix) == 0 &&
+        x->info(matrix, "label", l->labels, l->count) == 0 && x->create(&matrix, 1, &booster) == 0 &&
+        train(x, booster, matrix)) {
         for (uint32_t p = 0; p < task->count; p++) {
-            if (isfinite(task->cost[p])) {
-                row_of(task, p, rows + (size_t)known * COLUMNS);
-                labels[known++] = (float)log(task->cost[p]);
+            if (is_open(task, p)) {
+                row_of_task(task, p, rows + (size_t)open * COLUMNS);
+                points[open++] = p;
             }
         }
-        if (x.matrix(rows, known, COLUMNS, NAN, &matrix) == 0 &&
-            x.info(matrix, "label", labels, known) == 0 && x.create(&matrix, 1, &booster) == 0 &&
-            train(&x, task, booster, matrix)) {
-            for (uint32_t p = 0; p < task->count; p++) {
-                if (is_open(task, p)) {
-                    row_of(task, p, rows + (size_t)open * COLUMNS);
-                    points[open++] = p;
-                }
-            }
-            best = open > 0 ? cheapest(&x, task, booster, rows, points, open) : task->count;
-        }
-        if (booster != NULL) {
-            (void)x.destroy(booster);
-        }
-        if (matrix != NULL) {
-            (void)x.matrix_free(matrix);
-        }
+        best = open > 0 ? cheapest(x, task, booster, rows, points, open) : task->count;
     }
+    if (booster != NULL) {
+        (void)x->destroy(booster);
+    }
+    if (matrix != NULL) {
+        (void)x->matrix_free(matrix);
+    }
+    return best;
+}
+
+static uint32_t by_trees(const vtac_tasks *tasks, const vtac_task *task, uint64_t *state)
+{
+    xgboost x;
+    lessons l = {.rows = calloc(MOST_ROWS, COLUMNS * sizeof(float)),
+                 .labels = calloc(MOST_ROWS, sizeof(float))};
+    float *rows = calloc(task->count, COLUMNS * sizeof *rows);
+    uint32_t *points = calloc(task->count, sizeof *points);
+    uint32_t best = task->count;
+    if (l.rows != NULL && l.labels != NULL && rows != NULL && points != NULL && load(&x)) {
+        learn(&l, tasks, task);
+        best = ask_trees(&x, &l, task, rows, points);
+    }
+    free(l.rows);
+    free(l.labels);
     free(rows);
-    free(labels);
     free(points);
     return best < task->count ? best : any(task, state);
 }
@@ -270,7 +372,7 @@ vta_status vtac_tuner_check(vtac_tuner tuner, vta_diag *diag)
                           "the tuner 'xgb' needs libxgboost: install Debian's libxgboost0, or take 'ga'");
 }
 
-uint32_t vtac_tuner_next(vtac_tuner tuner, const vtac_task *task, uint64_t *state)
+uint32_t vtac_tuner_next(vtac_tuner tuner, const vtac_tasks *tasks, const vtac_task *task, uint64_t *state)
 {
     if (task->tried >= task->count) {
         return task->count;
@@ -280,8 +382,10 @@ uint32_t vtac_tuner_next(vtac_tuner tuner, const vtac_task *task, uint64_t *stat
     }
     switch (tuner) {
     case VTAC_TUNER_XGB:
-        return task->tried < WARM || draw(state) % 8 == 0 ? any(task, state) : by_trees(task, state);
-    case VTAC_TUNER_GA: return task->tried < WARM ? any(task, state) : child(task, state);
+        return task->tried < WARM     ? warm_up(tasks, task, state)
+               : draw(state) % 8 == 0 ? any(task, state)
+                                      : by_trees(tasks, task, state);
+    case VTAC_TUNER_GA: return task->tried < WARM ? warm_up(tasks, task, state) : child(task, state);
     case VTAC_TUNER_GRID: return first_open(task);
     case VTAC_TUNER_MODEL: return task->guesses != NULL ? by_guess(task) : first_open(task);
     case VTAC_TUNER_RANDOM:
