@@ -68,14 +68,16 @@ static int64_t plane_count(const conv *c)
 }
 
 /* DEPTHWISE takes windows of a few taps; larger ones are sums of several. Best are pieces of three by three,
- * a column of which costs one cycle; else narrow ones, where outputs share columns with their neighbours. */
+ * a column of which costs one cycle; else narrow ones, where outputs share columns with their neighbours. It
+ * reaches two groups of block_out lanes: where a tile has more, windows are products as others are. */
 static void find_lanes(conv *c)
 {
-    enum { MOST_TAPS = 15, MOST_COLUMN_STEP = 7, THREE = 3 };
+    enum { MOST_TAPS = 15, MOST_COLUMN_STEP = 7, THREE = 3, GROUPS = 2 }; /* DEPTHWISE.group has a bit */
     const machine *m = c->machine;
     const vtac_vta_window *w = &c->window;
     c->lanes = m->config->depthwise_taps > 0 && !conv_packed(c) && c->groups > 1 && c->groups == c->c_in &&
-               c->groups == c->c_out && c->planes == 1 && m->ri == 1 && w->dilation[1] <= MOST_COLUMN_STEP;
+               c->groups == c->c_out && c->planes == 1 && m->ri == 1 && m->ro <= GROUPS &&
+               w->dilation[1] <= MOST_COLUMN_STEP;
     c->alike = c->lanes && conv_is_mean(c);
     const vta_window_steps square =
         vta_window_steps_of(m->config, THREE, THREE, w->dilation[1], w->dilation[0], w->stride[1]);
