@@ -79,6 +79,32 @@ plain folder
 holds "a folder finds what one process finds" cmp one.json folder.json
 vtac explore --models tiny_ic --fix LOG_BLOCK_IN=4 --folder shared
 refused 1 "vtac: 'shared' holds the results of other work; name another folder, or remove it"
+# The same file with another shape is other work, too.
+cat >open.cfg <<'END'
+[net]
+width=16
+height=16
+channels=16
+[convolutional]
+filters=16
+size=3
+stride=1
+pad=1
+activation=relu
+END
+python3 -c 'import struct, sys; sys.stdout.buffer.write(struct.pack("<iiiq", 0, 2, 0, 0) + struct.pack("<2320f", *([0.25] * 16 + [((i * 37) % 64 - 32) / 64 for i in range(2304)])))' >open.weights
+one='--fix LOG_BLOCK_IN=4 --fix LOG_BLOCK_OUT=4 --fix LOG_INP_BUFF_SIZE=14 --fix LOG_WGT_BUFF_SIZE=15 --fix LOG_ACC_BUFF_SIZE=14 --fix ARRAY_PUMP=1
+     --fix TABLE=1 --fix LOOP_BACK=1 --fix DEPTHWISE_TAPS=9'
+# shellcheck disable=SC2086  # words
+{
+    "$vtac_program" explore --models open.cfg $one --join other >/dev/null 2>&1 &
+    vtac explore --models open.cfg $one --folder other
+    exits 0
+    wait
+    vtac explore --models open.cfg $one --shape data=1x16x8x8 --folder other
+}
+exits 1
+says err "vtac: 'other' holds the results of other work; name another folder, or remove it"
 if command -v mpirun >/dev/null && [ -e "$(dirname "$vtac_program")/../lib/libvtac_mpi.so" ]; then
     ran="mpirun -n 4 vtac explore"
     # shellcheck disable=SC2086  # words
@@ -98,6 +124,30 @@ holds "the compiler predicts the same cycles" python3 -c "
 import json, sys
 mine, theirs = $cycles, json.load(open('out'))['cycles']
 sys.exit(abs(mine / theirs - 1) > 0.02)"
+
+# Tiles of four input blocks to one of outputs, which DEPTHWISE does not reach: the same results as the host's.
+vtac explore --models tiny_kws --fix LOG_BLOCK_IN=4 --fix LOG_BLOCK_OUT=2 --fix LOG_INP_BUFF_SIZE=14 --fix LOG_WGT_BUFF_SIZE=14 --fix LOG_ACC_BUFF_SIZE=13 \
+    --fix ARRAY_PUMP=1 --fix TABLE=1 --fix LOOP_BACK=1 --fix DEPTHWISE_TAPS=9 --jobs 1 -o four
+exits 0
+vtac zoo tiny_kws --int8 -o kws.onnx
+vtac compile kws.onnx --target vta --config four/best1.json --offload all -o four.so
+exits 0
+vtac compile kws.onnx -o host.so
+exits 0
+vtac run four.so --output-dir four.out
+exits 0
+vtac run host.so --output-dir host.out
+exits 0
+holds "four blocks to one give the host's integers" diff -r four.out host.out
+
+# Sixteen networks are as many as there may be; each has its column.
+many=tiny_ad$(printf ',tiny_ad%.0s' 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15)
+# shellcheck disable=SC2086  # words
+vtac explore --models "$many" $one --jobs 1
+exits 0
+holds "each network has a column" sh -c 'head -1 out | grep -o tiny_ad | wc -l | grep -qx 16'
+vtac explore --models "$many,tiny_ad"
+refused 1 "vtac: more than 16 models"
 
 # What is out says by what.
 vtac explore --models tiny_ic --fix LOG_BLOCK_IN=6 --fix LOG_BLOCK_OUT=6 --budget bram=40

@@ -55,20 +55,18 @@ static vta_status load_zoo(const cli_args *args, const char *name, const cli_sha
     return status == VTA_OK ? quantize_zoo(*out, diag) : status;
 }
 
-static vta_status hash_of(cli_networks *all, const char *path, vta_diag *diag)
+/* Of the graph that is left to schedule, with checksums of its constants: whatever it was read from, with
+ * which shapes and ranges. */
+static vta_status hash_of(cli_networks *all, const vtac_graph *graph, vta_diag *diag)
 {
-    uint8_t *bytes = NULL;
-    size_t size = 0;
-    if (access(path, F_OK) == 0) {
-        VTA_TRY(vta_file_read(path, MOST_FILE, &bytes, &size, diag));
+    char *text = vtac_graph_print(graph, 0);
+    if (text == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "out of memory");
     }
-    for (size_t i = 0; i < size; i++) {
-        all->hash = (all->hash ^ bytes[i]) * UINT64_C(0x100000001b3);
-    }
-    for (const char *p = path; *p != '\0'; p++) {
+    for (const char *p = text; *p != '\0'; p++) {
         all->hash = (all->hash ^ (uint8_t)*p) * UINT64_C(0x100000001b3);
     }
-    free(bytes);
+    free(text);
     return VTA_OK;
 }
 
@@ -160,7 +158,7 @@ vta_status cli_load_networks(const cli_args *args, const char *list, const vta_c
         if (load_one(args, path, config, shapes, n, diag) != VTA_OK) {
             return strstr(diag->text, path) != NULL ? diag->code : vta_context(diag, "%s", path);
         }
-        VTA_TRY(hash_of(out, path, diag));
+        VTA_TRY(hash_of(out, n->graph, diag));
         describe(n, &out->explored[out->count - 1]);
     }
     return VTA_OK;

@@ -139,6 +139,7 @@ static vta_status read_space(job *j, vta_diag *diag)
 /* ---- results */
 
 enum { CELLS = 10 }; /* before those of networks */
+_Static_assert(CELLS + VTAC_MOST_NETWORKS + 1 <= CLI_MOST_COLUMNS, "a column for each network, and a note");
 
 static void fill_row(const void *context, uint32_t row, cli_cell *cells)
 {
@@ -162,7 +163,7 @@ static void fill_row(const void *context, uint32_t row, cli_cell *cells)
     cli_cell_print(&cells[7], "%.0f", c->area.lut);
     cli_cell_print(&cells[8], "%.0f", c->area.dsp);
     cli_cell_print(&cells[9], "%.0f", c->area.bram);
-    for (uint32_t n = 0; n < e->networks->count && n + CELLS < CLI_MOST_COLUMNS - 1; n++) {
+    for (uint32_t n = 0; n < e->networks->count; n++) {
         cli_cell_print(&cells[CELLS + n], "%" PRIu64, c->networks[n].cycles);
     }
     if (shipped && e->fits[row - found][0] != '\0') {
