@@ -140,5 +140,6 @@ void vta_library_close(vta_library *library)
     if (library->copy >= 0) {
         (void)close(library->copy);
     }
+    vta_pages_give(&library->pages);
     *library = (vta_library){.copy = -1};
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pages.h"
 #include "vta/artifact.h"
 #include "vta/engine.h"
 #include "vta/log.h"
@@ -17,7 +18,8 @@
 
 struct vta_model {
     vta_engine engine;
-    void *memory;     /* inputs, outputs, workspace, in this order */
+    vta_pages pages;  /* inputs, outputs, workspace, in this order, or */
+    void *memory;     /* the same in ordinary memory */
     uint8_t **own;    /* where the tensors are in it: inputs, then outputs */
     uint8_t **bound;  /* where they are now: there, or in memory of the caller */
     void **grown;     /* memory of inputs that were given another size */
@@ -80,8 +82,12 @@ static vta_status place_tensors(vta_model *m, vta_diag *diag)
     for (uint32_t i = 0; i < tensors; i++) {
         total = plus(total, vta_engine_aligned(tensor_of(a, i)->bytes));
     }
-    VTA_TRY(vta_room_zeros("its inputs, outputs and workspace", total, VTA_ARTIFACT_ALIGN, &m->memory, &at,
-                           diag));
+    if (vta_pages_take(total, &m->pages)) {
+        at = m->pages.at;
+    } else {
+        VTA_TRY(vta_room_zeros("its inputs, outputs and workspace", total, VTA_ARTIFACT_ALIGN, &m->memory,
+                               &at, diag));
+    }
     m->own = calloc((size_t)tensors + 1, sizeof *m->own);
     m->bound = calloc((size_t)tensors + 1, sizeof *m->bound);
     m->grown = calloc((size_t)tensors + 1, sizeof *m->grown);
@@ -209,6 +215,7 @@ void vta_model_destroy(vta_model *m)
     free(m->own);
     free(m->bound);
     free(m->memory);
+    vta_pages_give(&m->pages);
     free(m);
 }
 

@@ -24,6 +24,7 @@ typedef struct here {
     vta_engine *engine;
     vta_library library;
     const vta_artifact *artifact;
+    const void *constants; /* of the artifact, or a copy */
     vta_pool *pool;
     vta_accel *accel; /* NULL: no step needs one */
     double timeout_s;
@@ -136,7 +137,7 @@ static void *resolve(const here *h, const vta_artifact_buffer *buffer)
     union {
         const void *in;
         uint8_t *out;
-    } constants = {.in = h->artifact->constants};
+    } constants = {.in = h->constants};
     switch (buffer->space) {
     case VTA_SPACE_CONSTANT: return constants.out + buffer->offset; /* kernels do not write there */
     case VTA_SPACE_INPUT: return h->inputs[buffer->index] + buffer->offset;
@@ -582,6 +583,7 @@ static vta_status open_accelerator(const vta_model_options *options, here *h, vt
 static vta_status open_parts(const vta_model_options *options, here *h, vta_diag *diag)
 {
     VTA_TRY(check_artifact(h->artifact, diag));
+    h->constants = vta_library_constants(&h->library, h->artifact->constants, h->artifact->constant_bytes);
     VTA_TRY(vta_pool_create(options->threads > 0 ? options->threads : vta_pool_default_threads(), &h->pool,
                             diag));
     VTA_TRY(open_accelerator(options, h, diag));

@@ -13,7 +13,9 @@
 
 #include <cmocka.h>
 #include <pthread.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
@@ -567,6 +569,150 @@ static void test_wrong_accesses(void **state)
     vta_model_destroy(model);
 }
 
+/* ---- huge pages ---- */
+
+/* Mappings for which huge pages were asked, as the system tells. */
+static int huge_mappings(void)
+{
+    char line[4400];
+    int count = 0;
+    FILE *maps = fopen("/proc/self/smaps", "r");
+    while (maps != NULL && fgets(line, sizeof line, maps) != NULL) {
+        count += strncmp(line, "VmFlags:", 8) == 0 && strstr(line, " hg") != NULL;
+    }
+    if (maps != NULL) {
+        assert_int_equal(fclose(maps), 0);
+    }
+    return count;
+}
+
+/* Whether this system has them and tells: not where it was built without, or the program is emulated. */
+static bool tells_of_huge_pages(void)
+{
+    enum { BYTES = 1 << 16 };
+    char line[128] = "";
+    FILE *file = fopen("/sys/kernel/mm/transparent_hugepage/enabled", "r");
+    const bool there = file != NULL && fgets(line, sizeof line, file) != NULL;
+    const int before = huge_mappings();
+    void *probe = mmap(NULL, BYTES, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(probe != MAP_FAILED);
+    const bool told = madvise(probe, BYTES, 14 /* MADV_HUGEPAGE */) == 0 && huge_mappings() > before;
+    assert_int_equal(munmap(probe, BYTES), 0);
+    if (file != NULL) {
+        assert_int_equal(fclose(file), 0);
+    }
+    return there && strstr(line, "[never]") == NULL && told && sizeof(void *) > 4;
+}
+
+/* Bytes that files without a name take. */
+static uint64_t copied_bytes(void)
+{
+    uint64_t bytes = 0;
+    for (int i = 0; i < 100; i++) {
+        char name[64];
+        char path[64] = "";
+        struct stat info;
+        (void)snprintf(name, sizeof name, "/proc/self/fd/%d", i);
+        if (readlink(name, path, sizeof path - 1) > 0 && strncmp(path, "/memfd:", 7) == 0 &&
+            fstat(i, &info) == 0) {
+            bytes += (uint64_t)info.st_blocks * 512;
+        }
+    }
+    return bytes;
+}
+
+/* Constants in huge pages and where they were: the same results, and each byte is there once. */
+static void test_huge_pages(void **state)
+{
+    (void)state;
+    enum { TABLE_BYTES = (5 << 20) + 12 };
+    const bool tells = tells_of_huge_pages();
+    for (int i = 0; i < 4; i++) {
+        const bool wanted = i % 2 == 0;
+        vta_model *model = NULL;
+        const int before = huge_mappings();
+        assert_int_equal(wanted ? unsetenv("VTA_HUGE_PAGES") : setenv("VTA_HUGE_PAGES", "0", 1), 0);
+        assert_int_equal(setenv("VTA_MODEL_IN_PLACE", i < 2 ? "0" : "1", 1), 0);
+        assert_int_equal(load("model_LARGE.so", 2, &model, NULL), VTA_OK);
+        const int moved = huge_mappings() - before; /* constants and workspace, which may be neighbours */
+        assert_true(!tells || (moved > 0) == wanted);
+        if (i < 2 && tells) {
+            assert_true(wanted ? copied_bytes() < TABLE_BYTES / 8 : copied_bytes() >= TABLE_BYTES);
+        }
+        run_once(model, i + 3);
+        run_once(model, -i);
+        vta_model_destroy(model);
+        assert_int_equal(huge_mappings(), before);
+        assert_int_equal(copied_bytes(), 0);
+    }
+    assert_int_equal(unsetenv("VTA_MODEL_IN_PLACE"), 0);
+    assert_int_equal(unsetenv("VTA_HUGE_PAGES"), 0);
+}
+
+/* Bytes of this process's addresses. */
+static uint64_t own_addresses(void)
+{
+    unsigned long long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    assert_non_null(file);
+    assert_int_equal(fscanf(file, "%llu", &pages), 1);
+    assert_int_equal(fclose(file), 0);
+    return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static void test_huge_pages_are_given_back(void **state)
+{
+    (void)state;
+    uint64_t first = 0;
+    vta_model *models[2];
+    assert_int_equal(load("model_LARGE.so", 1, &models[0], NULL), VTA_OK);
+    vta_model_destroy(models[0]);
+    for (int i = 0; i < 12; i++) {
+        assert_int_equal(vta_model_load(sealed, NULL, &models[0], NULL), VTA_OK);
+        assert_int_equal(vta_model_load(sealed, NULL, &models[1], NULL), VTA_OK);
+        run_once(models[i % 2], i);
+        vta_model_destroy(models[0]);
+        run_once(models[1], i + 1);
+        vta_model_destroy(models[1]);
+        first = i == 1 ? own_addresses() : first;
+    }
+#ifndef __SANITIZE_THREAD__ /* which has tables for addresses that were used once */
+    assert_true(own_addresses() < first + (4 << 20));
+#endif
+}
+
+/* A bound on addresses leaves room for the model, but not for a second copy of anything. */
+static void test_without_room_for_huge_pages(void **state)
+{
+    (void)state;
+#ifdef __SANITIZE_THREAD__
+    skip(); /* its own tables are beyond any bound */
+#endif
+    enum { MORE = 12 << 20 }; /* the constants, and the workspace where it may be */
+    struct rlimit own;
+    vta_model *model = NULL;
+    vta_diag diag = {0};
+    assert_int_equal(getrlimit(RLIMIT_AS, &own), 0);
+    assert_int_equal(load("model_LARGE.so", 1, &model, NULL),
+                     VTA_OK); /* the file, and the heap as it will be */
+    vta_model_destroy(model);
+    for (int i = 0; i < 2; i++) {
+        const int before = huge_mappings();
+        const struct rlimit less = {.rlim_cur = (rlim_t)own_addresses() + MORE, .rlim_max = own.rlim_max};
+        const vta_model_options options = {.threads = 1};
+        assert_int_equal(setrlimit(RLIMIT_AS, &less), 0);
+        const vta_status status = vta_model_load(sealed, &options, &model, &diag);
+        const int after = huge_mappings();
+        assert_int_equal(setrlimit(RLIMIT_AS, &own), 0);
+        if (status != VTA_OK) {
+            fail_msg("%s", diag.text);
+        }
+        assert_int_equal(after, before);
+        run_once(model, 11 + i);
+        vta_model_destroy(model);
+    }
+}
+
 int main(int argc, char **argv)
 {
     folder = argc > 1 ? argv[1] : ".";
@@ -588,6 +734,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_claims_of_device_memory),
         cmocka_unit_test(test_claims_cost_nothing),
         cmocka_unit_test(test_wrong_accesses),
+        cmocka_unit_test(test_huge_pages),
+        cmocka_unit_test(test_huge_pages_are_given_back),
+        cmocka_unit_test(test_without_room_for_huge_pages),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     (void)unlink(sealed);

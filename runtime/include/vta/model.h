@@ -59,7 +59,8 @@ vta_status vta_artifact_seal_file(const char *path, vta_diag *diag);
 uint64_t vta_artifact_hash(const void *data, size_t size);
 
 /* Loads a compiled model; one that is damaged, of another ABI, or for another CPU is refused with the reason.
- */
+ * Its constants are copied into huge pages where they are many and the system has such pages, unless
+ * VTA_HUGE_PAGES is 0 in the environment. */
 vta_status vta_model_load(const char *path, const vta_model_options *options, vta_model **out,
                           vta_diag *diag);
 
