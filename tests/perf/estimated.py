@@ -16,7 +16,7 @@ prints what the clock says beside both: what the estimate is worth where it can 
 
 A row for each network: how many kernels have a choice and how many a better way, and the whole by both costs: millions of cycles
 with the standard schedules, with the best. --records FILE appends what compiler/records keeps. 77: no emulator, or no llvm-mca.
-BIN holds vtac, grid_models and estimated_spaces; in CROSS fpga/cross/package.sh keeps what it builds.
+BIN holds vtac, grid_models and schedule_spaces; in CROSS fpga/cross/package.sh keeps what it builds.
 """
 import argparse
 import array
@@ -177,7 +177,7 @@ class Board:
 
     def spaces(self, model):
         """(release, target, tasks)"""
-        version, target, *lines = run([f"{self.tools}/estimated_spaces", model, self.host]).splitlines()
+        version, target, *lines = run([f"{self.tools}/schedule_spaces", model, self.host]).splitlines()
         tasks = []
         for line in lines:
             if line.startswith("\t\t"):

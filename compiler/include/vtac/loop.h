@@ -217,10 +217,35 @@ void vtac_kernel_print(const vtac_kernel *k, vta_str *out);
  * legal. */
 vta_status vtac_loop_split(vtac_kernel *k, uint32_t var, int64_t factor, uint32_t *inner, vta_diag *diag);
 vta_status vtac_loop_vectorize(vtac_kernel *k, uint32_t var, vta_diag *diag);
+/* Two loops, one of which holds nothing but the other, change places. */
+vta_status vtac_loop_reorder(vtac_kernel *k, uint32_t outer, uint32_t inner, vta_diag *diag);
+/* They become one, `outer`. */
+vta_status vtac_loop_fuse(vtac_kernel *k, uint32_t outer, uint32_t inner, vta_diag *diag);
+vta_status vtac_loop_unroll(vtac_kernel *k, uint32_t var, vta_diag *diag);
+vta_status vtac_loop_parallel(vtac_kernel *k, uint32_t var, vta_diag *diag);
 /* Splits innermost loops by `lanes` and makes vectors of them, where that is legal; the last one may be
  * shorter. */
 void vtac_kernel_vectorize(vtac_kernel *k, int64_t lanes);
 /* Named values that are the same in all rounds of a serial loop are computed before it. */
 void vtac_kernel_hoist(vtac_kernel *k);
+
+/* What a finished nest may be made into by these, of the loops around where most of its work is done,
+ * `chain`: the outermost first. All zero or one: as it is. */
+typedef struct vtac_nest_schedule {
+    int64_t swap; /* the how many-th pair of loops that may change places does, from outside; 0: none */
+    int64_t
+        blocked; /* rounds of the last loop but one that are done side by side in each of the last one's */
+    int64_t unrolled; /* rounds of the last one, behind each other */
+    bool fused;       /* the two outermost ones are one */
+    bool parallel;    /* the outermost one is */
+} vtac_nest_schedule;
+
+/* VTA_INVALID, and a nest that is of no use any more, where a part of it is not legal. */
+vta_status vtac_nest_apply(vtac_kernel *k, const vtac_nest_schedule *schedule, vta_diag *diag);
+/* The legal ones; the first is "as it is". Returns how many, up to `room`; one alone where the nest is large.
+ */
+uint32_t vtac_nest_schedules(const vtac_kernel *k, vtac_nest_schedule *out, uint32_t room);
+/* The extents of the loops of the chain; returns how many there are, `room` at most. */
+uint32_t vtac_nest_extents(const vtac_kernel *k, int64_t *extents, uint32_t room);
 
 #endif

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Rewrites of loop nests that keep their meaning: vectors, and what need not be computed again.
+ * Rewrites of loop nests that keep their meaning: parts of loops, vectors, and what need not be computed
+ * again.
  */
 #include <inttypes.h>
 #include <string.h>
 
-#include "vtac/loop.h"
+#include "schedule.h"
 
 enum { MOST_LANES = 64 };
 
-/* The loop of a variable, in a block or deeper; NULL: there is none. */
-static vtac_stmt *find_loop(vtac_stmt *s, uint32_t var)
+vtac_stmt *vtac_find_loop(vtac_stmt *s, uint32_t var)
 {
     for (; s != NULL; s = s->next) {
         if (s->kind == VTAC_S_FOR && s->var == var) {
             return s;
         }
-        vtac_stmt *inside = s->kind == VTAC_S_FOR || s->kind == VTAC_S_IF ? find_loop(s->body, var) : NULL;
+        vtac_stmt *inside =
+            s->kind == VTAC_S_FOR || s->kind == VTAC_S_IF ? vtac_find_loop(s->body, var) : NULL;
         if (inside != NULL) {
             return inside;
         }
@@ -24,9 +25,9 @@ static vtac_stmt *find_loop(vtac_stmt *s, uint32_t var)
     return NULL;
 }
 
-static vta_status need_loop(vtac_kernel *k, uint32_t var, vtac_stmt **out, vta_diag *diag)
+vta_status vtac_need_loop(vtac_kernel *k, uint32_t var, vtac_stmt **out, vta_diag *diag)
 {
-    *out = find_loop(k->body, var);
+    *out = vtac_find_loop(k->body, var);
     return *out != NULL ? VTA_OK : vta_fail(diag, VTA_INVALID, "there is no loop v%u", var);
 }
 
@@ -51,19 +52,18 @@ static const vtac_expr *substitute(vtac_kernel *k, const vtac_expr *e, uint32_t 
     return copy;
 }
 
-static void substitute_block(vtac_kernel *k, vtac_stmt *s, uint32_t var, const vtac_expr *by)
+void vtac_substitute_block(vtac_kernel *k, vtac_stmt *s, uint32_t var, const vtac_expr *by)
 {
     for (; s != NULL; s = s->next) {
         s->index = substitute(k, s->index, var, by);
         s->value = substitute(k, s->value, var, by);
         if (s->kind == VTAC_S_FOR || s->kind == VTAC_S_IF) {
-            substitute_block(k, s->body, var, by);
+            vtac_substitute_block(k, s->body, var, by);
         }
     }
 }
 
-/* The value of a loop's variable. */
-static const vtac_expr *variable_of(vtac_kernel *k, uint32_t var)
+const vtac_expr *vtac_variable_of(vtac_kernel *k, uint32_t var)
 {
     vtac_expr *e = vta_arena_alloc(k->arena, sizeof *e);
     if (e == NULL) {
@@ -77,7 +77,7 @@ static const vtac_expr *variable_of(vtac_kernel *k, uint32_t var)
 vta_status vtac_loop_split(vtac_kernel *k, uint32_t var, int64_t factor, uint32_t *inner, vta_diag *diag)
 {
     vtac_stmt *loop;
-    VTA_TRY(need_loop(k, var, &loop, diag));
+    VTA_TRY(vtac_need_loop(k, var, &loop, diag));
     if (factor < 1 || loop->loop == VTAC_LOOP_VECTOR) {
         return vta_fail(diag, VTA_INVALID, "v%u cannot be split by %" PRId64, var, factor);
     }
@@ -88,8 +88,8 @@ vta_status vtac_loop_split(vtac_kernel *k, uint32_t var, int64_t factor, uint32_
     }
     *inner = k->var_count++;
     const vtac_expr *whole =
-        vtac_i_add(k, vtac_i_mulc(k, variable_of(k, var), factor), variable_of(k, *inner));
-    substitute_block(k, loop->body, var, whole);
+        vtac_i_add(k, vtac_i_mulc(k, vtac_variable_of(k, var), factor), vtac_variable_of(k, *inner));
+    vtac_substitute_block(k, loop->body, var, whole);
     *in = (vtac_stmt){.kind = VTAC_S_FOR, .var = *inner, .name = loop->name, .extent = factor};
     in->body = loop->body;
     if (loop->extent % factor != 0) { /* the last round does less */
@@ -163,7 +163,7 @@ static bool has_lane_condition(const vtac_stmt *s, uint32_t var)
 vta_status vtac_loop_vectorize(vtac_kernel *k, uint32_t var, vta_diag *diag)
 {
     vtac_stmt *loop;
-    VTA_TRY(need_loop(k, var, &loop, diag));
+    VTA_TRY(vtac_need_loop(k, var, &loop, diag));
     if (loop->extent > MOST_LANES || (loop->extent & (loop->extent - 1)) != 0) {
         return vta_fail(diag, VTA_INVALID, "v%u has %" PRId64 " iterations, not a power of two up to %d", var,
                         loop->extent, MOST_LANES);
@@ -193,8 +193,7 @@ static void each_innermost(vtac_stmt *s, uint32_t *vars, size_t room, size_t *fo
     }
 }
 
-/* A copy of a block, whose statements may change apart; loops keep their variables. NULL: out of memory. */
-static vtac_stmt *copy_block(vtac_kernel *k, const vtac_stmt *s)
+vtac_stmt *vtac_copy_block(vtac_kernel *k, const vtac_stmt *s)
 {
     vtac_stmt *first = NULL;
     vtac_stmt **tail = &first;
@@ -206,7 +205,7 @@ static vtac_stmt *copy_block(vtac_kernel *k, const vtac_stmt *s)
         }
         *own = *s;
         own->next = NULL;
-        own->body = s->body == NULL ? NULL : copy_block(k, s->body);
+        own->body = s->body == NULL ? NULL : vtac_copy_block(k, s->body);
         *tail = own;
         tail = &own->next;
     }
@@ -224,9 +223,9 @@ static vtac_stmt *vector_round(vtac_kernel *k, const vtac_stmt *loop, vtac_stmt 
         return NULL;
     }
     const uint32_t lane = k->var_count++;
-    const vtac_expr *round = variable_of(k, loop->var);
-    const vtac_expr *whole = vtac_i_add(k, vtac_i_mulc(k, round, lanes), variable_of(k, lane));
-    substitute_block(k, body, loop->var, whole);
+    const vtac_expr *round = vtac_variable_of(k, loop->var);
+    const vtac_expr *whole = vtac_i_add(k, vtac_i_mulc(k, round, lanes), vtac_variable_of(k, lane));
+    vtac_substitute_block(k, body, loop->var, whole);
     *in = (vtac_stmt){.kind = VTAC_S_FOR, .var = lane, .name = "lane", .extent = count, .body = body};
     in->loop = count > 1 ? VTAC_LOOP_VECTOR : VTAC_LOOP_UNROLL;
     *guard = (vtac_stmt){.kind = VTAC_S_IF, .body = in};
@@ -237,7 +236,7 @@ static vtac_stmt *vector_round(vtac_kernel *k, const vtac_stmt *loop, vtac_stmt 
 /* The last vector of a loop has fewer lanes than the others. */
 static void vectorize_with_rest(vtac_kernel *k, vtac_stmt *loop, int64_t lanes)
 {
-    vtac_stmt *again = copy_block(k, loop->body);
+    vtac_stmt *again = vtac_copy_block(k, loop->body);
     vtac_stmt *whole = vector_round(k, loop, loop->body, lanes, lanes, VTAC_E_LT);
     vtac_stmt *rest = vector_round(k, loop, again, lanes, loop->extent % lanes, VTAC_E_EQ);
     if (k->failed) {
@@ -254,7 +253,7 @@ void vtac_kernel_vectorize(vtac_kernel *k, int64_t lanes)
     size_t count = 0;
     each_innermost(k->body, vars, sizeof vars / sizeof vars[0], &count);
     for (size_t i = 0; i < count && i < sizeof vars / sizeof vars[0] && lanes > 1; i++) {
-        vtac_stmt *loop = find_loop(k->body, vars[i]);
+        vtac_stmt *loop = vtac_find_loop(k->body, vars[i]);
         uint32_t inner = 0;
         if (!is_independent(loop->body, vars[i]) || has_lane_condition(loop->body, vars[i]) ||
             loop->loop == VTAC_LOOP_UNROLL || loop->extent < lanes) {

@@ -7,6 +7,7 @@
 
 #include "device.h"
 #include "layout.h"
+#include "nest.h"
 #include "quick.h"
 #include "vta/str.h"
 #include "vtac/flow.h"
@@ -299,16 +300,45 @@ static vta_status lower_kind(vtac_lower *l)
     return VTA_OK;
 }
 
+/* Counts what kernels ask, on its way to who knows. */
+typedef struct asking {
+    const vtac_schedules *of;
+    uint32_t count;
+} asking;
+
+static uint32_t pick_and_count(void *context, const vtac_kernel_space *space)
+{
+    asking *a = context;
+    a->count++;
+    return vtac_schedule_pick(a->of, space);
+}
+
+/* `has_own`: the kernel has asked for its schedule by itself. */
+static vta_status lower_asking(vtac_lower *l, bool *has_own)
+{
+    vtac_program *p = l->program;
+    asking a = {.of = p->schedules};
+    const vtac_schedules counting = {pick_and_count, &a};
+    p->schedules = a.of != NULL ? &counting : NULL;
+    const vta_status status = lower_kind(l);
+    p->schedules = a.of;
+    *has_own = a.count > 0;
+    return status;
+}
+
 static vta_status lower_node(vtac_lower *l)
 {
     vtac_program *p = l->program;
     const size_t first = p->steps.count;
+    bool has_own = false;
     if (vtac_lowering_of(l->node->op)->family != VTAC_NOT_LOWERED) {
         VTA_TRY(vtac_layout_inputs(l));
     }
-    VTA_TRY(lower_kind(l));
+    const size_t own = p->steps.count;
+    VTA_TRY(lower_asking(l, &has_own));
     for (size_t i = first; i < p->steps.count; i++) {
         vtac_step *step = *(vtac_step **)vta_vec_at(&p->steps, i);
+        VTA_TRY(i < own || !has_own ? vtac_nest_schedule_step(p, step, l->diag) : VTA_OK);
         VTA_TRY(vtac_kernel_verify(&step->kernel, l->diag));
     }
     return VTA_OK;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * estimated_spaces MODEL HOST: the kernels of a model that have a choice of schedules on a host, for
+ * schedule_spaces MODEL HOST: the kernels of a model that have a choice of schedules on a host, for
  * estimated.py. First the target's text; then, for each kernel, a line of what separates tabs: its name, its
  * shape, the number of its standard point; and lines that begin with a tab: its points with what the kernel
  * itself guesses, then a line with two tabs for each of its steps.
@@ -57,7 +57,7 @@ int main(int argc, char **argv)
         print_task(vta_vec_at(&tasks.items, i));
     }
     if (status != VTA_OK) {
-        (void)fprintf(stderr, "estimated_spaces: %s\n", diag.text);
+        (void)fprintf(stderr, "schedule_spaces: %s\n", diag.text);
     }
     vtac_tasks_free(&tasks);
     vtac_graph_destroy(graph);
