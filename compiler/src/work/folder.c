@@ -5,8 +5,9 @@
  *     key          what the work is
  *     pieces/N     a piece; N counts from 0
  *     claims/N     somebody does it, who touches the file every second
- *     results/N    "ok SECONDS HASH" or "failed SECONDS HASH", of the piece that it is of, a newline, the
- * text beat         the leader lives: it touches it every second end          there is nothing more to do
+ *     results/N    "ok SECONDS HASH" or "failed SECONDS HASH" (of the piece), a newline, the text
+ *     beat         the leader lives: it touches it every second
+ *     end          there is nothing more to do
  *     log/         what jobs print
  *
  * A file appears whole, by its rename. A claim that is not touched any more is taken away, and the piece is
