@@ -396,6 +396,17 @@ for seconds in 0 -1 nan 1x; do
     vtac tune small.onnx --budget $seconds
     refused 2 "vtac tune: --budget takes a number of seconds above 0, not '$seconds'"
 done
+vtac tune kws.onnx --threads 1025
+refused 2 "vtac tune: --threads takes a number up to 1024, not '1025'"
+vtac tune kws.onnx --slurm folder
+refused 2 "vtac tune: kernels of the host are timed on one machine, and not by whoever sees a folder"
+printf '[net]\nwidth=4\nheight=4\nchannels=2\n[maxpool]\nsize=2\nstride=2\n' >pool.cfg
+head -c 20 /dev/zero >pool.weights
+for target in llvm vta; do
+    vtac tune pool.cfg --target $target
+    exits 1
+    says err "vtac: 'pool.cfg': nothing can be tuned: none of its "
+done
 vtac tune
 exits 2
 vtac tune small.onnx --tuner best

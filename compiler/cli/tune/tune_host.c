@@ -242,7 +242,7 @@ static vta_status judge(batch *b, uint32_t at, bool timed, vta_diag *diag)
     b->first = b->first > 0.0 ? b->first : total;
     (void)snprintf(line, sizeof line, "best %.3f ms, %.2f times as fast as first", 1e3 * total,
                    total > 0.0 ? b->first / total : 1.0);
-    cli_stage("tuning", line, t->done, (size_t)t->trials);
+    cli_stage("tuning", line, t->done < t->trials ? t->done : (size_t)t->trials - 1, (size_t)t->trials);
     return VTA_OK;
 }
 
@@ -568,7 +568,11 @@ vta_status cli_tune_host(cli_tuning *t, vta_diag *diag)
     if (t->tasks.items.count == 0 || t->tasks.failed) {
         return t->tasks.failed
                    ? vta_fail(diag, VTA_NOMEM, "out of memory")
-                   : vta_fail(diag, VTA_UNSUPPORTED, "none of its kernels has a choice of schedules");
+                   : vta_fail(
+                         diag, VTA_UNSUPPORTED,
+                         "'%s': nothing can be tuned: none of its kernels has a choice of schedules; 'vtac "
+                         "compile' takes the only ones",
+                         t->model);
     }
     VTA_TRY(cli_value(t->args, "--device") != NULL ? VTA_OK : check_runs_here(t, path, diag));
     VTA_TRY(cli_tuning_resume(t, diag));

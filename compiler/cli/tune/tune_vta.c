@@ -197,7 +197,8 @@ static vta_status run_search(search *s, vtac_work *work, vta_diag *diag)
         free_pieces(s, count);
         (void)snprintf(line, sizeof line, "best %" PRIu64 " cycles, %.3f times as fast", s->base,
                        first / (double)s->base);
-        cli_stage("tuning", line, s->t->done, (size_t)s->t->trials);
+        cli_stage("tuning", line, s->t->done < s->t->trials ? s->t->done : (size_t)s->t->trials - 1,
+                  (size_t)s->t->trials);
     }
     return status != VTA_OK ? status : diag->code;
 }
@@ -581,7 +582,10 @@ vta_status cli_tune_vta(cli_tuning *t, vta_diag *diag)
     vta_status status = cycles_of_all(&s, false, &s.predicted, diag);
     if (status == VTA_OK && t->tasks.items.count == 0) {
         status = vta_fail(diag, VTA_UNSUPPORTED,
-                          "none of its layers on the accelerator has a choice of schedules");
+                          "'%s': nothing can be tuned: none of its layers on the accelerator has a choice of "
+                          "schedules; 'vtac "
+                          "explain' says what runs there",
+                          t->model);
     }
     status = status == VTA_OK ? begin(&s, diag) : status;
     make_key(&s, key, sizeof key);

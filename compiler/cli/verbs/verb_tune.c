@@ -11,6 +11,8 @@
 #include "tuning.h"
 #include "vta/clock.h"
 
+enum { MOST_THREADS = 1024 }; /* as 'vtac bench' */
+
 static const cli_option options[] = {
     {"--log", "FILE", CLI_FILE, "what was found, a JSON object a line (tune.jsonl)"},
     CLI_OFFLOAD_OPTIONS,
@@ -68,6 +70,10 @@ static int read_arguments(const cli_args *args, cli_tuning *t, cli_shapes *shape
         read_number(args, "--threads", &t->threads) != CLI_OK ||
         read_number(args, "--repeat", &t->repeat) != CLI_OK || cli_read_work(args, &t->how) != CLI_OK) {
         return CLI_USAGE;
+    }
+    if (t->threads > MOST_THREADS) {
+        return cli_usage(args, "--threads takes a number up to %d, not '%s'", MOST_THREADS,
+                         cli_value(args, "--threads"));
     }
     t->is_leader = true;
     if (t->how.options.engine != VTAC_WORK_PROCESSES && !t->offload.wanted) {
