@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #include "../src/library.h"
-#include "../src/pages.h"
 #include "../src/pool.h"
 #include "vta/engine.h"
 #include "vta/remote.h"
@@ -63,28 +62,9 @@ const void *vta_library_symbol(const vta_library *library, const char *name)
     return NULL;
 }
 
-const void *vta_library_constants(vta_library *library, const void *constants, uint64_t bytes)
-{
-    (void)library;
-    (void)bytes;
-    return constants;
-}
-
 void vta_library_close(vta_library *library)
 {
     (void)library;
-}
-
-bool vta_pages_take(uint64_t bytes, vta_pages *out)
-{
-    (void)bytes;
-    *out = (vta_pages){0};
-    return false;
-}
-
-void vta_pages_give(vta_pages *pages)
-{
-    (void)pages;
 }
 
 bool vta_remote_is(const char *uri)

@@ -224,7 +224,7 @@ vta_status vta_flow_open(const vta_artifact *artifact, vta_flow *out, vta_diag *
     if (rows > VTA_FLOW_OPS) {
         return vta_fail(diag, VTA_UNSUPPORTED,
                         "its instructions are of %lld kinds, this runtime is older and knows %d; take the "
-                        "runtime of the vtac that compiled it, or compile it with the vtac of this one",
+                        "newer one, or compile with the vtac of this one",
                         (long long)rows, VTA_FLOW_OPS);
     }
     read_all(&r, out);
