@@ -79,8 +79,10 @@ int64_t vtac_conv_wide_step(const vtac_program *p, const vtac_conv_shape *s)
     enum { LEAST = 4 }; /* positions that share a weight: wide ones are twice the bytes */
     const vtac_target *t = p->target;
     const bool few = s->window.extent[0] * s->window.extent[1] < LEAST;
-    /* sums of windows belong to one group: weights of many go less their zero points */
-    const bool apart = t->has_vnni && s->has_zeros && s->groups * s->merged > 1 && s->per_group > 1;
+    /* sums of windows belong to one group: weights of many go less their zero points, but for depthwise ones
+     */
+    const bool depthwise = s->per_group == s->merged && s->out_per_group == s->merged;
+    const bool apart = t->has_vnni && s->has_zeros && s->groups * s->merged > 1 && !depthwise;
     return few || t->has_signed_dot ? 0 : t->has_pairs || apart ? 2 : t->has_long ? 1 : 0;
 }
 
