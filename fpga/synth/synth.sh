@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # synth.sh CONFIG VTA_PARAMS HEADERS [FOLDER]: synthesizes vta_top with Yosys for the part of parts.txt and prints what it takes, by
-# module and in total, against the part. Exit 1: over a limit. CONFIG: a name, or a file NAME.json. FOLDER keeps the log and
-# the statistics.
+# module and in total, against the part. Exit 1: over a limit. CONFIG: a name, or a file NAME.json, for the part of its name or its
+# TARGET in parts.txt, or of `sample`. FOLDER keeps the log and the statistics.
 set -eu
 export LC_ALL=C.UTF-8 # ranges, orders and decimal points are those of no country
 # shellcheck source=fpga/synth/in_hw.sh
@@ -18,9 +18,14 @@ else
     work=$(mktemp -d)
     trap 'rm -rf "$work"' EXIT
 fi
-family=$(awk -v c="$config" '$1 == c { print $3 }' "$here/parts.txt")
-[ -n "$family" ] || { echo "synth.sh: no part for '$config' in parts.txt" >&2; exit 2; }
+family_of() { awk -v c="$1" '$1 == c { print $3 }' "$here/parts.txt"; }
 arguments=$("$params" yosys "$1") # a configuration that is none ends it
+if [ -z "$(family_of "$config")" ] && [ -f "$1" ]; then
+    config=$(sed -n 's/^ *"TARGET" *: *"\([^"]*\)".*/\1/p' "$1")
+    [ -n "$(family_of "$config")" ] || config=sample
+fi
+family=$(family_of "$config")
+[ -n "$family" ] || { echo "synth.sh: no part for '$1' in fpga/synth/parts.txt" >&2; exit 2; }
 arguments=$(echo "$arguments" | tr '\n' ' ')
 
 in_hw
@@ -31,6 +36,9 @@ one_port= # an ice40's RAM has one
     if [ "$family" = ice40 ]; then # no RAM in its tables
         echo "chparam $arguments vta_top; hierarchy -check -top vta_top; proc; setattr -unset ram_style m:*"
         echo "synth_ice40 -top vta_top -noflatten"
+    elif [ "$family" = ecp5 ]; then
+        echo "chparam $arguments vta_top"
+        echo "synth_ecp5 -top vta_top -noflatten"
     else
         echo "chparam $arguments vta_top"
         echo "synth_xilinx -family $family -top vta_top -noiopad"

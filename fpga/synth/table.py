@@ -15,8 +15,10 @@ COST = {"DSP48E1": (0, 0, 1, 0, 0), "DSP48E2": (0, 0, 1, 0, 0), "URAM288": (0, 0
         "RAM256X1D": (8, 0, 0, 0, 0), "RAM32X1S": (1, 0, 0, 0, 0), "RAM64X1S": (1, 0, 0, 0, 0),
         "RAM128X1S": (2, 0, 0, 0, 0), "RAM256X1S": (4, 0, 0, 0, 0),
         "SB_RAM40_4K": (0, 0, 0, 1, 0),
+        "LUT4": (1, 0, 0, 0, 0), "CCU2C": (2, 0, 0, 0, 0), "TRELLIS_FF": (0, 1, 0, 0, 0), "TRELLIS_DPR16X4": (6, 0, 0, 0, 0),
+        "MULT18X18D": (0, 0, 1, 0, 0), "ALU54B": (0, 0, 0, 0, 0), "DP16KD": (0, 0, 0, 0.5, 0), "PDPW16KD": (0, 0, 0, 0.5, 0),
         "SRL16E": (1, 0, 0, 0, 0), "SRLC32E": (1, 0, 0, 0, 0), "INV": (0, 0, 0, 0, 0)}
-FREE = re.compile(r"^(CARRY4|CARRY8|MUXF[789]|BUFG|GND|VCC|SB_CARRY|SB_GB)$")
+FREE = re.compile(r"^(CARRY4|CARRY8|MUXF[789]|BUFG|GND|VCC|SB_CARRY|SB_GB|PFUMX|L6MUX21)$")
 COLUMNS = ("LUT", "FF", "DSP", "BRAM36", "URAM")
 ICE40_COLUMNS = ("LUT", "FF", "DSP", "BRAM4K", "URAM")
 DEPTH = 2  # levels below the top that get a line

@@ -16,8 +16,51 @@
 
 enum { PATH = VTAC_TEMPORARY_PATH + 64 };
 
+/* The row `total` of a count of Yosys (fpga/synth/table.py), wherever it stands. */
+static vta_status read_count(const char *path, const char *command, vtac_area *out, vta_diag *diag)
+{
+    enum { MOST_TABLE = 1 << 24 };
+    uint8_t *bytes = NULL;
+    size_t size = 0;
+    bool found = false;
+    VTA_TRY(vta_file_read(path, MOST_TABLE, &bytes, &size, diag));
+    char *text = strndup((const char *)bytes, size);
+    free(bytes);
+    char *last = NULL;
+    char *rest = NULL;
+    for (char *line = text != NULL ? strtok_r(text, "\n", &rest) : NULL; line != NULL && !found;
+         line = strtok_r(NULL, "\n", &rest)) {
+        found = sscanf(line, "total %lf %lf %lf %lf", &out->lut, &out->ff, &out->dsp, &out->bram) == 4;
+        last = line;
+    }
+    const vta_status status =
+        found ? VTA_OK
+              : vta_fail(diag, VTA_INVALID, "'%s' printed no line 'total LUT FF DSP BRAM36': %s", command,
+                         last != NULL ? last : "nothing");
+    free(text);
+    return status;
+}
+
+static vta_status count_one(const cli_explored *e, const char *command, const char *config,
+                            const char *folder, vtac_area *out, vta_diag *diag)
+{
+    char log[PATH];
+    char *file = realpath(config, NULL); /* the command may go elsewhere */
+    (void)snprintf(log, sizeof log, "%s/finalist.log", folder);
+    vtac_area area = {0};
+    vta_status status = file == NULL ? vta_fail(diag, VTA_IO, "%s: it has gone", config)
+                                     : cli_run_command(command, file, log, diag);
+    status = status == VTA_OK ? read_count(log, command, &area, diag) : status;
+    free(file);
+    VTA_TRY(status);
+    (void)unlink(log);
+    area.lut *= e->part->family == VTAC_ECP5 ? 1 : e->found->area_model.placed;
+    *out = area;
+    return VTA_OK;
+}
+
 static vta_status run_one(const cli_args *args, const char *model, const char *config, const char *folder,
-                          uint64_t *cycles, vta_diag *diag)
+                          uint64_t *predicted, uint64_t *cycles, vta_diag *diag)
 {
     char library[PATH];
     char log[PATH];
@@ -30,10 +73,12 @@ static vta_status run_one(const cli_args *args, const char *model, const char *c
         VTA_TRY(cli_run_self(words, log, 0, diag));
         model = made;
     }
-    const char *compile[CLI_MOST_SELF_WORDS] = {"vtac", "compile",   model, "--target", "vta",   "--config",
-                                                config, "--offload", "all", "-o",       library, "--force"};
-    VTA_TRY(cli_words_of_model(args, compile, 12, diag));
+    const char *compile[CLI_MOST_SELF_WORDS] = {"vtac",     "compile", model,       "--target", "vta",
+                                                "--config", config,    "--offload", "all",      "-o",
+                                                library,    "--force", "--report",  "--json"};
+    VTA_TRY(cli_words_of_model(args, compile, 14, diag));
     VTA_TRY(cli_run_self(compile, log, 0, diag));
+    VTA_TRY(cli_self_cycles(log, predicted, diag));
     const char *run[] = {"vtac", "run", library, "--device", "tsim", "--json", NULL};
     VTA_TRY(cli_run_self(run, log, 0, diag));
     VTA_TRY(cli_self_cycles(log, cycles, diag));
@@ -48,9 +93,17 @@ vta_status cli_prove_finalists(const cli_args *args, cli_explored *e, uint32_t c
 {
     for (uint32_t f = 0; f < count && f < e->found->count && f < EXPLORE_FINALISTS; f++) {
         char config[PATH];
-        const char *list = cli_value(args, "--models");
+        const char *list = cli_value(args, "--models"), *command = cli_value(args, "--count");
         (void)snprintf(config, sizeof config, "%s/best%u.json", folder, f + 1);
         e->proof_count = f + 1;
+        vta_diag not_counted = {0};
+        if (command != NULL) {
+            cli_stage("counting finalists", "", f, count);
+            if (count_one(e, command, config, folder, &e->proofs[f].counted, &not_counted) != VTA_OK) {
+                (void)snprintf(e->proofs[f].why, sizeof e->proofs[f].why, "%.*s",
+                               (int)sizeof e->proofs[f].why - 1, not_counted.text);
+            }
+        }
         for (uint32_t n = 0; n < e->networks->count; n++) {
             char model[4096];
             vta_diag own = {0};
@@ -59,7 +112,8 @@ vta_status cli_prove_finalists(const cli_args *args, cli_explored *e, uint32_t c
             list += *list == ',';
             cli_stage("running finalists on tsim", e->networks->items[n].name, f * e->networks->count + n,
                       count * e->networks->count);
-            if (run_one(args, model, config, folder, &e->proofs[f].cycles[n], &own) != VTA_OK) {
+            if (run_one(args, model, config, folder, &e->proofs[f].predicted[n], &e->proofs[f].cycles[n],
+                        &own) != VTA_OK) {
                 (void)snprintf(e->proofs[f].why, sizeof e->proofs[f].why, "%.*s",
                                (int)sizeof e->proofs[f].why - 1, own.text);
                 if (own.code == VTA_NOMEM) {

@@ -18,6 +18,7 @@ static vta_status time_one(cli_explored *e, const vta_config *config, vtac_candi
     vtac_work *work = NULL;
     vtac_part everything = *e->part;
     everything.lut_most = everything.ff = everything.dsp_most = everything.bram_most = HUGE_VAL;
+    everything.family = config->alu_dsps == 2 ? VTAC_XCUP : everything.family;
     options.space = &space;
     options.part = &everything;
     options.limit = 0;
@@ -30,7 +31,9 @@ static vta_status time_one(cli_explored *e, const vta_config *config, vtac_candi
         *c = one.candidates[0];
         (void)snprintf(c->config.name, sizeof c->config.name, "%s", config->name);
         c->share = vtac_area_share(e->part, &c->area);
-        (void)vtac_area_fits(e->part, &c->area, fits, size);
+        if (vtac_part_has(e->part, config, fits, size)) {
+            (void)vtac_area_fits(e->part, &c->area, fits, size);
+        }
     }
     vtac_exploration_free(&one);
     return VTA_OK;

@@ -20,10 +20,11 @@
 #include "vta/file.h"
 #include "workers.h"
 
-enum { WRITTEN = 10, PATH = 4096 };
+enum { SHOWN = 10, PATH = 4096, MOST_WEIGHT = 1000000 };
 
 static const cli_option options[] = {
     {"--models", "A,B,...", CLI_FILE, "files, or names of the zoo (with 8-bit integers)"},
+    {"--weigh", "W,W,...", CLI_TEXT, "how much each of them counts (default: alike)"},
     {"--part", "NAME", CLI_TEXT, "xc7z020 (default), xc7z010, xczu3eg, xczu7ev, ecp5-85"},
     {"--fix", "KEY=VALUE", CLI_TEXT, "a key of the configuration: this value, or these: 3,4,5"},
     {"--space", "FILE", CLI_FILE, "keys and their values: {\"LOG_BLOCK_IN\": [3, 4], ...}"},
@@ -31,6 +32,7 @@ static const cli_option options[] = {
     {"--objective", "WHAT", CLI_TEXT, "fps (default), latency, area, energy or edp"},
     {"--budget", "WHAT=N", CLI_TEXT, "lut, dsp or bram: no more than that (may be repeated)"},
     {"--finalists", "N", CLI_TEXT, "run the best N on tsim, too (default 0)"},
+    {"--count", "COMMAND", CLI_TEXT, "and have Yosys count each: './run area'"},
     {"-o", "DIR", CLI_FILE, "write page, JSON and configurations there"},
     CLI_WORK_OPTIONS,
     {"--calib", "DIR|FILE", CLI_FILE, "inputs to quantize models of floats with"},
@@ -77,6 +79,38 @@ static int read_budget(const cli_args *args, vtac_part *part)
     return CLI_OK;
 }
 
+/* "3,1,1": a number for each model. */
+static int read_counts(const cli_args *args, vtac_explore_options *o)
+{
+    const char *text = cli_value(args, "--weigh"), *weights = cli_value(args, "--weights");
+    uint32_t models = 1, count = 0;
+    for (const char *p = cli_value(args, "--models"); *p != '\0'; p++) {
+        models += *p == ',' && p[1] != '\0';
+    }
+    if (weights != NULL && access(weights, F_OK) != 0) {
+        return cli_usage(
+            args, "'--weights %s': there is no such file; how much each model counts is '--weigh 3,1,...'",
+            weights);
+    }
+    for (const char *at = text; at != NULL; count++) {
+        char *end;
+        const double number = strtod(at, &end);
+        if (end == at || (*end != ',' && *end != '\0') || !(number > 0) || number > MOST_WEIGHT ||
+            count == models || count == VTAC_MOST_NETWORKS) {
+            break;
+        }
+        o->counts[count] = number;
+        at = *end == ',' ? end + 1 : NULL;
+        if (at == NULL && count + 1 == models) {
+            return CLI_OK;
+        }
+    }
+    return text == NULL
+               ? CLI_OK
+               : cli_usage(args, "'--weigh %s': expected a number above 0 for each of the %u models: 3,1,...",
+                           text, models);
+}
+
 static int read_objective(const cli_args *args, vtac_explore_options *o)
 {
     const char *text = cli_value(args, "--objective");
@@ -108,8 +142,11 @@ static int read_arguments(job *j)
     if (j->finalists > 0 && cli_value(args, "-o") == NULL) {
         return cli_usage(args, "'--finalists' works in the folder that '-o DIR' names");
     }
+    if (j->finalists == 0 && cli_value(args, "--count") != NULL) {
+        return cli_usage(args, "'--count' goes with '--finalists N'");
+    }
     if (cli_read_shapes(args, &j->shapes) != CLI_OK || cli_read_work(args, &j->how) != CLI_OK ||
-        read_budget(args, &j->part) != CLI_OK) {
+        read_budget(args, &j->part) != CLI_OK || read_counts(args, &j->options) != CLI_OK) {
         return CLI_USAGE;
     }
     return read_objective(args, &j->options);
@@ -144,8 +181,8 @@ _Static_assert(CELLS + VTAC_MOST_NETWORKS + 1 <= CLI_MOST_COLUMNS, "a column for
 static void fill_row(const void *context, uint32_t row, cli_cell *cells)
 {
     const cli_explored *e = context;
-    const bool shipped = row >= WRITTEN || row >= e->found->count;
-    const uint32_t found = e->found->count < WRITTEN ? e->found->count : WRITTEN;
+    const bool shipped = row >= SHOWN || row >= e->found->count;
+    const uint32_t found = e->found->count < SHOWN ? e->found->count : SHOWN;
     const vtac_candidate *c = shipped ? &e->shipped[row - found] : &e->found->candidates[row];
     if (shipped) {
         cells[0].text = c->config.name;
@@ -169,12 +206,34 @@ static void fill_row(const void *context, uint32_t row, cli_cell *cells)
     if (shipped && e->fits[row - found][0] != '\0') {
         cells[CELLS + e->networks->count].text = e->fits[row - found];
     } else if (!shipped && row < e->proof_count) {
+        cells[CELLS + e->networks->count].text = e->proofs[row].why;
+    }
+}
+
+/* Finalists: cycles as the compiler foretells them and on tsim, and what Yosys counts beside the fit. */
+static void print_finalists(const cli_explored *e)
+{
+    for (uint32_t f = 0; f < e->proof_count; f++) {
+        const cli_proof *p = &e->proofs[f];
+        const vtac_area *fit = &e->found->candidates[f].area;
         vta_str text = {0};
-        for (uint32_t n = 0; n < e->networks->count; n++) {
-            vta_str_printf(&text, "%s%" PRIu64, n > 0 ? " " : "tsim: ", e->proofs[row].cycles[n]);
+        for (uint32_t n = 0; n < e->networks->count && p->cycles[n] > 0; n++) {
+            vta_str_printf(&text, "%s%s %" PRIu64 " cycles, foretold %" PRIu64 " (%+.1f %%)",
+                           text.text != NULL ? ", " : "", e->networks->items[n].name, p->cycles[n],
+                           p->predicted[n], 100 * ((double)p->predicted[n] / (double)p->cycles[n] - 1));
         }
-        cli_cell_print(&cells[CELLS + e->networks->count], "%s",
-                       e->proofs[row].why[0] != '\0' ? e->proofs[row].why : text.text);
+        if (text.text != NULL) {
+            cli_sentence(2, "best%u on tsim, compiled with more care than for the ranking: %s", f + 1,
+                         text.text);
+        }
+        if (p->counted.lut > 0) {
+            cli_sentence(2,
+                         "best%u by Yosys: LUT %.0f (by the fit %+.1f %%), DSP %.0f (%+.1f %%), BRAM36 %.1f "
+                         "(%+.1f %%)",
+                         f + 1, p->counted.lut, 100 * (fit->lut / p->counted.lut - 1), p->counted.dsp,
+                         p->counted.dsp > 0 ? 100 * (fit->dsp / p->counted.dsp - 1) : 0, p->counted.bram,
+                         p->counted.bram > 0 ? 100 * (fit->bram / p->counted.bram - 1) : 0);
+        }
         vta_str_free(&text);
     }
 }
@@ -217,7 +276,7 @@ static void print_text(const cli_explored *e)
         columns[CELLS + n] = (cli_column){e->networks->items[n].name, CLI_FIGURE};
     }
     columns[CELLS + e->networks->count] = (cli_column){"note", CLI_SENTENCE};
-    const uint32_t found = x->count < WRITTEN ? x->count : WRITTEN;
+    const uint32_t found = x->count < SHOWN ? x->count : SHOWN;
     cli_table(columns, CELLS + 1 + e->networks->count, found + e->shipped_count, fill_row, e);
     cli_print("\n");
     cli_sentence(0,
@@ -225,6 +284,7 @@ static void print_text(const cli_explored *e)
                  " too large, %u judged (%u timed) on %u networks in %.1f s",
                  x->space, e->part->name, x->illegal, x->too_large, x->count, x->timed, e->networks->count,
                  e->seconds);
+    print_finalists(e);
     print_beside(e);
     cli_sentence(0, "parts: t tables, l loop-back, taps of a depthwise step");
     for (uint32_t i = 0; i < x->outside_count; i++) {
@@ -307,7 +367,7 @@ static vta_status write_configs(const char *folder, const cli_explored *e, vta_d
     for (uint32_t i = 0; i < e->found->count; i++) {
         vta_config config = e->found->candidates[i].config;
         char name[32];
-        if (!e->found->candidates[i].runs || (i >= WRITTEN && !e->found->candidates[i].front)) {
+        if (!e->found->candidates[i].runs || (i >= EXPLORE_FINALISTS && !e->found->candidates[i].front)) {
             continue;
         }
         (void)snprintf(name, sizeof name, "best%u.json", i + 1);

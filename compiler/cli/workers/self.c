@@ -120,25 +120,19 @@ static vta_status start_copy(const char *const *words, const char *out, bool own
     return *pid > 0 ? VTA_OK : vta_fail(diag, VTA_IO, "cannot start a process: %s", strerror(error));
 }
 
-static vta_status start(const char *const *words, const char *out, bool own_group, pid_t *pid, vta_diag *diag)
+static vta_status start_program(const char *program, const char *const *words, const char *out,
+                                bool own_group, pid_t *pid, vta_diag *diag)
 {
-    if (cli_here()->guest) {
-        VTA_TRY(cli_go_on(diag));
-        return start_copy(words, out, own_group, pid, diag);
-    }
-    char program[PROGRAM];
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     char **environment = cli_environment_of_no_rank();
     if (environment == NULL) {
         return vta_fail(diag, VTA_NOMEM, "out of memory");
     }
-    const ssize_t size = readlink("/proc/self/exe", program, sizeof program - 1);
-    if (size < 0 || posix_spawn_file_actions_init(&actions) != 0) {
+    if (posix_spawn_file_actions_init(&actions) != 0) {
         free(environment);
-        return vta_fail(diag, VTA_IO, "cannot tell where this program is (/proc/self/exe)");
+        return vta_fail(diag, VTA_NOMEM, "out of memory");
     }
-    program[size] = '\0';
     (void)posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     (void)posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, out, O_WRONLY | O_CREAT | O_TRUNC, 0666);
     (void)posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
@@ -151,6 +145,41 @@ static vta_status start(const char *const *words, const char *out, bool own_grou
     (void)posix_spawn_file_actions_destroy(&actions);
     free(environment);
     return error == 0 ? VTA_OK : vta_fail(diag, VTA_IO, "cannot run '%s': %s", program, strerror(error));
+}
+
+static vta_status start(const char *const *words, const char *out, bool own_group, pid_t *pid, vta_diag *diag)
+{
+    if (cli_here()->guest) {
+        VTA_TRY(cli_go_on(diag));
+        return start_copy(words, out, own_group, pid, diag);
+    }
+    char program[PROGRAM];
+    const ssize_t size = readlink("/proc/self/exe", program, sizeof program - 1);
+    if (size < 0) {
+        return vta_fail(diag, VTA_IO, "cannot tell where this program is (/proc/self/exe)");
+    }
+    program[size] = '\0';
+    return start_program(program, words, out, own_group, pid, diag);
+}
+
+vta_status cli_run_command(const char *command, const char *file, const char *out, vta_diag *diag)
+{
+    vta_str line = {0};
+    pid_t pid = 0;
+    if (cli_here()->guest) {
+        return vta_fail(diag, VTA_UNSUPPORTED, "commands are for the program vtac, not for its library");
+    }
+    vta_str_printf(&line, "%s \"$1\"", command);
+    if (line.text == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "out of memory");
+    }
+    const char *const words[] = {"sh", "-c", line.text, "sh", file, NULL};
+    vta_status status = start_program("/bin/sh", words, out, false, &pid, diag);
+    if (status == VTA_OK && wait_for(pid, 0) == -1) {
+        status = vta_fail(diag, VTA_IO, "'%s' was lost", command);
+    }
+    vta_str_free(&line);
+    return status;
 }
 
 vta_status cli_start_self(const char *const *words, const char *out, pid_t *pid, vta_diag *diag)

@@ -15,7 +15,11 @@
  */
 vta_status cli_run_self(const char *const *words, const char *out, double timeout_s, vta_diag *diag);
 
-/* The same, begun: a process group of its own, to be ended by kill(-pid) and waited for. */
+/* A command of the shell's with a file as its last word; what it prints goes to `out`, and what becomes of it
+ * is for who reads that. */
+vta_status cli_run_command(const char *command, const char *file, const char *out, vta_diag *diag);
+
+/* This program, begun: a process group of its own, to be ended by kill(-pid) and waited for. */
 vta_status cli_start_self(const char *const *words, const char *out, pid_t *pid, vta_diag *diag);
 
 /* How a model is read, as this command was told: appends --shape, --weights and --calib with their values to

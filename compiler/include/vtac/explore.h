@@ -13,11 +13,13 @@
 
 /* ---- parts (parts.def) */
 
-/* Whose part it is: an ECP5 is counted by the units of area.def. */
-typedef enum vtac_family { VTAC_XILINX, VTAC_ECP5 } vtac_family;
+/* Whose part it is. Multipliers of UltraScale+ have 27 x 18 bits (ALU_DSPS 2); an ECP5 is counted by the
+ * units of area.def. */
+typedef enum vtac_family { VTAC_XC7, VTAC_XCUP, VTAC_ECP5 } vtac_family;
 
 typedef struct vtac_part {
     const char *name, *board;  /* "xc7z020", "pynq"; board: the shipped configuration to begin with */
+    const char *bitstream;     /* the board of `./run bitstream` that has it; "": none */
     double lut, ff, dsp, bram; /* what there is */
     double lut_most, dsp_most, bram_most;           /* and what may be taken, so that it can be routed */
     uint32_t clock_mhz, shared_mb_s, most_bus_bits; /* of its usual board */
@@ -34,7 +36,7 @@ typedef struct vtac_area {
     double lut, ff, dsp, bram;
 } vtac_area;
 
-enum { VTAC_AREA_FEATURES = 9 };
+enum { VTAC_AREA_FEATURES = 10 };
 typedef struct vtac_area_model {
     double lut[VTAC_AREA_FEATURES], ff[VTAC_AREA_FEATURES], dsp[VTAC_AREA_FEATURES], bram[VTAC_AREA_FEATURES];
     vtac_area error; /* each sample against a fit to all the others: the mean of its errors, a share */
@@ -50,6 +52,9 @@ vta_status vtac_area_fit(vtac_area_model *out, vta_diag *diag);
 /* In the part's own LUTs, as they are placed, and multipliers. */
 vtac_area vtac_area_of(const vtac_area_model *model, const vtac_part *part, const vta_config *config);
 
+/* Whether the part can have it, whatever its size; `why` says what it has not: "LOG_BUS_WIDTH 128 of 64
+ * bits". */
+bool vtac_part_has(const vtac_part *part, const vta_config *config, char *why, size_t size);
 /* Whether it fits the part; `why` says by what it does not: "LUT 61,204 of 39,900". */
 bool vtac_area_fits(const vtac_part *part, const vtac_area *area, char *why, size_t size);
 /* The largest share of what may be taken. */
@@ -166,6 +171,7 @@ typedef struct vtac_explore_options {
     const vtac_space *space;
     const vtac_explored *networks;
     uint32_t network_count;
+    double counts[VTAC_MOST_NETWORKS]; /* how much each counts in the means; all 0: alike */
     vtac_objective objective;
     uint64_t limit; /* configurations of the space that are looked at, evenly; 0: all */
     void (*told)(void *context, uint32_t done, uint32_t all);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Area: sums of features of a configuration, by least squares over the samples of area.def.
+ * Area: sums of features of a configuration, by least squares over the samples of area.def, beside what
+ * follows from the sizes of its memories.
  */
 #include <math.h>
 #include <stdio.h>
@@ -8,7 +9,14 @@
 
 #include "vtac/explore.h"
 
-enum { FEATURES = VTAC_AREA_FEATURES, DISTRIBUTED = 64 };
+enum {
+    FEATURES = VTAC_AREA_FEATURES,
+    LEFT_OUT = 6,
+    LANES_OF_TWO = 9,
+    DISTRIBUTED = 64,
+    THREE_ROWS = 9,
+    QUEUE_BITS = 160
+};
 static const double ridge = 1e-4; /* of a feature's own size: few samples must not give wild numbers */
 
 typedef enum column { LUT, FF, DSP, BRAM, COLUMNS } column;
@@ -17,12 +25,13 @@ typedef struct sample {
     const char *name;
     uint32_t batch, in, out, uop, inp, wgt, acc, bus, queue, pump, table, loop, taps;
     double counts[COLUMNS];
+    uint32_t alu; /* DSPs of a lane of the ALU */
 } sample;
 
 static const sample samples[] = {
 #define VTAC_AREA(name, batch, in, out, uop, inp, wgt, acc, bus, queue, pump, table, loop, taps, lut, ff,    \
                   dsp, bram)                                                                                 \
-    {name, batch, in, out, uop, inp, wgt, acc, bus, queue, pump, table, loop, taps, {lut, ff, dsp, bram}},
+    {name, batch, in, out, uop, inp, wgt, acc, bus, queue, pump, table, loop, taps, {lut, ff, dsp, bram}, 3},
 #include "area.def"
 };
 enum { SAMPLES = sizeof samples / sizeof samples[0] };
@@ -31,6 +40,12 @@ enum { SAMPLES = sizeof samples / sizeof samples[0] };
  * module by module, as fpga/README.md's first table does, and `./run timing` finds pairs in the flat netlist
  * that leave 29,456 of 39,113 (pynq) and 35,484 of 47,679 (pynq512): that share, within 1 %. */
 static const double placed = 0.75;
+
+/* LUTs of a lane of the ALU with two DSPs, and with three. */
+static const double lane[] = {
+#define VTAC_AREA_LANE(two, three) two, three
+#include "area.def"
+};
 
 /* What units take of an xc7 and of an ECP5. */
 static const struct {
@@ -41,42 +56,96 @@ static const struct {
 };
 enum { UNITS = sizeof units / sizeof units[0] };
 
-/* Block RAMs of 36 kbit that a memory needs: the best of their shapes. */
-static double blocks_of(double bits, double depth)
+/* ---- memories: `count` RAMs of so many bits and entries, in slices that are written by themselves */
+
+typedef struct memory {
+    double count, bits, slice, depth;
+} memory;
+enum { MEMORIES = 6 };
+
+/* Whether INP lies in four RAMs, for the three rows of a depthwise window (hw/rtl/mem/vta_inp.v). */
+static bool three_rows(const sample *s)
 {
-    static const double shapes[][2] = {{72, 512}, {36, 1024}, {18, 2048}, {9, 4096}, {4, 8192}};
+    return s->out > 3 && s->taps == THREE_ROWS;
+}
+
+/* RAMs of ACC (LOG_BANK of hw/rtl/compute/vta_compute.v). */
+static double banks_of(double log_depth)
+{
+    const bool shallow = log_depth == 9 || log_depth == 10; /* four of these would not fill block RAMs */
+    return log_depth > 3 && !shallow ? 4 : log_depth > 1 ? 2 : 1;
+}
+
+static void memories_of(const sample *s, memory out[MEMORIES])
+{
+    const double rows = exp2(s->batch), in = exp2(s->in), out_lanes = exp2(s->out), bus = exp2(s->bus);
+    const double inp = rows * in * 8, wgt = in * out_lanes * 8, acc = rows * out_lanes * 32;
+    const double inp_depth = exp2(s->inp) * 8 / inp, acc_depth = exp2(s->acc) * 8 / acc;
+    const double inp_banks = three_rows(s) ? 4 : 1, banks = banks_of(log2(acc_depth));
+    const memory all[MEMORIES] = {{inp_banks, inp, fmin(inp, bus), inp_depth / inp_banks},
+                                  {1, wgt, fmin(wgt, bus), exp2(s->wgt) * 8 / wgt},
+                                  {banks, acc, acc, acc_depth / banks},
+                                  {1, acc / 4, acc / 4, acc_depth},
+                                  {1, 32, 32, exp2(s->uop) / 4},
+                                  {3, QUEUE_BITS, QUEUE_BITS, exp2(s->queue)}};
+    memcpy(out, all, sizeof all);
+}
+
+/* Block RAMs of 36 kbit, the best of their shapes; halves are RAMs of their own. */
+static double blocks_of(const memory *m)
+{
+    static const double shapes[][2] = {{36, 512}, {18, 1024}, {9, 2048}, {4, 4096}, {2, 8192}};
     double best = HUGE_VAL;
     for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
-        best = fmin(best, ceil(bits / shapes[i][0]) * ceil(depth / shapes[i][1]));
+        best = fmin(best, ceil(m->slice / shapes[i][0]) * ceil(m->depth / shapes[i][1]));
     }
-    return depth <= DISTRIBUTED ? 0.0 : best;
+    return m->depth <= DISTRIBUTED ? 0.0 : m->count * m->bits / m->slice * best / 2;
+}
+
+/* LUTs that are a memory: four hold 3 bits of 64 entries, or 6 of 32. */
+static double distributed_of(const memory *m)
+{
+    return m->depth > DISTRIBUTED ? 0.0 : m->count * 4 * ceil(m->bits / (m->depth > 32 ? 3 : 6));
+}
+
+/* What is known without a fit: memories that are no block RAMs, whose read register is none of theirs. */
+static double known_of(const sample *s, column c)
+{
+    memory all[MEMORIES];
+    double sum = 0;
+    memories_of(s, all);
+    for (size_t i = 0; i < MEMORIES; i++) {
+        sum += c == LUT ? distributed_of(&all[i]) : 0;
+        sum += c == FF && all[i].depth <= DISTRIBUTED ? all[i].count * all[i].bits : 0; /* what is read */
+    }
+    return sum;
 }
 
 static void features_of(const sample *s, column c, double *f)
 {
     const double rows = exp2(s->batch), in = exp2(s->in), out = exp2(s->out);
-    const double macs = rows * in * out, lanes = rows * out, bus = exp2(s->bus) / 8;
-    const double inp_bits = rows * in * 8, wgt_bits = in * out * 8, acc_bits = rows * out * 32;
+    const double macs = rows * in * out, lanes = rows * out;
+    const bool fabric = c == LUT || c == FF; /* not what a DSP is made of */
+    memory all[MEMORIES];
     memset(f, 0, FEATURES * sizeof *f);
+    if (c == BRAM) {
+        memories_of(s, all);
+        for (size_t i = 0; i < MEMORIES; i++) {
+            f[0] += blocks_of(&all[i]);
+        }
+        f[0] += s->table != 0 ? ceil(lanes / 2) / 2 : 0; /* half a block: a table for two lanes */
+        return;
+    }
     f[0] = 1;
     f[1] = s->pump == 1 ? macs : 0;
     f[2] = s->pump == 2 ? macs : 0;
     f[3] = lanes;
-    if (c == LUT || c == FF) { /* what is left out; three taps where nine have no place cost what they do */
-        f[4] = bus;
-        f[5] = s->table == 0 ? lanes : 0;
-        f[6] = s->loop == 0 && s->in >= s->out ? lanes : 0;
-        f[7] = s->taps == 0 ? lanes : 0;
-        f[8] = exp2(s->queue) <= DISTRIBUTED ? fmax(exp2(s->queue), 32) : 0; /* three queues in LUTs */
-    } else if (c == BRAM) {
-        memset(f, 0, FEATURES * sizeof *f);
-        f[0] = blocks_of(inp_bits, exp2(s->inp) * 8 / inp_bits) +
-               blocks_of(wgt_bits, exp2(s->wgt) * 8 / wgt_bits) +
-               blocks_of(acc_bits, exp2(s->acc) * 8 / acc_bits) +
-               blocks_of(acc_bits / 4, exp2(s->acc) * 8 / acc_bits) + blocks_of(32, exp2(s->uop) / 4) +
-               3 * blocks_of(128, exp2(s->queue)) +
-               (s->table != 0 ? ceil(lanes / 2) / 2 : 0); /* half a block: a table for two lanes */
-    }
+    f[4] = fabric ? exp2(s->bus) / 8 : 0;
+    f[5] = c == LUT && three_rows(s) ? rows * in : 0;
+    f[LEFT_OUT] = fabric && s->table == 0 ? lanes : 0;
+    f[LEFT_OUT + 1] = fabric && s->loop == 0 && s->in >= s->out ? lanes : 0;
+    f[LEFT_OUT + 2] = fabric && s->taps == 0 ? lanes : 0;
+    f[LANES_OF_TWO] = s->alu == 2 ? lanes : 0;
 }
 
 /* Gauss with the largest pivot; rows that say nothing stay 0. */
@@ -104,34 +173,89 @@ static void solve(double a[FEATURES][FEATURES + 1], double *x)
     }
 }
 
+/* Whether something is left out; or *k: one thing alone, which feature. */
+static bool leaves_out(const double *f, int *k)
+{
+    int count = 0;
+    for (int i = LEFT_OUT; i < FEATURES; i++) {
+        if (f[i] != 0) {
+            *k = i;
+            count++;
+        }
+    }
+    return count > 0;
+}
+
+/* The sample that is s but for feature k; NULL: there is none. */
+static const sample *twin_of(const double *f, int k, column c, int without)
+{
+    for (int t = 0; t < (int)SAMPLES; t++) {
+        double g[FEATURES];
+        bool same = t != without;
+        features_of(&samples[t], c, g);
+        for (int i = 0; i < FEATURES && same; i++) {
+            same = i == k ? g[i] == 0 : g[i] == f[i];
+        }
+        if (same) {
+            return &samples[t];
+        }
+    }
+    return NULL;
+}
+
+/* What is saved where something is left out: the differences to samples that have it. A fit of all would put
+ * into it what it misses of the rest, and that is more. */
+static void fit_left_out(column c, int without, double *x)
+{
+    double products[FEATURES] = {0}, squares[FEATURES] = {0};
+    for (int s = 0; s < (int)SAMPLES; s++) {
+        double f[FEATURES];
+        int k = 0;
+        features_of(&samples[s], c, f);
+        const sample *twin = s != without && leaves_out(f, &k) ? twin_of(f, k, c, without) : NULL;
+        if (twin != NULL) {
+            const double less =
+                samples[s].counts[c] - known_of(&samples[s], c) - twin->counts[c] + known_of(twin, c);
+            products[k] += f[k] * less;
+            squares[k] += f[k] * f[k];
+        }
+    }
+    for (int k = LEFT_OUT; k < FEATURES; k++) {
+        x[k] = squares[k] > 0 ? products[k] / squares[k] : 0;
+    }
+    x[LANES_OF_TWO] = c == DSP ? -1 : c == LUT ? lane[0] - lane[1] : 0;
+}
+
 /* Errors count by their share: each sample weighs 1 / its count. */
 static void fit(column c, int without, double *x)
 {
     double a[FEATURES][FEATURES + 1] = {{0}};
     for (int s = 0; s < (int)SAMPLES; s++) {
         double f[FEATURES];
+        int k;
         const double y = samples[s].counts[c];
-        if (s == without || y <= 0.0) {
+        features_of(&samples[s], c, f);
+        if (s == without || y <= 0.0 || leaves_out(f, &k)) {
             continue;
         }
-        features_of(&samples[s], c, f);
         for (int i = 0; i < FEATURES; i++) {
             for (int j = 0; j < FEATURES; j++) {
                 a[i][j] += f[i] * f[j] / (y * y);
             }
-            a[i][FEATURES] += f[i] / y;
+            a[i][FEATURES] += f[i] * (y - known_of(&samples[s], c)) / (y * y);
         }
     }
     for (int i = 0; i < FEATURES; i++) {
         a[i][i] += ridge * a[i][i];
     }
     solve(a, x);
+    fit_left_out(c, without, x);
 }
 
 static double value_of(const double *x, const sample *s, column c)
 {
     double f[FEATURES];
-    double sum = 0.0;
+    double sum = known_of(s, c);
     features_of(s, c, f);
     for (int i = 0; i < FEATURES; i++) {
         sum += x[i] * f[i];
@@ -187,6 +311,7 @@ vtac_area vtac_area_of(const vtac_area_model *model, const vtac_part *part, cons
                       .bus = config->log_bus_width,
                       .queue = config->log_queue,
                       .pump = config->array_pump,
+                      .alu = config->alu_dsps,
                       .table = config->table,
                       .loop = config->loop_back,
                       .taps = config->depthwise_taps};
@@ -200,8 +325,10 @@ vtac_area vtac_area_of(const vtac_area_model *model, const vtac_part *part, cons
 /* ---- parts */
 
 static const vtac_part parts[] = {
-#define VTAC_PART(name, board, lut, ff, dsp, bram, lut_most, dsp_most, bram_most, mhz, mb_s, bus, family)    \
-    {name, board, lut, ff, dsp, bram, lut_most, dsp_most, bram_most, mhz, mb_s, bus, VTAC_##family},
+#define VTAC_PART(name, board, bitstream, lut, ff, dsp, bram, lut_most, dsp_most, bram_most, mhz, mb_s, bus, \
+                  family)                                                                                    \
+    {name,     board,    bitstream, lut, ff,   dsp, bram,                                                    \
+     lut_most, dsp_most, bram_most, mhz, mb_s, bus, VTAC_##family},
 #include "parts.def"
 #undef VTAC_PART
 };
@@ -228,6 +355,18 @@ vta_status vtac_part_find(const char *name, vtac_part *out, vta_diag *diag)
                                        names.text != NULL ? names.text : "others");
     vta_str_free(&names);
     return status;
+}
+
+bool vtac_part_has(const vtac_part *part, const vta_config *config, char *why, size_t size)
+{
+    why[0] = '\0';
+    if (1U << config->log_bus_width > part->most_bus_bits) {
+        (void)snprintf(why, size, "LOG_BUS_WIDTH %u of %u bits", 1U << config->log_bus_width,
+                       part->most_bus_bits);
+    } else if (config->alu_dsps == 2 && part->family != VTAC_XCUP) {
+        (void)snprintf(why, size, "ALU_DSPS 2, for which the part's multipliers are too small");
+    }
+    return why[0] == '\0';
 }
 
 bool vtac_area_fits(const vtac_part *part, const vtac_area *area, char *why, size_t size)

@@ -4,6 +4,7 @@
  * are out by a rule and a sum; of those that programs cannot tell apart one is timed; the timing model
  * schedules every network on each of these. What comes out is the same, whoever did the pieces.
  */
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -184,7 +185,9 @@ static vta_status look_at(search *s, uint64_t index)
     vtac_tile *tile = tile_of(s->out, &c.config);
     c.area = vtac_area_of(&s->out->area_model, s->options->part, &c.config);
     c.share = vtac_area_share(s->options->part, &c.area);
-    if (!vtac_area_fits(s->options->part, &c.area, why, sizeof why)) {
+    const bool has = vtac_part_has(s->options->part, &c.config, why, sizeof why);
+    c.share = has ? c.share : DBL_MAX; /* nothing is farther from fitting */
+    if (!has || !vtac_area_fits(s->options->part, &c.area, why, sizeof why)) {
         if (s->out->too_large++ == 0 || c.share < s->least_share) {
             s->least_share = c.share;
             memcpy(s->out->nearest, why, sizeof why);
@@ -243,16 +246,19 @@ static bool any_table(const vtac_explore_options *o)
     return found;
 }
 
-/* What the timing model can tell apart: where nine taps have no place there are three, and nothing goes back
- * to INP where a result does not fit in its tile. */
+/* What the timing model can tell apart: where nine taps have no place there are three, where a tile of inputs
+ * has more than two groups of lanes DEPTHWISE does not reach them, and nothing goes back to INP where a
+ * result does not fit in its tile. */
 static void key_of(const vta_config *c, bool tables, char *key)
 {
     const vta_window_steps most = vta_window_steps_of(c, 3, 3, 1, 1, 1);
-    const int64_t taps = c->depthwise_taps == 0 ? 0 : most.rows * (most.kept + 1);
-    (void)snprintf(key, KEY, "%u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %u", c->log_batch,
-                   c->log_block_in, c->log_block_out, c->log_uop_buff, c->log_inp_buff, c->log_wgt_buff,
-                   c->log_acc_buff, c->log_bus_width, c->log_queue, c->mem_latency, c->mem_bandwidth,
-                   c->mem_shared, c->mem_shared > 0 ? c->clock_mhz : 0, c->array_pump, tables ? c->table : 1,
+    const bool reached = c->depthwise_taps > 0 && c->log_block_in <= c->log_block_out + 1;
+    const int64_t two = vta_window_steps_of(c, 2, 2, 1, 1, 1).kept; /* columns; also of tiles of four lanes */
+    const int64_t taps = reached ? 2 * most.rows * (most.kept + 1) + two : 0;
+    (void)snprintf(key, KEY, "%u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %u", c->log_batch, c->log_block_in,
+                   c->log_block_out, c->log_uop_buff, c->log_inp_buff, c->log_wgt_buff, c->log_acc_buff,
+                   c->log_bus_width, c->log_queue, c->mem_latency, c->mem_bandwidth, c->mem_shared,
+                   c->mem_shared > 0 ? c->clock_mhz : 0, tables ? c->table : 1,
                    c->log_block_in >= c->log_block_out ? c->loop_back : 0, (unsigned)taps);
 }
 
@@ -389,8 +395,11 @@ static double pictures_of(const vtac_explored *network)
 static void judge(const search *s, vtac_candidate *c)
 {
     const vtac_explore_options *o = s->options;
-    double fps = 0.0, energy = 0.0, longest = 0.0;
+    double fps = 0.0, energy = 0.0, longest = 0.0, all = 0.0;
     c->runs = true;
+    for (uint32_t n = 0; n < o->network_count; n++) {
+        all += o->counts[n];
+    }
     for (uint32_t n = 0; n < o->network_count; n++) {
         const vtac_estimate *e = &c->networks[n];
         const double pictures = pictures_of(&o->networks[n]);
@@ -398,9 +407,10 @@ static void judge(const search *s, vtac_candidate *c)
             c->runs = false;
             return;
         }
+        const double share = all > 0 ? o->counts[n] / all : 1.0 / o->network_count;
         const double seconds = (double)e->cycles / (1e6 * c->config.clock_mhz);
-        fps += log(pictures / seconds) / o->network_count;
-        energy += log(vtac_energy_of(&c->config, &e->sum) / pictures) / o->network_count;
+        fps += log(pictures / seconds) * share;
+        energy += log(vtac_energy_of(&c->config, &e->sum) / pictures) * share;
         longest = fmax(longest, seconds);
     }
     c->fps = exp(fps);

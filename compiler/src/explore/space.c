@@ -22,7 +22,7 @@ static const key_row keys[] = {
 #include "vta/config.def"
 #undef VTA_CONFIG
 };
-enum { KEYS = sizeof keys / sizeof keys[0], MOST_FILE = 1 << 20 };
+enum { KEYS = sizeof keys / sizeof keys[0], MOST_FILE = 1 << 20, FEW_LUTS = 30000 };
 
 static const key_row *find_key(const char *name, size_t size, vta_diag *diag)
 {
@@ -175,21 +175,26 @@ vta_status vtac_space_default(const vtac_part *part, vtac_space *out, vta_diag *
         "LOOP_BACK=0,1",
         "DEPTHWISE_TAPS=0,3,9",
     };
-    static const char *const ecp5[] = {"LOG_BLOCK_IN=2,3,4,5", "LOG_BLOCK_OUT=2,3",
-                                       "LOG_WGT_BUFF_SIZE=14,15,16,17", "LOG_ACC_BUFF_SIZE=13,14,15,16",
-                                       "ARRAY_PUMP=1"};
+    static const char *const small[] = {"LOG_BLOCK_IN=2,3,4,5", "LOG_BLOCK_OUT=2,3",
+                                        "LOG_WGT_BUFF_SIZE=14,15,16,17", "LOG_ACC_BUFF_SIZE=13,14,15,16",
+                                        "LOG_QUEUE_DEPTH=9"}; /* in block RAM: LUTs are what they lack */
+    const bool ecp5 = part->family == VTAC_ECP5, few = ecp5 || part->lut < FEW_LUTS;
     char text[64];
     *out = (vtac_space){0};
     VTA_TRY(vta_config_load(part->board, &out->base, diag));
     out->base.mem_shared = part->shared_mb_s;
+    if (part->bitstream[0] == '\0') { /* it is not for the board that it was made of */
+        (void)snprintf(out->base.target, sizeof out->base.target, "%s", part->name);
+    }
     for (size_t i = 0; i < sizeof usual / sizeof usual[0]; i++) {
         VTA_TRY(set(out, usual[i], diag));
     }
     (void)snprintf(text, sizeof text, part->most_bus_bits > 64 ? "LOG_BUS_WIDTH=6,7" : "LOG_BUS_WIDTH=6");
     VTA_TRY(set(out, text, diag));
-    for (size_t i = 0; part->family == VTAC_ECP5 && i < sizeof ecp5 / sizeof ecp5[0]; i++) {
-        VTA_TRY(set(out, ecp5[i], diag));
+    for (size_t i = 0; few && i < sizeof small / sizeof small[0]; i++) {
+        VTA_TRY(set(out, small[i], diag));
     }
+    VTA_TRY(ecp5 ? set(out, "ARRAY_PUMP=1", diag) : VTA_OK);
     (void)snprintf(text, sizeof text, "CLOCK_MHZ=%" PRIu32, part->clock_mhz);
     return set(out, text, diag);
 }
