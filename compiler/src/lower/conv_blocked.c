@@ -14,8 +14,9 @@
 #include <string.h>
 
 enum {
-    LINE = 16,     /* floats of a line of the caches */
-    NEAREST = 6144 /* floats that stay in the nearest cache beside a tile's inputs */
+    LINE = 16,      /* floats of a line of the caches */
+    NEAREST = 6144, /* floats that stay in the nearest cache beside a tile's inputs */
+    FEW_TILES = 64 /* that share a panel of weights: as measured on eight networks with vectors of 32 bytes */
 };
 
 /* Whether an operand of the chain tells rows from columns. */
@@ -294,7 +295,8 @@ static void sum_sources(vtac_lower *l, kernel *t)
 
 /* Of blocked inputs, long vectors of floats use weights up faster than the second cache gives what nobody
  * asked for: all tiles ask early for those that do not stay in the nearest one. What no cache holds the tiles
- * of one panel ask for by parts, for the next one. */
+ * of one panel ask for by parts, for the next one. Vectors of half the length are worth it where tiles are
+ * few, since each step pays for what it asks. */
 static bool stream_weights(vtac_lower *l, kernel *t)
 {
     const vtac_blocked *c = t->c;
@@ -302,10 +304,13 @@ static bool stream_weights(vtac_lower *l, kernel *t)
     const int64_t steps = c->sources / c->step;
     const int64_t wide = c->vectors * c->lanes;
     const int64_t passes = c->tiles * c->chunks;
-    if (!vtac_blocked_is_long(l, c)) {
+    const bool is_long = vtac_blocked_is_long(l, c);
+    const bool far = vtac_is_far_constant(l, t->weights);
+    const bool pays = vtac_is_x86(l) && l->program->target->vector_bytes == 32 && !c->s.quantized &&
+                      c->in->block > 1 && far && passes <= FEW_TILES;
+    if (!is_long && !pays) {
         return false;
     }
-    const bool far = vtac_is_far_constant(l, t->weights);
     t->ahead = far || steps * wide > NEAREST;
     if (far && !c->rows_outside && passes > 1) {
         t->share = (wide + passes - 1) / passes;
