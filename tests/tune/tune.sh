@@ -33,6 +33,11 @@ for tuner in $tuners; do
     silent err
     says out "trials"
     holds "the log of $tuner is one" python3 log.py "$tuner.jsonl"
+    holds "$tuner: the network is faster where any kernel is said to be" python3 -c '
+import re, sys
+
+both = re.search(r"the network ([0-9.]+)\s+ms instead of ([0-9.]+) ms", " ".join(sys.stdin.read().split()))
+sys.exit(both is not None and float(both[1]) > float(both[2]))' <out
 done
 vtac tune kws.onnx --tuner random --trials 2 --repeat 3 --log random.jsonl --seed "$seed"
 exits 0
