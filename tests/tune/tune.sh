@@ -337,7 +337,7 @@ for key, value in keys.items():
     if key.startswith("LOG_") and "WIDTH" not in key.replace("BUS_WIDTH", "") or key in ("ARRAY_PUMP", "TABLE", "LOOP_BACK", "DEPTHWISE_TAPS"):
         print("--fix", f"{key}={value}")' "$source/isa/configs/pynq.json")
 exits 0
-says out "tsim: "
+says out "best1 on tsim, "
 says err "vtac explore: own.cfg: warning: no calibration inputs"
 
 # What a log cannot be used for is told, in one line, and the network is made without it.
