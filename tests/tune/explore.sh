@@ -59,7 +59,7 @@ holds "the page has its data" grep -q '"points": \[' one/front.html
 chromium=$(command -v chromium || command -v chromium-browser || command -v google-chrome) || chromium=
 if [ -n "$chromium" ]; then
     sed 's|</html>|<script>d.points[d.points.length - 1].json = ""; choose(d.points[d.points.length - 1])</script></html>|' one/front.html >click.html
-    HOME=$work timeout 120 "$chromium" --headless --no-sandbox --disable-gpu --virtual-time-budget=2000 --dump-dom "file://$work/click.html" >dom 2>browser.log
+    HOME=$work timeout 300 "$chromium" --headless --no-sandbox --disable-gpu --virtual-time-budget=2000 --dump-dom "file://$work/click.html" >dom 2>browser.log
     holds "a point's JSON is on the page" python3 -c 'import html, json, re
 page, points = open("dom").read(), json.load(open("one/front.json"))["points"]
 text = html.unescape(re.search(r"<pre id=\"config\">(.*?)</pre>", page, re.S)[1])
