@@ -33,7 +33,7 @@ static const cli_option options[] = {
     {"--budget", "WHAT=N", CLI_TEXT, "lut, dsp or bram: no more than that (may be repeated)"},
     {"--finalists", "N", CLI_TEXT, "run the best N on tsim, too (default 0)"},
     {"--count", "COMMAND", CLI_TEXT, "and have Yosys count each: './run area'"},
-    {"-o", "DIR", CLI_FILE, "write page, JSON and configurations there"},
+    {"-o", "DIR", CLI_FILE, "write front.html, front.json, bestN.json (for --config)"},
     CLI_WORK_OPTIONS,
     {"--calib", "DIR|FILE", CLI_FILE, "inputs to quantize models of floats with"},
     {"--shape", "NAME=AxBxC", CLI_TEXT, "size of a dynamic input (may be repeated)"},
@@ -534,8 +534,6 @@ const cli_verb cli_verb_explore = {
     .name = "explore",
     .operands = "--models A,B,... [-o DIR]",
     .summary = "find the hardware that is best for networks on a part",
-    .more = "DIR gets front.html, front.json and bestN.json, which --config takes.\n"
-            "Ranks of mpirun share the work.\n",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .least = 0,
