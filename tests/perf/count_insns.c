@@ -7,26 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Of qemu-plugin.h, which Debian's packages do not have. */
-typedef uint64_t qemu_plugin_id_t;
-struct qemu_plugin_tb;
-typedef void on_block(qemu_plugin_id_t id, struct qemu_plugin_tb *block);
-typedef void on_end(qemu_plugin_id_t id, void *data);
-typedef void on_call(qemu_plugin_id_t id, unsigned cpu, int64_t call, uint64_t, uint64_t, uint64_t, uint64_t,
-                     uint64_t, uint64_t, uint64_t, uint64_t);
-void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t id, on_block *call);
-void qemu_plugin_register_vcpu_tb_exec_inline(struct qemu_plugin_tb *block, int operation, void *at,
-                                              uint64_t by);
-size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *block);
-void qemu_plugin_register_vcpu_syscall_cb(qemu_plugin_id_t id, on_call *call);
-void qemu_plugin_register_atexit_cb(qemu_plugin_id_t id, on_end *call, void *data);
-void qemu_plugin_outs(const char *text);
+#include "qemu_plugin.h"
 
-#define EXPORT __attribute__((visibility("default")))
-EXPORT extern int qemu_plugin_version;
-EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const void *info, int count, char **arguments);
-
-enum { ADD = 0 };
 int qemu_plugin_version = 1;
 static int64_t mark; /* the number of getppid */
 static uint64_t count, last, between;

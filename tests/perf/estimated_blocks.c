@@ -3,11 +3,15 @@
  * A plugin of qemu-user for estimated.py: which blocks of instructions ran how often between two looks at the
  * clock, and what two caches did meanwhile. It begins at the call of getppid(). Arguments: out=FILE,
  * start=NUMBER of getppid, clocks=NUMBER:NUMBER of the calls that read the clock; and for caches
- * level1=KIB:WAYS:LINE, level2=KIB:WAYS:LINE. The file gets lines: block N bytes of its instructions, in
- * hexadecimal, apart part N                 the N-th time between two looks runs N COUNT           of a
- * block, in this part misses A B C D         of level 1 that level 2 has, out of order and in order; of level
- * 2, likewise In order is a line behind one that was asked for lately: a processor that reads ahead has asked
- * for it already.
+ * level1=KIB:WAYS:LINE, level2=KIB:WAYS:LINE. The file gets lines:
+ *
+ *     block N BYTES...   its instructions, in hexadecimal
+ *     part N             the N-th time between two looks
+ *     runs N COUNT       of a block, in this part
+ *     misses A B C D     of level 1 alone, out of order and in order; of both levels, likewise
+ *
+ * In order is a line behind one that was asked for lately: a processor that reads ahead has asked for it
+ * already.
  */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -15,32 +19,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of qemu-plugin.h, which Debian's packages do not have. */
-typedef uint64_t qemu_plugin_id_t;
-struct qemu_plugin_tb;
-struct qemu_plugin_insn;
-typedef void on_block(qemu_plugin_id_t id, struct qemu_plugin_tb *block);
-typedef void on_end(qemu_plugin_id_t id, void *data);
-typedef void on_access(unsigned cpu, uint32_t info, uint64_t address, void *data);
-typedef void on_call(qemu_plugin_id_t id, unsigned cpu, int64_t call, uint64_t, uint64_t, uint64_t, uint64_t,
-                     uint64_t, uint64_t, uint64_t, uint64_t);
-void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t id, on_block *call);
-void qemu_plugin_register_vcpu_tb_exec_inline(struct qemu_plugin_tb *block, int operation, void *at,
-                                              uint64_t by);
-void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *insn, on_access *call, int flags, int way,
-                                      void *data);
-size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *block);
-struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *block, size_t index);
-const void *qemu_plugin_insn_data(const struct qemu_plugin_insn *insn);
-size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *insn);
-void qemu_plugin_register_vcpu_syscall_cb(qemu_plugin_id_t id, on_call *call);
-void qemu_plugin_register_atexit_cb(qemu_plugin_id_t id, on_end *call, void *data);
+#include "qemu_plugin.h"
 
-#define EXPORT __attribute__((visibility("default")))
-EXPORT extern int qemu_plugin_version;
-EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const void *info, int count, char **arguments);
-
-enum { ADD = 0, ANY_WAY = 3, MOST_BLOCKS = 1 << 18, MOST_CLOCKS = 4, LATELY = 16 };
+enum { MOST_BLOCKS = 1 << 18, MOST_CLOCKS = 4, LATELY = 16 };
 int qemu_plugin_version = 1;
 
 typedef struct cache {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * schedule_spaces MODEL HOST: the kernels of a model that have a choice of schedules on a host, for
- * estimated.py. First the target's text; then, for each kernel, a line of what separates tabs: its name, its
- * shape, the number of its standard point; and lines that begin with a tab: its points with what the kernel
- * itself guesses, then a line with two tabs for each of its steps.
+ * estimated.py and others. First the release and the target's text; then, for each kernel, a line of what
+ * separates tabs: its name, its shape, the number of its standard point; and lines that begin with a tab: its
+ * points with what the kernel itself guesses, then a line with two tabs for each of its steps.
  */
 #include <inttypes.h>
 #include <stdio.h>
