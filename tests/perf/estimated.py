@@ -30,18 +30,19 @@ import subprocess
 import sys
 import tempfile
 
+from boards import BOARDS
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-# Of a host: the package whose library it runs, its tools, its emulator, the numbers of getppid() and of the clocks there, the
-# core by LLVM's name for its model, its triple and what it can do; both caches in KiB, ways, bytes of a line; and the cycles of
+# Of a host: as in boards.py, the numbers of the calls that read the clock there, the core by LLVM's name for its model, its triple and what it can do; both caches in KiB, ways, bytes of a line; and the cycles of
 # a miss: of level 1 where level 2 has it, out of order and in order, and of both, likewise. Sizes and latencies are those of
 # the processors' manuals; a line of DRAM in order is what the boards copy at, 0.6, 2 and 4 GB a second.
 HOSTS = {
-    "pynq": ("pynq", "arm-linux-gnueabihf", "qemu-arm -cpu cortex-a9", 64, "263:403", "cortex-a9", "armv7a", "+neon",
+    "pynq": (*BOARDS["pynq"], "263:403", "cortex-a9", "armv7a", "+neon",
              "32:4:32", "512:8:32", (25, 10, 90, 35)),
-    "ultra96": ("ultra96", "aarch64-linux-gnu", "qemu-aarch64 -cpu cortex-a53", 173, "113", "cortex-a53", "aarch64", "+neon",
+    "ultra96": (*BOARDS["ultra96"], "113", "cortex-a53", "aarch64", "+neon",
                 "32:4:64", "1024:16:64", (15, 5, 160, 38)),
-    "rasp4": ("ultra96", "aarch64-linux-gnu", "qemu-aarch64 -cpu cortex-a72", 173, "113", "cortex-a72", "aarch64", "+neon",
+    "rasp4": (*BOARDS["rasp4"], "113", "cortex-a72", "aarch64", "+neon",
               "32:2:64", "1024:16:64", (10, 3, 150, 24)),
     # A machine that has a clock, for --clock: what is behind level 2 is its level 3.
     "x86-64-v3": (None, "", "qemu-x86_64 -cpu max", 110, "228", "haswell", "x86_64", "+avx2,+fma,+f16c,+bmi,+bmi2,+lzcnt,+movbe",

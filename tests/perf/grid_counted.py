@@ -24,16 +24,12 @@ import tempfile
 
 import onnx
 
+from boards import BOARDS
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-# Of a host: the package whose library it runs, its tools, its emulator, the number of getppid() there, and the products of
-# bytes that one instruction makes (of floats, it is 4 on all of them).
-HOSTS = {
-    "pynq": ("pynq", "arm-linux-gnueabihf", "qemu-arm -cpu cortex-a9", 64, 4),
-    "ultra96": ("ultra96", "aarch64-linux-gnu", "qemu-aarch64 -cpu cortex-a53", 173, 4),
-    "rasp4": ("ultra96", "aarch64-linux-gnu", "qemu-aarch64 -cpu cortex-a72", 173, 4),
-    "aarch64-dotprod": ("ultra96", "aarch64-linux-gnu", "qemu-aarch64 -cpu max", 173, 16),
-}
+# The products of bytes that one instruction of a host makes (of floats, it is 4 on all of them).
+DOTS = {"pynq": 4, "ultra96": 4, "rasp4": 4, "aarch64-dotprod": 16}
 # Instructions for each product of a kernel without vectors: two loads, the product, a share of the loop.
 SCALAR = 4
 # What an element takes without vectors, or of a vector's polynomial whose lanes leave it: by operator; pynq, others.
@@ -117,7 +113,7 @@ class Counter:
     """Counts the instructions of a model's run on a host."""
 
     def __init__(self, tools, cross, folder, host):
-        board, prefix, emulator, getppid, _ = HOSTS[host]
+        board, prefix, emulator, getppid = BOARDS[host]
         self.tools, self.folder, self.host = tools, folder, host
         for tool in (emulator.split()[0], f"{prefix}-gcc"):
             if shutil.which(tool) is None:
@@ -139,7 +135,7 @@ def scalar_limit(host, quantized, unit, kind):
     """None: not judged."""
     if unit == "products":
         dots = quantized and kind != "depthwise"  # whose products are of one channel each
-        return SCALAR * 4 / (HOSTS[host][4] if dots else 4)
+        return SCALAR * 4 / (DOTS[host] if dots else 4)
     return RATES[ELEMENTS[kind]][host != "pynq"] if kind in ELEMENTS else None
 
 
@@ -173,7 +169,7 @@ def main():
              f"{folder}/count_insns.so"])
         names = run([f"{tools}/grid_models", folder, *wanted]).stdout.split()
         print(f"{'layer':20} {'host':16} {'kind':18} {'M insns':>9} {'M of work':>9} {'each':>8}  most")
-        for host in os.environ.get("VTAC_GRID_HOSTS", " ".join(HOSTS)).split():
+        for host in os.environ.get("VTAC_GRID_HOSTS", " ".join(BOARDS)).split():
             counter = Counter(tools, cross, folder, host)
             rows = [(name, counter.count(f"{folder}/{name}.onnx"), *work_of(f"{folder}/{name}.onnx"), name.startswith("q"))
                     for name in names]
