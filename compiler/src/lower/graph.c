@@ -338,7 +338,7 @@ static vta_status lower_node(vtac_lower *l)
     VTA_TRY(lower_asking(l, &has_own));
     for (size_t i = first; i < p->steps.count; i++) {
         vtac_step *step = *(vtac_step **)vta_vec_at(&p->steps, i);
-        VTA_TRY(i < own || !has_own ? vtac_nest_schedule_step(p, step, l->diag) : VTA_OK);
+        VTA_TRY(i < own || !has_own ? vtac_nest_schedule_step(l, step) : VTA_OK);
         VTA_TRY(vtac_kernel_verify(&step->kernel, l->diag));
     }
     return VTA_OK;

@@ -6,10 +6,11 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
-#include "vtac/schedules.h"
+#include "space.h"
 
-enum { MOST = 84, MOST_LOOPS = 6, SHAPE = 192 };
+enum { MOST = 84, MOST_LOOPS = 6 };
 
 /* The nest but for its name, as a number. */
 static bool hash_nest(const vtac_kernel *k, uint64_t *hash)
@@ -26,7 +27,7 @@ static bool hash_nest(const vtac_kernel *k, uint64_t *hash)
     return good;
 }
 
-static bool describe(const vtac_step *step, char shape[SHAPE])
+static bool describe(const vtac_step *step, char shape[VTAC_SPACE_SHAPE])
 {
     uint64_t hash;
     int64_t extents[MOST_LOOPS];
@@ -34,40 +35,41 @@ static bool describe(const vtac_step *step, char shape[SHAPE])
     if (!hash_nest(&step->kernel, &hash)) {
         return false;
     }
-    int size = snprintf(shape, SHAPE, "%s loops", step->op);
-    for (uint32_t i = 0; i < count && size < SHAPE; i++) {
-        size += snprintf(shape + size, (size_t)(SHAPE - size), "%s%" PRId64, i > 0 ? "x" : "", extents[i]);
+    int size = snprintf(shape, VTAC_SPACE_SHAPE, "%s loops", step->op);
+    for (uint32_t i = 0; i < count && size < VTAC_SPACE_SHAPE; i++) {
+        size += snprintf(shape + size, (size_t)(VTAC_SPACE_SHAPE - size), "%s%" PRId64, i > 0 ? "x" : "",
+                         extents[i]);
     }
-    size += size < SHAPE ? snprintf(shape + size, (size_t)(SHAPE - size), " body%016" PRIx64, hash) : 0;
-    return size < SHAPE;
+    size += size < VTAC_SPACE_SHAPE
+                ? snprintf(shape + size, (size_t)(VTAC_SPACE_SHAPE - size), " body%016" PRIx64, hash)
+                : 0;
+    return size < VTAC_SPACE_SHAPE;
 }
 
-vta_status vtac_nest_schedule_step(vtac_program *p, vtac_step *step, vta_diag *diag)
+vta_status vtac_nest_schedule_step(const vtac_lower *l, vtac_step *step)
 {
+    static const char *const names[] = {"swap", "blocked", "unrolled", "fused", "parallel", NULL};
     vtac_nest_schedule schedules[MOST];
-    char points[MOST][VTAC_POINT_TEXT];
-    double guesses[MOST];
-    char shape[SHAPE];
-    if (p->schedules == NULL || p->level == 0 || step->kernel.failed || step->kernel.body == NULL) {
+    int64_t chosen[VTAC_SPACE_NUMBERS];
+    vtac_kernel *k = &step->kernel;
+    if (l->program->schedules == NULL || l->program->level == 0 || k->failed || k->body == NULL) {
         return VTA_OK;
     }
-    const uint32_t count = vtac_nest_schedules(&step->kernel, schedules, MOST);
-    if (count < 2 || !describe(step, shape)) {
+    const uint32_t count = vtac_nest_schedules(k, schedules, MOST);
+    vtac_space *space = count > 1 ? vtac_space_new(l, "nest", names) : NULL;
+    if (space == NULL || !describe(step, space->shape)) {
+        free(space);
         return VTA_OK;
     }
+    space->step = step->name;
     for (uint32_t i = 0; i < count; i++) {
         const vtac_nest_schedule *s = &schedules[i];
-        (void)snprintf(points[i], sizeof points[i],
-                       "swap=%" PRId64 " blocked=%" PRId64 " unrolled=%" PRId64 " fused=%d parallel=%d",
-                       s->swap, s->blocked, s->unrolled, s->fused, s->parallel);
-        guesses[i] = 1.0 + 0.01 * (double)i; /* small changes first */
+        vtac_space_add(space, (const int64_t[]){s->swap, s->blocked, s->unrolled, s->fused, s->parallel},
+                       1.0 + 0.01 * (double)i); /* small changes first */
     }
-    const vtac_kernel_space space = {.kernel = "nest",
-                                     .shape = shape,
-                                     .step = step->name,
-                                     .points = (const char(*)[VTAC_POINT_TEXT])points,
-                                     .guesses = guesses,
-                                     .count = count};
-    const uint32_t point = vtac_schedule_pick(p->schedules, &space);
-    return point > 0 ? vtac_nest_apply(&step->kernel, &schedules[point], diag) : VTA_OK;
+    if (!vtac_space_ask(l, space, chosen)) {
+        return VTA_OK;
+    }
+    const vtac_nest_schedule taken = {chosen[0], chosen[1], chosen[2], chosen[3] != 0, chosen[4] != 0};
+    return vtac_nest_apply(k, &taken, l->diag);
 }

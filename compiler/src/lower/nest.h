@@ -8,6 +8,6 @@
 #include "lower.h"
 
 /* Asks how the finished nest of a step is to run, where there is a choice, and makes it so. */
-vta_status vtac_nest_schedule_step(vtac_program *p, vtac_step *step, vta_diag *diag);
+vta_status vtac_nest_schedule_step(const vtac_lower *l, vtac_step *step);
 
 #endif

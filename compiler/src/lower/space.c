@@ -15,6 +15,7 @@ vtac_space *vtac_space_new(const vtac_lower *l, const char *kernel, const char *
         return NULL;
     }
     s->kernel = kernel;
+    s->step = l->node->name;
     while (s->width < VTAC_SPACE_NUMBERS && names[s->width] != NULL) {
         s->names[s->width] = names[s->width];
         s->width++;
@@ -47,7 +48,7 @@ bool vtac_space_ask(const vtac_lower *l, vtac_space *s, int64_t *numbers)
 {
     const vtac_kernel_space space = {.kernel = s->kernel,
                                      .shape = s->shape,
-                                     .step = l->node->name,
+                                     .step = s->step,
                                      .points = (const char(*)[VTAC_POINT_TEXT])s->points,
                                      .guesses = s->guesses,
                                      .count = s->count};

@@ -10,7 +10,7 @@
 enum { VTAC_SPACE_NUMBERS = 6, VTAC_SPACE_SHAPE = 224 };
 
 typedef struct vtac_space {
-    const char *kernel;
+    const char *kernel, *step;
     const char *names[VTAC_SPACE_NUMBERS];
     char shape[VTAC_SPACE_SHAPE]; /* of the computation, from whoever lists */
     char points[VTAC_MOST_POINTS][VTAC_POINT_TEXT];
@@ -19,8 +19,8 @@ typedef struct vtac_space {
     uint32_t count, width;
 } vtac_space;
 
-/* Numbers of these names, up to six and a NULL. NULL where nobody asks for other schedules, or there is no
- * memory for them: the standard one will do. */
+/* Numbers of these names, up to six and a NULL, for the node's steps (`step` may be set to one of them). NULL
+ * where nobody asks for other schedules, or there is no memory for them: the standard one will do. */
 vtac_space *vtac_space_new(const vtac_lower *l, const char *kernel, const char *const *names);
 /* The first one is the standard schedule; what is listed already is not listed again. */
 void vtac_space_add(vtac_space *s, const int64_t *numbers, double guess);
