@@ -48,7 +48,7 @@ HOSTS = {
     "x86-64-v3": (None, "", "qemu-x86_64 -cpu max", 110, "228", "haswell", "x86_64", "+avx2,+fma,+f16c,+bmi,+bmi2,+lzcnt,+movbe",
                   "48:12:64", "2048:16:64", (5, 2, 30, 12)),
 }
-WORTH, NEAR = 0.85, 1e-4
+WORTH, NEAR = 0.85, 2e-5
 FEW = 64  # positions of an output: with fewer, transformed weights are read once for too little, and a file grows by three times them
 BESIDE = ("", ".tiles", ".products", ".rest", ".pack")  # what vtac/schedules.h counts to a kernel
 
