@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "vta/fail.h"
 #include "vtac/graph.h"
 #include "vtac/onnx.h"
 
@@ -27,7 +28,7 @@ static vta_status constant(exporter *e, const char *layer, const char *role, con
     tensor.bytes = (size_t)vtac_type_elements(type) * sizeof *data;
     void *kept = vta_arena_alloc(&e->graph->arena, tensor.bytes);
     if (kept == NULL) {
-        return vta_fail(e->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(e->diag);
     }
     tensor.data = memcpy(kept, data, tensor.bytes);
     (void)snprintf(name, sizeof name, "%s.%s", layer, role);
@@ -57,7 +58,7 @@ static vta_status weights(exporter *e, const net_layer *l, const char *name, boo
     const size_t each = (size_t)depth * l->kernel * l->kernel;
     float *weight = vta_arena_array(&e->graph->arena, l->channels * (each + 1), sizeof *weight);
     if (weight == NULL) {
-        return vta_fail(e->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(e->diag);
     }
     float *bias = weight + l->channels * each;
     for (uint32_t c = 0; c < l->channels; c++) {
@@ -141,7 +142,7 @@ vta_status net_export(const net *n, const char *path, vta_diag *diag)
     exporter e = {.graph = vtac_graph_create("shapes"), .diag = diag};
     if (e.graph == NULL || n->count > MOST_LAYERS) {
         vtac_graph_destroy(e.graph);
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     vta_status status = build(&e, n);
     status = status == VTA_OK ? vtac_onnx_write(e.graph, "shapes train", path, diag) : status;

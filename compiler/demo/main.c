@@ -17,6 +17,7 @@
 #include "outline.h"
 #include "panel.h"
 #include "train.h"
+#include "vta/fail.h"
 
 enum { OK = 0, FAILED = 1, MISUSED = 2 };
 enum { MOST_WORDS = 64, SHEET_COLUMNS = 10, SHEET_ZOOM = 2, MOST_PICTURES = 1000000, MOST_SHEET = 1000 };
@@ -69,7 +70,7 @@ static int sheet(const arguments *a)
     const uint32_t count = a->pictures < MOST_SHEET ? a->pictures : MOST_SHEET;
     vta_diag diag = {0};
     picture *all = calloc(count, sizeof *all);
-    vta_status status = all == NULL ? vta_fail(&diag, VTA_NOMEM, "out of memory") : VTA_OK;
+    vta_status status = vta_allocated(all != NULL, &diag);
     for (uint32_t i = 0; i < count && status == VTA_OK; i++) {
         draw_picture(a->seed, i, &all[i]);
     }

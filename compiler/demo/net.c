@@ -6,6 +6,8 @@
 
 #include "draw.h"
 #include "outline.h"
+#include "vta/fail.h"
+#include "vta/hash.h"
 #include "vtac/exact.h"
 
 static const net_layer plan[] = {
@@ -130,7 +132,7 @@ vta_status net_create(uint32_t batch, uint64_t seed, net *out, vta_diag *diag)
     *out = (net){.batch = batch, .count = LAYERS};
     out->layers = vta_arena_array(&out->arena, LAYERS, sizeof *out->layers);
     if (out->layers == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     memcpy(out->layers, plan, sizeof plan);
     out->layers[0].channels = PICTURE_CHANNELS;
@@ -144,7 +146,7 @@ vta_status net_create(uint32_t batch, uint64_t seed, net *out, vta_diag *diag)
     }
     if (!good || !allocate(out)) {
         net_free(out);
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     place_parameters(out);
     draw_weights(out, seed);
@@ -224,16 +226,14 @@ static uint64_t hash_floats(uint64_t hash, const float *values, size_t count)
     for (size_t i = 0; i < count; i++) {
         uint32_t bits;
         memcpy(&bits, &values[i], sizeof bits);
-        for (int k = 0; k < 4; k++) {
-            hash = (hash ^ (bits >> (8 * k) & 0xFF)) * UINT64_C(0x100000001b3);
-        }
+        hash = vta_hash_u32(hash, bits);
     }
     return hash;
 }
 
 uint64_t net_fingerprint(const net *n)
 {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    uint64_t hash = VTA_HASH_START;
     hash = hash_floats(hash, n->parameters, n->parameter_count);
     for (uint32_t i = 1; i < n->count; i++) {
         hash = hash_floats(hash, n->layers[i].mean, n->layers[i].channels);

@@ -7,6 +7,7 @@
 
 #include "draw.h"
 #include "outline.h"
+#include "vta/fail.h"
 #include "vta/model.h"
 #include "vtac/exact.h"
 
@@ -71,7 +72,7 @@ static vta_status open_panel(const panel_options *options, panel *p, vta_diag *d
     }
     *p = (panel){.of = calloc(options->count, sizeof *p->of), .count = options->count};
     if (p->of == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     vta_status status = VTA_OK;
     for (uint32_t i = 0; i < p->count && status == VTA_OK; i++) {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "draw.h"
+#include "vta/fail.h"
 #include "vta/file.h"
 
 enum { MOST_FILE_BYTES = 1 << 20 };
@@ -45,7 +46,7 @@ vta_status picture_write(const picture *pictures, uint32_t count, uint32_t colum
     const size_t stride = (size_t)image.width * PICTURE_CHANNELS;
     uint8_t *pixels = malloc(stride * image.height);
     if (pixels == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     memset(pixels, 255, stride * image.height);
     for (uint32_t i = 0; i < count; i++) {

@@ -12,6 +12,7 @@
 
 #include "child.h"
 #include "vta/clock.h"
+#include "vta/fail.h"
 #include "vta/log.h"
 
 enum { ARGS = 40, PATIENCE_S = 60, HELLO_S = 30 };
@@ -225,8 +226,7 @@ static vta_status start_ssh(vta_remote *r, const vta_remote_place *place, vta_di
     vta_str_put(&command, " --stdio");
     char *copies[FIXED + 4] = {0};
     char *argv[ARGS + 1];
-    vta_status status =
-        words != NULL && !command.failed ? VTA_OK : vta_fail(diag, VTA_NOMEM, "out of memory");
+    vta_status status = vta_allocated(words != NULL && !command.failed, diag);
     size_t count = words != NULL ? ssh_words(words, argv, ARGS - FIXED - 4) : 0;
     for (size_t i = 0; i < FIXED; i++) {
         copies[i] = strdup(fixed[i]);
@@ -255,8 +255,7 @@ static vta_status start_shell(vta_remote *r, const vta_remote_place *place, vta_
     char option[] = "-c";
     char *command = strdup(place->command);
     char *argv[] = {shell, option, command, NULL};
-    const vta_status status =
-        command != NULL ? vta_child_start(&r->child, argv, diag) : vta_fail(diag, VTA_NOMEM, "out of memory");
+    const vta_status status = command != NULL ? vta_child_start(&r->child, argv, diag) : vta_no_memory(diag);
     free(command);
     return status;
 }
@@ -474,7 +473,7 @@ vta_status vta_remote_open(const vta_remote_place *place, const vta_remote_optio
     *out = NULL;
     vta_remote *r = create(options);
     if (r == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     r->is_ssh = place->host != NULL;
     (void)snprintf(r->where, sizeof r->where, "%s", r->is_ssh ? place->host : "pipe");

@@ -9,6 +9,7 @@
 
 #include "backend.h"
 #include "vta/clock.h"
+#include "vta/fail.h"
 #include "vta/remote.h"
 #include "vta/room.h"
 #include "vta/vec.h"
@@ -76,7 +77,7 @@ static vta_status remote_alloc(void *self, uint64_t at, size_t size, vta_mem *ou
     d->blocks = grown != NULL ? grown : d->blocks;
     block b = {.size = size};
     void *host;
-    vta_status status = grown != NULL ? VTA_OK : vta_fail(diag, VTA_NOMEM, "out of memory");
+    vta_status status = vta_allocated(grown != NULL, diag);
     status =
         status == VTA_OK ? vta_room_zeros("the copy of its memory", size, 1, &b.host, &host, diag) : status;
     status = status == VTA_OK ? alloc_there(d, at, &b, diag) : status;

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "uio.h"
+#include "vta/number.h"
 #include "vta/vec.h"
 
 enum { PAGE = 4096, LINE = 64 };
@@ -139,11 +140,6 @@ static bool first_taken(const uio_memory *m, uint64_t begin, uint64_t end, uio_r
     return found;
 }
 
-static uint64_t round_up(uint64_t bytes)
-{
-    return (bytes + PAGE - 1) / PAGE * PAGE;
-}
-
 /* Visits the free pieces in order until `visit` says that one will do. */
 static bool each_piece(const uio_memory *m, bool (*visit)(void *context, uint64_t offset, uint64_t bytes),
                        void *context)
@@ -154,7 +150,7 @@ static bool each_piece(const uio_memory *m, bool (*visit)(void *context, uint64_
         if (taken.offset > at && visit(context, at, taken.offset - at)) {
             return true;
         }
-        at = round_up(taken.offset + taken.bytes > at ? taken.offset + taken.bytes : at + 1);
+        at = vta_round_up_u(taken.offset + taken.bytes > at ? taken.offset + taken.bytes : at + 1, PAGE);
     }
     return false;
 }
@@ -174,7 +170,7 @@ static bool take_piece(void *context, uint64_t offset, uint64_t bytes)
 
 bool vta_uio_memory_take(uio_memory *m, uint64_t bytes, uint64_t *offset)
 {
-    search s = {.fd = m->fd, .at = m->node.at, .bytes = round_up(bytes)};
+    search s = {.fd = m->fd, .at = m->node.at, .bytes = vta_round_up_u(bytes, PAGE)};
     uio_range *grown = vta_grow(m->own, &m->own_capacity, m->own_count + 1, sizeof *grown);
     m->own = grown != NULL ? grown : m->own;
     if (grown == NULL || bytes > m->node.bytes || !each_piece(m, take_piece, &s)) {

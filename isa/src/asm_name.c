@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "vta/hash.h"
 #include "vta/str.h"
 #include "vta/vec.h"
 
@@ -19,19 +20,16 @@ static const char *const reserved[] = {"for", "in",   "if",    "at",  "fill", "r
 static const char *const given[] = {"BATCH", "BLOCK_IN", "BLOCK_OUT"};
 enum { RESERVED = sizeof reserved / sizeof reserved[0], GIVEN = sizeof given / sizeof given[0] };
 
-static uint32_t hash(const char *text, size_t size)
+static uint32_t hash_name(const char *text, size_t size)
 {
-    uint32_t value = 2166136261u;
-    for (size_t i = 0; i < size; i++) {
-        value = (value ^ (unsigned char)text[i]) * 16777619u;
-    }
+    const uint32_t value = vta_hash32_bytes(VTA_HASH32_START, text, size);
     return value ^ (value >> 15);
 }
 
 static void link_name(vta_names *names, uint32_t index)
 {
     vta_name *name = &names->items[index];
-    uint32_t *bucket = &names->buckets[hash(name->text, name->size) & (names->bucket_count - 1)];
+    uint32_t *bucket = &names->buckets[hash_name(name->text, name->size) & (names->bucket_count - 1)];
     name->next = *bucket;
     *bucket = index + 1;
 }
@@ -155,7 +153,7 @@ vta_name *vta_names_find(const vta_asm *a, const vta_token *token)
 {
     const vta_names *names = &a->names;
     const char *text = a->text + token->start;
-    uint32_t at = names->buckets[hash(text, token->size) & (names->bucket_count - 1)];
+    uint32_t at = names->buckets[hash_name(text, token->size) & (names->bucket_count - 1)];
     while (at != 0) {
         vta_name *name = &names->items[at - 1];
         const bool meant = token->quoted ? name->line > 0 : !name->hidden;
@@ -224,7 +222,7 @@ void vta_names_drop(vta_asm *a)
 {
     vta_names *names = &a->names;
     const vta_name *name = &names->items[--names->count];
-    names->buckets[hash(name->text, name->size) & (names->bucket_count - 1)] = name->next;
+    names->buckets[hash_name(name->text, name->size) & (names->bucket_count - 1)] = name->next;
 }
 
 /* The nearest of the first few hundred names: enough for people, and no burden for a text made by a program.

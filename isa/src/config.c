@@ -15,7 +15,9 @@
 
 #include "config_shipped.h"
 #include "json.h"
+#include "vta/fail.h"
 #include "vta/file.h"
+#include "vta/hash.h"
 #include "vta/isa.h"
 #include "vta/str.h"
 
@@ -337,14 +339,6 @@ static void set_memory(vta_config *c, vta_memory memory, uint32_t log_buff, uint
     c->elem_bytes[memory] = 1U << log_elem;
 }
 
-static uint64_t hash_word(uint64_t hash, uint32_t word)
-{
-    for (int byte = 0; byte < 4; byte++) {
-        hash = (hash ^ (word >> (8 * byte) & 0xff)) * 0x100000001b3U;
-    }
-    return hash;
-}
-
 /* Fills what follows from the keys. The depths must have been checked. */
 static void derive(vta_config *c)
 {
@@ -360,15 +354,15 @@ static void derive(vta_config *c)
     set_memory(c, VTA_MEM_ACC8, c->log_acc_buff - 2, log_out);
     set_memory(c, VTA_MEM_TAB, VTA_LOG_TABLE_WORDS + 2 + 1, 2); /* VTA_TABLES of them */
 
-    c->hash = hash_word(0xcbf29ce484222325U, VTA_ISA_MAJOR);
+    c->hash = vta_hash_u32(VTA_HASH_START, VTA_ISA_MAJOR);
     uint32_t row = 0; /* of the registers */
     for (size_t i = 0; i < NUMBERS; i++) {
         const uint32_t value = number_of(c, &number_keys[i]);
         if (number_keys[i].hw == 2 && value != number_keys[i].def) {
-            c->hash = hash_word(c->hash, row); /* which of them it is */
+            c->hash = vta_hash_u32(c->hash, row); /* which of them it is */
         }
         if (number_keys[i].hw == 1 || (number_keys[i].hw == 2 && value != number_keys[i].def)) {
-            c->hash = hash_word(c->hash, value);
+            c->hash = vta_hash_u32(c->hash, value);
         }
         row += number_keys[i].hw != 0;
     }
@@ -420,7 +414,7 @@ static vta_status parse(const char *text, vta_config *out, vta_diag *diag)
     switch (vta_json_read(text, &items, &where)) {
     case VTA_JSON_OK: break;
     case VTA_JSON_SYNTAX: return syntax_error(text, where, diag);
-    case VTA_JSON_NO_MEMORY: return vta_fail(diag, VTA_NOMEM, "out of memory");
+    case VTA_JSON_NO_MEMORY: return vta_no_memory(diag);
     case VTA_JSON_NO_OBJECT: return vta_fail(diag, VTA_SYNTAX, "a configuration must be one JSON object");
     }
     const vta_status status = read_keys(items, out, diag);

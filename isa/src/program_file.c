@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "asm_internal.h"
+#include "vta/hash.h"
 #include "vta/str.h"
 
 enum {
@@ -36,15 +37,6 @@ enum {
 };
 
 static const char magic[8] = "VTAPROG";
-
-static uint64_t checksum(const uint8_t *bytes, size_t size)
-{
-    uint64_t sum = 0xcbf29ce484222325u;
-    for (size_t i = 0; i < size; i++) {
-        sum = (sum ^ bytes[i]) * 0x100000001b3u;
-    }
-    return sum;
-}
 
 /* ---- writing */
 
@@ -109,7 +101,8 @@ vta_status vta_program_write(const vta_program *program, uint8_t **bytes, size_t
         put(&head, VERSION, 4);
         put(&head, (program->lines != NULL ? FLAG_LINES : 0) | (program->tags != NULL ? FLAG_TAGS : 0), 4);
         put(&head, AT_BODY + body.size, 8);
-        put(&head, body.failed ? 0 : checksum((const uint8_t *)body.text, body.size), 8);
+        put(&head, body.failed ? 0 : vta_hash_bytes(VTA_HASH_START, (const uint8_t *)body.text, body.size),
+            8);
         head.failed = head.failed || body.failed;
         vta_str_append(&head, body.failed ? "" : body.text, body.failed ? 0 : body.size);
         *size = head.size;
@@ -206,7 +199,8 @@ static vta_status read_header(reader *r, uint32_t *flags)
                         "%.300s: byte %d: the file should have %" PRIu64 " bytes, it has %zu", r->what,
                         AT_SIZE, size, r->size);
     }
-    if (value_at(r->bytes + AT_CHECKSUM, 8) != checksum(r->bytes + AT_BODY, r->size - AT_BODY)) {
+    if (value_at(r->bytes + AT_CHECKSUM, 8) !=
+        vta_hash_bytes(VTA_HASH_START, r->bytes + AT_BODY, r->size - AT_BODY)) {
         return damaged(r, AT_CHECKSUM, "the checksum does not match; the file is damaged");
     }
     *flags = (uint32_t)value_at(r->bytes + AT_VERSION + 4, 4);

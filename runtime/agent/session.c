@@ -11,6 +11,7 @@
 
 #include "agent.h"
 #include "vta/clock.h"
+#include "vta/fail.h"
 
 typedef struct session {
     agent agent;
@@ -191,7 +192,7 @@ vta_status agent_serve(int in, int out, bool is_unchecked, vta_diag *diag)
     const double patience_s = 60.0;
     session *s = calloc(1, sizeof *s);
     if (s == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     s->progress = (vta_progress){.line = tell, .context = s};
     agent_init(&s->agent, &s->progress);

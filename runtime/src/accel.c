@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "vta/fail.h"
+
 enum { CONSTANTS, WORK, BUFFERS }; /* of every region's program */
 
 typedef struct launch {
@@ -142,7 +144,7 @@ vta_status vta_accel_open(const vta_artifact *artifact, const vta_model_options 
     if (accel == NULL || launches == NULL) {
         free(accel);
         free(launches);
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     accel->artifact = artifact;
     accel->launches = launches;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "vta/fail.h"
 #include "vta/room.h"
 
 enum { MOST_DEPTH = 64 };
@@ -231,7 +232,7 @@ vta_status vta_flow_open(const vta_artifact *artifact, vta_flow *out, vta_diag *
     out->input_places = calloc((size_t)artifact->input_count + 1, sizeof *out->input_places);
     out->output_places = calloc((size_t)artifact->output_count + 1, sizeof *out->output_places);
     if (out->input_places == NULL || out->output_places == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     return r.failed ? vta_fail(diag, VTA_SYNTAX, "its instructions are damaged") : VTA_OK;
 }
@@ -465,7 +466,7 @@ static vta_status do_insn(vta_flow *f, const vta_flow_insn *insn, vta_diag *diag
     const size_t needed = (size_t)(insn->inputs.count + insn->outputs.count);
     vta_item **items = needed <= 2 * FEW ? few : calloc(needed, sizeof(vta_item *));
     if (items == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     vta_call call = {f, insn, items, items + insn->inputs.count, diag};
     for (int64_t i = 0; i < insn->inputs.count; i++) {
@@ -566,7 +567,7 @@ static vta_status gather(const vta_call *call, gathered *g, vta_item *item)
         vta_item **more = realloc(g->items, room * sizeof(vta_item *));
         if (more == NULL) {
             vta_item_drop(call->flow, item);
-            return vta_fail(call->diag, VTA_NOMEM, "out of memory");
+            return vta_no_memory(call->diag);
         }
         g->items = more;
         g->room = room;
@@ -708,9 +709,7 @@ vta_status vta_flow_loop(vta_call *call)
     }
     l.state = calloc((size_t)l.carried + 1, sizeof(vta_item *));
     l.scanned = calloc((size_t)l.scans + 1, sizeof *l.scanned);
-    vta_status status = l.state != NULL && l.scanned != NULL
-                            ? all_turns(&l)
-                            : vta_fail(call->diag, VTA_NOMEM, "out of memory");
+    vta_status status = l.state != NULL && l.scanned != NULL ? all_turns(&l) : vta_no_memory(call->diag);
     for (int64_t i = 0; l.state != NULL && i < l.carried; i++) {
         vta_item_drop(call->flow, l.state[i]);
     }
@@ -843,8 +842,7 @@ vta_status vta_flow_scan(vta_call *call)
     s.words = insn->words.at + 2;
     s.state = calloc((size_t)s.states + 1, sizeof(vta_item *));
     s.got = calloc((size_t)s.outputs + 1, sizeof *s.got);
-    vta_status status =
-        s.state != NULL && s.got != NULL ? scan_all(&s) : vta_fail(call->diag, VTA_NOMEM, "out of memory");
+    vta_status status = s.state != NULL && s.got != NULL ? scan_all(&s) : vta_no_memory(call->diag);
     for (int64_t i = 0; s.state != NULL && i < s.states; i++) {
         vta_item_drop(call->flow, s.state[i]);
     }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "flow_walk.h"
+#include "vta/fail.h"
 
 enum { CODE_INT, CODE_UINT, CODE_FLOAT, CODE_BRAIN = 4, CODE_BOOL = 6 };
 
@@ -32,7 +33,7 @@ static vta_status new_item(vta_flow *flow, char kind, uint64_t bytes, vta_item *
     *out = calloc(1, sizeof **out);
     if (*out == NULL) {
         flow->used -= bytes + sizeof **out;
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     (*out)->refs = 1;
     (*out)->kind = kind;
@@ -85,7 +86,7 @@ vta_status vta_item_tensor(vta_flow *flow, uint32_t type, uint32_t rank, const i
         flow->used -= bytes + VTA_ARTIFACT_ALIGN + sizeof *item;
         free(item);
         *out = NULL;
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     const uintptr_t at = (uintptr_t)item->owner;
     item->data = (uint8_t *)item->owner + (VTA_ARTIFACT_ALIGN - at % VTA_ARTIFACT_ALIGN) % VTA_ARTIFACT_ALIGN;
@@ -101,7 +102,7 @@ vta_status vta_item_sequence(vta_flow *flow, int64_t count, vta_item **out, vta_
         flow->used -= weight(*out);
         free(*out);
         *out = NULL;
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     return VTA_OK;
 }

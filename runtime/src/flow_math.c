@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "flow_text.h"
+#include "vta/fail.h"
 
 static vta_status make(const vta_call *call, int64_t i, uint32_t type, int64_t rank, const int64_t *dim)
 {
@@ -427,7 +428,7 @@ static vta_status sorted(const vta_call *call, int64_t count, before_fn *before,
     int64_t *a = calloc(2 * (size_t)count + 1, sizeof *a);
     *out = a;
     if (a == NULL) {
-        return vta_fail(call->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(call->diag);
     }
     int64_t *from = a;
     int64_t *to = a + count;
@@ -614,7 +615,7 @@ vta_status vta_flow_unique(vta_call *call)
     l.texts = l.t->type == VTA_FLOW_TEXT ? call->flow : NULL;
     int64_t *room = calloc(4 * (size_t)l.size + 4, sizeof *room);
     if (room == NULL) {
-        return vta_fail(call->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(call->diag);
     }
     uniques u = {0, room, room + l.size, room + 2 * l.size, room + 3 * l.size};
     vta_status status = group_slices(call, &l, vta_call_word(call, 1) != 0, &u);
@@ -747,7 +748,7 @@ static vta_status suppress_class(const vta_call *call, suppression *s, int64_t b
             continue;
         }
         if (!make_room(s)) {
-            return vta_fail(call->diag, VTA_NOMEM, "out of memory");
+            return vta_no_memory(call->diag);
         }
         s->taken[s->count] = own;
         memcpy(s->chosen + 3 * s->count++, (int64_t[]){batch, class, best}, 3 * sizeof *s->chosen);
@@ -774,7 +775,7 @@ vta_status vta_flow_nms(vta_call *call)
     s.least = number_or(call, 4, -(double)INFINITY);
     s.heap = calloc((size_t)b->dim[1] + 1, sizeof *s.heap);
     if (s.heap == NULL) {
-        return vta_fail(call->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(call->diag);
     }
     vta_status status = VTA_OK;
     for (int64_t batch = 0; status == VTA_OK && batch < b->dim[0]; batch++) {

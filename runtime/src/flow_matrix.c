@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "flow_walk.h"
+#include "vta/fail.h"
 
 /* One product: rows × inner by inner × columns; strides of a row and a column of each. */
 typedef struct product {
@@ -27,7 +28,7 @@ static vta_status multiply(const vta_call *call, const product *p)
 {
     double *sum = calloc((size_t)p->columns + 1, sizeof *sum);
     if (sum == NULL) {
-        return vta_fail(call->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(call->diag);
     }
     const bool fast = is_f32(p->b) && p->b_column == 1;
     for (int64_t i = 0; i < p->rows; i++) {
@@ -333,8 +334,7 @@ static vta_status multiply_all(bytes_product *m)
     const int64_t b_size = p->inner * p->columns;
     m->right = calloc((size_t)b_size + 1, sizeof *m->right);
     m->sum = calloc((size_t)p->columns + 1, sizeof *m->sum);
-    vta_status status =
-        m->right != NULL && m->sum != NULL ? VTA_OK : vta_fail(m->call->diag, VTA_NOMEM, "out of memory");
+    vta_status status = vta_allocated(m->right != NULL && m->sum != NULL, m->call->diag);
     m->b_matrix = -1;
     for (int64_t i = 0; status == VTA_OK && i < m->all.count; i++) {
         take_matrix(&m->all, i);

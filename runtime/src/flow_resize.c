@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "flow_walk.h"
+#include "vta/fail.h"
 
 enum { W_MODE, W_TRANSFORM, W_NEAREST, W_CUBIC, W_EXCLUDE, W_VALUE, W_ANTIALIAS, W_AXES };
 enum { NEAREST, LINEAR, CUBIC };
@@ -199,7 +200,7 @@ static vta_status fill_axis(resizing *r, axis_table *t)
     t->weight = calloc(count, sizeof *t->weight);
     t->outside = calloc(count, sizeof *t->outside);
     if (t->place == NULL || t->weight == NULL || t->outside == NULL) {
-        return vta_fail(r->call->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(r->call->diag);
     }
     for (int64_t at = 0; at < t->to; at++) {
         if (moves) {

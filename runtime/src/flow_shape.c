@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "flow_walk.h"
+#include "vta/number.h"
 
 static vta_status make(const vta_call *call, int64_t i, uint32_t type, int64_t rank, const int64_t *dim)
 {
@@ -23,11 +24,6 @@ static vta_status view(const vta_call *call, int64_t rank, const int64_t *dim)
 
 /* ---- sizes ---- */
 
-static int64_t clamp(int64_t value, int64_t low, int64_t high)
-{
-    return value < low ? low : value > high ? high : value;
-}
-
 vta_status vta_flow_shape(vta_call *call)
 {
     VTA_TRY(vta_call_needs(call, 1));
@@ -35,8 +31,8 @@ vta_status vta_flow_shape(vta_call *call)
     int64_t start = vta_call_word(call, 0);
     int64_t end = vta_call_word(call, 1);
     end = end == VTA_FLOW_ABSENT ? t->rank : end;
-    start = clamp(start < 0 ? start + t->rank : start, 0, t->rank);
-    end = clamp(end < 0 ? end + t->rank : end, start, t->rank);
+    start = vta_clamp(start < 0 ? start + t->rank : start, 0, t->rank);
+    end = vta_clamp(end < 0 ? end + t->rank : end, start, t->rank);
     const int64_t count = end - start;
     VTA_TRY(make(call, 0, VTA_FLOW_I64, 1, &count));
     memcpy(call->out[0]->data, t->dim + start, (size_t)count * sizeof *t->dim);
@@ -243,8 +239,8 @@ vta_status vta_flow_slice(vta_call *call)
         if (step == 0 || step == INT64_MIN) {
             return vta_call_refuse(call, "a step of %lld", (long long)step);
         }
-        start = clamp(start < 0 ? start + size : start, 0, down ? size - 1 : size);
-        end = clamp(end < 0 ? (end < -size ? -1 : end + size) : end, down ? -1 : 0, size);
+        start = vta_clamp(start < 0 ? start + size : start, 0, down ? size - 1 : size);
+        end = vta_clamp(end < 0 ? (end < -size ? -1 : end + size) : end, down ? -1 : 0, size);
         const int64_t span = down ? start - end : end - start;
         const int64_t pace = down ? -step : step;
         dim[axis] = span > 0 && size > 0 ? (span - 1) / pace + 1 : 0;
@@ -467,7 +463,7 @@ static int64_t pad_source(int64_t mode, int64_t at, int64_t size)
         return -1;
     }
     if (mode == PAD_EDGE) {
-        return clamp(at, 0, size - 1);
+        return vta_clamp(at, 0, size - 1);
     }
     const int64_t period = mode == PAD_WRAP ? size : size > 1 ? 2 * (size - 1) : 1;
     at = (at % period + period) % period;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "flow_text.h"
+#include "vta/fail.h"
 
 static vta_status new_texts(vta_call *call, uint32_t rank, const int64_t *dim, vta_item **out)
 {
@@ -73,7 +74,7 @@ static vta_status cased(vta_call *call, int64_t number, int action, int64_t *out
     }
     char *copy = malloc(size + 1);
     if (copy == NULL) {
-        return vta_fail(call->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(call->diag);
     }
     memcpy(copy, from, size + 1);
     change_case(copy, size, action);
@@ -143,7 +144,7 @@ static vta_status join_pair(vta_call *call, const vta_item *a, const vta_item *b
     const char *second = vta_text_at(call->flow, vta_item_int(b, i), &sizes[1]);
     char *both = malloc(sizes[0] + sizes[1] + 1);
     if (both == NULL) {
-        return vta_fail(call->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(call->diag);
     }
     memcpy(both, first, sizes[0]);
     memcpy(both + sizes[0], second, sizes[1]);
@@ -268,8 +269,7 @@ vta_status vta_flow_string_split(vta_call *call)
     size_t size;
     VTA_TRY(vta_texts_needed(call, 1));
     char *mark = vta_text_word(call, 1, &size);
-    const vta_status status =
-        mark != NULL ? split_all(call, mark, size) : vta_fail(call->diag, VTA_NOMEM, "out of memory");
+    const vta_status status = mark != NULL ? split_all(call, mark, size) : vta_no_memory(call->diag);
     free(mark);
     return status;
 }

@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "vta/fail.h"
+#include "vta/hash.h"
+
 struct vta_text {
     size_t size;
     char at[];
@@ -34,21 +37,11 @@ const char *vta_text_at(const vta_flow *flow, int64_t number, size_t *size)
     return known ? flow->texts[number]->at : "";
 }
 
-/* FNV-1a. */
-static uint32_t hash_of(const char *at, size_t size)
-{
-    uint32_t hash = 0x811c9dc5;
-    for (size_t i = 0; i < size; i++) {
-        hash = (hash ^ (uint8_t)at[i]) * 0x01000193;
-    }
-    return hash;
-}
-
 /* The slot of a text, or the empty one where it belongs. There is always an empty one. */
 static size_t slot_of(const vta_flow *flow, const char *at, size_t size)
 {
     const size_t mask = 2 * flow->text_room - 1;
-    size_t slot = (size_t)hash_of(at, size) & mask;
+    size_t slot = (size_t)vta_hash32_bytes(VTA_HASH32_START, at, size) & mask;
     for (; flow->text_slots[slot] != 0; slot = (slot + 1) & mask) {
         const vta_text *t = flow->texts[flow->text_slots[slot] - 1];
         if (t->size == size && memcmp(t->at, at, size) == 0) {
@@ -68,7 +61,7 @@ static vta_status more_room(vta_flow *flow, vta_diag *diag)
     flow->texts = texts != NULL ? texts : flow->texts;
     if (slots == NULL) {
         flow->used -= (room - flow->text_room) * each;
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     free(flow->text_slots);
     flow->text_slots = slots;
@@ -93,7 +86,7 @@ vta_status vta_text_number(vta_flow *flow, const char *at, size_t size, int64_t 
         vta_text *t = malloc(sizeof *t + size + 1);
         if (t == NULL) {
             flow->used -= size + sizeof(vta_text);
-            return vta_fail(diag, VTA_NOMEM, "out of memory");
+            return vta_no_memory(diag);
         }
         t->size = size;
         memcpy(t->at, at, size);

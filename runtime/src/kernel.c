@@ -18,14 +18,15 @@
 #include <string.h>
 
 #include "internal.h"
+#include "vta/hash.h"
 #include "vta/uop_loads.h"
 #include "vta/vec.h"
 
 static uint64_t hash_words(const uint32_t *words, uint32_t count)
 {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    uint64_t hash = VTA_HASH_START;
     for (uint32_t i = 0; i < count; i++) {
-        hash = (hash ^ words[i]) * UINT64_C(0x100000001b3);
+        hash = vta_hash_word(hash, words[i]);
         hash ^= hash >> 29;
     }
     return hash;

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "vta/fail.h"
+
 static uint32_t rows_of(const vta_artifact_step *step)
 {
     return step->region != NULL ? step->region->layer_count + 1 : 0;
@@ -44,7 +46,7 @@ vta_status vta_layers_create(const vta_artifact *a, vta_layers *out, vta_diag *d
     }
     out->rows = calloc((size_t)out->count + 1, sizeof *out->rows);
     if (out->first == NULL || out->rows == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     uint32_t at = 0;
     for (uint32_t i = 0; i < a->step_count; i++) {

@@ -12,7 +12,9 @@
 #include "pages.h"
 #include "vta/artifact.h"
 #include "vta/engine.h"
+#include "vta/fail.h"
 #include "vta/log.h"
+#include "vta/number.h"
 #include "vta/remote.h"
 #include "vta/room.h"
 
@@ -56,20 +58,7 @@ vta_status vta_engine_check_tensors(const vta_artifact *a, vta_diag *diag)
 
 uint64_t vta_engine_aligned(uint64_t bytes)
 {
-    return bytes > UINT64_MAX - VTA_ARTIFACT_ALIGN
-               ? UINT64_MAX
-               : (bytes + VTA_ARTIFACT_ALIGN - 1) / VTA_ARTIFACT_ALIGN * VTA_ARTIFACT_ALIGN;
-}
-
-static vta_status no_memory(vta_diag *diag)
-{
-    return vta_fail(diag, VTA_NOMEM, "out of memory");
-}
-
-/* The sum, as large as it gets. */
-static uint64_t plus(uint64_t a, uint64_t b)
-{
-    return a <= UINT64_MAX - b ? a + b : UINT64_MAX;
+    return bytes > UINT64_MAX - VTA_ARTIFACT_ALIGN ? UINT64_MAX : vta_round_up_u(bytes, VTA_ARTIFACT_ALIGN);
 }
 
 /* Inputs, outputs and the engine's workspace. Sizes come from a file or from another machine. */
@@ -80,7 +69,7 @@ static vta_status place_tensors(vta_model *m, vta_diag *diag)
     uint64_t total = vta_engine_aligned(m->engine.workspace_bytes);
     void *at = NULL;
     for (uint32_t i = 0; i < tensors; i++) {
-        total = plus(total, vta_engine_aligned(tensor_of(a, i)->bytes));
+        total = vta_add_saturated(total, vta_engine_aligned(tensor_of(a, i)->bytes));
     }
     if (vta_pages_take(total, &m->pages)) {
         at = m->pages.at;
@@ -92,7 +81,7 @@ static vta_status place_tensors(vta_model *m, vta_diag *diag)
     m->bound = calloc((size_t)tensors + 1, sizeof *m->bound);
     m->grown = calloc((size_t)tensors + 1, sizeof *m->grown);
     if (m->own == NULL || m->bound == NULL || m->grown == NULL) {
-        return no_memory(diag);
+        return vta_no_memory(diag);
     }
     m->engine.workspace = at;
     for (uint32_t i = 0; i < tensors; i++) {
@@ -174,7 +163,7 @@ static vta_status open_model(open_engine *open, const void *from, const vta_mode
     *out = NULL;
     vta_model *m = calloc(1, sizeof *m);
     if (m == NULL) {
-        return no_memory(diag);
+        return vta_no_memory(diag);
     }
     const vta_status status = fill_model(m, open, from, options, diag);
     if (status != VTA_OK) {

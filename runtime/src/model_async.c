@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "vta/engine.h"
+#include "vta/fail.h"
 #include "vta/hold.h"
 
 typedef enum async_state { ASYNC_IDLE, ASYNC_RUNNING, ASYNC_ENDED, ASYNC_QUIT } async_state;
@@ -89,7 +90,7 @@ static vta_status create(vta_engine *engine, vta_async **out, vta_diag *diag)
     vta_async *a = calloc(1, sizeof *a);
     *out = NULL;
     if (a == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     pthread_condattr_t clock;
     (void)pthread_condattr_init(&clock);

@@ -17,6 +17,8 @@
 #include "pool.h"
 #include "vta/clock.h"
 #include "vta/engine.h"
+#include "vta/fail.h"
+#include "vta/hash.h"
 #include "vta/log.h"
 #include "vta/room.h"
 
@@ -74,15 +76,6 @@ static vta_status check_buffer(const vta_artifact *a, const vta_artifact_buffer 
     return ok ? VTA_OK : vta_fail(diag, VTA_SYNTAX, "a buffer of its plan lies outside its memory");
 }
 
-static uint64_t hash_bytes(const uint8_t *bytes, uint64_t size)
-{
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (uint64_t i = 0; i < size; i++) {
-        hash = (hash ^ bytes[i]) * UINT64_C(0x100000001b3);
-    }
-    return hash;
-}
-
 /* Step i, and what it reads and writes. */
 static vta_status check_step(const vta_artifact *a, uint32_t i, vta_diag *diag)
 {
@@ -112,10 +105,11 @@ static vta_status check_artifact(const vta_artifact *a, vta_diag *diag)
                         a->abi, abi);
     }
     VTA_TRY(vta_cpu_check(a->required, diag));
-    if (hash_bytes(a->constants, a->constant_bytes) != a->constant_hash) {
+    if (vta_hash_bytes(VTA_HASH_START, a->constants, a->constant_bytes) != a->constant_hash) {
         return vta_fail(diag, VTA_SYNTAX, "its constants are damaged (checksum differs)");
     }
-    if (hash_bytes(a->device_constants, a->device_constant_bytes) != a->device_constant_hash) {
+    if (vta_hash_bytes(VTA_HASH_START, a->device_constants, a->device_constant_bytes) !=
+        a->device_constant_hash) {
         return vta_fail(diag, VTA_SYNTAX, "its accelerator's constants are damaged (checksum differs)");
     }
     VTA_TRY(vta_engine_check_tensors(a, diag));
@@ -126,11 +120,6 @@ static vta_status check_artifact(const vta_artifact *a, vta_diag *diag)
 }
 
 /* ---- memory ---- */
-
-static vta_status no_memory(vta_diag *diag)
-{
-    return vta_fail(diag, VTA_NOMEM, "out of memory");
-}
 
 static void *resolve(const here *h, const vta_artifact_buffer *buffer)
 {
@@ -161,7 +150,7 @@ static vta_status prepare_step(here *h, uint32_t i, vta_diag *diag)
     const vta_artifact_step *step = &h->artifact->steps[i];
     h->buffers[i] = calloc((size_t)step->buffer_count + 1, sizeof **h->buffers);
     if (h->buffers[i] == NULL) {
-        return no_memory(diag);
+        return vta_no_memory(diag);
     }
     h->profile[i] = (vta_step_profile){.name = step->name,
                                        .op = step->op,
@@ -200,7 +189,7 @@ static vta_status prepare_steps(here *h, vta_diag *diag)
     h->scratch = calloc(workers, sizeof *h->scratch);
     h->scratch_owners = calloc(workers, sizeof *h->scratch_owners);
     if (h->buffers == NULL || h->profile == NULL || h->scratch == NULL || h->scratch_owners == NULL) {
-        return no_memory(diag);
+        return vta_no_memory(diag);
     }
     for (uint32_t i = 0; i < h->artifact->step_count; i++) {
         VTA_TRY(prepare_step(h, i, diag));
@@ -608,7 +597,7 @@ static vta_status describe_end(const vta_flow_end *end, vta_artifact_tensor *t, 
 {
     char *name = calloc((size_t)end->name_size + 1, 1);
     if (name == NULL) {
-        return no_memory(diag);
+        return vta_no_memory(diag);
     }
     memcpy(name, end->name, (size_t)end->name_size);
     t->name = name;
@@ -623,7 +612,7 @@ static vta_status open_flow(here *h, vta_diag *diag)
 {
     h->flow = calloc(1, sizeof *h->flow);
     if (h->flow == NULL) {
-        return no_memory(diag);
+        return vta_no_memory(diag);
     }
     VTA_TRY(vta_flow_open(h->artifact, h->flow, diag));
     h->flow->run_steps = flow_steps;
@@ -634,7 +623,7 @@ static vta_status open_flow(here *h, vta_diag *diag)
     h->ends = calloc((size_t)inputs + outputs + 1, sizeof *h->ends);
     h->given = calloc((size_t)inputs + 1, sizeof *h->given);
     if (h->ends == NULL || h->given == NULL) {
-        return no_memory(diag);
+        return vta_no_memory(diag);
     }
     h->face = *h->artifact;
     h->face.inputs = h->ends;
@@ -667,7 +656,7 @@ vta_status vta_here_open(const vta_artifact *artifact, const vta_model_options *
                          vta_diag *diag)
 {
     here *h = create(engine);
-    return h != NULL ? open_artifact(artifact, options, h, diag) : no_memory(diag);
+    return h != NULL ? open_artifact(artifact, options, h, diag) : vta_no_memory(diag);
 }
 
 vta_status vta_here_load(const char *path, const vta_model_options *options, vta_engine *engine,
@@ -675,7 +664,7 @@ vta_status vta_here_load(const char *path, const vta_model_options *options, vta
 {
     here *h = create(engine);
     if (h == NULL) {
-        return no_memory(diag);
+        return vta_no_memory(diag);
     }
     VTA_TRY(vta_library_open(path, &h->library, diag));
     const vta_artifact *artifact = vta_library_symbol(&h->library, VTA_ARTIFACT_SYMBOL);

@@ -12,6 +12,7 @@
 #include "vta/arena.h"
 #include "vta/clock.h"
 #include "vta/engine.h"
+#include "vta/fail.h"
 #include "vta/file.h"
 #include "vta/remote.h"
 
@@ -33,11 +34,6 @@ typedef struct elsewhere {
     vta_layer_profile *layers;
     uint32_t layer_count;
 } elsewhere;
-
-static vta_status no_memory(vta_diag *diag)
-{
-    return vta_fail(diag, VTA_NOMEM, "out of memory");
-}
 
 /* ---- the file */
 
@@ -176,7 +172,7 @@ static vta_status take_description(elsewhere *m, const char *uri, vta_content *i
     take_steps(m, in);
     take_layers(m, in);
     VTA_TRY(vta_remote_check(m->connection, in, diag));
-    return m->device != NULL ? VTA_OK : no_memory(diag);
+    return vta_allocated(m->device != NULL, diag);
 }
 
 /* ---- opening */
@@ -353,7 +349,7 @@ vta_status vta_there_load(const char *path, const vta_model_options *options, vt
 {
     elsewhere *m = calloc(1, sizeof *m);
     if (m == NULL) {
-        return no_memory(diag);
+        return vta_no_memory(diag);
     }
     m->engine = engine;
     engine->self = m;

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "vta/fail.h"
 #include "vta/hold.h"
 
 enum { MOST_THREADS = 256 };
@@ -110,7 +111,7 @@ vta_status vta_pool_create(uint32_t threads, vta_pool **out, vta_diag *diag)
     if (pool == NULL || workers == NULL) {
         free(pool);
         free(workers);
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     pool->workers = workers;
     pool->threads = threads;

@@ -12,6 +12,7 @@
 
 #include "seal.h"
 #include "vta/artifact.h"
+#include "vta/hash.h"
 #include "vta/model.h"
 
 /* FNV-1a over words of eight bytes, then over the bytes that remain: parts before the last one are whole
@@ -23,20 +24,15 @@ __attribute__((noinline)) static uint64_t hash_on(uint64_t hash, const uint8_t *
     for (; i + sizeof(uint64_t) <= size; i += sizeof(uint64_t)) {
         uint64_t word;
         memcpy(&word, bytes + i, sizeof word);
-        hash = (hash ^ word) * UINT64_C(0x100000001b3);
+        hash = vta_hash_word(hash, word);
         hash ^= hash >> 32; /* a product carries upwards alone */
     }
-    for (; i < size; i++) {
-        hash = (hash ^ bytes[i]) * UINT64_C(0x100000001b3);
-    }
-    return hash;
+    return vta_hash_bytes(hash, bytes + i, size - i);
 }
-
-static const uint64_t hash_of_nothing = UINT64_C(0xcbf29ce484222325);
 
 uint64_t vta_artifact_hash(const void *data, size_t size)
 {
-    return hash_on(hash_of_nothing, data, size);
+    return hash_on(VTA_HASH_START, data, size);
 }
 
 /* Part by part: a model is as large as its weights, which whoever compiles has in memory already. */
@@ -44,7 +40,7 @@ vta_status vta_artifact_seal_file(const char *path, vta_diag *diag)
 {
     enum { PART = 4096 };
     uint8_t bytes[PART];
-    vta_artifact_seal seal = {VTA_ARTIFACT_SEAL_MAGIC, hash_of_nothing};
+    vta_artifact_seal seal = {VTA_ARTIFACT_SEAL_MAGIC, VTA_HASH_START};
     FILE *file = fopen(path, "a+be");
     for (size_t count = PART; file != NULL && count == PART;) {
         count = fread(bytes, 1, PART, file);

@@ -12,6 +12,7 @@
 
 #include "vta/clock.h"
 #include "vta/doctor.h"
+#include "vta/fail.h"
 #include "vta/file.h"
 #include "vta/model.h"
 #include "vta/str.h"
@@ -85,7 +86,7 @@ static vta_status write_output(const char *folder, const vta_tensor_info *info, 
     vta_str_append(&file, header.text, header.size);
     vta_str_append(&file, data, info->bytes);
     const vta_status status = path.failed || header.failed || file.failed
-                                  ? vta_fail(diag, VTA_NOMEM, "out of memory")
+                                  ? vta_no_memory(diag)
                                   : vta_file_write(path.text, file.text, file.size, diag);
     vta_str_free(&path);
     vta_str_free(&header);

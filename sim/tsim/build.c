@@ -22,6 +22,7 @@
 
 #include "build_internal.h"
 #include "vta/clock.h"
+#include "vta/fail.h"
 #include "vta/file.h"
 
 enum { PARALLEL = 2 };
@@ -437,7 +438,7 @@ vta_status vta_rtlsim_locate(const char *kind, const vta_config *config,
 {
     build_job *job = calloc(1, sizeof *job);
     if (job == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     job->config = config;
     job->progress = progress;
@@ -455,7 +456,7 @@ vta_status vta_rtlsim_sources(vta_rtl_sources *out, vta_diag *diag)
 {
     build_job *job = calloc(1, sizeof *job);
     if (job == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     job->diag = diag;
     job->lock = -1;

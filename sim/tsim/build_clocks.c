@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "build_internal.h"
+#include "vta/fail.h"
 #include "vta/file.h"
 
 enum { NAME_SIZE = 64, TRIGGERS = 64 };
@@ -207,7 +208,7 @@ vta_status vta_build_write_clocks(build_job *job)
     if (status == VTA_OK) {
         status = vta_build_path(path, "%s/clocks.h", job->work) && !text.failed
                      ? vta_file_write(path, text.text, text.size, job->diag)
-                     : vta_fail(job->diag, VTA_NOMEM, "out of memory");
+                     : vta_no_memory(job->diag);
     }
     vta_str_free(&text);
     return status;

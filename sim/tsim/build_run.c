@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "build_internal.h"
+#include "vta/fail.h"
 #include "vta/file.h"
 
 extern char **environ;
@@ -62,7 +63,7 @@ static vta_status start(build_job *job, const char *what, build_command *command
     char **argv = command->args.failed ? NULL : arg_vector(command);
     if (argv == NULL || argv[0] == NULL || posix_spawn_file_actions_init(&actions) != 0) {
         free(argv);
-        return vta_fail(job->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(job->diag);
     }
     posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, job->log, O_WRONLY | O_CREAT | O_APPEND, 0666);

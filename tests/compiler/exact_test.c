@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "seed.h"
+#include "vta/hash.h"
 #include "vtac/exact.h"
 
 typedef struct function {
@@ -93,14 +94,14 @@ static void the_ends_are_right(void **state)
 /* One number over the bits of many results. */
 static uint64_t bits_of_all(void)
 {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    uint64_t hash = VTA_HASH_START;
     rng r = rng_split(1, 0);
     for (size_t i = 0; i < FUNCTIONS; i++) {
         for (int k = 0; k < 20000; k++) {
             const double y = functions[i].ours(any(&r, functions[i].low, functions[i].high));
             uint64_t bits;
             memcpy(&bits, &y, sizeof bits);
-            hash = (hash ^ bits) * UINT64_C(0x100000001b3);
+            hash = vta_hash_word(hash, bits);
         }
     }
     return hash;

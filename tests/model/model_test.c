@@ -23,6 +23,7 @@
 #include "vta/artifact.h"
 #include "vta/file.h"
 #include "vta/flow.h"
+#include "vta/hash.h"
 #include "vta/model.h"
 #include "vta/room.h"
 
@@ -378,7 +379,7 @@ typedef struct claim {
 /* A model of one step, right in all but what it says to need. */
 static void claim_memory(claim *c, uint64_t input, uint64_t workspace, uint64_t scratch)
 {
-    const uint64_t nothing = UINT64_C(0xcbf29ce484222325); /* its hash */
+    const uint64_t nothing = VTA_HASH_START; /* its hash */
     c->input = (vta_artifact_tensor){"x", 0, 8, 1, {(int64_t)input}, input};
     c->step = (vta_artifact_step){VTA_STEP_HOST, 0, "s", "Op", do_nothing, 1, 0, NULL, scratch, 0, NULL};
     c->artifact = (vta_artifact){.magic = VTA_ARTIFACT_MAGIC,

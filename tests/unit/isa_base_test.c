@@ -17,8 +17,11 @@
 
 #include "temporary.h"
 #include "vta/arena.h"
+#include "vta/fail.h"
 #include "vta/file.h"
+#include "vta/hash.h"
 #include "vta/hold.h"
+#include "vta/number.h"
 #include "vta/status.h"
 #include "vta/str.h"
 #include "vta/vec.h"
@@ -248,6 +251,71 @@ static void diag_keeps_the_first_failure(void **state)
     assert_string_equal(vta_status_text((vta_status)1000), "unknown status");
 }
 
+/* The numbers are those that the authors of FNV publish for their 64 and 32 bits. */
+static void hashes_are_fnv(void **state)
+{
+    (void)state;
+    assert_true(vta_hash_text(VTA_HASH_START, "") == UINT64_C(0xcbf29ce484222325));
+    assert_true(vta_hash_text(VTA_HASH_START, "a") == UINT64_C(0xaf63dc4c8601ec8c));
+    assert_true(vta_hash_text(VTA_HASH_START, "foobar") == UINT64_C(0x85944171f73967e8));
+    assert_true(vta_hash_bytes(VTA_HASH_START, "foobar", 6) == UINT64_C(0x85944171f73967e8));
+    assert_int_equal(vta_hash32_bytes(VTA_HASH32_START, "a", 1), 0xe40c292c);
+    assert_int_equal(vta_hash32_bytes(VTA_HASH32_START, "foobar", 6), 0xbf9cf968);
+    const uint32_t number = UINT32_C(0x6f6f66ff); /* "\xfffoo", the lowest byte first */
+    assert_true(vta_hash_u32(VTA_HASH_START, number) == vta_hash_text(VTA_HASH_START, "\xff"
+                                                                                      "foo"));
+    assert_true(vta_hash_word(VTA_HASH_START, 'a') == vta_hash_text(VTA_HASH_START, "a"));
+}
+
+static void numbers_at_their_limits(void **state)
+{
+    (void)state;
+    assert_true(vta_min(INT64_MIN, 3) == INT64_MIN && vta_max(INT64_MIN, 3) == 3);
+    assert_true(vta_min_u(UINT64_MAX, 3) == 3 && vta_max_u(UINT64_MAX, 3) == UINT64_MAX);
+    assert_true(vta_clamp(-9, -4, 4) == -4 && vta_clamp(9, -4, 4) == 4 && vta_clamp(0, -4, 4) == 0);
+    for (int64_t unit = 1; unit < 9; unit++) {
+        for (int64_t n = 0; n < 70; n++) {
+            const int64_t up = vta_round_up(n, unit);
+            assert_true(up >= n && up < n + unit && up % unit == 0 && vta_ceil_div(n, unit) == up / unit);
+            assert_true(vta_round_up_u((uint64_t)n, (uint64_t)unit) == (uint64_t)up);
+            assert_true(vta_ceil_div_u((uint64_t)n, (uint64_t)unit) == (uint64_t)(up / unit));
+        }
+    }
+    assert_true(vta_add_saturated(UINT64_MAX - 1, 1) == UINT64_MAX);
+    assert_true(vta_add_saturated(UINT64_MAX - 1, 2) == UINT64_MAX && vta_add_saturated(4, 5) == 9);
+    assert_int_equal(vta_log2(-1), 0);
+    assert_int_equal(vta_log2(1), 0);
+    for (int log = 1; log < 63; log++) {
+        assert_int_equal(vta_log2(INT64_C(1) << log), log);
+        assert_int_equal(vta_log2((INT64_C(1) << log) - 1), log - 1);
+    }
+}
+
+/* The outcome of three steps, of which number `bad` fails; counts the steps and the cleanups. */
+static vta_status run_steps(int bad, int *steps, int *cleanups, vta_diag *diag)
+{
+    vta_status status = VTA_OK;
+    for (*steps = 0; *steps < 3; (*steps)++) {
+        VTA_TRY_OUT(vta_allocated(*steps != bad, diag));
+    }
+out:
+    (*cleanups)++;
+    return status;
+}
+
+static void failure_cleans_up_once(void **state)
+{
+    (void)state;
+    for (int bad = 0; bad < 4; bad++) {
+        vta_diag diag = {0};
+        int steps = 0, cleanups = 0;
+        assert_int_equal(run_steps(bad, &steps, &cleanups, &diag), bad < 3 ? VTA_NOMEM : VTA_OK);
+        assert_int_equal(steps, bad);
+        assert_int_equal(cleanups, 1);
+        assert_string_equal(diag.text, bad < 3 ? "out of memory" : "");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -263,6 +331,9 @@ int main(void)
         cmocka_unit_test(held_signals_arrive_later),
         cmocka_unit_test(an_ended_writer_leaves_no_temporary_file),
         cmocka_unit_test(diag_keeps_the_first_failure),
+        cmocka_unit_test(hashes_are_fnv),
+        cmocka_unit_test(numbers_at_their_limits),
+        cmocka_unit_test(failure_cleans_up_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

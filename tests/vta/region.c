@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "lab.h"
+#include "vta/number.h"
 
 static void *take(lab_region *lab, size_t count, size_t size)
 {
@@ -29,11 +30,6 @@ void lab_free(lab_region *lab)
 {
     vta_arena_free(&lab->arena);
     *lab = (lab_region){0};
-}
-
-static int64_t most(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
 }
 
 static uint32_t add_tensor(lab_region *lab, vtac_vta_role role, int64_t n, int64_t c, int64_t h, int64_t w)
@@ -352,7 +348,7 @@ uint32_t lab_add_move(lab_region *lab, const uint32_t *inputs, uint32_t count, i
         up[d] = rng_percent(r, 60) ? 1 : rng_between(r, 1, 3);
         down[d] = rng_percent(r, 60) ? 1 : rng_between(r, 0, 3);
         step[d] = rng_percent(r, 50) ? 0 : d == 0 ? 2 : columns;
-        *size = most(1, *size * up[d] / most(1, down[d]) - rng_between(r, 0, 1));
+        *size = vta_max(1, *size * up[d] / vta_max(1, down[d]) - rng_between(r, 0, 1));
     }
     like.c = channels;
     like.n = images > 0 ? images : like.n;

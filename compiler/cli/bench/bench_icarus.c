@@ -17,6 +17,7 @@
 
 #include "bench.h"
 #include "temporary.h"
+#include "vta/fail.h"
 #include "vta/file.h"
 #include "vta/rtlbuild.h"
 #include "vta/str.h"
@@ -73,7 +74,7 @@ static vta_status lay_out(image *im, const vta_config *config, const vta_program
         const vta_symbol *symbol = &program->symbols[i];
         uint8_t *own = symbol->data == NULL ? calloc(1, symbol->size + 1) : NULL;
         if (symbol->data == NULL && own == NULL) {
-            return vta_fail(diag, VTA_NOMEM, "out of memory");
+            return vta_no_memory(diag);
         }
         if (own != NULL) {
             bench_fill(config, symbol->name, own, symbol->size);
@@ -87,7 +88,7 @@ static vta_status lay_out(image *im, const vta_config *config, const vta_program
         free(own);
     }
     put_reg(im, REG_CONTROL, 1);
-    return im->bytes.failed || im->regs.failed ? vta_fail(diag, VTA_NOMEM, "out of memory") : VTA_OK;
+    return im->bytes.failed || im->regs.failed ? vta_no_memory(diag) : VTA_OK;
 }
 
 /* -- running tools
@@ -122,7 +123,7 @@ static vta_status run_tool(command *c, const char *output, vta_diag *diag)
     }
     argv[c->count] = NULL;
     if (posix_spawn_file_actions_init(&actions) != 0) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     (void)posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, output, O_WRONLY | O_CREAT | O_TRUNC,
                                            0666);
@@ -172,8 +173,7 @@ static vta_status compile(const vta_config *config, const image *im, const char 
     vta_rtl_sources *from = calloc(1, sizeof *from);
     command *c = calloc(1, sizeof *c);
     char output[PAGE + 8];
-    vta_status status = from != NULL && c != NULL ? vta_rtlsim_sources(from, diag)
-                                                  : vta_fail(diag, VTA_NOMEM, "out of memory");
+    vta_status status = from != NULL && c != NULL ? vta_rtlsim_sources(from, diag) : vta_no_memory(diag);
     if (status == VTA_OK) {
         arg(c, "iverilog");
         arg(c, "-g2005");
@@ -229,7 +229,7 @@ static vta_status simulate(const char *folder, uint64_t *cycles, uint32_t *sum, 
     uint8_t *said = NULL;
     size_t size = 0;
     if (c == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     (void)snprintf(output, sizeof output, "%s/log", folder);
     arg(c, "vvp");

@@ -13,6 +13,7 @@
 
 #include "bench.h"
 #include "vta/clock.h"
+#include "vta/fail.h"
 #include "vta/runtime.h"
 #include "vta/uio.h"
 
@@ -108,8 +109,7 @@ int bench_launch(const cli_args *args)
         return cli_usage(args, "--slower takes a number above 0, not '%s'", text);
     }
     launches *l = calloc(1, sizeof *l);
-    vta_status status =
-        l != NULL ? cli_config(args, &config, &given, &diag) : vta_fail(&diag, VTA_NOMEM, "out of memory");
+    vta_status status = l != NULL ? cli_config(args, &config, &given, &diag) : vta_no_memory(&diag);
     status = status == VTA_OK ? vta_device_open_progress(uri != NULL ? uri : "fsim", given ? &config : NULL,
                                                          cli_progress(), &device, &diag)
                               : status;

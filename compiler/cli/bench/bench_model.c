@@ -18,6 +18,7 @@
 #include "table.h"
 #include "temporary.h"
 #include "vta/clock.h"
+#include "vta/fail.h"
 #include "watch.h"
 
 enum { LEAST_RUNS = 5, MOST_RUNS = 10000, WARM_RUNS = 2 };
@@ -224,7 +225,7 @@ static vta_status judge_steps(model_bench *b, vta_diag *diag)
     b->parts = calloc((size_t)count + 1, sizeof *b->parts);
     if (rates == NULL || b->parts == NULL) {
         free(rates);
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     for (uint32_t i = 0; i < count; i++) {
         whole += step_measure(b, i, &rates[i]).least;
@@ -367,7 +368,7 @@ static vta_status bench(model_bench *b, uint64_t repeat, vta_diag *diag)
         b->steps = calloc(b->capacity * ((size_t)b->step_count + 1), sizeof *b->steps);
     }
     if (b->whole == NULL || (cli_flag(b->args, "--layers") && b->steps == NULL)) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     VTA_TRY(measure_all(b, repeat > 0, diag));
     VTA_TRY(b->steps != NULL ? judge_steps(b, diag) : VTA_OK);

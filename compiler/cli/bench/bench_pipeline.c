@@ -16,6 +16,7 @@
 #include "bench_model.h"
 #include "inputs.h"
 #include "table.h"
+#include "vta/fail.h"
 
 enum { MODELS = 2, IMAGES = 4, ACCOUNTED = 200, HOST = 0, ACCELERATOR = 1, PLACES = 2 };
 
@@ -262,9 +263,8 @@ static vta_status make_room(pipeline *p, vta_diag *diag)
     p->steps = calloc((size_t)p->step_count + 1, sizeof *p->steps);
     p->there = calloc((size_t)p->step_count + 1, sizeof *p->there);
     p->outputs = calloc(p->images, p->output_bytes + 1);
-    return p->before != NULL && p->steps != NULL && p->there != NULL && p->outputs != NULL
-               ? VTA_OK
-               : vta_fail(diag, VTA_NOMEM, "out of memory");
+    return vta_allocated(p->before != NULL && p->steps != NULL && p->there != NULL && p->outputs != NULL,
+                         diag);
 }
 
 static vta_status measure(pipeline *p, const vta_model_options *options, const char *path, vta_diag *diag)

@@ -4,13 +4,9 @@
  * names. Accumulator tiles are laid out so that what should overlap lies in different quarters of ACC.
  */
 #include "bench.h"
+#include "vta/number.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof(array)[0])
-
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
 
 static int64_t depth(const vta_config *config, vta_memory memory)
 {
@@ -73,9 +69,10 @@ static vta_kernel dot_kernel(vta_stream *s, int64_t dst, int64_t src, int64_t wg
  */
 static uint64_t record_gemm(vta_stream *s, const vta_config *c, uint32_t variant, uint32_t length)
 {
-    const int64_t inner = MATMUL_INNER >> variant, outer = least(MATMUL_OUTER, depth(c, VTA_MEM_WGT) / inner);
+    const int64_t inner = MATMUL_INNER >> variant,
+                  outer = vta_min(MATMUL_OUTER, depth(c, VTA_MEM_WGT) / inner);
     const int64_t half_inp = depth(c, VTA_MEM_INP) / 2, half_acc = depth(c, VTA_MEM_ACC) / 2;
-    const int64_t rows = least(half_inp / inner, half_acc / outer),
+    const int64_t rows = vta_min(half_inp / inner, half_acc / outer),
                   chunks = (int64_t)MATMUL_CHUNKS << variant;
     const vta_buffer x = buffer(s, c, "x", VTA_MEM_INP, chunks * rows * inner);
     const vta_buffer w = buffer(s, c, "w", VTA_MEM_WGT, outer * inner);
@@ -220,10 +217,10 @@ static uint64_t record_conv3x3(vta_stream *s, const vta_config *c, uint32_t vari
     const int64_t plane = 16 * 16, pixels = 14 * 14;
     conv_shape k = {
         .size = 14, .in_blocks = 256 / (int64_t)c->block_in, .out_blocks = 256 / (int64_t)c->block_out};
-    k.part = least(depth(c, VTA_MEM_INP) / 2 / plane, 4);
-    k.group = least((depth(c, VTA_MEM_ACC) / 2 - 2 * k.out_blocks) / pixels,
-                    depth(c, VTA_MEM_WGT) / 2 / (9 * k.part));
-    k.group = least(k.group, variant == 1 ? 2 : 4);
+    k.part = vta_min(depth(c, VTA_MEM_INP) / 2 / plane, 4);
+    k.group = vta_min((depth(c, VTA_MEM_ACC) / 2 - 2 * k.out_blocks) / pixels,
+                      depth(c, VTA_MEM_WGT) / 2 / (9 * k.part));
+    k.group = vta_min(k.group, variant == 1 ? 2 : 4);
     k.part = variant == 2 && k.part > 1 ? k.part / 2 : k.part;
     const conv_buffers b = {
         .x = buffer(s, c, "x", VTA_MEM_INP, k.in_blocks * pixels),
@@ -342,7 +339,7 @@ typedef struct alu_bench {
 static uint64_t record_alu(vta_stream *s, const vta_config *c, uint32_t variant, uint32_t length,
                            alu_bench how)
 {
-    const int64_t count = least(depth(c, VTA_MEM_ACC) / 8, 512) >> variant;
+    const int64_t count = vta_min(depth(c, VTA_MEM_ACC) / 8, 512) >> variant;
     const int64_t passes = 24 * (int64_t)length << variant;
     const int64_t other = how.one_bank ? count : depth(c, VTA_MEM_ACC) / 2;
     const vta_buffer a = buffer(s, c, "a", VTA_MEM_ACC, 2 * count);
@@ -388,7 +385,7 @@ static uint64_t record_alu_move(vta_stream *s, const vta_config *c, uint32_t var
 
 static uint64_t record_requantize(vta_stream *s, const vta_config *c, uint32_t variant, uint32_t length)
 {
-    const int64_t count = least(depth(c, VTA_MEM_ACC) / 2, 512) >> variant,
+    const int64_t count = vta_min(depth(c, VTA_MEM_ACC) / 2, 512) >> variant,
                   passes = 24 * (int64_t)length << variant;
     const int64_t params = load_params(s, c, 2);
     const vta_buffer y = fill_acc(s, c, count);
@@ -431,7 +428,7 @@ static uint64_t record_load(vta_stream *s, const vta_config *c, uint32_t variant
 {
     static const vta_memory memories[BENCH_VARIANTS] = {VTA_MEM_INP, VTA_MEM_WGT, VTA_MEM_ACC};
     const vta_memory memory = memories[variant];
-    const int64_t bytes = (int64_t)c->elem_bytes[memory], count = least(depth(c, memory), 16384 / bytes);
+    const int64_t bytes = (int64_t)c->elem_bytes[memory], count = vta_min(depth(c, memory), 16384 / bytes);
     const vta_buffer a = buffer(s, c, "a", memory, 2 * count);
     for (int64_t i = 0; i < 4 * (int64_t)length; i++) {
         load(s, memory, 0, a, i % 2 * count, count);
@@ -447,7 +444,7 @@ static uint64_t record_load_rows(vta_stream *s, const vta_config *c, uint32_t va
     static const int64_t rows[BENCH_VARIANTS] = {64, 32, 16};
     const int64_t row =
         bytes / (int64_t)c->elem_bytes[VTA_MEM_INP] > 0 ? bytes / (int64_t)c->elem_bytes[VTA_MEM_INP] : 1;
-    const int64_t y_size = least(depth(c, VTA_MEM_INP) / row, rows[variant]),
+    const int64_t y_size = vta_min(depth(c, VTA_MEM_INP) / row, rows[variant]),
                   loads = 4 * (int64_t)length << variant;
     const vta_buffer a = buffer(s, c, "a", VTA_MEM_INP, 4 * row * y_size);
     for (int64_t i = 0; i < loads; i++) {
@@ -474,7 +471,7 @@ static uint64_t record_load_rows256(vta_stream *s, const vta_config *c, uint32_t
 
 static uint64_t record_store(vta_stream *s, const vta_config *c, uint32_t variant, uint32_t length)
 {
-    const int64_t count = least(depth(c, VTA_MEM_OUT), 1024) >> variant,
+    const int64_t count = vta_min(depth(c, VTA_MEM_OUT), 1024) >> variant,
                   stores = 4 * (int64_t)length << variant;
     fill_acc(s, c, count);
     const vta_buffer z = buffer(s, c, "z", VTA_MEM_OUT, stores * count);
@@ -495,7 +492,7 @@ static uint64_t record_store(vta_stream *s, const vta_config *c, uint32_t varian
 /* Instructions that take a cycle at most: nops for all units in turn, single ALU steps, single GEMM steps. */
 static uint64_t record_fetch(vta_stream *s, const vta_config *c, uint32_t variant, uint32_t length)
 {
-    const int64_t tiles = least(depth(c, VTA_MEM_ACC), 64), count = 512 * (int64_t)length;
+    const int64_t tiles = vta_min(depth(c, VTA_MEM_ACC), 64), count = 512 * (int64_t)length;
     const vta_buffer y = fill_acc(s, c, tiles), x = buffer(s, c, "x", VTA_MEM_INP, 1),
                      w = buffer(s, c, "w", VTA_MEM_WGT, 1);
     load(s, VTA_MEM_INP, 0, x, 0, 1);

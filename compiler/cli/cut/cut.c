@@ -11,6 +11,7 @@
 
 #include "cut_internal.h"
 #include "vta/clock.h"
+#include "vta/fail.h"
 #include "vta/program.h"
 
 /* Cycles, as they are estimated: how far a part begins before its own ones, and how far it goes on behind
@@ -192,7 +193,7 @@ static vta_status hand_out(cli_cut *cut, vtac_work *work, vta_diag *diag)
     handing h = {.cut = cut, .out = calloc(count, sizeof(cut_piece *))};
     const vta_status status = texts != NULL && pieces != NULL && h.out != NULL
                                   ? hand_out_texts(&h, texts, pieces, work, diag)
-                                  : vta_fail(diag, VTA_NOMEM, "out of memory");
+                                  : vta_no_memory(diag);
     free(texts);
     free((void *)pieces);
     free((void *)h.out);
@@ -421,12 +422,12 @@ vta_status cli_cut_run(const cli_args *args, const cli_work *how, vta_model *mod
     *leads = true;
     cli_cut *cut = calloc(1, sizeof *cut);
     if (cut == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     const double begin = vta_now();
     name_device(cut, device);
-    const vta_status status = cut->device.failed ? vta_fail(diag, VTA_NOMEM, "out of memory")
-                                                 : run(args, how, model, cut, leads, diag);
+    const vta_status status =
+        cut->device.failed ? vta_no_memory(diag) : run(args, how, model, cut, leads, diag);
     cut->seconds = vta_now() - begin;
     if (status != VTA_OK) {
         (void)vta_device_play(vta_model_device(model), NULL, NULL, NULL);

@@ -10,6 +10,7 @@
 
 #include "explore.h"
 #include "html.h"
+#include "vta/fail.h"
 
 enum { MOST_DETAILS = 40, PIECE = 16 };
 
@@ -67,7 +68,7 @@ static void take(void *context, uint32_t number, const char *result, const char 
     }
     t->e->detailed[number].layers = strdup(result);
     if (t->e->detailed[number].layers == NULL) {
-        t->status = vta_fail(t->diag, VTA_NOMEM, "out of memory");
+        t->status = vta_no_memory(t->diag);
     }
 }
 
@@ -92,7 +93,7 @@ vta_status cli_explore_layers(cli_explored *e, uint32_t jobs, vta_diag *diag)
     vtac_work *work = NULL;
     e->detailed = calloc(MOST_DETAILS + EXPLORE_SHIPPED, sizeof *e->detailed);
     if (e->detailed == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     choose(e);
     for (uint32_t i = 0; i < e->detailed_count; i++) {

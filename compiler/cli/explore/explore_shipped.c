@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "explore.h"
+#include "vta/fail.h"
 
 static vta_status time_one(cli_explored *e, const vta_config *config, vtac_candidate *c, char *fits,
                            size_t size, vta_diag *diag)
@@ -45,7 +46,7 @@ vta_status cli_time_shipped(cli_explored *e, vta_diag *diag)
     const char *const *names = vta_config_names(&count);
     e->shipped = calloc(EXPLORE_SHIPPED, sizeof *e->shipped);
     if (e->shipped == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     for (uint32_t i = 0; i < count && e->shipped_count < EXPLORE_SHIPPED; i++) {
         vta_config config;

@@ -14,7 +14,9 @@
 #include "passes.h"
 #include "stages.h"
 #include "temporary.h"
+#include "vta/fail.h"
 #include "vta/file.h"
+#include "vta/hash.h"
 #include "vtac/zoo.h"
 
 enum { PASS_LEVEL = 3, ZOO_SEED = 1, ZOO_SAMPLES = 4, MOST_FILE = 1 << 30 };
@@ -61,11 +63,9 @@ static vta_status hash_of(cli_networks *all, const vtac_graph *graph, vta_diag *
 {
     char *text = vtac_graph_print(graph, 0);
     if (text == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
-    for (const char *p = text; *p != '\0'; p++) {
-        all->hash = (all->hash ^ (uint8_t)*p) * UINT64_C(0x100000001b3);
-    }
+    all->hash = vta_hash_text(all->hash, text);
     free(text);
     return VTA_OK;
 }
@@ -145,10 +145,10 @@ static vta_status check_names(const char *list, vta_diag *diag)
 vta_status cli_load_networks(const cli_args *args, const char *list, const vta_config *config,
                              const cli_shapes *shapes, cli_networks *out, vta_diag *diag)
 {
-    *out = (cli_networks){.hash = UINT64_C(0xcbf29ce484222325)};
+    *out = (cli_networks){.hash = VTA_HASH_START};
     out->items = calloc(VTAC_MOST_NETWORKS, sizeof *out->items);
     if (out->items == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     VTA_TRY(check_names(list, diag));
     while (*list != '\0') {

@@ -13,6 +13,7 @@
 #include "cli.h"
 #include "picture.h"
 #include "temporary.h"
+#include "vta/fail.h"
 #include "vta/vec.h"
 #include "vtac.h"
 
@@ -44,7 +45,7 @@ static vta_status enter(thread_state *t, vta_diag *diag)
     sigset_t pending;
     t->plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     if (t->plain == (locale_t)0) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     t->locale = uselocale(t->plain);
     only_sigpipe(&pipe);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "vta/artifact.h"
+#include "vta/fail.h"
 #include "vta/file.h"
 #include "vta/program.h"
 
@@ -20,11 +21,6 @@ static const char *keep(cli_profile *p, const char *text)
     return copy != NULL ? copy : "";
 }
 
-static vta_status no_memory(vta_diag *diag)
-{
-    return vta_fail(diag, VTA_NOMEM, "out of memory");
-}
-
 /* ---- from the model */
 
 static vta_status take_steps(const vta_model *model, cli_profile *p, vta_diag *diag)
@@ -32,7 +28,7 @@ static vta_status take_steps(const vta_model *model, cli_profile *p, vta_diag *d
     const vta_step_profile *steps = vta_model_steps(model, &p->step_count);
     p->steps = vta_arena_array(&p->arena, (size_t)p->step_count + 1, sizeof *p->steps);
     if (p->steps == NULL) {
-        return no_memory(diag);
+        return vta_no_memory(diag);
     }
     for (uint32_t i = 0; i < p->step_count; i++) {
         p->steps[i] = steps[i];
@@ -47,7 +43,7 @@ static vta_status take_layers(const vta_model *model, cli_profile *p, vta_diag *
     const vta_layer_profile *layers = vta_model_layers(model, &p->layer_count);
     p->layers = vta_arena_array(&p->arena, (size_t)p->layer_count + 1, sizeof *p->layers);
     if (p->layers == NULL) {
-        return no_memory(diag);
+        return vta_no_memory(diag);
     }
     for (uint32_t i = 0; i < p->layer_count; i++) {
         p->layers[i] = layers[i];
@@ -84,7 +80,7 @@ static vta_status take_launch(const vta_artifact_region *region, uint32_t step, 
     p->work_bytes += region->work_bytes;
     p->program_bytes += (uint64_t)program.insn_count * VTA_INSN_BYTES;
     vta_program_free(&program);
-    return tags != NULL ? VTA_OK : no_memory(diag);
+    return vta_allocated(tags != NULL, diag);
 }
 
 vta_status cli_profile_take(const vta_model *model, const char *path, cli_profile *out, vta_diag *diag)
@@ -97,7 +93,7 @@ vta_status cli_profile_take(const vta_model *model, const char *path, cli_profil
     VTA_TRY(take_layers(model, out, diag));
     out->launches = vta_arena_array(&out->arena, (size_t)out->step_count + 1, sizeof *out->launches);
     if (out->launches == NULL) {
-        return no_memory(diag);
+        return vta_no_memory(diag);
     }
     for (uint32_t i = 0; i < out->step_count; i++) {
         const vta_artifact_region *region = vta_model_region(model, i);
@@ -178,7 +174,7 @@ static vta_status add_span(cli_profile *p, const char *line, uint32_t launch, ui
     if ((p->span_count & (p->span_count - 1)) == 0) {
         cli_span *grown = realloc(p->spans, (2 * p->span_count + 1) * sizeof *grown);
         if (grown == NULL) {
-            return no_memory(diag);
+            return vta_no_memory(diag);
         }
         p->spans = grown;
     }
@@ -244,7 +240,7 @@ vta_status cli_profile_timeline(cli_profile *p, const char *path, vta_diag *diag
     size_t size;
     VTA_TRY(vta_file_read(path, most_bytes, &bytes, &size, diag));
     p->tracks = vta_arena_array(&p->arena, MOST_TRACKS, sizeof *p->tracks);
-    const vta_status status = p->tracks == NULL ? no_memory(diag) : read_events(p, (char *)bytes, diag);
+    const vta_status status = p->tracks == NULL ? vta_no_memory(diag) : read_events(p, (char *)bytes, diag);
     free(bytes);
     return status;
 }
@@ -280,7 +276,8 @@ vta_status cli_profile_write(const cli_profile *p, const char *path, vta_diag *d
         form++;
     }
     forms[form].write(p, &out);
-    const vta_status status = out.failed ? no_memory(diag) : vta_file_write(path, out.text, out.size, diag);
+    const vta_status status =
+        out.failed ? vta_no_memory(diag) : vta_file_write(path, out.text, out.size, diag);
     vta_str_free(&out);
     return status;
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "vta/fail.h"
 #include "vta/file.h"
 #include "vta/model.h"
 
@@ -39,7 +40,7 @@ vta_status cli_picture_alloc(uint32_t width, uint32_t height, cli_picture *out, 
                         height, MOST_PIXELS);
     }
     out->rgb = malloc((size_t)width * height * CHANNELS);
-    return out->rgb != NULL ? VTA_OK : vta_fail(diag, VTA_NOMEM, "out of memory");
+    return vta_allocated(out->rgb != NULL, diag);
 }
 
 void cli_picture_free(cli_picture *picture)
@@ -160,7 +161,7 @@ static vta_status png_pixels(png_structp png, png_infop info, png_source *source
     source->pixels = malloc(row * out->height);
     source->rows = calloc(out->height, sizeof *source->rows);
     if (source->pixels == NULL || source->rows == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     if (png_get_rowbytes(png, info) != row) {
         return vta_fail(diag, VTA_UNSUPPORTED, "a PNG picture of an unknown kind");
@@ -181,7 +182,7 @@ vta_status cli_png_parse(const uint8_t *bytes, size_t size, cli_picture *out, vt
     png_infop info = png != NULL ? png_create_info_struct(png) : NULL;
     vta_status status;
     if (source == NULL || info == NULL) {
-        status = vta_fail(diag, VTA_NOMEM, "out of memory");
+        status = vta_no_memory(diag);
     } else if (setjmp(png_jmpbuf(png)) != 0) {
         status = vta_fail(diag, VTA_SYNTAX, "it is a damaged PNG picture: %s", source->message);
     } else {
@@ -244,7 +245,7 @@ static vta_status axis_create(uint32_t source, double scaled, uint32_t size, dou
     a->count = calloc(size, sizeof *a->count);
     a->weights = calloc((size_t)size * a->most, sizeof *a->weights);
     if (a->first == NULL || a->count == NULL || a->weights == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     for (uint32_t i = 0; i < size; i++) {
         find_taps(a, i, (i + offset + 0.5) * step, reach, source);
@@ -277,11 +278,11 @@ static vta_status resample(const cli_picture *from, const axis *across, const ax
 {
     cli_picture middle;
     if (out->rgb == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     VTA_TRY(cli_picture_alloc(out->width, down->to - down->from, &middle, diag));
     if (middle.rgb == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     const size_t row = (size_t)out->width * CHANNELS;
     for (uint32_t y = 0; y < middle.height; y++) {

@@ -11,6 +11,7 @@
 #include <jpeglib.h>
 
 #include "picture.h"
+#include "vta/fail.h"
 
 typedef struct jpeg_failure {
     struct jpeg_error_mgr manager; /* first: the library hands out its address */
@@ -71,7 +72,7 @@ vta_status cli_jpeg_parse(const uint8_t *bytes, size_t size, cli_picture *out, v
     if (jpeg == NULL || failure == NULL) {
         free(jpeg);
         free(failure);
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     jpeg->err = jpeg_std_error(&failure->manager);
     failure->manager.error_exit = jpeg_failed;

@@ -25,7 +25,9 @@
 #include "self.h"
 #include "tensors.h"
 #include "vta/clock.h"
+#include "vta/fail.h"
 #include "vta/file.h"
+#include "vta/hash.h"
 #include "vta/model.h"
 
 enum { WORDS = 64, PATH = 4096, MOST_BYTES = 1 << 26 };
@@ -465,7 +467,7 @@ vta_status regress_piece(void *context, const char *piece, vta_str *result, vta_
     regress_case *c = &p->suite->cases[number];
     run_case(p, c);
     vta_str_printf(result, "%d %" PRIu64 " %.3f %s", (int)c->outcome, c->cycles, c->seconds, c->why);
-    return result->failed ? vta_fail(diag, VTA_NOMEM, "out of memory") : VTA_OK;
+    return vta_allocated(!result->failed, diag);
 }
 
 typedef struct telling {
@@ -528,7 +530,7 @@ vta_status regress_go(const regress_run *run, vtac_work *work, vta_diag *diag)
     }
     const vta_status status = texts != NULL && pieces != NULL
                                   ? vtac_work_run(work, pieces, count, done, &t, diag)
-                                  : vta_fail(diag, VTA_NOMEM, "out of memory");
+                                  : vta_no_memory(diag);
     free(texts);
     free(pieces);
     return status;
@@ -539,7 +541,7 @@ static uint64_t mix(uint64_t hash, const char *path)
     uint8_t *bytes = NULL;
     size_t size = 0;
     if (path != NULL && vta_file_read(path, SIZE_MAX / 2, &bytes, &size, NULL) == VTA_OK) {
-        hash = (hash ^ vta_artifact_hash(bytes, size)) * UINT64_C(0x100000001b3);
+        hash = vta_hash_word(hash, vta_artifact_hash(bytes, size));
     }
     free(bytes);
     return hash;
@@ -547,7 +549,7 @@ static uint64_t mix(uint64_t hash, const char *path)
 
 uint64_t regress_hash(const regress_suite *s)
 {
-    uint64_t hash = mix(UINT64_C(0xcbf29ce484222325), s->path);
+    uint64_t hash = mix(VTA_HASH_START, s->path);
     for (uint32_t i = 0; i < s->model_count; i++) {
         const regress_model *m = &s->models[i];
         hash = mix(hash, m->file);

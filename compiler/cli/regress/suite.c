@@ -17,6 +17,7 @@
 
 #include "regress.h"
 #include "vta/config.h"
+#include "vta/fail.h"
 #include "vta/file.h"
 #include "vta/str.h"
 #include "writable.h"
@@ -89,7 +90,7 @@ static vta_status read_text(reader *r, const cJSON *object, const char *key, boo
         return wrong(r, "'%s' must be a text", key);
     }
     *out = is_path ? keep_path(r, item->valuestring) : keep(r, item->valuestring);
-    return *out != NULL ? VTA_OK : vta_fail(r->diag, VTA_NOMEM, "out of memory");
+    return vta_allocated(*out != NULL, r->diag);
 }
 
 static vta_status read_flag(const reader *r, const cJSON *object, const char *key, bool *out)
@@ -126,7 +127,7 @@ static vta_status read_names(reader *r, const cJSON *object, const char *key, bo
     }
     out->items = vta_arena_alloc(&r->suite->arena, (size_t)count * sizeof *out->items);
     if (out->items == NULL) {
-        return vta_fail(r->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(r->diag);
     }
     cJSON_ArrayForEach(item, list)
     {
@@ -153,7 +154,7 @@ static vta_status read_data(reader *r, const cJSON *object, const cJSON *seeds, 
     }
     m->data = vta_arena_alloc(&r->suite->arena, (size_t)count * sizeof *m->data);
     if (m->data == NULL) {
-        return vta_fail(r->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(r->diag);
     }
     m->data_count = (uint32_t)count;
     for (uint32_t i = 0; i < m->data_count; i++) {
@@ -227,7 +228,7 @@ static vta_status read_models(reader *r, const cJSON *root)
     }
     s->models = vta_arena_alloc(&s->arena, (size_t)cJSON_GetArraySize(list) * sizeof *s->models);
     if (s->models == NULL) {
-        return vta_fail(r->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(r->diag);
     }
     cJSON_ArrayForEach(item, list)
     {
@@ -251,7 +252,7 @@ static vta_status make_cases(const reader *r)
     }
     s->cases = vta_arena_alloc(&s->arena, (size_t)count * sizeof *s->cases);
     if (s->cases == NULL) {
-        return vta_fail(r->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(r->diag);
     }
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t pair = s->configs.count * s->devices.count;
@@ -314,8 +315,7 @@ vta_status regress_suite_read(const char *path, regress_suite *out, vta_diag *di
     if (folder != NULL) {
         *strrchr(folder, '/') = '\0';
     }
-    vta_status status =
-        out->folder != NULL ? parse(path, &root, diag) : vta_fail(diag, VTA_NOMEM, "out of memory");
+    vta_status status = out->folder != NULL ? parse(path, &root, diag) : vta_no_memory(diag);
     status = status == VTA_OK ? read_root(&r, root) : status;
     cJSON_Delete(root);
     if (status != VTA_OK) {
@@ -456,8 +456,8 @@ static vta_status add_to_baseline(const char *path, const regress_suite *s, vta_
     char *text = cycles != NULL && put_cycles(cycles, s) && put_hardware(root, s) ? cJSON_Print(root) : NULL;
     vta_str out = {0};
     vta_str_printf(&out, "%s\n", text != NULL ? text : "");
-    const vta_status status = text != NULL && !out.failed ? vta_file_write(path, out.text, out.size, diag)
-                                                          : vta_fail(diag, VTA_NOMEM, "out of memory");
+    const vta_status status =
+        text != NULL && !out.failed ? vta_file_write(path, out.text, out.size, diag) : vta_no_memory(diag);
     vta_str_free(&out);
     cJSON_free(text);
     cJSON_Delete(root);

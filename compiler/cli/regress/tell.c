@@ -10,6 +10,7 @@
 
 #include "html.h"
 #include "regress.h"
+#include "vta/fail.h"
 #include "vta/file.h"
 #include "vta/str.h"
 
@@ -70,8 +71,8 @@ static void put_xml(vta_str *out, const char *text)
 
 static vta_status write_text(const char *path, vta_str *text, vta_diag *diag)
 {
-    const vta_status status = text->failed ? vta_fail(diag, VTA_NOMEM, "out of memory")
-                                           : vta_file_write(path, text->text, text->size, diag);
+    const vta_status status =
+        text->failed ? vta_no_memory(diag) : vta_file_write(path, text->text, text->size, diag);
     vta_str_free(text);
     return status;
 }

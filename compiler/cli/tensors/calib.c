@@ -19,6 +19,7 @@
 #include "preprocess.h"
 #include "stages.h"
 #include "tensors.h"
+#include "vta/fail.h"
 #include "vta/file.h"
 
 static const size_t most_bytes = (size_t)1 << 32;
@@ -33,11 +34,6 @@ typedef struct pile {
     cli_preprocess preprocess;
     bool guessed; /* it was told once what is done with a picture */
 } pile;
-
-static vta_status no_memory(vta_diag *diag)
-{
-    return vta_fail(diag, VTA_NOMEM, "out of memory");
-}
 
 static bool grow(pile *p, uint32_t count)
 {
@@ -87,7 +83,7 @@ static vta_status convert(const pile *p, vtac_tensor *array, vtac_dtype dtype, v
     const size_t count = (size_t)vtac_type_elements(&array->type);
     float *data = vta_arena_array(p->arena, count + 1, sizeof *data);
     if (data == NULL) {
-        return no_memory(diag);
+        return vta_no_memory(diag);
     }
     for (size_t i = 0; i < count; i++) {
         data[i] = (float)vtac_tensor_float(array, (int64_t)i);
@@ -117,7 +113,7 @@ static vta_status add_array(pile *p, vtac_tensor array, uint32_t input, uint32_t
                         vtac_type_text(&value->type, should, sizeof should));
     }
     if (!grow(p, first + *count)) {
-        return no_memory(diag);
+        return vta_no_memory(diag);
     }
     const size_t bytes = array.bytes / *count;
     vtac_type type = value->type;
@@ -214,7 +210,7 @@ static vta_status add_picture(pile *p, const char *path, vta_diag *diag)
     void *data = vta_arena_alloc(p->arena, info.bytes);
     const char *guessed;
     if (data == NULL || !grow(p, p->count + 1)) {
-        return no_memory(diag);
+        return vta_no_memory(diag);
     }
     VTA_TRY(cli_picture_input(path, &p->preprocess, &info, data, &guessed, diag));
     if (guessed != NULL && !p->guessed) {
@@ -297,7 +293,7 @@ vta_status cli_read_samples(const cli_args *args, const vtac_graph *graph, vta_a
     VTA_TRY(S_ISDIR(status.st_mode) ? add_folder(&p, path, diag) : add_file(&p, path, diag));
     vtac_samples *samples = vta_arena_alloc(arena, sizeof *samples);
     if (samples == NULL) {
-        return no_memory(diag);
+        return vta_no_memory(diag);
     }
     *samples = (vtac_samples){.tensors = p.tensors, .count = p.count, .inputs = graph->input_count};
     *out = samples;

@@ -12,6 +12,7 @@
 
 #include "calib.h"
 #include "stages.h"
+#include "vta/fail.h"
 #include "vta/file.h"
 
 /* One number, and nothing behind it. */
@@ -54,7 +55,7 @@ static vta_status parse_labels(char *text, vta_arena *arena, vtac_quantize_optio
     }
     uint32_t *labels = vta_arena_array(arena, room, sizeof *labels);
     if (labels == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     how->labels = labels;
     uint32_t line = 1;
@@ -88,8 +89,7 @@ static vta_status read_labels(const char *path, vta_arena *arena, vtac_quantize_
         text[size] = '\0';
     }
     free(bytes);
-    const vta_status status =
-        text != NULL ? parse_labels(text, arena, how, diag) : vta_fail(diag, VTA_NOMEM, "out of memory");
+    const vta_status status = text != NULL ? parse_labels(text, arena, how, diag) : vta_no_memory(diag);
     return status == VTA_OK ? VTA_OK : vta_context(diag, "%s", path);
 }
 
@@ -156,7 +156,7 @@ static vta_status rank(search *s, const vtac_quantize_report *report)
     vtac_quantized_layer *layers = vta_arena_array(s->arena, report->layer_count + 1U, sizeof *layers);
     const char **names = vta_arena_array(s->arena, s->named + report->layer_count + 1U, sizeof *names);
     if (layers == NULL || names == NULL) {
-        return vta_fail(s->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(s->diag);
     }
     memcpy(layers, report->layers, report->layer_count * sizeof *layers);
     qsort(layers, report->layer_count, sizeof *layers, by_added);
@@ -165,7 +165,7 @@ static vta_status rank(search *s, const vtac_quantize_report *report)
         const char *name = layers[i].node[0] != '\0' ? layers[i].node : layers[i].value;
         names[s->named + i] = vta_arena_string(s->arena, name, strlen(name));
         if (names[s->named + i] == NULL) {
-            return vta_fail(s->diag, VTA_NOMEM, "out of memory");
+            return vta_no_memory(s->diag);
         }
     }
     s->names = names;

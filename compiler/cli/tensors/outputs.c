@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "parcels.h"
+#include "vta/fail.h"
 #include "vta/file.h"
 
 /* ---- labels */
@@ -30,7 +31,7 @@ vta_status cli_read_labels(const char *path, cli_outputs *out, vta_diag *diag)
     }
     out->labels = calloc(lines, sizeof *out->labels);
     if (out->labels == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     for (char *line = text; line < text + size;) {
         char *end = line + strcspn(line, "\n");

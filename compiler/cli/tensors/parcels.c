@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "onnx.pb-c.h"
+#include "vta/fail.h"
 #include "vta/file.h"
 #include "vta/flow.h"
 #include "vtac/flow.h"
@@ -250,7 +251,7 @@ vta_status cli_read_map_list(const void *bytes, size_t size, vta_arena *arena, v
     vta_status status = all_scores(bytes, size, &scores, &rows, diag);
     void *data = status == VTA_OK && !scores.failed ? vta_arena_alloc(arena, scores.size + 1) : NULL;
     if (status == VTA_OK && data == NULL) {
-        status = vta_fail(diag, VTA_NOMEM, "out of memory");
+        status = vta_no_memory(diag);
     } else if (status == VTA_OK) {
         memcpy(data, scores.text != NULL ? scores.text : "", scores.size);
         const int64_t columns = rows > 0 ? (int64_t)(scores.size / sizeof(float)) / rows : 0;
@@ -280,7 +281,7 @@ vta_status cli_read_parcel(const char *path, vta_str *out, vta_diag *diag)
     status = is_tensor(bytes, size) ? tensor_parcel(bytes, size, out, diag)
                                     : list_parcel(bytes, size, 0, out, diag);
     free(bytes);
-    status = status == VTA_OK && out->failed ? vta_fail(diag, VTA_NOMEM, "out of memory") : status;
+    status = status == VTA_OK && out->failed ? vta_no_memory(diag) : status;
     return status == VTA_OK ? VTA_OK : vta_context(diag, "%s", path);
 }
 
@@ -579,7 +580,7 @@ vta_status cli_write_parcel(const char *path, const void *parcel, size_t bytes, 
     vta_str file = {0};
     const bool good = item_file(&r, &file, 0);
     const vta_status status =
-        file.failed ? vta_fail(diag, VTA_NOMEM, "out of memory")
+        file.failed ? vta_no_memory(diag)
         : !good ? vta_fail(diag, VTA_UNSUPPORTED, "%s: it is damaged, or of types of less than 8 bits", path)
                 : vta_file_write(path, file.text, file.size, diag);
     vta_str_free(&file);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "parcels.h"
+#include "vta/fail.h"
 #include "vta/file.h"
 #include "vta/str.h"
 
@@ -107,7 +108,7 @@ vta_status cli_parse_npy(const uint8_t *bytes, size_t size, vta_arena *arena, vt
     }
     char *header = vta_arena_string(arena, (const char *)bytes + start, length);
     if (header == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     VTA_TRY(npy_type(header, &out->type, diag));
     const int64_t elements = vtac_type_elements(&out->type);
@@ -118,7 +119,7 @@ vta_status cli_parse_npy(const uint8_t *bytes, size_t size, vta_arena *arena, vt
     out->bytes = (size_t)elements * vtac_dtype_bytes(out->type.dtype);
     void *data = vta_arena_alloc(arena, out->bytes + 1);
     if (data == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     memcpy(data, bytes + start + length, out->bytes);
     out->data = data;
@@ -142,7 +143,7 @@ vta_status cli_read_tensor(const char *path, vta_arena *arena, vtac_tensor *out,
             memcpy(kept, bytes, size);
         }
         free(bytes);
-        status = kept == NULL                  ? vta_fail(diag, VTA_NOMEM, "out of memory")
+        status = kept == NULL                  ? vta_no_memory(diag)
                  : cli_is_map_list(kept, size) ? cli_read_map_list(kept, size, arena, out, diag)
                                                : vtac_onnx_tensor(kept, size, "tensor", arena, out, diag);
     }
@@ -207,8 +208,7 @@ vta_status cli_write_npy(const char *path, const vta_tensor_info *info, const vo
     vta_str_append(&file, header.text, header.size);
     vta_str_append(&file, data, info->bytes);
     const bool failed = file.failed || header.failed;
-    const vta_status status = failed ? vta_fail(diag, VTA_NOMEM, "out of memory")
-                                     : vta_file_write(path, file.text, file.size, diag);
+    const vta_status status = failed ? vta_no_memory(diag) : vta_file_write(path, file.text, file.size, diag);
     vta_str_free(&file);
     vta_str_free(&header);
     return status;

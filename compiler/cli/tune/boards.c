@@ -17,6 +17,7 @@
 #include "self.h"
 #include "stages.h"
 #include "vta/clock.h"
+#include "vta/fail.h"
 #include "vta/file.h"
 #include "vta/remote.h"
 
@@ -90,7 +91,7 @@ vta_status cli_boards_open(const cli_tuning *t, const char *standard, cli_boards
     cli_boards *b = calloc(1, sizeof *b);
     *out = b;
     if (b == NULL || (b->items = calloc((size_t)count + 1, sizeof *b->items)) == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     b->t = t;
     b->standard = standard;
@@ -102,7 +103,7 @@ vta_status cli_boards_open(const cli_tuning *t, const char *standard, cli_boards
                        .costs = calloc(t->tasks.items.count + 1, sizeof *one->costs)};
         (void)snprintf(one->out, sizeof one->out, "%s/board%u.txt", t->folder, i);
         if (one->costs == NULL) {
-            return vta_fail(diag, VTA_NOMEM, "out of memory");
+            return vta_no_memory(diag);
         }
     }
     for (uint32_t i = 0; i < count; i++) {

@@ -19,6 +19,7 @@
 #include "stages.h"
 #include "table.h"
 #include "tuning.h"
+#include "vta/fail.h"
 #include "vta/file.h"
 
 enum { PATH = 4200, MOST_ANSWER = 1 << 26, FINAL_ROUNDS = 5, FINAL_WON = 4, TRIAL_TIMEOUT = 120 };
@@ -190,7 +191,7 @@ static vta_status choose(batch *b, uint32_t most, vta_diag *diag)
         b->where[b->count] = at;
         b->pieces[b->count] = piece_of(t, path);
         if (b->pieces[b->count++] == NULL) {
-            return vta_fail(diag, VTA_NOMEM, "out of memory");
+            return vta_no_memory(diag);
         }
         b->places[at] = PLACE_CHOSEN;
         b->made[at] = false;
@@ -400,7 +401,7 @@ static vta_status compare(cli_tuning *t, outcome *o, vta_diag *diag)
     const size_t tasks = t->tasks.items.count;
     double *all = calloc(2 * (tasks + 1) * FINAL_ROUNDS, sizeof *all);
     double *costs = calloc(tasks + 1, sizeof *costs);
-    vta_status status = all != NULL && costs != NULL ? VTA_OK : vta_fail(diag, VTA_NOMEM, "out of memory");
+    vta_status status = vta_allocated(all != NULL && costs != NULL, diag);
     memset(o->won, 0, tasks * sizeof *o->won);
     status = status == VTA_OK ? time_rounds(t, all, costs, diag) : status;
     while (status == VTA_IO && t->boards != NULL && cli_boards_alive(t->boards) > 0) {
@@ -534,7 +535,7 @@ static vta_status finish(cli_tuning *t, vta_diag *diag)
                  .after = calloc(tasks + 1, sizeof(double)),
                  .won = calloc(tasks + 1, sizeof(uint32_t))};
     const bool room = o.before != NULL && o.after != NULL && o.won != NULL;
-    const vta_status status = room ? prove(t, &o, diag) : vta_fail(diag, VTA_NOMEM, "out of memory");
+    const vta_status status = room ? prove(t, &o, diag) : vta_no_memory(diag);
     cli_stages_hide();
     if (status == VTA_OK) {
         print(&o);
@@ -564,7 +565,7 @@ static vta_status tune(cli_tuning *t, vtac_work *work, const char *standard, vta
                .state = t->seed};
     const bool good = b.places != NULL && b.points != NULL && b.pieces != NULL && b.where != NULL &&
                       b.made != NULL && b.costs != NULL;
-    const vta_status status = good ? search(&b, standard, diag) : vta_fail(diag, VTA_NOMEM, "out of memory");
+    const vta_status status = good ? search(&b, standard, diag) : vta_no_memory(diag);
     free(b.places);
     free(b.points);
     free(b.pieces);
@@ -579,8 +580,7 @@ static vta_status check_runs_here(const cli_tuning *t, const char *path, vta_dia
 {
     double whole;
     double *costs = calloc(t->tasks.items.count, sizeof *costs);
-    vta_status status = costs != NULL ? time_network(t, path, costs, &whole, diag)
-                                      : vta_fail(diag, VTA_NOMEM, "out of memory");
+    vta_status status = costs != NULL ? time_network(t, path, costs, &whole, diag) : vta_no_memory(diag);
     free(costs);
     return status == VTA_OK ? VTA_OK
                             : vta_context(diag,
@@ -597,7 +597,7 @@ vta_status cli_tune_host(cli_tuning *t, vta_diag *diag)
     VTA_TRY(compile_to(t, path, &t->tasks, diag));
     if (t->tasks.items.count == 0 || t->tasks.failed) {
         return t->tasks.failed
-                   ? vta_fail(diag, VTA_NOMEM, "out of memory")
+                   ? vta_no_memory(diag)
                    : vta_fail(
                          diag, VTA_UNSUPPORTED,
                          "'%s': nothing can be tuned: none of its kernels has a choice of schedules; 'vtac "

@@ -9,6 +9,7 @@
 
 #include "html.h"
 #include "tuning.h"
+#include "vta/fail.h"
 #include "vta/file.h"
 
 /* clang-format off */
@@ -94,8 +95,8 @@ vta_status cli_tuning_page(const cli_tuning *t, const char *path, vta_diag *diag
     vta_str_put(&out, "]}</script>\n");
     cli_put_script(&out, script);
     vta_str_put(&out, "\n</html>\n");
-    const vta_status status = out.failed ? vta_fail(diag, VTA_NOMEM, "out of memory")
-                                         : vta_file_write(path, out.text, out.size, diag);
+    const vta_status status =
+        out.failed ? vta_no_memory(diag) : vta_file_write(path, out.text, out.size, diag);
     vta_str_free(&out);
     return status;
 }

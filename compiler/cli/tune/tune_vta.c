@@ -20,7 +20,9 @@
 #include "table.h"
 #include "tuning.h"
 #include "vta/clock.h"
+#include "vta/fail.h"
 #include "vta/file.h"
+#include "vta/hash.h"
 #include "vta/str.h"
 
 enum { PATH = 4200, ROUND = 8, WHOLE_SHARE = 16, MOST_PROOFS = 3 };
@@ -127,7 +129,7 @@ static uint32_t choose(search *s, uint64_t *state, vta_diag *diag)
         s->point[count] = point;
         s->pieces[count] = piece_of(s, 'q', task, point);
         if (s->pieces[count++] == NULL) {
-            (void)vta_fail(diag, VTA_NOMEM, "out of memory");
+            (void)vta_no_memory(diag);
             return 0;
         }
     }
@@ -274,7 +276,7 @@ static vta_status list_changes(const search *s, vta_vec *changes, vta_diag *diag
         for (uint32_t p = 0; p < task->count; p++) {
             const change c = {task, p, task->cost[task->standard] - task->cost[p]};
             if (p != task->standard && isfinite(task->cost[p]) && vta_vec_push(changes, &c) == NULL) {
-                return vta_fail(diag, VTA_NOMEM, "out of memory");
+                return vta_no_memory(diag);
             }
         }
     }
@@ -309,7 +311,7 @@ static vta_status try_whole(search *s, vtac_work *work, const vta_vec *changes, 
             s->point[count] = c->point;
             s->pieces[count] = piece_of(s, 'w', c->task, c->point);
             if (s->pieces[count++] == NULL) {
-                status = vta_fail(diag, VTA_NOMEM, "out of memory");
+                status = vta_no_memory(diag);
             }
         }
         status = status == VTA_OK && count > 0
@@ -535,7 +537,7 @@ static vta_status make_room(search *s, vta_diag *diag)
     for (uint32_t k = 0; k < MOST_PROOFS; k++) {
         s->taken[k] = calloc(tasks, sizeof **s->taken);
         if (s->taken[k] == NULL) {
-            return vta_fail(diag, VTA_NOMEM, "out of memory");
+            return vta_no_memory(diag);
         }
         for (size_t i = 0; i < tasks; i++) {
             s->taken[k][i] = ((const vtac_task *)vta_vec_at(&s->t->tasks.items, i))->standard;
@@ -548,14 +550,12 @@ static vta_status make_room(search *s, vta_diag *diag)
 static void make_key(const search *s, char *key, size_t size)
 {
     char target[320];
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    uint64_t hash = VTA_HASH_START;
     cli_tuning_target(s->t, target, sizeof target);
     for (size_t i = 0; i < s->t->tasks.items.count; i++) {
         const vtac_task *task = vta_vec_at(&s->t->tasks.items, i);
-        for (const char *p = task->shape; *p != '\0'; p++) {
-            hash = (hash ^ (uint8_t)*p) * UINT64_C(0x100000001b3);
-        }
-        hash = (hash ^ task->count ^ task->steps.count << 32) * UINT64_C(0x100000001b3);
+        hash = vta_hash_text(hash, task->shape);
+        hash = vta_hash_word(hash, task->count ^ task->steps.count << 32);
     }
     (void)snprintf(key, size, "vtac %s tune %s %016" PRIx64 " %" PRIu64 "\n", vta_version(), target, hash,
                    s->predicted);

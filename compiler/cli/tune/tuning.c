@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "vta/clock.h"
+#include "vta/fail.h"
 #include "writable.h"
 
 vta_status cli_tuning_check_files(const cli_tuning *t, vta_diag *diag)
@@ -67,7 +68,7 @@ vta_status cli_tuning_note(cli_tuning *t, const vtac_task *task, uint32_t point,
                                 .proved = proved};
     const cli_trial trial = {(uint32_t)(task - (const vtac_task *)t->tasks.items.items), cost};
     if (!proved && vta_vec_push(&t->history, &trial) == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     return vtac_record_append(t->log, &record, diag);
 }

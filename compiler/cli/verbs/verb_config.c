@@ -9,6 +9,7 @@
 
 #include "cli.h"
 #include "table.h"
+#include "vta/fail.h"
 #include "vta/str.h"
 
 static const char *const words[] = {"list", "show", "check", "schema"};
@@ -67,7 +68,7 @@ static int list(const cli_args *args)
     }
     vta_config *configs = calloc(count, sizeof *configs);
     if (configs == NULL) {
-        (void)vta_fail(&diag, VTA_NOMEM, "out of memory");
+        (void)vta_no_memory(&diag);
         return cli_fail(args, &diag);
     }
     vta_status status = VTA_OK;

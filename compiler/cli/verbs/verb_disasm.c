@@ -9,6 +9,7 @@
 
 #include "cli.h"
 #include "vta/artifact.h"
+#include "vta/fail.h"
 #include "vta/file.h"
 #include "vta/model.h"
 #include "vta/str.h"
@@ -90,7 +91,7 @@ static vta_status disassemble_model(const char *path, char **text, vta_diag *dia
     }
     *text = status == VTA_OK ? vta_str_take(&out) : NULL;
     vta_str_free(&out);
-    return status != VTA_OK || *text != NULL ? status : vta_fail(diag, VTA_NOMEM, "out of memory");
+    return status != VTA_OK || *text != NULL ? status : vta_no_memory(diag);
 }
 
 /* ---- programs */

@@ -17,7 +17,9 @@
 #include "stages.h"
 #include "table.h"
 #include "vta/clock.h"
+#include "vta/fail.h"
 #include "vta/file.h"
+#include "vta/hash.h"
 #include "workers.h"
 
 enum { SHOWN = 10, PATH = 4096, MOST_WEIGHT = 1000000 };
@@ -332,7 +334,7 @@ static vta_status write_text(const char *folder, const char *name, char *text, v
 {
     char path[PATH];
     if (text == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     (void)snprintf(path, sizeof path, "%s/%s", folder, name);
     const vta_status status = vta_file_write(path, text, strlen(text), diag);
@@ -442,27 +444,19 @@ static vta_status write_all(job *j, cli_explored *e, vta_diag *diag)
     return write_files(folder, e, diag);
 }
 
-static uint64_t mix(uint64_t hash, const char *text)
-{
-    for (; *text != '\0'; text++) {
-        hash = (hash ^ (uint8_t)*text) * UINT64_C(0x100000001b3);
-    }
-    return hash;
-}
-
 /* Of all that pieces of the work depend on. */
 static uint64_t hash_of_space(const vtac_space *space, const vtac_part *part, uint64_t hash)
 {
     char text[96];
     for (uint32_t a = 0; a < space->axis_count; a++) {
-        hash = mix(hash, space->axes[a].key);
+        hash = vta_hash_text(hash, space->axes[a].key);
         for (uint32_t v = 0; v < space->axes[a].count; v++) {
             (void)snprintf(text, sizeof text, " %" PRIu32, space->axes[a].values[v]);
-            hash = mix(hash, text);
+            hash = vta_hash_text(hash, text);
         }
     }
     (void)snprintf(text, sizeof text, " %g %g %g", part->lut_most, part->dsp_most, part->bram_most);
-    return mix(hash, text);
+    return vta_hash_text(hash, text);
 }
 
 static vta_status explore(job *j, const cli_networks *networks, bool *leads, vta_diag *diag)

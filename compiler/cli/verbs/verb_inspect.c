@@ -8,6 +8,7 @@
 
 #include "page.h"
 #include "passes.h"
+#include "vta/fail.h"
 #include "vta/file.h"
 
 enum { INLINE_ELEMENTS = 16 };
@@ -30,7 +31,7 @@ static int put_graph(const cli_args *args, const vtac_graph *graph, int64_t limi
     const char *path = cli_value(args, "-o");
     char *text = path == NULL ? vtac_graph_print(graph, limit) : vtac_graph_write(graph, limit);
     if (text == NULL) {
-        (void)vta_fail(&diag, VTA_NOMEM, "out of memory");
+        (void)vta_no_memory(&diag);
     } else if (path != NULL) {
         (void)vta_file_write(path, text, strlen(text), &diag);
     } else {
@@ -55,8 +56,7 @@ static int put_page(const cli_args *args, vtac_graph *graph, const char *path)
     }
     if (status == VTA_OK) {
         page = cli_graph_page(graph, partition == NULL ? NULL : partition->places);
-        status = page == NULL ? vta_fail(&diag, VTA_NOMEM, "out of memory")
-                              : vta_file_write(path, page, strlen(page), &diag);
+        status = page == NULL ? vta_no_memory(&diag) : vta_file_write(path, page, strlen(page), &diag);
     }
     free(page);
     vtac_partition_free(partition);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "passes.h"
+#include "vta/fail.h"
 #include "vta/file.h"
 
 enum { INLINE_ELEMENTS = 16 };
@@ -25,7 +26,7 @@ static int put_graph(const cli_args *args, const vtac_graph *graph)
     const char *path = cli_value(args, "-o");
     char *text = vtac_graph_write(graph, INLINE_ELEMENTS);
     if (text == NULL) {
-        (void)vta_fail(&diag, VTA_NOMEM, "out of memory");
+        (void)vta_no_memory(&diag);
     } else if (path == NULL) {
         cli_put(text);
     } else {

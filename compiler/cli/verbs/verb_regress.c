@@ -16,6 +16,7 @@
 #include "cli.h"
 #include "regress.h"
 #include "table.h"
+#include "vta/fail.h"
 #include "vta/file.h"
 #include "vtac/temporary.h"
 #include "workers.h"
@@ -128,8 +129,8 @@ static vta_status write_page(const cli_args *args, const regress_suite *s, vta_d
         VTA_TRY(vta_file_read(path, MOST_HISTORY, &bytes, &size, diag));
     }
     char *text = strndup(bytes != NULL ? (const char *)bytes : "", size);
-    const vta_status status = text != NULL ? regress_page(cli_value(args, "--html"), s, text, diag)
-                                           : vta_fail(diag, VTA_NOMEM, "out of memory");
+    const vta_status status =
+        text != NULL ? regress_page(cli_value(args, "--html"), s, text, diag) : vta_no_memory(diag);
     free(text);
     free(bytes);
     return status;

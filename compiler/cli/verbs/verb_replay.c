@@ -14,6 +14,7 @@
 #include "layers.h"
 #include "probe.h"
 #include "stages.h"
+#include "vta/fail.h"
 #include "vta/str.h"
 #include "watch.h"
 
@@ -98,7 +99,7 @@ static vta_status carry_node(vtac_graph *to, const vtac_graph *from, vtac_value_
     const char *name = from->values[node->outputs[0]].name;
     vtac_node_id id;
     if (inputs == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     for (uint32_t i = 0; i < node->input_count; i++) {
         VTA_TRY(carry_value(to, from, map, node->inputs[i], diag));
@@ -124,7 +125,7 @@ static vta_status carry_layer(vtac_graph *to, const vtac_graph *from, const bool
     vtac_value_id *map = vta_arena_array(&to->arena, from->value_count + 1U, sizeof *map);
     vtac_value_id last = 0;
     if (map == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     vta_status status = VTA_OK;
     for (uint32_t i = 0; i < from->order_count && status == VTA_OK; i++) {
@@ -148,7 +149,7 @@ static vta_status cut_out(const replay *r, vtac_graph *from, vtac_graph *to, vta
     bool *mine = calloc((size_t)from->node_count + 1, sizeof *mine);
     if (mine == NULL) {
         vtac_partition_free(p);
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     vta_status status = find_nodes(from, p, cli_value(r->args, "--layer"), mine, diag);
     status = status == VTA_OK ? carry_layer(to, from, mine, diag) : status;
@@ -219,7 +220,7 @@ static vta_status load_whole(replay *r, vta_diag *diag)
     VTA_TRY(cli_probe_import(r->args, &r->options, &r->whole.graph, diag));
     r->alone.graph = vtac_graph_create("layer");
     if (r->alone.graph == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     VTA_TRY(cut_out(r, r->whole.graph, r->alone.graph, diag));
     VTA_TRY(cli_probe_show(r->whole.graph, diag));
@@ -281,7 +282,7 @@ static int run(const cli_args *args)
         return CLI_USAGE;
     }
     char *device = device_of(args);
-    vta_status status = device == NULL ? vta_fail(&diag, VTA_NOMEM, "out of memory") : run_whole(&r, &diag);
+    vta_status status = device == NULL ? vta_no_memory(&diag) : run_whole(&r, &diag);
     status = status == VTA_OK ? run_alone(&r, device, &diag) : status;
     const int result = status == VTA_OK ? tell(&r, device) : cli_fail_model(args, &diag);
     cli_probe_free(&r.alone);

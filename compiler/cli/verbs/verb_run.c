@@ -14,6 +14,7 @@
 #include "table.h"
 #include "temporary.h"
 #include "vta/clock.h"
+#include "vta/fail.h"
 #include "watch.h"
 
 static const cli_option options[] = {
@@ -221,7 +222,7 @@ static vta_status run_case(run_call *call, vta_model *model, const char *path, u
 {
     double *times = calloc(call->repeat, sizeof *times);
     if (times == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     vta_status status = cli_bind_case(&call->inputs, model, which, diag);
     status = status == VTA_OK ? cut_run(call, model, diag) : status;

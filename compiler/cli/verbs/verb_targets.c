@@ -7,6 +7,7 @@
 
 #include "cli.h"
 #include "table.h"
+#include "vta/fail.h"
 #include "vtac/codegen.h"
 
 static const cli_option options[] = {
@@ -46,7 +47,7 @@ static vta_status find_all(const vtac_target_row *row, size_t count, vtac_target
 {
     *out = calloc(count, sizeof **out);
     if (*out == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     for (size_t i = 0; i < count; i++) {
         VTA_TRY(vtac_target_find(row[i].name, &(*out)[i], diag));

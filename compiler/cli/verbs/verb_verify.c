@@ -17,6 +17,7 @@
 #include "stages.h"
 #include "tensors.h"
 #include "verify_folder.h"
+#include "vta/fail.h"
 #include "vta/file.h"
 #include "vta/str.h"
 
@@ -201,7 +202,7 @@ static vta_status compile_case(verification *v, const char *folder, verdict *out
     vta_str_append(&model, bytes, size);
     vta_status status = VTA_NOMEM;
     if (shapes == NULL || model.failed) {
-        (void)vta_fail(&out->diag, VTA_NOMEM, "out of memory");
+        (void)vta_no_memory(&out->diag);
     } else {
         read_shapes(folder, shapes);
         status = compile_bytes(v, folder, shapes, &model, &out->diag);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "vta/fail.h"
 #include "vta/file.h"
 #include "vtac/import.h"
 
@@ -165,7 +166,7 @@ static vta_status list_names(const char *folder, char ***names, uint32_t *count,
         free_names(*names, *count);
         *names = NULL;
         *count = 0;
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     if (*count > 0) {
         qsort(*names, *count, sizeof **names, by_name);

@@ -21,6 +21,7 @@
 #include "cli.h"
 #include "temporary.h"
 #include "vta/clock.h"
+#include "vta/fail.h"
 #include "vta/file.h"
 #include "vta/hold.h"
 
@@ -127,11 +128,11 @@ static vta_status start_program(const char *program, const char *const *words, c
     posix_spawnattr_t attributes;
     char **environment = cli_environment_of_no_rank();
     if (environment == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     if (posix_spawn_file_actions_init(&actions) != 0) {
         free(environment);
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     (void)posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     (void)posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, out, O_WRONLY | O_CREAT | O_TRUNC, 0666);
@@ -171,7 +172,7 @@ vta_status cli_run_command(const char *command, const char *file, const char *ou
     }
     vta_str_printf(&line, "%s \"$1\"", command);
     if (line.text == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     const char *const words[] = {"sh", "-c", line.text, "sh", file, NULL};
     vta_status status = start_program("/bin/sh", words, out, false, &pid, diag);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "stages.h"
+#include "vta/fail.h"
 #include "vta/file.h"
 
 enum { MOST_JOBS = 4096, MOST_WORDS = 64, MOST_LINE = 1 << 20 };
@@ -86,7 +87,7 @@ static vta_status joining_command(const char *folder, vta_str *out, vta_diag *di
     quote(out, "--join");
     quote(out, folder);
     free(bytes);
-    return out->failed ? vta_fail(diag, VTA_NOMEM, "out of memory") : VTA_OK;
+    return vta_allocated(!out->failed, diag);
 }
 
 typedef struct submission {
@@ -116,7 +117,7 @@ static vta_status make_submission(const cli_args *args, vtac_work_options *o, su
     s->words[count++] = "--wrap";
     s->words[count++] = s->wrap.text;
     o->submit = s->words;
-    return s->array.failed || s->output.failed ? vta_fail(diag, VTA_NOMEM, "out of memory") : VTA_OK;
+    return s->array.failed || s->output.failed ? vta_no_memory(diag) : VTA_OK;
 }
 
 static submission submitted; /* of the verb: there is one */

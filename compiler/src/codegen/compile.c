@@ -5,12 +5,8 @@
 #include <stdlib.h>
 
 #include "llvm.h"
+#include "vta/fail.h"
 #include "vta/str.h"
-
-static vta_status no_memory(vta_diag *diag)
-{
-    return vta_fail(diag, VTA_NOMEM, "out of memory");
-}
 
 static vtac_step *step_at(const vtac_program *p, size_t i)
 {
@@ -68,7 +64,7 @@ static vta_status run(vtac_program *p, const vtac_compile_options *options, vtac
         out->plan = plan_text(p);
         out->loops = loops_text(p);
         if (out->plan == NULL || out->loops == NULL) {
-            return no_memory(diag);
+            return vta_no_memory(diag);
         }
     }
     VTA_TRY(vtac_llvm_get(&llvm, diag));

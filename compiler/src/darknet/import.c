@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "darknet.h"
+#include "vta/fail.h"
 #include "vta/file.h"
 
 static vta_status check_layers(const darknet *d, vta_diag *diag)
@@ -125,7 +126,7 @@ static vta_status import_network(darknet *d, const cfg_file *cfg, const vtac_imp
     d->begins = vta_arena_array(&d->maker.graph->arena, (size_t)d->count + 1, sizeof *d->begins);
     d->owners = vta_arena_array(&d->maker.graph->arena, d->count, sizeof *d->owners);
     if (d->values == NULL || d->begins == NULL || d->owners == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     memset(d->values, 0, d->count * sizeof *d->values);
     vtac_id x;
@@ -161,8 +162,7 @@ vta_status vtac_darknet_parse(const vtac_model_file *file, const uint8_t *weight
                  .folder = file->folder,
                  .keeps_states = options != NULL && options->states};
     d.maker = (vtac_builder){.graph = graph, .diag = diag, .name = "", .budget = VTAC_BUILDER_NODES};
-    vta_status status = graph == NULL ? vta_fail(diag, VTA_NOMEM, "out of memory")
-                                      : cfg_parse(file, &graph->arena, &cfg, diag);
+    vta_status status = graph == NULL ? vta_no_memory(diag) : cfg_parse(file, &graph->arena, &cfg, diag);
     status = status == VTA_OK ? import_network(&d, &cfg, options, diag) : status;
     cfg_free(&cfg);
     if (status != VTA_OK) {

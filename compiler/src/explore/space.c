@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "vta/fail.h"
 #include "vta/file.h"
 #include "vtac/explore.h"
 
@@ -230,7 +231,7 @@ vta_status vtac_space_at(const vtac_space *space, uint64_t index, vta_config *ou
     (void)snprintf(c.clock_from, sizeof c.clock_from, "explored, not routed");
     char *text = vta_config_to_json(&c);
     if (text == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     const vta_status status = vta_config_parse(text, c.name, out, diag);
     free(text);

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "vta/fail.h"
+
 vtac_flow *vtac_flow_create(void)
 {
     vtac_flow *flow = calloc(1, sizeof *flow);
@@ -227,5 +229,5 @@ vta_status vtac_flow_encode(const vtac_graph *graph, const uint32_t *steps, uint
     }
     put_ends(&flow->inputs, out);
     put_ends(&flow->outputs, out);
-    return out->failed ? vta_fail(diag, VTA_NOMEM, "out of memory") : VTA_OK;
+    return vta_allocated(!out->failed, diag);
 }

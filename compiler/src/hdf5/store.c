@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "vta/fail.h"
+
 enum { MOST_PATH = 2048, MOST_TEXTS = 1 << 16, MOST_TEXT = 1 << 28 };
 
 typedef struct store {
@@ -98,7 +100,7 @@ static vta_status open_store(const uint8_t *bytes, size_t size, keras_store **ou
     }
     store *s = calloc(1, sizeof *s);
     if (s == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     s->head.calls = &calls;
     (void)H5dont_atexit();
@@ -191,8 +193,7 @@ static vta_status read_texts(hid_t attr, const char *what, vta_arena *arena, con
     const size_t room = status == VTA_OK ? (size_t)points : 0;
     const char **texts = vta_arena_array(arena, room, sizeof *texts);
     void *raw = calloc(room + 1, loose ? sizeof(char *) : size + 1);
-    status = status == VTA_OK && (texts == NULL || raw == NULL) ? vta_fail(diag, VTA_NOMEM, "out of memory")
-                                                                : status;
+    status = status == VTA_OK && (texts == NULL || raw == NULL) ? vta_no_memory(diag) : status;
     if (status == VTA_OK && room > 0 && H5Aread(attr, type, raw) < 0) {
         status = damaged(diag, what);
     }
@@ -200,7 +201,7 @@ static vta_status read_texts(hid_t attr, const char *what, vta_arena *arena, con
         const char *one = loose ? ((char **)raw)[i] : (const char *)raw + i * size;
         const size_t length = one == NULL ? 0 : loose ? strlen(one) : strnlen(one, size);
         texts[i] = vta_arena_string(arena, one == NULL ? "" : one, length);
-        status = texts[i] == NULL ? vta_fail(diag, VTA_NOMEM, "out of memory") : VTA_OK;
+        status = vta_allocated(texts[i] != NULL, diag);
     }
     if (status == VTA_OK && loose && room > 0) {
         (void)H5Dvlen_reclaim(type, space, H5P_DEFAULT, raw);
@@ -292,7 +293,7 @@ static vta_status floats_of(keras_store *head, const char *path, vta_arena *aren
     }
     float *room = status == VTA_OK ? vta_arena_array(arena, (size_t)count, sizeof *room) : NULL;
     if (status == VTA_OK && room == NULL) {
-        status = vta_fail(diag, VTA_NOMEM, "out of memory");
+        status = vta_no_memory(diag);
     }
     if (status == VTA_OK && H5Dread(set, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, room) < 0) {
         status = damaged(diag, path);

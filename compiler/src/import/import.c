@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "vta/fail.h"
 #include "vta/file.h"
 
 enum { MOST_MODEL_BYTES = 0x7fffffff, SHOWN = 8 };
@@ -117,8 +118,8 @@ vta_status vtac_model_load(const char *path, const vtac_import_options *options,
     const char *slash = strrchr(path, '/');
     char *folder = slash == NULL ? strdup(".") : strndup(path, slash == path ? 1 : (size_t)(slash - path));
     const vtac_model_file file = {path, folder, bytes, size};
-    const vta_status status = folder != NULL ? vtac_model_parse(&file, options, out, diag)
-                                             : vta_fail(diag, VTA_NOMEM, "out of memory");
+    const vta_status status =
+        folder != NULL ? vtac_model_parse(&file, options, out, diag) : vta_no_memory(diag);
     free(folder);
     free(bytes);
     return status;

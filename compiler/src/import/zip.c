@@ -9,6 +9,8 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "vta/fail.h"
+
 enum {
     END_BYTES = 22,   /* end of the directory, without its comment */
     ENTRY_BYTES = 46, /* an entry of it, without name and extras */
@@ -57,7 +59,7 @@ static vta_status inflate_to(const uint8_t *from, size_t packed, uint8_t *to, si
     } source = {.in = from};
     stream.next_in = source.out;
     if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     const int result = inflate(&stream, Z_FINISH);
     const bool whole = result == Z_STREAM_END && stream.total_out == size;
@@ -83,7 +85,7 @@ static vta_status unpack(const uint8_t *bytes, size_t size, const uint8_t *entry
     }
     uint8_t *to = vta_arena_alloc(arena, (size_t)whole + 1);
     if (to == NULL || out->name == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     out->bytes = to;
     out->size = whole;
@@ -109,7 +111,7 @@ vta_status vtac_unzip(const uint8_t *bytes, size_t size, vta_arena *arena, vtac_
     *count = u16(end + 10);
     vtac_zip_member *members = vta_arena_array(arena, *count + (size_t)1, sizeof *members);
     if (members == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     size_t at = u32(end + 16);
     uint64_t packed = 0; /* members lie beside each other: more than the archive has is forged */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "scan.h"
+#include "vta/fail.h"
 #include "vta/vec.h"
 
 /* The nearest half. */
@@ -69,17 +70,12 @@ static vta_status scan_element(vtac_scan *s, vtac_dtype dtype, uint8_t *to)
     return VTA_OK;
 }
 
-static vta_status no_memory(vtac_scan *s)
-{
-    return vta_fail(s->diag, VTA_NOMEM, "out of memory");
-}
-
 /* The next element of a list into a place of its own: memory grows with what is there, not with what the type
  * says. */
 static vta_status add_element(vtac_scan *s, vtac_dtype dtype, vta_vec *bytes)
 {
     uint8_t *to = vta_vec_add(bytes, vtac_dtype_bytes(dtype));
-    return to != NULL ? scan_element(s, dtype, to) : no_memory(s);
+    return to != NULL ? scan_element(s, dtype, to) : vta_no_memory(s->diag);
 }
 
 static vta_status wrong_count(vtac_scan *s, const char *start, int64_t found, int64_t count)
@@ -131,7 +127,7 @@ static vta_status scan_base64(vtac_scan *s, const vtac_type *type, vta_vec *byte
     }
     uint8_t *to = size == 0 ? NULL : vta_vec_add(bytes, size);
     if (to == NULL && size > 0) {
-        return no_memory(s);
+        return vta_no_memory(s->diag);
     }
     uint8_t worth[UCHAR_MAX + 1];
     count_digits(worth);
@@ -175,7 +171,7 @@ vta_status vtac_scan_contents(vtac_scan *s, const vtac_type *type, vtac_tensor *
             memcpy(data, bytes.items, bytes.count);
         }
         out->data = data;
-        status = data != NULL ? VTA_OK : no_memory(s);
+        status = vta_allocated(data != NULL, s->diag);
     }
     vta_vec_free(&bytes);
     return status;

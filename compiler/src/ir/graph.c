@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "names.h"
+#include "vta/fail.h"
 #include "vta/vec.h"
 #include "vtac/flow.h"
 
@@ -45,17 +46,12 @@ void vtac_graph_destroy(vtac_graph *graph)
     free(graph);
 }
 
-static vta_status no_memory(vta_diag *diag)
-{
-    return vta_fail(diag, VTA_NOMEM, "out of memory");
-}
-
 /* Appends `id` to one of the graph's id lists. */
 static vta_status append(uint32_t **list, uint32_t *count, size_t *room, uint32_t id, vta_diag *diag)
 {
     uint32_t *grown = vta_grow(*list, room, (size_t)*count + 1, sizeof **list);
     if (grown == NULL) {
-        return no_memory(diag);
+        return vta_no_memory(diag);
     }
     *list = grown;
     grown[(*count)++] = id;
@@ -68,7 +64,7 @@ static vta_status new_value(vtac_graph *graph, const char *name, const vtac_type
     vtac_value *grown =
         vta_grow(graph->values, &graph->value_room, (size_t)graph->value_count + 2, sizeof *graph->values);
     if (grown == NULL) {
-        return no_memory(diag);
+        return vta_no_memory(diag);
     }
     graph->values = grown;
     const vtac_value_id id = graph->value_count + 1;
@@ -99,7 +95,7 @@ vta_status vtac_add_constant(vtac_graph *graph, const char *name, const vtac_ten
 {
     vtac_tensor *kept = vta_arena_alloc(&graph->arena, sizeof *kept);
     if (kept == NULL) {
-        return no_memory(diag);
+        return vta_no_memory(diag);
     }
     *kept = *tensor;
     VTA_TRY(new_value(graph, name, &tensor->type, out, diag));
@@ -148,7 +144,7 @@ static vta_status keep_attr(vtac_graph *graph, const vtac_attr *from, vtac_attr 
     case VTAC_ATTR_FLOAT:
     case VTAC_ATTR_TENSOR: break;
     }
-    return kept != NULL && to->name != NULL ? VTA_OK : no_memory(diag);
+    return vta_allocated(kept != NULL && to->name != NULL, diag);
 }
 
 static vta_status fill_node(vtac_graph *graph, const vtac_node_spec *spec, vtac_node *node, vta_diag *diag)
@@ -163,7 +159,7 @@ static vta_status fill_node(vtac_graph *graph, const vtac_node_spec *spec, vtac_
     node->outputs = vta_arena_array(&graph->arena, spec->output_count, sizeof *node->outputs);
     node->attrs = vta_arena_array(&graph->arena, spec->attr_count, sizeof *node->attrs);
     if (node->name == NULL || node->inputs == NULL || node->outputs == NULL || node->attrs == NULL) {
-        return no_memory(diag);
+        return vta_no_memory(diag);
     }
     for (uint32_t i = 0; i < spec->attr_count; i++) {
         VTA_TRY(keep_attr(graph, &spec->attrs[i], &node->attrs[i], diag));
@@ -193,7 +189,7 @@ static vta_status add_user(vtac_graph *graph, vtac_value_id id, vtac_node_id nod
         const uint32_t room = value->user_room == 0 ? 2 : 2 * value->user_room;
         vtac_node_id *users = vta_arena_array(&graph->arena, room, sizeof *users);
         if (users == NULL) {
-            return no_memory(diag);
+            return vta_no_memory(diag);
         }
         if (value->user_count > 0) {
             memcpy(users, value->users, value->user_count * sizeof *users);
@@ -241,7 +237,7 @@ vta_status vtac_set_input(vtac_graph *graph, vtac_node_id id, uint32_t i, vtac_v
     vtac_node *node = &graph->nodes[id];
     vtac_value_id *inputs = copy_inputs(graph, node);
     if (inputs == NULL) {
-        return no_memory(diag);
+        return vta_no_memory(diag);
     }
     if (value != 0) {
         VTA_TRY(add_user(graph, value, id, diag));
@@ -268,7 +264,7 @@ vta_status vtac_add_node(vtac_graph *graph, const vtac_node_spec *spec, vtac_nod
     vtac_node *grown =
         vta_grow(graph->nodes, &graph->node_room, (size_t)graph->node_count + 2, sizeof *graph->nodes);
     if (grown == NULL) {
-        return no_memory(diag);
+        return vta_no_memory(diag);
     }
     graph->nodes = grown;
     const vtac_node_id id = graph->node_count + 1;
@@ -276,7 +272,7 @@ vta_status vtac_add_node(vtac_graph *graph, const vtac_node_spec *spec, vtac_nod
     VTA_TRY(fill_node(graph, spec, node, diag));
     vtac_type *types = vta_arena_array(&graph->arena, (size_t)spec->output_count + 1, sizeof *types);
     if (types == NULL) {
-        return no_memory(diag);
+        return vta_no_memory(diag);
     }
     VTA_TRY(vtac_infer(graph, node, types, diag));
     for (uint32_t i = 0; i < spec->output_count; i++) {
@@ -324,7 +320,7 @@ vta_status vtac_forget_states(vtac_graph *graph, vta_diag *diag)
         const size_t bytes = (size_t)vtac_type_elements(type) * vtac_dtype_bytes(type->dtype);
         void *zeros = vta_arena_alloc(&graph->arena, bytes + 1);
         if (zeros == NULL) {
-            return no_memory(diag);
+            return vta_no_memory(diag);
         }
         memset(zeros, 0, bytes + 1);
         const vtac_tensor tensor = {*type, zeros, bytes};
@@ -410,7 +406,7 @@ vta_status vtac_graph_sort(vtac_graph *graph, vta_diag *diag)
     if (ready == NULL || sorted == NULL) {
         free(ready);
         free(sorted);
-        return no_memory(diag);
+        return vta_no_memory(diag);
     }
     for (vtac_value_id v = 0; v <= graph->value_count; v++) {
         ready[v] = graph->values[v].node == 0;
@@ -467,7 +463,7 @@ static vta_status verify_node(const vtac_graph *graph, vtac_node_id id, const bo
     }
     vtac_type *types = calloc((size_t)node->output_count + 1, sizeof *types);
     if (types == NULL) {
-        return no_memory(diag);
+        return vta_no_memory(diag);
     }
     vta_status status = vtac_infer(graph, node, types, diag);
     for (uint32_t i = 0; status == VTA_OK && i < node->output_count; i++) {
@@ -485,7 +481,7 @@ static vta_status verify_uses(const vtac_graph *graph, vta_diag *diag)
 {
     uint32_t *uses = calloc((size_t)graph->value_count + 1, sizeof *uses);
     if (uses == NULL) {
-        return no_memory(diag);
+        return vta_no_memory(diag);
     }
     for (uint32_t i = 0; i < graph->order_count; i++) {
         const vtac_node *node = &graph->nodes[graph->order[i]];
@@ -511,7 +507,7 @@ vta_status vtac_graph_verify(const vtac_graph *graph, vta_diag *diag)
 {
     bool *defined = calloc((size_t)graph->value_count + 1, sizeof *defined);
     if (defined == NULL) {
-        return no_memory(diag);
+        return vta_no_memory(diag);
     }
     for (vtac_value_id v = 0; v <= graph->value_count; v++) {
         defined[v] = graph->values[v].node == 0 && !graph->values[v].dead;

@@ -8,19 +8,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-static size_t hash(const char *name)
+#include "vta/fail.h"
+#include "vta/hash.h"
+
+static size_t hash_name(const char *name)
 {
-    uint64_t h = UINT64_C(14695981039346656037);
-    for (const char *p = name; *p != '\0'; p++) {
-        h = (h ^ (unsigned char)*p) * UINT64_C(1099511628211);
-    }
-    return (size_t)(h ^ (h >> 32));
+    const uint64_t hash = vta_hash_text(VTA_HASH_START, name);
+    return (size_t)(hash ^ (hash >> 32));
 }
 
 /* The place of a name, or the free one where it belongs. */
 static size_t place_of(const vtac_graph *graph, const char *name)
 {
-    size_t at = hash(name) & (graph->name_room - 1);
+    size_t at = hash_name(name) & (graph->name_room - 1);
     while (graph->names[at] != 0 && strcmp(graph->values[graph->names[at]].name, name) != 0) {
         at = (at + 1) & (graph->name_room - 1);
     }
@@ -48,7 +48,7 @@ static vta_status make_room(vtac_graph *graph, vta_diag *diag)
     const size_t room = graph->name_room == 0 ? 64 : 2 * graph->name_room;
     vtac_value_id *names = malloc(room * sizeof *names);
     if (names == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     free(graph->names);
     graph->names = names;
@@ -74,7 +74,7 @@ vta_status vtac_name_value(vtac_graph *graph, vtac_value_id id, const char *name
         }
     }
     if (unique == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     graph->values[id].name = unique;
     graph->names[place_of(graph, unique)] = id;
@@ -106,7 +106,7 @@ vta_status vtac_rename_value(vtac_graph *graph, vtac_value_id value, const char 
     }
     const char *kept = vta_arena_string(&graph->arena, name, strlen(name));
     if (kept == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     graph->values[value].name = kept;
     graph->values[value].nameless = false;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "scan.h"
+#include "vta/fail.h"
 #include "vta/vec.h"
 
 /* The lists of one node, on their way into the graph. */
@@ -23,7 +24,7 @@ typedef struct parser {
 
 static vta_status push(parser *p, vta_vec *vec, const void *item)
 {
-    return vta_vec_push(vec, item) != NULL ? VTA_OK : vta_fail(p->s.diag, VTA_NOMEM, "out of memory");
+    return vta_allocated(vta_vec_push(vec, item) != NULL, p->s.diag);
 }
 
 /* %name: type, of a value that is new here */
@@ -153,7 +154,7 @@ static vta_status keep_items(parser *p, vtac_attr *attr)
     attr->count = p->d.items.count;
     int64_t *kept = vta_arena_array(&p->graph->arena, attr->count, sizeof *kept);
     if (kept == NULL) {
-        return vta_fail(p->s.diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(p->s.diag);
     }
     if (attr->count > 0) {
         memcpy(kept, p->d.items.items, attr->count * sizeof *kept);
@@ -230,7 +231,7 @@ static vta_status parse_op(parser *p, vtac_op *out)
     const char *dot = strrchr(text, '.');
     const char *domain = dot == NULL ? "" : vta_arena_string(&p->graph->arena, text, (size_t)(dot - text));
     if (domain == NULL) {
-        return vta_fail(p->s.diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(p->s.diag);
     }
     *out = vtac_op_find(domain, dot == NULL ? text : dot + 1);
     return *out != VTAC_OP_COUNT ? VTA_OK
@@ -378,7 +379,7 @@ static vta_status start_graph(vtac_scan *s, vtac_graph **out)
     }
     if (status == VTA_OK) {
         *out = vtac_graph_create(name);
-        status = *out != NULL ? VTA_OK : vta_fail(s->diag, VTA_NOMEM, "out of memory");
+        status = vta_allocated(*out != NULL, s->diag);
     }
     vta_arena_free(&arena);
     return status;

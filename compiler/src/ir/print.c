@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "vta/hash.h"
 #include "vta/str.h"
 #include "vtac/graph.h"
 
@@ -97,16 +98,6 @@ static void put_number(vta_str *out, const vtac_tensor *tensor, int64_t i)
     }
 }
 
-static uint32_t checksum(const vtac_tensor *tensor)
-{
-    uint32_t hash = 2166136261U;
-    const unsigned char *bytes = tensor->data;
-    for (size_t i = 0; i < tensor->bytes; i++) {
-        hash = (hash ^ bytes[i]) * 16777619U;
-    }
-    return hash;
-}
-
 /* Three bytes as four digits; fewer at the end. */
 static void encode(const unsigned char *bytes, size_t left, char *to)
 {
@@ -144,7 +135,7 @@ static void put_contents(printer *p, const vtac_tensor *tensor)
         return;
     }
     if (count > p->inline_limit) {
-        vta_str_printf(&p->out, "sum %08x", checksum(tensor));
+        vta_str_printf(&p->out, "sum %08x", vta_hash32_bytes(VTA_HASH32_START, tensor->data, tensor->bytes));
         return;
     }
     vta_str_put(&p->out, "[");

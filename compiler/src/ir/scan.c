@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "vta/fail.h"
+
 vta_status vtac_scan_fail_at(vtac_scan *s, const char *at, const char *fmt, ...)
 {
     unsigned line = 1;
@@ -150,7 +152,7 @@ vta_status vtac_scan_string(vtac_scan *s, const char **out)
     }
     char *text = vta_arena_alloc(s->arena, most + 1);
     if (text == NULL) {
-        return vta_fail(s->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(s->diag);
     }
     size_t size = 0;
     while (*s->at != '"') {
@@ -180,7 +182,7 @@ vta_status vtac_scan_name(vtac_scan *s, const char **out)
     }
     *out = vta_arena_string(s->arena, s->at, size);
     s->at += size;
-    return *out != NULL ? VTA_OK : vta_fail(s->diag, VTA_NOMEM, "out of memory");
+    return vta_allocated(*out != NULL, s->diag);
 }
 
 vta_status vtac_scan_int(vtac_scan *s, int64_t low, int64_t high, int64_t *out)

@@ -11,6 +11,7 @@
 
 #include "../import/zip.h"
 #include "keras.h"
+#include "vta/fail.h"
 
 enum { MOST_LAYERS = 1 << 14, MOST_PATH = 1024, MOST_CALLS = 64 };
 
@@ -90,7 +91,7 @@ static vta_status list_layers(keras *k, const cJSON *config, model *m, vta_diag 
     }
     m->layers = vta_arena_array(&k->maker.graph->arena, (size_t)count, sizeof *m->layers);
     if (m->layers == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     memset(m->layers, 0, (size_t)count * sizeof *m->layers);
     const cJSON *item;
@@ -453,7 +454,7 @@ static vta_status called(keras *k, layer *l, vta_diag *diag)
 {
     keras_value *more = vta_arena_array(&k->maker.graph->arena, k->more_count, sizeof *more);
     if (more == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     memcpy(more, k->more, k->more_count * sizeof *more);
     l->more[l->calls] = more;
@@ -809,7 +810,7 @@ static vta_status load_archive(keras *k, const vtac_model_file *file, vta_diag *
     const char *version =
         about == NULL ? "" : vta_arena_string(arena, (const char *)about->bytes, about->size);
     if (json == NULL || version == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     k->version3 = strstr(version, "\"keras_version\": \"2") == NULL;
     return load_store(k, weights->bytes, weights->size, json, diag);
@@ -830,7 +831,7 @@ vta_status vtac_load_keras(const vtac_model_file *file, const vtac_import_option
 {
     vtac_graph *graph = vtac_graph_create("keras");
     keras *k = calloc(1, sizeof *k);
-    vta_status status = graph == NULL || k == NULL ? vta_fail(diag, VTA_NOMEM, "out of memory") : VTA_OK;
+    vta_status status = graph == NULL || k == NULL ? vta_no_memory(diag) : VTA_OK;
     if (status == VTA_OK && k != NULL) {
         k->options = options;
         k->maker = (vtac_builder){.graph = graph, .diag = diag, .name = "", .budget = VTAC_BUILDER_NODES};

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "names.h"
+#include "vta/fail.h"
 #include "vta/file.h"
 #include "vta/hold.h"
 #include "vta/model.h"
@@ -254,7 +255,7 @@ vta_status vtac_link(const vtac_artifact_image *image, const char *path, vta_dia
     }
     link_files *f = calloc(1, sizeof *f);
     if (f == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     sigset_t was;
     vta_hold_signals(&was);

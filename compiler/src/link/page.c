@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "vta/fail.h"
 #include "vta/file.h"
 #include "vta/str.h"
 #include "wasm.h"
@@ -59,8 +60,8 @@ vta_status vtac_write_page(const char *module, const char *path, vta_diag *diag)
     vta_str_printf(&text, "%s%s", (const char *)vta_wasm_binding, rest);
     free(bytes);
     char *whole = vta_str_take(&text);
-    const vta_status status = whole != NULL ? vta_file_write(path, whole, strlen(whole), diag)
-                                            : vta_fail(diag, VTA_NOMEM, "out of memory");
+    const vta_status status =
+        whole != NULL ? vta_file_write(path, whole, strlen(whole), diag) : vta_no_memory(diag);
     free(whole);
     return status;
 }

@@ -14,6 +14,7 @@
 #include <llvm-c/IRReader.h>
 
 #include "target.h"
+#include "vta/fail.h"
 #include "vta/str.h"
 
 static const char *const libc_names[] = {"memset", "memcpy", "memmove", NULL};
@@ -209,8 +210,7 @@ static vta_status assemble_arm(LLVMTargetMachineRef machine, const vtac_target *
     vta_str text = {0};
     vta_str_printf(&text, "%s%s", arm_division, arm_conversion);
     char *ir = vta_str_take(&text);
-    const vta_status status =
-        ir != NULL ? assemble(machine, target, ir, out, diag) : vta_fail(diag, VTA_NOMEM, "out of memory");
+    const vta_status status = ir != NULL ? assemble(machine, target, ir, out, diag) : vta_no_memory(diag);
     free(ir);
     return status;
 }

@@ -15,7 +15,9 @@
 #include "target.h"
 #include "vta/anonymous.h"
 #include "vta/artifact.h"
+#include "vta/fail.h"
 #include "vta/file.h"
+#include "vta/hash.h"
 #include "vta/str.h"
 #include "vtac/flow.h"
 #include "vtac/partition.h"
@@ -267,29 +269,20 @@ static LLVMValueRef steps_of(writer *w)
     return all;
 }
 
-static uint64_t hash_bytes(const uint8_t *bytes, uint64_t size)
-{
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (uint64_t i = 0; i < size; i++) {
-        hash = (hash ^ bytes[i]) * UINT64_C(0x100000001b3);
-    }
-    return hash;
-}
-
 /* Room for constants, and their hash. A WebAssembly object has them as data: it has no sections to fill in.
  */
 static LLVMValueRef constants_of(writer *w, const char *section, uint64_t size, vtac_constants_fn *constants,
                                  uint64_t *hash)
 {
     uint8_t *bytes = calloc(1, size + 1);
-    *hash = hash_bytes(bytes, 0);
+    *hash = vta_hash_bytes(VTA_HASH_START, bytes, 0);
     if (size == 0 || bytes == NULL) {
         w->em.failed = w->em.failed || bytes == NULL;
         free(bytes);
         return LLVMConstNull(w->pointer);
     }
     constants(w->program, bytes);
-    *hash = hash_bytes(bytes, size);
+    *hash = vta_hash_bytes(VTA_HASH_START, bytes, size);
     LLVMValueRef global = w->program->target->is_wasm
                               ? add_global(w, bytes_of(w, bytes, size), VTA_ARTIFACT_ALIGN)
                               : vtac_reserve_section(w->em.module, section, size, VTA_ARTIFACT_ALIGN);
@@ -483,7 +476,7 @@ static vta_status emit_by_buffer(LLVMTargetMachineRef machine, LLVMModuleRef mod
         (*bytes)[*size] = 0;
     }
     LLVMDisposeMemoryBuffer(buffer);
-    return *bytes != NULL ? VTA_OK : vta_fail(diag, VTA_NOMEM, "out of memory");
+    return vta_allocated(*bytes != NULL, diag);
 }
 
 vta_status vtac_emit_module(LLVMTargetMachineRef machine, LLVMModuleRef module, LLVMCodeGenFileType kind,
@@ -517,7 +510,7 @@ static vta_status write_all(writer *w, LLVMTargetMachineRef machine, bool want_t
         return VTA_INTERRUPTED;
     }
     if (w->em.failed) {
-        return vta_fail(w->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(w->diag);
     }
     VTA_TRY(verify_module(w));
     VTA_TRY(

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "schedule.h"
+#include "vta/fail.h"
 
 enum {
     MOST_COPIES = 64,
@@ -333,7 +334,7 @@ vta_status vtac_loop_fuse(vtac_kernel *k, uint32_t outer, uint32_t inner, vta_di
     vtac_substitute_block(k, in->body, inner, vtac_i_remc(k, whole, in->extent));
     out->extent *= in->extent;
     out->body = in->body;
-    return k->failed ? vta_fail(diag, VTA_NOMEM, "out of memory") : VTA_OK;
+    return vta_allocated(!k->failed, diag);
 }
 
 vta_status vtac_loop_unroll(vtac_kernel *k, uint32_t var, vta_diag *diag)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "schedule.h"
+#include "vta/fail.h"
 
 enum { MOST_LANES = 64 };
 
@@ -84,7 +85,7 @@ vta_status vtac_loop_split(vtac_kernel *k, uint32_t var, int64_t factor, uint32_
     vtac_stmt *in = vta_arena_alloc(k->arena, sizeof *in);
     vtac_stmt *guard = vta_arena_alloc(k->arena, sizeof *guard);
     if (in == NULL || guard == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     *inner = k->var_count++;
     const vtac_expr *whole =
@@ -99,7 +100,7 @@ vta_status vtac_loop_split(vtac_kernel *k, uint32_t var, int64_t factor, uint32_
     }
     loop->body = in;
     loop->extent = (loop->extent + factor - 1) / factor;
-    return k->failed ? vta_fail(diag, VTA_NOMEM, "out of memory") : VTA_OK;
+    return vta_allocated(!k->failed, diag);
 }
 
 /* Whether the only loads from written buffers are of the very place that is stored to: then the order of

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "vta/fail.h"
 #include "vtac/loop.h"
 
 typedef struct checker {
@@ -133,14 +134,14 @@ static vta_status check_block(checker *c, const vtac_stmt *s, int depth)
 vta_status vtac_kernel_verify(const vtac_kernel *k, vta_diag *diag)
 {
     if (k->failed) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     if (k->depth != 1) {
         return vta_fail(diag, VTA_INVALID, "%u blocks are open", k->depth - 1);
     }
     checker c = {.kernel = k, .diag = diag, .defined = vta_arena_alloc(k->arena, k->var_count)};
     if (c.defined == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     return check_block(&c, k->body, 0);
 }

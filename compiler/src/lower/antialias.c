@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "resize.h"
+#include "vta/fail.h"
 
 enum { MOST_WEIGHTS = 1 << 24 }; /* of one axis, which a table holds */
 
@@ -66,7 +67,7 @@ static vta_status fill_filter(vtac_lower *l, const vtac_resize_place *source, vt
     float *narrow = vta_arena_array(arena, count, sizeof *narrow);
     uint8_t *outside = vta_arena_array(arena, (size_t)f->to, 1);
     if (places == NULL || weights == NULL || narrow == NULL || outside == NULL) {
-        return vta_fail(l->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(l->diag);
     }
     for (int64_t i = 0; i < f->to; i++) {
         const double x = ((double)i + source->before) * source->factor / source->divisor + source->after;

@@ -17,6 +17,7 @@
 #include "../ops/infer.h"
 #include "layout.h"
 #include "space.h"
+#include "vta/fail.h"
 
 enum { MOST_TAPS_UNROLLED = 9, MOST_SCRATCH_POSITIONS = 2048, MOST_VECTORS = 6 };
 
@@ -75,7 +76,7 @@ static vta_status choose_words(vtac_lower *l, conv *c)
     c->dot = !fours ? VTAC_E_DOT2 : c->is_signed ? VTAC_E_SDOT4 : VTAC_E_DOT4;
     int32_t *start = fours ? vta_arena_array(&l->program->arena, (size_t)c->outputs, sizeof *start) : NULL;
     if (fours && start == NULL) {
-        return vta_fail(l->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(l->diag);
     }
     const int64_t off = vtac_tensor_int(zero, 0) + shift_of(l, c);
     for (int64_t i = 0; fours && i < c->outputs * w.inner; i++) {
@@ -516,7 +517,7 @@ static vta_status pack_weights(vtac_lower *l, const conv *c, vtac_storage_id *ou
     const vtac_tensor *zero = c->w_zero == 0 ? NULL : vtac_in_constant(l->graph, l->node, c->w_zero);
     if (w != NULL && (c->w_zero == 0 || zero != NULL)) {
         *out = c->together > 1 ? constant_words(l, c) : constant_weights(l, c, w, zero);
-        return *out != 0 ? VTA_OK : vta_fail(l->diag, VTA_NOMEM, "out of memory");
+        return vta_allocated(*out != 0, l->diag);
     }
     VTA_TRY(vtac_begin(l, ".weights"));
     *out = vtac_temp(l, c->type, weight_elements(c));
@@ -804,7 +805,7 @@ vta_status vtac_lower_conv_phases(vtac_lower *l, const vtac_conv_shape *phases, 
     conv *all = vta_arena_array(&l->program->arena, (size_t)count, sizeof *all);
     int64_t room = 0;
     if (all == NULL) {
-        return vta_fail(l->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(l->diag);
     }
     for (int64_t i = 0; i < count; i++) {
         all[i] = (conv){.weight = 1, .bias = vtac_has_in(l, 2) ? 2 : 0, .w = phases[i].window};

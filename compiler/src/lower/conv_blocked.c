@@ -13,6 +13,8 @@
 
 #include <string.h>
 
+#include "vta/fail.h"
+
 enum {
     LINE = 16,      /* floats of a line of the caches */
     NEAREST = 6144, /* floats that stay in the nearest cache beside a tile's inputs */
@@ -564,7 +566,7 @@ static vta_status use_spans(vtac_lower *l, const vtac_blocked *c, kernel *t)
     int64_t *first = vta_arena_array(&l->program->arena, (size_t)c->vector_groups, sizeof *first);
     int64_t *more = vta_arena_array(&l->program->arena, (size_t)c->vector_groups, sizeof *more);
     if (first == NULL || more == NULL) {
-        return vta_fail(l->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(l->diag);
     }
     for (int64_t panel = 0; panel < c->vector_groups; panel++) {
         first[panel] = vtac_blocked_first(c, panel);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "vta/fail.h"
 #include "vtac/quant.h"
 
 enum { MOST_BEYOND = 256 }; /* outputs that tiles may reach beyond the last */
@@ -197,7 +198,7 @@ static vta_status quantized_begin(vtac_lower *l, vtac_finish *f)
     int32_t *zero = vta_arena_array(&l->program->arena, room, sizeof *zero);
     float *scale = vta_arena_array(&l->program->arena, room, sizeof *scale);
     if (start == NULL || zero == NULL || scale == NULL) {
-        return vta_fail(l->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(l->diag);
     }
     f->narrow = true;
     f->rounding = vtac_rounding_of(l->node);
@@ -243,7 +244,7 @@ vta_status vtac_finish_begin(vtac_lower *l, const vtac_conv_shape *s, bool dots,
     if (bias != NULL) {
         float *start = vta_arena_array(&l->program->arena, (size_t)s->outputs + MOST_BEYOND, sizeof *start);
         if (start == NULL) {
-            return vta_fail(l->diag, VTA_NOMEM, "out of memory");
+            return vta_no_memory(l->diag);
         }
         memcpy(start, bias->data, bias->bytes);
         const int64_t room = s->outputs + MOST_BEYOND;

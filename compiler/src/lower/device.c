@@ -6,6 +6,7 @@
 #include "device.h"
 #include "layout.h"
 #include "point.h"
+#include "vta/fail.h"
 
 enum { ROWS, COLUMNS };
 
@@ -68,7 +69,7 @@ vta_status vtac_device_place(vtac_lower *l, uint32_t i, int64_t offset)
     const vtac_storage storage = {
         .kind = VTAC_STORAGE_DEVICE_WORK, .offset = (uint64_t)offset, .bytes = bytes};
     if (vta_vec_push(&l->program->storages, &storage) == NULL) {
-        return vta_fail(l->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(l->diag);
     }
     l->program->of_value[id] = (vtac_storage_id)(l->program->storages.count - 1);
     return VTA_OK;
@@ -102,7 +103,7 @@ static vta_status add_argument(vtac_lower *l, vtac_storage_id storage)
 {
     vtac_step_arg *args = vta_grow(l->step->args, &l->step->arg_room, l->step->arg_count + 1, sizeof *args);
     if (args == NULL || storage == 0) {
-        return vta_fail(l->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(l->diag);
     }
     l->step->args = args;
     args[l->step->arg_count++] = (vtac_step_arg){.storage = storage};

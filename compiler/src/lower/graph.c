@@ -9,6 +9,7 @@
 #include "layout.h"
 #include "nest.h"
 #include "quick.h"
+#include "vta/fail.h"
 #include "vta/str.h"
 #include "vtac/flow.h"
 
@@ -22,11 +23,6 @@ void vtac_program_free(vtac_program *program)
     vta_vec_free(&program->steps);
     vta_vec_free(&program->storages);
     vta_arena_free(&program->arena);
-}
-
-static vta_status no_memory(vta_diag *diag)
-{
-    return vta_fail(diag, VTA_NOMEM, "out of memory");
 }
 
 /* ---- what runs together
@@ -123,7 +119,7 @@ static vta_status place_ends(vtac_program *p, vta_diag *diag)
                                           .bytes = bytes_of(&graph->values[id]),
                                           .kept = state});
         if (p->of_value[id] == 0) {
-            return no_memory(diag);
+            return vta_no_memory(diag);
         }
     }
     for (uint32_t i = 0; i < graph->output_count; i++) {
@@ -135,7 +131,7 @@ static vta_status place_ends(vtac_program *p, vta_diag *diag)
                                               .index = i,
                                               .bytes = bytes_of(&graph->values[id])});
             if (p->of_value[id] == 0) {
-                return no_memory(diag);
+                return vta_no_memory(diag);
             }
         }
     }
@@ -242,7 +238,7 @@ static vta_status copy_states(vtac_lower *l)
     const uint32_t count = p->graph->state_count;
     vtac_storage_id *aside = vta_arena_array(&p->arena, (size_t)count + 1, sizeof *aside);
     if (aside == NULL) {
-        return no_memory(l->diag);
+        return vta_no_memory(l->diag);
     }
     for (uint32_t i = 0; i < count; i++) {
         const state_place at = place_of_state(p, i);
@@ -284,7 +280,7 @@ static vta_status lower_kind(vtac_lower *l)
                 p->of_value[from] = vtac_constant(l, value->constant->data, value->constant->bytes);
             }
             p->of_value[l->node->outputs[0]] = p->of_value[from];
-            return p->of_value[from] != 0 ? VTA_OK : no_memory(l->diag);
+            return vta_allocated(p->of_value[from] != 0, l->diag);
         }
         return vtac_unsupported(l, "more than one output");
     case VTAC_POINTWISE:
@@ -398,7 +394,7 @@ static vta_status start(vtac_program *p, vta_diag *diag)
     p->done = vta_arena_array(&p->arena, p->graph->node_count + 1, sizeof *p->done);
     if (p->of_value == NULL || p->position == NULL || p->done == NULL ||
         vta_vec_add(&p->storages, 1) == NULL) {
-        return no_memory(diag);
+        return vta_no_memory(diag);
     }
     for (uint32_t i = 0; i < p->graph->order_count; i++) {
         p->position[p->graph->order[i]] = i + 1;
@@ -410,7 +406,7 @@ static vta_status start(vtac_program *p, vta_diag *diag)
     if (p->graph->flow != NULL) {
         p->segments = vta_arena_array(&p->arena, p->graph->value_count + 1, sizeof *p->segments);
         if (p->segments == NULL) {
-            return no_memory(diag);
+            return vta_no_memory(diag);
         }
         vtac_flow_segments(p->graph, p->segments);
     }

@@ -12,18 +12,10 @@
 
 #include "layout.h"
 #include "rows.h"
+#include "vta/fail.h"
+#include "vta/number.h"
 
 enum { MOST_BORDER = 16, MOST_GROWTH = 12, MOST_BLOCK = 16 };
-
-static int64_t larger(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
-static int64_t round_up(int64_t a, int64_t b)
-{
-    return (a + b - 1) / b * b;
-}
 
 /* ---- which values
  * ------------------------------------------------------------------------------------------------------- */
@@ -41,7 +33,7 @@ static int64_t block_of(const vtac_program *p, int64_t channels, bool narrow)
     for (int64_t block = lanes / 2; block >= 4; block /= 2) {
         const bool few = channels <= block;
         const bool half = p->target->takes_halves && block * 2 == lanes &&
-                          8 * round_up(channels, lanes) > 9 * round_up(channels, block);
+                          8 * vta_round_up(channels, lanes) > 9 * vta_round_up(channels, block);
         best = few || half ? block : best;
     }
     return best;
@@ -68,14 +60,14 @@ static bool border_of(const vtac_window *w, const vtac_type *x, int64_t *before,
     widest.dim[1] += MOST_BLOCK;
     for (uint32_t a = 0; a < 2; a++) {
         const int64_t last = (w->extent[a] - 1) * w->stride[a] + (w->kernel[a] - 1) * w->dilation[a];
-        before[a] = larger(0, w->pad_begin[a]);
-        after[a] = larger(0, last - w->pad_begin[a] - (x->dim[plane + a] - 1));
+        before[a] = vta_max(0, w->pad_begin[a]);
+        after[a] = vta_max(0, last - w->pad_begin[a] - (x->dim[plane + a] - 1));
         if (before[a] > INT32_MAX || after[a] > INT32_MAX) {
             return false;
         }
         wide = wide || before[a] > MOST_BORDER || after[a] > MOST_BORDER;
         growth *= (double)(before[a] + x->dim[plane + a] + after[a]) / (double)x->dim[plane + a];
-        widest.dim[plane + a] += larger(MOST_BORDER, before[a]) + larger(MOST_BORDER, after[a]);
+        widest.dim[plane + a] += vta_max(MOST_BORDER, before[a]) + vta_max(MOST_BORDER, after[a]);
     }
     return vtac_type_elements(&widest) >= 0 && !(wide && growth > MOST_GROWTH);
 }
@@ -115,8 +107,8 @@ static bool claim(vtac_program *p, vtac_value_id id, int64_t block, const int64_
         layout->blocks = (type->dim[1] + block - 1) / block;
     }
     for (int a = 0; a < 2; a++) {
-        layout->before[a] = larger(layout->before[a], before[a]);
-        layout->after[a] = larger(layout->after[a], after[a]);
+        layout->before[a] = vta_max(layout->before[a], before[a]);
+        layout->after[a] = vta_max(layout->after[a], after[a]);
     }
     return true;
 }
@@ -197,7 +189,7 @@ static bool choose_conv(vtac_program *p, const vtac_node *node, vtac_layout_kind
         return false;
     }
     const int64_t wanted = depthwise ? block : s.quantized ? 4 : 1;
-    const int64_t in_block = known->natural ? known->block : larger(wanted, known->block);
+    const int64_t in_block = known->natural ? known->block : vta_max(wanted, known->block);
     if (depthwise ? in_block != block : !merge_groups(&s, in_block, block)) {
         return false;
     }
@@ -235,8 +227,8 @@ static bool choose_transposed(vtac_program *p, const vtac_node *node, vtac_layou
             return false;
         }
         for (int a = 0; a < 2; a++) {
-            before[a] = larger(before[a], own[0][a]);
-            after[a] = larger(after[a], own[1][a]);
+            before[a] = vta_max(before[a], own[0][a]);
+            after[a] = vta_max(after[a], own[1][a]);
         }
     }
     if (block == 0 || !merge_groups(&s, known->block == 0 ? 1 : known->block, block) ||
@@ -406,7 +398,7 @@ vta_status vtac_layout_graph(vtac_program *p, vta_diag *diag)
     p->is_plain = vta_arena_array(&p->arena, values, sizeof *p->is_plain);
     p->kinds = vta_arena_array(&p->arena, (size_t)p->graph->node_count + 1, sizeof *p->kinds);
     if (p->layouts == NULL || p->laid_out == NULL || p->is_plain == NULL || p->kinds == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     for (uint32_t i = 0; i < p->graph->order_count && p->level > 0 && !p->row_major; i++) {
         const vtac_node_id id = p->graph->order[i];
@@ -593,7 +585,7 @@ static vta_status make_room(vtac_lower *l, vtac_value_id id)
     const int64_t beyond = vtac_dtype_bytes(type->dtype) == 1 ? 3 * f->block : 0; /* quads may read so far */
     p->laid_out[id] = vtac_temp(l, type->dtype, vtac_layout_elements(f, type) + beyond);
     if (p->laid_out[id] == 0) {
-        return vta_fail(l->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(l->diag);
     }
     if (trivial) {
         p->of_value[id] = p->laid_out[id];

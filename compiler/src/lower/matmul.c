@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "matmul.h"
+#include "vta/fail.h"
 
 enum {
     MOST_DEEP_ROWS = 256,
@@ -179,7 +180,7 @@ static vta_status pack_right(vtac_lower *l, vtac_product *p)
         const vtac_tensor *zero = p->b_zero == 0 ? NULL : vtac_in_constant(l->graph, l->node, p->b_zero);
         p->stored = vtac_dtype_bytes(p->b_type.dtype) == 1 ? VTAC_I16 : p->type; /* bytes less a zero point */
         p->packed = pack_constant(l, p, vtac_in_constant(l->graph, l->node, p->b), zero);
-        return p->packed != 0 ? VTA_OK : vta_fail(l->diag, VTA_NOMEM, "out of memory");
+        return vta_allocated(p->packed != 0, l->diag);
     }
     if (p->tiled) {
         p->packed = vtac_temp(l, p->type, vtac_product_matrices(&p->b_type) * p->k * p->room);

@@ -16,6 +16,7 @@
 
 #include "matmul.h"
 #include "space.h"
+#include "vta/fail.h"
 
 #define E2(op, a, b) vtac_e2(l->k, VTAC_E_##op, a, b)
 
@@ -432,7 +433,7 @@ static vta_status pack_known(vtac_lower *l, bytes *y)
         vta_arena_array(&l->program->arena, (size_t)(y->b_count * start_stride(y)), sizeof *start);
     int32_t *zeros = vta_arena_array(&l->program->arena, (size_t)start_stride(y), sizeof *zeros);
     if (packed == NULL || start == NULL || zeros == NULL) {
-        return vta_fail(l->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(l->diag);
     }
     double most = 0.0;
     for (int64_t c = 0; c < y->b_count * p->n; c++) {

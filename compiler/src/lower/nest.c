@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "space.h"
+#include "vta/hash.h"
 
 enum { MOST = 84, MOST_LOOPS = 6 };
 
@@ -19,10 +20,7 @@ static bool hash_nest(const vtac_kernel *k, uint64_t *hash)
     vtac_kernel_print(k, &text);
     const bool good = !text.failed && text.text != NULL;
     const char *at = good ? strchr(text.text, '\n') : NULL;
-    *hash = UINT64_C(0xcbf29ce484222325);
-    for (; at != NULL && *at != '\0'; at++) {
-        *hash = (*hash ^ (uint8_t)*at) * UINT64_C(0x100000001b3);
-    }
+    *hash = vta_hash_text(VTA_HASH_START, at != NULL ? at : "");
     vta_str_free(&text);
     return good;
 }

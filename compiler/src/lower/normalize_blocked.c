@@ -4,6 +4,7 @@
  * own sums; those of the channels that share a mean are added at the end.
  */
 #include "layout.h"
+#include "vta/fail.h"
 
 #define E2(op, a, b) vtac_e2(l->k, VTAC_E_##op, a, b)
 
@@ -261,7 +262,7 @@ vta_status vtac_lower_lrn_blocked(vtac_lower *l)
     n.from = vtac_layout_buffer(l, n.x, "x");
     vtac_buffer *squares = vtac_kernel_buffer(k, "squares", n.type, channels + size - 1, VTAC_BUFFER_SCRATCH);
     if (squares == NULL) {
-        return vta_fail(l->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(l->diag);
     }
     const vtac_expr *unit =
         vtac_for(k, vtac_parallel_if(vtac_type_elements(n.x_type)), n.x_type->dim[0] * rows, "unit");

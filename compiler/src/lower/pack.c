@@ -15,6 +15,7 @@
 #include "layout.h"
 #include "point.h"
 #include "quick.h"
+#include "vta/fail.h"
 
 enum { MOST_SCRATCH = 32768 }; /* floats are quantized in a step of their own where more had to be fetched */
 
@@ -221,7 +222,7 @@ static vta_status tell_places(packer *p)
     const vtac_device_layout *g = &p->g;
     int64_t *places = vta_arena_array(&p->l->program->arena, (size_t)p->taps, sizeof *places);
     if (places == NULL) {
-        return vta_fail(p->l->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(p->l->diag);
     }
     for (int64_t q = 0; q < p->taps; q++) {
         const int64_t tap = q / g->shape[1];

@@ -5,6 +5,8 @@
  */
 #include "lower.h"
 #include "vta/artifact.h"
+#include "vta/fail.h"
+#include "vta/number.h"
 #include "vtac/memory.h"
 
 static vtac_storage *storage(const vtac_program *p, vtac_storage_id id)
@@ -69,24 +71,20 @@ static void merge_in_place(vtac_program *p, uint32_t i)
     }
 }
 
-static uint64_t aligned(uint64_t bytes)
-{
-    return (bytes + VTA_ARTIFACT_ALIGN - 1) / VTA_ARTIFACT_ALIGN * VTA_ARTIFACT_ALIGN;
-}
-
 static vta_status place_workspace(vtac_program *p, vta_diag *diag)
 {
     vtac_life *lives = vta_arena_array(&p->arena, p->storages.count, sizeof *lives);
     size_t count = 0;
     if (lives == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     for (vtac_storage_id id = 1; id < p->storages.count; id++) {
         const vtac_storage *s = storage(p, id);
         if (s->kind == VTAC_STORAGE_WORKSPACE && s->used) {
-            p->unshared_bytes += aligned(s->bytes);
+            p->unshared_bytes += vta_round_up_u(s->bytes, VTA_ARTIFACT_ALIGN);
             if (s->merged == 0) {
-                lives[count++] = (vtac_life){aligned(s->bytes), id, s->first, s->last, 0};
+                lives[count++] =
+                    (vtac_life){vta_round_up_u(s->bytes, VTA_ARTIFACT_ALIGN), id, s->first, s->last, 0};
             }
         }
     }
@@ -110,7 +108,7 @@ vta_status vtac_plan(vtac_program *p, vta_diag *diag)
             s->offset = storage(p, merged(p, id))->offset;
         } else if (s->kind == VTAC_STORAGE_CONSTANT && s->used) {
             s->offset = p->constant_bytes;
-            p->constant_bytes += aligned(s->bytes);
+            p->constant_bytes += vta_round_up_u(s->bytes, VTA_ARTIFACT_ALIGN);
         }
     }
     return VTA_OK;

@@ -11,6 +11,7 @@
 #include "point.h"
 #include "recurrent.h"
 #include "rows.h"
+#include "vta/fail.h"
 
 #define E2(op, a, b)     vtac_e2(l->k, VTAC_E_##op, a, b)
 #define LET(name, value) vtac_let(l->k, name, value)
@@ -108,7 +109,7 @@ static vta_status turn_weights(vtac_lower *l, const vtac_recurrence *r, uint32_t
     const vtac_tensor *constant = vtac_in_constant(l->graph, l->node, input);
     if (constant != NULL) {
         *out = turn_constant(l, r, input, rows);
-        return *out != 0 ? VTA_OK : vta_fail(l->diag, VTA_NOMEM, "out of memory");
+        return vta_allocated(*out != 0, l->diag);
     }
     VTA_TRY(vtac_begin(l, input == W ? ".w" : ".r"));
     const vtac_type type = {r->type, 3, {r->directions, rows, r->columns}};

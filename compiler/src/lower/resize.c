@@ -9,6 +9,7 @@
 #include "point.h"
 #include "resize.h"
 #include "rows.h"
+#include "vta/fail.h"
 
 #define E2(op, a, b) vtac_e2(l->k, VTAC_E_##op, a, b)
 
@@ -298,7 +299,7 @@ static vta_status fill_line(vtac_lower *l, const vtac_resize_place *source, int6
     int64_t *places = vta_arena_array(&l->program->arena, count, sizeof *places);
     double *weights = vta_arena_array(&l->program->arena, count, sizeof *weights);
     if (places == NULL || weights == NULL) {
-        return vta_fail(l->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(l->diag);
     }
     for (int64_t i = 0; i < f->to; i++) {
         const double x = source_of(source, i);
@@ -413,7 +414,7 @@ static vta_status find_places(vtac_lower *l, const vtac_resize_place *source, ui
     p->size = vtac_type_out(l, 0)->dim[axis];
     p->at = vta_arena_array(&l->program->arena, (size_t)p->size, sizeof *p->at);
     if (p->at == NULL) {
-        return vta_fail(l->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(l->diag);
     }
     for (int64_t i = 0; i < p->size; i++) {
         const double x = source->moves ? vtac_resize_nearest(mode, source_of(source, i)) : (double)i;

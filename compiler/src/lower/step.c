@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "layout.h"
+#include "vta/fail.h"
 
 enum {
     PARALLEL_WORK = 32768, /* below, waking a thread costs more than it saves */
@@ -35,14 +36,14 @@ vta_status vtac_begin(vtac_lower *l, const char *suffix)
 {
     vtac_step *step = vta_arena_alloc(&l->program->arena, sizeof *step);
     if (step == NULL || vta_vec_push(&l->program->steps, &step) == NULL) {
-        return vta_fail(l->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(l->diag);
     }
     step->name = step_name(l, suffix);
     step->op = vtac_op_get(l->node->op)->name;
     step->node = l->node->origin;
     step->segment = l->segment;
     if (step->name == NULL) {
-        return vta_fail(l->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(l->diag);
     }
     vtac_kernel_init(&step->kernel, &l->program->arena, step->name);
     l->step = step;

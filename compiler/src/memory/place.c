@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "vta/fail.h"
 #include "vta/vec.h"
 #include "vtac/memory.h"
 
@@ -47,7 +48,7 @@ static vta_status note_in(vta_vec *in, const vtac_life *lives, size_t number, vt
 {
     const size_t at = behind(lives, in, lives[number].offset);
     if (vta_vec_push(in, &number) == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     size_t *numbers = in->items;
     memmove(numbers + at + 1, numbers + at, (in->count - 1 - at) * sizeof *numbers);
@@ -123,7 +124,7 @@ vta_status vtac_place_lives(vtac_life *lives, size_t count, uint64_t *bytes, vta
     }
     all.in = calloc(all.stretches + 1, sizeof *all.in);
     if (all.in == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     for (size_t i = 0; i <= all.stretches; i++) {
         all.in[i] = (vta_vec){.item_size = sizeof(size_t)};

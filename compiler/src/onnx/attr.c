@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "import.h"
+#include "vta/fail.h"
 
 /* A terminated copy of protobuf bytes. */
 static const char *keep_text(vtac_importer *im, const ProtobufCBinaryData *bytes)
@@ -29,7 +30,7 @@ static vta_status attr_lists(vtac_importer *im, const Onnx__AttributeProto *from
         to->kind = VTAC_ATTR_FLOATS;
         to->count = from->n_floats;
         to->floats = floats;
-        return floats != NULL ? VTA_OK : vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_allocated(floats != NULL, diag);
     }
 
     const char **strings = vta_arena_array(&im->graph->arena, from->n_strings, sizeof *strings);
@@ -39,7 +40,7 @@ static vta_status attr_lists(vtac_importer *im, const Onnx__AttributeProto *from
     to->kind = VTAC_ATTR_STRINGS;
     to->count = from->n_strings;
     to->strings = strings;
-    return strings != NULL ? VTA_OK : vta_fail(diag, VTA_NOMEM, "out of memory");
+    return vta_allocated(strings != NULL, diag);
 }
 
 bool vtac_names_a_type(const char *attr)
@@ -74,7 +75,7 @@ vta_status vtac_import_attr(vtac_importer *im, const Onnx__AttributeProto *from,
     case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRING:
         to->kind = VTAC_ATTR_STRING;
         to->s = keep_text(im, &from->s);
-        return to->s != NULL ? VTA_OK : vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_allocated(to->s != NULL, diag);
     case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TENSOR:
         to->kind = VTAC_ATTR_TENSOR;
         return from->t != NULL ? vtac_import_any_tensor(im, from->t, &to->tensor, diag)

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "vta/fail.h"
 #include "vtac/onnx.h"
 
 /* NOLINTBEGIN(readability-identifier-naming): as in compose.def */
@@ -62,7 +63,7 @@ vta_status vtac_compose_draft(vtac_importer *im, const vtac_draft *draft, vtac_v
     }
     vtac_draft *piece = malloc(sizeof *piece);
     if (piece == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     piece->name = draft->name;
     piece->attr_count = 0;

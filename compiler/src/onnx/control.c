@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "import.h"
+#include "vta/fail.h"
 #include "vta/vec.h"
 
 enum { MOST_TURNS = 256 }; /* that are unrolled */
@@ -73,7 +74,7 @@ static vta_status loop_inputs(vtac_importer *im, vtac_scope *scope, const loop_s
     uint8_t *kept = vta_arena_alloc(&im->graph->arena, 1);
     int64_t *number = vta_arena_alloc(&im->graph->arena, sizeof *number);
     if (kept == NULL || number == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     *kept = 1;
     *number = turn;
@@ -108,7 +109,7 @@ static vta_status loop_turn(vtac_importer *im, const vtac_place *at, loop_state 
     memcpy(loop->carried, outputs + 1, loop->carried_count * sizeof *outputs);
     for (uint32_t i = 0; i < loop->scan_count; i++) {
         if (vta_vec_push(&loop->scanned, &outputs[1 + loop->carried_count + i]) == NULL) {
-            return vta_fail(diag, VTA_NOMEM, "out of memory");
+            return vta_no_memory(diag);
         }
     }
     return VTA_OK;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "import.h"
+#include "vta/fail.h"
 
 /* Activations of FusedConv, and which attributes its parameters are; those of Clip are inputs. */
 static const struct {
@@ -61,7 +62,7 @@ static vta_status clip_inputs(vtac_importer *im, vtac_draft *draft, const fused 
     for (uint32_t i = 0; i < 2; i++) {
         float *value = vta_arena_alloc(&im->graph->arena, sizeof *value);
         if (value == NULL) {
-            return vta_fail(diag, VTA_NOMEM, "out of memory");
+            return vta_no_memory(diag);
         }
         *value = (float)f->parameters[i];
         const vtac_tensor tensor = {{VTAC_F32, 0, {0}}, value, sizeof *value};
@@ -122,7 +123,7 @@ static vta_status transpose(vtac_importer *im, const vtac_draft *like, bool chan
     }
     vtac_draft *draft = vta_arena_alloc(&im->graph->arena, sizeof *draft);
     if (draft == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     draft->name = like->name;
     draft->inputs[0] = *value;

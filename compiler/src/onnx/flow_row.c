@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "flow_words.h"
+#include "vta/fail.h"
 #include "vtac/codegen.h"
 
 static const vtac_flow_row rows[] = {
@@ -43,7 +44,7 @@ const vtac_flow_row *vtac_flow_row_in(const Onnx__NodeProto *node, int64_t opset
 
 static vta_status push(vta_vec *words, int64_t word, vta_diag *diag)
 {
-    return vta_vec_push(words, &word) != NULL ? VTA_OK : vta_fail(diag, VTA_NOMEM, "out of memory");
+    return vta_allocated(vta_vec_push(words, &word) != NULL, diag);
 }
 
 static int64_t bits_of(double value)

@@ -7,9 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "vta/fail.h"
+
 vta_status vtac_flow_no_memory(vta_diag *diag)
 {
-    return vta_fail(diag, VTA_NOMEM, "out of memory");
+    return vta_no_memory(diag);
 }
 
 /* ---- values and slots */

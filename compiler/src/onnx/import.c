@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "compose.h"
+#include "vta/fail.h"
 #include "vta/file.h"
 
 /* The opsets that all of this was written for, and how many nodes may come on top of those that the model
@@ -65,7 +66,7 @@ vta_status vtac_emit_ints(vtac_importer *im, const int64_t *values, uint32_t cou
 {
     int64_t *data = vta_arena_array(&im->graph->arena, count, sizeof *data);
     if (data == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     if (count > 0) {
         memcpy(data, values, count * sizeof *data);
@@ -202,7 +203,7 @@ static vta_status import_constant(vtac_importer *im, const vtac_place *at, const
         tensor.type.rank = list ? 1 : 0;
     }
     if (tensor.data == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     VTA_TRY(vtac_add_constant(im->graph, vtac_proto_text(node->output[0]), &tensor, &value, diag));
     return vtac_bind_outputs(at, node, &value, 1, diag);
@@ -299,7 +300,7 @@ vta_status vtac_import_nodes(vtac_importer *im, const vtac_place *at, Onnx__Node
 {
     vtac_draft *draft = malloc(sizeof *draft);
     if (draft == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
 
     vta_status status = VTA_OK;
@@ -432,7 +433,7 @@ static vta_status import_dynamic(vtac_importer *im, vtac_graph **graph, vta_stat
     vta_diag second = {0};
     vtac_graph *other = vtac_graph_create((*graph)->name);
     if (other == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     vtac_graph *first = im->graph;
     im->graph = other;
@@ -494,7 +495,7 @@ vta_status vtac_onnx_parse(const uint8_t *bytes, size_t size, const char *what, 
         status = check_opsets(model, options, diag);
         status = status == VTA_OK ? vtac_check_names(model, diag) : status;
         graph = status == VTA_OK ? vtac_graph_create(vtac_proto_text(model->graph->name)) : NULL;
-        status = status == VTA_OK && graph == NULL ? vta_fail(diag, VTA_NOMEM, "out of memory") : status;
+        status = status == VTA_OK && graph == NULL ? vta_no_memory(diag) : status;
     } else if (status == VTA_OK) {
         status = vta_fail(diag, VTA_SYNTAX, "not an ONNX model, or damaged (%zu bytes)", size);
     }
@@ -531,8 +532,8 @@ vta_status vtac_onnx_load(const char *path, const vtac_import_options *options, 
     VTA_TRY(vta_file_read(path, MOST_MODEL_BYTES, &bytes, &size, diag));
     const char *slash = strrchr(path, '/');
     char *folder = slash == NULL ? strdup(".") : strndup(path, slash == path ? 1 : (size_t)(slash - path));
-    vta_status status = folder != NULL ? vtac_onnx_parse(bytes, size, path, folder, options, out, diag)
-                                       : vta_fail(diag, VTA_NOMEM, "out of memory");
+    vta_status status =
+        folder != NULL ? vtac_onnx_parse(bytes, size, path, folder, options, out, diag) : vta_no_memory(diag);
     free(folder);
     free(bytes);
     return status;

@@ -6,14 +6,12 @@
 #include <string.h>
 
 #include "import.h"
+#include "vta/fail.h"
+#include "vta/hash.h"
 
 static size_t hash_name(const char *name)
 {
-    size_t hash = 1469598103934665603ULL;
-    for (; *name != '\0'; name++) {
-        hash = (hash ^ (unsigned char)*name) * 1099511628211ULL;
-    }
-    return hash;
+    return (size_t)vta_hash_text(VTA_HASH_START, name);
 }
 
 static size_t slot_of(const vtac_scope *scope, const char *name)
@@ -31,7 +29,7 @@ vta_status vtac_scope_set(vtac_scope *scope, const char *name, vtac_value_id val
         vtac_scope larger = {.outer = scope->outer, .room = scope->room == 0 ? 64 : 2 * scope->room};
         larger.slots = calloc(larger.room, sizeof *larger.slots);
         if (larger.slots == NULL) {
-            return vta_fail(diag, VTA_NOMEM, "out of memory");
+            return vta_no_memory(diag);
         }
         for (size_t i = 0; i < scope->room; i++) {
             if (scope->slots[i].name != NULL) {

@@ -6,18 +6,14 @@
 #include <string.h>
 
 #include "import.h"
-
-static vta_status no_memory(vta_diag *diag)
-{
-    return vta_fail(diag, VTA_NOMEM, "out of memory");
-}
+#include "vta/fail.h"
 
 static vta_status add_text(vtac_importer *im, const char *text, int64_t *out, vta_diag *diag)
 {
     const char *kept = vta_arena_string(&im->graph->arena, text, strlen(text));
     *out = (int64_t)im->texts.count;
     if (kept == NULL || vta_vec_push(&im->texts, &kept) == NULL) {
-        return no_memory(diag);
+        return vta_no_memory(diag);
     }
     return vtac_scope_set(&im->text_ids, kept, (vtac_value_id)*out, diag);
 }
@@ -43,7 +39,7 @@ vta_status vtac_import_texts(vtac_importer *im, const char *const *texts, size_t
 {
     int64_t *data = vta_arena_array(&im->graph->arena, count, sizeof *data);
     if (data == NULL) {
-        return no_memory(diag);
+        return vta_no_memory(diag);
     }
     for (size_t i = 0; i < count; i++) {
         VTA_TRY(vtac_text_number(im, texts[i], &data[i], diag));
@@ -62,7 +58,7 @@ static vta_status tensor_of_texts(vtac_importer *im, const Onnx__TensorProto *pr
                         VTAC_MAX_RANK);
     }
     if (texts == NULL) {
-        return no_memory(diag);
+        return vta_no_memory(diag);
     }
     for (size_t i = 0; i < count; i++) {
         const ProtobufCBinaryData *from = &proto->string_data[i];
@@ -72,7 +68,7 @@ static vta_status tensor_of_texts(vtac_importer *im, const Onnx__TensorProto *pr
         texts[i] =
             vta_arena_string(&im->graph->arena, from->len > 0 ? (const char *)from->data : "", from->len);
         if (texts[i] == NULL) {
-            return no_memory(diag);
+            return vta_no_memory(diag);
         }
     }
     VTA_TRY(vtac_import_texts(im, texts, count, out, diag));

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "import.h"
+#include "vta/fail.h"
 
 static const vtac_attr *draft_attr(const vtac_draft *draft, const char *name)
 {
@@ -80,7 +81,7 @@ static vta_status float_to_input(vtac_importer *im, vtac_draft *draft, const dou
     }
     uint8_t *data = vta_arena_array(&im->graph->arena, count, bytes);
     if (data == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     for (size_t k = 0; k < count; k++) {
         const float narrow = (float)values[k];
@@ -238,7 +239,7 @@ static vta_status reshape_input(vtac_importer *im, vtac_draft *draft, uint32_t i
 {
     vtac_draft *reshape = vta_arena_alloc(&im->graph->arena, sizeof *reshape);
     if (reshape == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     *reshape = (vtac_draft){.name = draft->name, .input_count = 2, .output_count = 1};
     reshape->inputs[0] = draft->inputs[i];

@@ -7,6 +7,7 @@
 
 #include "import.h"
 #include "save.h"
+#include "vta/fail.h"
 
 /* Opsets after 13 that gave an operator its present form, or brought it. All others have had it since 13. */
 static const struct {
@@ -369,8 +370,7 @@ vta_status vtac_onnx_write(const vtac_graph *graph, const char *producer, const 
     model.n_opset_import = microsoft ? 2 : 1;
     model.opset_import = list;
     model.graph = &proto;
-    const vta_status status =
-        w.failed ? vta_fail(diag, VTA_NOMEM, "out of memory") : vtac_onnx_save(&model, path, diag);
+    const vta_status status = w.failed ? vta_no_memory(diag) : vtac_onnx_save(&model, path, diag);
     vta_arena_free(&w.arena);
     return status;
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "infer.h"
+#include "vta/fail.h"
 #include "vtac/loop.h"
 
 enum { MOST_ELEMENTS = 1 << 16 };
@@ -540,7 +541,7 @@ vta_status vtac_evaluate_up_to(vtac_graph *graph, const vtac_node *node, int64_t
     const size_t bytes = (size_t)elements * vtac_dtype_bytes(e.type.dtype);
     e.data = vta_arena_alloc(&graph->arena, bytes);
     if (e.data == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     *done = (e.of_type || has(&e, 1)) && folds[node->op](&e, elements);
     *out = (vtac_tensor){.type = e.type, .data = e.data, .bytes = bytes};

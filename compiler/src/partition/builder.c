@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "vta/fail.h"
+
 enum { MOST_ATTRS = 8 };
 
 const vtac_type *vtac_b_type(const vtac_builder *b, vtac_value_id value)
@@ -15,7 +17,7 @@ const vtac_type *vtac_b_type(const vtac_builder *b, vtac_value_id value)
 
 vta_status vtac_b_no_memory(const vtac_builder *b)
 {
-    return vta_fail(b->diag, VTA_NOMEM, "out of memory");
+    return vta_no_memory(b->diag);
 }
 
 vta_status vtac_b_add(const vtac_builder *b, vtac_op op, const vtac_value_id *inputs, uint32_t count,

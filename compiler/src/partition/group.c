@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "partition.h"
+#include "vta/fail.h"
 
 typedef struct search {
     const vtac_graph *graph;
@@ -243,7 +244,7 @@ static vta_status find_readers(const vtac_graph *graph, vta_arena *arena, vtac_g
     }
     out->readers = vta_arena_array(arena, reads, sizeof *out->readers);
     if (out->first_reader == NULL || out->is_output == NULL || out->readers == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     fill_readers(graph, out);
     for (uint32_t i = 0; i < graph->output_count; i++) {
@@ -263,7 +264,7 @@ vta_status vtac_find_groups(const vtac_graph *graph, const bool *eligible, vta_a
                 .stack = vta_arena_array(arena, nodes, sizeof *s.stack)};
     bool *mine = vta_arena_array(arena, nodes, sizeof *mine);
     if (out->group == NULL || s.seen == NULL || s.stack == NULL || mine == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     VTA_TRY(find_readers(graph, arena, out, diag));
     for (uint32_t i = 0; i < graph->order_count; i++) {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "partition.h"
+#include "vta/fail.h"
 
 /* ---- the table */
 
@@ -46,11 +47,6 @@ uint32_t vtac_operand_count(const vtac_node *node, const vtac_layer_row *row)
 }
 
 /* ---- the maker */
-
-static vta_status no_memory(const vtac_maker *m)
-{
-    return vta_fail(m->diag, VTA_NOMEM, "out of memory");
-}
 
 vta_status vtac_no_layer(const vtac_maker *m, const char *fmt, ...)
 {
@@ -136,7 +132,7 @@ static vta_status tensor_of(vtac_maker *m, vtac_value_id value, const int64_t sh
                                     .zero = zero,
                                     .value = value};
     *out = (uint32_t)m->tensors.count;
-    return vta_vec_push(&m->tensors, &tensor) != NULL ? VTA_OK : no_memory(m);
+    return vta_allocated(vta_vec_push(&m->tensors, &tensor) != NULL, m->diag);
 }
 
 static vta_status check_integers(const vtac_maker *m, vtac_value_id value)
@@ -164,7 +160,7 @@ static vta_status push_input(vtac_maker *m, vtac_vta_layer *layer, uint32_t tens
 {
     uint32_t *grown = vtac_maker_array(m, layer->input_count + 1U, sizeof *grown);
     if (grown == NULL) {
-        return no_memory(m);
+        return vta_no_memory(m->diag);
     }
     for (uint32_t i = 0; i < layer->input_count; i++) {
         grown[i] = layer->inputs[i];
@@ -262,7 +258,7 @@ static vta_status broadcast(vtac_maker *m, const vtac_tensor *t, const int64_t w
     const uint8_t *from = t->data;
     uint8_t *data = vta_arena_array(&m->graph->arena, (size_t)elements, 1);
     if (data == NULL) {
-        return no_memory(m);
+        return vta_no_memory(m->diag);
     }
     for (uint32_t i = 0; i < t->type.rank; i++) {
         dim[4 - t->type.rank + i] = t->type.dim[i];
@@ -372,7 +368,7 @@ vta_status vtac_layer_one_scale(const vtac_maker *m, vtac_vta_layer *layer, floa
 {
     vtac_fixed *fixed = vtac_maker_array(m, 1, sizeof *fixed);
     if (fixed == NULL) {
-        return no_memory(m);
+        return vta_no_memory(m->diag);
     }
     layer->scales = fixed;
     return vtac_layer_fixed(m, scale, fixed);
@@ -391,7 +387,7 @@ static vta_status name_layer(const vtac_maker *m, vtac_vta_layer *layer)
     for (int i = 0; i < 2; i++) {
         layer->window.kernel[i] = layer->window.stride[i] = layer->window.dilation[i] = 1;
     }
-    return layer->name != NULL ? VTA_OK : no_memory(m);
+    return vta_allocated(layer->name != NULL, m->diag);
 }
 
 /* TensorFlow Lite's two roundings are REQUANT's, with its multipliers of 31 bits. */
@@ -434,7 +430,7 @@ vta_status vtac_make_layer(vtac_maker *m, vtac_node_id node, uint32_t *number)
     if (status != VTA_OK) {
         m->tensors.count = tensors;
     } else if (layer.kind != VTAC_VTA_KINDS) { /* else: the layer before took it in */
-        status = vta_vec_push(&m->layers, &layer) != NULL ? VTA_OK : no_memory(m);
+        status = vta_allocated(vta_vec_push(&m->layers, &layer) != NULL, m->diag);
     }
     m->node = NULL;
     if (number != NULL) {
@@ -456,7 +452,7 @@ vta_status vtac_make_region(vtac_maker *m, const char *name, vtac_outside_fn *us
         .layers = vtac_maker_array(m, m->layers.count, sizeof *out->layers),
     };
     if (out->tensors == NULL || out->layers == NULL) {
-        return no_memory(m);
+        return vta_no_memory(m->diag);
     }
     memcpy(out->tensors, m->tensors.items, m->tensors.count * sizeof *out->tensors);
     memcpy(out->layers, m->layers.items, m->layers.count * sizeof *out->layers);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "partition.h"
+#include "vta/fail.h"
 
 /* Weights as they come: a tensor, its scales and zero points (one, or one for each output). */
 typedef struct weights {
@@ -52,7 +53,7 @@ static vta_status keep_weights(const vtac_maker *m, const weights *w, vtac_vta_l
     int32_t *zero = vtac_maker_array(m, (size_t)w->outputs, sizeof *zero);
     bool any_zero = false;
     if (data == NULL || zero == NULL) {
-        return vta_fail(m->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(m->diag);
     }
     if (!one_or_each(w->scale, w->outputs) || (w->zero != NULL && !one_or_each(w->zero, w->outputs))) {
         return vtac_no_layer(m, "its weights have neither one scale and zero point nor one for each output");
@@ -80,7 +81,7 @@ static vta_status keep_scales(const vtac_maker *m, const weights *w, uint32_t x,
     float sy;
     vtac_fixed *scales = vtac_maker_array(m, (size_t)w->outputs, sizeof *scales);
     if (scales == NULL) {
-        return vta_fail(m->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(m->diag);
     }
     VTA_TRY(vtac_layer_scale(m, x, &sx));
     VTA_TRY(vtac_layer_scale(m, y, &sy));
@@ -112,7 +113,7 @@ static vta_status keep_bias(const vtac_maker *m, uint32_t i, int64_t outputs, vt
     }
     int32_t *kept = vtac_maker_array(m, (size_t)outputs, sizeof *kept);
     if (kept == NULL) {
-        return vta_fail(m->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(m->diag);
     }
     for (int64_t o = 0; o < outputs; o++) {
         kept[o] = (int32_t)vtac_tensor_int(bias, each(bias, o));
@@ -224,7 +225,7 @@ vta_status vtac_layer_sums(vtac_maker *m, vtac_vta_layer *layer)
     }
     vtac_fixed *scales = vtac_maker_array(m, (size_t)layer->outputs, sizeof *scales);
     if (scales == NULL) {
-        return vta_fail(m->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(m->diag);
     }
     layer->scales = scales; /* none of which is used */
     layer->bytes = vtac_attr_int(m->node, "bytes", 1);
@@ -252,7 +253,7 @@ vta_status vtac_layer_product(vtac_maker *m, vtac_vta_layer *layer)
     VTA_TRY(vtac_layer_scale(m, 5, &scale[2]));
     vtac_fixed *scales = vtac_maker_array(m, (size_t)y[1], sizeof *scales);
     if (scales == NULL) {
-        return vta_fail(m->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(m->diag);
     }
     for (int64_t o = 0; o < y[1]; o++) {
         VTA_TRY(vtac_layer_fixed(m, vtac_scale_product(scale[0], scale[1], scale[2]), &scales[o]));

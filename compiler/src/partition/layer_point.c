@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "partition.h"
+#include "vta/fail.h"
 
 /* ---- two operands */
 
@@ -48,7 +49,7 @@ static vta_status add_twice(const vtac_maker *m, vtac_vta_layer *layer, const fl
     int32_t *bias = vtac_maker_array(m, 1, sizeof *bias);
     int8_t *table = vtac_maker_array(m, sizeof fit.table, 1);
     if (factor == NULL || bias == NULL || table == NULL) {
-        return vta_fail(m->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(m->diag);
     }
     if (!vtac_tfl_sum_fit_of(scale, zero, &fit)) {
         return vtac_no_layer(m, "its scales %g, %g, %g cannot be brought to one", (double)scale[0],
@@ -109,7 +110,7 @@ vta_status vtac_layer_mul(vtac_maker *m, vtac_vta_layer *layer)
     if (layer->wide) {
         vtac_fixed *factor = vtac_maker_array(m, 1, sizeof *factor);
         layer->scales = factor;
-        return factor == NULL ? vta_fail(m->diag, VTA_NOMEM, "out of memory")
+        return factor == NULL ? vta_no_memory(m->diag)
                               : vtac_layer_factor(m, vtac_tfl_scale_of((double)(s[0] * s[1] / s[2])), factor);
     }
     return vtac_layer_one_scale(m, layer, vtac_scale_product(s[0], s[1], s[2]));
@@ -177,7 +178,7 @@ static vta_status find_divisors(const vtac_maker *m, vtac_vta_layer *layer, cons
     }
     int64_t *divisors = vtac_maker_array(m, (size_t)count[0] * count[1], sizeof *divisors);
     if (along[0] == NULL || along[1] == NULL || divisors == NULL) {
-        return vta_fail(m->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(m->diag);
     }
     for (uint32_t i = 0; i < count[0] * count[1]; i++) {
         add_once(divisors, &layer->divisor_count, along[0][i % count[0]] * along[1][i / count[0]]);
@@ -237,7 +238,7 @@ static vta_status fit_means(const vtac_maker *m, vtac_vta_layer *layer, float sx
     vtac_fixed *scales = vtac_maker_array(m, layer->divisor_count, sizeof *scales);
     int32_t *bias = vtac_maker_array(m, layer->divisor_count, sizeof *bias);
     if (scales == NULL || bias == NULL) {
-        return vta_fail(m->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(m->diag);
     }
     for (uint32_t i = 0; i < layer->divisor_count; i++) {
         const int64_t count = layer->divisors[i];
@@ -293,7 +294,7 @@ vta_status vtac_layer_average_pool(vtac_maker *m, vtac_vta_layer *layer)
     }
     vtac_fixed *scales = vtac_maker_array(m, layer->divisor_count, sizeof *scales);
     if (scales == NULL) {
-        return vta_fail(m->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(m->diag);
     }
     for (uint32_t i = 0; i < layer->divisor_count; i++) {
         if (layer->divisors[i] > 0) { /* else the accelerator refuses it */
@@ -408,7 +409,7 @@ vta_status vtac_layer_move(vtac_maker *m, vtac_vta_layer *layer)
     vtac_vta_from *places = vtac_maker_array(m, count, sizeof *places);
     vtac_fixed *scales = vtac_maker_array(m, m->node->input_count, sizeof *scales);
     if (places == NULL || scales == NULL) {
-        return vta_fail(m->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(m->diag);
     }
     VTA_TRY(vtac_layer_output(m, layer, y));
     VTA_TRY(check_fill(m, layer));
@@ -448,7 +449,7 @@ vta_status vtac_layer_concat(vtac_maker *m, vtac_vta_layer *layer)
     float sy = 1.0F;
     const int64_t axis = vtac_attr_int(m->node, "axis", 1);
     if (scales == NULL) {
-        return vta_fail(m->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(m->diag);
     }
     VTA_TRY(vtac_layer_output(m, layer, y));
     if ((axis < 0 ? axis + (int64_t)m->graph->values[m->node->outputs[0]].type.rank : axis) != 1) {

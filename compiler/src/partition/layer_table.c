@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "partition.h"
+#include "vta/fail.h"
 #include "vtac/load.h"
 
 enum { NUMBERS = 256 };
@@ -17,7 +18,7 @@ static vta_status build(const vtac_maker *m, vtac_graph *small, vta_diag *diag)
     vtac_value_id *inputs = vta_arena_array(&small->arena, m->node->input_count + 1U, sizeof *inputs);
     vtac_node_id id;
     if (inputs == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     VTA_TRY(vtac_add_input(small, "x", &type, &inputs[0], diag));
     for (uint32_t i = 1; i < m->node->input_count; i++) {
@@ -126,7 +127,7 @@ vta_status vtac_layer_table(vtac_maker *m, vtac_vta_layer *layer)
     vtac_unload(&loaded);
     vtac_graph_destroy(small);
     if (status != VTA_OK) {
-        return status == VTA_NOMEM ? vta_fail(m->diag, VTA_NOMEM, "out of memory")
+        return status == VTA_NOMEM ? vta_no_memory(m->diag)
                                    : vtac_no_layer(m, "its table cannot be made: %s", quiet.text);
     }
     return finish(m, layer, table);
@@ -145,7 +146,7 @@ vta_status vtac_layer_look_up(vtac_maker *m, vtac_vta_layer *layer)
     const int64_t move_in = from == VTAC_U8 ? 128 : 0, move_out = given->type.dtype == VTAC_U8 ? 128 : 0;
     int8_t *table = vtac_maker_array(m, NUMBERS, 1);
     if (table == NULL) {
-        return vta_fail(m->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(m->diag);
     }
     for (int64_t q = INT8_MIN; q <= INT8_MAX; q++) {
         const int64_t place = q + move_in - first;

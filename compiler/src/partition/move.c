@@ -13,6 +13,8 @@
 #include <string.h>
 
 #include "partition.h"
+#include "vta/fail.h"
+#include "vta/number.h"
 #include "vtac/load.h"
 
 enum { MOST_BASES = 16, MOST_CHAIN = 40, MOST_ELEMENTS = 1 << 25, MOST_ENTRIES = 1 << 18 };
@@ -166,7 +168,7 @@ static vta_status copy_node(trace *t, const vtac_node *node)
     vtac_value_id *inputs = vta_arena_array(&t->small->arena, node->input_count + 1U, sizeof *inputs);
     vtac_node_id id;
     if (inputs == NULL) {
-        return vta_fail(t->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(t->diag);
     }
     for (uint32_t i = 0; i < node->input_count; i++) {
         VTA_TRY(bring(t, node, i, &inputs[i]));
@@ -277,11 +279,6 @@ static bool is_inside(const reading *r, const place *p)
     return p->at[0] >= 0 && p->at[0] < own[2] && p->at[1] >= 0 && p->at[1] < own[3];
 }
 
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 static bool same_place(const place *a, const place *b)
 {
     return a->input == b->input && a->image == b->image && a->channel == b->channel && a->at[0] == b->at[0] &&
@@ -349,8 +346,8 @@ static bool read_phases(reading *r, const int64_t most[2])
 {
     const int64_t *s = r->shape;
     r->images = r->across ? s[0] : 1;
-    for (r->up[0] = 1; r->up[0] <= smaller(most[0], s[2]); r->up[0]++) {
-        for (r->up[1] = 1; r->up[1] <= smaller(most[1], s[3]); r->up[1]++) {
+    for (r->up[0] = 1; r->up[0] <= vta_min(most[0], s[2]); r->up[0]++) {
+        for (r->up[1] = 1; r->up[1] <= vta_min(most[1], s[3]); r->up[1]++) {
             const int64_t phases = r->up[0] * r->up[1];
             if (phases <= MOST_PHASES && phases * r->images * s[1] <= MOST_ENTRIES && repeats(r)) {
                 return true;
@@ -395,7 +392,7 @@ static vta_status put_node(vtac_graph *graph, const reading *r, vtac_value_id *o
     const size_t count = (size_t)(VTAC_MOVE_INTS * r->up[0] * r->up[1] * r->images * r->shape[1]);
     int64_t *from = vta_arena_array(&graph->arena, count, sizeof *from);
     if (from == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     for (size_t i = 0; i < count / VTAC_MOVE_INTS; i++) {
         const vtac_vta_from *f = &r->from[i];
@@ -467,11 +464,11 @@ static vta_status replace(vtac_graph *graph, vta_arena *arena, vtac_moved *out, 
                .diag = &quiet};
     reading r = {.graph = graph, .c = &out->c, .numbers = numbers};
     (void)vtac_image_shape(type, r.shape);
-    r.from = calloc((size_t)smaller(MOST_ENTRIES, most_up[0] * most_up[1] * r.shape[0] * r.shape[1]) + 1,
+    r.from = calloc((size_t)vta_min(MOST_ENTRIES, most_up[0] * most_up[1] * r.shape[0] * r.shape[1]) + 1,
                     sizeof *r.from);
     vta_status status = VTA_OK;
     if (numbers == NULL || t.small == NULL || t.copy == NULL || r.from == NULL) {
-        status = vta_fail(diag, VTA_NOMEM, "out of memory");
+        status = vta_no_memory(diag);
     } else if (run(&t, numbers, count) == VTA_OK) { /* else it stays a chain */
         if (moves_nothing(graph, &out->c, numbers, count)) {
             status = see_through(graph, arena, &out->c, diag);
@@ -513,7 +510,7 @@ static vta_status keep_nodes(const vtac_graph *graph, vta_arena *arena, vtac_mov
 {
     m->nodes = vta_arena_array(arena, m->c.node_count + 1U, sizeof *m->nodes);
     if (m->nodes == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     for (uint32_t i = 0; i < m->c.node_count; i++) {
         m->nodes[i] = graph->nodes[m->c.nodes[i]];
@@ -537,7 +534,7 @@ static vta_status try_value(vtac_graph *graph, vta_arena *arena, vtac_value_id v
     const uint32_t count = out->count;
     vtac_moved *grown = vta_arena_array(arena, count + 1U, sizeof *grown);
     if (grown == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     for (uint32_t i = 0; i < count; i++) {
         grown[i] = out->items[i];
@@ -554,7 +551,7 @@ vta_status vtac_gather_moves(vtac_graph *graph, vta_arena *arena, vtac_moves *ou
     const uint32_t nodes = graph->order_count;
     vtac_node_id *order = vta_arena_array(arena, nodes + 1U, sizeof *order);
     if (order == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     memcpy(order, graph->order, nodes * sizeof *order);
     for (uint32_t i = 0; i < nodes; i++) {
@@ -591,7 +588,7 @@ static vta_status put_back(vtac_graph *graph, const vtac_moved *m, vtac_value_id
         vtac_value_id *inputs = vta_arena_array(&graph->arena, was->input_count + 1U, sizeof *inputs);
         vtac_node_id id;
         if (inputs == NULL) {
-            return vta_fail(diag, VTA_NOMEM, "out of memory");
+            return vta_no_memory(diag);
         }
         for (uint32_t k = 0; k < was->input_count; k++) {
             inputs[k] = now[was->inputs[k]];
@@ -640,7 +637,7 @@ vta_status vtac_return_moves(vtac_graph *graph, const vtac_moves *moved, vtac_pa
         }
         vtac_value_id *now = vta_arena_array(&partition->arena, values, sizeof *now);
         if (now == NULL) {
-            return vta_fail(diag, VTA_NOMEM, "out of memory");
+            return vta_no_memory(diag);
         }
         for (uint32_t v = 0; v < values; v++) {
             now[v] = v;

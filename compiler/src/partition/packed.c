@@ -7,13 +7,9 @@
 #include <string.h>
 
 #include "partition.h"
+#include "vta/number.h"
 
 enum { MOST_RANK = 6, CODES = 256, MOST_PLANES = 3 };
-
-static int64_t up_to(int64_t n, int64_t block)
-{
-    return (n + block - 1) / block * block;
-}
 
 static int64_t batch_of(const vtac_type *type)
 {
@@ -38,10 +34,10 @@ void vtac_pair_sizes(const vtac_builder *b, const vtac_type *x, const vtac_type 
         s->g = 1;
     }
     s->group_m = s->m > 1 ? s->m : 2; /* an image of one pixel is no image of rows */
-    s->group_k = s->g > 1 ? up_to(s->k, s->block) : s->k;
-    s->group_n = s->g > 1 ? up_to(s->n, s->block) : s->n;
-    s->packed_k = up_to(s->group_k, s->block_in);
-    s->packed_n = up_to(s->n, s->block);
+    s->group_k = s->g > 1 ? vta_round_up(s->k, s->block) : s->k;
+    s->group_n = s->g > 1 ? vta_round_up(s->n, s->block) : s->n;
+    s->packed_k = vta_round_up(s->group_k, s->block_in);
+    s->packed_n = vta_round_up(s->n, s->block);
 }
 
 vta_status vtac_pair_pad(const vtac_builder *b, int64_t rows, int64_t columns, int zero, vtac_value_id *x)

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "partition.h"
+#include "vta/fail.h"
+#include "vta/number.h"
 #include "vtac/island.h"
 #include "vtac/quantize.h"
 
@@ -26,11 +28,6 @@ typedef struct partitioner {
     uint32_t *region_of; /* by group: 1 + region; 0: it stays on the host */
     vta_diag *diag;
 } partitioner;
-
-static vta_status no_memory(vta_diag *diag)
-{
-    return vta_fail(diag, VTA_NOMEM, "out of memory");
-}
 
 static const char *keep_text(const partitioner *r, const char *text)
 {
@@ -264,7 +261,7 @@ static vta_status choose_groups(partitioner *r)
 {
     r->region_of = vta_arena_array(&r->p->arena, (size_t)r->grouping.count + 1, sizeof *r->region_of);
     if (r->region_of == NULL) {
-        return no_memory(r->diag);
+        return vta_no_memory(r->diag);
     }
     for (uint32_t group = 1; group <= r->grouping.count; group++) {
         double accelerator;
@@ -332,7 +329,7 @@ static vta_status build_regions(partitioner *r)
     vtac_maker m;
     r->p->regions = calloc((size_t)r->p->region_count + 1, sizeof *r->p->regions);
     if (r->p->regions == NULL) {
-        return no_memory(r->diag);
+        return vta_no_memory(r->diag);
     }
     VTA_TRY(vtac_maker_init(&m, r->graph, &r->p->arena, r->zeros, r->diag));
     vta_status status = VTA_OK;
@@ -341,11 +338,6 @@ static vta_status build_regions(partitioner *r)
     }
     vtac_maker_free(&m);
     return status;
-}
-
-static uint64_t aligned(uint64_t bytes)
-{
-    return (bytes + VTA_BASE_ALIGN - 1) / VTA_BASE_ALIGN * VTA_BASE_ALIGN;
 }
 
 static vta_status schedule_regions(partitioner *r)
@@ -362,8 +354,8 @@ static vta_status schedule_regions(partitioner *r)
         VTA_TRY(vta_program_write(&region->image.program, &region->program, &region->program_bytes, r->diag));
         region->constant_offset = p->constant_bytes;
         region->work_offset = p->work_bytes;
-        p->constant_bytes += aligned(region->image.constant_bytes);
-        p->work_bytes += aligned(region->image.work_bytes);
+        p->constant_bytes += vta_round_up_u(region->image.constant_bytes, VTA_BASE_ALIGN);
+        p->work_bytes += vta_round_up_u(region->image.work_bytes, VTA_BASE_ALIGN);
     }
     return VTA_OK;
 }
@@ -404,7 +396,7 @@ static vta_status return_moves(partitioner *r)
     VTA_TRY(vtac_return_moves(r->graph, &r->moves, p, r->diag));
     vtac_place *places = vta_arena_array(&p->arena, r->graph->node_count + 1U, sizeof *places);
     if (places == NULL) {
-        return no_memory(r->diag);
+        return vta_no_memory(r->diag);
     }
     memcpy(places, p->places, p->place_count * sizeof *places);
     for (uint32_t i = p->place_count; i <= r->graph->node_count; i++) {
@@ -438,7 +430,7 @@ static vta_status run(partitioner *r)
     p->places = vta_arena_array(&p->arena, p->place_count, sizeof *p->places);
     r->eligible = vta_arena_array(&p->arena, p->place_count, sizeof *r->eligible);
     if (p->places == NULL || r->eligible == NULL) {
-        return no_memory(r->diag);
+        return vta_no_memory(r->diag);
     }
     VTA_TRY(vtac_find_zeros(r->graph, &p->arena, &zeros, r->diag));
     r->zeros = zeros;
@@ -464,7 +456,7 @@ vta_status vtac_partition_graph(vtac_graph *graph, const vtac_partition_options 
     *out = NULL;
     vtac_partition *p = calloc(1, sizeof *p);
     if (p == NULL) {
-        return no_memory(diag);
+        return vta_no_memory(diag);
     }
     partitioner r = {.graph = graph, .options = options, .p = p, .diag = diag};
     const vta_status status = run(&r);

@@ -18,6 +18,7 @@
 
 #include "packed.h"
 #include "partition.h"
+#include "vta/fail.h"
 #include "vta/runtime.h"
 
 enum { LEAST_PRODUCTS = 1 << 14, MOST_PLANES = 3, LANE_BYTES = 4 };
@@ -240,7 +241,7 @@ vta_status vtac_turn_nodes(vtac_graph *graph, const vta_config *config, bool alw
     vtac_node_id *order = vta_arena_array(arena, (size_t)count + 1, sizeof *order);
     *out = (vtac_products){.items = vta_arena_array(arena, (size_t)count + 1, sizeof *out->items)};
     if (order == NULL || out->items == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     memcpy(order, graph->order, count * sizeof *order);
     for (uint32_t i = 0; i < count; i++) {

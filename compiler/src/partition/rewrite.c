@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "partition.h"
+#include "vta/fail.h"
 
 typedef struct rewriter {
     vtac_graph *graph;
@@ -122,7 +123,7 @@ static vta_status add_region(const rewriter *r, const vtac_value_id *inputs, uin
     int64_t *bytes = vta_arena_array(&r->graph->arena, region->tensor_count, sizeof *bytes);
     uint32_t count = 0;
     if (offsets == NULL || bytes == NULL) {
-        return vta_fail(r->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(r->diag);
     }
     for (uint32_t i = 0; i < region->tensor_count; i++) {
         if (region->tensors[i].role == VTAC_VTA_OUTPUT) {
@@ -170,7 +171,7 @@ vta_status vtac_rewrite_graph(vtac_graph *graph, vtac_partition *partition, vta_
     const uint32_t values = graph->value_count + 1;
     vtac_value_id *now = vta_arena_array(&partition->arena, values, sizeof *now);
     if (now == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     for (uint32_t v = 0; v < values; v++) {
         now[v] = v;
@@ -180,7 +181,7 @@ vta_status vtac_rewrite_graph(vtac_graph *graph, vtac_partition *partition, vta_
         vtac_value_id *inputs =
             vta_arena_array(&partition->arena, r.region->region.tensor_count, sizeof *inputs);
         if (inputs == NULL) {
-            return vta_fail(diag, VTA_NOMEM, "out of memory");
+            return vta_no_memory(diag);
         }
         VTA_TRY(rewrite_region(&r, inputs));
     }

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "partition.h"
+#include "vta/fail.h"
 
 enum { IMAGE_RANK = 3, MOST_OPERANDS = 9, RESCALE_INPUTS = 5, LEAST_PRODUCTS = 1 << 14 };
 /* So many rows of rank 2, or fewer, are taken for images of a dense network, whose layers take several. */
@@ -66,7 +67,7 @@ static vta_status reshape(rows *r, vtac_value_id x, const int64_t *dims, uint32_
     vtac_value_id inputs[2] = {x};
     int64_t *copy = vta_arena_array(&r->graph->arena, (size_t)rank + 1, sizeof *copy);
     if (copy == NULL) {
-        return vta_fail(r->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(r->diag);
     }
     if (type->rank == rank && memcmp(type->dim, dims, rank * sizeof *dims) == 0) {
         *out = x;
@@ -250,7 +251,7 @@ static vta_status turn_weights(rows *r, dense *d)
     const uint8_t *from = d->w->data;
     uint8_t *data = vta_arena_array(&r->graph->arena, (size_t)vtac_type_elements(&type), 1);
     if (data == NULL) {
-        return vta_fail(r->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(r->diag);
     }
     for (int64_t i = 0; i < d->outputs * d->terms; i++) {
         data[i] = from[(d->first + i / d->terms) * d->output_step + i % d->terms * d->term_step];
@@ -268,7 +269,7 @@ static vta_status list_of(rows *r, const dense *d, bool each, vtac_value_id *val
     const vtac_type type = {.dtype = from.type.dtype, .rank = count > 1 || each ? 1 : 0, .dim = {count}};
     char *data = vta_arena_array(&r->graph->arena, (size_t)count, size);
     if (data == NULL) {
-        return vta_fail(r->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(r->diag);
     }
     for (int64_t i = 0; i < count; i++) {
         memcpy(data + (size_t)i * size, (const char *)from.data + (size_t)(one ? 0 : d->first + i) * size,
@@ -379,7 +380,7 @@ static vta_status turn_constant(rows *r, const vtac_tensor *from, int64_t count,
     const vtac_type type = {.dtype = from->type.dtype, .rank = 3, .dim = {1, wide, own}};
     char *data = vta_arena_array(&r->graph->arena, (size_t)(own * wide), size);
     if (data == NULL) {
-        return vta_fail(r->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(r->diag);
     }
     for (int64_t i = 0; i < own * wide; i++) {
         memcpy(data + (size_t)i * size, (const char *)from->data + (size_t)(i % own * wide + i / own) * size,
@@ -502,7 +503,7 @@ vta_status vtac_turn_rows(vtac_graph *graph, bool always, vta_arena *arena, vta_
     r.of_images = vta_arena_array(arena, r.room, sizeof *r.of_images);
     r.turned = vta_arena_array(arena, r.room, sizeof *r.turned);
     if (order == NULL || r.of_images == NULL || r.turned == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     if (count > 0) {
         memcpy(order, graph->order, count * sizeof *order);

@@ -15,6 +15,7 @@
 
 #include "builder.h"
 #include "partition.h"
+#include "vta/fail.h"
 
 enum { MOST_STEPS = 12, MOST_LOOPS = 24, RESCALE_INPUTS = 5 };
 
@@ -302,7 +303,7 @@ vta_status vtac_shorten_turns(vtac_graph *graph, const vta_config *config, vta_a
     const uint32_t count = graph->order_count;
     vtac_node_id *nodes = vta_arena_array(arena, (size_t)count + 1, sizeof *nodes);
     if (nodes == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     memcpy(nodes, graph->order, count * sizeof *nodes);
     for (uint32_t i = 0; i < count; i++) {

@@ -5,6 +5,7 @@
  * from whichever named it.
  */
 #include "partition.h"
+#include "vta/fail.h"
 
 typedef struct classes {
     uint32_t *parent;
@@ -81,7 +82,7 @@ vta_status vtac_find_zeros(const vtac_graph *graph, vta_arena *arena, int32_t **
                  .zero = vta_arena_array(arena, count, sizeof *c.zero)};
     int32_t *zeros = vta_arena_array(arena, count, sizeof *zeros);
     if (c.parent == NULL || c.zero == NULL || zeros == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     for (uint32_t v = 0; v < count; v++) {
         c.parent[v] = v;

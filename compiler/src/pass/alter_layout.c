@@ -9,6 +9,7 @@
 #include "../lower/lower.h"
 #include "../ops/infer.h"
 #include "rewrite.h"
+#include "vta/fail.h"
 
 enum { LONGEST_CHAIN = 64 };
 
@@ -81,7 +82,7 @@ static vta_status take_out(vtac_rewrite *r, vtac_node_id id, bool *changed)
         const vtac_node *node = &c.nodes[i];
         vtac_value_id *inputs = vta_arena_array(&r->graph->arena, node->input_count, sizeof *inputs);
         if (inputs == NULL) {
-            return vta_fail(r->diag, VTA_NOMEM, "out of memory");
+            return vta_no_memory(r->diag);
         }
         for (uint32_t k = 0; k < node->input_count; k++) {
             inputs[k] = k == 0 ? x : node->inputs[k];

@@ -8,6 +8,7 @@
 
 #include "../ops/infer.h"
 #include "rewrite.h"
+#include "vta/fail.h"
 
 static vta_status replace_by(vtac_rewrite *r, vtac_node_id id, vtac_value_id new, bool *changed)
 {
@@ -160,7 +161,7 @@ static vta_status explicit_pads(vtac_rewrite *r, vtac_node_id id, bool *changed)
     int64_t *pads = vta_arena_array(&r->graph->arena, 2 * (size_t)w.axes, sizeof *pads);
     VTA_TRY(vtac_attrs_without(r, node, "auto_pad", &attrs, &count));
     if (pads == NULL) {
-        return vta_fail(r->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(r->diag);
     }
     memcpy(pads, w.pad_begin, w.axes * sizeof *pads);
     memcpy(pads + w.axes, w.pad_end, w.axes * sizeof *pads);

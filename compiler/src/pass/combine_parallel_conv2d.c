@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "rewrite.h"
+#include "vta/fail.h"
 
 enum { LEAST_BRANCHES = 3, MOST_BRANCHES = 32 };
 
@@ -78,7 +79,7 @@ static vta_status join(vtac_rewrite *r, const branches *b, uint32_t k, const vta
     const size_t row = (size_t)(vtac_type_elements(type) / type->dim[0]) * sizeof(float);
     uint8_t *data = vta_arena_array(&r->graph->arena, (size_t)type->dim[0], row);
     if (data == NULL) {
-        return vta_fail(r->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(r->diag);
     }
     size_t at = 0;
     for (uint32_t i = 0; i < b->count; i++) {

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "rewrite.h"
+#include "vta/fail.h"
+#include "vta/hash.h"
 
 /* A hash table of nodes or values seen so far; `room` is a power of two, more than twice as large. */
 typedef struct seen {
@@ -22,15 +24,12 @@ static vta_status make_table(seen *table, uint32_t count, vta_diag *diag)
         table->room *= 2;
     }
     table->ids = calloc(table->room, sizeof *table->ids);
-    return table->ids != NULL ? VTA_OK : vta_fail(diag, VTA_NOMEM, "out of memory");
+    return vta_allocated(table->ids != NULL, diag);
 }
 
 static uint64_t mix(uint64_t hash, const void *bytes, size_t size)
 {
-    const unsigned char *p = bytes;
-    for (size_t i = 0; i < size; i++) {
-        hash = (hash ^ p[i]) * UINT64_C(1099511628211);
-    }
+    hash = vta_hash_bytes(hash, bytes, size);
     return hash ^ hash >> 29;
 }
 

@@ -9,6 +9,7 @@
 
 #include "fold_run.h"
 #include "rewrite.h"
+#include "vta/fail.h"
 
 enum { MOST_ELEMENTS = 1 << 28, MOST_GROWTH = 8, SMALL_BYTES = 1 << 20 };
 
@@ -57,7 +58,7 @@ static vta_status dequantize(vtac_rewrite *r, const vtac_node *node, bool *done,
     }
     float *data = vta_arena_array(&r->graph->arena, (size_t)count, sizeof *data);
     if (data == NULL) {
-        return vta_fail(r->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(r->diag);
     }
     for (int64_t i = 0; i < count; i++) {
         const int64_t c = one ? 0 : place_along(&x->type, (uint32_t)(axis < 0 ? axis + rank : axis), i);

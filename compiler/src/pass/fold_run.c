@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "vta/fail.h"
 #include "vtac/load.h"
 
 typedef struct run {
@@ -79,7 +80,7 @@ static vta_status copy_node(run *r, const vtac_node *node)
 {
     vtac_value_id *inputs = vta_arena_array(&r->small->arena, node->input_count + 1U, sizeof *inputs);
     if (inputs == NULL) {
-        return vta_fail(r->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(r->diag);
     }
     for (uint32_t i = 0; i < node->input_count; i++) {
         VTA_TRY(bring(r, node->inputs[i]));
@@ -138,7 +139,7 @@ static vta_status take_results(run *r, vta_model *model)
         void *data = vta_arena_alloc(&r->graph->arena, bytes + 1);
         vtac_value_id constant;
         if (data == NULL) {
-            return vta_fail(r->diag, VTA_NOMEM, "out of memory");
+            return vta_no_memory(r->diag);
         }
         if (bytes > 0) { /* an empty tensor may have no place */
             memcpy(data, vta_model_output_data(model, i), bytes);
@@ -169,7 +170,7 @@ static vta_status run_all(run *r, uint32_t *changes)
     } else if (status != VTA_NOMEM) {
         status = VTA_OK; /* they stay */
     } else {
-        status = vta_fail(told, VTA_NOMEM, "out of memory");
+        status = vta_no_memory(told);
     }
     vtac_unload(&loaded);
     return status;
@@ -183,10 +184,10 @@ vta_status vtac_fold_by_running(vtac_graph *graph, uint32_t *changes, vta_diag *
     r.results = calloc((size_t)graph->value_count + 1, sizeof *r.results);
     vta_status status = VTA_OK;
     if (r.folds == NULL || r.copy == NULL || r.results == NULL) {
-        status = vta_fail(diag, VTA_NOMEM, "out of memory");
+        status = vta_no_memory(diag);
     } else if (find_nodes(&r)) {
         r.small = vtac_graph_create("constants");
-        status = r.small == NULL ? vta_fail(diag, VTA_NOMEM, "out of memory") : run_all(&r, changes);
+        status = r.small == NULL ? vta_no_memory(diag) : run_all(&r, changes);
         vtac_graph_destroy(r.small);
     }
     free(r.folds);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "rewrite.h"
+#include "vta/fail.h"
 
 /* The node in front of a Mul or Add, and which of its axes the channels are. */
 typedef struct affine {
@@ -102,7 +103,7 @@ static vta_status new_weight(vtac_rewrite *r, const affine *a, vtac_value_id *ou
     const char *from = a->weight->data;
     float *data = vta_arena_array(&r->graph->arena, (size_t)count, sizeof *data);
     if (data == NULL) {
-        return vta_fail(r->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(r->diag);
     }
     const bool rows = a->core.op == VTAC_OP_CONV || vtac_attr_int(&a->core, "transB", 0) != 0;
     const int64_t step = rows ? count / a->channels : 1;
@@ -119,7 +120,7 @@ static vta_status new_bias(vtac_rewrite *r, const affine *a, bool scale, vtac_va
     const vtac_type type = {.dtype = VTAC_F32, .rank = 1, .dim = {a->channels}};
     float *data = vta_arena_array(&r->graph->arena, (size_t)a->channels, sizeof *data);
     if (data == NULL) {
-        return vta_fail(r->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(r->diag);
     }
     for (int64_t c = 0; c < a->channels; c++) {
         const double old = a->bias == NULL ? 0.0 : vtac_tensor_float(a->bias, c);

@@ -11,6 +11,7 @@
 
 #include "../lower/lower.h"
 #include "rewrite.h"
+#include "vta/fail.h"
 
 typedef struct placer {
     vtac_graph *graph;
@@ -95,7 +96,7 @@ vta_status vtac_pass_fuse(vtac_graph *graph, uint32_t *changes, vta_diag *diag)
     if (p.position == NULL || p.uses == NULL) {
         free(p.position);
         free(p.uses);
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     number(&p);
     count_uses(&p);

@@ -4,6 +4,7 @@
  * that would widen an element wherever a window meets it widen each once.
  */
 #include "rewrite.h"
+#include "vta/fail.h"
 
 enum { MOST_INPUTS = 8 };
 
@@ -18,7 +19,7 @@ static vta_status new_cast(vtac_rewrite *r, vtac_node_id before, const vtac_node
     vtac_attr *to = vta_arena_array(&r->graph->arena, 1, sizeof *to);
     vtac_value_id *input = vta_arena_array(&r->graph->arena, 1, sizeof *input);
     if (to == NULL || input == NULL) {
-        return vta_fail(r->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(r->diag);
     }
     *to = (vtac_attr){.name = "to", .kind = VTAC_ATTR_STRING, .s = vtac_dtype_name(dtype)};
     *input = x;
@@ -37,7 +38,7 @@ static vta_status widened_constant(vtac_rewrite *r, const vtac_tensor *tensor, v
     float *data = vta_arena_array(&r->graph->arena, count, sizeof *data);
     vtac_type type = tensor->type;
     if (data == NULL) {
-        return vta_fail(r->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(r->diag);
     }
     for (size_t i = 0; i < count; i++) {
         data[i] = (float)vtac_tensor_float(tensor, (int64_t)i);

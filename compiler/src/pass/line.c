@@ -6,13 +6,14 @@
 #include <string.h>
 
 #include "rewrite.h"
+#include "vta/fail.h"
 
 /* The same window with a row in front: `otherwise` stands for the new axis. */
 static vta_status widen_list(vtac_rewrite *r, vtac_attr *a, int64_t otherwise)
 {
     int64_t *values = vta_arena_array(&r->graph->arena, 2 * a->count, sizeof *values);
     if (values == NULL) {
-        return vta_fail(r->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(r->diag);
     }
     for (size_t i = 0; i < a->count; i++) {
         values[2 * i] = otherwise;

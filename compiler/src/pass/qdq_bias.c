@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "qdq.h"
+#include "vta/fail.h"
 #include "vtac/quant.h"
 
 int64_t vtac_low_of(const vtac_tensor *zero, vtac_dtype dtype)
@@ -78,7 +79,7 @@ vta_status vtac_fit_bias(vtac_rewrite *r, vtac_node_id id, bool *changed)
     }
     int32_t *fitted = vta_arena_array(&r->graph->arena, (size_t)outputs, sizeof *fitted);
     if (fitted == NULL) {
-        return vta_fail(r->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(r->diag);
     }
     bool moved = false;
     for (int64_t o = 0; o < outputs; o++) {

@@ -13,6 +13,7 @@
  * Channels that are the last axis are turned to the front, and back.
  */
 #include "qdq.h"
+#include "vta/fail.h"
 #include "vtac/codegen.h"
 #include "vtac/island.h"
 
@@ -60,7 +61,7 @@ static vta_status make_lines(lines *l, const void *numbers, vta_arena *arena)
     l->scales = vta_arena_array(arena, count, sizeof *l->scales);
     l->bias = vta_arena_array(arena, count, sizeof *l->bias);
     if (results == NULL || l->weights == NULL || l->scales == NULL || l->bias == NULL) {
-        return vta_fail(l->r->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(l->r->diag);
     }
     l->low = vtac_qhigh(l->y.dtype);
     l->high = vtac_qlow(l->y.dtype);

@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include "qdq.h"
+#include "vta/fail.h"
 #include "vtac/codegen.h"
 #include "vtac/island.h"
 #include "vtac/load.h"
@@ -128,7 +129,7 @@ static vta_status copy_node(runner *run, const vtac_island *is, vtac_node_id id,
     uint32_t attr_count;
     vtac_node_id new;
     if (inputs == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     for (uint32_t i = 0; i < node->input_count; i++) {
         VTA_TRY(bring(run, is, node, i, &inputs[i]));
@@ -178,7 +179,7 @@ static vta_status copy_island(runner *run, found_island *found)
         status = copy_node(run, is, is->nodes[i], &quiet);
     }
     if (status == VTA_NOMEM) {
-        return vta_fail(run->r->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(run->r->diag);
     }
     is->source = status == VTA_OK ? is->source : 0;
     return status == VTA_OK
@@ -280,7 +281,7 @@ static vta_status run_islands(runner *run, uint32_t *changes)
     if (status == VTA_OK) {
         status = put_tables(run, loaded.model, changes);
     } else {
-        status = status == VTA_NOMEM ? vta_fail(run->r->diag, VTA_NOMEM, "out of memory") : VTA_OK;
+        status = status == VTA_NOMEM ? vta_no_memory(run->r->diag) : VTA_OK;
     }
     vtac_unload(&loaded);
     return status;
@@ -295,7 +296,7 @@ static vta_status find_all(runner *run, bool rows, vta_arena *arena)
     run->copy = vta_arena_array(arena, (size_t)g->value_count + 1, sizeof *run->copy);
     run->found = vta_arena_array(arena, (size_t)g->order_count + 1, sizeof *run->found);
     if (how.position == NULL || taken == NULL || run->copy == NULL || run->found == NULL) {
-        return vta_fail(run->r->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(run->r->diag);
     }
     for (uint32_t i = g->order_count; i-- > 0;) {
         found_island *found = &run->found[run->count];
@@ -317,7 +318,7 @@ static vta_status fold_islands(vtac_graph *graph, bool rows, uint32_t *changes, 
     vta_status status = find_all(&run, rows, &arena);
     if (status == VTA_OK && run.count > 0) {
         run.small = vtac_graph_create("islands");
-        status = run.small == NULL ? vta_fail(diag, VTA_NOMEM, "out of memory") : run_islands(&run, changes);
+        status = run.small == NULL ? vta_no_memory(diag) : run_islands(&run, changes);
         vtac_graph_destroy(run.small);
         (void)vtac_remove_dead(graph);
     }

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "qdq.h"
+#include "vta/fail.h"
 #include "vtac/quant.h"
 
 #define MOST_BIAS_ERROR (1.0 / 64)
@@ -149,11 +150,11 @@ static vta_status bury(vtac_fold *f, product *p)
     const int64_t count = p->outputs;
     float *scales = vta_arena_array(&f->r->graph->arena, (size_t)count, sizeof *scales);
     if (scales == NULL || !read_terms(f, p, &t)) {
-        return vta_fail(f->r->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(f->r->diag);
     }
     int8_t *data = vta_arena_array(&f->r->graph->arena, (size_t)vtac_type_elements(&t.w->type), 1);
     if (data == NULL) {
-        return vta_fail(f->r->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(f->r->diag);
     }
     memcpy(data, t.w->data, (size_t)vtac_type_elements(&t.w->type));
     for (int64_t c = 0; c < count; c++) {
@@ -202,7 +203,7 @@ static vta_status integer_bias(vtac_fold *f, product *p, vtac_value_id value, do
     int32_t *rounded = vta_arena_array(&f->r->graph->arena, (size_t)p->outputs, sizeof *rounded);
     int8_t *dead = vta_arena_array(&f->r->graph->arena, (size_t)p->outputs, sizeof *dead);
     if (rounded == NULL || dead == NULL) {
-        return vta_fail(f->r->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(f->r->diag);
     }
     bool same = b.q != NULL && vtac_type_equal(&b.values->type, &list);
     for (int64_t c = 0; c < p->outputs; c++) {
@@ -381,7 +382,7 @@ static vta_status phase_weights(vtac_fold *f, const product *p, const transposed
     }
     int8_t *data = vta_arena_array(&f->r->graph->arena, (size_t)vtac_type_elements(&type), 1);
     if (data == NULL) {
-        return vta_fail(f->r->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(f->r->diag);
     }
     /* one axis: rows of a single tap */
     const uint32_t last = t->axes - 1;
@@ -412,7 +413,7 @@ static vta_status each_phase(vtac_fold *f, const transposed *t, vtac_value_id li
     const vtac_type type = {.dtype = one->type.dtype, .rank = 1, .dim = {count}};
     char *data = vta_arena_array(&f->r->graph->arena, (size_t)count, size);
     if (data == NULL) {
-        return vta_fail(f->r->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(f->r->diag);
     }
     for (int64_t i = 0; i < count; i++) {
         int64_t phase;
@@ -526,7 +527,7 @@ static vta_status scale_weights(vtac_fold *f, product *p, double alpha)
     const int64_t count = vtac_type_elements(&p->w_scales->type);
     float *scaled = vta_arena_array(&f->r->graph->arena, (size_t)count, sizeof *scaled);
     if (scaled == NULL) {
-        return vta_fail(f->r->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(f->r->diag);
     }
     for (int64_t i = 0; i < count; i++) {
         scaled[i] = (float)(alpha * vtac_tensor_float(p->w_scales, i));

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "qdq.h"
+#include "vta/fail.h"
 
 /* How a mover treats its operands. */
 typedef enum mover_kind {
@@ -146,7 +147,7 @@ vta_status vtac_sink_dequantize(vtac_rewrite *r, vtac_node_id id, bool *changed)
     vtac_value_id *inputs = vta_arena_array(&r->graph->arena, mover.input_count + 3, sizeof *inputs);
     vtac_value_id *outputs = vta_arena_array(&r->graph->arena, mover.output_count, sizeof *outputs);
     if (inputs == NULL || outputs == NULL) {
-        return vta_fail(r->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(r->diag);
     }
     vtac_qparams p = {0};
     uint32_t count = mover.input_count;
@@ -257,7 +258,7 @@ static vta_status call_function(vtac_rewrite *r, vtac_node_id before, const vtac
 {
     vtac_value_id *inputs = vta_arena_array(&r->graph->arena, function->input_count, sizeof *inputs);
     if (inputs == NULL) {
-        return vta_fail(r->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(r->diag);
     }
     memcpy(inputs, function->inputs, function->input_count * sizeof *inputs);
     inputs[data_of(function)] = x;
@@ -299,7 +300,7 @@ vta_status vtac_raise_function(vtac_rewrite *r, vtac_node_id id, bool *changed)
     vtac_value_id *inputs = vta_arena_array(&r->graph->arena, mover.input_count, sizeof *inputs);
     vtac_value_id out;
     if (inputs == NULL) {
-        return vta_fail(r->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(r->diag);
     }
     memcpy(inputs, mover.inputs, mover.input_count * sizeof *inputs);
     for (uint32_t i = 0; i < (joins ? mover.input_count : 1); i++) {

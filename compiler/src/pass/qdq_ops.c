@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "qdq.h"
+#include "vta/fail.h"
 #include "vtac/quant.h"
 
 /* The one float operand of the core as integers of the output's type. */
@@ -130,7 +131,7 @@ static vta_status emit_parts(vtac_fold *f, const vtac_qvalue *parts, uint32_t co
 {
     vtac_value_id *inputs = vta_arena_array(&f->r->graph->arena, 3 * (size_t)count + 2, sizeof *inputs);
     if (inputs == NULL) {
-        return vta_fail(f->r->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(f->r->diag);
     }
     inputs[0] = f->y.scale;
     inputs[1] = f->y_zero;
@@ -159,7 +160,7 @@ vta_status vtac_fold_concat(vtac_fold *f, vtac_value_id *out)
     const uint32_t count = f->core.input_count;
     vtac_qvalue *parts = vta_arena_array(&f->r->graph->arena, (size_t)count + 1, sizeof *parts);
     if (parts == NULL) {
-        return vta_fail(f->r->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(f->r->diag);
     }
     *out = 0;
     for (uint32_t i = 0; i < count; i++) {

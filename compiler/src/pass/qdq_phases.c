@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "qdq.h"
+#include "vta/fail.h"
 #include "vtac/divisor.h"
 
 enum { MOST_AXES = 2, MOST_COPIES = 2, MOST_WEIGHT = 127, MOST_PHASES = 256, GROUP = 16 };
@@ -200,7 +201,7 @@ static vta_status copy_channels(vtac_fold *f, const phases *p, vtac_value_id *x)
     }
     int64_t *list = vta_arena_array(&f->r->graph->arena, (size_t)count, sizeof *list);
     if (list == NULL) {
-        return vta_fail(f->r->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(f->r->diag);
     }
     for (int64_t i = 0; i < count; i++) {
         list[i] = i / p->copies;
@@ -221,7 +222,7 @@ static vta_status put_weights(vtac_fold *f, const phases *p, vtac_value_id *weig
     int8_t *data = vta_arena_array(&f->r->graph->arena, (size_t)(outputs * inputs * taps), 1);
     float *each = vta_arena_array(&f->r->graph->arena, (size_t)outputs, sizeof *each);
     if (data == NULL || each == NULL) {
-        return vta_fail(f->r->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(f->r->diag);
     }
     for (int64_t o = 0; o < outputs; o++) {
         const int64_t phase = o / p->group % p->count, own = o % p->group * p->copies;

@@ -12,6 +12,7 @@
 #include <math.h>
 
 #include "qdq.h"
+#include "vta/fail.h"
 
 typedef struct behind {
     vtac_node conv;
@@ -100,7 +101,7 @@ static vta_status scale_weights(vtac_rewrite *r, vtac_node_id before, const behi
     float *scales = vta_arena_array(&r->graph->arena, (size_t)x->channels, sizeof *scales);
     *out = 0;
     if (data == NULL || zeros == NULL || scales == NULL) {
-        return vta_fail(r->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(r->diag);
     }
     for (int64_t c = 0; c < x->channels; c++) {
         const double s = value_at(x, c);
@@ -145,7 +146,7 @@ vta_status vtac_fold_channel_scale(vtac_rewrite *r, vtac_node_id id, bool *chang
     vtac_value_id inputs[3] = {x.conv.inputs[0], x.conv.inputs[1], 0}, out;
     float *bias = vta_arena_array(&r->graph->arena, (size_t)x.channels, sizeof *bias);
     if (bias == NULL) {
-        return vta_fail(r->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(r->diag);
     }
     for (int64_t c = 0; c < x.channels; c++) {
         bias[c] = (float)(scale ? bias_at(&x, c) * value_at(&x, c) : bias_at(&x, c) + value_at(&x, c));

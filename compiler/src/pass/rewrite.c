@@ -7,12 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_SWEEPS = 64 }; /* far more than any chain of rules needs: a bug of a rule must not hang */
+#include "vta/fail.h"
 
-static vta_status no_memory(vta_diag *diag)
-{
-    return vta_fail(diag, VTA_NOMEM, "out of memory");
-}
+enum { MOST_SWEEPS = 64 }; /* far more than any chain of rules needs: a bug of a rule must not hang */
 
 static vta_status apply_rule(vtac_rewrite *r, vtac_node_id id, const vtac_rule *rule)
 {
@@ -39,7 +36,7 @@ static vta_status sweep(vtac_rewrite *r, const vtac_rule *rules, size_t count)
     const uint32_t nodes = r->graph->order_count;
     vtac_node_id *order = malloc(((size_t)nodes + 1) * sizeof *order);
     if (order == NULL) {
-        return no_memory(r->diag);
+        return vta_no_memory(r->diag);
     }
     if (nodes > 0) { /* an empty graph has no list, either */
         memcpy(order, r->graph->order, nodes * sizeof *order);
@@ -139,7 +136,7 @@ vta_status vtac_new_constant(vtac_rewrite *r, const char *name, const vtac_type 
     const size_t bytes = (size_t)vtac_type_elements(type) * vtac_dtype_bytes(type->dtype);
     void *copy = vta_arena_alloc(&r->graph->arena, bytes);
     if (copy == NULL) {
-        return no_memory(r->diag);
+        return vta_no_memory(r->diag);
     }
     if (bytes > 0) {
         memcpy(copy, data, bytes);
@@ -173,7 +170,7 @@ vta_status vtac_attrs_without(vtac_rewrite *r, const vtac_node *node, const char
     *count = 0;
     *attrs = vta_arena_array(&r->graph->arena, (size_t)node->attr_count + 1, sizeof **attrs);
     if (*attrs == NULL) {
-        return no_memory(r->diag);
+        return vta_no_memory(r->diag);
     }
     for (uint32_t i = 0; i < node->attr_count; i++) {
         if (without == NULL || strcmp(node->attrs[i].name, without) != 0) {

@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "rewrite.h"
+#include "vta/fail.h"
 
 static vta_status skip_copy(vtac_rewrite *r, vtac_node_id id, bool *changed)
 {
@@ -59,7 +60,7 @@ static vta_status split_norm(vtac_rewrite *r, vtac_node_id id, bool *changed)
     float *factor = vta_arena_array(&r->graph->arena, (size_t)channels, sizeof *factor);
     float *offset = vta_arena_array(&r->graph->arena, (size_t)channels, sizeof *offset);
     if (factor == NULL || offset == NULL) {
-        return vta_fail(r->diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(r->diag);
     }
     const double epsilon = vtac_attr_float(&norm, "epsilon", 1e-5);
     for (int64_t c = 0; c < channels; c++) {

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "vta/fail.h"
 #include "vtac/exact.h"
 
 static const double log_of_10 = 2.302585092994045684;
@@ -196,11 +197,11 @@ static vta_status fill(const quant_comparison *c, const power *powers, vtac_quan
         quant_range_params(range, c->dtype, &layer->scale, &layer->zero);
         tell_rounding(c, node, layer);
         if (layer->node == NULL || layer->value == NULL) {
-            return vta_fail(diag, VTA_NOMEM, "out of memory");
+            return vta_no_memory(diag);
         }
     }
     if (report->layers == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     qsort(report->layers, report->layer_count, sizeof *report->layers, by_noise);
     return VTA_OK;
@@ -230,7 +231,7 @@ vta_status quant_compare(const quant_comparison *c, vtac_quantize_report *report
     power *powers = vta_arena_array(o->plan->arena, o->count + (size_t)1, sizeof *powers);
     quant_probe *probe;
     if (powers == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     memset(powers, 0, o->count * sizeof *powers);
     report->samples = c->samples->count;

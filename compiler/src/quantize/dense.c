@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "vta/fail.h"
+
 /* MatMul(x [..., k], w [k, n]) + bias [n] */
 typedef struct dense {
     vtac_node_id product;
@@ -67,7 +69,7 @@ static vta_status reshape(vtac_graph *g, const vtac_node *like, const int64_t *d
     const vtac_type *type = &g->values[*value].type;
     int64_t *copy = vta_arena_array(&g->arena, (size_t)rank + 1, sizeof *copy);
     if (copy == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     if (type->rank == rank && memcmp(type->dim, dims, rank * sizeof *dims) == 0) {
         return VTA_OK;

@@ -10,6 +10,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "vta/fail.h"
+
 enum { SWEEPS = 8, MOST_FACTOR = 64 };
 
 /* Two neighbours; each output channel of the first is one input channel of the second. */
@@ -69,7 +71,7 @@ static vta_status own(const quant_plan *plan, vtac_node_id id, uint32_t input, f
     const vtac_tensor *from = vtac_in_constant(g, &g->nodes[id], input);
     float *copy = vta_arena_alloc(&g->arena, from->bytes + 1);
     if (copy == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     memcpy(copy, from->data, from->bytes);
     const vtac_tensor tensor = {.type = from->type, .data = copy, .bytes = from->bytes};
@@ -140,7 +142,7 @@ vta_status quant_equalize(const quant_plan *plan, vta_diag *diag)
 {
     layer *layers = vta_arena_array(plan->arena, plan->node_room, sizeof *layers);
     if (layers == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     memset(layers, 0, plan->node_room * sizeof *layers);
     for (int sweep = 0; sweep < SWEEPS; sweep++) {
@@ -151,7 +153,7 @@ vta_status quant_equalize(const quant_plan *plan, vta_diag *diag)
             }
             double *room = vta_arena_array(plan->arena, 2 * (size_t)p.channels + 1, sizeof *room);
             if (room == NULL) {
-                return vta_fail(diag, VTA_NOMEM, "out of memory");
+                return vta_no_memory(diag);
             }
             VTA_TRY(open_layer(plan, p.first, &layers[p.first], diag));
             VTA_TRY(open_layer(plan, p.second, &layers[p.second], diag));

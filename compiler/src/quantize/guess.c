@@ -12,6 +12,7 @@
 
 #include <math.h>
 
+#include "vta/fail.h"
 #include "vtac/exact.h"
 
 static const double log_of_2 = 0.693147180559945309;
@@ -145,7 +146,7 @@ vta_status quant_guess_values(const quant_plan *plan, const vtac_value_id **valu
 {
     guess j = {.plan = plan};
     if (!find_products(&j)) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     *values = j.values;
     *count = j.count;
@@ -158,7 +159,7 @@ vta_status quant_guess_range(const quant_plan *plan, quant_probe *probe, uint32_
     guess j = {.plan = plan, .probe = probe, .first = first, .seed = seed};
     *out = usual[1];
     if (!find_products(&j)) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     return j.count == 0 ? VTA_OK : choose(&j, progress, out, diag);
 }

@@ -3,14 +3,11 @@
 
 #include <string.h>
 
+#include "vta/fail.h"
+
 bool quant_is_half(vtac_dtype dtype)
 {
     return dtype == VTAC_F16 || dtype == VTAC_BF16;
-}
-
-static vta_status no_memory(vta_diag *diag)
-{
-    return vta_fail(diag, VTA_NOMEM, "out of memory");
 }
 
 /* The numbers of a tensor as float32: exactly what they were. */
@@ -19,7 +16,7 @@ static vta_status widen_tensor(vtac_graph *graph, vtac_tensor *tensor, vta_diag 
     const size_t count = (size_t)vtac_type_elements(&tensor->type);
     float *data = vta_arena_array(&graph->arena, count + 1, sizeof *data);
     if (data == NULL) {
-        return no_memory(diag);
+        return vta_no_memory(diag);
     }
     for (size_t i = 0; i < count; i++) {
         data[i] = (float)vtac_tensor_float(tensor, (int64_t)i);
@@ -34,7 +31,7 @@ static vta_status widen_constant(vtac_graph *graph, vtac_value *value, vta_diag 
 {
     vtac_tensor *wide = vta_arena_alloc(&graph->arena, sizeof *wide);
     if (wide == NULL) {
-        return no_memory(diag);
+        return vta_no_memory(diag);
     }
     *wide = *value->constant;
     VTA_TRY(widen_tensor(graph, wide, diag));
@@ -61,7 +58,7 @@ static vta_status widen_node(vtac_graph *graph, vtac_node_id id, vta_diag *diag)
         }
     }
     if (made == NULL) {
-        return no_memory(diag);
+        return vta_no_memory(diag);
     }
     memset(made, 0, node->output_count * sizeof *made);
     if (vtac_infer(graph, node, made, diag) != VTA_OK) {
@@ -81,7 +78,7 @@ vta_status quant_floats(vtac_graph *graph, quant_borders *out, vta_diag *diag)
         .inputs = vta_arena_array(&graph->arena, graph->input_count + (size_t)1, sizeof *out->inputs),
         .outputs = vta_arena_array(&graph->arena, graph->output_count + (size_t)1, sizeof *out->outputs)};
     if (out->inputs == NULL || out->outputs == NULL) {
-        return no_memory(diag);
+        return vta_no_memory(diag);
     }
     for (uint32_t i = 0; i < graph->output_count; i++) {
         out->outputs[i] = graph->values[graph->outputs[i]].type.dtype;

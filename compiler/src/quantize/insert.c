@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "vta/fail.h"
+
 enum { NAME_ROOM = 256 };
 
 vta_status quant_add_params(vtac_graph *graph, vtac_dtype dtype, float scale, int32_t zero, quant_params *out,
@@ -13,7 +15,7 @@ vta_status quant_add_params(vtac_graph *graph, vtac_dtype dtype, float scale, in
     float *real = vta_arena_alloc(&graph->arena, sizeof *real);
     uint8_t *byte = vta_arena_alloc(&graph->arena, 1);
     if (real == NULL || byte == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     *real = scale;
     *byte = (uint8_t)zero;
@@ -105,7 +107,7 @@ vta_status quant_wrap_constant(vtac_graph *graph, vtac_value_id value, const qua
     const double low = zero->type.dtype == VTAC_I8 ? INT8_MIN : 0;
     uint8_t *bytes = vta_arena_array(&graph->arena, count + 1, 1);
     if (bytes == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     for (size_t i = 0; i < count; i++) {
         const double q = rint(vtac_tensor_float(real, (int64_t)i) / scale) + (double)vtac_tensor_int(zero, 0);

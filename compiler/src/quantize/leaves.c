@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "vta/fail.h"
 #include "vtac/exact.h"
 
 enum { MOST_LEAVES = 1000, FINEST = 60 /* least radius: this part of the picture */ };
@@ -129,5 +130,5 @@ vta_status quant_paint_leaves(const quant_picture *p, double low, double high, u
     const bool done = full != NULL && colour != NULL;
     free(full);
     free(colour);
-    return done ? VTA_OK : vta_fail(diag, VTA_NOMEM, "out of memory");
+    return vta_allocated(done, diag);
 }

@@ -7,6 +7,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "vta/fail.h"
+
 /* The axis of the channels that products see, for correcting their biases. */
 static void note_channels(quant_observer *o)
 {
@@ -33,7 +35,7 @@ static vta_status make_room(quant_observer *o, vtac_range_method method, vta_dia
         const bool counts = method != VTAC_RANGE_MINMAX && seen->group == seen->value;
         seen->range.bins = counts ? vta_arena_array(o->plan->arena, QUANT_BINS, sizeof(uint64_t)) : NULL;
         if (seen->sum == NULL || (counts && seen->range.bins == NULL)) {
-            return vta_fail(diag, VTA_NOMEM, "out of memory");
+            return vta_no_memory(diag);
         }
         memset(seen->sum, 0, ((size_t)seen->channels + 1) * sizeof *seen->sum);
         if (counts) {
@@ -59,7 +61,7 @@ vta_status quant_observe_open(const quant_plan *plan, const vtac_value_id *other
     vtac_value_id *values =
         vta_arena_array(plan->arena, (size_t)plan->value_room + other_count, sizeof *values);
     if (o->seen == NULL || o->of == NULL || values == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     memset(o->of, 0, plan->value_room * sizeof *o->of);
     for (vtac_value_id v = 1; v < plan->value_room; v++) {
@@ -184,7 +186,7 @@ vta_status quant_widen(quant_observer *o, double factor, vta_diag *diag)
     const vtac_graph *g = o->plan->graph;
     quant_range *bounds = vta_arena_array(o->plan->arena, o->count + (size_t)1, sizeof *bounds);
     if (bounds == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     for (uint32_t i = 0; i < o->count; i++) {
         const vtac_node_id maker = g->values[o->seen[i].value].node; /* 0: an input of the graph */
@@ -219,7 +221,7 @@ vta_status quant_means(const quant_observer *o, vtac_value_id value, const doubl
     const quant_seen *seen = &o->seen[place - 1];
     double *means = vta_arena_array(o->plan->arena, (size_t)seen->channels, sizeof *means);
     if (means == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     for (int64_t c = 0; c < seen->channels; c++) {
         means[c] = seen->sum[c] / (double)seen->count;

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "../ops/infer.h"
+#include "vta/fail.h"
+#include "vta/number.h"
 
 /* Columns are at least LEAST where there are so many outputs, more for a layer of many terms, at most MOST.
  * Layers of very many weights get fewer, so that none takes more than about MOST_PRODUCTS multiplications a
@@ -15,11 +17,6 @@
 enum { LEAST = 256, MOST = 1024, FOR_EACH_TERM = 8 };
 #define MOST_PRODUCTS ((uint64_t)1 << 33)
 #define MOST_BYTES    ((uint64_t)1 << 28)
-
-static uint64_t least(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
 
 static bool is_conv(const vtac_node *node)
 {
@@ -132,9 +129,9 @@ void quant_patches_plan(const quant_plan *plan, vtac_node_id product, uint32_t s
     const uint64_t rows = (uint64_t)(out->channels * out->taps);
     const uint64_t terms = weights / (uint64_t)w->dim[axis];
     const uint64_t wanted = terms * FOR_EACH_TERM > LEAST ? terms * FOR_EACH_TERM : LEAST;
-    uint64_t count = least(out->positions * samples, least(wanted, MOST));
-    count = least(count, MOST_PRODUCTS / weights + QUANT_LANES);
-    count = least(count, MOST_BYTES / sizeof(float) / rows);
+    uint64_t count = vta_min_u(out->positions * samples, vta_min_u(wanted, MOST));
+    count = vta_min_u(count, MOST_PRODUCTS / weights + QUANT_LANES);
+    count = vta_min_u(count, MOST_BYTES / sizeof(float) / rows);
     out->count = (uint32_t)count;
     out->room = (uint32_t)(count + QUANT_LANES - 1) / QUANT_LANES * QUANT_LANES;
 }
@@ -197,7 +194,7 @@ static vta_status make_room(quant_patches *list, uint32_t count, vta_arena *aren
         const size_t bytes = quant_patches_bytes(&list[i]);
         list[i].data = vta_arena_alloc(arena, bytes + 1);
         if (list[i].data == NULL) {
-            return vta_fail(diag, VTA_NOMEM, "out of memory");
+            return vta_no_memory(diag);
         }
         memset(list[i].data, 0, bytes);
         list[i].taken = 0;

@@ -11,6 +11,7 @@
 #include "vta/str.h"
 
 #include "half.h"
+#include "vta/fail.h"
 #include "vtac/island.h"
 #include "vtac/quantize.h"
 
@@ -234,7 +235,7 @@ static vta_status find_islands(const quant_plan *plan, vta_diag *diag)
     vtac_island is;
     uint32_t count = 0;
     if (how.position == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     for (uint32_t i = g->order_count; i-- > 0;) {
         if (plan->island[g->order[i]] != 0 || !is_float(g, g->nodes[g->order[i]].outputs[0]) ||
@@ -398,7 +399,7 @@ vta_status quant_find_kept(const vtac_graph *graph, const char *const *names, ui
 {
     bool *kept = vta_arena_array(arena, (size_t)graph->node_count + 1, sizeof *kept);
     if (kept == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     for (uint32_t n = 0; n < count; n++) {
         bool found = false;
@@ -430,7 +431,7 @@ vta_status quant_plan_make(vtac_graph *graph, const bool *kept, vta_arena *arena
                         .node_room = (uint32_t)nodes,
                         .value_room = (uint32_t)values};
     if (out->active == NULL || out->wanted == NULL || out->island == NULL || out->parent == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     for (size_t n = 0; n < nodes; n++) {
         out->active[n] = false;

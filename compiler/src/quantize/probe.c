@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "vta/fail.h"
 #include "vtac/load.h"
 
 struct quant_probe {
@@ -60,7 +61,7 @@ vta_status quant_probe_open(vtac_graph *graph, const vtac_value_id *values, uint
     *out = NULL;
     if (probe == NULL || (probe->places = calloc(count + (size_t)1, sizeof *probe->places)) == NULL) {
         free(probe);
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     probe->count = count;
     const uint32_t outputs = graph->output_count;

@@ -27,6 +27,7 @@
 #include "guess.h"
 #include "half.h"
 #include "insert.h"
+#include "vta/fail.h"
 #include "vtac/pass.h"
 #include "weights.h"
 
@@ -96,7 +97,7 @@ static vta_status find_products(job *j, vta_diag *diag)
     j->products = vta_arena_array(&j->arena, j->plan.node_room, sizeof *j->products);
     j->x_scales = vta_arena_array(&j->arena, j->plan.node_room, sizeof *j->x_scales);
     if (j->products == NULL || j->x_scales == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     for (vtac_node_id n = 1; n < j->plan.node_room; n++) {
         uint32_t axis;
@@ -129,7 +130,7 @@ static vta_status tune_some(job *j, const vtac_samples *samples, uint32_t first,
     uint64_t bytes = 0;
     uint32_t count = 0;
     if (list == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     while (first + count < j->product_count) {
         quant_patches_plan(&j->plan, j->products[first + count].node, samples->count, &list[count]);
@@ -241,7 +242,7 @@ static vta_status wrap_activations(job *j, vta_diag *diag)
     quant_params *made = vta_arena_array(&j->arena, j->plan.value_room, sizeof *made);
     j->real = vta_arena_array(&j->arena, j->observer.count + (size_t)1, sizeof *j->real);
     if (made == NULL || j->real == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     memset(made, 0, j->plan.value_room * sizeof *made);
     VTA_TRY(wrap_constants(j, made, diag));

@@ -18,6 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "vta/fail.h"
+
 enum { SWEEPS = 6, MOST_WEIGHT = 127 };
 
 /* A turn must be worth this part of what it moves: sums of floats are not more exact. */
@@ -149,7 +151,7 @@ vta_status quant_tune_rounding(quant_product *p, const float *w, const double *m
     c.off = vta_arena_array(&arena, patches->room, sizeof *c.off);
     if (power == NULL || nearest == NULL || c.exact == NULL || c.chosen == NULL || c.off == NULL) {
         vta_arena_free(&arena);
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     if (mean != NULL) {
         take_out_means(patches, mean);

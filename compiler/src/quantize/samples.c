@@ -3,6 +3,7 @@
  * Made-up inputs: pictures of leaves in the axes of an input that can be those of one.
  */
 #include "leaves.h"
+#include "vta/fail.h"
 #include "vtac/quantize.h"
 
 enum { MOST_COLOURS = 4 };
@@ -43,7 +44,7 @@ static vta_status make(const vtac_graph *g, vtac_value_id input, const vtac_samp
     }
     float *data = vta_arena_array(arena, (size_t)count, sizeof *data);
     if (data == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     const int64_t pictures = pictures_in(type, &picture);
     for (int64_t i = 0; i < pictures; i++) {
@@ -62,7 +63,7 @@ vta_status vtac_generate_samples(const vtac_graph *graph, const vtac_sample_rang
     vtac_tensor *tensors = vta_arena_array(arena, total + 1, sizeof *tensors);
     state = state == 0 ? 1 : state;
     if (tensors == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     for (size_t i = 0; i < total; i++) {
         VTA_TRY(make(graph, graph->inputs[i % graph->input_count], range, &state, arena, &tensors[i], diag));

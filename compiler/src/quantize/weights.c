@@ -11,6 +11,7 @@
 #include "insert.h"
 #include "range.h"
 #include "rounding.h"
+#include "vta/fail.h"
 
 #define MOST_BIAS ((double)(1 << 30))
 
@@ -134,7 +135,7 @@ static vta_status round_bias(const quant_plan *plan, quant_product *p, const dou
     p->bias = vta_arena_array(&plan->graph->arena, (size_t)p->channels + 1, sizeof *p->bias);
     float *real = vta_arena_array(&plan->graph->arena, (size_t)p->channels + 1, sizeof *real);
     if (p->bias == NULL || real == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     for (int64_t c = 0; c < p->channels; c++) {
         const float unit = x_scale * p->scales[c];
@@ -181,7 +182,7 @@ vta_status quant_round_product(const quant_plan *plan, float x_scale, bool per_c
     bool usable = false;
     double *bias = read_bias(plan, node, p, &usable);
     if (real == NULL || p->weights == NULL || p->scales == NULL || bias == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     choose_scales(p, w->data, bias, x_scale);
     mean = usable ? mean : NULL;
@@ -206,7 +207,7 @@ static vta_status scale_operand(vtac_graph *g, const quant_product *p, float fac
     const vtac_type type = {.dtype = VTAC_F32, .rank = p->per_channel, .dim = {p->channels}};
     float *scales = vta_arena_array(&g->arena, count, sizeof *scales);
     if (scales == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     for (size_t c = 0; c < count; c++) {
         scales[c] = factor * p->scales[c];
@@ -221,7 +222,7 @@ static vta_status weight_zero(vtac_graph *g, const quant_product *p, quant_param
     const vtac_type type = {.dtype = VTAC_I8, .rank = p->per_channel, .dim = {p->channels}};
     int8_t *zeros = vta_arena_array(&g->arena, count, 1);
     if (zeros == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     memset(zeros, 0, count);
     const vtac_tensor tensor = {.type = type, .data = zeros, .bytes = count};

@@ -11,6 +11,7 @@
 
 #include "flex.h"
 #include "operators.h"
+#include "vta/fail.h"
 
 /* ---- the table */
 
@@ -459,8 +460,8 @@ static vta_status load(const vtac_model_file *file, const vtac_import_options *o
 {
     vtac_graph *graph = vtac_graph_create("main");
     tfl im = {.options = options};
-    vta_status status = graph == NULL ? vta_fail(diag, VTA_NOMEM, "out of memory")
-                                      : tfl_model_read(file, &graph->arena, &im.model, diag);
+    vta_status status =
+        graph == NULL ? vta_no_memory(diag) : tfl_model_read(file, &graph->arena, &im.model, diag);
     if (status == VTA_OK) {
         im.maker = (vtac_builder){.graph = graph, .diag = diag, .name = "", .budget = VTAC_BUILDER_NODES};
         status = im.model.graphs == NULL ? vta_fail(diag, VTA_INVALID, "it has no graph")

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "operators.h"
+#include "vta/fail.h"
 
 enum { MODEL_VERSION, MODEL_CODES, MODEL_SUBGRAPHS, MODEL_DESCRIPTION, MODEL_BUFFERS, MODEL_SIGNATURES = 7 };
 enum { CODE_OLD, CODE_CUSTOM, CODE_VERSION, CODE_BUILTIN };
@@ -51,7 +52,7 @@ bool vtac_recognize_tflite(const vtac_model_file *file)
 
 static vta_status out_of_memory(vta_diag *diag)
 {
-    return vta_fail(diag, VTA_NOMEM, "out of memory");
+    return vta_no_memory(diag);
 }
 
 /* Bytes of the character at p, whose text ends with a 0; 0: it is none of UTF-8's, or not one to print. */

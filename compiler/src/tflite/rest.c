@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "operators.h"
+#include "vta/fail.h"
 #include "vtac/flow.h"
 
 enum { MOST_REST = 1 << 10, MOST_PARTS = 16, MOST_WORDS = 4 + VTAC_MAX_RANK };
@@ -246,11 +247,6 @@ void tfl_rest_operator(tfl *im)
 
 /* ---- the model's flow */
 
-static vta_status no_memory(vta_diag *diag)
-{
-    return vta_fail(diag, VTA_NOMEM, "out of memory");
-}
-
 static vta_status add_end(vta_vec *ends, const char *name, uint32_t slot, const vtac_type *type, bool known,
                           vta_diag *diag)
 {
@@ -260,7 +256,7 @@ static vta_status add_end(vta_vec *ends, const char *name, uint32_t slot, const 
         end.rank = (int32_t)type->rank;
         memcpy(end.dim, type->dim, sizeof end.dim);
     }
-    return vta_vec_push(ends, &end) != NULL ? VTA_OK : no_memory(diag);
+    return vta_allocated(vta_vec_push(ends, &end) != NULL, diag);
 }
 
 static vta_status add_insn(vtac_graph *g, vtac_flow_block *block, const rest_insn *from, vta_diag *diag)
@@ -268,7 +264,7 @@ static vta_status add_insn(vtac_graph *g, vtac_flow_block *block, const rest_ins
     uint32_t *slots = vta_arena_array(&g->arena, (size_t)from->in_count + from->out_count + 1, sizeof *slots);
     int64_t *words = vta_arena_array(&g->arena, (size_t)from->word_count + 1, sizeof *words);
     if (slots == NULL || words == NULL) {
-        return no_memory(diag);
+        return vta_no_memory(diag);
     }
     memcpy(slots, from->in, from->in_count * sizeof *slots);
     memcpy(slots + from->in_count, from->out, from->out_count * sizeof *slots);
@@ -281,7 +277,7 @@ static vta_status add_insn(vtac_graph *g, vtac_flow_block *block, const rest_ins
                                  .inputs = slots,
                                  .outputs = slots + from->in_count,
                                  .words = words};
-    return vta_vec_push(&block->insns, &insn) != NULL ? VTA_OK : no_memory(diag);
+    return vta_allocated(vta_vec_push(&block->insns, &insn) != NULL, diag);
 }
 
 /* The one segment: all inputs, and what instructions and outputs read of it. */
@@ -292,17 +288,17 @@ static vta_status add_segment(tfl *im, vtac_flow_insn *run, vta_diag *diag)
     vtac_flow_segment s = {.inputs = {.item_size = sizeof(uint32_t)},
                            .outputs = {.item_size = sizeof(uint32_t)}};
     uint32_t *slots = vta_arena_array(&g->arena, (size_t)g->input_count + r->value_count + 1, sizeof *slots);
-    vta_status status = slots == NULL ? no_memory(diag) : VTA_OK;
+    vta_status status = vta_allocated(slots != NULL, diag);
     uint32_t used = 0;
     for (uint32_t i = 0; status == VTA_OK && i < g->input_count; i++) {
         slots[used++] = ((vtac_flow_end *)vta_vec_at(&g->flow->inputs, i))->slot;
-        status = vta_vec_push(&s.inputs, &i) != NULL ? VTA_OK : no_memory(diag);
+        status = vta_allocated(vta_vec_push(&s.inputs, &i) != NULL, diag);
     }
     for (uint32_t i = 0; status == VTA_OK && i < r->value_count; i++) {
         vtac_id id = r->values[i].id;
         if (vtac_made_constant(&im->maker, id) != NULL) {
             const vtac_flow_constant c = {r->values[i].slot, *vtac_made_constant(&im->maker, id)};
-            status = vta_vec_push(&g->flow->constants, &c) != NULL ? VTA_OK : no_memory(diag);
+            status = vta_allocated(vta_vec_push(&g->flow->constants, &c) != NULL, diag);
             continue;
         }
         if (g->values[id].node == 0 || vtac_is_output(g, id)) {
@@ -311,10 +307,10 @@ static vta_status add_segment(tfl *im, vtac_flow_insn *run, vta_diag *diag)
         const uint32_t number = g->output_count;
         slots[used++] = r->values[i].slot;
         status = im->maker.status == VTA_OK ? vtac_add_output(g, id, diag) : im->maker.status;
-        status = status == VTA_OK && vta_vec_push(&s.outputs, &number) == NULL ? no_memory(diag) : status;
+        status = status == VTA_OK && vta_vec_push(&s.outputs, &number) == NULL ? vta_no_memory(diag) : status;
     }
     if (status == VTA_OK && vta_vec_push(&g->flow->segments, &s) == NULL) {
-        status = no_memory(diag);
+        status = vta_no_memory(diag);
     }
     if (status != VTA_OK) {
         vta_vec_free(&s.inputs);
@@ -345,7 +341,7 @@ vta_status tfl_finish_rest(tfl *im, vta_diag *diag)
     }
     g->flow = vtac_flow_create();
     if (g->flow == NULL || vta_vec_push(&g->flow->blocks, &empty) == NULL) {
-        return no_memory(diag);
+        return vta_no_memory(diag);
     }
     for (uint32_t i = 0; i < g->input_count; i++) {
         const vtac_value *v = &g->values[g->inputs[i]];
@@ -369,7 +365,7 @@ vta_status tfl_finish_rest(tfl *im, vta_diag *diag)
     VTA_TRY(add_segment(im, &run, diag));
     vtac_flow_block *block = vta_vec_at(&g->flow->blocks, 0);
     if (run.output_count > 0 && vta_vec_push(&block->insns, &run) == NULL) {
-        return no_memory(diag);
+        return vta_no_memory(diag);
     }
     for (uint32_t i = 0; i < r->insn_count; i++) {
         VTA_TRY(add_insn(g, block, &r->insns[i], diag));

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "model.h"
+#include "vta/fail.h"
 
 enum { ORDER, BLOCKS, AXES };
 enum { FORMAT, DENSE_SIZE, SEGMENTS_TYPE, SEGMENTS, INDICES_TYPE, INDICES };
@@ -144,7 +145,7 @@ vta_status tfl_make_dense(tfl_model *m, flat_table sparsity, tfl_tensor *t, size
     }
     w.to = vta_arena_array(m->arena, w.elements, w.bytes);
     if (w.to == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     memset(w.to, 0, w.elements * w.bytes);
     w.bad = !begin(&w, sparsity, &t->type);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "vta/file.h"
+#include "vta/hash.h"
 #include "vta/str.h"
 #include "vtac/tune.h"
 
@@ -195,10 +196,7 @@ vta_status vtac_record_append(const char *path, const vtac_record *record, vta_d
 
 void vtac_target_text(const vtac_target *target, char *text, size_t size)
 {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (const char *p = target->features; *p != '\0'; p++) {
-        hash = (hash ^ (uint8_t)*p) * UINT64_C(0x100000001b3);
-    }
+    const uint64_t hash = vta_hash_text(VTA_HASH_START, target->features);
     (void)snprintf(text, size, "%s %s %016" PRIx64, target->triple, target->cpu, hash);
 }
 

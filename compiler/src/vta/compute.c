@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "model.h"
+#include "vta/number.h"
 
 /* An instruction of the compute unit is over. */
 void compute_done(model *t, cycles over)
@@ -53,7 +54,7 @@ static void load_uops(model *t, const uop_load *l, cycles *end)
     }
     const cycles start = later(later(issued + 1, t->acc_load), later(t->array_fetched, t->alu_fetched));
     const cycles beats =
-        traffic_paced(t, (cycles)ceil_div(bytes, least(VTA_UOP_BYTES * 2, t->m->beat)), bytes);
+        traffic_paced(t, (cycles)vta_ceil_div(bytes, vta_min(VTA_UOP_BYTES * 2, t->m->beat)), bytes);
     taken(&t->load_queue, start);
     t->acc_load = start + LOAD_GAP;
     *end = retire(t, traffic_read(t, &t->computing, start, (bursts){1, beats}));
@@ -78,7 +79,7 @@ static cycles need_uops(model *t)
 static double share_of_bank(const model *t, int64_t first, int64_t count, int64_t bank)
 {
     const int64_t size = t->m->acc / bank_of(t, t->m->acc), begin = bank * size;
-    const int64_t from = most(first, begin), to = least(first + count, begin + size);
+    const int64_t from = vta_max(first, begin), to = vta_min(first + count, begin + size);
     return to > from ? (double)(to - from) / (double)count : 0.0;
 }
 
@@ -159,7 +160,7 @@ static cycles acc_load(model *t)
 
 static array_span span_of_array(const job *j, cycles begin)
 {
-    const double writes = (double)j->writes / (double)most(j->steps, 1);
+    const double writes = (double)j->writes / (double)vta_max(j->steps, 1);
     const int32_t each = j->steps / (j->writes > 1 ? j->writes : 1); /* steps from write to write */
     return (array_span){.begin = begin,
                         .end = begin + (cycles)j->steps,

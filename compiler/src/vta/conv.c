@@ -8,6 +8,7 @@
  * tile of its own.
  */
 #include "sched.h"
+#include "vta/number.h"
 
 static const vtac_vta_window pointwise = {.kernel = {1, 1}, .stride = {1, 1}, .dilation = {1, 1}};
 
@@ -61,7 +62,7 @@ static int64_t plane_count(const conv *c)
     for (int64_t o = 0; o < c->c_out; o++) {
         for (int64_t k = 0; k < row; k++) {
             const int64_t v = layer->weights[o * row + k] - layer->weight_zero[o];
-            planes = most(planes, v > 0 ? ceil_div(v, INT8_MAX) : ceil_div(-v, -INT8_MIN));
+            planes = vta_max(planes, v > 0 ? vta_ceil_div(v, INT8_MAX) : vta_ceil_div(-v, -INT8_MIN));
         }
     }
     return planes;
@@ -83,8 +84,9 @@ static void find_lanes(conv *c)
         vta_window_steps_of(m->config, THREE, THREE, w->dilation[1], w->dilation[0], w->stride[1]);
     c->three = c->lanes && square.rows == THREE && w->kernel[0] >= THREE && w->kernel[1] >= THREE;
     const int64_t widest = square.kept > 0 && c->ow > 1 ? THREE : MOST_TAPS;
-    c->piece_cols = least(w->kernel[1], c->three ? THREE : least(widest, m->block_out));
-    c->piece_rows = least(w->kernel[0], c->three ? THREE : least(MOST_TAPS, m->block_out / c->piece_cols));
+    c->piece_cols = vta_min(w->kernel[1], c->three ? THREE : vta_min(widest, m->block_out));
+    c->piece_rows =
+        vta_min(w->kernel[0], c->three ? THREE : vta_min(MOST_TAPS, m->block_out / c->piece_cols));
 }
 
 int64_t conv_pitch(const conv *c, int64_t cols)
@@ -103,7 +105,7 @@ void conv_of(const machine *m, const vtac_vta_region *region, uint32_t number, c
         .number = number,
         .input = layer->inputs[0],
         .output = layer->output,
-        .images = ceil_div(in->n, m->batch),
+        .images = vta_ceil_div(in->n, m->batch),
         .c_in = in->folded ? in->stored_c : in->c,
         .h = in->folded ? in->stored_h : in->h,
         .w = in->folded ? in->stored_w : in->w,
@@ -119,8 +121,8 @@ void conv_of(const machine *m, const vtac_vta_region *region, uint32_t number, c
         .high = layer->high,
     };
     out->window = left_of(&layer->window, &out->fold);
-    out->in_blocks = ceil_div(out->c_in, m->block_in);
-    out->out_blocks = ceil_div(out->c_out, m->block) * m->ro;
+    out->in_blocks = vta_ceil_div(out->c_in, m->block_in);
+    out->out_blocks = vta_ceil_div(out->c_out, m->block) * m->ro;
     out->pairs = conv_is_mean(out) ? layer->divisor_count : out->out_blocks;
     out->record = record_entries(layer->wide);
     out->planes = plane_count(out);
@@ -139,9 +141,9 @@ int64_t vtac_vta_elements(const vtac_vta_layer *layer, int d, int64_t at, int64_
     const vtac_vta_window *w = &layer->window;
     const int64_t first = at * w->stride[d] - w->before[d];
     const int64_t low = -layer->counted_before[d] - first, end = size + layer->counted_after[d] - first;
-    const int64_t skipped = ceil_div(most(low, 0), w->dilation[d]);
-    const int64_t taps = least(w->kernel[d], ceil_div(most(end, 0), w->dilation[d]));
-    return most(taps - skipped, 0);
+    const int64_t skipped = vta_ceil_div(vta_max(low, 0), w->dilation[d]);
+    const int64_t taps = vta_min(w->kernel[d], vta_ceil_div(vta_max(end, 0), w->dilation[d]));
+    return vta_max(taps - skipped, 0);
 }
 
 void conv_join(conv *c, const vtac_vta_layer *sum)
@@ -180,8 +182,8 @@ interval conv_pool_taps(const conv *c, int d, int64_t at)
 {
     const vtac_vta_window *w = &c->pool->window;
     const int64_t first = at * w->stride[d] - w->before[d];
-    const int64_t skipped = ceil_div(most(-first, 0), w->dilation[d]);
-    const int64_t end = least(w->kernel[d], ceil_div(most(c->made[d] - first, 0), w->dilation[d]));
+    const int64_t skipped = vta_ceil_div(vta_max(-first, 0), w->dilation[d]);
+    const int64_t end = vta_min(w->kernel[d], vta_ceil_div(vta_max(c->made[d] - first, 0), w->dilation[d]));
     return (interval){skipped, end - skipped};
 }
 
@@ -191,7 +193,7 @@ int64_t conv_made_most(const conv *c, int d, int64_t count)
         return count;
     }
     const vtac_vta_window *w = &c->pool->window;
-    return least((count - 1) * w->stride[d] + (w->kernel[d] - 1) * w->dilation[d] + 1, c->made[d]);
+    return vta_min((count - 1) * w->stride[d] + (w->kernel[d] - 1) * w->dilation[d] + 1, c->made[d]);
 }
 
 interval conv_made(const conv *c, int d, int64_t at, int64_t count)
@@ -202,7 +204,7 @@ interval conv_made(const conv *c, int d, int64_t at, int64_t count)
     const vtac_vta_window *w = &c->pool->window;
     const int64_t first = at * w->stride[d] - w->before[d];
     const int64_t end = first + (count - 1) * w->stride[d] + (w->kernel[d] - 1) * w->dilation[d] + 1;
-    return (interval){most(first, 0), least(end, c->made[d]) - most(first, 0)};
+    return (interval){vta_max(first, 0), vta_min(end, c->made[d]) - vta_max(first, 0)};
 }
 
 /* The row or column that no other window of a pool looks at, where windows of two or three are two apart. */
@@ -240,10 +242,10 @@ reach conv_reach(const conv *c, int64_t out_block, int64_t count)
         return (reach){0, c->in_blocks};
     }
     const int64_t in_group = c->c_in / c->groups, out_group = c->c_out / c->groups;
-    const int64_t first = least(out_block * c->machine->block_out, c->c_out - 1) / out_group;
-    const int64_t last = least((out_block + count) * c->machine->block_out, c->c_out) - 1;
+    const int64_t first = vta_min(out_block * c->machine->block_out, c->c_out - 1) / out_group;
+    const int64_t last = vta_min((out_block + count) * c->machine->block_out, c->c_out) - 1;
     const int64_t begin = first * in_group / c->machine->block_in;
-    const int64_t end = ceil_div((last / out_group + 1) * in_group, c->machine->block_in);
+    const int64_t end = vta_ceil_div((last / out_group + 1) * in_group, c->machine->block_in);
     return (reach){begin, end - begin};
 }
 

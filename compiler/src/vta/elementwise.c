@@ -13,6 +13,7 @@
 #include <inttypes.h>
 
 #include "sched.h"
+#include "vta/number.h"
 
 enum { SLOTS = 3, QUARTERS = 4 };
 enum { PLANES = 4 }; /* of a product with a tile for each, in a slot */
@@ -235,7 +236,7 @@ static void arithmetic(elementwise *e, const stretch *s, int64_t a, int64_t b, i
 static void emit_stretch(elementwise *e, const stretch *s)
 {
     for (int64_t at = 0; at < s->count; at += e->slot) {
-        const int64_t count = least(e->slot, s->count - at);
+        const int64_t count = vta_min(e->slot, s->count - at);
         const int64_t a = e->pieces % SLOTS * e->slot, b = e->second + a;
         e->pieces++;
         load(e, a, s->a + at, count);
@@ -267,7 +268,7 @@ static int64_t plane(const plan *p, uint32_t tensor)
 
 static int64_t blocks(const plan *p, uint32_t tensor)
 {
-    return ceil_div(p->region->tensors[tensor].c, p->machine->block);
+    return vta_ceil_div(p->region->tensors[tensor].c, p->machine->block);
 }
 
 /* Were all inputs of a concatenation made in its place? */
@@ -358,11 +359,11 @@ static void apply_gates(elementwise *e, const gates *g, int64_t at, int64_t b, i
 
 static void emit_gates(elementwise *e, const gates *g)
 {
-    const int64_t ro = e->p->machine->ro, most_planes = least(PLANES, most(1, e->slot / g->size));
+    const int64_t ro = e->p->machine->ro, most_planes = vta_min(PLANES, vta_max(1, e->slot / g->size));
     for (int64_t plane = 0; plane < g->count; plane += most_planes) {
-        const int64_t planes = least(most_planes, g->count - plane), all = planes * g->size;
+        const int64_t planes = vta_min(most_planes, g->count - plane), all = planes * g->size;
         for (int64_t at = 0; at < all; at += e->slot) {
-            const int64_t count = least(e->slot, all - at), a = e->pieces % SLOTS * e->slot;
+            const int64_t count = vta_min(e->slot, all - at), a = e->pieces % SLOTS * e->slot;
             load(e, a, g->a + plane * g->size + at, count);
             if (e->pieces++ == 0) {
                 load(e, e->second, g->b, g->count * ro);
@@ -395,7 +396,7 @@ static void emit_all_gates(elementwise *e)
                                .b = origin(p, layer->inputs[1]) + i * ro,
                                .out = origin(p, layer->output) + i * size,
                                .size = size,
-                               .count = least(room, count - i),
+                               .count = vta_min(room, count - i),
                                .by_record = ro == 1 && p->region->tensors[layer->inputs[0]].zero != 0});
     }
 }
@@ -452,8 +453,8 @@ vta_status elementwise_emit(const plan *p, step_list *list, vta_diag *diag)
 static vta_status must_fit(const machine *m, const vtac_vta_layer *layer, vta_diag *diag)
 {
     const int64_t records = layer->kind == VTAC_VTA_MUL ? SLOTS * PLANES * record_entries(layer->wide) : 0;
-    const int64_t slots = QUARTERS * SLOTS * m->ro, fixed = 2 * most(constants_of(layer), records);
-    const int64_t need = most(slots, fixed);
+    const int64_t slots = QUARTERS * SLOTS * m->ro, fixed = 2 * vta_max(constants_of(layer), records);
+    const int64_t need = vta_max(slots, fixed);
     return m->acc >= need
                ? VTA_OK
                : vta_fail(diag, VTA_RANGE,

@@ -5,10 +5,11 @@
 #include <stdlib.h>
 
 #include "emit.h"
+#include "vta/number.h"
 
 void slots_init(slots *s, int64_t first, int64_t size, int64_t count)
 {
-    *s = (slots){.first = first, .size = size, .count = least(count, MOST_SLOTS), .end = first};
+    *s = (slots){.first = first, .size = size, .count = vta_min(count, MOST_SLOTS), .end = first};
     for (int64_t i = 0; i < s->count; i++) {
         s->key[i] = -1;
     }
@@ -39,7 +40,7 @@ static void slots_behind(slots *s, int64_t taken, int64_t depth)
         s->first = taken;
         return;
     }
-    s->start = ceil_div(most(taken - s->first, 0), s->size) % s->count;
+    s->start = vta_ceil_div(vta_max(taken - s->first, 0), s->size) % s->count;
 }
 
 /* Loads. */
@@ -48,9 +49,9 @@ enum { MOST_STRIDE = UINT16_MAX };
 
 extent extent_of(int64_t at, int64_t count, int64_t size)
 {
-    extent x = {.at = most(at, 0)};
-    x.before = least(count, most(0, -at));
-    x.after = least(count - x.before, most(0, at + count - size));
+    extent x = {.at = vta_max(at, 0)};
+    x.before = vta_min(count, vta_max(0, -at));
+    x.after = vta_min(count - x.before, vta_max(0, at + count - size));
     x.count = count - x.before - x.after;
     return x;
 }
@@ -69,7 +70,8 @@ void emit_load_input(emitter *e, const patch *tile, const part *p, int64_t sram)
 {
     const conv *c = e->c;
     const vtac_vta_tensor *tensor = &c->region->tensors[c->input];
-    const int64_t ri = c->machine->ri, tiles = ceil_div(c->c_in, c->machine->block), plane = c->h * c->w * ri;
+    const int64_t ri = c->machine->ri, tiles = vta_ceil_div(c->c_in, c->machine->block),
+                  plane = c->h * c->w * ri;
     extent rows, cols;
     emit_input_of(c, tile, p, &rows, &cols);
     const bool outside = rows.count == 0 || cols.count == 0;
@@ -197,7 +199,7 @@ int64_t emit_params(emitter *e, int64_t group)
     const int64_t batch = group / t->param_groups, first = batch * t->param_groups * t->group;
     const int64_t sram = slots_take(&e->params, batch, &present);
     if (!present) {
-        const int64_t count = least(t->param_size, e->c->record * (e->c->pairs - first));
+        const int64_t count = vta_min(t->param_size, e->c->record * (e->c->pairs - first));
         if (conv_packs_params(e->c)) {
             load_from(e, VTA_MEM_ACC, sram, WORK_BUFFER, input_at(e, 2, VTA_MEM_ACC) + e->c->record * first,
                       count);

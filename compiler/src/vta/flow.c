@@ -6,6 +6,7 @@
 #include "flow.h"
 
 #include "sched.h"
+#include "vta/number.h"
 
 enum {
     LINES = 2,
@@ -183,10 +184,10 @@ static void go_through(pipeline *p, int64_t at)
 
 double flow_cycles(const flow *f)
 {
-    const int64_t tiles = least(f->tiles, TILES), items = least(f->items, tiles > 2 ? ITEMS : MORE_ITEMS);
+    const int64_t tiles = vta_min(f->tiles, TILES), items = vta_min(f->items, tiles > 2 ? ITEMS : MORE_ITEMS);
     const int64_t all = tiles * items, middle = tiles > 2 ? tiles / 2 * items : all / 2,
                   last = tiles > 2 ? all - items : all - 1;
-    pipeline p = {.f = f, .items = items, .all = all, .pieces = least(f->pieces, ITEMS)};
+    pipeline p = {.f = f, .items = items, .all = all, .pieces = vta_min(f->pieces, ITEMS)};
     const bool gathers = f->members[f->count - 1].gathers;
     p.share = tiles > 1 ? (double)items / (double)f->items : 1;
     p.load = f->load * p.share;

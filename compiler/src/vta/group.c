@@ -26,6 +26,7 @@
 #include "emit.h"
 #include "flow.h"
 #include "timing.h"
+#include "vta/number.h"
 
 enum {
     LINES = 2,      /* slots of what is between two members, at most */
@@ -139,10 +140,10 @@ static void sweep_tiles(const layer_group *g, int d, int64_t size, sweep *out)
     *out = (sweep){.good = true};
     for (int64_t at = 0; at < total; at += size) {
         interval made[MOST_MEMBERS];
-        makes(g, d, at, least(size, total - at), made);
+        makes(g, d, at, vta_min(size, total - at), made);
         for (uint32_t m = 0; m < g->count; m++) {
             const conv *c = &g->members[m].conv;
-            out->most[m] = most(out->most[m], made[m].count);
+            out->most[m] = vta_max(out->most[m], made[m].count);
             out->sum[m] += made[m].count;
             out->row_cycles[m] += d == 1 ? tiling_row_cycles(c, c->in_blocks, made[m].count) : 0;
             out->good = out->good && made[m].count > 0;
@@ -167,18 +168,18 @@ static bool size_member(const layer_group *g, uint32_t m, tiling *t)
     t->window_parts = 1;
     t->group = sums_up ? c->out_blocks : of->ro;
     t->groups = c->out_blocks / t->group;
-    t->part = c->lanes || sums_up ? 1 : ceil_div(c->in_blocks, of->ri);
-    t->parts = t->block_parts = sums_up ? ceil_div(c->in_blocks, of->ri) : 1;
+    t->part = c->lanes || sums_up ? 1 : vta_ceil_div(c->in_blocks, of->ri);
+    t->parts = t->block_parts = sums_up ? vta_ceil_div(c->in_blocks, of->ri) : 1;
     t->in_rows = span_of(c, 0, t->rows);
     t->in_cols = conv_pitch(c, span_of(c, 1, t->cols));
     t->inp_size = t->part * t->in_rows * t->in_cols * of->ri;
     const int64_t steps = c->lanes ? 1 : t->part * of->ri * taps;
     t->wgt_size = c->lanes ? piece_count(c, t->part_rows, t->part_cols) : t->group * steps;
     t->acc_size = t->rows * t->cols * t->group;
-    const int64_t together = most(1, (c->layer->wide ? WIDE_BLOCKS : PARAM_BLOCKS) / t->group);
-    t->param_groups = least(t->groups, together);
+    const int64_t together = vta_max(1, (c->layer->wide ? WIDE_BLOCKS : PARAM_BLOCKS) / t->group);
+    t->param_groups = vta_min(t->groups, together);
     t->param_size = c->record * t->group * t->param_groups;
-    t->param_slots = ceil_div(t->groups, t->param_groups);
+    t->param_slots = vta_ceil_div(t->groups, t->param_groups);
     const bool far = c->lanes && c->piece_rows > 1 && c->window.dilation[0] * t->in_cols > MOST_ROW_STEP;
     return !far && steps <= of->uop;
 }
@@ -205,7 +206,7 @@ static bool fit_inputs(layer_group *g, const machine *of, int64_t tiles, int64_t
     }
     const int64_t units = tiles * (g->members[0].conv.lanes ? first->groups : 1);
     first->inp_first = used;
-    first->inp_slots = most(0, least((of->inp - used) / first->inp_size, least(units, LINES)));
+    first->inp_slots = vta_max(0, vta_min((of->inp - used) / first->inp_size, vta_min(units, LINES)));
     return first->inp_slots > 0;
 }
 
@@ -215,7 +216,7 @@ static bool fit_weights(layer_group *g, const machine *of)
     int64_t used = 0;
     for (uint32_t m = 0; m < g->count; m++) {
         tiling *t = &g->members[m].tiling;
-        t->wgt_slots = least(t->groups * t->parts, 2);
+        t->wgt_slots = vta_min(t->groups * t->parts, 2);
         used += t->wgt_slots * t->wgt_size;
     }
     const bool fits = used <= of->wgt;
@@ -223,13 +224,13 @@ static bool fit_weights(layer_group *g, const machine *of)
         tiling *smallest = NULL;
         for (uint32_t m = 0; m < g->count; m++) {
             tiling *t = &g->members[m].tiling;
-            const bool wants = t->wgt_slots < least(t->groups * t->parts, MOST_SLOTS);
+            const bool wants = t->wgt_slots < vta_min(t->groups * t->parts, MOST_SLOTS);
             smallest = wants && (smallest == NULL || t->wgt_size < smallest->wgt_size) ? t : smallest;
         }
         if (smallest != NULL) {
             const int64_t more =
-                least((of->wgt - used) / smallest->wgt_size,
-                      least(smallest->groups * smallest->parts, MOST_SLOTS) - smallest->wgt_slots);
+                vta_min((of->wgt - used) / smallest->wgt_size,
+                        vta_min(smallest->groups * smallest->parts, MOST_SLOTS) - smallest->wgt_slots);
             smallest->wgt_slots += more;
             used += more * smallest->wgt_size;
         }
@@ -276,16 +277,16 @@ static bool place_sums(layer_group *g, const machine *of, const sum_slots *how, 
     for (uint32_t m = 0; m < g->count; m++) {
         const conv *c = &g->members[m].conv;
         tiling *t = &g->members[m].tiling;
-        sums = parted && gathers(g, m) ? ceil_div(sums, quarter) * quarter : sums;
+        sums = parted && gathers(g, m) ? vta_ceil_div(sums, quarter) * quarter : sums;
         t->acc_first = sums;
         t->acc_slots = slots_of(g, m, how);
         sums += t->acc_slots * t->acc_size;
-        const int64_t record = most(c->record, c->sum != NULL ? record_entries(c->sum->wide) : 1);
-        side = ceil_div(side, record) * record;
+        const int64_t record = vta_max(c->record, c->sum != NULL ? record_entries(c->sum->wide) : 1);
+        side = vta_ceil_div(side, record) * record;
         t->param_first = side;
         side += t->param_slots * t->param_size;
         if (c->sum != NULL) {
-            t->fixed_first = side = ceil_div(side, record) * record;
+            t->fixed_first = side = vta_ceil_div(side, record) * record;
             t->other_first = side + sum_constants(c->sum);
             t->other_size = t->rows * t->cols * of->ro;
             t->other_slots = how->others;
@@ -334,7 +335,7 @@ static bool complete(layer_group *g, const group_way *how, sweep *up, sweep *acr
     if (!up->good || !across->good) {
         return false;
     }
-    const int64_t row_tiles = ceil_div(last->oh, rows), col_tiles = ceil_div(last->ow, cols);
+    const int64_t row_tiles = vta_ceil_div(last->oh, rows), col_tiles = vta_ceil_div(last->ow, cols);
     for (uint32_t m = 0; m < g->count; m++) {
         tiling *t = &g->members[m].tiling;
         *t = (tiling){.rows = up->most[m],
@@ -370,7 +371,7 @@ static load_of_units units_of(const layer_group *g, uint32_t m, const sweep *up,
     const machine *of = c->machine;
     const int64_t tile = of->batch * of->block,
                   made = c->images * up->sum[m] * across->sum[m] * c->out_blocks;
-    const int64_t input = c->images * up->loaded * across->loaded * ceil_div(c->in_blocks, of->ri) * tile;
+    const int64_t input = c->images * up->loaded * across->loaded * vta_ceil_div(c->in_blocks, of->ri) * tile;
     const int64_t results = made * of->batch * of->block_out, written = m + 1 == g->count ? results : 0;
     const int64_t read = weight_bytes(g, m) + c->pairs * c->record * of->batch * of->block_out * 4 +
                          (m == 0 ? input : 0) + (c->sum != NULL ? results : 0);
@@ -453,7 +454,7 @@ static int cuts_of(int64_t total, int64_t *size)
 {
     int count = 0;
     for (int64_t pieces = 1; pieces <= total && count < CUTS; pieces += 1 + pieces / 5) {
-        const int64_t one = ceil_div(total, pieces);
+        const int64_t one = vta_ceil_div(total, pieces);
         if (count == 0 || one < size[count - 1]) {
             size[count++] = one;
         }

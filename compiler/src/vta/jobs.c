@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "model.h"
+#include "vta/number.h"
 
 static void track_init(track *of, int64_t depth)
 {
@@ -19,7 +20,7 @@ static void track_init(track *of, int64_t depth)
 static run cut(track *of, stretch where)
 {
     const int64_t from = where.first >> of->log_size,
-                  to = least((where.first + most(where.count, 1) - 1) >> of->log_size, GRANULES - 1);
+                  to = vta_min((where.first + vta_max(where.count, 1) - 1) >> of->log_size, GRANULES - 1);
     if (from > to) {
         return NOWHERE;
     }

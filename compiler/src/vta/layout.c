@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "sched.h"
+#include "vta/number.h"
 #include "vtac/memory.h"
 
 enum { ALIGN = 64 };
@@ -21,7 +22,7 @@ static int64_t alignment_of(const machine *m, const vtac_vta_region *region)
         const vtac_vta_layer *layer = &region->layers[n];
         any = any || (layer->kind == VTAC_VTA_CONV && layer->weights == NULL);
     }
-    return any ? ceil_div(larger, ALIGN) * ALIGN : ALIGN;
+    return any ? vta_ceil_div(larger, ALIGN) * ALIGN : ALIGN;
 }
 
 static void store_plainly(const machine *m, vtac_vta_tensor *t, int64_t align)
@@ -32,8 +33,8 @@ static void store_plainly(const machine *m, vtac_vta_tensor *t, int64_t align)
         t->stored_w = t->w;
     }
     const int64_t tiles =
-        ceil_div(t->n, m->batch) * ceil_div(t->stored_c, m->block) * t->stored_h * t->stored_w;
-    t->bytes = (uint64_t)(ceil_div(tiles * m->batch * m->block, align) * align);
+        vta_ceil_div(t->n, m->batch) * vta_ceil_div(t->stored_c, m->block) * t->stored_h * t->stored_w;
+    t->bytes = (uint64_t)(vta_ceil_div(tiles * m->batch * m->block, align) * align);
 }
 
 /* The tensor whose memory it is. */
@@ -74,7 +75,7 @@ static void find_lives(const vtac_vta_region *region, const decisions *decided, 
         touch(&lives[root_of(decided, layer->output)], when);
     }
     for (uint32_t i = 0; i < region->tensor_count; i++) {
-        lives[i].last = (uint32_t)least(lives[i].last + WEAVE_WINDOW, region->layer_count);
+        lives[i].last = (uint32_t)vta_min(lives[i].last + WEAVE_WINDOW, region->layer_count);
         if (region->tensors[i].role == VTAC_VTA_OUTPUT) {
             lives[i].last = region->layer_count;
         }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "list.h"
+#include "vta/hash.h"
 
 void list_init(step_list *list)
 {
@@ -58,11 +59,11 @@ enum { TABLE_WORDS = 64 };
 
 static uint64_t hash_uops(const vta_uop *uops, uint32_t count)
 {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    uint64_t hash = VTA_HASH_START;
     for (uint32_t i = 0; i < count; i++) {
         const uint64_t word =
             (uint64_t)uops[i].dst | (uint64_t)uops[i].src << 16 | (uint64_t)uops[i].aux << 32;
-        hash = (hash ^ word) * UINT64_C(0x100000001b3);
+        hash = vta_hash_word(hash, word);
         hash ^= hash >> 29;
     }
     return hash;

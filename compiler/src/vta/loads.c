@@ -4,6 +4,7 @@
  * unit, through which they hear of each other.
  */
 #include "model.h"
+#include "vta/number.h"
 
 static int64_t page_of(const model *t, int64_t element, int64_t bytes)
 {
@@ -14,7 +15,7 @@ static int64_t page_of(const model *t, int64_t element, int64_t bytes)
 static granules pages_of(const model *t, int64_t first, int64_t count, int64_t bytes)
 {
     return (granules){page_of(t, first, bytes),
-                      least(page_of(t, first + count - 1, bytes), t->page_count - 1)};
+                      vta_min(page_of(t, first + count - 1, bytes), t->page_count - 1)};
 }
 
 /* The end of the stores that a load needs; *number: the newest of them. */

@@ -3,10 +3,11 @@
  * A configuration in the units of a schedule.
  */
 #include "sched.h"
+#include "vta/number.h"
 
 int64_t vtac_vta_block(const vta_config *config)
 {
-    return most(config->block_in, config->block_out);
+    return vta_max(config->block_in, config->block_out);
 }
 
 vta_status machine_of(const vta_config *config, machine *out, vta_diag *diag)
@@ -24,7 +25,7 @@ vta_status machine_of(const vta_config *config, machine *out, vta_diag *diag)
     };
     out->ri = out->block / out->block_in;
     out->ro = out->block / out->block_out;
-    out->beat = least(1 << (config->log_bus_width - 3), config->mem_bandwidth);
+    out->beat = vta_min(1 << (config->log_bus_width - 3), config->mem_bandwidth);
     out->shared = (double)config->mem_shared / config->clock_mhz;
     if (config->batch > 1 && config->block_in != config->block_out) {
         return vta_fail(diag, VTA_UNSUPPORTED,

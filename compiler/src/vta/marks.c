@@ -6,6 +6,8 @@
 
 #include <stdlib.h>
 
+#include "vta/number.h"
+
 bool marks_init(marks *m, int64_t count, int log_block)
 {
     if (count <= MARKS_FEW) {
@@ -28,11 +30,6 @@ void marks_free(marks *m)
     free(m->each);
     free(m->most);
     free(m->even);
-}
-
-static inline uint64_t larger(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
 }
 
 /* What of a block's granules is meant, as places in it. */
@@ -58,13 +55,13 @@ static inline uint64_t largest(const uint64_t *of, int64_t count)
     int64_t i = 0;
     for (; i + BESIDE <= count; i += BESIDE) {
         for (int k = 0; k < BESIDE; k++) {
-            all[k] = larger(all[k], of[i + k]);
+            all[k] = vta_max_u(all[k], of[i + k]);
         }
     }
     for (; i < count; i++) {
-        all[0] = larger(all[0], of[i]);
+        all[0] = vta_max_u(all[0], of[i]);
     }
-    return larger(larger(all[0], all[1]), larger(all[2], all[3]));
+    return vta_max_u(vta_max_u(all[0], all[1]), vta_max_u(all[2], all[3]));
 }
 
 /* Writes a block's number to its granules: one of them is about to get another. */
@@ -93,7 +90,7 @@ uint64_t marks_latest_of_blocks(const marks *m, granules g)
     for (int64_t b = first; b <= last; b += last > first ? last - first : 1) {
         if (m->most[b] > found) {
             const part_of_block p = part_at(m, g, b);
-            found = m->even[b] || p.whole ? m->most[b] : larger(found, largest(p.each, p.count));
+            found = m->even[b] || p.whole ? m->most[b] : vta_max_u(found, largest(p.each, p.count));
         }
     }
     return found;
@@ -138,7 +135,7 @@ void marks_raise(marks *m, granules g, uint64_t value)
 {
     if (m->even == NULL) {
         for (int64_t i = g.first; i <= g.last; i++) {
-            m->each[i] = larger(m->each[i], value);
+            m->each[i] = vta_max_u(m->each[i], value);
         }
         return;
     }
@@ -148,7 +145,7 @@ void marks_raise(marks *m, granules g, uint64_t value)
             set_part(m, p, value);
         } else if (!m->even[b]) {
             for (int64_t i = 0; i < p.count; i++) {
-                p.each[i] = larger(p.each[i], value);
+                p.each[i] = vta_max_u(p.each[i], value);
             }
         }
     }

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "sched.h"
+#include "vta/number.h"
 
 enum { PIECES = 3, PAIR = 2, MOST_GROUP = 64 };
 
@@ -40,7 +41,7 @@ static int64_t phases_of(const plan *p)
 /* Channels in whole blocks. */
 static int64_t in_blocks(const plan *p, int64_t channels)
 {
-    return ceil_div(channels, p->machine->block) * p->machine->block;
+    return vta_ceil_div(channels, p->machine->block) * p->machine->block;
 }
 
 /* The channels of an image; across images those of all. */
@@ -91,7 +92,7 @@ static bool same_step(const step_from *a, const step_from *b)
 static int64_t steps_of(const plan *p, int64_t o, int64_t phase, step_from *steps)
 {
     const machine *m = p->machine;
-    const int64_t end = least((o + 1) * m->block_out, channels_of(p, output(p)));
+    const int64_t end = vta_min((o + 1) * m->block_out, channels_of(p, output(p)));
     int64_t count = 0;
     for (int64_t c = o * m->block_out; c < end; c++) {
         const vtac_vta_from from = from_of(p, phase, c);
@@ -118,7 +119,7 @@ typedef struct source {
 
 static int64_t tile_blocks(const plan *p)
 {
-    return ceil_div(channels_of(p, output(p)), p->machine->block);
+    return vta_ceil_div(channels_of(p, output(p)), p->machine->block);
 }
 
 /* The sources of `count` tile blocks from t on, and the steps of all of it. */
@@ -150,7 +151,7 @@ static int64_t most_sources(const plan *p)
 {
     int64_t count = 1;
     for (uint32_t k = 0; k < p->layer->input_count; k++) {
-        count += ceil_div(channels_of(p, input(p, k)), p->machine->block);
+        count += vta_ceil_div(channels_of(p, input(p, k)), p->machine->block);
     }
     return count;
 }
@@ -167,7 +168,7 @@ static void geometry(plan *p)
     for (int d = 0; d < 2; d++) {
         t->up[d] = layer->kind == VTAC_VTA_MOVE ? layer->up[d] : 1;
         t->down[d] = layer->kind == VTAC_VTA_MOVE ? layer->down[d] : 1;
-        t->places[d] = ceil_div(size[d], t->up[d]);
+        t->places[d] = vta_ceil_div(size[d], t->up[d]);
         plain = plain && t->up[d] == 1 && t->down[d] == 1;
     }
     const int64_t entries = phases_of(p) * output(p)->c * (layer->across ? output(p)->n : 1);
@@ -175,8 +176,8 @@ static void geometry(plan *p)
         const vtac_vta_from from = layer->from[i];
         const int64_t at[2] = {from.dy, from.dx};
         for (int d = 0; d < 2 && from.input >= 0; d++) {
-            t->first[d] = any ? least(t->first[d], at[d]) : at[d];
-            t->last[d] = any ? most(t->last[d], at[d]) : at[d];
+            t->first[d] = any ? vta_min(t->first[d], at[d]) : at[d];
+            t->last[d] = any ? vta_max(t->last[d], at[d]) : at[d];
         }
         any = any || from.input >= 0;
     }
@@ -245,10 +246,10 @@ static bool fits(const plan *p, const move_tiling *t)
 static bool shrink(const plan *p, move_tiling *t)
 {
     while (!fits(p, t) && t->rows > 1) {
-        t->rows = least(t->rows - 1, ceil_div(t->places[0], ceil_div(t->places[0], t->rows) + 1));
+        t->rows = vta_min(t->rows - 1, vta_ceil_div(t->places[0], vta_ceil_div(t->places[0], t->rows) + 1));
     }
     while (!fits(p, t) && t->cols > 1) {
-        t->cols = least(t->cols - 1, ceil_div(t->places[1], ceil_div(t->places[1], t->cols) + 1));
+        t->cols = vta_min(t->cols - 1, vta_ceil_div(t->places[1], vta_ceil_div(t->places[1], t->cols) + 1));
     }
     return fits(p, t);
 }
@@ -258,17 +259,18 @@ static uint64_t measure(const plan *p, const move_tiling *t, source *sources, lo
 {
     enum { PIECE_CYCLES = 40 };
     const machine *m = p->machine;
-    const int64_t pieces = p->images * ceil_div(t->places[0], t->rows) * ceil_div(t->places[1], t->cols);
+    const int64_t pieces =
+        p->images * vta_ceil_div(t->places[0], t->rows) * vta_ceil_div(t->places[1], t->cols);
     const int64_t pixels = t->places[0] * t->places[1];
     const int64_t tile = m->batch * m->block;
     const int64_t window =
-        least(ceil_div(t->places[0], t->rows) * span(t, 0, t->rows), t->places[0] * t->down[0] * 2) *
-        least(ceil_div(t->places[1], t->cols) * span(t, 1, t->cols), t->places[1] * t->down[1] * 2);
+        vta_min(vta_ceil_div(t->places[0], t->rows) * span(t, 0, t->rows), t->places[0] * t->down[0] * 2) *
+        vta_min(vta_ceil_div(t->places[1], t->cols) * span(t, 1, t->cols), t->places[1] * t->down[1] * 2);
     int64_t all = 0, read = 0;
     for (int64_t at = 0; at < tile_blocks(p); at += t->group) {
         int64_t steps;
-        const int64_t count = sources_of(p, at, least(t->group, tile_blocks(p) - at), sources, &steps);
-        read += count * p->images * most(window, 1) * tile + steps * m->block_in * m->block_out;
+        const int64_t count = sources_of(p, at, vta_min(t->group, tile_blocks(p) - at), sources, &steps);
+        read += count * p->images * vta_max(window, 1) * tile + steps * m->block_in * m->block_out;
         all += steps;
     }
     const int64_t written = p->images * tile_blocks(p) * output(p)->h * output(p)->w * tile;
@@ -278,7 +280,7 @@ static uint64_t measure(const plan *p, const move_tiling *t, source *sources, lo
                              .store = (uint64_t)(written / m->beat),
                              .bytes_read = (uint64_t)read,
                              .bytes_written = (uint64_t)written};
-    return cycles_of(units) + (uint64_t)(pieces * ceil_div(tile_blocks(p), t->group) * PIECE_CYCLES);
+    return cycles_of(units) + (uint64_t)(pieces * vta_ceil_div(tile_blocks(p), t->group) * PIECE_CYCLES);
 }
 
 /* The largest groups of one size; fails where not even one block fits. */
@@ -290,13 +292,14 @@ static bool try_group(const plan *p, int64_t group, source *sources, move_tiling
     t->cols = t->places[1];
     for (int64_t at = 0; at < tile_blocks(p); at += group) {
         int64_t steps;
-        t->sources = most(t->sources, sources_of(p, at, least(group, tile_blocks(p) - at), sources, &steps));
-        t->steps = most(t->steps, steps);
+        t->sources =
+            vta_max(t->sources, sources_of(p, at, vta_min(group, tile_blocks(p) - at), sources, &steps));
+        t->steps = vta_max(t->steps, steps);
     }
     step_from own[VTAC_MOST_LANES];
     for (int64_t o = 0; o < tile_blocks(p) * p->machine->ro; o++) {
         for (int64_t phase = 0; phase < phases_of(p); phase++) {
-            t->widest = most(t->widest, steps_of(p, o, phase, own));
+            t->widest = vta_max(t->widest, steps_of(p, o, phase, own));
         }
     }
     return shrink(p, t);
@@ -319,9 +322,9 @@ vta_status move_plan(const machine *m, const vtac_vta_region *region, uint32_t n
     }
     move_tiling best = {.group = 0};
     uint64_t least_cycles = UINT64_MAX;
-    const int64_t all = tile_blocks(out), most_group = least(all, MOST_GROUP);
-    for (int64_t parts = ceil_div(all, most_group), group = ceil_div(all, parts); group >= 1;
-         group = parts > all ? 0 : ceil_div(all, parts)) {
+    const int64_t all = tile_blocks(out), most_group = vta_min(all, MOST_GROUP);
+    for (int64_t parts = vta_ceil_div(all, most_group), group = vta_ceil_div(all, parts); group >= 1;
+         group = parts > all ? 0 : vta_ceil_div(all, parts)) {
         move_tiling trial;
         load_of_units units;
         if (try_group(out, group, sources, &trial)) {
@@ -332,7 +335,7 @@ vta_status move_plan(const machine *m, const vtac_vta_region *region, uint32_t n
                 out->units = units;
             }
         }
-        for (parts++; parts <= all && ceil_div(all, parts) == group;) {
+        for (parts++; parts <= all && vta_ceil_div(all, parts) == group;) {
             parts++;
         }
     }
@@ -445,7 +448,7 @@ static void load_source(mover *e, const source *from, const patch *tile, int64_t
     const move_tiling *t = &p->move;
     const vtac_vta_tensor *in = input(p, (uint32_t)from->input);
     const int64_t h = t->one_row ? 1 : in->h, w = t->one_row ? in->h * in->w : in->w;
-    const int64_t blocks = ceil_div(channels_of(p, in), m->block);
+    const int64_t blocks = vta_ceil_div(channels_of(p, in), m->block);
     const extent rows = extent_of(tile->y * t->down[0] + t->first[0], span(t, 0, tile->rows), h);
     const extent cols = extent_of(tile->x * t->down[1] + t->first[1], span(t, 1, tile->cols), w);
     list_load_padded(
@@ -521,7 +524,7 @@ static void store(mover *e, int64_t block, const patch *tile, int64_t sram)
     const vtac_vta_tensor *to = output(p);
     const int64_t h = t->one_row ? 1 : to->h, w = t->one_row ? to->h * to->w : to->w;
     const int64_t y = tile->y * t->up[0], x = tile->x * t->up[1], pitch = tile->cols * t->up[1];
-    const int64_t rows = least(tile->rows * t->up[0], h - y), cols = least(pitch, w - x);
+    const int64_t rows = vta_min(tile->rows * t->up[0], h - y), cols = vta_min(pitch, w - x);
     const int64_t at = ((tile->image * tile_blocks(p) + block) * h + y) * w + x;
     vta_store2d call = {.sram = sram,
                         .buffer = {WORK_BUFFER},
@@ -614,8 +617,8 @@ static void emit_group(mover *e, int64_t weights, int64_t steps)
                 emit_piece(e, &(patch){.image = image,
                                        .y = y,
                                        .x = x,
-                                       .rows = least(t->rows, t->places[0] - y),
-                                       .cols = least(t->cols, t->places[1] - x)});
+                                       .rows = vta_min(t->rows, t->places[0] - y),
+                                       .cols = vta_min(t->cols, t->places[1] - x)});
             }
         }
     }
@@ -628,7 +631,7 @@ vta_status move_emit(const plan *p, step_list *list, vta_diag *diag)
     int64_t weights = p->at.weights;
     for (e.block = 0; e.sources != NULL && e.block < tile_blocks(p); e.block += p->move.group) {
         int64_t steps;
-        e.count = least(p->move.group, tile_blocks(p) - e.block);
+        e.count = vta_min(p->move.group, tile_blocks(p) - e.block);
         e.source_count = sources_of(p, e.block, e.count, e.sources, &steps);
         emit_group(&e, weights, steps);
         weights += steps;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "sched.h"
+#include "vta/number.h"
 
 static int64_t chunk_count(const conv *c, const tiling *t)
 {
@@ -136,7 +137,7 @@ vta_status table_pack(plan *p, const vtac_vta_layer *layer, const int8_t *table,
     }
     for (int i = 0; i < TABLE_BYTES; i++) {
         const int8_t q = table[(i + 128) % TABLE_BYTES];
-        bytes[i] = clamps ? (int8_t)least(most(q, layer->low), layer->high) : q;
+        bytes[i] = clamps ? (int8_t)vta_min(vta_max(q, layer->low), layer->high) : q;
     }
     p->at.table = (int64_t)offset;
     return VTA_OK;

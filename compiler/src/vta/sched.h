@@ -32,6 +32,7 @@
 
 #include "list.h"
 #include "vta/arena.h"
+#include "vta/number.h"
 #include "vtac/vta.h"
 
 /* machine.c */
@@ -50,21 +51,6 @@ typedef struct machine {
 } machine;
 
 vta_status machine_of(const vta_config *config, machine *out, vta_diag *diag);
-
-static inline int64_t ceil_div(int64_t a, int64_t b)
-{
-    return (a + b - 1) / b;
-}
-
-static inline int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static inline int64_t most(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
 
 /* conv.c: whatever runs as a convolution: rows of a weight matrix, one for each output channel. */
 
@@ -177,7 +163,7 @@ void record_fill(int32_t *lane, int64_t lanes, bool wide, int32_t bias, vtac_fix
 /* Entries that a joined layer's constants take, and where they may begin. */
 static inline int64_t joined_record(const conv *c)
 {
-    return c->sum != NULL ? record_entries(c->sum->wide) : most(c->mean_record, 1);
+    return c->sum != NULL ? record_entries(c->sum->wide) : vta_max(c->mean_record, 1);
 }
 
 /* What scales the results of a layer that has one scale, but for additions without multipliers of 31 bits. */

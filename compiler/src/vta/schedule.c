@@ -9,6 +9,7 @@
 
 #include "schedule.h"
 #include "timing.h"
+#include "vta/number.h"
 
 uint8_t *blob_add(blob *b, uint64_t size, uint64_t align, uint64_t *offset)
 {
@@ -38,7 +39,7 @@ void plan_init(const machine *m, const vtac_vta_region *region, uint32_t number,
                   .region = region,
                   .layer = layer,
                   .number = number,
-                  .images = ceil_div(region->tensors[layer->output].n, m->batch)};
+                  .images = vta_ceil_div(region->tensors[layer->output].n, m->batch)};
 }
 
 uint64_t cycles_of(const load_of_units *units)
@@ -212,7 +213,7 @@ static int64_t take(int64_t *next, int64_t size, int64_t depth)
 {
     enum { ALIGNED = 8 };
     const int64_t first = *next + size <= depth ? *next : 0;
-    *next = ceil_div(first + size, ALIGNED) * ALIGNED;
+    *next = vta_ceil_div(first + size, ALIGNED) * ALIGNED;
     return first;
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "schedule.h"
+#include "vta/number.h"
 
 /* What has been chosen for a stage. */
 typedef struct choice {
@@ -152,7 +153,7 @@ static vta_status chain_reach(scheduler *s, link *chain, size_t number, vta_diag
         for (uint32_t i = 0; last != NULL && i < to[-1].count; i++) {
             const choice before = change(last, to[-1].ways[i]);
             const int64_t others = to[-1].until[i] - to[-1].alone[i], limit = to->until[k] - others;
-            VTA_TRY(time_some(s, number - 1, number + 1, i == 0 ? UINT64_MAX : (uint64_t)most(limit, 0),
+            VTA_TRY(time_some(s, number - 1, number + 1, i == 0 ? UINT64_MAX : (uint64_t)vta_max(limit, 0),
                               &cycles, diag));
             choice_take(last, &before);
             const int64_t until = others + (int64_t)cycles;

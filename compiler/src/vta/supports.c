@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "sched.h"
+#include "vta/number.h"
 
 /* What Σ (x - zx)·w of a channel can be, and Σ |w|. */
 static void sum_range(const vtac_vta_layer *layer, int32_t zero_in, int64_t row, int64_t o, int64_t range[2],
@@ -43,7 +44,7 @@ static vta_status rule_sum(const vtac_vta_layer *layer, const vtac_vta_tensor *i
         }
         sum_range(layer, in->zero, row, o, range, &size);
         const int64_t smallest = bias - 128 * size, largest = bias + 128 * size;
-        if (least(range[0] + bias, smallest) < INT32_MIN || most(range[1] + bias, largest) > INT32_MAX) {
+        if (vta_min(range[0] + bias, smallest) < INT32_MIN || vta_max(range[1] + bias, largest) > INT32_MAX) {
             return vta_fail(diag, VTA_UNSUPPORTED,
                             "bias %" PRId64 " of channel %" PRId64
                             " leaves no room for a sum in 32 bits, and its result changes with the input; "

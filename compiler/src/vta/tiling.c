@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "sched.h"
+#include "vta/number.h"
 #include "vta/str.h"
 
 enum { CHOICES = 40, MAX_SLOTS = 64, ACC_SLOTS = 4, OTHER_SLOTS = 4 };
@@ -30,8 +31,9 @@ typedef struct choices {
 static choices cuts_of(int64_t total, int64_t largest)
 {
     choices out = {0};
-    for (int64_t pieces = most(1, ceil_div(total, largest)); out.count < CHOICES; pieces += 1 + pieces / 8) {
-        const int64_t size = ceil_div(total, pieces);
+    for (int64_t pieces = vta_max(1, vta_ceil_div(total, largest)); out.count < CHOICES;
+         pieces += 1 + pieces / 8) {
+        const int64_t size = vta_ceil_div(total, pieces);
         if (size <= largest && (out.count == 0 || size < out.size[out.count - 1])) {
             out.size[out.count++] = size;
         }
@@ -56,8 +58,8 @@ static int64_t widest_reach(const conv *c, int64_t group)
     int64_t widest = 0;
     for (int64_t o = 0; o < c->out_blocks; o += c->groups == 1 ? c->out_blocks : group) {
         const reach r = conv_reach(c, o, group);
-        const int64_t end = ceil_div(r.first + r.count, c->machine->ri);
-        widest = most(widest, end - r.first / c->machine->ri);
+        const int64_t end = vta_ceil_div(r.first + r.count, c->machine->ri);
+        widest = vta_max(widest, end - r.first / c->machine->ri);
     }
     return widest;
 }
@@ -79,12 +81,12 @@ static int64_t place_beside(const conv *c, tiling *t, int64_t params)
     const int64_t room = c->machine->side, fixed = c->sum != NULL ? sum_constants(c->sum) : c->mean_record;
     const int64_t record = joined_record(c); /* where one may begin */
     t->param_first = 0;
-    t->fixed_first = ceil_div(params, record) * record;
+    t->fixed_first = vta_ceil_div(params, record) * record;
     t->other_first = t->fixed_first + fixed;
     t->other_size = t->rows * t->cols * c->machine->ro;
     t->other_slots = 0;
     if (c->pool != NULL || c->sum != NULL) {
-        t->other_slots = least(most(0, room - t->other_first) / t->other_size, others_useful(c, t));
+        t->other_slots = vta_min(vta_max(0, room - t->other_first) / t->other_size, others_useful(c, t));
     }
     t->side_used = t->other_first + t->other_slots * t->other_size;
     const bool fits = t->side_used <= room &&
@@ -104,8 +106,8 @@ static int64_t place_parted(const conv *c, tiling *t, int64_t params)
     t->param_first = c->machine->acc - params;
     t->other_first = 2 * quarter;
     t->other_size = between * t->cols * c->machine->ro;
-    t->other_slots = least(quarter / t->other_size, 2 * most(blocks, 2));
-    t->acc_slots = least(slots, 2 * most(together, 2));
+    t->other_slots = vta_min(quarter / t->other_size, 2 * vta_max(blocks, 2));
+    t->acc_slots = vta_min(slots, 2 * vta_max(together, 2));
     const bool fits = params <= quarter && t->acc_slots >= together &&
                       t->other_slots >= (t->kept > 0 ? blocks + together : together);
     return fits ? t->acc_slots * t->acc_size : 0;
@@ -129,16 +131,17 @@ static int64_t place_sums(const conv *c, tiling *t)
         t->fixed_first = (t->param_first - c->mean_record) / joined_record(c) * joined_record(c);
         t->other_first = acc / 4 * 3;
         t->other_size = t->rows * t->cols * c->machine->ro;
-        t->other_slots = least(most(0, t->fixed_first - t->other_first) / t->other_size, others_useful(c, t));
+        t->other_slots =
+            vta_min(vta_max(0, t->fixed_first - t->other_first) / t->other_size, others_useful(c, t));
         return t->other_slots >= others_needed(c, t) ? t->other_first : 0;
     }
     if (c->sum == NULL) {
         t->param_first = acc - params;
-        return most(0, t->param_first);
+        return vta_max(0, t->param_first);
     }
     t->other_first = acc / 2;
     t->other_size = t->rows * t->cols * c->machine->ro;
-    t->other_slots = least(acc / 4 / t->other_size, OTHER_SLOTS);
+    t->other_slots = vta_min(acc / 4 / t->other_size, OTHER_SLOTS);
     t->fixed_first = acc / 4 * 3;
     t->param_first = t->fixed_first + sum_constants(c->sum);
     const bool fits = t->other_slots >= 2 && t->param_first + params <= acc;
@@ -158,7 +161,7 @@ static int64_t pool_passes(const conv *c, const tiling *t)
     if (t->parted) {
         return 2 * (kernel[1] - 1) + kernel[0] - 1 + 1;
     }
-    const int64_t made = ceil_div(c->made[0] * c->made[1], c->oh * c->ow);
+    const int64_t made = vta_ceil_div(c->made[0] * c->made[1], c->oh * c->ow);
     return pool_taps(c) + 1 + (c->mean_record > 0 ? made : 0);
 }
 
@@ -172,14 +175,15 @@ interval tiling_rows(const conv *c, const tiling *t, int64_t at, int64_t count)
 /* The most rows that a tile makes. */
 static int64_t most_rows(const conv *c, const tiling *t)
 {
-    const int64_t first = tiling_rows(c, t, 0, least(t->rows, c->oh)).count;
-    return t->kept > 0 ? most(first, conv_made_most(c, 0, t->rows) - t->kept) : conv_made_most(c, 0, t->rows);
+    const int64_t first = tiling_rows(c, t, 0, vta_min(t->rows, c->oh)).count;
+    return t->kept > 0 ? vta_max(first, conv_made_most(c, 0, t->rows) - t->kept)
+                       : conv_made_most(c, 0, t->rows);
 }
 
 /* Rows are kept from tile to tile of one group, and each tile makes some of its own. */
 static bool may_keep(const conv *c, const tiling *t)
 {
-    const int64_t last = (ceil_div(c->oh, t->rows) - 1) * t->rows;
+    const int64_t last = (vta_ceil_div(c->oh, t->rows) - 1) * t->rows;
     return t->kept == 0 || (!t->tiles_outside && last > 0 && tiling_rows(c, t, last, c->oh - last).count > 0);
 }
 
@@ -187,14 +191,14 @@ static bool may_keep(const conv *c, const tiling *t)
 static bool complete(const conv *c, tiling *t)
 {
     const machine *m = c->machine;
-    const int64_t out_groups = ceil_div(c->out_blocks, t->group), reach_tiles = widest_reach(c, t->group);
-    t->row_tiles = ceil_div(c->oh, t->rows);
-    t->col_tiles = ceil_div(c->ow, t->cols);
+    const int64_t out_groups = vta_ceil_div(c->out_blocks, t->group), reach_tiles = widest_reach(c, t->group);
+    t->row_tiles = vta_ceil_div(c->oh, t->rows);
+    t->col_tiles = vta_ceil_div(c->ow, t->cols);
     t->tiles = c->images * t->row_tiles * t->col_tiles;
     t->groups = out_groups;
-    t->block_parts = ceil_div(reach_tiles, t->part);
+    t->block_parts = vta_ceil_div(reach_tiles, t->part);
     t->window_parts =
-        ceil_div(c->window.kernel[0], t->part_rows) * ceil_div(c->window.kernel[1], t->part_cols);
+        vta_ceil_div(c->window.kernel[0], t->part_rows) * vta_ceil_div(c->window.kernel[1], t->part_cols);
     t->parts = t->block_parts * t->window_parts;
     const int64_t made_rows = most_rows(c, t), made_cols = conv_made_most(c, 1, t->cols);
     t->in_rows = span_of(made_rows, c->window.stride[0], t->part_rows, c->window.dilation[0]);
@@ -202,21 +206,22 @@ static bool complete(const conv *c, tiling *t)
     const int64_t steps = c->lanes ? 1 : t->part * m->ri * t->part_rows * t->part_cols * c->planes;
     t->inp_size = t->part * t->in_rows * t->in_cols * m->ri;
     const int64_t pieces = c->lanes ? piece_count(c, t->part_rows, t->part_cols) : 0;
-    t->wgt_size = c->alike   ? least(MOST_KINDS, pieces)
+    t->wgt_size = c->alike   ? vta_min(MOST_KINDS, pieces)
                   : c->lanes ? t->group / m->ro * pieces
                              : t->group * steps;
-    t->acc_size =
-        t->parted ? made_rows * most(t->cols, made_cols - t->cols) * m->ro : made_rows * made_cols * t->group;
+    t->acc_size = t->parted ? made_rows * vta_max(t->cols, made_cols - t->cols) * m->ro
+                            : made_rows * made_cols * t->group;
     const int64_t blocks = c->layer->wide ? WIDE_BLOCKS : PARAM_BLOCKS;
-    const int64_t together = most(1, least(blocks, m->acc / 32) / t->group);
-    t->param_groups = conv_is_mean(c) ? out_groups : least(out_groups, together);
+    const int64_t together = vta_max(1, vta_min(blocks, m->acc / 32) / t->group);
+    t->param_groups = conv_is_mean(c) ? out_groups : vta_min(out_groups, together);
     t->param_size = c->record * (conv_is_mean(c) ? c->pairs : t->group * t->param_groups);
-    t->param_slots = least(ceil_div(out_groups, t->param_groups), most(2, m->acc / 8 / t->param_size));
+    t->param_slots =
+        vta_min(vta_ceil_div(out_groups, t->param_groups), vta_max(2, m->acc / 8 / t->param_size));
     const int64_t sums = place_sums(c, t);
     const int64_t inputs = t->tiles * t->parts * (c->groups > 1 ? out_groups : 1);
-    t->inp_slots = least(least(m->inp / t->inp_size, inputs), MAX_SLOTS);
-    t->wgt_slots = least(least(m->wgt / t->wgt_size, out_groups * t->parts), MAX_SLOTS);
-    t->acc_slots = least(sums / t->acc_size, t->parted ? t->acc_slots : ACC_SLOTS);
+    t->inp_slots = vta_min(vta_min(m->inp / t->inp_size, inputs), MAX_SLOTS);
+    t->wgt_slots = vta_min(vta_min(m->wgt / t->wgt_size, out_groups * t->parts), MAX_SLOTS);
+    t->acc_slots = vta_min(sums / t->acc_size, t->parted ? t->acc_slots : ACC_SLOTS);
     const bool one_row = c->lanes && c->piece_rows > 1 && c->window.dilation[0] * t->in_cols > MOST_ROW_STEP;
     const int64_t taps = c->pool != NULL ? pool_taps(c) * m->ro : 0;
     return may_keep(c, t) && !one_row && steps <= m->uop && taps <= m->uop && t->inp_slots > 0 &&
@@ -231,7 +236,7 @@ static int64_t useful(int64_t slots, int64_t all, int64_t round, bool again)
     if (slots >= all) {
         return all;
     }
-    return again && slots < round ? slots : least(slots, again ? AHEAD * round : AHEAD);
+    return again && slots < round ? slots : vta_min(slots, again ? AHEAD * round : AHEAD);
 }
 
 /* Means: chunks of weights that differ, by whether their parts are cut short. */
@@ -280,11 +285,11 @@ static sweep_of_tiles sweep_tiles(const conv *c, const tiling *t, int d, int64_t
     const int64_t total = d == 0 ? c->oh : c->ow, size = d == 0 ? c->h : c->w;
     sweep_of_tiles sum = {0};
     for (int64_t at = 0; at < total; at += piece) {
-        const int64_t count = least(piece, total - at);
+        const int64_t count = vta_min(piece, total - at);
         const interval made = d == 0 ? tiling_rows(c, t, at, count) : conv_made(c, d, at, count);
         const int64_t first = made.at * w->stride[d] - w->before[d];
         const int64_t end = first + span_of(made.count, w->stride[d], taps, w->dilation[d]);
-        sum.loaded += most(0, least(end, size) - most(first, 0));
+        sum.loaded += vta_max(0, vta_min(end, size) - vta_max(first, 0));
         sum.made += made.count;
     }
     return sum;
@@ -293,7 +298,7 @@ static sweep_of_tiles sweep_tiles(const conv *c, const tiling *t, int d, int64_t
 /* How many of `count` things in a round are loaded in `rounds` rounds, the direction turning each time. */
 static int64_t loads_of(int64_t count, int64_t rounds, int64_t slots)
 {
-    return count <= slots ? count : count * rounds - (rounds - 1) * most(0, slots - 1);
+    return count <= slots ? count : count * rounds - (rounds - 1) * vta_max(0, slots - 1);
 }
 
 /* DEPTHWISE takes one column of its
@@ -306,12 +311,12 @@ int64_t tiling_row_cycles(const conv *c, int64_t reach_blocks, int64_t cols)
     }
     int64_t cycles = 0;
     for (int64_t kx = 0; kx < w->kernel[1]; kx += c->piece_cols) {
-        const int64_t taps = c->three ? c->piece_cols : least(c->piece_cols, w->kernel[1] - kx);
+        const int64_t taps = c->three ? c->piece_cols : vta_min(c->piece_cols, w->kernel[1] - kx);
         const vta_window_steps steps = vta_window_steps_of(c->machine->config, taps, c->piece_rows,
                                                            w->dilation[1], w->dilation[0], w->stride[1]);
         cycles += taps + (cols - 1) * (taps - steps.kept);
     }
-    return cycles * (c->three ? ceil_div(w->kernel[0], c->piece_rows) : w->kernel[0]);
+    return cycles * (c->three ? vta_ceil_div(w->kernel[0], c->piece_rows) : w->kernel[0]);
 }
 
 int64_t tiling_all_cycles(const conv *c, int64_t row_cycles, int64_t cols)
@@ -325,14 +330,14 @@ void tiling_measure(const conv *c, const tiling *t, load_of_units *out)
     const machine *m = c->machine;
     const int64_t tile_bytes = m->batch * m->block, wgt_bytes = m->block_in * m->block_out;
     const int64_t reach_blocks =
-        c->groups == 1 ? c->in_blocks : least(c->in_blocks, widest_reach(c, t->group) * m->ri);
+        c->groups == 1 ? c->in_blocks : vta_min(c->in_blocks, widest_reach(c, t->group) * m->ri);
     const int64_t taps = c->window.kernel[0] * c->window.kernel[1] * c->planes;
     const int64_t pixels = c->images * c->oh * c->ow;
     const sweep_of_tiles rows = sweep_tiles(c, t, 0, t->part_rows);
     const sweep_of_tiles cols = sweep_tiles(c, t, 1, t->part_cols);
     /* One sweep over all input parts and one over all weights; how often each is made. */
-    const int64_t sweep =
-        c->images * rows.loaded * cols.loaded * ceil_div(reach_blocks, m->ri) * tile_bytes * t->window_parts;
+    const int64_t sweep = c->images * rows.loaded * cols.loaded * vta_ceil_div(reach_blocks, m->ri) *
+                          tile_bytes * t->window_parts;
     const int64_t weights =
         (c->alike   ? t->wgt_size * part_kinds(c, t)
          : c->lanes ? c->out_blocks / m->ro * piece_count(c, t->part_rows, t->part_cols) * t->window_parts
@@ -402,10 +407,10 @@ uint64_t tiling_estimate(const conv *c, const tiling *t, load_of_units *units)
     const bool alone = (t->inp_slots < 2 && t->tiles * t->parts > 1) || (t->wgt_slots < 2 && weights > 1);
     const int64_t array = (int64_t)units->array + blocks * t->parts * CALL;
     const int64_t alu = (int64_t)units->alu + blocks * CALL;
-    const int64_t work = most(most(array, alu), writes + blocks * CALL * 2);
+    const int64_t work = vta_max(vta_max(array, alu), writes + blocks * CALL * 2);
     const int64_t busy = turns ? array + alu + (int64_t)units->store : work;
-    const int64_t all = alone ? busy + (int64_t)units->load : most(busy, (int64_t)units->load);
-    return (uint64_t)(most(most(all, (int64_t)units->store), calls * INSN) + first + last + LATENCY);
+    const int64_t all = alone ? busy + (int64_t)units->load : vta_max(busy, (int64_t)units->load);
+    return (uint64_t)(vta_max(vta_max(all, (int64_t)units->store), calls * INSN) + first + last + LATENCY);
 }
 
 /* The part of its input that must be there when a convolution begins, or from when on it keeps up with who
@@ -422,7 +427,7 @@ static double lag_of(const conv *c, const tiling *t)
     if (c->oh == 1) {
         return 1.0 / (double)t->col_tiles;
     }
-    return (double)least(t->in_rows - c->window.before[0], c->h) / (double)c->h;
+    return (double)vta_min(t->in_rows - c->window.before[0], c->h) / (double)c->h;
 }
 
 uint64_t tiling_lag(const conv *c, const tiling *t, uint64_t cycles, uint64_t calls)
@@ -526,9 +531,9 @@ static vta_status misfit(const conv *c, vta_diag *diag)
     vta_str needs = {0};
     (void)complete(c, &t);
     const int64_t params = t.param_slots * t.param_size;
-    const int64_t sums =
-        c->sum == NULL ? t.acc_size + params
-                       : most(most(2 * t.acc_size, 8 * t.other_size), 4 * (sum_constants(c->sum) + params));
+    const int64_t sums = c->sum == NULL ? t.acc_size + params
+                                        : vta_max(vta_max(2 * t.acc_size, 8 * t.other_size),
+                                                  4 * (sum_constants(c->sum) + params));
     say_need(&needs, t.inp_size, m->inp, "inputs", "LOG_INP_BUFF_SIZE");
     say_need(&needs, t.wgt_size, m->wgt, "weights", "LOG_WGT_BUFF_SIZE");
     say_need(&needs, sums, m->acc, "accumulators", "LOG_ACC_BUFF_SIZE");
@@ -600,25 +605,25 @@ patch tiling_tile(const conv *c, const tiling *t, int64_t index)
     const int64_t x = down ? index / t->row_tiles % t->col_tiles : index % t->col_tiles;
     const int64_t y = down ? index % t->row_tiles : index / t->col_tiles % t->row_tiles;
     patch out = {.image = index / t->col_tiles / t->row_tiles, .y = y * t->rows, .x = x * t->cols};
-    out.rows = least(t->rows, c->oh - out.y);
-    out.cols = least(t->cols, c->ow - out.x);
+    out.rows = vta_min(t->rows, c->oh - out.y);
+    out.cols = vta_min(t->cols, c->ow - out.x);
     return out;
 }
 
 part tiling_part(const conv *c, const tiling *t, int64_t group, int64_t index)
 {
-    const int64_t ri = c->machine->ri, columns = ceil_div(c->window.kernel[1], t->part_cols);
+    const int64_t ri = c->machine->ri, columns = vta_ceil_div(c->window.kernel[1], t->part_cols);
     const int64_t window = index % t->window_parts;
     const reach r = conv_reach(c, group * t->group, t->group);
-    const int64_t first = r.first / ri, end = ceil_div(r.first + r.count, ri);
+    const int64_t first = r.first / ri, end = vta_ceil_div(r.first + r.count, ri);
     part out = {
         .block = first + index / t->window_parts * t->part,
         .ky = window / columns * t->part_rows,
         .kx = window % columns * t->part_cols,
     };
-    out.blocks = most(0, least(t->part, end - out.block));
-    out.kys = least(t->part_rows, c->window.kernel[0] - out.ky);
-    out.kxs = least(t->part_cols, c->window.kernel[1] - out.kx);
+    out.blocks = vta_max(0, vta_min(t->part, end - out.block));
+    out.kys = vta_min(t->part_rows, c->window.kernel[0] - out.ky);
+    out.kxs = vta_min(t->part_cols, c->window.kernel[1] - out.kx);
     return out;
 }
 
@@ -626,13 +631,13 @@ reach part_reach(const conv *c, const tiling *t, int64_t group, const part *p)
 {
     const int64_t ri = c->machine->ri;
     const reach r = conv_reach(c, group * t->group, t->group);
-    const int64_t first = most(r.first, p->block * ri);
-    return (reach){first, most(0, least(r.first + r.count, (p->block + p->blocks) * ri) - first)};
+    const int64_t first = vta_max(r.first, p->block * ri);
+    return (reach){first, vta_max(0, vta_min(r.first + r.count, (p->block + p->blocks) * ri) - first)};
 }
 
 int64_t piece_count(const conv *c, int64_t rows, int64_t cols)
 {
-    return ceil_div(rows, c->piece_rows) * ceil_div(cols, c->piece_cols);
+    return vta_ceil_div(rows, c->piece_rows) * vta_ceil_div(cols, c->piece_cols);
 }
 
 /* Along one dimension: where piece `index` begins, its taps, and how many of them are another one's. */
@@ -640,14 +645,14 @@ static void place_piece(const conv *c, int64_t total, int64_t size, int64_t inde
                         int64_t *count, int64_t *fresh)
 {
     const int64_t begin = index * size;
-    *at = c->three && total >= size ? least(begin, total - size) : begin;
-    *count = least(size, total - *at);
+    *at = c->three && total >= size ? vta_min(begin, total - size) : begin;
+    *count = vta_min(size, total - *at);
     *fresh = begin - *at;
 }
 
 window_piece piece_of(const conv *c, const part *p, int64_t index)
 {
-    const int64_t in_row = ceil_div(p->kxs, c->piece_cols);
+    const int64_t in_row = vta_ceil_div(p->kxs, c->piece_cols);
     window_piece piece;
     place_piece(c, p->kys, c->piece_rows, index / in_row, &piece.y, &piece.rows, &piece.fresh_y);
     place_piece(c, p->kxs, c->piece_cols, index % in_row, &piece.x, &piece.cols, &piece.fresh_x);
@@ -659,7 +664,7 @@ static bool ends_otherwise(const conv *c, int64_t total, int64_t size)
 {
     int64_t at, first[2], last[2];
     place_piece(c, total, size, 0, &at, &first[0], &first[1]);
-    place_piece(c, total, size, ceil_div(total, size) - 1, &at, &last[0], &last[1]);
+    place_piece(c, total, size, vta_ceil_div(total, size) - 1, &at, &last[0], &last[1]);
     return first[0] != last[0] || first[1] != last[1];
 }
 
@@ -671,7 +676,7 @@ typedef struct piece_grid {
 
 static piece_grid grid_of(const conv *c, const part *p)
 {
-    return (piece_grid){ceil_div(p->kys, c->piece_rows), ceil_div(p->kxs, c->piece_cols),
+    return (piece_grid){vta_ceil_div(p->kys, c->piece_rows), vta_ceil_div(p->kxs, c->piece_cols),
                         1 + ends_otherwise(c, p->kys, c->piece_rows),
                         1 + ends_otherwise(c, p->kxs, c->piece_cols)};
 }
@@ -701,7 +706,7 @@ int64_t chunk_of(const conv *c, const tiling *t, int64_t group, int64_t index)
     if (!c->alike) {
         return group * t->parts + index;
     }
-    const int64_t columns = ceil_div(c->window.kernel[1], t->part_cols), window = index % t->window_parts;
+    const int64_t columns = vta_ceil_div(c->window.kernel[1], t->part_cols), window = index % t->window_parts;
     const int64_t row = window / columns, column = window % columns;
     const bool cut_row = (row + 1) * t->part_rows > c->window.kernel[0];
     const bool cut_column = (column + 1) * t->part_cols > c->window.kernel[1];
@@ -716,7 +721,7 @@ int64_t part_entries(const conv *c, const tiling *t, int64_t group, const part *
 
 int64_t group_blocks(const conv *c, const tiling *t, int64_t group)
 {
-    return least(t->group, c->out_blocks - group * t->group);
+    return vta_min(t->group, c->out_blocks - group * t->group);
 }
 
 int64_t chunk_entries(const conv *c, const tiling *t, int64_t group, const part *p)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "model.h"
+#include "vta/number.h"
 
 static cycles run_step(model *t, const job *j)
 {
@@ -15,16 +16,6 @@ static cycles run_step(model *t, const job *j)
 }
 
 enum { LOG_BLOCK = 4, LOG_PAGES = 6 }; /* of granules that may be alike, and of pages */
-
-static int log2_of(int64_t n)
-{
-    int log = 0;
-    while (n > 1) {
-        n /= 2;
-        log++;
-    }
-    return log;
-}
 
 /* What is kept of places in each scratchpad, and of pages. */
 #define OF_INP(X) X(inp.wrote) X(inp.read) X(alu_inp) X(array_inp) X(inp_reader)
@@ -41,8 +32,8 @@ static bool model_init(model *t, const machine *m, const step_list *list, uint64
                  .fetching = {.lead = FETCH_LEAD, .asked = START},
                  .loading = {.lead = LOAD_LEAD, .pairs = true},
                  .computing = {.lead = COMPUTE_LEAD, .pairs = true},
-                 .log_page =
-                     log2_of(least(m->config->elem_bytes[VTA_MEM_INP], m->config->elem_bytes[VTA_MEM_OUT]))};
+                 .log_page = vta_log2(
+                     vta_min(m->config->elem_bytes[VTA_MEM_INP], m->config->elem_bytes[VTA_MEM_OUT]))};
     t->page_count = work_bytes > 0 ? (int64_t)(work_bytes >> t->log_page) + 1 : 0; /* 0: not laid out yet */
     bool good = jobs_make(t);
 #define INIT(what) good = marks_init(&t->what, t->inp.places, LOG_BLOCK) && good;

@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "model.h"
+#include "vta/number.h"
 
 /* So many cycles of the bus for so many bytes, or more where the memory is slower than the bus. */
 cycles traffic_paced(const model *t, cycles beats, int64_t bytes)
@@ -18,14 +19,14 @@ cycles traffic_paced(const model *t, cycles beats, int64_t bytes)
 static cycles most_of_burst(const model *t)
 {
     enum { MOST_BEATS = 256, PAGE = 4096 };
-    const int64_t beats = least(MOST_BEATS, PAGE / t->m->beat);
+    const int64_t beats = vta_min(MOST_BEATS, PAGE / t->m->beat);
     return traffic_paced(t, (cycles)beats, beats * t->m->beat);
 }
 
 void traffic_init(model *t)
 {
     t->most_of_burst = most_of_burst(t);
-    t->chunk_beats = traffic_paced(t, (cycles)ceil_div(CHUNK_BYTES, t->m->beat), CHUNK_BYTES);
+    t->chunk_beats = traffic_paced(t, (cycles)vta_ceil_div(CHUNK_BYTES, t->m->beat), CHUNK_BYTES);
 }
 
 /* `y` rows of `x` elements of `bytes`. Rows that touch are one. */
@@ -36,7 +37,8 @@ bursts bursts_of(const model *t, int64_t y, int64_t x, int64_t stride, int64_t b
         x *= y;
         y = 1;
     }
-    return (bursts){y, traffic_paced(t, (cycles)(bytes < beat ? x : ceil_div(x * bytes, beat)), x * bytes)};
+    return (bursts){y,
+                    traffic_paced(t, (cycles)(bytes < beat ? x : vta_ceil_div(x * bytes, beat)), x * bytes)};
 }
 
 /* Cycles that a beat of one direction takes beyond its own, while the other one has beats, too: both have

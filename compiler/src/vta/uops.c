@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "model.h"
+#include "vta/number.h"
 #include "vta/uop_loads.h"
 
 typedef struct resident {
@@ -114,14 +115,14 @@ static int64_t make_room(planner *p, int64_t count)
         return p->top - count;
     }
     if (p->open + count > p->close) {
-        const int64_t wide = most(count, p->depth / VTA_UOP_WINDOW_SHARE);
+        const int64_t wide = vta_max(count, p->depth / VTA_UOP_WINDOW_SHARE);
         p->open = oldest_window(p, wide);
         p->close = p->open + wide;
     }
     const int64_t sram = p->open;
     p->open += count;
     evict(p, sram, count);
-    p->top = most(p->top, p->open);
+    p->top = vta_max(p->top, p->open);
     return sram;
 }
 

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "sched.h"
+#include "vta/number.h"
 
 enum {
     WINDOW = WEAVE_WINDOW,
@@ -388,8 +389,8 @@ vta_status list_weave(step_list *list, const machine *m, weave_stage *stages, ui
                 .stages = stages,
                 .stage_count = count,
                 .piece_count = (uint32_t)list->pieces.count};
-    w.granule = least(m->config->elem_bytes[VTA_MEM_INP],
-                      least(m->config->elem_bytes[VTA_MEM_ACC8], m->config->elem_bytes[VTA_MEM_OUT]));
+    w.granule = vta_min(m->config->elem_bytes[VTA_MEM_INP],
+                        vta_min(m->config->elem_bytes[VTA_MEM_ACC8], m->config->elem_bytes[VTA_MEM_OUT]));
     w.granules = work_bytes / (uint64_t)w.granule + 1;
     w.progress = calloc(count + 1, sizeof *w.progress);
     w.pieces = calloc(w.piece_count + 1, sizeof *w.pieces);

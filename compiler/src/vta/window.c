@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "sched.h"
+#include "vta/number.h"
 
 enum { IN_SLOTS = 2, OUT_SLOTS = 3 };
 
@@ -47,8 +48,8 @@ static bool fits(const plan *p, const window_tiling *t)
 /* The smallest number of equal pieces of `total` (multiples of `unit`) that is more than there are now. */
 static int64_t next_smaller(int64_t total, int64_t size, int64_t unit)
 {
-    const int64_t pieces = ceil_div(total, size) + 1;
-    return most(unit, least(size - unit, ceil_div(ceil_div(total, unit), pieces) * unit));
+    const int64_t pieces = vta_ceil_div(total, size) + 1;
+    return vta_max(unit, vta_min(size - unit, vta_ceil_div(vta_ceil_div(total, unit), pieces) * unit));
 }
 
 static vta_status choose(plan *p, vta_diag *diag)
@@ -88,13 +89,13 @@ vta_status window_plan(const machine *m, const vtac_vta_region *region, uint32_t
     VTA_TRY(choose(out, diag));
     const vtac_vta_tensor *in = tensor_in(out), *to = tensor_out(out);
     const vtac_vta_window *w = &out->layer->window;
-    const int64_t blocks = out->images * ceil_div(to->c, m->block), size = m->batch * m->block;
-    const int64_t row_tiles = ceil_div(to->h, out->window.rows),
-                  col_tiles = ceil_div(to->w, out->window.cols);
+    const int64_t blocks = out->images * vta_ceil_div(to->c, m->block), size = m->batch * m->block;
+    const int64_t row_tiles = vta_ceil_div(to->h, out->window.rows),
+                  col_tiles = vta_ceil_div(to->w, out->window.cols);
     const int64_t rows =
-        least(row_tiles * input_span(out, 0, out->window.rows, w->kernel[0]), in->h * row_tiles);
+        vta_min(row_tiles * input_span(out, 0, out->window.rows, w->kernel[0]), in->h * row_tiles);
     const int64_t cols =
-        least(col_tiles * input_span(out, 1, out->window.cols, w->kernel[1]), in->w * col_tiles);
+        vta_min(col_tiles * input_span(out, 1, out->window.cols, w->kernel[1]), in->w * col_tiles);
     const int64_t passes = out->layer->kind == VTAC_VTA_RESIZE ? 1 : w->kernel[0] * w->kernel[1];
     out->units = (load_of_units){.alu = (uint64_t)(blocks * to->h * to->w * passes * m->ro),
                                  .bytes_read = (uint64_t)(blocks * rows * cols * size),
@@ -234,7 +235,7 @@ static void emit_pool(window_emitter *e, int64_t plane, const patch *tile, int64
     const vtac_vta_layer *layer = p->layer;
     const int64_t count = tile->rows * tile->cols * p->machine->ro;
     for (int64_t ky = 0; ky < layer->window.kernel[0]; ky += p->window.part) {
-        const int64_t taps = least(p->window.part, layer->window.kernel[0] - ky);
+        const int64_t taps = vta_min(p->window.part, layer->window.kernel[0] - ky);
         const int64_t src = load(e, plane, tile, ky, taps);
         list_flush(e->list);
         take_maximum(e, tile, dst, src, taps, ky == 0);
@@ -318,8 +319,8 @@ static void emit_planes(window_emitter *e, int64_t first, int64_t planes)
         for (int64_t x = 0; x < to->w; x += p->window.cols) {
             const patch tile = {.y = y,
                                 .x = x,
-                                .rows = least(p->window.rows, to->h - y),
-                                .cols = least(p->window.cols, to->w - x)};
+                                .rows = vta_min(p->window.rows, to->h - y),
+                                .cols = vta_min(p->window.cols, to->w - x)};
             for (int64_t k = 0; k < planes; k++) {
                 emit_piece(e, first + k, &tile);
             }
@@ -329,7 +330,7 @@ static void emit_planes(window_emitter *e, int64_t first, int64_t planes)
 
 vta_status window_emit(const plan *p, step_list *list, vta_diag *diag)
 {
-    const int64_t planes = ceil_div(tensor_out(p)->c, p->machine->block);
+    const int64_t planes = vta_ceil_div(tensor_out(p)->c, p->machine->block);
     window_emitter e = {.p = p, .list = list, .uops = calloc((size_t)p->machine->uop, sizeof *e.uops)};
     for (int64_t image = 0; e.uops != NULL && image < p->images; image++) {
         emit_planes(&e, image * planes, planes);

@@ -14,6 +14,7 @@
 
 #include "engine.h"
 #include "vta/clock.h"
+#include "vta/fail.h"
 
 static const double patience_s = 2.0; /* with a rank, at least; and so many times the longest piece: */
 enum { PATIENCE_FACTOR = 4, MOST_COPIES = 3, SLOW_POLL_MS = 200, FAST_POLL_MS = 1 };
@@ -158,7 +159,7 @@ static vta_status wait_for_sockets(run *r, vta_diag *diag)
     vtac_work *w = r->w;
     struct pollfd *fds = calloc((size_t)w->worker_count + 1, sizeof *fds);
     if (fds == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     for (uint32_t i = 0; i < w->worker_count; i++) {
         fds[i] = (struct pollfd){.fd = w->workers[i].socket, .events = POLLIN};

@@ -30,6 +30,7 @@
 #include "engine.h"
 #include "vta/clock.h"
 #include "vta/file.h"
+#include "vta/hash.h"
 
 extern char **environ;
 
@@ -49,15 +50,6 @@ static void path_of(const vtac_work *w, char *path, const char *kind, uint32_t n
     char name[NAME];
     (void)snprintf(name, sizeof name, "%s/%08" PRIu32, kind, number);
     path_in(w, path, name);
-}
-
-static uint64_t hash_of(const char *piece)
-{
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (const char *p = piece; *p != '\0'; p++) {
-        hash = (hash ^ (uint8_t)*p) * UINT64_C(0x100000001b3);
-    }
-    return hash;
 }
 
 static bool touch(const char *path)
@@ -148,7 +140,7 @@ static vta_status do_piece(const vtac_work *w, uint32_t number, vta_diag *diag)
     (void)pthread_cond_init(&h.change, NULL);
     const bool beats = pthread_create(&h.thread, NULL, beat, &h) == 0;
     if (work_do(w->fn, w->context, number, (const char *)piece, &result) == VTA_OK) {
-        status = write_result(w, number, hash_of((const char *)piece), &result, diag);
+        status = write_result(w, number, vta_hash_text(VTA_HASH_START, (const char *)piece), &result, diag);
     }
     free(result.text);
     free(piece);
@@ -374,7 +366,7 @@ static void collect(run *r, uint32_t index)
     }
     const char *text = memchr(bytes, '\n', size);
     if (text == NULL || sscanf((const char *)bytes, "%15s %lf %" SCNx64, word, &seconds, &hash) != 3 ||
-        hash != hash_of(r->pieces[index])) { /* of another piece: it is anybody's */
+        hash != vta_hash_text(VTA_HASH_START, r->pieces[index])) { /* of another piece: it is anybody's */
         take_away(r->w, "results", r->w->base + index);
         take_away(r->w, "claims", r->w->base + index);
     } else {

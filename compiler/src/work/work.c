@@ -12,6 +12,7 @@
 
 #include "engine.h"
 #include "vta/clock.h"
+#include "vta/fail.h"
 
 void work_pause(double seconds)
 {
@@ -99,7 +100,7 @@ vta_status vtac_work_open(const vtac_work_options *options, vtac_work_fn *fn, vo
     *out = NULL;
     vtac_work *w = calloc(1, sizeof *w);
     if (w == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vta_no_memory(diag);
     }
     w->options = *options;
     w->options.tries = options->tries > 0 ? options->tries : WORK_TRIES;

@@ -5,10 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "vta/fail.h"
+
 static void fail(zoo *z)
 {
     if (z->status == VTA_OK) {
-        z->status = vta_fail(z->diag, VTA_NOMEM, "out of memory");
+        z->status = vta_no_memory(z->diag);
     }
 }
 
