@@ -60,12 +60,23 @@ with vta.Model(path, device=uri, threads=2) as model:
     classify(model, 1)
     assert kept.tolist() == two and y.tolist() == one
 
+    # What `run` returns belongs to the caller; `run_views` returns the model's own tensors.
+    mine, views = model.run(picture(x, 2))[0], model.run_views(picture(x, 2))
+    model.run(picture(x, 1))
+    assert mine.tolist() == two and views[0] is y and y.tolist() == one
+    assert y[0].tolist() == one[0] and y[0, -1] == y[-1][-1] == one[0][-1] and [row.tolist() for row in y] == one
+    y[0].set([3.0] * y.shape[1])
+    assert y.tolist() == [[3.0] * y.shape[1]]
+    raises(IndexError, lambda: y[1])
+    raises(IndexError, lambda: y[0, 0, 0])
+    raises(TypeError, lambda: y[0:1])
+
     # Nothing is copied: what is bound is read and written where it lies.
     mine, result = bytearray(picture(x, 2).tobytes()), bytearray(y.nbytes)
     model.bind_input(0, mine)
     model.bind_output(0, result)
     y.data.cast("B")[:] = bytes(y.nbytes)
-    model.run()
+    assert model.run()[0] is result
     assert memoryview(result).cast("f", y.shape).tolist() == two and not any(y.tobytes())
     raises(BufferError, mine.extend, b"more")  # a view of it is in use
     mine[:] = picture(x, 1).tobytes()
@@ -95,7 +106,9 @@ with vta.Model(path, device=uri, threads=2) as model:
         numpy = None
     if numpy is not None:
         pixels = numpy.array(picture(x, 2))
-        assert numpy.asarray(model.run(pixels)[0]).tolist() == two
+        scores = model.run(pixels)[0]
+        assert type(scores) is numpy.ndarray and scores.dtype == numpy.float32 and scores.tolist() == two
+        assert scores.argmax() == two[0].index(max(two[0])) and scores[0].max() == max(two[0])
         assert model.run(pixels[..., ::-1])[0].tolist() == model.run(numpy.ascontiguousarray(pixels[..., ::-1]))[0].tolist()
         model.bind_input(0, pixels)
         assert model.run()[0].tolist() == two
@@ -188,6 +201,29 @@ raises(ValueError, model.run)
 assert y.tolist() == one  # a tensor outlives its model
 model.close()
 
+# The calls of ONNX Runtime's class.
+session = vta.InferenceSession(path, device=uri)
+given, made = session.get_inputs()[0], session.get_outputs()[0]
+assert given.type == "tensor(float)" and tuple(given.shape) == session.model.inputs[0].shape and made.name
+for seed, expected in ((1, one), (2, two)):
+    feed = {given.name: picture(session.model.inputs[0], seed)}
+    assert session.run(None, feed)[0].tolist() == session.run([made.name], feed)[0].tolist() == expected
+assert given.name in str(raises(ValueError, session.run, None, {}))
+assert "'scores of none'" in str(raises(KeyError, session.run, ["scores of none"], feed))
+session.model.close()
+
+# Without NumPy, `run` returns tensors that belong to the caller.
+numpy_here, sys.modules["numpy"] = sys.modules.get("numpy"), None
+vta._numpy.cache_clear()
+with vta.Model(path, device=uri) as model:
+    mine = model.run(picture(model.inputs[0], 2))[0]
+    assert type(mine) is vta.Tensor and mine.name == model.outputs[0].name
+    assert classify(model, 1) == one and mine.tolist() == two and mine[0, 1] == two[0][1]
+del sys.modules["numpy"]
+if numpy_here is not None:
+    sys.modules["numpy"] = numpy_here
+vta._numpy.cache_clear()
+
 # Sizes that the model leaves open: an input takes that of its values, an output what the run decides.
 if not remote:
     with vta.Model(os.path.join(os.path.dirname(path), "open.so")) as model:
@@ -196,7 +232,7 @@ if not remote:
             y, z = model.run(values)
             assert y.tolist() == [[max(v, 0) for v in row] for row in values], y.tolist()
             places = [(i, j) for i, row in enumerate(values) for j, v in enumerate(row) if v > 0]
-            assert z.tolist() == [[i for i, _ in places], [j for _, j in places]] and model.get("z") is z
+            assert z.tolist() == [[i for i, _ in places], [j for _, j in places]] and model.outputs[1].tolist() == z.tolist()
         model.set_shape("x", (2, 4))
         assert model.run()[0].tolist() == [[0.0] * 4] * 2 and model.outputs[1].tolist() == [[], []]
         assert y.tolist() == [[max(v, 0) for v in row] for row in values]

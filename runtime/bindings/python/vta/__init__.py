@@ -10,13 +10,18 @@
             print(step.name, step.cycles)
         scores = (await model.run_async(pixels))[0]
 
-A tensor is a view of memory that stays valid whatever becomes of the model: `tensor.data` is a memoryview,
-`numpy.asarray(tensor)` and `torch.from_dlpack(tensor)` copy nothing. A model is used by one thread at a time; models
-on one `vta.Device` share it in turn.
+`run` returns arrays that belong to the caller: NumPy's where NumPy is installed, else copies of the tensors. `run_views`
+copies nothing: it returns the model's own tensors, which the next run writes over. Such a tensor is a view of memory that
+stays valid whatever becomes of the model: `tensor.data` is a memoryview, `numpy.asarray(tensor)` and
+`torch.from_dlpack(tensor)` copy nothing. A model is used by one thread at a time; models on one `vta.Device` share it in
+turn. `InferenceSession` has the calls of ONNX Runtime's class of that name.
 """
 import asyncio
 import collections
 import ctypes
+import functools
+import importlib
+import math
 import operator
 import os
 
@@ -101,6 +106,8 @@ _KINDS = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 6: "bool"}
 _FORMATS = {"int8": "b", "int16": "h", "int32": "i", "int64": "q", "uint8": "B", "uint16": "H", "uint32": "I",
             "uint64": "Q", "float16": "e", "float32": "f", "float64": "d", "bool8": "?", "bfloat16": "H"}
 
+_NUMPY_TYPES = set(_FORMATS) - {"bfloat16"}
+
 Step = collections.namedtuple("Step", "name op on_accelerator seconds cycles predicted flops")
 Step.__doc__ = "What a step of the last run took; seconds are of profiled runs."
 
@@ -120,18 +127,18 @@ class _OtherShape(ValueError):
 class Tensor:
     """An input or an output: what it is, and a view of its memory."""
 
-    def __init__(self, row, array):
+    def __init__(self, row, array, offset=0):
         self.name, self._code, self._bits, self.shape, self.nbytes = row
         self.dtype = _KINDS.get(self._code, "type%d_" % self._code) + str(self._bits)
-        self._array = array
-        plain = memoryview(array)[: self.nbytes]
+        self._array, self._offset = array, offset
+        plain = memoryview(array)[offset : offset + self.nbytes]
         form = _FORMATS.get(self.dtype, "B")
         whole = self.nbytes > 0 and self.dtype in _FORMATS
         self.data = plain.cast(form, self.shape) if whole and self.shape else plain.cast(form) if whole else plain
 
     @property
     def address(self):
-        return _vta.address(self._array)
+        return _vta.address(self._array) + self._offset
 
     @property
     def __array_interface__(self):
@@ -148,6 +155,24 @@ class Tensor:
     def __len__(self):
         return self.shape[0] if self.shape else 1
 
+    def __getitem__(self, key):
+        """The number at an index of each axis; with fewer indices, a view of what lies there. NumPy's arrays
+        (`numpy.asarray(tensor)`) take slices, too."""
+        key = tuple(map(operator.index, key if isinstance(key, tuple) else (key,)))
+        if len(key) > len(self.shape):
+            raise IndexError("'%s' has %d axes, not %d" % (self.name, len(self.shape), len(key)))
+        key = tuple(range(size)[at] for at, size in zip(key, self.shape))
+        if len(key) == len(self.shape):
+            return self.data[key or 0]
+        place, rest = 0, self.shape[len(key) :]
+        for at, size in zip(key, self.shape):
+            place = place * size + at
+        nbytes = math.prod(rest) * (self._bits + 7) // 8
+        return Tensor((self.name, self._code, self._bits, rest, nbytes), self._array, self._offset + place * nbytes)
+
+    def __iter__(self):
+        return (self[at] for at in range(len(self))) if self.shape else iter(())
+
     def tolist(self):
         if self.nbytes > 0 or not self.shape:
             return self.data.tolist()[0] if not self.shape and self.dtype in _FORMATS else self.data.tolist()
@@ -162,7 +187,7 @@ class Tensor:
     def copy(self):
         """The same in memory of its own, which the next run leaves alone."""
         row = (self.name, self._code, self._bits, self.shape, self.nbytes)
-        return Tensor(row, bytearray(self._array))
+        return Tensor(row, bytearray(self.data.cast("B") if self.nbytes else 1))
 
     def set(self, values):
         """Copies values of the same type and shape, or plain bytes, out of a buffer, a DLPack tensor or lists of numbers; a
@@ -184,7 +209,8 @@ class Tensor:
         else:
             view = self._view(values)
             plain = view.c_contiguous and len(view.format) == 1 and 0 not in view.shape
-            memoryview(self._array)[: view.nbytes] = view.cast("B") if plain else view.tobytes()
+            whole = memoryview(self._array)[self._offset : self._offset + view.nbytes]
+            whole[:] = view.cast("B") if plain else view.tobytes()
 
     def _view(self, values):
         """Somebody's buffer, of this type and shape, or plain bytes of this size."""
@@ -216,6 +242,21 @@ class Tensor:
 
     def __repr__(self):
         return "%s: %s%s" % (self.name, self.dtype, list(self.shape))
+
+
+@functools.lru_cache(None)
+def _numpy():
+    """NumPy, or None where it is not installed."""
+    try:
+        return importlib.import_module("numpy")
+    except ImportError:
+        return None
+
+
+def _owned(tensor):
+    """A copy for the caller: NumPy's array where NumPy is installed and has the type, else a tensor."""
+    numpy = _numpy()
+    return tensor.copy() if numpy is None or tensor.dtype not in _NUMPY_TYPES else numpy.array(tensor)
 
 
 def _is_buffer(values):
@@ -278,12 +319,18 @@ class Model:
         self.inputs = [self._place(True, i, row) for i, row in enumerate(self._model.tensors(True))]
         self.outputs = [self._place(False, i, row) for i, row in enumerate(self._model.tensors(False))]
         self._open = any(0 in tensor.shape for tensor in self.inputs + self.outputs)
+        self._bound = {}  # outputs that runs write into the program's memory: number → what was bound
 
     def _place(self, inputs, index, row):
         tensor = Tensor(row, bytearray(row[4] or 1))
         if tensor.nbytes:
             self._model.bind(inputs, index, tensor.address, tensor.nbytes, tensor.data)
         return tensor
+
+    def _copies(self):
+        """The outputs as the caller's own: arrays, and where one was bound, what was bound."""
+        tensors = self._ended()
+        return [self._bound[index] if index in self._bound else _owned(tensor) for index, tensor in enumerate(tensors)]
 
     def _ended(self):
         """The outputs, those whose size the run has decided anew."""
@@ -369,6 +416,10 @@ class Model:
                 raise BufferError("only writable memory without gaps can be bound; `set` copies all others")
             held = (ctypes.c_char * view.nbytes).from_buffer(view)
             self._model.bind(inputs, index, ctypes.addressof(held), view.nbytes, (held, view))
+        if not inputs:
+            self._bound.pop(index, None)
+            if values is not None:
+                self._bound[index] = values
 
     def _set_all(self, values, named):
         if len(values) > len(self.inputs):
@@ -379,7 +430,13 @@ class Model:
             self.set(key, value)
 
     def run(self, *inputs, **named):
-        """One inference; inputs that are not given stay. Returns the outputs."""
+        """One inference; inputs that are not given stay. Returns the outputs: arrays that belong to the caller."""
+        self._set_all(inputs, named)
+        self._model.run(False)
+        return self._copies()
+
+    def run_views(self, *inputs, **named):
+        """`run` without a copy: returns the model's own tensors, which the next run writes over."""
         self._set_all(inputs, named)
         self._model.run(False)
         return self._ended()
@@ -407,8 +464,8 @@ class Model:
         self._model.start()
 
     def wait(self, timeout=None):
-        """The outputs of what was started; None: it goes on after `timeout` seconds."""
-        return self._ended() if self._model.wait(-1.0 if timeout is None else timeout) else None
+        """The outputs of what was started, as `run` returns them; None: it goes on after `timeout` seconds."""
+        return self._copies() if self._model.wait(-1.0 if timeout is None else timeout) else None
 
     def cancel(self):
         """Ends what was started, soon; it is still to be waited for."""
@@ -441,7 +498,7 @@ class Model:
         finally:
             loop.remove_reader(descriptor)
         self._model.wait(-1.0)
-        return self._ended()
+        return self._copies()
 
     def close(self):
         """Frees the model; its tensors stay. Needless after `with`."""
@@ -457,3 +514,39 @@ class Model:
         if self._model.closed:
             return "<vta.Model, closed>"
         return "<vta.Model '%s' on '%s': %s -> %s>" % (self.name, self.device, self.inputs, self.outputs)
+
+
+class Argument:
+    """An input or an output as ONNX Runtime describes one."""
+
+    def __init__(self, tensor):
+        names = {"float32": "float", "float64": "double", "bool8": "bool"}
+        self.name, self.shape = tensor.name, list(tensor.shape)
+        self.type = "tensor(%s)" % names.get(tensor.dtype, tensor.dtype)
+
+    def __repr__(self):
+        return "Argument(name=%r, type=%r, shape=%r)" % (self.name, self.type, self.shape)
+
+
+class InferenceSession:
+    """The calls of ONNX Runtime's class of this name, for programs that have them already. `path` is a compiled model;
+    options are those of `Model`. `model` is the `Model` behind it."""
+
+    def __init__(self, path, **options):
+        self.model = Model(path, **options)
+
+    def get_inputs(self):
+        return [Argument(tensor) for tensor in self.model.inputs]
+
+    def get_outputs(self):
+        return [Argument(tensor) for tensor in self.model.outputs]
+
+    def run(self, output_names, input_feed):
+        """The outputs of these names (None: all), from a dictionary of all inputs."""
+        known = [tensor.name for tensor in self.model.inputs]
+        missing = [name for name in known if name not in input_feed]
+        if missing:
+            raise ValueError("input '%s' is not given" % missing[0])
+        wanted = [self.model._tensor(self.model.outputs, name) for name in output_names or range(len(self.model.outputs))]
+        outputs = self.model.run(**input_feed)
+        return [outputs[index] for index in wanted]

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 import os
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+
+_Path = Union[str, "os.PathLike[str]"]
 
 __version__: str
 
@@ -50,6 +52,8 @@ class Tensor:
     def __dlpack__(self, stream: Any = ..., **_: Any) -> Any: ...
     def __dlpack_device__(self) -> Tuple[int, int]: ...
     def __len__(self) -> int: ...
+    def __getitem__(self, key: Union[int, Tuple[int, ...]]) -> Any: ...
+    def __iter__(self) -> Iterator[Any]: ...
     def tolist(self) -> Any: ...
     def tobytes(self) -> bytes: ...
     def copy(self) -> "Tensor": ...
@@ -57,30 +61,100 @@ class Tensor:
 
 def vtac(
     verb: str,
-    *operands: Union[str, "os.PathLike[str]"],
+    *operands: _Path,
     progress: Optional[Callable[[str, str, int, int], Any]] = ...,
     notes: Optional[Callable[[str], Any]] = ...,
     **options: Any,
 ) -> Any: ...
 def compile(
-    model: Union[str, "os.PathLike[str]"],
-    output: Union[str, "os.PathLike[str]", None] = ...,
+    model: _Path,
+    output: Optional[_Path] = ...,
     *,
-    target: str = ...,
-    **options: Any,
+    target: Optional[str] = ...,
+    config: Optional[_Path] = ...,
+    offload: Optional[str] = ...,
+    calib: Optional[_Path] = ...,
+    preprocess: Optional[str] = ...,
+    method: Optional[str] = ...,
+    force: bool = ...,
+    host: Optional[str] = ...,
+    O: Optional[int] = ...,
+    disable_pass: Optional[Union[str, Sequence[str]]] = ...,
+    time_passes: bool = ...,
+    shape: Optional[Union[str, Sequence[str]]] = ...,
+    dynamic: bool = ...,
+    weights: Optional[_Path] = ...,
+    emit: Optional[str] = ...,
+    tuned: Optional[_Path] = ...,
+    no_records: bool = ...,
+    report: bool = ...,
+    progress: Optional[Callable[[str, str, int, int], Any]] = ...,
+    notes: Optional[Callable[[str], Any]] = ...,
 ) -> Dict[str, Any]: ...
 def quantize(
-    model: Union[str, "os.PathLike[str]"], output: Union[str, "os.PathLike[str]", None] = ..., **options: Any
+    model: _Path,
+    output: Optional[_Path] = ...,
+    *,
+    calib: Optional[_Path] = ...,
+    preprocess: Optional[str] = ...,
+    method: Optional[str] = ...,
+    per_tensor: bool = ...,
+    unsigned: bool = ...,
+    equalize: bool = ...,
+    tune_rounding: bool = ...,
+    no_bias_correction: bool = ...,
+    keep_float: Optional[Union[str, Sequence[str]]] = ...,
+    max_loss: Optional[float] = ...,
+    labels: Optional[_Path] = ...,
+    max_drop: Optional[float] = ...,
+    shape: Optional[Union[str, Sequence[str]]] = ...,
+    weights: Optional[_Path] = ...,
+    report: bool = ...,
+    progress: Optional[Callable[[str, str, int, int], Any]] = ...,
+    notes: Optional[Callable[[str], Any]] = ...,
 ) -> Dict[str, Any]: ...
 def tune(
-    model: Union[str, "os.PathLike[str]"], log: Union[str, "os.PathLike[str]"] = ..., **options: Any
+    model: _Path,
+    log: _Path = ...,
+    *,
+    target: Optional[str] = ...,
+    config: Optional[_Path] = ...,
+    offload: Optional[str] = ...,
+    host: Optional[str] = ...,
+    device: Optional[Union[str, Sequence[str]]] = ...,
+    tuner: Optional[str] = ...,
+    trials: Optional[int] = ...,
+    early_stop: Optional[int] = ...,
+    budget: Optional[float] = ...,
+    seed: Optional[int] = ...,
+    threads: Optional[int] = ...,
+    repeat: Optional[int] = ...,
+    jobs: Optional[int] = ...,
+    slurm: Optional[_Path] = ...,
+    html: Optional[_Path] = ...,
+    calib: Optional[_Path] = ...,
+    shape: Optional[Union[str, Sequence[str]]] = ...,
+    weights: Optional[_Path] = ...,
+    progress: Optional[Callable[[str, str, int, int], Any]] = ...,
+    notes: Optional[Callable[[str], Any]] = ...,
 ) -> List[Dict[str, Any]]: ...
-def verify(*folders: Union[str, "os.PathLike[str]"], **options: Any) -> Any: ...
+def verify(
+    *folders: _Path,
+    target: Optional[str] = ...,
+    config: Optional[_Path] = ...,
+    offload: Optional[str] = ...,
+    device: Optional[str] = ...,
+    host: Optional[str] = ...,
+    O: Optional[int] = ...,
+    rtol: Optional[float] = ...,
+    atol: Optional[float] = ...,
+    dynamic: bool = ...,
+    progress: Optional[Callable[[str, str, int, int], Any]] = ...,
+    notes: Optional[Callable[[str], Any]] = ...,
+) -> Any: ...
 
 class Device:
-    def __init__(
-        self, uri: Union[str, "os.PathLike[str]"], config: Union[str, "os.PathLike[str]", None] = ...
-    ) -> None: ...
+    def __init__(self, uri: _Path, config: Optional[_Path] = ...) -> None: ...
     @property
     def uri(self) -> str: ...
     @property
@@ -94,8 +168,8 @@ class Model:
     outputs: List[Tensor]
     def __init__(
         self,
-        path: Union[str, "os.PathLike[str]"],
-        device: Union[str, "os.PathLike[str]", Device, None] = ...,
+        path: _Path,
+        device: Union[_Path, Device, None] = ...,
         threads: int = ...,
         timeout: float = ...,
         priority: int = ...,
@@ -112,17 +186,40 @@ class Model:
     def get(self, key: Union[int, str] = ...) -> Tensor: ...
     def bind_input(self, key: Union[int, str], values: Any) -> None: ...
     def bind_output(self, key: Union[int, str], values: Any) -> None: ...
-    def run(self, *inputs: Any, **named: Any) -> List[Tensor]: ...
-    def __call__(self, *inputs: Any, **named: Any) -> List[Tensor]: ...
+    # Arrays of NumPy where NumPy is installed, else tensors; both belong to the caller.
+    def run(self, *inputs: Any, **named: Any) -> List[Any]: ...
+    def __call__(self, *inputs: Any, **named: Any) -> List[Any]: ...
+    def run_views(self, *inputs: Any, **named: Any) -> List[Tensor]: ...
     def profile(self, *inputs: Any, **named: Any) -> List[Step]: ...
     def steps(self) -> List[Step]: ...
     def layers(self) -> List[Layer]: ...
     def start(self, *inputs: Any, **named: Any) -> None: ...
-    def wait(self, timeout: Optional[float] = ...) -> Optional[List[Tensor]]: ...
+    def wait(self, timeout: Optional[float] = ...) -> Optional[List[Any]]: ...
     def cancel(self) -> None: ...
     def interrupt(self) -> None: ...
     def fileno(self) -> int: ...
-    async def run_async(self, *inputs: Any, **named: Any) -> List[Tensor]: ...
+    async def run_async(self, *inputs: Any, **named: Any) -> List[Any]: ...
     def close(self) -> None: ...
     def __enter__(self) -> "Model": ...
     def __exit__(self, *_: Any) -> None: ...
+
+class Argument:
+    name: str
+    type: str
+    shape: List[int]
+
+class InferenceSession:
+    model: Model
+    def __init__(
+        self,
+        path: _Path,
+        *,
+        device: Union[_Path, Device, None] = ...,
+        threads: int = ...,
+        timeout: float = ...,
+        priority: int = ...,
+        progress: Optional[Callable[[str], Any]] = ...,
+    ) -> None: ...
+    def get_inputs(self) -> List[Argument]: ...
+    def get_outputs(self) -> List[Argument]: ...
+    def run(self, output_names: Optional[Sequence[str]], input_feed: Mapping[str, Any]) -> List[Any]: ...
