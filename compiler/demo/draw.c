@@ -102,7 +102,7 @@ static void paint_background(canvas *c, color base)
     const color wave = mixed(c, base, 0.0F, 0.3F);
     const float turn = between(c, 0.0F, 6.2831853F);
     const float pitch = between(c, 0.2F, 1.2F);
-    const point up = point_at(turn);
+    const point up = demo_point_at(turn);
     const float x = up.x;
     const float y = up.y;
     for (uint32_t i = 0; i < PICTURE_PIXELS; i++) {
@@ -122,7 +122,7 @@ static void paint_stroke(canvas *c, color ink)
     }
     const float half = between(c, 0.3F, 1.0F);
     for (uint32_t i = 0; i < PICTURE_PIXELS; i++) {
-        const float distance = outline_distance(&line, place(i));
+        const float distance = demo_outline_distance(&line, place(i));
         c->pixels[i] = mix(c->pixels[i], ink, cover(fabsf(distance) - half));
     }
 }
@@ -144,8 +144,8 @@ static outline put_down(canvas *c, outline o)
     const float right = middle + between(c, -room, room);
     const float down = middle + between(c, -room, room);
     const float stretch = between(c, 0.8F, 1.0F);
-    const point turn = point_at(between(c, 0.0F, 6.2831853F));
-    const point lean = point_at(between(c, 0.0F, 6.2831853F)); /* the direction of the stretch */
+    const point turn = demo_point_at(between(c, 0.0F, 6.2831853F));
+    const point lean = demo_point_at(between(c, 0.0F, 6.2831853F)); /* the direction of the stretch */
     for (uint32_t i = 0; i < o.count; i++) {
         const point p = o.at[i];
         const point turned = {p.x * turn.x - p.y * turn.y, p.x * turn.y + p.y * turn.x};
@@ -164,7 +164,7 @@ static void paint_outline(canvas *c, const outline *o, color ink)
     const color shade = mixed(c, ink, 0.0F, 0.25F);
     for (uint32_t i = 0; i < PICTURE_PIXELS; i++) {
         const point p = place(i);
-        const float distance = outline_distance(o, p);
+        const float distance = demo_outline_distance(o, p);
         const float covered = cover(line ? fabsf(distance) - half : distance);
         c->pixels[i] = mix(c->pixels[i], mix(ink, shade, p.y / PICTURE_SIDE), covered);
     }
@@ -185,22 +185,22 @@ static void develop(canvas *c, picture *out)
     }
 }
 
-void draw_picture(uint64_t seed, uint32_t index, picture *out)
+void demo_draw_picture(uint64_t seed, uint32_t index, picture *out)
 {
     canvas c = {.random = seed * UINT64_C(0xd1342543de82ef95) + index * UINT64_C(0x2545f4914f6cdd1d)};
     (void)next(&c.random);
-    out->which = index % class_count;
+    out->which = index % demo_class_count;
     const color base = any_color(&c);
     const color ink = color_unlike(&c, base, 0.25F);
     paint_background(&c, base);
     paint_strokes(&c, base, 0.5F, 3);
-    const outline o = put_down(&c, class_outline(out->which));
+    const outline o = put_down(&c, demo_class_outline(out->which));
     paint_outline(&c, &o, ink);
     paint_strokes(&c, base, 0.4F, 1);
     develop(&c, out);
 }
 
-void picture_floats(const picture *p, float *out)
+void demo_picture_floats(const picture *p, float *out)
 {
     for (uint32_t k = 0; k < PICTURE_CHANNELS; k++) {
         for (uint32_t i = 0; i < PICTURE_PIXELS; i++) {

@@ -23,14 +23,14 @@ typedef struct picture {
 enum { SEED_TRAIN = 1, SEED_HELD_OUT = 3, SEED_SHOW = 4 };
 
 /* Picture `index` of a seed; classes take turns. */
-void draw_picture(uint64_t seed, uint32_t index, picture *out);
+void demo_draw_picture(uint64_t seed, uint32_t index, picture *out);
 
 /* What the classifier reads: channel after channel, -1 to 1. */
-void picture_floats(const picture *p, float *out);
+void demo_picture_floats(const picture *p, float *out);
 
 /* Files: one picture, or `count` of them side by side, `columns` in a row, each pixel `zoom` wide. */
-vta_status picture_write(const picture *pictures, uint32_t count, uint32_t columns, uint32_t zoom,
-                         const char *path, vta_diag *diag);
-vta_status picture_read(const char *path, picture *out, vta_diag *diag);
+vta_status demo_picture_write(const picture *pictures, uint32_t count, uint32_t columns, uint32_t zoom,
+                              const char *path, vta_diag *diag);
+vta_status demo_picture_read(const char *path, picture *out, vta_diag *diag);
 
 #endif

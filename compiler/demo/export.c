@@ -137,7 +137,7 @@ static vta_status build(exporter *e, const net *n)
     return vtac_add_output(e->graph, scores, e->diag);
 }
 
-vta_status net_export(const net *n, const char *path, vta_diag *diag)
+vta_status demo_net_export(const net *n, const char *path, vta_diag *diag)
 {
     exporter e = {.graph = vtac_graph_create("shapes"), .diag = diag};
     if (e.graph == NULL || n->count > MOST_LAYERS) {

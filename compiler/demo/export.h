@@ -5,6 +5,6 @@
 #include "net.h"
 
 /* The network as an ONNX file of floats for one picture, normalization folded into the weights. */
-vta_status net_export(const net *n, const char *path, vta_diag *diag);
+vta_status demo_net_export(const net *n, const char *path, vta_diag *diag);
 
 #endif

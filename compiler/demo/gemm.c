@@ -54,7 +54,7 @@ static matrix within(matrix m, uint32_t row, uint32_t column)
     return (matrix){m.at + (size_t)row * m.stride + column, m.stride};
 }
 
-void gemm(uint32_t m, uint32_t n, uint32_t k, matrix a, matrix b, matrix c, int add)
+void demo_gemm(uint32_t m, uint32_t n, uint32_t k, matrix a, matrix b, matrix c, int add)
 {
     const uint32_t whole = n / COLUMNS * COLUMNS;
     for (uint32_t i = 0; i < m; i += ROWS) {
@@ -73,7 +73,7 @@ void gemm(uint32_t m, uint32_t n, uint32_t k, matrix a, matrix b, matrix c, int 
     }
 }
 
-void transpose(uint32_t rows, uint32_t columns, matrix from, matrix to)
+void demo_transpose(uint32_t rows, uint32_t columns, matrix from, matrix to)
 {
     enum { BLOCK = 16 };
     for (uint32_t i = 0; i < rows; i += BLOCK) {

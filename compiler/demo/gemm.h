@@ -14,9 +14,9 @@ typedef struct matrix {
 } matrix;
 
 /* c[m][n] = a[m][k] · b[k][n], or added to what is in c. */
-void gemm(uint32_t m, uint32_t n, uint32_t k, matrix a, matrix b, matrix c, int add);
+void demo_gemm(uint32_t m, uint32_t n, uint32_t k, matrix a, matrix b, matrix c, int add);
 
 /* to[columns][rows] = from[rows][columns] */
-void transpose(uint32_t rows, uint32_t columns, matrix from, matrix to);
+void demo_transpose(uint32_t rows, uint32_t columns, matrix from, matrix to);
 
 #endif

@@ -111,8 +111,8 @@ static void conv_forward(net *n, net_layer *l)
         const uint32_t end = b + step < n->batch ? b + step : n->batch;
         const uint32_t width = (end - b) * area;
         walk_columns(n, l, n->layers[l->input].out, b, end, n->columns, false);
-        gemm(l->channels, width, taps(l), (matrix){l->weight, taps(l)}, (matrix){n->columns, width},
-             (matrix){l->raw + (size_t)b * area, positions(n, l)}, 0);
+        demo_gemm(l->channels, width, taps(l), (matrix){l->weight, taps(l)}, (matrix){n->columns, width},
+                  (matrix){l->raw + (size_t)b * area, positions(n, l)}, 0);
     }
 }
 
@@ -124,17 +124,18 @@ static void conv_backward(net *n, net_layer *l)
     const uint32_t k = taps(l);
     const net_layer *in = &n->layers[l->input];
     float *turned_weight = n->turned + (size_t)step * area * k;
-    transpose(l->channels, k, (matrix){l->weight, k}, (matrix){turned_weight, l->channels});
+    demo_transpose(l->channels, k, (matrix){l->weight, k}, (matrix){turned_weight, l->channels});
     for (uint32_t b = 0; b < n->batch; b += step) {
         const uint32_t end = b + step < n->batch ? b + step : n->batch;
         const uint32_t width = (end - b) * area;
         const matrix part = {l->slope + (size_t)b * area, positions(n, l)};
         walk_columns(n, l, in->out, b, end, n->columns, false);
-        transpose(k, width, (matrix){n->columns, width}, (matrix){n->turned, k});
-        gemm(l->channels, k, width, part, (matrix){n->turned, k}, (matrix){net_slope(n, l->weight), k}, 1);
+        demo_transpose(k, width, (matrix){n->columns, width}, (matrix){n->turned, k});
+        demo_gemm(l->channels, k, width, part, (matrix){n->turned, k},
+                  (matrix){demo_net_slope(n, l->weight), k}, 1);
         if (in->slope != NULL) {
-            gemm(k, width, l->channels, (matrix){turned_weight, l->channels}, part,
-                 (matrix){n->columns, width}, 0);
+            demo_gemm(k, width, l->channels, (matrix){turned_weight, l->channels}, part,
+                      (matrix){n->columns, width}, 0);
             walk_columns(n, l, in->slope, b, end, n->columns, true);
         }
     }
@@ -173,7 +174,7 @@ static void depthwise_backward(net *n, net_layer *l)
     const size_t area = (size_t)l->side * l->side;
     const size_t plane = (size_t)l->in_side * l->in_side;
     const net_layer *in = &n->layers[l->input];
-    float *weight_slope = net_slope(n, l->weight);
+    float *weight_slope = demo_net_slope(n, l->weight);
     for (size_t i = 0; i < (size_t)l->channels * n->batch; i++) {
         const float *from = l->slope + i * area;
         for (uint32_t tap = 0; tap < taps(l); tap++) {
@@ -237,8 +238,8 @@ static void norm_backward(const net *n, net_layer *l)
         }
         const double sum = wide_lanes_sum(sums);
         const double along = wide_lanes_sum(alongs);
-        net_slope(n, l->bias)[c] += (float)sum;
-        net_slope(n, l->gain)[c] += (float)along;
+        demo_net_slope(n, l->bias)[c] += (float)sum;
+        demo_net_slope(n, l->gain)[c] += (float)along;
         const float middle = (float)(sum / (double)count);
         const float tilt = (float)(along / (double)count) * scale;
         for (size_t i = 0; i < count; i++) {
@@ -259,7 +260,7 @@ static void bias_backward(const net *n, const net_layer *l)
 {
     const size_t count = positions(n, l);
     for (size_t i = 0; i < l->channels * count; i++) {
-        net_slope(n, l->bias)[i / count] += l->slope[i];
+        demo_net_slope(n, l->bias)[i / count] += l->slope[i];
     }
 }
 
@@ -317,7 +318,7 @@ static void relu_backward(const net *n, net_layer *l)
     }
 }
 
-void net_forward(net *n, net_layer *l)
+void demo_net_forward(net *n, net_layer *l)
 {
     switch (l->kind) {
     case NET_CONV: conv_forward(n, l); break;
@@ -333,7 +334,7 @@ void net_forward(net *n, net_layer *l)
     }
 }
 
-void net_backward(net *n, net_layer *l)
+void demo_net_backward(net *n, net_layer *l)
 {
     if (l->relu) {
         relu_backward(n, l);

@@ -55,10 +55,10 @@ static int draw(const arguments *a)
         return FAILED;
     }
     for (uint32_t i = 0; i < a->pictures; i++) {
-        draw_picture(a->seed, i, &p);
-        const uint32_t turn = i / class_count;
-        (void)snprintf(path, sizeof path, "%s/%s_%u.png", a->output, class_name(p.which), turn + 1);
-        if (picture_write(&p, 1, 1, 1, path, &diag) != VTA_OK) {
+        demo_draw_picture(a->seed, i, &p);
+        const uint32_t turn = i / demo_class_count;
+        (void)snprintf(path, sizeof path, "%s/%s_%u.png", a->output, demo_class_name(p.which), turn + 1);
+        if (demo_picture_write(&p, 1, 1, 1, path, &diag) != VTA_OK) {
             return failed(&diag);
         }
     }
@@ -72,10 +72,11 @@ static int sheet(const arguments *a)
     picture *all = calloc(count, sizeof *all);
     vta_status status = vta_allocated(all != NULL, &diag);
     for (uint32_t i = 0; i < count && status == VTA_OK; i++) {
-        draw_picture(a->seed, i, &all[i]);
+        demo_draw_picture(a->seed, i, &all[i]);
     }
     const uint32_t columns = count < SHEET_COLUMNS ? count : SHEET_COLUMNS;
-    status = status == VTA_OK ? picture_write(all, count, columns, SHEET_ZOOM, a->output, &diag) : status;
+    status =
+        status == VTA_OK ? demo_picture_write(all, count, columns, SHEET_ZOOM, a->output, &diag) : status;
     free(all);
     return status == VTA_OK ? OK : failed(&diag);
 }
@@ -83,8 +84,8 @@ static int sheet(const arguments *a)
 static int names(const arguments *a)
 {
     (void)a;
-    for (uint32_t i = 0; i < class_count; i++) {
-        (void)printf("%s\n", class_name(i));
+    for (uint32_t i = 0; i < demo_class_count; i++) {
+        (void)printf("%s\n", demo_class_name(i));
     }
     return OK;
 }
@@ -115,12 +116,12 @@ static int learn(const arguments *a)
     watch w = {time(NULL), a->steps};
     const train_options options = {.steps = a->steps, .seed = a->seed, .tell = tell, .context = &w};
     net n;
-    if (train(&options, &n, &diag) != VTA_OK) {
+    if (demo_train(&options, &n, &diag) != VTA_OK) {
         return failed(&diag);
     }
-    (void)printf("weights %016" PRIx64 "\n", net_fingerprint(&n));
-    const vta_status status = net_export(&n, a->output, &diag);
-    net_free(&n);
+    (void)printf("weights %016" PRIx64 "\n", demo_net_fingerprint(&n));
+    const vta_status status = demo_net_export(&n, a->output, &diag);
+    demo_net_free(&n);
     return status == VTA_OK ? OK : failed(&diag);
 }
 
@@ -128,7 +129,7 @@ static int score(const arguments *a)
 {
     vta_diag diag = {0};
     const panel_options options = {a->words, a->word_count, a->json};
-    return panel_score(&options, a->pictures, a->seed, &diag) == VTA_OK ? OK : failed(&diag);
+    return demo_panel_score(&options, a->pictures, a->seed, &diag) == VTA_OK ? OK : failed(&diag);
 }
 
 static bool is_picture(const char *word)
@@ -153,7 +154,8 @@ static int classify(const arguments *a)
             return misuse("expected a picture (.png), not", a->words[i]);
         }
     }
-    return panel_classify(&options, a->words + options.count, files, &diag) == VTA_OK ? OK : failed(&diag);
+    return demo_panel_classify(&options, a->words + options.count, files, &diag) == VTA_OK ? OK
+                                                                                           : failed(&diag);
 }
 
 /* ---- the verbs */

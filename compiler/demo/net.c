@@ -127,7 +127,7 @@ static void draw_weights(net *n, uint64_t seed)
     }
 }
 
-vta_status net_create(uint32_t batch, uint64_t seed, net *out, vta_diag *diag)
+vta_status demo_net_create(uint32_t batch, uint64_t seed, net *out, vta_diag *diag)
 {
     *out = (net){.batch = batch, .count = LAYERS};
     out->layers = vta_arena_array(&out->arena, LAYERS, sizeof *out->layers);
@@ -139,13 +139,13 @@ vta_status net_create(uint32_t batch, uint64_t seed, net *out, vta_diag *diag)
     out->layers[0].side = PICTURE_SIDE;
     measure(out);
     float **const arrays[] = {&out->parameters, &out->slopes, &out->moments[0], &out->moments[1]};
-    bool good = out->layers[LAYERS - 1].channels == class_count;
+    bool good = out->layers[LAYERS - 1].channels == demo_class_count;
     for (size_t i = 0; good && i < sizeof arrays / sizeof arrays[0]; i++) {
         *arrays[i] = floats(out, out->parameter_count);
         good = *arrays[i] != NULL;
     }
     if (!good || !allocate(out)) {
-        net_free(out);
+        demo_net_free(out);
         return vta_no_memory(diag);
     }
     place_parameters(out);
@@ -153,18 +153,18 @@ vta_status net_create(uint32_t batch, uint64_t seed, net *out, vta_diag *diag)
     return VTA_OK;
 }
 
-void net_free(net *n)
+void demo_net_free(net *n)
 {
     vta_arena_free(&n->arena);
     *n = (net){0};
 }
 
-float *net_input(net *n)
+float *demo_net_input(net *n)
 {
     return n->layers[0].out;
 }
 
-float *net_slope(const net *n, const float *parameter)
+float *demo_net_slope(const net *n, const float *parameter)
 {
     return n->slopes + (parameter - n->parameters);
 }
@@ -231,7 +231,7 @@ static uint64_t hash_floats(uint64_t hash, const float *values, size_t count)
     return hash;
 }
 
-uint64_t net_fingerprint(const net *n)
+uint64_t demo_net_fingerprint(const net *n)
 {
     uint64_t hash = VTA_HASH_START;
     hash = hash_floats(hash, n->parameters, n->parameter_count);
@@ -242,17 +242,17 @@ uint64_t net_fingerprint(const net *n)
     return hash;
 }
 
-float net_learn(net *n, const uint32_t *classes, float rate, uint32_t *right)
+float demo_net_learn(net *n, const uint32_t *classes, float rate, uint32_t *right)
 {
     memset(n->slopes, 0, n->parameter_count * sizeof *n->slopes);
     for (uint32_t i = 1; i < n->count; i++) {
         const net_layer *l = &n->layers[i];
         memset(l->slope, 0, (size_t)l->channels * n->batch * l->side * l->side * sizeof *l->slope);
-        net_forward(n, &n->layers[i]);
+        demo_net_forward(n, &n->layers[i]);
     }
     const float loss = judge(n, classes, right);
     for (uint32_t i = n->count; i-- > 1;) {
-        net_backward(n, &n->layers[i]);
+        demo_net_backward(n, &n->layers[i]);
     }
     adjust(n, rate);
     return loss;

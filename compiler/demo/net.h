@@ -45,22 +45,22 @@ typedef struct net {
 } net;
 
 /* Weights are drawn from the seed. */
-vta_status net_create(uint32_t batch, uint64_t seed, net *out, vta_diag *diag);
-void net_free(net *n);
+vta_status demo_net_create(uint32_t batch, uint64_t seed, net *out, vta_diag *diag);
+void demo_net_free(net *n);
 
 /* Where the pictures of a batch go: [channel][picture][y][x]. */
-float *net_input(net *n);
+float *demo_net_input(net *n);
 
 /* One step of Adam at the given rate; returns the mean loss, and how many pictures were right before it. */
-float net_learn(net *n, const uint32_t *classes, float rate, uint32_t *right);
+float demo_net_learn(net *n, const uint32_t *classes, float rate, uint32_t *right);
 
 /* One number over the bits of all weights and statistics: the same wherever the same was learnt. */
-uint64_t net_fingerprint(const net *n);
+uint64_t demo_net_fingerprint(const net *n);
 
 /* layer.c, for net.c: a layer forwards and, from its slope, backwards. */
-void net_forward(net *n, net_layer *layer);
-void net_backward(net *n, net_layer *layer);
+void demo_net_forward(net *n, net_layer *layer);
+void demo_net_backward(net *n, net_layer *layer);
 /* Of a parameter. */
-float *net_slope(const net *n, const float *parameter);
+float *demo_net_slope(const net *n, const float *parameter);
 
 #endif

@@ -17,7 +17,7 @@ static float cosine(float angle)
     return (float)vtac_cos((double)angle);
 }
 
-point point_at(float angle)
+point demo_point_at(float angle)
 {
     return (point){cosine(angle), sine(angle)};
 }
@@ -133,17 +133,17 @@ static const struct {
 #include "classes.def"
 #undef CLASS
 };
-const uint32_t class_count = sizeof classes / sizeof classes[0];
+const uint32_t demo_class_count = sizeof classes / sizeof classes[0];
 
-const char *class_name(uint32_t which)
+const char *demo_class_name(uint32_t which)
 {
-    return which < class_count ? classes[which].name : "?";
+    return which < demo_class_count ? classes[which].name : "?";
 }
 
-outline class_outline(uint32_t which)
+outline demo_class_outline(uint32_t which)
 {
     outline o = {0};
-    classes[which % class_count].trace(&o);
+    classes[which % demo_class_count].trace(&o);
     return o;
 }
 
@@ -159,7 +159,7 @@ static float side_square(point a, point b, point p)
     return from.x * from.x + from.y * from.y;
 }
 
-float outline_distance(const outline *o, point p)
+float demo_outline_distance(const outline *o, point p)
 {
     float least = HUGE_VALF;
     int inside = 0;

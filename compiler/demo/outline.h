@@ -14,18 +14,18 @@ typedef struct point {
 } point;
 
 /* Of an angle in radians, the same on every machine. */
-point point_at(float angle);
+point demo_point_at(float angle);
 
 typedef struct outline {
     uint32_t count;
     point at[OUTLINE_MOST_POINTS];
 } outline;
 
-extern const uint32_t class_count;
-const char *class_name(uint32_t which);
-outline class_outline(uint32_t which);
+extern const uint32_t demo_class_count;
+const char *demo_class_name(uint32_t which);
+outline demo_class_outline(uint32_t which);
 
 /* The distance from a point to the outline; negative inside. */
-float outline_distance(const outline *o, point p);
+float demo_outline_distance(const outline *o, point p);
 
 #endif

@@ -34,11 +34,11 @@ static vta_status check_shape(const judged *j, vta_diag *diag)
     const vta_tensor_info in = vta_model_input(j->model, 0);
     const vta_tensor_info out = vta_model_output(j->model, 0);
     if (in.bytes != sizeof(float) * PICTURE_CHANNELS * PICTURE_PIXELS || in.dtype_code != 2 ||
-        out.bytes != sizeof(float) * class_count || out.dtype_code != 2) {
+        out.bytes != sizeof(float) * demo_class_count || out.dtype_code != 2) {
         return vta_fail(diag, VTA_INVALID,
                         "%s: it is no classifier of these pictures, which has %d x %d x %d floats for input "
                         "and %u for output",
-                        j->path, PICTURE_CHANNELS, PICTURE_SIDE, PICTURE_SIDE, class_count);
+                        j->path, PICTURE_CHANNELS, PICTURE_SIDE, PICTURE_SIDE, demo_class_count);
     }
     return VTA_OK;
 }
@@ -66,7 +66,7 @@ static void close_panel(panel *p)
 
 static vta_status open_panel(const panel_options *options, panel *p, vta_diag *diag)
 {
-    if (class_count > MOST_CLASSES || options->count > MOST_JUDGED) {
+    if (demo_class_count > MOST_CLASSES || options->count > MOST_JUDGED) {
         return vta_fail(diag, VTA_INVALID, "%u models are too many: at most %d at once", options->count,
                         MOST_JUDGED);
     }
@@ -89,7 +89,7 @@ static vta_status open_panel(const panel_options *options, panel *p, vta_diag *d
 static uint32_t best(const float *scores)
 {
     uint32_t top = 0;
-    for (uint32_t i = 1; i < class_count; i++) {
+    for (uint32_t i = 1; i < demo_class_count; i++) {
         top = scores[i] > scores[top] ? i : top;
     }
     return top;
@@ -98,10 +98,10 @@ static uint32_t best(const float *scores)
 static vta_status judge(panel *p, const picture *pic, vta_diag *diag)
 {
     float floats[PICTURE_CHANNELS * PICTURE_PIXELS];
-    picture_floats(pic, floats);
+    demo_picture_floats(pic, floats);
     for (uint32_t i = 0; i < p->count; i++) {
         judged *j = &p->of[i];
-        const size_t bytes = class_count * sizeof(float);
+        const size_t bytes = demo_class_count * sizeof(float);
         VTA_TRY(vta_model_set_input(j->model, 0, floats, sizeof floats, diag));
         VTA_TRY(vta_model_run(j->model, diag));
         VTA_TRY(vta_model_get_output(j->model, 0, j->scores, bytes, diag));
@@ -149,14 +149,14 @@ static void print_scores(const panel *p, uint32_t pictures, uint64_t seed, bool 
     (void)printf("%s", json ? "]}\n" : "");
 }
 
-vta_status panel_score(const panel_options *options, uint32_t pictures, uint64_t seed, vta_diag *diag)
+vta_status demo_panel_score(const panel_options *options, uint32_t pictures, uint64_t seed, vta_diag *diag)
 {
     panel p = {0};
     picture pic;
     VTA_TRY(open_panel(options, &p, diag));
     vta_status status = VTA_OK;
     for (uint32_t i = 0; i < pictures && status == VTA_OK; i++) {
-        draw_picture(seed, i, &pic);
+        demo_draw_picture(seed, i, &pic);
         status = judge(&p, &pic, diag);
     }
     if (status == VTA_OK) {
@@ -173,7 +173,7 @@ static void rank(const float *scores, uint32_t *order, float *shares)
 {
     float sum = 0.0F;
     const float top = scores[best(scores)];
-    for (uint32_t i = 0; i < class_count; i++) {
+    for (uint32_t i = 0; i < demo_class_count; i++) {
         uint32_t at = i;
         for (; at > 0 && scores[order[at - 1]] < scores[i]; at--) {
             order[at] = order[at - 1];
@@ -182,7 +182,7 @@ static void rank(const float *scores, uint32_t *order, float *shares)
         shares[i] = (float)vtac_exp((double)(scores[i] - top));
         sum += shares[i];
     }
-    for (uint32_t i = 0; i < class_count; i++) {
+    for (uint32_t i = 0; i < demo_class_count; i++) {
         shares[i] /= sum;
     }
 }
@@ -191,14 +191,14 @@ static void print_verdict(const judged *j, bool first, bool json)
 {
     uint32_t order[MOST_CLASSES] = {0};
     float shares[MOST_CLASSES] = {0};
-    const bool same = !first && memcmp(j->scores, j[-1].scores, class_count * sizeof(float)) == 0;
+    const bool same = !first && memcmp(j->scores, j[-1].scores, demo_class_count * sizeof(float)) == 0;
     const unsigned long long took = vta_model_cycles(j->model);
     rank(j->scores, order, shares);
     if (json) {
         (void)printf("%s\n  {\"top\": [", first ? "" : ",");
         for (uint32_t i = 0; i < TOP; i++) {
-            (void)printf("%s{\"class\": \"%s\", \"share\": %.4f}", i > 0 ? ", " : "", class_name(order[i]),
-                         (double)shares[order[i]]);
+            (void)printf("%s{\"class\": \"%s\", \"share\": %.4f}", i > 0 ? ", " : "",
+                         demo_class_name(order[i]), (double)shares[order[i]]);
         }
         (void)printf("], \"same_numbers\": %s, \"cycles\": %llu}", same ? "true" : "false", took);
         return;
@@ -209,7 +209,7 @@ static void print_verdict(const judged *j, bool first, bool json)
         (void)printf(" the same numbers");
     }
     for (uint32_t i = 0; !same && i < TOP; i++) {
-        (void)printf(" %-9s%5.1f %%", class_name(order[i]), 100.0 * (double)shares[order[i]]);
+        (void)printf(" %-9s%5.1f %%", demo_class_name(order[i]), 100.0 * (double)shares[order[i]]);
     }
     if (took > 0) {
         (void)printf(", %llu cycles", took);
@@ -219,8 +219,8 @@ static void print_verdict(const judged *j, bool first, bool json)
 
 static vta_status classify(panel *p, const char *file, bool first, bool json, vta_diag *diag)
 {
-    picture pic = {.which = class_count}; /* not known */
-    VTA_TRY(picture_read(file, &pic, diag));
+    picture pic = {.which = demo_class_count}; /* not known */
+    VTA_TRY(demo_picture_read(file, &pic, diag));
     VTA_TRY(judge(p, &pic, diag));
     const char *base = strrchr(file, '/');
     (void)printf(json ? "%s{\"picture\": \"%s\", \"results\": [" : "%s%s\n", json && !first ? ",\n " : "",
@@ -232,8 +232,8 @@ static vta_status classify(panel *p, const char *file, bool first, bool json, vt
     return VTA_OK;
 }
 
-vta_status panel_classify(const panel_options *options, const char *const *files, uint32_t file_count,
-                          vta_diag *diag)
+vta_status demo_panel_classify(const panel_options *options, const char *const *files, uint32_t file_count,
+                               vta_diag *diag)
 {
     panel p = {0};
     VTA_TRY(open_panel(options, &p, diag));

@@ -18,10 +18,10 @@ typedef struct panel_options {
 } panel_options;
 
 /* Prints how many of `pictures` drawn from `seed` each gets right. */
-vta_status panel_score(const panel_options *options, uint32_t pictures, uint64_t seed, vta_diag *diag);
+vta_status demo_panel_score(const panel_options *options, uint32_t pictures, uint64_t seed, vta_diag *diag);
 
 /* Prints what each makes of each file, and whether its numbers are those of the one before. */
-vta_status panel_classify(const panel_options *options, const char *const *files, uint32_t file_count,
-                          vta_diag *diag);
+vta_status demo_panel_classify(const panel_options *options, const char *const *files, uint32_t file_count,
+                               vta_diag *diag);
 
 #endif

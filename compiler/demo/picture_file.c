@@ -35,8 +35,8 @@ static uint8_t *encode(png_image *image, const uint8_t *pixels, size_t *size)
     return file;
 }
 
-vta_status picture_write(const picture *pictures, uint32_t count, uint32_t columns, uint32_t zoom,
-                         const char *path, vta_diag *diag)
+vta_status demo_picture_write(const picture *pictures, uint32_t count, uint32_t columns, uint32_t zoom,
+                              const char *path, vta_diag *diag)
 {
     const uint32_t step = PICTURE_SIDE * zoom + (count > 1 ? zoom : 0); /* a line between them */
     const uint32_t gap = count > 1 ? zoom : 0;
@@ -75,7 +75,7 @@ static vta_status decode(png_image *image, const char *path, picture *out, vta_d
     return VTA_OK;
 }
 
-vta_status picture_read(const char *path, picture *out, vta_diag *diag)
+vta_status demo_picture_read(const char *path, picture *out, vta_diag *diag)
 {
     uint8_t *bytes;
     size_t size;

@@ -14,12 +14,12 @@ static void draw_batch(net *n, uint32_t step, uint32_t *classes)
     float floats[PICTURE_CHANNELS * PICTURE_PIXELS];
     picture p;
     for (uint32_t b = 0; b < n->batch; b++) {
-        draw_picture(SEED_TRAIN, step * n->batch + b, &p);
-        picture_floats(&p, floats);
+        demo_draw_picture(SEED_TRAIN, step * n->batch + b, &p);
+        demo_picture_floats(&p, floats);
         classes[b] = p.which;
         for (uint32_t c = 0; c < PICTURE_CHANNELS; c++) {
-            memcpy(net_input(n) + (size_t)(c * n->batch + b) * PICTURE_PIXELS, floats + c * PICTURE_PIXELS,
-                   PICTURE_PIXELS * sizeof *floats);
+            memcpy(demo_net_input(n) + (size_t)(c * n->batch + b) * PICTURE_PIXELS,
+                   floats + c * PICTURE_PIXELS, PICTURE_PIXELS * sizeof *floats);
         }
     }
 }
@@ -42,7 +42,7 @@ static void learn(net *n, const train_options *options)
     float loss = 0.0F;
     for (uint32_t step = 0; step < options->steps; step++) {
         draw_batch(n, step, classes);
-        loss += net_learn(n, classes, rate_at(step, options->steps), &right);
+        loss += demo_net_learn(n, classes, rate_at(step, options->steps), &right);
         if ((step + 1) % TELL_EVERY == 0 && options->tell != NULL) {
             options->tell(options->context, step + 1, loss / TELL_EVERY,
                           (float)right / (float)(TELL_EVERY * n->batch));
@@ -52,10 +52,10 @@ static void learn(net *n, const train_options *options)
     }
 }
 
-vta_status train(const train_options *options, net *out, vta_diag *diag)
+vta_status demo_train(const train_options *options, net *out, vta_diag *diag)
 {
     const uint32_t pictures = options->pictures == 0 || options->pictures > BATCH ? BATCH : options->pictures;
-    VTA_TRY(net_create(pictures, options->seed, out, diag));
+    VTA_TRY(demo_net_create(pictures, options->seed, out, diag));
     learn(out, options);
     return VTA_OK;
 }

@@ -18,6 +18,6 @@ typedef struct train_options {
 
 /* Learns from pictures drawn as they are needed. Whoever calls it frees the network. The same steps and seed
  * make the same network to the bit, on every machine. */
-vta_status train(const train_options *options, net *out, vta_diag *diag);
+vta_status demo_train(const train_options *options, net *out, vta_diag *diag);
 
 #endif

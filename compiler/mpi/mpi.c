@@ -83,6 +83,6 @@ __attribute__((visibility("default"))) const void *vtac_mpi(void);
 
 const void *vtac_mpi(void)
 {
-    static const work_mpi calls = {WORK_MPI_EDITION, begin, give, look, take, end};
+    static const vtac_work_mpi calls = {WORK_MPI_EDITION, begin, give, look, take, end};
     return &calls;
 }

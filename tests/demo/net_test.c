@@ -48,7 +48,7 @@ static void check_product(rng *r)
     fill(r, b, MOST * MOST);
     fill(r, c, MOST * MOST);
     memcpy(before, c, sizeof c);
-    gemm(m, n, k, (matrix){a, MOST}, (matrix){b, MOST}, (matrix){c, MOST}, add);
+    demo_gemm(m, n, k, (matrix){a, MOST}, (matrix){b, MOST}, (matrix){c, MOST}, add);
     for (uint32_t i = 0; i < MOST; i++) {
         for (uint32_t j = 0; j < MOST; j++) {
             const bool inside = i < m && j < n;
@@ -59,7 +59,7 @@ static void check_product(rng *r)
             assert_true(fabs(sum - (double)c[i * MOST + j]) < 1e-3);
         }
     }
-    transpose(m, n, (matrix){before, MOST}, (matrix){c, MOST});
+    demo_transpose(m, n, (matrix){before, MOST}, (matrix){c, MOST});
     for (uint32_t i = 0; i < m; i++) {
         for (uint32_t j = 0; j < n; j++) {
             assert_true(c[j * MOST + i] == before[i * MOST + j]);
@@ -83,12 +83,12 @@ static void show(net *n, uint64_t seed, uint32_t *classes)
     float floats[PICTURE_CHANNELS * PICTURE_PIXELS];
     picture p;
     for (uint32_t b = 0; b < n->batch; b++) {
-        draw_picture(seed, b, &p);
-        picture_floats(&p, floats);
+        demo_draw_picture(seed, b, &p);
+        demo_picture_floats(&p, floats);
         classes[b] = p.which;
         for (uint32_t c = 0; c < PICTURE_CHANNELS; c++) {
-            memcpy(net_input(n) + (size_t)(c * n->batch + b) * PICTURE_PIXELS, floats + c * PICTURE_PIXELS,
-                   PICTURE_PIXELS * sizeof *floats);
+            memcpy(demo_net_input(n) + (size_t)(c * n->batch + b) * PICTURE_PIXELS,
+                   floats + c * PICTURE_PIXELS, PICTURE_PIXELS * sizeof *floats);
         }
     }
 }
@@ -126,7 +126,7 @@ static double check_parameter(double_net *d, rng *r, const float *parameter, siz
     double size = 0.0;
     for (int i = 0; i < TRIES; i++) {
         const float *at = parameter + rng_below(r, (uint32_t)count);
-        const double said = (double)*net_slope(d->n, at);
+        const double said = (double)*demo_net_slope(d->n, at);
         const double seen = slope_seen(d, (size_t)(at - d->n->parameters), layer, classes);
         error += (seen - said) * (seen - said);
         size += seen * seen;
@@ -150,9 +150,9 @@ static void slopes_are_those_of_the_loss(void **state)
     vta_diag diag = {0};
     net n;
     double_net d;
-    assert_int_equal(net_create(BATCH, seed, &n, &diag), VTA_OK);
+    assert_int_equal(demo_net_create(BATCH, seed, &n, &diag), VTA_OK);
     show(&n, seed, classes);
-    (void)net_learn(&n, classes, 0.0F, &right);
+    (void)demo_net_learn(&n, classes, 0.0F, &right);
     double_net_start(&n, &d);
     (void)double_net_loss(&d, 1, classes);
     for (uint32_t i = 1; i < n.count; i++) {
@@ -168,7 +168,7 @@ static void slopes_are_those_of_the_loss(void **state)
     }
     (void)printf("slopes: off by %.2g of their length at most, %.2g allowed\n", worst, of_float32(&n));
     double_net_free(&d);
-    net_free(&n);
+    demo_net_free(&n);
 }
 
 /* ---- learning */
@@ -183,19 +183,19 @@ static void a_few_pictures_are_learnt_by_heart(void **state)
         uint32_t right = 0;
         vta_diag diag = {0};
         net n;
-        assert_int_equal(net_create(BATCH, seed + round, &n, &diag), VTA_OK);
+        assert_int_equal(demo_net_create(BATCH, seed + round, &n, &diag), VTA_OK);
         show(&n, seed + round, classes);
-        const float first = net_learn(&n, classes, 0.01F, &right);
+        const float first = demo_net_learn(&n, classes, 0.01F, &right);
         float last = first;
         for (int i = 0; i < STEPS; i++) {
             right = 0;
-            last = net_learn(&n, classes, 0.01F, &right);
+            last = demo_net_learn(&n, classes, 0.01F, &right);
         }
         (void)printf("loss %.3f, then %.3f with %u of %d right\n", (double)first, (double)last, right, BATCH);
         assert_true(first > 1.5F);
         assert_true(last < 0.2F * first);
         assert_true(right >= BATCH * 9 / 10);
-        net_free(&n);
+        demo_net_free(&n);
     }
 }
 

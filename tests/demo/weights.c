@@ -17,11 +17,11 @@ int main(int argc, char **argv)
                                    .seed = 1};
     vta_diag diag = {0};
     net n;
-    if (train(&options, &n, &diag) != VTA_OK) {
+    if (demo_train(&options, &n, &diag) != VTA_OK) {
         (void)fprintf(stderr, "weights: %s\n", diag.text);
         return 1;
     }
-    (void)printf("weights %016" PRIx64 "\n", net_fingerprint(&n));
-    net_free(&n);
+    (void)printf("weights %016" PRIx64 "\n", demo_net_fingerprint(&n));
+    demo_net_free(&n);
     return 0;
 }

@@ -77,7 +77,7 @@ static vta_status lay_out(image *im, const vta_config *config, const vta_program
             return vta_no_memory(diag);
         }
         if (own != NULL) {
-            bench_fill(config, symbol->name, own, symbol->size);
+            cli_bench_fill(config, symbol->name, own, symbol->size);
         }
         put_bytes(im, im->base[symbol->segment] + symbol->offset, own != NULL ? own : symbol->data,
                   symbol->size);
@@ -261,8 +261,8 @@ static vta_status name_files(const char *folder, char *image_file, char *regs_fi
     return cli_temporary_in(folder, "log", other, diag);
 }
 
-static vta_status run_image(const vta_config *config, const image *im, uint32_t expected, bench_result *out,
-                            vta_diag *diag)
+static vta_status run_image(const vta_config *config, const image *im, uint32_t expected,
+                            cli_bench_result *out, vta_diag *diag)
 {
     char folder[VTAC_TEMPORARY_PATH], image_file[VTAC_TEMPORARY_PATH], regs_file[VTAC_TEMPORARY_PATH];
     uint32_t sum = 0;
@@ -279,7 +279,7 @@ static vta_status run_image(const vta_config *config, const image *im, uint32_t 
     return status;
 }
 
-vta_status bench_icarus(const vta_code *code, uint32_t expected, bench_result *out, vta_diag *diag)
+vta_status cli_bench_icarus(const vta_code *code, uint32_t expected, cli_bench_result *out, vta_diag *diag)
 {
     vta_code_info info;
     vta_program program = {0};

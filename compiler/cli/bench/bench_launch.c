@@ -96,7 +96,7 @@ static void tell(const cli_args *args, const char *uri, const launches *l, doubl
     }
 }
 
-int bench_launch(const cli_args *args)
+int cli_bench_launch(const cli_args *args)
 {
     const char *uri = cli_value(args, "--device");
     const char *text = cli_value(args, "--slower");

@@ -383,10 +383,10 @@ static vta_status load(model_bench *b, const vta_model_options *options, const c
 
 static vta_status overlap(model_bench *b, const vta_model_options *options, const char *path, vta_diag *diag)
 {
-    return bench_pipeline(b->args, options, path, b->capacity, b->slower, diag);
+    return cli_bench_pipeline(b->args, options, path, b->capacity, b->slower, diag);
 }
 
-int bench_model(const cli_args *args)
+int cli_bench_model(const cli_args *args)
 {
     cli_offload offload;
     cli_shapes shapes;

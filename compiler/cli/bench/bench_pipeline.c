@@ -286,8 +286,8 @@ static vta_status measure(pipeline *p, const vta_model_options *options, const c
     return VTA_OK;
 }
 
-vta_status bench_pipeline(const cli_args *args, const vta_model_options *options, const char *path,
-                          uint64_t images, double slower, vta_diag *diag)
+vta_status cli_bench_pipeline(const cli_args *args, const vta_model_options *options, const char *path,
+                              uint64_t images, double slower, vta_diag *diag)
 {
     pipeline p = {
         .args = args, .images = images == 0 ? (uint32_t)IMAGES : (uint32_t)images, .slower = slower};

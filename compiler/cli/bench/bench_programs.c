@@ -98,7 +98,7 @@ static uint64_t record_gemm(vta_stream *s, const vta_config *c, uint32_t variant
 }
 
 /* The same in small: for a simulator that is slow. */
-uint64_t bench_record_short(vta_stream *s, const vta_config *c)
+uint64_t cli_bench_record_short(vta_stream *s, const vta_config *c)
 {
     const int64_t inner = 4, outer = 4, rows = 24;
     const vta_buffer x = buffer(s, c, "x", VTA_MEM_INP, rows * inner);
@@ -517,7 +517,7 @@ static uint64_t record_fetch(vta_stream *s, const vta_config *c, uint32_t varian
     return (uint64_t)count;
 }
 
-const bench_row bench_rows[] = {
+const cli_bench_row cli_bench_rows[] = {
     {"gemm", BENCH_MAC_SHARE, 0.97, record_gemm, "matrix multiply, weights reused, of the array's peak"},
     {"conv3x3", BENCH_MAC_SHARE, 0.93, record_conv3x3, "3x3 convolution 14x14x256 to 256, all included"},
     {"conv1x1", BENCH_MAC_SHARE, 0.85, record_conv1x1, "1x1 convolution 56x56x64 to 64, all included"},
@@ -533,4 +533,4 @@ const bench_row bench_rows[] = {
     {"fetch", BENCH_CYCLES_EACH, 2.0, record_fetch, "cycles per small instruction"},
     {"depthwise", BENCH_MAC, 40.0, record_depthwise, "depthwise 3x3, 56x56x144, MAC a cycle"},
 };
-const uint32_t bench_row_count = LENGTH(bench_rows);
+const uint32_t cli_bench_row_count = LENGTH(cli_bench_rows);

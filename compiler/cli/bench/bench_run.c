@@ -21,7 +21,7 @@ static uint64_t next(uint64_t *seed)
 }
 
 /* Random bytes; "params" gets biases and scales that spread sums of products over int8. */
-void bench_fill(const vta_config *config, const char *name, uint8_t *bytes, uint64_t size)
+void cli_bench_fill(const vta_config *config, const char *name, uint8_t *bytes, uint64_t size)
 {
     uint64_t seed = UINT64_C(0x9e3779b97f4a7c15);
     if (strcmp(name, "params") != 0) {
@@ -64,7 +64,7 @@ static vta_status run_on(const vta_code *code, vta_device *device, double timeou
         VTA_TRY(vta_code_buffer(code, (vta_buffer){i}, &buffer, diag));
         VTA_TRY(vta_job_memory(p->job, (vta_buffer){i}, &p->host[i], diag));
         if (buffer.loaded) {
-            bench_fill(&info.config, buffer.name, p->host[i], buffer.size);
+            cli_bench_fill(&info.config, buffer.name, p->host[i], buffer.size);
         }
     }
     cli_catch_signals(cli_stop_device, device);
@@ -93,7 +93,7 @@ static vta_status compare(const vta_code *code, const placed *a, const placed *b
 }
 
 /* Both runs of one program; `work` is what it does, the cycles are in out->counters. */
-static vta_status run_code(const bench_devices *devices, const vta_code *code, bench_result *out,
+static vta_status run_code(const cli_bench_devices *devices, const vta_code *code, cli_bench_result *out,
                            vta_diag *diag)
 {
     placed a = {0}, b = {0};
@@ -118,8 +118,8 @@ static vta_status run_code(const bench_devices *devices, const vta_code *code, b
     return status;
 }
 
-static vta_status run_variant(const bench_devices *devices, const bench_row *row, uint32_t variant,
-                              uint32_t length, uint64_t *work, bench_result *out, vta_diag *diag)
+static vta_status run_variant(const cli_bench_devices *devices, const cli_bench_row *row, uint32_t variant,
+                              uint32_t length, uint64_t *work, cli_bench_result *out, vta_diag *diag)
 {
     const vta_config *config = vta_device_config(devices->device);
     vta_stream *stream = NULL;
@@ -139,12 +139,12 @@ static vta_status run_variant(const bench_devices *devices, const bench_row *row
     return status;
 }
 
-static bool is_difference(bench_measure measure)
+static bool is_difference(cli_bench_measure measure)
 {
     return measure == BENCH_TILES || measure == BENCH_BUS_SHARE || measure == BENCH_CYCLES_EACH;
 }
 
-static double per_cycle(const vta_config *config, bench_measure measure, uint64_t work, uint64_t cycles)
+static double per_cycle(const vta_config *config, cli_bench_measure measure, uint64_t work, uint64_t cycles)
 {
     const uint32_t bus = 1U << (config->log_bus_width - 3);
     const uint32_t bandwidth = config->mem_bandwidth < bus ? config->mem_bandwidth : bus;
@@ -165,12 +165,12 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-vta_status bench_run_row(const bench_devices *devices, const bench_row *row, bench_result *out,
-                         vta_diag *diag)
+vta_status cli_bench_run_row(const cli_bench_devices *devices, const cli_bench_row *row,
+                             cli_bench_result *out, vta_diag *diag)
 {
     const vta_config *config = vta_device_config(devices->device);
     double sorted[BENCH_VARIANTS];
-    *out = (bench_result){0};
+    *out = (cli_bench_result){0};
     for (uint32_t variant = 0; variant < BENCH_VARIANTS; variant++) {
         uint64_t work = 0, cycles = 0, less = 0;
         vta_status status = VTA_OK;
@@ -211,21 +211,21 @@ static uint32_t sum_of_results(const vta_code *code, const placed *p)
     return sum;
 }
 
-vta_status bench_run_icarus(const bench_devices *devices, bench_result *out, vta_diag *diag)
+vta_status cli_bench_run_icarus(const cli_bench_devices *devices, cli_bench_result *out, vta_diag *diag)
 {
     vta_stream *stream = NULL;
     vta_code *code = NULL;
     placed p = {0};
-    *out = (bench_result){0};
+    *out = (cli_bench_result){0};
     VTA_TRY(vta_stream_create(vta_device_config(devices->device), &stream, diag));
-    (void)bench_record_short(stream, vta_device_config(devices->device));
+    (void)cli_bench_record_short(stream, vta_device_config(devices->device));
     vta_status status = vta_stream_finish(stream, &code, diag);
     vta_stream_destroy(stream);
     if (status == VTA_OK) {
         status = run_on(code, devices->reference, devices->timeout_s, &p, NULL, diag);
     }
     if (status == VTA_OK) {
-        status = bench_icarus(code, sum_of_results(code, &p), out, diag);
+        status = cli_bench_icarus(code, sum_of_results(code, &p), out, diag);
     }
     vta_job_destroy(p.job);
     vta_code_destroy(code);

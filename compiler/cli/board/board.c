@@ -24,13 +24,13 @@
 enum { STEP_CYCLES = 1 << 13, MARK_SHIFT = 31 };
 
 typedef struct board {
-    const board_options *options;
-    board_files files;
+    const cli_board_options *options;
+    cli_board_files files;
     void *object;
     const vta_rtlsim *rtl;
     void *instance;
     uint8_t *memory; /* the device's; the files' where it is coherent */
-    board_cache cache;
+    cli_board_cache cache;
     uint64_t run; /* the number of the run in progress or of the last one */
     bool running, masked, quiet;
     uint32_t irq_status; /* as it stands in the page */
@@ -57,7 +57,7 @@ static void show(const board *b, uint32_t offset)
     page_set(b, offset, b->rtl->read(b->instance, offset));
 }
 
-static bool has_fault(const board *b, board_fault fault)
+static bool has_fault(const board *b, cli_board_fault fault)
 {
     return b->options->fault == fault && (b->options->fault_run == 0 || b->options->fault_run == b->run);
 }
@@ -66,7 +66,7 @@ static bool has_fault(const board *b, board_fault fault)
 static bool is_too_fast(const board *b)
 {
     return has_fault(b, BOARD_CLOCK) &&
-           board_files_rate(b->options) * 2 > UINT64_C(1000000) * b->options->config.clock_mhz;
+           cli_board_files_rate(b->options) * 2 > UINT64_C(1000000) * b->options->config.clock_mhz;
 }
 
 static void show_irq_status(board *b)
@@ -162,9 +162,9 @@ static void sync_from(board *b, int fifo, bool for_device)
         const uint64_t offset = command >> 32;
         const uint64_t size = command & UINT64_C(0xfffffff0);
         if (for_device) {
-            board_cache_clean(&b->cache, offset, size);
+            cli_board_cache_clean(&b->cache, offset, size);
         } else {
-            board_cache_invalidate(&b->cache, offset, size);
+            cli_board_cache_invalidate(&b->cache, offset, size);
         }
         if (write(b->files.sync_done, line, LINE) != LINE) {
             return; /* nobody reads the answers; the client will say so */
@@ -190,7 +190,7 @@ static void take_command(board *b)
     take_registers(b);
     if (VTA_REG_GET(CONTROL_START, command) != 0) {
         b->run++;
-        board_cache_stir(&b->cache);
+        cli_board_cache_stir(&b->cache);
     }
     b->rtl->write(b->instance, VTA_REG_CONTROL, command);
     b->quiet = VTA_REG_GET(CONTROL_START, command) != 0 &&
@@ -217,7 +217,7 @@ static void raise_irq(board *b)
     }
     if (b->rtl->irq(b->instance) && !b->masked && !has_fault(b, BOARD_IRQ)) {
         b->masked = true;
-        board_files_count(b->options, ++b->irq_count);
+        cli_board_files_count(b->options, ++b->irq_count);
         (void)!write(b->files.irq, &b->irq_count, sizeof b->irq_count);
     }
 }
@@ -228,7 +228,7 @@ static void advance(board *b)
         return;
     }
     (void)b->rtl->step(b->instance, STEP_CYCLES);
-    board_cache_stir(&b->cache);
+    cli_board_cache_stir(&b->cache);
     const uint32_t status = b->rtl->read(b->instance, VTA_REG_STATUS);
     if (VTA_REG_GET(STATUS_BUSY, status) == 0) {
         show_all(b);
@@ -307,12 +307,12 @@ static void set_windows(const board *b)
 static vta_status set_up(board *b, const vta_progress *progress, vta_diag *diag)
 {
     VTA_TRY(load_rtl(b, progress, diag));
-    VTA_TRY(board_files_make(b->options, &b->files, diag));
+    VTA_TRY(cli_board_files_make(b->options, &b->files, diag));
     b->memory = b->options->coherent ? b->files.memory : calloc(1, (size_t)b->options->memory);
     if (b->memory == NULL) {
         return vta_fail(diag, VTA_NOMEM, "no memory for %llu bytes", (unsigned long long)b->options->memory);
     }
-    VTA_TRY(board_cache_make(&b->cache, b->files.memory, b->memory, b->options->memory, diag));
+    VTA_TRY(cli_board_cache_make(&b->cache, b->files.memory, b->memory, b->options->memory, diag));
     set_windows(b);
     show_all(b);
     show_identity(b);
@@ -324,8 +324,8 @@ static void tear_down(board *b)
     if (b->memory != b->files.memory) {
         free(b->memory);
     }
-    board_cache_free(&b->cache);
-    board_files_remove(b->options, &b->files);
+    cli_board_cache_free(&b->cache);
+    cli_board_files_remove(b->options, &b->files);
     if (b->instance != NULL) {
         b->rtl->destroy(b->instance);
     }
@@ -334,8 +334,8 @@ static void tear_down(board *b)
     }
 }
 
-vta_status board_serve(const board_options *options, const volatile sig_atomic_t *stop, void (*ready)(void),
-                       const vta_progress *progress, vta_diag *diag)
+vta_status cli_board_serve(const cli_board_options *options, const volatile sig_atomic_t *stop,
+                           void (*ready)(void), const vta_progress *progress, vta_diag *diag)
 {
     board b = {.options = options, .masked = true};
     b.files.page_fd = -1;

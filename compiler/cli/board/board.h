@@ -10,7 +10,7 @@
  *
  * Plain, as a kernel without u-dma-buf: the memory lies behind the page in dev/uio0, which has a second map.
  *
- * The device has memory of its own; what the host sees lies behind a cache (board_cache.c) that
+ * The device has memory of its own; what the host sees lies behind a cache (cli_board_cache.c) that
  * sync_for_device and sync_for_cpu maintain and that evicts and fetches lines when it likes: a driver that
  * forgets to maintain it gets stale data or loses results, as on a board whose caches are not coherent.
  */
@@ -22,7 +22,7 @@
 
 #include "vta/driver.h"
 
-typedef enum board_fault {
+typedef enum cli_board_fault {
     BOARD_GOOD,
     BOARD_BUS,   /* memory answers with errors */
     BOARD_HANG,  /* a run does not advance */
@@ -32,12 +32,12 @@ typedef enum board_fault {
     BOARD_IRQ,   /* no interrupt comes */
     BOARD_CLOCK, /* a run does not advance at its clock, but does at half of it */
     BOARD_FAULTS
-} board_fault;
+} cli_board_fault;
 
-typedef struct board_options {
+typedef struct cli_board_options {
     const char *dir;
     vta_config config;
-    board_fault fault;
+    cli_board_fault fault;
     uint64_t fault_run; /* the run that has it; 0: all */
     uint64_t memory;    /* bytes */
     uint64_t
@@ -46,29 +46,29 @@ typedef struct board_options {
     bool coherent; /* host and device see the same memory */
     bool plain; /* no u-dma-buf: the memory is the second map of the UIO device; coherent, but only by copies
                  */
-} board_options;
+} cli_board_options;
 
 /* Serves until *stop; removes its files then. `ready` is called once it does. */
-vta_status board_serve(const board_options *options, const volatile sig_atomic_t *stop, void (*ready)(void),
-                       const vta_progress *progress, vta_diag *diag);
+vta_status cli_board_serve(const cli_board_options *options, const volatile sig_atomic_t *stop,
+                           void (*ready)(void), const vta_progress *progress, vta_diag *diag);
 
-/* board_files.c: the files. */
-typedef struct board_files {
+/* cli_board_files.c: the files. */
+typedef struct cli_board_files {
     int page_fd, memory_fd, irq, unmask, sync_cpu, sync_device, sync_done;
     volatile uint32_t *page;
     void *page_mapping; /* the same, as it is given back */
     uint8_t *memory;
-} board_files;
-vta_status board_files_make(const board_options *options, board_files *out, vta_diag *diag);
+} cli_board_files;
+vta_status cli_board_files_make(const cli_board_options *options, cli_board_files *out, vta_diag *diag);
 /* As the kernel tells how many interrupts there were: uio0/event. */
 /* The clock's rate in Hz, as root may have set it. */
-uint64_t board_files_rate(const board_options *options);
-void board_files_count(const board_options *options, uint32_t interrupts);
-void board_files_remove(const board_options *options, board_files *files);
+uint64_t cli_board_files_rate(const cli_board_options *options);
+void cli_board_files_count(const cli_board_options *options, uint32_t interrupts);
+void cli_board_files_remove(const cli_board_options *options, cli_board_files *files);
 
-/* board_cache.c: the host's cache in front of the device's memory. A line is dirty while the host's bytes
+/* cli_board_cache.c: the host's cache in front of the device's memory. A line is dirty while the host's bytes
  * differ from those that the cache last shared with memory. */
-typedef struct board_cache {
+typedef struct cli_board_cache {
     uint8_t *host;   /* what the host's programs read and write */
     uint8_t *device; /* the memory behind */
     uint8_t *shared; /* of each line, what both had when it was last fetched or written back */
@@ -77,17 +77,17 @@ typedef struct board_cache {
     uint32_t page_count;
     uint8_t *is_used; /* a page is in that list */
     uint64_t random;
-} board_cache;
+} cli_board_cache;
 
 /* Where host and device are the same memory, the cache is coherent: all of these do nothing. */
-vta_status board_cache_make(board_cache *cache, uint8_t *host, uint8_t *device, uint64_t bytes,
-                            vta_diag *diag);
-void board_cache_free(board_cache *cache);
+vta_status cli_board_cache_make(cli_board_cache *cache, uint8_t *host, uint8_t *device, uint64_t bytes,
+                                vta_diag *diag);
+void cli_board_cache_free(cli_board_cache *cache);
 /* Dirty lines of a range are written back; a range beyond the memory is ignored. */
-void board_cache_clean(board_cache *cache, uint64_t offset, uint64_t size);
+void cli_board_cache_clean(cli_board_cache *cache, uint64_t offset, uint64_t size);
 /* Lines of a range are fetched from memory, dirty ones are lost. */
-void board_cache_invalidate(board_cache *cache, uint64_t offset, uint64_t size);
+void cli_board_cache_invalidate(cli_board_cache *cache, uint64_t offset, uint64_t size);
 /* A moment passes: some dirty lines are evicted, some clean ones fetched anew. */
-void board_cache_stir(board_cache *cache);
+void cli_board_cache_stir(cli_board_cache *cache);
 
 #endif

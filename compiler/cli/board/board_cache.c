@@ -17,25 +17,25 @@ enum { LINE = 64, PAGE = 4096, LINES_A_PAGE = PAGE / LINE, STIRRED_PAGES = 32 };
 
 typedef uint64_t word;
 
-static bool is_coherent(const board_cache *c)
+static bool is_coherent(const cli_board_cache *c)
 {
     return c->host == c->device;
 }
 
-static bool is_dirty(const board_cache *c, uint64_t at)
+static bool is_dirty(const cli_board_cache *c, uint64_t at)
 {
     return memcmp(c->host + at, c->shared + at, LINE) != 0;
 }
 
 /* The whole line goes, with the bytes that the host has not touched. */
-static void write_back(board_cache *c, uint64_t at)
+static void write_back(cli_board_cache *c, uint64_t at)
 {
     memcpy(c->shared + at, c->host + at, LINE);
     memcpy(c->device + at, c->shared + at, LINE);
 }
 
 /* The host may store into the line at this moment: a word changes only if it still is what it was. */
-static void fetch(board_cache *c, uint64_t at)
+static void fetch(cli_board_cache *c, uint64_t at)
 {
     for (uint64_t i = at; i < at + LINE; i += sizeof(word)) {
         word old;
@@ -49,7 +49,7 @@ static void fetch(board_cache *c, uint64_t at)
 }
 
 /* xorshift64*: enough to choose lines. */
-static uint64_t draw(board_cache *c)
+static uint64_t draw(cli_board_cache *c)
 {
     c->random ^= c->random >> 12;
     c->random ^= c->random << 25;
@@ -58,9 +58,10 @@ static uint64_t draw(board_cache *c)
 }
 
 /* NOLINTNEXTLINE(readability-non-const-parameter): the cache writes to both */
-vta_status board_cache_make(board_cache *c, uint8_t *host, uint8_t *device, uint64_t bytes, vta_diag *diag)
+vta_status cli_board_cache_make(cli_board_cache *c, uint8_t *host, uint8_t *device, uint64_t bytes,
+                                vta_diag *diag)
 {
-    *c = (board_cache){.host = host, .device = device, .bytes = bytes, .random = 1};
+    *c = (cli_board_cache){.host = host, .device = device, .bytes = bytes, .random = 1};
     if (is_coherent(c)) {
         return VTA_OK;
     }
@@ -73,16 +74,16 @@ vta_status board_cache_make(board_cache *c, uint8_t *host, uint8_t *device, uint
                           (unsigned long long)bytes);
 }
 
-void board_cache_free(board_cache *c)
+void cli_board_cache_free(cli_board_cache *c)
 {
     free(c->shared);
     free(c->pages);
     free(c->is_used);
-    *c = (board_cache){0};
+    *c = (cli_board_cache){0};
 }
 
 /* The lines that a range touches; false: there are none, or it is not in the memory. */
-static bool lines_of(const board_cache *c, uint64_t offset, uint64_t size, uint64_t *begin, uint64_t *end)
+static bool lines_of(const cli_board_cache *c, uint64_t offset, uint64_t size, uint64_t *begin, uint64_t *end)
 {
     if (is_coherent(c) || size == 0 || offset > c->bytes || size > c->bytes - offset) {
         return false;
@@ -92,7 +93,7 @@ static bool lines_of(const board_cache *c, uint64_t offset, uint64_t size, uint6
     return true;
 }
 
-static void use_pages(board_cache *c, uint64_t begin, uint64_t end)
+static void use_pages(cli_board_cache *c, uint64_t begin, uint64_t end)
 {
     for (uint64_t page = begin / PAGE; page <= (end - 1) / PAGE; page++) {
         if (c->is_used[page] == 0) {
@@ -102,7 +103,7 @@ static void use_pages(board_cache *c, uint64_t begin, uint64_t end)
     }
 }
 
-void board_cache_clean(board_cache *c, uint64_t offset, uint64_t size)
+void cli_board_cache_clean(cli_board_cache *c, uint64_t offset, uint64_t size)
 {
     uint64_t begin;
     uint64_t end;
@@ -117,7 +118,7 @@ void board_cache_clean(board_cache *c, uint64_t offset, uint64_t size)
     }
 }
 
-void board_cache_invalidate(board_cache *c, uint64_t offset, uint64_t size)
+void cli_board_cache_invalidate(cli_board_cache *c, uint64_t offset, uint64_t size)
 {
     uint64_t begin;
     uint64_t end;
@@ -129,7 +130,7 @@ void board_cache_invalidate(board_cache *c, uint64_t offset, uint64_t size)
     memcpy(c->host + begin, c->shared + begin, (size_t)(end - begin));
 }
 
-void board_cache_stir(board_cache *c)
+void cli_board_cache_stir(cli_board_cache *c)
 {
     for (uint32_t i = 0; i < STIRRED_PAGES && c->page_count > 0; i++) {
         const uint64_t page = (uint64_t)c->pages[draw(c) % c->page_count] * PAGE;

@@ -59,7 +59,7 @@ static const char *const files[] = {
 enum { LOCK = 2 }; /* a byte of the page that no driver locks: whoever serves the board does */
 enum { FOLDERS = sizeof folders / sizeof folders[0], FILES = sizeof files / sizeof files[0], PATH = 4300 };
 
-static const char *path_of(const board_options *options, const char *file, char *path)
+static const char *path_of(const cli_board_options *options, const char *file, char *path)
 {
     (void)snprintf(path, PATH, "%s/%s", options->dir, file);
     return path;
@@ -70,13 +70,14 @@ static vta_status cannot(const char *what, const char *path, vta_diag *diag)
     return vta_fail(diag, VTA_IO, "cannot %s '%s': %s", what, path, strerror(errno));
 }
 
-static vta_status make_text(const board_options *options, const char *file, const char *text, vta_diag *diag)
+static vta_status make_text(const cli_board_options *options, const char *file, const char *text,
+                            vta_diag *diag)
 {
     char path[PATH];
     return vta_file_write(path_of(options, file, path), text, strlen(text), diag);
 }
 
-static vta_status make_number(const board_options *options, const char *file, const char *format,
+static vta_status make_number(const cli_board_options *options, const char *file, const char *format,
                               uint64_t value, vta_diag *diag)
 {
     char text[32];
@@ -84,7 +85,7 @@ static vta_status make_number(const board_options *options, const char *file, co
     return make_text(options, file, text, diag);
 }
 
-static vta_status make_fifo(const board_options *options, const char *file, int *fd, vta_diag *diag)
+static vta_status make_fifo(const cli_board_options *options, const char *file, int *fd, vta_diag *diag)
 {
     char path[PATH];
     if (mkfifo(path_of(options, file, path), 0600) != 0) {
@@ -94,7 +95,7 @@ static vta_status make_fifo(const board_options *options, const char *file, int 
     return *fd >= 0 ? VTA_OK : cannot("open", path, diag);
 }
 
-static vta_status make_map(const board_options *options, const char *file, uint64_t bytes, int *fd,
+static vta_status make_map(const cli_board_options *options, const char *file, uint64_t bytes, int *fd,
                            void **mapped, vta_diag *diag)
 {
     char path[PATH];
@@ -109,14 +110,14 @@ static vta_status make_map(const board_options *options, const char *file, uint6
     return *mapped != MAP_FAILED ? VTA_OK : cannot("map", path, diag);
 }
 
-static vta_status make_syncs(const board_options *o, board_files *f, vta_diag *diag)
+static vta_status make_syncs(const cli_board_options *o, cli_board_files *f, vta_diag *diag)
 {
     VTA_TRY(make_fifo(o, MEMORY "/sync_for_cpu", &f->sync_cpu, diag));
     VTA_TRY(make_fifo(o, MEMORY "/sync_for_device", &f->sync_device, diag));
     return make_fifo(o, MEMORY "/sync_done", &f->sync_done, diag);
 }
 
-static vta_status make_memory(const board_options *o, board_files *f, vta_diag *diag)
+static vta_status make_memory(const cli_board_options *o, cli_board_files *f, vta_diag *diag)
 {
     if (o->plain) {
         VTA_TRY(make_number(o, UIO "/maps/map1/addr", "x", o->addr, diag));
@@ -132,12 +133,12 @@ static vta_status make_memory(const board_options *o, board_files *f, vta_diag *
     return VTA_OK;
 }
 
-static uint64_t page_bytes(const board_options *o)
+static uint64_t page_bytes(const cli_board_options *o)
 {
     return VTA_REG_PAGE_BYTES + (o->plain ? o->memory : 0);
 }
 
-static vta_status make_page(const board_options *o, board_files *f, vta_diag *diag)
+static vta_status make_page(const cli_board_options *o, cli_board_files *f, vta_diag *diag)
 {
     void *mapped = NULL;
     VTA_TRY(make_fifo(o, "dev/uio0.irq", &f->irq, diag));
@@ -155,7 +156,7 @@ static vta_status make_page(const board_options *o, board_files *f, vta_diag *di
 }
 
 /* What another one that was killed has left here goes first; one that is alive holds a lock on the page. */
-static vta_status take_folder(const board_options *o, vta_diag *diag)
+static vta_status take_folder(const cli_board_options *o, vta_diag *diag)
 {
     char path[PATH];
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = LOCK, .l_len = 1};
@@ -178,17 +179,17 @@ static vta_status take_folder(const board_options *o, vta_diag *diag)
     return VTA_OK;
 }
 
-vta_status board_files_make(const board_options *options, board_files *out, vta_diag *diag)
+vta_status cli_board_files_make(const cli_board_options *options, cli_board_files *out, vta_diag *diag)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = LOCK, .l_len = 1};
-    *out = (board_files){-1, -1, -1, -1, -1, -1, -1, NULL, NULL, NULL};
+    *out = (cli_board_files){-1, -1, -1, -1, -1, -1, -1, NULL, NULL, NULL};
     VTA_TRY(take_folder(options, diag));
     VTA_TRY(make_memory(options, out, diag));
     VTA_TRY(make_page(options, out, diag)); /* last of all: with it the board is there */
     return fcntl(out->page_fd, F_SETLK, &lock) == 0 ? VTA_OK : cannot("lock", options->dir, diag);
 }
 
-uint64_t board_files_rate(const board_options *options)
+uint64_t cli_board_files_rate(const cli_board_options *options)
 {
     char path[PATH];
     char text[32] = "";
@@ -200,12 +201,12 @@ uint64_t board_files_rate(const board_options *options)
     return read ? strtoull(text, NULL, 10) : 0;
 }
 
-void board_files_count(const board_options *options, uint32_t interrupts)
+void cli_board_files_count(const cli_board_options *options, uint32_t interrupts)
 {
     (void)make_number(options, UIO "/event", "u", interrupts, NULL);
 }
 
-void board_files_remove(const board_options *options, board_files *f)
+void cli_board_files_remove(const cli_board_options *options, cli_board_files *f)
 {
     char path[PATH];
     const int fds[] = {f->page_fd,  f->memory_fd,   f->irq,      f->unmask,

@@ -20,7 +20,7 @@ enum { OVERLAP = 1 << 15, LEAST_OVERLAP = 1 << 13, WORTH = 2, LEAST_ALIKE = 1 <<
 
 /* ---- what the programs find */
 
-static void free_launch(cut_launch *l)
+static void free_launch(cli_cut_launch *l)
 {
     for (uint32_t i = 0; i < l->block_count; i++) {
         free(l->blocks[i].bytes);
@@ -46,25 +46,25 @@ void cli_cut_free(cli_cut *cut)
     free(cut);
 }
 
-static cut_launch *add_launch(cli_cut *cut)
+static cli_cut_launch *add_launch(cli_cut *cut)
 {
-    cut_launch **grown = realloc(cut->launches, (cut->count + 1) * sizeof(cut_launch *));
+    cli_cut_launch **grown = realloc(cut->launches, (cut->count + 1) * sizeof(cli_cut_launch *));
     if (grown == NULL) {
         return NULL;
     }
     cut->launches = grown;
-    cut_launch *l = calloc(1, sizeof *l);
+    cli_cut_launch *l = calloc(1, sizeof *l);
     if (l != NULL) {
         grown[cut->count++] = l;
     }
     return l;
 }
 
-static vta_status copy_memory(vta_device *device, cut_launch *l, vta_diag *diag)
+static vta_status copy_memory(vta_device *device, cli_cut_launch *l, vta_diag *diag)
 {
     vta_mem mem;
     while (vta_device_block(device, l->block_count, &mem)) {
-        cut_block *grown = realloc(l->blocks, (l->block_count + 1) * sizeof *grown);
+        cli_cut_block *grown = realloc(l->blocks, (l->block_count + 1) * sizeof *grown);
         uint8_t *bytes = malloc(mem.size);
         if (grown == NULL || bytes == NULL) {
             free(bytes);
@@ -73,7 +73,7 @@ static vta_status copy_memory(vta_device *device, cut_launch *l, vta_diag *diag)
         }
         memcpy(bytes, mem.host, mem.size);
         l->blocks = grown;
-        l->blocks[l->block_count++] = (cut_block){.addr = mem.addr, .size = mem.size, .bytes = bytes};
+        l->blocks[l->block_count++] = (cli_cut_block){.addr = mem.addr, .size = mem.size, .bytes = bytes};
     }
     return VTA_OK;
 }
@@ -82,7 +82,7 @@ static vta_status remember(void *context, vta_device *device, const vta_launch *
                            bool *played, vta_diag *diag)
 {
     cli_cut *cut = context;
-    cut_launch *l = add_launch(cut);
+    cli_cut_launch *l = add_launch(cut);
     const vta_bus bus = vta_device_bus(device);
     const void *program =
         bus.map(bus.context, launch->insn_addr, (uint64_t)launch->insn_count * VTA_INSN_BYTES);
@@ -99,24 +99,24 @@ static vta_status remember(void *context, vta_device *device, const vta_launch *
 
 /* ---- pieces */
 
-static void give_up(cut_launch *l, const char *why)
+static void give_up(cli_cut_launch *l, const char *why)
 {
     (void)snprintf(l->why, sizeof l->why, "%s", why);
     l->part_count = 0;
 }
 
 /* The part between two costs, begun `before` earlier and ended `behind` later. */
-static void bound(cut_launch *l, uint32_t part, uint32_t parts, uint64_t before, uint64_t behind)
+static void bound(cli_cut_launch *l, uint32_t part, uint32_t parts, uint64_t before, uint64_t behind)
 {
     const uint64_t from = vta_cuts_share(l->cuts, part, parts);
     const uint64_t to = vta_cuts_share(l->cuts, part + 1, parts);
-    cut_piece *p = &l->parts[part];
+    cli_cut_piece *p = &l->parts[part];
     p->start = part > 0 ? vta_cuts_find(l->cuts, from > before ? from - before : 0) : 0;
     p->end = part + 1 < parts ? vta_cuts_find(l->cuts, to + behind) : l->launch.insn_count;
     p->end = p->end > p->start ? p->end : l->launch.insn_count;
 }
 
-static void plan(cut_launch *l, uint32_t index, uint32_t workers)
+static void plan(cli_cut_launch *l, uint32_t index, uint32_t workers)
 {
     const uint64_t all = vta_cuts_cost(l->cuts, l->launch.insn_count);
     uint64_t overlap = all / workers / (2 * WORTH);
@@ -138,14 +138,14 @@ static void plan(cut_launch *l, uint32_t index, uint32_t workers)
 
 typedef struct handing {
     cli_cut *cut;
-    cut_piece **out; /* by the number under which it was handed out */
+    cli_cut_piece **out; /* by the number under which it was handed out */
 } handing;
 
 static void take_result(void *context, uint32_t number, const char *result, const char *why, double seconds)
 {
-    cut_piece *p = ((handing *)context)->out[number];
+    cli_cut_piece *p = ((handing *)context)->out[number];
     (void)seconds;
-    if (why == NULL && !cut_read_run(result, &p->run)) {
+    if (why == NULL && !cli_cut_read_run(result, &p->run)) {
         why = "its result is damaged";
     }
     (void)snprintf(p->why, sizeof p->why, "%s", why != NULL ? why : "");
@@ -168,9 +168,9 @@ static vta_status hand_out_texts(handing *h, char (*texts)[48], const char **pie
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < h->cut->count; i++) {
-        cut_launch *l = h->cut->launches[i];
+        cli_cut_launch *l = h->cut->launches[i];
         for (uint32_t k = 0; k < l->part_count; k++) {
-            cut_piece *p = &l->parts[k];
+            cli_cut_piece *p = &l->parts[k];
             if (!p->done) {
                 (void)snprintf(texts[count], sizeof texts[count], "%" PRIu32 " %" PRIu32 " %" PRIu32, i,
                                p->start, p->end);
@@ -190,7 +190,7 @@ static vta_status hand_out(cli_cut *cut, vtac_work *work, vta_diag *diag)
     }
     char(*texts)[48] = calloc(count, sizeof *texts);
     const char **pieces = calloc(count, sizeof *pieces);
-    handing h = {.cut = cut, .out = calloc(count, sizeof(cut_piece *))};
+    handing h = {.cut = cut, .out = calloc(count, sizeof(cli_cut_piece *))};
     const vta_status status = texts != NULL && pieces != NULL && h.out != NULL
                                   ? hand_out_texts(&h, texts, pieces, work, diag)
                                   : vta_no_memory(diag);
@@ -203,9 +203,9 @@ static vta_status hand_out(cli_cut *cut, vtac_work *work, vta_diag *diag)
 /* ---- what came back */
 
 /* The part begins so much earlier. At the program's own beginning there is nothing left to try. */
-static bool begin_earlier(cut_launch *l, uint32_t part)
+static bool begin_earlier(cli_cut_launch *l, uint32_t part)
 {
-    cut_piece *p = &l->parts[part];
+    cli_cut_piece *p = &l->parts[part];
     const uint64_t from = vta_cuts_share(l->cuts, part, l->part_count);
     const uint64_t at = vta_cuts_cost(l->cuts, p->start);
     const uint64_t before = (from > at ? from - at : 1) * LONGER;
@@ -221,7 +221,7 @@ static bool begin_earlier(cut_launch *l, uint32_t part)
 }
 
 /* Whether all is known; parts whose beginning does not fit the one before them are to be done again. */
-static vta_status look_at(cut_launch *l, bool *again, vta_diag *diag)
+static vta_status look_at(cli_cut_launch *l, bool *again, vta_diag *diag)
 {
     bool failed = false;
     for (uint32_t i = 0; i < l->part_count; i++) {
@@ -248,7 +248,7 @@ static vta_status look_at(cut_launch *l, bool *again, vta_diag *diag)
     return VTA_OK;
 }
 
-static vta_status join(cut_launch *l, vta_diag *diag)
+static vta_status join(cli_cut_launch *l, vta_diag *diag)
 {
     const vta_part_run *last = &l->parts[l->part_count - 1].run;
     uint64_t count = 0;
@@ -319,7 +319,7 @@ static vta_status play(void *context, vta_device *device, const vta_launch *laun
     if (cut->played >= cut->count || !is_same(launch, &cut->launches[cut->played]->launch)) {
         return vta_fail(diag, VTA_PROTOCOL, "the second run starts other programs than the first one did");
     }
-    const cut_launch *l = cut->launches[cut->played++];
+    const cli_cut_launch *l = cut->launches[cut->played++];
     *out = (vta_played){.stretches = l->stretches, .count = l->count, .counters = l->counters};
     *played = l->part_count >= 2;
     return VTA_OK;
@@ -330,7 +330,7 @@ static void make_key(const cli_cut *cut, char *key, size_t size)
 {
     uint64_t hash = 0;
     for (uint32_t i = 0; i < cut->count; i++) {
-        const cut_launch *l = cut->launches[i];
+        const cli_cut_launch *l = cut->launches[i];
         for (uint32_t k = 0; k < l->block_count; k++) {
             hash = hash * 31 + vta_artifact_hash(l->blocks[k].bytes, l->blocks[k].size);
         }
@@ -370,7 +370,7 @@ static vta_status share(const cli_args *args, const cli_work *how, cli_cut *cut,
     char key[512];
     vtac_work *work = NULL;
     make_key(cut, key, sizeof key);
-    VTA_TRY(cli_open_work(args, how, key, cut_simulate, cut, &work, diag));
+    VTA_TRY(cli_open_work(args, how, key, cli_cut_simulate, cut, &work, diag));
     *leads = work != NULL;
     if (work == NULL) {
         return VTA_OK;
@@ -446,7 +446,7 @@ void cli_cut_tell(const cli_cut *cut)
         cli_print("simulated in one piece: %s\n", cut->why);
     }
     for (uint32_t i = 0; cut->why[0] == '\0' && i < cut->count; i++) {
-        const cut_launch *l = cut->launches[i];
+        const cli_cut_launch *l = cut->launches[i];
         if (l->part_count < 2) {
             cli_print("program %" PRIu32 " simulated in one piece: %s\n", i + 1, l->why);
         }
@@ -463,7 +463,7 @@ void cli_cut_json(const cli_cut *cut)
 {
     cli_print(", \"parts\": [");
     for (uint32_t i = 0; i < cut->count; i++) {
-        const cut_launch *l = cut->launches[i];
+        const cli_cut_launch *l = cut->launches[i];
         cli_print("%s{\"parts\": %" PRIu32 ", \"why\": ", i > 0 ? ", " : "",
                   l->part_count > 1 ? l->part_count : 1);
         cli_json_string(cut->why[0] != '\0' ? cut->why : l->why);

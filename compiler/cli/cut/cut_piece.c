@@ -10,7 +10,7 @@
 
 #include "cut_internal.h"
 
-static vta_status fill(const cut_launch *l, vta_dram *dram, vta_diag *diag)
+static vta_status fill(const cli_cut_launch *l, vta_dram *dram, vta_diag *diag)
 {
     for (uint32_t i = 0; i < l->block_count; i++) {
         void *host;
@@ -48,7 +48,7 @@ static vta_status run_rtl(vta_device *device, vta_part_run *run, vta_diag *diag)
 /* ---- the memory that a part leaves */
 
 /* What a block was before the STOREs that are under way; none where the RTL's is the same. */
-static vta_status keep_block(const cut_block *block, const uint8_t *theirs, const uint8_t *before,
+static vta_status keep_block(const cli_cut_block *block, const uint8_t *theirs, const uint8_t *before,
                              uint8_t **out, vta_diag *diag)
 {
     *out = NULL;
@@ -65,7 +65,7 @@ static vta_status keep_block(const cut_block *block, const uint8_t *theirs, cons
 
 /* A byte that is neither as before nor as after the STOREs that are under way. The program itself is not
  * compared: the part stands over it. */
-static vta_status compare_block(const cut_block *block, const vta_launch *launch, const uint8_t *theirs,
+static vta_status compare_block(const cli_cut_block *block, const vta_launch *launch, const uint8_t *theirs,
                                 const uint8_t *before, const uint8_t *after, vta_diag *diag)
 {
     const uint64_t size = (uint64_t)launch->insn_count * VTA_INSN_BYTES;
@@ -80,7 +80,7 @@ static vta_status compare_block(const cut_block *block, const vta_launch *launch
     return VTA_OK;
 }
 
-static vta_status compare(const cut_launch *l, vta_device *device, vta_dram *dram, vta_walk *walk,
+static vta_status compare(const cli_cut_launch *l, vta_device *device, vta_dram *dram, vta_walk *walk,
                           const vta_part_run *run, uint8_t **before, vta_diag *diag)
 {
     const vta_bus bus = vta_device_bus(device);
@@ -89,20 +89,20 @@ static vta_status compare(const cut_launch *l, vta_device *device, vta_dram *dra
     vta_part_stored(l->cuts, run, &from, &to);
     VTA_TRY(vta_walk_to(walk, from, diag));
     for (uint32_t i = 0; i < l->block_count; i++) {
-        const cut_block *b = &l->blocks[i];
+        const cli_cut_block *b = &l->blocks[i];
         VTA_TRY(keep_block(b, bus.map(bus.context, b->addr, b->size), vta_dram_map(dram, b->addr, b->size),
                            &before[i], diag));
     }
     VTA_TRY(vta_walk_to(walk, to, diag));
     for (uint32_t i = 0; i < l->block_count; i++) {
-        const cut_block *b = &l->blocks[i];
+        const cli_cut_block *b = &l->blocks[i];
         VTA_TRY(compare_block(b, &l->launch, bus.map(bus.context, b->addr, b->size), before[i],
                               vta_dram_map(dram, b->addr, b->size), diag));
     }
     return VTA_OK;
 }
 
-static vta_status check_memory(const cut_launch *l, vta_device *device, vta_dram *dram, vta_walk *walk,
+static vta_status check_memory(const cli_cut_launch *l, vta_device *device, vta_dram *dram, vta_walk *walk,
                                const vta_part_run *run, vta_diag *diag)
 {
     uint8_t **before = calloc(l->block_count + 1, sizeof *before);
@@ -127,7 +127,7 @@ static vta_status check_counters(const vta_part_run *run, vta_diag *diag)
 }
 
 /* A part on both simulators. */
-static vta_status simulate(const cut_launch *l, vta_dram *dram, vta_walk *walk, vta_device *device,
+static vta_status simulate(const cli_cut_launch *l, vta_dram *dram, vta_walk *walk, vta_device *device,
                            const uint32_t number[3], vta_part_run *run, vta_diag *diag)
 {
     VTA_TRY(vta_part_make(walk, number[1], number[2], &run->part, diag));
@@ -153,14 +153,14 @@ static bool numbers_of(const char *piece, uint32_t number[3])
     return true;
 }
 
-vta_status cut_simulate(void *context, const char *piece, vta_str *result, vta_diag *diag)
+vta_status cli_cut_simulate(void *context, const char *piece, vta_str *result, vta_diag *diag)
 {
     const cli_cut *cut = context;
     uint32_t number[3]; /* of the launch; the instructions at which the part starts and ends */
     if (!numbers_of(piece, number) || number[0] >= cut->count || cut->launches[number[0]]->cuts == NULL) {
         return vta_fail(diag, VTA_INVALID, "'%s' is no part of this run", piece);
     }
-    const cut_launch *l = cut->launches[number[0]];
+    const cli_cut_launch *l = cut->launches[number[0]];
     vta_dram *dram = NULL;
     vta_walk *walk = NULL;
     vta_device *device = NULL;
@@ -173,7 +173,7 @@ vta_status cut_simulate(void *context, const char *piece, vta_str *result, vta_d
         vta_part_run run = {0};
         status = simulate(l, dram, walk, device, number, &run, diag);
         if (status == VTA_OK) {
-            cut_write_run(&run, result);
+            cli_cut_write_run(&run, result);
         }
     }
     vta_device_close(device);

@@ -32,7 +32,7 @@ static void put_one(vta_str *out, uint64_t value)
     vta_str_append(out, text, (size_t)(put(text, value, ' ') - text));
 }
 
-void cut_write_run(const vta_part_run *run, vta_str *out)
+void cli_cut_write_run(const vta_part_run *run, vta_str *out)
 {
     uint64_t counters[COUNTERS];
     memcpy(counters, &run->counters, sizeof counters);
@@ -71,7 +71,7 @@ static bool take32(const char **at, uint32_t *out)
     return is;
 }
 
-bool cut_read_run(const char *text, vta_part_run *out)
+bool cli_cut_read_run(const char *text, vta_part_run *out)
 {
     uint64_t counters[COUNTERS];
     uint64_t count;

@@ -120,7 +120,7 @@ static int wait_for(pid_t pid, double timeout_s)
 
 /* Runs a command of this program with its output in LOG.out and LOG.err; false: `why` says what came of it.
  */
-static bool run_command(const regress_run *p, command *c, const char *log, char *why)
+static bool run_command(const cli_regress_run *p, command *c, const char *log, char *why)
 {
     char out[PATH + 8];
     char err[PATH + 8];
@@ -167,13 +167,13 @@ static bool run_command(const regress_run *p, command *c, const char *log, char 
 
 /* ---- models */
 
-static uint32_t model_index(const regress_run *p, const regress_model *m)
+static uint32_t model_index(const cli_regress_run *p, const cli_regress_model *m)
 {
     return (uint32_t)(m - p->suite->models);
 }
 
 /* Runs a compiled model on its data; outputs go to FOLDER/D. */
-static bool run_data(const regress_run *p, const regress_model *m, uint32_t d, const char *library,
+static bool run_data(const cli_regress_run *p, const cli_regress_model *m, uint32_t d, const char *library,
                      const char *device, const char *folder, char *why)
 {
     char log[PATH + 64];
@@ -206,7 +206,7 @@ static bool run_data(const regress_run *p, const regress_model *m, uint32_t d, c
     return good;
 }
 
-static bool compile_model(const regress_run *p, const regress_model *m, const char *config,
+static bool compile_model(const cli_regress_run *p, const cli_regress_model *m, const char *config,
                           const char *library, char *why)
 {
     command *c = calloc(1, sizeof *c);
@@ -231,7 +231,7 @@ static bool compile_model(const regress_run *p, const regress_model *m, const ch
 }
 
 /* The model's file: made by the zoo, quantized, or as it is. */
-static bool make_file(const regress_run *p, regress_model *m, const char *folder)
+static bool make_file(const cli_regress_run *p, cli_regress_model *m, const char *folder)
 {
     command *c = calloc(1, sizeof *c);
     char log[PATH + 64];
@@ -261,14 +261,14 @@ static bool make_file(const regress_run *p, regress_model *m, const char *folder
     return good;
 }
 
-static void folder_of(const regress_run *p, char *path, const char *kind, uint32_t index)
+static void folder_of(const cli_regress_run *p, char *path, const char *kind, uint32_t index)
 {
     put(path, PATH, "%s/%s%" PRIu32, p->work, kind, index);
     (void)mkdir(path, 0777);
 }
 
 /* The file, and what the host makes of data that has no outputs of its own. */
-static void make_ready(const regress_run *p, regress_model *m, const char *folder)
+static void make_ready(const cli_regress_run *p, cli_regress_model *m, const char *folder)
 {
     char library[PATH + 16];
     put(library, sizeof library, "%s/host.so", folder);
@@ -284,7 +284,7 @@ static void make_ready(const regress_run *p, regress_model *m, const char *folde
 
 /* Once for all workers that share the folder: what came of it is in FOLDER/ready, '+' or '-' and the reason.
  */
-static void prepare(const regress_run *p, regress_model *m)
+static void prepare(const cli_regress_run *p, cli_regress_model *m)
 {
     char folder[PATH];
     char lock[PATH + 16];
@@ -322,7 +322,7 @@ static void prepare(const regress_run *p, regress_model *m)
 
 /* ---- comparing */
 
-static bool compare_files(const regress_model *m, const char *got, const char *expected, char *why)
+static bool compare_files(const cli_regress_model *m, const char *got, const char *expected, char *why)
 {
     vta_arena arena = {0};
     vta_diag diag = {0};
@@ -366,7 +366,7 @@ static void file_of(const char *folder, uint32_t d, const char *output, char *pa
 }
 
 /* What a run has printed: its cycles, and its outputs in order, each against the reference. */
-static bool judge_run(const regress_run *p, regress_case *c, uint32_t d, const char *folder)
+static bool judge_run(const cli_regress_run *p, cli_regress_case *c, uint32_t d, const char *folder)
 {
     char log[PATH + 64];
     char reference[PATH];
@@ -383,7 +383,7 @@ static bool judge_run(const regress_run *p, regress_case *c, uint32_t d, const c
     free(bytes);
     const cJSON *cycles = cJSON_GetObjectItemCaseSensitive(root, "cycles");
     const cJSON *outputs = cJSON_GetObjectItemCaseSensitive(root, "outputs");
-    const regress_names *expected = &c->model->data[d].outputs;
+    const cli_regress_names *expected = &c->model->data[d].outputs;
     bool good = cJSON_IsNumber(cycles) && cJSON_IsArray(outputs) && cJSON_GetArraySize(outputs) > 0;
     if (!good) {
         put(c->why, sizeof c->why, "'vtac run' has printed something else than its results");
@@ -408,7 +408,7 @@ static bool judge_run(const regress_run *p, regress_case *c, uint32_t d, const c
     return good;
 }
 
-static void judge_cycles(regress_case *c)
+static void judge_cycles(cli_regress_case *c)
 {
     c->outcome = REGRESS_PASSED;
     if (c->baseline == 0 || c->cycles == 0) {
@@ -422,7 +422,7 @@ static void judge_cycles(regress_case *c)
     }
 }
 
-static void run_case(const regress_run *p, regress_case *c)
+static void run_case(const cli_regress_run *p, cli_regress_case *c)
 {
     char folder[PATH];
     char library[PATH + 16];
@@ -450,33 +450,33 @@ static void run_case(const regress_run *p, regress_case *c)
 /* ---- all of it */
 
 /* The cases so that neighbours are of different models: workers do not wait for one another's. */
-static uint32_t case_of(const regress_suite *s, uint32_t piece)
+static uint32_t case_of(const cli_regress_suite *s, uint32_t piece)
 {
     const uint32_t each = s->case_count / s->model_count;
     return piece % s->model_count * each + piece / s->model_count;
 }
 
-vta_status regress_piece(void *context, const char *piece, vta_str *result, vta_diag *diag)
+vta_status cli_regress_piece(void *context, const char *piece, vta_str *result, vta_diag *diag)
 {
-    const regress_run *p = context;
+    const cli_regress_run *p = context;
     char *end;
     const unsigned long number = strtoul(piece, &end, 10);
     if (end == piece || *end != '\0' || number >= p->suite->case_count) {
         return vta_fail(diag, VTA_INVALID, "'%s' is no case of the suite", piece);
     }
-    regress_case *c = &p->suite->cases[number];
+    cli_regress_case *c = &p->suite->cases[number];
     run_case(p, c);
     vta_str_printf(result, "%d %" PRIu64 " %.3f %s", (int)c->outcome, c->cycles, c->seconds, c->why);
     return vta_allocated(!result->failed, diag);
 }
 
 typedef struct telling {
-    const regress_run *run;
+    const cli_regress_run *run;
     uint32_t finished;
 } telling;
 
 /* A worker's answer: outcome, cycles, seconds, and why. */
-static bool read_answer(const char *result, regress_case *c)
+static bool read_answer(const char *result, cli_regress_case *c)
 {
     char *end;
     const long outcome = strtol(result, &end, 10);
@@ -493,7 +493,7 @@ static bool read_answer(const char *result, regress_case *c)
     if (end == seconds || *end != ' ') {
         return false;
     }
-    c->outcome = (regress_outcome)outcome;
+    c->outcome = (cli_regress_outcome)outcome;
     put(c->why, sizeof c->why, "%s", end + 1);
     return true;
 }
@@ -501,8 +501,8 @@ static bool read_answer(const char *result, regress_case *c)
 static void done(void *context, uint32_t number, const char *result, const char *why, double seconds)
 {
     telling *t = context;
-    regress_suite *s = t->run->suite;
-    regress_case *c = &s->cases[case_of(s, number)];
+    cli_regress_suite *s = t->run->suite;
+    cli_regress_case *c = &s->cases[case_of(s, number)];
     c->seconds = seconds;
     if (result == NULL || !read_answer(result, c)) {
         c->outcome = REGRESS_BROKEN;
@@ -517,7 +517,7 @@ static void done(void *context, uint32_t number, const char *result, const char 
     }
 }
 
-vta_status regress_go(const regress_run *run, vtac_work *work, vta_diag *diag)
+vta_status cli_regress_go(const cli_regress_run *run, vtac_work *work, vta_diag *diag)
 {
     enum { NUMBER = 12 };
     const uint32_t count = run->suite->case_count;
@@ -547,11 +547,11 @@ static uint64_t mix(uint64_t hash, const char *path)
     return hash;
 }
 
-uint64_t regress_hash(const regress_suite *s)
+uint64_t cli_regress_hash(const cli_regress_suite *s)
 {
     uint64_t hash = mix(VTA_HASH_START, s->path);
     for (uint32_t i = 0; i < s->model_count; i++) {
-        const regress_model *m = &s->models[i];
+        const cli_regress_model *m = &s->models[i];
         hash = mix(hash, m->file);
         for (uint32_t d = 0; d < m->data_count; d++) {
             for (uint32_t k = 0; k < m->data[d].inputs.count; k++) {

@@ -25,7 +25,7 @@
 enum { MOST_BYTES = 16 << 20, MOST_CASES = 100000 };
 
 typedef struct reader {
-    regress_suite *suite;
+    cli_regress_suite *suite;
     vta_diag *diag;
     const char *where; /* the model that is read, or NULL */
 } reader;
@@ -114,7 +114,7 @@ static vta_status read_figure(const reader *r, const cJSON *object, const char *
 }
 
 static vta_status read_names(reader *r, const cJSON *object, const char *key, bool are_paths,
-                             regress_names *out)
+                             cli_regress_names *out)
 {
     const cJSON *list = cJSON_GetObjectItemCaseSensitive(object, key);
     const cJSON *item;
@@ -141,7 +141,7 @@ static vta_status read_names(reader *r, const cJSON *object, const char *key, bo
 
 /* ---- models */
 
-static vta_status read_data(reader *r, const cJSON *object, const cJSON *seeds, regress_model *m)
+static vta_status read_data(reader *r, const cJSON *object, const cJSON *seeds, cli_regress_model *m)
 {
     static const char *const keys[] = {"inputs", "outputs"};
     const cJSON *list = cJSON_GetObjectItemCaseSensitive(object, "data");
@@ -158,7 +158,7 @@ static vta_status read_data(reader *r, const cJSON *object, const cJSON *seeds, 
     }
     m->data_count = (uint32_t)count;
     for (uint32_t i = 0; i < m->data_count; i++) {
-        m->data[i] = (regress_data){.seed = i + 1}; /* two runs in a row, with different data */
+        m->data[i] = (cli_regress_data){.seed = i + 1}; /* two runs in a row, with different data */
         item = from != NULL ? cJSON_GetArrayItem(from, (int)i) : NULL;
         if (list != NULL) {
             VTA_TRY(cJSON_IsObject(item) ? VTA_OK : wrong(r, "'data' must be a list of inputs and outputs"));
@@ -176,7 +176,7 @@ static vta_status read_data(reader *r, const cJSON *object, const cJSON *seeds, 
     return VTA_OK;
 }
 
-static vta_status read_bounds(const reader *r, const cJSON *object, regress_model *m)
+static vta_status read_bounds(const reader *r, const cJSON *object, cli_regress_model *m)
 {
     VTA_TRY(read_figure(r, object, "tolerance", &m->tolerance));
     VTA_TRY(read_figure(r, object, "rtol", &m->rtol));
@@ -184,7 +184,7 @@ static vta_status read_bounds(const reader *r, const cJSON *object, regress_mode
 }
 
 /* What else a model says than its name. */
-static vta_status read_rest(reader *r, const cJSON *object, const cJSON *seeds, regress_model *m)
+static vta_status read_rest(reader *r, const cJSON *object, const cJSON *seeds, cli_regress_model *m)
 {
     VTA_TRY(read_text(r, object, "file", true, &m->file));
     VTA_TRY(read_text(r, object, "calib", true, &m->calib));
@@ -194,11 +194,11 @@ static vta_status read_rest(reader *r, const cJSON *object, const cJSON *seeds, 
     return read_data(r, object, seeds, m);
 }
 
-static vta_status read_model(reader *r, const cJSON *object, const cJSON *seeds, regress_model *m)
+static vta_status read_model(reader *r, const cJSON *object, const cJSON *seeds, cli_regress_model *m)
 {
     static const char *const keys[] = {"name",  "zoo",       "file", "int8", "quantize",
                                        "calib", "tolerance", "rtol", "atol", "data"};
-    *m = (regress_model){.tolerance = r->suite->tolerance};
+    *m = (cli_regress_model){.tolerance = r->suite->tolerance};
     r->where = NULL;
     VTA_TRY(cJSON_IsObject(object) ? VTA_OK : wrong(r, "'models' must be a list of objects"));
     VTA_TRY(read_text(r, object, "zoo", false, &m->zoo));
@@ -219,7 +219,7 @@ static vta_status read_model(reader *r, const cJSON *object, const cJSON *seeds,
 
 static vta_status read_models(reader *r, const cJSON *root)
 {
-    regress_suite *s = r->suite;
+    cli_regress_suite *s = r->suite;
     const cJSON *list = cJSON_GetObjectItemCaseSensitive(root, "models");
     const cJSON *seeds = cJSON_GetObjectItemCaseSensitive(root, "seeds");
     const cJSON *item;
@@ -232,7 +232,7 @@ static vta_status read_models(reader *r, const cJSON *root)
     }
     cJSON_ArrayForEach(item, list)
     {
-        regress_model *m = &s->models[s->model_count];
+        cli_regress_model *m = &s->models[s->model_count];
         VTA_TRY(read_model(r, item, seeds, m));
         for (uint32_t i = 0; i < s->model_count; i++) {
             VTA_TRY(strcmp(s->models[i].name, m->name) != 0 ? VTA_OK : wrong(r, "the name is used twice"));
@@ -245,7 +245,7 @@ static vta_status read_models(reader *r, const cJSON *root)
 
 static vta_status make_cases(const reader *r)
 {
-    regress_suite *s = r->suite;
+    cli_regress_suite *s = r->suite;
     const uint64_t count = (uint64_t)s->model_count * s->configs.count * s->devices.count;
     if (count > MOST_CASES) {
         return wrong(r, "%llu cases are more than %d", (unsigned long long)count, MOST_CASES);
@@ -256,9 +256,9 @@ static vta_status make_cases(const reader *r)
     }
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t pair = s->configs.count * s->devices.count;
-        s->cases[i] = (regress_case){.model = &s->models[i / pair],
-                                     .config = s->configs.items[i % pair / s->devices.count],
-                                     .device = s->devices.items[i % s->devices.count]};
+        s->cases[i] = (cli_regress_case){.model = &s->models[i / pair],
+                                         .config = s->configs.items[i % pair / s->devices.count],
+                                         .device = s->devices.items[i % s->devices.count]};
     }
     s->case_count = (uint32_t)count;
     return VTA_OK;
@@ -268,7 +268,7 @@ static vta_status read_root(reader *r, const cJSON *root)
 {
     static const char *const keys[] = {"models", "configs", "devices", "seeds", "tolerance", "timeout"};
     static const char *standard[] = {"pynq", "fsim", "tsim"};
-    regress_suite *s = r->suite;
+    cli_regress_suite *s = r->suite;
     VTA_TRY(cJSON_IsObject(root) ? VTA_OK : wrong(r, "expected a JSON object with 'models'"));
     VTA_TRY(check_keys(r, root, keys, sizeof keys / sizeof keys[0]));
     VTA_TRY(read_figure(r, root, "tolerance", &s->tolerance));
@@ -277,10 +277,10 @@ static vta_status read_root(reader *r, const cJSON *root)
     VTA_TRY(read_names(r, root, "devices", false, &s->devices));
     VTA_TRY(read_figure(r, root, "timeout", &s->timeout_s));
     if (s->configs.count == 0) {
-        s->configs = (regress_names){&standard[0], 1};
+        s->configs = (cli_regress_names){&standard[0], 1};
     }
     if (s->devices.count == 0) {
-        s->devices = (regress_names){&standard[1], 2};
+        s->devices = (cli_regress_names){&standard[1], 2};
     }
     return make_cases(r);
 }
@@ -305,10 +305,10 @@ static vta_status parse(const char *path, cJSON **out, vta_diag *diag)
     return status;
 }
 
-vta_status regress_suite_read(const char *path, regress_suite *out, vta_diag *diag)
+vta_status cli_regress_suite_read(const char *path, cli_regress_suite *out, vta_diag *diag)
 {
     cJSON *root = NULL;
-    *out = (regress_suite){.path = path, .tolerance = 0.5, .timeout_s = 1800};
+    *out = (cli_regress_suite){.path = path, .tolerance = 0.5, .timeout_s = 1800};
     reader r = {.suite = out, .diag = diag};
     char *folder = keep(&r, strrchr(path, '/') != NULL ? path : "./");
     out->folder = folder;
@@ -319,20 +319,20 @@ vta_status regress_suite_read(const char *path, regress_suite *out, vta_diag *di
     status = status == VTA_OK ? read_root(&r, root) : status;
     cJSON_Delete(root);
     if (status != VTA_OK) {
-        regress_suite_free(out);
+        cli_regress_suite_free(out);
     }
     return status;
 }
 
-void regress_suite_free(regress_suite *s)
+void cli_regress_suite_free(cli_regress_suite *s)
 {
     vta_arena_free(&s->arena);
-    *s = (regress_suite){0};
+    *s = (cli_regress_suite){0};
 }
 
 /* ---- cycles of earlier runs */
 
-void regress_key(const regress_case *c, char *key, size_t size)
+void cli_regress_key(const cli_regress_case *c, char *key, size_t size)
 {
     (void)snprintf(key, size, "%s/%s/%s", c->model->name, c->config, c->device);
 }
@@ -351,7 +351,8 @@ static bool hardware_of(const char *config, char *text, size_t size)
 }
 
 /* A file without that part is older than it, and believed. */
-static vta_status check_hardware(const char *path, const cJSON *root, const regress_suite *s, vta_diag *diag)
+static vta_status check_hardware(const char *path, const cJSON *root, const cli_regress_suite *s,
+                                 vta_diag *diag)
 {
     const cJSON *configs = cJSON_GetObjectItemCaseSensitive(root, "hardware");
     for (uint32_t i = 0; i < s->configs.count; i++) {
@@ -369,7 +370,7 @@ static vta_status check_hardware(const char *path, const cJSON *root, const regr
     return VTA_OK;
 }
 
-vta_status regress_baseline_read(const char *path, regress_suite *s, bool updates, vta_diag *diag)
+vta_status cli_regress_baseline_read(const char *path, cli_regress_suite *s, bool updates, vta_diag *diag)
 {
     cJSON *root = NULL;
     VTA_TRY(parse(path, &root, diag));
@@ -382,7 +383,7 @@ vta_status regress_baseline_read(const char *path, regress_suite *s, bool update
     status = status == VTA_OK && !updates ? check_hardware(path, root, s, diag) : status;
     for (uint32_t i = 0; status == VTA_OK && i < s->case_count; i++) {
         char key[1024];
-        regress_key(&s->cases[i], key, sizeof key);
+        cli_regress_key(&s->cases[i], key, sizeof key);
         const cJSON *item = cJSON_GetObjectItemCaseSensitive(cycles, key);
         if (item != NULL && (!cJSON_IsNumber(item) || item->valuedouble < 1 || item->valuedouble >= 0x1p53)) {
             status = vta_fail(diag, VTA_SYNTAX, "%s: the cycles of '%s' must be a number above 0", path, key);
@@ -395,12 +396,12 @@ vta_status regress_baseline_read(const char *path, regress_suite *s, bool update
 }
 
 /* Adds the cycles of every case that has some to an object. */
-static bool put_cycles(cJSON *cycles, const regress_suite *s)
+static bool put_cycles(cJSON *cycles, const cli_regress_suite *s)
 {
     bool good = true;
     for (uint32_t i = 0; i < s->case_count; i++) {
         char key[1024];
-        regress_key(&s->cases[i], key, sizeof key);
+        cli_regress_key(&s->cases[i], key, sizeof key);
         if (s->cases[i].cycles > 0) {
             cJSON_DeleteItemFromObjectCaseSensitive(cycles, key);
             good = cJSON_AddNumberToObject(cycles, key, (double)s->cases[i].cycles) != NULL && good;
@@ -409,7 +410,7 @@ static bool put_cycles(cJSON *cycles, const regress_suite *s)
     return good;
 }
 
-static bool put_hardware(cJSON *root, const regress_suite *s)
+static bool put_hardware(cJSON *root, const cli_regress_suite *s)
 {
     cJSON *configs = cJSON_GetObjectItemCaseSensitive(root, "hardware");
     configs = configs != NULL ? configs : cJSON_AddObjectToObject(root, "hardware");
@@ -443,7 +444,7 @@ static void unlock(int fd)
 }
 
 /* Cases that this suite does not have stay as they are: several suites may share the file. */
-static vta_status add_to_baseline(const char *path, const regress_suite *s, vta_diag *diag)
+static vta_status add_to_baseline(const char *path, const cli_regress_suite *s, vta_diag *diag)
 {
     cJSON *root = NULL;
     vta_diag none = {0};
@@ -464,7 +465,7 @@ static vta_status add_to_baseline(const char *path, const regress_suite *s, vta_
     return status;
 }
 
-vta_status regress_baseline_write(const char *path, const regress_suite *s, vta_diag *diag)
+vta_status cli_regress_baseline_write(const char *path, const cli_regress_suite *s, vta_diag *diag)
 {
     const int lock = lock_folder_of(path);
     const vta_status status = add_to_baseline(path, s, diag);
@@ -472,7 +473,8 @@ vta_status regress_baseline_write(const char *path, const regress_suite *s, vta_
     return status;
 }
 
-vta_status regress_history(const char *path, const regress_suite *s, const char *label, vta_diag *diag)
+vta_status cli_regress_history(const char *path, const cli_regress_suite *s, const char *label,
+                               vta_diag *diag)
 {
     cJSON *line = cJSON_CreateObject();
     cJSON *cycles = cJSON_AddObjectToObject(line, "cycles");

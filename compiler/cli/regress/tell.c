@@ -14,7 +14,7 @@
 #include "vta/file.h"
 #include "vta/str.h"
 
-const char *regress_word(regress_outcome outcome)
+const char *cli_regress_word(cli_regress_outcome outcome)
 {
     switch (outcome) {
     case REGRESS_WAITING: return "not run";
@@ -77,7 +77,7 @@ static vta_status write_text(const char *path, vta_str *text, vta_diag *diag)
     return status;
 }
 
-vta_status regress_junit(const char *path, const regress_suite *s, vta_diag *diag)
+vta_status cli_regress_junit(const char *path, const cli_regress_suite *s, vta_diag *diag)
 {
     vta_str out = {0};
     uint32_t failures = 0;
@@ -94,7 +94,7 @@ vta_status regress_junit(const char *path, const regress_suite *s, vta_diag *dia
         &out, "\" tests=\"%" PRIu32 "\" failures=\"%" PRIu32 "\" errors=\"%" PRIu32 "\" time=\"%.3f\">\n",
         s->case_count, failures, errors, seconds);
     for (uint32_t i = 0; i < s->case_count; i++) {
-        const regress_case *c = &s->cases[i];
+        const cli_regress_case *c = &s->cases[i];
         vta_str_put(&out, "<testcase classname=\"");
         put_xml(&out, c->model->name);
         vta_str_put(&out, "\" name=\"");
@@ -105,7 +105,7 @@ vta_status regress_junit(const char *path, const regress_suite *s, vta_diag *dia
         if (c->outcome != REGRESS_PASSED) {
             const char *element =
                 c->outcome == REGRESS_WRONG || c->outcome == REGRESS_SLOWER ? "failure" : "error";
-            vta_str_printf(&out, "<%s type=\"%s\" message=\"", element, regress_word(c->outcome));
+            vta_str_printf(&out, "<%s type=\"%s\" message=\"", element, cli_regress_word(c->outcome));
             put_xml(&out, c->why);
             vta_str_put(&out, "\"/>\n");
         }
@@ -199,13 +199,13 @@ static const char *const script[] = {
     NULL,
 };
 
-static void put_cases(vta_str *out, const regress_suite *s)
+static void put_cases(vta_str *out, const cli_regress_suite *s)
 {
     vta_str_put(out, "const suite = {\"cases\": [");
     for (uint32_t i = 0; i < s->case_count; i++) {
-        const regress_case *c = &s->cases[i];
+        const cli_regress_case *c = &s->cases[i];
         char key[1024];
-        regress_key(c, key, sizeof key);
+        cli_regress_key(c, key, sizeof key);
         vta_str_put(out, i > 0 ? ",\n{\"key\": " : "\n{\"key\": ");
         cli_put_json(out, key);
         vta_str_put(out, ", \"model\": ");
@@ -217,7 +217,7 @@ static void put_cases(vta_str *out, const regress_suite *s)
         vta_str_printf(out,
                        ", \"outcome\": \"%s\", \"cycles\": %" PRIu64 ", \"baseline\": %" PRIu64
                        ", \"change\": %.6g, \"tolerance\": %g, \"seconds\": %.3f, \"why\": ",
-                       regress_word(c->outcome), c->cycles, c->baseline, c->change, c->model->tolerance,
+                       cli_regress_word(c->outcome), c->cycles, c->baseline, c->change, c->model->tolerance,
                        c->seconds);
         cli_put_json(out, c->why);
         vta_str_put(out, "}");
@@ -245,7 +245,7 @@ static void put_history(vta_str *out, const char *history)
                 "]) { try { runs.push(JSON.parse(line)); } catch (error) { /* a line that was cut */ } }\n");
 }
 
-vta_status regress_page(const char *path, const regress_suite *s, const char *history, vta_diag *diag)
+vta_status cli_regress_page(const char *path, const cli_regress_suite *s, const char *history, vta_diag *diag)
 {
     vta_str out = {0};
     vta_str data = {0};

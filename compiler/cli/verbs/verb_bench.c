@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * vtac bench MODEL is bench_model.c, vtac bench launch bench_launch.c. vtac bench hw: what the hardware
- * reaches, beside what is asked of it. Each figure is the median of three programs that were built through
- * the runtime's calls, and whose results agree with fsim.
+ * vtac bench MODEL is cli_bench_model.c, vtac bench launch cli_bench_launch.c. vtac bench hw: what the
+ * hardware reaches, beside what is asked of it. Each figure is the median of three programs that were built
+ * through the runtime's calls, and whose results agree with fsim.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -36,12 +36,12 @@ static const char *const words[] = {"hw", "launch"};
 enum { REQUIRED_MCYCLES = 2 };
 static const char speed_key[] = "mcycles_per_s";
 
-static bool at_most(const bench_row *row)
+static bool at_most(const cli_bench_row *row)
 {
     return row->measure == BENCH_CYCLES_EACH;
 }
 
-static bool reached(const bench_row *row, double value)
+static bool reached(const cli_bench_row *row, double value)
 {
     return at_most(row) ? value <= row->required : value >= row->required;
 }
@@ -100,7 +100,7 @@ static void print_row(const cli_args *args, const char *key, double value, doubl
     }
 }
 
-static void print_head(const cli_args *args, const bench_devices *devices)
+static void print_head(const cli_args *args, const cli_bench_devices *devices)
 {
     const vta_config *config = vta_device_config(devices->device);
     if (cli_flag(args, "--json")) {
@@ -116,15 +116,15 @@ static void print_head(const cli_args *args, const bench_devices *devices)
 }
 
 /* For scale, where Icarus is installed: nothing is asked of it. */
-static vta_status measure_icarus(const cli_args *args, const bench_devices *devices, vta_diag *diag)
+static vta_status measure_icarus(const cli_args *args, const cli_bench_devices *devices, vta_diag *diag)
 {
     static const char key[] = "icarus_mcycles_per_s";
-    bench_result result;
+    cli_bench_result result;
     if (!wanted(args, key)) {
         return VTA_OK;
     }
     vta_diag own = {0};
-    const vta_status status = bench_run_icarus(devices, &result, &own);
+    const vta_status status = cli_bench_run_icarus(devices, &result, &own);
     if (status == VTA_NO_DEVICE) {
         cli_say("vtac bench: no figure for Icarus: %s\n", own.text);
         return VTA_OK;
@@ -136,18 +136,18 @@ static vta_status measure_icarus(const cli_args *args, const bench_devices *devi
     return VTA_OK;
 }
 
-static vta_status measure_rows(const cli_args *args, const bench_devices *devices, bool *below,
+static vta_status measure_rows(const cli_args *args, const cli_bench_devices *devices, bool *below,
                                vta_diag *diag)
 {
     const bool pynq = strcmp(vta_device_config(devices->device)->name, "pynq") == 0;
-    for (uint32_t i = 0; i < bench_row_count; i++) {
-        const bench_row *row = &bench_rows[i];
-        bench_result result;
+    for (uint32_t i = 0; i < cli_bench_row_count; i++) {
+        const cli_bench_row *row = &cli_bench_rows[i];
+        cli_bench_result result;
         const bool speed_wanted = i == BENCH_SPEED_ROW && wanted(args, speed_key);
         if (!wanted(args, row->key) && !speed_wanted) {
             continue;
         }
-        VTA_TRY(bench_run_row(devices, row, &result, diag));
+        VTA_TRY(cli_bench_run_row(devices, row, &result, diag));
         const bool judged = pynq && row->required > 0, good = reached(row, result.value);
         *below = *below || (judged && !good);
         print_row(args, row->key, result.value, row->required, good, judged, row->what);
@@ -166,7 +166,7 @@ static vta_status measure_rows(const cli_args *args, const bench_devices *device
     return VTA_OK;
 }
 
-static vta_status open_devices(const cli_args *args, bench_devices *devices, vta_diag *diag)
+static vta_status open_devices(const cli_args *args, cli_bench_devices *devices, vta_diag *diag)
 {
     const char *uri = cli_value(args, "--device");
     char reference[64];
@@ -182,12 +182,12 @@ static int run(const cli_args *args)
 {
     cli_die_tidily();
     if (strcmp(args->operands[0], "launch") == 0) {
-        return bench_launch(args);
+        return cli_bench_launch(args);
     }
     if (strcmp(args->operands[0], "hw") != 0) {
-        return bench_model(args);
+        return cli_bench_model(args);
     }
-    bench_devices devices = {.timeout_s = 600, .progress = cli_flag(args, "--verbose")};
+    cli_bench_devices devices = {.timeout_s = 600, .progress = cli_flag(args, "--verbose")};
     const char *timeout = cli_value(args, "--timeout");
     vta_diag diag = {0};
     bool below = false;

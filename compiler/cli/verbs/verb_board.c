@@ -60,7 +60,7 @@ static void print_progress(void *context, const char *line)
     cli_say("%s\n", line);
 }
 
-static int read_fault(const cli_args *args, board_options *out)
+static int read_fault(const cli_args *args, cli_board_options *out)
 {
     const char *text = cli_value(args, "--fault");
     const char *at = text != NULL ? strchr(text, '@') : NULL;
@@ -70,7 +70,7 @@ static int read_fault(const cli_args *args, board_options *out)
     const size_t size = text == NULL ? 0 : at != NULL ? (size_t)(at - text) : strlen(text);
     for (int i = 0; text != NULL && i < BOARD_FAULTS; i++) {
         if (strlen(faults[i].name) == size && strncmp(faults[i].name, text, size) == 0) {
-            out->fault = (board_fault)i;
+            out->fault = (cli_board_fault)i;
             return CLI_OK;
         }
     }
@@ -98,7 +98,7 @@ static bool read_address(const char *text, uint64_t *out)
     return end != NULL && *end == '\0' && errno == 0 && *out % VTA_REG_PAGE_BYTES == 0 && *out >> 40 == 0;
 }
 
-static int read_options(const cli_args *args, board_options *out)
+static int read_options(const cli_args *args, cli_board_options *out)
 {
     enum { MOST_MIB = 1024 };
     const char *memory = cli_value(args, "--memory");
@@ -130,7 +130,7 @@ static int read_options(const cli_args *args, board_options *out)
 
 static int run(const cli_args *args)
 {
-    board_options o = {0};
+    cli_board_options o = {0};
     vta_diag diag = {0};
     bool given;
     if (read_options(args, &o) != CLI_OK) {
@@ -147,7 +147,7 @@ static int run(const cli_args *args)
     device_config = o.config.name;
     const vta_progress progress = {.line = print_progress};
     const vta_status status =
-        board_serve(&o, &stop, ready, cli_fancy(STDERR_FILENO) ? &progress : NULL, &diag);
+        cli_board_serve(&o, &stop, ready, cli_fancy(STDERR_FILENO) ? &progress : NULL, &diag);
     return status == VTA_OK ? cli_done(args) : cli_fail(args, &diag);
 }
 

@@ -37,21 +37,21 @@ enum { MOST_HISTORY = 1 << 28 };
 
 /* ---- what is printed */
 
-static void tell_case(void *context, const regress_case *c, uint32_t finished)
+static void tell_case(void *context, const cli_regress_case *c, uint32_t finished)
 {
-    const regress_suite *s = context;
+    const cli_regress_suite *s = context;
     char key[1024];
-    regress_key(c, key, sizeof key);
-    cli_say("%" PRIu32 "/%" PRIu32 " %s: %s\n", finished, s->case_count, key, regress_word(c->outcome));
+    cli_regress_key(c, key, sizeof key);
+    cli_say("%" PRIu32 "/%" PRIu32 " %s: %s\n", finished, s->case_count, key, cli_regress_word(c->outcome));
 }
 
 static void fill_row(const void *context, uint32_t row, cli_cell *cells)
 {
-    const regress_case *c = &((const regress_suite *)context)->cases[row];
+    const cli_regress_case *c = &((const cli_regress_suite *)context)->cases[row];
     cells[0].text = c->model->name;
     cells[1].text = c->config;
     cells[2].text = c->device;
-    cells[3].text = regress_word(c->outcome);
+    cells[3].text = cli_regress_word(c->outcome);
     if (c->cycles > 0) {
         cli_cell_print(&cells[4], "%" PRIu64, c->cycles);
     }
@@ -61,7 +61,7 @@ static void fill_row(const void *context, uint32_t row, cli_cell *cells)
     cells[6].text = c->why;
 }
 
-static uint32_t count_bad(const regress_suite *s)
+static uint32_t count_bad(const cli_regress_suite *s)
 {
     uint32_t bad = 0;
     for (uint32_t i = 0; i < s->case_count; i++) {
@@ -70,7 +70,7 @@ static uint32_t count_bad(const regress_suite *s)
     return bad;
 }
 
-static void print_text(const regress_suite *s)
+static void print_text(const cli_regress_suite *s)
 {
     static const cli_column columns[] = {
         {"model", CLI_NAME},    {"config", CLI_NAME},   {"device", CLI_NAME}, {"outcome", CLI_WORD},
@@ -81,11 +81,11 @@ static void print_text(const regress_suite *s)
     cli_print("%" PRIu32 " passed, %" PRIu32 " failed\n", s->case_count - bad, bad);
 }
 
-static void print_json(const regress_suite *s)
+static void print_json(const cli_regress_suite *s)
 {
     cli_print("{\"cases\": [");
     for (uint32_t i = 0; i < s->case_count; i++) {
-        const regress_case *c = &s->cases[i];
+        const cli_regress_case *c = &s->cases[i];
         cli_print("%s{\"model\": ", i > 0 ? ", " : "");
         cli_json_string(c->model->name);
         cli_print(", \"config\": ");
@@ -94,7 +94,7 @@ static void print_json(const regress_suite *s)
         cli_json_string(c->device);
         cli_print(", \"outcome\": \"%s\", \"cycles\": %" PRIu64 ", \"baseline\": %" PRIu64
                   ", \"seconds\": %.3f, \"why\": ",
-                  regress_word(c->outcome), c->cycles, c->baseline, c->seconds);
+                  cli_regress_word(c->outcome), c->cycles, c->baseline, c->seconds);
         cli_json_string(c->why);
         cli_print("}");
     }
@@ -120,7 +120,7 @@ static void remove_folder(const char *path)
     }
 }
 
-static vta_status write_page(const cli_args *args, const regress_suite *s, vta_diag *diag)
+static vta_status write_page(const cli_args *args, const cli_regress_suite *s, vta_diag *diag)
 {
     const char *path = cli_value(args, "--history");
     uint8_t *bytes = NULL;
@@ -130,14 +130,14 @@ static vta_status write_page(const cli_args *args, const regress_suite *s, vta_d
     }
     char *text = strndup(bytes != NULL ? (const char *)bytes : "", size);
     const vta_status status =
-        text != NULL ? regress_page(cli_value(args, "--html"), s, text, diag) : vta_no_memory(diag);
+        text != NULL ? cli_regress_page(cli_value(args, "--html"), s, text, diag) : vta_no_memory(diag);
     free(text);
     free(bytes);
     return status;
 }
 
 /* A baseline takes only what is right: wrong outputs have no cycles worth keeping. */
-static vta_status write_baseline(const cli_args *args, const regress_suite *s, vta_diag *diag)
+static vta_status write_baseline(const cli_args *args, const cli_regress_suite *s, vta_diag *diag)
 {
     for (uint32_t i = 0; i < s->case_count; i++) {
         if (s->cases[i].outcome != REGRESS_PASSED && s->cases[i].outcome != REGRESS_SLOWER) {
@@ -145,17 +145,17 @@ static vta_status write_baseline(const cli_args *args, const regress_suite *s, v
                             "the baseline stays as it is: not every case has run as it should");
         }
     }
-    return regress_baseline_write(cli_value(args, "--baseline"), s, diag);
+    return cli_regress_baseline_write(cli_value(args, "--baseline"), s, diag);
 }
 
-static vta_status write_files(const cli_args *args, const regress_suite *s, vta_diag *diag)
+static vta_status write_files(const cli_args *args, const cli_regress_suite *s, vta_diag *diag)
 {
     const char *label = cli_value(args, "--label");
     if (cli_value(args, "--junit") != NULL) {
-        VTA_TRY(regress_junit(cli_value(args, "--junit"), s, diag));
+        VTA_TRY(cli_regress_junit(cli_value(args, "--junit"), s, diag));
     }
     if (cli_value(args, "--history") != NULL) {
-        VTA_TRY(regress_history(cli_value(args, "--history"), s, label != NULL ? label : "", diag));
+        VTA_TRY(cli_regress_history(cli_value(args, "--history"), s, label != NULL ? label : "", diag));
     }
     if (cli_value(args, "--html") != NULL) {
         VTA_TRY(write_page(args, s, diag));
@@ -165,12 +165,12 @@ static vta_status write_files(const cli_args *args, const regress_suite *s, vta_
 
 /* ---- the verb */
 
-static vta_status read_files(const cli_args *args, regress_suite *s, vta_diag *diag)
+static vta_status read_files(const cli_args *args, cli_regress_suite *s, vta_diag *diag)
 {
     static const char *const written[] = {"--junit", "--html"};
     const char *baseline = cli_value(args, "--baseline");
     const char *history = cli_value(args, "--history");
-    VTA_TRY(regress_suite_read(args->operands[0], s, diag));
+    VTA_TRY(cli_regress_suite_read(args->operands[0], s, diag));
     for (size_t i = 0; i < sizeof written / sizeof written[0]; i++) { /* before the work, not behind it */
         const char *path = cli_value(args, written[i]);
         VTA_TRY(path != NULL ? cli_can_write(path, diag) : VTA_OK);
@@ -180,7 +180,7 @@ static vta_status read_files(const cli_args *args, regress_suite *s, vta_diag *d
     if (baseline == NULL || (cli_flag(args, "--update") && access(baseline, F_OK) != 0)) { /* it is made */
         return VTA_OK;
     }
-    return regress_baseline_read(baseline, s, cli_flag(args, "--update"), diag);
+    return cli_regress_baseline_read(baseline, s, cli_flag(args, "--update"), diag);
 }
 
 static volatile sig_atomic_t
@@ -193,26 +193,27 @@ static void note(void *nothing)
 }
 
 /* The pieces, in the folder. *leads: false in a worker, whose work is over. */
-static vta_status go_in(regress_run *run, const cli_args *args, const cli_work *how, bool *leads,
+static vta_status go_in(cli_regress_run *run, const cli_args *args, const cli_work *how, bool *leads,
                         vta_diag *diag)
 {
     char key[96];
     vtac_work *work = NULL;
     (void)snprintf(key, sizeof key, "vtac %s regress %016" PRIx64 "\n", vta_version(),
-                   how->options.engine == VTAC_WORK_FOLDER ? regress_hash(run->suite) : 0);
-    vta_status status = cli_open_work(args, how, key, regress_piece, run, &work, diag);
+                   how->options.engine == VTAC_WORK_FOLDER ? cli_regress_hash(run->suite) : 0);
+    vta_status status = cli_open_work(args, how, key, cli_regress_piece, run, &work, diag);
     *leads = work != NULL;
     if (status == VTA_OK && work != NULL) {
         if (stopped != 0) {
             vtac_work_stop(work);
         }
-        status = regress_go(run, work, diag);
+        status = cli_regress_go(run, work, diag);
         cli_close_work(work);
     }
     return status;
 }
 
-static vta_status go(const cli_args *args, const cli_work *how, regress_suite *s, bool *leads, vta_diag *diag)
+static vta_status go(const cli_args *args, const cli_work *how, cli_regress_suite *s, bool *leads,
+                     vta_diag *diag)
 {
     char program[4096];
     char folder[VTAC_TEMPORARY_PATH];
@@ -225,11 +226,11 @@ static vta_status go(const cli_args *args, const cli_work *how, regress_suite *s
     cli_catch_signals(note, NULL);
     vta_status status = vtac_temporary_folder("regress", folder, diag);
     if (status == VTA_OK) {
-        regress_run run = {.suite = s,
-                           .program = program,
-                           .work = folder,
-                           .done = cli_flag(args, "--json") ? NULL : tell_case,
-                           .context = s};
+        cli_regress_run run = {.suite = s,
+                               .program = program,
+                               .work = folder,
+                               .done = cli_flag(args, "--json") ? NULL : tell_case,
+                               .context = s};
         status = go_in(&run, args, how, leads, diag);
         cli_catch_signals(note, NULL);
         remove_folder(folder);
@@ -238,7 +239,7 @@ static vta_status go(const cli_args *args, const cli_work *how, regress_suite *s
     return status == VTA_OK && stopped != 0 ? vta_fail(diag, VTA_INTERRUPTED, "interrupted") : status;
 }
 
-static int report(const cli_args *args, const regress_suite *s)
+static int report(const cli_args *args, const cli_regress_suite *s)
 {
     vta_diag diag = {0};
     (cli_flag(args, "--json") ? print_json : print_text)(s);
@@ -252,7 +253,7 @@ static int report(const cli_args *args, const regress_suite *s)
 static int run(const cli_args *args)
 {
     cli_work how;
-    regress_suite suite;
+    cli_regress_suite suite;
     vta_diag diag = {0};
     bool leads = true;
     if (cli_read_work(args, &how) != CLI_OK) {
@@ -264,7 +265,7 @@ static int run(const cli_args *args)
     vta_status status = read_files(args, &suite, &diag);
     status = status == VTA_OK ? go(args, &how, &suite, &leads, &diag) : status;
     const int code = status != VTA_OK ? cli_fail(args, &diag) : leads ? report(args, &suite) : CLI_OK;
-    regress_suite_free(&suite);
+    cli_regress_suite_free(&suite);
     return code;
 }
 

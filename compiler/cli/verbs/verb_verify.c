@@ -255,7 +255,7 @@ static vta_status expect_bound(const char *folder, int i, const vtac_tensor *ten
 }
 
 /* The name in a serialized TensorProto is what binds it; files without one go by their number. */
-static vta_status load_inputs(vta_model *model, const char *folder, const verify_set *set, int bound_from,
+static vta_status load_inputs(vta_model *model, const char *folder, const cli_verify_set *set, int bound_from,
                               vta_diag *diag)
 {
     const uint32_t count = vta_model_input_count(model);
@@ -265,7 +265,7 @@ static vta_status load_inputs(vta_model *model, const char *folder, const verify
         vta_arena arena = {0};
         vtac_tensor tensor;
         const vta_tensor_info info = next < count ? vta_model_input(model, next) : (vta_tensor_info){0};
-        verify_file(set, true, (uint32_t)i, path);
+        cli_verify_file(set, true, (uint32_t)i, path);
         if (next >= count && (bound_from >= MOST_INPUTS || access(path, R_OK) != 0)) {
             break;
         }
@@ -314,13 +314,13 @@ static vta_status check_parcel(const verification *v, vta_model *model, const ch
     return status;
 }
 
-static vta_status check_output(const verification *v, vta_model *model, const verify_set *set, uint32_t i,
+static vta_status check_output(const verification *v, vta_model *model, const cli_verify_set *set, uint32_t i,
                                verdict *out)
 {
     char path[VERIFY_PATH];
     vtac_tensor expected;
     vta_arena arena = {0};
-    verify_file(set, false, i, path);
+    cli_verify_file(set, false, i, path);
     const vta_tensor_info info = vta_model_output(model, i);
     if (cli_is_parcel(&info)) {
         return check_parcel(v, model, path, i, out);
@@ -389,8 +389,8 @@ static bool is_random(const char *path)
     return random;
 }
 
-static vta_status run_set(const verification *v, vta_model *model, const char *folder, const verify_set *set,
-                          verdict *out)
+static vta_status run_set(const verification *v, vta_model *model, const char *folder,
+                          const cli_verify_set *set, verdict *out)
 {
     vta_status status = load_inputs(model, folder, set, out->bound_from, &out->diag);
     cli_stage("running", set->begin, 0, 0);
@@ -410,8 +410,8 @@ static vta_status run_sets(const verification *v, const char *folder, verdict *o
     vta_status status = VTA_OK;
     bool found = true;
     for (uint32_t i = 0; status == VTA_OK && found; i++) {
-        verify_set set;
-        status = verify_find_set(folder, i, &set, &found, &out->diag);
+        cli_verify_set set;
+        status = cli_verify_find_set(folder, i, &set, &found, &out->diag);
         if (status == VTA_OK && found && (status = run_set(v, loaded.model, folder, &set, out)) != VTA_OK) {
             (void)vta_context(&out->diag, "%s", set.begin + strlen(folder) + 1);
         }
@@ -423,7 +423,7 @@ static vta_status run_sets(const verification *v, const char *folder, verdict *o
 static void run_case(verification *v, const char *given, verdict *out)
 {
     char folder[VERIFY_FOLDER];
-    vta_status status = verify_find_model(given, folder, v->model, &v->is_onnx, &out->diag);
+    vta_status status = cli_verify_find_model(given, folder, v->model, &v->is_onnx, &out->diag);
     if (status != VTA_OK) {
         out->outcome = FAILED;
         return;

@@ -96,8 +96,8 @@ static vta_status find_in_folder(const char *folder, char path[VERIFY_PATH], boo
                           "'test_data_set_0'");
 }
 
-vta_status verify_find_model(const char *given, char folder[VERIFY_FOLDER], char path[VERIFY_PATH],
-                             bool *is_onnx, vta_diag *diag)
+vta_status cli_verify_find_model(const char *given, char folder[VERIFY_FOLDER], char path[VERIFY_PATH],
+                                 bool *is_onnx, vta_diag *diag)
 {
     struct stat info;
     (void)snprintf(folder, VERIFY_FOLDER, "%s", given);
@@ -174,7 +174,8 @@ static vta_status list_names(const char *folder, char ***names, uint32_t *count,
     return VTA_OK;
 }
 
-vta_status verify_find_set(const char *folder, uint32_t i, verify_set *out, bool *found, vta_diag *diag)
+vta_status cli_verify_find_set(const char *folder, uint32_t i, cli_verify_set *out, bool *found,
+                               vta_diag *diag)
 {
     char **names;
     uint32_t count;
@@ -196,7 +197,7 @@ vta_status verify_find_set(const char *folder, uint32_t i, verify_set *out, bool
                : vta_fail(diag, VTA_IO, "%s/test_data_set_0 is missing, and so is any NAME_in.npy", folder);
 }
 
-void verify_file(const verify_set *set, bool is_input, uint32_t i, char path[VERIFY_PATH])
+void cli_verify_file(const cli_verify_set *set, bool is_input, uint32_t i, char path[VERIFY_PATH])
 {
     const int most = VERIFY_PATH - 64;
     if (set->is_folder) {

@@ -17,18 +17,19 @@ enum { VERIFY_FOLDER = 4096, VERIFY_PATH = 4300 };
 
 /* The model of a case: 'model.onnx' of its folder, or else the one file of a kind that is known; or the file
  * that is given in the place of the folder that it lies in. */
-vta_status verify_find_model(const char *given, char folder[VERIFY_FOLDER], char path[VERIFY_PATH],
-                             bool *is_onnx, vta_diag *diag);
+vta_status cli_verify_find_model(const char *given, char folder[VERIFY_FOLDER], char path[VERIFY_PATH],
+                                 bool *is_onnx, vta_diag *diag);
 
-typedef struct verify_set {
+typedef struct cli_verify_set {
     char begin[VERIFY_PATH]; /* of the names of its files: FOLDER/test_data_set_0, FOLDER/cat */
     bool is_folder;
-} verify_set;
+} cli_verify_set;
 
 /* The set number `i`; *found is false behind the last. */
-vta_status verify_find_set(const char *folder, uint32_t i, verify_set *out, bool *found, vta_diag *diag);
+vta_status cli_verify_find_set(const char *folder, uint32_t i, cli_verify_set *out, bool *found,
+                               vta_diag *diag);
 
 /* The file of an input or an output, whether or not it is there. */
-void verify_file(const verify_set *set, bool is_input, uint32_t i, char path[VERIFY_PATH]);
+void cli_verify_file(const cli_verify_set *set, bool is_input, uint32_t i, char path[VERIFY_PATH]);
 
 #endif

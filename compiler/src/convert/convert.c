@@ -24,7 +24,7 @@ typedef struct loss {
 } loss;
 
 typedef struct converter {
-    vtac_builder maker;
+    vtac_import_builder maker;
     const vtac_convert_options *options;
     const vtac_node *node; /* the one at hand: a copy */
     loss losses[MOST_LOSSES];
@@ -82,7 +82,7 @@ static vtac_id in(const converter *c, uint32_t i)
 /* Input i as floats, its scale and zero point behind it; `axis`: of one scale each. */
 static vtac_id real_of(converter *c, uint32_t i, int64_t axis)
 {
-    vtac_builder *m = &c->maker;
+    vtac_import_builder *m = &c->maker;
     const vtac_attr attr = vtac_attr_of_int("axis", axis);
     const vtac_type *scale = vtac_made_type(m, in(c, i + 1));
     const bool each = scale->rank == 1 && scale->dim[0] > 1;
@@ -111,7 +111,7 @@ static vtac_id quantized(converter *c, vtac_id x, uint32_t scale)
 /* An int32 bias has the product of two scales. */
 static vtac_id real_bias(converter *c, uint32_t i, uint32_t x_scale, uint32_t w_scale)
 {
-    vtac_builder *m = &c->maker;
+    vtac_import_builder *m = &c->maker;
     const vtac_attr attr = vtac_attr_of_int("axis", 0);
     if (in(c, i) == 0) {
         return 0;
@@ -192,7 +192,7 @@ static vtac_id pool(converter *c)
 /* table[x - first] */
 static vtac_id table(converter *c)
 {
-    vtac_builder *m = &c->maker;
+    vtac_import_builder *m = &c->maker;
     const double first = (double)vtac_attr_int(c->node, "first", 0);
     vtac_id at = vtac_make_cast(m, in(c, 0), VTAC_I64);
     if (first != 0.0) {
@@ -204,7 +204,7 @@ static vtac_id table(converter *c)
 /* round(x * mult * 2^(shift - 31)) */
 static vtac_id factor(converter *c)
 {
-    vtac_builder *m = &c->maker;
+    vtac_import_builder *m = &c->maker;
     const vtac_tensor *mult = vtac_made_constant(m, in(c, 1));
     const vtac_tensor *shift = vtac_made_constant(m, in(c, 2));
     const vtac_type *x = vtac_made_type(m, in(c, 0));
@@ -273,7 +273,7 @@ static void drop_cell_clip(converter *c, vtac_node *node)
 
 static vta_status convert_node(converter *c, vtac_node_id id)
 {
-    vtac_builder *m = &c->maker;
+    vtac_import_builder *m = &c->maker;
     if (m->graph->nodes[id].op == VTAC_OP_LSTM) {
         drop_cell_clip(c, &m->graph->nodes[id]);
     }

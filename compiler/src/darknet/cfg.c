@@ -26,34 +26,34 @@ static const char *trimmed(vta_arena *arena, const char *begin, const char *end)
     return text;
 }
 
-static vta_status add_section(cfg_file *cfg, const char *type, uint32_t line, vta_diag *diag)
+static vta_status add_section(vtac_cfg_file *cfg, const char *type, uint32_t line, vta_diag *diag)
 {
-    cfg_section *sections = vta_grow(cfg->sections, &cfg->room, cfg->count + 1, sizeof *sections);
+    vtac_cfg_section *sections = vta_grow(cfg->sections, &cfg->room, cfg->count + 1, sizeof *sections);
     if (sections == NULL || type == NULL || cfg->count >= MOST_SECTIONS) {
         cfg->sections = sections == NULL ? cfg->sections : sections;
         return vta_fail(diag, VTA_NOMEM, "line %u: out of memory, or more than %d sections", line,
                         MOST_SECTIONS);
     }
     cfg->sections = sections;
-    sections[cfg->count++] = (cfg_section){.type = type, .line = line};
+    sections[cfg->count++] = (vtac_cfg_section){.type = type, .line = line};
     return VTA_OK;
 }
 
-static vta_status add_entry(cfg_section *s, const char *name, const char *value, uint32_t line,
+static vta_status add_entry(vtac_cfg_section *s, const char *name, const char *value, uint32_t line,
                             vta_diag *diag)
 {
-    cfg_entry *entries = vta_grow(s->entries, &s->room, s->count + 1, sizeof *entries);
+    vtac_cfg_entry *entries = vta_grow(s->entries, &s->room, s->count + 1, sizeof *entries);
     if (entries == NULL || name == NULL || value == NULL || s->count >= MOST_ENTRIES) {
         s->entries = entries == NULL ? s->entries : entries;
         return vta_fail(diag, VTA_NOMEM, "line %u: out of memory, or more than %d values", line,
                         MOST_ENTRIES);
     }
     s->entries = entries;
-    entries[s->count++] = (cfg_entry){name, value};
+    entries[s->count++] = (vtac_cfg_entry){name, value};
     return VTA_OK;
 }
 
-static vta_status parse_line(cfg_file *cfg, vta_arena *arena, const char *begin, const char *end,
+static vta_status parse_line(vtac_cfg_file *cfg, vta_arena *arena, const char *begin, const char *end,
                              uint32_t line, vta_diag *diag)
 {
     while (begin < end && isspace((unsigned char)*begin)) {
@@ -75,7 +75,7 @@ static vta_status parse_line(cfg_file *cfg, vta_arena *arena, const char *begin,
                      trimmed(arena, equals + 1, end), line, diag);
 }
 
-vta_status cfg_parse(const vtac_model_file *file, vta_arena *arena, cfg_file *out, vta_diag *diag)
+vta_status vtac_cfg_parse(const vtac_model_file *file, vta_arena *arena, vtac_cfg_file *out, vta_diag *diag)
 {
     const char *at = (const char *)file->bytes;
     const char *end = at + file->size;
@@ -88,7 +88,7 @@ vta_status cfg_parse(const vtac_model_file *file, vta_arena *arena, cfg_file *ou
     return VTA_OK;
 }
 
-void cfg_free(cfg_file *cfg)
+void vtac_cfg_free(vtac_cfg_file *cfg)
 {
     for (size_t i = 0; i < cfg->count; i++) {
         free(cfg->sections[i].entries);
@@ -96,7 +96,7 @@ void cfg_free(cfg_file *cfg)
     free(cfg->sections);
 }
 
-const char *cfg_text(const cfg_section *s, const char *name)
+const char *vtac_cfg_text(const vtac_cfg_section *s, const char *name)
 {
     for (size_t i = s->count; i-- > 0;) {
         if (strcmp(s->entries[i].name, name) == 0) {
@@ -106,10 +106,10 @@ const char *cfg_text(const cfg_section *s, const char *name)
     return NULL;
 }
 
-vta_status cfg_int(const cfg_section *s, const char *name, int64_t otherwise, int64_t least, int64_t most,
-                   int64_t *out, vta_diag *diag)
+vta_status vtac_cfg_int(const vtac_cfg_section *s, const char *name, int64_t otherwise, int64_t least,
+                        int64_t most, int64_t *out, vta_diag *diag)
 {
-    const char *text = cfg_text(s, name);
+    const char *text = vtac_cfg_text(s, name);
     char *end = NULL;
     const long long value = text == NULL ? otherwise : strtoll(text, &end, 10);
     *out = value;
@@ -121,17 +121,17 @@ vta_status cfg_int(const cfg_section *s, const char *name, int64_t otherwise, in
                                                       name, value, (long long)least, (long long)most);
 }
 
-vta_status cfg_ints(const cfg_section *s, const char *name, int64_t *out, size_t room, size_t *count,
-                    vta_diag *diag)
+vta_status vtac_cfg_ints(const vtac_cfg_section *s, const char *name, int64_t *out, size_t room,
+                         size_t *count, vta_diag *diag)
 {
-    const char *at = cfg_text(s, name);
+    const char *at = vtac_cfg_text(s, name);
     *count = 0;
     while (at != NULL && *at != '\0') {
         char *end;
         const long long value = strtoll(at, &end, 10);
         if (end == at || *count == room) {
             return vta_fail(diag, VTA_SYNTAX, "%s: '%.40s' is no list of at most %zu numbers", name,
-                            cfg_text(s, name), room);
+                            vtac_cfg_text(s, name), room);
         }
         out[(*count)++] = value;
         for (at = end; *at == ',' || isspace((unsigned char)*at);) {
@@ -141,9 +141,9 @@ vta_status cfg_ints(const cfg_section *s, const char *name, int64_t *out, size_t
     return VTA_OK;
 }
 
-double cfg_float(const cfg_section *s, const char *name, double otherwise)
+double vtac_cfg_float(const vtac_cfg_section *s, const char *name, double otherwise)
 {
-    const char *text = cfg_text(s, name);
+    const char *text = vtac_cfg_text(s, name);
     char *end = NULL;
     const double value = text == NULL ? otherwise : strtod(text, &end);
     return text == NULL || end == text || !isfinite(value) ? otherwise : value;

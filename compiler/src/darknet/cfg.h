@@ -9,34 +9,34 @@
 #include "vta/status.h"
 #include "vtac/import.h"
 
-typedef struct cfg_entry {
+typedef struct vtac_cfg_entry {
     const char *name, *value;
-} cfg_entry;
+} vtac_cfg_entry;
 
-typedef struct cfg_section {
+typedef struct vtac_cfg_section {
     const char *type; /* without the brackets */
     uint32_t line;    /* where it begins, from 1 */
-    cfg_entry *entries;
+    vtac_cfg_entry *entries;
     size_t count, room;
-} cfg_section;
+} vtac_cfg_section;
 
-typedef struct cfg_file {
-    cfg_section *sections;
+typedef struct vtac_cfg_file {
+    vtac_cfg_section *sections;
     size_t count, room;
-} cfg_file;
+} vtac_cfg_file;
 
-vta_status cfg_parse(const vtac_model_file *file, vta_arena *arena, cfg_file *out, vta_diag *diag);
-void cfg_free(cfg_file *cfg);
+vta_status vtac_cfg_parse(const vtac_model_file *file, vta_arena *arena, vtac_cfg_file *out, vta_diag *diag);
+void vtac_cfg_free(vtac_cfg_file *cfg);
 
 /* The value of a name, NULL: it has none. */
-const char *cfg_text(const cfg_section *s, const char *name);
+const char *vtac_cfg_text(const vtac_cfg_section *s, const char *name);
 /* Numbers; the default where there is none. A value that is no number in the range is an error. */
-vta_status cfg_int(const cfg_section *s, const char *name, int64_t otherwise, int64_t least, int64_t most,
-                   int64_t *out, vta_diag *diag);
+vta_status vtac_cfg_int(const vtac_cfg_section *s, const char *name, int64_t otherwise, int64_t least,
+                        int64_t most, int64_t *out, vta_diag *diag);
 /* The default where there is none, or no number. */
-double cfg_float(const cfg_section *s, const char *name, double otherwise);
+double vtac_cfg_float(const vtac_cfg_section *s, const char *name, double otherwise);
 /* A list with commas; at most `room`. */
-vta_status cfg_ints(const cfg_section *s, const char *name, int64_t *out, size_t room, size_t *count,
-                    vta_diag *diag);
+vta_status vtac_cfg_ints(const vtac_cfg_section *s, const char *name, int64_t *out, size_t room,
+                         size_t *count, vta_diag *diag);
 
 #endif

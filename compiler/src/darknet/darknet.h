@@ -11,14 +11,14 @@
 
 enum { MOST_SIZE = 1 << 16, MOST_WEIGHTS = 0x7fffffff, DK_MOST_STATES = 256 };
 
-typedef struct darknet {
-    vtac_builder maker;
-    const cfg_section *section;
-    const cfg_section *layers; /* of the cfg, behind [net] */
-    uint32_t count, number;    /* layers; the one that is imported */
-    vtac_id *values;           /* by layer */
-    size_t *begins;            /* where each layer's weights begin, and behind the last one's: in bytes */
-    uint32_t *owners;          /* whose weights each layer has: its own, or an earlier one's */
+typedef struct vtac_darknet {
+    vtac_import_builder maker;
+    const vtac_cfg_section *section;
+    const vtac_cfg_section *layers; /* of the cfg, behind [net] */
+    uint32_t count, number;         /* layers; the one that is imported */
+    vtac_id *values;                /* by layer */
+    size_t *begins;   /* where each layer's weights begin, and behind the last one's: in bytes */
+    uint32_t *owners; /* whose weights each layer has: its own, or an earlier one's */
     const uint8_t *weights;
     size_t size, at;    /* of the weights, in bytes */
     bool turned;        /* dense weights are given transposed */
@@ -26,60 +26,63 @@ typedef struct darknet {
     bool keeps_states;
     vtac_id states[DK_MOST_STATES]; /* as the run leaves them; the graph's last inputs are what it found */
     uint32_t state_count;
-} darknet;
+} vtac_darknet;
 
-typedef vtac_id dk_layer_fn(darknet *d, vtac_id x);
+typedef vtac_id vtac_darknet_layer_fn(vtac_darknet *d, vtac_id x);
 
 /* A row of the table of layers (layers.c); NULL: there is none of that type. */
-typedef struct dk_layer {
+typedef struct vtac_darknet_layer {
     const char *type;
-    dk_layer_fn *make;
+    vtac_darknet_layer_fn *make;
     bool boxes; /* what goes in is an output of the network */
-} dk_layer;
-const dk_layer *dk_layer_of(const char *type);
+} vtac_darknet_layer;
+const vtac_darknet_layer *vtac_darknet_layer_of(const char *type);
 
 /* ---- values.c */
 
 /* An option of the section. */
-int64_t dk_option(darknet *d, const char *name, int64_t otherwise, int64_t least, int64_t most);
+int64_t vtac_darknet_option(vtac_darknet *d, const char *name, int64_t otherwise, int64_t least,
+                            int64_t most);
 /* The next `count` weights; NULL after a failure. */
-float *dk_take(darknet *d, int64_t count);
+float *vtac_darknet_take(vtac_darknet *d, int64_t count);
 
 /* Normalization by the moving mean and variance: a factor and an offset for each output. */
-typedef struct dk_norm {
+typedef struct vtac_darknet_norm {
     float *scale, *mean, *variance;
-} dk_norm;
-dk_norm dk_take_norm(darknet *d, int64_t outputs);
+} vtac_darknet_norm;
+vtac_darknet_norm vtac_darknet_take_norm(vtac_darknet *d, int64_t outputs);
 /* weights[outputs][each] and bias[outputs] take the normalization in. */
-void dk_apply_norm(const dk_norm *n, float *weights, float *bias, int64_t outputs, int64_t each);
+void vtac_darknet_apply_norm(const vtac_darknet_norm *n, float *weights, float *bias, int64_t outputs,
+                             int64_t each);
 
-vtac_id dk_activate(darknet *d, vtac_id x, const char *otherwise);
-vtac_id dk_number(vtac_builder *m, double value);
+vtac_id vtac_darknet_activate(vtac_darknet *d, vtac_id x, const char *otherwise);
+vtac_id vtac_darknet_number(vtac_import_builder *m, double value);
 /* The axes of a value, which must be of that rank. */
-const int64_t *dk_dims(darknet *d, vtac_id x, uint32_t rank);
-vtac_id dk_flattened(darknet *d, vtac_id x); /* [batch][rest] */
+const int64_t *vtac_darknet_dims(vtac_darknet *d, vtac_id x, uint32_t rank);
+vtac_id vtac_darknet_flattened(vtac_darknet *d, vtac_id x); /* [batch][rest] */
 
 /* ---- matrix.c */
 
-typedef struct dk_window {
+typedef struct vtac_darknet_window {
     int64_t filters, size, strides[2], pad, spread, groups;
     bool normal;  /* there is a normalization */
     bool flipped; /* weights [channels * size * size][filters] */
     bool signs;   /* weights count by their sign alone, as much as their filter's mean */
-} dk_window;
+} vtac_darknet_window;
 /* A convolution with the weights that come next. */
-vtac_id dk_conv(darknet *d, vtac_id x, const dk_window *w);
+vtac_id vtac_darknet_conv(vtac_darknet *d, vtac_id x, const vtac_darknet_window *w);
 /* A dense layer with the weights that come next. */
-vtac_id dk_dense(darknet *d, vtac_id x, int64_t outputs, bool normal);
+vtac_id vtac_darknet_dense(vtac_darknet *d, vtac_id x, int64_t outputs, bool normal);
 /* Every so manieth place, after a filter that blurs: 3 x 3, or the mean of 2 x 2. */
-vtac_id dk_blurred(darknet *d, vtac_id x, const int64_t *strides, bool small);
-dk_layer_fn dk_convolutional, dk_deconvolutional, dk_local, dk_connected;
+vtac_id vtac_darknet_blurred(vtac_darknet *d, vtac_id x, const int64_t *strides, bool small);
+vtac_darknet_layer_fn vtac_darknet_convolutional, vtac_darknet_deconvolutional, vtac_darknet_local,
+    vtac_darknet_connected;
 
 /* recurrent.c */
-dk_layer_fn dk_rnn, dk_gru, dk_lstm, dk_crnn;
+vtac_darknet_layer_fn vtac_darknet_rnn, vtac_darknet_gru, vtac_darknet_lstm, vtac_darknet_crnn;
 /* norm.c */
-dk_layer_fn dk_batchnorm, dk_lrn, dk_l2norm, dk_logistic;
+vtac_darknet_layer_fn vtac_darknet_batchnorm, vtac_darknet_lrn, vtac_darknet_l2norm, vtac_darknet_logistic;
 /* Probabilities in groups, as the tree of classes in this file has them. */
-vtac_id dk_tree(darknet *d, vtac_id x, const char *path);
+vtac_id vtac_darknet_tree(vtac_darknet *d, vtac_id x, const char *path);
 
 #endif

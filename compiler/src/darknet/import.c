@@ -12,12 +12,12 @@
 #include "vta/fail.h"
 #include "vta/file.h"
 
-static vta_status check_layers(const darknet *d, vta_diag *diag)
+static vta_status check_layers(const vtac_darknet *d, vta_diag *diag)
 {
     char list[512] = "";
     size_t used = 0;
     for (uint32_t i = 0; i < d->count && used < sizeof list - 64; i++) {
-        if (dk_layer_of(d->layers[i].type) == NULL) {
+        if (vtac_darknet_layer_of(d->layers[i].type) == NULL) {
             used += (size_t)snprintf(list + used, sizeof list - used, "%s[%.24s] (line %u)",
                                      used == 0 ? "" : ", ", d->layers[i].type, d->layers[i].line);
         }
@@ -25,7 +25,7 @@ static vta_status check_layers(const darknet *d, vta_diag *diag)
     return used == 0 ? VTA_OK : vta_fail(diag, VTA_UNSUPPORTED, "layers that are not supported: %s", list);
 }
 
-static vta_status read_header(darknet *d, vta_diag *diag)
+static vta_status read_header(vtac_darknet *d, vta_diag *diag)
 {
     int32_t head[3];
     if (d->size < sizeof head) {
@@ -41,19 +41,19 @@ static vta_status read_header(darknet *d, vta_diag *diag)
                                        "the file of weights has %zu bytes, no room for its head", d->size);
 }
 
-static vta_status add_input(darknet *d, const cfg_section *net, const vtac_import_options *options,
+static vta_status add_input(vtac_darknet *d, const vtac_cfg_section *net, const vtac_import_options *options,
                             vtac_id *x, vta_diag *diag)
 {
     vtac_type type = {VTAC_F32, 4, {1}};
-    if (cfg_text(net, "height") == NULL && cfg_text(net, "width") == NULL &&
-        cfg_text(net, "inputs") != NULL) {
+    if (vtac_cfg_text(net, "height") == NULL && vtac_cfg_text(net, "width") == NULL &&
+        vtac_cfg_text(net, "inputs") != NULL) {
         type.rank = 2;
-        VTA_TRY(cfg_int(net, "inputs", 0, 1, 1 << 24, &type.dim[1], diag));
+        VTA_TRY(vtac_cfg_int(net, "inputs", 0, 1, 1 << 24, &type.dim[1], diag));
         return vtac_add_input(d->maker.graph, "data", &type, x, diag);
     }
-    VTA_TRY(cfg_int(net, "channels", 3, 1, MOST_SIZE, &type.dim[1], diag));
-    VTA_TRY(cfg_int(net, "height", 0, 1, MOST_SIZE, &type.dim[2], diag));
-    VTA_TRY(cfg_int(net, "width", 0, 1, MOST_SIZE, &type.dim[3], diag));
+    VTA_TRY(vtac_cfg_int(net, "channels", 3, 1, MOST_SIZE, &type.dim[1], diag));
+    VTA_TRY(vtac_cfg_int(net, "height", 0, 1, MOST_SIZE, &type.dim[2], diag));
+    VTA_TRY(vtac_cfg_int(net, "width", 0, 1, MOST_SIZE, &type.dim[3], diag));
     for (uint32_t i = 0; options != NULL && i < options->shape_count; i++) {
         const vtac_shape_option *s = &options->shapes[i];
         if (strcmp(s->name, "data") != 0 || s->rank != 4 || s->dim[1] != type.dim[1]) {
@@ -66,13 +66,13 @@ static vta_status add_input(darknet *d, const cfg_section *net, const vtac_impor
 }
 
 /* Values are called after the layers that make them; what a layer passes on keeps its name. */
-static vta_status name_value(darknet *d, vtac_id id, const char *name, vta_diag *diag)
+static vta_status name_value(vtac_darknet *d, vtac_id id, const char *name, vta_diag *diag)
 {
     const vtac_value *v = &d->maker.graph->values[id];
     return v->node != 0 && v->nameless ? vtac_rename_value(d->maker.graph, id, name, diag) : VTA_OK;
 }
 
-static vta_status add_output(darknet *d, vtac_id id, vta_diag *diag)
+static vta_status add_output(vtac_darknet *d, vtac_id id, vta_diag *diag)
 {
     if (d->maker.graph->values[id].node == 0 || vtac_is_output(d->maker.graph, id)) {
         id = vtac_make1(&d->maker, VTAC_OP_IDENTITY, id);
@@ -80,7 +80,7 @@ static vta_status add_output(darknet *d, vtac_id id, vta_diag *diag)
     return d->maker.status == VTA_OK ? vtac_add_output(d->maker.graph, id, diag) : d->maker.status;
 }
 
-static vta_status import_layers(darknet *d, vtac_id x, vta_diag *diag)
+static vta_status import_layers(vtac_darknet *d, vtac_id x, vta_diag *diag)
 {
     bool boxes = false;
     for (uint32_t i = 0; i < d->count; i++) {
@@ -89,7 +89,7 @@ static vta_status import_layers(darknet *d, vtac_id x, vta_diag *diag)
         d->section = &d->layers[i];
         d->number = d->maker.origin = i;
         d->maker.name = vta_arena_string(&d->maker.graph->arena, name, strlen(name));
-        const dk_layer *layer = dk_layer_of(d->section->type);
+        const vtac_darknet_layer *layer = vtac_darknet_layer_of(d->section->type);
         d->begins[i] = d->at;
         d->owners[i] = i;
         x = layer->make(d, x);
@@ -114,8 +114,8 @@ static vta_status import_layers(darknet *d, vtac_id x, vta_diag *diag)
     return VTA_OK;
 }
 
-static vta_status import_network(darknet *d, const cfg_file *cfg, const vtac_import_options *options,
-                                 vta_diag *diag)
+static vta_status import_network(vtac_darknet *d, const vtac_cfg_file *cfg,
+                                 const vtac_import_options *options, vta_diag *diag)
 {
     if (cfg->count < 2) {
         return vta_fail(diag, VTA_INVALID, "a network without layers");
@@ -155,16 +155,16 @@ static vta_status beside(const vtac_model_file *file, char *path, size_t size, v
 vta_status vtac_darknet_parse(const vtac_model_file *file, const uint8_t *weights, size_t size,
                               const vtac_import_options *options, vtac_graph **out, vta_diag *diag)
 {
-    cfg_file cfg = {.count = 0};
+    vtac_cfg_file cfg = {.count = 0};
     vtac_graph *graph = vtac_graph_create("darknet");
-    darknet d = {.weights = weights,
-                 .size = size,
-                 .folder = file->folder,
-                 .keeps_states = options != NULL && options->states};
-    d.maker = (vtac_builder){.graph = graph, .diag = diag, .name = "", .budget = VTAC_BUILDER_NODES};
-    vta_status status = graph == NULL ? vta_no_memory(diag) : cfg_parse(file, &graph->arena, &cfg, diag);
+    vtac_darknet d = {.weights = weights,
+                      .size = size,
+                      .folder = file->folder,
+                      .keeps_states = options != NULL && options->states};
+    d.maker = (vtac_import_builder){.graph = graph, .diag = diag, .name = "", .budget = VTAC_BUILDER_NODES};
+    vta_status status = graph == NULL ? vta_no_memory(diag) : vtac_cfg_parse(file, &graph->arena, &cfg, diag);
     status = status == VTA_OK ? import_network(&d, &cfg, options, diag) : status;
-    cfg_free(&cfg);
+    vtac_cfg_free(&cfg);
     if (status != VTA_OK) {
         vtac_graph_destroy(graph);
         (void)vta_context(diag, "%s", file->path);

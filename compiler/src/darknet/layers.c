@@ -10,35 +10,35 @@
 
 enum { MOST_FROM = 64 };
 
-static vtac_id pooled(darknet *d, vtac_id x, vtac_op op)
+static vtac_id pooled(vtac_darknet *d, vtac_id x, vtac_op op)
 {
-    const int64_t stride = dk_option(d, "stride", 1, 1, MOST_SIZE);
-    const int64_t size = dk_option(d, "size", stride, 1, MOST_SIZE);
-    const int64_t padding = dk_option(d, "padding", size - 1, 0, MOST_SIZE);
-    const int64_t strides[] = {dk_option(d, "stride_y", stride, 1, MOST_SIZE),
-                               dk_option(d, "stride_x", stride, 1, MOST_SIZE)};
+    const int64_t stride = vtac_darknet_option(d, "stride", 1, 1, MOST_SIZE);
+    const int64_t size = vtac_darknet_option(d, "size", stride, 1, MOST_SIZE);
+    const int64_t padding = vtac_darknet_option(d, "padding", size - 1, 0, MOST_SIZE);
+    const int64_t strides[] = {vtac_darknet_option(d, "stride_y", stride, 1, MOST_SIZE),
+                               vtac_darknet_option(d, "stride_x", stride, 1, MOST_SIZE)};
     const int64_t kernel[] = {size, size};
     const int64_t before = padding / 2;
     const int64_t pads[] = {before, before, padding - before, padding - before};
-    (void)dk_dims(d, x, 4);
-    const int64_t blur = dk_option(d, "antialiasing", 0, 0, 2);
+    (void)vtac_darknet_dims(d, x, 4);
+    const int64_t blur = vtac_darknet_option(d, "antialiasing", 0, 0, 2);
     const int64_t ones[] = {1, 1};
-    if (dk_option(d, "avgpool_depth", 0, 0, 1) != 0) {
+    if (vtac_darknet_option(d, "avgpool_depth", 0, 0, 1) != 0) {
         vtac_make_fail(&d->maker, VTA_UNSUPPORTED, "means over channels");
     }
     const vtac_attr attrs[] = {vtac_attr_of_ints("strides", blur != 0 ? ones : strides, 2),
                                vtac_attr_of_ints("pads", pads, 4),
                                vtac_attr_of_ints("kernel_shape", kernel, 2)};
     x = vtac_make(&d->maker, op, &x, 1, attrs, 3);
-    return blur != 0 ? dk_blurred(d, x, strides, blur == 2) : x;
+    return blur != 0 ? vtac_darknet_blurred(d, x, strides, blur == 2) : x;
 }
 
 /* The most of every so manieth channel. */
-static vtac_id most_of_channels(darknet *d, vtac_id x)
+static vtac_id most_of_channels(vtac_darknet *d, vtac_id x)
 {
-    vtac_builder *m = &d->maker;
-    const int64_t *dim = dk_dims(d, x, 4);
-    const int64_t out = dk_option(d, "out_channels", 1, 1, MOST_SIZE);
+    vtac_import_builder *m = &d->maker;
+    const int64_t *dim = vtac_darknet_dims(d, x, 4);
+    const int64_t out = vtac_darknet_option(d, "out_channels", 1, 1, MOST_SIZE);
     const int64_t axis[] = {1};
     if (m->status != VTA_OK || dim[1] % out != 0) {
         vtac_make_fail(m, VTA_UNSUPPORTED, "%lld channels from %lld", (long long)out, (long long)dim[1]);
@@ -48,27 +48,27 @@ static vtac_id most_of_channels(darknet *d, vtac_id x)
     return vtac_make_reduce(m, VTAC_OP_REDUCE_MAX, x, axis, 1, false);
 }
 
-static vtac_id maxpool(darknet *d, vtac_id x)
+static vtac_id maxpool(vtac_darknet *d, vtac_id x)
 {
-    if (dk_option(d, "maxpool_depth", 0, 0, 1) != 0) {
+    if (vtac_darknet_option(d, "maxpool_depth", 0, 0, 1) != 0) {
         return most_of_channels(d, x);
     }
     return pooled(d, x, VTAC_OP_MAX_POOL);
 }
 
-static vtac_id local_avgpool(darknet *d, vtac_id x)
+static vtac_id local_avgpool(vtac_darknet *d, vtac_id x)
 {
     return pooled(d, x, VTAC_OP_AVERAGE_POOL);
 }
 
-static vtac_id avgpool(darknet *d, vtac_id x)
+static vtac_id avgpool(vtac_darknet *d, vtac_id x)
 {
-    (void)dk_dims(d, x, 4);
+    (void)vtac_darknet_dims(d, x, 4);
     return vtac_make1(&d->maker, VTAC_OP_GLOBAL_AVERAGE_POOL, x);
 }
 
 /* An earlier layer: counted from here where it is negative. */
-static vtac_id earlier(darknet *d, int64_t number)
+static vtac_id earlier(vtac_darknet *d, int64_t number)
 {
     const int64_t at = number < 0 ? (int64_t)d->number + number : number;
     if (at < 0 || at >= (int64_t)d->number || d->values[at] == 0) {
@@ -78,11 +78,11 @@ static vtac_id earlier(darknet *d, int64_t number)
     return d->values[at];
 }
 
-static size_t from_layers(darknet *d, const char *name, int64_t *from)
+static size_t from_layers(vtac_darknet *d, const char *name, int64_t *from)
 {
     size_t count = 0;
     if (d->maker.status == VTA_OK) {
-        d->maker.status = cfg_ints(d->section, name, from, MOST_FROM, &count, d->maker.diag);
+        d->maker.status = vtac_cfg_ints(d->section, name, from, MOST_FROM, &count, d->maker.diag);
     }
     if (d->maker.status == VTA_OK && count == 0) {
         vtac_make_fail(&d->maker, VTA_INVALID, "it has no '%s'", name);
@@ -90,17 +90,17 @@ static size_t from_layers(darknet *d, const char *name, int64_t *from)
     return d->maker.status == VTA_OK ? count : 0;
 }
 
-static vtac_id route(darknet *d, vtac_id x)
+static vtac_id route(vtac_darknet *d, vtac_id x)
 {
     (void)x;
     int64_t from[MOST_FROM];
     vtac_id parts[MOST_FROM];
     const size_t count = from_layers(d, "layers", from);
-    const int64_t groups = dk_option(d, "groups", 1, 1, MOST_SIZE);
-    const int64_t group = dk_option(d, "group_id", 0, 0, MOST_SIZE);
+    const int64_t groups = vtac_darknet_option(d, "groups", 1, 1, MOST_SIZE);
+    const int64_t group = vtac_darknet_option(d, "group_id", 0, 0, MOST_SIZE);
     for (size_t i = 0; i < count; i++) {
         parts[i] = earlier(d, from[i]);
-        const int64_t channels = dk_dims(d, parts[i], vtac_made_type(&d->maker, parts[i])->rank)[1];
+        const int64_t channels = vtac_darknet_dims(d, parts[i], vtac_made_type(&d->maker, parts[i])->rank)[1];
         if (groups > 1 && (channels % groups != 0 || group >= groups)) {
             vtac_make_fail(&d->maker, VTA_INVALID, "group %lld of %lld in %lld channels", (long long)group,
                            (long long)groups, (long long)channels);
@@ -114,9 +114,9 @@ static vtac_id route(darknet *d, vtac_id x)
 }
 
 /* y with the channels of x: some are left out, or zeros added. */
-static vtac_id fit_channels(darknet *d, vtac_id y, int64_t channels)
+static vtac_id fit_channels(vtac_darknet *d, vtac_id y, int64_t channels)
 {
-    const int64_t own = dk_dims(d, y, 4)[1];
+    const int64_t own = vtac_darknet_dims(d, y, 4)[1];
     if (own > channels) {
         return vtac_make_slice(&d->maker, y, 1, 0, channels);
     }
@@ -125,10 +125,10 @@ static vtac_id fit_channels(darknet *d, vtac_id y, int64_t channels)
 }
 
 /* Every so manieth row and column of a larger layer. */
-static vtac_id fit_places(darknet *d, vtac_id y, const int64_t *to)
+static vtac_id fit_places(vtac_darknet *d, vtac_id y, const int64_t *to)
 {
-    vtac_builder *m = &d->maker;
-    const int64_t *dim = dk_dims(d, y, 4);
+    vtac_import_builder *m = &d->maker;
+    const int64_t *dim = vtac_darknet_dims(d, y, 4);
     const int64_t step = to[2] > 0 ? dim[2] / to[2] : 1;
     if (dim[2] == to[2] && dim[3] == to[3]) {
         return y;
@@ -148,10 +148,10 @@ static vtac_id fit_places(darknet *d, vtac_id y, const int64_t *to)
 }
 
 /* The weights of the layers that a shortcut joins, one for each or one for each channel, in proportion. */
-static const float *shares(darknet *d, size_t layers, int64_t channels, int64_t *each)
+static const float *shares(vtac_darknet *d, size_t layers, int64_t channels, int64_t *each)
 {
-    const char *type = cfg_text(d->section, "weights_type");
-    const char *norm = cfg_text(d->section, "weights_normalization");
+    const char *type = vtac_cfg_text(d->section, "weights_type");
+    const char *norm = vtac_cfg_text(d->section, "weights_normalization");
     const bool powers = norm != NULL && strcmp(norm, "softmax") == 0;
     const bool positive = norm != NULL && (strcmp(norm, "relu") == 0 || strcmp(norm, "avg_relu") == 0);
     *each = type != NULL && strcmp(type, "per_channel") == 0 ? channels : 1;
@@ -161,7 +161,7 @@ static const float *shares(darknet *d, size_t layers, int64_t channels, int64_t 
                        type, norm == NULL ? "none" : norm);
         return NULL;
     }
-    float *w = dk_take(d, (int64_t)layers * *each);
+    float *w = vtac_darknet_take(d, (int64_t)layers * *each);
     for (int64_t c = 0; w != NULL && (powers || positive) && c < *each; c++) {
         float most = -HUGE_VALF;
         float sum = 1e-4F;
@@ -180,24 +180,24 @@ static const float *shares(darknet *d, size_t layers, int64_t channels, int64_t 
     return w;
 }
 
-static vtac_id shortcut(darknet *d, vtac_id x)
+static vtac_id shortcut(vtac_darknet *d, vtac_id x)
 {
-    vtac_builder *m = &d->maker;
+    vtac_import_builder *m = &d->maker;
     int64_t from[MOST_FROM];
     const size_t count = from_layers(d, "from", from);
-    const char *weighted = cfg_text(d->section, "weights_type");
+    const char *weighted = vtac_cfg_text(d->section, "weights_type");
     const bool has_weights = weighted != NULL && strcmp(weighted, "none") != 0;
     vtac_type type = {VTAC_F32, 4, {0}};
-    memcpy(type.dim, dk_dims(d, x, 4), 4 * sizeof *type.dim);
+    memcpy(type.dim, vtac_darknet_dims(d, x, 4), 4 * sizeof *type.dim);
     int64_t each = 0;
     const float *w = has_weights && m->status == VTA_OK ? shares(d, count + 1, type.dim[1], &each) : NULL;
     vtac_id y = 0;
     for (size_t i = 0; i <= count && m->status == VTA_OK; i++) {
         vtac_id part = i == 0 ? x : fit_places(d, earlier(d, from[i - 1]), type.dim);
         part = i == 0 ? part : fit_channels(d, part, type.dim[1]);
-        const double factor = cfg_float(d->section, i == 0 ? "alpha" : "beta", 1.0);
+        const double factor = vtac_cfg_float(d->section, i == 0 ? "alpha" : "beta", 1.0);
         if (factor != 1.0) {
-            part = vtac_make2(m, VTAC_OP_MUL, part, dk_number(m, factor));
+            part = vtac_make2(m, VTAC_OP_MUL, part, vtac_darknet_number(m, factor));
         }
         if (w != NULL) {
             const vtac_type row = {VTAC_F32, 3, {each, 1, 1}};
@@ -205,16 +205,16 @@ static vtac_id shortcut(darknet *d, vtac_id x)
         }
         y = i == 0 ? part : vtac_make2(m, VTAC_OP_ADD, y, part);
     }
-    return dk_activate(d, y, "linear");
+    return vtac_darknet_activate(d, y, "linear");
 }
 
-static vtac_id upsample(darknet *d, vtac_id x)
+static vtac_id upsample(vtac_darknet *d, vtac_id x)
 {
-    vtac_builder *m = &d->maker;
-    const int64_t stride = dk_option(d, "stride", 2, 1, 256);
-    const int64_t *dim = dk_dims(d, x, 4);
+    vtac_import_builder *m = &d->maker;
+    const int64_t stride = vtac_darknet_option(d, "stride", 2, 1, 256);
+    const int64_t *dim = vtac_darknet_dims(d, x, 4);
     const int64_t sizes[] = {dim[0], dim[1], dim[2] * stride, dim[3] * stride};
-    const char *scale = cfg_text(d->section, "scale");
+    const char *scale = vtac_cfg_text(d->section, "scale");
     const vtac_attr attrs[] = {vtac_attr_of_string("mode", "nearest"),
                                vtac_attr_of_string("nearest_mode", "floor"),
                                vtac_attr_of_string("coordinate_transformation_mode", "asymmetric")};
@@ -226,10 +226,10 @@ static vtac_id upsample(darknet *d, vtac_id x)
 }
 
 /* Channels into rows and columns. */
-static vtac_id reorg_back(darknet *d, vtac_id x, int64_t s)
+static vtac_id reorg_back(vtac_darknet *d, vtac_id x, int64_t s)
 {
-    vtac_builder *m = &d->maker;
-    const int64_t *dim = dk_dims(d, x, 4);
+    vtac_import_builder *m = &d->maker;
+    const int64_t *dim = vtac_darknet_dims(d, x, 4);
     const int64_t n = dim[0];
     const int64_t c = dim[1] / (s * s);
     const int64_t h = dim[2];
@@ -245,20 +245,21 @@ static vtac_id reorg_back(darknet *d, vtac_id x, int64_t s)
 }
 
 /* Rows and columns into channels; [reorg] reads the planes as if they were larger and fewer. */
-static vtac_id reorg(darknet *d, vtac_id x)
+static vtac_id reorg(vtac_darknet *d, vtac_id x)
 {
-    vtac_builder *m = &d->maker;
-    const int64_t s = dk_option(d, "stride", 1, 1, 256);
-    const int64_t *dim = dk_dims(d, x, 4);
+    vtac_import_builder *m = &d->maker;
+    const int64_t s = vtac_darknet_option(d, "stride", 1, 1, 256);
+    const int64_t *dim = vtac_darknet_dims(d, x, 4);
     const int64_t n = dim[0];
     const int64_t c = dim[1];
     const int64_t h = dim[2];
     const int64_t w = dim[3];
     const bool plain = strcmp(d->section->type, "reorg3d") == 0;
-    if (dk_option(d, "reverse", 0, 0, 1) != 0 && !plain) {
+    if (vtac_darknet_option(d, "reverse", 0, 0, 1) != 0 && !plain) {
         return reorg_back(d, x, s);
     }
-    if (dk_option(d, "reverse", 0, 0, 1) != 0 || (!plain && c % (s * s) != 0) || h % s != 0 || w % s != 0) {
+    if (vtac_darknet_option(d, "reverse", 0, 0, 1) != 0 || (!plain && c % (s * s) != 0) || h % s != 0 ||
+        w % s != 0) {
         vtac_make_fail(m, VTA_UNSUPPORTED, "%lld channels of %lld x %lld by %lld, or in reverse",
                        (long long)c, (long long)h, (long long)w, (long long)s);
         return 0;
@@ -271,46 +272,46 @@ static vtac_id reorg(darknet *d, vtac_id x)
 }
 
 /* Squeeze and excite: planes times one number each; spatial attention: number by number. */
-static vtac_id scaled_by(darknet *d, vtac_id x)
+static vtac_id scaled_by(vtac_darknet *d, vtac_id x)
 {
     int64_t from[MOST_FROM];
     if (from_layers(d, "from", from) != 1) { /* with scale_wh, a plane for all channels: its shape tells */
         vtac_make_fail(&d->maker, VTA_UNSUPPORTED, "more than one layer 'from'");
         return 0;
     }
-    return dk_activate(d, vtac_make2(&d->maker, VTAC_OP_MUL, x, earlier(d, from[0])), "linear");
+    return vtac_darknet_activate(d, vtac_make2(&d->maker, VTAC_OP_MUL, x, earlier(d, from[0])), "linear");
 }
 
-static vtac_id same(darknet *d, vtac_id x)
+static vtac_id same(vtac_darknet *d, vtac_id x)
 {
     (void)d;
     return x;
 }
 
-static vtac_id activation(darknet *d, vtac_id x)
+static vtac_id activation(vtac_darknet *d, vtac_id x)
 {
-    return dk_activate(d, x, "linear");
+    return vtac_darknet_activate(d, x, "linear");
 }
 
-static vtac_id softmax(darknet *d, vtac_id x)
+static vtac_id softmax(vtac_darknet *d, vtac_id x)
 {
-    vtac_builder *m = &d->maker;
-    const int64_t groups = dk_option(d, "groups", 1, 1, MOST_SIZE);
-    const char *warmth = cfg_text(d->section, "temperature");
+    vtac_import_builder *m = &d->maker;
+    const int64_t groups = vtac_darknet_option(d, "groups", 1, 1, MOST_SIZE);
+    const char *warmth = vtac_cfg_text(d->section, "temperature");
     if (warmth != NULL && strtod(warmth, NULL) > 0.0 && strtod(warmth, NULL) != 1.0) {
-        x = vtac_make2(m, VTAC_OP_MUL, x, dk_number(m, 1.0 / strtod(warmth, NULL)));
+        x = vtac_make2(m, VTAC_OP_MUL, x, vtac_darknet_number(m, 1.0 / strtod(warmth, NULL)));
     }
-    if (dk_option(d, "spatial", 0, 0, 1) != 0) { /* over the channels at each place */
+    if (vtac_darknet_option(d, "spatial", 0, 0, 1) != 0) { /* over the channels at each place */
         const vtac_attr channels = vtac_attr_of_int("axis", 1);
         return vtac_make(m, VTAC_OP_SOFTMAX, &x, 1, &channels, 1);
     }
-    x = dk_flattened(d, x);
-    const int64_t *dim = dk_dims(d, x, 2);
+    x = vtac_darknet_flattened(d, x);
+    const int64_t *dim = vtac_darknet_dims(d, x, 2);
     const int64_t shape[] = {dim[0], groups, dim[1] / groups};
     const int64_t whole[] = {dim[0], dim[1]};
     const vtac_attr axis = vtac_attr_of_int("axis", -1);
-    if (cfg_text(d->section, "tree") != NULL) {
-        return dk_tree(d, x, cfg_text(d->section, "tree"));
+    if (vtac_cfg_text(d->section, "tree") != NULL) {
+        return vtac_darknet_tree(d, x, vtac_cfg_text(d->section, "tree"));
     }
     if (dim[1] % groups != 0) {
         vtac_make_fail(m, VTA_INVALID, "%lld classes in %lld groups", (long long)dim[1], (long long)groups);
@@ -322,30 +323,30 @@ static vtac_id softmax(darknet *d, vtac_id x)
 }
 
 /* The middle of the picture; its values from 0…1 to -1…1 unless told otherwise. */
-static vtac_id crop(darknet *d, vtac_id x)
+static vtac_id crop(vtac_darknet *d, vtac_id x)
 {
-    vtac_builder *m = &d->maker;
-    const int64_t *dim = dk_dims(d, x, 4);
-    const int64_t size[] = {dk_option(d, "crop_height", 1, 1, dim[2]),
-                            dk_option(d, "crop_width", 1, 1, dim[3])};
+    vtac_import_builder *m = &d->maker;
+    const int64_t *dim = vtac_darknet_dims(d, x, 4);
+    const int64_t size[] = {vtac_darknet_option(d, "crop_height", 1, 1, dim[2]),
+                            vtac_darknet_option(d, "crop_width", 1, 1, dim[3])};
     const int64_t begin[] = {(dim[2] - size[0]) / 2, (dim[3] - size[1]) / 2};
     x = vtac_make_slice(m, x, 2, begin[0], begin[0] + size[0]);
     x = vtac_make_slice(m, x, 3, begin[1], begin[1] + size[1]);
-    if (dk_option(d, "noadjust", 0, 0, 1) != 0) {
+    if (vtac_darknet_option(d, "noadjust", 0, 0, 1) != 0) {
         return x;
     }
     x = vtac_make2(m, VTAC_OP_MUL, x, vtac_make_number(m, VTAC_F32, 2.0));
     return vtac_make2(m, VTAC_OP_SUB, x, vtac_make_number(m, VTAC_F32, 1.0));
 }
 
-static const dk_layer layers[] = {
-    {"convolutional", dk_convolutional, false},
-    {"conv", dk_convolutional, false},
-    {"connected", dk_connected, false},
-    {"conn", dk_connected, false},
-    {"deconvolutional", dk_deconvolutional, false},
-    {"deconv", dk_deconvolutional, false},
-    {"local", dk_local, false},
+static const vtac_darknet_layer layers[] = {
+    {"convolutional", vtac_darknet_convolutional, false},
+    {"conv", vtac_darknet_convolutional, false},
+    {"connected", vtac_darknet_connected, false},
+    {"conn", vtac_darknet_connected, false},
+    {"deconvolutional", vtac_darknet_deconvolutional, false},
+    {"deconv", vtac_darknet_deconvolutional, false},
+    {"local", vtac_darknet_local, false},
     {"maxpool", maxpool, false},
     {"max", maxpool, false},
     {"local_avgpool", local_avgpool, false},
@@ -366,23 +367,23 @@ static const dk_layer layers[] = {
     {"softmax", softmax, false},
     {"soft", softmax, false},
     {"crop", crop, false},
-    {"rnn", dk_rnn, false},
-    {"gru", dk_gru, false},
-    {"lstm", dk_lstm, false},
-    {"crnn", dk_crnn, false},
-    {"batchnorm", dk_batchnorm, false},
-    {"normalization", dk_lrn, false},
-    {"lrn", dk_lrn, false},
-    {"l2norm", dk_l2norm, false},
-    {"logistic", dk_logistic, false},
-    {"logxent", dk_logistic, false},
+    {"rnn", vtac_darknet_rnn, false},
+    {"gru", vtac_darknet_gru, false},
+    {"lstm", vtac_darknet_lstm, false},
+    {"crnn", vtac_darknet_crnn, false},
+    {"batchnorm", vtac_darknet_batchnorm, false},
+    {"normalization", vtac_darknet_lrn, false},
+    {"lrn", vtac_darknet_lrn, false},
+    {"l2norm", vtac_darknet_l2norm, false},
+    {"logistic", vtac_darknet_logistic, false},
+    {"logxent", vtac_darknet_logistic, false},
     {"yolo", same, true},
     {"Gaussian_yolo", same, true},
     {"region", same, true},
     {"detection", same, true},
 };
 
-const dk_layer *dk_layer_of(const char *type)
+const vtac_darknet_layer *vtac_darknet_layer_of(const char *type)
 {
     for (size_t i = 0; i < sizeof layers / sizeof layers[0]; i++) {
         if (strcmp(layers[i].type, type) == 0) {

@@ -23,19 +23,20 @@ static void keep_signs(float *weights, int64_t filters, int64_t each)
     }
 }
 
-vtac_id dk_conv(darknet *d, vtac_id x, const dk_window *w)
+vtac_id vtac_darknet_conv(vtac_darknet *d, vtac_id x, const vtac_darknet_window *w)
 {
-    vtac_builder *m = &d->maker;
-    const int64_t channels = dk_dims(d, x, 4)[1];
+    vtac_import_builder *m = &d->maker;
+    const int64_t channels = vtac_darknet_dims(d, x, 4)[1];
     if (m->status != VTA_OK || channels % w->groups != 0 || w->filters % w->groups != 0) {
         vtac_make_fail(m, VTA_INVALID, "%lld channels and %lld filters in %lld groups", (long long)channels,
                        (long long)w->filters, (long long)w->groups);
         return 0;
     }
     const int64_t each = channels / w->groups * w->size * w->size;
-    float *bias = dk_take(d, w->filters);
-    const dk_norm norm = w->normal ? dk_take_norm(d, w->filters) : (dk_norm){.scale = NULL};
-    float *given = dk_take(d, w->filters * each);
+    float *bias = vtac_darknet_take(d, w->filters);
+    const vtac_darknet_norm norm =
+        w->normal ? vtac_darknet_take_norm(d, w->filters) : (vtac_darknet_norm){.scale = NULL};
+    float *given = vtac_darknet_take(d, w->filters * each);
     float *weights = w->flipped ? vtac_make_room(m, w->filters * each, sizeof *weights) : given;
     if (m->status != VTA_OK) {
         return 0;
@@ -47,7 +48,7 @@ vtac_id dk_conv(darknet *d, vtac_id x, const dk_window *w)
         keep_signs(weights, w->filters, each);
     }
     if (w->normal) {
-        dk_apply_norm(&norm, weights, bias, w->filters, each);
+        vtac_darknet_apply_norm(&norm, weights, bias, w->filters, each);
     }
     const vtac_type type = {VTAC_F32, 4, {w->filters, channels / w->groups, w->size, w->size}};
     const vtac_type vector = {VTAC_F32, 1, {w->filters}};
@@ -61,10 +62,10 @@ vtac_id dk_conv(darknet *d, vtac_id x, const dk_window *w)
     return vtac_make(m, VTAC_OP_CONV, in, 3, attrs, 4);
 }
 
-vtac_id dk_blurred(darknet *d, vtac_id x, const int64_t *strides, bool small)
+vtac_id vtac_darknet_blurred(vtac_darknet *d, vtac_id x, const int64_t *strides, bool small)
 {
-    vtac_builder *m = &d->maker;
-    const int64_t channels = dk_dims(d, x, 4)[1];
+    vtac_import_builder *m = &d->maker;
+    const int64_t channels = vtac_darknet_dims(d, x, 4)[1];
     const int64_t size = small ? 2 : 3;
     static const float large[] = {1, 2, 1, 2, 4, 2, 1, 2, 1};
     float *weights = vtac_make_room(m, channels * size * size, sizeof *weights);
@@ -81,7 +82,7 @@ vtac_id dk_blurred(darknet *d, vtac_id x, const int64_t *strides, bool small)
 }
 
 /* The weights of an earlier layer: the file has none for this one. */
-static vtac_id shared_conv(darknet *d, vtac_id x, const dk_window *w, int64_t with)
+static vtac_id shared_conv(vtac_darknet *d, vtac_id x, const vtac_darknet_window *w, int64_t with)
 {
     const int64_t at = with < 0 ? (int64_t)d->number + with : with;
     if (at < 0 || at >= (int64_t)d->number) {
@@ -91,7 +92,7 @@ static vtac_id shared_conv(darknet *d, vtac_id x, const dk_window *w, int64_t wi
     const uint32_t owner = d->owners[d->number] = d->owners[at];
     const size_t here = d->at;
     d->at = d->begins[owner];
-    x = dk_conv(d, x, w);
+    x = vtac_darknet_conv(d, x, w);
     if (d->maker.status == VTA_OK && d->at != d->begins[owner + 1]) {
         vtac_make_fail(&d->maker, VTA_INVALID, "it takes %zu bytes of weights, layer %u has %zu",
                        d->at - d->begins[owner], owner, d->begins[owner + 1] - d->begins[owner]);
@@ -100,55 +101,59 @@ static vtac_id shared_conv(darknet *d, vtac_id x, const dk_window *w, int64_t wi
     return x;
 }
 
-vtac_id dk_convolutional(darknet *d, vtac_id x)
+vtac_id vtac_darknet_convolutional(vtac_darknet *d, vtac_id x)
 {
-    const int64_t size = dk_option(d, "size", 1, 1, MOST_SIZE);
-    const int64_t stride = dk_option(d, "stride", 1, 1, MOST_SIZE);
-    const int64_t strides[] = {dk_option(d, "stride_y", stride, 1, MOST_SIZE),
-                               dk_option(d, "stride_x", stride, 1, MOST_SIZE)};
-    const int64_t blur = dk_option(d, "antialiasing", 0, 0, 2);
+    const int64_t size = vtac_darknet_option(d, "size", 1, 1, MOST_SIZE);
+    const int64_t stride = vtac_darknet_option(d, "stride", 1, 1, MOST_SIZE);
+    const int64_t strides[] = {vtac_darknet_option(d, "stride_y", stride, 1, MOST_SIZE),
+                               vtac_darknet_option(d, "stride_x", stride, 1, MOST_SIZE)};
+    const int64_t blur = vtac_darknet_option(d, "antialiasing", 0, 0, 2);
     enum { NOT_SHARED = -1000000000 };
-    const int64_t shared = dk_option(d, "share_index", NOT_SHARED, NOT_SHARED, 1 << 20);
-    const bool signs = dk_option(d, "xnor", 0, 0, 1) != 0;
-    if (dk_option(d, "deform", 0, 0, 1 << 20) != 0) {
+    const int64_t shared = vtac_darknet_option(d, "share_index", NOT_SHARED, NOT_SHARED, 1 << 20);
+    const bool signs = vtac_darknet_option(d, "xnor", 0, 0, 1) != 0;
+    if (vtac_darknet_option(d, "deform", 0, 0, 1 << 20) != 0) {
         vtac_make_fail(&d->maker, VTA_UNSUPPORTED, "'deform' is not supported");
     }
-    const dk_window w = {.filters = dk_option(d, "filters", 1, 1, MOST_SIZE),
-                         .size = size,
-                         .strides = {blur != 0 ? 1 : strides[0], blur != 0 ? 1 : strides[1]},
-                         .pad = dk_option(d, "pad", 0, 0, 1) != 0 ? size / 2
-                                                                  : dk_option(d, "padding", 0, 0, MOST_SIZE),
-                         .spread = size == 1 ? 1 : dk_option(d, "dilation", 1, 1, MOST_SIZE),
-                         .groups = dk_option(d, "groups", 1, 1, MOST_SIZE),
-                         .normal = dk_option(d, "batch_normalize", 0, 0, 2) != 0,
-                         .flipped = dk_option(d, "flipped", 0, 0, 1) != 0,
-                         .signs = signs || dk_option(d, "binary", 0, 0, 1) != 0};
+    const vtac_darknet_window w = {.filters = vtac_darknet_option(d, "filters", 1, 1, MOST_SIZE),
+                                   .size = size,
+                                   .strides = {blur != 0 ? 1 : strides[0], blur != 0 ? 1 : strides[1]},
+                                   .pad = vtac_darknet_option(d, "pad", 0, 0, 1) != 0
+                                              ? size / 2
+                                              : vtac_darknet_option(d, "padding", 0, 0, MOST_SIZE),
+                                   .spread =
+                                       size == 1 ? 1 : vtac_darknet_option(d, "dilation", 1, 1, MOST_SIZE),
+                                   .groups = vtac_darknet_option(d, "groups", 1, 1, MOST_SIZE),
+                                   .normal = vtac_darknet_option(d, "batch_normalize", 0, 0, 2) != 0,
+                                   .flipped = vtac_darknet_option(d, "flipped", 0, 0, 1) != 0,
+                                   .signs = signs || vtac_darknet_option(d, "binary", 0, 0, 1) != 0};
     if (signs) { /* the input counts by its sign, too */
-        const vtac_id above = vtac_make2(&d->maker, VTAC_OP_GREATER, x, dk_number(&d->maker, 0.0));
-        x = vtac_make3(&d->maker, VTAC_OP_WHERE, above, dk_number(&d->maker, 1.0),
-                       dk_number(&d->maker, -1.0));
+        const vtac_id above = vtac_make2(&d->maker, VTAC_OP_GREATER, x, vtac_darknet_number(&d->maker, 0.0));
+        x = vtac_make3(&d->maker, VTAC_OP_WHERE, above, vtac_darknet_number(&d->maker, 1.0),
+                       vtac_darknet_number(&d->maker, -1.0));
     }
     if (d->maker.status == VTA_OK) {
-        x = shared == NOT_SHARED ? dk_conv(d, x, &w) : shared_conv(d, x, &w, shared);
+        x = shared == NOT_SHARED ? vtac_darknet_conv(d, x, &w) : shared_conv(d, x, &w, shared);
     }
-    x = d->maker.status == VTA_OK ? dk_activate(d, x, "logistic") : 0;
-    return blur != 0 ? dk_blurred(d, x, strides, blur == 2) : x;
+    x = d->maker.status == VTA_OK ? vtac_darknet_activate(d, x, "logistic") : 0;
+    return blur != 0 ? vtac_darknet_blurred(d, x, strides, blur == 2) : x;
 }
 
 /* Weights [channels][filters][size][size]. */
-vtac_id dk_deconvolutional(darknet *d, vtac_id x)
+vtac_id vtac_darknet_deconvolutional(vtac_darknet *d, vtac_id x)
 {
-    vtac_builder *m = &d->maker;
-    const int64_t channels = dk_dims(d, x, 4)[1];
-    const int64_t filters = dk_option(d, "filters", 1, 1, MOST_SIZE);
-    const int64_t size = dk_option(d, "size", 1, 1, MOST_SIZE);
-    const int64_t stride = dk_option(d, "stride", 1, 1, MOST_SIZE);
-    const int64_t pad =
-        dk_option(d, "pad", 0, 0, 1) != 0 ? size / 2 : dk_option(d, "padding", 0, 0, MOST_SIZE);
-    const bool normal = dk_option(d, "batch_normalize", 0, 0, 1) != 0;
-    float *bias = dk_take(d, filters);
-    const dk_norm norm = normal ? dk_take_norm(d, filters) : (dk_norm){.scale = NULL};
-    float *weights = dk_take(d, channels * filters * size * size);
+    vtac_import_builder *m = &d->maker;
+    const int64_t channels = vtac_darknet_dims(d, x, 4)[1];
+    const int64_t filters = vtac_darknet_option(d, "filters", 1, 1, MOST_SIZE);
+    const int64_t size = vtac_darknet_option(d, "size", 1, 1, MOST_SIZE);
+    const int64_t stride = vtac_darknet_option(d, "stride", 1, 1, MOST_SIZE);
+    const int64_t pad = vtac_darknet_option(d, "pad", 0, 0, 1) != 0
+                            ? size / 2
+                            : vtac_darknet_option(d, "padding", 0, 0, MOST_SIZE);
+    const bool normal = vtac_darknet_option(d, "batch_normalize", 0, 0, 1) != 0;
+    float *bias = vtac_darknet_take(d, filters);
+    const vtac_darknet_norm norm =
+        normal ? vtac_darknet_take_norm(d, filters) : (vtac_darknet_norm){.scale = NULL};
+    float *weights = vtac_darknet_take(d, channels * filters * size * size);
     if (m->status != VTA_OK) {
         return 0;
     }
@@ -160,7 +165,7 @@ vtac_id dk_deconvolutional(darknet *d, vtac_id x)
         }
     }
     if (normal) {
-        dk_apply_norm(&norm, NULL, bias, filters, 0);
+        vtac_darknet_apply_norm(&norm, NULL, bias, filters, 0);
     }
     const vtac_type type = {VTAC_F32, 4, {channels, filters, size, size}};
     const vtac_type vector = {VTAC_F32, 1, {filters}};
@@ -168,13 +173,13 @@ vtac_id dk_deconvolutional(darknet *d, vtac_id x)
     const int64_t pads[] = {pad, pad, pad, pad};
     const vtac_attr attrs[] = {vtac_attr_of_ints("strides", strides, 2), vtac_attr_of_ints("pads", pads, 4)};
     const vtac_id in[] = {x, vtac_make_borrowed(m, &type, weights), vtac_make_borrowed(m, &vector, bias)};
-    return dk_activate(d, vtac_make(m, VTAC_OP_CONV_TRANSPOSE, in, 3, attrs, 2), "logistic");
+    return vtac_darknet_activate(d, vtac_make(m, VTAC_OP_CONV_TRANSPOSE, in, 3, attrs, 2), "logistic");
 }
 
 /* x [batch][channels][h][w] cut into windows: [places][batch][channels * size * size]. */
-static vtac_id windows_of(darknet *d, vtac_id x, int64_t size, int64_t stride, const int64_t *out)
+static vtac_id windows_of(vtac_darknet *d, vtac_id x, int64_t size, int64_t stride, const int64_t *out)
 {
-    vtac_builder *m = &d->maker;
+    vtac_import_builder *m = &d->maker;
     const vtac_type type = *vtac_made_type(m, x);
     vtac_id taps[256];
     for (int64_t i = 0; i < size * size; i++) {
@@ -193,14 +198,14 @@ static vtac_id windows_of(darknet *d, vtac_id x, int64_t size, int64_t stride, c
 }
 
 /* A convolution with filters of its own at each place, and a bias. */
-vtac_id dk_local(darknet *d, vtac_id x)
+vtac_id vtac_darknet_local(vtac_darknet *d, vtac_id x)
 {
-    vtac_builder *m = &d->maker;
-    const int64_t *dim = dk_dims(d, x, 4);
-    const int64_t filters = dk_option(d, "filters", 1, 1, MOST_SIZE);
-    const int64_t size = dk_option(d, "size", 1, 1, 15);
-    const int64_t stride = dk_option(d, "stride", 1, 1, MOST_SIZE);
-    const int64_t pad = dk_option(d, "pad", 0, 0, 1); /* the border itself, whatever the size */
+    vtac_import_builder *m = &d->maker;
+    const int64_t *dim = vtac_darknet_dims(d, x, 4);
+    const int64_t filters = vtac_darknet_option(d, "filters", 1, 1, MOST_SIZE);
+    const int64_t size = vtac_darknet_option(d, "size", 1, 1, 15);
+    const int64_t stride = vtac_darknet_option(d, "stride", 1, 1, MOST_SIZE);
+    const int64_t pad = vtac_darknet_option(d, "pad", 0, 0, 1); /* the border itself, whatever the size */
     const int64_t batch = dim[0];
     const int64_t each = dim[1] * size * size;
     int64_t out[2];
@@ -212,9 +217,9 @@ vtac_id dk_local(darknet *d, vtac_id x)
         }
     }
     const int64_t places = out[0] * out[1];
-    float *bias = m->status == VTA_OK ? dk_take(d, filters * places) : NULL;
+    float *bias = m->status == VTA_OK ? vtac_darknet_take(d, filters * places) : NULL;
     float *weights = m->status == VTA_OK && each <= MOST_WEIGHTS / (filters * places)
-                         ? dk_take(d, places * filters * each)
+                         ? vtac_darknet_take(d, places * filters * each)
                          : NULL;
     if (weights == NULL || bias == NULL) {
         vtac_make_fail(m, VTA_RANGE, "%lld filters of %lld at %lld places", (long long)filters,
@@ -230,21 +235,23 @@ vtac_id dk_local(darknet *d, vtac_id x)
     vtac_id y = vtac_make_transpose(m, vtac_make2(m, VTAC_OP_MATMUL, x, turned), (int64_t[]){1, 2, 0}, 3);
     y = vtac_make_reshape(m, y, (int64_t[]){batch, filters, out[0], out[1]}, 4);
     const vtac_type along = {VTAC_F32, 3, {filters, out[0], out[1]}};
-    return dk_activate(d, vtac_make2(m, VTAC_OP_ADD, y, vtac_make_borrowed(m, &along, bias)), "logistic");
+    return vtac_darknet_activate(d, vtac_make2(m, VTAC_OP_ADD, y, vtac_make_borrowed(m, &along, bias)),
+                                 "logistic");
 }
 
-vtac_id dk_dense(darknet *d, vtac_id x, int64_t outputs, bool normal)
+vtac_id vtac_darknet_dense(vtac_darknet *d, vtac_id x, int64_t outputs, bool normal)
 {
-    vtac_builder *m = &d->maker;
-    x = dk_flattened(d, x);
-    const int64_t inputs = dk_dims(d, x, 2)[1];
+    vtac_import_builder *m = &d->maker;
+    x = vtac_darknet_flattened(d, x);
+    const int64_t inputs = vtac_darknet_dims(d, x, 2)[1];
     if (m->status != VTA_OK || inputs > (1 << 30) / outputs) {
         vtac_make_fail(m, VTA_RANGE, "%lld inputs to %lld outputs", (long long)inputs, (long long)outputs);
         return 0;
     }
-    float *bias = dk_take(d, outputs);
-    float *weights = dk_take(d, outputs * inputs);
-    const dk_norm norm = normal ? dk_take_norm(d, outputs) : (dk_norm){.scale = NULL};
+    float *bias = vtac_darknet_take(d, outputs);
+    float *weights = vtac_darknet_take(d, outputs * inputs);
+    const vtac_darknet_norm norm =
+        normal ? vtac_darknet_take_norm(d, outputs) : (vtac_darknet_norm){.scale = NULL};
     float *rows = d->turned ? vtac_make_room(m, outputs * inputs, sizeof *rows) : weights;
     if (m->status != VTA_OK) {
         return 0;
@@ -253,7 +260,7 @@ vtac_id dk_dense(darknet *d, vtac_id x, int64_t outputs, bool normal)
         rows[i] = weights[i % inputs * outputs + i / inputs];
     }
     if (normal) {
-        dk_apply_norm(&norm, rows, bias, outputs, inputs);
+        vtac_darknet_apply_norm(&norm, rows, bias, outputs, inputs);
     }
     const vtac_type type = {VTAC_F32, 2, {outputs, inputs}};
     const vtac_type vector = {VTAC_F32, 1, {outputs}};
@@ -262,9 +269,9 @@ vtac_id dk_dense(darknet *d, vtac_id x, int64_t outputs, bool normal)
     return vtac_make(m, VTAC_OP_GEMM, in, 3, &turned, 1);
 }
 
-vtac_id dk_connected(darknet *d, vtac_id x)
+vtac_id vtac_darknet_connected(vtac_darknet *d, vtac_id x)
 {
-    const int64_t outputs = dk_option(d, "output", 1, 1, 1 << 24);
-    const bool normal = dk_option(d, "batch_normalize", 0, 0, 2) != 0;
-    return dk_activate(d, dk_dense(d, x, outputs, normal), "logistic");
+    const int64_t outputs = vtac_darknet_option(d, "output", 1, 1, 1 << 24);
+    const bool normal = vtac_darknet_option(d, "batch_normalize", 0, 0, 2) != 0;
+    return vtac_darknet_activate(d, vtac_darknet_dense(d, x, outputs, normal), "logistic");
 }

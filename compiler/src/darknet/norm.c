@@ -12,21 +12,21 @@
 #include "vta/file.h"
 
 /* Offsets, factors, means, variances; of channels, or of the elements of a vector. */
-vtac_id dk_batchnorm(darknet *d, vtac_id x)
+vtac_id vtac_darknet_batchnorm(vtac_darknet *d, vtac_id x)
 {
-    vtac_builder *m = &d->maker;
+    vtac_import_builder *m = &d->maker;
     const vtac_type given = *vtac_made_type(m, x);
-    const int64_t channels = dk_dims(d, x, given.rank)[1];
-    float *offset = dk_take(d, channels);
+    const int64_t channels = vtac_darknet_dims(d, x, given.rank)[1];
+    float *offset = vtac_darknet_take(d, channels);
     float *factor = vtac_make_room(m, channels, sizeof *factor);
-    const dk_norm norm = dk_take_norm(d, channels);
+    const vtac_darknet_norm norm = vtac_darknet_take_norm(d, channels);
     if (m->status != VTA_OK) {
         return 0;
     }
     for (int64_t i = 0; i < channels; i++) {
         factor[i] = 1.0F;
     }
-    dk_apply_norm(&norm, factor, offset, channels, 1);
+    vtac_darknet_apply_norm(&norm, factor, offset, channels, 1);
     const vtac_type type =
         given.rank == 4 ? (vtac_type){VTAC_F32, 3, {channels, 1, 1}} : (vtac_type){VTAC_F32, 1, {channels}};
     x = vtac_make2(m, VTAC_OP_MUL, x, vtac_make_borrowed(m, &type, factor));
@@ -35,14 +35,14 @@ vtac_id dk_batchnorm(darknet *d, vtac_id x)
 
 /* x by a power of the squares around it. The layer keeps a running sum that begins one channel too late: the
  * squares in each channel's sum are counted here as it counts them. */
-vtac_id dk_lrn(darknet *d, vtac_id x)
+vtac_id vtac_darknet_lrn(vtac_darknet *d, vtac_id x)
 {
-    vtac_builder *m = &d->maker;
-    const int64_t channels = dk_dims(d, x, 4)[1];
-    const int64_t size = dk_option(d, "size", 5, 1, 1 << 12);
-    const double alpha = cfg_float(d->section, "alpha", 0.0001);
-    const double beta = cfg_float(d->section, "beta", 0.75);
-    const double kappa = cfg_float(d->section, "kappa", 1.0);
+    vtac_import_builder *m = &d->maker;
+    const int64_t channels = vtac_darknet_dims(d, x, 4)[1];
+    const int64_t size = vtac_darknet_option(d, "size", 5, 1, 1 << 12);
+    const double alpha = vtac_cfg_float(d->section, "alpha", 0.0001);
+    const double beta = vtac_cfg_float(d->section, "beta", 0.75);
+    const double kappa = vtac_cfg_float(d->section, "kappa", 1.0);
     if (m->status != VTA_OK || channels > 1 << 12 || size / 2 > channels) {
         vtac_make_fail(m, VTA_UNSUPPORTED, "a window of %lld of %lld channels", (long long)size,
                        (long long)channels);
@@ -70,21 +70,21 @@ vtac_id dk_lrn(darknet *d, vtac_id x)
     const vtac_id in[] = {vtac_make2(m, VTAC_OP_MUL, x, x),
                           weights == NULL ? 0 : vtac_make_borrowed(m, &type, weights)};
     const vtac_id sums =
-        vtac_make2(m, VTAC_OP_ADD, vtac_make(m, VTAC_OP_CONV, in, 2, NULL, 0), dk_number(m, kappa));
-    return vtac_make2(m, VTAC_OP_MUL, x, vtac_make2(m, VTAC_OP_POW, sums, dk_number(m, -beta)));
+        vtac_make2(m, VTAC_OP_ADD, vtac_make(m, VTAC_OP_CONV, in, 2, NULL, 0), vtac_darknet_number(m, kappa));
+    return vtac_make2(m, VTAC_OP_MUL, x, vtac_make2(m, VTAC_OP_POW, sums, vtac_darknet_number(m, -beta)));
 }
 
 /* To length 1 over the channels at each place. */
-vtac_id dk_l2norm(darknet *d, vtac_id x)
+vtac_id vtac_darknet_l2norm(vtac_darknet *d, vtac_id x)
 {
-    vtac_builder *m = &d->maker;
+    vtac_import_builder *m = &d->maker;
     const int64_t channels[] = {1};
     const vtac_id squares = vtac_make2(m, VTAC_OP_MUL, x, x);
     const vtac_id sum = vtac_make_reduce(m, VTAC_OP_REDUCE_SUM, squares, channels, 1, true);
     return vtac_make2(m, VTAC_OP_DIV, x, vtac_make1(m, VTAC_OP_SQRT, sum));
 }
 
-vtac_id dk_logistic(darknet *d, vtac_id x)
+vtac_id vtac_darknet_logistic(vtac_darknet *d, vtac_id x)
 {
     return vtac_make1(&d->maker, VTAC_OP_SIGMOID, x);
 }
@@ -119,7 +119,7 @@ static int64_t groups_of(char *text, int64_t *ends, int64_t classes)
 }
 
 /* The file as the cfg names it, from the cfg's folder; or of that name beside the cfg. */
-static char *read_tree(darknet *d, const char *path)
+static char *read_tree(vtac_darknet *d, const char *path)
 {
     const char *last = strrchr(path, '/');
     const char *const names[] = {path, last == NULL ? path : last + 1};
@@ -138,10 +138,10 @@ static char *read_tree(darknet *d, const char *path)
     return NULL;
 }
 
-vtac_id dk_tree(darknet *d, vtac_id x, const char *path)
+vtac_id vtac_darknet_tree(vtac_darknet *d, vtac_id x, const char *path)
 {
-    vtac_builder *m = &d->maker;
-    const int64_t classes = dk_dims(d, x, 2)[1];
+    vtac_import_builder *m = &d->maker;
+    const int64_t classes = vtac_darknet_dims(d, x, 2)[1];
     char *text = m->status == VTA_OK ? read_tree(d, path) : NULL;
     int64_t *ends = vtac_make_room(m, classes + 1, sizeof *ends);
     const int64_t count = text == NULL || ends == NULL ? -1 : groups_of(text, ends, classes);

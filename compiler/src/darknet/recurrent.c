@@ -8,9 +8,9 @@
 #include "darknet.h"
 
 /* What the last run left, zeros in the first one; `at` is where the new one goes (remember). */
-static vtac_id recall(darknet *d, const vtac_type *type, uint32_t *at)
+static vtac_id recall(vtac_darknet *d, const vtac_type *type, uint32_t *at)
 {
-    vtac_builder *m = &d->maker;
+    vtac_import_builder *m = &d->maker;
     char name[64];
     vtac_id state = 0;
     *at = d->state_count;
@@ -28,101 +28,101 @@ static vtac_id recall(darknet *d, const vtac_type *type, uint32_t *at)
     return state;
 }
 
-static void remember(darknet *d, uint32_t at, vtac_id state)
+static void remember(vtac_darknet *d, uint32_t at, vtac_id state)
 {
     if (d->keeps_states && d->maker.status == VTA_OK) {
         d->states[at] = state;
     }
 }
 
-static vtac_id sum(darknet *d, vtac_id a, vtac_id b)
+static vtac_id sum(vtac_darknet *d, vtac_id a, vtac_id b)
 {
     return vtac_make2(&d->maker, VTAC_OP_ADD, a, b);
 }
 
-static vtac_id product(darknet *d, vtac_id a, vtac_id b)
+static vtac_id product(vtac_darknet *d, vtac_id a, vtac_id b)
 {
     return vtac_make2(&d->maker, VTAC_OP_MUL, a, b);
 }
 
-static vtac_id sigmoid(darknet *d, vtac_id x)
+static vtac_id sigmoid(vtac_darknet *d, vtac_id x)
 {
     return vtac_make1(&d->maker, VTAC_OP_SIGMOID, x);
 }
 
-static bool is_normal(darknet *d)
+static bool is_normal(vtac_darknet *d)
 {
-    return dk_option(d, "batch_normalize", 0, 0, 2) != 0;
+    return vtac_darknet_option(d, "batch_normalize", 0, 0, 2) != 0;
 }
 
 /* h = f(W x) + g(U h), and h before it with shortcut; y = f(V h) */
-static vtac_id hidden(darknet *d, vtac_id given, vtac_id before, vtac_id own)
+static vtac_id hidden(vtac_darknet *d, vtac_id given, vtac_id before, vtac_id own)
 {
     const vtac_id h = sum(d, given, own);
-    return dk_option(d, "shortcut", 0, 0, 1) != 0 ? sum(d, h, before) : h;
+    return vtac_darknet_option(d, "shortcut", 0, 0, 1) != 0 ? sum(d, h, before) : h;
 }
 
-vtac_id dk_rnn(darknet *d, vtac_id x)
+vtac_id vtac_darknet_rnn(vtac_darknet *d, vtac_id x)
 {
-    const int64_t outputs = dk_option(d, "output", 1, 1, MOST_SIZE);
-    const int64_t units = dk_option(d, "hidden", outputs, 1, MOST_SIZE);
-    const int64_t batch = dk_dims(d, dk_flattened(d, x), 2)[0];
+    const int64_t outputs = vtac_darknet_option(d, "output", 1, 1, MOST_SIZE);
+    const int64_t units = vtac_darknet_option(d, "hidden", outputs, 1, MOST_SIZE);
+    const int64_t batch = vtac_darknet_dims(d, vtac_darknet_flattened(d, x), 2)[0];
     const vtac_type type = {VTAC_F32, 2, {batch, units}};
     uint32_t at;
     const vtac_id before = recall(d, &type, &at);
-    const vtac_id given = dk_activate(d, dk_dense(d, x, units, is_normal(d)), "logistic");
-    const int64_t how = dk_option(d, "logistic", 0, 0, 2);
-    vtac_id own = dk_dense(d, before, units, is_normal(d));
+    const vtac_id given = vtac_darknet_activate(d, vtac_darknet_dense(d, x, units, is_normal(d)), "logistic");
+    const int64_t how = vtac_darknet_option(d, "logistic", 0, 0, 2);
+    vtac_id own = vtac_darknet_dense(d, before, units, is_normal(d));
     if (how == 2) { /* twice the logistic less one, which is tanh of the half */
-        own = vtac_make1(&d->maker, VTAC_OP_TANH, product(d, own, dk_number(&d->maker, 0.5)));
+        own = vtac_make1(&d->maker, VTAC_OP_TANH, product(d, own, vtac_darknet_number(&d->maker, 0.5)));
     } else {
-        own = how == 1 ? sigmoid(d, own) : dk_activate(d, own, "logistic");
+        own = how == 1 ? sigmoid(d, own) : vtac_darknet_activate(d, own, "logistic");
     }
     const vtac_id h = hidden(d, given, before, own);
     remember(d, at, h);
-    return dk_activate(d, dk_dense(d, h, outputs, is_normal(d)), "logistic");
+    return vtac_darknet_activate(d, vtac_darknet_dense(d, h, outputs, is_normal(d)), "logistic");
 }
 
-vtac_id dk_crnn(darknet *d, vtac_id x)
+vtac_id vtac_darknet_crnn(vtac_darknet *d, vtac_id x)
 {
-    const int64_t *dim = dk_dims(d, x, 4);
-    const int64_t size = dk_option(d, "size", 3, 1, 31);
-    dk_window w = {.filters = dk_option(d, "hidden_filters", 1, 1, MOST_SIZE),
-                   .size = size,
-                   .strides = {1, 1},
-                   .pad = dk_option(d, "padding", size / 2, 0, MOST_SIZE),
-                   .spread = dk_option(d, "dilation", 1, 1, MOST_SIZE),
-                   .groups = dk_option(d, "groups", 1, 1, MOST_SIZE),
-                   .normal = is_normal(d)};
+    const int64_t *dim = vtac_darknet_dims(d, x, 4);
+    const int64_t size = vtac_darknet_option(d, "size", 3, 1, 31);
+    vtac_darknet_window w = {.filters = vtac_darknet_option(d, "hidden_filters", 1, 1, MOST_SIZE),
+                             .size = size,
+                             .strides = {1, 1},
+                             .pad = vtac_darknet_option(d, "padding", size / 2, 0, MOST_SIZE),
+                             .spread = vtac_darknet_option(d, "dilation", 1, 1, MOST_SIZE),
+                             .groups = vtac_darknet_option(d, "groups", 1, 1, MOST_SIZE),
+                             .normal = is_normal(d)};
     const vtac_type type = {VTAC_F32, 4, {dim[0], w.filters, dim[2], dim[3]}};
     uint32_t at;
     const vtac_id before = recall(d, &type, &at);
-    const vtac_id given = dk_activate(d, dk_conv(d, x, &w), "logistic");
-    const vtac_id own = dk_activate(d, dk_conv(d, before, &w), "logistic");
+    const vtac_id given = vtac_darknet_activate(d, vtac_darknet_conv(d, x, &w), "logistic");
+    const vtac_id own = vtac_darknet_activate(d, vtac_darknet_conv(d, before, &w), "logistic");
     const vtac_id h = hidden(d, given, before, own);
     remember(d, at, h);
-    w.filters = dk_option(d, "output_filters", 1, 1, MOST_SIZE);
-    return dk_activate(d, dk_conv(d, h, &w), "logistic");
+    w.filters = vtac_darknet_option(d, "output_filters", 1, 1, MOST_SIZE);
+    return vtac_darknet_activate(d, vtac_darknet_conv(d, h, &w), "logistic");
 }
 
 /* z, r: what is kept, what is looked at; weights of x for z, r, h, then of the state. */
-vtac_id dk_gru(darknet *d, vtac_id x)
+vtac_id vtac_darknet_gru(vtac_darknet *d, vtac_id x)
 {
-    vtac_builder *m = &d->maker;
-    const int64_t units = dk_option(d, "output", 1, 1, MOST_SIZE);
-    const int64_t batch = dk_dims(d, dk_flattened(d, x), 2)[0];
+    vtac_import_builder *m = &d->maker;
+    const int64_t units = vtac_darknet_option(d, "output", 1, 1, MOST_SIZE);
+    const int64_t batch = vtac_darknet_dims(d, vtac_darknet_flattened(d, x), 2)[0];
     const vtac_type type = {VTAC_F32, 2, {batch, units}};
     uint32_t at;
     const vtac_id before = recall(d, &type, &at);
     vtac_id given[3];
     for (int i = 0; i < 3; i++) {
-        given[i] = dk_dense(d, x, units, is_normal(d));
+        given[i] = vtac_darknet_dense(d, x, units, is_normal(d));
     }
-    const vtac_id z = sigmoid(d, sum(d, given[0], dk_dense(d, before, units, is_normal(d))));
-    const vtac_id r = sigmoid(d, sum(d, given[1], dk_dense(d, before, units, is_normal(d))));
-    vtac_id h = sum(d, given[2], dk_dense(d, product(d, r, before), units, is_normal(d)));
-    h = dk_option(d, "tanh", 0, 0, 1) != 0 ? vtac_make1(m, VTAC_OP_TANH, h) : sigmoid(d, h);
-    const vtac_id rest = vtac_make2(m, VTAC_OP_SUB, dk_number(m, 1.0), z);
+    const vtac_id z = sigmoid(d, sum(d, given[0], vtac_darknet_dense(d, before, units, is_normal(d))));
+    const vtac_id r = sigmoid(d, sum(d, given[1], vtac_darknet_dense(d, before, units, is_normal(d))));
+    vtac_id h = sum(d, given[2], vtac_darknet_dense(d, product(d, r, before), units, is_normal(d)));
+    h = vtac_darknet_option(d, "tanh", 0, 0, 1) != 0 ? vtac_make1(m, VTAC_OP_TANH, h) : sigmoid(d, h);
+    const vtac_id rest = vtac_make2(m, VTAC_OP_SUB, vtac_darknet_number(m, 1.0), z);
     h = sum(d, product(d, z, before), product(d, rest, h));
     remember(d, at, h);
     return h;
@@ -130,22 +130,22 @@ vtac_id dk_gru(darknet *d, vtac_id x)
 
 /* Weights of x, then of the state, for forget, input, cell, output: the order of the forks that have YOLO v4;
  * the first Darknet had another. */
-vtac_id dk_lstm(darknet *d, vtac_id x)
+vtac_id vtac_darknet_lstm(vtac_darknet *d, vtac_id x)
 {
     enum { FORGET, INPUT, CELL, OUTPUT, GATES };
-    vtac_builder *m = &d->maker;
-    const int64_t units = dk_option(d, "output", 1, 1, MOST_SIZE);
-    const int64_t batch = dk_dims(d, dk_flattened(d, x), 2)[0];
+    vtac_import_builder *m = &d->maker;
+    const int64_t units = vtac_darknet_option(d, "output", 1, 1, MOST_SIZE);
+    const int64_t batch = vtac_darknet_dims(d, vtac_darknet_flattened(d, x), 2)[0];
     const vtac_type type = {VTAC_F32, 2, {batch, units}};
     uint32_t places[2];
     const vtac_id before = recall(d, &type, &places[0]);
     const vtac_id cell = recall(d, &type, &places[1]);
     vtac_id gate[GATES];
     for (int i = 0; i < GATES; i++) {
-        gate[i] = dk_dense(d, x, units, is_normal(d));
+        gate[i] = vtac_darknet_dense(d, x, units, is_normal(d));
     }
     for (int i = 0; i < GATES; i++) {
-        const vtac_id s = sum(d, gate[i], dk_dense(d, before, units, is_normal(d)));
+        const vtac_id s = sum(d, gate[i], vtac_darknet_dense(d, before, units, is_normal(d)));
         gate[i] = i == CELL ? vtac_make1(m, VTAC_OP_TANH, s) : sigmoid(d, s);
     }
     const vtac_id c = sum(d, product(d, gate[INPUT], gate[CELL]), product(d, gate[FORGET], cell));

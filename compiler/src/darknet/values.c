@@ -9,18 +9,18 @@
 
 /* ---- options */
 
-int64_t dk_option(darknet *d, const char *name, int64_t otherwise, int64_t least, int64_t most)
+int64_t vtac_darknet_option(vtac_darknet *d, const char *name, int64_t otherwise, int64_t least, int64_t most)
 {
     int64_t value = otherwise;
     if (d->maker.status == VTA_OK) {
-        d->maker.status = cfg_int(d->section, name, otherwise, least, most, &value, d->maker.diag);
+        d->maker.status = vtac_cfg_int(d->section, name, otherwise, least, most, &value, d->maker.diag);
     }
     return d->maker.status == VTA_OK ? value : least; /* something that can be reckoned with */
 }
 
 /* ---- weights */
 
-float *dk_take(darknet *d, int64_t count)
+float *vtac_darknet_take(vtac_darknet *d, int64_t count)
 {
     if (d->maker.status != VTA_OK) {
         return NULL;
@@ -39,16 +39,17 @@ float *dk_take(darknet *d, int64_t count)
     return room;
 }
 
-dk_norm dk_take_norm(darknet *d, int64_t outputs)
+vtac_darknet_norm vtac_darknet_take_norm(vtac_darknet *d, int64_t outputs)
 {
-    dk_norm n = {.scale = dk_take(d, outputs)};
-    n.mean = dk_take(d, outputs);
-    n.variance = dk_take(d, outputs);
+    vtac_darknet_norm n = {.scale = vtac_darknet_take(d, outputs)};
+    n.mean = vtac_darknet_take(d, outputs);
+    n.variance = vtac_darknet_take(d, outputs);
     return n;
 }
 
 /* weights[outputs][each] and bias[outputs] take the normalization in. */
-void dk_apply_norm(const dk_norm *n, float *weights, float *bias, int64_t outputs, int64_t each)
+void vtac_darknet_apply_norm(const vtac_darknet_norm *n, float *weights, float *bias, int64_t outputs,
+                             int64_t each)
 {
     for (int64_t i = 0; i < outputs; i++) {
         const double factor = (double)n->scale[i] / sqrt((double)n->variance[i] + 1e-6);
@@ -61,29 +62,29 @@ void dk_apply_norm(const dk_norm *n, float *weights, float *bias, int64_t output
 
 /* ---- activations */
 
-static vtac_id mish(vtac_builder *m, vtac_id x)
+static vtac_id mish(vtac_import_builder *m, vtac_id x)
 {
     return vtac_make1(m, VTAC_OP_MISH, x);
 }
 
-static vtac_id swish(vtac_builder *m, vtac_id x)
+static vtac_id swish(vtac_import_builder *m, vtac_id x)
 {
     return vtac_make2(m, VTAC_OP_MUL, x, vtac_make1(m, VTAC_OP_SIGMOID, x));
 }
 
-static vtac_id leaky(vtac_builder *m, vtac_id x, double alpha)
+static vtac_id leaky(vtac_import_builder *m, vtac_id x, double alpha)
 {
     const vtac_attr attr = vtac_attr_of_float("alpha", alpha);
     return vtac_make(m, VTAC_OP_LEAKY_RELU, &x, 1, &attr, 1);
 }
 
-vtac_id dk_number(vtac_builder *m, double value)
+vtac_id vtac_darknet_number(vtac_import_builder *m, double value)
 {
     return vtac_make_number(m, VTAC_F32, value);
 }
 
 /* Positive numbers, or powers of e, in proportion to their sum over the channels. */
-static vtac_id share_of_channels(vtac_builder *m, vtac_id x, bool powers, bool from_most)
+static vtac_id share_of_channels(vtac_import_builder *m, vtac_id x, bool powers, bool from_most)
 {
     const int64_t channels[] = {1};
     if (from_most) {
@@ -91,44 +92,46 @@ static vtac_id share_of_channels(vtac_builder *m, vtac_id x, bool powers, bool f
     }
     x = vtac_make1(m, powers ? VTAC_OP_EXP : VTAC_OP_RELU, x);
     const vtac_id sum = vtac_make_reduce(m, VTAC_OP_REDUCE_SUM, x, channels, 1, true);
-    return vtac_make2(m, VTAC_OP_DIV, x, vtac_make2(m, VTAC_OP_ADD, sum, dk_number(m, 1e-4)));
+    return vtac_make2(m, VTAC_OP_DIV, x, vtac_make2(m, VTAC_OP_ADD, sum, vtac_darknet_number(m, 1e-4)));
 }
 
 /* Straight pieces: slope `outer` below `low` and above `high`, `inner` between them. */
-static vtac_id pieces(vtac_builder *m, vtac_id x, double low, double high, double inner, double outer,
+static vtac_id pieces(vtac_import_builder *m, vtac_id x, double low, double high, double inner, double outer,
                       double at)
 {
     const vtac_id middle = vtac_make_clip(m, x, low, high);
     const vtac_id rest = vtac_make2(m, VTAC_OP_SUB, x, middle);
-    const vtac_id y = vtac_make2(m, VTAC_OP_ADD, vtac_make2(m, VTAC_OP_MUL, middle, dk_number(m, inner)),
-                                 vtac_make2(m, VTAC_OP_MUL, rest, dk_number(m, outer)));
-    return vtac_make2(m, VTAC_OP_ADD, y, dk_number(m, at));
+    const vtac_id y =
+        vtac_make2(m, VTAC_OP_ADD, vtac_make2(m, VTAC_OP_MUL, middle, vtac_darknet_number(m, inner)),
+                   vtac_make2(m, VTAC_OP_MUL, rest, vtac_darknet_number(m, outer)));
+    return vtac_make2(m, VTAC_OP_ADD, y, vtac_darknet_number(m, at));
 }
 
 /* Half of the whole part, and on odd steps what is left as well. */
-static vtac_id stairs(vtac_builder *m, vtac_id x)
+static vtac_id stairs(vtac_import_builder *m, vtac_id x)
 {
     const vtac_id whole = vtac_make1(m, VTAC_OP_FLOOR, x);
-    const vtac_id half = vtac_make1(m, VTAC_OP_FLOOR, vtac_make2(m, VTAC_OP_MUL, x, dk_number(m, 0.5)));
+    const vtac_id half =
+        vtac_make1(m, VTAC_OP_FLOOR, vtac_make2(m, VTAC_OP_MUL, x, vtac_darknet_number(m, 0.5)));
     const vtac_id odd =
-        vtac_make2(m, VTAC_OP_SUB, whole, vtac_make2(m, VTAC_OP_MUL, half, dk_number(m, 2.0)));
+        vtac_make2(m, VTAC_OP_SUB, whole, vtac_make2(m, VTAC_OP_MUL, half, vtac_darknet_number(m, 2.0)));
     const vtac_id rest = vtac_make2(m, VTAC_OP_MUL, odd, vtac_make2(m, VTAC_OP_SUB, x, whole));
     return vtac_make2(m, VTAC_OP_ADD, half, rest);
 }
 
-static vtac_id hard_mish(vtac_builder *m, vtac_id x)
+static vtac_id hard_mish(vtac_import_builder *m, vtac_id x)
 {
     const vtac_id middle = vtac_make_clip(m, x, -2.0, 0.0);
     const vtac_id square =
-        vtac_make2(m, VTAC_OP_MUL, vtac_make2(m, VTAC_OP_MUL, middle, middle), dk_number(m, 0.5));
+        vtac_make2(m, VTAC_OP_MUL, vtac_make2(m, VTAC_OP_MUL, middle, middle), vtac_darknet_number(m, 0.5));
     return vtac_make2(m, VTAC_OP_ADD, vtac_make1(m, VTAC_OP_RELU, x),
                       vtac_make2(m, VTAC_OP_ADD, square, middle));
 }
 
-vtac_id dk_activate(darknet *d, vtac_id x, const char *otherwise)
+vtac_id vtac_darknet_activate(vtac_darknet *d, vtac_id x, const char *otherwise)
 {
-    vtac_builder *m = &d->maker;
-    const char *given = cfg_text(d->section, "activation");
+    vtac_import_builder *m = &d->maker;
+    const char *given = vtac_cfg_text(d->section, "activation");
     const char *name = given == NULL ? otherwise : given;
     static const struct {
         const char *name;
@@ -199,7 +202,7 @@ vtac_id dk_activate(darknet *d, vtac_id x, const char *otherwise)
 
 /* ---- what comes in */
 
-const int64_t *dk_dims(darknet *d, vtac_id x, uint32_t rank)
+const int64_t *vtac_darknet_dims(vtac_darknet *d, vtac_id x, uint32_t rank)
 {
     static const int64_t none[VTAC_MAX_RANK] = {1, 1, 1, 1};
     const vtac_type *type = vtac_made_type(&d->maker, x);
@@ -209,7 +212,7 @@ const int64_t *dk_dims(darknet *d, vtac_id x, uint32_t rank)
     return d->maker.status == VTA_OK ? type->dim : none;
 }
 
-vtac_id dk_flattened(darknet *d, vtac_id x)
+vtac_id vtac_darknet_flattened(vtac_darknet *d, vtac_id x)
 {
     const vtac_type *type = vtac_made_type(&d->maker, x);
     const int64_t batch = type->rank > 0 ? type->dim[0] : 1;

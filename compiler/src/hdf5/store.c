@@ -13,19 +13,19 @@
 enum { MOST_PATH = 2048, MOST_TEXTS = 1 << 16, MOST_TEXT = 1 << 28 };
 
 typedef struct store {
-    keras_store head; /* first: what the other side knows of it */
+    vtac_keras_store head; /* first: what the other side knows of it */
     hid_t file, access;
     H5E_auto2_t print; /* what printed errors before */
     void *client;
 } store;
 
-static store *whole(keras_store *head)
+static store *whole(vtac_keras_store *head)
 {
     return (store *)head;
 }
 
-static void close_store(keras_store *head);
-static const keras_store_calls calls;
+static void close_store(vtac_keras_store *head);
+static const vtac_keras_store_calls calls;
 
 static vta_status damaged(vta_diag *diag, const char *what)
 {
@@ -93,7 +93,7 @@ static bool has_sound_heaps(const uint8_t *bytes, size_t size)
     return true;
 }
 
-static vta_status open_store(const uint8_t *bytes, size_t size, keras_store **out, vta_diag *diag)
+static vta_status open_store(const uint8_t *bytes, size_t size, vtac_keras_store **out, vta_diag *diag)
 {
     if (!has_sound_heaps(bytes, size)) {
         return vta_fail(diag, VTA_SYNTAX, "damaged: a list of texts leads out of its place");
@@ -116,7 +116,7 @@ static vta_status open_store(const uint8_t *bytes, size_t size, keras_store **ou
     return VTA_OK;
 }
 
-static void close_store(keras_store *head)
+static void close_store(vtac_keras_store *head)
 {
     store *s = whole(head);
     if (s->file >= 0) {
@@ -155,7 +155,7 @@ static bool inside(const store *s, const char *path, bool *foreign)
     return true;
 }
 
-static bool has(keras_store *head, const char *path)
+static bool has(vtac_keras_store *head, const char *path)
 {
     bool foreign;
     return inside(whole(head), path, &foreign);
@@ -214,7 +214,7 @@ static vta_status read_texts(hid_t attr, const char *what, vta_arena *arena, con
     return status;
 }
 
-static vta_status texts_of(keras_store *head, const char *path, const char *name, vta_arena *arena,
+static vta_status texts_of(vtac_keras_store *head, const char *path, const char *name, vta_arena *arena,
                            const char *const **out, size_t *count, vta_diag *diag)
 {
     const store *s = whole(head);
@@ -232,7 +232,7 @@ static vta_status texts_of(keras_store *head, const char *path, const char *name
     return status;
 }
 
-static vta_status text_of(keras_store *head, const char *path, const char *name, vta_arena *arena,
+static vta_status text_of(vtac_keras_store *head, const char *path, const char *name, vta_arena *arena,
                           const char **out, vta_diag *diag)
 {
     const char *const *texts;
@@ -275,7 +275,7 @@ static vta_status shape_of(hid_t set, const char *path, vtac_type *type, vta_dia
     return status;
 }
 
-static vta_status floats_of(keras_store *head, const char *path, vta_arena *arena, vtac_tensor *out,
+static vta_status floats_of(vtac_keras_store *head, const char *path, vta_arena *arena, vtac_tensor *out,
                             vta_diag *diag)
 {
     enum { MOST_NUMBERS = 1 << 28 };
@@ -303,7 +303,7 @@ static vta_status floats_of(keras_store *head, const char *path, vta_arena *aren
     return status;
 }
 
-static const keras_store_calls calls = {
+static const vtac_keras_store_calls calls = {
     KERAS_STORE_EDITION, open_store, close_store, text_of, texts_of, has, floats_of};
 
 /* The module's one name. */

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-void vtac_make_fail(vtac_builder *m, vta_status status, const char *fmt, ...)
+void vtac_make_fail(vtac_import_builder *m, vta_status status, const char *fmt, ...)
 {
     char text[512];
     va_list args;
@@ -18,13 +18,13 @@ void vtac_make_fail(vtac_builder *m, vta_status status, const char *fmt, ...)
     }
 }
 
-static void out_of_memory(vtac_builder *m)
+static void out_of_memory(vtac_import_builder *m)
 {
     vtac_make_fail(m, VTA_NOMEM, "out of memory");
 }
 
 /* A node whose inputs are known and small is a constant in its place. */
-static void fold(vtac_builder *m, vtac_node_id node, vtac_id *value)
+static void fold(vtac_import_builder *m, vtac_node_id node, vtac_id *value)
 {
     bool done = false;
     vtac_tensor result;
@@ -39,7 +39,7 @@ static void fold(vtac_builder *m, vtac_node_id node, vtac_id *value)
     }
 }
 
-void vtac_make_many(vtac_builder *m, vtac_op op, const vtac_id *inputs, uint32_t input_count,
+void vtac_make_many(vtac_import_builder *m, vtac_op op, const vtac_id *inputs, uint32_t input_count,
                     const vtac_attr *attrs, uint32_t attr_count, vtac_id *out, uint32_t output_count)
 {
     memset(out, 0, output_count * sizeof *out);
@@ -73,7 +73,7 @@ void vtac_make_many(vtac_builder *m, vtac_op op, const vtac_id *inputs, uint32_t
     }
 }
 
-vtac_id vtac_make(vtac_builder *m, vtac_op op, const vtac_id *inputs, uint32_t input_count,
+vtac_id vtac_make(vtac_import_builder *m, vtac_op op, const vtac_id *inputs, uint32_t input_count,
                   const vtac_attr *attrs, uint32_t attr_count)
 {
     vtac_id out;
@@ -81,24 +81,24 @@ vtac_id vtac_make(vtac_builder *m, vtac_op op, const vtac_id *inputs, uint32_t i
     return out;
 }
 
-vtac_id vtac_make1(vtac_builder *m, vtac_op op, vtac_id a)
+vtac_id vtac_make1(vtac_import_builder *m, vtac_op op, vtac_id a)
 {
     return vtac_make(m, op, &a, 1, NULL, 0);
 }
 
-vtac_id vtac_make2(vtac_builder *m, vtac_op op, vtac_id a, vtac_id b)
+vtac_id vtac_make2(vtac_import_builder *m, vtac_op op, vtac_id a, vtac_id b)
 {
     return vtac_make(m, op, (vtac_id[]){a, b}, 2, NULL, 0);
 }
 
-vtac_id vtac_make3(vtac_builder *m, vtac_op op, vtac_id a, vtac_id b, vtac_id c)
+vtac_id vtac_make3(vtac_import_builder *m, vtac_op op, vtac_id a, vtac_id b, vtac_id c)
 {
     return vtac_make(m, op, (vtac_id[]){a, b, c}, 3, NULL, 0);
 }
 
 /* ---- constants */
 
-void *vtac_make_room(vtac_builder *m, int64_t count, size_t size)
+void *vtac_make_room(vtac_import_builder *m, int64_t count, size_t size)
 {
     if (m->status != VTA_OK) {
         return NULL;
@@ -112,7 +112,7 @@ void *vtac_make_room(vtac_builder *m, int64_t count, size_t size)
     return room;
 }
 
-vtac_id vtac_make_borrowed(vtac_builder *m, const vtac_type *type, const void *data)
+vtac_id vtac_make_borrowed(vtac_import_builder *m, const vtac_type *type, const void *data)
 {
     vtac_id out = 0;
     const int64_t count = vtac_type_elements(type);
@@ -126,7 +126,7 @@ vtac_id vtac_make_borrowed(vtac_builder *m, const vtac_type *type, const void *d
     return m->status == VTA_OK ? out : 0;
 }
 
-vtac_id vtac_make_constant(vtac_builder *m, const vtac_type *type, const void *data)
+vtac_id vtac_make_constant(vtac_import_builder *m, const vtac_type *type, const void *data)
 {
     const int64_t count = vtac_type_elements(type);
     const size_t size = vtac_dtype_bytes(type->dtype);
@@ -137,17 +137,17 @@ vtac_id vtac_make_constant(vtac_builder *m, const vtac_type *type, const void *d
     return room == NULL ? 0 : vtac_make_borrowed(m, type, room);
 }
 
-vtac_id vtac_make_ints(vtac_builder *m, const int64_t *values, uint32_t count)
+vtac_id vtac_make_ints(vtac_import_builder *m, const int64_t *values, uint32_t count)
 {
     return vtac_make_constant(m, &(vtac_type){VTAC_I64, 1, {count}}, values);
 }
 
-vtac_id vtac_make_floats(vtac_builder *m, const float *values, int64_t count)
+vtac_id vtac_make_floats(vtac_import_builder *m, const float *values, int64_t count)
 {
     return vtac_make_constant(m, &(vtac_type){VTAC_F32, 1, {count}}, values);
 }
 
-vtac_id vtac_make_number(vtac_builder *m, vtac_dtype dtype, double value)
+vtac_id vtac_make_number(vtac_import_builder *m, vtac_dtype dtype, double value)
 {
     union {
         float f32;
@@ -188,18 +188,18 @@ vtac_attr vtac_attr_of_ints(const char *name, const int64_t *values, size_t coun
 
 /* ---- nodes that importers need often */
 
-const vtac_type *vtac_made_type(const vtac_builder *m, vtac_id id)
+const vtac_type *vtac_made_type(const vtac_import_builder *m, vtac_id id)
 {
     static const vtac_type none = {.rank = 0};
     return id == 0 ? &none : &m->graph->values[id].type;
 }
 
-const vtac_tensor *vtac_made_constant(const vtac_builder *m, vtac_id id)
+const vtac_tensor *vtac_made_constant(const vtac_import_builder *m, vtac_id id)
 {
     return id == 0 ? NULL : m->graph->values[id].constant;
 }
 
-vtac_id vtac_make_cast(vtac_builder *m, vtac_id x, vtac_dtype to)
+vtac_id vtac_make_cast(vtac_import_builder *m, vtac_id x, vtac_dtype to)
 {
     if (x == 0 || vtac_made_type(m, x)->dtype == to) {
         return x;
@@ -208,7 +208,7 @@ vtac_id vtac_make_cast(vtac_builder *m, vtac_id x, vtac_dtype to)
     return vtac_make(m, VTAC_OP_CAST, &x, 1, &attr, 1);
 }
 
-vtac_id vtac_make_reshape(vtac_builder *m, vtac_id x, const int64_t *dims, uint32_t rank)
+vtac_id vtac_make_reshape(vtac_import_builder *m, vtac_id x, const int64_t *dims, uint32_t rank)
 {
     const vtac_type *type = vtac_made_type(m, x);
     vtac_type to = {.dtype = type->dtype, .rank = rank};
@@ -250,7 +250,7 @@ static void transpose_bytes(const vtac_tensor *from, const vtac_type *to, const 
     }
 }
 
-vtac_id vtac_make_transpose(vtac_builder *m, vtac_id x, const int64_t *order, uint32_t rank)
+vtac_id vtac_make_transpose(vtac_import_builder *m, vtac_id x, const int64_t *order, uint32_t rank)
 {
     const vtac_type *type = vtac_made_type(m, x);
     if (x == 0 || type->rank != rank) {
@@ -290,13 +290,13 @@ vtac_id vtac_make_transpose(vtac_builder *m, vtac_id x, const int64_t *order, ui
     return vtac_make(m, VTAC_OP_TRANSPOSE, &x, 1, &attr, 1);
 }
 
-vtac_id vtac_make_concat(vtac_builder *m, const vtac_id *parts, uint32_t count, int64_t axis)
+vtac_id vtac_make_concat(vtac_import_builder *m, const vtac_id *parts, uint32_t count, int64_t axis)
 {
     const vtac_attr attr = vtac_attr_of_int("axis", axis);
     return count == 1 ? parts[0] : vtac_make(m, VTAC_OP_CONCAT, parts, count, &attr, 1);
 }
 
-vtac_id vtac_make_slice(vtac_builder *m, vtac_id x, uint32_t axis, int64_t begin, int64_t end)
+vtac_id vtac_make_slice(vtac_import_builder *m, vtac_id x, uint32_t axis, int64_t begin, int64_t end)
 {
     const int64_t where = axis;
     const vtac_id in[] = {x, vtac_make_ints(m, &begin, 1), vtac_make_ints(m, &end, 1),
@@ -305,7 +305,7 @@ vtac_id vtac_make_slice(vtac_builder *m, vtac_id x, uint32_t axis, int64_t begin
     return x != 0 && begin == 0 && end == type->dim[axis] ? x : vtac_make(m, VTAC_OP_SLICE, in, 4, NULL, 0);
 }
 
-vtac_id vtac_make_reduce(vtac_builder *m, vtac_op op, vtac_id x, const int64_t *axes, uint32_t count,
+vtac_id vtac_make_reduce(vtac_import_builder *m, vtac_op op, vtac_id x, const int64_t *axes, uint32_t count,
                          bool keep)
 {
     const vtac_attr attrs[] = {vtac_attr_of_int("keepdims", keep)};
@@ -313,7 +313,7 @@ vtac_id vtac_make_reduce(vtac_builder *m, vtac_op op, vtac_id x, const int64_t *
     return count == 0 ? x : vtac_make(m, op, in, 2, attrs, 1);
 }
 
-vtac_id vtac_make_clip(vtac_builder *m, vtac_id x, double low, double high)
+vtac_id vtac_make_clip(vtac_import_builder *m, vtac_id x, double low, double high)
 {
     const vtac_dtype dtype = vtac_made_type(m, x)->dtype;
     if (x == 0) {

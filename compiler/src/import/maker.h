@@ -9,42 +9,42 @@
 
 #include "vtac/graph.h"
 
-typedef struct vtac_builder {
+typedef struct vtac_import_builder {
     vtac_graph *graph;
     vta_diag *diag;
     const char *name; /* of the model's node that is being imported */
     uint32_t origin;  /* its index */
     uint64_t budget;  /* nodes that may still be made */
     vta_status status;
-} vtac_builder;
+} vtac_import_builder;
 
 enum { VTAC_BUILDER_NODES = 1 << 20 };
 
 typedef vtac_value_id vtac_id;
 
 /* Remembers a failure. */
-__attribute__((format(printf, 3, 4))) void vtac_make_fail(vtac_builder *m, vta_status status, const char *fmt,
-                                                          ...);
+__attribute__((format(printf, 3, 4))) void vtac_make_fail(vtac_import_builder *m, vta_status status,
+                                                          const char *fmt, ...);
 
 /* A node of one output. */
-vtac_id vtac_make(vtac_builder *m, vtac_op op, const vtac_id *inputs, uint32_t input_count,
+vtac_id vtac_make(vtac_import_builder *m, vtac_op op, const vtac_id *inputs, uint32_t input_count,
                   const vtac_attr *attrs, uint32_t attr_count);
 /* A node of several. */
-void vtac_make_many(vtac_builder *m, vtac_op op, const vtac_id *inputs, uint32_t input_count,
+void vtac_make_many(vtac_import_builder *m, vtac_op op, const vtac_id *inputs, uint32_t input_count,
                     const vtac_attr *attrs, uint32_t attr_count, vtac_id *out, uint32_t output_count);
-vtac_id vtac_make1(vtac_builder *m, vtac_op op, vtac_id a);
-vtac_id vtac_make2(vtac_builder *m, vtac_op op, vtac_id a, vtac_id b);
-vtac_id vtac_make3(vtac_builder *m, vtac_op op, vtac_id a, vtac_id b, vtac_id c);
+vtac_id vtac_make1(vtac_import_builder *m, vtac_op op, vtac_id a);
+vtac_id vtac_make2(vtac_import_builder *m, vtac_op op, vtac_id a, vtac_id b);
+vtac_id vtac_make3(vtac_import_builder *m, vtac_op op, vtac_id a, vtac_id b, vtac_id c);
 
 /* Constants; the contents are copied. */
-vtac_id vtac_make_constant(vtac_builder *m, const vtac_type *type, const void *data);
-vtac_id vtac_make_ints(vtac_builder *m, const int64_t *values, uint32_t count); /* i64, of rank 1 */
-vtac_id vtac_make_floats(vtac_builder *m, const float *values, int64_t count);  /* f32, of rank 1 */
-vtac_id vtac_make_number(vtac_builder *m, vtac_dtype dtype, double value);      /* of rank 0 */
+vtac_id vtac_make_constant(vtac_import_builder *m, const vtac_type *type, const void *data);
+vtac_id vtac_make_ints(vtac_import_builder *m, const int64_t *values, uint32_t count); /* i64, of rank 1 */
+vtac_id vtac_make_floats(vtac_import_builder *m, const float *values, int64_t count);  /* f32, of rank 1 */
+vtac_id vtac_make_number(vtac_import_builder *m, vtac_dtype dtype, double value);      /* of rank 0 */
 /* Zeroed memory of the graph's for contents; NULL after a failure, which is remembered. */
-void *vtac_make_room(vtac_builder *m, int64_t count, size_t size);
+void *vtac_make_room(vtac_import_builder *m, int64_t count, size_t size);
 /* A constant whose contents are such memory. */
-vtac_id vtac_make_borrowed(vtac_builder *m, const vtac_type *type, const void *data);
+vtac_id vtac_make_borrowed(vtac_import_builder *m, const vtac_type *type, const void *data);
 
 /* Attributes. */
 vtac_attr vtac_attr_of_int(const char *name, int64_t value);
@@ -53,20 +53,20 @@ vtac_attr vtac_attr_of_string(const char *name, const char *value);
 vtac_attr vtac_attr_of_ints(const char *name, const int64_t *values, size_t count);
 
 /* What importers need often. Where nothing would change, the value itself comes back. */
-vtac_id vtac_make_cast(vtac_builder *m, vtac_id x, vtac_dtype to);
-vtac_id vtac_make_reshape(vtac_builder *m, vtac_id x, const int64_t *dims, uint32_t rank);
+vtac_id vtac_make_cast(vtac_import_builder *m, vtac_id x, vtac_dtype to);
+vtac_id vtac_make_reshape(vtac_import_builder *m, vtac_id x, const int64_t *dims, uint32_t rank);
 /* Becomes a Reshape where axes of one element alone move. */
-vtac_id vtac_make_transpose(vtac_builder *m, vtac_id x, const int64_t *order, uint32_t rank);
-vtac_id vtac_make_concat(vtac_builder *m, const vtac_id *parts, uint32_t count, int64_t axis);
+vtac_id vtac_make_transpose(vtac_import_builder *m, vtac_id x, const int64_t *order, uint32_t rank);
+vtac_id vtac_make_concat(vtac_import_builder *m, const vtac_id *parts, uint32_t count, int64_t axis);
 /* begin <= x < end with a step of 1 on one axis. */
-vtac_id vtac_make_slice(vtac_builder *m, vtac_id x, uint32_t axis, int64_t begin, int64_t end);
-vtac_id vtac_make_reduce(vtac_builder *m, vtac_op op, vtac_id x, const int64_t *axes, uint32_t count,
+vtac_id vtac_make_slice(vtac_import_builder *m, vtac_id x, uint32_t axis, int64_t begin, int64_t end);
+vtac_id vtac_make_reduce(vtac_import_builder *m, vtac_op op, vtac_id x, const int64_t *axes, uint32_t count,
                          bool keep);
-vtac_id vtac_make_clip(vtac_builder *m, vtac_id x, double low, double high);
+vtac_id vtac_make_clip(vtac_import_builder *m, vtac_id x, double low, double high);
 
 /* The type of a value; of id 0 an empty one. */
-const vtac_type *vtac_made_type(const vtac_builder *m, vtac_id id);
+const vtac_type *vtac_made_type(const vtac_import_builder *m, vtac_id id);
 /* Its contents where they are known. */
-const vtac_tensor *vtac_made_constant(const vtac_builder *m, vtac_id id);
+const vtac_tensor *vtac_made_constant(const vtac_import_builder *m, vtac_id id);
 
 #endif

@@ -20,8 +20,8 @@ typedef struct layer {
     const char *class, *name;
     char group[256]; /* of its weights in a .keras file */
     const cJSON *node, *config;
-    keras_value out[MOST_CALLS];
-    const keras_value *more[MOST_CALLS]; /* outputs behind the first */
+    vtac_keras_value out[MOST_CALLS];
+    const vtac_keras_value *more[MOST_CALLS]; /* outputs behind the first */
     uint32_t more_count[MOST_CALLS];
     uint32_t calls;
     bool is_input;
@@ -33,9 +33,9 @@ typedef struct model {
     bool sequential; /* each layer has the result of the one before */
     layer *layers;
     uint32_t count;
-    const char *weights;   /* where its layers' weights lie: a group */
-    const char *nested;    /* h5: the layer of the outermost model that it is in; NULL: it is that */
-    const keras_value *in; /* what a nested model is called with */
+    const char *weights;        /* where its layers' weights lie: a group */
+    const char *nested;         /* h5: the layer of the outermost model that it is in; NULL: it is that */
+    const vtac_keras_value *in; /* what a nested model is called with */
     uint32_t in_count;
 } model;
 
@@ -52,7 +52,7 @@ static const char *text_of(const cJSON *item)
 
 /* ---- the list of layers */
 
-void keras_snake_case(const char *class, char *out, size_t size)
+void vtac_keras_snake_case(const char *class, char *out, size_t size)
 {
     size_t used = 0;
     for (size_t i = 0; class[i] != '\0' && used + 2 < size; i++) {
@@ -71,7 +71,7 @@ static void name_group(model *m, uint32_t i)
 {
     char base[200];
     uint32_t before = 0;
-    keras_snake_case(m->layers[i].class, base, sizeof base);
+    vtac_keras_snake_case(m->layers[i].class, base, sizeof base);
     for (uint32_t k = 0; k < i; k++) {
         before += strcmp(m->layers[k].class, m->layers[i].class) == 0;
     }
@@ -82,7 +82,7 @@ static void name_group(model *m, uint32_t i)
     }
 }
 
-static vta_status list_layers(keras *k, const cJSON *config, model *m, vta_diag *diag)
+static vta_status list_layers(vtac_keras *k, const cJSON *config, model *m, vta_diag *diag)
 {
     const cJSON *list = cJSON_IsArray(config) ? config : member(config, "layers");
     const int count = cJSON_GetArraySize(list);
@@ -100,12 +100,12 @@ static vta_status list_layers(keras *k, const cJSON *config, model *m, vta_diag 
         layer *l = &m->layers[m->count];
         l->node = item;
         l->config = member(item, "config");
-        l->class = keras_bare_class(text_of(member(item, "class_name")));
+        l->class = vtac_keras_bare_class(text_of(member(item, "class_name")));
         const cJSON *own =
             member(item, "name"); /* TensorFlowOpLayer: with a prefix that the configuration has not */
         l->name = text_of(cJSON_IsString(own) ? own : member(l->config, "name"));
         l->is_input = strcmp(l->class, "InputLayer") == 0;
-        (void)keras_operation_name(item, l->class, l->operation, sizeof l->operation);
+        (void)vtac_keras_operation_name(item, l->class, l->operation, sizeof l->operation);
         name_group(m, m->count++);
     }
     return VTA_OK;
@@ -139,10 +139,10 @@ static vta_status check_layers(const model *m, vta_diag *diag)
     for (uint32_t i = 0; i < m->count && used < sizeof list - 120; i++) {
         const layer *l = &m->layers[i];
         if (!is_model(l) && l->operation[0] == '\0' && wrapped(l->class, l->config) == NULL &&
-            keras_layer_find(l->class) == NULL) {
+            vtac_keras_layer_find(l->class) == NULL) {
             used += (size_t)snprintf(list + used, sizeof list - used, "%s'%.40s' (%.40s)",
                                      used == 0 ? "" : ", ", l->name, l->class);
-            why = why == NULL ? keras_why_not(l->class) : why;
+            why = why == NULL ? vtac_keras_why_not(l->class) : why;
         }
     }
     return used == 0 ? VTA_OK
@@ -152,7 +152,7 @@ static vta_status check_layers(const model *m, vta_diag *diag)
 
 /* ---- weights */
 
-static vta_status add_weight(keras *k, const char *path, vta_diag *diag)
+static vta_status add_weight(vtac_keras *k, const char *path, vta_diag *diag)
 {
     if (k->weight_count == KERAS_MOST_WEIGHTS) {
         return vta_fail(diag, VTA_UNSUPPORTED, "a layer of more than %d weights", KERAS_MOST_WEIGHTS);
@@ -176,7 +176,7 @@ static bool names_layer(const char *path, const char *name, size_t length)
 }
 
 /* Those weights of a list that are the layer's; `count`: how long the list is. */
-static vta_status weights_of_list(keras *k, const model *m, const layer *l, const char *group,
+static vta_status weights_of_list(vtac_keras *k, const model *m, const layer *l, const char *group,
                                   const char *list, size_t *count, vta_diag *diag)
 {
     char path[2 * MOST_PATH];
@@ -195,7 +195,7 @@ static vta_status weights_of_list(keras *k, const model *m, const layer *l, cons
 
 /* .h5: a layer's group tells the names of its weights; those of a nested model's layers have theirs in them.
  * Where they are many, there are several lists: weight_names0, weight_names1, … */
-static vta_status weights_by_name(keras *k, const model *m, const layer *l, vta_diag *diag)
+static vta_status weights_by_name(vtac_keras *k, const model *m, const layer *l, vta_diag *diag)
 {
     char group[MOST_PATH];
     char list[32] = "weight_names";
@@ -212,7 +212,7 @@ static vta_status weights_by_name(keras *k, const model *m, const layer *l, vta_
     return VTA_OK;
 }
 
-static vta_status weights_in(keras *k, const char *group, const char *part, vta_diag *diag)
+static vta_status weights_in(vtac_keras *k, const char *group, const char *part, vta_diag *diag)
 {
     for (uint32_t i = 0; i < KERAS_MOST_WEIGHTS; i++) {
         char path[2 * MOST_PATH];
@@ -226,7 +226,7 @@ static vta_status weights_in(keras *k, const char *group, const char *part, vta_
 }
 
 /* .keras: the group of a layer, by its class and number, or by its name. */
-static bool group_of(keras *k, const model *m, const layer *l, char *out, size_t size)
+static bool group_of(vtac_keras *k, const model *m, const layer *l, char *out, size_t size)
 {
     static const char *const folders[] = {"layers", "_layer_checkpoint_dependencies"};
     for (int i = 0; i < 4; i++) {
@@ -239,7 +239,7 @@ static bool group_of(keras *k, const model *m, const layer *l, char *out, size_t
 }
 
 /* Cells that lie in a list have groups by class and number. */
-static vta_status weights_of_cells(keras *k, const char *group, const cJSON *config, vta_diag *diag)
+static vta_status weights_of_cells(vtac_keras *k, const char *group, const cJSON *config, vta_diag *diag)
 {
     const cJSON *cells = member(member(member(config, "cell"), "config"), "cells");
     const cJSON *cell;
@@ -248,11 +248,11 @@ static vta_status weights_of_cells(keras *k, const char *group, const cJSON *con
         char name[80];
         char part[128];
         unsigned before = 0;
-        const char *class = keras_bare_class(text_of(member(cell, "class_name")));
+        const char *class = vtac_keras_bare_class(text_of(member(cell, "class_name")));
         for (const cJSON *other = cells->child; other != cell; other = other->next) {
-            before += strcmp(keras_bare_class(text_of(member(other, "class_name"))), class) == 0;
+            before += strcmp(vtac_keras_bare_class(text_of(member(other, "class_name"))), class) == 0;
         }
-        keras_snake_case(class, name, sizeof name);
+        vtac_keras_snake_case(class, name, sizeof name);
         (void)snprintf(part, sizeof part, before == 0 ? "cell/cells/%s/vars/" : "cell/cells/%s_%u/vars/",
                        name, before);
         VTA_TRY(weights_in(k, group, part, diag));
@@ -260,7 +260,7 @@ static vta_status weights_of_cells(keras *k, const char *group, const cJSON *con
     return VTA_OK;
 }
 
-static vta_status weights_of(keras *k, const model *m, const layer *l, bool zipped, vta_diag *diag)
+static vta_status weights_of(vtac_keras *k, const model *m, const layer *l, bool zipped, vta_diag *diag)
 {
     static const char *const parts[] = {"vars/",
                                         "cell/vars/",
@@ -296,7 +296,7 @@ static vta_status weights_of(keras *k, const model *m, const layer *l, bool zipp
 
 /* A tensor: a layer, which of its calls, which of its outputs. */
 static vta_status find_tensor(const model *m, const char *name, const cJSON *call, const cJSON *output,
-                              keras_value *out, vta_diag *diag)
+                              vtac_keras_value *out, vta_diag *diag)
 {
     for (uint32_t i = 0; i < m->count; i++) {
         const layer *l = &m->layers[i];
@@ -317,23 +317,23 @@ static vta_status find_tensor(const model *m, const char *name, const cJSON *cal
     return vta_fail(diag, VTA_INVALID, "its input '%.80s' is made by no earlier layer", name);
 }
 
-static void begin_call(keras *k)
+static void begin_call(vtac_keras *k)
 {
     k->in_count = k->operand_count = 0;
     k->kwargs = k->rest = NULL;
 }
 
-static void add_operand(keras *k, keras_operand operand)
+static void add_operand(vtac_keras *k, vtac_keras_operand operand)
 {
     if (k->operand_count < KERAS_MOST_INPUTS) {
         k->operands[k->operand_count++] = operand;
     }
 }
 
-static void add_constant(keras *k, const cJSON *item)
+static void add_constant(vtac_keras *k, const cJSON *item)
 {
-    add_operand(k, cJSON_IsNumber(item) ? (keras_operand){.number = item->valuedouble}
-                                        : (keras_operand){.list = item});
+    add_operand(k, cJSON_IsNumber(item) ? (vtac_keras_operand){.number = item->valuedouble}
+                                        : (vtac_keras_operand){.list = item});
 }
 
 /* An array that was written down among the arguments. */
@@ -344,11 +344,11 @@ static const cJSON *written_array(const cJSON *item)
     return array ? member(member(item, "config"), "value") : NULL;
 }
 
-static vta_status collect_named(keras *k, const model *m, const cJSON *kwargs, uint32_t depth,
+static vta_status collect_named(vtac_keras *k, const model *m, const cJSON *kwargs, uint32_t depth,
                                 vta_diag *diag);
 
 /* The tensors in the arguments of a call, in their order. */
-static vta_status collect(keras *k, const model *m, const cJSON *item, uint32_t depth, vta_diag *diag)
+static vta_status collect(vtac_keras *k, const model *m, const cJSON *item, uint32_t depth, vta_diag *diag)
 {
     const cJSON *history = member(member(item, "config"), "keras_history");
     const bool pair = cJSON_IsArray(item) && cJSON_GetArraySize(item) >= 3 &&
@@ -365,12 +365,12 @@ static vta_status collect(keras *k, const model *m, const cJSON *item, uint32_t 
         }
         VTA_TRY(find_tensor(m, text_of(cJSON_GetArrayItem(tensor, 0)), cJSON_GetArrayItem(tensor, 1),
                             cJSON_GetArrayItem(tensor, 2), &k->in[k->in_count], diag));
-        add_operand(k, (keras_operand){.is_tensor = true, .in = k->in_count});
+        add_operand(k, (vtac_keras_operand){.is_tensor = true, .in = k->in_count});
         k->in_count++;
         return pair ? collect_named(k, m, cJSON_GetArrayItem(tensor, 3), depth, diag) : VTA_OK;
     }
     const cJSON *array =
-        cJSON_IsNumber(item) || (depth > 0 && keras_is_numbers(item)) ? item : written_array(item);
+        cJSON_IsNumber(item) || (depth > 0 && vtac_keras_is_numbers(item)) ? item : written_array(item);
     if (array != NULL) {
         add_constant(k, array);
         return VTA_OK;
@@ -394,7 +394,8 @@ static vta_status collect(keras *k, const model *m, const cJSON *item, uint32_t 
 }
 
 /* Tensors and numbers among the arguments with names that stand for operands. */
-static vta_status collect_named(keras *k, const model *m, const cJSON *kwargs, uint32_t depth, vta_diag *diag)
+static vta_status collect_named(vtac_keras *k, const model *m, const cJSON *kwargs, uint32_t depth,
+                                vta_diag *diag)
 {
     static const char *const names[] = {"y", "b", "other", "x2", "value", "key", "initial_state"};
     if (!cJSON_IsObject(kwargs) || depth >= 8) {
@@ -410,15 +411,15 @@ static vta_status collect_named(keras *k, const model *m, const cJSON *kwargs, u
     return VTA_OK;
 }
 
-static vta_status import_model(keras *k, const cJSON *config, model *m, bool zipped, keras_value *out,
-                               uint32_t *out_count, vta_diag *diag);
+static vta_status import_model(vtac_keras *k, const cJSON *config, model *m, bool zipped,
+                               vtac_keras_value *out, uint32_t *out_count, vta_diag *diag);
 
-static vta_status import_nested(keras *k, const model *m, layer *l, bool zipped, keras_value *out,
+static vta_status import_nested(vtac_keras *k, const model *m, layer *l, bool zipped, vtac_keras_value *out,
                                 vta_diag *diag)
 {
     char group[MOST_PATH];
-    keras_value in[KERAS_MOST_INPUTS];
-    keras_value results[KERAS_MOST_INPUTS];
+    vtac_keras_value in[KERAS_MOST_INPUTS];
+    vtac_keras_value results[KERAS_MOST_INPUTS];
     uint32_t count = 0;
     const bool each_step = strcmp(l->class, "TimeDistributed") == 0;
     const cJSON *config = each_step ? member(member(l->config, "layer"), "config") : l->config;
@@ -450,9 +451,9 @@ static vta_status import_nested(keras *k, const model *m, layer *l, bool zipped,
 }
 
 /* One call more, whose outputs behind the first are kept. */
-static vta_status called(keras *k, layer *l, vta_diag *diag)
+static vta_status called(vtac_keras *k, layer *l, vta_diag *diag)
 {
-    keras_value *more = vta_arena_array(&k->maker.graph->arena, k->more_count, sizeof *more);
+    vtac_keras_value *more = vta_arena_array(&k->maker.graph->arena, k->more_count, sizeof *more);
     if (more == NULL) {
         return vta_no_memory(diag);
     }
@@ -464,20 +465,20 @@ static vta_status called(keras *k, layer *l, vta_diag *diag)
 }
 
 /* A layer at each step, or a model (kind is NULL): steps and batch become one axis, and come apart again. */
-static keras_value at_each_step(keras *k, const model *m, layer *l, const keras_layer *kind, bool zipped,
-                                vta_diag *diag)
+static vtac_keras_value at_each_step(vtac_keras *k, const model *m, layer *l, const vtac_keras_layer *kind,
+                                     bool zipped, vta_diag *diag)
 {
-    vtac_builder *b = &k->maker;
-    const vtac_id x = keras_plain(k, &k->in[0]);
+    vtac_import_builder *b = &k->maker;
+    const vtac_id x = vtac_keras_plain(k, &k->in[0]);
     const vtac_type type = *vtac_made_type(b, x);
     if (b->status != VTA_OK || type.rank < 3) {
         vtac_make_fail(b, VTA_INVALID, "the input has %u axes, and needs 3 or more", type.rank);
-        return (keras_value){0};
+        return (vtac_keras_value){0};
     }
     int64_t dims[VTAC_MAX_RANK] = {type.dim[0] * type.dim[1]};
     memcpy(dims + 1, type.dim + 2, (type.rank - 2) * sizeof *dims);
-    k->in[0] = (keras_value){.plain = vtac_make_reshape(b, x, dims, type.rank - 1)};
-    keras_value y = {0};
+    k->in[0] = (vtac_keras_value){.plain = vtac_make_reshape(b, x, dims, type.rank - 1)};
+    vtac_keras_value y = {0};
     if (kind != NULL) {
         y = kind->make(k, kind->how);
     } else {
@@ -485,33 +486,33 @@ static keras_value at_each_step(keras *k, const model *m, layer *l, const keras_
         const vta_status status = import_nested(k, m, l, zipped, &y, diag);
         b->status = b->status == VTA_OK ? status : b->status;
         if (b->status == VTA_OK && k->more_count > 0) {
-            keras_refuse(k, "a model of several outputs at each step");
+            vtac_keras_refuse(k, "a model of several outputs at each step");
         }
     }
-    const vtac_id made = b->status == VTA_OK ? keras_plain(k, &y) : 0;
+    const vtac_id made = b->status == VTA_OK ? vtac_keras_plain(k, &y) : 0;
     const vtac_type inner = *vtac_made_type(b, made);
     if (b->status != VTA_OK || inner.rank < 1 || inner.rank >= VTAC_MAX_RANK || inner.dim[0] != dims[0]) {
         vtac_make_fail(b, VTA_UNSUPPORTED, "a layer at each step that mixes the steps");
-        return (keras_value){0};
+        return (vtac_keras_value){0};
     }
     dims[0] = type.dim[0];
     dims[1] = type.dim[1];
     memcpy(dims + 2, inner.dim + 1, (inner.rank - 1) * sizeof *dims);
-    return (keras_value){.plain = vtac_make_reshape(b, made, dims, inner.rank + 1)};
+    return (vtac_keras_value){.plain = vtac_make_reshape(b, made, dims, inner.rank + 1)};
 }
 
 /* The layer on the inputs that are set. */
-static vta_status call_layer(keras *k, const model *m, layer *l, bool zipped, vta_diag *diag)
+static vta_status call_layer(vtac_keras *k, const model *m, layer *l, bool zipped, vta_diag *diag)
 {
     if (l->calls == MOST_CALLS) {
         return vta_fail(diag, VTA_UNSUPPORTED, "more than %d calls of one layer", MOST_CALLS);
     }
-    keras_value *out = &l->out[l->calls];
+    vtac_keras_value *out = &l->out[l->calls];
     if (k->in_count == 0) {
         return vta_fail(diag, VTA_INVALID, "it is called without inputs");
     }
     k->more_count = 0;
-    keras_value given[KERAS_MOST_INPUTS];
+    vtac_keras_value given[KERAS_MOST_INPUTS];
     const uint32_t given_count = k->in_count;
     memcpy(given, k->in, sizeof given);
     if (is_model(l)) {
@@ -523,23 +524,23 @@ static vta_status call_layer(keras *k, const model *m, layer *l, bool zipped, vt
     const bool each_step = strcmp(class, "TimeDistributed") == 0;
     const cJSON *inner = wrapped(class, config);
     if (inner != NULL) {
-        class = keras_bare_class(text_of(member(inner, "class_name")));
+        class = vtac_keras_bare_class(text_of(member(inner, "class_name")));
         config = member(inner, "config");
-        if (keras_layer_find(class) == NULL && !(each_step && is_model_class(class))) {
+        if (vtac_keras_layer_find(class) == NULL && !(each_step && is_model_class(class))) {
             return vta_fail(diag, VTA_UNSUPPORTED, "a layer '%.40s' in it", class);
         }
     }
-    const keras_layer operation = {.make = keras_make_operation, .how = l->operation};
-    const keras_layer *kind = l->operation[0] != '\0' ? &operation : keras_layer_find(class);
+    const vtac_keras_layer operation = {.make = vtac_keras_make_operation, .how = l->operation};
+    const vtac_keras_layer *kind = l->operation[0] != '\0' ? &operation : vtac_keras_layer_find(class);
     k->config = config;
     VTA_TRY(weights_of(k, m, l, zipped, diag));
-    keras_check_quantization(k, class);
-    keras_old_weights(k, class);
+    vtac_keras_check_quantization(k, class);
+    vtac_keras_old_weights(k, class);
     *out = each_step ? at_each_step(k, m, l, kind, zipped, diag) : kind->make(k, kind->how);
     VTA_TRY(called(k, l, diag));
     if (out->mask == 0 && l->operation[0] == '\0' && k->maker.status == VTA_OK) {
         k->config = l->config;
-        out->mask = keras_mask_after(k, l->class, given, given_count);
+        out->mask = vtac_keras_mask_after(k, l->class, given, given_count);
     }
     const vtac_id id = out->plain != 0 ? out->plain : out->planes;
     vtac_graph *g = k->maker.graph;
@@ -552,8 +553,8 @@ static vta_status call_layer(keras *k, const model *m, layer *l, bool zipped, vt
 /* ---- inputs */
 
 /* `built`: the shape that the model was built with, where the layer has none. */
-static vta_status add_input(keras *k, const cJSON *config, const char *name, const cJSON *built,
-                            keras_value *out, vta_diag *diag)
+static vta_status add_input(vtac_keras *k, const cJSON *config, const char *name, const cJSON *built,
+                            vtac_keras_value *out, vta_diag *diag)
 {
     const cJSON *shape = member(config, "batch_input_shape");
     shape = shape == NULL ? member(config, "batch_shape") : shape;
@@ -616,10 +617,10 @@ static const cJSON *built_shape(const cJSON *config, const layer *first)
     return shape != NULL ? shape : member(member(first->node, "build_config"), "input_shape");
 }
 
-static vta_status import_sequence(keras *k, const cJSON *config, model *m, bool zipped, keras_value *out,
-                                  vta_diag *diag)
+static vta_status import_sequence(vtac_keras *k, const cJSON *config, model *m, bool zipped,
+                                  vtac_keras_value *out, vta_diag *diag)
 {
-    keras_value v = {0};
+    vtac_keras_value v = {0};
     if (m->in != NULL) {
         v = m->in[0];
     }
@@ -659,7 +660,7 @@ static uint32_t input_number(const cJSON *config, const char *name, uint32_t oth
     return otherwise;
 }
 
-static vta_status import_layer(keras *k, model *m, layer *l, bool zipped, uint32_t *inputs,
+static vta_status import_layer(vtac_keras *k, model *m, layer *l, bool zipped, uint32_t *inputs,
                                const cJSON *model_config, vta_diag *diag)
 {
     if (l->is_input) {
@@ -685,8 +686,8 @@ static vta_status import_layer(keras *k, model *m, layer *l, bool zipped, uint32
     return VTA_OK;
 }
 
-static vta_status import_graph(keras *k, const cJSON *config, model *m, bool zipped, keras_value *out,
-                               uint32_t *out_count, vta_diag *diag)
+static vta_status import_graph(vtac_keras *k, const cJSON *config, model *m, bool zipped,
+                               vtac_keras_value *out, uint32_t *out_count, vta_diag *diag)
 {
     uint32_t inputs = 0;
     for (uint32_t i = 0; i < m->count; i++) {
@@ -702,8 +703,8 @@ static vta_status import_graph(keras *k, const cJSON *config, model *m, bool zip
     return k->in_count > 0 ? VTA_OK : vta_fail(diag, VTA_INVALID, "a model without outputs");
 }
 
-static vta_status import_model(keras *k, const cJSON *config, model *m, bool zipped, keras_value *out,
-                               uint32_t *out_count, vta_diag *diag)
+static vta_status import_model(vtac_keras *k, const cJSON *config, model *m, bool zipped,
+                               vtac_keras_value *out, uint32_t *out_count, vta_diag *diag)
 {
     VTA_TRY(list_layers(k, config, m, diag));
     VTA_TRY(check_layers(m, diag));
@@ -714,13 +715,13 @@ static vta_status import_model(keras *k, const cJSON *config, model *m, bool zip
     return import_sequence(k, config, m, zipped, out, diag);
 }
 
-static vta_status add_outputs(keras *k, keras_value *out, uint32_t count, vta_diag *diag)
+static vta_status add_outputs(vtac_keras *k, vtac_keras_value *out, uint32_t count, vta_diag *diag)
 {
     vtac_graph *g = k->maker.graph;
     for (uint32_t i = 0; i < count; i++) {
         const vtac_id made = out[i].plain != 0 ? out[i].plain : out[i].planes;
         const char *name = g->values[made].name;
-        vtac_id id = keras_plain(k, &out[i]);
+        vtac_id id = vtac_keras_plain(k, &out[i]);
         if (k->maker.status == VTA_OK && (g->values[id].node == 0 || vtac_is_output(g, id))) {
             id = vtac_make1(&k->maker, VTAC_OP_IDENTITY, id);
         }
@@ -735,12 +736,13 @@ static vta_status add_outputs(keras *k, keras_value *out, uint32_t count, vta_di
 
 /* ---- files */
 
-static vta_status import_config(keras *k, const char *json, const char *weights, bool zipped, vta_diag *diag)
+static vta_status import_config(vtac_keras *k, const char *json, const char *weights, bool zipped,
+                                vta_diag *diag)
 {
-    keras_value out[KERAS_MOST_INPUTS];
+    vtac_keras_value out[KERAS_MOST_INPUTS];
     uint32_t count = 0;
     cJSON *whole = cJSON_Parse(json);
-    keras_modernize(whole, 0);
+    vtac_keras_modernize(whole, 0);
     const char *class = text_of(member(whole, "class_name"));
     const bool sequential = strcmp(class, "Sequential") == 0;
     model m = {.weights = weights, .sequential = sequential};
@@ -758,12 +760,13 @@ static vta_status import_config(keras *k, const char *json, const char *weights,
     return status;
 }
 
-static vta_status load_store(keras *k, const uint8_t *bytes, size_t size, const char *json, vta_diag *diag)
+static vta_status load_store(vtac_keras *k, const uint8_t *bytes, size_t size, const char *json,
+                             vta_diag *diag)
 {
     const char *config = json;
     const char *version = NULL;
     vta_arena *arena = &k->maker.graph->arena;
-    VTA_TRY(keras_store_open(bytes, size, &k->store, diag));
+    VTA_TRY(vtac_keras_store_open(bytes, size, &k->store, diag));
     vta_status status = VTA_OK;
     if (json == NULL) {
         status = k->store->calls->text(k->store, "/", "model_config", arena, &config, diag);
@@ -779,7 +782,7 @@ static vta_status load_store(keras *k, const uint8_t *bytes, size_t size, const 
     status = status == VTA_OK
                  ? import_config(k, config, json == NULL ? "/model_weights" : "", json != NULL, diag)
                  : status;
-    keras_store_close(k->store);
+    vtac_keras_store_close(k->store);
     return status;
 }
 
@@ -793,7 +796,7 @@ static const vtac_zip_member *find_member(const vtac_zip_member *members, uint32
     return NULL;
 }
 
-static vta_status load_archive(keras *k, const vtac_model_file *file, vta_diag *diag)
+static vta_status load_archive(vtac_keras *k, const vtac_model_file *file, vta_diag *diag)
 {
     vtac_zip_member *members;
     uint32_t count;
@@ -830,11 +833,12 @@ vta_status vtac_load_keras(const vtac_model_file *file, const vtac_import_option
                            vta_diag *diag)
 {
     vtac_graph *graph = vtac_graph_create("keras");
-    keras *k = calloc(1, sizeof *k);
+    vtac_keras *k = calloc(1, sizeof *k);
     vta_status status = graph == NULL || k == NULL ? vta_no_memory(diag) : VTA_OK;
     if (status == VTA_OK && k != NULL) {
         k->options = options;
-        k->maker = (vtac_builder){.graph = graph, .diag = diag, .name = "", .budget = VTAC_BUILDER_NODES};
+        k->maker =
+            (vtac_import_builder){.graph = graph, .diag = diag, .name = "", .budget = VTAC_BUILDER_NODES};
         status = is_archive(file) ? load_archive(k, file, diag)
                                   : load_store(k, file->bytes, file->size, NULL, diag);
     }

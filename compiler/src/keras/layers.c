@@ -6,8 +6,8 @@
 
 #include "keras.h"
 
-static const keras_layer table[] = {
-#define KERAS_LAYER(name, fn, how) {name, keras_make_##fn, how},
+static const vtac_keras_layer table[] = {
+#define KERAS_LAYER(name, fn, how) {name, vtac_keras_make_##fn, how},
 #include "layers.def"
 };
 
@@ -18,7 +18,7 @@ static const struct {
 #include "layers.def"
 };
 
-const char *keras_why_not(const char *class)
+const char *vtac_keras_why_not(const char *class)
 {
     for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
         if (strcmp(refused[i].class, class) == 0) {
@@ -28,13 +28,13 @@ const char *keras_why_not(const char *class)
     return NULL;
 }
 
-const char *keras_bare_class(const char *class)
+const char *vtac_keras_bare_class(const char *class)
 {
     const char *end = strrchr(class, '>');
     return end == NULL ? class : end + 1;
 }
 
-const keras_layer *keras_layer_find(const char *name)
+const vtac_keras_layer *vtac_keras_layer_find(const char *name)
 {
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
         if (strcmp(table[i].name, name) == 0) {

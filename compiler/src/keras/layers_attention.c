@@ -8,26 +8,26 @@
 #include "keras.h"
 
 /* Query, key and value [batch][steps][size] among the inputs (query, value, key or not); false: not so. */
-static bool inputs_of(keras *k, vtac_id *in)
+static bool inputs_of(vtac_keras *k, vtac_id *in)
 {
     static const uint32_t order[] = {0, 2, 1};
     static const char *const masks[] = {"attention_mask", "mask", "query_mask", "value_mask", "key_mask"};
     for (size_t i = 0; i < sizeof masks / sizeof masks[0]; i++) {
         const cJSON *given = cJSON_GetObjectItemCaseSensitive(k->kwargs, masks[i]);
         if (cJSON_IsObject(given) || cJSON_IsArray(given)) {
-            keras_refuse(k, "the argument '%s'", masks[i]);
+            vtac_keras_refuse(k, "the argument '%s'", masks[i]);
             return false;
         }
     }
     if (k->in_count < 2 || k->in_count > 3) {
-        keras_refuse(k, "attention over %u inputs, 2 or 3 are expected", k->in_count);
+        vtac_keras_refuse(k, "attention over %u inputs, 2 or 3 are expected", k->in_count);
         return false;
     }
     for (uint32_t i = 0; i < 3; i++) {
         const uint32_t from = order[i] < k->in_count ? order[i] : 1;
-        in[i] = keras_plain(k, &k->in[from]);
+        in[i] = vtac_keras_plain(k, &k->in[from]);
         if (k->maker.status != VTA_OK || vtac_made_type(&k->maker, in[i])->rank != 3) {
-            keras_refuse(k, "attention over inputs that are not [batch][steps][size], or with a mask");
+            vtac_keras_refuse(k, "attention over inputs that are not [batch][steps][size], or with a mask");
             return false;
         }
     }
@@ -35,9 +35,9 @@ static bool inputs_of(keras *k, vtac_id *in)
 }
 
 /* Of scores [...][steps][places], those of later places are taken down. */
-static vtac_id without_later(keras *k, vtac_id s)
+static vtac_id without_later(vtac_keras *k, vtac_id s)
 {
-    vtac_builder *m = &k->maker;
+    vtac_import_builder *m = &k->maker;
     const vtac_type type = *vtac_made_type(m, s);
     const int64_t rows = m->status == VTA_OK ? type.dim[type.rank - 2] : 0;
     const int64_t columns = m->status == VTA_OK ? type.dim[type.rank - 1] : 0;
@@ -49,25 +49,26 @@ static vtac_id without_later(keras *k, vtac_id s)
     return far == NULL ? 0 : vtac_make2(m, VTAC_OP_ADD, s, vtac_make_borrowed(m, &shape, far));
 }
 
-static bool is_causal(const keras *k)
+static bool is_causal(const vtac_keras *k)
 {
-    return cJSON_IsTrue(keras_option(k, "use_causal_mask")) || cJSON_IsTrue(keras_option(k, "causal")) ||
+    return cJSON_IsTrue(vtac_keras_option(k, "use_causal_mask")) ||
+           cJSON_IsTrue(vtac_keras_option(k, "causal")) ||
            cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(k->kwargs, "use_causal_mask"));
 }
 
-static vtac_id softmax(keras *k, vtac_id x)
+static vtac_id softmax(vtac_keras *k, vtac_id x)
 {
     const vtac_attr axis = vtac_attr_of_int("axis", -1);
     return vtac_make(&k->maker, VTAC_OP_SOFTMAX, &x, 1, &axis, 1);
 }
 
 /* [batch][steps][size] by weights [size][heads][each]: [batch][heads][steps][each] */
-static vtac_id heads_of(keras *k, vtac_id x, uint32_t weight, int64_t heads, int64_t each)
+static vtac_id heads_of(vtac_keras *k, vtac_id x, uint32_t weight, int64_t heads, int64_t each)
 {
-    vtac_builder *m = &k->maker;
+    vtac_import_builder *m = &k->maker;
     const vtac_type type = *vtac_made_type(m, x);
-    const bool biased = keras_bool(k, "use_bias", true);
-    const vtac_tensor *w = keras_weight(k, weight, 3);
+    const bool biased = vtac_keras_bool(k, "use_bias", true);
+    const vtac_tensor *w = vtac_keras_weight(k, weight, 3);
     if (m->status != VTA_OK || w->type.dim[0] != type.dim[2] || w->type.dim[1] != heads ||
         w->type.dim[2] != each) {
         vtac_make_fail(m, VTA_INVALID, "its weights do not fit %lld heads of %lld", (long long)heads,
@@ -75,9 +76,9 @@ static vtac_id heads_of(keras *k, vtac_id x, uint32_t weight, int64_t heads, int
         return 0;
     }
     const int64_t flat[] = {type.dim[2], heads * each};
-    vtac_id y = vtac_make2(m, VTAC_OP_MATMUL, x, vtac_make_reshape(m, keras_constant(k, w), flat, 2));
+    vtac_id y = vtac_make2(m, VTAC_OP_MATMUL, x, vtac_make_reshape(m, vtac_keras_constant(k, w), flat, 2));
     if (biased) {
-        const vtac_id bias = keras_constant(k, keras_weight(k, weight + 1, 2));
+        const vtac_id bias = vtac_keras_constant(k, vtac_keras_weight(k, weight + 1, 2));
         y = vtac_make2(m, VTAC_OP_ADD, y, vtac_make_reshape(m, bias, flat + 1, 1));
     }
     y = vtac_make_reshape(m, y, (int64_t[]){type.dim[0], type.dim[1], heads, each}, 4);
@@ -85,7 +86,7 @@ static vtac_id heads_of(keras *k, vtac_id x, uint32_t weight, int64_t heads, int
 }
 
 /* [batch][heads][steps][each]: every head `times` times, one behind the other. */
-static vtac_id repeated(keras *k, vtac_id x, int64_t heads, int64_t times)
+static vtac_id repeated(vtac_keras *k, vtac_id x, int64_t heads, int64_t times)
 {
     if (times == 1) {
         return x;
@@ -102,59 +103,59 @@ static vtac_id repeated(keras *k, vtac_id x, int64_t heads, int64_t times)
 
 /* Weights: of query, key, value, result, each with a bias or without. how: "grouped", heads of the query
  * share those of key and value. */
-keras_value keras_make_multi_head(keras *k, const void *how)
+vtac_keras_value vtac_keras_make_multi_head(vtac_keras *k, const void *how)
 {
     const bool grouped = how != NULL;
-    vtac_builder *m = &k->maker;
+    vtac_import_builder *m = &k->maker;
     vtac_id in[3];
-    const int64_t heads = keras_int(k, grouped ? "num_query_heads" : "num_heads", 0);
-    const int64_t shared = grouped ? keras_int(k, "num_key_value_heads", 0) : heads;
-    const int64_t each = keras_int(k, grouped ? "head_dim" : "key_dim", 0);
-    const int64_t valued = keras_int(k, "value_dim", each);
-    const uint32_t step = keras_bool(k, "use_bias", true) ? 2 : 1;
+    const int64_t heads = vtac_keras_int(k, grouped ? "num_query_heads" : "num_heads", 0);
+    const int64_t shared = grouped ? vtac_keras_int(k, "num_key_value_heads", 0) : heads;
+    const int64_t each = vtac_keras_int(k, grouped ? "head_dim" : "key_dim", 0);
+    const int64_t valued = vtac_keras_int(k, "value_dim", each);
+    const uint32_t step = vtac_keras_bool(k, "use_bias", true) ? 2 : 1;
     if (!inputs_of(k, in)) {
-        return keras_as_plain(0);
+        return vtac_keras_as_plain(0);
     }
     if (heads < 1 || each < 1 || valued < 1 || heads > 1 << 16 || each > 1 << 16 || valued > 1 << 16 ||
         shared < 1 || heads % shared != 0) {
-        keras_refuse(k, "%lld heads of %lld", (long long)heads, (long long)each);
-        return keras_as_plain(0);
+        vtac_keras_refuse(k, "%lld heads of %lld", (long long)heads, (long long)each);
+        return vtac_keras_as_plain(0);
     }
     const vtac_id q = heads_of(k, in[0], 0, heads, each);
     const vtac_id key = repeated(k, heads_of(k, in[1], step, shared, each), shared, heads / shared);
     const vtac_id v = repeated(k, heads_of(k, in[2], 2 * step, shared, valued), shared, heads / shared);
-    vtac_id s = vtac_make2(m, VTAC_OP_MUL, q, keras_number(k, 1.0 / sqrt((double)each)));
+    vtac_id s = vtac_make2(m, VTAC_OP_MUL, q, vtac_keras_number(k, 1.0 / sqrt((double)each)));
     s = vtac_make2(m, VTAC_OP_MATMUL, s, vtac_make_transpose(m, key, (int64_t[]){0, 1, 3, 2}, 4));
     s = softmax(k, is_causal(k) ? without_later(k, s) : s);
     vtac_id y = vtac_make_transpose(m, vtac_make2(m, VTAC_OP_MATMUL, s, v), (int64_t[]){0, 2, 1, 3}, 4);
     const vtac_type type = *vtac_made_type(m, y);
     y = vtac_make_reshape(m, y, (int64_t[]){type.dim[0], type.dim[1], heads * valued}, 3);
-    const vtac_tensor *w = keras_weight(k, 3 * step, 3);
+    const vtac_tensor *w = vtac_keras_weight(k, 3 * step, 3);
     if (m->status != VTA_OK || w->type.dim[0] != heads || w->type.dim[1] != valued) {
         vtac_make_fail(m, VTA_INVALID, "its weights do not fit %lld heads of %lld", (long long)heads,
                        (long long)valued);
-        return keras_as_plain(0);
+        return vtac_keras_as_plain(0);
     }
     y = vtac_make2(
         m, VTAC_OP_MATMUL, y,
-        vtac_make_reshape(m, keras_constant(k, w), (int64_t[]){heads * valued, w->type.dim[2]}, 2));
-    return keras_as_plain(step == 2 ? vtac_make2(m, VTAC_OP_ADD, y, keras_constant(k, keras_weight(k, 7, 1)))
-                                    : y);
+        vtac_make_reshape(m, vtac_keras_constant(k, w), (int64_t[]){heads * valued, w->type.dim[2]}, 2));
+    return vtac_keras_as_plain(
+        step == 2 ? vtac_make2(m, VTAC_OP_ADD, y, vtac_keras_constant(k, vtac_keras_weight(k, 7, 1))) : y);
 }
 
 /* how: "dot", or "add"; a weight scales the scores where there is one */
-keras_value keras_make_attention(keras *k, const void *how)
+vtac_keras_value vtac_keras_make_attention(vtac_keras *k, const void *how)
 {
-    vtac_builder *m = &k->maker;
+    vtac_import_builder *m = &k->maker;
     vtac_id in[3];
     const bool sums = strcmp(how, "add") == 0;
-    const bool scaled = keras_bool(k, "use_scale", sums);
-    if (strcmp(keras_text(k, "score_mode", "dot"), "dot") != 0) {
-        keras_refuse(k, "scores other than products");
-        return keras_as_plain(0);
+    const bool scaled = vtac_keras_bool(k, "use_scale", sums);
+    if (strcmp(vtac_keras_text(k, "score_mode", "dot"), "dot") != 0) {
+        vtac_keras_refuse(k, "scores other than products");
+        return vtac_keras_as_plain(0);
     }
     if (!inputs_of(k, in)) {
-        return keras_as_plain(0);
+        return vtac_keras_as_plain(0);
     }
     vtac_id s;
     if (sums) {
@@ -165,12 +166,12 @@ keras_value keras_make_attention(keras *k, const void *how)
                        vtac_make_reshape(m, in[0], (int64_t[]){q.dim[0], q.dim[1], 1, q.dim[2]}, 4),
                        vtac_make_reshape(m, in[1], (int64_t[]){v.dim[0], 1, v.dim[1], v.dim[2]}, 4));
         s = vtac_make1(m, VTAC_OP_TANH, s);
-        s = scaled ? vtac_make2(m, VTAC_OP_MUL, s, keras_constant(k, keras_weight(k, 0, 1))) : s;
+        s = scaled ? vtac_make2(m, VTAC_OP_MUL, s, vtac_keras_constant(k, vtac_keras_weight(k, 0, 1))) : s;
         s = vtac_make_reduce(m, VTAC_OP_REDUCE_SUM, s, last, 1, false);
     } else {
         s = vtac_make2(m, VTAC_OP_MATMUL, in[0], vtac_make_transpose(m, in[1], (int64_t[]){0, 2, 1}, 3));
-        s = scaled ? vtac_make2(m, VTAC_OP_MUL, s, keras_constant(k, keras_weight(k, 0, 0))) : s;
+        s = scaled ? vtac_make2(m, VTAC_OP_MUL, s, vtac_keras_constant(k, vtac_keras_weight(k, 0, 0))) : s;
     }
     s = softmax(k, is_causal(k) ? without_later(k, s) : s);
-    return keras_as_plain(vtac_make2(m, VTAC_OP_MATMUL, s, in[2]));
+    return vtac_keras_as_plain(vtac_make2(m, VTAC_OP_MATMUL, s, in[2]));
 }

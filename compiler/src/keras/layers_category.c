@@ -11,21 +11,21 @@ enum { MOST_SPAN = 1 << 22, MOST_TOKENS = 1 << 22, MOST_MARKS = 1 << 30 };
 
 /* Places [batch] … of 0 to count - 1 as rows of so many: a one for each (one_hot), or all of a sample in one
  * row, marked or counted. */
-static keras_value encode(keras *k, vtac_id x, int64_t count, const char *mode)
+static vtac_keras_value encode(vtac_keras *k, vtac_id x, int64_t count, const char *mode)
 {
-    vtac_builder *m = &k->maker;
+    vtac_import_builder *m = &k->maker;
     const vtac_type type = *vtac_made_type(m, x);
     const bool single = strcmp(mode, "one_hot") == 0;
     if (m->status != VTA_OK) {
-        return keras_as_plain(0);
+        return vtac_keras_as_plain(0);
     }
     if (count < 1 || count > MOST_TOKENS || vtac_type_elements(&type) > MOST_MARKS / count ||
         (!single && type.rank != 2) || type.rank < 1 || type.rank >= VTAC_MAX_RANK ||
         (!single && strcmp(mode, "multi_hot") != 0 && strcmp(mode, "count") != 0)) {
-        keras_refuse(
+        vtac_keras_refuse(
             k, "the output '%.40s' of %lld tokens, rank %u; 'one_hot', and 'multi_hot' or 'count' of rank 2",
             mode, (long long)count, type.rank);
-        return keras_as_plain(0);
+        return vtac_keras_as_plain(0);
     }
     int64_t dims[VTAC_MAX_RANK];
     memcpy(dims, type.dim, sizeof dims);
@@ -40,7 +40,7 @@ static keras_value encode(keras *k, vtac_id x, int64_t count, const char *mode)
         numbers[i] = i;
     }
     if (numbers == NULL) {
-        return keras_as_plain(0);
+        return vtac_keras_as_plain(0);
     }
     const vtac_id all = vtac_make_borrowed(m, &(vtac_type){VTAC_I64, 1, {count}}, numbers);
     vtac_id y = vtac_make_reshape(m, vtac_make_cast(m, x, VTAC_I64), dims, rank + 1);
@@ -50,40 +50,41 @@ static keras_value encode(keras *k, vtac_id x, int64_t count, const char *mode)
         const vtac_op op = strcmp(mode, "count") == 0 ? VTAC_OP_REDUCE_SUM : VTAC_OP_REDUCE_MAX;
         y = vtac_make_reduce(m, op, y, &axis, 1, false);
     }
-    return keras_as_plain(y);
+    return vtac_keras_as_plain(y);
 }
 
-static bool one_input(keras *k)
+static bool one_input(vtac_keras *k)
 {
     if (k->in_count > 1) {
-        keras_refuse(k, "weights of the counts");
+        vtac_keras_refuse(k, "weights of the counts");
     }
     return k->in_count <= 1;
 }
 
-keras_value keras_make_category_encoding(keras *k, const void *how)
+vtac_keras_value vtac_keras_make_category_encoding(vtac_keras *k, const void *how)
 {
     (void)how;
-    const vtac_id x = keras_plain(k, &k->in[0]);
-    return one_input(k)
-               ? encode(k, x, keras_int(k, "num_tokens", 0), keras_text(k, "output_mode", "multi_hot"))
-               : keras_as_plain(0);
+    const vtac_id x = vtac_keras_plain(k, &k->in[0]);
+    return one_input(k) ? encode(k, x, vtac_keras_int(k, "num_tokens", 0),
+                                 vtac_keras_text(k, "output_mode", "multi_hot"))
+                        : vtac_keras_as_plain(0);
 }
 
 /* How many bounds are at or below a number. */
-keras_value keras_make_discretization(keras *k, const void *how)
+vtac_keras_value vtac_keras_make_discretization(vtac_keras *k, const void *how)
 {
     (void)how;
-    vtac_builder *m = &k->maker;
-    const cJSON *bounds = keras_option(k, "bin_boundaries");
+    vtac_import_builder *m = &k->maker;
+    const cJSON *bounds = vtac_keras_option(k, "bin_boundaries");
     const int count = cJSON_GetArraySize(bounds);
-    const vtac_id x = keras_plain(k, &k->in[0]);
+    const vtac_id x = vtac_keras_plain(k, &k->in[0]);
     const vtac_type type = *vtac_made_type(m, x);
     float *values = vtac_make_room(m, count + 1, sizeof *values);
     int64_t dims[VTAC_MAX_RANK];
     if (count < 1 || !cJSON_IsArray(bounds) || type.rank >= VTAC_MAX_RANK) {
-        keras_refuse(k, "its bounds are not in its configuration (it was adapted); give it 'bin_boundaries'");
-        return keras_as_plain(0);
+        vtac_keras_refuse(
+            k, "its bounds are not in its configuration (it was adapted); give it 'bin_boundaries'");
+        return vtac_keras_as_plain(0);
     }
     int i = 0;
     const cJSON *item;
@@ -101,8 +102,8 @@ keras_value keras_make_discretization(keras *k, const void *how)
     y = vtac_make_cast(m, vtac_make2(m, VTAC_OP_GREATER_OR_EQUAL, y, all), VTAC_I64);
     const int64_t axis = type.rank;
     y = vtac_make_reduce(m, VTAC_OP_REDUCE_SUM, y, &axis, 1, false);
-    const char *mode = keras_text(k, "output_mode", "int");
-    return strcmp(mode, "int") == 0 ? keras_as_plain(y) : encode(k, y, count + 1, mode);
+    const char *mode = vtac_keras_text(k, "output_mode", "int");
+    return strcmp(mode, "int") == 0 ? vtac_keras_as_plain(y) : encode(k, y, count + 1, mode);
 }
 
 /* ---- vocabularies of integers */
@@ -116,29 +117,29 @@ typedef struct vocabulary {
     bool has_mask;   /* place 0 is the mask */
 } vocabulary;
 
-static bool read_vocabulary(keras *k, bool places, vocabulary *v)
+static bool read_vocabulary(vtac_keras *k, bool places, vocabulary *v)
 {
-    const cJSON *list = keras_option(k, "vocabulary");
-    const cJSON *mask = keras_option(k, "mask_token");
+    const cJSON *list = vtac_keras_option(k, "vocabulary");
+    const cJSON *mask = vtac_keras_option(k, "mask_token");
     const int count = cJSON_GetArraySize(list);
     if (!cJSON_IsArray(list) || count < 1) {
-        keras_refuse(k,
-                     "its vocabulary is not in its configuration (it was adapted, or is in a file); give the "
-                     "layer its words as 'vocabulary' before it is saved");
+        vtac_keras_refuse(
+            k, "its vocabulary is not in its configuration (it was adapted, or is in a file); give the "
+               "layer its words as 'vocabulary' before it is saved");
         return false;
     }
-    *v =
-        (vocabulary){.strange = keras_int(k, "num_oov_indices", 1), .unknown = keras_int(k, "oov_token", -1)};
+    *v = (vocabulary){.strange = vtac_keras_int(k, "num_oov_indices", 1),
+                      .unknown = vtac_keras_int(k, "oov_token", -1)};
     int64_t *words = vtac_make_room(&k->maker, count, sizeof *words);
     int64_t used = 0;
     const cJSON *item;
     cJSON_ArrayForEach(item, list)
     {
         if (words != NULL) {
-            words[used++] = keras_whole(item);
+            words[used++] = vtac_keras_whole(item);
         }
     }
-    v->mask = cJSON_IsNumber(mask) ? keras_whole(mask) : 0;
+    v->mask = cJSON_IsNumber(mask) ? vtac_keras_whole(mask) : 0;
     const bool masks = cJSON_IsNumber(mask);
     v->has_mask = masks && places;
     if (words == NULL || v->strange < 0 || v->strange > MOST_TOKENS) {
@@ -160,9 +161,9 @@ static bool read_vocabulary(keras *k, bool places, vocabulary *v)
 }
 
 /* Integers to their places, by a table from the least word to the greatest. */
-static vtac_id find_places(keras *k, vtac_id x, const vocabulary *v)
+static vtac_id find_places(vtac_keras *k, vtac_id x, const vocabulary *v)
 {
-    vtac_builder *m = &k->maker;
+    vtac_import_builder *m = &k->maker;
     int64_t low = v->words[0];
     int64_t high = v->words[0];
     for (int64_t i = 1; i < v->count; i++) {
@@ -170,7 +171,7 @@ static vtac_id find_places(keras *k, vtac_id x, const vocabulary *v)
         high = v->words[i] > high ? v->words[i] : high;
     }
     if ((uint64_t)high - (uint64_t)low >= MOST_SPAN) {
-        keras_refuse(k, "a vocabulary whose integers are 2^22 apart, or more");
+        vtac_keras_refuse(k, "a vocabulary whose integers are 2^22 apart, or more");
         return 0;
     }
     const int64_t span = high - low + 1;
@@ -210,9 +211,9 @@ static vtac_id find_places(keras *k, vtac_id x, const vocabulary *v)
 }
 
 /* Places to integers; a place that is none is an unknown word. */
-static vtac_id find_words(keras *k, vtac_id x, const vocabulary *v)
+static vtac_id find_words(vtac_keras *k, vtac_id x, const vocabulary *v)
 {
-    vtac_builder *m = &k->maker;
+    vtac_import_builder *m = &k->maker;
     const int64_t count = v->first + v->count;
     int64_t *table = vtac_make_room(m, count + 1, sizeof *table);
     for (int64_t i = 0; table != NULL && i <= count; i++) {
@@ -228,21 +229,21 @@ static vtac_id find_words(keras *k, vtac_id x, const vocabulary *v)
     return vtac_make2(m, VTAC_OP_GATHER, words, at);
 }
 
-keras_value keras_make_integer_lookup(keras *k, const void *how)
+vtac_keras_value vtac_keras_make_integer_lookup(vtac_keras *k, const void *how)
 {
     (void)how;
     vocabulary v;
-    const char *mode = keras_text(k, "output_mode", "int");
+    const char *mode = vtac_keras_text(k, "output_mode", "int");
     const bool places = strcmp(mode, "int") == 0;
-    const vtac_id x = vtac_make_cast(&k->maker, keras_plain(k, &k->in[0]), VTAC_I64);
+    const vtac_id x = vtac_make_cast(&k->maker, vtac_keras_plain(k, &k->in[0]), VTAC_I64);
     if (!one_input(k) || !read_vocabulary(k, places, &v)) {
-        return keras_as_plain(0);
+        return vtac_keras_as_plain(0);
     }
-    if (keras_bool(k, "invert", false)) {
-        return keras_as_plain(find_words(k, x, &v));
+    if (vtac_keras_bool(k, "invert", false)) {
+        return vtac_keras_as_plain(find_words(k, x, &v));
     }
     const vtac_id y = find_places(k, x, &v);
-    const bool padded = keras_bool(k, "pad_to_max_tokens", false);
-    const int64_t count = padded ? keras_int(k, "max_tokens", v.first + v.count) : v.first + v.count;
-    return places ? keras_as_plain(y) : encode(k, y, count, mode);
+    const bool padded = vtac_keras_bool(k, "pad_to_max_tokens", false);
+    const int64_t count = padded ? vtac_keras_int(k, "max_tokens", v.first + v.count) : v.first + v.count;
+    return places ? vtac_keras_as_plain(y) : encode(k, y, count, mode);
 }

@@ -63,7 +63,7 @@ static void turn(float *to, const float *from, const cell *c, int64_t rows, int6
     }
 }
 
-static const char *onnx_activation(keras *k, const char *name)
+static const char *onnx_activation(vtac_keras *k, const char *name)
 {
     static const char *const pairs[][2] = {{"tanh", "Tanh"},         {"sigmoid", "Sigmoid"},
                                            {"relu", "Relu"},         {"hard_sigmoid", "HardSigmoid"},
@@ -74,7 +74,7 @@ static const char *onnx_activation(keras *k, const char *name)
             return pairs[i][1];
         }
     }
-    keras_refuse(k, "the activation '%.60s' of a cell", name);
+    vtac_keras_refuse(k, "the activation '%.60s' of a cell", name);
     return "Tanh";
 }
 
@@ -87,22 +87,22 @@ typedef struct pass {
 } pass;
 
 /* Gives all states [steps][batch][units] and the last one, or two of an LSTM, [batch][units]. */
-static void run_cell(keras *k, const char *name, const pass *p, vtac_id *all, vtac_id *last)
+static void run_cell(vtac_keras *k, const char *name, const pass *p, vtac_id *all, vtac_id *last)
 {
-    vtac_builder *m = &k->maker;
+    vtac_import_builder *m = &k->maker;
     cell c;
     *all = last[0] = last[1] = 0;
     if (!cell_of(name, &c)) {
-        keras_refuse(k, "a cell of class '%.60s'", name);
+        vtac_keras_refuse(k, "a cell of class '%.60s'", name);
         return;
     }
-    const vtac_tensor *kernel = keras_weight(k, p->first, 2);
-    const vtac_tensor *recurrent = keras_weight(k, p->first + 1, 2);
-    const bool biased = keras_bool(k, "use_bias", true);
+    const vtac_tensor *kernel = vtac_keras_weight(k, p->first, 2);
+    const vtac_tensor *recurrent = vtac_keras_weight(k, p->first + 1, 2);
+    const bool biased = vtac_keras_bool(k, "use_bias", true);
     /* old files do not say which kind of GRU it is: the bias of the newer one has two rows */
     const bool two = biased && p->first + 2 < k->weight_count && k->weights[p->first + 2].type.rank == 2;
-    const bool after = c.op == VTAC_OP_GRU && (c.cudnn || keras_bool(k, "reset_after", !biased || two));
-    const vtac_tensor *bias = biased ? keras_weight(k, p->first + 2, after && !c.cudnn ? 2 : 1) : NULL;
+    const bool after = c.op == VTAC_OP_GRU && (c.cudnn || vtac_keras_bool(k, "reset_after", !biased || two));
+    const vtac_tensor *bias = biased ? vtac_keras_weight(k, p->first + 2, after && !c.cudnn ? 2 : 1) : NULL;
     if (m->status != VTA_OK) {
         return;
     }
@@ -128,8 +128,8 @@ static void run_cell(keras *k, const char *name, const pass *p, vtac_id *all, vt
     if (biased && (after || c.cudnn)) {
         turn(b + width, (const float *)bias->data + width, &c, 0, units);
     }
-    const char *gate = onnx_activation(k, keras_text(k, "recurrent_activation", "sigmoid"));
-    const char *own = onnx_activation(k, keras_text(k, "activation", "tanh"));
+    const char *gate = onnx_activation(k, vtac_keras_text(k, "recurrent_activation", "sigmoid"));
+    const char *own = onnx_activation(k, vtac_keras_text(k, "activation", "tanh"));
     const char *three[] = {gate, own, own};
     const char *one[] = {own};
     const double alpha[] = {k->version3 ? 1.0 / 6.0 : 0.2};
@@ -151,7 +151,7 @@ static void run_cell(keras *k, const char *name, const pass *p, vtac_id *all, vt
             (vtac_attr){.name = "activation_beta", .kind = VTAC_ATTR_FLOATS, .count = 1, .floats = beta};
     }
     if (strcmp(own, "Affine") == 0 || strcmp(own, "Elu") == 0 || strcmp(own, "HardSigmoid") == 0) {
-        keras_refuse(k, "the activation of a cell, with parameters");
+        vtac_keras_refuse(k, "the activation of a cell, with parameters");
     }
     if (c.op == VTAC_OP_GRU) {
         attrs[count++] = vtac_attr_of_int("linear_before_reset", after);
@@ -180,13 +180,13 @@ static void run_cell(keras *k, const char *name, const pass *p, vtac_id *all, vt
     }
 }
 
-static vtac_id steps_first(keras *k, vtac_id x)
+static vtac_id steps_first(vtac_keras *k, vtac_id x)
 {
     return vtac_make_transpose(&k->maker, x, (int64_t[]){1, 0, 2}, 3);
 }
 
 /* Steps in the order in which they were taken, the last first. */
-static vtac_id turned_round(keras *k, vtac_id all)
+static vtac_id turned_round(vtac_keras *k, vtac_id all)
 {
     const int64_t steps = vtac_made_type(&k->maker, all)->dim[0];
     int64_t *places = vtac_make_room(&k->maker, steps, sizeof *places);
@@ -199,29 +199,29 @@ static vtac_id turned_round(keras *k, vtac_id all)
                             vtac_make_borrowed(&k->maker, &(vtac_type){VTAC_I64, 1, {steps}}, places));
 }
 
-static vtac_id batch_first(keras *k, vtac_id all)
+static vtac_id batch_first(vtac_keras *k, vtac_id all)
 {
     return vtac_make_transpose(&k->maker, all, (int64_t[]){1, 0, 2}, 3);
 }
 
 /* The steps that count, [steps][batch][size], and how many; a mask in the call's own words is refused. */
-static vtac_id counted_steps(keras *k, vtac_id *lengths)
+static vtac_id counted_steps(vtac_keras *k, vtac_id *lengths)
 {
-    const vtac_id x = keras_plain(k, &k->in[0]);
+    const vtac_id x = vtac_keras_plain(k, &k->in[0]);
     const cJSON *own = cJSON_GetObjectItemCaseSensitive(k->kwargs, "mask");
     *lengths = 0;
     if (cJSON_IsArray(own) || cJSON_IsObject(own)) {
-        keras_refuse(k, "a mask that is an argument of its own");
+        vtac_keras_refuse(k, "a mask that is an argument of its own");
         return 0;
     }
-    return steps_first(k, k->in[0].mask == 0 ? x : keras_steps_that_count(k, x, k->in[0].mask, lengths));
+    return steps_first(k, k->in[0].mask == 0 ? x : vtac_keras_steps_that_count(k, x, k->in[0].mask, lengths));
 }
 
 /* All states as [batch][steps][units], with those of steps that do not count. */
-static vtac_id all_states(keras *k, vtac_id all, bool backwards)
+static vtac_id all_states(vtac_keras *k, vtac_id all, bool backwards)
 {
     const vtac_id y = batch_first(k, all);
-    return k->in[0].mask == 0 ? y : keras_states_of_all(k, y, k->in[0].mask, backwards);
+    return k->in[0].mask == 0 ? y : vtac_keras_states_of_all(k, y, k->in[0].mask, backwards);
 }
 
 /* Cells one behind the other: each has the states of the one before as its input. */
@@ -237,26 +237,26 @@ static const cJSON *config_of(const cJSON *item)
 }
 
 /* An LSTMCell is what an LSTM has. */
-static void push_cell(keras *k, stack *s, const char *class, const cJSON *config)
+static void push_cell(vtac_keras *k, stack *s, const char *class, const cJSON *config)
 {
     const char *end = strstr(class, "Cell");
     const int size = (int)(end == NULL ? strlen(class) : (size_t)(end - class));
     if (s->count == MOST_CELLS) {
-        keras_refuse(k, "more than %d cells", MOST_CELLS);
+        vtac_keras_refuse(k, "more than %d cells", MOST_CELLS);
         return;
     }
     (void)snprintf(s->name[s->count], sizeof s->name[0], "%.*s", size < 39 ? size : 39, class);
     s->config[s->count++] = config;
 }
 
-static void push_item(keras *k, stack *s, const cJSON *item)
+static void push_item(vtac_keras *k, stack *s, const cJSON *item)
 {
     const cJSON *class = cJSON_GetObjectItemCaseSensitive(item, "class_name");
-    push_cell(k, s, cJSON_IsString(class) ? keras_bare_class(class->valuestring) : "", config_of(item));
+    push_cell(k, s, cJSON_IsString(class) ? vtac_keras_bare_class(class->valuestring) : "", config_of(item));
 }
 
 /* The cells of a layer of this class; an RNN has others around them. */
-static stack stack_of(keras *k, const char *class, const cJSON *config)
+static stack stack_of(vtac_keras *k, const char *class, const cJSON *config)
 {
     stack s = {.count = 0};
     const cJSON *inner = cJSON_GetObjectItemCaseSensitive(config, "cell");
@@ -272,7 +272,7 @@ static stack stack_of(keras *k, const char *class, const cJSON *config)
         push_item(k, &s, item);
     }
     if (s.count == 0) {
-        keras_refuse(k, "a stack of no cells");
+        vtac_keras_refuse(k, "a stack of no cells");
     }
     return s;
 }
@@ -287,7 +287,7 @@ static uint32_t states_of_stack(const stack *s)
 }
 
 /* As run_cell; `last` has two places for each cell. */
-static void run_stack(keras *k, const stack *s, pass p, vtac_id *all, vtac_id *last)
+static void run_stack(vtac_keras *k, const stack *s, pass p, vtac_id *all, vtac_id *last)
 {
     const cJSON *whole_config = k->config;
     *all = p.x;
@@ -295,23 +295,23 @@ static void run_stack(keras *k, const stack *s, pass p, vtac_id *all, vtac_id *l
         k->config = s->config[i];
         run_cell(k, s->name[i], &p, all, last + 2 * (size_t)i);
         p.x = *all;
-        p.first += keras_bool(k, "use_bias", true) ? 3 : 2;
+        p.first += vtac_keras_bool(k, "use_bias", true) ? 3 : 2;
         p.start += 2;
     }
     k->config = whole_config;
 }
 
-static void return_states(keras *k, const stack *s, const vtac_id *last)
+static void return_states(vtac_keras *k, const stack *s, const vtac_id *last)
 {
     for (uint32_t i = 0; i < s->count; i++) {
         for (uint32_t j = 0; j < states_of(s->name[i]) && k->more_count < KERAS_MOST_MORE; j++) {
-            k->more[k->more_count++] = keras_as_plain(last[2 * (size_t)i + j]);
+            k->more[k->more_count++] = vtac_keras_as_plain(last[2 * (size_t)i + j]);
         }
     }
 }
 
 /* Inputs behind the first are the states it starts from. */
-keras_value keras_make_recurrent(keras *k, const void *how)
+vtac_keras_value vtac_keras_make_recurrent(vtac_keras *k, const void *how)
 {
     vtac_id all;
     vtac_id last[2 * MOST_CELLS] = {0};
@@ -320,64 +320,65 @@ keras_value keras_make_recurrent(keras *k, const void *how)
     const stack s = stack_of(k, how == NULL ? "RNN" : (const char *)how, k->config);
     const uint32_t states = states_of_stack(&s);
     const vtac_id x = counted_steps(k, &lengths);
-    if (keras_bool(k, "time_major", false) || (k->in_count > 1 && k->in_count != 1 + states)) {
-        keras_refuse(k, "steps on axis 0, or %u states", k->in_count - 1);
-        return keras_as_plain(0);
+    if (vtac_keras_bool(k, "time_major", false) || (k->in_count > 1 && k->in_count != 1 + states)) {
+        vtac_keras_refuse(k, "steps on axis 0, or %u states", k->in_count - 1);
+        return vtac_keras_as_plain(0);
     }
     for (uint32_t i = 0, from = 1; i < s.count && k->in_count > 1; i++) {
         for (uint32_t j = 0; j < states_of(s.name[i]); j++) {
-            start[2 * (size_t)i + j] = keras_plain(k, &k->in[from++]);
+            start[2 * (size_t)i + j] = vtac_keras_plain(k, &k->in[from++]);
         }
     }
-    const bool backwards = keras_bool(k, "go_backwards", false);
+    const bool backwards = vtac_keras_bool(k, "go_backwards", false);
     run_stack(k, &s, (pass){x, lengths, 0, backwards, start}, &all, last);
-    if (keras_bool(k, "return_state", false)) {
+    if (vtac_keras_bool(k, "return_state", false)) {
         return_states(k, &s, last);
     }
     if (k->maker.status != VTA_OK) {
-        return keras_as_plain(0);
+        return vtac_keras_as_plain(0);
     }
-    if (!keras_bool(k, "return_sequences", false)) {
-        return keras_as_plain(last[2 * ((size_t)s.count - 1)]);
+    if (!vtac_keras_bool(k, "return_sequences", false)) {
+        return vtac_keras_as_plain(last[2 * ((size_t)s.count - 1)]);
     }
     if (k->in[0].mask != 0) {
         all = steps_first(k, all_states(k, all, backwards));
     }
-    return keras_as_plain(batch_first(k, backwards ? turned_round(k, all) : all));
+    return vtac_keras_as_plain(batch_first(k, backwards ? turned_round(k, all) : all));
 }
 
-keras_value keras_make_bidirectional(keras *k, const void *how)
+vtac_keras_value vtac_keras_make_bidirectional(vtac_keras *k, const void *how)
 {
     (void)how;
     const cJSON *whole_config = k->config;
     const cJSON *layer = cJSON_GetObjectItemCaseSensitive(whole_config, "layer");
     const cJSON *kind = cJSON_GetObjectItemCaseSensitive(layer, "class_name");
-    const char *mode = keras_text(k, "merge_mode", "concat");
+    const char *mode = vtac_keras_text(k, "merge_mode", "concat");
     vtac_id all[2];
     vtac_id last[2][2 * MOST_CELLS] = {{0}};
     const vtac_id none[2 * MOST_CELLS] = {0};
     vtac_id lengths;
     const vtac_id x = counted_steps(k, &lengths);
     if (k->in_count > 1) {
-        keras_refuse(k, "states to start from, both ways");
-        return keras_as_plain(0);
+        vtac_keras_refuse(k, "states to start from, both ways");
+        return vtac_keras_as_plain(0);
     }
     k->config = cJSON_GetObjectItemCaseSensitive(layer, "config");
-    const bool sequences = keras_bool(k, "return_sequences", false);
-    const stack s = stack_of(k, cJSON_IsString(kind) ? keras_bare_class(kind->valuestring) : "", k->config);
+    const bool sequences = vtac_keras_bool(k, "return_sequences", false);
+    const stack s =
+        stack_of(k, cJSON_IsString(kind) ? vtac_keras_bare_class(kind->valuestring) : "", k->config);
     for (uint32_t i = 0; i < 2; i++) {
         run_stack(k, &s, (pass){x, lengths, i * k->weight_count / 2, i == 1, none}, &all[i], last[i]);
         if (sequences && k->in[0].mask != 0) {
             all[i] = steps_first(k, all_states(k, all[i], i == 1));
         }
     }
-    if (keras_bool(k, "return_state", false)) {
+    if (vtac_keras_bool(k, "return_state", false)) {
         return_states(k, &s, last[0]);
         return_states(k, &s, last[1]);
     }
     k->config = whole_config;
     if (k->maker.status != VTA_OK) {
-        return keras_as_plain(0);
+        return vtac_keras_as_plain(0);
     }
     const size_t top = 2 * ((size_t)s.count - 1);
     const vtac_id ends[2] = {last[0][top], last[1][top]};
@@ -387,7 +388,7 @@ keras_value keras_make_bidirectional(keras *k, const void *how)
         y = vtac_make_concat(&k->maker, pair, 2, sequences ? 2 : 1);
     } else {
         y = vtac_make2(&k->maker, strcmp(mode, "mul") == 0 ? VTAC_OP_MUL : VTAC_OP_ADD, pair[0], pair[1]);
-        y = strcmp(mode, "ave") == 0 ? vtac_make2(&k->maker, VTAC_OP_MUL, y, keras_number(k, 0.5)) : y;
+        y = strcmp(mode, "ave") == 0 ? vtac_make2(&k->maker, VTAC_OP_MUL, y, vtac_keras_number(k, 0.5)) : y;
     }
-    return keras_as_plain(sequences ? steps_first(k, y) : y);
+    return vtac_keras_as_plain(sequences ? steps_first(k, y) : y);
 }

@@ -22,34 +22,34 @@ static uint32_t axes_of(const char *how)
 }
 
 /* A result as the file has its axes. */
-static keras_value window_result(const window *w, vtac_id y)
+static vtac_keras_value window_result(const window *w, vtac_id y)
 {
-    return w->first ? keras_as_plain(y) : keras_as_planes(y);
+    return w->first ? vtac_keras_as_plain(y) : vtac_keras_as_planes(y);
 }
 
 /* The input's spatial sizes; false after a failure. */
-static bool window_of(keras *k, keras_value *v, uint32_t axes, const char *kernel, window *w)
+static bool window_of(vtac_keras *k, vtac_keras_value *v, uint32_t axes, const char *kernel, window *w)
 {
-    const bool first = strcmp(keras_text(k, "data_format", "channels_last"), "channels_first") == 0;
-    const vtac_id x = first ? keras_plain(k, v) : keras_planes(k, v);
+    const bool first = strcmp(vtac_keras_text(k, "data_format", "channels_last"), "channels_first") == 0;
+    const vtac_id x = first ? vtac_keras_plain(k, v) : vtac_keras_planes(k, v);
     const vtac_type *type = vtac_made_type(&k->maker, x);
-    const char *padding = keras_text(k, "padding", "valid");
+    const char *padding = vtac_keras_text(k, "padding", "valid");
     *w = (window){.axes = axes,
                   .first = first,
                   .x = x,
                   .same = strcmp(padding, "same") == 0,
                   .causal = strcmp(padding, "causal") == 0};
-    keras_ints(k, kernel, 2, w->kernel, axes);
+    vtac_keras_ints(k, kernel, 2, w->kernel, axes);
     int64_t stride[3] = {1, 1, 1};
     const bool pool = strcmp(kernel, "pool_size") == 0;
     for (uint32_t a = 0; a < axes; a++) {
         stride[a] = pool ? w->kernel[a] : 1;
     }
     memcpy(w->stride, stride, sizeof stride);
-    if (keras_option(k, "strides") != NULL) {
-        keras_ints(k, "strides", 1, w->stride, axes);
+    if (vtac_keras_option(k, "strides") != NULL) {
+        vtac_keras_ints(k, "strides", 1, w->stride, axes);
     }
-    keras_ints(k, "dilation_rate", 1, w->dilation, axes);
+    vtac_keras_ints(k, "dilation_rate", 1, w->dilation, axes);
     if (k->maker.status == VTA_OK && type->rank != axes + 2) {
         vtac_make_fail(&k->maker, VTA_INVALID, "the input has %u axes, expected %u", type->rank, axes + 2);
     }
@@ -79,16 +79,17 @@ static uint32_t window_attrs(const window *w, int64_t groups, vtac_attr *attrs)
 }
 
 /* Weights [spatial...][a][b] with the last two in front, as `order` says. */
-static vtac_id kernel_first(keras *k, const vtac_tensor *t, uint32_t axes, bool swapped)
+static vtac_id kernel_first(vtac_keras *k, const vtac_tensor *t, uint32_t axes, bool swapped)
 {
     int64_t order[VTAC_MAX_RANK] = {swapped ? axes : axes + 1, swapped ? axes + 1 : axes};
     for (uint32_t a = 0; a < axes; a++) {
         order[a + 2] = a;
     }
-    return vtac_make_transpose(&k->maker, keras_constant(k, t), order, axes + 2);
+    return vtac_make_transpose(&k->maker, vtac_keras_constant(k, t), order, axes + 2);
 }
 
-static vtac_id convolve(keras *k, vtac_id x, vtac_id w, vtac_id bias, const window *shape, int64_t groups)
+static vtac_id convolve(vtac_keras *k, vtac_id x, vtac_id w, vtac_id bias, const window *shape,
+                        int64_t groups)
 {
     vtac_attr attrs[4];
     const uint32_t count = window_attrs(shape, groups, attrs);
@@ -96,20 +97,20 @@ static vtac_id convolve(keras *k, vtac_id x, vtac_id w, vtac_id bias, const wind
     return vtac_make(&k->maker, VTAC_OP_CONV, in, 3, attrs, count);
 }
 
-keras_value keras_make_conv(keras *k, const void *how)
+vtac_keras_value vtac_keras_make_conv(vtac_keras *k, const void *how)
 {
     window w;
     const uint32_t axes = axes_of(how);
     if (!window_of(k, &k->in[0], axes, "kernel_size", &w)) {
-        return keras_as_plain(0);
+        return vtac_keras_as_plain(0);
     }
-    const vtac_id weight = kernel_first(k, keras_weight(k, 0, axes + 2), axes, false);
-    const vtac_id y = convolve(k, w.x, weight, keras_bias(k, 1), &w, keras_int(k, "groups", 1));
-    return window_result(&w, keras_activated(k, y, 1));
+    const vtac_id weight = kernel_first(k, vtac_keras_weight(k, 0, axes + 2), axes, false);
+    const vtac_id y = convolve(k, w.x, weight, vtac_keras_bias(k, 1), &w, vtac_keras_int(k, "groups", 1));
+    return window_result(&w, vtac_keras_activated(k, y, 1));
 }
 
 /* [h][w][channels][multiplier] as [channels * multiplier][1][h][w] */
-static vtac_id depthwise_weight(keras *k, const vtac_tensor *t, uint32_t axes)
+static vtac_id depthwise_weight(vtac_keras *k, const vtac_tensor *t, uint32_t axes)
 {
     vtac_id w = kernel_first(k, t, axes, true);
     const vtac_type *type = vtac_made_type(&k->maker, w);
@@ -117,39 +118,41 @@ static vtac_id depthwise_weight(keras *k, const vtac_tensor *t, uint32_t axes)
     return vtac_make_reshape(&k->maker, w, dims, axes + 2);
 }
 
-keras_value keras_make_depthwise(keras *k, const void *how)
+vtac_keras_value vtac_keras_make_depthwise(vtac_keras *k, const void *how)
 {
     window w;
     const uint32_t axes = axes_of(how);
     if (!window_of(k, &k->in[0], axes, "kernel_size", &w)) {
-        return keras_as_plain(0);
+        return vtac_keras_as_plain(0);
     }
-    const vtac_tensor *t = keras_weight(k, 0, axes + 2);
-    const vtac_id y = convolve(k, w.x, depthwise_weight(k, t, axes), keras_bias(k, 1), &w, t->type.dim[axes]);
-    return window_result(&w, keras_activated(k, y, 1));
+    const vtac_tensor *t = vtac_keras_weight(k, 0, axes + 2);
+    const vtac_id y =
+        convolve(k, w.x, depthwise_weight(k, t, axes), vtac_keras_bias(k, 1), &w, t->type.dim[axes]);
+    return window_result(&w, vtac_keras_activated(k, y, 1));
 }
 
-keras_value keras_make_separable(keras *k, const void *how)
+vtac_keras_value vtac_keras_make_separable(vtac_keras *k, const void *how)
 {
     window w;
     const uint32_t axes = axes_of(how);
     if (!window_of(k, &k->in[0], axes, "kernel_size", &w)) {
-        return keras_as_plain(0);
+        return vtac_keras_as_plain(0);
     }
-    const vtac_tensor *t = keras_weight(k, 0, axes + 2);
+    const vtac_tensor *t = vtac_keras_weight(k, 0, axes + 2);
     const window one = {.axes = axes, .stride = {1, 1, 1}, .dilation = {1, 1, 1}};
     const vtac_id x = convolve(k, w.x, depthwise_weight(k, t, axes), 0, &w, t->type.dim[axes]);
-    const vtac_id point = kernel_first(k, keras_weight(k, 1, axes + 2), axes, false);
-    return window_result(&w, keras_activated(k, convolve(k, x, point, keras_bias(k, 2), &one, 1), 1));
+    const vtac_id point = kernel_first(k, vtac_keras_weight(k, 1, axes + 2), axes, false);
+    return window_result(&w,
+                         vtac_keras_activated(k, convolve(k, x, point, vtac_keras_bias(k, 2), &one, 1), 1));
 }
 
 /* Weights [h][w][outputs][inputs]. */
-keras_value keras_make_conv_transpose(keras *k, const void *how)
+vtac_keras_value vtac_keras_make_conv_transpose(vtac_keras *k, const void *how)
 {
     window w;
     const uint32_t axes = axes_of(how);
     if (!window_of(k, &k->in[0], axes, "kernel_size", &w)) {
-        return keras_as_plain(0);
+        return vtac_keras_as_plain(0);
     }
     int64_t more[3];
     for (uint32_t a = 0; a < axes; a++) {
@@ -159,10 +162,10 @@ keras_value keras_make_conv_transpose(keras *k, const void *how)
         w.pads[a + axes] = cut > 0 ? cut - cut / 2 : 0;
         more[a] = w.same ? (cut < 0 ? -cut : 0) : reach < w.stride[a] ? w.stride[a] - reach : 0;
     }
-    if (keras_option(k, "output_padding") != NULL) {
+    if (vtac_keras_option(k, "output_padding") != NULL) {
         /* (size - 1) * stride + reach - 2 * (reach / 2) + padding come out; what is cut is shared as above */
         int64_t padding[3];
-        keras_ints(k, "output_padding", 0, padding, axes);
+        vtac_keras_ints(k, "output_padding", 0, padding, axes);
         for (uint32_t a = 0; a < axes; a++) {
             const int64_t reach = (w.kernel[a] - 1) * w.dilation[a] + 1;
             const int64_t cut = (w.same ? 2 * (reach / 2) : 0) - padding[a];
@@ -174,10 +177,10 @@ keras_value keras_make_conv_transpose(keras *k, const void *how)
     vtac_attr attrs[5];
     uint32_t count = window_attrs(&w, 1, attrs);
     attrs[count++] = vtac_attr_of_ints("output_padding", more, axes);
-    const vtac_id weight = kernel_first(k, keras_weight(k, 0, axes + 2), axes, false);
-    const vtac_id in[] = {w.x, weight, keras_bias(k, 1)};
+    const vtac_id weight = kernel_first(k, vtac_keras_weight(k, 0, axes + 2), axes, false);
+    const vtac_id in[] = {w.x, weight, vtac_keras_bias(k, 1)};
     return window_result(
-        &w, keras_activated(k, vtac_make(&k->maker, VTAC_OP_CONV_TRANSPOSE, in, 3, attrs, count), 1));
+        &w, vtac_keras_activated(k, vtac_make(&k->maker, VTAC_OP_CONV_TRANSPOSE, in, 3, attrs, count), 1));
 }
 
 /* ---- ConvLSTM: an LSTM over steps [batch][steps][spatial...][channels] whose products are convolutions */
@@ -193,15 +196,15 @@ typedef struct conv_lstm {
 } conv_lstm;
 
 /* Part i of the gates i f c o. */
-static vtac_id gate_of(keras *k, const conv_lstm *l, vtac_id all, int i, const char *activation)
+static vtac_id gate_of(vtac_keras *k, const conv_lstm *l, vtac_id all, int i, const char *activation)
 {
     const vtac_id x = vtac_make_slice(&k->maker, all, 1, i * l->filters, (i + 1) * l->filters);
-    return keras_activate(k, x, activation, 1);
+    return vtac_keras_activate(k, x, activation, 1);
 }
 
-static void conv_lstm_step(keras *k, conv_lstm *l, vtac_id all)
+static void conv_lstm_step(vtac_keras *k, conv_lstm *l, vtac_id all)
 {
-    vtac_builder *m = &k->maker;
+    vtac_import_builder *m = &k->maker;
     if (l->h != 0) {
         all = vtac_make2(m, VTAC_OP_ADD, all, convolve(k, l->h, l->weight, 0, &l->own, 1));
     }
@@ -213,19 +216,19 @@ static void conv_lstm_step(keras *k, conv_lstm *l, vtac_id all)
     } else {
         l->c = in;
     }
-    l->h =
-        vtac_make2(m, VTAC_OP_MUL, gate_of(k, l, all, 3, l->gate), keras_activate(k, l->c, l->activation, 1));
+    l->h = vtac_make2(m, VTAC_OP_MUL, gate_of(k, l, all, 3, l->gate),
+                      vtac_keras_activate(k, l->c, l->activation, 1));
 }
 
 /* The input's steps as pictures, and what the layer says of its windows. */
-static bool begin_conv_lstm(keras *k, uint32_t axes, vtac_type *type, conv_lstm *l)
+static bool begin_conv_lstm(vtac_keras *k, uint32_t axes, vtac_type *type, conv_lstm *l)
 {
-    vtac_builder *m = &k->maker;
-    const vtac_id x = keras_plain(k, &k->in[0]);
+    vtac_import_builder *m = &k->maker;
+    const vtac_id x = vtac_keras_plain(k, &k->in[0]);
     *type = *vtac_made_type(m, x);
     if (m->status == VTA_OK && (type->rank != axes + 3 || k->in[0].mask != 0 || k->in_count == 2 ||
                                 k->in_count > 3 || type->dim[1] < 1 || type->dim[1] > MOST_STEPS)) {
-        keras_refuse(k, "an input of %u axes, a mask, or more than %d steps", type->rank, MOST_STEPS);
+        vtac_keras_refuse(k, "an input of %u axes, a mask, or more than %d steps", type->rank, MOST_STEPS);
     }
     if (m->status != VTA_OK) {
         return false;
@@ -234,8 +237,8 @@ static bool begin_conv_lstm(keras *k, uint32_t axes, vtac_type *type, conv_lstm 
     pictures.rank--;
     pictures.dim[0] *= type->dim[1];
     memmove(&pictures.dim[1], &pictures.dim[2], (axes + 1) * sizeof type->dim[0]);
-    keras_value all = keras_as_plain(vtac_make_reshape(m, x, pictures.dim, pictures.rank));
-    const vtac_tensor *recurrent = keras_weight(k, 1, axes + 2);
+    vtac_keras_value all = vtac_keras_as_plain(vtac_make_reshape(m, x, pictures.dim, pictures.rank));
+    const vtac_tensor *recurrent = vtac_keras_weight(k, 1, axes + 2);
     if (!window_of(k, &all, axes, "kernel_size", &l->w)) {
         return false;
     }
@@ -246,25 +249,25 @@ static bool begin_conv_lstm(keras *k, uint32_t axes, vtac_type *type, conv_lstm 
     }
     l->filters = recurrent->type.dim[axes];
     l->weight = kernel_first(k, recurrent, axes, false);
-    l->gate = keras_text(k, "recurrent_activation", k->version3 ? "sigmoid" : "hard_sigmoid");
-    l->activation = keras_text(k, "activation", "tanh");
+    l->gate = vtac_keras_text(k, "recurrent_activation", k->version3 ? "sigmoid" : "hard_sigmoid");
+    l->activation = vtac_keras_text(k, "activation", "tanh");
     if (recurrent->type.dim[axes + 1] != 4 * l->filters) {
         vtac_make_fail(m, VTA_INVALID, "its weights do not fit %lld filters", (long long)l->filters);
     }
     return m->status == VTA_OK;
 }
 
-keras_value keras_make_conv_lstm(keras *k, const void *how)
+vtac_keras_value vtac_keras_make_conv_lstm(vtac_keras *k, const void *how)
 {
-    vtac_builder *m = &k->maker;
+    vtac_import_builder *m = &k->maker;
     const uint32_t axes = axes_of(how);
     conv_lstm l = {0};
     vtac_type type;
     if (!begin_conv_lstm(k, axes, &type, &l)) {
-        return keras_as_plain(0);
+        return vtac_keras_as_plain(0);
     }
-    const vtac_id weight = kernel_first(k, keras_weight(k, 0, axes + 2), axes, false);
-    const vtac_id all = convolve(k, l.w.x, weight, keras_bias(k, 2), &l.w, 1);
+    const vtac_id weight = kernel_first(k, vtac_keras_weight(k, 0, axes + 2), axes, false);
+    const vtac_id all = convolve(k, l.w.x, weight, vtac_keras_bias(k, 2), &l.w, 1);
     vtac_type gates = *vtac_made_type(m, all);
     const int64_t steps = type.dim[1];
     memmove(&gates.dim[2], &gates.dim[1], (axes + 1) * sizeof gates.dim[0]);
@@ -277,10 +280,10 @@ keras_value keras_make_conv_lstm(keras *k, const void *how)
     state.dim[1] = 1;
     state.dim[2] = l.filters;
     if (k->in_count == 3) {
-        l.h = l.w.first ? keras_plain(k, &k->in[1]) : keras_planes(k, &k->in[1]);
-        l.c = l.w.first ? keras_plain(k, &k->in[2]) : keras_planes(k, &k->in[2]);
+        l.h = l.w.first ? vtac_keras_plain(k, &k->in[1]) : vtac_keras_planes(k, &k->in[1]);
+        l.c = l.w.first ? vtac_keras_plain(k, &k->in[2]) : vtac_keras_planes(k, &k->in[2]);
     }
-    const bool backwards = keras_bool(k, "go_backwards", false);
+    const bool backwards = vtac_keras_bool(k, "go_backwards", false);
     vtac_id found[MOST_STEPS];
     for (int64_t t = 0; t < steps && m->status == VTA_OK; t++) {
         const int64_t from = backwards ? steps - 1 - t : t;
@@ -288,12 +291,12 @@ keras_value keras_make_conv_lstm(keras *k, const void *how)
             k, &l, vtac_make_reshape(m, vtac_make_slice(m, parted, 1, from, from + 1), one.dim, axes + 2));
         found[t] = vtac_make_reshape(m, l.h, state.dim, axes + 3);
     }
-    if (keras_bool(k, "return_state", false)) {
+    if (vtac_keras_bool(k, "return_state", false)) {
         k->more_count = 2;
         k->more[0] = window_result(&l.w, l.h);
         k->more[1] = window_result(&l.w, l.c);
     }
-    if (!keras_bool(k, "return_sequences", false)) {
+    if (!vtac_keras_bool(k, "return_sequences", false)) {
         return window_result(&l.w, l.h);
     }
     int64_t order[VTAC_MAX_RANK] = {0, 1};
@@ -301,16 +304,16 @@ keras_value keras_make_conv_lstm(keras *k, const void *how)
         order[a + 2] = l.w.first ? a + 2 : a == axes ? 2 : a + 3;
     }
     const vtac_id y = m->status == VTA_OK ? vtac_make_concat(m, found, (uint32_t)steps, 1) : 0;
-    return keras_as_plain(vtac_make_transpose(m, y, order, axes + 3));
+    return vtac_keras_as_plain(vtac_make_transpose(m, y, order, axes + 3));
 }
 
-keras_value keras_make_pool(keras *k, const void *how)
+vtac_keras_value vtac_keras_make_pool(vtac_keras *k, const void *how)
 {
     const char *kind = how; /* "max1", "max2", "avg1", "avg2" */
     const uint32_t axes = axes_of(kind + 3);
     window w;
     if (!window_of(k, &k->in[0], axes, "pool_size", &w)) {
-        return keras_as_plain(0);
+        return vtac_keras_as_plain(0);
     }
     const vtac_attr attrs[] = {vtac_attr_of_ints("strides", w.stride, axes),
                                vtac_attr_of_ints("pads", w.pads, 2 * (size_t)axes),
@@ -319,38 +322,38 @@ keras_value keras_make_pool(keras *k, const void *how)
     return window_result(&w, vtac_make(&k->maker, op, &w.x, 1, attrs, 3));
 }
 
-keras_value keras_make_global_pool(keras *k, const void *how)
+vtac_keras_value vtac_keras_make_global_pool(vtac_keras *k, const void *how)
 {
-    const bool keep = keras_bool(k, "keepdims", false);
+    const bool keep = vtac_keras_bool(k, "keepdims", false);
     vtac_id x;
-    const bool in_planes = keras_either(&k->in[0], &x);
-    const bool first = strcmp(keras_text(k, "data_format", "channels_last"), "channels_first") == 0;
+    const bool in_planes = vtac_keras_either(&k->in[0], &x);
+    const bool first = strcmp(vtac_keras_text(k, "data_format", "channels_last"), "channels_first") == 0;
     if (first && in_planes) {
-        x = keras_plain(k, &k->in[0]);
+        x = vtac_keras_plain(k, &k->in[0]);
     }
-    const uint32_t rank = keras_rank(k, &k->in[0]);
+    const uint32_t rank = vtac_keras_rank(k, &k->in[0]);
     int64_t axes[VTAC_MAX_RANK];
     if (rank < 3) {
         vtac_make_fail(&k->maker, VTA_INVALID, "the input has %u axes", rank);
-        return keras_as_plain(0);
+        return vtac_keras_as_plain(0);
     }
     for (uint32_t i = 0; i + 2 < rank; i++) {
         axes[i] = in_planes || first ? i + 2 : i + 1;
     }
     if (k->in[0].mask != 0 && rank == 3 && *(const char *)how == 'a' &&
         !first) { /* of the steps that count */
-        vtac_builder *m = &k->maker;
+        vtac_import_builder *m = &k->maker;
         const vtac_type type = *vtac_made_type(m, k->in[0].mask);
         const vtac_id weight = vtac_make_reshape(m, vtac_make_cast(m, k->in[0].mask, VTAC_F32),
                                                  (int64_t[]){type.dim[0], type.dim[1], 1}, 3);
         const int64_t steps[] = {1};
-        const vtac_id sum =
-            vtac_make_reduce(m, VTAC_OP_REDUCE_SUM,
-                             vtac_make2(m, VTAC_OP_MUL, keras_plain(k, &k->in[0]), weight), steps, 1, keep);
-        return keras_as_plain(
+        const vtac_id sum = vtac_make_reduce(
+            m, VTAC_OP_REDUCE_SUM, vtac_make2(m, VTAC_OP_MUL, vtac_keras_plain(k, &k->in[0]), weight), steps,
+            1, keep);
+        return vtac_keras_as_plain(
             vtac_make2(m, VTAC_OP_DIV, sum, vtac_make_reduce(m, VTAC_OP_REDUCE_SUM, weight, steps, 1, keep)));
     }
     const vtac_op op = *(const char *)how == 'm' ? VTAC_OP_REDUCE_MAX : VTAC_OP_REDUCE_MEAN;
     const vtac_id y = vtac_make_reduce(&k->maker, op, x, axes, rank - 2, keep);
-    return keras_as(in_planes && keep && !first, y);
+    return vtac_keras_as(in_planes && keep && !first, y);
 }

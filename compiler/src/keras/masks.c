@@ -16,7 +16,7 @@ static bool is_one_of(const char *class, const char *const *names)
     return false;
 }
 
-vtac_id keras_mask_after(keras *k, const char *class, const keras_value *in, uint32_t in_count)
+vtac_id vtac_keras_mask_after(vtac_keras *k, const char *class, const vtac_keras_value *in, uint32_t in_count)
 {
     static const char *const keep[] = {"Dropout",
                                        "SpatialDropout1D",
@@ -57,31 +57,31 @@ vtac_id keras_mask_after(keras *k, const char *class, const keras_value *in, uin
         return 0;
     }
     if (is_one_of(class, ask)) {
-        keras_refuse(k, "a mask, from an earlier layer");
+        vtac_keras_refuse(k, "a mask, from an earlier layer");
         return 0;
     }
     if (strcmp(class, "Concatenate") == 0 &&
-        keras_axis(k, keras_rank(k, &in[0])) + 1 != keras_rank(k, &in[0])) {
-        keras_refuse(k, "masks along an axis that is not the last");
+        vtac_keras_axis(k, vtac_keras_rank(k, &in[0])) + 1 != vtac_keras_rank(k, &in[0])) {
+        vtac_keras_refuse(k, "masks along an axis that is not the last");
         return 0;
     }
     if (is_one_of(class, recurrent)) {
-        const cJSON *config = cJSON_GetObjectItemCaseSensitive(keras_option(k, "layer"), "config");
+        const cJSON *config = cJSON_GetObjectItemCaseSensitive(vtac_keras_option(k, "layer"), "config");
         const cJSON *own = cJSON_GetObjectItemCaseSensitive(config, "return_sequences");
-        return cJSON_IsTrue(own) || keras_bool(k, "return_sequences", false) ? in[0].mask : 0;
+        return cJSON_IsTrue(own) || vtac_keras_bool(k, "return_sequences", false) ? in[0].mask : 0;
     }
     return is_one_of(class, keep) ? mask : 0;
 }
 
-static vtac_id whole(keras *k, int64_t v)
+static vtac_id whole(vtac_keras *k, int64_t v)
 {
     return vtac_make_number(&k->maker, VTAC_I64, (double)v);
 }
 
 /* Rows x [batch][steps][size] at the places [batch][steps] of the same batch. */
-static vtac_id rows_at(keras *k, vtac_id x, vtac_id places)
+static vtac_id rows_at(vtac_keras *k, vtac_id x, vtac_id places)
 {
-    vtac_builder *m = &k->maker;
+    vtac_import_builder *m = &k->maker;
     const vtac_type type = *vtac_made_type(m, x);
     const vtac_attr axis = vtac_attr_of_int("axis", 1);
     vtac_id at = vtac_make_reshape(m, places, (int64_t[]){type.dim[0], type.dim[1], 1}, 3);
@@ -89,9 +89,9 @@ static vtac_id rows_at(keras *k, vtac_id x, vtac_id places)
     return vtac_make(m, VTAC_OP_GATHER_ELEMENTS, (vtac_id[]){x, at}, 2, &axis, 1);
 }
 
-vtac_id keras_steps_that_count(keras *k, vtac_id x, vtac_id mask, vtac_id *lengths)
+vtac_id vtac_keras_steps_that_count(vtac_keras *k, vtac_id x, vtac_id mask, vtac_id *lengths)
 {
-    vtac_builder *m = &k->maker;
+    vtac_import_builder *m = &k->maker;
     const vtac_type type = *vtac_made_type(m, x);
     const vtac_type *shape = vtac_made_type(m, mask);
     const int64_t steps = type.rank == 3 ? type.dim[1] : 0;
@@ -116,9 +116,9 @@ vtac_id keras_steps_that_count(keras *k, vtac_id x, vtac_id mask, vtac_id *lengt
     return rows_at(k, x, sorted[1]);
 }
 
-vtac_id keras_states_of_all(keras *k, vtac_id states, vtac_id mask, bool backwards)
+vtac_id vtac_keras_states_of_all(vtac_keras *k, vtac_id states, vtac_id mask, bool backwards)
 {
-    vtac_builder *m = &k->maker;
+    vtac_import_builder *m = &k->maker;
     const vtac_type type = *vtac_made_type(m, mask);
     const vtac_attr exclusive = vtac_attr_of_int("exclusive", backwards);
     const vtac_id counts = vtac_make_cast(m, mask, VTAC_I64);
@@ -137,25 +137,26 @@ vtac_id keras_states_of_all(keras *k, vtac_id states, vtac_id mask, bool backwar
     place = vtac_make2(m, VTAC_OP_MIN, place, whole(k, type.dim[1] - 1));
     const vtac_id y = rows_at(k, states, place);
     there = vtac_make_reshape(m, there, (int64_t[]){type.dim[0], type.dim[1], 1}, 3);
-    return vtac_make3(m, VTAC_OP_WHERE, there, y, keras_number(k, 0.0));
+    return vtac_make3(m, VTAC_OP_WHERE, there, y, vtac_keras_number(k, 0.0));
 }
 
 /* Steps that hold nothing but a number become 0 and do not count. */
-keras_value keras_make_masking(keras *k, const void *how)
+vtac_keras_value vtac_keras_make_masking(vtac_keras *k, const void *how)
 {
     (void)how;
-    vtac_builder *m = &k->maker;
-    const vtac_id x = keras_plain(k, &k->in[0]);
+    vtac_import_builder *m = &k->maker;
+    const vtac_id x = vtac_keras_plain(k, &k->in[0]);
     const vtac_type type = *vtac_made_type(m, x);
-    const vtac_id marks = vtac_make2(m, VTAC_OP_EQUAL, x, keras_number(k, keras_float(k, "mask_value", 0.0)));
+    const vtac_id marks =
+        vtac_make2(m, VTAC_OP_EQUAL, x, vtac_keras_number(k, vtac_keras_float(k, "mask_value", 0.0)));
     const int64_t last[] = {(int64_t)type.rank - 1};
     const vtac_id differs = vtac_make_cast(m, vtac_make1(m, VTAC_OP_NOT, marks), VTAC_I32);
     if (m->status != VTA_OK || type.rank != 3 || type.dtype != VTAC_F32) {
-        keras_refuse(k, "a mask of rank %u; [batch][steps][size] is taken", type.rank);
-        return keras_as_plain(0);
+        vtac_keras_refuse(k, "a mask of rank %u; [batch][steps][size] is taken", type.rank);
+        return vtac_keras_as_plain(0);
     }
     const vtac_id any = vtac_make_reduce(m, VTAC_OP_REDUCE_MAX, differs, last, 1, true);
-    keras_value y = keras_as_plain(vtac_make2(m, VTAC_OP_MUL, x, vtac_make_cast(m, any, VTAC_F32)));
+    vtac_keras_value y = vtac_keras_as_plain(vtac_make2(m, VTAC_OP_MUL, x, vtac_make_cast(m, any, VTAC_F32)));
     y.mask = vtac_make_reshape(m, vtac_make_cast(m, any, VTAC_BOOL), type.dim, 2);
     return y;
 }

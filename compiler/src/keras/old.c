@@ -109,7 +109,7 @@ static void modernize_layer(cJSON *layer, cJSON *config)
     }
 }
 
-void keras_modernize(cJSON *item, uint32_t depth)
+void vtac_keras_modernize(cJSON *item, uint32_t depth)
 {
     cJSON *one;
     cJSON *config = item_of(item, "config");
@@ -122,7 +122,7 @@ void keras_modernize(cJSON *item, uint32_t depth)
     cJSON_ArrayForEach(one, item)
     {
         if (cJSON_IsObject(one) || cJSON_IsArray(one)) {
-            keras_modernize(one, depth + 1);
+            vtac_keras_modernize(one, depth + 1);
         }
     }
 }
@@ -130,7 +130,7 @@ void keras_modernize(cJSON *item, uint32_t depth)
 /* ---- weights */
 
 /* Weights `first`, first + 3, … side by side, in the order of `gates`. */
-static bool join(keras *k, uint32_t first, const uint32_t *gates, uint32_t count, vtac_tensor *out)
+static bool join(vtac_keras *k, uint32_t first, const uint32_t *gates, uint32_t count, vtac_tensor *out)
 {
     const vtac_tensor *one = &k->weights[first];
     const uint32_t rank = one->type.rank;
@@ -158,7 +158,7 @@ static bool join(keras *k, uint32_t first, const uint32_t *gates, uint32_t count
 
 /* W, U and b of the gates one after the other become W, U and b of all: i f c o of i c f o; z r h as they
  * are. */
-void keras_old_weights(keras *k, const char *class)
+void vtac_keras_old_weights(vtac_keras *k, const char *class)
 {
     static const uint32_t lstm[] = {0, 2, 1, 3};
     static const uint32_t gru[] = {0, 1, 2};

@@ -10,42 +10,42 @@
 
 #include "keras.h"
 
-static const cJSON *constant(const keras *k, uint32_t i)
+static const cJSON *constant(const vtac_keras *k, uint32_t i)
 {
     char key[16];
     (void)snprintf(key, sizeof key, "%u", i);
-    return cJSON_GetObjectItemCaseSensitive(keras_option(k, "constants"), key);
+    return cJSON_GetObjectItemCaseSensitive(vtac_keras_option(k, "constants"), key);
 }
 
-static const cJSON *attribute(const keras *k, const char *name)
+static const cJSON *attribute(const vtac_keras *k, const char *name)
 {
-    const cJSON *all = cJSON_GetObjectItemCaseSensitive(keras_option(k, "node_def"), "attr");
+    const cJSON *all = cJSON_GetObjectItemCaseSensitive(vtac_keras_option(k, "node_def"), "attr");
     const cJSON *attr = cJSON_GetObjectItemCaseSensitive(all, name);
     const cJSON *list = cJSON_GetObjectItemCaseSensitive(attr, "list");
     return list != NULL ? cJSON_GetObjectItemCaseSensitive(list, "i") : attr == NULL ? NULL : attr->child;
 }
 
-void keras_take_constants(keras *k)
+void vtac_keras_take_constants(vtac_keras *k)
 {
-    const cJSON *constants = keras_option(k, "constants");
-    if (!cJSON_IsObject(constants) || !cJSON_IsObject(keras_option(k, "node_def"))) {
+    const cJSON *constants = vtac_keras_option(k, "constants");
+    if (!cJSON_IsObject(constants) || !cJSON_IsObject(vtac_keras_option(k, "node_def"))) {
         return;
     }
-    keras_operand all[KERAS_MOST_INPUTS];
+    vtac_keras_operand all[KERAS_MOST_INPUTS];
     uint32_t tensors = 0;
     uint32_t count = 0;
     for (; count < KERAS_MOST_INPUTS && (tensors < k->operand_count || constant(k, count) != NULL); count++) {
         const cJSON *item = constant(k, count);
         all[count] = item == NULL           ? k->operands[tensors++]
-                     : cJSON_IsNumber(item) ? (keras_operand){.number = item->valuedouble}
-                                            : (keras_operand){.list = item};
+                     : cJSON_IsNumber(item) ? (vtac_keras_operand){.number = item->valuedouble}
+                                            : (vtac_keras_operand){.list = item};
     }
     memcpy(k->operands, all, count * sizeof *all);
     k->operand_count = count;
 }
 
 /* An option of the function, by the name that other kinds of files give it. */
-const cJSON *keras_node_option(const keras *k, const char *name)
+const cJSON *vtac_keras_node_option(const vtac_keras *k, const char *name)
 {
     static const char *const inputs[] = {"axis", "shape", "perm", "size", "multiples", "paddings"};
     static const char *const attributes[][2] = {{"keepdims", "keep_dims"},
@@ -53,7 +53,7 @@ const cJSON *keras_node_option(const keras *k, const char *name)
                                                 {"axis", "axis"},
                                                 {"alpha", "alpha"},
                                                 {"block_size", "block_size"}};
-    if (!cJSON_IsObject(keras_option(k, "node_def"))) {
+    if (!cJSON_IsObject(vtac_keras_option(k, "node_def"))) {
         return NULL;
     }
     for (size_t i = 0; i < sizeof attributes / sizeof attributes[0]; i++) {
@@ -71,14 +71,14 @@ const cJSON *keras_node_option(const keras *k, const char *name)
     return last;
 }
 
-static int64_t mask_of(const keras *k, const char *name)
+static int64_t mask_of(const vtac_keras *k, const char *name)
 {
     const cJSON *item = attribute(k, name);
-    return item == NULL ? 0 : keras_whole(item);
+    return item == NULL ? 0 : vtac_keras_whole(item);
 }
 
 /* Entry i of the brackets that the node's begin, end, strides and masks stand for. */
-static cJSON *entry_of(const keras *k, int i)
+static cJSON *entry_of(const vtac_keras *k, int i)
 {
     static const char *const names[] = {"start", "stop", "step"};
     static const char *const open[] = {"begin_mask", "end_mask", ""};
@@ -89,43 +89,44 @@ static cJSON *entry_of(const keras *k, int i)
         return cJSON_CreateNull();
     }
     if (mask_of(k, "shrink_axis_mask") >> i & 1) {
-        return cJSON_CreateNumber((double)keras_whole(cJSON_GetArrayItem(constant(k, 1), i)));
+        return cJSON_CreateNumber((double)vtac_keras_whole(cJSON_GetArrayItem(constant(k, 1), i)));
     }
     cJSON *entry = cJSON_CreateObject();
     for (uint32_t n = 0; n < 3; n++) {
         const cJSON *bound = cJSON_GetArrayItem(constant(k, n + 1), i);
         if (bound != NULL && (mask_of(k, open[n]) >> i & 1) == 0) {
-            (void)cJSON_AddNumberToObject(entry, names[n], (double)keras_whole(bound));
+            (void)cJSON_AddNumberToObject(entry, names[n], (double)vtac_keras_whole(bound));
         }
     }
     return entry;
 }
 
-vtac_id keras_strided_slice(keras *k, vtac_id x)
+vtac_id vtac_keras_strided_slice(vtac_keras *k, vtac_id x)
 {
     const int count = cJSON_GetArraySize(constant(k, 1));
     if (constant(k, 0) != NULL || count < 1 || count > 2 * VTAC_MAX_RANK) {
-        keras_refuse(k, "a slice whose bounds the run finds");
+        vtac_keras_refuse(k, "a slice whose bounds the run finds");
         return 0;
     }
     cJSON *spec = cJSON_CreateArray();
     for (int i = 0; i < count && spec != NULL; i++) {
         (void)cJSON_AddItemToArray(spec, entry_of(k, i));
     }
-    const vtac_id y = keras_item(k, x, spec);
+    const vtac_id y = vtac_keras_item(k, x, spec);
     cJSON_Delete(spec);
     return y;
 }
 
 /* Whether a node that resizes counts places from the corner of a pixel, not from its middle. */
-bool keras_counts_corners(const keras *k)
+bool vtac_keras_counts_corners(const vtac_keras *k)
 {
-    return cJSON_IsObject(keras_option(k, "node_def")) && !cJSON_IsTrue(attribute(k, "half_pixel_centers"));
+    return cJSON_IsObject(vtac_keras_option(k, "node_def")) &&
+           !cJSON_IsTrue(attribute(k, "half_pixel_centers"));
 }
 
 /* The function that a node is, as functions are called elsewhere; a node written as bytes has no name here.
  */
-bool keras_node_name(const cJSON *config, char *out, size_t size)
+bool vtac_keras_node_name(const cJSON *config, char *out, size_t size)
 {
     static const char *const same[][2] = {{"add_v2", "add"},
                                           {"bias_add", "add"},
@@ -146,7 +147,7 @@ bool keras_node_name(const cJSON *config, char *out, size_t size)
     if (!cJSON_IsString(op)) {
         return false;
     }
-    keras_snake_case(op->valuestring, out, size);
+    vtac_keras_snake_case(op->valuestring, out, size);
     for (size_t i = 0; i < sizeof same / sizeof same[0]; i++) {
         if (strcmp(out, same[i][0]) == 0) {
             (void)snprintf(out, size, "%s", same[i][1]);

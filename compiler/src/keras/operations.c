@@ -10,18 +10,18 @@
 #include "keras.h"
 
 /* An option of the call or of the configuration, under one of its names. */
-static const cJSON *argument(const keras *k, const char *const *names)
+static const cJSON *argument(const vtac_keras *k, const char *const *names)
 {
     const cJSON *found = NULL;
     for (; *names != NULL && found == NULL; names++) {
         found = cJSON_GetObjectItemCaseSensitive(k->kwargs, *names);
-        found = found == NULL || cJSON_IsNull(found) ? keras_option(k, *names) : found;
-        found = found == NULL ? keras_node_option(k, *names) : found;
+        found = found == NULL || cJSON_IsNull(found) ? vtac_keras_option(k, *names) : found;
+        found = found == NULL ? vtac_keras_node_option(k, *names) : found;
     }
     return found;
 }
 
-static const cJSON *named(const keras *k, const char *name)
+static const cJSON *named(const vtac_keras *k, const char *name)
 {
     return argument(k, (const char *const[]){name, NULL});
 }
@@ -33,7 +33,7 @@ static uint32_t numbers_of(const cJSON *item, int64_t *out, uint32_t most)
         item = cJSON_GetObjectItemCaseSensitive(item, "items");
     }
     if (cJSON_IsNumber(item) || cJSON_IsString(item)) {
-        out[0] = keras_whole(item);
+        out[0] = vtac_keras_whole(item);
         return 1;
     }
     uint32_t count = 0;
@@ -41,13 +41,13 @@ static uint32_t numbers_of(const cJSON *item, int64_t *out, uint32_t most)
     cJSON_ArrayForEach(one, item)
     {
         if (count < most) {
-            out[count++] = keras_whole(one);
+            out[count++] = vtac_keras_whole(one);
         }
     }
     return count;
 }
 
-static int64_t wrapped(keras *k, int64_t axis, uint32_t rank)
+static int64_t wrapped(vtac_keras *k, int64_t axis, uint32_t rank)
 {
     axis += axis < 0 ? rank : 0;
     if (axis < 0 || axis >= (int64_t)rank) {
@@ -58,14 +58,14 @@ static int64_t wrapped(keras *k, int64_t axis, uint32_t rank)
 }
 
 /* Whether two operands can stay in planes: those there are, with numbers beside them. */
-static bool all_planes(keras *k, uint32_t count)
+static bool all_planes(vtac_keras *k, uint32_t count)
 {
     bool planes = true;
     uint32_t rank = 0;
     for (uint32_t i = 0; i < count && i < k->operand_count; i++) {
-        const keras_operand *o = &k->operands[i];
+        const vtac_keras_operand *o = &k->operands[i];
         if (o->is_tensor) {
-            const uint32_t own = keras_rank(k, &k->in[o->in]);
+            const uint32_t own = vtac_keras_rank(k, &k->in[o->in]);
             planes = planes && k->in[o->in].planes != 0 && (rank == 0 || own == rank);
             rank = own;
         }
@@ -74,7 +74,7 @@ static bool all_planes(keras *k, uint32_t count)
     return planes && rank > 0;
 }
 
-static bool simple(keras *k, const char *name, keras_value *out)
+static bool simple(vtac_keras *k, const char *name, vtac_keras_value *out)
 {
     static const struct {
         const char *name;
@@ -109,21 +109,22 @@ static bool simple(keras *k, const char *name, keras_value *out)
                  {"erf", VTAC_OP_ERF, 1},
                  {"identity", VTAC_OP_IDENTITY, 1},
                  {"stop_gradient", VTAC_OP_IDENTITY, 1}};
-    vtac_builder *m = &k->maker;
+    vtac_import_builder *m = &k->maker;
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
         if (strcmp(name, table[i].name) == 0) {
             const bool planes = all_planes(k, table[i].count);
-            const vtac_id a = keras_operand_value(k, 0, planes);
-            *out = keras_as(planes, table[i].count == 1
-                                        ? vtac_make1(m, table[i].op, a)
-                                        : vtac_make2(m, table[i].op, a, keras_operand_value(k, 1, planes)));
+            const vtac_id a = vtac_keras_operand_value(k, 0, planes);
+            *out = vtac_keras_as(planes,
+                                 table[i].count == 1
+                                     ? vtac_make1(m, table[i].op, a)
+                                     : vtac_make2(m, table[i].op, a, vtac_keras_operand_value(k, 1, planes)));
             return true;
         }
     }
     return false;
 }
 
-static bool reduction(keras *k, const char *name, keras_value *out)
+static bool reduction(vtac_keras *k, const char *name, vtac_keras_value *out)
 {
     static const struct {
         const char *name;
@@ -134,7 +135,7 @@ static bool reduction(keras *k, const char *name, keras_value *out)
     name += strncmp(name, "reduce_", 7) == 0 ? 7 : 0;
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
         if (strcmp(name, table[i].name) == 0) {
-            const vtac_id x = keras_operand_value(k, 0, false);
+            const vtac_id x = vtac_keras_operand_value(k, 0, false);
             const uint32_t rank = vtac_made_type(&k->maker, x)->rank;
             int64_t axes[VTAC_MAX_RANK];
             uint32_t count = numbers_of(named(k, "axis"), axes, VTAC_MAX_RANK);
@@ -147,23 +148,23 @@ static bool reduction(keras *k, const char *name, keras_value *out)
                 }
             }
             const bool keep = cJSON_IsTrue(argument(k, (const char *const[]){"keepdims", "keep_dims", NULL}));
-            *out = keras_as_plain(vtac_make_reduce(&k->maker, table[i].op, x, axes, count, keep));
+            *out = vtac_keras_as_plain(vtac_make_reduce(&k->maker, table[i].op, x, axes, count, keep));
             return true;
         }
     }
     return false;
 }
 
-static keras_value item_of(keras *k)
+static vtac_keras_value item_of(vtac_keras *k)
 {
     const cJSON *spec = argument(k, (const char *const[]){"slice_spec", "key", NULL});
-    const vtac_id x = keras_operand_value(k, 0, false);
-    return keras_as_plain(keras_item(k, x, spec == NULL ? k->rest : spec));
+    const vtac_id x = vtac_keras_operand_value(k, 0, false);
+    return vtac_keras_as_plain(vtac_keras_item(k, x, spec == NULL ? k->rest : spec));
 }
 
-static vtac_id reshaped(keras *k, vtac_id x)
+static vtac_id reshaped(vtac_keras *k, vtac_id x)
 {
-    vtac_builder *m = &k->maker;
+    vtac_import_builder *m = &k->maker;
     int64_t dims[VTAC_MAX_RANK];
     const uint32_t count =
         numbers_of(argument(k, (const char *const[]){"shape", "newshape", NULL}), dims, VTAC_MAX_RANK);
@@ -175,7 +176,7 @@ static vtac_id reshaped(keras *k, vtac_id x)
         known *= dims[i] > 0 && known < 1 << 30 ? dims[i] : 1;
     }
     if (count == 0 || (open < 0 && known != elements) || elements % known != 0) {
-        keras_refuse(k, "a shape of %u sizes for %lld elements", count, (long long)elements);
+        vtac_keras_refuse(k, "a shape of %u sizes for %lld elements", count, (long long)elements);
         return 0;
     }
     if (open >= 0) {
@@ -184,7 +185,7 @@ static vtac_id reshaped(keras *k, vtac_id x)
     return vtac_make_reshape(m, x, dims, count);
 }
 
-static vtac_id transposed(keras *k, vtac_id x)
+static vtac_id transposed(vtac_keras *k, vtac_id x)
 {
     const uint32_t rank = vtac_made_type(&k->maker, x)->rank;
     int64_t order[VTAC_MAX_RANK];
@@ -197,7 +198,7 @@ static vtac_id transposed(keras *k, vtac_id x)
 }
 
 /* A size of 1 more, or those of 1 less. */
-static vtac_id with_axes(keras *k, vtac_id x, bool more)
+static vtac_id with_axes(vtac_keras *k, vtac_id x, bool more)
 {
     const vtac_type type = *vtac_made_type(&k->maker, x);
     int64_t axes[VTAC_MAX_RANK];
@@ -207,7 +208,7 @@ static vtac_id with_axes(keras *k, vtac_id x, bool more)
     const uint32_t count = numbers_of(named(k, "axis"), axes, VTAC_MAX_RANK);
     if (more) {
         if (count != 1 || type.rank == VTAC_MAX_RANK) {
-            keras_refuse(k, "%u new axes", count);
+            vtac_keras_refuse(k, "%u new axes", count);
             return 0;
         }
         const int64_t at = wrapped(k, axes[0], type.rank + 1);
@@ -227,11 +228,11 @@ static vtac_id with_axes(keras *k, vtac_id x, bool more)
     return vtac_make_reshape(&k->maker, x, dims, rank);
 }
 
-static vtac_id joined(keras *k)
+static vtac_id joined(vtac_keras *k)
 {
     vtac_id parts[KERAS_MOST_INPUTS] = {0};
     for (uint32_t i = 0; i < k->in_count; i++) {
-        parts[i] = keras_plain(k, &k->in[i]);
+        parts[i] = vtac_keras_plain(k, &k->in[i]);
     }
     int64_t axis = -1;
     (void)numbers_of(named(k, "axis"), &axis, 1);
@@ -239,15 +240,15 @@ static vtac_id joined(keras *k)
     return k->maker.status == VTA_OK ? vtac_make_concat(&k->maker, parts, k->in_count, axis) : 0;
 }
 
-static double number_named(const keras *k, const char *const *names, double otherwise)
+static double number_named(const vtac_keras *k, const char *const *names, double otherwise)
 {
     const cJSON *item = argument(k, names);
     return cJSON_IsNumber(item)   ? item->valuedouble
-           : cJSON_IsString(item) ? (double)keras_whole(item)
+           : cJSON_IsString(item) ? (double)vtac_keras_whole(item)
                                   : otherwise;
 }
 
-static vtac_id clipped(keras *k, vtac_id x)
+static vtac_id clipped(vtac_keras *k, vtac_id x)
 {
     const double low =
         number_named(k, (const char *const[]){"clip_value_min", "x_min", "a_min", NULL}, -3e38);
@@ -262,9 +263,9 @@ static bool is_one_of(const char *name, const char *a, const char *b)
 }
 
 /* Divided by its length along axes, which is at least a little. */
-static vtac_id to_length(keras *k, vtac_id x)
+static vtac_id to_length(vtac_keras *k, vtac_id x)
 {
-    vtac_builder *m = &k->maker;
+    vtac_import_builder *m = &k->maker;
     const uint32_t rank = vtac_made_type(m, x)->rank;
     int64_t axes[VTAC_MAX_RANK] = {-1};
     uint32_t count = numbers_of(named(k, "axis"), axes, VTAC_MAX_RANK);
@@ -273,20 +274,20 @@ static vtac_id to_length(keras *k, vtac_id x)
         axes[i] = wrapped(k, axes[i], rank);
     }
     if (number_named(k, (const char *const[]){"order", "ord", NULL}, 2.0) != 2.0) {
-        keras_refuse(k, "a length that is no root of squares");
+        vtac_keras_refuse(k, "a length that is no root of squares");
     }
     vtac_id length = vtac_make_reduce(m, VTAC_OP_REDUCE_SUM_SQUARE, x, axes, count, true);
-    length = vtac_make2(m, VTAC_OP_MAX, length, keras_number(k, 1e-12));
+    length = vtac_make2(m, VTAC_OP_MAX, length, vtac_keras_number(k, 1e-12));
     return vtac_make2(m, VTAC_OP_DIV, x, vtac_make1(m, VTAC_OP_SQRT, length));
 }
 
-static vtac_id space_depth(keras *k, vtac_id x, vtac_op op)
+static vtac_id space_depth(vtac_keras *k, vtac_id x, vtac_op op)
 {
-    vtac_builder *m = &k->maker;
+    vtac_import_builder *m = &k->maker;
     double size = number_named(k, (const char *const[]){"block_size", NULL}, 0.0);
     size = size == 0.0 && k->operand_count > 1 && !k->operands[1].is_tensor ? k->operands[1].number : size;
     if (vtac_made_type(m, x)->rank != 4 || size < 1.0 || size > 1024.0) {
-        keras_refuse(k, "blocks of %g in rank %u", size, vtac_made_type(m, x)->rank);
+        vtac_keras_refuse(k, "blocks of %g in rank %u", size, vtac_made_type(m, x)->rank);
         return 0;
     }
     const vtac_attr block = vtac_attr_of_int("blocksize", (int64_t)size);
@@ -294,19 +295,19 @@ static vtac_id space_depth(keras *k, vtac_id x, vtac_op op)
     return vtac_make_transpose(m, vtac_make(m, op, &x, 1, &block, 1), (int64_t[]){0, 2, 3, 1}, 4);
 }
 
-static vtac_id stacked(keras *k)
+static vtac_id stacked(vtac_keras *k)
 {
-    vtac_builder *m = &k->maker;
+    vtac_import_builder *m = &k->maker;
     vtac_id parts[KERAS_MOST_INPUTS] = {0};
     int64_t axis = 0;
     (void)numbers_of(named(k, "axis"), &axis, 1);
     for (uint32_t i = 0; i < k->in_count && m->status == VTA_OK; i++) {
-        const vtac_id x = keras_plain(k, &k->in[i]);
+        const vtac_id x = vtac_keras_plain(k, &k->in[i]);
         const vtac_type type = *vtac_made_type(m, x);
         const int64_t at = type.rank < VTAC_MAX_RANK ? wrapped(k, axis, type.rank + 1) : VTAC_MAX_RANK;
         int64_t dims[VTAC_MAX_RANK + 1];
         if (at == VTAC_MAX_RANK) {
-            keras_refuse(k, "a result of more than %d axes", VTAC_MAX_RANK);
+            vtac_keras_refuse(k, "a result of more than %d axes", VTAC_MAX_RANK);
             return 0;
         }
         for (uint32_t a = 0; a <= type.rank; a++) {
@@ -320,22 +321,22 @@ static vtac_id stacked(keras *k)
     return vtac_make_concat(m, parts, k->in_count, wrapped(k, axis, vtac_made_type(m, parts[0])->rank));
 }
 
-static vtac_id tiled(keras *k, vtac_id x)
+static vtac_id tiled(vtac_keras *k, vtac_id x)
 {
-    vtac_builder *m = &k->maker;
+    vtac_import_builder *m = &k->maker;
     int64_t times[VTAC_MAX_RANK];
     const uint32_t count =
         numbers_of(argument(k, (const char *const[]){"multiples", "repeats", NULL}), times, VTAC_MAX_RANK);
     if (count != vtac_made_type(m, x)->rank) {
-        keras_refuse(k, "%u numbers of copies for rank %u", count, vtac_made_type(m, x)->rank);
+        vtac_keras_refuse(k, "%u numbers of copies for rank %u", count, vtac_made_type(m, x)->rank);
         return 0;
     }
     return vtac_make2(m, VTAC_OP_TILE, x, vtac_make_ints(m, times, count));
 }
 
-static vtac_id padded(keras *k, vtac_id x)
+static vtac_id padded(vtac_keras *k, vtac_id x)
 {
-    vtac_builder *m = &k->maker;
+    vtac_import_builder *m = &k->maker;
     const uint32_t rank = vtac_made_type(m, x)->rank;
     const cJSON *list = argument(k, (const char *const[]){"paddings", "pad_width", NULL});
     const cJSON *mode = named(k, "mode");
@@ -344,7 +345,8 @@ static vtac_id padded(keras *k, vtac_id x)
     if ((uint32_t)cJSON_GetArraySize(items) != rank ||
         (cJSON_IsString(mode) && strcmp(mode->valuestring, "CONSTANT") != 0 &&
          strcmp(mode->valuestring, "constant") != 0)) {
-        keras_refuse(k, "a border for %d of %u axes, or not of one number", cJSON_GetArraySize(items), rank);
+        vtac_keras_refuse(k, "a border for %d of %u axes, or not of one number", cJSON_GetArraySize(items),
+                          rank);
         return 0;
     }
     for (uint32_t a = 0; a < rank; a++) {
@@ -353,18 +355,18 @@ static vtac_id padded(keras *k, vtac_id x)
         pads[a] = pair[0];
         pads[a + rank] = pair[1];
         if (pair[0] < 0 || pair[1] < 0) {
-            keras_refuse(k, "a border of less than nothing");
+            vtac_keras_refuse(k, "a border of less than nothing");
             return 0;
         }
     }
     const double value = number_named(k, (const char *const[]){"constant_values", NULL}, 0.0);
-    const vtac_id in[] = {x, vtac_make_ints(m, pads, 2 * rank), keras_number(k, value)};
+    const vtac_id in[] = {x, vtac_make_ints(m, pads, 2 * rank), vtac_keras_number(k, value)};
     return vtac_make(m, VTAC_OP_PAD, in, 3, NULL, 0);
 }
 
 /* Functions of one tensor in plain form. */
 /* The last two axes changed where an option says so. */
-static vtac_id turned(keras *k, vtac_id x, const char *const *names)
+static vtac_id turned(vtac_keras *k, vtac_id x, const char *const *names)
 {
     int64_t order[VTAC_MAX_RANK];
     const uint32_t rank = vtac_made_type(&k->maker, x)->rank;
@@ -377,23 +379,23 @@ static vtac_id turned(keras *k, vtac_id x, const char *const *names)
     return vtac_make_transpose(&k->maker, x, order, rank);
 }
 
-static vtac_id product(keras *k, vtac_id x)
+static vtac_id product(vtac_keras *k, vtac_id x)
 {
     x = turned(k, x, (const char *const[]){"transpose_a", "adj_x", "adjoint_a", NULL});
-    const vtac_id y = turned(k, keras_operand_value(k, 1, false),
+    const vtac_id y = turned(k, vtac_keras_operand_value(k, 1, false),
                              (const char *const[]){"transpose_b", "adj_y", "adjoint_b", NULL});
     return vtac_make2(&k->maker, VTAC_OP_MATMUL, x, y);
 }
 
 /* Places along axes moved on by so many, the last ones to the front. */
-static vtac_id rolled(keras *k, vtac_id x)
+static vtac_id rolled(vtac_keras *k, vtac_id x)
 {
-    vtac_builder *m = &k->maker;
+    vtac_import_builder *m = &k->maker;
     int64_t by[VTAC_MAX_RANK] = {0};
     int64_t axes[VTAC_MAX_RANK] = {0};
     const uint32_t count = numbers_of(named(k, "shift"), by, VTAC_MAX_RANK);
     if (count == 0 || numbers_of(named(k, "axis"), axes, VTAC_MAX_RANK) != count) {
-        keras_refuse(k, "places moved on without as many axes");
+        vtac_keras_refuse(k, "places moved on without as many axes");
         return 0;
     }
     for (uint32_t i = 0; i < count && m->status == VTA_OK; i++) {
@@ -410,9 +412,9 @@ static vtac_id rolled(keras *k, vtac_id x)
     return x;
 }
 
-static vtac_id shaped(keras *k, const char *name, vtac_id x, bool *known)
+static vtac_id shaped(vtac_keras *k, const char *name, vtac_id x, bool *known)
 {
-    vtac_builder *m = &k->maker;
+    vtac_import_builder *m = &k->maker;
     *known = true;
     if (strcmp(name, "reshape") == 0) {
         return reshaped(k, x);
@@ -451,7 +453,7 @@ static vtac_id shaped(keras *k, const char *name, vtac_id x, bool *known)
         return space_depth(k, x, name[0] == 'd' ? VTAC_OP_DEPTH_TO_SPACE : VTAC_OP_SPACE_TO_DEPTH);
     }
     if (strcmp(name, "squared_difference") == 0) {
-        const vtac_id apart = vtac_make2(m, VTAC_OP_SUB, x, keras_operand_value(k, 1, false));
+        const vtac_id apart = vtac_make2(m, VTAC_OP_SUB, x, vtac_keras_operand_value(k, 1, false));
         return vtac_make2(m, VTAC_OP_MUL, apart, apart);
     }
     if (is_one_of(name, "stack", "tile")) {
@@ -471,10 +473,10 @@ static vtac_id shaped(keras *k, const char *name, vtac_id x, bool *known)
 }
 
 /* Equal parts, or (TensorFlow) parts of sizes of their own. */
-static keras_value split(keras *k)
+static vtac_keras_value split(vtac_keras *k)
 {
-    vtac_builder *m = &k->maker;
-    const vtac_id x = keras_operand_value(k, 0, false);
+    vtac_import_builder *m = &k->maker;
+    const vtac_id x = vtac_keras_operand_value(k, 0, false);
     const vtac_type type = *vtac_made_type(m, x);
     int64_t sizes[KERAS_MOST_MORE + 1] = {0};
     int64_t axis = 0;
@@ -492,30 +494,31 @@ static keras_value split(keras *k)
     } else if (cJSON_IsNumber(item) || !by_sizes || (uint32_t)cJSON_GetArraySize(item) != count) {
         count = 0;
     }
-    keras_value first = {0};
+    vtac_keras_value first = {0};
     int64_t at = 0;
     for (uint32_t i = 0; i < count && m->status == VTA_OK; i++) {
         if (sizes[i] < 1 || sizes[i] > whole - at) {
             break;
         }
-        const keras_value part = keras_as_plain(vtac_make_slice(m, x, (uint32_t)axis, at, at + sizes[i]));
+        const vtac_keras_value part =
+            vtac_keras_as_plain(vtac_make_slice(m, x, (uint32_t)axis, at, at + sizes[i]));
         *(i == 0 ? &first : &k->more[i - 1]) = part;
         at += sizes[i];
     }
     if (m->status != VTA_OK || count == 0 || at != whole) {
-        keras_refuse(k, "parts of %lld places that do not make all of them, or more than %d",
-                     (long long)whole, KERAS_MOST_MORE + 1);
-        return (keras_value){0};
+        vtac_keras_refuse(k, "parts of %lld places that do not make all of them, or more than %d",
+                          (long long)whole, KERAS_MOST_MORE + 1);
+        return (vtac_keras_value){0};
     }
     k->more_count = count - 1;
     return first;
 }
 
 /* Pictures [batch][height][width][channels] of another size. */
-static keras_value resized(keras *k, bool near)
+static vtac_keras_value resized(vtac_keras *k, bool near)
 {
-    vtac_builder *m = &k->maker;
-    const vtac_id x = keras_planes(k, &k->in[0]);
+    vtac_import_builder *m = &k->maker;
+    const vtac_id x = vtac_keras_planes(k, &k->in[0]);
     const vtac_type type = *vtac_made_type(m, x);
     const cJSON *mode = argument(k, (const char *const[]){"method", "interpolation", NULL});
     const char *name = cJSON_IsString(mode) ? mode->valuestring : near ? "nearest" : "bilinear";
@@ -532,29 +535,30 @@ static keras_value resized(keras *k, bool near)
         plain = plain && !cJSON_IsTrue(named(k, others[i]));
     }
     if (m->status != VTA_OK || !plain) {
-        keras_refuse(k, "a size of %u numbers, '%.40s', or a filter, borders, another rank than 4", count,
-                     name);
-        return (keras_value){0};
+        vtac_keras_refuse(k, "a size of %u numbers, '%.40s', or a filter, borders, another rank than 4",
+                          count, name);
+        return (vtac_keras_value){0};
     }
     const int64_t to[] = {type.dim[0], type.dim[1], size[0], size[1]};
-    const vtac_attr attrs[] = {vtac_attr_of_string("mode", near ? "nearest" : "linear"),
-                               vtac_attr_of_string("nearest_mode", "round_prefer_ceil"),
-                               vtac_attr_of_string("coordinate_transformation_mode",
-                                                   keras_counts_corners(k) ? "asymmetric" : "half_pixel")};
+    const vtac_attr attrs[] = {
+        vtac_attr_of_string("mode", near ? "nearest" : "linear"),
+        vtac_attr_of_string("nearest_mode", "round_prefer_ceil"),
+        vtac_attr_of_string("coordinate_transformation_mode",
+                            vtac_keras_counts_corners(k) ? "asymmetric" : "half_pixel")};
     const vtac_id in[] = {vtac_make_cast(m, x, VTAC_F32), 0, 0, vtac_make_ints(m, to, 4)};
-    return keras_as_planes(vtac_make(m, VTAC_OP_RESIZE, in, 4, attrs, 3));
+    return vtac_keras_as_planes(vtac_make(m, VTAC_OP_RESIZE, in, 4, attrs, 3));
 }
 
-keras_value keras_make_operation(keras *k, const void *how)
+vtac_keras_value vtac_keras_make_operation(vtac_keras *k, const void *how)
 {
     const char *name = how;
-    keras_value out = {0};
+    vtac_keras_value out = {0};
     bool known;
     if (k->in_count == 0) {
         vtac_make_fail(&k->maker, VTA_INVALID, "it is called without tensors");
         return out;
     }
-    keras_take_constants(k);
+    vtac_keras_take_constants(k);
     if (simple(k, name, &out) || reduction(k, name, &out)) {
         return out;
     }
@@ -562,7 +566,7 @@ keras_value keras_make_operation(keras *k, const void *how)
         return item_of(k);
     }
     if (strcmp(name, "strided_slice") == 0) {
-        return keras_as_plain(keras_strided_slice(k, keras_plain(k, &k->in[0])));
+        return vtac_keras_as_plain(vtac_keras_strided_slice(k, vtac_keras_plain(k, &k->in[0])));
     }
     if (strcmp(name, "split") == 0) {
         return split(k);
@@ -570,27 +574,27 @@ keras_value keras_make_operation(keras *k, const void *how)
     if (strncmp(name, "resize", 6) == 0) {
         return resized(k, strcmp(name, "resize_nearest_neighbor") == 0);
     }
-    vtac_id y = shaped(k, name, keras_plain(k, &k->in[0]), &known);
-    y = known || k->maker.status != VTA_OK ? y : keras_more_operations(k, name, &known);
+    vtac_id y = shaped(k, name, vtac_keras_plain(k, &k->in[0]), &known);
+    y = known || k->maker.status != VTA_OK ? y : vtac_keras_more_operations(k, name, &known);
     if (known || k->maker.status != VTA_OK) {
-        return keras_as_plain(y);
+        return vtac_keras_as_plain(y);
     }
     vtac_id x;
     const bool soft = strstr(name, "softmax") != NULL;
-    const bool planes = !soft && keras_either(&k->in[0], &x);
-    x = planes ? x : keras_plain(k, &k->in[0]);
+    const bool planes = !soft && vtac_keras_either(&k->in[0], &x);
+    x = planes ? x : vtac_keras_plain(k, &k->in[0]);
     if (strcmp(name, "leaky_relu") == 0) {
         const double alpha = number_named(k, (const char *const[]){"alpha", "negative_slope", NULL}, 0.2);
-        return keras_as(planes, keras_with_float(k, VTAC_OP_LEAKY_RELU, x, "alpha", alpha));
+        return vtac_keras_as(planes, vtac_keras_with_float(k, VTAC_OP_LEAKY_RELU, x, "alpha", alpha));
     }
     int64_t axis = -1;
     (void)numbers_of(named(k, "axis"), &axis, 1);
-    return keras_as(planes, keras_activate(k, x, name, axis));
+    return vtac_keras_as(planes, vtac_keras_activate(k, x, name, axis));
 }
 
 /* Capitals begin words: HardSigmoid, hard_sigmoid; of a function of TensorFlow the last part: math.add, add.
  */
-bool keras_operation_name(const cJSON *node, const char *class, char *out, size_t size)
+bool vtac_keras_operation_name(const cJSON *node, const char *class, char *out, size_t size)
 {
     const cJSON *module = cJSON_GetObjectItemCaseSensitive(node, "module");
     const cJSON *config = cJSON_GetObjectItemCaseSensitive(node, "config");
@@ -602,11 +606,11 @@ bool keras_operation_name(const cJSON *node, const char *class, char *out, size_
         return true;
     }
     if (strcmp(class, "TensorFlowOpLayer") == 0) {
-        return keras_node_name(config, out, size);
+        return vtac_keras_node_name(config, out, size);
     }
     if (!cJSON_IsString(module) || strstr(module->valuestring, ".ops.") == NULL) {
         return false;
     }
-    keras_snake_case(class, out, size);
+    vtac_keras_snake_case(class, out, size);
     return true;
 }

@@ -7,21 +7,21 @@
 
 #include "keras.h"
 
-static vtac_id operand(keras *k, uint32_t i)
+static vtac_id operand(vtac_keras *k, uint32_t i)
 {
-    return keras_operand_value(k, i, false);
+    return vtac_keras_operand_value(k, i, false);
 }
 
 /* An option of the call or of the configuration. */
-static const cJSON *option(const keras *k, const char *name)
+static const cJSON *option(const vtac_keras *k, const char *name)
 {
     const cJSON *found = cJSON_GetObjectItemCaseSensitive(k->kwargs, name);
-    found = found == NULL || cJSON_IsNull(found) ? keras_option(k, name) : found;
-    return found == NULL ? keras_node_option(k, name) : found;
+    found = found == NULL || cJSON_IsNull(found) ? vtac_keras_option(k, name) : found;
+    return found == NULL ? vtac_keras_node_option(k, name) : found;
 }
 
 /* The axes that an option names, as 0 to rank - 1; all where it names none. */
-static uint32_t axes_of(keras *k, const char *name, uint32_t rank, int64_t *axes)
+static uint32_t axes_of(vtac_keras *k, const char *name, uint32_t rank, int64_t *axes)
 {
     const cJSON *item = option(k, name);
     const cJSON *inner = cJSON_GetObjectItemCaseSensitive(item, "items"); /* a tuple */
@@ -29,7 +29,7 @@ static uint32_t axes_of(keras *k, const char *name, uint32_t rank, int64_t *axes
     const int size = cJSON_IsNumber(item) ? 1 : cJSON_GetArraySize(item);
     uint32_t count = 0;
     for (int i = 0; i < size && count < VTAC_MAX_RANK; i++) {
-        int64_t axis = keras_whole(cJSON_IsNumber(item) ? item : cJSON_GetArrayItem(item, i));
+        int64_t axis = vtac_keras_whole(cJSON_IsNumber(item) ? item : cJSON_GetArrayItem(item, i));
         axis += axis < 0 ? rank : 0;
         if (axis < 0 || axis >= (int64_t)rank) {
             vtac_make_fail(&k->maker, VTA_INVALID, "axis %lld of %u", (long long)axis, rank);
@@ -45,15 +45,15 @@ static uint32_t axes_of(keras *k, const char *name, uint32_t rank, int64_t *axes
     return count;
 }
 
-static bool keeps(const keras *k)
+static bool keeps(const vtac_keras *k)
 {
     return cJSON_IsTrue(option(k, "keepdims")) || cJSON_IsTrue(option(k, "keep_dims"));
 }
 
 /* The mean of squares of what is off the mean; its root. */
-static vtac_id deviation(keras *k, bool root)
+static vtac_id deviation(vtac_keras *k, bool root)
 {
-    vtac_builder *m = &k->maker;
+    vtac_import_builder *m = &k->maker;
     const vtac_id x = operand(k, 0);
     int64_t axes[VTAC_MAX_RANK];
     const uint32_t count = axes_of(k, "axis", vtac_made_type(m, x)->rank, axes);
@@ -64,7 +64,7 @@ static vtac_id deviation(keras *k, bool root)
     return root ? vtac_make1(m, VTAC_OP_SQRT, y) : y;
 }
 
-static vtac_id reduced(keras *k, vtac_op op)
+static vtac_id reduced(vtac_keras *k, vtac_op op)
 {
     const vtac_id x = operand(k, 0);
     int64_t axes[VTAC_MAX_RANK];
@@ -73,9 +73,9 @@ static vtac_id reduced(keras *k, vtac_op op)
 }
 
 /* Along one axis, or over all elements; as an int32 where Keras 3 counts, int64 where TensorFlow does. */
-static vtac_id extreme(keras *k, vtac_op op)
+static vtac_id extreme(vtac_keras *k, vtac_op op)
 {
-    vtac_builder *m = &k->maker;
+    vtac_import_builder *m = &k->maker;
     vtac_id x = operand(k, 0);
     int64_t axes[VTAC_MAX_RANK] = {0};
     if (option(k, "axis") == NULL && k->version3) {
@@ -88,9 +88,9 @@ static vtac_id extreme(keras *k, vtac_op op)
     return vtac_make_cast(m, vtac_make(m, op, &x, 1, attrs, 2), k->version3 ? VTAC_I32 : VTAC_I64);
 }
 
-static vtac_id exchanged(keras *k, bool move)
+static vtac_id exchanged(vtac_keras *k, bool move)
 {
-    vtac_builder *m = &k->maker;
+    vtac_import_builder *m = &k->maker;
     const vtac_id x = operand(k, 0);
     const uint32_t rank = vtac_made_type(m, x)->rank;
     int64_t from[VTAC_MAX_RANK];
@@ -98,7 +98,7 @@ static vtac_id exchanged(keras *k, bool move)
     int64_t order[VTAC_MAX_RANK];
     const uint32_t count = axes_of(k, move ? "source" : "axis1", rank, from);
     if (axes_of(k, move ? "destination" : "axis2", rank, to) != count || count != 1) {
-        keras_refuse(k, "other than one axis that moves");
+        vtac_keras_refuse(k, "other than one axis that moves");
         return 0;
     }
     for (uint32_t i = 0; i < rank; i++) {
@@ -113,9 +113,9 @@ static vtac_id exchanged(keras *k, bool move)
     return vtac_make_transpose(m, x, order, rank);
 }
 
-static vtac_id reversed(keras *k)
+static vtac_id reversed(vtac_keras *k)
 {
-    vtac_builder *m = &k->maker;
+    vtac_import_builder *m = &k->maker;
     const vtac_id x = operand(k, 0);
     int64_t axes[VTAC_MAX_RANK];
     int64_t begin[VTAC_MAX_RANK];
@@ -132,9 +132,9 @@ static vtac_id reversed(keras *k)
     return vtac_make(m, VTAC_OP_SLICE, in, 5, NULL, 0);
 }
 
-static vtac_id filled(keras *k, double value)
+static vtac_id filled(vtac_keras *k, double value)
 {
-    vtac_builder *m = &k->maker;
+    vtac_import_builder *m = &k->maker;
     const vtac_id x = operand(k, 0);
     const vtac_type *type = vtac_made_type(m, x);
     const vtac_id one = vtac_make_number(m, type->dtype, value);
@@ -142,20 +142,20 @@ static vtac_id filled(keras *k, double value)
 }
 
 /* The whole part of a quotient, or what is left: with the sign of the divisor. */
-static vtac_id quotient(keras *k, bool rest)
+static vtac_id quotient(vtac_keras *k, bool rest)
 {
-    vtac_builder *m = &k->maker;
+    vtac_import_builder *m = &k->maker;
     const vtac_id a = operand(k, 0);
     const vtac_id b = operand(k, 1);
     if (m->status != VTA_OK || vtac_dtype_kind(vtac_made_type(m, a)->dtype) != 'f') {
-        keras_refuse(k, "a quotient of integers");
+        vtac_keras_refuse(k, "a quotient of integers");
         return 0;
     }
     const vtac_id whole = vtac_make1(m, VTAC_OP_FLOOR, vtac_make2(m, VTAC_OP_DIV, a, b));
     return rest ? vtac_make2(m, VTAC_OP_SUB, a, vtac_make2(m, VTAC_OP_MUL, whole, b)) : whole;
 }
 
-static vtac_id compared(keras *k, const char *name, bool *known)
+static vtac_id compared(vtac_keras *k, const char *name, bool *known)
 {
     static const struct {
         const char *name;
@@ -165,7 +165,7 @@ static vtac_id compared(keras *k, const char *name, bool *known)
                  {"less", VTAC_OP_LESS, false},       {"less_equal", VTAC_OP_LESS_OR_EQUAL, false},
                  {"equal", VTAC_OP_EQUAL, false},     {"not_equal", VTAC_OP_EQUAL, true},
                  {"logical_and", VTAC_OP_AND, false}, {"logical_or", VTAC_OP_OR, false}};
-    vtac_builder *m = &k->maker;
+    vtac_import_builder *m = &k->maker;
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
         if (strcmp(name, table[i].name) == 0) {
             *known = true;
@@ -176,7 +176,7 @@ static vtac_id compared(keras *k, const char *name, bool *known)
     return 0;
 }
 
-static vtac_id of_one(keras *k, const char *name, bool *known)
+static vtac_id of_one(vtac_keras *k, const char *name, bool *known)
 {
     static const struct {
         const char *name;
@@ -196,9 +196,9 @@ static vtac_id of_one(keras *k, const char *name, bool *known)
     return 0;
 }
 
-vtac_id keras_more_operations(keras *k, const char *name, bool *known)
+vtac_id vtac_keras_more_operations(vtac_keras *k, const char *name, bool *known)
 {
-    vtac_builder *m = &k->maker;
+    vtac_import_builder *m = &k->maker;
     const bool variance = strcmp(name, "var") == 0 || strcmp(name, "reduce_variance") == 0;
     *known = true;
     if (variance || strcmp(name, "std") == 0 || strcmp(name, "reduce_std") == 0) {
@@ -230,10 +230,12 @@ vtac_id keras_more_operations(keras *k, const char *name, bool *known)
                           operand(k, 2));
     }
     if (strcmp(name, "log1p") == 0) {
-        return vtac_make1(m, VTAC_OP_LOG, vtac_make2(m, VTAC_OP_ADD, operand(k, 0), keras_number(k, 1.0)));
+        return vtac_make1(m, VTAC_OP_LOG,
+                          vtac_make2(m, VTAC_OP_ADD, operand(k, 0), vtac_keras_number(k, 1.0)));
     }
     if (strcmp(name, "expm1") == 0) {
-        return vtac_make2(m, VTAC_OP_SUB, vtac_make1(m, VTAC_OP_EXP, operand(k, 0)), keras_number(k, 1.0));
+        return vtac_make2(m, VTAC_OP_SUB, vtac_make1(m, VTAC_OP_EXP, operand(k, 0)),
+                          vtac_keras_number(k, 1.0));
     }
     *known = false;
     const vtac_id y = compared(k, name, known);
@@ -241,19 +243,20 @@ vtac_id keras_more_operations(keras *k, const char *name, bool *known)
 }
 
 /* One input plus the other times a number: what joins the branches of Inception-ResNet. */
-keras_value keras_make_custom_scale(keras *k, const void *how)
+vtac_keras_value vtac_keras_make_custom_scale(vtac_keras *k, const void *how)
 {
     (void)how;
-    vtac_builder *m = &k->maker;
+    vtac_import_builder *m = &k->maker;
     if (k->in_count != 2) {
         vtac_make_fail(m, VTA_INVALID, "it needs 2 inputs, it has %u", k->in_count);
-        return keras_as_plain(0);
+        return vtac_keras_as_plain(0);
     }
     vtac_id x[2];
     const bool planes = k->in[0].planes != 0 && k->in[1].planes != 0;
     for (int i = 0; i < 2; i++) {
-        x[i] = planes ? k->in[i].planes : keras_plain(k, &k->in[i]);
+        x[i] = planes ? k->in[i].planes : vtac_keras_plain(k, &k->in[i]);
     }
-    const vtac_id scaled = vtac_make2(m, VTAC_OP_MUL, x[1], keras_number(k, keras_float(k, "scale", 1.0)));
-    return keras_as(planes, vtac_make2(m, VTAC_OP_ADD, x[0], scaled));
+    const vtac_id scaled =
+        vtac_make2(m, VTAC_OP_MUL, x[1], vtac_keras_number(k, vtac_keras_float(k, "scale", 1.0)));
+    return vtac_keras_as(planes, vtac_make2(m, VTAC_OP_ADD, x[0], scaled));
 }

@@ -36,16 +36,16 @@ static int64_t place(const cJSON *bound, int64_t size, int64_t low, int64_t high
 }
 
 /* Every `step`th along an axis, from `begin` to before (or behind) `end`; a step of 0 fails. */
-static vtac_id stepped(keras *k, vtac_id x, uint32_t axis, const cJSON *const bounds[3])
+static vtac_id stepped(vtac_keras *k, vtac_id x, uint32_t axis, const cJSON *const bounds[3])
 {
-    vtac_builder *m = &k->maker;
+    vtac_import_builder *m = &k->maker;
     const int64_t size = vtac_made_type(m, x)->dim[axis];
-    const int64_t step = bounds[2] == NULL ? 1 : keras_whole(bounds[2]);
+    const int64_t step = bounds[2] == NULL ? 1 : vtac_keras_whole(bounds[2]);
     const bool back = step < 0;
     const int64_t begin = place(bounds[0], size, 0, back ? size - 1 : size, back ? size - 1 : 0);
     const int64_t end = place(bounds[1], size, back ? -1 : 0, size, back ? -1 : size);
     if (step == 0 || (back ? begin <= end : begin >= end)) {
-        keras_refuse(k, "a slice of nothing, of an axis of %lld", (long long)size);
+        vtac_keras_refuse(k, "a slice of nothing, of an axis of %lld", (long long)size);
         return 0;
     }
     if (step == 1) {
@@ -64,35 +64,35 @@ typedef struct cursor {
     int64_t dims[VTAC_MAX_RANK];
 } cursor;
 
-static bool keep(keras *k, cursor *c, int64_t size)
+static bool keep(vtac_keras *k, cursor *c, int64_t size)
 {
     if (c->kept == VTAC_MAX_RANK) {
-        keras_refuse(k, "a result of more than %d axes", VTAC_MAX_RANK);
+        vtac_keras_refuse(k, "a result of more than %d axes", VTAC_MAX_RANK);
         return false;
     }
     c->dims[c->kept++] = size;
     return true;
 }
 
-static vtac_id one_entry(keras *k, vtac_id x, const cJSON *entry, cursor *c)
+static vtac_id one_entry(vtac_keras *k, vtac_id x, const cJSON *entry, cursor *c)
 {
-    vtac_builder *m = &k->maker;
+    vtac_import_builder *m = &k->maker;
     if (cJSON_IsNull(entry)) {
         (void)keep(k, c, 1);
         return x;
     }
     const int64_t size = vtac_made_type(m, x)->dim[c->axis];
     if (cJSON_IsNumber(entry)) {
-        int64_t at = keras_whole(entry);
+        int64_t at = vtac_keras_whole(entry);
         at += at < 0 ? size : 0;
         if (at < 0 || at >= size) {
-            keras_refuse(k, "place %lld of an axis of %lld", (long long)at, (long long)size);
+            vtac_keras_refuse(k, "place %lld of an axis of %lld", (long long)at, (long long)size);
             return 0;
         }
         return vtac_make_slice(m, x, c->axis++, at, at + 1);
     }
     if (!cJSON_IsObject(entry)) {
-        keras_refuse(k, "a slice by something else than numbers");
+        vtac_keras_refuse(k, "a slice by something else than numbers");
         return 0;
     }
     x = stepped(k, x, c->axis,
@@ -112,9 +112,9 @@ static uint32_t named_axes(const cJSON *spec, int count)
     return axes;
 }
 
-vtac_id keras_item(keras *k, vtac_id x, const cJSON *spec)
+vtac_id vtac_keras_item(vtac_keras *k, vtac_id x, const cJSON *spec)
 {
-    vtac_builder *m = &k->maker;
+    vtac_import_builder *m = &k->maker;
     if (cJSON_IsObject(spec) && cJSON_GetObjectItemCaseSensitive(spec, "items") != NULL) {
         spec = cJSON_GetObjectItemCaseSensitive(spec, "items");
     }
@@ -123,7 +123,7 @@ vtac_id keras_item(keras *k, vtac_id x, const cJSON *spec)
     const uint32_t named = named_axes(spec, count);
     cursor c = {0};
     if (spec == NULL || named > rank) {
-        keras_refuse(k, "a slice of %d entries of %u axes", count, rank);
+        vtac_keras_refuse(k, "a slice of %d entries of %u axes", count, rank);
         return 0;
     }
     for (int i = 0; i < count && m->status == VTA_OK; i++) {

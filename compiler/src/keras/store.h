@@ -17,36 +17,37 @@
 
 enum { KERAS_STORE_EDITION = 1 };
 
-struct keras_store_calls;
+struct vtac_keras_store_calls;
 
-typedef struct keras_store {
-    const struct keras_store_calls *calls; /* what an open file can be asked; the module knows the rest */
-} keras_store;
+typedef struct vtac_keras_store {
+    const struct vtac_keras_store_calls
+        *calls; /* what an open file can be asked; the module knows the rest */
+} vtac_keras_store;
 
-typedef struct keras_store_calls {
+typedef struct vtac_keras_store_calls {
     int edition;
-    vta_status (*open)(const uint8_t *bytes, size_t size, keras_store **out, vta_diag *diag);
-    void (*close)(keras_store *store);
+    vta_status (*open)(const uint8_t *bytes, size_t size, vtac_keras_store **out, vta_diag *diag);
+    void (*close)(vtac_keras_store *store);
 
     /* A text attribute of the group at `path` ("/" is the file's); NULL: it has none. */
-    vta_status (*text)(keras_store *store, const char *path, const char *name, vta_arena *arena,
+    vta_status (*text)(vtac_keras_store *store, const char *path, const char *name, vta_arena *arena,
                        const char **out, vta_diag *diag);
 
     /* An attribute that is a list of texts; *count 0: it has none. */
-    vta_status (*texts)(keras_store *store, const char *path, const char *name, vta_arena *arena,
+    vta_status (*texts)(vtac_keras_store *store, const char *path, const char *name, vta_arena *arena,
                         const char *const **out, size_t *count, vta_diag *diag);
 
-    bool (*has)(keras_store *store, const char *path);
+    bool (*has)(vtac_keras_store *store, const char *path);
 
     /* The numbers of a data set as float32. */
-    vta_status (*floats)(keras_store *store, const char *path, vta_arena *arena, vtac_tensor *out,
+    vta_status (*floats)(vtac_keras_store *store, const char *path, vta_arena *arena, vtac_tensor *out,
                          vta_diag *diag);
-} keras_store_calls;
+} vtac_keras_store_calls;
 
 /* Loads the module where that was not done before. */
-vta_status keras_store_open(const uint8_t *bytes, size_t size, keras_store **out, vta_diag *diag);
+vta_status vtac_keras_store_open(const uint8_t *bytes, size_t size, vtac_keras_store **out, vta_diag *diag);
 
 /* Nothing happens to NULL. */
-void keras_store_close(keras_store *store);
+void vtac_keras_store_close(vtac_keras_store *store);
 
 #endif

@@ -10,7 +10,7 @@
 
 #include "keras.h"
 
-void keras_refuse(keras *k, const char *fmt, ...)
+void vtac_keras_refuse(vtac_keras *k, const char *fmt, ...)
 {
     char text[400];
     va_list args;
@@ -22,13 +22,13 @@ void keras_refuse(keras *k, const char *fmt, ...)
 
 /* ---- options */
 
-const cJSON *keras_option(const keras *k, const char *name)
+const cJSON *vtac_keras_option(const vtac_keras *k, const char *name)
 {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(k->config, name);
     return cJSON_IsNull(item) ? NULL : item;
 }
 
-int64_t keras_whole(const cJSON *item)
+int64_t vtac_keras_whole(const cJSON *item)
 {
     const double value = cJSON_IsNumber(item)   ? item->valuedouble
                          : cJSON_IsString(item) ? strtod(item->valuestring, NULL)
@@ -37,30 +37,30 @@ int64_t keras_whole(const cJSON *item)
     return value >= -1e9 && value <= 1e9 ? (int64_t)value : 0;
 }
 
-int64_t keras_int(keras *k, const char *name, int64_t otherwise)
+int64_t vtac_keras_int(vtac_keras *k, const char *name, int64_t otherwise)
 {
-    const cJSON *item = keras_option(k, name);
-    return cJSON_IsNumber(item) ? keras_whole(item) : otherwise;
+    const cJSON *item = vtac_keras_option(k, name);
+    return cJSON_IsNumber(item) ? vtac_keras_whole(item) : otherwise;
 }
 
-double keras_float(keras *k, const char *name, double otherwise)
+double vtac_keras_float(vtac_keras *k, const char *name, double otherwise)
 {
-    const cJSON *item = keras_option(k, name);
+    const cJSON *item = vtac_keras_option(k, name);
     if (cJSON_IsObject(item)) { /* an array of NumPy, as Keras writes it */
         item = cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(item, "config"), "value");
     }
     return cJSON_IsNumber(item) ? item->valuedouble : otherwise;
 }
 
-bool keras_bool(keras *k, const char *name, bool otherwise)
+bool vtac_keras_bool(vtac_keras *k, const char *name, bool otherwise)
 {
-    const cJSON *item = keras_option(k, name);
+    const cJSON *item = vtac_keras_option(k, name);
     return cJSON_IsBool(item) ? cJSON_IsTrue(item) : otherwise;
 }
 
-const char *keras_text(keras *k, const char *name, const char *otherwise)
+const char *vtac_keras_text(vtac_keras *k, const char *name, const char *otherwise)
 {
-    const cJSON *item = keras_option(k, name);
+    const cJSON *item = vtac_keras_option(k, name);
     if (cJSON_IsObject(item)) { /* a function or layer by its class */
         const cJSON *inner = cJSON_GetObjectItemCaseSensitive(item, "config");
         item = cJSON_IsString(inner) ? inner : cJSON_GetObjectItemCaseSensitive(item, "class_name");
@@ -68,12 +68,12 @@ const char *keras_text(keras *k, const char *name, const char *otherwise)
     return cJSON_IsString(item) ? item->valuestring : otherwise;
 }
 
-void keras_ints(keras *k, const char *name, int64_t otherwise, int64_t *out, uint32_t count)
+void vtac_keras_ints(vtac_keras *k, const char *name, int64_t otherwise, int64_t *out, uint32_t count)
 {
-    const cJSON *item = keras_option(k, name);
+    const cJSON *item = vtac_keras_option(k, name);
     for (uint32_t i = 0; i < count; i++) {
         const cJSON *one = cJSON_IsArray(item) ? cJSON_GetArrayItem(item, (int)i) : item;
-        out[i] = one == NULL ? otherwise : keras_whole(one);
+        out[i] = one == NULL ? otherwise : vtac_keras_whole(one);
         if (cJSON_IsArray(item) && cJSON_GetArraySize(item) != (int)count) {
             vtac_make_fail(&k->maker, VTA_INVALID, "'%s' needs %u numbers", name, count);
         }
@@ -84,9 +84,9 @@ void keras_ints(keras *k, const char *name, int64_t otherwise, int64_t *out, uin
 }
 
 /* The policy's mode, "int8" or another; NULL: numbers are as they are. */
-static const char *quantization_of(const keras *k)
+static const char *quantization_of(const vtac_keras *k)
 {
-    const cJSON *policy = keras_option(k, "dtype");
+    const cJSON *policy = vtac_keras_option(k, "dtype");
     if (cJSON_IsObject(policy)) {
         const cJSON *mode =
             cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(policy, "config"), "mode");
@@ -96,17 +96,18 @@ static const char *quantization_of(const keras *k)
     return from != NULL ? policy->valuestring : NULL;
 }
 
-bool keras_quantized(const keras *k)
+bool vtac_keras_quantized(const vtac_keras *k)
 {
     return quantization_of(k) != NULL;
 }
 
-void keras_check_quantization(keras *k, const char *class)
+void vtac_keras_check_quantization(vtac_keras *k, const char *class)
 {
     const char *mode = quantization_of(k);
     if (mode != NULL &&
         (strncmp(mode, "int8", 4) != 0 || (strcmp(class, "Dense") != 0 && strcmp(class, "Embedding") != 0))) {
-        keras_refuse(k, "a quantized %.40s of '%.40s'; Dense and Embedding of int8 are taken", class, mode);
+        vtac_keras_refuse(k, "a quantized %.40s of '%.40s'; Dense and Embedding of int8 are taken", class,
+                          mode);
     }
 }
 
@@ -123,14 +124,14 @@ static void orders(uint32_t rank, int64_t *to_planes, int64_t *to_plain)
     }
 }
 
-uint32_t keras_rank(keras *k, const keras_value *v)
+uint32_t vtac_keras_rank(vtac_keras *k, const vtac_keras_value *v)
 {
     return vtac_made_type(&k->maker, v->plain != 0 ? v->plain : v->planes)->rank;
 }
 
-static bool ordered(keras *k, const keras_value *v, int64_t *to_planes, int64_t *to_plain)
+static bool ordered(vtac_keras *k, const vtac_keras_value *v, int64_t *to_planes, int64_t *to_plain)
 {
-    const uint32_t rank = keras_rank(k, v);
+    const uint32_t rank = vtac_keras_rank(k, v);
     if (k->maker.status != VTA_OK || rank < 3) {
         vtac_make_fail(&k->maker, VTA_INVALID, "the input has %u axes", rank);
         return false;
@@ -139,27 +140,27 @@ static bool ordered(keras *k, const keras_value *v, int64_t *to_planes, int64_t 
     return true;
 }
 
-vtac_id keras_plain(keras *k, keras_value *v)
+vtac_id vtac_keras_plain(vtac_keras *k, vtac_keras_value *v)
 {
     int64_t to_planes[VTAC_MAX_RANK];
     int64_t to_plain[VTAC_MAX_RANK];
     if (v->plain == 0 && ordered(k, v, to_planes, to_plain)) {
-        v->plain = vtac_make_transpose(&k->maker, v->planes, to_plain, keras_rank(k, v));
+        v->plain = vtac_make_transpose(&k->maker, v->planes, to_plain, vtac_keras_rank(k, v));
     }
     return v->plain;
 }
 
-vtac_id keras_planes(keras *k, keras_value *v)
+vtac_id vtac_keras_planes(vtac_keras *k, vtac_keras_value *v)
 {
     int64_t to_planes[VTAC_MAX_RANK];
     int64_t to_plain[VTAC_MAX_RANK];
     if (v->planes == 0 && ordered(k, v, to_planes, to_plain)) {
-        v->planes = vtac_make_transpose(&k->maker, v->plain, to_planes, keras_rank(k, v));
+        v->planes = vtac_make_transpose(&k->maker, v->plain, to_planes, vtac_keras_rank(k, v));
     }
     return v->planes;
 }
 
-const vtac_tensor *keras_weight(keras *k, uint32_t i, uint32_t rank)
+const vtac_tensor *vtac_keras_weight(vtac_keras *k, uint32_t i, uint32_t rank)
 {
     static const vtac_tensor none = {.bytes = 0};
     if (i >= k->weight_count) {
@@ -174,42 +175,42 @@ const vtac_tensor *keras_weight(keras *k, uint32_t i, uint32_t rank)
     return &k->weights[i];
 }
 
-vtac_id keras_constant(keras *k, const vtac_tensor *t)
+vtac_id vtac_keras_constant(vtac_keras *k, const vtac_tensor *t)
 {
     return k->maker.status == VTA_OK ? vtac_make_borrowed(&k->maker, &t->type, t->data) : 0;
 }
 
-keras_value keras_as_plain(vtac_id id)
+vtac_keras_value vtac_keras_as_plain(vtac_id id)
 {
-    return (keras_value){.plain = id};
+    return (vtac_keras_value){.plain = id};
 }
 
-keras_value keras_as_planes(vtac_id id)
+vtac_keras_value vtac_keras_as_planes(vtac_id id)
 {
-    return (keras_value){.planes = id};
+    return (vtac_keras_value){.planes = id};
 }
 
 /* The form that is there; true: planes. */
-bool keras_either(const keras_value *v, vtac_id *id)
+bool vtac_keras_either(const vtac_keras_value *v, vtac_id *id)
 {
     *id = v->plain != 0 ? v->plain : v->planes;
     return v->plain == 0;
 }
 
-keras_value keras_as(bool in_planes, vtac_id id)
+vtac_keras_value vtac_keras_as(bool in_planes, vtac_id id)
 {
-    return in_planes ? keras_as_planes(id) : keras_as_plain(id);
+    return in_planes ? vtac_keras_as_planes(id) : vtac_keras_as_plain(id);
 }
 
 /* ---- operands of functions */
 
-bool keras_is_numbers(const cJSON *item)
+bool vtac_keras_is_numbers(const cJSON *item)
 {
     const cJSON *one;
     bool numbers = cJSON_IsArray(item) && item->child != NULL;
     cJSON_ArrayForEach(one, item)
     {
-        numbers = numbers && (cJSON_IsNumber(one) || keras_is_numbers(one));
+        numbers = numbers && (cJSON_IsNumber(one) || vtac_keras_is_numbers(one));
     }
     return numbers;
 }
@@ -230,9 +231,9 @@ static bool gather(const cJSON *item, const vtac_type *type, uint32_t axis, floa
     return alike;
 }
 
-static vtac_id array_of(keras *k, const cJSON *item)
+static vtac_id array_of(vtac_keras *k, const cJSON *item)
 {
-    vtac_builder *m = &k->maker;
+    vtac_import_builder *m = &k->maker;
     vtac_type type = {.dtype = VTAC_F32};
     for (const cJSON *one = item; cJSON_IsArray(one) && type.rank < VTAC_MAX_RANK; one = one->child) {
         type.dim[type.rank++] = cJSON_GetArraySize(one);
@@ -248,36 +249,36 @@ static vtac_id array_of(keras *k, const cJSON *item)
     return vtac_make_borrowed(m, &type, room);
 }
 
-vtac_id keras_operand_value(keras *k, uint32_t i, bool in_planes)
+vtac_id vtac_keras_operand_value(vtac_keras *k, uint32_t i, bool in_planes)
 {
     if (i >= k->operand_count) {
         vtac_make_fail(&k->maker, VTA_INVALID, "it is called with %u values", k->operand_count);
         return 0;
     }
-    const keras_operand *o = &k->operands[i];
+    const vtac_keras_operand *o = &k->operands[i];
     if (!o->is_tensor) {
-        return o->list != NULL ? array_of(k, o->list) : keras_number(k, o->number);
+        return o->list != NULL ? array_of(k, o->list) : vtac_keras_number(k, o->number);
     }
-    return in_planes ? keras_planes(k, &k->in[o->in]) : keras_plain(k, &k->in[o->in]);
+    return in_planes ? vtac_keras_planes(k, &k->in[o->in]) : vtac_keras_plain(k, &k->in[o->in]);
 }
 
 /* ---- activations */
 
-vtac_id keras_number(keras *k, double value)
+vtac_id vtac_keras_number(vtac_keras *k, double value)
 {
     return vtac_make_number(&k->maker, VTAC_F32, value);
 }
 
-vtac_id keras_with_float(keras *k, vtac_op op, vtac_id x, const char *name, double value)
+vtac_id vtac_keras_with_float(vtac_keras *k, vtac_op op, vtac_id x, const char *name, double value)
 {
     const vtac_attr attr = vtac_attr_of_float(name, value);
     return vtac_make(&k->maker, op, &x, 1, &attr, 1);
 }
 
-vtac_id keras_activate(keras *k, vtac_id x, const char *name, int64_t axis)
+vtac_id vtac_keras_activate(vtac_keras *k, vtac_id x, const char *name, int64_t axis)
 {
-    vtac_builder *m = &k->maker;
-    name = keras_bare_class(name);
+    vtac_import_builder *m = &k->maker;
+    name = vtac_keras_bare_class(name);
     static const struct {
         const char *name;
         vtac_op op;
@@ -315,16 +316,16 @@ vtac_id keras_activate(keras *k, vtac_id x, const char *name, int64_t axis)
         return vtac_make(m, VTAC_OP_SHRINK, &x, 1, attrs, 2);
     }
     if (strcmp(name, "squareplus") == 0) {
-        const vtac_id root =
-            vtac_make1(m, VTAC_OP_SQRT,
-                       vtac_make2(m, VTAC_OP_ADD, vtac_make2(m, VTAC_OP_MUL, x, x), keras_number(k, 4.0)));
-        return vtac_make2(m, VTAC_OP_MUL, vtac_make2(m, VTAC_OP_ADD, x, root), keras_number(k, 0.5));
+        const vtac_id root = vtac_make1(
+            m, VTAC_OP_SQRT,
+            vtac_make2(m, VTAC_OP_ADD, vtac_make2(m, VTAC_OP_MUL, x, x), vtac_keras_number(k, 4.0)));
+        return vtac_make2(m, VTAC_OP_MUL, vtac_make2(m, VTAC_OP_ADD, x, root), vtac_keras_number(k, 0.5));
     }
     if (strcmp(name, "swish") == 0 || strcmp(name, "silu") == 0) {
         return vtac_make2(m, VTAC_OP_MUL, x, vtac_make1(m, VTAC_OP_SIGMOID, x));
     }
     if (strcmp(name, "leaky_relu") == 0) {
-        return keras_with_float(k, VTAC_OP_LEAKY_RELU, x, "alpha", k->version3 ? 0.2 : 0.3);
+        return vtac_keras_with_float(k, VTAC_OP_LEAKY_RELU, x, "alpha", k->version3 ? 0.2 : 0.3);
     }
     if (strcmp(name, "hard_sigmoid") == 0) { /* Keras 3: relu6(x + 3) / 6 */
         const vtac_attr attrs[] = {vtac_attr_of_float("alpha", k->version3 ? 1.0 / 6.0 : 0.2),
@@ -340,11 +341,12 @@ vtac_id keras_activate(keras *k, vtac_id x, const char *name, int64_t axis)
         return vtac_make(m, VTAC_OP_HARD_SIGMOID, &x, 1, attrs, 2);
     }
     if (strcmp(name, "sparse_plus") == 0) { /* (x + 1)^2 / 4 from -1 to 1, x behind it */
-        const vtac_id t = vtac_make2(m, VTAC_OP_ADD, vtac_make_clip(m, x, -1.0, 1.0), keras_number(k, 1.0));
+        const vtac_id t =
+            vtac_make2(m, VTAC_OP_ADD, vtac_make_clip(m, x, -1.0, 1.0), vtac_keras_number(k, 1.0));
         const vtac_id inside =
-            vtac_make2(m, VTAC_OP_MUL, vtac_make2(m, VTAC_OP_MUL, t, t), keras_number(k, 0.25));
+            vtac_make2(m, VTAC_OP_MUL, vtac_make2(m, VTAC_OP_MUL, t, t), vtac_keras_number(k, 0.25));
         const vtac_id behind =
-            vtac_make1(m, VTAC_OP_RELU, vtac_make2(m, VTAC_OP_SUB, x, keras_number(k, 1.0)));
+            vtac_make1(m, VTAC_OP_RELU, vtac_make2(m, VTAC_OP_SUB, x, vtac_keras_number(k, 1.0)));
         return vtac_make2(m, VTAC_OP_ADD, inside, behind);
     }
     if (strcmp(name, "glu") == 0) { /* one half of the channels is the other's gate */
@@ -352,60 +354,60 @@ vtac_id keras_activate(keras *k, vtac_id x, const char *name, int64_t axis)
         const uint32_t at = (uint32_t)(axis < 0 ? axis + (int64_t)type.rank : axis);
         const int64_t half = m->status == VTA_OK && at < type.rank ? type.dim[at] / 2 : 0;
         if (half < 1 || type.dim[at] % 2 != 0) {
-            keras_refuse(k, "the activation 'glu' of an odd number of channels");
+            vtac_keras_refuse(k, "the activation 'glu' of an odd number of channels");
             return 0;
         }
         return vtac_make2(m, VTAC_OP_MUL, vtac_make_slice(m, x, at, 0, half),
                           vtac_make1(m, VTAC_OP_SIGMOID, vtac_make_slice(m, x, at, half, 2 * half)));
     }
-    keras_refuse(k, "the activation '%.60s' is not supported", name);
+    vtac_keras_refuse(k, "the activation '%.60s' is not supported", name);
     return 0;
 }
 
 /* The layer's own activation, channels on `axis`. */
-vtac_id keras_activated(keras *k, vtac_id x, int64_t axis)
+vtac_id vtac_keras_activated(vtac_keras *k, vtac_id x, int64_t axis)
 {
-    const cJSON *item = keras_option(k, "activation");
+    const cJSON *item = vtac_keras_option(k, "activation");
     const cJSON *class = cJSON_GetObjectItemCaseSensitive(item, "class_name");
     const cJSON *config = cJSON_GetObjectItemCaseSensitive(item, "config");
-    const char *name = cJSON_IsString(class) ? keras_bare_class(class->valuestring) : "";
+    const char *name = cJSON_IsString(class) ? vtac_keras_bare_class(class->valuestring) : "";
     static const char *const layers[] = {"ReLU", "LeakyReLU", "ELU", "ThresholdedReLU", "Activation"};
     for (size_t i = 0; cJSON_IsObject(config) && i < sizeof layers / sizeof layers[0]; i++) {
         if (strcmp(name, layers[i]) == 0) { /* a layer with options of its own */
             const cJSON *outer = k->config;
-            const keras_value in = k->in[0];
+            const vtac_keras_value in = k->in[0];
             k->config = config;
-            k->in[0] = keras_as_plain(x);
-            const keras_layer *layer = keras_layer_find(name);
-            const keras_value y = layer->make(k, layer->how);
+            k->in[0] = vtac_keras_as_plain(x);
+            const vtac_keras_layer *layer = vtac_keras_layer_find(name);
+            const vtac_keras_value y = layer->make(k, layer->how);
             k->config = outer;
             k->in[0] = in;
             return y.plain;
         }
     }
     if (strcmp(name, "Softmax") == 0) {
-        return keras_activate(k, x, "softmax", axis);
+        return vtac_keras_activate(k, x, "softmax", axis);
     }
-    return keras_activate(k, x, keras_text(k, "activation", "linear"), axis);
+    return vtac_keras_activate(k, x, vtac_keras_text(k, "activation", "linear"), axis);
 }
 
 /* The one axis that an option names, as 0 … rank - 1. */
-uint32_t keras_axis(keras *k, uint32_t rank)
+uint32_t vtac_keras_axis(vtac_keras *k, uint32_t rank)
 {
-    const cJSON *item = keras_option(k, "axis");
+    const cJSON *item = vtac_keras_option(k, "axis");
     if (cJSON_IsArray(item) && cJSON_GetArraySize(item) == 1) {
         item = cJSON_GetArrayItem(item, 0);
     }
-    int64_t axis = item == NULL ? -1 : cJSON_IsNumber(item) ? keras_whole(item) : VTAC_MAX_RANK;
+    int64_t axis = item == NULL ? -1 : cJSON_IsNumber(item) ? vtac_keras_whole(item) : VTAC_MAX_RANK;
     axis = axis < 0 ? axis + rank : axis;
     if (axis < 0 || axis >= (int64_t)rank) {
-        keras_refuse(k, "an axis of its own, of %u, is needed", rank);
+        vtac_keras_refuse(k, "an axis of its own, of %u, is needed", rank);
         return 0;
     }
     return (uint32_t)axis;
 }
 
-vtac_id keras_bias(keras *k, uint32_t i)
+vtac_id vtac_keras_bias(vtac_keras *k, uint32_t i)
 {
-    return keras_bool(k, "use_bias", true) ? keras_constant(k, keras_weight(k, i, 1)) : 0;
+    return vtac_keras_bool(k, "use_bias", true) ? vtac_keras_constant(k, vtac_keras_weight(k, i, 1)) : 0;
 }

@@ -81,7 +81,8 @@ static size_t largest(const float *from, const scores *s)
     return at;
 }
 
-static void add_decision(const quant_comparison *c, vtac_quantize_report *report, size_t chosen, size_t meant)
+static void add_decision(const vtac_quant_comparison *c, vtac_quantize_report *report, size_t chosen,
+                         size_t meant)
 {
     if (report->decisions < c->label_count) {
         report->right += chosen == c->labels[report->decisions];
@@ -92,7 +93,7 @@ static void add_decision(const quant_comparison *c, vtac_quantize_report *report
 }
 
 /* What a classifier, or each place of a map, decides by the first output. */
-static void add_decisions(const quant_comparison *c, vtac_quantize_report *report, const vtac_type *type,
+static void add_decisions(const vtac_quant_comparison *c, vtac_quantize_report *report, const vtac_type *type,
                           const float *is, const float *should)
 {
     const size_t count = (size_t)vtac_type_elements(type);
@@ -104,7 +105,7 @@ static void add_decisions(const quant_comparison *c, vtac_quantize_report *repor
     }
 }
 
-static void add_outputs(const quant_comparison *c, const quant_probe *probe, power *total,
+static void add_outputs(const vtac_quant_comparison *c, const vtac_quant_probe *probe, power *total,
                         vtac_quantize_report *report)
 {
     const vtac_graph *graph = c->quantized;
@@ -114,8 +115,8 @@ static void add_outputs(const quant_comparison *c, const quant_probe *probe, pow
         if (type->dtype != VTAC_F32) {
             continue;
         }
-        const float *is = quant_probe_output(probe, i);
-        const float *should = quant_probe_output(c->observer->probe, i);
+        const float *is = vtac_quant_probe_output(probe, i);
+        const float *should = vtac_quant_probe_output(c->observer->probe, i);
         add_error(total, is, should, (size_t)vtac_type_elements(type));
         if (first) {
             add_decisions(c, report, type, is, should);
@@ -125,10 +126,10 @@ static void add_outputs(const quant_comparison *c, const quant_probe *probe, pow
 }
 
 /* The node that made a value, before the clamps that belong to it. */
-static const vtac_node *layer_of(const vtac_graph *g, vtac_value_id value, const quant_plan *plan)
+static const vtac_node *layer_of(const vtac_graph *g, vtac_value_id value, const vtac_quant_plan *plan)
 {
     const vtac_node *node = &g->nodes[g->values[value].node];
-    while (quant_role_of(node->op) == QUANT_CLAMP && node->inputs[0] < plan->value_room &&
+    while (vtac_quant_role_of(node->op) == QUANT_CLAMP && node->inputs[0] < plan->value_room &&
            !plan->wanted[node->inputs[0]] && g->values[node->inputs[0]].node != 0) {
         node = &g->nodes[g->values[node->inputs[0]].node];
     }
@@ -136,7 +137,8 @@ static const vtac_node *layer_of(const vtac_graph *g, vtac_value_id value, const
 }
 
 /* The noise that is new in a value: beyond that of the noisiest one that its layer reads. */
-static double added_noise(const quant_comparison *c, const power *powers, uint32_t at, const vtac_node *node)
+static double added_noise(const vtac_quant_comparison *c, const power *powers, uint32_t at,
+                          const vtac_node *node)
 {
     double read = 0.0;
     for (uint32_t k = 0; k < node->input_count; k++) {
@@ -161,10 +163,10 @@ static const char *keep(vtac_quantize_report *report, const char *text)
 }
 
 /* The layer's rounding before and after it was tuned, where it was. */
-static void tell_rounding(const quant_comparison *c, const vtac_node *node, vtac_quantized_layer *layer)
+static void tell_rounding(const vtac_quant_comparison *c, const vtac_node *node, vtac_quantized_layer *layer)
 {
     for (uint32_t i = 0; i < c->product_count; i++) {
-        const quant_product *p = &c->products[i];
+        const vtac_quant_product *p = &c->products[i];
         if (p->tuned && &c->quantized->nodes[p->node] == node) {
             layer->tuned = true;
             layer->rounding_before = sqrt(p->rounding_before);
@@ -173,18 +175,18 @@ static void tell_rounding(const quant_comparison *c, const vtac_node *node, vtac
     }
 }
 
-static vta_status fill(const quant_comparison *c, const power *powers, vtac_quantize_report *report,
+static vta_status fill(const vtac_quant_comparison *c, const power *powers, vtac_quantize_report *report,
                        vta_diag *diag)
 {
-    const quant_observer *o = c->observer;
+    const vtac_quant_observer *o = c->observer;
     const vtac_graph *g = c->quantized;
     report->layers = vta_arena_array(&report->arena, o->count + (size_t)1, sizeof *report->layers);
     for (uint32_t i = 0; report->layers != NULL && i < o->count; i++) {
-        const quant_seen *seen = &o->seen[i];
+        const vtac_quant_seen *seen = &o->seen[i];
         if (g->values[seen->value].node == 0) {
             continue; /* an input of the graph */
         }
-        const quant_range *range = quant_range_of(o, seen->value);
+        const vtac_quant_range *range = vtac_quant_range_of(o, seen->value);
         const vtac_node *node = layer_of(g, seen->value, o->plan);
         vtac_quantized_layer *layer = &report->layers[report->layer_count++];
         *layer = (vtac_quantized_layer){.node = keep(report, node->name),
@@ -194,7 +196,7 @@ static vta_status fill(const quant_comparison *c, const power *powers, vtac_quan
                                         .added = added_noise(c, powers, i, node),
                                         .low = range->low,
                                         .high = range->high};
-        quant_range_params(range, c->dtype, &layer->scale, &layer->zero);
+        vtac_quant_range_params(range, c->dtype, &layer->scale, &layer->zero);
         tell_rounding(c, node, layer);
         if (layer->node == NULL || layer->value == NULL) {
             return vta_no_memory(diag);
@@ -207,16 +209,16 @@ static vta_status fill(const quant_comparison *c, const power *powers, vtac_quan
     return VTA_OK;
 }
 
-static vta_status walk(const quant_comparison *c, quant_probe *probe, power *powers, power *total,
+static vta_status walk(const vtac_quant_comparison *c, vtac_quant_probe *probe, power *powers, power *total,
                        vtac_quantize_report *report, vta_diag *diag)
 {
-    const quant_observer *o = c->observer;
+    const vtac_quant_observer *o = c->observer;
     for (uint32_t s = 0; s < c->samples->count; s++) {
         VTA_TRY(vtac_progress_at(c->progress, "comparing sample", NULL, s, c->samples->count, diag));
-        VTA_TRY(quant_probe_run(o->probe, c->samples, s, diag));
-        VTA_TRY(quant_probe_run(probe, c->samples, s, diag));
+        VTA_TRY(vtac_quant_probe_run(o->probe, c->samples, s, diag));
+        VTA_TRY(vtac_quant_probe_run(probe, c->samples, s, diag));
         for (uint32_t i = 0; i < o->count; i++) {
-            add_error(&powers[i], quant_probe_value(probe, i), quant_probe_value(o->probe, i),
+            add_error(&powers[i], vtac_quant_probe_value(probe, i), vtac_quant_probe_value(o->probe, i),
                       (size_t)vtac_type_elements(&c->quantized->values[o->seen[i].value].type));
         }
         add_outputs(c, probe, total, report);
@@ -224,21 +226,21 @@ static vta_status walk(const quant_comparison *c, quant_probe *probe, power *pow
     return VTA_OK;
 }
 
-vta_status quant_compare(const quant_comparison *c, vtac_quantize_report *report, vta_diag *diag)
+vta_status vtac_quant_compare(const vtac_quant_comparison *c, vtac_quantize_report *report, vta_diag *diag)
 {
-    const quant_observer *o = c->observer;
+    const vtac_quant_observer *o = c->observer;
     power total = {0};
     power *powers = vta_arena_array(o->plan->arena, o->count + (size_t)1, sizeof *powers);
-    quant_probe *probe;
+    vtac_quant_probe *probe;
     if (powers == NULL) {
         return vta_no_memory(diag);
     }
     memset(powers, 0, o->count * sizeof *powers);
     report->samples = c->samples->count;
     VTA_TRY(vtac_progress_at(c->progress, "compiling the model of integers", NULL, 0, 0, diag));
-    VTA_TRY(quant_probe_open(c->quantized, c->real, o->count, &probe, diag));
+    VTA_TRY(vtac_quant_probe_open(c->quantized, c->real, o->count, &probe, diag));
     const vta_status status = walk(c, probe, powers, &total, report, diag);
-    quant_probe_close(probe);
+    vtac_quant_probe_close(probe);
     VTA_TRY(status);
     report->output_error = total.worst;
     report->output_snr_db = decibels(&total);

@@ -8,19 +8,19 @@
 #include "observe.h"
 #include "weights.h"
 
-typedef struct quant_comparison {
-    const quant_observer *observer; /* of the float model */
+typedef struct vtac_quant_comparison {
+    const vtac_quant_observer *observer; /* of the float model */
     vtac_graph *quantized;
     const vtac_value_id *real; /* by place in the observer: what stands for it in the quantized graph */
     const vtac_samples *samples;
     vtac_dtype dtype;
     const uint32_t *labels; /* NULL: none */
     uint32_t label_count;
-    const quant_product *products;
+    const vtac_quant_product *products;
     uint32_t product_count;
     const vtac_progress *progress;
-} quant_comparison;
+} vtac_quant_comparison;
 
-vta_status quant_compare(const quant_comparison *c, vtac_quantize_report *report, vta_diag *diag);
+vta_status vtac_quant_compare(const vtac_quant_comparison *c, vtac_quantize_report *report, vta_diag *diag);
 
 #endif

@@ -102,7 +102,7 @@ static vta_status join(vtac_graph *g, const dense *d, vta_diag *diag)
     return VTA_OK;
 }
 
-vta_status quant_join_biases(vtac_graph *graph, vta_diag *diag)
+vta_status vtac_quant_join_biases(vtac_graph *graph, vta_diag *diag)
 {
     bool any = false;
     for (uint32_t i = 0, count = graph->order_count; i < count; i++) {

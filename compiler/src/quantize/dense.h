@@ -8,6 +8,6 @@
 
 #include "vtac/graph.h"
 
-vta_status quant_join_biases(vtac_graph *graph, vta_diag *diag);
+vta_status vtac_quant_join_biases(vtac_graph *graph, vta_diag *diag);
 
 #endif

@@ -37,16 +37,16 @@ static vtac_node_id only_user(const vtac_graph *g, vtac_value_id value)
     return 0;
 }
 
-static bool is_conv(const quant_plan *plan, vtac_node_id id)
+static bool is_conv(const vtac_quant_plan *plan, vtac_node_id id)
 {
     uint32_t axis;
     const vtac_node *node = &plan->graph->nodes[id];
     return id != 0 && id < plan->node_room && plan->active[id] && node->op == VTAC_OP_CONV &&
-           quant_is_product(plan->graph, node, &axis) &&
+           vtac_quant_is_product(plan->graph, node, &axis) &&
            (vtac_in_type(plan->graph, node, 2) == NULL || vtac_in_constant(plan->graph, node, 2) != NULL);
 }
 
-static bool find_pair(const quant_plan *plan, vtac_node_id first, pair *out)
+static bool find_pair(const vtac_quant_plan *plan, vtac_node_id first, pair *out)
 {
     const vtac_graph *g = plan->graph;
     if (!is_conv(plan, first)) {
@@ -65,7 +65,8 @@ static bool find_pair(const quant_plan *plan, vtac_node_id first, pair *out)
 }
 
 /* Contents of a constant operand, which belong to the plan's graph from now on and may be written. */
-static vta_status own(const quant_plan *plan, vtac_node_id id, uint32_t input, float **data, vta_diag *diag)
+static vta_status own(const vtac_quant_plan *plan, vtac_node_id id, uint32_t input, float **data,
+                      vta_diag *diag)
 {
     vtac_graph *g = plan->graph;
     const vtac_tensor *from = vtac_in_constant(g, &g->nodes[id], input);
@@ -88,7 +89,7 @@ typedef struct layer {
     int64_t count, outputs, inputs, taps; /* inputs: of a group */
 } layer;
 
-static vta_status open_layer(const quant_plan *plan, vtac_node_id id, layer *out, vta_diag *diag)
+static vta_status open_layer(const vtac_quant_plan *plan, vtac_node_id id, layer *out, vta_diag *diag)
 {
     if (out->w != NULL) {
         return VTA_OK;
@@ -138,7 +139,7 @@ static void balance(const layer *a, const layer *b, int64_t channels, double *la
     }
 }
 
-vta_status quant_equalize(const quant_plan *plan, vta_diag *diag)
+vta_status vtac_quant_equalize(const vtac_quant_plan *plan, vta_diag *diag)
 {
     layer *layers = vta_arena_array(plan->arena, plan->node_room, sizeof *layers);
     if (layers == NULL) {

@@ -8,6 +8,6 @@
 #include "plan.h"
 
 /* The graph computes the same afterwards, but for rounding of floats. */
-vta_status quant_equalize(const quant_plan *plan, vta_diag *diag);
+vta_status vtac_quant_equalize(const vtac_quant_plan *plan, vta_diag *diag);
 
 #endif

@@ -39,8 +39,8 @@ typedef struct product {
 } product;
 
 typedef struct guess {
-    const quant_plan *plan;
-    quant_probe *probe;
+    const vtac_quant_plan *plan;
+    vtac_quant_probe *probe;
     uint32_t first; /* place of the first product in the probe */
     vtac_value_id *values;
     product *products;
@@ -57,7 +57,7 @@ static bool find_products(guess *j)
     for (uint32_t i = 0; good && i < g->order_count; i++) {
         const vtac_node *node = &g->nodes[g->order[i]];
         uint32_t axis;
-        if (!j->plan->active[g->order[i]] || !quant_is_product(g, node, &axis)) {
+        if (!j->plan->active[g->order[i]] || !vtac_quant_is_product(g, node, &axis)) {
             continue;
         }
         const vtac_type *type = &g->values[node->outputs[0]].type;
@@ -110,9 +110,9 @@ static vta_status judge(const guess *j, const vtac_sample_range *range, vta_aren
     vtac_samples samples;
     VTA_TRY(vtac_generate_samples(j->plan->graph, range, TRIED, j->seed, arena, &samples, diag));
     for (uint32_t s = 0; s < TRIED; s++) {
-        VTA_TRY(quant_probe_run(j->probe, &samples, s, diag));
+        VTA_TRY(vtac_quant_probe_run(j->probe, &samples, s, diag));
         for (uint32_t i = 0; i < j->count; i++) {
-            see(&j->products[i], quant_probe_value(j->probe, j->first + i));
+            see(&j->products[i], vtac_quant_probe_value(j->probe, j->first + i));
         }
     }
     *out = 0.0;
@@ -141,8 +141,8 @@ static vta_status choose(const guess *j, const vtac_progress *progress, vtac_sam
     return VTA_OK;
 }
 
-vta_status quant_guess_values(const quant_plan *plan, const vtac_value_id **values, uint32_t *count,
-                              vta_diag *diag)
+vta_status vtac_quant_guess_values(const vtac_quant_plan *plan, const vtac_value_id **values, uint32_t *count,
+                                   vta_diag *diag)
 {
     guess j = {.plan = plan};
     if (!find_products(&j)) {
@@ -153,8 +153,9 @@ vta_status quant_guess_values(const quant_plan *plan, const vtac_value_id **valu
     return VTA_OK;
 }
 
-vta_status quant_guess_range(const quant_plan *plan, quant_probe *probe, uint32_t first, uint64_t seed,
-                             const vtac_progress *progress, vtac_sample_range *out, vta_diag *diag)
+vta_status vtac_quant_guess_range(const vtac_quant_plan *plan, vtac_quant_probe *probe, uint32_t first,
+                                  uint64_t seed, const vtac_progress *progress, vtac_sample_range *out,
+                                  vta_diag *diag)
 {
     guess j = {.plan = plan, .probe = probe, .first = first, .seed = seed};
     *out = usual[1];

@@ -5,7 +5,7 @@
 
 #include "vta/fail.h"
 
-bool quant_is_half(vtac_dtype dtype)
+bool vtac_quant_is_half(vtac_dtype dtype)
 {
     return dtype == VTAC_F16 || dtype == VTAC_BF16;
 }
@@ -51,9 +51,9 @@ static vta_status widen_node(vtac_graph *graph, vtac_node_id id, vta_diag *diag)
     }
     for (uint32_t i = 0; i < node->attr_count; i++) {
         vtac_attr *attr = &node->attrs[i];
-        if (attr->kind == VTAC_ATTR_STRING && quant_is_half(vtac_dtype_parse(attr->s))) {
+        if (attr->kind == VTAC_ATTR_STRING && vtac_quant_is_half(vtac_dtype_parse(attr->s))) {
             attr->s = vtac_dtype_name(VTAC_F32);
-        } else if (attr->kind == VTAC_ATTR_TENSOR && quant_is_half(attr->tensor.type.dtype)) {
+        } else if (attr->kind == VTAC_ATTR_TENSOR && vtac_quant_is_half(attr->tensor.type.dtype)) {
             VTA_TRY(widen_tensor(graph, &attr->tensor, diag));
         }
     }
@@ -72,9 +72,9 @@ static vta_status widen_node(vtac_graph *graph, vtac_node_id id, vta_diag *diag)
     return VTA_OK;
 }
 
-vta_status quant_floats(vtac_graph *graph, quant_borders *out, vta_diag *diag)
+vta_status vtac_quant_floats(vtac_graph *graph, vtac_quant_borders *out, vta_diag *diag)
 {
-    *out = (quant_borders){
+    *out = (vtac_quant_borders){
         .inputs = vta_arena_array(&graph->arena, graph->input_count + (size_t)1, sizeof *out->inputs),
         .outputs = vta_arena_array(&graph->arena, graph->output_count + (size_t)1, sizeof *out->outputs)};
     if (out->inputs == NULL || out->outputs == NULL) {
@@ -86,11 +86,11 @@ vta_status quant_floats(vtac_graph *graph, quant_borders *out, vta_diag *diag)
     for (uint32_t i = 0; i < graph->input_count; i++) {
         vtac_value *input = &graph->values[graph->inputs[i]];
         out->inputs[i] = input->type.dtype;
-        out->any = out->any || quant_is_half(input->type.dtype);
-        input->type.dtype = quant_is_half(input->type.dtype) ? VTAC_F32 : input->type.dtype;
+        out->any = out->any || vtac_quant_is_half(input->type.dtype);
+        input->type.dtype = vtac_quant_is_half(input->type.dtype) ? VTAC_F32 : input->type.dtype;
     }
     for (vtac_value_id v = 1; v <= graph->value_count; v++) {
-        const bool half = quant_is_half(graph->values[v].type.dtype);
+        const bool half = vtac_quant_is_half(graph->values[v].type.dtype);
         out->any = out->any || half;
         if (half && graph->values[v].constant != NULL) {
             VTA_TRY(widen_constant(graph, &graph->values[v], diag));
@@ -115,12 +115,12 @@ static vta_status add_cast(vtac_graph *graph, vtac_value_id x, vtac_dtype to, vt
     return vtac_add_node(graph, &spec, node, diag);
 }
 
-vta_status quant_restore(vtac_graph *graph, const quant_borders *borders, vta_diag *diag)
+vta_status vtac_quant_restore(vtac_graph *graph, const vtac_quant_borders *borders, vta_diag *diag)
 {
     vtac_node_id node;
     for (uint32_t i = 0; i < graph->output_count; i++) {
         const vtac_value_id old = graph->outputs[i];
-        if (quant_is_half(borders->outputs[i]) && !quant_is_half(graph->values[old].type.dtype)) {
+        if (vtac_quant_is_half(borders->outputs[i]) && !vtac_quant_is_half(graph->values[old].type.dtype)) {
             VTA_TRY(add_cast(graph, old, borders->outputs[i], &node, diag));
             const vtac_value_id new = graph->nodes[node].outputs[0];
             vtac_swap_names(graph, old, new);
@@ -130,7 +130,7 @@ vta_status quant_restore(vtac_graph *graph, const quant_borders *borders, vta_di
     }
     for (uint32_t i = 0; i < graph->input_count; i++) {
         const vtac_value_id old = graph->inputs[i];
-        if (quant_is_half(borders->inputs[i])) {
+        if (vtac_quant_is_half(borders->inputs[i])) {
             graph->values[old].type.dtype = borders->inputs[i];
             VTA_TRY(add_cast(graph, old, VTAC_F32, &node, diag));
             vtac_replace_uses(graph, old, graph->nodes[node].outputs[0]);

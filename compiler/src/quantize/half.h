@@ -8,13 +8,13 @@
 
 #include "vtac/graph.h"
 
-typedef struct quant_borders {
+typedef struct vtac_quant_borders {
     vtac_dtype *inputs, *outputs; /* what they were, by place */
     bool any;
-} quant_borders;
+} vtac_quant_borders;
 
-bool quant_is_half(vtac_dtype dtype);
-vta_status quant_floats(vtac_graph *graph, quant_borders *out, vta_diag *diag);
-vta_status quant_restore(vtac_graph *graph, const quant_borders *borders, vta_diag *diag);
+bool vtac_quant_is_half(vtac_dtype dtype);
+vta_status vtac_quant_floats(vtac_graph *graph, vtac_quant_borders *out, vta_diag *diag);
+vta_status vtac_quant_restore(vtac_graph *graph, const vtac_quant_borders *borders, vta_diag *diag);
 
 #endif

@@ -9,8 +9,8 @@
 
 enum { NAME_ROOM = 256 };
 
-vta_status quant_add_params(vtac_graph *graph, vtac_dtype dtype, float scale, int32_t zero, quant_params *out,
-                            vta_diag *diag)
+vta_status vtac_quant_add_params(vtac_graph *graph, vtac_dtype dtype, float scale, int32_t zero,
+                                 vtac_quant_params *out, vta_diag *diag)
 {
     float *real = vta_arena_alloc(&graph->arena, sizeof *real);
     uint8_t *byte = vta_arena_alloc(&graph->arena, 1);
@@ -21,7 +21,7 @@ vta_status quant_add_params(vtac_graph *graph, vtac_dtype dtype, float scale, in
     *byte = (uint8_t)zero;
     const vtac_tensor scales = {.type = {.dtype = VTAC_F32}, .data = real, .bytes = sizeof *real};
     const vtac_tensor zeros = {.type = {.dtype = dtype}, .data = byte, .bytes = 1};
-    *out = (quant_params){0};
+    *out = (vtac_quant_params){0};
     VTA_TRY(vtac_add_constant(graph, "", &scales, &out->scale, diag));
     return vtac_add_constant(graph, "", &zeros, &out->zero, diag);
 }
@@ -32,8 +32,8 @@ static const char *derived(char *to, const char *from, const char *suffix)
     return to;
 }
 
-vta_status quant_add_constant(vtac_graph *graph, const char *like, const vtac_tensor *tensor,
-                              vtac_value_id *out, vta_diag *diag)
+vta_status vtac_quant_add_constant(vtac_graph *graph, const char *like, const vtac_tensor *tensor,
+                                   vtac_value_id *out, vta_diag *diag)
 {
     char name[NAME_ROOM];
     return vtac_add_constant(graph, derived(name, like, "_quantized"), tensor, out, diag);
@@ -51,7 +51,7 @@ static const affine give_back = {VTAC_OP_DEQUANTIZE_LINEAR, "_real"};
 
 /* Adds one of them beside node `near` (0: it belongs to none). */
 static vta_status add(vtac_graph *graph, const affine *what, vtac_node_id near, vtac_value_id x,
-                      const quant_params *params, vtac_value_id *out, vta_diag *diag)
+                      const vtac_quant_params *params, vtac_value_id *out, vta_diag *diag)
 {
     const char *suffix = what->suffix;
     char name[NAME_ROOM];
@@ -76,14 +76,14 @@ static vta_status add(vtac_graph *graph, const affine *what, vtac_node_id near, 
     return VTA_OK;
 }
 
-vta_status quant_add_dequantize(vtac_graph *graph, vtac_node_id near, vtac_value_id q,
-                                const quant_params *params, vtac_value_id *out, vta_diag *diag)
+vta_status vtac_quant_add_dequantize(vtac_graph *graph, vtac_node_id near, vtac_value_id q,
+                                     const vtac_quant_params *params, vtac_value_id *out, vta_diag *diag)
 {
     return add(graph, &dequantize, near, q, params, out, diag);
 }
 
-vta_status quant_wrap(vtac_graph *graph, vtac_value_id value, const quant_params *params, vtac_value_id *out,
-                      vta_diag *diag)
+vta_status vtac_quant_wrap(vtac_graph *graph, vtac_value_id value, const vtac_quant_params *params,
+                           vtac_value_id *out, vta_diag *diag)
 {
     const vtac_node_id near = graph->values[value].node;
     vtac_value_id q;
@@ -97,8 +97,8 @@ vta_status quant_wrap(vtac_graph *graph, vtac_value_id value, const quant_params
     return vtac_set_input(graph, maker, 0, value, diag);
 }
 
-vta_status quant_wrap_constant(vtac_graph *graph, vtac_value_id value, const quant_params *params,
-                               vtac_value_id *out, vta_diag *diag)
+vta_status vtac_quant_wrap_constant(vtac_graph *graph, vtac_value_id value, const vtac_quant_params *params,
+                                    vtac_value_id *out, vta_diag *diag)
 {
     const vtac_tensor *real = graph->values[value].constant;
     const vtac_tensor *zero = graph->values[params->zero].constant;
@@ -116,6 +116,6 @@ vta_status quant_wrap_constant(vtac_graph *graph, vtac_value_id value, const qua
     vtac_tensor tensor = {.type = real->type, .data = bytes, .bytes = count};
     tensor.type.dtype = zero->type.dtype;
     vtac_value_id q;
-    VTA_TRY(quant_add_constant(graph, graph->values[value].name, &tensor, &q, diag));
-    return quant_add_dequantize(graph, 0, q, params, out, diag);
+    VTA_TRY(vtac_quant_add_constant(graph, graph->values[value].name, &tensor, &q, diag));
+    return vtac_quant_add_dequantize(graph, 0, q, params, out, diag);
 }

@@ -38,7 +38,7 @@ typedef struct leaf {
     double noise;
 } leaf;
 
-static leaf draw_leaf(const quant_picture *p, uint64_t *state)
+static leaf draw_leaf(const vtac_quant_picture *p, uint64_t *state)
 {
     const double size = (double)(p->height > p->width ? p->height : p->width);
     const double least = fmax(1.0, size / FINEST);
@@ -85,7 +85,7 @@ static bool shade(const leaf *l, double y, double x, uint64_t *state, double *ou
 }
 
 /* Paints what is still empty under a leaf, or, where `l` is NULL, all that is. Returns how many places. */
-static int64_t paint(const quant_picture *p, const leaf *l, const double *colour, const double range[2],
+static int64_t paint(const vtac_quant_picture *p, const leaf *l, const double *colour, const double range[2],
                      bool *full, uint64_t *state)
 {
     const double reach = l == NULL ? 0.0 : 1.5 * l->radius; /* corners of rectangles, too */
@@ -113,8 +113,8 @@ static int64_t paint(const quant_picture *p, const leaf *l, const double *colour
     return painted;
 }
 
-vta_status quant_paint_leaves(const quant_picture *p, double low, double high, uint64_t *state,
-                              vta_diag *diag)
+vta_status vtac_quant_paint_leaves(const vtac_quant_picture *p, double low, double high, uint64_t *state,
+                                   vta_diag *diag)
 {
     const double range[] = {low, high};
     int64_t empty = p->height * p->width;

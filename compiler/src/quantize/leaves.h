@@ -11,14 +11,14 @@
 #include "vta/status.h"
 
 /* Where the elements of a picture are: element (c, y, x) at c·step[0] + y·step[1] + x·step[2]. */
-typedef struct quant_picture {
+typedef struct vtac_quant_picture {
     float *data;
     int64_t channels, height, width;
     int64_t step[3];
-} quant_picture;
+} vtac_quant_picture;
 
 /* Paints all of it with values in `low` … `high`; `state` is that of the random numbers, never 0. */
-vta_status quant_paint_leaves(const quant_picture *picture, double low, double high, uint64_t *state,
-                              vta_diag *diag);
+vta_status vtac_quant_paint_leaves(const vtac_quant_picture *picture, double low, double high,
+                                   uint64_t *state, vta_diag *diag);
 
 #endif

@@ -10,14 +10,15 @@
 #include "vta/fail.h"
 
 /* The axis of the channels that products see, for correcting their biases. */
-static void note_channels(quant_observer *o)
+static void note_channels(vtac_quant_observer *o)
 {
     const vtac_graph *g = o->plan->graph;
     for (uint32_t i = 0; i < g->order_count; i++) {
         const vtac_node *node = &g->nodes[g->order[i]];
         uint32_t axis;
-        if (o->plan->active[g->order[i]] && quant_is_product(g, node, &axis) && o->of[node->inputs[0]] != 0) {
-            quant_seen *seen = &o->seen[o->of[node->inputs[0]] - 1];
+        if (o->plan->active[g->order[i]] && vtac_quant_is_product(g, node, &axis) &&
+            o->of[node->inputs[0]] != 0) {
+            vtac_quant_seen *seen = &o->seen[o->of[node->inputs[0]] - 1];
             const vtac_type *type = &g->values[node->inputs[0]].type;
             const bool along = node->op == VTAC_OP_CONV || node->op == VTAC_OP_CONV_TRANSPOSE ||
                                (type->rank == 2 && vtac_attr_int(node, "transA", 0) == 0);
@@ -27,10 +28,10 @@ static void note_channels(quant_observer *o)
     }
 }
 
-static vta_status make_room(quant_observer *o, vtac_range_method method, vta_diag *diag)
+static vta_status make_room(vtac_quant_observer *o, vtac_range_method method, vta_diag *diag)
 {
     for (uint32_t i = 0; i < o->count; i++) {
-        quant_seen *seen = &o->seen[i];
+        vtac_quant_seen *seen = &o->seen[i];
         seen->sum = vta_arena_array(o->plan->arena, (size_t)seen->channels + 1, sizeof *seen->sum);
         const bool counts = method != VTAC_RANGE_MINMAX && seen->group == seen->value;
         seen->range.bins = counts ? vta_arena_array(o->plan->arena, QUANT_BINS, sizeof(uint64_t)) : NULL;
@@ -46,18 +47,18 @@ static vta_status make_room(quant_observer *o, vtac_range_method method, vta_dia
 }
 
 /* The group's range: at the value that stands for it, or, if that is a constant, at the first other one. */
-static quant_seen *head_of(const quant_observer *o, vtac_value_id value)
+static vtac_quant_seen *head_of(const vtac_quant_observer *o, vtac_value_id value)
 {
-    return &o->seen[o->of[quant_group(o->plan, value)] - 1];
+    return &o->seen[o->of[vtac_quant_group(o->plan, value)] - 1];
 }
 
-vta_status quant_observe_open(const quant_plan *plan, const vtac_value_id *others, uint32_t other_count,
-                              quant_observer *o, vta_diag *diag)
+vta_status vtac_quant_observe_open(const vtac_quant_plan *plan, const vtac_value_id *others,
+                                   uint32_t other_count, vtac_quant_observer *o, vta_diag *diag)
 {
     vtac_graph *g = plan->graph;
-    *o = (quant_observer){.plan = plan,
-                          .seen = vta_arena_array(plan->arena, plan->value_room, sizeof *o->seen),
-                          .of = vta_arena_array(plan->arena, plan->value_room, sizeof *o->of)};
+    *o = (vtac_quant_observer){.plan = plan,
+                               .seen = vta_arena_array(plan->arena, plan->value_room, sizeof *o->seen),
+                               .of = vta_arena_array(plan->arena, plan->value_room, sizeof *o->of)};
     vtac_value_id *values =
         vta_arena_array(plan->arena, (size_t)plan->value_room + other_count, sizeof *values);
     if (o->seen == NULL || o->of == NULL || values == NULL) {
@@ -67,13 +68,13 @@ vta_status quant_observe_open(const quant_plan *plan, const vtac_value_id *other
     for (vtac_value_id v = 1; v < plan->value_room; v++) {
         if (plan->wanted[v] && g->values[v].constant == NULL) {
             values[o->count] = v;
-            o->seen[o->count] = (quant_seen){.value = v};
+            o->seen[o->count] = (vtac_quant_seen){.value = v};
             o->of[v] = ++o->count;
         }
     }
     for (uint32_t i = 0; i < o->count;
          i++) { /* a group that a constant stands for counts at its first value */
-        const vtac_value_id group = quant_group(plan, o->seen[i].value);
+        const vtac_value_id group = vtac_quant_group(plan, o->seen[i].value);
         o->of[group] = o->of[group] == 0 ? i + 1 : o->of[group];
         o->seen[i].group = o->seen[o->of[group] - 1].value;
     }
@@ -81,21 +82,21 @@ vta_status quant_observe_open(const quant_plan *plan, const vtac_value_id *other
     for (uint32_t i = 0; i < other_count; i++) {
         values[o->count + i] = others[i];
     }
-    return quant_probe_open(g, values, o->count + other_count, &o->probe, diag);
+    return vtac_quant_probe_open(g, values, o->count + other_count, &o->probe, diag);
 }
 
-void quant_observe_close(quant_observer *o)
+void vtac_quant_observe_close(vtac_quant_observer *o)
 {
-    quant_probe_close(o->probe);
+    vtac_quant_probe_close(o->probe);
     o->probe = NULL;
 }
 
-static size_t elements_of(const quant_observer *o, vtac_value_id value)
+static size_t elements_of(const vtac_quant_observer *o, vtac_value_id value)
 {
     return (size_t)vtac_type_elements(&o->plan->graph->values[value].type);
 }
 
-static void add_means(quant_seen *seen, const vtac_type *type, const float *x, size_t count)
+static void add_means(vtac_quant_seen *seen, const vtac_type *type, const float *x, size_t count)
 {
     size_t inner = 1;
     for (uint32_t i = seen->axis + 1; i < type->rank; i++) {
@@ -114,21 +115,21 @@ static void add_means(quant_seen *seen, const vtac_type *type, const float *x, s
     seen->count += count / (size_t)seen->channels;
 }
 
-static vta_status walk(const quant_observer *o, const vtac_samples *samples, bool histograms,
+static vta_status walk(const vtac_quant_observer *o, const vtac_samples *samples, bool histograms,
                        const vtac_progress *progress, vta_diag *diag)
 {
     for (uint32_t s = 0; s < samples->count; s++) {
         VTA_TRY(vtac_progress_at(progress, histograms ? "histograms of sample" : "ranges of sample", NULL, s,
                                  samples->count, diag));
-        VTA_TRY(quant_probe_run(o->probe, samples, s, diag));
+        VTA_TRY(vtac_quant_probe_run(o->probe, samples, s, diag));
         for (uint32_t i = 0; i < o->count; i++) {
-            quant_seen *seen = &o->seen[i];
-            const float *x = quant_probe_value(o->probe, i);
+            vtac_quant_seen *seen = &o->seen[i];
+            const float *x = vtac_quant_probe_value(o->probe, i);
             const size_t count = elements_of(o, seen->value);
             if (histograms) {
-                quant_range_count(&head_of(o, seen->value)->range, x, count);
+                vtac_quant_range_count(&head_of(o, seen->value)->range, x, count);
             } else {
-                quant_range_see(&head_of(o, seen->value)->range, x, count);
+                vtac_quant_range_see(&head_of(o, seen->value)->range, x, count);
                 add_means(seen, &o->plan->graph->values[seen->value].type, x, count);
             }
         }
@@ -137,19 +138,19 @@ static vta_status walk(const quant_observer *o, const vtac_samples *samples, boo
 }
 
 /* Constants that share a scale with what moves. */
-static void see_constants(const quant_observer *o)
+static void see_constants(const vtac_quant_observer *o)
 {
     const vtac_graph *g = o->plan->graph;
     for (vtac_value_id v = 1; v < o->plan->value_room; v++) {
         const vtac_tensor *constant = g->values[v].constant;
-        if (o->plan->wanted[v] && constant != NULL && o->of[quant_group(o->plan, v)] != 0) {
-            quant_range_see(&head_of(o, v)->range, constant->data, elements_of(o, v));
+        if (o->plan->wanted[v] && constant != NULL && o->of[vtac_quant_group(o->plan, v)] != 0) {
+            vtac_quant_range_see(&head_of(o, v)->range, constant->data, elements_of(o, v));
         }
     }
 }
 
-vta_status quant_observe(quant_observer *o, const vtac_samples *samples, vtac_range_method method,
-                         const vtac_progress *progress, vta_diag *diag)
+vta_status vtac_quant_observe(vtac_quant_observer *o, const vtac_samples *samples, vtac_range_method method,
+                              const vtac_progress *progress, vta_diag *diag)
 {
     VTA_TRY(make_room(o, method, diag));
     VTA_TRY(walk(o, samples, false, progress, diag));
@@ -159,16 +160,16 @@ vta_status quant_observe(quant_observer *o, const vtac_samples *samples, vtac_ra
     }
     VTA_TRY(walk(o, samples, true, progress, diag));
     for (uint32_t i = 0; i < o->count; i++) {
-        quant_range_narrow(&o->seen[i].range, method);
+        vtac_quant_range_narrow(&o->seen[i].range, method);
     }
     return VTA_OK;
 }
 
 /* What a node's results cannot exceed. */
-static quant_range bounds_of(const vtac_graph *g, vtac_node_id id)
+static vtac_quant_range bounds_of(const vtac_graph *g, vtac_node_id id)
 {
     const vtac_node *node = &g->nodes[id];
-    quant_range bounds = {.low = -(double)INFINITY, .high = (double)INFINITY};
+    vtac_quant_range bounds = {.low = -(double)INFINITY, .high = (double)INFINITY};
     if (id == 0) {
         return bounds;
     }
@@ -178,47 +179,48 @@ static quant_range bounds_of(const vtac_graph *g, vtac_node_id id)
         bounds.low = low != NULL ? vtac_tensor_float(low, 0) : bounds.low;
         bounds.high = high != NULL ? vtac_tensor_float(high, 0) : bounds.high;
     }
-    return node->op == VTAC_OP_SIGMOID ? (quant_range){.low = 0.0, .high = 1.0} : bounds;
+    return node->op == VTAC_OP_SIGMOID ? (vtac_quant_range){.low = 0.0, .high = 1.0} : bounds;
 }
 
-vta_status quant_widen(quant_observer *o, double factor, vta_diag *diag)
+vta_status vtac_quant_widen(vtac_quant_observer *o, double factor, vta_diag *diag)
 {
     const vtac_graph *g = o->plan->graph;
-    quant_range *bounds = vta_arena_array(o->plan->arena, o->count + (size_t)1, sizeof *bounds);
+    vtac_quant_range *bounds = vta_arena_array(o->plan->arena, o->count + (size_t)1, sizeof *bounds);
     if (bounds == NULL) {
         return vta_no_memory(diag);
     }
     for (uint32_t i = 0; i < o->count; i++) {
         const vtac_node_id maker = g->values[o->seen[i].value].node; /* 0: an input of the graph */
         if (maker == 0 ||
-            quant_role_of(g->nodes[maker].op) != QUANT_SHARE) { /* others move what these make */
-            const quant_range own = bounds_of(g, maker);
-            quant_range *all = &bounds[head_of(o, o->seen[i].value) - o->seen];
+            vtac_quant_role_of(g->nodes[maker].op) != QUANT_SHARE) { /* others move what these make */
+            const vtac_quant_range own = bounds_of(g, maker);
+            vtac_quant_range *all = &bounds[head_of(o, o->seen[i].value) - o->seen];
             all->low = fmin(all->low, own.low);
             all->high = fmax(all->high, own.high);
         }
     }
     for (uint32_t i = 0; i < o->count; i++) {
-        quant_range *range = &o->seen[i].range;
+        vtac_quant_range *range = &o->seen[i].range;
         range->low = fmax(range->low * factor, fmin(range->low, bounds[i].low));
         range->high = fmin(range->high * factor, fmax(range->high, bounds[i].high));
     }
     return VTA_OK;
 }
 
-const quant_range *quant_range_of(const quant_observer *o, vtac_value_id value)
+const vtac_quant_range *vtac_quant_range_of(const vtac_quant_observer *o, vtac_value_id value)
 {
     return &head_of(o, value)->range;
 }
 
-vta_status quant_means(const quant_observer *o, vtac_value_id value, const double **out, vta_diag *diag)
+vta_status vtac_quant_means(const vtac_quant_observer *o, vtac_value_id value, const double **out,
+                            vta_diag *diag)
 {
     const uint32_t place = o->of[value];
     *out = NULL;
     if (place == 0 || o->seen[place - 1].channels == 0 || o->seen[place - 1].count == 0) {
         return VTA_OK;
     }
-    const quant_seen *seen = &o->seen[place - 1];
+    const vtac_quant_seen *seen = &o->seen[place - 1];
     double *means = vta_arena_array(o->plan->arena, (size_t)seen->channels, sizeof *means);
     if (means == NULL) {
         return vta_no_memory(diag);

@@ -10,41 +10,41 @@
 #include "range.h"
 
 /* A value that is to be quantized. */
-typedef struct quant_seen {
+typedef struct vtac_quant_seen {
     vtac_value_id value, group;
-    quant_range range; /* of the group, at its first value */
-    int64_t channels;  /* along `axis`, which is that of the inputs of the product that reads it; 0: none */
+    vtac_quant_range range; /* of the group, at its first value */
+    int64_t channels; /* along `axis`, which is that of the inputs of the product that reads it; 0: none */
     uint32_t axis;
     double *sum;    /* of each channel */
     uint64_t count; /* elements of a channel that were seen */
-} quant_seen;
+} vtac_quant_seen;
 
-typedef struct quant_observer {
-    const quant_plan *plan;
-    quant_seen *seen; /* no constants */
-    uint32_t *of;     /* by value: its place in `seen` plus one, 0: none */
+typedef struct vtac_quant_observer {
+    const vtac_quant_plan *plan;
+    vtac_quant_seen *seen; /* no constants */
+    uint32_t *of;          /* by value: its place in `seen` plus one, 0: none */
     uint32_t count;
-    quant_probe *probe; /* the float model, compiled */
-} quant_observer;
+    vtac_quant_probe *probe; /* the float model, compiled */
+} vtac_quant_observer;
 
 /* Compiles the graph. The probe shows what is in `seen`, and behind that `others`, `other_count` of them.
  * Close it also after a failure. */
-vta_status quant_observe_open(const quant_plan *plan, const vtac_value_id *others, uint32_t other_count,
-                              quant_observer *out, vta_diag *diag);
-void quant_observe_close(quant_observer *observer);
+vta_status vtac_quant_observe_open(const vtac_quant_plan *plan, const vtac_value_id *others,
+                                   uint32_t other_count, vtac_quant_observer *out, vta_diag *diag);
+void vtac_quant_observe_close(vtac_quant_observer *observer);
 
 /* Ranges, groups joined, narrowed by the method. */
-vta_status quant_observe(quant_observer *observer, const vtac_samples *samples, vtac_range_method method,
-                         const vtac_progress *progress, vta_diag *diag);
+vta_status vtac_quant_observe(vtac_quant_observer *observer, const vtac_samples *samples,
+                              vtac_range_method method, const vtac_progress *progress, vta_diag *diag);
 
 /* Leaves each range room by a factor, as far as operators with bounded results allow. */
-vta_status quant_widen(quant_observer *observer, double factor, vta_diag *diag);
+vta_status vtac_quant_widen(vtac_quant_observer *observer, double factor, vta_diag *diag);
 
 /* The range of a value that is no constant. */
-const quant_range *quant_range_of(const quant_observer *observer, vtac_value_id value);
+const vtac_quant_range *vtac_quant_range_of(const vtac_quant_observer *observer, vtac_value_id value);
 
 /* The mean of each channel of a product's operand, in memory of the plan's; NULL: not known. */
-vta_status quant_means(const quant_observer *observer, vtac_value_id value, const double **out,
-                       vta_diag *diag);
+vta_status vtac_quant_means(const vtac_quant_observer *observer, vtac_value_id value, const double **out,
+                            vta_diag *diag);
 
 #endif

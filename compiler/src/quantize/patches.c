@@ -23,7 +23,7 @@ static bool is_conv(const vtac_node *node)
     return node->op == VTAC_OP_CONV || node->op == VTAC_OP_CONV_TRANSPOSE;
 }
 
-double quant_tap_share(const vtac_graph *graph, const vtac_node *node)
+double vtac_quant_tap_share(const vtac_graph *graph, const vtac_node *node)
 {
     int64_t stride[VTAC_MAX_RANK];
     vta_diag diag = {0};
@@ -40,7 +40,7 @@ double quant_tap_share(const vtac_graph *graph, const vtac_node *node)
 }
 
 /* The window of a transposed convolution; false: its pads follow from other attributes. */
-static bool read_transposed(const vtac_node *node, const vtac_type *w, quant_patches *p)
+static bool read_transposed(const vtac_node *node, const vtac_type *w, vtac_quant_patches *p)
 {
     int64_t pads[2 * VTAC_MAX_RANK];
     vta_diag diag = {0};
@@ -57,7 +57,7 @@ static bool read_transposed(const vtac_node *node, const vtac_type *w, quant_pat
     return true;
 }
 
-static bool read_window(const vtac_node *node, const vtac_type *x, const vtac_type *w, quant_patches *p)
+static bool read_window(const vtac_node *node, const vtac_type *x, const vtac_type *w, vtac_quant_patches *p)
 {
     vtac_window window;
     vta_diag diag = {0};
@@ -74,7 +74,7 @@ static bool read_window(const vtac_node *node, const vtac_type *x, const vtac_ty
     return true;
 }
 
-static bool read_conv(const vtac_graph *g, const vtac_node *node, quant_patches *p)
+static bool read_conv(const vtac_graph *g, const vtac_node *node, vtac_quant_patches *p)
 {
     const vtac_type *x = vtac_in_type(g, node, 0);
     const vtac_type *w = vtac_in_type(g, node, 1);
@@ -98,7 +98,7 @@ static bool read_conv(const vtac_graph *g, const vtac_node *node, quant_patches 
 }
 
 /* Rows of a matrix: a picture of one pixel each. */
-static void read_matrix(const vtac_graph *g, const vtac_node *node, uint32_t axis, quant_patches *p)
+static void read_matrix(const vtac_graph *g, const vtac_node *node, uint32_t axis, vtac_quant_patches *p)
 {
     const vtac_type *w = vtac_in_type(g, node, 1);
     const bool columns = node->op == VTAC_OP_GEMM && vtac_attr_int(node, "transA", 0) != 0;
@@ -108,15 +108,16 @@ static void read_matrix(const vtac_graph *g, const vtac_node *node, uint32_t axi
     p->image_step = columns ? 1 : p->channels;
 }
 
-void quant_patches_plan(const quant_plan *plan, vtac_node_id product, uint32_t samples, quant_patches *out)
+void vtac_quant_patches_plan(const vtac_quant_plan *plan, vtac_node_id product, uint32_t samples,
+                             vtac_quant_patches *out)
 {
     const vtac_graph *g = plan->graph;
     const vtac_node *node = &g->nodes[product];
     const vtac_type *w = vtac_in_type(g, node, 1);
     uint32_t axis;
-    *out =
-        (quant_patches){.x = node->inputs[0], .taps = 1, .positions = 1, .share = quant_tap_share(g, node)};
-    if (!quant_is_product(g, node, &axis)) {
+    *out = (vtac_quant_patches){
+        .x = node->inputs[0], .taps = 1, .positions = 1, .share = vtac_quant_tap_share(g, node)};
+    if (!vtac_quant_is_product(g, node, &axis)) {
         return;
     }
     if (!is_conv(node)) {
@@ -136,20 +137,20 @@ void quant_patches_plan(const quant_plan *plan, vtac_node_id product, uint32_t s
     out->room = (uint32_t)(count + QUANT_LANES - 1) / QUANT_LANES * QUANT_LANES;
 }
 
-size_t quant_patches_bytes(const quant_patches *p)
+size_t vtac_quant_patches_bytes(const vtac_quant_patches *p)
 {
     return (size_t)p->channels * (size_t)p->taps * p->room * sizeof(float);
 }
 
 /* Output number `at` of all that are taken: a place among the outputs of all samples. */
-static uint64_t place_of(const quant_patches *p, uint32_t samples, uint32_t at)
+static uint64_t place_of(const vtac_quant_patches *p, uint32_t samples, uint32_t at)
 {
     const uint64_t off = (at * 2654435761U & UINT32_MAX) >> 16; /* by the golden ratio, 16 bits */
     return (((uint64_t)at << 16 | off) * (p->positions * samples) / p->count) >> 16;
 }
 
 /* Where tap number `tap` of the output at `to` finds its input within a channel; -1: beyond the edge. */
-static int64_t offset_of(const quant_patches *p, const int64_t *to, int64_t tap)
+static int64_t offset_of(const vtac_quant_patches *p, const int64_t *to, int64_t tap)
 {
     int64_t offset = 0;
     int64_t step = 1;
@@ -171,7 +172,7 @@ static int64_t offset_of(const quant_patches *p, const int64_t *to, int64_t tap)
     return offset;
 }
 
-static void take(quant_patches *p, const float *x, uint64_t place)
+static void take(vtac_quant_patches *p, const float *x, uint64_t place)
 {
     int64_t to[VTAC_MAX_RANK];
     for (uint32_t i = p->axes; i-- > 0;) {
@@ -188,10 +189,10 @@ static void take(quant_patches *p, const float *x, uint64_t place)
     p->taken++;
 }
 
-static vta_status make_room(quant_patches *list, uint32_t count, vta_arena *arena, vta_diag *diag)
+static vta_status make_room(vtac_quant_patches *list, uint32_t count, vta_arena *arena, vta_diag *diag)
 {
     for (uint32_t i = 0; i < count; i++) {
-        const size_t bytes = quant_patches_bytes(&list[i]);
+        const size_t bytes = vtac_quant_patches_bytes(&list[i]);
         list[i].data = vta_arena_alloc(arena, bytes + 1);
         if (list[i].data == NULL) {
             return vta_no_memory(diag);
@@ -202,17 +203,17 @@ static vta_status make_room(quant_patches *list, uint32_t count, vta_arena *aren
     return VTA_OK;
 }
 
-vta_status quant_patches_collect(const quant_observer *o, const vtac_samples *samples, quant_patches *list,
-                                 uint32_t count, const vtac_progress *progress, vta_arena *arena,
-                                 vta_diag *diag)
+vta_status vtac_quant_patches_collect(const vtac_quant_observer *o, const vtac_samples *samples,
+                                      vtac_quant_patches *list, uint32_t count, const vtac_progress *progress,
+                                      vta_arena *arena, vta_diag *diag)
 {
     VTA_TRY(make_room(list, count, arena, diag));
     for (uint32_t s = 0; s < samples->count; s++) {
         VTA_TRY(vtac_progress_at(progress, "inputs of layers in sample", NULL, s, samples->count, diag));
-        VTA_TRY(quant_probe_run(o->probe, samples, s, diag));
+        VTA_TRY(vtac_quant_probe_run(o->probe, samples, s, diag));
         for (uint32_t i = 0; i < count; i++) {
-            quant_patches *p = &list[i];
-            const float *x = quant_probe_value(o->probe, o->of[p->x] - 1);
+            vtac_quant_patches *p = &list[i];
+            const float *x = vtac_quant_probe_value(o->probe, o->of[p->x] - 1);
             const uint64_t first = s * p->positions;
             for (uint64_t at; p->taken < p->count; take(p, x, at - first)) {
                 at = place_of(p, samples->count, p->taken);

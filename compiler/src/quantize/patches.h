@@ -9,7 +9,7 @@
 
 enum { QUANT_LANES = 16 };
 
-typedef struct quant_patches {
+typedef struct vtac_quant_patches {
     uint32_t count;         /* of the columns; 0: this layer has none */
     uint32_t room;          /* the same in whole lanes: what is behind the last column is 0 */
     int64_t channels, taps; /* of the input, all groups; rows are [channels][taps] */
@@ -25,19 +25,20 @@ typedef struct quant_patches {
     int64_t in[VTAC_MAX_RANK], out[VTAC_MAX_RANK];
     uint64_t positions; /* outputs of a channel in one sample */
     uint32_t taken;     /* columns that are filled */
-} quant_patches;
+} vtac_quant_patches;
 
 /* How many columns of which inputs there will be for a product; `outputs` channels are computed from them. */
-void quant_patches_plan(const quant_plan *plan, vtac_node_id product, uint32_t samples, quant_patches *out);
+void vtac_quant_patches_plan(const vtac_quant_plan *plan, vtac_node_id product, uint32_t samples,
+                             vtac_quant_patches *out);
 
-size_t quant_patches_bytes(const quant_patches *p);
+size_t vtac_quant_patches_bytes(const vtac_quant_patches *p);
 
 /* One walk over the samples for all of `list`; their data are in the arena. */
-vta_status quant_patches_collect(const quant_observer *observer, const vtac_samples *samples,
-                                 quant_patches *list, uint32_t count, const vtac_progress *progress,
-                                 vta_arena *arena, vta_diag *diag);
+vta_status vtac_quant_patches_collect(const vtac_quant_observer *observer, const vtac_samples *samples,
+                                      vtac_quant_patches *list, uint32_t count, const vtac_progress *progress,
+                                      vta_arena *arena, vta_diag *diag);
 
 /* The part of its taps that an output of a product sees. */
-double quant_tap_share(const vtac_graph *graph, const vtac_node *node);
+double vtac_quant_tap_share(const vtac_graph *graph, const vtac_node *node);
 
 #endif

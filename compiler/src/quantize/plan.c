@@ -16,7 +16,7 @@
 #include "vtac/quantize.h"
 
 typedef struct role_row {
-    quant_role role;
+    vtac_quant_role role;
     uint32_t operands;
 } role_row;
 
@@ -25,7 +25,7 @@ static const role_row roles[VTAC_OP_COUNT] = {
 #include "roles.def"
 };
 
-quant_role quant_role_of(vtac_op op)
+vtac_quant_role vtac_quant_role_of(vtac_op op)
 {
     return roles[op].role;
 }
@@ -40,14 +40,14 @@ void vtac_why_float(const vtac_graph *graph, const vtac_node *node, char text[12
         (void)snprintf(text, 128, "vtac quantize takes f32, f16 and bf16");
     } else if (roles[node->op].role == QUANT_FLOAT) {
         (void)snprintf(text, 128, "it has no 8-bit %s", vtac_op_get(node->op)->name);
-    } else if (roles[node->op].role == QUANT_PRODUCT && !quant_is_product(graph, node, &axis)) {
+    } else if (roles[node->op].role == QUANT_PRODUCT && !vtac_quant_is_product(graph, node, &axis)) {
         (void)snprintf(text, 128, "its weights are constant, those here change with the input");
     } else {
         (void)snprintf(text, 128, "no product in int8 stands beside this one");
     }
 }
 
-vtac_value_id quant_group(const quant_plan *plan, vtac_value_id value)
+vtac_value_id vtac_quant_group(const vtac_quant_plan *plan, vtac_value_id value)
 {
     while (plan->parent[value] != value) {
         value = plan->parent[value];
@@ -56,10 +56,10 @@ vtac_value_id quant_group(const quant_plan *plan, vtac_value_id value)
 }
 
 /* The smaller id stands for both: the result does not depend on the order of joining. */
-static void join(const quant_plan *plan, vtac_value_id a, vtac_value_id b)
+static void join(const vtac_quant_plan *plan, vtac_value_id a, vtac_value_id b)
 {
-    a = quant_group(plan, a);
-    b = quant_group(plan, b);
+    a = vtac_quant_group(plan, a);
+    b = vtac_quant_group(plan, b);
     plan->parent[a < b ? b : a] = a < b ? a : b;
 }
 
@@ -78,7 +78,7 @@ static uint32_t operands_of(const vtac_graph *graph, const vtac_node *node)
 }
 
 /* In an island all inputs that are there may be activations. */
-static uint32_t reach_of(const quant_plan *plan, const vtac_node *node)
+static uint32_t reach_of(const vtac_quant_plan *plan, const vtac_node *node)
 {
     const vtac_node_id id = (vtac_node_id)(node - plan->graph->nodes);
     return plan->island[id] != 0 ? node->input_count : operands_of(plan->graph, node);
@@ -90,15 +90,15 @@ static bool is_float(const vtac_graph *g, vtac_value_id value)
            vtac_type_elements(&g->values[value].type) > 0;
 }
 
-bool quant_may_be_product(const vtac_node *node)
+bool vtac_quant_may_be_product(const vtac_node *node)
 {
     return roles[node->op].role == QUANT_PRODUCT;
 }
 
-bool quant_is_product(const vtac_graph *graph, const vtac_node *node, uint32_t *axis)
+bool vtac_quant_is_product(const vtac_graph *graph, const vtac_node *node, uint32_t *axis)
 {
     const vtac_tensor *w = roles[node->op].role == QUANT_PRODUCT ? vtac_in_constant(graph, node, 1) : NULL;
-    if (w == NULL || (w->type.dtype != VTAC_F32 && !quant_is_half(w->type.dtype)) || w->type.rank < 2) {
+    if (w == NULL || (w->type.dtype != VTAC_F32 && !vtac_quant_is_half(w->type.dtype)) || w->type.rank < 2) {
         return false;
     }
     *axis = node->op == VTAC_OP_CONV                                            ? 0
@@ -127,7 +127,7 @@ static bool is_centre(const vtac_graph *g, const vtac_node *node)
 }
 
 /* Whether a node could be quantized at all. */
-static bool eligible(const quant_plan *plan, vtac_node_id id)
+static bool eligible(const vtac_quant_plan *plan, vtac_node_id id)
 {
     const vtac_graph *g = plan->graph;
     const vtac_node *node = &g->nodes[id];
@@ -139,7 +139,8 @@ static bool eligible(const quant_plan *plan, vtac_node_id id)
         return true;
     }
     if (roles[node->op].role == QUANT_FLOAT || is_centre(g, node) ||
-        (roles[node->op].role == QUANT_PRODUCT && !quant_is_product(g, node, &axis) && !is_pair(g, node))) {
+        (roles[node->op].role == QUANT_PRODUCT && !vtac_quant_is_product(g, node, &axis) &&
+         !is_pair(g, node))) {
         return false;
     }
     bool moving = false; /* some operand is not a constant */
@@ -202,7 +203,7 @@ static void trim(const vtac_graph *graph, vtac_island *is)
 }
 
 /* Whether something that can take 8-bit numbers reads what an island makes: for the others it stays float. */
-static bool feeds_integers(const quant_plan *plan, const vtac_island *is)
+static bool feeds_integers(const vtac_quant_plan *plan, const vtac_island *is)
 {
     const vtac_graph *g = plan->graph;
     const vtac_value_id y = g->nodes[is->nodes[0]].outputs[0];
@@ -218,7 +219,7 @@ static bool feeds_integers(const quant_plan *plan, const vtac_island *is)
     return feeds;
 }
 
-static bool keeps_one(const quant_plan *plan, const vtac_island *is)
+static bool keeps_one(const vtac_quant_plan *plan, const vtac_island *is)
 {
     bool keeps = false;
     for (uint32_t i = 0; plan->kept != NULL && i < is->count; i++) {
@@ -227,7 +228,7 @@ static bool keeps_one(const quant_plan *plan, const vtac_island *is)
     return keeps;
 }
 
-static vta_status find_islands(const quant_plan *plan, vta_diag *diag)
+static vta_status find_islands(const vtac_quant_plan *plan, vta_diag *diag)
 {
     const vtac_graph *g = plan->graph;
     const vtac_island_search how = {
@@ -252,13 +253,13 @@ static vta_status find_islands(const quant_plan *plan, vta_diag *diag)
     return VTA_OK;
 }
 
-static bool same_island(const quant_plan *plan, vtac_node_id a, vtac_node_id b)
+static bool same_island(const vtac_quant_plan *plan, vtac_node_id a, vtac_node_id b)
 {
     return plan->island[a] != 0 && plan->island[a] == plan->island[b];
 }
 
 /* Whether only its island reads what a node makes. */
-static bool is_inside(const quant_plan *plan, vtac_node_id id)
+static bool is_inside(const vtac_quant_plan *plan, vtac_node_id id)
 {
     const vtac_graph *g = plan->graph;
     const vtac_value *v = &g->values[g->nodes[id].outputs[0]];
@@ -275,7 +276,7 @@ static bool is_inside(const quant_plan *plan, vtac_node_id id)
 }
 
 /* Whether it follows an active node, or only moves elements in front of one. */
-static bool beside_active(const quant_plan *plan, const vtac_node *node)
+static bool beside_active(const vtac_quant_plan *plan, const vtac_node *node)
 {
     const vtac_graph *g = plan->graph;
     for (uint32_t i = 0; i < reach_of(plan, node); i++) {
@@ -292,7 +293,7 @@ static bool beside_active(const quant_plan *plan, const vtac_node *node)
     return false;
 }
 
-static void activate(const quant_plan *plan, vtac_node_id id)
+static void activate(const vtac_quant_plan *plan, vtac_node_id id)
 {
     const vtac_node *node = &plan->graph->nodes[id];
     plan->active[id] = true;
@@ -303,7 +304,7 @@ static void activate(const quant_plan *plan, vtac_node_id id)
     }
 }
 
-static void activate_all(const quant_plan *plan)
+static void activate_all(const vtac_quant_plan *plan)
 {
     const vtac_graph *g = plan->graph;
     for (bool changed = true; changed;) {
@@ -321,7 +322,7 @@ static void activate_all(const quant_plan *plan)
 }
 
 /* The clamp that alone uses a value, or 0. */
-static vtac_node_id clamp_behind(const quant_plan *plan, vtac_value_id value)
+static vtac_node_id clamp_behind(const vtac_quant_plan *plan, vtac_value_id value)
 {
     const vtac_graph *g = plan->graph;
     if (vtac_use_count(g, value) != 1 || vtac_is_output(g, value)) {
@@ -338,7 +339,7 @@ static vtac_node_id clamp_behind(const quant_plan *plan, vtac_value_id value)
 }
 
 /* Results of active nodes; in front of a clamp it is the clamp's. */
-static void want_results(const quant_plan *plan)
+static void want_results(const vtac_quant_plan *plan)
 {
     const vtac_graph *g = plan->graph;
     for (uint32_t i = 0; i < g->order_count; i++) {
@@ -351,7 +352,7 @@ static void want_results(const quant_plan *plan)
     }
 }
 
-static void join_groups(const quant_plan *plan)
+static void join_groups(const vtac_quant_plan *plan)
 {
     const vtac_graph *g = plan->graph;
     for (uint32_t i = 0; i < g->order_count; i++) {
@@ -394,8 +395,8 @@ static vta_status no_such_node(const vtac_graph *g, const char *name, vta_arena 
                           "no node is named '%s', nor a result of one; vtac inspect shows them", name);
 }
 
-vta_status quant_find_kept(const vtac_graph *graph, const char *const *names, uint32_t count,
-                           vta_arena *arena, const bool **out, vta_diag *diag)
+vta_status vtac_quant_find_kept(const vtac_graph *graph, const char *const *names, uint32_t count,
+                                vta_arena *arena, const bool **out, vta_diag *diag)
 {
     bool *kept = vta_arena_array(arena, (size_t)graph->node_count + 1, sizeof *kept);
     if (kept == NULL) {
@@ -416,20 +417,20 @@ vta_status quant_find_kept(const vtac_graph *graph, const char *const *names, ui
     return VTA_OK;
 }
 
-vta_status quant_plan_make(vtac_graph *graph, const bool *kept, vta_arena *arena, quant_plan *out,
-                           vta_diag *diag)
+vta_status vtac_quant_plan_make(vtac_graph *graph, const bool *kept, vta_arena *arena, vtac_quant_plan *out,
+                                vta_diag *diag)
 {
     const size_t nodes = graph->node_count + (size_t)1;
     const size_t values = graph->value_count + (size_t)1;
-    *out = (quant_plan){.graph = graph,
-                        .arena = arena,
-                        .kept = kept,
-                        .active = vta_arena_array(arena, nodes, sizeof(bool)),
-                        .wanted = vta_arena_array(arena, values, sizeof(bool)),
-                        .island = vta_arena_array(arena, nodes, sizeof(uint32_t)),
-                        .parent = vta_arena_array(arena, values, sizeof(vtac_value_id)),
-                        .node_room = (uint32_t)nodes,
-                        .value_room = (uint32_t)values};
+    *out = (vtac_quant_plan){.graph = graph,
+                             .arena = arena,
+                             .kept = kept,
+                             .active = vta_arena_array(arena, nodes, sizeof(bool)),
+                             .wanted = vta_arena_array(arena, values, sizeof(bool)),
+                             .island = vta_arena_array(arena, nodes, sizeof(uint32_t)),
+                             .parent = vta_arena_array(arena, values, sizeof(vtac_value_id)),
+                             .node_room = (uint32_t)nodes,
+                             .value_room = (uint32_t)values};
     if (out->active == NULL || out->wanted == NULL || out->island == NULL || out->parent == NULL) {
         return vta_no_memory(diag);
     }

@@ -7,9 +7,15 @@
 
 #include "vtac/graph.h"
 
-typedef enum quant_role { QUANT_FLOAT, QUANT_PRODUCT, QUANT_FREE, QUANT_SHARE, QUANT_CLAMP } quant_role;
+typedef enum vtac_quant_role {
+    QUANT_FLOAT,
+    QUANT_PRODUCT,
+    QUANT_FREE,
+    QUANT_SHARE,
+    QUANT_CLAMP
+} vtac_quant_role;
 
-typedef struct quant_plan {
+typedef struct vtac_quant_plan {
     vtac_graph *graph;
     vta_arena *arena;
     const bool *kept;      /* by node: it stays float; NULL: none does */
@@ -18,26 +24,26 @@ typedef struct quant_plan {
     uint32_t *island;      /* by node: the function of one value that it is part of, from 1 on; 0: none */
     vtac_value_id *parent; /* by value: towards the one that stands for its group */
     uint32_t node_room, value_room;
-} quant_plan;
+} vtac_quant_plan;
 
 /* `kept` nodes stay float: by node; NULL: none. */
-vta_status quant_plan_make(vtac_graph *graph, const bool *kept, vta_arena *arena, quant_plan *out,
-                           vta_diag *diag);
+vta_status vtac_quant_plan_make(vtac_graph *graph, const bool *kept, vta_arena *arena, vtac_quant_plan *out,
+                                vta_diag *diag);
 
 /* The nodes that `names` tell, by their own name or that of a result; a name that is none is refused. */
-vta_status quant_find_kept(const vtac_graph *graph, const char *const *names, uint32_t count,
-                           vta_arena *arena, const bool **out, vta_diag *diag);
+vta_status vtac_quant_find_kept(const vtac_graph *graph, const char *const *names, uint32_t count,
+                                vta_arena *arena, const bool **out, vta_diag *diag);
 
-quant_role quant_role_of(vtac_op op);
+vtac_quant_role vtac_quant_role_of(vtac_op op);
 
 /* The value that stands for all with which this one shares a scale. */
-vtac_value_id quant_group(const quant_plan *plan, vtac_value_id value);
+vtac_value_id vtac_quant_group(const vtac_quant_plan *plan, vtac_value_id value);
 
 /* Whether its operator is that of a product; with constant weights, it is one. */
-bool quant_may_be_product(const vtac_node *node);
+bool vtac_quant_may_be_product(const vtac_node *node);
 
 /* Whether the operator is Conv, Gemm or MatMul with weights known at compile time; *axis is that of the
  * output channels in the weights. */
-bool quant_is_product(const vtac_graph *graph, const vtac_node *node, uint32_t *axis);
+bool vtac_quant_is_product(const vtac_graph *graph, const vtac_node *node, uint32_t *axis);
 
 #endif

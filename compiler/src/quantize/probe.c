@@ -9,7 +9,7 @@
 #include "vta/fail.h"
 #include "vtac/load.h"
 
-struct quant_probe {
+struct vtac_quant_probe {
     vtac_loaded loaded;
     uint32_t count;
     struct place {
@@ -30,7 +30,8 @@ static bool find(const vtac_value_id *list, uint32_t count, vtac_value_id value,
 }
 
 /* Makes outputs of all values that can be, and notes where each is found. */
-static vta_status expose(vtac_graph *graph, const vtac_value_id *values, quant_probe *probe, vta_diag *diag)
+static vta_status expose(vtac_graph *graph, const vtac_value_id *values, vtac_quant_probe *probe,
+                         vta_diag *diag)
 {
     for (uint32_t i = 0; i < probe->count; i++) {
         struct place *place = &probe->places[i];
@@ -43,7 +44,7 @@ static vta_status expose(vtac_graph *graph, const vtac_value_id *values, quant_p
     return VTA_OK;
 }
 
-static vta_status load(const vtac_graph *graph, quant_probe *probe, vta_diag *diag)
+static vta_status load(const vtac_graph *graph, vtac_quant_probe *probe, vta_diag *diag)
 {
     vtac_target target;
     vtac_artifact_image image;
@@ -54,10 +55,10 @@ static vta_status load(const vtac_graph *graph, quant_probe *probe, vta_diag *di
     return status;
 }
 
-vta_status quant_probe_open(vtac_graph *graph, const vtac_value_id *values, uint32_t count, quant_probe **out,
-                            vta_diag *diag)
+vta_status vtac_quant_probe_open(vtac_graph *graph, const vtac_value_id *values, uint32_t count,
+                                 vtac_quant_probe **out, vta_diag *diag)
 {
-    quant_probe *probe = calloc(1, sizeof *probe);
+    vtac_quant_probe *probe = calloc(1, sizeof *probe);
     *out = NULL;
     if (probe == NULL || (probe->places = calloc(count + (size_t)1, sizeof *probe->places)) == NULL) {
         free(probe);
@@ -69,14 +70,14 @@ vta_status quant_probe_open(vtac_graph *graph, const vtac_value_id *values, uint
     status = status == VTA_OK ? load(graph, probe, diag) : status;
     vtac_drop_outputs(graph, outputs);
     if (status != VTA_OK) {
-        quant_probe_close(probe);
+        vtac_quant_probe_close(probe);
         return status;
     }
     *out = probe;
     return VTA_OK;
 }
 
-void quant_probe_close(quant_probe *probe)
+void vtac_quant_probe_close(vtac_quant_probe *probe)
 {
     if (probe != NULL) {
         vtac_unload(&probe->loaded);
@@ -85,7 +86,8 @@ void quant_probe_close(quant_probe *probe)
     }
 }
 
-vta_status quant_probe_run(quant_probe *probe, const vtac_samples *samples, uint32_t sample, vta_diag *diag)
+vta_status vtac_quant_probe_run(vtac_quant_probe *probe, const vtac_samples *samples, uint32_t sample,
+                                vta_diag *diag)
 {
     for (uint32_t i = 0; i < samples->inputs; i++) {
         const vtac_tensor *tensor = &samples->tensors[(size_t)sample * samples->inputs + i];
@@ -94,12 +96,12 @@ vta_status quant_probe_run(quant_probe *probe, const vtac_samples *samples, uint
     return vta_model_run(probe->loaded.model, diag);
 }
 
-const float *quant_probe_output(const quant_probe *probe, uint32_t i)
+const float *vtac_quant_probe_output(const vtac_quant_probe *probe, uint32_t i)
 {
     return vta_model_output_data(probe->loaded.model, i);
 }
 
-const float *quant_probe_value(const quant_probe *probe, uint32_t i)
+const float *vtac_quant_probe_value(const vtac_quant_probe *probe, uint32_t i)
 {
     const struct place *place = &probe->places[i];
     return place->is_input ? vta_model_input_data(probe->loaded.model, place->index)

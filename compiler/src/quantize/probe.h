@@ -7,18 +7,19 @@
 
 #include "vtac/quantize.h"
 
-typedef struct quant_probe quant_probe;
+typedef struct vtac_quant_probe vtac_quant_probe;
 
 /* Compiles the graph, which stays as it is and need not live longer. Constants cannot be looked at. */
-vta_status quant_probe_open(vtac_graph *graph, const vtac_value_id *values, uint32_t count, quant_probe **out,
-                            vta_diag *diag);
-void quant_probe_close(quant_probe *probe);
+vta_status vtac_quant_probe_open(vtac_graph *graph, const vtac_value_id *values, uint32_t count,
+                                 vtac_quant_probe **out, vta_diag *diag);
+void vtac_quant_probe_close(vtac_quant_probe *probe);
 
-vta_status quant_probe_run(quant_probe *probe, const vtac_samples *samples, uint32_t sample, vta_diag *diag);
+vta_status vtac_quant_probe_run(vtac_quant_probe *probe, const vtac_samples *samples, uint32_t sample,
+                                vta_diag *diag);
 
 /* What value `i` of those asked for was in the last run; for graph outputs, the index is that of the output.
  */
-const float *quant_probe_value(const quant_probe *probe, uint32_t i);
-const float *quant_probe_output(const quant_probe *probe, uint32_t i);
+const float *vtac_quant_probe_value(const vtac_quant_probe *probe, uint32_t i);
+const float *vtac_quant_probe_output(const vtac_quant_probe *probe, uint32_t i);
 
 #endif

@@ -46,9 +46,9 @@ typedef struct job {
     vta_arena arena;
     const vtac_quantize_options *options;
     vtac_dtype dtype;
-    quant_plan plan;
-    quant_observer observer;
-    quant_product *products;
+    vtac_quant_plan plan;
+    vtac_quant_observer observer;
+    vtac_quant_product *products;
     float *x_scales; /* of the operand of each product */
     uint32_t product_count;
     vtac_value_id *real; /* by place in the observer: what stands for it now */
@@ -88,7 +88,7 @@ static vta_status check_samples(const job *j, const vtac_samples *samples, vta_d
 
 static void params_of(const job *j, vtac_value_id value, float *scale, int32_t *zero)
 {
-    quant_range_params(quant_range_of(&j->observer, value), j->dtype, scale, zero);
+    vtac_quant_range_params(vtac_quant_range_of(&j->observer, value), j->dtype, scale, zero);
 }
 
 static vta_status find_products(job *j, vta_diag *diag)
@@ -101,14 +101,14 @@ static vta_status find_products(job *j, vta_diag *diag)
     }
     for (vtac_node_id n = 1; n < j->plan.node_room; n++) {
         uint32_t axis;
-        if (j->plan.active[n] && quant_is_product(g, &g->nodes[n], &axis)) {
+        if (j->plan.active[n] && vtac_quant_is_product(g, &g->nodes[n], &axis)) {
             j->products[j->product_count++].node = n;
         }
     }
     return VTA_OK;
 }
 
-static vta_status round_product(job *j, uint32_t at, quant_patches *patches, vta_diag *diag)
+static vta_status round_product(job *j, uint32_t at, vtac_quant_patches *patches, vta_diag *diag)
 {
     const vtac_node_id n = j->products[at].node;
     const vtac_value_id x = j->graph->nodes[n].inputs[0];
@@ -116,31 +116,32 @@ static vta_status round_product(job *j, uint32_t at, quant_patches *patches, vta
     int32_t zero;
     params_of(j, x, &j->x_scales[at], &zero);
     if (j->options->correct_bias) {
-        VTA_TRY(quant_means(&j->observer, x, &means, diag));
+        VTA_TRY(vtac_quant_means(&j->observer, x, &means, diag));
     }
-    return quant_round_product(&j->plan, j->x_scales[at], j->options->per_channel, means, patches,
-                               &j->products[at], diag);
+    return vtac_quant_round_product(&j->plan, j->x_scales[at], j->options->per_channel, means, patches,
+                                    &j->products[at], diag);
 }
 
 /* Tunes as many products as have room together, from the first on; *next is the one behind them. */
 static vta_status tune_some(job *j, const vtac_samples *samples, uint32_t first, uint32_t *next,
                             vta_arena *arena, vta_diag *diag)
 {
-    quant_patches *list = vta_arena_array(arena, j->product_count - first, sizeof *list);
+    vtac_quant_patches *list = vta_arena_array(arena, j->product_count - first, sizeof *list);
     uint64_t bytes = 0;
     uint32_t count = 0;
     if (list == NULL) {
         return vta_no_memory(diag);
     }
     while (first + count < j->product_count) {
-        quant_patches_plan(&j->plan, j->products[first + count].node, samples->count, &list[count]);
-        bytes += quant_patches_bytes(&list[count]);
+        vtac_quant_patches_plan(&j->plan, j->products[first + count].node, samples->count, &list[count]);
+        bytes += vtac_quant_patches_bytes(&list[count]);
         if (count > 0 && bytes > MOST_PATCHES) {
             break;
         }
         count++;
     }
-    VTA_TRY(quant_patches_collect(&j->observer, samples, list, count, j->options->progress, arena, diag));
+    VTA_TRY(
+        vtac_quant_patches_collect(&j->observer, samples, list, count, j->options->progress, arena, diag));
     for (uint32_t i = 0; i < count; i++) {
         VTA_TRY(vtac_progress_at(j->options->progress, "tuning the rounding of",
                                  j->graph->nodes[j->products[first + i].node].name, first + i,
@@ -173,7 +174,7 @@ static void sum_up_rounding(const job *j, vtac_quantize_report *report)
 {
     double left = 0.0;
     for (uint32_t i = 0; i < j->product_count; i++) {
-        const quant_product *p = &j->products[i];
+        const vtac_quant_product *p = &j->products[i];
         report->tuned += p->tuned;
         left += !p->tuned ? 0.0 : p->rounding_before > 0.0 ? p->rounding_after / p->rounding_before : 1.0;
     }
@@ -181,34 +182,34 @@ static void sum_up_rounding(const job *j, vtac_quantize_report *report)
 }
 
 /* The scale of a group, made once. */
-static vta_status group_params(const job *j, quant_params *made, vtac_value_id value, quant_params *out,
-                               vta_diag *diag)
+static vta_status group_params(const job *j, vtac_quant_params *made, vtac_value_id value,
+                               vtac_quant_params *out, vta_diag *diag)
 {
-    quant_params *of = &made[quant_group(&j->plan, value)];
+    vtac_quant_params *of = &made[vtac_quant_group(&j->plan, value)];
     if (of->scale == 0) {
         float scale;
         int32_t zero;
         params_of(j, value, &scale, &zero);
-        VTA_TRY(quant_add_params(j->graph, j->dtype, scale, zero, of, diag));
+        VTA_TRY(vtac_quant_add_params(j->graph, j->dtype, scale, zero, of, diag));
     }
     *out = *of;
     return VTA_OK;
 }
 
 /* A constant has the scale of its group; where no value was observed that would have one, its own. */
-static vta_status constant_params(const job *j, quant_params *made, vtac_value_id x, quant_params *out,
-                                  vta_diag *diag)
+static vta_status constant_params(const job *j, vtac_quant_params *made, vtac_value_id x,
+                                  vtac_quant_params *out, vta_diag *diag)
 {
-    if (j->observer.of[quant_group(&j->plan, x)] != 0) {
+    if (j->observer.of[vtac_quant_group(&j->plan, x)] != 0) {
         return group_params(j, made, x, out, diag);
     }
     const vtac_value *value = &j->graph->values[x];
-    quant_range range = {0};
+    vtac_quant_range range = {0};
     float scale;
     int32_t zero;
-    quant_range_see(&range, value->constant->data, (size_t)vtac_type_elements(&value->type));
-    quant_range_params(&range, j->dtype, &scale, &zero);
-    return quant_add_params(j->graph, j->dtype, scale, zero, out, diag);
+    vtac_quant_range_see(&range, value->constant->data, (size_t)vtac_type_elements(&value->type));
+    vtac_quant_range_params(&range, j->dtype, &scale, &zero);
+    return vtac_quant_add_params(j->graph, j->dtype, scale, zero, out, diag);
 }
 
 static bool is_wanted_constant(const job *j, vtac_value_id x)
@@ -217,7 +218,7 @@ static bool is_wanted_constant(const job *j, vtac_value_id x)
 }
 
 /* Constants among the operands of sums, products and concatenations. */
-static vta_status wrap_constants(const job *j, quant_params *made, vta_diag *diag)
+static vta_status wrap_constants(const job *j, vtac_quant_params *made, vta_diag *diag)
 {
     vtac_graph *g = j->graph;
     for (vtac_node_id n = 1; n < j->plan.node_room; n++) {
@@ -227,10 +228,10 @@ static vta_status wrap_constants(const job *j, quant_params *made, vta_diag *dia
             if (!is_wanted_constant(j, x)) {
                 continue;
             }
-            quant_params params;
+            vtac_quant_params params;
             vtac_value_id real;
             VTA_TRY(constant_params(j, made, x, &params, diag));
-            VTA_TRY(quant_wrap_constant(g, x, &params, &real, diag));
+            VTA_TRY(vtac_quant_wrap_constant(g, x, &params, &real, diag));
             VTA_TRY(vtac_set_input(g, n, i, real, diag));
         }
     }
@@ -239,7 +240,7 @@ static vta_status wrap_constants(const job *j, quant_params *made, vta_diag *dia
 
 static vta_status wrap_activations(job *j, vta_diag *diag)
 {
-    quant_params *made = vta_arena_array(&j->arena, j->plan.value_room, sizeof *made);
+    vtac_quant_params *made = vta_arena_array(&j->arena, j->plan.value_room, sizeof *made);
     j->real = vta_arena_array(&j->arena, j->observer.count + (size_t)1, sizeof *j->real);
     if (made == NULL || j->real == NULL) {
         return vta_no_memory(diag);
@@ -247,9 +248,9 @@ static vta_status wrap_activations(job *j, vta_diag *diag)
     memset(made, 0, j->plan.value_room * sizeof *made);
     VTA_TRY(wrap_constants(j, made, diag));
     for (uint32_t i = 0; i < j->observer.count; i++) {
-        quant_params params;
+        vtac_quant_params params;
         VTA_TRY(group_params(j, made, j->observer.seen[i].value, &params, diag));
-        VTA_TRY(quant_wrap(j->graph, j->observer.seen[i].value, &params, &j->real[i], diag));
+        VTA_TRY(vtac_quant_wrap(j->graph, j->observer.seen[i].value, &params, &j->real[i], diag));
     }
     return vtac_graph_sort(j->graph, diag);
 }
@@ -257,7 +258,7 @@ static vta_status wrap_activations(job *j, vta_diag *diag)
 static vta_status store_products(const job *j, vta_diag *diag)
 {
     for (uint32_t i = 0; i < j->product_count; i++) {
-        VTA_TRY(quant_store_product(&j->plan, &j->products[i], j->x_scales[i], diag));
+        VTA_TRY(vtac_quant_store_product(&j->plan, &j->products[i], j->x_scales[i], diag));
     }
     VTA_TRY(vtac_graph_sort(j->graph, diag));
     (void)vtac_remove_dead(j->graph);
@@ -267,14 +268,15 @@ static vta_status store_products(const job *j, vta_diag *diag)
 static vta_status make_plan(job *j, vta_diag *diag)
 {
     const bool *kept = NULL;
-    VTA_TRY(
-        quant_find_kept(j->graph, j->options->keep_float, j->options->keep_count, &j->arena, &kept, diag));
-    VTA_TRY(quant_plan_make(j->graph, kept, &j->arena, &j->plan, diag));
+    VTA_TRY(vtac_quant_find_kept(j->graph, j->options->keep_float, j->options->keep_count, &j->arena, &kept,
+                                 diag));
+    VTA_TRY(vtac_quant_plan_make(j->graph, kept, &j->arena, &j->plan, diag));
     if (!j->options->equalize) {
         return VTA_OK;
     }
-    VTA_TRY(quant_equalize(&j->plan, diag)); /* new constants: the plan has room for those that were there */
-    return quant_plan_make(j->graph, kept, &j->arena, &j->plan, diag);
+    VTA_TRY(
+        vtac_quant_equalize(&j->plan, diag)); /* new constants: the plan has room for those that were there */
+    return vtac_quant_plan_make(j->graph, kept, &j->arena, &j->plan, diag);
 }
 
 /* The model of floats, compiled once for all that is asked of it. */
@@ -282,39 +284,39 @@ static vta_status open_floats(job *j, bool made_up, vta_diag *diag)
 {
     const vtac_value_id *guessed = NULL;
     uint32_t count = 0;
-    VTA_TRY(made_up ? quant_guess_values(&j->plan, &guessed, &count, diag) : VTA_OK);
+    VTA_TRY(made_up ? vtac_quant_guess_values(&j->plan, &guessed, &count, diag) : VTA_OK);
     VTA_TRY(vtac_progress_at(j->options->progress, "compiling the model of floats", NULL, 0, 0, diag));
-    return quant_observe_open(&j->plan, guessed, count, &j->observer, diag);
+    return vtac_quant_observe_open(&j->plan, guessed, count, &j->observer, diag);
 }
 
 static vta_status observe(job *j, const vtac_samples *samples, bool made_up, vta_diag *diag)
 {
-    VTA_TRY(quant_observe(&j->observer, samples, j->options->method, j->options->progress, diag));
-    return made_up ? quant_widen(&j->observer, ROOM, diag) : VTA_OK;
+    VTA_TRY(vtac_quant_observe(&j->observer, samples, j->options->method, j->options->progress, diag));
+    return made_up ? vtac_quant_widen(&j->observer, ROOM, diag) : VTA_OK;
 }
 
 static vta_status compare(const job *j, const vtac_samples *samples, vtac_quantize_report *report,
                           vta_diag *diag)
 {
-    const quant_comparison c = {.observer = &j->observer,
-                                .quantized = j->graph,
-                                .real = j->real,
-                                .samples = samples,
-                                .dtype = j->dtype,
-                                .labels = j->options->labels,
-                                .label_count = j->options->label_count,
-                                .products = j->products,
-                                .product_count = j->product_count,
-                                .progress = j->options->progress};
-    return quant_compare(&c, report, diag);
+    const vtac_quant_comparison c = {.observer = &j->observer,
+                                     .quantized = j->graph,
+                                     .real = j->real,
+                                     .samples = samples,
+                                     .dtype = j->dtype,
+                                     .labels = j->options->labels,
+                                     .label_count = j->options->label_count,
+                                     .products = j->products,
+                                     .product_count = j->product_count,
+                                     .progress = j->options->progress};
+    return vtac_quant_compare(&c, report, diag);
 }
 
 /* Samples for a model that has none: for the ranges, and others to compare on. */
 static vta_status make_up(job *j, vtac_samples *ranges, vtac_samples *others, vta_diag *diag)
 {
     vtac_sample_range range;
-    VTA_TRY(quant_guess_range(&j->plan, j->observer.probe, j->observer.count, SEED, j->options->progress,
-                              &range, diag));
+    VTA_TRY(vtac_quant_guess_range(&j->plan, j->observer.probe, j->observer.count, SEED, j->options->progress,
+                                   &range, diag));
     VTA_TRY(vtac_generate_samples(j->graph, &range, MADE_UP, SEED, &j->arena, ranges, diag));
     return vtac_generate_samples(j->graph, &range, OTHERS, SEED + 1, &j->arena, others, diag);
 }
@@ -349,17 +351,17 @@ static vta_status run(job *j, const vtac_samples *samples, vtac_quantize_report 
 {
     vtac_samples own;
     vtac_samples others;
-    quant_borders borders;
-    VTA_TRY(quant_floats(j->graph, &borders, diag));
+    vtac_quant_borders borders;
+    VTA_TRY(vtac_quant_floats(j->graph, &borders, diag));
     VTA_TRY(
         vtac_run_passes(j->graph, &(vtac_pass_options){.level = 2, .progress = j->options->progress}, diag));
-    VTA_TRY(quant_join_biases(j->graph, diag));
+    VTA_TRY(vtac_quant_join_biases(j->graph, diag));
     VTA_TRY(check_samples(j, samples, diag));
     VTA_TRY(make_plan(j, diag));
     VTA_TRY(open_floats(j, samples == NULL, diag));
     VTA_TRY(samples == NULL ? make_up(j, &own, &others, diag) : VTA_OK);
     VTA_TRY(convert(j, samples != NULL ? samples : &own, samples != NULL ? NULL : &others, report, diag));
-    return quant_restore(j->graph, &borders, diag);
+    return vtac_quant_restore(j->graph, &borders, diag);
 }
 
 /* Whether one of a node's results is a number of 8 bits. */
@@ -382,7 +384,7 @@ bool vtac_quantizable(const vtac_graph *graph)
         if (makes_bytes(graph, node)) {
             return false;
         }
-        products = products || quant_is_product(graph, node, &axis);
+        products = products || vtac_quant_is_product(graph, node, &axis);
     }
     return products;
 }
@@ -390,7 +392,8 @@ bool vtac_quantizable(const vtac_graph *graph)
 /* A product of floats, but for one of what was integers: QDQ. Weights may become constant by passes. */
 static bool multiplies_floats(const vtac_graph *graph, const vtac_node *node)
 {
-    if (!quant_may_be_product(node) || vtac_dtype_kind(graph->values[node->outputs[0]].type.dtype) != 'f') {
+    if (!vtac_quant_may_be_product(node) ||
+        vtac_dtype_kind(graph->values[node->outputs[0]].type.dtype) != 'f') {
         return false;
     }
     const vtac_value *x = &graph->values[node->inputs[0]];
@@ -423,7 +426,7 @@ vta_status vtac_quantize(vtac_graph *graph, const vtac_samples *samples, const v
                   diag, VTA_UNSUPPORTED,
                   "a model with control flow, or with sizes that are known only at run time, is quantized by "
                   "whoever makes it; what is quantized in it goes to the accelerator");
-    quant_observe_close(&j.observer);
+    vtac_quant_observe_close(&j.observer);
     vta_arena_free(&j.arena);
     return status;
 }

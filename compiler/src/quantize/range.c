@@ -34,7 +34,7 @@ vtac_range_method vtac_range_method_find(const char *name)
     return (vtac_range_method)i;
 }
 
-void quant_range_see(quant_range *range, const float *values, size_t count)
+void vtac_quant_range_see(vtac_quant_range *range, const float *values, size_t count)
 {
     double low = range->low;
     double high = range->high;
@@ -47,7 +47,7 @@ void quant_range_see(quant_range *range, const float *values, size_t count)
     range->high = isfinite(high) ? high : (double)__FLT_MAX__;
 }
 
-void quant_range_count(quant_range *range, const float *values, size_t count)
+void vtac_quant_range_count(vtac_quant_range *range, const float *values, size_t count)
 {
     const double width = range->high - range->low;
     const double factor = width > 0.0 ? QUANT_BINS / width : 0.0;
@@ -151,7 +151,7 @@ static part common(const uint64_t *bins, int zero)
     return p;
 }
 
-void quant_range_narrow(quant_range *range, vtac_range_method method)
+void vtac_quant_range_narrow(vtac_quant_range *range, vtac_range_method method)
 {
     const double width = (range->high - range->low) / QUANT_BINS;
     if (method == VTAC_RANGE_MINMAX || range->bins == NULL || !(width > 0.0)) {
@@ -167,7 +167,7 @@ void quant_range_narrow(quant_range *range, vtac_range_method method)
     range->high = p.last == QUANT_BINS ? range->high : high > 0.0 ? high : 0.0;
 }
 
-void quant_range_params(const quant_range *range, vtac_dtype dtype, float *scale, int32_t *zero)
+void vtac_quant_range_params(const vtac_quant_range *range, vtac_dtype dtype, float *scale, int32_t *zero)
 {
     const int32_t least = dtype == VTAC_I8 ? INT8_MIN : 0;
     const double width = range->high - range->low;

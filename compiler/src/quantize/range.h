@@ -13,19 +13,19 @@ enum { QUANT_BINS = 2048 };
 #define QUANT_LEAST_SCALE 1e-12F
 
 /* Values of one group. `low` and `high` hold 0 as well. */
-typedef struct quant_range {
+typedef struct vtac_quant_range {
     double low, high;
     uint64_t *bins; /* QUANT_BINS over [low, high]; NULL: not counted */
-} quant_range;
+} vtac_quant_range;
 
-void quant_range_see(quant_range *range, const float *values, size_t count);
+void vtac_quant_range_see(vtac_quant_range *range, const float *values, size_t count);
 /* With `bins` there, and low and high final. */
-void quant_range_count(quant_range *range, const float *values, size_t count);
+void vtac_quant_range_count(vtac_quant_range *range, const float *values, size_t count);
 
 /* Narrows low and high by the method; MINMAX leaves them. */
-void quant_range_narrow(quant_range *range, vtac_range_method method);
+void vtac_quant_range_narrow(vtac_quant_range *range, vtac_range_method method);
 
 /* The scale and zero point of 8 bits that have the range in them. */
-void quant_range_params(const quant_range *range, vtac_dtype dtype, float *scale, int32_t *zero);
+void vtac_quant_range_params(const vtac_quant_range *range, vtac_dtype dtype, float *scale, int32_t *zero);
 
 #endif

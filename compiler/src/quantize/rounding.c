@@ -120,7 +120,7 @@ static void tune_channel(const channel *c, int8_t *nearest, double *before, doub
 }
 
 /* What the bias takes out is no error. */
-static void take_out_means(const quant_patches *p, const double *mean)
+static void take_out_means(const vtac_quant_patches *p, const double *mean)
 {
     for (int64_t row = 0; row < p->channels * p->taps; row++) {
         const float much = (float)(mean[row / p->taps] * p->share);
@@ -131,13 +131,13 @@ static void take_out_means(const quant_patches *p, const double *mean)
 }
 
 /* Where a weight of an output channel stands. */
-static int64_t place_of(const quant_product *p, int64_t output, int64_t terms, int64_t taps, int64_t k)
+static int64_t place_of(const vtac_quant_product *p, int64_t output, int64_t terms, int64_t taps, int64_t k)
 {
     return p->axis == 0 ? output * terms + k : (k / taps * p->channels + output) * taps + k % taps;
 }
 
-vta_status quant_tune_rounding(quant_product *p, const float *w, const double *mean, quant_patches *patches,
-                               vta_diag *diag)
+vta_status vtac_quant_tune_rounding(vtac_quant_product *p, const float *w, const double *mean,
+                                    vtac_quant_patches *patches, vta_diag *diag)
 {
     const int64_t rows = patches->channels * patches->taps;
     const int64_t terms = vtac_type_elements(&p->type) / p->channels;

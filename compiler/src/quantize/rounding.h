@@ -11,7 +11,7 @@
 /* The product's weights, rounded to the nearest, become those that leave the least error in its outputs on
  * the patches. `w` are the floats; `mean` is that of each input channel where the bias takes out what
  * rounding adds to it, else NULL. The patches are changed. */
-vta_status quant_tune_rounding(quant_product *product, const float *w, const double *mean,
-                               quant_patches *patches, vta_diag *diag);
+vta_status vtac_quant_tune_rounding(vtac_quant_product *product, const float *w, const double *mean,
+                                    vtac_quant_patches *patches, vta_diag *diag);
 
 #endif

@@ -10,13 +10,13 @@ enum { MOST_COLOURS = 4 };
 
 /* The axes of an input as pictures: [n, channels, height, width], [n, height, width, channels] where the last
  * axis is short and axis 1 is not, or, of other ranks, one plane after the other. */
-static int64_t pictures_in(const vtac_type *type, quant_picture *each)
+static int64_t pictures_in(const vtac_type *type, vtac_quant_picture *each)
 {
     const int64_t width = type->rank == 0 ? 1 : type->dim[type->rank - 1];
     const int64_t height = type->rank < 3 ? 1 : type->dim[type->rank - 2];
     const int64_t count = vtac_type_elements(type);
-    *each =
-        (quant_picture){.channels = 1, .height = height, .width = width, .step = {height * width, width, 1}};
+    *each = (vtac_quant_picture){
+        .channels = 1, .height = height, .width = width, .step = {height * width, width, 1}};
     if (type->rank != 4) {
         return count / (height * width);
     }
@@ -37,7 +37,7 @@ static vta_status make(const vtac_graph *g, vtac_value_id input, const vtac_samp
 {
     const vtac_type *type = &g->values[input].type;
     const int64_t count = vtac_type_elements(type);
-    quant_picture picture;
+    vtac_quant_picture picture;
     if (type->dtype != VTAC_F32 || count <= 0) {
         return vta_fail(diag, VTA_UNSUPPORTED, "input '%s' is not of float32: give calibration inputs",
                         g->values[input].name);
@@ -49,7 +49,7 @@ static vta_status make(const vtac_graph *g, vtac_value_id input, const vtac_samp
     const int64_t pictures = pictures_in(type, &picture);
     for (int64_t i = 0; i < pictures; i++) {
         picture.data = data + i * (count / pictures);
-        VTA_TRY(quant_paint_leaves(&picture, range->low, range->high, state, diag));
+        VTA_TRY(vtac_quant_paint_leaves(&picture, range->low, range->high, state, diag));
     }
     *out = (vtac_tensor){.type = *type, .data = data, .bytes = (size_t)count * sizeof *data};
     return VTA_OK;

@@ -27,14 +27,15 @@ static int64_t inner_of(const vtac_type *type, uint32_t axis)
     return inner;
 }
 
-static int64_t channel_of(const quant_product *p, int64_t i, int64_t inner)
+static int64_t channel_of(const vtac_quant_product *p, int64_t i, int64_t inner)
 {
     return i / inner % p->channels;
 }
 
 /* The bias as floats, 0 where there is none; *usable is false where it has another shape than [channels].
  * NULL: out of memory. */
-static double *read_bias(const quant_plan *plan, const vtac_node *node, quant_product *p, bool *usable)
+static double *read_bias(const vtac_quant_plan *plan, const vtac_node *node, vtac_quant_product *p,
+                         bool *usable)
 {
     const vtac_graph *g = plan->graph;
     const bool has = vtac_in_type(g, node, 2) != NULL;
@@ -58,7 +59,7 @@ static double *read_bias(const quant_plan *plan, const vtac_node *node, quant_pr
 }
 
 /* Scales that have every weight in them, and every bias. */
-static void choose_scales(quant_product *p, const float *w, const double *bias, float x_scale)
+static void choose_scales(vtac_quant_product *p, const float *w, const double *bias, float x_scale)
 {
     const int64_t inner = inner_of(&p->type, p->axis);
     const int64_t count = vtac_type_elements(&p->type);
@@ -88,7 +89,7 @@ static int32_t rounded(double value, double most)
     return (int32_t)(whole > most ? most : whole < -most ? -most : whole);
 }
 
-static void round_weights(quant_product *p, const float *w)
+static void round_weights(vtac_quant_product *p, const float *w)
 {
     const int64_t inner = inner_of(&p->type, p->axis);
     const int64_t count = vtac_type_elements(&p->type);
@@ -102,8 +103,8 @@ static void round_weights(quant_product *p, const float *w)
  * the means of the input channels, is taken off the bias; `share` is the part of its taps that an output
  * sees. Where a kernel hangs over the edge, its taps see zeros: they are counted as if they did not, which is
  * little where the picture is larger than it. */
-static void correct(const quant_product *p, const float *w, float *real, const double *mean, int64_t group,
-                    double share, double *bias)
+static void correct(const vtac_quant_product *p, const float *w, float *real, const double *mean,
+                    int64_t group, double share, double *bias)
 {
     const int64_t inner = inner_of(&p->type, p->axis);
     const int64_t count = vtac_type_elements(&p->type);
@@ -123,14 +124,14 @@ static void correct(const quant_product *p, const float *w, float *real, const d
 }
 
 /* Gives the node a third input. */
-static vta_status set_bias(const quant_plan *plan, vtac_node_id id, vtac_value_id bias, vta_diag *diag)
+static vta_status set_bias(const vtac_quant_plan *plan, vtac_node_id id, vtac_value_id bias, vta_diag *diag)
 {
     return plan->graph->nodes[id].input_count < 3 ? vtac_append_input(plan->graph, id, bias, diag)
                                                   : vtac_set_input(plan->graph, id, 2, bias, diag);
 }
 
-static vta_status round_bias(const quant_plan *plan, quant_product *p, const double *bias, float x_scale,
-                             vta_diag *diag)
+static vta_status round_bias(const vtac_quant_plan *plan, vtac_quant_product *p, const double *bias,
+                             float x_scale, vta_diag *diag)
 {
     p->bias = vta_arena_array(&plan->graph->arena, (size_t)p->channels + 1, sizeof *p->bias);
     float *real = vta_arena_array(&plan->graph->arena, (size_t)p->channels + 1, sizeof *real);
@@ -163,17 +164,18 @@ static vta_status check_finite(const vtac_graph *g, const vtac_node *node, vta_d
     return VTA_OK;
 }
 
-vta_status quant_round_product(const quant_plan *plan, float x_scale, bool per_channel, const double *mean,
-                               quant_patches *patches, quant_product *p, vta_diag *diag)
+vta_status vtac_quant_round_product(const vtac_quant_plan *plan, float x_scale, bool per_channel,
+                                    const double *mean, vtac_quant_patches *patches, vtac_quant_product *p,
+                                    vta_diag *diag)
 {
     const vtac_node_id id = p->node;
     vtac_graph *g = plan->graph;
     const vtac_node *node = &g->nodes[id];
     const vtac_tensor *w = vtac_in_constant(g, node, 1);
     VTA_TRY(check_finite(g, node, diag));
-    *p = (quant_product){
+    *p = (vtac_quant_product){
         .node = id, .type = w->type, .per_channel = per_channel, .name = g->values[node->inputs[1]].name};
-    (void)quant_is_product(g, node, &p->axis);
+    (void)vtac_quant_is_product(g, node, &p->axis);
     p->channels = w->type.dim[p->axis];
     const size_t count = (size_t)vtac_type_elements(&w->type);
     float *real = vta_arena_array(&g->arena, count + 1, sizeof *real);
@@ -188,9 +190,9 @@ vta_status quant_round_product(const quant_plan *plan, float x_scale, bool per_c
     mean = usable ? mean : NULL;
     round_weights(p, w->data);
     if (patches != NULL && patches->count > 0) {
-        VTA_TRY(quant_tune_rounding(p, w->data, mean, patches, diag));
+        VTA_TRY(vtac_quant_tune_rounding(p, w->data, mean, patches, diag));
     }
-    correct(p, w->data, real, mean, vtac_attr_int(node, "group", 1), quant_tap_share(g, node), bias);
+    correct(p, w->data, real, mean, vtac_attr_int(node, "group", 1), vtac_quant_tap_share(g, node), bias);
     const bool has_bias = usable && (vtac_in_type(g, node, 2) != NULL || mean != NULL);
     const vtac_tensor tensor = {.type = w->type, .data = real, .bytes = w->bytes};
     vtac_value_id value;
@@ -200,8 +202,8 @@ vta_status quant_round_product(const quant_plan *plan, float x_scale, bool per_c
 }
 
 /* The scales as an operand: one, or one for each channel. */
-static vta_status scale_operand(vtac_graph *g, const quant_product *p, float factor, quant_params *to,
-                                vta_diag *diag)
+static vta_status scale_operand(vtac_graph *g, const vtac_quant_product *p, float factor,
+                                vtac_quant_params *to, vta_diag *diag)
 {
     const size_t count = p->per_channel ? (size_t)p->channels : 1;
     const vtac_type type = {.dtype = VTAC_F32, .rank = p->per_channel, .dim = {p->channels}};
@@ -216,7 +218,8 @@ static vta_status scale_operand(vtac_graph *g, const quant_product *p, float fac
     return vtac_add_constant(g, "", &tensor, &to->scale, diag);
 }
 
-static vta_status weight_zero(vtac_graph *g, const quant_product *p, quant_params *to, vta_diag *diag)
+static vta_status weight_zero(vtac_graph *g, const vtac_quant_product *p, vtac_quant_params *to,
+                              vta_diag *diag)
 {
     const size_t count = p->per_channel ? (size_t)p->channels : 1;
     const vtac_type type = {.dtype = VTAC_I8, .rank = p->per_channel, .dim = {p->channels}};
@@ -229,19 +232,20 @@ static vta_status weight_zero(vtac_graph *g, const quant_product *p, quant_param
     return vtac_add_constant(g, "", &tensor, &to->zero, diag);
 }
 
-vta_status quant_store_product(const quant_plan *plan, const quant_product *p, float x_scale, vta_diag *diag)
+vta_status vtac_quant_store_product(const vtac_quant_plan *plan, const vtac_quant_product *p, float x_scale,
+                                    vta_diag *diag)
 {
     vtac_graph *g = plan->graph;
     const size_t count = (size_t)vtac_type_elements(&p->type);
     vtac_tensor tensor = {.type = p->type, .data = p->weights, .bytes = count};
-    quant_params params = {.axis = p->axis, .per_axis = p->per_channel};
+    vtac_quant_params params = {.axis = p->axis, .per_axis = p->per_channel};
     vtac_value_id stored;
     vtac_value_id real;
     tensor.type.dtype = VTAC_I8;
-    VTA_TRY(quant_add_constant(g, p->name, &tensor, &stored, diag));
+    VTA_TRY(vtac_quant_add_constant(g, p->name, &tensor, &stored, diag));
     VTA_TRY(scale_operand(g, p, 1.0F, &params, diag));
     VTA_TRY(weight_zero(g, p, &params, diag));
-    VTA_TRY(quant_add_dequantize(g, p->node, stored, &params, &real, diag));
+    VTA_TRY(vtac_quant_add_dequantize(g, p->node, stored, &params, &real, diag));
     VTA_TRY(vtac_set_input(g, p->node, 1, real, diag));
     if (p->bias == NULL) {
         return VTA_OK;
@@ -250,9 +254,9 @@ vta_status quant_store_product(const quant_plan *plan, const quant_product *p, f
         .type = p->bias_type, .data = p->bias, .bytes = (size_t)p->channels * sizeof *p->bias};
     tensor = bias;
     tensor.type.dtype = VTAC_I32;
-    params = (quant_params){.axis = p->bias_type.rank - 1, .per_axis = p->per_channel};
-    VTA_TRY(quant_add_constant(g, g->nodes[p->node].name, &tensor, &stored, diag));
+    params = (vtac_quant_params){.axis = p->bias_type.rank - 1, .per_axis = p->per_channel};
+    VTA_TRY(vtac_quant_add_constant(g, g->nodes[p->node].name, &tensor, &stored, diag));
     VTA_TRY(scale_operand(g, p, x_scale, &params, diag));
-    VTA_TRY(quant_add_dequantize(g, p->node, stored, &params, &real, diag));
+    VTA_TRY(vtac_quant_add_dequantize(g, p->node, stored, &params, &real, diag));
     return vtac_set_input(g, p->node, 2, real, diag);
 }

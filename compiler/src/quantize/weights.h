@@ -8,7 +8,7 @@
 #include "patches.h"
 #include "vtac/quantize.h"
 
-typedef struct quant_product {
+typedef struct vtac_quant_product {
     vtac_node_id node;
     uint32_t axis;    /* of output channels in the weights */
     int64_t channels; /* of the output */
@@ -21,16 +21,17 @@ typedef struct quant_product {
     int32_t *bias;                          /* integers; NULL: none, or it stays float */
     bool tuned;                             /* which weights go up and which down follows from the outputs */
     double rounding_before, rounding_after; /* then: what rounding the weights adds to an output, squared */
-} quant_product;
+} vtac_quant_product;
 
 /* Rounds the weights and the bias of p->node: it keeps floats, but those that the integers stand for.
  * `mean` is that of each input channel, to correct the bias with; NULL: it is not corrected. `patches`
  * (NULL: none) tune the rounding, and are changed by that. */
-vta_status quant_round_product(const quant_plan *plan, float x_scale, bool per_channel, const double *mean,
-                               quant_patches *patches, quant_product *p, vta_diag *diag);
+vta_status vtac_quant_round_product(const vtac_quant_plan *plan, float x_scale, bool per_channel,
+                                    const double *mean, vtac_quant_patches *patches, vtac_quant_product *p,
+                                    vta_diag *diag);
 
 /* Puts the integers and DequantizeLinear in their place. */
-vta_status quant_store_product(const quant_plan *plan, const quant_product *product, float x_scale,
-                               vta_diag *diag);
+vta_status vtac_quant_store_product(const vtac_quant_plan *plan, const vtac_quant_product *product,
+                                    float x_scale, vta_diag *diag);
 
 #endif

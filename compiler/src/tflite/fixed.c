@@ -89,7 +89,7 @@ static int16_t quotient(int16_t a, bool difference)
     return difference ? scaled(wrapped(x - (1 << 13)), 2) : scaled(x, 1);
 }
 
-int16_t tfl_fixed_logistic(int16_t x, int whole)
+int16_t vtac_tflite_fixed_logistic(int16_t x, int whole)
 {
     if (x == 0) {
         return 1 << 14;
@@ -99,7 +99,7 @@ int16_t tfl_fixed_logistic(int16_t x, int whole)
     return x > 0 ? y : wrapped(INT16_MAX - y);
 }
 
-int16_t tfl_fixed_tanh(int16_t x, int whole)
+int16_t vtac_tflite_fixed_tanh(int16_t x, int whole)
 {
     const int16_t low = x < 0 ? x : wrapped(-(int32_t)x);
     const int16_t y = x == 0 ? 0 : quotient(exp_of_negative(low, whole + 1), true);

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 /* Numbers with `whole` bits before the point (0 to 6) to numbers with none. */
-int16_t tfl_fixed_logistic(int16_t x, int whole);
-int16_t tfl_fixed_tanh(int16_t x, int whole);
+int16_t vtac_tflite_fixed_logistic(int16_t x, int whole);
+int16_t vtac_tflite_fixed_tanh(int16_t x, int whole);
 
 #endif

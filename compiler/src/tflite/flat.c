@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static bool inside(flat *f, size_t at, size_t size)
+static bool inside(vtac_flat *f, size_t at, size_t size)
 {
     if (at <= f->size && size <= f->size - at) {
         return true;
@@ -30,15 +30,15 @@ static int64_t extended(uint64_t value, uint32_t width)
     return (int64_t)((value ^ sign) - sign);
 }
 
-static void refuse(flat *f, size_t at)
+static void refuse(vtac_flat *f, size_t at)
 {
     f->bad_at = f->bad ? f->bad_at : at;
     f->bad = true;
 }
 
-static flat_table table_at(flat *f, size_t at)
+static vtac_flat_table table_at(vtac_flat *f, size_t at)
 {
-    const flat_table none = {.at = 0};
+    const vtac_flat_table none = {.at = 0};
     if (!inside(f, at, 4)) {
         return none;
     }
@@ -47,7 +47,7 @@ static flat_table table_at(flat *f, size_t at)
         refuse(f, at);
         return none;
     }
-    flat_table t = {.at = at, .vtable = (size_t)vtable};
+    vtac_flat_table t = {.at = at, .vtable = (size_t)vtable};
     const uint32_t size = (uint32_t)little(f->bytes + vtable, 2);
     t.bytes = (uint32_t)little(f->bytes + vtable + 2, 2);
     t.fields = size < 4 ? 0 : (size - 4) / 2;
@@ -59,7 +59,7 @@ static flat_table table_at(flat *f, size_t at)
 }
 
 /* Where a field of `width` bytes lies; 0: it is absent. */
-static size_t field_at(flat *f, flat_table t, uint32_t field, uint32_t width)
+static size_t field_at(vtac_flat *f, vtac_flat_table t, uint32_t field, uint32_t width)
 {
     if (t.at == 0 || field >= t.fields) {
         return 0;
@@ -77,7 +77,7 @@ static size_t field_at(flat *f, flat_table t, uint32_t field, uint32_t width)
 }
 
 /* What the offset at `at` leads to; 0: nowhere. */
-static size_t follow(flat *f, size_t at)
+static size_t follow(vtac_flat *f, size_t at)
 {
     if (at == 0 || !inside(f, at, 4)) {
         return 0;
@@ -90,23 +90,23 @@ static size_t follow(flat *f, size_t at)
     return at + (size_t)offset;
 }
 
-flat_table flat_root(flat *f)
+vtac_flat_table vtac_flat_root(vtac_flat *f)
 {
     const uint64_t offset = inside(f, 0, 8) ? little(f->bytes, 4) : 0;
     if (offset < 4 || offset > f->size) {
         refuse(f, 0);
-        return (flat_table){.at = 0};
+        return (vtac_flat_table){.at = 0};
     }
     return table_at(f, (size_t)offset);
 }
 
-flat_table flat_sub(flat *f, flat_table t, uint32_t field)
+vtac_flat_table vtac_flat_sub(vtac_flat *f, vtac_flat_table t, uint32_t field)
 {
     const size_t at = follow(f, field_at(f, t, field, 4));
-    return at == 0 ? (flat_table){.at = 0} : table_at(f, at);
+    return at == 0 ? (vtac_flat_table){.at = 0} : table_at(f, at);
 }
 
-int64_t flat_int(flat *f, flat_table t, uint32_t field, uint32_t width, int64_t otherwise)
+int64_t vtac_flat_int(vtac_flat *f, vtac_flat_table t, uint32_t field, uint32_t width, int64_t otherwise)
 {
     const size_t at = field_at(f, t, field, width);
     return at == 0 ? otherwise : extended(little(f->bytes + at, width), width);
@@ -120,45 +120,45 @@ static float float_of(uint64_t bits)
     return value;
 }
 
-float flat_float(flat *f, flat_table t, uint32_t field, float otherwise)
+float vtac_flat_float(vtac_flat *f, vtac_flat_table t, uint32_t field, float otherwise)
 {
     const size_t at = field_at(f, t, field, 4);
     return at == 0 ? otherwise : float_of(little(f->bytes + at, 4));
 }
 
-flat_vector flat_list(flat *f, flat_table t, uint32_t field, uint32_t size)
+vtac_flat_vector vtac_flat_list(vtac_flat *f, vtac_flat_table t, uint32_t field, uint32_t size)
 {
     const size_t at = follow(f, field_at(f, t, field, 4));
     if (at == 0) {
-        return (flat_vector){.at = 0};
+        return (vtac_flat_vector){.at = 0};
     }
     const uint64_t count = little(f->bytes + at, 4);
     if (count * size > f->size || !inside(f, at + 4, (size_t)(count * size))) {
         refuse(f, at);
-        return (flat_vector){.at = 0};
+        return (vtac_flat_vector){.at = 0};
     }
-    return (flat_vector){at + 4, (uint32_t)count};
+    return (vtac_flat_vector){at + 4, (uint32_t)count};
 }
 
-flat_table flat_item(flat *f, flat_vector v, uint32_t i)
+vtac_flat_table vtac_flat_item(vtac_flat *f, vtac_flat_vector v, uint32_t i)
 {
     const size_t at = i < v.count ? follow(f, v.at + 4 * (size_t)i) : 0;
-    return at == 0 ? (flat_table){.at = 0} : table_at(f, at);
+    return at == 0 ? (vtac_flat_table){.at = 0} : table_at(f, at);
 }
 
-int64_t flat_int_at(const flat *f, flat_vector v, uint32_t i, uint32_t width)
+int64_t vtac_flat_int_at(const vtac_flat *f, vtac_flat_vector v, uint32_t i, uint32_t width)
 {
     return i < v.count ? extended(little(f->bytes + v.at + (size_t)i * width, width), width) : 0;
 }
 
-float flat_float_at(const flat *f, flat_vector v, uint32_t i)
+float vtac_flat_float_at(const vtac_flat *f, vtac_flat_vector v, uint32_t i)
 {
     return i < v.count ? float_of(little(f->bytes + v.at + 4 * (size_t)i, 4)) : 0.0F;
 }
 
-const char *flat_text(flat *f, flat_table t, uint32_t field, uint32_t *length)
+const char *vtac_flat_text(vtac_flat *f, vtac_flat_table t, uint32_t field, uint32_t *length)
 {
-    const flat_vector v = flat_list(f, t, field, 1);
+    const vtac_flat_vector v = vtac_flat_list(f, t, field, 1);
     *length = v.count;
     return v.at == 0 ? NULL : (const char *)f->bytes + v.at;
 }

@@ -125,7 +125,7 @@ static bool find(const flex *f, const char *key, found *out)
     return false;
 }
 
-bool flex_number(const uint8_t *bytes, size_t size, const char *key, double *out)
+bool vtac_flex_number(const uint8_t *bytes, size_t size, const char *key, double *out)
 {
     const flex f = {bytes, size};
     found v;
@@ -143,7 +143,7 @@ bool flex_number(const uint8_t *bytes, size_t size, const char *key, double *out
     return read_number(&f, v.at, v.width, type, out);
 }
 
-uint32_t flex_ints(const uint8_t *bytes, size_t size, const char *key, int64_t *out, uint32_t most)
+uint32_t vtac_flex_ints(const uint8_t *bytes, size_t size, const char *key, int64_t *out, uint32_t most)
 {
     const flex f = {bytes, size};
     found v;

@@ -15,19 +15,19 @@
 
 /* ---- the table */
 
-static const tfl_operator builtins[] = {
-#define TFL_OP(code, name, least, fn, how) {#name, tfl_import_##fn, code, least, how},
+static const vtac_tflite_operator builtins[] = {
+#define TFL_OP(code, name, least, fn, how) {#name, vtac_tflite_import_##fn, code, least, how},
 #define TFL_CUSTOM(name, least, fn)
 #include "operators.def"
 };
 
-static const tfl_operator customs[] = {
+static const vtac_tflite_operator customs[] = {
 #define TFL_OP(code, name, least, fn, how)
-#define TFL_CUSTOM(name, least, fn) {name, tfl_import_##fn, 32, least, 0},
+#define TFL_CUSTOM(name, least, fn) {name, vtac_tflite_import_##fn, 32, least, 0},
 #include "operators.def"
     {.name = NULL}};
 
-const tfl_operator *tfl_operator_find(int32_t code)
+const vtac_tflite_operator *vtac_tflite_operator_find(int32_t code)
 {
     for (size_t i = 0; i < sizeof builtins / sizeof builtins[0]; i++) {
         if (builtins[i].code == code) {
@@ -37,7 +37,7 @@ const tfl_operator *tfl_operator_find(int32_t code)
     return NULL;
 }
 
-const tfl_operator *tfl_custom_find(const char *name)
+const vtac_tflite_operator *vtac_tflite_custom_find(const char *name)
 {
     for (size_t i = 0; customs[i].name != NULL; i++) {
         if (strcmp(customs[i].name, name) == 0) {
@@ -47,7 +47,7 @@ const tfl_operator *tfl_custom_find(const char *name)
     return NULL;
 }
 
-void tfl_refuse(tfl *im, const char *fmt, ...)
+void vtac_tflite_refuse(vtac_tflite *im, const char *fmt, ...)
 {
     char text[400];
     va_list args;
@@ -59,24 +59,24 @@ void tfl_refuse(tfl *im, const char *fmt, ...)
 
 /* ---- tensors */
 
-bool tfl_has(const tfl *im, uint32_t i)
+bool vtac_tflite_has(const vtac_tflite *im, uint32_t i)
 {
     return i < im->op->input_count && im->op->inputs[i] >= 0;
 }
 
-tfl_tensor *tfl_in(tfl *im, uint32_t i)
+vtac_tflite_tensor *vtac_tflite_in(vtac_tflite *im, uint32_t i)
 {
-    static tfl_tensor none; /* never written: it has no name */
-    if (!tfl_has(im, i)) {
+    static vtac_tflite_tensor none; /* never written: it has no name */
+    if (!vtac_tflite_has(im, i)) {
         vtac_make_fail(&im->maker, VTA_INVALID, "it has no input %u", i);
         return &none;
     }
     return &im->graph->tensors[im->op->inputs[i]];
 }
 
-tfl_tensor *tfl_out(tfl *im, uint32_t i)
+vtac_tflite_tensor *vtac_tflite_out(vtac_tflite *im, uint32_t i)
 {
-    static tfl_tensor none;
+    static vtac_tflite_tensor none;
     if (i >= im->op->output_count) {
         vtac_make_fail(&im->maker, VTA_INVALID, "it has no output %u", i);
         return &none;
@@ -88,7 +88,7 @@ static const int64_t to_planes[] = {0, 3, 1, 2};
 static const int64_t to_plain[] = {0, 2, 3, 1};
 
 /* The name of a tensor belongs to the form that was made first, or to the plain one. */
-static void call(tfl *im, vtac_id id, const char *name)
+static void call(vtac_tflite *im, vtac_id id, const char *name)
 {
     vtac_graph *g = im->maker.graph;
     if (im->depth > 0) {
@@ -99,9 +99,9 @@ static void call(tfl *im, vtac_id id, const char *name)
     }
 }
 
-vtac_id tfl_value(tfl *im, tfl_tensor *t)
+vtac_id vtac_tflite_value(vtac_tflite *im, vtac_tflite_tensor *t)
 {
-    vtac_builder *m = &im->maker;
+    vtac_import_builder *m = &im->maker;
     if (m->status != VTA_OK) {
         return 0;
     }
@@ -119,7 +119,7 @@ vtac_id tfl_value(tfl *im, tfl_tensor *t)
         }
         t->plain = zeros == NULL ? 0 : vtac_make_borrowed(m, &t->type, zeros);
         if (im->depth == 0) {
-            t->plain = tfl_state_of(im, t->name, t->plain, &t->plain);
+            t->plain = vtac_tflite_state_of(im, t->name, t->plain, &t->plain);
         }
     }
     if (t->plain == 0) {
@@ -128,30 +128,30 @@ vtac_id tfl_value(tfl *im, tfl_tensor *t)
     return t->plain;
 }
 
-vtac_id tfl_plain(tfl *im, uint32_t i)
+vtac_id vtac_tflite_plain(vtac_tflite *im, uint32_t i)
 {
-    return tfl_value(im, tfl_in(im, i));
+    return vtac_tflite_value(im, vtac_tflite_in(im, i));
 }
 
-vtac_id tfl_planes(tfl *im, uint32_t i)
+vtac_id vtac_tflite_planes(vtac_tflite *im, uint32_t i)
 {
-    tfl_tensor *t = tfl_in(im, i);
+    vtac_tflite_tensor *t = vtac_tflite_in(im, i);
     if (t->planes == 0) {
-        t->planes = vtac_make_transpose(&im->maker, tfl_value(im, t), to_planes, 4);
+        t->planes = vtac_make_transpose(&im->maker, vtac_tflite_value(im, t), to_planes, 4);
     }
     return t->planes;
 }
 
-bool tfl_in_planes(tfl *im, uint32_t i)
+bool vtac_tflite_in_planes(vtac_tflite *im, uint32_t i)
 {
-    const tfl_tensor *t = tfl_in(im, i);
+    const vtac_tflite_tensor *t = vtac_tflite_in(im, i);
     return t->planes != 0 && t->plain == 0;
 }
 
-static void set(tfl *im, uint32_t i, vtac_id value, bool planes)
+static void set(vtac_tflite *im, uint32_t i, vtac_id value, bool planes)
 {
-    vtac_builder *m = &im->maker;
-    tfl_tensor *t = tfl_out(im, i);
+    vtac_import_builder *m = &im->maker;
+    vtac_tflite_tensor *t = vtac_tflite_out(im, i);
     if (m->status != VTA_OK) {
         return;
     }
@@ -177,30 +177,30 @@ static void set(tfl *im, uint32_t i, vtac_id value, bool planes)
     call(im, value, t->name);
 }
 
-void tfl_set(tfl *im, uint32_t i, vtac_id value)
+void vtac_tflite_set(vtac_tflite *im, uint32_t i, vtac_id value)
 {
     set(im, i, value, false);
 }
 
-void tfl_set_planes(tfl *im, uint32_t i, vtac_id value)
+void vtac_tflite_set_planes(vtac_tflite *im, uint32_t i, vtac_id value)
 {
     set(im, i, value, true);
 }
 
-vtac_id tfl_either(tfl *im, uint32_t i, bool *planes)
+vtac_id vtac_tflite_either(vtac_tflite *im, uint32_t i, bool *planes)
 {
-    *planes = tfl_in_planes(im, i);
-    return *planes ? tfl_planes(im, i) : tfl_plain(im, i);
+    *planes = vtac_tflite_in_planes(im, i);
+    return *planes ? vtac_tflite_planes(im, i) : vtac_tflite_plain(im, i);
 }
 
-void tfl_set_either(tfl *im, uint32_t i, vtac_id value, bool planes)
+void vtac_tflite_set_either(vtac_tflite *im, uint32_t i, vtac_id value, bool planes)
 {
     set(im, i, value, planes);
 }
 
-vtac_type tfl_type(tfl *im, uint32_t i)
+vtac_type vtac_tflite_type(vtac_tflite *im, uint32_t i)
 {
-    const tfl_tensor *t = tfl_in(im, i);
+    const vtac_tflite_tensor *t = vtac_tflite_in(im, i);
     if (t->plain == 0 && t->planes != 0) {
         vtac_type type = *vtac_made_type(&im->maker, t->planes);
         const int64_t channels = type.dim[1];
@@ -208,15 +208,15 @@ vtac_type tfl_type(tfl *im, uint32_t i)
         type.dim[3] = channels;
         return type;
     }
-    return t->data != NULL ? t->type : *vtac_made_type(&im->maker, tfl_plain(im, i));
+    return t->data != NULL ? t->type : *vtac_made_type(&im->maker, vtac_tflite_plain(im, i));
 }
 
-uint32_t tfl_axis(uint32_t axis, uint32_t rank, bool planes)
+uint32_t vtac_tflite_axis(uint32_t axis, uint32_t rank, bool planes)
 {
     return !planes || rank != 4 || axis == 0 ? axis : axis == 3 ? 1 : axis + 1;
 }
 
-uint32_t tfl_wrap(tfl *im, int64_t axis, uint32_t rank)
+uint32_t vtac_tflite_wrap(vtac_tflite *im, int64_t axis, uint32_t rank)
 {
     const int64_t at = axis < 0 ? axis + (int64_t)rank : axis;
     if (at < 0 || at >= (int64_t)rank) {
@@ -226,26 +226,26 @@ uint32_t tfl_wrap(tfl *im, int64_t axis, uint32_t rank)
     return (uint32_t)at;
 }
 
-bool tfl_known(tfl *im, uint32_t i)
+bool vtac_tflite_known(vtac_tflite *im, uint32_t i)
 {
-    return vtac_made_constant(&im->maker, tfl_plain(im, i)) != NULL;
+    return vtac_made_constant(&im->maker, vtac_tflite_plain(im, i)) != NULL;
 }
 
-uint32_t tfl_known_ints(tfl *im, uint32_t i, const char *what, int64_t *out, uint32_t most)
+uint32_t vtac_tflite_known_ints(vtac_tflite *im, uint32_t i, const char *what, int64_t *out, uint32_t most)
 {
-    const vtac_id id = tfl_plain(im, i);
+    const vtac_id id = vtac_tflite_plain(im, i);
     const vtac_tensor *known = vtac_made_constant(&im->maker, id);
     if (id == 0) {
         return 0;
     }
     if (known == NULL) {
-        tfl_refuse(im, "the %s (input %u) must be known, the run works it out", what, i);
+        vtac_tflite_refuse(im, "the %s (input %u) must be known, the run works it out", what, i);
         return 0;
     }
     const int64_t count = vtac_type_elements(&known->type);
     if (count > (int64_t)most || vtac_dtype_kind(known->type.dtype) == 'f') {
-        tfl_refuse(im, "the %s (input %u): %lld numbers, at most %u integers are taken", what, i,
-                   (long long)count, most);
+        vtac_tflite_refuse(im, "the %s (input %u): %lld numbers, at most %u integers are taken", what, i,
+                           (long long)count, most);
         return 0;
     }
     for (int64_t k = 0; k < count; k++) {
@@ -254,21 +254,21 @@ uint32_t tfl_known_ints(tfl *im, uint32_t i, const char *what, int64_t *out, uin
     return (uint32_t)count;
 }
 
-int64_t tfl_option(tfl *im, uint32_t field, uint32_t width, int64_t otherwise)
+int64_t vtac_tflite_option(vtac_tflite *im, uint32_t field, uint32_t width, int64_t otherwise)
 {
-    return flat_int(&im->model.flat, im->op->options, field, width, otherwise);
+    return vtac_flat_int(&im->model.flat, im->op->options, field, width, otherwise);
 }
 
-float tfl_option_float(tfl *im, uint32_t field, float otherwise)
+float vtac_tflite_option_float(vtac_tflite *im, uint32_t field, float otherwise)
 {
-    return flat_float(&im->model.flat, im->op->options, field, otherwise);
+    return vtac_flat_float(&im->model.flat, im->op->options, field, otherwise);
 }
 
-double tfl_custom_number(tfl *im, const char *key, double otherwise)
+double vtac_tflite_custom_number(vtac_tflite *im, const char *key, double otherwise)
 {
-    const flat_vector bytes = im->op->custom_options;
+    const vtac_flat_vector bytes = im->op->custom_options;
     double value;
-    if (flex_number(im->model.flat.bytes + bytes.at, bytes.count, key, &value)) {
+    if (vtac_flex_number(im->model.flat.bytes + bytes.at, bytes.count, key, &value)) {
         return value;
     }
     if (isnan(otherwise)) {
@@ -277,9 +277,9 @@ double tfl_custom_number(tfl *im, const char *key, double otherwise)
     return otherwise;
 }
 
-int64_t tfl_custom_count(tfl *im, const char *key, double otherwise, int64_t least)
+int64_t vtac_tflite_custom_count(vtac_tflite *im, const char *key, double otherwise, int64_t least)
 {
-    const double value = tfl_custom_number(im, key, otherwise);
+    const double value = vtac_tflite_custom_number(im, key, otherwise);
     if (im->maker.status == VTA_OK && !(value >= (double)least && value <= 65536.0)) {
         vtac_make_fail(&im->maker, VTA_INVALID, "its option '%s' is %g, expected %lld to 65536", key, value,
                        (long long)least);
@@ -289,7 +289,7 @@ int64_t tfl_custom_count(tfl *im, const char *key, double otherwise, int64_t lea
 
 /* ---- the walk */
 
-void tfl_note(const tfl *im, const char *fmt, ...)
+void vtac_tflite_note(const vtac_tflite *im, const char *fmt, ...)
 {
     char text[400];
     va_list args;
@@ -302,13 +302,13 @@ void tfl_note(const tfl *im, const char *fmt, ...)
 }
 
 /* The name of an input or output: the signature's, or the tensor's. */
-static const char *outer_name(const char **names, const tfl_tensor *t, uint32_t i)
+static const char *outer_name(const char **names, const vtac_tflite_tensor *t, uint32_t i)
 {
     return names != NULL ? names[i] : t->name;
 }
 
-static vta_status input_type(const tfl *im, const char *name, const tfl_tensor *t, vtac_type *type,
-                             vta_diag *diag)
+static vta_status input_type(const vtac_tflite *im, const char *name, const vtac_tflite_tensor *t,
+                             vtac_type *type, vta_diag *diag)
 {
     const vtac_shape_option *option = NULL;
     for (uint32_t i = 0; im->options != NULL && i < im->options->shape_count; i++) {
@@ -327,19 +327,19 @@ static vta_status input_type(const tfl *im, const char *name, const tfl_tensor *
         if (option != NULL) {
             type->dim[i] = option->dim[i];
         } else if (t->open[i]) {
-            tfl_note(im, "input '%.200s': axis %u is open in the model, taken as %lld", name, i,
-                     (long long)type->dim[i]);
+            vtac_tflite_note(im, "input '%.200s': axis %u is open in the model, taken as %lld", name, i,
+                             (long long)type->dim[i]);
         }
     }
     return vtac_type_elements(type) >= 0 ? VTA_OK
                                          : vta_fail(diag, VTA_RANGE, "input '%s' is too large", name);
 }
 
-static vta_status import_inputs(tfl *im, vta_diag *diag)
+static vta_status import_inputs(vtac_tflite *im, vta_diag *diag)
 {
-    const tfl_graph *graph = im->graph;
+    const vtac_tflite_graph *graph = im->graph;
     for (uint32_t i = 0; i < graph->input_count; i++) {
-        tfl_tensor *t = &graph->tensors[graph->inputs[i]];
+        vtac_tflite_tensor *t = &graph->tensors[graph->inputs[i]];
         const char *name = outer_name(im->model.input_names, t, i);
         vtac_type type;
         if (t->type.dtype == VTAC_NO_DTYPE) {
@@ -362,7 +362,7 @@ static vta_status import_inputs(tfl *im, vta_diag *diag)
 }
 
 /* Files of 2018 and 2019 call the bytes that floats are multiplied by uint8, and mean int8, around 0. */
-static void read_old_weights(tfl *im)
+static void read_old_weights(vtac_tflite *im)
 {
     static const int64_t no_zero = 0;
     static const char *const kinds[] = {"CONV_2D",
@@ -375,15 +375,15 @@ static void read_old_weights(tfl *im)
                                         "UNIDIRECTIONAL_SEQUENCE_RNN",
                                         "BIDIRECTIONAL_SEQUENCE_LSTM",
                                         "BIDIRECTIONAL_SEQUENCE_RNN"};
-    const tfl_op *op = im->op;
-    bool old = op->output_count > 0 && tfl_is_float(&im->graph->tensors[op->outputs[0]]);
+    const vtac_tflite_op *op = im->op;
+    bool old = op->output_count > 0 && vtac_tflite_is_float(&im->graph->tensors[op->outputs[0]]);
     size_t kind = 0;
     while (kind < sizeof kinds / sizeof kinds[0] && strcmp(op->kind->name, kinds[kind]) != 0) {
         kind++;
     }
     old = old && kind < sizeof kinds / sizeof kinds[0];
     for (uint32_t k = 0; old && k < op->input_count; k++) {
-        tfl_tensor *t = op->inputs[k] < 0 ? NULL : &im->graph->tensors[op->inputs[k]];
+        vtac_tflite_tensor *t = op->inputs[k] < 0 ? NULL : &im->graph->tensors[op->inputs[k]];
         if (t != NULL && t->data != NULL && t->type.dtype == VTAC_U8 && t->scale_count == 1 &&
             t->plain == 0 && t->planes == 0) {
             t->type.dtype = VTAC_I8;
@@ -392,9 +392,9 @@ static void read_old_weights(tfl *im)
     }
 }
 
-static vta_status import_op(tfl *im, uint32_t i, vta_diag *diag)
+static vta_status import_op(vtac_tflite *im, uint32_t i, vta_diag *diag)
 {
-    const tfl_op *op = &im->graph->ops[i];
+    const vtac_tflite_op *op = &im->graph->ops[i];
     const char *name = op->output_count > 0 ? im->graph->tensors[op->outputs[0]].name : op->kind->name;
     im->op = op;
     im->how = op->kind->how;
@@ -405,14 +405,15 @@ static vta_status import_op(tfl *im, uint32_t i, vta_diag *diag)
                        op->kind->in_min);
     }
     for (uint32_t k = 0; k < op->input_count && im->maker.status == VTA_OK; k++) {
-        const tfl_tensor *t = op->inputs[k] < 0 ? NULL : &im->graph->tensors[op->inputs[k]];
+        const vtac_tflite_tensor *t = op->inputs[k] < 0 ? NULL : &im->graph->tensors[op->inputs[k]];
         if (t != NULL && t->type.dtype == VTAC_NO_DTYPE && t->handle == 0 && t->imaginary == 0) {
-            tfl_refuse(im, "tensor '%s' is of a type that is not taken (text, complex, a resource)", t->name);
+            vtac_tflite_refuse(im, "tensor '%s' is of a type that is not taken (text, complex, a resource)",
+                               t->name);
         }
     }
     if (im->maker.status == VTA_OK) {
         read_old_weights(im);
-        (tfl_takes_rest(im) ? tfl_rest_operator : op->kind->import)(im);
+        (vtac_tflite_takes_rest(im) ? vtac_tflite_rest_operator : op->kind->import)(im);
         im->op = op; /* it may have called a graph */
     }
     return im->maker.status == VTA_OK
@@ -420,28 +421,28 @@ static vta_status import_op(tfl *im, uint32_t i, vta_diag *diag)
                : vta_context(diag, "operator %u, '%.100s' (%s)", i, name, op->kind->name);
 }
 
-vta_status tfl_import_operators(tfl *im, vta_diag *diag)
+vta_status vtac_tflite_import_operators(vtac_tflite *im, vta_diag *diag)
 {
-    VTA_TRY(tfl_check_operators(im, diag));
+    VTA_TRY(vtac_tflite_check_operators(im, diag));
     for (uint32_t i = 0; i < im->graph->op_count; i++) {
         VTA_TRY(import_op(im, i, diag));
     }
     return VTA_OK;
 }
 
-static vta_status import_graph(tfl *im, vta_diag *diag)
+static vta_status import_graph(vtac_tflite *im, vta_diag *diag)
 {
-    const tfl_graph *graph = im->graph = im->model.graphs;
-    VTA_TRY(tfl_check_operators(im, diag));
+    const vtac_tflite_graph *graph = im->graph = im->model.graphs;
+    VTA_TRY(vtac_tflite_check_operators(im, diag));
     VTA_TRY(import_inputs(im, diag));
-    VTA_TRY(tfl_import_operators(im, diag));
+    VTA_TRY(vtac_tflite_import_operators(im, diag));
     if (im->rest != NULL) {
-        VTA_TRY(tfl_finish_rest(im, diag));
+        VTA_TRY(vtac_tflite_finish_rest(im, diag));
         return vtac_graph_sort(im->maker.graph, diag);
     }
     for (uint32_t i = 0; i < graph->output_count; i++) {
-        tfl_tensor *t = &graph->tensors[graph->outputs[i]];
-        vtac_id id = t->type.dtype == VTAC_NO_DTYPE ? 0 : tfl_value(im, t);
+        vtac_tflite_tensor *t = &graph->tensors[graph->outputs[i]];
+        vtac_id id = t->type.dtype == VTAC_NO_DTYPE ? 0 : vtac_tflite_value(im, t);
         if (id != 0 && (im->maker.graph->values[id].node == 0 || vtac_is_output(im->maker.graph, id))) {
             id = vtac_make1(&im->maker, VTAC_OP_IDENTITY, id);
         }
@@ -451,7 +452,7 @@ static vta_status import_graph(tfl *im, vta_diag *diag)
         }
         VTA_TRY(vtac_add_output(im->maker.graph, id, diag));
     }
-    VTA_TRY(tfl_keep_states(im, diag));
+    VTA_TRY(vtac_tflite_keep_states(im, diag));
     return vtac_graph_sort(im->maker.graph, diag);
 }
 
@@ -459,11 +460,12 @@ static vta_status load(const vtac_model_file *file, const vtac_import_options *o
                        bool *changing, vta_diag *diag)
 {
     vtac_graph *graph = vtac_graph_create("main");
-    tfl im = {.options = options};
+    vtac_tflite im = {.options = options};
     vta_status status =
-        graph == NULL ? vta_no_memory(diag) : tfl_model_read(file, &graph->arena, &im.model, diag);
+        graph == NULL ? vta_no_memory(diag) : vtac_tflite_model_read(file, &graph->arena, &im.model, diag);
     if (status == VTA_OK) {
-        im.maker = (vtac_builder){.graph = graph, .diag = diag, .name = "", .budget = VTAC_BUILDER_NODES};
+        im.maker =
+            (vtac_import_builder){.graph = graph, .diag = diag, .name = "", .budget = VTAC_BUILDER_NODES};
         status = im.model.graphs == NULL ? vta_fail(diag, VTA_INVALID, "it has no graph")
                                          : import_graph(&im, diag);
     }

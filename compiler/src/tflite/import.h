@@ -13,122 +13,127 @@
 #include "model.h"
 #include "vtac/quant.h"
 
-typedef struct tfl {
-    vtac_builder maker;
-    tfl_model model;
+typedef struct vtac_tflite {
+    vtac_import_builder maker;
+    vtac_tflite_model model;
     const vtac_import_options *options;
-    tfl_graph *graph; /* that is being imported: the network, or what an operator calls */
-    const tfl_op *op;
+    vtac_tflite_graph *graph; /* that is being imported: the network, or what an operator calls */
+    const vtac_tflite_op *op;
     int32_t how; /* what the operator's row says */
-    struct tfl_variable *variables;
+    struct vtac_tflite_variable *variables;
     uint32_t variable_count, depth;
-    struct tfl_state *states; /* what is kept from run to run (state.c) */
+    struct vtac_tflite_state *states; /* what is kept from run to run (state.c) */
     uint32_t state_count;
-    vtac_id started;       /* whether this is not the first run */
-    bool changing;         /* a state comes out with another type or shape than it went in */
-    bool once;             /* what is done once, before the first run, is being imported */
-    struct tfl_rest *rest; /* what goes on with lists whose length the run finds (rest.c); NULL: nothing */
-    uint64_t work;         /* what calls have cost: tensors and operators */
-} tfl;
+    vtac_id started; /* whether this is not the first run */
+    bool changing;   /* a state comes out with another type or shape than it went in */
+    bool once;       /* what is done once, before the first run, is being imported */
+    struct vtac_tflite_rest
+        *rest;     /* what goes on with lists whose length the run finds (rest.c); NULL: nothing */
+    uint64_t work; /* what calls have cost: tensors and operators */
+} vtac_tflite;
 
 /* ---- tensors of the operator */
-bool tfl_has(const tfl *im, uint32_t i); /* input i is there */
-tfl_tensor *tfl_in(tfl *im, uint32_t i);
-tfl_tensor *tfl_out(tfl *im, uint32_t i);
-vtac_id tfl_plain(tfl *im, uint32_t i); /* values of input i */
-vtac_id tfl_planes(tfl *im, uint32_t i);
-bool tfl_in_planes(tfl *im, uint32_t i); /* only there so far */
-void tfl_set(tfl *im, uint32_t i, vtac_id value);
-void tfl_set_planes(tfl *im, uint32_t i, vtac_id value);
+bool vtac_tflite_has(const vtac_tflite *im, uint32_t i); /* input i is there */
+vtac_tflite_tensor *vtac_tflite_in(vtac_tflite *im, uint32_t i);
+vtac_tflite_tensor *vtac_tflite_out(vtac_tflite *im, uint32_t i);
+vtac_id vtac_tflite_plain(vtac_tflite *im, uint32_t i); /* values of input i */
+vtac_id vtac_tflite_planes(vtac_tflite *im, uint32_t i);
+bool vtac_tflite_in_planes(vtac_tflite *im, uint32_t i); /* only there so far */
+void vtac_tflite_set(vtac_tflite *im, uint32_t i, vtac_id value);
+void vtac_tflite_set_planes(vtac_tflite *im, uint32_t i, vtac_id value);
 /* Input i in the form that suits one that is the output's shape; `planes` says which it is. */
-vtac_id tfl_either(tfl *im, uint32_t i, bool *planes);
-void tfl_set_either(tfl *im, uint32_t i, vtac_id value, bool planes);
+vtac_id vtac_tflite_either(vtac_tflite *im, uint32_t i, bool *planes);
+void vtac_tflite_set_either(vtac_tflite *im, uint32_t i, vtac_id value, bool planes);
 
 /* The type of input i as it came out here, axes as in the file. */
-vtac_type tfl_type(tfl *im, uint32_t i);
+vtac_type vtac_tflite_type(vtac_tflite *im, uint32_t i);
 /* Axis of a plain value as it lies in `planes`. */
-uint32_t tfl_axis(uint32_t axis, uint32_t rank, bool planes);
+uint32_t vtac_tflite_axis(uint32_t axis, uint32_t rank, bool planes);
 /* An axis that may be counted from the end. */
-uint32_t tfl_wrap(tfl *im, int64_t axis, uint32_t rank);
+uint32_t vtac_tflite_wrap(vtac_tflite *im, int64_t axis, uint32_t rank);
 
 /* Whether the contents of input i are known. */
-bool tfl_known(tfl *im, uint32_t i);
+bool vtac_tflite_known(vtac_tflite *im, uint32_t i);
 /* The contents of input i, which must be known: integers, at most `most`. */
-uint32_t tfl_known_ints(tfl *im, uint32_t i, const char *what, int64_t *out, uint32_t most);
+uint32_t vtac_tflite_known_ints(vtac_tflite *im, uint32_t i, const char *what, int64_t *out, uint32_t most);
 
 /* ---- options of the operator */
-int64_t tfl_option(tfl *im, uint32_t field, uint32_t width, int64_t otherwise);
-float tfl_option_float(tfl *im, uint32_t field, float otherwise);
+int64_t vtac_tflite_option(vtac_tflite *im, uint32_t field, uint32_t width, int64_t otherwise);
+float vtac_tflite_option_float(vtac_tflite *im, uint32_t field, float otherwise);
 
 /* The same of a custom operator, by name; with NAN as `otherwise`, it must be there. */
-double tfl_custom_number(tfl *im, const char *key, double otherwise);
-int64_t tfl_custom_count(tfl *im, const char *key, double otherwise, int64_t least); /* at most 65536 */
+double vtac_tflite_custom_number(vtac_tflite *im, const char *key, double otherwise);
+int64_t vtac_tflite_custom_count(vtac_tflite *im, const char *key, double otherwise,
+                                 int64_t least); /* at most 65536 */
 
 /* ---- numbers */
-bool tfl_quantized(const tfl_tensor *t); /* integers with a scale */
-bool tfl_is_float(const tfl_tensor *t);
-bool tfl_same_scale(const tfl_tensor *a, const tfl_tensor *b);
+bool vtac_tflite_quantized(const vtac_tflite_tensor *t); /* integers with a scale */
+bool vtac_tflite_is_float(const vtac_tflite_tensor *t);
+bool vtac_tflite_same_scale(const vtac_tflite_tensor *a, const vtac_tflite_tensor *b);
 /* A scalar constant: the scale; the zero point, in the tensor's type. */
-vtac_id tfl_scale_value(tfl *im, const tfl_tensor *t);
-vtac_id tfl_zero_value(tfl *im, const tfl_tensor *t);
+vtac_id vtac_tflite_scale_value(vtac_tflite *im, const vtac_tflite_tensor *t);
+vtac_id vtac_tflite_zero_value(vtac_tflite *im, const vtac_tflite_tensor *t);
 /* Less the zero point, in int32. */
-vtac_id tfl_centred(tfl *im, vtac_id x, int64_t zero);
-vtac_id tfl_rescale(tfl *im, vtac_id x, vtac_tfl_scale scale, vtac_rounding rounding);
+vtac_id vtac_tflite_centred(vtac_tflite *im, vtac_id x, int64_t zero);
+vtac_id vtac_tflite_rescale(vtac_tflite *im, vtac_id x, vtac_tfl_scale scale, vtac_rounding rounding);
 /* int32 sums of 16-bit inputs, a factor for each output along `axis`: one rounding, halves up, with all 31
  * bits of the mantissa. */
-vtac_id tfl_rescale_wide(tfl *im, vtac_id sum, const vtac_tfl_scale *scales, int64_t count, int64_t axis);
+vtac_id vtac_tflite_rescale_wide(vtac_tflite *im, vtac_id sum, const vtac_tfl_scale *scales, int64_t count,
+                                 int64_t axis);
 /* An int32 plus the zero point, within the activation, as the tensor's type. */
-vtac_id tfl_store(tfl *im, vtac_id x, const tfl_tensor *to, int activation);
+vtac_id vtac_tflite_store(vtac_tflite *im, vtac_id x, const vtac_tflite_tensor *to, int activation);
 /* What an activation leaves of a quantized tensor's range. */
-void tfl_activation_range(tfl *im, const tfl_tensor *t, int activation, int64_t *low, int64_t *high);
+void vtac_tflite_activation_range(vtac_tflite *im, const vtac_tflite_tensor *t, int activation, int64_t *low,
+                                  int64_t *high);
 /* The activation on a value that has the output's type. */
-vtac_id tfl_activate(tfl *im, vtac_id x, const tfl_tensor *t, int activation);
+vtac_id vtac_tflite_activate(vtac_tflite *im, vtac_id x, const vtac_tflite_tensor *t, int activation);
 /* Whole numbers next to it, halves away from zero, as an int32. */
-vtac_id tfl_round(tfl *im, vtac_id x);
+vtac_id vtac_tflite_round(vtac_tflite *im, vtac_id x);
 /* An int32 / 2^by, halves away from zero; by is at least 1, at most 30. */
-vtac_id tfl_round_shift(tfl *im, vtac_id v, int by);
+vtac_id vtac_tflite_round_shift(vtac_tflite *im, vtac_id v, int by);
 /* float32 to the tensor's integers. */
-vtac_id tfl_quantize(tfl *im, vtac_id x, const tfl_tensor *to);
-vtac_id tfl_dequantize(tfl *im, vtac_id x, const tfl_tensor *from);
+vtac_id vtac_tflite_quantize(vtac_tflite *im, vtac_id x, const vtac_tflite_tensor *to);
+vtac_id vtac_tflite_dequantize(vtac_tflite *im, vtac_id x, const vtac_tflite_tensor *from);
 /* x through a table of `count` numbers for first, first + 1, … */
-vtac_id tfl_look_up(tfl *im, vtac_id x, vtac_dtype dtype, const void *table, int64_t count, int64_t first);
+vtac_id vtac_tflite_look_up(vtac_tflite *im, vtac_id x, vtac_dtype dtype, const void *table, int64_t count,
+                            int64_t first);
 /* A line for whoever asked for notes. */
-__attribute__((format(printf, 2, 3))) void tfl_note(const tfl *im, const char *fmt, ...);
+__attribute__((format(printf, 2, 3))) void vtac_tflite_note(const vtac_tflite *im, const char *fmt, ...);
 /* What is kept from run to run: `start` in the first one, and from then on what *now was when the last one
  * ended. `start` alone where runs keep nothing. */
-vtac_id tfl_state_of(tfl *im, const char *name, vtac_id start, vtac_id *now);
+vtac_id vtac_tflite_state_of(vtac_tflite *im, const char *name, vtac_id start, vtac_id *now);
 /* Input i is a state of the operator, which leaves it like this; any shape of as many elements. */
-void tfl_leave(tfl *im, uint32_t i, vtac_id value);
+void vtac_tflite_leave(vtac_tflite *im, uint32_t i, vtac_id value);
 /* All states are known: they become the last inputs and outputs of the graph. */
-vta_status tfl_keep_states(tfl *im, vta_diag *diag);
+vta_status vtac_tflite_keep_states(vtac_tflite *im, vta_diag *diag);
 /* The operators of im->graph, one after the other. */
-vta_status tfl_import_operators(tfl *im, vta_diag *diag);
+vta_status vtac_tflite_import_operators(vtac_tflite *im, vta_diag *diag);
 /* The value of a tensor of im->graph, axes as in the file. */
-vtac_id tfl_value(tfl *im, tfl_tensor *t);
+vtac_id vtac_tflite_value(vtac_tflite *im, vtac_tflite_tensor *t);
 /* Rows of floats quantized by the run (op_matrix.c). */
-vtac_id tfl_quantize_rows(tfl *im, vtac_id x, uint32_t rank, vtac_id *scale, vtac_id *zero);
+vtac_id vtac_tflite_quantize_rows(vtac_tflite *im, vtac_id x, uint32_t rank, vtac_id *scale, vtac_id *zero);
 /* The inverse root of a positive int64, mantissa * 2^-(31 + right), as TensorFlow Lite finds it; an int64
  * times that, rounded twice, the second time halves away from zero (op_norm.c). */
-vtac_id tfl_inverse_root(tfl *im, vtac_id sum, vtac_id *right);
-vtac_id tfl_scaled_by(tfl *im, vtac_id x, vtac_id mantissa, vtac_id right);
+vtac_id vtac_tflite_inverse_root(vtac_tflite *im, vtac_id sum, vtac_id *right);
+vtac_id vtac_tflite_scaled_by(vtac_tflite *im, vtac_id x, vtac_id mantissa, vtac_id right);
 /* Lists whose length the run finds: what makes them, whether the operator gets one, what goes on with it, and
  * the model's instructions (rest.c). */
-void tfl_rest_where(tfl *im);
-void tfl_rest_unique(tfl *im);
-bool tfl_takes_rest(const tfl *im);
-void tfl_rest_operator(tfl *im);
-vta_status tfl_finish_rest(tfl *im, vta_diag *diag);
+void vtac_tflite_rest_where(vtac_tflite *im);
+void vtac_tflite_rest_unique(vtac_tflite *im);
+bool vtac_tflite_takes_rest(const vtac_tflite *im);
+void vtac_tflite_rest_operator(vtac_tflite *im);
+vta_status vtac_tflite_finish_rest(vtac_tflite *im, vta_diag *diag);
 /* The basic kernel of an LSTM (op_lstm_basic.c). */
-void tfl_import_lstm_basic(tfl *im);
+void vtac_tflite_import_lstm_basic(vtac_tflite *im);
 /* uint8 by uint8 (op_divide.c). */
-vtac_id tfl_divide_bytes(tfl *im, vtac_id a, vtac_id b, int activation);
+vtac_id vtac_tflite_divide_bytes(vtac_tflite *im, vtac_id a, vtac_id b, int activation);
 /* Slices and updates at places that the run works out (op_slice.c). */
-void tfl_slice_at_run(tfl *im);
-void tfl_strided_slice_at_run(tfl *im);
-void tfl_update_slice_at_run(tfl *im);
-void tfl_range(vtac_dtype dtype, int64_t *low, int64_t *high);
+void vtac_tflite_slice_at_run(vtac_tflite *im);
+void vtac_tflite_strided_slice_at_run(vtac_tflite *im);
+void vtac_tflite_update_slice_at_run(vtac_tflite *im);
+void vtac_tflite_range(vtac_dtype dtype, int64_t *low, int64_t *high);
 
-__attribute__((format(printf, 2, 3))) void tfl_refuse(tfl *im, const char *fmt, ...);
+__attribute__((format(printf, 2, 3))) void vtac_tflite_refuse(vtac_tflite *im, const char *fmt, ...);
 
 enum { TFL_NONE, TFL_RELU, TFL_RELU_N1, TFL_RELU6, TFL_TANH, TFL_RELU_01 = 16 };
 

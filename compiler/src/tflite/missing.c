@@ -19,23 +19,23 @@ static const struct {
 
 enum { MOST = 16 };
 typedef struct missing {
-    const tfl_op *first[MOST]; /* of each kind */
+    const vtac_tflite_op *first[MOST]; /* of each kind */
     const char *where[MOST];
     uint32_t times[MOST];
     uint32_t count;
     bool more; /* than there is room for */
 } missing;
 
-static bool same_kind(const tfl_op *a, const tfl_op *b)
+static bool same_kind(const vtac_tflite_op *a, const vtac_tflite_op *b)
 {
     return a->code == b->code && (a->custom == b->custom || (a->custom != NULL && b->custom != NULL &&
                                                              strcmp(a->custom, b->custom) == 0));
 }
 
-static void collect(missing *all, const tfl_graph *graph)
+static void collect(missing *all, const vtac_tflite_graph *graph)
 {
     for (uint32_t i = 0; i < graph->op_count; i++) {
-        const tfl_op *op = &graph->ops[i];
+        const vtac_tflite_op *op = &graph->ops[i];
         uint32_t k = 0;
         if (op->kind != NULL) {
             continue;
@@ -56,14 +56,16 @@ static void collect(missing *all, const tfl_graph *graph)
 }
 
 /* How many of the operator's first options are numbers of graphs that it calls. */
-static uint32_t graphs_of(const tfl_op *op)
+static uint32_t graphs_of(const vtac_tflite_op *op)
 {
-    tfl_import_fn *const import = op->kind != NULL ? op->kind->import : NULL;
-    return import == tfl_import_if || import == tfl_import_while ? 2 : import == tfl_import_call_once ? 1 : 0;
+    vtac_tflite_import_fn *const import = op->kind != NULL ? op->kind->import : NULL;
+    return import == vtac_tflite_import_if || import == vtac_tflite_import_while ? 2
+           : import == vtac_tflite_import_call_once                              ? 1
+                                                                                 : 0;
 }
 
 /* From the network and all graphs that it may call. */
-static void collect_all(tfl *im, missing *all)
+static void collect_all(vtac_tflite *im, missing *all)
 {
     const uint32_t count = im->model.graph_count;
     uint32_t *queue = vtac_make_room(&im->maker, count, sizeof *queue);
@@ -76,12 +78,12 @@ static void collect_all(tfl *im, missing *all)
     queue[0] = 0;
     met[0] = true;
     for (uint32_t i = 0; i < used; i++) {
-        const tfl_graph *graph = &im->model.graphs[queue[i]];
+        const vtac_tflite_graph *graph = &im->model.graphs[queue[i]];
         collect(all, graph);
         for (uint32_t k = 0; k < graph->op_count; k++) {
             im->op = &graph->ops[k];
             for (uint32_t option = 0; option < graphs_of(im->op); option++) {
-                const int64_t to = tfl_option(im, option, 4, 0);
+                const int64_t to = vtac_tflite_option(im, option, 4, 0);
                 if (to > 0 && to < (int64_t)count && !met[to]) {
                     met[to] = true;
                     queue[used++] = (uint32_t)to;
@@ -91,7 +93,7 @@ static void collect_all(tfl *im, missing *all)
     }
 }
 
-static const char *name_of(const tfl_op *op, char *room, size_t size)
+static const char *name_of(const vtac_tflite_op *op, char *room, size_t size)
 {
     for (size_t i = 0; op->custom == NULL && i < sizeof not_taken / sizeof not_taken[0]; i++) {
         if (not_taken[i].code == op->code) {
@@ -106,7 +108,7 @@ static const char *name_of(const tfl_op *op, char *room, size_t size)
     return room;
 }
 
-vta_status tfl_check_operators(tfl *im, vta_diag *diag)
+vta_status vtac_tflite_check_operators(vtac_tflite *im, vta_diag *diag)
 {
     missing all = {.count = 0};
     collect(&all, im->graph);

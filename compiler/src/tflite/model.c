@@ -77,10 +77,10 @@ static size_t character_at(const unsigned char *p)
     return size > 0 && !odd ? size : 0;
 }
 
-static const char *copy_text(tfl_model *m, flat_table t, uint32_t field)
+static const char *copy_text(vtac_tflite_model *m, vtac_flat_table t, uint32_t field)
 {
     uint32_t length;
-    const char *text = flat_text(&m->flat, t, field, &length);
+    const char *text = vtac_flat_text(&m->flat, t, field, &length);
     char *copy = vta_arena_string(m->arena, text == NULL ? "" : text, text == NULL ? 0 : length);
     for (char *p = copy; copy != NULL && *p != '\0';) {
         const size_t size = character_at((const unsigned char *)p);
@@ -90,11 +90,11 @@ static const char *copy_text(tfl_model *m, flat_table t, uint32_t field)
     return copy;
 }
 
-static vta_status copy_ints(tfl_model *m, flat_vector v, const int32_t **out, vta_diag *diag)
+static vta_status copy_ints(vtac_tflite_model *m, vtac_flat_vector v, const int32_t **out, vta_diag *diag)
 {
     int32_t *room = vta_arena_array(m->arena, v.count, sizeof *room);
     for (uint32_t i = 0; room != NULL && i < v.count; i++) {
-        room[i] = (int32_t)flat_int_at(&m->flat, v, i, 4);
+        room[i] = (int32_t)vtac_flat_int_at(&m->flat, v, i, 4);
     }
     *out = room;
     return room == NULL ? out_of_memory(diag) : VTA_OK;
@@ -102,12 +102,13 @@ static vta_status copy_ints(tfl_model *m, flat_vector v, const int32_t **out, vt
 
 /* ---- tensors */
 
-static vta_status read_quantization(tfl_model *m, flat_table t, tfl_tensor *to, vta_diag *diag)
+static vta_status read_quantization(vtac_tflite_model *m, vtac_flat_table t, vtac_tflite_tensor *to,
+                                    vta_diag *diag)
 {
-    const flat_table q = flat_sub(&m->flat, t, TENSOR_QUANTIZATION);
-    const flat_vector scale = flat_list(&m->flat, q, QUANT_SCALE, 4);
-    const flat_vector zero = flat_list(&m->flat, q, QUANT_ZERO, 8);
-    if (flat_int(&m->flat, q, QUANT_DETAILS, 1, 0) > 1) { /* 1: anybody's own, which nothing reads */
+    const vtac_flat_table q = vtac_flat_sub(&m->flat, t, TENSOR_QUANTIZATION);
+    const vtac_flat_vector scale = vtac_flat_list(&m->flat, q, QUANT_SCALE, 4);
+    const vtac_flat_vector zero = vtac_flat_list(&m->flat, q, QUANT_ZERO, 8);
+    if (vtac_flat_int(&m->flat, q, QUANT_DETAILS, 1, 0) > 1) { /* 1: anybody's own, which nothing reads */
         return vta_fail(
             diag, VTA_UNSUPPORTED,
             "tensor '%s': scales for blocks of numbers or for several axes; one scale, or one for "
@@ -123,14 +124,15 @@ static vta_status read_quantization(tfl_model *m, flat_table t, tfl_tensor *to, 
         return out_of_memory(diag);
     }
     for (uint32_t i = 0; i < scale.count; i++) {
-        scales[i] = flat_float_at(&m->flat, scale, i);
-        zeros[i] = zero.count == 0 ? 0 : flat_int_at(&m->flat, zero, zero.count == scale.count ? i : 0, 8);
+        scales[i] = vtac_flat_float_at(&m->flat, scale, i);
+        zeros[i] =
+            zero.count == 0 ? 0 : vtac_flat_int_at(&m->flat, zero, zero.count == scale.count ? i : 0, 8);
         if (!(scales[i] >= 0.0F) || isinf(scales[i]) || zeros[i] < INT32_MIN || zeros[i] > INT32_MAX) {
             return vta_fail(diag, VTA_INVALID, "tensor '%s': scale %g and zero point %lld are none", to->name,
                             (double)scales[i], (long long)zeros[i]);
         }
     }
-    const int64_t axis = flat_int(&m->flat, q, QUANT_AXIS, 4, 0);
+    const int64_t axis = vtac_flat_int(&m->flat, q, QUANT_AXIS, 4, 0);
     to->axis =
         axis >= 0 && axis < (int64_t)to->type.rank ? (uint32_t)axis : 0; /* some files say 3 of a vector */
     if (scale.count > 1 && (to->type.rank == 0 || to->type.dim[to->axis] != (int64_t)scale.count)) {
@@ -144,7 +146,7 @@ static vta_status read_quantization(tfl_model *m, flat_table t, tfl_tensor *to, 
 }
 
 /* Two numbers of four bits in a byte become one in a byte each. */
-static vta_status unpack_half_bytes(tfl_model *m, tfl_tensor *to, size_t size, vta_diag *diag)
+static vta_status unpack_half_bytes(vtac_tflite_model *m, vtac_tflite_tensor *to, size_t size, vta_diag *diag)
 {
     const int64_t count = vtac_type_elements(&to->type);
     if ((uint64_t)(count + 1) / 2 != size) {
@@ -160,11 +162,11 @@ static vta_status unpack_half_bytes(tfl_model *m, tfl_tensor *to, size_t size, v
     return room == NULL ? out_of_memory(diag) : VTA_OK;
 }
 
-static vta_status read_contents(tfl_model *m, flat_table t, flat_vector buffers, bool half, tfl_tensor *to,
-                                vta_diag *diag)
+static vta_status read_contents(vtac_tflite_model *m, vtac_flat_table t, vtac_flat_vector buffers, bool half,
+                                vtac_tflite_tensor *to, vta_diag *diag)
 {
-    const int64_t number = flat_int(&m->flat, t, TENSOR_BUFFER, 4, 0);
-    if (flat_int(&m->flat, t, TENSOR_EXTERNAL, 4, 0) != 0) {
+    const int64_t number = vtac_flat_int(&m->flat, t, TENSOR_BUFFER, 4, 0);
+    if (vtac_flat_int(&m->flat, t, TENSOR_EXTERNAL, 4, 0) != 0) {
         return vta_fail(diag, VTA_UNSUPPORTED,
                         "tensor '%s': its contents lie in another file; only what lies in the file itself is "
                         "read",
@@ -177,13 +179,13 @@ static vta_status read_contents(tfl_model *m, flat_table t, flat_vector buffers,
         return vta_fail(diag, VTA_INVALID, "tensor '%s': buffer %lld of %u", to->name, (long long)number,
                         buffers.count);
     }
-    const flat_table b = flat_item(&m->flat, buffers, (uint32_t)number);
-    const flat_vector data = flat_list(&m->flat, b, BUFFER_DATA, 1);
-    const uint64_t offset = (uint64_t)flat_int(&m->flat, b, BUFFER_OFFSET, 8, 0);
+    const vtac_flat_table b = vtac_flat_item(&m->flat, buffers, (uint32_t)number);
+    const vtac_flat_vector data = vtac_flat_list(&m->flat, b, BUFFER_DATA, 1);
+    const uint64_t offset = (uint64_t)vtac_flat_int(&m->flat, b, BUFFER_OFFSET, 8, 0);
     size_t size = data.count;
     to->data = data.count == 0 ? NULL : m->flat.bytes + data.at;
     if (offset > 1) { /* behind the flatbuffer */
-        const uint64_t length = (uint64_t)flat_int(&m->flat, b, BUFFER_SIZE, 8, 0);
+        const uint64_t length = (uint64_t)vtac_flat_int(&m->flat, b, BUFFER_SIZE, 8, 0);
         if (offset > m->flat.size || length > m->flat.size - offset) {
             return vta_fail(diag, VTA_INVALID,
                             "tensor '%s': its contents end behind byte %zu, the file's last", to->name,
@@ -197,9 +199,9 @@ static vta_status read_contents(tfl_model *m, flat_table t, flat_vector buffers,
     if (to->data == NULL && wanted != 0) {
         return VTA_OK; /* a value that the run makes */
     }
-    const flat_table sparsity = flat_sub(&m->flat, t, TENSOR_SPARSITY);
+    const vtac_flat_table sparsity = vtac_flat_sub(&m->flat, t, TENSOR_SPARSITY);
     if (sparsity.at != 0 && !half && to->data != NULL) {
-        return tfl_make_dense(m, sparsity, to, size, diag);
+        return vtac_tflite_make_dense(m, sparsity, to, size, diag);
     }
     if (half) {
         return unpack_half_bytes(m, to, size, diag);
@@ -211,28 +213,29 @@ static vta_status read_contents(tfl_model *m, flat_table t, flat_vector buffers,
                                      size, vtac_type_text(&to->type, text, sizeof text));
 }
 
-static vta_status read_tensor(tfl_model *m, flat_table t, flat_vector buffers, tfl_tensor *to, vta_diag *diag)
+static vta_status read_tensor(vtac_tflite_model *m, vtac_flat_table t, vtac_flat_vector buffers,
+                              vtac_tflite_tensor *to, vta_diag *diag)
 {
     to->name = copy_text(m, t, TENSOR_NAME);
     if (to->name == NULL) {
         return out_of_memory(diag);
     }
-    const int64_t number = flat_int(&m->flat, t, TENSOR_TYPE, 1, 0);
+    const int64_t number = vtac_flat_int(&m->flat, t, TENSOR_TYPE, 1, 0);
     const bool half = number == INT4;
     to->is_resource = number == RESOURCE;
     to->type.dtype = half                                                                  ? VTAC_I8
                      : number >= 0 && number < (int64_t)(sizeof dtypes / sizeof dtypes[0]) ? dtypes[number]
                                                                                            : VTAC_NO_DTYPE;
-    const flat_vector shape = flat_list(&m->flat, t, TENSOR_SHAPE, 4);
-    const flat_vector open = flat_list(&m->flat, t, TENSOR_SIGNATURE, 4);
+    const vtac_flat_vector shape = vtac_flat_list(&m->flat, t, TENSOR_SHAPE, 4);
+    const vtac_flat_vector open = vtac_flat_list(&m->flat, t, TENSOR_SIGNATURE, 4);
     if (shape.count > VTAC_MAX_RANK) {
         return vta_fail(diag, VTA_UNSUPPORTED, "tensor '%s' has %u axes, at most %d are taken", to->name,
                         shape.count, VTAC_MAX_RANK);
     }
     to->type.rank = shape.count;
     for (uint32_t i = 0; i < shape.count; i++) {
-        to->type.dim[i] = flat_int_at(&m->flat, shape, i, 4);
-        to->open[i] = open.count == shape.count && flat_int_at(&m->flat, open, i, 4) < 0;
+        to->type.dim[i] = vtac_flat_int_at(&m->flat, shape, i, 4);
+        to->open[i] = open.count == shape.count && vtac_flat_int_at(&m->flat, open, i, 4) < 0;
         if (to->type.dim[i] < 0) {
             to->open[i] = true;
             to->type.dim[i] = 1;
@@ -244,15 +247,15 @@ static vta_status read_tensor(tfl_model *m, flat_table t, flat_vector buffers, t
     if (vtac_type_elements(&to->type) < 0) {
         return vta_fail(diag, VTA_RANGE, "tensor '%s' is too large", to->name);
     }
-    to->variable = flat_int(&m->flat, t, TENSOR_VARIABLE, 1, 0) != 0;
+    to->variable = vtac_flat_int(&m->flat, t, TENSOR_VARIABLE, 1, 0) != 0;
     VTA_TRY(read_quantization(m, t, to, diag));
     return read_contents(m, t, buffers, half, to, diag);
 }
 
 /* ---- operators */
 
-static vta_status check_numbers(const tfl_graph *g, const int32_t *numbers, uint32_t count, bool absent,
-                                const char *what, vta_diag *diag)
+static vta_status check_numbers(const vtac_tflite_graph *g, const int32_t *numbers, uint32_t count,
+                                bool absent, const char *what, vta_diag *diag)
 {
     for (uint32_t i = 0; i < count; i++) {
         if (numbers[i] >= (int32_t)g->tensor_count || numbers[i] < (absent ? -1 : 0)) {
@@ -263,32 +266,32 @@ static vta_status check_numbers(const tfl_graph *g, const int32_t *numbers, uint
     return VTA_OK;
 }
 
-static vta_status read_op(tfl_model *m, const tfl_graph *g, flat_table t, flat_vector codes, tfl_op *to,
-                          vta_diag *diag)
+static vta_status read_op(vtac_tflite_model *m, const vtac_tflite_graph *g, vtac_flat_table t,
+                          vtac_flat_vector codes, vtac_tflite_op *to, vta_diag *diag)
 {
-    const flat_vector inputs = flat_list(&m->flat, t, OP_INPUTS, 4);
-    const flat_vector outputs = flat_list(&m->flat, t, OP_OUTPUTS, 4);
-    const int64_t code = flat_int(&m->flat, t, OP_CODE, 4, 0);
+    const vtac_flat_vector inputs = vtac_flat_list(&m->flat, t, OP_INPUTS, 4);
+    const vtac_flat_vector outputs = vtac_flat_list(&m->flat, t, OP_OUTPUTS, 4);
+    const int64_t code = vtac_flat_int(&m->flat, t, OP_CODE, 4, 0);
     if (code < 0 || code >= (int64_t)codes.count) {
         return vta_fail(diag, VTA_INVALID, "an operator has code %lld of %u", (long long)code, codes.count);
     }
-    const flat_table c = flat_item(&m->flat, codes, (uint32_t)code);
-    const int32_t old = (int32_t)flat_int(&m->flat, c, CODE_OLD, 1, 0);
-    const int32_t new = (int32_t)flat_int(&m->flat, c, CODE_BUILTIN, 4, 0);
+    const vtac_flat_table c = vtac_flat_item(&m->flat, codes, (uint32_t)code);
+    const int32_t old = (int32_t)vtac_flat_int(&m->flat, c, CODE_OLD, 1, 0);
+    const int32_t new = (int32_t)vtac_flat_int(&m->flat, c, CODE_BUILTIN, 4, 0);
     to->code = old > new ? old : new;
-    to->version = (int32_t)flat_int(&m->flat, c, CODE_VERSION, 4, 1);
+    to->version = (int32_t)vtac_flat_int(&m->flat, c, CODE_VERSION, 4, 1);
     to->custom = to->code == CUSTOM ? copy_text(m, c, CODE_CUSTOM) : NULL;
-    to->kind = to->custom != NULL ? tfl_custom_find(to->custom) : tfl_operator_find(to->code);
-    to->options = flat_sub(&m->flat, t, OP_OPTIONS);
+    to->kind = to->custom != NULL ? vtac_tflite_custom_find(to->custom) : vtac_tflite_operator_find(to->code);
+    to->options = vtac_flat_sub(&m->flat, t, OP_OPTIONS);
     if (to->options.at == 0) { /* those of younger operators */
-        to->options = flat_sub(&m->flat, t, OP_MORE_OPTIONS);
+        to->options = vtac_flat_sub(&m->flat, t, OP_MORE_OPTIONS);
     }
-    to->custom_options = flat_list(&m->flat, t, OP_CUSTOM_OPTIONS, 1);
+    to->custom_options = vtac_flat_list(&m->flat, t, OP_CUSTOM_OPTIONS, 1);
     to->input_count = inputs.count;
     to->output_count = outputs.count;
     VTA_TRY(copy_ints(m, inputs, &to->inputs, diag));
     VTA_TRY(copy_ints(m, outputs, &to->outputs, diag));
-    const flat_vector between = flat_list(&m->flat, t, OP_INTERMEDIATES, 4);
+    const vtac_flat_vector between = vtac_flat_list(&m->flat, t, OP_INTERMEDIATES, 4);
     to->intermediate_count = between.count;
     VTA_TRY(copy_ints(m, between, &to->intermediates, diag));
     VTA_TRY(check_numbers(g, to->intermediates, between.count, false, "an operator's intermediate", diag));
@@ -297,10 +300,10 @@ static vta_status read_op(tfl_model *m, const tfl_graph *g, flat_table t, flat_v
 }
 
 /* The names that a signature of this graph gives to inputs or outputs, where it names each. */
-static vta_status read_signature(tfl_model *m, flat_table s, uint32_t field, const int32_t *tensors,
-                                 uint32_t count, const char ***out, vta_diag *diag)
+static vta_status read_signature(vtac_tflite_model *m, vtac_flat_table s, uint32_t field,
+                                 const int32_t *tensors, uint32_t count, const char ***out, vta_diag *diag)
 {
-    const flat_vector map = flat_list(&m->flat, s, field, 4);
+    const vtac_flat_vector map = vtac_flat_list(&m->flat, s, field, 4);
     const char **names = vta_arena_array(m->arena, count, sizeof *names);
     if (names == NULL) {
         return out_of_memory(diag);
@@ -309,8 +312,8 @@ static vta_status read_signature(tfl_model *m, flat_table s, uint32_t field, con
     for (uint32_t i = 0; i < count; i++) {
         names[i] = NULL;
         for (uint32_t k = 0; k < map.count && map.count == count; k++) {
-            const flat_table entry = flat_item(&m->flat, map, k);
-            if (names[i] == NULL && flat_int(&m->flat, entry, MAP_TENSOR, 4, 0) == tensors[i]) {
+            const vtac_flat_table entry = vtac_flat_item(&m->flat, map, k);
+            if (names[i] == NULL && vtac_flat_int(&m->flat, entry, MAP_TENSOR, 4, 0) == tensors[i]) {
                 names[i] = copy_text(m, entry, MAP_NAME);
                 found += names[i] != NULL && names[i][0] != '\0';
             }
@@ -320,14 +323,15 @@ static vta_status read_signature(tfl_model *m, flat_table s, uint32_t field, con
     return VTA_OK;
 }
 
-static vta_status read_graph(tfl_model *m, flat_table root, flat_table graph, tfl_graph *g, vta_diag *diag)
+static vta_status read_graph(vtac_tflite_model *m, vtac_flat_table root, vtac_flat_table graph,
+                             vtac_tflite_graph *g, vta_diag *diag)
 {
-    const flat_vector codes = flat_list(&m->flat, root, MODEL_CODES, 4);
-    const flat_vector buffers = flat_list(&m->flat, root, MODEL_BUFFERS, 4);
-    const flat_vector tensors = flat_list(&m->flat, graph, GRAPH_TENSORS, 4);
-    const flat_vector ops = flat_list(&m->flat, graph, GRAPH_OPERATORS, 4);
-    const flat_vector inputs = flat_list(&m->flat, graph, GRAPH_INPUTS, 4);
-    const flat_vector outputs = flat_list(&m->flat, graph, GRAPH_OUTPUTS, 4);
+    const vtac_flat_vector codes = vtac_flat_list(&m->flat, root, MODEL_CODES, 4);
+    const vtac_flat_vector buffers = vtac_flat_list(&m->flat, root, MODEL_BUFFERS, 4);
+    const vtac_flat_vector tensors = vtac_flat_list(&m->flat, graph, GRAPH_TENSORS, 4);
+    const vtac_flat_vector ops = vtac_flat_list(&m->flat, graph, GRAPH_OPERATORS, 4);
+    const vtac_flat_vector inputs = vtac_flat_list(&m->flat, graph, GRAPH_INPUTS, 4);
+    const vtac_flat_vector outputs = vtac_flat_list(&m->flat, graph, GRAPH_OUTPUTS, 4);
     if (tensors.count > MOST_TENSORS - m->tensor_count || ops.count > MOST_TENSORS) {
         return vta_fail(diag, VTA_RANGE, "%u tensors and %u operators; %d are the most", tensors.count,
                         ops.count, MOST_TENSORS);
@@ -344,10 +348,10 @@ static vta_status read_graph(tfl_model *m, flat_table root, flat_table graph, tf
     m->tensor_count += tensors.count;
     g->op_count = ops.count;
     for (uint32_t i = 0; i < tensors.count; i++) {
-        VTA_TRY(read_tensor(m, flat_item(&m->flat, tensors, i), buffers, &g->tensors[i], diag));
+        VTA_TRY(read_tensor(m, vtac_flat_item(&m->flat, tensors, i), buffers, &g->tensors[i], diag));
     }
     for (uint32_t i = 0; i < ops.count; i++) {
-        VTA_TRY(read_op(m, g, flat_item(&m->flat, ops, i), codes, &g->ops[i], diag));
+        VTA_TRY(read_op(m, g, vtac_flat_item(&m->flat, ops, i), codes, &g->ops[i], diag));
     }
     g->input_count = inputs.count;
     g->output_count = outputs.count;
@@ -358,13 +362,13 @@ static vta_status read_graph(tfl_model *m, flat_table root, flat_table graph, tf
     return VTA_OK;
 }
 
-static vta_status read_signatures(tfl_model *m, flat_table root, vta_diag *diag)
+static vta_status read_signatures(vtac_tflite_model *m, vtac_flat_table root, vta_diag *diag)
 {
-    const tfl_graph *g = m->graphs;
-    const flat_vector signatures = flat_list(&m->flat, root, MODEL_SIGNATURES, 4);
+    const vtac_tflite_graph *g = m->graphs;
+    const vtac_flat_vector signatures = vtac_flat_list(&m->flat, root, MODEL_SIGNATURES, 4);
     for (uint32_t i = 0; i < signatures.count && m->input_names == NULL && m->output_names == NULL; i++) {
-        const flat_table s = flat_item(&m->flat, signatures, i);
-        if (flat_int(&m->flat, s, SIGNATURE_GRAPH, 4, 0) == 0) {
+        const vtac_flat_table s = vtac_flat_item(&m->flat, signatures, i);
+        if (vtac_flat_int(&m->flat, s, SIGNATURE_GRAPH, 4, 0) == 0) {
             VTA_TRY(read_signature(m, s, SIGNATURE_INPUTS, g->inputs, g->input_count, &m->input_names, diag));
             VTA_TRY(
                 read_signature(m, s, SIGNATURE_OUTPUTS, g->outputs, g->output_count, &m->output_names, diag));
@@ -374,7 +378,8 @@ static vta_status read_signatures(tfl_model *m, flat_table root, vta_diag *diag)
 }
 
 /* Every graph: operators of the first name others. */
-static vta_status read_graphs(tfl_model *m, flat_table root, flat_vector graphs, vta_diag *diag)
+static vta_status read_graphs(vtac_tflite_model *m, vtac_flat_table root, vtac_flat_vector graphs,
+                              vta_diag *diag)
 {
     if (graphs.count > MOST_GRAPHS) {
         return vta_fail(diag, VTA_RANGE, "%u graphs; %d are the most", graphs.count, MOST_GRAPHS);
@@ -386,19 +391,20 @@ static vta_status read_graphs(tfl_model *m, flat_table root, flat_vector graphs,
     memset(m->graphs, 0, graphs.count * sizeof *m->graphs);
     m->graph_count = graphs.count;
     for (uint32_t i = 0; i < graphs.count; i++) {
-        VTA_TRY(read_graph(m, root, flat_item(&m->flat, graphs, i), &m->graphs[i], diag));
+        VTA_TRY(read_graph(m, root, vtac_flat_item(&m->flat, graphs, i), &m->graphs[i], diag));
     }
     return read_signatures(m, root, diag);
 }
 
-vta_status tfl_model_read(const vtac_model_file *file, vta_arena *arena, tfl_model *out, vta_diag *diag)
+vta_status vtac_tflite_model_read(const vtac_model_file *file, vta_arena *arena, vtac_tflite_model *out,
+                                  vta_diag *diag)
 {
-    *out =
-        (tfl_model){.flat = {.bytes = file->bytes, .size = file->size}, .arena = arena, .path = file->path};
-    flat *f = &out->flat;
-    const flat_table root = flat_root(f);
-    const int64_t version = flat_int(f, root, MODEL_VERSION, 4, 0);
-    const flat_vector graphs = flat_list(f, root, MODEL_SUBGRAPHS, 4);
+    *out = (vtac_tflite_model){
+        .flat = {.bytes = file->bytes, .size = file->size}, .arena = arena, .path = file->path};
+    vtac_flat *f = &out->flat;
+    const vtac_flat_table root = vtac_flat_root(f);
+    const int64_t version = vtac_flat_int(f, root, MODEL_VERSION, 4, 0);
+    const vtac_flat_vector graphs = vtac_flat_list(f, root, MODEL_SUBGRAPHS, 4);
     if (!f->bad && version != 3) {
         return vta_fail(diag, VTA_UNSUPPORTED, "schema version %lld, expected 3", (long long)version);
     }

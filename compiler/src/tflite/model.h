@@ -9,7 +9,7 @@
 #include "flat.h"
 #include "vtac/import.h"
 
-typedef struct tfl_tensor {
+typedef struct vtac_tflite_tensor {
     const char *name;
     vtac_type type;
     bool open[VTAC_MAX_RANK]; /* sizes that the file leaves open: type has 1 */
@@ -25,42 +25,44 @@ typedef struct tfl_tensor {
     vtac_id plain;     /* its value, axes as in the file; 0: not made (yet) */
     vtac_id imaginary; /* of complex numbers, whose real parts are `plain` */
     vtac_id planes;    /* the same with the channels moved from the end to axis 1 */
-} tfl_tensor;
+} vtac_tflite_tensor;
 
-typedef struct tfl_op {
-    const struct tfl_operator *kind;
+typedef struct vtac_tflite_op {
+    const struct vtac_tflite_operator *kind;
     const char *custom; /* name of a custom operator; NULL: it is builtin */
     int32_t code, version;
     const int32_t *inputs, *outputs; /* numbers of tensors; -1: absent */
     const int32_t *intermediates;    /* tensors that only carry scales */
     uint32_t input_count, output_count, intermediate_count;
-    flat_table options;
-    flat_vector custom_options; /* bytes */
-} tfl_op;
+    vtac_flat_table options;
+    vtac_flat_vector custom_options; /* bytes */
+} vtac_tflite_op;
 
-typedef struct tfl_graph {
-    tfl_tensor *tensors;
+typedef struct vtac_tflite_graph {
+    vtac_tflite_tensor *tensors;
     uint32_t tensor_count;
-    tfl_op *ops;
+    vtac_tflite_op *ops;
     uint32_t op_count;
     const int32_t *inputs, *outputs;
     uint32_t input_count, output_count;
     const char *name;
-} tfl_graph;
+} vtac_tflite_graph;
 
-typedef struct tfl_model {
-    flat flat;
+typedef struct vtac_tflite_model {
+    vtac_flat flat;
     vta_arena *arena;
     const char *path;
-    tfl_graph *graphs; /* the first is the network, others are what its operators call */
+    vtac_tflite_graph *graphs; /* the first is the network, others are what its operators call */
     uint32_t graph_count, tensor_count;
     const char **input_names, **output_names; /* of the signature; NULL: the tensors' */
-} tfl_model;
+} vtac_tflite_model;
 
 /* Sparse contents of `size` bytes, in t->data, as all of them (sparse.c). */
-vta_status tfl_make_dense(tfl_model *m, flat_table sparsity, tfl_tensor *t, size_t size, vta_diag *diag);
+vta_status vtac_tflite_make_dense(vtac_tflite_model *m, vtac_flat_table sparsity, vtac_tflite_tensor *t,
+                                  size_t size, vta_diag *diag);
 
 /* Everything points into the file or the arena. */
-vta_status tfl_model_read(const vtac_model_file *file, vta_arena *arena, tfl_model *out, vta_diag *diag);
+vta_status vtac_tflite_model_read(const vtac_model_file *file, vta_arena *arena, vtac_tflite_model *out,
+                                  vta_diag *diag);
 
 #endif

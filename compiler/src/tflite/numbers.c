@@ -7,7 +7,7 @@
 
 #include "import.h"
 
-void tfl_range(vtac_dtype dtype, int64_t *low, int64_t *high)
+void vtac_tflite_range(vtac_dtype dtype, int64_t *low, int64_t *high)
 {
     const unsigned bits = 8 * (unsigned)vtac_dtype_bytes(dtype);
     const bool is_signed = vtac_dtype_kind(dtype) == 'i';
@@ -15,24 +15,24 @@ void tfl_range(vtac_dtype dtype, int64_t *low, int64_t *high)
     *high = (INT64_C(1) << (is_signed ? bits - 1 : bits)) - 1;
 }
 
-bool tfl_quantized(const tfl_tensor *t)
+bool vtac_tflite_quantized(const vtac_tflite_tensor *t)
 {
     const vtac_dtype d = t->type.dtype;
     return t->scale_count > 0 && (d == VTAC_I8 || d == VTAC_U8 || d == VTAC_I16);
 }
 
-bool tfl_is_float(const tfl_tensor *t)
+bool vtac_tflite_is_float(const vtac_tflite_tensor *t)
 {
     return t->type.dtype == VTAC_F32;
 }
 
-bool tfl_same_scale(const tfl_tensor *a, const tfl_tensor *b)
+bool vtac_tflite_same_scale(const vtac_tflite_tensor *a, const vtac_tflite_tensor *b)
 {
     return a->type.dtype == b->type.dtype && (a->scale_count == 0) == (b->scale_count == 0) &&
            (a->scale_count == 0 || (a->scale[0] == b->scale[0] && a->zero[0] == b->zero[0]));
 }
 
-vtac_id tfl_scale_value(tfl *im, const tfl_tensor *t)
+vtac_id vtac_tflite_scale_value(vtac_tflite *im, const vtac_tflite_tensor *t)
 {
     if (t->scale_count <= 1) {
         return vtac_make_number(&im->maker, VTAC_F32, t->scale_count == 0 ? 1.0 : (double)t->scale[0]);
@@ -40,22 +40,22 @@ vtac_id tfl_scale_value(tfl *im, const tfl_tensor *t)
     return vtac_make_floats(&im->maker, t->scale, t->scale_count);
 }
 
-vtac_id tfl_zero_value(tfl *im, const tfl_tensor *t)
+vtac_id vtac_tflite_zero_value(vtac_tflite *im, const vtac_tflite_tensor *t)
 {
     int64_t low;
     int64_t high;
-    tfl_range(t->type.dtype, &low, &high);
+    vtac_tflite_range(t->type.dtype, &low, &high);
     for (uint32_t i = 0; i < t->scale_count; i++) {
         if (t->zero[i] < low || t->zero[i] > high) {
-            tfl_refuse(im, "tensor '%s': zero point %lld is no %s", t->name, (long long)t->zero[i],
-                       vtac_dtype_name(t->type.dtype));
+            vtac_tflite_refuse(im, "tensor '%s': zero point %lld is no %s", t->name, (long long)t->zero[i],
+                               vtac_dtype_name(t->type.dtype));
             return 0;
         }
     }
     return vtac_make_number(&im->maker, t->type.dtype, t->scale_count == 0 ? 0.0 : (double)t->zero[0]);
 }
 
-vtac_id tfl_centred(tfl *im, vtac_id x, int64_t zero)
+vtac_id vtac_tflite_centred(vtac_tflite *im, vtac_id x, int64_t zero)
 {
     x = vtac_make_cast(&im->maker, x, VTAC_I32);
     return zero == 0
@@ -63,7 +63,7 @@ vtac_id tfl_centred(tfl *im, vtac_id x, int64_t zero)
                : vtac_make2(&im->maker, VTAC_OP_SUB, x, vtac_make_number(&im->maker, VTAC_I32, (double)zero));
 }
 
-vtac_id tfl_rescale(tfl *im, vtac_id x, vtac_tfl_scale scale, vtac_rounding rounding)
+vtac_id vtac_tflite_rescale(vtac_tflite *im, vtac_id x, vtac_tfl_scale scale, vtac_rounding rounding)
 {
     const vtac_attr attr = vtac_attr_of_string("rounding", vtac_rounding_name(rounding));
     const vtac_id in[] = {x, vtac_make_number(&im->maker, VTAC_I32, scale.mult),
@@ -71,9 +71,10 @@ vtac_id tfl_rescale(tfl *im, vtac_id x, vtac_tfl_scale scale, vtac_rounding roun
     return vtac_make(&im->maker, VTAC_OP_RESCALE, in, 3, &attr, 1);
 }
 
-vtac_id tfl_rescale_wide(tfl *im, vtac_id sum, const vtac_tfl_scale *scales, int64_t count, int64_t axis)
+vtac_id vtac_tflite_rescale_wide(vtac_tflite *im, vtac_id sum, const vtac_tfl_scale *scales, int64_t count,
+                                 int64_t axis)
 {
-    vtac_builder *m = &im->maker;
+    vtac_import_builder *m = &im->maker;
     const uint32_t rank = vtac_made_type(m, sum)->rank;
     vtac_type type = {VTAC_I64, 0, {0}};
     int64_t *mult = vtac_make_room(m, count, sizeof *mult);
@@ -103,22 +104,23 @@ vtac_id tfl_rescale_wide(tfl *im, vtac_id sum, const vtac_tfl_scale *scales, int
 }
 
 /* Whether a tensor that is to hold integers of a scale has one. */
-static bool scaled(tfl *im, const tfl_tensor *t)
+static bool scaled(vtac_tflite *im, const vtac_tflite_tensor *t)
 {
     if (t->scale_count == 0) {
-        tfl_refuse(im, "tensor '%s' has no scale", t->name == NULL ? "" : t->name);
+        vtac_tflite_refuse(im, "tensor '%s' has no scale", t->name == NULL ? "" : t->name);
     }
     return t->scale_count > 0;
 }
 
-static int64_t quantum(const tfl_tensor *t, double value)
+static int64_t quantum(const vtac_tflite_tensor *t, double value)
 {
     return t->zero[0] + (int64_t)fmax(-1e9, fmin(1e9, (double)roundf((float)value / t->scale[0])));
 }
 
-void tfl_activation_range(tfl *im, const tfl_tensor *t, int activation, int64_t *low, int64_t *high)
+void vtac_tflite_activation_range(vtac_tflite *im, const vtac_tflite_tensor *t, int activation, int64_t *low,
+                                  int64_t *high)
 {
-    tfl_range(t->type.dtype, low, high);
+    vtac_tflite_range(t->type.dtype, low, high);
     if (!scaled(im, t)) {
         return;
     }
@@ -139,18 +141,18 @@ void tfl_activation_range(tfl *im, const tfl_tensor *t, int activation, int64_t 
         first = quantum(t, 0.0);
         last = quantum(t, 1.0);
         break;
-    default: tfl_refuse(im, "fused activation %d on integers", activation);
+    default: vtac_tflite_refuse(im, "fused activation %d on integers", activation);
     }
     *low = first > *low ? first : *low;
     *high = last < *high ? last : *high;
 }
 
-vtac_id tfl_store(tfl *im, vtac_id x, const tfl_tensor *to, int activation)
+vtac_id vtac_tflite_store(vtac_tflite *im, vtac_id x, const vtac_tflite_tensor *to, int activation)
 {
-    vtac_builder *m = &im->maker;
+    vtac_import_builder *m = &im->maker;
     int64_t low;
     int64_t high;
-    tfl_activation_range(im, to, activation, &low, &high);
+    vtac_tflite_activation_range(im, to, activation, &low, &high);
     if (im->maker.status == VTA_OK && to->zero[0] != 0) {
         x = vtac_make2(m, VTAC_OP_ADD, x, vtac_make_number(m, VTAC_I32, (double)to->zero[0]));
     }
@@ -158,51 +160,51 @@ vtac_id tfl_store(tfl *im, vtac_id x, const tfl_tensor *to, int activation)
     return vtac_make_cast(m, x, to->type.dtype);
 }
 
-vtac_id tfl_activate(tfl *im, vtac_id x, const tfl_tensor *t, int activation)
+vtac_id vtac_tflite_activate(vtac_tflite *im, vtac_id x, const vtac_tflite_tensor *t, int activation)
 {
-    vtac_builder *m = &im->maker;
-    if (tfl_quantized(t)) {
+    vtac_import_builder *m = &im->maker;
+    if (vtac_tflite_quantized(t)) {
         int64_t low;
         int64_t high;
         int64_t least;
         int64_t most;
-        tfl_range(t->type.dtype, &least, &most);
-        tfl_activation_range(im, t, activation, &low, &high);
+        vtac_tflite_range(t->type.dtype, &least, &most);
+        vtac_tflite_activation_range(im, t, activation, &low, &high);
         return low <= least && high >= most ? x : vtac_make_clip(m, x, (double)low, (double)high);
     }
     switch (activation) {
     case TFL_NONE: return x;
     case TFL_RELU:
-        return tfl_is_float(t) ? vtac_make1(m, VTAC_OP_RELU, x) : vtac_make_clip(m, x, 0.0, HUGE_VAL);
+        return vtac_tflite_is_float(t) ? vtac_make1(m, VTAC_OP_RELU, x) : vtac_make_clip(m, x, 0.0, HUGE_VAL);
     case TFL_RELU_N1: return vtac_make_clip(m, x, -1.0, 1.0);
     case TFL_RELU6: return vtac_make_clip(m, x, 0.0, 6.0);
     case TFL_RELU_01: return vtac_make_clip(m, x, 0.0, 1.0);
     case TFL_TANH: return vtac_make1(m, VTAC_OP_TANH, x);
-    default: tfl_refuse(im, "fused activation %d", activation); return 0;
+    default: vtac_tflite_refuse(im, "fused activation %d", activation); return 0;
     }
 }
 
-vtac_id tfl_round(tfl *im, vtac_id x)
+vtac_id vtac_tflite_round(vtac_tflite *im, vtac_id x)
 {
-    vtac_builder *m = &im->maker;
+    vtac_import_builder *m = &im->maker;
     x = vtac_make_cast(m, x, VTAC_F64); /* in which x + 1/2 is exact */
     const vtac_id half =
         vtac_make2(m, VTAC_OP_MUL, vtac_make1(m, VTAC_OP_SIGN, x), vtac_make_number(m, VTAC_F64, 0.5));
     return vtac_make_cast(m, vtac_make2(m, VTAC_OP_ADD, x, half), VTAC_I32);
 }
 
-vtac_id tfl_round_shift(tfl *im, vtac_id v, int by)
+vtac_id vtac_tflite_round_shift(vtac_tflite *im, vtac_id v, int by)
 {
-    vtac_builder *m = &im->maker;
+    vtac_import_builder *m = &im->maker;
     const vtac_id half = vtac_make2(m, VTAC_OP_MUL, vtac_make1(m, VTAC_OP_SIGN, v),
                                     vtac_make_number(m, VTAC_I32, ldexp(1.0, by - 1)));
     return vtac_make2(m, VTAC_OP_DIV, vtac_make2(m, VTAC_OP_ADD, v, half),
                       vtac_make_number(m, VTAC_I32, ldexp(1.0, by)));
 }
 
-vtac_id tfl_quantize(tfl *im, vtac_id x, const tfl_tensor *to)
+vtac_id vtac_tflite_quantize(vtac_tflite *im, vtac_id x, const vtac_tflite_tensor *to)
 {
-    vtac_id scale = tfl_scale_value(im, to);
+    vtac_id scale = vtac_tflite_scale_value(im, to);
     if (to->scale_count > 1) {
         int64_t dims[VTAC_MAX_RANK] = {1, 1, 1, 1, 1, 1, 1, 1};
         dims[to->axis < VTAC_MAX_RANK ? to->axis : 0] = to->scale_count;
@@ -212,26 +214,28 @@ vtac_id tfl_quantize(tfl *im, vtac_id x, const tfl_tensor *to)
     x = vtac_make2(&im->maker, VTAC_OP_DIV, vtac_make_cast(&im->maker, x, VTAC_F64),
                    vtac_make_cast(&im->maker, scale, VTAC_F64));
     x = vtac_make_clip(&im->maker, x, -1e9, 1e9); /* so that the zero point has room */
-    return tfl_store(im, tfl_round(im, x), to, TFL_NONE);
+    return vtac_tflite_store(im, vtac_tflite_round(im, x), to, TFL_NONE);
 }
 
-vtac_id tfl_dequantize(tfl *im, vtac_id x, const tfl_tensor *from)
+vtac_id vtac_tflite_dequantize(vtac_tflite *im, vtac_id x, const vtac_tflite_tensor *from)
 {
-    vtac_builder *m = &im->maker;
+    vtac_import_builder *m = &im->maker;
     if (from->scale_count > 1) {
         const vtac_attr axis = vtac_attr_of_int("axis", from->axis);
-        const vtac_id in[] = {x, tfl_scale_value(im, from)};
+        const vtac_id in[] = {x, vtac_tflite_scale_value(im, from)};
         for (uint32_t i = 0; i < from->scale_count; i++) {
             if (from->zero[i] != 0) {
-                tfl_refuse(im, "tensor '%s': zero points that are not 0 on an axis", from->name);
+                vtac_tflite_refuse(im, "tensor '%s': zero points that are not 0 on an axis", from->name);
             }
         }
         return vtac_make(m, VTAC_OP_DEQUANTIZE_LINEAR, in, 2, &axis, 1);
     }
-    return vtac_make3(m, VTAC_OP_DEQUANTIZE_LINEAR, x, tfl_scale_value(im, from), tfl_zero_value(im, from));
+    return vtac_make3(m, VTAC_OP_DEQUANTIZE_LINEAR, x, vtac_tflite_scale_value(im, from),
+                      vtac_tflite_zero_value(im, from));
 }
 
-vtac_id tfl_look_up(tfl *im, vtac_id x, vtac_dtype dtype, const void *table, int64_t count, int64_t first)
+vtac_id vtac_tflite_look_up(vtac_tflite *im, vtac_id x, vtac_dtype dtype, const void *table, int64_t count,
+                            int64_t first)
 {
     const vtac_attr attr = vtac_attr_of_int("first", first);
     const vtac_id in[] = {x, vtac_make_constant(&im->maker, &(vtac_type){dtype, 1, {count}}, table)};

@@ -13,12 +13,12 @@
 
 enum { MOST_DEPTH = 8, MOST_WORK = 1 << 20, MOST_VARIABLES = 1 << 12 };
 
-typedef struct tfl_variable {
+typedef struct vtac_tflite_variable {
     const char *container, *name;
     uint32_t length[2];
     vtac_id value; /* plain; 0: none was assigned */
     bool fresh;    /* `value` was assigned before the first run */
-} tfl_variable;
+} vtac_tflite_variable;
 
 /* What a graph is called with and what it gives. */
 typedef struct argument {
@@ -26,16 +26,16 @@ typedef struct argument {
     uint32_t handle;
 } argument;
 
-static argument argument_of(tfl *im, tfl_tensor *t)
+static argument argument_of(vtac_tflite *im, vtac_tflite_tensor *t)
 {
     if (t->handle == 0 && t->planes == 0) {
-        (void)tfl_value(im, t);
+        (void)vtac_tflite_value(im, t);
     }
     return (argument){t->plain, t->planes, t->handle};
 }
 
 /* Arguments of as many tensors, which stay valid; NULL after a failure. */
-static argument *arguments(tfl *im, const int32_t *numbers, uint32_t count)
+static argument *arguments(vtac_tflite *im, const int32_t *numbers, uint32_t count)
 {
     argument *out = vtac_make_room(&im->maker, (int64_t)count + 1, sizeof *out);
     for (uint32_t i = 0; out != NULL && i < count; i++) {
@@ -48,9 +48,9 @@ static argument *arguments(tfl *im, const int32_t *numbers, uint32_t count)
     return im->maker.status == VTA_OK ? out : NULL;
 }
 
-static bool may_call(tfl *im, int64_t number, uint32_t given, uint32_t wanted)
+static bool may_call(vtac_tflite *im, int64_t number, uint32_t given, uint32_t wanted)
 {
-    const tfl_model *model = &im->model;
+    const vtac_tflite_model *model = &im->model;
     if (number < 1 || number >= (int64_t)model->graph_count || model->graphs[number].input_count != given ||
         model->graphs[number].output_count != wanted) {
         vtac_make_fail(&im->maker, VTA_INVALID, "it calls graph %lld of %u with %u inputs for %u outputs",
@@ -59,7 +59,7 @@ static bool may_call(tfl *im, int64_t number, uint32_t given, uint32_t wanted)
     }
     im->work += (uint64_t)model->graphs[number].tensor_count + model->graphs[number].op_count + 1;
     if (im->depth == MOST_DEPTH || im->work > MOST_WORK) {
-        tfl_refuse(
+        vtac_tflite_refuse(
             im, "graphs that call each other deeper than %d, or too many turns of a loop to write them out",
             MOST_DEPTH);
     }
@@ -67,13 +67,13 @@ static bool may_call(tfl *im, int64_t number, uint32_t given, uint32_t wanted)
 }
 
 /* Graph `number` on `in`: its outputs, NULL after a failure. */
-static argument *call(tfl *im, int64_t number, const argument *in, uint32_t given, uint32_t wanted)
+static argument *call(vtac_tflite *im, int64_t number, const argument *in, uint32_t given, uint32_t wanted)
 {
     if (in == NULL || !may_call(im, number, given, wanted)) {
         return NULL;
     }
-    const tfl_graph *graph = &im->model.graphs[number];
-    tfl_graph instance = *graph;
+    const vtac_tflite_graph *graph = &im->model.graphs[number];
+    vtac_tflite_graph instance = *graph;
     instance.tensors = malloc((graph->tensor_count + (size_t)1) * sizeof *instance.tensors);
     if (instance.tensors == NULL) {
         vtac_make_fail(&im->maker, VTA_NOMEM, "out of memory");
@@ -81,18 +81,18 @@ static argument *call(tfl *im, int64_t number, const argument *in, uint32_t give
     }
     memcpy(instance.tensors, graph->tensors, graph->tensor_count * sizeof *instance.tensors);
     for (uint32_t i = 0; i < given; i++) {
-        tfl_tensor *t = &instance.tensors[graph->inputs[i]];
+        vtac_tflite_tensor *t = &instance.tensors[graph->inputs[i]];
         t->plain = in[i].plain;
         t->planes = in[i].planes;
         t->handle = in[i].handle;
         t->data = NULL;
     }
-    tfl_graph *caller = im->graph;
+    vtac_tflite_graph *caller = im->graph;
     const char *name = im->maker.name;
     im->graph = &instance;
     im->depth++;
     argument *out = NULL;
-    if (tfl_import_operators(im, im->maker.diag) == VTA_OK) {
+    if (vtac_tflite_import_operators(im, im->maker.diag) == VTA_OK) {
         out = arguments(im, instance.outputs, instance.output_count);
     } else if (im->maker.status == VTA_OK) {
         im->maker.status = VTA_UNSUPPORTED; /* the message is there */
@@ -111,30 +111,30 @@ static argument *call(tfl *im, int64_t number, const argument *in, uint32_t give
 }
 
 /* The only element of a boolean that is known; -1: it is not. */
-static int truth_of(tfl *im, const argument *a)
+static int truth_of(vtac_tflite *im, const argument *a)
 {
     const vtac_tensor *known = a == NULL ? NULL : vtac_made_constant(&im->maker, a->plain);
     return known == NULL || vtac_type_elements(&known->type) != 1 ? -1 : vtac_tensor_int(known, 0) != 0;
 }
 
-static void set_output(tfl *im, uint32_t i, const argument *a)
+static void set_output(vtac_tflite *im, uint32_t i, const argument *a)
 {
-    tfl_tensor *t = tfl_out(im, i);
+    vtac_tflite_tensor *t = vtac_tflite_out(im, i);
     if (a->handle != 0) {
         t->handle = a->handle;
     } else if (a->plain != 0) {
-        tfl_set(im, i, a->plain);
+        vtac_tflite_set(im, i, a->plain);
     } else {
-        tfl_set_planes(im, i, a->planes);
+        vtac_tflite_set_planes(im, i, a->planes);
     }
 }
 
 /* options: the graph of the condition, the graph of the body */
-void tfl_import_while(tfl *im)
+void vtac_tflite_import_while(vtac_tflite *im)
 {
-    const tfl_op *op = im->op;
-    const int64_t condition = tfl_option(im, 0, 4, 0);
-    const int64_t body = tfl_option(im, 1, 4, 0);
+    const vtac_tflite_op *op = im->op;
+    const int64_t condition = vtac_tflite_option(im, 0, 4, 0);
+    const int64_t body = vtac_tflite_option(im, 1, 4, 0);
     const argument *state = arguments(im, op->inputs, op->input_count);
     if (op->input_count != op->output_count) {
         vtac_make_fail(&im->maker, VTA_INVALID, "%u values go in, %u come out", op->input_count,
@@ -147,7 +147,7 @@ void tfl_import_while(tfl *im)
             break;
         }
         if (truth < 0 && im->maker.status == VTA_OK) {
-            tfl_refuse(im, "how many turns the loop takes depends on the network's inputs");
+            vtac_tflite_refuse(im, "how many turns the loop takes depends on the network's inputs");
         }
         state = call(im, body, state, op->input_count, op->output_count);
     }
@@ -159,10 +159,10 @@ void tfl_import_while(tfl *im)
 
 /* ---- branches */
 
-static vtac_id value_of_variable(tfl *im, tfl_variable *v);
+static vtac_id value_of_variable(vtac_tflite *im, vtac_tflite_variable *v);
 
 /* Room for what variables are after either branch, and what they are now. */
-static bool save_variables(tfl *im, vtac_id **values)
+static bool save_variables(vtac_tflite *im, vtac_id **values)
 {
     for (int i = 0; i < 3; i++) {
         values[i] = vtac_make_room(&im->maker, MOST_VARIABLES, sizeof **values);
@@ -174,7 +174,7 @@ static bool save_variables(tfl *im, vtac_id **values)
 }
 
 /* What variables are goes to `after`; they become what they were. */
-static void swap_variables(tfl *im, vtac_id *after, const vtac_id *before)
+static void swap_variables(vtac_tflite *im, vtac_id *after, const vtac_id *before)
 {
     for (uint32_t i = 0; i < im->variable_count; i++) {
         after[i] = im->variables[i].value;
@@ -182,14 +182,15 @@ static void swap_variables(tfl *im, vtac_id *after, const vtac_id *before)
     }
 }
 
-static void choose_variables(tfl *im, vtac_id condition, vtac_id *const *values)
+static void choose_variables(vtac_tflite *im, vtac_id condition, vtac_id *const *values)
 {
-    vtac_builder *m = &im->maker;
+    vtac_import_builder *m = &im->maker;
     for (uint32_t i = 0; m->status == VTA_OK && i < im->variable_count; i++) {
         const vtac_id a = values[1][i];
         const vtac_id b = values[0][i];
         if (a != b && (a == 0 || b == 0 || !vtac_type_equal(vtac_made_type(m, a), vtac_made_type(m, b)))) {
-            tfl_refuse(im, "a branch that the run decides, with a variable of another shape, or of none");
+            vtac_tflite_refuse(im,
+                               "a branch that the run decides, with a variable of another shape, or of none");
             return;
         }
         im->variables[i].value = a == b ? a : vtac_make3(m, VTAC_OP_WHERE, condition, a, b);
@@ -197,11 +198,12 @@ static void choose_variables(tfl *im, vtac_id condition, vtac_id *const *values)
 }
 
 /* condition, inputs of either graph; options: the graph where it holds, the other */
-void tfl_import_if(tfl *im)
+void vtac_tflite_import_if(vtac_tflite *im)
 {
-    vtac_builder *m = &im->maker;
-    const tfl_op *op = im->op;
-    const int64_t numbers[] = {tfl_option(im, 1, 4, 0), tfl_option(im, 0, 4, 0)}; /* else, then */
+    vtac_import_builder *m = &im->maker;
+    const vtac_tflite_op *op = im->op;
+    const int64_t numbers[] = {vtac_tflite_option(im, 1, 4, 0),
+                               vtac_tflite_option(im, 0, 4, 0)}; /* else, then */
     const argument *given = arguments(im, op->inputs, op->input_count);
     const int truth = truth_of(im, given);
     const argument *out[2] = {NULL, NULL};
@@ -234,20 +236,21 @@ void tfl_import_if(tfl *im)
         }
         if (out[0][i].handle != 0 ||
             !vtac_type_equal(vtac_made_type(m, side[0]), vtac_made_type(m, side[1]))) {
-            tfl_refuse(im, "a branch that the run decides, with results of different shapes or handles");
+            vtac_tflite_refuse(im,
+                               "a branch that the run decides, with results of different shapes or handles");
             return;
         }
-        tfl_set(im, i, vtac_make3(m, VTAC_OP_WHERE, given[0].plain, side[1], side[0]));
+        vtac_tflite_set(im, i, vtac_make3(m, VTAC_OP_WHERE, given[0].plain, side[1], side[0]));
     }
 }
 
 /* options: the graph, which sets variables */
-void tfl_import_call_once(tfl *im)
+void vtac_tflite_import_call_once(vtac_tflite *im)
 {
-    const tfl_op *op = im->op;
+    const vtac_tflite_op *op = im->op;
     const bool once = im->once;
     im->once = true;
-    (void)call(im, tfl_option(im, 0, 4, 0), (const argument[]){{0}}, 0, 0);
+    (void)call(im, vtac_tflite_option(im, 0, 4, 0), (const argument[]){{0}}, 0, 0);
     im->once = once;
     im->op = op;
 }
@@ -255,17 +258,17 @@ void tfl_import_call_once(tfl *im)
 /* ---- variables */
 
 /* options: container, name */
-void tfl_import_variable(tfl *im)
+void vtac_tflite_import_variable(vtac_tflite *im)
 {
-    vtac_builder *m = &im->maker;
-    flat *f = &im->model.flat;
-    tfl_variable v = {.value = 0};
-    v.container = flat_text(f, im->op->options, 0, &v.length[0]);
-    v.name = flat_text(f, im->op->options, 1, &v.length[1]);
-    tfl_tensor *out = tfl_out(im, 0);
+    vtac_import_builder *m = &im->maker;
+    vtac_flat *f = &im->model.flat;
+    vtac_tflite_variable v = {.value = 0};
+    v.container = vtac_flat_text(f, im->op->options, 0, &v.length[0]);
+    v.name = vtac_flat_text(f, im->op->options, 1, &v.length[1]);
+    vtac_tflite_tensor *out = vtac_tflite_out(im, 0);
     uint32_t at = 0;
     for (; at < im->variable_count; at++) {
-        const tfl_variable *w = &im->variables[at];
+        const vtac_tflite_variable *w = &im->variables[at];
         const bool same = w->length[0] == v.length[0] && w->length[1] == v.length[1] &&
                           (v.length[0] == 0 || memcmp(w->container, v.container, v.length[0]) == 0) &&
                           (v.length[1] == 0 || memcmp(w->name, v.name, v.length[1]) == 0);
@@ -283,16 +286,16 @@ void tfl_import_variable(tfl *im)
     }
     if (at == im->variable_count) {
         if (at == 0 && (im->options == NULL || !im->options->states)) {
-            tfl_note(im, "its variables start anew in each run");
+            vtac_tflite_note(im, "its variables start anew in each run");
         }
         im->variables[im->variable_count++] = v;
     }
     out->handle = at + 1;
 }
 
-static tfl_variable *variable_of(tfl *im)
+static vtac_tflite_variable *variable_of(vtac_tflite *im)
 {
-    const tfl_tensor *t = tfl_in(im, 0);
+    const vtac_tflite_tensor *t = vtac_tflite_in(im, 0);
     if (im->maker.status != VTA_OK || t->handle == 0) {
         vtac_make_fail(&im->maker, VTA_INVALID, "input 0 is no variable");
         return NULL;
@@ -301,35 +304,35 @@ static tfl_variable *variable_of(tfl *im)
 }
 
 /* What it is now: before it was assigned in this run, what the last run left. */
-static vtac_id value_of_variable(tfl *im, tfl_variable *v)
+static vtac_id value_of_variable(vtac_tflite *im, vtac_tflite_variable *v)
 {
     if (v->fresh && !im->once) {
         char name[200];
         (void)snprintf(name, sizeof name, "%.*s", (int)(v->length[1] < 190 ? v->length[1] : 190),
                        v->name == NULL ? "variable" : v->name);
         v->fresh = false;
-        v->value = tfl_state_of(im, name, v->value, &v->value);
+        v->value = vtac_tflite_state_of(im, name, v->value, &v->value);
     }
     return v->value;
 }
 
-void tfl_import_read_variable(tfl *im)
+void vtac_tflite_import_read_variable(vtac_tflite *im)
 {
-    tfl_variable *v = variable_of(im);
+    vtac_tflite_variable *v = variable_of(im);
     if (v != NULL && v->value == 0) {
         vtac_make_fail(&im->maker, VTA_INVALID, "a variable '%.*s' that nothing was assigned to",
                        (int)(v->length[1] < 80 ? v->length[1] : 80), v->name == NULL ? "" : v->name);
         return;
     }
     if (v != NULL) {
-        tfl_set(im, 0, value_of_variable(im, v));
+        vtac_tflite_set(im, 0, value_of_variable(im, v));
     }
 }
 
-void tfl_import_assign_variable(tfl *im)
+void vtac_tflite_import_assign_variable(vtac_tflite *im)
 {
-    tfl_variable *v = variable_of(im);
-    const vtac_id value = tfl_plain(im, 1);
+    vtac_tflite_variable *v = variable_of(im);
+    const vtac_id value = vtac_tflite_plain(im, 1);
     if (v != NULL && im->maker.status == VTA_OK) {
         v->value = value;
         v->fresh = im->once;

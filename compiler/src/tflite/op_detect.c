@@ -15,33 +15,33 @@ typedef struct detection {
     vtac_id boxes, scores;           /* [1, anchors, 4], corners; [anchors, classes] */
 } detection;
 
-static void read_options(tfl *im, detection *d)
+static void read_options(vtac_tflite *im, detection *d)
 {
     static const char *const scales[] = {"y_scale", "x_scale", "h_scale", "w_scale"};
-    d->most = tfl_custom_count(im, "max_detections", (double)NAN, 1);
-    d->classes_each = tfl_custom_count(im, "max_classes_per_detection", (double)NAN, 1);
-    d->per_class = tfl_custom_count(im, "detections_per_class", 100.0, 1);
-    d->classes = tfl_custom_count(im, "num_classes", (double)NAN, 1);
-    d->regular = tfl_custom_number(im, "use_regular_nms", 0.0) != 0.0;
-    d->score = tfl_custom_number(im, "nms_score_threshold", (double)NAN);
-    d->overlap = tfl_custom_number(im, "nms_iou_threshold", (double)NAN);
+    d->most = vtac_tflite_custom_count(im, "max_detections", (double)NAN, 1);
+    d->classes_each = vtac_tflite_custom_count(im, "max_classes_per_detection", (double)NAN, 1);
+    d->per_class = vtac_tflite_custom_count(im, "detections_per_class", 100.0, 1);
+    d->classes = vtac_tflite_custom_count(im, "num_classes", (double)NAN, 1);
+    d->regular = vtac_tflite_custom_number(im, "use_regular_nms", 0.0) != 0.0;
+    d->score = vtac_tflite_custom_number(im, "nms_score_threshold", (double)NAN);
+    d->overlap = vtac_tflite_custom_number(im, "nms_iou_threshold", (double)NAN);
     for (int i = 0; i < 4; i++) {
-        d->scale[i] = tfl_custom_number(im, scales[i], (double)NAN);
+        d->scale[i] = vtac_tflite_custom_number(im, scales[i], (double)NAN);
     }
 }
 
-static vtac_id real_input(tfl *im, uint32_t i)
+static vtac_id real_input(vtac_tflite *im, uint32_t i)
 {
-    const tfl_tensor *t = tfl_in(im, i);
-    const vtac_id x = tfl_plain(im, i);
-    return tfl_is_float(t) ? x : tfl_dequantize(im, x, t);
+    const vtac_tflite_tensor *t = vtac_tflite_in(im, i);
+    const vtac_id x = vtac_tflite_plain(im, i);
+    return vtac_tflite_is_float(t) ? x : vtac_tflite_dequantize(im, x, t);
 }
 
-static void check_shapes(tfl *im, detection *d)
+static void check_shapes(vtac_tflite *im, detection *d)
 {
-    const vtac_type boxes = tfl_type(im, 0);
-    const vtac_type scores = tfl_type(im, 1);
-    const vtac_type anchors = tfl_type(im, 2);
+    const vtac_type boxes = vtac_tflite_type(im, 0);
+    const vtac_type scores = vtac_tflite_type(im, 1);
+    const vtac_type anchors = vtac_tflite_type(im, 2);
     if (im->maker.status != VTA_OK) {
         return;
     }
@@ -58,20 +58,20 @@ static void check_shapes(tfl *im, detection *d)
 }
 
 /* Column k of rows, in double, as TensorFlow Lite computes it. */
-static vtac_id column(tfl *im, vtac_id x, uint32_t axis, int64_t k)
+static vtac_id column(vtac_tflite *im, vtac_id x, uint32_t axis, int64_t k)
 {
     return vtac_make_cast(&im->maker, vtac_make_slice(&im->maker, x, axis, k, k + 1), VTAC_F64);
 }
 
-static vtac_id times(tfl *im, vtac_id x, double by)
+static vtac_id times(vtac_tflite *im, vtac_id x, double by)
 {
     return vtac_make2(&im->maker, VTAC_OP_MUL, x, vtac_make_number(&im->maker, VTAC_F64, by));
 }
 
 /* Centres and sizes relative to the anchors, to corners. */
-static void decode(tfl *im, detection *d)
+static void decode(vtac_tflite *im, detection *d)
 {
-    vtac_builder *m = &im->maker;
+    vtac_import_builder *m = &im->maker;
     const vtac_id x =
         vtac_make_reshape(m, vtac_make_slice(m, real_input(im, 0), 2, 0, 4), (int64_t[]){d->anchors, 4}, 2);
     const vtac_id anchor = real_input(im, 2);
@@ -97,9 +97,9 @@ static void decode(tfl *im, detection *d)
 
 /* The best boxes of each row of scores [1, rows, anchors]: rows of class and anchor, -1 where there is none.
  */
-static vtac_id best_of(tfl *im, const detection *d, vtac_id scores, int64_t most)
+static vtac_id best_of(vtac_tflite *im, const detection *d, vtac_id scores, int64_t most)
 {
-    vtac_builder *m = &im->maker;
+    vtac_import_builder *m = &im->maker;
     const float below = nextafterf((float)d->score, -HUGE_VALF); /* at the threshold is enough */
     const int64_t count = most < d->anchors ? most : d->anchors;
     const vtac_id in[] = {d->boxes, scores, vtac_make_number(m, VTAC_I64, (double)count),
@@ -108,13 +108,13 @@ static vtac_id best_of(tfl *im, const detection *d, vtac_id scores, int64_t most
     return vtac_make(m, VTAC_OP_NON_MAX_SUPPRESSION, in, 5, NULL, 0);
 }
 
-static void top_k(tfl *im, vtac_id x, int64_t k, vtac_id out[2])
+static void top_k(vtac_tflite *im, vtac_id x, int64_t k, vtac_id out[2])
 {
     const vtac_id in[] = {x, vtac_make_ints(&im->maker, &k, 1)};
     vtac_make_many(&im->maker, VTAC_OP_TOP_K, in, 2, NULL, 0, out, 2);
 }
 
-static vtac_id row_of(tfl *im, vtac_id rows, uint32_t column_number)
+static vtac_id row_of(vtac_tflite *im, vtac_id rows, uint32_t column_number)
 {
     const vtac_type *type = vtac_made_type(&im->maker, rows);
     return vtac_make_reshape(&im->maker,
@@ -123,10 +123,10 @@ static vtac_id row_of(tfl *im, vtac_id rows, uint32_t column_number)
 }
 
 /* Numbers, or 0 where there is no detection, in a row of `size`. `there` is [count]; x [count, each]. */
-static vtac_id filled(tfl *im, vtac_id there, vtac_id x, int64_t each, int64_t room, const int64_t *dims,
-                      uint32_t rank)
+static vtac_id filled(vtac_tflite *im, vtac_id there, vtac_id x, int64_t each, int64_t room,
+                      const int64_t *dims, uint32_t rank)
 {
-    vtac_builder *m = &im->maker;
+    vtac_import_builder *m = &im->maker;
     const int64_t count = vtac_made_type(m, there)->dim[0];
     const vtac_id none = vtac_make_number(m, VTAC_F32, 0.0);
     const vtac_id mask = vtac_make_reshape(m, there, (int64_t[]){count, 1}, 2);
@@ -143,16 +143,16 @@ static vtac_id filled(tfl *im, vtac_id there, vtac_id x, int64_t each, int64_t r
     return vtac_make_reshape(m, y, dims, rank);
 }
 
-static vtac_id gather(tfl *im, vtac_id x, vtac_id rows)
+static vtac_id gather(vtac_tflite *im, vtac_id x, vtac_id rows)
 {
     return vtac_make2(&im->maker, VTAC_OP_GATHER, x, rows);
 }
 
 /* What is written: which anchor, class and score for each detection, `each` of them for a box. */
-static void write(tfl *im, const detection *d, vtac_id there, vtac_id anchor, vtac_id class, vtac_id score,
-                  int64_t each)
+static void write(vtac_tflite *im, const detection *d, vtac_id there, vtac_id anchor, vtac_id class,
+                  vtac_id score, int64_t each)
 {
-    vtac_builder *m = &im->maker;
+    vtac_import_builder *m = &im->maker;
     const int64_t room = d->most;
     const int64_t all = room * each;
     const vtac_id corners = vtac_make_reshape(m, d->boxes, (int64_t[]){d->anchors, 4}, 2);
@@ -163,29 +163,29 @@ static void write(tfl *im, const detection *d, vtac_id there, vtac_id anchor, vt
         const vtac_id shape = vtac_make_ints(m, (int64_t[]){count, each, 4}, 3);
         box = vtac_make2(m, VTAC_OP_EXPAND, one, shape);
     }
-    tfl_set(im, 0, filled(im, there, box, 4 * each, room, (int64_t[]){1, all, 4}, 3));
+    vtac_tflite_set(im, 0, filled(im, there, box, 4 * each, room, (int64_t[]){1, all, 4}, 3));
     if (im->op->output_count > 1) {
-        tfl_set(im, 1, filled(im, there, class, each, room, (int64_t[]){1, all}, 2));
+        vtac_tflite_set(im, 1, filled(im, there, class, each, room, (int64_t[]){1, all}, 2));
     }
     if (im->op->output_count > 2) {
-        tfl_set(im, 2, filled(im, there, score, each, room, (int64_t[]){1, all}, 2));
+        vtac_tflite_set(im, 2, filled(im, there, score, each, room, (int64_t[]){1, all}, 2));
     }
     if (im->op->output_count > 3) {
         const int64_t axis = 0;
         const vtac_id number_of = vtac_make_cast(m, there, VTAC_F32);
-        tfl_set(im, 3, vtac_make_reduce(m, VTAC_OP_REDUCE_SUM, number_of, &axis, 1, true));
+        vtac_tflite_set(im, 3, vtac_make_reduce(m, VTAC_OP_REDUCE_SUM, number_of, &axis, 1, true));
     }
 }
 
-static vtac_id at_least_zero(tfl *im, vtac_id x)
+static vtac_id at_least_zero(vtac_tflite *im, vtac_id x)
 {
     return vtac_make_clip(&im->maker, x, 0.0, (double)INT32_MAX);
 }
 
 /* Each anchor has its best score; the boxes that are left tell their best classes. */
-static void detect_fast(tfl *im, const detection *d)
+static void detect_fast(vtac_tflite *im, const detection *d)
 {
-    vtac_builder *m = &im->maker;
+    vtac_import_builder *m = &im->maker;
     const int64_t each = d->classes_each < d->classes ? d->classes_each : d->classes;
     vtac_id best[2] = {0, 0};
     top_k(im, d->scores, each, best);
@@ -210,9 +210,9 @@ static void detect_fast(tfl *im, const detection *d)
 }
 
 /* Each class by itself; of all that is left, the best. */
-static void detect_regular(tfl *im, const detection *d)
+static void detect_regular(vtac_tflite *im, const detection *d)
 {
-    vtac_builder *m = &im->maker;
+    vtac_import_builder *m = &im->maker;
     const vtac_id turned = vtac_make_transpose(m, d->scores, (int64_t[]){1, 0}, 2);
     const vtac_id rows =
         best_of(im, d, vtac_make_reshape(m, turned, (int64_t[]){1, d->classes, d->anchors}, 3), d->per_class);
@@ -233,7 +233,7 @@ static void detect_regular(tfl *im, const detection *d)
           1);
 }
 
-void tfl_import_detection(tfl *im)
+void vtac_tflite_import_detection(vtac_tflite *im)
 {
     detection d = {0};
     read_options(im, &d);

@@ -76,14 +76,14 @@ static int64_t quotient(int32_t a, int32_t b, vtac_tfl_scale scale)
 }
 
 /* What is divided by zero goes to an end of the range, as its sign says. */
-vtac_id tfl_divide_bytes(tfl *im, vtac_id a, vtac_id b, int activation)
+vtac_id vtac_tflite_divide_bytes(vtac_tflite *im, vtac_id a, vtac_id b, int activation)
 {
-    vtac_builder *m = &im->maker;
-    const tfl_tensor *in[] = {tfl_in(im, 0), tfl_in(im, 1)};
-    const tfl_tensor *out = tfl_out(im, 0);
+    vtac_import_builder *m = &im->maker;
+    const vtac_tflite_tensor *in[] = {vtac_tflite_in(im, 0), vtac_tflite_in(im, 1)};
+    const vtac_tflite_tensor *out = vtac_tflite_out(im, 0);
     int64_t low;
     int64_t high;
-    tfl_activation_range(im, out, activation, &low, &high);
+    vtac_tflite_activation_range(im, out, activation, &low, &high);
     uint8_t *table = vtac_make_room(m, (int64_t)NUMBERS * NUMBERS, 1);
     if (table == NULL || m->status != VTA_OK) {
         return 0;
@@ -102,5 +102,5 @@ vtac_id tfl_divide_bytes(tfl *im, vtac_id a, vtac_id b, int activation)
     const vtac_id rows =
         vtac_make2(m, VTAC_OP_MUL, vtac_make_cast(m, a, VTAC_I32), vtac_make_number(m, VTAC_I32, NUMBERS));
     const vtac_id pair = vtac_make2(m, VTAC_OP_ADD, rows, vtac_make_cast(m, b, VTAC_I32));
-    return tfl_look_up(im, pair, VTAC_U8, table, (int64_t)NUMBERS * NUMBERS, 0);
+    return vtac_tflite_look_up(im, pair, VTAC_U8, table, (int64_t)NUMBERS * NUMBERS, 0);
 }

@@ -14,14 +14,14 @@ enum { MOST_STEPS = 1 << 10, WORD = 15 };
 
 /* What the steps need again and again. */
 typedef struct plan {
-    const lstm *l;
+    const vtac_tflite_lstm *l;
     uint32_t first, gates;         /* gates that there are: first, first + 1, … */
     vtac_id weights[2], scales[2]; /* of inputs and of the state: [k][gates * units]; of columns */
     vtac_id mult[2], shift[2];     /* factors of the columns' integers */
     vtac_id bias;
     vtac_id logistic, tanh, cell_tanh; /* tables */
     int cell_log;                      /* the cell is in units of 2^cell_log */
-    const tfl_tensor *x, *state, *hidden;
+    const vtac_tflite_tensor *x, *state, *hidden;
 } plan;
 
 /* ---- weights */
@@ -31,7 +31,7 @@ static vtac_id joined(const plan *p, uint32_t from)
 {
     vtac_id part[LSTM_GATES];
     for (uint32_t g = 0; g < p->gates; g++) {
-        part[g] = tfl_plain(p->l->im, from + p->first + g);
+        part[g] = vtac_tflite_plain(p->l->im, from + p->first + g);
     }
     return vtac_make_concat(&p->l->im->maker, part, p->gates, 0);
 }
@@ -41,7 +41,7 @@ static vtac_id turned(const plan *p, uint32_t from)
     return vtac_make_transpose(&p->l->im->maker, joined(p, from), (int64_t[]){1, 0}, 2);
 }
 
-static float scale_of(const tfl_tensor *t)
+static float scale_of(const vtac_tflite_tensor *t)
 {
     return t->scale_count > 0 ? t->scale[0] : 1.0F;
 }
@@ -49,10 +49,10 @@ static float scale_of(const tfl_tensor *t)
 /* The weights' scale of each column. */
 static vtac_id column_scales(const plan *p, uint32_t from)
 {
-    const lstm *l = p->l;
+    const vtac_tflite_lstm *l = p->l;
     float *scales = vtac_make_room(&l->im->maker, (int64_t)p->gates * l->units, sizeof *scales);
     for (int64_t i = 0; scales != NULL && i < (int64_t)p->gates * l->units; i++) {
-        scales[i] = scale_of(tfl_in(l->im, from + p->first + (uint32_t)(i / l->units)));
+        scales[i] = scale_of(vtac_tflite_in(l->im, from + p->first + (uint32_t)(i / l->units)));
     }
     return scales == NULL
                ? 0
@@ -61,9 +61,9 @@ static vtac_id column_scales(const plan *p, uint32_t from)
 }
 
 /* What a gate's sums of integers are in units of: the file says it where they are normalized. */
-static float unit_of(const lstm *l, uint32_t gate)
+static float unit_of(const vtac_tflite_lstm *l, uint32_t gate)
 {
-    const tfl_op *op = l->im->op;
+    const vtac_tflite_op *op = l->im->op;
     return l->normal && gate < op->intermediate_count
                ? scale_of(&l->im->graph->tensors[op->intermediates[gate]])
                : 0x1p-12F;
@@ -72,8 +72,8 @@ static float unit_of(const lstm *l, uint32_t gate)
 /* Factors from products with a tensor of this scale to the gates' units. */
 static void column_factors(plan *p, int which, uint32_t from, float scale)
 {
-    const lstm *l = p->l;
-    vtac_builder *m = &l->im->maker;
+    const vtac_tflite_lstm *l = p->l;
+    vtac_import_builder *m = &l->im->maker;
     const int64_t count = (int64_t)p->gates * l->units;
     int32_t *mult = vtac_make_room(m, count, sizeof *mult);
     int32_t *shift = vtac_make_room(m, count, sizeof *shift);
@@ -83,7 +83,7 @@ static void column_factors(plan *p, int which, uint32_t from, float scale)
     }
     for (int64_t i = 0; i < count; i++) {
         const uint32_t gate = p->first + (uint32_t)(i / l->units);
-        const float real = scale_of(tfl_in(l->im, from + gate)) * scale / unit_of(l, gate);
+        const float real = scale_of(vtac_tflite_in(l->im, from + gate)) * scale / unit_of(l, gate);
         const vtac_tfl_scale s = vtac_tfl_scale_of((double)real);
         mult[i] = s.mult;
         shift[i] = s.shift;
@@ -94,7 +94,7 @@ static void column_factors(plan *p, int which, uint32_t from, float scale)
 
 typedef int16_t fixed_fn(int16_t x, int whole);
 
-static vtac_id word_table(tfl *im, fixed_fn *fn, int whole)
+static vtac_id word_table(vtac_tflite *im, fixed_fn *fn, int whole)
 {
     enum { COUNT = 1 << 16 };
     int32_t *room = vtac_make_room(&im->maker, COUNT, sizeof *room);
@@ -113,11 +113,11 @@ static vtac_id looked_up(const plan *p, vtac_id x, vtac_id table)
 /* The scales that an LSTM of integers needs; false after a refusal. */
 static bool plan_integers(plan *p)
 {
-    const lstm *l = p->l;
-    tfl *im = l->im;
-    const tfl_tensor *cell = tfl_in(im, l->at.first_cell);
-    p->x = tfl_in(im, 0);
-    p->state = tfl_in(im, l->at.first_state);
+    const vtac_tflite_lstm *l = p->l;
+    vtac_tflite *im = l->im;
+    const vtac_tflite_tensor *cell = vtac_tflite_in(im, l->at.first_cell);
+    p->x = vtac_tflite_in(im, 0);
+    p->state = vtac_tflite_in(im, l->at.first_state);
     p->hidden = im->op->intermediate_count >= 5 ? &im->graph->tensors[im->op->intermediates[4]] : p->state;
     const float mantissa = frexpf(scale_of(cell), &p->cell_log);
     p->cell_log--;
@@ -125,16 +125,16 @@ static bool plan_integers(plan *p)
         p->cell_log < -15 || p->x->scale_count != 1 || p->state->type.dtype != VTAC_I8 ||
         p->state->scale_count != 1 || p->hidden->scale_count != 1 || p->hidden->zero[0] <= INT8_MIN ||
         p->hidden->zero[0] > INT8_MAX) {
-        tfl_refuse(im,
-                   "an LSTM of integers whose cell is no int16 in units of a power of two (2^-15 to 2^-9), "
-                   "or without scales of its input and state");
+        vtac_tflite_refuse(
+            im, "an LSTM of integers whose cell is no int16 in units of a power of two (2^-15 to 2^-9), "
+                "or without scales of its input and state");
         return false;
     }
     column_factors(p, 0, l->at.input, scale_of(p->x));
     column_factors(p, 1, l->at.state, scale_of(p->state));
-    p->logistic = word_table(im, tfl_fixed_logistic, 3);
-    p->tanh = word_table(im, tfl_fixed_tanh, 3);
-    p->cell_tanh = word_table(im, tfl_fixed_tanh, WORD + p->cell_log);
+    p->logistic = word_table(im, vtac_tflite_fixed_logistic, 3);
+    p->tanh = word_table(im, vtac_tflite_fixed_tanh, 3);
+    p->cell_tanh = word_table(im, vtac_tflite_fixed_tanh, WORD + p->cell_log);
     return im->maker.status == VTA_OK;
 }
 
@@ -154,12 +154,12 @@ static vtac_id rescale_columns(const plan *p, int which, vtac_id x)
 }
 
 /* Rows of floats by weights [k][n] of bytes; `scales` of the columns. */
-static vtac_id mixed_product(tfl *im, vtac_id rows, vtac_id weights, vtac_id scales, bool asymmetric)
+static vtac_id mixed_product(vtac_tflite *im, vtac_id rows, vtac_id weights, vtac_id scales, bool asymmetric)
 {
-    vtac_builder *m = &im->maker;
+    vtac_import_builder *m = &im->maker;
     vtac_id scale = 0;
     vtac_id zero = 0;
-    vtac_id q = tfl_quantize_rows(im, rows, 2, &scale, asymmetric ? &zero : NULL);
+    vtac_id q = vtac_tflite_quantize_rows(im, rows, 2, &scale, asymmetric ? &zero : NULL);
     q = asymmetric ? vtac_make2(m, VTAC_OP_SUB, q, zero) : q;
     const vtac_id sum =
         vtac_make2(m, VTAC_OP_MATMUL, vtac_make_cast(m, q, VTAC_F64), vtac_make_cast(m, weights, VTAC_F64));
@@ -167,27 +167,29 @@ static vtac_id mixed_product(tfl *im, vtac_id rows, vtac_id weights, vtac_id sca
                       vtac_make2(m, VTAC_OP_MUL, scale, scales));
 }
 
-vtac_id tfl_rows_by(tfl *im, vtac_id rows, uint32_t weights, bool asymmetric)
+vtac_id vtac_tflite_rows_by(vtac_tflite *im, vtac_id rows, uint32_t weights, bool asymmetric)
 {
-    const tfl_tensor *w = tfl_in(im, weights);
-    const vtac_id turn = vtac_make_transpose(&im->maker, tfl_plain(im, weights), (int64_t[]){1, 0}, 2);
-    if (tfl_is_float(w)) {
+    const vtac_tflite_tensor *w = vtac_tflite_in(im, weights);
+    const vtac_id turn =
+        vtac_make_transpose(&im->maker, vtac_tflite_plain(im, weights), (int64_t[]){1, 0}, 2);
+    if (vtac_tflite_is_float(w)) {
         return vtac_make2(&im->maker, VTAC_OP_MATMUL, rows, turn);
     }
     if (w->type.dtype != VTAC_I8 || w->scale_count != 1) {
-        tfl_refuse(im, "weights of %s with %u scales", vtac_dtype_name(w->type.dtype), w->scale_count);
+        vtac_tflite_refuse(im, "weights of %s with %u scales", vtac_dtype_name(w->type.dtype),
+                           w->scale_count);
         return 0;
     }
-    return mixed_product(im, rows, turn, tfl_scale_value(im, w), asymmetric);
+    return mixed_product(im, rows, turn, vtac_tflite_scale_value(im, w), asymmetric);
 }
 
 /* rows (inputs: which 0, states: which 1) by their weights, plus what is there already. */
 static vtac_id add_product(const plan *p, int which, vtac_id rows, vtac_id sum)
 {
-    const lstm *l = p->l;
-    vtac_builder *m = &l->im->maker;
+    const vtac_tflite_lstm *l = p->l;
+    vtac_import_builder *m = &l->im->maker;
     if (l->whole) {
-        const vtac_id zero = tfl_zero_value(l->im, which == 0 ? p->x : p->state);
+        const vtac_id zero = vtac_tflite_zero_value(l->im, which == 0 ? p->x : p->state);
         vtac_id y = vtac_make3(m, VTAC_OP_MATMUL_INTEGER, rows, p->weights[which], zero);
         y = which == 0 && p->bias != 0 ? vtac_make2(m, VTAC_OP_ADD, y, p->bias) : y;
         y = rescale_columns(p, which, y);
@@ -199,7 +201,7 @@ static vtac_id add_product(const plan *p, int which, vtac_id rows, vtac_id sum)
     return sum == 0 ? y : vtac_make2(m, VTAC_OP_ADD, sum, y);
 }
 
-static vtac_id whole64(tfl *im, int64_t v)
+static vtac_id whole64(vtac_tflite *im, int64_t v)
 {
     return vtac_make_number(&im->maker, VTAC_I64, (double)v);
 }
@@ -209,9 +211,9 @@ static vtac_id whole64(tfl *im, int64_t v)
 static vtac_id normal_words(const plan *p, vtac_id sum, uint32_t gate)
 {
     enum { ONE = 1 << 10, SQUARE = 1 << 20 };
-    tfl *im = p->l->im;
-    vtac_builder *m = &im->maker;
-    const tfl_tensor *w = tfl_in(im, p->l->at.norms + gate);
+    vtac_tflite *im = p->l->im;
+    vtac_import_builder *m = &im->maker;
+    const vtac_tflite_tensor *w = vtac_tflite_in(im, p->l->at.norms + gate);
     const int64_t n = p->l->units;
     const int64_t last = 1;
     const vtac_id x = vtac_make_cast(m, sum, VTAC_I64);
@@ -226,23 +228,25 @@ static vtac_id normal_words(const plan *p, vtac_id sum, uint32_t gate)
     const vtac_id none = vtac_make2(m, VTAC_OP_LESS, variance, whole64(im, 1));
     variance = vtac_make3(m, VTAC_OP_WHERE, none, whole64(im, (int64_t)guard), variance);
     vtac_id right;
-    const vtac_id mantissa = tfl_inverse_root(im, variance, &right);
+    const vtac_id mantissa = vtac_tflite_inverse_root(im, variance, &right);
     vtac_id y = vtac_make2(m, VTAC_OP_SUB, vtac_make2(m, VTAC_OP_MUL, x, whole64(im, ONE)), mean);
-    y = tfl_scaled_by(im, y, mantissa, right);
-    y = vtac_make2(m, VTAC_OP_MUL, y, vtac_make_cast(m, tfl_plain(im, p->l->at.norms + gate), VTAC_I64));
-    y = vtac_make2(m, VTAC_OP_ADD, y, vtac_make_cast(m, tfl_plain(im, p->l->at.bias + gate), VTAC_I64));
+    y = vtac_tflite_scaled_by(im, y, mantissa, right);
+    y = vtac_make2(m, VTAC_OP_MUL, y,
+                   vtac_make_cast(m, vtac_tflite_plain(im, p->l->at.norms + gate), VTAC_I64));
+    y = vtac_make2(m, VTAC_OP_ADD, y,
+                   vtac_make_cast(m, vtac_tflite_plain(im, p->l->at.bias + gate), VTAC_I64));
     const vtac_id half = vtac_make2(m, VTAC_OP_MUL, vtac_make1(m, VTAC_OP_SIGN, y), whole64(im, ONE / 2));
     y = vtac_make2(m, VTAC_OP_DIV, vtac_make2(m, VTAC_OP_ADD, y, half), whole64(im, ONE));
     vtac_tfl_scale scale = vtac_tfl_scale_of((double)scale_of(w) * 4096.0);
-    return words(p, tfl_rescale(im, vtac_make_cast(m, y, VTAC_I32), scale, VTAC_ROUND_AWAY));
+    return words(p, vtac_tflite_rescale(im, vtac_make_cast(m, y, VTAC_I32), scale, VTAC_ROUND_AWAY));
 }
 
 /* TensorFlow Lite's kernel of integers adds the cell to as many units as the output has: with a projection to
  * fewer, the others have no such weight. */
 static vtac_id for_cells(const plan *p, vtac_id weights)
 {
-    const lstm *l = p->l;
-    vtac_builder *m = &l->im->maker;
+    const vtac_tflite_lstm *l = p->l;
+    vtac_import_builder *m = &l->im->maker;
     if (!l->whole || l->width >= l->units) {
         return weights;
     }
@@ -259,23 +263,23 @@ static vtac_id for_cells(const plan *p, vtac_id weights)
 static vtac_id gate_sum(const plan *p, vtac_id sums, uint32_t gate, vtac_id cell)
 {
     static const uint32_t order[] = {0, 1, 0, 2}; /* of the gate's weights for the cell */
-    const lstm *l = p->l;
-    vtac_builder *m = &l->im->maker;
+    const vtac_tflite_lstm *l = p->l;
+    vtac_import_builder *m = &l->im->maker;
     const int64_t from = (int64_t)(gate - p->first) * l->units;
     vtac_id sum = vtac_make_slice(m, sums, 1, from, from + l->units);
     if (l->peepholes && gate != LSTM_CELL) {
         const uint32_t place = l->at.peepholes + order[gate];
-        const tfl_tensor *w = tfl_in(l->im, place);
+        const vtac_tflite_tensor *w = vtac_tflite_in(l->im, place);
         const vtac_type type = l->whole ? (vtac_type){VTAC_I32, 0, {0}} : (vtac_type){VTAC_F32, 0, {0}};
-        vtac_id weights = vtac_make_cast(m, tfl_plain(l->im, place), type.dtype);
-        if (!l->whole && !tfl_is_float(w)) {
-            weights = vtac_make2(m, VTAC_OP_MUL, weights, tfl_scale_value(l->im, w));
+        vtac_id weights = vtac_make_cast(m, vtac_tflite_plain(l->im, place), type.dtype);
+        if (!l->whole && !vtac_tflite_is_float(w)) {
+            weights = vtac_make2(m, VTAC_OP_MUL, weights, vtac_tflite_scale_value(l->im, w));
         }
         vtac_id more = vtac_make2(m, VTAC_OP_MUL, cell, for_cells(p, weights));
         if (l->whole) {
             const float real =
                 (float)(ldexp(1.0, p->cell_log) * (double)scale_of(w) / (double)unit_of(l, gate));
-            more = tfl_rescale(l->im, more, vtac_tfl_scale_of((double)real), VTAC_ROUND_AWAY);
+            more = vtac_tflite_rescale(l->im, more, vtac_tfl_scale_of((double)real), VTAC_ROUND_AWAY);
         }
         sum = vtac_make2(m, VTAC_OP_ADD, sum, more);
         sum = l->whole ? words(p, sum) : sum;
@@ -284,7 +288,8 @@ static vtac_id gate_sum(const plan *p, vtac_id sums, uint32_t gate, vtac_id cell
         sum = normal_words(p, sum, gate);
     } else if (l->normal) {
         const vtac_attr attrs[] = {vtac_attr_of_int("axis", -1), vtac_attr_of_float("epsilon", 1e-8)};
-        const vtac_id in[] = {sum, tfl_plain(l->im, l->at.norms + gate), tfl_plain(l->im, l->at.bias + gate)};
+        const vtac_id in[] = {sum, vtac_tflite_plain(l->im, l->at.norms + gate),
+                              vtac_tflite_plain(l->im, l->at.bias + gate)};
         sum = vtac_make(m, VTAC_OP_LAYER_NORMALIZATION, in, 3, attrs, 2);
     }
     return sum;
@@ -299,20 +304,20 @@ static vtac_id squashed(const plan *p, vtac_id x)
 
 static vtac_id own_activation(const plan *p, vtac_id x)
 {
-    vtac_builder *m = &p->l->im->maker;
+    vtac_import_builder *m = &p->l->im->maker;
     switch (p->l->activation) {
     case TFL_NONE: return x;
     case TFL_RELU: return vtac_make1(m, VTAC_OP_RELU, x);
     case TFL_RELU6: return vtac_make_clip(m, x, 0.0, 6.0);
     case TFL_TANH: return vtac_make1(m, VTAC_OP_TANH, x);
-    default: tfl_refuse(p->l->im, "the activation %d of an LSTM", p->l->activation); return 0;
+    default: vtac_tflite_refuse(p->l->im, "the activation %d of an LSTM", p->l->activation); return 0;
     }
 }
 
 static vtac_id next_cell(const plan *p, vtac_id sums, vtac_id cell)
 {
-    const lstm *l = p->l;
-    vtac_builder *m = &l->im->maker;
+    const vtac_tflite_lstm *l = p->l;
+    vtac_import_builder *m = &l->im->maker;
     const vtac_id forget = squashed(p, gate_sum(p, sums, LSTM_FORGET, cell));
     vtac_id input;
     if (l->coupled) {
@@ -327,8 +332,8 @@ static vtac_id next_cell(const plan *p, vtac_id sums, vtac_id cell)
     vtac_id kept = vtac_make2(m, VTAC_OP_MUL, forget, cell);
     vtac_id added = vtac_make2(m, VTAC_OP_MUL, input, fresh);
     if (l->whole) {
-        kept = tfl_round_shift(l->im, kept, WORD);
-        added = tfl_round_shift(l->im, added, 2 * WORD + p->cell_log);
+        kept = vtac_tflite_round_shift(l->im, kept, WORD);
+        added = vtac_tflite_round_shift(l->im, added, 2 * WORD + p->cell_log);
     }
     vtac_id next = vtac_make2(m, VTAC_OP_ADD, kept, added);
     if (l->whole) {
@@ -343,19 +348,20 @@ static vtac_id next_cell(const plan *p, vtac_id sums, vtac_id cell)
 
 static vtac_id project_integers(const plan *p, vtac_id hidden)
 {
-    const lstm *l = p->l;
-    tfl *im = l->im;
-    vtac_builder *m = &im->maker;
-    const tfl_tensor *w = tfl_in(im, l->at.projection);
-    const vtac_id turn = vtac_make_transpose(m, tfl_plain(im, l->at.projection), (int64_t[]){1, 0}, 2);
+    const vtac_tflite_lstm *l = p->l;
+    vtac_tflite *im = l->im;
+    vtac_import_builder *m = &im->maker;
+    const vtac_tflite_tensor *w = vtac_tflite_in(im, l->at.projection);
+    const vtac_id turn =
+        vtac_make_transpose(m, vtac_tflite_plain(im, l->at.projection), (int64_t[]){1, 0}, 2);
     const vtac_id zero = vtac_make_number(m, VTAC_I8, (double)-p->hidden->zero[0]); /* see next_state */
     vtac_id sum = vtac_make3(m, VTAC_OP_MATMUL_INTEGER, hidden, turn, zero);
-    if (tfl_has(im, l->at.projection + 1)) {
-        sum = vtac_make2(m, VTAC_OP_ADD, sum, tfl_plain(im, l->at.projection + 1));
+    if (vtac_tflite_has(im, l->at.projection + 1)) {
+        sum = vtac_make2(m, VTAC_OP_ADD, sum, vtac_tflite_plain(im, l->at.projection + 1));
     }
     const float real = scale_of(w) * scale_of(p->hidden) / scale_of(p->state);
-    sum = tfl_rescale(im, sum, vtac_tfl_scale_of((double)real), VTAC_ROUND_AWAY);
-    vtac_id y = tfl_store(im, sum, p->state, TFL_NONE);
+    sum = vtac_tflite_rescale(im, sum, vtac_tfl_scale_of((double)real), VTAC_ROUND_AWAY);
+    vtac_id y = vtac_tflite_store(im, sum, p->state, TFL_NONE);
     if (l->projection_clip > 0.0F) {
         const double most = fmin(127.0, trunc((double)(l->projection_clip / scale_of(p->state))));
         y = vtac_make_clip(m, y, -most, most);
@@ -366,15 +372,15 @@ static vtac_id project_integers(const plan *p, vtac_id hidden)
 /* The state that a cell gives. */
 static vtac_id next_state(const plan *p, vtac_id sums, vtac_id cell)
 {
-    const lstm *l = p->l;
-    tfl *im = l->im;
-    vtac_builder *m = &im->maker;
+    const vtac_tflite_lstm *l = p->l;
+    vtac_tflite *im = l->im;
+    vtac_import_builder *m = &im->maker;
     const vtac_id gate = squashed(p, gate_sum(p, sums, LSTM_OUT, cell));
     vtac_id y = vtac_make2(m, VTAC_OP_MUL, gate,
                            l->whole ? looked_up(p, cell, p->cell_tanh) : own_activation(p, cell));
     if (l->whole) {
         const float real = (float)(0x1p-15 / (double)scale_of(p->hidden) * 0x1p-15);
-        y = tfl_rescale(im, y, vtac_tfl_scale_of((double)real), VTAC_ROUND_AWAY);
+        y = vtac_tflite_rescale(im, y, vtac_tfl_scale_of((double)real), VTAC_ROUND_AWAY);
         if (p->hidden->zero[0] != 0) { /* taken away, not added: as TensorFlow Lite does it */
             y = vtac_make2(m, VTAC_OP_SUB, y, vtac_make_number(m, VTAC_I32, (double)p->hidden->zero[0]));
         }
@@ -384,26 +390,27 @@ static vtac_id next_state(const plan *p, vtac_id sums, vtac_id cell)
     if (!l->projected) {
         return y;
     }
-    y = tfl_rows_by(im, y, l->at.projection, l->asymmetric);
-    if (tfl_has(im, l->at.projection + 1)) {
-        y = vtac_make2(m, VTAC_OP_ADD, y, tfl_plain(im, l->at.projection + 1));
+    y = vtac_tflite_rows_by(im, y, l->at.projection, l->asymmetric);
+    if (vtac_tflite_has(im, l->at.projection + 1)) {
+        y = vtac_make2(m, VTAC_OP_ADD, y, vtac_tflite_plain(im, l->at.projection + 1));
     }
     return l->projection_clip > 0.0F
                ? vtac_make_clip(m, y, (double)-l->projection_clip, (double)l->projection_clip)
                : y;
 }
 
-vtac_id tfl_lstm_steps(const lstm *l, vtac_id x)
+vtac_id vtac_tflite_lstm_steps(const vtac_tflite_lstm *l, vtac_id x)
 {
-    tfl *im = l->im;
-    vtac_builder *m = &im->maker;
+    vtac_tflite *im = l->im;
+    vtac_import_builder *m = &im->maker;
     plan p = {.l = l, .first = l->coupled ? 1 : 0, .gates = l->coupled ? 3 : 4};
     vtac_id *out = vtac_make_room(m, l->steps, sizeof *out);
     if (l->steps < 1 || l->steps > MOST_STEPS) {
-        tfl_refuse(im, "an LSTM of more than 1024 steps, or of none");
+        vtac_tflite_refuse(im, "an LSTM of more than 1024 steps, or of none");
     }
     if (l->whole && l->normal && (im->op->intermediate_count < LSTM_GATES || l->units > 1 << 20)) {
-        tfl_refuse(im, "an LSTM of integers that normalizes its layers and does not say in which units");
+        vtac_tflite_refuse(im,
+                           "an LSTM of integers that normalizes its layers and does not say in which units");
     }
     if (out == NULL || im->maker.status != VTA_OK || (l->whole && !plan_integers(&p))) {
         return 0;
@@ -418,8 +425,9 @@ vtac_id tfl_lstm_steps(const lstm *l, vtac_id x)
     const vtac_id rows = vtac_make_reshape(m, x, (int64_t[]){l->steps * l->batch, l->inputs}, 2);
     const vtac_id given = add_product(&p, 0, rows, l->whole ? 0 : p.bias);
     vtac_id state =
-        vtac_make_reshape(m, tfl_plain(im, l->at.first_state), (int64_t[]){l->batch, l->width}, 2);
-    vtac_id cell = vtac_make_reshape(m, tfl_plain(im, l->at.first_cell), (int64_t[]){l->batch, l->units}, 2);
+        vtac_make_reshape(m, vtac_tflite_plain(im, l->at.first_state), (int64_t[]){l->batch, l->width}, 2);
+    vtac_id cell =
+        vtac_make_reshape(m, vtac_tflite_plain(im, l->at.first_cell), (int64_t[]){l->batch, l->units}, 2);
     cell = l->whole ? vtac_make_cast(m, cell, VTAC_I32) : cell;
     for (int64_t t = 0; t < l->steps; t++) {
         const int64_t at = l->backwards ? l->steps - 1 - t : t;
@@ -429,8 +437,8 @@ vtac_id tfl_lstm_steps(const lstm *l, vtac_id x)
         state = next_state(&p, sums, cell);
         out[at] = state;
     }
-    tfl_leave(im, l->at.first_state, state);
-    tfl_leave(im, l->at.first_cell, l->whole ? vtac_make_cast(m, cell, VTAC_I16) : cell);
+    vtac_tflite_leave(im, l->at.first_state, state);
+    vtac_tflite_leave(im, l->at.first_cell, l->whole ? vtac_make_cast(m, cell, VTAC_I16) : cell);
     return vtac_make_reshape(m, vtac_make_concat(m, out, (uint32_t)l->steps, 0),
                              (int64_t[]){l->steps, l->batch, l->width}, 3);
 }

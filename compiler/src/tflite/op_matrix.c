@@ -10,9 +10,9 @@
 /* Rows of floats quantized by the run: the row's scale (in `scale`, [rows][1]) and int32 numbers. `zero` is
  * NULL for symmetric ones: the largest magnitude is 127. Else the row's range is spread over all 256 numbers.
  */
-vtac_id tfl_quantize_rows(tfl *im, vtac_id x, uint32_t rank, vtac_id *scale, vtac_id *zero)
+vtac_id vtac_tflite_quantize_rows(vtac_tflite *im, vtac_id x, uint32_t rank, vtac_id *scale, vtac_id *zero)
 {
-    vtac_builder *m = &im->maker;
+    vtac_import_builder *m = &im->maker;
     const int64_t last[] = {(int64_t)rank - 1};
     const vtac_id one = vtac_make_number(m, VTAC_F32, 1.0);
     const vtac_id none = vtac_make_number(m, VTAC_F32, 0.0);
@@ -24,7 +24,7 @@ vtac_id tfl_quantize_rows(tfl *im, vtac_id x, uint32_t rank, vtac_id *scale, vta
             vtac_make3(m, VTAC_OP_WHERE, vtac_make2(m, VTAC_OP_EQUAL, most, none), one, most);
         *scale = vtac_make2(m, VTAC_OP_DIV, safe, all);
         const vtac_id q = vtac_make2(m, VTAC_OP_MUL, x, vtac_make2(m, VTAC_OP_DIV, all, safe));
-        return vtac_make_clip(m, tfl_round(im, q), -127.0, 127.0);
+        return vtac_make_clip(m, vtac_tflite_round(im, q), -127.0, 127.0);
     }
     /* in double, as TensorFlow Lite does it */
     const vtac_id zero64 = vtac_make_number(m, VTAC_F64, 0.0);
@@ -46,19 +46,20 @@ vtac_id tfl_quantize_rows(tfl *im, vtac_id x, uint32_t rank, vtac_id *scale, vta
         vtac_make2(m, VTAC_OP_ADD, top, vtac_make1(m, VTAC_OP_ABS, vtac_make2(m, VTAC_OP_DIV, high, step64)));
     vtac_id point =
         vtac_make3(m, VTAC_OP_WHERE, vtac_make2(m, VTAC_OP_LESS, low_error, high_error), from_low, from_high);
-    point = vtac_make_clip(m, tfl_round(im, point), -128.0, 127.0);
+    point = vtac_make_clip(m, vtac_tflite_round(im, point), -128.0, 127.0);
     *zero = vtac_make3(m, VTAC_OP_WHERE, level, vtac_make_number(m, VTAC_I32, 0.0), point);
     *scale = vtac_make_cast(m, step64, VTAC_F32);
     const vtac_id inverse = vtac_make2(m, VTAC_OP_DIV, one, *scale);
     const vtac_id spread = vtac_make2(m, VTAC_OP_MUL, x, inverse);
     const vtac_id q = vtac_make2(m, VTAC_OP_ADD, vtac_make_cast(m, *zero, VTAC_F32), spread);
-    return vtac_make_clip(m, tfl_round(im, q), -128.0, 127.0);
+    return vtac_make_clip(m, vtac_tflite_round(im, q), -128.0, 127.0);
 }
 
 /* Rows of floats x [...][k] by bytes w [...][k][n]. */
-static vtac_id product_mixed(tfl *im, vtac_id x, vtac_id w, const tfl_tensor *filter, bool asymmetric)
+static vtac_id product_mixed(vtac_tflite *im, vtac_id x, vtac_id w, const vtac_tflite_tensor *filter,
+                             bool asymmetric)
 {
-    vtac_builder *m = &im->maker;
+    vtac_import_builder *m = &im->maker;
     vtac_id scale = 0;
     vtac_id zero = 0;
     const uint32_t rank = vtac_made_type(m, x)->rank;
@@ -66,27 +67,27 @@ static vtac_id product_mixed(tfl *im, vtac_id x, vtac_id w, const tfl_tensor *fi
         vtac_make_fail(m, VTA_INVALID, "a product of rank 0");
         return 0;
     }
-    vtac_id q = tfl_quantize_rows(im, x, rank, &scale, asymmetric ? &zero : NULL);
+    vtac_id q = vtac_tflite_quantize_rows(im, x, rank, &scale, asymmetric ? &zero : NULL);
     if (asymmetric) {
         q = vtac_make2(m, VTAC_OP_SUB, q, zero);
     }
     vtac_id sum =
         vtac_make2(m, VTAC_OP_MATMUL, vtac_make_cast(m, q, VTAC_F64), vtac_make_cast(m, w, VTAC_F64));
     sum = vtac_make_cast(m, sum, VTAC_F32);
-    const vtac_id both = vtac_make2(m, VTAC_OP_MUL, scale, tfl_scale_value(im, filter));
+    const vtac_id both = vtac_make2(m, VTAC_OP_MUL, scale, vtac_tflite_scale_value(im, filter));
     return vtac_make2(m, VTAC_OP_MUL, sum, both);
 }
 
 /* x [rows][k] of floats by bytes w [n][k]. */
-static vtac_id dense_mixed(tfl *im, vtac_id x, const tfl_tensor *filter, bool asymmetric)
+static vtac_id dense_mixed(vtac_tflite *im, vtac_id x, const vtac_tflite_tensor *filter, bool asymmetric)
 {
-    const vtac_id w = vtac_make_transpose(&im->maker, tfl_plain(im, 1), (int64_t[]){1, 0}, 2);
+    const vtac_id w = vtac_make_transpose(&im->maker, vtac_tflite_plain(im, 1), (int64_t[]){1, 0}, 2);
     return product_mixed(im, x, w, filter, asymmetric);
 }
 
 /* Rows that are planes laid out with the channels last, as they come from convolutions: the planes. 0: not.
  */
-static vtac_id planes_behind(tfl *im, vtac_id rows)
+static vtac_id planes_behind(vtac_tflite *im, vtac_id rows)
 {
     const vtac_graph *g = im->maker.graph;
     const int64_t images = vtac_made_type(&im->maker, rows)->dim[0];
@@ -107,9 +108,9 @@ static vtac_id planes_behind(tfl *im, vtac_id rows)
 }
 
 /* Of rows that are planes, the planes' own order, and the weights [n][k] in it: so that no numbers move. */
-static void dense_of_planes(tfl *im, vtac_id *x, vtac_id *weights)
+static void dense_of_planes(vtac_tflite *im, vtac_id *x, vtac_id *weights)
 {
-    vtac_builder *m = &im->maker;
+    vtac_import_builder *m = &im->maker;
     const vtac_id planes = planes_behind(im, *x);
     const vtac_tensor *known = vtac_made_constant(m, *weights);
     if (planes == 0 || known == NULL) {
@@ -127,31 +128,31 @@ static void dense_of_planes(tfl *im, vtac_id *x, vtac_id *weights)
     *x = vtac_make_reshape(m, planes, (int64_t[]){to.dim[0], w.dim[1]}, 2);
 }
 
-static vtac_id dense_bytes(tfl *im, vtac_id x, const tfl_tensor *in, const tfl_tensor *filter,
-                           const tfl_tensor *out)
+static vtac_id dense_bytes(vtac_tflite *im, vtac_id x, const vtac_tflite_tensor *in,
+                           const vtac_tflite_tensor *filter, const vtac_tflite_tensor *out)
 {
     const vtac_attr attrs[] = {vtac_attr_of_int("transB", 1),
                                vtac_attr_of_string("rounding", vtac_rounding_name(VTAC_ROUND_UP))};
-    vtac_id weights = tfl_plain(im, 1);
+    vtac_id weights = vtac_tflite_plain(im, 1);
     dense_of_planes(im, &x, &weights);
     const vtac_id inputs[] = {x,
-                              tfl_scale_value(im, in),
-                              tfl_zero_value(im, in),
+                              vtac_tflite_scale_value(im, in),
+                              vtac_tflite_zero_value(im, in),
                               weights,
-                              tfl_scale_value(im, filter),
-                              tfl_zero_value(im, filter),
-                              tfl_has(im, 2) ? tfl_plain(im, 2) : 0,
-                              tfl_scale_value(im, out),
-                              tfl_zero_value(im, out)};
+                              vtac_tflite_scale_value(im, filter),
+                              vtac_tflite_zero_value(im, filter),
+                              vtac_tflite_has(im, 2) ? vtac_tflite_plain(im, 2) : 0,
+                              vtac_tflite_scale_value(im, out),
+                              vtac_tflite_zero_value(im, out)};
     return vtac_make(&im->maker, VTAC_OP_QGEMM, inputs, 9, attrs, 2);
 }
 
-static vtac_id dense_words(tfl *im, vtac_id x, const tfl_tensor *in, const tfl_tensor *filter,
-                           const tfl_tensor *out, int activation)
+static vtac_id dense_words(vtac_tflite *im, vtac_id x, const vtac_tflite_tensor *in,
+                           const vtac_tflite_tensor *filter, const vtac_tflite_tensor *out, int activation)
 {
-    vtac_builder *m = &im->maker;
-    const bool narrow = !tfl_has(im, 2) || tfl_in(im, 2)->type.dtype == VTAC_I32;
-    const int64_t outputs = tfl_type(im, 1).dim[0];
+    vtac_import_builder *m = &im->maker;
+    const bool narrow = !vtac_tflite_has(im, 2) || vtac_tflite_in(im, 2)->type.dtype == VTAC_I32;
+    const int64_t outputs = vtac_tflite_type(im, 1).dim[0];
     vtac_tfl_scale *scales = vtac_make_room(m, outputs, sizeof *scales);
     int32_t *mult = vtac_make_room(m, outputs, sizeof *mult);
     int32_t *shift = vtac_make_room(m, outputs, sizeof *shift);
@@ -164,36 +165,37 @@ static vtac_id dense_words(tfl *im, vtac_id x, const tfl_tensor *in, const tfl_t
         mult[i] = scales[i].mult;
         shift[i] = scales[i].shift;
     }
-    const vtac_id w =
-        vtac_make_transpose(m, tfl_centred(im, tfl_plain(im, 1), filter->zero[0]), (int64_t[]){1, 0}, 2);
-    vtac_id sum = vtac_make2(m, VTAC_OP_MATMUL, vtac_make_cast(m, tfl_centred(im, x, in->zero[0]), VTAC_F64),
-                             vtac_make_cast(m, w, VTAC_F64));
+    const vtac_id w = vtac_make_transpose(
+        m, vtac_tflite_centred(im, vtac_tflite_plain(im, 1), filter->zero[0]), (int64_t[]){1, 0}, 2);
+    vtac_id sum =
+        vtac_make2(m, VTAC_OP_MATMUL, vtac_make_cast(m, vtac_tflite_centred(im, x, in->zero[0]), VTAC_F64),
+                   vtac_make_cast(m, w, VTAC_F64));
     sum = vtac_make_cast(m, sum, VTAC_I64);
-    if (tfl_has(im, 2)) {
-        sum = vtac_make2(m, VTAC_OP_ADD, sum, vtac_make_cast(m, tfl_plain(im, 2), VTAC_I64));
+    if (vtac_tflite_has(im, 2)) {
+        sum = vtac_make2(m, VTAC_OP_ADD, sum, vtac_make_cast(m, vtac_tflite_plain(im, 2), VTAC_I64));
     }
     if (narrow) {
-        return tfl_store(im, tfl_rescale_wide(im, sum, scales, outputs, 1), out, activation);
+        return vtac_tflite_store(im, vtac_tflite_rescale_wide(im, sum, scales, outputs, 1), out, activation);
     }
     const vtac_type type = {VTAC_I32, 1, {outputs}};
     const vtac_attr attrs[] = {vtac_attr_of_string("rounding", vtac_rounding_name(VTAC_ROUND_ONCE)),
                                vtac_attr_of_int("axis", 1)};
     const vtac_id inputs[] = {sum, vtac_make_borrowed(m, &type, mult), vtac_make_borrowed(m, &type, shift)};
-    return tfl_store(im, vtac_make(m, VTAC_OP_RESCALE, inputs, 3, attrs, 2), out, activation);
+    return vtac_tflite_store(im, vtac_make(m, VTAC_OP_RESCALE, inputs, 3, attrs, 2), out, activation);
 }
 
 /* options: activation, weights' format, keep axes, asymmetric inputs */
-void tfl_import_dense(tfl *im)
+void vtac_tflite_import_dense(vtac_tflite *im)
 {
-    vtac_builder *m = &im->maker;
-    const tfl_tensor *in = tfl_in(im, 0);
-    const tfl_tensor *filter = tfl_in(im, 1);
-    const tfl_tensor *out = tfl_out(im, 0);
-    const int activation = (int)tfl_option(im, 0, 1, 0);
-    const vtac_type x = tfl_type(im, 0);
-    const vtac_type w = tfl_type(im, 1);
-    if (tfl_option(im, 1, 1, 0) != 0) {
-        tfl_refuse(im, "weights in a shuffled format");
+    vtac_import_builder *m = &im->maker;
+    const vtac_tflite_tensor *in = vtac_tflite_in(im, 0);
+    const vtac_tflite_tensor *filter = vtac_tflite_in(im, 1);
+    const vtac_tflite_tensor *out = vtac_tflite_out(im, 0);
+    const int activation = (int)vtac_tflite_option(im, 0, 1, 0);
+    const vtac_type x = vtac_tflite_type(im, 0);
+    const vtac_type w = vtac_tflite_type(im, 1);
+    if (vtac_tflite_option(im, 1, 1, 0) != 0) {
+        vtac_tflite_refuse(im, "weights in a shuffled format");
         return;
     }
     const int64_t count = vtac_type_elements(&x);
@@ -202,7 +204,8 @@ void tfl_import_dense(tfl *im)
                        (long long)count, w.rank, (long long)(w.rank == 2 ? w.dim[1] : 0));
         return;
     }
-    const vtac_id rows = vtac_make_reshape(m, tfl_plain(im, 0), (int64_t[]){count / w.dim[1], w.dim[1]}, 2);
+    const vtac_id rows =
+        vtac_make_reshape(m, vtac_tflite_plain(im, 0), (int64_t[]){count / w.dim[1], w.dim[1]}, 2);
     const bool scaled = in->scale_count == 1 && out->scale_count == 1 &&
                         (filter->scale_count == 1 || (filter->scale_count == w.dim[0] && filter->axis == 0));
     const bool bytes = (in->type.dtype == VTAC_I8 || in->type.dtype == VTAC_U8) &&
@@ -210,87 +213,91 @@ void tfl_import_dense(tfl *im)
                        out->type.dtype == in->type.dtype;
     vtac_id y = 0;
     if (scaled && bytes) {
-        y = tfl_activate(im, dense_bytes(im, rows, in, filter, out), out, activation);
+        y = vtac_tflite_activate(im, dense_bytes(im, rows, in, filter, out), out, activation);
     } else if (scaled && in->type.dtype == VTAC_I16 && filter->type.dtype == VTAC_I8 &&
                out->type.dtype == VTAC_I16) {
         y = dense_words(im, rows, in, filter, out, activation);
-    } else if (tfl_is_float(in) && tfl_is_float(out)) {
+    } else if (vtac_tflite_is_float(in) && vtac_tflite_is_float(out)) {
         const bool mixed =
             filter->type.dtype == VTAC_I8 && (filter->scale_count == 1 || filter->scale_count == w.dim[0]);
         const vtac_attr turned = vtac_attr_of_int("transB", 1);
-        if (!mixed && !tfl_is_float(filter)) {
-            tfl_refuse(im, "a dense layer of f32 by %s", vtac_dtype_name(filter->type.dtype));
+        if (!mixed && !vtac_tflite_is_float(filter)) {
+            vtac_tflite_refuse(im, "a dense layer of f32 by %s", vtac_dtype_name(filter->type.dtype));
             return;
         }
-        const vtac_id bias = tfl_has(im, 2) ? tfl_plain(im, 2) : 0;
+        const vtac_id bias = vtac_tflite_has(im, 2) ? vtac_tflite_plain(im, 2) : 0;
         if (mixed) {
-            y = dense_mixed(im, rows, filter, tfl_option(im, 3, 1, 0) != 0);
+            y = dense_mixed(im, rows, filter, vtac_tflite_option(im, 3, 1, 0) != 0);
             y = bias == 0 ? y : vtac_make2(m, VTAC_OP_ADD, y, bias);
         } else {
-            vtac_id inputs[] = {rows, tfl_plain(im, 1), bias};
+            vtac_id inputs[] = {rows, vtac_tflite_plain(im, 1), bias};
             dense_of_planes(im, &inputs[0], &inputs[1]);
             y = vtac_make(m, VTAC_OP_GEMM, inputs, 3, &turned, 1);
         }
-        y = tfl_activate(im, y, out, activation);
+        y = vtac_tflite_activate(im, y, out, activation);
     } else {
-        tfl_refuse(im, "a dense layer of %s by %s to %s (%u, %u and %u scales)",
-                   vtac_dtype_name(in->type.dtype), vtac_dtype_name(filter->type.dtype),
-                   vtac_dtype_name(out->type.dtype), in->scale_count, filter->scale_count, out->scale_count);
+        vtac_tflite_refuse(im, "a dense layer of %s by %s to %s (%u, %u and %u scales)",
+                           vtac_dtype_name(in->type.dtype), vtac_dtype_name(filter->type.dtype),
+                           vtac_dtype_name(out->type.dtype), in->scale_count, filter->scale_count,
+                           out->scale_count);
     }
-    if (tfl_option(im, 2, 1, 0) != 0 && x.rank > 0) {
+    if (vtac_tflite_option(im, 2, 1, 0) != 0 && x.rank > 0) {
         vtac_type to = x;
         to.dim[to.rank - 1] = w.dim[0];
         if (x.dim[x.rank - 1] == w.dim[1]) {
             y = vtac_make_reshape(m, y, to.dim, to.rank);
         }
     }
-    tfl_set(im, 0, y);
+    vtac_tflite_set(im, 0, y);
 }
 
 /* options: adjoint x, adjoint y, asymmetric inputs */
-void tfl_import_batch_matmul(tfl *im)
+void vtac_tflite_import_batch_matmul(vtac_tflite *im)
 {
-    vtac_builder *m = &im->maker;
-    const tfl_tensor *in[] = {tfl_in(im, 0), tfl_in(im, 1)};
-    const tfl_tensor *out = tfl_out(im, 0);
+    vtac_import_builder *m = &im->maker;
+    const vtac_tflite_tensor *in[] = {vtac_tflite_in(im, 0), vtac_tflite_in(im, 1)};
+    const vtac_tflite_tensor *out = vtac_tflite_out(im, 0);
     vtac_id side[2];
     const bool words = in[0]->type.dtype == VTAC_I16;
-    const bool whole = tfl_quantized(in[0]) && tfl_quantized(in[1]) && tfl_quantized(out) &&
-                       in[0]->type.dtype == in[1]->type.dtype;
+    const bool whole = vtac_tflite_quantized(in[0]) && vtac_tflite_quantized(in[1]) &&
+                       vtac_tflite_quantized(out) && in[0]->type.dtype == in[1]->type.dtype;
     for (uint32_t i = 0; i < 2; i++) {
-        const vtac_type type = tfl_type(im, i);
+        const vtac_type type = vtac_tflite_type(im, i);
         int64_t order[VTAC_MAX_RANK];
         for (uint32_t a = 0; a < type.rank; a++) {
             order[a] = a;
         }
-        side[i] = tfl_plain(im, i);
-        if (tfl_option(im, i, 1, 0) != 0 && type.rank >= 2) {
+        side[i] = vtac_tflite_plain(im, i);
+        if (vtac_tflite_option(im, i, 1, 0) != 0 && type.rank >= 2) {
             order[type.rank - 1] = type.rank - 2;
             order[type.rank - 2] = type.rank - 1;
             side[i] = vtac_make_transpose(m, side[i], order, type.rank);
         }
         if (whole) {
-            side[i] = vtac_make_cast(m, tfl_centred(im, side[i], in[i]->zero[0]), VTAC_F64);
+            side[i] = vtac_make_cast(m, vtac_tflite_centred(im, side[i], in[i]->zero[0]), VTAC_F64);
         }
     }
-    if (tfl_is_float(in[0]) && tfl_is_float(in[1])) {
-        tfl_set(im, 0, vtac_make2(m, VTAC_OP_MATMUL, side[0], side[1]));
+    if (vtac_tflite_is_float(in[0]) && vtac_tflite_is_float(in[1])) {
+        vtac_tflite_set(im, 0, vtac_make2(m, VTAC_OP_MATMUL, side[0], side[1]));
         return;
     }
-    if (tfl_is_float(in[0]) && tfl_is_float(out) && in[1]->type.dtype == VTAC_I8 && in[1]->scale_count == 1) {
-        tfl_set(im, 0, product_mixed(im, side[0], side[1], in[1], tfl_option(im, 2, 1, 0) != 0));
+    if (vtac_tflite_is_float(in[0]) && vtac_tflite_is_float(out) && in[1]->type.dtype == VTAC_I8 &&
+        in[1]->scale_count == 1) {
+        vtac_tflite_set(im, 0,
+                        product_mixed(im, side[0], side[1], in[1], vtac_tflite_option(im, 2, 1, 0) != 0));
         return;
     }
     if (!whole) {
-        tfl_refuse(im, "a product of %s and %s", vtac_dtype_name(in[0]->type.dtype),
-                   vtac_dtype_name(in[1]->type.dtype));
+        vtac_tflite_refuse(im, "a product of %s and %s", vtac_dtype_name(in[0]->type.dtype),
+                           vtac_dtype_name(in[1]->type.dtype));
         return;
     }
     const vtac_tfl_scale scale =
         vtac_tfl_scale_of(vtac_tfl_product(in[0]->scale[0], in[1]->scale[0], out->scale[0], true));
     const vtac_id sum =
         vtac_make_cast(m, vtac_make2(m, VTAC_OP_MATMUL, side[0], side[1]), words ? VTAC_I64 : VTAC_I32);
-    tfl_set(
+    vtac_tflite_set(
         im, 0,
-        tfl_store(im, tfl_rescale(im, sum, scale, words ? VTAC_ROUND_ONCE : VTAC_ROUND_UP), out, TFL_NONE));
+        vtac_tflite_store(im, vtac_tflite_rescale(im, sum, scale, words ? VTAC_ROUND_ONCE : VTAC_ROUND_UP),
+                          out, TFL_NONE));
 }

@@ -13,13 +13,13 @@
 enum { PADDING_SAME = 1, PADDING_VALID, MOST_SIDE = 1 << 16 };
 
 /* Word i, at least `least` and at most 65536. */
-static int64_t word(tfl *im, uint32_t i, int64_t least)
+static int64_t word(vtac_tflite *im, uint32_t i, int64_t least)
 {
-    const flat_vector bytes = im->op->custom_options;
-    const int64_t value =
-        4 * (i + 1) <= bytes.count
-            ? (int32_t)(uint32_t)flat_int_at(&im->model.flat, (flat_vector){bytes.at, bytes.count / 4}, i, 4)
-            : INT64_MIN;
+    const vtac_flat_vector bytes = im->op->custom_options;
+    const int64_t value = 4 * (i + 1) <= bytes.count
+                              ? (int32_t)(uint32_t)vtac_flat_int_at(
+                                    &im->model.flat, (vtac_flat_vector){bytes.at, bytes.count / 4}, i, 4)
+                              : INT64_MIN;
     if (value < least || value > 65536) {
         vtac_make_fail(&im->maker, VTA_INVALID, "word %u of its options is missing, or not %lld to 65536", i,
                        (long long)least);
@@ -28,29 +28,29 @@ static int64_t word(tfl *im, uint32_t i, int64_t least)
     return value;
 }
 
-static bool has_floats(tfl *im, uint32_t i, uint32_t rank)
+static bool has_floats(vtac_tflite *im, uint32_t i, uint32_t rank)
 {
-    const vtac_type x = tfl_type(im, i);
+    const vtac_type x = vtac_tflite_type(im, i);
     if (im->maker.status == VTA_OK && (x.dtype != VTAC_F32 || x.rank != rank)) {
-        tfl_refuse(im, "input %u is %s of rank %u, float32 of rank %u is taken", i, vtac_dtype_name(x.dtype),
-                   x.rank, rank);
+        vtac_tflite_refuse(im, "input %u is %s of rank %u, float32 of rank %u is taken", i,
+                           vtac_dtype_name(x.dtype), x.rank, rank);
     }
     return im->maker.status == VTA_OK;
 }
 
 /* x, weights [outputs][h][w][inputs], bias; padding, stride_w, stride_h. What is cut off depends on where
  * the last stride ends. */
-void tfl_import_transpose_bias(tfl *im)
+void vtac_tflite_import_transpose_bias(vtac_tflite *im)
 {
-    vtac_builder *m = &im->maker;
+    vtac_import_builder *m = &im->maker;
     const int64_t padding = word(im, 0, PADDING_SAME);
     const int64_t stride[2] = {word(im, 2, 1), word(im, 1, 1)};
     if (!has_floats(im, 0, 4) || !has_floats(im, 1, 4) || !has_floats(im, 2, 1)) {
         return;
     }
-    const vtac_type x = tfl_type(im, 0);
-    const vtac_type w = tfl_type(im, 1);
-    if (x.dim[3] != w.dim[3] || tfl_type(im, 2).dim[0] != w.dim[0] || padding > PADDING_VALID) {
+    const vtac_type x = vtac_tflite_type(im, 0);
+    const vtac_type w = vtac_tflite_type(im, 1);
+    if (x.dim[3] != w.dim[3] || vtac_tflite_type(im, 2).dim[0] != w.dim[0] || padding > PADDING_VALID) {
         vtac_make_fail(m, VTA_INVALID, "%lld channels and %lld weights for each, padding %lld",
                        (long long)x.dim[3], (long long)w.dim[3], (long long)padding);
         return;
@@ -62,10 +62,10 @@ void tfl_import_transpose_bias(tfl *im)
         pads[a + 2] = cut > 0 ? cut - pads[a] : 0;
     }
     const vtac_attr attrs[] = {vtac_attr_of_ints("strides", stride, 2), vtac_attr_of_ints("pads", pads, 4)};
-    const vtac_id in[] = {tfl_planes(im, 0),
-                          vtac_make_transpose(m, tfl_plain(im, 1), (int64_t[]){3, 0, 1, 2}, 4),
-                          tfl_plain(im, 2)};
-    tfl_set_planes(im, 0, vtac_make(m, VTAC_OP_CONV_TRANSPOSE, in, 3, attrs, 2));
+    const vtac_id in[] = {vtac_tflite_planes(im, 0),
+                          vtac_make_transpose(m, vtac_tflite_plain(im, 1), (int64_t[]){3, 0, 1, 2}, 4),
+                          vtac_tflite_plain(im, 2)};
+    vtac_tflite_set_planes(im, 0, vtac_make(m, VTAC_OP_CONV_TRANSPOSE, in, 3, attrs, 2));
 }
 
 /* ---- pools that say where the largest was, and back */
@@ -77,7 +77,7 @@ typedef struct window {
     int activation;
 } window;
 
-static bool read_window(tfl *im, window *w, int64_t *padding)
+static bool read_window(vtac_tflite *im, window *w, int64_t *padding)
 {
     *padding = word(im, 0, PADDING_SAME);
     *w = (window){.stride = {word(im, 2, 1), word(im, 1, 1)},
@@ -90,7 +90,7 @@ static bool read_window(tfl *im, window *w, int64_t *padding)
 }
 
 /* i * step + begin for each place along an axis of [n][h][w][c]: what joins others of that shape. */
-static vtac_id along(tfl *im, uint32_t axis, int64_t size, int64_t step, int64_t begin)
+static vtac_id along(vtac_tflite *im, uint32_t axis, int64_t size, int64_t step, int64_t begin)
 {
     int64_t dims[] = {1, 1, 1, 1};
     int64_t *room = vtac_make_room(&im->maker, size, sizeof *room);
@@ -103,15 +103,15 @@ static vtac_id along(tfl *im, uint32_t axis, int64_t size, int64_t step, int64_t
         room == NULL ? 0 : vtac_make_borrowed(&im->maker, &(vtac_type){VTAC_I64, 1, {size}}, room), dims, 4);
 }
 
-static vtac_id integer(tfl *im, vtac_op op, vtac_id x, int64_t by)
+static vtac_id integer(vtac_tflite *im, vtac_op op, vtac_id x, int64_t by)
 {
     return vtac_make2(&im->maker, op, x, vtac_make_number(&im->maker, VTAC_I64, (double)by));
 }
 
 /* From places in the whole input to places in the window, [n][h][w][c], and a tenth so that they round. */
-static vtac_id within(tfl *im, const window *w, vtac_id whole, const vtac_type *x, const int64_t *out)
+static vtac_id within(vtac_tflite *im, const window *w, vtac_id whole, const vtac_type *x, const int64_t *out)
 {
-    vtac_builder *m = &im->maker;
+    vtac_import_builder *m = &im->maker;
     const vtac_id at = integer(im, VTAC_OP_MOD, vtac_make_transpose(m, whole, (int64_t[]){0, 2, 3, 1}, 4),
                                x->dim[1] * x->dim[2]);
     vtac_id y = integer(im, VTAC_OP_DIV, at, x->dim[2]);
@@ -123,16 +123,16 @@ static vtac_id within(tfl *im, const window *w, vtac_id whole, const vtac_type *
                       vtac_make_number(m, VTAC_F32, (double)0.1F));
 }
 
-void tfl_import_max_pool_argmax(tfl *im)
+void vtac_tflite_import_max_pool_argmax(vtac_tflite *im)
 {
-    vtac_builder *m = &im->maker;
+    vtac_import_builder *m = &im->maker;
     window w;
     int64_t padding;
     if (!read_window(im, &w, &padding) || !has_floats(im, 0, 4) || im->op->output_count != 2) {
         vtac_make_fail(m, VTA_INVALID, "%u outputs, expected 2", im->op->output_count);
         return;
     }
-    const vtac_type x = tfl_type(im, 0);
+    const vtac_type x = vtac_tflite_type(im, 0);
     int64_t out[2];
     for (int a = 0; a < 2; a++) {
         const int64_t size = x.dim[a + 1];
@@ -150,18 +150,18 @@ void tfl_import_max_pool_argmax(tfl *im)
     const vtac_attr attrs[] = {vtac_attr_of_ints("strides", w.stride, 2),
                                vtac_attr_of_ints("kernel_shape", w.kernel, 2),
                                vtac_attr_of_ints("pads", w.pads, 4)};
-    const vtac_id planes = tfl_planes(im, 0);
+    const vtac_id planes = vtac_tflite_planes(im, 0);
     vtac_id made[2] = {0, 0};
     vtac_make_many(m, VTAC_OP_MAX_POOL, &planes, 1, attrs, 3, made, 2);
-    tfl_set_planes(im, 0, tfl_activate(im, made[0], tfl_out(im, 0), w.activation));
-    tfl_set(im, 1, within(im, &w, made[1], &x, out));
+    vtac_tflite_set_planes(im, 0, vtac_tflite_activate(im, made[0], vtac_tflite_out(im, 0), w.activation));
+    vtac_tflite_set(im, 1, within(im, &w, made[1], &x, out));
 }
 
 /* Where each number goes in the output and one place more, for those that fall beside it. */
-static vtac_id targets(tfl *im, const window *w, const vtac_type *x, const int64_t *out)
+static vtac_id targets(vtac_tflite *im, const window *w, const vtac_type *x, const int64_t *out)
 {
-    vtac_builder *m = &im->maker;
-    const vtac_id at = vtac_make_cast(m, tfl_plain(im, 1), VTAC_I64);
+    vtac_import_builder *m = &im->maker;
+    const vtac_id at = vtac_make_cast(m, vtac_tflite_plain(im, 1), VTAC_I64);
     vtac_id y = integer(im, VTAC_OP_DIV, at, w->kernel[1]);
     vtac_id column = vtac_make2(m, VTAC_OP_SUB, at, integer(im, VTAC_OP_MUL, y, w->kernel[1]));
     y = vtac_make2(m, VTAC_OP_ADD, y, along(im, 1, x->dim[1], w->stride[0], -w->pads[0]));
@@ -178,16 +178,16 @@ static vtac_id targets(tfl *im, const window *w, const vtac_type *x, const int64
 }
 
 /* Rows of the planes' places, channel by channel; where two fall on one place, the last stays. */
-void tfl_import_max_unpool(tfl *im)
+void vtac_tflite_import_max_unpool(vtac_tflite *im)
 {
-    vtac_builder *m = &im->maker;
+    vtac_import_builder *m = &im->maker;
     window w;
     int64_t padding;
     if (!read_window(im, &w, &padding) || !has_floats(im, 0, 4) || !has_floats(im, 1, 4)) {
         return;
     }
-    const vtac_type x = tfl_type(im, 0);
-    const vtac_type places_type = tfl_type(im, 1);
+    const vtac_type x = vtac_tflite_type(im, 0);
+    const vtac_type places_type = vtac_tflite_type(im, 1);
     int64_t out[2];
     for (int a = 0; a < 2; a++) {
         out[a] = x.dim[a + 1] * w.kernel[a];
@@ -205,34 +205,34 @@ void tfl_import_max_unpool(tfl *im)
     const vtac_id in[] = {
         vtac_make2(m, VTAC_OP_EXPAND, vtac_make_number(m, VTAC_F32, 0.0), vtac_make_ints(m, room, 3)),
         vtac_make_reshape(m, targets(im, &w, &x, out), rows, 3),
-        vtac_make_reshape(m, tfl_plain(im, 0), rows, 3)};
+        vtac_make_reshape(m, vtac_tflite_plain(im, 0), rows, 3)};
     const vtac_attr axis = vtac_attr_of_int("axis", 1);
     const vtac_id all = vtac_make(m, VTAC_OP_SCATTER_ELEMENTS, in, 3, &axis, 1);
-    tfl_set(im, 0,
-            vtac_make_reshape(m, vtac_make_slice(m, all, 1, 0, out[0] * out[1]),
-                              (int64_t[]){x.dim[0], out[0], out[1], x.dim[3]}, 4));
+    vtac_tflite_set(im, 0,
+                    vtac_make_reshape(m, vtac_make_slice(m, all, 1, 0, out[0] * out[1]),
+                                      (int64_t[]){x.dim[0], out[0], out[1], x.dim[3]}, 4));
 }
 
 /* ---- landmarks: their second version, which takes one image */
 
-static bool is_second(tfl *im)
+static bool is_second(vtac_tflite *im)
 {
     if (im->op->version != 2) {
-        tfl_refuse(im, "version %d of %s, 2 is taken", im->op->version, im->op->custom);
+        vtac_tflite_refuse(im, "version %d of %s, 2 is taken", im->op->version, im->op->custom);
     }
     return im->maker.status == VTA_OK;
 }
 
 /* Columns x and y of the first two rows of a matrix [1][4][4]: [2][2], and its last column's two: [2]. */
-static bool read_matrix(tfl *im, vtac_id *turn, vtac_id *shift)
+static bool read_matrix(vtac_tflite *im, vtac_id *turn, vtac_id *shift)
 {
-    vtac_builder *m = &im->maker;
-    const vtac_type type = tfl_type(im, 1);
+    vtac_import_builder *m = &im->maker;
+    const vtac_type type = vtac_tflite_type(im, 1);
     if (m->status != VTA_OK || type.dtype != VTAC_F32 || vtac_type_elements(&type) != 16) {
         vtac_make_fail(m, VTA_INVALID, "input 1 is no matrix of 4 x 4 floats");
         return false;
     }
-    const vtac_id all = vtac_make_reshape(m, tfl_plain(im, 1), (int64_t[]){4, 4}, 2);
+    const vtac_id all = vtac_make_reshape(m, vtac_tflite_plain(im, 1), (int64_t[]){4, 4}, 2);
     const vtac_id rows = vtac_make_slice(m, all, 0, 0, 2);
     *turn = vtac_make_slice(m, rows, 1, 0, 2);
     *shift = vtac_make_reshape(m, vtac_make_slice(m, rows, 1, 3, 4), (int64_t[]){2}, 1);
@@ -240,41 +240,41 @@ static bool read_matrix(tfl *im, vtac_id *turn, vtac_id *shift)
 }
 
 /* points [n][2] by `turn`, and `shift` on top */
-static vtac_id transformed(tfl *im, vtac_id points, vtac_id turn, vtac_id shift)
+static vtac_id transformed(vtac_tflite *im, vtac_id points, vtac_id turn, vtac_id shift)
 {
-    vtac_builder *m = &im->maker;
+    vtac_import_builder *m = &im->maker;
     const vtac_id columns = vtac_make_transpose(m, turn, (int64_t[]){1, 0}, 2);
     return vtac_make2(m, VTAC_OP_ADD, vtac_make2(m, VTAC_OP_MATMUL, points, columns), shift);
 }
 
 /* points [1][n][2 or 3], a matrix; a third number stays. */
-void tfl_import_transform_landmarks(tfl *im)
+void vtac_tflite_import_transform_landmarks(vtac_tflite *im)
 {
-    vtac_builder *m = &im->maker;
+    vtac_import_builder *m = &im->maker;
     vtac_id turn;
     vtac_id shift;
     if (!is_second(im) || !has_floats(im, 0, 3) || !read_matrix(im, &turn, &shift)) {
         return;
     }
-    const vtac_type x = tfl_type(im, 0);
+    const vtac_type x = vtac_tflite_type(im, 0);
     if (x.dim[0] != 1 || x.dim[2] < 2 || x.dim[2] > 3) {
-        tfl_refuse(im, "%lld sets of points of %lld numbers, one of 2 or 3 is taken", (long long)x.dim[0],
-                   (long long)x.dim[2]);
+        vtac_tflite_refuse(im, "%lld sets of points of %lld numbers, one of 2 or 3 is taken",
+                           (long long)x.dim[0], (long long)x.dim[2]);
         return;
     }
-    const vtac_id points = vtac_make_reshape(m, tfl_plain(im, 0), &x.dim[1], 2);
+    const vtac_id points = vtac_make_reshape(m, vtac_tflite_plain(im, 0), &x.dim[1], 2);
     vtac_id y = transformed(im, vtac_make_slice(m, points, 1, 0, 2), turn, shift);
     if (x.dim[2] == 3) {
         y = vtac_make_concat(m, (vtac_id[]){y, vtac_make_slice(m, points, 1, 2, 3)}, 2, 1);
     }
-    tfl_set(im, 0, vtac_make_reshape(m, y, x.dim, 3));
+    vtac_tflite_set(im, 0, vtac_make_reshape(m, y, x.dim, 3));
 }
 
 /* What lies at rows and columns (int64, [n][1]) of an image [h * w][c], inside which they are moved. */
-static vtac_id corner(tfl *im, vtac_id image, const vtac_type *x, const vtac_id at[2], int64_t down,
+static vtac_id corner(vtac_tflite *im, vtac_id image, const vtac_type *x, const vtac_id at[2], int64_t down,
                       int64_t right)
 {
-    vtac_builder *m = &im->maker;
+    vtac_import_builder *m = &im->maker;
     const vtac_id y = vtac_make_clip(m, integer(im, VTAC_OP_ADD, at[1], down), 0.0, (double)(x->dim[1] - 1));
     const vtac_id column =
         vtac_make_clip(m, integer(im, VTAC_OP_ADD, at[0], right), 0.0, (double)(x->dim[2] - 1));
@@ -283,18 +283,18 @@ static vtac_id corner(tfl *im, vtac_id image, const vtac_type *x, const vtac_id 
     return vtac_make2(m, VTAC_OP_GATHER, image, vtac_make_reshape(m, place, &count, 1));
 }
 
-static vtac_id mixed(tfl *im, vtac_id a, vtac_id b, vtac_id share)
+static vtac_id mixed(vtac_tflite *im, vtac_id a, vtac_id b, vtac_id share)
 {
-    vtac_builder *m = &im->maker;
+    vtac_import_builder *m = &im->maker;
     const vtac_id rest = vtac_make2(m, VTAC_OP_SUB, vtac_make_number(m, VTAC_F32, 1.0), share);
     return vtac_make2(m, VTAC_OP_ADD, vtac_make2(m, VTAC_OP_MUL, rest, a),
                       vtac_make2(m, VTAC_OP_MUL, share, b));
 }
 
 /* Numbers between the four corners around points [n][2], 0 outside of the image. */
-static vtac_id between(tfl *im, vtac_id points, const vtac_type *x)
+static vtac_id between(vtac_tflite *im, vtac_id points, const vtac_type *x)
 {
-    vtac_builder *m = &im->maker;
+    vtac_import_builder *m = &im->maker;
     const float limits[] = {(float)(x->dim[2] - 1), (float)(x->dim[1] - 1)};
     const vtac_id low = vtac_make2(m, VTAC_OP_GREATER_OR_EQUAL, points, vtac_make_number(m, VTAC_F32, 0.0));
     const vtac_id high = vtac_make2(m, VTAC_OP_LESS_OR_EQUAL, points, vtac_make_floats(m, limits, 2));
@@ -309,7 +309,7 @@ static vtac_id between(tfl *im, vtac_id points, const vtac_type *x)
     const vtac_id right = vtac_make_slice(m, share, 1, 0, 1);
     const vtac_id down = vtac_make_slice(m, share, 1, 1, 2);
     const vtac_id image =
-        vtac_make_reshape(m, tfl_plain(im, 0), (int64_t[]){x->dim[1] * x->dim[2], x->dim[3]}, 2);
+        vtac_make_reshape(m, vtac_tflite_plain(im, 0), (int64_t[]){x->dim[1] * x->dim[2], x->dim[3]}, 2);
     const vtac_id above = mixed(im, corner(im, image, x, at, 0, 0), corner(im, image, x, at, 0, 1), right);
     const vtac_id below = mixed(im, corner(im, image, x, at, 1, 0), corner(im, image, x, at, 1, 1), right);
     return vtac_make3(m, VTAC_OP_WHERE, inside, mixed(im, above, below, down),
@@ -317,7 +317,7 @@ static vtac_id between(tfl *im, vtac_id points, const vtac_type *x)
 }
 
 /* 0.5, 1.5, … along one of two axes */
-static vtac_id middles(tfl *im, uint32_t axis, int64_t size)
+static vtac_id middles(vtac_tflite *im, uint32_t axis, int64_t size)
 {
     int64_t dims[] = {1, 1};
     float *room = vtac_make_room(&im->maker, size, sizeof *room);
@@ -331,9 +331,9 @@ static vtac_id middles(tfl *im, uint32_t axis, int64_t size)
 }
 
 /* Where the middles of the result's pixels come from, in pixels of the image: [h * w][2]. */
-static vtac_id seen_points(tfl *im, const int64_t size[2], vtac_id turn, vtac_id shift)
+static vtac_id seen_points(vtac_tflite *im, const int64_t size[2], vtac_id turn, vtac_id shift)
 {
-    vtac_builder *m = &im->maker;
+    vtac_import_builder *m = &im->maker;
     const vtac_id across = middles(im, 1, size[1]);
     const vtac_id down = middles(im, 0, size[0]);
     vtac_id sides[2];
@@ -350,24 +350,24 @@ static vtac_id seen_points(tfl *im, const int64_t size[2], vtac_id turn, vtac_id
 }
 
 /* An image [1][h][w][c] seen through a matrix that moves the middles of pixels. */
-void tfl_import_transform_image(tfl *im)
+void vtac_tflite_import_transform_image(vtac_tflite *im)
 {
-    vtac_builder *m = &im->maker;
-    const int64_t size[] = {tfl_custom_count(im, "output_height", (double)NAN, 1),
-                            tfl_custom_count(im, "output_width", (double)NAN, 1)};
+    vtac_import_builder *m = &im->maker;
+    const int64_t size[] = {vtac_tflite_custom_count(im, "output_height", (double)NAN, 1),
+                            vtac_tflite_custom_count(im, "output_width", (double)NAN, 1)};
     vtac_id turn;
     vtac_id shift;
     if (!is_second(im) || !has_floats(im, 0, 4) || !read_matrix(im, &turn, &shift)) {
         return;
     }
-    const vtac_type x = tfl_type(im, 0);
+    const vtac_type x = vtac_tflite_type(im, 0);
     if (x.dim[0] != 1 || vtac_type_elements(&x) < 1) {
-        tfl_refuse(im, "%lld images, one is taken", (long long)x.dim[0]);
+        vtac_tflite_refuse(im, "%lld images, one is taken", (long long)x.dim[0]);
         return;
     }
     const vtac_id points = seen_points(im, size, turn, shift);
-    tfl_set(im, 0,
-            vtac_make_reshape(m, between(im, points, &x), (int64_t[]){1, size[0], size[1], x.dim[3]}, 4));
+    vtac_tflite_set(
+        im, 0, vtac_make_reshape(m, between(im, points, &x), (int64_t[]){1, size[0], size[1], x.dim[3]}, 4));
 }
 
 /* ---- the matrix that turns and scales a rectangle to what encloses some landmarks */
@@ -381,22 +381,23 @@ typedef struct crop {
     int64_t *points;
 } crop;
 
-static bool read_crop(tfl *im, crop *c)
+static bool read_crop(vtac_tflite *im, crop *c)
 {
-    const flat_vector bytes = im->op->custom_options;
-    const vtac_type x = tfl_type(im, 0);
-    *c = (crop){.left = tfl_custom_count(im, "left_rotation_idx", (double)NAN, 0),
-                .right = tfl_custom_count(im, "right_rotation_idx", (double)NAN, 0),
-                .size = {tfl_custom_count(im, "output_width", (double)NAN, 1),
-                         tfl_custom_count(im, "output_height", (double)NAN, 1)},
-                .scale = {tfl_custom_number(im, "scale_x", (double)NAN),
-                          tfl_custom_number(im, "scale_y", (double)NAN)},
-                .target = tfl_custom_number(im, "target_rotation_radians", (double)NAN),
+    const vtac_flat_vector bytes = im->op->custom_options;
+    const vtac_type x = vtac_tflite_type(im, 0);
+    *c = (crop){.left = vtac_tflite_custom_count(im, "left_rotation_idx", (double)NAN, 0),
+                .right = vtac_tflite_custom_count(im, "right_rotation_idx", (double)NAN, 0),
+                .size = {vtac_tflite_custom_count(im, "output_width", (double)NAN, 1),
+                         vtac_tflite_custom_count(im, "output_height", (double)NAN, 1)},
+                .scale = {vtac_tflite_custom_number(im, "scale_x", (double)NAN),
+                          vtac_tflite_custom_number(im, "scale_y", (double)NAN)},
+                .target = vtac_tflite_custom_number(im, "target_rotation_radians", (double)NAN),
                 .points = vtac_make_room(&im->maker, MOST_POINTS, sizeof *c->points)};
     if (im->maker.status != VTA_OK) {
         return false;
     }
-    c->count = flex_ints(im->model.flat.bytes + bytes.at, bytes.count, "subset_idxs", c->points, MOST_POINTS);
+    c->count =
+        vtac_flex_ints(im->model.flat.bytes + bytes.at, bytes.count, "subset_idxs", c->points, MOST_POINTS);
     bool fits = c->count > 0 && x.dim[0] == 1 && x.dim[2] == 3 && c->left < x.dim[1] && c->right < x.dim[1];
     for (uint32_t i = 0; i < c->count; i++) {
         fits = fits && c->points[i] >= 0 && c->points[i] < x.dim[1];
@@ -410,19 +411,19 @@ static bool read_crop(tfl *im, crop *c)
 }
 
 /* x and y of landmarks: [count][2] */
-static vtac_id pick(tfl *im, const int64_t *which, uint32_t count)
+static vtac_id pick(vtac_tflite *im, const int64_t *which, uint32_t count)
 {
-    vtac_builder *m = &im->maker;
-    const vtac_type x = tfl_type(im, 0);
-    const vtac_id all = vtac_make_reshape(m, tfl_plain(im, 0), &x.dim[1], 2);
+    vtac_import_builder *m = &im->maker;
+    const vtac_type x = vtac_tflite_type(im, 0);
+    const vtac_id all = vtac_make_reshape(m, vtac_tflite_plain(im, 0), &x.dim[1], 2);
     const vtac_id some = vtac_make2(m, VTAC_OP_GATHER, all, vtac_make_ints(m, which, count));
     return vtac_make_slice(m, some, 1, 0, 2);
 }
 
 /* Cosine and sine, [1][1] each, of the target less the angle from the left to the right landmark. */
-static void turn_of(tfl *im, const crop *c, vtac_id out[2])
+static void turn_of(vtac_tflite *im, const crop *c, vtac_id out[2])
 {
-    vtac_builder *m = &im->maker;
+    vtac_import_builder *m = &im->maker;
     const vtac_id way = vtac_make2(m, VTAC_OP_SUB, pick(im, &c->right, 1), pick(im, &c->left, 1));
     const int64_t axis = 1;
     const vtac_id length = vtac_make_reduce(m, VTAC_OP_REDUCE_L2, way, &axis, 1, true);
@@ -441,18 +442,18 @@ static void turn_of(tfl *im, const crop *c, vtac_id out[2])
 }
 
 /* [[a, b], [c, d]] of numbers that are [1][1] */
-static vtac_id square(tfl *im, vtac_id a, vtac_id b, vtac_id c, vtac_id d)
+static vtac_id square(vtac_tflite *im, vtac_id a, vtac_id b, vtac_id c, vtac_id d)
 {
-    vtac_builder *m = &im->maker;
+    vtac_import_builder *m = &im->maker;
     const vtac_id rows[] = {vtac_make_concat(m, (vtac_id[]){a, b}, 2, 1),
                             vtac_make_concat(m, (vtac_id[]){c, d}, 2, 1)};
     return vtac_make_concat(m, rows, 2, 0);
 }
 
 /* landmarks [1][n][3] */
-void tfl_import_landmark_matrix(tfl *im)
+void vtac_tflite_import_landmark_matrix(vtac_tflite *im)
 {
-    vtac_builder *m = &im->maker;
+    vtac_import_builder *m = &im->maker;
     crop c;
     vtac_id r[2];
     if (!is_second(im) || !has_floats(im, 0, 3) || !read_crop(im, &c)) {
@@ -483,5 +484,5 @@ void tfl_import_landmark_matrix(tfl *im)
                            shift};
     const vtac_id rows[] = {vtac_make_concat(m, top, 3, 1),
                             vtac_make_reshape(m, vtac_make_floats(m, rest, 8), (int64_t[]){2, 4}, 2)};
-    tfl_set(im, 0, vtac_make_reshape(m, vtac_make_concat(m, rows, 2, 0), (int64_t[]){1, 4, 4}, 3));
+    vtac_tflite_set(im, 0, vtac_make_reshape(m, vtac_make_concat(m, rows, 2, 0), (int64_t[]){1, 4, 4}, 3));
 }

@@ -20,7 +20,7 @@ static double inverse_curve(double x)
 
 /* What a curve is at all 16-bit numbers: from the ends of its pieces, moved by half of what the middle is
  * off. */
-static vtac_id curve_table(tfl *im, curve_fn *fn, double from, double to)
+static vtac_id curve_table(vtac_tflite *im, curve_fn *fn, double from, double to)
 {
     const double step = (to - from) / PIECES;
     int64_t ends[PIECES + 1];
@@ -40,7 +40,7 @@ static vtac_id curve_table(tfl *im, curve_fn *fn, double from, double to)
     return room == NULL ? 0 : vtac_make_borrowed(&im->maker, &(vtac_type){VTAC_I64, 1, {WORDS}}, room);
 }
 
-static vtac_id on_curve(tfl *im, vtac_id x, vtac_id table)
+static vtac_id on_curve(vtac_tflite *im, vtac_id x, vtac_id table)
 {
     const vtac_attr first = vtac_attr_of_int("first", INT16_MIN);
     x = vtac_make_clip(&im->maker, x, INT16_MIN, INT16_MAX);
@@ -48,19 +48,19 @@ static vtac_id on_curve(tfl *im, vtac_id x, vtac_id table)
 }
 
 /* 2^bits for each whole number of bits. */
-static vtac_id power_of(tfl *im, vtac_id bits)
+static vtac_id power_of(vtac_tflite *im, vtac_id bits)
 {
     int64_t powers[32];
     for (int i = 0; i < 32; i++) {
         powers[i] = INT64_C(1) << i;
     }
-    return tfl_look_up(im, bits, VTAC_I64, powers, 32, 0);
+    return vtac_tflite_look_up(im, bits, VTAC_I64, powers, 32, 0);
 }
 
 /* How many bits a positive sum below 2^31 has. */
-static vtac_id bits_of(tfl *im, vtac_id sum)
+static vtac_id bits_of(vtac_tflite *im, vtac_id sum)
 {
-    vtac_builder *m = &im->maker;
+    vtac_import_builder *m = &im->maker;
     int64_t powers[31];
     const int64_t last[] = {(int64_t)vtac_made_type(m, sum)->rank - 1};
     for (int i = 0; i < 31; i++) {
@@ -70,19 +70,19 @@ static vtac_id bits_of(tfl *im, vtac_id sum)
     return vtac_make_reduce(m, VTAC_OP_REDUCE_SUM, vtac_make_cast(m, reached, VTAC_I32), last, 1, true);
 }
 
-static vtac_id whole64(tfl *im, int64_t v)
+static vtac_id whole64(vtac_tflite *im, int64_t v)
 {
     return vtac_make_number(&im->maker, VTAC_I64, (double)v);
 }
 
-static vtac_id softmax_words(tfl *im, vtac_id x, float beta, int64_t last)
+static vtac_id softmax_words(vtac_tflite *im, vtac_id x, float beta, int64_t last)
 {
-    vtac_builder *m = &im->maker;
-    const tfl_tensor *in = tfl_in(im, 0);
+    vtac_import_builder *m = &im->maker;
+    const vtac_tflite_tensor *in = vtac_tflite_in(im, 0);
     const vtac_tfl_scale scale = vtac_tfl_scale_of((double)in->scale[0] * (double)beta / (10.0 / 65535.0));
     x = vtac_make_cast(m, x, VTAC_I32);
     x = vtac_make2(m, VTAC_OP_SUB, x, vtac_make_reduce(m, VTAC_OP_REDUCE_MAX, x, &last, 1, true));
-    x = tfl_rescale(im, x, scale, VTAC_ROUND_AWAY);
+    x = vtac_tflite_rescale(im, x, scale, VTAC_ROUND_AWAY);
     x = vtac_make2(m, VTAC_OP_ADD, x, vtac_make_number(m, VTAC_I32, INT16_MAX));
     const vtac_id e = on_curve(im, x, curve_table(im, exp, -10.0, 0.0));
     const vtac_id sum = vtac_make_reduce(m, VTAC_OP_REDUCE_SUM, e, &last, 1, true);
@@ -105,29 +105,31 @@ static vtac_id softmax_words(tfl *im, vtac_id x, float beta, int64_t last)
 
 /* ---- softmax: beta */
 
-void tfl_import_softmax(tfl *im)
+void vtac_tflite_import_softmax(vtac_tflite *im)
 {
-    vtac_builder *m = &im->maker;
-    const tfl_tensor *in = tfl_in(im, 0);
-    const tfl_tensor *out = tfl_out(im, 0);
-    const float beta = tfl_option_float(im, 0, im->how != 0 ? 1.0F : 0.0F);
-    const vtac_type type = tfl_type(im, 0);
+    vtac_import_builder *m = &im->maker;
+    const vtac_tflite_tensor *in = vtac_tflite_in(im, 0);
+    const vtac_tflite_tensor *out = vtac_tflite_out(im, 0);
+    const float beta = vtac_tflite_option_float(im, 0, im->how != 0 ? 1.0F : 0.0F);
+    const vtac_type type = vtac_tflite_type(im, 0);
     const int64_t last = (int64_t)type.rank - 1;
     const vtac_attr axis = vtac_attr_of_int("axis", last < 0 ? 0 : last);
-    vtac_id x = tfl_plain(im, 0);
-    if (tfl_is_float(in)) {
+    vtac_id x = vtac_tflite_plain(im, 0);
+    if (vtac_tflite_is_float(in)) {
         if (beta != 1.0F) {
             x = vtac_make2(m, VTAC_OP_MUL, x, vtac_make_number(m, VTAC_F32, (double)beta));
         }
-        tfl_set(im, 0, vtac_make(m, VTAC_OP_SOFTMAX, &x, 1, &axis, 1));
+        vtac_tflite_set(im, 0, vtac_make(m, VTAC_OP_SOFTMAX, &x, 1, &axis, 1));
         return;
     }
-    if (in->type.dtype == VTAC_I16 && out->type.dtype == VTAC_I16 && tfl_quantized(in) && type.rank > 0) {
-        tfl_set(im, 0, softmax_words(im, x, beta, last));
+    if (in->type.dtype == VTAC_I16 && out->type.dtype == VTAC_I16 && vtac_tflite_quantized(in) &&
+        type.rank > 0) {
+        vtac_tflite_set(im, 0, softmax_words(im, x, beta, last));
         return;
     }
-    if (!tfl_quantized(in) || !tfl_quantized(out) || in->type.dtype == VTAC_I16 || type.rank == 0) {
-        tfl_refuse(im, "%s to %s", vtac_dtype_name(in->type.dtype), vtac_dtype_name(out->type.dtype));
+    if (!vtac_tflite_quantized(in) || !vtac_tflite_quantized(out) || in->type.dtype == VTAC_I16 ||
+        type.rank == 0) {
+        vtac_tflite_refuse(im, "%s to %s", vtac_dtype_name(in->type.dtype), vtac_dtype_name(out->type.dtype));
         return;
     }
     /* exp of the distance to the largest, from a steps; the sum, and its inverse in units of the output */
@@ -139,23 +141,23 @@ void tfl_import_softmax(tfl *im)
     }
     x = vtac_make_cast(m, x, VTAC_I32);
     const vtac_id most = vtac_make_reduce(m, VTAC_OP_REDUCE_MAX, x, &last, 1, true);
-    const vtac_id e = tfl_look_up(im, vtac_make2(m, VTAC_OP_SUB, most, x), VTAC_F32, steps, STEPS, 0);
+    const vtac_id e = vtac_tflite_look_up(im, vtac_make2(m, VTAC_OP_SUB, most, x), VTAC_F32, steps, STEPS, 0);
     const vtac_id sum = vtac_make_reduce(m, VTAC_OP_REDUCE_SUM, e, &last, 1, true);
-    const vtac_id unit = vtac_make2(m, VTAC_OP_MUL, sum, tfl_scale_value(im, out));
+    const vtac_id unit = vtac_make2(m, VTAC_OP_MUL, sum, vtac_tflite_scale_value(im, out));
     const vtac_id inverse = vtac_make2(m, VTAC_OP_DIV, vtac_make_number(m, VTAC_F32, 1.0), unit);
-    vtac_id y = tfl_round(im, vtac_make2(m, VTAC_OP_MUL, e, inverse));
+    vtac_id y = vtac_tflite_round(im, vtac_make2(m, VTAC_OP_MUL, e, inverse));
     if (out->type.dtype == VTAC_U8) { /* TensorFlow Lite takes no zero point into account here */
         y = vtac_make_cast(m, vtac_make_clip(m, y, 0.0, UINT8_MAX), VTAC_U8);
     } else {
-        y = tfl_store(im, y, out, TFL_NONE);
+        y = vtac_tflite_store(im, y, out, TFL_NONE);
     }
-    tfl_set(im, 0, y);
+    vtac_tflite_set(im, 0, y);
 }
 
 /* a * b / 2^31, rounded to nearest, halves up; in int64. */
-static vtac_id fraction(tfl *im, vtac_id a, vtac_id b)
+static vtac_id fraction(vtac_tflite *im, vtac_id a, vtac_id b)
 {
-    vtac_builder *m = &im->maker;
+    vtac_import_builder *m = &im->maker;
     const vtac_id both = vtac_make2(m, VTAC_OP_MUL, a, b);
     const vtac_id below = vtac_make2(m, VTAC_OP_LESS, both, whole64(im, 0));
     const vtac_id nudge = vtac_make3(m, VTAC_OP_WHERE, below, whole64(im, 1 - (INT64_C(1) << 30)),
@@ -164,7 +166,7 @@ static vtac_id fraction(tfl *im, vtac_id a, vtac_id b)
 }
 
 /* v * 2^bits, at most what 31 bits hold. */
-static vtac_id lifted(tfl *im, vtac_id v, int bits)
+static vtac_id lifted(vtac_tflite *im, vtac_id v, int bits)
 {
     const vtac_id y = vtac_make2(&im->maker, VTAC_OP_MUL, v, whole64(im, INT64_C(1) << bits));
     return vtac_make2(&im->maker, VTAC_OP_MIN, y, whole64(im, INT32_MAX));
@@ -172,9 +174,9 @@ static vtac_id lifted(tfl *im, vtac_id v, int bits)
 
 /* The inverse root of a sum of squares, mantissa * 2^-(31 + right), with the errors that five of Newton's
  * steps from 1 have: numbers with three bits before the point. */
-vtac_id tfl_inverse_root(tfl *im, vtac_id sum, vtac_id *right)
+vtac_id vtac_tflite_inverse_root(vtac_tflite *im, vtac_id sum, vtac_id *right)
 {
-    vtac_builder *m = &im->maker;
+    vtac_import_builder *m = &im->maker;
     enum { PAIRS = 14, STEPS = 5 };
     const vtac_id small = vtac_make2(m, VTAC_OP_LESS, sum, whole64(im, 2));
     const vtac_id large = vtac_make2(m, VTAC_OP_GREATER_OR_EQUAL, sum, whole64(im, 1 << 29));
@@ -209,9 +211,9 @@ vtac_id tfl_inverse_root(tfl *im, vtac_id sum, vtac_id *right)
     return vtac_make3(m, VTAC_OP_WHERE, small, whole64(im, INT32_MAX), x);
 }
 
-vtac_id tfl_scaled_by(tfl *im, vtac_id x, vtac_id mantissa, vtac_id right)
+vtac_id vtac_tflite_scaled_by(vtac_tflite *im, vtac_id x, vtac_id mantissa, vtac_id right)
 {
-    vtac_builder *m = &im->maker;
+    vtac_import_builder *m = &im->maker;
     const vtac_id y = fraction(im, x, mantissa);
     const vtac_id unit = power_of(im, right);
     const vtac_id half = vtac_make2(m, VTAC_OP_DIV, unit, whole64(im, 2));
@@ -221,20 +223,21 @@ vtac_id tfl_scaled_by(tfl *im, vtac_id x, vtac_id mantissa, vtac_id right)
 
 /* In 32-bit steps. uint8: 128 x times the mantissa, then shifted; int8: 7 of the bits of the shift are undone
  * first, before the product where there are as many to the left. */
-static void l2_norm_bytes(tfl *im, vtac_id x, int64_t last)
+static void l2_norm_bytes(vtac_tflite *im, vtac_id x, int64_t last)
 {
-    vtac_builder *m = &im->maker;
-    const tfl_tensor *in = tfl_in(im, 0);
-    const tfl_tensor *out = tfl_out(im, 0);
-    if (!tfl_quantized(out) || in->type.dtype == VTAC_I16 || in->type.dtype != out->type.dtype || last < 0) {
-        tfl_refuse(im, "%s to %s", vtac_dtype_name(in->type.dtype), vtac_dtype_name(out->type.dtype));
+    vtac_import_builder *m = &im->maker;
+    const vtac_tflite_tensor *in = vtac_tflite_in(im, 0);
+    const vtac_tflite_tensor *out = vtac_tflite_out(im, 0);
+    if (!vtac_tflite_quantized(out) || in->type.dtype == VTAC_I16 || in->type.dtype != out->type.dtype ||
+        last < 0) {
+        vtac_tflite_refuse(im, "%s to %s", vtac_dtype_name(in->type.dtype), vtac_dtype_name(out->type.dtype));
         return;
     }
-    x = tfl_centred(im, x, in->zero[0]);
+    x = vtac_tflite_centred(im, x, in->zero[0]);
     const vtac_id squares = vtac_make_cast(m, vtac_make2(m, VTAC_OP_MUL, x, x), VTAC_I64);
     vtac_id right;
-    const vtac_id mantissa =
-        tfl_inverse_root(im, vtac_make_reduce(m, VTAC_OP_REDUCE_SUM, squares, &last, 1, true), &right);
+    const vtac_id mantissa = vtac_tflite_inverse_root(
+        im, vtac_make_reduce(m, VTAC_OP_REDUCE_SUM, squares, &last, 1, true), &right);
     const vtac_id none = vtac_make_number(m, VTAC_I32, 0.0);
     const vtac_id seven = vtac_make_number(m, VTAC_I32, 7.0);
     vtac_id left = seven;
@@ -244,18 +247,18 @@ static void l2_norm_bytes(tfl *im, vtac_id x, int64_t last)
         right = vtac_make2(m, VTAC_OP_MAX, vtac_make1(m, VTAC_OP_NEG, rest), none);
     }
     const vtac_id wide = vtac_make2(m, VTAC_OP_MUL, vtac_make_cast(m, x, VTAC_I64), power_of(im, left));
-    const vtac_id y = vtac_make_cast(m, tfl_scaled_by(im, wide, mantissa, right), VTAC_I32);
-    tfl_set(im, 0, tfl_store(im, y, out, TFL_NONE));
+    const vtac_id y = vtac_make_cast(m, vtac_tflite_scaled_by(im, wide, mantissa, right), VTAC_I32);
+    vtac_tflite_set(im, 0, vtac_tflite_store(im, y, out, TFL_NONE));
 }
 
 /* x / sqrt(sum of squares) along the last axis */
-void tfl_import_l2_norm(tfl *im)
+void vtac_tflite_import_l2_norm(vtac_tflite *im)
 {
-    vtac_builder *m = &im->maker;
-    const vtac_type type = tfl_type(im, 0);
+    vtac_import_builder *m = &im->maker;
+    const vtac_type type = vtac_tflite_type(im, 0);
     const int64_t last = (int64_t)type.rank - 1;
-    vtac_id x = tfl_plain(im, 0);
-    if (tfl_quantized(tfl_in(im, 0))) {
+    vtac_id x = vtac_tflite_plain(im, 0);
+    if (vtac_tflite_quantized(vtac_tflite_in(im, 0))) {
         l2_norm_bytes(im, x, last);
         return;
     }
@@ -263,22 +266,23 @@ void tfl_import_l2_norm(tfl *im)
     const vtac_id size = vtac_make1(m, VTAC_OP_SQRT, sum);
     const vtac_id safe = vtac_make2(m, VTAC_OP_MAX, size, vtac_make_number(m, VTAC_F32, 1e-6));
     x = vtac_make2(m, VTAC_OP_DIV, x, safe);
-    tfl_set(im, 0, tfl_activate(im, x, tfl_out(im, 0), (int)tfl_option(im, 0, 1, 0)));
+    vtac_tflite_set(
+        im, 0, vtac_tflite_activate(im, x, vtac_tflite_out(im, 0), (int)vtac_tflite_option(im, 0, 1, 0)));
 }
 
 /* In float32, from a table of exp. */
-static void log_softmax_bytes(tfl *im, vtac_id x)
+static void log_softmax_bytes(vtac_tflite *im, vtac_id x)
 {
-    vtac_builder *m = &im->maker;
-    const tfl_tensor *in = tfl_in(im, 0);
-    const tfl_tensor *out = tfl_out(im, 0);
-    const vtac_type type = tfl_type(im, 0);
+    vtac_import_builder *m = &im->maker;
+    const vtac_tflite_tensor *in = vtac_tflite_in(im, 0);
+    const vtac_tflite_tensor *out = vtac_tflite_out(im, 0);
+    const vtac_type type = vtac_tflite_type(im, 0);
     const int64_t last = (int64_t)type.rank - 1;
     enum { STEPS = 256 };
     float steps[STEPS];
-    if (!tfl_quantized(in) || !tfl_quantized(out) || in->type.dtype == VTAC_I16 || type.rank == 0 ||
-        in->type.dtype != out->type.dtype) {
-        tfl_refuse(im, "%s to %s", vtac_dtype_name(in->type.dtype), vtac_dtype_name(out->type.dtype));
+    if (!vtac_tflite_quantized(in) || !vtac_tflite_quantized(out) || in->type.dtype == VTAC_I16 ||
+        type.rank == 0 || in->type.dtype != out->type.dtype) {
+        vtac_tflite_refuse(im, "%s to %s", vtac_dtype_name(in->type.dtype), vtac_dtype_name(out->type.dtype));
         return;
     }
     for (int i = 0; i < STEPS; i++) {
@@ -286,25 +290,26 @@ static void log_softmax_bytes(tfl *im, vtac_id x)
     }
     x = vtac_make_cast(m, x, VTAC_I32);
     const vtac_id most = vtac_make_reduce(m, VTAC_OP_REDUCE_MAX, x, &last, 1, true);
-    const vtac_id e = tfl_look_up(im, vtac_make2(m, VTAC_OP_SUB, most, x), VTAC_F32, steps, STEPS, 0);
+    const vtac_id e = vtac_tflite_look_up(im, vtac_make2(m, VTAC_OP_SUB, most, x), VTAC_F32, steps, STEPS, 0);
     const vtac_id log =
         vtac_make1(m, VTAC_OP_LOG, vtac_make_reduce(m, VTAC_OP_REDUCE_SUM, e, &last, 1, true));
-    const vtac_id scale = tfl_scale_value(im, in);
+    const vtac_id scale = vtac_tflite_scale_value(im, in);
     vtac_id away = vtac_make2(m, VTAC_OP_MUL, vtac_make_cast(m, most, VTAC_F32), scale);
-    away = vtac_make2(m, VTAC_OP_DIV, vtac_make2(m, VTAC_OP_ADD, away, log), tfl_scale_value(im, out));
+    away =
+        vtac_make2(m, VTAC_OP_DIV, vtac_make2(m, VTAC_OP_ADD, away, log), vtac_tflite_scale_value(im, out));
     const vtac_id ratio = vtac_make_number(m, VTAC_F32, (double)(in->scale[0] / out->scale[0]));
     vtac_id y = vtac_make2(m, VTAC_OP_MUL, vtac_make_cast(m, x, VTAC_F32), ratio);
     y = vtac_make1(m, VTAC_OP_ROUND, vtac_make2(m, VTAC_OP_SUB, y, away));
-    tfl_set(im, 0, tfl_store(im, vtac_make_cast(m, y, VTAC_I32), out, TFL_NONE));
+    vtac_tflite_set(im, 0, vtac_tflite_store(im, vtac_make_cast(m, y, VTAC_I32), out, TFL_NONE));
 }
 
-void tfl_import_log_softmax(tfl *im)
+void vtac_tflite_import_log_softmax(vtac_tflite *im)
 {
     const vtac_attr axis = vtac_attr_of_int("axis", -1);
-    const vtac_id x = tfl_plain(im, 0);
-    if (!tfl_is_float(tfl_in(im, 0))) {
+    const vtac_id x = vtac_tflite_plain(im, 0);
+    if (!vtac_tflite_is_float(vtac_tflite_in(im, 0))) {
         log_softmax_bytes(im, x);
         return;
     }
-    tfl_set(im, 0, vtac_make(&im->maker, VTAC_OP_LOG_SOFTMAX, &x, 1, &axis, 1));
+    vtac_tflite_set(im, 0, vtac_make(&im->maker, VTAC_OP_LOG_SOFTMAX, &x, 1, &axis, 1));
 }

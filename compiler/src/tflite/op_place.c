@@ -8,39 +8,41 @@
 #include "operators.h"
 
 /* places (one, a row of them, or a row for each value), shape, values (one or a row), what the rest holds */
-void tfl_import_sparse_to_dense(tfl *im)
+void vtac_tflite_import_sparse_to_dense(vtac_tflite *im)
 {
-    vtac_builder *m = &im->maker;
-    const vtac_type at = tfl_type(im, 0);
-    const vtac_type values = tfl_type(im, 2);
+    vtac_import_builder *m = &im->maker;
+    const vtac_type at = vtac_tflite_type(im, 0);
+    const vtac_type values = vtac_tflite_type(im, 2);
     int64_t shape[VTAC_MAX_RANK];
-    const uint32_t rank = tfl_known_ints(im, 1, "shape", shape, VTAC_MAX_RANK);
+    const uint32_t rank = vtac_tflite_known_ints(im, 1, "shape", shape, VTAC_MAX_RANK);
     if (m->status != VTA_OK) {
         return;
     }
     const int64_t count = at.rank == 0 ? 1 : at.dim[0];
     const int64_t each = at.rank == 2 ? at.dim[1] : 1;
     if (at.rank > 2 || each != rank || values.rank > 1 || (values.rank == 1 && values.dim[0] != count) ||
-        tfl_type(im, 3).rank != 0) {
+        vtac_tflite_type(im, 3).rank != 0) {
         vtac_make_fail(m, VTA_INVALID, "%lld places of %lld numbers in %u axes, values of rank %u",
                        (long long)count, (long long)each, rank, values.rank);
         return;
     }
-    const vtac_id places =
-        vtac_make_reshape(m, vtac_make_cast(m, tfl_plain(im, 0), VTAC_I64), (int64_t[]){count, each}, 2);
-    const vtac_id row = vtac_make2(m, VTAC_OP_EXPAND, tfl_plain(im, 2), vtac_make_ints(m, &count, 1));
-    const vtac_id rest = vtac_make2(m, VTAC_OP_EXPAND, tfl_plain(im, 3), vtac_make_ints(m, shape, rank));
-    tfl_set(im, 0, vtac_make3(m, VTAC_OP_SCATTER_ND, rest, places, row));
+    const vtac_id places = vtac_make_reshape(m, vtac_make_cast(m, vtac_tflite_plain(im, 0), VTAC_I64),
+                                             (int64_t[]){count, each}, 2);
+    const vtac_id row = vtac_make2(m, VTAC_OP_EXPAND, vtac_tflite_plain(im, 2), vtac_make_ints(m, &count, 1));
+    const vtac_id rest =
+        vtac_make2(m, VTAC_OP_EXPAND, vtac_tflite_plain(im, 3), vtac_make_ints(m, shape, rank));
+    vtac_tflite_set(im, 0, vtac_make3(m, VTAC_OP_SCATTER_ND, rest, places, row));
 }
 
 /* x, for each row the number of its sum, from 0 on and never falling */
-void tfl_import_segment_sum(tfl *im)
+void vtac_tflite_import_segment_sum(vtac_tflite *im)
 {
     enum { MOST = 1 << 16 };
-    vtac_builder *m = &im->maker;
-    const vtac_type x = tfl_type(im, 0);
+    vtac_import_builder *m = &im->maker;
+    const vtac_type x = vtac_tflite_type(im, 0);
     int64_t *rows = vtac_make_room(m, MOST, sizeof *rows);
-    const uint32_t count = rows == NULL ? 0 : tfl_known_ints(im, 1, "numbers of segments", rows, MOST);
+    const uint32_t count =
+        rows == NULL ? 0 : vtac_tflite_known_ints(im, 1, "numbers of segments", rows, MOST);
     for (uint32_t i = 0; m->status == VTA_OK && i < count; i++) {
         if (rows[i] < (i == 0 ? 0 : rows[i - 1]) || rows[i] > INT32_MAX - 1) {
             vtac_make_fail(m, VTA_INVALID, "segment %lld for row %u", (long long)rows[i], i);
@@ -61,12 +63,12 @@ void tfl_import_segment_sum(tfl *im)
     const vtac_attr add = vtac_attr_of_string("reduction", "add");
     const vtac_id in[] = {zeros == NULL ? 0 : vtac_make_borrowed(m, &type, zeros),
                           vtac_make_reshape(m, vtac_make_ints(m, rows, count), (int64_t[]){count, 1}, 2),
-                          tfl_plain(im, 0)};
-    tfl_set(im, 0, vtac_make(m, VTAC_OP_SCATTER_ND, in, 3, &add, 1));
+                          vtac_tflite_plain(im, 0)};
+    vtac_tflite_set(im, 0, vtac_make(m, VTAC_OP_SCATTER_ND, in, 3, &add, 1));
 }
 
 /* Where a matrix has its diagonal. */
-static vtac_id diagonal_mask(tfl *im, int64_t rows, int64_t columns)
+static vtac_id diagonal_mask(vtac_tflite *im, int64_t rows, int64_t columns)
 {
     const vtac_type type = {VTAC_BOOL, 2, {rows, columns}};
     const int64_t count = vtac_type_elements(&type);
@@ -83,12 +85,12 @@ static vtac_id diagonal_mask(tfl *im, int64_t rows, int64_t columns)
 }
 
 /* MATRIX_DIAG: diagonals. MATRIX_SET_DIAG: matrices, diagonals. */
-void tfl_import_diagonal(tfl *im)
+void vtac_tflite_import_diagonal(vtac_tflite *im)
 {
-    vtac_builder *m = &im->maker;
+    vtac_import_builder *m = &im->maker;
     const bool set = im->how != 0;
-    const vtac_type line = tfl_type(im, set ? 1 : 0);
-    vtac_type type = set ? tfl_type(im, 0) : line;
+    const vtac_type line = vtac_tflite_type(im, set ? 1 : 0);
+    vtac_type type = set ? vtac_tflite_type(im, 0) : line;
     if (m->status == VTA_OK && !set && line.rank > 0 && line.rank < VTAC_MAX_RANK) {
         type.dim[type.rank++] = line.dim[line.rank - 1];
     }
@@ -106,26 +108,26 @@ void tfl_import_diagonal(tfl *im)
     int64_t dims[VTAC_MAX_RANK]; /* the diagonal along the shorter side */
     memcpy(dims, type.dim, sizeof dims);
     dims[type.rank - (rows <= columns ? 1 : 2)] = 1;
-    const vtac_id along = vtac_make_reshape(m, tfl_plain(im, set ? 1 : 0), dims, type.rank);
-    const vtac_id rest = set ? tfl_plain(im, 0) : vtac_make_number(m, type.dtype, 0.0);
-    tfl_set(im, 0, vtac_make3(m, VTAC_OP_WHERE, diagonal_mask(im, rows, columns), along, rest));
+    const vtac_id along = vtac_make_reshape(m, vtac_tflite_plain(im, set ? 1 : 0), dims, type.rank);
+    const vtac_id rest = set ? vtac_tflite_plain(im, 0) : vtac_make_number(m, type.dtype, 0.0);
+    vtac_tflite_set(im, 0, vtac_make3(m, VTAC_OP_WHERE, diagonal_mask(im, rows, columns), along, rest));
 }
 
 /* x; options: limits, rising. How many of them are at most x. */
-void tfl_import_bucketize(tfl *im)
+void vtac_tflite_import_bucketize(vtac_tflite *im)
 {
     enum { MOST = 1 << 16 };
-    vtac_builder *m = &im->maker;
-    const flat_vector list = flat_list(&im->model.flat, im->op->options, 0, 4);
-    const vtac_type x = tfl_type(im, 0);
+    vtac_import_builder *m = &im->maker;
+    const vtac_flat_vector list = vtac_flat_list(&im->model.flat, im->op->options, 0, 4);
+    const vtac_type x = vtac_tflite_type(im, 0);
     if (m->status != VTA_OK || list.count > MOST || x.rank >= VTAC_MAX_RANK) {
-        tfl_refuse(im, "%u limits for rank %u", list.count, x.rank);
+        vtac_tflite_refuse(im, "%u limits for rank %u", list.count, x.rank);
         return;
     }
     const uint32_t count = list.count;
     float *limits = vtac_make_room(m, (int64_t)count + 1, sizeof *limits);
     for (uint32_t i = 0; limits != NULL && i < count; i++) {
-        const uint32_t bits = (uint32_t)flat_int_at(&im->model.flat, list, i, 4);
+        const uint32_t bits = (uint32_t)vtac_flat_int_at(&im->model.flat, list, i, 4);
         memcpy(&limits[i], &bits, sizeof bits);
     }
     if (limits == NULL) {
@@ -135,25 +137,27 @@ void tfl_import_bucketize(tfl *im)
     int64_t dims[VTAC_MAX_RANK];
     memcpy(dims, x.dim, sizeof dims);
     dims[x.rank] = 1;
-    const vtac_id value = vtac_make_cast(m, vtac_make_reshape(m, tfl_plain(im, 0), dims, x.rank + 1), as);
+    const vtac_id value =
+        vtac_make_cast(m, vtac_make_reshape(m, vtac_tflite_plain(im, 0), dims, x.rank + 1), as);
     const vtac_id reached = vtac_make2(m, VTAC_OP_GREATER_OR_EQUAL, value,
                                        vtac_make_cast(m, vtac_make_floats(m, limits, count), as));
     const int64_t last = x.rank;
-    tfl_set(im, 0,
-            vtac_make_reduce(m, VTAC_OP_REDUCE_SUM, vtac_make_cast(m, reached, VTAC_I32), &last, 1, false));
+    vtac_tflite_set(
+        im, 0,
+        vtac_make_reduce(m, VTAC_OP_REDUCE_SUM, vtac_make_cast(m, reached, VTAC_I32), &last, 1, false));
 }
 
 /* y, x: the angle of the point, from that of its distances to the axes */
-void tfl_import_atan2(tfl *im)
+void vtac_tflite_import_atan2(vtac_tflite *im)
 {
-    vtac_builder *m = &im->maker;
-    const vtac_dtype d = tfl_out(im, 0)->type.dtype;
+    vtac_import_builder *m = &im->maker;
+    const vtac_dtype d = vtac_tflite_out(im, 0)->type.dtype;
     if (d != VTAC_F32 && d != VTAC_F64) {
-        tfl_refuse(im, "numbers of %s", vtac_dtype_name(d));
+        vtac_tflite_refuse(im, "numbers of %s", vtac_dtype_name(d));
         return;
     }
-    const vtac_id y = tfl_plain(im, 0);
-    const vtac_id x = tfl_plain(im, 1);
+    const vtac_id y = vtac_tflite_plain(im, 0);
+    const vtac_id x = vtac_tflite_plain(im, 1);
     const vtac_id zero = vtac_make_number(m, d, 0.0);
     const vtac_id high = vtac_make1(m, VTAC_OP_ABS, y);
     vtac_id t = vtac_make1(m, VTAC_OP_ATAN, vtac_make2(m, VTAC_OP_DIV, high, vtac_make1(m, VTAC_OP_ABS, x)));
@@ -161,7 +165,7 @@ void tfl_import_atan2(tfl *im)
     const vtac_id other = vtac_make2(m, VTAC_OP_SUB, vtac_make_number(m, d, 3.14159265358979323846), t);
     t = vtac_make3(m, VTAC_OP_WHERE, vtac_make2(m, VTAC_OP_LESS, x, zero), other, t);
     const vtac_id below = vtac_make1(m, VTAC_OP_NEG, t);
-    tfl_set(im, 0, vtac_make3(m, VTAC_OP_WHERE, vtac_make2(m, VTAC_OP_LESS, y, zero), below, t));
+    vtac_tflite_set(im, 0, vtac_make3(m, VTAC_OP_WHERE, vtac_make2(m, VTAC_OP_LESS, y, zero), below, t));
 }
 
 /* ---- segments in any order: x, numbers of segments, how many there are */
@@ -173,7 +177,7 @@ static void segment_start(vtac_op op, vtac_dtype d, void *room, int64_t count)
     int64_t low = 0;
     int64_t high = 0;
     if (!f) {
-        tfl_range(d, &low, &high);
+        vtac_tflite_range(d, &low, &high);
     }
     const double limit =
         op == VTAC_OP_MAX ? (f ? -(double)FLT_MAX : (double)low) : (f ? (double)FLT_MAX : (double)high);
@@ -187,14 +191,14 @@ static void segment_start(vtac_op op, vtac_dtype d, void *room, int64_t count)
     }
 }
 
-void tfl_import_unsorted_segment(tfl *im)
+void vtac_tflite_import_unsorted_segment(vtac_tflite *im)
 {
-    vtac_builder *m = &im->maker;
+    vtac_import_builder *m = &im->maker;
     const vtac_op op = (vtac_op)im->how;
     int64_t segments = 0;
-    const vtac_type x = tfl_type(im, 0);
-    const vtac_type at = tfl_type(im, 1);
-    bool fits = tfl_known_ints(im, 2, "count of segments", &segments, 1) == 1 && segments >= 0 &&
+    const vtac_type x = vtac_tflite_type(im, 0);
+    const vtac_type at = vtac_tflite_type(im, 1);
+    bool fits = vtac_tflite_known_ints(im, 2, "count of segments", &segments, 1) == 1 && segments >= 0 &&
                 at.rank <= x.rank && (x.dtype == VTAC_F32 || x.dtype == VTAC_I32);
     for (uint32_t i = 0; fits && i < at.rank; i++) {
         fits = at.dim[i] == x.dim[i];
@@ -222,23 +226,23 @@ void tfl_import_unsorted_segment(tfl *im)
     }
     places[at.rank] = 1;
     const vtac_id rows =
-        vtac_make_reshape(m, vtac_make_cast(m, tfl_plain(im, 1), VTAC_I64), places, at.rank + 1);
+        vtac_make_reshape(m, vtac_make_cast(m, vtac_tflite_plain(im, 1), VTAC_I64), places, at.rank + 1);
     const char *how = op == VTAC_OP_ADD   ? "add"
                       : op == VTAC_OP_MUL ? "mul"
                       : op == VTAC_OP_MAX ? "max"
                                           : "min";
     const vtac_attr attr = vtac_attr_of_string("reduction", how);
-    const vtac_id in[] = {vtac_make_borrowed(m, &type, room), rows, tfl_plain(im, 0)};
-    tfl_set(im, 0, vtac_make(m, VTAC_OP_SCATTER_ND, in, 3, &attr, 1));
+    const vtac_id in[] = {vtac_make_borrowed(m, &type, room), rows, vtac_tflite_plain(im, 0)};
+    vtac_tflite_set(im, 0, vtac_make(m, VTAC_OP_SCATTER_ND, in, 3, &attr, 1));
 }
 
 /* HASHTABLE_LOOKUP: what is looked for [n], keys [k], a value for each; and whether it was found. */
-void tfl_import_hash_lookup(tfl *im)
+void vtac_tflite_import_hash_lookup(vtac_tflite *im)
 {
-    vtac_builder *m = &im->maker;
-    const vtac_type wanted = tfl_type(im, 0);
-    const vtac_type keys = tfl_type(im, 1);
-    const vtac_type values = tfl_type(im, 2);
+    vtac_import_builder *m = &im->maker;
+    const vtac_type wanted = vtac_tflite_type(im, 0);
+    const vtac_type keys = vtac_tflite_type(im, 1);
+    const vtac_type values = vtac_tflite_type(im, 2);
     if (wanted.rank != 1 || keys.rank != 1 || values.rank < 1 || keys.dim[0] != values.dim[0] ||
         keys.dim[0] < 1 || wanted.dtype != VTAC_I32 || keys.dtype != VTAC_I32) {
         vtac_make_fail(m, VTA_INVALID, "keys of rank %u and values of rank %u; expected i32 keys, one each",
@@ -248,32 +252,32 @@ void tfl_import_hash_lookup(tfl *im)
     const int64_t n = wanted.dim[0];
     const vtac_id equal = vtac_make_cast(
         m,
-        vtac_make2(m, VTAC_OP_EQUAL, vtac_make_reshape(m, tfl_plain(im, 0), (int64_t[]){n, 1}, 2),
-                   tfl_plain(im, 1)),
+        vtac_make2(m, VTAC_OP_EQUAL, vtac_make_reshape(m, vtac_tflite_plain(im, 0), (int64_t[]){n, 1}, 2),
+                   vtac_tflite_plain(im, 1)),
         VTAC_I32);
     const int64_t last = 1;
     const vtac_id found = vtac_make_reduce(m, VTAC_OP_REDUCE_MAX, equal, &last, 1, false);
     const vtac_attr attrs[] = {vtac_attr_of_int("axis", 1), vtac_attr_of_int("keepdims", 0)};
     const vtac_id at = vtac_make(m, VTAC_OP_ARG_MAX, &equal, 1, attrs, 2);
     const vtac_attr axis = vtac_attr_of_int("axis", 0);
-    const vtac_id rows = vtac_make(m, VTAC_OP_GATHER, (vtac_id[]){tfl_plain(im, 2), at}, 2, &axis, 1);
+    const vtac_id rows = vtac_make(m, VTAC_OP_GATHER, (vtac_id[]){vtac_tflite_plain(im, 2), at}, 2, &axis, 1);
     int64_t dims[VTAC_MAX_RANK] = {n, 1, 1, 1, 1, 1, 1, 1};
     const vtac_id hit = vtac_make_cast(m, vtac_make_reshape(m, found, dims, values.rank), VTAC_BOOL);
-    tfl_set(im, 0, vtac_make3(m, VTAC_OP_WHERE, hit, rows, vtac_make_number(m, values.dtype, 0.0)));
+    vtac_tflite_set(im, 0, vtac_make3(m, VTAC_OP_WHERE, hit, rows, vtac_make_number(m, values.dtype, 0.0)));
     if (im->op->output_count > 1) {
-        tfl_set(im, 1, vtac_make_cast(m, found, tfl_out(im, 1)->type.dtype));
+        vtac_tflite_set(im, 1, vtac_make_cast(m, found, vtac_tflite_out(im, 1)->type.dtype));
     }
 }
 
 /* ---- lists as long as their contents say: what is not known now goes on in rest.c */
 
 /* WHERE: the places of what is not 0, [count][rank]. */
-void tfl_import_where(tfl *im)
+void vtac_tflite_import_where(vtac_tflite *im)
 {
-    vtac_builder *m = &im->maker;
-    const vtac_tensor *x = vtac_made_constant(m, tfl_plain(im, 0));
+    vtac_import_builder *m = &im->maker;
+    const vtac_tensor *x = vtac_made_constant(m, vtac_tflite_plain(im, 0));
     if (x == NULL) {
-        tfl_rest_where(im);
+        vtac_tflite_rest_where(im);
         return;
     }
     const int64_t all = vtac_type_elements(&x->type);
@@ -291,17 +295,17 @@ void tfl_import_where(tfl *im)
         count += there;
     }
     if (places != NULL) {
-        tfl_set(im, 0, vtac_make_borrowed(m, &(vtac_type){VTAC_I64, 2, {count, rank}}, places));
+        vtac_tflite_set(im, 0, vtac_make_borrowed(m, &(vtac_type){VTAC_I64, 2, {count, rank}}, places));
     }
 }
 
 /* UNIQUE: what there is, in the order of its first places; which of them each element is. */
-void tfl_import_unique(tfl *im)
+void vtac_tflite_import_unique(vtac_tflite *im)
 {
-    vtac_builder *m = &im->maker;
-    const vtac_tensor *x = vtac_made_constant(m, tfl_plain(im, 0));
+    vtac_import_builder *m = &im->maker;
+    const vtac_tensor *x = vtac_made_constant(m, vtac_tflite_plain(im, 0));
     if (x == NULL) {
-        tfl_rest_unique(im);
+        vtac_tflite_rest_unique(im);
         return;
     }
     if (x->type.rank != 1) {
@@ -311,7 +315,7 @@ void tfl_import_unique(tfl *im)
     enum { MOST = 1 << 14 };
     const int64_t all = x->type.dim[0];
     if (all > MOST) {
-        tfl_refuse(im, "%lld elements; up to %d are taken", (long long)all, MOST);
+        vtac_tflite_refuse(im, "%lld elements; up to %d are taken", (long long)all, MOST);
     }
     int64_t *first = vtac_make_room(m, all + 1, sizeof *first);
     int64_t *which = vtac_make_room(m, all + 1, sizeof *which);
@@ -333,7 +337,8 @@ void tfl_import_unique(tfl *im)
     }
     const vtac_attr axis = vtac_attr_of_int("axis", 0);
     const vtac_id at = vtac_make_borrowed(m, &(vtac_type){VTAC_I64, 1, {count}}, first);
-    tfl_set(im, 0, vtac_make(m, VTAC_OP_GATHER, (vtac_id[]){tfl_plain(im, 0), at}, 2, &axis, 1));
+    vtac_tflite_set(im, 0,
+                    vtac_make(m, VTAC_OP_GATHER, (vtac_id[]){vtac_tflite_plain(im, 0), at}, 2, &axis, 1));
     const vtac_id places = vtac_make_borrowed(m, &(vtac_type){VTAC_I64, 1, {all}}, which);
-    tfl_set(im, 1, vtac_make_cast(m, places, tfl_out(im, 1)->type.dtype));
+    vtac_tflite_set(im, 1, vtac_make_cast(m, places, vtac_tflite_out(im, 1)->type.dtype));
 }

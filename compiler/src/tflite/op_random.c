@@ -17,10 +17,10 @@ typedef struct philox {
 } philox;
 
 /* Options: two seeds of 64 bits. */
-static philox seeded(tfl *im)
+static philox seeded(vtac_tflite *im)
 {
-    uint64_t low = (uint64_t)tfl_option(im, 0, 8, 0);
-    const uint64_t high = (uint64_t)tfl_option(im, 1, 8, 0);
+    uint64_t low = (uint64_t)vtac_tflite_option(im, 0, 8, 0);
+    const uint64_t high = (uint64_t)vtac_tflite_option(im, 1, 8, 0);
     low = low == 0 && high == 0 ? 0x76746163u + (uint64_t)im->maker.origin : low;
     return (philox){.key = {(uint32_t)low, (uint32_t)(low >> 32)},
                     .counter = {0, 0, (uint32_t)high, (uint32_t)(high >> 32)}};
@@ -61,16 +61,16 @@ static void normal_pair(const uint32_t *words, float *out)
 }
 
 /* A shape; how = 1: normal, else even from 0 to 1. */
-void tfl_import_random(tfl *im)
+void vtac_tflite_import_random(vtac_tflite *im)
 {
     vtac_type type = {.dtype = VTAC_F32};
-    type.rank = tfl_known_ints(im, 0, "shape", type.dim, VTAC_MAX_RANK);
+    type.rank = vtac_tflite_known_ints(im, 0, "shape", type.dim, VTAC_MAX_RANK);
     for (uint32_t i = 0; i < type.rank; i++) {
         type.dim[i] = type.dim[i] < 0 ? INT64_MAX : type.dim[i]; /* too many */
     }
     const int64_t count = vtac_type_elements(&type);
     if (im->maker.status == VTA_OK && (count < 0 || count > MOST_DRAWN)) {
-        tfl_refuse(im, "random numbers are up to 2^24 floats");
+        vtac_tflite_refuse(im, "random numbers are up to 2^24 floats");
         return;
     }
     float *values = vtac_make_room(&im->maker, count + WORDS, sizeof *values);
@@ -87,21 +87,22 @@ void tfl_import_random(tfl *im)
             }
         }
     }
-    tfl_set(im, 0, values == NULL ? 0 : vtac_make_borrowed(&im->maker, &type, values));
+    vtac_tflite_set(im, 0, values == NULL ? 0 : vtac_make_borrowed(&im->maker, &type, values));
 }
 
 /* Logarithms of weights [batch][classes], how many to draw: the class in whose share of all weights a number
  * falls. What is not finite has no weight. */
-void tfl_import_multinomial(tfl *im)
+void vtac_tflite_import_multinomial(vtac_tflite *im)
 {
-    vtac_builder *m = &im->maker;
-    const vtac_type x = tfl_type(im, 0);
+    vtac_import_builder *m = &im->maker;
+    const vtac_type x = vtac_tflite_type(im, 0);
     int64_t samples = 0;
-    if (tfl_known_ints(im, 1, "count of samples", &samples, 1) != 1 || x.rank != 2 || x.dtype != VTAC_F32 ||
-        x.dim[1] < 1 || samples < 0 || samples > MOST_DRAWN || x.dim[0] * samples > MOST_DRAWN ||
-        x.dim[0] * samples > MOST_DRAWN / x.dim[1]) {
-        tfl_refuse(im, "%lld samples of %s of rank %u; f32 of rank 2, and up to 2^24 samples times classes",
-                   (long long)samples, vtac_dtype_name(x.dtype), x.rank);
+    if (vtac_tflite_known_ints(im, 1, "count of samples", &samples, 1) != 1 || x.rank != 2 ||
+        x.dtype != VTAC_F32 || x.dim[1] < 1 || samples < 0 || samples > MOST_DRAWN ||
+        x.dim[0] * samples > MOST_DRAWN || x.dim[0] * samples > MOST_DRAWN / x.dim[1]) {
+        vtac_tflite_refuse(
+            im, "%lld samples of %s of rank %u; f32 of rank 2, and up to 2^24 samples times classes",
+            (long long)samples, vtac_dtype_name(x.dtype), x.rank);
         return;
     }
     const int64_t count = x.dim[0] * samples;
@@ -119,7 +120,7 @@ void tfl_import_multinomial(tfl *im)
     if (values == NULL) {
         return;
     }
-    const vtac_id logits = vtac_make_cast(m, tfl_plain(im, 0), VTAC_F64);
+    const vtac_id logits = vtac_make_cast(m, vtac_tflite_plain(im, 0), VTAC_F64);
     const vtac_id there = vtac_make2(m, VTAC_OP_LESS_OR_EQUAL, vtac_make1(m, VTAC_OP_ABS, logits),
                                      vtac_make_number(m, VTAC_F64, (double)FLT_MAX));
     const vtac_id least = vtac_make_number(m, VTAC_F64, -(double)FLT_MAX);
@@ -136,5 +137,5 @@ void tfl_import_multinomial(tfl *im)
     const int64_t classes = 2;
     const vtac_id at =
         vtac_make_reduce(m, VTAC_OP_REDUCE_SUM, vtac_make_cast(m, passed, VTAC_I64), &classes, 1, false);
-    tfl_set(im, 0, vtac_make_cast(m, at, tfl_out(im, 0)->type.dtype));
+    vtac_tflite_set(im, 0, vtac_make_cast(m, at, vtac_tflite_out(im, 0)->type.dtype));
 }

@@ -19,7 +19,7 @@ typedef struct axis_plan {
     float *part;
 } axis_plan;
 
-static bool plan_room(tfl *im, int64_t count, axis_plan *p)
+static bool plan_room(vtac_tflite *im, int64_t count, axis_plan *p)
 {
     p->low = vtac_make_room(&im->maker, count, sizeof *p->low);
     p->high = vtac_make_room(&im->maker, count, sizeof *p->high);
@@ -83,7 +83,7 @@ static void to_units(const axis_plan *p, int64_t count)
     }
 }
 
-static vtac_id pick(tfl *im, vtac_id x, const int64_t *places, int64_t count, uint32_t axis)
+static vtac_id pick(vtac_tflite *im, vtac_id x, const int64_t *places, int64_t count, uint32_t axis)
 {
     const vtac_type type = {VTAC_I64, 1, {count}};
     const vtac_attr attr = vtac_attr_of_int("axis", axis);
@@ -92,10 +92,10 @@ static vtac_id pick(tfl *im, vtac_id x, const int64_t *places, int64_t count, ui
 }
 
 /* low * (one - part) + high * part along an axis of planes. */
-static vtac_id blend(tfl *im, vtac_id x, const axis_plan *p, int64_t count, uint32_t axis, vtac_dtype type,
-                     float one)
+static vtac_id blend(vtac_tflite *im, vtac_id x, const axis_plan *p, int64_t count, uint32_t axis,
+                     vtac_dtype type, float one)
 {
-    vtac_builder *m = &im->maker;
+    vtac_import_builder *m = &im->maker;
     const int64_t dims[] = {count, 1};
     float *rest = vtac_make_room(m, count, sizeof *rest);
     for (int64_t i = 0; rest != NULL && i < count; i++) {
@@ -115,8 +115,8 @@ static vtac_id blend(tfl *im, vtac_id x, const axis_plan *p, int64_t count, uint
 }
 
 /* The weight of one of the four neighbours, at every place: its row's times its column's. */
-static vtac_id weights(tfl *im, const axis_plan *rows, const axis_plan *columns, const resize *r, bool high,
-                       bool right)
+static vtac_id weights(vtac_tflite *im, const axis_plan *rows, const axis_plan *columns, const resize *r,
+                       bool high, bool right)
 {
     float *w = vtac_make_room(&im->maker, r->to[0] * r->to[1], sizeof *w);
     for (int64_t i = 0; w != NULL && i < r->to[0] * r->to[1]; i++) {
@@ -128,15 +128,15 @@ static vtac_id weights(tfl *im, const axis_plan *rows, const axis_plan *columns,
 }
 
 /* Four neighbours, each times its weight, in TensorFlow Lite's order. */
-static vtac_id blend_floats(tfl *im, vtac_id x, const axis_plan *rows, const axis_plan *columns,
+static vtac_id blend_floats(vtac_tflite *im, vtac_id x, const axis_plan *rows, const axis_plan *columns,
                             const resize *r)
 {
     enum { MOST = 1 << 24 }; /* there is a table for each neighbour */
-    vtac_builder *m = &im->maker;
+    vtac_import_builder *m = &im->maker;
     vtac_id sum = 0;
     if (r->to[0] * r->to[1] > MOST) {
-        tfl_refuse(im, "planes of %lld x %lld; up to %d places are taken", (long long)r->to[0],
-                   (long long)r->to[1], MOST);
+        vtac_tflite_refuse(im, "planes of %lld x %lld; up to %d places are taken", (long long)r->to[0],
+                           (long long)r->to[1], MOST);
         return 0;
     }
     for (int k = 0; k < 4; k++) {
@@ -150,12 +150,12 @@ static vtac_id blend_floats(tfl *im, vtac_id x, const axis_plan *rows, const axi
     return sum;
 }
 
-static bool begin(tfl *im, resize *r, uint32_t corners)
+static bool begin(vtac_tflite *im, resize *r, uint32_t corners)
 {
-    const vtac_type x = tfl_type(im, 0);
-    r->corners = tfl_option(im, corners, 1, 0) != 0;
-    r->centers = tfl_option(im, corners + 1, 1, 0) != 0;
-    if (tfl_known_ints(im, 1, "size", r->to, 2) != 2 || x.rank != 4) {
+    const vtac_type x = vtac_tflite_type(im, 0);
+    r->corners = vtac_tflite_option(im, corners, 1, 0) != 0;
+    r->centers = vtac_tflite_option(im, corners + 1, 1, 0) != 0;
+    if (vtac_tflite_known_ints(im, 1, "size", r->to, 2) != 2 || x.rank != 4) {
         vtac_make_fail(&im->maker, VTA_INVALID, "a size for rank %u", x.rank);
         return false;
     }
@@ -171,36 +171,36 @@ static bool begin(tfl *im, resize *r, uint32_t corners)
 }
 
 /* Floats have no rounding of their own to keep: the kernel of ONNX's Resize. */
-static void resize_floats(tfl *im, const resize *r)
+static void resize_floats(vtac_tflite *im, const resize *r)
 {
-    const vtac_id x = tfl_planes(im, 0);
+    const vtac_id x = vtac_tflite_planes(im, 0);
     const vtac_type *type = vtac_made_type(&im->maker, x);
     const int64_t to[] = {type->dim[0], type->dim[1], r->to[0], r->to[1]};
     const char *places = r->corners ? "align_corners" : r->centers ? "half_pixel" : "asymmetric";
     const vtac_attr attrs[] = {vtac_attr_of_string("mode", "linear"),
                                vtac_attr_of_string("coordinate_transformation_mode", places)};
     const vtac_id in[] = {x, 0, 0, vtac_make_ints(&im->maker, to, 4)};
-    tfl_set_planes(im, 0, vtac_make(&im->maker, VTAC_OP_RESIZE, in, 4, attrs, 2));
+    vtac_tflite_set_planes(im, 0, vtac_make(&im->maker, VTAC_OP_RESIZE, in, 4, attrs, 2));
 }
 
 /* x, size; options: 2 align corners, 3 half-pixel centers */
-void tfl_import_resize_bilinear(tfl *im)
+void vtac_tflite_import_resize_bilinear(vtac_tflite *im)
 {
-    vtac_builder *m = &im->maker;
+    vtac_import_builder *m = &im->maker;
     resize r;
     axis_plan rows;
     axis_plan columns;
     if (!begin(im, &r, 2)) {
         return;
     }
-    if (tfl_in(im, 0)->type.dtype == VTAC_F32 && !(r.corners && r.centers)) {
+    if (vtac_tflite_in(im, 0)->type.dtype == VTAC_F32 && !(r.corners && r.centers)) {
         resize_floats(im, &r);
         return;
     }
     if (!plan_room(im, r.to[0], &rows) || !plan_room(im, r.to[1], &columns)) {
         return;
     }
-    const vtac_dtype dtype = tfl_in(im, 0)->type.dtype;
+    const vtac_dtype dtype = vtac_tflite_in(im, 0)->type.dtype;
     const bool integers = dtype == VTAC_I8 || dtype == VTAC_I16;
     (integers ? plan_integers : plan_floats)(&r, 0, &rows);
     (integers ? plan_integers : plan_floats)(&r, 1, &columns);
@@ -212,14 +212,14 @@ void tfl_import_resize_bilinear(tfl *im)
     const bool bytes = dtype == VTAC_I8 || units;
     const float one = integers || units ? 1024.0F : 1.0F;
     const vtac_dtype type = bytes ? VTAC_I32 : dtype == VTAC_I16 ? VTAC_I64 : VTAC_F32;
-    vtac_id y = vtac_make_cast(m, tfl_planes(im, 0), type);
+    vtac_id y = vtac_make_cast(m, vtac_tflite_planes(im, 0), type);
     if (bytes) { /* 2^21 with a last bit of 0: then the first rounding of a factor changes nothing */
         for (int64_t i = 0; i < r.to[1]; i++) {
             columns.part[i] *= 2.0F;
         }
         y = blend(im, y, &rows, r.to[0], 2, type, one);
         y = blend(im, y, &columns, r.to[1], 3, type, 2.0F * one);
-        y = tfl_rescale(im, y, vtac_tfl_scale_of(0x1p-21), VTAC_ROUND_AWAY);
+        y = vtac_tflite_rescale(im, y, vtac_tfl_scale_of(0x1p-21), VTAC_ROUND_AWAY);
     } else if (integers) {
         y = blend(im, y, &rows, r.to[0], 2, type, one);
         y = blend(im, y, &columns, r.to[1], 3, type, one);
@@ -234,19 +234,19 @@ void tfl_import_resize_bilinear(tfl *im)
     } else if (dtype == VTAC_U8 && !units) {
         y = vtac_make2(m, VTAC_OP_ADD, y, vtac_make_number(m, VTAC_F32, 0.5));
     } else if (dtype != VTAC_F32 && !bytes) {
-        tfl_refuse(im, "numbers of %s", vtac_dtype_name(dtype));
+        vtac_tflite_refuse(im, "numbers of %s", vtac_dtype_name(dtype));
     }
-    tfl_set_planes(im, 0, vtac_make_cast(m, y, dtype));
+    vtac_tflite_set_planes(im, 0, vtac_make_cast(m, y, dtype));
 }
 
 /* x, size; options: align corners, half-pixel centers */
-void tfl_import_resize_nearest(tfl *im)
+void vtac_tflite_import_resize_nearest(vtac_tflite *im)
 {
     resize r;
     if (!begin(im, &r, 0)) {
         return;
     }
-    vtac_id y = tfl_planes(im, 0);
+    vtac_id y = vtac_tflite_planes(im, 0);
     for (int a = 0; a < 2; a++) {
         const bool corners = r.corners && r.to[a] > 1;
         const float scale =
@@ -258,5 +258,5 @@ void tfl_import_resize_nearest(tfl *im)
         }
         y = places == NULL ? 0 : pick(im, y, places, r.to[a], (uint32_t)a + 2);
     }
-    tfl_set_planes(im, 0, y);
+    vtac_tflite_set_planes(im, 0, y);
 }

@@ -9,35 +9,35 @@
 
 /* What moves numbers moves integers: TensorFlow Lite asks for no scales here. Borders hold the output's zero
  * point. */
-static vtac_id border_value(tfl *im)
+static vtac_id border_value(vtac_tflite *im)
 {
-    const tfl_tensor *out = tfl_out(im, 0);
-    return vtac_make_number(&im->maker, tfl_in(im, 0)->type.dtype,
-                            tfl_quantized(out) ? (double)out->zero[0] : 0.0);
+    const vtac_tflite_tensor *out = vtac_tflite_out(im, 0);
+    return vtac_make_number(&im->maker, vtac_tflite_in(im, 0)->type.dtype,
+                            vtac_tflite_quantized(out) ? (double)out->zero[0] : 0.0);
 }
 
 /* x as an output of the file's shape with `dims`; over planes of one place nothing needs to move. */
-static void reshape_to(tfl *im, const int64_t *dims, uint32_t rank)
+static void reshape_to(vtac_tflite *im, const int64_t *dims, uint32_t rank)
 {
-    tfl_set(im, 0, vtac_make_reshape(&im->maker, tfl_plain(im, 0), dims, rank));
+    vtac_tflite_set(im, 0, vtac_make_reshape(&im->maker, vtac_tflite_plain(im, 0), dims, rank));
 }
 
-void tfl_import_reshape(tfl *im)
+void vtac_tflite_import_reshape(vtac_tflite *im)
 {
     int64_t dims[VTAC_MAX_RANK];
     uint32_t rank = 0;
-    const flat_vector option = flat_list(&im->model.flat, im->op->options, 0, 4);
-    const vtac_type x = tfl_type(im, 0);
-    if (tfl_has(im, 1) && vtac_made_constant(&im->maker, tfl_plain(im, 1)) != NULL) {
-        rank = tfl_known_ints(im, 1, "shape", dims, VTAC_MAX_RANK);
+    const vtac_flat_vector option = vtac_flat_list(&im->model.flat, im->op->options, 0, 4);
+    const vtac_type x = vtac_tflite_type(im, 0);
+    if (vtac_tflite_has(im, 1) && vtac_made_constant(&im->maker, vtac_tflite_plain(im, 1)) != NULL) {
+        rank = vtac_tflite_known_ints(im, 1, "shape", dims, VTAC_MAX_RANK);
     } else if (im->op->options.at != 0 && option.count <= VTAC_MAX_RANK &&
-               (option.count > 0 || !tfl_has(im, 1))) {
+               (option.count > 0 || !vtac_tflite_has(im, 1))) {
         rank = option.count;
         for (uint32_t i = 0; i < rank; i++) {
-            dims[i] = flat_int_at(&im->model.flat, option, i, 4);
+            dims[i] = vtac_flat_int_at(&im->model.flat, option, i, 4);
         }
     } else {
-        const tfl_tensor *out = tfl_out(im, 0);
+        const vtac_tflite_tensor *out = vtac_tflite_out(im, 0);
         rank = out->type.rank;
         memcpy(dims, out->type.dim, sizeof dims);
     }
@@ -62,13 +62,13 @@ void tfl_import_reshape(tfl *im)
     reshape_to(im, dims, rank);
 }
 
-void tfl_import_squeeze(tfl *im)
+void vtac_tflite_import_squeeze(vtac_tflite *im)
 {
-    const flat_vector option = flat_list(&im->model.flat, im->op->options, 0, 4);
-    const vtac_type x = tfl_type(im, 0);
+    const vtac_flat_vector option = vtac_flat_list(&im->model.flat, im->op->options, 0, 4);
+    const vtac_type x = vtac_tflite_type(im, 0);
     bool gone[VTAC_MAX_RANK] = {false};
     for (uint32_t i = 0; i < option.count && i < VTAC_MAX_RANK; i++) {
-        gone[tfl_wrap(im, flat_int_at(&im->model.flat, option, i, 4), x.rank)] = true;
+        gone[vtac_tflite_wrap(im, vtac_flat_int_at(&im->model.flat, option, i, 4), x.rank)] = true;
     }
     int64_t dims[VTAC_MAX_RANK];
     uint32_t rank = 0;
@@ -81,15 +81,15 @@ void tfl_import_squeeze(tfl *im)
     reshape_to(im, dims, rank);
 }
 
-void tfl_import_expand_dims(tfl *im)
+void vtac_tflite_import_expand_dims(vtac_tflite *im)
 {
     int64_t axis = 0;
-    const vtac_type x = tfl_type(im, 0);
-    if (tfl_known_ints(im, 1, "axis", &axis, 1) != 1 || x.rank >= VTAC_MAX_RANK) {
+    const vtac_type x = vtac_tflite_type(im, 0);
+    if (vtac_tflite_known_ints(im, 1, "axis", &axis, 1) != 1 || x.rank >= VTAC_MAX_RANK) {
         vtac_make_fail(&im->maker, VTA_INVALID, "an axis more than %u", x.rank);
         return;
     }
-    const uint32_t at = tfl_wrap(im, axis, x.rank + 1);
+    const uint32_t at = vtac_tflite_wrap(im, axis, x.rank + 1);
     int64_t dims[VTAC_MAX_RANK];
     for (uint32_t i = 0; i <= x.rank; i++) {
         dims[i] = i < at ? x.dim[i] : i == at ? 1 : x.dim[i - 1];
@@ -97,37 +97,37 @@ void tfl_import_expand_dims(tfl *im)
     reshape_to(im, dims, x.rank + 1);
 }
 
-void tfl_import_transpose(tfl *im)
+void vtac_tflite_import_transpose(vtac_tflite *im)
 {
     int64_t order[VTAC_MAX_RANK];
-    const vtac_type x = tfl_type(im, 0);
-    if (tfl_known_ints(im, 1, "order of axes", order, VTAC_MAX_RANK) != x.rank) {
+    const vtac_type x = vtac_tflite_type(im, 0);
+    if (vtac_tflite_known_ints(im, 1, "order of axes", order, VTAC_MAX_RANK) != x.rank) {
         vtac_make_fail(&im->maker, VTA_INVALID, "an order of axes for rank %u", x.rank);
         return;
     }
     for (uint32_t i = 0; i < x.rank; i++) {
-        order[i] = tfl_wrap(im, order[i], x.rank);
+        order[i] = vtac_tflite_wrap(im, order[i], x.rank);
     }
-    tfl_set(im, 0, vtac_make_transpose(&im->maker, tfl_plain(im, 0), order, x.rank));
+    vtac_tflite_set(im, 0, vtac_make_transpose(&im->maker, vtac_tflite_plain(im, 0), order, x.rank));
 }
 
 /* ---- borders: x, [rank][2], and for PADV2 what they hold */
 
-static void pad(tfl *im, const char *mode)
+static void pad(vtac_tflite *im, const char *mode)
 {
-    vtac_builder *m = &im->maker;
+    vtac_import_builder *m = &im->maker;
     int64_t given[2 * VTAC_MAX_RANK];
     int64_t pads[2 * VTAC_MAX_RANK];
-    const tfl_tensor *in = tfl_in(im, 0);
-    const vtac_type x = tfl_type(im, 0);
-    if (tfl_known_ints(im, 1, "border", given, 2 * VTAC_MAX_RANK) != 2 * x.rank) {
+    const vtac_tflite_tensor *in = vtac_tflite_in(im, 0);
+    const vtac_type x = vtac_tflite_type(im, 0);
+    if (vtac_tflite_known_ints(im, 1, "border", given, 2 * VTAC_MAX_RANK) != 2 * x.rank) {
         vtac_make_fail(m, VTA_INVALID, "a border for rank %u", x.rank);
         return;
     }
     bool planes;
-    const vtac_id value = tfl_either(im, 0, &planes);
+    const vtac_id value = vtac_tflite_either(im, 0, &planes);
     for (uint32_t i = 0; i < x.rank; i++) {
-        const uint32_t at = tfl_axis(i, x.rank, planes);
+        const uint32_t at = vtac_tflite_axis(i, x.rank, planes);
         pads[at] = given[2 * i];
         pads[at + x.rank] = given[2 * i + 1];
         if (given[2 * i] < 0 || given[2 * i + 1] < 0) {
@@ -136,33 +136,33 @@ static void pad(tfl *im, const char *mode)
         }
     }
     vtac_id filler = 0;
-    if (tfl_has(im, 2) && im->how != 0) {
-        filler = vtac_make_reshape(m, tfl_plain(im, 2), NULL, 0);
-    } else if (tfl_quantized(in)) {
+    if (vtac_tflite_has(im, 2) && im->how != 0) {
+        filler = vtac_make_reshape(m, vtac_tflite_plain(im, 2), NULL, 0);
+    } else if (vtac_tflite_quantized(in)) {
         filler = border_value(im);
     }
     const vtac_attr attr = vtac_attr_of_string("mode", mode);
     const vtac_id inputs[] = {value, vtac_make_ints(m, pads, 2 * x.rank),
                               strcmp(mode, "constant") == 0 ? filler : 0};
-    tfl_set_either(im, 0, vtac_make(m, VTAC_OP_PAD, inputs, 3, &attr, 1), planes);
+    vtac_tflite_set_either(im, 0, vtac_make(m, VTAC_OP_PAD, inputs, 3, &attr, 1), planes);
 }
 
-void tfl_import_pad(tfl *im)
+void vtac_tflite_import_pad(vtac_tflite *im)
 {
     pad(im, "constant");
 }
 
 /* Symmetric borders repeat the edge: on each axis, the edge first, then a reflection of the rest. */
-static void pad_symmetric(tfl *im)
+static void pad_symmetric(vtac_tflite *im)
 {
-    vtac_builder *m = &im->maker;
+    vtac_import_builder *m = &im->maker;
     int64_t given[2 * VTAC_MAX_RANK];
-    const vtac_type x = tfl_type(im, 0);
-    if (tfl_known_ints(im, 1, "border", given, 2 * VTAC_MAX_RANK) != 2 * x.rank) {
+    const vtac_type x = vtac_tflite_type(im, 0);
+    if (vtac_tflite_known_ints(im, 1, "border", given, 2 * VTAC_MAX_RANK) != 2 * x.rank) {
         vtac_make_fail(m, VTA_INVALID, "a border for rank %u", x.rank);
         return;
     }
-    vtac_id value = tfl_plain(im, 0);
+    vtac_id value = vtac_tflite_plain(im, 0);
     for (uint32_t a = 0; a < x.rank && m->status == VTA_OK; a++) {
         const int64_t size = x.dim[a];
         const int64_t before = given[2 * a];
@@ -186,13 +186,13 @@ static void pad_symmetric(tfl *im)
         const vtac_id in[] = {value, vtac_make_borrowed(m, &type, places)};
         value = vtac_make(m, VTAC_OP_GATHER, in, 2, &axis, 1);
     }
-    tfl_set(im, 0, value);
+    vtac_tflite_set(im, 0, value);
 }
 
 /* options: mode */
-void tfl_import_mirror_pad(tfl *im)
+void vtac_tflite_import_mirror_pad(vtac_tflite *im)
 {
-    if (tfl_option(im, 0, 1, 0) != 0) {
+    if (vtac_tflite_option(im, 0, 1, 0) != 0) {
         pad_symmetric(im);
     } else {
         pad(im, "reflect");
@@ -201,10 +201,10 @@ void tfl_import_mirror_pad(tfl *im)
 
 /* ---- slices */
 
-static vtac_id slice(tfl *im, vtac_id x, const int64_t *begin, const int64_t *end, const int64_t *step,
-                     uint32_t rank)
+static vtac_id slice(vtac_tflite *im, vtac_id x, const int64_t *begin, const int64_t *end,
+                     const int64_t *step, uint32_t rank)
 {
-    vtac_builder *m = &im->maker;
+    vtac_import_builder *m = &im->maker;
     int64_t axes[VTAC_MAX_RANK];
     for (uint32_t i = 0; i < rank; i++) {
         axes[i] = i;
@@ -215,27 +215,27 @@ static vtac_id slice(tfl *im, vtac_id x, const int64_t *begin, const int64_t *en
 }
 
 /* x, begin, size */
-void tfl_import_slice(tfl *im)
+void vtac_tflite_import_slice(vtac_tflite *im)
 {
     int64_t begin[VTAC_MAX_RANK];
     int64_t size[VTAC_MAX_RANK];
     int64_t first[VTAC_MAX_RANK];
     int64_t end[VTAC_MAX_RANK];
     int64_t step[VTAC_MAX_RANK];
-    const vtac_type x = tfl_type(im, 0);
-    if (!tfl_known(im, 1)) {
-        tfl_slice_at_run(im);
+    const vtac_type x = vtac_tflite_type(im, 0);
+    if (!vtac_tflite_known(im, 1)) {
+        vtac_tflite_slice_at_run(im);
         return;
     }
-    if (tfl_known_ints(im, 1, "begin", begin, VTAC_MAX_RANK) != x.rank ||
-        tfl_known_ints(im, 2, "size", size, VTAC_MAX_RANK) != x.rank) {
+    if (vtac_tflite_known_ints(im, 1, "begin", begin, VTAC_MAX_RANK) != x.rank ||
+        vtac_tflite_known_ints(im, 2, "size", size, VTAC_MAX_RANK) != x.rank) {
         vtac_make_fail(&im->maker, VTA_INVALID, "begin and size for rank %u", x.rank);
         return;
     }
     bool planes;
-    const vtac_id value = tfl_either(im, 0, &planes);
+    const vtac_id value = vtac_tflite_either(im, 0, &planes);
     for (uint32_t i = 0; i < x.rank; i++) {
-        const uint32_t at = tfl_axis(i, x.rank, planes);
+        const uint32_t at = vtac_tflite_axis(i, x.rank, planes);
         if (begin[i] < 0 || begin[i] > x.dim[i] || size[i] < -1 || size[i] > x.dim[i] - begin[i]) {
             vtac_make_fail(&im->maker, VTA_INVALID, "%lld from %lld of %lld", (long long)size[i],
                            (long long)begin[i], (long long)x.dim[i]);
@@ -245,34 +245,34 @@ void tfl_import_slice(tfl *im)
         end[at] = size[i] < 0 ? x.dim[i] : begin[i] + size[i];
         step[at] = 1;
     }
-    tfl_set_either(im, 0, slice(im, value, first, end, step, x.rank), planes);
+    vtac_tflite_set_either(im, 0, slice(im, value, first, end, step, x.rank), planes);
 }
 
 /* x, begin, end, step; options: masks of begin, end, ellipsis, new axes, axes that go */
-void tfl_import_strided_slice(tfl *im)
+void vtac_tflite_import_strided_slice(vtac_tflite *im)
 {
     enum { MOST = 2 * VTAC_MAX_RANK };
     int64_t given[3][MOST];
     uint32_t mask[5];
-    const vtac_type x = tfl_type(im, 0);
+    const vtac_type x = vtac_tflite_type(im, 0);
     uint32_t count = 0;
-    if (!tfl_known(im, 1) || !tfl_known(im, 2)) {
-        tfl_strided_slice_at_run(im);
+    if (!vtac_tflite_known(im, 1) || !vtac_tflite_known(im, 2)) {
+        vtac_tflite_strided_slice_at_run(im);
         return;
     }
     for (uint32_t i = 0; i < 3; i++) {
-        const uint32_t found = tfl_known_ints(im, i + 1,
-                                              i == 0   ? "begin"
-                                              : i == 1 ? "end"
-                                                       : "step",
-                                              given[i], MOST);
+        const uint32_t found = vtac_tflite_known_ints(im, i + 1,
+                                                      i == 0   ? "begin"
+                                                      : i == 1 ? "end"
+                                                               : "step",
+                                                      given[i], MOST);
         if (i > 0 && found != count) {
             vtac_make_fail(&im->maker, VTA_INVALID, "begin, end and step of %u and %u axes", count, found);
         }
         count = found;
     }
     for (uint32_t i = 0; i < 5; i++) {
-        mask[i] = (uint32_t)tfl_option(im, i, 4, 0);
+        mask[i] = (uint32_t)vtac_tflite_option(im, i, 4, 0);
     }
     if (im->maker.status != VTA_OK) {
         return;
@@ -345,7 +345,7 @@ void tfl_import_strided_slice(tfl *im)
         step[axis] = 1;
         rank++;
     }
-    const vtac_id y = slice(im, tfl_plain(im, 0), begin, end, step, x.rank);
+    const vtac_id y = slice(im, vtac_tflite_plain(im, 0), begin, end, step, x.rank);
     const vtac_type *type = vtac_made_type(&im->maker, y);
     uint32_t from = 0;
     for (uint32_t i = 0; i < rank && i < MOST; i++) {
@@ -355,27 +355,27 @@ void tfl_import_strided_slice(tfl *im)
         shape[i] = new_axis[i] ? 1 : from < x.rank ? type->dim[from++] : 1;
     }
     if (rank > VTAC_MAX_RANK) {
-        tfl_refuse(im, "a result of %u axes", rank);
+        vtac_tflite_refuse(im, "a result of %u axes", rank);
         return;
     }
-    tfl_set(im, 0, vtac_make_reshape(&im->maker, y, shape, rank));
+    vtac_tflite_set(im, 0, vtac_make_reshape(&im->maker, y, shape, rank));
 }
 
 /* SPLIT: axis, x. SPLIT_V: x, sizes, axis */
-void tfl_import_split(tfl *im)
+void vtac_tflite_import_split(vtac_tflite *im)
 {
-    vtac_builder *m = &im->maker;
+    vtac_import_builder *m = &im->maker;
     enum { MOST = 1024 };
     const uint32_t source = im->how == 0 ? 1 : 0;
     int64_t axis = 0;
     int64_t sizes[MOST];
-    const vtac_type x = tfl_type(im, source);
-    if (tfl_known_ints(im, im->how == 0 ? 0 : 2, "axis", &axis, 1) != 1 || im->op->output_count > MOST ||
-        im->op->output_count == 0) {
+    const vtac_type x = vtac_tflite_type(im, source);
+    if (vtac_tflite_known_ints(im, im->how == 0 ? 0 : 2, "axis", &axis, 1) != 1 ||
+        im->op->output_count > MOST || im->op->output_count == 0) {
         vtac_make_fail(m, VTA_INVALID, "%u parts", im->op->output_count);
         return;
     }
-    const uint32_t at = tfl_wrap(im, axis, x.rank);
+    const uint32_t at = vtac_tflite_wrap(im, axis, x.rank);
     const uint32_t count = im->op->output_count;
     if (m->status != VTA_OK) {
         return;
@@ -384,7 +384,7 @@ void tfl_import_split(tfl *im)
         for (uint32_t i = 0; i < count; i++) {
             sizes[i] = x.dim[at] / count;
         }
-    } else if (tfl_known_ints(im, 1, "sizes", sizes, MOST) != count) {
+    } else if (vtac_tflite_known_ints(im, 1, "sizes", sizes, MOST) != count) {
         vtac_make_fail(m, VTA_INVALID, "sizes for %u parts", count);
         return;
     }
@@ -398,7 +398,7 @@ void tfl_import_split(tfl *im)
         sizes[open] = left;
     }
     bool planes;
-    const vtac_id value = tfl_either(im, source, &planes);
+    const vtac_id value = vtac_tflite_either(im, source, &planes);
     int64_t begin = 0;
     for (uint32_t i = 0; i < count; i++) {
         if (sizes[i] < 0 || begin + sizes[i] > x.dim[at]) {
@@ -406,8 +406,9 @@ void tfl_import_split(tfl *im)
                            (long long)x.dim[at]);
             return;
         }
-        tfl_set_either(
-            im, i, vtac_make_slice(m, value, tfl_axis(at, x.rank, planes), begin, begin + sizes[i]), planes);
+        vtac_tflite_set_either(
+            im, i, vtac_make_slice(m, value, vtac_tflite_axis(at, x.rank, planes), begin, begin + sizes[i]),
+            planes);
         begin += sizes[i];
     }
 }
@@ -415,20 +416,22 @@ void tfl_import_split(tfl *im)
 /* ---- joining */
 
 /* Part i for an output of another scale (uint8 of old files): a table. */
-static vtac_id part_in_scale(tfl *im, vtac_id x, const tfl_tensor *in, const tfl_tensor *out)
+static vtac_id part_in_scale(vtac_tflite *im, vtac_id x, const vtac_tflite_tensor *in,
+                             const vtac_tflite_tensor *out)
 {
-    if (!tfl_quantized(out) || tfl_same_scale(in, out) ||
+    if (!vtac_tflite_quantized(out) || vtac_tflite_same_scale(in, out) ||
         (in->type.dtype == VTAC_I16 && out->type.dtype == VTAC_I16)) {
         return x; /* 16 bits as they are, whatever their scales: so TensorFlow Lite does */
     }
-    if (!tfl_quantized(in) || in->type.dtype != out->type.dtype || vtac_dtype_bytes(in->type.dtype) != 1) {
-        tfl_refuse(im, "parts of different scales or types");
+    if (!vtac_tflite_quantized(in) || in->type.dtype != out->type.dtype ||
+        vtac_dtype_bytes(in->type.dtype) != 1) {
+        vtac_tflite_refuse(im, "parts of different scales or types");
         return 0;
     }
     uint8_t table[256];
     int64_t low;
     int64_t high;
-    tfl_range(in->type.dtype, &low, &high);
+    vtac_tflite_range(in->type.dtype, &low, &high);
     const float inverse = 1.0F / out->scale[0];
     const float scale = in->scale[0] * inverse;
     const float bias = (float)-in->zero[0] * scale;
@@ -436,47 +439,49 @@ static vtac_id part_in_scale(tfl *im, vtac_id x, const tfl_tensor *in, const tfl
         const float y = roundf((float)(low + i) * scale + bias) + (float)out->zero[0];
         table[i] = (uint8_t)(int64_t)fmaxf((float)low, fminf((float)high, y));
     }
-    return tfl_look_up(im, x, in->type.dtype, table, 256, low);
+    return vtac_tflite_look_up(im, x, in->type.dtype, table, 256, low);
 }
 
 /* options: axis, activation */
-void tfl_import_concat(tfl *im)
+void vtac_tflite_import_concat(vtac_tflite *im)
 {
     enum { MOST = 256 };
     vtac_id parts[MOST];
-    const vtac_type first = tfl_type(im, 0);
-    const uint32_t axis = tfl_wrap(im, tfl_option(im, 0, 4, 0), first.rank);
+    const vtac_type first = vtac_tflite_type(im, 0);
+    const uint32_t axis = vtac_tflite_wrap(im, vtac_tflite_option(im, 0, 4, 0), first.rank);
     const uint32_t count = im->op->input_count;
     bool planes = first.rank == 4;
     bool any = false;
     if (im->maker.status != VTA_OK || count > MOST) {
-        tfl_refuse(im, "%u parts", count);
+        vtac_tflite_refuse(im, "%u parts", count);
         return;
     }
     for (uint32_t i = 0; i < count && im->maker.status == VTA_OK; i++) {
-        any = any || tfl_in_planes(im, i);
+        any = any || vtac_tflite_in_planes(im, i);
     }
     planes = planes && any;
     for (uint32_t i = 0; i < count && im->maker.status == VTA_OK; i++) {
-        parts[i] = planes ? tfl_planes(im, i) : tfl_plain(im, i);
-        parts[i] = part_in_scale(im, parts[i], tfl_in(im, i), tfl_out(im, 0));
+        parts[i] = planes ? vtac_tflite_planes(im, i) : vtac_tflite_plain(im, i);
+        parts[i] = part_in_scale(im, parts[i], vtac_tflite_in(im, i), vtac_tflite_out(im, 0));
     }
     vtac_id y = im->maker.status == VTA_OK
-                    ? vtac_make_concat(&im->maker, parts, count, tfl_axis(axis, first.rank, planes))
+                    ? vtac_make_concat(&im->maker, parts, count, vtac_tflite_axis(axis, first.rank, planes))
                     : 0;
-    tfl_set_either(im, 0, tfl_activate(im, y, tfl_out(im, 0), (int)tfl_option(im, 1, 1, 0)), planes);
+    vtac_tflite_set_either(
+        im, 0, vtac_tflite_activate(im, y, vtac_tflite_out(im, 0), (int)vtac_tflite_option(im, 1, 1, 0)),
+        planes);
 }
 
 /* options: count, axis */
-void tfl_import_pack(tfl *im)
+void vtac_tflite_import_pack(vtac_tflite *im)
 {
     enum { MOST = 256 };
     vtac_id parts[MOST];
-    const vtac_type x = tfl_type(im, 0);
+    const vtac_type x = vtac_tflite_type(im, 0);
     const uint32_t count = im->op->input_count;
-    const uint32_t at = tfl_wrap(im, tfl_option(im, 1, 4, 0), x.rank + 1);
+    const uint32_t at = vtac_tflite_wrap(im, vtac_tflite_option(im, 1, 4, 0), x.rank + 1);
     if (im->maker.status != VTA_OK || count > MOST || x.rank >= VTAC_MAX_RANK) {
-        tfl_refuse(im, "%u parts of rank %u", count, x.rank);
+        vtac_tflite_refuse(im, "%u parts of rank %u", count, x.rank);
         return;
     }
     for (uint32_t i = 0; i < count; i++) {
@@ -484,16 +489,16 @@ void tfl_import_pack(tfl *im)
         for (uint32_t a = 0; a <= x.rank; a++) {
             dims[a] = a < at ? x.dim[a] : a == at ? 1 : x.dim[a - 1];
         }
-        parts[i] = vtac_make_reshape(&im->maker, tfl_plain(im, i), dims, x.rank + 1);
+        parts[i] = vtac_make_reshape(&im->maker, vtac_tflite_plain(im, i), dims, x.rank + 1);
     }
-    tfl_set(im, 0, vtac_make_concat(&im->maker, parts, count, at));
+    vtac_tflite_set(im, 0, vtac_make_concat(&im->maker, parts, count, at));
 }
 
 /* options: count, axis */
-void tfl_import_unpack(tfl *im)
+void vtac_tflite_import_unpack(vtac_tflite *im)
 {
-    const vtac_type x = tfl_type(im, 0);
-    const uint32_t at = tfl_wrap(im, tfl_option(im, 1, 4, 0), x.rank);
+    const vtac_type x = vtac_tflite_type(im, 0);
+    const uint32_t at = vtac_tflite_wrap(im, vtac_tflite_option(im, 1, 4, 0), x.rank);
     if (im->maker.status != VTA_OK || x.dim[at] < (int64_t)im->op->output_count) {
         vtac_make_fail(&im->maker, VTA_INVALID, "%u parts of rank %u", im->op->output_count, x.rank);
         return;
@@ -503,40 +508,41 @@ void tfl_import_unpack(tfl *im)
         dims[a] = x.dim[a < at ? a : a + 1];
     }
     for (uint32_t i = 0; i < im->op->output_count; i++) {
-        const vtac_id part = vtac_make_slice(&im->maker, tfl_plain(im, 0), at, i, (int64_t)i + 1);
-        tfl_set(im, i, vtac_make_reshape(&im->maker, part, dims, x.rank - 1));
+        const vtac_id part = vtac_make_slice(&im->maker, vtac_tflite_plain(im, 0), at, i, (int64_t)i + 1);
+        vtac_tflite_set(im, i, vtac_make_reshape(&im->maker, part, dims, x.rank - 1));
     }
 }
 
 /* ---- other orders */
 
-void tfl_import_tile(tfl *im)
+void vtac_tflite_import_tile(vtac_tflite *im)
 {
     int64_t times[VTAC_MAX_RANK];
-    const vtac_type x = tfl_type(im, 0);
-    if (tfl_known_ints(im, 1, "repetitions", times, VTAC_MAX_RANK) != x.rank) {
+    const vtac_type x = vtac_tflite_type(im, 0);
+    if (vtac_tflite_known_ints(im, 1, "repetitions", times, VTAC_MAX_RANK) != x.rank) {
         vtac_make_fail(&im->maker, VTA_INVALID, "repetitions for rank %u", x.rank);
         return;
     }
-    tfl_set(
-        im, 0,
-        vtac_make2(&im->maker, VTAC_OP_TILE, tfl_plain(im, 0), vtac_make_ints(&im->maker, times, x.rank)));
+    vtac_tflite_set(im, 0,
+                    vtac_make2(&im->maker, VTAC_OP_TILE, vtac_tflite_plain(im, 0),
+                               vtac_make_ints(&im->maker, times, x.rank)));
 }
 
-void tfl_import_broadcast_to(tfl *im)
+void vtac_tflite_import_broadcast_to(vtac_tflite *im)
 {
     int64_t dims[VTAC_MAX_RANK];
-    const uint32_t rank = tfl_known_ints(im, 1, "shape", dims, VTAC_MAX_RANK);
-    tfl_set(im, 0,
-            vtac_make2(&im->maker, VTAC_OP_EXPAND, tfl_plain(im, 0), vtac_make_ints(&im->maker, dims, rank)));
+    const uint32_t rank = vtac_tflite_known_ints(im, 1, "shape", dims, VTAC_MAX_RANK);
+    vtac_tflite_set(im, 0,
+                    vtac_make2(&im->maker, VTAC_OP_EXPAND, vtac_tflite_plain(im, 0),
+                               vtac_make_ints(&im->maker, dims, rank)));
 }
 
 /* Places with batch axes: x as one row of all batches' places, and each batch's numbers moved to its part. */
-static void gather_in_batches(tfl *im, uint32_t axis, uint32_t batch)
+static void gather_in_batches(vtac_tflite *im, uint32_t axis, uint32_t batch)
 {
-    vtac_builder *m = &im->maker;
-    const vtac_type x = tfl_type(im, 0);
-    const vtac_type at = tfl_type(im, 1);
+    vtac_import_builder *m = &im->maker;
+    const vtac_type x = vtac_tflite_type(im, 0);
+    const vtac_type at = vtac_tflite_type(im, 1);
     int64_t order[VTAC_MAX_RANK]; /* the axis comes behind the batch axes */
     int64_t dims[VTAC_MAX_RANK];
     int64_t batches = 1;
@@ -548,7 +554,7 @@ static void gather_in_batches(tfl *im, uint32_t axis, uint32_t batch)
     for (uint32_t i = batch + 1; i < x.rank; i++) {
         dims[i - batch] = x.dim[order[i]];
     }
-    vtac_id rows = vtac_make_transpose(m, tfl_plain(im, 0), order, x.rank);
+    vtac_id rows = vtac_make_transpose(m, vtac_tflite_plain(im, 0), order, x.rank);
     rows = vtac_make_reshape(m, rows, dims, x.rank - batch);
     int64_t *begin = vtac_make_room(m, batches, sizeof *begin);
     for (int64_t i = 0; begin != NULL && i < batches; i++) {
@@ -563,7 +569,8 @@ static void gather_in_batches(tfl *im, uint32_t axis, uint32_t batch)
     }
     const vtac_id starts = vtac_make_reshape(
         m, vtac_make_borrowed(m, &(vtac_type){VTAC_I64, 1, {batches}}, begin), over, at.rank);
-    const vtac_id places = vtac_make2(m, VTAC_OP_ADD, vtac_make_cast(m, tfl_plain(im, 1), VTAC_I64), starts);
+    const vtac_id places =
+        vtac_make2(m, VTAC_OP_ADD, vtac_make_cast(m, vtac_tflite_plain(im, 1), VTAC_I64), starts);
     const vtac_attr first = vtac_attr_of_int("axis", 0);
     const vtac_id y = vtac_make(m, VTAC_OP_GATHER, (vtac_id[]){rows, places}, 2, &first, 1);
     /* back: what lay between batch and axis comes before the places again */
@@ -575,16 +582,16 @@ static void gather_in_batches(tfl *im, uint32_t axis, uint32_t batch)
                    : i < batch + between                      ? i + chosen
                                                               : i - between;
     }
-    tfl_set(im, 0, vtac_make_transpose(m, y, order, rank));
+    vtac_tflite_set(im, 0, vtac_make_transpose(m, y, order, rank));
 }
 
 /* x, places; options: axis, batch axes */
-void tfl_import_gather(tfl *im)
+void vtac_tflite_import_gather(vtac_tflite *im)
 {
-    const vtac_type x = tfl_type(im, 0);
-    const vtac_type at = tfl_type(im, 1);
-    const uint32_t axis = tfl_wrap(im, tfl_option(im, 0, 4, 0), x.rank);
-    const int64_t given = tfl_option(im, 1, 4, 0);
+    const vtac_type x = vtac_tflite_type(im, 0);
+    const vtac_type at = vtac_tflite_type(im, 1);
+    const uint32_t axis = vtac_tflite_wrap(im, vtac_tflite_option(im, 0, 4, 0), x.rank);
+    const int64_t given = vtac_tflite_option(im, 1, 4, 0);
     const int64_t batch = given < 0 ? given + at.rank : given;
     if (im->maker.status != VTA_OK) {
         return;
@@ -604,35 +611,36 @@ void tfl_import_gather(tfl *im)
         return;
     }
     const vtac_attr attr = vtac_attr_of_int("axis", axis);
-    const vtac_id in[] = {tfl_plain(im, 0), tfl_plain(im, 1)};
-    tfl_set(im, 0, vtac_make(&im->maker, VTAC_OP_GATHER, in, 2, &attr, 1));
+    const vtac_id in[] = {vtac_tflite_plain(im, 0), vtac_tflite_plain(im, 1)};
+    vtac_tflite_set(im, 0, vtac_make(&im->maker, VTAC_OP_GATHER, in, 2, &attr, 1));
 }
 
-void tfl_import_gather_nd(tfl *im)
+void vtac_tflite_import_gather_nd(vtac_tflite *im)
 {
-    const vtac_id places = vtac_make_cast(&im->maker, tfl_plain(im, 1), VTAC_I64);
-    tfl_set(im, 0, vtac_make2(&im->maker, VTAC_OP_GATHER_ND, tfl_plain(im, 0), places));
+    const vtac_id places = vtac_make_cast(&im->maker, vtac_tflite_plain(im, 1), VTAC_I64);
+    vtac_tflite_set(im, 0, vtac_make2(&im->maker, VTAC_OP_GATHER_ND, vtac_tflite_plain(im, 0), places));
 }
 
 /* EMBEDDING_LOOKUP: numbers of rows, a table of floats, or of bytes with scales. */
-void tfl_import_embedding(tfl *im)
+void vtac_tflite_import_embedding(vtac_tflite *im)
 {
-    vtac_builder *m = &im->maker;
-    const tfl_tensor *rows = tfl_in(im, 1);
+    vtac_import_builder *m = &im->maker;
+    const vtac_tflite_tensor *rows = vtac_tflite_in(im, 1);
     const vtac_attr axis = vtac_attr_of_int("axis", 0);
-    const bool mixed = tfl_quantized(rows) && tfl_is_float(tfl_out(im, 0));
-    const vtac_id in[] = {mixed ? tfl_dequantize(im, tfl_plain(im, 1), rows) : tfl_plain(im, 1),
-                          tfl_plain(im, 0)};
-    tfl_set(im, 0, vtac_make(m, VTAC_OP_GATHER, in, 2, &axis, 1));
+    const bool mixed = vtac_tflite_quantized(rows) && vtac_tflite_is_float(vtac_tflite_out(im, 0));
+    const vtac_id in[] = {mixed ? vtac_tflite_dequantize(im, vtac_tflite_plain(im, 1), rows)
+                                : vtac_tflite_plain(im, 1),
+                          vtac_tflite_plain(im, 0)};
+    vtac_tflite_set(im, 0, vtac_make(m, VTAC_OP_GATHER, in, 2, &axis, 1));
 }
 
 /* SCATTER_ND: places, what is added there, the shape of the rest, which is 0. */
-void tfl_import_scatter_nd(tfl *im)
+void vtac_tflite_import_scatter_nd(vtac_tflite *im)
 {
-    vtac_builder *m = &im->maker;
+    vtac_import_builder *m = &im->maker;
     const vtac_attr add = vtac_attr_of_string("reduction", "add");
-    vtac_type type = {.dtype = tfl_out(im, 0)->type.dtype};
-    type.rank = tfl_known_ints(im, 2, "shape", type.dim, VTAC_MAX_RANK);
+    vtac_type type = {.dtype = vtac_tflite_out(im, 0)->type.dtype};
+    type.rank = vtac_tflite_known_ints(im, 2, "shape", type.dim, VTAC_MAX_RANK);
     const int64_t count = m->status == VTA_OK ? vtac_type_elements(&type) : -1;
     if (count < 0) {
         vtac_make_fail(m, VTA_INVALID, "its shape is too large");
@@ -640,34 +648,35 @@ void tfl_import_scatter_nd(tfl *im)
     }
     const void *zeros = vtac_make_room(m, count, vtac_dtype_bytes(type.dtype));
     const vtac_id in[] = {zeros == NULL ? 0 : vtac_make_borrowed(m, &type, zeros),
-                          vtac_make_cast(m, tfl_plain(im, 0), VTAC_I64), tfl_plain(im, 1)};
-    tfl_set(im, 0, vtac_make(m, VTAC_OP_SCATTER_ND, in, 3, &add, 1));
+                          vtac_make_cast(m, vtac_tflite_plain(im, 0), VTAC_I64), vtac_tflite_plain(im, 1)};
+    vtac_tflite_set(im, 0, vtac_make(m, VTAC_OP_SCATTER_ND, in, 3, &add, 1));
 }
 
 /* LOCAL_RESPONSE_NORMALIZATION over channels; options: radius, bias, alpha, beta. */
-void tfl_import_local_norm(tfl *im)
+void vtac_tflite_import_local_norm(vtac_tflite *im)
 {
-    const int64_t radius = tfl_option(im, 0, 4, 0);
-    if (im->maker.status == VTA_OK && (radius < 0 || radius > 1 << 16 || tfl_type(im, 0).rank != 4)) {
+    const int64_t radius = vtac_tflite_option(im, 0, 4, 0);
+    if (im->maker.status == VTA_OK && (radius < 0 || radius > 1 << 16 || vtac_tflite_type(im, 0).rank != 4)) {
         vtac_make_fail(&im->maker, VTA_INVALID, "radius %lld over an input of rank %u, expected 4",
-                       (long long)radius, tfl_type(im, 0).rank);
+                       (long long)radius, vtac_tflite_type(im, 0).rank);
         return;
     }
     const double size = 2.0 * (double)radius + 1.0;
-    const vtac_attr attrs[] = {vtac_attr_of_int("size", 2 * radius + 1),
-                               vtac_attr_of_float("bias", (double)tfl_option_float(im, 1, 0.0F)),
-                               vtac_attr_of_float("alpha", size * (double)tfl_option_float(im, 2, 0.0F)),
-                               vtac_attr_of_float("beta", (double)tfl_option_float(im, 3, 0.0F))};
-    const vtac_id x = tfl_planes(im, 0);
-    tfl_set_planes(im, 0, vtac_make(&im->maker, VTAC_OP_LRN, &x, 1, attrs, 4));
+    const vtac_attr attrs[] = {
+        vtac_attr_of_int("size", 2 * radius + 1),
+        vtac_attr_of_float("bias", (double)vtac_tflite_option_float(im, 1, 0.0F)),
+        vtac_attr_of_float("alpha", size * (double)vtac_tflite_option_float(im, 2, 0.0F)),
+        vtac_attr_of_float("beta", (double)vtac_tflite_option_float(im, 3, 0.0F))};
+    const vtac_id x = vtac_tflite_planes(im, 0);
+    vtac_tflite_set_planes(im, 0, vtac_make(&im->maker, VTAC_OP_LRN, &x, 1, attrs, 4));
 }
 
 /* options: block */
-void tfl_import_space_depth(tfl *im)
+void vtac_tflite_import_space_depth(vtac_tflite *im)
 {
-    vtac_builder *m = &im->maker;
-    const int64_t b = tfl_option(im, 0, 4, 0);
-    const vtac_type x = tfl_type(im, 0);
+    vtac_import_builder *m = &im->maker;
+    const int64_t b = vtac_tflite_option(im, 0, 4, 0);
+    const vtac_type x = vtac_tflite_type(im, 0);
     const bool deep = im->how == VTAC_OP_SPACE_TO_DEPTH;
     if (m->status != VTA_OK || x.rank != 4 || b < 1 || b > 1 << 15 ||
         (deep ? x.dim[1] % b != 0 || x.dim[2] % b != 0 : x.dim[3] % (b * b) != 0)) {
@@ -680,29 +689,29 @@ void tfl_import_space_depth(tfl *im)
     const int64_t parts[] = {x.dim[0], rows, b, columns, b, depth};
     const int64_t other[] = {x.dim[0], rows, columns, b, b, depth};
     const int64_t order[] = {0, 1, 3, 2, 4, 5};
-    vtac_id y = vtac_make_reshape(m, tfl_plain(im, 0), deep ? parts : other, 6);
+    vtac_id y = vtac_make_reshape(m, vtac_tflite_plain(im, 0), deep ? parts : other, 6);
     y = vtac_make_transpose(m, y, order, 6);
     const int64_t small[] = {x.dim[0], rows, columns, depth * b * b};
     const int64_t large[] = {x.dim[0], rows * b, columns * b, depth};
-    tfl_set(im, 0, vtac_make_reshape(m, y, deep ? small : large, 4));
+    vtac_tflite_set(im, 0, vtac_make_reshape(m, y, deep ? small : large, 4));
 }
 
 /* x, blocks, borders or crops of each; rank 4 with blocks on two axes, or rank 3 with blocks on one */
-void tfl_import_space_batch(tfl *im)
+void vtac_tflite_import_space_batch(vtac_tflite *im)
 {
-    vtac_builder *m = &im->maker;
+    vtac_import_builder *m = &im->maker;
     int64_t block[2] = {1, 1};
     int64_t edge[4] = {0};
-    vtac_type x = tfl_type(im, 0);
+    vtac_type x = vtac_tflite_type(im, 0);
     const uint32_t rank = x.rank;
-    if (rank < 3 || rank > 4 || tfl_known_ints(im, 1, "blocks", block, 2) != rank - 2 ||
-        tfl_known_ints(im, 2, "edges", edge, 4) != 2 * (rank - 2) || block[0] < 1 || block[1] < 1 ||
+    if (rank < 3 || rank > 4 || vtac_tflite_known_ints(im, 1, "blocks", block, 2) != rank - 2 ||
+        vtac_tflite_known_ints(im, 2, "edges", edge, 4) != 2 * (rank - 2) || block[0] < 1 || block[1] < 1 ||
         block[0] > 1 << 15 || block[1] > 1 << 15) {
-        tfl_refuse(im, "rank %u; rank 4 with blocks on two axes is taken, and rank 3 with blocks on one",
-                   rank);
+        vtac_tflite_refuse(
+            im, "rank %u; rank 4 with blocks on two axes is taken, and rank 3 with blocks on one", rank);
         return;
     }
-    vtac_id y = tfl_plain(im, 0);
+    vtac_id y = vtac_tflite_plain(im, 0);
     if (rank == 3) { /* a second axis of one place */
         x = (vtac_type){x.dtype, 4, {x.dim[0], x.dim[1], 1, x.dim[2]}};
         y = vtac_make_reshape(m, y, x.dim, 4);
@@ -742,48 +751,50 @@ void tfl_import_space_batch(tfl *im)
         const vtac_type *type = vtac_made_type(m, y);
         y = vtac_make_reshape(m, y, (int64_t[]){type->dim[0], type->dim[1], type->dim[3]}, 3);
     }
-    tfl_set(im, 0, y);
+    vtac_tflite_set(im, 0, y);
 }
 
-void tfl_import_shape(tfl *im)
+void vtac_tflite_import_shape(vtac_tflite *im)
 {
-    const vtac_type x = tfl_type(im, 0);
+    const vtac_type x = vtac_tflite_type(im, 0);
     const vtac_id y = vtac_make_ints(&im->maker, x.dim, x.rank);
-    tfl_set(im, 0, vtac_make_cast(&im->maker, y, tfl_out(im, 0)->type.dtype));
+    vtac_tflite_set(im, 0, vtac_make_cast(&im->maker, y, vtac_tflite_out(im, 0)->type.dtype));
 }
 
-void tfl_import_rank(tfl *im)
+void vtac_tflite_import_rank(vtac_tflite *im)
 {
-    tfl_set(im, 0, vtac_make_number(&im->maker, VTAC_I32, tfl_type(im, 0).rank));
+    vtac_tflite_set(im, 0, vtac_make_number(&im->maker, VTAC_I32, vtac_tflite_type(im, 0).rank));
 }
 
 /* dims, value */
-void tfl_import_fill(tfl *im)
+void vtac_tflite_import_fill(vtac_tflite *im)
 {
     int64_t dims[VTAC_MAX_RANK];
-    const uint32_t rank = tfl_known_ints(im, 0, "shape", dims, VTAC_MAX_RANK);
-    tfl_set(im, 0,
-            vtac_make2(&im->maker, VTAC_OP_EXPAND, tfl_plain(im, 1), vtac_make_ints(&im->maker, dims, rank)));
+    const uint32_t rank = vtac_tflite_known_ints(im, 0, "shape", dims, VTAC_MAX_RANK);
+    vtac_tflite_set(im, 0,
+                    vtac_make2(&im->maker, VTAC_OP_EXPAND, vtac_tflite_plain(im, 1),
+                               vtac_make_ints(&im->maker, dims, rank)));
 }
 
-void tfl_import_zeros_like(tfl *im)
+void vtac_tflite_import_zeros_like(vtac_tflite *im)
 {
-    const vtac_type x = tfl_type(im, 0);
+    const vtac_type x = vtac_tflite_type(im, 0);
     const void *zeros = vtac_make_room(&im->maker, vtac_type_elements(&x), vtac_dtype_bytes(x.dtype));
-    tfl_set(im, 0, zeros == NULL ? 0 : vtac_make_borrowed(&im->maker, &x, zeros));
+    vtac_tflite_set(im, 0, zeros == NULL ? 0 : vtac_make_borrowed(&im->maker, &x, zeros));
 }
 
-void tfl_import_range(tfl *im)
+void vtac_tflite_import_range(vtac_tflite *im)
 {
-    tfl_set(im, 0,
-            vtac_make3(&im->maker, VTAC_OP_RANGE, tfl_plain(im, 0), tfl_plain(im, 1), tfl_plain(im, 2)));
+    vtac_tflite_set(im, 0,
+                    vtac_make3(&im->maker, VTAC_OP_RANGE, vtac_tflite_plain(im, 0), vtac_tflite_plain(im, 1),
+                               vtac_tflite_plain(im, 2)));
 }
 
-void tfl_import_reverse(tfl *im)
+void vtac_tflite_import_reverse(vtac_tflite *im)
 {
     int64_t axes[VTAC_MAX_RANK];
-    const vtac_type x = tfl_type(im, 0);
-    const uint32_t count = tfl_known_ints(im, 1, "axes", axes, VTAC_MAX_RANK);
+    const vtac_type x = vtac_tflite_type(im, 0);
+    const uint32_t count = vtac_tflite_known_ints(im, 1, "axes", axes, VTAC_MAX_RANK);
     int64_t begin[VTAC_MAX_RANK];
     int64_t end[VTAC_MAX_RANK];
     int64_t step[VTAC_MAX_RANK];
@@ -793,26 +804,26 @@ void tfl_import_reverse(tfl *im)
         step[i] = 1;
     }
     for (uint32_t i = 0; i < count; i++) {
-        const uint32_t at = tfl_wrap(im, axes[i], x.rank);
+        const uint32_t at = vtac_tflite_wrap(im, axes[i], x.rank);
         begin[at] = x.dim[at] - 1;
         end[at] = INT64_MIN / 2;
         step[at] = -1;
     }
-    tfl_set(im, 0, slice(im, tfl_plain(im, 0), begin, end, step, x.rank));
+    vtac_tflite_set(im, 0, slice(im, vtac_tflite_plain(im, 0), begin, end, step, x.rank));
 }
 
 /* x, depth, on, off; options: axis */
-void tfl_import_one_hot(tfl *im)
+void vtac_tflite_import_one_hot(vtac_tflite *im)
 {
-    vtac_builder *m = &im->maker;
-    const vtac_attr axis = vtac_attr_of_int("axis", tfl_option(im, 0, 4, 0));
-    const vtac_id pair[] = {vtac_make_reshape(m, tfl_plain(im, 3), (int64_t[]){1}, 1),
-                            vtac_make_reshape(m, tfl_plain(im, 2), (int64_t[]){1}, 1)};
+    vtac_import_builder *m = &im->maker;
+    const vtac_attr axis = vtac_attr_of_int("axis", vtac_tflite_option(im, 0, 4, 0));
+    const vtac_id pair[] = {vtac_make_reshape(m, vtac_tflite_plain(im, 3), (int64_t[]){1}, 1),
+                            vtac_make_reshape(m, vtac_tflite_plain(im, 2), (int64_t[]){1}, 1)};
     /* -1 is no place; in ONNX it would be the last */
-    const vtac_dtype d = tfl_type(im, 0).dtype;
-    const vtac_id depth = vtac_make_cast(m, tfl_plain(im, 1), d);
-    const vtac_id below = vtac_make2(m, VTAC_OP_LESS, tfl_plain(im, 0), vtac_make_number(m, d, 0.0));
-    const vtac_id in[] = {vtac_make3(m, VTAC_OP_WHERE, below, depth, tfl_plain(im, 0)), tfl_plain(im, 1),
-                          vtac_make_concat(m, pair, 2, 0)};
-    tfl_set(im, 0, vtac_make(m, VTAC_OP_ONE_HOT, in, 3, &axis, 1));
+    const vtac_dtype d = vtac_tflite_type(im, 0).dtype;
+    const vtac_id depth = vtac_make_cast(m, vtac_tflite_plain(im, 1), d);
+    const vtac_id below = vtac_make2(m, VTAC_OP_LESS, vtac_tflite_plain(im, 0), vtac_make_number(m, d, 0.0));
+    const vtac_id in[] = {vtac_make3(m, VTAC_OP_WHERE, below, depth, vtac_tflite_plain(im, 0)),
+                          vtac_tflite_plain(im, 1), vtac_make_concat(m, pair, 2, 0)};
+    vtac_tflite_set(im, 0, vtac_make(m, VTAC_OP_ONE_HOT, in, 3, &axis, 1));
 }

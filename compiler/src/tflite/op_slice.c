@@ -7,7 +7,7 @@
 #include "operators.h"
 
 /* Element k of a row of integers, if it can be known: often others of the row cannot. */
-static bool known_element(const tfl *im, vtac_id id, int64_t k, int64_t *out)
+static bool known_element(const vtac_tflite *im, vtac_id id, int64_t k, int64_t *out)
 {
     const vtac_graph *g = im->maker.graph;
     const vtac_tensor *constant = vtac_made_constant(&im->maker, id);
@@ -41,15 +41,15 @@ static bool known_element(const tfl *im, vtac_id id, int64_t k, int64_t *out)
 }
 
 /* Element k of a row, as a scalar of int64. */
-static vtac_id element(tfl *im, vtac_id row, int64_t k)
+static vtac_id element(vtac_tflite *im, vtac_id row, int64_t k)
 {
-    vtac_builder *m = &im->maker;
+    vtac_import_builder *m = &im->maker;
     const vtac_id one = vtac_make_slice(m, row, 0, k, k + 1);
     return vtac_make_cast(m, vtac_make_reshape(m, one, NULL, 0), VTAC_I64);
 }
 
 /* 0, 1, … count - 1 */
-static vtac_id numbers(tfl *im, int64_t count)
+static vtac_id numbers(vtac_tflite *im, int64_t count)
 {
     const vtac_type type = {VTAC_I64, 1, {count}};
     int64_t *room = vtac_make_room(&im->maker, count, sizeof *room);
@@ -59,37 +59,37 @@ static vtac_id numbers(tfl *im, int64_t count)
     return room == NULL ? 0 : vtac_make_borrowed(&im->maker, &type, room);
 }
 
-static vtac_id gather(tfl *im, vtac_id x, vtac_id places, uint32_t axis)
+static vtac_id gather(vtac_tflite *im, vtac_id x, vtac_id places, uint32_t axis)
 {
     const vtac_attr attr = vtac_attr_of_int("axis", axis);
     return vtac_make(&im->maker, VTAC_OP_GATHER, (vtac_id[]){x, places}, 2, &attr, 1);
 }
 
-static vtac_id within(tfl *im, vtac_id v, int64_t low, int64_t high)
+static vtac_id within(vtac_tflite *im, vtac_id v, int64_t low, int64_t high)
 {
-    vtac_builder *m = &im->maker;
+    vtac_import_builder *m = &im->maker;
     v = vtac_make2(m, VTAC_OP_MAX, v, vtac_make_number(m, VTAC_I64, (double)low));
     return vtac_make2(m, VTAC_OP_MIN, v, vtac_make_number(m, VTAC_I64, (double)high));
 }
 
 /* SLICE whose begin the run works out. */
-void tfl_slice_at_run(tfl *im)
+void vtac_tflite_slice_at_run(vtac_tflite *im)
 {
-    vtac_builder *m = &im->maker;
-    const vtac_type x = tfl_type(im, 0);
-    const vtac_id begin = tfl_plain(im, 1);
+    vtac_import_builder *m = &im->maker;
+    const vtac_type x = vtac_tflite_type(im, 0);
+    const vtac_id begin = vtac_tflite_plain(im, 1);
     int64_t size[VTAC_MAX_RANK];
-    if (tfl_known_ints(im, 2, "size", size, VTAC_MAX_RANK) != x.rank || vtac_made_type(m, begin)->rank != 1 ||
-        vtac_made_type(m, begin)->dim[0] != x.rank) {
+    if (vtac_tflite_known_ints(im, 2, "size", size, VTAC_MAX_RANK) != x.rank ||
+        vtac_made_type(m, begin)->rank != 1 || vtac_made_type(m, begin)->dim[0] != x.rank) {
         vtac_make_fail(m, VTA_INVALID, "begin and size for rank %u", x.rank);
         return;
     }
-    vtac_id y = tfl_plain(im, 0);
+    vtac_id y = vtac_tflite_plain(im, 0);
     for (uint32_t a = 0; a < x.rank && m->status == VTA_OK; a++) {
         int64_t at = 0;
         const bool known = known_element(im, begin, a, &at);
         if (size[a] < 0 && !known) {
-            tfl_refuse(
+            vtac_tflite_refuse(
                 im, "axis %u is taken from a place that the run works out to the end: its size must be known",
                 a);
             return;
@@ -107,32 +107,32 @@ void tfl_slice_at_run(tfl *im)
             y = gather(im, y, vtac_make2(m, VTAC_OP_ADD, numbers(im, count), first), a);
         }
     }
-    tfl_set(im, 0, y);
+    vtac_tflite_set(im, 0, y);
 }
 
 /* STRIDED_SLICE whose begin the run works out: of an axis one place, all, or what is known. */
-void tfl_strided_slice_at_run(tfl *im)
+void vtac_tflite_strided_slice_at_run(vtac_tflite *im)
 {
-    vtac_builder *m = &im->maker;
-    const vtac_type x = tfl_type(im, 0);
-    const vtac_id begin = tfl_plain(im, 1);
-    const vtac_id end = tfl_plain(im, 2);
-    const int64_t no_begin = tfl_option(im, 0, 4, 0);
-    const int64_t no_end = tfl_option(im, 1, 4, 0);
-    const int64_t one = tfl_option(im, 4, 4, 0);
+    vtac_import_builder *m = &im->maker;
+    const vtac_type x = vtac_tflite_type(im, 0);
+    const vtac_id begin = vtac_tflite_plain(im, 1);
+    const vtac_id end = vtac_tflite_plain(im, 2);
+    const int64_t no_begin = vtac_tflite_option(im, 0, 4, 0);
+    const int64_t no_end = vtac_tflite_option(im, 1, 4, 0);
+    const int64_t one = vtac_tflite_option(im, 4, 4, 0);
     int64_t step[VTAC_MAX_RANK];
-    const uint32_t count = tfl_known_ints(im, 3, "step", step, VTAC_MAX_RANK);
+    const uint32_t count = vtac_tflite_known_ints(im, 3, "step", step, VTAC_MAX_RANK);
     if (m->status != VTA_OK || count > x.rank || vtac_type_elements(vtac_made_type(m, begin)) != count ||
         vtac_type_elements(vtac_made_type(m, end)) != count) {
         vtac_make_fail(m, VTA_INVALID, "begin, end and step of %u axes for rank %u", count, x.rank);
         return;
     }
-    if (tfl_option(im, 2, 4, 0) != 0 || tfl_option(im, 3, 4, 0) != 0) {
-        tfl_refuse(im,
-                   "the begin (input 1) or the end (input 2) must be known where axes are left out or added");
+    if (vtac_tflite_option(im, 2, 4, 0) != 0 || vtac_tflite_option(im, 3, 4, 0) != 0) {
+        vtac_tflite_refuse(
+            im, "the begin (input 1) or the end (input 2) must be known where axes are left out or added");
         return;
     }
-    vtac_id y = tfl_plain(im, 0);
+    vtac_id y = vtac_tflite_plain(im, 0);
     for (uint32_t a = count; a-- > 0 && m->status == VTA_OK;) { /* from the last, as axes go */
         int64_t from = 0;
         int64_t to = x.dim[a];
@@ -149,7 +149,7 @@ void tfl_strided_slice_at_run(tfl *im)
             continue;
         }
         if (!from_known || !to_known || step[a] != 1) {
-            tfl_refuse(
+            vtac_tflite_refuse(
                 im,
                 "axis %u: the begin (input 1) and the end (input 2) must be known, the run works them out",
                 a);
@@ -161,17 +161,17 @@ void tfl_strided_slice_at_run(tfl *im)
         to = to < from ? from : to > x.dim[a] ? x.dim[a] : to;
         y = to - from == x.dim[a] ? y : vtac_make_slice(m, y, a, from, to);
     }
-    tfl_set(im, 0, y);
+    vtac_tflite_set(im, 0, y);
 }
 
 /* DYNAMIC_UPDATE_SLICE at a place that the run works out: each place of x asks whether it is in the part. */
-void tfl_update_slice_at_run(tfl *im)
+void vtac_tflite_update_slice_at_run(vtac_tflite *im)
 {
-    vtac_builder *m = &im->maker;
-    const vtac_type x = tfl_type(im, 0);
-    const vtac_type part = tfl_type(im, 1);
-    const vtac_id begin = tfl_plain(im, 2);
-    vtac_id y = tfl_plain(im, 1);
+    vtac_import_builder *m = &im->maker;
+    const vtac_type x = vtac_tflite_type(im, 0);
+    const vtac_type part = vtac_tflite_type(im, 1);
+    const vtac_id begin = vtac_tflite_plain(im, 2);
+    vtac_id y = vtac_tflite_plain(im, 1);
     vtac_id inside = 0;
     for (uint32_t a = 0; a < x.rank && m->status == VTA_OK; a++) {
         if (part.dim[a] == x.dim[a]) {
@@ -189,5 +189,6 @@ void tfl_update_slice_at_run(tfl *im)
             vtac_make_reshape(m, vtac_make2(m, VTAC_OP_EQUAL, place, nearest), dims, x.rank);
         inside = inside == 0 ? there : vtac_make2(m, VTAC_OP_AND, inside, there);
     }
-    tfl_set(im, 0, inside == 0 ? y : vtac_make3(m, VTAC_OP_WHERE, inside, y, tfl_plain(im, 0)));
+    vtac_tflite_set(im, 0,
+                    inside == 0 ? y : vtac_make3(m, VTAC_OP_WHERE, inside, y, vtac_tflite_plain(im, 0)));
 }

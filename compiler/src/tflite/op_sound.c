@@ -14,11 +14,11 @@ static const double pi = 3.14159265358979323846;
 /* Calls fill(context, row, column) for each element of a table of doubles. */
 typedef double fill_fn(const void *context, int64_t row, int64_t column);
 
-static vtac_id table_of(tfl *im, int64_t rows, int64_t columns, fill_fn *fill, const void *context)
+static vtac_id table_of(vtac_tflite *im, int64_t rows, int64_t columns, fill_fn *fill, const void *context)
 {
     if (rows * columns > MOST_PLACES) {
-        tfl_refuse(im, "a table of %lld x %lld; up to %d numbers are taken", (long long)rows,
-                   (long long)columns, MOST_PLACES);
+        vtac_tflite_refuse(im, "a table of %lld x %lld; up to %d numbers are taken", (long long)rows,
+                           (long long)columns, MOST_PLACES);
     }
     double *room = vtac_make_room(&im->maker, rows * columns, sizeof *room);
     for (int64_t i = 0; room != NULL && i < rows * columns; i++) {
@@ -44,21 +44,21 @@ static double wave(const void *context, int64_t sample, int64_t k)
     return weight * (s->sines ? sin(angle) : cos(angle));
 }
 
-static vtac_id square_of(tfl *im, vtac_id frames, const spectrum *s)
+static vtac_id square_of(vtac_tflite *im, vtac_id frames, const spectrum *s)
 {
-    vtac_builder *m = &im->maker;
+    vtac_import_builder *m = &im->maker;
     const vtac_id part =
         vtac_make2(m, VTAC_OP_MATMUL, frames, table_of(im, s->window, s->length / 2 + 1, wave, s));
     return vtac_make2(m, VTAC_OP_MUL, part, part);
 }
 
 /* [channels][n] to [channels][frames][window] */
-static vtac_id frames_of(tfl *im, vtac_id x, int64_t frames, int64_t window, int64_t stride)
+static vtac_id frames_of(vtac_tflite *im, vtac_id x, int64_t frames, int64_t window, int64_t stride)
 {
-    vtac_builder *m = &im->maker;
+    vtac_import_builder *m = &im->maker;
     if (frames * window > MOST_PLACES) {
-        tfl_refuse(im, "%lld windows of %lld samples; up to %d samples in all are taken", (long long)frames,
-                   (long long)window, MOST_PLACES);
+        vtac_tflite_refuse(im, "%lld windows of %lld samples; up to %d samples in all are taken",
+                           (long long)frames, (long long)window, MOST_PLACES);
     }
     int64_t *places = vtac_make_room(m, frames * window, sizeof *places);
     for (int64_t i = 0; places != NULL && i < frames * window; i++) {
@@ -73,13 +73,13 @@ static vtac_id frames_of(tfl *im, vtac_id x, int64_t frames, int64_t window, int
 }
 
 /* options: window_size, stride, magnitude_squared */
-void tfl_import_audio_spectrogram(tfl *im)
+void vtac_tflite_import_audio_spectrogram(vtac_tflite *im)
 {
-    vtac_builder *m = &im->maker;
-    const vtac_type x = tfl_type(im, 0);
-    spectrum s = {.window = tfl_custom_count(im, "window_size", (double)NAN, 2), .length = 1};
-    const int64_t stride = tfl_custom_count(im, "stride", (double)NAN, 1);
-    const bool squared = tfl_custom_number(im, "magnitude_squared", 0.0) != 0.0;
+    vtac_import_builder *m = &im->maker;
+    const vtac_type x = vtac_tflite_type(im, 0);
+    spectrum s = {.window = vtac_tflite_custom_count(im, "window_size", (double)NAN, 2), .length = 1};
+    const int64_t stride = vtac_tflite_custom_count(im, "stride", (double)NAN, 1);
+    const bool squared = vtac_tflite_custom_number(im, "magnitude_squared", 0.0) != 0.0;
     if (m->status != VTA_OK || x.rank != 2 || x.dtype != VTAC_F32 || x.dim[0] < s.window) {
         vtac_make_fail(m, VTA_INVALID, "an input of rank %u, expected f32 of rank 2 and a window's samples",
                        x.rank);
@@ -89,13 +89,13 @@ void tfl_import_audio_spectrogram(tfl *im)
         s.length *= 2;
     }
     const int64_t count = 1 + (x.dim[0] - s.window) / stride;
-    const vtac_id turned = vtac_make_transpose(m, tfl_plain(im, 0), (int64_t[]){1, 0}, 2);
+    const vtac_id turned = vtac_make_transpose(m, vtac_tflite_plain(im, 0), (int64_t[]){1, 0}, 2);
     const vtac_id frames = frames_of(im, vtac_make_cast(m, turned, VTAC_F64), count, s.window, stride);
     const vtac_id real = square_of(im, frames, &s);
     s.sines = true;
     vtac_id y = vtac_make_cast(m, vtac_make2(m, VTAC_OP_ADD, real, square_of(im, frames, &s)), VTAC_F32);
     y = squared ? y : vtac_make1(m, VTAC_OP_SQRT, y);
-    tfl_set(im, 0, y);
+    vtac_tflite_set(im, 0, y);
 }
 
 /* ---- Mfcc: spectrum [channels][frames][n], samples a second [1] */
@@ -131,21 +131,21 @@ static double place(const void *context, int64_t row, int64_t column)
     return (double)row;
 }
 
-static vtac_id real_number(tfl *im, double value)
+static vtac_id real_number(vtac_tflite *im, double value)
 {
     return vtac_make_number(&im->maker, VTAC_F64, value);
 }
 
 /* a < b as 0 or 1 */
-static vtac_id below(tfl *im, vtac_id a, vtac_id b)
+static vtac_id below(vtac_tflite *im, vtac_id a, vtac_id b)
 {
     return vtac_make_cast(&im->maker, vtac_make2(&im->maker, VTAC_OP_LESS, a, b), VTAC_F64);
 }
 
 /* How much of each of n frequencies belongs to each band, [n][bands], for `step` Hz from one to the next. */
-static vtac_id shares(tfl *im, const bands *b, vtac_id step, int64_t n, double low, double high)
+static vtac_id shares(vtac_tflite *im, const bands *b, vtac_id step, int64_t n, double low, double high)
 {
-    vtac_builder *m = &im->maker;
+    vtac_import_builder *m = &im->maker;
     const vtac_id at = table_of(im, n, 1, place, NULL);
     const vtac_id mel =
         vtac_make2(m, VTAC_OP_MUL, real_number(im, 1127.0),
@@ -181,16 +181,16 @@ static vtac_id shares(tfl *im, const bands *b, vtac_id step, int64_t n, double l
 }
 
 /* options: upper_frequency_limit, lower_frequency_limit, filterbank_channel_count, dct_coefficient_count */
-void tfl_import_mfcc(tfl *im)
+void vtac_tflite_import_mfcc(vtac_tflite *im)
 {
-    vtac_builder *m = &im->maker;
-    const vtac_type x = tfl_type(im, 0);
-    const vtac_type rate = tfl_type(im, 1);
+    vtac_import_builder *m = &im->maker;
+    const vtac_type x = vtac_tflite_type(im, 0);
+    const vtac_type rate = vtac_tflite_type(im, 1);
     /* whole numbers of Hz: as TensorFlow Lite reads them */
-    const double high = trunc(tfl_custom_number(im, "upper_frequency_limit", 4000.0));
-    const double low = trunc(tfl_custom_number(im, "lower_frequency_limit", 20.0));
-    bands b = {.count = tfl_custom_count(im, "filterbank_channel_count", 40.0, 1),
-               .wanted = tfl_custom_count(im, "dct_coefficient_count", 13.0, 1)};
+    const double high = trunc(vtac_tflite_custom_number(im, "upper_frequency_limit", 4000.0));
+    const double low = trunc(vtac_tflite_custom_number(im, "lower_frequency_limit", 20.0));
+    bands b = {.count = vtac_tflite_custom_count(im, "filterbank_channel_count", 40.0, 1),
+               .wanted = vtac_tflite_custom_count(im, "dct_coefficient_count", 13.0, 1)};
     if (m->status != VTA_OK || x.rank != 3 || x.dtype != VTAC_F32 || x.dim[2] < 2 ||
         vtac_type_elements(&rate) != 1 || rate.dtype != VTAC_I32 || !(low >= 0.0 && high > low) ||
         b.wanted > b.count || x.dim[2] > MOST_PLACES / (b.count + 2)) {
@@ -203,11 +203,12 @@ void tfl_import_mfcc(tfl *im)
     b.low = mel_of(low);
     b.high = mel_of(high);
     b.step = (b.high - b.low) / (double)(b.count + 1);
-    const vtac_id samples = vtac_make_cast(m, vtac_make_reshape(m, tfl_plain(im, 1), NULL, 0), VTAC_F64);
+    const vtac_id samples =
+        vtac_make_cast(m, vtac_make_reshape(m, vtac_tflite_plain(im, 1), NULL, 0), VTAC_F64);
     const vtac_id step = vtac_make2(m, VTAC_OP_MUL, samples, real_number(im, 0.5 / (double)(x.dim[2] - 1)));
-    const vtac_id loud = vtac_make1(m, VTAC_OP_SQRT, vtac_make_cast(m, tfl_plain(im, 0), VTAC_F64));
+    const vtac_id loud = vtac_make1(m, VTAC_OP_SQRT, vtac_make_cast(m, vtac_tflite_plain(im, 0), VTAC_F64));
     vtac_id y = vtac_make2(m, VTAC_OP_MATMUL, loud, shares(im, &b, step, x.dim[2], low, high));
     y = vtac_make1(m, VTAC_OP_LOG, vtac_make2(m, VTAC_OP_MAX, y, real_number(im, 1e-12)));
     y = vtac_make2(m, VTAC_OP_MATMUL, y, table_of(im, b.count, b.wanted, cosine, &b));
-    tfl_set(im, 0, vtac_make_cast(m, y, VTAC_F32));
+    vtac_tflite_set(im, 0, vtac_make_cast(m, y, VTAC_F32));
 }

@@ -10,7 +10,7 @@
 enum { MOST_LENGTH = 1 << 13 };
 
 /* [length][length / 2 + 1] cosines or negated sines, of the numbers that there are. */
-static vtac_id waves(tfl *im, int64_t given, int64_t length, bool sines)
+static vtac_id waves(vtac_tflite *im, int64_t given, int64_t length, bool sines)
 {
     const int64_t count = length / 2 + 1;
     const int64_t rows = given < length ? given : length;
@@ -25,42 +25,42 @@ static vtac_id waves(tfl *im, int64_t given, int64_t length, bool sines)
 }
 
 /* x [...][1][n], lengths [1][l] */
-void tfl_import_rfft(tfl *im)
+void vtac_tflite_import_rfft(vtac_tflite *im)
 {
-    vtac_builder *m = &im->maker;
+    vtac_import_builder *m = &im->maker;
     int64_t length[2] = {0, 0};
-    const vtac_type x = tfl_type(im, 0);
-    if (tfl_known_ints(im, 1, "length", length, 2) != 2 || x.rank < 2 || x.dtype != VTAC_F32 ||
+    const vtac_type x = vtac_tflite_type(im, 0);
+    if (vtac_tflite_known_ints(im, 1, "length", length, 2) != 2 || x.rank < 2 || x.dtype != VTAC_F32 ||
         length[0] != 1 || x.dim[x.rank - 2] != 1 || length[1] < 2 || length[1] > MOST_LENGTH ||
         x.dim[x.rank - 1] < 1) {
-        tfl_refuse(im, "a transform of %lld by %lld; of one row of 2 to %d numbers", (long long)length[0],
-                   (long long)length[1], MOST_LENGTH);
+        vtac_tflite_refuse(im, "a transform of %lld by %lld; of one row of 2 to %d numbers",
+                           (long long)length[0], (long long)length[1], MOST_LENGTH);
         return;
     }
-    vtac_id rows = tfl_plain(im, 0);
+    vtac_id rows = vtac_tflite_plain(im, 0);
     const int64_t given = x.dim[x.rank - 1];
     if (given > length[1]) {
         rows = vtac_make_slice(m, rows, x.rank - 1, 0, length[1]);
     }
-    tfl_tensor *out = tfl_out(im, 0);
+    vtac_tflite_tensor *out = vtac_tflite_out(im, 0);
     out->plain = vtac_make2(m, VTAC_OP_MATMUL, rows, waves(im, given, length[1], false));
     out->imaginary = vtac_make2(m, VTAC_OP_MATMUL, rows, waves(im, given, length[1], true));
 }
 
 /* COMPLEX_ABS (how = 2), REAL (0), IMAG (1) */
-void tfl_import_complex(tfl *im)
+void vtac_tflite_import_complex(vtac_tflite *im)
 {
-    vtac_builder *m = &im->maker;
-    const tfl_tensor *t = tfl_in(im, 0);
+    vtac_import_builder *m = &im->maker;
+    const vtac_tflite_tensor *t = vtac_tflite_in(im, 0);
     if (m->status != VTA_OK || t->imaginary == 0) {
         vtac_make_fail(m, VTA_INVALID, "its input is not complex");
         return;
     }
     if (im->how < 2) {
-        tfl_set(im, 0, im->how == 0 ? t->plain : t->imaginary);
+        vtac_tflite_set(im, 0, im->how == 0 ? t->plain : t->imaginary);
         return;
     }
     const vtac_id squares = vtac_make2(m, VTAC_OP_ADD, vtac_make2(m, VTAC_OP_MUL, t->plain, t->plain),
                                        vtac_make2(m, VTAC_OP_MUL, t->imaginary, t->imaginary));
-    tfl_set(im, 0, vtac_make1(m, VTAC_OP_SQRT, squares));
+    vtac_tflite_set(im, 0, vtac_make1(m, VTAC_OP_SQRT, squares));
 }

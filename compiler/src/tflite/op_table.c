@@ -11,7 +11,7 @@
 
 /* One number of a table: from the input's integer to the output's, before it is cut to the range. */
 typedef struct table {
-    const tfl_tensor *in, *out;
+    const vtac_tflite_tensor *in, *out;
     int64_t low, high; /* what the result is cut to */
     float alpha;
     bool rough; /* the function's quicker form */
@@ -19,11 +19,11 @@ typedef struct table {
 } table;
 typedef double number_fn(const table *t, int64_t q);
 
-static void set_table(tfl *im, const table *t, number_fn *number)
+static void set_table(vtac_tflite *im, const table *t, number_fn *number)
 {
     int64_t first;
     int64_t last;
-    tfl_range(t->in->type.dtype, &first, &last);
+    vtac_tflite_range(t->in->type.dtype, &first, &last);
     const int64_t count = last - first + 1;
     const size_t size = vtac_dtype_bytes(t->out->type.dtype);
     uint8_t *room = vtac_make_room(&im->maker, count, size);
@@ -39,30 +39,31 @@ static void set_table(tfl *im, const table *t, number_fn *number)
         memcpy(room + (size_t)i * size, &whole, size); /* the lowest byte comes first */
     }
     bool planes;
-    const vtac_id x = tfl_either(im, 0, &planes);
-    tfl_set_either(im, 0, tfl_look_up(im, x, t->out->type.dtype, room, count, first), planes);
+    const vtac_id x = vtac_tflite_either(im, 0, &planes);
+    vtac_tflite_set_either(im, 0, vtac_tflite_look_up(im, x, t->out->type.dtype, room, count, first), planes);
 }
 
-static bool begin(tfl *im, table *t)
+static bool begin(vtac_tflite *im, table *t)
 {
-    t->in = tfl_in(im, 0);
-    t->out = tfl_out(im, 0);
-    if (tfl_quantized(t->in) != tfl_quantized(t->out)) {
-        tfl_refuse(im, "%s to %s", vtac_dtype_name(t->in->type.dtype), vtac_dtype_name(t->out->type.dtype));
+    t->in = vtac_tflite_in(im, 0);
+    t->out = vtac_tflite_out(im, 0);
+    if (vtac_tflite_quantized(t->in) != vtac_tflite_quantized(t->out)) {
+        vtac_tflite_refuse(im, "%s to %s", vtac_dtype_name(t->in->type.dtype),
+                           vtac_dtype_name(t->out->type.dtype));
     }
-    if (im->maker.status != VTA_OK || !tfl_quantized(t->in)) {
+    if (im->maker.status != VTA_OK || !vtac_tflite_quantized(t->in)) {
         return false;
     }
-    tfl_range(t->out->type.dtype, &t->low, &t->high);
+    vtac_tflite_range(t->out->type.dtype, &t->low, &t->high);
     return true;
 }
 
-static void plain_function(tfl *im, vtac_op op, const vtac_attr *attrs, uint32_t count)
+static void plain_function(vtac_tflite *im, vtac_op op, const vtac_attr *attrs, uint32_t count)
 {
     bool planes;
-    const vtac_id x = tfl_either(im, 0, &planes);
+    const vtac_id x = vtac_tflite_either(im, 0, &planes);
     if (im->maker.status == VTA_OK) {
-        tfl_set_either(im, 0, vtac_make(&im->maker, op, &x, 1, attrs, count), planes);
+        vtac_tflite_set_either(im, 0, vtac_make(&im->maker, op, &x, 1, attrs, count), planes);
     }
 }
 
@@ -97,19 +98,19 @@ static double by_function(const table *t, int64_t q)
     return (double)roundf(function_of(t->op, x, t->rough) * inverse) + (double)t->out->zero[0];
 }
 
-void tfl_import_function(tfl *im)
+void vtac_tflite_import_function(vtac_tflite *im)
 {
     table t = {.op = (vtac_op)im->how};
-    t.rough = t.op == VTAC_OP_GELU && tfl_option(im, 0, 1, 0) != 0;
+    t.rough = t.op == VTAC_OP_GELU && vtac_tflite_option(im, 0, 1, 0) != 0;
     if (begin(im, &t)) {
         set_table(im, &t, by_function);
         return;
     }
     if (im->maker.status == VTA_OK && t.op == VTAC_OP_RECIPROCAL) { /* of the root */
         bool planes;
-        const vtac_id x = tfl_either(im, 0, &planes);
+        const vtac_id x = vtac_tflite_either(im, 0, &planes);
         const vtac_id root = vtac_make1(&im->maker, VTAC_OP_SQRT, x);
-        tfl_set_either(im, 0, vtac_make1(&im->maker, VTAC_OP_RECIPROCAL, root), planes);
+        vtac_tflite_set_either(im, 0, vtac_make1(&im->maker, VTAC_OP_RECIPROCAL, root), planes);
         return;
     }
     const vtac_attr tanh_form = vtac_attr_of_string("approximate", "tanh");
@@ -162,10 +163,10 @@ static double logistic_words(const table *t, int64_t q)
 static double fixed_words(const table *t, int64_t q)
 {
     if (t->op == VTAC_OP_SIGMOID) {
-        return tfl_fixed_logistic((int16_t)q, 3);
+        return vtac_tflite_fixed_logistic((int16_t)q, 3);
     }
     const int64_t x = t->in->scale[0] == 0x1p-11F ? 2 * q : q;
-    return tfl_fixed_tanh((int16_t)(x < INT16_MIN ? INT16_MIN : x > INT16_MAX ? INT16_MAX : x), 3);
+    return vtac_tflite_fixed_tanh((int16_t)(x < INT16_MIN ? INT16_MIN : x > INT16_MAX ? INT16_MAX : x), 3);
 }
 
 static bool has_fixed_units(const table *t)
@@ -173,7 +174,7 @@ static bool has_fixed_units(const table *t)
     return t->in->scale[0] == 0x1p-12F || (t->op == VTAC_OP_TANH && t->in->scale[0] == 0x1p-11F);
 }
 
-void tfl_import_logistic(tfl *im)
+void vtac_tflite_import_logistic(vtac_tflite *im)
 {
     table t = {.op = (vtac_op)im->how};
     if (begin(im, &t)) {
@@ -204,17 +205,17 @@ static double rescaled_by_float(const table *t, int64_t q)
 }
 
 /* RELU, RELU6, RELU_N1_TO_1 */
-void tfl_import_relu(tfl *im)
+void vtac_tflite_import_relu(vtac_tflite *im)
 {
     table t = {.op = VTAC_OP_RELU};
     if (begin(im, &t)) {
-        tfl_activation_range(im, t.out, im->how, &t.low, &t.high);
+        vtac_tflite_activation_range(im, t.out, im->how, &t.low, &t.high);
         set_table(im, &t, rescaled_by_float);
         return;
     }
     bool planes;
-    const vtac_id x = tfl_either(im, 0, &planes);
-    tfl_set_either(im, 0, tfl_activate(im, x, t.out, im->how), planes);
+    const vtac_id x = vtac_tflite_either(im, 0, &planes);
+    vtac_tflite_set_either(im, 0, vtac_tflite_activate(im, x, t.out, im->how), planes);
 }
 
 static double leaky(const table *t, int64_t q)
@@ -227,9 +228,9 @@ static double leaky(const table *t, int64_t q)
     return (double)(scaled + t->out->zero[0]);
 }
 
-void tfl_import_leaky_relu(tfl *im)
+void vtac_tflite_import_leaky_relu(vtac_tflite *im)
 {
-    table t = {.alpha = tfl_option_float(im, 0, 0.0F)};
+    table t = {.alpha = vtac_tflite_option_float(im, 0, 0.0F)};
     if (begin(im, &t)) {
         set_table(im, &t, leaky);
         return;
@@ -249,7 +250,7 @@ static double magnitude(const table *t, int64_t q)
     return (double)vtac_tfl_rescale(size, s, VTAC_ROUND_AWAY) + (double)t->out->zero[0];
 }
 
-void tfl_import_abs(tfl *im)
+void vtac_tflite_import_abs(vtac_tflite *im)
 {
     table t = {.op = VTAC_OP_ABS};
     if (begin(im, &t)) {
@@ -312,12 +313,12 @@ static double hard_swish(const table *t, int64_t q)
     return (double)(divided(high_mul(gate, scaled, false), -out.shift) + t->out->zero[0]);
 }
 
-void tfl_import_hard_swish(tfl *im)
+void vtac_tflite_import_hard_swish(vtac_tflite *im)
 {
     table t = {.op = VTAC_OP_HARD_SWISH};
     if (begin(im, &t)) {
         if (t.in->type.dtype == VTAC_I16) {
-            tfl_refuse(im, "16-bit integers");
+            vtac_tflite_refuse(im, "16-bit integers");
             return;
         }
         set_table(im, &t, hard_swish);
@@ -333,40 +334,42 @@ static double same_scale(const table *t, int64_t q)
     return (double)(q - t->in->zero[0] + t->out->zero[0]);
 }
 
-void tfl_import_quantize(tfl *im)
+void vtac_tflite_import_quantize(vtac_tflite *im)
 {
-    table t = {.in = tfl_in(im, 0), .out = tfl_out(im, 0)};
+    table t = {.in = vtac_tflite_in(im, 0), .out = vtac_tflite_out(im, 0)};
     bool planes;
-    if (tfl_is_float(t.in) && tfl_quantized(t.out)) {
-        const vtac_id x = tfl_either(im, 0, &planes);
-        tfl_set_either(im, 0, tfl_quantize(im, x, t.out), planes);
+    if (vtac_tflite_is_float(t.in) && vtac_tflite_quantized(t.out)) {
+        const vtac_id x = vtac_tflite_either(im, 0, &planes);
+        vtac_tflite_set_either(im, 0, vtac_tflite_quantize(im, x, t.out), planes);
         return;
     }
     const bool wide = t.in->type.dtype == VTAC_I32 && t.in->scale_count == 1 && t.in->zero[0] == 0;
-    if (wide && tfl_quantized(t.out) && t.out->type.dtype != VTAC_U8) {
+    if (wide && vtac_tflite_quantized(t.out) && t.out->type.dtype != VTAC_U8) {
         const vtac_tfl_scale s = vtac_tfl_scale_of((double)t.in->scale[0] / (double)t.out->scale[0]);
-        const vtac_id x = tfl_rescale(im, tfl_either(im, 0, &planes), s, VTAC_ROUND_AWAY);
-        tfl_set_either(im, 0, tfl_store(im, x, t.out, TFL_NONE), planes);
+        const vtac_id x = vtac_tflite_rescale(im, vtac_tflite_either(im, 0, &planes), s, VTAC_ROUND_AWAY);
+        vtac_tflite_set_either(im, 0, vtac_tflite_store(im, x, t.out, TFL_NONE), planes);
         return;
     }
-    if (!tfl_quantized(t.in) || t.out->scale_count == 0) {
-        tfl_refuse(im, "%s to %s", vtac_dtype_name(t.in->type.dtype), vtac_dtype_name(t.out->type.dtype));
+    if (!vtac_tflite_quantized(t.in) || t.out->scale_count == 0) {
+        vtac_tflite_refuse(im, "%s to %s", vtac_dtype_name(t.in->type.dtype),
+                           vtac_dtype_name(t.out->type.dtype));
         return;
     }
     if (t.out->type.dtype == VTAC_I32) {
-        const vtac_id x = tfl_centred(im, tfl_either(im, 0, &planes), t.in->zero[0]);
+        const vtac_id x = vtac_tflite_centred(im, vtac_tflite_either(im, 0, &planes), t.in->zero[0]);
         const vtac_tfl_scale s = vtac_tfl_scale_of((double)t.in->scale[0] / (double)t.out->scale[0]);
-        vtac_id y = tfl_rescale(im, x, s, VTAC_ROUND_AWAY);
+        vtac_id y = vtac_tflite_rescale(im, x, s, VTAC_ROUND_AWAY);
         y = vtac_make2(&im->maker, VTAC_OP_ADD, y,
                        vtac_make_number(&im->maker, VTAC_I32, (double)t.out->zero[0]));
-        tfl_set_either(im, 0, y, planes);
+        vtac_tflite_set_either(im, 0, y, planes);
         return;
     }
-    if (!tfl_quantized(t.out)) {
-        tfl_refuse(im, "%s to %s", vtac_dtype_name(t.in->type.dtype), vtac_dtype_name(t.out->type.dtype));
+    if (!vtac_tflite_quantized(t.out)) {
+        vtac_tflite_refuse(im, "%s to %s", vtac_dtype_name(t.in->type.dtype),
+                           vtac_dtype_name(t.out->type.dtype));
         return;
     }
-    tfl_range(t.out->type.dtype, &t.low, &t.high);
+    vtac_tflite_range(t.out->type.dtype, &t.low, &t.high);
     const int64_t apart = t.in->zero[0] - t.out->zero[0];
     const bool moved = t.in->scale[0] == t.out->scale[0] && (apart == 128 || apart == -128) &&
                        t.in->type.dtype != t.out->type.dtype && t.in->type.dtype != VTAC_I16 &&
@@ -374,68 +377,68 @@ void tfl_import_quantize(tfl *im)
     set_table(im, &t, moved ? same_scale : rescaled);
 }
 
-void tfl_import_dequantize(tfl *im)
+void vtac_tflite_import_dequantize(vtac_tflite *im)
 {
-    const tfl_tensor *in = tfl_in(im, 0);
+    const vtac_tflite_tensor *in = vtac_tflite_in(im, 0);
     bool planes;
-    vtac_id x = tfl_either(im, 0, &planes);
+    vtac_id x = vtac_tflite_either(im, 0, &planes);
     if (in->type.dtype == VTAC_F16) {
         x = vtac_make_cast(&im->maker, x, VTAC_F32);
-    } else if (tfl_quantized(in)) {
-        x = tfl_dequantize(im, x, in);
+    } else if (vtac_tflite_quantized(in)) {
+        x = vtac_tflite_dequantize(im, x, in);
     } else {
-        tfl_refuse(im, "numbers of %s", vtac_dtype_name(in->type.dtype));
+        vtac_tflite_refuse(im, "numbers of %s", vtac_dtype_name(in->type.dtype));
     }
-    tfl_set_either(im, 0, x, planes);
+    vtac_tflite_set_either(im, 0, x, planes);
 }
 
-void tfl_import_cast(tfl *im)
+void vtac_tflite_import_cast(vtac_tflite *im)
 {
     bool planes;
-    const vtac_id x = tfl_either(im, 0, &planes);
-    tfl_set_either(im, 0, vtac_make_cast(&im->maker, x, tfl_out(im, 0)->type.dtype), planes);
+    const vtac_id x = vtac_tflite_either(im, 0, &planes);
+    vtac_tflite_set_either(im, 0, vtac_make_cast(&im->maker, x, vtac_tflite_out(im, 0)->type.dtype), planes);
 }
 
-void tfl_import_unary(tfl *im)
+void vtac_tflite_import_unary(vtac_tflite *im)
 {
-    const tfl_tensor *in = tfl_in(im, 0);
-    if (tfl_quantized(in)) {
-        tfl_refuse(im, "quantized integers");
+    const vtac_tflite_tensor *in = vtac_tflite_in(im, 0);
+    if (vtac_tflite_quantized(in)) {
+        vtac_tflite_refuse(im, "quantized integers");
         return;
     }
     plain_function(im, (vtac_op)im->how, NULL, 0);
 }
 
-void tfl_import_square(tfl *im)
+void vtac_tflite_import_square(vtac_tflite *im)
 {
     bool planes;
-    const vtac_id x = tfl_either(im, 0, &planes);
-    tfl_set_either(im, 0, vtac_make2(&im->maker, VTAC_OP_MUL, x, x), planes);
+    const vtac_id x = vtac_tflite_either(im, 0, &planes);
+    vtac_tflite_set_either(im, 0, vtac_make2(&im->maker, VTAC_OP_MUL, x, x), planes);
 }
 
 /* Weights that the file has sparsely are whole here already. */
-void tfl_import_densify(tfl *im)
+void vtac_tflite_import_densify(vtac_tflite *im)
 {
     bool planes;
-    const vtac_id x = tfl_either(im, 0, &planes);
-    tfl_set_either(im, 0, x, planes);
+    const vtac_id x = vtac_tflite_either(im, 0, &planes);
+    vtac_tflite_set_either(im, 0, x, planes);
 }
 
 /* To steps of a range and back, in floats; options: least, most, bits, without the lowest step */
-void tfl_import_fake_quant(tfl *im)
+void vtac_tflite_import_fake_quant(vtac_tflite *im)
 {
-    vtac_builder *m = &im->maker;
+    vtac_import_builder *m = &im->maker;
     bool planes;
-    vtac_id x = tfl_either(im, 0, &planes);
-    const float least = tfl_option_float(im, 0, 0.0F);
-    const float most = tfl_option_float(im, 1, 0.0F);
-    const int64_t bits = tfl_option(im, 2, 4, 0);
-    if (!tfl_is_float(tfl_in(im, 0)) || !(most > least) || bits < 2 || bits > 16 || least > 0.0F ||
-        most < 0.0F) {
-        tfl_refuse(im, "%g to %g in %lld bits", (double)least, (double)most, (long long)bits);
+    vtac_id x = vtac_tflite_either(im, 0, &planes);
+    const float least = vtac_tflite_option_float(im, 0, 0.0F);
+    const float most = vtac_tflite_option_float(im, 1, 0.0F);
+    const int64_t bits = vtac_tflite_option(im, 2, 4, 0);
+    if (!vtac_tflite_is_float(vtac_tflite_in(im, 0)) || !(most > least) || bits < 2 || bits > 16 ||
+        least > 0.0F || most < 0.0F) {
+        vtac_tflite_refuse(im, "%g to %g in %lld bits", (double)least, (double)most, (long long)bits);
         return;
     }
-    const float bottom = tfl_option(im, 3, 1, 0) != 0 ? 1.0F : 0.0F;
+    const float bottom = vtac_tflite_option(im, 3, 1, 0) != 0 ? 1.0F : 0.0F;
     const float top = (float)((1 << bits) - 1);
     const float scale = (most - least) / (top - bottom);
     const float zero = fminf(top, fmaxf(bottom, roundf(bottom - least / scale)));
@@ -448,20 +451,21 @@ void tfl_import_fake_quant(tfl *im)
     x = vtac_make2(m, VTAC_OP_MUL, vtac_make1(m, VTAC_OP_FLOOR, x),
                    vtac_make_number(m, VTAC_F32, (double)scale));
     x = vtac_make2(m, VTAC_OP_ADD, x, vtac_make_number(m, VTAC_F32, (double)low));
-    tfl_set_either(im, 0, x, planes);
+    vtac_tflite_set_either(im, 0, x, planes);
 }
 
 /* The same bits as numbers of another type of the same size. */
-void tfl_import_bitcast(tfl *im)
+void vtac_tflite_import_bitcast(vtac_tflite *im)
 {
-    const vtac_dtype to = tfl_out(im, 0)->type.dtype;
-    const vtac_dtype from = tfl_in(im, 0)->type.dtype;
+    const vtac_dtype to = vtac_tflite_out(im, 0)->type.dtype;
+    const vtac_dtype from = vtac_tflite_in(im, 0)->type.dtype;
     if (im->maker.status == VTA_OK && (from == VTAC_BOOL || to == VTAC_NO_DTYPE || to == VTAC_BOOL ||
                                        vtac_dtype_bytes(to) != vtac_dtype_bytes(from))) {
-        tfl_refuse(im, "%s as %s, which has another size", vtac_dtype_name(from), vtac_dtype_name(to));
+        vtac_tflite_refuse(im, "%s as %s, which has another size", vtac_dtype_name(from),
+                           vtac_dtype_name(to));
         return;
     }
     const vtac_attr attr = vtac_attr_of_string("to", vtac_dtype_name(to));
-    const vtac_id x = tfl_plain(im, 0);
-    tfl_set(im, 0, vtac_make(&im->maker, VTAC_OP_BIT_CAST, &x, 1, &attr, 1));
+    const vtac_id x = vtac_tflite_plain(im, 0);
+    vtac_tflite_set(im, 0, vtac_make(&im->maker, VTAC_OP_BIT_CAST, &x, 1, &attr, 1));
 }

@@ -10,13 +10,13 @@ enum { SAME = 0, AXES = 3 };
 
 /* x [n][d][h][w][c], weights [d][h][w][c][outputs], bias; options: padding, stride_d, stride_w, stride_h,
  * activation, dilation_d, dilation_w, dilation_h */
-void tfl_import_conv_3d(tfl *im)
+void vtac_tflite_import_conv_3d(vtac_tflite *im)
 {
-    vtac_builder *m = &im->maker;
+    vtac_import_builder *m = &im->maker;
     static const uint32_t stride_of[] = {1, 3, 2};
     static const uint32_t dilation_of[] = {5, 7, 6};
-    const vtac_type x = tfl_type(im, 0);
-    const vtac_type w = tfl_type(im, 1);
+    const vtac_type x = vtac_tflite_type(im, 0);
+    const vtac_type w = vtac_tflite_type(im, 1);
     int64_t stride[AXES];
     int64_t dilation[AXES];
     int64_t pads[2 * AXES] = {0};
@@ -28,8 +28,8 @@ void tfl_import_conv_3d(tfl *im)
         return;
     }
     for (uint32_t a = 0; a < AXES; a++) {
-        stride[a] = tfl_option(im, stride_of[a], 4, 0);
-        dilation[a] = tfl_option(im, dilation_of[a], 4, 1);
+        stride[a] = vtac_tflite_option(im, stride_of[a], 4, 0);
+        dilation[a] = vtac_tflite_option(im, dilation_of[a], 4, 1);
         if (stride[a] < 1 || dilation[a] < 1 || dilation[a] > 1 << 20) {
             vtac_make_fail(m, VTA_INVALID, "stride %lld, dilation %lld", (long long)stride[a],
                            (long long)dilation[a]);
@@ -38,7 +38,7 @@ void tfl_import_conv_3d(tfl *im)
         const int64_t size = x.dim[a + 1];
         const int64_t reach = (w.dim[a] - 1) * dilation[a] + 1;
         const int64_t total = ((size + stride[a] - 1) / stride[a] - 1) * stride[a] + reach - size;
-        if (tfl_option(im, 0, 1, 0) == SAME && total > 0) {
+        if (vtac_tflite_option(im, 0, 1, 0) == SAME && total > 0) {
             pads[a] = total / 2;
             pads[a + AXES] = total - total / 2;
         }
@@ -46,28 +46,29 @@ void tfl_import_conv_3d(tfl *im)
     const vtac_attr attrs[] = {vtac_attr_of_ints("strides", stride, AXES),
                                vtac_attr_of_ints("dilations", dilation, AXES),
                                vtac_attr_of_ints("pads", pads, 2 * (size_t)AXES)};
-    const vtac_id in[] = {vtac_make_transpose(m, tfl_plain(im, 0), (int64_t[]){0, 4, 1, 2, 3}, 5),
-                          vtac_make_transpose(m, tfl_plain(im, 1), (int64_t[]){4, 3, 0, 1, 2}, 5),
-                          tfl_has(im, 2) ? tfl_plain(im, 2) : 0};
+    const vtac_id in[] = {vtac_make_transpose(m, vtac_tflite_plain(im, 0), (int64_t[]){0, 4, 1, 2, 3}, 5),
+                          vtac_make_transpose(m, vtac_tflite_plain(im, 1), (int64_t[]){4, 3, 0, 1, 2}, 5),
+                          vtac_tflite_has(im, 2) ? vtac_tflite_plain(im, 2) : 0};
     vtac_id y = vtac_make(m, VTAC_OP_CONV, in, 3, attrs, 3);
     y = vtac_make_transpose(m, y, (int64_t[]){0, 2, 3, 4, 1}, 5);
-    tfl_set(im, 0, tfl_activate(im, y, tfl_out(im, 0), (int)tfl_option(im, 4, 1, 0)));
+    vtac_tflite_set(
+        im, 0, vtac_tflite_activate(im, y, vtac_tflite_out(im, 0), (int)vtac_tflite_option(im, 4, 1, 0)));
 }
 
 /* shape of the result, weights [d][h][w][outputs][c], x [n][d][h][w][c], bias; options as above */
-void tfl_import_conv_3d_transpose(tfl *im)
+void vtac_tflite_import_conv_3d_transpose(vtac_tflite *im)
 {
-    vtac_builder *m = &im->maker;
+    vtac_import_builder *m = &im->maker;
     static const uint32_t stride_of[] = {1, 3, 2};
     static const uint32_t dilation_of[] = {5, 7, 6};
-    const vtac_type x = tfl_type(im, 2);
-    const vtac_type w = tfl_type(im, 1);
+    const vtac_type x = vtac_tflite_type(im, 2);
+    const vtac_type w = vtac_tflite_type(im, 1);
     int64_t shape[AXES + 2];
     int64_t stride[AXES];
     int64_t dilation[AXES];
     int64_t pads[2 * AXES] = {0};
     int64_t more[AXES] = {0};
-    const uint32_t known = tfl_known_ints(im, 0, "output shape", shape, AXES + 2);
+    const uint32_t known = vtac_tflite_known_ints(im, 0, "output shape", shape, AXES + 2);
     if (m->status != VTA_OK || known != AXES + 2 || x.rank != 5 || w.rank != 5 || x.dim[4] != w.dim[4] ||
         shape[4] != w.dim[3] || x.dtype != VTAC_F32 || w.dtype != VTAC_F32) {
         vtac_make_fail(m, VTA_UNSUPPORTED,
@@ -76,8 +77,8 @@ void tfl_import_conv_3d_transpose(tfl *im)
         return;
     }
     for (uint32_t a = 0; a < AXES; a++) {
-        stride[a] = tfl_option(im, stride_of[a], 4, 0);
-        dilation[a] = tfl_option(im, dilation_of[a], 4, 1);
+        stride[a] = vtac_tflite_option(im, stride_of[a], 4, 0);
+        dilation[a] = vtac_tflite_option(im, dilation_of[a], 4, 1);
         if (stride[a] < 1 || dilation[a] < 1 || dilation[a] > 1 << 20 || stride[a] > 1 << 20) {
             vtac_make_fail(m, VTA_INVALID, "stride %lld, dilation %lld", (long long)stride[a],
                            (long long)dilation[a]);
@@ -87,7 +88,7 @@ void tfl_import_conv_3d_transpose(tfl *im)
         const int64_t reach = (w.dim[a] - 1) * dilation[a] + 1;
         const int64_t size = shape[a + 1];
         const int64_t total = ((size + stride[a] - 1) / stride[a] - 1) * stride[a] + reach - size;
-        if (tfl_option(im, 0, 1, 0) == SAME && total > 0) {
+        if (vtac_tflite_option(im, 0, 1, 0) == SAME && total > 0) {
             pads[a] = total / 2;
         }
         const int64_t full = (x.dim[a + 1] - 1) * stride[a] + reach - pads[a];
@@ -102,22 +103,23 @@ void tfl_import_conv_3d_transpose(tfl *im)
     const vtac_attr attrs[] = {
         vtac_attr_of_ints("strides", stride, AXES), vtac_attr_of_ints("dilations", dilation, AXES),
         vtac_attr_of_ints("pads", pads, 2 * (size_t)AXES), vtac_attr_of_ints("output_padding", more, AXES)};
-    const vtac_id in[] = {vtac_make_transpose(m, tfl_plain(im, 2), (int64_t[]){0, 4, 1, 2, 3}, 5),
-                          vtac_make_transpose(m, tfl_plain(im, 1), (int64_t[]){4, 3, 0, 1, 2}, 5),
-                          tfl_has(im, 3) ? tfl_plain(im, 3) : 0};
+    const vtac_id in[] = {vtac_make_transpose(m, vtac_tflite_plain(im, 2), (int64_t[]){0, 4, 1, 2, 3}, 5),
+                          vtac_make_transpose(m, vtac_tflite_plain(im, 1), (int64_t[]){4, 3, 0, 1, 2}, 5),
+                          vtac_tflite_has(im, 3) ? vtac_tflite_plain(im, 3) : 0};
     vtac_id y = vtac_make(m, VTAC_OP_CONV_TRANSPOSE, in, 3, attrs, 4);
     y = vtac_make_transpose(m, y, (int64_t[]){0, 2, 3, 4, 1}, 5);
-    tfl_set(im, 0, tfl_activate(im, y, tfl_out(im, 0), (int)tfl_option(im, 4, 1, 0)));
+    vtac_tflite_set(
+        im, 0, vtac_tflite_activate(im, y, vtac_tflite_out(im, 0), (int)vtac_tflite_option(im, 4, 1, 0)));
 }
 
 /* x, lengths; options: axis of the sequence, axis of the batch */
-void tfl_import_reverse_sequence(tfl *im)
+void vtac_tflite_import_reverse_sequence(vtac_tflite *im)
 {
-    vtac_builder *m = &im->maker;
-    const vtac_type x = tfl_type(im, 0);
-    const uint32_t along = tfl_wrap(im, tfl_option(im, 0, 4, 0), x.rank);
-    const uint32_t batch = tfl_wrap(im, tfl_option(im, 1, 4, 0), x.rank);
-    const vtac_type lengths = tfl_type(im, 1);
+    vtac_import_builder *m = &im->maker;
+    const vtac_type x = vtac_tflite_type(im, 0);
+    const uint32_t along = vtac_tflite_wrap(im, vtac_tflite_option(im, 0, 4, 0), x.rank);
+    const uint32_t batch = vtac_tflite_wrap(im, vtac_tflite_option(im, 1, 4, 0), x.rank);
+    const vtac_type lengths = vtac_tflite_type(im, 1);
     if (m->status != VTA_OK || along == batch || lengths.rank != 1 || lengths.dim[0] != x.dim[batch]) {
         vtac_make_fail(m, VTA_INVALID, "axes %u and %u of %u, or lengths that do not fit", along, batch,
                        x.rank);
@@ -139,25 +141,26 @@ void tfl_import_reverse_sequence(tfl *im)
     }
     const vtac_id t = vtac_make_reshape(
         m, vtac_make_borrowed(m, &(vtac_type){VTAC_I64, 1, {x.dim[along]}}, places), dims, x.rank);
-    const vtac_id length = vtac_make_reshape(m, vtac_make_cast(m, tfl_plain(im, 1), VTAC_I64), shape, x.rank);
+    const vtac_id length =
+        vtac_make_reshape(m, vtac_make_cast(m, vtac_tflite_plain(im, 1), VTAC_I64), shape, x.rank);
     const vtac_id back =
         vtac_make2(m, VTAC_OP_SUB, vtac_make2(m, VTAC_OP_SUB, length, vtac_make_number(m, VTAC_I64, 1.0)), t);
     vtac_id from = vtac_make3(m, VTAC_OP_WHERE, vtac_make2(m, VTAC_OP_LESS, t, length), back, t);
     from = vtac_make2(m, VTAC_OP_EXPAND, from, vtac_make_ints(m, x.dim, x.rank));
     const vtac_attr axis = vtac_attr_of_int("axis", along);
-    const vtac_id in[] = {tfl_plain(im, 0), from};
-    tfl_set(im, 0, vtac_make(m, VTAC_OP_GATHER_ELEMENTS, in, 2, &axis, 1));
+    const vtac_id in[] = {vtac_tflite_plain(im, 0), from};
+    vtac_tflite_set(im, 0, vtac_make(m, VTAC_OP_GATHER_ELEMENTS, in, 2, &axis, 1));
 }
 
 /* Shapes known now: two shapes' common one. */
-void tfl_import_broadcast_args(tfl *im)
+void vtac_tflite_import_broadcast_args(vtac_tflite *im)
 {
-    vtac_builder *m = &im->maker;
+    vtac_import_builder *m = &im->maker;
     int64_t side[2][VTAC_MAX_RANK];
     uint32_t rank[2];
     int64_t out[VTAC_MAX_RANK];
-    rank[0] = tfl_known_ints(im, 0, "shape", side[0], VTAC_MAX_RANK);
-    rank[1] = tfl_known_ints(im, 1, "shape", side[1], VTAC_MAX_RANK);
+    rank[0] = vtac_tflite_known_ints(im, 0, "shape", side[0], VTAC_MAX_RANK);
+    rank[1] = vtac_tflite_known_ints(im, 1, "shape", side[1], VTAC_MAX_RANK);
     const uint32_t most = rank[0] > rank[1] ? rank[0] : rank[1];
     for (uint32_t i = 0; i < most; i++) {
         const int64_t a = i + rank[0] < most ? 1 : side[0][i + rank[0] - most];
@@ -168,16 +171,17 @@ void tfl_import_broadcast_args(tfl *im)
             return;
         }
     }
-    tfl_set(im, 0, vtac_make_cast(m, vtac_make_ints(m, out, most), tfl_out(im, 0)->type.dtype));
+    vtac_tflite_set(im, 0,
+                    vtac_make_cast(m, vtac_make_ints(m, out, most), vtac_tflite_out(im, 0)->type.dtype));
 }
 
 /* x, what is put into it, where its first element goes (cut so that all of it fits) */
-void tfl_import_update_slice(tfl *im)
+void vtac_tflite_import_update_slice(vtac_tflite *im)
 {
-    vtac_builder *m = &im->maker;
-    const vtac_type x = tfl_type(im, 0);
-    const vtac_type part = tfl_type(im, 1);
-    const vtac_type place = tfl_type(im, 2);
+    vtac_import_builder *m = &im->maker;
+    const vtac_type x = vtac_tflite_type(im, 0);
+    const vtac_type part = vtac_tflite_type(im, 1);
+    const vtac_type place = vtac_tflite_type(im, 2);
     int64_t begin[VTAC_MAX_RANK];
     bool fits = part.rank == x.rank && vtac_type_elements(&place) == x.rank;
     for (uint32_t a = 0; fits && a < x.rank; a++) {
@@ -189,17 +193,17 @@ void tfl_import_update_slice(tfl *im)
                        x.rank, part.rank);
         return;
     }
-    if (!tfl_known(im, 2)) {
-        tfl_update_slice_at_run(im);
+    if (!vtac_tflite_known(im, 2)) {
+        vtac_tflite_update_slice_at_run(im);
         return;
     }
-    (void)tfl_known_ints(im, 2, "place", begin, VTAC_MAX_RANK);
-    vtac_id y = tfl_plain(im, 1);
+    (void)vtac_tflite_known_ints(im, 2, "place", begin, VTAC_MAX_RANK);
+    vtac_id y = vtac_tflite_plain(im, 1);
     for (uint32_t a = x.rank; a-- > 0;) {
         /* around it on this axis: x, where the axes before are those of the part */
         const int64_t most = x.dim[a] - part.dim[a];
         begin[a] = begin[a] < 0 ? 0 : begin[a] > most ? most : begin[a];
-        vtac_id around = tfl_plain(im, 0);
+        vtac_id around = vtac_tflite_plain(im, 0);
         for (uint32_t k = 0; k < a && m->status == VTA_OK; k++) {
             const int64_t free_k = x.dim[k] - part.dim[k];
             const int64_t at = begin[k] < 0 ? 0 : begin[k] > free_k ? free_k : begin[k];
@@ -217,5 +221,5 @@ void tfl_import_update_slice(tfl *im)
         }
         y = count == 1 ? y : vtac_make_concat(m, there, count, a);
     }
-    tfl_set(im, 0, y);
+    vtac_tflite_set(im, 0, y);
 }

@@ -10,17 +10,18 @@ enum { MOST_WINDOW = 1 << 12, MOST_APART = 1 << 16, MOST_KNOWN = 1 << 26 };
 static const int64_t most = INT64_C(1) << 34;
 
 /* Whether so much work is not too much; what is known is done while the model is read. */
-static bool can_do(tfl *im, double work)
+static bool can_do(vtac_tflite *im, double work)
 {
-    const bool good = work <= (double)(tfl_known(im, 0) ? MOST_KNOWN : most);
+    const bool good = work <= (double)(vtac_tflite_known(im, 0) ? MOST_KNOWN : most);
     if (im->maker.status == VTA_OK && !good) {
-        tfl_refuse(im, "%g steps; up to 2^34 are taken, 2^26 where all is known", work);
+        vtac_tflite_refuse(im, "%g steps; up to 2^34 are taken, 2^26 where all is known", work);
     }
     return good;
 }
 
 /* begin, begin + step, … of one axis, `count` of them. */
-static vtac_id stepped(vtac_builder *m, vtac_id x, uint32_t axis, int64_t begin, int64_t step, int64_t count)
+static vtac_id stepped(vtac_import_builder *m, vtac_id x, uint32_t axis, int64_t begin, int64_t step,
+                       int64_t count)
 {
     const int64_t at = axis;
     const int64_t end = begin + (count - 1) * step + 1;
@@ -31,19 +32,19 @@ static vtac_id stepped(vtac_builder *m, vtac_id x, uint32_t axis, int64_t begin,
 
 /* x, a start, shape of the window, its strides, its dilations; option: what joins elements. Axis after axis:
  * the parts of the window on it, joined. */
-void tfl_import_reduce_window(tfl *im)
+void vtac_tflite_import_reduce_window(vtac_tflite *im)
 {
     static const vtac_op joins[] = {VTAC_OP_COUNT, VTAC_OP_ADD, VTAC_OP_MUL, VTAC_OP_MIN,
                                     VTAC_OP_MAX,   VTAC_OP_AND, VTAC_OP_OR};
-    vtac_builder *m = &im->maker;
-    const vtac_type x = tfl_type(im, 0);
-    const int64_t kind = tfl_option(im, 0, 4, 0);
+    vtac_import_builder *m = &im->maker;
+    const vtac_type x = vtac_tflite_type(im, 0);
+    const int64_t kind = vtac_tflite_option(im, 0, 4, 0);
     int64_t size[VTAC_MAX_RANK];
     int64_t stride[VTAC_MAX_RANK];
     int64_t apart[VTAC_MAX_RANK];
-    if (tfl_known_ints(im, 2, "window", size, VTAC_MAX_RANK) != x.rank ||
-        tfl_known_ints(im, 3, "strides", stride, VTAC_MAX_RANK) != x.rank ||
-        tfl_known_ints(im, 4, "dilations", apart, VTAC_MAX_RANK) != x.rank || kind < 1 || kind > 6) {
+    if (vtac_tflite_known_ints(im, 2, "window", size, VTAC_MAX_RANK) != x.rank ||
+        vtac_tflite_known_ints(im, 3, "strides", stride, VTAC_MAX_RANK) != x.rank ||
+        vtac_tflite_known_ints(im, 4, "dilations", apart, VTAC_MAX_RANK) != x.rank || kind < 1 || kind > 6) {
         vtac_make_fail(m, VTA_INVALID,
                        "its window, strides and dilations are not of rank %u, or function %lld", x.rank,
                        (long long)kind);
@@ -58,7 +59,7 @@ void tfl_import_reduce_window(tfl *im)
     }
     const vtac_op op = joins[kind];
     const bool logical = (op == VTAC_OP_AND || op == VTAC_OP_OR) && x.dtype != VTAC_BOOL;
-    vtac_id y = logical ? vtac_make_cast(m, tfl_plain(im, 0), VTAC_BOOL) : tfl_plain(im, 0);
+    vtac_id y = logical ? vtac_make_cast(m, vtac_tflite_plain(im, 0), VTAC_BOOL) : vtac_tflite_plain(im, 0);
     for (uint32_t a = 0; a < x.rank && m->status == VTA_OK; a++) {
         const int64_t reach = size[a] < 1 || size[a] > MOST_WINDOW || apart[a] < 1 || apart[a] > MOST_APART
                                   ? INT64_MAX
@@ -76,20 +77,20 @@ void tfl_import_reduce_window(tfl *im)
             y = k == 0 ? part : vtac_make2(m, op, y, part);
         }
     }
-    vtac_id start = vtac_make_reshape(m, tfl_plain(im, 1), NULL, 0);
+    vtac_id start = vtac_make_reshape(m, vtac_tflite_plain(im, 1), NULL, 0);
     start = logical ? vtac_make_cast(m, start, VTAC_BOOL) : start;
     y = vtac_make2(m, op, start, y);
-    tfl_set(im, 0, logical ? vtac_make_cast(m, y, x.dtype) : y);
+    vtac_tflite_set(im, 0, logical ? vtac_make_cast(m, y, x.dtype) : y);
 }
 
 /* x, how far elements are apart on each axis, what is between them */
-void tfl_import_dilate(tfl *im)
+void vtac_tflite_import_dilate(vtac_tflite *im)
 {
-    vtac_builder *m = &im->maker;
-    const vtac_type x = tfl_type(im, 0);
+    vtac_import_builder *m = &im->maker;
+    const vtac_type x = vtac_tflite_type(im, 0);
     int64_t apart[VTAC_MAX_RANK];
     int64_t shape[VTAC_MAX_RANK];
-    if (tfl_known_ints(im, 1, "dilations", apart, VTAC_MAX_RANK) != x.rank || x.rank < 1) {
+    if (vtac_tflite_known_ints(im, 1, "dilations", apart, VTAC_MAX_RANK) != x.rank || x.rank < 1) {
         vtac_make_fail(m, VTA_INVALID, "its dilations are not of rank %u", x.rank);
         return;
     }
@@ -101,8 +102,8 @@ void tfl_import_dilate(tfl *im)
         return;
     }
     memcpy(shape, x.dim, sizeof shape);
-    vtac_id y = tfl_plain(im, 0);
-    const vtac_id between = vtac_make_reshape(m, tfl_plain(im, 2), NULL, 0);
+    vtac_id y = vtac_tflite_plain(im, 0);
+    const vtac_id between = vtac_make_reshape(m, vtac_tflite_plain(im, 2), NULL, 0);
     for (uint32_t a = 0; a < x.rank && m->status == VTA_OK; a++) {
         if (apart[a] < 1 || apart[a] > MOST_APART || x.dim[a] < 1) {
             vtac_make_fail(m, VTA_INVALID, "axis %u: %lld elements, each %lld", a, (long long)x.dim[a],
@@ -124,5 +125,5 @@ void tfl_import_dilate(tfl *im)
         shape[a] = (x.dim[a] - 1) * apart[a] + 1;
         y = vtac_make_slice(m, y, a, 0, shape[a]);
     }
-    tfl_set(im, 0, y);
+    vtac_tflite_set(im, 0, y);
 }

@@ -7,23 +7,23 @@
 
 #include "import.h"
 
-typedef void tfl_import_fn(tfl *im);
-typedef struct tfl_operator {
+typedef void vtac_tflite_import_fn(vtac_tflite *im);
+typedef struct vtac_tflite_operator {
     const char *name;
-    tfl_import_fn *import;
+    vtac_tflite_import_fn *import;
     int32_t code;
     uint32_t in_min; /* inputs that it must have */
     int32_t how;     /* what the row hands to the function */
-} tfl_operator;
+} vtac_tflite_operator;
 
-#define TFL_OP(code, name, least, fn, how) tfl_import_fn tfl_import_##fn;
-#define TFL_CUSTOM(name, least, fn)        tfl_import_fn tfl_import_##fn;
+#define TFL_OP(code, name, least, fn, how) vtac_tflite_import_fn vtac_tflite_import_##fn;
+#define TFL_CUSTOM(name, least, fn)        vtac_tflite_import_fn vtac_tflite_import_##fn;
 #include "operators.def"
 
 /* NULL: not one that is taken. */
-const tfl_operator *tfl_operator_find(int32_t code);
-const tfl_operator *tfl_custom_find(const char *name);
+const vtac_tflite_operator *vtac_tflite_operator_find(int32_t code);
+const vtac_tflite_operator *vtac_tflite_custom_find(const char *name);
 /* Fails if im->graph has an operator that is not taken; names all of the model. */
-vta_status tfl_check_operators(tfl *im, vta_diag *diag);
+vta_status vtac_tflite_check_operators(vtac_tflite *im, vta_diag *diag);
 
 #endif

@@ -11,14 +11,14 @@
 enum { LSTM_IN, LSTM_FORGET, LSTM_CELL, LSTM_OUT, LSTM_GATES };
 
 /* Numbers of inputs: each the first of its kind, in the order of the gates; ABSENT: there are none. */
-typedef struct lstm_places {
+typedef struct vtac_tflite_lstm_places {
     uint32_t input, state, peepholes, bias, projection, first_state, first_cell, norms;
-} lstm_places;
+} vtac_tflite_lstm_places;
 enum { LSTM_ABSENT = 1 << 20 };
 
-typedef struct lstm {
-    tfl *im;
-    lstm_places at;
+typedef struct vtac_tflite_lstm {
+    vtac_tflite *im;
+    vtac_tflite_lstm_places at;
     bool coupled;                               /* no input gate: 1 - forget */
     bool peepholes, projected, normal;          /* what it has */
     bool bytes, whole;                          /* weights of bytes; everything is integers */
@@ -26,12 +26,12 @@ typedef struct lstm {
     int activation;                             /* of the cell */
     float cell_clip, projection_clip;           /* 0: none */
     int64_t steps, batch, inputs, units, width; /* width: of the output */
-} lstm;
+} vtac_tflite_lstm;
 
 /* x [steps][batch][inputs] to [steps][batch][width]. */
-vtac_id tfl_lstm_steps(const lstm *l, vtac_id x);
+vtac_id vtac_tflite_lstm_steps(const vtac_tflite_lstm *l, vtac_id x);
 
 /* rows by weights [n][k] of floats or bytes, as floats [rows][n]. */
-vtac_id tfl_rows_by(tfl *im, vtac_id rows, uint32_t weights, bool asymmetric);
+vtac_id vtac_tflite_rows_by(vtac_tflite *im, vtac_id rows, uint32_t weights, bool asymmetric);
 
 #endif

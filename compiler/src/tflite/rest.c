@@ -25,16 +25,16 @@ typedef struct rest_value {
     uint32_t slot;
 } rest_value;
 
-struct tfl_rest {
+struct vtac_tflite_rest {
     rest_insn insns[MOST_REST];
     rest_value values[MOST_REST];
     uint32_t insn_count, value_count, slot_count;
 };
 
-static bool has_rest(tfl *im)
+static bool has_rest(vtac_tflite *im)
 {
     if (im->maker.status == VTA_OK && im->depth > 0) {
-        tfl_refuse(im, "a list whose length the run finds, in a graph that an operator calls");
+        vtac_tflite_refuse(im, "a list whose length the run finds, in a graph that an operator calls");
     }
     if (im->rest == NULL && im->maker.status == VTA_OK) {
         im->rest = vtac_make_room(&im->maker, 1, sizeof *im->rest);
@@ -44,14 +44,14 @@ static bool has_rest(tfl *im)
     }
     if (im->maker.status == VTA_OK &&
         (im->rest->insn_count + 3 > MOST_REST || im->rest->value_count + MOST_PARTS + 2 > MOST_REST)) {
-        tfl_refuse(im, "more than %d operators on lists whose length the run finds", MOST_REST / 3);
+        vtac_tflite_refuse(im, "more than %d operators on lists whose length the run finds", MOST_REST / 3);
     }
     return im->maker.status == VTA_OK;
 }
 
-static uint32_t slot_of_value(tfl *im, vtac_id id)
+static uint32_t slot_of_value(vtac_tflite *im, vtac_id id)
 {
-    struct tfl_rest *r = im->rest;
+    struct vtac_tflite_rest *r = im->rest;
     for (uint32_t i = 0; i < r->value_count; i++) {
         if (r->values[i].id == id) {
             return r->values[i].slot;
@@ -61,20 +61,20 @@ static uint32_t slot_of_value(tfl *im, vtac_id id)
     return r->slot_count++;
 }
 
-static uint32_t slot_of(tfl *im, tfl_tensor *t)
+static uint32_t slot_of(vtac_tflite *im, vtac_tflite_tensor *t)
 {
     if (t->slot != 0) {
         return t->slot;
     }
-    const vtac_id id = tfl_value(im, t);
+    const vtac_id id = vtac_tflite_value(im, t);
     return im->maker.status == VTA_OK ? slot_of_value(im, id) : 0;
 }
 
 /* A new instruction of one output. */
-static rest_insn *give(tfl *im, vta_flow_op op, const uint32_t *in, uint32_t count, const int64_t *words,
-                       uint32_t word_count)
+static rest_insn *give(vtac_tflite *im, vta_flow_op op, const uint32_t *in, uint32_t count,
+                       const int64_t *words, uint32_t word_count)
 {
-    struct tfl_rest *r = im->rest;
+    struct vtac_tflite_rest *r = im->rest;
     rest_insn *insn = &r->insns[r->insn_count++];
     *insn = (rest_insn){
         .op = op, .name = im->maker.name, .in_count = count, .out_count = 1, .word_count = word_count};
@@ -86,38 +86,38 @@ static rest_insn *give(tfl *im, vta_flow_op op, const uint32_t *in, uint32_t cou
     return insn;
 }
 
-void tfl_rest_where(tfl *im)
+void vtac_tflite_rest_where(vtac_tflite *im)
 {
     if (!has_rest(im)) {
         return;
     }
-    const vtac_type x = tfl_type(im, 0);
-    const uint32_t from = slot_of(im, tfl_in(im, 0));
-    if (x.rank == 0 || tfl_out(im, 0)->type.dtype != VTAC_I64) {
-        tfl_refuse(im, "the place of one number, or places that are not of i64");
+    const vtac_type x = vtac_tflite_type(im, 0);
+    const uint32_t from = slot_of(im, vtac_tflite_in(im, 0));
+    if (x.rank == 0 || vtac_tflite_out(im, 0)->type.dtype != VTAC_I64) {
+        vtac_tflite_refuse(im, "the place of one number, or places that are not of i64");
         return;
     }
     const rest_insn *places = give(im, VTA_FLOW_NON_ZERO, &from, 1, NULL, 0);
-    tfl_out(im, 0)->slot = give(im, VTA_FLOW_TRANSPOSE, places->out, 1, (int64_t[]){-1}, 1)->out[0];
+    vtac_tflite_out(im, 0)->slot = give(im, VTA_FLOW_TRANSPOSE, places->out, 1, (int64_t[]){-1}, 1)->out[0];
 }
 
-void tfl_rest_unique(tfl *im)
+void vtac_tflite_rest_unique(vtac_tflite *im)
 {
     if (!has_rest(im)) {
         return;
     }
-    const vtac_type x = tfl_type(im, 0);
-    tfl_tensor *which = tfl_out(im, 1);
+    const vtac_type x = vtac_tflite_type(im, 0);
+    vtac_tflite_tensor *which = vtac_tflite_out(im, 1);
     const vtac_dtype dtype = which->type.dtype;
     if (im->maker.status != VTA_OK || x.rank != 1 || (dtype != VTAC_I32 && dtype != VTAC_I64)) {
         vtac_make_fail(&im->maker, VTA_INVALID, "a list has rank 1, its places are i32 or i64");
         return;
     }
-    const uint32_t from = slot_of(im, tfl_in(im, 0));
+    const uint32_t from = slot_of(im, vtac_tflite_in(im, 0));
     rest_insn *insn = give(im, VTA_FLOW_UNIQUE, &from, 1, (int64_t[]){VTA_FLOW_ABSENT, 0}, 2);
     insn->out_count = 3; /* the elements, -, which of them each is */
     insn->out[2] = im->rest->slot_count++;
-    tfl_out(im, 0)->slot = insn->out[0];
+    vtac_tflite_out(im, 0)->slot = insn->out[0];
     which->slot = insn->out[2];
     if (dtype == VTAC_I32) { /* a place in 0, 1, … */
         int32_t *numbers = vtac_make_room(&im->maker, x.dim[0] + 1, sizeof *numbers);
@@ -135,7 +135,7 @@ void tfl_rest_unique(tfl *im)
 }
 
 /* Whether the operator gets a list whose length the run finds. */
-bool tfl_takes_rest(const tfl *im)
+bool vtac_tflite_takes_rest(const vtac_tflite *im)
 {
     for (uint32_t i = 0; i < im->op->input_count; i++) {
         if (im->op->inputs[i] >= 0 && im->graph->tensors[im->op->inputs[i]].slot != 0) {
@@ -153,7 +153,8 @@ static uint32_t put_list(int64_t *words, const int64_t *list, uint32_t count)
 }
 
 /* An operator on such a list, as the same operator of ONNX; false: none. */
-static bool as_instruction(tfl *im, vta_flow_op *op, uint32_t *inputs, int64_t *words, uint32_t *count)
+static bool as_instruction(vtac_tflite *im, vta_flow_op *op, uint32_t *inputs, int64_t *words,
+                           uint32_t *count)
 {
     int64_t list[VTAC_MAX_RANK] = {0};
     *inputs = 1;
@@ -162,21 +163,21 @@ static bool as_instruction(tfl *im, vta_flow_op *op, uint32_t *inputs, int64_t *
     case 2: /* CONCATENATION */
         *op = VTA_FLOW_CONCAT;
         *inputs = im->op->input_count;
-        words[(*count)++] = tfl_option(im, 0, 4, 0);
-        return tfl_option(im, 1, 1, 0) == TFL_NONE && !tfl_quantized(tfl_out(im, 0));
+        words[(*count)++] = vtac_tflite_option(im, 0, 4, 0);
+        return vtac_tflite_option(im, 1, 1, 0) == TFL_NONE && !vtac_tflite_quantized(vtac_tflite_out(im, 0));
     case 22: /* RESHAPE */
         *op = VTA_FLOW_RESHAPE;
         words[(*count)++] = 1;
-        *count += put_list(words + 1, list, tfl_known_ints(im, 1, "shape", list, VTAC_MAX_RANK));
+        *count += put_list(words + 1, list, vtac_tflite_known_ints(im, 1, "shape", list, VTAC_MAX_RANK));
         return im->op->input_count == 2;
     case 36: /* GATHER */
         *op = VTA_FLOW_GATHER;
         *inputs = 2;
-        words[(*count)++] = tfl_option(im, 0, 4, 0);
-        return tfl_option(im, 1, 4, 0) == 0;
+        words[(*count)++] = vtac_tflite_option(im, 0, 4, 0);
+        return vtac_tflite_option(im, 1, 4, 0) == 0;
     case 39: /* TRANSPOSE */
         *op = VTA_FLOW_TRANSPOSE;
-        *count = tfl_known_ints(im, 1, "order", list, VTAC_MAX_RANK);
+        *count = vtac_tflite_known_ints(im, 1, "order", list, VTAC_MAX_RANK);
         *count = put_list(words, list, *count);
         return true;
     case 40: /* MEAN */
@@ -187,16 +188,17 @@ static bool as_instruction(tfl *im, vta_flow_op *op, uint32_t *inputs, int64_t *
               : im->op->code == 74 ? VTA_FLOW_REDUCE_SUM
               : im->op->code == 82 ? VTA_FLOW_REDUCE_MAX
                                    : VTA_FLOW_REDUCE_MIN;
-        *count = tfl_known_ints(im, 1, "axes", list, VTAC_MAX_RANK);
+        *count = vtac_tflite_known_ints(im, 1, "axes", list, VTAC_MAX_RANK);
         *count = put_list(words, list, *count);
-        words[(*count)++] = tfl_option(im, 0, 1, 0) != 0;
+        words[(*count)++] = vtac_tflite_option(im, 0, 1, 0) != 0;
         words[(*count)++] = 0;
-        return !tfl_quantized(tfl_in(im, 0)) && (im->op->code != 40 || tfl_is_float(tfl_in(im, 0)));
+        return !vtac_tflite_quantized(vtac_tflite_in(im, 0)) &&
+               (im->op->code != 40 || vtac_tflite_is_float(vtac_tflite_in(im, 0)));
     case 43: { /* SQUEEZE */
-        const flat_vector axes = flat_list(&im->model.flat, im->op->options, 0, 4);
+        const vtac_flat_vector axes = vtac_flat_list(&im->model.flat, im->op->options, 0, 4);
         const uint32_t most = axes.count < VTAC_MAX_RANK ? axes.count : VTAC_MAX_RANK;
         for (uint32_t i = 0; i < most; i++) {
-            list[i] = flat_int_at(&im->model.flat, axes, i, 4);
+            list[i] = vtac_flat_int_at(&im->model.flat, axes, i, 4);
         }
         *op = VTA_FLOW_SQUEEZE;
         *count = put_list(words, list, most);
@@ -205,7 +207,7 @@ static bool as_instruction(tfl *im, vta_flow_op *op, uint32_t *inputs, int64_t *
     }
     case 70: /* EXPAND_DIMS */
         *op = VTA_FLOW_UNSQUEEZE;
-        *count = put_list(words, list, tfl_known_ints(im, 1, "axis", list, 1));
+        *count = put_list(words, list, vtac_tflite_known_ints(im, 1, "axis", list, 1));
         return *count == 2;
     case 107: /* GATHER_ND */
         *op = VTA_FLOW_GATHER_ND;
@@ -216,7 +218,7 @@ static bool as_instruction(tfl *im, vta_flow_op *op, uint32_t *inputs, int64_t *
     }
 }
 
-void tfl_rest_operator(tfl *im)
+void vtac_tflite_rest_operator(vtac_tflite *im)
 {
     vta_flow_op op = VTA_FLOW_OPS;
     uint32_t inputs;
@@ -229,8 +231,8 @@ void tfl_rest_operator(tfl *im)
     const bool taken = as_instruction(im, &op, &inputs, words, &count);
     for (uint32_t i = 0; i < im->op->input_count; i++) {
         if (im->maker.status == VTA_OK &&
-            (!taken || inputs > MOST_PARTS || (i >= inputs && tfl_in(im, i)->slot != 0))) {
-            tfl_refuse(
+            (!taken || inputs > MOST_PARTS || (i >= inputs && vtac_tflite_in(im, i)->slot != 0))) {
+            vtac_tflite_refuse(
                 im, "how long its input is depends on the network's inputs; over such go GATHER, GATHER_ND, "
                     "CONCATENATION, RESHAPE, SQUEEZE, EXPAND_DIMS and TRANSPOSE, and over numbers without a "
                     "scale SUM, MEAN, "
@@ -238,10 +240,10 @@ void tfl_rest_operator(tfl *im)
         }
     }
     for (uint32_t i = 0; i < inputs && im->maker.status == VTA_OK; i++) {
-        in[i] = slot_of(im, tfl_in(im, i));
+        in[i] = slot_of(im, vtac_tflite_in(im, i));
     }
     if (im->maker.status == VTA_OK) {
-        tfl_out(im, 0)->slot = give(im, op, in, inputs, words, count)->out[0];
+        vtac_tflite_out(im, 0)->slot = give(im, op, in, inputs, words, count)->out[0];
     }
 }
 
@@ -281,10 +283,10 @@ static vta_status add_insn(vtac_graph *g, vtac_flow_block *block, const rest_ins
 }
 
 /* The one segment: all inputs, and what instructions and outputs read of it. */
-static vta_status add_segment(tfl *im, vtac_flow_insn *run, vta_diag *diag)
+static vta_status add_segment(vtac_tflite *im, vtac_flow_insn *run, vta_diag *diag)
 {
     vtac_graph *g = im->maker.graph;
-    const struct tfl_rest *r = im->rest;
+    const struct vtac_tflite_rest *r = im->rest;
     vtac_flow_segment s = {.inputs = {.item_size = sizeof(uint32_t)},
                            .outputs = {.item_size = sizeof(uint32_t)}};
     uint32_t *slots = vta_arena_array(&g->arena, (size_t)g->input_count + r->value_count + 1, sizeof *slots);
@@ -329,11 +331,11 @@ static vta_status add_segment(tfl *im, vtac_flow_insn *run, vta_diag *diag)
     return VTA_OK;
 }
 
-vta_status tfl_finish_rest(tfl *im, vta_diag *diag)
+vta_status vtac_tflite_finish_rest(vtac_tflite *im, vta_diag *diag)
 {
     vtac_graph *g = im->maker.graph;
-    struct tfl_rest *r = im->rest;
-    const tfl_graph *graph = im->graph;
+    struct vtac_tflite_rest *r = im->rest;
+    const vtac_tflite_graph *graph = im->graph;
     const vtac_flow_block empty = {.insns = {.item_size = sizeof(vtac_flow_insn)}};
     if (im->state_count > 0) {
         return vta_fail(diag, VTA_UNSUPPORTED,
@@ -348,7 +350,7 @@ vta_status tfl_finish_rest(tfl *im, vta_diag *diag)
         VTA_TRY(add_end(&g->flow->inputs, v->name, r->slot_count++, &v->type, true, diag));
     }
     for (uint32_t i = 0; i < graph->output_count; i++) {
-        tfl_tensor *t = &graph->tensors[graph->outputs[i]];
+        vtac_tflite_tensor *t = &graph->tensors[graph->outputs[i]];
         const char *name = im->model.output_names != NULL ? im->model.output_names[i] : t->name;
         if (r->value_count + 1 >= MOST_REST) {
             return vta_fail(diag, VTA_UNSUPPORTED, "so many outputs beside lists whose length the run finds");
@@ -358,7 +360,7 @@ vta_status tfl_finish_rest(tfl *im, vta_diag *diag)
         if (slot == 0) {
             return vta_fail(diag, VTA_INVALID, "output '%s' is made by no operator", t->name);
         }
-        const vtac_type type = t->slot != 0 ? t->type : *vtac_made_type(&im->maker, tfl_value(im, t));
+        const vtac_type type = t->slot != 0 ? t->type : *vtac_made_type(&im->maker, vtac_tflite_value(im, t));
         VTA_TRY(add_end(&g->flow->outputs, name, slot, &type, t->slot == 0, diag));
     }
     vtac_flow_insn run;

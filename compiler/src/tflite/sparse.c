@@ -14,7 +14,7 @@ enum { VALUES = 0, INT32_LIST = 1, UINT16_LIST, UINT8_LIST };
 enum { MOST_AXES = 2 * VTAC_MAX_RANK, MOST_BYTES = 1 << 30 };
 
 typedef struct list {
-    flat_vector at;
+    vtac_flat_vector at;
     uint32_t width; /* bytes of a number */
 } list;
 
@@ -26,7 +26,7 @@ typedef struct axis {
 } axis;
 
 typedef struct walk {
-    flat *flat;
+    vtac_flat *flat;
     axis axes[MOST_AXES];
     uint32_t count, rank;
     int64_t stride[MOST_AXES]; /* elements of the whole tensor, by number */
@@ -43,7 +43,7 @@ static int64_t at(walk *w, const list *l, uint64_t i)
         w->bad = true;
         return 0;
     }
-    const int64_t v = flat_int_at(w->flat, l->at, (uint32_t)i, l->width);
+    const int64_t v = vtac_flat_int_at(w->flat, l->at, (uint32_t)i, l->width);
     return l->width == 2 ? v & 0xffff : l->width == 1 ? v & 0xff : v;
 }
 
@@ -73,19 +73,19 @@ static void visit(walk *w, uint32_t level, uint64_t place, int64_t offset)
     }
 }
 
-static list list_of(flat *f, flat_table t, uint32_t type, uint32_t field)
+static list list_of(vtac_flat *f, vtac_flat_table t, uint32_t type, uint32_t field)
 {
-    const int64_t kind = flat_int(f, t, type, 1, 0);
+    const int64_t kind = vtac_flat_int(f, t, type, 1, 0);
     const uint32_t width = kind == INT32_LIST ? 4 : kind == UINT16_LIST ? 2 : 1;
-    return (list){flat_list(f, flat_sub(f, t, field), VALUES, width), width};
+    return (list){vtac_flat_list(f, vtac_flat_sub(f, t, field), VALUES, width), width};
 }
 
-static bool begin(walk *w, flat_table sparsity, const vtac_type *type)
+static bool begin(walk *w, vtac_flat_table sparsity, const vtac_type *type)
 {
-    flat *f = w->flat;
-    const flat_vector order = flat_list(f, sparsity, ORDER, 4);
-    const flat_vector blocks = flat_list(f, sparsity, BLOCKS, 4);
-    const flat_vector axes = flat_list(f, sparsity, AXES, 4);
+    vtac_flat *f = w->flat;
+    const vtac_flat_vector order = vtac_flat_list(f, sparsity, ORDER, 4);
+    const vtac_flat_vector blocks = vtac_flat_list(f, sparsity, BLOCKS, 4);
+    const vtac_flat_vector axes = vtac_flat_list(f, sparsity, AXES, 4);
     int64_t size[MOST_AXES] = {0};
     bool seen[MOST_AXES] = {false};
     if (order.count > MOST_AXES || axes.count != order.count || order.count != type->rank + blocks.count) {
@@ -96,16 +96,16 @@ static bool begin(walk *w, flat_table sparsity, const vtac_type *type)
         size[i] = type->dim[i];
     }
     for (uint32_t i = 0; i < w->count; i++) {
-        const int64_t number = flat_int_at(f, order, i, 4);
-        const flat_table t = flat_item(f, axes, i);
+        const int64_t number = vtac_flat_int_at(f, order, i, 4);
+        const vtac_flat_table t = vtac_flat_item(f, axes, i);
         if (number < 0 || number >= (int64_t)w->count || seen[number]) {
             return false;
         }
         seen[number] = true;
         axis *a = &w->axes[i];
         a->number = (uint32_t)number;
-        a->sparse = flat_int(f, t, FORMAT, 1, 0) != 0;
-        a->size = flat_int(f, t, DENSE_SIZE, 4, 0);
+        a->sparse = vtac_flat_int(f, t, FORMAT, 1, 0) != 0;
+        a->size = vtac_flat_int(f, t, DENSE_SIZE, 4, 0);
         a->segments = list_of(f, t, SEGMENTS_TYPE, SEGMENTS);
         a->indices = list_of(f, t, INDICES_TYPE, INDICES);
         if (number >= (int64_t)type->rank) {
@@ -118,7 +118,7 @@ static bool begin(walk *w, flat_table sparsity, const vtac_type *type)
         step *= type->dim[i];
     }
     for (uint32_t k = 0; k < blocks.count; k++) { /* a block's place within the axis that it cuts */
-        const int64_t cut = flat_int_at(f, blocks, k, 4);
+        const int64_t cut = vtac_flat_int_at(f, blocks, k, 4);
         const int64_t block = size[type->rank + k];
         if (cut < 0 || cut >= (int64_t)type->rank || block < 1 || size[cut] % block != 0) {
             return false;
@@ -134,7 +134,8 @@ static bool begin(walk *w, flat_table sparsity, const vtac_type *type)
     return !f->bad;
 }
 
-vta_status tfl_make_dense(tfl_model *m, flat_table sparsity, tfl_tensor *t, size_t size, vta_diag *diag)
+vta_status vtac_tflite_make_dense(vtac_tflite_model *m, vtac_flat_table sparsity, vtac_tflite_tensor *t,
+                                  size_t size, vta_diag *diag)
 {
     walk w = {.flat = &m->flat, .from = t->data, .bytes = vtac_dtype_bytes(t->type.dtype)};
     w.elements = (uint64_t)vtac_type_elements(&t->type);

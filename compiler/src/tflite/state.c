@@ -9,26 +9,26 @@
 
 enum { MOST_STATES = 1 << 12 };
 
-typedef struct tfl_state {
+typedef struct vtac_tflite_state {
     vtac_id input;
     vtac_id *now; /* what it is by the end of the run */
-} tfl_state;
+} vtac_tflite_state;
 
-static vtac_id add_state(tfl *im, const char *name, const vtac_type *type, vtac_id *now)
+static vtac_id add_state(vtac_tflite *im, const char *name, const vtac_type *type, vtac_id *now)
 {
-    vtac_builder *m = &im->maker;
+    vtac_import_builder *m = &im->maker;
     if (im->states == NULL) {
         im->states = vtac_make_room(m, MOST_STATES, sizeof *im->states);
     }
     if (m->status == VTA_OK && im->state_count == MOST_STATES) {
-        tfl_refuse(im, "more than %d states", MOST_STATES);
+        vtac_tflite_refuse(im, "more than %d states", MOST_STATES);
     }
     if (m->status != VTA_OK) {
         return 0;
     }
     vtac_id input = 0;
     m->status = vtac_add_input(m->graph, name, type, &input, m->diag);
-    im->states[im->state_count++] = (tfl_state){input, now};
+    im->states[im->state_count++] = (vtac_tflite_state){input, now};
     return input;
 }
 
@@ -42,9 +42,9 @@ static bool is_zeros(const vtac_tensor *t)
     return t != NULL;
 }
 
-vtac_id tfl_state_of(tfl *im, const char *name, vtac_id start, vtac_id *now)
+vtac_id vtac_tflite_state_of(vtac_tflite *im, const char *name, vtac_id start, vtac_id *now)
 {
-    vtac_builder *m = &im->maker;
+    vtac_import_builder *m = &im->maker;
     if (m->status != VTA_OK || im->options == NULL || !im->options->states) {
         return start;
     }
@@ -59,20 +59,20 @@ vtac_id tfl_state_of(tfl *im, const char *name, vtac_id start, vtac_id *now)
     return vtac_make3(m, VTAC_OP_WHERE, im->started, state, start);
 }
 
-void tfl_leave(tfl *im, uint32_t i, vtac_id value)
+void vtac_tflite_leave(vtac_tflite *im, uint32_t i, vtac_id value)
 {
-    tfl_tensor *t = tfl_in(im, i);
+    vtac_tflite_tensor *t = vtac_tflite_in(im, i);
     if (im->depth == 0 && t->variable && im->maker.status == VTA_OK) {
         t->plain = vtac_make_reshape(&im->maker, value, t->type.dim, t->type.rank);
         t->planes = 0;
     }
 }
 
-vta_status tfl_keep_states(tfl *im, vta_diag *diag)
+vta_status vtac_tflite_keep_states(vtac_tflite *im, vta_diag *diag)
 {
-    vtac_builder *m = &im->maker;
+    vtac_import_builder *m = &im->maker;
     for (uint32_t i = 0; i < im->state_count; i++) {
-        const tfl_state *state = &im->states[i];
+        const vtac_tflite_state *state = &im->states[i];
         vtac_id now = state->input == im->started ? vtac_make_number(m, VTAC_BOOL, 1.0) : *state->now;
         const vtac_type *type = vtac_made_type(m, now);
         if (m->status == VTA_OK && !vtac_type_equal(type, &m->graph->values[state->input].type)) {

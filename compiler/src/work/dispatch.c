@@ -22,7 +22,7 @@ enum { PATIENCE_FACTOR = 4, MOST_COPIES = 3, SLOW_POLL_MS = 200, FAST_POLL_MS = 
 typedef struct run {
     vtac_work *w;
     const char *const *pieces;
-    work_piece *state;
+    vtac_work_piece *state;
     uint32_t count, next, left;
     vtac_work_done *done;
     void *context;
@@ -60,7 +60,7 @@ static uint32_t choose(run *r)
     const double now = vta_now();
     const double most = r->w->longest * PATIENCE_FACTOR;
     for (uint32_t i = 0; i < r->w->worker_count; i++) {
-        const work_worker *worker = &r->w->workers[i];
+        const vtac_work_worker *worker = &r->w->workers[i];
         const uint32_t index = worker->number - r->w->base;
         if (worker->socket < 0 && worker->busy && !worker->gone && index < r->count &&
             !r->state[index].done && r->state[index].out < MOST_COPIES &&
@@ -71,24 +71,24 @@ static uint32_t choose(run *r)
     return r->count;
 }
 
-static bool give(run *r, work_worker *worker, uint32_t index)
+static bool give(run *r, vtac_work_worker *worker, uint32_t index)
 {
-    const work_header header = {.number = r->w->base + index, .size = strlen(r->pieces[index])};
+    const vtac_work_header header = {.number = r->w->base + index, .size = strlen(r->pieces[index])};
     worker->busy = true;
     worker->number = header.number;
     worker->since = vta_now();
     r->state[index].out++;
-    return worker->socket >= 0 ? process_give(worker, &header, r->pieces[index])
-                               : mpi_give(r->w, worker, &header, r->pieces[index]);
+    return worker->socket >= 0 ? vtac_process_give(worker, &header, r->pieces[index])
+                               : vtac_mpi_give(r->w, worker, &header, r->pieces[index]);
 }
 
 /* A worker that is behind a socket is no more. */
-static vta_status lose(run *r, work_worker *worker, const char *because, vta_diag *diag)
+static vta_status lose(run *r, vtac_work_worker *worker, const char *because, vta_diag *diag)
 {
     char why[128];
     const uint32_t index = worker->number - r->w->base;
     const bool busy = worker->busy;
-    process_end(worker, why, sizeof why);
+    vtac_process_end(worker, why, sizeof why);
     r->w->lost++;
     if (busy && index < r->count) {
         give_back(r, worker->number);
@@ -96,10 +96,10 @@ static vta_status lose(run *r, work_worker *worker, const char *because, vta_dia
             finish(r, index, NULL, because != NULL ? because : why, 0.0);
         }
     }
-    return process_start(r->w, worker, diag);
+    return vtac_process_start(r->w, worker, diag);
 }
 
-static void accept_result(run *r, work_worker *worker, work_result *result)
+static void accept_result(run *r, vtac_work_worker *worker, vtac_work_result *result)
 {
     const uint32_t index = result->header.number - r->w->base;
     worker->busy = false;
@@ -116,7 +116,7 @@ static void accept_result(run *r, work_worker *worker, work_result *result)
 static vta_status give_all(run *r, vta_diag *diag)
 {
     for (uint32_t i = 0; i < r->w->worker_count; i++) {
-        work_worker *worker = &r->w->workers[i];
+        vtac_work_worker *worker = &r->w->workers[i];
         while (!worker->busy && !worker->gone) {
             const uint32_t index = choose(r);
             if (index == r->count) {
@@ -142,7 +142,7 @@ static vta_status end_late_ones(run *r, vta_diag *diag)
 {
     const double limit = r->w->options.timeout_s;
     for (uint32_t i = 0; limit > 0 && i < r->w->worker_count; i++) {
-        work_worker *worker = &r->w->workers[i];
+        vtac_work_worker *worker = &r->w->workers[i];
         if (worker->socket >= 0 && worker->busy && vta_now() - worker->since > limit) {
             char why[64];
             (void)snprintf(why, sizeof why, "it was not done within %g s", limit);
@@ -167,11 +167,11 @@ static vta_status wait_for_sockets(run *r, vta_diag *diag)
     const int ready = poll(fds, w->worker_count, w->mpi != NULL ? FAST_POLL_MS : SLOW_POLL_MS);
     vta_status status = VTA_OK;
     for (uint32_t i = 0; ready > 0 && i < w->worker_count && status == VTA_OK; i++) {
-        work_result result;
+        vtac_work_result result;
         if (fds[i].fd < 0 || fds[i].revents == 0) {
             continue;
         }
-        if (process_take(&w->workers[i], &result)) {
+        if (vtac_process_take(&w->workers[i], &result)) {
             accept_result(r, &w->workers[i], &result);
         } else {
             status = lose(r, &w->workers[i], NULL, diag);
@@ -184,8 +184,8 @@ static vta_status wait_for_sockets(run *r, vta_diag *diag)
 static void take_from_ranks(run *r)
 {
     int rank;
-    work_result result;
-    while (r->w->mpi != NULL && mpi_take(r->w, &rank, &result)) {
+    vtac_work_result result;
+    while (r->w->mpi != NULL && vtac_mpi_take(r->w, &rank, &result)) {
         for (uint32_t i = 0; i < r->w->worker_count; i++) {
             if (r->w->workers[i].socket < 0 && r->w->workers[i].rank == rank) {
                 accept_result(r, &r->w->workers[i], &result);
@@ -211,8 +211,8 @@ static vta_status do_all(run *r, vta_diag *diag)
     return VTA_OK;
 }
 
-vta_status dispatch_run(vtac_work *w, const char *const *pieces, uint32_t count, vtac_work_done *done,
-                        void *context, vta_diag *diag)
+vta_status vtac_dispatch_run(vtac_work *w, const char *const *pieces, uint32_t count, vtac_work_done *done,
+                             void *context, vta_diag *diag)
 {
     run r = {.w = w, .pieces = pieces, .count = count, .left = count, .done = done, .context = context};
     r.state = calloc((size_t)count + 1, sizeof *r.state);

@@ -105,8 +105,8 @@ static void *beat(void *argument)
     return NULL;
 }
 
-static vta_status write_result(const vtac_work *w, uint32_t number, uint64_t hash, const work_result *result,
-                               vta_diag *diag)
+static vta_status write_result(const vtac_work *w, uint32_t number, uint64_t hash,
+                               const vtac_work_result *result, vta_diag *diag)
 {
     char path[PATH];
     vta_str text = {0};
@@ -127,7 +127,7 @@ static vta_status do_piece(const vtac_work *w, uint32_t number, vta_diag *diag)
     char claim[PATH];
     uint8_t *piece = NULL;
     size_t size = 0;
-    work_result result;
+    vtac_work_result result;
     path_of(w, path, "pieces", number);
     path_of(w, claim, "claims", number);
     if (vta_file_read(path, MOST_TEXT, &piece, &size, NULL) != VTA_OK) {
@@ -139,7 +139,7 @@ static vta_status do_piece(const vtac_work *w, uint32_t number, vta_diag *diag)
     (void)pthread_mutex_init(&h.lock, NULL);
     (void)pthread_cond_init(&h.change, NULL);
     const bool beats = pthread_create(&h.thread, NULL, beat, &h) == 0;
-    if (work_do(w->fn, w->context, number, (const char *)piece, &result) == VTA_OK) {
+    if (vtac_work_do(w->fn, w->context, number, (const char *)piece, &result) == VTA_OK) {
         status = write_result(w, number, vta_hash_text(VTA_HASH_START, (const char *)piece), &result, diag);
     }
     free(result.text);
@@ -232,7 +232,7 @@ static vta_status join(const vtac_work *w, vta_diag *diag)
                 return vta_fail(diag, VTA_TIMEOUT, "'%s': nobody leads this work any more",
                                 w->options.folder);
             }
-            work_pause(look_s);
+            vtac_work_pause(look_s);
         }
     }
     return VTA_OK;
@@ -313,7 +313,7 @@ static vta_status submit(vtac_work *w, vta_diag *diag)
     return VTA_OK;
 }
 
-vta_status folder_open(vtac_work *w, bool *leads, vta_diag *diag)
+vta_status vtac_folder_open(vtac_work *w, bool *leads, vta_diag *diag)
 {
     *leads = !w->options.joins;
     if (!*leads) {
@@ -339,7 +339,7 @@ static bool jobs_are_left(const vtac_work *w)
 typedef struct run {
     vtac_work *w;
     const char *const *pieces;
-    work_piece *state;
+    vtac_work_piece *state;
     uint32_t count, left, submitted;
     vtac_work_done *done;
     void *context;
@@ -465,13 +465,13 @@ static vta_status do_all(run *r, vta_diag *diag)
                 collect(r, i);
             }
         }
-        work_pause(r->left > 0 ? look_s : 0.0);
+        vtac_work_pause(r->left > 0 ? look_s : 0.0);
     }
     return VTA_OK;
 }
 
-vta_status folder_run(vtac_work *w, const char *const *pieces, uint32_t count, vtac_work_done *done,
-                      void *context, vta_diag *diag)
+vta_status vtac_folder_run(vtac_work *w, const char *const *pieces, uint32_t count, vtac_work_done *done,
+                           void *context, vta_diag *diag)
 {
     run r = {.w = w, .pieces = pieces, .count = count, .left = count, .done = done, .context = context};
     r.state = calloc((size_t)count + 1, sizeof *r.state);
@@ -483,7 +483,7 @@ vta_status folder_run(vtac_work *w, const char *const *pieces, uint32_t count, v
     return status;
 }
 
-void folder_close(vtac_work *w)
+void vtac_folder_close(vtac_work *w)
 {
     char end[PATH];
     if (!w->options.joins && w->options.folder != NULL) {

@@ -36,7 +36,7 @@ static vta_status load(vtac_work *w, vta_diag *diag)
     return status == VTA_OK ? VTA_OK : vta_context(diag, "work over MPI (built where libopenmpi-dev is)");
 }
 
-static bool send(const vtac_work *w, int to, const work_header *header, const char *text)
+static bool send(const vtac_work *w, int to, const vtac_work_header *header, const char *text)
 {
     char *message = malloc(sizeof *header + header->size);
     if (message == NULL) {
@@ -49,10 +49,10 @@ static bool send(const vtac_work *w, int to, const work_header *header, const ch
     return good;
 }
 
-static bool take(const vtac_work *w, int *from, work_result *out)
+static bool take(const vtac_work *w, int *from, vtac_work_result *out)
 {
     size_t size = 0;
-    *out = (work_result){0};
+    *out = (vtac_work_result){0};
     if (w->mpi->poll(from, &size) != 0) {
         return false;
     }
@@ -74,17 +74,17 @@ static const uint32_t last_message = UINT32_MAX;
 static void serve(vtac_work *w)
 {
     int from;
-    work_result piece;
+    vtac_work_result piece;
     for (;;) {
         if (!take(w, &from, &piece)) {
-            work_pause(rank_pause_s);
+            vtac_work_pause(rank_pause_s);
             continue;
         }
         if (piece.header.number == last_message) {
             break;
         }
-        work_result result;
-        if (work_do(w->fn, w->context, piece.header.number, piece.text, &result) == VTA_OK) {
+        vtac_work_result result;
+        if (vtac_work_do(w->fn, w->context, piece.header.number, piece.text, &result) == VTA_OK) {
             (void)send(w, 0, &result.header, result.text);
         }
         free(result.text);
@@ -94,7 +94,7 @@ static void serve(vtac_work *w)
     free(piece.text);
 }
 
-vta_status mpi_open(vtac_work *w, bool *leads, vta_diag *diag)
+vta_status vtac_mpi_open(vtac_work *w, bool *leads, vta_diag *diag)
 {
     int rank = 0;
     int size = 1;
@@ -112,24 +112,25 @@ vta_status mpi_open(vtac_work *w, bool *leads, vta_diag *diag)
     if (w->workers == NULL) {
         return vta_fail(diag, VTA_NOMEM, "no memory for %d ranks", size);
     }
-    VTA_TRY(process_start(w, &w->workers[0], diag));
+    VTA_TRY(vtac_process_start(w, &w->workers[0], diag));
     for (w->worker_count = 1; w->worker_count < (uint32_t)size; w->worker_count++) {
-        w->workers[w->worker_count] = (work_worker){.socket = -1, .rank = (int)w->worker_count};
+        w->workers[w->worker_count] = (vtac_work_worker){.socket = -1, .rank = (int)w->worker_count};
     }
     return VTA_OK;
 }
 
-bool mpi_give(const vtac_work *w, const work_worker *worker, const work_header *header, const char *piece)
+bool vtac_mpi_give(const vtac_work *w, const vtac_work_worker *worker, const vtac_work_header *header,
+                   const char *piece)
 {
     return send(w, worker->rank, header, piece);
 }
 
-bool mpi_take(const vtac_work *w, int *rank, work_result *out)
+bool vtac_mpi_take(const vtac_work *w, int *rank, vtac_work_result *out)
 {
     return take(w, rank, out);
 }
 
-static bool is_awaited(const vtac_work *w, const work_worker *worker)
+static bool is_awaited(const vtac_work *w, const vtac_work_worker *worker)
 {
     const double most = w->longest * FAREWELL_FACTOR;
     return worker->socket < 0 && worker->busy && !worker->gone &&
@@ -144,8 +145,8 @@ static void await_ranks(vtac_work *w)
     bool awaited = !atomic_load(&w->stopped);
     while (awaited) {
         int rank;
-        work_result result;
-        while (mpi_take(w, &rank, &result)) {
+        vtac_work_result result;
+        while (vtac_mpi_take(w, &rank, &result)) {
             if (rank > 0 && (uint32_t)rank < w->worker_count) { /* a rank is the worker of its number */
                 w->workers[rank].busy = false;
             }
@@ -156,13 +157,13 @@ static void await_ranks(vtac_work *w)
             awaited = is_awaited(w, &w->workers[i]);
         }
         if (awaited) {
-            work_pause(rank_pause_s);
+            vtac_work_pause(rank_pause_s);
         }
     }
 }
 
 /* All ranks take their leave together, or, where one of them does not answer, none does. */
-void mpi_close(vtac_work *w)
+void vtac_mpi_close(vtac_work *w)
 {
     if (w->mpi == NULL) {
         return;
@@ -173,7 +174,7 @@ void mpi_close(vtac_work *w)
         w->lost += silent && !w->workers[i].gone;
         w->abandoned = w->abandoned || silent;
     }
-    const work_header end = {.number = last_message, .failed = w->abandoned};
+    const vtac_work_header end = {.number = last_message, .failed = w->abandoned};
     for (uint32_t i = 1; i < w->worker_count; i++) {
         if (!w->workers[i].gone) {
             (void)send(w, w->workers[i].rank, &end, "");

@@ -52,9 +52,9 @@ static bool read_all(int fd, void *bytes, size_t size)
     return true;
 }
 
-static bool take(int fd, work_result *out)
+static bool take(int fd, vtac_work_result *out)
 {
-    *out = (work_result){0};
+    *out = (vtac_work_result){0};
     if (!read_all(fd, &out->header, sizeof out->header) || out->header.size > MOST_TEXT) {
         return false;
     }
@@ -70,12 +70,13 @@ static bool take(int fd, work_result *out)
 
 static void serve(const vtac_work *w, int fd)
 {
-    work_result piece;
+    vtac_work_result piece;
     while (take(fd, &piece)) {
-        work_result result;
-        const bool good = work_do(w->fn, w->context, piece.header.number, piece.text, &result) == VTA_OK &&
-                          write_all(fd, &result.header, sizeof result.header) &&
-                          write_all(fd, result.text, result.header.size);
+        vtac_work_result result;
+        const bool good =
+            vtac_work_do(w->fn, w->context, piece.header.number, piece.text, &result) == VTA_OK &&
+            write_all(fd, &result.header, sizeof result.header) &&
+            write_all(fd, result.text, result.header.size);
         free(piece.text);
         free(result.text);
         if (!good) {
@@ -106,11 +107,11 @@ static void become_worker(const vtac_work *w, int fd, pid_t leader)
     _exit(0);
 }
 
-vta_status process_start(vtac_work *w, work_worker *worker, vta_diag *diag)
+vta_status vtac_process_start(vtac_work *w, vtac_work_worker *worker, vta_diag *diag)
 {
     int ends[2];
     const pid_t leader = getpid();
-    *worker = (work_worker){.socket = -1};
+    *worker = (vtac_work_worker){.socket = -1};
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
         return vta_fail(diag, VTA_IO, "cannot speak to a worker: %s", strerror(errno));
     }
@@ -129,23 +130,23 @@ vta_status process_start(vtac_work *w, work_worker *worker, vta_diag *diag)
         vta_release_signals(&was);
         return vta_fail(diag, VTA_IO, "cannot start a worker: %s", strerror(error));
     }
-    *worker = (work_worker){.socket = ends[0], .pid = pid};
+    *worker = (vtac_work_worker){.socket = ends[0], .pid = pid};
     vta_release_signals(&was);
     return VTA_OK;
 }
 
-bool process_give(const work_worker *worker, const work_header *header, const char *piece)
+bool vtac_process_give(const vtac_work_worker *worker, const vtac_work_header *header, const char *piece)
 {
     return write_all(worker->socket, header, sizeof *header) &&
            write_all(worker->socket, piece, header->size);
 }
 
-bool process_take(const work_worker *worker, work_result *out)
+bool vtac_process_take(const vtac_work_worker *worker, vtac_work_result *out)
 {
     return take(worker->socket, out);
 }
 
-void process_end(work_worker *worker, char *why, size_t size)
+void vtac_process_end(vtac_work_worker *worker, char *why, size_t size)
 {
     int status = 0;
     if (worker->busy && why == NULL) { /* nobody waits for it any more */

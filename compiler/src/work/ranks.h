@@ -10,14 +10,14 @@
 
 enum { WORK_MPI_EDITION = 1 };
 
-typedef struct work_mpi {
+typedef struct vtac_work_mpi {
     int edition;
     int (*begin)(int *rank, int *size);
     int (*send)(int to, const void *bytes, size_t size);
     int (*poll)(int *from, size_t *size); /* 1: nothing is there */
     int (*take)(int from, void *bytes, size_t size);
     void (*end)(void); /* by all ranks, or by none */
-} work_mpi;
+} vtac_work_mpi;
 
 /* "vtac_mpi" of the module. */
 const void *vtac_mpi(void);

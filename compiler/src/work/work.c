@@ -14,7 +14,7 @@
 #include "vta/clock.h"
 #include "vta/fail.h"
 
-void work_pause(double seconds)
+void vtac_work_pause(double seconds)
 {
     const struct timespec pause = {.tv_sec = (time_t)seconds,
                                    .tv_nsec = (long)((seconds - (double)(time_t)seconds) * 1e9)};
@@ -39,14 +39,15 @@ static double processor_seconds(void)
     return sum;
 }
 
-vta_status work_do(vtac_work_fn *fn, void *context, uint32_t number, const char *piece, work_result *out)
+vta_status vtac_work_do(vtac_work_fn *fn, void *context, uint32_t number, const char *piece,
+                        vtac_work_result *out)
 {
     vta_str text = {0};
     vta_diag diag = {0};
     const double begin = vta_now();
     const double processor = processor_seconds();
     const vta_status status = fn(context, piece, &text, &diag);
-    *out = (work_result){.header = {.number = number, .failed = status != VTA_OK}};
+    *out = (vtac_work_result){.header = {.number = number, .failed = status != VTA_OK}};
     if (status != VTA_OK || text.failed) {
         vta_str_free(&text);
         out->header.failed = 1;
@@ -78,7 +79,7 @@ static vta_status start_processes(vtac_work *w, uint32_t count, vta_diag *diag)
         return vta_fail(diag, VTA_NOMEM, "no memory for %" PRIu32 " workers", count);
     }
     for (; w->worker_count < count; w->worker_count++) {
-        VTA_TRY(process_start(w, &w->workers[w->worker_count], diag));
+        VTA_TRY(vtac_process_start(w, &w->workers[w->worker_count], diag));
     }
     return VTA_OK;
 }
@@ -87,8 +88,8 @@ static vta_status open_engine(vtac_work *w, bool *leads, vta_diag *diag)
 {
     switch (w->options.engine) {
     case VTAC_WORK_PROCESSES: return start_processes(w, worker_count(&w->options), diag);
-    case VTAC_WORK_MPI: return mpi_open(w, leads, diag);
-    case VTAC_WORK_FOLDER: return folder_open(w, leads, diag);
+    case VTAC_WORK_MPI: return vtac_mpi_open(w, leads, diag);
+    case VTAC_WORK_FOLDER: return vtac_folder_open(w, leads, diag);
     }
     return vta_fail(diag, VTA_INVALID, "no such way to hand out work");
 }
@@ -120,8 +121,8 @@ vta_status vtac_work_run(vtac_work *w, const char *const *pieces, uint32_t count
                          void *context, vta_diag *diag)
 {
     const vta_status status = w->options.engine == VTAC_WORK_FOLDER
-                                  ? folder_run(w, pieces, count, done, context, diag)
-                                  : dispatch_run(w, pieces, count, done, context, diag);
+                                  ? vtac_folder_run(w, pieces, count, done, context, diag)
+                                  : vtac_dispatch_run(w, pieces, count, done, context, diag);
     w->base += count;
     return status;
 }
@@ -132,12 +133,12 @@ void vtac_work_close(vtac_work *w)
         return;
     }
     if (w->options.engine == VTAC_WORK_FOLDER) {
-        folder_close(w);
+        vtac_folder_close(w);
     }
-    mpi_close(w);
+    vtac_mpi_close(w);
     for (uint32_t i = 0; i < w->worker_count; i++) {
         if (w->workers[i].socket >= 0) {
-            process_end(&w->workers[i], NULL, 0);
+            vtac_process_end(&w->workers[i], NULL, 0);
         }
     }
     free(w->workers);

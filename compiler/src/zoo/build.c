@@ -7,7 +7,7 @@
 
 #include "vta/fail.h"
 
-static void fail(zoo *z)
+static void fail(vtac_zoo *z)
 {
     if (z->status == VTA_OK) {
         z->status = vta_no_memory(z->diag);
@@ -15,7 +15,7 @@ static void fail(zoo *z)
 }
 
 /* Memory of the job; on failure the builder is stuck and NULL comes back. */
-static void *take(zoo *z, size_t count, size_t size)
+static void *take(vtac_zoo *z, size_t count, size_t size)
 {
     void *memory = z->status == VTA_OK ? vta_arena_array(&z->arena, count, size) : NULL;
     if (memory == NULL) {
@@ -24,7 +24,7 @@ static void *take(zoo *z, size_t count, size_t size)
     return memory;
 }
 
-static char *take_text(zoo *z, const char *text)
+static char *take_text(vtac_zoo *z, const char *text)
 {
     const size_t size = strlen(text) + 1;
     char *copy = take(z, size, 1);
@@ -32,7 +32,7 @@ static char *take_text(zoo *z, const char *text)
 }
 
 /* A list of pointers with room for at least one more; lists double. */
-static void *grow(zoo *z, void *list, size_t count, size_t *room)
+static void *grow(vtac_zoo *z, void *list, size_t count, size_t *room)
 {
     if (count < *room) {
         return list;
@@ -48,7 +48,7 @@ static void *grow(zoo *z, void *list, size_t count, size_t *room)
 
 /* xorshift64*, and the sum of twelve uniforms: near enough to normal for weights, the same on every machine.
  */
-static float normal(zoo *z)
+static float normal(vtac_zoo *z)
 {
     double sum = -6.0;
     for (int i = 0; i < 12; i++) {
@@ -69,16 +69,17 @@ static int64_t elements(uint32_t rank, const int64_t *dim)
     return count;
 }
 
-static zoo_value fresh(zoo *z, const char *role, uint32_t rank, const int64_t *dim)
+static vtac_zoo_value fresh(vtac_zoo *z, const char *role, uint32_t rank, const int64_t *dim)
 {
     char name[64];
     (void)snprintf(name, sizeof name, "%s_%u", role, ++z->counter);
-    zoo_value value = {.name = take_text(z, name), .rank = rank};
+    vtac_zoo_value value = {.name = take_text(z, name), .rank = rank};
     memcpy(value.dim, dim, rank * sizeof *dim);
     return value;
 }
 
-static Onnx__TensorProto *add_tensor(zoo *z, const zoo_value *value, int32_t type, void *data, size_t bytes)
+static Onnx__TensorProto *add_tensor(vtac_zoo *z, const vtac_zoo_value *value, int32_t type, void *data,
+                                     size_t bytes)
 {
     Onnx__TensorProto *tensor = take(z, 1, sizeof *tensor);
     int64_t *dims = take(z, value->rank + 1, sizeof *dims);
@@ -104,9 +105,10 @@ static Onnx__TensorProto *add_tensor(zoo *z, const zoo_value *value, int32_t typ
     return tensor;
 }
 
-zoo_value zoo_weight(zoo *z, const char *role, uint32_t rank, const int64_t *dim, float mean, float deviation)
+vtac_zoo_value vtac_zoo_weight(vtac_zoo *z, const char *role, uint32_t rank, const int64_t *dim, float mean,
+                               float deviation)
 {
-    zoo_value value = fresh(z, role, rank, dim);
+    vtac_zoo_value value = fresh(z, role, rank, dim);
     const size_t count = (size_t)elements(rank, dim);
     float *data = take(z, count, sizeof *data);
     for (size_t i = 0; data != NULL && i < count; i++) {
@@ -116,10 +118,10 @@ zoo_value zoo_weight(zoo *z, const char *role, uint32_t rank, const int64_t *dim
     return value;
 }
 
-zoo_value zoo_ints(zoo *z, const char *role, uint32_t count, const int64_t *values)
+vtac_zoo_value vtac_zoo_ints(vtac_zoo *z, const char *role, uint32_t count, const int64_t *values)
 {
     const int64_t dim = count;
-    zoo_value value = fresh(z, role, 1, &dim);
+    vtac_zoo_value value = fresh(z, role, 1, &dim);
     int64_t *data = take(z, count, sizeof *data);
     if (data != NULL) {
         memcpy(data, values, count * sizeof *data);
@@ -129,7 +131,7 @@ zoo_value zoo_ints(zoo *z, const char *role, uint32_t count, const int64_t *valu
 }
 
 /* The declaration of a graph input or output. */
-static Onnx__ValueInfoProto *declare(zoo *z, const zoo_value *value)
+static Onnx__ValueInfoProto *declare(vtac_zoo *z, const vtac_zoo_value *value)
 {
     Onnx__ValueInfoProto *info = take(z, 1, sizeof *info);
     Onnx__TypeProto *type = take(z, 1, sizeof *type);
@@ -165,7 +167,7 @@ static Onnx__ValueInfoProto *declare(zoo *z, const zoo_value *value)
     return info;
 }
 
-static void append_info(zoo *z, Onnx__ValueInfoProto ***list, size_t *count, const zoo_value *value)
+static void append_info(vtac_zoo *z, Onnx__ValueInfoProto ***list, size_t *count, const vtac_zoo_value *value)
 {
     Onnx__ValueInfoProto **larger = take(z, *count + 1, sizeof(Onnx__ValueInfoProto *));
     Onnx__ValueInfoProto *info = declare(z, value);
@@ -179,23 +181,23 @@ static void append_info(zoo *z, Onnx__ValueInfoProto ***list, size_t *count, con
     *list = larger;
 }
 
-zoo_value zoo_input(zoo *z, const char *name, uint32_t rank, const int64_t *dim)
+vtac_zoo_value vtac_zoo_input(vtac_zoo *z, const char *name, uint32_t rank, const int64_t *dim)
 {
-    zoo_value value = {.name = name, .rank = rank};
+    vtac_zoo_value value = {.name = name, .rank = rank};
     memcpy(value.dim, dim, rank * sizeof *dim);
     append_info(z, &z->graph.input, &z->graph.n_input, &value);
     return value;
 }
 
-void zoo_output(zoo *z, zoo_value value)
+void vtac_zoo_output(vtac_zoo *z, vtac_zoo_value value)
 {
     append_info(z, &z->graph.output, &z->graph.n_output, &value);
 }
 
-zoo_value zoo_node(zoo *z, const char *type, const zoo_value *inputs, uint32_t count, uint32_t rank,
-                   const int64_t *dim)
+vtac_zoo_value vtac_zoo_node(vtac_zoo *z, const char *type, const vtac_zoo_value *inputs, uint32_t count,
+                             uint32_t rank, const int64_t *dim)
 {
-    zoo_value value = fresh(z, type, rank, dim);
+    vtac_zoo_value value = fresh(z, type, rank, dim);
     Onnx__NodeProto *node = take(z, 1, sizeof *node);
     char **in = take(z, count, sizeof *in);
     char **out = take(z, 1, sizeof *out);
@@ -220,7 +222,7 @@ zoo_value zoo_node(zoo *z, const char *type, const zoo_value *inputs, uint32_t c
 }
 
 /* An attribute of the node added last. */
-static Onnx__AttributeProto *add_attr(zoo *z, const char *name, Onnx__AttributeProto__AttributeType type)
+static Onnx__AttributeProto *add_attr(vtac_zoo *z, const char *name, Onnx__AttributeProto__AttributeType type)
 {
     Onnx__AttributeProto *attr = take(z, 1, sizeof *attr);
     Onnx__NodeProto *node = z->status == VTA_OK ? z->graph.node[z->graph.n_node - 1] : NULL;
@@ -241,7 +243,7 @@ static Onnx__AttributeProto *add_attr(zoo *z, const char *name, Onnx__AttributeP
     return attr;
 }
 
-void zoo_attr_int(zoo *z, const char *name, int64_t value)
+void vtac_zoo_attr_int(vtac_zoo *z, const char *name, int64_t value)
 {
     Onnx__AttributeProto *attr = add_attr(z, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT);
     if (attr != NULL) {
@@ -250,7 +252,7 @@ void zoo_attr_int(zoo *z, const char *name, int64_t value)
     }
 }
 
-void zoo_attr_float(zoo *z, const char *name, float value)
+void vtac_zoo_attr_float(vtac_zoo *z, const char *name, float value)
 {
     Onnx__AttributeProto *attr = add_attr(z, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT);
     if (attr != NULL) {
@@ -259,7 +261,7 @@ void zoo_attr_float(zoo *z, const char *name, float value)
     }
 }
 
-void zoo_attr_ints(zoo *z, const char *name, uint32_t count, const int64_t *values)
+void vtac_zoo_attr_ints(vtac_zoo *z, const char *name, uint32_t count, const int64_t *values)
 {
     Onnx__AttributeProto *attr = add_attr(z, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS);
     int64_t *copy = take(z, count, sizeof *copy);
@@ -270,7 +272,7 @@ void zoo_attr_ints(zoo *z, const char *name, uint32_t count, const int64_t *valu
     }
 }
 
-void zoo_attr_text(zoo *z, const char *name, const char *value)
+void vtac_zoo_attr_text(vtac_zoo *z, const char *name, const char *value)
 {
     Onnx__AttributeProto *attr = add_attr(z, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRING);
     char *copy = take_text(z, value);
@@ -288,7 +290,7 @@ static int64_t extent(int64_t in, int64_t kernel, int64_t stride, int64_t pad, b
 }
 
 /* Pads before and after on one axis. */
-static void conv_pads(const zoo_conv_shape *s, int64_t in, int64_t span, int64_t *before, int64_t *after)
+static void conv_pads(const vtac_zoo_conv_shape *s, int64_t in, int64_t span, int64_t *before, int64_t *after)
 {
     *before = *after = s->pad < 0 ? span / 2 : s->pad;
     if (s->same) {
@@ -302,7 +304,7 @@ static void conv_pads(const zoo_conv_shape *s, int64_t in, int64_t span, int64_t
     }
 }
 
-zoo_value zoo_conv(zoo *z, zoo_value x, zoo_conv_shape s)
+vtac_zoo_value vtac_zoo_conv(vtac_zoo *z, vtac_zoo_value x, vtac_zoo_conv_shape s)
 {
     const uint32_t axes = x.rank - 2;
     const int64_t group = s.group == 0 ? 1 : s.group < 0 ? x.dim[1] : s.group;
@@ -321,209 +323,214 @@ zoo_value zoo_conv(zoo *z, zoo_value x, zoo_conv_shape s)
         terms *= kernel[i];
     }
     const float deviation = sqrtf(2.0F / (float)terms);
-    zoo_value inputs[3] = {x, zoo_weight(z, "weight", x.rank, weight, 0.0F, deviation)};
+    vtac_zoo_value inputs[3] = {x, vtac_zoo_weight(z, "weight", x.rank, weight, 0.0F, deviation)};
     if (s.bias) {
-        inputs[2] = zoo_weight(z, "bias", 1, &s.channels, 0.0F, 0.05F);
+        inputs[2] = vtac_zoo_weight(z, "bias", 1, &s.channels, 0.0F, 0.05F);
     }
-    const zoo_value y = zoo_node(z, "Conv", inputs, s.bias ? 3 : 2, x.rank, out);
-    zoo_attr_ints(z, "kernel_shape", axes, kernel);
-    zoo_attr_ints(z, "strides", axes, stride);
-    zoo_attr_ints(z, "pads", 2 * axes, pads);
+    const vtac_zoo_value y = vtac_zoo_node(z, "Conv", inputs, s.bias ? 3 : 2, x.rank, out);
+    vtac_zoo_attr_ints(z, "kernel_shape", axes, kernel);
+    vtac_zoo_attr_ints(z, "strides", axes, stride);
+    vtac_zoo_attr_ints(z, "pads", 2 * axes, pads);
     if (s.dilation > 1) {
-        zoo_attr_ints(z, "dilations", axes, dilation);
+        vtac_zoo_attr_ints(z, "dilations", axes, dilation);
     }
-    zoo_attr_int(z, "group", group);
+    vtac_zoo_attr_int(z, "group", group);
     return y;
 }
 
-zoo_value zoo_conv_norm(zoo *z, zoo_value x, int64_t channels, int64_t kernel, int64_t stride, int64_t group)
+vtac_zoo_value vtac_zoo_conv_norm(vtac_zoo *z, vtac_zoo_value x, int64_t channels, int64_t kernel,
+                                  int64_t stride, int64_t group)
 {
-    const zoo_conv_shape shape = {
+    const vtac_zoo_conv_shape shape = {
         .channels = channels, .kernel = kernel, .stride = stride, .pad = -1, .group = group};
-    return zoo_norm(z, zoo_conv(z, x, shape));
+    return vtac_zoo_norm(z, vtac_zoo_conv(z, x, shape));
 }
 
-zoo_value zoo_conv_relu(zoo *z, zoo_value x, int64_t channels, int64_t kernel, int64_t stride)
+vtac_zoo_value vtac_zoo_conv_relu(vtac_zoo *z, vtac_zoo_value x, int64_t channels, int64_t kernel,
+                                  int64_t stride)
 {
-    const zoo_conv_shape shape = {
+    const vtac_zoo_conv_shape shape = {
         .channels = channels, .kernel = kernel, .stride = stride, .pad = -1, .bias = true};
-    return zoo_relu(z, zoo_conv(z, x, shape));
+    return vtac_zoo_relu(z, vtac_zoo_conv(z, x, shape));
 }
 
-zoo_value zoo_conv_transpose(zoo *z, zoo_value x, int64_t channels, int64_t factor)
+vtac_zoo_value vtac_zoo_conv_transpose(vtac_zoo *z, vtac_zoo_value x, int64_t channels, int64_t factor)
 {
     const int64_t weight[4] = {x.dim[1], channels, factor, factor};
     const int64_t out[4] = {x.dim[0], channels, x.dim[2] * factor, x.dim[3] * factor};
     const int64_t factors[2] = {factor, factor};
     const float deviation = sqrtf(2.0F / (float)x.dim[1]);
-    const zoo_value inputs[3] = {x, zoo_weight(z, "weight", 4, weight, 0.0F, deviation),
-                                 zoo_weight(z, "bias", 1, &channels, 0.0F, 0.05F)};
-    const zoo_value y = zoo_node(z, "ConvTranspose", inputs, 3, 4, out);
-    zoo_attr_ints(z, "kernel_shape", 2, factors);
-    zoo_attr_ints(z, "strides", 2, factors);
+    const vtac_zoo_value inputs[3] = {x, vtac_zoo_weight(z, "weight", 4, weight, 0.0F, deviation),
+                                      vtac_zoo_weight(z, "bias", 1, &channels, 0.0F, 0.05F)};
+    const vtac_zoo_value y = vtac_zoo_node(z, "ConvTranspose", inputs, 3, 4, out);
+    vtac_zoo_attr_ints(z, "kernel_shape", 2, factors);
+    vtac_zoo_attr_ints(z, "strides", 2, factors);
     return y;
 }
 
-zoo_value zoo_norm(zoo *z, zoo_value x)
+vtac_zoo_value vtac_zoo_norm(vtac_zoo *z, vtac_zoo_value x)
 {
-    const zoo_value inputs[] = {
-        x, zoo_weight(z, "gamma", 1, &x.dim[1], 1.0F, 0.1F), zoo_weight(z, "beta", 1, &x.dim[1], 0.0F, 0.1F),
-        zoo_weight(z, "mean", 1, &x.dim[1], 0.0F, 0.1F), zoo_weight(z, "variance", 1, &x.dim[1], 1.0F, 0.0F)};
-    return zoo_node(z, "BatchNormalization", inputs, 5, x.rank, x.dim);
+    const vtac_zoo_value inputs[] = {x, vtac_zoo_weight(z, "gamma", 1, &x.dim[1], 1.0F, 0.1F),
+                                     vtac_zoo_weight(z, "beta", 1, &x.dim[1], 0.0F, 0.1F),
+                                     vtac_zoo_weight(z, "mean", 1, &x.dim[1], 0.0F, 0.1F),
+                                     vtac_zoo_weight(z, "variance", 1, &x.dim[1], 1.0F, 0.0F)};
+    return vtac_zoo_node(z, "BatchNormalization", inputs, 5, x.rank, x.dim);
 }
 
-zoo_value zoo_unary(zoo *z, const char *type, zoo_value x)
+vtac_zoo_value vtac_zoo_unary(vtac_zoo *z, const char *type, vtac_zoo_value x)
 {
-    return zoo_node(z, type, &x, 1, x.rank, x.dim);
+    return vtac_zoo_node(z, type, &x, 1, x.rank, x.dim);
 }
 
-zoo_value zoo_relu(zoo *z, zoo_value x)
+vtac_zoo_value vtac_zoo_relu(vtac_zoo *z, vtac_zoo_value x)
 {
-    return zoo_unary(z, "Relu", x);
+    return vtac_zoo_unary(z, "Relu", x);
 }
 
-zoo_value zoo_relu6(zoo *z, zoo_value x)
+vtac_zoo_value vtac_zoo_relu6(vtac_zoo *z, vtac_zoo_value x)
 {
-    const zoo_value inputs[] = {x, zoo_weight(z, "low", 0, x.dim, 0.0F, 0.0F),
-                                zoo_weight(z, "high", 0, x.dim, 6.0F, 0.0F)};
-    return zoo_node(z, "Clip", inputs, 3, x.rank, x.dim);
+    const vtac_zoo_value inputs[] = {x, vtac_zoo_weight(z, "low", 0, x.dim, 0.0F, 0.0F),
+                                     vtac_zoo_weight(z, "high", 0, x.dim, 6.0F, 0.0F)};
+    return vtac_zoo_node(z, "Clip", inputs, 3, x.rank, x.dim);
 }
 
 /* The result has the shape of `a`, to which `b` broadcasts. */
-zoo_value zoo_binary(zoo *z, const char *type, zoo_value a, zoo_value b)
+vtac_zoo_value vtac_zoo_binary(vtac_zoo *z, const char *type, vtac_zoo_value a, vtac_zoo_value b)
 {
-    const zoo_value inputs[] = {a, b};
-    return zoo_node(z, type, inputs, 2, a.rank, a.dim);
+    const vtac_zoo_value inputs[] = {a, b};
+    return vtac_zoo_node(z, type, inputs, 2, a.rank, a.dim);
 }
 
-zoo_value zoo_add(zoo *z, zoo_value a, zoo_value b)
+vtac_zoo_value vtac_zoo_add(vtac_zoo *z, vtac_zoo_value a, vtac_zoo_value b)
 {
-    return zoo_binary(z, "Add", a, b);
+    return vtac_zoo_binary(z, "Add", a, b);
 }
 
-zoo_value zoo_pool(zoo *z, const char *type, zoo_value x, int64_t kernel, int64_t stride, int64_t pad,
-                   bool ceil_mode)
+vtac_zoo_value vtac_zoo_pool(vtac_zoo *z, const char *type, vtac_zoo_value x, int64_t kernel, int64_t stride,
+                             int64_t pad, bool ceil_mode)
 {
     const int64_t kernels[] = {kernel, kernel};
     const int64_t strides[] = {stride, stride};
     const int64_t pads[] = {pad, pad, pad, pad};
     const int64_t out[] = {x.dim[0], x.dim[1], extent(x.dim[2], kernel, stride, pad, ceil_mode),
                            extent(x.dim[3], kernel, stride, pad, ceil_mode)};
-    const zoo_value y = zoo_node(z, type, &x, 1, 4, out);
-    zoo_attr_ints(z, "kernel_shape", 2, kernels);
-    zoo_attr_ints(z, "strides", 2, strides);
-    zoo_attr_ints(z, "pads", 4, pads);
+    const vtac_zoo_value y = vtac_zoo_node(z, type, &x, 1, 4, out);
+    vtac_zoo_attr_ints(z, "kernel_shape", 2, kernels);
+    vtac_zoo_attr_ints(z, "strides", 2, strides);
+    vtac_zoo_attr_ints(z, "pads", 4, pads);
     if (ceil_mode) {
-        zoo_attr_int(z, "ceil_mode", 1);
+        vtac_zoo_attr_int(z, "ceil_mode", 1);
     }
     return y;
 }
 
-zoo_value zoo_global_average(zoo *z, zoo_value x)
+vtac_zoo_value vtac_zoo_global_average(vtac_zoo *z, vtac_zoo_value x)
 {
     const int64_t out[] = {x.dim[0], x.dim[1], 1, 1};
-    return zoo_node(z, "GlobalAveragePool", &x, 1, 4, out);
+    return vtac_zoo_node(z, "GlobalAveragePool", &x, 1, 4, out);
 }
 
-zoo_value zoo_concat(zoo *z, const zoo_value *parts, uint32_t count)
+vtac_zoo_value vtac_zoo_concat(vtac_zoo *z, const vtac_zoo_value *parts, uint32_t count)
 {
     int64_t out[5];
     memcpy(out, parts[0].dim, sizeof out);
     for (uint32_t i = 1; i < count; i++) {
         out[1] += parts[i].dim[1];
     }
-    const zoo_value y = zoo_node(z, "Concat", parts, count, parts[0].rank, out);
-    zoo_attr_int(z, "axis", 1);
+    const vtac_zoo_value y = vtac_zoo_node(z, "Concat", parts, count, parts[0].rank, out);
+    vtac_zoo_attr_int(z, "axis", 1);
     return y;
 }
 
-zoo_value zoo_flatten(zoo *z, zoo_value x)
+vtac_zoo_value vtac_zoo_flatten(vtac_zoo *z, vtac_zoo_value x)
 {
     const int64_t out[] = {x.dim[0], elements(x.rank, x.dim) / x.dim[0]};
-    return zoo_node(z, "Flatten", &x, 1, 2, out);
+    return vtac_zoo_node(z, "Flatten", &x, 1, 2, out);
 }
 
-zoo_value zoo_dense(zoo *z, zoo_value x, int64_t features)
+vtac_zoo_value vtac_zoo_dense(vtac_zoo *z, vtac_zoo_value x, int64_t features)
 {
     const int64_t weight[] = {features, x.dim[1]};
     const float deviation = sqrtf(1.0F / (float)x.dim[1]);
-    const zoo_value inputs[] = {x, zoo_weight(z, "weight", 2, weight, 0.0F, deviation),
-                                zoo_weight(z, "bias", 1, &features, 0.0F, 0.05F)};
+    const vtac_zoo_value inputs[] = {x, vtac_zoo_weight(z, "weight", 2, weight, 0.0F, deviation),
+                                     vtac_zoo_weight(z, "bias", 1, &features, 0.0F, 0.05F)};
     const int64_t out[] = {x.dim[0], features};
-    const zoo_value y = zoo_node(z, "Gemm", inputs, 3, 2, out);
-    zoo_attr_int(z, "transB", 1);
+    const vtac_zoo_value y = vtac_zoo_node(z, "Gemm", inputs, 3, 2, out);
+    vtac_zoo_attr_int(z, "transB", 1);
     return y;
 }
 
-static zoo_value number(zoo *z, const char *role, float value)
+static vtac_zoo_value number(vtac_zoo *z, const char *role, float value)
 {
     static const int64_t none[] = {0};
-    return zoo_weight(z, role, 0, none, value, 0.0F);
+    return vtac_zoo_weight(z, role, 0, none, value, 0.0F);
 }
 
-zoo_value zoo_linear(zoo *z, zoo_value x, int64_t features)
+vtac_zoo_value vtac_zoo_linear(vtac_zoo *z, vtac_zoo_value x, int64_t features)
 {
     const int64_t last = x.dim[x.rank - 1];
     const int64_t weight[] = {last, features};
-    const zoo_value inputs[] = {x, zoo_weight(z, "weight", 2, weight, 0.0F, sqrtf(1.0F / (float)last))};
-    zoo_value y = x;
+    const vtac_zoo_value inputs[] = {
+        x, vtac_zoo_weight(z, "weight", 2, weight, 0.0F, sqrtf(1.0F / (float)last))};
+    vtac_zoo_value y = x;
     y.dim[x.rank - 1] = features;
-    y = zoo_node(z, "MatMul", inputs, 2, y.rank, y.dim);
-    return zoo_add(z, y, zoo_weight(z, "bias", 1, &features, 0.0F, 0.05F));
+    y = vtac_zoo_node(z, "MatMul", inputs, 2, y.rank, y.dim);
+    return vtac_zoo_add(z, y, vtac_zoo_weight(z, "bias", 1, &features, 0.0F, 0.05F));
 }
 
-zoo_value zoo_layer_norm(zoo *z, zoo_value x)
+vtac_zoo_value vtac_zoo_layer_norm(vtac_zoo *z, vtac_zoo_value x)
 {
     const int64_t last = x.dim[x.rank - 1];
-    const zoo_value inputs[] = {x, zoo_weight(z, "gamma", 1, &last, 1.0F, 0.1F),
-                                zoo_weight(z, "beta", 1, &last, 0.0F, 0.1F)};
-    const zoo_value y = zoo_node(z, "LayerNormalization", inputs, 3, x.rank, x.dim);
-    zoo_attr_int(z, "axis", -1);
+    const vtac_zoo_value inputs[] = {x, vtac_zoo_weight(z, "gamma", 1, &last, 1.0F, 0.1F),
+                                     vtac_zoo_weight(z, "beta", 1, &last, 0.0F, 0.1F)};
+    const vtac_zoo_value y = vtac_zoo_node(z, "LayerNormalization", inputs, 3, x.rank, x.dim);
+    vtac_zoo_attr_int(z, "axis", -1);
     return y;
 }
 
-zoo_value zoo_hard_swish(zoo *z, zoo_value x)
+vtac_zoo_value vtac_zoo_hard_swish(vtac_zoo *z, vtac_zoo_value x)
 {
-    return zoo_unary(z, "HardSwish", x);
+    return vtac_zoo_unary(z, "HardSwish", x);
 }
 
-zoo_value zoo_silu(zoo *z, zoo_value x)
+vtac_zoo_value vtac_zoo_silu(vtac_zoo *z, vtac_zoo_value x)
 {
-    return zoo_binary(z, "Mul", x, zoo_unary(z, "Sigmoid", x));
+    return vtac_zoo_binary(z, "Mul", x, vtac_zoo_unary(z, "Sigmoid", x));
 }
 
-zoo_value zoo_gelu(zoo *z, zoo_value x)
+vtac_zoo_value vtac_zoo_gelu(vtac_zoo *z, vtac_zoo_value x)
 {
-    zoo_value gate = zoo_unary(z, "Erf", zoo_binary(z, "Mul", x, number(z, "root", sqrtf(0.5F))));
-    gate = zoo_binary(z, "Mul", zoo_add(z, gate, number(z, "one", 1.0F)), number(z, "half", 0.5F));
-    return zoo_binary(z, "Mul", x, gate);
+    vtac_zoo_value gate =
+        vtac_zoo_unary(z, "Erf", vtac_zoo_binary(z, "Mul", x, number(z, "root", sqrtf(0.5F))));
+    gate = vtac_zoo_binary(z, "Mul", vtac_zoo_add(z, gate, number(z, "one", 1.0F)), number(z, "half", 0.5F));
+    return vtac_zoo_binary(z, "Mul", x, gate);
 }
 
-zoo_value zoo_reshape(zoo *z, zoo_value x, uint32_t rank, const int64_t *dim)
+vtac_zoo_value vtac_zoo_reshape(vtac_zoo *z, vtac_zoo_value x, uint32_t rank, const int64_t *dim)
 {
-    const zoo_value inputs[] = {x, zoo_ints(z, "shape", rank, dim)};
-    return zoo_node(z, "Reshape", inputs, 2, rank, dim);
+    const vtac_zoo_value inputs[] = {x, vtac_zoo_ints(z, "shape", rank, dim)};
+    return vtac_zoo_node(z, "Reshape", inputs, 2, rank, dim);
 }
 
-zoo_value zoo_transpose(zoo *z, zoo_value x, const int64_t *perm)
+vtac_zoo_value vtac_zoo_transpose(vtac_zoo *z, vtac_zoo_value x, const int64_t *perm)
 {
     int64_t dim[5];
     for (uint32_t i = 0; i < x.rank; i++) {
         dim[i] = x.dim[perm[i]];
     }
-    const zoo_value y = zoo_node(z, "Transpose", &x, 1, x.rank, dim);
-    zoo_attr_ints(z, "perm", x.rank, perm);
+    const vtac_zoo_value y = vtac_zoo_node(z, "Transpose", &x, 1, x.rank, dim);
+    vtac_zoo_attr_ints(z, "perm", x.rank, perm);
     return y;
 }
 
-void zoo_halve(zoo *z, zoo_value x, zoo_value halves[2])
+void vtac_zoo_halve(vtac_zoo *z, vtac_zoo_value x, vtac_zoo_value halves[2])
 {
     const int64_t sizes[] = {x.dim[1] / 2, x.dim[1] / 2};
-    const zoo_value inputs[] = {x, zoo_ints(z, "split", 2, sizes)};
-    zoo_value half = x;
+    const vtac_zoo_value inputs[] = {x, vtac_zoo_ints(z, "split", 2, sizes)};
+    vtac_zoo_value half = x;
     half.dim[1] = sizes[0];
-    halves[0] = zoo_node(z, "Split", inputs, 2, half.rank, half.dim);
-    zoo_attr_int(z, "axis", 1);
+    halves[0] = vtac_zoo_node(z, "Split", inputs, 2, half.rank, half.dim);
+    vtac_zoo_attr_int(z, "axis", 1);
     halves[1] = fresh(z, "Split", half.rank, half.dim);
     char **names = take(z, 2, sizeof *names);
     char *name = take_text(z, halves[1].name != NULL ? halves[1].name : "");
@@ -536,24 +543,25 @@ void zoo_halve(zoo *z, zoo_value x, zoo_value halves[2])
     }
 }
 
-zoo_value zoo_resize(zoo *z, zoo_value x, const char *mode, int64_t h, int64_t w)
+vtac_zoo_value vtac_zoo_resize(vtac_zoo *z, vtac_zoo_value x, const char *mode, int64_t h, int64_t w)
 {
     const int64_t dim[] = {x.dim[0], x.dim[1], h, w};
-    const zoo_value empty = {.name = ""};
-    const zoo_value inputs[] = {x, empty, empty, zoo_ints(z, "sizes", 4, dim)};
+    const vtac_zoo_value empty = {.name = ""};
+    const vtac_zoo_value inputs[] = {x, empty, empty, vtac_zoo_ints(z, "sizes", 4, dim)};
     const bool nearest = strcmp(mode, "nearest") == 0;
-    const zoo_value y = zoo_node(z, "Resize", inputs, 4, 4, dim);
-    zoo_attr_text(z, "mode", mode);
-    zoo_attr_text(z, "coordinate_transformation_mode", nearest ? "asymmetric" : "half_pixel");
-    zoo_attr_text(z, "nearest_mode", "floor");
+    const vtac_zoo_value y = vtac_zoo_node(z, "Resize", inputs, 4, 4, dim);
+    vtac_zoo_attr_text(z, "mode", mode);
+    vtac_zoo_attr_text(z, "coordinate_transformation_mode", nearest ? "asymmetric" : "half_pixel");
+    vtac_zoo_attr_text(z, "nearest_mode", "floor");
     return y;
 }
 
-zoo_value zoo_excite(zoo *z, zoo_value x, int64_t squeezed)
+vtac_zoo_value vtac_zoo_excite(vtac_zoo *z, vtac_zoo_value x, int64_t squeezed)
 {
-    const zoo_conv_shape back = {.channels = x.dim[1], .kernel = 1, .stride = 1, .bias = true};
-    zoo_value gate = zoo_conv(z, zoo_conv_relu(z, zoo_global_average(z, x), squeezed, 1, 1), back);
-    gate = zoo_unary(z, "HardSigmoid", gate);
-    zoo_attr_float(z, "alpha", 1.0F / 6.0F);
-    return zoo_binary(z, "Mul", x, gate);
+    const vtac_zoo_conv_shape back = {.channels = x.dim[1], .kernel = 1, .stride = 1, .bias = true};
+    vtac_zoo_value gate =
+        vtac_zoo_conv(z, vtac_zoo_conv_relu(z, vtac_zoo_global_average(z, x), squeezed, 1, 1), back);
+    gate = vtac_zoo_unary(z, "HardSigmoid", gate);
+    vtac_zoo_attr_float(z, "alpha", 1.0F / 6.0F);
+    return vtac_zoo_binary(z, "Mul", x, gate);
 }

@@ -14,13 +14,13 @@
 #include "vta/status.h"
 
 /* A value under construction: its name and its shape. */
-typedef struct zoo_value {
+typedef struct vtac_zoo_value {
     const char *name;
     uint32_t rank;
     int64_t dim[5];
-} zoo_value;
+} vtac_zoo_value;
 
-typedef struct zoo {
+typedef struct vtac_zoo {
     vta_arena arena;
     Onnx__GraphProto graph;
     size_t node_room, tensor_room;
@@ -28,64 +28,66 @@ typedef struct zoo {
     uint32_t counter;
     vta_status status;
     vta_diag *diag;
-} zoo;
+} vtac_zoo;
 
 /* Tensors of weights: values drawn from N(0, deviation^2), or all `mean` where the deviation is 0. */
-zoo_value zoo_weight(zoo *z, const char *role, uint32_t rank, const int64_t *dim, float mean,
-                     float deviation);
-zoo_value zoo_ints(zoo *z, const char *role, uint32_t count, const int64_t *values);
+vtac_zoo_value vtac_zoo_weight(vtac_zoo *z, const char *role, uint32_t rank, const int64_t *dim, float mean,
+                               float deviation);
+vtac_zoo_value vtac_zoo_ints(vtac_zoo *z, const char *role, uint32_t count, const int64_t *values);
 
-zoo_value zoo_input(zoo *z, const char *name, uint32_t rank, const int64_t *dim);
-void zoo_output(zoo *z, zoo_value value);
+vtac_zoo_value vtac_zoo_input(vtac_zoo *z, const char *name, uint32_t rank, const int64_t *dim);
+void vtac_zoo_output(vtac_zoo *z, vtac_zoo_value value);
 
 /* Any node with one result of the given shape. Attributes are added to it afterwards. */
-zoo_value zoo_node(zoo *z, const char *type, const zoo_value *inputs, uint32_t count, uint32_t rank,
-                   const int64_t *dim);
-void zoo_attr_int(zoo *z, const char *name, int64_t value);
-void zoo_attr_float(zoo *z, const char *name, float value);
-void zoo_attr_ints(zoo *z, const char *name, uint32_t count, const int64_t *values);
+vtac_zoo_value vtac_zoo_node(vtac_zoo *z, const char *type, const vtac_zoo_value *inputs, uint32_t count,
+                             uint32_t rank, const int64_t *dim);
+void vtac_zoo_attr_int(vtac_zoo *z, const char *name, int64_t value);
+void vtac_zoo_attr_float(vtac_zoo *z, const char *name, float value);
+void vtac_zoo_attr_ints(vtac_zoo *z, const char *name, uint32_t count, const int64_t *values);
 
-void zoo_attr_text(zoo *z, const char *name, const char *value);
+void vtac_zoo_attr_text(vtac_zoo *z, const char *name, const char *value);
 
 /* Layers. Convolutions are [N, C, …] with as many axes of space as their input; pad -1 means half of what the
  * kernel spans. */
-typedef struct zoo_conv_shape {
+typedef struct vtac_zoo_conv_shape {
     int64_t channels, kernel, stride, pad, group; /* group 0: 1; group -1: depthwise */
     int64_t kernel_w;                             /* of the last axis; 0: as kernel */
     int64_t dilation;                             /* 0: 1 */
     bool bias, same; /* same: ceil(input / stride) places, the odd pad at the end; `pad` is not used */
     bool causal;     /* all padding in front; `pad` is not used */
-} zoo_conv_shape;
-zoo_value zoo_conv(zoo *z, zoo_value x, zoo_conv_shape shape);
-zoo_value zoo_conv_norm(zoo *z, zoo_value x, int64_t channels, int64_t kernel, int64_t stride, int64_t group);
-zoo_value zoo_conv_relu(zoo *z, zoo_value x, int64_t channels, int64_t kernel, int64_t stride);
+} vtac_zoo_conv_shape;
+vtac_zoo_value vtac_zoo_conv(vtac_zoo *z, vtac_zoo_value x, vtac_zoo_conv_shape shape);
+vtac_zoo_value vtac_zoo_conv_norm(vtac_zoo *z, vtac_zoo_value x, int64_t channels, int64_t kernel,
+                                  int64_t stride, int64_t group);
+vtac_zoo_value vtac_zoo_conv_relu(vtac_zoo *z, vtac_zoo_value x, int64_t channels, int64_t kernel,
+                                  int64_t stride);
 /* Kernel and stride of `factor`: every pixel becomes a square of pixels. */
-zoo_value zoo_conv_transpose(zoo *z, zoo_value x, int64_t channels, int64_t factor);
-zoo_value zoo_norm(zoo *z, zoo_value x);
-zoo_value zoo_relu(zoo *z, zoo_value x);
-zoo_value zoo_relu6(zoo *z, zoo_value x);
-zoo_value zoo_add(zoo *z, zoo_value a, zoo_value b);
-zoo_value zoo_unary(zoo *z, const char *type, zoo_value x);
-zoo_value zoo_binary(zoo *z, const char *type, zoo_value a, zoo_value b);
-zoo_value zoo_pool(zoo *z, const char *type, zoo_value x, int64_t kernel, int64_t stride, int64_t pad,
-                   bool ceil_mode);
-zoo_value zoo_global_average(zoo *z, zoo_value x);
-zoo_value zoo_concat(zoo *z, const zoo_value *parts, uint32_t count);
-zoo_value zoo_flatten(zoo *z, zoo_value x);
-zoo_value zoo_dense(zoo *z, zoo_value x, int64_t features);
+vtac_zoo_value vtac_zoo_conv_transpose(vtac_zoo *z, vtac_zoo_value x, int64_t channels, int64_t factor);
+vtac_zoo_value vtac_zoo_norm(vtac_zoo *z, vtac_zoo_value x);
+vtac_zoo_value vtac_zoo_relu(vtac_zoo *z, vtac_zoo_value x);
+vtac_zoo_value vtac_zoo_relu6(vtac_zoo *z, vtac_zoo_value x);
+vtac_zoo_value vtac_zoo_add(vtac_zoo *z, vtac_zoo_value a, vtac_zoo_value b);
+vtac_zoo_value vtac_zoo_unary(vtac_zoo *z, const char *type, vtac_zoo_value x);
+vtac_zoo_value vtac_zoo_binary(vtac_zoo *z, const char *type, vtac_zoo_value a, vtac_zoo_value b);
+vtac_zoo_value vtac_zoo_pool(vtac_zoo *z, const char *type, vtac_zoo_value x, int64_t kernel, int64_t stride,
+                             int64_t pad, bool ceil_mode);
+vtac_zoo_value vtac_zoo_global_average(vtac_zoo *z, vtac_zoo_value x);
+vtac_zoo_value vtac_zoo_concat(vtac_zoo *z, const vtac_zoo_value *parts, uint32_t count);
+vtac_zoo_value vtac_zoo_flatten(vtac_zoo *z, vtac_zoo_value x);
+vtac_zoo_value vtac_zoo_dense(vtac_zoo *z, vtac_zoo_value x, int64_t features);
 /* The last axis times a matrix, and a bias. */
-zoo_value zoo_linear(zoo *z, zoo_value x, int64_t features);
-zoo_value zoo_layer_norm(zoo *z, zoo_value x);
-zoo_value zoo_hard_swish(zoo *z, zoo_value x);
-zoo_value zoo_silu(zoo *z, zoo_value x);
-zoo_value zoo_gelu(zoo *z, zoo_value x);
-zoo_value zoo_reshape(zoo *z, zoo_value x, uint32_t rank, const int64_t *dim);
-zoo_value zoo_transpose(zoo *z, zoo_value x, const int64_t *perm);
+vtac_zoo_value vtac_zoo_linear(vtac_zoo *z, vtac_zoo_value x, int64_t features);
+vtac_zoo_value vtac_zoo_layer_norm(vtac_zoo *z, vtac_zoo_value x);
+vtac_zoo_value vtac_zoo_hard_swish(vtac_zoo *z, vtac_zoo_value x);
+vtac_zoo_value vtac_zoo_silu(vtac_zoo *z, vtac_zoo_value x);
+vtac_zoo_value vtac_zoo_gelu(vtac_zoo *z, vtac_zoo_value x);
+vtac_zoo_value vtac_zoo_reshape(vtac_zoo *z, vtac_zoo_value x, uint32_t rank, const int64_t *dim);
+vtac_zoo_value vtac_zoo_transpose(vtac_zoo *z, vtac_zoo_value x, const int64_t *perm);
 /* Halves along the channels. */
-void zoo_halve(zoo *z, zoo_value x, zoo_value halves[2]);
+void vtac_zoo_halve(vtac_zoo *z, vtac_zoo_value x, vtac_zoo_value halves[2]);
 /* To [.., h, w]; mode "nearest" or "linear". */
-zoo_value zoo_resize(zoo *z, zoo_value x, const char *mode, int64_t h, int64_t w);
+vtac_zoo_value vtac_zoo_resize(vtac_zoo *z, vtac_zoo_value x, const char *mode, int64_t h, int64_t w);
 /* Squeeze and excite: channels times a gate made of their means, through `squeezed` channels. */
-zoo_value zoo_excite(zoo *z, zoo_value x, int64_t squeezed);
+vtac_zoo_value vtac_zoo_excite(vtac_zoo *z, vtac_zoo_value x, int64_t squeezed);
 
 #endif

@@ -8,73 +8,74 @@ static const int64_t picture[] = {1, 3, 320, 320};
 
 /* ---- YOLOv5n */
 
-static zoo_value conv_silu(zoo *z, zoo_value x, int64_t channels, int64_t kernel, int64_t stride)
+static vtac_zoo_value conv_silu(vtac_zoo *z, vtac_zoo_value x, int64_t channels, int64_t kernel,
+                                int64_t stride)
 {
-    const zoo_conv_shape shape = {
+    const vtac_zoo_conv_shape shape = {
         .channels = channels, .kernel = kernel, .stride = stride, .pad = -1, .bias = true};
-    return zoo_silu(z, zoo_conv(z, x, shape));
+    return vtac_zoo_silu(z, vtac_zoo_conv(z, x, shape));
 }
 
 /* Three convolutions around some bottlenecks. */
-static zoo_value c3(zoo *z, zoo_value x, int64_t channels, int count, bool add)
+static vtac_zoo_value c3(vtac_zoo *z, vtac_zoo_value x, int64_t channels, int count, bool add)
 {
     const int64_t half = channels / 2;
-    zoo_value y = conv_silu(z, x, half, 1, 1);
+    vtac_zoo_value y = conv_silu(z, x, half, 1, 1);
     for (int i = 0; i < count; i++) {
-        const zoo_value inner = conv_silu(z, conv_silu(z, y, half, 1, 1), half, 3, 1);
-        y = add ? zoo_add(z, y, inner) : inner;
+        const vtac_zoo_value inner = conv_silu(z, conv_silu(z, y, half, 1, 1), half, 3, 1);
+        y = add ? vtac_zoo_add(z, y, inner) : inner;
     }
-    const zoo_value parts[] = {y, conv_silu(z, x, half, 1, 1)};
-    return conv_silu(z, zoo_concat(z, parts, 2), channels, 1, 1);
+    const vtac_zoo_value parts[] = {y, conv_silu(z, x, half, 1, 1)};
+    return conv_silu(z, vtac_zoo_concat(z, parts, 2), channels, 1, 1);
 }
 
 /* Maxima over ever larger windows, side by side. */
-static zoo_value pyramid_pool(zoo *z, zoo_value x, int64_t channels)
+static vtac_zoo_value pyramid_pool(vtac_zoo *z, vtac_zoo_value x, int64_t channels)
 {
-    zoo_value parts[4] = {conv_silu(z, x, x.dim[1] / 2, 1, 1)};
+    vtac_zoo_value parts[4] = {conv_silu(z, x, x.dim[1] / 2, 1, 1)};
     for (int i = 1; i < 4; i++) {
-        parts[i] = zoo_pool(z, "MaxPool", parts[i - 1], 5, 1, 2, false);
+        parts[i] = vtac_zoo_pool(z, "MaxPool", parts[i - 1], 5, 1, 2, false);
     }
-    return conv_silu(z, zoo_concat(z, parts, 4), channels, 1, 1);
+    return conv_silu(z, vtac_zoo_concat(z, parts, 4), channels, 1, 1);
 }
 
-static zoo_value join(zoo *z, zoo_value a, zoo_value b)
+static vtac_zoo_value join(vtac_zoo *z, vtac_zoo_value a, vtac_zoo_value b)
 {
-    const zoo_value parts[] = {a, b};
-    return zoo_concat(z, parts, 2);
+    const vtac_zoo_value parts[] = {a, b};
+    return vtac_zoo_concat(z, parts, 2);
 }
 
-static zoo_value twice_as_large(zoo *z, zoo_value x)
+static vtac_zoo_value twice_as_large(vtac_zoo *z, vtac_zoo_value x)
 {
-    return zoo_resize(z, x, "nearest", 2 * x.dim[2], 2 * x.dim[3]);
+    return vtac_zoo_resize(z, x, "nearest", 2 * x.dim[2], 2 * x.dim[3]);
 }
 
 /* Three boxes of 85 numbers in each place: [1, 3, h, w, 85]. */
-static zoo_value yolo_head(zoo *z, zoo_value x)
+static vtac_zoo_value yolo_head(vtac_zoo *z, vtac_zoo_value x)
 {
     enum { BOXES = 3, NUMBERS = 85 };
     static const int64_t last[] = {0, 1, 3, 4, 2};
-    const zoo_conv_shape shape = {.channels = BOXES * NUMBERS, .kernel = 1, .stride = 1, .bias = true};
-    x = zoo_conv(z, x, shape);
+    const vtac_zoo_conv_shape shape = {.channels = BOXES * NUMBERS, .kernel = 1, .stride = 1, .bias = true};
+    x = vtac_zoo_conv(z, x, shape);
     const int64_t apart[] = {1, BOXES, NUMBERS, x.dim[2], x.dim[3]};
-    return zoo_unary(z, "Sigmoid", zoo_transpose(z, zoo_reshape(z, x, 5, apart), last));
+    return vtac_zoo_unary(z, "Sigmoid", vtac_zoo_transpose(z, vtac_zoo_reshape(z, x, 5, apart), last));
 }
 
-zoo_value yolov5n(zoo *z)
+vtac_zoo_value vtac_zoo_yolov5n(vtac_zoo *z)
 {
-    const zoo_conv_shape stem = {.channels = 16, .kernel = 6, .stride = 2, .pad = 2, .bias = true};
-    zoo_value x = zoo_silu(z, zoo_conv(z, zoo_input(z, "input", 4, picture), stem));
+    const vtac_zoo_conv_shape stem = {.channels = 16, .kernel = 6, .stride = 2, .pad = 2, .bias = true};
+    vtac_zoo_value x = vtac_zoo_silu(z, vtac_zoo_conv(z, vtac_zoo_input(z, "input", 4, picture), stem));
     x = c3(z, conv_silu(z, x, 32, 3, 2), 32, 1, true);
-    const zoo_value eighth = c3(z, conv_silu(z, x, 64, 3, 2), 64, 2, true);
-    const zoo_value sixteenth = c3(z, conv_silu(z, eighth, 128, 3, 2), 128, 3, true);
+    const vtac_zoo_value eighth = c3(z, conv_silu(z, x, 64, 3, 2), 64, 2, true);
+    const vtac_zoo_value sixteenth = c3(z, conv_silu(z, eighth, 128, 3, 2), 128, 3, true);
     x = c3(z, conv_silu(z, sixteenth, 256, 3, 2), 256, 1, true);
-    const zoo_value deep = conv_silu(z, pyramid_pool(z, x, 256), 128, 1, 1);
+    const vtac_zoo_value deep = conv_silu(z, pyramid_pool(z, x, 256), 128, 1, 1);
     x = c3(z, join(z, twice_as_large(z, deep), sixteenth), 128, 1, false);
-    const zoo_value middle = conv_silu(z, x, 64, 1, 1);
+    const vtac_zoo_value middle = conv_silu(z, x, 64, 1, 1);
     x = c3(z, join(z, twice_as_large(z, middle), eighth), 64, 1, false);
-    zoo_output(z, yolo_head(z, x));
+    vtac_zoo_output(z, yolo_head(z, x));
     x = c3(z, join(z, conv_silu(z, x, 64, 3, 2), middle), 128, 1, false);
-    zoo_output(z, yolo_head(z, x));
+    vtac_zoo_output(z, yolo_head(z, x));
     x = c3(z, join(z, conv_silu(z, x, 128, 3, 2), deep), 256, 1, false);
     return yolo_head(z, x);
 }
@@ -84,24 +85,24 @@ zoo_value yolov5n(zoo *z)
 enum { LEVELS = 6, WIDTH = 128, ANCHORS = 6, CLASSES = 21, CORNERS = 4 };
 
 /* Predictions of one level: [1, places, numbers]. */
-static zoo_value ssd_head(zoo *z, zoo_value x, int64_t numbers)
+static vtac_zoo_value ssd_head(vtac_zoo *z, vtac_zoo_value x, int64_t numbers)
 {
     static const int64_t last[] = {0, 2, 3, 1};
-    const zoo_conv_shape shape = {.channels = ANCHORS * numbers, .kernel = 1, .stride = 1, .bias = true};
-    x = zoo_relu6(z, zoo_conv_norm(z, x, x.dim[1], 3, 1, -1));
-    x = zoo_conv(z, x, shape);
+    const vtac_zoo_conv_shape shape = {.channels = ANCHORS * numbers, .kernel = 1, .stride = 1, .bias = true};
+    x = vtac_zoo_relu6(z, vtac_zoo_conv_norm(z, x, x.dim[1], 3, 1, -1));
+    x = vtac_zoo_conv(z, x, shape);
     const int64_t rows[] = {1, x.dim[2] * x.dim[3] * ANCHORS, numbers};
-    return zoo_reshape(z, zoo_transpose(z, x, last), 3, rows);
+    return vtac_zoo_reshape(z, vtac_zoo_transpose(z, x, last), 3, rows);
 }
 
 /* A level of the pyramid: what comes from above, twice as large, on what the backbone has. */
-static zoo_value lateral(zoo *z, zoo_value x, const zoo_value *above)
+static vtac_zoo_value lateral(vtac_zoo *z, vtac_zoo_value x, const vtac_zoo_value *above)
 {
-    x = zoo_conv_norm(z, x, WIDTH, 1, 1, 1);
-    return above == NULL ? x : zoo_add(z, x, twice_as_large(z, *above));
+    x = vtac_zoo_conv_norm(z, x, WIDTH, 1, 1, 1);
+    return above == NULL ? x : vtac_zoo_add(z, x, twice_as_large(z, *above));
 }
 
-zoo_value ssd_mobilenet_v2(zoo *z)
+vtac_zoo_value vtac_zoo_ssd_mobilenet_v2(vtac_zoo *z)
 {
     static const struct {
         int64_t expand, channels;
@@ -109,11 +110,11 @@ zoo_value ssd_mobilenet_v2(zoo *z)
         int64_t stride;
     } rows[] = {{1, 16, 1, 1}, {6, 24, 2, 2},  {6, 32, 3, 2}, {6, 64, 4, 2},
                 {6, 96, 3, 1}, {6, 160, 3, 2}, {6, 320, 1, 1}};
-    zoo_value x = zoo_input(z, "input", 4, picture), stages[7], level[LEVELS];
-    x = zoo_relu6(z, zoo_conv_norm(z, x, 32, 3, 2, 1));
+    vtac_zoo_value x = vtac_zoo_input(z, "input", 4, picture), stages[7], level[LEVELS];
+    x = vtac_zoo_relu6(z, vtac_zoo_conv_norm(z, x, 32, 3, 2, 1));
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         for (int k = 0; k < rows[i].count; k++) {
-            x = zoo_inverted(z, x, rows[i].channels, 3, k == 0 ? rows[i].stride : 1, rows[i].expand);
+            x = vtac_zoo_inverted(z, x, rows[i].channels, 3, k == 0 ? rows[i].stride : 1, rows[i].expand);
         }
         stages[i] = x;
     }
@@ -121,14 +122,14 @@ zoo_value ssd_mobilenet_v2(zoo *z)
     level[1] = lateral(z, stages[4], &level[2]);
     level[0] = lateral(z, stages[2], &level[1]);
     for (int i = 0; i < LEVELS; i++) {
-        level[i] = i < 3 ? zoo_relu6(z, zoo_conv_norm(z, level[i], WIDTH, 3, 1, 1))
-                         : zoo_relu6(z, zoo_conv_norm(z, level[i - 1], WIDTH, 3, 2, 1));
+        level[i] = i < 3 ? vtac_zoo_relu6(z, vtac_zoo_conv_norm(z, level[i], WIDTH, 3, 1, 1))
+                         : vtac_zoo_relu6(z, vtac_zoo_conv_norm(z, level[i - 1], WIDTH, 3, 2, 1));
     }
-    zoo_value scores[LEVELS], boxes[LEVELS];
+    vtac_zoo_value scores[LEVELS], boxes[LEVELS];
     for (int i = 0; i < LEVELS; i++) {
         scores[i] = ssd_head(z, level[i], CLASSES);
         boxes[i] = ssd_head(z, level[i], CORNERS);
     }
-    zoo_output(z, zoo_unary(z, "Sigmoid", zoo_concat(z, scores, LEVELS)));
-    return zoo_concat(z, boxes, LEVELS);
+    vtac_zoo_output(z, vtac_zoo_unary(z, "Sigmoid", vtac_zoo_concat(z, scores, LEVELS)));
+    return vtac_zoo_concat(z, boxes, LEVELS);
 }

@@ -8,22 +8,23 @@
 #include "build.h"
 
 /* An inverted residual: wider, depthwise, narrower; with Relu6. */
-zoo_value zoo_inverted(zoo *z, zoo_value x, int64_t channels, int64_t kernel, int64_t stride, int64_t expand);
+vtac_zoo_value vtac_zoo_inverted(vtac_zoo *z, vtac_zoo_value x, int64_t channels, int64_t kernel,
+                                 int64_t stride, int64_t expand);
 
 /* mobile.c */
-zoo_value shufflenet_v2(zoo *z);
-zoo_value mobilenet_v3_small(zoo *z);
-zoo_value efficientnet_lite0(zoo *z);
+vtac_zoo_value vtac_zoo_shufflenet_v2(vtac_zoo *z);
+vtac_zoo_value vtac_zoo_mobilenet_v3_small(vtac_zoo *z);
+vtac_zoo_value vtac_zoo_efficientnet_lite0(vtac_zoo *z);
 
 /* detect.c */
-zoo_value yolov5n(zoo *z);
-zoo_value ssd_mobilenet_v2(zoo *z);
+vtac_zoo_value vtac_zoo_yolov5n(vtac_zoo *z);
+vtac_zoo_value vtac_zoo_ssd_mobilenet_v2(vtac_zoo *z);
 
 /* dense.c */
-zoo_value unet(zoo *z);
-zoo_value deeplab(zoo *z);
-zoo_value vit_tiny(zoo *z);
-zoo_value tcn(zoo *z);
-zoo_value c3d(zoo *z);
+vtac_zoo_value vtac_zoo_unet(vtac_zoo *z);
+vtac_zoo_value vtac_zoo_deeplab(vtac_zoo *z);
+vtac_zoo_value vtac_zoo_vit_tiny(vtac_zoo *z);
+vtac_zoo_value vtac_zoo_tcn(vtac_zoo *z);
+vtac_zoo_value vtac_zoo_c3d(vtac_zoo *z);
 
 #endif

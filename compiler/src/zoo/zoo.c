@@ -17,49 +17,52 @@ static const int64_t imagenet[] = {1, 3, 224, 224};
 
 /* ---- residual networks ---- */
 
-static zoo_value basic_block(zoo *z, zoo_value x, int64_t channels, int64_t stride)
+static vtac_zoo_value basic_block(vtac_zoo *z, vtac_zoo_value x, int64_t channels, int64_t stride)
 {
-    zoo_value y = zoo_relu(z, zoo_conv_norm(z, x, channels, 3, stride, 1));
-    y = zoo_conv_norm(z, y, channels, 3, 1, 1);
+    vtac_zoo_value y = vtac_zoo_relu(z, vtac_zoo_conv_norm(z, x, channels, 3, stride, 1));
+    y = vtac_zoo_conv_norm(z, y, channels, 3, 1, 1);
     const bool project = stride != 1 || x.dim[1] != channels;
-    return zoo_relu(z, zoo_add(z, y, project ? zoo_conv_norm(z, x, channels, 1, stride, 1) : x));
+    return vtac_zoo_relu(z,
+                         vtac_zoo_add(z, y, project ? vtac_zoo_conv_norm(z, x, channels, 1, stride, 1) : x));
 }
 
-static zoo_value bottleneck(zoo *z, zoo_value x, int64_t channels, int64_t stride)
+static vtac_zoo_value bottleneck(vtac_zoo *z, vtac_zoo_value x, int64_t channels, int64_t stride)
 {
-    zoo_value y = zoo_relu(z, zoo_conv_norm(z, x, channels, 1, 1, 1));
-    y = zoo_relu(z, zoo_conv_norm(z, y, channels, 3, stride, 1));
-    y = zoo_conv_norm(z, y, 4 * channels, 1, 1, 1);
+    vtac_zoo_value y = vtac_zoo_relu(z, vtac_zoo_conv_norm(z, x, channels, 1, 1, 1));
+    y = vtac_zoo_relu(z, vtac_zoo_conv_norm(z, y, channels, 3, stride, 1));
+    y = vtac_zoo_conv_norm(z, y, 4 * channels, 1, 1, 1);
     const bool project = stride != 1 || x.dim[1] != 4 * channels;
-    return zoo_relu(z, zoo_add(z, y, project ? zoo_conv_norm(z, x, 4 * channels, 1, stride, 1) : x));
+    return vtac_zoo_relu(
+        z, vtac_zoo_add(z, y, project ? vtac_zoo_conv_norm(z, x, 4 * channels, 1, stride, 1) : x));
 }
 
-static zoo_value resnet(zoo *z, const int *blocks, zoo_value (*block)(zoo *, zoo_value, int64_t, int64_t))
+static vtac_zoo_value resnet(vtac_zoo *z, const int *blocks,
+                             vtac_zoo_value (*block)(vtac_zoo *, vtac_zoo_value, int64_t, int64_t))
 {
-    zoo_value x = zoo_input(z, "input", 4, imagenet);
-    x = zoo_relu(z, zoo_conv_norm(z, x, 64, 7, 2, 1));
-    x = zoo_pool(z, "MaxPool", x, 3, 2, 1, false);
+    vtac_zoo_value x = vtac_zoo_input(z, "input", 4, imagenet);
+    x = vtac_zoo_relu(z, vtac_zoo_conv_norm(z, x, 64, 7, 2, 1));
+    x = vtac_zoo_pool(z, "MaxPool", x, 3, 2, 1, false);
     for (int stage = 0; stage < 4; stage++) {
         for (int i = 0; i < blocks[stage]; i++) {
             x = block(z, x, INT64_C(64) << stage, i == 0 && stage > 0 ? 2 : 1);
         }
     }
-    return zoo_dense(z, zoo_flatten(z, zoo_global_average(z, x)), 1000);
+    return vtac_zoo_dense(z, vtac_zoo_flatten(z, vtac_zoo_global_average(z, x)), 1000);
 }
 
-static zoo_value resnet18(zoo *z)
+static vtac_zoo_value vtac_zoo_resnet18(vtac_zoo *z)
 {
     static const int blocks[] = {2, 2, 2, 2};
     return resnet(z, blocks, basic_block);
 }
 
-static zoo_value resnet34(zoo *z)
+static vtac_zoo_value vtac_zoo_resnet34(vtac_zoo *z)
 {
     static const int blocks[] = {3, 4, 6, 3};
     return resnet(z, blocks, basic_block);
 }
 
-static zoo_value resnet50(zoo *z)
+static vtac_zoo_value vtac_zoo_resnet50(vtac_zoo *z)
 {
     static const int blocks[] = {3, 4, 6, 3};
     return resnet(z, blocks, bottleneck);
@@ -67,33 +70,33 @@ static zoo_value resnet50(zoo *z)
 
 /* ---- mobile networks ---- */
 
-static zoo_value separable(zoo *z, zoo_value x, int64_t channels, int64_t stride)
+static vtac_zoo_value separable(vtac_zoo *z, vtac_zoo_value x, int64_t channels, int64_t stride)
 {
-    x = zoo_relu6(z, zoo_conv_norm(z, x, x.dim[1], 3, stride, -1));
-    return zoo_relu6(z, zoo_conv_norm(z, x, channels, 1, 1, 1));
+    x = vtac_zoo_relu6(z, vtac_zoo_conv_norm(z, x, x.dim[1], 3, stride, -1));
+    return vtac_zoo_relu6(z, vtac_zoo_conv_norm(z, x, channels, 1, 1, 1));
 }
 
 /* `width` in quarters: 4 is MobileNetV1 1.0. */
-static zoo_value mobilenet_v1_of(zoo *z, const int64_t *shape, int64_t width, int64_t classes)
+static vtac_zoo_value mobilenet_v1_of(vtac_zoo *z, const int64_t *shape, int64_t width, int64_t classes)
 {
     static const struct {
         int64_t channels, stride;
     } rows[] = {{64, 1},  {128, 2}, {128, 1}, {256, 2}, {256, 1},  {512, 2}, {512, 1},
                 {512, 1}, {512, 1}, {512, 1}, {512, 1}, {1024, 2}, {1024, 1}};
-    zoo_value x = zoo_input(z, "input", 4, shape);
-    x = zoo_relu6(z, zoo_conv_norm(z, x, 32 * width / 4, 3, 2, 1));
+    vtac_zoo_value x = vtac_zoo_input(z, "input", 4, shape);
+    x = vtac_zoo_relu6(z, vtac_zoo_conv_norm(z, x, 32 * width / 4, 3, 2, 1));
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         x = separable(z, x, rows[i].channels * width / 4, rows[i].stride);
     }
-    return zoo_dense(z, zoo_flatten(z, zoo_global_average(z, x)), classes);
+    return vtac_zoo_dense(z, vtac_zoo_flatten(z, vtac_zoo_global_average(z, x)), classes);
 }
 
-static zoo_value mobilenet_v1(zoo *z)
+static vtac_zoo_value vtac_zoo_mobilenet_v1(vtac_zoo *z)
 {
     return mobilenet_v1_of(z, imagenet, 4, 1000);
 }
 
-static zoo_value mobilenet_v2(zoo *z)
+static vtac_zoo_value vtac_zoo_mobilenet_v2(vtac_zoo *z)
 {
     static const struct {
         int64_t expand, channels;
@@ -101,133 +104,140 @@ static zoo_value mobilenet_v2(zoo *z)
         int64_t stride;
     } rows[] = {{1, 16, 1, 1}, {6, 24, 2, 2},  {6, 32, 3, 2}, {6, 64, 4, 2},
                 {6, 96, 3, 1}, {6, 160, 3, 2}, {6, 320, 1, 1}};
-    zoo_value x = zoo_input(z, "input", 4, imagenet);
-    x = zoo_relu6(z, zoo_conv_norm(z, x, 32, 3, 2, 1));
+    vtac_zoo_value x = vtac_zoo_input(z, "input", 4, imagenet);
+    x = vtac_zoo_relu6(z, vtac_zoo_conv_norm(z, x, 32, 3, 2, 1));
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         for (int k = 0; k < rows[i].count; k++) {
-            x = zoo_inverted(z, x, rows[i].channels, 3, k == 0 ? rows[i].stride : 1, rows[i].expand);
+            x = vtac_zoo_inverted(z, x, rows[i].channels, 3, k == 0 ? rows[i].stride : 1, rows[i].expand);
         }
     }
-    x = zoo_relu6(z, zoo_conv_norm(z, x, 1280, 1, 1, 1));
-    return zoo_dense(z, zoo_flatten(z, zoo_global_average(z, x)), 1000);
+    x = vtac_zoo_relu6(z, vtac_zoo_conv_norm(z, x, 1280, 1, 1, 1));
+    return vtac_zoo_dense(z, vtac_zoo_flatten(z, vtac_zoo_global_average(z, x)), 1000);
 }
 
 /* ---- others for ImageNet ---- */
 
-static zoo_value fire(zoo *z, zoo_value x, int64_t squeeze, int64_t expand)
+static vtac_zoo_value fire(vtac_zoo *z, vtac_zoo_value x, int64_t squeeze, int64_t expand)
 {
-    x = zoo_conv_relu(z, x, squeeze, 1, 1);
-    const zoo_value parts[] = {zoo_conv_relu(z, x, expand, 1, 1), zoo_conv_relu(z, x, expand, 3, 1)};
-    return zoo_concat(z, parts, 2);
+    x = vtac_zoo_conv_relu(z, x, squeeze, 1, 1);
+    const vtac_zoo_value parts[] = {vtac_zoo_conv_relu(z, x, expand, 1, 1),
+                                    vtac_zoo_conv_relu(z, x, expand, 3, 1)};
+    return vtac_zoo_concat(z, parts, 2);
 }
 
-static zoo_value squeezenet1_1(zoo *z)
+static vtac_zoo_value vtac_zoo_squeezenet1_1(vtac_zoo *z)
 {
     static const struct {
         int64_t squeeze, expand;
         bool pool;
     } rows[] = {{16, 64, true},  {16, 64, false},  {32, 128, true},  {32, 128, false},
                 {48, 192, true}, {48, 192, false}, {64, 256, false}, {64, 256, false}};
-    zoo_value x = zoo_input(z, "input", 4, imagenet);
-    x = zoo_relu(z, zoo_conv(z, x, (zoo_conv_shape){.channels = 64, .kernel = 3, .stride = 2, .bias = true}));
+    vtac_zoo_value x = vtac_zoo_input(z, "input", 4, imagenet);
+    x = vtac_zoo_relu(
+        z,
+        vtac_zoo_conv(z, x, (vtac_zoo_conv_shape){.channels = 64, .kernel = 3, .stride = 2, .bias = true}));
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         if (rows[i].pool) {
-            x = zoo_pool(z, "MaxPool", x, 3, 2, 0, true);
+            x = vtac_zoo_pool(z, "MaxPool", x, 3, 2, 0, true);
         }
         x = fire(z, x, rows[i].squeeze, rows[i].expand);
     }
-    x = zoo_conv_relu(z, x, 1000, 1, 1);
-    return zoo_flatten(z, zoo_global_average(z, x));
+    x = vtac_zoo_conv_relu(z, x, 1000, 1, 1);
+    return vtac_zoo_flatten(z, vtac_zoo_global_average(z, x));
 }
 
-static zoo_value vgg11(zoo *z)
+static vtac_zoo_value vtac_zoo_vgg11(vtac_zoo *z)
 {
     static const int64_t rows[] = {64, 0, 128, 0, 256, 256, 0, 512, 512, 0, 512, 512, 0}; /* 0: pool */
-    zoo_value x = zoo_input(z, "input", 4, imagenet);
+    vtac_zoo_value x = vtac_zoo_input(z, "input", 4, imagenet);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        x = rows[i] == 0 ? zoo_pool(z, "MaxPool", x, 2, 2, 0, false) : zoo_conv_relu(z, x, rows[i], 3, 1);
+        x = rows[i] == 0 ? vtac_zoo_pool(z, "MaxPool", x, 2, 2, 0, false)
+                         : vtac_zoo_conv_relu(z, x, rows[i], 3, 1);
     }
-    x = zoo_relu(z, zoo_dense(z, zoo_flatten(z, x), 4096));
-    x = zoo_relu(z, zoo_dense(z, x, 4096));
-    return zoo_dense(z, x, 1000);
+    x = vtac_zoo_relu(z, vtac_zoo_dense(z, vtac_zoo_flatten(z, x), 4096));
+    x = vtac_zoo_relu(z, vtac_zoo_dense(z, x, 4096));
+    return vtac_zoo_dense(z, x, 1000);
 }
 
-static zoo_value dense_layer(zoo *z, zoo_value x)
+static vtac_zoo_value dense_layer(vtac_zoo *z, vtac_zoo_value x)
 {
-    zoo_value y = zoo_relu(z, zoo_norm(z, x));
-    y = zoo_conv(z, y, (zoo_conv_shape){.channels = 128, .kernel = 1, .stride = 1});
-    y = zoo_relu(z, zoo_norm(z, y));
-    y = zoo_conv(z, y, (zoo_conv_shape){.channels = 32, .kernel = 3, .stride = 1, .pad = 1});
-    const zoo_value parts[] = {x, y};
-    return zoo_concat(z, parts, 2);
+    vtac_zoo_value y = vtac_zoo_relu(z, vtac_zoo_norm(z, x));
+    y = vtac_zoo_conv(z, y, (vtac_zoo_conv_shape){.channels = 128, .kernel = 1, .stride = 1});
+    y = vtac_zoo_relu(z, vtac_zoo_norm(z, y));
+    y = vtac_zoo_conv(z, y, (vtac_zoo_conv_shape){.channels = 32, .kernel = 3, .stride = 1, .pad = 1});
+    const vtac_zoo_value parts[] = {x, y};
+    return vtac_zoo_concat(z, parts, 2);
 }
 
-static zoo_value densenet121(zoo *z)
+static vtac_zoo_value vtac_zoo_densenet121(vtac_zoo *z)
 {
     static const int layers[] = {6, 12, 24, 16};
-    zoo_value x = zoo_input(z, "input", 4, imagenet);
-    x = zoo_relu(z, zoo_conv_norm(z, x, 64, 7, 2, 1));
-    x = zoo_pool(z, "MaxPool", x, 3, 2, 1, false);
+    vtac_zoo_value x = vtac_zoo_input(z, "input", 4, imagenet);
+    x = vtac_zoo_relu(z, vtac_zoo_conv_norm(z, x, 64, 7, 2, 1));
+    x = vtac_zoo_pool(z, "MaxPool", x, 3, 2, 1, false);
     for (int stage = 0; stage < 4; stage++) {
         for (int i = 0; i < layers[stage]; i++) {
             x = dense_layer(z, x);
         }
-        x = zoo_relu(z, zoo_norm(z, x));
+        x = vtac_zoo_relu(z, vtac_zoo_norm(z, x));
         if (stage < 3) {
-            x = zoo_conv(z, x, (zoo_conv_shape){.channels = x.dim[1] / 2, .kernel = 1, .stride = 1});
-            x = zoo_pool(z, "AveragePool", x, 2, 2, 0, false);
+            x = vtac_zoo_conv(z, x,
+                              (vtac_zoo_conv_shape){.channels = x.dim[1] / 2, .kernel = 1, .stride = 1});
+            x = vtac_zoo_pool(z, "AveragePool", x, 2, 2, 0, false);
         }
     }
-    return zoo_dense(z, zoo_flatten(z, zoo_global_average(z, x)), 1000);
+    return vtac_zoo_dense(z, vtac_zoo_flatten(z, vtac_zoo_global_average(z, x)), 1000);
 }
 
 /* ---- MLPerf Tiny ---- */
 
-static zoo_value tiny_ic(zoo *z)
+static vtac_zoo_value vtac_zoo_tiny_ic(vtac_zoo *z)
 {
     static const int64_t shape[] = {1, 3, 32, 32};
-    zoo_value x = zoo_input(z, "input", 4, shape);
-    x = zoo_relu(z, zoo_conv_norm(z, x, 16, 3, 1, 1));
+    vtac_zoo_value x = vtac_zoo_input(z, "input", 4, shape);
+    x = vtac_zoo_relu(z, vtac_zoo_conv_norm(z, x, 16, 3, 1, 1));
     for (int stage = 0; stage < 3; stage++) {
         x = basic_block(z, x, INT64_C(16) << stage, stage > 0 ? 2 : 1);
     }
-    return zoo_unary(z, "Softmax", zoo_dense(z, zoo_flatten(z, zoo_global_average(z, x)), 10));
+    return vtac_zoo_unary(z, "Softmax",
+                          vtac_zoo_dense(z, vtac_zoo_flatten(z, vtac_zoo_global_average(z, x)), 10));
 }
 
-static zoo_value tiny_kws(zoo *z)
+static vtac_zoo_value vtac_zoo_tiny_kws(vtac_zoo *z)
 {
     static const int64_t shape[] = {1, 1, 49, 10};
-    zoo_value x = zoo_input(z, "input", 4, shape);
-    x = zoo_conv(z, x,
-                 (zoo_conv_shape){.channels = 64, .kernel = 10, .kernel_w = 4, .stride = 2, .same = true});
-    x = zoo_relu(z, zoo_norm(z, x));
+    vtac_zoo_value x = vtac_zoo_input(z, "input", 4, shape);
+    x = vtac_zoo_conv(
+        z, x, (vtac_zoo_conv_shape){.channels = 64, .kernel = 10, .kernel_w = 4, .stride = 2, .same = true});
+    x = vtac_zoo_relu(z, vtac_zoo_norm(z, x));
     for (int i = 0; i < 4; i++) {
-        x = zoo_relu(z, zoo_conv_norm(z, x, 64, 3, 1, -1));
-        x = zoo_relu(z, zoo_conv_norm(z, x, 64, 1, 1, 1));
+        x = vtac_zoo_relu(z, vtac_zoo_conv_norm(z, x, 64, 3, 1, -1));
+        x = vtac_zoo_relu(z, vtac_zoo_conv_norm(z, x, 64, 1, 1, 1));
     }
-    return zoo_unary(z, "Softmax", zoo_dense(z, zoo_flatten(z, zoo_global_average(z, x)), 12));
+    return vtac_zoo_unary(z, "Softmax",
+                          vtac_zoo_dense(z, vtac_zoo_flatten(z, vtac_zoo_global_average(z, x)), 12));
 }
 
-static zoo_value tiny_vww(zoo *z)
+static vtac_zoo_value vtac_zoo_tiny_vww(vtac_zoo *z)
 {
     static const int64_t shape[] = {1, 3, 96, 96};
-    return zoo_unary(z, "Softmax", mobilenet_v1_of(z, shape, 1, 2));
+    return vtac_zoo_unary(z, "Softmax", mobilenet_v1_of(z, shape, 1, 2));
 }
 
-static zoo_value tiny_ad(zoo *z)
+static vtac_zoo_value vtac_zoo_tiny_ad(vtac_zoo *z)
 {
     static const int64_t shape[] = {1, 640};
     static const int64_t widths[] = {128, 128, 128, 128, 8, 128, 128, 128, 128};
-    zoo_value x = zoo_input(z, "input", 2, shape);
+    vtac_zoo_value x = vtac_zoo_input(z, "input", 2, shape);
     for (size_t i = 0; i < sizeof widths / sizeof widths[0]; i++) {
-        x = zoo_relu(z, zoo_norm(z, zoo_dense(z, x, widths[i])));
+        x = vtac_zoo_relu(z, vtac_zoo_norm(z, vtac_zoo_dense(z, x, widths[i])));
     }
-    return zoo_dense(z, x, 640);
+    return vtac_zoo_dense(z, x, 640);
 }
 
 /* ---- sequences ---- */
 
-static zoo_value lstm(zoo *z)
+static vtac_zoo_value vtac_zoo_lstm(vtac_zoo *z)
 {
     enum { STEPS = 32, FEATURES = 64, HIDDEN = 128 };
     static const int64_t shape[] = {STEPS, 1, FEATURES};
@@ -235,52 +245,54 @@ static zoo_value lstm(zoo *z)
     static const int64_t r[] = {1, 4 * HIDDEN, HIDDEN};
     static const int64_t b[] = {1, 8 * HIDDEN};
     static const int64_t y[] = {STEPS, 1, 1, HIDDEN};
-    const zoo_value x = zoo_input(z, "input", 3, shape);
-    const zoo_value inputs[] = {x, zoo_weight(z, "w", 3, w, 0.0F, 0.1F),
-                                zoo_weight(z, "r", 3, r, 0.0F, 0.08F), zoo_weight(z, "b", 2, b, 0.0F, 0.05F)};
-    const zoo_value all = zoo_node(z, "LSTM", inputs, 4, 4, y);
-    zoo_attr_int(z, "hidden_size", HIDDEN);
+    const vtac_zoo_value x = vtac_zoo_input(z, "input", 3, shape);
+    const vtac_zoo_value inputs[] = {x, vtac_zoo_weight(z, "w", 3, w, 0.0F, 0.1F),
+                                     vtac_zoo_weight(z, "r", 3, r, 0.0F, 0.08F),
+                                     vtac_zoo_weight(z, "b", 2, b, 0.0F, 0.05F)};
+    const vtac_zoo_value all = vtac_zoo_node(z, "LSTM", inputs, 4, 4, y);
+    vtac_zoo_attr_int(z, "hidden_size", HIDDEN);
     const int64_t flat[] = {STEPS, HIDDEN};
-    const zoo_value reshape[] = {all, zoo_ints(z, "shape", 2, flat)};
-    return zoo_dense(z, zoo_node(z, "Reshape", reshape, 2, 2, flat), 10);
+    const vtac_zoo_value reshape[] = {all, vtac_zoo_ints(z, "shape", 2, flat)};
+    return vtac_zoo_dense(z, vtac_zoo_node(z, "Reshape", reshape, 2, 2, flat), 10);
 }
 
 /* Splits [tokens, width] into heads: [heads, tokens, width / heads]; `perm` says how. */
-static zoo_value heads(zoo *z, zoo_value x, int64_t count, const int64_t *perm)
+static vtac_zoo_value heads(vtac_zoo *z, vtac_zoo_value x, int64_t count, const int64_t *perm)
 {
     const int64_t split[] = {x.dim[0], count, x.dim[1] / count};
-    const zoo_value reshape[] = {x, zoo_ints(z, "shape", 3, split)};
-    const zoo_value y = zoo_node(z, "Reshape", reshape, 2, 3, split);
+    const vtac_zoo_value reshape[] = {x, vtac_zoo_ints(z, "shape", 3, split)};
+    const vtac_zoo_value y = vtac_zoo_node(z, "Reshape", reshape, 2, 3, split);
     const int64_t out[] = {split[perm[0]], split[perm[1]], split[perm[2]]};
-    const zoo_value t = zoo_node(z, "Transpose", &y, 1, 3, out);
-    zoo_attr_ints(z, "perm", 3, perm);
+    const vtac_zoo_value t = vtac_zoo_node(z, "Transpose", &y, 1, 3, out);
+    vtac_zoo_attr_ints(z, "perm", 3, perm);
     return t;
 }
 
-static zoo_value transformer(zoo *z)
+static vtac_zoo_value vtac_zoo_transformer(vtac_zoo *z)
 {
     enum { TOKENS = 64, WIDTH = 128, HEADS = 4 };
     static const int64_t shape[] = {TOKENS, WIDTH};
     static const int64_t by_head[] = {1, 0, 2};
     static const int64_t by_head_transposed[] = {1, 2, 0};
-    const zoo_value x = zoo_input(z, "input", 2, shape);
-    const zoo_value q = heads(z, zoo_dense(z, x, WIDTH), HEADS, by_head);
-    const zoo_value k = heads(z, zoo_dense(z, x, WIDTH), HEADS, by_head_transposed);
-    const zoo_value v = heads(z, zoo_dense(z, x, WIDTH), HEADS, by_head);
+    const vtac_zoo_value x = vtac_zoo_input(z, "input", 2, shape);
+    const vtac_zoo_value q = heads(z, vtac_zoo_dense(z, x, WIDTH), HEADS, by_head);
+    const vtac_zoo_value k = heads(z, vtac_zoo_dense(z, x, WIDTH), HEADS, by_head_transposed);
+    const vtac_zoo_value v = heads(z, vtac_zoo_dense(z, x, WIDTH), HEADS, by_head);
     const int64_t scores[] = {HEADS, TOKENS, TOKENS};
-    const zoo_value qk[] = {q, k};
-    zoo_value s = zoo_node(z, "MatMul", qk, 2, 3, scores);
-    s = zoo_binary(z, "Mul", s, zoo_weight(z, "scale", 0, shape, 1.0F / sqrtf((float)WIDTH / HEADS), 0.0F));
-    const zoo_value sv[] = {zoo_unary(z, "Softmax", s), v};
-    const zoo_value mixed = zoo_node(z, "MatMul", sv, 2, 3, v.dim);
+    const vtac_zoo_value qk[] = {q, k};
+    vtac_zoo_value s = vtac_zoo_node(z, "MatMul", qk, 2, 3, scores);
+    s = vtac_zoo_binary(z, "Mul", s,
+                        vtac_zoo_weight(z, "scale", 0, shape, 1.0F / sqrtf((float)WIDTH / HEADS), 0.0F));
+    const vtac_zoo_value sv[] = {vtac_zoo_unary(z, "Softmax", s), v};
+    const vtac_zoo_value mixed = vtac_zoo_node(z, "MatMul", sv, 2, 3, v.dim);
     const int64_t back[] = {TOKENS, HEADS, WIDTH / HEADS};
-    const zoo_value t = zoo_node(z, "Transpose", &mixed, 1, 3, back);
-    zoo_attr_ints(z, "perm", 3, by_head);
-    const zoo_value reshape[] = {t, zoo_ints(z, "shape", 2, shape)};
-    zoo_value y = zoo_dense(z, zoo_node(z, "Reshape", reshape, 2, 2, shape), WIDTH);
-    y = zoo_layer_norm(z, zoo_add(z, y, x));
-    const zoo_value wide = zoo_dense(z, y, 4 * WIDTH);
-    return zoo_layer_norm(z, zoo_add(z, zoo_dense(z, zoo_gelu(z, wide), WIDTH), y));
+    const vtac_zoo_value t = vtac_zoo_node(z, "Transpose", &mixed, 1, 3, back);
+    vtac_zoo_attr_ints(z, "perm", 3, by_head);
+    const vtac_zoo_value reshape[] = {t, vtac_zoo_ints(z, "shape", 2, shape)};
+    vtac_zoo_value y = vtac_zoo_dense(z, vtac_zoo_node(z, "Reshape", reshape, 2, 2, shape), WIDTH);
+    y = vtac_zoo_layer_norm(z, vtac_zoo_add(z, y, x));
+    const vtac_zoo_value wide = vtac_zoo_dense(z, y, 4 * WIDTH);
+    return vtac_zoo_layer_norm(z, vtac_zoo_add(z, vtac_zoo_dense(z, vtac_zoo_gelu(z, wide), WIDTH), y));
 }
 
 /* ---- the list and the file ---- */
@@ -316,8 +328,8 @@ static const vtac_zoo_entry entries[] = {
     ZOO(X)
 #undef X
 };
-static zoo_value (*const builders[])(zoo *) = {
-#define X(id, input, doc) id,
+static vtac_zoo_value (*const builders[])(vtac_zoo *) = {
+#define X(id, input, doc) vtac_zoo_##id,
     ZOO(X)
 #undef X
 };
@@ -328,7 +340,7 @@ const vtac_zoo_entry *vtac_zoo_list(uint32_t *count)
     return entries;
 }
 
-static vta_status write_graph(zoo *z, const char *path, vta_diag *diag)
+static vta_status write_graph(vtac_zoo *z, const char *path, vta_diag *diag)
 {
     char producer[] = "vtac zoo";
     char domain[] = "";
@@ -363,13 +375,13 @@ vta_status vtac_zoo_write(const char *name, uint64_t seed, const char *path, vta
                         near == NULL ? "" : "; did you mean '", near == NULL ? "" : near,
                         near == NULL ? "" : "'");
     }
-    zoo z = {.random = seed * 0x9e3779b97f4a7c15ULL + 0x632be59bd9b4e019ULL, .diag = diag};
+    vtac_zoo z = {.random = seed * 0x9e3779b97f4a7c15ULL + 0x632be59bd9b4e019ULL, .diag = diag};
     z.random = z.random == 0 ? 1 : z.random;
     onnx__graph_proto__init(&z.graph);
     char graph_name[64];
     (void)snprintf(graph_name, sizeof graph_name, "%s", name);
     z.graph.name = graph_name;
-    zoo_output(&z, builders[found](&z));
+    vtac_zoo_output(&z, builders[found](&z));
     const vta_status status = z.status == VTA_OK ? write_graph(&z, path, diag) : z.status;
     vta_arena_free(&z.arena);
     return status;
