@@ -79,6 +79,15 @@ says out '{"index": 0, "value": -1, "label": "background"}, {"index": 1, "value"
 : >empty
 vtac run one.so --labels empty
 refused 1 "empty: expected a name a line, found none"
+for code in UTF-16 UTF-16LE UTF-32; do # a NUL ends no line: a reader that stops there finds more lines than newlines
+    iconv -f UTF-8 -t $code six >wide
+    vtac run one.so --input x.npy --labels wide --top 2
+    refused 1 "wide: "
+    says err "UTF-"
+done
+printf '\357\273\277a\nb\n' >marked
+vtac run one.so --input x.npy --labels marked --top 1 --json
+says out '"label": "a"}'
 vtac run one.so --labels nowhere
 refused 1 "nowhere"
 

@@ -21,6 +21,7 @@
 #include "vta/file.h"
 #include "vta/hash.h"
 #include "vta/hold.h"
+#include "vta/lines.h"
 #include "vta/number.h"
 #include "vta/status.h"
 #include "vta/str.h"
@@ -170,6 +171,78 @@ static void file_errors_name_the_file(void **state)
     assert_string_equal(diag.text, "cannot write '/no/such/folder/x': No such file or directory");
     assert_int_equal(vta_file_write("/dev/null", "a", 1, NULL), VTA_OK);
     assert_int_equal(vta_file_write("/dev/null", "a", 1, NULL), VTA_OK);
+}
+
+/* The lines of a file of these bytes, or why there are none. */
+static vta_status lines_of(const void *bytes, size_t size, vta_lines *out, vta_diag *diag)
+{
+    char path[TEMPORARY_PATH];
+    *diag = (vta_diag){0};
+    assert_true(temporary_file(path, ".txt"));
+    assert_int_equal(vta_file_write(path, bytes, size, NULL), VTA_OK);
+    const vta_status status = vta_lines_read(path, 1000, out, diag);
+    assert_int_equal(remove(path), 0);
+    return status;
+}
+
+static void lines_are_those_of_any_editor(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *bytes;
+        size_t count;
+        const char *lines[3];
+        bool open;
+    } rows[] = {
+        {"", 0, {NULL}, false},
+        {"\xef\xbb\xbf", 0, {NULL}, false},
+        {"\n", 1, {""}, false},
+        {"a\nb\n", 2, {"a", "b"}, false},
+        {"a\n\nb", 3, {"a", "", "b"}, true},
+        {"\xef\xbb\xbf"
+         "a\r\nb\r\n",
+         2,
+         {"a", "b"},
+         false},
+        {"\r\nK\xc3\xa4se\r", 2, {"", "K\xc3\xa4se"}, true},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        vta_diag diag;
+        vta_lines lines;
+        assert_int_equal(lines_of(rows[i].bytes, strlen(rows[i].bytes), &lines, &diag), VTA_OK);
+        assert_int_equal(lines.count, rows[i].count);
+        assert_int_equal(lines.open, rows[i].open);
+        for (size_t k = 0; k < lines.count; k++) {
+            assert_string_equal(lines.line[k], rows[i].lines[k]);
+        }
+        vta_lines_free(&lines);
+    }
+}
+
+static void what_is_no_text_has_no_lines(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *bytes;
+        size_t size;
+        const char *why;
+    } rows[] = {
+        {"\xff\xfe"
+         "a\0\n\0b\0\n\0",
+         10, "is UTF-16"},
+        {"\xfe\xff\0a\0\n", 6, "is UTF-16"},
+        {"a\nb\0c\nd\n", 8, "line 2: byte 3 is 0"},
+        {"\0\n\0\n\0\n", 6, "line 1: byte 0 is 0"},
+        {"a\nb\rc\rd\n", 8, "line 2 has a carriage return"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        vta_diag diag;
+        vta_lines lines;
+        assert_int_equal(lines_of(rows[i].bytes, rows[i].size, &lines, &diag), VTA_SYNTAX);
+        assert_non_null(strstr(diag.text, rows[i].why));
+        assert_null(lines.line);
+        assert_null(lines.text);
+    }
 }
 
 static volatile sig_atomic_t signals;
@@ -328,6 +401,8 @@ int main(void)
         cmocka_unit_test(nearest_finds_the_slip),
         cmocka_unit_test(files_round_trip),
         cmocka_unit_test(file_errors_name_the_file),
+        cmocka_unit_test(lines_are_those_of_any_editor),
+        cmocka_unit_test(what_is_no_text_has_no_lines),
         cmocka_unit_test(held_signals_arrive_later),
         cmocka_unit_test(an_ended_writer_leaves_no_temporary_file),
         cmocka_unit_test(diag_keeps_the_first_failure),

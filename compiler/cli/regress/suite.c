@@ -19,6 +19,7 @@
 #include "vta/config.h"
 #include "vta/fail.h"
 #include "vta/file.h"
+#include "vta/lines.h"
 #include "vta/str.h"
 #include "writable.h"
 
@@ -288,20 +289,19 @@ static vta_status read_root(reader *r, const cJSON *root)
 /* The JSON of a file; where it cannot be read, the line is named. */
 static vta_status parse(const char *path, cJSON **out, vta_diag *diag)
 {
-    uint8_t *bytes = NULL;
-    size_t size = 0;
+    char *text;
     const char *end = NULL;
-    VTA_TRY(vta_file_read(path, MOST_BYTES, &bytes, &size, diag));
-    *out = cJSON_ParseWithLengthOpts((const char *)bytes, size, &end, 0);
+    VTA_TRY(vta_text_read(path, MOST_BYTES, &text, diag));
+    *out = cJSON_ParseWithOpts(text, &end, 0);
     vta_status status = VTA_OK;
     if (*out == NULL) {
         unsigned line = 1;
-        for (const char *c = (const char *)bytes; end != NULL && c < end; c++) {
+        for (const char *c = text; end != NULL && c < end; c++) {
             line += *c == '\n';
         }
         status = vta_fail(diag, VTA_SYNTAX, "%s:%u: this is no JSON", path, line);
     }
-    free(bytes);
+    free(text);
     return status;
 }
 

@@ -13,7 +13,7 @@
 #include "calib.h"
 #include "stages.h"
 #include "vta/fail.h"
-#include "vta/file.h"
+#include "vta/lines.h"
 
 /* One number, and nothing behind it. */
 static bool read_number(const char *text, double *out)
@@ -47,29 +47,24 @@ int cli_read_mixed(const cli_args *args, cli_mixed *out)
 
 /* ---- labels */
 
-static vta_status parse_labels(char *text, vta_arena *arena, vtac_quantize_options *how, vta_diag *diag)
+static vta_status parse_labels(const vta_lines *lines, vta_arena *arena, vtac_quantize_options *how,
+                               vta_diag *diag)
 {
-    size_t room = 1;
-    for (const char *c = text; *c != '\0'; c++) {
-        room += *c == '\n';
-    }
-    uint32_t *labels = vta_arena_array(arena, room, sizeof *labels);
+    uint32_t *labels = vta_arena_array(arena, lines->count + 1, sizeof *labels);
     if (labels == NULL) {
         return vta_no_memory(diag);
     }
     how->labels = labels;
-    uint32_t line = 1;
-    for (char *rest = text; *rest != '\0'; line++) {
-        char *end = rest + strcspn(rest, "\n");
+    for (size_t i = 0; i < lines->count; i++) {
+        const char *line = lines->line[i];
         char *after;
         errno = 0;
-        const unsigned long label = strtoul(rest, &after, 10);
-        after += strspn(after, " \t\r");
-        if (after != end || *rest < '0' || *rest > '9' || errno != 0 || label > UINT32_MAX) {
-            return vta_fail(diag, VTA_INVALID, "line %u: expected the number of a class, as in 7", line);
+        const unsigned long label = strtoul(line, &after, 10);
+        after += strspn(after, " \t");
+        if (*after != '\0' || *line < '0' || *line > '9' || errno != 0 || label > UINT32_MAX) {
+            return vta_fail(diag, VTA_INVALID, "line %zu: expected the number of a class, as in 7", i + 1);
         }
         labels[how->label_count++] = (uint32_t)label;
-        rest = *end == '\n' ? end + 1 : end;
     }
     return VTA_OK;
 }
@@ -77,19 +72,13 @@ static vta_status parse_labels(char *text, vta_arena *arena, vtac_quantize_optio
 static vta_status read_labels(const char *path, vta_arena *arena, vtac_quantize_options *how, vta_diag *diag)
 {
     enum { MOST_BYTES = 1 << 26 };
-    uint8_t *bytes;
-    size_t size;
+    vta_lines lines;
     if (path == NULL) {
         return VTA_OK;
     }
-    VTA_TRY(vta_file_read(path, MOST_BYTES, &bytes, &size, diag));
-    char *text = vta_arena_alloc(arena, size + 1);
-    if (text != NULL) {
-        memcpy(text, bytes, size);
-        text[size] = '\0';
-    }
-    free(bytes);
-    const vta_status status = text != NULL ? parse_labels(text, arena, how, diag) : vta_no_memory(diag);
+    VTA_TRY(vta_lines_read(path, MOST_BYTES, &lines, diag));
+    const vta_status status = parse_labels(&lines, arena, how, diag);
+    vta_lines_free(&lines);
     return status == VTA_OK ? VTA_OK : vta_context(diag, "%s", path);
 }
 

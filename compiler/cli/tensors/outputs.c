@@ -7,49 +7,24 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "parcels.h"
-#include "vta/fail.h"
-#include "vta/file.h"
 
 /* ---- labels */
 
 vta_status cli_read_labels(const char *path, cli_outputs *out, vta_diag *diag)
 {
     enum { MOST_BYTES = 1 << 24 };
-    uint8_t *bytes;
-    size_t size;
-    VTA_TRY(vta_file_read(path, MOST_BYTES, &bytes, &size, diag));
-    char *text = (char *)bytes;
-    out->label_text = text;
-    size_t lines = 1;
-    for (size_t i = 0; i < size; i++) {
-        lines += text[i] == '\n';
-    }
-    out->labels = calloc(lines, sizeof *out->labels);
-    if (out->labels == NULL) {
-        return vta_no_memory(diag);
-    }
-    for (char *line = text; line < text + size;) {
-        char *end = line + strcspn(line, "\n");
-        out->labels[out->label_count++] = line;
-        if (end > line && end[-1] == '\r') {
-            end[-1] = '\0';
-        }
-        *end = '\0';
-        line = end + 1;
-    }
-    return out->label_count > 0 ? VTA_OK
-                                : vta_fail(diag, VTA_SYNTAX, "%s: expected a name a line, found none", path);
+    VTA_TRY(vta_lines_read(path, MOST_BYTES, &out->labels, diag));
+    return out->labels.count > 0 ? VTA_OK
+                                 : vta_fail(diag, VTA_SYNTAX, "%s: expected a name a line, found none", path);
 }
 
 void cli_free_outputs(cli_outputs *outputs)
 {
-    free(outputs->labels);
-    free(outputs->label_text);
+    vta_lines_free(&outputs->labels);
     *outputs = (cli_outputs){0};
 }
 
@@ -58,11 +33,11 @@ void cli_free_outputs(cli_outputs *outputs)
 /* Models of one class more than there are names have "background" in front of them. */
 static void print_label(const cli_outputs *how, int64_t index, int64_t elements)
 {
-    const bool shifted = (uint64_t)elements == how->label_count + 1;
+    const bool shifted = (uint64_t)elements == how->labels.count + 1;
     const uint64_t line = (uint64_t)(shifted ? index - 1 : index);
-    const char *label = line < how->label_count ? how->labels[line]
-                        : shifted && index == 0 ? "background"
-                                                : NULL;
+    const char *label = line < how->labels.count ? how->labels.line[line]
+                        : shifted && index == 0  ? "background"
+                                                 : NULL;
     if (label != NULL && how->json) {
         cli_print(", \"label\": ");
         cli_json_string(label);

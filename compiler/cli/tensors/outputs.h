@@ -6,13 +6,12 @@
 #define VTAC_CLI_OUTPUTS_H
 
 #include "cli.h"
+#include "vta/lines.h"
 #include "vta/model.h"
 
 typedef struct cli_outputs {
-    uint64_t top;       /* print the largest so many */
-    char **labels;      /* owned; NULL: none */
-    size_t label_count; /* lines of the file */
-    char *label_text;
+    uint64_t top;     /* print the largest so many */
+    vta_lines labels; /* owned: the name of each class; no line without --labels */
     bool json;
 } cli_outputs;
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "vta/fail.h"
-#include "vta/file.h"
+#include "vta/lines.h"
 #include "vtac/explore.h"
 
 typedef struct key_row {
@@ -141,10 +141,9 @@ static vta_status read_axis(vtac_space *space, const cJSON *item, vta_diag *diag
 
 vta_status vtac_space_read(const char *path, vtac_space *space, vta_diag *diag)
 {
-    uint8_t *bytes = NULL;
-    size_t size = 0;
-    VTA_TRY(vta_file_read(path, MOST_FILE, &bytes, &size, diag));
-    cJSON *root = cJSON_ParseWithLength((const char *)bytes, size);
+    char *text;
+    VTA_TRY(vta_text_read(path, MOST_FILE, &text, diag));
+    cJSON *root = cJSON_Parse(text);
     vta_status status = VTA_OK;
     if (!cJSON_IsObject(root)) {
         status = vta_fail(diag, VTA_SYNTAX,
@@ -158,7 +157,7 @@ vta_status vtac_space_read(const char *path, vtac_space *space, vta_diag *diag)
                        : read_axis(space, item, diag);
     }
     cJSON_Delete(root);
-    free(bytes);
+    free(text);
     return status == VTA_OK ? VTA_OK : vta_context(diag, "%s", path);
 }
 

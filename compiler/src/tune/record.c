@@ -12,8 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "vta/file.h"
 #include "vta/hash.h"
+#include "vta/lines.h"
 #include "vta/str.h"
 #include "vtac/tune.h"
 
@@ -72,24 +72,20 @@ static bool read_cut_line(vtac_records *r, const char *line, size_t size)
 
 vta_status vtac_records_read(const char *path, vtac_records *records, vta_diag *diag)
 {
-    uint8_t *bytes = NULL;
-    size_t size = 0;
-    unsigned number = 1;
+    vta_lines lines;
     records->items.item_size = sizeof(vtac_record);
-    VTA_TRY(vta_file_read(path, MOST_FILE, &bytes, &size, diag));
+    VTA_TRY(vta_lines_read(path, MOST_FILE, &lines, diag));
     vta_status status = VTA_OK;
-    for (const char *line = (const char *)bytes, *end = line + size; line < end && status == VTA_OK;
-         number++) {
-        const char *newline = memchr(line, '\n', (size_t)(end - line));
-        const size_t length = (size_t)((newline != NULL ? newline : end) - line);
-        if (length > 0 && !read_cut_line(records, line, length) && newline != NULL) {
+    for (size_t i = 0; i < lines.count && status == VTA_OK; i++) {
+        const char *line = lines.line[i];
+        const bool cut = lines.open && i + 1 == lines.count;
+        if (*line != '\0' && !read_cut_line(records, line, strlen(line)) && !cut) {
             status = vta_fail(diag, VTA_SYNTAX,
-                              "%s: line %u is no record of a schedule; expected what 'vtac tune' writes",
-                              path, number);
+                              "%s: line %zu is no record of a schedule; expected what 'vtac tune' writes",
+                              path, i + 1);
         }
-        line += length + 1;
     }
-    free(bytes);
+    vta_lines_free(&lines);
     return status;
 }
 
