@@ -70,7 +70,7 @@ static void toy_store(toy *m, const vta_store2d *s)
 static void toy_gemm(toy *m, const step_list *list, const vta_gemm *g)
 {
     uint32_t count;
-    const vta_uop *u = list_uops(list, g->kernel, &count);
+    const vta_uop *u = vtac_vta_list_uops(list, g->kernel, &count);
     for (int64_t o = 0; o < g->iter_out; o++) {
         for (int64_t i = 0; i < g->iter_in; i++) {
             for (uint32_t k = 0; k < count; k++) {
@@ -85,7 +85,7 @@ static void toy_gemm(toy *m, const step_list *list, const vta_gemm *g)
 static void toy_depthwise(toy *m, const step_list *list, const vta_depthwise *d)
 {
     uint32_t count;
-    const vta_uop *u = list_uops(list, d->kernel, &count);
+    const vta_uop *u = vtac_vta_list_uops(list, d->kernel, &count);
     for (int64_t o = 0; o < d->iter_out; o++) {
         for (int64_t t = 0; t < d->taps_y * d->taps_x; t++) {
             uint64_t *dst = &m->acc[u->dst + o * d->dst_out];
@@ -127,17 +127,17 @@ static void add_load(rng *r, step_list *list, vta_memory memory)
     const int64_t x = 1 + below(r, 4), y = 1 + below(r, 3), pad = memory == VTA_MEM_INP ? below(r, 2) : 0;
     const int64_t fits = (y + 2 * pad) * (x + 2 * pad);
     const bool work = memory == VTA_MEM_INP && below(r, 4) > 0;
-    list_load(list, &(vta_load2d){.memory = memory,
-                                  .sram = below(r, ENTRIES - fits + 1),
-                                  .buffer = {work ? WORK_BUFFER : CONSTANTS_BUFFER},
-                                  .offset = below(r, 60),
-                                  .y_size = y,
-                                  .x_size = x,
-                                  .x_stride = x + below(r, 3),
-                                  .y_pad_0 = pad,
-                                  .y_pad_1 = pad,
-                                  .x_pad_0 = pad,
-                                  .x_pad_1 = pad});
+    vtac_vta_list_load(list, &(vta_load2d){.memory = memory,
+                                           .sram = below(r, ENTRIES - fits + 1),
+                                           .buffer = {work ? WORK_BUFFER : CONSTANTS_BUFFER},
+                                           .offset = below(r, 60),
+                                           .y_size = y,
+                                           .x_size = x,
+                                           .x_stride = x + below(r, 3),
+                                           .y_pad_0 = pad,
+                                           .y_pad_1 = pad,
+                                           .x_pad_0 = pad,
+                                           .x_pad_1 = pad});
 }
 
 static void add_gemm(rng *r, step_list *list)
@@ -148,58 +148,58 @@ static void add_gemm(rng *r, step_list *list)
         uops[k] = (vta_uop){
             .dst = (uint32_t)below(r, 8), .src = (uint32_t)below(r, 48), .aux = (uint32_t)below(r, ENTRIES)};
     }
-    list_gemm(list,
-              &(vta_gemm){.kernel = list_kernel_of(list, uops, count),
-                          .iter_out = 1 + below(r, 3),
-                          .iter_in = 1 + below(r, 3),
-                          .dst_out = below(r, 4),
-                          .dst_in = below(r, 4),
-                          .src_out = below(r, 4),
-                          .src_in = below(r, 4)},
-              (list_range){0, ENTRIES});
+    vtac_vta_list_gemm(list,
+                       &(vta_gemm){.kernel = vtac_vta_list_kernel_of(list, uops, count),
+                                   .iter_out = 1 + below(r, 3),
+                                   .iter_in = 1 + below(r, 3),
+                                   .dst_out = below(r, 4),
+                                   .dst_in = below(r, 4),
+                                   .src_out = below(r, 4),
+                                   .src_in = below(r, 4)},
+                       (list_range){0, ENTRIES});
 }
 
 static void add_depthwise(rng *r, step_list *list)
 {
     const vta_uop uop = {
         .dst = (uint32_t)below(r, 8), .src = (uint32_t)below(r, 40), .aux = (uint32_t)below(r, ENTRIES)};
-    list_depthwise(list,
-                   &(vta_depthwise){.kernel = list_kernel_of(list, &uop, 1),
-                                    .iter_out = 1 + below(r, 3),
-                                    .iter_in = 1,
-                                    .dst_out = below(r, 4),
-                                    .src_out = below(r, 4),
-                                    .taps_x = 1 + below(r, 3),
-                                    .taps_y = 1 + below(r, 3),
-                                    .col_step = 1,
-                                    .row_step = below(r, 6)},
-                   (list_range){0, ENTRIES});
+    vtac_vta_list_depthwise(list,
+                            &(vta_depthwise){.kernel = vtac_vta_list_kernel_of(list, &uop, 1),
+                                             .iter_out = 1 + below(r, 3),
+                                             .iter_in = 1,
+                                             .dst_out = below(r, 4),
+                                             .src_out = below(r, 4),
+                                             .taps_x = 1 + below(r, 3),
+                                             .taps_y = 1 + below(r, 3),
+                                             .col_step = 1,
+                                             .row_step = below(r, 6)},
+                            (list_range){0, ENTRIES});
 }
 
 static void add_store(rng *r, step_list *list)
 {
     const int64_t x = 1 + below(r, 4), y = 1 + below(r, 2);
-    list_store(list, &(vta_store2d){.sram = below(r, ENTRIES - x * y + 1),
-                                    .buffer = {WORK_BUFFER},
-                                    .offset = below(r, 60),
-                                    .y_size = y,
-                                    .x_size = x,
-                                    .x_stride = x + below(r, 3)});
+    vtac_vta_list_store(list, &(vta_store2d){.sram = below(r, ENTRIES - x * y + 1),
+                                             .buffer = {WORK_BUFFER},
+                                             .offset = below(r, 60),
+                                             .y_size = y,
+                                             .x_size = x,
+                                             .x_stride = x + below(r, 3)});
 }
 
 /* Into INP. */
 static void add_requant(rng *r, step_list *list)
 {
     const int64_t src = below(r, ENTRIES - 4);
-    list_requant(list,
-                 &(vta_requant){.dst = below(r, 40),
-                                .src = src,
-                                .iter_out = 1,
-                                .iter_in = 1 + below(r, 4),
-                                .dst_in = 1 + below(r, 3),
-                                .src_in = 1,
-                                .to_inp = true},
-                 (list_range){src, 4}, (list_range){src, 4});
+    vtac_vta_list_requant(list,
+                          &(vta_requant){.dst = below(r, 40),
+                                         .src = src,
+                                         .iter_out = 1,
+                                         .iter_in = 1 + below(r, 4),
+                                         .dst_in = 1 + below(r, 3),
+                                         .src_in = 1,
+                                         .to_inp = true},
+                          (list_range){src, 4}, (list_range){src, 4});
 }
 
 static void draw(rng *r, step_list *list)
@@ -216,7 +216,7 @@ static void draw(rng *r, step_list *list)
         }
         list->tag = i + 1; /* the call's number */
     }
-    list_flush(list);
+    vtac_vta_list_flush(list);
 }
 
 static void test_results_stay(void **state)
@@ -229,14 +229,14 @@ static void test_results_stay(void **state)
         step_list list;
         rng r = rng_split(seed, n);
         uint32_t first[STEPS + 1], loads = 0, last_load = 0;
-        list_init(&list);
+        vtac_vta_list_init(&list);
         draw(&r, &list);
         assert_false(list.failed);
         for (size_t i = 0; i < list.steps.count; i++) {
             first[i] = ((const step *)vta_vec_at(&list.steps, i))->tag;
         }
         toy_run(&before, &list);
-        list_load_ahead(&list, &config);
+        vtac_vta_list_load_ahead(&list, &config);
         toy_run(&after, &list);
         assert_memory_equal(&before, &after, sizeof before);
         for (size_t i = 0; i < list.steps.count; i++) {
@@ -247,7 +247,7 @@ static void test_results_stay(void **state)
                 last_load = s->tag;
             }
         }
-        list_free(&list);
+        vtac_vta_list_free(&list);
     }
     assert_true(moved > LISTS);
 }
@@ -257,27 +257,28 @@ static void test_hides_behind_work(void **state)
 {
     (void)state;
     step_list list;
-    list_init(&list);
+    vtac_vta_list_init(&list);
     for (int64_t i = 0; i < 3; i++) {
         const vta_uop uop = {.dst = (uint32_t)(i % 2), .src = (uint32_t)(i % 2 * 32)};
-        list_load(&list, &(vta_load2d){.memory = VTA_MEM_INP,
-                                       .sram = i % 2 * 32,
-                                       .buffer = {WORK_BUFFER},
-                                       .offset = i * 32,
-                                       .y_size = 1,
-                                       .x_size = 32,
-                                       .x_stride = 32});
-        list_gemm(
+        vtac_vta_list_load(&list, &(vta_load2d){.memory = VTA_MEM_INP,
+                                                .sram = i % 2 * 32,
+                                                .buffer = {WORK_BUFFER},
+                                                .offset = i * 32,
+                                                .y_size = 1,
+                                                .x_size = 32,
+                                                .x_stride = 32});
+        vtac_vta_list_gemm(
             &list,
-            &(vta_gemm){.kernel = list_kernel_of(&list, &uop, 1), .iter_out = 1, .iter_in = 32, .src_in = 1},
+            &(vta_gemm){
+                .kernel = vtac_vta_list_kernel_of(&list, &uop, 1), .iter_out = 1, .iter_in = 32, .src_in = 1},
             (list_range){i % 2, 1});
     }
-    list_load_ahead(&list, &config);
+    vtac_vta_list_load_ahead(&list, &config);
     static const step_kind want[] = {STEP_LOAD, STEP_LOAD, STEP_GEMM, STEP_LOAD, STEP_GEMM, STEP_GEMM};
     for (size_t i = 0; i < sizeof want / sizeof want[0]; i++) {
         assert_int_equal(((const step *)vta_vec_at(&list.steps, i))->kind, want[i]);
     }
-    list_free(&list);
+    vtac_vta_list_free(&list);
 }
 
 /* One call of each kind. What `change` names is one larger than in list 0. */
@@ -287,28 +288,29 @@ static uint64_t hash_of(int change)
     int64_t by[CHANGES + 1] = {0};
     step_list list;
     by[change] = 1;
-    list_init(&list);
+    vtac_vta_list_init(&list);
     const vta_uop uops[] = {{.dst = 3, .src = (uint32_t)(5 + by[1])}, {.dst = 4}};
-    list_load(&list, &(vta_load2d){.memory = by[2] > 0 ? VTA_MEM_WGT : VTA_MEM_INP,
-                                   .buffer = {by[3] > 0 ? WORK_BUFFER : CONSTANTS_BUFFER},
-                                   .offset = by[4],
-                                   .y_size = 2,
-                                   .x_size = 3,
-                                   .x_stride = 3 + by[5]});
-    const vta_kernel kernel = list_kernel_of(&list, uops, 1 + (uint32_t)by[6]);
-    list_gemm(&list, &(vta_gemm){.kernel = kernel, .iter_out = 2, .iter_in = 4 + by[7]}, (list_range){0, 8});
-    list_depthwise(&list,
-                   &(vta_depthwise){.kernel = kernel, .iter_out = 1, .iter_in = 1, .taps_x = 3 + by[8]},
-                   (list_range){0, 8});
-    list_alu(&list, &(vta_alu){.kernel = kernel, .iter_out = 1, .iter_in = 1, .use_imm = by[9] > 0},
-             (list_range){0, 8}, (list_range){0, 8});
-    list_requant(&list, &(vta_requant){.iter_out = 1, .iter_in = 1, .params = 16 + by[10]},
-                 (list_range){0, 8}, (list_range){0, 8});
-    list_store(&list,
-               &(vta_store2d){.buffer = {WORK_BUFFER}, .y_size = 1, .x_size = 8 + by[11], .x_stride = 8});
-    list_flush(&list);
-    const uint64_t hash = list_hash(&list);
-    list_free(&list);
+    vtac_vta_list_load(&list, &(vta_load2d){.memory = by[2] > 0 ? VTA_MEM_WGT : VTA_MEM_INP,
+                                            .buffer = {by[3] > 0 ? WORK_BUFFER : CONSTANTS_BUFFER},
+                                            .offset = by[4],
+                                            .y_size = 2,
+                                            .x_size = 3,
+                                            .x_stride = 3 + by[5]});
+    const vta_kernel kernel = vtac_vta_list_kernel_of(&list, uops, 1 + (uint32_t)by[6]);
+    vtac_vta_list_gemm(&list, &(vta_gemm){.kernel = kernel, .iter_out = 2, .iter_in = 4 + by[7]},
+                       (list_range){0, 8});
+    vtac_vta_list_depthwise(
+        &list, &(vta_depthwise){.kernel = kernel, .iter_out = 1, .iter_in = 1, .taps_x = 3 + by[8]},
+        (list_range){0, 8});
+    vtac_vta_list_alu(&list, &(vta_alu){.kernel = kernel, .iter_out = 1, .iter_in = 1, .use_imm = by[9] > 0},
+                      (list_range){0, 8}, (list_range){0, 8});
+    vtac_vta_list_requant(&list, &(vta_requant){.iter_out = 1, .iter_in = 1, .params = 16 + by[10]},
+                          (list_range){0, 8}, (list_range){0, 8});
+    vtac_vta_list_store(
+        &list, &(vta_store2d){.buffer = {WORK_BUFFER}, .y_size = 1, .x_size = 8 + by[11], .x_stride = 8});
+    vtac_vta_list_flush(&list);
+    const uint64_t hash = vtac_vta_list_hash(&list);
+    vtac_vta_list_free(&list);
     return hash;
 }
 

@@ -30,9 +30,9 @@ static void change(marks *m, uint64_t *plain, granules g, rng *r)
 {
     const uint64_t value = rng_below(r, 8), what = rng_below(r, 4);
     if (what == 0) {
-        marks_raise(m, g, value);
+        vtac_vta_marks_raise(m, g, value);
     } else if (what == 1) {
-        marks_add(m, g, value);
+        vtac_vta_marks_add(m, g, value);
     } else {
         marks_set(m, g, value);
     }
@@ -61,13 +61,13 @@ static void test_as_an_array(void **state)
         for (int log_block = 0; log_block <= 6; log_block += 2) {
             uint64_t plain[MOST] = {0};
             marks m;
-            assert_true(marks_init(&m, count, log_block));
+            assert_true(vtac_vta_marks_init(&m, count, log_block));
             for (int step = 0; step < STEPS; step++) {
                 change(&m, plain, some(count, log_block, &r), &r);
                 const granules asked = some(count, log_block, &r);
                 assert_int_equal(marks_latest(&m, asked), latest(plain, asked));
             }
-            marks_free(&m);
+            vtac_vta_marks_free(&m);
         }
     }
 }

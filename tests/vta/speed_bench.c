@@ -33,20 +33,20 @@ static double seconds(void)
 static vta_status judge(const plan *p, uint64_t *best, tally *all, vta_diag *diag)
 {
     step_list list;
-    list_init(&list);
+    vtac_vta_list_init(&list);
     const double begin = seconds();
-    const vta_status status = conv_emit(p, &list, diag);
-    list_load_ahead(&list, p->machine->config);
+    const vta_status status = vtac_vta_conv_emit(p, &list, diag);
+    vtac_vta_list_load_ahead(&list, p->machine->config);
     const double emitted = seconds();
-    const uint64_t below = status == VTA_OK ? timing_below(p->machine, &list, 0, *best) : 0;
+    const uint64_t below = status == VTA_OK ? vtac_vta_timing_below(p->machine, &list, 0, *best) : 0;
     const double judged = seconds();
-    const uint64_t cycles = status == VTA_OK ? timing_of(p->machine, &list, 0, NULL, 0) : 0;
+    const uint64_t cycles = status == VTA_OK ? vtac_vta_timing_of(p->machine, &list, 0, NULL, 0) : 0;
     all->timing += seconds() - judged;
     all->judging += judged - emitted;
     all->emitting += emitted - begin;
     all->candidates++;
     all->calls += list.steps.count;
-    list_free(&list);
+    vtac_vta_list_free(&list);
     if (status == VTA_OK && below != (cycles < *best ? cycles : UINT64_MAX)) {
         return vta_fail(diag, VTA_RANGE, "%" PRIu64 " cycles, judged as %" PRIu64, cycles, below);
     }
@@ -61,8 +61,8 @@ static vta_status judge_layer(const machine *m, const lab_region *lab, uint32_t 
     tiling ways[WAYS];
     uint32_t found;
     uint64_t best = UINT64_MAX;
-    VTA_TRY(conv_plan(m, &lab->region, number, &p, diag));
-    VTA_TRY(tiling_choose(&p.conv, ways, WAYS, &found, diag));
+    VTA_TRY(vtac_vta_conv_plan(m, &lab->region, number, &p, diag));
+    VTA_TRY(vtac_vta_tiling_choose(&p.conv, ways, WAYS, &found, diag));
     for (uint32_t i = 0; i < found; i++) {
         p.tiling = ways[i];
         VTA_TRY(judge(&p, &best, all, diag));
@@ -78,9 +78,9 @@ static vta_status bench(const lab_net *net, const vta_config *config, vta_diag *
     lab_init(&lab, 1);
     net->build(&lab);
     lab_finish(&lab);
-    vta_status status = machine_of(config, &m, diag);
+    vta_status status = vtac_vta_machine_of(config, &m, diag);
     for (uint32_t n = 0; n < lab.region.layer_count && status == VTA_OK; n++) {
-        if (kinds[lab.layers[n].kind].plan == conv_plan) {
+        if (vtac_vta_layer_kinds[lab.layers[n].kind].plan == vtac_vta_conv_plan) {
             status = judge_layer(&m, &lab, n, &all, diag);
         }
     }

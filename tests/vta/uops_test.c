@@ -40,39 +40,39 @@ static void fill(lab *l, rng *r)
         }
         if (count == 1 && rng_below(r, 2) == 0) { /* the same micro-op, or one with parameters */
             const int64_t params = rng_below(r, 2) == 0 ? 0 : acc / 2 - 1;
-            list_requant(&l->list,
-                         &(vta_requant){.dst = uops[0].dst,
-                                        .src = uops[0].src,
-                                        .params = params,
-                                        .iter_out = 1,
-                                        .iter_in = 1,
-                                        .low = -128,
-                                        .high = 127},
-                         (list_range){0, 1}, (list_range){0, 1});
+            vtac_vta_list_requant(&l->list,
+                                  &(vta_requant){.dst = uops[0].dst,
+                                                 .src = uops[0].src,
+                                                 .params = params,
+                                                 .iter_out = 1,
+                                                 .iter_in = 1,
+                                                 .low = -128,
+                                                 .high = 127},
+                                  (list_range){0, 1}, (list_range){0, 1});
         } else {
-            list_alu(&l->list,
-                     &(vta_alu){.op = VTA_ALU_ADD,
-                                .kernel = list_kernel_of(&l->list, uops, count),
-                                .iter_out = 1,
-                                .iter_in = 1},
-                     (list_range){0, 1}, (list_range){0, 1});
+            vtac_vta_list_alu(&l->list,
+                              &(vta_alu){.op = VTA_ALU_ADD,
+                                         .kernel = vtac_vta_list_kernel_of(&l->list, uops, count),
+                                         .iter_out = 1,
+                                         .iter_in = 1},
+                              (list_range){0, 1}, (list_range){0, 1});
         }
     }
-    list_flush(&l->list);
+    vtac_vta_list_flush(&l->list);
 }
 
 static void begin(lab *l, const char *config, rng *r)
 {
     assert_int_equal(vta_config_load(config, &l->config, NULL), VTA_OK);
-    assert_int_equal(machine_of(&l->config, &l->hardware, NULL), VTA_OK);
-    list_init(&l->list);
+    assert_int_equal(vtac_vta_machine_of(&l->config, &l->hardware, NULL), VTA_OK);
+    vtac_vta_list_init(&l->list);
     fill(l, r);
     assert_false(l->list.failed);
     l->model = (model){.m = &l->hardware, .list = &l->list};
-    assert_true(jobs_make(&l->model));
-    assert_true(uop_plan_make(&l->model));
+    assert_true(vtac_vta_jobs_make(&l->model));
+    assert_true(vtac_vta_uop_plan_make(&l->model));
     assert_int_equal(vta_stream_create(&l->config, &l->stream, NULL), VTA_OK);
-    assert_int_equal(list_record(&l->list, l->stream, NULL), VTA_OK);
+    assert_int_equal(vtac_vta_list_record(&l->list, l->stream, NULL), VTA_OK);
     assert_int_equal(vta_stream_finish(l->stream, &l->code, NULL), VTA_OK);
 }
 
@@ -80,9 +80,9 @@ static void end(lab *l)
 {
     vta_code_destroy(l->code);
     vta_stream_destroy(l->stream);
-    uop_plan_free(&l->model.uops);
+    vtac_vta_uop_plan_free(&l->model.uops);
     free(l->model.jobs);
-    list_free(&l->list);
+    vtac_vta_list_free(&l->list);
 }
 
 /* Those that the program has: each stands where it is expected, and brings as many; and the micro-ops of each

@@ -107,7 +107,7 @@ static void describe(const cli_network *n, vtac_explored *out)
     const vtac_partition *p = n->partition;
     *out = (vtac_explored){.name = n->name, .regions = p->regions, .region_count = p->region_count};
     for (uint32_t i = 0; i < n->graph->order_count; i++) {
-        const vtac_place *place = &p->places[n->graph->order[i]];
+        const vtac_placement *place = &p->places[n->graph->order[i]];
         out->host_cycles += place->kind == VTAC_PLACE_HOST ? place->host_cycles : 0.0;
     }
 }

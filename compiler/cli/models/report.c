@@ -78,7 +78,7 @@ static double share_of(const vtac_partition *p)
     double here = 0.0;
     double all = 0.0;
     for (uint32_t i = 1; i < p->place_count; i++) {
-        const vtac_place *place = &p->places[i];
+        const vtac_placement *place = &p->places[i];
         all += place->host_cycles;
         here += place->kind == VTAC_PLACE_ACCELERATOR ? place->host_cycles : 0.0;
     }

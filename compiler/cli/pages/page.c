@@ -17,7 +17,7 @@ enum { MOST_SHOWN = 8, MOST_LABEL = 24 };
 typedef struct page {
     vta_str out;
     const vtac_graph *graph;
-    const vtac_place *runs; /* by node id, or NULL */
+    const vtac_placement *runs; /* by node id, or NULL */
     cli_place *places;
 } page;
 
@@ -147,7 +147,7 @@ static void put_attrs(page *p, const vtac_node *node)
 /* Where a node runs, what it costs here and there, and why it is not on the accelerator. */
 static void put_runs(page *p, vtac_node_id id)
 {
-    const vtac_place *place = p->runs == NULL ? NULL : &p->runs[id];
+    const vtac_placement *place = p->runs == NULL ? NULL : &p->runs[id];
     if (place == NULL) {
         return;
     }
@@ -323,7 +323,7 @@ static void put_head(page *p)
                    p->runs == NULL ? "" : "<span class=\"key\">on the accelerator</span>");
 }
 
-char *cli_graph_page(const vtac_graph *graph, const vtac_place *places)
+char *cli_graph_page(const vtac_graph *graph, const vtac_placement *places)
 {
     page p = {.graph = graph, .runs = places};
     double width = 0.0;

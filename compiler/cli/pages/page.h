@@ -23,7 +23,7 @@ enum { CLI_NODE_WIDTH = 206, CLI_NODE_HEIGHT = 42, CLI_LAYER_STEP = 74, CLI_RANK
 cli_place *cli_place_graph(const vtac_graph *graph, double *width, double *height);
 
 /* The page; owned, NULL without memory. With `places` (by node id, or NULL) it shows where each node runs. */
-char *cli_graph_page(const vtac_graph *graph, const vtac_place *places);
+char *cli_graph_page(const vtac_graph *graph, const vtac_placement *places);
 
 /* Style and script of the page. */
 extern const char *const cli_page_style[];

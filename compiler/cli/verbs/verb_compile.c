@@ -67,9 +67,9 @@ static int summary(const cli_args *args, const char *path, const vtac_target *ta
 static vta_status check_moved(const cli_args *args, const vtac_graph *graph, const cli_offload *offload,
                               const vtac_partition *p, vta_diag *diag)
 {
-    const vtac_place *dearest = NULL;
+    const vtac_placement *dearest = NULL;
     for (uint32_t i = 0; p->region_count == 0 && i < graph->order_count; i++) {
-        const vtac_place *place = &p->places[graph->order[i]];
+        const vtac_placement *place = &p->places[graph->order[i]];
         const bool first = dearest == NULL || place->too_large > dearest->too_large;
         if (first || (place->too_large == dearest->too_large && place->host_cycles > dearest->host_cycles)) {
             dearest = place;

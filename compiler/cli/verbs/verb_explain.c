@@ -41,7 +41,7 @@ static totals count(const vtac_graph *graph, const vtac_partition *p)
 {
     totals t = {0};
     for (uint32_t i = 0; i < graph->order_count; i++) {
-        const vtac_place *place = &p->places[graph->order[i]];
+        const vtac_placement *place = &p->places[graph->order[i]];
         t.nodes += is_told(&graph->nodes[graph->order[i]]);
         t.vanished += place->kind == VTAC_PLACE_VANISHED;
         if (place->kind == VTAC_PLACE_ACCELERATOR) {
@@ -54,7 +54,7 @@ static totals count(const vtac_graph *graph, const vtac_partition *p)
     return t;
 }
 
-static void where_text(const vtac_place *place, char *text, size_t size)
+static void where_text(const vtac_placement *place, char *text, size_t size)
 {
     if (place->kind == VTAC_PLACE_ACCELERATOR) {
         (void)snprintf(text, size, "region %u", place->region);
@@ -95,7 +95,7 @@ static void fill_row(const void *context, uint32_t row, cli_cell *cells)
 {
     const rows *r = context;
     const vtac_node *node = &r->graph->nodes[node_of(r, row)];
-    const vtac_place *place = &r->partition->places[node_of(r, row)];
+    const vtac_placement *place = &r->partition->places[node_of(r, row)];
     cells[0].text = node->name;
     cells[1].text = vtac_op_get(node->op)->name;
     where_text(place, cells[2].own, sizeof cells[2].own);
@@ -132,7 +132,7 @@ static void print_json(const vtac_graph *graph, const vtac_partition *p)
     cli_print("{\"config\": \"%s\", \"regions\": %u, \"nodes\": [", p->config.name, p->region_count);
     for (uint32_t i = 0; i < graph->order_count; i++) {
         const vtac_node *node = &graph->nodes[graph->order[i]];
-        const vtac_place *place = &p->places[graph->order[i]];
+        const vtac_placement *place = &p->places[graph->order[i]];
         char where[32];
         if (!is_told(node)) {
             continue;

@@ -72,7 +72,7 @@ static vta_status find_nodes(const vtac_graph *graph, const vtac_partition *p, c
         return no_layer(graph, p, name, diag);
     }
     for (uint32_t i = 0; i < graph->order_count; i++) {
-        const vtac_place *place = &p->places[graph->order[i]];
+        const vtac_placement *place = &p->places[graph->order[i]];
         mine[graph->order[i]] = place->kind == VTAC_PLACE_ACCELERATOR &&
                                 place->region == p->places[found].region &&
                                 place->layer == p->places[found].layer;

@@ -22,29 +22,29 @@ typedef struct vtac_region {
     uint64_t constant_offset, work_offset; /* of its memory in that of all regions */
 } vtac_region;
 
-typedef enum vtac_place_kind {
+typedef enum vtac_placement_kind {
     VTAC_PLACE_HOST,        /* and `reason` says why */
     VTAC_PLACE_ACCELERATOR, /* layer `layer` of region `region` */
     VTAC_PLACE_VANISHED     /* it only renamed what a layer reads */
-} vtac_place_kind;
+} vtac_placement_kind;
 
 /* Where a node of the graph, as it was given, runs. */
-typedef struct vtac_place {
-    vtac_place_kind kind;
+typedef struct vtac_placement {
+    vtac_placement_kind kind;
     uint32_t region, layer;
     const char *reason; /* HOST: the rule that keeps it there and what to change; "" elsewhere */
     bool too_large;     /* HOST: the buffers cannot hold its smallest piece */
     bool has_cost;      /* `cost` is known: the node can run on the accelerator */
     vtac_vta_cost cost; /* on the accelerator, estimated */
     double host_cycles; /* on the host, estimated, in cycles of the accelerator's clock */
-} vtac_place;
+} vtac_placement;
 
 typedef struct vtac_partition {
     vta_config config;
     vtac_region *regions;
     uint32_t region_count;
-    vtac_place *places;   /* by node id of the graph as it was given */
-    uint32_t place_count; /* one more than its highest node id */
+    vtac_placement *places; /* by node id of the graph as it was given */
+    uint32_t place_count;   /* one more than its highest node id */
     uint64_t constant_bytes, work_bytes;
     vta_arena arena;
 } vtac_partition;

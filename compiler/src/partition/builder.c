@@ -10,17 +10,17 @@
 
 enum { MOST_ATTRS = 8 };
 
-const vtac_type *vtac_b_type(const vtac_builder *b, vtac_value_id value)
+const vtac_type *vtac_b_type(const vtac_node_builder *b, vtac_value_id value)
 {
     return &b->graph->values[value].type;
 }
 
-vta_status vtac_b_no_memory(const vtac_builder *b)
+vta_status vtac_b_no_memory(const vtac_node_builder *b)
 {
     return vta_no_memory(b->diag);
 }
 
-vta_status vtac_b_add(const vtac_builder *b, vtac_op op, const vtac_value_id *inputs, uint32_t count,
+vta_status vtac_b_add(const vtac_node_builder *b, vtac_op op, const vtac_value_id *inputs, uint32_t count,
                       const vtac_attr *attrs, uint32_t attr_count, vtac_value_id *out)
 {
     vtac_node_id id;
@@ -47,7 +47,7 @@ vta_status vtac_b_add(const vtac_builder *b, vtac_op op, const vtac_value_id *in
     return VTA_OK;
 }
 
-vta_status vtac_b_constant(const vtac_builder *b, vtac_type type, const void *data, vtac_value_id *out)
+vta_status vtac_b_constant(const vtac_node_builder *b, vtac_type type, const void *data, vtac_value_id *out)
 {
     const size_t bytes = (size_t)vtac_type_elements(&type) * vtac_dtype_bytes(type.dtype);
     void *copy = vta_arena_array(&b->graph->arena, bytes + 1, 1);
@@ -61,24 +61,24 @@ vta_status vtac_b_constant(const vtac_builder *b, vtac_type type, const void *da
     return vtac_add_constant(b->graph, NULL, &tensor, out, b->diag);
 }
 
-vta_status vtac_b_list(const vtac_builder *b, const int64_t *values, uint32_t count, vtac_value_id *out)
+vta_status vtac_b_list(const vtac_node_builder *b, const int64_t *values, uint32_t count, vtac_value_id *out)
 {
     return vtac_b_constant(b, (vtac_type){.dtype = VTAC_I64, .rank = 1, .dim = {count}}, values, out);
 }
 
-vta_status vtac_b_number(const vtac_builder *b, vtac_dtype dtype, const void *value, vtac_value_id *out)
+vta_status vtac_b_number(const vtac_node_builder *b, vtac_dtype dtype, const void *value, vtac_value_id *out)
 {
     return vtac_b_constant(b, (vtac_type){.dtype = dtype, .rank = 0}, value, out);
 }
 
-vta_status vtac_b_apply(const vtac_builder *b, vtac_op op, vtac_value_id more, const vtac_attr *attr,
+vta_status vtac_b_apply(const vtac_node_builder *b, vtac_op op, vtac_value_id more, const vtac_attr *attr,
                         vtac_value_id *x)
 {
     const vtac_value_id inputs[2] = {*x, more};
     return vtac_b_add(b, op, inputs, more != 0 ? 2 : 1, attr, attr != NULL, x);
 }
 
-vta_status vtac_b_reshape(const vtac_builder *b, const int64_t *dims, uint32_t rank, vtac_value_id *x)
+vta_status vtac_b_reshape(const vtac_node_builder *b, const int64_t *dims, uint32_t rank, vtac_value_id *x)
 {
     const vtac_type *type = vtac_b_type(b, *x);
     vtac_value_id shape;
@@ -89,19 +89,20 @@ vta_status vtac_b_reshape(const vtac_builder *b, const int64_t *dims, uint32_t r
     return vtac_b_apply(b, VTAC_OP_RESHAPE, shape, NULL, x);
 }
 
-vta_status vtac_b_transpose(const vtac_builder *b, const int64_t *perm, uint32_t rank, vtac_value_id *x)
+vta_status vtac_b_transpose(const vtac_node_builder *b, const int64_t *perm, uint32_t rank, vtac_value_id *x)
 {
     const vtac_attr attr = {.name = "perm", .kind = VTAC_ATTR_INTS, .count = rank, .ints = perm};
     return vtac_b_apply(b, VTAC_OP_TRANSPOSE, 0, &attr, x);
 }
 
-vta_status vtac_b_cast(const vtac_builder *b, vtac_dtype to, vtac_value_id *x)
+vta_status vtac_b_cast(const vtac_node_builder *b, vtac_dtype to, vtac_value_id *x)
 {
     const vtac_attr attr = {.name = "to", .kind = VTAC_ATTR_STRING, .s = vtac_dtype_name(to)};
     return vtac_b_apply(b, VTAC_OP_CAST, 0, &attr, x);
 }
 
-vta_status vtac_b_hold(const vtac_builder *b, vtac_value_id value, vtac_node_id *node, vtac_value_id *out)
+vta_status vtac_b_hold(const vtac_node_builder *b, vtac_value_id value, vtac_node_id *node,
+                       vtac_value_id *out)
 {
     *out = value;
     VTA_TRY(vtac_b_apply(b, VTAC_OP_IDENTITY, 0, NULL, out));

@@ -17,7 +17,7 @@
 enum { LEAST_PRODUCTS = 1 << 14, X = 0, W = 1, X_ZERO = 2, W_ZERO = 3 };
 
 /* The weights as a convolution has them, and what becomes of them. */
-typedef struct sums {
+typedef struct weight_sums {
     const vtac_tensor *w, *zero; /* zero NULL: 0 */
     int64_t outputs, terms;
     int64_t output_step, term_step;
@@ -26,9 +26,9 @@ typedef struct sums {
     int64_t bytes;  /* of a sum */
     int32_t *total; /* by output: the sum of the weights */
     vtac_window window;
-} sums;
+} weight_sums;
 
-static int64_t weight_at(const sums *s, int64_t o, int64_t t)
+static int64_t weight_at(const weight_sums *s, int64_t o, int64_t t)
 {
     const int64_t at = o * s->output_step + t * s->term_step;
     const bool each = s->zero != NULL && vtac_type_elements(&s->zero->type) > 1;
@@ -36,7 +36,7 @@ static int64_t weight_at(const sums *s, int64_t o, int64_t t)
 }
 
 /* Sums of weights, and how many bytes the largest sum of products may need. */
-static bool weigh(const vtac_builder *b, sums *s)
+static bool weigh(const vtac_node_builder *b, weight_sums *s)
 {
     int64_t largest = 0;
     s->total = vta_arena_array(b->arena, (size_t)s->outputs + 1, sizeof *s->total);
@@ -54,13 +54,13 @@ static bool weigh(const vtac_builder *b, sums *s)
     return s->total != NULL && largest * -INT8_MIN <= INT32_MAX;
 }
 
-static bool is_scalar_or_none(const vtac_builder *b, uint32_t i)
+static bool is_scalar_or_none(const vtac_node_builder *b, uint32_t i)
 {
     const vtac_type *type = vtac_in_type(b->graph, &b->like, i);
     return type == NULL || vtac_type_elements(type) == 1;
 }
 
-static bool read_sums(const vtac_builder *b, sums *s)
+static bool read_sums(const vtac_node_builder *b, weight_sums *s)
 {
     const vtac_node *node = &b->like;
     const bool conv = node->op == VTAC_OP_CONV_INTEGER;
@@ -69,7 +69,8 @@ static bool read_sums(const vtac_builder *b, sums *s)
     }
     const vtac_type *x = vtac_in_type(b->graph, node, X);
     const vtac_type *zero = vtac_in_type(b->graph, node, W_ZERO);
-    *s = (sums){.w = vtac_in_constant(b->graph, node, W), .zero = vtac_in_constant(b->graph, node, W_ZERO)};
+    *s = (weight_sums){.w = vtac_in_constant(b->graph, node, W),
+                       .zero = vtac_in_constant(b->graph, node, W_ZERO)};
     if (s->w == NULL || (zero != NULL && s->zero == NULL) || !is_scalar_or_none(b, X_ZERO) ||
         vtac_in_constant(b->graph, node, X) != NULL || vtac_type_elements(x) < 1 ||
         vtac_type_elements(&s->w->type) < 1) {
@@ -100,7 +101,7 @@ static bool read_sums(const vtac_builder *b, sums *s)
     return (zeros == 1 || (zeros == s->outputs && s->zero->type.rank == 1)) && weigh(b, s);
 }
 
-static int64_t products_of(const vtac_builder *b, const sums *s)
+static int64_t products_of(const vtac_node_builder *b, const weight_sums *s)
 {
     return vtac_type_elements(vtac_b_type(b, b->like.outputs[0])) * s->terms;
 }
@@ -108,7 +109,7 @@ static int64_t products_of(const vtac_builder *b, const sums *s)
 /* ---- what the host does before */
 
 /* Pads with the zero point of x: `pads` as in ONNX, of all axes. */
-static vta_status pad(const vtac_builder *b, const int64_t *pads, uint32_t count, vtac_value_id *x)
+static vta_status pad(const vtac_node_builder *b, const int64_t *pads, uint32_t count, vtac_value_id *x)
 {
     const uint8_t none = 0;
     const vtac_dtype dtype = vtac_b_type(b, *x)->dtype;
@@ -130,7 +131,7 @@ static vta_status pad(const vtac_builder *b, const int64_t *pads, uint32_t count
     return vtac_b_add(b, VTAC_OP_PAD, inputs, 3, NULL, 0, x);
 }
 
-static vta_status prepare(const vtac_builder *b, const sums *s, vtac_value_id *x)
+static vta_status prepare(const vtac_node_builder *b, const weight_sums *s, vtac_value_id *x)
 {
     int64_t pads[2 * VTAC_MAX_RANK] = {0};
     if (s->rows > 0) {
@@ -148,7 +149,7 @@ static vta_status prepare(const vtac_builder *b, const sums *s, vtac_value_id *x
 }
 
 /* [outputs, terms, 1], where they are a matrix. */
-static vta_status turn_weights(const vtac_builder *b, const sums *s, vtac_value_id *out)
+static vta_status turn_weights(const vtac_node_builder *b, const weight_sums *s, vtac_value_id *out)
 {
     const uint8_t *from = s->w->data;
     *out = b->like.inputs[W];
@@ -168,7 +169,7 @@ static vta_status turn_weights(const vtac_builder *b, const sums *s, vtac_value_
 
 /* ---- the sums */
 
-int64_t vtac_whole_channels(const vtac_builder *b, int64_t outputs)
+int64_t vtac_whole_channels(const vtac_node_builder *b, int64_t outputs)
 {
     const int64_t block = vtac_vta_block(b->config);
     return (outputs + block - 1) / block * block;
@@ -183,7 +184,8 @@ int64_t vtac_whole_bytes(int64_t largest)
     return bytes;
 }
 
-static vta_status add_sums(const vtac_builder *b, const sums *s, vtac_value_id x, vtac_value_id *out)
+static vta_status add_sums(const vtac_node_builder *b, const weight_sums *s, vtac_value_id x,
+                           vtac_value_id *out)
 {
     static const float one = 1.0F;
     vtac_value_id inputs[6] = {x};
@@ -214,7 +216,7 @@ static vta_status add_sums(const vtac_builder *b, const sums *s, vtac_value_id x
 
 /* ---- what the host does behind */
 
-static vta_status with_number(const vtac_builder *b, vtac_op op, int32_t number, vtac_value_id *x)
+static vta_status with_number(const vtac_node_builder *b, vtac_op op, int32_t number, vtac_value_id *x)
 {
     vtac_value_id other;
     VTA_TRY(vtac_b_number(b, VTAC_I32, &number, &other));
@@ -222,7 +224,7 @@ static vta_status with_number(const vtac_builder *b, vtac_op op, int32_t number,
 }
 
 /* A byte of all sums as int32. */
-static vta_status take_byte(const vtac_builder *b, const vtac_whole *w, vtac_value_id all, int64_t byte,
+static vta_status take_byte(const vtac_node_builder *b, const vtac_whole *w, vtac_value_id all, int64_t byte,
                             vtac_value_id *out)
 {
     const int64_t first = byte * vtac_whole_channels(b, w->outputs);
@@ -235,7 +237,7 @@ static vta_status take_byte(const vtac_builder *b, const vtac_whole *w, vtac_val
     return vtac_b_cast(b, VTAC_I32, out);
 }
 
-vta_status vtac_whole_sums(const vtac_builder *b, const vtac_whole *w, vtac_value_id *x)
+vta_status vtac_whole_sums(const vtac_node_builder *b, const vtac_whole *w, vtac_value_id *x)
 {
     enum { BYTE = 256 };
     const vtac_value_id all = *x;
@@ -251,7 +253,7 @@ vta_status vtac_whole_sums(const vtac_builder *b, const vtac_whole *w, vtac_valu
 }
 
 /* Takes off the zero point of x times the sums of weights. */
-static vta_status correct(const vtac_builder *b, const sums *s, vtac_value_id *x)
+static vta_status correct(const vtac_node_builder *b, const weight_sums *s, vtac_value_id *x)
 {
     const vtac_type *type = vtac_in_type(b->graph, &b->like, X),
                     *zero = vtac_in_type(b->graph, &b->like, X_ZERO);
@@ -274,7 +276,7 @@ static vta_status correct(const vtac_builder *b, const sums *s, vtac_value_id *x
     return vtac_b_apply(b, VTAC_OP_SUB, totals, NULL, x);
 }
 
-static vta_status replace(const vtac_builder *b, const sums *s, vtac_product *p)
+static vta_status replace(const vtac_node_builder *b, const weight_sums *s, vtac_legalized *p)
 {
     vtac_value_id x;
     VTA_TRY(vtac_b_hold(b, b->like.inputs[X], &p->holders[0], &x));
@@ -293,15 +295,15 @@ static vta_status replace(const vtac_builder *b, const sums *s, vtac_product *p)
     return VTA_OK;
 }
 
-static vta_status turn_sums(const vtac_builder *b, bool always, vtac_product *p, bool *done)
+static vta_status turn_sums(const vtac_node_builder *b, bool always, vtac_legalized *p, bool *done)
 {
-    sums s;
+    weight_sums s;
     *done = read_sums(b, &s) && (always || products_of(b, &s) >= LEAST_PRODUCTS);
     return *done ? replace(b, &s, p) : VTA_OK;
 }
 
-vta_status vtac_turn_integers(vtac_graph *graph, const vta_config *config, bool always, vta_arena *arena,
-                              vtac_products *out, vta_diag *diag)
+vta_status vtac_legalize_integers(vtac_graph *graph, const vta_config *config, bool always, vta_arena *arena,
+                                  vtac_legalized_list *out, vta_diag *diag)
 {
-    return vtac_turn_nodes(graph, config, always, arena, turn_sums, out, diag);
+    return vtac_legalize_nodes(graph, config, always, arena, turn_sums, out, diag);
 }

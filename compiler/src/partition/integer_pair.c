@@ -15,13 +15,13 @@
 /* With more terms the host's part of a sum might not fit in 32 bits. */
 enum { LEAST_PRODUCTS = 1 << 14, MOST_TERMS = 1 << 15, A = 0, B = 1, A_ZERO = 2, B_ZERO = 3, WEIGHTS = 3 };
 
-static bool is_scalar_or_none(const vtac_builder *b, uint32_t i)
+static bool is_scalar_or_none(const vtac_node_builder *b, uint32_t i)
 {
     const vtac_type *type = vtac_in_type(b->graph, &b->like, i);
     return type == NULL || vtac_type_elements(type) == 1;
 }
 
-static bool read_pair(const vtac_builder *b, vtac_pair *s)
+static bool read_pair(const vtac_node_builder *b, vtac_pair *s)
 {
     const vtac_node *node = &b->like;
     *s = (vtac_pair){.planes = 1};
@@ -45,8 +45,8 @@ static int64_t products_of(const vtac_pair *s)
 
 /* ---- the sums */
 
-static vta_status add_sums(const vtac_builder *b, const vtac_pair *s, const vtac_whole *w, vtac_value_id x,
-                           vtac_value_id weights, vtac_value_id *out)
+static vta_status add_sums(const vtac_node_builder *b, const vtac_pair *s, const vtac_whole *w,
+                           vtac_value_id x, vtac_value_id weights, vtac_value_id *out)
 {
     static const float one = 1.0F;
     vtac_value_id inputs[] = {x, 0, 0, weights, 0};
@@ -65,7 +65,7 @@ static vta_status add_sums(const vtac_builder *b, const vtac_pair *s, const vtac
 
 /* ---- what the host does behind */
 
-static vta_status with_number(const vtac_builder *b, vtac_op op, int64_t number, vtac_value_id *x)
+static vta_status with_number(const vtac_node_builder *b, vtac_op op, int64_t number, vtac_value_id *x)
 {
     const int32_t word = (int32_t)number;
     vtac_value_id other;
@@ -74,7 +74,7 @@ static vta_status with_number(const vtac_builder *b, vtac_op op, int64_t number,
 }
 
 /* A zero point as int32, less `move`. */
-static vta_status read_zero(const vtac_builder *b, uint32_t i, int32_t move, vtac_value_id *out)
+static vta_status read_zero(const vtac_node_builder *b, uint32_t i, int32_t move, vtac_value_id *out)
 {
     const int32_t none = -move;
     if (vtac_in_type(b->graph, &b->like, i) == NULL) {
@@ -87,7 +87,7 @@ static vta_status read_zero(const vtac_builder *b, uint32_t i, int32_t move, vta
 }
 
 /* The sums of [g, rows, columns] along an axis, less `less` in each. */
-static vta_status sum_up(const vtac_builder *b, int64_t axis, vtac_value_id less, vtac_value_id *x)
+static vta_status sum_up(const vtac_node_builder *b, int64_t axis, vtac_value_id less, vtac_value_id *x)
 {
     const vtac_attr keep = {.name = "keepdims", .kind = VTAC_ATTR_INT, .i = 1};
     vtac_value_id axes;
@@ -98,8 +98,8 @@ static vta_status sum_up(const vtac_builder *b, int64_t axis, vtac_value_id less
 }
 
 /* [g, m, n] less what the zero points are to blame for; a and b are [g, m, k] and [g, k, n]. */
-static vta_status correct(const vtac_builder *b, const vtac_pair *s, vtac_value_id left, vtac_value_id right,
-                          vtac_value_id *x)
+static vta_status correct(const vtac_node_builder *b, const vtac_pair *s, vtac_value_id left,
+                          vtac_value_id right, vtac_value_id *x)
 {
     const int32_t move_a = vtac_b_type(b, left)->dtype == VTAC_U8 ? 128 : 0;
     const int32_t move_b = vtac_b_type(b, right)->dtype == VTAC_U8 ? 128 : 0;
@@ -118,7 +118,7 @@ static vta_status correct(const vtac_builder *b, const vtac_pair *s, vtac_value_
     return vtac_b_apply(b, VTAC_OP_SUB, left, NULL, x);
 }
 
-static vta_status replace(const vtac_builder *b, const vtac_pair *s, vtac_product *p)
+static vta_status replace(const vtac_node_builder *b, const vtac_pair *s, vtac_legalized *p)
 {
     const vtac_type y = *vtac_b_type(b, b->like.outputs[0]);
     const vtac_whole w = {s->g * s->group_n, s->group_m, vtac_whole_bytes(s->k * INT8_MIN * INT8_MIN)};
@@ -128,7 +128,7 @@ static vta_status replace(const vtac_builder *b, const vtac_pair *s, vtac_produc
     VTA_TRY(vtac_pair_matrices(b, s, s->m, s->k, &left));
     VTA_TRY(vtac_pair_matrices(b, s, s->k, s->n, &right));
     vtac_value_id x = left;
-    VTA_TRY(vtac_pair_turn(b, s, &x));
+    VTA_TRY(vtac_pair_transpose(b, s, &x));
     VTA_TRY(vtac_pair_pack(b, s, right, &weights));
     VTA_TRY(add_sums(b, s, &w, x, weights, &p->made));
     p->stands = p->made;
@@ -141,7 +141,7 @@ static vta_status replace(const vtac_builder *b, const vtac_pair *s, vtac_produc
     return VTA_OK;
 }
 
-static vta_status turn_pair(const vtac_builder *b, bool always, vtac_product *p, bool *done)
+static vta_status turn_pair(const vtac_node_builder *b, bool always, vtac_legalized *p, bool *done)
 {
     vtac_pair s;
     *done = read_pair(b, &s) && (always || s.g * s.m * s.n >= LEAST_PRODUCTS / s.k);
@@ -149,8 +149,8 @@ static vta_status turn_pair(const vtac_builder *b, bool always, vtac_product *p,
     return *done ? replace(b, &s, p) : VTA_OK;
 }
 
-vta_status vtac_turn_integer_pairs(vtac_graph *graph, const vta_config *config, bool always, vta_arena *arena,
-                                   vtac_products *out, vta_diag *diag)
+vta_status vtac_legalize_integer_pairs(vtac_graph *graph, const vta_config *config, bool always,
+                                       vta_arena *arena, vtac_legalized_list *out, vta_diag *diag)
 {
-    return vtac_turn_nodes(graph, config, always, arena, turn_pair, out, diag);
+    return vtac_legalize_nodes(graph, config, always, arena, turn_pair, out, diag);
 }

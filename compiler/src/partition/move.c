@@ -24,14 +24,14 @@ static const int64_t few_up[2] = {16, 4}, most_up[2] = {32, 32};
 enum { MOST_PHASES = 256 };
 
 /* A value and the operators between it and what they read. */
-typedef struct chain {
+typedef struct move_chain {
     vtac_value_id value;
     vtac_value_id bases[MOST_BASES];
     vtac_node_id nodes[MOST_CHAIN]; /* in their order */
     uint32_t base_count, node_count;
     bool fills; /* a Pad among them puts this number beside the elements */
     int64_t fill;
-} chain;
+} move_chain;
 
 /* Operators that move elements, or put zeros beside them. */
 static bool moves(const vtac_graph *graph, const vtac_node *node)
@@ -88,7 +88,7 @@ static bool ends_here(const vtac_graph *graph, vtac_value_id value, const vtac_n
            (takes_part(node) || (node->op == VTAC_OP_CONCAT && vtac_use_count(graph, value) > 1));
 }
 
-static bool add_base(chain *c, vtac_value_id value)
+static bool add_base(move_chain *c, vtac_value_id value)
 {
     for (uint32_t i = 0; i < c->base_count; i++) {
         if (c->bases[i] == value) {
@@ -103,7 +103,7 @@ static bool add_base(chain *c, vtac_value_id value)
 }
 
 /* Up from a value to what is no movement; false where that is too much. */
-static bool collect(const vtac_graph *graph, chain *c, vtac_value_id value)
+static bool collect(const vtac_graph *graph, move_chain *c, vtac_value_id value)
 {
     const vtac_node *node = vtac_maker_of(graph, value);
     const vtac_type *type = &graph->values[value].type;
@@ -140,7 +140,7 @@ static bool collect(const vtac_graph *graph, chain *c, vtac_value_id value)
 
 typedef struct trace {
     const vtac_graph *graph;
-    const chain *c;
+    const move_chain *c;
     vtac_graph *small;
     vtac_value_id *copy; /* by value of the model */
     vta_diag *diag;
@@ -229,15 +229,15 @@ static vta_status run(trace *t, int32_t *numbers, size_t count)
 
 /* ---- what repeats */
 
-typedef struct place {
+typedef struct element_source {
     int32_t input, channel; /* input -1: nothing */
     int64_t at[2];
     int32_t image;
-} place;
+} element_source;
 
 typedef struct reading {
     const vtac_graph *graph;
-    const chain *c;
+    const move_chain *c;
     const int32_t *numbers;
     int64_t shape[4]; /* of the value */
     bool across;      /* some image reads another one */
@@ -246,11 +246,11 @@ typedef struct reading {
     vtac_vta_from *from;
 } reading;
 
-static place place_of(const reading *r, int64_t n, int64_t c, int64_t y, int64_t x)
+static element_source place_of(const reading *r, int64_t n, int64_t c, int64_t y, int64_t x)
 {
     const int64_t *s = r->shape;
     int64_t number = r->numbers[((n * s[1] + c) * s[2] + y) * s[3] + x];
-    place p = {.input = -1};
+    element_source p = {.input = -1};
     if (number == 0) {
         return p;
     }
@@ -272,14 +272,14 @@ static place place_of(const reading *r, int64_t n, int64_t c, int64_t y, int64_t
     }
 }
 
-static bool is_inside(const reading *r, const place *p)
+static bool is_inside(const reading *r, const element_source *p)
 {
     int64_t own[4];
     (void)vtac_image_shape(&r->graph->values[r->c->bases[p->input]].type, own);
     return p->at[0] >= 0 && p->at[0] < own[2] && p->at[1] >= 0 && p->at[1] < own[3];
 }
 
-static bool same_place(const place *a, const place *b)
+static bool same_place(const element_source *a, const element_source *b)
 {
     return a->input == b->input && a->image == b->image && a->channel == b->channel && a->at[0] == b->at[0] &&
            a->at[1] == b->at[1];
@@ -294,8 +294,8 @@ static void find_down(reading *r, int d)
         const int64_t n = i / s[1], c = i % s[1];
         for (int64_t a = 0; a < s[3 - d]; a++) {
             for (int64_t b = 0; b + r->up[d] < size; b++) {
-                const place first = d == 0 ? place_of(r, n, c, b, a) : place_of(r, n, c, a, b);
-                const place next =
+                const element_source first = d == 0 ? place_of(r, n, c, b, a) : place_of(r, n, c, a, b);
+                const element_source next =
                     d == 0 ? place_of(r, n, c, b + r->up[d], a) : place_of(r, n, c, a, b + r->up[d]);
                 if (first.input >= 0 && next.input >= 0) {
                     r->down[d] = next.at[d] - first.at[d];
@@ -323,16 +323,16 @@ static bool repeats(reading *r)
             const int64_t x = e % s[3], y = e / s[3] % s[2], c = e / s[3] / s[2] % s[1];
             const int64_t n = e / s[3] / s[2] / s[1], phase = y % r->up[0] * r->up[1] + x % r->up[1];
             const int64_t way[2] = {y / r->up[0] * r->down[0], x / r->up[1] * r->down[1]};
-            const place is = place_of(r, n, c, y, x);
+            const element_source is = place_of(r, n, c, y, x);
             vtac_vta_from *from = &r->from[(phase * r->images + (r->across ? n : 0)) * s[1] + c];
             if (pass == 0 && is.input >= 0 && from->input < 0) {
                 *from = (vtac_vta_from){is.input, is.channel, (int32_t)(is.at[0] - way[0]),
                                         (int32_t)(is.at[1] - way[1]), is.image};
             }
-            const place told = {from->input,
-                                from->channel,
-                                {way[0] + from->dy, way[1] + from->dx},
-                                r->across ? from->image : (int32_t)n};
+            const element_source told = {from->input,
+                                         from->channel,
+                                         {way[0] + from->dy, way[1] + from->dx},
+                                         r->across ? from->image : (int32_t)n};
             const bool there = told.input >= 0 && is_inside(r, &told);
             if (is.input >= 0 ? !there || !same_place(&told, &is) : pass == 1 && there) {
                 return false;
@@ -364,7 +364,7 @@ static bool read_off(reading *r)
     bool others = false;
     for (int64_t e = 0; e < elements && !others; e++) {
         const int64_t n = e / s[3] / s[2] / s[1];
-        const place p = place_of(r, n, e / s[3] / s[2] % s[1], e / s[3] % s[2], e % s[3]);
+        const element_source p = place_of(r, n, e / s[3] / s[2] % s[1], e / s[3] % s[2], e % s[3]);
         others = p.input >= 0 && p.image != n;
     }
     if (!others && read_phases(r, few_up)) {
@@ -382,7 +382,7 @@ static bool read_off(reading *r)
 
 struct vtac_moved {
     vtac_value_id new; /* the movement's output */
-    chain c;
+    move_chain c;
     vtac_node *nodes; /* as they were */
 };
 
@@ -425,7 +425,7 @@ static vta_status put_node(vtac_graph *graph, const reading *r, vtac_value_id *o
 }
 
 /* Whether the elements are those of the one base in their order, and whoever reads an image sees that. */
-static bool moves_nothing(const vtac_graph *graph, const chain *c, const int32_t *numbers, size_t count)
+static bool moves_nothing(const vtac_graph *graph, const move_chain *c, const int32_t *numbers, size_t count)
 {
     const vtac_type *from = &graph->values[c->bases[0]].type, *to = &graph->values[c->value].type;
     int64_t a[4], b[4];
@@ -439,11 +439,11 @@ static bool moves_nothing(const vtac_graph *graph, const chain *c, const int32_t
 }
 
 /* The base itself, or as a shape that moves nothing. */
-static vta_status see_through(vtac_graph *graph, vta_arena *arena, const chain *c, vta_diag *diag)
+static vta_status see_through(vtac_graph *graph, vta_arena *arena, const move_chain *c, vta_diag *diag)
 {
     const vtac_node last = graph->nodes[graph->values[c->value].node];
     const vtac_type type = graph->values[c->value].type;
-    const vtac_builder b = {graph, arena, NULL, last, diag};
+    const vtac_node_builder b = {graph, arena, NULL, last, diag};
     vtac_value_id seen = c->bases[0];
     VTA_TRY(vtac_b_reshape(&b, type.dim, type.rank, &seen));
     vtac_replace_uses(graph, c->value, seen);
@@ -484,12 +484,12 @@ static vta_status replace(vtac_graph *graph, vta_arena *arena, vtac_moved *out, 
 }
 
 /* The chain that ends in a value; false where there is none that is worth it. */
-static bool find_chain(const vtac_graph *graph, vtac_value_id value, chain *out)
+static bool find_chain(const vtac_graph *graph, vtac_value_id value, move_chain *out)
 {
     int64_t shape[4];
     const vtac_type *type = &graph->values[value].type;
     const vtac_node *node = vtac_maker_of(graph, value);
-    *out = (chain){.value = value};
+    *out = (move_chain){.value = value};
     if (node == NULL || !moves(graph, node) || !is_eight_bits(type) || !vtac_image_shape(type, shape) ||
         vtac_type_elements(type) > MOST_ELEMENTS || !collect(graph, out, value) || out->base_count == 0) {
         return false;
@@ -625,8 +625,8 @@ void vtac_rename_tensors(vtac_partition *p, vtac_value_id old, vtac_value_id new
     }
 }
 
-vta_status vtac_return_moves(vtac_graph *graph, const vtac_moves *moved, vtac_partition *partition,
-                             vta_diag *diag)
+vta_status vtac_undo_unused_moves(vtac_graph *graph, const vtac_moves *moved, vtac_partition *partition,
+                                  vta_diag *diag)
 {
     for (uint32_t i = 0; i < moved->count; i++) {
         const vtac_moved *m = &moved->items[i];

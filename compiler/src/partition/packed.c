@@ -20,7 +20,7 @@ static int64_t batch_of(const vtac_type *type)
     return count;
 }
 
-void vtac_pair_sizes(const vtac_builder *b, const vtac_type *x, const vtac_type *w, vtac_pair *s)
+void vtac_pair_sizes(const vtac_node_builder *b, const vtac_type *x, const vtac_type *w, vtac_pair *s)
 {
     s->block = vtac_vta_block(b->config);
     s->block_in = b->config->block_in;
@@ -40,7 +40,8 @@ void vtac_pair_sizes(const vtac_builder *b, const vtac_type *x, const vtac_type 
     s->packed_n = vta_round_up(s->n, s->block);
 }
 
-vta_status vtac_pair_pad(const vtac_builder *b, int64_t rows, int64_t columns, int zero, vtac_value_id *x)
+vta_status vtac_pair_pad(const vtac_node_builder *b, int64_t rows, int64_t columns, int zero,
+                         vtac_value_id *x)
 {
     const vtac_type *type = vtac_b_type(b, *x);
     const int64_t pads[6] = {0, 0, 0, 0, rows - type->dim[1], columns - type->dim[2]};
@@ -56,7 +57,7 @@ vta_status vtac_pair_pad(const vtac_builder *b, int64_t rows, int64_t columns, i
     return vtac_b_add(b, VTAC_OP_PAD, inputs, 3, NULL, 0, x);
 }
 
-vta_status vtac_pair_matrices(const vtac_builder *b, const vtac_pair *s, int64_t rows, int64_t columns,
+vta_status vtac_pair_matrices(const vtac_node_builder *b, const vtac_pair *s, int64_t rows, int64_t columns,
                               vtac_value_id *x)
 {
     const vtac_type type = *vtac_b_type(b, *x), *y = vtac_b_type(b, b->like.outputs[0]);
@@ -72,7 +73,7 @@ vta_status vtac_pair_matrices(const vtac_builder *b, const vtac_pair *s, int64_t
     return vtac_b_reshape(b, (int64_t[]){s->g, rows, columns}, 3, x);
 }
 
-vta_status vtac_pair_turn(const vtac_builder *b, const vtac_pair *s, vtac_value_id *x)
+vta_status vtac_pair_transpose(const vtac_node_builder *b, const vtac_pair *s, vtac_value_id *x)
 {
     const int zero = vtac_b_type(b, *x)->dtype == VTAC_U8 ? 128 : 0;
     VTA_TRY(vtac_pair_matrices(b, s, s->m, s->k, x));
@@ -82,7 +83,7 @@ vta_status vtac_pair_turn(const vtac_builder *b, const vtac_pair *s, vtac_value_
 }
 
 /* The part of w less its zero point that is in a plane, for every w. */
-static vta_status plane_of(const vtac_builder *b, const vtac_pair *s, int64_t plane, vtac_value_id x,
+static vta_status plane_of(const vtac_node_builder *b, const vtac_pair *s, int64_t plane, vtac_value_id x,
                            vtac_value_id *out)
 {
     const int64_t least = vtac_b_type(b, x)->dtype == VTAC_U8 ? 0 : INT8_MIN;
@@ -101,7 +102,7 @@ static vta_status plane_of(const vtac_builder *b, const vtac_pair *s, int64_t pl
     return vtac_b_add(b, VTAC_OP_LOOK_UP, inputs, 2, &attr, 1, out);
 }
 
-vta_status vtac_pair_pack(const vtac_builder *b, const vtac_pair *s, vtac_value_id x, vtac_value_id *out)
+vta_status vtac_pair_pack(const vtac_node_builder *b, const vtac_pair *s, vtac_value_id x, vtac_value_id *out)
 {
     const int64_t blocks = s->packed_k / s->block_in, both = s->block / s->block_in;
     vtac_value_id planes[MOST_PLANES] = {x};
@@ -125,7 +126,7 @@ vta_status vtac_pair_pack(const vtac_builder *b, const vtac_pair *s, vtac_value_
         out);
 }
 
-vta_status vtac_pair_back(const vtac_builder *b, const vtac_pair *s, vtac_value_id *x)
+vta_status vtac_pair_back(const vtac_node_builder *b, const vtac_pair *s, vtac_value_id *x)
 {
     VTA_TRY(vtac_b_reshape(b, (int64_t[]){s->g, s->group_n, s->group_m}, 3, x));
     if (s->group_n != s->n || s->group_m != s->m) {

@@ -23,18 +23,20 @@ typedef struct vtac_pair {
 } vtac_pair;
 
 /* The sizes, of a [.., m, k] and b [.., k, n], or [n, k] where `turned`, which make the node's output. */
-void vtac_pair_sizes(const vtac_builder *b, const vtac_type *x, const vtac_type *w, vtac_pair *s);
+void vtac_pair_sizes(const vtac_node_builder *b, const vtac_type *x, const vtac_type *w, vtac_pair *s);
 
 /* Rows and columns of [g, rows, columns] become so many, with the number that is zero. */
-vta_status vtac_pair_pad(const vtac_builder *b, int64_t rows, int64_t columns, int zero, vtac_value_id *x);
+vta_status vtac_pair_pad(const vtac_node_builder *b, int64_t rows, int64_t columns, int zero,
+                         vtac_value_id *x);
 /* Axes that are broadcast get their size; then [g, rows, columns]. */
-vta_status vtac_pair_matrices(const vtac_builder *b, const vtac_pair *s, int64_t rows, int64_t columns,
+vta_status vtac_pair_matrices(const vtac_node_builder *b, const vtac_pair *s, int64_t rows, int64_t columns,
                               vtac_value_id *x);
 /* The first factor as an image: [1, g·k, m]. */
-vta_status vtac_pair_turn(const vtac_builder *b, const vtac_pair *s, vtac_value_id *x);
+vta_status vtac_pair_transpose(const vtac_node_builder *b, const vtac_pair *s, vtac_value_id *x);
 /* [g, k, n] as the array's weights: [1, block, ...], whose image in memory they are. */
-vta_status vtac_pair_pack(const vtac_builder *b, const vtac_pair *s, vtac_value_id x, vtac_value_id *out);
+vta_status vtac_pair_pack(const vtac_node_builder *b, const vtac_pair *s, vtac_value_id x,
+                          vtac_value_id *out);
 /* [1, g·n, m], padded, as [g, m, n]. */
-vta_status vtac_pair_back(const vtac_builder *b, const vtac_pair *s, vtac_value_id *x);
+vta_status vtac_pair_back(const vtac_node_builder *b, const vtac_pair *s, vtac_value_id *x);
 
 #endif

@@ -24,7 +24,7 @@ typedef struct partitioner {
     bool *eligible; /* by node */
     vtac_grouping grouping;
     vtac_moves moves;
-    vtac_products products, sums, pairs, volumes;
+    vtac_legalized_list products, sums, pairs, volumes;
     uint32_t *region_of; /* by group: 1 + region; 0: it stays on the host */
     vta_diag *diag;
 } partitioner;
@@ -105,7 +105,7 @@ static void fold_whole(const partitioner *r, const vtac_vta_region *region)
 
 static vta_status judge_node(partitioner *r, vtac_maker *m, vtac_node_id id)
 {
-    vtac_place *place = &r->p->places[id];
+    vtac_placement *place = &r->p->places[id];
     const vtac_node *node = &r->graph->nodes[id];
     vta_diag own = {0};
     vtac_vta_region region;
@@ -312,7 +312,7 @@ static vta_status build_region(partitioner *r, vtac_maker *m, uint32_t group)
     for (uint32_t i = 0; i < r->graph->order_count && status == VTA_OK; i++) {
         const vtac_node_id id = r->graph->order[i];
         if (r->grouping.group[id] == group) {
-            vtac_place *place = &r->p->places[id];
+            vtac_placement *place = &r->p->places[id];
             status = vtac_make_layer(m, id, &place->layer);
             place->kind = VTAC_PLACE_ACCELERATOR;
             place->region = number;
@@ -389,18 +389,18 @@ static void mark_vanished(partitioner *r)
 static vta_status return_moves(partitioner *r)
 {
     vtac_partition *p = r->p;
-    VTA_TRY(vtac_return_products(r->graph, &r->products, p, r->diag));
-    VTA_TRY(vtac_return_products(r->graph, &r->sums, p, r->diag));
-    VTA_TRY(vtac_return_products(r->graph, &r->pairs, p, r->diag));
-    VTA_TRY(vtac_return_products(r->graph, &r->volumes, p, r->diag));
-    VTA_TRY(vtac_return_moves(r->graph, &r->moves, p, r->diag));
-    vtac_place *places = vta_arena_array(&p->arena, r->graph->node_count + 1U, sizeof *places);
+    VTA_TRY(vtac_undo_unused_legalized(r->graph, &r->products, p, r->diag));
+    VTA_TRY(vtac_undo_unused_legalized(r->graph, &r->sums, p, r->diag));
+    VTA_TRY(vtac_undo_unused_legalized(r->graph, &r->pairs, p, r->diag));
+    VTA_TRY(vtac_undo_unused_legalized(r->graph, &r->volumes, p, r->diag));
+    VTA_TRY(vtac_undo_unused_moves(r->graph, &r->moves, p, r->diag));
+    vtac_placement *places = vta_arena_array(&p->arena, r->graph->node_count + 1U, sizeof *places);
     if (places == NULL) {
         return vta_no_memory(r->diag);
     }
     memcpy(places, p->places, p->place_count * sizeof *places);
     for (uint32_t i = p->place_count; i <= r->graph->node_count; i++) {
-        places[i] = (vtac_place){.reason = "it moves numbers for the host"};
+        places[i] = (vtac_placement){.reason = "it moves numbers for the host"};
     }
     p->places = places;
     p->place_count = r->graph->node_count + 1;
@@ -414,18 +414,18 @@ static vta_status run(partitioner *r)
     p->config = *r->options->config;
     uint32_t changes = 0;
     VTA_TRY(vtac_fold_row_islands(r->graph, &changes, r->diag));
-    VTA_TRY(vtac_turn_rows(r->graph, r->options->always, &p->arena, r->diag));
-    VTA_TRY(
-        vtac_turn_volumes(r->graph, r->options->config, r->options->always, &p->arena, &r->volumes, r->diag));
+    VTA_TRY(vtac_legalize_rows(r->graph, r->options->always, &p->arena, r->diag));
+    VTA_TRY(vtac_legalize_volumes(r->graph, r->options->config, r->options->always, &p->arena, &r->volumes,
+                                  r->diag));
     VTA_TRY(vtac_spread_operands(r->graph, &p->arena, r->diag));
     VTA_TRY(vtac_gather_moves(r->graph, &p->arena, &r->moves, r->diag));
-    VTA_TRY(vtac_turn_products(r->graph, r->options->config, r->options->always, &p->arena, &r->products,
-                               r->diag));
-    VTA_TRY(vtac_shorten_turns(r->graph, r->options->config, &p->arena, r->diag));
-    VTA_TRY(
-        vtac_turn_integers(r->graph, r->options->config, r->options->always, &p->arena, &r->sums, r->diag));
-    VTA_TRY(vtac_turn_integer_pairs(r->graph, r->options->config, r->options->always, &p->arena, &r->pairs,
-                                    r->diag));
+    VTA_TRY(vtac_legalize_matmuls(r->graph, r->options->config, r->options->always, &p->arena, &r->products,
+                                  r->diag));
+    VTA_TRY(vtac_shorten_transposes(r->graph, r->options->config, &p->arena, r->diag));
+    VTA_TRY(vtac_legalize_integers(r->graph, r->options->config, r->options->always, &p->arena, &r->sums,
+                                   r->diag));
+    VTA_TRY(vtac_legalize_integer_pairs(r->graph, r->options->config, r->options->always, &p->arena,
+                                        &r->pairs, r->diag));
     p->place_count = r->graph->node_count + 1;
     p->places = vta_arena_array(&p->arena, p->place_count, sizeof *p->places);
     r->eligible = vta_arena_array(&p->arena, p->place_count, sizeof *r->eligible);

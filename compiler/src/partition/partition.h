@@ -49,7 +49,7 @@ bool vtac_image_shape(const vtac_type *type, int64_t shape[4]);
 /* ---- rows.c */
 
 /* Products of rows with constant matrices become convolutions of one pixel; `always`: small ones, too. */
-vta_status vtac_turn_rows(vtac_graph *graph, bool always, vta_arena *arena, vta_diag *diag);
+vta_status vtac_legalize_rows(vtac_graph *graph, bool always, vta_arena *arena, vta_diag *diag);
 
 /* spread.c: operands of sums and products that are broadcast become as large as the output. */
 vta_status vtac_spread_operands(vtac_graph *graph, vta_arena *arena, vta_diag *diag);
@@ -59,22 +59,22 @@ vta_status vtac_spread_operands(vtac_graph *graph, vta_arena *arena, vta_diag *d
 enum { VTAC_MOST_PARTS = 16 };
 
 /* Columns first … first + count - 1 of a dense layer's rows, and the value that they become. */
-typedef struct vtac_part {
+typedef struct vtac_column_slice {
     vtac_value_id value;
     int64_t first, count;
-} vtac_part;
+} vtac_column_slice;
 
 /* What is read of a dense layer's rows. Where `perm` is not NULL, the rows have the axes `apart` and are
  * turned before a part is taken: columns are counted in `axis` and those behind it. */
-typedef struct vtac_parts {
-    vtac_part items[VTAC_MOST_PARTS];
+typedef struct vtac_column_slices {
+    vtac_column_slice items[VTAC_MOST_PARTS];
     uint32_t count, axis;
     vtac_type apart;
     const vtac_attr *perm;
-} vtac_parts;
+} vtac_column_slices;
 
 /* False: something reads all of them. */
-bool vtac_find_parts(const vtac_graph *graph, vtac_value_id value, vtac_parts *out);
+bool vtac_find_column_slices(const vtac_graph *graph, vtac_value_id value, vtac_column_slices *out);
 
 /* ---- layer_point.c */
 
@@ -95,8 +95,8 @@ typedef struct vtac_moves {
 vta_status vtac_gather_moves(vtac_graph *graph, vta_arena *arena, vtac_moves *out, vta_diag *diag);
 
 /* Those that no region took become what they were. */
-vta_status vtac_return_moves(vtac_graph *graph, const vtac_moves *moved, vtac_partition *partition,
-                             vta_diag *diag);
+vta_status vtac_undo_unused_moves(vtac_graph *graph, const vtac_moves *moved, vtac_partition *partition,
+                                  vta_diag *diag);
 
 /* A region's tensors that are the one value are the other. */
 void vtac_rename_tensors(vtac_partition *p, vtac_value_id old, vtac_value_id new);
@@ -104,31 +104,32 @@ void vtac_rename_tensors(vtac_partition *p, vtac_value_id old, vtac_value_id new
 /* ---- product.c */
 
 /* A node that became another one, with nodes of the host around it. */
-typedef struct vtac_product {
+typedef struct vtac_legalized {
     vtac_node was;
     vtac_node_id holders[2];    /* Identity nodes, which follow what becomes of its operands; 0: none */
     uint32_t operands[2];       /* which of its inputs these are */
     vtac_value_id made, stands; /* what the new node makes, and what stands in its output's place */
     bool may_stay;              /* the host can run what it became as well */
-} vtac_product;
-typedef struct vtac_products {
-    vtac_product *items;
+} vtac_legalized;
+typedef struct vtac_legalized_list {
+    vtac_legalized *items;
     uint32_t count;
-} vtac_products;
+} vtac_legalized_list;
 
 /* Gives a node its other form, if it is one of those: *done, and `p` tells how to return it. */
-typedef vta_status vtac_turn(const vtac_builder *b, bool always, vtac_product *p, bool *done);
+typedef vta_status vtac_legalize(const vtac_node_builder *b, bool always, vtac_legalized *p, bool *done);
 
 /* Each node that is there now, in their order. */
-vta_status vtac_turn_nodes(vtac_graph *graph, const vta_config *config, bool always, vta_arena *arena,
-                           vtac_turn *give, vtac_products *out, vta_diag *diag);
+vta_status vtac_legalize_nodes(vtac_graph *graph, const vta_config *config, bool always, vta_arena *arena,
+                               vtac_legalize *give, vtac_legalized_list *out, vta_diag *diag);
 
 /* Products of two matrices that are no constants, with the second one packed; `always`: small ones, too. */
-vta_status vtac_turn_products(vtac_graph *graph, const vta_config *config, bool always, vta_arena *arena,
-                              vtac_products *out, vta_diag *diag);
+vta_status vtac_legalize_matmuls(vtac_graph *graph, const vta_config *config, bool always, vta_arena *arena,
+                                 vtac_legalized_list *out, vta_diag *diag);
 
 /* turns.c: chains of Reshape and Transpose as the shortest ones; functions of one number beside products. */
-vta_status vtac_shorten_turns(vtac_graph *graph, const vta_config *config, vta_arena *arena, vta_diag *diag);
+vta_status vtac_shorten_transposes(vtac_graph *graph, const vta_config *config, vta_arena *arena,
+                                   vta_diag *diag);
 
 /* What makes a value; NULL: nothing, a constant or an input. */
 const vtac_node *vtac_maker_of(const vtac_graph *graph, vtac_value_id value);
@@ -146,27 +147,27 @@ typedef struct vtac_whole {
 } vtac_whole;
 
 /* The channels of one byte of all sums. */
-int64_t vtac_whole_channels(const vtac_builder *b, int64_t outputs);
+int64_t vtac_whole_channels(const vtac_node_builder *b, int64_t outputs);
 /* How many bytes sums up to `largest` have, and their negatives. */
 int64_t vtac_whole_bytes(int64_t largest);
 /* All bytes become int32 sums. */
-vta_status vtac_whole_sums(const vtac_builder *b, const vtac_whole *w, vtac_value_id *x);
+vta_status vtac_whole_sums(const vtac_node_builder *b, const vtac_whole *w, vtac_value_id *x);
 
 /* integer_pair.c: MatMulInteger of two activations, as sums. */
-vta_status vtac_turn_integer_pairs(vtac_graph *graph, const vta_config *config, bool always, vta_arena *arena,
-                                   vtac_products *out, vta_diag *diag);
+vta_status vtac_legalize_integer_pairs(vtac_graph *graph, const vta_config *config, bool always,
+                                       vta_arena *arena, vtac_legalized_list *out, vta_diag *diag);
 
 /* integer.c: products whose zero points the run knows become sums, which the host corrects. */
-vta_status vtac_turn_integers(vtac_graph *graph, const vta_config *config, bool always, vta_arena *arena,
-                              vtac_products *out, vta_diag *diag);
+vta_status vtac_legalize_integers(vtac_graph *graph, const vta_config *config, bool always, vta_arena *arena,
+                                  vtac_legalized_list *out, vta_diag *diag);
 
 /* volume*.c: what computes with volumes as what does with images, their places in depth as a batch. */
-vta_status vtac_turn_volumes(vtac_graph *graph, const vta_config *config, bool always, vta_arena *arena,
-                             vtac_products *out, vta_diag *diag);
+vta_status vtac_legalize_volumes(vtac_graph *graph, const vta_config *config, bool always, vta_arena *arena,
+                                 vtac_legalized_list *out, vta_diag *diag);
 
-/* Those that no region took become what they were. Before vtac_return_moves, which tidies up. */
-vta_status vtac_return_products(vtac_graph *graph, const vtac_products *products, vtac_partition *partition,
-                                vta_diag *diag);
+/* Those that no region took become what they were. Before vtac_undo_unused_moves, which tidies up. */
+vta_status vtac_undo_unused_legalized(vtac_graph *graph, const vtac_legalized_list *products,
+                                      vtac_partition *partition, vta_diag *diag);
 
 /* ---- zero.c */
 

@@ -14,7 +14,7 @@
 
 typedef struct finder {
     const vtac_graph *graph;
-    vtac_parts *parts;
+    vtac_column_slices *parts;
     int64_t columns; /* that a place of the axis stands for */
 } finder;
 
@@ -28,7 +28,7 @@ static bool keep(finder *f, vtac_value_id value, int64_t first, int64_t count)
     if (f->parts->count == VTAC_MOST_PARTS || count < 1) {
         return false;
     }
-    f->parts->items[f->parts->count++] = (vtac_part){value, first * f->columns, count * f->columns};
+    f->parts->items[f->parts->count++] = (vtac_column_slice){value, first * f->columns, count * f->columns};
     return true;
 }
 
@@ -166,18 +166,18 @@ static vtac_value_id last_form(const finder *f, vtac_value_id value)
     }
 }
 
-bool vtac_find_parts(const vtac_graph *graph, vtac_value_id value, vtac_parts *out)
+bool vtac_find_column_slices(const vtac_graph *graph, vtac_value_id value, vtac_column_slices *out)
 {
     finder f = {.graph = graph, .parts = out, .columns = 1};
     value = last_form(&f, value);
     const vtac_type *rows = type_of(&f, value);
-    *out = (vtac_parts){.perm = NULL};
+    *out = (vtac_column_slices){.perm = NULL};
     if (vtac_is_output(graph, value) || rows->rank < 2) {
         return false;
     }
     if (all_select(&f, value, rows->rank - 1)) {
         return true;
     }
-    *out = (vtac_parts){.perm = NULL};
+    *out = (vtac_column_slices){.perm = NULL};
     return in_turned_rows(&f, value);
 }

@@ -26,7 +26,7 @@ enum { LEAST_PRODUCTS = 1 << 14, MOST_PLANES = 3, LANE_BYTES = 4 };
 /* ---- the operands */
 
 /* One zero point that is known, of signed integers; false: there is none. */
-static bool read_zero(const vtac_builder *b, const vtac_node *node, uint32_t i, int32_t *out)
+static bool read_zero(const vtac_node_builder *b, const vtac_node *node, uint32_t i, int32_t *out)
 {
     const vtac_tensor *zero = vtac_in_constant(b->graph, node, i);
     const vtac_type *x = vtac_in_type(b->graph, node, i - 2);
@@ -39,7 +39,7 @@ static bool read_zero(const vtac_builder *b, const vtac_node *node, uint32_t i, 
     return true;
 }
 
-static bool is_one(const vtac_builder *b, const vtac_node *node, uint32_t i)
+static bool is_one(const vtac_node_builder *b, const vtac_node *node, uint32_t i)
 {
     const vtac_tensor *t = vtac_in_constant(b->graph, node, i);
     return t != NULL && vtac_type_elements(&t->type) == 1;
@@ -51,7 +51,7 @@ static int64_t planes_of(int32_t zero)
 }
 
 /* What QGemm adds and how it reads b; false: it is no product of these. */
-static bool read_gemm(const vtac_builder *b, const vtac_node *node, vtac_pair *s)
+static bool read_gemm(const vtac_node_builder *b, const vtac_node *node, vtac_pair *s)
 {
     const vtac_type *bias = vtac_in_type(b->graph, node, 6), *y = vtac_b_type(b, node->outputs[0]);
     const vtac_tensor *known = vtac_in_constant(b->graph, node, 6);
@@ -74,7 +74,7 @@ static bool read_gemm(const vtac_builder *b, const vtac_node *node, vtac_pair *s
                              (vtac_type_elements(bias) == n && bias->dim[bias->rank - 1] == n)));
 }
 
-static bool read_shapes(const vtac_builder *b, const vtac_node *node, vtac_pair *s)
+static bool read_shapes(const vtac_node_builder *b, const vtac_node *node, vtac_pair *s)
 {
     vtac_pair form = {.out = 6};
     const bool gemm = node->op == VTAC_OP_QGEMM;
@@ -95,7 +95,7 @@ static bool read_shapes(const vtac_builder *b, const vtac_node *node, vtac_pair 
 }
 
 /* [g, k, n] as biases: - zero · Σ (b - zero of b), and QGemm's own; int32 [g·n, 1], padded. */
-static vta_status add_biases(const vtac_builder *b, const vtac_pair *s, vtac_value_id *x)
+static vta_status add_biases(const vtac_node_builder *b, const vtac_pair *s, vtac_value_id *x)
 {
     const int32_t move = vtac_b_type(b, *x)->dtype == VTAC_U8 ? 128 : 0;
     const int32_t factor = -s->zero_a;
@@ -115,7 +115,7 @@ static vta_status add_biases(const vtac_builder *b, const vtac_pair *s, vtac_val
 }
 
 /* int32 [n, 1] as bytes, the lowest first: uint8 [n, 4], moved by 128, since Pack takes them for numbers. */
-static vta_status as_bytes(const vtac_builder *b, vtac_value_id *x)
+static vta_status as_bytes(const vtac_node_builder *b, vtac_value_id *x)
 {
     static const uint32_t shifts[LANE_BYTES] = {0, 8, 16, 24}, low = 255, high = 128;
     const vtac_attr right = {.name = "direction", .kind = VTAC_ATTR_STRING, .s = "RIGHT"};
@@ -132,8 +132,8 @@ static vta_status as_bytes(const vtac_builder *b, vtac_value_id *x)
 }
 
 /* The records of all output blocks. */
-static vta_status pack_records(const vtac_builder *b, const vtac_pair *s, vtac_fixed scale, vtac_value_id x,
-                               vtac_value_id *out)
+static vta_status pack_records(const vtac_node_builder *b, const vtac_pair *s, vtac_fixed scale,
+                               vtac_value_id x, vtac_value_id *out)
 {
     const int64_t records = s->g * s->packed_n / s->block_out, bytes = s->block_out * LANE_BYTES;
     const uint32_t word = (uint32_t)vta_requant_scale(scale.mult, scale.shift);
@@ -160,7 +160,7 @@ static vta_status pack_records(const vtac_builder *b, const vtac_pair *s, vtac_f
 
 /* ---- the product */
 
-static vta_status add_product(const vtac_builder *b, const vtac_pair *s, const vtac_value_id *inputs,
+static vta_status add_product(const vtac_node_builder *b, const vtac_pair *s, const vtac_value_id *inputs,
                               uint32_t count, vtac_value_id *out)
 {
     const int64_t dims[3] = {1, s->g * s->group_n, s->group_m};
@@ -184,7 +184,7 @@ static vta_status add_product(const vtac_builder *b, const vtac_pair *s, const v
     return vtac_b_add(b, VTAC_OP_VTA_PRODUCT, inputs, count, attrs, attr_count, out);
 }
 
-static bool scale_of(const vtac_builder *b, const vtac_pair *s, vtac_fixed *out)
+static bool scale_of(const vtac_node_builder *b, const vtac_pair *s, vtac_fixed *out)
 {
     float scale[3];
     const uint32_t at[3] = {1, 4, s->out};
@@ -194,7 +194,7 @@ static bool scale_of(const vtac_builder *b, const vtac_pair *s, vtac_fixed *out)
     return vtac_fixed_of(vtac_scale_product(scale[0], scale[1], scale[2]), out);
 }
 
-static vta_status replace(const vtac_builder *b, const vtac_pair *s, vtac_fixed scale, vtac_product *p)
+static vta_status replace(const vtac_node_builder *b, const vtac_pair *s, vtac_fixed scale, vtac_legalized *p)
 {
     const vtac_node *was = &p->was;
     vtac_value_id inputs[8] = {
@@ -204,7 +204,7 @@ static vta_status replace(const vtac_builder *b, const vtac_pair *s, vtac_fixed 
     vtac_value_id second;
     VTA_TRY(vtac_b_hold(b, was->inputs[0], &p->holders[0], &inputs[0]));
     VTA_TRY(vtac_b_hold(b, was->inputs[3], &p->holders[1], &second));
-    VTA_TRY(vtac_pair_turn(b, s, &inputs[0]));
+    VTA_TRY(vtac_pair_transpose(b, s, &inputs[0]));
     VTA_TRY(s->turned ? vtac_b_transpose(b, (int64_t[]){1, 0}, 2, &second) : VTA_OK);
     VTA_TRY(vtac_pair_matrices(b, s, s->k, s->n, &second));
     VTA_TRY(vtac_pair_pack(b, s, second, &inputs[3]));
@@ -218,7 +218,7 @@ static vta_status replace(const vtac_builder *b, const vtac_pair *s, vtac_fixed 
     return VTA_OK;
 }
 
-static vta_status turn_pair(const vtac_builder *b, bool always, vtac_product *p, bool *done)
+static vta_status turn_pair(const vtac_node_builder *b, bool always, vtac_legalized *p, bool *done)
 {
     vtac_pair s;
     vtac_fixed scale;
@@ -228,26 +228,26 @@ static vta_status turn_pair(const vtac_builder *b, bool always, vtac_product *p,
     return *done ? replace(b, &s, scale, p) : VTA_OK;
 }
 
-vta_status vtac_turn_products(vtac_graph *graph, const vta_config *config, bool always, vta_arena *arena,
-                              vtac_products *out, vta_diag *diag)
+vta_status vtac_legalize_matmuls(vtac_graph *graph, const vta_config *config, bool always, vta_arena *arena,
+                                 vtac_legalized_list *out, vta_diag *diag)
 {
-    return vtac_turn_nodes(graph, config, always, arena, turn_pair, out, diag);
+    return vtac_legalize_nodes(graph, config, always, arena, turn_pair, out, diag);
 }
 
-vta_status vtac_turn_nodes(vtac_graph *graph, const vta_config *config, bool always, vta_arena *arena,
-                           vtac_turn *give, vtac_products *out, vta_diag *diag)
+vta_status vtac_legalize_nodes(vtac_graph *graph, const vta_config *config, bool always, vta_arena *arena,
+                               vtac_legalize *give, vtac_legalized_list *out, vta_diag *diag)
 {
     const uint32_t count = graph->order_count;
     vtac_node_id *order = vta_arena_array(arena, (size_t)count + 1, sizeof *order);
-    *out = (vtac_products){.items = vta_arena_array(arena, (size_t)count + 1, sizeof *out->items)};
+    *out = (vtac_legalized_list){.items = vta_arena_array(arena, (size_t)count + 1, sizeof *out->items)};
     if (order == NULL || out->items == NULL) {
         return vta_no_memory(diag);
     }
     memcpy(order, graph->order, count * sizeof *order);
     for (uint32_t i = 0; i < count; i++) {
-        const vtac_builder b = {graph, arena, config, graph->nodes[order[i]], diag};
+        const vtac_node_builder b = {graph, arena, config, graph->nodes[order[i]], diag};
         bool done = false;
-        out->items[out->count] = (vtac_product){.was = b.like};
+        out->items[out->count] = (vtac_legalized){.was = b.like};
         VTA_TRY(give(&b, always, &out->items[out->count], &done));
         out->count += done;
     }
@@ -260,7 +260,7 @@ vta_status vtac_turn_nodes(vtac_graph *graph, const vta_config *config, bool alw
 }
 
 /* Whether nothing but moved elements is between the product and what stands for it (turns.c). */
-static bool stands_alone(const vtac_graph *graph, const vtac_product *p)
+static bool stands_alone(const vtac_graph *graph, const vtac_legalized *p)
 {
     vtac_value_id value = p->stands;
     while (value != 0 && value != p->made && vtac_is_host_step(graph, graph->values[value].node)) {
@@ -283,7 +283,7 @@ static bool is_needed(const vtac_graph *graph, vtac_value_id value)
 }
 
 /* The image that the product would have made, for those who read it. */
-static vta_status image_of(const vtac_builder *b, vtac_value_id made, vtac_value_id *x)
+static vta_status image_of(const vtac_node_builder *b, vtac_value_id made, vtac_value_id *x)
 {
     const vtac_type type = *vtac_b_type(b, made), y = *vtac_b_type(b, *x);
     const int64_t g = vtac_attr_int(&b->graph->nodes[b->graph->values[made].node], "group", 1);
@@ -296,7 +296,7 @@ static vta_status image_of(const vtac_builder *b, vtac_value_id made, vtac_value
 }
 
 /* The first factor, from the image of it that the product reads. */
-static vta_status factor_of(const vtac_builder *b, const vtac_product *p, vtac_value_id *x)
+static vta_status factor_of(const vtac_node_builder *b, const vtac_legalized *p, vtac_value_id *x)
 {
     const vtac_node product = b->graph->nodes[b->graph->values[p->made].node];
     const vtac_type type = *vtac_b_type(b, p->was.inputs[0]);
@@ -307,7 +307,7 @@ static vta_status factor_of(const vtac_builder *b, const vtac_product *p, vtac_v
     return vtac_b_reshape(b, type.dim, type.rank, x);
 }
 
-static vta_status return_one(const vtac_builder *b, const vtac_product *p, vtac_partition *partition)
+static vta_status return_one(const vtac_node_builder *b, const vtac_legalized *p, vtac_partition *partition)
 {
     const vtac_node *was = &p->was;
     vtac_graph *graph = b->graph;
@@ -353,20 +353,20 @@ static vta_status return_one(const vtac_builder *b, const vtac_product *p, vtac_
 }
 
 /* What it was cannot come back where a movement took in what it read, or what reads its slices. */
-static bool stays(const vtac_graph *graph, const vtac_product *p)
+static bool stays(const vtac_graph *graph, const vtac_legalized *p)
 {
     return p->may_stay && (p->holders[0] == 0 || graph->nodes[p->holders[0]].dead ||
                            !stands_alone(graph, p) || vtac_use_count(graph, p->made) > 1);
 }
 
-vta_status vtac_return_products(vtac_graph *graph, const vtac_products *products, vtac_partition *partition,
-                                vta_diag *diag)
+vta_status vtac_undo_unused_legalized(vtac_graph *graph, const vtac_legalized_list *products,
+                                      vtac_partition *partition, vta_diag *diag)
 {
     for (uint32_t i = 0; i < products->count; i++) {
-        const vtac_product *p = &products->items[i];
+        const vtac_legalized *p = &products->items[i];
         if (partition->places[graph->values[p->made].node].kind != VTAC_PLACE_ACCELERATOR &&
             !stays(graph, p)) {
-            const vtac_builder b = {graph, &partition->arena, &partition->config, p->was, diag};
+            const vtac_node_builder b = {graph, &partition->arena, &partition->config, p->was, diag};
             VTA_TRY(return_one(&b, p, partition));
         }
     }

@@ -305,7 +305,8 @@ static vta_status add_conv(rows *r, const vtac_node *node, dense d, vtac_value_i
 }
 
 /* A part of the rows, an image, as the value that it is. */
-static vta_status put_part_back(rows *r, vtac_value_id image, const vtac_parts *parts, const vtac_part *part)
+static vta_status put_part_back(rows *r, vtac_value_id image, const vtac_column_slices *parts,
+                                const vtac_column_slice *part)
 {
     const vtac_type y = *type_of(r, part->value);
     vtac_value_id out;
@@ -330,9 +331,9 @@ static vta_status put_part_back(rows *r, vtac_value_id image, const vtac_parts *
 static vta_status replace_dense(rows *r, const vtac_node *node, const dense *d)
 {
     const vtac_value_id old = node->outputs[0];
-    vtac_parts parts;
+    vtac_column_slices parts;
     vtac_value_id out;
-    if (!vtac_find_parts(r->graph, old, &parts)) {
+    if (!vtac_find_column_slices(r->graph, old, &parts)) {
         VTA_TRY(add_conv(r, node, *d, &out));
         return put_back(r, out, old);
     }
@@ -494,7 +495,7 @@ static vta_status visit(rows *r, vtac_node_id id, bool *any)
     return *any && node.op == VTAC_OP_TRANSPOSE ? undo(r, &node) : VTA_OK;
 }
 
-vta_status vtac_turn_rows(vtac_graph *graph, bool always, vta_arena *arena, vta_diag *diag)
+vta_status vtac_legalize_rows(vtac_graph *graph, bool always, vta_arena *arena, vta_diag *diag)
 {
     rows r = {.graph = graph, .always = always, .room = graph->value_count + 1, .diag = diag};
     const uint32_t count = graph->order_count;

@@ -35,7 +35,7 @@ vta_status vtac_spread_operands(vtac_graph *graph, vta_arena *arena, vta_diag *d
     for (uint32_t n = 0; n < count; n++) {
         const vtac_node_id id = graph->order[n];
         const vtac_node node = graph->nodes[id];
-        const vtac_builder b = {graph, arena, NULL, node, diag};
+        const vtac_node_builder b = {graph, arena, NULL, node, diag};
         if (node.op != VTAC_OP_QLINEAR_ADD && node.op != VTAC_OP_QLINEAR_MUL) {
             continue;
         }

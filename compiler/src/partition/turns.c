@@ -107,14 +107,14 @@ static void join_loops(order *o)
 
 /* ---- chains */
 
-typedef struct chain {
+typedef struct transpose_chain {
     vtac_value_id values[MOST_STEPS + 1]; /* from the last one up */
     uint32_t count;                       /* steps */
-} chain;
+} transpose_chain;
 
-static chain chain_of(const vtac_graph *graph, vtac_value_id value)
+static transpose_chain chain_of(const vtac_graph *graph, vtac_value_id value)
 {
-    chain c = {.values = {value}};
+    transpose_chain c = {.values = {value}};
     const vtac_node *node = vtac_maker_of(graph, value);
     while (node != NULL && vtac_is_reshaping(node) && c.count < MOST_STEPS) {
         c.values[++c.count] = node->inputs[0];
@@ -124,7 +124,8 @@ static chain chain_of(const vtac_graph *graph, vtac_value_id value)
 }
 
 /* How the end of a chain orders the elements of what is `steps` above; the Transposes between. */
-static bool order_of(const vtac_graph *graph, const chain *c, uint32_t steps, order *o, uint32_t *turns)
+static bool order_of(const vtac_graph *graph, const transpose_chain *c, uint32_t steps, order *o,
+                     uint32_t *turns)
 {
     const vtac_type *base = &graph->values[c->values[steps]].type;
     *turns = 0;
@@ -146,7 +147,7 @@ static bool order_of(const vtac_graph *graph, const chain *c, uint32_t steps, or
 }
 
 /* Elements in an order, by one Transpose. */
-static vta_status permute(const vtac_builder *b, const order *o, vtac_value_id *x)
+static vta_status permute(const vtac_node_builder *b, const order *o, vtac_value_id *x)
 {
     int64_t dims[MOST_LOOPS];
     int64_t perm[MOST_LOOPS];
@@ -163,10 +164,10 @@ static vta_status permute(const vtac_builder *b, const order *o, vtac_value_id *
 }
 
 /* The shortest way to a Transpose's output. */
-static vta_status shorten(const vtac_builder *b, vtac_value_id value)
+static vta_status shorten(const vtac_node_builder *b, vtac_value_id value)
 {
     const vtac_type type = *vtac_b_type(b, value);
-    const chain c = chain_of(b->graph, value);
+    const transpose_chain c = chain_of(b->graph, value);
     order o;
     uint32_t turns = 0;
     uint32_t steps = c.count;
@@ -231,7 +232,7 @@ static bool is_function(const vtac_graph *graph, const vtac_node *node)
 }
 
 /* A number, whatever its rank, as one of none. */
-static vta_status flatten_numbers(const vtac_builder *b, vtac_value_id *inputs)
+static vta_status flatten_numbers(const vtac_node_builder *b, vtac_value_id *inputs)
 {
     for (uint32_t i = 0; b->like.op != VTAC_OP_LOOK_UP && i < b->like.input_count; i++) {
         const vtac_tensor *constant = vtac_in_constant(b->graph, &b->like, i);
@@ -243,7 +244,7 @@ static vta_status flatten_numbers(const vtac_builder *b, vtac_value_id *inputs)
 }
 
 /* The function goes where the product is, and the chain behind it. */
-static vta_status raise(const vtac_builder *b)
+static vta_status raise(const vtac_node_builder *b)
 {
     enum { MOST_INPUTS = 8 };
     vtac_value_id inputs[MOST_INPUTS + 1];
@@ -298,7 +299,8 @@ static vta_status skip_reshape(vtac_graph *graph, vtac_node_id id, vta_diag *dia
     return vtac_set_input(graph, id, 0, above->inputs[0], diag);
 }
 
-vta_status vtac_shorten_turns(vtac_graph *graph, const vta_config *config, vta_arena *arena, vta_diag *diag)
+vta_status vtac_shorten_transposes(vtac_graph *graph, const vta_config *config, vta_arena *arena,
+                                   vta_diag *diag)
 {
     const uint32_t count = graph->order_count;
     vtac_node_id *nodes = vta_arena_array(arena, (size_t)count + 1, sizeof *nodes);
@@ -307,7 +309,7 @@ vta_status vtac_shorten_turns(vtac_graph *graph, const vta_config *config, vta_a
     }
     memcpy(nodes, graph->order, count * sizeof *nodes);
     for (uint32_t i = 0; i < count; i++) {
-        const vtac_builder b = {graph, arena, config, graph->nodes[nodes[i]], diag};
+        const vtac_node_builder b = {graph, arena, config, graph->nodes[nodes[i]], diag};
         if (is_function(graph, &b.like)) {
             VTA_TRY(raise(&b));
         } else if (b.like.op == VTAC_OP_TRANSPOSE) {

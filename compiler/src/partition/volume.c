@@ -25,7 +25,7 @@ static bool is_ours(const vtac_node *node, vtac_op op)
 }
 
 /* The slices of which a value is a volume; 0: none. */
-static vtac_value_id slices_of(const vtac_builder *b, vtac_value_id x)
+static vtac_value_id slices_of(const vtac_node_builder *b, vtac_value_id x)
 {
     const vtac_type volume = *vtac_b_type(b, x);
     const vtac_node *node = vtac_maker_of(b->graph, x);
@@ -45,12 +45,12 @@ static vtac_value_id slices_of(const vtac_builder *b, vtac_value_id x)
     return same ? node->inputs[0] : 0;
 }
 
-bool vtac_volume_is_sliced(const vtac_builder *b, vtac_value_id x)
+bool vtac_volume_is_sliced(const vtac_node_builder *b, vtac_value_id x)
 {
     return slices_of(b, x) != 0;
 }
 
-vta_status vtac_volume_slices(const vtac_builder *b, vtac_value_id *x)
+vta_status vtac_volume_slices(const vtac_node_builder *b, vtac_value_id *x)
 {
     const vtac_value_id there = slices_of(b, *x);
     const vtac_type t = *vtac_b_type(b, *x);
@@ -63,7 +63,7 @@ vta_status vtac_volume_slices(const vtac_builder *b, vtac_value_id *x)
                           x);
 }
 
-vta_status vtac_volume_back(const vtac_builder *b, int64_t n, vtac_value_id *x)
+vta_status vtac_volume_back(const vtac_node_builder *b, int64_t n, vtac_value_id *x)
 {
     const vtac_type t = *vtac_b_type(b, *x);
     const int64_t depth = t.dim[0] / n;
@@ -84,7 +84,7 @@ bool vtac_taps_are_slices(const vtac_taps *t, int64_t depth)
 }
 
 /* Depth with the padding that the taps see; *before of it is in front. */
-static vta_status pad_depth(const vtac_builder *b, const vtac_taps *t, int64_t *before, vtac_value_id *x)
+static vta_status pad_depth(const vtac_node_builder *b, const vtac_taps *t, int64_t *before, vtac_value_id *x)
 {
     const int64_t depth = vtac_b_type(b, *x)->dim[VTAC_DEPTH];
     int64_t pads[2 * RANK] = {0}, after = 0;
@@ -104,7 +104,7 @@ static vta_status pad_depth(const vtac_builder *b, const vtac_taps *t, int64_t *
     return vtac_b_add(b, VTAC_OP_PAD, inputs, 3, NULL, 0, x);
 }
 
-vta_status vtac_volume_take(const vtac_builder *b, const vtac_taps *t, vtac_value_id *x)
+vta_status vtac_volume_take(const vtac_node_builder *b, const vtac_taps *t, vtac_value_id *x)
 {
     const int64_t count = t->places * t->taps;
     const vtac_attr axis = {.name = "axis", .kind = VTAC_ATTR_INT, .i = VTAC_DEPTH};
@@ -129,7 +129,7 @@ vta_status vtac_volume_take(const vtac_builder *b, const vtac_taps *t, vtac_valu
         x);
 }
 
-vta_status vtac_volume_rows(const vtac_builder *b, const vtac_taps *t, vtac_value_id *x)
+vta_status vtac_volume_rows(const vtac_node_builder *b, const vtac_taps *t, vtac_value_id *x)
 {
     VTA_TRY(vtac_volume_take(b, t, x));
     const vtac_type type = *vtac_b_type(b, *x);
@@ -138,8 +138,8 @@ vta_status vtac_volume_rows(const vtac_builder *b, const vtac_taps *t, vtac_valu
         b, (int64_t[]){type.dim[0] * t->places, type.dim[AXIS_C], type.dim[4] * t->taps, type.dim[5]}, 4, x);
 }
 
-vta_status vtac_volume_layer(const vtac_builder *b, vtac_op op, const vtac_value_id *inputs, uint32_t count,
-                             const vtac_attr *attrs, uint32_t attr_count, vtac_value_id *out)
+vta_status vtac_volume_layer(const vtac_node_builder *b, vtac_op op, const vtac_value_id *inputs,
+                             uint32_t count, const vtac_attr *attrs, uint32_t attr_count, vtac_value_id *out)
 {
     static const char *const kept[] = {"clip_low", "clip_high"};
     vtac_attr all[8];
@@ -163,7 +163,7 @@ typedef struct volume {
     vtac_taps taps;
 } volume;
 
-static bool read_volume(const vtac_builder *b, volume *v)
+static bool read_volume(const vtac_node_builder *b, volume *v)
 {
     const vtac_node *node = &b->like;
     vta_diag quiet = {0};
@@ -185,7 +185,7 @@ static bool read_volume(const vtac_builder *b, volume *v)
     return v->window.kernel[0] <= MOST_SLICES;
 }
 
-static vta_status find_taps(const vtac_builder *b, volume *v)
+static vta_status find_taps(const vtac_node_builder *b, volume *v)
 {
     const vtac_window *w = &v->window;
     v->taps = (vtac_taps){NULL, w->extent[0], w->kernel[0]};
@@ -198,7 +198,7 @@ static vta_status find_taps(const vtac_builder *b, volume *v)
 }
 
 /* [n·places, groups · taps · channels of one, h, w] */
-static vta_status put_slices(const vtac_builder *b, const volume *v, vtac_value_id *x)
+static vta_status put_slices(const vtac_node_builder *b, const volume *v, vtac_value_id *x)
 {
     const vtac_taps *t = &v->taps;
     const vtac_type type = *vtac_b_type(b, *x);
@@ -217,7 +217,7 @@ static vta_status put_slices(const vtac_builder *b, const volume *v, vtac_value_
 }
 
 /* [outputs, c, k, kh, kw] as [outputs, k·c, kh, kw], or as [outputs, 1, kh·k, kw]. */
-static vta_status turn_weights(const vtac_builder *b, const volume *v, vtac_value_id *out)
+static vta_status turn_weights(const vtac_node_builder *b, const volume *v, vtac_value_id *out)
 {
     const vtac_type *was = &v->w->type;
     const int64_t taps = was->dim[2], c = v->in_group, wide = was->dim[4], plane = was->dim[3] * wide;
@@ -241,7 +241,7 @@ static vta_status turn_weights(const vtac_builder *b, const volume *v, vtac_valu
     return vtac_b_constant(b, type, data, out);
 }
 
-static vta_status add_conv(const vtac_builder *b, const volume *v, vtac_value_id x, vtac_value_id *out)
+static vta_status add_conv(const vtac_node_builder *b, const volume *v, vtac_value_id x, vtac_value_id *out)
 {
     enum { MOST_INPUTS = 9 };
     const vtac_window *w = &v->window;
@@ -261,7 +261,7 @@ static vta_status add_conv(const vtac_builder *b, const volume *v, vtac_value_id
     return vtac_volume_layer(b, VTAC_OP_QLINEAR_CONV, inputs, b->like.input_count, attrs, 4, out);
 }
 
-static vta_status replace(const vtac_builder *b, volume *v, vtac_product *p)
+static vta_status replace(const vtac_node_builder *b, volume *v, vtac_legalized *p)
 {
     vtac_value_id x;
     VTA_TRY(find_taps(b, v));
@@ -281,7 +281,7 @@ static vta_status replace(const vtac_builder *b, volume *v, vtac_product *p)
     return VTA_OK;
 }
 
-static vta_status turn_volume(const vtac_builder *b, bool always, vtac_product *p, bool *done)
+static vta_status turn_volume(const vtac_node_builder *b, bool always, vtac_legalized *p, bool *done)
 {
     volume v;
     *done = read_volume(b, &v) && (always || vtac_type_elements(vtac_b_type(b, b->like.outputs[0])) *
@@ -290,12 +290,12 @@ static vta_status turn_volume(const vtac_builder *b, bool always, vtac_product *
     if (*done) {
         return replace(b, &v, p);
     }
-    VTA_TRY(vtac_turn_volume_pool(b, always, p, done));
-    return *done ? VTA_OK : vtac_turn_volume_point(b, always, p, done);
+    VTA_TRY(vtac_legalize_volume_pool(b, always, p, done));
+    return *done ? VTA_OK : vtac_legalize_volume_point(b, always, p, done);
 }
 
-vta_status vtac_turn_volumes(vtac_graph *graph, const vta_config *config, bool always, vta_arena *arena,
-                             vtac_products *out, vta_diag *diag)
+vta_status vtac_legalize_volumes(vtac_graph *graph, const vta_config *config, bool always, vta_arena *arena,
+                                 vtac_legalized_list *out, vta_diag *diag)
 {
-    return vtac_turn_nodes(graph, config, always, arena, turn_volume, out, diag);
+    return vtac_legalize_nodes(graph, config, always, arena, turn_volume, out, diag);
 }

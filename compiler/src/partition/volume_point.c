@@ -40,7 +40,7 @@ static bool flat_constant(const vtac_type *type, vtac_type *out)
 }
 
 /* Whether operand i has the shape of the output but for channels, or one number for all of a volume. */
-static bool has_slices(const vtac_builder *b, uint32_t i, const vtac_type *y, bool joins)
+static bool has_slices(const vtac_node_builder *b, uint32_t i, const vtac_type *y, bool joins)
 {
     const vtac_tensor *constant = vtac_in_constant(b->graph, &b->like, i);
     const vtac_type *x = vtac_in_type(b->graph, &b->like, i);
@@ -54,7 +54,7 @@ static bool has_slices(const vtac_builder *b, uint32_t i, const vtac_type *y, bo
            ((one && !joins) || (x->dim[2] == y->dim[2] && x->dim[3] == y->dim[3] && x->dim[4] == y->dim[4]));
 }
 
-static vta_status slice_operand(const vtac_builder *b, const vtac_type *y, vtac_value_id *x)
+static vta_status slice_operand(const vtac_node_builder *b, const vtac_type *y, vtac_value_id *x)
 {
     const vtac_value *value = &b->graph->values[*x];
     vtac_type type = value->type;
@@ -72,8 +72,8 @@ static vta_status slice_operand(const vtac_builder *b, const vtac_type *y, vtac_
     return vtac_volume_slices(b, x);
 }
 
-static vta_status replace(const vtac_builder *b, const vtac_layer_row *row, uint32_t count,
-                          const vtac_type *y, vtac_product *p)
+static vta_status replace(const vtac_node_builder *b, const vtac_layer_row *row, uint32_t count,
+                          const vtac_type *y, vtac_legalized *p)
 {
     vtac_value_id inputs[MOST_INPUTS];
     const vtac_node *node = &b->like;
@@ -109,7 +109,7 @@ static vta_status replace(const vtac_builder *b, const vtac_layer_row *row, uint
     return VTA_OK;
 }
 
-vta_status vtac_turn_volume_point(const vtac_builder *b, bool always, vtac_product *p, bool *done)
+vta_status vtac_legalize_volume_point(const vtac_node_builder *b, bool always, vtac_legalized *p, bool *done)
 {
     const vtac_node *node = &b->like;
     const vtac_layer_row *row = vtac_layer_row_of(node->op);

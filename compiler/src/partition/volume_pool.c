@@ -22,7 +22,7 @@ typedef struct volume_pool {
     bool is_max, includes_padding;
 } volume_pool;
 
-static bool read_pool(const vtac_builder *b, volume_pool *v)
+static bool read_pool(const vtac_node_builder *b, volume_pool *v)
 {
     const vtac_node *node = &b->like;
     const bool all = node->op == VTAC_OP_QLINEAR_GLOBAL_AVERAGE_POOL || node->op == VTAC_OP_GLOBAL_MAX_POOL;
@@ -74,7 +74,7 @@ static int64_t seen_by(const volume_pool *v, int64_t place, int64_t *slices)
 /* ---- the pool of images */
 
 /* A window of `rows` rows for each one of the volume's; `planes`: over the rows and columns of volumes. */
-static vta_status add_pool(const vtac_builder *b, const volume_pool *v, int64_t rows, bool planes,
+static vta_status add_pool(const vtac_node_builder *b, const volume_pool *v, int64_t rows, bool planes,
                            vtac_value_id *x)
 {
     const vtac_window *w = &v->window;
@@ -102,7 +102,7 @@ static vta_status add_pool(const vtac_builder *b, const volume_pool *v, int64_t 
 /* ---- largest */
 
 /* A place that sees fewer slices sees one of them several times. */
-static vta_status largest_taps(const vtac_builder *b, const volume_pool *v, vtac_taps *t, bool *good)
+static vta_status largest_taps(const vtac_node_builder *b, const volume_pool *v, vtac_taps *t, bool *good)
 {
     const vtac_window *w = &v->window;
     *t = (vtac_taps){NULL, w->extent[0], w->kernel[0]};
@@ -119,8 +119,8 @@ static vta_status largest_taps(const vtac_builder *b, const volume_pool *v, vtac
     return t->slices != NULL ? VTA_OK : vtac_b_no_memory(b);
 }
 
-static vta_status largest(const vtac_builder *b, const volume_pool *v, const vtac_taps *t, vtac_value_id x,
-                          vtac_product *p)
+static vta_status largest(const vtac_node_builder *b, const volume_pool *v, const vtac_taps *t,
+                          vtac_value_id x, vtac_legalized *p)
 {
     const vtac_window *w = &v->window;
     const bool in_planes = w->kernel[1] * w->kernel[2] * w->stride[1] * w->stride[2] > 1 ||
@@ -142,7 +142,7 @@ static vta_status largest(const vtac_builder *b, const volume_pool *v, const vta
 /* ---- means */
 
 /* The places that see `count` slices, in their order, as one pool. */
-static vta_status mean_of(const vtac_builder *b, const volume_pool *v, int64_t count, int64_t *order,
+static vta_status mean_of(const vtac_node_builder *b, const volume_pool *v, int64_t count, int64_t *order,
                           int64_t *found, vtac_value_id *x)
 {
     const int64_t places = v->window.extent[0];
@@ -166,7 +166,7 @@ static vta_status mean_of(const vtac_builder *b, const volume_pool *v, int64_t c
     return add_pool(b, v, count, true, x);
 }
 
-static vta_status means(const vtac_builder *b, const volume_pool *v, vtac_value_id x, vtac_product *p)
+static vta_status means(const vtac_node_builder *b, const volume_pool *v, vtac_value_id x, vtac_legalized *p)
 {
     const int64_t places = v->window.extent[0];
     const vtac_attr axis = {.name = "axis", .kind = VTAC_ATTR_INT, .i = VTAC_DEPTH};
@@ -209,7 +209,7 @@ static bool sees_nothing(const volume_pool *v)
     return none;
 }
 
-static vta_status replace(const vtac_builder *b, const volume_pool *v, vtac_product *p)
+static vta_status replace(const vtac_node_builder *b, const volume_pool *v, vtac_legalized *p)
 {
     vtac_value_id x;
     vtac_taps taps;
@@ -228,7 +228,7 @@ static vta_status replace(const vtac_builder *b, const volume_pool *v, vtac_prod
 }
 
 /* Where slices have to move first and no layer is before it, the host is done as soon. */
-vta_status vtac_turn_volume_pool(const vtac_builder *b, bool always, vtac_product *p, bool *done)
+vta_status vtac_legalize_volume_pool(const vtac_node_builder *b, bool always, vtac_legalized *p, bool *done)
 {
     volume_pool v;
     *done = read_pool(b, &v) && !sees_nothing(&v) && (always || vtac_volume_is_sliced(b, b->like.inputs[0]));

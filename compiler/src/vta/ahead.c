@@ -57,11 +57,11 @@ static bool must_follow(const step_list *list, const vta_config *config, const v
     return false;
 }
 
-int64_t list_work_of(const step_list *list, const vta_config *config, const step *s)
+int64_t vtac_vta_list_work_of(const step_list *list, const vta_config *config, const step *s)
 {
     if (s->kind == STEP_GEMM) {
         uint32_t uops;
-        (void)list_uops(list, s->gemm.kernel, &uops);
+        (void)vtac_vta_list_uops(list, s->gemm.kernel, &uops);
         return s->gemm.iter_out * s->gemm.iter_in * uops;
     }
     if (s->kind != STEP_DEPTHWISE) {
@@ -104,13 +104,13 @@ static size_t place_of(const step_list *list, const vta_config *config, const ui
         if (must_follow(list, config, &steps[order[i]].load, before)) {
             break;
         }
-        hidden += list_work_of(list, config, before);
+        hidden += vtac_vta_list_work_of(list, config, before);
         to = hidden > 0 ? k - 1 : to;
     }
     return to;
 }
 
-void list_load_ahead(step_list *list, const vta_config *config)
+void vtac_vta_list_load_ahead(step_list *list, const vta_config *config)
 {
     const step *steps = list->steps.items;
     const size_t count = list->steps.count;

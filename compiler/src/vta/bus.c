@@ -4,7 +4,7 @@
  */
 #include "bus.h"
 
-cycles reader_opens(reader *who)
+cycles vtac_vta_reader_opens(reader *who)
 {
     const uint64_t all = who->count > 0 ? who->ring[(who->count - 1) % OWN_BURSTS].beats : 0;
     const uint64_t here = all < WINDOW ? 0 : all - WINDOW + 1; /* beats that must have come */
@@ -61,7 +61,7 @@ static void push_back(read_bus *bus, uint64_t at)
     }
 }
 
-void bus_yield(read_bus *bus, cycles when, cycles lead, cycles beats)
+void vtac_vta_bus_yield(read_bus *bus, cycles when, cycles lead, cycles beats)
 {
     const uint64_t oldest = bus->count < BURSTS ? 0 : bus->count - BURSTS + 1;
     const cycles asked = when > lead ? when - lead : 0;
@@ -71,7 +71,7 @@ void bus_yield(read_bus *bus, cycles when, cycles lead, cycles beats)
     push_back(bus, at);
 }
 
-cycles bus_busy(const read_bus *bus, cycles from, cycles to)
+cycles vtac_vta_bus_busy(const read_bus *bus, cycles from, cycles to)
 {
     const uint64_t oldest = bus->count < BURSTS ? 0 : bus->count - BURSTS;
     cycles busy = 0;
@@ -85,12 +85,12 @@ cycles bus_busy(const read_bus *bus, cycles from, cycles to)
     return busy;
 }
 
-cycles bus_known(const read_bus *bus)
+cycles vtac_vta_bus_known(const read_bus *bus)
 {
     return bus->count > 0 ? bus->ring[(bus->count - 1) % BURSTS].end : 0;
 }
 
-cycles bus_read(read_bus *bus, reader *who, cycles asked, cycles opens, cycles latency, cycles beats)
+cycles vtac_vta_bus_read(read_bus *bus, reader *who, cycles asked, cycles opens, cycles latency, cycles beats)
 {
     const uint64_t oldest = bus->count < BURSTS ? 0 : bus->count - BURSTS + 1;
     who->second =

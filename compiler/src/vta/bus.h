@@ -60,19 +60,20 @@ typedef struct reader {
 } reader;
 
 /* When a reader may ask for its next burst. */
-cycles reader_opens(reader *who);
+cycles vtac_vta_reader_opens(reader *who);
 
 /* The bus is not there for reads for so many cycles from `when` on; `lead`: from there back to the address
  * of a read whose data would come then. */
-void bus_yield(read_bus *bus, cycles when, cycles lead, cycles beats);
+void vtac_vta_bus_yield(read_bus *bus, cycles when, cycles lead, cycles beats);
 
 /* In how many cycles of a time it moves data, as far as is known. */
-cycles bus_busy(const read_bus *bus, cycles from, cycles to);
+cycles vtac_vta_bus_busy(const read_bus *bus, cycles from, cycles to);
 
 /* Until when that is: the end of the last burst. */
-cycles bus_known(const read_bus *bus);
+cycles vtac_vta_bus_known(const read_bus *bus);
 
-/* One burst; returns its end. `opens` is what reader_opens says. */
-cycles bus_read(read_bus *bus, reader *who, cycles asked, cycles opens, cycles latency, cycles beats);
+/* One burst; returns its end. `opens` is what vtac_vta_reader_opens says. */
+cycles vtac_vta_bus_read(read_bus *bus, reader *who, cycles asked, cycles opens, cycles latency,
+                         cycles beats);
 
 #endif

@@ -10,7 +10,7 @@
 #include "vta/number.h"
 
 /* An instruction of the compute unit is over. */
-void compute_done(model *t, cycles over)
+void vtac_vta_compute_done(model *t, cycles over)
 {
     t->now.over = over;
     t->failed = t->failed || (t->keep && vta_vec_push(&t->deeds, &t->now) == NULL);
@@ -25,7 +25,7 @@ static void busy(model *t, bool array, cycles from, cycles to)
 }
 
 /* OUT entries that the store unit still reads: the compute unit waits for its token. */
-static cycles until_stored(const model *t, run g, uint32_t *number)
+static cycles until_stored(const model *t, granule_run g, uint32_t *number)
 {
     *number = (uint32_t)latest(&t->out.read, g);
     return *number > 0 ? t->store_end[*number] + TOKEN : 0;
@@ -39,7 +39,7 @@ static cycles retire(model *t, cycles end)
 
 static cycles issue(model *t, window_of_times *queue, cycles ready)
 {
-    t->now.asked = later(later(traffic_fetch(t), t->compute_issue + 1), room(queue));
+    t->now.asked = later(later(vtac_vta_traffic_fetch(t), t->compute_issue + 1), room(queue));
     t->now.issued = t->compute_issue = later(t->now.asked, ready);
     return t->compute_issue;
 }
@@ -54,10 +54,10 @@ static void load_uops(model *t, const uop_load *l, cycles *end)
     }
     const cycles start = later(later(issued + 1, t->acc_load), later(t->array_fetched, t->alu_fetched));
     const cycles beats =
-        traffic_paced(t, (cycles)vta_ceil_div(bytes, vta_min(VTA_UOP_BYTES * 2, t->m->beat)), bytes);
+        vtac_vta_traffic_paced(t, (cycles)vta_ceil_div(bytes, vta_min(VTA_UOP_BYTES * 2, t->m->beat)), bytes);
     taken(&t->load_queue, start);
     t->acc_load = start + LOAD_GAP;
-    *end = retire(t, traffic_read(t, &t->computing, start, (bursts){1, beats}));
+    *end = retire(t, vtac_vta_traffic_read(t, &t->computing, start, (bursts){1, beats}));
 }
 
 /* When the micro-ops of the step at hand are there: LOADs before it come first. */
@@ -116,20 +116,20 @@ static void beside_acc_loads(model *t, const acc_span *writer)
         const cycles own = lost_to_writer(t, l, writer);
         lost += own;
         l->to += own;
-        marks_raise(&t->load_acc, at_places(l->where), l->to);
+        vtac_vta_marks_raise(&t->load_acc, at_places(l->where), l->to);
         t->retired = later(t->retired, l->to); /* in order: what is at hand is over after them */
     }
     if (lost > 0) {
-        bus_yield(&t->reads, writer->from, t->m->config->mem_latency, lost);
+        vtac_vta_bus_yield(&t->reads, writer->from, t->m->config->mem_latency, lost);
     }
 }
 
 static cycles acc_load(model *t)
 {
     const job *j = &t->jobs[t->at];
-    const run g = j->to;
+    const granule_run g = j->to;
     uint32_t number;
-    const cycles data = load_stored(t, t->at, &number);
+    const cycles data = vtac_vta_load_stored(t, t->at, &number);
     cycles start = issue(t, &t->load_queue, data > 0 ? data + TOKEN : 0);
     start = later(later(start + 1, t->acc_load), later(t->array_start, t->alu_start));
     start = later(start, later(latest(&t->array_acc, g), latest(&t->alu_acc, g)));
@@ -137,24 +137,24 @@ static cycles acc_load(model *t)
     taken(&t->load_queue, start);
     t->acc_load = start + LOAD_GAP;
     const bursts b = {j->bursts, (cycles)j->beats};
-    const uint32_t transferred = transfer_begin(t);
-    const cycles came = traffic_read(t, &t->computing, start, b);
-    cycles end = came + 3 + load_padding(j);
+    const uint32_t transferred = vtac_vta_transfer_begin(t);
+    const cycles came = vtac_vta_traffic_read(t, &t->computing, start, b);
+    cycles end = came + 3 + vtac_vta_load_padding(j);
     acc_span own = {end - (cycles)b.count * b.each, end, j->dst.first, j->dst.count, g, 0, transferred};
     for (uint32_t i = 0; i < NEWEST; i++) {
         own.to += lost_to_writer(t, &own, &t->acc_writers[i]);
     }
     if (own.to > end) { /* whoever comes behind it on the bus waits, too */
-        bus_yield(&t->reads, came, came - t->computing.asked - COMPUTE_LEAD, own.to - end);
+        vtac_vta_bus_yield(&t->reads, came, came - t->computing.asked - COMPUTE_LEAD, own.to - end);
     }
     end = own.to;
     t->acc_loads[t->acc_loaded++ % NEWEST] = own;
     set(&t->load_acc, g, end);
-    transfer_end(t, (transfer){transferred, came, end, NULL, g}, 0);
-    traffic_settle(t);
+    vtac_vta_transfer_end(t, (transfer){transferred, came, end, NULL, g}, 0);
+    vtac_vta_traffic_settle(t);
     const cycles over = retire(t, end);
-    load_learn(t, number, over);
-    compute_done(t, over);
+    vtac_vta_load_learn(t, number, over);
+    vtac_vta_compute_done(t, over);
     return over;
 }
 
@@ -175,7 +175,7 @@ static array_span span_of_array(const job *j, cycles begin)
 static cycles array(model *t)
 {
     const job *j = &t->jobs[t->at];
-    const run dst = j->to, inp = j->from, wgt = j->by;
+    const granule_run dst = j->to, inp = j->from, wgt = j->by;
     const cycles kernel = need_uops(t);
     uint32_t number;
     const cycles ready = later(until_stored(t, dst, &number),
@@ -192,9 +192,9 @@ static cycles array(model *t)
                      &(acc_span){start, t->newest.end, j->dst.first, j->dst.count, dst, t->newest.writes, 0});
     t->array_free = t->newest.end;
     const cycles end = t->array_free + ARRAY_DRAIN, over = retire(t, end);
-    load_learn(t, number, over);
+    vtac_vta_load_learn(t, number, over);
     busy(t, true, start, t->array_free);
-    compute_done(t, over);
+    vtac_vta_compute_done(t, over);
     set(&t->array_acc, dst, end);
     set(&t->inp.read, inp, over);
     set(&t->array_inp, inp, t->array_free);
@@ -336,7 +336,7 @@ static cycles alu_until(const model *t, cycles start, const job *own)
 static cycles alu(model *t)
 {
     const job *j = &t->jobs[t->at];
-    const run dst = j->to, src = j->from, params = j->by;
+    const granule_run dst = j->to, src = j->from, params = j->by;
     const cycles steps = (cycles)j->steps, kernel = need_uops(t);
     uint32_t number;
     cycles start = issue(t, &t->alu_queue, until_stored(t, dst, &number)) + 2;
@@ -355,9 +355,9 @@ static cycles alu(model *t)
     beside_acc_loads(t, &(acc_span){start, t->alu_free, j->dst.first, j->dst.count, dst,
                                     (double)j->writes / (double)(t->alu_free - start), 0});
     const cycles end = t->alu_free + ALU_DRAIN, over = retire(t, end);
-    load_learn(t, number, over);
+    vtac_vta_load_learn(t, number, over);
     busy(t, false, start, t->alu_free);
-    compute_done(t, over);
+    vtac_vta_compute_done(t, over);
     set(&t->alu_read, src, t->alu_free);
     set(&t->alu_read, params, t->alu_free);
     set(&t->alu_acc, dst, end);
@@ -369,7 +369,7 @@ static cycles alu(model *t)
 static cycles inwards(model *t)
 {
     const job *j = &t->jobs[t->at];
-    const run dst = j->to, src = j->from, params = j->by;
+    const granule_run dst = j->to, src = j->from, params = j->by;
     const cycles kernel = need_uops(t);
     const cycles loaded = latest(&t->inp.wrote, dst);
     cycles start = issue(t, &t->alu_queue, loaded > 0 ? loaded + TOKEN : 0) + 2;
@@ -382,8 +382,8 @@ static cycles inwards(model *t)
     t->alu_free = alu_until(t, start + ALU_START, j);
     const cycles end = t->alu_free + ALU_DRAIN, over = retire(t, end);
     busy(t, false, start, t->alu_free);
-    compute_done(t, over);
-    load_beside(t, start, t->alu_free);
+    vtac_vta_compute_done(t, over);
+    vtac_vta_load_delay(t, start, t->alu_free);
     set(&t->alu_read, src, t->alu_free);
     set(&t->alu_read, params, t->alu_free);
     set(&t->alu_inp, dst, end);
@@ -391,7 +391,7 @@ static cycles inwards(model *t)
     return over;
 }
 
-cycles compute_step(model *t)
+cycles vtac_vta_compute_step(model *t)
 {
     const job *j = &t->jobs[t->at];
     if (j->kind == STEP_LOAD) {

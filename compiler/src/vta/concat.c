@@ -15,21 +15,22 @@ static bool is_aligned(const machine *m, const vtac_vta_region *region, const vt
     return aligned;
 }
 
-vta_status concat_plan(const machine *m, const vtac_vta_region *region, uint32_t number, plan *out,
-                       vta_diag *diag)
+vta_status vtac_vta_concat_plan(const machine *m, const vtac_vta_region *region, uint32_t number, plan *out,
+                                vta_diag *diag)
 {
-    return is_aligned(m, region, &region->layers[number]) ? elementwise_plan(m, region, number, out, diag)
-                                                          : move_plan(m, region, number, out, diag);
+    return is_aligned(m, region, &region->layers[number])
+               ? vtac_vta_elementwise_plan(m, region, number, out, diag)
+               : vtac_vta_move_plan(m, region, number, out, diag);
 }
 
-vta_status concat_pack(plan *p, blob *to, vta_diag *diag)
+vta_status vtac_vta_concat_pack(plan *p, blob *to, vta_diag *diag)
 {
-    return is_aligned(p->machine, p->region, p->layer) ? elementwise_pack(p, to, diag)
-                                                       : move_pack(p, to, diag);
+    return is_aligned(p->machine, p->region, p->layer) ? vtac_vta_elementwise_pack(p, to, diag)
+                                                       : vtac_vta_move_pack(p, to, diag);
 }
 
-vta_status concat_emit(const plan *p, step_list *list, vta_diag *diag)
+vta_status vtac_vta_concat_emit(const plan *p, step_list *list, vta_diag *diag)
 {
-    return is_aligned(p->machine, p->region, p->layer) ? elementwise_emit(p, list, diag)
-                                                       : move_emit(p, list, diag);
+    return is_aligned(p->machine, p->region, p->layer) ? vtac_vta_elementwise_emit(p, list, diag)
+                                                       : vtac_vta_move_emit(p, list, diag);
 }

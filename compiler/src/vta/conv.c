@@ -12,7 +12,7 @@
 
 static const vtac_vta_window pointwise = {.kernel = {1, 1}, .stride = {1, 1}, .dilation = {1, 1}};
 
-vtac_vta_window conv_fold(const vtac_vta_window *window, fold_kind kind)
+vtac_vta_window vtac_vta_conv_fold(const vtac_vta_window *window, fold_kind kind)
 {
     vtac_vta_window fold = pointwise;
     const int from = kind == FOLD_ALL ? 0 : kind == FOLD_COLUMNS ? 1 : 2;
@@ -39,7 +39,7 @@ static vtac_vta_window left_of(const vtac_vta_window *window, const vtac_vta_win
     return left;
 }
 
-bool window_is_point(const vtac_vta_window *w)
+bool vtac_vta_window_is_point(const vtac_vta_window *w)
 {
     bool one = true;
     for (int d = 0; d < 2; d++) {
@@ -89,12 +89,12 @@ static void find_lanes(conv *c)
         vta_min(w->kernel[0], c->three ? THREE : vta_min(MOST_TAPS, m->block_out / c->piece_cols));
 }
 
-int64_t conv_pitch(const conv *c, int64_t cols)
+int64_t vtac_vta_conv_pitch(const conv *c, int64_t cols)
 {
     return c->three && cols % 2 == 0 ? cols + 1 : cols;
 }
 
-void conv_of(const machine *m, const vtac_vta_region *region, uint32_t number, conv *out)
+void vtac_vta_conv_of(const machine *m, const vtac_vta_region *region, uint32_t number, conv *out)
 {
     const vtac_vta_layer *layer = &region->layers[number];
     const vtac_vta_tensor *in = &region->tensors[layer->inputs[0]], *to = &region->tensors[layer->output];
@@ -127,7 +127,7 @@ void conv_of(const machine *m, const vtac_vta_region *region, uint32_t number, c
     out->record = record_entries(layer->wide);
     out->planes = plane_count(out);
     find_lanes(out);
-    if (window_is_point(&out->window)) {
+    if (vtac_vta_window_is_point(&out->window)) {
         out->w *= out->h;
         out->ow *= out->oh;
         out->h = out->oh = 1;
@@ -146,7 +146,7 @@ int64_t vtac_vta_elements(const vtac_vta_layer *layer, int d, int64_t at, int64_
     return vta_max(taps - skipped, 0);
 }
 
-void conv_join(conv *c, const vtac_vta_layer *sum)
+void vtac_vta_conv_join(conv *c, const vtac_vta_layer *sum)
 {
     const bool first = sum->inputs[0] == c->output;
     c->sum = sum;
@@ -156,14 +156,14 @@ void conv_join(conv *c, const vtac_vta_layer *sum)
     c->output = sum->output;
 }
 
-void conv_pool(conv *c, const vtac_vta_layer *pool, int64_t slice)
+void vtac_vta_conv_pool(conv *c, const vtac_vta_layer *pool, int64_t slice)
 {
     const vtac_vta_tensor *in = &c->region->tensors[c->layer->inputs[0]];
     const vtac_vta_tensor *own = &c->region->tensors[c->layer->output];
     const vtac_vta_tensor *to = &c->region->tensors[pool->output];
     if (pool->kind == VTAC_VTA_AVG_POOL) {
         conv mean;
-        conv_of(c->machine, c->region, (uint32_t)(pool - c->region->layers), &mean);
+        vtac_vta_conv_of(c->machine, c->region, (uint32_t)(pool - c->region->layers), &mean);
         c->mean_record = mean.record;
         c->mean_zero = mean.rounded;
     }
@@ -178,7 +178,7 @@ void conv_pool(conv *c, const vtac_vta_layer *pool, int64_t slice)
     c->ow = to->w;
 }
 
-interval conv_pool_taps(const conv *c, int d, int64_t at)
+interval vtac_vta_conv_pool_taps(const conv *c, int d, int64_t at)
 {
     const vtac_vta_window *w = &c->pool->window;
     const int64_t first = at * w->stride[d] - w->before[d];
@@ -187,7 +187,7 @@ interval conv_pool_taps(const conv *c, int d, int64_t at)
     return (interval){skipped, end - skipped};
 }
 
-int64_t conv_made_most(const conv *c, int d, int64_t count)
+int64_t vtac_vta_conv_made_max(const conv *c, int d, int64_t count)
 {
     if (c->pool == NULL) {
         return count;
@@ -196,7 +196,7 @@ int64_t conv_made_most(const conv *c, int d, int64_t count)
     return vta_min((count - 1) * w->stride[d] + (w->kernel[d] - 1) * w->dilation[d] + 1, c->made[d]);
 }
 
-interval conv_made(const conv *c, int d, int64_t at, int64_t count)
+interval vtac_vta_conv_made(const conv *c, int d, int64_t at, int64_t count)
 {
     if (c->pool == NULL) {
         return (interval){at, count};
@@ -208,26 +208,26 @@ interval conv_made(const conv *c, int d, int64_t at, int64_t count)
 }
 
 /* The row or column that no other window of a pool looks at, where windows of two or three are two apart. */
-int64_t conv_own(const conv *c, int d, int64_t at)
+int64_t vtac_vta_conv_own_first(const conv *c, int d, int64_t at)
 {
     const vtac_vta_window *w = &c->pool->window;
     return at * w->stride[d] - w->before[d] + w->kernel[d] - w->stride[d];
 }
 
-bool conv_parts(const conv *c)
+bool vtac_vta_conv_can_part(const conv *c)
 {
     bool good = c->pool != NULL && c->pool->kind == VTAC_VTA_MAX_POOL && !c->lanes && c->machine->side == 0;
     for (int d = 0; d < 2 && good; d++) {
         const vtac_vta_window *w = &c->pool->window;
         const int64_t last = (d == 0 ? c->oh : c->ow) - 1;
         good = w->stride[d] == 2 && w->dilation[d] == 1 && (w->kernel[d] == 2 || w->kernel[d] == 3) &&
-               conv_own(c, d, 0) >= 0 && conv_own(c, d, last) < c->made[d];
+               vtac_vta_conv_own_first(c, d, 0) >= 0 && vtac_vta_conv_own_first(c, d, last) < c->made[d];
     }
     return good;
 }
 
 /* They are in one row of outputs alone, and in none that padding ends. */
-int64_t conv_shared_rows(const conv *c)
+int64_t vtac_vta_conv_shared_rows(const conv *c)
 {
     const vtac_vta_window *w = &c->pool->window;
     const int64_t shared = w->kernel[0] - w->stride[0];
@@ -236,7 +236,7 @@ int64_t conv_shared_rows(const conv *c)
                : 0;
 }
 
-reach conv_reach(const conv *c, int64_t out_block, int64_t count)
+reach vtac_vta_conv_reach(const conv *c, int64_t out_block, int64_t count)
 {
     if (c->groups == 1) {
         return (reach){0, c->in_blocks};
@@ -249,7 +249,7 @@ reach conv_reach(const conv *c, int64_t out_block, int64_t count)
     return (reach){begin, end - begin};
 }
 
-int32_t conv_weight(const conv *c, int64_t out, int64_t in, int64_t ky, int64_t kx)
+int32_t vtac_vta_conv_weight(const conv *c, int64_t out, int64_t in, int64_t ky, int64_t kx)
 {
     const vtac_vta_layer *layer = c->layer;
     const vtac_vta_window *whole = &layer->window;
@@ -290,7 +290,7 @@ static int64_t weight_sum(const conv *c, int64_t out)
     return sum;
 }
 
-void record_fill(int32_t *lane, int64_t lanes, bool wide, int32_t bias, vtac_fixed scale)
+void vtac_vta_record_fill(int32_t *lane, int64_t lanes, bool wide, int32_t bias, vtac_fixed scale)
 {
     lane[0] = bias;
     lane[lanes] = wide ? (int32_t)scale.mult : vta_requant_scale(scale.mult, scale.shift);
@@ -299,7 +299,7 @@ void record_fill(int32_t *lane, int64_t lanes, bool wide, int32_t bias, vtac_fix
     }
 }
 
-void conv_params(const conv *c, int32_t *entries)
+void vtac_vta_conv_params(const conv *c, int32_t *entries)
 {
     const machine *m = c->machine;
     const int64_t lanes = m->batch * m->block_out;
@@ -309,8 +309,8 @@ void conv_params(const conv *c, int32_t *entries)
         const int64_t bias = c->layer->bias != NULL ? c->layer->bias[own] : 0;
         for (int64_t b = 0; b < m->batch; b++) {
             int32_t *record = entries + i / m->block_out * c->record * lanes;
-            record_fill(record + b * m->block_out + i % m->block_out, lanes, c->layer->wide,
-                        (int32_t)(bias - c->zero_in * weight_sum(c, o)), c->layer->scales[own]);
+            vtac_vta_record_fill(record + b * m->block_out + i % m->block_out, lanes, c->layer->wide,
+                                 (int32_t)(bias - c->zero_in * weight_sum(c, o)), c->layer->scales[own]);
         }
     }
 }

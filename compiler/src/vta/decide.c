@@ -48,7 +48,7 @@ static void fold_tensor(vtac_vta_tensor *t, const vtac_vta_window *window, const
                         fold_kind kind)
 {
     t->folded = kind != FOLD_NONE;
-    t->fold = conv_fold(window, kind);
+    t->fold = vtac_vta_conv_fold(window, kind);
     t->stored_c = t->c * t->fold.kernel[0] * t->fold.kernel[1];
     t->stored_h = kind == FOLD_ALL ? made->h : t->h;
     t->stored_w = kind == FOLD_NONE ? t->w : made->w;
@@ -65,7 +65,7 @@ static void choose_fold(const machine *m, vtac_vta_region *region, uint32_t tens
     for (fold_kind kind = FOLD_NONE; kind < FOLD_KINDS; kind++) {
         plan p;
         fold_tensor(t, &layer->window, made, kind);
-        if (kinds[layer->kind].plan(m, region, number, &p, NULL) == VTA_OK &&
+        if (vtac_vta_layer_kinds[layer->kind].plan(m, region, number, &p, NULL) == VTA_OK &&
             p.cycles < least_cycles / 20 * 19) {
             least_cycles = p.cycles;
             best = kind;
@@ -100,9 +100,9 @@ static uint64_t gain_of(const machine *m, const vtac_vta_region *region, int32_t
         return 0; /* there is one table at a time */
     }
     if (region->tensors[tensor].role != VTAC_VTA_INTERNAL || readers_of(region, tensor).count != 1 ||
-        conv_plan(m, region, n, &apart, NULL) != VTA_OK ||
-        elementwise_plan(m, region, sum, &added, NULL) != VTA_OK ||
-        conv_plan_joined(m, region, n, sum, 0, &together, NULL) != VTA_OK) {
+        vtac_vta_conv_plan(m, region, n, &apart, NULL) != VTA_OK ||
+        vtac_vta_elementwise_plan(m, region, sum, &added, NULL) != VTA_OK ||
+        vtac_vta_conv_plan_joined(m, region, n, sum, 0, &together, NULL) != VTA_OK) {
         return 0;
     }
     const uint64_t separate = apart.cycles + added.cycles;
@@ -203,7 +203,7 @@ static bool windows_inside(const conv *c)
 {
     for (int dim = 0; dim < 2; dim++) {
         for (int64_t at = 0; at < (dim == 0 ? c->oh : c->ow); at++) {
-            if (conv_pool_taps(c, dim, at).count <= 0) {
+            if (vtac_vta_conv_pool_taps(c, dim, at).count <= 0) {
                 return false;
             }
         }
@@ -217,7 +217,7 @@ static bool means_inside(const conv *c)
     bool inside = c->pool->divisor_count == 1 && c->pool->more_times == 0 && c->pool->behind == NULL;
     for (int dim = 0; dim < 2; dim++) {
         for (int64_t at = 0; at < (dim == 0 ? c->oh : c->ow); at++) {
-            inside = inside && conv_pool_taps(c, dim, at).count == c->pool->window.kernel[dim];
+            inside = inside && vtac_vta_conv_pool_taps(c, dim, at).count == c->pool->window.kernel[dim];
         }
     }
     return inside;
@@ -239,8 +239,8 @@ enum {
 static vta_status plan_mean(const machine *m, const vtac_vta_region *region, uint32_t n, plan *out)
 {
     trials all;
-    VTA_TRY(conv_plan(m, region, n, out, NULL));
-    return conv_refine(out, GROUP_TRIALS, &all, NULL);
+    VTA_TRY(vtac_vta_conv_plan(m, region, n, out, NULL));
+    return vtac_vta_conv_refine(out, GROUP_TRIALS, &all, NULL);
 }
 
 static void decide_pool(const machine *m, const vtac_vta_region *region, uint32_t n, decisions *d)
@@ -250,7 +250,8 @@ static void decide_pool(const machine *m, const vtac_vta_region *region, uint32_
     const bool means = region->layers[n].kind == VTAC_VTA_AVG_POOL;
     const uint32_t trial_count = means ? GROUP_TRIALS : POOL_TRIALS;
     if (!find_makers(region, d, &region->layers[n], &who) ||
-        (means ? plan_mean(m, region, n, &pooled) : window_plan(m, region, n, &pooled, NULL)) != VTA_OK) {
+        (means ? plan_mean(m, region, n, &pooled) : vtac_vta_window_plan(m, region, n, &pooled, NULL)) !=
+            VTA_OK) {
         return;
     }
     plan together[MOST_MAKERS];
@@ -258,17 +259,18 @@ static void decide_pool(const machine *m, const vtac_vta_region *region, uint32_
     for (uint32_t k = 0; k < who.count; k++) {
         plan apart;
         const int64_t slice = d->block[region->layers[who.layer[k]].output];
-        if (conv_plan(m, region, who.layer[k], &apart, NULL) != VTA_OK ||
-            conv_plan_joined(m, region, who.layer[k], n, slice, &together[k], NULL) != VTA_OK ||
+        if (vtac_vta_conv_plan(m, region, who.layer[k], &apart, NULL) != VTA_OK ||
+            vtac_vta_conv_plan_joined(m, region, who.layer[k], n, slice, &together[k], NULL) != VTA_OK ||
             !(means ? means_inside(&together[k].conv) : windows_inside(&together[k].conv)) ||
-            conv_fastest(&apart, trial_count, UINT64_MAX, NULL) != VTA_OK) {
+            vtac_vta_conv_fastest(&apart, trial_count, UINT64_MAX, NULL) != VTA_OK) {
             return;
         }
         separate += apart.cycles;
     }
     const uint64_t limit = separate / FRACTION * (FRACTION - 1);
     for (uint32_t k = 0; k < who.count; k++) {
-        if (joined >= limit || conv_fastest(&together[k], trial_count, limit - joined, NULL) != VTA_OK) {
+        if (joined >= limit ||
+            vtac_vta_conv_fastest(&together[k], trial_count, limit - joined, NULL) != VTA_OK) {
             return;
         }
         joined += together[k].cycles;
@@ -292,7 +294,7 @@ static void decide_pools(const machine *m, const vtac_vta_region *region, vtac_v
 
 /* Groups. */
 
-uint32_t decisions_members(const decisions *d, uint32_t last, uint32_t *members)
+uint32_t vtac_vta_decisions_members(const decisions *d, uint32_t last, uint32_t *members)
 {
     uint32_t count = 1, first = last;
     while (d->fed_by[first] >= 0) {
@@ -328,12 +330,12 @@ static uint64_t cycles_alone(const machine *m, const vtac_vta_region *region, co
     const uint32_t last = members[count - 1];
     const int32_t after = d->sum_of[last];
     const vtac_vta_layer *sum = after >= 0 ? &region->layers[after] : NULL;
-    const vta_status planned = count > 1 ? group_plan(m, region, members, count, sum, &own, NULL)
-                               : sum != NULL
-                                   ? conv_plan_joined(m, region, last, (uint32_t)after, 0, &own, NULL)
-                                   : conv_plan(m, region, last, &own, NULL);
-    if (planned != VTA_OK || (count > 1 ? group_refine(&own, GROUP_TRIALS, &grouped, NULL)
-                                        : conv_refine(&own, GROUP_TRIALS, &all, NULL)) != VTA_OK) {
+    const vta_status planned =
+        count > 1     ? vtac_vta_group_plan(m, region, members, count, sum, &own, NULL)
+        : sum != NULL ? vtac_vta_conv_plan_joined(m, region, last, (uint32_t)after, 0, &own, NULL)
+                      : vtac_vta_conv_plan(m, region, last, &own, NULL);
+    if (planned != VTA_OK || (count > 1 ? vtac_vta_group_refine(&own, GROUP_TRIALS, &grouped, NULL)
+                                        : vtac_vta_conv_refine(&own, GROUP_TRIALS, &all, NULL)) != VTA_OK) {
         return 0;
     }
     units->array += own.units.array;
@@ -394,7 +396,7 @@ static void decide_group(const machine *m, const vtac_vta_region *region, uint32
     if (maker < 0 || (after >= 0 && region->layers[after].kind != VTAC_VTA_ADD)) {
         return;
     }
-    const uint32_t count = decisions_members(d, (uint32_t)maker, members);
+    const uint32_t count = vtac_vta_decisions_members(d, (uint32_t)maker, members);
     members[count] = n;
     const bool some = always || some_by_channels(region, members, count + 1);
     const uint64_t own =
@@ -431,8 +433,8 @@ static void decide_together(const machine *m, const vtac_vta_region *region, gro
     }
 }
 
-vta_status decide(const machine *m, vtac_vta_region *region, const vtac_vta_options *options, bool groups,
-                  decisions *out, vta_diag *diag)
+vta_status vtac_vta_decisions_make(const machine *m, vtac_vta_region *region, const vtac_vta_options *options,
+                                   bool groups, decisions *out, vta_diag *diag)
 {
     const uint32_t layers = region->layer_count, tensors = region->tensor_count;
     *out = (decisions){.sum_of = calloc(layers + 1, sizeof *out->sum_of),
@@ -468,7 +470,7 @@ vta_status decide(const machine *m, vtac_vta_region *region, const vtac_vta_opti
     return VTA_OK;
 }
 
-bool decisions_alike(const vtac_vta_region *region, const decisions *a, const decisions *b)
+bool vtac_vta_decisions_alike(const vtac_vta_region *region, const decisions *a, const decisions *b)
 {
     const size_t of_layers = region->layer_count * sizeof *a->feeds,
                  of_tensors = region->tensor_count * sizeof *a->part_of;
@@ -477,7 +479,7 @@ bool decisions_alike(const vtac_vta_region *region, const decisions *a, const de
            memcmp(a->block, b->block, region->tensor_count * sizeof *a->block) == 0;
 }
 
-void decisions_free(decisions *d)
+void vtac_vta_decisions_free(decisions *d)
 {
     free(d->sum_of);
     free(d->made_by);

@@ -32,10 +32,10 @@ typedef struct elementwise {
 } elementwise;
 
 /* Neighbouring tiles in DRAM, counted in OUT elements from the start of WORK. */
-typedef struct stretch {
+typedef struct tile_run {
     int64_t a, b, out, count;
     int64_t record; /* which one of the parameters */
-} stretch;
+} tile_run;
 
 static bool has_two(const vtac_vta_layer *layer)
 {
@@ -82,22 +82,22 @@ static int32_t bias_of(const plan *p, int64_t k)
                      (zero * layer->sum.a + tensors[layer->inputs[1]].zero * layer->sum.b);
 }
 
-vta_status elementwise_pack(plan *p, blob *to, vta_diag *diag)
+vta_status vtac_vta_elementwise_pack(plan *p, blob *to, vta_diag *diag)
 {
     const vtac_vta_layer *layer = p->layer;
     const int64_t element = p->machine->config->elem_bytes[VTA_MEM_ACC], lanes = element / 4;
     uint64_t offset;
     const int8_t *looked_up = layer->table != NULL ? layer->table : layer->behind;
-    VTA_TRY(looked_up != NULL ? table_pack(p, layer, looked_up, to, diag) : VTA_OK);
-    int32_t *entry = (int32_t *)(void *)blob_add(to, (uint64_t)(constants_of(layer) * element),
-                                                 (uint64_t)element, &offset);
+    VTA_TRY(looked_up != NULL ? vtac_vta_table_pack(p, layer, looked_up, to, diag) : VTA_OK);
+    int32_t *entry = (int32_t *)(void *)vtac_vta_blob_add(to, (uint64_t)(constants_of(layer) * element),
+                                                          (uint64_t)element, &offset);
     if (entry == NULL) {
         return vta_fail(diag, VTA_NOMEM, "no memory for the constants of layer '%s'", layer->name);
     }
     p->at.params = (int64_t)offset / element;
     for (int64_t k = 0; k < record_count(layer); k++, entry += record_entries(layer->wide) * lanes) {
         for (int64_t i = 0; i < lanes; i++) {
-            record_fill(entry + i, lanes, layer->wide, bias_of(p, k), scale_of(layer, k));
+            vtac_vta_record_fill(entry + i, lanes, layer->wide, bias_of(p, k), scale_of(layer, k));
         }
     }
     if (layer->kind == VTAC_VTA_ADD) {
@@ -106,7 +106,7 @@ vta_status elementwise_pack(plan *p, blob *to, vta_diag *diag)
         entry += FACTORS * lanes;
     }
     for (int64_t i = 0; layer->kind == VTAC_VTA_ADD && layer->table != NULL && i < lanes; i++) {
-        record_fill(entry + i, lanes, false, 0, (vtac_fixed){1, 0});
+        vtac_vta_record_fill(entry + i, lanes, false, 0, (vtac_fixed){1, 0});
     }
     return VTA_OK;
 }
@@ -115,66 +115,66 @@ vta_status elementwise_pack(plan *p, blob *to, vta_diag *diag)
 
 static void load(elementwise *e, int64_t sram, int64_t from, int64_t count)
 {
-    list_load(e->list, &(vta_load2d){.memory = VTA_MEM_ACC8,
-                                     .sram = sram,
-                                     .buffer = {WORK_BUFFER},
-                                     .offset = from,
-                                     .y_size = 1,
-                                     .x_size = count,
-                                     .x_stride = count});
+    vtac_vta_list_load(e->list, &(vta_load2d){.memory = VTA_MEM_ACC8,
+                                              .sram = sram,
+                                              .buffer = {WORK_BUFFER},
+                                              .offset = from,
+                                              .y_size = 1,
+                                              .x_size = count,
+                                              .x_stride = count});
 }
 
 static vta_kernel pair_of(elementwise *e, int64_t dst, int64_t src)
 {
-    return list_kernel_of(e->list, &(vta_uop){.dst = (uint32_t)dst, .src = (uint32_t)src}, 1);
+    return vtac_vta_list_kernel_of(e->list, &(vta_uop){.dst = (uint32_t)dst, .src = (uint32_t)src}, 1);
 }
 
 static void immediate(elementwise *e, vta_alu_op op, int64_t at, int64_t count, int64_t imm)
 {
     const list_range range = {at, count};
-    list_alu(e->list,
-             &(vta_alu){.kernel = pair_of(e, at, at),
-                        .op = op,
-                        .use_imm = true,
-                        .imm = imm,
-                        .iter_out = 1,
-                        .iter_in = count,
-                        .dst_in = count > 1,
-                        .src_in = count > 1},
-             range, range);
+    vtac_vta_list_alu(e->list,
+                      &(vta_alu){.kernel = pair_of(e, at, at),
+                                 .op = op,
+                                 .use_imm = true,
+                                 .imm = imm,
+                                 .iter_out = 1,
+                                 .iter_in = count,
+                                 .dst_in = count > 1,
+                                 .src_in = count > 1},
+                      range, range);
 }
 
 /* `count` tiles with as many others, or all with the `ones` tiles from src on. */
 static void together(elementwise *e, vta_alu_op op, int64_t dst, int64_t src, int64_t count, int64_t ones)
 {
     const int64_t inner = ones > 0 ? ones : count, outer = count / inner;
-    list_alu(e->list,
-             &(vta_alu){.kernel = pair_of(e, dst, src),
-                        .op = op,
-                        .iter_out = outer,
-                        .iter_in = inner,
-                        .dst_out = outer > 1 ? inner : 0,
-                        .dst_in = inner > 1,
-                        .src_out = 0,
-                        .src_in = inner > 1},
-             (list_range){dst, count}, (list_range){src, inner});
+    vtac_vta_list_alu(e->list,
+                      &(vta_alu){.kernel = pair_of(e, dst, src),
+                                 .op = op,
+                                 .iter_out = outer,
+                                 .iter_in = inner,
+                                 .dst_out = outer > 1 ? inner : 0,
+                                 .dst_in = inner > 1,
+                                 .src_out = 0,
+                                 .src_in = inner > 1},
+                      (list_range){dst, count}, (list_range){src, inner});
 }
 
 /* What the table says of an operand, before it is multiplied. */
 static void correct(elementwise *e, int64_t dst, int64_t src, int64_t count)
 {
-    list_requant(e->list,
-                 &(vta_requant){.dst = dst,
-                                .src = src,
-                                .params = (e->fixed + constants_of(e->p->layer) - PLAIN) / PLAIN,
-                                .iter_out = 1,
-                                .iter_in = count,
-                                .dst_in = count > 1,
-                                .src_in = count > 1,
-                                .low = INT8_MIN,
-                                .high = INT8_MAX,
-                                .table = 1},
-                 (list_range){dst, count}, (list_range){src, count});
+    vtac_vta_list_requant(e->list,
+                          &(vta_requant){.dst = dst,
+                                         .src = src,
+                                         .params = (e->fixed + constants_of(e->p->layer) - PLAIN) / PLAIN,
+                                         .iter_out = 1,
+                                         .iter_in = count,
+                                         .dst_in = count > 1,
+                                         .src_in = count > 1,
+                                         .low = INT8_MIN,
+                                         .high = INT8_MAX,
+                                         .table = 1},
+                          (list_range){dst, count}, (list_range){src, count});
 }
 
 static void add_number(elementwise *e, int64_t at, int64_t count, int64_t number)
@@ -190,25 +190,26 @@ static void scale(elementwise *e, int64_t at, int64_t count, int64_t record)
     const vtac_vta_layer *layer = e->p->layer;
     const list_range range = {at, count};
     const bool as_it_is = layer->kind == VTAC_VTA_TABLE;
-    list_requant(e->list,
-                 &(vta_requant){.dst = at,
-                                .src = at,
-                                .params = e->fixed / record_entries(layer->wide) + record,
-                                .iter_out = 1,
-                                .iter_in = count,
-                                .dst_in = count > 1,
-                                .src_in = count > 1,
-                                .zero_point =
-                                    as_it_is ? 0 : zero_rounded(layer, &e->p->region->tensors[layer->output]),
-                                .low = as_it_is ? INT8_MIN : layer->low,
-                                .high = as_it_is ? INT8_MAX : layer->high,
-                                .rounding = layer->rounding,
-                                .wide = layer->wide,
-                                .table = as_it_is || layer->behind != NULL},
-                 range, range);
+    vtac_vta_list_requant(
+        e->list,
+        &(vta_requant){.dst = at,
+                       .src = at,
+                       .params = e->fixed / record_entries(layer->wide) + record,
+                       .iter_out = 1,
+                       .iter_in = count,
+                       .dst_in = count > 1,
+                       .src_in = count > 1,
+                       .zero_point =
+                           as_it_is ? 0 : zero_rounded(layer, &e->p->region->tensors[layer->output]),
+                       .low = as_it_is ? INT8_MIN : layer->low,
+                       .high = as_it_is ? INT8_MAX : layer->high,
+                       .rounding = layer->rounding,
+                       .wide = layer->wide,
+                       .table = as_it_is || layer->behind != NULL},
+        range, range);
 }
 
-static void arithmetic(elementwise *e, const stretch *s, int64_t a, int64_t b, int64_t count)
+static void arithmetic(elementwise *e, const tile_run *s, int64_t a, int64_t b, int64_t count)
 {
     const vtac_vta_layer *layer = e->p->layer;
     const vtac_vta_tensor *tensors = e->p->region->tensors;
@@ -233,7 +234,7 @@ static void arithmetic(elementwise *e, const stretch *s, int64_t a, int64_t b, i
     scale(e, a, count, s->record);
 }
 
-static void emit_stretch(elementwise *e, const stretch *s)
+static void emit_stretch(elementwise *e, const tile_run *s)
 {
     for (int64_t at = 0; at < s->count; at += e->slot) {
         const int64_t count = vta_min(e->slot, s->count - at);
@@ -243,14 +244,14 @@ static void emit_stretch(elementwise *e, const stretch *s)
         if (has_two(e->p->layer)) {
             load(e, b, s->b + at, count);
         }
-        list_flush(e->list);
+        vtac_vta_list_flush(e->list);
         arithmetic(e, s, a, b, count);
-        list_store(e->list, &(vta_store2d){.sram = a,
-                                           .buffer = {WORK_BUFFER},
-                                           .offset = s->out + at,
-                                           .y_size = 1,
-                                           .x_size = count,
-                                           .x_stride = count});
+        vtac_vta_list_store(e->list, &(vta_store2d){.sram = a,
+                                                    .buffer = {WORK_BUFFER},
+                                                    .offset = s->out + at,
+                                                    .y_size = 1,
+                                                    .x_size = count,
+                                                    .x_stride = count});
     }
 }
 
@@ -295,7 +296,7 @@ static void emit_concat(elementwise *e)
             const int64_t from = origin(p, layer->inputs[k]) + image * own * size;
             const int64_t to = origin(p, layer->output) + block * size;
             if (from != to) { /* else it was made there */
-                emit_stretch(e, &(stretch){.a = from, .out = to, .count = own * size, .record = k});
+                emit_stretch(e, &(tile_run){.a = from, .out = to, .count = own * size, .record = k});
             }
             block += own;
         }
@@ -318,13 +319,13 @@ static void prepare_gates(elementwise *e, const gates *g)
     const int64_t record = record_entries(layer->wide), copies = SLOTS * PLANES - 1;
     add_number(e, e->second, g->count * e->p->machine->ro, -e->p->region->tensors[layer->inputs[1]].zero);
     for (int64_t k = 1; g->by_record && k < record; k++) {
-        list_alu(e->list,
-                 &(vta_alu){.kernel = pair_of(e, e->fixed + record + k, e->fixed + k),
-                            .op = VTA_ALU_MOV,
-                            .iter_out = 1,
-                            .iter_in = copies,
-                            .dst_in = record},
-                 (list_range){e->fixed + record, copies * record}, (list_range){e->fixed, record});
+        vtac_vta_list_alu(e->list,
+                          &(vta_alu){.kernel = pair_of(e, e->fixed + record + k, e->fixed + k),
+                                     .op = VTA_ALU_MOV,
+                                     .iter_out = 1,
+                                     .iter_in = copies,
+                                     .dst_in = record},
+                          (list_range){e->fixed + record, copies * record}, (list_range){e->fixed, record});
     }
 }
 
@@ -338,16 +339,16 @@ static void apply_gates(elementwise *e, const gates *g, int64_t at, int64_t b, i
     if (!g->by_record) {
         add_number(e, at, planes * size, -zero);
     } else {
-        list_alu(e->list,
-                 &(vta_alu){.kernel = pair_of(e, bias, b),
-                            .op = VTA_ALU_MUL,
-                            .use_imm = true,
-                            .imm = -zero,
-                            .iter_out = 1,
-                            .iter_in = planes,
-                            .dst_in = planes > 1 ? record : 0,
-                            .src_in = planes > 1},
-                 (list_range){bias, planes * record}, (list_range){b, planes});
+        vtac_vta_list_alu(e->list,
+                          &(vta_alu){.kernel = pair_of(e, bias, b),
+                                     .op = VTA_ALU_MUL,
+                                     .use_imm = true,
+                                     .imm = -zero,
+                                     .iter_out = 1,
+                                     .iter_in = planes,
+                                     .dst_in = planes > 1 ? record : 0,
+                                     .src_in = planes > 1},
+                          (list_range){bias, planes * record}, (list_range){b, planes});
     }
     for (int64_t k = 0; k < planes; k++) {
         together(e, VTA_ALU_MUL, at + k * size, b + k * ro, size, ro);
@@ -368,17 +369,17 @@ static void emit_gates(elementwise *e, const gates *g)
             if (e->pieces++ == 0) {
                 load(e, e->second, g->b, g->count * ro);
             }
-            list_flush(e->list);
+            vtac_vta_list_flush(e->list);
             if (e->pieces == 1) {
                 prepare_gates(e, g);
             }
             apply_gates(e, g, a, e->second + plane * ro, planes, count / planes);
-            list_store(e->list, &(vta_store2d){.sram = a,
-                                               .buffer = {WORK_BUFFER},
-                                               .offset = g->out + plane * g->size + at,
-                                               .y_size = 1,
-                                               .x_size = count,
-                                               .x_stride = count});
+            vtac_vta_list_store(e->list, &(vta_store2d){.sram = a,
+                                                        .buffer = {WORK_BUFFER},
+                                                        .offset = g->out + plane * g->size + at,
+                                                        .y_size = 1,
+                                                        .x_size = count,
+                                                        .x_stride = count});
         }
     }
 }
@@ -411,13 +412,13 @@ static void emit_all(elementwise *e)
         emit_all_gates(e);
         return;
     }
-    emit_stretch(e, &(stretch){.a = origin(p, layer->inputs[0]),
-                               .b = origin(p, b),
-                               .out = origin(p, layer->output),
-                               .count = count * size});
+    emit_stretch(e, &(tile_run){.a = origin(p, layer->inputs[0]),
+                                .b = origin(p, b),
+                                .out = origin(p, layer->output),
+                                .count = count * size});
 }
 
-vta_status elementwise_emit(const plan *p, step_list *list, vta_diag *diag)
+vta_status vtac_vta_elementwise_emit(const plan *p, step_list *list, vta_diag *diag)
 {
     if (is_in_place(p)) {
         return VTA_OK;
@@ -429,22 +430,22 @@ vta_status elementwise_emit(const plan *p, step_list *list, vta_diag *diag)
                      .second = quarter,
                      .third = 3 * quarter,
                      .fixed = 2 * quarter};
-    list_load(list, &(vta_load2d){.memory = VTA_MEM_ACC,
-                                  .sram = e.fixed,
-                                  .buffer = {CONSTANTS_BUFFER},
-                                  .offset = p->at.params,
-                                  .y_size = 1,
-                                  .x_size = constants_of(p->layer),
-                                  .x_stride = constants_of(p->layer)});
+    vtac_vta_list_load(list, &(vta_load2d){.memory = VTA_MEM_ACC,
+                                           .sram = e.fixed,
+                                           .buffer = {CONSTANTS_BUFFER},
+                                           .offset = p->at.params,
+                                           .y_size = 1,
+                                           .x_size = constants_of(p->layer),
+                                           .x_stride = constants_of(p->layer)});
     if (p->layer->table != NULL || p->layer->behind != NULL) {
-        list_table(list, 0, CONSTANTS_BUFFER, p->at.table);
+        vtac_vta_list_table(list, 0, CONSTANTS_BUFFER, p->at.table);
     }
     if (p->layer->kind == VTAC_VTA_CONCAT) {
         emit_concat(&e);
     } else {
         emit_all(&e);
     }
-    list_flush(list);
+    vtac_vta_list_flush(list);
     return list->failed ? vta_fail(diag, VTA_NOMEM, "no memory to schedule layer '%s'", p->layer->name)
                         : VTA_OK;
 }
@@ -464,10 +465,10 @@ static vta_status must_fit(const machine *m, const vtac_vta_layer *layer, vta_di
 }
 
 /* What it asks of each unit. */
-vta_status elementwise_plan(const machine *m, const vtac_vta_region *region, uint32_t number, plan *out,
-                            vta_diag *diag)
+vta_status vtac_vta_elementwise_plan(const machine *m, const vtac_vta_region *region, uint32_t number,
+                                     plan *out, vta_diag *diag)
 {
-    plan_init(m, region, number, out);
+    vtac_vta_plan_init(m, region, number, out);
     const vtac_vta_layer *layer = out->layer;
     VTA_TRY(must_fit(m, layer, diag));
     const int64_t more = layer->kind == VTAC_VTA_ADD && layer->table != NULL ? 2 : 0;
@@ -484,6 +485,6 @@ vta_status elementwise_plan(const machine *m, const vtac_vta_region *region, uin
     if (is_in_place(out)) {
         out->units = (load_of_units){0};
     }
-    out->cycles = cycles_of(&out->units);
+    out->cycles = vtac_vta_units_cycles(&out->units);
     return VTA_OK;
 }

@@ -7,7 +7,7 @@
 #include "emit.h"
 #include "vta/number.h"
 
-void slots_init(slots *s, int64_t first, int64_t size, int64_t count)
+void vtac_vta_slots_init(slots *s, int64_t first, int64_t size, int64_t count)
 {
     *s = (slots){.first = first, .size = size, .count = vta_min(count, MOST_SLOTS), .end = first};
     for (int64_t i = 0; i < s->count; i++) {
@@ -16,7 +16,7 @@ void slots_init(slots *s, int64_t first, int64_t size, int64_t count)
 }
 
 /* The entries of the slot for `key`; *present says whether it was there. The least recently used one goes. */
-int64_t slots_take(slots *s, int64_t key, bool *present)
+int64_t vtac_vta_slots_take(slots *s, int64_t key, bool *present)
 {
     int64_t oldest = 0, found = -1;
     for (int64_t i = 0; i < s->count; i++) {
@@ -47,7 +47,7 @@ static void slots_behind(slots *s, int64_t taken, int64_t depth)
 
 enum { MOST_STRIDE = UINT16_MAX };
 
-extent extent_of(int64_t at, int64_t count, int64_t size)
+extent vtac_vta_extent_of(int64_t at, int64_t count, int64_t size)
 {
     extent x = {.at = vta_max(at, 0)};
     x.before = vta_min(count, vta_max(0, -at));
@@ -57,26 +57,26 @@ extent extent_of(int64_t at, int64_t count, int64_t size)
 }
 
 /* What a tile needs of the input for a part of the window. */
-void emit_input_of(const conv *c, const patch *tile, const part *p, extent *rows, extent *cols)
+void vtac_vta_emit_input_of(const conv *c, const patch *tile, const part *p, extent *rows, extent *cols)
 {
     const vtac_vta_window *w = &c->window;
     const int64_t y = tile->y * w->stride[0] - w->before[0] + p->ky * w->dilation[0];
     const int64_t x = tile->x * w->stride[1] - w->before[1] + p->kx * w->dilation[1];
-    *rows = extent_of(y, (tile->rows - 1) * w->stride[0] + (p->kys - 1) * w->dilation[0] + 1, c->h);
-    *cols = extent_of(x, (tile->cols - 1) * w->stride[1] + (p->kxs - 1) * w->dilation[1] + 1, c->w);
+    *rows = vtac_vta_extent_of(y, (tile->rows - 1) * w->stride[0] + (p->kys - 1) * w->dilation[0] + 1, c->h);
+    *cols = vtac_vta_extent_of(x, (tile->cols - 1) * w->stride[1] + (p->kxs - 1) * w->dilation[1] + 1, c->w);
 }
 
-void emit_load_input(emitter *e, const patch *tile, const part *p, int64_t sram)
+void vtac_vta_emit_load_input(emitter *e, const patch *tile, const part *p, int64_t sram)
 {
     const conv *c = e->c;
     const vtac_vta_tensor *tensor = &c->region->tensors[c->input];
     const int64_t ri = c->machine->ri, tiles = vta_ceil_div(c->c_in, c->machine->block),
                   plane = c->h * c->w * ri;
     extent rows, cols;
-    emit_input_of(c, tile, p, &rows, &cols);
+    vtac_vta_emit_input_of(c, tile, p, &rows, &cols);
     const bool outside = rows.count == 0 || cols.count == 0;
     const int64_t in_rows = rows.before + rows.count + rows.after;
-    const int64_t wanted = cols.before + cols.count + cols.after, in_cols = conv_pitch(c, wanted);
+    const int64_t wanted = cols.before + cols.count + cols.after, in_cols = vtac_vta_conv_pitch(c, wanted);
     vta_load2d load = {.memory = VTA_MEM_INP,
                        .sram = sram,
                        .buffer = {WORK_BUFFER},
@@ -93,11 +93,11 @@ void emit_load_input(emitter *e, const patch *tile, const part *p, int64_t sram)
     if (!outside && c->h == 1 && in_rows == 1 && in_cols == cols.count && plane <= MOST_STRIDE) {
         load.y_size = p->blocks; /* all blocks are rows of one call */
         load.x_stride = plane;
-        list_load(e->list, &load);
+        vtac_vta_list_load(e->list, &load);
         return;
     }
     for (int64_t b = 0; b < p->blocks; b++) {
-        list_load_padded(e->list, &load);
+        vtac_vta_list_load_padded(e->list, &load);
         load.sram += in_rows * in_cols * ri;
         load.offset += outside ? 0 : plane;
     }
@@ -106,13 +106,13 @@ void emit_load_input(emitter *e, const patch *tile, const part *p, int64_t sram)
 static void load_from(emitter *e, vta_memory memory, int64_t sram, uint32_t buffer, int64_t from,
                       int64_t count)
 {
-    list_load(e->list, &(vta_load2d){.memory = memory,
-                                     .sram = sram,
-                                     .buffer = {buffer},
-                                     .offset = from,
-                                     .y_size = 1,
-                                     .x_size = count,
-                                     .x_stride = count});
+    vtac_vta_list_load(e->list, &(vta_load2d){.memory = memory,
+                                              .sram = sram,
+                                              .buffer = {buffer},
+                                              .offset = from,
+                                              .y_size = 1,
+                                              .x_size = count,
+                                              .x_stride = count});
 }
 
 static void load_row(emitter *e, vta_memory memory, int64_t sram, int64_t from, int64_t count)
@@ -120,7 +120,7 @@ static void load_row(emitter *e, vta_memory memory, int64_t sram, int64_t from, 
     load_from(e, memory, sram, CONSTANTS_BUFFER, from, count);
 }
 
-void emit_constants(emitter *e)
+void vtac_vta_emit_constants(emitter *e)
 {
     if (e->c->sum != NULL) {
         load_row(e, VTA_MEM_ACC, e->t->fixed_first, e->at->sum,
@@ -130,7 +130,7 @@ void emit_constants(emitter *e)
         load_row(e, VTA_MEM_ACC, e->t->fixed_first, e->at->sum, e->c->mean_record);
     }
     if (conv_table(e->c) != NULL) {
-        list_table(e->list, e->table - 1, CONSTANTS_BUFFER, e->at->table);
+        vtac_vta_list_table(e->list, e->table - 1, CONSTANTS_BUFFER, e->at->table);
     }
 }
 
@@ -146,25 +146,26 @@ static void load_packed(emitter *e, int64_t group, const part *p, int64_t sram)
 {
     const conv *c = e->c;
     const int64_t first = group * e->t->group;
-    const reach all = conv_reach(c, first, e->t->group), now = part_reach(c, e->t, group, p);
-    const int64_t count = group_blocks(c, e->t, group), row = all.count * c->planes;
+    const reach all = vtac_vta_conv_reach(c, first, e->t->group),
+                now = vtac_vta_part_reach(c, e->t, group, p);
+    const int64_t count = vtac_vta_group_blocks(c, e->t, group), row = all.count * c->planes;
     const bool whole = now.count == all.count;
-    list_load(e->list, &(vta_load2d){.memory = VTA_MEM_WGT,
-                                     .sram = sram,
-                                     .buffer = {WORK_BUFFER},
-                                     .offset = input_at(e, 1, VTA_MEM_WGT) + first * row +
-                                               (now.first - all.first) * c->planes,
-                                     .y_size = whole ? 1 : count,
-                                     .x_size = whole ? count * row : now.count * c->planes,
-                                     .x_stride = whole ? count * row : row});
+    vtac_vta_list_load(e->list, &(vta_load2d){.memory = VTA_MEM_WGT,
+                                              .sram = sram,
+                                              .buffer = {WORK_BUFFER},
+                                              .offset = input_at(e, 1, VTA_MEM_WGT) + first * row +
+                                                        (now.first - all.first) * c->planes,
+                                              .y_size = whole ? 1 : count,
+                                              .x_size = whole ? count * row : now.count * c->planes,
+                                              .x_stride = whole ? count * row : row});
 }
 
-int64_t emit_weights(emitter *e, int64_t group, int64_t index)
+int64_t vtac_vta_emit_weights(emitter *e, int64_t group, int64_t index)
 {
     bool present;
-    const part p = tiling_part(e->c, e->t, group, index);
-    const int64_t chunk = chunk_of(e->c, e->t, group, index);
-    const int64_t sram = slots_take(&e->wgt, chunk, &present);
+    const part p = vtac_vta_tiling_part(e->c, e->t, group, index);
+    const int64_t chunk = vtac_vta_chunk_of(e->c, e->t, group, index);
+    const int64_t sram = vtac_vta_slots_take(&e->wgt, chunk, &present);
     if (!present && conv_packed(e->c)) {
         load_packed(e, group, &p, sram);
     } else if (!present && e->chunks[chunk + 1] > e->chunks[chunk]) {
@@ -182,22 +183,22 @@ static void load_records(emitter *e, int64_t sram, int64_t from, int64_t count)
         load_row(e, VTA_MEM_ACC, sram, from, count);
         return;
     }
-    list_load(e->list, &(vta_load2d){.memory = VTA_MEM_ACC,
-                                     .sram = sram,
-                                     .buffer = {CONSTANTS_BUFFER},
-                                     .offset = from,
-                                     .y_size = count / record,
-                                     .x_size = record - 1,
-                                     .x_stride = record,
-                                     .x_pad_1 = 1});
+    vtac_vta_list_load(e->list, &(vta_load2d){.memory = VTA_MEM_ACC,
+                                              .sram = sram,
+                                              .buffer = {CONSTANTS_BUFFER},
+                                              .offset = from,
+                                              .y_size = count / record,
+                                              .x_size = record - 1,
+                                              .x_stride = record,
+                                              .x_pad_1 = 1});
 }
 
-int64_t emit_params(emitter *e, int64_t group)
+int64_t vtac_vta_emit_params(emitter *e, int64_t group)
 {
     bool present;
     const tiling *t = e->t;
     const int64_t batch = group / t->param_groups, first = batch * t->param_groups * t->group;
-    const int64_t sram = slots_take(&e->params, batch, &present);
+    const int64_t sram = vtac_vta_slots_take(&e->params, batch, &present);
     if (!present) {
         const int64_t count = vta_min(t->param_size, e->c->record * (e->c->pairs - first));
         if (conv_packs_params(e->c)) {
@@ -214,12 +215,12 @@ static int64_t need_input(emitter *e, const piece *p, const turn *t)
 {
     bool present;
     /* grouped: the channels that its outputs belong to, which several pieces may have alike */
-    const reach all = conv_reach(e->c, p->group * e->t->group, e->t->group);
+    const reach all = vtac_vta_conv_reach(e->c, p->group * e->t->group, e->t->group);
     const int64_t whose = e->c->groups > 1 ? all.first * e->c->in_blocks + all.count : 0;
     const int64_t key = (whose * e->t->tiles + p->tile_index) * e->t->parts + t->index;
-    const int64_t sram = slots_take(&e->inp, key, &present);
+    const int64_t sram = vtac_vta_slots_take(&e->inp, key, &present);
     if (!present) {
-        emit_load_input(e, &p->tile, &t->part, sram);
+        vtac_vta_emit_load_input(e, &p->tile, &t->part, sram);
     }
     return sram;
 }
@@ -244,7 +245,8 @@ static list_range range_of(const emitter *e, const piece *p, int64_t n)
 static int64_t in_cols_of(const emitter *e, const piece *p, const turn *t)
 {
     const vtac_vta_window *w = &e->c->window;
-    return conv_pitch(e->c, (p->tile.cols - 1) * w->stride[1] + (t->part.kxs - 1) * w->dilation[1] + 1);
+    return vtac_vta_conv_pitch(e->c,
+                               (p->tile.cols - 1) * w->stride[1] + (t->part.kxs - 1) * w->dilation[1] + 1);
 }
 
 static int64_t in_rows_of(const emitter *e, const piece *p, const turn *t)
@@ -254,14 +256,14 @@ static int64_t in_rows_of(const emitter *e, const piece *p, const turn *t)
 }
 
 /* One that only fills its tile up takes one step, whose product is 0: its sums are its parameters alone. */
-void emit_lattice(emitter *e, const piece *p, const turn *t, int64_t n, const lattice *which)
+void vtac_vta_emit_grid(emitter *e, const piece *p, const turn *t, int64_t n, const lattice *which)
 {
     const conv *c = e->c;
     const machine *m = c->machine;
     const vtac_vta_window *w = &c->window;
-    const reach r = part_reach(c, e->t, p->group, &t->part);
+    const reach r = vtac_vta_part_reach(c, e->t, p->group, &t->part);
     const int64_t in_rows = in_rows_of(e, p, t), in_cols = in_cols_of(e, p, t);
-    const int64_t all = part_entries(c, e->t, p->group, &t->part);
+    const int64_t all = vtac_vta_part_entries(c, e->t, p->group, &t->part);
     const int64_t first = which->y * w->stride[0] * in_cols + which->x * w->stride[1];
     const bool fills = p->group * e->t->group + n >= conv_used_blocks(c);
     const int64_t steps = fills ? 1 : all;
@@ -281,68 +283,70 @@ void emit_lattice(emitter *e, const piece *p, const turn *t, int64_t n, const la
             }
         }
     }
-    list_gemm(e->list,
-              &(vta_gemm){.kernel = list_kernel_of(e->list, e->uops, (uint32_t)steps),
-                          .init = t->init,
-                          .iter_out = which->rows,
-                          .iter_in = which->cols,
-                          .dst_out = which->rows > 1 ? which->cols * m->ro : 0,
-                          .dst_in = which->cols > 1 ? m->ro : 0,
-                          .src_out = which->rows > 1 ? which->down * w->stride[0] * in_cols * m->ri : 0,
-                          .src_in = which->cols > 1 ? which->across * w->stride[1] * m->ri : 0},
-              (list_range){which->to - n % m->ro, which->rows * which->cols * m->ro});
+    vtac_vta_list_gemm(
+        e->list,
+        &(vta_gemm){.kernel = vtac_vta_list_kernel_of(e->list, e->uops, (uint32_t)steps),
+                    .init = t->init,
+                    .iter_out = which->rows,
+                    .iter_in = which->cols,
+                    .dst_out = which->rows > 1 ? which->cols * m->ro : 0,
+                    .dst_in = which->cols > 1 ? m->ro : 0,
+                    .src_out = which->rows > 1 ? which->down * w->stride[0] * in_cols * m->ri : 0,
+                    .src_in = which->cols > 1 ? which->across * w->stride[1] * m->ri : 0},
+        (list_range){which->to - n % m->ro, which->rows * which->cols * m->ro});
 }
 
 /* Block n over one part. */
-void emit_gemm(emitter *e, const piece *p, const turn *t, int64_t n)
+void vtac_vta_emit_gemm(emitter *e, const piece *p, const turn *t, int64_t n)
 {
     if (e->t->parted) {
-        emit_parted(e, p, t, n);
+        vtac_vta_emit_parted(e, p, t, n);
         return;
     }
-    emit_lattice(
+    vtac_vta_emit_grid(
         e, p, t, n,
         &(lattice){
             .to = sums_of(e, p, n), .rows = p->tile.rows, .cols = p->tile.cols, .down = 1, .across = 1});
 }
 
 /* The same for channels by themselves: a call for each piece of the window. */
-void emit_lanes(emitter *e, const piece *p, const turn *t, int64_t n)
+void vtac_vta_emit_depthwise(emitter *e, const piece *p, const turn *t, int64_t n)
 {
     const conv *c = e->c;
-    const int64_t ro = c->machine->ro, count = piece_count(c, t->part.kys, t->part.kxs);
+    const int64_t ro = c->machine->ro, count = vtac_vta_piece_count(c, t->part.kys, t->part.kxs);
     const int64_t in_cols = in_cols_of(e, p, t);
     const vtac_vta_window *w = &c->window;
     for (int64_t i = 0; i < count; i++) {
-        const window_piece taps = piece_of(c, &t->part, i);
+        const window_piece taps = vtac_vta_piece_of(c, &t->part, i);
         const vta_uop uop = {
             .dst = (uint32_t)sums_of(e, p, n),
             .src = (uint32_t)(t->inp + taps.y * w->dilation[0] * in_cols + taps.x * w->dilation[1]),
-            .aux = (uint32_t)(t->wgt + (c->alike ? 0 : n / ro * count) + piece_kind(c, &t->part, i))};
-        list_depthwise(e->list,
-                       &(vta_depthwise){.kernel = list_kernel_of(e->list, &uop, 1),
-                                        .init = t->init && i == 0,
-                                        .iter_out = p->tile.rows,
-                                        .iter_in = p->tile.cols,
-                                        .dst_out = p->tile.rows > 1 ? p->tile.cols * ro : 0,
-                                        .dst_in = p->tile.cols > 1 ? ro : 0,
-                                        .src_out = p->tile.rows > 1 ? w->stride[0] * in_cols : 0,
-                                        .src_in = p->tile.cols > 1 ? w->stride[1] : 0,
-                                        .taps_x = taps.cols,
-                                        .taps_y = taps.rows,
-                                        .col_step = w->dilation[1],
-                                        .row_step = taps.rows > 1 ? w->dilation[0] * in_cols : 0,
-                                        .group = n % ro},
-                       range_of(e, p, n));
+            .aux =
+                (uint32_t)(t->wgt + (c->alike ? 0 : n / ro * count) + vtac_vta_piece_kind(c, &t->part, i))};
+        vtac_vta_list_depthwise(e->list,
+                                &(vta_depthwise){.kernel = vtac_vta_list_kernel_of(e->list, &uop, 1),
+                                                 .init = t->init && i == 0,
+                                                 .iter_out = p->tile.rows,
+                                                 .iter_in = p->tile.cols,
+                                                 .dst_out = p->tile.rows > 1 ? p->tile.cols * ro : 0,
+                                                 .dst_in = p->tile.cols > 1 ? ro : 0,
+                                                 .src_out = p->tile.rows > 1 ? w->stride[0] * in_cols : 0,
+                                                 .src_in = p->tile.cols > 1 ? w->stride[1] : 0,
+                                                 .taps_x = taps.cols,
+                                                 .taps_y = taps.rows,
+                                                 .col_step = w->dilation[1],
+                                                 .row_step = taps.rows > 1 ? w->dilation[0] * in_cols : 0,
+                                                 .group = n % ro},
+                                range_of(e, p, n));
     }
 }
 
 /* Where the output of the `ro` blocks from n on lies for a tile: a transfer of its pixels. */
-typedef struct place {
+typedef struct store_area {
     int64_t offset, y_size, x_size, x_stride; /* offset: from the tensor's start; all in OUT elements */
-} place;
+} store_area;
 
-static place place_of(const emitter *e, const piece *p, int64_t n, int64_t byte)
+static store_area place_of(const emitter *e, const piece *p, int64_t n, int64_t byte)
 {
     const conv *c = e->c;
     const patch *tile = &p->out;
@@ -350,10 +354,10 @@ static place place_of(const emitter *e, const piece *p, int64_t n, int64_t byte)
     const int64_t blocks = c->out_blocks / ro, all = conv_whole(c) ? c->layer->bytes * blocks : blocks;
     const int64_t first = ((tile->image * all + byte * blocks + block) * c->oh + tile->y) * c->ow + tile->x;
     const bool whole = tile->cols == c->ow || tile->rows == 1;
-    return (place){.offset = first * ro,
-                   .y_size = whole ? 1 : tile->rows,
-                   .x_size = (whole ? tile->rows * tile->cols : tile->cols) * ro,
-                   .x_stride = (whole ? tile->rows * tile->cols : c->ow) * ro};
+    return (store_area){.offset = first * ro,
+                        .y_size = whole ? 1 : tile->rows,
+                        .x_size = (whole ? tile->rows * tile->cols : tile->cols) * ro,
+                        .x_stride = (whole ? tile->rows * tile->cols : c->ow) * ro};
 }
 
 static int64_t origin_of(const emitter *e, uint32_t tensor)
@@ -365,51 +369,51 @@ static void requantize(emitter *e, const entries *of, const rounding *how)
 {
     const int64_t pitch = of->rows > 1 ? of->pitch : 0, apart = of->count > 1 ? of->apart : 0;
     const list_range range = {of->at, (of->rows - 1) * pitch + (of->count - 1) * apart + 1};
-    list_requant(e->list,
-                 &(vta_requant){.dst = of->at,
-                                .src = of->at,
-                                .params = how->params,
-                                .iter_out = of->rows,
-                                .iter_in = of->count,
-                                .dst_out = pitch,
-                                .dst_in = apart,
-                                .src_out = pitch,
-                                .src_in = apart,
-                                .zero_point = how->zero,
-                                .low = how->layer->low,
-                                .high = how->layer->high,
-                                .rounding = how->layer->rounding,
-                                .wide = how->layer->wide,
-                                .table = how->layer->behind != NULL ? e->table : 0},
-                 range, range);
+    vtac_vta_list_requant(e->list,
+                          &(vta_requant){.dst = of->at,
+                                         .src = of->at,
+                                         .params = how->params,
+                                         .iter_out = of->rows,
+                                         .iter_in = of->count,
+                                         .dst_out = pitch,
+                                         .dst_in = apart,
+                                         .src_out = pitch,
+                                         .src_in = apart,
+                                         .zero_point = how->zero,
+                                         .low = how->layer->low,
+                                         .high = how->layer->high,
+                                         .rounding = how->layer->rounding,
+                                         .wide = how->layer->wide,
+                                         .table = how->layer->behind != NULL ? e->table : 0},
+                          range, range);
 }
 
-void emit_inwards(emitter *e, const piece *p, int64_t n, int64_t to, int64_t pitch)
+void vtac_vta_emit_into_inp(emitter *e, const piece *p, int64_t n, int64_t to, int64_t pitch)
 {
     const conv *c = e->c;
     const int64_t ro = c->machine->ro, rows = p->tile.rows, cols = p->tile.cols;
     for (int64_t r = 0; r < ro; r++) {
         const int64_t at = sums_of(e, p, n + r);
         const list_range range = {at, (rows * cols - 1) * ro + 1};
-        list_requant(e->list,
-                     &(vta_requant){.dst = to,
-                                    .src = at,
-                                    .params = p->params / c->record + n + r,
-                                    .iter_out = rows,
-                                    .iter_in = cols,
-                                    .dst_out = rows > 1 ? pitch : 0,
-                                    .dst_in = cols > 1,
-                                    .src_out = rows > 1 ? cols * ro : 0,
-                                    .src_in = cols > 1 ? ro : 0,
-                                    .zero_point = c->rounded,
-                                    .low = c->layer->low,
-                                    .high = c->layer->high,
-                                    .rounding = c->layer->rounding,
-                                    .wide = c->layer->wide,
-                                    .table = c->layer->behind != NULL ? e->table : 0,
-                                    .to_inp = true,
-                                    .part = r},
-                     range, range);
+        vtac_vta_list_requant(e->list,
+                              &(vta_requant){.dst = to,
+                                             .src = at,
+                                             .params = p->params / c->record + n + r,
+                                             .iter_out = rows,
+                                             .iter_in = cols,
+                                             .dst_out = rows > 1 ? pitch : 0,
+                                             .dst_in = cols > 1,
+                                             .src_out = rows > 1 ? cols * ro : 0,
+                                             .src_in = cols > 1 ? ro : 0,
+                                             .zero_point = c->rounded,
+                                             .low = c->layer->low,
+                                             .high = c->layer->high,
+                                             .rounding = c->layer->rounding,
+                                             .wide = c->layer->wide,
+                                             .table = c->layer->behind != NULL ? e->table : 0,
+                                             .to_inp = true,
+                                             .part = r},
+                              range, range);
     }
 }
 
@@ -417,29 +421,29 @@ void emit_inwards(emitter *e, const piece *p, int64_t n, int64_t to, int64_t pit
 static void combine(emitter *e, vta_alu_op op, int64_t dst, int64_t src, int64_t count, bool one)
 {
     const vta_uop uop = {.dst = (uint32_t)dst, .src = (uint32_t)src};
-    list_alu(e->list,
-             &(vta_alu){.kernel = list_kernel_of(e->list, &uop, 1),
-                        .op = op,
-                        .iter_out = 1,
-                        .iter_in = count,
-                        .dst_in = count > 1,
-                        .src_in = count > 1 && !one},
-             (list_range){dst, count}, (list_range){src, one ? 1 : count});
+    vtac_vta_list_alu(e->list,
+                      &(vta_alu){.kernel = vtac_vta_list_kernel_of(e->list, &uop, 1),
+                                 .op = op,
+                                 .iter_out = 1,
+                                 .iter_in = count,
+                                 .dst_in = count > 1,
+                                 .src_in = count > 1 && !one},
+                      (list_range){dst, count}, (list_range){src, one ? 1 : count});
 }
 
 /* The other operand of a joined sum, for the tile of block n that the array is about to work on. */
 static int64_t emit_other(emitter *e, const piece *p, int64_t n)
 {
     const tiling *t = e->t;
-    const place from = place_of(e, p, n, 0);
+    const store_area from = place_of(e, p, n, 0);
     const int64_t sram = t->other_first + e->others++ % t->other_slots * t->other_size;
-    list_load(e->list, &(vta_load2d){.memory = VTA_MEM_ACC8,
-                                     .sram = sram,
-                                     .buffer = {WORK_BUFFER},
-                                     .offset = origin_of(e, e->c->other) + from.offset,
-                                     .y_size = from.y_size,
-                                     .x_size = from.x_size,
-                                     .x_stride = from.x_stride});
+    vtac_vta_list_load(e->list, &(vta_load2d){.memory = VTA_MEM_ACC8,
+                                              .sram = sram,
+                                              .buffer = {WORK_BUFFER},
+                                              .offset = origin_of(e, e->c->other) + from.offset,
+                                              .y_size = from.y_size,
+                                              .x_size = from.x_size,
+                                              .x_stride = from.x_stride});
     return sram;
 }
 
@@ -497,13 +501,13 @@ static int32_t clamped(int32_t value, const vtac_vta_layer *layer)
 
 static void store_tiles(emitter *e, const piece *p, int64_t n, int64_t at, int64_t byte)
 {
-    const place to = place_of(e, p, n, byte);
-    list_store(e->list, &(vta_store2d){.sram = at,
-                                       .buffer = {WORK_BUFFER},
-                                       .offset = origin_of(e, e->c->output) + to.offset,
-                                       .y_size = to.y_size,
-                                       .x_size = to.x_size,
-                                       .x_stride = to.x_stride});
+    const store_area to = place_of(e, p, n, byte);
+    vtac_vta_list_store(e->list, &(vta_store2d){.sram = at,
+                                                .buffer = {WORK_BUFFER},
+                                                .offset = origin_of(e, e->c->output) + to.offset,
+                                                .y_size = to.y_size,
+                                                .x_size = to.x_size,
+                                                .x_stride = to.x_stride});
 }
 
 /* Stores the sums of `ro` blocks from n on as they are: OUT has the lowest byte of each, and the next ones
@@ -515,16 +519,16 @@ static void store_whole(emitter *e, const piece *p, int64_t n)
     const vta_uop uop = {.dst = (uint32_t)at, .src = (uint32_t)at};
     for (int64_t byte = 0; byte < e->c->layer->bytes; byte++) {
         if (byte > 0) {
-            list_alu(e->list,
-                     &(vta_alu){.kernel = list_kernel_of(e->list, &uop, 1),
-                                .op = VTA_ALU_SHR,
-                                .use_imm = true,
-                                .imm = BYTE,
-                                .iter_out = 1,
-                                .iter_in = count,
-                                .dst_in = count > 1,
-                                .src_in = count > 1},
-                     (list_range){at, count}, (list_range){at, count});
+            vtac_vta_list_alu(e->list,
+                              &(vta_alu){.kernel = vtac_vta_list_kernel_of(e->list, &uop, 1),
+                                         .op = VTA_ALU_SHR,
+                                         .use_imm = true,
+                                         .imm = BYTE,
+                                         .iter_out = 1,
+                                         .iter_in = count,
+                                         .dst_in = count > 1,
+                                         .src_in = count > 1},
+                              (list_range){at, count}, (list_range){at, count});
         }
         store_tiles(e, p, n, at, byte);
     }
@@ -539,7 +543,7 @@ static void end_in_means(emitter *e, const piece *p, int64_t n)
         requantize(e, &(entries){.at = at + r, .rows = 1, .count = p->tile.rows * p->tile.cols, .apart = ro},
                    &(rounding){p->params / c->record + n + r, c->rounded, c->layer});
     }
-    const int64_t to = emit_pool(e, p, at);
+    const int64_t to = vtac_vta_emit_pool(e, p, at);
     requantize(e, &(entries){.at = to, .rows = 1, .count = p->out.rows * p->out.cols * ro, .apart = 1},
                &(rounding){e->t->fixed_first / c->mean_record, c->mean_zero, c->pool});
     store_tiles(e, p, n, to, 0);
@@ -561,7 +565,7 @@ static void emit_end(emitter *e, const piece *p, int64_t n)
     }
     vtac_vta_layer layer = *c->layer;
     if (c->pool != NULL) {
-        at = e->t->parted ? emit_parted_maxima(e, p, n) : emit_pool(e, p, at);
+        at = e->t->parted ? vtac_vta_emit_parted_maxima(e, p, n) : vtac_vta_emit_pool(e, p, at);
         layer.low = clamped(layer.low, c->pool);
         layer.high = clamped(layer.high, c->pool);
     }
@@ -587,7 +591,7 @@ static void emit_end(emitter *e, const piece *p, int64_t n)
 }
 
 /* All blocks over one part; after the `last` one they are finished. */
-void emit_turn(emitter *e, piece *p, const turn *t, bool last)
+void vtac_vta_emit_reduction(emitter *e, piece *p, const turn *t, bool last)
 {
     const int64_t ro = e->c->machine->ro;
     for (int64_t n = 0; n < p->blocks; n++) {
@@ -595,9 +599,9 @@ void emit_turn(emitter *e, piece *p, const turn *t, bool last)
             p->other = emit_other(e, p, n);
         }
         if (e->c->lanes) {
-            emit_lanes(e, p, t, n);
+            vtac_vta_emit_depthwise(e, p, t, n);
         } else {
-            emit_gemm(e, p, t, n);
+            vtac_vta_emit_gemm(e, p, t, n);
         }
         if (last && (n + 1) % ro == 0) {
             emit_end(e, p, n + 1 - ro);
@@ -609,10 +613,10 @@ void emit_turn(emitter *e, piece *p, const turn *t, bool last)
 static int64_t parts_of(const emitter *e, int64_t group)
 {
     int64_t parts = e->t->parts;
-    part last = tiling_part(e->c, e->t, group, parts - 1);
-    while (part_entries(e->c, e->t, group, &last) == 0) {
+    part last = vtac_vta_tiling_part(e->c, e->t, group, parts - 1);
+    while (vtac_vta_part_entries(e->c, e->t, group, &last) == 0) {
         parts--;
-        last = tiling_part(e->c, e->t, group, parts - 1);
+        last = vtac_vta_tiling_part(e->c, e->t, group, parts - 1);
     }
     return parts;
 }
@@ -622,25 +626,25 @@ static void emit_piece(emitter *e, int64_t group, int64_t tile_index)
     const tiling *t = e->t;
     const int64_t parts = parts_of(e, group);
     piece p = {.group = group,
-               .blocks = group_blocks(e->c, t, group),
+               .blocks = vtac_vta_group_blocks(e->c, t, group),
                .tile_index = tile_index,
-               .out = tiling_tile(e->c, t, tile_index),
+               .out = vtac_vta_tiling_tile(e->c, t, tile_index),
                .acc = e->sums + (e->pieces + e->turned) % t->acc_slots * t->acc_size};
-    list_piece(e->list);
-    p.params = conv_whole(e->c) ? 0 : emit_params(e, group);
-    const interval rows = tiling_rows(e->c, t, p.out.y, p.out.rows),
-                   cols = conv_made(e->c, 1, p.out.x, p.out.cols);
+    vtac_vta_list_piece(e->list);
+    p.params = conv_whole(e->c) ? 0 : vtac_vta_emit_params(e, group);
+    const interval rows = vtac_vta_tiling_rows(e->c, t, p.out.y, p.out.rows),
+                   cols = vtac_vta_conv_made(e->c, 1, p.out.x, p.out.cols);
     p.tile =
         (patch){.image = p.out.image, .y = rows.at, .x = cols.at, .rows = rows.count, .cols = cols.count};
     for (int64_t i = 0; i < parts; i++) {
         turn now = {.index = e->pieces % 2 == 0 ? i : parts - 1 - i, .init = i == 0};
         if (i > 0) {
-            list_piece(e->list);
+            vtac_vta_list_piece(e->list);
         }
-        now.part = tiling_part(e->c, t, group, now.index);
-        now.wgt = emit_weights(e, group, now.index);
+        now.part = vtac_vta_tiling_part(e->c, t, group, now.index);
+        now.wgt = vtac_vta_emit_weights(e, group, now.index);
         now.inp = need_input(e, &p, &now);
-        emit_turn(e, &p, &now, i == parts - 1);
+        vtac_vta_emit_reduction(e, &p, &now, i == parts - 1);
     }
     e->pieces++;
 }
@@ -657,7 +661,7 @@ static void emit_pieces(emitter *e)
             emit_piece(e, t->tiles_outside ? j : i, t->tiles_outside ? i : j);
         }
     }
-    list_flush(e->list);
+    vtac_vta_list_flush(e->list);
 }
 
 /* Where a layer has the whole machine, it begins with what the layer before used longest ago, so that its
@@ -680,7 +684,7 @@ static void begin_behind(emitter *e)
     const int64_t before = (ends->params - params) / c->record * c->record; /* a record has its place */
     e->params.first = ends->params >= params && before >= used ? before : t->param_first;
     slots sums;
-    slots_init(&sums, 0, t->acc_size, t->acc_slots);
+    vtac_vta_slots_init(&sums, 0, t->acc_size, t->acc_slots);
     slots_behind(&sums, ends->acc, e->params.first);
     e->sums = sums.first;
     e->turned = sums.start;
@@ -698,36 +702,36 @@ static list_ends ends_of(const emitter *e)
                        .params = whole && plain ? e->params.first : 0};
 }
 
-void emitter_open(emitter *e)
+void vtac_vta_emitter_open(emitter *e)
 {
     const tiling *t = e->t;
-    slots_init(&e->inp, t->inp_first, t->inp_size, t->inp_slots);
-    slots_init(&e->wgt, t->wgt_first, t->wgt_size, t->wgt_slots);
-    slots_init(&e->params, t->param_first, t->param_size, t->param_slots);
+    vtac_vta_slots_init(&e->inp, t->inp_first, t->inp_size, t->inp_slots);
+    vtac_vta_slots_init(&e->wgt, t->wgt_first, t->wgt_size, t->wgt_slots);
+    vtac_vta_slots_init(&e->params, t->param_first, t->param_size, t->param_slots);
     e->sums = t->acc_first;
-    e->chunks = chunk_table(e->c, t);
+    e->chunks = vtac_vta_chunk_table(e->c, t);
     e->uops = malloc((size_t)e->c->machine->uop * sizeof *e->uops);
 }
 
-void emitter_close(emitter *e)
+void vtac_vta_emitter_close(emitter *e)
 {
     free(e->chunks);
     free(e->uops);
 }
 
-vta_status conv_emit(const plan *p, step_list *list, vta_diag *diag)
+vta_status vtac_vta_conv_emit(const plan *p, step_list *list, vta_diag *diag)
 {
     const conv *c = &p->conv;
     const tiling *t = &p->tiling;
     emitter e = {.c = c, .t = t, .at = &p->at, .list = list, .table = 1};
-    emitter_open(&e);
+    vtac_vta_emitter_open(&e);
     begin_behind(&e);
-    emit_constants(&e);
+    vtac_vta_emit_constants(&e);
     if (e.chunks != NULL && e.uops != NULL) {
         emit_pieces(&e);
     }
     list->ends = ends_of(&e);
     const bool good = e.chunks != NULL && e.uops != NULL && !list->failed;
-    emitter_close(&e);
+    vtac_vta_emitter_close(&e);
     return good ? VTA_OK : vta_fail(diag, VTA_NOMEM, "no memory to schedule layer '%s'", c->layer->name);
 }

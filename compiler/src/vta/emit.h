@@ -18,9 +18,9 @@ typedef struct slots {
     uint64_t clock;
 } slots;
 
-void slots_init(slots *s, int64_t first, int64_t size, int64_t count);
+void vtac_vta_slots_init(slots *s, int64_t first, int64_t size, int64_t count);
 /* The entries of the slot for `key`; *present says whether it was there. The least recently used one goes. */
-int64_t slots_take(slots *s, int64_t key, bool *present);
+int64_t vtac_vta_slots_take(slots *s, int64_t key, bool *present);
 
 typedef struct emitter {
     const conv *c;
@@ -65,16 +65,16 @@ typedef struct rounding {
 } rounding;
 
 /* What a tile needs of the input for a part of the window; and its loads. */
-void emit_input_of(const conv *c, const patch *tile, const part *p, extent *rows, extent *cols);
-void emit_load_input(emitter *e, const patch *tile, const part *p, int64_t sram);
+void vtac_vta_emit_input_of(const conv *c, const patch *tile, const part *p, extent *rows, extent *cols);
+void vtac_vta_emit_load_input(emitter *e, const patch *tile, const part *p, int64_t sram);
 
-/* Where the slots are, as the tiling says; owned: emitter_close. */
-void emitter_open(emitter *e);
-void emitter_close(emitter *e);
+/* Where the slots are, as the tiling says; owned: vtac_vta_emitter_close. */
+void vtac_vta_emitter_open(emitter *e);
+void vtac_vta_emitter_close(emitter *e);
 
 /* Weights and parameters of a group of output blocks are there, loaded where they are not: their entries. */
-int64_t emit_weights(emitter *e, int64_t group, int64_t index);
-int64_t emit_params(emitter *e, int64_t group);
+int64_t vtac_vta_emit_weights(emitter *e, int64_t group, int64_t index);
+int64_t vtac_vta_emit_params(emitter *e, int64_t group);
 
 /* Pixels of a piece's tile that the array makes in one call, and where they lie side by side. */
 typedef struct lattice {
@@ -84,27 +84,27 @@ typedef struct lattice {
     int64_t down, across; /* and how far apart */
 } lattice;
 
-void emit_lattice(emitter *e, const piece *p, const turn *t, int64_t n, const lattice *which);
+void vtac_vta_emit_grid(emitter *e, const piece *p, const turn *t, int64_t n, const lattice *which);
 
 /* parted.c: the same for parted sums; and the maxima of the `ro` blocks from n on, returning where they lie.
  */
-void emit_parted(emitter *e, const piece *p, const turn *t, int64_t n);
-int64_t emit_parted_maxima(emitter *e, const piece *p, int64_t n);
+void vtac_vta_emit_parted(emitter *e, const piece *p, const turn *t, int64_t n);
+int64_t vtac_vta_emit_parted_maxima(emitter *e, const piece *p, int64_t n);
 
 /* pool.c: the pool over `ro` blocks' sums, which begin at entry `at`; returns where its outputs lie. */
-int64_t emit_pool(emitter *e, const piece *p, int64_t at);
+int64_t vtac_vta_emit_pool(emitter *e, const piece *p, int64_t at);
 
 /* The array's work on output block n of a piece, over one part. */
-void emit_gemm(emitter *e, const piece *p, const turn *t, int64_t n);
-void emit_lanes(emitter *e, const piece *p, const turn *t, int64_t n);
+void vtac_vta_emit_gemm(emitter *e, const piece *p, const turn *t, int64_t n);
+void vtac_vta_emit_depthwise(emitter *e, const piece *p, const turn *t, int64_t n);
 
 /* All blocks of a piece over one part; after the `last` one they are finished and stored. */
-void emit_turn(emitter *e, piece *p, const turn *t, bool last);
+void vtac_vta_emit_reduction(emitter *e, piece *p, const turn *t, bool last);
 
 /* What it loads once: a joined sum's constants, a table. */
-void emit_constants(emitter *e);
+void vtac_vta_emit_constants(emitter *e);
 
 /* Requantizes the tiles of `ro` blocks from n on into INP: from entry `to` on, `pitch` from row to row. */
-void emit_inwards(emitter *e, const piece *p, int64_t n, int64_t to, int64_t pitch);
+void vtac_vta_emit_into_inp(emitter *e, const piece *p, int64_t n, int64_t to, int64_t pitch);
 
 #endif

@@ -22,11 +22,11 @@ enum {
 
 #define TO_COME (-1.0) /* the ALU has it to do */
 
-typedef struct job {
+typedef struct flow_job {
     double ready, left;
     double *made, *over; /* when it is done, and when its sums' slot is free again */
     bool out;            /* it goes into OUT, and is stored */
-} job;
+} flow_job;
 
 typedef struct pipeline {
     const flow *f;
@@ -35,7 +35,7 @@ typedef struct pipeline {
     double load, store;               /* of a tile, and of what is stored at a time */
     double array, alu, loads, stores; /* until when each is busy */
     double writes;                    /* of the array's call that is under way */
-    job jobs[JOBS];
+    flow_job jobs[JOBS];
     uint32_t first, count;
     double sums[FLOW_MEMBERS][FLOW_SLOTS]; /* when a slot is free, */
     double made[FLOW_MEMBERS][LINES];      /* and what a member has made is there */
@@ -52,7 +52,7 @@ static double until(double a, double b)
 
 static void finish(pipeline *p)
 {
-    const job *j = &p->jobs[p->first];
+    const flow_job *j = &p->jobs[p->first];
     *j->made = *j->over = p->alu + ANSWER;
     if (j->out) {
         p->stores = until(p->stores, p->alu + ANSWER) + p->store;
@@ -66,7 +66,7 @@ static void finish(pipeline *p)
 static void go_on(pipeline *p, double end)
 {
     while (p->count > 0) {
-        job *j = &p->jobs[p->first];
+        flow_job *j = &p->jobs[p->first];
         const double rate = j->out ? 1 - p->writes : 1;
         p->alu = until(p->alu, j->ready);
         if (p->alu >= end) {
@@ -86,7 +86,7 @@ static void go_on(pipeline *p, double end)
 static double wait_for(pipeline *p, const double *what)
 {
     while (*what == TO_COME && p->count > 0) {
-        const job *j = &p->jobs[p->first];
+        const flow_job *j = &p->jobs[p->first];
         p->alu = until(p->alu, j->ready) + j->left;
         finish(p);
     }
@@ -106,7 +106,7 @@ static void call_array(pipeline *p, double ready, double cycles, double writes)
 static void leave_to_alu(pipeline *p, double cycles, double *made, double *over, bool out)
 {
     *made = *over = TO_COME;
-    p->jobs[(p->first + p->count++) % JOBS] = (job){p->array + ANSWER, cycles, made, over, out};
+    p->jobs[(p->first + p->count++) % JOBS] = (flow_job){p->array + ANSWER, cycles, made, over, out};
 }
 
 /* Member m's work on an item, or a piece; `each` of them are one for the ALU. */
@@ -182,7 +182,7 @@ static void go_through(pipeline *p, int64_t at)
     }
 }
 
-double flow_cycles(const flow *f)
+double vtac_vta_flow_cycles(const flow *f)
 {
     const int64_t tiles = vta_min(f->tiles, TILES), items = vta_min(f->items, tiles > 2 ? ITEMS : MORE_ITEMS);
     const int64_t all = tiles * items, middle = tiles > 2 ? tiles / 2 * items : all / 2,

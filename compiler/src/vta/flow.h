@@ -34,6 +34,6 @@ typedef struct flow {
     double latency;      /* of the memory */
 } flow;
 
-double flow_cycles(const flow *f);
+double vtac_vta_flow_cycles(const flow *f);
 
 #endif

@@ -69,7 +69,7 @@ static void unroll(conv *c)
 {
     const vtac_vta_tensor *in = &c->region->tensors[c->input];
     const vtac_vta_tensor *own = &c->region->tensors[c->layer->output];
-    const bool alike = window_is_point(&c->window);
+    const bool alike = vtac_vta_window_is_point(&c->window);
     c->h = alike ? own->h : in->folded ? in->stored_h : in->h;
     c->w = alike ? own->w : in->folded ? in->stored_w : in->w;
     c->made[0] = c->oh = own->h;
@@ -119,25 +119,25 @@ static void makes(const layer_group *g, int d, int64_t at, int64_t count, interv
         const conv *c = &g->members[m].conv;
         const vtac_vta_window *w = &c->window;
         const int64_t first = made[m].at * w->stride[d] - w->before[d];
-        const extent inside = extent_of(first, span_of(c, d, made[m].count), d == 0 ? c->h : c->w);
+        const extent inside = vtac_vta_extent_of(first, span_of(c, d, made[m].count), d == 0 ? c->h : c->w);
         made[m - 1] = (interval){inside.at, inside.count};
     }
 }
 
 /* All tiles along one dimension. */
-typedef struct sweep {
+typedef struct tile_totals {
     int64_t most[MOST_MEMBERS], sum[MOST_MEMBERS]; /* rows or columns that each makes */
     int64_t row_cycles[MOST_MEMBERS];              /* columns: of the array, for a row of an output block */
     int64_t loaded;                                /* of the first one's input */
     bool good;                                     /* there is something of each in every tile */
-} sweep;
+} tile_totals;
 
-static void sweep_tiles(const layer_group *g, int d, int64_t size, sweep *out)
+static void sweep_tiles(const layer_group *g, int d, int64_t size, tile_totals *out)
 {
     const conv *last = &last_of(g)->conv, *first = &g->members[0].conv;
     const vtac_vta_window *w = &first->window;
     const int64_t total = d == 0 ? last->oh : last->ow;
-    *out = (sweep){.good = true};
+    *out = (tile_totals){.good = true};
     for (int64_t at = 0; at < total; at += size) {
         interval made[MOST_MEMBERS];
         makes(g, d, at, vta_min(size, total - at), made);
@@ -145,12 +145,13 @@ static void sweep_tiles(const layer_group *g, int d, int64_t size, sweep *out)
             const conv *c = &g->members[m].conv;
             out->most[m] = vta_max(out->most[m], made[m].count);
             out->sum[m] += made[m].count;
-            out->row_cycles[m] += d == 1 ? tiling_row_cycles(c, c->in_blocks, made[m].count) : 0;
+            out->row_cycles[m] += d == 1 ? vtac_vta_tiling_row_cycles(c, c->in_blocks, made[m].count) : 0;
             out->good = out->good && made[m].count > 0;
         }
         const int64_t span = span_of(first, d, made[0].count);
         out->loaded +=
-            extent_of(made[0].at * w->stride[d] - w->before[d], span, d == 0 ? first->h : first->w).count;
+            vtac_vta_extent_of(made[0].at * w->stride[d] - w->before[d], span, d == 0 ? first->h : first->w)
+                .count;
     }
 }
 
@@ -171,10 +172,10 @@ static bool size_member(const layer_group *g, uint32_t m, tiling *t)
     t->part = c->lanes || sums_up ? 1 : vta_ceil_div(c->in_blocks, of->ri);
     t->parts = t->block_parts = sums_up ? vta_ceil_div(c->in_blocks, of->ri) : 1;
     t->in_rows = span_of(c, 0, t->rows);
-    t->in_cols = conv_pitch(c, span_of(c, 1, t->cols));
+    t->in_cols = vtac_vta_conv_pitch(c, span_of(c, 1, t->cols));
     t->inp_size = t->part * t->in_rows * t->in_cols * of->ri;
     const int64_t steps = c->lanes ? 1 : t->part * of->ri * taps;
-    t->wgt_size = c->lanes ? piece_count(c, t->part_rows, t->part_cols) : t->group * steps;
+    t->wgt_size = c->lanes ? vtac_vta_piece_count(c, t->part_rows, t->part_cols) : t->group * steps;
     t->acc_size = t->rows * t->cols * t->group;
     const int64_t together = vta_max(1, (c->layer->wide ? WIDE_BLOCKS : PARAM_BLOCKS) / t->group);
     t->param_groups = vta_min(t->groups, together);
@@ -324,7 +325,7 @@ static bool fit_sums(layer_group *g, const machine *of, int64_t tiles)
 }
 
 /* Fills in what follows; false where it does not fit. */
-static bool complete(layer_group *g, const group_way *how, sweep *up, sweep *across)
+static bool complete(layer_group *g, const group_way *how, tile_totals *up, tile_totals *across)
 {
     const int64_t rows = how->rows, cols = how->cols;
     const conv *last = &last_of(g)->conv;
@@ -365,7 +366,8 @@ static int64_t weight_bytes(const layer_group *g, uint32_t m)
 }
 
 /* What one member asks of each unit. */
-static load_of_units units_of(const layer_group *g, uint32_t m, const sweep *up, const sweep *across)
+static load_of_units units_of(const layer_group *g, uint32_t m, const tile_totals *up,
+                              const tile_totals *across)
 {
     const conv *c = &g->members[m].conv;
     const machine *of = c->machine;
@@ -376,8 +378,8 @@ static load_of_units units_of(const layer_group *g, uint32_t m, const sweep *up,
     const int64_t read = weight_bytes(g, m) + c->pairs * c->record * of->batch * of->block_out * 4 +
                          (m == 0 ? input : 0) + (c->sum != NULL ? results : 0);
     return (load_of_units){
-        .array =
-            (uint64_t)(c->images * up->sum[m] * tiling_all_cycles(c, across->row_cycles[m], across->sum[m])),
+        .array = (uint64_t)(c->images * up->sum[m] *
+                            vtac_vta_tiling_all_cycles(c, across->row_cycles[m], across->sum[m])),
         .alu = (uint64_t)(made * (c->sum != NULL ? 1 + MORE_PASSES : 1)),
         .load = (uint64_t)(read / of->beat),
         .store = (uint64_t)(written / of->beat),
@@ -386,7 +388,7 @@ static load_of_units units_of(const layer_group *g, uint32_t m, const sweep *up,
     };
 }
 
-static void measure(layer_group *g, const sweep *up, const sweep *across, load_of_units *out)
+static void measure(layer_group *g, const tile_totals *up, const tile_totals *across, load_of_units *out)
 {
     *out = (load_of_units){0};
     for (uint32_t m = 0; m < g->count; m++) {
@@ -443,7 +445,7 @@ static uint64_t estimate(const layer_group *g, const load_of_units *units)
     f.load = ((double)units->load - of_items) / tiles;
     f.load_of_item = of_items / tiles / items;
     f.store = (double)units->store / tiles;
-    return (uint64_t)fmax(flow_cycles(&f), both) + ENDS;
+    return (uint64_t)fmax(vtac_vta_flow_cycles(&f), both) + ENDS;
 }
 
 /* Ways. */
@@ -485,7 +487,7 @@ static uint32_t find_ways(layer_group *g, group_way *ways)
     const int ys = cuts_of(last->oh, rows), xs = cuts_of(last->ow, cols);
     uint32_t count = 0;
     for (int i = 0; i < FORMS * ys * xs; i++) {
-        sweep up, across;
+        tile_totals up, across;
         load_of_units units;
         group_way *one = &ways[count];
         *one = (group_way){0, rows[i / FORMS / xs], cols[i / FORMS % xs], 1 + i % LINES, i % FORMS >= LINES};
@@ -503,29 +505,29 @@ static uint32_t find_ways(layer_group *g, group_way *ways)
     return count;
 }
 
-void group_take(plan *p, const group_way *how)
+void vtac_vta_group_apply(plan *p, const group_way *how)
 {
-    sweep up, across;
+    tile_totals up, across;
     (void)complete(&p->group, how, &up, &across);
     measure(&p->group, &up, &across, &p->units);
     p->cycles = how->cycles;
     p->group.how = *how;
 }
 
-vta_status group_plan(const machine *m, const vtac_vta_region *region, const uint32_t *numbers,
-                      uint32_t count, const vtac_vta_layer *sum, plan *out, vta_diag *diag)
+vta_status vtac_vta_group_plan(const machine *m, const vtac_vta_region *region, const uint32_t *numbers,
+                               uint32_t count, const vtac_vta_layer *sum, plan *out, vta_diag *diag)
 {
     group_way ways[MOST_WAYS];
     layer_group *g = &out->group;
-    plan_init(m, region, numbers[count - 1], out);
+    vtac_vta_plan_init(m, region, numbers[count - 1], out);
     out->grouped = true;
     g->count = count;
     for (uint32_t k = 0; k < count; k++) {
-        conv_of(m, region, numbers[k], &g->members[k].conv);
+        vtac_vta_conv_of(m, region, numbers[k], &g->members[k].conv);
         unroll(&g->members[k].conv);
     }
     if (sum != NULL) {
-        conv_join(&g->members[count - 1].conv, sum);
+        vtac_vta_conv_join(&g->members[count - 1].conv, sum);
     }
     if (!are_a_group(m, g)) {
         return vta_fail(diag, VTA_UNSUPPORTED, "layer '%s' does not join those before it", out->layer->name);
@@ -533,22 +535,22 @@ vta_status group_plan(const machine *m, const vtac_vta_region *region, const uin
     if (find_ways(g, ways) == 0) {
         return vta_fail(diag, VTA_RANGE, "layer '%s' and those before it do not fit", out->layer->name);
     }
-    group_take(out, &ways[0]);
+    vtac_vta_group_apply(out, &ways[0]);
     return VTA_OK;
 }
 
 static vta_status time_way(plan *p, const group_way *one, step_list *list, uint64_t limit, uint64_t *cycles,
                            vta_diag *diag)
 {
-    group_take(p, one);
-    list_clear(list);
-    const vta_status status = group_emit(p, list, diag);
-    list_load_ahead(list, p->machine->config);
-    *cycles = status == VTA_OK ? timing_below(p->machine, list, 0, limit) : 0;
+    vtac_vta_group_apply(p, one);
+    vtac_vta_list_clear(list);
+    const vta_status status = vtac_vta_group_emit(p, list, diag);
+    vtac_vta_list_load_ahead(list, p->machine->config);
+    *cycles = status == VTA_OK ? vtac_vta_timing_below(p->machine, list, 0, limit) : 0;
     return status;
 }
 
-vta_status group_refine(plan *p, uint32_t room, group_trials *all, vta_diag *diag)
+vta_status vtac_vta_group_refine(plan *p, uint32_t room, group_trials *all, vta_diag *diag)
 {
     group_way ways[MOST_WAYS];
     const uint32_t count = find_ways(&p->group, ways);
@@ -558,24 +560,24 @@ vta_status group_refine(plan *p, uint32_t room, group_trials *all, vta_diag *dia
     group_way best = ways[0];
     step_list list;
     vta_status status = VTA_OK;
-    list_init(&list);
+    vtac_vta_list_init(&list);
     best.cycles = UINT64_MAX;
     all->count = 0;
     for (uint32_t i = 0; i < count && i < room && i < MOST_TRIALS && status == VTA_OK; i++) {
         group_way *one = &all->ways[all->count];
         *one = ways[i];
-        status = time_way(p, &ways[i], &list, far_from(best.cycles), &one->cycles, diag);
+        status = time_way(p, &ways[i], &list, vtac_vta_far_limit(best.cycles), &one->cycles, diag);
         if (status == VTA_OK && one->cycles > 0) {
             best = one->cycles < best.cycles ? *one : best;
             all->count++;
         }
     }
-    list_free(&list);
-    group_take(p, &best);
+    vtac_vta_list_free(&list);
+    vtac_vta_group_apply(p, &best);
     return status;
 }
 
-entries_used group_use(const plan *p)
+entries_used vtac_vta_group_use(const plan *p)
 {
     entries_used used = {0};
     const layer_group *g = &p->group;
@@ -589,7 +591,7 @@ entries_used group_use(const plan *p)
     return used;
 }
 
-void group_move(plan *p, const entries_used *to)
+void vtac_vta_group_move(plan *p, const entries_used *to)
 {
     for (uint32_t m = 0; m < p->group.count; m++) {
         tiling *t = &p->group.members[m].tiling;
@@ -602,7 +604,7 @@ void group_move(plan *p, const entries_used *to)
     }
 }
 
-void group_describe(const plan *p, uint32_t member, char *text, size_t size)
+void vtac_vta_group_describe(const plan *p, uint32_t member, char *text, size_t size)
 {
     const layer_group *g = &p->group;
     const conv *c = &g->members[member].conv;
@@ -617,14 +619,14 @@ void group_describe(const plan *p, uint32_t member, char *text, size_t size)
 }
 
 /* Constants: each member's, as if it were alone. */
-vta_status group_pack(plan *p, blob *to, vta_diag *diag)
+vta_status vtac_vta_group_pack(plan *p, blob *to, vta_diag *diag)
 {
     for (uint32_t m = 0; m < p->group.count; m++) {
         group_member *own = &p->group.members[m];
         plan alone = {
             .machine = p->machine, .region = p->region, .layer = own->conv.layer, .conv = own->conv};
         alone.tiling = own->tiling;
-        VTA_TRY(conv_pack(&alone, to, diag));
+        VTA_TRY(vtac_vta_conv_pack(&alone, to, diag));
         own->at = alone.at;
     }
     return VTA_OK;
@@ -644,7 +646,7 @@ typedef struct rim {
     extent rows, cols;
 } rim;
 
-typedef struct chain {
+typedef struct group_emitter {
     const layer_group *g;
     step_list *list;
     emitter emitters[MOST_MEMBERS];
@@ -657,56 +659,56 @@ typedef struct chain {
         int64_t number;     /* pieces of all tiles */
         uint64_t held;      /* when the last requantization into its input was held */
     } stream;
-} chain;
+} group_emitter;
 
 /* Every other tile backwards: the weights that were used last are used first. */
-static item item_of(const chain *ch, int64_t number)
+static item item_of(const group_emitter *ch, int64_t number)
 {
     const int64_t tile = number / ch->blocks, at = number % ch->blocks;
     return (item){tile, tile % 2 == 0 ? at : ch->blocks - 1 - at, at == 0, at == ch->blocks - 1};
 }
 
-static patch patch_of(const chain *ch, uint32_t m, int64_t tile)
+static patch patch_of(const group_emitter *ch, uint32_t m, int64_t tile)
 {
     interval ys[MOST_MEMBERS], xs[MOST_MEMBERS];
     const group_member *last = last_of(ch->g);
-    const patch out = tiling_tile(&last->conv, &last->tiling, tile);
+    const patch out = vtac_vta_tiling_tile(&last->conv, &last->tiling, tile);
     makes(ch->g, 0, out.y, out.rows, ys);
     makes(ch->g, 1, out.x, out.cols, xs);
     return (patch){
         .image = out.image, .y = ys[m].at, .x = xs[m].at, .rows = ys[m].count, .cols = xs[m].count};
 }
 
-static piece piece_for(chain *ch, uint32_t m, int64_t number)
+static piece piece_for(group_emitter *ch, uint32_t m, int64_t number)
 {
     const item of = item_of(ch, number);
     emitter *e = &ch->emitters[m];
     const bool sums_up = gathers(ch->g, m);
     piece p = {.group = sums_up ? 0 : of.block, .tile_index = of.tile};
-    p.blocks = group_blocks(e->c, e->t, p.group);
+    p.blocks = vtac_vta_group_blocks(e->c, e->t, p.group);
     p.out = p.tile = patch_of(ch, m, of.tile);
     p.acc = e->sums + (sums_up ? of.tile : number) % e->t->acc_slots * e->t->acc_size;
     return p;
 }
 
 /* The first member's input for an item is there. */
-static int64_t load_first(chain *ch, int64_t number)
+static int64_t load_first(group_emitter *ch, int64_t number)
 {
     bool present;
     emitter *e = &ch->emitters[0];
     const item of = item_of(ch, number);
     const int64_t group = e->c->lanes ? of.block : 0;
-    const int64_t sram = slots_take(&e->inp, e->c->lanes ? number : of.tile, &present);
+    const int64_t sram = vtac_vta_slots_take(&e->inp, e->c->lanes ? number : of.tile, &present);
     if (!present) {
         const patch tile = patch_of(ch, 0, of.tile);
-        const part all = tiling_part(e->c, e->t, group, 0);
-        emit_load_input(e, &tile, &all, sram);
+        const part all = vtac_vta_tiling_part(e->c, e->t, group, 0);
+        vtac_vta_emit_load_input(e, &tile, &all, sram);
     }
     return sram;
 }
 
 /* What the next item, or the next tile, will load. */
-static void load_ahead(chain *ch, int64_t number)
+static void load_ahead(group_emitter *ch, int64_t number)
 {
     const bool lanes = ch->emitters[0].c->lanes;
     const int64_t next = lanes ? number + 1 : (number / ch->blocks + 1) * ch->blocks;
@@ -716,13 +718,13 @@ static void load_ahead(chain *ch, int64_t number)
 }
 
 /* The slot of member m's input that an item's block is in. */
-static int64_t slot_of(const chain *ch, uint32_t m, int64_t number)
+static int64_t slot_of(const group_emitter *ch, uint32_t m, int64_t number)
 {
     const int64_t count = streams(ch->g, m) ? number / ch->blocks : number;
     return count % ch->g->members[m].tiling.inp_slots;
 }
 
-static int64_t line_of(const chain *ch, uint32_t m, int64_t number)
+static int64_t line_of(const group_emitter *ch, uint32_t m, int64_t number)
 {
     const tiling *t = &ch->g->members[m].tiling;
     return t->inp_first + slot_of(ch, m, number) * t->inp_size;
@@ -735,7 +737,7 @@ static bool same_extent(const extent *a, const extent *b)
 
 /* A slot of member m's input gets its rim for an item; *to is where the inside begins, *pitch from row to
  * row. */
-static void prepare_line(chain *ch, uint32_t m, int64_t number, int64_t *to, int64_t *pitch)
+static void prepare_line(group_emitter *ch, uint32_t m, int64_t number, int64_t *to, int64_t *pitch)
 {
     const item of = item_of(ch, number);
     const conv *c = ch->emitters[m].c;
@@ -743,32 +745,32 @@ static void prepare_line(chain *ch, uint32_t m, int64_t number, int64_t *to, int
     const part all = {.kys = c->window.kernel[0], .kxs = c->window.kernel[1]};
     const bool together = streams(ch->g, m);
     rim now = {.known = true}, *was = &ch->rims[m][slot_of(ch, m, number)];
-    emit_input_of(c, &tile, &all, &now.rows, &now.cols);
+    vtac_vta_emit_input_of(c, &tile, &all, &now.rows, &now.cols);
     const int64_t line = line_of(ch, m, number), height = now.rows.before + now.rows.count + now.rows.after;
-    *pitch = conv_pitch(c, now.cols.before + now.cols.count + now.cols.after);
+    *pitch = vtac_vta_conv_pitch(c, now.cols.before + now.cols.count + now.cols.after);
     *to = line + (together ? of.block * height * *pitch : 0) + now.rows.before * *pitch + now.cols.before;
     const bool bare = now.rows.before + now.rows.after + now.cols.before + now.cols.after == 0;
     if (!bare && !(was->known && same_extent(&was->rows, &now.rows) && same_extent(&was->cols, &now.cols))) {
-        list_load_padded(ch->list, &(vta_load2d){.memory = VTA_MEM_INP,
-                                                 .sram = line,
-                                                 .buffer = {WORK_BUFFER},
-                                                 .y_pad_0 = together ? ch->blocks * height : height,
-                                                 .x_pad_0 = *pitch,
-                                                 .pad_value = c->region->tensors[c->input].zero});
+        vtac_vta_list_load_padded(ch->list, &(vta_load2d){.memory = VTA_MEM_INP,
+                                                          .sram = line,
+                                                          .buffer = {WORK_BUFFER},
+                                                          .y_pad_0 = together ? ch->blocks * height : height,
+                                                          .x_pad_0 = *pitch,
+                                                          .pad_value = c->region->tensors[c->input].zero});
     }
     *was = now;
 }
 
 /* What another member has left to the ALU is under way before this one reads it. */
-static void let_go(chain *ch, uint32_t m, int64_t number)
+static void let_go(group_emitter *ch, uint32_t m, int64_t number)
 {
     if (m > 0 && ch->held[m - 1][number % LINES] == ch->mains) {
-        list_flush(ch->list);
+        vtac_vta_list_flush(ch->list);
     }
 }
 
 /* The next piece of the last member, which streams. */
-static void emit_streamed(chain *ch)
+static void emit_streamed(group_emitter *ch)
 {
     const uint32_t m = ch->g->count - 1, tag = ch->list->tag;
     emitter *e = &ch->emitters[m];
@@ -776,25 +778,25 @@ static void emit_streamed(chain *ch)
     piece p = {.group = tile % 2 == 0 ? at : e->t->groups - 1 - at, .tile_index = tile};
     turn now = {.init = true};
     ch->list->tag = e->c->number + 1;
-    list_piece(ch->list);
-    p.blocks = group_blocks(e->c, e->t, p.group);
+    vtac_vta_list_piece(ch->list);
+    p.blocks = vtac_vta_group_blocks(e->c, e->t, p.group);
     p.out = p.tile = patch_of(ch, m, tile);
     p.acc = e->sums + ch->stream.number++ % e->t->acc_slots * e->t->acc_size;
-    p.params = emit_params(e, p.group);
-    now.part = tiling_part(e->c, e->t, p.group, 0);
-    now.wgt = emit_weights(e, p.group, 0);
+    p.params = vtac_vta_emit_params(e, p.group);
+    now.part = vtac_vta_tiling_part(e->c, e->t, p.group, 0);
+    now.wgt = vtac_vta_emit_weights(e, p.group, 0);
     now.inp = line_of(ch, m, tile * ch->blocks);
     if (ch->stream.held == ch->mains) {
-        list_flush(ch->list);
+        vtac_vta_list_flush(ch->list);
     }
     ch->mains++;
-    emit_turn(e, &p, &now, true);
+    vtac_vta_emit_reduction(e, &p, &now, true);
     ch->list->tag = tag;
 }
 
 /* Of the tile whose input is all there, the pieces that belong beside the first `done` of `all` parts of the
  * next one's work. */
-static void keep_up(chain *ch, int64_t done, int64_t all)
+static void keep_up(group_emitter *ch, int64_t done, int64_t all)
 {
     const int64_t groups = last_of(ch->g)->tiling.groups;
     while (ch->stream.tile >= 0 && ch->stream.done * all < groups * done) {
@@ -804,12 +806,12 @@ static void keep_up(chain *ch, int64_t done, int64_t all)
 
 /* One input block after the other: each when it is there, and with what streams between them. `at`: the parts
  * of the tile's work that are done, of `of`. */
-static void sum_as_loaded(chain *ch, emitter *e, piece *p, const turn *all, int64_t at, int64_t of)
+static void sum_as_loaded(group_emitter *ch, emitter *e, piece *p, const turn *all, int64_t at, int64_t of)
 {
     const tiling *t = e->t;
-    const int64_t each = part_entries(e->c, t, p->group, &all->part) / all->part.blocks;
+    const int64_t each = vtac_vta_part_entries(e->c, t, p->group, &all->part) / all->part.blocks;
     const int64_t rows = span_of(e->c, 0, p->tile.rows),
-                  cols = conv_pitch(e->c, span_of(e->c, 1, p->tile.cols));
+                  cols = vtac_vta_conv_pitch(e->c, span_of(e->c, 1, p->tile.cols));
     for (int64_t k = 0; k < all->part.blocks; k++) {
         for (int64_t n = 0; n < p->blocks; n++) {
             turn one = *all;
@@ -818,7 +820,7 @@ static void sum_as_loaded(chain *ch, emitter *e, piece *p, const turn *all, int6
             one.part.blocks = 1;
             one.inp += k * rows * cols;
             one.wgt += k * each + n * each * (all->part.blocks - 1);
-            emit_gemm(e, p, &one, n);
+            vtac_vta_emit_gemm(e, p, &one, n);
             ch->mains++;
         }
         keep_up(ch, at + k + 1, of);
@@ -826,7 +828,7 @@ static void sum_as_loaded(chain *ch, emitter *e, piece *p, const turn *all, int6
 }
 
 /* The sums of a member that is not the last one. */
-static void sum_inside(chain *ch, uint32_t m, int64_t number, piece *p, const turn *all)
+static void sum_inside(group_emitter *ch, uint32_t m, int64_t number, piece *p, const turn *all)
 {
     emitter *e = &ch->emitters[m];
     const int64_t parts = all->part.blocks, done = number % ch->blocks;
@@ -834,12 +836,12 @@ static void sum_inside(chain *ch, uint32_t m, int64_t number, piece *p, const tu
     if (m == 0 && !e->c->lanes && parts > 1 && (ch->g->streams || waits)) {
         sum_as_loaded(ch, e, p, all, done * parts, ch->blocks * parts);
     } else {
-        emit_turn(e, p, all, false);
+        vtac_vta_emit_reduction(e, p, all, false);
     }
 }
 
 /* Member m's work on an item. */
-static void work_on(chain *ch, uint32_t m, int64_t number)
+static void work_on(group_emitter *ch, uint32_t m, int64_t number)
 {
     emitter *e = &ch->emitters[m];
     const item of = item_of(ch, number);
@@ -847,21 +849,21 @@ static void work_on(chain *ch, uint32_t m, int64_t number)
     piece p = piece_for(ch, m, number);
     turn now = {.index = sums_up ? of.block : 0, .init = !sums_up || of.first};
     ch->list->tag = e->c->number + 1;
-    p.params = !sums_up || of.last ? emit_params(e, p.group) : 0;
-    now.part = tiling_part(e->c, e->t, p.group, now.index);
-    now.wgt = emit_weights(e, p.group, now.index);
+    p.params = !sums_up || of.last ? vtac_vta_emit_params(e, p.group) : 0;
+    now.part = vtac_vta_tiling_part(e->c, e->t, p.group, now.index);
+    now.wgt = vtac_vta_emit_weights(e, p.group, now.index);
     now.inp = m == 0 ? load_first(ch, number) : line_of(ch, m, number);
     let_go(ch, m, number);
     ch->mains++;
     if (end) {
-        emit_turn(e, &p, &now, !sums_up || of.last);
+        vtac_vta_emit_reduction(e, &p, &now, !sums_up || of.last);
         return;
     }
     int64_t to, pitch;
     sum_inside(ch, m, number, &p, &now);
     prepare_line(ch, m + 1, number, &to, &pitch);
     ch->list->tag = e->c->number + 1;
-    emit_inwards(e, &p, 0, to, pitch);
+    vtac_vta_emit_into_inp(e, &p, 0, to, pitch);
     ch->held[m][number % LINES] = ch->mains;
     if (streams(ch->g, m + 1)) {
         keep_up(ch, number % ch->blocks + 1, ch->blocks);
@@ -872,7 +874,7 @@ static void work_on(chain *ch, uint32_t m, int64_t number)
 }
 
 /* A tile's input of the last member is all there. */
-static void next_tile(chain *ch, int64_t tile)
+static void next_tile(group_emitter *ch, int64_t tile)
 {
     ch->stream.tile = tile;
     ch->stream.done = 0;
@@ -880,13 +882,13 @@ static void next_tile(chain *ch, int64_t tile)
 }
 
 /* Each member is an item behind the one before it; the last one a tile, where it streams. */
-static void emit_items(chain *ch)
+static void emit_items(group_emitter *ch)
 {
     const uint32_t count = ch->g->count - ch->g->streams;
     const int64_t steps = ch->items + count - 1;
     next_tile(ch, -1);
     for (int64_t at = 0; at < steps; at++) {
-        list_piece(ch->list);
+        vtac_vta_list_piece(ch->list);
         for (uint32_t m = 0; m < count; m++) {
             if (at >= m && at - m < ch->items) {
                 work_on(ch, m, at - m);
@@ -898,10 +900,10 @@ static void emit_items(chain *ch)
         }
     }
     keep_up(ch, 1, 1);
-    list_flush(ch->list);
+    vtac_vta_list_flush(ch->list);
 }
 
-static bool open_all(chain *ch, const layer_group *g, step_list *list)
+static bool open_all(group_emitter *ch, const layer_group *g, step_list *list)
 {
     bool good = true;
     int64_t tables = 0;
@@ -911,20 +913,20 @@ static bool open_all(chain *ch, const layer_group *g, step_list *list)
             .c = &g->members[m].conv, .t = &g->members[m].tiling, .at = &g->members[m].at, .list = list};
         tables += conv_table(e->c) != NULL;
         e->table = tables;
-        emitter_open(e);
+        vtac_vta_emitter_open(e);
         good = good && e->chunks != NULL && e->uops != NULL;
     }
     return good;
 }
 
-vta_status group_emit(const plan *p, step_list *list, vta_diag *diag)
+vta_status vtac_vta_group_emit(const plan *p, step_list *list, vta_diag *diag)
 {
-    chain ch = {.g = &p->group, .list = list, .blocks = p->group.members[0].tiling.groups};
+    group_emitter ch = {.g = &p->group, .list = list, .blocks = p->group.members[0].tiling.groups};
     const bool good = open_all(&ch, &p->group, list);
     ch.items = last_of(&p->group)->tiling.tiles * ch.blocks;
     for (uint32_t m = 0; m < p->group.count && good; m++) {
         ch.list->tag = ch.emitters[m].c->number + 1;
-        emit_constants(&ch.emitters[m]);
+        vtac_vta_emit_constants(&ch.emitters[m]);
     }
     ch.mains = 1;
     if (good) {
@@ -932,7 +934,7 @@ vta_status group_emit(const plan *p, step_list *list, vta_diag *diag)
     }
     list->ends = (list_ends){0};
     for (uint32_t m = 0; m < p->group.count; m++) {
-        emitter_close(&ch.emitters[m]);
+        vtac_vta_emitter_close(&ch.emitters[m]);
     }
     return good && !list->failed
                ? VTA_OK

@@ -17,7 +17,7 @@ static void track_init(track *of, int64_t depth)
 }
 
 /* The granules of some entries; the scratchpad is cut at both ends. */
-static run cut(track *of, stretch where)
+static granule_run cut(track *of, entry_range where)
 {
     const int64_t from = where.first >> of->log_size,
                   to = vta_min((where.first + vta_max(where.count, 1) - 1) >> of->log_size, GRANULES - 1);
@@ -25,17 +25,17 @@ static run cut(track *of, stretch where)
         return NOWHERE;
     }
     of->place[from] = of->place[to + 1] = 1;
-    return (run){(uint16_t)from, (uint16_t)to};
+    return (granule_run){(uint16_t)from, (uint16_t)to};
 }
 
-static stretch stretch_of(int64_t first, int64_t count)
+static entry_range stretch_of(int64_t first, int64_t count)
 {
-    return (stretch){(int32_t)first, (int32_t)count};
+    return (entry_range){(int32_t)first, (int32_t)count};
 }
 
 static void transfer_of(const model *t, job *j, int64_t y, int64_t x, int64_t stride, vta_memory memory)
 {
-    const bursts b = bursts_of(t, y, x, stride, t->m->config->elem_bytes[memory]);
+    const bursts b = vtac_vta_bursts_of(t, y, x, stride, t->m->config->elem_bytes[memory]);
     j->bursts = (int32_t)b.count;
     j->beats = (int32_t)b.each;
 }
@@ -185,10 +185,10 @@ static void number_places(track *of)
     of->places = number + 1;
 }
 
-static void to_places(const track *of, run *where)
+static void to_places(const track *of, granule_run *where)
 {
     if (where->first <= where->last) {
-        *where = (run){of->place[where->first], of->place[where->last]};
+        *where = (granule_run){of->place[where->first], of->place[where->last]};
     }
 }
 
@@ -200,7 +200,7 @@ static void name_places(model *t, job *j)
     to_places(array ? &t->wgt : &t->out, &j->by);
 }
 
-bool jobs_make(model *t)
+bool vtac_vta_jobs_make(model *t)
 {
     t->count = t->list->steps.count;
     t->jobs = malloc((t->count + 1) * sizeof *t->jobs);

@@ -94,8 +94,8 @@ static size_t leave_parts_out(const decisions *decided, vtac_life *lives, uint32
     return kept;
 }
 
-vta_status layout_tensors(const machine *m, vtac_vta_region *region, const decisions *decided,
-                          uint64_t *work_bytes, vta_diag *diag)
+vta_status vtac_vta_layout_tensors(const machine *m, vtac_vta_region *region, const decisions *decided,
+                                   uint64_t *work_bytes, vta_diag *diag)
 {
     vtac_life *lives = calloc(region->tensor_count + 1, sizeof *lives);
     if (lives == NULL) {

@@ -9,7 +9,7 @@
 #include "list.h"
 #include "vta/hash.h"
 
-void list_init(step_list *list)
+void vtac_vta_list_init(step_list *list)
 {
     *list = (step_list){.steps.item_size = sizeof(step),
                         .spare.item_size = sizeof(step),
@@ -20,7 +20,7 @@ void list_init(step_list *list)
                         .kernels.item_size = sizeof(list_kernel)};
 }
 
-void list_clear(step_list *list)
+void vtac_vta_list_clear(step_list *list)
 {
     step_list kept = *list;
     if (list->table != NULL) {
@@ -28,7 +28,7 @@ void list_clear(step_list *list)
     }
     kept.steps.count = kept.later.count = kept.drafts.count = kept.pieces.count = 0;
     kept.uops.count = kept.kernels.count = 0;
-    list_init(list);
+    vtac_vta_list_init(list);
     list->steps = kept.steps;
     list->spare = kept.spare;
     list->later = kept.later;
@@ -40,7 +40,7 @@ void list_clear(step_list *list)
     list->table_size = kept.table_size;
 }
 
-void list_free(step_list *list)
+void vtac_vta_list_free(step_list *list)
 {
     vta_vec_free(&list->steps);
     vta_vec_free(&list->spare);
@@ -50,7 +50,7 @@ void list_free(step_list *list)
     vta_vec_free(&list->uops);
     vta_vec_free(&list->kernels);
     free(list->table);
-    list_init(list);
+    vtac_vta_list_init(list);
 }
 
 enum { TABLE_WORDS = 64 };
@@ -142,7 +142,7 @@ static size_t place_of(const step_list *list, uint64_t hash, const vta_uop *uops
     return i;
 }
 
-bool list_has(const step_list *list, const vta_uop *uops, uint32_t count, vta_kernel *found)
+bool vtac_vta_list_has(const step_list *list, const vta_uop *uops, uint32_t count, vta_kernel *found)
 {
     const uint32_t number =
         list->table_size > 0 ? list->table[place_of(list, hash_uops(uops, count), uops, count)] : 0;
@@ -150,7 +150,7 @@ bool list_has(const step_list *list, const vta_uop *uops, uint32_t count, vta_ke
     return number > 0;
 }
 
-vta_kernel list_kernel_of(step_list *list, const vta_uop *uops, uint32_t count)
+vta_kernel vtac_vta_list_kernel_of(step_list *list, const vta_uop *uops, uint32_t count)
 {
     if (list->failed || !grow_table(list)) {
         list->failed = true;
@@ -177,7 +177,7 @@ vta_kernel list_kernel_of(step_list *list, const vta_uop *uops, uint32_t count)
     return (vta_kernel){*number - 1};
 }
 
-const vta_uop *list_uops(const step_list *list, vta_kernel kernel, uint32_t *count)
+const vta_uop *vtac_vta_list_uops(const step_list *list, vta_kernel kernel, uint32_t *count)
 {
     const list_kernel *own = kernel_at(list, kernel.index);
     *count = own->count;
@@ -213,7 +213,7 @@ static void put_later(step_list *list, size_t count)
     memmove(held, held + count, list->later.count * sizeof *held);
 }
 
-void list_flush(step_list *list)
+void vtac_vta_list_flush(step_list *list)
 {
     if (list->drafting) {
         list->flush = true;
@@ -223,7 +223,7 @@ void list_flush(step_list *list)
     list->range_count = 0;
 }
 
-void list_piece(step_list *list)
+void vtac_vta_list_piece(step_list *list)
 {
     if (list->drafting && vta_vec_push(&list->pieces, &list->drafts.count) == NULL) {
         list->failed = true;
@@ -235,7 +235,7 @@ static void give_way(step_list *list, list_range acc)
 {
     for (uint32_t i = 0; i < list->range_count; i++) {
         if (list_meets(list->ranges[i], acc)) {
-            list_flush(list);
+            vtac_vta_list_flush(list);
             return;
         }
     }
@@ -259,13 +259,13 @@ static void touch(step_list *list, list_range acc)
 }
 
 /* Main calls come at once, what they make room for before them; the others are held back. */
-void list_put(step_list *list, const step *draft)
+void vtac_vta_list_put(step_list *list, const step *draft)
 {
     const bool main = draft->kind == STEP_GEMM || draft->kind == STEP_DEPTHWISE;
     const uint32_t tag = list->tag;
     list->tag = draft->tag;
     if (draft->flush) {
-        list_flush(list);
+        vtac_vta_list_flush(list);
     }
     if (main || draft->kind == STEP_LOAD) {
         give_way(list, draft->to);
@@ -282,7 +282,7 @@ void list_put(step_list *list, const step *draft)
     if (main && draft->shares > 1) {
         put_later(list, (list->later.count + draft->shares - 1) / draft->shares);
     } else if (main) {
-        list_flush(list);
+        vtac_vta_list_flush(list);
     }
     list->tag = tag;
 }
@@ -292,7 +292,7 @@ static void call(step_list *list, step what)
     what.tag = list->tag;
     what.shares = list->shares;
     if (!list->drafting) {
-        list_put(list, &what);
+        vtac_vta_list_put(list, &what);
         return;
     }
     what.flush = list->flush;
@@ -300,28 +300,29 @@ static void call(step_list *list, step what)
     append(list, &list->drafts, &what);
 }
 
-void list_load(step_list *list, const vta_load2d *load)
+void vtac_vta_list_load(step_list *list, const vta_load2d *load)
 {
     const bool acc = load->memory == VTA_MEM_ACC || load->memory == VTA_MEM_ACC8;
     call(list, (step){.kind = STEP_LOAD, .to = acc ? list_fills(load) : (list_range){0}, .load = *load});
 }
 
 /* As a load of words; what is held back goes first: it may read the table that was there. */
-void list_table(step_list *list, int64_t table, uint32_t buffer, int64_t offset)
+void vtac_vta_list_table(step_list *list, int64_t table, uint32_t buffer, int64_t offset)
 {
     enum { WORDS = TABLE_WORDS, WORD = 4 };
-    list_flush(list);
-    list_load(list, &(vta_load2d){.memory = VTA_MEM_TAB,
-                                  .sram = table * WORDS,
-                                  .buffer = {buffer},
-                                  .offset = offset / WORD,
-                                  .y_size = 1,
-                                  .x_size = WORDS,
-                                  .x_stride = WORDS});
+    vtac_vta_list_flush(list);
+    vtac_vta_list_load(list, &(vta_load2d){.memory = VTA_MEM_TAB,
+                                           .sram = table * WORDS,
+                                           .buffer = {buffer},
+                                           .offset = offset / WORD,
+                                           .y_size = 1,
+                                           .x_size = WORDS,
+                                           .x_stride = WORDS});
 }
 
 /* `count` entries of padding. */
-static void load_padding(step_list *list, const vta_load2d *like, int64_t sram, int64_t rows, int64_t cols)
+static void vtac_vta_load_padding(step_list *list, const vta_load2d *like, int64_t sram, int64_t rows,
+                                  int64_t cols)
 {
     enum { MOST_ROWS = 15 };
     vta_load2d call = {.memory = like->memory,
@@ -332,22 +333,22 @@ static void load_padding(step_list *list, const vta_load2d *like, int64_t sram, 
     for (int64_t row = 0; row < rows && cols > 0; row += call.y_pad_0) {
         call.sram = sram + row * cols;
         call.y_pad_0 = rows - row < MOST_ROWS ? rows - row : MOST_ROWS;
-        list_load(list, &call);
+        vtac_vta_list_load(list, &call);
     }
 }
 
-void list_load_padded(step_list *list, const vta_load2d *load)
+void vtac_vta_list_load_padded(step_list *list, const vta_load2d *load)
 {
     enum { MOST_PAD = 15 };
     const int64_t cols = load->x_pad_0 + load->x_size + load->x_pad_1;
     const bool wide = load->x_pad_0 > MOST_PAD || load->x_pad_1 > MOST_PAD;
     vta_load2d call = *load;
     if (load->y_size == 0 || load->x_size == 0) {
-        load_padding(list, load, load->sram, load->y_pad_0 + load->y_size + load->y_pad_1, cols);
+        vtac_vta_load_padding(list, load, load->sram, load->y_pad_0 + load->y_size + load->y_pad_1, cols);
         return;
     }
     if (wide || load->y_pad_0 > MOST_PAD) {
-        load_padding(list, load, load->sram, load->y_pad_0, cols);
+        vtac_vta_load_padding(list, load, load->sram, load->y_pad_0, cols);
         call.sram += load->y_pad_0 * cols;
         call.y_pad_0 = 0;
     }
@@ -359,46 +360,46 @@ void list_load_padded(step_list *list, const vta_load2d *load)
     }
     const int64_t below = call.sram + (call.y_pad_0 + call.y_size) * cols;
     if (!wide) {
-        list_load(list, &call);
+        vtac_vta_list_load(list, &call);
     }
     for (int64_t row = 0; wide && row < load->y_size; row++) {
         vta_load2d one = call;
-        load_padding(list, load, call.sram, 1, load->x_pad_0);
+        vtac_vta_load_padding(list, load, call.sram, 1, load->x_pad_0);
         one.sram += load->x_pad_0;
         one.y_size = 1;
         one.x_stride = one.x_size;
         one.x_pad_0 = one.x_pad_1 = 0;
-        list_load(list, &one);
-        load_padding(list, load, one.sram + one.x_size, 1, load->x_pad_1);
+        vtac_vta_list_load(list, &one);
+        vtac_vta_load_padding(list, load, one.sram + one.x_size, 1, load->x_pad_1);
         call.sram += cols;
         call.offset += load->x_stride;
     }
     if (call.y_pad_1 < load->y_pad_1) {
-        load_padding(list, load, below, load->y_pad_1, cols);
+        vtac_vta_load_padding(list, load, below, load->y_pad_1, cols);
     }
 }
 
-void list_gemm(step_list *list, const vta_gemm *gemm, list_range acc)
+void vtac_vta_list_gemm(step_list *list, const vta_gemm *gemm, list_range acc)
 {
     call(list, (step){.kind = STEP_GEMM, .to = acc, .gemm = *gemm});
 }
 
-void list_depthwise(step_list *list, const vta_depthwise *depthwise, list_range acc)
+void vtac_vta_list_depthwise(step_list *list, const vta_depthwise *depthwise, list_range acc)
 {
     call(list, (step){.kind = STEP_DEPTHWISE, .to = acc, .depthwise = *depthwise});
 }
 
-void list_alu(step_list *list, const vta_alu *alu, list_range to, list_range from)
+void vtac_vta_list_alu(step_list *list, const vta_alu *alu, list_range to, list_range from)
 {
     call(list, (step){.kind = STEP_ALU, .to = to, .from = from, .alu = *alu});
 }
 
-void list_requant(step_list *list, const vta_requant *requant, list_range to, list_range from)
+void vtac_vta_list_requant(step_list *list, const vta_requant *requant, list_range to, list_range from)
 {
     call(list, (step){.kind = STEP_REQUANT, .to = to, .from = from, .requant = *requant});
 }
 
-void list_store(step_list *list, const vta_store2d *store)
+void vtac_vta_list_store(step_list *list, const vta_store2d *store)
 {
     const list_range from = {store->sram, store->y_size * store->x_size};
     call(list, (step){.kind = STEP_STORE, .to = from, .from = from, .store = *store});
@@ -434,7 +435,7 @@ static void record_step(vta_stream *stream, step call, const vta_kernel *kernels
     }
 }
 
-vta_status list_record(const step_list *list, vta_stream *stream, vta_diag *diag)
+vta_status vtac_vta_list_record(const step_list *list, vta_stream *stream, vta_diag *diag)
 {
     vta_kernel *kernels = calloc(list->kernels.count + 1, sizeof *kernels);
     if (list->failed || kernels == NULL) {
@@ -443,7 +444,7 @@ vta_status list_record(const step_list *list, vta_stream *stream, vta_diag *diag
     }
     for (uint32_t k = 0; k < list->kernels.count; k++) {
         uint32_t count;
-        const vta_uop *uops = list_uops(list, (vta_kernel){k}, &count);
+        const vta_uop *uops = vtac_vta_list_uops(list, (vta_kernel){k}, &count);
         kernels[k] = vta_stream_kernel(stream, uops, count);
     }
     for (size_t i = 0; i < list->steps.count; i++) {
@@ -492,7 +493,7 @@ static size_t size_of_call(step_kind kind)
     return sizeof(vta_requant);
 }
 
-uint64_t list_hash(const step_list *list)
+uint64_t vtac_vta_list_hash(const step_list *list)
 {
     uint64_t hash = list->steps.count;
     for (size_t i = 0; i < list->steps.count; i++) {

@@ -87,36 +87,36 @@ typedef struct step_list {
     bool failed;    /* out of memory: sticks */
 } step_list;
 
-void list_init(step_list *list);
+void vtac_vta_list_init(step_list *list);
 /* Empty, with the memory that it had. */
-void list_clear(step_list *list);
-void list_free(step_list *list);
+void vtac_vta_list_clear(step_list *list);
+void vtac_vta_list_free(step_list *list);
 
 /* The number of a kernel; equal ones are one. */
-vta_kernel list_kernel_of(step_list *list, const vta_uop *uops, uint32_t count);
+vta_kernel vtac_vta_list_kernel_of(step_list *list, const vta_uop *uops, uint32_t count);
 /* Whether there is one of these micro-ops, and its number. */
-bool list_has(const step_list *list, const vta_uop *uops, uint32_t count, vta_kernel *found);
-const vta_uop *list_uops(const step_list *list, vta_kernel kernel, uint32_t *count);
+bool vtac_vta_list_has(const step_list *list, const vta_uop *uops, uint32_t count, vta_kernel *found);
+const vta_uop *vtac_vta_list_uops(const step_list *list, vta_kernel kernel, uint32_t *count);
 
 /* Transfers into INP, WGT; and into ACC. */
-void list_load(step_list *list, const vta_load2d *load);
+void vtac_vta_list_load(step_list *list, const vta_load2d *load);
 
 /* Table 0 or 1 behind REQUANT: 256 bytes from `offset` on. */
-void list_table(step_list *list, int64_t table, uint32_t buffer, int64_t offset);
+void vtac_vta_list_table(step_list *list, int64_t table, uint32_t buffer, int64_t offset);
 
 /* The same with any padding: where its fields are too small, and where nothing but padding is left, as
  * several calls. */
-void list_load_padded(step_list *list, const vta_load2d *load);
+void vtac_vta_list_load_padded(step_list *list, const vta_load2d *load);
 
 /* Main calls. `acc` is what they may write. */
-void list_gemm(step_list *list, const vta_gemm *gemm, list_range acc);
-void list_depthwise(step_list *list, const vta_depthwise *depthwise, list_range acc);
+void vtac_vta_list_gemm(step_list *list, const vta_gemm *gemm, list_range acc);
+void vtac_vta_list_depthwise(step_list *list, const vta_depthwise *depthwise, list_range acc);
 
 /* The epilogue. `to` and `from` are what they may write and read; a requantization reads its parameters
  * besides. */
-void list_alu(step_list *list, const vta_alu *alu, list_range to, list_range from);
-void list_requant(step_list *list, const vta_requant *requant, list_range to, list_range from);
-void list_store(step_list *list, const vta_store2d *store);
+void vtac_vta_list_alu(step_list *list, const vta_alu *alu, list_range to, list_range from);
+void vtac_vta_list_requant(step_list *list, const vta_requant *requant, list_range to, list_range from);
+void vtac_vta_list_store(step_list *list, const vta_store2d *store);
 
 /* A LOAD that may go ahead of other calls: into INP or WGT. */
 static inline bool list_is_early(const step *s)
@@ -173,23 +173,23 @@ static inline list_nest list_nest_of(const step_list *list, const step *s)
 }
 
 /* Cycles of the array, roughly. */
-int64_t list_work_of(const step_list *list, const vta_config *config, const step *s);
+int64_t vtac_vta_list_work_of(const step_list *list, const vta_config *config, const step *s);
 
 /* Nothing is held back any more. */
-void list_flush(step_list *list);
+void vtac_vta_list_flush(step_list *list);
 
 /* Drafts. While a list is drafting, calls are kept as they come, in pieces: what must stay together, in the
- * order in which a layer makes them. list_put appends one as the call that it was. */
-void list_piece(step_list *list);
-void list_put(step_list *list, const step *draft);
+ * order in which a layer makes them. vtac_vta_list_put appends one as the call that it was. */
+void vtac_vta_list_piece(step_list *list);
+void vtac_vta_list_put(step_list *list, const step *draft);
 
 /* Moves loads up, so that they hide behind work of the array (ahead.c). Results stay. */
-void list_load_ahead(step_list *list, const vta_config *config);
+void vtac_vta_list_load_ahead(step_list *list, const vta_config *config);
 
 /* Made of all that decides how long the list takes: two lists hardly ever have the same. */
-uint64_t list_hash(const step_list *list);
+uint64_t vtac_vta_list_hash(const step_list *list);
 
 /* Records the list. */
-vta_status list_record(const step_list *list, vta_stream *stream, vta_diag *diag);
+vta_status vtac_vta_list_record(const step_list *list, vta_stream *stream, vta_diag *diag);
 
 #endif

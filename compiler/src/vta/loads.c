@@ -19,7 +19,7 @@ static granules pages_of(const model *t, int64_t first, int64_t count, int64_t b
 }
 
 /* The end of the stores that a load needs; *number: the newest of them. */
-cycles load_stored(const model *t, size_t at, uint32_t *number)
+cycles vtac_vta_load_stored(const model *t, size_t at, uint32_t *number)
 {
     *number = 0;
     if (!t->jobs[at].works || t->page_count == 0) {
@@ -35,7 +35,7 @@ cycles load_stored(const model *t, size_t at, uint32_t *number)
 }
 
 /* The compute unit has waited for a store, in an instruction that is over at `end`. */
-void load_learn(model *t, uint32_t number, cycles end)
+void vtac_vta_load_learn(model *t, uint32_t number, cycles end)
 {
     while (t->stores_known < number) {
         t->known_at[++t->stores_known] = end;
@@ -47,11 +47,11 @@ void load_learn(model *t, uint32_t number, cycles end)
 static cycles relay(model *t, uint32_t number, cycles end)
 {
     if (number > t->stores_known) {
-        t->now.asked = later(traffic_fetch(t), t->compute_issue + 1);
+        t->now.asked = later(vtac_vta_traffic_fetch(t), t->compute_issue + 1);
         t->now.issued = t->compute_issue = later(t->now.asked, end + TOKEN);
         t->retired = later(t->retired + 1, t->compute_issue + 1);
-        load_learn(t, number, t->retired);
-        compute_done(t, t->retired);
+        vtac_vta_load_learn(t, number, t->retired);
+        vtac_vta_compute_done(t, t->retired);
     }
     if (number <= t->stores_loaded) {
         return 0;
@@ -61,7 +61,7 @@ static cycles relay(model *t, uint32_t number, cycles end)
 }
 
 /* They take the cycles in which no data come: most of them are not seen. */
-cycles load_padding(const job *j)
+cycles vtac_vta_load_padding(const job *j)
 {
     return (cycles)j->pads / PADS;
 }
@@ -76,7 +76,7 @@ static cycles lost_to_requant(const model *t, cycles beside)
 }
 
 /* A LOAD into INP that writes there from `from` to `to`: what it loses to REQUANTs that came before it. */
-static cycles beside_requants(model *t, cycles from, cycles to, run g)
+static cycles beside_requants(model *t, cycles from, cycles to, granule_run g)
 {
     cycles lost = 0;
     for (uint32_t i = 0; i < NEWEST; i++) {
@@ -88,7 +88,7 @@ static cycles beside_requants(model *t, cycles from, cycles to, run g)
 }
 
 /* A REQUANT into INP: the LOADs that it meets there end later. */
-void load_beside(model *t, cycles from, cycles to)
+void vtac_vta_load_delay(model *t, cycles from, cycles to)
 {
     t->inp_requants[t->inp_requant++ % NEWEST] = (inp_span){from, to, NOWHERE};
     cycles lost = 0;
@@ -99,7 +99,7 @@ void load_beside(model *t, cycles from, cycles to)
         }
         lost += lost_to_requant(t, overlap(from, to, l->from, l->to));
         l->to += lost;
-        marks_add(&t->inp.wrote, at_places(l->where), lost);
+        vtac_vta_marks_add(&t->inp.wrote, at_places(l->where), lost);
     }
     t->load_engine += lost;
 }
@@ -109,37 +109,38 @@ static cycles bring(model *t, const job *j, cycles start)
 {
     track *to = load_track(t, j);
     const bursts rows_read = {j->bursts, (cycles)j->beats};
-    const uint32_t owner = t->reads.owner, number = transfer_begin(t);
+    const uint32_t owner = t->reads.owner, number = vtac_vta_transfer_begin(t);
     t->loads_left--;
     t->load_issue = start + LOAD_GAP + (cycles)j->gap;
     /* The engine that writes beats and padding into the scratchpads is one, and may be slower than the bus.
      */
     const cycles writes = (cycles)rows_read.count * rows_read.each + (cycles)j->pads * PAD_QUARTERS / 4;
-    const cycles came = traffic_read(t, &t->loading, start, rows_read);
-    cycles end = later(came + load_padding(j), t->load_engine + writes);
+    const cycles came = vtac_vta_traffic_read(t, &t->loading, start, rows_read);
+    cycles end = later(came + vtac_vta_load_padding(j), t->load_engine + writes);
     if (j->memory == VTA_MEM_INP) {
         end += beside_requants(t, end - writes, end, j->to);
     }
     t->load_engine = end;
     set(&to->wrote, j->to, end);
-    transfer_end(t, (transfer){number, came, end, to, j->to}, owner);
+    vtac_vta_transfer_end(t, (transfer){number, came, end, to, j->to}, owner);
     return end;
 }
 
-cycles load_step(model *t)
+cycles vtac_vta_load_step(model *t)
 {
     const job *j = &t->jobs[t->at];
     if (t->at < t->lead) {
-        (void)traffic_fetch(t);
-        traffic_settle(t);
+        (void)vtac_vta_traffic_fetch(t);
+        vtac_vta_traffic_settle(t);
         return t->load_engine;
     }
     uint32_t number;
-    const cycles data = load_stored(t, t->at, &number);
+    const cycles data = vtac_vta_load_stored(t, t->at, &number);
     const cycles told = relay(t, number, data);
     const cycles freed = latest(&load_track(t, j)->read, j->to) + TOKEN;
-    const cycles end = bring(t, j, later(later(traffic_fetch(t), t->load_issue), later(freed, told)));
-    traffic_settle(t);
+    const cycles end =
+        bring(t, j, later(later(vtac_vta_traffic_fetch(t), t->load_issue), later(freed, told)));
+    vtac_vta_traffic_settle(t);
     return end;
 }
 
@@ -197,7 +198,7 @@ static bool fetched_by(model *t, uint64_t behind, cycles when, cycles *at)
 {
     const uint64_t number = t->insns + behind, chunk = number / CHUNK_INSNS;
     while (t->chunks <= chunk && t->chunk_room[t->chunks % CHUNKS] < when) {
-        traffic_read_chunk(t);
+        vtac_vta_traffic_read_chunk(t);
     }
     *at = chunk < t->chunks ? t->chunk_at[chunk % CHUNKS_AHEAD] + FETCH * (number % CHUNK_INSNS + 1) + DECODE
                             : when;
@@ -216,7 +217,7 @@ static bool bring_before(model *t, cycles when)
         !stores_over(t, t->lead) || !fetched_by(t, t->lead - t->at - 1, when, &start)) {
         return false;
     }
-    (void)load_stored(t, t->lead, &number);
+    (void)vtac_vta_load_stored(t, t->lead, &number);
     if (number > t->stores_known) {
         return false;
     }
@@ -231,7 +232,7 @@ static bool bring_before(model *t, cycles when)
 }
 
 /* Works out what the load unit begins before `when`. */
-void load_before(model *t, cycles when)
+void vtac_vta_load_before(model *t, cycles when)
 {
     const uint64_t queue = UINT64_C(1) << t->m->config->log_queue;
     if (t->lead <= t->at) { /* the step at hand, too: LOADs of micro-ops come before it */
@@ -251,18 +252,18 @@ void load_before(model *t, cycles when)
     }
 }
 
-cycles store_step(model *t)
+cycles vtac_vta_store_step(model *t)
 {
     const job *j = &t->jobs[t->at];
-    cycles start = later(traffic_fetch(t), t->store_issue);
+    cycles start = later(vtac_vta_traffic_fetch(t), t->store_issue);
     start = later(start, latest(&t->out.wrote, j->from) + TOKEN);
     t->store_issue = start + 1;
     const cycles answer = t->m->config->mem_latency;
     const bursts b = {j->bursts, (cycles)j->beats};
     const cycles begin = later(start + STORE_GAP, t->bus_store);
-    t->bus_store = begin + traffic_yield(t, begin, (cycles)b.count * b.each);
-    traffic_settle(t);
-    const cycles end = answer + traffic_write(&t->bus_store, &t->writes, begin, answer, b);
+    t->bus_store = begin + vtac_vta_traffic_yield(t, begin, (cycles)b.count * b.each);
+    vtac_vta_traffic_settle(t);
+    const cycles end = answer + vtac_vta_traffic_write(&t->bus_store, &t->writes, begin, answer, b);
     t->store_end[++t->stores] = end;
     set(&t->out.read, j->from, t->stores);
     mark_stored(t, &t->page_store, t->at, t->stores);

@@ -10,7 +10,7 @@ int64_t vtac_vta_block(const vta_config *config)
     return vta_max(config->block_in, config->block_out);
 }
 
-vta_status machine_of(const vta_config *config, machine *out, vta_diag *diag)
+vta_status vtac_vta_machine_of(const vta_config *config, machine *out, vta_diag *diag)
 {
     *out = (machine){
         .config = config,

@@ -8,7 +8,7 @@
 
 #include "vta/number.h"
 
-bool marks_init(marks *m, int64_t count, int log_block)
+bool vtac_vta_marks_init(marks *m, int64_t count, int log_block)
 {
     if (count <= MARKS_FEW) {
         *m = (marks){.each = calloc((size_t)count + 1, sizeof *m->each)};
@@ -25,7 +25,7 @@ bool marks_init(marks *m, int64_t count, int log_block)
     return m->each != NULL && m->most != NULL && m->even != NULL;
 }
 
-void marks_free(marks *m)
+void vtac_vta_marks_free(marks *m)
 {
     free(m->each);
     free(m->most);
@@ -80,7 +80,7 @@ static void find_most(marks *m, int64_t block)
 }
 
 /* Parts of blocks are looked into only where the block has something larger than what was found before. */
-uint64_t marks_latest_of_blocks(const marks *m, granules g)
+uint64_t vtac_vta_marks_latest_of_blocks(const marks *m, granules g)
 {
     if (g.last < g.first) {
         return 0;
@@ -115,7 +115,7 @@ static void set_part(marks *m, part_of_block p, uint64_t value)
 }
 
 /* Only the first and the last block may be meant in part. */
-void marks_set_blocks(marks *m, granules g, uint64_t value)
+void vtac_vta_marks_set_blocks(marks *m, granules g, uint64_t value)
 {
     if (g.last < g.first) {
         return;
@@ -131,7 +131,7 @@ void marks_set_blocks(marks *m, granules g, uint64_t value)
     }
 }
 
-void marks_raise(marks *m, granules g, uint64_t value)
+void vtac_vta_marks_raise(marks *m, granules g, uint64_t value)
 {
     if (m->even == NULL) {
         for (int64_t i = g.first; i <= g.last; i++) {
@@ -151,7 +151,7 @@ void marks_raise(marks *m, granules g, uint64_t value)
     }
 }
 
-void marks_add(marks *m, granules g, uint64_t more)
+void vtac_vta_marks_add(marks *m, granules g, uint64_t more)
 {
     if (m->even == NULL) {
         for (int64_t i = g.first; i <= g.last; i++) {

@@ -26,19 +26,19 @@ typedef struct marks {
 } marks;
 
 /* All are 0. A block has 2^log_block granules. False: no memory. */
-bool marks_init(marks *m, int64_t count, int log_block);
-void marks_free(marks *m);
+bool vtac_vta_marks_init(marks *m, int64_t count, int log_block);
+void vtac_vta_marks_free(marks *m);
 
 /* marks.c: of granules that lie in blocks. */
-uint64_t marks_latest_of_blocks(const marks *m, granules g);
-void marks_set_blocks(marks *m, granules g, uint64_t value);
+uint64_t vtac_vta_marks_latest_of_blocks(const marks *m, granules g);
+void vtac_vta_marks_set_blocks(marks *m, granules g, uint64_t value);
 
 /* The largest; 0 where there are none. */
 static inline uint64_t marks_latest(const marks *m, granules g)
 {
     uint64_t found = 0;
     if (m->even != NULL) {
-        return marks_latest_of_blocks(m, g);
+        return vtac_vta_marks_latest_of_blocks(m, g);
     }
     for (int64_t i = g.first; i <= g.last; i++) {
         found = m->each[i] > found ? m->each[i] : found;
@@ -49,7 +49,7 @@ static inline uint64_t marks_latest(const marks *m, granules g)
 static inline void marks_set(marks *m, granules g, uint64_t value)
 {
     if (m->even != NULL) {
-        marks_set_blocks(m, g, value);
+        vtac_vta_marks_set_blocks(m, g, value);
         return;
     }
     for (int64_t i = g.first; i <= g.last; i++) {
@@ -58,9 +58,9 @@ static inline void marks_set(marks *m, granules g, uint64_t value)
 }
 
 /* Those that are less become `value`. */
-void marks_raise(marks *m, granules g, uint64_t value);
+void vtac_vta_marks_raise(marks *m, granules g, uint64_t value);
 
 /* Those that are not 0 become so much more. */
-void marks_add(marks *m, granules g, uint64_t more);
+void vtac_vta_marks_add(marks *m, granules g, uint64_t more);
 
 #endif

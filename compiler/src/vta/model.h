@@ -66,28 +66,28 @@ typedef struct track {
 } track;
 
 /* Places of a scratchpad, from the first to the last. */
-typedef struct run {
+typedef struct granule_run {
     uint16_t first, last;
-} run;
+} granule_run;
 
-#define NOWHERE ((run){1, 0})
+#define NOWHERE ((granule_run){1, 0})
 
 /* Entries of a scratchpad. */
-typedef struct stretch {
+typedef struct entry_range {
     int32_t first, count;
-} stretch;
+} entry_range;
 
 /* jobs.c: a step, as far as the model goes by it. */
 typedef struct job {
-    uint8_t kind;            /* step_kind */
-    uint8_t memory;          /* a LOAD's; */
-    bool early;              /* it is for INP or WGT; */
-    bool works;              /* it reads what may have been stored */
-    bool reads;              /* the array, ACC where it writes */
-    bool to_inp;             /* a REQUANT */
-    uint32_t tag, kernel;    /* kernel: but for REQUANTs */
-    run to, from, by;        /* what it fills or computes, what it reads, and weights or parameters, */
-    stretch dst, src, other; /* and the same in entries */
+    uint8_t kind;                /* step_kind */
+    uint8_t memory;              /* a LOAD's; */
+    bool early;                  /* it is for INP or WGT; */
+    bool works;                  /* it reads what may have been stored */
+    bool reads;                  /* the array, ACC where it writes */
+    bool to_inp;                 /* a REQUANT */
+    uint32_t tag, kernel;        /* kernel: but for REQUANTs */
+    granule_run to, from, by;    /* what it fills or computes, what it reads, and weights or parameters, */
+    entry_range dst, src, other; /* and the same in entries */
     union {
         struct { /* transfers */
             int32_t bursts, beats;
@@ -113,14 +113,14 @@ typedef struct array_span {
 /* What writes INP, and when; of a LOAD also what of it. */
 typedef struct inp_span {
     cycles from, to;
-    run where;
+    granule_run where;
 } inp_span;
 
 /* What writes entries of ACC, and when; the share of cycles in which it does. */
 typedef struct acc_span {
     cycles from, to;
     int64_t first, count;
-    run where;
+    granule_run where;
     double writes;
     uint32_t transfer; /* of a LOAD */
 } acc_span;
@@ -130,7 +130,7 @@ typedef struct transfer {
     uint32_t number;
     cycles bus_end, end; /* of its last burst, and when all is in the scratchpad */
     track *to;           /* NULL: ACC */
-    run where;
+    granule_run where;
 } transfer;
 
 typedef struct window_of_times {
@@ -227,17 +227,17 @@ static inline void taken(window_of_times *w, cycles when)
     w->at[w->next++ % PIPE_QUEUE] = when;
 }
 
-static inline granules at_places(run r)
+static inline granules at_places(granule_run r)
 {
     return (granules){r.first, r.last};
 }
 
-static inline cycles latest(const marks *of, run r)
+static inline cycles latest(const marks *of, granule_run r)
 {
     return marks_latest(of, at_places(r));
 }
 
-static inline void set(marks *of, run r, cycles when)
+static inline void set(marks *of, granule_run r, cycles when)
 {
     marks_set(of, at_places(r), when);
 }
@@ -253,7 +253,7 @@ static inline bool is_of_array(const job *j)
     return j->kind == STEP_GEMM || j->kind == STEP_DEPTHWISE;
 }
 
-static inline bool stretches_meet(stretch a, stretch b)
+static inline bool stretches_meet(entry_range a, entry_range b)
 {
     return list_meets((list_range){a.first, a.count}, (list_range){b.first, b.count});
 }
@@ -279,7 +279,7 @@ static inline cycles work_of(const job *j)
 /* jobs.c */
 
 /* Also counts STOREs, REQUANTs, and LOADs into INP and WGT. False: no memory. */
-bool jobs_make(model *t);
+bool vtac_vta_jobs_make(model *t);
 
 /* traffic.c */
 
@@ -289,53 +289,53 @@ typedef struct bursts {
     cycles each;
 } bursts;
 
-void traffic_init(model *t);
+void vtac_vta_traffic_init(model *t);
 /* So many cycles of the bus for so many bytes, or more where the memory is slower than the bus. */
-cycles traffic_paced(const model *t, cycles beats, int64_t bytes);
+cycles vtac_vta_traffic_paced(const model *t, cycles beats, int64_t bytes);
 /* `y` rows of `x` elements of `bytes`. Rows that touch are one. */
-bursts bursts_of(const model *t, int64_t y, int64_t x, int64_t stride, int64_t bytes);
+bursts vtac_vta_bursts_of(const model *t, int64_t y, int64_t x, int64_t stride, int64_t bytes);
 /* Writes from `when` on, for so many cycles by themselves: reads are later by what they take, and the writes
  * by what is returned: they get what reads leave, and half of all at least. */
-cycles traffic_yield(model *t, cycles when, cycles writes);
+cycles vtac_vta_traffic_yield(model *t, cycles when, cycles writes);
 /* Bursts follow each other. And only so many are on their way: where they are short, the next one waits until
  * the memory has answered an old one. */
-cycles traffic_write(cycles *bus, bursts_in_flight *flight, cycles first, cycles answer, bursts b);
+cycles vtac_vta_traffic_write(cycles *bus, bursts_in_flight *flight, cycles first, cycles answer, bursts b);
 /* Asks for the program's next chunk: there is room for it when an older one has been handed out. */
-void traffic_read_chunk(model *t);
+void vtac_vta_traffic_read_chunk(model *t);
 /* The next instruction is in its unit's queue. */
-cycles traffic_fetch(model *t);
-cycles traffic_read(model *t, reader *who, cycles start, bursts b);
+cycles vtac_vta_traffic_fetch(model *t);
+cycles vtac_vta_traffic_read(model *t, reader *who, cycles start, bursts b);
 /* The bursts of a transfer: its number. */
-uint32_t transfer_begin(model *t);
-void transfer_end(model *t, transfer what, uint32_t owner);
+uint32_t vtac_vta_transfer_begin(model *t);
+void vtac_vta_transfer_end(model *t, transfer what, uint32_t owner);
 /* The list does not say which unit asks first: LOADs that others came before are put off. */
-void traffic_settle(model *t);
+void vtac_vta_traffic_settle(model *t);
 
 /* loads.c */
 
 /* The compute unit has waited for a store, in an instruction that is over at `end`. */
-void load_learn(model *t, uint32_t number, cycles end);
+void vtac_vta_load_learn(model *t, uint32_t number, cycles end);
 /* They take the cycles in which no data come: most of them are not seen. */
-cycles load_padding(const job *j);
+cycles vtac_vta_load_padding(const job *j);
 /* The end of the stores that the LOAD of a step needs; *number: the newest of them. */
-cycles load_stored(const model *t, size_t at, uint32_t *number);
+cycles vtac_vta_load_stored(const model *t, size_t at, uint32_t *number);
 /* A REQUANT into INP: the LOADs that it meets there end later. */
-void load_beside(model *t, cycles from, cycles to);
+void vtac_vta_load_delay(model *t, cycles from, cycles to);
 /* Works out what the load unit begins before `when`. */
-void load_before(model *t, cycles when);
-cycles load_step(model *t);
-cycles store_step(model *t);
+void vtac_vta_load_before(model *t, cycles when);
+cycles vtac_vta_load_step(model *t);
+cycles vtac_vta_store_step(model *t);
 
 /* uops.c */
 
-/* Behind jobs_make. */
-bool uop_plan_make(model *t);
-void uop_plan_free(uop_plan *plan);
+/* Behind vtac_vta_jobs_make. */
+bool vtac_vta_uop_plan_make(model *t);
+void vtac_vta_uop_plan_free(uop_plan *plan);
 
 /* compute.c */
 
 /* An instruction of the compute unit is over. */
-void compute_done(model *t, cycles over);
-cycles compute_step(model *t);
+void vtac_vta_compute_done(model *t, cycles over);
+cycles vtac_vta_compute_step(model *t);
 
 #endif

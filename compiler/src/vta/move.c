@@ -280,7 +280,8 @@ static uint64_t measure(const plan *p, const move_tiling *t, source *sources, lo
                              .store = (uint64_t)(written / m->beat),
                              .bytes_read = (uint64_t)read,
                              .bytes_written = (uint64_t)written};
-    return cycles_of(units) + (uint64_t)(pieces * vta_ceil_div(tile_blocks(p), t->group) * PIECE_CYCLES);
+    return vtac_vta_units_cycles(units) +
+           (uint64_t)(pieces * vta_ceil_div(tile_blocks(p), t->group) * PIECE_CYCLES);
 }
 
 /* The largest groups of one size; fails where not even one block fits. */
@@ -305,10 +306,10 @@ static bool try_group(const plan *p, int64_t group, source *sources, move_tiling
     return shrink(p, t);
 }
 
-vta_status move_plan(const machine *m, const vtac_vta_region *region, uint32_t number, plan *out,
-                     vta_diag *diag)
+vta_status vtac_vta_move_plan(const machine *m, const vtac_vta_region *region, uint32_t number, plan *out,
+                              vta_diag *diag)
 {
-    plan_init(m, region, number, out);
+    vtac_vta_plan_init(m, region, number, out);
     out->images = out->layer->across ? 1 : out->images;
     geometry(out);
     out->move.records = alike_in_phases(out) ? 1 : phases_of(out);
@@ -386,7 +387,7 @@ static void pack_params(const plan *p, int32_t *entries)
     }
 }
 
-vta_status move_pack(plan *p, blob *to, vta_diag *diag)
+vta_status vtac_vta_move_pack(plan *p, blob *to, vta_diag *diag)
 {
     const vta_config *config = p->machine->config;
     const uint64_t wgt = config->elem_bytes[VTA_MEM_WGT], acc = config->elem_bytes[VTA_MEM_ACC];
@@ -397,7 +398,7 @@ vta_status move_pack(plan *p, blob *to, vta_diag *diag)
         for (int64_t phase = 0; good && phase < phases_of(p); phase++) {
             step_from steps[VTAC_MOST_LANES];
             const int64_t count = steps_of(p, o, phase, steps);
-            int8_t *tiles = (int8_t *)blob_add(to, (uint64_t)count * wgt, wgt, &offset);
+            int8_t *tiles = (int8_t *)vtac_vta_blob_add(to, (uint64_t)count * wgt, wgt, &offset);
             p->at.weights = o == 0 && phase == 0 ? (int64_t)(offset / wgt) : p->at.weights;
             good = tiles != NULL;
             for (int64_t i = 0; good && i < count; i++) {
@@ -405,10 +406,9 @@ vta_status move_pack(plan *p, blob *to, vta_diag *diag)
             }
         }
     }
-    int32_t *entries =
-        good
-            ? (int32_t *)(void *)blob_add(to, (uint64_t)(blocks * p->move.records) * PAIR * acc, acc, &offset)
-            : NULL;
+    int32_t *entries = good ? (int32_t *)(void *)vtac_vta_blob_add(
+                                  to, (uint64_t)(blocks * p->move.records) * PAIR * acc, acc, &offset)
+                            : NULL;
     if (entries == NULL) {
         return vta_fail(diag, VTA_NOMEM, "no memory for the constants of layer '%s'", p->layer->name);
     }
@@ -431,13 +431,13 @@ typedef struct mover {
 
 static void load_row(mover *e, vta_memory memory, int64_t sram, int64_t from, int64_t count)
 {
-    list_load(e->list, &(vta_load2d){.memory = memory,
-                                     .sram = sram,
-                                     .buffer = {CONSTANTS_BUFFER},
-                                     .offset = from,
-                                     .y_size = 1,
-                                     .x_size = count,
-                                     .x_stride = count});
+    vtac_vta_list_load(e->list, &(vta_load2d){.memory = memory,
+                                              .sram = sram,
+                                              .buffer = {CONSTANTS_BUFFER},
+                                              .offset = from,
+                                              .y_size = 1,
+                                              .x_size = count,
+                                              .x_stride = count});
 }
 
 /* The window of a source that a tile of places reads. */
@@ -449,9 +449,9 @@ static void load_source(mover *e, const source *from, const patch *tile, int64_t
     const vtac_vta_tensor *in = input(p, (uint32_t)from->input);
     const int64_t h = t->one_row ? 1 : in->h, w = t->one_row ? in->h * in->w : in->w;
     const int64_t blocks = vta_ceil_div(channels_of(p, in), m->block);
-    const extent rows = extent_of(tile->y * t->down[0] + t->first[0], span(t, 0, tile->rows), h);
-    const extent cols = extent_of(tile->x * t->down[1] + t->first[1], span(t, 1, tile->cols), w);
-    list_load_padded(
+    const extent rows = vtac_vta_extent_of(tile->y * t->down[0] + t->first[0], span(t, 0, tile->rows), h);
+    const extent cols = vtac_vta_extent_of(tile->x * t->down[1] + t->first[1], span(t, 1, tile->cols), w);
+    vtac_vta_list_load_padded(
         e->list,
         &(vta_load2d){.memory = VTA_MEM_INP,
                       .sram = sram,
@@ -501,16 +501,16 @@ static int64_t emit_sums(mover *e, int64_t o, const patch *tile, int64_t inp, in
                                 .aux = (uint32_t)(wgt + used + i)};
         }
         used += count;
-        list_gemm(e->list,
-                  &(vta_gemm){.kernel = list_kernel_of(e->list, uops, (uint32_t)count),
-                              .init = true,
-                              .iter_out = tile->rows,
-                              .iter_in = tile->cols,
-                              .dst_out = tile->rows > 1 ? t->up[0] * out_cols * m->ro : 0,
-                              .dst_in = tile->cols > 1 ? t->up[1] * m->ro : 0,
-                              .src_out = tile->rows > 1 ? t->down[0] * in_cols * m->ri : 0,
-                              .src_in = tile->cols > 1 ? t->down[1] * m->ri : 0},
-                  (list_range){acc, e->count * entries_out(p, tile->rows, tile->cols)});
+        vtac_vta_list_gemm(e->list,
+                           &(vta_gemm){.kernel = vtac_vta_list_kernel_of(e->list, uops, (uint32_t)count),
+                                       .init = true,
+                                       .iter_out = tile->rows,
+                                       .iter_in = tile->cols,
+                                       .dst_out = tile->rows > 1 ? t->up[0] * out_cols * m->ro : 0,
+                                       .dst_in = tile->cols > 1 ? t->up[1] * m->ro : 0,
+                                       .src_out = tile->rows > 1 ? t->down[0] * in_cols * m->ri : 0,
+                                       .src_in = tile->cols > 1 ? t->down[1] * m->ri : 0},
+                           (list_range){acc, e->count * entries_out(p, tile->rows, tile->cols)});
     }
     return used;
 }
@@ -533,13 +533,13 @@ static void store(mover *e, int64_t block, const patch *tile, int64_t sram)
                         .x_size = cols * m->ro,
                         .x_stride = rows > 1 ? w * m->ro : cols * m->ro};
     if (cols == pitch) {
-        list_store(e->list, &call);
+        vtac_vta_list_store(e->list, &call);
         return;
     }
     call.y_size = 1;
     call.x_stride = call.x_size;
     for (int64_t row = 0; row < rows; row++) {
-        list_store(e->list, &call);
+        vtac_vta_list_store(e->list, &call);
         call.sram += pitch * m->ro;
         call.offset += w * m->ro;
     }
@@ -559,20 +559,20 @@ static void requantize(mover *e, const patch *tile, int64_t acc, int64_t number,
     const int64_t right = cols > 1 ? whole ? ro : t->up[1] * ro : 0;
     const int64_t first = phase / t->up[1] * out_cols + phase % t->up[1];
     const int64_t at = acc + first * ro + number / t->records;
-    list_requant(e->list,
-                 &(vta_requant){.dst = at,
-                                .src = at,
-                                .params = params + number,
-                                .iter_out = rows,
-                                .iter_in = cols,
-                                .dst_out = down,
-                                .dst_in = right,
-                                .src_out = down,
-                                .src_in = right,
-                                .zero_point = output(p)->zero,
-                                .low = p->layer->low,
-                                .high = p->layer->high},
-                 *range, *range);
+    vtac_vta_list_requant(e->list,
+                          &(vta_requant){.dst = at,
+                                         .src = at,
+                                         .params = params + number,
+                                         .iter_out = rows,
+                                         .iter_in = cols,
+                                         .dst_out = down,
+                                         .dst_in = right,
+                                         .src_out = down,
+                                         .src_in = right,
+                                         .zero_point = output(p)->zero,
+                                         .low = p->layer->low,
+                                         .high = p->layer->high},
+                          *range, *range);
 }
 
 static void emit_piece(mover *e, const patch *tile)
@@ -625,7 +625,7 @@ static void emit_group(mover *e, int64_t weights, int64_t steps)
     e->number++;
 }
 
-vta_status move_emit(const plan *p, step_list *list, vta_diag *diag)
+vta_status vtac_vta_move_emit(const plan *p, step_list *list, vta_diag *diag)
 {
     mover e = {.p = p, .list = list, .sources = calloc((size_t)most_sources(p) + 1, sizeof *e.sources)};
     int64_t weights = p->at.weights;
@@ -636,7 +636,7 @@ vta_status move_emit(const plan *p, step_list *list, vta_diag *diag)
         emit_group(&e, weights, steps);
         weights += steps;
     }
-    list_flush(list);
+    vtac_vta_list_flush(list);
     const bool good = e.sources != NULL && !list->failed;
     free(e.sources);
     return good ? VTA_OK : vta_fail(diag, VTA_NOMEM, "no memory to schedule layer '%s'", p->layer->name);

@@ -17,14 +17,14 @@ static int64_t chunk_count(const conv *c, const tiling *t)
 }
 
 /* WGT elements before each chunk, and at the end their number. Owned; NULL: no memory. */
-int64_t *chunk_table(const conv *c, const tiling *t)
+int64_t *vtac_vta_chunk_table(const conv *c, const tiling *t)
 {
     int64_t *table = calloc((size_t)(t->groups * t->parts + 1), sizeof *table);
     for (int64_t i = 0; table != NULL && i < chunk_count(c, t); i++) {
         const int64_t group = i / t->parts;
-        const part p = tiling_part(c, t, group, i % t->parts);
-        const bool own = chunk_of(c, t, group, i % t->parts) == i;
-        table[i + 1] = table[i] + (own ? chunk_entries(c, t, group, &p) : 0);
+        const part p = vtac_vta_tiling_part(c, t, group, i % t->parts);
+        const bool own = vtac_vta_chunk_of(c, t, group, i % t->parts) == i;
+        table[i + 1] = table[i] + (own ? vtac_vta_chunk_entries(c, t, group, &p) : 0);
     }
     return table;
 }
@@ -35,7 +35,8 @@ static void pack_tile(const conv *c, int8_t *to, int64_t out_block, int64_t in_b
     const machine *m = c->machine;
     for (int64_t o = 0; o < m->block_out; o++) {
         for (int64_t i = 0; i < m->block_in; i++) {
-            int32_t v = conv_weight(c, out_block * m->block_out + o, in_block * m->block_in + i, ky, kx);
+            int32_t v =
+                vtac_vta_conv_weight(c, out_block * m->block_out + o, in_block * m->block_in + i, ky, kx);
             for (int64_t p = 0; p < plane; p++) {
                 v -= v > INT8_MAX ? INT8_MAX : v < INT8_MIN ? INT8_MIN : v;
             }
@@ -47,7 +48,7 @@ static void pack_tile(const conv *c, int8_t *to, int64_t out_block, int64_t in_b
 /* The taps of a block's window piece, one a row. */
 static void pack_window(const conv *c, const part *p, int8_t *to, int64_t block, int64_t index)
 {
-    const window_piece piece = piece_of(c, p, index);
+    const window_piece piece = vtac_vta_piece_of(c, p, index);
     const int64_t size = c->machine->block_in;
     for (int64_t tap = 0; tap < piece.rows * piece.cols; tap++) {
         const int64_t row = tap / piece.cols, column = tap % piece.cols;
@@ -58,7 +59,7 @@ static void pack_window(const conv *c, const part *p, int8_t *to, int64_t block,
         }
         for (int64_t i = 0; i < size; i++) {
             const int64_t channel = block * size + i;
-            to[tap * size + i] = (int8_t)conv_weight(c, channel, channel, ky, kx);
+            to[tap * size + i] = (int8_t)vtac_vta_conv_weight(c, channel, channel, ky, kx);
         }
     }
 }
@@ -66,16 +67,17 @@ static void pack_window(const conv *c, const part *p, int8_t *to, int64_t block,
 /* One chunk, in the order of its kernels' micro-ops. Returns its end. */
 static int8_t *pack_chunk(const conv *c, const tiling *t, int64_t group, int64_t index, int8_t *to)
 {
-    const part p = tiling_part(c, t, group, index);
-    const reach r = part_reach(c, t, group, &p);
+    const part p = vtac_vta_tiling_part(c, t, group, index);
+    const reach r = vtac_vta_part_reach(c, t, group, &p);
     const int64_t entry = c->machine->block_in * c->machine->block_out;
-    for (int64_t k = 0; c->lanes && k < chunk_entries(c, t, group, &p); k++, to += entry) {
-        const int64_t pieces = c->alike ? chunk_entries(c, t, group, &p) : piece_count(c, p.kys, p.kxs);
+    for (int64_t k = 0; c->lanes && k < vtac_vta_chunk_entries(c, t, group, &p); k++, to += entry) {
+        const int64_t pieces =
+            c->alike ? vtac_vta_chunk_entries(c, t, group, &p) : vtac_vta_piece_count(c, p.kys, p.kxs);
         const int64_t block = group * t->group / c->machine->ro + k / pieces;
-        pack_window(c, &p, to, block, piece_of_kind(c, &p, k % pieces));
+        pack_window(c, &p, to, block, vtac_vta_piece_of_kind(c, &p, k % pieces));
     }
-    for (int64_t n = 0; !c->lanes && n < group_blocks(c, t, group); n++) {
-        for (int64_t k = 0; k < part_entries(c, t, group, &p); k++) {
+    for (int64_t n = 0; !c->lanes && n < vtac_vta_group_blocks(c, t, group); n++) {
+        for (int64_t k = 0; k < vtac_vta_part_entries(c, t, group, &p); k++) {
             const int64_t taps = p.kys * p.kxs, tap = k % taps;
             pack_tile(c, to, group * t->group + n, r.first + k / taps / c->planes, k / taps % c->planes,
                       p.ky + tap / p.kxs, p.kx + tap % p.kxs);
@@ -95,13 +97,14 @@ static vta_status pack_sum(plan *p, blob *to, vta_diag *diag)
     const int32_t bias = -(c->zero_out * c->factor + c->region->tensors[c->other].zero * c->other_factor) +
                          (sum->bias != NULL ? sum->bias[0] : 0);
     uint64_t offset;
-    int32_t *entry = (int32_t *)(void *)blob_add(to, (uint64_t)(count * element), (uint64_t)element, &offset);
+    int32_t *entry =
+        (int32_t *)(void *)vtac_vta_blob_add(to, (uint64_t)(count * element), (uint64_t)element, &offset);
     if (entry == NULL) {
         return vta_fail(diag, VTA_NOMEM, "no memory for the constants of layer '%s'", sum->name);
     }
     int32_t *factors = entry + record_entries(sum->wide) * lanes;
     for (int64_t i = 0; i < lanes; i++) {
-        record_fill(entry + i, lanes, sum->wide, bias, sum_scale(sum));
+        vtac_vta_record_fill(entry + i, lanes, sum->wide, bias, sum_scale(sum));
         factors[i] = c->factor;
         factors[lanes + i] = c->other_factor;
     }
@@ -116,21 +119,23 @@ static vta_status pack_mean(plan *p, blob *to, vta_diag *diag)
     const conv *c = &p->conv;
     const uint64_t element = c->machine->config->elem_bytes[VTA_MEM_ACC];
     uint64_t offset;
-    conv_of(c->machine, c->region, (uint32_t)(c->pool - c->region->layers), &mean);
-    int32_t *record = (int32_t *)(void *)blob_add(to, (uint64_t)mean.record * element, element, &offset);
+    vtac_vta_conv_of(c->machine, c->region, (uint32_t)(c->pool - c->region->layers), &mean);
+    int32_t *record =
+        (int32_t *)(void *)vtac_vta_blob_add(to, (uint64_t)mean.record * element, element, &offset);
     if (record == NULL) {
         return vta_fail(diag, VTA_NOMEM, "no memory for the constants of layer '%s'", c->pool->name);
     }
-    conv_params(&mean, record);
+    vtac_vta_conv_params(&mean, record);
     p->at.sum = (int64_t)(offset / element);
     return VTA_OK;
 }
 
 /* The results for 0 … 127, then for -128 … -1. */
-vta_status table_pack(plan *p, const vtac_vta_layer *layer, const int8_t *table, blob *to, vta_diag *diag)
+vta_status vtac_vta_table_pack(plan *p, const vtac_vta_layer *layer, const int8_t *table, blob *to,
+                               vta_diag *diag)
 {
     uint64_t offset;
-    int8_t *bytes = (int8_t *)blob_add(to, TABLE_BYTES, TABLE_BYTES, &offset);
+    int8_t *bytes = (int8_t *)vtac_vta_blob_add(to, TABLE_BYTES, TABLE_BYTES, &offset);
     const bool clamps = layer->kind == VTAC_VTA_TABLE; /* the others clamp before */
     if (bytes == NULL) {
         return vta_fail(diag, VTA_NOMEM, "no memory for the constants of layer '%s'", layer->name);
@@ -143,36 +148,37 @@ vta_status table_pack(plan *p, const vtac_vta_layer *layer, const int8_t *table,
     return VTA_OK;
 }
 
-vta_status conv_pack(plan *p, blob *to, vta_diag *diag)
+vta_status vtac_vta_conv_pack(plan *p, blob *to, vta_diag *diag)
 {
     const conv *c = &p->conv;
     const tiling *t = &p->tiling;
     const vta_config *config = c->machine->config;
     const uint64_t wgt = config->elem_bytes[VTA_MEM_WGT], acc = config->elem_bytes[VTA_MEM_ACC];
-    int64_t *chunks = chunk_table(c, t);
+    int64_t *chunks = vtac_vta_chunk_table(c, t);
     uint64_t weights = 0, params = 0;
     int8_t *tiles = NULL;
     if (chunks != NULL) {
         const uint64_t count = conv_packed(c) ? 0 : (uint64_t)chunks[chunk_count(c, t)];
-        tiles = (int8_t *)blob_add(to, count * wgt, wgt, &weights);
+        tiles = (int8_t *)vtac_vta_blob_add(to, count * wgt, wgt, &weights);
     }
     for (int64_t i = 0; tiles != NULL && !to->places_only && !conv_packed(c) && i < chunk_count(c, t); i++) {
-        const bool own = chunk_of(c, t, i / t->parts, i % t->parts) == i;
+        const bool own = vtac_vta_chunk_of(c, t, i / t->parts, i % t->parts) == i;
         tiles = own ? pack_chunk(c, t, i / t->parts, i % t->parts, tiles) : tiles;
     }
     free(chunks);
     int32_t *entries =
-        tiles != NULL ? (int32_t *)(void *)blob_add(to, (uint64_t)(c->pairs * c->record) * acc, acc, &params)
-                      : NULL;
+        tiles != NULL
+            ? (int32_t *)(void *)vtac_vta_blob_add(to, (uint64_t)(c->pairs * c->record) * acc, acc, &params)
+            : NULL;
     if (entries == NULL) {
         return vta_fail(diag, VTA_NOMEM, "no memory for the weights of layer '%s'", c->layer->name);
     }
     if (!to->places_only) {
-        conv_params(c, entries);
+        vtac_vta_conv_params(c, entries);
     }
     p->at = (constants){.weights = (int64_t)(weights / wgt), .params = (int64_t)(params / acc)};
     VTA_TRY(c->sum != NULL ? pack_sum(p, to, diag) : VTA_OK);
     VTA_TRY(c->mean_record > 0 ? pack_mean(p, to, diag) : VTA_OK);
     const vtac_vta_layer *looks_up = conv_table(c);
-    return looks_up != NULL ? table_pack(p, looks_up, looks_up->behind, to, diag) : VTA_OK;
+    return looks_up != NULL ? vtac_vta_table_pack(p, looks_up, looks_up->behind, to, diag) : VTA_OK;
 }

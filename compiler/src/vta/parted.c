@@ -24,13 +24,13 @@ typedef struct kinds_of_lines {
     interval own, others;
 } kinds_of_lines;
 
-typedef struct sums {
+typedef struct parted_sums {
     int64_t at, rows, cols; /* of a block group */
-} sums;
+} parted_sums;
 
 static kinds_of_lines lines_of(const conv *c, int d, interval made, interval out)
 {
-    const interval own = {conv_own(c, d, out.at), out.count};
+    const interval own = {vtac_vta_conv_own_first(c, d, out.at), out.count};
     return (kinds_of_lines){own, {made.at + (made.at == own.at), made.count - out.count}};
 }
 
@@ -50,30 +50,30 @@ static int64_t turn_of(const emitter *e, int64_t number, int64_t n)
     return (number * e->t->group + n) / e->c->machine->ro;
 }
 
-static sums alone_of(const emitter *e, const piece *p, int64_t n)
+static parted_sums alone_of(const emitter *e, const piece *p, int64_t n)
 {
     const tiling *t = e->t;
     const int64_t slot = e->sums + turn_of(e, e->pieces, n) % t->acc_slots * t->acc_size;
-    return (sums){slot + n % e->c->machine->ro, p->out.rows, p->out.cols};
+    return (parted_sums){slot + n % e->c->machine->ro, p->out.rows, p->out.cols};
 }
 
-static sums beside_of(const emitter *e, const piece *p, int64_t n)
+static parted_sums beside_of(const emitter *e, const piece *p, int64_t n)
 {
     const int64_t quarter = e->c->machine->acc / 4;
-    return (sums){alone_of(e, p, n).at + quarter, p->tile.rows, cols_of(e, p).others.count};
+    return (parted_sums){alone_of(e, p, n).at + quarter, p->tile.rows, cols_of(e, p).others.count};
 }
 
 /* Of piece `number`, which has `rows` of them. */
-static sums between_of(const emitter *e, int64_t number, int64_t rows, int64_t cols, int64_t n)
+static parted_sums between_of(const emitter *e, int64_t number, int64_t rows, int64_t cols, int64_t n)
 {
     const tiling *t = e->t;
     const int64_t slot = t->other_first + turn_of(e, number, n) % t->other_slots * t->other_size;
-    return (sums){slot + n % e->c->machine->ro, rows, cols};
+    return (parted_sums){slot + n % e->c->machine->ro, rows, cols};
 }
 
 /* Instructions of the array and of the ALU start in their order: what the ALU has still to do for the blocks
  * before goes between the three. */
-void emit_parted(emitter *e, const piece *p, const turn *t, int64_t n)
+void vtac_vta_emit_parted(emitter *e, const piece *p, const turn *t, int64_t n)
 {
     const kinds_of_lines rows = rows_of(e, p), cols = cols_of(e, p);
     const int64_t own = cols.own.at - p->tile.x;
@@ -106,7 +106,7 @@ void emit_parted(emitter *e, const piece *p, const turn *t, int64_t n)
     for (size_t k = 0; k < sizeof parts / sizeof parts[0]; k++) {
         if (parts[k].rows > 0 && parts[k].cols > 0) {
             e->list->shares = left--;
-            emit_lattice(e, p, t, n, &parts[k]);
+            vtac_vta_emit_grid(e, p, t, n, &parts[k]);
         }
     }
     e->list->shares = 0;
@@ -115,7 +115,7 @@ void emit_parted(emitter *e, const piece *p, const turn *t, int64_t n)
 /* `rows` of `cols` become the maximum with as many others, from a row and a column of each on; rows of `from`
  * are `step` apart. */
 typedef struct maxima {
-    const sums *to, *from;
+    const parted_sums *to, *from;
     int64_t to_row, to_col, from_row, from_col, rows, cols, step;
 } maxima;
 
@@ -130,25 +130,25 @@ static void take(emitter *e, const maxima *m)
     for (int64_t r = 0; r < ro; r++) {
         e->uops[r] = (vta_uop){.dst = (uint32_t)(to + r), .src = (uint32_t)(from + r)};
     }
-    list_alu(e->list,
-             &(vta_alu){.kernel = list_kernel_of(e->list, e->uops, (uint32_t)ro),
-                        .op = VTA_ALU_MAX,
-                        .iter_out = m->rows,
-                        .iter_in = m->cols,
-                        .dst_out = m->rows > 1 ? m->to->cols * ro : 0,
-                        .src_out = m->rows > 1 ? m->step * m->from->cols * ro : 0,
-                        .dst_in = m->cols > 1 ? ro : 0,
-                        .src_in = m->cols > 1 ? ro : 0},
-             (list_range){m->to->at, m->to->rows * m->to->cols * ro},
-             (list_range){m->from->at, m->from->rows * m->from->cols * ro});
+    vtac_vta_list_alu(e->list,
+                      &(vta_alu){.kernel = vtac_vta_list_kernel_of(e->list, e->uops, (uint32_t)ro),
+                                 .op = VTA_ALU_MAX,
+                                 .iter_out = m->rows,
+                                 .iter_in = m->cols,
+                                 .dst_out = m->rows > 1 ? m->to->cols * ro : 0,
+                                 .src_out = m->rows > 1 ? m->step * m->from->cols * ro : 0,
+                                 .dst_in = m->cols > 1 ? ro : 0,
+                                 .src_in = m->cols > 1 ? ro : 0},
+                      (list_range){m->to->at, m->to->rows * m->to->cols * ro},
+                      (list_range){m->from->at, m->from->rows * m->from->cols * ro});
 }
 
 /* The outputs whose own line has another one `beside` it inside. */
 static interval with_neighbour(const conv *c, int d, interval out, int64_t beside)
 {
     const int64_t end = out.at + out.count;
-    const bool before = conv_own(c, d, out.at) + beside < 0,
-               behind = conv_own(c, d, end - 1) + beside >= c->made[d];
+    const bool before = vtac_vta_conv_own_first(c, d, out.at) + beside < 0,
+               behind = vtac_vta_conv_own_first(c, d, end - 1) + beside >= c->made[d];
     return (interval){out.at + before, out.count - before - behind};
 }
 
@@ -157,11 +157,11 @@ static void take_across(emitter *e, const piece *p, int64_t n, int64_t beside)
 {
     const conv *c = e->c;
     const kinds_of_lines rows = rows_of(e, p), cols = cols_of(e, p);
-    const sums alone = alone_of(e, p, n), from = beside_of(e, p, n),
-               between = between_of(e, e->pieces, rows.others.count, p->out.cols, n);
+    const parted_sums alone = alone_of(e, p, n), from = beside_of(e, p, n),
+                      between = between_of(e, e->pieces, rows.others.count, p->out.cols, n);
     const interval out = with_neighbour(c, 1, (interval){p->out.x, p->out.cols}, beside);
     const int64_t to_col = out.at - p->out.x,
-                  from_col = (conv_own(c, 1, out.at) + beside - cols.others.at) / 2;
+                  from_col = (vtac_vta_conv_own_first(c, 1, out.at) + beside - cols.others.at) / 2;
     take(e, &(maxima){.to = &alone,
                       .from = &from,
                       .to_col = to_col,
@@ -185,14 +185,14 @@ static void take_down(emitter *e, const piece *p, int64_t n, int64_t beside)
 {
     const conv *c = e->c;
     const kinds_of_lines rows = rows_of(e, p);
-    const sums alone = alone_of(e, p, n),
-               between = between_of(e, e->pieces, rows.others.count, p->out.cols, n);
+    const parted_sums alone = alone_of(e, p, n),
+                      between = between_of(e, e->pieces, rows.others.count, p->out.cols, n);
     interval out = with_neighbour(c, 0, (interval){p->out.y, p->out.rows}, beside);
     if (beside < 0 && e->t->kept > 0 && p->out.y > 0) { /* the last row of the tile above */
-        const patch above = tiling_tile(c, e->t, p->tile_index - 1);
-        const interval made = tiling_rows(c, e->t, above.y, above.rows);
+        const patch above = vtac_vta_tiling_tile(c, e->t, p->tile_index - 1);
+        const interval made = vtac_vta_tiling_rows(c, e->t, above.y, above.rows);
         const int64_t count = made.count - above.rows;
-        const sums left = between_of(e, e->pieces - 1, count, p->out.cols, n);
+        const parted_sums left = between_of(e, e->pieces - 1, count, p->out.cols, n);
         take(e,
              &(maxima){.to = &alone, .from = &left, .from_row = count - 1, .rows = 1, .cols = p->out.cols});
         out = (interval){out.at + 1, out.count - 1};
@@ -200,13 +200,13 @@ static void take_down(emitter *e, const piece *p, int64_t n, int64_t beside)
     take(e, &(maxima){.to = &alone,
                       .from = &between,
                       .to_row = out.at - p->out.y,
-                      .from_row = (conv_own(c, 0, out.at) + beside - rows.others.at) / 2,
+                      .from_row = (vtac_vta_conv_own_first(c, 0, out.at) + beside - rows.others.at) / 2,
                       .rows = out.count,
                       .cols = p->out.cols,
                       .step = 1});
 }
 
-int64_t emit_parted_maxima(emitter *e, const piece *p, int64_t n)
+int64_t vtac_vta_emit_parted_maxima(emitter *e, const piece *p, int64_t n)
 {
     const int64_t *kernel = e->c->pool->window.kernel;
     for (int64_t beside = kernel[1] == 3 ? -1 : 1; beside <= 1; beside += 2) {

@@ -7,10 +7,10 @@
 /* How many outputs from `at` on, of `room`, have the same taps of a pool's window inside. */
 static int64_t alike_from(const conv *c, int d, int64_t at, int64_t room)
 {
-    const interval taps = conv_pool_taps(c, d, at);
+    const interval taps = vtac_vta_conv_pool_taps(c, d, at);
     int64_t run = 1;
     for (; run < room; run++) {
-        const interval next = conv_pool_taps(c, d, at + run);
+        const interval next = vtac_vta_conv_pool_taps(c, d, at + run);
         if (next.at != taps.at || next.count != taps.count) {
             break;
         }
@@ -47,7 +47,7 @@ static void take(emitter *e, const window_area *w, const vta_alu *how)
     alu.src_out = alu.iter_out > 1 ? alu.src_out : 0;
     alu.dst_in = alu.iter_in > 1 ? e->c->machine->ro : 0;
     alu.src_in = alu.iter_in > 1 ? e->c->pool->window.stride[1] * e->c->machine->ro : 0;
-    list_alu(e->list, &alu, w->dst, w->src);
+    vtac_vta_list_alu(e->list, &alu, w->dst, w->src);
 }
 
 /* All taps of an output follow each other: the ALU keeps the maximum so far at hand. */
@@ -67,7 +67,7 @@ static void take_by_outputs(emitter *e, const piece *p, const window_area *w)
         }
         if (uops > 0) {
             take(e, w,
-                 &(vta_alu){.kernel = list_kernel_of(e->list, e->uops, uops),
+                 &(vta_alu){.kernel = vtac_vta_list_kernel_of(e->list, e->uops, uops),
                             .op = rest > 0 ? taken_by(e->c) : VTA_ALU_MOV,
                             .iter_out = w->area->rows,
                             .iter_in = w->area->cols,
@@ -92,7 +92,7 @@ static void take_taps(emitter *e, const piece *p, const window_area *w, int64_t 
     }
     if (kx.count > 0) {
         take(e, w,
-             &(vta_alu){.kernel = list_kernel_of(e->list, e->uops, uops),
+             &(vta_alu){.kernel = vtac_vta_list_kernel_of(e->list, e->uops, uops),
                         .op = w->more || ky + kx.at > 0 ? taken_by(e->c) : VTA_ALU_MOV,
                         .iter_out = kx.count,
                         .iter_in = w->area->cols,
@@ -111,13 +111,13 @@ static void fold_columns(emitter *e, const piece *p, const window_area *w)
         const int64_t at = w->from + k / ro * window->dilation[0] * cols * ro + k % ro;
         e->uops[uops++] = (vta_uop){.dst = (uint32_t)at, .src = (uint32_t)(at + window->dilation[1] * ro)};
     }
-    list_alu(e->list,
-             &(vta_alu){.kernel = list_kernel_of(e->list, e->uops, uops),
-                        .op = VTA_ALU_ADD,
-                        .iter_out = w->xs.count - 1,
-                        .iter_in = 1,
-                        .src_out = w->xs.count > 2 ? window->dilation[1] * ro : 0},
-             w->src, w->src);
+    vtac_vta_list_alu(e->list,
+                      &(vta_alu){.kernel = vtac_vta_list_kernel_of(e->list, e->uops, uops),
+                                 .op = VTA_ALU_ADD,
+                                 .iter_out = w->xs.count - 1,
+                                 .iter_in = 1,
+                                 .src_out = w->xs.count > 2 ? window->dilation[1] * ro : 0},
+                      w->src, w->src);
 }
 
 /* The maxima of `ro` blocks' sums, for a rectangle of outputs that have the same taps inside; the first tap
@@ -130,7 +130,7 @@ static void take_maxima(emitter *e, const piece *p, const patch *area, interval 
     const conv *c = e->c;
     const vtac_vta_window *w = &c->pool->window;
     const int64_t ro = c->machine->ro, cols = p->tile.cols, out_cols = p->out.cols;
-    const interval xs = conv_pool_taps(c, 1, area->x);
+    const interval xs = vtac_vta_conv_pool_taps(c, 1, area->x);
     const int64_t y = area->y * w->stride[0] - w->before[0] - p->tile.y + ys.at * w->dilation[0];
     const int64_t x = area->x * w->stride[1] - w->before[1] - p->tile.x + xs.at * w->dilation[1];
     window_area of = {.area = area,
@@ -175,14 +175,14 @@ static int64_t other_slot(const emitter *e, int64_t number)
 
 /* The pool over `ro` blocks' sums; returns where its outputs lie. Rows that the tile below needs, too, go at
  * once into the first row of what will be its outputs. */
-int64_t emit_pool(emitter *e, const piece *p, int64_t at)
+int64_t vtac_vta_emit_pool(emitter *e, const piece *p, int64_t at)
 {
     const conv *c = e->c;
     const patch *out = &p->out;
     const int64_t kept = e->t->kept, end = out->y + out->rows, number = e->others++;
     pooled to = {.dst = other_slot(e, number), .src = at, .y = out->y};
     for (int64_t y = out->y, rows; y < end; y += rows) {
-        interval ys = conv_pool_taps(c, 0, y);
+        interval ys = vtac_vta_conv_pool_taps(c, 0, y);
         to.more = kept > 0 && y == out->y && y > 0;
         rows = to.more ? 1 : alike_from(c, 0, y, end - y);
         ys = to.more ? (interval){kept, ys.count - kept} : ys;

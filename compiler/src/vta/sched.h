@@ -50,7 +50,7 @@ typedef struct machine {
     double shared;              /* bytes that the memory moves in a cycle, both ways together; 0: no limit */
 } machine;
 
-vta_status machine_of(const vta_config *config, machine *out, vta_diag *diag);
+vta_status vtac_vta_machine_of(const vta_config *config, machine *out, vta_diag *diag);
 
 /* conv.c: whatever runs as a convolution: rows of a weight matrix, one for each output channel. */
 
@@ -88,34 +88,34 @@ typedef struct conv {
 
 /* The geometry of a layer; how its input is stored must be known (or given by the fold). Pointwise layers
  * without padding become one long row. */
-void conv_of(const machine *m, const vtac_vta_region *region, uint32_t number, conv *out);
+void vtac_vta_conv_of(const machine *m, const vtac_vta_region *region, uint32_t number, conv *out);
 
 /* Adds a sum, one of whose operands the convolution makes, to its end. */
-void conv_join(conv *c, const vtac_vta_layer *sum);
+void vtac_vta_conv_join(conv *c, const vtac_vta_layer *sum);
 
 /* Adds a pool over its output, or over a concatenation whose blocks from `slice` on it makes. A maximum of
  * sums is requantized to the maximum of what the sums would be requantized to: the pool comes first. Means
  * are of what is requantized, and requantized in their turn. */
-void conv_pool(conv *c, const vtac_vta_layer *pool, int64_t slice);
+void vtac_vta_conv_pool(conv *c, const vtac_vta_layer *pool, int64_t slice);
 
 /* What the host can do of a window while it writes an input. */
 typedef enum fold_kind { FOLD_NONE, FOLD_COLUMNS, FOLD_ALL, FOLD_KINDS } fold_kind;
-vtac_vta_window conv_fold(const vtac_vta_window *window, fold_kind kind);
+vtac_vta_window vtac_vta_conv_fold(const vtac_vta_window *window, fold_kind kind);
 
 /* The input blocks that `count` output blocks from `out_block` on need: all, but for grouped convolutions. */
 typedef struct reach {
     int64_t first, count;
 } reach;
-reach conv_reach(const conv *c, int64_t out_block, int64_t count);
+reach vtac_vta_conv_reach(const conv *c, int64_t out_block, int64_t count);
 
 /* Input pixels from row to row in INP, for rows of `cols`: where three rows are taken at once, an odd number.
  */
-int64_t conv_pitch(const conv *c, int64_t cols);
+int64_t vtac_vta_conv_pitch(const conv *c, int64_t cols);
 /* One tap, stride 1, no padding. */
-bool window_is_point(const vtac_vta_window *w);
+bool vtac_vta_window_is_point(const vtac_vta_window *w);
 
 /* Weight minus zero point, of the folded layer; 0 outside. */
-int32_t conv_weight(const conv *c, int64_t out, int64_t in, int64_t ky, int64_t kx);
+int32_t vtac_vta_conv_weight(const conv *c, int64_t out, int64_t in, int64_t ky, int64_t kx);
 
 /* Whether its weights are an input; and its parameters, too. */
 static inline bool conv_packed(const conv *c)
@@ -158,7 +158,7 @@ static inline int64_t record_entries(bool wide)
 {
     return wide ? 4 : 2;
 }
-void record_fill(int32_t *lane, int64_t lanes, bool wide, int32_t bias, vtac_fixed scale);
+void vtac_vta_record_fill(int32_t *lane, int64_t lanes, bool wide, int32_t bias, vtac_fixed scale);
 
 /* Entries that a joined layer's constants take, and where they may begin. */
 static inline int64_t joined_record(const conv *c)
@@ -173,7 +173,7 @@ static inline vtac_fixed sum_scale(const vtac_vta_layer *layer)
 }
 
 /* All records, one after the other. */
-void conv_params(const conv *c, int32_t *entries);
+void vtac_vta_conv_params(const conv *c, int32_t *entries);
 
 /* tiling.c */
 
@@ -206,32 +206,32 @@ typedef struct load_of_units {
     uint64_t bytes_read, bytes_written;
 } load_of_units;
 
-void tiling_measure(const conv *c, const tiling *t, load_of_units *out);
+void vtac_vta_tiling_measure(const conv *c, const tiling *t, load_of_units *out);
 /* Cycles of the array for one row of `cols` output pixels of a block. */
-int64_t tiling_row_cycles(const conv *c, int64_t reach_blocks, int64_t cols);
+int64_t vtac_vta_tiling_row_cycles(const conv *c, int64_t reach_blocks, int64_t cols);
 /* The same for all output blocks: `row_cycles` each, but for those that only fill a tile up. */
-int64_t tiling_all_cycles(const conv *c, int64_t row_cycles, int64_t cols);
+int64_t vtac_vta_tiling_all_cycles(const conv *c, int64_t row_cycles, int64_t cols);
 /* Cycles of the whole layer by itself, roughly; and what it asks of each unit. */
-uint64_t tiling_estimate(const conv *c, const tiling *t, load_of_units *units);
+uint64_t vtac_vta_tiling_estimate(const conv *c, const tiling *t, load_of_units *units);
 
 /* The best ways by a rough estimate, best first, at most `room`; each is of another class than the others.
  * VTA_UNSUPPORTED where nothing fits. */
-vta_status tiling_choose(const conv *c, tiling *out, uint32_t room, uint32_t *count, vta_diag *diag);
+vta_status vtac_vta_tiling_choose(const conv *c, tiling *out, uint32_t room, uint32_t *count, vta_diag *diag);
 
 /* What it costs beyond its own cycles where layers overlap: that it waits for who makes its input, and that
  * calls are read where the bus is busy. */
-uint64_t tiling_lag(const conv *c, const tiling *t, uint64_t cycles, uint64_t calls);
+uint64_t vtac_vta_tiling_lag(const conv *c, const tiling *t, uint64_t cycles, uint64_t calls);
 
 /* Gives back slots that save no loads, and says what is left: entries of each scratchpad. */
 typedef struct entries_used {
     int64_t inp, wgt, acc, side;
 } entries_used;
-entries_used tiling_trim(const conv *c, tiling *t);
+entries_used vtac_vta_tiling_trim(const conv *c, tiling *t);
 /* Moves it to where its parts of the scratchpads begin. */
-void tiling_move(tiling *t, const entries_used *to);
+void vtac_vta_tiling_move(tiling *t, const entries_used *to);
 
 /* For reports: "rows 14 of 56, 4 of 16 out blocks, weights stay". */
-void tiling_describe(const conv *c, const tiling *t, char *text, size_t size);
+void vtac_vta_tiling_describe(const conv *c, const tiling *t, char *text, size_t size);
 
 /* Rows or columns. */
 typedef struct interval {
@@ -242,29 +242,29 @@ typedef struct interval {
 typedef struct patch {
     int64_t image, y, x, rows, cols;
 } patch;
-patch tiling_tile(const conv *c, const tiling *t, int64_t index);
+patch vtac_vta_tiling_tile(const conv *c, const tiling *t, int64_t index);
 /* The rows of its own output that a convolution makes for `count` outputs from `at` on: not those that are
  * kept. */
-interval tiling_rows(const conv *c, const tiling *t, int64_t at, int64_t count);
+interval vtac_vta_tiling_rows(const conv *c, const tiling *t, int64_t at, int64_t count);
 
 /* Along dimension d: which rows or columns of its own output a convolution makes for `count` outputs from
  * `at` on, and the most that as many need. Without a pool, they are the same. */
-interval conv_made(const conv *c, int d, int64_t at, int64_t count);
-int64_t conv_made_most(const conv *c, int d, int64_t count);
+interval vtac_vta_conv_made(const conv *c, int d, int64_t at, int64_t count);
+int64_t vtac_vta_conv_made_max(const conv *c, int d, int64_t count);
 /* The rows that a pool's windows share with those below; 0 where a tile cannot leave them to the next one. */
-int64_t conv_shared_rows(const conv *c);
+int64_t vtac_vta_conv_shared_rows(const conv *c);
 /* The taps of a pool's window along dimension d that output `at` has inside. */
-interval conv_pool_taps(const conv *c, int d, int64_t at);
+interval vtac_vta_conv_pool_taps(const conv *c, int d, int64_t at);
 /* Whether its sums may lie parted: the row and the column in which only one window of the pool looks are
  * inside for each of them. */
-bool conv_parts(const conv *c);
-int64_t conv_own(const conv *c, int d, int64_t at);
+bool vtac_vta_conv_can_part(const conv *c);
+int64_t vtac_vta_conv_own_first(const conv *c, int d, int64_t at);
 
 typedef struct part {
-    int64_t block, blocks; /* input tile blocks, from conv_reach's first on */
+    int64_t block, blocks; /* input tile blocks, from vtac_vta_conv_reach's first on */
     int64_t ky, kys, kx, kxs;
 } part;
-part tiling_part(const conv *c, const tiling *t, int64_t group, int64_t index);
+part vtac_vta_tiling_part(const conv *c, const tiling *t, int64_t group, int64_t index);
 
 /* DEPTHWISE: the pieces of a part's window, one WGT entry each, from its first tap on. Pieces of three by
  * three may overlap; then the taps before row `fresh_y` or column `fresh_x` are those of another one. */
@@ -272,22 +272,22 @@ typedef struct window_piece {
     int64_t y, x, rows, cols;
     int64_t fresh_y, fresh_x;
 } window_piece;
-int64_t piece_count(const conv *c, int64_t rows, int64_t cols);
-window_piece piece_of(const conv *c, const part *p, int64_t index);
+int64_t vtac_vta_piece_count(const conv *c, int64_t rows, int64_t cols);
+window_piece vtac_vta_piece_of(const conv *c, const part *p, int64_t index);
 
 /* Means have one weight for all taps: pieces of one shape share an entry, and parts of one shape a chunk,
  * that of the first of them. For others every piece and every part is of a kind of its own. */
-int64_t piece_kind(const conv *c, const part *p, int64_t index);
-int64_t piece_of_kind(const conv *c, const part *p, int64_t kind);
-int64_t chunk_of(const conv *c, const tiling *t, int64_t group, int64_t part);
+int64_t vtac_vta_piece_kind(const conv *c, const part *p, int64_t index);
+int64_t vtac_vta_piece_of_kind(const conv *c, const part *p, int64_t kind);
+int64_t vtac_vta_chunk_of(const conv *c, const tiling *t, int64_t group, int64_t part);
 
 /* The input blocks of a part that the group needs, and how many WGT entries an output block has in it: one
  * for each step of the array, but for DEPTHWISE, whose entries hold a window for all `ro` blocks of a tile.
  */
-reach part_reach(const conv *c, const tiling *t, int64_t group, const part *p);
-int64_t part_entries(const conv *c, const tiling *t, int64_t group, const part *p);
-int64_t chunk_entries(const conv *c, const tiling *t, int64_t group, const part *p);
-int64_t group_blocks(const conv *c, const tiling *t, int64_t group);
+reach vtac_vta_part_reach(const conv *c, const tiling *t, int64_t group, const part *p);
+int64_t vtac_vta_part_entries(const conv *c, const tiling *t, int64_t group, const part *p);
+int64_t vtac_vta_chunk_entries(const conv *c, const tiling *t, int64_t group, const part *p);
+int64_t vtac_vta_group_blocks(const conv *c, const tiling *t, int64_t group);
 
 /* What every kind of layer plans, packs and emits. */
 
@@ -372,7 +372,7 @@ static inline int64_t sum_constants(const vtac_vta_layer *sum)
 /* Ways to cut a convolution, and what the timing model says of each by itself: UINT64_MAX of those that take
  * so much longer than one before them that no search takes them. */
 #define FAR_WAY 1.25
-uint64_t far_from(uint64_t best);
+uint64_t vtac_vta_far_limit(uint64_t best);
 enum { MOST_TRIALS = 32 };
 typedef struct trials {
     tiling tilings[MOST_TRIALS];
@@ -382,24 +382,24 @@ typedef struct trials {
 
 /* Chooses again: the way that the timing model finds fastest among the first `room` of the rough estimate.
  * All of them are left in `all`. */
-vta_status conv_refine(plan *p, uint32_t room, trials *all, vta_diag *diag);
+vta_status vtac_vta_conv_refine(plan *p, uint32_t room, trials *all, vta_diag *diag);
 /* The cycles of the fastest of them alone, or `limit` where none is below it. A trial ends where it cannot be
  * the fastest any more. */
-vta_status conv_fastest(plan *p, uint32_t room, uint64_t limit, vta_diag *diag);
+vta_status vtac_vta_conv_fastest(plan *p, uint32_t room, uint64_t limit, vta_diag *diag);
 /* The way that is asked for; the one that it has is the standard. */
-vta_status conv_ask(plan *p, const vtac_schedules *schedules, vta_diag *diag);
+vta_status vtac_vta_conv_pick(plan *p, const vtac_schedules *schedules, vta_diag *diag);
 
 /* A convolution with layer `after`, a sum or a maximum pool, at its end; of a pool's output, it makes the
  * tile blocks from `slice` on. */
-vta_status conv_plan_joined(const machine *m, const vtac_vta_region *region, uint32_t number, uint32_t after,
-                            int64_t slice, plan *out, vta_diag *diag);
+vta_status vtac_vta_conv_plan_joined(const machine *m, const vtac_vta_region *region, uint32_t number,
+                                     uint32_t after, int64_t slice, plan *out, vta_diag *diag);
 
 /* The fields that all kinds share. */
-void plan_init(const machine *m, const vtac_vta_region *region, uint32_t number, plan *out);
+void vtac_vta_plan_init(const machine *m, const vtac_vta_region *region, uint32_t number, plan *out);
 
 /* Cycles where nothing better is known: the busiest unit's, and a memory latency at either end. */
-uint64_t cycles_of(const load_of_units *units);
-void plan_cost(const plan *p, vtac_vta_cost *out);
+uint64_t vtac_vta_units_cycles(const load_of_units *units);
+void vtac_vta_plan_cost(const plan *p, vtac_vta_cost *out);
 
 /* Bytes that are appended, each piece at a multiple of its alignment. */
 typedef struct blob {
@@ -407,7 +407,8 @@ typedef struct blob {
     size_t size, capacity;
     bool places_only; /* what lies where is wanted, not what it is */
 } blob;
-uint8_t *blob_add(blob *b, uint64_t size, uint64_t align, uint64_t *offset); /* zeros; NULL: no memory */
+uint8_t *vtac_vta_blob_add(blob *b, uint64_t size, uint64_t align,
+                           uint64_t *offset); /* zeros; NULL: no memory */
 
 typedef vta_status kind_rule(const machine *m, const vtac_vta_region *region, uint32_t number,
                              vta_diag *diag);
@@ -423,13 +424,13 @@ typedef struct kind_of_layer {
     kind_pack *pack;
     kind_emit *emit;
 } kind_of_layer;
-extern const kind_of_layer kinds[VTAC_VTA_KINDS];
+extern const kind_of_layer vtac_vta_layer_kinds[VTAC_VTA_KINDS];
 
 #define VTAC_VTA_KIND(id, name, rule, family)                                                                \
-    kind_rule rule;                                                                                          \
-    kind_plan family##_plan;                                                                                 \
-    kind_pack family##_pack;                                                                                 \
-    kind_emit family##_emit;
+    kind_rule vtac_vta_##rule;                                                                               \
+    kind_plan vtac_vta_##family##_plan;                                                                      \
+    kind_pack vtac_vta_##family##_pack;                                                                      \
+    kind_emit vtac_vta_##family##_emit;
 #include "kinds.def"
 #undef VTAC_VTA_KIND
 
@@ -443,20 +444,20 @@ typedef struct group_trials {
 
 /* Layers that take each other's outputs, the first to the last, with a sum (or NULL) at the end.
  * VTA_UNSUPPORTED where they cannot be a group, VTA_RANGE where it does not fit. */
-vta_status group_plan(const machine *m, const vtac_vta_region *region, const uint32_t *numbers,
-                      uint32_t count, const vtac_vta_layer *sum, plan *out, vta_diag *diag);
+vta_status vtac_vta_group_plan(const machine *m, const vtac_vta_region *region, const uint32_t *numbers,
+                               uint32_t count, const vtac_vta_layer *sum, plan *out, vta_diag *diag);
 /* Chooses again: what the timing model finds fastest among the first `room` of the rough estimate; all of
  * them are left in `all`. */
-vta_status group_refine(plan *p, uint32_t room, group_trials *all, vta_diag *diag);
+vta_status vtac_vta_group_refine(plan *p, uint32_t room, group_trials *all, vta_diag *diag);
 /* Takes one of its ways. */
-void group_take(plan *p, const group_way *how);
-kind_pack group_pack;
-kind_emit group_emit;
+void vtac_vta_group_apply(plan *p, const group_way *how);
+kind_pack vtac_vta_group_pack;
+kind_emit vtac_vta_group_emit;
 /* What it uses of the scratchpads, and where its parts of them begin. */
-entries_used group_use(const plan *p);
-void group_move(plan *p, const entries_used *to);
+entries_used vtac_vta_group_use(const plan *p);
+void vtac_vta_group_move(plan *p, const entries_used *to);
 /* Of one member. */
-void group_describe(const plan *p, uint32_t member, char *text, size_t size);
+void vtac_vta_group_describe(const plan *p, uint32_t member, char *text, size_t size);
 
 /* pack.c */
 
@@ -467,17 +468,18 @@ static inline int32_t zero_rounded(const vtac_vta_layer *layer, const vtac_vta_t
 }
 
 /* A table of a layer: at.table. */
-vta_status table_pack(plan *p, const vtac_vta_layer *layer, const int8_t *table, blob *to, vta_diag *diag);
+vta_status vtac_vta_table_pack(plan *p, const vtac_vta_layer *layer, const int8_t *table, blob *to,
+                               vta_diag *diag);
 
 /* WGT elements before each chunk, group · parts + part, and at the end their number. Owned; NULL: no
- * memory. Chunks that are another one (chunk_of) have none. */
-int64_t *chunk_table(const conv *c, const tiling *t);
+ * memory. Chunks that are another one (vtac_vta_chunk_of) have none. */
+int64_t *vtac_vta_chunk_table(const conv *c, const tiling *t);
 
 /* Input pixels along one dimension: `count` from `at` on inside the image, the others padding. */
 typedef struct extent {
     int64_t at, count, before, after;
 } extent;
-extent extent_of(int64_t at, int64_t count, int64_t size);
+extent vtac_vta_extent_of(int64_t at, int64_t count, int64_t size);
 
 /* weave.c */
 
@@ -495,8 +497,8 @@ typedef struct weave_stage {
 /* Puts the list's drafts in order; `cycles` (may be NULL): says how long that takes, roughly, and puts
  * nothing.
  */
-vta_status list_weave(step_list *list, const machine *m, weave_stage *stages, uint32_t count,
-                      uint64_t work_bytes, uint64_t *cycles, vta_diag *diag);
+vta_status vtac_vta_list_interleave(step_list *list, const machine *m, weave_stage *stages, uint32_t count,
+                                    uint64_t work_bytes, uint64_t *cycles, vta_diag *diag);
 
 /* decide.c */
 
@@ -511,17 +513,17 @@ typedef struct decisions {
 } decisions;
 
 /* `groups`: layers go together where that is faster than one by one, how much ever those overlap. */
-vta_status decide(const machine *m, vtac_vta_region *region, const vtac_vta_options *options, bool groups,
-                  decisions *out, vta_diag *diag);
-void decisions_free(decisions *d);
-bool decisions_alike(const vtac_vta_region *region, const decisions *a, const decisions *b);
+vta_status vtac_vta_decisions_make(const machine *m, vtac_vta_region *region, const vtac_vta_options *options,
+                                   bool groups, decisions *out, vta_diag *diag);
+void vtac_vta_decisions_free(decisions *d);
+bool vtac_vta_decisions_alike(const vtac_vta_region *region, const decisions *a, const decisions *b);
 
 /* The members of the group whose last one is `last`, in their order; 1 where it is none. */
-uint32_t decisions_members(const decisions *d, uint32_t last, uint32_t *members);
+uint32_t vtac_vta_decisions_members(const decisions *d, uint32_t last, uint32_t *members);
 
 /* layout.c */
 
-vta_status layout_tensors(const machine *m, vtac_vta_region *region, const decisions *decided,
-                          uint64_t *work_bytes, vta_diag *diag);
+vta_status vtac_vta_layout_tensors(const machine *m, vtac_vta_region *region, const decisions *decided,
+                                   uint64_t *work_bytes, vta_diag *diag);
 
 #endif

@@ -11,7 +11,7 @@
 #include "timing.h"
 #include "vta/number.h"
 
-uint8_t *blob_add(blob *b, uint64_t size, uint64_t align, uint64_t *offset)
+uint8_t *vtac_vta_blob_add(blob *b, uint64_t size, uint64_t align, uint64_t *offset)
 {
     const uint64_t start = (b->size + align - 1) / align * align;
     uint8_t *bytes = vta_grow(b->bytes, &b->capacity, start + size + 1, 1);
@@ -25,14 +25,15 @@ uint8_t *blob_add(blob *b, uint64_t size, uint64_t align, uint64_t *offset)
     return bytes + start;
 }
 
-const kind_of_layer kinds[VTAC_VTA_KINDS] = {
+const kind_of_layer vtac_vta_layer_kinds[VTAC_VTA_KINDS] = {
 #define VTAC_VTA_KIND(id, name, rule, family)                                                                \
-    [VTAC_VTA_##id] = {name, rule, family##_plan, family##_pack, family##_emit},
+    [VTAC_VTA_##id] = {name, vtac_vta_##rule, vtac_vta_##family##_plan, vtac_vta_##family##_pack,            \
+                       vtac_vta_##family##_emit},
 #include "kinds.def"
 #undef VTAC_VTA_KIND
 };
 
-void plan_init(const machine *m, const vtac_vta_region *region, uint32_t number, plan *out)
+void vtac_vta_plan_init(const machine *m, const vtac_vta_region *region, uint32_t number, plan *out)
 {
     const vtac_vta_layer *layer = &region->layers[number];
     *out = (plan){.machine = m,
@@ -42,7 +43,7 @@ void plan_init(const machine *m, const vtac_vta_region *region, uint32_t number,
                   .images = vta_ceil_div(region->tensors[layer->output].n, m->batch)};
 }
 
-uint64_t cycles_of(const load_of_units *units)
+uint64_t vtac_vta_units_cycles(const load_of_units *units)
 {
     enum { ENDS = 400 };
     const uint64_t work = units->array > units->alu ? units->array : units->alu;
@@ -68,16 +69,16 @@ static const portion portions[OPTIONS] = {
 };
 
 /* The way that a plan has; and another one. */
-way plan_way(const plan *p)
+way vtac_vta_plan_candidate(const plan *p)
 {
     return p->grouped ? (way){.group = p->group.how} : (way){.tiling = p->tiling};
 }
 
-void plan_take_way(plan *p, const way *one)
+void vtac_vta_plan_apply(plan *p, const way *one)
 {
     const uint64_t cycles = p->cycles; /* of the best one by itself */
     if (p->grouped) {
-        group_take(p, &one->group);
+        vtac_vta_group_apply(p, &one->group);
         p->cycles = cycles;
     } else {
         p->tiling = one->tiling;
@@ -87,11 +88,11 @@ void plan_take_way(plan *p, const way *one)
 /* Whether a plan is a convolution by itself, or with what is joined to it. */
 static bool is_single(const plan *p)
 {
-    return !p->grouped && kinds[p->layer->kind].plan == conv_plan;
+    return !p->grouped && vtac_vta_layer_kinds[p->layer->kind].plan == vtac_vta_conv_plan;
 }
 
 /* Or several; there are more ways to cut them. */
-bool plan_is_cut(const plan *p)
+bool vtac_vta_plan_has_tilings(const plan *p)
 {
     return p->grouped || is_single(p);
 }
@@ -128,9 +129,9 @@ static vta_status plan_group(scheduler *s, stage *of, uint32_t option, const mac
 {
     plan *p = &of->options[option];
     const vtac_vta_layer *sum = of->joined >= 0 ? &s->region->layers[of->joined] : NULL;
-    VTA_TRY(group_plan(m, s->region, of->members, of->member_count, sum, p, diag));
+    VTA_TRY(vtac_vta_group_plan(m, s->region, of->members, of->member_count, sum, p, diag));
     group_trials all = {.count = 0};
-    VTA_TRY(s->trials > 0 ? group_refine(p, s->trials, &all, diag) : VTA_OK);
+    VTA_TRY(s->trials > 0 ? vtac_vta_group_refine(p, s->trials, &all, diag) : VTA_OK);
     for (uint32_t i = 0; i < all.count && s->searches; i++) {
         const way one = {.cycles = all.ways[i].cycles, .group = all.ways[i]};
         VTA_TRY(keep_way(s, of, option, one, diag));
@@ -144,35 +145,36 @@ static vta_status plan_option(scheduler *s, stage *of, uint32_t option, vta_diag
     const vtac_vta_layer *layer = &s->region->layers[of->number];
     const machine *m = machine_for(s, layer, option);
     plan *p = &of->options[option];
-    const bool is_conv = kinds[layer->kind].plan == conv_plan;
+    const bool is_conv = vtac_vta_layer_kinds[layer->kind].plan == vtac_vta_conv_plan;
     if (of->member_count > 1) {
         return plan_group(s, of, option, m, diag);
     }
     if (of->joined >= 0) {
-        VTA_TRY(conv_plan_joined(m, s->region, of->number, (uint32_t)of->joined, of->slice, p, diag));
+        VTA_TRY(
+            vtac_vta_conv_plan_joined(m, s->region, of->number, (uint32_t)of->joined, of->slice, p, diag));
     } else {
-        VTA_TRY(kinds[layer->kind].plan(m, s->region, of->number, p, diag));
+        VTA_TRY(vtac_vta_layer_kinds[layer->kind].plan(m, s->region, of->number, p, diag));
     }
     const bool asks = s->schedules != NULL && is_conv;
     if (s->trials > 0 && is_conv && !(s->quick && asks)) {
         trials all;
-        VTA_TRY(conv_refine(p, option > 0 ? (s->trials + 2) / 3 : s->trials, &all, diag));
+        VTA_TRY(vtac_vta_conv_refine(p, option > 0 ? (s->trials + 2) / 3 : s->trials, &all, diag));
         for (uint32_t i = 0; i < all.count && s->searches; i++) {
             const way one = {.cycles = all.cycles[i], .tiling = all.tilings[i]};
             VTA_TRY(keep_way(s, of, option, one, diag));
         }
     }
     of->there[option] = true;
-    return asks ? conv_ask(p, s->schedules, diag) : VTA_OK;
+    return asks ? vtac_vta_conv_pick(p, s->schedules, diag) : VTA_OK;
 }
 
 /* The other ways to plan a stage; where one does not fit, it is not there. Parted sums need all of ACC: where
  * they are best, a share would cost the ALU more than overlapping saves. */
 static void plan_shares(scheduler *s, stage *of)
 {
-    const kind_of_layer *kind = &kinds[s->region->layers[of->number].kind];
+    const kind_of_layer *kind = &vtac_vta_layer_kinds[s->region->layers[of->number].kind];
     const bool parted = is_single(&of->options[0]) && of->options[0].tiling.parted;
-    const bool shares = !parted && (kind->plan == conv_plan || kind->plan == window_plan);
+    const bool shares = !parted && (kind->plan == vtac_vta_conv_plan || kind->plan == vtac_vta_window_plan);
     for (uint32_t k = 1; k < OPTIONS && shares; k++) {
         (void)plan_option(s, of, k, NULL);
     }
@@ -181,7 +183,7 @@ static void plan_shares(scheduler *s, stage *of)
 static vta_status add_stage(scheduler *s, uint32_t number, int32_t joined, int64_t slice, vta_diag *diag)
 {
     stage fresh = {.number = number, .joined = joined, .slice = slice};
-    fresh.member_count = decisions_members(&s->decided, number, fresh.members);
+    fresh.member_count = vtac_vta_decisions_members(&s->decided, number, fresh.members);
     return vta_vec_push(&s->stages, &fresh) != NULL ? VTA_OK
                                                     : vta_fail(diag, VTA_NOMEM, "no memory for a schedule");
 }
@@ -222,21 +224,23 @@ static vta_status draft_stage(scheduler *s, plan *p, entries_used *next, step_li
                               vta_diag *diag)
 {
     const machine *m = &s->hardware;
-    const bool is_conv = is_single(p), is_window = kinds[p->layer->kind].plan == window_plan;
+    const bool is_conv = is_single(p),
+               is_window = vtac_vta_layer_kinds[p->layer->kind].plan == vtac_vta_window_plan;
     const size_t before = list->drafts.count;
     const entries_used free = *next;
     *woven = (weave_stage){
         .inp = {0, m->inp}, .wgt = {0, m->wgt}, .acc = {0, m->acc}, .side = {0, m->acc}, .table = true};
     if ((is_conv || p->grouped) && p->machine->side > 0) {
-        const entries_used used = is_conv ? tiling_trim(&p->conv, &p->tiling) : group_use(p);
+        const entries_used used =
+            is_conv ? vtac_vta_tiling_trim(&p->conv, &p->tiling) : vtac_vta_group_use(p);
         const int64_t sums = m->acc / SIDE_OF * (SIDE_OF - 1);
         const entries_used at = {take(&next->inp, used.inp, m->inp), take(&next->wgt, used.wgt, m->wgt),
                                  take(&next->acc, used.acc, sums),
                                  sums + take(&next->side, used.side, m->acc - sums)};
         if (is_conv) {
-            tiling_move(&p->tiling, &at);
+            vtac_vta_tiling_move(&p->tiling, &at);
         } else {
-            group_move(p, &at);
+            vtac_vta_group_move(p, &at);
         }
         woven->inp = (list_range){at.inp, used.inp};
         woven->wgt = (list_range){at.wgt, used.wgt};
@@ -252,8 +256,9 @@ static vta_status draft_stage(scheduler *s, plan *p, entries_used *next, step_li
     }
     list->tag = p->number + 1;
     list->flush = false;
-    list_piece(list);
-    VTA_TRY(p->grouped ? group_emit(p, list, diag) : kinds[p->layer->kind].emit(p, list, diag));
+    vtac_vta_list_piece(list);
+    VTA_TRY(p->grouped ? vtac_vta_group_emit(p, list, diag)
+                       : vtac_vta_layer_kinds[p->layer->kind].emit(p, list, diag));
     list->ends = is_conv && !s->still ? list->ends : (list_ends){0};
     woven->end = list->drafts.count;
     if (list->drafts.count == before) { /* what others have put in its place */
@@ -263,14 +268,14 @@ static vta_status draft_stage(scheduler *s, plan *p, entries_used *next, step_li
     return VTA_OK;
 }
 
-stage *stage_at(scheduler *s, size_t i)
+stage *vtac_vta_stage_at(scheduler *s, size_t i)
 {
     return vta_vec_at(&s->stages, i);
 }
 
-uint64_t schedule_time(const scheduler *s, const step_list *list, uint64_t limit)
+uint64_t vtac_vta_schedule_time(const scheduler *s, const step_list *list, uint64_t limit)
 {
-    const uint64_t hash = s->timed != NULL ? list_hash(list) : 0;
+    const uint64_t hash = s->timed != NULL ? vtac_vta_list_hash(list) : 0;
     timed_list *known = s->timed != NULL ? &s->timed[hash % TIMED] : NULL;
     if (known != NULL && known->hash == hash && known->cycles > 0) {
         if (known->cycles >= limit) {
@@ -280,7 +285,7 @@ uint64_t schedule_time(const scheduler *s, const step_list *list, uint64_t limit
             return known->cycles;
         }
     }
-    const uint64_t cycles = timing_below(&s->hardware, list, s->image->work_bytes, limit);
+    const uint64_t cycles = vtac_vta_timing_below(&s->hardware, list, s->image->work_bytes, limit);
     if (known != NULL) {
         *known = (timed_list){hash, cycles < UINT64_MAX ? cycles : limit, cycles == UINT64_MAX};
     }
@@ -295,17 +300,17 @@ static vta_status try_stages(scheduler *s, size_t first, size_t end, uint64_t *c
     step_list *list = &s->trial;
     entries_used next = {0};
     vta_status status = VTA_OK;
-    list_clear(list);
+    vtac_vta_list_clear(list);
     list->drafting = true;
     for (size_t i = first; i < end && status == VTA_OK; i++) {
-        const stage *of = stage_at(s, i);
+        const stage *of = vtac_vta_stage_at(s, i);
         plan p = of->options[of->chosen];
         p.at = (constants){0};
         status = draft_stage(s, &p, &next, list, &woven[i - first], diag);
     }
     if (status == VTA_OK) {
-        status = list_weave(list, &s->hardware, woven, (uint32_t)(end - first), s->image->work_bytes, cycles,
-                            diag);
+        status = vtac_vta_list_interleave(list, &s->hardware, woven, (uint32_t)(end - first),
+                                          s->image->work_bytes, cycles, diag);
     }
     return status;
 }
@@ -316,10 +321,10 @@ static vta_status choose_options(scheduler *s, vta_diag *diag)
     enum { BEFORE = 2, BEHIND = 2 };
     const size_t count = s->stages.count;
     for (size_t i = 0; i < count; i++) {
-        stage_at(s, i)->chosen = stage_at(s, i)->there[1] ? 1 : 0;
+        vtac_vta_stage_at(s, i)->chosen = vtac_vta_stage_at(s, i)->there[1] ? 1 : 0;
     }
     for (size_t i = 0; i < count; i++) {
-        stage *of = stage_at(s, i);
+        stage *of = vtac_vta_stage_at(s, i);
         const size_t first = i > BEFORE ? i - BEFORE : 0,
                      end = i + BEHIND + 1 < count ? i + BEHIND + 1 : count;
         uint64_t best = UINT64_MAX;
@@ -348,10 +353,10 @@ static void tell_costs(scheduler *s, const plan *p)
                             .layer = own->conv.layer,
                             .images = p->images,
                             .units = own->units,
-                            .cycles = cycles_of(&own->units)};
+                            .cycles = vtac_vta_units_cycles(&own->units)};
         vtac_vta_plan *to = &s->image->plans[own->conv.number];
-        plan_cost(&alone, &to->cost);
-        group_describe(p, m, to->schedule, sizeof to->schedule);
+        vtac_vta_plan_cost(&alone, &to->cost);
+        vtac_vta_group_describe(p, m, to->schedule, sizeof to->schedule);
     }
 }
 
@@ -359,14 +364,14 @@ static vta_status emit_stage(scheduler *s, const stage *of, weave_stage *woven, 
 {
     plan own = of->options[of->chosen], *p = &own;
     vtac_vta_plan *to = &s->image->plans[p->number];
-    plan_cost(p, &to->cost);
+    vtac_vta_plan_cost(p, &to->cost);
     if (is_single(p)) {
-        tiling_describe(&p->conv, &p->tiling, to->schedule, sizeof to->schedule);
+        vtac_vta_tiling_describe(&p->conv, &p->tiling, to->schedule, sizeof to->schedule);
     } else if (p->grouped) {
         tell_costs(s, p);
     }
-    VTA_TRY(p->grouped ? group_pack(p, &s->constants, diag)
-                       : kinds[p->layer->kind].pack(p, &s->constants, diag));
+    VTA_TRY(p->grouped ? vtac_vta_group_pack(p, &s->constants, diag)
+                       : vtac_vta_layer_kinds[p->layer->kind].pack(p, &s->constants, diag));
     return draft_stage(s, p, &s->next, &s->list, woven, diag);
 }
 
@@ -374,10 +379,10 @@ static vta_status emit_stage(scheduler *s, const stage *of, weave_stage *woven, 
 static void tell_beside(scheduler *s, const weave_stage *woven)
 {
     for (size_t i = 0; i < s->stages.count; i++) {
-        vtac_vta_plan *to = &s->image->plans[stage_at(s, i)->number];
+        vtac_vta_plan *to = &s->image->plans[vtac_vta_stage_at(s, i)->number];
         const size_t used = strlen(to->schedule);
         if (woven[i].beside > 0) {
-            const char *name = s->region->layers[stage_at(s, woven[i].beside - 1)->number].name;
+            const char *name = s->region->layers[vtac_vta_stage_at(s, woven[i].beside - 1)->number].name;
             (void)snprintf(to->schedule + used, sizeof to->schedule - used, "%sbegins beside %s",
                            used > 0 ? ", " : "", name);
         }
@@ -390,11 +395,11 @@ static vta_status emit_stages(scheduler *s, vta_diag *diag)
     vta_status status = woven != NULL ? VTA_OK : vta_fail(diag, VTA_NOMEM, "no memory for a schedule");
     s->list.drafting = s->weaves;
     for (size_t i = 0; status == VTA_OK && i < s->stages.count; i++) {
-        status = emit_stage(s, stage_at(s, i), &woven[i], diag);
+        status = emit_stage(s, vtac_vta_stage_at(s, i), &woven[i], diag);
     }
     if (status == VTA_OK && s->weaves) {
-        status = list_weave(&s->list, &s->hardware, woven, (uint32_t)s->stages.count, s->image->work_bytes,
-                            NULL, diag);
+        status = vtac_vta_list_interleave(&s->list, &s->hardware, woven, (uint32_t)s->stages.count,
+                                          s->image->work_bytes, NULL, diag);
         tell_beside(s, woven);
     }
     free(woven);
@@ -402,17 +407,17 @@ static vta_status emit_stages(scheduler *s, vta_diag *diag)
 }
 
 /* The whole list, and where constants lie. */
-vta_status schedule_build(scheduler *s, vta_diag *diag)
+vta_status vtac_vta_schedule_build(scheduler *s, vta_diag *diag)
 {
     uint64_t offset;
-    list_clear(&s->list);
+    vtac_vta_list_clear(&s->list);
     s->constants.size = 0;
     s->next = (entries_used){0};
     VTA_TRY(emit_stages(s, diag));
-    if (blob_add(&s->constants, s->constants.size == 0 ? LINE : 0, LINE, &offset) == NULL) {
+    if (vtac_vta_blob_add(&s->constants, s->constants.size == 0 ? LINE : 0, LINE, &offset) == NULL) {
         return vta_fail(diag, VTA_NOMEM, "no memory for constants");
     }
-    list_load_ahead(&s->list, s->hardware.config);
+    vtac_vta_list_load_ahead(&s->list, s->hardware.config);
     return VTA_OK;
 }
 
@@ -421,13 +426,13 @@ static uint64_t work_of_stages(scheduler *s)
 {
     load_of_units sum = {0};
     for (size_t i = 0; i < s->stages.count; i++) {
-        const load_of_units *units = &stage_at(s, i)->options[0].units;
+        const load_of_units *units = &vtac_vta_stage_at(s, i)->options[0].units;
         sum.array += units->array;
         sum.alu += units->alu;
         sum.load += units->load;
         sum.store += units->store;
     }
-    return cycles_of(&sum);
+    return vtac_vta_units_cycles(&sum);
 }
 
 /* Woven or one after the other: what the timing model finds faster. It is not asked where little can be won,
@@ -437,46 +442,46 @@ static vta_status choose_way(scheduler *s, vta_diag *diag)
 {
     enum { MOST_STEPS = 100000, WORTH = 24 };
     s->weaves = false;
-    VTA_TRY(schedule_build(s, diag));
-    const uint64_t plain = schedule_time(s, &s->list, UINT64_MAX);
+    VTA_TRY(vtac_vta_schedule_build(s, diag));
+    const uint64_t plain = vtac_vta_schedule_time(s, &s->list, UINT64_MAX);
     const uint64_t work = work_of_stages(s);
     if (s->list.steps.count > MOST_STEPS || plain <= work + plain / WORTH) {
         return VTA_OK;
     }
     for (size_t i = 0; i < s->stages.count; i++) {
-        plan_shares(s, stage_at(s, i));
+        plan_shares(s, vtac_vta_stage_at(s, i));
     }
     VTA_TRY(choose_options(s, diag));
     s->weaves = s->may_weave = true;
-    VTA_TRY(schedule_build(s, diag));
-    const uint64_t woven = schedule_time(s, &s->list, UINT64_MAX);
+    VTA_TRY(vtac_vta_schedule_build(s, diag));
+    const uint64_t woven = vtac_vta_schedule_time(s, &s->list, UINT64_MAX);
     s->weaves = woven > 0 && woven < plain;
     return VTA_OK;
 }
 
 /* How long some stages take as they are emitted, by the timing model; and how many calls they are. */
-vta_status schedule_time_stages(scheduler *s, size_t first, size_t end, uint64_t limit, uint64_t *cycles,
-                                uint64_t *calls, vta_diag *diag)
+vta_status vtac_vta_schedule_time_stages(scheduler *s, size_t first, size_t end, uint64_t limit,
+                                         uint64_t *cycles, uint64_t *calls, vta_diag *diag)
 {
     weave_stage woven[2 * BESIDE + 2];
     step_list *list = &s->trial;
     entries_used next = {0};
     vta_status status = VTA_OK;
-    list_clear(list);
+    vtac_vta_list_clear(list);
     list->drafting = s->weaves;
     for (size_t i = first; i < end && status == VTA_OK; i++) {
-        const stage *of = stage_at(s, i);
+        const stage *of = vtac_vta_stage_at(s, i);
         plan p = of->options[of->chosen];
         p.at = (constants){0};
         status = draft_stage(s, &p, &next, list, &woven[i - first], diag);
     }
     if (status == VTA_OK && s->weaves) {
-        status =
-            list_weave(list, &s->hardware, woven, (uint32_t)(end - first), s->image->work_bytes, NULL, diag);
+        status = vtac_vta_list_interleave(list, &s->hardware, woven, (uint32_t)(end - first),
+                                          s->image->work_bytes, NULL, diag);
     }
-    list_load_ahead(list, s->hardware.config);
+    vtac_vta_list_load_ahead(list, s->hardware.config);
     *calls = list->steps.count;
-    *cycles = status == VTA_OK ? schedule_time(s, list, limit) : 0;
+    *cycles = status == VTA_OK ? vtac_vta_schedule_time(s, list, limit) : 0;
     return status;
 }
 
@@ -484,7 +489,7 @@ static vta_status record(scheduler *s, vta_stream *stream, vta_code **code, vta_
 {
     (void)vta_stream_buffer(stream, "constants", s->image->constant_bytes);
     (void)vta_stream_buffer(stream, "work", s->image->work_bytes);
-    VTA_TRY(list_record(&s->list, stream, diag));
+    VTA_TRY(vtac_vta_list_record(&s->list, stream, diag));
     return vta_stream_finish(stream, code, diag);
 }
 
@@ -505,7 +510,8 @@ static vta_status seal(scheduler *s, vta_diag *diag)
 static vta_status check_layers(scheduler *s, vta_diag *diag)
 {
     for (uint32_t n = 0; n < s->region->layer_count; n++) {
-        if (kinds[s->region->layers[n].kind].rule(&s->hardware, s->region, n, diag) != VTA_OK) {
+        if (vtac_vta_layer_kinds[s->region->layers[n].kind].rule(&s->hardware, s->region, n, diag) !=
+            VTA_OK) {
             return vta_context(diag, "layer '%s'", s->region->layers[n].name);
         }
     }
@@ -517,7 +523,7 @@ static vta_status predict(scheduler *s, vta_diag *diag)
     const uint32_t tags = s->region->layer_count + 1;
     uint64_t *shares = calloc(tags, sizeof *shares);
     if (shares != NULL) {
-        s->image->cycles = timing_of(&s->hardware, &s->list, s->image->work_bytes, shares, tags);
+        s->image->cycles = vtac_vta_timing_of(&s->hardware, &s->list, s->image->work_bytes, shares, tags);
     }
     for (uint32_t n = 0; shares != NULL && n < s->region->layer_count; n++) {
         s->image->plans[n].cost.cycles = shares[n + 1];
@@ -532,7 +538,7 @@ static vta_status schedule(scheduler *s, const vtac_vta_options *options, vta_di
     if (region->layer_count == 0) {
         return vta_fail(diag, VTA_INVALID, "region '%s' has no layers", region->name);
     }
-    VTA_TRY(machine_of(s->hardware.config, &s->hardware, diag));
+    VTA_TRY(vtac_vta_machine_of(s->hardware.config, &s->hardware, diag));
     s->image->plans = calloc(region->layer_count + 1, sizeof *s->image->plans);
     if (s->image->plans == NULL) {
         return vta_fail(diag, VTA_NOMEM, "no memory for %" PRIu32 " layers", region->layer_count);
@@ -540,24 +546,25 @@ static vta_status schedule(scheduler *s, const vtac_vta_options *options, vta_di
     s->image->plan_count = region->layer_count;
     VTA_TRY(check_layers(s, diag));
     VTA_TRY(vtac_progress_at(options->progress, "laying out", region->name, 0, 0, diag));
-    VTA_TRY(decide(&s->hardware, region, options, s->groups, &s->decided, diag));
-    if (s->before != NULL && s->before->feeds != NULL && decisions_alike(region, s->before, &s->decided)) {
+    VTA_TRY(vtac_vta_decisions_make(&s->hardware, region, options, s->groups, &s->decided, diag));
+    if (s->before != NULL && s->before->feeds != NULL &&
+        vtac_vta_decisions_alike(region, s->before, &s->decided)) {
         return VTA_OK;
     }
-    VTA_TRY(layout_tensors(&s->hardware, region, &s->decided, &s->image->work_bytes, diag));
+    VTA_TRY(vtac_vta_layout_tensors(&s->hardware, region, &s->decided, &s->image->work_bytes, diag));
     for (uint32_t n = 0; n < region->layer_count; n++) {
         VTA_TRY(vtac_progress_at(options->progress, "scheduling layer", region->layers[n].name, n,
                                  region->layer_count, diag));
         VTA_TRY(add_stages(s, n, diag));
     }
     for (size_t i = 0; i < s->stages.count; i++) {
-        VTA_TRY(plan_option(s, stage_at(s, i), 0, diag));
+        VTA_TRY(plan_option(s, vtac_vta_stage_at(s, i), 0, diag));
     }
     s->constants.places_only = true;
     VTA_TRY(s->weaves ? choose_way(s, diag) : VTA_OK);
-    VTA_TRY(s->searches ? schedule_search(s, diag) : VTA_OK);
+    VTA_TRY(s->searches ? vtac_vta_schedule_search(s, diag) : VTA_OK);
     s->constants.places_only = options->predict_only;
-    VTA_TRY(schedule_build(s, diag));
+    VTA_TRY(vtac_vta_schedule_build(s, diag));
     s->image->constant_bytes = s->constants.size;
     VTA_TRY(vtac_progress_at(options->progress, "predicting cycles", region->name, 0, 0, diag));
     VTA_TRY(predict(s, diag));
@@ -596,17 +603,17 @@ static vta_status schedule_once(const vta_config *config, vtac_vta_region *regio
                    .weaves = level == MOST_LEVEL && !(options->predict_only && options->schedules != NULL)};
     s.searches = s.weaves;
     s.timed = s.searches ? calloc(TIMED, sizeof *s.timed) : NULL;
-    list_init(&s.list);
-    list_init(&s.trial);
+    vtac_vta_list_init(&s.list);
+    vtac_vta_list_init(&s.trial);
     s.ways.item_size = sizeof(way);
     s.stages.item_size = sizeof(stage);
     const vta_status status = schedule(&s, options, diag);
-    decisions_free(decided);
+    vtac_vta_decisions_free(decided);
     *decided = s.decided;
     vta_vec_free(&s.stages);
     vta_vec_free(&s.ways);
-    list_free(&s.list);
-    list_free(&s.trial);
+    vtac_vta_list_free(&s.list);
+    vtac_vta_list_free(&s.trial);
     free(s.timed);
     out->constants = s.constants.bytes;
     if (status != VTA_OK) {
@@ -680,7 +687,7 @@ vta_status vtac_vta_schedule(const vta_config *config, vtac_vta_region *region,
 {
     decisions decided = {0};
     const vta_status status = schedule_best(config, region, options, &decided, out, diag);
-    decisions_free(&decided);
+    vtac_vta_decisions_free(&decided);
     return status;
 }
 

@@ -71,26 +71,26 @@ typedef struct way {
 } way;
 
 /* The way that a plan has; and another one. */
-way plan_way(const plan *p);
-void plan_take_way(plan *p, const way *one);
+way vtac_vta_plan_candidate(const plan *p);
+void vtac_vta_plan_apply(plan *p, const way *one);
 
 /* Whether there are several ways to cut it: convolutions, by themselves or in a group. */
-bool plan_is_cut(const plan *p);
+bool vtac_vta_plan_has_tilings(const plan *p);
 
-stage *stage_at(scheduler *s, size_t i);
+stage *vtac_vta_stage_at(scheduler *s, size_t i);
 
 /* How long a list takes, by the timing model or from memory; UINT64_MAX: not below `limit`. */
-uint64_t schedule_time(const scheduler *s, const step_list *list, uint64_t limit);
+uint64_t vtac_vta_schedule_time(const scheduler *s, const step_list *list, uint64_t limit);
 
 /* The whole list, and where constants lie. */
-vta_status schedule_build(scheduler *s, vta_diag *diag);
+vta_status vtac_vta_schedule_build(scheduler *s, vta_diag *diag);
 
 /* How long some stages take as they are emitted, by the timing model, or UINT64_MAX: not below `limit`; and
  * how many calls they are. */
-vta_status schedule_time_stages(scheduler *s, size_t first, size_t end, uint64_t limit, uint64_t *cycles,
-                                uint64_t *calls, vta_diag *diag);
+vta_status vtac_vta_schedule_time_stages(scheduler *s, size_t first, size_t end, uint64_t limit,
+                                         uint64_t *cycles, uint64_t *calls, vta_diag *diag);
 
 /* search.c: looks for ways that are faster together, and leaves the fastest chosen. */
-vta_status schedule_search(scheduler *s, vta_diag *diag);
+vta_status vtac_vta_schedule_search(scheduler *s, vta_diag *diag);
 
 #endif

@@ -18,7 +18,7 @@ static choice choice_of(const stage *of)
 {
     choice one = {.chosen = of->chosen};
     for (uint32_t k = 0; k < OPTIONS; k++) {
-        one.ways[k] = plan_way(&of->options[k]);
+        one.ways[k] = vtac_vta_plan_candidate(&of->options[k]);
     }
     return one;
 }
@@ -26,9 +26,9 @@ static choice choice_of(const stage *of)
 static void choice_take(stage *of, const choice *one)
 {
     of->chosen = one->chosen;
-    for (uint32_t k = 0; k < OPTIONS && plan_is_cut(&of->options[0]); k++) {
+    for (uint32_t k = 0; k < OPTIONS && vtac_vta_plan_has_tilings(&of->options[0]); k++) {
         if (of->there[k]) {
-            plan_take_way(&of->options[k], &one->ways[k]);
+            vtac_vta_plan_apply(&of->options[k], &one->ways[k]);
         }
     }
 }
@@ -36,21 +36,21 @@ static void choice_take(stage *of, const choice *one)
 static void note_choices(scheduler *s, choice *all)
 {
     for (size_t i = 0; i < s->stages.count; i++) {
-        all[i] = choice_of(stage_at(s, i));
+        all[i] = choice_of(vtac_vta_stage_at(s, i));
     }
 }
 
 static void choose_again(scheduler *s, const choice *all)
 {
     for (size_t i = 0; i < s->stages.count; i++) {
-        choice_take(stage_at(s, i), &all[i]);
+        choice_take(vtac_vta_stage_at(s, i), &all[i]);
     }
 }
 
 static vta_status time_all(scheduler *s, uint64_t limit, uint64_t *cycles, vta_diag *diag)
 {
-    VTA_TRY(schedule_build(s, diag));
-    *cycles = schedule_time(s, &s->list, limit);
+    VTA_TRY(vtac_vta_schedule_build(s, diag));
+    *cycles = vtac_vta_schedule_time(s, &s->list, limit);
     return VTA_OK;
 }
 
@@ -60,7 +60,7 @@ static choice change(stage *of, const way *one)
     const choice before = choice_of(of);
     if (one != NULL) {
         of->chosen = one->option;
-        plan_take_way(&of->options[one->option], one);
+        vtac_vta_plan_apply(&of->options[one->option], one);
     }
     return before;
 }
@@ -84,7 +84,7 @@ static void sort_ways(scheduler *s)
 {
     for (size_t w = 0; w < s->ways.count; w++) {
         way *one = vta_vec_at(&s->ways, w);
-        const uint64_t best = stage_at(s, one->stage)->options[one->option].cycles;
+        const uint64_t best = vtac_vta_stage_at(s, one->stage)->options[one->option].cycles;
         one->price = best > 0 ? (double)one->cycles / (double)best : 1;
         one->number = (uint32_t)w;
     }
@@ -98,7 +98,7 @@ static vta_status time_some(scheduler *s, size_t first, size_t end, uint64_t lim
                             vta_diag *diag)
 {
     uint64_t calls;
-    VTA_TRY(schedule_time_stages(s, first, end, limit, cycles, &calls, diag));
+    VTA_TRY(vtac_vta_schedule_time_stages(s, first, end, limit, cycles, &calls, diag));
     s->calls_left -= calls < s->calls_left ? calls : s->calls_left;
     return VTA_OK;
 }
@@ -144,7 +144,7 @@ static void chain_begin(const scheduler *s, link *chain, uint32_t room)
 static vta_status chain_reach(scheduler *s, link *chain, size_t number, vta_diag *diag)
 {
     link *to = &chain[number];
-    stage *of = stage_at(s, number), *last = number > 0 ? stage_at(s, number - 1) : NULL;
+    stage *of = vtac_vta_stage_at(s, number), *last = number > 0 ? vtac_vta_stage_at(s, number - 1) : NULL;
     for (uint32_t k = 0; k < to->count; k++) {
         uint64_t cycles;
         const choice own = change(of, to->ways[k]);
@@ -179,7 +179,7 @@ static vta_status choose_chain(scheduler *s, link *chain, uint32_t room, vta_dia
         best = chain[count - 1].until[k] < chain[count - 1].until[best] ? k : best;
     }
     for (size_t i = count; i > 0; i--) {
-        (void)change(stage_at(s, i - 1), chain[i - 1].ways[best]);
+        (void)change(vtac_vta_stage_at(s, i - 1), chain[i - 1].ways[best]);
         best = chain[i - 1].from[best];
     }
     return VTA_OK;
@@ -221,7 +221,7 @@ static vta_status judge_each(scheduler *s, attempt *best, choice *wanted, bool *
     note_choices(s, wanted);
     choose_again(s, best->all);
     for (size_t i = 0; i < s->stages.count && s->calls_left > 0; i++) {
-        stage *of = stage_at(s, i);
+        stage *of = vtac_vta_stage_at(s, i);
         bool good;
         if (of->changed) {
             of->moved = ++s->clock;
@@ -243,7 +243,7 @@ static bool is_new_there(scheduler *s, size_t number)
     const size_t first = number > BESIDE ? number - BESIDE : 0;
     bool fresh = false;
     for (size_t i = first; i < s->stages.count && i <= number + BESIDE; i++) {
-        fresh = fresh || stage_at(s, i)->moved >= stage_at(s, number)->looked;
+        fresh = fresh || vtac_vta_stage_at(s, i)->moved >= vtac_vta_stage_at(s, number)->looked;
     }
     return fresh;
 }
@@ -251,7 +251,7 @@ static bool is_new_there(scheduler *s, size_t number)
 /* The best way for a stage, as its neighbours are, in so many calls. */
 static vta_status improve_stage(scheduler *s, size_t number, uint64_t calls, vta_diag *diag)
 {
-    stage *of = stage_at(s, number);
+    stage *of = vtac_vta_stage_at(s, number);
     size_t w = 0;
     if (!is_new_there(s, number)) {
         return VTA_OK;
@@ -282,7 +282,7 @@ static vta_status improve_stage(scheduler *s, size_t number, uint64_t calls, vta
 /* The best of some ways for a stage and the next one, in so many calls. */
 static vta_status improve_pair(scheduler *s, size_t number, const link *ways, uint64_t calls, vta_diag *diag)
 {
-    stage *of = stage_at(s, number), *next = stage_at(s, number + 1);
+    stage *of = vtac_vta_stage_at(s, number), *next = vtac_vta_stage_at(s, number + 1);
     const uint64_t until = s->calls_left > calls ? s->calls_left - calls : 0;
     uint64_t best, cycles;
     VTA_TRY(time_around(s, number, number + 2, UINT64_MAX, &best, diag));
@@ -314,7 +314,7 @@ static vta_status improve_round(scheduler *s, bool pairs, attempt *best, choice 
 {
     const size_t count = s->stages.count;
     for (size_t i = 0; i < count; i++) {
-        stage_at(s, i)->changed = false;
+        vtac_vta_stage_at(s, i)->changed = false;
     }
     if (pairs) {
         chain_begin(s, chain, IN_CHAIN);
@@ -323,7 +323,7 @@ static vta_status improve_round(scheduler *s, bool pairs, attempt *best, choice 
         const uint64_t calls = s->calls_left / (count - i); /* its part */
         if (pairs) {
             VTA_TRY(improve_pair(s, i, &chain[i], calls, diag));
-        } else if (plan_is_cut(&stage_at(s, i)->options[0])) {
+        } else if (vtac_vta_plan_has_tilings(&vtac_vta_stage_at(s, i)->options[0])) {
             VTA_TRY(improve_stage(s, i, calls, diag));
         }
     }
@@ -336,7 +336,7 @@ static vta_status improve_all(scheduler *s, attempt *best, choice *wanted, link 
 {
     attempt_take(s, best);
     for (size_t i = 0; i < s->stages.count; i++) {
-        stage_at(s, i)->looked = 0;
+        vtac_vta_stage_at(s, i)->looked = 0;
     }
     for (bool better = true; better && s->calls_left > 0;) {
         VTA_TRY(improve_round(s, false, best, wanted, chain, &better, diag));
@@ -380,7 +380,7 @@ static vta_status begin_attempts(scheduler *s, attempt *all, uint32_t *count, vt
         attempt one = {.weaves = weaves != (i >= ATTEMPTS / 2), .still = i % 2 > 0, .all = all[*count].all};
         choose_again(s, given);
         for (size_t k = 0; k < s->stages.count && !one.weaves; k++) {
-            stage_at(s, k)->chosen = 0;
+            vtac_vta_stage_at(s, k)->chosen = 0;
         }
         s->weaves = one.weaves;
         s->still = one.still;
@@ -438,7 +438,7 @@ static vta_status improve_each(scheduler *s, attempt *all, link *chain, vta_diag
     return VTA_OK;
 }
 
-vta_status schedule_search(scheduler *s, vta_diag *diag)
+vta_status vtac_vta_schedule_search(scheduler *s, vta_diag *diag)
 {
     const size_t count = s->stages.count + 1;
     choice *choices = calloc((ATTEMPTS + 1) * count, sizeof *choices);

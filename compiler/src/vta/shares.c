@@ -8,12 +8,12 @@
  */
 #include "timing.h"
 
-typedef struct sweep {
+typedef struct deed_cursor {
     const timing_deed *deeds;
     size_t count;
     size_t array, alu, waiting, oldest; /* the first that may still matter */
     size_t array_kept, alu_kept;        /* of the same, that is not over */
-} sweep;
+} deed_cursor;
 
 static bool is_past(const timing_deed *d, bool array, uint64_t now)
 {
@@ -25,7 +25,7 @@ static bool is_over(const timing_deed *d, bool array, uint64_t now)
     return d->array != array || d->busy_to == d->busy_from || d->over <= now;
 }
 
-static void advance(sweep *s, uint64_t now)
+static void advance(deed_cursor *s, uint64_t now)
 {
     const timing_deed *d = s->deeds;
     while (s->array < s->count && is_past(&d[s->array], true, now)) {
@@ -74,7 +74,7 @@ static void take_oldest(span *s, const timing_deed *oldest)
 }
 
 /* Whose the cycles from `now` on are in which neither array nor ALU does a step. */
-static void take_idle(const sweep *s, span *found, uint64_t now)
+static void take_idle(const deed_cursor *s, span *found, uint64_t now)
 {
     const timing_deed *waiting = s->waiting < s->count ? &s->deeds[s->waiting] : NULL;
     const timing_deed *oldest = s->oldest < s->count ? &s->deeds[s->oldest] : NULL;
@@ -87,7 +87,7 @@ static void take_idle(const sweep *s, span *found, uint64_t now)
 }
 
 /* Whose the cycles from `now` on are, until something changes. */
-static span span_at(sweep *s, uint64_t now, uint64_t end)
+static span span_at(deed_cursor *s, uint64_t now, uint64_t end)
 {
     span found = {.until = end, .steps = 1, .beats = 1};
     advance(s, now);
@@ -112,9 +112,9 @@ static span span_at(sweep *s, uint64_t now, uint64_t end)
     return found;
 }
 
-void timing_shares(const vta_vec *deeds, uint64_t end, uint64_t *shares, uint32_t tags)
+void vtac_vta_timing_shares(const vta_vec *deeds, uint64_t end, uint64_t *shares, uint32_t tags)
 {
-    sweep s = {.deeds = deeds->items, .count = deeds->count};
+    deed_cursor s = {.deeds = deeds->items, .count = deeds->count};
     uint64_t now = 0;
     while (now < end) {
         const span next = span_at(&s, now, end);

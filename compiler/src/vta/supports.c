@@ -55,7 +55,8 @@ static vta_status rule_sum(const vtac_vta_layer *layer, const vtac_vta_tensor *i
     return VTA_OK;
 }
 
-vta_status rule_conv(const machine *m, const vtac_vta_region *region, uint32_t number, vta_diag *diag)
+vta_status vtac_vta_rule_conv(const machine *m, const vtac_vta_region *region, uint32_t number,
+                              vta_diag *diag)
 {
     const vtac_vta_layer *layer = &region->layers[number];
     const vtac_vta_tensor *in = &region->tensors[layer->inputs[0]], *to = &region->tensors[layer->output];
@@ -68,7 +69,8 @@ vta_status rule_conv(const machine *m, const vtac_vta_region *region, uint32_t n
     return rule_sum(layer, in, to, diag);
 }
 
-vta_status rule_average(const machine *m, const vtac_vta_region *region, uint32_t number, vta_diag *diag)
+vta_status vtac_vta_rule_average(const machine *m, const vtac_vta_region *region, uint32_t number,
+                                 vta_diag *diag)
 {
     const vtac_vta_layer *layer = &region->layers[number];
     for (uint32_t i = 0; i < layer->divisor_count; i++) {
@@ -78,10 +80,11 @@ vta_status rule_average(const machine *m, const vtac_vta_region *region, uint32_
                             "than the kernel");
         }
     }
-    return rule_conv(m, region, number, diag);
+    return vtac_vta_rule_conv(m, region, number, diag);
 }
 
-vta_status rule_move(const machine *m, const vtac_vta_region *region, uint32_t number, vta_diag *diag)
+vta_status vtac_vta_rule_move(const machine *m, const vtac_vta_region *region, uint32_t number,
+                              vta_diag *diag)
 {
     return region->layers[number].across && m->batch > 1
                ? vta_fail(diag, VTA_UNSUPPORTED,
@@ -102,7 +105,8 @@ static bool same_image(const vtac_vta_tensor *a, const vtac_vta_tensor *b)
     return a->n == b->n && a->h * a->w == b->h * b->w;
 }
 
-vta_status rule_shapes(const machine *m, const vtac_vta_region *region, uint32_t number, vta_diag *diag)
+vta_status vtac_vta_rule_shapes(const machine *m, const vtac_vta_region *region, uint32_t number,
+                                vta_diag *diag)
 {
     (void)m;
     const vtac_vta_layer *layer = &region->layers[number];
@@ -122,7 +126,8 @@ vta_status rule_shapes(const machine *m, const vtac_vta_region *region, uint32_t
     return VTA_OK;
 }
 
-vta_status rule_none(const machine *m, const vtac_vta_region *region, uint32_t number, vta_diag *diag)
+vta_status vtac_vta_rule_none(const machine *m, const vtac_vta_region *region, uint32_t number,
+                              vta_diag *diag)
 {
     (void)m;
     (void)region;
@@ -147,9 +152,9 @@ vta_status vtac_vta_supports(const vta_config *config, const vtac_vta_region *re
 {
     machine m;
     plan p;
-    const kind_of_layer *kind = &kinds[region->layers[layer].kind];
+    const kind_of_layer *kind = &vtac_vta_layer_kinds[region->layers[layer].kind];
     VTA_TRY(rule_built(config, &region->layers[layer], diag));
-    VTA_TRY(machine_of(config, &m, diag));
+    VTA_TRY(vtac_vta_machine_of(config, &m, diag));
     VTA_TRY(kind->rule(&m, region, layer, diag));
     return kind->plan(&m, region, layer, &p, diag);
 }
@@ -182,7 +187,7 @@ static uint64_t macs_of(const plan *p)
     return (uint64_t)(to->n * to->c * to->h * to->w * each);
 }
 
-void plan_cost(const plan *p, vtac_vta_cost *out)
+void vtac_vta_plan_cost(const plan *p, vtac_vta_cost *out)
 {
     *out = (vtac_vta_cost){.cycles = p->cycles,
                            .array = p->units.array,
@@ -201,9 +206,9 @@ vta_status vtac_vta_estimate(const vta_config *config, const vtac_vta_region *re
     machine m;
     plan p;
     const vtac_vta_layer *l = &region->layers[layer];
-    VTA_TRY(machine_of(config, &m, diag));
-    VTA_TRY(kinds[l->kind].rule(&m, region, layer, diag));
-    VTA_TRY(kinds[l->kind].plan(&m, region, layer, &p, diag));
-    plan_cost(&p, out);
+    VTA_TRY(vtac_vta_machine_of(config, &m, diag));
+    VTA_TRY(vtac_vta_layer_kinds[l->kind].rule(&m, region, layer, diag));
+    VTA_TRY(vtac_vta_layer_kinds[l->kind].plan(&m, region, layer, &p, diag));
+    vtac_vta_plan_cost(&p, out);
     return VTA_OK;
 }

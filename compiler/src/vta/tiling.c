@@ -57,7 +57,7 @@ static int64_t widest_reach(const conv *c, int64_t group)
 {
     int64_t widest = 0;
     for (int64_t o = 0; o < c->out_blocks; o += c->groups == 1 ? c->out_blocks : group) {
-        const reach r = conv_reach(c, o, group);
+        const reach r = vtac_vta_conv_reach(c, o, group);
         const int64_t end = vta_ceil_div(r.first + r.count, c->machine->ri);
         widest = vta_max(widest, end - r.first / c->machine->ri);
     }
@@ -165,9 +165,9 @@ static int64_t pool_passes(const conv *c, const tiling *t)
     return pool_taps(c) + 1 + (c->mean_record > 0 ? made : 0);
 }
 
-interval tiling_rows(const conv *c, const tiling *t, int64_t at, int64_t count)
+interval vtac_vta_tiling_rows(const conv *c, const tiling *t, int64_t at, int64_t count)
 {
-    const interval made = conv_made(c, 0, at, count);
+    const interval made = vtac_vta_conv_made(c, 0, at, count);
     const int64_t kept = at > 0 ? t->kept : 0;
     return (interval){made.at + kept, made.count - kept};
 }
@@ -175,16 +175,17 @@ interval tiling_rows(const conv *c, const tiling *t, int64_t at, int64_t count)
 /* The most rows that a tile makes. */
 static int64_t most_rows(const conv *c, const tiling *t)
 {
-    const int64_t first = tiling_rows(c, t, 0, vta_min(t->rows, c->oh)).count;
-    return t->kept > 0 ? vta_max(first, conv_made_most(c, 0, t->rows) - t->kept)
-                       : conv_made_most(c, 0, t->rows);
+    const int64_t first = vtac_vta_tiling_rows(c, t, 0, vta_min(t->rows, c->oh)).count;
+    return t->kept > 0 ? vta_max(first, vtac_vta_conv_made_max(c, 0, t->rows) - t->kept)
+                       : vtac_vta_conv_made_max(c, 0, t->rows);
 }
 
 /* Rows are kept from tile to tile of one group, and each tile makes some of its own. */
 static bool may_keep(const conv *c, const tiling *t)
 {
     const int64_t last = (vta_ceil_div(c->oh, t->rows) - 1) * t->rows;
-    return t->kept == 0 || (!t->tiles_outside && last > 0 && tiling_rows(c, t, last, c->oh - last).count > 0);
+    return t->kept == 0 ||
+           (!t->tiles_outside && last > 0 && vtac_vta_tiling_rows(c, t, last, c->oh - last).count > 0);
 }
 
 /* Fills in what follows; false where it does not fit. */
@@ -200,12 +201,13 @@ static bool complete(const conv *c, tiling *t)
     t->window_parts =
         vta_ceil_div(c->window.kernel[0], t->part_rows) * vta_ceil_div(c->window.kernel[1], t->part_cols);
     t->parts = t->block_parts * t->window_parts;
-    const int64_t made_rows = most_rows(c, t), made_cols = conv_made_most(c, 1, t->cols);
+    const int64_t made_rows = most_rows(c, t), made_cols = vtac_vta_conv_made_max(c, 1, t->cols);
     t->in_rows = span_of(made_rows, c->window.stride[0], t->part_rows, c->window.dilation[0]);
-    t->in_cols = conv_pitch(c, span_of(made_cols, c->window.stride[1], t->part_cols, c->window.dilation[1]));
+    t->in_cols =
+        vtac_vta_conv_pitch(c, span_of(made_cols, c->window.stride[1], t->part_cols, c->window.dilation[1]));
     const int64_t steps = c->lanes ? 1 : t->part * m->ri * t->part_rows * t->part_cols * c->planes;
     t->inp_size = t->part * t->in_rows * t->in_cols * m->ri;
-    const int64_t pieces = c->lanes ? piece_count(c, t->part_rows, t->part_cols) : 0;
+    const int64_t pieces = c->lanes ? vtac_vta_piece_count(c, t->part_rows, t->part_cols) : 0;
     t->wgt_size = c->alike   ? vta_min(MOST_KINDS, pieces)
                   : c->lanes ? t->group / m->ro * pieces
                              : t->group * steps;
@@ -247,7 +249,7 @@ static int64_t part_kinds(const conv *c, const tiling *t)
     return t->block_parts * (1 + rows) * (1 + cols);
 }
 
-entries_used tiling_trim(const conv *c, tiling *t)
+entries_used vtac_vta_tiling_trim(const conv *c, tiling *t)
 {
     const int64_t groups = c->groups > 1 ? t->groups : 1;
     const int64_t inputs = t->tiles * t->parts * groups,
@@ -262,7 +264,7 @@ entries_used tiling_trim(const conv *c, tiling *t)
     return (entries_used){t->inp_slots * t->inp_size, t->wgt_slots * t->wgt_size, t->acc_used, t->side_used};
 }
 
-void tiling_move(tiling *t, const entries_used *to)
+void vtac_vta_tiling_move(tiling *t, const entries_used *to)
 {
     t->inp_first = to->inp;
     t->wgt_first = to->wgt;
@@ -286,7 +288,8 @@ static sweep_of_tiles sweep_tiles(const conv *c, const tiling *t, int d, int64_t
     sweep_of_tiles sum = {0};
     for (int64_t at = 0; at < total; at += piece) {
         const int64_t count = vta_min(piece, total - at);
-        const interval made = d == 0 ? tiling_rows(c, t, at, count) : conv_made(c, d, at, count);
+        const interval made =
+            d == 0 ? vtac_vta_tiling_rows(c, t, at, count) : vtac_vta_conv_made(c, d, at, count);
         const int64_t first = made.at * w->stride[d] - w->before[d];
         const int64_t end = first + span_of(made.count, w->stride[d], taps, w->dilation[d]);
         sum.loaded += vta_max(0, vta_min(end, size) - vta_max(first, 0));
@@ -303,7 +306,7 @@ static int64_t loads_of(int64_t count, int64_t rounds, int64_t slots)
 
 /* DEPTHWISE takes one column of its
  * window a cycle, or three rows of it, but for those that it still has from the window before. */
-int64_t tiling_row_cycles(const conv *c, int64_t reach_blocks, int64_t cols)
+int64_t vtac_vta_tiling_row_cycles(const conv *c, int64_t reach_blocks, int64_t cols)
 {
     const vtac_vta_window *w = &c->window;
     if (!c->lanes) {
@@ -319,13 +322,13 @@ int64_t tiling_row_cycles(const conv *c, int64_t reach_blocks, int64_t cols)
     return cycles * (c->three ? vta_ceil_div(w->kernel[0], c->piece_rows) : w->kernel[0]);
 }
 
-int64_t tiling_all_cycles(const conv *c, int64_t row_cycles, int64_t cols)
+int64_t vtac_vta_tiling_all_cycles(const conv *c, int64_t row_cycles, int64_t cols)
 {
     const int64_t used = conv_used_blocks(c);
     return used * row_cycles + (c->out_blocks - used) * cols;
 }
 
-void tiling_measure(const conv *c, const tiling *t, load_of_units *out)
+void vtac_vta_tiling_measure(const conv *c, const tiling *t, load_of_units *out)
 {
     const machine *m = c->machine;
     const int64_t tile_bytes = m->batch * m->block, wgt_bytes = m->block_in * m->block_out;
@@ -339,9 +342,10 @@ void tiling_measure(const conv *c, const tiling *t, load_of_units *out)
     const int64_t sweep = c->images * rows.loaded * cols.loaded * vta_ceil_div(reach_blocks, m->ri) *
                           tile_bytes * t->window_parts;
     const int64_t weights =
-        (c->alike   ? t->wgt_size * part_kinds(c, t)
-         : c->lanes ? c->out_blocks / m->ro * piece_count(c, t->part_rows, t->part_cols) * t->window_parts
-                    : c->out_blocks * reach_blocks * taps) *
+        (c->alike ? t->wgt_size * part_kinds(c, t)
+         : c->lanes
+             ? c->out_blocks / m->ro * vtac_vta_piece_count(c, t->part_rows, t->part_cols) * t->window_parts
+             : c->out_blocks * reach_blocks * taps) *
         wgt_bytes;
     const int64_t inp_units = t->tiles * t->parts, wgt_units = t->groups * t->parts;
     int64_t inp_loads = 0, wgt_loads = 0;
@@ -363,7 +367,8 @@ void tiling_measure(const conv *c, const tiling *t, load_of_units *out)
     const int64_t read = sweep * inp_loads / inp_units +
                          weights * (c->alike ? 1 : wgt_loads) / (c->alike ? 1 : wgt_units) + others +
                          params * c->pairs * c->record * m->batch * m->block_out * 4;
-    const int64_t bytes = conv_whole(c) ? c->layer->bytes : 1, made_cols = conv_made_most(c, 1, t->cols);
+    const int64_t bytes = conv_whole(c) ? c->layer->bytes : 1,
+                  made_cols = vtac_vta_conv_made_max(c, 1, t->cols);
     const int64_t written = pixels * c->out_blocks * m->batch * m->block_out * bytes;
     const int64_t passes = conv_whole(c)     ? bytes - 1
                            : c->sum != NULL  ? SUM_PASSES
@@ -371,7 +376,8 @@ void tiling_measure(const conv *c, const tiling *t, load_of_units *out)
                                              : 1;
     *out = (load_of_units){
         .array = (uint64_t)(c->images * rows.made * t->col_tiles *
-                            tiling_all_cycles(c, tiling_row_cycles(c, reach_blocks, made_cols), made_cols)),
+                            vtac_vta_tiling_all_cycles(
+                                c, vtac_vta_tiling_row_cycles(c, reach_blocks, made_cols), made_cols)),
         .alu = (uint64_t)(pixels * c->out_blocks * passes),
         .load = (uint64_t)(read / m->beat),
         .store = (uint64_t)(written / m->beat),
@@ -389,10 +395,10 @@ static int64_t calls_of(const conv *c, const tiling *t)
 
 /* Cycles of the whole layer, roughly: the busiest unit, what a piece costs however small it is, and what
  * cannot overlap. */
-uint64_t tiling_estimate(const conv *c, const tiling *t, load_of_units *units)
+uint64_t vtac_vta_tiling_estimate(const conv *c, const tiling *t, load_of_units *units)
 {
     enum { LATENCY = 200, CALL = 6, INSN = 2 };
-    tiling_measure(c, t, units);
+    vtac_vta_tiling_measure(c, t, units);
     const machine *m = c->machine;
     const int64_t blocks = t->tiles * t->groups * t->group, calls = calls_of(c, t);
     const int64_t first =
@@ -430,7 +436,7 @@ static double lag_of(const conv *c, const tiling *t)
     return (double)vta_min(t->in_rows - c->window.before[0], c->h) / (double)c->h;
 }
 
-uint64_t tiling_lag(const conv *c, const tiling *t, uint64_t cycles, uint64_t calls)
+uint64_t vtac_vta_tiling_lag(const conv *c, const tiling *t, uint64_t cycles, uint64_t calls)
 {
     enum { CALL = 2, HUNDRED = 100 };
     if (c->machine->side == 0) {
@@ -477,14 +483,14 @@ static void enumerate(const conv *c, tiling t, contender *best)
     const choices rows = cuts_of(c->oh, m->acc), cols = cuts_of(c->ow, m->acc / m->ro);
     const choices groups = cuts_of(c->groups > 1 ? 1 : c->out_blocks / m->ro, m->wgt);
     const choices parts = cuts_of(widest_reach(c, m->ro), m->inp);
-    const int64_t shared = c->pool != NULL ? conv_shared_rows(c) : 0;
+    const int64_t shared = c->pool != NULL ? vtac_vta_conv_shared_rows(c) : 0;
     for (int i = 0; i < rows.count * cols.count; i++) {
         t.rows = rows.size[i % rows.count];
         t.cols = cols.size[i / rows.count];
         if (t.rows * t.cols * m->ro > m->acc) {
             continue;
         }
-        const int orders = shared > 0 ? 3 : 2, loops = conv_parts(c) ? 2 * orders : orders;
+        const int orders = shared > 0 ? 3 : 2, loops = vtac_vta_conv_can_part(c) ? 2 * orders : orders;
         for (int j = 0; j < groups.count * parts.count * loops; j++) {
             t.group = groups.size[j / loops % groups.count] * m->ro;
             t.part = parts.size[j / loops / groups.count];
@@ -495,8 +501,8 @@ static void enumerate(const conv *c, tiling t, contender *best)
             if (!complete(c, &t)) {
                 continue;
             }
-            uint64_t cycles = tiling_estimate(c, &t, &units);
-            cycles += tiling_lag(c, &t, cycles, (uint64_t)calls_of(c, &t));
+            uint64_t cycles = vtac_vta_tiling_estimate(c, &t, &units);
+            cycles += vtac_vta_tiling_lag(c, &t, cycles, (uint64_t)calls_of(c, &t));
             contender *rival = &best[class_of(&t)];
             if (rival->cycles == 0 || cycles < rival->cycles) {
                 *rival = (contender){cycles, t};
@@ -546,7 +552,7 @@ static vta_status misfit(const conv *c, vta_diag *diag)
     return status;
 }
 
-vta_status tiling_choose(const conv *c, tiling *out, uint32_t room, uint32_t *count, vta_diag *diag)
+vta_status vtac_vta_tiling_choose(const conv *c, tiling *out, uint32_t room, uint32_t *count, vta_diag *diag)
 {
     contender *best = calloc(CLASSES, sizeof *best);
     if (best == NULL) {
@@ -571,7 +577,7 @@ vta_status tiling_choose(const conv *c, tiling *out, uint32_t room, uint32_t *co
     return VTA_OK;
 }
 
-void tiling_describe(const conv *c, const tiling *t, char *text, size_t size)
+void vtac_vta_tiling_describe(const conv *c, const tiling *t, char *text, size_t size)
 {
     const bool input_stays =
         t->tiles_outside ? t->parts <= t->inp_slots : t->tiles * t->parts <= t->inp_slots;
@@ -599,7 +605,7 @@ void tiling_describe(const conv *c, const tiling *t, char *text, size_t size)
 
 /* Walking. */
 
-patch tiling_tile(const conv *c, const tiling *t, int64_t index)
+patch vtac_vta_tiling_tile(const conv *c, const tiling *t, int64_t index)
 {
     const bool down = t->kept > 0; /* the next one is the one below */
     const int64_t x = down ? index / t->row_tiles % t->col_tiles : index % t->col_tiles;
@@ -610,11 +616,11 @@ patch tiling_tile(const conv *c, const tiling *t, int64_t index)
     return out;
 }
 
-part tiling_part(const conv *c, const tiling *t, int64_t group, int64_t index)
+part vtac_vta_tiling_part(const conv *c, const tiling *t, int64_t group, int64_t index)
 {
     const int64_t ri = c->machine->ri, columns = vta_ceil_div(c->window.kernel[1], t->part_cols);
     const int64_t window = index % t->window_parts;
-    const reach r = conv_reach(c, group * t->group, t->group);
+    const reach r = vtac_vta_conv_reach(c, group * t->group, t->group);
     const int64_t first = r.first / ri, end = vta_ceil_div(r.first + r.count, ri);
     part out = {
         .block = first + index / t->window_parts * t->part,
@@ -627,15 +633,15 @@ part tiling_part(const conv *c, const tiling *t, int64_t group, int64_t index)
     return out;
 }
 
-reach part_reach(const conv *c, const tiling *t, int64_t group, const part *p)
+reach vtac_vta_part_reach(const conv *c, const tiling *t, int64_t group, const part *p)
 {
     const int64_t ri = c->machine->ri;
-    const reach r = conv_reach(c, group * t->group, t->group);
+    const reach r = vtac_vta_conv_reach(c, group * t->group, t->group);
     const int64_t first = vta_max(r.first, p->block * ri);
     return (reach){first, vta_max(0, vta_min(r.first + r.count, (p->block + p->blocks) * ri) - first)};
 }
 
-int64_t piece_count(const conv *c, int64_t rows, int64_t cols)
+int64_t vtac_vta_piece_count(const conv *c, int64_t rows, int64_t cols)
 {
     return vta_ceil_div(rows, c->piece_rows) * vta_ceil_div(cols, c->piece_cols);
 }
@@ -650,7 +656,7 @@ static void place_piece(const conv *c, int64_t total, int64_t size, int64_t inde
     *fresh = begin - *at;
 }
 
-window_piece piece_of(const conv *c, const part *p, int64_t index)
+window_piece vtac_vta_piece_of(const conv *c, const part *p, int64_t index)
 {
     const int64_t in_row = vta_ceil_div(p->kxs, c->piece_cols);
     window_piece piece;
@@ -681,7 +687,7 @@ static piece_grid grid_of(const conv *c, const part *p)
                         1 + ends_otherwise(c, p->kxs, c->piece_cols)};
 }
 
-int64_t piece_kind(const conv *c, const part *p, int64_t index)
+int64_t vtac_vta_piece_kind(const conv *c, const part *p, int64_t index)
 {
     if (!c->alike) {
         return index;
@@ -692,7 +698,7 @@ int64_t piece_kind(const conv *c, const part *p, int64_t index)
     return last_row * g.col_kinds + last_col;
 }
 
-int64_t piece_of_kind(const conv *c, const part *p, int64_t kind)
+int64_t vtac_vta_piece_of_kind(const conv *c, const part *p, int64_t kind)
 {
     if (!c->alike) {
         return kind;
@@ -701,7 +707,7 @@ int64_t piece_of_kind(const conv *c, const part *p, int64_t kind)
     return (kind / g.col_kinds > 0 ? g.rows - 1 : 0) * g.cols + (kind % g.col_kinds > 0 ? g.cols - 1 : 0);
 }
 
-int64_t chunk_of(const conv *c, const tiling *t, int64_t group, int64_t index)
+int64_t vtac_vta_chunk_of(const conv *c, const tiling *t, int64_t group, int64_t index)
 {
     if (!c->alike) {
         return group * t->parts + index;
@@ -713,23 +719,23 @@ int64_t chunk_of(const conv *c, const tiling *t, int64_t group, int64_t index)
     return index - window + (cut_row ? row : 0) * columns + (cut_column ? column : 0);
 }
 
-int64_t part_entries(const conv *c, const tiling *t, int64_t group, const part *p)
+int64_t vtac_vta_part_entries(const conv *c, const tiling *t, int64_t group, const part *p)
 {
-    const int64_t blocks = part_reach(c, t, group, p).count;
-    return c->lanes ? piece_count(c, p->kys, p->kxs) : blocks * p->kys * p->kxs * c->planes;
+    const int64_t blocks = vtac_vta_part_reach(c, t, group, p).count;
+    return c->lanes ? vtac_vta_piece_count(c, p->kys, p->kxs) : blocks * p->kys * p->kxs * c->planes;
 }
 
-int64_t group_blocks(const conv *c, const tiling *t, int64_t group)
+int64_t vtac_vta_group_blocks(const conv *c, const tiling *t, int64_t group)
 {
     return vta_min(t->group, c->out_blocks - group * t->group);
 }
 
-int64_t chunk_entries(const conv *c, const tiling *t, int64_t group, const part *p)
+int64_t vtac_vta_chunk_entries(const conv *c, const tiling *t, int64_t group, const part *p)
 {
-    const int64_t blocks = group_blocks(c, t, group);
+    const int64_t blocks = vtac_vta_group_blocks(c, t, group);
     if (c->alike) {
         const piece_grid g = grid_of(c, p);
         return g.row_kinds * g.col_kinds;
     }
-    return part_entries(c, t, group, p) * (c->lanes ? blocks / c->machine->ro : blocks);
+    return vtac_vta_part_entries(c, t, group, p) * (c->lanes ? blocks / c->machine->ro : blocks);
 }

@@ -10,9 +10,9 @@
 static cycles run_step(model *t, const job *j)
 {
     if (j->early) {
-        return load_step(t);
+        return vtac_vta_load_step(t);
     }
-    return j->kind == STEP_STORE ? store_step(t) : compute_step(t);
+    return j->kind == STEP_STORE ? vtac_vta_store_step(t) : vtac_vta_compute_step(t);
 }
 
 enum { LOG_BLOCK = 4, LOG_PAGES = 6 }; /* of granules that may be alike, and of pages */
@@ -35,29 +35,29 @@ static bool model_init(model *t, const machine *m, const step_list *list, uint64
                  .log_page = vta_log2(
                      vta_min(m->config->elem_bytes[VTA_MEM_INP], m->config->elem_bytes[VTA_MEM_OUT]))};
     t->page_count = work_bytes > 0 ? (int64_t)(work_bytes >> t->log_page) + 1 : 0; /* 0: not laid out yet */
-    bool good = jobs_make(t);
-#define INIT(what) good = marks_init(&t->what, t->inp.places, LOG_BLOCK) && good;
+    bool good = vtac_vta_jobs_make(t);
+#define INIT(what) good = vtac_vta_marks_init(&t->what, t->inp.places, LOG_BLOCK) && good;
     OF_INP(INIT)
 #undef INIT
-#define INIT(what) good = marks_init(&t->what, t->wgt.places, LOG_BLOCK) && good;
+#define INIT(what) good = vtac_vta_marks_init(&t->what, t->wgt.places, LOG_BLOCK) && good;
     OF_WGT(INIT)
 #undef INIT
-#define INIT(what) good = marks_init(&t->what, t->out.places, LOG_BLOCK) && good;
+#define INIT(what) good = vtac_vta_marks_init(&t->what, t->out.places, LOG_BLOCK) && good;
     OF_ACC(INIT)
 #undef INIT
-#define INIT(what) good = marks_init(&t->what, t->page_count, LOG_PAGES) && good;
+#define INIT(what) good = vtac_vta_marks_init(&t->what, t->page_count, LOG_PAGES) && good;
     OF_PAGES(INIT)
 #undef INIT
     t->store_end = calloc(t->store_count + 1, sizeof *t->store_end);
     t->known_at = calloc(t->store_count + 1, sizeof *t->known_at);
-    good = good && uop_plan_make(t);
-    traffic_init(t);
+    good = good && vtac_vta_uop_plan_make(t);
+    vtac_vta_traffic_init(t);
     return good && t->store_end != NULL && t->known_at != NULL;
 }
 
 static void model_free(model *t)
 {
-#define FREE(what) marks_free(&t->what);
+#define FREE(what) vtac_vta_marks_free(&t->what);
     OF_INP(FREE)
     OF_WGT(FREE)
     OF_ACC(FREE)
@@ -66,7 +66,7 @@ static void model_free(model *t)
     free(t->jobs);
     free(t->store_end);
     free(t->known_at);
-    uop_plan_free(&t->uops);
+    vtac_vta_uop_plan_free(&t->uops);
 }
 
 /* UINT64_MAX: not below `limit`. */
@@ -92,7 +92,7 @@ static cycles walk(const machine *m, const step_list *list, uint64_t work_bytes,
             least_end = later(end, later(t->array_free + t->array_left, t->alu_free + t->alu_left));
         }
         if (shares != NULL && !t->failed) {
-            timing_shares(&t->deeds, end, shares, tags);
+            vtac_vta_timing_shares(&t->deeds, end, shares, tags);
         }
         end = t->failed ? 0 : least_end < limit ? end : UINT64_MAX;
     }
@@ -102,13 +102,13 @@ static cycles walk(const machine *m, const step_list *list, uint64_t work_bytes,
     return end;
 }
 
-uint64_t timing_of(const machine *m, const step_list *list, uint64_t work_bytes, uint64_t *shares,
-                   uint32_t tags)
+uint64_t vtac_vta_timing_of(const machine *m, const step_list *list, uint64_t work_bytes, uint64_t *shares,
+                            uint32_t tags)
 {
     return walk(m, list, work_bytes, shares, tags, UINT64_MAX);
 }
 
-uint64_t timing_below(const machine *m, const step_list *list, uint64_t work_bytes, uint64_t limit)
+uint64_t vtac_vta_timing_below(const machine *m, const step_list *list, uint64_t work_bytes, uint64_t limit)
 {
     return walk(m, list, work_bytes, NULL, 0, limit);
 }

@@ -14,12 +14,12 @@
 
 /* The end of all; 0 without memory. `shares` (may be NULL) gets the cycles of each tag, [0 … tags-1]; those
  * of tag 0 are the end, when nothing but stores is left. */
-uint64_t timing_of(const machine *m, const step_list *list, uint64_t work_bytes, uint64_t *shares,
-                   uint32_t tags);
+uint64_t vtac_vta_timing_of(const machine *m, const step_list *list, uint64_t work_bytes, uint64_t *shares,
+                            uint32_t tags);
 
 /* The same, or UINT64_MAX as soon as it cannot be below `limit`: the array and the ALU still have to do what
  * comes behind in the list, one after the other. */
-uint64_t timing_below(const machine *m, const step_list *list, uint64_t work_bytes, uint64_t limit);
+uint64_t vtac_vta_timing_below(const machine *m, const step_list *list, uint64_t work_bytes, uint64_t limit);
 
 /* What became of an instruction of the compute unit. */
 typedef struct timing_deed {
@@ -32,6 +32,6 @@ typedef struct timing_deed {
 } timing_deed;
 
 /* shares.c: the same from all of them (timing_deed), in their order. */
-void timing_shares(const vta_vec *deeds, uint64_t end, uint64_t *shares, uint32_t tags);
+void vtac_vta_timing_shares(const vta_vec *deeds, uint64_t end, uint64_t *shares, uint32_t tags);
 
 #endif

@@ -2,7 +2,7 @@
  *
  * What the timing model knows of the memory. Fetch, load and compute unit read, the store unit writes, and
  * the list does not say who asks first: a burst that is asked for before others puts them off, and what they
- * fill is there later (traffic_settle).
+ * fill is there later (vtac_vta_traffic_settle).
  */
 #include <math.h>
 
@@ -10,7 +10,7 @@
 #include "vta/number.h"
 
 /* So many cycles of the bus for so many bytes, or more where the memory is slower than the bus. */
-cycles traffic_paced(const model *t, cycles beats, int64_t bytes)
+cycles vtac_vta_traffic_paced(const model *t, cycles beats, int64_t bytes)
 {
     return t->m->shared > 0 ? later(beats, (cycles)ceil((double)bytes / t->m->shared)) : beats;
 }
@@ -20,25 +20,25 @@ static cycles most_of_burst(const model *t)
 {
     enum { MOST_BEATS = 256, PAGE = 4096 };
     const int64_t beats = vta_min(MOST_BEATS, PAGE / t->m->beat);
-    return traffic_paced(t, (cycles)beats, beats * t->m->beat);
+    return vtac_vta_traffic_paced(t, (cycles)beats, beats * t->m->beat);
 }
 
-void traffic_init(model *t)
+void vtac_vta_traffic_init(model *t)
 {
     t->most_of_burst = most_of_burst(t);
-    t->chunk_beats = traffic_paced(t, (cycles)vta_ceil_div(CHUNK_BYTES, t->m->beat), CHUNK_BYTES);
+    t->chunk_beats = vtac_vta_traffic_paced(t, (cycles)vta_ceil_div(CHUNK_BYTES, t->m->beat), CHUNK_BYTES);
 }
 
 /* `y` rows of `x` elements of `bytes`. Rows that touch are one. */
-bursts bursts_of(const model *t, int64_t y, int64_t x, int64_t stride, int64_t bytes)
+bursts vtac_vta_bursts_of(const model *t, int64_t y, int64_t x, int64_t stride, int64_t bytes)
 {
     const int64_t beat = t->m->beat;
     if (stride == x || y == 1) {
         x *= y;
         y = 1;
     }
-    return (bursts){y,
-                    traffic_paced(t, (cycles)(bytes < beat ? x : vta_ceil_div(x * bytes, beat)), x * bytes)};
+    return (bursts){
+        y, vtac_vta_traffic_paced(t, (cycles)(bytes < beat ? x : vta_ceil_div(x * bytes, beat)), x * bytes)};
 }
 
 /* Cycles that a beat of one direction takes beyond its own, while the other one has beats, too: both have
@@ -53,38 +53,38 @@ static double beyond(const model *t)
 static double reads_beside(const model *t, cycles from, cycles count)
 {
     enum { BEFORE = 512 };
-    const cycles known = bus_known(&t->reads), begin = from > BEFORE ? from - BEFORE : 0;
+    const cycles known = vtac_vta_bus_known(&t->reads), begin = from > BEFORE ? from - BEFORE : 0;
     const cycles until = known < from ? known : from;
-    double reads = (double)bus_busy(&t->reads, from, from + count);
+    double reads = (double)vtac_vta_bus_busy(&t->reads, from, from + count);
     if (known < from + count && until > begin && t->loads_left > 0) {
         const double unknown = (double)(from + count - later(known, from));
-        reads += unknown * (double)bus_busy(&t->reads, begin, until) / (double)(until - begin);
+        reads += unknown * (double)vtac_vta_bus_busy(&t->reads, begin, until) / (double)(until - begin);
     }
     return reads / (double)count;
 }
 
 /* Writes from `when` on, for so many cycles by themselves: reads are later by what they take, and the writes
  * by what is returned: they get what reads leave, and half of all at least. */
-cycles traffic_yield(model *t, cycles when, cycles writes)
+cycles vtac_vta_traffic_yield(model *t, cycles when, cycles writes)
 {
     const double share = beyond(t), both = 2 / (1 + share);
     if (share == 0) {
         return 0;
     }
-    load_before(t, when + writes); /* what it reads meanwhile is beside them */
+    vtac_vta_load_before(t, when + writes); /* what it reads meanwhile is beside them */
     const double left = fmin(1, fmax(both / 2, both - reads_beside(t, when, writes)));
     t->yielded += share * (double)writes;
     const cycles whole = (cycles)t->yielded;
     if (whole > 0) {
         t->yielded -= (double)whole;
-        bus_yield(&t->reads, when, t->m->config->mem_latency, whole);
+        vtac_vta_bus_yield(&t->reads, when, t->m->config->mem_latency, whole);
     }
     return (cycles)((double)writes * (1 / left - 1));
 }
 
 /* Bursts follow each other. And only so many are on their way: where they are short, the next one waits until
  * the memory has answered an old one. */
-cycles traffic_write(cycles *bus, bursts_in_flight *flight, cycles first, cycles answer, bursts b)
+cycles vtac_vta_traffic_write(cycles *bus, bursts_in_flight *flight, cycles first, cycles answer, bursts b)
 {
     for (int64_t i = 0; i < b.count; i++) {
         cycles *answered = &flight->answered[flight->next++ % WRITES_IN_FLIGHT];
@@ -95,14 +95,14 @@ cycles traffic_write(cycles *bus, bursts_in_flight *flight, cycles first, cycles
 }
 
 /* Asks for the program's next chunk: there is room for it when an older one has been handed out. */
-void traffic_read_chunk(model *t)
+void vtac_vta_traffic_read_chunk(model *t)
 {
     cycles *room = &t->chunk_room[t->chunks % CHUNKS];
     const cycles beats = t->chunk_beats;
     const uint32_t owner = t->reads.owner;
     t->reads.owner = 0;
-    const cycles end = bus_read(&t->reads, &t->fetching, *room, reader_opens(&t->fetching),
-                                t->m->config->mem_latency, beats);
+    const cycles end = vtac_vta_bus_read(&t->reads, &t->fetching, *room, vtac_vta_reader_opens(&t->fetching),
+                                         t->m->config->mem_latency, beats);
     t->reads.owner = owner;
     const cycles first = later(t->chunk_handed, end - beats);
     t->chunk_at[t->chunks++ % CHUNKS_AHEAD] = first;
@@ -131,7 +131,7 @@ static void read_ahead(model *t, cycles when)
     const uint64_t ahead = t->insns + queue_reach(t);
     const uint64_t until = ahead < t->count ? ahead : t->count;
     while (t->chunks * CHUNK_INSNS < until && t->chunk_room[t->chunks % CHUNKS] <= when) {
-        traffic_read_chunk(t);
+        vtac_vta_traffic_read_chunk(t);
     }
     if (until == ahead && t->chunks * CHUNK_INSNS >= until) { /* the queues are full up to now */
         cycles *room = &t->chunk_room[t->chunks % CHUNKS];
@@ -140,29 +140,29 @@ static void read_ahead(model *t, cycles when)
 }
 
 /* The next instruction is in its unit's queue. */
-cycles traffic_fetch(model *t)
+cycles vtac_vta_traffic_fetch(model *t)
 {
     const uint64_t number = t->insns++, chunk = number / CHUNK_INSNS;
     if (chunk >= t->chunks) {
-        traffic_read_chunk(t);
+        vtac_vta_traffic_read_chunk(t);
     }
     t->fetch = later(t->fetch, t->chunk_at[chunk % CHUNKS_AHEAD]) + FETCH;
     return t->fetch + DECODE;
 }
 
-cycles traffic_read(model *t, reader *who, cycles start, bursts b)
+cycles vtac_vta_traffic_read(model *t, reader *who, cycles start, bursts b)
 {
     const cycles latency = t->m->config->mem_latency, at_most = t->most_of_burst;
     cycles end = start + who->lead + latency, asks = start;
     for (int64_t i = 0; i < b.count; i++) {
         for (cycles left = b.each; left > 0; asks++) {
-            const cycles beats = left < at_most ? left : at_most, opens = reader_opens(who),
+            const cycles beats = left < at_most ? left : at_most, opens = vtac_vta_reader_opens(who),
                          when = later(asks, opens);
             if (who == &t->computing) {
-                load_before(t, when);
+                vtac_vta_load_before(t, when);
             }
             read_ahead(t, when);
-            end = bus_read(&t->reads, who, asks, opens, latency, beats);
+            end = vtac_vta_bus_read(&t->reads, who, asks, opens, latency, beats);
             left -= beats;
         }
     }
@@ -170,13 +170,13 @@ cycles traffic_read(model *t, reader *who, cycles start, bursts b)
 }
 
 /* The bursts of a transfer: its number. */
-uint32_t transfer_begin(model *t)
+uint32_t vtac_vta_transfer_begin(model *t)
 {
     t->reads.owner = ++t->transferred;
     return t->reads.owner;
 }
 
-void transfer_end(model *t, transfer what, uint32_t owner)
+void vtac_vta_transfer_end(model *t, transfer what, uint32_t owner)
 {
     t->reads.owner = owner;
     t->transfers[what.number % TRANSFERS] = what;
@@ -186,7 +186,7 @@ static void put_off(model *t, transfer *f, cycles by)
 {
     f->bus_end += by;
     f->end += by;
-    marks_raise(f->to != NULL ? &f->to->wrote : &t->load_acc, at_places(f->where), f->end);
+    vtac_vta_marks_raise(f->to != NULL ? &f->to->wrote : &t->load_acc, at_places(f->where), f->end);
     if (f->to != NULL) {
         t->load_engine = later(t->load_engine, f->end);
         return;
@@ -203,7 +203,7 @@ static void put_off(model *t, transfer *f, cycles by)
 }
 
 /* The list does not say which unit asks first: LOADs that others came before are put off. */
-void traffic_settle(model *t)
+void vtac_vta_traffic_settle(model *t)
 {
     const uint64_t count = t->reads.count, back = count > BURSTS_BACK ? count - BURSTS_BACK : 0;
     const uint64_t first = later(back, t->reads.moved);

@@ -57,7 +57,7 @@ static uint32_t requant_kernel_of(planner *p, const job *j)
     if (place->kernel == 0) {
         vta_kernel same;
         place->uop = uop;
-        place->kernel = list_has(p->list, &uop, 1, &same)
+        place->kernel = vtac_vta_list_has(p->list, &uop, 1, &same)
                             ? same.index + 1
                             : (uint32_t)(p->list->kernels.count + ++p->requant_count);
         p->kernels[place->kernel - 1].count = 1;
@@ -204,7 +204,7 @@ static bool planner_init(planner *p, uop_plan *of, const machine *m, const step_
     return good;
 }
 
-bool uop_plan_make(model *t)
+bool vtac_vta_uop_plan_make(model *t)
 {
     planner p;
     uop_plan *of = &t->uops;
@@ -225,7 +225,7 @@ bool uop_plan_make(model *t)
     return !of->failed && of->end != NULL;
 }
 
-void uop_plan_free(uop_plan *of)
+void vtac_vta_uop_plan_free(uop_plan *of)
 {
     free(of->need);
     free(of->end);

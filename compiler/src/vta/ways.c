@@ -13,29 +13,29 @@
 static vta_status plan_conv(plan *p, vta_diag *diag)
 {
     uint32_t count;
-    VTA_TRY(tiling_choose(&p->conv, &p->tiling, 1, &count, diag));
-    p->cycles = tiling_estimate(&p->conv, &p->tiling, &p->units);
+    VTA_TRY(vtac_vta_tiling_choose(&p->conv, &p->tiling, 1, &count, diag));
+    p->cycles = vtac_vta_tiling_estimate(&p->conv, &p->tiling, &p->units);
     return VTA_OK;
 }
 
-vta_status conv_plan(const machine *m, const vtac_vta_region *region, uint32_t number, plan *out,
-                     vta_diag *diag)
+vta_status vtac_vta_conv_plan(const machine *m, const vtac_vta_region *region, uint32_t number, plan *out,
+                              vta_diag *diag)
 {
-    plan_init(m, region, number, out);
-    conv_of(m, region, number, &out->conv);
+    vtac_vta_plan_init(m, region, number, out);
+    vtac_vta_conv_of(m, region, number, &out->conv);
     return plan_conv(out, diag);
 }
 
-vta_status conv_plan_joined(const machine *m, const vtac_vta_region *region, uint32_t number, uint32_t after,
-                            int64_t slice, plan *out, vta_diag *diag)
+vta_status vtac_vta_conv_plan_joined(const machine *m, const vtac_vta_region *region, uint32_t number,
+                                     uint32_t after, int64_t slice, plan *out, vta_diag *diag)
 {
     const vtac_vta_layer *layer = &region->layers[after];
-    plan_init(m, region, number, out);
-    conv_of(m, region, number, &out->conv);
+    vtac_vta_plan_init(m, region, number, out);
+    vtac_vta_conv_of(m, region, number, &out->conv);
     if (layer->kind == VTAC_VTA_MAX_POOL || layer->kind == VTAC_VTA_AVG_POOL) {
-        conv_pool(&out->conv, layer, slice);
+        vtac_vta_conv_pool(&out->conv, layer, slice);
     } else {
-        conv_join(&out->conv, layer);
+        vtac_vta_conv_join(&out->conv, layer);
     }
     return plan_conv(out, diag);
 }
@@ -46,18 +46,19 @@ static vta_status time_tiling(const plan *p, const tiling *t, step_list *list, u
 {
     plan trial = *p;
     trial.tiling = *t;
-    list_clear(list);
-    const vta_status status = conv_emit(&trial, list, diag);
-    list_load_ahead(list, p->machine->config);
-    *cycles = status == VTA_OK ? timing_below(p->machine, list, 0, limit) : 0;
-    *cycles += *cycles > 0 && *cycles < limit ? tiling_lag(&p->conv, t, *cycles, list->steps.count) : 0;
+    vtac_vta_list_clear(list);
+    const vta_status status = vtac_vta_conv_emit(&trial, list, diag);
+    vtac_vta_list_load_ahead(list, p->machine->config);
+    *cycles = status == VTA_OK ? vtac_vta_timing_below(p->machine, list, 0, limit) : 0;
+    *cycles +=
+        *cycles > 0 && *cycles < limit ? vtac_vta_tiling_lag(&p->conv, t, *cycles, list->steps.count) : 0;
     return status;
 }
 
 enum { MOST_WAYS = 64 };
 
 /* A way that takes so long is not taken beside one that takes `best`. */
-uint64_t far_from(uint64_t best)
+uint64_t vtac_vta_far_limit(uint64_t best)
 {
     return best < UINT64_MAX ? (uint64_t)(FAR_WAY * (double)best) + 1 : UINT64_MAX;
 }
@@ -66,7 +67,7 @@ static vta_status refine_with(step_list *list, plan *p, trials *all, vta_diag *d
 {
     uint64_t best = UINT64_MAX;
     for (uint32_t i = 0; i < all->count; i++) {
-        VTA_TRY(time_tiling(p, &all->tilings[i], list, far_from(best), &all->cycles[i], diag));
+        VTA_TRY(time_tiling(p, &all->tilings[i], list, vtac_vta_far_limit(best), &all->cycles[i], diag));
         if (all->cycles[i] > 0 && all->cycles[i] < best) {
             best = all->cycles[i];
             p->tiling = all->tilings[i];
@@ -76,32 +77,32 @@ static vta_status refine_with(step_list *list, plan *p, trials *all, vta_diag *d
     return VTA_OK;
 }
 
-vta_status conv_refine(plan *p, uint32_t room, trials *all, vta_diag *diag)
+vta_status vtac_vta_conv_refine(plan *p, uint32_t room, trials *all, vta_diag *diag)
 {
     step_list list;
-    VTA_TRY(
-        tiling_choose(&p->conv, all->tilings, room < MOST_TRIALS ? room : MOST_TRIALS, &all->count, diag));
-    list_init(&list);
+    VTA_TRY(vtac_vta_tiling_choose(&p->conv, all->tilings, room < MOST_TRIALS ? room : MOST_TRIALS,
+                                   &all->count, diag));
+    vtac_vta_list_init(&list);
     const vta_status status = refine_with(&list, p, all, diag);
-    list_free(&list);
-    (void)tiling_estimate(&p->conv, &p->tiling, &p->units);
+    vtac_vta_list_free(&list);
+    (void)vtac_vta_tiling_estimate(&p->conv, &p->tiling, &p->units);
     return status;
 }
 
-vta_status conv_fastest(plan *p, uint32_t room, uint64_t limit, vta_diag *diag)
+vta_status vtac_vta_conv_fastest(plan *p, uint32_t room, uint64_t limit, vta_diag *diag)
 {
     tiling tilings[MOST_TRIALS];
     uint32_t count;
     step_list list;
     vta_status status = VTA_OK;
-    VTA_TRY(tiling_choose(&p->conv, tilings, room < MOST_TRIALS ? room : MOST_TRIALS, &count, diag));
-    list_init(&list);
+    VTA_TRY(vtac_vta_tiling_choose(&p->conv, tilings, room < MOST_TRIALS ? room : MOST_TRIALS, &count, diag));
+    vtac_vta_list_init(&list);
     for (uint32_t i = 0; i < count && status == VTA_OK; i++) {
         uint64_t cycles;
         status = time_tiling(p, &tilings[i], &list, limit, &cycles, diag);
         limit = status == VTA_OK && cycles > 0 && cycles < limit ? cycles : limit;
     }
-    list_free(&list);
+    vtac_vta_list_free(&list);
     p->cycles = limit;
     return status;
 }
@@ -138,15 +139,15 @@ static void ask(plan *p, const vtac_schedules *schedules, ways *w, uint32_t coun
                        "x%" PRId64 " outside=%d%s%s",
                        t->rows, t->cols, t->group, t->part, t->part_rows, t->part_cols, t->tiles_outside,
                        t->kept > 0 ? " kept" : "", t->parted ? " parted" : "");
-        w->guesses[i] = (double)tiling_estimate(c, t, &units);
+        w->guesses[i] = (double)vtac_vta_tiling_estimate(c, t, &units);
     }
-    (void)snprintf(shape, sizeof shape,
-                   "n%" PRId64 " groups%" PRId64 " in%" PRId64 "x%" PRId64 "x%" PRId64 " out%" PRId64
-                   "x%" PRId64 "x%" PRId64 " kernel%" PRId64 "x%" PRId64 " stride%" PRId64 "x%" PRId64
-                   " planes%" PRId64 " %s %s",
-                   c->images, c->groups, c->c_in, c->h, c->w, c->c_out, c->oh, c->ow, c->window.kernel[0],
-                   c->window.kernel[1], c->window.stride[0], c->window.stride[1], c->planes,
-                   c->lanes ? "lanes" : "array", c->sum != NULL ? kinds[c->sum->kind].name : "");
+    (void)snprintf(
+        shape, sizeof shape,
+        "n%" PRId64 " groups%" PRId64 " in%" PRId64 "x%" PRId64 "x%" PRId64 " out%" PRId64 "x%" PRId64
+        "x%" PRId64 " kernel%" PRId64 "x%" PRId64 " stride%" PRId64 "x%" PRId64 " planes%" PRId64 " %s %s",
+        c->images, c->groups, c->c_in, c->h, c->w, c->c_out, c->oh, c->ow, c->window.kernel[0],
+        c->window.kernel[1], c->window.stride[0], c->window.stride[1], c->planes,
+        c->lanes ? "lanes" : "array", c->sum != NULL ? vtac_vta_layer_kinds[c->sum->kind].name : "");
     const vtac_kernel_space space = {.kernel = "vta_conv",
                                      .shape = shape,
                                      .step = p->layer->name,
@@ -155,14 +156,14 @@ static void ask(plan *p, const vtac_schedules *schedules, ways *w, uint32_t coun
                                      .count = count,
                                      .standard = standard};
     p->tiling = w->tilings[vtac_schedule_pick(schedules, &space)];
-    p->cycles = tiling_estimate(c, &p->tiling, &p->units);
+    p->cycles = vtac_vta_tiling_estimate(c, &p->tiling, &p->units);
 }
 
-vta_status conv_ask(plan *p, const vtac_schedules *schedules, vta_diag *diag)
+vta_status vtac_vta_conv_pick(plan *p, const vtac_schedules *schedules, vta_diag *diag)
 {
     uint32_t count;
     ways *w = calloc(1, sizeof *w);
-    vta_status status = w != NULL ? tiling_choose(&p->conv, w->tilings, MOST_WAYS, &count, diag)
+    vta_status status = w != NULL ? vtac_vta_tiling_choose(&p->conv, w->tilings, MOST_WAYS, &count, diag)
                                   : vta_fail(diag, VTA_NOMEM, "no memory to plan layer '%s'", p->layer->name);
     if (status == VTA_OK) {
         ask(p, schedules, w, count);

@@ -24,7 +24,7 @@ enum {
 
 typedef uint64_t cycles;
 
-typedef struct piece {
+typedef struct draft_piece {
     size_t first, count; /* drafts */
     uint32_t stage;
     uint32_t need[WINDOW]; /* of the stages before it, the next one first: pieces that it follows */
@@ -33,7 +33,7 @@ typedef struct piece {
     cycles first_read, read; /* of the bus: until its work can begin; all */
     cycles array, alu, write, fetch;
     cycles over, stored; /* when */
-} piece;
+} draft_piece;
 
 typedef struct progress {
     uint32_t first, count; /* pieces */
@@ -46,7 +46,7 @@ typedef struct weaver {
     weave_stage *stages;
     progress *progress;
     uint32_t stage_count;
-    piece *pieces;
+    draft_piece *pieces;
     uint32_t piece_count;
     uint32_t *writer, *reader; /* of each granule of WORK: the last piece + 1 that stores it; the last stage
                                 * + 1 that loads it */
@@ -56,7 +56,7 @@ typedef struct weaver {
     uint32_t *place;                  /* of a piece: its place in the order + 1; 0: none yet */
     uint32_t placed, held;            /* held: the first place whose calls may be held back */
     cycles reads, writes, array, alu; /* until when they are busy */
-    piece *last;                      /* that was put, and until when they were busy before */
+    draft_piece *last;                /* that was put, and until when they were busy before */
     cycles alu_before, writes_before;
     bool dry; /* nothing is put */
 } weaver;
@@ -75,9 +75,9 @@ static area area_of(const weaver *w, int64_t offset, int64_t y, int64_t x, int64
                   (uint64_t)((one ? x * y : x) * scale)};
 }
 
-static void follow_piece(weaver *w, piece *p, uint32_t number)
+static void follow_piece(weaver *w, draft_piece *p, uint32_t number)
 {
-    const piece *other = &w->pieces[number];
+    const draft_piece *other = &w->pieces[number];
     const uint32_t apart = p->stage - other->stage;
     if (apart == 0) {
         return;
@@ -91,14 +91,14 @@ static void follow_piece(weaver *w, piece *p, uint32_t number)
     *need = *need > count ? *need : count;
 }
 
-static void follow_stage(piece *p, uint32_t stage)
+static void follow_stage(draft_piece *p, uint32_t stage)
 {
     if (stage < p->stage) { /* wraps around for the first one */
         p->after = p->after > stage + 1 ? p->after : stage + 1;
     }
 }
 
-static void note_load(weaver *w, piece *p, const vta_load2d *l)
+static void note_load(weaver *w, draft_piece *p, const vta_load2d *l)
 {
     if (l->buffer.index != WORK_BUFFER) {
         return;
@@ -118,7 +118,7 @@ static void note_load(weaver *w, piece *p, const vta_load2d *l)
     }
 }
 
-static void note_store(weaver *w, piece *p, uint32_t number, const vta_store2d *s)
+static void note_store(weaver *w, draft_piece *p, uint32_t number, const vta_store2d *s)
 {
     const area a =
         area_of(w, s->offset, s->y_size, s->x_size, s->x_stride, w->m->config->elem_bytes[VTA_MEM_OUT]);
@@ -143,7 +143,7 @@ static cycles beats_of(const weaver *w, int64_t elements, vta_memory memory)
     return (cycles)(elements * w->m->config->elem_bytes[memory] / w->m->beat);
 }
 
-static void note_cost(weaver *w, piece *p, const step *s)
+static void note_cost(weaver *w, draft_piece *p, const step *s)
 {
     switch (s->kind) {
     case STEP_LOAD:
@@ -156,9 +156,9 @@ static void note_cost(weaver *w, piece *p, const step *s)
     /* Sums take the ALU's way into ACC. */
     case STEP_GEMM:
         p->alu += (cycles)(s->gemm.iter_out * s->gemm.iter_in);
-        p->array += (cycles)list_work_of(w->list, w->m->config, s);
+        p->array += (cycles)vtac_vta_list_work_of(w->list, w->m->config, s);
         break;
-    case STEP_DEPTHWISE: p->array += (cycles)list_work_of(w->list, w->m->config, s); break;
+    case STEP_DEPTHWISE: p->array += (cycles)vtac_vta_list_work_of(w->list, w->m->config, s); break;
     case STEP_ALU:
         p->alu += (cycles)(s->alu.iter_out * s->alu.iter_in * list_nest_of(w->list, s).uops);
         break;
@@ -188,7 +188,7 @@ static uint32_t latest(const weaver *w, const uint32_t *of, list_range range, ui
 }
 
 /* Whose slots it takes. */
-static void note_slots(weaver *w, piece *p, uint32_t number, const step *s)
+static void note_slots(weaver *w, draft_piece *p, uint32_t number, const step *s)
 {
     if (s->kind == STEP_LOAD && (s->load.memory == VTA_MEM_INP || s->load.memory == VTA_MEM_WGT)) {
         p->slot = latest(w, s->load.memory == VTA_MEM_INP ? w->inp : w->wgt, list_fills(&s->load), p->stage,
@@ -205,7 +205,7 @@ static void note_slots(weaver *w, piece *p, uint32_t number, const step *s)
 
 static void note_piece(weaver *w, uint32_t number)
 {
-    piece *p = &w->pieces[number];
+    draft_piece *p = &w->pieces[number];
     for (size_t i = 0; i < p->count; i++) {
         const step *s = vta_vec_at(&w->list->drafts, p->first + i);
         note_cost(w, p, s);
@@ -243,7 +243,8 @@ static void find_pieces(weaver *w)
             if (first >= stage->end) {
                 break;
             }
-            w->pieces[number] = (piece){.first = first, .count = end - first, .stage = s, .after = after};
+            w->pieces[number] =
+                (draft_piece){.first = first, .count = end - first, .stage = s, .after = after};
             w->progress[s].count++;
             note_piece(w, number);
         }
@@ -252,7 +253,7 @@ static void find_pieces(weaver *w)
 
 /* The order. */
 
-static bool is_ready(const weaver *w, const piece *p)
+static bool is_ready(const weaver *w, const draft_piece *p)
 {
     for (uint32_t s = p->after; s > 0 && s + WINDOW + 1 > p->after; s--) {
         if (w->progress[s - 1].done < w->progress[s - 1].count) {
@@ -276,13 +277,13 @@ static cycles later(cycles a, cycles b)
     return a > b ? a : b;
 }
 
-static forecast forecast_of(const weaver *w, const piece *p)
+static forecast forecast_of(const weaver *w, const draft_piece *p)
 {
     const cycles latency = w->m->config->mem_latency;
     cycles load = 0;
     for (uint32_t d = 0; d < WINDOW && d < p->stage; d++) {
         if (p->need[d] > 0) {
-            const piece *other = &w->pieces[w->progress[p->stage - 1 - d].first + p->need[d] - 1];
+            const draft_piece *other = &w->pieces[w->progress[p->stage - 1 - d].first + p->need[d] - 1];
             load = later(load, other->stored + STORED + latency);
         }
     }
@@ -293,7 +294,7 @@ static forecast forecast_of(const weaver *w, const piece *p)
     return (forecast){load, begin};
 }
 
-static void note_beside(weaver *w, const piece *p)
+static void note_beside(weaver *w, const draft_piece *p)
 {
     weave_stage *stage = &w->stages[p->stage];
     if (stage->began || p->array + p->alu == 0) {
@@ -309,7 +310,7 @@ static void note_beside(weaver *w, const piece *p)
 /* The ALU's work on a piece is held back until the next one's is on the array. */
 static void hold(weaver *w, cycles begin)
 {
-    piece *p = w->last;
+    draft_piece *p = w->last;
     if (p != NULL && p->array > 0) {
         w->alu = later(w->alu_before, later(p->over, begin)) + p->alu;
         w->writes = later(w->writes_before, w->alu) + p->write;
@@ -319,23 +320,23 @@ static void hold(weaver *w, cycles begin)
 
 static void put(weaver *w, uint32_t number)
 {
-    piece *p = &w->pieces[number];
+    draft_piece *p = &w->pieces[number];
     progress *own = &w->progress[p->stage];
     const forecast f = forecast_of(w, p);
     /* What is held back goes first where this needs it. */
     for (uint32_t d = 0; d < WINDOW && d < p->stage && w->list->later.count > 0; d++) {
         if (p->need[d] > 0 && w->place[w->progress[p->stage - 1 - d].first + p->need[d] - 1] > w->held) {
-            list_flush(w->list);
+            vtac_vta_list_flush(w->list);
         }
     }
     if (w->list->later.count > 0 && p->after > 0 && own->done == 0) {
-        list_flush(w->list);
+        vtac_vta_list_flush(w->list);
     }
     hold(w, f.begin);
     w->held =
         w->list->later.count == 0 || p->array > 0 ? w->placed : w->held; /* main calls let go of the others */
     for (size_t i = 0; i < p->count && !w->dry; i++) {
-        list_put(w->list, vta_vec_at(&w->list->drafts, p->first + i));
+        vtac_vta_list_put(w->list, vta_vec_at(&w->list->drafts, p->first + i));
     }
     w->place[number] = ++w->placed;
     w->reads = (p->read > 0 ? f.load + p->read : w->reads) + p->fetch / (cycles)w->m->beat;
@@ -377,11 +378,11 @@ static void weave(weaver *w)
         }
         put(w, best);
     }
-    list_flush(w->list);
+    vtac_vta_list_flush(w->list);
 }
 
-vta_status list_weave(step_list *list, const machine *m, weave_stage *stages, uint32_t count,
-                      uint64_t work_bytes, uint64_t *cycles_taken, vta_diag *diag)
+vta_status vtac_vta_list_interleave(step_list *list, const machine *m, weave_stage *stages, uint32_t count,
+                                    uint64_t work_bytes, uint64_t *cycles_taken, vta_diag *diag)
 {
     weaver w = {.m = m,
                 .dry = cycles_taken != NULL,

@@ -82,10 +82,10 @@ static vta_status choose(plan *p, vta_diag *diag)
     return VTA_OK;
 }
 
-vta_status window_plan(const machine *m, const vtac_vta_region *region, uint32_t number, plan *out,
-                       vta_diag *diag)
+vta_status vtac_vta_window_plan(const machine *m, const vtac_vta_region *region, uint32_t number, plan *out,
+                                vta_diag *diag)
 {
-    plan_init(m, region, number, out);
+    vtac_vta_plan_init(m, region, number, out);
     VTA_TRY(choose(out, diag));
     const vtac_vta_tensor *in = tensor_in(out), *to = tensor_out(out);
     const vtac_vta_window *w = &out->layer->window;
@@ -102,11 +102,11 @@ vta_status window_plan(const machine *m, const vtac_vta_region *region, uint32_t
                                  .bytes_written = (uint64_t)(blocks * to->h * to->w * size)};
     out->units.load = out->units.bytes_read / (uint64_t)m->beat;
     out->units.store = out->units.bytes_written / (uint64_t)m->beat;
-    out->cycles = cycles_of(&out->units);
+    out->cycles = vtac_vta_units_cycles(&out->units);
     return VTA_OK;
 }
 
-vta_status window_pack(plan *p, blob *to, vta_diag *diag)
+vta_status vtac_vta_window_pack(plan *p, blob *to, vta_diag *diag)
 {
     (void)p;
     (void)to;
@@ -132,10 +132,10 @@ static int64_t load(window_emitter *e, int64_t plane, const patch *tile, int64_t
     const int64_t y =
         resize ? tile->y / w->stride[0] : tile->y * w->stride[0] - w->before[0] + ky * w->dilation[0];
     const int64_t x = resize ? tile->x / w->stride[1] : tile->x * w->stride[1] - w->before[1];
-    const extent rows = extent_of(y, input_span(p, 0, tile->rows, taps), in->h);
-    const extent cols = extent_of(x, input_span(p, 1, tile->cols, w->kernel[1]), in->w);
+    const extent rows = vtac_vta_extent_of(y, input_span(p, 0, tile->rows, taps), in->h);
+    const extent cols = vtac_vta_extent_of(x, input_span(p, 1, tile->cols, w->kernel[1]), in->w);
     const int64_t first = (plane * in->h + rows.at) * in->w + cols.at;
-    list_load_padded(
+    vtac_vta_list_load_padded(
         e->list, &(vta_load2d){.memory = VTA_MEM_ACC8,
                                .sram = sram,
                                .buffer = {WORK_BUFFER},
@@ -153,47 +153,47 @@ static int64_t load(window_emitter *e, int64_t plane, const patch *tile, int64_t
 }
 
 /* An ALU operation over a tile's pixels, with micro-ops that say the rest. */
-typedef struct sweep {
+typedef struct alu_pass {
     vta_alu_op op;
     bool use_imm;
     int64_t imm;
     uint32_t uops;
     int64_t outer, inner, dst_out, dst_in, src_out, src_in;
     list_range to, from;
-} sweep;
+} alu_pass;
 
-static void run(window_emitter *e, const sweep *s)
+static void run(window_emitter *e, const alu_pass *s)
 {
     if (s->uops == 0) {
         return;
     }
-    list_alu(e->list,
-             &(vta_alu){.kernel = list_kernel_of(e->list, e->uops, s->uops),
-                        .op = s->op,
-                        .use_imm = s->use_imm,
-                        .imm = s->imm,
-                        .iter_out = s->outer,
-                        .iter_in = s->inner,
-                        .dst_out = s->outer > 1 ? s->dst_out : 0,
-                        .dst_in = s->inner > 1 ? s->dst_in : 0,
-                        .src_out = s->outer > 1 ? s->src_out : 0,
-                        .src_in = s->inner > 1 ? s->src_in : 0},
-             s->to, s->from);
+    vtac_vta_list_alu(e->list,
+                      &(vta_alu){.kernel = vtac_vta_list_kernel_of(e->list, e->uops, s->uops),
+                                 .op = s->op,
+                                 .use_imm = s->use_imm,
+                                 .imm = s->imm,
+                                 .iter_out = s->outer,
+                                 .iter_in = s->inner,
+                                 .dst_out = s->outer > 1 ? s->dst_out : 0,
+                                 .dst_in = s->inner > 1 ? s->dst_in : 0,
+                                 .src_out = s->outer > 1 ? s->src_out : 0,
+                                 .src_in = s->inner > 1 ? s->src_in : 0},
+                      s->to, s->from);
 }
 
 static void in_place(window_emitter *e, vta_alu_op op, int64_t imm, int64_t at, int64_t count)
 {
     e->uops[0] = (vta_uop){.dst = (uint32_t)at, .src = (uint32_t)at};
-    run(e, &(sweep){.op = op,
-                    .use_imm = true,
-                    .imm = imm,
-                    .uops = 1,
-                    .outer = 1,
-                    .inner = count,
-                    .dst_in = 1,
-                    .src_in = 1,
-                    .to = {at, count},
-                    .from = {at, count}});
+    run(e, &(alu_pass){.op = op,
+                       .use_imm = true,
+                       .imm = imm,
+                       .uops = 1,
+                       .outer = 1,
+                       .inner = count,
+                       .dst_in = 1,
+                       .src_in = 1,
+                       .to = {at, count},
+                       .from = {at, count}});
 }
 
 /* The maximum over some rows of the window, into dst; `first`: of these alone. All taps of a tile follow each
@@ -205,14 +205,14 @@ static void take_maximum(window_emitter *e, const patch *tile, int64_t dst, int6
     const vtac_vta_window *w = &p->layer->window;
     const int64_t ro = p->machine->ro, in_cols = input_span(p, 1, tile->cols, w->kernel[1]);
     const int64_t in_size = input_span(p, 0, tile->rows, taps) * in_cols * ro;
-    sweep s = {.outer = tile->rows,
-               .inner = tile->cols,
-               .dst_out = tile->cols * ro,
-               .dst_in = ro,
-               .src_out = w->stride[0] * in_cols * ro,
-               .src_in = w->stride[1] * ro,
-               .to = {dst, tile->rows * tile->cols * ro},
-               .from = {src, in_size}};
+    alu_pass s = {.outer = tile->rows,
+                  .inner = tile->cols,
+                  .dst_out = tile->cols * ro,
+                  .dst_in = ro,
+                  .src_out = w->stride[0] * in_cols * ro,
+                  .src_in = w->stride[1] * ro,
+                  .to = {dst, tile->rows * tile->cols * ro},
+                  .from = {src, in_size}};
     for (int64_t from = 0; from < 2; from++) {
         /* The first tap is copied. */
         s.uops = 0;
@@ -229,7 +229,7 @@ static void take_maximum(window_emitter *e, const patch *tile, int64_t dst, int6
     }
 }
 
-static void emit_pool(window_emitter *e, int64_t plane, const patch *tile, int64_t dst)
+static void vtac_vta_emit_pool(window_emitter *e, int64_t plane, const patch *tile, int64_t dst)
 {
     const plan *p = e->p;
     const vtac_vta_layer *layer = p->layer;
@@ -237,7 +237,7 @@ static void emit_pool(window_emitter *e, int64_t plane, const patch *tile, int64
     for (int64_t ky = 0; ky < layer->window.kernel[0]; ky += p->window.part) {
         const int64_t taps = vta_min(p->window.part, layer->window.kernel[0] - ky);
         const int64_t src = load(e, plane, tile, ky, taps);
-        list_flush(e->list);
+        vtac_vta_list_flush(e->list);
         take_maximum(e, tile, dst, src, taps, ky == 0);
     }
     if (layer->low > INT8_MIN) {
@@ -248,14 +248,14 @@ static void emit_pool(window_emitter *e, int64_t plane, const patch *tile, int64
     }
     const vtac_vta_tensor *to = tensor_out(p);
     const int64_t ro = p->machine->ro, first = (plane * to->h + tile->y) * to->w + tile->x;
-    list_store(e->list,
-               &(vta_store2d){.sram = dst,
-                              .buffer = {WORK_BUFFER},
-                              .offset = (int64_t)to->offset / p->machine->config->elem_bytes[VTA_MEM_OUT] +
-                                        first * ro,
-                              .y_size = tile->rows,
-                              .x_size = tile->cols * ro,
-                              .x_stride = to->w * ro});
+    vtac_vta_list_store(
+        e->list, &(vta_store2d){.sram = dst,
+                                .buffer = {WORK_BUFFER},
+                                .offset = (int64_t)to->offset / p->machine->config->elem_bytes[VTA_MEM_OUT] +
+                                          first * ro,
+                                .y_size = tile->rows,
+                                .x_size = tile->cols * ro,
+                                .x_stride = to->w * ro});
 }
 
 /* Every input pixel goes to `stride[1]` places of its row; the row is stored `stride[0]` times. */
@@ -267,33 +267,34 @@ static void emit_resize(window_emitter *e, int64_t plane, const patch *tile, int
     const int64_t ro = p->machine->ro, wide = layer->window.stride[1], high = layer->window.stride[0];
     const int64_t rows = tile->rows / high, pixels = rows * (tile->cols / wide), count = pixels * wide * ro;
     const int64_t src = load(e, plane, tile, 0, 1);
-    list_flush(e->list);
+    vtac_vta_list_flush(e->list);
     for (int64_t i = 0; i < wide * ro; i++) {
         e->uops[0] = (vta_uop){.dst = (uint32_t)(dst + i), .src = (uint32_t)(src + i % ro)};
-        run(e, &(sweep){.op = VTA_ALU_MAX,
-                        .use_imm = true,
-                        .imm = layer->low,
-                        .uops = 1,
-                        .outer = 1,
-                        .inner = pixels,
-                        .dst_in = wide * ro,
-                        .src_in = ro,
-                        .to = {dst, count},
-                        .from = {src, pixels * ro}});
+        run(e, &(alu_pass){.op = VTA_ALU_MAX,
+                           .use_imm = true,
+                           .imm = layer->low,
+                           .uops = 1,
+                           .outer = 1,
+                           .inner = pixels,
+                           .dst_in = wide * ro,
+                           .src_in = ro,
+                           .to = {dst, count},
+                           .from = {src, pixels * ro}});
     }
     if (layer->high < INT8_MAX) {
         in_place(e, VTA_ALU_MIN, layer->high, dst, count);
     }
     for (int64_t y = 0; y < tile->rows; y++) {
         const int64_t first = (plane * to->h + tile->y + y) * to->w + tile->x;
-        list_store(e->list, &(vta_store2d){.sram = dst + y / high * tile->cols * ro,
-                                           .buffer = {WORK_BUFFER},
-                                           .offset = (int64_t)to->offset /
-                                                         p->machine->config->elem_bytes[VTA_MEM_OUT] +
-                                                     first * ro,
-                                           .y_size = 1,
-                                           .x_size = tile->cols * ro,
-                                           .x_stride = tile->cols * ro});
+        vtac_vta_list_store(
+            e->list,
+            &(vta_store2d){.sram = dst + y / high * tile->cols * ro,
+                           .buffer = {WORK_BUFFER},
+                           .offset =
+                               (int64_t)to->offset / p->machine->config->elem_bytes[VTA_MEM_OUT] + first * ro,
+                           .y_size = 1,
+                           .x_size = tile->cols * ro,
+                           .x_stride = tile->cols * ro});
     }
 }
 
@@ -302,11 +303,11 @@ static void emit_piece(window_emitter *e, int64_t plane, const patch *tile)
     const plan *p = e->p;
     const int64_t slots = p->window.first + p->machine->acc / 4 * 3;
     const int64_t dst = slots + e->pieces++ % OUT_SLOTS * p->window.out_slot;
-    list_piece(e->list);
+    vtac_vta_list_piece(e->list);
     if (p->layer->kind == VTAC_VTA_RESIZE) {
         emit_resize(e, plane, tile, dst);
     } else {
-        emit_pool(e, plane, tile, dst);
+        vtac_vta_emit_pool(e, plane, tile, dst);
     }
 }
 
@@ -328,14 +329,14 @@ static void emit_planes(window_emitter *e, int64_t first, int64_t planes)
     }
 }
 
-vta_status window_emit(const plan *p, step_list *list, vta_diag *diag)
+vta_status vtac_vta_window_emit(const plan *p, step_list *list, vta_diag *diag)
 {
     const int64_t planes = vta_ceil_div(tensor_out(p)->c, p->machine->block);
     window_emitter e = {.p = p, .list = list, .uops = calloc((size_t)p->machine->uop, sizeof *e.uops)};
     for (int64_t image = 0; e.uops != NULL && image < p->images; image++) {
         emit_planes(&e, image * planes, planes);
     }
-    list_flush(list);
+    vtac_vta_list_flush(list);
     const bool good = e.uops != NULL && !list->failed;
     free(e.uops);
     return good ? VTA_OK : vta_fail(diag, VTA_NOMEM, "no memory to schedule layer '%s'", p->layer->name);
