@@ -74,7 +74,7 @@ static int unknown_option(const cli_args *args, const char *word, size_t size)
 
 /* Whether `word` gives the option: "--name", "--name=VALUE" or, for a number, "-n3" as compilers have it;
  * *value is what stands in the word itself, or NULL. */
-static bool gives(const char *word, const cli_option *option, const char **value)
+static bool gives_option(const char *word, const cli_option *option, const char **value)
 {
     const size_t size = strlen(option->name);
     *value = NULL;
@@ -97,7 +97,7 @@ static int take_option(cli_args *args, char **words, int count, int *used)
     for (size_t i = 0; i < args->verb->option_count; i++) {
         const cli_option *option = &args->verb->options[i];
         const char *value;
-        if (!gives(word, option, &value)) {
+        if (!gives_option(word, option, &value)) {
             continue;
         }
         if (option->value == NULL && value != NULL) {

@@ -20,7 +20,7 @@ typedef struct canvas {
 
 /* ---- chance. C leaves open which argument is evaluated first: one draw a statement, and nothing is open. */
 
-static uint64_t next(uint64_t *state)
+static uint64_t next_random(uint64_t *state)
 {
     uint64_t z = (*state += UINT64_C(0x9e3779b97f4a7c15));
     z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -28,26 +28,26 @@ static uint64_t next(uint64_t *state)
     return z ^ (z >> 31);
 }
 
-static float between(canvas *c, float low, float high)
+static float random_between(canvas *c, float low, float high)
 {
-    return low + (high - low) * (float)(next(&c->random) >> 40) / 16777216.0F;
+    return low + (high - low) * (float)(next_random(&c->random) >> 40) / 16777216.0F;
 }
 
-static bool sometimes(canvas *c, float share)
+static bool random_chance(canvas *c, float share)
 {
-    return between(c, 0.0F, 1.0F) < share;
+    return random_between(c, 0.0F, 1.0F) < share;
 }
 
 static color any_color(canvas *c)
 {
     color out;
     for (int i = 0; i < PICTURE_CHANNELS; i++) {
-        out.at[i] = between(c, 0.0F, 1.0F);
+        out.at[i] = random_between(c, 0.0F, 1.0F);
     }
     return out;
 }
 
-static float difference(color a, color b)
+static float color_difference(color a, color b)
 {
     float sum = 0.0F;
     for (int i = 0; i < PICTURE_CHANNELS; i++) {
@@ -59,7 +59,7 @@ static float difference(color a, color b)
 static color color_unlike(canvas *c, color other, float least)
 {
     color out = any_color(c);
-    while (difference(out, other) < least) {
+    while (color_difference(out, other) < least) {
         out = any_color(c);
     }
     return out;
@@ -67,7 +67,7 @@ static color color_unlike(canvas *c, color other, float least)
 
 /* ---- paint */
 
-static color mix(color a, color b, float share)
+static color mix_colors(color a, color b, float share)
 {
     for (int i = 0; i < PICTURE_CHANNELS; i++) {
         a.at[i] += (b.at[i] - a.at[i]) * share;
@@ -76,21 +76,21 @@ static color mix(color a, color b, float share)
 }
 
 /* A colour with some of any other: a share from low to high. */
-static color mixed(canvas *c, color a, float low, float high)
+static color random_mix(canvas *c, color a, float low, float high)
 {
-    const float share = between(c, low, high);
+    const float share = random_between(c, low, high);
     const color other = any_color(c);
-    return mix(a, other, share);
+    return mix_colors(a, other, share);
 }
 
-static point place(uint32_t pixel)
+static point pixel_place(uint32_t pixel)
 {
     const uint32_t row = pixel / PICTURE_SIDE;
     return (point){(float)(pixel % PICTURE_SIDE) + 0.5F, (float)row + 0.5F};
 }
 
 /* How much of a pixel is covered whose middle is that far outside. */
-static float cover(float distance)
+static float pixel_cover(float distance)
 {
     return distance < -0.5F ? 1.0F : distance > 0.5F ? 0.0F : 0.5F - distance;
 }
@@ -98,18 +98,18 @@ static float cover(float distance)
 /* A gradient, and waves across it. */
 static void paint_background(canvas *c, color base)
 {
-    const color end = mixed(c, base, 0.0F, 0.35F);
-    const color wave = mixed(c, base, 0.0F, 0.3F);
-    const float turn = between(c, 0.0F, 6.2831853F);
-    const float pitch = between(c, 0.2F, 1.2F);
+    const color end = random_mix(c, base, 0.0F, 0.35F);
+    const color wave = random_mix(c, base, 0.0F, 0.3F);
+    const float turn = random_between(c, 0.0F, 6.2831853F);
+    const float pitch = random_between(c, 0.2F, 1.2F);
     const point up = demo_point_at(turn);
     const float x = up.x;
     const float y = up.y;
     for (uint32_t i = 0; i < PICTURE_PIXELS; i++) {
-        const point p = place(i);
+        const point p = pixel_place(i);
         const float along = (x * (p.x - middle) + y * (p.y - middle)) / PICTURE_SIDE;
         const float across = (float)vtac_sin((double)(pitch * (x * p.y - y * p.x)));
-        c->pixels[i] = mix(mix(base, end, 0.5F + 0.7F * along), wave, 0.5F + 0.5F * across);
+        c->pixels[i] = mix_colors(mix_colors(base, end, 0.5F + 0.7F * along), wave, 0.5F + 0.5F * across);
     }
 }
 
@@ -117,21 +117,21 @@ static void paint_stroke(canvas *c, color ink)
 {
     outline line = {.count = 2};
     for (int i = 0; i < 2; i++) {
-        line.at[i].x = between(c, -4.0F, PICTURE_SIDE + 4.0F);
-        line.at[i].y = between(c, -4.0F, PICTURE_SIDE + 4.0F);
+        line.at[i].x = random_between(c, -4.0F, PICTURE_SIDE + 4.0F);
+        line.at[i].y = random_between(c, -4.0F, PICTURE_SIDE + 4.0F);
     }
-    const float half = between(c, 0.3F, 1.0F);
+    const float half = random_between(c, 0.3F, 1.0F);
     for (uint32_t i = 0; i < PICTURE_PIXELS; i++) {
-        const float distance = demo_outline_distance(&line, place(i));
-        c->pixels[i] = mix(c->pixels[i], ink, cover(fabsf(distance) - half));
+        const float distance = demo_outline_distance(&line, pixel_place(i));
+        c->pixels[i] = mix_colors(c->pixels[i], ink, pixel_cover(fabsf(distance) - half));
     }
 }
 
 static void paint_strokes(canvas *c, color base, float share, int most)
 {
     for (int i = 0; i < most; i++) {
-        if (sometimes(c, share)) {
-            paint_stroke(c, mixed(c, base, 0.2F, 0.8F));
+        if (random_chance(c, share)) {
+            paint_stroke(c, random_mix(c, base, 0.2F, 0.8F));
         }
     }
 }
@@ -139,13 +139,13 @@ static void paint_strokes(canvas *c, color base, float share, int most)
 /* Turned, stretched and put somewhere, in pixels. */
 static outline put_down(canvas *c, outline o)
 {
-    const float radius = between(c, 7.0F, 13.5F);
+    const float radius = random_between(c, 7.0F, 13.5F);
     const float room = middle - 0.85F * radius;
-    const float right = middle + between(c, -room, room);
-    const float down = middle + between(c, -room, room);
-    const float stretch = between(c, 0.8F, 1.0F);
-    const point turn = demo_point_at(between(c, 0.0F, 6.2831853F));
-    const point lean = demo_point_at(between(c, 0.0F, 6.2831853F)); /* the direction of the stretch */
+    const float right = middle + random_between(c, -room, room);
+    const float down = middle + random_between(c, -room, room);
+    const float stretch = random_between(c, 0.8F, 1.0F);
+    const point turn = demo_point_at(random_between(c, 0.0F, 6.2831853F));
+    const point lean = demo_point_at(random_between(c, 0.0F, 6.2831853F)); /* the direction of the stretch */
     for (uint32_t i = 0; i < o.count; i++) {
         const point p = o.at[i];
         const point turned = {p.x * turn.x - p.y * turn.y, p.x * turn.y + p.y * turn.x};
@@ -159,26 +159,26 @@ static outline put_down(canvas *c, outline o)
 
 static void paint_outline(canvas *c, const outline *o, color ink)
 {
-    const bool line = sometimes(c, 0.35F);
-    const float half = between(c, 0.6F, 1.4F);
-    const color shade = mixed(c, ink, 0.0F, 0.25F);
+    const bool line = random_chance(c, 0.35F);
+    const float half = random_between(c, 0.6F, 1.4F);
+    const color shade = random_mix(c, ink, 0.0F, 0.25F);
     for (uint32_t i = 0; i < PICTURE_PIXELS; i++) {
-        const point p = place(i);
+        const point p = pixel_place(i);
         const float distance = demo_outline_distance(o, p);
-        const float covered = cover(line ? fabsf(distance) - half : distance);
-        c->pixels[i] = mix(c->pixels[i], mix(ink, shade, p.y / PICTURE_SIDE), covered);
+        const float covered = pixel_cover(line ? fabsf(distance) - half : distance);
+        c->pixels[i] = mix_colors(c->pixels[i], mix_colors(ink, shade, p.y / PICTURE_SIDE), covered);
     }
 }
 
 /* Noise near enough to normal, and the rounding to bytes. */
-static void develop(canvas *c, picture *out)
+static void develop_picture(canvas *c, picture *out)
 {
-    const float grain = between(c, 0.0F, 0.09F);
+    const float grain = random_between(c, 0.0F, 0.09F);
     for (uint32_t i = 0; i < PICTURE_PIXELS; i++) {
         for (int k = 0; k < PICTURE_CHANNELS; k++) {
-            float noise = between(c, -1.0F, 1.0F);
-            noise += between(c, -1.0F, 1.0F);
-            noise += between(c, -1.0F, 1.0F);
+            float noise = random_between(c, -1.0F, 1.0F);
+            noise += random_between(c, -1.0F, 1.0F);
+            noise += random_between(c, -1.0F, 1.0F);
             const float value = 255.0F * (c->pixels[i].at[k] + grain * noise) + 0.5F;
             out->rgb[i][k] = (uint8_t)(value < 0.0F ? 0.0F : value > 255.0F ? 255.0F : value);
         }
@@ -188,7 +188,7 @@ static void develop(canvas *c, picture *out)
 void demo_draw_picture(uint64_t seed, uint32_t index, picture *out)
 {
     canvas c = {.random = seed * UINT64_C(0xd1342543de82ef95) + index * UINT64_C(0x2545f4914f6cdd1d)};
-    (void)next(&c.random);
+    (void)next_random(&c.random);
     out->which = index % demo_class_count;
     const color base = any_color(&c);
     const color ink = color_unlike(&c, base, 0.25F);
@@ -197,7 +197,7 @@ void demo_draw_picture(uint64_t seed, uint32_t index, picture *out)
     const outline o = put_down(&c, demo_class_outline(out->which));
     paint_outline(&c, &o, ink);
     paint_strokes(&c, base, 0.4F, 1);
-    develop(&c, out);
+    develop_picture(&c, out);
 }
 
 void demo_picture_floats(const picture *p, float *out)

@@ -20,8 +20,8 @@ typedef struct exporter {
     vta_diag *diag;
 } exporter;
 
-static vta_status constant(exporter *e, const char *layer, const char *role, const vtac_type *type,
-                           const float *data, vtac_value_id *out)
+static vta_status add_constant(exporter *e, const char *layer, const char *role, const vtac_type *type,
+                               const float *data, vtac_value_id *out)
 {
     char name[64];
     vtac_tensor tensor = {.type = *type};
@@ -35,7 +35,7 @@ static vta_status constant(exporter *e, const char *layer, const char *role, con
     return vtac_add_constant(e->graph, name, &tensor, out, e->diag);
 }
 
-static vta_status node(exporter *e, vtac_node_spec spec, vtac_value_id *out)
+static vta_status add_node(exporter *e, vtac_node_spec spec, vtac_value_id *out)
 {
     vtac_node_id id;
     spec.output_count = 1;
@@ -44,14 +44,14 @@ static vta_status node(exporter *e, vtac_node_spec spec, vtac_value_id *out)
     return VTA_OK;
 }
 
-static vtac_node_spec plain(vtac_op op, const char *name, const vtac_value_id *inputs, uint32_t count)
+static vtac_node_spec plain_node(vtac_op op, const char *name, const vtac_value_id *inputs, uint32_t count)
 {
     return (vtac_node_spec){.op = op, .name = name, .inputs = inputs, .input_count = count};
 }
 
 /* Weights and bias with the normalization in them. */
-static vta_status weights(exporter *e, const net_layer *l, const char *name, bool dense,
-                          vtac_value_id *inputs)
+static vta_status add_weights(exporter *e, const net_layer *l, const char *name, bool dense,
+                              vtac_value_id *inputs)
 {
     const int64_t depth = l->kind == NET_DEPTHWISE ? 1 : l->in_channels;
     vtac_type type = {VTAC_F32, dense ? 2 : 4, {l->channels, depth, l->kernel, l->kernel}};
@@ -68,12 +68,12 @@ static vta_status weights(exporter *e, const net_layer *l, const char *name, boo
         }
         bias[c] = l->bias[c] - (l->norm ? l->mean[c] * scale : 0.0F);
     }
-    VTA_TRY(constant(e, name, "weight", &type, weight, &inputs[1]));
+    VTA_TRY(add_constant(e, name, "weight", &type, weight, &inputs[1]));
     type = (vtac_type){VTAC_F32, 1, {l->channels}};
-    return constant(e, name, "bias", &type, bias, &inputs[2]);
+    return add_constant(e, name, "bias", &type, bias, &inputs[2]);
 }
 
-static vta_status convolution(exporter *e, const net_layer *l, const char *name, vtac_value_id *out)
+static vta_status export_convolution(exporter *e, const net_layer *l, const char *name, vtac_value_id *out)
 {
     const int64_t kernel[] = {l->kernel, l->kernel};
     const int64_t strides[] = {l->stride, l->stride};
@@ -85,24 +85,24 @@ static vta_status convolution(exporter *e, const net_layer *l, const char *name,
         {.name = "pads", .kind = VTAC_ATTR_INTS, .count = 4, .ints = pads},
         {.name = "group", .kind = VTAC_ATTR_INT, .i = l->kind == NET_DEPTHWISE ? l->channels : 1}};
     vtac_value_id inputs[3] = {e->values[l->input]};
-    VTA_TRY(weights(e, l, name, false, inputs));
-    vtac_node_spec spec = plain(VTAC_OP_CONV, name, inputs, 3);
+    VTA_TRY(add_weights(e, l, name, false, inputs));
+    vtac_node_spec spec = plain_node(VTAC_OP_CONV, name, inputs, 3);
     spec.attrs = attrs;
     spec.attr_count = sizeof attrs / sizeof attrs[0];
-    return node(e, spec, out);
+    return add_node(e, spec, out);
 }
 
 /* A convolution of one place: what becomes of the averages. */
-static vta_status dense(exporter *e, const net_layer *l, const char *name, vtac_value_id *out)
+static vta_status export_dense(exporter *e, const net_layer *l, const char *name, vtac_value_id *out)
 {
     const vtac_attr turned = {.name = "transB", .kind = VTAC_ATTR_INT, .i = 1};
     vtac_value_id inputs[3] = {0};
-    VTA_TRY(node(e, plain(VTAC_OP_FLATTEN, "flatten", &e->values[l->input], 1), &inputs[0]));
-    VTA_TRY(weights(e, l, name, true, inputs));
-    vtac_node_spec spec = plain(VTAC_OP_GEMM, name, inputs, 3);
+    VTA_TRY(add_node(e, plain_node(VTAC_OP_FLATTEN, "flatten", &e->values[l->input], 1), &inputs[0]));
+    VTA_TRY(add_weights(e, l, name, true, inputs));
+    vtac_node_spec spec = plain_node(VTAC_OP_GEMM, name, inputs, 3);
     spec.attrs = &turned;
     spec.attr_count = 1;
-    return node(e, spec, out);
+    return add_node(e, spec, out);
 }
 
 static vta_status add_layer(exporter *e, const net_layer *l, uint32_t index)
@@ -116,15 +116,17 @@ static vta_status add_layer(exporter *e, const net_layer *l, uint32_t index)
     (void)snprintf(after, sizeof after, "relu%u", index);
     const vtac_value_id inputs[] = {e->values[l->input], e->values[l->other]};
     switch (l->kind) {
-    case NET_CONV: VTA_TRY((is_dense ? dense : convolution)(e, l, name, out)); break;
-    case NET_DEPTHWISE: VTA_TRY(convolution(e, l, name, out)); break;
-    case NET_ADD: VTA_TRY(node(e, plain(VTAC_OP_ADD, name, inputs, 2), out)); break;
-    case NET_AVERAGE: VTA_TRY(node(e, plain(VTAC_OP_GLOBAL_AVERAGE_POOL, name, inputs, 1), out)); break;
+    case NET_CONV: VTA_TRY((is_dense ? export_dense : export_convolution)(e, l, name, out)); break;
+    case NET_DEPTHWISE: VTA_TRY(export_convolution(e, l, name, out)); break;
+    case NET_ADD: VTA_TRY(add_node(e, plain_node(VTAC_OP_ADD, name, inputs, 2), out)); break;
+    case NET_AVERAGE:
+        VTA_TRY(add_node(e, plain_node(VTAC_OP_GLOBAL_AVERAGE_POOL, name, inputs, 1), out));
+        break;
     }
-    return l->relu ? node(e, plain(VTAC_OP_RELU, after, out, 1), out) : VTA_OK;
+    return l->relu ? add_node(e, plain_node(VTAC_OP_RELU, after, out, 1), out) : VTA_OK;
 }
 
-static vta_status build(exporter *e, const net *n)
+static vta_status build_graph(exporter *e, const net *n)
 {
     const net_layer *in = &n->layers[0];
     const vtac_type type = {VTAC_F32, 4, {1, in->channels, in->side, in->side}};
@@ -144,7 +146,7 @@ vta_status demo_net_export(const net *n, const char *path, vta_diag *diag)
         vtac_graph_destroy(e.graph);
         return vta_no_memory(diag);
     }
-    vta_status status = build(&e, n);
+    vta_status status = build_graph(&e, n);
     status = status == VTA_OK ? vtac_onnx_write(e.graph, "shapes train", path, diag) : status;
     vtac_graph_destroy(e.graph);
     return status;

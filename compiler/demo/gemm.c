@@ -49,7 +49,7 @@ static void part_tile(uint32_t rows, uint32_t columns, uint32_t k, matrix a, mat
     }
 }
 
-static matrix within(matrix m, uint32_t row, uint32_t column)
+static matrix submatrix(matrix m, uint32_t row, uint32_t column)
 {
     return (matrix){m.at + (size_t)row * m.stride + column, m.stride};
 }
@@ -58,17 +58,17 @@ void demo_gemm(uint32_t m, uint32_t n, uint32_t k, matrix a, matrix b, matrix c,
 {
     const uint32_t whole = n / COLUMNS * COLUMNS;
     for (uint32_t i = 0; i < m; i += ROWS) {
-        const matrix rows = within(a, i, 0);
+        const matrix rows = submatrix(a, i, 0);
         const uint32_t left = m - i;
         if (left < ROWS) {
-            part_tile(left, n, k, rows, b, within(c, i, 0), add);
+            part_tile(left, n, k, rows, b, submatrix(c, i, 0), add);
             return;
         }
         for (uint32_t j = 0; j < whole; j += COLUMNS) {
-            full_tile(k, rows, within(b, 0, j), within(c, i, j), add);
+            full_tile(k, rows, submatrix(b, 0, j), submatrix(c, i, j), add);
         }
         if (whole < n) {
-            part_tile(ROWS, n - whole, k, rows, within(b, 0, whole), within(c, i, whole), add);
+            part_tile(ROWS, n - whole, k, rows, submatrix(b, 0, whole), submatrix(c, i, whole), add);
         }
     }
 }

@@ -14,12 +14,12 @@ static bool has_weights(const net_layer *l)
     return l->kind == NET_CONV || l->kind == NET_DEPTHWISE;
 }
 
-static uint32_t positions(const net *n, const net_layer *l)
+static uint32_t position_count(const net *n, const net_layer *l)
 {
     return n->batch * l->side * l->side;
 }
 
-static uint32_t taps(const net_layer *l)
+static uint32_t tap_count(const net_layer *l)
 {
     return l->kernel * l->kernel * (l->kind == NET_DEPTHWISE ? 1 : l->in_channels);
 }
@@ -89,7 +89,7 @@ static void walk_columns(const net *n, const net_layer *l, float *in, uint32_t b
 {
     const uint32_t window = l->kernel * l->kernel;
     const size_t plane = (size_t)l->in_side * l->in_side;
-    for (uint32_t row = 0; row < taps(l); row++) {
+    for (uint32_t row = 0; row < tap_count(l); row++) {
         for (uint32_t b = begin; b < end; b++, columns += (size_t)l->side * l->side) {
             walk_plane(l, in + ((size_t)(row / window) * n->batch + b) * plane, row % window, columns, back);
         }
@@ -111,8 +111,8 @@ static void conv_forward(net *n, net_layer *l)
         const uint32_t end = b + step < n->batch ? b + step : n->batch;
         const uint32_t width = (end - b) * area;
         walk_columns(n, l, n->layers[l->input].out, b, end, n->columns, false);
-        demo_gemm(l->channels, width, taps(l), (matrix){l->weight, taps(l)}, (matrix){n->columns, width},
-                  (matrix){l->raw + (size_t)b * area, positions(n, l)}, 0);
+        demo_gemm(l->channels, width, tap_count(l), (matrix){l->weight, tap_count(l)},
+                  (matrix){n->columns, width}, (matrix){l->raw + (size_t)b * area, position_count(n, l)}, 0);
     }
 }
 
@@ -121,14 +121,14 @@ static void conv_backward(net *n, net_layer *l)
 {
     const uint32_t area = l->side * l->side;
     const uint32_t step = pictures_at_once(n, l);
-    const uint32_t k = taps(l);
+    const uint32_t k = tap_count(l);
     const net_layer *in = &n->layers[l->input];
     float *turned_weight = n->turned + (size_t)step * area * k;
     demo_transpose(l->channels, k, (matrix){l->weight, k}, (matrix){turned_weight, l->channels});
     for (uint32_t b = 0; b < n->batch; b += step) {
         const uint32_t end = b + step < n->batch ? b + step : n->batch;
         const uint32_t width = (end - b) * area;
-        const matrix part = {l->slope + (size_t)b * area, positions(n, l)};
+        const matrix part = {l->slope + (size_t)b * area, position_count(n, l)};
         walk_columns(n, l, in->out, b, end, n->columns, false);
         demo_transpose(k, width, (matrix){n->columns, width}, (matrix){n->turned, k});
         demo_gemm(l->channels, k, width, part, (matrix){n->turned, k},
@@ -150,8 +150,8 @@ static void depthwise_forward(net *n, net_layer *l)
     for (size_t i = 0; i < (size_t)l->channels * n->batch; i++) {
         float *out = l->raw + i * area;
         memset(out, 0, area * sizeof *out);
-        for (uint32_t tap = 0; tap < taps(l); tap++) {
-            const float weight = l->weight[i / n->batch * taps(l) + tap];
+        for (uint32_t tap = 0; tap < tap_count(l); tap++) {
+            const float weight = l->weight[i / n->batch * tap_count(l) + tap];
             walk_plane(l, n->layers[l->input].out + i * plane, tap, n->columns, false);
             for (size_t p = 0; p < area; p++) {
                 out[p] += weight * n->columns[p];
@@ -177,8 +177,8 @@ static void depthwise_backward(net *n, net_layer *l)
     float *weight_slope = demo_net_slope(n, l->weight);
     for (size_t i = 0; i < (size_t)l->channels * n->batch; i++) {
         const float *from = l->slope + i * area;
-        for (uint32_t tap = 0; tap < taps(l); tap++) {
-            const size_t at = i / n->batch * taps(l) + tap;
+        for (uint32_t tap = 0; tap < tap_count(l); tap++) {
+            const size_t at = i / n->batch * tap_count(l) + tap;
             walk_plane(l, in->out + i * plane, tap, n->columns, false);
             weight_slope[at] += product_sum(from, n->columns, area);
             for (size_t p = 0; p < area; p++) {
@@ -194,7 +194,7 @@ static void depthwise_backward(net *n, net_layer *l)
 static void norm_forward(const net *n, net_layer *l)
 {
     static const float keep = 0.95F;
-    const size_t count = positions(n, l);
+    const size_t count = position_count(n, l);
     for (uint32_t c = 0; c < l->channels; c++) {
         const float *in = l->raw + c * count;
         wide_lanes sum = {{0}, {0}};
@@ -222,7 +222,7 @@ static void norm_forward(const net *n, net_layer *l)
 /* Slopes of gain and bias; l->slope becomes that of the raw values. */
 static void norm_backward(const net *n, net_layer *l)
 {
-    const size_t count = positions(n, l);
+    const size_t count = position_count(n, l);
     for (uint32_t c = 0; c < l->channels; c++) {
         float *slope = l->slope + c * count;
         const float *in = l->raw + c * count;
@@ -250,7 +250,7 @@ static void norm_backward(const net *n, net_layer *l)
 
 static void bias_forward(const net *n, net_layer *l)
 {
-    const size_t count = positions(n, l);
+    const size_t count = position_count(n, l);
     for (size_t i = 0; i < l->channels * count; i++) {
         l->out[i] = l->raw[i] + l->bias[i / count];
     }
@@ -258,7 +258,7 @@ static void bias_forward(const net *n, net_layer *l)
 
 static void bias_backward(const net *n, const net_layer *l)
 {
-    const size_t count = positions(n, l);
+    const size_t count = position_count(n, l);
     for (size_t i = 0; i < l->channels * count; i++) {
         demo_net_slope(n, l->bias)[i / count] += l->slope[i];
     }
@@ -268,7 +268,7 @@ static void bias_backward(const net *n, const net_layer *l)
 
 static void add_forward(const net *n, net_layer *l)
 {
-    const size_t count = (size_t)l->channels * positions(n, l);
+    const size_t count = (size_t)l->channels * position_count(n, l);
     for (size_t i = 0; i < count; i++) {
         l->out[i] = n->layers[l->input].out[i] + n->layers[l->other].out[i];
     }
@@ -276,7 +276,7 @@ static void add_forward(const net *n, net_layer *l)
 
 static void add_backward(const net *n, const net_layer *l)
 {
-    const size_t count = (size_t)l->channels * positions(n, l);
+    const size_t count = (size_t)l->channels * position_count(n, l);
     for (size_t i = 0; i < count; i++) {
         n->layers[l->input].slope[i] += l->slope[i];
         n->layers[l->other].slope[i] += l->slope[i];
@@ -304,16 +304,16 @@ static void average_backward(const net *n, const net_layer *l)
     }
 }
 
-static void relu(const net *n, net_layer *l)
+static void apply_relu(const net *n, net_layer *l)
 {
-    for (size_t i = 0; i < (size_t)l->channels * positions(n, l); i++) {
+    for (size_t i = 0; i < (size_t)l->channels * position_count(n, l); i++) {
         l->out[i] = l->out[i] > 0.0F ? l->out[i] : 0.0F;
     }
 }
 
 static void relu_backward(const net *n, net_layer *l)
 {
-    for (size_t i = 0; i < (size_t)l->channels * positions(n, l); i++) {
+    for (size_t i = 0; i < (size_t)l->channels * position_count(n, l); i++) {
         l->slope[i] = l->out[i] > 0.0F ? l->slope[i] : 0.0F;
     }
 }
@@ -330,7 +330,7 @@ void demo_net_forward(net *n, net_layer *l)
         (l->norm ? norm_forward : bias_forward)(n, l);
     }
     if (l->relu) {
-        relu(n, l);
+        apply_relu(n, l);
     }
 }
 

@@ -31,13 +31,13 @@ typedef struct arguments {
     uint32_t word_count;
 } arguments;
 
-static int misuse(const char *what, const char *word)
+static int fail_misused(const char *what, const char *word)
 {
     (void)fprintf(stderr, "shapes: %s '%s' (try 'shapes help')\n", what, word);
     return MISUSED;
 }
 
-static int failed(const vta_diag *diag)
+static int fail_with(const vta_diag *diag)
 {
     (void)fprintf(stderr, "shapes: %s\n", diag->text);
     return FAILED;
@@ -45,7 +45,7 @@ static int failed(const vta_diag *diag)
 
 /* ---- what draws */
 
-static int draw(const arguments *a)
+static int run_draw(const arguments *a)
 {
     vta_diag diag = {0};
     picture p;
@@ -59,13 +59,13 @@ static int draw(const arguments *a)
         const uint32_t turn = i / demo_class_count;
         (void)snprintf(path, sizeof path, "%s/%s_%u.png", a->output, demo_class_name(p.which), turn + 1);
         if (demo_picture_write(&p, 1, 1, 1, path, &diag) != VTA_OK) {
-            return failed(&diag);
+            return fail_with(&diag);
         }
     }
     return OK;
 }
 
-static int sheet(const arguments *a)
+static int run_sheet(const arguments *a)
 {
     const uint32_t count = a->pictures < MOST_SHEET ? a->pictures : MOST_SHEET;
     vta_diag diag = {0};
@@ -78,10 +78,10 @@ static int sheet(const arguments *a)
     status =
         status == VTA_OK ? demo_picture_write(all, count, columns, SHEET_ZOOM, a->output, &diag) : status;
     free(all);
-    return status == VTA_OK ? OK : failed(&diag);
+    return status == VTA_OK ? OK : fail_with(&diag);
 }
 
-static int names(const arguments *a)
+static int print_names(const arguments *a)
 {
     (void)a;
     for (uint32_t i = 0; i < demo_class_count; i++) {
@@ -97,7 +97,7 @@ typedef struct watch {
     uint32_t steps;
 } watch;
 
-static void tell(void *context, uint32_t step, float loss, float right)
+static void print_step(void *context, uint32_t step, float loss, float right)
 {
     const watch *w = context;
     (void)printf("step %5u of %u  loss %.3f  %5.1f %% right", step, w->steps, (double)loss,
@@ -110,26 +110,26 @@ static void tell(void *context, uint32_t step, float loss, float right)
     (void)fflush(stdout);
 }
 
-static int learn(const arguments *a)
+static int run_train(const arguments *a)
 {
     vta_diag diag = {0};
     watch w = {time(NULL), a->steps};
-    const train_options options = {.steps = a->steps, .seed = a->seed, .tell = tell, .context = &w};
+    const train_options options = {.steps = a->steps, .seed = a->seed, .tell = print_step, .context = &w};
     net n;
     if (demo_train(&options, &n, &diag) != VTA_OK) {
-        return failed(&diag);
+        return fail_with(&diag);
     }
     (void)printf("weights %016" PRIx64 "\n", demo_net_fingerprint(&n));
     const vta_status status = demo_net_export(&n, a->output, &diag);
     demo_net_free(&n);
-    return status == VTA_OK ? OK : failed(&diag);
+    return status == VTA_OK ? OK : fail_with(&diag);
 }
 
-static int score(const arguments *a)
+static int run_score(const arguments *a)
 {
     vta_diag diag = {0};
     const panel_options options = {a->words, a->word_count, a->json};
-    return demo_panel_score(&options, a->pictures, a->seed, &diag) == VTA_OK ? OK : failed(&diag);
+    return demo_panel_score(&options, a->pictures, a->seed, &diag) == VTA_OK ? OK : fail_with(&diag);
 }
 
 static bool is_picture(const char *word)
@@ -138,7 +138,7 @@ static bool is_picture(const char *word)
     return length > 4 && strcmp(word + length - 4, ".png") == 0;
 }
 
-static int classify(const arguments *a)
+static int run_classify(const arguments *a)
 {
     vta_diag diag = {0};
     panel_options options = {a->words, 0, a->json};
@@ -147,15 +147,15 @@ static int classify(const arguments *a)
     }
     const uint32_t files = a->word_count - options.count;
     if (options.count == 0 || files == 0) {
-        return misuse("expected models, then pictures (.png), after", "classify");
+        return fail_misused("expected models, then pictures (.png), after", "classify");
     }
     for (uint32_t i = options.count; i < a->word_count; i++) {
         if (!is_picture(a->words[i])) {
-            return misuse("expected a picture (.png), not", a->words[i]);
+            return fail_misused("expected a picture (.png), not", a->words[i]);
         }
     }
     return demo_panel_classify(&options, a->words + options.count, files, &diag) == VTA_OK ? OK
-                                                                                           : failed(&diag);
+                                                                                           : fail_with(&diag);
 }
 
 /* ---- the verbs */
@@ -170,17 +170,17 @@ typedef struct verb {
 } verb;
 
 static const verb verbs[] = {
-    {"draw", "-o FOLDER", "pictures, a PNG file each", draw, true, false, 10, SEED_SHOW},
-    {"sheet", "-o FILE.png", "the same on one sheet", sheet, true, false, 20, SEED_SHOW},
-    {"names", "", "the classes in order, for 'vtac run --labels'", names, false, false, 0, 0},
-    {"train", "-o FILE.onnx", "train a classifier (--steps)", learn, true, false, 0, SEED_TRAIN},
-    {"score", "MODEL.so[@DEVICE]...", "how many new pictures each gets right", score, false, true, 2000,
+    {"draw", "-o FOLDER", "pictures, a PNG file each", run_draw, true, false, 10, SEED_SHOW},
+    {"sheet", "-o FILE.png", "the same on one sheet", run_sheet, true, false, 20, SEED_SHOW},
+    {"names", "", "the classes in order, for 'vtac run --labels'", print_names, false, false, 0, 0},
+    {"train", "-o FILE.onnx", "train a classifier (--steps)", run_train, true, false, 0, SEED_TRAIN},
+    {"score", "MODEL.so[@DEVICE]...", "how many new pictures each gets right", run_score, false, true, 2000,
      SEED_HELD_OUT},
-    {"classify", "MODEL.so[@DEVICE]... FILE.png...", "what each makes of each file", classify, false, true, 0,
-     0},
+    {"classify", "MODEL.so[@DEVICE]... FILE.png...", "what each makes of each file", run_classify, false,
+     true, 0, 0},
 };
 
-static int help(void)
+static int print_help(void)
 {
     (void)printf("usage: shapes VERB [--pictures N] [--seed N] [--steps N] [--json]\n\n");
     for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++) {
@@ -189,7 +189,7 @@ static int help(void)
     return OK;
 }
 
-static bool number(const char *text, uint64_t most, uint64_t *out)
+static bool read_number(const char *text, uint64_t most, uint64_t *out)
 {
     char *end;
     errno = 0;
@@ -200,7 +200,7 @@ static bool number(const char *text, uint64_t most, uint64_t *out)
 
 /* One option with its value; words are collected. Returns how many words it took, 0: misused, -1: its value
  * is. */
-static int take(arguments *a, const char *word, const char *value)
+static int take_option(arguments *a, const char *word, const char *value)
 {
     uint64_t n = 0;
     if (strcmp(word, "--json") == 0) {
@@ -222,7 +222,7 @@ static int take(arguments *a, const char *word, const char *value)
         return 2;
     }
     if (strcmp(word, "--seed") == 0) {
-        return number(value, UINT64_MAX, &a->seed) ? 2 : -1;
+        return read_number(value, UINT64_MAX, &a->seed) ? 2 : -1;
     }
     uint32_t *count = strcmp(word, "--pictures") == 0 ? &a->pictures
                       : strcmp(word, "--steps") == 0  ? &a->steps
@@ -230,7 +230,7 @@ static int take(arguments *a, const char *word, const char *value)
     if (count == NULL) {
         return 0;
     }
-    if (!number(value, MOST_PICTURES, &n) || n == 0) {
+    if (!read_number(value, MOST_PICTURES, &n) || n == 0) {
         return -1;
     }
     *count = (uint32_t)n;
@@ -241,18 +241,19 @@ static int run_verb(const verb *v, int argc, char **argv)
 {
     arguments a = {.verb = v->name, .pictures = v->pictures, .steps = 5000, .seed = v->seed};
     for (int i = 0; i < argc;) {
-        const int taken = take(&a, argv[i], i + 1 < argc ? argv[i + 1] : NULL);
+        const int taken = take_option(&a, argv[i], i + 1 < argc ? argv[i + 1] : NULL);
         if (taken <= 0) {
-            return taken == 0 ? misuse("cannot make sense of", argv[i])
-                              : misuse("expected a number up to a million, not", argv[i + 1]);
+            return taken == 0 ? fail_misused("cannot make sense of", argv[i])
+                              : fail_misused("expected a number up to a million, not", argv[i + 1]);
         }
         i += taken;
     }
     if (v->writes != (a.output != NULL)) {
-        return misuse(v->writes ? "-o is missing after" : "-o means nothing to", v->name);
+        return fail_misused(v->writes ? "-o is missing after" : "-o means nothing to", v->name);
     }
     if (v->judges != (a.word_count > 0)) {
-        return v->judges ? misuse("expected models after", v->name) : misuse("unexpected", a.words[0]);
+        return v->judges ? fail_misused("expected models after", v->name)
+                         : fail_misused("unexpected", a.words[0]);
     }
     const int status = v->run(&a);
     return fflush(stdout) != 0 && status == OK ? FAILED : status;
@@ -261,12 +262,12 @@ static int run_verb(const verb *v, int argc, char **argv)
 int main(int argc, char **argv)
 {
     if (argc < 2 || strcmp(argv[1], "help") == 0 || strcmp(argv[1], "--help") == 0) {
-        return argc < 2 ? (void)help(), MISUSED : help();
+        return argc < 2 ? (void)print_help(), MISUSED : print_help();
     }
     for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++) {
         if (strcmp(verbs[i].name, argv[1]) == 0) {
             return run_verb(&verbs[i], argc - 2, argv + 2);
         }
     }
-    return misuse("unknown verb", argv[1]);
+    return fail_misused("unknown verb", argv[1]);
 }

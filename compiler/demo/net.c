@@ -28,7 +28,7 @@ enum { LAYERS = sizeof plan / sizeof plan[0] };
 
 /* ---- memory */
 
-static float *floats(net *n, size_t count)
+static float *alloc_floats(net *n, size_t count)
 {
     return vta_arena_array(&n->arena, count, sizeof(float));
 }
@@ -40,7 +40,7 @@ static size_t weight_count(const net_layer *l)
     return has ? l->channels * inputs * l->kernel * l->kernel : 0;
 }
 
-static void measure(net *n)
+static void measure_layers(net *n)
 {
     for (uint32_t i = 1; i < n->count; i++) {
         net_layer *l = &n->layers[i];
@@ -71,7 +71,7 @@ static void place_parameters(net *n)
 }
 
 /* Values and statistics of the layers, and scratch for the largest. */
-static bool allocate(net *n)
+static bool allocate_layers(net *n)
 {
     size_t columns = 0;
     for (uint32_t i = 0; i < n->count; i++) {
@@ -81,26 +81,26 @@ static bool allocate(net *n)
         const size_t taps = (size_t)l->kernel * l->kernel * l->in_channels;
         const size_t wide = (area > 256 ? area : 256) * taps + weight_count(l);
         columns = wide > columns ? wide : columns;
-        l->out = floats(n, values);
-        l->raw = l->norm ? floats(n, values) : l->out;
-        l->slope = i == 0 ? NULL : floats(n, values);
-        l->mean = floats(n, l->channels);
-        l->variance = floats(n, l->channels);
-        l->batch_mean = floats(n, l->channels);
-        l->batch_scale = floats(n, l->channels);
+        l->out = alloc_floats(n, values);
+        l->raw = l->norm ? alloc_floats(n, values) : l->out;
+        l->slope = i == 0 ? NULL : alloc_floats(n, values);
+        l->mean = alloc_floats(n, l->channels);
+        l->variance = alloc_floats(n, l->channels);
+        l->batch_mean = alloc_floats(n, l->channels);
+        l->batch_scale = alloc_floats(n, l->channels);
         if (l->out == NULL || l->raw == NULL || (i > 0 && l->slope == NULL) || l->mean == NULL ||
             l->variance == NULL || l->batch_mean == NULL || l->batch_scale == NULL) {
             return false;
         }
     }
-    n->columns = floats(n, columns);
-    n->turned = floats(n, columns);
+    n->columns = alloc_floats(n, columns);
+    n->turned = alloc_floats(n, columns);
     return n->columns != NULL && n->turned != NULL;
 }
 
 /* ---- chance: xorshift64*, and a sum of uniforms for what is normal */
 
-static float normal(uint64_t *state)
+static float random_normal(uint64_t *state)
 {
     float sum = -6.0F;
     for (int i = 0; i < 12; i++) {
@@ -119,7 +119,7 @@ static void draw_weights(net *n, uint64_t seed)
         net_layer *l = &n->layers[i];
         const size_t count = weight_count(l);
         for (size_t k = 0; k < count; k++) {
-            l->weight[k] = normal(&state) * sqrtf(2.0F * (float)l->channels / (float)count);
+            l->weight[k] = random_normal(&state) * sqrtf(2.0F * (float)l->channels / (float)count);
         }
         for (uint32_t c = 0; l->norm && c < l->channels; c++) {
             l->gain[c] = 1.0F;
@@ -137,14 +137,14 @@ vta_status demo_net_create(uint32_t batch, uint64_t seed, net *out, vta_diag *di
     memcpy(out->layers, plan, sizeof plan);
     out->layers[0].channels = PICTURE_CHANNELS;
     out->layers[0].side = PICTURE_SIDE;
-    measure(out);
+    measure_layers(out);
     float **const arrays[] = {&out->parameters, &out->slopes, &out->moments[0], &out->moments[1]};
     bool good = out->layers[LAYERS - 1].channels == demo_class_count;
     for (size_t i = 0; good && i < sizeof arrays / sizeof arrays[0]; i++) {
-        *arrays[i] = floats(out, out->parameter_count);
+        *arrays[i] = alloc_floats(out, out->parameter_count);
         good = *arrays[i] != NULL;
     }
-    if (!good || !allocate(out)) {
+    if (!good || !allocate_layers(out)) {
         demo_net_free(out);
         return vta_no_memory(diag);
     }
@@ -171,13 +171,13 @@ float *demo_net_slope(const net *n, const float *parameter)
 
 /* ---- a step */
 
-static float exponential(float x)
+static float fast_exponential(float x)
 {
     return (float)vtac_exp((double)x);
 }
 
 /* Softmax and its loss; the last layer's slope. */
-static float judge(const net *n, const uint32_t *classes, uint32_t *right)
+static float softmax_loss(const net *n, const uint32_t *classes, uint32_t *right)
 {
     const net_layer *l = &n->layers[n->count - 1];
     float loss = 0.0F;
@@ -189,10 +189,10 @@ static float judge(const net *n, const uint32_t *classes, uint32_t *right)
         }
         const float top = l->out[best * n->batch + b];
         for (uint32_t c = 0; c < l->channels; c++) {
-            sum += exponential(l->out[c * n->batch + b] - top);
+            sum += fast_exponential(l->out[c * n->batch + b] - top);
         }
         for (uint32_t c = 0; c < l->channels; c++) {
-            const float share = exponential(l->out[c * n->batch + b] - top) / sum;
+            const float share = fast_exponential(l->out[c * n->batch + b] - top) / sum;
             l->slope[c * n->batch + b] = (share - (c == classes[b] ? 1.0F : 0.0F)) / (float)n->batch;
         }
         loss += (float)vtac_log((double)sum) + top - l->out[classes[b] * n->batch + b];
@@ -201,7 +201,7 @@ static float judge(const net *n, const uint32_t *classes, uint32_t *right)
     return loss / (float)n->batch;
 }
 
-static void adjust(net *n, float rate)
+static void adjust_weights(net *n, float rate)
 {
     static const float keep[] = {0.9F, 0.99F};
     static const float decay = 1e-3F;
@@ -250,10 +250,10 @@ float demo_net_learn(net *n, const uint32_t *classes, float rate, uint32_t *righ
         memset(l->slope, 0, (size_t)l->channels * n->batch * l->side * l->side * sizeof *l->slope);
         demo_net_forward(n, &n->layers[i]);
     }
-    const float loss = judge(n, classes, right);
+    const float loss = softmax_loss(n, classes, right);
     for (uint32_t i = n->count; i-- > 1;) {
         demo_net_backward(n, &n->layers[i]);
     }
-    adjust(n, rate);
+    adjust_weights(n, rate);
     return loss;
 }

@@ -7,93 +7,93 @@
 
 static const float pi = 3.14159265F;
 
-static float sine(float angle)
+static float sine_of(float angle)
 {
     return (float)vtac_sin((double)angle);
 }
 
-static float cosine(float angle)
+static float cosine_of(float angle)
 {
     return (float)vtac_cos((double)angle);
 }
 
 point demo_point_at(float angle)
 {
-    return (point){cosine(angle), sine(angle)};
+    return (point){cosine_of(angle), sine_of(angle)};
 }
 
-static void add(outline *o, float x, float y)
+static void add_point(outline *o, float x, float y)
 {
     o->at[o->count++] = (point){x, y};
 }
 
 /* Corners on a circle, the first one upwards; radii in turn. */
-static void regular(outline *o, uint32_t corners, float radius, float other)
+static void regular_outline(outline *o, uint32_t corners, float radius, float other)
 {
     for (uint32_t i = 0; i < corners; i++) {
         const float angle = 2.0F * pi * (float)i / (float)corners;
         const float r = i % 2 == 0 ? radius : other;
-        add(o, r * sine(angle), -r * cosine(angle));
+        add_point(o, r * sine_of(angle), -r * cosine_of(angle));
     }
 }
 
-static void circle(outline *o)
+static void circle_outline(outline *o)
 {
-    regular(o, OUTLINE_MOST_POINTS, 1.0F, 1.0F);
+    regular_outline(o, OUTLINE_MOST_POINTS, 1.0F, 1.0F);
 }
 
-static void triangle(outline *o)
+static void triangle_outline(outline *o)
 {
-    regular(o, 3, 1.0F, 1.0F);
+    regular_outline(o, 3, 1.0F, 1.0F);
 }
 
-static void square(outline *o)
+static void square_outline(outline *o)
 {
-    regular(o, 4, 1.0F, 1.0F);
+    regular_outline(o, 4, 1.0F, 1.0F);
 }
 
-static void pentagon(outline *o)
+static void pentagon_outline(outline *o)
 {
-    regular(o, 5, 1.0F, 1.0F);
+    regular_outline(o, 5, 1.0F, 1.0F);
 }
 
-static void star(outline *o)
+static void star_outline(outline *o)
 {
-    regular(o, 10, 1.0F, 0.45F);
+    regular_outline(o, 10, 1.0F, 0.45F);
 }
 
-static void cross(outline *o)
+static void cross_outline(outline *o)
 {
     static const point quarter[] = {{-0.3F, -1.0F}, {0.3F, -1.0F}, {0.3F, -0.3F}};
     for (int turn = 0; turn < 4; turn++) {
         for (int i = 0; i < 3; i++) {
             const point p = quarter[i];
             const point turned[] = {{p.x, p.y}, {-p.y, p.x}, {-p.x, -p.y}, {p.y, -p.x}};
-            add(o, turned[turn].x, turned[turn].y);
+            add_point(o, turned[turn].x, turned[turn].y);
         }
     }
 }
 
-static void heart(outline *o)
+static void heart_outline(outline *o)
 {
     for (uint32_t i = 0; i < 32; i++) {
         const float t = 2.0F * pi * (float)i / 32.0F;
-        const float s = sine(t);
-        const float y =
-            13.0F * cosine(t) - 5.0F * cosine(2.0F * t) - 2.0F * cosine(3.0F * t) - cosine(4.0F * t);
-        add(o, s * s * s, -(y + 2.0F) / 16.0F);
+        const float s = sine_of(t);
+        const float y = 13.0F * cosine_of(t) - 5.0F * cosine_of(2.0F * t) - 2.0F * cosine_of(3.0F * t) -
+                        cosine_of(4.0F * t);
+        add_point(o, s * s * s, -(y + 2.0F) / 16.0F);
     }
 }
 
 /* Most of a circle, and back along another one, moved to the right. */
-static void crescent(outline *o)
+static void crescent_outline(outline *o)
 {
     for (int i = 0; i < 24; i++) {
         const float angle = pi * (0.3F + 1.4F * (float)i / 23.0F);
-        add(o, cosine(angle), sine(angle));
+        add_point(o, cosine_of(angle), sine_of(angle));
     }
-    const float x = cosine(0.3F * pi);
-    const float y = sine(0.3F * pi);
+    const float x = cosine_of(0.3F * pi);
+    const float y = sine_of(0.3F * pi);
     const float shift = x + 0.05F;
     const float radius = sqrtf((shift - x) * (shift - x) + y * y);
     const float slant = (shift - x) / y; /* small: the end of the arctangent's series is below the last bit */
@@ -101,27 +101,27 @@ static void crescent(outline *o)
     const float end = 0.5F * pi + slant * (1.0F - square * (1.0F / 3.0F - square / 5.0F));
     for (int i = 1; i < 19; i++) {
         const float angle = 2.0F * pi - end - (2.0F * pi - 2.0F * end) * (float)i / 19.0F;
-        add(o, shift + radius * cosine(angle), radius * sine(angle));
+        add_point(o, shift + radius * cosine_of(angle), radius * sine_of(angle));
     }
 }
 
-static void arrow(outline *o)
+static void arrow_outline(outline *o)
 {
     static const point half[] = {{0.0F, -1.0F}, {0.75F, -0.1F}, {0.28F, -0.1F}, {0.28F, 0.95F}};
     for (int i = 0; i < 4; i++) {
-        add(o, half[i].x, half[i].y);
+        add_point(o, half[i].x, half[i].y);
     }
     for (int i = 3; i > 0; i--) {
-        add(o, -half[i].x, half[i].y);
+        add_point(o, -half[i].x, half[i].y);
     }
 }
 
-static void bolt(outline *o)
+static void bolt_outline(outline *o)
 {
     static const point corners[] = {{0.3F, -0.95F}, {-0.55F, 0.15F}, {-0.08F, 0.15F},
                                     {-0.3F, 0.95F}, {0.55F, -0.15F}, {0.08F, -0.15F}};
     for (int i = 0; i < 6; i++) {
-        add(o, corners[i].x, corners[i].y);
+        add_point(o, corners[i].x, corners[i].y);
     }
 }
 

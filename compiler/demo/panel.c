@@ -43,7 +43,7 @@ static vta_status check_shape(const judged *j, vta_diag *diag)
     return VTA_OK;
 }
 
-static vta_status load(const char *name, judged *j, vta_diag *diag)
+static vta_status load_model(const char *name, judged *j, vta_diag *diag)
 {
     const char *at = strchr(name, '@');
     const int length = (int)(at == NULL ? strlen(name) : (size_t)(at - name));
@@ -76,7 +76,7 @@ static vta_status open_panel(const panel_options *options, panel *p, vta_diag *d
     }
     vta_status status = VTA_OK;
     for (uint32_t i = 0; i < p->count && status == VTA_OK; i++) {
-        status = load(options->names[i], &p->of[i], diag);
+        status = load_model(options->names[i], &p->of[i], diag);
     }
     if (status != VTA_OK) {
         close_panel(p);
@@ -86,7 +86,7 @@ static vta_status open_panel(const panel_options *options, panel *p, vta_diag *d
 
 /* ---- one picture */
 
-static uint32_t best(const float *scores)
+static uint32_t best_class(const float *scores)
 {
     uint32_t top = 0;
     for (uint32_t i = 1; i < demo_class_count; i++) {
@@ -95,7 +95,7 @@ static uint32_t best(const float *scores)
     return top;
 }
 
-static vta_status judge(panel *p, const picture *pic, vta_diag *diag)
+static vta_status score_picture(panel *p, const picture *pic, vta_diag *diag)
 {
     float floats[PICTURE_CHANNELS * PICTURE_PIXELS];
     demo_picture_floats(pic, floats);
@@ -105,9 +105,9 @@ static vta_status judge(panel *p, const picture *pic, vta_diag *diag)
         VTA_TRY(vta_model_set_input(j->model, 0, floats, sizeof floats, diag));
         VTA_TRY(vta_model_run(j->model, diag));
         VTA_TRY(vta_model_get_output(j->model, 0, j->scores, bytes, diag));
-        j->right += best(j->scores) == pic->which;
+        j->right += best_class(j->scores) == pic->which;
         if (i > 0) {
-            j->as_before += best(j->scores) == best(j[-1].scores);
+            j->as_before += best_class(j->scores) == best_class(j[-1].scores);
             j->same_numbers = j->same_numbers && memcmp(j->scores, j[-1].scores, bytes) == 0;
         }
     }
@@ -157,7 +157,7 @@ vta_status demo_panel_score(const panel_options *options, uint32_t pictures, uin
     vta_status status = VTA_OK;
     for (uint32_t i = 0; i < pictures && status == VTA_OK; i++) {
         demo_draw_picture(seed, i, &pic);
-        status = judge(&p, &pic, diag);
+        status = score_picture(&p, &pic, diag);
     }
     if (status == VTA_OK) {
         print_scores(&p, pictures, seed, options->json);
@@ -169,10 +169,10 @@ vta_status demo_panel_score(const panel_options *options, uint32_t pictures, uin
 /* ---- files */
 
 /* The classes by their scores, best first, with their shares of the whole (softmax). */
-static void rank(const float *scores, uint32_t *order, float *shares)
+static void rank_classes(const float *scores, uint32_t *order, float *shares)
 {
     float sum = 0.0F;
-    const float top = scores[best(scores)];
+    const float top = scores[best_class(scores)];
     for (uint32_t i = 0; i < demo_class_count; i++) {
         uint32_t at = i;
         for (; at > 0 && scores[order[at - 1]] < scores[i]; at--) {
@@ -193,7 +193,7 @@ static void print_verdict(const judged *j, bool first, bool json)
     float shares[MOST_CLASSES] = {0};
     const bool same = !first && memcmp(j->scores, j[-1].scores, demo_class_count * sizeof(float)) == 0;
     const unsigned long long took = vta_model_cycles(j->model);
-    rank(j->scores, order, shares);
+    rank_classes(j->scores, order, shares);
     if (json) {
         (void)printf("%s\n  {\"top\": [", first ? "" : ",");
         for (uint32_t i = 0; i < TOP; i++) {
@@ -217,11 +217,11 @@ static void print_verdict(const judged *j, bool first, bool json)
     (void)printf("\n");
 }
 
-static vta_status classify(panel *p, const char *file, bool first, bool json, vta_diag *diag)
+static vta_status classify_file(panel *p, const char *file, bool first, bool json, vta_diag *diag)
 {
     picture pic = {.which = demo_class_count}; /* not known */
     VTA_TRY(demo_picture_read(file, &pic, diag));
-    VTA_TRY(judge(p, &pic, diag));
+    VTA_TRY(score_picture(p, &pic, diag));
     const char *base = strrchr(file, '/');
     (void)printf(json ? "%s{\"picture\": \"%s\", \"results\": [" : "%s%s\n", json && !first ? ",\n " : "",
                  base == NULL ? file : base + 1);
@@ -240,7 +240,7 @@ vta_status demo_panel_classify(const panel_options *options, const char *const *
     vta_status status = VTA_OK;
     (void)printf("%s", options->json ? "[" : "");
     for (uint32_t i = 0; i < file_count && status == VTA_OK; i++) {
-        status = classify(&p, files[i], i == 0, options->json, diag);
+        status = classify_file(&p, files[i], i == 0, options->json, diag);
     }
     (void)printf("%s", options->json ? "]\n" : "");
     close_panel(&p);

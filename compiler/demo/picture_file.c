@@ -23,7 +23,7 @@ static void copy_picture(const picture *p, uint32_t zoom, size_t stride, uint8_t
 }
 
 /* The file in memory, owned by the caller; NULL for want of memory. */
-static uint8_t *encode(png_image *image, const uint8_t *pixels, size_t *size)
+static uint8_t *encode_png(png_image *image, const uint8_t *pixels, size_t *size)
 {
     png_alloc_size_t bytes = PNG_IMAGE_PNG_SIZE_MAX(*image);
     uint8_t *file = malloc(bytes);
@@ -54,7 +54,7 @@ vta_status demo_picture_write(const picture *pictures, uint32_t count, uint32_t 
                      pixels + i / columns * step * stride + (size_t)(i % columns) * step * PICTURE_CHANNELS);
     }
     size_t size;
-    uint8_t *file = encode(&image, pixels, &size);
+    uint8_t *file = encode_png(&image, pixels, &size);
     free(pixels);
     const vta_status status = file == NULL ? vta_fail(diag, VTA_NOMEM, "%s: %s", path, image.message)
                                            : vta_file_write(path, file, size, diag);
@@ -62,7 +62,7 @@ vta_status demo_picture_write(const picture *pictures, uint32_t count, uint32_t 
     return status;
 }
 
-static vta_status decode(png_image *image, const char *path, picture *out, vta_diag *diag)
+static vta_status decode_png(png_image *image, const char *path, picture *out, vta_diag *diag)
 {
     image->format = PNG_FORMAT_RGB;
     if (image->width != PICTURE_SIDE || image->height != PICTURE_SIDE) {
@@ -82,7 +82,7 @@ vta_status demo_picture_read(const char *path, picture *out, vta_diag *diag)
     png_image image = {.version = PNG_IMAGE_VERSION};
     VTA_TRY(vta_file_read(path, MOST_FILE_BYTES, &bytes, &size, diag));
     const vta_status status = png_image_begin_read_from_memory(&image, bytes, size)
-                                  ? decode(&image, path, out, diag)
+                                  ? decode_png(&image, path, out, diag)
                                   : vta_fail(diag, VTA_INVALID, "%s: %s", path, image.message);
     png_image_free(&image);
     free(bytes);

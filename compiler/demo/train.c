@@ -35,7 +35,7 @@ static float rate_at(uint32_t step, uint32_t steps)
     return most * (at < rise ? at / rise : 0.5F + 0.5F * (float)vtac_cos((double)turn));
 }
 
-static void learn(net *n, const train_options *options)
+static void learn_step(net *n, const train_options *options)
 {
     uint32_t classes[BATCH];
     uint32_t right = 0;
@@ -56,6 +56,6 @@ vta_status demo_train(const train_options *options, net *out, vta_diag *diag)
 {
     const uint32_t pictures = options->pictures == 0 || options->pictures > BATCH ? BATCH : options->pictures;
     VTA_TRY(demo_net_create(pictures, options->seed, out, diag));
-    learn(out, options);
+    learn_step(out, options);
     return VTA_OK;
 }

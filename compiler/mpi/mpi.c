@@ -10,7 +10,7 @@
 
 enum { TAG = 1 };
 
-static int begin(int *rank, int *size)
+static int begin_mpi(int *rank, int *size)
 {
     return MPI_Init(NULL, NULL) != MPI_SUCCESS ||
            MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN) != MPI_SUCCESS ||
@@ -30,7 +30,7 @@ static int given_up(int to, double begin)
                    : MPI_Iprobe(0, TAG, MPI_COMM_WORLD, &over, MPI_STATUS_IGNORE) != MPI_SUCCESS || over != 0;
 }
 
-static int give(int to, const void *bytes, size_t size)
+static int send_message(int to, const void *bytes, size_t size)
 {
     MPI_Request request;
     int done = 0;
@@ -55,7 +55,7 @@ static int give(int to, const void *bytes, size_t size)
     return done == 0;
 }
 
-static int look(int *from, size_t *size)
+static int probe_message(int *from, size_t *size)
 {
     int there = 0;
     int count = 0;
@@ -69,12 +69,12 @@ static int look(int *from, size_t *size)
     return 0;
 }
 
-static int take(int from, void *bytes, size_t size)
+static int receive_message(int from, void *bytes, size_t size)
 {
     return MPI_Recv(bytes, (int)size, MPI_BYTE, from, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE) != MPI_SUCCESS;
 }
 
-static void end(void)
+static void end_mpi(void)
 {
     (void)MPI_Finalize();
 }
@@ -83,6 +83,7 @@ __attribute__((visibility("default"))) const void *vtac_mpi(void);
 
 const void *vtac_mpi(void)
 {
-    static const vtac_work_mpi calls = {WORK_MPI_EDITION, begin, give, look, take, end};
+    static const vtac_work_mpi calls = {WORK_MPI_EDITION, begin,           send_message,
+                                        probe_message,    receive_message, end_mpi};
     return &calls;
 }

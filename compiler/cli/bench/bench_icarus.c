@@ -94,13 +94,13 @@ static vta_status lay_out(image *im, const vta_config *config, const vta_program
 /* -- running tools
  * -------------------------------------------------------------------------------------------------- */
 
-typedef struct command {
+typedef struct bench_command {
     const char *args[ARGS];
     char text[ARGS][PAGE + 64];
     uint32_t count;
-} command;
+} bench_command;
 
-__attribute__((format(printf, 2, 3))) static void arg(command *c, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static void add_argument(bench_command *c, const char *fmt, ...)
 {
     va_list list;
     va_start(list, fmt);
@@ -112,7 +112,7 @@ __attribute__((format(printf, 2, 3))) static void arg(command *c, const char *fm
     va_end(list);
 }
 
-static vta_status run_tool(command *c, const char *output, vta_diag *diag)
+static vta_status run_tool(bench_command *c, const char *output, vta_diag *diag)
 {
     posix_spawn_file_actions_t actions;
     char *argv[ARGS];
@@ -148,7 +148,7 @@ static vta_status run_tool(command *c, const char *output, vta_diag *diag)
     return VTA_OK;
 }
 
-static void add_parameters(command *words, const vta_config *c, const image *im)
+static void add_parameters(bench_command *words, const vta_config *c, const image *im)
 {
     const struct {
         const char *name;
@@ -163,29 +163,29 @@ static void add_parameters(command *words, const vta_config *c, const image *im)
         {"RESULT_BYTES", im->result_bytes},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        arg(words, "-Picarus_tb.%s=%" PRIu64, rows[i].name, rows[i].value);
+        add_argument(words, "-Picarus_tb.%s=%" PRIu64, rows[i].name, rows[i].value);
     }
 }
 
-static vta_status compile(const vta_config *config, const image *im, const char *folder, vta_diag *diag)
+static vta_status compile_bench(const vta_config *config, const image *im, const char *folder, vta_diag *diag)
 {
     static const char *const folders[] = {"lib", "mem", "compute"};
     vta_rtl_sources *from = calloc(1, sizeof *from);
-    command *c = calloc(1, sizeof *c);
+    bench_command *c = calloc(1, sizeof *c);
     char output[PAGE + 8];
     vta_status status = from != NULL && c != NULL ? vta_rtlsim_sources(from, diag) : vta_no_memory(diag);
     if (status == VTA_OK) {
-        arg(c, "iverilog");
-        arg(c, "-g2005");
-        arg(c, "-I%s", from->headers);
-        arg(c, "-I%s/include", from->hw);
+        add_argument(c, "iverilog");
+        add_argument(c, "-g2005");
+        add_argument(c, "-I%s", from->headers);
+        add_argument(c, "-I%s/include", from->hw);
         for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
-            arg(c, "-y%s/rtl/%s", from->hw, folders[i]);
+            add_argument(c, "-y%s/rtl/%s", from->hw, folders[i]);
         }
         add_parameters(c, config, im);
-        arg(c, "-sicarus_tb");
-        arg(c, "-o%s/bench", folder);
-        arg(c, "%s/sim/tsim/icarus_tb.v", from->root);
+        add_argument(c, "-sicarus_tb");
+        add_argument(c, "-o%s/bench", folder);
+        add_argument(c, "%s/sim/tsim/icarus_tb.v", from->root);
         (void)snprintf(output, sizeof output, "%s/log", folder);
         status = run_tool(c, output, diag);
     }
@@ -221,10 +221,10 @@ static bool read_result(const char *said, uint64_t *cycles, uint32_t *sum)
 }
 
 /* Runs the compiled bench; what it printed. */
-static vta_status simulate(const char *folder, uint64_t *cycles, uint32_t *sum, double *seconds,
-                           vta_diag *diag)
+static vta_status run_bench(const char *folder, uint64_t *cycles, uint32_t *sum, double *seconds,
+                            vta_diag *diag)
 {
-    command *c = calloc(1, sizeof *c);
+    bench_command *c = calloc(1, sizeof *c);
     char output[PAGE + 8];
     uint8_t *said = NULL;
     size_t size = 0;
@@ -232,11 +232,11 @@ static vta_status simulate(const char *folder, uint64_t *cycles, uint32_t *sum, 
         return vta_no_memory(diag);
     }
     (void)snprintf(output, sizeof output, "%s/log", folder);
-    arg(c, "vvp");
-    arg(c, "-N");
-    arg(c, "%s/bench", folder);
-    arg(c, "+image=%s/image", folder);
-    arg(c, "+regs=%s/regs", folder);
+    add_argument(c, "vvp");
+    add_argument(c, "-N");
+    add_argument(c, "%s/bench", folder);
+    add_argument(c, "+image=%s/image", folder);
+    add_argument(c, "+regs=%s/regs", folder);
     const double begin = children_seconds();
     vta_status status = run_tool(c, output, diag);
     *seconds = children_seconds() - begin;
@@ -270,8 +270,8 @@ static vta_status run_image(const vta_config *config, const image *im, uint32_t 
     vta_status status = name_files(folder, image_file, regs_file, diag);
     status = status == VTA_OK ? vta_file_write(image_file, im->bytes.text, im->bytes.size, diag) : status;
     status = status == VTA_OK ? vta_file_write(regs_file, im->regs.text, im->regs.size, diag) : status;
-    status = status == VTA_OK ? compile(config, im, folder, diag) : status;
-    status = status == VTA_OK ? simulate(folder, &out->cycles, &sum, &out->seconds, diag) : status;
+    status = status == VTA_OK ? compile_bench(config, im, folder, diag) : status;
+    status = status == VTA_OK ? run_bench(folder, &out->cycles, &sum, &out->seconds, diag) : status;
     if (status == VTA_OK && sum != expected) {
         status = vta_fail(diag, VTA_PROTOCOL, "the results under Icarus are not fsim's");
     }

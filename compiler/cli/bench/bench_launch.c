@@ -57,7 +57,7 @@ static vta_status launch_all(vta_job *job, launches *out, vta_diag *diag)
     return VTA_OK;
 }
 
-static vta_status measure(vta_device *device, launches *out, vta_diag *diag)
+static vta_status measure_launches(vta_device *device, launches *out, vta_diag *diag)
 {
     vta_stream *stream;
     vta_code *code = NULL;
@@ -72,7 +72,7 @@ static vta_status measure(vta_device *device, launches *out, vta_diag *diag)
     return status;
 }
 
-static void tell(const cli_args *args, const char *uri, const launches *l, double slower)
+static void print_launches(const cli_args *args, const char *uri, const launches *l, double slower)
 {
     const double scale = 1e6 * slower;
     const double median = scale * l->work[LAUNCHES / 2];
@@ -115,11 +115,11 @@ int cli_bench_launch(const cli_args *args)
                               : status;
     if (status == VTA_OK) {
         cli_catch_signals(cli_stop_device, device);
-        status = measure(device, l, &diag);
+        status = measure_launches(device, l, &diag);
         cli_catch_signals(NULL, NULL);
     }
     if (status == VTA_OK) {
-        tell(args, vta_device_uri(device), l, slower);
+        print_launches(args, vta_device_uri(device), l, slower);
     }
     vta_device_close(device);
     free(l);

@@ -354,7 +354,7 @@ static void print_text(const model_bench *b)
     }
 }
 
-static vta_status bench(model_bench *b, uint64_t repeat, vta_diag *diag)
+static vta_status time_model(model_bench *b, uint64_t repeat, vta_diag *diag)
 {
     cli_inputs inputs;
     if (cli_read_inputs(b->args, &inputs) != CLI_OK) {
@@ -376,12 +376,14 @@ static vta_status bench(model_bench *b, uint64_t repeat, vta_diag *diag)
     return VTA_OK;
 }
 
-static vta_status load(model_bench *b, const vta_model_options *options, const char *path, vta_diag *diag)
+static vta_status load_model(model_bench *b, const vta_model_options *options, const char *path,
+                             vta_diag *diag)
 {
     return vta_model_load(path, options, &b->model, diag);
 }
 
-static vta_status overlap(model_bench *b, const vta_model_options *options, const char *path, vta_diag *diag)
+static vta_status time_overlapped(model_bench *b, const vta_model_options *options, const char *path,
+                                  vta_diag *diag)
 {
     return cli_bench_pipeline(b->args, options, path, b->capacity, b->slower, diag);
 }
@@ -415,9 +417,9 @@ int cli_bench_model(const cli_args *args)
     if (slower != NULL && (!cli_seconds(slower, &b.slower) || b.slower <= 0)) {
         return cli_usage(args, "--slower takes a number above 0, not '%s'", slower);
     }
-    vta_status status =
-        with_model(&b, &offload, &shapes, (int)numbers[2], &options, pipelined ? overlap : load, &diag);
-    status = status == VTA_OK && !pipelined ? bench(&b, numbers[0], &diag) : status;
+    vta_status status = with_model(&b, &offload, &shapes, (int)numbers[2], &options,
+                                   pipelined ? time_overlapped : load_model, &diag);
+    status = status == VTA_OK && !pipelined ? time_model(&b, numbers[0], &diag) : status;
     vta_model_destroy(b.model);
     free(b.whole);
     free(b.steps);

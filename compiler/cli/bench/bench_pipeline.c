@@ -44,7 +44,7 @@ static double thread_seconds(void)
 
 /* ---- running */
 
-static vta_status bind(pipeline *p, uint32_t model, uint32_t image, vta_diag *diag)
+static vta_status bind_image(pipeline *p, uint32_t model, uint32_t image, vta_diag *diag)
 {
     const double begin = thread_seconds();
     VTA_TRY(cli_bind_case(&p->inputs, p->models[model], image % p->cases, diag));
@@ -98,7 +98,7 @@ static vta_status run_in_turn(pipeline *p, vta_diag *diag)
     for (uint32_t i = 0; i < p->images; i++) {
         const vta_step_profile *steps;
         uint32_t count;
-        VTA_TRY(bind(p, 0, i, diag));
+        VTA_TRY(bind_image(p, 0, i, diag));
         const double begin = thread_seconds();
         VTA_TRY(vta_model_profile(p->models[0], &steps, &count, diag));
         note_steps(p, steps, thread_seconds() - begin, i == 0);
@@ -113,7 +113,7 @@ static vta_status run_in_turn(pipeline *p, vta_diag *diag)
 }
 
 /* The end of what model i % MODELS does with image i; nothing before the first. */
-static vta_status finish(pipeline *p, int64_t image, vta_diag *diag)
+static vta_status finish_stage(pipeline *p, int64_t image, vta_diag *diag)
 {
     if (image < 0) {
         return VTA_OK;
@@ -133,14 +133,14 @@ static vta_status run_overlapped(pipeline *p, vta_diag *diag)
     vta_status status = VTA_OK;
     for (; status == VTA_OK && started < p->images; started += status == VTA_OK) {
         const uint32_t image = (uint32_t)started;
-        status = finish(p, started - MODELS, diag);
+        status = finish_stage(p, started - MODELS, diag);
         status = status == VTA_OK
                      ? cli_bind_case(&p->inputs, p->models[image % MODELS], image % p->cases, diag)
                      : status;
         status = status == VTA_OK ? vta_model_start(p->models[image % MODELS], diag) : status;
     }
     for (int64_t i = started - MODELS; i < started; i++) {
-        const vta_status last = finish(p, i, status == VTA_OK ? diag : NULL);
+        const vta_status last = finish_stage(p, i, status == VTA_OK ? diag : NULL);
         status = status == VTA_OK ? last : status;
     }
     return status;
@@ -155,7 +155,7 @@ typedef struct slot {
 } slot;
 
 /* Images a second with so many at work at once: whoever can go on first, goes on. */
-static double account(const pipeline *p, uint32_t at_once)
+static double images_per_second(const pipeline *p, uint32_t at_once)
 {
     const uint32_t images = p->images > 0 ? p->images : 1;
     double free_at[PLACES] = {0};
@@ -196,7 +196,7 @@ static double account(const pipeline *p, uint32_t at_once)
     }
 }
 
-static double part(const pipeline *p, bool there)
+static double stage_seconds(const pipeline *p, bool there)
 {
     double sum = 0;
     for (uint32_t i = 0; i < p->step_count; i++) {
@@ -205,14 +205,14 @@ static double part(const pipeline *p, bool there)
     return sum;
 }
 
-static void tell(const pipeline *p)
+static void print_pipeline(const pipeline *p)
 {
     double before = 0;
     for (uint32_t i = 0; i < p->images; i++) {
         before += p->slower * p->before[i] / p->images;
     }
-    const double in_turn = account(p, 1);
-    const double overlapped = account(p, MODELS);
+    const double in_turn = images_per_second(p, 1);
+    const double overlapped = images_per_second(p, MODELS);
     const uint32_t clock = vta_device_config(p->device)->clock_mhz;
     if (cli_flag(p->args, "--json")) {
         cli_print("{\"model\": ");
@@ -223,8 +223,9 @@ static void tell(const pipeline *p)
             ", \"images\": %u, \"clock_mhz\": %u, \"cycles\": %llu, \"slower\": %g, \"before_ms\": %.4f, "
             "\"host_ms\": %.4f, \"accelerator_ms\": %.4f, \"in_turn_per_s\": %.4f, "
             "\"overlapped_per_s\": %.4f, \"gain\": %.4f}\n",
-            p->images, clock, (unsigned long long)p->cycles, p->slower, 1e3 * before, 1e3 * part(p, false),
-            1e3 * part(p, true), in_turn, overlapped, overlapped / in_turn);
+            p->images, clock, (unsigned long long)p->cycles, p->slower, 1e3 * before,
+            1e3 * stage_seconds(p, false), 1e3 * stage_seconds(p, true), in_turn, overlapped,
+            overlapped / in_turn);
         return;
     }
     cli_sentence(0, "%s on %s: %.2f images a second one after the other, %.2f overlapped: %.2f times",
@@ -233,8 +234,8 @@ static void tell(const pipeline *p)
                  "each: %.2f ms before the first step, %.2f ms on the host, %.2f ms on the accelerator (%llu "
                  "cycles at "
                  "%u MHz); %u images, the same bytes both ways; a processor %g times as slow as this one",
-                 1e3 * before, 1e3 * part(p, false), 1e3 * part(p, true), (unsigned long long)p->cycles,
-                 clock, p->images, p->slower);
+                 1e3 * before, 1e3 * stage_seconds(p, false), 1e3 * stage_seconds(p, true),
+                 (unsigned long long)p->cycles, clock, p->images, p->slower);
 }
 
 /* ---- opening */
@@ -267,7 +268,8 @@ static vta_status make_room(pipeline *p, vta_diag *diag)
                          diag);
 }
 
-static vta_status measure(pipeline *p, const vta_model_options *options, const char *path, vta_diag *diag)
+static vta_status measure_pipeline(pipeline *p, const vta_model_options *options, const char *path,
+                                   vta_diag *diag)
 {
     VTA_TRY(open_shared(p, options, path, diag));
     vta_model_options own = *options;
@@ -282,7 +284,7 @@ static vta_status measure(pipeline *p, const vta_model_options *options, const c
     VTA_TRY(make_room(p, diag));
     VTA_TRY(run_in_turn(p, diag));
     VTA_TRY(run_overlapped(p, diag));
-    tell(p);
+    print_pipeline(p);
     return VTA_OK;
 }
 
@@ -294,7 +296,7 @@ vta_status cli_bench_pipeline(const cli_args *args, const vta_model_options *opt
     if (cli_read_inputs(args, &p.inputs) != CLI_OK) {
         return vta_fail(diag, VTA_INVALID, "the inputs are not understood");
     }
-    const vta_status status = measure(&p, options, path, diag);
+    const vta_status status = measure_pipeline(&p, options, path, diag);
     for (uint32_t i = 0; i < MODELS; i++) {
         vta_model_destroy(p.models[i]);
     }

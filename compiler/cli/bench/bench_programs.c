@@ -8,19 +8,19 @@
 
 #define LENGTH(array) (sizeof(array) / sizeof(array)[0])
 
-static int64_t depth(const vta_config *config, vta_memory memory)
+static int64_t depth_of_memory(const vta_config *config, vta_memory memory)
 {
     return (int64_t)config->depth[memory];
 }
 
-static vta_buffer buffer(vta_stream *s, const vta_config *config, const char *name, vta_memory memory,
-                         int64_t count)
+static vta_buffer new_buffer(vta_stream *s, const vta_config *config, const char *name, vta_memory memory,
+                             int64_t count)
 {
     return vta_stream_buffer(s, name, (uint64_t)count * config->elem_bytes[memory]);
 }
 
-static void load(vta_stream *s, vta_memory memory, int64_t sram, vta_buffer from, int64_t offset,
-                 int64_t count)
+static void emit_load(vta_stream *s, vta_memory memory, int64_t sram, vta_buffer from, int64_t offset,
+                      int64_t count)
 {
     vta_stream_load2d(s, &(vta_load2d){.memory = memory,
                                        .sram = sram,
@@ -31,7 +31,7 @@ static void load(vta_stream *s, vta_memory memory, int64_t sram, vta_buffer from
                                        .x_stride = count});
 }
 
-static void store(vta_stream *s, int64_t sram, vta_buffer to, int64_t offset, int64_t count)
+static void emit_store(vta_stream *s, int64_t sram, vta_buffer to, int64_t offset, int64_t count)
 {
     vta_stream_store2d(
         s,
@@ -39,7 +39,7 @@ static void store(vta_stream *s, int64_t sram, vta_buffer to, int64_t offset, in
             .sram = sram, .buffer = to, .offset = offset, .y_size = 1, .x_size = count, .x_stride = count});
 }
 
-static vta_kernel kernel1(vta_stream *s, int64_t dst, int64_t src, int64_t aux)
+static vta_kernel one_kernel(vta_stream *s, int64_t dst, int64_t src, int64_t aux)
 {
     const vta_uop uop = {.dst = (uint32_t)dst, .src = (uint32_t)src, .aux = (uint32_t)aux};
     return vta_stream_kernel(s, &uop, 1);
@@ -70,19 +70,20 @@ static vta_kernel dot_kernel(vta_stream *s, int64_t dst, int64_t src, int64_t wg
 static uint64_t record_gemm(vta_stream *s, const vta_config *c, uint32_t variant, uint32_t length)
 {
     const int64_t inner = MATMUL_INNER >> variant,
-                  outer = vta_min(MATMUL_OUTER, depth(c, VTA_MEM_WGT) / inner);
-    const int64_t half_inp = depth(c, VTA_MEM_INP) / 2, half_acc = depth(c, VTA_MEM_ACC) / 2;
+                  outer = vta_min(MATMUL_OUTER, depth_of_memory(c, VTA_MEM_WGT) / inner);
+    const int64_t half_inp = depth_of_memory(c, VTA_MEM_INP) / 2,
+                  half_acc = depth_of_memory(c, VTA_MEM_ACC) / 2;
     const int64_t rows = vta_min(half_inp / inner, half_acc / outer),
                   chunks = (int64_t)MATMUL_CHUNKS << variant;
-    const vta_buffer x = buffer(s, c, "x", VTA_MEM_INP, chunks * rows * inner);
-    const vta_buffer w = buffer(s, c, "w", VTA_MEM_WGT, outer * inner);
-    const vta_buffer y = buffer(s, c, "y", VTA_MEM_OUT, chunks * rows * outer);
+    const vta_buffer x = new_buffer(s, c, "x", VTA_MEM_INP, chunks * rows * inner);
+    const vta_buffer w = new_buffer(s, c, "w", VTA_MEM_WGT, outer * inner);
+    const vta_buffer y = new_buffer(s, c, "y", VTA_MEM_OUT, chunks * rows * outer);
     for (int64_t chunk = 0; chunk < chunks; chunk++) {
         const int64_t inp = chunk % 2 * half_inp, acc = chunk % 2 * half_acc;
-        load(s, VTA_MEM_INP, inp, x, chunk * rows * inner, rows * inner);
+        emit_load(s, VTA_MEM_INP, inp, x, chunk * rows * inner, rows * inner);
         for (int64_t n = 0; n < outer; n++) {
             if (chunk == 0) {
-                load(s, VTA_MEM_WGT, n * inner, w, n * inner, inner);
+                emit_load(s, VTA_MEM_WGT, n * inner, w, n * inner, inner);
             }
             vta_stream_gemm(s, &(vta_gemm){.kernel = dot_kernel(s, acc + n * rows, inp, n * inner, inner),
                                            .init = true,
@@ -91,7 +92,7 @@ static uint64_t record_gemm(vta_stream *s, const vta_config *c, uint32_t variant
                                            .dst_in = 1,
                                            .src_in = inner});
         }
-        store(s, acc, y, chunk * rows * outer, rows * outer);
+        emit_store(s, acc, y, chunk * rows * outer, rows * outer);
     }
     (void)length;
     return (uint64_t)(chunks * rows * outer * inner) * macs_per_step(c);
@@ -101,11 +102,11 @@ static uint64_t record_gemm(vta_stream *s, const vta_config *c, uint32_t variant
 uint64_t cli_bench_record_short(vta_stream *s, const vta_config *c)
 {
     const int64_t inner = 4, outer = 4, rows = 24;
-    const vta_buffer x = buffer(s, c, "x", VTA_MEM_INP, rows * inner);
-    const vta_buffer w = buffer(s, c, "w", VTA_MEM_WGT, outer * inner);
-    const vta_buffer y = buffer(s, c, "y", VTA_MEM_OUT, rows * outer);
-    load(s, VTA_MEM_INP, 0, x, 0, rows * inner);
-    load(s, VTA_MEM_WGT, 0, w, 0, outer * inner);
+    const vta_buffer x = new_buffer(s, c, "x", VTA_MEM_INP, rows * inner);
+    const vta_buffer w = new_buffer(s, c, "w", VTA_MEM_WGT, outer * inner);
+    const vta_buffer y = new_buffer(s, c, "y", VTA_MEM_OUT, rows * outer);
+    emit_load(s, VTA_MEM_INP, 0, x, 0, rows * inner);
+    emit_load(s, VTA_MEM_WGT, 0, w, 0, outer * inner);
     for (int64_t n = 0; n < outer; n++) {
         vta_stream_gemm(s, &(vta_gemm){.kernel = dot_kernel(s, n * rows, 0, n * inner, inner),
                                        .init = true,
@@ -114,7 +115,7 @@ uint64_t cli_bench_record_short(vta_stream *s, const vta_config *c)
                                        .dst_in = 1,
                                        .src_in = inner});
     }
-    store(s, 0, y, 0, rows * outer);
+    emit_store(s, 0, y, 0, rows * outer);
     return (uint64_t)(rows * outer * inner) * macs_per_step(c);
 }
 
@@ -124,13 +125,13 @@ uint64_t cli_bench_record_short(vta_stream *s, const vta_config *c)
 /* Biases and scales of `blocks` output blocks, in the last tiles of ACC; the first pair. */
 static int64_t load_params(vta_stream *s, const vta_config *c, int64_t blocks)
 {
-    const vta_buffer params = buffer(s, c, "params", VTA_MEM_ACC, 2 * blocks);
-    const int64_t at = depth(c, VTA_MEM_ACC) - 2 * blocks;
-    load(s, VTA_MEM_ACC, at, params, 0, 2 * blocks);
+    const vta_buffer params = new_buffer(s, c, "params", VTA_MEM_ACC, 2 * blocks);
+    const int64_t at = depth_of_memory(c, VTA_MEM_ACC) - 2 * blocks;
+    emit_load(s, VTA_MEM_ACC, at, params, 0, 2 * blocks);
     return at / 2;
 }
 
-static void requantize(vta_stream *s, int64_t acc, int64_t count, int64_t params)
+static void emit_requantize(vta_stream *s, int64_t acc, int64_t count, int64_t params)
 {
     vta_stream_requant(s, &(vta_requant){.dst = acc,
                                          .src = acc,
@@ -177,8 +178,9 @@ static void conv_step(vta_stream *s, const vta_config *c, const conv_shape *k, c
                       int64_t group, int64_t part, int64_t parity)
 {
     const int64_t pixels = k->size * k->size, pitch = k->size + 2, plane = pitch * pitch;
-    const int64_t inp = parity * (depth(c, VTA_MEM_INP) / 2), wgt = parity * (depth(c, VTA_MEM_WGT) / 2);
-    const int64_t acc = group % 2 * (depth(c, VTA_MEM_ACC) / 2), taps = 9 * k->part;
+    const int64_t inp = parity * (depth_of_memory(c, VTA_MEM_INP) / 2),
+                  wgt = parity * (depth_of_memory(c, VTA_MEM_WGT) / 2);
+    const int64_t acc = group % 2 * (depth_of_memory(c, VTA_MEM_ACC) / 2), taps = 9 * k->part;
     for (int64_t block = 0; block < k->part; block++) {
         vta_stream_load2d(s, &(vta_load2d){.memory = VTA_MEM_INP,
                                            .sram = inp + block * plane,
@@ -195,7 +197,7 @@ static void conv_step(vta_stream *s, const vta_config *c, const conv_shape *k, c
     }
     for (int64_t n = 0; n < k->group; n++) {
         const int64_t block = group * k->group + n, dst = acc + n * pixels;
-        load(s, VTA_MEM_WGT, wgt + n * taps, b->w, (block * k->in_blocks / k->part + part) * taps, taps);
+        emit_load(s, VTA_MEM_WGT, wgt + n * taps, b->w, (block * k->in_blocks / k->part + part) * taps, taps);
         vta_stream_gemm(s, &(vta_gemm){.kernel = window_kernel(s, k, dst, inp, wgt + n * taps),
                                        .init = part == 0,
                                        .iter_out = k->size,
@@ -205,8 +207,8 @@ static void conv_step(vta_stream *s, const vta_config *c, const conv_shape *k, c
                                        .src_out = pitch,
                                        .src_in = 1});
         if ((part + 1) * k->part == k->in_blocks) {
-            requantize(s, dst, pixels, b->params + block);
-            store(s, dst, b->y, block * pixels, pixels);
+            emit_requantize(s, dst, pixels, b->params + block);
+            emit_store(s, dst, b->y, block * pixels, pixels);
         }
     }
 }
@@ -217,15 +219,15 @@ static uint64_t record_conv3x3(vta_stream *s, const vta_config *c, uint32_t vari
     const int64_t plane = 16 * 16, pixels = 14 * 14;
     conv_shape k = {
         .size = 14, .in_blocks = 256 / (int64_t)c->block_in, .out_blocks = 256 / (int64_t)c->block_out};
-    k.part = vta_min(depth(c, VTA_MEM_INP) / 2 / plane, 4);
-    k.group = vta_min((depth(c, VTA_MEM_ACC) / 2 - 2 * k.out_blocks) / pixels,
-                      depth(c, VTA_MEM_WGT) / 2 / (9 * k.part));
+    k.part = vta_min(depth_of_memory(c, VTA_MEM_INP) / 2 / plane, 4);
+    k.group = vta_min((depth_of_memory(c, VTA_MEM_ACC) / 2 - 2 * k.out_blocks) / pixels,
+                      depth_of_memory(c, VTA_MEM_WGT) / 2 / (9 * k.part));
     k.group = vta_min(k.group, variant == 1 ? 2 : 4);
     k.part = variant == 2 && k.part > 1 ? k.part / 2 : k.part;
     const conv_buffers b = {
-        .x = buffer(s, c, "x", VTA_MEM_INP, k.in_blocks * pixels),
-        .w = buffer(s, c, "w", VTA_MEM_WGT, k.out_blocks * k.in_blocks * 9),
-        .y = buffer(s, c, "y", VTA_MEM_OUT, k.out_blocks * pixels),
+        .x = new_buffer(s, c, "x", VTA_MEM_INP, k.in_blocks * pixels),
+        .w = new_buffer(s, c, "w", VTA_MEM_WGT, k.out_blocks * k.in_blocks * 9),
+        .y = new_buffer(s, c, "y", VTA_MEM_OUT, k.out_blocks * pixels),
         .params = load_params(s, c, k.out_blocks),
     };
     int64_t step = 0;
@@ -245,15 +247,16 @@ static uint64_t record_conv1x1(vta_stream *s, const vta_config *c, uint32_t vari
     const int64_t rows = variant == 1 ? 2 : 1, width = 56, height = 56, chunks = height / rows,
                   pixels = rows * width;
     const int64_t in = 64 / (int64_t)c->block_in, out = 64 / (int64_t)c->block_out;
-    const int64_t quarter = depth(c, VTA_MEM_ACC) / 4, half = depth(c, VTA_MEM_INP) / (variant == 2 ? 4 : 2);
-    const vta_buffer x = buffer(s, c, "x", VTA_MEM_INP, chunks * pixels * in);
-    const vta_buffer w = buffer(s, c, "w", VTA_MEM_WGT, in * out);
-    const vta_buffer y = buffer(s, c, "y", VTA_MEM_OUT, chunks * pixels * out);
-    load(s, VTA_MEM_WGT, 0, w, 0, in * out);
+    const int64_t quarter = depth_of_memory(c, VTA_MEM_ACC) / 4,
+                  half = depth_of_memory(c, VTA_MEM_INP) / (variant == 2 ? 4 : 2);
+    const vta_buffer x = new_buffer(s, c, "x", VTA_MEM_INP, chunks * pixels * in);
+    const vta_buffer w = new_buffer(s, c, "w", VTA_MEM_WGT, in * out);
+    const vta_buffer y = new_buffer(s, c, "y", VTA_MEM_OUT, chunks * pixels * out);
+    emit_load(s, VTA_MEM_WGT, 0, w, 0, in * out);
     const int64_t params = load_params(s, c, out);
     for (int64_t chunk = 0; chunk < chunks; chunk++) {
         const int64_t inp = chunk % (variant == 2 ? 4 : 2) * half, acc = chunk % 3 * quarter;
-        load(s, VTA_MEM_INP, inp, x, chunk * pixels * in, pixels * in);
+        emit_load(s, VTA_MEM_INP, inp, x, chunk * pixels * in, pixels * in);
         for (int64_t n = 0; n < out; n++) {
             vta_stream_gemm(s, &(vta_gemm){.kernel = dot_kernel(s, acc + n * pixels, inp, n * in, in),
                                            .init = true,
@@ -263,9 +266,9 @@ static uint64_t record_conv1x1(vta_stream *s, const vta_config *c, uint32_t vari
                                            .src_in = in});
         }
         for (int64_t n = 0; n < out; n++) {
-            requantize(s, acc + n * pixels, pixels, params + n);
+            emit_requantize(s, acc + n * pixels, pixels, params + n);
         }
-        store(s, acc, y, chunk * pixels * out, pixels * out);
+        emit_store(s, acc, y, chunk * pixels * out, pixels * out);
     }
     (void)length;
     return (uint64_t)(chunks * pixels * in * out) * macs_per_step(c);
@@ -276,12 +279,13 @@ static uint64_t record_depthwise(vta_stream *s, const vta_config *c, uint32_t va
 {
     static const int64_t strips[BENCH_VARIANTS] = {14, 8, 7};
     const int64_t size = 56, pitch = size + 2, rows = strips[variant], blocks = 144 / (int64_t)c->block_in;
-    const int64_t half_inp = depth(c, VTA_MEM_INP) / 2, half_acc = depth(c, VTA_MEM_ACC) / 2;
-    const vta_buffer x = buffer(s, c, "x", VTA_MEM_INP, blocks * size * size);
-    const vta_buffer w = buffer(s, c, "w", VTA_MEM_WGT, blocks);
-    const vta_buffer y = buffer(s, c, "y", VTA_MEM_OUT, blocks * size * size);
+    const int64_t half_inp = depth_of_memory(c, VTA_MEM_INP) / 2,
+                  half_acc = depth_of_memory(c, VTA_MEM_ACC) / 2;
+    const vta_buffer x = new_buffer(s, c, "x", VTA_MEM_INP, blocks * size * size);
+    const vta_buffer w = new_buffer(s, c, "w", VTA_MEM_WGT, blocks);
+    const vta_buffer y = new_buffer(s, c, "y", VTA_MEM_OUT, blocks * size * size);
     int64_t step = 0;
-    load(s, VTA_MEM_WGT, 0, w, 0, blocks);
+    emit_load(s, VTA_MEM_WGT, 0, w, 0, blocks);
     for (int64_t block = 0; block < blocks; block++) {
         for (int64_t row = 0; row < size; row += rows, step++) {
             const int64_t inp = step % 2 * half_inp, acc = step % 2 * half_acc;
@@ -298,7 +302,7 @@ static uint64_t record_depthwise(vta_stream *s, const vta_config *c, uint32_t va
                                                .x_pad_0 = 1,
                                                .x_pad_1 = 1,
                                                .pad_value = 7});
-            vta_stream_depthwise(s, &(vta_depthwise){.kernel = kernel1(s, acc, inp, block),
+            vta_stream_depthwise(s, &(vta_depthwise){.kernel = one_kernel(s, acc, inp, block),
                                                      .init = true,
                                                      .iter_out = rows,
                                                      .iter_in = size,
@@ -310,7 +314,7 @@ static uint64_t record_depthwise(vta_stream *s, const vta_config *c, uint32_t va
                                                      .taps_y = 3,
                                                      .col_step = 1,
                                                      .row_step = pitch});
-            store(s, acc, y, block * size * size + row * size, rows * size);
+            emit_store(s, acc, y, block * size * size + row * size, rows * size);
         }
     }
     (void)length;
@@ -323,9 +327,9 @@ static uint64_t record_depthwise(vta_stream *s, const vta_config *c, uint32_t va
 /* Part of ACC as it comes from DRAM, and OUT of it back to DRAM at the end. */
 static vta_buffer fill_acc(vta_stream *s, const vta_config *c, int64_t count)
 {
-    const vta_buffer a = buffer(s, c, "a", VTA_MEM_ACC, count);
-    load(s, VTA_MEM_ACC, 0, a, 0, count);
-    return buffer(s, c, "y", VTA_MEM_OUT, count);
+    const vta_buffer a = new_buffer(s, c, "a", VTA_MEM_ACC, count);
+    emit_load(s, VTA_MEM_ACC, 0, a, 0, count);
+    return new_buffer(s, c, "y", VTA_MEM_OUT, count);
 }
 
 static const vta_alu_op alu_ops[BENCH_VARIANTS] = {VTA_ALU_ADD, VTA_ALU_MUL, VTA_ALU_SHR};
@@ -339,17 +343,17 @@ typedef struct alu_bench {
 static uint64_t record_alu(vta_stream *s, const vta_config *c, uint32_t variant, uint32_t length,
                            alu_bench how)
 {
-    const int64_t count = vta_min(depth(c, VTA_MEM_ACC) / 8, 512) >> variant;
+    const int64_t count = vta_min(depth_of_memory(c, VTA_MEM_ACC) / 8, 512) >> variant;
     const int64_t passes = 24 * (int64_t)length << variant;
-    const int64_t other = how.one_bank ? count : depth(c, VTA_MEM_ACC) / 2;
-    const vta_buffer a = buffer(s, c, "a", VTA_MEM_ACC, 2 * count);
-    const vta_buffer y = buffer(s, c, "y", VTA_MEM_OUT, 2 * count);
-    load(s, VTA_MEM_ACC, 0, a, 0, count);
-    load(s, VTA_MEM_ACC, other, a, count, count);
+    const int64_t other = how.one_bank ? count : depth_of_memory(c, VTA_MEM_ACC) / 2;
+    const vta_buffer a = new_buffer(s, c, "a", VTA_MEM_ACC, 2 * count);
+    const vta_buffer y = new_buffer(s, c, "y", VTA_MEM_OUT, 2 * count);
+    emit_load(s, VTA_MEM_ACC, 0, a, 0, count);
+    emit_load(s, VTA_MEM_ACC, other, a, count, count);
     for (int64_t i = 0; i < passes; i++) {
         const bool back = i % 2 != 0; /* the two operands in turn */
         vta_stream_alu(
-            s, &(vta_alu){.kernel = kernel1(s, back ? other : 0, back ? 0 : other, 0),
+            s, &(vta_alu){.kernel = one_kernel(s, back ? other : 0, back ? 0 : other, 0),
                           .op = how.move ? VTA_ALU_MOV : alu_ops[(variant + (uint64_t)i) % BENCH_VARIANTS],
                           .use_imm = how.use_imm,
                           .imm = 1 + i % 3,
@@ -358,8 +362,8 @@ static uint64_t record_alu(vta_stream *s, const vta_config *c, uint32_t variant,
                           .dst_in = 1,
                           .src_in = 1});
     }
-    store(s, 0, y, 0, count);
-    store(s, other, y, count, count);
+    emit_store(s, 0, y, 0, count);
+    emit_store(s, other, y, count, count);
     return (uint64_t)(passes * count);
 }
 
@@ -385,14 +389,14 @@ static uint64_t record_alu_move(vta_stream *s, const vta_config *c, uint32_t var
 
 static uint64_t record_requantize(vta_stream *s, const vta_config *c, uint32_t variant, uint32_t length)
 {
-    const int64_t count = vta_min(depth(c, VTA_MEM_ACC) / 2, 512) >> variant,
+    const int64_t count = vta_min(depth_of_memory(c, VTA_MEM_ACC) / 2, 512) >> variant,
                   passes = 24 * (int64_t)length << variant;
     const int64_t params = load_params(s, c, 2);
     const vta_buffer y = fill_acc(s, c, count);
     for (int64_t i = 0; i < passes; i++) {
-        requantize(s, 0, count, params + i % 2);
+        emit_requantize(s, 0, count, params + i % 2);
     }
-    store(s, 0, y, 0, count);
+    emit_store(s, 0, y, 0, count);
     return (uint64_t)(passes * count);
 }
 
@@ -403,7 +407,7 @@ static uint64_t record_requantize(vta_stream *s, const vta_config *c, uint32_t v
  */
 static void use_loaded(vta_stream *s, const vta_config *c, vta_memory memory, int64_t count)
 {
-    const vta_buffer y = buffer(s, c, "y", VTA_MEM_OUT, 2);
+    const vta_buffer y = new_buffer(s, c, "y", VTA_MEM_OUT, 2);
     if (memory == VTA_MEM_ACC) {
         vta_uop uops[2] = {{.dst = 0, .src = 0}, {.dst = 1, .src = (uint32_t)(count - 1)}};
         vta_stream_alu(s, &(vta_alu){.kernel = vta_stream_kernel(s, uops, 2),
@@ -413,25 +417,26 @@ static void use_loaded(vta_stream *s, const vta_config *c, vta_memory memory, in
                                      .iter_out = 1,
                                      .iter_in = 1});
     } else {
-        const vta_buffer other = buffer(s, c, "w", memory == VTA_MEM_INP ? VTA_MEM_WGT : VTA_MEM_INP, 1);
-        load(s, memory == VTA_MEM_INP ? VTA_MEM_WGT : VTA_MEM_INP, 0, other, 0, 1);
+        const vta_buffer other = new_buffer(s, c, "w", memory == VTA_MEM_INP ? VTA_MEM_WGT : VTA_MEM_INP, 1);
+        emit_load(s, memory == VTA_MEM_INP ? VTA_MEM_WGT : VTA_MEM_INP, 0, other, 0, 1);
         const uint32_t last = (uint32_t)(count - 1), inp = memory == VTA_MEM_INP ? last : 0;
         vta_uop uops[2] = {{.dst = 0}, {.dst = 1, .src = inp, .aux = last - inp}};
         vta_stream_gemm(
             s,
             &(vta_gemm){.kernel = vta_stream_kernel(s, uops, 2), .init = true, .iter_out = 1, .iter_in = 1});
     }
-    store(s, 0, y, 0, 2);
+    emit_store(s, 0, y, 0, 2);
 }
 
 static uint64_t record_load(vta_stream *s, const vta_config *c, uint32_t variant, uint32_t length)
 {
     static const vta_memory memories[BENCH_VARIANTS] = {VTA_MEM_INP, VTA_MEM_WGT, VTA_MEM_ACC};
     const vta_memory memory = memories[variant];
-    const int64_t bytes = (int64_t)c->elem_bytes[memory], count = vta_min(depth(c, memory), 16384 / bytes);
-    const vta_buffer a = buffer(s, c, "a", memory, 2 * count);
+    const int64_t bytes = (int64_t)c->elem_bytes[memory],
+                  count = vta_min(depth_of_memory(c, memory), 16384 / bytes);
+    const vta_buffer a = new_buffer(s, c, "a", memory, 2 * count);
     for (int64_t i = 0; i < 4 * (int64_t)length; i++) {
-        load(s, memory, 0, a, i % 2 * count, count);
+        emit_load(s, memory, 0, a, i % 2 * count, count);
     }
     use_loaded(s, c, memory, count);
     return 4 * length * (uint64_t)(count * bytes);
@@ -444,9 +449,9 @@ static uint64_t record_load_rows(vta_stream *s, const vta_config *c, uint32_t va
     static const int64_t rows[BENCH_VARIANTS] = {64, 32, 16};
     const int64_t row =
         bytes / (int64_t)c->elem_bytes[VTA_MEM_INP] > 0 ? bytes / (int64_t)c->elem_bytes[VTA_MEM_INP] : 1;
-    const int64_t y_size = vta_min(depth(c, VTA_MEM_INP) / row, rows[variant]),
+    const int64_t y_size = vta_min(depth_of_memory(c, VTA_MEM_INP) / row, rows[variant]),
                   loads = 4 * (int64_t)length << variant;
-    const vta_buffer a = buffer(s, c, "a", VTA_MEM_INP, 4 * row * y_size);
+    const vta_buffer a = new_buffer(s, c, "a", VTA_MEM_INP, 4 * row * y_size);
     for (int64_t i = 0; i < loads; i++) {
         vta_stream_load2d(s, &(vta_load2d){.memory = VTA_MEM_INP,
                                            .buffer = a,
@@ -471,11 +476,11 @@ static uint64_t record_load_rows256(vta_stream *s, const vta_config *c, uint32_t
 
 static uint64_t record_store(vta_stream *s, const vta_config *c, uint32_t variant, uint32_t length)
 {
-    const int64_t count = vta_min(depth(c, VTA_MEM_OUT), 1024) >> variant,
+    const int64_t count = vta_min(depth_of_memory(c, VTA_MEM_OUT), 1024) >> variant,
                   stores = 4 * (int64_t)length << variant;
     fill_acc(s, c, count);
-    const vta_buffer z = buffer(s, c, "z", VTA_MEM_OUT, stores * count);
-    vta_stream_alu(s, &(vta_alu){.kernel = kernel1(s, 0, 0, 0),
+    const vta_buffer z = new_buffer(s, c, "z", VTA_MEM_OUT, stores * count);
+    vta_stream_alu(s, &(vta_alu){.kernel = one_kernel(s, 0, 0, 0),
                                  .op = VTA_ALU_ADD,
                                  .use_imm = true,
                                  .imm = 1,
@@ -484,7 +489,7 @@ static uint64_t record_store(vta_stream *s, const vta_config *c, uint32_t varian
                                  .dst_in = 1,
                                  .src_in = 1});
     for (int64_t i = 0; i < stores; i++) {
-        store(s, 0, z, i * count, count);
+        emit_store(s, 0, z, i * count, count);
     }
     return (uint64_t)(stores * count) * c->elem_bytes[VTA_MEM_OUT];
 }
@@ -492,20 +497,20 @@ static uint64_t record_store(vta_stream *s, const vta_config *c, uint32_t varian
 /* Instructions that take a cycle at most: nops for all units in turn, single ALU steps, single GEMM steps. */
 static uint64_t record_fetch(vta_stream *s, const vta_config *c, uint32_t variant, uint32_t length)
 {
-    const int64_t tiles = vta_min(depth(c, VTA_MEM_ACC), 64), count = 512 * (int64_t)length;
-    const vta_buffer y = fill_acc(s, c, tiles), x = buffer(s, c, "x", VTA_MEM_INP, 1),
-                     w = buffer(s, c, "w", VTA_MEM_WGT, 1);
-    load(s, VTA_MEM_INP, 0, x, 0, 1);
-    load(s, VTA_MEM_WGT, 0, w, 0, 1);
+    const int64_t tiles = vta_min(depth_of_memory(c, VTA_MEM_ACC), 64), count = 512 * (int64_t)length;
+    const vta_buffer y = fill_acc(s, c, tiles), x = new_buffer(s, c, "x", VTA_MEM_INP, 1),
+                     w = new_buffer(s, c, "w", VTA_MEM_WGT, 1);
+    emit_load(s, VTA_MEM_INP, 0, x, 0, 1);
+    emit_load(s, VTA_MEM_WGT, 0, w, 0, 1);
     static const vta_unit units[] = {VTA_UNIT_LOAD, VTA_UNIT_COMPUTE, VTA_UNIT_STORE};
     for (int64_t i = 0; i < count; i++) {
         if (variant == 0 && i > 0) {
             vta_stream_nop(s, units[i % 3]);
         } else if (variant == 2) {
-            vta_stream_gemm(s,
-                            &(vta_gemm){.kernel = kernel1(s, i % tiles, 0, 0), .iter_out = 1, .iter_in = 1});
+            vta_stream_gemm(
+                s, &(vta_gemm){.kernel = one_kernel(s, i % tiles, 0, 0), .iter_out = 1, .iter_in = 1});
         } else {
-            vta_stream_alu(s, &(vta_alu){.kernel = kernel1(s, i % tiles, i % tiles, 0),
+            vta_stream_alu(s, &(vta_alu){.kernel = one_kernel(s, i % tiles, i % tiles, 0),
                                          .op = VTA_ALU_ADD,
                                          .use_imm = true,
                                          .imm = 1,
@@ -513,7 +518,7 @@ static uint64_t record_fetch(vta_stream *s, const vta_config *c, uint32_t varian
                                          .iter_in = 1});
         }
     }
-    store(s, 0, y, 0, variant == 0 ? 1 : tiles);
+    emit_store(s, 0, y, 0, variant == 0 ? 1 : tiles);
     return (uint64_t)count;
 }
 

@@ -12,7 +12,7 @@
 #include "bench.h"
 #include "cli.h"
 
-static uint64_t next(uint64_t *seed)
+static uint64_t next_random(uint64_t *seed)
 {
     *seed ^= *seed << 13;
     *seed ^= *seed >> 7;
@@ -26,13 +26,13 @@ void cli_bench_fill(const vta_config *config, const char *name, uint8_t *bytes, 
     uint64_t seed = UINT64_C(0x9e3779b97f4a7c15);
     if (strcmp(name, "params") != 0) {
         for (uint64_t i = 0; i < size; i++) {
-            bytes[i] = (uint8_t)(next(&seed) >> 32);
+            bytes[i] = (uint8_t)(next_random(&seed) >> 32);
         }
         return;
     }
     const uint64_t lanes = (uint64_t)config->batch * config->block_out;
     for (uint64_t i = 0; i < size / sizeof(int32_t); i++) {
-        const uint32_t random = (uint32_t)(next(&seed) >> 32);
+        const uint32_t random = (uint32_t)(next_random(&seed) >> 32);
         const bool is_scale = i / lanes % 2 != 0;
         const int32_t value = is_scale ? vta_requant_scale(0x800000 + random % 0x7fffff, 36)
                                        : (int32_t)(random % 20000) - 10000;
@@ -73,7 +73,7 @@ static vta_status run_on(const vta_code *code, vta_device *device, double timeou
     return status;
 }
 
-static vta_status compare(const vta_code *code, const placed *a, const placed *b, vta_diag *diag)
+static vta_status compare_placed(const vta_code *code, const placed *a, const placed *b, vta_diag *diag)
 {
     vta_code_info info;
     vta_code_describe(code, &info);
@@ -111,7 +111,7 @@ static vta_status run_code(const cli_bench_devices *devices, const vta_code *cod
         status = run_on(code, devices->reference, devices->timeout_s, &b, NULL, diag);
     }
     if (status == VTA_OK) {
-        status = compare(code, &a, &b, diag);
+        status = compare_placed(code, &a, &b, diag);
     }
     vta_job_destroy(a.job);
     vta_job_destroy(b.job);
@@ -159,7 +159,7 @@ static double per_cycle(const vta_config *config, cli_bench_measure measure, uin
     return rate;
 }
 
-static int ascending(const void *a, const void *b)
+static int order_ascending(const void *a, const void *b)
 {
     const double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
@@ -188,7 +188,7 @@ vta_status cli_bench_run_row(const cli_bench_devices *devices, const cli_bench_r
         out->values[variant] = per_cycle(config, row->measure, work - less, out->counters.cycles - cycles);
     }
     memcpy(sorted, out->values, sizeof sorted);
-    qsort(sorted, BENCH_VARIANTS, sizeof *sorted, ascending);
+    qsort(sorted, BENCH_VARIANTS, sizeof *sorted, order_ascending);
     out->value = sorted[BENCH_VARIANTS / 2];
     return VTA_OK;
 }

@@ -23,7 +23,7 @@
 
 enum { STEP_CYCLES = 1 << 13, MARK_SHIFT = 31 };
 
-typedef struct board {
+typedef struct served_board {
     const cli_board_options *options;
     cli_board_files files;
     void *object;
@@ -35,41 +35,41 @@ typedef struct board {
     bool running, masked, quiet;
     uint32_t irq_status; /* as it stands in the page */
     uint32_t irq_count;
-} board;
+} served_board;
 
 /* ---- registers */
 
-static uint32_t page_get(const board *b, uint32_t offset)
+static uint32_t page_get(const served_board *b, uint32_t offset)
 {
     const uint32_t value = b->files.page[offset / 4];
     atomic_thread_fence(memory_order_seq_cst);
     return value;
 }
 
-static void page_set(const board *b, uint32_t offset, uint32_t value)
+static void page_set(const served_board *b, uint32_t offset, uint32_t value)
 {
     atomic_thread_fence(memory_order_seq_cst);
     b->files.page[offset / 4] = value;
 }
 
-static void show(const board *b, uint32_t offset)
+static void show_register(const served_board *b, uint32_t offset)
 {
     page_set(b, offset, b->rtl->read(b->instance, offset));
 }
 
-static bool has_fault(const board *b, cli_board_fault fault)
+static bool has_fault(const served_board *b, cli_board_fault fault)
 {
     return b->options->fault == fault && (b->options->fault_run == 0 || b->options->fault_run == b->run);
 }
 
 /* As a supply that is too weak for its clock. */
-static bool is_too_fast(const board *b)
+static bool is_too_fast(const served_board *b)
 {
     return has_fault(b, BOARD_CLOCK) &&
            cli_board_files_rate(b->options) * 2 > UINT64_C(1000000) * b->options->config.clock_mhz;
 }
 
-static void show_irq_status(board *b)
+static void show_irq_status(served_board *b)
 {
     const uint32_t value = b->rtl->read(b->instance, VTA_REG_IRQ_STATUS);
     b->irq_status = value != 0 ? value | UINT32_C(1) << MARK_SHIFT : 0;
@@ -78,15 +78,15 @@ static void show_irq_status(board *b)
 
 /* Time passes while registers are read: the status is taken first and shown last, so that it is never ahead
  * of the rest. */
-static void show_all(board *b)
+static void show_all(served_board *b)
 {
     uint32_t status = b->rtl->read(b->instance, VTA_REG_STATUS);
-    show(b, VTA_REG_ERROR);
-    show(b, VTA_REG_ERROR_INSN);
-    show(b, VTA_REG_ERROR_ADDR_LO);
-    show(b, VTA_REG_ERROR_ADDR_HI);
+    show_register(b, VTA_REG_ERROR);
+    show_register(b, VTA_REG_ERROR_INSN);
+    show_register(b, VTA_REG_ERROR_ADDR_LO);
+    show_register(b, VTA_REG_ERROR_ADDR_HI);
     for (uint32_t offset = VTA_REG_CYCLES; offset <= VTA_REG_OUT_BYTES + 4; offset += 4) {
-        show(b, offset);
+        show_register(b, offset);
     }
     show_irq_status(b);
     if (b->run > 0 && has_fault(b, BOARD_STUCK)) {
@@ -97,7 +97,7 @@ static void show_all(board *b)
 }
 
 /* What never changes. */
-static void show_identity(board *b)
+static void show_identity(served_board *b)
 {
     static const bool of_hardware[] = {
 #define VTA_CONFIG(field, key, def, min, max, hw, doc) hw,
@@ -107,15 +107,15 @@ static void show_identity(board *b)
     uint32_t offset = VTA_REG_CONFIG0;
     for (size_t i = 0; i < sizeof of_hardware / sizeof of_hardware[0]; i++) {
         if (of_hardware[i]) {
-            show(b, offset);
+            show_register(b, offset);
             offset += 4;
         }
     }
-    show(b, VTA_REG_VERSION);
-    show(b, VTA_REG_HASH_LO);
-    show(b, VTA_REG_HASH_HI);
-    show(b, VTA_REG_GUARD);
-    show(b, VTA_REG_ID);
+    show_register(b, VTA_REG_VERSION);
+    show_register(b, VTA_REG_HASH_LO);
+    show_register(b, VTA_REG_HASH_HI);
+    show_register(b, VTA_REG_GUARD);
+    show_register(b, VTA_REG_ID);
     if (has_fault(b, BOARD_HASH)) {
         page_set(b, VTA_REG_HASH_LO, ~page_get(b, VTA_REG_HASH_LO));
     }
@@ -127,7 +127,7 @@ static void show_identity(board *b)
 }
 
 /* The registers that keep what is written to them. */
-static void take_registers(const board *b)
+static void take_registers(const served_board *b)
 {
     static const uint32_t plain[] = {VTA_REG_INSN_ADDR_LO, VTA_REG_INSN_ADDR_HI, VTA_REG_INSN_COUNT,
                                      VTA_REG_WATCHDOG, VTA_REG_IRQ_ENABLE};
@@ -142,9 +142,9 @@ static void take_registers(const board *b)
 
 /* ---- memory */
 
-static void *map(void *context, uint64_t addr, uint64_t size)
+static void *map_memory(void *context, uint64_t addr, uint64_t size)
 {
-    const board *b = context;
+    const served_board *b = context;
     if (has_fault(b, BOARD_BUS) || addr < b->options->addr || size > b->options->memory ||
         addr - b->options->addr > b->options->memory - size) {
         return NULL;
@@ -153,7 +153,7 @@ static void *map(void *context, uint64_t addr, uint64_t size)
 }
 
 /* Cache maintenance, as u-dma-buf takes it: "0x", offset, size and flags, 8 digits each. */
-static void sync_from(board *b, int fifo, bool for_device)
+static void sync_from(served_board *b, int fifo, bool for_device)
 {
     enum { LINE = 19 };
     char line[LINE + 1] = "";
@@ -172,7 +172,7 @@ static void sync_from(board *b, int fifo, bool for_device)
     }
 }
 
-static void sync_memory(board *b)
+static void sync_memory(served_board *b)
 {
     sync_from(b, b->files.sync_device, true);
     sync_from(b, b->files.sync_cpu, false);
@@ -180,7 +180,7 @@ static void sync_memory(board *b)
 
 /* ---- the loop */
 
-static void take_command(board *b)
+static void take_command(served_board *b)
 {
     const uint32_t command = page_get(b, VTA_REG_CONTROL);
     if (command == 0) {
@@ -199,7 +199,7 @@ static void take_command(board *b)
     page_set(b, VTA_REG_CONTROL, 0);
 }
 
-static void take_clear(board *b)
+static void take_clear(served_board *b)
 {
     const uint32_t written = page_get(b, VTA_REG_IRQ_STATUS);
     if (written != b->irq_status) {
@@ -209,7 +209,7 @@ static void take_clear(board *b)
 }
 
 /* The line is a level; the kernel masks it with each interrupt, until a 1 is written to the node. */
-static void raise_irq(board *b)
+static void raise_irq(served_board *b)
 {
     uint32_t on;
     while (read(b->files.unmask, &on, sizeof on) == sizeof on) {
@@ -222,7 +222,7 @@ static void raise_irq(board *b)
     }
 }
 
-static void advance(board *b)
+static void advance_board(served_board *b)
 {
     if (b->quiet) {
         return;
@@ -233,11 +233,11 @@ static void advance(board *b)
     if (VTA_REG_GET(STATUS_BUSY, status) == 0) {
         show_all(b);
     } else {
-        show(b, VTA_REG_CYCLES);
+        show_register(b, VTA_REG_CYCLES);
     }
 }
 
-static vta_status loop(board *b, const volatile sig_atomic_t *stop, vta_diag *diag)
+static vta_status serve_requests(served_board *b, const volatile sig_atomic_t *stop, vta_diag *diag)
 {
     const long longest_ns = 500000;
     long pause_ns = 0;
@@ -249,7 +249,7 @@ static vta_status loop(board *b, const volatile sig_atomic_t *stop, vta_diag *di
             take_clear(b);
         }
         if (b->running) {
-            advance(b);
+            advance_board(b);
         }
         raise_irq(b);
         const char *failure = b->rtl->failure(b->instance);
@@ -268,7 +268,7 @@ static vta_status loop(board *b, const volatile sig_atomic_t *stop, vta_diag *di
 
 /* ---- setting up */
 
-static vta_status load_rtl(board *b, const vta_progress *progress, vta_diag *diag)
+static vta_status load_rtl(served_board *b, const vta_progress *progress, vta_diag *diag)
 {
     const vta_config *config = &b->options->config;
     char path[4096];
@@ -283,7 +283,7 @@ static vta_status load_rtl(board *b, const vta_progress *progress, vta_diag *dia
     if (b->rtl == NULL || b->rtl->abi != VTA_RTLSIM_ABI) {
         return vta_fail(diag, VTA_IO, "cannot load simulator '%s'", path);
     }
-    const vta_bus bus = {map, b};
+    const vta_bus bus = {map_memory, b};
     const vta_rtlsim_options options = {.latency = config->mem_latency,
                                         .bandwidth = config->mem_bandwidth,
                                         .shared_bytes = config->mem_shared,
@@ -294,7 +294,7 @@ static vta_status load_rtl(board *b, const vta_progress *progress, vta_diag *dia
 }
 
 /* As vta-load does on a board: the accelerator reaches the contiguous memory, and no other. */
-static void set_windows(const board *b)
+static void set_windows(const served_board *b)
 {
     const uint64_t edges[] = {b->options->addr, b->options->addr + b->options->window};
     for (uint32_t i = 0; i < 2; i++) {
@@ -304,7 +304,7 @@ static void set_windows(const board *b)
     b->rtl->write(b->instance, VTA_REG_WINDOWS, VTA_REG_PUT(WINDOWS_ON, 1));
 }
 
-static vta_status set_up(board *b, const vta_progress *progress, vta_diag *diag)
+static vta_status set_up(served_board *b, const vta_progress *progress, vta_diag *diag)
 {
     VTA_TRY(load_rtl(b, progress, diag));
     VTA_TRY(cli_board_files_make(b->options, &b->files, diag));
@@ -319,7 +319,7 @@ static vta_status set_up(board *b, const vta_progress *progress, vta_diag *diag)
     return VTA_OK;
 }
 
-static void tear_down(board *b)
+static void tear_down(served_board *b)
 {
     if (b->memory != b->files.memory) {
         free(b->memory);
@@ -337,12 +337,12 @@ static void tear_down(board *b)
 vta_status cli_board_serve(const cli_board_options *options, const volatile sig_atomic_t *stop,
                            void (*ready)(void), const vta_progress *progress, vta_diag *diag)
 {
-    board b = {.options = options, .masked = true};
+    served_board b = {.options = options, .masked = true};
     b.files.page_fd = -1;
     vta_status status = set_up(&b, progress, diag);
     if (status == VTA_OK) {
         ready();
-        status = loop(&b, stop, diag);
+        status = serve_requests(&b, stop, diag);
     }
     tear_down(&b);
     return status;

@@ -35,7 +35,7 @@ static void write_back(cli_board_cache *c, uint64_t at)
 }
 
 /* The host may store into the line at this moment: a word changes only if it still is what it was. */
-static void fetch(cli_board_cache *c, uint64_t at)
+static void fetch_line(cli_board_cache *c, uint64_t at)
 {
     for (uint64_t i = at; i < at + LINE; i += sizeof(word)) {
         word old;
@@ -49,7 +49,7 @@ static void fetch(cli_board_cache *c, uint64_t at)
 }
 
 /* xorshift64*: enough to choose lines. */
-static uint64_t draw(cli_board_cache *c)
+static uint64_t next_random(cli_board_cache *c)
 {
     c->random ^= c->random >> 12;
     c->random ^= c->random << 25;
@@ -133,8 +133,8 @@ void cli_board_cache_invalidate(cli_board_cache *c, uint64_t offset, uint64_t si
 void cli_board_cache_stir(cli_board_cache *c)
 {
     for (uint32_t i = 0; i < STIRRED_PAGES && c->page_count > 0; i++) {
-        const uint64_t page = (uint64_t)c->pages[draw(c) % c->page_count] * PAGE;
-        uint64_t which = draw(c); /* one bit a line of the page */
+        const uint64_t page = (uint64_t)c->pages[next_random(c) % c->page_count] * PAGE;
+        uint64_t which = next_random(c); /* one bit a line of the page */
         for (uint32_t line = 0; line < LINES_A_PAGE; line++, which >>= 1) {
             const uint64_t at = page + (uint64_t)line * LINE;
             if ((which & 1) == 0) {
@@ -143,7 +143,7 @@ void cli_board_cache_stir(cli_board_cache *c)
             if (is_dirty(c, at)) {
                 write_back(c, at);
             } else {
-                fetch(c, at);
+                fetch_line(c, at);
             }
         }
     }

@@ -65,7 +65,7 @@ static const char *path_of(const cli_board_options *options, const char *file, c
     return path;
 }
 
-static vta_status cannot(const char *what, const char *path, vta_diag *diag)
+static vta_status fail_errno(const char *what, const char *path, vta_diag *diag)
 {
     return vta_fail(diag, VTA_IO, "cannot %s '%s': %s", what, path, strerror(errno));
 }
@@ -89,10 +89,10 @@ static vta_status make_fifo(const cli_board_options *options, const char *file, 
 {
     char path[PATH];
     if (mkfifo(path_of(options, file, path), 0600) != 0) {
-        return cannot("make", path, diag);
+        return fail_errno("make", path, diag);
     }
     *fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
-    return *fd >= 0 ? VTA_OK : cannot("open", path, diag);
+    return *fd >= 0 ? VTA_OK : fail_errno("open", path, diag);
 }
 
 static vta_status make_map(const cli_board_options *options, const char *file, uint64_t bytes, int *fd,
@@ -101,13 +101,13 @@ static vta_status make_map(const cli_board_options *options, const char *file, u
     char path[PATH];
     *fd = open(path_of(options, file, path), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (*fd < 0) {
-        return cannot("make", path, diag);
+        return fail_errno("make", path, diag);
     }
     if (ftruncate(*fd, (off_t)bytes) != 0) {
-        return cannot("make", path, diag);
+        return fail_errno("make", path, diag);
     }
     *mapped = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
-    return *mapped != MAP_FAILED ? VTA_OK : cannot("map", path, diag);
+    return *mapped != MAP_FAILED ? VTA_OK : fail_errno("map", path, diag);
 }
 
 static vta_status make_syncs(const cli_board_options *o, cli_board_files *f, vta_diag *diag)
@@ -173,7 +173,7 @@ static vta_status take_folder(const cli_board_options *o, vta_diag *diag)
     }
     for (size_t i = 0; i < FOLDERS; i++) {
         if (mkdir(path_of(o, folders[i], path), 0700) != 0 && errno != EEXIST) {
-            return cannot("make", path, diag);
+            return fail_errno("make", path, diag);
         }
     }
     return VTA_OK;
@@ -186,7 +186,7 @@ vta_status cli_board_files_make(const cli_board_options *options, cli_board_file
     VTA_TRY(take_folder(options, diag));
     VTA_TRY(make_memory(options, out, diag));
     VTA_TRY(make_page(options, out, diag)); /* last of all: with it the board is there */
-    return fcntl(out->page_fd, F_SETLK, &lock) == 0 ? VTA_OK : cannot("lock", options->dir, diag);
+    return fcntl(out->page_fd, F_SETLK, &lock) == 0 ? VTA_OK : fail_errno("lock", options->dir, diag);
 }
 
 uint64_t cli_board_files_rate(const cli_board_options *options)

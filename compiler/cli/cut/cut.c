@@ -78,8 +78,8 @@ static vta_status copy_memory(vta_device *device, cli_cut_launch *l, vta_diag *d
     return VTA_OK;
 }
 
-static vta_status remember(void *context, vta_device *device, const vta_launch *launch, vta_played *out,
-                           bool *played, vta_diag *diag)
+static vta_status record_launch(void *context, vta_device *device, const vta_launch *launch, vta_played *out,
+                                bool *played, vta_diag *diag)
 {
     cli_cut *cut = context;
     cli_cut_launch *l = add_launch(cut);
@@ -106,7 +106,7 @@ static void give_up(cli_cut_launch *l, const char *why)
 }
 
 /* The part between two costs, begun `before` earlier and ended `behind` later. */
-static void bound(cli_cut_launch *l, uint32_t part, uint32_t parts, uint64_t before, uint64_t behind)
+static void place_cut(cli_cut_launch *l, uint32_t part, uint32_t parts, uint64_t before, uint64_t behind)
 {
     const uint64_t from = vta_cuts_share(l->cuts, part, parts);
     const uint64_t to = vta_cuts_share(l->cuts, part + 1, parts);
@@ -116,7 +116,7 @@ static void bound(cli_cut_launch *l, uint32_t part, uint32_t parts, uint64_t bef
     p->end = p->end > p->start ? p->end : l->launch.insn_count;
 }
 
-static void plan(cli_cut_launch *l, uint32_t index, uint32_t workers)
+static void plan_parts(cli_cut_launch *l, uint32_t index, uint32_t workers)
 {
     const uint64_t all = vta_cuts_cost(l->cuts, l->launch.insn_count);
     uint64_t overlap = all / workers / (2 * WORTH);
@@ -132,7 +132,7 @@ static void plan(cli_cut_launch *l, uint32_t index, uint32_t workers)
     l->part_count = parts;
     for (uint32_t i = 0; i < parts; i++) {
         l->parts[i].launch = index;
-        bound(l, i, parts, overlap, overlap / 2);
+        place_cut(l, i, parts, overlap, overlap / 2);
     }
 }
 
@@ -248,7 +248,7 @@ static vta_status look_at(cli_cut_launch *l, bool *again, vta_diag *diag)
     return VTA_OK;
 }
 
-static vta_status join(cli_cut_launch *l, vta_diag *diag)
+static vta_status join_parts(cli_cut_launch *l, vta_diag *diag)
 {
     const vta_part_run *last = &l->parts[l->part_count - 1].run;
     uint64_t count = 0;
@@ -285,7 +285,7 @@ static vta_status join(cli_cut_launch *l, vta_diag *diag)
 
 /* ---- all of it */
 
-static vta_status simulate(cli_cut *cut, vtac_work *work, vta_diag *diag)
+static vta_status simulate_parts(cli_cut *cut, vtac_work *work, vta_diag *diag)
 {
     bool again = true;
     while (again) {
@@ -299,7 +299,7 @@ static vta_status simulate(cli_cut *cut, vtac_work *work, vta_diag *diag)
     }
     for (uint32_t i = 0; i < cut->count; i++) {
         if (cut->launches[i]->part_count >= 2) {
-            VTA_TRY(join(cut->launches[i], diag));
+            VTA_TRY(join_parts(cut->launches[i], diag));
         }
     }
     return VTA_OK;
@@ -311,8 +311,8 @@ static bool is_same(const vta_launch *a, const vta_launch *b)
            memcmp(a->base, b->base, sizeof a->base) == 0;
 }
 
-static vta_status play(void *context, vta_device *device, const vta_launch *launch, vta_played *out,
-                       bool *played, vta_diag *diag)
+static vta_status play_launch(void *context, vta_device *device, const vta_launch *launch, vta_played *out,
+                              bool *played, vta_diag *diag)
 {
     cli_cut *cut = context;
     (void)device;
@@ -343,7 +343,7 @@ static vta_status run_functionally(cli_cut *cut, vta_model *model, vta_device *d
     vta_diag own = {0};
     vta_status status = vta_device_record(device, 0, &own); /* refused: so are played runs */
     if (status == VTA_OK) {
-        VTA_TRY(vta_device_play(device, remember, cut, diag));
+        VTA_TRY(vta_device_play(device, record_launch, cut, diag));
         status = cli_run_model(model, &own);
         VTA_TRY(vta_device_play(device, NULL, NULL, diag));
     }
@@ -358,14 +358,15 @@ static uint32_t plan_all(cli_cut *cut)
 {
     uint32_t parts = 0;
     for (uint32_t i = 0; i < cut->count; i++) {
-        plan(cut->launches[i], i, cut->workers);
+        plan_parts(cut->launches[i], i, cut->workers);
         parts += cut->launches[i]->part_count;
     }
     return parts;
 }
 
 /* Every process that takes part has come here by the same steps, with the same programs. */
-static vta_status share(const cli_args *args, const cli_work *how, cli_cut *cut, bool *leads, vta_diag *diag)
+static vta_status share_work(const cli_args *args, const cli_work *how, cli_cut *cut, bool *leads,
+                             vta_diag *diag)
 {
     char key[512];
     vtac_work *work = NULL;
@@ -376,19 +377,19 @@ static vta_status share(const cli_args *args, const cli_work *how, cli_cut *cut,
         return VTA_OK;
     }
     cut->workers = vtac_work_workers(work);
-    const vta_status status = plan_all(cut) > 0 ? simulate(cut, work, diag) : VTA_OK;
+    const vta_status status = plan_all(cut) > 0 ? simulate_parts(cut, work, diag) : VTA_OK;
     cli_close_work(work);
     return status;
 }
 
-static vta_status run(const cli_args *args, const cli_work *how, vta_model *model, cli_cut *cut, bool *leads,
-                      vta_diag *diag)
+static vta_status run_model(const cli_args *args, const cli_work *how, vta_model *model, cli_cut *cut,
+                            bool *leads, vta_diag *diag)
 {
     vta_device *device = vta_model_device(model);
     cut->config = *vta_device_config(device);
     VTA_TRY(run_functionally(cut, model, device, diag));
-    VTA_TRY(share(args, how, cut, leads, diag));
-    return cut->why[0] == '\0' ? vta_device_play(device, play, cut, diag) : VTA_OK;
+    VTA_TRY(share_work(args, how, cut, leads, diag));
+    return cut->why[0] == '\0' ? vta_device_play(device, play_launch, cut, diag) : VTA_OK;
 }
 
 /* The timeline is the whole run's: it is left out. */
@@ -427,7 +428,7 @@ vta_status cli_cut_run(const cli_args *args, const cli_work *how, vta_model *mod
     const double begin = vta_now();
     name_device(cut, device);
     const vta_status status =
-        cut->device.failed ? vta_no_memory(diag) : run(args, how, model, cut, leads, diag);
+        cut->device.failed ? vta_no_memory(diag) : run_model(args, how, model, cut, leads, diag);
     cut->seconds = vta_now() - begin;
     if (status != VTA_OK) {
         (void)vta_device_play(vta_model_device(model), NULL, NULL, NULL);

@@ -10,7 +10,7 @@
 
 #include "cut_internal.h"
 
-static vta_status fill(const cli_cut_launch *l, vta_dram *dram, vta_diag *diag)
+static vta_status fill_dram(const cli_cut_launch *l, vta_dram *dram, vta_diag *diag)
 {
     for (uint32_t i = 0; i < l->block_count; i++) {
         void *host;
@@ -80,8 +80,8 @@ static vta_status compare_block(const cli_cut_block *block, const vta_launch *la
     return VTA_OK;
 }
 
-static vta_status compare(const cli_cut_launch *l, vta_device *device, vta_dram *dram, vta_walk *walk,
-                          const vta_part_run *run, uint8_t **before, vta_diag *diag)
+static vta_status compare_part(const cli_cut_launch *l, vta_device *device, vta_dram *dram, vta_walk *walk,
+                               const vta_part_run *run, uint8_t **before, vta_diag *diag)
 {
     const vta_bus bus = vta_device_bus(device);
     uint32_t from;
@@ -109,7 +109,7 @@ static vta_status check_memory(const cli_cut_launch *l, vta_device *device, vta_
     if (before == NULL) {
         return vta_fail(diag, VTA_NOMEM, "no memory to compare what a part leaves");
     }
-    const vta_status status = compare(l, device, dram, walk, run, before, diag);
+    const vta_status status = compare_part(l, device, dram, walk, run, before, diag);
     for (uint32_t i = 0; i < l->block_count; i++) {
         free(before[i]);
     }
@@ -127,8 +127,8 @@ static vta_status check_counters(const vta_part_run *run, vta_diag *diag)
 }
 
 /* A part on both simulators. */
-static vta_status simulate(const cli_cut_launch *l, vta_dram *dram, vta_walk *walk, vta_device *device,
-                           const uint32_t number[3], vta_part_run *run, vta_diag *diag)
+static vta_status simulate_part(const cli_cut_launch *l, vta_dram *dram, vta_walk *walk, vta_device *device,
+                                const uint32_t number[3], vta_part_run *run, vta_diag *diag)
 {
     VTA_TRY(vta_part_make(walk, number[1], number[2], &run->part, diag));
     VTA_TRY(copy_to_device(dram, device, diag));
@@ -165,13 +165,13 @@ vta_status cli_cut_simulate(void *context, const char *piece, vta_str *result, v
     vta_walk *walk = NULL;
     vta_device *device = NULL;
     vta_status status = vta_dram_create(&dram, diag);
-    status = status == VTA_OK ? fill(l, dram, diag) : status;
+    status = status == VTA_OK ? fill_dram(l, dram, diag) : status;
     status =
         status == VTA_OK ? vta_walk_create(&cut->config, l->cuts, dram, &l->launch, &walk, diag) : status;
     status = status == VTA_OK ? vta_device_open(cut->device.text, &cut->config, &device, diag) : status;
     if (status == VTA_OK) {
         vta_part_run run = {0};
-        status = simulate(l, dram, walk, device, number, &run, diag);
+        status = simulate_part(l, dram, walk, device, number, &run, diag);
         if (status == VTA_OK) {
             cli_cut_write_run(&run, result);
         }

@@ -10,7 +10,7 @@
 enum { COUNTERS = sizeof(vta_counters) / sizeof(uint64_t), BASES = VTA_SEGMENTS };
 
 /* The number and the character behind it. */
-static char *put(char *at, uint64_t value, char end)
+static char *write_number(char *at, uint64_t value, char end)
 {
     static const char digits[] = "0123456789abcdef";
     char text[16];
@@ -29,7 +29,7 @@ static char *put(char *at, uint64_t value, char end)
 static void put_one(vta_str *out, uint64_t value)
 {
     char text[32];
-    vta_str_append(out, text, (size_t)(put(text, value, ' ') - text));
+    vta_str_append(out, text, (size_t)(write_number(text, value, ' ') - text));
 }
 
 void cli_cut_write_run(const vta_part_run *run, vta_str *out)
@@ -47,13 +47,14 @@ void cli_cut_write_run(const vta_part_run *run, vta_str *out)
     for (uint64_t i = 0; i < run->count; i++) {
         const vta_stretch *s = &run->stretches[i];
         char text[64];
-        const char *end = put(put(put(text, s->debug, ' '), s->cycles, ' '), s->bus, '\n');
+        const char *end =
+            write_number(write_number(write_number(text, s->debug, ' '), s->cycles, ' '), s->bus, '\n');
         vta_str_append(out, text, (size_t)(end - text));
     }
 }
 
 /* False: there is no number. */
-static bool take(const char **at, uint64_t most, uint64_t *out)
+static bool read_number(const char **at, uint64_t most, uint64_t *out)
 {
     char *end;
     const unsigned long long value = strtoull(*at, &end, 16);
@@ -63,10 +64,10 @@ static bool take(const char **at, uint64_t most, uint64_t *out)
     return is;
 }
 
-static bool take32(const char **at, uint32_t *out)
+static bool read_number32(const char **at, uint32_t *out)
 {
     uint64_t value;
-    const bool is = take(at, UINT32_MAX, &value);
+    const bool is = read_number(at, UINT32_MAX, &value);
     *out = (uint32_t)value;
     return is;
 }
@@ -76,17 +77,18 @@ bool cli_cut_read_run(const char *text, vta_part_run *out)
     uint64_t counters[COUNTERS];
     uint64_t count;
     *out = (vta_part_run){0};
-    bool good = take32(&text, &out->part.start) && take32(&text, &out->part.end) &&
-                take32(&text, &out->part.first) && take32(&text, &out->part.launch.insn_count);
+    bool good = read_number32(&text, &out->part.start) && read_number32(&text, &out->part.end) &&
+                read_number32(&text, &out->part.first) && read_number32(&text, &out->part.launch.insn_count);
     for (int i = 0; good && i < COUNTERS; i++) {
-        good = take(&text, UINT64_MAX, &counters[i]);
+        good = read_number(&text, UINT64_MAX, &counters[i]);
     }
-    good = good && take(&text, strlen(text), &count);
+    good = good && read_number(&text, strlen(text), &count);
     vta_stretch *stretches = good ? malloc((count + 1) * sizeof *stretches) : NULL;
     good = good && stretches != NULL;
     for (uint64_t i = 0; good && i < count; i++) {
         vta_stretch *s = &stretches[i];
-        good = take32(&text, &s->debug) && take32(&text, &s->cycles) && take32(&text, &s->bus);
+        good = read_number32(&text, &s->debug) && read_number32(&text, &s->cycles) &&
+               read_number32(&text, &s->bus);
     }
     if (!good) {
         free(stretches);

@@ -57,7 +57,7 @@ typedef struct taking {
     vta_diag *diag;
 } taking;
 
-static void take(void *context, uint32_t number, const char *result, const char *why, double seconds)
+static void take_result(void *context, uint32_t number, const char *result, const char *why, double seconds)
 {
     taking *t = context;
     (void)seconds;
@@ -72,7 +72,7 @@ static void take(void *context, uint32_t number, const char *result, const char 
     }
 }
 
-static void choose(cli_explored *e)
+static void choose_layers(cli_explored *e)
 {
     for (uint32_t i = 0; i < e->found->count && e->detailed_count < MOST_DETAILS; i++) {
         const vtac_candidate *c = &e->found->candidates[i];
@@ -95,13 +95,13 @@ vta_status cli_explore_layers(cli_explored *e, uint32_t jobs, vta_diag *diag)
     if (e->detailed == NULL) {
         return vta_no_memory(diag);
     }
-    choose(e);
+    choose_layers(e);
     for (uint32_t i = 0; i < e->detailed_count; i++) {
         (void)snprintf(numbers[i], sizeof numbers[i], "%" PRIu32, i);
         pieces[i] = numbers[i];
     }
     VTA_TRY(vtac_work_open(&(vtac_work_options){.workers = jobs}, layers_of, e, &work, diag));
-    const vta_status status = vtac_work_run(work, pieces, e->detailed_count, take, &t, diag);
+    const vta_status status = vtac_work_run(work, pieces, e->detailed_count, take_result, &t, diag);
     vtac_work_close(work);
     return status == VTA_OK ? t.status : status;
 }

@@ -14,15 +14,15 @@ enum { DOUBLINGS = 10, LEFT = 50, TOP = 20, STEP = 36, SIDE = DOUBLINGS * STEP }
 static const double hand_s = 0.0005; /* a result and the next piece, by MPI */
 static const double worth = 0.5;     /* the least use of a worker that one would still pay for */
 
-static double replay(const vtac_exploration *x, uint32_t workers)
+static double replay_pieces(const vtac_exploration *x, uint32_t workers)
 {
     return vtac_work_simulate(x->piece_seconds, x->piece_count, workers, hand_s);
 }
 
 static double speed_up(const vtac_exploration *x, uint32_t workers)
 {
-    const double seconds = replay(x, workers);
-    return seconds > 0 ? replay(x, 1) / seconds : 1;
+    const double seconds = replay_pieces(x, workers);
+    return seconds > 0 ? replay_pieces(x, 1) / seconds : 1;
 }
 
 /* The most workers of which each is used at least as much as `worth` says. */
@@ -41,18 +41,18 @@ char *cli_schedule_text(const vtac_exploration *x)
     vta_str_put(&out, "workers seconds speed-up efficiency\n");
     for (uint32_t i = 0; i <= DOUBLINGS; i++) {
         const uint32_t workers = 1U << i;
-        vta_str_printf(&out, "%u %.3f %.2f %.3f\n", workers, replay(x, workers), speed_up(x, workers),
+        vta_str_printf(&out, "%u %.3f %.2f %.3f\n", workers, replay_pieces(x, workers), speed_up(x, workers),
                        speed_up(x, workers) / workers);
     }
     return vta_str_take(&out);
 }
 
-static double across(double doublings)
+static double workers_at(double doublings)
 {
     return LEFT + STEP * doublings;
 }
 
-static double up(double speed)
+static double time_at(double speed)
 {
     return TOP + SIDE - STEP * log2(speed);
 }
@@ -60,12 +60,12 @@ static double up(double speed)
 static void draw_axes(vta_str *out)
 {
     for (uint32_t i = 0; i <= DOUBLINGS; i++) {
-        vta_str_printf(out, "<path d=\"M%.0f %d V%d M%d %.0f H%d\" stroke=\"#ddd\"/>\n", across(i), TOP,
-                       TOP + SIDE, LEFT, up(1U << i), LEFT + SIDE);
+        vta_str_printf(out, "<path d=\"M%.0f %d V%d M%d %.0f H%d\" stroke=\"#ddd\"/>\n", workers_at(i), TOP,
+                       TOP + SIDE, LEFT, time_at(1U << i), LEFT + SIDE);
         vta_str_printf(out,
                        "<text x=\"%.0f\" y=\"%d\" text-anchor=\"middle\">%u</text><text x=\"%d\" y=\"%.0f\" "
                        "text-anchor=\"end\">%u</text>\n",
-                       across(i), TOP + SIDE + 16, 1U << i, LEFT - 6, up(1U << i) + 4, 1U << i);
+                       workers_at(i), TOP + SIDE + 16, 1U << i, LEFT - 6, time_at(1U << i) + 4, 1U << i);
     }
     vta_str_printf(out,
                    "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">workers</text><text x=\"%d\" "
@@ -88,12 +88,13 @@ char *cli_schedule_drawing(const vtac_exploration *x)
     draw_axes(&out);
     vta_str_put(&out, "<path fill=\"none\" stroke=\"#06c\" stroke-width=\"2\" d=\"");
     for (uint32_t i = 0; i <= DOUBLINGS; i++) {
-        vta_str_printf(&out, "%s%.0f %.1f", i == 0 ? "M" : " L", across(i), up(speed_up(x, 1U << i)));
+        vta_str_printf(&out, "%s%.0f %.1f", i == 0 ? "M" : " L", workers_at(i),
+                       time_at(speed_up(x, 1U << i)));
     }
     vta_str_printf(&out, "\"/>\n<circle cx=\"%.0f\" cy=\"%.1f\" r=\"4\" fill=\"#06c\"/>\n",
-                   across(log2(most)), up(speed_up(x, most)));
+                   workers_at(log2(most)), time_at(speed_up(x, most)));
     vta_str_printf(&out,
                    "<text x=\"%.0f\" y=\"%.0f\" text-anchor=\"end\">%u workers: %.1f times</text>\n</svg>\n",
-                   across(log2(most)) - 8, up(speed_up(x, most)) - 4, most, speed_up(x, most));
+                   workers_at(log2(most)) - 8, time_at(speed_up(x, most)) - 4, most, speed_up(x, most));
     return vta_str_take(&out);
 }

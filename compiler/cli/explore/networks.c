@@ -102,7 +102,7 @@ static vta_status load_one(const cli_args *args, const char *path, const vta_con
     return VTA_OK;
 }
 
-static void describe(const cli_network *n, vtac_explored *out)
+static void describe_network(const cli_network *n, vtac_explored *out)
 {
     const vtac_partition *p = n->partition;
     *out = (vtac_explored){.name = n->name, .regions = p->regions, .region_count = p->region_count};
@@ -159,7 +159,7 @@ vta_status cli_load_networks(const cli_args *args, const char *list, const vta_c
             return strstr(diag->text, path) != NULL ? diag->code : vta_context(diag, "%s", path);
         }
         VTA_TRY(hash_of(out, n->graph, diag));
-        describe(n, &out->explored[out->count - 1]);
+        describe_network(n, &out->explored[out->count - 1]);
     }
     return VTA_OK;
 }

@@ -39,7 +39,7 @@ static void only_sigpipe(sigset_t *set)
 }
 
 /* Numbers have a point, and a child that is gone is an error and no signal. */
-static vta_status enter(thread_state *t, vta_diag *diag)
+static vta_status enter_library(thread_state *t, vta_diag *diag)
 {
     sigset_t pipe;
     sigset_t pending;
@@ -54,7 +54,7 @@ static vta_status enter(thread_state *t, vta_diag *diag)
     return VTA_OK;
 }
 
-static void leave(const thread_state *t)
+static void leave_library(const thread_state *t)
 {
     const struct timespec now = {0};
     sigset_t pipe;
@@ -74,7 +74,7 @@ typedef struct word_list {
     bool failed; /* without memory */
 } word_list;
 
-static void add(word_list *words, const char *word)
+static void add_word(word_list *words, const char *word)
 {
     words->failed = vta_vec_push(&words->items, &word) == NULL || words->failed;
 }
@@ -96,16 +96,16 @@ static void add_options(word_list *words, const libvtac_options *o)
     };
     for (size_t i = 0; i < sizeof named / sizeof named[0]; i++) {
         if (named[i].value != NULL) {
-            add(words, named[i].name);
-            add(words, named[i].value);
+            add_word(words, named[i].name);
+            add_word(words, named[i].value);
         }
     }
     for (size_t i = 0; o->more != NULL && o->more[i] != NULL; i++) {
-        add(words, o->more[i]);
+        add_word(words, o->more[i]);
     }
 }
 
-static bool ask(void *context, const char *stage, const char *item, uint32_t done, uint32_t total)
+static bool ask_progress(void *context, const char *stage, const char *item, uint32_t done, uint32_t total)
 {
     const libvtac_options *o = context;
     return o->at(o->context, stage, item, done, total) != 0;
@@ -123,7 +123,7 @@ static int run_words(const cli_verb *verb, const word_list *words)
     return status;
 }
 
-static vta_status settle(cli_ground *ground, int exit_status, char **answer)
+static vta_status settle_answer(cli_ground *ground, int exit_status, char **answer)
 {
     vta_status status = exit_status == CLI_OK ? VTA_OK : ground->failure.code;
     const bool told = status != VTA_OK;
@@ -138,7 +138,8 @@ static vta_status settle(cli_ground *ground, int exit_status, char **answer)
     return status;
 }
 
-static vta_status call(const cli_verb *verb, const word_list *words, const libvtac_options *o, char **answer)
+static vta_status call_verb(const cli_verb *verb, const word_list *words, const libvtac_options *o,
+                            char **answer)
 {
     thread_state thread;
     cli_ground *ground = calloc(1, sizeof *ground);
@@ -150,16 +151,16 @@ static vta_status call(const cli_verb *verb, const word_list *words, const libvt
     ground->process = getpid();
     ground->tell = o->say;
     ground->context = o->context;
-    ground->progress = (vtac_progress){o->at != NULL ? ask : NULL, (void *)(uintptr_t)o};
+    ground->progress = (vtac_progress){o->at != NULL ? ask_progress : NULL, (void *)(uintptr_t)o};
     int exit_status = CLI_FAILED;
-    if (enter(&thread, &ground->failure) == VTA_OK) {
+    if (enter_library(&thread, &ground->failure) == VTA_OK) {
         cli_stand_on(ground);
         exit_status = run_words(verb, words);
         cli_temporary_remove_all();
         cli_stand_on(NULL);
-        leave(&thread);
+        leave_library(&thread);
     }
-    const vta_status status = settle(ground, exit_status, answer);
+    const vta_status status = settle_answer(ground, exit_status, answer);
     vta_str_free(&ground->answer);
     vta_str_free(&ground->line);
     free(ground);
@@ -167,7 +168,7 @@ static vta_status call(const cli_verb *verb, const word_list *words, const libvt
 }
 
 /* "'what' why", or why alone. */
-static vta_status refuse(char **answer, const char *what, const char *why)
+static vta_status refuse_call(char **answer, const char *what, const char *why)
 {
     vta_str text = {0};
     if (what != NULL) {
@@ -182,8 +183,8 @@ static vta_status refuse(char **answer, const char *what, const char *why)
 }
 
 /* `operands`: the words are no options, and the answer is JSON where `json` says so. */
-static int run(const char *name, const char *const *words, bool operands, bool json,
-               const libvtac_options *given, char **answer)
+static int run_verb(const char *name, const char *const *words, bool operands, bool json,
+                    const libvtac_options *given, char **answer)
 {
     libvtac_options options = {.size = sizeof options};
     word_list all = {.items = {.item_size = sizeof(const char *)}};
@@ -191,27 +192,27 @@ static int run(const char *name, const char *const *words, bool operands, bool j
         *answer = NULL;
     }
     if (given != NULL && (given->size < sizeof given->size || given->size > 1U << 16)) {
-        return (int)refuse(answer, NULL, "options.size is not sizeof(libvtac_options)");
+        return (int)refuse_call(answer, NULL, "options.size is not sizeof(libvtac_options)");
     }
     if (given != NULL) { /* of an older caller it ends earlier */
         memcpy(&options, given, given->size < sizeof options ? given->size : sizeof options);
     }
     const cli_verb *verb = name != NULL ? cli_verb_find(name) : NULL;
     if (verb == NULL || verb->alone) {
-        return (int)refuse(answer, name != NULL ? name : "",
-                           verb == NULL ? "is no verb" : "is for the program vtac alone");
+        return (int)refuse_call(answer, name != NULL ? name : "",
+                                verb == NULL ? "is no verb" : "is for the program vtac alone");
     }
     add_options(&all, &options);
     if (json) {
-        add(&all, "--json");
+        add_word(&all, "--json");
     }
     if (operands) { /* a file may have any name */
-        add(&all, "--");
+        add_word(&all, "--");
     }
     for (size_t i = 0; words != NULL && words[i] != NULL; i++) {
-        add(&all, words[i]);
+        add_word(&all, words[i]);
     }
-    const vta_status status = call(verb, &all, &options, answer);
+    const vta_status status = call_verb(verb, &all, &options, answer);
     vta_vec_free(&all.items);
     return (int)status;
 }
@@ -220,7 +221,7 @@ static int run_model(const char *name, const char *model, bool json, const libvt
                      char **answer)
 {
     const char *const words[] = {model, NULL};
-    return run(name, words, true, json, options, answer);
+    return run_verb(name, words, true, json, options, answer);
 }
 
 /* ---- what vtac.h declares */
@@ -257,13 +258,13 @@ EXPORTED int libvtac_diff(const char *model, const libvtac_options *options, cha
 
 EXPORTED int libvtac_verify(const char *const *folders, const libvtac_options *options, char **answer)
 {
-    return run("verify", folders, true, true, options, answer);
+    return run_verb("verify", folders, true, true, options, answer);
 }
 
 EXPORTED int libvtac_verb(const char *const *words, const libvtac_options *options, char **answer)
 {
     const bool any = words != NULL && words[0] != NULL;
-    return run(any ? words[0] : NULL, any ? words + 1 : NULL, false, false, options, answer);
+    return run_verb(any ? words[0] : NULL, any ? words + 1 : NULL, false, false, options, answer);
 }
 
 EXPORTED void libvtac_free(char *answer)

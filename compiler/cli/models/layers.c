@@ -22,7 +22,7 @@ static double error_of(const vta_layer_profile *l)
     return l->cycles > 0 ? 100.0 * ((double)l->predicted - (double)l->cycles) / (double)l->cycles : 0.0;
 }
 
-static void add(vta_layer_profile *sum, const vta_layer_profile *l)
+static void add_profile(vta_layer_profile *sum, const vta_layer_profile *l)
 {
     sum->macs += l->macs;
     sum->predicted += l->predicted;
@@ -32,16 +32,16 @@ static void add(vta_layer_profile *sum, const vta_layer_profile *l)
     }
 }
 
-typedef struct rows {
+typedef struct layer_rows {
     const vta_layer_profile *layers;
     uint32_t count;
     vta_layer_profile sum;
-} rows;
+} layer_rows;
 
 /* A class of cycles that no layer has is left out. */
 static void fill_row(const void *context, uint32_t row, cli_cell *cells)
 {
-    const rows *r = context;
+    const layer_rows *r = context;
     const vta_layer_profile *l = row < r->count ? &r->layers[row] : &r->sum;
     cells[0].text = l->name;
     cells[1].text = l->op;
@@ -66,13 +66,13 @@ void cli_layers_text(const vta_model *model)
                                          VTA_CYCLE_CLASS_LIST(X)
 #undef X
     };
-    rows r = {.sum = {.name = "all", .op = ""}};
+    layer_rows r = {.sum = {.name = "all", .op = ""}};
     r.layers = vta_model_layers(model, &r.count);
     if (r.count == 0) {
         return;
     }
     for (uint32_t i = 0; i < r.count; i++) {
-        add(&r.sum, &r.layers[i]);
+        add_profile(&r.sum, &r.layers[i]);
     }
     cli_table(columns, sizeof columns / sizeof columns[0], r.count + 1, fill_row, &r);
     if (r.sum.cycles == 0) {

@@ -13,7 +13,7 @@
 
 enum { MOST_TEXT = 1 << 30 };
 
-static void report(void *context, const vtac_pass_report *r)
+static void print_report(void *context, const vtac_pass_report *r)
 {
     (void)context;
     cli_say("pass %-24s %8.2f ms  %6u changes  %6u nodes\n", r->pass->name, r->seconds * 1e3, r->changes,
@@ -39,7 +39,7 @@ int cli_read_passes(const cli_args *args, vtac_pass_options *out)
         }
         out->disabled[pass] = true;
     }
-    out->report = cli_flag(args, "--time-passes") ? report : NULL;
+    out->report = cli_flag(args, "--time-passes") ? print_report : NULL;
     return CLI_OK;
 }
 
@@ -47,7 +47,7 @@ typedef struct teller {
     const char *verb, *path;
 } teller;
 
-static void tell(void *context, const char *text)
+static void print_dump(void *context, const char *text)
 {
     const teller *t = context;
     cli_say("vtac %s: %s: %s\n", t->verb, t->path, text);
@@ -64,7 +64,7 @@ vta_status cli_load_graph(const cli_args *args, const char *path, const cli_shap
                                             .weights = shapes->weights,
                                             .dynamic = shapes->dynamic,
                                             .states = shapes->states,
-                                            .note = tell,
+                                            .note = print_dump,
                                             .context = &t};
         return vtac_model_load(path, &import, out, diag);
     }

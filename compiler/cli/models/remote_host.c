@@ -15,7 +15,7 @@ static const struct machine_row {
     {"riscv64", "riscv64"},
 };
 
-static vta_status ask(const char *device, char *machine, size_t room, vta_diag *diag)
+static vta_status ask_device(const char *device, char *machine, size_t room, vta_diag *diag)
 {
     const vta_remote_options how = {0};
     vta_remote_place place;
@@ -38,7 +38,7 @@ vta_status cli_host_of(const char *device, const char **host, vta_diag *diag)
     if (!vta_remote_is(device)) {
         return VTA_OK;
     }
-    VTA_TRY(ask(device, machine, sizeof machine, diag));
+    VTA_TRY(ask_device(device, machine, sizeof machine, diag));
     if (strcmp(machine, vta_wire_machine()) == 0) {
         return VTA_OK;
     }

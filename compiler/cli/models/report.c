@@ -35,7 +35,7 @@ static summary sum_up(const vtac_partition *p)
     return s;
 }
 
-static double part(double a, double b)
+static double fraction_of(double a, double b)
 {
     return b > 0.0 ? a / b : 0.0;
 }
@@ -45,14 +45,14 @@ static const char *bound_of(const vtac_vta_cost *cost)
     return cost->bound != NULL ? cost->bound : "";
 }
 
-typedef struct rows {
+typedef struct report_rows {
     const vtac_partition *partition;
     double peak;
-} rows;
+} report_rows;
 
 static void fill_row(const void *context, uint32_t row, cli_cell *cells)
 {
-    const rows *r = context;
+    const report_rows *r = context;
     const vtac_region *region = r->partition->regions;
     for (; row >= region->region.layer_count; region++) {
         row -= region->region.layer_count;
@@ -64,7 +64,8 @@ static void fill_row(const void *context, uint32_t row, cli_cell *cells)
     cells[1].text = layer->op;
     cli_cell_print(&cells[2], "%llu", (unsigned long long)cost->macs);
     cli_cell_print(&cells[3], "%llu", (unsigned long long)cost->cycles);
-    cli_cell_print(&cells[4], "%.1f%%", 100.0 * part((double)cost->macs, (double)cost->cycles * r->peak));
+    cli_cell_print(&cells[4], "%.1f%%",
+                   100.0 * fraction_of((double)cost->macs, (double)cost->cycles * r->peak));
     cli_cell_print(&cells[5], "%llu", (unsigned long long)cost->bytes_read);
     cli_cell_print(&cells[6], "%llu", (unsigned long long)cost->bytes_written);
     cells[7].text = bound_of(cost);
@@ -82,7 +83,7 @@ static double share_of(const vtac_partition *p)
         all += place->host_cycles;
         here += place->kind == VTAC_PLACE_ACCELERATOR ? place->host_cycles : 0.0;
     }
-    return part(here, all);
+    return fraction_of(here, all);
 }
 
 void cli_report_text_of(const vtac_partition *p)
@@ -98,7 +99,7 @@ void cli_report_text_of(const vtac_partition *p)
     const summary s = sum_up(p);
     const double seconds = (double)s.cycles / (1e6 * p->config.clock_mhz);
     cli_table(columns, sizeof columns / sizeof columns[0], s.layers, fill_row,
-              &(rows){.partition = p, .peak = s.peak});
+              &(report_rows){.partition = p, .peak = s.peak});
     cli_print("\n");
     cli_sentence(INDENT, "configuration  %s: %ux%ux%u, %u-bit bus, %u MHz", p->config.name, p->config.batch,
                  p->config.block_in, p->config.block_out, 1U << p->config.log_bus_width, p->config.clock_mhz);
@@ -107,10 +108,10 @@ void cli_report_text_of(const vtac_partition *p)
     cli_sentence(INDENT, "accelerator    %u layers in %u region%s, %.1f %% of the work", s.layers,
                  p->region_count, p->region_count == 1 ? "" : "s", 100.0 * share_of(p));
     cli_sentence(INDENT, "predicted      %llu cycles, array busy %.1f %%, %llu bytes read, %llu written",
-                 (unsigned long long)s.cycles, 100.0 * part((double)s.macs, (double)s.cycles * s.peak),
+                 (unsigned long long)s.cycles, 100.0 * fraction_of((double)s.macs, (double)s.cycles * s.peak),
                  (unsigned long long)s.read, (unsigned long long)s.written);
     cli_sentence(INDENT, "               %.3f ms, %.1f inferences a second", 1e3 * seconds,
-                 part(1.0, seconds));
+                 fraction_of(1.0, seconds));
 }
 
 /* What a layer has to read and write at least: its tensors and weights, each byte once. */
@@ -140,10 +141,10 @@ static void json_layer(const vtac_region *region, uint32_t i, double peak)
               "\"least_written\": %llu, \"bound\": \"%s\", \"joined\": %s, "
               "\"on_chip\": %s, \"schedule\": ",
               layer->op, layer->node, (unsigned long long)cost->macs, (unsigned long long)cost->cycles,
-              part((double)cost->macs, (double)cost->cycles * peak), (unsigned long long)cost->bytes_read,
-              (unsigned long long)cost->bytes_written, (unsigned long long)cost->array,
-              (unsigned long long)read, (unsigned long long)written, bound_of(cost),
-              plan->joined_into >= 0 ? "true" : "false", plan->feeds >= 0 ? "true" : "false");
+              fraction_of((double)cost->macs, (double)cost->cycles * peak),
+              (unsigned long long)cost->bytes_read, (unsigned long long)cost->bytes_written,
+              (unsigned long long)cost->array, (unsigned long long)read, (unsigned long long)written,
+              bound_of(cost), plan->joined_into >= 0 ? "true" : "false", plan->feeds >= 0 ? "true" : "false");
     cli_json_string(plan->schedule);
     cli_print("}");
 }
@@ -169,5 +170,5 @@ void cli_report_json_of(const vtac_partition *p)
               "\"cycles\": %llu, \"milliseconds\": %.4f, \"inferences_per_s\": %.2f",
               p->config.name, p->region_count, (unsigned long long)p->constant_bytes,
               (unsigned long long)p->work_bytes, s.insns, share_of(p), (unsigned long long)s.macs,
-              (unsigned long long)s.cycles, 1e3 * seconds, part(1.0, seconds));
+              (unsigned long long)s.cycles, 1e3 * seconds, fraction_of(1.0, seconds));
 }

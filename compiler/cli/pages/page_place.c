@@ -28,7 +28,7 @@ typedef struct drawing {
 } drawing;
 
 /* The item that makes each value; UINT32_MAX: a constant. */
-static uint32_t *makers(const vtac_graph *g)
+static uint32_t *item_of_values(const vtac_graph *g)
 {
     uint32_t *maker = malloc(((size_t)g->value_count + 1) * sizeof *maker);
     if (maker == NULL) {
@@ -57,7 +57,7 @@ static void add_edge(drawing *d, const uint32_t *maker, vtac_value_id value, uin
 static bool find_edges(drawing *d)
 {
     const vtac_graph *g = d->graph;
-    uint32_t *maker = makers(g);
+    uint32_t *maker = item_of_values(g);
     size_t most = g->output_count + 1;
     for (uint32_t i = 0; i < g->order_count; i++) {
         most += g->nodes[g->order[i]].input_count;
@@ -141,7 +141,7 @@ static void rank_layers(drawing *d)
 
 /* Sorts each layer by the mean place of its neighbours above (or below); stable, so that ties keep their
  * order. */
-static bool sweep(drawing *d, bool down)
+static bool sort_by_neighbours(drawing *d, bool down)
 {
     uint32_t *degree = calloc((size_t)d->item_count + 1, sizeof *degree);
     if (degree == NULL) {
@@ -187,7 +187,7 @@ static double wanted_x(const drawing *d, uint32_t item)
 
 /* Moves the items of each layer to where they want to be, side by side, and the layer so that they are off by
  * nothing on the whole. */
-static void straighten(drawing *d)
+static void align_items(drawing *d)
 {
     for (uint32_t l = 0; l < d->layer_count; l++) {
         const uint32_t count = d->begin[l + 1] - d->begin[l];
@@ -206,7 +206,7 @@ static void straighten(drawing *d)
     }
 }
 
-static void finish(drawing *d, double *width, double *height)
+static void finish_places(drawing *d, double *width, double *height)
 {
     double low = 0.0;
     double high = 0.0;
@@ -234,10 +234,10 @@ cli_place *cli_place_graph(const vtac_graph *graph, double *width, double *heigh
     if (ok) {
         rank_layers(&d);
         for (int i = 0; ok && i < SWEEPS; i++) {
-            ok = sweep(&d, i % 2 == 0);
+            ok = sort_by_neighbours(&d, i % 2 == 0);
         }
-        straighten(&d);
-        finish(&d, width, height);
+        align_items(&d);
+        finish_places(&d, width, height);
     }
     free(d.edges);
     free(d.begin);

@@ -15,7 +15,7 @@
 
 enum { MOST_TRACKS = 4096 };
 
-static const char *keep(cli_profile *p, const char *text)
+static const char *copy_text(cli_profile *p, const char *text)
 {
     const char *copy = text != NULL ? vta_arena_string(&p->arena, text, strlen(text)) : NULL;
     return copy != NULL ? copy : "";
@@ -32,8 +32,8 @@ static vta_status take_steps(const vta_model *model, cli_profile *p, vta_diag *d
     }
     for (uint32_t i = 0; i < p->step_count; i++) {
         p->steps[i] = steps[i];
-        p->steps[i].name = keep(p, steps[i].name);
-        p->steps[i].op = keep(p, steps[i].op);
+        p->steps[i].name = copy_text(p, steps[i].name);
+        p->steps[i].op = copy_text(p, steps[i].op);
     }
     return VTA_OK;
 }
@@ -47,10 +47,10 @@ static vta_status take_layers(const vta_model *model, cli_profile *p, vta_diag *
     }
     for (uint32_t i = 0; i < p->layer_count; i++) {
         p->layers[i] = layers[i];
-        p->layers[i].name = keep(p, layers[i].name);
-        p->layers[i].op = keep(p, layers[i].op);
-        p->layers[i].schedule = keep(p, layers[i].schedule);
-        p->layers[i].bound = keep(p, layers[i].bound);
+        p->layers[i].name = copy_text(p, layers[i].name);
+        p->layers[i].op = copy_text(p, layers[i].op);
+        p->layers[i].schedule = copy_text(p, layers[i].schedule);
+        p->layers[i].bound = copy_text(p, layers[i].bound);
     }
     return VTA_OK;
 }
@@ -86,8 +86,8 @@ static vta_status take_launch(const vta_artifact_region *region, uint32_t step, 
 vta_status cli_profile_take(const vta_model *model, const char *path, cli_profile *out, vta_diag *diag)
 {
     *out = (cli_profile){.runs = 1};
-    out->model = keep(out, path);
-    out->device = keep(out, vta_model_device_uri(model));
+    out->model = copy_text(out, path);
+    out->device = copy_text(out, vta_model_device_uri(model));
     out->host_bytes = vta_model_workspace_bytes(model);
     VTA_TRY(take_steps(model, out, diag));
     VTA_TRY(take_layers(model, out, diag));

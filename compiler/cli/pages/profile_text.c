@@ -19,14 +19,14 @@ static const struct {
 enum { UNITS = 3, LANES = 8 }; /* of the timeline's tracks: 1 + LANES * unit + lane */
 static const char *const unit_names[UNITS] = {"load", "compute", "store"};
 
-typedef struct totals {
+typedef struct profile_totals {
     uint64_t cycles, predicted, macs, read, written, flops;
     double host_s, accelerator_s;
-} totals;
+} profile_totals;
 
-static totals add_up(const cli_profile *p)
+static profile_totals add_up(const cli_profile *p)
 {
-    totals t = {0};
+    profile_totals t = {0};
     for (uint32_t i = 0; i < p->step_count; i++) {
         t.cycles += p->steps[i].cycles;
         t.predicted += p->steps[i].predicted;
@@ -68,7 +68,7 @@ static void put_config(const cli_profile *p, vta_str *out)
 
 static void put_summary(const cli_profile *p, vta_str *out)
 {
-    const totals t = add_up(p);
+    const profile_totals t = add_up(p);
     const double seconds = t.accelerator_s + t.host_s;
     vta_str_put(out, "\"model\": ");
     cli_put_json(out, p->model);

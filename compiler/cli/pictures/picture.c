@@ -134,7 +134,7 @@ static void png_warned(png_structp png, const char *message)
 }
 
 /* Over white, as a viewer shows it. */
-static void flatten(const uint8_t *rgba, size_t pixels, uint8_t *rgb)
+static void blend_on_white(const uint8_t *rgba, size_t pixels, uint8_t *rgb)
 {
     for (size_t i = 0; i < pixels; i++) {
         const unsigned alpha = rgba[4 * i + 3];
@@ -171,7 +171,7 @@ static vta_status png_pixels(png_structp png, png_infop info, png_source *source
     }
     png_read_image(png, source->rows);
     png_read_end(png, NULL);
-    flatten(source->pixels, (size_t)out->width * out->height, out->rgb);
+    blend_on_white(source->pixels, (size_t)out->width * out->height, out->rgb);
     return VTA_OK;
 }
 
@@ -202,14 +202,14 @@ vta_status cli_png_parse(const uint8_t *bytes, size_t size, cli_picture *out, vt
 
 /* ---- size: a triangle as wide as a pixel of the coarser grid, along the rows, then along the columns */
 
-typedef struct axis {
+typedef struct resample_axis {
     uint32_t from, to; /* of the source, that any tap needs */
     uint32_t *first, *count;
     double *weights; /* `most` for each */
     uint32_t most;
-} axis;
+} resample_axis;
 
-static void axis_free(axis *a)
+static void axis_free(resample_axis *a)
 {
     free(a->first);
     free(a->count);
@@ -217,7 +217,7 @@ static void axis_free(axis *a)
 }
 
 /* Taps of the pixel whose middle lies at `middle` of the source. */
-static void find_taps(axis *a, uint32_t i, double middle, double reach, uint32_t source)
+static void find_taps(resample_axis *a, uint32_t i, double middle, double reach, uint32_t source)
 {
     const double low = fmax(0.0, floor(middle - reach + 0.5));
     const double high = fmin(source, floor(middle + reach + 0.5));
@@ -235,12 +235,12 @@ static void find_taps(axis *a, uint32_t i, double middle, double reach, uint32_t
 }
 
 /* `source` pixels become `scaled`, of which `size` from `offset` on are wanted. */
-static vta_status axis_create(uint32_t source, double scaled, uint32_t size, double offset, axis *a,
+static vta_status axis_create(uint32_t source, double scaled, uint32_t size, double offset, resample_axis *a,
                               vta_diag *diag)
 {
     const double step = source / scaled;
     const double reach = fmax(step, 1.0);
-    *a = (axis){.most = (uint32_t)(2.0 * reach) + 3, .from = source};
+    *a = (resample_axis){.most = (uint32_t)(2.0 * reach) + 3, .from = source};
     a->first = calloc(size, sizeof *a->first);
     a->count = calloc(size, sizeof *a->count);
     a->weights = calloc((size_t)size * a->most, sizeof *a->weights);
@@ -262,7 +262,7 @@ static uint8_t to_byte(double value)
 }
 
 /* Sums `count` pixels, `step` bytes apart. */
-static void weigh(const uint8_t *from, size_t step, const double *weights, uint32_t count, uint8_t *to)
+static void sum_weighted(const uint8_t *from, size_t step, const double *weights, uint32_t count, uint8_t *to)
 {
     for (size_t c = 0; c < CHANNELS; c++) {
         double sum = 0.0;
@@ -273,8 +273,8 @@ static void weigh(const uint8_t *from, size_t step, const double *weights, uint3
     }
 }
 
-static vta_status resample(const cli_picture *from, const axis *across, const axis *down, cli_picture *out,
-                           vta_diag *diag)
+static vta_status resample_picture(const cli_picture *from, const resample_axis *across,
+                                   const resample_axis *down, cli_picture *out, vta_diag *diag)
 {
     cli_picture middle;
     if (out->rgb == NULL) {
@@ -288,15 +288,16 @@ static vta_status resample(const cli_picture *from, const axis *across, const ax
     for (uint32_t y = 0; y < middle.height; y++) {
         const uint8_t *line = from->rgb + (size_t)(y + down->from) * from->width * CHANNELS;
         for (uint32_t x = 0; x < out->width; x++) {
-            weigh(line + (size_t)across->first[x] * CHANNELS, CHANNELS,
-                  across->weights + (size_t)x * across->most, across->count[x],
-                  middle.rgb + y * row + (size_t)x * CHANNELS);
+            sum_weighted(line + (size_t)across->first[x] * CHANNELS, CHANNELS,
+                         across->weights + (size_t)x * across->most, across->count[x],
+                         middle.rgb + y * row + (size_t)x * CHANNELS);
         }
     }
     for (uint32_t y = 0; y < out->height; y++) {
         for (size_t x = 0; x < out->width; x++) {
-            weigh(middle.rgb + (down->first[y] - down->from) * row + x * CHANNELS, row,
-                  down->weights + (size_t)y * down->most, down->count[y], out->rgb + y * row + x * CHANNELS);
+            sum_weighted(middle.rgb + (down->first[y] - down->from) * row + x * CHANNELS, row,
+                         down->weights + (size_t)y * down->most, down->count[y],
+                         out->rgb + y * row + x * CHANNELS);
         }
     }
     cli_picture_free(&middle);
@@ -317,15 +318,15 @@ vta_status cli_picture_fit(const cli_picture *from, uint32_t width, uint32_t hei
     const double scale = fmax(least_x / from->width, least_y / from->height);
     const double scaled_x = fmax(least_x, floor(from->width * scale + 0.5));
     const double scaled_y = fmax(least_y, floor(from->height * scale + 0.5));
-    axis across = {0};
-    axis down = {0};
+    resample_axis across = {0};
+    resample_axis down = {0};
     vta_status status =
         axis_create(from->width, scaled_x, width, nearbyint((scaled_x - width) / 2.0), &across, diag);
     if (status == VTA_OK) {
         status =
             axis_create(from->height, scaled_y, height, nearbyint((scaled_y - height) / 2.0), &down, diag);
     }
-    status = status == VTA_OK ? resample(from, &across, &down, out, diag) : status;
+    status = status == VTA_OK ? resample_picture(from, &across, &down, out, diag) : status;
     axis_free(&across);
     axis_free(&down);
     if (status != VTA_OK) {

@@ -7,7 +7,7 @@
 
 #include "picture.h"
 
-static uint32_t little(const uint8_t *p, size_t bytes)
+static uint32_t read_little_endian(const uint8_t *p, size_t bytes)
 {
     uint32_t value = 0;
     for (size_t i = 0; i < bytes; i++) {
@@ -27,17 +27,18 @@ typedef struct bmp {
 
 static vta_status bmp_header(const uint8_t *bytes, size_t size, bmp *b, cli_picture *out, vta_diag *diag)
 {
-    if (size < 54 || little(bytes + 14, 4) < 40 || little(bytes + 14, 4) > size - 14) {
+    if (size < 54 || read_little_endian(bytes + 14, 4) < 40 ||
+        read_little_endian(bytes + 14, 4) > size - 14) {
         return vta_fail(diag, VTA_SYNTAX, "it is a damaged BMP picture, or one from before 1990");
     }
-    const uint32_t begin = little(bytes + 10, 4);
-    const uint32_t width = little(bytes + 18, 4);
-    const uint32_t height = little(bytes + 22, 4);
-    const uint32_t coded = little(bytes + 30, 4);
-    b->bits = little(bytes + 28, 2);
+    const uint32_t begin = read_little_endian(bytes + 10, 4);
+    const uint32_t width = read_little_endian(bytes + 18, 4);
+    const uint32_t height = read_little_endian(bytes + 22, 4);
+    const uint32_t coded = read_little_endian(bytes + 30, 4);
+    b->bits = read_little_endian(bytes + 28, 2);
     b->down = height >> 31 != 0;
-    b->palette = bytes + 14 + little(bytes + 14, 4);
-    b->colours = little(bytes + 46, 4);
+    b->palette = bytes + 14 + read_little_endian(bytes + 14, 4);
+    b->colours = read_little_endian(bytes + 46, 4);
     b->colours = b->colours == 0 || b->colours > 256 ? 256 : b->colours;
     if (coded != 0 || (b->bits != 8 && b->bits != 24 && b->bits != 32)) {
         return vta_fail(diag, VTA_UNSUPPORTED,

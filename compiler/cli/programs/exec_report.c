@@ -30,7 +30,7 @@ static int64_t value_at(const vta_symbol *symbol, const uint8_t *bytes, uint64_t
     return symbol->memory == VTA_MEM_UOP ? (int64_t)value : (int32_t)value;
 }
 
-static cli_match compare(const vta_symbol *symbol, const uint8_t *got)
+static cli_match compare_symbol(const vta_symbol *symbol, const uint8_t *got)
 {
     cli_match match = {.symbol = symbol, .values = symbol->size / value_bytes(symbol)};
     if (memcmp(got, symbol->expect, (size_t)symbol->size) == 0) {
@@ -57,7 +57,7 @@ vta_status cli_compare(cli_result *result, const cli_image *image, const vta_pro
     for (uint32_t i = 0; i < program->symbol_count; i++) {
         const vta_symbol *symbol = &program->symbols[i];
         if (symbol->expect != NULL) {
-            const cli_match match = compare(symbol, cli_image_symbol(image, symbol));
+            const cli_match match = compare_symbol(symbol, cli_image_symbol(image, symbol));
             result->matches[result->match_count++] = match;
             result->mismatches += match.differing > 0;
         }
@@ -92,7 +92,7 @@ static const struct {
 #undef AT
 };
 
-static uint64_t counter(const vta_counters *counters, size_t offset)
+static uint64_t counter_at(const vta_counters *counters, size_t offset)
 {
     return *(const uint64_t *)(const void *)((const char *)counters + offset);
 }
@@ -103,7 +103,7 @@ static void print_counts(const vta_counters *counters)
     char text[400];
     size_t used = 0;
     for (size_t i = 0; i < COUNTS; i++) {
-        const uint64_t value = counter(counters, counts[i].offset);
+        const uint64_t value = counter_at(counters, counts[i].offset);
         if (counts[i].unit != NULL) {
             used = (size_t)snprintf(text, sizeof text, "%-*s%" PRIu64 " %s", INDENT, counts[i].unit, value,
                                     counts[i].what);
@@ -124,8 +124,8 @@ static void print_clock(const vta_counters *counters, uint32_t clock_mhz)
     for (size_t i = 0; i < sizeof stalls / sizeof stalls[0]; i++) {
         cli_print("          %s: busy %" PRIu64 " (waiting for memory %" PRIu64
                   "), waiting for tokens %" PRIu64 "\n",
-                  stalls[i].unit, counter(counters, stalls[i].busy), counter(counters, stalls[i].mem),
-                  counter(counters, stalls[i].token));
+                  stalls[i].unit, counter_at(counters, stalls[i].busy), counter_at(counters, stalls[i].mem),
+                  counter_at(counters, stalls[i].token));
     }
 }
 
@@ -181,7 +181,7 @@ static void json_counts(const cli_result *result)
         unit = counts[i].unit != NULL ? counts[i].unit : unit;
         cli_print("%s", i > 0 ? ", " : "");
         print_key(unit, counts[i].what);
-        cli_print(": %" PRIu64, counter(counters, counts[i].offset));
+        cli_print(": %" PRIu64, counter_at(counters, counts[i].offset));
     }
     cli_print("},\n  \"seconds\": %.9f", result->seconds);
     if (counters->cycles > 0) {
@@ -189,8 +189,8 @@ static void json_counts(const cli_result *result)
         for (size_t i = 0; i < sizeof stalls / sizeof stalls[0]; i++) {
             const char *name = stalls[i].unit;
             cli_print(", \"%s_busy\": %" PRIu64 ", \"%s_token\": %" PRIu64 ", \"%s_mem\": %" PRIu64, name,
-                      counter(counters, stalls[i].busy), name, counter(counters, stalls[i].token), name,
-                      counter(counters, stalls[i].mem));
+                      counter_at(counters, stalls[i].busy), name, counter_at(counters, stalls[i].token), name,
+                      counter_at(counters, stalls[i].mem));
         }
         cli_print("}");
     }

@@ -129,7 +129,7 @@ vta_status cli_image_read(cli_image *image, const cli_args *args, const vta_prog
 
 /* ---- blocks at given addresses */
 
-static vta_status want(cli_image *image, uint64_t addr, uint64_t size, vta_diag *diag)
+static vta_status reserve_range(cli_image *image, uint64_t addr, uint64_t size, vta_diag *diag)
 {
     const uint64_t low = addr / VTA_BASE_ALIGN * VTA_BASE_ALIGN;
     if (size > SIZE_MAX / 4 || addr > UINT64_MAX - size - VTA_BASE_ALIGN) {
@@ -148,7 +148,7 @@ static int by_addr(const void *left, const void *right)
     return a->addr < b->addr ? -1 : a->addr > b->addr;
 }
 
-static void merge(cli_image *image)
+static void merge_ranges(cli_image *image)
 {
     size_t count = 0;
     if (image->block_count > 0) {
@@ -171,14 +171,14 @@ static void merge(cli_image *image)
 /* Everything that has an address of its own. */
 static vta_status want_all(cli_image *image, const uint64_t *insn_addr, uint64_t code_size, vta_diag *diag)
 {
-    vta_status status = insn_addr != NULL ? want(image, *insn_addr, code_size, diag) : VTA_OK;
+    vta_status status = insn_addr != NULL ? reserve_range(image, *insn_addr, code_size, diag) : VTA_OK;
     for (size_t i = 0; i < image->input_count && status == VTA_OK; i++) {
         const cli_input *input = &image->inputs[i];
-        status = input->symbol == NULL ? want(image, input->addr, input->size, diag) : VTA_OK;
+        status = input->symbol == NULL ? reserve_range(image, input->addr, input->size, diag) : VTA_OK;
     }
     for (size_t i = 0; i < image->output_count && status == VTA_OK; i++) {
         const cli_output *output = &image->outputs[i];
-        status = output->symbol == NULL ? want(image, output->addr, output->size, diag) : VTA_OK;
+        status = output->symbol == NULL ? reserve_range(image, output->addr, output->size, diag) : VTA_OK;
     }
     return status;
 }
@@ -191,7 +191,7 @@ static vta_status place_blocks(cli_image *image, const uint64_t *insn_addr, uint
         return vta_fail(diag, VTA_NOMEM, "out of memory for the command line");
     }
     VTA_TRY(want_all(image, insn_addr, code_size, diag));
-    merge(image);
+    merge_ranges(image);
     for (size_t i = 0; i < image->block_count; i++) {
         vta_mem *block = &image->blocks[i];
         VTA_TRY(image->alloc(image->context, block->addr, block->size, block, diag));

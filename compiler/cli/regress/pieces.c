@@ -33,7 +33,7 @@
 enum { WORDS = 64, PATH = 4096, MOST_BYTES = 1 << 26 };
 
 /* Names fit: a path that does not is no file, and a sentence may end early. */
-__attribute__((format(printf, 3, 4))) static void put(char *text, size_t size, const char *fmt, ...)
+__attribute__((format(printf, 3, 4))) static void format_name(char *text, size_t size, const char *fmt, ...)
 {
     va_list list;
     va_start(list, fmt);
@@ -41,15 +41,15 @@ __attribute__((format(printf, 3, 4))) static void put(char *text, size_t size, c
     va_end(list);
 }
 
-typedef struct command {
+typedef struct piece_command {
     char *words[WORDS];
     uint32_t count;
     char text[WORDS * PATH / 4];
     size_t used;
     bool overflows;
-} command;
+} piece_command;
 
-__attribute__((format(printf, 2, 3))) static void word(command *c, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static void add_word(piece_command *c, const char *fmt, ...)
 {
     va_list list;
     va_start(list, fmt);
@@ -87,10 +87,10 @@ static void last_line(const char *path, char *why, size_t size)
     const cJSON *message =
         cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(told, "error"), "message");
     if (cJSON_IsString(message)) {
-        put(why, size, "%s", message->valuestring);
+        format_name(why, size, "%s", message->valuestring);
     } else {
-        put(why, size, "%.*s", (int)(count - begin < size ? count - begin : size - 1),
-            (const char *)bytes + begin);
+        format_name(why, size, "%.*s", (int)(count - begin < size ? count - begin : size - 1),
+                    (const char *)bytes + begin);
     }
     cJSON_Delete(told);
     free(bytes);
@@ -120,7 +120,7 @@ static int wait_for(pid_t pid, double timeout_s)
 
 /* Runs a command of this program with its output in LOG.out and LOG.err; false: `why` says what came of it.
  */
-static bool run_command(const cli_regress_run *p, command *c, const char *log, char *why)
+static bool run_command(const cli_regress_run *p, piece_command *c, const char *log, char *why)
 {
     char out[PATH + 8];
     char err[PATH + 8];
@@ -129,11 +129,12 @@ static bool run_command(const cli_regress_run *p, command *c, const char *log, c
     char temporary[PATH + 8]; /* what a command leaves behind that is ended goes with the folder */
     char **environment = cli_environment_of_no_rank();
     if (environment == NULL || c->overflows || posix_spawn_file_actions_init(&actions) != 0) {
-        put(why, REGRESS_WHY, environment == NULL ? "out of memory" : "too many words for one command");
+        format_name(why, REGRESS_WHY,
+                    environment == NULL ? "out of memory" : "too many words for one command");
         free(environment);
         return false;
     }
-    put(temporary, sizeof temporary, "TMPDIR=%s", p->work);
+    format_name(temporary, sizeof temporary, "TMPDIR=%s", p->work);
     size_t last = 0;
     for (; environment[last] != NULL; last++) {
         if (strncmp(environment[last], "TMPDIR=", 7) == 0) {
@@ -141,8 +142,8 @@ static bool run_command(const cli_regress_run *p, command *c, const char *log, c
         }
     }
     environment[last] = temporary; /* there is room behind the last one */
-    put(out, sizeof out, "%s.out", log);
-    put(err, sizeof err, "%s.err", log);
+    format_name(out, sizeof out, "%s.out", log);
+    format_name(err, sizeof err, "%s.err", log);
     (void)posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     (void)posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, out, O_WRONLY | O_CREAT | O_TRUNC, 0666);
     (void)posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, err, O_WRONLY | O_CREAT | O_TRUNC, 0666);
@@ -151,14 +152,14 @@ static bool run_command(const cli_regress_run *p, command *c, const char *log, c
     (void)posix_spawn_file_actions_destroy(&actions);
     free(environment);
     if (error != 0) {
-        put(why, REGRESS_WHY, "cannot run '%s': %s", p->program, strerror(error));
+        format_name(why, REGRESS_WHY, "cannot run '%s': %s", p->program, strerror(error));
         return false;
     }
     const int status = wait_for(pid, p->suite->timeout_s);
     if (status == -1) {
-        put(why, REGRESS_WHY, "'vtac %s' did not end within %g s", c->words[1], p->suite->timeout_s);
+        format_name(why, REGRESS_WHY, "'vtac %s' did not end within %g s", c->words[1], p->suite->timeout_s);
     } else if (WIFSIGNALED(status)) {
-        put(why, REGRESS_WHY, "'vtac %s' was ended by signal %d", c->words[1], WTERMSIG(status));
+        format_name(why, REGRESS_WHY, "'vtac %s' was ended by signal %d", c->words[1], WTERMSIG(status));
     } else if (WEXITSTATUS(status) != 0) {
         last_line(err, why, REGRESS_WHY);
     }
@@ -177,30 +178,30 @@ static bool run_data(const cli_regress_run *p, const cli_regress_model *m, uint3
                      const char *device, const char *folder, char *why)
 {
     char log[PATH + 64];
-    command *c = calloc(1, sizeof *c);
+    piece_command *c = calloc(1, sizeof *c);
     if (c == NULL) {
-        put(why, REGRESS_WHY, "out of memory");
+        format_name(why, REGRESS_WHY, "out of memory");
         return false;
     }
-    word(c, "vtac");
-    word(c, "run");
-    word(c, "%s", library);
-    word(c, "--json");
-    word(c, "--output-dir");
-    word(c, "%s/%" PRIu32, folder, d);
+    add_word(c, "vtac");
+    add_word(c, "run");
+    add_word(c, "%s", library);
+    add_word(c, "--json");
+    add_word(c, "--output-dir");
+    add_word(c, "%s/%" PRIu32, folder, d);
     if (device != NULL) {
-        word(c, "--device");
-        word(c, "%s", device);
+        add_word(c, "--device");
+        add_word(c, "%s", device);
     }
     if (m->data[d].inputs.count == 0) {
-        word(c, "--seed");
-        word(c, "%" PRIu64, m->data[d].seed);
+        add_word(c, "--seed");
+        add_word(c, "%" PRIu64, m->data[d].seed);
     }
     for (uint32_t i = 0; i < m->data[d].inputs.count; i++) {
-        word(c, "--input");
-        word(c, "%s", m->data[d].inputs.items[i]);
+        add_word(c, "--input");
+        add_word(c, "%s", m->data[d].inputs.items[i]);
     }
-    put(log, sizeof log, "%s/run%" PRIu32, folder, d);
+    format_name(log, sizeof log, "%s/run%" PRIu32, folder, d);
     const bool good = run_command(p, c, log, why);
     free(c);
     return good;
@@ -209,21 +210,21 @@ static bool run_data(const cli_regress_run *p, const cli_regress_model *m, uint3
 static bool compile_model(const cli_regress_run *p, const cli_regress_model *m, const char *config,
                           const char *library, char *why)
 {
-    command *c = calloc(1, sizeof *c);
+    piece_command *c = calloc(1, sizeof *c);
     if (c == NULL) {
-        put(why, REGRESS_WHY, "out of memory");
+        format_name(why, REGRESS_WHY, "out of memory");
         return false;
     }
-    word(c, "vtac");
-    word(c, "compile");
-    word(c, "%s", m->path);
-    word(c, "-o");
-    word(c, "%s", library);
-    word(c, "--target");
-    word(c, "%s", config != NULL ? "vta" : "llvm");
+    add_word(c, "vtac");
+    add_word(c, "compile");
+    add_word(c, "%s", m->path);
+    add_word(c, "-o");
+    add_word(c, "%s", library);
+    add_word(c, "--target");
+    add_word(c, "%s", config != NULL ? "vta" : "llvm");
     if (config != NULL) {
-        word(c, "--config");
-        word(c, "%s", config);
+        add_word(c, "--config");
+        add_word(c, "%s", config);
     }
     const bool good = run_command(p, c, library, why);
     free(c);
@@ -233,29 +234,29 @@ static bool compile_model(const cli_regress_run *p, const cli_regress_model *m, 
 /* The model's file: made by the zoo, quantized, or as it is. */
 static bool make_file(const cli_regress_run *p, cli_regress_model *m, const char *folder)
 {
-    command *c = calloc(1, sizeof *c);
+    piece_command *c = calloc(1, sizeof *c);
     char log[PATH + 64];
     if (c == NULL) {
-        put(m->why, sizeof m->why, "out of memory");
+        format_name(m->why, sizeof m->why, "out of memory");
         return false;
     }
     if (m->file != NULL && !m->quantize) {
         free(c);
         return true;
     }
-    word(c, "vtac");
-    word(c, "%s", m->file != NULL ? "quantize" : "zoo");
-    word(c, "%s", m->file != NULL ? m->file : m->zoo);
-    word(c, "-o");
-    word(c, "%s", m->path);
+    add_word(c, "vtac");
+    add_word(c, "%s", m->file != NULL ? "quantize" : "zoo");
+    add_word(c, "%s", m->file != NULL ? m->file : m->zoo);
+    add_word(c, "-o");
+    add_word(c, "%s", m->path);
     if (m->int8) {
-        word(c, "--int8");
+        add_word(c, "--int8");
     }
     if (m->file != NULL && m->calib != NULL) {
-        word(c, "--calib");
-        word(c, "%s", m->calib);
+        add_word(c, "--calib");
+        add_word(c, "%s", m->calib);
     }
-    put(log, sizeof log, "%s/make", folder);
+    format_name(log, sizeof log, "%s/make", folder);
     const bool good = run_command(p, c, log, m->why);
     free(c);
     return good;
@@ -263,7 +264,7 @@ static bool make_file(const cli_regress_run *p, cli_regress_model *m, const char
 
 static void folder_of(const cli_regress_run *p, char *path, const char *kind, uint32_t index)
 {
-    put(path, PATH, "%s/%s%" PRIu32, p->work, kind, index);
+    format_name(path, PATH, "%s/%s%" PRIu32, p->work, kind, index);
     (void)mkdir(path, 0777);
 }
 
@@ -271,7 +272,7 @@ static void folder_of(const cli_regress_run *p, char *path, const char *kind, ui
 static void make_ready(const cli_regress_run *p, cli_regress_model *m, const char *folder)
 {
     char library[PATH + 16];
-    put(library, sizeof library, "%s/host.so", folder);
+    format_name(library, sizeof library, "%s/host.so", folder);
     bool needs_host = false;
     for (uint32_t d = 0; d < m->data_count; d++) {
         needs_host = needs_host || m->data[d].outputs.count == 0;
@@ -284,7 +285,7 @@ static void make_ready(const cli_regress_run *p, cli_regress_model *m, const cha
 
 /* Once for all workers that share the folder: what came of it is in FOLDER/ready, '+' or '-' and the reason.
  */
-static void prepare(const cli_regress_run *p, cli_regress_model *m)
+static void prepare_model(const cli_regress_run *p, cli_regress_model *m)
 {
     char folder[PATH];
     char lock[PATH + 16];
@@ -295,23 +296,23 @@ static void prepare(const cli_regress_run *p, cli_regress_model *m)
         return;
     }
     folder_of(p, folder, "model", model_index(p, m));
-    put(lock, sizeof lock, "%s/lock", folder);
-    put(ready, sizeof ready, "%s/ready", folder);
+    format_name(lock, sizeof lock, "%s/lock", folder);
+    format_name(ready, sizeof ready, "%s/ready", folder);
     if (m->file != NULL && !m->quantize) {
-        put(m->path, sizeof m->path, "%s", m->file);
+        format_name(m->path, sizeof m->path, "%s", m->file);
     } else {
-        put(m->path, sizeof m->path, "%s/model.onnx", folder);
+        format_name(m->path, sizeof m->path, "%s/model.onnx", folder);
     }
     const int fd = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     while (fd >= 0 && flock(fd, LOCK_EX) != 0 && errno == EINTR) {
     }
     if (vta_file_read(ready, MOST_BYTES, &bytes, &size, NULL) == VTA_OK && size > 0) {
         m->is_ready = bytes[0] == '+';
-        put(m->why, sizeof m->why, "%.*s", (int)(size - 1), (const char *)bytes + 1);
+        format_name(m->why, sizeof m->why, "%.*s", (int)(size - 1), (const char *)bytes + 1);
     } else {
         char text[REGRESS_WHY + 1];
         make_ready(p, m, folder);
-        put(text, sizeof text, "%c%s", m->is_ready ? '+' : '-', m->is_ready ? "" : m->why);
+        format_name(text, sizeof text, "%c%s", m->is_ready ? '+' : '-', m->is_ready ? "" : m->why);
         (void)vta_file_write(ready, text, strlen(text), NULL); /* else the next worker does it anew */
     }
     free(bytes);
@@ -331,7 +332,7 @@ static bool compare_files(const cli_regress_model *m, const char *got, const cha
     bool good = cli_read_tensor(got, &arena, &a, &diag) == VTA_OK &&
                 cli_read_tensor(expected, &arena, &b, &diag) == VTA_OK;
     if (!good) {
-        put(why, REGRESS_WHY, "%s", diag.text);
+        format_name(why, REGRESS_WHY, "%s", diag.text);
     } else {
         const char *name = strrchr(got, '/') + 1;
         const bool same_type =
@@ -340,10 +341,10 @@ static bool compare_files(const cli_regress_model *m, const char *got, const cha
             same_type ? cli_compare_tensors(&a, &b, m->rtol, m->atol) : (cli_difference){0};
         good = same_type && d.equal;
         if (!same_type) {
-            put(why, REGRESS_WHY, "output '%s' is of another type or size than the reference", name);
+            format_name(why, REGRESS_WHY, "output '%s' is of another type or size than the reference", name);
         } else if (!good) {
-            put(why, REGRESS_WHY, "output '%s' differs by up to %g; element %lld is %g, not %g", name,
-                d.worst, (long long)d.at, d.got, d.expected);
+            format_name(why, REGRESS_WHY, "output '%s' differs by up to %g; element %lld is %g, not %g", name,
+                        d.worst, (long long)d.at, d.got, d.expected);
         }
     }
     vta_arena_free(&arena);
@@ -373,10 +374,10 @@ static bool judge_run(const cli_regress_run *p, cli_regress_case *c, uint32_t d,
     uint8_t *bytes = NULL;
     size_t size = 0;
     vta_diag diag = {0};
-    put(log, sizeof log, "%s/run%" PRIu32 ".out", folder, d);
-    put(reference, sizeof reference, "%s/model%" PRIu32, p->work, model_index(p, c->model));
+    format_name(log, sizeof log, "%s/run%" PRIu32 ".out", folder, d);
+    format_name(reference, sizeof reference, "%s/model%" PRIu32, p->work, model_index(p, c->model));
     if (vta_file_read(log, MOST_BYTES, &bytes, &size, &diag) != VTA_OK) {
-        put(c->why, sizeof c->why, "%s", diag.text);
+        format_name(c->why, sizeof c->why, "%s", diag.text);
         return false;
     }
     cJSON *root = cJSON_ParseWithLength((const char *)bytes, size);
@@ -386,11 +387,11 @@ static bool judge_run(const cli_regress_run *p, cli_regress_case *c, uint32_t d,
     const cli_regress_names *expected = &c->model->data[d].outputs;
     bool good = cJSON_IsNumber(cycles) && cJSON_IsArray(outputs) && cJSON_GetArraySize(outputs) > 0;
     if (!good) {
-        put(c->why, sizeof c->why, "'vtac run' has printed something else than its results");
+        format_name(c->why, sizeof c->why, "'vtac run' has printed something else than its results");
     } else if (expected->count > (uint32_t)cJSON_GetArraySize(outputs)) {
         good = false;
-        put(c->why, sizeof c->why, "the model has %d outputs, the suite %" PRIu32 " files for them",
-            cJSON_GetArraySize(outputs), expected->count);
+        format_name(c->why, sizeof c->why, "the model has %d outputs, the suite %" PRIu32 " files for them",
+                    cJSON_GetArraySize(outputs), expected->count);
     } else {
         c->cycles = (uint64_t)cycles->valuedouble > c->cycles ? (uint64_t)cycles->valuedouble : c->cycles;
     }
@@ -417,8 +418,8 @@ static void judge_cycles(cli_regress_case *c)
     c->change = 100.0 * ((double)c->cycles - (double)c->baseline) / (double)c->baseline;
     if (c->change > c->model->tolerance) {
         c->outcome = REGRESS_SLOWER;
-        put(c->why, sizeof c->why, "%" PRIu64 " cycles, %.2f %% more than the baseline's %" PRIu64, c->cycles,
-            c->change, c->baseline);
+        format_name(c->why, sizeof c->why, "%" PRIu64 " cycles, %.2f %% more than the baseline's %" PRIu64,
+                    c->cycles, c->change, c->baseline);
     }
 }
 
@@ -428,11 +429,11 @@ static void run_case(const cli_regress_run *p, cli_regress_case *c)
     char library[PATH + 16];
     const double begin = vta_now();
     folder_of(p, folder, "case", (uint32_t)(c - p->suite->cases));
-    put(library, sizeof library, "%s/model.so", folder);
+    format_name(library, sizeof library, "%s/model.so", folder);
     c->outcome = REGRESS_BROKEN;
-    prepare(p, c->model);
+    prepare_model(p, c->model);
     if (!c->model->is_ready) {
-        put(c->why, sizeof c->why, "%s", c->model->why);
+        format_name(c->why, sizeof c->why, "%s", c->model->why);
         return;
     }
     bool runs = compile_model(p, c->model, c->config, library, c->why);
@@ -494,11 +495,11 @@ static bool read_answer(const char *result, cli_regress_case *c)
         return false;
     }
     c->outcome = (cli_regress_outcome)outcome;
-    put(c->why, sizeof c->why, "%s", end + 1);
+    format_name(c->why, sizeof c->why, "%s", end + 1);
     return true;
 }
 
-static void done(void *context, uint32_t number, const char *result, const char *why, double seconds)
+static void record_piece(void *context, uint32_t number, const char *result, const char *why, double seconds)
 {
     telling *t = context;
     cli_regress_suite *s = t->run->suite;
@@ -506,7 +507,7 @@ static void done(void *context, uint32_t number, const char *result, const char 
     c->seconds = seconds;
     if (result == NULL || !read_answer(result, c)) {
         c->outcome = REGRESS_BROKEN;
-        put(c->why, sizeof c->why, "%s", why != NULL ? why : "a worker's answer makes no sense");
+        format_name(c->why, sizeof c->why, "%s", why != NULL ? why : "a worker's answer makes no sense");
     }
     if (c->outcome == REGRESS_PASSED) {
         judge_cycles(c);
@@ -525,18 +526,18 @@ vta_status cli_regress_go(const cli_regress_run *run, vtac_work *work, vta_diag 
     const char **pieces = calloc((size_t)count + 1, sizeof *pieces);
     telling t = {.run = run};
     for (uint32_t i = 0; texts != NULL && pieces != NULL && i < count; i++) {
-        put(texts[i], sizeof texts[i], "%" PRIu32, case_of(run->suite, i));
+        format_name(texts[i], sizeof texts[i], "%" PRIu32, case_of(run->suite, i));
         pieces[i] = texts[i];
     }
     const vta_status status = texts != NULL && pieces != NULL
-                                  ? vtac_work_run(work, pieces, count, done, &t, diag)
+                                  ? vtac_work_run(work, pieces, count, record_piece, &t, diag)
                                   : vta_no_memory(diag);
     free(texts);
     free(pieces);
     return status;
 }
 
-static uint64_t mix(uint64_t hash, const char *path)
+static uint64_t hash_file(uint64_t hash, const char *path)
 {
     uint8_t *bytes = NULL;
     size_t size = 0;
@@ -549,16 +550,16 @@ static uint64_t mix(uint64_t hash, const char *path)
 
 uint64_t cli_regress_hash(const cli_regress_suite *s)
 {
-    uint64_t hash = mix(VTA_HASH_START, s->path);
+    uint64_t hash = hash_file(VTA_HASH_START, s->path);
     for (uint32_t i = 0; i < s->model_count; i++) {
         const cli_regress_model *m = &s->models[i];
-        hash = mix(hash, m->file);
+        hash = hash_file(hash, m->file);
         for (uint32_t d = 0; d < m->data_count; d++) {
             for (uint32_t k = 0; k < m->data[d].inputs.count; k++) {
-                hash = mix(hash, m->data[d].inputs.items[k]);
+                hash = hash_file(hash, m->data[d].inputs.items[k]);
             }
             for (uint32_t k = 0; k < m->data[d].outputs.count; k++) {
-                hash = mix(hash, m->data[d].outputs.items[k]);
+                hash = hash_file(hash, m->data[d].outputs.items[k]);
             }
         }
     }

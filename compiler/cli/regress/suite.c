@@ -25,13 +25,13 @@
 
 enum { MOST_BYTES = 16 << 20, MOST_CASES = 100000 };
 
-typedef struct reader {
+typedef struct suite_reader {
     cli_regress_suite *suite;
     vta_diag *diag;
     const char *where; /* the model that is read, or NULL */
-} reader;
+} suite_reader;
 
-__attribute__((format(printf, 2, 3))) static vta_status wrong(const reader *r, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static vta_status fail_at(const suite_reader *r, const char *fmt, ...)
 {
     char text[512];
     va_list list;
@@ -43,7 +43,7 @@ __attribute__((format(printf, 2, 3))) static vta_status wrong(const reader *r, c
                : vta_fail(r->diag, VTA_SYNTAX, "%s: %s", r->suite->path, text);
 }
 
-static char *keep(reader *r, const char *text)
+static char *copy_text(suite_reader *r, const char *text)
 {
     char *copy = vta_arena_alloc(&r->suite->arena, strlen(text) + 1);
     if (copy != NULL) {
@@ -52,18 +52,19 @@ static char *keep(reader *r, const char *text)
     return copy;
 }
 
-static const char *keep_path(reader *r, const char *path)
+static const char *keep_path(suite_reader *r, const char *path)
 {
     char full[4096];
     if (*path == '/') {
-        return keep(r, path);
+        return copy_text(r, path);
     }
     (void)snprintf(full, sizeof full, "%s/%s", r->suite->folder, path);
-    return keep(r, full);
+    return copy_text(r, full);
 }
 
 /* Every key of an object is one of `names`. */
-static vta_status check_keys(const reader *r, const cJSON *object, const char *const *names, size_t count)
+static vta_status check_keys(const suite_reader *r, const cJSON *object, const char *const *names,
+                             size_t count)
 {
     const cJSON *item;
     cJSON_ArrayForEach(item, object)
@@ -74,47 +75,48 @@ static vta_status check_keys(const reader *r, const cJSON *object, const char *c
         }
         if (!known) {
             const char *nearest = vta_nearest(item->string, names, count);
-            return nearest != NULL ? wrong(r, "unknown key '%s'; is it '%s'?", item->string, nearest)
-                                   : wrong(r, "unknown key '%s'", item->string);
+            return nearest != NULL ? fail_at(r, "unknown key '%s'; is it '%s'?", item->string, nearest)
+                                   : fail_at(r, "unknown key '%s'", item->string);
         }
     }
     return VTA_OK;
 }
 
-static vta_status read_text(reader *r, const cJSON *object, const char *key, bool is_path, const char **out)
+static vta_status read_text(suite_reader *r, const cJSON *object, const char *key, bool is_path,
+                            const char **out)
 {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
     if (item == NULL) {
         return VTA_OK;
     }
     if (!cJSON_IsString(item) || *item->valuestring == '\0') {
-        return wrong(r, "'%s' must be a text", key);
+        return fail_at(r, "'%s' must be a text", key);
     }
-    *out = is_path ? keep_path(r, item->valuestring) : keep(r, item->valuestring);
+    *out = is_path ? keep_path(r, item->valuestring) : copy_text(r, item->valuestring);
     return vta_allocated(*out != NULL, r->diag);
 }
 
-static vta_status read_flag(const reader *r, const cJSON *object, const char *key, bool *out)
+static vta_status read_flag(const suite_reader *r, const cJSON *object, const char *key, bool *out)
 {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
     if (item != NULL && !cJSON_IsBool(item)) {
-        return wrong(r, "'%s' must be true or false", key);
+        return fail_at(r, "'%s' must be true or false", key);
     }
     *out = item != NULL ? cJSON_IsTrue(item) : *out;
     return VTA_OK;
 }
 
-static vta_status read_figure(const reader *r, const cJSON *object, const char *key, double *out)
+static vta_status read_figure(const suite_reader *r, const cJSON *object, const char *key, double *out)
 {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
     if (item != NULL && (!cJSON_IsNumber(item) || !isfinite(item->valuedouble) || item->valuedouble < 0)) {
-        return wrong(r, "'%s' must be a number, 0 or more", key);
+        return fail_at(r, "'%s' must be a number, 0 or more", key);
     }
     *out = item != NULL ? item->valuedouble : *out;
     return VTA_OK;
 }
 
-static vta_status read_names(reader *r, const cJSON *object, const char *key, bool are_paths,
+static vta_status read_names(suite_reader *r, const cJSON *object, const char *key, bool are_paths,
                              cli_regress_names *out)
 {
     const cJSON *list = cJSON_GetObjectItemCaseSensitive(object, key);
@@ -124,7 +126,7 @@ static vta_status read_names(reader *r, const cJSON *object, const char *key, bo
     }
     const int count = cJSON_GetArraySize(list);
     if (!cJSON_IsArray(list) || count == 0) {
-        return wrong(r, "'%s' must be a list of texts", key);
+        return fail_at(r, "'%s' must be a list of texts", key);
     }
     out->items = vta_arena_alloc(&r->suite->arena, (size_t)count * sizeof *out->items);
     if (out->items == NULL) {
@@ -133,16 +135,17 @@ static vta_status read_names(reader *r, const cJSON *object, const char *key, bo
     cJSON_ArrayForEach(item, list)
     {
         if (!cJSON_IsString(item) || *item->valuestring == '\0') {
-            return wrong(r, "'%s' must be a list of texts", key);
+            return fail_at(r, "'%s' must be a list of texts", key);
         }
-        out->items[out->count++] = are_paths ? keep_path(r, item->valuestring) : keep(r, item->valuestring);
+        out->items[out->count++] =
+            are_paths ? keep_path(r, item->valuestring) : copy_text(r, item->valuestring);
     }
     return VTA_OK;
 }
 
 /* ---- models */
 
-static vta_status read_data(reader *r, const cJSON *object, const cJSON *seeds, cli_regress_model *m)
+static vta_status read_data(suite_reader *r, const cJSON *object, const cJSON *seeds, cli_regress_model *m)
 {
     static const char *const keys[] = {"inputs", "outputs"};
     const cJSON *list = cJSON_GetObjectItemCaseSensitive(object, "data");
@@ -150,8 +153,8 @@ static vta_status read_data(reader *r, const cJSON *object, const cJSON *seeds, 
     const cJSON *item;
     const int count = from != NULL ? cJSON_GetArraySize(from) : 2;
     if ((from != NULL && !cJSON_IsArray(from)) || count == 0) {
-        return wrong(r, list != NULL ? "'data' must be a list of inputs and outputs"
-                                     : "'seeds' must be a list of numbers");
+        return fail_at(r, list != NULL ? "'data' must be a list of inputs and outputs"
+                                       : "'seeds' must be a list of numbers");
     }
     m->data = vta_arena_alloc(&r->suite->arena, (size_t)count * sizeof *m->data);
     if (m->data == NULL) {
@@ -162,7 +165,8 @@ static vta_status read_data(reader *r, const cJSON *object, const cJSON *seeds, 
         m->data[i] = (cli_regress_data){.seed = i + 1}; /* two runs in a row, with different data */
         item = from != NULL ? cJSON_GetArrayItem(from, (int)i) : NULL;
         if (list != NULL) {
-            VTA_TRY(cJSON_IsObject(item) ? VTA_OK : wrong(r, "'data' must be a list of inputs and outputs"));
+            VTA_TRY(cJSON_IsObject(item) ? VTA_OK
+                                         : fail_at(r, "'data' must be a list of inputs and outputs"));
             VTA_TRY(check_keys(r, item, keys, sizeof keys / sizeof keys[0]));
             VTA_TRY(read_names(r, item, "inputs", true, &m->data[i].inputs));
             VTA_TRY(read_names(r, item, "outputs", true, &m->data[i].outputs));
@@ -170,14 +174,14 @@ static vta_status read_data(reader *r, const cJSON *object, const cJSON *seeds, 
             VTA_TRY(cJSON_IsNumber(item) && item->valuedouble >= 0 && item->valuedouble < 0x1p53 &&
                             item->valuedouble == floor(item->valuedouble)
                         ? VTA_OK
-                        : wrong(r, "'seeds' must be a list of whole numbers, 0 or more"));
+                        : fail_at(r, "'seeds' must be a list of whole numbers, 0 or more"));
             m->data[i].seed = (uint64_t)item->valuedouble;
         }
     }
     return VTA_OK;
 }
 
-static vta_status read_bounds(const reader *r, const cJSON *object, cli_regress_model *m)
+static vta_status read_bounds(const suite_reader *r, const cJSON *object, cli_regress_model *m)
 {
     VTA_TRY(read_figure(r, object, "tolerance", &m->tolerance));
     VTA_TRY(read_figure(r, object, "rtol", &m->rtol));
@@ -185,7 +189,7 @@ static vta_status read_bounds(const reader *r, const cJSON *object, cli_regress_
 }
 
 /* What else a model says than its name. */
-static vta_status read_rest(reader *r, const cJSON *object, const cJSON *seeds, cli_regress_model *m)
+static vta_status read_rest(suite_reader *r, const cJSON *object, const cJSON *seeds, cli_regress_model *m)
 {
     VTA_TRY(read_text(r, object, "file", true, &m->file));
     VTA_TRY(read_text(r, object, "calib", true, &m->calib));
@@ -195,37 +199,38 @@ static vta_status read_rest(reader *r, const cJSON *object, const cJSON *seeds, 
     return read_data(r, object, seeds, m);
 }
 
-static vta_status read_model(reader *r, const cJSON *object, const cJSON *seeds, cli_regress_model *m)
+static vta_status read_model(suite_reader *r, const cJSON *object, const cJSON *seeds, cli_regress_model *m)
 {
     static const char *const keys[] = {"name",  "zoo",       "file", "int8", "quantize",
                                        "calib", "tolerance", "rtol", "atol", "data"};
     *m = (cli_regress_model){.tolerance = r->suite->tolerance};
     r->where = NULL;
-    VTA_TRY(cJSON_IsObject(object) ? VTA_OK : wrong(r, "'models' must be a list of objects"));
+    VTA_TRY(cJSON_IsObject(object) ? VTA_OK : fail_at(r, "'models' must be a list of objects"));
     VTA_TRY(read_text(r, object, "zoo", false, &m->zoo));
     m->name = m->zoo;
     VTA_TRY(read_text(r, object, "name", false, &m->name));
-    VTA_TRY(m->name != NULL ? VTA_OK : wrong(r, "a model has neither 'name' nor 'zoo'"));
+    VTA_TRY(m->name != NULL ? VTA_OK : fail_at(r, "a model has neither 'name' nor 'zoo'"));
     r->where = m->name;
     VTA_TRY(check_keys(r, object, keys, sizeof keys / sizeof keys[0]));
     VTA_TRY(read_rest(r, object, seeds, m));
     if ((m->zoo == NULL) == (m->file == NULL)) {
-        return wrong(r, "needs 'zoo' or 'file', one of them");
+        return fail_at(r, "needs 'zoo' or 'file', one of them");
     }
     if (m->int8 && m->zoo == NULL) {
-        return wrong(r, "'int8' is for models of the zoo; a file of floats is quantized with 'quantize'");
+        return fail_at(r, "'int8' is for models of the zoo; a file of floats is quantized with 'quantize'");
     }
-    return strchr(m->name, '/') == NULL ? VTA_OK : wrong(r, "a name has no '/'");
+    return strchr(m->name, '/') == NULL ? VTA_OK : fail_at(r, "a name has no '/'");
 }
 
-static vta_status read_models(reader *r, const cJSON *root)
+static vta_status read_models(suite_reader *r, const cJSON *root)
 {
     cli_regress_suite *s = r->suite;
     const cJSON *list = cJSON_GetObjectItemCaseSensitive(root, "models");
     const cJSON *seeds = cJSON_GetObjectItemCaseSensitive(root, "seeds");
     const cJSON *item;
     if (!cJSON_IsArray(list) || cJSON_GetArraySize(list) == 0) {
-        return wrong(r, "'models' must be a list of objects such as {\"zoo\": \"resnet18\", \"int8\": true}");
+        return fail_at(r,
+                       "'models' must be a list of objects such as {\"zoo\": \"resnet18\", \"int8\": true}");
     }
     s->models = vta_arena_alloc(&s->arena, (size_t)cJSON_GetArraySize(list) * sizeof *s->models);
     if (s->models == NULL) {
@@ -236,7 +241,7 @@ static vta_status read_models(reader *r, const cJSON *root)
         cli_regress_model *m = &s->models[s->model_count];
         VTA_TRY(read_model(r, item, seeds, m));
         for (uint32_t i = 0; i < s->model_count; i++) {
-            VTA_TRY(strcmp(s->models[i].name, m->name) != 0 ? VTA_OK : wrong(r, "the name is used twice"));
+            VTA_TRY(strcmp(s->models[i].name, m->name) != 0 ? VTA_OK : fail_at(r, "the name is used twice"));
         }
         s->model_count++;
     }
@@ -244,12 +249,12 @@ static vta_status read_models(reader *r, const cJSON *root)
     return VTA_OK;
 }
 
-static vta_status make_cases(const reader *r)
+static vta_status make_cases(const suite_reader *r)
 {
     cli_regress_suite *s = r->suite;
     const uint64_t count = (uint64_t)s->model_count * s->configs.count * s->devices.count;
     if (count > MOST_CASES) {
-        return wrong(r, "%llu cases are more than %d", (unsigned long long)count, MOST_CASES);
+        return fail_at(r, "%llu cases are more than %d", (unsigned long long)count, MOST_CASES);
     }
     s->cases = vta_arena_alloc(&s->arena, (size_t)count * sizeof *s->cases);
     if (s->cases == NULL) {
@@ -265,12 +270,12 @@ static vta_status make_cases(const reader *r)
     return VTA_OK;
 }
 
-static vta_status read_root(reader *r, const cJSON *root)
+static vta_status read_root(suite_reader *r, const cJSON *root)
 {
     static const char *const keys[] = {"models", "configs", "devices", "seeds", "tolerance", "timeout"};
     static const char *standard[] = {"pynq", "fsim", "tsim"};
     cli_regress_suite *s = r->suite;
-    VTA_TRY(cJSON_IsObject(root) ? VTA_OK : wrong(r, "expected a JSON object with 'models'"));
+    VTA_TRY(cJSON_IsObject(root) ? VTA_OK : fail_at(r, "expected a JSON object with 'models'"));
     VTA_TRY(check_keys(r, root, keys, sizeof keys / sizeof keys[0]));
     VTA_TRY(read_figure(r, root, "tolerance", &s->tolerance));
     VTA_TRY(read_models(r, root));
@@ -287,7 +292,7 @@ static vta_status read_root(reader *r, const cJSON *root)
 }
 
 /* The JSON of a file; where it cannot be read, the line is named. */
-static vta_status parse(const char *path, cJSON **out, vta_diag *diag)
+static vta_status parse_file(const char *path, cJSON **out, vta_diag *diag)
 {
     char *text;
     const char *end = NULL;
@@ -309,13 +314,13 @@ vta_status cli_regress_suite_read(const char *path, cli_regress_suite *out, vta_
 {
     cJSON *root = NULL;
     *out = (cli_regress_suite){.path = path, .tolerance = 0.5, .timeout_s = 1800};
-    reader r = {.suite = out, .diag = diag};
-    char *folder = keep(&r, strrchr(path, '/') != NULL ? path : "./");
+    suite_reader r = {.suite = out, .diag = diag};
+    char *folder = copy_text(&r, strrchr(path, '/') != NULL ? path : "./");
     out->folder = folder;
     if (folder != NULL) {
         *strrchr(folder, '/') = '\0';
     }
-    vta_status status = out->folder != NULL ? parse(path, &root, diag) : vta_no_memory(diag);
+    vta_status status = out->folder != NULL ? parse_file(path, &root, diag) : vta_no_memory(diag);
     status = status == VTA_OK ? read_root(&r, root) : status;
     cJSON_Delete(root);
     if (status != VTA_OK) {
@@ -373,7 +378,7 @@ static vta_status check_hardware(const char *path, const cJSON *root, const cli_
 vta_status cli_regress_baseline_read(const char *path, cli_regress_suite *s, bool updates, vta_diag *diag)
 {
     cJSON *root = NULL;
-    VTA_TRY(parse(path, &root, diag));
+    VTA_TRY(parse_file(path, &root, diag));
     const cJSON *cycles = cJSON_GetObjectItemCaseSensitive(root, "cycles");
     vta_status status = cJSON_IsObject(cycles) ? VTA_OK
                                                : vta_fail(diag, VTA_SYNTAX,
@@ -436,7 +441,7 @@ static int lock_folder_of(const char *path)
     return fd;
 }
 
-static void unlock(int fd)
+static void unlock_file(int fd)
 {
     if (fd >= 0) {
         (void)close(fd);
@@ -448,7 +453,7 @@ static vta_status add_to_baseline(const char *path, const cli_regress_suite *s, 
 {
     cJSON *root = NULL;
     vta_diag none = {0};
-    if (parse(path, &root, &none) != VTA_OK && none.code != VTA_IO) {
+    if (parse_file(path, &root, &none) != VTA_OK && none.code != VTA_IO) {
         return vta_fail(diag, none.code, "%s", none.text); /* damaged: it is not ours to throw away */
     }
     root = root != NULL ? root : cJSON_CreateObject();
@@ -469,7 +474,7 @@ vta_status cli_regress_baseline_write(const char *path, const cli_regress_suite 
 {
     const int lock = lock_folder_of(path);
     const vta_status status = add_to_baseline(path, s, diag);
-    unlock(lock);
+    unlock_file(lock);
     return status;
 }
 
@@ -486,7 +491,7 @@ vta_status cli_regress_history(const char *path, const cli_regress_suite *s, con
     FILE *file = text != NULL ? fopen(path, "a") : NULL;
     const bool written = file != NULL && fprintf(file, "%s\n", text) > 0;
     const bool closed = file != NULL && fclose(file) == 0;
-    unlock(lock);
+    unlock_file(lock);
     cJSON_free(text);
     return written && closed ? VTA_OK
                              : vta_fail(diag, VTA_IO, "cannot write '%s': %s", path, strerror(errno));

@@ -27,7 +27,7 @@ const char *cli_regress_word(cli_regress_outcome outcome)
 }
 
 /* Bytes of the character of UTF-8 that begins here; 0 where none does that XML takes. */
-static size_t character(const char *text)
+static size_t character_bytes(const char *text)
 {
     const unsigned char *c = (const unsigned char *)text;
     const size_t size = c[0] < 0x80   ? 1
@@ -52,7 +52,7 @@ static size_t character(const char *text)
 static void put_xml(vta_str *out, const char *text)
 {
     for (size_t size; *text != '\0'; text += size > 0 ? size : 1) {
-        size = character(text);
+        size = character_bytes(text);
         switch (*text) {
         case '&': vta_str_put(out, "&amp;"); break;
         case '<': vta_str_put(out, "&lt;"); break;

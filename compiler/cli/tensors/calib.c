@@ -35,7 +35,7 @@ typedef struct pile {
     bool guessed; /* it was told once what is done with a picture */
 } pile;
 
-static bool grow(pile *p, uint32_t count)
+static bool grow_pile(pile *p, uint32_t count)
 {
     if (p->tensors != NULL && count <= p->room) {
         return true;
@@ -75,7 +75,7 @@ static uint32_t samples_in(const vtac_type *array, const vtac_type *sample)
 }
 
 /* The array in the element type of the input: files often hold double or bytes where models take float. */
-static vta_status convert(const pile *p, vtac_tensor *array, vtac_dtype dtype, vta_diag *diag)
+static vta_status convert_array(const pile *p, vtac_tensor *array, vtac_dtype dtype, vta_diag *diag)
 {
     if (array->type.dtype == VTAC_F32 || dtype != VTAC_F32) {
         return VTA_OK;
@@ -104,7 +104,7 @@ static vta_status add_array(pile *p, vtac_tensor array, uint32_t input, uint32_t
     /* the quantizer computes with floats, whatever floats the model takes */
     const vtac_dtype own = value->type.dtype;
     const vtac_dtype dtype = own == VTAC_F16 || own == VTAC_BF16 ? VTAC_F32 : own;
-    VTA_TRY(convert(p, &array, dtype, diag));
+    VTA_TRY(convert_array(p, &array, dtype, diag));
     *count = samples_in(&array.type, &value->type);
     if (*count == 0 || array.type.dtype != dtype) {
         return vta_fail(diag, VTA_INVALID,
@@ -112,7 +112,7 @@ static vta_status add_array(pile *p, vtac_tensor array, uint32_t input, uint32_t
                         vtac_type_text(&array.type, is, sizeof is), value->name,
                         vtac_type_text(&value->type, should, sizeof should));
     }
-    if (!grow(p, first + *count)) {
+    if (!grow_pile(p, first + *count)) {
         return vta_no_memory(diag);
     }
     const size_t bytes = array.bytes / *count;
@@ -209,7 +209,7 @@ static vta_status add_picture(pile *p, const char *path, vta_diag *diag)
     const vta_tensor_info info = cli_as_info(&value->type, value->name);
     void *data = vta_arena_alloc(p->arena, info.bytes);
     const char *guessed;
-    if (data == NULL || !grow(p, p->count + 1)) {
+    if (data == NULL || !grow_pile(p, p->count + 1)) {
         return vta_no_memory(diag);
     }
     VTA_TRY(cli_picture_input(path, &p->preprocess, &info, data, &guessed, diag));

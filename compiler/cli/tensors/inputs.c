@@ -226,7 +226,8 @@ static vta_status give_picture(cli_inputs *inputs, vta_model *model, uint32_t i,
     return VTA_OK;
 }
 
-static vta_status give(cli_inputs *inputs, vta_model *model, uint32_t i, const char *path, vta_diag *diag)
+static vta_status give_input(cli_inputs *inputs, vta_model *model, uint32_t i, const char *path,
+                             vta_diag *diag)
 {
     vta_arena arena = {0};
     const vta_tensor_info info = vta_model_input(model, i);
@@ -252,7 +253,7 @@ vta_status cli_bind_case(cli_inputs *inputs, vta_model *model, uint32_t which, v
                 info.name);
         }
         if (path != NULL) {
-            VTA_TRY(give(inputs, model, i, path, diag));
+            VTA_TRY(give_input(inputs, model, i, path, diag));
         } else {
             cli_fill_input(model, i, inputs->fill, &state);
         }

@@ -84,7 +84,7 @@ static vta_status read_labels(const char *path, vta_arena *arena, vtac_quantize_
 
 /* ---- trials */
 
-typedef struct search {
+typedef struct mixed_search {
     const cli_args *args;
     const vtac_import_options *import;
     vtac_quantize_options how; /* keep_count: what was named */
@@ -97,7 +97,7 @@ typedef struct search {
     vtac_graph *graph;           /* the best so far */
     vtac_quantize_report *report;
     vta_diag *diag;
-} search;
+} mixed_search;
 
 static bool is_good(const cli_mixed *m, const vtac_quantize_report *r)
 {
@@ -108,7 +108,8 @@ static bool is_good(const cli_mixed *m, const vtac_quantize_report *r)
 
 /* Quantizes with the first `chosen` of the noisiest as floats; takes the result if it is good, or any will
  * do. */
-static vta_status try(search *s, uint32_t chosen, bool any, vtac_quantize_report *report, bool *good)
+static vta_status try_floats(mixed_search *s, uint32_t chosen, bool any, vtac_quantize_report *report,
+                             bool *good)
 {
     vtac_graph *graph = NULL;
     vtac_quantize_options how = s->how;
@@ -140,7 +141,7 @@ static int by_added(const void *a, const void *b)
     return x->added > y->added ? -1 : x->added < y->added ? 1 : strcmp(x->value, y->value);
 }
 
-static vta_status rank(search *s, const vtac_quantize_report *report)
+static vta_status rank_layers(mixed_search *s, const vtac_quantize_report *report)
 {
     vtac_quantized_layer *layers = vta_arena_array(s->arena, report->layer_count + 1U, sizeof *layers);
     const char **names = vta_arena_array(s->arena, s->named + report->layer_count + 1U, sizeof *names);
@@ -163,10 +164,10 @@ static vta_status rank(search *s, const vtac_quantize_report *report)
 }
 
 /* One more trial; the report of the last good one stays. One that leaves nothing to quantize is not good. */
-static vta_status step(search *s, uint32_t chosen, bool *good)
+static vta_status step_search(mixed_search *s, uint32_t chosen, bool *good)
 {
     vtac_quantize_report report = {0};
-    vta_status status = try(s, chosen, false, &report, good);
+    vta_status status = try_floats(s, chosen, false, &report, good);
     if (status == VTA_UNSUPPORTED) {
         *s->diag = (vta_diag){0};
         status = VTA_OK;
@@ -180,7 +181,7 @@ static vta_status step(search *s, uint32_t chosen, bool *good)
     return status;
 }
 
-static vta_status cannot_hold(const search *s, uint32_t most)
+static vta_status cannot_hold(const mixed_search *s, uint32_t most)
 {
     const vtac_quantize_report *r = s->report;
     return s->mixed->max_drop < 0.0
@@ -197,13 +198,13 @@ static vta_status cannot_hold(const search *s, uint32_t most)
                      (unsigned long long)r->right_float, r->output_snr_db);
 }
 
-static vta_status narrow(search *s)
+static vta_status narrow_search(mixed_search *s)
 {
     uint32_t bad = 0, enough = 1;
     bool good = false;
     const uint32_t most = s->names_count - 1; /* something is quantized */
     for (;;) {
-        VTA_TRY(most == 0 ? VTA_OK : step(s, enough, &good));
+        VTA_TRY(most == 0 ? VTA_OK : step_search(s, enough, &good));
         if (good) {
             break;
         }
@@ -215,7 +216,7 @@ static vta_status narrow(search *s)
     }
     while (enough - bad > 1) {
         const uint32_t middle = bad + (enough - bad) / 2;
-        VTA_TRY(step(s, middle, &good));
+        VTA_TRY(step_search(s, middle, &good));
         if (good) {
             enough = middle;
         } else {
@@ -229,21 +230,21 @@ vta_status cli_quantize_mixed(const cli_args *args, const vtac_import_options *i
                               const vtac_quantize_options *how, cli_mixed *mixed, vta_arena *arena,
                               vtac_graph **graph, vtac_quantize_report *report, vta_diag *diag)
 {
-    search s = {.args = args,
-                .import = import,
-                .how = *how,
-                .mixed = mixed,
-                .arena = arena,
-                .names = how->keep_float,
-                .named = how->keep_count,
-                .report = report,
-                .diag = diag};
+    mixed_search s = {.args = args,
+                      .import = import,
+                      .how = *how,
+                      .mixed = mixed,
+                      .arena = arena,
+                      .names = how->keep_float,
+                      .named = how->keep_count,
+                      .report = report,
+                      .diag = diag};
     bool good;
     VTA_TRY(read_labels(cli_value(args, "--labels"), arena, &s.how, diag));
-    vta_status status = try(&s, 0, true, report, &good);
+    vta_status status = try_floats(&s, 0, true, report, &good);
     if (status == VTA_OK && mixed->bounded && !good) {
-        status = rank(&s, report);
-        status = status == VTA_OK ? narrow(&s) : status;
+        status = rank_layers(&s, report);
+        status = status == VTA_OK ? narrow_search(&s) : status;
     }
     mixed->kept = s.names;
     mixed->kept_count = s.named + mixed->chosen;

@@ -22,7 +22,7 @@ bool cli_is_parcel(const vta_tensor_info *info)
     return info->dtype_code == 3 && info->dtype_bits == 64;
 }
 
-static void put(vta_str *out, int64_t word)
+static void put_word(vta_str *out, int64_t word)
 {
     vta_str_append(out, &word, sizeof word);
 }
@@ -36,11 +36,11 @@ static void put_bytes(vta_str *out, const void *data, size_t size)
 
 static void put_tensor(vta_str *out, const vtac_tensor *t)
 {
-    put(out, VTA_FLOW_TENSOR);
-    put(out, vtac_flow_type(t->type.dtype));
-    put(out, t->type.rank);
+    put_word(out, VTA_FLOW_TENSOR);
+    put_word(out, vtac_flow_type(t->type.dtype));
+    put_word(out, t->type.rank);
     for (uint32_t i = 0; i < t->type.rank; i++) {
-        put(out, t->type.dim[i]);
+        put_word(out, t->type.dim[i]);
     }
     put_bytes(out, t->data, t->bytes);
 }
@@ -48,17 +48,17 @@ static void put_tensor(vta_str *out, const vtac_tensor *t)
 static vta_status put_texts(vta_str *out, const Onnx__TensorProto *proto, vta_diag *diag)
 {
     size_t count = 1;
-    put(out, VTA_FLOW_TENSOR);
-    put(out, VTA_FLOW_TEXT);
-    put(out, (int64_t)proto->n_dims);
+    put_word(out, VTA_FLOW_TENSOR);
+    put_word(out, VTA_FLOW_TEXT);
+    put_word(out, (int64_t)proto->n_dims);
     for (size_t i = 0; i < proto->n_dims; i++) {
-        put(out, proto->dims[i]);
+        put_word(out, proto->dims[i]);
         if (proto->dims[i] < 0 || __builtin_mul_overflow(count, (size_t)proto->dims[i], &count)) {
             return vta_fail(diag, VTA_SYNTAX, "a size is %lld", (long long)proto->dims[i]);
         }
     }
     for (size_t i = 0; i < proto->n_string_data; i++) {
-        put(out, (int64_t)proto->string_data[i].len);
+        put_word(out, (int64_t)proto->string_data[i].len);
         put_bytes(out, proto->string_data[i].data, proto->string_data[i].len);
     }
     return proto->n_string_data == count && proto->n_dims <= VTAC_MAX_RANK
@@ -75,7 +75,7 @@ typedef struct field {
     size_t size;
 } field;
 
-static bool varint(const uint8_t **at, const uint8_t *end, uint64_t *out)
+static bool read_varint(const uint8_t **at, const uint8_t *end, uint64_t *out)
 {
     *out = 0;
     for (unsigned shift = 0; *at < end && shift < 64; shift += 7) {
@@ -94,14 +94,14 @@ static bool next_field(const uint8_t **at, const uint8_t *end, field *out)
     uint64_t key;
     uint64_t size = 0;
     *out = (field){.at = NULL};
-    if (!varint(at, end, &key)) {
+    if (!read_varint(at, end, &key)) {
         return false;
     }
     out->number = key >> 3;
     if ((key & 7) == 0) {
-        return varint(at, end, &out->value);
+        return read_varint(at, end, &out->value);
     }
-    if ((key & 7) == 2 && !varint(at, end, &size)) {
+    if ((key & 7) == 2 && !read_varint(at, end, &size)) {
         return false;
     }
     size = (key & 7) == 1 ? 8 : (key & 7) == 5 ? 4 : size;
@@ -165,11 +165,11 @@ static vta_status list_parcel(const uint8_t *bytes, size_t size, int depth, vta_
         nothing = nothing || (f.number == 2 && f.value == 0);
     }
     if (count == 0 && nothing) {
-        put(out, VTA_FLOW_NOTHING);
+        put_word(out, VTA_FLOW_NOTHING);
         return VTA_OK;
     }
-    put(out, VTA_FLOW_SEQUENCE);
-    put(out, count);
+    put_word(out, VTA_FLOW_SEQUENCE);
+    put_word(out, count);
     for (const uint8_t *at = bytes; at < end && next_field(&at, end, &f);) {
         if (f.number == 3) {
             VTA_TRY(tensor_parcel(f.at, f.size, out, diag));
@@ -298,11 +298,11 @@ vta_status cli_give_parcel(vta_model *model, uint32_t i, const char *path, vta_d
 
 /* ---- reading them */
 
-typedef struct reader {
+typedef struct parcel_reader {
     const uint8_t *at, *end;
-} reader;
+} parcel_reader;
 
-static int64_t word(reader *r)
+static int64_t read_word(parcel_reader *r)
 {
     int64_t value = -1;
     if ((size_t)(r->end - r->at) >= sizeof value) {
@@ -312,7 +312,7 @@ static int64_t word(reader *r)
     return value;
 }
 
-static const uint8_t *bytes_of(reader *r, int64_t size)
+static const uint8_t *bytes_of(parcel_reader *r, int64_t size)
 {
     const uint8_t *at = r->at;
     const int64_t whole = (size + 7) / 8 * 8;
@@ -324,10 +324,10 @@ static const uint8_t *bytes_of(reader *r, int64_t size)
 }
 
 /* The type and, but for texts, the contents; false: it is damaged. */
-static bool read_tensor(reader *r, vtac_tensor *out)
+static bool read_tensor(parcel_reader *r, vtac_tensor *out)
 {
-    const int64_t type = word(r);
-    const int64_t rank = word(r);
+    const int64_t type = read_word(r);
+    const int64_t rank = read_word(r);
     *out = (vtac_tensor){.type = {.dtype = VTAC_NO_DTYPE}};
     for (int d = VTAC_NO_DTYPE + 1; d < VTAC_DTYPE_COUNT; d++) {
         out->type.dtype = vtac_flow_type((vtac_dtype)d) == type ? (vtac_dtype)d : out->type.dtype;
@@ -337,7 +337,7 @@ static bool read_tensor(reader *r, vtac_tensor *out)
     }
     out->type.rank = (uint32_t)rank;
     for (int64_t i = 0; i < rank; i++) {
-        out->type.dim[i] = word(r);
+        out->type.dim[i] = read_word(r);
     }
     const int64_t elements = vtac_type_elements(&out->type);
     if (elements < 0 || out->type.dtype == VTAC_TEXT) {
@@ -348,13 +348,13 @@ static bool read_tensor(reader *r, vtac_tensor *out)
     return out->data != NULL;
 }
 
-static vta_status damaged(vta_diag *diag)
+static vta_status fail_damaged(vta_diag *diag)
 {
     return vta_fail(diag, VTA_SYNTAX, "a parcel is damaged");
 }
 
 typedef struct comparing {
-    reader got, expected;
+    parcel_reader got, expected;
     double rtol, atol;
     vta_diag *diag;
 } comparing;
@@ -362,12 +362,12 @@ typedef struct comparing {
 static vta_status compare_texts(comparing *c, int64_t elements)
 {
     for (int64_t i = 0; i < elements; i++) {
-        const int64_t a = word(&c->got);
-        const int64_t b = word(&c->expected);
+        const int64_t a = read_word(&c->got);
+        const int64_t b = read_word(&c->expected);
         const char *got = (const char *)bytes_of(&c->got, a);
         const char *expected = (const char *)bytes_of(&c->expected, b);
         if (got == NULL || expected == NULL) {
-            return damaged(c->diag);
+            return fail_damaged(c->diag);
         }
         if (a != b || memcmp(got, expected, (size_t)a) != 0) {
             return vta_fail(c->diag, VTA_INVALID, "text %lld is '%.*s', expected '%.*s'", (long long)i,
@@ -384,7 +384,7 @@ static vta_status compare_tensors(comparing *c)
     char a[160];
     char b[160];
     if (!read_tensor(&c->got, &got) || !read_tensor(&c->expected, &expected)) {
-        return damaged(c->diag);
+        return fail_damaged(c->diag);
     }
     if (!vtac_type_equal(&got.type, &expected.type)) {
         return vta_fail(c->diag, VTA_INVALID, "it is %s, expected %s", vtac_type_text(&got.type, a, sizeof a),
@@ -407,12 +407,12 @@ static const char *kind_text(int64_t kind)
 
 static vta_status compare_items(comparing *c, int depth)
 {
-    int64_t got = word(&c->got);
-    int64_t expected = word(&c->expected);
+    int64_t got = read_word(&c->got);
+    int64_t expected = read_word(&c->expected);
     /* What may be absent is, in a file, a list of one thing or none. */
     if (depth == 0 && expected == VTA_FLOW_SEQUENCE && got != VTA_FLOW_SEQUENCE) {
-        const int64_t count = word(&c->expected);
-        expected = count == 1 ? word(&c->expected) : count == 0 ? VTA_FLOW_NOTHING : expected;
+        const int64_t count = read_word(&c->expected);
+        expected = count == 1 ? read_word(&c->expected) : count == 0 ? VTA_FLOW_NOTHING : expected;
     }
     if (got != expected) {
         return vta_fail(c->diag, VTA_INVALID, "it is %s, expected %s", kind_text(got), kind_text(expected));
@@ -423,11 +423,11 @@ static vta_status compare_items(comparing *c, int depth)
     if (got != VTA_FLOW_SEQUENCE) {
         return VTA_OK;
     }
-    const int64_t count = word(&c->got);
-    int64_t wanted = word(&c->expected);
-    reader inside = c->expected;
-    if (depth == 0 && wanted == 1 && word(&inside) == VTA_FLOW_SEQUENCE) { /* an optional sequence */
-        wanted = word(&inside);
+    const int64_t count = read_word(&c->got);
+    int64_t wanted = read_word(&c->expected);
+    parcel_reader inside = c->expected;
+    if (depth == 0 && wanted == 1 && read_word(&inside) == VTA_FLOW_SEQUENCE) { /* an optional sequence */
+        wanted = read_word(&inside);
         c->expected = inside;
     }
     if (count != wanted || depth >= MOST_DEPTH) {
@@ -455,14 +455,14 @@ vta_status cli_compare_parcels(const void *got, size_t got_bytes, const void *ex
 
 /* ---- for a reader, and to files */
 
-static bool item_text(reader *r, vta_str *out, int depth)
+static bool item_text(parcel_reader *r, vta_str *out, int depth)
 {
     enum { SHOWN = 16 };
-    const int64_t kind = word(r);
+    const int64_t kind = read_word(r);
     vtac_tensor t;
     char type[160];
     if (kind == VTA_FLOW_SEQUENCE && depth < MOST_DEPTH) {
-        const int64_t count = word(r);
+        const int64_t count = read_word(r);
         vta_str_printf(out, "sequence of %lld", (long long)count);
         for (int64_t i = 0; i < count; i++) {
             vta_str_put(out, i == 0 ? ": " : i < SHOWN ? ", " : i == SHOWN ? ", ..." : "");
@@ -482,7 +482,7 @@ static bool item_text(reader *r, vta_str *out, int depth)
     vta_str_put(out, vtac_type_text(&t.type, type, sizeof type));
     const int64_t elements = vtac_type_elements(&t.type);
     for (int64_t i = 0; t.type.dtype == VTAC_TEXT && i < elements; i++) {
-        const int64_t size = word(r);
+        const int64_t size = read_word(r);
         const char *text = (const char *)bytes_of(r, size);
         if (text == NULL) {
             return false;
@@ -498,7 +498,7 @@ static bool item_text(reader *r, vta_str *out, int depth)
 
 void cli_parcel_text(const void *parcel, size_t bytes, vta_str *out)
 {
-    reader r = {parcel, (const uint8_t *)parcel + bytes};
+    parcel_reader r = {parcel, (const uint8_t *)parcel + bytes};
     (void)item_text(&r, out, 0);
 }
 
@@ -525,7 +525,7 @@ static void put_number(vta_str *out, uint64_t number, uint64_t value)
     put_varint(out, value);
 }
 
-static bool tensor_file(reader *r, vta_str *out)
+static bool tensor_file(parcel_reader *r, vta_str *out)
 {
     enum { DIMS = 1, TYPE = 2, TEXTS = 6, RAW = 9 };
     vtac_tensor t;
@@ -538,7 +538,7 @@ static bool tensor_file(reader *r, vta_str *out)
     put_number(out, TYPE, (uint64_t)vtac_export_dtype(t.type.dtype));
     const int64_t elements = vtac_type_elements(&t.type);
     for (int64_t i = 0; t.type.dtype == VTAC_TEXT && i < elements; i++) {
-        const int64_t size = word(r);
+        const int64_t size = read_word(r);
         const uint8_t *text = bytes_of(r, size);
         if (text == NULL) {
             return false;
@@ -552,20 +552,20 @@ static bool tensor_file(reader *r, vta_str *out)
     return true;
 }
 
-static bool item_file(reader *r, vta_str *out, int depth)
+static bool item_file(parcel_reader *r, vta_str *out, int depth)
 {
     enum { TYPE = 2, TENSORS = 3, SEQUENCES = 5, OF_TENSORS = 1 };
-    const int64_t kind = word(r);
+    const int64_t kind = read_word(r);
     if (kind == VTA_FLOW_TENSOR) {
         return tensor_file(r, out);
     }
-    const int64_t count = kind == VTA_FLOW_SEQUENCE ? word(r) : 0;
+    const int64_t count = kind == VTA_FLOW_SEQUENCE ? read_word(r) : 0;
     put_number(out, TYPE, kind == VTA_FLOW_SEQUENCE ? OF_TENSORS : 0);
     bool good = depth < MOST_DEPTH;
     for (int64_t i = 0; good && i < count; i++) {
         vta_str inside = {0};
-        reader next = *r;
-        const bool list = word(&next) != VTA_FLOW_TENSOR;
+        parcel_reader next = *r;
+        const bool list = read_word(&next) != VTA_FLOW_TENSOR;
         good = item_file(r, &inside, depth + 1);
         put_field(out, list ? SEQUENCES : TENSORS, inside.text, inside.size);
         out->failed = out->failed || inside.failed;
@@ -576,7 +576,7 @@ static bool item_file(reader *r, vta_str *out, int depth)
 
 vta_status cli_write_parcel(const char *path, const void *parcel, size_t bytes, vta_diag *diag)
 {
-    reader r = {parcel, (const uint8_t *)parcel + bytes};
+    parcel_reader r = {parcel, (const uint8_t *)parcel + bytes};
     vta_str file = {0};
     const bool good = item_file(&r, &file, 0);
     const vta_status status =

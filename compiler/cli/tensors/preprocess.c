@@ -40,7 +40,7 @@ static const cli_preprocess *find_preset(const char *name, size_t size)
 
 /* ---- what --preprocess says */
 
-static vta_status unknown(const char *word, size_t size, vta_diag *diag)
+static vta_status fail_unknown(const char *word, size_t size, vta_diag *diag)
 {
     vta_str list = {0};
     for (size_t i = 0; i < PRESETS; i++) {
@@ -139,7 +139,7 @@ vta_status cli_preprocess_parse(const char *text, cli_preprocess *out, vta_diag 
         const char *word = p;
         const size_t size = strcspn(p, "=,");
         if (p[size] != '=' || !known_key(p, size)) {
-            return unknown(p, strcspn(p, ","), diag);
+            return fail_unknown(p, strcspn(p, ","), diag);
         }
         p += size + 1;
         if (!parse_value(word, size, &p, out)) {
@@ -197,7 +197,7 @@ static bool takes_pictures(vtac_dtype dtype)
 }
 
 /* A number as an element of one of these types; what a byte cannot hold is cut off at its range. */
-static void store(vtac_dtype dtype, double value, uint8_t *to)
+static void store_number(vtac_dtype dtype, double value, uint8_t *to)
 {
     const float narrow = (float)value;
     if (dtype == VTAC_F32) {
@@ -230,14 +230,14 @@ static void fill_input(const cli_picture *picture, const cli_preprocess *how, co
             const double pixel = channel_of(picture->rgb + CHANNELS * i, how, f, c);
             const double value = (pixel / how->scale - how->mean[c]) / how->std[c];
             const size_t at = f->last ? i * f->channels + c : c * pixels + i;
-            store(dtype, value, data + at * bytes);
+            store_number(dtype, value, data + at * bytes);
         }
     }
 }
 
 /* By the input's type, where nothing was said: bytes leave no choice, floats do. */
-static cli_preprocess choose(const cli_preprocess *how, vtac_dtype dtype, const frame *f,
-                             const char **guessed)
+static cli_preprocess choose_preprocess(const cli_preprocess *how, vtac_dtype dtype, const frame *f,
+                                        const char **guessed)
 {
     cli_preprocess chosen = *how;
     *guessed = NULL;
@@ -268,7 +268,7 @@ vta_status cli_picture_input(const char *path, const cli_preprocess *how, const 
                         info->name);
     }
     VTA_TRY(cli_picture_read(path, &picture, diag));
-    const cli_preprocess chosen = choose(how, dtype, &f, guessed);
+    const cli_preprocess chosen = choose_preprocess(how, dtype, &f, guessed);
     vta_status status = cli_picture_fit(&picture, f.width, f.height, chosen.crop, &fitted, diag);
     if (status == VTA_OK) {
         fill_input(&fitted, &chosen, &f, dtype, data);

@@ -23,7 +23,7 @@ void cli_stand_on(cli_ground *ground)
     here = ground;
 }
 
-__attribute__((format(printf, 2, 0))) static void append(vta_str *out, const char *fmt, va_list args)
+__attribute__((format(printf, 2, 0))) static void append_text(vta_str *out, const char *fmt, va_list args)
 {
     char some[512];
     va_list again;
@@ -48,7 +48,7 @@ void cli_print(const char *fmt, ...)
     va_list args;
     va_start(args, fmt);
     if (cli_here()->guest) {
-        append(&cli_here()->answer, fmt, args);
+        append_text(&cli_here()->answer, fmt, args);
     } else {
         (void)vprintf(fmt, args);
     }
@@ -95,7 +95,7 @@ void cli_say(const char *fmt, ...)
     va_list args;
     va_start(args, fmt);
     if (g->guest) {
-        append(&g->line, fmt, args);
+        append_text(&g->line, fmt, args);
         tell_lines(g);
     } else {
         (void)vfprintf(stderr, fmt, args);

@@ -26,7 +26,7 @@ static struct {
     size_t outer_done, outer_total;
 } job = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static bool at(void *context, const char *stage, const char *item, uint32_t done, uint32_t total)
+static bool show_stage(void *context, const char *stage, const char *item, uint32_t done, uint32_t total)
 {
     (void)context;
     (void)pthread_mutex_lock(&job.lock);
@@ -67,7 +67,7 @@ static void describe_outer(double seconds, char *text, size_t size)
     (void)snprintf(text, size, "%s %zu of %zu%s: ", job.outer, job.outer_done + 1, job.outer_total, left);
 }
 
-static void describe(void *context, double seconds, char *text, size_t size)
+static void describe_stage(void *context, double seconds, char *text, size_t size)
 {
     char count[48] = "";
     char left[32] = "";
@@ -101,7 +101,7 @@ void cli_stages_begin(void)
     }
     job.stage[0] = '\0';
     job.outer_total = 0;
-    job.ticker = cli_ticker_begin(describe, NULL);
+    job.ticker = cli_ticker_begin(describe_stage, NULL);
 }
 
 void cli_stages_end(void)
@@ -115,7 +115,7 @@ void cli_stages_end(void)
 
 const vtac_progress *cli_stages(void)
 {
-    static const vtac_progress progress = {at, NULL};
+    static const vtac_progress progress = {show_stage, NULL};
     static _Thread_local vtac_progress guest;
     if (cli_here()->guest) {
         guest = (vtac_progress){ask_host, cli_here()};

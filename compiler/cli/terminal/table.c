@@ -16,14 +16,14 @@
 
 enum { GAP = 2, LEAST_NAME = 16, LEAST_SENTENCE = 24, MOST_CELL = 400, MOST_SENTENCE = 2000 };
 
-typedef struct table {
+typedef struct table_layout {
     const cli_column *columns;
     uint32_t column_count, rows;
     cli_row_fn *fill;
     const void *context;
     int width[CLI_MOST_COLUMNS]; /* 0: nothing is in it */
     bool heads;
-} table;
+} table_layout;
 
 void cli_cell_print(cli_cell *cell, const char *fmt, ...)
 {
@@ -41,7 +41,7 @@ static int room_of_terminal(void)
 
 /* ---- widths */
 
-static void read_row(const table *t, uint32_t row, cli_cell *cells)
+static void read_row(const table_layout *t, uint32_t row, cli_cell *cells)
 {
     for (uint32_t c = 0; c < t->column_count; c++) {
         cells[c].text = "";
@@ -50,7 +50,7 @@ static void read_row(const table *t, uint32_t row, cli_cell *cells)
 }
 
 /* As long as the longest text; a column with texts has room for its head, too. */
-static void measure(table *t)
+static void measure_columns(table_layout *t)
 {
     cli_cell cells[CLI_MOST_COLUMNS];
     for (uint32_t row = 0; row < t->rows; row++) {
@@ -68,7 +68,7 @@ static void measure(table *t)
 }
 
 /* What a column cannot do without. */
-static int least_width(const table *t, uint32_t c)
+static int least_width(const table_layout *t, uint32_t c)
 {
     const cli_fit fit = t->columns[c].fit;
     const int least = fit == CLI_NAME ? LEAST_NAME : fit == CLI_SENTENCE ? LEAST_SENTENCE : INT_MAX;
@@ -76,13 +76,13 @@ static int least_width(const table *t, uint32_t c)
 }
 
 /* Whether a column stands in the table that begins with `from`; the first one stands in all of them. */
-static bool is_in(const table *t, uint32_t c, uint32_t from, uint32_t end)
+static bool is_in(const table_layout *t, uint32_t c, uint32_t from, uint32_t end)
 {
     return t->width[c] > 0 && (c == 0 || (c >= from && c < end));
 }
 
 /* The first column that has no room beside the first one and those from `from` on. */
-static uint32_t end_of_block(const table *t, uint32_t from, int room)
+static uint32_t end_of_block(const table_layout *t, uint32_t from, int room)
 {
     int used = least_width(t, 0);
     bool any = false;
@@ -97,7 +97,7 @@ static uint32_t end_of_block(const table *t, uint32_t from, int room)
 }
 
 /* The column that gives room next: the widest of those that may; column_count: none. */
-static uint32_t widest_of(const table *t, uint32_t from, uint32_t end)
+static uint32_t widest_of(const table_layout *t, uint32_t from, uint32_t end)
 {
     uint32_t widest = t->column_count;
     for (uint32_t c = 0; c < t->column_count; c++) {
@@ -109,7 +109,7 @@ static uint32_t widest_of(const table *t, uint32_t from, uint32_t end)
     return widest;
 }
 
-static void shrink(table *t, uint32_t from, uint32_t end, int room)
+static void shrink_columns(table_layout *t, uint32_t from, uint32_t end, int room)
 {
     int total = -GAP;
     for (uint32_t c = 0; c < t->column_count; c++) {
@@ -123,11 +123,11 @@ static void shrink(table *t, uint32_t from, uint32_t end, int room)
 /* ---- lines */
 
 /* A line in the making: spaces are written when something follows them. */
-typedef struct line {
+typedef struct table_line {
     int at, pending;
-} line;
+} table_line;
 
-static void put(line *l, const char *text, int length)
+static void put_text(table_line *l, const char *text, int length)
 {
     if (length > 0) {
         cli_print("%*s%.*s", l->pending, "", length, text);
@@ -166,9 +166,9 @@ static const char *next_part(cli_cell *cell, cli_fit fit, int width, char *cut, 
 }
 
 /* One line of a row; false: nothing is left of it. */
-static bool print_line(const table *t, uint32_t from, uint32_t end, cli_cell *cells)
+static bool print_line(const table_layout *t, uint32_t from, uint32_t end, cli_cell *cells)
 {
-    line l = {0};
+    table_line l = {0};
     int begin = 0;
     bool more = false;
     for (uint32_t c = 0; c < end; c++) {
@@ -180,7 +180,7 @@ static bool print_line(const table *t, uint32_t from, uint32_t end, cli_cell *ce
         const char *text = next_part(&cells[c], t->columns[c].fit, t->width[c], cut, &length);
         const int indent = t->columns[c].fit == CLI_FIGURE ? t->width[c] - length : 0;
         l.pending = begin + indent - l.at;
-        put(&l, text, length);
+        put_text(&l, text, length);
         begin += t->width[c] + GAP;
         more = more || cells[c].text[0] != '\0';
     }
@@ -188,14 +188,14 @@ static bool print_line(const table *t, uint32_t from, uint32_t end, cli_cell *ce
     return more;
 }
 
-static void print_row(const table *t, uint32_t from, uint32_t end, cli_cell *cells)
+static void print_row(const table_layout *t, uint32_t from, uint32_t end, cli_cell *cells)
 {
     while (print_line(t, from, end, cells)) {
     }
 }
 
 /* Whether a row has something to say in a table below the first. */
-static bool has_any(const table *t, uint32_t from, uint32_t end, const cli_cell *cells)
+static bool has_any(const table_layout *t, uint32_t from, uint32_t end, const cli_cell *cells)
 {
     for (uint32_t c = from; c < end; c++) {
         if (is_in(t, c, from, end) && cells[c].text[0] != '\0') {
@@ -206,7 +206,7 @@ static bool has_any(const table *t, uint32_t from, uint32_t end, const cli_cell 
 }
 
 /* The first column and those from `from` up to `end`. */
-static void print_block(const table *t, uint32_t from, uint32_t end)
+static void print_block(const table_layout *t, uint32_t from, uint32_t end)
 {
     cli_cell cells[CLI_MOST_COLUMNS];
     for (uint32_t c = 0; c < t->column_count; c++) {
@@ -226,15 +226,15 @@ static void print_block(const table *t, uint32_t from, uint32_t end)
 void cli_table(const cli_column *columns, uint32_t column_count, uint32_t rows, cli_row_fn *fill,
                const void *context)
 {
-    table all = {
+    table_layout all = {
         .columns = columns, .column_count = column_count, .rows = rows, .fill = fill, .context = context};
     const int room = room_of_terminal();
-    measure(&all);
+    measure_columns(&all);
     uint32_t from = 1;
     do {
-        table part = all;
+        table_layout part = all;
         const uint32_t end = end_of_block(&all, from, room);
-        shrink(&part, from, end, room);
+        shrink_columns(&part, from, end, room);
         cli_print("%s", from > 1 ? "\n" : "");
         print_block(&part, from, end);
         from = end;

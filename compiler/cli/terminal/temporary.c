@@ -17,7 +17,7 @@
 #include "vta/hold.h"
 
 /* A handler of signals sees a name when it is whole. */
-static void note(const char *path)
+static void note_path(const char *path)
 {
     cli_ground *g = cli_here();
     assert(g->temporary_count < CLI_MOST_TEMPORARY);
@@ -26,13 +26,13 @@ static void note(const char *path)
     cli_die_tidily();
 }
 
-static vta_status make(const char *kind, bool folder, char *path, vta_diag *diag)
+static vta_status make_temporary(const char *kind, bool folder, char *path, vta_diag *diag)
 {
     sigset_t was;
     vta_hold_signals(&was);
     const vta_status status = (folder ? vtac_temporary_folder : vtac_temporary_file)(kind, path, diag);
     if (status == VTA_OK) {
-        note(path);
+        note_path(path);
     }
     vta_release_signals(&was);
     return status;
@@ -40,12 +40,12 @@ static vta_status make(const char *kind, bool folder, char *path, vta_diag *diag
 
 vta_status cli_temporary_file(const char *kind, char path[VTAC_TEMPORARY_PATH], vta_diag *diag)
 {
-    return make(kind, false, path, diag);
+    return make_temporary(kind, false, path, diag);
 }
 
 vta_status cli_temporary_folder(const char *kind, char path[VTAC_TEMPORARY_PATH], vta_diag *diag)
 {
-    return make(kind, true, path, diag);
+    return make_temporary(kind, true, path, diag);
 }
 
 vta_status cli_temporary_in(const char *folder, const char *name, char path[VTAC_TEMPORARY_PATH],
@@ -54,28 +54,28 @@ vta_status cli_temporary_in(const char *folder, const char *name, char path[VTAC
     if (snprintf(path, VTAC_TEMPORARY_PATH, "%s/%s", folder, name) >= VTAC_TEMPORARY_PATH) {
         return vta_fail(diag, VTA_IO, "the name of a temporary file '%s' is too long; set TMPDIR", name);
     }
-    note(path);
+    note_path(path);
     return VTA_OK;
 }
 
 /* As the kernel lays it out. */
-typedef struct entry {
+typedef struct folder_entry {
     uint64_t inode;
     int64_t next;
     uint16_t size;
     uint8_t kind;
     char name[];
-} entry;
+} folder_entry;
 
 /* What lies in a folder, which has no folders. A handler of signals may call it: readdir needs memory. */
-static void empty(const char *folder)
+static void empty_folder(const char *folder)
 {
-    _Alignas(entry) char bytes[4096];
+    _Alignas(folder_entry) char bytes[4096];
     const int dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     long size;
     while (dir >= 0 && (size = syscall(SYS_getdents64, dir, bytes, sizeof bytes)) > 0) {
         for (long at = 0; at < size;) {
-            const entry *e = (const entry *)(const void *)(bytes + at);
+            const folder_entry *e = (const folder_entry *)(const void *)(bytes + at);
             (void)unlinkat(dir, e->name, 0);
             at += e->size;
         }
@@ -90,7 +90,7 @@ static void remove_from(cli_ground *g, int first)
 {
     for (int i = g->temporary_count - 1; i >= first; i--) {
         if (unlink(g->temporary[i]) != 0 && rmdir(g->temporary[i]) != 0 && errno == ENOTEMPTY) {
-            empty(g->temporary[i]);
+            empty_folder(g->temporary[i]);
             (void)rmdir(g->temporary[i]);
         }
     }

@@ -28,7 +28,7 @@ struct cli_ticker {
 };
 
 /* A line that wraps could not be taken away again. */
-static void show(cli_ticker *t)
+static void show_line(cli_ticker *t)
 {
     char text[240] = "";
     t->line(t->context, vta_now() - t->begin, text, sizeof text);
@@ -38,7 +38,7 @@ static void show(cli_ticker *t)
     }
 }
 
-static void hide(cli_ticker *t)
+static void hide_line(cli_ticker *t)
 {
     if (t->shown) {
         (void)fprintf(stderr, "\r\033[K");
@@ -46,7 +46,7 @@ static void hide(cli_ticker *t)
     }
 }
 
-static void *look(void *context)
+static void *run_ticker(void *context)
 {
     enum { SLICE_NS = 200000000 };
     cli_ticker *t = context;
@@ -59,7 +59,7 @@ static void *look(void *context)
         until.tv_nsec %= 1000000000;
         (void)pthread_cond_timedwait(&t->changed, &t->lock, &until);
         if (!t->over) {
-            show(t);
+            show_line(t);
         }
     }
     (void)pthread_mutex_unlock(&t->lock);
@@ -81,7 +81,7 @@ cli_ticker *cli_ticker_begin(cli_line_fn *line, void *context)
     sigset_t before;
     (void)sigfillset(&all);
     (void)pthread_sigmask(SIG_BLOCK, &all, &before);
-    const int failed = pthread_create(&t->thread, NULL, look, t);
+    const int failed = pthread_create(&t->thread, NULL, run_ticker, t);
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (failed != 0) {
         free(t);
@@ -94,7 +94,7 @@ void cli_ticker_hide(cli_ticker *ticker)
 {
     if (ticker != NULL) {
         (void)pthread_mutex_lock(&ticker->lock);
-        hide(ticker);
+        hide_line(ticker);
         (void)pthread_mutex_unlock(&ticker->lock);
     }
 }
@@ -109,7 +109,7 @@ void cli_ticker_end(cli_ticker *ticker)
     (void)pthread_cond_signal(&ticker->changed);
     (void)pthread_mutex_unlock(&ticker->lock);
     (void)pthread_join(ticker->thread, NULL);
-    hide(ticker);
+    hide_line(ticker);
     (void)pthread_cond_destroy(&ticker->changed);
     (void)pthread_mutex_destroy(&ticker->lock);
     free(ticker);

@@ -55,7 +55,7 @@ void cli_watch_line(const vta_model_position *at, uint64_t done, uint64_t runs, 
     }
 }
 
-static void describe(void *context, double seconds, char *text, size_t size)
+static void describe_watch(void *context, double seconds, char *text, size_t size)
 {
     const cli_watch *w = context;
     const vta_model_position at = vta_model_where(w->model);
@@ -70,7 +70,7 @@ cli_watch *cli_watch_begin(const vta_model *model, uint64_t runs)
     }
     w->model = model;
     w->runs = runs;
-    w->ticker = cli_ticker_begin(describe, w);
+    w->ticker = cli_ticker_begin(describe_watch, w);
     return w;
 }
 

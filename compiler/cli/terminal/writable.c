@@ -18,7 +18,7 @@ void cli_folder_of(const char *path, char *folder, size_t size)
     (void)snprintf(folder, size, "%.*s", length, slash == NULL ? "." : path);
 }
 
-static vta_status ask(const char *path, const char *whole, vta_diag *diag)
+static vta_status ask_writable(const char *path, const char *whole, vta_diag *diag)
 {
     if (access(path, W_OK) == 0) {
         return VTA_OK;
@@ -41,7 +41,7 @@ static vta_status look_at(const char *path, bool *there, struct stat *about, vta
     }
     char folder[4096];
     cli_folder_of(path, folder, sizeof folder);
-    return *there ? VTA_OK : ask(folder, path, diag);
+    return *there ? VTA_OK : ask_writable(folder, path, diag);
 }
 
 vta_status cli_can_write(const char *path, vta_diag *diag)
@@ -55,7 +55,7 @@ vta_status cli_can_write(const char *path, vta_diag *diag)
         return VTA_OK;
     }
     /* a file is replaced by another one, which its folder must take; a device is written to */
-    return S_ISREG(about.st_mode) ? ask(folder, path, diag) : ask(path, path, diag);
+    return S_ISREG(about.st_mode) ? ask_writable(folder, path, diag) : ask_writable(path, path, diag);
 }
 
 vta_status cli_can_append(const char *path, vta_diag *diag)
@@ -63,5 +63,5 @@ vta_status cli_can_append(const char *path, vta_diag *diag)
     struct stat about;
     bool there = false;
     VTA_TRY(look_at(path, &there, &about, diag));
-    return there ? ask(path, path, diag) : VTA_OK;
+    return there ? ask_writable(path, path, diag) : VTA_OK;
 }

@@ -34,7 +34,7 @@ typedef enum board_state {
     BOARD_OUT
 } board_state;
 
-typedef struct board {
+typedef struct tuning_board {
     const char *uri;
     board_state state;
     pid_t pid;
@@ -44,19 +44,19 @@ typedef struct board {
     double *costs;         /* of the standard network */
     double whole;          /* seconds of what was timed last */
     char out[PATH];
-} board;
+} tuning_board;
 
 struct cli_boards {
     const cli_tuning *t;
     const char *standard;
-    board *items;
+    tuning_board *items;
     uint32_t count;
     double *reference; /* costs of the standard network on the first board that timed it; NULL: none did */
     char why[WHY];
 };
 
-static vta_status begin(cli_boards *b, board *one, const char *path, double limit_s, board_state state,
-                        vta_diag *diag)
+static vta_status begin_run(cli_boards *b, tuning_board *one, const char *path, double limit_s,
+                            board_state state, vta_diag *diag)
 {
     cli_bench_words words;
     cli_bench_words_of(b->t, path, one->uri, &words);
@@ -98,16 +98,16 @@ vta_status cli_boards_open(const cli_tuning *t, const char *standard, cli_boards
     b->count = count;
     at = 0;
     for (uint32_t i = 0; i < count; i++) {
-        board *one = &b->items[i];
-        *one = (board){.uri = cli_next(t->args, "--device", &at),
-                       .costs = calloc(t->tasks.items.count + 1, sizeof *one->costs)};
+        tuning_board *one = &b->items[i];
+        *one = (tuning_board){.uri = cli_next(t->args, "--device", &at),
+                              .costs = calloc(t->tasks.items.count + 1, sizeof *one->costs)};
         (void)snprintf(one->out, sizeof one->out, "%s/board%u.txt", t->folder, i);
         if (one->costs == NULL) {
             return vta_no_memory(diag);
         }
     }
     for (uint32_t i = 0; i < count; i++) {
-        VTA_TRY(begin(b, &b->items[i], standard, FIRST_TIMEOUT, BOARD_PROVING, diag));
+        VTA_TRY(begin_run(b, &b->items[i], standard, FIRST_TIMEOUT, BOARD_PROVING, diag));
     }
     return VTA_OK;
 }
@@ -127,7 +127,7 @@ static void end_children(pid_t pid)
     }
 }
 
-static void end(board *one)
+static void end_run(tuning_board *one)
 {
     if (one->pid > 0) {
         (void)kill(one->pid, SIGSTOP); /* so that no child comes or goes meanwhile */
@@ -143,7 +143,7 @@ static void end(board *one)
 void cli_boards_close(cli_boards *b)
 {
     for (uint32_t i = 0; b != NULL && i < b->count; i++) {
-        end(&b->items[i]);
+        end_run(&b->items[i]);
         free(b->items[i].costs);
     }
     if (b != NULL) {
@@ -179,17 +179,17 @@ const char *cli_boards_why(const cli_boards *b)
 vta_status cli_boards_give(cli_boards *b, const char *path, uint32_t number, vta_diag *diag)
 {
     for (uint32_t i = 0; i < b->count; i++) {
-        board *one = &b->items[i];
+        tuning_board *one = &b->items[i];
         if (one->state == BOARD_IDLE) {
             one->number = number;
-            return begin(b, one, path, patience * (1.0 + one->standard_s), BOARD_BUSY, diag);
+            return begin_run(b, one, path, patience * (1.0 + one->standard_s), BOARD_BUSY, diag);
         }
     }
     return vta_fail(diag, VTA_BUSY, "no board waits");
 }
 
 /* The sentence that `vtac bench --json` ended with, without the name of our own file. */
-static void sentence(const board *one, char *why)
+static void read_reason(const tuning_board *one, char *why)
 {
     uint8_t *bytes = NULL;
     size_t size = 0;
@@ -210,7 +210,7 @@ static void sentence(const board *one, char *why)
 }
 
 /* Whether what it times is over; *good: with times. */
-static bool is_over(cli_boards *b, board *one, double *costs, bool *good)
+static bool is_over(cli_boards *b, tuning_board *one, double *costs, bool *good)
 {
     int status = 0;
     vta_diag diag = {0};
@@ -222,10 +222,10 @@ static bool is_over(cli_boards *b, board *one, double *costs, bool *good)
         *good = WIFEXITED(status) && WEXITSTATUS(status) == 0 &&
                 cli_bench_times(b->t, one->out, costs, &one->whole, &diag) == VTA_OK;
         if (!*good) {
-            sentence(one, b->why);
+            read_reason(one, b->why);
         }
     } else if (vta_now() - one->begin > one->limit_s) {
-        end(one);
+        end_run(one);
         (void)snprintf(b->why, sizeof b->why, "it did not answer within %.0f s", one->limit_s);
     } else {
         return false;
@@ -233,7 +233,7 @@ static bool is_over(cli_boards *b, board *one, double *costs, bool *good)
     return true;
 }
 
-static void leave_out(const cli_boards *b, board *one)
+static void leave_out(const cli_boards *b, tuning_board *one)
 {
     one->state = BOARD_OUT;
     cli_stages_hide();
@@ -241,7 +241,7 @@ static void leave_out(const cli_boards *b, board *one)
 }
 
 /* The standard network is over. */
-static void proved(cli_boards *b, board *one, bool good)
+static void finish_standard(cli_boards *b, tuning_board *one, bool good)
 {
     one->standard_s = vta_now() - one->begin;
     one->state = good ? BOARD_IDLE : BOARD_OUT;
@@ -254,7 +254,7 @@ static void proved(cli_boards *b, board *one, bool good)
 }
 
 /* As seconds of the first board. */
-static void scale(const cli_boards *b, const board *one, double *costs)
+static void scale_costs(const cli_boards *b, const tuning_board *one, double *costs)
 {
     for (size_t i = 0; i < b->t->tasks.items.count; i++) {
         if (one->costs[i] > 0.0 && b->reference[i] > 0.0) {
@@ -266,23 +266,23 @@ static void scale(const cli_boards *b, const board *one, double *costs)
 bool cli_boards_take(cli_boards *b, uint32_t *number, bool *timed, double *costs)
 {
     for (uint32_t i = 0; i < b->count; i++) {
-        board *one = &b->items[i];
+        tuning_board *one = &b->items[i];
         bool good = false;
         vta_diag diag = {0};
-        if (one->state == BOARD_NEW &&
-            begin(b, one, b->standard, patience * (1.0 + one->standard_s), BOARD_PROVING, &diag) != VTA_OK) {
+        if (one->state == BOARD_NEW && begin_run(b, one, b->standard, patience * (1.0 + one->standard_s),
+                                                 BOARD_PROVING, &diag) != VTA_OK) {
             (void)snprintf(b->why, sizeof b->why, "%s", diag.text);
-            proved(b, one, false);
+            finish_standard(b, one, false);
         } else if (one->state == BOARD_PROVING && is_over(b, one, costs, &good)) {
             if (good && b->reference != one->costs) {
                 memcpy(one->costs, costs, b->t->tasks.items.count * sizeof *costs);
             }
-            proved(b, one, good);
+            finish_standard(b, one, good);
         } else if (one->state == BOARD_BUSY && is_over(b, one, costs, timed)) {
             one->state = *timed ? BOARD_IDLE : BOARD_NEW;
             *number = one->number;
             if (*timed) {
-                scale(b, one, costs);
+                scale_costs(b, one, costs);
             }
             return true;
         }
@@ -293,7 +293,7 @@ bool cli_boards_take(cli_boards *b, uint32_t *number, bool *timed, double *costs
 vta_status cli_boards_time(cli_boards *b, const char *path, double *costs, double *whole, vta_diag *diag)
 {
     const struct timespec pause = {.tv_nsec = 2000000};
-    board *one = b->items;
+    tuning_board *one = b->items;
     bool good = false;
     while (one < b->items + b->count && one->state == BOARD_OUT) {
         one++;
@@ -301,7 +301,7 @@ vta_status cli_boards_time(cli_boards *b, const char *path, double *costs, doubl
     if (one == b->items + b->count) {
         return vta_fail(diag, VTA_IO, "no board is left, of those that '--device' names: %s", b->why);
     }
-    VTA_TRY(begin(b, one, path, patience * (1.0 + one->standard_s), BOARD_BUSY, diag));
+    VTA_TRY(begin_run(b, one, path, patience * (1.0 + one->standard_s), BOARD_BUSY, diag));
     while (!is_over(b, one, costs, &good)) {
         (void)nanosleep(&pause, NULL);
     }

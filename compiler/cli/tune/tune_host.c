@@ -130,12 +130,12 @@ static vta_status time_network(const cli_tuning *t, const char *path, double *co
 /* ---- the search */
 
 /* Trials have places: in each lies a network, from its choice to its time. */
-typedef enum place { PLACE_FREE, PLACE_CHOSEN, PLACE_MADE, PLACE_GIVEN } place;
+typedef enum task_place { PLACE_FREE, PLACE_CHOSEN, PLACE_MADE, PLACE_GIVEN } task_place;
 
 typedef struct batch {
     cli_tuning *t;
     vtac_work *work;
-    place *places;
+    task_place *places;
     uint32_t *points; /* [place][task] */
     uint32_t place_count;
     char **pieces;   /* of what is chosen */
@@ -148,7 +148,7 @@ typedef struct batch {
     double first;
 } batch;
 
-static void made(void *context, uint32_t number, const char *result, const char *why, double seconds)
+static void take_compiled(void *context, uint32_t number, const char *result, const char *why, double seconds)
 {
     batch *b = context;
     (void)why;
@@ -162,7 +162,7 @@ static void network_of(const batch *b, uint32_t at, char path[PATH])
 }
 
 /* The next points, of as many trials. */
-static vta_status choose(batch *b, uint32_t most, vta_diag *diag)
+static vta_status choose_points(batch *b, uint32_t most, vta_diag *diag)
 {
     cli_tuning *t = b->t;
     const size_t tasks = t->tasks.items.count;
@@ -200,11 +200,11 @@ static vta_status choose(batch *b, uint32_t most, vta_diag *diag)
 }
 
 /* Chooses and compiles: none where nothing is left to try. */
-static vta_status make(batch *b, uint32_t most, vta_diag *diag)
+static vta_status make_batch(batch *b, uint32_t most, vta_diag *diag)
 {
-    vta_status status = choose(b, most, diag);
+    vta_status status = choose_points(b, most, diag);
     status = status == VTA_OK && b->count > 0
-                 ? vtac_work_run(b->work, (const char *const *)b->pieces, b->count, made, b, diag)
+                 ? vtac_work_run(b->work, (const char *const *)b->pieces, b->count, take_compiled, b, diag)
                  : status;
     for (uint32_t k = 0; k < b->count; k++) {
         b->places[b->where[k]] = PLACE_MADE;
@@ -216,7 +216,7 @@ static vta_status make(batch *b, uint32_t most, vta_diag *diag)
 static double best_total(const cli_tuning *t);
 
 /* A trial is over: `costs` has the seconds of its tasks, if it was timed. */
-static vta_status judge(batch *b, uint32_t at, bool timed, vta_diag *diag)
+static vta_status record_trial(batch *b, uint32_t at, bool timed, vta_diag *diag)
 {
     cli_tuning *t = b->t;
     char path[PATH];
@@ -264,7 +264,7 @@ static vta_status search_here(batch *b, vta_diag *diag)
     while (cli_tuning_goes_on(t, b->since)) {
         const uint64_t left = t->trials - t->done;
         const uint32_t workers = t->done == 0 ? 1 : vtac_work_workers(b->work);
-        VTA_TRY(make(b, left < workers ? (uint32_t)left : workers, diag));
+        VTA_TRY(make_batch(b, left < workers ? (uint32_t)left : workers, diag));
         if (b->count == 0) {
             break;
         }
@@ -275,7 +275,7 @@ static vta_status search_here(batch *b, vta_diag *diag)
             network_of(b, at, path);
             const bool timed =
                 b->made[at] && time_network(t, path, b->costs, &whole, &(vta_diag){0}) == VTA_OK;
-            VTA_TRY(judge(b, at, timed, diag));
+            VTA_TRY(record_trial(b, at, timed, diag));
         }
     }
     return VTA_OK;
@@ -299,7 +299,7 @@ static vta_status hand_out(batch *b, cli_boards *boards, vta_diag *diag)
             continue;
         }
         if (!b->made[at]) {
-            VTA_TRY(judge(b, at, false, diag));
+            VTA_TRY(record_trial(b, at, false, diag));
         } else if (cli_boards_idle(boards) > 0) {
             network_of(b, at, path);
             VTA_TRY(cli_boards_give(boards, path, at, diag));
@@ -309,7 +309,7 @@ static vta_status hand_out(batch *b, cli_boards *boards, vta_diag *diag)
     return VTA_OK;
 }
 
-static void stop(void *context)
+static void stop_batch(void *context)
 {
     cli_tuning *t = context;
     atomic_store(&t->stopped, true);
@@ -329,7 +329,7 @@ static vta_status search_boards(batch *b, cli_boards *boards, vta_diag *diag)
             return vta_fail(diag, VTA_INTERRUPTED, "interrupted");
         }
         while (cli_boards_take(boards, &at, &timed, b->costs)) {
-            VTA_TRY(judge(b, at, timed, diag));
+            VTA_TRY(record_trial(b, at, timed, diag));
         }
         VTA_TRY(hand_out(b, boards, diag));
         const uint32_t open = count_places(b, false);
@@ -340,7 +340,7 @@ static vta_status search_boards(batch *b, cli_boards *boards, vta_diag *diag)
         const uint64_t left = t->trials > t->done + open ? t->trials - t->done - open : 0;
         if (any && left > 0 && cli_boards_idle(boards) > 0 && count_places(b, true) > 0) {
             const uint32_t workers = vtac_work_workers(b->work);
-            VTA_TRY(make(b, left < workers ? (uint32_t)left : workers, diag));
+            VTA_TRY(make_batch(b, left < workers ? (uint32_t)left : workers, diag));
             any = b->count > 0;
             continue;
         }
@@ -350,7 +350,7 @@ static vta_status search_boards(batch *b, cli_boards *boards, vta_diag *diag)
                     cli_boards_why(boards));
 }
 
-static vta_status search(batch *b, const char *standard, vta_diag *diag)
+static vta_status search_points(batch *b, const char *standard, vta_diag *diag)
 {
     if (cli_value(b->t->args, "--device") == NULL) {
         return search_here(b, diag);
@@ -361,12 +361,12 @@ static vta_status search(batch *b, const char *standard, vta_diag *diag)
 
 /* ---- the end */
 
-typedef struct outcome {
+typedef struct tune_outcome {
     const cli_tuning *t;
     double *before, *after; /* of each task, medians over the rounds */
     uint32_t *won;          /* rounds in which the task was faster than the standard one beside it */
     double whole[2];
-} outcome;
+} tune_outcome;
 
 static int by_value(const void *a, const void *b)
 {
@@ -396,7 +396,7 @@ static vta_status time_rounds(cli_tuning *t, double *all, double *costs, vta_dia
 }
 
 /* Medians. Where a board fails, all begins again on the next one. */
-static vta_status compare(cli_tuning *t, outcome *o, vta_diag *diag)
+static vta_status compare_networks(cli_tuning *t, tune_outcome *o, vta_diag *diag)
 {
     const size_t tasks = t->tasks.items.count;
     double *all = calloc(2 * (tasks + 1) * FINAL_ROUNDS, sizeof *all);
@@ -429,7 +429,7 @@ static vta_status compare(cli_tuning *t, outcome *o, vta_diag *diag)
 
 static void fill_row(const void *context, uint32_t row, cli_cell *cells)
 {
-    const outcome *o = context;
+    const tune_outcome *o = context;
     const vtac_task *task = vta_vec_at(&o->t->tasks.items, row);
     cells[0].text = *(const char **)vta_vec_at(&task->steps, 0);
     cli_cell_print(&cells[1], "%zu", task->steps.count);
@@ -440,7 +440,7 @@ static void fill_row(const void *context, uint32_t row, cli_cell *cells)
     cells[6].text = task->points[task->best];
 }
 
-static void print(const outcome *o)
+static void print_outcome(const tune_outcome *o)
 {
     static const cli_column columns[] = {{"first step", CLI_NAME},  {"steps", CLI_FIGURE},
                                          {"tried", CLI_WORD},       {"standard us", CLI_FIGURE},
@@ -472,7 +472,7 @@ static void print(const outcome *o)
 
 /* What is no faster beside its standard stays as it was: how many do of those that were others, and of which
  * others are left. */
-static uint32_t settle(cli_tuning *t, outcome *o, uint32_t *left)
+static uint32_t reset_slower(cli_tuning *t, tune_outcome *o, uint32_t *left)
 {
     uint32_t back = 0;
     *left = 0;
@@ -505,16 +505,16 @@ static vta_status compile_one(cli_tuning *t, bool best, vta_diag *diag)
 
 /* The best beside the standard; what is left of it, again. A kernel may be faster and the network not, as
  * what a kernel leaves in the caches is for those after it: then all stays as it was. */
-static vta_status prove(cli_tuning *t, outcome *o, vta_diag *diag)
+static vta_status prove_outcome(cli_tuning *t, tune_outcome *o, vta_diag *diag)
 {
     uint32_t left = 0;
     VTA_TRY(compile_one(t, false, diag));
     VTA_TRY(compile_one(t, true, diag));
-    VTA_TRY(compare(t, o, diag));
-    if (settle(t, o, &left) > 0 && left > 0) {
+    VTA_TRY(compare_networks(t, o, diag));
+    if (reset_slower(t, o, &left) > 0 && left > 0) {
         VTA_TRY(compile_one(t, true, diag));
-        VTA_TRY(compare(t, o, diag));
-        (void)settle(t, o, &left);
+        VTA_TRY(compare_networks(t, o, diag));
+        (void)reset_slower(t, o, &left);
     }
     for (size_t i = 0; i < t->tasks.items.count; i++) {
         vtac_task *task = vta_vec_at(&t->tasks.items, i);
@@ -527,18 +527,18 @@ static vta_status prove(cli_tuning *t, outcome *o, vta_diag *diag)
     return VTA_OK;
 }
 
-static vta_status finish(cli_tuning *t, vta_diag *diag)
+static vta_status finish_tuning(cli_tuning *t, vta_diag *diag)
 {
     const size_t tasks = t->tasks.items.count;
-    outcome o = {.t = t,
-                 .before = calloc(tasks + 1, sizeof(double)),
-                 .after = calloc(tasks + 1, sizeof(double)),
-                 .won = calloc(tasks + 1, sizeof(uint32_t))};
+    tune_outcome o = {.t = t,
+                      .before = calloc(tasks + 1, sizeof(double)),
+                      .after = calloc(tasks + 1, sizeof(double)),
+                      .won = calloc(tasks + 1, sizeof(uint32_t))};
     const bool room = o.before != NULL && o.after != NULL && o.won != NULL;
-    const vta_status status = room ? prove(t, &o, diag) : vta_no_memory(diag);
+    const vta_status status = room ? prove_outcome(t, &o, diag) : vta_no_memory(diag);
     cli_stages_hide();
     if (status == VTA_OK) {
-        print(&o);
+        print_outcome(&o);
     }
     free(o.before);
     free(o.after);
@@ -546,7 +546,7 @@ static vta_status finish(cli_tuning *t, vta_diag *diag)
     return status;
 }
 
-static vta_status tune(cli_tuning *t, vtac_work *work, const char *standard, vta_diag *diag)
+static vta_status tune_tasks(cli_tuning *t, vtac_work *work, const char *standard, vta_diag *diag)
 {
     const size_t tasks = t->tasks.items.count;
     uint32_t places = vtac_work_workers(work);
@@ -565,7 +565,7 @@ static vta_status tune(cli_tuning *t, vtac_work *work, const char *standard, vta
                .state = t->seed};
     const bool good = b.places != NULL && b.points != NULL && b.pieces != NULL && b.where != NULL &&
                       b.made != NULL && b.costs != NULL;
-    const vta_status status = good ? search(&b, standard, diag) : vta_no_memory(diag);
+    const vta_status status = good ? search_points(&b, standard, diag) : vta_no_memory(diag);
     free(b.places);
     free(b.points);
     free(b.pieces);
@@ -612,12 +612,12 @@ vta_status cli_tune_host(cli_tuning *t, vta_diag *diag)
     options.tries = 1;
     VTA_TRY(vtac_work_open(&options, do_piece, t, &work, diag));
     t->work = work;
-    cli_catch_signals(stop, t);
-    const vta_status status = tune(t, work, path, diag);
+    cli_catch_signals(stop_batch, t);
+    const vta_status status = tune_tasks(t, work, path, diag);
     cli_catch_signals(NULL, NULL);
     vtac_work_close(work);
     t->work = NULL;
-    const vta_status ended = status == VTA_OK ? finish(t, diag) : status;
+    const vta_status ended = status == VTA_OK ? finish_tuning(t, diag) : status;
     cli_boards_close(t->boards);
     return ended;
 }

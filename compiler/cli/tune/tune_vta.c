@@ -27,7 +27,7 @@
 
 enum { PATH = 4200, ROUND = 8, WHOLE_SHARE = 16, MOST_PROOFS = 3 };
 
-typedef struct search {
+typedef struct vta_search {
     cli_tuning *t;
     vtac_partition *regions;      /* of the graph as it was given; nothing is scheduled in it */
     uint64_t standard;            /* cycles of the standard network, as trials are timed */
@@ -40,9 +40,9 @@ typedef struct search {
     vtac_task *task[ROUND];
     uint32_t point[ROUND];
     uint64_t cycles[ROUND];
-} search;
+} vta_search;
 
-static vta_status cycles_of_all(const search *s, bool quick, uint64_t *cycles, vta_diag *diag)
+static vta_status cycles_of_all(const vta_search *s, bool quick, uint64_t *cycles, vta_diag *diag)
 {
     const vtac_schedules schedules = {vtac_tasks_pick, &s->t->tasks};
     const vtac_vta_options how = {.level = 3, .predict_only = quick, .schedules = &schedules};
@@ -58,7 +58,7 @@ static vta_status cycles_of_all(const search *s, bool quick, uint64_t *cycles, v
 
 static vta_status do_piece(void *context, const char *piece, vta_str *result, vta_diag *diag)
 {
-    const search *s = context;
+    const vta_search *s = context;
     uint64_t cycles;
     const bool quick = piece[0] == 'q';
     const char *at = piece + 1;
@@ -72,16 +72,16 @@ static vta_status do_piece(void *context, const char *piece, vta_str *result, vt
     return VTA_OK;
 }
 
-static void done(void *context, uint32_t number, const char *result, const char *why, double seconds)
+static void take_cost(void *context, uint32_t number, const char *result, const char *why, double seconds)
 {
-    search *s = context;
+    vta_search *s = context;
     (void)why;
     (void)seconds;
     s->cycles[number] = result != NULL ? strtoull(result, NULL, 10) : 0;
 }
 
 /* A piece: 'q' for quick, 'w' for whole, then the number of the point of each task, one of them changed. */
-static char *piece_of(const search *s, char kind, const vtac_task *changed, uint32_t point)
+static char *piece_of(const vta_search *s, char kind, const vtac_task *changed, uint32_t point)
 {
     vta_str text = {0};
     vta_str_printf(&text, "%c", kind);
@@ -98,7 +98,7 @@ static double own_cost(const vtac_task *task)
 }
 
 /* The next task: as many trials for each as the network spends time in it. */
-static vtac_task *next_task(const search *s)
+static vtac_task *next_task(const vta_search *s)
 {
     vtac_task *next = NULL;
     double most = 0.0;
@@ -114,7 +114,7 @@ static vtac_task *next_task(const search *s)
 }
 
 /* Each with one change. */
-static uint32_t choose(search *s, uint64_t *state, vta_diag *diag)
+static uint32_t choose_points(vta_search *s, uint64_t *state, vta_diag *diag)
 {
     uint32_t count = 0;
     while (count < ROUND && s->t->done + count < s->t->trials) {
@@ -136,7 +136,7 @@ static uint32_t choose(search *s, uint64_t *state, vta_diag *diag)
     return count;
 }
 
-static void free_pieces(search *s, uint32_t count)
+static void free_pieces(vta_search *s, uint32_t count)
 {
     for (uint32_t k = 0; k < count; k++) {
         free(s->pieces[k]);
@@ -145,7 +145,7 @@ static void free_pieces(search *s, uint32_t count)
 }
 
 /* The fewest cycles of a round, if they are fewer than that; count where there are none. */
-static uint32_t least_of(const search *s, uint32_t count, uint64_t than)
+static uint32_t least_of(const vta_search *s, uint32_t count, uint64_t than)
 {
     uint32_t best = count;
     for (uint32_t k = 0; k < count; k++) {
@@ -159,7 +159,7 @@ static uint32_t least_of(const search *s, uint32_t count, uint64_t than)
 
 /* The best change of a round is kept. What a point costs its layer is what it makes of the network, beside
  * what the layer is said to take by itself: that can be compared between networks. */
-static vta_status judge(search *s, uint32_t count, uint32_t *since, vta_diag *diag)
+static vta_status keep_best(vta_search *s, uint32_t count, uint32_t *since, vta_diag *diag)
 {
     const uint32_t best = least_of(s, count, s->base);
     for (uint32_t k = 0; k < count; k++) {
@@ -182,7 +182,7 @@ static vta_status judge(search *s, uint32_t count, uint32_t *since, vta_diag *di
     return VTA_OK;
 }
 
-static vta_status run_search(search *s, vtac_work *work, vta_diag *diag)
+static vta_status run_search(vta_search *s, vtac_work *work, vta_diag *diag)
 {
     uint64_t state = s->t->seed;
     uint32_t since = 0;
@@ -190,12 +190,12 @@ static vta_status run_search(search *s, vtac_work *work, vta_diag *diag)
     vta_status status = VTA_OK;
     while (status == VTA_OK && cli_tuning_goes_on(s->t, since)) {
         char line[96];
-        const uint32_t count = choose(s, &state, diag);
+        const uint32_t count = choose_points(s, &state, diag);
         if (count == 0) {
             break;
         }
-        status = vtac_work_run(work, (const char *const *)s->pieces, count, done, s, diag);
-        status = status == VTA_OK ? judge(s, count, &since, diag) : status;
+        status = vtac_work_run(work, (const char *const *)s->pieces, count, take_cost, s, diag);
+        status = status == VTA_OK ? keep_best(s, count, &since, diag) : status;
         free_pieces(s, count);
         (void)snprintf(line, sizeof line, "best %" PRIu64 " cycles, %.3f times as fast", s->base,
                        first / (double)s->base);
@@ -208,7 +208,7 @@ static vta_status run_search(search *s, vtac_work *work, vta_diag *diag)
 /* ---- the best of the trials, scheduled as a compilation does it */
 
 /* What all tasks are at now goes in front of the networks that may be proved. */
-static void remember(search *s)
+static void remember_choice(vta_search *s)
 {
     uint32_t *last = s->taken[MOST_PROOFS - 1];
     memmove(s->taken + 1, s->taken, (MOST_PROOFS - 1) * sizeof *s->taken);
@@ -219,7 +219,7 @@ static void remember(search *s)
 }
 
 /* A network that was found another way, or is known from the log: where all begins, if it is better. */
-static vta_status begin_with(search *s, uint32_t (*point)(const vtac_task *task), vta_diag *diag)
+static vta_status begin_with(vta_search *s, uint32_t (*point)(const vtac_task *task), vta_diag *diag)
 {
     uint64_t cycles = 0;
     bool any = false;
@@ -237,7 +237,7 @@ static vta_status begin_with(search *s, uint32_t (*point)(const vtac_task *task)
         vtac_task *task = vta_vec_at(&s->t->tasks.items, i);
         task->best = task->chosen;
     }
-    remember(s);
+    remember_choice(s);
     return VTA_OK;
 }
 
@@ -269,7 +269,7 @@ static int by_gain(const void *a, const void *b)
 }
 
 /* Those that were tried, the best first. */
-static vta_status list_changes(const search *s, vta_vec *changes, vta_diag *diag)
+static vta_status list_changes(const vta_search *s, vta_vec *changes, vta_diag *diag)
 {
     for (size_t i = 0; i < s->t->tasks.items.count; i++) {
         vtac_task *task = vta_vec_at(&s->t->tasks.items, i);
@@ -291,7 +291,7 @@ static bool has_time(const cli_tuning *t)
     return t->budget_s <= 0 || vta_now() - t->begin < t->budget_s;
 }
 
-static vta_status try_whole(search *s, vtac_work *work, const vta_vec *changes, vta_diag *diag)
+static vta_status try_whole(vta_search *s, vtac_work *work, const vta_vec *changes, vta_diag *diag)
 {
     const uint64_t share = (s->t->trials + WHOLE_SHARE - 1) / WHOLE_SHARE;
     const size_t most = share < changes->count ? (size_t)share : changes->count;
@@ -315,13 +315,13 @@ static vta_status try_whole(search *s, vtac_work *work, const vta_vec *changes, 
             }
         }
         status = status == VTA_OK && count > 0
-                     ? vtac_work_run(work, (const char *const *)s->pieces, count, done, s, diag)
+                     ? vtac_work_run(work, (const char *const *)s->pieces, count, take_cost, s, diag)
                      : status;
         const uint32_t best = status == VTA_OK ? least_of(s, count, s->whole) : count;
         if (best < count) {
             s->task[best]->best = s->point[best];
             s->whole = s->cycles[best];
-            remember(s);
+            remember_choice(s);
         }
         free_pieces(s, count);
     }
@@ -329,7 +329,7 @@ static vta_status try_whole(search *s, vtac_work *work, const vta_vec *changes, 
 }
 
 /* From the standard network, the one of the trials or the one that the log says was proved. */
-static vta_status search_whole(search *s, vtac_work *work, vta_diag *diag)
+static vta_status search_whole(vta_search *s, vtac_work *work, vta_diag *diag)
 {
     vta_vec changes = {.item_size = sizeof(change)};
     s->whole = s->predicted;
@@ -347,7 +347,7 @@ static vta_status search_whole(search *s, vtac_work *work, vta_diag *diag)
 }
 
 /* Trials are timed without what only a whole compile does, the standard network, too. */
-static vta_status begin(search *s, vta_diag *diag)
+static vta_status begin_search(vta_search *s, vta_diag *diag)
 {
     const size_t count = s->t->tasks.items.count;
     uint64_t resumed = 0;
@@ -394,13 +394,13 @@ static vta_status write_records(const cli_tuning *t, const char *path, vta_diag 
     return VTA_OK;
 }
 
-static const char *device_of(const search *s)
+static const char *device_of(const vta_search *s)
 {
     const char *uri = cli_value(s->t->args, "--device");
     return uri != NULL ? uri : "tsim";
 }
 
-static vta_status run_there(search *s, const char *records, uint64_t *cycles, vta_diag *diag)
+static vta_status run_there(vta_search *s, const char *records, uint64_t *cycles, vta_diag *diag)
 {
     char model[PATH];
     char log[PATH];
@@ -434,13 +434,13 @@ static vta_status run_there(search *s, const char *records, uint64_t *cycles, vt
 }
 
 /* A device that was named is known to run the network, and to count its cycles, before there is a search. */
-static vta_status prove_standard(search *s, vta_diag *diag)
+static vta_status prove_standard(vta_search *s, vta_diag *diag)
 {
     cli_stage("running the standard network on", device_of(s), 0, 0);
     return run_there(s, NULL, &s->proved, diag);
 }
 
-static bool is_changed(const search *s)
+static bool is_changed(const vta_search *s)
 {
     bool any = false;
     for (size_t i = 0; i < s->t->tasks.items.count; i++) {
@@ -451,14 +451,14 @@ static bool is_changed(const search *s)
 }
 
 /* The points of one of the best networks. */
-static void take_network(const search *s, const uint32_t *points)
+static void take_network(const vta_search *s, const uint32_t *points)
 {
     for (size_t i = 0; i < s->t->tasks.items.count; i++) {
         ((vtac_task *)vta_vec_at(&s->t->tasks.items, i))->best = points[i];
     }
 }
 
-static vta_status run_network(search *s, uint32_t number, uint64_t *cycles, vta_diag *diag)
+static vta_status run_network(vta_search *s, uint32_t number, uint64_t *cycles, vta_diag *diag)
 {
     char records[PATH];
     (void)snprintf(records, sizeof records, "%s/proof%" PRIu32 ".jsonl", s->t->folder, number);
@@ -469,7 +469,7 @@ static vta_status run_network(search *s, uint32_t number, uint64_t *cycles, vta_
 }
 
 /* The best ones on the device, until one is faster there. *after: cycles of the first; 0: there is none. */
-static vta_status prove(search *s, uint64_t *after, bool *faster, vta_diag *diag)
+static vta_status prove_best(vta_search *s, uint64_t *after, bool *faster, vta_diag *diag)
 {
     *after = 0;
     *faster = false;
@@ -486,7 +486,7 @@ static vta_status prove(search *s, uint64_t *after, bool *faster, vta_diag *diag
     return VTA_OK;
 }
 
-static void tell(const search *s, uint64_t after, bool faster, uint32_t changed)
+static void print_search(const vta_search *s, uint64_t after, bool faster, uint32_t changed)
 {
     char hint[PATH];
     const cli_tuning *t = s->t;
@@ -512,13 +512,13 @@ static void tell(const search *s, uint64_t after, bool faster, uint32_t changed)
     }
 }
 
-static vta_status finish(search *s, vta_diag *diag)
+static vta_status finish_search(vta_search *s, vta_diag *diag)
 {
     uint64_t after;
     bool faster;
     uint32_t changed = 0;
     cli_tuning *t = s->t;
-    VTA_TRY(prove(s, &after, &faster, diag));
+    VTA_TRY(prove_best(s, &after, &faster, diag));
     for (size_t i = 0; i < t->tasks.items.count; i++) {
         vtac_task *task = vta_vec_at(&t->tasks.items, i);
         const double ratio = faster ? (double)after / (double)s->proved : 1.0;
@@ -527,11 +527,11 @@ static vta_status finish(search *s, vta_diag *diag)
         VTA_TRY(cli_tuning_note(t, task, task->best, ratio * own_cost(task) * (double)task->steps.count, true,
                                 diag));
     }
-    tell(s, after, faster, changed);
+    print_search(s, after, faster, changed);
     return VTA_OK;
 }
 
-static vta_status make_room(search *s, vta_diag *diag)
+static vta_status make_room(vta_search *s, vta_diag *diag)
 {
     const size_t tasks = s->t->tasks.items.count;
     for (uint32_t k = 0; k < MOST_PROOFS; k++) {
@@ -547,7 +547,7 @@ static vta_status make_room(search *s, vta_diag *diag)
 }
 
 /* What the folder of --slurm holds belongs to this model, these options. */
-static void make_key(const search *s, char *key, size_t size)
+static void make_key(const vta_search *s, char *key, size_t size)
 {
     char target[320];
     uint64_t hash = VTA_HASH_START;
@@ -561,7 +561,7 @@ static void make_key(const search *s, char *key, size_t size)
                    s->predicted);
 }
 
-static vta_status search_and_prove(search *s, vtac_work *work, vta_diag *diag)
+static vta_status search_and_prove(vta_search *s, vtac_work *work, vta_diag *diag)
 {
     VTA_TRY(make_room(s, diag));
     VTA_TRY(cli_value(s->t->args, "--device") != NULL ? prove_standard(s, diag) : VTA_OK);
@@ -571,7 +571,7 @@ static vta_status search_and_prove(search *s, vtac_work *work, vta_diag *diag)
 
 vta_status cli_tune_vta(cli_tuning *t, vta_diag *diag)
 {
-    search s = {.t = t};
+    vta_search s = {.t = t};
     char key[480];
     vtac_work *work = NULL;
     const vtac_partition_options look = {.config = &t->offload.config,
@@ -587,14 +587,14 @@ vta_status cli_tune_vta(cli_tuning *t, vta_diag *diag)
                           "explain' says what runs there",
                           t->model);
     }
-    status = status == VTA_OK ? begin(&s, diag) : status;
+    status = status == VTA_OK ? begin_search(&s, diag) : status;
     make_key(&s, key, sizeof key);
     status = status == VTA_OK ? cli_open_work(t->args, &t->how, key, do_piece, &s, &work, diag) : status;
     t->is_leader = work != NULL;
     if (work != NULL) {
         status = search_and_prove(&s, work, diag);
         cli_close_work(work);
-        status = status == VTA_OK ? finish(&s, diag) : status;
+        status = status == VTA_OK ? finish_search(&s, diag) : status;
     }
     for (uint32_t k = 0; k < MOST_PROOFS; k++) {
         free(s.taken[k]);

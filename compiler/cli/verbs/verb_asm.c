@@ -40,7 +40,7 @@ static vta_status write_container(const vta_program *program, const char *path, 
     return status;
 }
 
-static int run(const cli_args *args)
+static int run_asm(const cli_args *args)
 {
     const char *path = cli_value(args, "-o");
     vta_program program;
@@ -66,5 +66,5 @@ const cli_verb cli_verb_asm = {
     .option_count = sizeof options / sizeof options[0],
     .least = 1,
     .most = 1,
-    .run = run,
+    .run = run_asm,
 };

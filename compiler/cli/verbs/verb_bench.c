@@ -41,12 +41,12 @@ static bool at_most(const cli_bench_row *row)
     return row->measure == BENCH_CYCLES_EACH;
 }
 
-static bool reached(const cli_bench_row *row, double value)
+static bool reaches_peak(const cli_bench_row *row, double value)
 {
     return at_most(row) ? value <= row->required : value >= row->required;
 }
 
-static bool wanted(const cli_args *args, const char *key)
+static bool wants_row(const cli_args *args, const char *key)
 {
     size_t at = 0;
     const char *row = cli_next(args, "--row", &at);
@@ -120,7 +120,7 @@ static vta_status measure_icarus(const cli_args *args, const cli_bench_devices *
 {
     static const char key[] = "icarus_mcycles_per_s";
     cli_bench_result result;
-    if (!wanted(args, key)) {
+    if (!wants_row(args, key)) {
         return VTA_OK;
     }
     vta_diag own = {0};
@@ -143,12 +143,12 @@ static vta_status measure_rows(const cli_args *args, const cli_bench_devices *de
     for (uint32_t i = 0; i < cli_bench_row_count; i++) {
         const cli_bench_row *row = &cli_bench_rows[i];
         cli_bench_result result;
-        const bool speed_wanted = i == BENCH_SPEED_ROW && wanted(args, speed_key);
-        if (!wanted(args, row->key) && !speed_wanted) {
+        const bool speed_wanted = i == BENCH_SPEED_ROW && wants_row(args, speed_key);
+        if (!wants_row(args, row->key) && !speed_wanted) {
             continue;
         }
         VTA_TRY(cli_bench_run_row(devices, row, &result, diag));
-        const bool judged = pynq && row->required > 0, good = reached(row, result.value);
+        const bool judged = pynq && row->required > 0, good = reaches_peak(row, result.value);
         *below = *below || (judged && !good);
         print_row(args, row->key, result.value, row->required, good, judged, row->what);
         if (cli_flag(args, "--counters") && !cli_flag(args, "--json")) {
@@ -178,7 +178,7 @@ static vta_status open_devices(const cli_args *args, cli_bench_devices *devices,
     return vta_device_open(reference, vta_device_config(devices->device), &devices->reference, diag);
 }
 
-static int run(const cli_args *args)
+static int run_bench(const cli_args *args)
 {
     cli_die_tidily();
     if (strcmp(args->operands[0], "launch") == 0) {
@@ -221,5 +221,5 @@ const cli_verb cli_verb_bench = {
     .word_count = sizeof words / sizeof words[0],
     .least = 1,
     .most = 1,
-    .run = run,
+    .run = run_bench,
 };

@@ -48,7 +48,7 @@ static void on_signal(int number)
     stop = 1;
 }
 
-static void ready(void)
+static void print_ready(void)
 {
     cli_print("board '%s' is ready: --device uio:%s\n", device_config, device_dir);
     cli_flush();
@@ -128,7 +128,7 @@ static int read_options(const cli_args *args, cli_board_options *out)
     return read_fault(args, out);
 }
 
-static int run(const cli_args *args)
+static int run_board(const cli_args *args)
 {
     cli_board_options o = {0};
     vta_diag diag = {0};
@@ -147,7 +147,7 @@ static int run(const cli_args *args)
     device_config = o.config.name;
     const vta_progress progress = {.line = print_progress};
     const vta_status status =
-        cli_board_serve(&o, &stop, ready, cli_fancy(STDERR_FILENO) ? &progress : NULL, &diag);
+        cli_board_serve(&o, &stop, print_ready, cli_fancy(STDERR_FILENO) ? &progress : NULL, &diag);
     return status == VTA_OK ? cli_done(args) : cli_fail(args, &diag);
 }
 
@@ -163,6 +163,6 @@ const cli_verb cli_verb_board = {
             "second run alone.\n",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
-    .run = run,
+    .run = run_board,
     .alone = true,
 };

@@ -17,7 +17,7 @@ static const cli_option options[] = {
     {"--json", NULL, CLI_FLAG, "print JSON"},
 };
 
-static vta_status alloc(void *context, uint64_t at, size_t size, vta_mem *out, vta_diag *diag)
+static vta_status alloc_memory(void *context, uint64_t at, size_t size, vta_mem *out, vta_diag *diag)
 {
     out->addr = at;
     out->size = size;
@@ -41,7 +41,8 @@ static void print_json(const vta_program *program, const vta_violation *violatio
     cli_print("}\n");
 }
 
-static int judge(const cli_args *args, const cli_image *image, const vta_program *program, vta_dram *dram)
+static int check_stream(const cli_args *args, const cli_image *image, const vta_program *program,
+                        vta_dram *dram)
 {
     const vta_bus bus = vta_dram_bus(dram);
     vta_violation violation = {0};
@@ -66,7 +67,7 @@ static int judge(const cli_args *args, const cli_image *image, const vta_program
 
 static int check_program(const cli_args *args, const vta_program *program, vta_dram *dram)
 {
-    cli_image image = {.alloc = alloc, .context = dram};
+    cli_image image = {.alloc = alloc_memory, .context = dram};
     vta_diag diag = {0};
     bool usage = false;
     vta_status status = cli_image_read(&image, args, program, &usage, &diag);
@@ -75,12 +76,12 @@ static int check_program(const cli_args *args, const vta_program *program, vta_d
     }
     const int result = usage              ? cli_usage(args, "%s", diag.text)
                        : status != VTA_OK ? cli_fail(args, &diag)
-                                          : judge(args, &image, program, dram);
+                                          : check_stream(args, &image, program, dram);
     cli_image_free(&image);
     return result;
 }
 
-static int run(const cli_args *args)
+static int run_check(const cli_args *args)
 {
     vta_program program;
     vta_dram *dram = NULL;
@@ -105,5 +106,5 @@ const cli_verb cli_verb_check = {
     .option_count = sizeof options / sizeof options[0],
     .least = 1,
     .most = 1,
-    .run = run,
+    .run = run_check,
 };

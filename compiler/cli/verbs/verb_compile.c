@@ -34,9 +34,9 @@ static const cli_option options[] = {
     {"--json", NULL, CLI_FLAG, "print the summary as JSON"},
 };
 
-static int summary(const cli_args *args, const char *path, const vtac_target *target,
-                   const vtac_artifact_image *image, const vtac_partition *partition, uint32_t taken,
-                   double seconds)
+static int print_summary(const cli_args *args, const char *path, const vtac_target *target,
+                         const vtac_artifact_image *image, const vtac_partition *partition, uint32_t taken,
+                         double seconds)
 {
     const bool report = cli_flag(args, "--report");
     if (cli_flag(args, "--json")) {
@@ -90,8 +90,8 @@ static vta_status check_moved(const cli_args *args, const vtac_graph *graph, con
 
 /* Passes, and what goes to the accelerator (*partition, owned). The accelerator has integers only: for it, a
  * float model is quantized first. */
-static vta_status prepare(const cli_args *args, vtac_graph *graph, const vtac_pass_options *passes,
-                          const cli_offload *offload, vtac_partition **partition, vta_diag *diag)
+static vta_status prepare_graph(const cli_args *args, vtac_graph *graph, const vtac_pass_options *passes,
+                                const cli_offload *offload, vtac_partition **partition, vta_diag *diag)
 {
     if (offload->wanted) {
         VTA_TRY(cli_quantize_checked(args, graph, diag));
@@ -113,7 +113,7 @@ typedef struct tuned {
     } host, vta;
 } tuned;
 
-static uint32_t pick(void *context, const vtac_kernel_space *space)
+static uint32_t pick_schedule(void *context, const vtac_kernel_space *space)
 {
     struct tuned_for *t = context;
     uint32_t point = space->standard;
@@ -208,8 +208,8 @@ static void tell_unused(const cli_args *args, const vtac_target *target, const c
     cli_say("vtac compile: '--tuned %s': no record of it is used: %s\n", path, why);
 }
 
-static int compile(const cli_args *args, vtac_graph *graph, const vtac_target *target,
-                   const vtac_pass_options *passes, const cli_offload *offload)
+static int compile_graph(const cli_args *args, vtac_graph *graph, const vtac_target *target,
+                         const vtac_pass_options *passes, const cli_offload *offload)
 {
     const double begin = vta_now();
     char own[4096];
@@ -232,13 +232,13 @@ static int compile(const cli_args *args, vtac_graph *graph, const vtac_target *t
     vtac_artifact_image image;
     vtac_partition *partition = NULL;
     tuned found = {0};
-    const vtac_schedules for_host = {pick, &found.host};
-    const vtac_schedules for_vta = {pick, &found.vta};
+    const vtac_schedules for_host = {pick_schedule, &found.host};
+    const vtac_schedules for_vta = {pick_schedule, &found.vta};
     cli_offload there = *offload;
     vta_status status = read_tuned(args, target, offload, &found, &diag);
     compile_options.schedules = found.host.any ? &for_host : NULL;
     there.schedules = found.vta.any ? &for_vta : NULL;
-    status = status == VTA_OK ? prepare(args, graph, passes, &there, &partition, &diag) : status;
+    status = status == VTA_OK ? prepare_graph(args, graph, passes, &there, &partition, &diag) : status;
     compile_options.partition = partition;
     status = status == VTA_OK ? vtac_compile(graph, &compile_options, &image, &diag) : status;
     if (status == VTA_OK) {
@@ -255,15 +255,15 @@ static int compile(const cli_args *args, vtac_graph *graph, const vtac_target *t
     cli_stage("linking", path, 0, 0);
     status = status == VTA_OK ? vtac_link(&image, path, &diag) : status;
     cli_stages_end();
-    const int result = status == VTA_OK ? summary(args, path, target, &image, partition,
-                                                  found.host.taken + found.vta.taken, vta_now() - begin)
+    const int result = status == VTA_OK ? print_summary(args, path, target, &image, partition,
+                                                        found.host.taken + found.vta.taken, vta_now() - begin)
                                         : cli_fail(args, &diag);
     vtac_artifact_image_free(&image);
     vtac_partition_free(partition);
     return result;
 }
 
-static int run(const cli_args *args)
+static int run_compile(const cli_args *args)
 {
     if (cli_flag(args, "--list-passes")) {
         return cli_list_passes(args);
@@ -299,7 +299,7 @@ static int run(const cli_args *args)
         cli_stages_end();
         return cli_fail(args, &diag);
     }
-    const int status = compile(args, graph, &target, &passes, &offload);
+    const int status = compile_graph(args, graph, &target, &passes, &offload);
     vtac_graph_destroy(graph);
     return status;
 }
@@ -312,5 +312,5 @@ const cli_verb cli_verb_compile = {
     .option_count = sizeof options / sizeof options[0],
     .least = 0,
     .most = 1,
-    .run = run,
+    .run = run_compile,
 };

@@ -98,7 +98,7 @@ static void print_verb(const cli_verb *verb)
     cli_print("' ;;\n");
 }
 
-static int run(const cli_args *args)
+static int run_completion(const cli_args *args)
 {
     if (strcmp(args->operands[0], "bash") != 0) {
         return cli_usage(args, "no completion for '%s'; there is 'bash'", args->operands[0]);
@@ -148,6 +148,6 @@ const cli_verb cli_verb_completion = {
     .word_count = sizeof words / sizeof words[0],
     .least = 1,
     .most = 1,
-    .run = run,
+    .run = run_completion,
     .alone = true,
 };

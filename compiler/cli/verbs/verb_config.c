@@ -42,7 +42,7 @@ static void fill_row(const void *context, uint32_t row, cli_cell *cells)
     cli_cell_print(&cells[c], "%016" PRIx64, config->hash);
 }
 
-static int tell(const cli_args *args, const vta_config *configs, uint32_t count)
+static int print_configs(const cli_args *args, const vta_config *configs, uint32_t count)
 {
     static const cli_column columns[] = {{"name", CLI_NAME},  {"tile", CLI_WORD},  {"uop", CLI_FIGURE},
                                          {"inp", CLI_FIGURE}, {"wgt", CLI_FIGURE}, {"acc", CLI_FIGURE},
@@ -58,7 +58,7 @@ static int tell(const cli_args *args, const vta_config *configs, uint32_t count)
     return cli_done(args);
 }
 
-static int list(const cli_args *args)
+static int list_configs(const cli_args *args)
 {
     uint32_t count = 0;
     const char *const *names = vta_config_names(&count);
@@ -75,13 +75,13 @@ static int list(const cli_args *args)
     for (uint32_t i = 0; i < count && status == VTA_OK; i++) {
         status = vta_config_load(names[i], &configs[i], &diag);
     }
-    const int done = status == VTA_OK ? tell(args, configs, count) : cli_fail(args, &diag);
+    const int done = status == VTA_OK ? print_configs(args, configs, count) : cli_fail(args, &diag);
     free(configs);
     return done;
 }
 
 /* show prints the configuration as a file, check a row about it. */
-static int one(const cli_args *args, bool show)
+static int run_one_config(const cli_args *args, bool show)
 {
     vta_config config;
     vta_diag diag = {0};
@@ -92,7 +92,7 @@ static int one(const cli_args *args, bool show)
         return cli_fail(args, &diag);
     }
     if (!show) {
-        return tell(args, &config, 1);
+        return print_configs(args, &config, 1);
     }
     char *text = vta_config_to_json(&config);
     cli_put(text == NULL ? "" : text);
@@ -131,7 +131,7 @@ static void print_key(const char *key, const char *type, uint32_t least, uint32_
 
 /* What a file may say, key by key, as JSON Schema has it. What the keys together must fit is judged by
  * `check` alone. */
-static int schema(const cli_args *args)
+static int print_schema(const cli_args *args)
 {
     if (args->operand_count > 1) {
         return cli_usage(args, "unexpected '%s'", args->operands[1]);
@@ -152,17 +152,17 @@ static int schema(const cli_args *args)
     return cli_done(args);
 }
 
-static int run(const cli_args *args)
+static int run_config(const cli_args *args)
 {
     const char *word = args->operand_count > 0 ? args->operands[0] : "list";
     if (strcmp(word, "list") == 0) {
-        return list(args);
+        return list_configs(args);
     }
     if (strcmp(word, "show") == 0 || strcmp(word, "check") == 0) {
-        return one(args, word[0] == 's');
+        return run_one_config(args, word[0] == 's');
     }
     if (strcmp(word, "schema") == 0) {
-        return schema(args);
+        return print_schema(args);
     }
     const char *near = vta_nearest(word, words, sizeof words / sizeof words[0]);
     return cli_usage(args, "unknown word '%s'; %s'%s'", word, near != NULL ? "did you mean " : "expected ",
@@ -181,5 +181,5 @@ const cli_verb cli_verb_config = {
     .words = words,
     .word_count = sizeof words / sizeof words[0],
     .most = 2,
-    .run = run,
+    .run = run_config,
 };

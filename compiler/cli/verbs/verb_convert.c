@@ -17,7 +17,7 @@ static const cli_option options[] = {
     {"--weights", "FILE", CLI_FILE, "of a Darknet network (default: beside the .cfg)"},
 };
 
-static void tell(void *context, const char *text)
+static void print_rounding(void *context, const char *text)
 {
     cli_say("vtac convert: %s: %s\n", *(const char *const *)context, text);
 }
@@ -45,7 +45,7 @@ static bool promises_other(const char *path)
     return other;
 }
 
-static int run(const cli_args *args)
+static int run_convert(const cli_args *args)
 {
     cli_shapes shapes;
     char own[4096];
@@ -65,9 +65,9 @@ static int run(const cli_args *args)
     const vtac_import_options import = {.shapes = shapes.items,
                                         .shape_count = shapes.count,
                                         .weights = shapes.weights,
-                                        .note = tell,
+                                        .note = print_rounding,
                                         .context = &args->operands[0]};
-    const vtac_convert_options convert = {.note = tell, .context = &args->operands[0]};
+    const vtac_convert_options convert = {.note = print_rounding, .context = &args->operands[0]};
     vta_status status = vtac_model_load(args->operands[0], &import, &graph, &diag);
     status = status == VTA_OK ? vtac_convert_graph(graph, &convert, &diag) : status;
     status = status == VTA_OK ? vtac_onnx_write(graph, "vtac convert", path, &diag) : status;
@@ -88,5 +88,5 @@ const cli_verb cli_verb_convert = {
     .option_count = sizeof options / sizeof options[0],
     .least = 1,
     .most = 1,
-    .run = run,
+    .run = run_convert,
 };

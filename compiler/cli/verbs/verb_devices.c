@@ -21,7 +21,7 @@ static void fill_row(const void *context, uint32_t row, cli_cell *cells)
     cells[2].text = kind->doc;
 }
 
-static int run(const cli_args *args)
+static int run_devices(const cli_args *args)
 {
     static const cli_column columns[] = {{"", CLI_WORD}, {"", CLI_WORD}, {"", CLI_SENTENCE}};
     const bool json = cli_flag(args, "--json");
@@ -58,5 +58,5 @@ const cli_verb cli_verb_devices = {
     .more = "A device is named by URI: 'fsim', 'fsim:tiny', 'fsim:my.json?strict=1'.\n",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
-    .run = run,
+    .run = run_devices,
 };

@@ -40,7 +40,7 @@ typedef struct comparison {
     uint32_t outputs; /* of the model itself; those behind them are its inner values */
 } comparison;
 
-static vta_status prepare(comparison *c, side *s, vta_diag *diag)
+static vta_status prepare_side(comparison *c, side *s, vta_diag *diag)
 {
     VTA_TRY(cli_probe_import(c->args, &c->options, &s->probe.graph, diag));
     c->outputs = s->probe.graph->output_count;
@@ -103,7 +103,7 @@ static bool find_store(const vtac_vta_image *image, uint64_t byte, difference *d
     return false;
 }
 
-static void blame(const comparison *c, difference *d)
+static void explain_difference(const comparison *c, difference *d)
 {
     const vtac_partition *p =
         c->sides[0].probe.partition != NULL ? c->sides[0].probe.partition : c->sides[1].probe.partition;
@@ -209,7 +209,7 @@ static void print_all(const comparison *c, uint32_t count)
     }
 }
 
-static int compare(const comparison *c)
+static int compare_sides(const comparison *c)
 {
     const bool json = cli_flag(c->args, "--json");
     const uint32_t count = vta_model_output_count(c->sides[0].probe.loaded.model);
@@ -220,7 +220,7 @@ static int compare(const comparison *c)
     for (uint32_t k = 0; k < count; k++) {
         const uint32_t i = (k + c->outputs) % count; /* inner values first */
         if (compare_output(c, i, &d)) {
-            blame(c, &d);
+            explain_difference(c, &d);
             if (json) {
                 print_json(c, &d, k);
             } else {
@@ -245,17 +245,17 @@ static int run_both(comparison *c)
     for (int i = 0; i < 2 && status == VTA_OK; i++) {
         side *s = &c->sides[i];
         cli_stages_begin();
-        status = prepare(c, s, &diag);
+        status = prepare_side(c, s, &diag);
         cli_stages_end();
         status = status == VTA_OK ? cli_watch_model(s->probe.loaded.model, &diag) : status;
     }
     if (status != VTA_OK) {
         return cli_fail_model(c->args, &diag);
     }
-    return compare(c);
+    return compare_sides(c);
 }
 
-static int run(const cli_args *args)
+static int run_diff(const cli_args *args)
 {
     comparison c = {.args = args};
     if (cli_read_probe(args, &c.options) != CLI_OK) {
@@ -283,5 +283,5 @@ const cli_verb cli_verb_diff = {
     .option_count = sizeof options / sizeof options[0],
     .least = 1,
     .most = 1,
-    .run = run,
+    .run = run_diff,
 };

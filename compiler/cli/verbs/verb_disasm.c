@@ -35,7 +35,7 @@ static bool is_model(const cli_args *args)
 }
 
 /* The text of one region; each ".tag N" says whose the instructions behind it are. */
-static void comment(vta_str *out, const char *text, const vta_artifact_region *region)
+static void comment_region(vta_str *out, const char *text, const vta_artifact_region *region)
 {
     for (const char *line = text; *line != '\0';) {
         const size_t size = strcspn(line, "\n");
@@ -65,7 +65,7 @@ static vta_status disassemble_region(const vta_model *model, uint32_t step, cons
     vta_program_free(&program);
     VTA_TRY(status);
     vta_str_printf(out, "; step '%s': %u layers\n", name, region->layer_count);
-    comment(out, text, region);
+    comment_region(out, text, region);
     free(text);
     return VTA_OK;
 }
@@ -105,7 +105,7 @@ static vta_status disassemble_program(const cli_args *args, char **text, vta_dia
     return status;
 }
 
-static int run(const cli_args *args)
+static int run_disasm(const cli_args *args)
 {
     const char *path = cli_value(args, "-o");
     char *text = NULL;
@@ -132,5 +132,5 @@ const cli_verb cli_verb_disasm = {
     .option_count = sizeof options / sizeof options[0],
     .least = 1,
     .most = 1,
-    .run = run,
+    .run = run_disasm,
 };

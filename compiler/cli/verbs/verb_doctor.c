@@ -176,7 +176,7 @@ static void check_runner(report *r)
                  "compiled models");
 }
 
-static int run(const cli_args *args)
+static int run_doctor(const cli_args *args)
 {
     const char *uri = cli_value(args, "--device");
     report r = {.json = cli_flag(args, "--json")};
@@ -208,5 +208,5 @@ const cli_verb cli_verb_doctor = {
             "  vtac doctor --device ssh://xilinx@pynq\n",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
-    .run = run,
+    .run = run_doctor,
 };

@@ -39,7 +39,7 @@ static vta_status open_device(const cli_args *args, const vta_program *program, 
                                     device, diag);
 }
 
-static vta_status alloc(void *context, uint64_t at, size_t size, vta_mem *out, vta_diag *diag)
+static vta_status alloc_memory(void *context, uint64_t at, size_t size, vta_mem *out, vta_diag *diag)
 {
     return at == 0 ? vta_device_alloc(context, size, out, diag)
                    : vta_device_alloc_at(context, at, size, out, diag);
@@ -60,8 +60,8 @@ static void sync_all(vta_device *device, const cli_image *image,
 
 /* ---- one run */
 
-static vta_status check(vta_device *device, const cli_image *image, const vta_program *program,
-                        const char *path, vta_diag *diag)
+static vta_status check_program(vta_device *device, const cli_image *image, const vta_program *program,
+                                const char *path, vta_diag *diag)
 {
     const vta_bus bus = vta_device_bus(device);
     vta_violation violation = {0};
@@ -80,7 +80,7 @@ static vta_status run_image(const cli_args *args, vta_device *device, const cli_
         (void)cli_seconds(cli_value(args, "--timeout"), &timeout);
     }
     if (!cli_flag(args, "--no-check") && !cli_flag(args, "--raw")) {
-        VTA_TRY(check(device, image, program, result->path, diag));
+        VTA_TRY(check_program(device, image, program, result->path, diag));
     }
     sync_all(device, image, vta_device_flush);
     const double start = vta_now();
@@ -115,7 +115,8 @@ static vta_status write_dumps(const cli_image *image, vta_diag *diag)
 }
 
 /* The symbol's contents in the assembler's words: the end of a program that holds nothing else. */
-static vta_status show(const cli_image *image, const vta_program *program, const char *name, vta_diag *diag)
+static vta_status show_symbol(const cli_image *image, const vta_program *program, const char *name,
+                              vta_diag *diag)
 {
     const vta_symbol *symbol = vta_program_symbol(program, name);
     if (symbol == NULL) {
@@ -133,15 +134,15 @@ static vta_status show(const cli_image *image, const vta_program *program, const
     return VTA_OK;
 }
 
-static int report(const cli_args *args, const cli_image *image, const vta_program *program,
-                  const cli_result *result)
+static int report_result(const cli_args *args, const cli_image *image, const vta_program *program,
+                         const cli_result *result)
 {
     vta_diag diag = {0};
     size_t at = 0;
     vta_status status = write_dumps(image, &diag);
     for (const char *name = cli_next(args, "--show", &at); name != NULL && status == VTA_OK;
          name = cli_next(args, "--show", &at)) {
-        status = show(image, program, name, &diag);
+        status = show_symbol(image, program, name, &diag);
     }
     if (status != VTA_OK) {
         return cli_fail(args, &diag);
@@ -155,11 +156,12 @@ static int report(const cli_args *args, const cli_image *image, const vta_progra
     return result->mismatches > 0 ? CLI_FAILED : done;
 }
 
-static int execute(const cli_args *args, vta_device *device, cli_image *image, const vta_program *program)
+static int execute_program(const cli_args *args, vta_device *device, cli_image *image,
+                           const vta_program *program)
 {
     cli_result result = {.path = args->operands[0], .device = vta_device_uri(device)};
     vta_diag diag = {0};
-    image->alloc = alloc;
+    image->alloc = alloc_memory;
     image->context = device;
     vta_status status = cli_image_place(image, args, program, &diag);
     if (status == VTA_OK) {
@@ -167,7 +169,7 @@ static int execute(const cli_args *args, vta_device *device, cli_image *image, c
     }
     int code = CLI_FAILED;
     if (status == VTA_OK) {
-        code = report(args, image, program, &result);
+        code = report_result(args, image, program, &result);
     } else {
         (void)cli_fail(args, &diag);
         code = status == VTA_INTERRUPTED ? CLI_INTERRUPTED : CLI_FAILED;
@@ -191,14 +193,14 @@ static int with_program(const cli_args *args, vta_program *program)
         if (cli_flag(args, "--raw")) {
             program->config = *vta_device_config(device);
         }
-        code = execute(args, device, &image, program);
+        code = execute_program(args, device, &image, program);
     }
     vta_device_close(device);
     cli_image_free(&image);
     return code;
 }
 
-static int run(const cli_args *args)
+static int run_exec(const cli_args *args)
 {
     vta_program program;
     vta_diag diag = {0};
@@ -232,5 +234,5 @@ const cli_verb cli_verb_exec = {
     .option_count = sizeof options / sizeof options[0],
     .least = 1,
     .most = 1,
-    .run = run,
+    .run = run_exec,
 };

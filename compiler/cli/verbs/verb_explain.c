@@ -25,11 +25,11 @@ static const cli_option options[] = {
     {"--json", NULL, CLI_FLAG, "print JSON"},
 };
 
-typedef struct totals {
+typedef struct explain_totals {
     uint32_t nodes, moved, vanished;
     uint64_t macs;
     double cycles, host;
-} totals;
+} explain_totals;
 
 /* What packs and unpacks for a node is no node of the model. */
 static bool is_told(const vtac_node *node)
@@ -37,9 +37,9 @@ static bool is_told(const vtac_node *node)
     return vtac_attr_int(node, "host", 0) == 0;
 }
 
-static totals count(const vtac_graph *graph, const vtac_partition *p)
+static explain_totals count_nodes(const vtac_graph *graph, const vtac_partition *p)
 {
-    totals t = {0};
+    explain_totals t = {0};
     for (uint32_t i = 0; i < graph->order_count; i++) {
         const vtac_placement *place = &p->places[graph->order[i]];
         t.nodes += is_told(&graph->nodes[graph->order[i]]);
@@ -63,14 +63,14 @@ static void where_text(const vtac_placement *place, char *text, size_t size)
     }
 }
 
-typedef struct rows {
+typedef struct explain_rows {
     const vtac_graph *graph;
     const vtac_partition *partition;
     bool host_only;
-} rows;
+} explain_rows;
 
 /* The node of a row; 0 behind the last one. */
-static vtac_node_id node_of(const rows *r, uint32_t row)
+static vtac_node_id node_of(const explain_rows *r, uint32_t row)
 {
     for (uint32_t i = 0; i < r->graph->order_count; i++) {
         const vtac_node_id id = r->graph->order[i];
@@ -82,7 +82,7 @@ static vtac_node_id node_of(const rows *r, uint32_t row)
     return 0;
 }
 
-static uint32_t row_count(const rows *r)
+static uint32_t row_count(const explain_rows *r)
 {
     uint32_t count = 0;
     while (node_of(r, count) != 0) {
@@ -93,7 +93,7 @@ static uint32_t row_count(const rows *r)
 
 static void fill_row(const void *context, uint32_t row, cli_cell *cells)
 {
-    const rows *r = context;
+    const explain_rows *r = context;
     const vtac_node *node = &r->graph->nodes[node_of(r, row)];
     const vtac_placement *place = &r->partition->places[node_of(r, row)];
     cells[0].text = node->name;
@@ -113,8 +113,8 @@ static void print_text(const cli_args *args, const vtac_graph *graph, const vtac
     static const cli_column columns[] = {{"node", CLI_NAME},      {"operator", CLI_NAME},
                                          {"where", CLI_WORD},     {"cycles", CLI_FIGURE},
                                          {"on host", CLI_FIGURE}, {"why", CLI_SENTENCE}};
-    const totals t = count(graph, p);
-    const rows r = {graph, p, cli_flag(args, "--host-only")};
+    const explain_totals t = count_nodes(graph, p);
+    const explain_rows r = {graph, p, cli_flag(args, "--host-only")};
     cli_table(columns, sizeof columns / sizeof columns[0], row_count(&r), fill_row, &r);
     cli_print("\n");
     cli_sentence(
@@ -127,7 +127,7 @@ static void print_text(const cli_args *args, const vtac_graph *graph, const vtac
 
 static void print_json(const vtac_graph *graph, const vtac_partition *p)
 {
-    const totals t = count(graph, p);
+    const explain_totals t = count_nodes(graph, p);
     bool any = false;
     cli_print("{\"config\": \"%s\", \"regions\": %u, \"nodes\": [", p->config.name, p->region_count);
     for (uint32_t i = 0; i < graph->order_count; i++) {
@@ -155,7 +155,7 @@ static void print_json(const vtac_graph *graph, const vtac_partition *p)
               (unsigned long long)t.macs, t.cycles, t.host);
 }
 
-static int explain(const cli_args *args, vtac_graph *graph, const cli_offload *offload, int level)
+static int explain_graph(const cli_args *args, vtac_graph *graph, const cli_offload *offload, int level)
 {
     vta_diag diag = {0};
     vtac_partition *partition = NULL;
@@ -184,7 +184,7 @@ static int explain(const cli_args *args, vtac_graph *graph, const cli_offload *o
     return cli_done(args);
 }
 
-static int run(const cli_args *args)
+static int run_explain(const cli_args *args)
 {
     cli_shapes shapes;
     cli_offload offload;
@@ -211,7 +211,7 @@ static int run(const cli_args *args)
     if (vtac_model_load(args->operands[0], &import, &graph, &diag) != VTA_OK) {
         return cli_fail(args, &diag);
     }
-    const int status = explain(args, graph, &offload, (int)level);
+    const int status = explain_graph(args, graph, &offload, (int)level);
     vtac_graph_destroy(graph);
     return status;
 }
@@ -225,5 +225,5 @@ const cli_verb cli_verb_explain = {
     .option_count = sizeof options / sizeof options[0],
     .least = 1,
     .most = 1,
-    .run = run,
+    .run = run_explain,
 };

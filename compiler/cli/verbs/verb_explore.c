@@ -43,7 +43,7 @@ static const cli_option options[] = {
     {"--json", NULL, CLI_FLAG, "print JSON"},
 };
 
-typedef struct job {
+typedef struct explore_job {
     const cli_args *args;
     cli_shapes shapes;
     cli_work how;
@@ -51,7 +51,7 @@ typedef struct job {
     vtac_space space;
     vtac_explore_options options;
     uint64_t finalists;
-} job;
+} explore_job;
 
 /* ---- arguments */
 
@@ -127,7 +127,7 @@ static int read_objective(const cli_args *args, vtac_explore_options *o)
                : cli_usage(args, "'--objective %s': expected fps, latency, area, energy or edp", text);
 }
 
-static int read_arguments(job *j)
+static int read_arguments(explore_job *j)
 {
     const cli_args *args = j->args;
     const char *limit = cli_value(args, "--limit");
@@ -154,7 +154,7 @@ static int read_arguments(job *j)
     return read_objective(args, &j->options);
 }
 
-static vta_status read_space(job *j, vta_diag *diag)
+static vta_status read_space(explore_job *j, vta_diag *diag)
 {
     const char *name = cli_value(j->args, "--part");
     const char *file = cli_value(j->args, "--space");
@@ -379,7 +379,7 @@ static vta_status write_configs(const char *folder, const cli_explored *e, vta_d
     return VTA_OK;
 }
 
-static void told(void *context, uint32_t done, uint32_t all)
+static void show_progress(void *context, uint32_t done, uint32_t all)
 {
     (void)context;
     cli_stage("timing configurations", "", done, all);
@@ -419,7 +419,7 @@ static vta_status nothing_found(const cli_explored *e, vta_diag *diag)
 }
 
 /* What is told of it: whether there is anything, the shipped configurations beside it, layers. */
-static vta_status judge(job *j, cli_explored *e, vta_diag *diag)
+static vta_status evaluate_result(explore_job *j, cli_explored *e, vta_diag *diag)
 {
     if (e->found->count == 0 || !e->found->candidates[0].runs) {
         return nothing_found(e, diag);
@@ -432,7 +432,7 @@ static vta_status judge(job *j, cli_explored *e, vta_diag *diag)
     return VTA_OK;
 }
 
-static vta_status write_all(job *j, cli_explored *e, vta_diag *diag)
+static vta_status write_all(explore_job *j, cli_explored *e, vta_diag *diag)
 {
     const char *folder = cli_value(j->args, "-o");
     if (folder == NULL) {
@@ -459,7 +459,7 @@ static uint64_t hash_of_space(const vtac_space *space, const vtac_part *part, ui
     return vta_hash_text(hash, text);
 }
 
-static vta_status explore(job *j, const cli_networks *networks, bool *leads, vta_diag *diag)
+static vta_status explore_space(explore_job *j, const cli_networks *networks, bool *leads, vta_diag *diag)
 {
     char key[128];
     vtac_work *work = NULL;
@@ -477,7 +477,7 @@ static vta_status explore(job *j, const cli_networks *networks, bool *leads, vta
     vta_status status = vtac_explore(&j->options, work, &found, diag);
     cli_close_work(work);
     e.seconds = vta_now() - begin;
-    status = status == VTA_OK ? judge(j, &e, diag) : status;
+    status = status == VTA_OK ? evaluate_result(j, &e, diag) : status;
     const bool found_some = status == VTA_OK;
     status = status == VTA_OK ? write_all(j, &e, diag) : status;
     cli_stages_end();
@@ -493,9 +493,9 @@ static vta_status explore(job *j, const cli_networks *networks, bool *leads, vta
     return status;
 }
 
-static int run(const cli_args *args)
+static int run_explore(const cli_args *args)
 {
-    job j = {.args = args};
+    explore_job j = {.args = args};
     cli_networks networks = {0};
     vta_diag diag = {0};
     bool leads = true;
@@ -513,8 +513,8 @@ static int run(const cli_args *args)
     if (status == VTA_OK) {
         j.options.networks = networks.explored;
         j.options.network_count = networks.count;
-        j.options.told = told;
-        status = explore(&j, &networks, &leads, &diag);
+        j.options.told = show_progress;
+        status = explore_space(&j, &networks, &leads, &diag);
     }
     cli_stages_end();
     cli_free_networks(&networks);
@@ -532,5 +532,5 @@ const cli_verb cli_verb_explore = {
     .option_count = sizeof options / sizeof options[0],
     .least = 0,
     .most = 0,
-    .run = run,
+    .run = run_explore,
 };

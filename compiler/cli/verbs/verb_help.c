@@ -41,7 +41,7 @@ static int print_overview(void)
     return cli_done(NULL);
 }
 
-static int run(const cli_args *args)
+static int run_help(const cli_args *args)
 {
     if (args->operand_count == 0) {
         return print_overview();
@@ -60,5 +60,5 @@ const cli_verb cli_verb_help = {
     .operands = "[VERB]",
     .summary = "list the verbs, or tell about one",
     .most = 1,
-    .run = run,
+    .run = run_help,
 };

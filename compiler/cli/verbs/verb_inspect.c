@@ -82,8 +82,8 @@ static int read_passes(const cli_args *args, vtac_pass_options *passes, bool *wa
     return CLI_OK;
 }
 
-static int inspect(const cli_args *args, const cli_shapes *shapes, const vtac_pass_options *passes,
-                   int64_t limit)
+static int inspect_model(const cli_args *args, const cli_shapes *shapes, const vtac_pass_options *passes,
+                         int64_t limit)
 {
     vtac_graph *graph = NULL;
     vta_diag diag = {0};
@@ -101,7 +101,7 @@ static int inspect(const cli_args *args, const cli_shapes *shapes, const vtac_pa
     return status;
 }
 
-static int run(const cli_args *args)
+static int run_inspect(const cli_args *args)
 {
     if (cli_flag(args, "--list-passes")) {
         return cli_list_passes(args);
@@ -120,7 +120,7 @@ static int run(const cli_args *args)
     if (given != NULL && (!cli_number(given, &limit) || limit > INT32_MAX)) {
         return cli_usage(args, "--inline takes a number, not '%s'", given);
     }
-    return inspect(args, &shapes, wanted ? &passes : NULL, (int64_t)limit);
+    return inspect_model(args, &shapes, wanted ? &passes : NULL, (int64_t)limit);
 }
 
 const cli_verb cli_verb_inspect = {
@@ -133,5 +133,5 @@ const cli_verb cli_verb_inspect = {
     .option_count = sizeof options / sizeof options[0],
     .least = 0,
     .most = 1,
-    .run = run,
+    .run = run_inspect,
 };

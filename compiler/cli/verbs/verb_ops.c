@@ -22,16 +22,16 @@ static const cli_option options[] = {
 enum { OLDEST_OPSET = 1 }; /* that models may have */
 
 /* What the list has of an operator: one of the table, or one that the importer makes of those. */
-typedef struct entry {
+typedef struct operator_entry {
     const char *name, *domain;
     uint32_t since;
     const char *types, *host, *accelerator, *limits, *open;
-} entry;
+} operator_entry;
 
 enum { MOST_ENTRIES = 1024 };
-static entry entries[MOST_ENTRIES];
+static operator_entry entries[MOST_ENTRIES];
 
-static void add(uint32_t *count, entry e)
+static void add_entry(uint32_t *count, operator_entry e)
 {
     e.open = vtac_flow_takes(e.domain, e.name) ? "yes" : "";
     e.domain = e.domain[0] == '\0' ? "ai.onnx" : e.domain;
@@ -48,33 +48,34 @@ static void add(uint32_t *count, entry e)
 
 static int by_name(const void *a, const void *b)
 {
-    const entry *x = a;
-    const entry *y = b;
+    const operator_entry *x = a;
+    const operator_entry *y = b;
     const int domain = strcmp(x->domain, y->domain);
     return domain != 0 ? domain : strcasecmp(x->name, y->name);
 }
 
 /* Fills `entries` with what models may hold (the compiler's own operators are not among it); returns their
  * number. */
-static uint32_t collect(void)
+static uint32_t collect_entries(void)
 {
     uint32_t count = 0;
     for (int i = 0; i < VTAC_OP_COUNT; i++) {
         const vtac_op_info *op = vtac_op_get((vtac_op)i);
         if (!vtac_op_is_internal((vtac_op)i)) {
-            add(&count,
-                (entry){op->name, op->domain, op->since, vtac_op_types((vtac_op)i), "kernel",
-                        vtac_op_has_layer((vtac_op)i) ? "quantized" : "", vtac_op_limits((vtac_op)i), NULL});
+            add_entry(&count, (operator_entry){op->name, op->domain, op->since, vtac_op_types((vtac_op)i),
+                                               "kernel", vtac_op_has_layer((vtac_op)i) ? "quantized" : "",
+                                               vtac_op_limits((vtac_op)i), NULL});
         }
     }
     const vtac_composition *made;
     for (uint32_t i = 0; (made = vtac_composition_get(i)) != NULL; i++) {
-        add(&count, (entry){made->name, made->domain, made->since, "of its parts", "composed", "its parts",
-                            made->limits, NULL});
+        add_entry(&count, (operator_entry){made->name, made->domain, made->since, "of its parts", "composed",
+                                           "its parts", made->limits, NULL});
     }
     vtac_flow_only code;
     for (uint32_t i = 0; (code = vtac_flow_only_get(i)).name != NULL; i++) {
-        add(&count, (entry){code.name, "", code.since, "any", "at run time", "", code.limits, NULL});
+        add_entry(&count,
+                  (operator_entry){code.name, "", code.since, "any", "at run time", "", code.limits, NULL});
     }
     qsort(entries, count, sizeof entries[0], by_name);
     return count;
@@ -96,7 +97,7 @@ static void print_json(uint32_t count)
 
 static void fill_row(const void *context, uint32_t row, cli_cell *cells)
 {
-    const entry *e = (const entry *)context + row;
+    const operator_entry *e = (const operator_entry *)context + row;
     cells[0].text = e->name;
     cells[1].text = e->domain;
     cli_cell_print(&cells[2], "%u", e->since);
@@ -153,9 +154,9 @@ static void print_markdown(uint32_t count)
     }
 }
 
-static int run(const cli_args *args)
+static int run_ops(const cli_args *args)
 {
-    const uint32_t count = collect();
+    const uint32_t count = collect_entries();
     if (cli_flag(args, "--json")) {
         print_json(count);
     } else if (cli_flag(args, "--markdown")) {
@@ -174,5 +175,5 @@ const cli_verb cli_verb_ops = {
     .option_count = sizeof options / sizeof options[0],
     .least = 0,
     .most = 0,
-    .run = run,
+    .run = run_ops,
 };

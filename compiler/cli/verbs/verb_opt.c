@@ -37,8 +37,8 @@ static int put_graph(const cli_args *args, const vtac_graph *graph)
 }
 
 /* The passes that --pass names, in that order; all of the level where there are none. */
-static vta_status optimize(const cli_args *args, vtac_graph *graph, const vtac_pass_options *passes,
-                           vta_diag *diag)
+static vta_status optimize_graph(const cli_args *args, vtac_graph *graph, const vtac_pass_options *passes,
+                                 vta_diag *diag)
 {
     size_t at = 0;
     const char *name = cli_next(args, "--pass", &at);
@@ -68,7 +68,7 @@ static int check_names(const cli_args *args)
     return CLI_OK;
 }
 
-static int run(const cli_args *args)
+static int run_opt(const cli_args *args)
 {
     if (cli_flag(args, "--list-passes")) {
         return cli_list_passes(args);
@@ -89,7 +89,7 @@ static int run(const cli_args *args)
         return cli_fail(args, &diag);
     }
     int status;
-    if (optimize(args, graph, &passes, &diag) != VTA_OK) {
+    if (optimize_graph(args, graph, &passes, &diag) != VTA_OK) {
         status = cli_fail_model(args, &diag);
     } else {
         status = put_graph(args, graph);
@@ -107,5 +107,5 @@ const cli_verb cli_verb_opt = {
     .option_count = sizeof options / sizeof options[0],
     .least = 0,
     .most = 1,
-    .run = run,
+    .run = run_opt,
 };

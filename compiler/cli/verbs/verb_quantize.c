@@ -31,7 +31,7 @@ static const cli_option options[] = {
     {"--json", NULL, CLI_FLAG, "print the summary (and the report) as JSON"},
 };
 
-static void tell(void *context, const char *text)
+static void print_message(void *context, const char *text)
 {
     cli_say("vtac quantize: %s: %s\n", *(const char *const *)context, text);
 }
@@ -46,7 +46,7 @@ static void json_number(double value)
     }
 }
 
-static double percent(uint64_t part, uint64_t all)
+static double percent_of(uint64_t part, uint64_t all)
 {
     return all > 0 ? 100.0 * (double)part / (double)all : 0.0;
 }
@@ -66,7 +66,7 @@ static void print_json(const cli_args *args, const char *path, const vtac_quanti
     if (mixed->labelled) {
         cli_print(", \"right\": %llu, \"right_float\": %llu, \"accuracy\": %.6g, \"accuracy_float\": %.6g",
                   (unsigned long long)r->right, (unsigned long long)r->right_float,
-                  percent(r->right, r->decisions), percent(r->right_float, r->decisions));
+                  percent_of(r->right, r->decisions), percent_of(r->right_float, r->decisions));
     }
     if (r->tuned > 0) {
         cli_print(", \"tuned\": %u, \"rounding_left\": %.6g", r->tuned, r->rounding_left);
@@ -136,7 +136,7 @@ static void print_text(const cli_args *args, const char *path, const vtac_quanti
                      r->tuned, 100.0 * (1.0 - r->rounding_left));
     }
     if (mixed->labelled) {
-        const double now = percent(r->right, r->decisions), was = percent(r->right_float, r->decisions);
+        const double now = percent_of(r->right, r->decisions), was = percent_of(r->right_float, r->decisions);
         cli_sentence(0, "%llu of %llu answers are right (%.2f %%), %llu in float (%.2f %%): %.2f points %s",
                      (unsigned long long)r->right, (unsigned long long)r->decisions, now,
                      (unsigned long long)r->right_float, was, fabs(was - now), now > was ? "gained" : "lost");
@@ -169,7 +169,7 @@ static const char *output_path(const cli_args *args, char *own, size_t size)
     return path == NULL ? own : path;
 }
 
-static int run(const cli_args *args)
+static int run_quantize(const cli_args *args)
 {
     vtac_quantize_options how = VTAC_QUANTIZE_DEFAULTS;
     cli_shapes shapes;
@@ -205,7 +205,7 @@ static int run(const cli_args *args)
     const vtac_import_options import = {.shapes = shapes.items,
                                         .shape_count = shapes.count,
                                         .weights = shapes.weights,
-                                        .note = tell,
+                                        .note = print_message,
                                         .context = &args->operands[0]};
     char own[4096];
     const char *path = output_path(args, own, sizeof own);
@@ -235,5 +235,5 @@ const cli_verb cli_verb_quantize = {
     .option_count = sizeof options / sizeof options[0],
     .least = 1,
     .most = 1,
-    .run = run,
+    .run = run_quantize,
 };

@@ -186,7 +186,7 @@ static vta_status read_files(const cli_args *args, cli_regress_suite *s, vta_dia
 static volatile sig_atomic_t
     stopped; /* by a signal before the work stands, or behind it: the folder goes first */
 
-static void note(void *nothing)
+static void note_interrupt(void *nothing)
 {
     (void)nothing;
     stopped = 1;
@@ -212,8 +212,8 @@ static vta_status go_in(cli_regress_run *run, const cli_args *args, const cli_wo
     return status;
 }
 
-static vta_status go(const cli_args *args, const cli_work *how, cli_regress_suite *s, bool *leads,
-                     vta_diag *diag)
+static vta_status run_suite(const cli_args *args, const cli_work *how, cli_regress_suite *s, bool *leads,
+                            vta_diag *diag)
 {
     char program[4096];
     char folder[VTAC_TEMPORARY_PATH];
@@ -223,7 +223,7 @@ static vta_status go(const cli_args *args, const cli_work *how, cli_regress_suit
     }
     program[size] = '\0';
     stopped = 0;
-    cli_catch_signals(note, NULL);
+    cli_catch_signals(note_interrupt, NULL);
     vta_status status = vtac_temporary_folder("regress", folder, diag);
     if (status == VTA_OK) {
         cli_regress_run run = {.suite = s,
@@ -232,14 +232,14 @@ static vta_status go(const cli_args *args, const cli_work *how, cli_regress_suit
                                .done = cli_flag(args, "--json") ? NULL : tell_case,
                                .context = s};
         status = go_in(&run, args, how, leads, diag);
-        cli_catch_signals(note, NULL);
+        cli_catch_signals(note_interrupt, NULL);
         remove_folder(folder);
     }
     cli_catch_signals(NULL, NULL);
     return status == VTA_OK && stopped != 0 ? vta_fail(diag, VTA_INTERRUPTED, "interrupted") : status;
 }
 
-static int report(const cli_args *args, const cli_regress_suite *s)
+static int report_suite(const cli_args *args, const cli_regress_suite *s)
 {
     vta_diag diag = {0};
     (cli_flag(args, "--json") ? print_json : print_text)(s);
@@ -250,7 +250,7 @@ static int report(const cli_args *args, const cli_regress_suite *s)
     return code == CLI_OK && count_bad(s) > 0 ? CLI_FAILED : code;
 }
 
-static int run(const cli_args *args)
+static int run_regress(const cli_args *args)
 {
     cli_work how;
     cli_regress_suite suite;
@@ -263,8 +263,8 @@ static int run(const cli_args *args)
         return cli_usage(args, "'--update' writes the file that '--baseline FILE' names");
     }
     vta_status status = read_files(args, &suite, &diag);
-    status = status == VTA_OK ? go(args, &how, &suite, &leads, &diag) : status;
-    const int code = status != VTA_OK ? cli_fail(args, &diag) : leads ? report(args, &suite) : CLI_OK;
+    status = status == VTA_OK ? run_suite(args, &how, &suite, &leads, &diag) : status;
+    const int code = status != VTA_OK ? cli_fail(args, &diag) : leads ? report_suite(args, &suite) : CLI_OK;
     cli_regress_suite_free(&suite);
     return code;
 }
@@ -286,6 +286,6 @@ const cli_verb cli_verb_regress = {
     .option_count = sizeof options / sizeof options[0],
     .least = 1,
     .most = 1,
-    .run = run,
+    .run = run_regress,
     .alone = true,
 };

@@ -187,7 +187,7 @@ static vta_status give_inputs(const replay *r, vta_diag *diag)
     return VTA_OK;
 }
 
-static void compare(replay *r)
+static void compare_layer(replay *r)
 {
     const vta_tensor_info out = vta_model_output(r->alone.loaded.model, 0);
     const uint8_t *got = vta_model_output_data(r->alone.loaded.model, 0);
@@ -241,11 +241,11 @@ static vta_status run_alone(replay *r, const char *device, vta_diag *diag)
     VTA_TRY(cli_probe_load(&r->alone, &r->options, device, diag));
     VTA_TRY(give_inputs(r, diag));
     VTA_TRY(cli_watch_model(r->alone.loaded.model, diag));
-    compare(r);
+    compare_layer(r);
     return VTA_OK;
 }
 
-static int tell(const replay *r, const char *device)
+static int print_replay(const replay *r, const char *device)
 {
     const char *trace = cli_value(r->args, "--trace");
     const uint64_t cycles = vta_model_cycles(r->alone.loaded.model);
@@ -271,7 +271,7 @@ static int tell(const replay *r, const char *device)
     return r->differing > 0 ? CLI_FAILED : done;
 }
 
-static int run(const cli_args *args)
+static int run_replay(const cli_args *args)
 {
     replay r = {.args = args};
     vta_diag diag = {0};
@@ -284,7 +284,7 @@ static int run(const cli_args *args)
     char *device = device_of(args);
     vta_status status = device == NULL ? vta_no_memory(&diag) : run_whole(&r, &diag);
     status = status == VTA_OK ? run_alone(&r, device, &diag) : status;
-    const int result = status == VTA_OK ? tell(&r, device) : cli_fail_model(args, &diag);
+    const int result = status == VTA_OK ? print_replay(&r, device) : cli_fail_model(args, &diag);
     cli_probe_free(&r.alone);
     cli_probe_free(&r.whole);
     free(device);
@@ -300,5 +300,5 @@ const cli_verb cli_verb_replay = {
     .option_count = sizeof options / sizeof options[0],
     .least = 1,
     .most = 1,
-    .run = run,
+    .run = run_replay,
 };

@@ -186,8 +186,8 @@ static void base_name(const char *path, char *out, size_t size)
 }
 
 /* In the folder itself, or where there are several results, under names that tell them apart. */
-static vta_status save(const run_call *call, const vta_model *model, const char *path, uint32_t which,
-                       uint32_t cases, vta_diag *diag)
+static vta_status save_output(const run_call *call, const vta_model *model, const char *path, uint32_t which,
+                              uint32_t cases, vta_diag *diag)
 {
     const char *folder = cli_value(call->args, "--output-dir");
     char prefix[400] = "";
@@ -231,7 +231,7 @@ static vta_status run_case(run_call *call, vta_model *model, const char *path, u
         return status;
     }
     status = status == VTA_OK ? time_runs(call, model, times, diag) : status;
-    status = status == VTA_OK ? save(call, model, path, which, cases, diag) : status;
+    status = status == VTA_OK ? save_output(call, model, path, which, cases, diag) : status;
     if (status == VTA_OK && call->profile != NULL) {
         status = cli_profile_take(model, path, call->profile, diag);
         call->profile->runs = call->repeat;
@@ -408,7 +408,7 @@ static int read_work(run_call *call)
                : CLI_OK;
 }
 
-static int run(const cli_args *args)
+static int run_run(const cli_args *args)
 {
     const char *how = cli_value(args, "--preprocess");
     if (how != NULL && strcmp(how, "list") == 0) {
@@ -467,5 +467,5 @@ const cli_verb cli_verb_run = {
     .option_count = sizeof options / sizeof options[0],
     .least = 0,
     .most = 64,
-    .run = run,
+    .run = run_run,
 };

@@ -27,15 +27,15 @@ static void print_json(const vtac_target *target, const char *doc)
     cli_print(", \"vector_bytes\": %u}", target->vector_bytes);
 }
 
-typedef struct rows {
+typedef struct target_rows {
     const vtac_target_row *row;
     vtac_target *target; /* what each row stands for here */
-} rows;
+} target_rows;
 
 /* This machine's features in LLVM's words fill a screen. */
 static void fill_row(const void *context, uint32_t i, cli_cell *cells)
 {
-    const rows *r = context;
+    const target_rows *r = context;
     cells[0].text = r->target[i].name;
     cells[1].text = r->target[i].triple;
     cells[2].text = r->target[i].cpu;
@@ -55,7 +55,7 @@ static vta_status find_all(const vtac_target_row *row, size_t count, vtac_target
     return VTA_OK;
 }
 
-static int run(const cli_args *args)
+static int run_targets(const cli_args *args)
 {
     static const cli_column columns[] = {{"name", CLI_WORD},
                                          {"triple", CLI_NAME},
@@ -64,7 +64,7 @@ static int run(const cli_args *args)
                                          {"", CLI_SENTENCE}};
     vta_diag diag = {0};
     size_t count = 0;
-    rows r = {.row = vtac_targets(&count)};
+    target_rows r = {.row = vtac_targets(&count)};
     const vta_status status = find_all(r.row, count, &r.target, &diag);
     if (status == VTA_OK && !cli_flag(args, "--json")) {
         cli_table(columns, sizeof columns / sizeof columns[0], (uint32_t)count, fill_row, &r);
@@ -87,5 +87,5 @@ const cli_verb cli_verb_targets = {
             "aarch64-linux-gnu,cpu=cortex-a72,features=+neon,-crypto.\n",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
-    .run = run,
+    .run = run_targets,
 };

@@ -86,7 +86,7 @@ static int read_arguments(const cli_args *args, cli_tuning *t, cli_shapes *shape
                : cli_usage(args, "--budget takes a number of seconds above 0, not '%s'", budget);
 }
 
-static vta_status tune(cli_tuning *t, const cli_shapes *shapes, vta_diag *diag)
+static vta_status tune_model(cli_tuning *t, const cli_shapes *shapes, vta_diag *diag)
 {
     const char *host = cli_value(t->args, "--host");
     const vtac_pass_options passes = {.level = 3, .progress = cli_stages()};
@@ -102,7 +102,7 @@ static vta_status tune(cli_tuning *t, const cli_shapes *shapes, vta_diag *diag)
     return status;
 }
 
-static int run(const cli_args *args)
+static int run_tune(const cli_args *args)
 {
     const char *log = cli_value(args, "--log");
     cli_tuning t = {.args = args,
@@ -116,7 +116,7 @@ static int run(const cli_args *args)
     }
     t.begin = vta_now();
     cli_stages_begin();
-    vta_status status = tune(&t, &shapes, &diag);
+    vta_status status = tune_model(&t, &shapes, &diag);
     if (status == VTA_OK && cli_value(args, "--html") != NULL && t.is_leader) {
         status = cli_tuning_page(&t, cli_value(args, "--html"), &diag);
     }
@@ -136,5 +136,5 @@ const cli_verb cli_verb_tune = {
     .option_count = sizeof options / sizeof options[0],
     .least = 1,
     .most = 1,
-    .run = run,
+    .run = run_tune,
 };

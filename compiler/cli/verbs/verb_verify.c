@@ -32,7 +32,7 @@ static const cli_option options[] = {
     {"--json", NULL, CLI_FLAG, "print JSON"},
 };
 
-typedef enum outcome { PASSED, FAILED, UNSUPPORTED, OUTCOMES } outcome;
+typedef enum verify_outcome { PASSED, FAILED, UNSUPPORTED, OUTCOMES } verify_outcome;
 
 typedef struct verification {
     const cli_args *args;
@@ -47,7 +47,7 @@ typedef struct verification {
 } verification;
 
 typedef struct verdict {
-    outcome outcome;
+    verify_outcome outcome;
     int bound_from; /* inputs from this one on that look like parameters were made constants */
     vta_diag diag;
 } verdict;
@@ -288,13 +288,13 @@ static vta_status load_inputs(vta_model *model, const char *folder, const cli_ve
 }
 
 /* The data of ONNX's cases are worked out for them; beside other models lies what another engine gave. */
-static double absolute(const verification *v)
+static double absolute_tolerance(const verification *v)
 {
     return v->atol >= 0.0 ? v->atol : v->is_onnx ? 1e-7 : 1e-4;
 }
 
 /* Integers of another engine are to be equal. */
-static double relative(const verification *v, bool integers)
+static double relative_tolerance(const verification *v, bool integers)
 {
     return v->rtol >= 0.0 ? v->rtol : v->is_onnx || !integers ? 1e-3 : 0.0;
 }
@@ -307,7 +307,7 @@ static vta_status check_parcel(const verification *v, vta_model *model, const ch
     vta_status status = cli_read_parcel(path, &expected, &out->diag);
     if (status == VTA_OK &&
         cli_compare_parcels(vta_model_output_data(model, i), info.bytes, expected.text, expected.size,
-                            relative(v, false), absolute(v), &out->diag) != VTA_OK) {
+                            relative_tolerance(v, false), absolute_tolerance(v), &out->diag) != VTA_OK) {
         status = vta_context(&out->diag, "output %u", i);
     }
     vta_str_free(&expected);
@@ -326,7 +326,7 @@ static vta_status check_output(const verification *v, vta_model *model, const cl
         return check_parcel(v, model, path, i, out);
     }
     vta_status status = cli_read_tensor(path, &arena, &expected, &out->diag);
-    double rtol = status == VTA_OK ? relative(v, vtac_dtype_kind(expected.type.dtype) != 'f') : 0.0;
+    double rtol = status == VTA_OK ? relative_tolerance(v, vtac_dtype_kind(expected.type.dtype) != 'f') : 0.0;
     if (status == VTA_OK && info.dtype_code == vtac_dtype_code(VTAC_BF16) &&
         expected.type.dtype == VTAC_U16) {
         /* ONNX's older cases have its bits, and cut off what does not fit: a step below the nearest. */
@@ -337,7 +337,7 @@ static vta_status check_output(const verification *v, vta_model *model, const cl
         const vtac_tensor got = cli_as_tensor(&info, vta_model_output_data(model, i));
         char a[160];
         char b[160];
-        const cli_difference d = cli_compare_tensors(&got, &expected, rtol, absolute(v));
+        const cli_difference d = cli_compare_tensors(&got, &expected, rtol, absolute_tolerance(v));
         if (!vtac_type_equal(&got.type, &expected.type)) {
             status =
                 vta_fail(&out->diag, VTA_INVALID, "output %u is %s, expected %s", i,
@@ -435,7 +435,7 @@ static void run_case(verification *v, const char *given, verdict *out)
     vtac_artifact_image_free(&v->image);
 }
 
-static void report(verification *v, const char *folder, const verdict *result)
+static void report_verdict(verification *v, const char *folder, const verdict *result)
 {
     static const char *const words[] = {"PASS", "FAIL", "UNSUPPORTED"};
     const uint32_t before = v->count[PASSED] + v->count[FAILED] + v->count[UNSUPPORTED];
@@ -455,7 +455,7 @@ static void report(verification *v, const char *folder, const verdict *result)
     v->count[result->outcome]++;
 }
 
-static int tolerance(const cli_args *args, const char *name, double *value)
+static int read_tolerance(const cli_args *args, const char *name, double *value)
 {
     const char *text = cli_value(args, name);
     char *end = NULL;
@@ -468,7 +468,7 @@ static int tolerance(const cli_args *args, const char *name, double *value)
                : cli_usage(args, "%s takes a number, not '%s'", name, text);
 }
 
-static int run(const cli_args *args)
+static int run_verify(const cli_args *args)
 {
     uint64_t level = 3;
     const char *asked = cli_value(args, "-O");
@@ -480,7 +480,8 @@ static int run(const cli_args *args)
     if (cli_read_offload(args, &v.offload) != CLI_OK) {
         return CLI_USAGE;
     }
-    if (tolerance(args, "--rtol", &v.rtol) != CLI_OK || tolerance(args, "--atol", &v.atol) != CLI_OK) {
+    if (read_tolerance(args, "--rtol", &v.rtol) != CLI_OK ||
+        read_tolerance(args, "--atol", &v.atol) != CLI_OK) {
         return CLI_USAGE;
     }
     v.level = (int)level;
@@ -498,7 +499,7 @@ static int run(const cli_args *args)
         if (cli_go_on(&away) != VTA_OK) {
             return cli_fail(args, &away);
         }
-        report(&v, args->operands[i], &result);
+        report_verdict(&v, args->operands[i], &result);
     }
     cli_stages_end();
     cli_print(cli_flag(args, "--json") ? "],\n \"passed\": %u, \"failed\": %u, \"unsupported\": %u}\n"
@@ -523,5 +524,5 @@ const cli_verb cli_verb_verify = {
     .option_count = sizeof options / sizeof options[0],
     .least = 1,
     .most = 1000000,
-    .run = run,
+    .run = run_verify,
 };

@@ -30,7 +30,7 @@ static void fill_row(const void *context, uint32_t row, cli_cell *cells)
     cells[2].text = entry->doc;
 }
 
-static int list(const cli_args *args)
+static int list_networks(const cli_args *args)
 {
     static const cli_column columns[] = {{"", CLI_WORD}, {"", CLI_WORD}, {"", CLI_SENTENCE}};
     uint32_t count;
@@ -78,10 +78,10 @@ static vta_status write_int8(const char *name, uint64_t seed, const char *path, 
     return status;
 }
 
-static int run(const cli_args *args)
+static int run_zoo(const cli_args *args)
 {
     if (args->operand_count == 0 || strcmp(args->operands[0], "list") == 0) {
-        return list(args);
+        return list_networks(args);
     }
     uint64_t seed = 1;
     const char *given = cli_value(args, "--seed");
@@ -115,5 +115,5 @@ const cli_verb cli_verb_zoo = {
     .option_count = sizeof options / sizeof options[0],
     .least = 0,
     .most = 1,
-    .run = run,
+    .run = run_zoo,
 };

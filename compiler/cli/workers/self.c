@@ -148,7 +148,8 @@ static vta_status start_program(const char *program, const char *const *words, c
     return error == 0 ? VTA_OK : vta_fail(diag, VTA_IO, "cannot run '%s': %s", program, strerror(error));
 }
 
-static vta_status start(const char *const *words, const char *out, bool own_group, pid_t *pid, vta_diag *diag)
+static vta_status start_process(const char *const *words, const char *out, bool own_group, pid_t *pid,
+                                vta_diag *diag)
 {
     if (cli_here()->guest) {
         VTA_TRY(cli_go_on(diag));
@@ -185,7 +186,7 @@ vta_status cli_run_command(const char *command, const char *file, const char *ou
 
 vta_status cli_start_self(const char *const *words, const char *out, pid_t *pid, vta_diag *diag)
 {
-    return start(words, out, true, pid, diag);
+    return start_process(words, out, true, pid, diag);
 }
 
 /* What a command said last; its file goes with the folder that it is in. */
@@ -220,7 +221,7 @@ static vta_status why_it_failed(const char *verb, const char *out, vta_diag *dia
 vta_status cli_run_self(const char *const *words, const char *out, double timeout_s, vta_diag *diag)
 {
     pid_t pid = 0;
-    VTA_TRY(start(words, out, false, &pid, diag));
+    VTA_TRY(start_process(words, out, false, &pid, diag));
     const int status = wait_for(pid, timeout_s);
     if (status == -1) {
         return vta_fail(diag, VTA_TIMEOUT, "'vtac %s' did not end within %g s", words[1], timeout_s);

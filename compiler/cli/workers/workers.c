@@ -48,7 +48,7 @@ int cli_read_work(const cli_args *args, cli_work *out)
     return CLI_OK;
 }
 
-static void quote(vta_str *out, const char *word)
+static void quote_word(vta_str *out, const char *word)
 {
     vta_str_put(out, " '");
     for (; *word != '\0'; word++) {
@@ -74,18 +74,18 @@ static vta_status joining_command(const char *folder, vta_str *out, vta_diag *di
     program[length] = '\0';
     VTA_TRY(vta_file_read("/proc/self/cmdline", MOST_LINE, &bytes, &size, diag));
     vta_str_put(out, "exec");
-    quote(out, program);
+    quote_word(out, program);
     const char *word = (const char *)bytes;
     const char *end = word + size;
     for (word += strlen(word) + 1; word < end; word += strlen(word) + 1) {
         if (strcmp(word, "--slurm") == 0 || strcmp(word, "--sbatch") == 0) {
             word += strlen(word) + 1;
         } else if (strncmp(word, "--slurm=", 8) != 0 && strncmp(word, "--sbatch=", 9) != 0) {
-            quote(out, word);
+            quote_word(out, word);
         }
     }
-    quote(out, "--join");
-    quote(out, folder);
+    quote_word(out, "--join");
+    quote_word(out, folder);
     free(bytes);
     return vta_allocated(!out->failed, diag);
 }

@@ -44,8 +44,8 @@ static char *plan_text(const vtac_program *p)
     return vta_str_take(&text);
 }
 
-static vta_status run(vtac_program *p, const vtac_compile_options *options, vtac_artifact_image *out,
-                      vta_diag *diag)
+static vta_status compile_program(vtac_program *p, const vtac_compile_options *options,
+                                  vtac_artifact_image *out, vta_diag *diag)
 {
     const vtac_llvm_calls *llvm = NULL;
     if (p->target->is_wasm && p->graph->flow != NULL) {
@@ -87,7 +87,7 @@ vta_status vtac_compile(const vtac_graph *graph, const vtac_compile_options *opt
                             .once = options->once,
                             .schedules = options->schedules,
                             .progress = options->progress};
-    const vta_status status = run(&program, options, out, diag);
+    const vta_status status = compile_program(&program, options, out, diag);
     vtac_program_free(&program);
     if (status != VTA_OK) {
         vtac_artifact_image_free(out);

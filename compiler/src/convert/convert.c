@@ -31,7 +31,7 @@ typedef struct converter {
     uint32_t loss_count;
 } converter;
 
-static void lose(converter *c, const char *rounding)
+static void note_rounding(converter *c, const char *rounding)
 {
     const char *op = vtac_op_get(c->node->op)->name;
     for (uint32_t i = 0; i < c->loss_count; i++) {
@@ -60,7 +60,7 @@ static const char *meaning_of(const char *rounding)
     return "rounds once, halves to even, by a fixed-point factor";
 }
 
-static void tell(const converter *c)
+static void report_roundings(const converter *c)
 {
     for (uint32_t i = 0; i < c->loss_count && c->options->note != NULL; i++) {
         char text[600];
@@ -74,7 +74,7 @@ static void tell(const converter *c)
 
 /* ---- the pieces */
 
-static vtac_id in(const converter *c, uint32_t i)
+static vtac_id input_value(const converter *c, uint32_t i)
 {
     return i < c->node->input_count ? c->node->inputs[i] : 0;
 }
@@ -84,9 +84,9 @@ static vtac_id real_of(converter *c, uint32_t i, int64_t axis)
 {
     vtac_import_builder *m = &c->maker;
     const vtac_attr attr = vtac_attr_of_int("axis", axis);
-    const vtac_type *scale = vtac_made_type(m, in(c, i + 1));
+    const vtac_type *scale = vtac_made_type(m, input_value(c, i + 1));
     const bool each = scale->rank == 1 && scale->dim[0] > 1;
-    vtac_id zero = in(c, i + 2);
+    vtac_id zero = input_value(c, i + 2);
     if (each && zero != 0 && vtac_type_elements(vtac_made_type(m, zero)) == 1) {
         const vtac_tensor *known = vtac_made_constant(m, zero);
         const vtac_type type = {vtac_made_type(m, zero)->dtype, 1, {scale->dim[0]}};
@@ -98,14 +98,15 @@ static vtac_id real_of(converter *c, uint32_t i, int64_t axis)
         memset(all, *(const uint8_t *)known->data, (size_t)scale->dim[0]);
         zero = vtac_make_borrowed(m, &type, all);
     }
-    const vtac_id inputs[] = {in(c, i), in(c, i + 1), zero};
+    const vtac_id inputs[] = {input_value(c, i), input_value(c, i + 1), zero};
     return vtac_make(m, VTAC_OP_DEQUANTIZE_LINEAR, inputs, zero == 0 ? 2 : 3, each ? &attr : NULL, each);
 }
 
-static vtac_id quantized(converter *c, vtac_id x, uint32_t scale)
+static vtac_id quantized_value(converter *c, vtac_id x, uint32_t scale)
 {
-    const vtac_id inputs[] = {x, in(c, scale), in(c, scale + 1)};
-    return vtac_make(&c->maker, VTAC_OP_QUANTIZE_LINEAR, inputs, in(c, scale + 1) == 0 ? 2 : 3, NULL, 0);
+    const vtac_id inputs[] = {x, input_value(c, scale), input_value(c, scale + 1)};
+    return vtac_make(&c->maker, VTAC_OP_QUANTIZE_LINEAR, inputs, input_value(c, scale + 1) == 0 ? 2 : 3, NULL,
+                     0);
 }
 
 /* An int32 bias has the product of two scales. */
@@ -113,14 +114,14 @@ static vtac_id real_bias(converter *c, uint32_t i, uint32_t x_scale, uint32_t w_
 {
     vtac_import_builder *m = &c->maker;
     const vtac_attr attr = vtac_attr_of_int("axis", 0);
-    if (in(c, i) == 0) {
+    if (input_value(c, i) == 0) {
         return 0;
     }
-    const vtac_id scale = vtac_make2(m, VTAC_OP_MUL, in(c, x_scale), in(c, w_scale));
+    const vtac_id scale = vtac_make2(m, VTAC_OP_MUL, input_value(c, x_scale), input_value(c, w_scale));
     const vtac_type type = *vtac_made_type(m, scale);
     const bool each = type.rank == 1 && type.dim[0] > 1;
     const vtac_id one = type.rank == 1 && type.dim[0] == 1 ? vtac_make_reshape(m, scale, NULL, 0) : scale;
-    const vtac_id inputs[] = {in(c, i), each ? scale : one};
+    const vtac_id inputs[] = {input_value(c, i), each ? scale : one};
     return vtac_make(m, VTAC_OP_DEQUANTIZE_LINEAR, inputs, 2, each ? &attr : NULL, each);
 }
 
@@ -135,14 +136,14 @@ static bool says_nothing(const vtac_attr *attr)
 }
 
 /* The same attributes but for those of ours. */
-static vtac_id plain(converter *c, vtac_op op, const vtac_id *inputs, uint32_t count)
+static vtac_id convert_plain(converter *c, vtac_op op, const vtac_id *inputs, uint32_t count)
 {
     vtac_attr attrs[24];
     uint32_t kept = 0;
     for (uint32_t i = 0; i < c->node->attr_count; i++) {
         const char *name = c->node->attrs[i].name;
         if (strcmp(name, "rounding") == 0) {
-            lose(c, c->node->attrs[i].s);
+            note_rounding(c, c->node->attrs[i].s);
         } else if (!says_nothing(&c->node->attrs[i]) && kept < sizeof attrs / sizeof attrs[0]) {
             attrs[kept++] = c->node->attrs[i];
         }
@@ -152,62 +153,63 @@ static vtac_id plain(converter *c, vtac_op op, const vtac_id *inputs, uint32_t c
 
 /* ---- operators */
 
-static vtac_id convolution(converter *c)
+static vtac_id convert_convolution(converter *c)
 {
     const vtac_id inputs[] = {real_of(c, 0, 1), real_of(c, 3, 0), real_bias(c, 8, 1, 4)};
-    return quantized(c, plain(c, VTAC_OP_CONV, inputs, inputs[2] == 0 ? 2 : 3), 6);
+    return quantized_value(c, convert_plain(c, VTAC_OP_CONV, inputs, inputs[2] == 0 ? 2 : 3), 6);
 }
 
-static vtac_id matrix(converter *c)
+static vtac_id convert_matrix(converter *c)
 {
     const vtac_id inputs[] = {real_of(c, 0, 1), real_of(c, 3, 1)};
-    return quantized(c, plain(c, VTAC_OP_MATMUL, inputs, 2), 6);
+    return quantized_value(c, convert_plain(c, VTAC_OP_MATMUL, inputs, 2), 6);
 }
 
-static vtac_id dense(converter *c)
+static vtac_id convert_dense(converter *c)
 {
     const int64_t axis = vtac_attr_int(c->node, "transB", 0) != 0 ? 0 : 1;
     const vtac_id inputs[] = {real_of(c, 0, 1), real_of(c, 3, axis), real_bias(c, 6, 1, 4)};
-    const vtac_id y = plain(c, VTAC_OP_GEMM, inputs, inputs[2] == 0 ? 2 : 3);
-    return in(c, 7) == 0 ? y : quantized(c, y, 7);
+    const vtac_id y = convert_plain(c, VTAC_OP_GEMM, inputs, inputs[2] == 0 ? 2 : 3);
+    return input_value(c, 7) == 0 ? y : quantized_value(c, y, 7);
 }
 
-static vtac_id pair(converter *c)
+static vtac_id convert_pair(converter *c)
 {
     const vtac_id inputs[] = {real_of(c, 0, 1), real_of(c, 3, 1)};
-    return quantized(c, plain(c, c->node->op == VTAC_OP_QLINEAR_ADD ? VTAC_OP_ADD : VTAC_OP_MUL, inputs, 2),
-                     6);
+    return quantized_value(
+        c, convert_plain(c, c->node->op == VTAC_OP_QLINEAR_ADD ? VTAC_OP_ADD : VTAC_OP_MUL, inputs, 2), 6);
 }
 
-static vtac_id pool(converter *c)
+static vtac_id convert_pool(converter *c)
 {
     const bool global = c->node->op == VTAC_OP_QLINEAR_GLOBAL_AVERAGE_POOL;
     const vtac_id x = real_of(c, 0, 1);
     if (vtac_attr_int(c->node, "channels_last", 0) != 0) {
         return 0; /* a model's own operator: it stays */
     }
-    return quantized(c, plain(c, global ? VTAC_OP_GLOBAL_AVERAGE_POOL : VTAC_OP_AVERAGE_POOL, &x, 1), 3);
+    return quantized_value(
+        c, convert_plain(c, global ? VTAC_OP_GLOBAL_AVERAGE_POOL : VTAC_OP_AVERAGE_POOL, &x, 1), 3);
 }
 
 /* table[x - first] */
-static vtac_id table(converter *c)
+static vtac_id convert_table(converter *c)
 {
     vtac_import_builder *m = &c->maker;
     const double first = (double)vtac_attr_int(c->node, "first", 0);
-    vtac_id at = vtac_make_cast(m, in(c, 0), VTAC_I64);
+    vtac_id at = vtac_make_cast(m, input_value(c, 0), VTAC_I64);
     if (first != 0.0) {
         at = vtac_make2(m, VTAC_OP_SUB, at, vtac_make_number(m, VTAC_I64, first));
     }
-    return vtac_make2(m, VTAC_OP_GATHER, in(c, 1), at);
+    return vtac_make2(m, VTAC_OP_GATHER, input_value(c, 1), at);
 }
 
 /* round(x * mult * 2^(shift - 31)) */
-static vtac_id factor(converter *c)
+static vtac_id convert_factor(converter *c)
 {
     vtac_import_builder *m = &c->maker;
-    const vtac_tensor *mult = vtac_made_constant(m, in(c, 1));
-    const vtac_tensor *shift = vtac_made_constant(m, in(c, 2));
-    const vtac_type *x = vtac_made_type(m, in(c, 0));
+    const vtac_tensor *mult = vtac_made_constant(m, input_value(c, 1));
+    const vtac_tensor *shift = vtac_made_constant(m, input_value(c, 2));
+    const vtac_type *x = vtac_made_type(m, input_value(c, 0));
     const int64_t axis = vtac_attr_int(c->node, "axis", 1);
     if (mult == NULL || shift == NULL) {
         vtac_make_fail(m, VTA_UNSUPPORTED, "its factors are not known");
@@ -225,11 +227,11 @@ static vtac_id factor(converter *c)
             type.dim[i] = i == 0 ? count : 1;
         }
     }
-    lose(c, vtac_attr_string(c->node, "rounding", ""));
+    note_rounding(c, vtac_attr_string(c->node, "rounding", ""));
     if (factors == NULL) {
         return 0;
     }
-    const vtac_id y = vtac_make2(m, VTAC_OP_MUL, vtac_make_cast(m, in(c, 0), VTAC_F64),
+    const vtac_id y = vtac_make2(m, VTAC_OP_MUL, vtac_make_cast(m, input_value(c, 0), VTAC_F64),
                                  vtac_make_borrowed(m, &type, factors));
     return vtac_make_cast(m, vtac_make1(m, VTAC_OP_ROUND, y), VTAC_I32);
 }
@@ -238,15 +240,15 @@ static const struct {
     vtac_op op;
     vtac_id (*convert)(converter *c);
 } rules[] = {
-    {VTAC_OP_QLINEAR_CONV, convolution},
-    {VTAC_OP_QLINEAR_MATMUL, matrix},
-    {VTAC_OP_QGEMM, dense},
-    {VTAC_OP_QLINEAR_ADD, pair},
-    {VTAC_OP_QLINEAR_MUL, pair},
-    {VTAC_OP_QLINEAR_AVERAGE_POOL, pool},
-    {VTAC_OP_QLINEAR_GLOBAL_AVERAGE_POOL, pool},
-    {VTAC_OP_LOOK_UP, table},
-    {VTAC_OP_RESCALE, factor},
+    {VTAC_OP_QLINEAR_CONV, convert_convolution},
+    {VTAC_OP_QLINEAR_MATMUL, convert_matrix},
+    {VTAC_OP_QGEMM, convert_dense},
+    {VTAC_OP_QLINEAR_ADD, convert_pair},
+    {VTAC_OP_QLINEAR_MUL, convert_pair},
+    {VTAC_OP_QLINEAR_AVERAGE_POOL, convert_pool},
+    {VTAC_OP_QLINEAR_GLOBAL_AVERAGE_POOL, convert_pool},
+    {VTAC_OP_LOOK_UP, convert_table},
+    {VTAC_OP_RESCALE, convert_factor},
 };
 
 /* ONNX clips the gates' sums, and never the cell. */
@@ -312,6 +314,6 @@ vta_status vtac_convert_graph(vtac_graph *graph, const vtac_convert_options *opt
     }
     VTA_TRY(vtac_graph_sort(graph, diag));
     (void)vtac_remove_dead(graph);
-    tell(&c);
+    report_roundings(&c);
     return VTA_OK;
 }

@@ -11,7 +11,7 @@
 enum { MOST_SECTIONS = 1 << 16, MOST_ENTRIES = 1 << 12 };
 
 /* [begin, end) without blanks around it, terminated, in the arena. */
-static const char *trimmed(vta_arena *arena, const char *begin, const char *end)
+static const char *trimmed_text(vta_arena *arena, const char *begin, const char *end)
 {
     while (begin < end && isspace((unsigned char)*begin)) {
         begin++;
@@ -65,14 +65,14 @@ static vta_status parse_line(vtac_cfg_file *cfg, vta_arena *arena, const char *b
     if (*begin == '[') {
         const char *close = memchr(begin, ']', (size_t)(end - begin));
         return close == NULL ? vta_fail(diag, VTA_SYNTAX, "line %u: a section without ']'", line)
-                             : add_section(cfg, trimmed(arena, begin + 1, close), line, diag);
+                             : add_section(cfg, trimmed_text(arena, begin + 1, close), line, diag);
     }
     const char *equals = memchr(begin, '=', (size_t)(end - begin));
     if (equals == NULL || cfg->count == 0) {
         return vta_fail(diag, VTA_SYNTAX, "line %u: expected '[section]' or 'name = value'", line);
     }
-    return add_entry(&cfg->sections[cfg->count - 1], trimmed(arena, begin, equals),
-                     trimmed(arena, equals + 1, end), line, diag);
+    return add_entry(&cfg->sections[cfg->count - 1], trimmed_text(arena, begin, equals),
+                     trimmed_text(arena, equals + 1, end), line, diag);
 }
 
 vta_status vtac_cfg_parse(const vtac_model_file *file, vta_arena *arena, vtac_cfg_file *out, vta_diag *diag)

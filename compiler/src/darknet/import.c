@@ -144,7 +144,7 @@ static vta_status import_network(vtac_darknet *d, const vtac_cfg_file *cfg,
 }
 
 /* model.weights beside model.cfg. */
-static vta_status beside(const vtac_model_file *file, char *path, size_t size, vta_diag *diag)
+static vta_status file_beside(const vtac_model_file *file, char *path, size_t size, vta_diag *diag)
 {
     const size_t length = strlen(file->path);
     const bool named = length > 4 && strcmp(file->path + length - 4, ".cfg") == 0;
@@ -200,7 +200,7 @@ vta_status vtac_load_darknet(const vtac_model_file *file, const vtac_import_opti
     if (file->folder == NULL && given == NULL) {
         return vta_fail(diag, VTA_INVALID, "%s: a cfg without its weights", file->path);
     }
-    status = given == NULL ? beside(file, path, sizeof path, diag) : VTA_OK;
+    status = given == NULL ? file_beside(file, path, sizeof path, diag) : VTA_OK;
     status = status == VTA_OK ? vta_file_read(given != NULL ? given : path, MOST_WEIGHTS, &bytes, &size, diag)
                               : status;
     if (status != VTA_OK) {

@@ -10,7 +10,7 @@
 
 enum { MOST_FROM = 64 };
 
-static vtac_id pooled(vtac_darknet *d, vtac_id x, vtac_op op)
+static vtac_id pool_of(vtac_darknet *d, vtac_id x, vtac_op op)
 {
     const int64_t stride = vtac_darknet_option(d, "stride", 1, 1, MOST_SIZE);
     const int64_t size = vtac_darknet_option(d, "size", stride, 1, MOST_SIZE);
@@ -48,27 +48,27 @@ static vtac_id most_of_channels(vtac_darknet *d, vtac_id x)
     return vtac_make_reduce(m, VTAC_OP_REDUCE_MAX, x, axis, 1, false);
 }
 
-static vtac_id maxpool(vtac_darknet *d, vtac_id x)
+static vtac_id import_maxpool(vtac_darknet *d, vtac_id x)
 {
     if (vtac_darknet_option(d, "maxpool_depth", 0, 0, 1) != 0) {
         return most_of_channels(d, x);
     }
-    return pooled(d, x, VTAC_OP_MAX_POOL);
+    return pool_of(d, x, VTAC_OP_MAX_POOL);
 }
 
 static vtac_id local_avgpool(vtac_darknet *d, vtac_id x)
 {
-    return pooled(d, x, VTAC_OP_AVERAGE_POOL);
+    return pool_of(d, x, VTAC_OP_AVERAGE_POOL);
 }
 
-static vtac_id avgpool(vtac_darknet *d, vtac_id x)
+static vtac_id import_avgpool(vtac_darknet *d, vtac_id x)
 {
     (void)vtac_darknet_dims(d, x, 4);
     return vtac_make1(&d->maker, VTAC_OP_GLOBAL_AVERAGE_POOL, x);
 }
 
 /* An earlier layer: counted from here where it is negative. */
-static vtac_id earlier(vtac_darknet *d, int64_t number)
+static vtac_id earlier_layer(vtac_darknet *d, int64_t number)
 {
     const int64_t at = number < 0 ? (int64_t)d->number + number : number;
     if (at < 0 || at >= (int64_t)d->number || d->values[at] == 0) {
@@ -90,7 +90,7 @@ static size_t from_layers(vtac_darknet *d, const char *name, int64_t *from)
     return d->maker.status == VTA_OK ? count : 0;
 }
 
-static vtac_id route(vtac_darknet *d, vtac_id x)
+static vtac_id import_route(vtac_darknet *d, vtac_id x)
 {
     (void)x;
     int64_t from[MOST_FROM];
@@ -99,7 +99,7 @@ static vtac_id route(vtac_darknet *d, vtac_id x)
     const int64_t groups = vtac_darknet_option(d, "groups", 1, 1, MOST_SIZE);
     const int64_t group = vtac_darknet_option(d, "group_id", 0, 0, MOST_SIZE);
     for (size_t i = 0; i < count; i++) {
-        parts[i] = earlier(d, from[i]);
+        parts[i] = earlier_layer(d, from[i]);
         const int64_t channels = vtac_darknet_dims(d, parts[i], vtac_made_type(&d->maker, parts[i])->rank)[1];
         if (groups > 1 && (channels % groups != 0 || group >= groups)) {
             vtac_make_fail(&d->maker, VTA_INVALID, "group %lld of %lld in %lld channels", (long long)group,
@@ -148,7 +148,7 @@ static vtac_id fit_places(vtac_darknet *d, vtac_id y, const int64_t *to)
 }
 
 /* The weights of the layers that a shortcut joins, one for each or one for each channel, in proportion. */
-static const float *shares(vtac_darknet *d, size_t layers, int64_t channels, int64_t *each)
+static const float *shortcut_weights(vtac_darknet *d, size_t layers, int64_t channels, int64_t *each)
 {
     const char *type = vtac_cfg_text(d->section, "weights_type");
     const char *norm = vtac_cfg_text(d->section, "weights_normalization");
@@ -180,7 +180,7 @@ static const float *shares(vtac_darknet *d, size_t layers, int64_t channels, int
     return w;
 }
 
-static vtac_id shortcut(vtac_darknet *d, vtac_id x)
+static vtac_id import_shortcut(vtac_darknet *d, vtac_id x)
 {
     vtac_import_builder *m = &d->maker;
     int64_t from[MOST_FROM];
@@ -190,10 +190,11 @@ static vtac_id shortcut(vtac_darknet *d, vtac_id x)
     vtac_type type = {VTAC_F32, 4, {0}};
     memcpy(type.dim, vtac_darknet_dims(d, x, 4), 4 * sizeof *type.dim);
     int64_t each = 0;
-    const float *w = has_weights && m->status == VTA_OK ? shares(d, count + 1, type.dim[1], &each) : NULL;
+    const float *w =
+        has_weights && m->status == VTA_OK ? shortcut_weights(d, count + 1, type.dim[1], &each) : NULL;
     vtac_id y = 0;
     for (size_t i = 0; i <= count && m->status == VTA_OK; i++) {
-        vtac_id part = i == 0 ? x : fit_places(d, earlier(d, from[i - 1]), type.dim);
+        vtac_id part = i == 0 ? x : fit_places(d, earlier_layer(d, from[i - 1]), type.dim);
         part = i == 0 ? part : fit_channels(d, part, type.dim[1]);
         const double factor = vtac_cfg_float(d->section, i == 0 ? "alpha" : "beta", 1.0);
         if (factor != 1.0) {
@@ -208,7 +209,7 @@ static vtac_id shortcut(vtac_darknet *d, vtac_id x)
     return vtac_darknet_activate(d, y, "linear");
 }
 
-static vtac_id upsample(vtac_darknet *d, vtac_id x)
+static vtac_id import_upsample(vtac_darknet *d, vtac_id x)
 {
     vtac_import_builder *m = &d->maker;
     const int64_t stride = vtac_darknet_option(d, "stride", 2, 1, 256);
@@ -245,7 +246,7 @@ static vtac_id reorg_back(vtac_darknet *d, vtac_id x, int64_t s)
 }
 
 /* Rows and columns into channels; [reorg] reads the planes as if they were larger and fewer. */
-static vtac_id reorg(vtac_darknet *d, vtac_id x)
+static vtac_id import_reorg(vtac_darknet *d, vtac_id x)
 {
     vtac_import_builder *m = &d->maker;
     const int64_t s = vtac_darknet_option(d, "stride", 1, 1, 256);
@@ -279,21 +280,22 @@ static vtac_id scaled_by(vtac_darknet *d, vtac_id x)
         vtac_make_fail(&d->maker, VTA_UNSUPPORTED, "more than one layer 'from'");
         return 0;
     }
-    return vtac_darknet_activate(d, vtac_make2(&d->maker, VTAC_OP_MUL, x, earlier(d, from[0])), "linear");
+    return vtac_darknet_activate(d, vtac_make2(&d->maker, VTAC_OP_MUL, x, earlier_layer(d, from[0])),
+                                 "linear");
 }
 
-static vtac_id same(vtac_darknet *d, vtac_id x)
+static vtac_id import_same(vtac_darknet *d, vtac_id x)
 {
     (void)d;
     return x;
 }
 
-static vtac_id activation(vtac_darknet *d, vtac_id x)
+static vtac_id import_activation(vtac_darknet *d, vtac_id x)
 {
     return vtac_darknet_activate(d, x, "linear");
 }
 
-static vtac_id softmax(vtac_darknet *d, vtac_id x)
+static vtac_id import_softmax(vtac_darknet *d, vtac_id x)
 {
     vtac_import_builder *m = &d->maker;
     const int64_t groups = vtac_darknet_option(d, "groups", 1, 1, MOST_SIZE);
@@ -323,7 +325,7 @@ static vtac_id softmax(vtac_darknet *d, vtac_id x)
 }
 
 /* The middle of the picture; its values from 0…1 to -1…1 unless told otherwise. */
-static vtac_id crop(vtac_darknet *d, vtac_id x)
+static vtac_id import_crop(vtac_darknet *d, vtac_id x)
 {
     vtac_import_builder *m = &d->maker;
     const int64_t *dim = vtac_darknet_dims(d, x, 4);
@@ -347,26 +349,26 @@ static const vtac_darknet_layer layers[] = {
     {"deconvolutional", vtac_darknet_deconvolutional, false},
     {"deconv", vtac_darknet_deconvolutional, false},
     {"local", vtac_darknet_local, false},
-    {"maxpool", maxpool, false},
-    {"max", maxpool, false},
+    {"maxpool", import_maxpool, false},
+    {"max", import_maxpool, false},
     {"local_avgpool", local_avgpool, false},
-    {"avgpool", avgpool, false},
-    {"avg", avgpool, false},
-    {"route", route, false},
-    {"shortcut", shortcut, false},
-    {"upsample", upsample, false},
-    {"reorg", reorg, false},
-    {"reorg3d", reorg, false},
+    {"avgpool", import_avgpool, false},
+    {"avg", import_avgpool, false},
+    {"route", import_route, false},
+    {"shortcut", import_shortcut, false},
+    {"upsample", import_upsample, false},
+    {"reorg", import_reorg, false},
+    {"reorg3d", import_reorg, false},
     {"scale_channels", scaled_by, false},
     {"sam", scaled_by, false},
-    {"dropout", same, false},
-    {"cost", same, false},
-    {"empty", same, false},
-    {"silence", same, false},
-    {"activation", activation, false},
-    {"softmax", softmax, false},
-    {"soft", softmax, false},
-    {"crop", crop, false},
+    {"dropout", import_same, false},
+    {"cost", import_same, false},
+    {"empty", import_same, false},
+    {"silence", import_same, false},
+    {"activation", import_activation, false},
+    {"softmax", import_softmax, false},
+    {"soft", import_softmax, false},
+    {"crop", import_crop, false},
     {"rnn", vtac_darknet_rnn, false},
     {"gru", vtac_darknet_gru, false},
     {"lstm", vtac_darknet_lstm, false},
@@ -377,10 +379,10 @@ static const vtac_darknet_layer layers[] = {
     {"l2norm", vtac_darknet_l2norm, false},
     {"logistic", vtac_darknet_logistic, false},
     {"logxent", vtac_darknet_logistic, false},
-    {"yolo", same, true},
-    {"Gaussian_yolo", same, true},
-    {"region", same, true},
-    {"detection", same, true},
+    {"yolo", import_same, true},
+    {"Gaussian_yolo", import_same, true},
+    {"region", import_same, true},
+    {"detection", import_same, true},
 };
 
 const vtac_darknet_layer *vtac_darknet_layer_of(const char *type)

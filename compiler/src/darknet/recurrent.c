@@ -8,7 +8,7 @@
 #include "darknet.h"
 
 /* What the last run left, zeros in the first one; `at` is where the new one goes (remember). */
-static vtac_id recall(vtac_darknet *d, const vtac_type *type, uint32_t *at)
+static vtac_id recall_state(vtac_darknet *d, const vtac_type *type, uint32_t *at)
 {
     vtac_import_builder *m = &d->maker;
     char name[64];
@@ -28,24 +28,24 @@ static vtac_id recall(vtac_darknet *d, const vtac_type *type, uint32_t *at)
     return state;
 }
 
-static void remember(vtac_darknet *d, uint32_t at, vtac_id state)
+static void remember_state(vtac_darknet *d, uint32_t at, vtac_id state)
 {
     if (d->keeps_states && d->maker.status == VTA_OK) {
         d->states[at] = state;
     }
 }
 
-static vtac_id sum(vtac_darknet *d, vtac_id a, vtac_id b)
+static vtac_id sum_of(vtac_darknet *d, vtac_id a, vtac_id b)
 {
     return vtac_make2(&d->maker, VTAC_OP_ADD, a, b);
 }
 
-static vtac_id product(vtac_darknet *d, vtac_id a, vtac_id b)
+static vtac_id product_of(vtac_darknet *d, vtac_id a, vtac_id b)
 {
     return vtac_make2(&d->maker, VTAC_OP_MUL, a, b);
 }
 
-static vtac_id sigmoid(vtac_darknet *d, vtac_id x)
+static vtac_id sigmoid_of(vtac_darknet *d, vtac_id x)
 {
     return vtac_make1(&d->maker, VTAC_OP_SIGMOID, x);
 }
@@ -56,10 +56,10 @@ static bool is_normal(vtac_darknet *d)
 }
 
 /* h = f(W x) + g(U h), and h before it with shortcut; y = f(V h) */
-static vtac_id hidden(vtac_darknet *d, vtac_id given, vtac_id before, vtac_id own)
+static vtac_id hidden_state(vtac_darknet *d, vtac_id given, vtac_id before, vtac_id own)
 {
-    const vtac_id h = sum(d, given, own);
-    return vtac_darknet_option(d, "shortcut", 0, 0, 1) != 0 ? sum(d, h, before) : h;
+    const vtac_id h = sum_of(d, given, own);
+    return vtac_darknet_option(d, "shortcut", 0, 0, 1) != 0 ? sum_of(d, h, before) : h;
 }
 
 vtac_id vtac_darknet_rnn(vtac_darknet *d, vtac_id x)
@@ -69,17 +69,17 @@ vtac_id vtac_darknet_rnn(vtac_darknet *d, vtac_id x)
     const int64_t batch = vtac_darknet_dims(d, vtac_darknet_flattened(d, x), 2)[0];
     const vtac_type type = {VTAC_F32, 2, {batch, units}};
     uint32_t at;
-    const vtac_id before = recall(d, &type, &at);
+    const vtac_id before = recall_state(d, &type, &at);
     const vtac_id given = vtac_darknet_activate(d, vtac_darknet_dense(d, x, units, is_normal(d)), "logistic");
     const int64_t how = vtac_darknet_option(d, "logistic", 0, 0, 2);
     vtac_id own = vtac_darknet_dense(d, before, units, is_normal(d));
     if (how == 2) { /* twice the logistic less one, which is tanh of the half */
-        own = vtac_make1(&d->maker, VTAC_OP_TANH, product(d, own, vtac_darknet_number(&d->maker, 0.5)));
+        own = vtac_make1(&d->maker, VTAC_OP_TANH, product_of(d, own, vtac_darknet_number(&d->maker, 0.5)));
     } else {
-        own = how == 1 ? sigmoid(d, own) : vtac_darknet_activate(d, own, "logistic");
+        own = how == 1 ? sigmoid_of(d, own) : vtac_darknet_activate(d, own, "logistic");
     }
-    const vtac_id h = hidden(d, given, before, own);
-    remember(d, at, h);
+    const vtac_id h = hidden_state(d, given, before, own);
+    remember_state(d, at, h);
     return vtac_darknet_activate(d, vtac_darknet_dense(d, h, outputs, is_normal(d)), "logistic");
 }
 
@@ -96,11 +96,11 @@ vtac_id vtac_darknet_crnn(vtac_darknet *d, vtac_id x)
                              .normal = is_normal(d)};
     const vtac_type type = {VTAC_F32, 4, {dim[0], w.filters, dim[2], dim[3]}};
     uint32_t at;
-    const vtac_id before = recall(d, &type, &at);
+    const vtac_id before = recall_state(d, &type, &at);
     const vtac_id given = vtac_darknet_activate(d, vtac_darknet_conv(d, x, &w), "logistic");
     const vtac_id own = vtac_darknet_activate(d, vtac_darknet_conv(d, before, &w), "logistic");
-    const vtac_id h = hidden(d, given, before, own);
-    remember(d, at, h);
+    const vtac_id h = hidden_state(d, given, before, own);
+    remember_state(d, at, h);
     w.filters = vtac_darknet_option(d, "output_filters", 1, 1, MOST_SIZE);
     return vtac_darknet_activate(d, vtac_darknet_conv(d, h, &w), "logistic");
 }
@@ -113,18 +113,18 @@ vtac_id vtac_darknet_gru(vtac_darknet *d, vtac_id x)
     const int64_t batch = vtac_darknet_dims(d, vtac_darknet_flattened(d, x), 2)[0];
     const vtac_type type = {VTAC_F32, 2, {batch, units}};
     uint32_t at;
-    const vtac_id before = recall(d, &type, &at);
+    const vtac_id before = recall_state(d, &type, &at);
     vtac_id given[3];
     for (int i = 0; i < 3; i++) {
         given[i] = vtac_darknet_dense(d, x, units, is_normal(d));
     }
-    const vtac_id z = sigmoid(d, sum(d, given[0], vtac_darknet_dense(d, before, units, is_normal(d))));
-    const vtac_id r = sigmoid(d, sum(d, given[1], vtac_darknet_dense(d, before, units, is_normal(d))));
-    vtac_id h = sum(d, given[2], vtac_darknet_dense(d, product(d, r, before), units, is_normal(d)));
-    h = vtac_darknet_option(d, "tanh", 0, 0, 1) != 0 ? vtac_make1(m, VTAC_OP_TANH, h) : sigmoid(d, h);
+    const vtac_id z = sigmoid_of(d, sum_of(d, given[0], vtac_darknet_dense(d, before, units, is_normal(d))));
+    const vtac_id r = sigmoid_of(d, sum_of(d, given[1], vtac_darknet_dense(d, before, units, is_normal(d))));
+    vtac_id h = sum_of(d, given[2], vtac_darknet_dense(d, product_of(d, r, before), units, is_normal(d)));
+    h = vtac_darknet_option(d, "tanh", 0, 0, 1) != 0 ? vtac_make1(m, VTAC_OP_TANH, h) : sigmoid_of(d, h);
     const vtac_id rest = vtac_make2(m, VTAC_OP_SUB, vtac_darknet_number(m, 1.0), z);
-    h = sum(d, product(d, z, before), product(d, rest, h));
-    remember(d, at, h);
+    h = sum_of(d, product_of(d, z, before), product_of(d, rest, h));
+    remember_state(d, at, h);
     return h;
 }
 
@@ -138,19 +138,19 @@ vtac_id vtac_darknet_lstm(vtac_darknet *d, vtac_id x)
     const int64_t batch = vtac_darknet_dims(d, vtac_darknet_flattened(d, x), 2)[0];
     const vtac_type type = {VTAC_F32, 2, {batch, units}};
     uint32_t places[2];
-    const vtac_id before = recall(d, &type, &places[0]);
-    const vtac_id cell = recall(d, &type, &places[1]);
+    const vtac_id before = recall_state(d, &type, &places[0]);
+    const vtac_id cell = recall_state(d, &type, &places[1]);
     vtac_id gate[GATES];
     for (int i = 0; i < GATES; i++) {
         gate[i] = vtac_darknet_dense(d, x, units, is_normal(d));
     }
     for (int i = 0; i < GATES; i++) {
-        const vtac_id s = sum(d, gate[i], vtac_darknet_dense(d, before, units, is_normal(d)));
-        gate[i] = i == CELL ? vtac_make1(m, VTAC_OP_TANH, s) : sigmoid(d, s);
+        const vtac_id s = sum_of(d, gate[i], vtac_darknet_dense(d, before, units, is_normal(d)));
+        gate[i] = i == CELL ? vtac_make1(m, VTAC_OP_TANH, s) : sigmoid_of(d, s);
     }
-    const vtac_id c = sum(d, product(d, gate[INPUT], gate[CELL]), product(d, gate[FORGET], cell));
-    const vtac_id h = product(d, gate[OUTPUT], vtac_make1(m, VTAC_OP_TANH, c));
-    remember(d, places[0], h);
-    remember(d, places[1], c);
+    const vtac_id c = sum_of(d, product_of(d, gate[INPUT], gate[CELL]), product_of(d, gate[FORGET], cell));
+    const vtac_id h = product_of(d, gate[OUTPUT], vtac_make1(m, VTAC_OP_TANH, c));
+    remember_state(d, places[0], h);
+    remember_state(d, places[1], c);
     return h;
 }

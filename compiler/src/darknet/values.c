@@ -62,17 +62,17 @@ void vtac_darknet_apply_norm(const vtac_darknet_norm *n, float *weights, float *
 
 /* ---- activations */
 
-static vtac_id mish(vtac_import_builder *m, vtac_id x)
+static vtac_id mish_of(vtac_import_builder *m, vtac_id x)
 {
     return vtac_make1(m, VTAC_OP_MISH, x);
 }
 
-static vtac_id swish(vtac_import_builder *m, vtac_id x)
+static vtac_id swish_of(vtac_import_builder *m, vtac_id x)
 {
     return vtac_make2(m, VTAC_OP_MUL, x, vtac_make1(m, VTAC_OP_SIGMOID, x));
 }
 
-static vtac_id leaky(vtac_import_builder *m, vtac_id x, double alpha)
+static vtac_id leaky_of(vtac_import_builder *m, vtac_id x, double alpha)
 {
     const vtac_attr attr = vtac_attr_of_float("alpha", alpha);
     return vtac_make(m, VTAC_OP_LEAKY_RELU, &x, 1, &attr, 1);
@@ -96,8 +96,8 @@ static vtac_id share_of_channels(vtac_import_builder *m, vtac_id x, bool powers,
 }
 
 /* Straight pieces: slope `outer` below `low` and above `high`, `inner` between them. */
-static vtac_id pieces(vtac_import_builder *m, vtac_id x, double low, double high, double inner, double outer,
-                      double at)
+static vtac_id straight_pieces(vtac_import_builder *m, vtac_id x, double low, double high, double inner,
+                               double outer, double at)
 {
     const vtac_id middle = vtac_make_clip(m, x, low, high);
     const vtac_id rest = vtac_make2(m, VTAC_OP_SUB, x, middle);
@@ -108,7 +108,7 @@ static vtac_id pieces(vtac_import_builder *m, vtac_id x, double low, double high
 }
 
 /* Half of the whole part, and on odd steps what is left as well. */
-static vtac_id stairs(vtac_import_builder *m, vtac_id x)
+static vtac_id stairs_of(vtac_import_builder *m, vtac_id x)
 {
     const vtac_id whole = vtac_make1(m, VTAC_OP_FLOOR, x);
     const vtac_id half =
@@ -150,19 +150,19 @@ vtac_id vtac_darknet_activate(vtac_darknet *d, vtac_id x, const char *otherwise)
         return x;
     }
     if (strcmp(name, "stair") == 0) {
-        return stairs(m, x);
+        return stairs_of(m, x);
     }
     if (strcmp(name, "leaky") == 0 || strcmp(name, "revleaky") == 0) {
-        return leaky(m, x, 0.1);
+        return leaky_of(m, x, 0.1);
     }
     if (strcmp(name, "relie") == 0) {
-        return leaky(m, x, 0.01);
+        return leaky_of(m, x, 0.01);
     }
     if (strcmp(name, "mish") == 0) {
-        return mish(m, x);
+        return mish_of(m, x);
     }
     if (strcmp(name, "swish") == 0) {
-        return swish(m, x);
+        return swish_of(m, x);
     }
     if (strcmp(name, "gelu") == 0) {
         const vtac_attr tanh_form = vtac_attr_of_string("approximate", "tanh");
@@ -172,10 +172,10 @@ vtac_id vtac_darknet_activate(vtac_darknet *d, vtac_id x, const char *otherwise)
         return hard_mish(m, x);
     }
     if (strcmp(name, "lhtan") == 0) {
-        return pieces(m, x, 0.0, 1.0, 1.0, 0.001, 0.0);
+        return straight_pieces(m, x, 0.0, 1.0, 1.0, 0.001, 0.0);
     }
     if (strcmp(name, "plse") == 0) {
-        return pieces(m, x, -4.0, 4.0, 0.125, 0.01, 0.5);
+        return straight_pieces(m, x, -4.0, 4.0, 0.125, 0.01, 0.5);
     }
     if (strncmp(name, "normalize_channels", 18) == 0) {
         const bool powers = strstr(name, "softmax") != NULL;

@@ -149,7 +149,7 @@ static void features_of(const sample *s, column c, double *f)
 }
 
 /* Gauss with the largest pivot; rows that say nothing stay 0. */
-static void solve(double a[FEATURES][FEATURES + 1], double *x)
+static void solve_equations(double a[FEATURES][FEATURES + 1], double *x)
 {
     for (int k = 0; k < FEATURES; k++) {
         int best = k;
@@ -227,7 +227,7 @@ static void fit_left_out(column c, int without, double *x)
 }
 
 /* Errors count by their share: each sample weighs 1 / its count. */
-static void fit(column c, int without, double *x)
+static void fit_column(column c, int without, double *x)
 {
     double a[FEATURES][FEATURES + 1] = {{0}};
     for (int s = 0; s < (int)SAMPLES; s++) {
@@ -248,7 +248,7 @@ static void fit(column c, int without, double *x)
     for (int i = 0; i < FEATURES; i++) {
         a[i][i] += ridge * a[i][i];
     }
-    solve(a, x);
+    solve_equations(a, x);
     fit_left_out(c, without, x);
 }
 
@@ -289,10 +289,10 @@ vta_status vtac_area_fit(vtac_area_model *out, vta_diag *diag)
         return vta_fail(diag, VTA_INVALID, "no samples of area; './run area-model' makes them");
     }
     for (column c = LUT; c < COLUMNS; c++) {
-        fit(c, -1, columns[c]);
+        fit_column(c, -1, columns[c]);
         for (int s = 0; s < (int)SAMPLES; s++) {
             double x[FEATURES];
-            fit(c, s, x);
+            fit_column(c, s, x);
             *errors[c] += fabs(value_of(x, &samples[s], c) / samples[s].counts[c] - 1) / SAMPLES;
         }
     }

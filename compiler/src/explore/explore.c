@@ -83,7 +83,7 @@ vta_status vtac_explore_piece(void *context, const char *piece, vta_str *result,
 
 /* ---- the leader */
 
-typedef struct search {
+typedef struct explore_search {
     const vtac_explore_options *options;
     vtac_exploration *out;
     vtac_part part;     /* within the budget */
@@ -94,7 +94,7 @@ typedef struct search {
     uint32_t piece_count, done;
     vta_diag *diag;
     vta_status status;
-} search;
+} explore_search;
 
 /* Counts a reason by its first word, or the key that a message names. */
 static void count_outside(vtac_exploration *out, const char *why)
@@ -168,7 +168,7 @@ static void sum_up_tiles(vtac_exploration *out)
     qsort(out->tiles, out->tile_count, sizeof out->tiles[0], by_size);
 }
 
-static vta_status look_at(search *s, uint64_t index)
+static vta_status look_at(explore_search *s, uint64_t index)
 {
     vtac_candidate c = {.index = index};
     vta_diag own = {0};
@@ -213,7 +213,7 @@ static uint64_t stride_of(uint64_t size)
     return stride;
 }
 
-static vta_status look_at_all(search *s)
+static vta_status look_at_all(explore_search *s)
 {
     const uint64_t size = vtac_space_size(s->options->space);
     const uint64_t limit = s->options->limit;
@@ -275,7 +275,7 @@ static int by_key(const void *a, const void *b)
     return order != 0 ? order : x->candidate < y->candidate ? -1 : x->candidate > y->candidate;
 }
 
-static vta_status find_twins(search *s)
+static vta_status find_twins(explore_search *s)
 {
     const size_t count = s->found.count;
     const bool tables = any_table(s->options);
@@ -308,7 +308,7 @@ static vta_status find_twins(search *s)
     return VTA_OK;
 }
 
-static vta_status make_pieces(search *s)
+static vta_status make_pieces(explore_search *s)
 {
     s->piece_count = (s->out->timed + IN_A_PIECE - 1) / IN_A_PIECE;
     s->pieces = calloc((size_t)s->piece_count + 1, sizeof *s->pieces);
@@ -349,9 +349,9 @@ static bool read_line(const char *line, vtac_candidate *c, uint32_t network)
     return true;
 }
 
-static void take(void *context, uint32_t number, const char *result, const char *why, double seconds)
+static void take_result(void *context, uint32_t number, const char *result, const char *why, double seconds)
 {
-    search *s = context;
+    explore_search *s = context;
     s->out->piece_seconds[number] = seconds;
     if (result == NULL) {
         s->status = s->status != VTA_OK
@@ -392,7 +392,7 @@ static double pictures_of(const vtac_explored *network)
     return (double)n;
 }
 
-static void judge(const search *s, vtac_candidate *c)
+static void compare_candidate(const explore_search *s, vtac_candidate *c)
 {
     const vtac_explore_options *o = s->options;
     double fps = 0.0, energy = 0.0, longest = 0.0, all = 0.0;
@@ -442,7 +442,7 @@ static int by_score(const void *a, const void *b)
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
-static bool dominates(const vtac_candidate *a, const vtac_candidate *b)
+static bool dominates_candidate(const vtac_candidate *a, const vtac_candidate *b)
 {
     return a->fps >= b->fps && a->share <= b->share && a->energy <= b->energy &&
            (a->fps > b->fps || a->share < b->share || a->energy < b->energy || a->index < b->index);
@@ -454,24 +454,24 @@ static void find_front(vtac_exploration *e)
         vtac_candidate *c = &e->candidates[i];
         c->front = c->runs;
         for (uint32_t k = 0; c->front && k < e->count; k++) {
-            c->front = !(e->candidates[k].runs && dominates(&e->candidates[k], c));
+            c->front = !(e->candidates[k].runs && dominates_candidate(&e->candidates[k], c));
         }
     }
 }
 
-static vta_status run(search *s, vtac_work *work)
+static vta_status run_search(explore_search *s, vtac_work *work)
 {
     VTA_TRY(vtac_area_fit(&s->out->area_model, s->diag));
     VTA_TRY(look_at_all(s));
     VTA_TRY(find_twins(s));
     VTA_TRY(make_pieces(s));
-    VTA_TRY(vtac_work_run(work, (const char *const *)s->pieces, s->piece_count, take, s, s->diag));
+    VTA_TRY(vtac_work_run(work, (const char *const *)s->pieces, s->piece_count, take_result, s, s->diag));
     VTA_TRY(s->status);
     for (size_t i = 0; i < s->found.count; i++) {
         vtac_candidate *c = vta_vec_at(&s->found, i);
         const vtac_candidate *twin = vta_vec_at(&s->found, c->twin);
         memcpy(c->networks, twin->networks, sizeof c->networks);
-        judge(s, c);
+        compare_candidate(s, c);
     }
     if (s->found.count > 0) {
         qsort(s->found.items, s->found.count, sizeof(vtac_candidate), by_score);
@@ -488,12 +488,13 @@ vta_status vtac_explore(const vtac_explore_options *options, vtac_work *work, vt
                         vta_diag *diag)
 {
     *out = (vtac_exploration){0};
-    search s = {.options = options, .out = out, .found = {.item_size = sizeof(vtac_candidate)}, .diag = diag};
+    explore_search s = {
+        .options = options, .out = out, .found = {.item_size = sizeof(vtac_candidate)}, .diag = diag};
     if (options->network_count == 0 || options->network_count > VTAC_MOST_NETWORKS) {
         return vta_fail(diag, VTA_RANGE, "%" PRIu32 " networks; expected 1 to %d", options->network_count,
                         VTAC_MOST_NETWORKS);
     }
-    const vta_status status = run(&s, work);
+    const vta_status status = run_search(&s, work);
     vta_vec_free(&s.found);
     for (uint32_t i = 0; s.pieces != NULL && i < s.piece_count; i++) {
         free(s.pieces[i]);

@@ -68,7 +68,7 @@ static vta_status add_value(vtac_space *s, const key_row *row, bool first, doubl
     return VTA_OK;
 }
 
-static vta_status set(vtac_space *space, const char *text, vta_diag *diag)
+static vta_status set_field(vtac_space *space, const char *text, vta_diag *diag)
 {
     const char *equals = strchr(text, '=');
     if (equals == NULL || equals == text) {
@@ -114,7 +114,7 @@ vta_status vtac_space_fix(vtac_space *space, const char *text, vta_diag *diag)
                         "'%s': '%s' is fixed already; several values go behind one '=': %s=3,4", text, key,
                         key);
     }
-    VTA_TRY(set(space, text, diag));
+    VTA_TRY(set_field(space, text, diag));
     space->axes[axis_of(space, text)].fixed = true;
     return VTA_OK;
 }
@@ -187,16 +187,16 @@ vta_status vtac_space_default(const vtac_part *part, vtac_space *out, vta_diag *
         (void)snprintf(out->base.target, sizeof out->base.target, "%s", part->name);
     }
     for (size_t i = 0; i < sizeof usual / sizeof usual[0]; i++) {
-        VTA_TRY(set(out, usual[i], diag));
+        VTA_TRY(set_field(out, usual[i], diag));
     }
     (void)snprintf(text, sizeof text, part->most_bus_bits > 64 ? "LOG_BUS_WIDTH=6,7" : "LOG_BUS_WIDTH=6");
-    VTA_TRY(set(out, text, diag));
+    VTA_TRY(set_field(out, text, diag));
     for (size_t i = 0; few && i < sizeof small / sizeof small[0]; i++) {
-        VTA_TRY(set(out, small[i], diag));
+        VTA_TRY(set_field(out, small[i], diag));
     }
-    VTA_TRY(ecp5 ? set(out, "ARRAY_PUMP=1", diag) : VTA_OK);
+    VTA_TRY(ecp5 ? set_field(out, "ARRAY_PUMP=1", diag) : VTA_OK);
     (void)snprintf(text, sizeof text, "CLOCK_MHZ=%" PRIu32, part->clock_mhz);
-    return set(out, text, diag);
+    return set_field(out, text, diag);
 }
 
 uint64_t vtac_space_size(const vtac_space *space)

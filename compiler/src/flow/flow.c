@@ -63,7 +63,7 @@ static uint32_t segment_of_inputs(const vtac_graph *graph, const vtac_node *node
     return 0;
 }
 
-static bool spread(const vtac_graph *graph, const vtac_node *node, uint32_t *of_value)
+static bool spread_constant(const vtac_graph *graph, const vtac_node *node, uint32_t *of_value)
 {
     const uint32_t segment = segment_of_inputs(graph, node, of_value);
     bool changed = false;
@@ -95,17 +95,17 @@ void vtac_flow_segments(const vtac_graph *graph, uint32_t *of_value)
     for (bool changed = true; changed;) { /* there and back: twice, but for what hangs on constants alone */
         changed = false;
         for (uint32_t i = 0; i < graph->order_count; i++) {
-            changed = spread(graph, &graph->nodes[graph->order[i]], of_value) || changed;
+            changed = spread_constant(graph, &graph->nodes[graph->order[i]], of_value) || changed;
         }
         for (uint32_t i = graph->order_count; i-- > 0;) {
-            changed = spread(graph, &graph->nodes[graph->order[i]], of_value) || changed;
+            changed = spread_constant(graph, &graph->nodes[graph->order[i]], of_value) || changed;
         }
     }
 }
 
 /* ---- as numbers */
 
-static void put(vta_str *out, int64_t word)
+static void put_word(vta_str *out, int64_t word)
 {
     uint8_t bytes[8];
     for (int i = 0; i < 8; i++) {
@@ -117,30 +117,30 @@ static void put(vta_str *out, int64_t word)
 static void put_bytes(vta_str *out, const void *data, size_t size)
 {
     static const uint8_t zeros[8] = {0};
-    put(out, (int64_t)size);
+    put_word(out, (int64_t)size);
     vta_str_append(out, data, size);
     vta_str_append(out, zeros, (8 - size % 8) % 8);
 }
 
 static void put_slots(vta_str *out, const uint32_t *slots, uint32_t count)
 {
-    put(out, count);
+    put_word(out, count);
     for (uint32_t i = 0; i < count; i++) {
-        put(out, slots[i]);
+        put_word(out, slots[i]);
     }
 }
 
 static void put_constants(const vtac_flow *flow, vta_str *out)
 {
-    put(out, (int64_t)flow->constants.count);
+    put_word(out, (int64_t)flow->constants.count);
     for (size_t i = 0; i < flow->constants.count; i++) {
         const vtac_flow_constant *c = vta_vec_at(&flow->constants, i);
         const vtac_tensor *t = &c->tensor;
-        put(out, c->slot);
-        put(out, vtac_flow_type(t->type.dtype));
-        put(out, t->type.rank);
+        put_word(out, c->slot);
+        put_word(out, vtac_flow_type(t->type.dtype));
+        put_word(out, t->type.rank);
         for (uint32_t k = 0; k < t->type.rank; k++) {
-            put(out, t->type.dim[k]);
+            put_word(out, t->type.dim[k]);
         }
         put_bytes(out, t->data, t->bytes);
     }
@@ -148,17 +148,17 @@ static void put_constants(const vtac_flow *flow, vta_str *out)
 
 static void put_segments(const vtac_flow *flow, const uint32_t *steps, uint32_t step_count, vta_str *out)
 {
-    put(out, (int64_t)flow->segments.count);
+    put_word(out, (int64_t)flow->segments.count);
     for (size_t s = 0; s < flow->segments.count; s++) {
         const vtac_flow_segment *segment = vta_vec_at(&flow->segments, s);
         int64_t count = 0;
         for (uint32_t i = 0; i < step_count; i++) {
             count += steps[i] == s + 1;
         }
-        put(out, count);
+        put_word(out, count);
         for (uint32_t i = 0; i < step_count; i++) {
             if (steps[i] == s + 1) {
-                put(out, i);
+                put_word(out, i);
             }
         }
         put_slots(out, segment->inputs.items, (uint32_t)segment->inputs.count);
@@ -170,31 +170,31 @@ static void put_block(const vtac_flow_block *block, vta_str *out)
 {
     put_slots(out, block->inputs, block->input_count);
     put_slots(out, block->outputs, block->output_count);
-    put(out, (int64_t)block->insns.count);
+    put_word(out, (int64_t)block->insns.count);
     for (size_t i = 0; i < block->insns.count; i++) {
         const vtac_flow_insn *insn = vta_vec_at(&block->insns, i);
-        put(out, insn->op);
+        put_word(out, insn->op);
         put_bytes(out, insn->name, strlen(insn->name));
         put_slots(out, insn->inputs, insn->input_count);
         put_slots(out, insn->outputs, insn->output_count);
-        put(out, insn->word_count);
+        put_word(out, insn->word_count);
         for (uint32_t k = 0; k < insn->word_count; k++) {
-            put(out, insn->words[k]);
+            put_word(out, insn->words[k]);
         }
     }
 }
 
 static void put_ends(const vta_vec *ends, vta_str *out)
 {
-    put(out, (int64_t)ends->count);
+    put_word(out, (int64_t)ends->count);
     for (size_t i = 0; i < ends->count; i++) {
         const vtac_flow_end *end = vta_vec_at(ends, i);
-        put(out, end->slot);
-        put(out, end->kind);
-        put(out, vtac_flow_type(end->dtype));
-        put(out, end->rank);
+        put_word(out, end->slot);
+        put_word(out, end->kind);
+        put_word(out, vtac_flow_type(end->dtype));
+        put_word(out, end->rank);
         for (int32_t k = 0; k < end->rank; k++) {
-            put(out, end->dim[k]);
+            put_word(out, end->dim[k]);
         }
         put_bytes(out, end->name, strlen(end->name));
     }
@@ -218,12 +218,12 @@ vta_status vtac_flow_encode(const vtac_graph *graph, const uint32_t *steps, uint
                             vta_diag *diag)
 {
     const vtac_flow *flow = graph->flow;
-    put(out, VTA_FLOW_MAGIC);
-    put(out, rows_needed(flow));
-    put(out, flow->slot_count);
+    put_word(out, VTA_FLOW_MAGIC);
+    put_word(out, rows_needed(flow));
+    put_word(out, flow->slot_count);
     put_constants(flow, out);
     put_segments(flow, steps, step_count, out);
-    put(out, (int64_t)flow->blocks.count);
+    put_word(out, (int64_t)flow->blocks.count);
     for (size_t i = 0; i < flow->blocks.count; i++) {
         put_block(vta_vec_at(&flow->blocks, i), out);
     }

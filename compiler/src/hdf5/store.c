@@ -19,7 +19,7 @@ typedef struct store {
     void *client;
 } store;
 
-static store *whole(vtac_keras_store *head)
+static store *store_of(vtac_keras_store *head)
 {
     return (store *)head;
 }
@@ -27,7 +27,7 @@ static store *whole(vtac_keras_store *head)
 static void close_store(vtac_keras_store *head);
 static const vtac_keras_store_calls calls;
 
-static vta_status damaged(vta_diag *diag, const char *what)
+static vta_status fail_damaged(vta_diag *diag, const char *what)
 {
     return vta_fail(diag, VTA_SYNTAX, "'%s' cannot be read from the HDF5 file", what);
 }
@@ -118,7 +118,7 @@ static vta_status open_store(const uint8_t *bytes, size_t size, vtac_keras_store
 
 static void close_store(vtac_keras_store *head)
 {
-    store *s = whole(head);
+    store *s = store_of(head);
     if (s->file >= 0) {
         (void)H5Fclose(s->file);
     }
@@ -128,7 +128,7 @@ static void close_store(vtac_keras_store *head)
 }
 
 /* Whether each step of the path is there as a hard link; *foreign: one leads elsewhere. */
-static bool inside(const store *s, const char *path, bool *foreign)
+static bool path_inside(const store *s, const char *path, bool *foreign)
 {
     char part[MOST_PATH];
     const size_t length = strlen(path);
@@ -155,16 +155,16 @@ static bool inside(const store *s, const char *path, bool *foreign)
     return true;
 }
 
-static bool has(vtac_keras_store *head, const char *path)
+static bool has_path(vtac_keras_store *head, const char *path)
 {
     bool foreign;
-    return inside(whole(head), path, &foreign);
+    return path_inside(store_of(head), path, &foreign);
 }
 
 static vta_status check_path(const store *s, const char *path, vta_diag *diag)
 {
     bool foreign;
-    if (strcmp(path, "/") == 0 || inside(s, path, &foreign)) {
+    if (strcmp(path, "/") == 0 || path_inside(s, path, &foreign)) {
         return VTA_OK;
     }
     return foreign ? vta_fail(diag, VTA_INVALID,
@@ -188,14 +188,14 @@ static vta_status read_texts(hid_t attr, const char *what, vta_arena *arena, con
         status = VTA_OK;
     } else if (!text || points < 0 || points > MOST_TEXTS ||
                (points > 0 && size > (size_t)(MOST_TEXT / points))) {
-        status = damaged(diag, what);
+        status = fail_damaged(diag, what);
     }
     const size_t room = status == VTA_OK ? (size_t)points : 0;
     const char **texts = vta_arena_array(arena, room, sizeof *texts);
     void *raw = calloc(room + 1, loose ? sizeof(char *) : size + 1);
     status = status == VTA_OK && (texts == NULL || raw == NULL) ? vta_no_memory(diag) : status;
     if (status == VTA_OK && room > 0 && H5Aread(attr, type, raw) < 0) {
-        status = damaged(diag, what);
+        status = fail_damaged(diag, what);
     }
     for (size_t i = 0; status == VTA_OK && i < room; i++) {
         const char *one = loose ? ((char **)raw)[i] : (const char *)raw + i * size;
@@ -217,7 +217,7 @@ static vta_status read_texts(hid_t attr, const char *what, vta_arena *arena, con
 static vta_status texts_of(vtac_keras_store *head, const char *path, const char *name, vta_arena *arena,
                            const char *const **out, size_t *count, vta_diag *diag)
 {
-    const store *s = whole(head);
+    const store *s = store_of(head);
     *count = 0;
     VTA_TRY(check_path(s, path, diag));
     if (H5Aexists_by_name(s->file, path, name, H5P_DEFAULT) <= 0) {
@@ -225,7 +225,7 @@ static vta_status texts_of(vtac_keras_store *head, const char *path, const char 
     }
     const hid_t attr = H5Aopen_by_name(s->file, path, name, H5P_DEFAULT, H5P_DEFAULT);
     if (attr < 0) {
-        return damaged(diag, name);
+        return fail_damaged(diag, name);
     }
     const vta_status status = read_texts(attr, name, arena, out, count, diag);
     (void)H5Aclose(attr);
@@ -279,11 +279,11 @@ static vta_status floats_of(vtac_keras_store *head, const char *path, vta_arena 
                             vta_diag *diag)
 {
     enum { MOST_NUMBERS = 1 << 28 };
-    const store *s = whole(head);
+    const store *s = store_of(head);
     VTA_TRY(check_path(s, path, diag));
     const hid_t set = H5Dopen2(s->file, path, H5P_DEFAULT);
     if (set < 0) {
-        return damaged(diag, path);
+        return fail_damaged(diag, path);
     }
     vtac_type type;
     vta_status status = shape_of(set, path, &type, diag);
@@ -296,7 +296,7 @@ static vta_status floats_of(vtac_keras_store *head, const char *path, vta_arena 
         status = vta_no_memory(diag);
     }
     if (status == VTA_OK && H5Dread(set, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, room) < 0) {
-        status = damaged(diag, path);
+        status = fail_damaged(diag, path);
     }
     (void)H5Dclose(set);
     *out = (vtac_tensor){type, room, (size_t)count * sizeof *room};
@@ -304,7 +304,7 @@ static vta_status floats_of(vtac_keras_store *head, const char *path, vta_arena 
 }
 
 static const vtac_keras_store_calls calls = {
-    KERAS_STORE_EDITION, open_store, close_store, text_of, texts_of, has, floats_of};
+    KERAS_STORE_EDITION, open_store, close_store, text_of, texts_of, has_path, floats_of};
 
 /* The module's one name. */
 __attribute__((visibility("default"))) const void *vtac_hdf5(void);

@@ -62,7 +62,7 @@ static void list_kinds(char *known, size_t size)
     }
 }
 
-static vta_status unknown(const vtac_model_file *file, vta_diag *diag)
+static vta_status fail_unknown(const vtac_model_file *file, vta_diag *diag)
 {
     char first[64];
     char known[256] = "";
@@ -83,7 +83,7 @@ vta_status vtac_model_parse(const vtac_model_file *file, const vtac_import_optio
             return kinds[i].load(file, options, out, diag);
         }
     }
-    return unknown(file, diag);
+    return fail_unknown(file, diag);
 }
 
 /* A folder in the place of a file is perhaps what TensorFlow saves. */

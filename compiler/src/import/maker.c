@@ -24,7 +24,7 @@ static void out_of_memory(vtac_import_builder *m)
 }
 
 /* A node whose inputs are known and small is a constant in its place. */
-static void fold(vtac_import_builder *m, vtac_node_id node, vtac_id *value)
+static void fold_constant(vtac_import_builder *m, vtac_node_id node, vtac_id *value)
 {
     bool done = false;
     vtac_tensor result;
@@ -67,7 +67,7 @@ void vtac_make_many(vtac_import_builder *m, vtac_op op, const vtac_id *inputs, u
         return;
     }
     memcpy(out, m->graph->nodes[node].outputs, output_count * sizeof *out);
-    fold(m, node, out);
+    fold_constant(m, node, out);
     if (m->status != VTA_OK) {
         memset(out, 0, output_count * sizeof *out);
     }

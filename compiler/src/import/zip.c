@@ -23,17 +23,17 @@ enum {
 /* What deflate can do at best: more is a forged size. */
 enum { MOST_RATIO = 1032 };
 
-static uint32_t u16(const uint8_t *at)
+static uint32_t read_u16(const uint8_t *at)
 {
     return (uint32_t)at[0] | (uint32_t)at[1] << 8;
 }
 
-static uint32_t u32(const uint8_t *at)
+static uint32_t read_u32(const uint8_t *at)
 {
-    return u16(at) | u16(at + 2) << 16;
+    return read_u16(at) | read_u16(at + 2) << 16;
 }
 
-static vta_status damaged(vta_diag *diag)
+static vta_status fail_damaged(vta_diag *diag)
 {
     return vta_fail(diag, VTA_SYNTAX, "it is not a whole zip archive");
 }
@@ -64,24 +64,25 @@ static vta_status inflate_to(const uint8_t *from, size_t packed, uint8_t *to, si
     const int result = inflate(&stream, Z_FINISH);
     const bool whole = result == Z_STREAM_END && stream.total_out == size;
     (void)inflateEnd(&stream);
-    return whole ? VTA_OK : damaged(diag);
+    return whole ? VTA_OK : fail_damaged(diag);
 }
 
 /* The member of one entry of the directory. */
-static vta_status unpack(const uint8_t *bytes, size_t size, const uint8_t *entry, vta_arena *arena,
-                         vtac_zip_member *out, vta_diag *diag)
+static vta_status unpack_member(const uint8_t *bytes, size_t size, const uint8_t *entry, vta_arena *arena,
+                                vtac_zip_member *out, vta_diag *diag)
 {
-    const uint32_t method = u16(entry + 10);
-    const uint32_t packed = u32(entry + 20);
-    const uint32_t whole = u32(entry + 24);
-    const uint32_t local = u32(entry + 42);
-    out->name = vta_arena_string(arena, (const char *)entry + ENTRY_BYTES, u16(entry + 28));
+    const uint32_t method = read_u16(entry + 10);
+    const uint32_t packed = read_u32(entry + 20);
+    const uint32_t whole = read_u32(entry + 24);
+    const uint32_t local = read_u32(entry + 42);
+    out->name = vta_arena_string(arena, (const char *)entry + ENTRY_BYTES, read_u16(entry + 28));
     if (size < LOCAL_BYTES || local > size - LOCAL_BYTES || memcmp(bytes + local, "PK\3\4", 4) != 0) {
-        return damaged(diag);
+        return fail_damaged(diag);
     }
-    const size_t start = (size_t)local + LOCAL_BYTES + u16(bytes + local + 26) + u16(bytes + local + 28);
+    const size_t start =
+        (size_t)local + LOCAL_BYTES + read_u16(bytes + local + 26) + read_u16(bytes + local + 28);
     if (start > size || packed > size - start || whole / MOST_RATIO > packed) {
-        return damaged(diag);
+        return fail_damaged(diag);
     }
     uint8_t *to = vta_arena_alloc(arena, (size_t)whole + 1);
     if (to == NULL || out->name == NULL) {
@@ -98,34 +99,35 @@ static vta_status unpack(const uint8_t *bytes, size_t size, const uint8_t *entry
                         "member '%.64s' is packed by method %u; stored and deflated can be read", out->name,
                         method);
     }
-    return (uint32_t)crc32(0, to, (uInt)whole) == u32(entry + 16) ? VTA_OK : damaged(diag);
+    return (uint32_t)crc32(0, to, (uInt)whole) == read_u32(entry + 16) ? VTA_OK : fail_damaged(diag);
 }
 
 vta_status vtac_unzip(const uint8_t *bytes, size_t size, vta_arena *arena, vtac_zip_member **out,
                       uint32_t *count, vta_diag *diag)
 {
     const uint8_t *end = find_end(bytes, size);
-    if (end == NULL || u32(end + 16) > size) {
-        return damaged(diag);
+    if (end == NULL || read_u32(end + 16) > size) {
+        return fail_damaged(diag);
     }
-    *count = u16(end + 10);
+    *count = read_u16(end + 10);
     vtac_zip_member *members = vta_arena_array(arena, *count + (size_t)1, sizeof *members);
     if (members == NULL) {
         return vta_no_memory(diag);
     }
-    size_t at = u32(end + 16);
+    size_t at = read_u32(end + 16);
     uint64_t packed = 0; /* members lie beside each other: more than the archive has is forged */
     for (uint32_t i = 0; i < *count; i++) {
         if (size - at < ENTRY_BYTES || memcmp(bytes + at, "PK\1\2", 4) != 0 ||
-            size - at - ENTRY_BYTES < u16(bytes + at + 28)) {
-            return damaged(diag);
+            size - at - ENTRY_BYTES < read_u16(bytes + at + 28)) {
+            return fail_damaged(diag);
         }
-        packed += u32(bytes + at + 20);
+        packed += read_u32(bytes + at + 20);
         if (packed > size) {
-            return damaged(diag);
+            return fail_damaged(diag);
         }
-        VTA_TRY(unpack(bytes, size, bytes + at, arena, &members[i], diag));
-        at += (size_t)ENTRY_BYTES + u16(bytes + at + 28) + u16(bytes + at + 30) + u16(bytes + at + 32);
+        VTA_TRY(unpack_member(bytes, size, bytes + at, arena, &members[i], diag));
+        at += (size_t)ENTRY_BYTES + read_u16(bytes + at + 28) + read_u16(bytes + at + 30) +
+              read_u16(bytes + at + 32);
         at = at > size ? size : at;
     }
     *out = members;

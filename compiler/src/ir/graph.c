@@ -47,7 +47,7 @@ void vtac_graph_destroy(vtac_graph *graph)
 }
 
 /* Appends `id` to one of the graph's id lists. */
-static vta_status append(uint32_t **list, uint32_t *count, size_t *room, uint32_t id, vta_diag *diag)
+static vta_status append_id(uint32_t **list, uint32_t *count, size_t *room, uint32_t id, vta_diag *diag)
 {
     uint32_t *grown = vta_grow(*list, room, (size_t)*count + 1, sizeof **list);
     if (grown == NULL) {
@@ -80,12 +80,12 @@ vta_status vtac_add_input(vtac_graph *graph, const char *name, const vtac_type *
                           vta_diag *diag)
 {
     VTA_TRY(new_value(graph, name, type, out, diag));
-    return append(&graph->inputs, &graph->input_count, &graph->input_room, *out, diag);
+    return append_id(&graph->inputs, &graph->input_count, &graph->input_room, *out, diag);
 }
 
 vta_status vtac_add_output(vtac_graph *graph, vtac_value_id value, vta_diag *diag)
 {
-    VTA_TRY(append(&graph->outputs, &graph->output_count, &graph->output_room, value, diag));
+    VTA_TRY(append_id(&graph->outputs, &graph->output_count, &graph->output_room, value, diag));
     graph->values[value].output_uses++;
     return VTA_OK;
 }
@@ -284,7 +284,7 @@ vta_status vtac_add_node(vtac_graph *graph, const vtac_node_spec *spec, vtac_nod
     graph->node_count = id;
     *out = id;
     VTA_TRY(count_uses(graph, id, diag));
-    return append(&graph->order, &graph->order_count, &graph->order_room, id, diag);
+    return append_id(&graph->order, &graph->order_count, &graph->order_room, id, diag);
 }
 
 void vtac_replace_uses(vtac_graph *graph, vtac_value_id old, vtac_value_id new)

@@ -32,7 +32,7 @@ vtac_value_id vtac_find_value(const vtac_graph *graph, const char *name)
     return graph->name_room == 0 ? 0 : graph->names[place_of(graph, name)];
 }
 
-static void rebuild(vtac_graph *graph)
+static void rebuild_names(vtac_graph *graph)
 {
     memset(graph->names, 0, graph->name_room * sizeof *graph->names);
     for (vtac_value_id v = 1; v <= graph->value_count; v++) {
@@ -53,7 +53,7 @@ static vta_status make_room(vtac_graph *graph, vta_diag *diag)
     free(graph->names);
     graph->names = names;
     graph->name_room = room;
-    rebuild(graph);
+    rebuild_names(graph);
     return VTA_OK;
 }
 
@@ -110,6 +110,6 @@ vta_status vtac_rename_value(vtac_graph *graph, vtac_value_id value, const char 
     }
     graph->values[value].name = kept;
     graph->values[value].nameless = false;
-    rebuild(graph);
+    rebuild_names(graph);
     return VTA_OK;
 }

@@ -22,7 +22,7 @@ typedef struct parser {
     draft d;
 } parser;
 
-static vta_status push(parser *p, vta_vec *vec, const void *item)
+static vta_status push_item(parser *p, vta_vec *vec, const void *item)
 {
     return vta_allocated(vta_vec_push(vec, item) != NULL, p->s.diag);
 }
@@ -137,7 +137,7 @@ static vta_status parse_item(parser *p, vtac_attr_kind *kind)
         return vtac_scan_fail_at(&p->s, start, "the elements of a list have one kind");
     }
     *kind = list;
-    return push(p, &p->d.items, &item);
+    return push_item(p, &p->d.items, &item);
 }
 
 /* The kind of a list without elements, told by a letter behind it. */
@@ -216,7 +216,7 @@ static vta_status parse_attrs(parser *p)
         VTA_TRY(vtac_scan_name(&p->s, &attr.name));
         VTA_TRY(vtac_scan_expect(&p->s, '='));
         VTA_TRY(parse_attr_value(p, &attr));
-        VTA_TRY(push(p, &p->d.attrs, &attr));
+        VTA_TRY(push_item(p, &p->d.attrs, &attr));
     } while (vtac_scan_char(&p->s, ','));
     return vtac_scan_expect(&p->s, '}');
 }
@@ -247,8 +247,8 @@ static vta_status parse_results(parser *p)
         vtac_type type;
         vtac_scan_blanks(&p->s);
         VTA_TRY(parse_definition(p, &name, &type));
-        VTA_TRY(push(p, &p->d.names, &name));
-        VTA_TRY(push(p, &p->d.types, &type));
+        VTA_TRY(push_item(p, &p->d.names, &name));
+        VTA_TRY(push_item(p, &p->d.types, &type));
     } while (vtac_scan_char(&p->s, ','));
     return VTA_OK;
 }
@@ -262,7 +262,7 @@ static vta_status parse_operands(parser *p)
         vtac_value_id value;
         VTA_TRY(vtac_scan_comma(&p->s, p->d.inputs.count == 0));
         VTA_TRY(parse_use(p, &value));
-        VTA_TRY(push(p, &p->d.inputs, &value));
+        VTA_TRY(push_item(p, &p->d.inputs, &value));
     }
     return VTA_OK;
 }

@@ -99,7 +99,7 @@ static void put_number(vta_str *out, const vtac_tensor *tensor, int64_t i)
 }
 
 /* Three bytes as four digits; fewer at the end. */
-static void encode(const unsigned char *bytes, size_t left, char *to)
+static void encode_base64(const unsigned char *bytes, size_t left, char *to)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     const uint32_t group = (uint32_t)bytes[0] << 16 | (left > 1 ? (uint32_t)bytes[1] << 8 : 0U) |
@@ -116,7 +116,7 @@ static void put_base64(vta_str *out, const unsigned char *bytes, size_t size)
     size_t used = 0;
     vta_str_put(out, "base64 \"");
     for (size_t i = 0; i < size; i += 3) {
-        encode(bytes + i, size - i, text + used);
+        encode_base64(bytes + i, size - i, text + used);
         used += 4;
         if (used == sizeof text) {
             vta_str_append(out, text, used);
@@ -206,7 +206,7 @@ static void put_node(printer *p, const vtac_node *node)
     vta_str_printf(&p->out, " @%u\n", node->origin);
 }
 
-static char *print(const vtac_graph *graph, int64_t inline_limit, bool whole)
+static char *print_graph(const vtac_graph *graph, int64_t inline_limit, bool whole)
 {
     printer p = {.graph = graph, .inline_limit = inline_limit, .whole = whole};
     vta_str_put(&p.out, "graph ");
@@ -240,10 +240,10 @@ static char *print(const vtac_graph *graph, int64_t inline_limit, bool whole)
 
 char *vtac_graph_print(const vtac_graph *graph, int64_t inline_limit)
 {
-    return print(graph, inline_limit, false);
+    return print_graph(graph, inline_limit, false);
 }
 
 char *vtac_graph_write(const vtac_graph *graph, int64_t inline_limit)
 {
-    return print(graph, inline_limit, true);
+    return print_graph(graph, inline_limit, true);
 }

@@ -16,7 +16,7 @@
 enum { MOST_LAYERS = 1 << 14, MOST_PATH = 1024, MOST_CALLS = 64 };
 
 /* A layer of a model, and what its calls made. */
-typedef struct layer {
+typedef struct keras_layer {
     const char *class, *name;
     char group[256]; /* of its weights in a .keras file */
     const cJSON *node, *config;
@@ -26,12 +26,12 @@ typedef struct layer {
     uint32_t calls;
     bool is_input;
     char operation[80]; /* a function's name, "": it is a layer */
-} layer;
+} keras_layer;
 
 /* One model, nested or not. */
 typedef struct model {
     bool sequential; /* each layer has the result of the one before */
-    layer *layers;
+    keras_layer *layers;
     uint32_t count;
     const char *weights;        /* where its layers' weights lie: a group */
     const char *nested;         /* h5: the layer of the outermost model that it is in; NULL: it is that */
@@ -39,7 +39,7 @@ typedef struct model {
     uint32_t in_count;
 } model;
 
-static const cJSON *member(const cJSON *object, const char *name)
+static const cJSON *member_of(const cJSON *object, const char *name)
 {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
     return cJSON_IsNull(item) ? NULL : item;
@@ -84,7 +84,7 @@ static void name_group(model *m, uint32_t i)
 
 static vta_status list_layers(vtac_keras *k, const cJSON *config, model *m, vta_diag *diag)
 {
-    const cJSON *list = cJSON_IsArray(config) ? config : member(config, "layers");
+    const cJSON *list = cJSON_IsArray(config) ? config : member_of(config, "layers");
     const int count = cJSON_GetArraySize(list);
     if (!cJSON_IsArray(list) || count < 1 || count > MOST_LAYERS) {
         return vta_fail(diag, VTA_INVALID, "its configuration lists no layers, or more than %d", MOST_LAYERS);
@@ -97,13 +97,13 @@ static vta_status list_layers(vtac_keras *k, const cJSON *config, model *m, vta_
     const cJSON *item;
     cJSON_ArrayForEach(item, list)
     {
-        layer *l = &m->layers[m->count];
+        keras_layer *l = &m->layers[m->count];
         l->node = item;
-        l->config = member(item, "config");
-        l->class = vtac_keras_bare_class(text_of(member(item, "class_name")));
+        l->config = member_of(item, "config");
+        l->class = vtac_keras_bare_class(text_of(member_of(item, "class_name")));
         const cJSON *own =
-            member(item, "name"); /* TensorFlowOpLayer: with a prefix that the configuration has not */
-        l->name = text_of(cJSON_IsString(own) ? own : member(l->config, "name"));
+            member_of(item, "name"); /* TensorFlowOpLayer: with a prefix that the configuration has not */
+        l->name = text_of(cJSON_IsString(own) ? own : member_of(l->config, "name"));
         l->is_input = strcmp(l->class, "InputLayer") == 0;
         (void)vtac_keras_operation_name(item, l->class, l->operation, sizeof l->operation);
         name_group(m, m->count++);
@@ -117,18 +117,18 @@ static bool is_model_class(const char *class)
            strcmp(class, "Model") == 0;
 }
 
-static bool is_model(const layer *l)
+static bool is_model(const keras_layer *l)
 {
     return is_model_class(l->class);
 }
 
 /* A layer around another that is called as that one is; NULL: it is none. Spectral normalization has been
  * done when weights were stored. */
-static const cJSON *wrapped(const char *class, const cJSON *config)
+static const cJSON *wrapped_layer(const char *class, const cJSON *config)
 {
     const bool is_wrapper =
         strcmp(class, "TimeDistributed") == 0 || strcmp(class, "SpectralNormalization") == 0;
-    return is_wrapper ? member(config, "layer") : NULL;
+    return is_wrapper ? member_of(config, "layer") : NULL;
 }
 
 static vta_status check_layers(const model *m, vta_diag *diag)
@@ -137,8 +137,8 @@ static vta_status check_layers(const model *m, vta_diag *diag)
     size_t used = 0;
     const char *why = NULL;
     for (uint32_t i = 0; i < m->count && used < sizeof list - 120; i++) {
-        const layer *l = &m->layers[i];
-        if (!is_model(l) && l->operation[0] == '\0' && wrapped(l->class, l->config) == NULL &&
+        const keras_layer *l = &m->layers[i];
+        if (!is_model(l) && l->operation[0] == '\0' && wrapped_layer(l->class, l->config) == NULL &&
             vtac_keras_layer_find(l->class) == NULL) {
             used += (size_t)snprintf(list + used, sizeof list - used, "%s'%.40s' (%.40s)",
                                      used == 0 ? "" : ", ", l->name, l->class);
@@ -176,7 +176,7 @@ static bool names_layer(const char *path, const char *name, size_t length)
 }
 
 /* Those weights of a list that are the layer's; `count`: how long the list is. */
-static vta_status weights_of_list(vtac_keras *k, const model *m, const layer *l, const char *group,
+static vta_status weights_of_list(vtac_keras *k, const model *m, const keras_layer *l, const char *group,
                                   const char *list, size_t *count, vta_diag *diag)
 {
     char path[2 * MOST_PATH];
@@ -195,7 +195,7 @@ static vta_status weights_of_list(vtac_keras *k, const model *m, const layer *l,
 
 /* .h5: a layer's group tells the names of its weights; those of a nested model's layers have theirs in them.
  * Where they are many, there are several lists: weight_names0, weight_names1, … */
-static vta_status weights_by_name(vtac_keras *k, const model *m, const layer *l, vta_diag *diag)
+static vta_status weights_by_name(vtac_keras *k, const model *m, const keras_layer *l, vta_diag *diag)
 {
     char group[MOST_PATH];
     char list[32] = "weight_names";
@@ -226,7 +226,7 @@ static vta_status weights_in(vtac_keras *k, const char *group, const char *part,
 }
 
 /* .keras: the group of a layer, by its class and number, or by its name. */
-static bool group_of(vtac_keras *k, const model *m, const layer *l, char *out, size_t size)
+static bool group_of(vtac_keras *k, const model *m, const keras_layer *l, char *out, size_t size)
 {
     static const char *const folders[] = {"layers", "_layer_checkpoint_dependencies"};
     for (int i = 0; i < 4; i++) {
@@ -241,16 +241,16 @@ static bool group_of(vtac_keras *k, const model *m, const layer *l, char *out, s
 /* Cells that lie in a list have groups by class and number. */
 static vta_status weights_of_cells(vtac_keras *k, const char *group, const cJSON *config, vta_diag *diag)
 {
-    const cJSON *cells = member(member(member(config, "cell"), "config"), "cells");
+    const cJSON *cells = member_of(member_of(member_of(config, "cell"), "config"), "cells");
     const cJSON *cell;
     cJSON_ArrayForEach(cell, cells)
     {
         char name[80];
         char part[128];
         unsigned before = 0;
-        const char *class = vtac_keras_bare_class(text_of(member(cell, "class_name")));
+        const char *class = vtac_keras_bare_class(text_of(member_of(cell, "class_name")));
         for (const cJSON *other = cells->child; other != cell; other = other->next) {
-            before += strcmp(vtac_keras_bare_class(text_of(member(other, "class_name"))), class) == 0;
+            before += strcmp(vtac_keras_bare_class(text_of(member_of(other, "class_name"))), class) == 0;
         }
         vtac_keras_snake_case(class, name, sizeof name);
         (void)snprintf(part, sizeof part, before == 0 ? "cell/cells/%s/vars/" : "cell/cells/%s_%u/vars/",
@@ -260,7 +260,7 @@ static vta_status weights_of_cells(vtac_keras *k, const char *group, const cJSON
     return VTA_OK;
 }
 
-static vta_status weights_of(vtac_keras *k, const model *m, const layer *l, bool zipped, vta_diag *diag)
+static vta_status weights_of(vtac_keras *k, const model *m, const keras_layer *l, bool zipped, vta_diag *diag)
 {
     static const char *const parts[] = {"vars/",
                                         "cell/vars/",
@@ -299,7 +299,7 @@ static vta_status find_tensor(const model *m, const char *name, const cJSON *cal
                               vtac_keras_value *out, vta_diag *diag)
 {
     for (uint32_t i = 0; i < m->count; i++) {
-        const layer *l = &m->layers[i];
+        const keras_layer *l = &m->layers[i];
         const double number = cJSON_IsNumber(call) ? call->valuedouble : 0.0;
         if (strcmp(l->name, name) != 0) {
             continue;
@@ -339,18 +339,19 @@ static void add_constant(vtac_keras *k, const cJSON *item)
 /* An array that was written down among the arguments. */
 static const cJSON *written_array(const cJSON *item)
 {
-    const char *class = text_of(member(item, "class_name"));
+    const char *class = text_of(member_of(item, "class_name"));
     const bool array = strcmp(class, "__numpy__") == 0 || strcmp(class, "__tensor__") == 0;
-    return array ? member(member(item, "config"), "value") : NULL;
+    return array ? member_of(member_of(item, "config"), "value") : NULL;
 }
 
 static vta_status collect_named(vtac_keras *k, const model *m, const cJSON *kwargs, uint32_t depth,
                                 vta_diag *diag);
 
 /* The tensors in the arguments of a call, in their order. */
-static vta_status collect(vtac_keras *k, const model *m, const cJSON *item, uint32_t depth, vta_diag *diag)
+static vta_status collect_tensors(vtac_keras *k, const model *m, const cJSON *item, uint32_t depth,
+                                  vta_diag *diag)
 {
-    const cJSON *history = member(member(item, "config"), "keras_history");
+    const cJSON *history = member_of(member_of(item, "config"), "keras_history");
     const bool pair = cJSON_IsArray(item) && cJSON_GetArraySize(item) >= 3 &&
                       cJSON_IsString(cJSON_GetArrayItem(item, 0)) &&
                       cJSON_IsNumber(cJSON_GetArrayItem(item, 1));
@@ -379,18 +380,18 @@ static vta_status collect(vtac_keras *k, const model *m, const cJSON *item, uint
         const cJSON *one;
         cJSON_ArrayForEach(one, item)
         {
-            VTA_TRY(collect(k, m, one, depth + 1, diag));
+            VTA_TRY(collect_tensors(k, m, one, depth + 1, diag));
         }
     }
-    const cJSON *args = member(item, "args");
+    const cJSON *args = member_of(item, "args");
     if (args == NULL && cJSON_IsObject(item)) {
         k->rest = item;
     }
     if (args == NULL || depth >= 8) {
         return VTA_OK;
     }
-    VTA_TRY(collect(k, m, args, depth + 1, diag));
-    return collect_named(k, m, member(item, "kwargs"), depth, diag);
+    VTA_TRY(collect_tensors(k, m, args, depth + 1, diag));
+    return collect_named(k, m, member_of(item, "kwargs"), depth, diag);
 }
 
 /* Tensors and numbers among the arguments with names that stand for operands. */
@@ -403,9 +404,9 @@ static vta_status collect_named(vtac_keras *k, const model *m, const cJSON *kwar
     }
     k->kwargs = kwargs;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        const cJSON *item = member(kwargs, names[i]);
+        const cJSON *item = member_of(kwargs, names[i]);
         if (item != NULL && !cJSON_IsString(item)) {
-            VTA_TRY(collect(k, m, item, depth + 1, diag));
+            VTA_TRY(collect_tensors(k, m, item, depth + 1, diag));
         }
     }
     return VTA_OK;
@@ -414,16 +415,17 @@ static vta_status collect_named(vtac_keras *k, const model *m, const cJSON *kwar
 static vta_status import_model(vtac_keras *k, const cJSON *config, model *m, bool zipped,
                                vtac_keras_value *out, uint32_t *out_count, vta_diag *diag);
 
-static vta_status import_nested(vtac_keras *k, const model *m, layer *l, bool zipped, vtac_keras_value *out,
-                                vta_diag *diag)
+static vta_status import_nested(vtac_keras *k, const model *m, keras_layer *l, bool zipped,
+                                vtac_keras_value *out, vta_diag *diag)
 {
     char group[MOST_PATH];
     vtac_keras_value in[KERAS_MOST_INPUTS];
     vtac_keras_value results[KERAS_MOST_INPUTS];
     uint32_t count = 0;
     const bool each_step = strcmp(l->class, "TimeDistributed") == 0;
-    const cJSON *config = each_step ? member(member(l->config, "layer"), "config") : l->config;
-    const char *class = each_step ? text_of(member(member(l->config, "layer"), "class_name")) : l->class;
+    const cJSON *config = each_step ? member_of(member_of(l->config, "layer"), "config") : l->config;
+    const char *class =
+        each_step ? text_of(member_of(member_of(l->config, "layer"), "class_name")) : l->class;
     memcpy(in, k->in, sizeof in);
     model inner = {.weights = m->weights,
                    .nested = m->nested != NULL ? m->nested : l->name,
@@ -451,7 +453,7 @@ static vta_status import_nested(vtac_keras *k, const model *m, layer *l, bool zi
 }
 
 /* One call more, whose outputs behind the first are kept. */
-static vta_status called(vtac_keras *k, layer *l, vta_diag *diag)
+static vta_status add_call(vtac_keras *k, keras_layer *l, vta_diag *diag)
 {
     vtac_keras_value *more = vta_arena_array(&k->maker.graph->arena, k->more_count, sizeof *more);
     if (more == NULL) {
@@ -465,8 +467,8 @@ static vta_status called(vtac_keras *k, layer *l, vta_diag *diag)
 }
 
 /* A layer at each step, or a model (kind is NULL): steps and batch become one axis, and come apart again. */
-static vtac_keras_value at_each_step(vtac_keras *k, const model *m, layer *l, const vtac_keras_layer *kind,
-                                     bool zipped, vta_diag *diag)
+static vtac_keras_value at_each_step(vtac_keras *k, const model *m, keras_layer *l,
+                                     const vtac_keras_layer *kind, bool zipped, vta_diag *diag)
 {
     vtac_import_builder *b = &k->maker;
     const vtac_id x = vtac_keras_plain(k, &k->in[0]);
@@ -502,7 +504,7 @@ static vtac_keras_value at_each_step(vtac_keras *k, const model *m, layer *l, co
 }
 
 /* The layer on the inputs that are set. */
-static vta_status call_layer(vtac_keras *k, const model *m, layer *l, bool zipped, vta_diag *diag)
+static vta_status call_layer(vtac_keras *k, const model *m, keras_layer *l, bool zipped, vta_diag *diag)
 {
     if (l->calls == MOST_CALLS) {
         return vta_fail(diag, VTA_UNSUPPORTED, "more than %d calls of one layer", MOST_CALLS);
@@ -517,15 +519,15 @@ static vta_status call_layer(vtac_keras *k, const model *m, layer *l, bool zippe
     memcpy(given, k->in, sizeof given);
     if (is_model(l)) {
         VTA_TRY(import_nested(k, m, l, zipped, out, diag));
-        return called(k, l, diag);
+        return add_call(k, l, diag);
     }
     const char *class = l->class;
     const cJSON *config = l->config;
     const bool each_step = strcmp(class, "TimeDistributed") == 0;
-    const cJSON *inner = wrapped(class, config);
+    const cJSON *inner = wrapped_layer(class, config);
     if (inner != NULL) {
-        class = vtac_keras_bare_class(text_of(member(inner, "class_name")));
-        config = member(inner, "config");
+        class = vtac_keras_bare_class(text_of(member_of(inner, "class_name")));
+        config = member_of(inner, "config");
         if (vtac_keras_layer_find(class) == NULL && !(each_step && is_model_class(class))) {
             return vta_fail(diag, VTA_UNSUPPORTED, "a layer '%.40s' in it", class);
         }
@@ -537,7 +539,7 @@ static vta_status call_layer(vtac_keras *k, const model *m, layer *l, bool zippe
     vtac_keras_check_quantization(k, class);
     vtac_keras_old_weights(k, class);
     *out = each_step ? at_each_step(k, m, l, kind, zipped, diag) : kind->make(k, kind->how);
-    VTA_TRY(called(k, l, diag));
+    VTA_TRY(add_call(k, l, diag));
     if (out->mask == 0 && l->operation[0] == '\0' && k->maker.status == VTA_OK) {
         k->config = l->config;
         out->mask = vtac_keras_mask_after(k, l->class, given, given_count);
@@ -556,11 +558,11 @@ static vta_status call_layer(vtac_keras *k, const model *m, layer *l, bool zippe
 static vta_status add_input(vtac_keras *k, const cJSON *config, const char *name, const cJSON *built,
                             vtac_keras_value *out, vta_diag *diag)
 {
-    const cJSON *shape = member(config, "batch_input_shape");
-    shape = shape == NULL ? member(config, "batch_shape") : shape;
+    const cJSON *shape = member_of(config, "batch_input_shape");
+    shape = shape == NULL ? member_of(config, "batch_shape") : shape;
     shape = shape == NULL ? built : shape;
     const int rank = cJSON_GetArraySize(shape);
-    const char *dtype = text_of(member(config, "dtype"));
+    const char *dtype = text_of(member_of(config, "dtype"));
     vtac_type type = {.dtype = strcmp(dtype, "int32") == 0   ? VTAC_I32
                                : strcmp(dtype, "int64") == 0 ? VTAC_I64
                                : strcmp(dtype, "uint8") == 0 ? VTAC_U8
@@ -605,16 +607,16 @@ static vta_status add_input(vtac_keras *k, const cJSON *config, const char *name
 
 /* ---- models */
 
-static vta_status in_layer(vta_diag *diag, vta_status status, const layer *l)
+static vta_status in_layer(vta_diag *diag, vta_status status, const keras_layer *l)
 {
     return status == VTA_OK ? VTA_OK : vta_context(diag, "layer '%.80s' (%.40s)", l->name, l->class);
 }
 
 /* What a sequence without an input layer was called with. */
-static const cJSON *built_shape(const cJSON *config, const layer *first)
+static const cJSON *built_shape(const cJSON *config, const keras_layer *first)
 {
-    const cJSON *shape = member(config, "build_input_shape");
-    return shape != NULL ? shape : member(member(first->node, "build_config"), "input_shape");
+    const cJSON *shape = member_of(config, "build_input_shape");
+    return shape != NULL ? shape : member_of(member_of(first->node, "build_config"), "input_shape");
 }
 
 static vta_status import_sequence(vtac_keras *k, const cJSON *config, model *m, bool zipped,
@@ -625,7 +627,7 @@ static vta_status import_sequence(vtac_keras *k, const cJSON *config, model *m, 
         v = m->in[0];
     }
     for (uint32_t i = 0; i < m->count; i++) {
-        layer *l = &m->layers[i];
+        keras_layer *l = &m->layers[i];
         if (i == 0 && m->in == NULL) {
             VTA_TRY(
                 add_input(k, l->config, l->is_input ? l->name : "input", built_shape(config, l), &v, diag));
@@ -647,7 +649,7 @@ static vta_status import_sequence(vtac_keras *k, const cJSON *config, model *m, 
 /* Which of a model's inputs a layer is, by its configuration; `otherwise` where that does not say. */
 static uint32_t input_number(const cJSON *config, const char *name, uint32_t otherwise)
 {
-    const cJSON *list = member(config, "input_layers");
+    const cJSON *list = member_of(config, "input_layers");
     uint32_t number = 0;
     const cJSON *item;
     cJSON_ArrayForEach(item, list)
@@ -660,7 +662,7 @@ static uint32_t input_number(const cJSON *config, const char *name, uint32_t oth
     return otherwise;
 }
 
-static vta_status import_layer(vtac_keras *k, model *m, layer *l, bool zipped, uint32_t *inputs,
+static vta_status import_layer(vtac_keras *k, model *m, keras_layer *l, bool zipped, uint32_t *inputs,
                                const cJSON *model_config, vta_diag *diag)
 {
     if (l->is_input) {
@@ -677,10 +679,10 @@ static vta_status import_layer(vtac_keras *k, model *m, layer *l, bool zipped, u
         return VTA_OK;
     }
     const cJSON *call;
-    cJSON_ArrayForEach(call, member(l->node, "inbound_nodes"))
+    cJSON_ArrayForEach(call, member_of(l->node, "inbound_nodes"))
     {
         begin_call(k);
-        VTA_TRY(collect(k, m, call, 0, diag));
+        VTA_TRY(collect_tensors(k, m, call, 0, diag));
         VTA_TRY(call_layer(k, m, l, zipped, diag));
     }
     return VTA_OK;
@@ -697,7 +699,7 @@ static vta_status import_graph(vtac_keras *k, const cJSON *config, model *m, boo
             in_layer(diag, import_layer(k, m, &m->layers[i], zipped, &inputs, config, diag), &m->layers[i]));
     }
     begin_call(k);
-    VTA_TRY(collect(k, m, member(config, "output_layers"), 0, diag));
+    VTA_TRY(collect_tensors(k, m, member_of(config, "output_layers"), 0, diag));
     memcpy(out, k->in, k->in_count * sizeof *out);
     *out_count = k->in_count;
     return k->in_count > 0 ? VTA_OK : vta_fail(diag, VTA_INVALID, "a model without outputs");
@@ -743,7 +745,7 @@ static vta_status import_config(vtac_keras *k, const char *json, const char *wei
     uint32_t count = 0;
     cJSON *whole = cJSON_Parse(json);
     vtac_keras_modernize(whole, 0);
-    const char *class = text_of(member(whole, "class_name"));
+    const char *class = text_of(member_of(whole, "class_name"));
     const bool sequential = strcmp(class, "Sequential") == 0;
     model m = {.weights = weights, .sequential = sequential};
     vta_status status = VTA_OK;
@@ -753,8 +755,8 @@ static vta_status import_config(vtac_keras *k, const char *json, const char *wei
         status = vta_fail(diag, VTA_UNSUPPORTED,
                           "a model of class '%.60s'; functional and sequential ones can be read", class);
     }
-    status =
-        status == VTA_OK ? import_model(k, member(whole, "config"), &m, zipped, out, &count, diag) : status;
+    status = status == VTA_OK ? import_model(k, member_of(whole, "config"), &m, zipped, out, &count, diag)
+                              : status;
     status = status == VTA_OK ? add_outputs(k, out, count, diag) : status;
     cJSON_Delete(whole);
     return status;

@@ -56,7 +56,7 @@ static bool is_causal(const vtac_keras *k)
            cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(k->kwargs, "use_causal_mask"));
 }
 
-static vtac_id softmax(vtac_keras *k, vtac_id x)
+static vtac_id softmax_of(vtac_keras *k, vtac_id x)
 {
     const vtac_attr axis = vtac_attr_of_int("axis", -1);
     return vtac_make(&k->maker, VTAC_OP_SOFTMAX, &x, 1, &axis, 1);
@@ -86,7 +86,7 @@ static vtac_id heads_of(vtac_keras *k, vtac_id x, uint32_t weight, int64_t heads
 }
 
 /* [batch][heads][steps][each]: every head `times` times, one behind the other. */
-static vtac_id repeated(vtac_keras *k, vtac_id x, int64_t heads, int64_t times)
+static vtac_id repeat_heads(vtac_keras *k, vtac_id x, int64_t heads, int64_t times)
 {
     if (times == 1) {
         return x;
@@ -122,11 +122,11 @@ vtac_keras_value vtac_keras_make_multi_head(vtac_keras *k, const void *how)
         return vtac_keras_as_plain(0);
     }
     const vtac_id q = heads_of(k, in[0], 0, heads, each);
-    const vtac_id key = repeated(k, heads_of(k, in[1], step, shared, each), shared, heads / shared);
-    const vtac_id v = repeated(k, heads_of(k, in[2], 2 * step, shared, valued), shared, heads / shared);
+    const vtac_id key = repeat_heads(k, heads_of(k, in[1], step, shared, each), shared, heads / shared);
+    const vtac_id v = repeat_heads(k, heads_of(k, in[2], 2 * step, shared, valued), shared, heads / shared);
     vtac_id s = vtac_make2(m, VTAC_OP_MUL, q, vtac_keras_number(k, 1.0 / sqrt((double)each)));
     s = vtac_make2(m, VTAC_OP_MATMUL, s, vtac_make_transpose(m, key, (int64_t[]){0, 1, 3, 2}, 4));
-    s = softmax(k, is_causal(k) ? without_later(k, s) : s);
+    s = softmax_of(k, is_causal(k) ? without_later(k, s) : s);
     vtac_id y = vtac_make_transpose(m, vtac_make2(m, VTAC_OP_MATMUL, s, v), (int64_t[]){0, 2, 1, 3}, 4);
     const vtac_type type = *vtac_made_type(m, y);
     y = vtac_make_reshape(m, y, (int64_t[]){type.dim[0], type.dim[1], heads * valued}, 3);
@@ -172,6 +172,6 @@ vtac_keras_value vtac_keras_make_attention(vtac_keras *k, const void *how)
         s = vtac_make2(m, VTAC_OP_MATMUL, in[0], vtac_make_transpose(m, in[1], (int64_t[]){0, 2, 1}, 3));
         s = scaled ? vtac_make2(m, VTAC_OP_MUL, s, vtac_keras_constant(k, vtac_keras_weight(k, 0, 0))) : s;
     }
-    s = softmax(k, is_causal(k) ? without_later(k, s) : s);
+    s = softmax_of(k, is_causal(k) ? without_later(k, s) : s);
     return vtac_keras_as_plain(vtac_make2(m, VTAC_OP_MATMUL, s, in[2]));
 }

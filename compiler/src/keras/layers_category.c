@@ -11,7 +11,7 @@ enum { MOST_SPAN = 1 << 22, MOST_TOKENS = 1 << 22, MOST_MARKS = 1 << 30 };
 
 /* Places [batch] … of 0 to count - 1 as rows of so many: a one for each (one_hot), or all of a sample in one
  * row, marked or counted. */
-static vtac_keras_value encode(vtac_keras *k, vtac_id x, int64_t count, const char *mode)
+static vtac_keras_value encode_rows(vtac_keras *k, vtac_id x, int64_t count, const char *mode)
 {
     vtac_import_builder *m = &k->maker;
     const vtac_type type = *vtac_made_type(m, x);
@@ -65,8 +65,8 @@ vtac_keras_value vtac_keras_make_category_encoding(vtac_keras *k, const void *ho
 {
     (void)how;
     const vtac_id x = vtac_keras_plain(k, &k->in[0]);
-    return one_input(k) ? encode(k, x, vtac_keras_int(k, "num_tokens", 0),
-                                 vtac_keras_text(k, "output_mode", "multi_hot"))
+    return one_input(k) ? encode_rows(k, x, vtac_keras_int(k, "num_tokens", 0),
+                                      vtac_keras_text(k, "output_mode", "multi_hot"))
                         : vtac_keras_as_plain(0);
 }
 
@@ -103,7 +103,7 @@ vtac_keras_value vtac_keras_make_discretization(vtac_keras *k, const void *how)
     const int64_t axis = type.rank;
     y = vtac_make_reduce(m, VTAC_OP_REDUCE_SUM, y, &axis, 1, false);
     const char *mode = vtac_keras_text(k, "output_mode", "int");
-    return strcmp(mode, "int") == 0 ? vtac_keras_as_plain(y) : encode(k, y, count + 1, mode);
+    return strcmp(mode, "int") == 0 ? vtac_keras_as_plain(y) : encode_rows(k, y, count + 1, mode);
 }
 
 /* ---- vocabularies of integers */
@@ -245,5 +245,5 @@ vtac_keras_value vtac_keras_make_integer_lookup(vtac_keras *k, const void *how)
     const vtac_id y = find_places(k, x, &v);
     const bool padded = vtac_keras_bool(k, "pad_to_max_tokens", false);
     const int64_t count = padded ? vtac_keras_int(k, "max_tokens", v.first + v.count) : v.first + v.count;
-    return places ? vtac_keras_as_plain(y) : encode(k, y, count, mode);
+    return places ? vtac_keras_as_plain(y) : encode_rows(k, y, count, mode);
 }

@@ -98,7 +98,7 @@ vtac_keras_value vtac_keras_make_rms_norm(vtac_keras *k, const void *how)
 /* ---- normalization */
 
 /* A vector that lies along one axis of the value. */
-static vtac_id along(vtac_keras *k, const float *v, int64_t count, uint32_t axis, uint32_t rank)
+static vtac_id vector_along(vtac_keras *k, const float *v, int64_t count, uint32_t axis, uint32_t rank)
 {
     int64_t dims[VTAC_MAX_RANK];
     for (uint32_t i = 0; i < rank; i++) {
@@ -141,8 +141,9 @@ vtac_keras_value vtac_keras_make_batch_norm(vtac_keras *k, const void *how)
             (float)((beta == NULL ? 0.0 : (double)beta[i]) - (double)((const float *)mean->data)[i] * f);
     }
     const uint32_t at = !in_planes ? axis : axis == rank - 1 ? 1 : axis == 0 ? 0 : axis + 1;
-    x = vtac_make2(&k->maker, VTAC_OP_MUL, x, along(k, factor, count, at, rank));
-    return vtac_keras_as(in_planes, vtac_make2(&k->maker, VTAC_OP_ADD, x, along(k, offset, count, at, rank)));
+    x = vtac_make2(&k->maker, VTAC_OP_MUL, x, vector_along(k, factor, count, at, rank));
+    return vtac_keras_as(in_planes,
+                         vtac_make2(&k->maker, VTAC_OP_ADD, x, vector_along(k, offset, count, at, rank)));
 }
 
 /* Numbers, or NULL, that lie along one axis: times or added. */
@@ -151,7 +152,7 @@ static vtac_id with_vector(vtac_keras *k, vtac_op op, vtac_id x, uint32_t weight
 {
     const vtac_tensor *t = vtac_keras_weight(k, weight, 1);
     return k->maker.status == VTA_OK
-               ? vtac_make2(&k->maker, op, x, along(k, t->data, t->type.dim[0], axis, rank))
+               ? vtac_make2(&k->maker, op, x, vector_along(k, t->data, t->type.dim[0], axis, rank))
                : 0;
 }
 
@@ -236,9 +237,9 @@ static vtac_id channel_numbers(vtac_keras *k, const char *name, double otherwise
     const uint32_t count = numbers_of(item, room, MOST_NUMBERS);
     if (count != 1 && count != channels) {
         vtac_keras_refuse(k, "'%s' of %u numbers for %lld channels", name, count, (long long)channels);
-        return along(k, none, 1, 0, 1);
+        return vector_along(k, none, 1, 0, 1);
     }
-    return count == 1 ? vtac_keras_number(k, (double)room[0]) : along(k, room, count, rank - 1, rank);
+    return count == 1 ? vtac_keras_number(k, (double)room[0]) : vector_along(k, room, count, rank - 1, rank);
 }
 
 vtac_keras_value vtac_keras_make_rescaling(vtac_keras *k, const void *how)
@@ -279,8 +280,8 @@ vtac_keras_value vtac_keras_make_normalization(vtac_keras *k, const void *how)
                                (long long)channels);
                 return vtac_keras_as_plain(0);
             }
-            *(i == 0 ? &mean : &variance) = along(k, k->weights[i].data, count,
-                                                  count == 1 ? 0 : type.rank - 1, count == 1 ? 1 : type.rank);
+            *(i == 0 ? &mean : &variance) = vector_along(
+                k, k->weights[i].data, count, count == 1 ? 0 : type.rank - 1, count == 1 ? 1 : type.rank);
         }
     } else {
         vtac_keras_refuse(k, "it has neither weights nor a mean");

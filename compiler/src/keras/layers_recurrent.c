@@ -47,7 +47,7 @@ static bool cell_of(const char *name, cell *out)
 }
 
 /* [rows][gates * units] as [gates * units][rows] with the gates in order; [gates * units] where rows is 0. */
-static void turn(float *to, const float *from, const cell *c, int64_t rows, int64_t units)
+static void transpose_gates(float *to, const float *from, const cell *c, int64_t rows, int64_t units)
 {
     const int64_t width = (int64_t)c->gates * units;
     for (uint32_t g = 0; g < c->gates; g++) {
@@ -120,13 +120,13 @@ static void run_cell(vtac_keras *k, const char *name, const pass *p, vtac_id *al
     if (w == NULL || r == NULL || b == NULL) {
         return;
     }
-    turn(w, kernel->data, &c, inputs, units);
-    turn(r, recurrent->data, &c, units, units);
+    transpose_gates(w, kernel->data, &c, inputs, units);
+    transpose_gates(r, recurrent->data, &c, units, units);
     if (biased) {
-        turn(b, bias->data, &c, 0, units);
+        transpose_gates(b, bias->data, &c, 0, units);
     }
     if (biased && (after || c.cudnn)) {
-        turn(b + width, (const float *)bias->data + width, &c, 0, units);
+        transpose_gates(b + width, (const float *)bias->data + width, &c, 0, units);
     }
     const char *gate = onnx_activation(k, vtac_keras_text(k, "recurrent_activation", "sigmoid"));
     const char *own = onnx_activation(k, vtac_keras_text(k, "activation", "tanh"));

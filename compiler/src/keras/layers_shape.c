@@ -97,7 +97,7 @@ vtac_keras_value vtac_keras_make_repeat_vector(vtac_keras *k, const void *how)
 }
 
 /* [[top, bottom], [left, right]], [rows, columns] or a number; of one axis [left, right] or a number */
-static void edges(vtac_keras *k, const char *name, uint32_t axes, int64_t *before, int64_t *after)
+static void read_edges(vtac_keras *k, const char *name, uint32_t axes, int64_t *before, int64_t *after)
 {
     const cJSON *item = vtac_keras_option(k, name);
     for (uint32_t a = 0; a < axes; a++) {
@@ -118,7 +118,7 @@ vtac_keras_value vtac_keras_make_zero_padding(vtac_keras *k, const void *how)
     const uint32_t axes = (uint32_t)(*(const char *)how - '0');
     int64_t before[3];
     int64_t after[3];
-    edges(k, "padding", axes, before, after);
+    read_edges(k, "padding", axes, before, after);
     const vtac_id x = input_planes(k);
     int64_t pads[10] = {0};
     for (uint32_t a = 0; a < axes; a++) {
@@ -134,7 +134,7 @@ vtac_keras_value vtac_keras_make_cropping(vtac_keras *k, const void *how)
     const uint32_t axes = (uint32_t)(*(const char *)how - '0');
     int64_t before[3];
     int64_t after[3];
-    edges(k, "cropping", axes, before, after);
+    read_edges(k, "cropping", axes, before, after);
     vtac_id x = input_planes(k);
     for (uint32_t a = 0; a < axes && k->maker.status == VTA_OK; a++) {
         x = vtac_make_slice(&k->maker, x, a + 2, before[a],

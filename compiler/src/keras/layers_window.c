@@ -9,12 +9,12 @@
 
 /* ---- convolutions: 1 to 3 spatial axes */
 
-typedef struct window {
+typedef struct keras_window {
     uint32_t axes;
     int64_t kernel[3], stride[3], dilation[3], pads[6];
     bool same, causal, first; /* first: the file has the channels on axis 1, too */
     vtac_id x;                /* the input, channels on axis 1 */
-} window;
+} keras_window;
 
 static uint32_t axes_of(const char *how)
 {
@@ -22,23 +22,23 @@ static uint32_t axes_of(const char *how)
 }
 
 /* A result as the file has its axes. */
-static vtac_keras_value window_result(const window *w, vtac_id y)
+static vtac_keras_value window_result(const keras_window *w, vtac_id y)
 {
     return w->first ? vtac_keras_as_plain(y) : vtac_keras_as_planes(y);
 }
 
 /* The input's spatial sizes; false after a failure. */
-static bool window_of(vtac_keras *k, vtac_keras_value *v, uint32_t axes, const char *kernel, window *w)
+static bool window_of(vtac_keras *k, vtac_keras_value *v, uint32_t axes, const char *kernel, keras_window *w)
 {
     const bool first = strcmp(vtac_keras_text(k, "data_format", "channels_last"), "channels_first") == 0;
     const vtac_id x = first ? vtac_keras_plain(k, v) : vtac_keras_planes(k, v);
     const vtac_type *type = vtac_made_type(&k->maker, x);
     const char *padding = vtac_keras_text(k, "padding", "valid");
-    *w = (window){.axes = axes,
-                  .first = first,
-                  .x = x,
-                  .same = strcmp(padding, "same") == 0,
-                  .causal = strcmp(padding, "causal") == 0};
+    *w = (keras_window){.axes = axes,
+                        .first = first,
+                        .x = x,
+                        .same = strcmp(padding, "same") == 0,
+                        .causal = strcmp(padding, "causal") == 0};
     vtac_keras_ints(k, kernel, 2, w->kernel, axes);
     int64_t stride[3] = {1, 1, 1};
     const bool pool = strcmp(kernel, "pool_size") == 0;
@@ -69,7 +69,7 @@ static bool window_of(vtac_keras *k, vtac_keras_value *v, uint32_t axes, const c
     return k->maker.status == VTA_OK;
 }
 
-static uint32_t window_attrs(const window *w, int64_t groups, vtac_attr *attrs)
+static uint32_t window_attrs(const keras_window *w, int64_t groups, vtac_attr *attrs)
 {
     attrs[0] = vtac_attr_of_ints("strides", w->stride, w->axes);
     attrs[1] = vtac_attr_of_ints("dilations", w->dilation, w->axes);
@@ -88,8 +88,8 @@ static vtac_id kernel_first(vtac_keras *k, const vtac_tensor *t, uint32_t axes, 
     return vtac_make_transpose(&k->maker, vtac_keras_constant(k, t), order, axes + 2);
 }
 
-static vtac_id convolve(vtac_keras *k, vtac_id x, vtac_id w, vtac_id bias, const window *shape,
-                        int64_t groups)
+static vtac_id make_convolution(vtac_keras *k, vtac_id x, vtac_id w, vtac_id bias, const keras_window *shape,
+                                int64_t groups)
 {
     vtac_attr attrs[4];
     const uint32_t count = window_attrs(shape, groups, attrs);
@@ -99,13 +99,14 @@ static vtac_id convolve(vtac_keras *k, vtac_id x, vtac_id w, vtac_id bias, const
 
 vtac_keras_value vtac_keras_make_conv(vtac_keras *k, const void *how)
 {
-    window w;
+    keras_window w;
     const uint32_t axes = axes_of(how);
     if (!window_of(k, &k->in[0], axes, "kernel_size", &w)) {
         return vtac_keras_as_plain(0);
     }
     const vtac_id weight = kernel_first(k, vtac_keras_weight(k, 0, axes + 2), axes, false);
-    const vtac_id y = convolve(k, w.x, weight, vtac_keras_bias(k, 1), &w, vtac_keras_int(k, "groups", 1));
+    const vtac_id y =
+        make_convolution(k, w.x, weight, vtac_keras_bias(k, 1), &w, vtac_keras_int(k, "groups", 1));
     return window_result(&w, vtac_keras_activated(k, y, 1));
 }
 
@@ -120,36 +121,36 @@ static vtac_id depthwise_weight(vtac_keras *k, const vtac_tensor *t, uint32_t ax
 
 vtac_keras_value vtac_keras_make_depthwise(vtac_keras *k, const void *how)
 {
-    window w;
+    keras_window w;
     const uint32_t axes = axes_of(how);
     if (!window_of(k, &k->in[0], axes, "kernel_size", &w)) {
         return vtac_keras_as_plain(0);
     }
     const vtac_tensor *t = vtac_keras_weight(k, 0, axes + 2);
     const vtac_id y =
-        convolve(k, w.x, depthwise_weight(k, t, axes), vtac_keras_bias(k, 1), &w, t->type.dim[axes]);
+        make_convolution(k, w.x, depthwise_weight(k, t, axes), vtac_keras_bias(k, 1), &w, t->type.dim[axes]);
     return window_result(&w, vtac_keras_activated(k, y, 1));
 }
 
 vtac_keras_value vtac_keras_make_separable(vtac_keras *k, const void *how)
 {
-    window w;
+    keras_window w;
     const uint32_t axes = axes_of(how);
     if (!window_of(k, &k->in[0], axes, "kernel_size", &w)) {
         return vtac_keras_as_plain(0);
     }
     const vtac_tensor *t = vtac_keras_weight(k, 0, axes + 2);
-    const window one = {.axes = axes, .stride = {1, 1, 1}, .dilation = {1, 1, 1}};
-    const vtac_id x = convolve(k, w.x, depthwise_weight(k, t, axes), 0, &w, t->type.dim[axes]);
+    const keras_window one = {.axes = axes, .stride = {1, 1, 1}, .dilation = {1, 1, 1}};
+    const vtac_id x = make_convolution(k, w.x, depthwise_weight(k, t, axes), 0, &w, t->type.dim[axes]);
     const vtac_id point = kernel_first(k, vtac_keras_weight(k, 1, axes + 2), axes, false);
-    return window_result(&w,
-                         vtac_keras_activated(k, convolve(k, x, point, vtac_keras_bias(k, 2), &one, 1), 1));
+    return window_result(
+        &w, vtac_keras_activated(k, make_convolution(k, x, point, vtac_keras_bias(k, 2), &one, 1), 1));
 }
 
 /* Weights [h][w][outputs][inputs]. */
 vtac_keras_value vtac_keras_make_conv_transpose(vtac_keras *k, const void *how)
 {
-    window w;
+    keras_window w;
     const uint32_t axes = axes_of(how);
     if (!window_of(k, &k->in[0], axes, "kernel_size", &w)) {
         return vtac_keras_as_plain(0);
@@ -188,7 +189,7 @@ vtac_keras_value vtac_keras_make_conv_transpose(vtac_keras *k, const void *how)
 enum { MOST_STEPS = 256 }; /* each is written out */
 
 typedef struct conv_lstm {
-    window w, own; /* of the input; of the states, as large as they are */
+    keras_window w, own; /* of the input; of the states, as large as they are */
     vtac_id weight;
     int64_t filters;
     const char *gate, *activation;
@@ -206,7 +207,7 @@ static void conv_lstm_step(vtac_keras *k, conv_lstm *l, vtac_id all)
 {
     vtac_import_builder *m = &k->maker;
     if (l->h != 0) {
-        all = vtac_make2(m, VTAC_OP_ADD, all, convolve(k, l->h, l->weight, 0, &l->own, 1));
+        all = vtac_make2(m, VTAC_OP_ADD, all, make_convolution(k, l->h, l->weight, 0, &l->own, 1));
     }
     const vtac_id in =
         vtac_make2(m, VTAC_OP_MUL, gate_of(k, l, all, 0, l->gate), gate_of(k, l, all, 2, l->activation));
@@ -242,7 +243,7 @@ static bool begin_conv_lstm(vtac_keras *k, uint32_t axes, vtac_type *type, conv_
     if (!window_of(k, &all, axes, "kernel_size", &l->w)) {
         return false;
     }
-    l->own = (window){.axes = axes, .stride = {1, 1, 1}, .dilation = {1, 1, 1}};
+    l->own = (keras_window){.axes = axes, .stride = {1, 1, 1}, .dilation = {1, 1, 1}};
     for (uint32_t a = 0; a < axes; a++) {
         l->own.pads[a] = (recurrent->type.dim[a] - 1) / 2;
         l->own.pads[a + axes] = recurrent->type.dim[a] - 1 - l->own.pads[a];
@@ -267,7 +268,7 @@ vtac_keras_value vtac_keras_make_conv_lstm(vtac_keras *k, const void *how)
         return vtac_keras_as_plain(0);
     }
     const vtac_id weight = kernel_first(k, vtac_keras_weight(k, 0, axes + 2), axes, false);
-    const vtac_id all = convolve(k, l.w.x, weight, vtac_keras_bias(k, 2), &l.w, 1);
+    const vtac_id all = make_convolution(k, l.w.x, weight, vtac_keras_bias(k, 2), &l.w, 1);
     vtac_type gates = *vtac_made_type(m, all);
     const int64_t steps = type.dim[1];
     memmove(&gates.dim[2], &gates.dim[1], (axes + 1) * sizeof gates.dim[0]);
@@ -311,7 +312,7 @@ vtac_keras_value vtac_keras_make_pool(vtac_keras *k, const void *how)
 {
     const char *kind = how; /* "max1", "max2", "avg1", "avg2" */
     const uint32_t axes = axes_of(kind + 3);
-    window w;
+    keras_window w;
     if (!window_of(k, &k->in[0], axes, "pool_size", &w)) {
         return vtac_keras_as_plain(0);
     }

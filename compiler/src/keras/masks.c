@@ -73,7 +73,7 @@ vtac_id vtac_keras_mask_after(vtac_keras *k, const char *class, const vtac_keras
     return is_one_of(class, keep) ? mask : 0;
 }
 
-static vtac_id whole(vtac_keras *k, int64_t v)
+static vtac_id whole_number(vtac_keras *k, int64_t v)
 {
     return vtac_make_number(&k->maker, VTAC_I64, (double)v);
 }
@@ -106,7 +106,8 @@ vtac_id vtac_keras_steps_that_count(vtac_keras *k, vtac_id x, vtac_id mask, vtac
         falling[i] = steps - i;
     }
     const vtac_id late = vtac_make_borrowed(m, &(vtac_type){VTAC_I64, 1, {steps}}, falling);
-    const vtac_id first = vtac_make2(m, VTAC_OP_MUL, vtac_make_cast(m, mask, VTAC_I64), whole(k, steps));
+    const vtac_id first =
+        vtac_make2(m, VTAC_OP_MUL, vtac_make_cast(m, mask, VTAC_I64), whole_number(k, steps));
     const vtac_id in[] = {vtac_make2(m, VTAC_OP_ADD, first, late), vtac_make_ints(m, &steps, 1)};
     const vtac_attr axis = vtac_attr_of_int("axis", 1);
     vtac_id sorted[2] = {0};
@@ -130,11 +131,11 @@ vtac_id vtac_keras_states_of_all(vtac_keras *k, vtac_id states, vtac_id mask, bo
         there =
             vtac_make2(m, VTAC_OP_LESS, place, vtac_make_reduce(m, VTAC_OP_REDUCE_SUM, counts, one, 1, true));
     } else {
-        there = vtac_make2(m, VTAC_OP_GREATER, place, whole(k, 0));
-        place = vtac_make2(m, VTAC_OP_SUB, place, whole(k, 1));
+        there = vtac_make2(m, VTAC_OP_GREATER, place, whole_number(k, 0));
+        place = vtac_make2(m, VTAC_OP_SUB, place, whole_number(k, 1));
     }
-    place = vtac_make2(m, VTAC_OP_MAX, place, whole(k, 0));
-    place = vtac_make2(m, VTAC_OP_MIN, place, whole(k, type.dim[1] - 1));
+    place = vtac_make2(m, VTAC_OP_MAX, place, whole_number(k, 0));
+    place = vtac_make2(m, VTAC_OP_MIN, place, whole_number(k, type.dim[1] - 1));
     const vtac_id y = rows_at(k, states, place);
     there = vtac_make_reshape(m, there, (int64_t[]){type.dim[0], type.dim[1], 1}, 3);
     return vtac_make3(m, VTAC_OP_WHERE, there, y, vtac_keras_number(k, 0.0));

@@ -130,7 +130,7 @@ void vtac_keras_modernize(cJSON *item, uint32_t depth)
 /* ---- weights */
 
 /* Weights `first`, first + 3, … side by side, in the order of `gates`. */
-static bool join(vtac_keras *k, uint32_t first, const uint32_t *gates, uint32_t count, vtac_tensor *out)
+static bool join_gates(vtac_keras *k, uint32_t first, const uint32_t *gates, uint32_t count, vtac_tensor *out)
 {
     const vtac_tensor *one = &k->weights[first];
     const uint32_t rank = one->type.rank;
@@ -166,7 +166,7 @@ void vtac_keras_old_weights(vtac_keras *k, const char *class)
     if (is_lstm || (strcmp(class, "GRU") == 0 && k->weight_count == 9)) {
         vtac_tensor joined[3];
         for (uint32_t i = 0; i < 3; i++) {
-            if (!join(k, i, is_lstm ? lstm : gru, is_lstm ? 4 : 3, &joined[i])) {
+            if (!join_gates(k, i, is_lstm ? lstm : gru, is_lstm ? 4 : 3, &joined[i])) {
                 vtac_make_fail(&k->maker, VTA_INVALID, "its gates have weights of other sizes");
                 return;
             }

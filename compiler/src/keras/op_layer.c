@@ -10,14 +10,14 @@
 
 #include "keras.h"
 
-static const cJSON *constant(const vtac_keras *k, uint32_t i)
+static const cJSON *constant_input(const vtac_keras *k, uint32_t i)
 {
     char key[16];
     (void)snprintf(key, sizeof key, "%u", i);
     return cJSON_GetObjectItemCaseSensitive(vtac_keras_option(k, "constants"), key);
 }
 
-static const cJSON *attribute(const vtac_keras *k, const char *name)
+static const cJSON *node_attribute(const vtac_keras *k, const char *name)
 {
     const cJSON *all = cJSON_GetObjectItemCaseSensitive(vtac_keras_option(k, "node_def"), "attr");
     const cJSON *attr = cJSON_GetObjectItemCaseSensitive(all, name);
@@ -34,8 +34,9 @@ void vtac_keras_take_constants(vtac_keras *k)
     vtac_keras_operand all[KERAS_MOST_INPUTS];
     uint32_t tensors = 0;
     uint32_t count = 0;
-    for (; count < KERAS_MOST_INPUTS && (tensors < k->operand_count || constant(k, count) != NULL); count++) {
-        const cJSON *item = constant(k, count);
+    for (; count < KERAS_MOST_INPUTS && (tensors < k->operand_count || constant_input(k, count) != NULL);
+         count++) {
+        const cJSON *item = constant_input(k, count);
         all[count] = item == NULL           ? k->operands[tensors++]
                      : cJSON_IsNumber(item) ? (vtac_keras_operand){.number = item->valuedouble}
                                             : (vtac_keras_operand){.list = item};
@@ -57,7 +58,7 @@ const cJSON *vtac_keras_node_option(const vtac_keras *k, const char *name)
         return NULL;
     }
     for (size_t i = 0; i < sizeof attributes / sizeof attributes[0]; i++) {
-        const cJSON *found = strcmp(attributes[i][0], name) == 0 ? attribute(k, attributes[i][1]) : NULL;
+        const cJSON *found = strcmp(attributes[i][0], name) == 0 ? node_attribute(k, attributes[i][1]) : NULL;
         if (found != NULL) {
             return found;
         }
@@ -65,7 +66,7 @@ const cJSON *vtac_keras_node_option(const vtac_keras *k, const char *name)
     const cJSON *last = NULL;
     for (size_t i = 0; i < sizeof inputs / sizeof inputs[0]; i++) {
         for (uint32_t n = 0; strcmp(inputs[i], name) == 0 && n < KERAS_MOST_INPUTS; n++) {
-            last = constant(k, n) != NULL ? constant(k, n) : last;
+            last = constant_input(k, n) != NULL ? constant_input(k, n) : last;
         }
     }
     return last;
@@ -73,7 +74,7 @@ const cJSON *vtac_keras_node_option(const vtac_keras *k, const char *name)
 
 static int64_t mask_of(const vtac_keras *k, const char *name)
 {
-    const cJSON *item = attribute(k, name);
+    const cJSON *item = node_attribute(k, name);
     return item == NULL ? 0 : vtac_keras_whole(item);
 }
 
@@ -89,11 +90,11 @@ static cJSON *entry_of(const vtac_keras *k, int i)
         return cJSON_CreateNull();
     }
     if (mask_of(k, "shrink_axis_mask") >> i & 1) {
-        return cJSON_CreateNumber((double)vtac_keras_whole(cJSON_GetArrayItem(constant(k, 1), i)));
+        return cJSON_CreateNumber((double)vtac_keras_whole(cJSON_GetArrayItem(constant_input(k, 1), i)));
     }
     cJSON *entry = cJSON_CreateObject();
     for (uint32_t n = 0; n < 3; n++) {
-        const cJSON *bound = cJSON_GetArrayItem(constant(k, n + 1), i);
+        const cJSON *bound = cJSON_GetArrayItem(constant_input(k, n + 1), i);
         if (bound != NULL && (mask_of(k, open[n]) >> i & 1) == 0) {
             (void)cJSON_AddNumberToObject(entry, names[n], (double)vtac_keras_whole(bound));
         }
@@ -103,8 +104,8 @@ static cJSON *entry_of(const vtac_keras *k, int i)
 
 vtac_id vtac_keras_strided_slice(vtac_keras *k, vtac_id x)
 {
-    const int count = cJSON_GetArraySize(constant(k, 1));
-    if (constant(k, 0) != NULL || count < 1 || count > 2 * VTAC_MAX_RANK) {
+    const int count = cJSON_GetArraySize(constant_input(k, 1));
+    if (constant_input(k, 0) != NULL || count < 1 || count > 2 * VTAC_MAX_RANK) {
         vtac_keras_refuse(k, "a slice whose bounds the run finds");
         return 0;
     }
@@ -121,7 +122,7 @@ vtac_id vtac_keras_strided_slice(vtac_keras *k, vtac_id x)
 bool vtac_keras_counts_corners(const vtac_keras *k)
 {
     return cJSON_IsObject(vtac_keras_option(k, "node_def")) &&
-           !cJSON_IsTrue(attribute(k, "half_pixel_centers"));
+           !cJSON_IsTrue(node_attribute(k, "half_pixel_centers"));
 }
 
 /* The function that a node is, as functions are called elsewhere; a node written as bytes has no name here.

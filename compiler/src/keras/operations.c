@@ -10,7 +10,7 @@
 #include "keras.h"
 
 /* An option of the call or of the configuration, under one of its names. */
-static const cJSON *argument(const vtac_keras *k, const char *const *names)
+static const cJSON *option_of(const vtac_keras *k, const char *const *names)
 {
     const cJSON *found = NULL;
     for (; *names != NULL && found == NULL; names++) {
@@ -21,9 +21,9 @@ static const cJSON *argument(const vtac_keras *k, const char *const *names)
     return found;
 }
 
-static const cJSON *named(const vtac_keras *k, const char *name)
+static const cJSON *option_named(const vtac_keras *k, const char *name)
 {
-    return argument(k, (const char *const[]){name, NULL});
+    return option_of(k, (const char *const[]){name, NULL});
 }
 
 /* A list of whole numbers, or one; how many. An attribute of a node has its one number as a text. */
@@ -47,7 +47,7 @@ static uint32_t numbers_of(const cJSON *item, int64_t *out, uint32_t most)
     return count;
 }
 
-static int64_t wrapped(vtac_keras *k, int64_t axis, uint32_t rank)
+static int64_t wrapped_axis(vtac_keras *k, int64_t axis, uint32_t rank)
 {
     axis += axis < 0 ? rank : 0;
     if (axis < 0 || axis >= (int64_t)rank) {
@@ -74,7 +74,7 @@ static bool all_planes(vtac_keras *k, uint32_t count)
     return planes && rank > 0;
 }
 
-static bool simple(vtac_keras *k, const char *name, vtac_keras_value *out)
+static bool make_simple(vtac_keras *k, const char *name, vtac_keras_value *out)
 {
     static const struct {
         const char *name;
@@ -124,7 +124,7 @@ static bool simple(vtac_keras *k, const char *name, vtac_keras_value *out)
     return false;
 }
 
-static bool reduction(vtac_keras *k, const char *name, vtac_keras_value *out)
+static bool make_reduction(vtac_keras *k, const char *name, vtac_keras_value *out)
 {
     static const struct {
         const char *name;
@@ -138,16 +138,17 @@ static bool reduction(vtac_keras *k, const char *name, vtac_keras_value *out)
             const vtac_id x = vtac_keras_operand_value(k, 0, false);
             const uint32_t rank = vtac_made_type(&k->maker, x)->rank;
             int64_t axes[VTAC_MAX_RANK];
-            uint32_t count = numbers_of(named(k, "axis"), axes, VTAC_MAX_RANK);
+            uint32_t count = numbers_of(option_named(k, "axis"), axes, VTAC_MAX_RANK);
             for (uint32_t a = 0; a < count; a++) {
-                axes[a] = wrapped(k, axes[a], rank);
+                axes[a] = wrapped_axis(k, axes[a], rank);
             }
             for (; count == 0 && count < rank;) {
                 for (; count < rank; count++) {
                     axes[count] = count;
                 }
             }
-            const bool keep = cJSON_IsTrue(argument(k, (const char *const[]){"keepdims", "keep_dims", NULL}));
+            const bool keep =
+                cJSON_IsTrue(option_of(k, (const char *const[]){"keepdims", "keep_dims", NULL}));
             *out = vtac_keras_as_plain(vtac_make_reduce(&k->maker, table[i].op, x, axes, count, keep));
             return true;
         }
@@ -157,17 +158,17 @@ static bool reduction(vtac_keras *k, const char *name, vtac_keras_value *out)
 
 static vtac_keras_value item_of(vtac_keras *k)
 {
-    const cJSON *spec = argument(k, (const char *const[]){"slice_spec", "key", NULL});
+    const cJSON *spec = option_of(k, (const char *const[]){"slice_spec", "key", NULL});
     const vtac_id x = vtac_keras_operand_value(k, 0, false);
     return vtac_keras_as_plain(vtac_keras_item(k, x, spec == NULL ? k->rest : spec));
 }
 
-static vtac_id reshaped(vtac_keras *k, vtac_id x)
+static vtac_id make_reshape(vtac_keras *k, vtac_id x)
 {
     vtac_import_builder *m = &k->maker;
     int64_t dims[VTAC_MAX_RANK];
     const uint32_t count =
-        numbers_of(argument(k, (const char *const[]){"shape", "newshape", NULL}), dims, VTAC_MAX_RANK);
+        numbers_of(option_of(k, (const char *const[]){"shape", "newshape", NULL}), dims, VTAC_MAX_RANK);
     const int64_t elements = vtac_type_elements(vtac_made_type(m, x));
     int64_t known = 1;
     int open = -1;
@@ -185,14 +186,14 @@ static vtac_id reshaped(vtac_keras *k, vtac_id x)
     return vtac_make_reshape(m, x, dims, count);
 }
 
-static vtac_id transposed(vtac_keras *k, vtac_id x)
+static vtac_id make_transpose(vtac_keras *k, vtac_id x)
 {
     const uint32_t rank = vtac_made_type(&k->maker, x)->rank;
     int64_t order[VTAC_MAX_RANK];
     const uint32_t count =
-        numbers_of(argument(k, (const char *const[]){"perm", "axes", NULL}), order, VTAC_MAX_RANK);
+        numbers_of(option_of(k, (const char *const[]){"perm", "axes", NULL}), order, VTAC_MAX_RANK);
     for (uint32_t i = 0; i < rank; i++) {
-        order[i] = count == rank ? wrapped(k, order[i], rank) : (int64_t)(rank - 1 - i);
+        order[i] = count == rank ? wrapped_axis(k, order[i], rank) : (int64_t)(rank - 1 - i);
     }
     return vtac_make_transpose(&k->maker, x, order, rank);
 }
@@ -205,20 +206,20 @@ static vtac_id with_axes(vtac_keras *k, vtac_id x, bool more)
     int64_t dims[VTAC_MAX_RANK];
     bool gone[VTAC_MAX_RANK] = {false};
     uint32_t rank = 0;
-    const uint32_t count = numbers_of(named(k, "axis"), axes, VTAC_MAX_RANK);
+    const uint32_t count = numbers_of(option_named(k, "axis"), axes, VTAC_MAX_RANK);
     if (more) {
         if (count != 1 || type.rank == VTAC_MAX_RANK) {
             vtac_keras_refuse(k, "%u new axes", count);
             return 0;
         }
-        const int64_t at = wrapped(k, axes[0], type.rank + 1);
+        const int64_t at = wrapped_axis(k, axes[0], type.rank + 1);
         for (uint32_t i = 0; i <= type.rank; i++) {
             dims[i] = (int64_t)i < at ? type.dim[i] : (int64_t)i == at ? 1 : type.dim[i - 1];
         }
         return vtac_make_reshape(&k->maker, x, dims, type.rank + 1);
     }
     for (uint32_t i = 0; i < count; i++) {
-        gone[wrapped(k, axes[i], type.rank)] = true;
+        gone[wrapped_axis(k, axes[i], type.rank)] = true;
     }
     for (uint32_t i = 0; i < type.rank; i++) {
         if (count == 0 ? type.dim[i] != 1 : !gone[i]) {
@@ -228,27 +229,27 @@ static vtac_id with_axes(vtac_keras *k, vtac_id x, bool more)
     return vtac_make_reshape(&k->maker, x, dims, rank);
 }
 
-static vtac_id joined(vtac_keras *k)
+static vtac_id make_concatenate(vtac_keras *k)
 {
     vtac_id parts[KERAS_MOST_INPUTS] = {0};
     for (uint32_t i = 0; i < k->in_count; i++) {
         parts[i] = vtac_keras_plain(k, &k->in[i]);
     }
     int64_t axis = -1;
-    (void)numbers_of(named(k, "axis"), &axis, 1);
-    axis = wrapped(k, axis, vtac_made_type(&k->maker, parts[0])->rank);
+    (void)numbers_of(option_named(k, "axis"), &axis, 1);
+    axis = wrapped_axis(k, axis, vtac_made_type(&k->maker, parts[0])->rank);
     return k->maker.status == VTA_OK ? vtac_make_concat(&k->maker, parts, k->in_count, axis) : 0;
 }
 
 static double number_named(const vtac_keras *k, const char *const *names, double otherwise)
 {
-    const cJSON *item = argument(k, names);
+    const cJSON *item = option_of(k, names);
     return cJSON_IsNumber(item)   ? item->valuedouble
            : cJSON_IsString(item) ? (double)vtac_keras_whole(item)
                                   : otherwise;
 }
 
-static vtac_id clipped(vtac_keras *k, vtac_id x)
+static vtac_id make_clip(vtac_keras *k, vtac_id x)
 {
     const double low =
         number_named(k, (const char *const[]){"clip_value_min", "x_min", "a_min", NULL}, -3e38);
@@ -268,10 +269,10 @@ static vtac_id to_length(vtac_keras *k, vtac_id x)
     vtac_import_builder *m = &k->maker;
     const uint32_t rank = vtac_made_type(m, x)->rank;
     int64_t axes[VTAC_MAX_RANK] = {-1};
-    uint32_t count = numbers_of(named(k, "axis"), axes, VTAC_MAX_RANK);
+    uint32_t count = numbers_of(option_named(k, "axis"), axes, VTAC_MAX_RANK);
     count = count == 0 ? 1 : count;
     for (uint32_t i = 0; i < count; i++) {
-        axes[i] = wrapped(k, axes[i], rank);
+        axes[i] = wrapped_axis(k, axes[i], rank);
     }
     if (number_named(k, (const char *const[]){"order", "ord", NULL}, 2.0) != 2.0) {
         vtac_keras_refuse(k, "a length that is no root of squares");
@@ -295,16 +296,16 @@ static vtac_id space_depth(vtac_keras *k, vtac_id x, vtac_op op)
     return vtac_make_transpose(m, vtac_make(m, op, &x, 1, &block, 1), (int64_t[]){0, 2, 3, 1}, 4);
 }
 
-static vtac_id stacked(vtac_keras *k)
+static vtac_id make_stack(vtac_keras *k)
 {
     vtac_import_builder *m = &k->maker;
     vtac_id parts[KERAS_MOST_INPUTS] = {0};
     int64_t axis = 0;
-    (void)numbers_of(named(k, "axis"), &axis, 1);
+    (void)numbers_of(option_named(k, "axis"), &axis, 1);
     for (uint32_t i = 0; i < k->in_count && m->status == VTA_OK; i++) {
         const vtac_id x = vtac_keras_plain(k, &k->in[i]);
         const vtac_type type = *vtac_made_type(m, x);
-        const int64_t at = type.rank < VTAC_MAX_RANK ? wrapped(k, axis, type.rank + 1) : VTAC_MAX_RANK;
+        const int64_t at = type.rank < VTAC_MAX_RANK ? wrapped_axis(k, axis, type.rank + 1) : VTAC_MAX_RANK;
         int64_t dims[VTAC_MAX_RANK + 1];
         if (at == VTAC_MAX_RANK) {
             vtac_keras_refuse(k, "a result of more than %d axes", VTAC_MAX_RANK);
@@ -318,15 +319,15 @@ static vtac_id stacked(vtac_keras *k)
     if (m->status != VTA_OK) {
         return 0;
     }
-    return vtac_make_concat(m, parts, k->in_count, wrapped(k, axis, vtac_made_type(m, parts[0])->rank));
+    return vtac_make_concat(m, parts, k->in_count, wrapped_axis(k, axis, vtac_made_type(m, parts[0])->rank));
 }
 
-static vtac_id tiled(vtac_keras *k, vtac_id x)
+static vtac_id make_tile(vtac_keras *k, vtac_id x)
 {
     vtac_import_builder *m = &k->maker;
     int64_t times[VTAC_MAX_RANK];
     const uint32_t count =
-        numbers_of(argument(k, (const char *const[]){"multiples", "repeats", NULL}), times, VTAC_MAX_RANK);
+        numbers_of(option_of(k, (const char *const[]){"multiples", "repeats", NULL}), times, VTAC_MAX_RANK);
     if (count != vtac_made_type(m, x)->rank) {
         vtac_keras_refuse(k, "%u numbers of copies for rank %u", count, vtac_made_type(m, x)->rank);
         return 0;
@@ -334,12 +335,12 @@ static vtac_id tiled(vtac_keras *k, vtac_id x)
     return vtac_make2(m, VTAC_OP_TILE, x, vtac_make_ints(m, times, count));
 }
 
-static vtac_id padded(vtac_keras *k, vtac_id x)
+static vtac_id make_pad(vtac_keras *k, vtac_id x)
 {
     vtac_import_builder *m = &k->maker;
     const uint32_t rank = vtac_made_type(m, x)->rank;
-    const cJSON *list = argument(k, (const char *const[]){"paddings", "pad_width", NULL});
-    const cJSON *mode = named(k, "mode");
+    const cJSON *list = option_of(k, (const char *const[]){"paddings", "pad_width", NULL});
+    const cJSON *mode = option_named(k, "mode");
     int64_t pads[2 * VTAC_MAX_RANK] = {0};
     const cJSON *items = cJSON_IsObject(list) ? cJSON_GetObjectItemCaseSensitive(list, "items") : list;
     if ((uint32_t)cJSON_GetArraySize(items) != rank ||
@@ -366,11 +367,11 @@ static vtac_id padded(vtac_keras *k, vtac_id x)
 
 /* Functions of one tensor in plain form. */
 /* The last two axes changed where an option says so. */
-static vtac_id turned(vtac_keras *k, vtac_id x, const char *const *names)
+static vtac_id matrix_transposed(vtac_keras *k, vtac_id x, const char *const *names)
 {
     int64_t order[VTAC_MAX_RANK];
     const uint32_t rank = vtac_made_type(&k->maker, x)->rank;
-    if (!cJSON_IsTrue(argument(k, names)) || rank < 2) {
+    if (!cJSON_IsTrue(option_of(k, names)) || rank < 2) {
         return x;
     }
     for (uint32_t i = 0; i < rank; i++) {
@@ -379,28 +380,28 @@ static vtac_id turned(vtac_keras *k, vtac_id x, const char *const *names)
     return vtac_make_transpose(&k->maker, x, order, rank);
 }
 
-static vtac_id product(vtac_keras *k, vtac_id x)
+static vtac_id make_product(vtac_keras *k, vtac_id x)
 {
-    x = turned(k, x, (const char *const[]){"transpose_a", "adj_x", "adjoint_a", NULL});
-    const vtac_id y = turned(k, vtac_keras_operand_value(k, 1, false),
-                             (const char *const[]){"transpose_b", "adj_y", "adjoint_b", NULL});
+    x = matrix_transposed(k, x, (const char *const[]){"transpose_a", "adj_x", "adjoint_a", NULL});
+    const vtac_id y = matrix_transposed(k, vtac_keras_operand_value(k, 1, false),
+                                        (const char *const[]){"transpose_b", "adj_y", "adjoint_b", NULL});
     return vtac_make2(&k->maker, VTAC_OP_MATMUL, x, y);
 }
 
 /* Places along axes moved on by so many, the last ones to the front. */
-static vtac_id rolled(vtac_keras *k, vtac_id x)
+static vtac_id make_roll(vtac_keras *k, vtac_id x)
 {
     vtac_import_builder *m = &k->maker;
     int64_t by[VTAC_MAX_RANK] = {0};
     int64_t axes[VTAC_MAX_RANK] = {0};
-    const uint32_t count = numbers_of(named(k, "shift"), by, VTAC_MAX_RANK);
-    if (count == 0 || numbers_of(named(k, "axis"), axes, VTAC_MAX_RANK) != count) {
+    const uint32_t count = numbers_of(option_named(k, "shift"), by, VTAC_MAX_RANK);
+    if (count == 0 || numbers_of(option_named(k, "axis"), axes, VTAC_MAX_RANK) != count) {
         vtac_keras_refuse(k, "places moved on without as many axes");
         return 0;
     }
     for (uint32_t i = 0; i < count && m->status == VTA_OK; i++) {
         const vtac_type *type = vtac_made_type(m, x);
-        const uint32_t axis = (uint32_t)wrapped(k, axes[i], type->rank);
+        const uint32_t axis = (uint32_t)wrapped_axis(k, axes[i], type->rank);
         const int64_t size = type->dim[axis];
         const int64_t cut = size > 0 ? ((-by[i]) % size + size) % size : 0;
         if (cut != 0) {
@@ -412,24 +413,24 @@ static vtac_id rolled(vtac_keras *k, vtac_id x)
     return x;
 }
 
-static vtac_id shaped(vtac_keras *k, const char *name, vtac_id x, bool *known)
+static vtac_id make_shaped(vtac_keras *k, const char *name, vtac_id x, bool *known)
 {
     vtac_import_builder *m = &k->maker;
     *known = true;
     if (strcmp(name, "reshape") == 0) {
-        return reshaped(k, x);
+        return make_reshape(k, x);
     }
     if (strcmp(name, "transpose") == 0) {
-        return transposed(k, x);
+        return make_transpose(k, x);
     }
     if (is_one_of(name, "expand_dims", "squeeze")) {
         return with_axes(k, x, name[0] == 'e');
     }
     if (is_one_of(name, "concat", "concatenate")) {
-        return joined(k);
+        return make_concatenate(k);
     }
     if (is_one_of(name, "clip", "clip_by_value")) {
-        return clipped(k, x);
+        return make_clip(k, x);
     }
     if (strcmp(name, "square") == 0) {
         return vtac_make2(m, VTAC_OP_MUL, x, x);
@@ -438,10 +439,10 @@ static vtac_id shaped(vtac_keras *k, const char *name, vtac_id x, bool *known)
         return vtac_make1(m, VTAC_OP_RECIPROCAL, vtac_make1(m, VTAC_OP_SQRT, x));
     }
     if (strcmp(name, "matmul") == 0) {
-        return product(k, x);
+        return make_product(k, x);
     }
     if (strcmp(name, "roll") == 0) {
-        return rolled(k, x);
+        return make_roll(k, x);
     }
     if (strcmp(name, "cast") == 0) {
         return vtac_make_cast(m, x, VTAC_F32);
@@ -457,13 +458,13 @@ static vtac_id shaped(vtac_keras *k, const char *name, vtac_id x, bool *known)
         return vtac_make2(m, VTAC_OP_MUL, apart, apart);
     }
     if (is_one_of(name, "stack", "tile")) {
-        return name[0] == 's' ? stacked(k) : tiled(k, x);
+        return name[0] == 's' ? make_stack(k) : make_tile(k, x);
     }
     if (strcmp(name, "pad") == 0) {
-        return padded(k, x);
+        return make_pad(k, x);
     }
     if (strcmp(name, "gelu") == 0) { /* Keras 3 takes the quick form unless told */
-        const cJSON *quick = named(k, "approximate");
+        const cJSON *quick = option_named(k, "approximate");
         const vtac_attr attr = vtac_attr_of_string("approximate", "tanh");
         const bool is_quick = quick == NULL ? k->version3 : cJSON_IsTrue(quick);
         return vtac_make(m, VTAC_OP_GELU, &x, 1, &attr, is_quick ? 1 : 0);
@@ -473,18 +474,19 @@ static vtac_id shaped(vtac_keras *k, const char *name, vtac_id x, bool *known)
 }
 
 /* Equal parts, or (TensorFlow) parts of sizes of their own. */
-static vtac_keras_value split(vtac_keras *k)
+static vtac_keras_value make_split(vtac_keras *k)
 {
     vtac_import_builder *m = &k->maker;
     const vtac_id x = vtac_keras_operand_value(k, 0, false);
     const vtac_type type = *vtac_made_type(m, x);
     int64_t sizes[KERAS_MOST_MORE + 1] = {0};
     int64_t axis = 0;
-    const bool by_sizes = named(k, "num_or_size_splits") != NULL;
-    const cJSON *item = argument(k, (const char *const[]){"num_or_size_splits", "indices_or_sections", NULL});
+    const bool by_sizes = option_named(k, "num_or_size_splits") != NULL;
+    const cJSON *item =
+        option_of(k, (const char *const[]){"num_or_size_splits", "indices_or_sections", NULL});
     uint32_t count = numbers_of(item, sizes, KERAS_MOST_MORE + 1);
-    (void)numbers_of(named(k, "axis"), &axis, 1);
-    axis = wrapped(k, axis, type.rank);
+    (void)numbers_of(option_named(k, "axis"), &axis, 1);
+    axis = wrapped_axis(k, axis, type.rank);
     const int64_t whole = m->status == VTA_OK ? type.dim[axis] : 0;
     if (cJSON_IsNumber(item) && sizes[0] > 0 && sizes[0] <= KERAS_MOST_MORE + 1 && whole % sizes[0] == 0) {
         count = (uint32_t)sizes[0];
@@ -515,16 +517,16 @@ static vtac_keras_value split(vtac_keras *k)
 }
 
 /* Pictures [batch][height][width][channels] of another size. */
-static vtac_keras_value resized(vtac_keras *k, bool near)
+static vtac_keras_value make_resize(vtac_keras *k, bool near)
 {
     vtac_import_builder *m = &k->maker;
     const vtac_id x = vtac_keras_planes(k, &k->in[0]);
     const vtac_type type = *vtac_made_type(m, x);
-    const cJSON *mode = argument(k, (const char *const[]){"method", "interpolation", NULL});
+    const cJSON *mode = option_of(k, (const char *const[]){"method", "interpolation", NULL});
     const char *name = cJSON_IsString(mode) ? mode->valuestring : near ? "nearest" : "bilinear";
-    const cJSON *format = named(k, "data_format");
+    const cJSON *format = option_named(k, "data_format");
     int64_t size[2] = {0};
-    const uint32_t count = numbers_of(named(k, "size"), size, 2);
+    const uint32_t count = numbers_of(option_named(k, "size"), size, 2);
     static const char *const others[] = {"antialias", "preserve_aspect_ratio", "crop_to_aspect_ratio",
                                          "pad_to_aspect_ratio", "align_corners"};
     near = strcmp(name, "nearest") == 0;
@@ -532,7 +534,7 @@ static vtac_keras_value resized(vtac_keras *k, bool near)
                  (near || strcmp(name, "bilinear") == 0) &&
                  !(cJSON_IsString(format) && strcmp(format->valuestring, "channels_first") == 0);
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
-        plain = plain && !cJSON_IsTrue(named(k, others[i]));
+        plain = plain && !cJSON_IsTrue(option_named(k, others[i]));
     }
     if (m->status != VTA_OK || !plain) {
         vtac_keras_refuse(k, "a size of %u numbers, '%.40s', or a filter, borders, another rank than 4",
@@ -559,7 +561,7 @@ vtac_keras_value vtac_keras_make_operation(vtac_keras *k, const void *how)
         return out;
     }
     vtac_keras_take_constants(k);
-    if (simple(k, name, &out) || reduction(k, name, &out)) {
+    if (make_simple(k, name, &out) || make_reduction(k, name, &out)) {
         return out;
     }
     if (is_one_of(name, "getitem", "get_item")) {
@@ -569,12 +571,12 @@ vtac_keras_value vtac_keras_make_operation(vtac_keras *k, const void *how)
         return vtac_keras_as_plain(vtac_keras_strided_slice(k, vtac_keras_plain(k, &k->in[0])));
     }
     if (strcmp(name, "split") == 0) {
-        return split(k);
+        return make_split(k);
     }
     if (strncmp(name, "resize", 6) == 0) {
-        return resized(k, strcmp(name, "resize_nearest_neighbor") == 0);
+        return make_resize(k, strcmp(name, "resize_nearest_neighbor") == 0);
     }
-    vtac_id y = shaped(k, name, vtac_keras_plain(k, &k->in[0]), &known);
+    vtac_id y = make_shaped(k, name, vtac_keras_plain(k, &k->in[0]), &known);
     y = known || k->maker.status != VTA_OK ? y : vtac_keras_more_operations(k, name, &known);
     if (known || k->maker.status != VTA_OK) {
         return vtac_keras_as_plain(y);
@@ -588,7 +590,7 @@ vtac_keras_value vtac_keras_make_operation(vtac_keras *k, const void *how)
         return vtac_keras_as(planes, vtac_keras_with_float(k, VTAC_OP_LEAKY_RELU, x, "alpha", alpha));
     }
     int64_t axis = -1;
-    (void)numbers_of(named(k, "axis"), &axis, 1);
+    (void)numbers_of(option_named(k, "axis"), &axis, 1);
     return vtac_keras_as(planes, vtac_keras_activate(k, x, name, axis));
 }
 

@@ -26,7 +26,7 @@ static bool is_dots(const cJSON *entry)
 }
 
 /* Within low to high, counted from the end where it is below 0. */
-static int64_t place(const cJSON *bound, int64_t size, int64_t low, int64_t high, int64_t otherwise)
+static int64_t bound_place(const cJSON *bound, int64_t size, int64_t low, int64_t high, int64_t otherwise)
 {
     if (bound == NULL) {
         return otherwise;
@@ -36,14 +36,14 @@ static int64_t place(const cJSON *bound, int64_t size, int64_t low, int64_t high
 }
 
 /* Every `step`th along an axis, from `begin` to before (or behind) `end`; a step of 0 fails. */
-static vtac_id stepped(vtac_keras *k, vtac_id x, uint32_t axis, const cJSON *const bounds[3])
+static vtac_id step_slice(vtac_keras *k, vtac_id x, uint32_t axis, const cJSON *const bounds[3])
 {
     vtac_import_builder *m = &k->maker;
     const int64_t size = vtac_made_type(m, x)->dim[axis];
     const int64_t step = bounds[2] == NULL ? 1 : vtac_keras_whole(bounds[2]);
     const bool back = step < 0;
-    const int64_t begin = place(bounds[0], size, 0, back ? size - 1 : size, back ? size - 1 : 0);
-    const int64_t end = place(bounds[1], size, back ? -1 : 0, size, back ? -1 : size);
+    const int64_t begin = bound_place(bounds[0], size, 0, back ? size - 1 : size, back ? size - 1 : 0);
+    const int64_t end = bound_place(bounds[1], size, back ? -1 : 0, size, back ? -1 : size);
     if (step == 0 || (back ? begin <= end : begin >= end)) {
         vtac_keras_refuse(k, "a slice of nothing, of an axis of %lld", (long long)size);
         return 0;
@@ -59,12 +59,12 @@ static vtac_id stepped(vtac_keras *k, vtac_id x, uint32_t axis, const cJSON *con
 }
 
 /* Where an entry of the brackets stands; the sizes that are kept so far. */
-typedef struct cursor {
+typedef struct slice_cursor {
     uint32_t axis, kept;
     int64_t dims[VTAC_MAX_RANK];
-} cursor;
+} slice_cursor;
 
-static bool keep(vtac_keras *k, cursor *c, int64_t size)
+static bool keep_axis(vtac_keras *k, slice_cursor *c, int64_t size)
 {
     if (c->kept == VTAC_MAX_RANK) {
         vtac_keras_refuse(k, "a result of more than %d axes", VTAC_MAX_RANK);
@@ -74,11 +74,11 @@ static bool keep(vtac_keras *k, cursor *c, int64_t size)
     return true;
 }
 
-static vtac_id one_entry(vtac_keras *k, vtac_id x, const cJSON *entry, cursor *c)
+static vtac_id one_entry(vtac_keras *k, vtac_id x, const cJSON *entry, slice_cursor *c)
 {
     vtac_import_builder *m = &k->maker;
     if (cJSON_IsNull(entry)) {
-        (void)keep(k, c, 1);
+        (void)keep_axis(k, c, 1);
         return x;
     }
     const int64_t size = vtac_made_type(m, x)->dim[c->axis];
@@ -95,9 +95,9 @@ static vtac_id one_entry(vtac_keras *k, vtac_id x, const cJSON *entry, cursor *c
         vtac_keras_refuse(k, "a slice by something else than numbers");
         return 0;
     }
-    x = stepped(k, x, c->axis,
-                (const cJSON *const[]){bound_of(entry, 0), bound_of(entry, 1), bound_of(entry, 2)});
-    (void)keep(k, c, vtac_made_type(m, x)->dim[c->axis++]);
+    x = step_slice(k, x, c->axis,
+                   (const cJSON *const[]){bound_of(entry, 0), bound_of(entry, 1), bound_of(entry, 2)});
+    (void)keep_axis(k, c, vtac_made_type(m, x)->dim[c->axis++]);
     return x;
 }
 
@@ -121,7 +121,7 @@ vtac_id vtac_keras_item(vtac_keras *k, vtac_id x, const cJSON *spec)
     const int count = cJSON_IsArray(spec) ? cJSON_GetArraySize(spec) : 1;
     const uint32_t rank = vtac_made_type(m, x)->rank;
     const uint32_t named = named_axes(spec, count);
-    cursor c = {0};
+    slice_cursor c = {0};
     if (spec == NULL || named > rank) {
         vtac_keras_refuse(k, "a slice of %d entries of %u axes", count, rank);
         return 0;
@@ -133,11 +133,11 @@ vtac_id vtac_keras_item(vtac_keras *k, vtac_id x, const cJSON *spec)
             continue;
         }
         for (uint32_t n = named; n < rank; n++) {
-            (void)keep(k, &c, vtac_made_type(m, x)->dim[c.axis++]);
+            (void)keep_axis(k, &c, vtac_made_type(m, x)->dim[c.axis++]);
         }
     }
     for (; c.axis < rank && m->status == VTA_OK; c.axis++) {
-        (void)keep(k, &c, vtac_made_type(m, x)->dim[c.axis]);
+        (void)keep_axis(k, &c, vtac_made_type(m, x)->dim[c.axis]);
     }
     return m->status == VTA_OK ? vtac_make_reshape(m, x, c.dims, c.kept) : 0;
 }

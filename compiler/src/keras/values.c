@@ -113,7 +113,7 @@ void vtac_keras_check_quantization(vtac_keras *k, const char *class)
 
 /* ---- values */
 
-static void orders(uint32_t rank, int64_t *to_planes, int64_t *to_plain)
+static void axis_orders(uint32_t rank, int64_t *to_planes, int64_t *to_plain)
 {
     to_planes[0] = to_plain[0] = 0;
     to_planes[1] = (int64_t)rank - 1;
@@ -129,14 +129,14 @@ uint32_t vtac_keras_rank(vtac_keras *k, const vtac_keras_value *v)
     return vtac_made_type(&k->maker, v->plain != 0 ? v->plain : v->planes)->rank;
 }
 
-static bool ordered(vtac_keras *k, const vtac_keras_value *v, int64_t *to_planes, int64_t *to_plain)
+static bool order_axes(vtac_keras *k, const vtac_keras_value *v, int64_t *to_planes, int64_t *to_plain)
 {
     const uint32_t rank = vtac_keras_rank(k, v);
     if (k->maker.status != VTA_OK || rank < 3) {
         vtac_make_fail(&k->maker, VTA_INVALID, "the input has %u axes", rank);
         return false;
     }
-    orders(rank, to_planes, to_plain);
+    axis_orders(rank, to_planes, to_plain);
     return true;
 }
 
@@ -144,7 +144,7 @@ vtac_id vtac_keras_plain(vtac_keras *k, vtac_keras_value *v)
 {
     int64_t to_planes[VTAC_MAX_RANK];
     int64_t to_plain[VTAC_MAX_RANK];
-    if (v->plain == 0 && ordered(k, v, to_planes, to_plain)) {
+    if (v->plain == 0 && order_axes(k, v, to_planes, to_plain)) {
         v->plain = vtac_make_transpose(&k->maker, v->planes, to_plain, vtac_keras_rank(k, v));
     }
     return v->plain;
@@ -154,7 +154,7 @@ vtac_id vtac_keras_planes(vtac_keras *k, vtac_keras_value *v)
 {
     int64_t to_planes[VTAC_MAX_RANK];
     int64_t to_plain[VTAC_MAX_RANK];
-    if (v->planes == 0 && ordered(k, v, to_planes, to_plain)) {
+    if (v->planes == 0 && order_axes(k, v, to_planes, to_plain)) {
         v->planes = vtac_make_transpose(&k->maker, v->plain, to_planes, vtac_keras_rank(k, v));
     }
     return v->planes;
@@ -216,7 +216,7 @@ bool vtac_keras_is_numbers(const cJSON *item)
 }
 
 /* The numbers of lists in lists, which must be alike, from `at` on; whether they are. */
-static bool gather(const cJSON *item, const vtac_type *type, uint32_t axis, float **at)
+static bool gather_numbers(const cJSON *item, const vtac_type *type, uint32_t axis, float **at)
 {
     if (axis == type->rank) {
         *(*at)++ = cJSON_IsNumber(item) ? (float)item->valuedouble : cJSON_IsTrue(item) ? 1.0F : 0.0F;
@@ -226,7 +226,7 @@ static bool gather(const cJSON *item, const vtac_type *type, uint32_t axis, floa
     const cJSON *one;
     cJSON_ArrayForEach(one, item)
     {
-        alike = alike && gather(one, type, axis + 1, at);
+        alike = alike && gather_numbers(one, type, axis + 1, at);
     }
     return alike;
 }
@@ -242,7 +242,7 @@ static vtac_id array_of(vtac_keras *k, const cJSON *item)
     enum { MOST_NUMBERS = 1 << 24 };
     float *room = count < 0 || count > MOST_NUMBERS ? NULL : vtac_make_room(m, count + 1, sizeof *room);
     float *at = room;
-    if (room == NULL || !gather(item, &type, 0, &at)) {
+    if (room == NULL || !gather_numbers(item, &type, 0, &at)) {
         vtac_make_fail(m, VTA_INVALID, "an array in its call that is not numbers in lists of one length");
         return 0;
     }

@@ -85,7 +85,7 @@ static void first_line(int from, char *line, size_t size)
     line[strcspn(line, "\n")] = '\0';
 }
 
-static vta_status blame(const char *linker, const char *line, vta_diag *diag)
+static vta_status explain_failure(const char *linker, const char *line, vta_diag *diag)
 {
     static const char undefined[] = "undefined symbol: ";
     const char *symbol = strstr(line, undefined);
@@ -126,7 +126,7 @@ static vta_status run_linker(const char *const *arguments, vta_diag *diag)
     if (!started) {
         return vta_fail(diag, VTA_IO, "no linker: '%s' is not in the PATH; install lld", arguments[0]);
     }
-    return WIFEXITED(result) && WEXITSTATUS(result) == 0 ? VTA_OK : blame(arguments[0], line, diag);
+    return WIFEXITED(result) && WEXITSTATUS(result) == 0 ? VTA_OK : explain_failure(arguments[0], line, diag);
 }
 
 /* A library that has names alone, as the next argument; none where the model calls nothing of it. */
@@ -223,7 +223,7 @@ static void remove_folder(const link_files *f)
     (void)rmdir(f->folder);
 }
 
-static vta_status copy(const char *from, const char *to, vta_diag *diag)
+static vta_status copy_file(const char *from, const char *to, vta_diag *diag)
 {
     uint8_t *bytes;
     size_t size;
@@ -243,7 +243,7 @@ static vta_status link_in(const vtac_artifact_image *image, const link_files *f,
         return vtac_write_page(f->shared, path, diag);
     }
     if (vtac_is_special(path)) {
-        return copy(f->shared, path, diag);
+        return copy_file(f->shared, path, diag);
     }
     return rename(f->shared, path) == 0 ? VTA_OK : vta_fail(diag, VTA_IO, "%s: %s", path, strerror(errno));
 }

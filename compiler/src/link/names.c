@@ -14,13 +14,13 @@
 enum { MOST = 4096 };
 enum { SYMBOLS = 1, STRINGS, DYNAMIC, CODE, SECTIONS };
 
-typedef struct maker {
+typedef struct name_maker {
     uint8_t bytes[MOST];
     size_t at; /* beyond MOST, nothing is kept */
     bool is_wide;
-} maker;
+} name_maker;
 
-static void put(maker *m, uint64_t value, size_t bytes)
+static void put_bytes(name_maker *m, uint64_t value, size_t bytes)
 {
     for (size_t i = 0; i < bytes; i++, m->at++) {
         if (m->at < MOST) {
@@ -29,31 +29,31 @@ static void put(maker *m, uint64_t value, size_t bytes)
     }
 }
 
-static void put_half(maker *m, uint32_t value)
+static void put_half(name_maker *m, uint32_t value)
 {
-    put(m, value, 2);
+    put_bytes(m, value, 2);
 }
 
-static void put_word(maker *m, uint32_t value)
+static void put_word(name_maker *m, uint32_t value)
 {
-    put(m, value, 4);
+    put_bytes(m, value, 4);
 }
 
 /* An address or a size, as long as the processor's. */
-static void put_address(maker *m, uint64_t value)
+static void put_address(name_maker *m, uint64_t value)
 {
-    put(m, value, m->is_wide ? 8 : 4);
+    put_bytes(m, value, m->is_wide ? 8 : 4);
 }
 
-static void put_text(maker *m, const char *text)
+static void put_text(name_maker *m, const char *text)
 {
     do {
-        put(m, (uint8_t)*text, 1);
+        put_bytes(m, (uint8_t)*text, 1);
     } while (*text++ != '\0');
 }
 
 /* A function at the beginning of the code; without a name, the empty first row that each table has. */
-static void put_symbol(maker *m, uint32_t name)
+static void put_symbol(name_maker *m, uint32_t name)
 {
     const uint8_t info = name == 0 ? 0 : ELF64_ST_INFO(STB_GLOBAL, STT_FUNC);
     const uint32_t section = name == 0 ? 0 : CODE;
@@ -75,7 +75,7 @@ typedef struct section {
     uint64_t flags, offset, size, entry;
 } section;
 
-static void put_section(maker *m, const section *s)
+static void put_section(name_maker *m, const section *s)
 {
     put_word(m, 0);
     put_word(m, s->type);
@@ -90,7 +90,7 @@ static void put_section(maker *m, const section *s)
 }
 
 /* The header: its first bytes, processor and flags are the object's. */
-static void put_header(maker *m, const uint8_t *object, size_t sections)
+static void put_header(name_maker *m, const uint8_t *object, size_t sections)
 {
     const size_t flags = m->is_wide ? offsetof(Elf64_Ehdr, e_flags) : offsetof(Elf32_Ehdr, e_flags);
     memcpy(m->bytes, object, EI_NIDENT);
@@ -103,7 +103,7 @@ static void put_header(maker *m, const uint8_t *object, size_t sections)
     put_address(m, 0);
     put_address(m, sections);
     for (size_t i = 0; i < 4; i++) {
-        put(m, object[flags + i], 1);
+        put_bytes(m, object[flags + i], 1);
     }
     put_half(m, m->is_wide ? sizeof(Elf64_Ehdr) : sizeof(Elf32_Ehdr));
     put_half(m, 0);
@@ -113,7 +113,7 @@ static void put_header(maker *m, const uint8_t *object, size_t sections)
     put_half(m, STRINGS); /* names of sections, of which there is the empty one */
 }
 
-static void put_strings(maker *m, const char *soname, const char *const *names)
+static void put_strings(name_maker *m, const char *soname, const char *const *names)
 {
     put_text(m, "");
     put_text(m, soname);
@@ -122,7 +122,7 @@ static void put_strings(maker *m, const char *soname, const char *const *names)
     }
 }
 
-static void put_symbols(maker *m, const char *soname, const char *const *names)
+static void put_symbols(name_maker *m, const char *soname, const char *const *names)
 {
     uint32_t name = 1 + (uint32_t)strlen(soname) + 1;
     put_symbol(m, 0);
@@ -133,7 +133,7 @@ static void put_symbols(maker *m, const char *soname, const char *const *names)
 }
 
 /* What lies behind the header, with the place of each part; returns the place of the table of sections. */
-static size_t put_parts(maker *m, const char *soname, const char *const *names)
+static size_t put_parts(name_maker *m, const char *soname, const char *const *names)
 {
     const size_t symbols = m->at;
     put_symbols(m, soname, names);
@@ -144,7 +144,7 @@ static size_t put_parts(maker *m, const char *soname, const char *const *names)
     put_address(m, 0);
     const size_t strings = m->at;
     put_strings(m, soname, names);
-    put(m, 0, (8 - m->at % 8) % 8);
+    put_bytes(m, 0, (8 - m->at % 8) % 8);
     const size_t sections = m->at;
     const section all[SECTIONS] = {
         [SYMBOLS] = {.type = SHT_DYNSYM,
@@ -177,7 +177,7 @@ vta_status vtac_write_names(const uint8_t *object, size_t bytes, const char *son
         return vta_fail(diag, VTA_UNSUPPORTED,
                         "the processor's objects are no little-endian ELF, which a link needs");
     }
-    maker m = {.is_wide = object[EI_CLASS] == ELFCLASS64};
+    name_maker m = {.is_wide = object[EI_CLASS] == ELFCLASS64};
     put_header(&m, object, 0);
     const size_t sections = put_parts(&m, soname, names);
     const size_t size = m.at;

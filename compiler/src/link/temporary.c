@@ -21,7 +21,7 @@ static vta_status name_it(const char *kind, char *path, const char **folder, vta
                : vta_fail(diag, VTA_IO, "the name of the folder for temporary files is too long; set TMPDIR");
 }
 
-static vta_status refused(const char *what, const char *folder, vta_diag *diag)
+static vta_status fail_refused(const char *what, const char *folder, vta_diag *diag)
 {
     return vta_fail(diag, VTA_IO,
                     "cannot make a temporary %s in '%s': %s; set TMPDIR to one that can be written to", what,
@@ -34,7 +34,7 @@ vta_status vtac_temporary_file(const char *kind, char path[VTAC_TEMPORARY_PATH],
     VTA_TRY(name_it(kind, path, &folder, diag));
     const int file = mkstemp(path);
     if (file < 0) {
-        return refused("file", folder, diag);
+        return fail_refused("file", folder, diag);
     }
     (void)close(file);
     return VTA_OK;
@@ -44,7 +44,7 @@ vta_status vtac_temporary_folder(const char *kind, char path[VTAC_TEMPORARY_PATH
 {
     const char *folder;
     VTA_TRY(name_it(kind, path, &folder, diag));
-    return mkdtemp(path) != NULL ? VTA_OK : refused("folder", folder, diag);
+    return mkdtemp(path) != NULL ? VTA_OK : fail_refused("folder", folder, diag);
 }
 
 bool vtac_is_special(const char *path)

@@ -9,53 +9,57 @@
 #include "emit.h"
 #include "target.h"
 
-typedef struct maker {
+typedef struct convert_maker {
     vtac_emitter *em;
     LLVMBuilderRef b;
     unsigned lanes;
     LLVMTypeRef i32, f32;
-} maker;
+} convert_maker;
 
-static maker maker_for(vtac_emitter *em, LLVMValueRef value)
+static convert_maker maker_for(vtac_emitter *em, LLVMValueRef value)
 {
-    return (maker){em, em->builder, vtac_llvm_lanes(value),
-                   vtac_llvm_like(value, LLVMInt32TypeInContext(em->context)),
-                   vtac_llvm_like(value, LLVMFloatTypeInContext(em->context))};
+    return (convert_maker){em, em->builder, vtac_llvm_lanes(value),
+                           vtac_llvm_like(value, LLVMInt32TypeInContext(em->context)),
+                           vtac_llvm_like(value, LLVMFloatTypeInContext(em->context))};
 }
 
-static LLVMValueRef word(const maker *m, uint32_t value)
+static LLVMValueRef constant_word(const convert_maker *m, uint32_t value)
 {
     return vtac_llvm_splat(m->em, LLVMConstInt(LLVMInt32TypeInContext(m->em->context), value, 0), m->lanes);
 }
 
-static LLVMValueRef as_float(const maker *m, LLVMValueRef bits)
+static LLVMValueRef as_float(const convert_maker *m, LLVMValueRef bits)
 {
     return LLVMBuildBitCast(m->b, bits, m->f32, "");
 }
 
-static LLVMValueRef as_bits(const maker *m, LLVMValueRef value)
+static LLVMValueRef as_bits(const convert_maker *m, LLVMValueRef value)
 {
     return LLVMBuildBitCast(m->b, value, m->i32, "");
 }
 
 /* Exponent and mantissa move into place; a multiplication by 2^112 corrects the bias, of subnormals too. */
-static LLVMValueRef widen_half(const maker *m, LLVMValueRef h)
+static LLVMValueRef widen_half(const convert_maker *m, LLVMValueRef h)
 {
-    LLVMValueRef magnitude = LLVMBuildShl(m->b, LLVMBuildAnd(m->b, h, word(m, 0x7fff), ""), word(m, 13), "");
-    LLVMValueRef scaled = LLVMBuildFMul(m->b, as_float(m, magnitude), as_float(m, word(m, 0x77800000)), "");
-    LLVMValueRef special = LLVMBuildICmp(m->b, LLVMIntUGE, magnitude, word(m, 0x0f800000), "");
+    LLVMValueRef magnitude =
+        LLVMBuildShl(m->b, LLVMBuildAnd(m->b, h, constant_word(m, 0x7fff), ""), constant_word(m, 13), "");
+    LLVMValueRef scaled =
+        LLVMBuildFMul(m->b, as_float(m, magnitude), as_float(m, constant_word(m, 0x77800000)), "");
+    LLVMValueRef special = LLVMBuildICmp(m->b, LLVMIntUGE, magnitude, constant_word(m, 0x0f800000), "");
     LLVMValueRef bits = as_bits(m, scaled);
-    bits = LLVMBuildSelect(m->b, special, LLVMBuildOr(m->b, magnitude, word(m, 0x7f800000), ""), bits, "");
-    LLVMValueRef sign = LLVMBuildShl(m->b, LLVMBuildAnd(m->b, h, word(m, 0x8000), ""), word(m, 16), "");
+    bits = LLVMBuildSelect(m->b, special, LLVMBuildOr(m->b, magnitude, constant_word(m, 0x7f800000), ""),
+                           bits, "");
+    LLVMValueRef sign =
+        LLVMBuildShl(m->b, LLVMBuildAnd(m->b, h, constant_word(m, 0x8000), ""), constant_word(m, 16), "");
     return as_float(m, LLVMBuildOr(m->b, bits, sign, ""));
 }
 
 LLVMValueRef vtac_emit_widen(vtac_emitter *em, vtac_dtype dtype, LLVMValueRef bits)
 {
-    const maker m = maker_for(em, bits);
+    const convert_maker m = maker_for(em, bits);
     LLVMValueRef wide = LLVMBuildZExt(m.b, bits, m.i32, "");
     if (dtype == VTAC_BF16) {
-        return as_float(&m, LLVMBuildShl(m.b, wide, word(&m, 16), ""));
+        return as_float(&m, LLVMBuildShl(m.b, wide, constant_word(&m, 16), ""));
     }
     if (em->target->has_half) {
         LLVMTypeRef half = vtac_llvm_like(bits, LLVMHalfTypeInContext(em->context));
@@ -64,39 +68,42 @@ LLVMValueRef vtac_emit_widen(vtac_emitter *em, vtac_dtype dtype, LLVMValueRef bi
     return widen_half(&m, wide);
 }
 
-static LLVMValueRef narrow_bfloat(const maker *m, LLVMValueRef u)
+static LLVMValueRef narrow_bfloat(const convert_maker *m, LLVMValueRef u)
 {
-    LLVMValueRef odd = LLVMBuildAnd(m->b, LLVMBuildLShr(m->b, u, word(m, 16), ""), word(m, 1), "");
-    LLVMValueRef rounded = LLVMBuildAdd(m->b, u, LLVMBuildAdd(m->b, odd, word(m, 0x7fff), ""), "");
-    LLVMValueRef magnitude = LLVMBuildAnd(m->b, u, word(m, 0x7fffffff), "");
-    LLVMValueRef nan = LLVMBuildICmp(m->b, LLVMIntUGT, magnitude, word(m, 0x7f800000), "");
-    LLVMValueRef quiet = LLVMBuildOr(m->b, u, word(m, 0x00400000), "");
-    return LLVMBuildLShr(m->b, LLVMBuildSelect(m->b, nan, quiet, rounded, ""), word(m, 16), "");
+    LLVMValueRef odd =
+        LLVMBuildAnd(m->b, LLVMBuildLShr(m->b, u, constant_word(m, 16), ""), constant_word(m, 1), "");
+    LLVMValueRef rounded = LLVMBuildAdd(m->b, u, LLVMBuildAdd(m->b, odd, constant_word(m, 0x7fff), ""), "");
+    LLVMValueRef magnitude = LLVMBuildAnd(m->b, u, constant_word(m, 0x7fffffff), "");
+    LLVMValueRef nan = LLVMBuildICmp(m->b, LLVMIntUGT, magnitude, constant_word(m, 0x7f800000), "");
+    LLVMValueRef quiet = LLVMBuildOr(m->b, u, constant_word(m, 0x00400000), "");
+    return LLVMBuildLShr(m->b, LLVMBuildSelect(m->b, nan, quiet, rounded, ""), constant_word(m, 16), "");
 }
 
-static LLVMValueRef narrow_half(const maker *m, LLVMValueRef u)
+static LLVMValueRef narrow_half(const convert_maker *m, LLVMValueRef u)
 {
-    LLVMValueRef sign = LLVMBuildAnd(m->b, u, word(m, 0x80000000), "");
+    LLVMValueRef sign = LLVMBuildAnd(m->b, u, constant_word(m, 0x80000000), "");
     LLVMValueRef a = LLVMBuildXor(m->b, u, sign, "");
     /* subnormal results: the float adder rounds at the right place */
-    LLVMValueRef magic = word(m, 0x3f000000);
+    LLVMValueRef magic = constant_word(m, 0x3f000000);
     LLVMValueRef small = as_bits(m, LLVMBuildFAdd(m->b, as_float(m, a), as_float(m, magic), ""));
     small = LLVMBuildSub(m->b, small, magic, "");
-    LLVMValueRef odd = LLVMBuildAnd(m->b, LLVMBuildLShr(m->b, a, word(m, 13), ""), word(m, 1), "");
-    LLVMValueRef normal = LLVMBuildAdd(m->b, a, word(m, 0xc8000fff), "");
-    normal = LLVMBuildLShr(m->b, LLVMBuildAdd(m->b, normal, odd, ""), word(m, 13), "");
-    LLVMValueRef is_small = LLVMBuildICmp(m->b, LLVMIntULT, a, word(m, 0x38800000), "");
-    LLVMValueRef is_large = LLVMBuildICmp(m->b, LLVMIntUGE, a, word(m, 0x47800000), "");
-    LLVMValueRef is_nan = LLVMBuildICmp(m->b, LLVMIntUGT, a, word(m, 0x7f800000), "");
-    LLVMValueRef large = LLVMBuildSelect(m->b, is_nan, word(m, 0x7e00), word(m, 0x7c00), "");
+    LLVMValueRef odd =
+        LLVMBuildAnd(m->b, LLVMBuildLShr(m->b, a, constant_word(m, 13), ""), constant_word(m, 1), "");
+    LLVMValueRef normal = LLVMBuildAdd(m->b, a, constant_word(m, 0xc8000fff), "");
+    normal = LLVMBuildLShr(m->b, LLVMBuildAdd(m->b, normal, odd, ""), constant_word(m, 13), "");
+    LLVMValueRef is_small = LLVMBuildICmp(m->b, LLVMIntULT, a, constant_word(m, 0x38800000), "");
+    LLVMValueRef is_large = LLVMBuildICmp(m->b, LLVMIntUGE, a, constant_word(m, 0x47800000), "");
+    LLVMValueRef is_nan = LLVMBuildICmp(m->b, LLVMIntUGT, a, constant_word(m, 0x7f800000), "");
+    LLVMValueRef large =
+        LLVMBuildSelect(m->b, is_nan, constant_word(m, 0x7e00), constant_word(m, 0x7c00), "");
     LLVMValueRef r = LLVMBuildSelect(m->b, is_small, small, normal, "");
     r = LLVMBuildSelect(m->b, is_large, large, r, "");
-    return LLVMBuildOr(m->b, r, LLVMBuildLShr(m->b, sign, word(m, 16), ""), "");
+    return LLVMBuildOr(m->b, r, LLVMBuildLShr(m->b, sign, constant_word(m, 16), ""), "");
 }
 
 LLVMValueRef vtac_emit_narrow(vtac_emitter *em, vtac_dtype dtype, LLVMValueRef value)
 {
-    const maker m = maker_for(em, value);
+    const convert_maker m = maker_for(em, value);
     LLVMTypeRef raw = vtac_llvm_like(value, LLVMInt16TypeInContext(em->context));
     if (dtype == VTAC_F16 && em->target->has_half) {
         LLVMTypeRef half = vtac_llvm_like(value, LLVMHalfTypeInContext(em->context));
@@ -117,7 +124,7 @@ static LLVMValueRef float_like(vtac_emitter *em, LLVMValueRef like, double value
 }
 
 /* To the nearest, ties to even: below 2^(bits of the mantissa), adding that leaves no room for a fraction. */
-static LLVMValueRef nearest(vtac_emitter *em, LLVMValueRef x, LLVMValueRef magnitude, bool is_double)
+static LLVMValueRef round_to_nearest(vtac_emitter *em, LLVMValueRef x, LLVMValueRef magnitude, bool is_double)
 {
     LLVMBuilderRef b = em->builder;
     LLVMValueRef bound = float_like(em, x, is_double ? 0x1p52 : 0x1p23);
@@ -134,7 +141,7 @@ LLVMValueRef vtac_emit_round(vtac_emitter *em, const char *how, LLVMValueRef x)
     }
     LLVMTypeRef element = vtac_llvm_lanes(x) > 1 ? LLVMGetElementType(type) : type;
     LLVMValueRef magnitude = vtac_llvm_intrinsic(em, "llvm.fabs", &type, 1, &x, 1);
-    LLVMValueRef whole = nearest(em, x, magnitude, LLVMGetTypeKind(element) == LLVMDoubleTypeKind);
+    LLVMValueRef whole = round_to_nearest(em, x, magnitude, LLVMGetTypeKind(element) == LLVMDoubleTypeKind);
     LLVMValueRef one = float_like(em, x, 1.0);
     if (strcmp(how, "llvm.trunc") == 0) {
         LLVMValueRef over = LLVMBuildFCmp(b, LLVMRealOGT, whole, magnitude, "");

@@ -8,31 +8,31 @@
 
 #include "emit.h"
 
-typedef struct maker {
+typedef struct dot_maker {
     vtac_emitter *em;
     LLVMBuilderRef b;
     unsigned lanes;
     bool is_signed; /* both operands are */
-} maker;
+} dot_maker;
 
-static LLVMValueRef words(const maker *m, uint32_t value)
+static LLVMValueRef constant_words(const dot_maker *m, uint32_t value)
 {
     LLVMTypeRef i32 = LLVMInt32TypeInContext(m->em->context);
     return vtac_llvm_splat(m->em, LLVMConstInt(i32, value, 0), m->lanes);
 }
 
-static LLVMValueRef halves(const maker *m, LLVMValueRef value)
+static LLVMValueRef split_halves(const dot_maker *m, LLVMValueRef value)
 {
     LLVMTypeRef type = LLVMVectorType(LLVMInt16TypeInContext(m->em->context), 2 * m->lanes);
     return LLVMBuildBitCast(m->b, value, type, "");
 }
 
 /* Bytes 0 and 2 (or 1 and 3) of each word as 16-bit numbers. */
-static LLVMValueRef widen(const maker *m, LLVMValueRef value, bool odd, bool is_signed)
+static LLVMValueRef widen_bytes(const dot_maker *m, LLVMValueRef value, bool odd, bool is_signed)
 {
     LLVMTypeRef i16 = LLVMInt16TypeInContext(m->em->context);
     LLVMValueRef eight = vtac_llvm_splat(m->em, LLVMConstInt(i16, 8, 0), 2 * m->lanes);
-    LLVMValueRef h = halves(m, value);
+    LLVMValueRef h = split_halves(m, value);
     if (!odd) {
         h = LLVMBuildShl(m->b, h, eight, "");
     }
@@ -40,22 +40,23 @@ static LLVMValueRef widen(const maker *m, LLVMValueRef value, bool odd, bool is_
 }
 
 /* By products of 16-bit pairs. */
-static LLVMValueRef by_pairs(const maker *m, const char *name, LLVMValueRef *v)
+static LLVMValueRef by_pairs(const dot_maker *m, const char *name, LLVMValueRef *v)
 {
     LLVMValueRef sum = v[0];
     for (int odd = 0; odd < 2; odd++) {
-        LLVMValueRef args[] = {widen(m, v[1], odd != 0, m->is_signed), widen(m, v[2], odd != 0, true)};
+        LLVMValueRef args[] = {widen_bytes(m, v[1], odd != 0, m->is_signed),
+                               widen_bytes(m, v[2], odd != 0, true)};
         sum = LLVMBuildAdd(m->b, sum, vtac_llvm_intrinsic(m->em, name, NULL, 0, args, 2), "");
     }
     return sum;
 }
 
-static LLVMValueRef plain(const maker *m, LLVMValueRef *v)
+static LLVMValueRef plain_dot(const dot_maker *m, LLVMValueRef *v)
 {
     LLVMValueRef sum = v[0];
     for (uint32_t i = 0; i < 4; i++) {
-        LLVMValueRef up = words(m, 24 - 8 * i);
-        LLVMValueRef down = words(m, 24);
+        LLVMValueRef up = constant_words(m, 24 - 8 * i);
+        LLVMValueRef down = constant_words(m, 24);
         LLVMValueRef x = LLVMBuildShl(m->b, v[1], up, "");
         x = m->is_signed ? LLVMBuildAShr(m->b, x, down, "") : LLVMBuildLShr(m->b, x, down, "");
         LLVMValueRef w = LLVMBuildAShr(m->b, LLVMBuildShl(m->b, v[2], up, ""), down, "");
@@ -74,17 +75,17 @@ static const struct {
 
 LLVMValueRef vtac_emit_dot2(vtac_emitter *em, LLVMValueRef *v)
 {
-    const maker m = {em, em->builder, vtac_llvm_lanes(v[0]), true};
+    const dot_maker m = {em, em->builder, vtac_llvm_lanes(v[0]), true};
     const bool is_x86 = strncmp(em->target->triple, "x86_64", 6) == 0;
     const char *name = em->target->is_wasm && m.lanes == 4 ? "llvm.wasm.dot" : NULL;
     for (size_t i = 0; is_x86 && i < sizeof x86 / sizeof x86[0]; i++) {
         name = x86[i].bytes == 4 * m.lanes && x86[i].bytes <= em->target->vector_bytes ? x86[i].pairs : name;
     }
     if (name != NULL) {
-        LLVMValueRef args[] = {halves(&m, v[1]), halves(&m, v[2])};
+        LLVMValueRef args[] = {split_halves(&m, v[1]), split_halves(&m, v[2])};
         return LLVMBuildAdd(m.b, v[0], vtac_llvm_intrinsic(em, name, NULL, 0, args, 2), "");
     }
-    LLVMValueRef half = words(&m, 16);
+    LLVMValueRef half = constant_words(&m, 16);
     LLVMValueRef high =
         LLVMBuildMul(m.b, LLVMBuildAShr(m.b, v[1], half, ""), LLVMBuildAShr(m.b, v[2], half, ""), "");
     LLVMValueRef x = LLVMBuildAShr(m.b, LLVMBuildShl(m.b, v[1], half, ""), half, "");
@@ -93,7 +94,7 @@ LLVMValueRef vtac_emit_dot2(vtac_emitter *em, LLVMValueRef *v)
 }
 
 /* sdot of NEON. */
-static LLVMValueRef by_signed_dot(const maker *m, LLVMValueRef *v)
+static LLVMValueRef by_signed_dot(const dot_maker *m, LLVMValueRef *v)
 {
     LLVMTypeRef bytes = LLVMVectorType(LLVMInt8TypeInContext(m->em->context), 4 * m->lanes);
     LLVMTypeRef types[] = {LLVMTypeOf(v[0]), bytes};
@@ -104,7 +105,7 @@ static LLVMValueRef by_signed_dot(const maker *m, LLVMValueRef *v)
 
 LLVMValueRef vtac_emit_dot4(vtac_emitter *em, bool is_signed, LLVMValueRef *v)
 {
-    const maker m = {em, em->builder, vtac_llvm_lanes(v[0]), is_signed};
+    const dot_maker m = {em, em->builder, vtac_llvm_lanes(v[0]), is_signed};
     const bool is_x86 = strncmp(em->target->triple, "x86_64", 6) == 0;
     for (size_t i = 0; is_x86 && i < sizeof x86 / sizeof x86[0]; i++) {
         if (x86[i].bytes == 4 * m.lanes && x86[i].bytes <= em->target->vector_bytes) {
@@ -112,7 +113,7 @@ LLVMValueRef vtac_emit_dot4(vtac_emitter *em, bool is_signed, LLVMValueRef *v)
                                                       : by_pairs(&m, x86[i].pairs, v);
         }
     }
-    return is_signed && em->target->has_signed_dot && m.lanes == 4 ? by_signed_dot(&m, v) : plain(&m, v);
+    return is_signed && em->target->has_signed_dot && m.lanes == 4 ? by_signed_dot(&m, v) : plain_dot(&m, v);
 }
 
 LLVMValueRef vtac_emit_words(vtac_emitter *em, LLVMValueRef bytes)

@@ -93,7 +93,7 @@ static LLVMValueRef simple_intrinsic(vtac_emitter *em, const char *name, LLVMVal
 /* ---- expressions
  * --------------------------------------------------------------------------------------------------- */
 
-static LLVMValueRef emit(vtac_emitter *em, const vtac_expr *e);
+static LLVMValueRef emit_expr(vtac_emitter *em, const vtac_expr *e);
 
 static LLVMValueRef buffer_pointer(const vtac_emitter *em, const vtac_buffer *buffer)
 {
@@ -112,7 +112,7 @@ static LLVMValueRef element_address(vtac_emitter *em, const vtac_buffer *buffer,
 }
 
 /* From memory's form of a value to the register's, and back. */
-static LLVMValueRef unpack(vtac_emitter *em, vtac_dtype dtype, LLVMValueRef raw)
+static LLVMValueRef unpack_value(vtac_emitter *em, vtac_dtype dtype, LLVMValueRef raw)
 {
     if (dtype == VTAC_F16 || dtype == VTAC_BF16) {
         return vtac_emit_widen(em, dtype, raw);
@@ -121,7 +121,7 @@ static LLVMValueRef unpack(vtac_emitter *em, vtac_dtype dtype, LLVMValueRef raw)
                               : raw;
 }
 
-static LLVMValueRef pack(vtac_emitter *em, vtac_dtype dtype, LLVMValueRef value)
+static LLVMValueRef pack_value(vtac_emitter *em, vtac_dtype dtype, LLVMValueRef value)
 {
     if (dtype == VTAC_F16 || dtype == VTAC_BF16) {
         return vtac_emit_narrow(em, dtype, value);
@@ -159,7 +159,7 @@ static LLVMValueRef emit_at_first_lane(vtac_emitter *em, const vtac_expr *e)
 {
     const bool was = em->first_lane;
     em->first_lane = true;
-    LLVMValueRef value = emit(em, e);
+    LLVMValueRef value = emit_expr(em, e);
     em->first_lane = was;
     return value;
 }
@@ -175,7 +175,7 @@ static uint8_t evenness_of(int64_t number)
 }
 
 /* Of an index, at the first lane. */
-static unsigned evenness(const vtac_emitter *em, const vtac_expr *e)
+static unsigned index_alignment(const vtac_emitter *em, const vtac_expr *e)
 {
     unsigned a = 0;
     unsigned b = 0;
@@ -187,8 +187,8 @@ static unsigned evenness(const vtac_emitter *em, const vtac_expr *e)
     case VTAC_E_MIN:
     case VTAC_E_MAX:
     case VTAC_E_MUL:
-        a = evenness(em, e->in[0]);
-        b = evenness(em, e->in[1]);
+        a = index_alignment(em, e->in[0]);
+        b = index_alignment(em, e->in[1]);
         if (e->op == VTAC_E_MUL) {
             return a + b < MOST_EVEN ? a + b : MOST_EVEN;
         }
@@ -205,7 +205,7 @@ static unsigned alignment_at(const vtac_emitter *em, const vtac_buffer *buffer, 
     const unsigned wanted = em->lanes * bytes;
     const bool is_half = wanted == 4 || wanted == 8;
     const bool known = is_half && buffer->aligned && vtac_target_is(em->target, "arm") &&
-                       (bytes << evenness(em, index)) >= wanted;
+                       (bytes << index_alignment(em, index)) >= wanted;
     return known ? wanted : bytes;
 }
 
@@ -253,13 +253,13 @@ static LLVMValueRef load_turned(vtac_emitter *em, const vtac_expr *e, const vtac
             rows[i] = load_neighbours(em, e->buffer, at, columns, bytes);
         }
     }
-    return unpack(em, e->buffer->dtype,
-                  by_words ? vtac_llvm_turn_words(em, rows, count, columns)
-                           : vtac_llvm_turn_rows(em, rows, count));
+    return unpack_value(em, e->buffer->dtype,
+                        by_words ? vtac_llvm_turn_words(em, rows, count, columns)
+                                 : vtac_llvm_turn_rows(em, rows, count));
 }
 
 /* The lower or the upper half of each number of twice the width. */
-static LLVMValueRef halves(vtac_emitter *em, LLVMValueRef vector, bool upper)
+static LLVMValueRef vector_half(vtac_emitter *em, LLVMValueRef vector, bool upper)
 {
     const unsigned bits = LLVMGetIntTypeWidth(LLVMGetElementType(LLVMTypeOf(vector)));
     const unsigned lanes = vtac_llvm_lanes(vector) / 2;
@@ -286,8 +286,8 @@ static LLVMValueRef load_every_second(vtac_emitter *em, const vtac_buffer *buffe
         from[i] = LLVMConstInt(i32, by_halves ? i : 2 * i < lanes ? 2 * i : 2 * i + 1, 0);
     }
     if (by_halves) {
-        low = halves(em, low, false);
-        high = halves(em, high, true);
+        low = vector_half(em, low, false);
+        high = vector_half(em, high, true);
     }
     return LLVMBuildShuffleVector(em->builder, low, high, LLVMConstVector(from, lanes), "");
 }
@@ -299,9 +299,9 @@ static LLVMValueRef emit_load(vtac_emitter *em, const vtac_expr *e)
     int64_t stride = 0;
     vtac_turn turn;
     if (step == 1) {
-        return unpack(em, buffer->dtype,
-                      load_neighbours(em, buffer, emit_at_first_lane(em, e->in[0]), em->lanes,
-                                      alignment_at(em, buffer, e->in[0])));
+        return unpack_value(em, buffer->dtype,
+                            load_neighbours(em, buffer, emit_at_first_lane(em, e->in[0]), em->lanes,
+                                            alignment_at(em, buffer, e->in[0])));
     }
     if (step < 0 && is_turned(em, e->in[0], &turn) && turn.across == 1 && turn.rows <= MOST_TURNED &&
         (turn.rows & (turn.rows - 1)) == 0) {
@@ -309,12 +309,13 @@ static LLVMValueRef emit_load(vtac_emitter *em, const vtac_expr *e)
     }
     if (step < 0 && !uses_lanes(em, e->in[0]) && vtac_expr_stride(e->in[0], em->lane_var, &stride) &&
         stride == 2) {
-        return unpack(em, buffer->dtype, load_every_second(em, buffer, emit_at_first_lane(em, e->in[0])));
+        return unpack_value(em, buffer->dtype,
+                            load_every_second(em, buffer, emit_at_first_lane(em, e->in[0])));
     }
-    LLVMValueRef index = emit(em, e->in[0]);
+    LLVMValueRef index = emit_expr(em, e->in[0]);
     const unsigned lanes = vtac_llvm_lanes(index);
     if (lanes == 1) {
-        return unpack(em, buffer->dtype, load_scalar(em, buffer, index));
+        return unpack_value(em, buffer->dtype, load_scalar(em, buffer, index));
     }
     LLVMTypeRef i32 = LLVMInt32TypeInContext(em->context);
     LLVMValueRef all = LLVMGetPoison(LLVMVectorType(vtac_llvm_memory_type(em, buffer->dtype), lanes));
@@ -323,7 +324,7 @@ static LLVMValueRef emit_load(vtac_emitter *em, const vtac_expr *e)
         LLVMValueRef one = load_scalar(em, buffer, LLVMBuildExtractElement(em->builder, index, lane, ""));
         all = LLVMBuildInsertElement(em->builder, all, one, lane, "");
     }
-    return unpack(em, buffer->dtype, all);
+    return unpack_value(em, buffer->dtype, all);
 }
 
 /* Bytes of neighbouring places come by one load and a shuffle. */
@@ -391,7 +392,7 @@ static LLVMValueRef emit_fixed(vtac_emitter *em, const vtac_expr *e)
         exponent > MOST_BITS + 1) {
         return NULL;
     }
-    return vtac_emit_fixed(em, x->type, e->type, emit(em, x->in[0]), (unsigned)exponent - 1);
+    return vtac_emit_fixed(em, x->type, e->type, emit_expr(em, x->in[0]), (unsigned)exponent - 1);
 }
 
 static LLVMValueRef emit_cast(vtac_emitter *em, const vtac_expr *e)
@@ -400,7 +401,7 @@ static LLVMValueRef emit_cast(vtac_emitter *em, const vtac_expr *e)
     if (fixed != NULL) {
         return fixed;
     }
-    LLVMValueRef x = emit(em, e->in[0]);
+    LLVMValueRef x = emit_expr(em, e->in[0]);
     const vtac_dtype from = e->in[0]->type;
     const char from_kind = vtac_dtype_kind(from);
     const char to_kind = vtac_dtype_kind(e->type);
@@ -437,7 +438,7 @@ static LLVMValueRef emit_unary(vtac_emitter *em, const vtac_expr *e)
                                                           [VTAC_E_CEIL] = "llvm.ceil",
                                                           [VTAC_E_TRUNC] = "llvm.trunc",
                                                           [VTAC_E_ROUND] = "llvm.rint"};
-    LLVMValueRef x = emit(em, e->in[0]);
+    LLVMValueRef x = emit_expr(em, e->in[0]);
     const bool is_float = vtac_dtype_kind(e->type) == 'f';
     if (e->op == VTAC_E_NEG) {
         return is_float ? LLVMBuildFNeg(em->builder, x, "") : LLVMBuildNeg(em->builder, x, "");
@@ -459,7 +460,7 @@ static LLVMValueRef emit_unary(vtac_emitter *em, const vtac_expr *e)
 }
 
 /* Integers: no divisor makes the processor trap. */
-static LLVMValueRef divide(vtac_emitter *em, const vtac_expr *e, LLVMValueRef a, LLVMValueRef b)
+static LLVMValueRef emit_divide(vtac_emitter *em, const vtac_expr *e, LLVMValueRef a, LLVMValueRef b)
 {
     LLVMBuilderRef builder = em->builder;
     LLVMTypeRef type = LLVMTypeOf(b);
@@ -486,7 +487,7 @@ static LLVMValueRef divide(vtac_emitter *em, const vtac_expr *e, LLVMValueRef a,
 }
 
 /* Shifts by the width or more give 0 (or the sign). */
-static LLVMValueRef shift(vtac_emitter *em, const vtac_expr *e, LLVMValueRef a, LLVMValueRef b)
+static LLVMValueRef emit_shift(vtac_emitter *em, const vtac_expr *e, LLVMValueRef a, LLVMValueRef b)
 {
     LLVMBuilderRef builder = em->builder;
     const unsigned bits = 8 * (unsigned)vtac_dtype_bytes(e->type);
@@ -502,7 +503,7 @@ static LLVMValueRef shift(vtac_emitter *em, const vtac_expr *e, LLVMValueRef a, 
     return LLVMBuildSelect(builder, over, LLVMConstNull(LLVMTypeOf(r)), r, "");
 }
 
-static LLVMValueRef compare(vtac_emitter *em, const vtac_expr *e, LLVMValueRef a, LLVMValueRef b)
+static LLVMValueRef emit_compare(vtac_emitter *em, const vtac_expr *e, LLVMValueRef a, LLVMValueRef b)
 {
     static const LLVMRealPredicate reals[] = {LLVMRealOEQ, LLVMRealUNE, LLVMRealOLT,
                                               LLVMRealOLE, LLVMRealOGT, LLVMRealOGE};
@@ -563,7 +564,7 @@ static void spread_narrow(vtac_emitter *em, LLVMValueRef *v)
 
 static LLVMValueRef emit_binary(vtac_emitter *em, const vtac_expr *e)
 {
-    LLVMValueRef v[] = {emit(em, e->in[0]), emit(em, e->in[1])};
+    LLVMValueRef v[] = {emit_expr(em, e->in[0]), emit_expr(em, e->in[1])};
     even_out(em, v, 2);
     LLVMBuilderRef b = em->builder;
     const bool is_float = vtac_dtype_kind(e->type) == 'f';
@@ -571,8 +572,8 @@ static LLVMValueRef emit_binary(vtac_emitter *em, const vtac_expr *e)
     case VTAC_E_ADD: return is_float ? LLVMBuildFAdd(b, v[0], v[1], "") : LLVMBuildAdd(b, v[0], v[1], "");
     case VTAC_E_SUB: return is_float ? LLVMBuildFSub(b, v[0], v[1], "") : LLVMBuildSub(b, v[0], v[1], "");
     case VTAC_E_MUL: return is_float ? LLVMBuildFMul(b, v[0], v[1], "") : LLVMBuildMul(b, v[0], v[1], "");
-    case VTAC_E_DIV: return is_float ? LLVMBuildFDiv(b, v[0], v[1], "") : divide(em, e, v[0], v[1]);
-    case VTAC_E_REM: return divide(em, e, v[0], v[1]);
+    case VTAC_E_DIV: return is_float ? LLVMBuildFDiv(b, v[0], v[1], "") : emit_divide(em, e, v[0], v[1]);
+    case VTAC_E_REM: return emit_divide(em, e, v[0], v[1]);
     case VTAC_E_MIN:
     case VTAC_E_MAX: return min_max(em, e, v[0], v[1]);
     case VTAC_E_POW: return vtac_emit_math(em, e->op, v[0], v[1]);
@@ -580,14 +581,14 @@ static LLVMValueRef emit_binary(vtac_emitter *em, const vtac_expr *e)
     case VTAC_E_OR: return LLVMBuildOr(b, v[0], v[1], "");
     case VTAC_E_XOR: return LLVMBuildXor(b, v[0], v[1], "");
     case VTAC_E_SHL:
-    case VTAC_E_SHR: return shift(em, e, v[0], v[1]);
-    default: return compare(em, e, v[0], v[1]);
+    case VTAC_E_SHR: return emit_shift(em, e, v[0], v[1]);
+    default: return emit_compare(em, e, v[0], v[1]);
     }
 }
 
 static LLVMValueRef emit_ternary(vtac_emitter *em, const vtac_expr *e)
 {
-    LLVMValueRef v[] = {emit(em, e->in[0]), emit(em, e->in[1]), emit(em, e->in[2])};
+    LLVMValueRef v[] = {emit_expr(em, e->in[0]), emit_expr(em, e->in[1]), emit_expr(em, e->in[2])};
     if (e->op == VTAC_E_SELECT) {
         even_out(em, v + 1, 2);
         if (vtac_llvm_lanes(v[0]) > 1) {
@@ -608,7 +609,7 @@ static LLVMValueRef emit_ternary(vtac_emitter *em, const vtac_expr *e)
     return e->op == VTAC_E_DOT2 ? vtac_emit_dot2(em, v) : vtac_emit_dot4(em, e->op == VTAC_E_SDOT4, v);
 }
 
-static LLVMValueRef emit(vtac_emitter *em, const vtac_expr *e)
+static LLVMValueRef emit_expr(vtac_emitter *em, const vtac_expr *e)
 {
     switch ((int)e->op) {
     case VTAC_E_INT: return LLVMConstInt(vtac_llvm_type(em, e->type), (uint64_t)e->i, 1);
@@ -618,7 +619,7 @@ static LLVMValueRef emit(vtac_emitter *em, const vtac_expr *e)
     case VTAC_E_QUAD: return emit_quad(em, e);
     case VTAC_E_CAST: return emit_cast(em, e);
     case VTAC_E_BITS: {
-        LLVMValueRef x = emit(em, e->in[0]);
+        LLVMValueRef x = emit_expr(em, e->in[0]);
         return LLVMBuildBitCast(em->builder, x, vtac_llvm_like(x, vtac_llvm_type(em, e->type)), "");
     }
     case VTAC_E_TILES: return em->tiles;
@@ -653,9 +654,9 @@ static void store_tile(vtac_emitter *em, const vtac_stmt *s)
     LLVMValueRef from[3];
     for (int i = 0; i < 3; i++) {
         const vtac_expr *load = s->value->in[i];
-        from[i] = element_address(em, load->buffer, emit(em, load->in[0]));
+        from[i] = element_address(em, load->buffer, emit_expr(em, load->in[0]));
     }
-    vtac_emit_tile(em, element_address(em, s->buffer, emit(em, s->index)), from, s->value->i);
+    vtac_emit_tile(em, element_address(em, s->buffer, emit_expr(em, s->index)), from, s->value->i);
 }
 
 static void emit_store(vtac_emitter *em, const vtac_stmt *s)
@@ -664,12 +665,12 @@ static void emit_store(vtac_emitter *em, const vtac_stmt *s)
         store_tile(em, s);
         return;
     }
-    LLVMValueRef value = emit(em, s->value);
+    LLVMValueRef value = emit_expr(em, s->value);
     const unsigned alignment = (unsigned)vtac_dtype_bytes(s->buffer->dtype);
     if (em->lane_var != 0) {
         value = vtac_llvm_splat(em, value, vtac_llvm_lanes(value) == 1 ? em->lanes : 1);
     }
-    value = pack(em, s->buffer->dtype, value);
+    value = pack_value(em, s->buffer->dtype, value);
     if (em->lane_var == 0 || lane_step(em, s->index) == 1) {
         LLVMValueRef at = element_address(em, s->buffer, emit_at_first_lane(em, s->index));
         LLVMSetAlignment(LLVMBuildStore(em->builder, value, at),
@@ -682,7 +683,7 @@ static void emit_store(vtac_emitter *em, const vtac_stmt *s)
         return;
     }
     LLVMTypeRef i32 = LLVMInt32TypeInContext(em->context);
-    LLVMValueRef index = emit(em, s->index);
+    LLVMValueRef index = emit_expr(em, s->index);
     for (unsigned i = 0; i < em->lanes; i++) {
         LLVMValueRef lane = LLVMConstInt(i32, i, 0);
         LLVMValueRef at = LLVMBuildExtractElement(em->builder, index, lane, "");
@@ -781,7 +782,7 @@ static void emit_if(vtac_emitter *em, const vtac_stmt *s)
 {
     LLVMBasicBlockRef then = LLVMAppendBasicBlockInContext(em->context, em->function, "then");
     LLVMBasicBlockRef after = LLVMAppendBasicBlockInContext(em->context, em->function, "after");
-    LLVMBuildCondBr(em->builder, emit(em, s->value), then, after);
+    LLVMBuildCondBr(em->builder, emit_expr(em, s->value), then, after);
     LLVMPositionBuilderAtEnd(em->builder, then);
     emit_block(em, s->body);
     LLVMBuildBr(em->builder, after);
@@ -795,8 +796,8 @@ static void emit_block(vtac_emitter *em, const vtac_stmt *s)
         case VTAC_S_FOR: emit_for(em, s); break;
         case VTAC_S_IF: emit_if(em, s); break;
         case VTAC_S_LET:
-            em->even[s->var] = (uint8_t)evenness(em, s->value);
-            em->vars[s->var] = emit(em, s->value);
+            em->even[s->var] = (uint8_t)index_alignment(em, s->value);
+            em->vars[s->var] = emit_expr(em, s->value);
             break;
         case VTAC_S_STORE: emit_store(em, s); break;
         case VTAC_S_AHEAD: emit_ahead(em, s); break;

@@ -72,7 +72,8 @@ static vta_status inline_all(LLVMModuleRef module, LLVMTargetMachineRef machine,
     return status;
 }
 
-static vta_status ask(const vtac_target *target, LLVMTargetMachineRef machine, bool *has, vta_diag *diag)
+static vta_status ask_processor(const vtac_target *target, LLVMTargetMachineRef machine, bool *has,
+                                vta_diag *diag)
 {
     LLVMContextRef context = LLVMContextCreate();
     LLVMModuleRef module = LLVMModuleCreateWithNameInContext("features", context);
@@ -104,7 +105,7 @@ static vta_status ask(const vtac_target *target, LLVMTargetMachineRef machine, b
     return status;
 }
 
-static bool requires(const vtac_target *target, const char *feature)
+static bool requires_feature(const vtac_target *target, const char *feature)
 {
     const size_t size = strlen(feature);
     for (const char *p = target->required; *p != '\0'; p += *p == ',') {
@@ -118,39 +119,40 @@ static bool requires(const vtac_target *target, const char *feature)
 }
 
 /* What the lowering makes of the features. */
-static void shape(vtac_target *t)
+static void shape_target(vtac_target *t)
 {
     const bool is_x86 = vtac_target_is(t, "x86_64");
     const bool is_aarch64 = vtac_target_is(t, "aarch64");
     t->is_bare = strstr(t->triple, "-none-") != NULL;
     t->is_wasm = vtac_target_is(t, "wasm32");
-    t->vector_bytes = vtac_target_is(t, "arm") && !requires(t, "neon") ? 4 : 16; /* 4: one by one */
+    t->vector_bytes = vtac_target_is(t, "arm") && !requires_feature(t, "neon") ? 4 : 16; /* 4: one by one */
     t->vector_count = is_aarch64 || vtac_target_is(t, "riscv64") ? 32 : 16;
-    if (requires(t, "avx512f") && requires(t, "avx512vl")) {
+    if (requires_feature(t, "avx512f") && requires_feature(t, "avx512vl")) {
         t->vector_bytes = 64;
         t->vector_count = 32;
-        t->has_vnni = requires(t, "avx512vnni");
+        t->has_vnni = requires_feature(t, "avx512vnni");
         t->takes_halves = strcmp(t->cpu, "znver4") == 0; /* alone among those with AVX-512 */
-    } else if (requires(t, "avx2")) {
+    } else if (requires_feature(t, "avx2")) {
         t->vector_bytes = 32;
-        t->has_vnni = requires(t, "avxvnni");
+        t->has_vnni = requires_feature(t, "avxvnni");
     }
-    t->has_signed_dot = is_aarch64 && requires(t, "dotprod");
+    t->has_signed_dot = is_aarch64 && requires_feature(t, "dotprod");
     t->has_pairs = (is_x86 && !t->has_vnni) || t->is_wasm;
     t->has_neon = t->vector_bytes == 16 && (is_aarch64 || vtac_target_is(t, "arm"));
     t->has_long = t->has_neon && !t->has_signed_dot;
     t->has_division = !t->has_neon || is_aarch64;
-    t->has_fma = is_aarch64 || requires(t, "fma") || requires(t, "vfp4") || requires(t, "f");
-    t->has_rounding =
-        (!is_x86 || requires(t, "sse4.2")) && (!vtac_target_is(t, "arm") || requires(t, "fp-armv8"));
+    t->has_fma =
+        is_aarch64 || requires_feature(t, "fma") || requires_feature(t, "vfp4") || requires_feature(t, "f");
+    t->has_rounding = (!is_x86 || requires_feature(t, "sse4.2")) &&
+                      (!vtac_target_is(t, "arm") || requires_feature(t, "fp-armv8"));
 }
 
-static vta_status learn(vtac_target *target, vta_diag *diag)
+static vta_status learn_features(vtac_target *target, vta_diag *diag)
 {
     LLVMTargetMachineRef machine;
     bool has[KNOWN];
     VTA_TRY(vtac_machine_create(target, 1, &machine, diag));
-    const vta_status status = ask(target, machine, has, diag);
+    const vta_status status = ask_processor(target, machine, has, diag);
     LLVMDisposeTargetMachine(machine);
     VTA_TRY(status);
     target->required[0] = '\0';
@@ -161,7 +163,7 @@ static vta_status learn(vtac_target *target, vta_diag *diag)
                            size > 0 ? "," : "", known[i].name);
         }
     }
-    shape(target);
+    shape_target(target);
     target->has_tiles = has[TILES] && target->has_vnni && strstr(target->triple, "linux") != NULL;
     target->has_half = vtac_target_is(target, "aarch64") || (has[HALF] && target->vector_bytes >= 32);
     return VTA_OK;
@@ -181,7 +183,7 @@ static bool same_processor(const vtac_target *a, const vtac_target *b)
 }
 
 /* What is known of the target's processor goes into it. */
-static bool recall(vtac_target *target)
+static bool recall_features(vtac_target *target)
 {
     bool known_already = false;
     (void)pthread_mutex_lock(&guard);
@@ -198,7 +200,7 @@ static bool recall(vtac_target *target)
     return known_already;
 }
 
-static void remember(const vtac_target *target)
+static void remember_features(const vtac_target *target)
 {
     (void)pthread_mutex_lock(&guard);
     learned[next_learned] = *target;
@@ -208,9 +210,9 @@ static void remember(const vtac_target *target)
 
 vta_status vtac_target_learn(vtac_target *target, vta_diag *diag)
 {
-    if (!recall(target)) {
-        VTA_TRY(learn(target, diag));
-        remember(target);
+    if (!recall_features(target)) {
+        VTA_TRY(learn_features(target, diag));
+        remember_features(target);
     }
     return VTA_OK;
 }

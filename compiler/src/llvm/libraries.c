@@ -181,8 +181,8 @@ static const char arm_conversion[] =
 
 /* clang-format on */
 
-static vta_status assemble(LLVMTargetMachineRef machine, const vtac_target *target, const char *text,
-                           vtac_artifact_image *out, vta_diag *diag)
+static vta_status assemble_text(LLVMTargetMachineRef machine, const vtac_target *target, const char *text,
+                                vtac_artifact_image *out, vta_diag *diag)
 {
     LLVMContextRef context = LLVMContextCreate();
     LLVMMemoryBufferRef buffer = LLVMCreateMemoryBufferWithMemoryRangeCopy(text, strlen(text), "helpers");
@@ -210,12 +210,13 @@ static vta_status assemble_arm(LLVMTargetMachineRef machine, const vtac_target *
     vta_str text = {0};
     vta_str_printf(&text, "%s%s", arm_division, arm_conversion);
     char *ir = vta_str_take(&text);
-    const vta_status status = ir != NULL ? assemble(machine, target, ir, out, diag) : vta_no_memory(diag);
+    const vta_status status =
+        ir != NULL ? assemble_text(machine, target, ir, out, diag) : vta_no_memory(diag);
     free(ir);
     return status;
 }
 
-static bool holds(const uint8_t *bytes, size_t size, const char *word)
+static bool holds_word(const uint8_t *bytes, size_t size, const char *word)
 {
     const size_t length = strlen(word);
     for (const uint8_t *at = bytes; size - (size_t)(at - bytes) >= length; at++) {
@@ -235,7 +236,7 @@ static bool holds(const uint8_t *bytes, size_t size, const char *word)
 static bool may_call(const vtac_artifact_image *image, const char *const *names)
 {
     for (; *names != NULL; names++) {
-        if (holds(image->object, image->object_bytes, *names)) {
+        if (holds_word(image->object, image->object_bytes, *names)) {
             return true;
         }
     }

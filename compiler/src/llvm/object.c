@@ -26,7 +26,7 @@
 #define HOST_SECTION   ".rodata.weights"
 #define DEVICE_SECTION ".rodata.device"
 
-typedef struct writer {
+typedef struct object_writer {
     vtac_emitter em;
     const vtac_program *program;
     LLVMTypeRef pointer, u32, u64;
@@ -35,24 +35,24 @@ typedef struct writer {
     vta_vec known;  /* of known_kernel: what is emitted so far */
     vta_diag *diag;
     bool ended; /* whoever waits wants no more */
-} writer;
+} object_writer;
 
 typedef struct known_kernel {
     char *text; /* of its loops, without the name; owned */
     LLVMValueRef function;
 } known_kernel;
 
-static LLVMValueRef u32_of(const writer *w, uint64_t value)
+static LLVMValueRef u32_of(const object_writer *w, uint64_t value)
 {
     return LLVMConstInt(w->u32, value, 0);
 }
 
-static LLVMValueRef u64_of(const writer *w, uint64_t value)
+static LLVMValueRef u64_of(const object_writer *w, uint64_t value)
 {
     return LLVMConstInt(w->u64, value, 0);
 }
 
-static LLVMValueRef add_global(writer *w, LLVMValueRef value, unsigned alignment)
+static LLVMValueRef add_global(object_writer *w, LLVMValueRef value, unsigned alignment)
 {
     char name[32];
     (void)snprintf(name, sizeof name, "data%u", w->names++);
@@ -64,7 +64,7 @@ static LLVMValueRef add_global(writer *w, LLVMValueRef value, unsigned alignment
     return global;
 }
 
-static LLVMValueRef bytes_of(const writer *w, const void *bytes, size_t size)
+static LLVMValueRef bytes_of(const object_writer *w, const void *bytes, size_t size)
 {
 #if VTAC_LLVM_MAJOR >= 19
     return LLVMConstStringInContext2(w->em.context, bytes, size, 1);
@@ -73,12 +73,12 @@ static LLVMValueRef bytes_of(const writer *w, const void *bytes, size_t size)
 #endif
 }
 
-static LLVMValueRef text_of(writer *w, const char *text)
+static LLVMValueRef text_of(object_writer *w, const char *text)
 {
     return add_global(w, bytes_of(w, text, strlen(text) + 1), 1);
 }
 
-static LLVMValueRef struct_of(const writer *w, LLVMValueRef *fields, unsigned count)
+static LLVMValueRef struct_of(const object_writer *w, LLVMValueRef *fields, unsigned count)
 {
     return LLVMConstStructInContext(w->em.context, fields, count, 0);
 }
@@ -86,7 +86,7 @@ static LLVMValueRef struct_of(const writer *w, LLVMValueRef *fields, unsigned co
 /* ---- the pieces of the artifact, in the order of artifact.h
  * ------------------------------------------------------------- */
 
-static LLVMValueRef tensor_of(writer *w, const vtac_value *value)
+static LLVMValueRef tensor_of(object_writer *w, const vtac_value *value)
 {
     LLVMValueRef dims[VTA_ARTIFACT_MAX_RANK];
     for (uint32_t i = 0; i < VTA_ARTIFACT_MAX_RANK; i++) {
@@ -103,7 +103,7 @@ static LLVMValueRef tensor_of(writer *w, const vtac_value *value)
     return struct_of(w, fields, sizeof fields / sizeof fields[0]);
 }
 
-static LLVMValueRef array_global(writer *w, LLVMTypeRef element, LLVMValueRef *items, uint32_t count)
+static LLVMValueRef array_global(object_writer *w, LLVMTypeRef element, LLVMValueRef *items, uint32_t count)
 {
     if (count == 0) {
         return LLVMConstNull(w->pointer);
@@ -111,7 +111,7 @@ static LLVMValueRef array_global(writer *w, LLVMTypeRef element, LLVMValueRef *i
     return add_global(w, LLVMConstArray(element, items, count), 8);
 }
 
-static LLVMValueRef tensors_of(writer *w, const vtac_value_id *ids, uint32_t count)
+static LLVMValueRef tensors_of(object_writer *w, const vtac_value_id *ids, uint32_t count)
 {
     LLVMValueRef *items = calloc((size_t)count + 1, sizeof(LLVMValueRef));
     if (items == NULL) {
@@ -126,7 +126,7 @@ static LLVMValueRef tensors_of(writer *w, const vtac_value_id *ids, uint32_t cou
     return all;
 }
 
-static LLVMValueRef buffers_of(writer *w, const vtac_step *step)
+static LLVMValueRef buffers_of(object_writer *w, const vtac_step *step)
 {
     static const uint32_t spaces[] = {[VTAC_STORAGE_WORKSPACE] = VTA_SPACE_WORKSPACE,
                                       [VTAC_STORAGE_CONSTANT] = VTA_SPACE_CONSTANT,
@@ -150,7 +150,7 @@ static LLVMValueRef buffers_of(writer *w, const vtac_step *step)
 }
 
 /* Nothing is thrown through a kernel: without this, ARM's tables for that would ask for a library. */
-static void set_nounwind(const writer *w, LLVMValueRef function)
+static void set_nounwind(const object_writer *w, LLVMValueRef function)
 {
     const unsigned kind = LLVMGetEnumAttributeKindForName("nounwind", strlen("nounwind"));
     LLVMAddAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
@@ -158,7 +158,7 @@ static void set_nounwind(const writer *w, LLVMValueRef function)
 }
 
 /* Layers of one shape have equal loops: they share one function. */
-static LLVMValueRef kernel_of(writer *w, const vtac_step *step, uint32_t number)
+static LLVMValueRef kernel_of(object_writer *w, const vtac_step *step, uint32_t number)
 {
     char symbol[32];
     vta_str text = {0};
@@ -185,7 +185,7 @@ static LLVMValueRef kernel_of(writer *w, const vtac_step *step, uint32_t number)
 
 /* ---- accelerator regions */
 
-static LLVMValueRef layers_of(writer *w, const vtac_region *region)
+static LLVMValueRef layers_of(object_writer *w, const vtac_region *region)
 {
     LLVMValueRef *items = calloc((size_t)region->region.layer_count + 1, sizeof(LLVMValueRef));
     if (items == NULL) {
@@ -212,7 +212,7 @@ static LLVMValueRef layers_of(writer *w, const vtac_region *region)
     return all;
 }
 
-static LLVMValueRef region_of(writer *w, const vtac_step *step)
+static LLVMValueRef region_of(object_writer *w, const vtac_step *step)
 {
     if (!step->on_accelerator) {
         return LLVMConstNull(w->pointer);
@@ -231,7 +231,7 @@ static LLVMValueRef region_of(writer *w, const vtac_step *step)
     return add_global(w, struct_of(w, fields, sizeof fields / sizeof fields[0]), 8);
 }
 
-static LLVMValueRef step_of(writer *w, const vtac_step *step, uint32_t number)
+static LLVMValueRef step_of(object_writer *w, const vtac_step *step, uint32_t number)
 {
     const bool device = step->on_accelerator;
     LLVMValueRef kernel = device ? LLVMConstNull(w->pointer) : kernel_of(w, step, number);
@@ -249,7 +249,7 @@ static LLVMValueRef step_of(writer *w, const vtac_step *step, uint32_t number)
     return struct_of(w, fields, sizeof fields / sizeof fields[0]);
 }
 
-static LLVMValueRef steps_of(writer *w)
+static LLVMValueRef steps_of(object_writer *w)
 {
     const uint32_t count = (uint32_t)w->program->steps.count;
     LLVMValueRef *items = calloc((size_t)count + 1, sizeof(LLVMValueRef));
@@ -271,8 +271,8 @@ static LLVMValueRef steps_of(writer *w)
 
 /* Room for constants, and their hash. A WebAssembly object has them as data: it has no sections to fill in.
  */
-static LLVMValueRef constants_of(writer *w, const char *section, uint64_t size, vtac_constants_fn *constants,
-                                 uint64_t *hash)
+static LLVMValueRef constants_of(object_writer *w, const char *section, uint64_t size,
+                                 vtac_constants_fn *constants, uint64_t *hash)
 {
     uint8_t *bytes = calloc(1, size + 1);
     *hash = vta_hash_bytes(VTA_HASH_START, bytes, 0);
@@ -290,13 +290,13 @@ static LLVMValueRef constants_of(writer *w, const char *section, uint64_t size, 
     return global;
 }
 
-static uint64_t device_bytes(const writer *w)
+static uint64_t device_bytes(const object_writer *w)
 {
     return w->program->partition != NULL ? w->program->partition->constant_bytes : 0;
 }
 
 /* The configuration as JSON; null where nothing runs on the accelerator. */
-static LLVMValueRef config_of(writer *w)
+static LLVMValueRef config_of(object_writer *w)
 {
     if (w->program->partition == NULL) {
         return LLVMConstNull(w->pointer);
@@ -312,7 +312,7 @@ static LLVMValueRef config_of(writer *w)
 }
 
 /* Its instructions, where it has any: as bytes of the target, which are little-endian all. */
-static LLVMValueRef flow_of(writer *w, uint64_t *bytes)
+static LLVMValueRef flow_of(object_writer *w, uint64_t *bytes)
 {
     const vtac_program *p = w->program;
     *bytes = 0;
@@ -337,7 +337,7 @@ static LLVMValueRef flow_of(writer *w, uint64_t *bytes)
     return all;
 }
 
-static void emit_artifact(writer *w)
+static void emit_artifact(object_writer *w)
 {
     const vtac_graph *graph = w->program->graph;
     const vtac_target *target = w->program->target;
@@ -413,7 +413,7 @@ static int level_of(const vtac_program *program)
 #define UNROLL   "loop-unroll<O3>,early-cse<memssa>," COMBINE ",loop-mssa(licm),simplifycfg"
 #define WHOLE    "cgscc(inline),function(" CLEAN_UP SHORT VECTORS UNROLL "),globaldce"
 
-static vta_status optimize(writer *w, LLVMTargetMachineRef machine)
+static vta_status optimize_module(object_writer *w, LLVMTargetMachineRef machine)
 {
     static const char *const pipelines[] = {
         "cgscc(inline),function(" CLEAN_UP "simplifycfg),globaldce",
@@ -492,7 +492,7 @@ vta_status vtac_emit_module(LLVMTargetMachineRef machine, LLVMModuleRef module, 
     return status;
 }
 
-static vta_status verify_module(writer *w)
+static vta_status verify_module(object_writer *w)
 {
     char *message = NULL;
     const bool broken = LLVMVerifyModule(w->em.module, LLVMReturnStatusAction, &message) != 0;
@@ -502,7 +502,7 @@ static vta_status verify_module(writer *w)
     return status;
 }
 
-static vta_status write_all(writer *w, LLVMTargetMachineRef machine, bool want_texts,
+static vta_status write_all(object_writer *w, LLVMTargetMachineRef machine, bool want_texts,
                             vtac_artifact_image *out)
 {
     emit_artifact(w);
@@ -515,7 +515,7 @@ static vta_status write_all(writer *w, LLVMTargetMachineRef machine, bool want_t
     VTA_TRY(verify_module(w));
     VTA_TRY(
         vtac_progress_at(w->program->progress, "optimizing code", w->program->target->name, 0, 0, w->diag));
-    VTA_TRY(optimize(w, machine));
+    VTA_TRY(optimize_module(w, machine));
     VTA_TRY(vtac_progress_at(w->program->progress, "writing code", w->program->target->name, 0, 0, w->diag));
     if (want_texts) {
         char *text = LLVMPrintModuleToString(w->em.module);
@@ -543,7 +543,7 @@ static vta_status write_all(writer *w, LLVMTargetMachineRef machine, bool want_t
                              out->object_bytes, w->diag);
 }
 
-static void start_module(writer *w, LLVMTargetMachineRef machine)
+static void start_module(object_writer *w, LLVMTargetMachineRef machine)
 {
     vtac_emitter *em = &w->em;
     em->context = LLVMContextCreate();
@@ -566,7 +566,7 @@ vta_status vtac_emit_object(const vtac_program *program, bool want_texts, vtac_a
 {
     LLVMTargetMachineRef machine;
     VTA_TRY(vtac_machine_create(program->target, level_of(program), &machine, diag));
-    writer w = {.program = program, .diag = diag, .known = {.item_size = sizeof(known_kernel)}};
+    object_writer w = {.program = program, .diag = diag, .known = {.item_size = sizeof(known_kernel)}};
     start_module(&w, machine);
     const vta_status status = write_all(&w, machine, want_texts, out);
     for (size_t i = 0; i < w.known.count; i++) {

@@ -14,7 +14,7 @@
 #include <llvm-c/LLJIT.h>
 #include <llvm-c/Orc.h>
 
-static vta_status told(LLVMErrorRef error, vta_diag *diag)
+static vta_status fail_with_error(LLVMErrorRef error, vta_diag *diag)
 {
     if (error == LLVMErrorSuccess) {
         return VTA_OK;
@@ -32,7 +32,7 @@ typedef struct complaint {
     char text[400];
 } complaint;
 
-static void keep(void *context, LLVMErrorRef error)
+static void keep_error(void *context, LLVMErrorRef error)
 {
     complaint *c = context;
     char *text = LLVMGetErrorMessage(error);
@@ -47,7 +47,7 @@ static vta_status add_object(LLVMOrcLLJITRef jit, LLVMOrcJITDylibRef code, const
                              size_t bytes, const char *name, vta_diag *diag)
 {
     LLVMMemoryBufferRef copy = LLVMCreateMemoryBufferWithMemoryRangeCopy((const char *)object, bytes, name);
-    return told(LLVMOrcLLJITAddObjectFile(jit, code, copy), diag);
+    return fail_with_error(LLVMOrcLLJITAddObjectFile(jit, code, copy), diag);
 }
 
 static bool has_name(const char *const *names, const char *name)
@@ -86,15 +86,15 @@ static vta_status look_up(LLVMOrcExecutionSessionRef session, LLVMOrcJITDylibRef
     LLVMOrcCJITDylibSearchOrderElement where = {code, LLVMOrcJITDylibLookupFlagsMatchExportedSymbolsOnly};
     LLVMOrcCLookupSetElement what = {LLVMOrcExecutionSessionIntern(session, VTA_ARTIFACT_SYMBOL),
                                      LLVMOrcSymbolLookupFlagsRequiredSymbol};
-    LLVMOrcExecutionSessionSetErrorReporter(session, keep, &said);
+    LLVMOrcExecutionSessionSetErrorReporter(session, keep_error, &said);
     LLVMOrcExecutionSessionLookup(session, LLVMOrcLookupKindStatic, &where, 1, &what, 1, take_answer, &got);
-    LLVMOrcExecutionSessionSetErrorReporter(session, keep, NULL);
+    LLVMOrcExecutionSessionSetErrorReporter(session, keep_error, NULL);
     *artifact = (const vta_artifact *)(uintptr_t)got.address;
     if (said.text[0] != '\0') { /* the reason; the error says what failed for it */
         LLVMConsumeError(got.error);
         return vta_fail(diag, VTA_UNSUPPORTED, "the compiled code cannot be placed in memory: %s", said.text);
     }
-    return told(got.error, diag);
+    return fail_with_error(got.error, diag);
 }
 
 /* In a library of its own: LLVM lets the first one of a session see all that this program has. */
@@ -103,12 +103,12 @@ vta_status vtac_llvm_place(const vtac_artifact_image *image, LLVMOrcLLJITRef *ji
 {
     vtac_artifact_image calls = *image; /* nothing is looked up later */
     LLVMOrcDefinitionGeneratorRef ours = NULL;
-    VTA_TRY(told(LLVMOrcCreateLLJIT(jit, NULL), diag));
+    VTA_TRY(fail_with_error(LLVMOrcCreateLLJIT(jit, NULL), diag));
     LLVMOrcExecutionSessionRef session = LLVMOrcLLJITGetExecutionSession(*jit);
     LLVMOrcJITDylibRef code = LLVMOrcExecutionSessionCreateBareJITDylib(session, "model");
-    VTA_TRY(told(LLVMOrcCreateDynamicLibrarySearchGeneratorForProcess(
-                     &ours, LLVMOrcLLJITGetGlobalPrefix(*jit), may_call, &calls),
-                 diag));
+    VTA_TRY(fail_with_error(LLVMOrcCreateDynamicLibrarySearchGeneratorForProcess(
+                                &ours, LLVMOrcLLJITGetGlobalPrefix(*jit), may_call, &calls),
+                            diag));
     LLVMOrcJITDylibAddGenerator(code, ours);
     VTA_TRY(add_object(*jit, code, image->object, image->object_bytes, "model", diag));
     if (image->helpers != NULL) { /* placed only if one is called */

@@ -38,8 +38,8 @@ static void set_up_llvm(void)
     LLVMInitializeWebAssemblyAsmPrinter();
 }
 
-static void describe(vtac_target *out, const char *name, const char *triple, const char *cpu,
-                     const char *features)
+static void describe_target(vtac_target *out, const char *name, const char *triple, const char *cpu,
+                            const char *features)
 {
     *out = (vtac_target){0};
     (void)snprintf(out->name, sizeof out->name, "%s", name);
@@ -54,7 +54,7 @@ static void describe_host(vtac_target *out)
     char *triple = LLVMGetDefaultTargetTriple();
     char *cpu = LLVMGetHostCPUName();
     char *features = LLVMGetHostCPUFeatures();
-    describe(out, "host", triple, cpu, features);
+    describe_target(out, "host", triple, cpu, features);
     LLVMDisposeMessage(triple);
     LLVMDisposeMessage(cpu);
     LLVMDisposeMessage(features);
@@ -136,12 +136,12 @@ static vta_status parse_spec(const char *spec, vtac_target *out, vta_diag *diag)
         (found[0] != NULL && strlen(found[0]) >= sizeof out->cpu)) {
         return vta_fail(diag, VTA_INVALID, "host '%s' is not TRIPLE,cpu=NAME,features=+A,-B", spec);
     }
-    describe(out, "", text, found[0] != NULL ? found[0] : "generic", found[1] != NULL ? found[1] : "");
+    describe_target(out, "", text, found[0] != NULL ? found[0] : "generic", found[1] != NULL ? found[1] : "");
     (void)snprintf(out->name, sizeof out->name, "%.*s", (int)sizeof out->name - 1, text);
     return check_spec(out, diag);
 }
 
-static vta_status unknown(const char *name, vta_diag *diag)
+static vta_status fail_unknown(const char *name, vta_diag *diag)
 {
     char known[512] = "";
     size_t count = 0;
@@ -169,7 +169,7 @@ static bool may_be_spec(const char *name)
     return false;
 }
 
-static vta_status find(const char *name, vtac_target *out, vta_diag *diag)
+static vta_status find_target(const char *name, vtac_target *out, vta_diag *diag)
 {
     if (strcmp(name, "host") == 0) {
         describe_host(out);
@@ -179,17 +179,17 @@ static vta_status find(const char *name, vtac_target *out, vta_diag *diag)
     const vtac_target_row *rows = vtac_targets(&count);
     for (size_t i = 1; i < count; i++) {
         if (strcmp(name, rows[i].name) == 0) {
-            describe(out, name, rows[i].triple, rows[i].cpu, rows[i].features);
+            describe_target(out, name, rows[i].triple, rows[i].cpu, rows[i].features);
             return VTA_OK;
         }
     }
-    return may_be_spec(name) ? parse_spec(name, out, diag) : unknown(name, diag);
+    return may_be_spec(name) ? parse_spec(name, out, diag) : fail_unknown(name, diag);
 }
 
 vta_status vtac_llvm_find(const char *name, vtac_target *out, vta_diag *diag)
 {
     set_up_llvm();
-    VTA_TRY(find(name, out, diag));
+    VTA_TRY(find_target(name, out, diag));
     return vtac_target_learn(out, diag);
 }
 

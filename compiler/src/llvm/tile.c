@@ -25,7 +25,7 @@ static LLVMValueRef long_of(const vtac_emitter *em, uint64_t value)
     return LLVMConstInt(LLVMInt64TypeInContext(em->context), value, 0);
 }
 
-static void call(vtac_emitter *em, const char *name, LLVMValueRef *args, unsigned count)
+static void call_intrinsic(vtac_emitter *em, const char *name, LLVMValueRef *args, unsigned count)
 {
     (void)vtac_llvm_intrinsic(em, name, NULL, 0, args, count);
 }
@@ -45,7 +45,7 @@ static LLVMValueRef ask_system(vtac_emitter *em)
 }
 
 /* Of all eight registers: palette 1, bytes of a row in 16 bits from byte 16 on, rows from byte 48 on. */
-static LLVMValueRef configuration(vtac_emitter *em)
+static LLVMValueRef tile_configuration(vtac_emitter *em)
 {
     static const char name[] = "tile_configuration";
     LLVMValueRef known = LLVMGetNamedGlobal(em->module, name);
@@ -77,7 +77,7 @@ static void if_tiles(vtac_emitter *em, const char *name, LLVMValueRef *args, uns
     LLVMBasicBlockRef after = LLVMAppendBasicBlockInContext(em->context, em->function, "after");
     LLVMBuildCondBr(em->builder, em->tiles, then, after);
     LLVMPositionBuilderAtEnd(em->builder, then);
-    call(em, name, args, count);
+    call_intrinsic(em, name, args, count);
     LLVMBuildBr(em->builder, after);
     LLVMPositionBuilderAtEnd(em->builder, after);
 }
@@ -85,7 +85,7 @@ static void if_tiles(vtac_emitter *em, const char *name, LLVMValueRef *args, uns
 void vtac_emit_tiles_begin(vtac_emitter *em)
 {
     em->tiles = LLVMBuildICmp(em->builder, LLVMIntEQ, ask_system(em), long_of(em, 0), "");
-    LLVMValueRef args[] = {configuration(em)};
+    LLVMValueRef args[] = {tile_configuration(em)};
     if_tiles(em, "llvm.x86.ldtilecfg", args, 1);
 }
 
@@ -95,29 +95,29 @@ void vtac_emit_tiles_end(vtac_emitter *em)
 }
 
 /* A register from, or to, memory. */
-static void move(vtac_emitter *em, const char *name, unsigned tile, LLVMValueRef base, uint64_t offset,
-                 uint64_t stride)
+static void move_tile(vtac_emitter *em, const char *name, unsigned tile, LLVMValueRef base, uint64_t offset,
+                      uint64_t stride)
 {
     LLVMValueRef by = long_of(em, offset);
     LLVMValueRef at = LLVMBuildGEP2(em->builder, LLVMInt8TypeInContext(em->context), base, &by, 1, "");
     LLVMValueRef args[] = {byte_of(em, tile), at, long_of(em, stride)};
-    call(em, name, args, 3);
+    call_intrinsic(em, name, args, 3);
 }
 
 /* Registers 0 to 3 hold the sums, two rows of two; 4 and 5 the left operand, 6 and 7 the right one. */
-static void step(vtac_emitter *em, LLVMValueRef left, LLVMValueRef right, uint64_t row_bytes)
+static void step_product(vtac_emitter *em, LLVMValueRef left, LLVMValueRef right, uint64_t row_bytes)
 {
     for (unsigned i = 0; i < 2; i++) {
-        move(em, "llvm.x86.tileloadd64", 4 + i, left, i * ROWS * row_bytes, row_bytes);
-        move(em, "llvm.x86.tileloadd64", 6 + i, right, (uint64_t)i * ROW_BYTES, 2 * ROW_BYTES);
+        move_tile(em, "llvm.x86.tileloadd64", 4 + i, left, i * ROWS * row_bytes, row_bytes);
+        move_tile(em, "llvm.x86.tileloadd64", 6 + i, right, (uint64_t)i * ROW_BYTES, 2 * ROW_BYTES);
     }
     for (unsigned i = 0; i < 4; i++) {
         LLVMValueRef args[] = {byte_of(em, i), byte_of(em, 4 + i / 2), byte_of(em, 6 + i % 2)};
-        call(em, "llvm.x86.tdpbusd", args, 3);
+        call_intrinsic(em, "llvm.x86.tdpbusd", args, 3);
     }
 }
 
-static LLVMValueRef moved(vtac_emitter *em, LLVMValueRef base, LLVMValueRef i, uint64_t bytes)
+static LLVMValueRef address_at(vtac_emitter *em, LLVMValueRef base, LLVMValueRef i, uint64_t bytes)
 {
     LLVMValueRef by = LLVMBuildMul(em->builder, i, long_of(em, bytes), "");
     return LLVMBuildGEP2(em->builder, LLVMInt8TypeInContext(em->context), base, &by, 1, "");
@@ -128,7 +128,7 @@ void vtac_emit_tile(vtac_emitter *em, LLVMValueRef to, LLVMValueRef *from, int64
     LLVMBuilderRef b = em->builder;
     const uint64_t row_bytes = 4 * (uint64_t)words;
     for (unsigned i = 0; i < 4; i++) {
-        move(em, "llvm.x86.tileloadd64", i, from[0], (uint64_t)(i % 2) * ROW_BYTES, 0);
+        move_tile(em, "llvm.x86.tileloadd64", i, from[0], (uint64_t)(i % 2) * ROW_BYTES, 0);
     }
     LLVMBasicBlockRef before = LLVMGetInsertBlock(b);
     LLVMBasicBlockRef body = LLVMAppendBasicBlockInContext(em->context, em->function, "tile");
@@ -138,15 +138,15 @@ void vtac_emit_tile(vtac_emitter *em, LLVMValueRef to, LLVMValueRef *from, int64
     LLVMValueRef i = LLVMBuildPhi(b, LLVMInt64TypeInContext(em->context), "i");
     LLVMValueRef zero = long_of(em, 0);
     LLVMAddIncoming(i, &zero, &before, 1);
-    step(em, moved(em, from[1], i, ROW_BYTES), moved(em, from[2], i, (uint64_t)2 * ROWS * ROW_BYTES),
-         row_bytes);
+    step_product(em, address_at(em, from[1], i, ROW_BYTES),
+                 address_at(em, from[2], i, (uint64_t)2 * ROWS * ROW_BYTES), row_bytes);
     LLVMValueRef next = LLVMBuildAdd(b, i, long_of(em, 1), "");
     LLVMAddIncoming(i, &next, &body, 1);
     LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntULT, next, long_of(em, (uint64_t)words / 16), ""), body,
                     after);
     LLVMPositionBuilderAtEnd(b, after);
     for (unsigned t = 0; t < 4; t++) {
-        move(em, "llvm.x86.tilestored64", t, to,
-             (uint64_t)(t / 2) * ROWS * 2 * ROW_BYTES + (t % 2) * ROW_BYTES, 2 * ROW_BYTES);
+        move_tile(em, "llvm.x86.tilestored64", t, to,
+                  (uint64_t)(t / 2) * ROWS * 2 * ROW_BYTES + (t % 2) * ROW_BYTES, 2 * ROW_BYTES);
     }
 }

@@ -60,8 +60,8 @@ bool vtac_llvm_turn_of(const vtac_expr *index, uint32_t lane, unsigned lanes, vt
            lanes % (unsigned)out->rows == 0;
 }
 
-static LLVMValueRef shuffle(vtac_emitter *em, LLVMValueRef a, LLVMValueRef b, const unsigned *from,
-                            unsigned count)
+static LLVMValueRef shuffle_vectors(vtac_emitter *em, LLVMValueRef a, LLVMValueRef b, const unsigned *from,
+                                    unsigned count)
 {
     LLVMTypeRef i32 = LLVMInt32TypeInContext(em->context);
     LLVMValueRef mask[MOST_LANES];
@@ -72,35 +72,35 @@ static LLVMValueRef shuffle(vtac_emitter *em, LLVMValueRef a, LLVMValueRef b, co
 }
 
 /* a0 b0 a1 b1 … */
-static LLVMValueRef interleave(vtac_emitter *em, LLVMValueRef a, LLVMValueRef b)
+static LLVMValueRef interleave_vectors(vtac_emitter *em, LLVMValueRef a, LLVMValueRef b)
 {
     const unsigned count = vtac_llvm_lanes(a);
     unsigned from[MOST_LANES];
     for (unsigned i = 0; i < 2 * count; i++) {
         from[i] = i / 2 + i % 2 * count;
     }
-    return shuffle(em, a, b, from, 2 * count);
+    return shuffle_vectors(em, a, b, from, 2 * count);
 }
 
 LLVMValueRef vtac_llvm_turn_rows(vtac_emitter *em, LLVMValueRef *rows, unsigned count)
 {
     for (unsigned n = count / 2; n > 0; n /= 2) {
         for (unsigned i = 0; i < n; i++) {
-            rows[i] = interleave(em, rows[i], rows[i + n]);
+            rows[i] = interleave_vectors(em, rows[i], rows[i + n]);
         }
     }
     return rows[0];
 }
 
 /* The even or the odd lanes of two vectors. */
-static LLVMValueRef unzip(vtac_emitter *em, LLVMValueRef a, LLVMValueRef b, unsigned odd)
+static LLVMValueRef unzip_vectors(vtac_emitter *em, LLVMValueRef a, LLVMValueRef b, unsigned odd)
 {
     const unsigned count = vtac_llvm_lanes(a);
     unsigned from[MOST_LANES];
     for (unsigned i = 0; i < count; i++) {
         from[i] = 2 * i + odd;
     }
-    return shuffle(em, a, b, from, count);
+    return shuffle_vectors(em, a, b, from, count);
 }
 
 LLVMValueRef vtac_llvm_joined(vtac_emitter *em, LLVMValueRef *v, unsigned count)
@@ -112,7 +112,7 @@ LLVMValueRef vtac_llvm_joined(vtac_emitter *em, LLVMValueRef *v, unsigned count)
             from[i] = i;
         }
         for (unsigned i = 0; i < count / 2; i++) {
-            v[i] = shuffle(em, v[2 * i], v[2 * i + 1], from, lanes);
+            v[i] = shuffle_vectors(em, v[2 * i], v[2 * i + 1], from, lanes);
         }
     }
     return v[0];
@@ -144,7 +144,7 @@ LLVMValueRef vtac_llvm_turn_words(vtac_emitter *em, const LLVMValueRef *rows, un
     }
     for (unsigned n = columns; n > 1; n /= 2) {
         for (unsigned i = 0; i < vectors; i++) {
-            next[i] = unzip(em, v[2 * i % vectors], v[2 * i % vectors + 1], 2 * i >= vectors);
+            next[i] = unzip_vectors(em, v[2 * i % vectors], v[2 * i % vectors + 1], 2 * i >= vectors);
         }
         for (unsigned i = 0; i < vectors; i++) {
             v[i] = next[i];
@@ -159,5 +159,5 @@ LLVMValueRef vtac_llvm_turn_part(vtac_emitter *em, LLVMValueRef all, unsigned fi
     for (unsigned i = 0; i < count; i++) {
         from[i] = first + i;
     }
-    return shuffle(em, all, LLVMGetPoison(LLVMTypeOf(all)), from, count);
+    return shuffle_vectors(em, all, LLVMGetPoison(LLVMTypeOf(all)), from, count);
 }

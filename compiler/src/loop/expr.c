@@ -12,7 +12,7 @@ vtac_dtype vtac_compute_type(vtac_dtype dtype)
     return dtype == VTAC_F16 || dtype == VTAC_BF16 ? VTAC_F32 : dtype;
 }
 
-static vtac_expr *make(vtac_kernel *k, vtac_expr_op op, vtac_dtype type)
+static vtac_expr *make_expr(vtac_kernel *k, vtac_expr_op op, vtac_dtype type)
 {
     vtac_expr *e = k->failed ? NULL : vta_arena_alloc(k->arena, sizeof *e);
     if (e == NULL) {
@@ -30,7 +30,7 @@ const vtac_expr *vtac_e_int(vtac_kernel *k, vtac_dtype type, int64_t value)
     if (vtac_dtype_kind(type) == 'f') {
         return vtac_e_float(k, type, (double)value);
     }
-    vtac_expr *e = make(k, VTAC_E_INT, type);
+    vtac_expr *e = make_expr(k, VTAC_E_INT, type);
     if (e != NULL) {
         e->i = value;
     }
@@ -52,7 +52,7 @@ const vtac_expr *vtac_e_float(vtac_kernel *k, vtac_dtype type, double value)
     if (vtac_dtype_kind(type) != 'f') {
         return vtac_e_int(k, type, whole_of(type, value));
     }
-    vtac_expr *e = make(k, VTAC_E_FLOAT, type);
+    vtac_expr *e = make_expr(k, VTAC_E_FLOAT, type);
     if (e != NULL) {
         e->f = value;
     }
@@ -67,7 +67,7 @@ const vtac_expr *vtac_e_index(vtac_kernel *k, int64_t value)
 const vtac_expr *vtac_e_load(vtac_kernel *k, const vtac_buffer *buffer, const vtac_expr *index)
 {
     vtac_expr *e =
-        buffer == NULL || index == NULL ? NULL : make(k, VTAC_E_LOAD, vtac_compute_type(buffer->dtype));
+        buffer == NULL || index == NULL ? NULL : make_expr(k, VTAC_E_LOAD, vtac_compute_type(buffer->dtype));
     if (e == NULL) {
         k->failed = true;
         return NULL;
@@ -80,7 +80,7 @@ const vtac_expr *vtac_e_load(vtac_kernel *k, const vtac_buffer *buffer, const vt
 const vtac_expr *vtac_e_quad(vtac_kernel *k, const vtac_buffer *buffer, const vtac_expr *index,
                              int64_t stride)
 {
-    vtac_expr *e = buffer == NULL || index == NULL ? NULL : make(k, VTAC_E_QUAD, VTAC_I32);
+    vtac_expr *e = buffer == NULL || index == NULL ? NULL : make_expr(k, VTAC_E_QUAD, VTAC_I32);
     if (e == NULL) {
         k->failed = true;
         return NULL;
@@ -103,7 +103,7 @@ const vtac_expr *vtac_e3(vtac_kernel *k, vtac_expr_op op, const vtac_expr *a, co
         k->failed = true;
         return NULL;
     }
-    vtac_expr *e = make(k, op, op == VTAC_E_SELECT ? b->type : a->type);
+    vtac_expr *e = make_expr(k, op, op == VTAC_E_SELECT ? b->type : a->type);
     if (e != NULL) {
         e->in[0] = a;
         e->in[1] = b;
@@ -115,13 +115,14 @@ const vtac_expr *vtac_e3(vtac_kernel *k, vtac_expr_op op, const vtac_expr *a, co
 const vtac_expr *vtac_e_tiles(vtac_kernel *k)
 {
     k->has_tiles = true;
-    return make(k, VTAC_E_TILES, VTAC_BOOL);
+    return make_expr(k, VTAC_E_TILES, VTAC_BOOL);
 }
 
 const vtac_expr *vtac_e_tile(vtac_kernel *k, const vtac_expr *start, const vtac_expr *left,
                              const vtac_expr *right, int64_t words)
 {
-    vtac_expr *e = start == NULL || left == NULL || right == NULL ? NULL : make(k, VTAC_E_TILE, VTAC_I32);
+    vtac_expr *e =
+        start == NULL || left == NULL || right == NULL ? NULL : make_expr(k, VTAC_E_TILE, VTAC_I32);
     if (e == NULL) {
         k->failed = true;
         return NULL;
@@ -139,7 +140,7 @@ const vtac_expr *vtac_e2(vtac_kernel *k, vtac_expr_op op, const vtac_expr *a, co
         k->failed = true;
         return NULL;
     }
-    vtac_expr *e = make(k, op, is_comparison(op) ? VTAC_BOOL : a->type);
+    vtac_expr *e = make_expr(k, op, is_comparison(op) ? VTAC_BOOL : a->type);
     if (e != NULL) {
         e->in[0] = a;
         e->in[1] = b;
@@ -149,7 +150,7 @@ const vtac_expr *vtac_e2(vtac_kernel *k, vtac_expr_op op, const vtac_expr *a, co
 
 const vtac_expr *vtac_e1(vtac_kernel *k, vtac_expr_op op, const vtac_expr *a)
 {
-    vtac_expr *e = a == NULL ? NULL : make(k, op, a->type);
+    vtac_expr *e = a == NULL ? NULL : make_expr(k, op, a->type);
     if (e == NULL) {
         k->failed = true;
         return NULL;
@@ -164,7 +165,7 @@ const vtac_expr *vtac_e_cast(vtac_kernel *k, vtac_dtype type, const vtac_expr *a
     if (a == NULL || a->type == type) {
         return a;
     }
-    vtac_expr *e = make(k, VTAC_E_CAST, type);
+    vtac_expr *e = make_expr(k, VTAC_E_CAST, type);
     if (e != NULL) {
         e->in[0] = a;
     }
@@ -173,7 +174,7 @@ const vtac_expr *vtac_e_cast(vtac_kernel *k, vtac_dtype type, const vtac_expr *a
 
 const vtac_expr *vtac_e_bits(vtac_kernel *k, vtac_dtype type, const vtac_expr *a)
 {
-    vtac_expr *e = a == NULL ? NULL : make(k, VTAC_E_BITS, type);
+    vtac_expr *e = a == NULL ? NULL : make_expr(k, VTAC_E_BITS, type);
     if (e != NULL) {
         e->in[0] = a;
     }

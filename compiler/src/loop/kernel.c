@@ -46,7 +46,7 @@ vtac_buffer *vtac_kernel_buffer(vtac_kernel *k, const char *name, vtac_dtype dty
     return buffer;
 }
 
-static vtac_stmt *append(vtac_kernel *k, vtac_stmt_kind kind)
+static vtac_stmt *append_stmt(vtac_kernel *k, vtac_stmt_kind kind)
 {
     vtac_stmt *s = k->failed ? NULL : vta_arena_alloc(k->arena, sizeof *s);
     if (s == NULL) {
@@ -68,7 +68,7 @@ static void open_block(vtac_kernel *k, vtac_stmt *s)
     k->open[k->depth++].tail = &s->body;
 }
 
-static const vtac_expr *variable(vtac_kernel *k, uint32_t var, vtac_dtype type)
+static const vtac_expr *make_variable(vtac_kernel *k, uint32_t var, vtac_dtype type)
 {
     vtac_expr *e = vta_arena_alloc(k->arena, sizeof *e);
     if (e == NULL) {
@@ -83,7 +83,7 @@ static const vtac_expr *variable(vtac_kernel *k, uint32_t var, vtac_dtype type)
 
 const vtac_expr *vtac_for(vtac_kernel *k, vtac_loop_kind kind, int64_t extent, const char *name)
 {
-    vtac_stmt *s = append(k, VTAC_S_FOR);
+    vtac_stmt *s = append_stmt(k, VTAC_S_FOR);
     if (s == NULL) {
         return NULL;
     }
@@ -92,12 +92,12 @@ const vtac_expr *vtac_for(vtac_kernel *k, vtac_loop_kind kind, int64_t extent, c
     s->name = name;
     s->extent = extent;
     open_block(k, s);
-    return variable(k, s->var, VTAC_I64);
+    return make_variable(k, s->var, VTAC_I64);
 }
 
 void vtac_if(vtac_kernel *k, const vtac_expr *condition)
 {
-    vtac_stmt *s = append(k, VTAC_S_IF);
+    vtac_stmt *s = append_stmt(k, VTAC_S_IF);
     if (s != NULL) {
         s->value = condition;
         open_block(k, s);
@@ -116,14 +116,14 @@ const vtac_expr *vtac_let(vtac_kernel *k, const char *name, const vtac_expr *val
     if (value == NULL || value->op == VTAC_E_VAR || value->op == VTAC_E_INT || value->op == VTAC_E_FLOAT) {
         return value;
     }
-    vtac_stmt *s = append(k, VTAC_S_LET);
+    vtac_stmt *s = append_stmt(k, VTAC_S_LET);
     if (s == NULL) {
         return NULL;
     }
     s->var = k->var_count++;
     s->name = name;
     s->value = value;
-    return variable(k, s->var, value->type);
+    return make_variable(k, s->var, value->type);
 }
 
 void vtac_store(vtac_kernel *k, vtac_buffer *buffer, const vtac_expr *index, const vtac_expr *value)
@@ -132,7 +132,7 @@ void vtac_store(vtac_kernel *k, vtac_buffer *buffer, const vtac_expr *index, con
         k->failed = true;
         return;
     }
-    vtac_stmt *s = append(k, VTAC_S_STORE);
+    vtac_stmt *s = append_stmt(k, VTAC_S_STORE);
     if (s != NULL) {
         buffer->written = true;
         s->buffer = buffer;
@@ -143,7 +143,7 @@ void vtac_store(vtac_kernel *k, vtac_buffer *buffer, const vtac_expr *index, con
 
 static void ask_for(vtac_kernel *k, vtac_buffer *buffer, const vtac_expr *index, bool later)
 {
-    vtac_stmt *s = buffer == NULL || index == NULL ? NULL : append(k, VTAC_S_AHEAD);
+    vtac_stmt *s = buffer == NULL || index == NULL ? NULL : append_stmt(k, VTAC_S_AHEAD);
     if (s == NULL) {
         k->failed = true;
         return;

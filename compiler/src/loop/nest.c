@@ -46,12 +46,12 @@ static bool expr_touches(const vtac_expr *e, const vtac_buffer *buffer)
 }
 
 /* Whether a block reads or writes a buffer, but for what is in `except`. */
-static bool touches(const vtac_stmt *s, const vtac_buffer *buffer, const vtac_stmt *except)
+static bool touches_buffer(const vtac_stmt *s, const vtac_buffer *buffer, const vtac_stmt *except)
 {
     for (; s != NULL; s = s->next) {
         if (s != except &&
             (s->buffer == buffer || expr_touches(s->index, buffer) || expr_touches(s->value, buffer) ||
-             (s->body != NULL && touches(s->body, buffer, except)))) {
+             (s->body != NULL && touches_buffer(s->body, buffer, except)))) {
             return true;
         }
     }
@@ -68,12 +68,12 @@ typedef struct rounds {
 
 /* What a variable stands for, where it is a value that a block names; NULL: it is a loop's, or named outside.
  */
-static const vtac_expr *named(const vtac_stmt *s, uint32_t var)
+static const vtac_expr *named_value(const vtac_stmt *s, uint32_t var)
 {
     const vtac_expr *found = NULL;
     for (; s != NULL && found == NULL; s = s->next) {
         found = s->kind == VTAC_S_LET && s->var == var ? s->value
-                : s->body != NULL                      ? named(s->body, var)
+                : s->body != NULL                      ? named_value(s->body, var)
                                                        : NULL;
     }
     return found;
@@ -88,7 +88,7 @@ static bool is_same_in_all(const rounds *r, const vtac_expr *e)
     if (e->buffer != NULL || (e->op == VTAC_E_VAR && (e->var == r->var[0] || e->var == r->var[1]))) {
         return false;
     }
-    const vtac_expr *value = e->op == VTAC_E_VAR ? named(r->loop->body, e->var) : NULL;
+    const vtac_expr *value = e->op == VTAC_E_VAR ? named_value(r->loop->body, e->var) : NULL;
     return is_same_in_all(r, value) && is_same_in_all(r, e->in[0]) && is_same_in_all(r, e->in[1]) &&
            is_same_in_all(r, e->in[2]);
 }
@@ -97,7 +97,7 @@ static bool is_same_in_all(const rounds *r, const vtac_expr *e)
  */
 static bool is_kept(const rounds *r, const vtac_buffer *buffer, const vtac_expr *at)
 {
-    return is_same_in_all(r, at) && !touches(r->k->body, buffer, r->loop);
+    return is_same_in_all(r, at) && !touches_buffer(r->k->body, buffer, r->loop);
 }
 
 /* Whether places in own memory that an expression reads are the same in all rounds. */
@@ -147,21 +147,21 @@ typedef struct inner_loops {
     uint32_t count;
 } inner_loops;
 
-static int64_t magnitude(int64_t x)
+static int64_t magnitude_of(int64_t x)
 {
     return x < 0 ? -x : x;
 }
 
 /* Whether a value may be another for another value of a variable. */
-static bool depends(const rounds *r, const vtac_expr *e, uint32_t var)
+static bool depends_on(const rounds *r, const vtac_expr *e, uint32_t var)
 {
     if (e == NULL) {
         return false;
     }
-    const vtac_expr *value = e->op == VTAC_E_VAR ? named(r->loop->body, e->var) : NULL;
+    const vtac_expr *value = e->op == VTAC_E_VAR ? named_value(r->loop->body, e->var) : NULL;
     return (e->buffer != NULL && e->buffer->written) || (e->op == VTAC_E_VAR && e->var == var) ||
-           depends(r, value, var) || depends(r, e->in[0], var) || depends(r, e->in[1], var) ||
-           depends(r, e->in[2], var);
+           depends_on(r, value, var) || depends_on(r, e->in[0], var) || depends_on(r, e->in[1], var) ||
+           depends_on(r, e->in[2], var);
 }
 
 /* As vtac_expr_stride, through the values that the loops' body names. */
@@ -170,12 +170,12 @@ static bool stride_of(const rounds *r, const vtac_expr *e, uint32_t var, int64_t
     int64_t a = 0;
     int64_t b = 0;
     *stride = 0;
-    if (!depends(r, e, var)) {
+    if (!depends_on(r, e, var)) {
         return true;
     }
     if (e->op == VTAC_E_VAR) {
         *stride = 1;
-        return e->var == var || stride_of(r, named(r->loop->body, e->var), var, stride);
+        return e->var == var || stride_of(r, named_value(r->loop->body, e->var), var, stride);
     }
     if ((e->op != VTAC_E_ADD && e->op != VTAC_E_SUB && e->op != VTAC_E_MUL) ||
         !stride_of(r, e->in[0], var, &a) || !stride_of(r, e->in[1], var, &b)) {
@@ -197,11 +197,12 @@ static bool are_apart(const int64_t *strides, const int64_t *extents, uint32_t c
         int64_t reach = 0;
         for (uint32_t j = 0; j < count; j++) {
             if (j != i && strides[i] != 0 &&
-                (magnitude(strides[j]) < magnitude(strides[i]) || (strides[j] == strides[i] && j < i))) {
-                reach += magnitude(strides[j]) * (extents[j] - 1);
+                (magnitude_of(strides[j]) < magnitude_of(strides[i]) ||
+                 (strides[j] == strides[i] && j < i))) {
+                reach += magnitude_of(strides[j]) * (extents[j] - 1);
             }
         }
-        if (strides[i] != 0 && reach >= magnitude(strides[i])) {
+        if (strides[i] != 0 && reach >= magnitude_of(strides[i])) {
             return false;
         }
     }
@@ -366,11 +367,11 @@ vta_status vtac_loop_parallel(vtac_kernel *k, uint32_t var, vta_diag *diag)
 
 /* ---- whole nests */
 
-typedef struct chain {
+typedef struct loop_chain {
     vtac_stmt *loops[MOST_CHAIN]; /* the outermost first; none of vectors, none unrolled */
     uint32_t count;
     double work; /* of what the last one holds */
-} chain;
+} loop_chain;
 
 /* Statements that are done in each round, not in loops within. */
 static uint32_t count_leaves(const vtac_stmt *s)
@@ -384,10 +385,10 @@ static uint32_t count_leaves(const vtac_stmt *s)
     return count;
 }
 
-static void follow(vtac_stmt *s, const chain *from, double times, chain *best)
+static void follow_chain(vtac_stmt *s, const loop_chain *from, double times, loop_chain *best)
 {
     for (; s != NULL; s = s->next) {
-        chain own = *from;
+        loop_chain own = *from;
         const bool counts =
             s->kind == VTAC_S_FOR &&
             (s->loop == VTAC_LOOP_SERIAL || s->loop == VTAC_LOOP_PARALLEL || s->loop == VTAC_LOOP_ROLLED);
@@ -400,25 +401,25 @@ static void follow(vtac_stmt *s, const chain *from, double times, chain *best)
             *best = own;
         }
         if (s->body != NULL) {
-            follow(s->body, &own, rounds_of, best);
+            follow_chain(s->body, &own, rounds_of, best);
         }
     }
 }
 
-static chain chain_of(vtac_stmt *body)
+static loop_chain chain_of(vtac_stmt *body)
 {
-    const chain none = {0};
-    chain best = {0};
-    follow(body, &none, 1.0, &best);
+    const loop_chain none = {0};
+    loop_chain best = {0};
+    follow_chain(body, &none, 1.0, &best);
     return best;
 }
 
-static bool is_pair(const chain *c, uint32_t at)
+static bool is_pair(const loop_chain *c, uint32_t at)
 {
     return at + 1 < c->count && c->loops[at]->body == c->loops[at + 1] && c->loops[at + 1]->next == NULL;
 }
 
-static vta_status swap(vtac_kernel *k, const chain *c, int64_t which, vta_diag *diag)
+static vta_status swap_loops(vtac_kernel *k, const loop_chain *c, int64_t which, vta_diag *diag)
 {
     for (uint32_t i = 0; i + 1 < c->count; i++) {
         const bool serial = is_pair(c, i) && c->loops[i]->loop == VTAC_LOOP_SERIAL;
@@ -430,7 +431,8 @@ static vta_status swap(vtac_kernel *k, const chain *c, int64_t which, vta_diag *
 }
 
 /* `count` rounds of a loop become a loop of their own within it; all of them are the loop itself. */
-static vta_status part(vtac_kernel *k, const vtac_stmt *loop, int64_t count, uint32_t *inner, vta_diag *diag)
+static vta_status split_loop(vtac_kernel *k, const vtac_stmt *loop, int64_t count, uint32_t *inner,
+                             vta_diag *diag)
 {
     *inner = loop->var;
     if (loop->loop == VTAC_LOOP_ROLLED || loop->extent % count != 0) {
@@ -439,14 +441,14 @@ static vta_status part(vtac_kernel *k, const vtac_stmt *loop, int64_t count, uin
     return count < loop->extent ? vtac_loop_split(k, loop->var, count, inner, diag) : VTA_OK;
 }
 
-static vta_status block(vtac_kernel *k, const chain *c, int64_t count, vta_diag *diag)
+static vta_status block_loop(vtac_kernel *k, const loop_chain *c, int64_t count, vta_diag *diag)
 {
     uint32_t inner = 0;
     if (c->count < 2 || !is_pair(c, c->count - 2)) {
         return vta_fail(diag, VTA_INVALID, "the last loop is not alone in another");
     }
     const uint32_t last = c->loops[c->count - 1]->var;
-    VTA_TRY(part(k, c->loops[c->count - 2], count, &inner, diag));
+    VTA_TRY(split_loop(k, c->loops[c->count - 2], count, &inner, diag));
     VTA_TRY(vtac_loop_reorder(k, inner, last, diag));
     return vtac_loop_unroll(k, inner, diag);
 }
@@ -454,19 +456,19 @@ static vta_status block(vtac_kernel *k, const chain *c, int64_t count, vta_diag 
 vta_status vtac_nest_apply(vtac_kernel *k, const vtac_nest_schedule *s, vta_diag *diag)
 {
     uint32_t inner = 0;
-    chain c = chain_of(k->body);
+    loop_chain c = chain_of(k->body);
     if (c.count == 0) {
         return vta_fail(diag, VTA_INVALID, "there is no loop");
     }
     if (s->swap > 0) {
-        VTA_TRY(swap(k, &c, s->swap, diag));
+        VTA_TRY(swap_loops(k, &c, s->swap, diag));
     }
     if (s->blocked > 1) {
-        VTA_TRY(block(k, &c, s->blocked, diag));
+        VTA_TRY(block_loop(k, &c, s->blocked, diag));
         c = chain_of(k->body);
     }
     if (s->unrolled > 1) {
-        VTA_TRY(part(k, c.loops[c.count - 1], s->unrolled, &inner, diag));
+        VTA_TRY(split_loop(k, c.loops[c.count - 1], s->unrolled, &inner, diag));
         VTA_TRY(vtac_loop_unroll(k, inner, diag));
     }
     c = chain_of(k->body);
@@ -493,7 +495,7 @@ static bool is_legal(const vtac_kernel *k, const vtac_nest_schedule *s)
 uint32_t vtac_nest_schedules(const vtac_kernel *k, vtac_nest_schedule *out, uint32_t room)
 {
     const uint32_t statements = count_statements(k->body);
-    const chain c = chain_of(k->body);
+    const loop_chain c = chain_of(k->body);
     uint32_t count = 0;
     out[count++] = (vtac_nest_schedule){.blocked = 1, .unrolled = 1};
     if (k->has_tiles || statements > MOST_STATEMENTS || c.count == 0) {
@@ -521,7 +523,7 @@ uint32_t vtac_nest_schedules(const vtac_kernel *k, vtac_nest_schedule *out, uint
 
 uint32_t vtac_nest_extents(const vtac_kernel *k, int64_t *extents, uint32_t room)
 {
-    const chain c = chain_of(k->body);
+    const loop_chain c = chain_of(k->body);
     const uint32_t count = c.count < room ? c.count : room;
     for (uint32_t i = 0; i < count; i++) {
         extents[i] = c.loops[i]->extent;

@@ -33,7 +33,7 @@ vta_status vtac_need_loop(vtac_kernel *k, uint32_t var, vtac_stmt **out, vta_dia
 }
 
 /* `e` with every use of `var` replaced. */
-static const vtac_expr *substitute(vtac_kernel *k, const vtac_expr *e, uint32_t var, const vtac_expr *by)
+static const vtac_expr *substitute_var(vtac_kernel *k, const vtac_expr *e, uint32_t var, const vtac_expr *by)
 {
     if (e == NULL || !vtac_expr_uses(e, var)) {
         return e;
@@ -48,7 +48,7 @@ static const vtac_expr *substitute(vtac_kernel *k, const vtac_expr *e, uint32_t 
     }
     *copy = *e;
     for (int i = 0; i < 3; i++) {
-        copy->in[i] = substitute(k, e->in[i], var, by);
+        copy->in[i] = substitute_var(k, e->in[i], var, by);
     }
     return copy;
 }
@@ -56,8 +56,8 @@ static const vtac_expr *substitute(vtac_kernel *k, const vtac_expr *e, uint32_t 
 void vtac_substitute_block(vtac_kernel *k, vtac_stmt *s, uint32_t var, const vtac_expr *by)
 {
     for (; s != NULL; s = s->next) {
-        s->index = substitute(k, s->index, var, by);
-        s->value = substitute(k, s->value, var, by);
+        s->index = substitute_var(k, s->index, var, by);
+        s->value = substitute_var(k, s->value, var, by);
         if (s->kind == VTAC_S_FOR || s->kind == VTAC_S_IF) {
             vtac_substitute_block(k, s->body, var, by);
         }
@@ -288,12 +288,12 @@ static bool stands_still(const vtac_stmt *loop, const vtac_stmt *let)
 }
 
 /* The list that `at` points to, inside loops first. */
-static void hoist(vtac_stmt **at)
+static void hoist_values(vtac_stmt **at)
 {
     for (; *at != NULL; at = &(*at)->next) {
         vtac_stmt *loop = *at;
         if (loop->kind == VTAC_S_FOR || loop->kind == VTAC_S_IF) {
-            hoist(&loop->body);
+            hoist_values(&loop->body);
         }
         vtac_stmt **in = &loop->body;
         while (loop->kind == VTAC_S_FOR && loop->loop == VTAC_LOOP_SERIAL && *in != NULL) {
@@ -313,6 +313,6 @@ static void hoist(vtac_stmt **at)
 void vtac_kernel_hoist(vtac_kernel *k)
 {
     if (!k->failed) {
-        hoist(&k->body);
+        hoist_values(&k->body);
     }
 }

@@ -9,7 +9,8 @@
 
 #define E2(op, a, b) vtac_e2(l->k, VTAC_E_##op, a, b)
 
-void vtac_open_places(vtac_lower *l, const vtac_type *type, const vtac_layout *f, int64_t work, vtac_place *p)
+void vtac_open_places(vtac_lower *l, const vtac_type *type, const vtac_layout *f, int64_t work,
+                      vtac_position *p)
 {
     vtac_kernel *k = l->k;
     const int64_t rows = vtac_layout_extent(type, 0);
@@ -25,7 +26,7 @@ void vtac_open_places(vtac_lower *l, const vtac_type *type, const vtac_layout *f
     p->lanes = f->block;
 }
 
-const vtac_expr *vtac_open_lanes(vtac_lower *l, vtac_place *p)
+const vtac_expr *vtac_open_lanes(vtac_lower *l, vtac_position *p)
 {
     const vtac_expr *lane = vtac_for(l->k, VTAC_LOOP_VECTOR, p->lanes, "lane");
     p->at[1] = vtac_i_add(l->k, vtac_i_mulc(l->k, p->block, p->lanes), lane);
@@ -74,7 +75,7 @@ vta_status vtac_lower_elements_blocked(vtac_lower *l)
 {
     const vtac_value_id y = vtac_final_value(l, 0);
     const vtac_type *type = &l->graph->values[y].type;
-    vtac_place p;
+    vtac_position p;
     VTA_TRY(vtac_begin(l, ""));
     vtac_open_places(l, type, &l->program->layouts[y], vtac_type_elements(type), &p);
     (void)vtac_open_lanes(l, &p);
@@ -92,7 +93,7 @@ vta_status vtac_lower_elements_blocked(vtac_lower *l)
 /* Part i, to the channel blocks from `first` on. */
 static vta_status copy_part(vtac_lower *l, uint32_t i, int64_t first)
 {
-    vtac_place p;
+    vtac_position p;
     const vtac_value_id x = l->node->inputs[vtac_part_input(l->node, i)];
     const vtac_value_id y = l->node->outputs[0];
     const vtac_type *type = &l->graph->values[x].type;
@@ -127,7 +128,7 @@ vta_status vtac_lower_concat_blocked(vtac_lower *l)
  * -------------------------------------------------------------------------------------------------------------
  */
 
-typedef struct pooling {
+typedef struct blocked_pooling {
     vtac_window w;
     vtac_value_id x;
     const vtac_type *x_type;
@@ -135,9 +136,9 @@ typedef struct pooling {
     bool is_max, is_lp, global, count_all, quantized;
     int64_t p; /* of an Lp pool */
     vtac_buffer *from, *sum, *count;
-} pooling;
+} blocked_pooling;
 
-static int64_t taps_of(const pooling *o)
+static int64_t taps_of(const blocked_pooling *o)
 {
     int64_t taps = 1;
     for (uint32_t a = 0; a < o->w.axes; a++) {
@@ -146,7 +147,7 @@ static int64_t taps_of(const pooling *o)
     return taps;
 }
 
-static void start_sum(vtac_lower *l, const pooling *o, vtac_place *p)
+static void start_sum(vtac_lower *l, const blocked_pooling *o, vtac_position *p)
 {
     double low = -HUGE_VAL;
     double high;
@@ -161,7 +162,8 @@ static void start_sum(vtac_lower *l, const pooling *o, vtac_place *p)
     }
 }
 
-static void take(vtac_lower *l, const pooling *o, vtac_place *p, const vtac_expr *const *from)
+static void take_element(vtac_lower *l, const blocked_pooling *o, vtac_position *p,
+                         const vtac_expr *const *from)
 {
     vtac_kernel *k = l->k;
     const vtac_expr *lane = vtac_open_lanes(l, p);
@@ -179,7 +181,7 @@ static void take(vtac_lower *l, const pooling *o, vtac_place *p, const vtac_expr
 }
 
 /* Opens the loop over an axis of the window: the place, tested where it may lie outside. */
-static const vtac_expr *open_axis(vtac_lower *l, const pooling *o, uint32_t a, const vtac_expr *at,
+static const vtac_expr *open_axis(vtac_lower *l, const blocked_pooling *o, uint32_t a, const vtac_expr *at,
                                   uint32_t *loops)
 {
     vtac_kernel *k = l->k;
@@ -199,7 +201,7 @@ static const vtac_expr *open_axis(vtac_lower *l, const pooling *o, uint32_t a, c
 }
 
 /* Taps inside the padded input: it ends where the last window may reach beyond. */
-static const vtac_expr *padded_count(vtac_lower *l, const pooling *o, const vtac_place *p)
+static const vtac_expr *padded_count(vtac_lower *l, const blocked_pooling *o, const vtac_position *p)
 {
     vtac_kernel *k = l->k;
     const vtac_expr *count = vtac_e_index(k, 1);
@@ -213,7 +215,7 @@ static const vtac_expr *padded_count(vtac_lower *l, const pooling *o, const vtac
     return count;
 }
 
-static void store_pooled(vtac_lower *l, const pooling *o, vtac_place *p)
+static void store_pooled(vtac_lower *l, const blocked_pooling *o, vtac_position *p)
 {
     vtac_kernel *k = l->k;
     const vtac_expr *count = NULL;
@@ -234,7 +236,7 @@ static void store_pooled(vtac_lower *l, const pooling *o, vtac_place *p)
     vtac_close_lanes(l);
 }
 
-static vta_status shape_of(vtac_lower *l, pooling *o)
+static vta_status shape_of(vtac_lower *l, blocked_pooling *o)
 {
     const vtac_op op = l->node->op;
     o->x = l->node->inputs[0];
@@ -260,8 +262,8 @@ static vta_status shape_of(vtac_lower *l, pooling *o)
 
 vta_status vtac_lower_pool_blocked(vtac_lower *l)
 {
-    pooling o = {.x = 0};
-    vtac_place p;
+    blocked_pooling o = {.x = 0};
+    vtac_position p;
     const vtac_value_id y = vtac_final_value(l, 0);
     const vtac_type *type = &l->graph->values[y].type;
     const vtac_layout *f = &l->program->layouts[y];
@@ -277,7 +279,7 @@ vta_status vtac_lower_pool_blocked(vtac_lower *l)
     for (uint32_t a = 0; a < o.w.axes; a++) {
         from[a + 2] = open_axis(l, &o, a, p.at[a + 2], &loops);
     }
-    take(l, &o, &p, from);
+    take_element(l, &o, &p, from);
     vtac_close(l, loops);
     store_pooled(l, &o, &p);
     vtac_close(l, 2);

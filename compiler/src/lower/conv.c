@@ -222,7 +222,7 @@ static void choose_way(const vtac_lower *l, conv *c)
 }
 
 /* The tiles of one way, whose geometry is known. */
-static void add_tiles(const vtac_lower *l, vtac_space *s, conv c)
+static void add_tiles(const vtac_lower *l, vtac_schedule_space *s, conv c)
 {
     const double planes = (double)(c.batch * c.groups * c.words);
     for (int64_t vectors = 1; vectors <= MOST_VECTORS; vectors++) {
@@ -241,10 +241,10 @@ static void add_tiles(const vtac_lower *l, vtac_space *s, conv c)
     }
 }
 
-static vtac_space *new_space(const vtac_lower *l, const conv *c, int64_t phases)
+static vtac_schedule_space *new_space(const vtac_lower *l, const conv *c, int64_t phases)
 {
     static const char *const names[] = {"gathered", "vectors", "block", "rows", NULL};
-    vtac_space *s = vtac_space_new(l, "conv", names);
+    vtac_schedule_space *s = vtac_space_new(l, "conv", names);
     if (s == NULL) {
         return NULL;
     }
@@ -266,7 +266,7 @@ static vtac_space *new_space(const vtac_lower *l, const conv *c, int64_t phases)
 static void ask_for_tile(const vtac_lower *l, conv *c)
 {
     int64_t chosen[] = {c->gathered, c->vectors, c->block, c->rows};
-    vtac_space *s = new_space(l, c, 1);
+    vtac_schedule_space *s = new_space(l, c, 1);
     if (s == NULL) {
         return;
     }
@@ -289,7 +289,7 @@ static void ask_for_tile(const vtac_lower *l, conv *c)
 static void ask_for_tiles(const vtac_lower *l, conv *all, int64_t count)
 {
     int64_t chosen[] = {0, all->vectors, all->block, all->rows};
-    vtac_space *s = new_space(l, all, count);
+    vtac_schedule_space *s = new_space(l, all, count);
     if (s == NULL) {
         return;
     }
@@ -574,15 +574,15 @@ static int64_t tap_offset(const conv *c, int64_t tap)
     return phase * c->places + offset;
 }
 
-typedef struct tile {
+typedef struct conv_tile {
     vtac_buffer *sums, *packed, *weights, *taps, *scratch;
     const vtac_expr *plane;  /* first place of the channel group in the packed input */
     const vtac_expr *filter; /* first weight of the block */
     const vtac_expr *position;
-} tile;
+} conv_tile;
 
-static void accumulate(vtac_lower *l, const conv *c, const tile *t, const vtac_expr *channel,
-                       const vtac_expr *tap, const vtac_expr *offset)
+static void accumulate_tap(vtac_lower *l, const conv *c, const conv_tile *t, const vtac_expr *channel,
+                           const vtac_expr *tap, const vtac_expr *offset)
 {
     vtac_kernel *k = l->k;
     const vtac_expr *w = vtac_i_add(k, vtac_i_mulc(k, channel, c->taps), tap);
@@ -610,7 +610,7 @@ static void accumulate(vtac_lower *l, const conv *c, const tile *t, const vtac_e
 }
 
 /* for each sum of the tile: sums = 0, or scratch = sums */
-static void each_sum(vtac_lower *l, const conv *c, const tile *t, bool clear, const vtac_expr *column)
+static void each_sum(vtac_lower *l, const conv *c, const conv_tile *t, bool clear, const vtac_expr *column)
 {
     vtac_kernel *k = l->k;
     const vtac_expr *o = vtac_for(k, VTAC_LOOP_UNROLL, c->block, "o");
@@ -628,18 +628,18 @@ static void each_sum(vtac_lower *l, const conv *c, const tile *t, bool clear, co
     vtac_close(l, 3);
 }
 
-static void sum_tile(vtac_lower *l, const conv *c, const tile *t, const vtac_expr *column)
+static void sum_tile(vtac_lower *l, const conv *c, const conv_tile *t, const vtac_expr *column)
 {
     vtac_kernel *k = l->k;
     each_sum(l, c, t, true, column);
     const vtac_expr *channel = vtac_for(k, VTAC_LOOP_SERIAL, c->words, "channel");
     if (c->taps <= MOST_TAPS_UNROLLED) {
         for (int64_t tap = 0; tap < c->taps; tap++) {
-            accumulate(l, c, t, channel, vtac_e_index(k, tap), vtac_e_index(k, tap_offset(c, tap)));
+            accumulate_tap(l, c, t, channel, vtac_e_index(k, tap), vtac_e_index(k, tap_offset(c, tap)));
         }
     } else {
         const vtac_expr *tap = vtac_for(k, VTAC_LOOP_SERIAL, c->taps, "tap");
-        accumulate(l, c, t, channel, tap, vtac_let(k, "offset", vtac_e_load(k, t->taps, tap)));
+        accumulate_tap(l, c, t, channel, tap, vtac_let(k, "offset", vtac_e_load(k, t->taps, tap)));
         vtac_end(k);
     }
     vtac_end(k);
@@ -650,14 +650,14 @@ static void sum_tile(vtac_lower *l, const conv *c, const tile *t, const vtac_exp
  * ---------------------------------------------------------------------------------------------------------
  */
 
-static const vtac_expr *parameter(vtac_lower *l, uint32_t i, const vtac_expr *m)
+static const vtac_expr *load_parameter(vtac_lower *l, uint32_t i, const vtac_expr *m)
 {
     const bool one = vtac_type_elements(vtac_type_in(l, i)) == 1;
     return vtac_e_load(l->k, vtac_in(l, i), one ? vtac_e_index(l->k, 0) : m);
 }
 
 /* FusedConv names an activation. */
-static const vtac_expr *activate(vtac_lower *l, const vtac_expr *x)
+static const vtac_expr *apply_activation(vtac_lower *l, const vtac_expr *x)
 {
     const char *name = vtac_attr_string(l->node, "activation", "");
     const vtac_expr *zero = vtac_e_int(l->k, x == NULL ? VTAC_F32 : x->type, 0);
@@ -671,7 +671,7 @@ static const vtac_expr *activate(vtac_lower *l, const vtac_expr *x)
     return x;
 }
 
-static const vtac_expr *finish(vtac_lower *l, const conv *c, const vtac_expr *sum, const vtac_expr *m)
+static const vtac_expr *finish_sum(vtac_lower *l, const conv *c, const vtac_expr *sum, const vtac_expr *m)
 {
     if (c->start != NULL) {
         const vtac_storage_id id = vtac_constant(l, c->start, (uint64_t)c->outputs * sizeof *c->start);
@@ -683,18 +683,18 @@ static const vtac_expr *finish(vtac_lower *l, const conv *c, const vtac_expr *su
         sum = vtac_e2(l->k, VTAC_E_ADD, sum, vtac_e_cast(l->k, c->type, bias));
     }
     if (!c->quantized) {
-        return activate(l, sum);
+        return apply_activation(l, sum);
     }
     /* x_scale 1, w_scale 4, y_scale 6, y_zero 7 */
     const vtac_rounding rounding = vtac_rounding_of(l->node);
     if (rounding != VTAC_ROUND_EVEN) {
         const bool narrow = vtac_type_in(l, 0)->dtype == VTAC_U8;
         const vtac_expr *factor = vtac_let(l->k, "factor", vtac_tfl_output_scale(l, 1, 4, 6, narrow, m));
-        return vtac_tfl_stored(l, vtac_tfl_scaled(l, sum, factor, rounding), parameter(l, 7, m),
+        return vtac_tfl_stored(l, vtac_tfl_scaled(l, sum, factor, rounding), load_parameter(l, 7, m),
                                vtac_type_out(l, 0)->dtype);
     }
     const vtac_expr *scale = vtac_let(l->k, "scale", vtac_output_scale(l, 1, 4, 6, 1.0, m));
-    return vtac_rescale(l, sum, scale, false, parameter(l, 7, m), vtac_type_out(l, 0)->dtype);
+    return vtac_rescale(l, sum, scale, false, load_parameter(l, 7, m), vtac_type_out(l, 0)->dtype);
 }
 
 /* Where place `at` of the window's extent lies in the output. */
@@ -705,7 +705,7 @@ static const vtac_expr *output_place(vtac_lower *l, const conv *c, uint32_t a, c
                : vtac_i_addc(l->k, vtac_i_mulc(l->k, at, c->phase->out_stride[a]), c->phase->out_first[a]);
 }
 
-static void store_rows(vtac_lower *l, const conv *c, const tile *t, const vtac_expr *batch,
+static void store_rows(vtac_lower *l, const conv *c, const conv_tile *t, const vtac_expr *batch,
                        const vtac_expr *group, const vtac_expr *block, const vtac_expr *chunk)
 {
     vtac_kernel *k = l->k;
@@ -726,17 +726,18 @@ static void store_rows(vtac_lower *l, const conv *c, const tile *t, const vtac_e
         place = vtac_i_add(k, place, vtac_i_mulc(k, x, c->step[a]));
     }
     place = vtac_i_add(k, vtac_i_mulc(k, o, c->tiles * c->vectors * c->lanes), place);
-    vtac_out_at(l, 0, at, finish(l, c, vtac_e_load(k, t->scratch, place), at[1]));
+    vtac_out_at(l, 0, at, finish_sum(l, c, vtac_e_load(k, t->scratch, place), at[1]));
     vtac_close(l, c->w.axes - 1 + 4);
 }
 
-static vta_status multiply(vtac_lower *l, const conv *c, vtac_storage_id packed, vtac_storage_id weights)
+static vta_status multiply_packed(vtac_lower *l, const conv *c, vtac_storage_id packed,
+                                  vtac_storage_id weights)
 {
     VTA_TRY(vtac_begin(l, ""));
     vtac_kernel *k = l->k;
     const int64_t wide = c->tiles * c->vectors * c->lanes;
-    tile t = {.packed = vtac_use(l, packed, "packed", c->type, c->room),
-              .weights = vtac_use(l, weights, "weights", c->type, weight_elements(c))};
+    conv_tile t = {.packed = vtac_use(l, packed, "packed", c->type, c->room),
+                   .weights = vtac_use(l, weights, "weights", c->type, weight_elements(c))};
     t.sums = vtac_local(l, "sums", c->type, c->block * c->vectors * c->lanes);
     t.scratch = vtac_kernel_buffer(k, "rows", c->type, c->block * wide, VTAC_BUFFER_SCRATCH);
     if (c->taps > MOST_TAPS_UNROLLED) {
@@ -828,7 +829,7 @@ vta_status vtac_lower_conv_phases(vtac_lower *l, const vtac_conv_shape *phases, 
         all[i].room = room;
         VTA_TRY(i == 0 ? pack_input(l, all, packed) : VTA_OK);
         VTA_TRY(pack_weights(l, &all[i], &weights));
-        VTA_TRY(multiply(l, &all[i], packed, weights));
+        VTA_TRY(multiply_packed(l, &all[i], packed, weights));
     }
     return VTA_OK;
 }
@@ -853,5 +854,5 @@ vta_status vtac_lower_conv(vtac_lower *l)
     const vtac_storage_id packed = vtac_temp(l, c.type, c.room);
     VTA_TRY(pack_input(l, &c, packed));
     VTA_TRY(pack_weights(l, &c, &weights));
-    return multiply(l, &c, packed, weights);
+    return multiply_packed(l, &c, packed, weights);
 }

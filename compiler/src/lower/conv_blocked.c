@@ -62,7 +62,7 @@ static void merge_rows(const vtac_lower *l, vtac_blocked *c)
     }
 }
 
-static void describe(vtac_lower *l, vtac_blocked *c)
+static void describe_space(vtac_lower *l, vtac_blocked *c)
 {
     c->x = l->node->inputs[0];
     c->y = vtac_final_value(l, 0);
@@ -135,7 +135,7 @@ static void clear_sums(vtac_lower *l, const kernel *t)
 }
 
 /* One step: `x` and `w` are the places of the tile's first input and weight. */
-static void accumulate(vtac_lower *l, const kernel *t, const vtac_expr *x, const vtac_expr *w)
+static void accumulate_step(vtac_lower *l, const kernel *t, const vtac_expr *x, const vtac_expr *w)
 {
     const vtac_blocked *c = t->c;
     vtac_kernel *k = l->k;
@@ -242,7 +242,7 @@ static void sum_blocks(vtac_lower *l, const kernel *t, int64_t first, int64_t co
         const vtac_expr *at = vtac_i_add(k, t->next, vtac_i_mulc(k, row, t->share));
         vtac_ahead_later(k, t->weights, vtac_i_addc(k, at, part));
     }
-    accumulate(l, t, x, vtac_let(k, "w", vtac_i_add(k, t->filter, vtac_i_mulc(k, row, wide))));
+    accumulate_step(l, t, x, vtac_let(k, "w", vtac_i_add(k, t->filter, vtac_i_mulc(k, row, wide))));
     vtac_close(l, loops);
 }
 
@@ -498,7 +498,7 @@ static void place_tile(vtac_lower *l, kernel *t, const vtac_expr *chunk, const v
     t->corner = vtac_let(k, "corner", vtac_i_divc(k, corner, c->step));
 }
 
-static vta_status multiply(vtac_lower *l, const vtac_blocked *c, kernel *t)
+static vta_status multiply_tiles(vtac_lower *l, const vtac_blocked *c, kernel *t)
 {
     vtac_kernel *k = l->k;
     const int64_t wide = c->vectors * c->lanes;
@@ -588,13 +588,13 @@ vta_status vtac_blocked_products(vtac_lower *l, const vtac_blocked *c, vtac_stor
     t.weights = vtac_use(l, weights, "weights", VTAC_F32, vtac_blocked_weights(c));
     t.plain = vtac_use(l, output, "products", VTAC_F32, planes * c->s.window.extent[1] * c->lanes);
     t.sums = vtac_local(l, "sums", VTAC_F32, c->columns * c->vectors * c->lanes);
-    return multiply(l, c, &t);
+    return multiply_tiles(l, c, &t);
 }
 
 /* One convolution, or one phase of a transposed one. */
-static vta_status convolve(vtac_lower *l, vtac_blocked *c)
+static vta_status lower_convolution(vtac_lower *l, vtac_blocked *c)
 {
-    describe(l, c);
+    describe_space(l, c);
     vtac_blocked_choose(l, c);
     if (c->winograd != 0) {
         return vtac_winograd(l, c);
@@ -627,7 +627,7 @@ static vta_status convolve(vtac_lower *l, vtac_blocked *c)
         t.windows = vtac_use(l, windows, "windows", VTAC_I32,
                              c->x_type->dim[0] * c->s.window.extent[0] * c->s.window.extent[1]);
     }
-    return multiply(l, c, &t);
+    return multiply_tiles(l, c, &t);
 }
 
 vta_status vtac_lower_conv_blocked(vtac_lower *l)
@@ -635,7 +635,7 @@ vta_status vtac_lower_conv_blocked(vtac_lower *l)
     vtac_blocked c = {.x = 0};
     if (l->node->op != VTAC_OP_CONV_TRANSPOSE) {
         (void)vtac_conv_shape_of(l->program, l->node, &c.s);
-        return convolve(l, &c);
+        return lower_convolution(l, &c);
     }
     int64_t stride[2];
     VTA_TRY(vtac_int_list(l->node, "strides", 2, 1, stride, l->diag));
@@ -644,7 +644,7 @@ vta_status vtac_lower_conv_blocked(vtac_lower *l)
         const int64_t first[] = {phase / stride[1], phase % stride[1]};
         if (vtac_transposed_shape_of(l->program, l->node, first, &c.s) && c.s.window.extent[0] > 0 &&
             c.s.window.extent[1] > 0) {
-            VTA_TRY(convolve(l, &c));
+            VTA_TRY(lower_convolution(l, &c));
         }
     }
     return l->diag->code;

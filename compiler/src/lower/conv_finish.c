@@ -174,7 +174,7 @@ bool vtac_conv_shape_of(const vtac_program *p, const vtac_node *node, vtac_conv_
  * ----------------------------------------------------------------------------------- */
 
 /* The sum of a channel's bytes, and of the absolute values of its weights. */
-static void weigh(const vtac_conv_weights *w, int64_t output, double *sum, double *size)
+static void sum_channel(const vtac_conv_weights *w, int64_t output, double *sum, double *size)
 {
     const int32_t zero = vtac_conv_zero(w, output);
     *sum = *size = 0.0;
@@ -205,7 +205,7 @@ static vta_status quantized_begin(vtac_lower *l, vtac_finish *f)
     for (int64_t m = 0; m < s->outputs; m++) {
         double sum;
         double size;
-        weigh(&weights, m, &sum, &size);
+        sum_channel(&weights, m, &sum, &size);
         zero[m] = vtac_conv_zero(&weights, m);
         const double bias = s->bias == 0 ? 0.0 : number_of(in[Q_BIAS], m);
         const double first = bias - (s->x_zero + f->shift) * (sum - (double)zero[m] * (double)weights.inner);

@@ -140,7 +140,8 @@ static double cost_of(const vtac_lower *l, const vtac_blocked *c, int64_t rows, 
 
 /* Whether the registers hold sums, weights and inputs. Neighbouring taps of a row read the same elements for
  * neighbouring columns: those stay in registers from tap to tap, where they lie one by one. */
-static bool fits(const vtac_lower *l, const vtac_blocked *c, int64_t rows, int64_t columns, int64_t vectors)
+static bool fits_registers(const vtac_lower *l, const vtac_blocked *c, int64_t rows, int64_t columns,
+                           int64_t vectors)
 {
     const vtac_window *w = &c->s.window;
     const int64_t registers = (int64_t)l->program->target->vector_count;
@@ -154,7 +155,7 @@ static bool fits(const vtac_lower *l, const vtac_blocked *c, int64_t rows, int64
 static void try_columns(const vtac_lower *l, vtac_blocked *c, int64_t rows, int64_t vectors, double *best)
 {
     const int64_t width = c->s.window.extent[1];
-    for (int64_t columns = 1; columns <= width && fits(l, c, rows, columns, vectors); columns++) {
+    for (int64_t columns = 1; columns <= width && fits_registers(l, c, rows, columns, vectors); columns++) {
         const double cost = cost_of(l, c, rows, columns, vectors, false);
         if (cost < *best) {
             *best = cost;
@@ -171,7 +172,7 @@ static bool may_be_flat(const vtac_lower *l, const vtac_blocked *c, int64_t colu
 {
     const int64_t *extent = c->s.window.extent;
     return may_go_flat(l, c) && columns <= VTAC_BLOCKED_FLAT && columns < extent[0] * extent[1] &&
-           fits(l, c, 1, columns, vectors);
+           fits_registers(l, c, 1, columns, vectors);
 }
 
 static void try_flat(const vtac_lower *l, vtac_blocked *c, int64_t vectors, double *best)
@@ -189,7 +190,7 @@ static void try_flat(const vtac_lower *l, vtac_blocked *c, int64_t vectors, doub
 }
 
 /* Whether tiles of so many rows and vectors cover the outputs. */
-static bool divides(const vtac_lower *l, const vtac_blocked *c, int64_t rows, int64_t vectors)
+static bool divides_outputs(const vtac_lower *l, const vtac_blocked *c, int64_t rows, int64_t vectors)
 {
     const int64_t count = vtac_blocked_vectors(c);
     const bool known = c->s.bias == 0 || vtac_in_constant(l->graph, l->node, c->s.bias) != NULL;
@@ -259,8 +260,8 @@ static void list_winograd(const vtac_lower *l, const vtac_blocked *c, tiles *t)
             continue;
         }
         for (int64_t vectors = 1; vectors <= VTAC_BLOCKED_VECTORS; vectors++) {
-            for (int64_t columns = 1; divides(l, &g, 1, vectors) && columns <= g.s.window.extent[1] &&
-                                      fits(l, &g, 1, columns, vectors);
+            for (int64_t columns = 1; divides_outputs(l, &g, 1, vectors) && columns <= g.s.window.extent[1] &&
+                                      fits_registers(l, &g, 1, columns, vectors);
                  columns++) {
                 add_winograd(l, t, c, &g, outputs[i], columns, vectors);
             }
@@ -275,8 +276,8 @@ static void list_tiles(const vtac_lower *l, const vtac_blocked *c, tiles *t)
     for (int64_t k = 0; k < (int64_t)VTAC_BLOCKED_VECTORS * MOST_ROWS * 2; k++) {
         const int64_t vectors = k / 2 / MOST_ROWS + 1;
         const int64_t rows = k / 2 % MOST_ROWS + 1;
-        for (int64_t columns = 1; divides(l, c, rows, vectors) && columns <= c->s.window.extent[1] &&
-                                  fits(l, c, rows, columns, vectors);
+        for (int64_t columns = 1; divides_outputs(l, c, rows, vectors) && columns <= c->s.window.extent[1] &&
+                                  fits_registers(l, c, rows, columns, vectors);
              columns++) {
             const bool standard = rows == c->rows && columns == c->columns && vectors == c->vectors &&
                                   (k % 2 != 0) == c->rows_outside && !c->flat;
@@ -286,7 +287,7 @@ static void list_tiles(const vtac_lower *l, const vtac_blocked *c, tiles *t)
         }
     }
     for (int64_t vectors = 1; vectors <= VTAC_BLOCKED_VECTORS; vectors++) {
-        for (int64_t columns = 2; divides(l, c, 1, vectors) && may_be_flat(l, c, columns, vectors);
+        for (int64_t columns = 2; divides_outputs(l, c, 1, vectors) && may_be_flat(l, c, columns, vectors);
              columns++) {
             if (!c->flat || columns != c->columns || vectors != c->vectors) {
                 add_tile(l, t, c, 1, columns, vectors, c->rows_outside, true);
@@ -378,11 +379,11 @@ void vtac_blocked_choose(const vtac_lower *l, vtac_blocked *c)
     double best = HUGE_VAL;
     for (int64_t vectors = 1; vectors <= VTAC_BLOCKED_VECTORS; vectors++) {
         for (int64_t rows = 1; rows <= MOST_ROWS; rows++) {
-            if (divides(l, c, rows, vectors)) {
+            if (divides_outputs(l, c, rows, vectors)) {
                 try_columns(l, c, rows, vectors, &best);
             }
         }
-        if (divides(l, c, 1, vectors)) {
+        if (divides_outputs(l, c, 1, vectors)) {
             try_flat(l, c, vectors, &best);
         }
     }

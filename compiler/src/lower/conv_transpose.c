@@ -11,12 +11,12 @@
 #include "rows.h"
 #include "vtac/divisor.h"
 
-typedef struct transposed {
+typedef struct transposed_conv {
     int64_t stride[VTAC_MAX_RANK], dilation[VTAC_MAX_RANK], pad[VTAC_MAX_RANK];
-} transposed;
+} transposed_conv;
 
-static vta_status geometry(const vtac_node *node, const vtac_type *x, const vtac_type *w, const vtac_type *y,
-                           transposed *t, vta_diag *diag)
+static vta_status read_geometry(const vtac_node *node, const vtac_type *x, const vtac_type *w,
+                                const vtac_type *y, transposed_conv *t, vta_diag *diag)
 {
     const uint32_t axes = x->rank - 2;
     int64_t pads[2 * VTAC_MAX_RANK];
@@ -43,7 +43,8 @@ static vta_status geometry(const vtac_node *node, const vtac_type *x, const vtac
 
 /* Output first + q * stride adds input (first + pad - k * dilation) / stride + q times tap k, for each k
  * where that is whole. */
-static void phase_of_axis(const transposed *t, uint32_t a, int64_t first, int64_t dim, vtac_conv_shape *s)
+static void phase_of_axis(const transposed_conv *t, uint32_t a, int64_t first, int64_t dim,
+                          vtac_conv_shape *s)
 {
     const int64_t common = (int64_t)vtac_common_divisor((uint64_t)t->stride[a], (uint64_t)t->dilation[a]);
     const int64_t step = t->stride[a] / common;
@@ -73,11 +74,11 @@ bool vtac_transposed_shape_of(const vtac_program *p, const vtac_node *node, cons
     const vtac_type *x = vtac_in_type(p->graph, node, 0);
     const vtac_type *y = &p->graph->values[node->outputs[0]].type;
     const vtac_tensor *w = vtac_in_constant(p->graph, node, 1);
-    transposed t;
+    transposed_conv t;
     vta_diag ignored = {0};
     *out = (vtac_conv_shape){.weight = 1, .merged = 1, .transposed = true};
     if (x->rank != 4 || x->dtype != VTAC_F32 || w == NULL ||
-        geometry(node, x, &w->type, y, &t, &ignored) != VTA_OK || t.stride[0] > VTAC_MOST_PHASES ||
+        read_geometry(node, x, &w->type, y, &t, &ignored) != VTA_OK || t.stride[0] > VTAC_MOST_PHASES ||
         t.stride[1] > VTAC_MOST_PHASES || t.stride[0] * t.stride[1] > VTAC_MOST_PHASES) {
         return false;
     }
@@ -100,14 +101,14 @@ bool vtac_transposed_shape_of(const vtac_program *p, const vtac_node *node, cons
 
 /* A row of outputs in the making: places that are a stride apart lie side by side, each phase of them in a
  * row of `places`, of which number `lead` is the first in the output. */
-typedef struct rows {
-    const transposed *t;
+typedef struct transposed_rows {
+    const transposed_conv *t;
     uint32_t last; /* axis of the rows, of those that are not batch and channels */
     int64_t stride, lead, places;
     vtac_dtype type;
     vtac_buffer *sums;
     const vtac_expr **source, **weight;
-} rows;
+} transposed_rows;
 
 enum { MOST_ROW_TAPS = 32, MOST_ROW_STRIDE = 32 };
 
@@ -117,7 +118,7 @@ static int64_t floor_div(int64_t a, int64_t b)
 }
 
 /* How far tap `tap` moves an input, in places of its phase; which is that. */
-static int64_t shift_of(const rows *r, int64_t tap, int64_t *phase)
+static int64_t shift_of(const transposed_rows *r, int64_t tap, int64_t *phase)
 {
     const int64_t by = tap * r->t->dilation[r->last] - r->t->pad[r->last];
     const int64_t shift = floor_div(by, r->stride);
@@ -125,13 +126,14 @@ static int64_t shift_of(const rows *r, int64_t tap, int64_t *phase)
     return shift;
 }
 
-static bool plan_rows(const vtac_lower *l, const transposed *t, rows *r)
+static bool plan_rows(const vtac_lower *l, const transposed_conv *t, transposed_rows *r)
 {
     const vtac_type *x = vtac_type_in(l, 0);
     const vtac_type *w = vtac_type_in(l, 1);
     const uint32_t axis = x->rank - 1;
     int64_t phase;
-    *r = (rows){.t = t, .last = axis - 2, .stride = t->stride[axis - 2], .type = vtac_compute_type(x->dtype)};
+    *r = (transposed_rows){
+        .t = t, .last = axis - 2, .stride = t->stride[axis - 2], .type = vtac_compute_type(x->dtype)};
     const int64_t most = shift_of(r, w->dim[axis] - 1, &phase);
     const int64_t width = (vtac_type_out(l, 0)->dim[axis] + r->stride - 1) / r->stride;
     r->lead = shift_of(r, 0, &phase);
@@ -142,15 +144,15 @@ static bool plan_rows(const vtac_lower *l, const transposed *t, rows *r)
 
 static void clear_places(vtac_lower *l, void *context, const vtac_expr *i, const vtac_expr *lane)
 {
-    const rows *r = context;
+    const transposed_rows *r = context;
     (void)lane;
     vtac_store(l->k, r->sums, i, vtac_e_int(l->k, r->type, 0));
 }
 
 /* An input to all outputs of the row that it reaches. */
-static void spread(vtac_lower *l, void *context, const vtac_expr *i, const vtac_expr *lane)
+static void scatter_input(vtac_lower *l, void *context, const vtac_expr *i, const vtac_expr *lane)
 {
-    const rows *r = context;
+    const transposed_rows *r = context;
     vtac_kernel *k = l->k;
     (void)lane;
     r->source[r->last + 2] = i;
@@ -172,7 +174,7 @@ static const vtac_expr *with_bias(vtac_lower *l, const vtac_expr *sum, const vta
 }
 
 /* The first `count` phases of place q. */
-static void store_phases(vtac_lower *l, const rows *r, const vtac_expr **at, const vtac_expr *q,
+static void store_phases(vtac_lower *l, const transposed_rows *r, const vtac_expr **at, const vtac_expr *q,
                          int64_t count)
 {
     vtac_kernel *k = l->k;
@@ -183,7 +185,7 @@ static void store_phases(vtac_lower *l, const rows *r, const vtac_expr **at, con
     }
 }
 
-static void store_row(vtac_lower *l, const rows *r, const vtac_expr **at)
+static void store_row(vtac_lower *l, const transposed_rows *r, const vtac_expr **at)
 {
     const int64_t width = vtac_type_out(l, 0)->dim[r->last + 2];
     const int64_t whole = width / r->stride;
@@ -195,7 +197,7 @@ static void store_row(vtac_lower *l, const rows *r, const vtac_expr **at)
 }
 
 /* Opens loops over the taps along axis `a` that reach the output's place there; how many to close. */
-static uint32_t open_taps(vtac_lower *l, const transposed *t, uint32_t a, const vtac_expr *const *at,
+static uint32_t open_taps(vtac_lower *l, const transposed_conv *t, uint32_t a, const vtac_expr *const *at,
                           const vtac_expr **source, const vtac_expr **weight)
 {
     vtac_kernel *k = l->k;
@@ -215,7 +217,7 @@ static uint32_t open_taps(vtac_lower *l, const transposed *t, uint32_t a, const 
 }
 
 /* Rows of inputs go to rows of outputs, a tap at a time: neighbours stay neighbours. */
-static vta_status by_rows(vtac_lower *l, rows *r)
+static vta_status by_rows(vtac_lower *l, transposed_rows *r)
 {
     const vtac_type *x = vtac_type_in(l, 0);
     const int64_t outputs = vtac_type_in(l, 1)->dim[1];
@@ -240,7 +242,7 @@ static vta_status by_rows(vtac_lower *l, rows *r)
     }
     r->source = source;
     r->weight = weight;
-    vtac_each_of_row(l, width, vtac_row_lanes(l, r->type, width), spread, r);
+    vtac_each_of_row(l, width, vtac_row_lanes(l, r->type, width), scatter_input, r);
     vtac_close(l, inner);
     store_row(l, r, at);
     vtac_close(l, loops);
@@ -249,7 +251,7 @@ static vta_status by_rows(vtac_lower *l, rows *r)
 
 /* Phases that vectors go through along positions, however few the outputs; 0: none. Freed with the program.
  */
-static int64_t list_phases(vtac_lower *l, const transposed *t, vtac_conv_shape **out)
+static int64_t list_phases(vtac_lower *l, const transposed_conv *t, vtac_conv_shape **out)
 {
     enum { MOST_GENERAL_PHASES = 32 };
     const vtac_type *x = vtac_type_in(l, 0);
@@ -289,10 +291,10 @@ vta_status vtac_lower_conv_transpose(vtac_lower *l)
     const vtac_type *y = vtac_type_out(l, 0);
     const int64_t groups = vtac_attr_int(l->node, "group", 1);
     const int64_t inputs = x->dim[1] / groups;
-    transposed t;
-    rows r;
+    transposed_conv t;
+    transposed_rows r;
     vtac_conv_shape *phases = NULL;
-    VTA_TRY(geometry(l->node, x, w, y, &t, l->diag));
+    VTA_TRY(read_geometry(l->node, x, w, y, &t, l->diag));
     const int64_t count = list_phases(l, &t, &phases);
     if (count > 0) {
         return vtac_lower_conv_phases(l, phases, count);

@@ -195,7 +195,8 @@ static void filter_of(const form *f, const double *taps, float *out)
     }
 }
 
-static vtac_storage_id pack(vtac_lower *l, const vtac_blocked *c, const vtac_blocked *g, const form *f)
+static vtac_storage_id pack_weights(vtac_lower *l, const vtac_blocked *c, const vtac_blocked *g,
+                                    const form *f)
 {
     const float *w = vtac_in_constant(l->graph, l->node, c->s.weight)->data;
     const int64_t wide = g->vectors * g->lanes;
@@ -224,12 +225,12 @@ static vtac_storage_id pack(vtac_lower *l, const vtac_blocked *c, const vtac_blo
 /* ---- tiles */
 
 /* A row of tiles of one block of channels, and one of its tiles. */
-typedef struct place {
+typedef struct tile_place {
     const vtac_expr *batch, *block, *y, *x; /* the tile's first output */
     const vtac_expr *plane;                 /* of a volume; NULL */
     const vtac_expr *row;                   /* of tiles */
     const vtac_expr *number;                /* of the tile, among all */
-} place;
+} tile_place;
 
 static const vtac_expr *first_of(vtac_lower *l, const vtac_blocked *c, const form *f, uint32_t axis,
                                  const vtac_expr *tile)
@@ -240,14 +241,15 @@ static const vtac_expr *first_of(vtac_lower *l, const vtac_blocked *c, const for
 }
 
 /* Two loops: over rows of tiles, which are independent, and their tiles. */
-static place open_tiles(vtac_lower *l, const vtac_blocked *c, const form *f, int64_t blocks, int64_t depth)
+static tile_place open_tiles(vtac_lower *l, const vtac_blocked *c, const form *f, int64_t blocks,
+                             int64_t depth)
 {
     vtac_kernel *k = l->k;
     const int64_t rows = tiles_along(c, f->m, 0);
     const int64_t columns = tiles_along(c, f->m, 1);
     const int64_t units = c->x_type->dim[0] * depth * blocks * rows;
     const int64_t work = units * columns * f->size * f->size * c->lanes;
-    place p = {.plane = NULL};
+    tile_place p = {.plane = NULL};
     const vtac_expr *unit = vtac_for(k, vtac_parallel_if(work), units, "unit");
     const vtac_expr *plane = vtac_let(k, "plane", vtac_i_divc(k, unit, rows));
     p.row = vtac_let(k, "row", vtac_i_remc(k, unit, rows));
@@ -266,15 +268,16 @@ static place open_tiles(vtac_lower *l, const vtac_blocked *c, const form *f, int
 }
 
 /* The block's number among those of all planes. */
-static const vtac_expr *block_of(vtac_lower *l, const place *p, const vtac_expr *block, int64_t blocks)
+static const vtac_expr *block_of(vtac_lower *l, const tile_place *p, const vtac_expr *block, int64_t blocks)
 {
     return p->plane == NULL ? block : vtac_i_add(l->k, vtac_i_mulc(l->k, p->plane, blocks), block);
 }
 
 /* Where the first input of a tile lies, of the channel at a lane. Beyond the last channel it is any number:
  * no product reads it. */
-static const vtac_expr *corner_of(vtac_lower *l, const vtac_blocked *c, const vtac_blocked *g, const place *p,
-                                  const vtac_expr *y, const vtac_expr *x, const vtac_expr *lane)
+static const vtac_expr *corner_of(vtac_lower *l, const vtac_blocked *c, const vtac_blocked *g,
+                                  const tile_place *p, const vtac_expr *y, const vtac_expr *x,
+                                  const vtac_expr *lane)
 {
     vtac_kernel *k = l->k;
     const vtac_expr *at[] = {p->batch, NULL, p->plane};
@@ -289,8 +292,8 @@ static const vtac_expr *corner_of(vtac_lower *l, const vtac_blocked *c, const vt
     return vtac_layout_place(l, c->x, image, channel, y, x, vtac_e_index(k, 0));
 }
 
-static vta_status spread(vtac_lower *l, const vtac_blocked *c, const vtac_blocked *g, const form *f,
-                         vtac_storage_id tiles)
+static vta_status transform_inputs(vtac_lower *l, const vtac_blocked *c, const vtac_blocked *g, const form *f,
+                                   vtac_storage_id tiles)
 {
     VTA_TRY(vtac_begin(l, ".tiles"));
     vtac_kernel *k = l->k;
@@ -299,7 +302,7 @@ static vta_status spread(vtac_lower *l, const vtac_blocked *c, const vtac_blocke
     vtac_buffer *from =
         vtac_use(l, l->program->laid_out[c->x], "x", VTAC_F32, vtac_layout_elements(c->in, c->x_type));
     vtac_buffer *to = vtac_use(l, tiles, "tiles", VTAC_F32, elements);
-    const place p = open_tiles(l, c, f, g->in_blocks, c->x_type->rank == 5 ? c->x_type->dim[2] : 1);
+    const tile_place p = open_tiles(l, c, f, g->in_blocks, c->x_type->rank == 5 ? c->x_type->dim[2] : 1);
     const vtac_expr *y = vtac_i_addc(k, p.y, -c->s.window.pad_begin[0]);
     const vtac_expr *x = vtac_i_addc(k, p.x, -c->s.window.pad_begin[1]);
     const vtac_expr *lane = vtac_for(k, VTAC_LOOP_VECTOR, g->in->block, "lane");
@@ -335,8 +338,9 @@ static vta_status spread(vtac_lower *l, const vtac_blocked *c, const vtac_blocke
 /* ---- outputs */
 
 /* The tile's outputs, to `sums` [row][column][lane]. */
-static void gather(vtac_lower *l, const vtac_blocked *c, const vtac_blocked *g, const form *f, const place *p,
-                   const vtac_finish *finish, vtac_buffer *products, vtac_buffer *sums)
+static void transform_outputs(vtac_lower *l, const vtac_blocked *c, const vtac_blocked *g, const form *f,
+                              const tile_place *p, const vtac_finish *finish, vtac_buffer *products,
+                              vtac_buffer *sums)
 {
     vtac_kernel *k = l->k;
     const int64_t plane = c->lanes * g->s.window.extent[1];
@@ -372,7 +376,7 @@ static void gather(vtac_lower *l, const vtac_blocked *c, const vtac_blocked *g, 
 
 /* One row of the tile. Where the last row of tiles overlaps the one before it, which another thread may make,
  * it leaves those outputs alone. */
-static void store_row(vtac_lower *l, const vtac_blocked *c, const form *f, const place *p,
+static void store_row(vtac_lower *l, const vtac_blocked *c, const form *f, const tile_place *p,
                       const vtac_finish *finish, vtac_buffer *sums, int64_t i)
 {
     vtac_kernel *k = l->k;
@@ -410,8 +414,8 @@ static vta_status finish_tiles(vtac_lower *l, const vtac_blocked *c, const vtac_
     const int64_t elements = products_of(c, g);
     vtac_buffer *from = vtac_use(l, products, "products", VTAC_F32, elements);
     vtac_buffer *sums = vtac_local(l, "sums", VTAC_F32, f->m * f->m * c->lanes);
-    const place p = open_tiles(l, c, f, vtac_blocked_vectors(c), c->s.depth.extent);
-    gather(l, c, g, f, &p, &finish, from, sums);
+    const tile_place p = open_tiles(l, c, f, vtac_blocked_vectors(c), c->s.depth.extent);
+    transform_outputs(l, c, g, f, &p, &finish, from, sums);
     for (int64_t i = 0; i < f->m; i++) {
         store_row(l, c, f, &p, &finish, sums, i);
     }
@@ -431,10 +435,10 @@ vta_status vtac_winograd(vtac_lower *l, const vtac_blocked *c)
     }
     g.rows_outside = g.sources * g.s.out_per_group < g.s.window.extent[1] * g.sources;
     vtac_blocked_cut(&g);
-    const vtac_storage_id weights = pack(l, c, &g, f);
+    const vtac_storage_id weights = pack_weights(l, c, &g, f);
     const vtac_storage_id tiles = vtac_temp(l, VTAC_F32, vtac_layout_elements(&in, &type));
     const vtac_storage_id products = vtac_temp(l, VTAC_F32, products_of(c, &g));
-    VTA_TRY(spread(l, c, &g, f, tiles));
+    VTA_TRY(transform_inputs(l, c, &g, f, tiles));
     VTA_TRY(vtac_begin(l, ".products"));
     VTA_TRY(vtac_blocked_products(l, &g, tiles, weights, products));
     return finish_tiles(l, c, &g, f, products);

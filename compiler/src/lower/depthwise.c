@@ -83,7 +83,7 @@ static void ask_for_tile(const vtac_lower *l, depthwise *d)
     const vtac_window *w = &d->s.window;
     const int64_t registers = (int64_t)l->program->target->vector_count - (d->quads > 0 ? 4 : 3);
     int64_t chosen[] = {d->rows, d->columns, d->unrolled};
-    vtac_space *s = vtac_space_new(l, "depthwise", names);
+    vtac_schedule_space *s = vtac_space_new(l, "depthwise", names);
     if (s == NULL) {
         return;
     }
@@ -204,8 +204,8 @@ static void sum_quads(vtac_lower *l, const depthwise *d, const vtac_expr *block,
 }
 
 /* The tap's weights times each position's input. `w` and `x` are the places of the first ones. */
-static void accumulate(vtac_lower *l, const depthwise *d, const vtac_expr *w, const vtac_expr *x,
-                       const vtac_expr *lane)
+static void accumulate_tap(vtac_lower *l, const depthwise *d, const vtac_expr *w, const vtac_expr *x,
+                           const vtac_expr *lane)
 {
     vtac_kernel *k = l->k;
     const vtac_expr *weight = vtac_e_load(k, d->weights, vtac_i_add(k, w, lane));
@@ -236,7 +236,7 @@ static void sum_taps(vtac_lower *l, const depthwise *d, const vtac_expr *filter,
         x = vtac_let(k, "x", vtac_i_add(k, corner, x));
         const vtac_expr *lane = vtac_for(k, VTAC_LOOP_VECTOR, d->lanes, "lane");
         for (int64_t i = 0; i < (whole ? w->kernel[1] : 1); i++) {
-            accumulate(l, d, vtac_i_addc(k, tap, i * d->lanes), vtac_i_addc(k, x, i * right), lane);
+            accumulate_tap(l, d, vtac_i_addc(k, tap, i * d->lanes), vtac_i_addc(k, x, i * right), lane);
         }
         vtac_close(l, whole ? 2 : 3);
         return;
@@ -244,7 +244,7 @@ static void sum_taps(vtac_lower *l, const depthwise *d, const vtac_expr *filter,
     const vtac_expr *lane = vtac_for(k, VTAC_LOOP_VECTOR, d->lanes, "lane");
     for (int64_t tap = 0; tap < d->taps; tap++) {
         const int64_t x = tap / w->kernel[1] * down + tap % w->kernel[1] * right;
-        accumulate(l, d, vtac_i_addc(k, filter, tap * d->lanes), vtac_i_addc(k, corner, x), lane);
+        accumulate_tap(l, d, vtac_i_addc(k, filter, tap * d->lanes), vtac_i_addc(k, corner, x), lane);
     }
     vtac_end(k);
 }
@@ -295,7 +295,7 @@ static void do_tile(vtac_lower *l, const depthwise *d, const vtac_expr *batch, c
     vtac_end(k);
 }
 
-static vta_status multiply(vtac_lower *l, const depthwise *d)
+static vta_status multiply_tiles(vtac_lower *l, const depthwise *d)
 {
     vtac_kernel *k = l->k;
     const vtac_window *w = &d->s.window;
@@ -350,5 +350,5 @@ vta_status vtac_lower_depthwise(vtac_lower *l)
     d.bytes =
         d.quads > 0 && d.s.has_zeros ? vtac_local(l, "bytes", VTAC_I32, d.rows * d.columns * d.lanes) : NULL;
     d.sums = vtac_local(l, "sums", d.type, d.rows * d.columns * d.lanes);
-    return multiply(l, &d);
+    return multiply_tiles(l, &d);
 }

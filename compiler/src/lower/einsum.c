@@ -6,7 +6,7 @@
 #include "lower.h"
 
 /* The product of the operands at the places that the labels have. */
-static const vtac_expr *product(vtac_lower *l, const vtac_einsum *e, const vtac_expr *const *place)
+static const vtac_expr *product_at(vtac_lower *l, const vtac_einsum *e, const vtac_expr *const *place)
 {
     const vtac_expr *all = NULL;
     for (uint32_t i = 0; i < l->node->input_count; i++) {
@@ -47,7 +47,7 @@ vta_status vtac_lower_einsum(vtac_lower *l)
         }
     }
     vtac_store(l->k, sum, zero,
-               vtac_e2(l->k, VTAC_E_ADD, vtac_e_load(l->k, sum, zero), product(l, &e, place)));
+               vtac_e2(l->k, VTAC_E_ADD, vtac_e_load(l->k, sum, zero), product_at(l, &e, place)));
     vtac_close(l, inner);
     vtac_out_at(l, 0, at, vtac_e_load(l->k, sum, zero));
     vtac_close(l, outer);

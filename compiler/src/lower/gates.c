@@ -78,7 +78,7 @@ vta_status vtac_gates_of(vtac_lower *l, const vtac_recurrence *r, vtac_cell *cel
 }
 
 /* alpha * x + beta, alpha * tanh(beta * x) */
-static const vtac_expr *composed(vtac_lower *l, const vtac_gate_function *gate, const vtac_expr *x)
+static const vtac_expr *compose_gate(vtac_lower *l, const vtac_gate_function *gate, const vtac_expr *x)
 {
     const bool affine = gate->name[0] == 'A';
     const vtac_dtype type = x == NULL ? VTAC_F32 : x->type;
@@ -103,7 +103,7 @@ const vtac_expr *vtac_gate(const vtac_cell *cell, uint32_t which, const vtac_exp
     }
     const vtac_expr *x = vtac_let(l->k, "gate", sum);
     if (functions[function].op == VTAC_OP_COUNT) {
-        return composed(l, gate, x);
+        return compose_gate(l, gate, x);
     }
     vtac_attr attrs[2];
     uint32_t count = 0;

@@ -297,14 +297,14 @@ static vta_status lower_kind(vtac_lower *l)
 }
 
 /* Counts what kernels ask, on its way to who knows. */
-typedef struct asking {
+typedef struct space_counter {
     const vtac_schedules *of;
     uint32_t count;
-} asking;
+} space_counter;
 
 static uint32_t pick_and_count(void *context, const vtac_kernel_space *space)
 {
-    asking *a = context;
+    space_counter *a = context;
     a->count++;
     return vtac_schedule_pick(a->of, space);
 }
@@ -313,7 +313,7 @@ static uint32_t pick_and_count(void *context, const vtac_kernel_space *space)
 static vta_status lower_asking(vtac_lower *l, bool *has_own)
 {
     vtac_program *p = l->program;
-    asking a = {.of = p->schedules};
+    space_counter a = {.of = p->schedules};
     const vtac_schedules counting = {pick_and_count, &a};
     p->schedules = a.of != NULL ? &counting : NULL;
     const vta_status status = lower_kind(l);
@@ -350,7 +350,7 @@ static bool has_elements(const vtac_graph *graph, const vtac_node *node)
     return false;
 }
 
-static vta_status walk(vtac_lower *l, vta_str *refused, vta_diag *diag)
+static vta_status walk_nodes(vtac_lower *l, vta_str *refused, vta_diag *diag)
 {
     vtac_program *p = l->program;
     vtac_kernel nowhere = {0}; /* for the sticky flag of aliases, which have no kernel */
@@ -385,7 +385,7 @@ static vta_status walk(vtac_lower *l, vta_str *refused, vta_diag *diag)
     return VTA_OK;
 }
 
-static vta_status start(vtac_program *p, vta_diag *diag)
+static vta_status start_program(vtac_program *p, vta_diag *diag)
 {
     p->steps = (vta_vec){.item_size = sizeof(vtac_step *)};
     p->storages = (vta_vec){.item_size = sizeof(vtac_storage)};
@@ -415,12 +415,12 @@ static vta_status start(vtac_program *p, vta_diag *diag)
 
 vta_status vtac_lower_graph(vtac_program *p, vta_diag *diag)
 {
-    VTA_TRY(start(p, diag));
+    VTA_TRY(start_program(p, diag));
     VTA_TRY(place_ends(p, diag));
     VTA_TRY(vtac_layout_graph(p, diag));
     vtac_lower l = {.program = p, .graph = p->graph, .diag = diag};
     vta_str refused = {0};
-    vta_status status = walk(&l, &refused, diag);
+    vta_status status = walk_nodes(&l, &refused, diag);
     if (status == VTA_OK && refused.size > 0) {
         status = vta_fail(diag, VTA_UNSUPPORTED, "%s", refused.text);
     }

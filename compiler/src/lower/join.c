@@ -47,7 +47,7 @@ bool vtac_part_is_copy(const vtac_graph *graph, const vtac_node *node, uint32_t 
 }
 
 /* The scale that takes input `from`'s numbers to input `to`'s. */
-static const vtac_expr *ratio(vtac_lower *l, uint32_t from, uint32_t to)
+static const vtac_expr *scale_ratio(vtac_lower *l, uint32_t from, uint32_t to)
 {
     const vtac_tensor *x = vtac_in_constant(l->graph, l->node, from);
     const vtac_tensor *y = vtac_in_constant(l->graph, l->node, to);
@@ -65,7 +65,7 @@ const vtac_expr *vtac_part_value(vtac_lower *l, uint32_t i, const vtac_expr *x)
     if (vtac_part_is_copy(l->graph, l->node, i)) {
         return x;
     }
-    const vtac_expr *scale = ratio(l, input + 1, JOIN_Y_SCALE);
+    const vtac_expr *scale = scale_ratio(l, input + 1, JOIN_Y_SCALE);
     return vtac_rescale_to(l, l->node, vtac_centred(l, l->node, x, input + 2), scale, JOIN_Y_ZERO);
 }
 
@@ -200,15 +200,15 @@ vta_status vtac_lower_cum_sum(vtac_lower *l)
 
 /* DynamicQuantizeLinear: the least and the largest so far in each lane. Units of `chunk` elements, of which
  * the last ones overlap, go to threads: ranges, what follows from them all, then the numbers. */
-typedef struct range {
+typedef struct byte_ranges {
     int64_t elements, lanes, chunk, units;
     vtac_storage_id lows, highs, factors, zeros; /* [units][lanes], [units][lanes], [1], [1] */
     vtac_buffer *x, *y, *low, *high;
     const vtac_expr *first; /* element of the unit */
     const vtac_expr *scale, *point;
-} range;
+} byte_ranges;
 
-static void plan_ranges(vtac_lower *l, range *r)
+static void plan_ranges(vtac_lower *l, byte_ranges *r)
 {
     enum { LEAST_CHUNK = 8192, MOST_UNITS = 64 };
     r->elements = vtac_type_elements(vtac_type_in(l, 0));
@@ -227,7 +227,7 @@ static void plan_ranges(vtac_lower *l, range *r)
     r->zeros = vtac_temp(l, VTAC_U8, 1);
 }
 
-static const vtac_expr *open_units(vtac_lower *l, range *r)
+static const vtac_expr *open_units(vtac_lower *l, byte_ranges *r)
 {
     vtac_kernel *k = l->k;
     const vtac_expr *unit = vtac_for(k, vtac_parallel_if(r->elements), r->units, "unit");
@@ -241,13 +241,13 @@ static const vtac_expr *open_units(vtac_lower *l, range *r)
 
 static void take_range(vtac_lower *l, void *context, const vtac_expr *i, const vtac_expr *lane)
 {
-    const range *r = context;
+    const byte_ranges *r = context;
     const vtac_expr *value = vtac_let(l->k, "x", vtac_e_load(l->k, r->x, vtac_i_add(l->k, r->first, i)));
     vtac_store(l->k, r->low, lane, E2(MIN, vtac_e_load(l->k, r->low, lane), value));
     vtac_store(l->k, r->high, lane, E2(MAX, vtac_e_load(l->k, r->high, lane), value));
 }
 
-static void copy_lanes(vtac_lower *l, const range *r, const vtac_buffer *from, vtac_buffer *to,
+static void copy_lanes(vtac_lower *l, const byte_ranges *r, const vtac_buffer *from, vtac_buffer *to,
                        const vtac_expr *first)
 {
     const vtac_expr *lane = vtac_lane_loop(l, r->lanes);
@@ -255,7 +255,7 @@ static void copy_lanes(vtac_lower *l, const range *r, const vtac_buffer *from, v
     vtac_close(l, r->lanes == 1 ? 0 : 1);
 }
 
-static vta_status find_ranges(vtac_lower *l, range *r)
+static vta_status find_ranges(vtac_lower *l, byte_ranges *r)
 {
     VTA_TRY(vtac_begin(l, ".range"));
     const int64_t room = r->units * r->lanes;
@@ -277,7 +277,7 @@ static vta_status find_ranges(vtac_lower *l, range *r)
 }
 
 /* One lane of all units' ranges. */
-static void join_units(vtac_lower *l, const range *r, const vtac_buffer *parts, vtac_buffer *all,
+static void join_units(vtac_lower *l, const byte_ranges *r, const vtac_buffer *parts, vtac_buffer *all,
                        vtac_expr_op op)
 {
     vtac_set_lanes(l, all, r->lanes, vtac_e_float(l->k, VTAC_F32, 0.0));
@@ -290,7 +290,7 @@ static void join_units(vtac_lower *l, const range *r, const vtac_buffer *parts, 
 }
 
 /* Scale and zero point from the range of the data, which always holds 0. */
-static vta_status find_scale(vtac_lower *l, range *r)
+static vta_status find_scale(vtac_lower *l, byte_ranges *r)
 {
     VTA_TRY(vtac_begin(l, ".scale"));
     const int64_t room = r->units * r->lanes;
@@ -320,7 +320,7 @@ static vta_status find_scale(vtac_lower *l, range *r)
 
 static void put_quantized(vtac_lower *l, void *context, const vtac_expr *i, const vtac_expr *lane)
 {
-    const range *r = context;
+    const byte_ranges *r = context;
     const vtac_expr *at = vtac_i_add(l->k, r->first, i);
     (void)lane;
     vtac_store(l->k, r->y, at, vtac_requantize(l, vtac_e_load(l->k, r->x, at), r->scale, r->point, VTAC_U8));
@@ -328,7 +328,7 @@ static void put_quantized(vtac_lower *l, void *context, const vtac_expr *i, cons
 
 vta_status vtac_lower_dynamic_quantize(vtac_lower *l)
 {
-    range r = {.elements = 0};
+    byte_ranges r = {.elements = 0};
     plan_ranges(l, &r);
     VTA_TRY(find_ranges(l, &r));
     VTA_TRY(find_scale(l, &r));
@@ -368,7 +368,7 @@ vta_status vtac_lower_dropout(vtac_lower *l)
 }
 
 /* A copy of the data, then each update to its place: in order, so that the last of several wins. */
-static const vtac_expr *updated(vtac_lower *l, const vtac_expr *old, const vtac_expr *update)
+static const vtac_expr *updated_element(vtac_lower *l, const vtac_expr *old, const vtac_expr *update)
 {
     const char *how = vtac_attr_string(l->node, "reduction", "none");
     if (strcmp(how, "add") == 0) {
@@ -383,7 +383,7 @@ static const vtac_expr *updated(vtac_lower *l, const vtac_expr *old, const vtac_
     return strcmp(how, "min") == 0 ? E2(MIN, old, update) : update;
 }
 
-static const vtac_expr *held(vtac_lower *l, const vtac_expr *index, int64_t dim)
+static const vtac_expr *clamp_index(vtac_lower *l, const vtac_expr *index, int64_t dim)
 {
     const vtac_expr *zero = vtac_e_index(l->k, 0);
     index = vtac_let(l->k, "index", vtac_e_cast(l->k, VTAC_I64, index));
@@ -417,14 +417,14 @@ vta_status vtac_lower_scatter(vtac_lower *l)
         memcpy(where, at, sizeof where);
         for (uint32_t k = 0; k < x->rank; k++) {
             where[indices->rank - 1] = vtac_e_index(l->k, k);
-            place[k] =
-                k < depth ? held(l, vtac_in_at(l, 1, where), x->dim[k]) : at[k - depth + indices->rank - 1];
+            place[k] = k < depth ? clamp_index(l, vtac_in_at(l, 1, where), x->dim[k])
+                                 : at[k - depth + indices->rank - 1];
         }
     } else {
-        place[axis] = held(l, vtac_in_at(l, 1, at), x->dim[axis]);
+        place[axis] = clamp_index(l, vtac_in_at(l, 1, at), x->dim[axis]);
     }
     const vtac_expr *flat = vtac_let(l->k, "place", vtac_flat(l, x, place));
-    vtac_store(l->k, to, flat, updated(l, vtac_e_load(l->k, to, flat), vtac_in_at(l, 2, at)));
+    vtac_store(l->k, to, flat, updated_element(l, vtac_e_load(l->k, to, flat), vtac_in_at(l, 2, at)));
     vtac_close(l, loops);
     return l->diag->code;
 }

@@ -92,8 +92,8 @@ static bool has_border(const vtac_layout *f)
 
 /* Gives the value a border and, where it has none yet, a block. False where another reader's border holds
  * another number. */
-static bool claim(vtac_program *p, vtac_value_id id, int64_t block, const int64_t *before,
-                  const int64_t *after, double filler)
+static bool claim_layout(vtac_program *p, vtac_value_id id, int64_t block, const int64_t *before,
+                         const int64_t *after, double filler)
 {
     id = whole_of(p, id);
     vtac_layout *layout = &p->layouts[id];
@@ -113,7 +113,7 @@ static bool claim(vtac_program *p, vtac_value_id id, int64_t block, const int64_
     return true;
 }
 
-static void give(vtac_program *p, vtac_value_id id, int64_t block)
+static void give_block(vtac_program *p, vtac_value_id id, int64_t block)
 {
     p->layouts[id].block = block;
     p->layouts[id].blocks = (type_of(p, id)->dim[1] + block - 1) / block;
@@ -196,10 +196,10 @@ static bool choose_conv(vtac_program *p, const vtac_node *node, vtac_layout_kind
     if ((s.outputs % block != 0 && s.bias != 0 && vtac_in_constant(p->graph, node, s.bias) == NULL) ||
         (s.merged > 1 && !s.quantized) || /* the general way has no zeros to multiply with */
         (s.has_zeros && s.groups * s.merged > 1 && !depthwise && vtac_conv_wide_step(p, &s) == 0) ||
-        !claim(p, x, wanted, before, after, s.x_zero)) {
+        !claim_layout(p, x, wanted, before, after, s.x_zero)) {
         return false;
     }
-    give(p, node->outputs[0], block);
+    give_block(p, node->outputs[0], block);
     *kind = depthwise ? VTAC_KIND_DEPTHWISE : VTAC_KIND_CONV;
     return true;
 }
@@ -234,10 +234,10 @@ static bool choose_transposed(vtac_program *p, const vtac_node *node, vtac_layou
     if (block == 0 || !merge_groups(&s, known->block == 0 ? 1 : known->block, block) ||
         s.merged > 2 || /* the general way has no zeros to multiply with */
         (s.outputs % block != 0 && s.bias != 0 && vtac_in_constant(p->graph, node, s.bias) == NULL) ||
-        !claim(p, x, 1, before, after, 0.0)) {
+        !claim_layout(p, x, 1, before, after, 0.0)) {
         return false;
     }
-    give(p, node->outputs[0], block);
+    give_block(p, node->outputs[0], block);
     *kind = VTAC_KIND_CONV;
     return true;
 }
@@ -249,7 +249,7 @@ static bool choose_pool(vtac_program *p, const vtac_node *node, vtac_layout_kind
         vtac_attr_int(node, "channels_last", 0) != 0) {
         return false;
     }
-    give(p, node->outputs[0], in->block);
+    give_block(p, node->outputs[0], in->block);
     *kind = VTAC_KIND_POOL;
     return true;
 }
@@ -263,7 +263,7 @@ static bool choose_norm(vtac_program *p, const vtac_node *node, vtac_layout_kind
         (s.channels % in->block != 0 && in->block % s.channels != 0)) {
         return false;
     }
-    give(p, node->outputs[0], in->block);
+    give_block(p, node->outputs[0], in->block);
     *kind = VTAC_KIND_NORM;
     return true;
 }
@@ -274,7 +274,7 @@ static bool choose_lrn(vtac_program *p, const vtac_node *node, vtac_layout_kind 
     if (!in->natural || is_padded(p, node->inputs[0]) || vtac_attr_int(node, "size", 1) > VTAC_LRN_MOST) {
         return false;
     }
-    give(p, node->outputs[0], in->block);
+    give_block(p, node->outputs[0], in->block);
     *kind = VTAC_KIND_LRN;
     return true;
 }
@@ -298,10 +298,10 @@ static bool choose_pointwise(vtac_program *p, const vtac_node *node, vtac_layout
         static const int64_t none[2] = {0, 0};
         if (id != 0 && p->graph->values[id].constant == NULL && p->layouts[id].block == 0 &&
             same_type_shape(type_of(p, id), out)) {
-            (void)claim(p, id, block, none, none, 0.0);
+            (void)claim_layout(p, id, block, none, none, 0.0);
         }
     }
-    give(p, node->outputs[0], block);
+    give_block(p, node->outputs[0], block);
     *kind = VTAC_KIND_POINTWISE;
     return true;
 }
@@ -348,11 +348,11 @@ static bool choose_concat(vtac_program *p, const vtac_node *node, vtac_layout_ki
             return false;
         }
     }
-    give(p, y, block);
+    give_block(p, y, block);
     int64_t first = 0;
     for (uint32_t i = 0; i < vtac_part_count(node); i++) {
         vtac_layout *f = &p->layouts[part_of(node, i)];
-        if (can_join(p, node, i, whole) && claim(p, y, block, f->before, f->after, f->filler)) {
+        if (can_join(p, node, i, whole) && claim_layout(p, y, block, f->before, f->after, f->filler)) {
             f->whole = y;
             f->first = first;
         }
@@ -362,7 +362,7 @@ static bool choose_concat(vtac_program *p, const vtac_node *node, vtac_layout_ki
     return true;
 }
 
-static bool choose(vtac_program *p, const vtac_node *node, vtac_layout_kind *kind)
+static bool choose_layout(vtac_program *p, const vtac_node *node, vtac_layout_kind *kind)
 {
     const uint32_t rank = node->output_count == 0 ? 0 : type_of(p, node->outputs[0])->rank;
     if (rank != 4 && rank != 5) {
@@ -410,7 +410,7 @@ vta_status vtac_layout_graph(vtac_program *p, vta_diag *diag)
             empty = empty || (v != 0 && vtac_type_elements(type_of(p, v)) == 0);
         }
         vtac_layout_kind kind = VTAC_KIND_PLAIN;
-        if (!empty && p->graph->values[node->outputs[0]].constant == NULL && choose(p, node, &kind)) {
+        if (!empty && p->graph->values[node->outputs[0]].constant == NULL && choose_layout(p, node, &kind)) {
             p->kinds[id] = kind;
         }
     }
@@ -519,7 +519,8 @@ vtac_buffer *vtac_layout_buffer(vtac_lower *l, vtac_value_id id, const char *nam
 }
 
 /* `count` elements from `first` on become the filler. */
-static void fill(vtac_lower *l, vtac_buffer *to, const vtac_layout *f, const vtac_expr *first, int64_t count)
+static void fill_elements(vtac_lower *l, vtac_buffer *to, const vtac_layout *f, const vtac_expr *first,
+                          int64_t count)
 {
     if (count == 0) {
         return;
@@ -548,14 +549,15 @@ static vta_status fill_border(vtac_lower *l, vtac_value_id id)
     const int64_t inner = rows * columns * f->block;
     const vtac_expr *p = vtac_for(k, vtac_parallel_if((plane - inner) * planes), planes, "plane");
     const vtac_expr *base = vtac_let(k, "base", vtac_i_mulc(k, p, plane));
-    fill(l, to, f, base, top);
-    fill(l, to, f, vtac_i_addc(k, base, top + rows * row), f->after[0] * row);
+    fill_elements(l, to, f, base, top);
+    fill_elements(l, to, f, vtac_i_addc(k, base, top + rows * row), f->after[0] * row);
     if (f->before[1] + f->after[1] > 0) {
         const vtac_expr *y = vtac_for(k, VTAC_LOOP_SERIAL, rows, "y");
         const vtac_expr *line =
             vtac_let(k, "line", vtac_i_addc(k, vtac_i_add(k, base, vtac_i_mulc(k, y, row)), top));
-        fill(l, to, f, line, f->before[1] * f->block);
-        fill(l, to, f, vtac_i_addc(k, line, (f->before[1] + columns) * f->block), f->after[1] * f->block);
+        fill_elements(l, to, f, line, f->before[1] * f->block);
+        fill_elements(l, to, f, vtac_i_addc(k, line, (f->before[1] + columns) * f->block),
+                      f->after[1] * f->block);
         vtac_end(k);
     }
     vtac_end(k);
@@ -778,7 +780,7 @@ bool vtac_layout_reads(const vtac_lower *l, const vtac_node *n, uint32_t i)
 }
 
 /* All inputs of the node but `carried`, in the form that it reads. */
-static vta_status fetch(vtac_lower *l, const vtac_node *n, vtac_value_id carried)
+static vta_status fetch_inputs(vtac_lower *l, const vtac_node *n, vtac_value_id carried)
 {
     for (uint32_t i = 0; i < n->input_count; i++) {
         const vtac_value_id id = n->inputs[i];
@@ -791,9 +793,9 @@ static vta_status fetch(vtac_lower *l, const vtac_node *n, vtac_value_id carried
 
 vta_status vtac_layout_inputs(vtac_lower *l)
 {
-    VTA_TRY(fetch(l, l->node, 0));
+    VTA_TRY(fetch_inputs(l, l->node, 0));
     for (uint32_t c = 0; c < l->chain_count; c++) {
-        VTA_TRY(fetch(l, l->chain[c], (c == 0 ? l->node : l->chain[c - 1])->outputs[0]));
+        VTA_TRY(fetch_inputs(l, l->chain[c], (c == 0 ? l->node : l->chain[c - 1])->outputs[0]));
     }
     const vtac_value_id last = vtac_final_value(l, 0);
     return vtac_layout_kind_of(l->program, l->node) == VTAC_KIND_PLAIN ? VTA_OK : make_room(l, last);

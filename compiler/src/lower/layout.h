@@ -89,15 +89,15 @@ const vtac_expr *vtac_layout_element(vtac_lower *l, vtac_value_id id, const vtac
 vtac_buffer *vtac_layout_buffer(vtac_lower *l, vtac_value_id id, const char *name);
 
 /* A position: its index, in channels of `block` (of `lanes` channels) at the lane that is open. */
-typedef struct vtac_place {
+typedef struct vtac_position {
     const vtac_expr *at[5], *image, *block;
     int64_t lanes;
-} vtac_place;
+} vtac_position;
 /* Opens loops over rows (parallel) and columns: two to close. */
 void vtac_open_places(vtac_lower *l, const vtac_type *type, const vtac_layout *f, int64_t work,
-                      vtac_place *p);
+                      vtac_position *p);
 /* The loop over the lanes of one position. */
-const vtac_expr *vtac_open_lanes(vtac_lower *l, vtac_place *p);
+const vtac_expr *vtac_open_lanes(vtac_lower *l, vtac_position *p);
 void vtac_close_lanes(vtac_lower *l);
 /* Operands of the node and its chain that are not read after their place is written: where both forms are the
  * same, the memory may be one. */

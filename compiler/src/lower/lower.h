@@ -129,13 +129,13 @@ typedef const vtac_expr *vtac_point_fn(vtac_lower *l, const vtac_node *n, const 
 /* The value of a function of one bound value, by the node's attributes alone. */
 typedef const vtac_expr *vtac_unary_fn(vtac_lower *l, const vtac_node *n, const vtac_expr *x);
 
-typedef enum vtac_family {
+typedef enum vtac_lower_family {
     VTAC_NOT_LOWERED,
     VTAC_POINTWISE,
     VTAC_MAPPED,
     VTAC_CUSTOM,
     VTAC_ALIAS
-} vtac_family;
+} vtac_lower_family;
 typedef struct vtac_lowering {
     union {
         vtac_point_fn *point; /* POINTWISE, MAPPED: the value of one element of the output */
@@ -144,7 +144,7 @@ typedef struct vtac_lowering {
     vtac_unary_fn *unary; /* of one input: what vtac_point_unary does with its element */
     vtac_expr_op expr;    /* the operation of vtac_point_expr */
     const char *limits;
-    vtac_family family;
+    vtac_lower_family family;
     bool solo; /* writes an output more than once, or reads it: carries no other node */
 } vtac_lowering;
 const vtac_lowering *vtac_lowering_of(vtac_op op);

@@ -27,13 +27,13 @@ static uint32_t axis_attr(const vtac_node *n, const char *name, int64_t otherwis
     return (uint32_t)(axis < 0 ? axis + rank : axis);
 }
 
-static bool ints(vtac_lower *l, const vtac_node *n, uint32_t i, int64_t *out, uint32_t *count)
+static bool known_ints(vtac_lower *l, const vtac_node *n, uint32_t i, int64_t *out, uint32_t *count)
 {
     return vtac_need_ints(l->graph, n, i, "input", out, 2 * VTAC_MAX_RANK, count, l->diag) == VTA_OK;
 }
 
 /* An index from a tensor: negative ones count from the end, others are held inside. */
-static const vtac_expr *held(vtac_lower *l, const vtac_expr *index, int64_t dim)
+static const vtac_expr *clamp_index(vtac_lower *l, const vtac_expr *index, int64_t dim)
 {
     const vtac_expr *zero = vtac_e_index(l->k, 0);
     index = vtac_let(l->k, "index", vtac_e_cast(l->k, VTAC_I64, index));
@@ -63,15 +63,15 @@ const vtac_expr *vtac_map_slice(vtac_lower *l, const vtac_node *n, const vtac_ex
     uint32_t count;
     uint32_t same;
     const vtac_expr *from[VTAC_MAX_RANK];
-    if (!ints(l, n, 1, starts, &count)) {
+    if (!known_ints(l, n, 1, starts, &count)) {
         return NULL;
     }
     for (uint32_t i = 0; i < count; i++) {
         axes[i] = i;
         steps[i] = 1;
     }
-    if ((in_type(l, n, 3) != NULL && !ints(l, n, 3, axes, &same)) ||
-        (in_type(l, n, 4) != NULL && !ints(l, n, 4, steps, &same))) {
+    if ((in_type(l, n, 3) != NULL && !known_ints(l, n, 3, axes, &same)) ||
+        (in_type(l, n, 4) != NULL && !known_ints(l, n, 4, steps, &same))) {
         return NULL;
     }
     memcpy(from, at, sizeof from);
@@ -118,7 +118,8 @@ const vtac_expr *vtac_map_pad(vtac_lower *l, const vtac_node *n, const vtac_expr
     for (uint32_t i = 0; i < x->rank; i++) {
         axes[i] = i;
     }
-    if (!ints(l, n, 1, pads, &count) || (in_type(l, n, 3) != NULL && !ints(l, n, 3, axes, &named))) {
+    if (!known_ints(l, n, 1, pads, &count) ||
+        (in_type(l, n, 3) != NULL && !known_ints(l, n, 3, axes, &named))) {
         return NULL;
     }
     memcpy(from, at, sizeof from);
@@ -165,7 +166,7 @@ const vtac_expr *vtac_map_gather(vtac_lower *l, const vtac_node *n, const vtac_e
     const vtac_expr *from[VTAC_MAX_RANK];
     for (uint32_t i = 0; i < x->rank; i++) {
         from[i] = i < axis    ? at[i]
-                  : i == axis ? held(l, vtac_in_at(l, 1, at + axis), x->dim[axis])
+                  : i == axis ? clamp_index(l, vtac_in_at(l, 1, at + axis), x->dim[axis])
                               : at[i + indices->rank - 1];
     }
     return vtac_in_at(l, 0, from);
@@ -177,7 +178,7 @@ const vtac_expr *vtac_map_gather_elements(vtac_lower *l, const vtac_node *n, con
     const uint32_t axis = axis_attr(n, "axis", 0, x->rank);
     const vtac_expr *from[VTAC_MAX_RANK];
     memcpy(from, at, sizeof from);
-    from[axis] = held(l, vtac_in_at(l, 1, at), x->dim[axis]);
+    from[axis] = clamp_index(l, vtac_in_at(l, 1, at), x->dim[axis]);
     return vtac_in_at(l, 0, from);
 }
 
@@ -193,7 +194,7 @@ const vtac_expr *vtac_map_gather_nd(vtac_lower *l, const vtac_node *n, const vta
     for (uint32_t i = 0; i < x->rank; i++) {
         if (i >= batch && i < batch + depth) {
             where[indices->rank - 1] = vtac_e_index(l->k, i - batch);
-            from[i] = held(l, vtac_in_at(l, 1, where), x->dim[i]);
+            from[i] = clamp_index(l, vtac_in_at(l, 1, where), x->dim[i]);
         } else {
             from[i] = i < batch ? at[i] : at[i - batch - depth + indices->rank - 1];
         }

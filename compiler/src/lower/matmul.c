@@ -39,7 +39,7 @@ int64_t vtac_product_matrices(const vtac_type *type)
     return count;
 }
 
-static void put(vtac_dtype dtype, uint8_t *to, double value, int64_t whole)
+static void put_element(vtac_dtype dtype, uint8_t *to, double value, int64_t whole)
 {
     const float narrow = (float)value;
     const int32_t word = (int32_t)(uint32_t)whole;
@@ -79,8 +79,8 @@ static vtac_storage_id pack_constant(vtac_lower *l, const vtac_product *p, const
         const int64_t from = p->b_turned ? column * p->k + row : i;
         const int64_t off = zero == NULL ? 0 : vtac_tensor_int(zero, one ? 0 : column);
         const int64_t to = i / (p->k * p->n) * (p->k * p->room) + tiled_place(p, row, column);
-        put(p->stored, packed + (size_t)to * bytes, is_float ? vtac_tensor_float(b, from) : 0.0,
-            is_float ? 0 : vtac_tensor_int(b, from) - off);
+        put_element(p->stored, packed + (size_t)to * bytes, is_float ? vtac_tensor_float(b, from) : 0.0,
+                    is_float ? 0 : vtac_tensor_int(b, from) - off);
     }
     return packed == NULL ? 0 : vtac_constant(l, packed, (uint64_t)(count * p->k * p->room) * bytes);
 }
@@ -518,8 +518,8 @@ static void multiply_flat(vtac_lower *l, product_kernel *t, int64_t batches)
     vtac_close(l, ragged ? 2 : 1);
 }
 
-static vta_status multiply(vtac_lower *l, const vtac_product *p, const vtac_product_region *r,
-                           vtac_product_finish *finish)
+static vta_status multiply_region(vtac_lower *l, const vtac_product *p, const vtac_product_region *r,
+                                  vtac_product_finish *finish)
 {
     VTA_TRY(vtac_begin(l, r->begin == 0 ? "" : ".rest"));
     product_kernel t = {.p = p, .r = r, .finish = finish, .blocks = (p->m + r->block - 1) / r->block};
@@ -638,7 +638,7 @@ static vta_status run_product(vtac_lower *l, vtac_product *p, vtac_product_finis
     VTA_TRY(pack_right(l, p));
     VTA_TRY(widen_left(l, p));
     for (uint32_t i = 0; i < p->region_count; i++) {
-        VTA_TRY(multiply(l, p, &p->regions[i], finish));
+        VTA_TRY(multiply_region(l, p, &p->regions[i], finish));
     }
     return VTA_OK;
 }
@@ -686,8 +686,8 @@ static void shape_product(vtac_lower *l, vtac_product *p)
 }
 
 /* a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero; QGemm has the bias at 6 */
-static const vtac_expr *requantize(vtac_lower *l, const vtac_product *p, const vtac_expr *sum,
-                                   const vtac_expr *const *at)
+static const vtac_expr *requantize_sum(vtac_lower *l, const vtac_product *p, const vtac_expr *sum,
+                                       const vtac_expr *const *at)
 {
     const bool gemm = l->node->op == VTAC_OP_QGEMM;
     const uint32_t y = gemm ? 7 : 6;
@@ -790,7 +790,7 @@ vta_status vtac_lower_matmul(vtac_lower *l)
     if (p.a_zero != 0 && vtac_type_elements(vtac_type_in(l, p.a_zero)) > 1) {
         return vtac_unsupported(l, "a zero point for each row is not lowered");
     }
-    const vta_status status = run_product(l, &p, node->op == VTAC_OP_QLINEAR_MATMUL ? requantize : NULL);
+    const vta_status status = run_product(l, &p, node->op == VTAC_OP_QLINEAR_MATMUL ? requantize_sum : NULL);
     l->node = node;
     return status;
 }
@@ -822,5 +822,5 @@ vta_status vtac_lower_gemm(vtac_lower *l)
     p.a_turned = vtac_attr_int(l->node, "transA", 0) != 0;
     p.b_turned = vtac_attr_int(l->node, "transB", 0) != 0;
     shape_product(l, &p);
-    return run_product(l, &p, quantized ? requantize : gemm_finish);
+    return run_product(l, &p, quantized ? requantize_sum : gemm_finish);
 }

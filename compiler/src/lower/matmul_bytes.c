@@ -118,7 +118,7 @@ static void plan_tiles(bytes *y)
 
 /* A tile with its standard chunk, with one block and with all of them. The processor's own tiles take a cycle
  * for each row of words. */
-static void add_chunks(vtac_space *s, bytes y)
+static void add_chunks(vtac_schedule_space *s, bytes y)
 {
     plan_tiles(&y);
     const double cost = y.tiled ? (double)(y.blocks * y.tiles * (y.words + (int64_t)8 * VTAC_TILE))
@@ -139,7 +139,7 @@ static void ask_for_tile(const vtac_lower *l, bytes *y)
     static const char *const names[] = {"tiles", "rows", "vectors", "chunk", NULL};
     const vtac_product *p = y->p;
     const int64_t registers = (int64_t)l->program->target->vector_count;
-    vtac_space *s = vtac_space_new(l, "product_bytes", names);
+    vtac_schedule_space *s = vtac_space_new(l, "product_bytes", names);
     if (s == NULL) {
         return;
     }
@@ -204,7 +204,7 @@ static bool can_fold(const bytes *y)
     return true;
 }
 
-static void describe(vtac_lower *l, bytes *y)
+static void describe_space(vtac_lower *l, bytes *y)
 {
     const vtac_product *p = y->p;
     const bool signed_dot = l->program->target->has_signed_dot;
@@ -248,8 +248,8 @@ static vtac_dtype word_type(const bytes *y)
 }
 
 /* A sum and the products of two words; NULL for ones. */
-static const vtac_expr *summed(vtac_lower *l, const bytes *y, const vtac_expr *sum, const vtac_expr *a,
-                               const vtac_expr *b)
+static const vtac_expr *add_products(vtac_lower *l, const bytes *y, const vtac_expr *sum, const vtac_expr *a,
+                                     const vtac_expr *b)
 {
     vtac_kernel *k = l->k;
     if (y->group == 1) {
@@ -372,7 +372,7 @@ static int64_t start_stride(const bytes *y)
     return y->tiles * wide_of(y);
 }
 
-static void put(const bytes *y, void *packed, int64_t at, int64_t value)
+static void put_weight(const bytes *y, void *packed, int64_t at, int64_t value)
 {
     if (y->group <= 2) {
         ((int16_t *)packed)[at] = (int16_t)value;
@@ -447,7 +447,7 @@ static vta_status pack_known(vtac_lower *l, bytes *y)
             const int64_t value = known_at(y, matrix, row, column) - off;
             const int64_t word =
                 ((matrix * y->tiles + column / wide) * y->words + row / y->group) * wide + column % wide;
-            put(y, packed, word * y->group + row % y->group, value);
+            put_weight(y, packed, word * y->group + row % y->group, value);
             sum += value;
             size += fabs((double)(value - zero));
         }
@@ -528,7 +528,7 @@ static void pack_word(vtac_lower *l, const bytes *y, const packing *g, const vta
     const vtac_expr *value =
         vtac_let(k, "word", word_at(l, y, g->from, g->source, vtac_i_mulc(k, word, y->group), column, count));
     vtac_store(k, g->to, vtac_i_add(k, line, lane), vtac_e_cast(k, word_type(y), value));
-    vtac_store(k, g->sums, lane, summed(l, y, vtac_e_load(k, g->sums, lane), NULL, value));
+    vtac_store(k, g->sums, lane, add_products(l, y, vtac_e_load(k, g->sums, lane), NULL, value));
     vtac_close(l, lanes == 1 ? 0 : 1);
 }
 
@@ -605,7 +605,7 @@ static vta_status pack_run(vtac_lower *l, bytes *y)
  * -----------------------------------------------------------------------------------------------------------
  */
 
-typedef struct tile {
+typedef struct bytes_tile {
     vtac_buffer *left, *right, *start, *zeros, *row_sums, *sums;
     vtac_buffer *block;   /* sums of a block of the processor's tiles */
     const vtac_expr **at; /* of the output */
@@ -613,7 +613,7 @@ typedef struct tile {
         *a_rows; /* row and column of the tile; first row of a's matrix */
     const vtac_expr *start_base;
     const vtac_expr *rows[MOST_ROWS];
-} tile;
+} bytes_tile;
 
 static const vtac_expr *sum_at(vtac_lower *l, const bytes *y, int64_t row, int64_t vector,
                                const vtac_expr *lane)
@@ -621,7 +621,7 @@ static const vtac_expr *sum_at(vtac_lower *l, const bytes *y, int64_t row, int64
     return vtac_i_addc(l->k, lane, (row * y->vectors + vector) * y->lanes);
 }
 
-static void sum_tile(vtac_lower *l, const bytes *y, const tile *t)
+static void sum_tile(vtac_lower *l, const bytes *y, const bytes_tile *t)
 {
     vtac_kernel *k = l->k;
     const int64_t wide = wide_of(y);
@@ -651,14 +651,14 @@ static void sum_tile(vtac_lower *l, const bytes *y, const tile *t)
         value = vtac_let(k, "a", vtac_e_cast(k, VTAC_I32, value));
         for (int64_t v = 0; v < y->vectors; v++) {
             const vtac_expr *at = sum_at(l, y, r, v, lane);
-            vtac_store(k, t->sums, at, summed(l, y, vtac_e_load(k, t->sums, at), value, factors[v]));
+            vtac_store(k, t->sums, at, add_products(l, y, vtac_e_load(k, t->sums, at), value, factors[v]));
         }
     }
     vtac_close(l, 2);
 }
 
 /* A vector of the tile's row number `row` of the output; its sums lie from `sums` on. */
-static void store_vector(vtac_lower *l, const bytes *y, const tile *t, const vtac_expr *row,
+static void store_vector(vtac_lower *l, const bytes *y, const bytes_tile *t, const vtac_expr *row,
                          const vtac_expr *sums, int64_t v, int64_t lanes)
 {
     vtac_kernel *k = l->k;
@@ -678,7 +678,7 @@ static void store_vector(vtac_lower *l, const bytes *y, const tile *t, const vta
     vtac_close(l, lanes == 1 ? 0 : 1);
 }
 
-static void store_row(vtac_lower *l, const bytes *y, const tile *t, const vtac_expr *row,
+static void store_row(vtac_lower *l, const bytes *y, const bytes_tile *t, const vtac_expr *row,
                       const vtac_expr *sums)
 {
     vtac_kernel *k = l->k;
@@ -708,7 +708,7 @@ static void store_row(vtac_lower *l, const bytes *y, const tile *t, const vtac_e
     }
 }
 
-static void store_tile(vtac_lower *l, const bytes *y, const tile *t)
+static void store_tile(vtac_lower *l, const bytes *y, const bytes_tile *t)
 {
     vtac_kernel *k = l->k;
     const int64_t last = y->p->m % y->rows; /* rows of the last tile; 0: all */
@@ -726,7 +726,7 @@ static void store_tile(vtac_lower *l, const bytes *y, const tile *t)
 }
 
 /* Where the rows of a tile lie in the left operand, from row `first` of the matrix on. */
-static void place_rows(vtac_lower *l, const bytes *y, tile *t, const vtac_expr *first)
+static void place_rows(vtac_lower *l, const bytes *y, bytes_tile *t, const vtac_expr *first)
 {
     vtac_kernel *k = l->k;
     for (int64_t r = 0; r < y->rows; r++) {
@@ -737,7 +737,7 @@ static void place_rows(vtac_lower *l, const bytes *y, tile *t, const vtac_expr *
 }
 
 /* A block of the processor's tiles, or by vectors where it may not use them. */
-static void multiply_block(vtac_lower *l, const bytes *y, tile *t)
+static void multiply_block(vtac_lower *l, const bytes *y, bytes_tile *t)
 {
     vtac_kernel *k = l->k;
     const int64_t wide = wide_of(y);
@@ -768,7 +768,7 @@ static void multiply_block(vtac_lower *l, const bytes *y, tile *t)
     vtac_close(l, ragged ? 2 : 1);
 }
 
-static vta_status multiply(vtac_lower *l, const bytes *y)
+static vta_status multiply_tiles(vtac_lower *l, const bytes *y)
 {
     const vtac_product *p = y->p;
     VTA_TRY(vtac_begin(l, ""));
@@ -778,11 +778,11 @@ static vta_status multiply(vtac_lower *l, const bytes *y)
     const int64_t chunks = (y->blocks + y->chunk - 1) / y->chunk;
     const int64_t work = batches * p->m * y->words * y->columns;
     const bool by_matrix = y->known == NULL || y->b_count > 1;
-    tile t = {.left = vtac_use(l, y->left, "left", word_type(y), left_words(y)),
-              .right = vtac_use(l, y->right, "right", word_type(y), packed_words(y)),
-              .start = vtac_use(l, y->start, "start", VTAC_I32, y->b_count * start_stride(y)),
-              .sums = vtac_local(l, "sums", VTAC_I32, y->rows * y->vectors * y->lanes),
-              .at = at};
+    bytes_tile t = {.left = vtac_use(l, y->left, "left", word_type(y), left_words(y)),
+                    .right = vtac_use(l, y->right, "right", word_type(y), packed_words(y)),
+                    .start = vtac_use(l, y->start, "start", VTAC_I32, y->b_count * start_stride(y)),
+                    .sums = vtac_local(l, "sums", VTAC_I32, y->rows * y->vectors * y->lanes),
+                    .at = at};
     if (y->tiled) {
         t.block =
             vtac_kernel_buffer(k, "block", VTAC_I32, (int64_t)VTAC_TILE * VTAC_TILE, VTAC_BUFFER_SCRATCH);
@@ -830,11 +830,11 @@ static vta_status multiply(vtac_lower *l, const bytes *y)
 vta_status vtac_multiply_bytes(vtac_lower *l, vtac_product *p, vtac_product_finish *finish)
 {
     bytes y = {.p = p, .finish = finish};
-    describe(l, &y);
+    describe_space(l, &y);
     VTA_TRY(pack_left(l, &y));
     if (y.by_row) {
         VTA_TRY(sum_rows(l, &y));
     }
     VTA_TRY(y.known != NULL ? pack_known(l, &y) : pack_run(l, &y));
-    return multiply(l, &y);
+    return multiply_tiles(l, &y);
 }

@@ -18,16 +18,16 @@ typedef struct elimination {
     int64_t size;
 } elimination;
 
-static const vtac_expr *entry(vtac_lower *l, const elimination *e, const vtac_expr *row,
-                              const vtac_expr *column)
+static const vtac_expr *matrix_entry(vtac_lower *l, const elimination *e, const vtac_expr *row,
+                                     const vtac_expr *column)
 {
     return vtac_i_add(l->k, vtac_i_mulc(l->k, row, e->size), column);
 }
 
-static const vtac_expr *load(vtac_lower *l, const elimination *e, const vtac_expr *row,
-                             const vtac_expr *column)
+static const vtac_expr *load_entry(vtac_lower *l, const elimination *e, const vtac_expr *row,
+                                   const vtac_expr *column)
 {
-    return vtac_e_load(l->k, e->a, entry(l, e, row, column));
+    return vtac_e_load(l->k, e->a, matrix_entry(l, e, row, column));
 }
 
 /* The row at or below `step` whose entry in that column is largest goes to row `step`. */
@@ -37,18 +37,18 @@ static void bring_up_pivot(vtac_lower *l, const elimination *e, const vtac_expr 
     vtac_store(l->k, e->pivot, zero, step);
     const vtac_expr *row = vtac_for(l->k, VTAC_LOOP_SERIAL, e->size, "row");
     vtac_if(l->k, E2(GT, row, step));
-    const vtac_expr *best = E1(ABS, load(l, e, vtac_e_load(l->k, e->pivot, zero), step));
-    vtac_if(l->k, LET("larger", E2(GT, E1(ABS, load(l, e, row, step)), best)));
+    const vtac_expr *best = E1(ABS, load_entry(l, e, vtac_e_load(l->k, e->pivot, zero), step));
+    vtac_if(l->k, LET("larger", E2(GT, E1(ABS, load_entry(l, e, row, step)), best)));
     vtac_store(l->k, e->pivot, zero, row);
     vtac_close(l, 3);
     const vtac_expr *pivot = LET("pivot", vtac_e_load(l->k, e->pivot, zero));
     vtac_if(l->k, E2(NE, pivot, step));
     vtac_store(l->k, e->det, zero, E1(NEG, vtac_e_load(l->k, e->det, zero)));
     const vtac_expr *column = vtac_for(l->k, VTAC_LOOP_SERIAL, e->size, "column");
-    const vtac_expr *up = LET("up", load(l, e, pivot, column));
-    const vtac_expr *down = LET("down", load(l, e, step, column));
-    vtac_store(l->k, e->a, entry(l, e, step, column), up);
-    vtac_store(l->k, e->a, entry(l, e, pivot, column), down);
+    const vtac_expr *up = LET("up", load_entry(l, e, pivot, column));
+    const vtac_expr *down = LET("down", load_entry(l, e, step, column));
+    vtac_store(l->k, e->a, matrix_entry(l, e, step, column), up);
+    vtac_store(l->k, e->a, matrix_entry(l, e, pivot, column), down);
     vtac_close(l, 2);
 }
 
@@ -68,19 +68,19 @@ vta_status vtac_lower_det(vtac_lower *l)
     const vtac_expr *column = vtac_for(l->k, VTAC_LOOP_SERIAL, e.size, "column");
     at[x->rank - 2] = row;
     at[x->rank - 1] = column;
-    vtac_store(l->k, e.a, entry(l, &e, row, column), vtac_in_at(l, 0, at));
+    vtac_store(l->k, e.a, matrix_entry(l, &e, row, column), vtac_in_at(l, 0, at));
     vtac_close(l, 2);
     vtac_store(l->k, e.det, zero, vtac_e_int(l->k, type, 1));
     const vtac_expr *step = vtac_for(l->k, VTAC_LOOP_SERIAL, e.size, "step");
     bring_up_pivot(l, &e, step);
-    const vtac_expr *pivot = LET("pivot", load(l, &e, step, step));
+    const vtac_expr *pivot = LET("pivot", load_entry(l, &e, step, step));
     vtac_store(l->k, e.det, zero, E2(MUL, vtac_e_load(l->k, e.det, zero), pivot));
     row = vtac_for(l->k, VTAC_LOOP_SERIAL, e.size, "row");
     vtac_if(l->k, E2(AND, E2(GT, row, step), E2(NE, pivot, vtac_e_int(l->k, type, 0))));
-    const vtac_expr *factor = LET("factor", E2(DIV, load(l, &e, row, step), pivot));
+    const vtac_expr *factor = LET("factor", E2(DIV, load_entry(l, &e, row, step), pivot));
     column = vtac_for(l->k, VTAC_LOOP_SERIAL, e.size, "column");
-    const vtac_expr *less = E2(MUL, factor, load(l, &e, step, column));
-    vtac_store(l->k, e.a, entry(l, &e, row, column), E2(SUB, load(l, &e, row, column), less));
+    const vtac_expr *less = E2(MUL, factor, load_entry(l, &e, step, column));
+    vtac_store(l->k, e.a, matrix_entry(l, &e, row, column), E2(SUB, load_entry(l, &e, row, column), less));
     vtac_close(l, 4);
     vtac_out_at(l, 0, at, vtac_e_load(l->k, e.det, zero));
     vtac_close(l, loops);
@@ -151,11 +151,11 @@ vta_status vtac_lower_couple(vtac_lower *l)
     const vtac_expr *there[] = {row, i, t};
     const vtac_expr *back[] = {row, t, i};
     const vtac_expr *r = LET("r", vtac_in_at(l, 0, there));
-    vtac_store(l->k, q.a, entry(l, &q, t, i), E1(NEG, E2(MUL, r, vtac_in_at(l, 0, back))));
+    vtac_store(l->k, q.a, matrix_entry(l, &q, t, i), E1(NEG, E2(MUL, r, vtac_in_at(l, 0, back))));
     vtac_if(l->k, E2(NE, i, t));
     vtac_store(l->k, whole, zero, E2(ADD, vtac_e_load(l->k, whole, zero), E2(MUL, r, r)));
     vtac_close(l, 2);
-    vtac_store(l->k, q.a, entry(l, &q, t, t), vtac_e_load(l->k, whole, zero));
+    vtac_store(l->k, q.a, matrix_entry(l, &q, t, t), vtac_e_load(l->k, whole, zero));
     vtac_end(l->k);
 
     vtac_store(l->k, error, zero, one);
@@ -165,7 +165,7 @@ vta_status vtac_lower_couple(vtac_lower *l)
     t = vtac_for(l->k, VTAC_LOOP_SERIAL, size, "t");
     vtac_store(l->k, product, t, none);
     i = vtac_for(l->k, VTAC_LOOP_SERIAL, size, "i");
-    const vtac_expr *part = E2(MUL, load(l, &q, t, i), vtac_e_load(l->k, p, i));
+    const vtac_expr *part = E2(MUL, load_entry(l, &q, t, i), vtac_e_load(l->k, p, i));
     vtac_store(l->k, product, t, E2(ADD, vtac_e_load(l->k, product, t), part));
     vtac_end(l->k);
     part = E2(MUL, vtac_e_load(l->k, p, t), vtac_e_load(l->k, product, t));
@@ -179,7 +179,7 @@ vta_status vtac_lower_couple(vtac_lower *l)
 
     vtac_if(l->k, E2(GE, vtac_e_load(l->k, error, zero), end));
     t = vtac_for(l->k, VTAC_LOOP_SERIAL, size, "t");
-    const vtac_expr *own = LET("own", load(l, &q, t, t));
+    const vtac_expr *own = LET("own", load_entry(l, &q, t, t));
     const vtac_expr *had = LET("had", vtac_e_load(l->k, whole, zero));
     const vtac_expr *at_t = LET("at_t", vtac_e_load(l->k, product, t));
     const vtac_expr *step = LET("step", E2(DIV, E2(SUB, had, at_t), own));
@@ -189,7 +189,7 @@ vta_status vtac_lower_couple(vtac_lower *l)
     vtac_store(l->k, p, t, E2(ADD, vtac_e_load(l->k, p, t), step));
     i = vtac_for(l->k, VTAC_LOOP_SERIAL, size, "i");
     vtac_store(l->k, p, i, E2(DIV, vtac_e_load(l->k, p, i), scale));
-    const vtac_expr *moved = E2(ADD, vtac_e_load(l->k, product, i), E2(MUL, step, load(l, &q, t, i)));
+    const vtac_expr *moved = E2(ADD, vtac_e_load(l->k, product, i), E2(MUL, step, load_entry(l, &q, t, i)));
     vtac_store(l->k, product, i, E2(DIV, moved, scale));
     vtac_close(l, 5); /* i, t, if, if, turn */
 

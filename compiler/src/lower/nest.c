@@ -25,7 +25,7 @@ static bool hash_nest(const vtac_kernel *k, uint64_t *hash)
     return good;
 }
 
-static bool describe(const vtac_step *step, char shape[VTAC_SPACE_SHAPE])
+static bool describe_space(const vtac_step *step, char shape[VTAC_SPACE_SHAPE])
 {
     uint64_t hash;
     int64_t extents[MOST_LOOPS];
@@ -54,8 +54,8 @@ vta_status vtac_nest_schedule_step(const vtac_lower *l, vtac_step *step)
         return VTA_OK;
     }
     const uint32_t count = vtac_nest_schedules(k, schedules, MOST);
-    vtac_space *space = count > 1 ? vtac_space_new(l, "nest", names) : NULL;
-    if (space == NULL || !describe(step, space->shape)) {
+    vtac_schedule_space *space = count > 1 ? vtac_space_new(l, "nest", names) : NULL;
+    if (space == NULL || !describe_space(step, space->shape)) {
         free(space);
         return VTA_OK;
     }

@@ -111,8 +111,8 @@ static const vtac_expr *sum_of(vtac_lower *l, const span *s, const vtac_buffer *
 }
 
 /* Mean and 1 / sqrt(variance + epsilon) over the marked axes, into two locals; the other indices are open. */
-static void moments(vtac_lower *l, const span *s, double epsilon, vtac_buffer *mean, vtac_buffer *scale,
-                    const vtac_expr **turn)
+static void lower_moments(vtac_lower *l, const span *s, double epsilon, vtac_buffer *mean, vtac_buffer *scale,
+                          const vtac_expr **turn)
 {
     const vtac_expr *zero = vtac_e_index(l->k, 0);
     const vtac_dtype type = vtac_compute_type(s->loops.dtype);
@@ -256,7 +256,7 @@ vta_status vtac_lower_layer_norm(vtac_lower *l)
     vtac_buffer *mean = vtac_local(l, "mean", type, 1);
     vtac_buffer *scale = vtac_local(l, "scale", type, 1);
     vtac_open_others(l, &s.loops, s.marks, turn);
-    moments(l, &s, vtac_norm_epsilon(l->node), mean, scale, turn);
+    lower_moments(l, &s, vtac_norm_epsilon(l->node), mean, scale, turn);
     const int64_t lanes = span_lanes(l, &s);
     normal n = {&s, turn, mean, scale};
     const uint32_t inner = open_marked(l, &s, lanes, turn);

@@ -17,7 +17,7 @@ typedef struct norm {
     vtac_dtype type; /* of the sums */
     int64_t lanes;
     int64_t batches, blocks; /* that share means */
-    vtac_place first;        /* of these */
+    vtac_position first;     /* of these */
     vtac_buffer *from, *sums, *mean, *scale, *gain, *bias;
     vtac_buffer *parts, *totals; /* where lanes share means; memory, not registers */
 } norm;
@@ -27,14 +27,14 @@ static const vtac_expr *lane_of(vtac_lower *l, const norm *n)
     return vtac_for(l->k, VTAC_LOOP_VECTOR, n->lanes, "lane");
 }
 
-static const vtac_expr *value_at(vtac_lower *l, const norm *n, const vtac_place *p, const vtac_expr *lane)
+static const vtac_expr *value_at(vtac_lower *l, const norm *n, const vtac_position *p, const vtac_expr *lane)
 {
     return vtac_e_load(l->k, n->from,
                        vtac_layout_place(l, n->x, p->at[0], p->block, p->at[2], p->at[3], lane));
 }
 
 /* Opens loops over all blocks, and batches, that share means. */
-static uint32_t open_blocks(vtac_lower *l, const norm *n, vtac_place *p)
+static uint32_t open_blocks(vtac_lower *l, const norm *n, vtac_position *p)
 {
     uint32_t loops = 0;
     *p = n->first;
@@ -51,7 +51,7 @@ static uint32_t open_blocks(vtac_lower *l, const norm *n, vtac_place *p)
 }
 
 /* Adds one position, less the mean and squared where one is given, to the sums numbered `way`. */
-static void add_position(vtac_lower *l, const norm *n, const vtac_place *p, const vtac_buffer *mean,
+static void add_position(vtac_lower *l, const norm *n, const vtac_position *p, const vtac_buffer *mean,
                          const vtac_expr *way)
 {
     vtac_kernel *k = l->k;
@@ -79,7 +79,7 @@ static void clear_sums(vtac_lower *l, const norm *n)
 static void sum_positions(vtac_lower *l, const norm *n, const vtac_buffer *mean)
 {
     vtac_kernel *k = l->k;
-    vtac_place p;
+    vtac_position p;
     const int64_t whole = n->x_type->dim[3] / SUMS * SUMS;
     clear_sums(l, n);
     const uint32_t loops = open_blocks(l, n, &p);
@@ -140,7 +140,7 @@ static const vtac_expr *open_average(vtac_lower *l, const norm *n, const vtac_ex
     return E2(DIV, sum, vtac_e_float(l->k, n->type, (double)count));
 }
 
-static void moments(vtac_lower *l, const norm *n)
+static void lower_moments(vtac_lower *l, const norm *n)
 {
     vtac_kernel *k = l->k;
     const vtac_expr *lane;
@@ -157,7 +157,7 @@ static void moments(vtac_lower *l, const norm *n)
 }
 
 /* Scale and bias of the channels of a block. */
-static void load_parameters(vtac_lower *l, const norm *n, const vtac_place *p)
+static void load_parameters(vtac_lower *l, const norm *n, const vtac_position *p)
 {
     vtac_kernel *k = l->k;
     const bool by_group = vtac_attr_int(l->node, "scale_per_group", 0) != 0; /* not side by side */
@@ -175,7 +175,7 @@ static void load_parameters(vtac_lower *l, const norm *n, const vtac_place *p)
 static void store_normal(vtac_lower *l, const norm *n)
 {
     vtac_kernel *k = l->k;
-    vtac_place p;
+    vtac_position p;
     const uint32_t loops = open_blocks(l, n, &p);
     if (n->gain != NULL) {
         load_parameters(l, n, &p);
@@ -227,7 +227,7 @@ vta_status vtac_lower_norm_blocked(vtac_lower *l)
     n.first.lanes = n.lanes;
     n.first.at[0] = vtac_let(k, "batch", vtac_i_divc(k, unit, groups));
     n.first.block = vtac_let(k, "block", vtac_i_mulc(k, vtac_i_remc(k, unit, groups), n.blocks));
-    moments(l, &n);
+    lower_moments(l, &n);
     store_normal(l, &n);
     vtac_end(k);
     vtac_layout_in_place(l);
@@ -251,7 +251,7 @@ static void clear_squares(vtac_lower *l, vtac_buffer *squares, int64_t first, in
 vta_status vtac_lower_lrn_blocked(vtac_lower *l)
 {
     norm n;
-    vtac_place p;
+    vtac_position p;
     shape_of(l, &n);
     const int64_t size = vtac_attr_int(l->node, "size", 1);
     const int64_t before = (size - 1) / 2;

@@ -35,7 +35,8 @@ typedef struct packer {
 
 /* body(x) for begin … end-1, by vectors of `lanes`. */
 typedef void along_fn(const packer *p, const vtac_expr *x, const void *of);
-static void along(const packer *p, int64_t begin, int64_t end, int64_t lanes, along_fn *body, const void *of)
+static void pack_along(const packer *p, int64_t begin, int64_t end, int64_t lanes, along_fn *body,
+                       const void *of)
 {
     vtac_kernel *k = p->l->k;
     const int64_t rounds = end > begin ? (end - begin) / lanes : 0;
@@ -61,25 +62,26 @@ typedef struct row {
     const vtac_expr *c, *y;
 } row;
 
-static int64_t held(int64_t value, int64_t low, int64_t high)
+static int64_t clamp_place(int64_t value, int64_t low, int64_t high)
 {
     return value < low ? low : value > high ? high : value;
 }
 
-static const vtac_expr *flipped(const packer *p, const vtac_expr *value)
+static const vtac_expr *flip_bytes(const packer *p, const vtac_expr *value)
 {
     vtac_kernel *k = p->l->k;
     value = p->g.flip ? vtac_e2(k, VTAC_E_XOR, value, vtac_e_int(k, VTAC_U8, 128)) : value;
     return vtac_e_cast(k, VTAC_I8, value);
 }
 
-static void border(const packer *p, const vtac_expr *x, const void *of)
+static void pack_border(const packer *p, const vtac_expr *x, const void *of)
 {
     vtac_kernel *k = p->l->k;
     vtac_store(k, p->fetched, vtac_i_add(k, ((const row *)of)->to, x), vtac_e_int(k, VTAC_I8, p->g.zero));
 }
 
-static const vtac_expr *quantized(const packer *p, const row *r, const vtac_expr *x, const vtac_expr *lane)
+static const vtac_expr *quantize_element(const packer *p, const row *r, const vtac_expr *x,
+                                         const vtac_expr *lane)
 {
     const vtac_expr *const image[] = {p->n, r->c, r->y, x};
     const vtac_expr *const line[] = {p->n, r->c, x};
@@ -93,12 +95,12 @@ static void put_fetched(const packer *p, const row *r, const vtac_expr *x, const
 {
     vtac_kernel *k = p->l->k;
     const vtac_expr *column = vtac_i_addc(k, x, -p->g.before[1]);
-    const vtac_expr *value = p->quantize != NULL ? quantized(p, r, column, lane)
+    const vtac_expr *value = p->quantize != NULL ? quantize_element(p, r, column, lane)
                                                  : vtac_e_load(k, p->from, vtac_i_add(k, r->from, column));
-    vtac_store(k, p->fetched, vtac_i_add(k, r->to, x), flipped(p, value));
+    vtac_store(k, p->fetched, vtac_i_add(k, r->to, x), flip_bytes(p, value));
 }
 
-static void inside(const packer *p, const vtac_expr *x, const void *of)
+static void pack_inside(const packer *p, const vtac_expr *x, const void *of)
 {
     put_fetched(p, of, x, NULL);
 }
@@ -120,8 +122,8 @@ static void fetch_row(const packer *p, const vtac_expr *c, const vtac_expr *i, c
 {
     const vtac_device_layout *g = &p->g;
     vtac_kernel *k = p->l->k;
-    const int64_t begin = held(g->before[1], 0, p->width);
-    const int64_t end = held(g->before[1] + g->shape[3], begin, p->width);
+    const int64_t begin = clamp_place(g->before[1], 0, p->width);
+    const int64_t end = clamp_place(g->before[1] + g->shape[3], begin, p->width);
     const int64_t lanes = p->quantize != NULL ? p->words : p->bytes;
     row r = {.c = c, .y = vtac_let(k, "row", y)};
     const vtac_expr *plane = vtac_i_add(k, vtac_i_mulc(k, p->n, g->shape[1]), c);
@@ -134,23 +136,23 @@ static void fetch_row(const packer *p, const vtac_expr *c, const vtac_expr *i, c
         const vtac_expr *upper = vtac_e2(k, VTAC_E_GE, r.y, vtac_e_index(k, g->shape[2]));
         const vtac_expr *outside = vtac_let(k, "outside", vtac_e2(k, VTAC_E_OR, lower, upper));
         vtac_if(k, outside);
-        along(p, 0, p->width, p->bytes, border, &r);
+        pack_along(p, 0, p->width, p->bytes, pack_border, &r);
         vtac_end(k);
         vtac_if(k, vtac_e1(k, VTAC_E_NOT, outside));
     }
-    along(p, 0, begin, p->bytes, border, &r);
+    pack_along(p, 0, begin, p->bytes, pack_border, &r);
     if (p->quick.lanes > 0 && end - begin >= p->quick.lanes) {
         vtac_quick_along(p->l, &p->quick, begin, end, inside_quickly, &(row_of){p, &r});
     } else {
-        along(p, begin, end, lanes, inside, &r);
+        pack_along(p, begin, end, lanes, pack_inside, &r);
     }
-    along(p, end, p->width, p->bytes, border, &r);
+    pack_along(p, end, p->width, p->bytes, pack_border, &r);
     if (leaves) {
         vtac_end(k);
     }
 }
 
-static void fetch(const packer *p)
+static void fetch_line(const packer *p)
 {
     const vtac_device_layout *g = &p->g;
     vtac_kernel *k = p->l->k;
@@ -168,34 +170,34 @@ static void fetch(const packer *p)
 
 /* ---- lined rows */
 
-typedef struct line {
+typedef struct pack_line {
     const vtac_expr *to, *from;
-} line;
+} pack_line;
 
-static void copy(const packer *p, const vtac_expr *x, const void *of)
+static void copy_element(const packer *p, const vtac_expr *x, const void *of)
 {
-    const line *r = of;
+    const pack_line *r = of;
     vtac_kernel *k = p->l->k;
     const vtac_expr *from = vtac_i_add(k, r->from, vtac_i_mulc(k, x, p->g.stride[1]));
     vtac_store(k, p->lined, vtac_i_add(k, r->to, x), vtac_e_load(k, p->fetched, from));
 }
 
-static void fill(const packer *p, const vtac_expr *x, const void *of)
+static void fill_element(const packer *p, const vtac_expr *x, const void *of)
 {
     vtac_kernel *k = p->l->k;
-    vtac_store(k, p->lined, vtac_i_add(k, ((const line *)of)->to, x), vtac_e_int(k, VTAC_I8, p->g.zero));
+    vtac_store(k, p->lined, vtac_i_add(k, ((const pack_line *)of)->to, x), vtac_e_int(k, VTAC_I8, p->g.zero));
 }
 
 /* What the lanes hold that no tap is for. */
 static void line_up_nothing(const packer *p)
 {
-    const line rest = {.to = vtac_e_index(p->l->k, 0)};
-    along(p, p->taps * p->columns, vtac_device_lanes(&p->g) * p->columns, p->bytes, fill, &rest);
+    const pack_line rest = {.to = vtac_e_index(p->l->k, 0)};
+    pack_along(p, p->taps * p->columns, vtac_device_lanes(&p->g) * p->columns, p->bytes, fill_element, &rest);
 }
 
 enum { EVEN = 8 }; /* copies are of so many bytes: what is too much is written again by the next one */
 
-static int64_t evened(int64_t columns)
+static int64_t even_columns(int64_t columns)
 {
     return (columns + EVEN - 1) / EVEN * EVEN;
 }
@@ -208,9 +210,9 @@ static void line_up(const packer *p)
     const vtac_expr *place = vtac_let(k, "place", vtac_e_load(k, p->places, q));
     const vtac_expr *y = vtac_for(k, VTAC_LOOP_SERIAL, p->all_at_once ? g->stored[2] : 1, "y");
     const vtac_expr *to = vtac_i_add(k, vtac_i_mulc(k, q, p->columns), vtac_i_mulc(k, y, g->stored[3]));
-    line r = {.to = vtac_let(k, "to", to)};
+    pack_line r = {.to = vtac_let(k, "to", to)};
     r.from = vtac_let(k, "from", vtac_i_add(k, place, vtac_i_mulc(k, y, g->stride[0] * p->width)));
-    along(p, 0, evened(g->stored[3]), p->bytes, copy, &r);
+    pack_along(p, 0, even_columns(g->stored[3]), p->bytes, copy_element, &r);
     vtac_end(k);
     vtac_end(k);
     line_up_nothing(p);
@@ -261,7 +263,7 @@ static void put_places(const packer *p, const vtac_expr *to, const vtac_expr *x,
         const vtac_expr *from = vtac_i_mulc(k, vtac_i_add(k, vtac_i_mulc(k, p->n, g->shape[1]), q), plane);
         from = vtac_i_add(k, from, vtac_i_mulc(k, p->y, g->shape[3]));
         from = vtac_i_add(k, vtac_i_add(k, from, vtac_i_mulc(k, lane, plane)), column);
-        value = flipped(p, vtac_e_load(k, p->from, from));
+        value = flip_bytes(p, vtac_e_load(k, p->from, from));
     }
     const vtac_expr *at =
         g->rows == 1 ? e
@@ -312,7 +314,7 @@ static void put_nothing(const packer *p)
 static void pack_row(packer *p)
 {
     if (p->fetched != NULL) {
-        fetch(p);
+        fetch_line(p);
     }
     if (p->places != NULL) {
         line_up(p);
@@ -348,11 +350,11 @@ static bool is_window(const vtac_device_layout *g)
 }
 
 /* How the tensor of a node's input comes into scratch memory. */
-static packer plan(const vtac_program *program, const vtac_device_layout *g)
+static packer plan_packer(const vtac_program *program, const vtac_device_layout *g)
 {
     const int64_t vector = program->level > 0 ? (int64_t)program->target->vector_bytes : 0;
     packer p = {.g = *g};
-    p.words = held(vector / 4, 1, g->lanes > 1024 ? 1 : 1024 / g->lanes);
+    p.words = clamp_place(vector / 4, 1, g->lanes > 1024 ? 1 : 1024 / g->lanes);
     p.bytes = vector > 0 ? vector : 1;
     p.taps = g->kernel[0] * g->kernel[1] * g->shape[1];
     p.width = (g->stored[3] - 1) * g->stride[1] + (g->kernel[1] - 1) * g->dilation[1] + 1;
@@ -379,7 +381,7 @@ bool vtac_device_quantizes(const vtac_program *program, const vtac_node *node)
     const bool same = type->rank == 4   ? type->dim[2] == g.shape[2] && type->dim[3] == g.shape[3]
                       : type->rank == 3 ? g.shape[2] == 1 && type->dim[2] == g.shape[3]
                                         : false;
-    const packer p = plan(program, &g);
+    const packer p = plan_packer(program, &g);
     return same && type->dim[0] == g.shape[0] && type->dim[1] == g.shape[1] &&
            vtac_dtype_bits(type->dtype) == 8 && g.shape[3] >= p.words &&
            (p.all_at_once || 2 * g.kernel[0] <= 3 * g.stride[0]) &&
@@ -403,7 +405,7 @@ vta_status vtac_lower_vta_pack(vtac_lower *l)
         g.shape[2] = g.stored[2] = 1; /* the rows of a plane are one */
         g.shape[3] = g.stored[3] = plane;
     }
-    packer p = plan(l->program, &g);
+    packer p = plan_packer(l->program, &g);
     p.l = l;
     p.quantize = quantizes ? before : NULL;
     VTA_TRY(vtac_device_place(l, 0, vtac_attr_int(l->node, "offset", 0)));

@@ -9,7 +9,7 @@
 #include "vta/number.h"
 #include "vtac/memory.h"
 
-static vtac_storage *storage(const vtac_program *p, vtac_storage_id id)
+static vtac_storage *storage_at(const vtac_program *p, vtac_storage_id id)
 {
     return vta_vec_at(&p->storages, id);
 }
@@ -24,7 +24,7 @@ static void find_lifetimes(vtac_program *p)
     for (uint32_t i = 0; i < p->steps.count; i++) {
         const vtac_step *step = step_at(p, i);
         for (size_t k = 0; k < step->arg_count; k++) {
-            vtac_storage *s = storage(p, step->args[k].storage);
+            vtac_storage *s = storage_at(p, step->args[k].storage);
             s->first = s->used ? s->first : i;
             s->last = i;
             s->used = true;
@@ -42,10 +42,10 @@ static void find_lifetimes(vtac_program *p)
     }
 }
 
-static vtac_storage_id merged(const vtac_program *p, vtac_storage_id id)
+static vtac_storage_id merged_storage(const vtac_program *p, vtac_storage_id id)
 {
-    while (storage(p, id)->merged != 0) {
-        id = storage(p, id)->merged;
+    while (storage_at(p, id)->merged != 0) {
+        id = storage_at(p, id)->merged;
     }
     return id;
 }
@@ -54,13 +54,13 @@ static void merge_in_place(vtac_program *p, uint32_t i)
 {
     const vtac_step *step = step_at(p, i);
     for (size_t out = 0; out < step->arg_count; out++) {
-        vtac_storage *to = storage(p, step->args[out].storage);
+        vtac_storage *to = storage_at(p, step->args[out].storage);
         if (!step->args[out].written || to->kind != VTAC_STORAGE_WORKSPACE || to->first != i) {
             continue;
         }
         for (size_t in = 0; in < step->arg_count; in++) {
-            const vtac_storage_id id = merged(p, step->args[in].storage);
-            vtac_storage *from = storage(p, id);
+            const vtac_storage_id id = merged_storage(p, step->args[in].storage);
+            vtac_storage *from = storage_at(p, id);
             if (step->args[in].in_place && !step->args[in].written && from->kind == VTAC_STORAGE_WORKSPACE &&
                 from->last == i && from->bytes >= to->bytes && to->merged == 0 &&
                 id != step->args[out].storage) {
@@ -79,7 +79,7 @@ static vta_status place_workspace(vtac_program *p, vta_diag *diag)
         return vta_no_memory(diag);
     }
     for (vtac_storage_id id = 1; id < p->storages.count; id++) {
-        const vtac_storage *s = storage(p, id);
+        const vtac_storage *s = storage_at(p, id);
         if (s->kind == VTAC_STORAGE_WORKSPACE && s->used) {
             p->unshared_bytes += vta_round_up_u(s->bytes, VTA_ARTIFACT_ALIGN);
             if (s->merged == 0) {
@@ -90,7 +90,7 @@ static vta_status place_workspace(vtac_program *p, vta_diag *diag)
     }
     VTA_TRY(vtac_place_lives(lives, count, &p->workspace_bytes, diag));
     for (size_t i = 0; i < count; i++) {
-        storage(p, lives[i].id)->offset = lives[i].offset;
+        storage_at(p, lives[i].id)->offset = lives[i].offset;
     }
     return VTA_OK;
 }
@@ -103,9 +103,9 @@ vta_status vtac_plan(vtac_program *p, vta_diag *diag)
     }
     VTA_TRY(place_workspace(p, diag));
     for (vtac_storage_id id = 1; id < p->storages.count; id++) {
-        vtac_storage *s = storage(p, id);
+        vtac_storage *s = storage_at(p, id);
         if (s->merged != 0) {
-            s->offset = storage(p, merged(p, id))->offset;
+            s->offset = storage_at(p, merged_storage(p, id))->offset;
         } else if (s->kind == VTAC_STORAGE_CONSTANT && s->used) {
             s->offset = p->constant_bytes;
             p->constant_bytes += vta_round_up_u(s->bytes, VTA_ARTIFACT_ALIGN);

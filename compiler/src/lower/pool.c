@@ -18,12 +18,12 @@ enum { NARROW_SUM = (1 << 24) / 255 };
 enum { MOST_ROW = 1 << 14, MOST_UNROLLED = 9 };
 enum { X_SCALE = 1, X_ZERO = VTAC_POOL_X_ZERO, Y_SCALE, Y_ZERO }; /* inputs of a quantized pool */
 
-typedef struct pooling {
+typedef struct pool_shape {
     bool is_max, is_lp, quantized, count_all;
     int64_t p;
     int64_t most; /* elements of a window */
     bool last;    /* channels last */
-} pooling;
+} pool_shape;
 
 const vtac_expr *vtac_lp_power(vtac_lower *l, const vtac_expr *x, int64_t p)
 {
@@ -46,7 +46,8 @@ const vtac_expr *vtac_pool_element(vtac_lower *l, const vtac_expr *x)
 }
 
 /* One element of the input as a number to add: quantized ones less their zero point. */
-static const vtac_expr *element(vtac_lower *l, const pooling *p, vtac_dtype type, const vtac_expr *const *at)
+static const vtac_expr *load_element(vtac_lower *l, const pool_shape *p, vtac_dtype type,
+                                     const vtac_expr *const *at)
 {
     const vtac_expr *x = vtac_in_at(l, 0, at);
     x = p->quantized ? vtac_pool_element(l, x) : vtac_e_cast(l->k, type, x);
@@ -92,7 +93,7 @@ const vtac_expr *vtac_mean_scale(vtac_lower *l, int64_t most, const vtac_expr *c
 }
 
 /* A sum divided by the count, halves away from zero. */
-static const vtac_expr *divided(vtac_lower *l, const vtac_expr *sum, const vtac_expr *count)
+static const vtac_expr *divide_sum(vtac_lower *l, const vtac_expr *sum, const vtac_expr *count)
 {
     const vtac_expr *zero = vtac_e_int(l->k, VTAC_I32, 0);
     const vtac_expr *half = E2(DIV, count, vtac_e_int(l->k, VTAC_I32, 2));
@@ -110,7 +111,7 @@ static const vtac_expr *tfl_mean(vtac_lower *l, const vtac_expr *sum, const vtac
     const vtac_dtype dtype = vtac_type_out(l, 0)->dtype;
     const vtac_expr *zero = vtac_e_int(l->k, VTAC_I32, 0);
     if (l->node->op == VTAC_OP_QLINEAR_AVERAGE_POOL) {
-        return vtac_tfl_stored(l, divided(l, sum, count), NULL, dtype);
+        return vtac_tfl_stored(l, divide_sum(l, sum, count), NULL, dtype);
     }
     const vtac_tensor *in[5];
     for (uint32_t i = X_SCALE; i <= Y_ZERO; i++) {
@@ -128,7 +129,7 @@ static const vtac_expr *tfl_mean(vtac_lower *l, const vtac_expr *sum, const vtac
         const vtac_tfl_scale factor = vtac_tfl_scale_of((double)x_scale / (double)y_scale);
         sum = E2(SUB, sum, vtac_e_int(l->k, VTAC_I32, x_zero * count->i));
         sum = vtac_tfl_scaled(l, sum, vtac_tfl_constant(l, factor), VTAC_ROUND_AWAY);
-        return vtac_tfl_stored(l, divided(l, sum, count), vtac_e_int(l->k, VTAC_I32, y_zero), dtype);
+        return vtac_tfl_stored(l, divide_sum(l, sum, count), vtac_e_int(l->k, VTAC_I32, y_zero), dtype);
     }
     const vtac_tfl_mean mean = vtac_tfl_mean_of(x_scale, x_zero, y_scale, y_zero, count->i);
     sum = vtac_tfl_scaled(l, sum, vtac_tfl_constant(l, mean.scale), VTAC_ROUND_AWAY);
@@ -148,7 +149,8 @@ const vtac_expr *vtac_mean(vtac_lower *l, int64_t most, const vtac_expr *sum, co
     return vtac_rescale(l, sum, scale, false, offset, vtac_type_out(l, 0)->dtype);
 }
 
-static const vtac_expr *finish(vtac_lower *l, const pooling *p, const vtac_expr *sum, const vtac_expr *count)
+static const vtac_expr *finish_sum(vtac_lower *l, const pool_shape *p, const vtac_expr *sum,
+                                   const vtac_expr *count)
 {
     if (p->is_max) {
         return sum;
@@ -167,7 +169,7 @@ static vtac_dtype sum_type(vtac_dtype dtype)
     return vtac_dtype_kind(dtype) == 'f' ? vtac_compute_type(dtype) : VTAC_I32;
 }
 
-static double first_value(const pooling *p, vtac_dtype dtype)
+static double first_value(const pool_shape *p, vtac_dtype dtype)
 {
     double low = -HUGE_VAL;
     double high;
@@ -196,16 +198,17 @@ typedef struct sums {
     vtac_buffer *value, *place;
 } sums;
 
-static const vtac_expr *joined(vtac_lower *l, const pooling *p, const vtac_expr *a, const vtac_expr *b)
+static const vtac_expr *join_elements(vtac_lower *l, const pool_shape *p, const vtac_expr *a,
+                                      const vtac_expr *b)
 {
     return p->is_max ? E2(MAX, a, b) : E2(ADD, a, b);
 }
 
-static void visit(vtac_lower *l, const pooling *p, const vtac_type *x, const sums *s, vtac_dtype type,
-                  const vtac_expr *const *at)
+static void visit_element(vtac_lower *l, const pool_shape *p, const vtac_type *x, const sums *s,
+                          vtac_dtype type, const vtac_expr *const *at)
 {
     const vtac_expr *zero = vtac_e_index(l->k, 0);
-    const vtac_expr *value = vtac_let(l->k, "x", element(l, p, type, at));
+    const vtac_expr *value = vtac_let(l->k, "x", load_element(l, p, type, at));
     const vtac_expr *old = vtac_e_load(l->k, s->value, zero);
     if (s->place != NULL) { /* the least number there is has a place as well */
         const vtac_expr *none = E2(LT, vtac_e_load(l->k, s->place, zero), vtac_e_int(l->k, VTAC_I64, 0));
@@ -215,12 +218,12 @@ static void visit(vtac_lower *l, const pooling *p, const vtac_type *x, const sum
         vtac_end(l->k);
         return;
     }
-    vtac_store(l->k, s->value, zero, joined(l, p, old, value));
+    vtac_store(l->k, s->value, zero, join_elements(l, p, old, value));
 }
 
 /* Taps of the window at `place` of an axis that count: those inside the input, or, with count_include_pad,
  * inside the padded input. */
-static int64_t taps_at(const pooling *p, const vtac_window *w, uint32_t a, int64_t dim, int64_t place)
+static int64_t taps_at(const pool_shape *p, const vtac_window *w, uint32_t a, int64_t dim, int64_t place)
 {
     const int64_t from = place * w->stride[a] - w->pad_begin[a];
     const int64_t low = p->count_all ? -w->pad_begin[a] : 0;
@@ -233,7 +236,7 @@ static int64_t taps_at(const pooling *p, const vtac_window *w, uint32_t a, int64
 }
 
 /* The same as an expression: a number, or what a table says. */
-static const vtac_expr *axis_count(vtac_lower *l, const pooling *p, const vtac_window *w, uint32_t a,
+static const vtac_expr *axis_count(vtac_lower *l, const pool_shape *p, const vtac_window *w, uint32_t a,
                                    int64_t dim, const vtac_expr *place)
 {
     int64_t *table = vta_arena_array(&l->program->arena, (size_t)w->extent[a], sizeof *table);
@@ -251,7 +254,7 @@ static const vtac_expr *axis_count(vtac_lower *l, const pooling *p, const vtac_w
 }
 
 /* Elements that the mean at an index is taken over. */
-static const vtac_expr *window_count(vtac_lower *l, const pooling *p, const vtac_window *w,
+static const vtac_expr *window_count(vtac_lower *l, const pool_shape *p, const vtac_window *w,
                                      const vtac_type *x, const vtac_expr *const *at)
 {
     int64_t known = 1;
@@ -268,7 +271,7 @@ static const vtac_expr *window_count(vtac_lower *l, const pooling *p, const vtac
 }
 
 /* Whether windows reach over the edge of an axis. */
-static bool leaves(const vtac_window *w, uint32_t a, int64_t dim)
+static bool leaves_edge(const vtac_window *w, uint32_t a, int64_t dim)
 {
     const int64_t last =
         (w->extent[a] - 1) * w->stride[a] + (w->kernel[a] - 1) * w->dilation[a] - w->pad_begin[a];
@@ -284,7 +287,7 @@ static const vtac_expr *open_tap(vtac_lower *l, const vtac_window *w, uint32_t a
     const vtac_expr *begin = vtac_i_addc(k, vtac_i_mulc(k, at, w->stride[a]), -w->pad_begin[a]);
     const vtac_expr *place = vtac_let(k, "place", vtac_i_add(k, begin, vtac_i_mulc(k, tap, w->dilation[a])));
     ++*opened;
-    if (leaves(w, a, dim)) {
+    if (leaves_edge(w, a, dim)) {
         vtac_if(k, E2(AND, E2(GE, place, vtac_e_index(k, 0)), E2(LT, place, vtac_e_index(k, dim))));
         ++*opened;
     }
@@ -295,7 +298,7 @@ static const vtac_expr *open_tap(vtac_lower *l, const vtac_window *w, uint32_t a
  * thread's with a border of nothing; of that, each output its window. */
 
 typedef struct pool_rows {
-    const pooling *p;
+    const pool_shape *p;
     const vtac_window *w;
     const vtac_type *x;
     vtac_dtype type;
@@ -337,8 +340,8 @@ static void join_columns(vtac_lower *l, pool_rows *r, const vtac_expr *first, in
     }
     const vtac_expr *lane = open_some(l, lanes);
     from[r->axis + 2] = vtac_i_add(k, first, lane);
-    const vtac_expr *value = vtac_let(k, "x", element(l, r->p, r->type, from));
-    vtac_store(k, r->sum, lane, joined(l, r->p, vtac_e_load(k, r->sum, lane), value));
+    const vtac_expr *value = vtac_let(k, "x", load_element(l, r->p, r->type, from));
+    vtac_store(k, r->sum, lane, join_elements(l, r->p, vtac_e_load(k, r->sum, lane), value));
     vtac_close(l, opened + (lanes == 1 ? 0 : 1));
     lane = open_some(l, lanes);
     const vtac_expr *to = vtac_i_addc(k, vtac_i_add(k, first, lane), r->w->pad_begin[r->axis]);
@@ -356,12 +359,12 @@ static void join_windows(vtac_lower *l, pool_rows *r, const vtac_expr *first, in
     const vtac_expr *place = vtac_i_mulc(k, vtac_i_add(k, first, lane), w->stride[r->axis]);
     place = vtac_i_add(k, place, vtac_i_mulc(k, tap, w->dilation[r->axis]));
     const vtac_expr *value = vtac_e_load(k, r->row, place);
-    vtac_store(k, r->sum, lane, joined(l, r->p, vtac_e_load(k, r->sum, lane), value));
+    vtac_store(k, r->sum, lane, join_elements(l, r->p, vtac_e_load(k, r->sum, lane), value));
     vtac_close(l, lanes == 1 ? 1 : 2);
     lane = open_some(l, lanes);
     r->at[r->axis + 2] = vtac_i_add(k, first, lane);
     const vtac_expr *count = r->p->is_max || r->p->is_lp ? NULL : window_count(l, r->p, w, r->x, r->at);
-    vtac_out_at(l, 0, r->at, finish(l, r->p, vtac_e_load(k, r->sum, lane), count));
+    vtac_out_at(l, 0, r->at, finish_sum(l, r->p, vtac_e_load(k, r->sum, lane), count));
     vtac_close(l, lanes == 1 ? 0 : 1);
 }
 
@@ -397,7 +400,7 @@ static void pool_by_rows(vtac_lower *l, pool_rows *r, int64_t reach, int64_t lan
 
 /* ---- one by one */
 
-static void pool_plainly(vtac_lower *l, const pooling *p, const vtac_window *w, vtac_dtype type)
+static void pool_plainly(vtac_lower *l, const pool_shape *p, const vtac_window *w, vtac_dtype type)
 {
     const vtac_type *x = vtac_type_in(l, 0);
     const vtac_expr *zero = vtac_e_index(l->k, 0);
@@ -415,10 +418,10 @@ static void pool_plainly(vtac_lower *l, const pooling *p, const vtac_window *w, 
     for (uint32_t a = 0; a < w->axes; a++) {
         source[a + 2] = open_tap(l, w, a, x->dim[a + 2], at[a + 2], &inner);
     }
-    visit(l, p, x, &s, type, source);
+    visit_element(l, p, x, &s, type, source);
     vtac_close(l, inner);
     const vtac_expr *count = p->is_max || p->is_lp ? NULL : window_count(l, p, w, x, at);
-    vtac_out_at(l, 0, at, finish(l, p, vtac_e_load(l->k, s.value, zero), count));
+    vtac_out_at(l, 0, at, finish_sum(l, p, vtac_e_load(l->k, s.value, zero), count));
     if (places) {
         vtac_out_at(l, 1, at, E2(MAX, vtac_e_load(l->k, s.place, zero), vtac_e_int(l->k, VTAC_I64, 0)));
     }
@@ -426,11 +429,11 @@ static void pool_plainly(vtac_lower *l, const pooling *p, const vtac_window *w, 
 }
 
 /* Small windows that go by steps and stay inside: LLVM makes vectors of them as they are. */
-static bool is_unrolled(const pooling *p, const vtac_window *w, const vtac_type *x)
+static bool is_unrolled(const pool_shape *p, const vtac_window *w, const vtac_type *x)
 {
     bool inside = true;
     for (uint32_t a = 0; a < w->axes; a++) {
-        inside = inside && !leaves(w, a, x->dim[a + 2]);
+        inside = inside && !leaves_edge(w, a, x->dim[a + 2]);
     }
     return inside && w->axes <= 2 && w->stride[w->axes - 1] > 1 && p->most <= MOST_UNROLLED;
 }
@@ -439,11 +442,11 @@ vta_status vtac_lower_pool(vtac_lower *l)
 {
     const vtac_type *x = vtac_type_in(l, 0);
     const vtac_op op = l->node->op;
-    pooling p = {.is_max = op == VTAC_OP_MAX_POOL,
-                 .is_lp = op == VTAC_OP_LP_POOL,
-                 .quantized = op == VTAC_OP_QLINEAR_AVERAGE_POOL,
-                 .count_all = vtac_attr_int(l->node, "count_include_pad", 0) != 0,
-                 .p = vtac_attr_int(l->node, "p", 2)};
+    pool_shape p = {.is_max = op == VTAC_OP_MAX_POOL,
+                    .is_lp = op == VTAC_OP_LP_POOL,
+                    .quantized = op == VTAC_OP_QLINEAR_AVERAGE_POOL,
+                    .count_all = vtac_attr_int(l->node, "count_include_pad", 0) != 0,
+                    .p = vtac_attr_int(l->node, "p", 2)};
     if (vtac_attr_int(l->node, "channels_last", 0) != 0) {
         return vtac_unsupported(l, "channels last is not lowered");
     }
@@ -469,7 +472,7 @@ vta_status vtac_lower_pool(vtac_lower *l)
 
 /* Planes by vectors: each lane has a part of the sum. */
 typedef struct plane {
-    const pooling *p;
+    const pool_shape *p;
     vtac_buffer *value;
     vtac_dtype type;
     const vtac_expr **source;
@@ -481,11 +484,11 @@ static void take_place(vtac_lower *l, void *context, const vtac_expr *i, const v
     const plane *c = context;
     c->source[c->axis] = i;
     const vtac_expr *old = vtac_e_load(l->k, c->value, lane);
-    vtac_store(l->k, c->value, lane, joined(l, c->p, old, element(l, c->p, c->type, c->source)));
+    vtac_store(l->k, c->value, lane, join_elements(l, c->p, old, load_element(l, c->p, c->type, c->source)));
 }
 
 /* What a whole plane gives, of `count` places. */
-static const vtac_expr *pool_plane(vtac_lower *l, const pooling *p, const vtac_type *x, vtac_dtype type,
+static const vtac_expr *pool_plane(vtac_lower *l, const pool_shape *p, const vtac_type *x, vtac_dtype type,
                                    int64_t count, const vtac_expr **source)
 {
     const int64_t lanes = vtac_row_lanes(l, type, count);
@@ -506,12 +509,12 @@ vta_status vtac_lower_global_pool(vtac_lower *l)
 {
     const vtac_type *x = vtac_type_in(l, 0);
     const vtac_op op = l->node->op;
-    pooling p = {.is_max = op == VTAC_OP_GLOBAL_MAX_POOL,
-                 .is_lp = op == VTAC_OP_GLOBAL_LP_POOL,
-                 .quantized = op == VTAC_OP_QLINEAR_GLOBAL_AVERAGE_POOL,
-                 .p = vtac_attr_int(l->node, "p", 2),
-                 .last = vtac_attr_int(l->node, "channels_last", 0) != 0,
-                 .most = 1};
+    pool_shape p = {.is_max = op == VTAC_OP_GLOBAL_MAX_POOL,
+                    .is_lp = op == VTAC_OP_GLOBAL_LP_POOL,
+                    .quantized = op == VTAC_OP_QLINEAR_GLOBAL_AVERAGE_POOL,
+                    .p = vtac_attr_int(l->node, "p", 2),
+                    .last = vtac_attr_int(l->node, "channels_last", 0) != 0,
+                    .most = 1};
     VTA_TRY(vtac_begin(l, ""));
     const vtac_dtype type = p.is_max ? vtac_compute_type(x->dtype) : sum_type(x->dtype);
     const vtac_expr *zero = vtac_e_index(l->k, 0);
@@ -534,11 +537,11 @@ vta_status vtac_lower_global_pool(vtac_lower *l)
             source[a] = vtac_for(l->k, VTAC_LOOP_SERIAL, x->dim[a], "i");
             inner++;
         }
-        visit(l, &p, x, &s, type, source);
+        visit_element(l, &p, x, &s, type, source);
         vtac_close(l, inner);
         total = vtac_e_load(l->k, s.value, zero);
     }
-    vtac_out_at(l, 0, at, finish(l, &p, total, count));
+    vtac_out_at(l, 0, at, finish_sum(l, &p, total, count));
     vtac_close(l, loops);
     return l->diag->code;
 }

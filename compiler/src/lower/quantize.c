@@ -29,7 +29,8 @@ static uint32_t axis_of(const vtac_lower *l, const vtac_node *n)
 
 /* Scale or zero point (input i) of element `at`: one, one for each place along an axis, or one for each block
  * of it; NULL where there is none. */
-static const vtac_expr *parameter(vtac_lower *l, const vtac_node *n, uint32_t i, const vtac_expr *const *at)
+static const vtac_expr *load_parameter(vtac_lower *l, const vtac_node *n, uint32_t i,
+                                       const vtac_expr *const *at)
 {
     const vtac_type *type = type_in(l, n, i);
     const int64_t block = vtac_attr_int(n, "block_size", 0);
@@ -49,7 +50,7 @@ static const vtac_expr *parameter(vtac_lower *l, const vtac_node *n, uint32_t i,
 /* x / scale as IEEE rounds it, but for subnormal ones. Where vectors have no division, by the reciprocal in
  * double: no quotient of two floats is nearer than 2^-49 of itself to the middle between two floats, and two
  * roundings to double change it by less. */
-static const vtac_expr *quotient(vtac_lower *l, const vtac_expr *x, float scale)
+static const vtac_expr *exact_quotient(vtac_lower *l, const vtac_expr *x, float scale)
 {
     if (l->program->target->has_division) {
         return E2(DIV, x, vtac_e_float(l->k, VTAC_F32, (double)scale));
@@ -60,13 +61,13 @@ static const vtac_expr *quotient(vtac_lower *l, const vtac_expr *x, float scale)
 
 /* round(x / scale) + zero of known numbers, saturated; NaN gives 0. Bounded first, it leaves its value in the
  * lowest bits of the sum with 1.5 * 2^23, rounded to nearest even. */
-static const vtac_expr *quantized(vtac_lower *l, const vtac_expr *x, float scale, int64_t zero,
-                                  vtac_dtype dtype)
+static const vtac_expr *quantize_number(vtac_lower *l, const vtac_expr *x, float scale, int64_t zero,
+                                        vtac_dtype dtype)
 {
     double low;
     double high;
     vtac_range_of(dtype, &low, &high);
-    const vtac_expr *v = vtac_let(l->k, "v", quotient(l, x, scale));
+    const vtac_expr *v = vtac_let(l->k, "v", exact_quotient(l, x, scale));
     v = vtac_e3(l->k, VTAC_E_SELECT, E2(EQ, v, v), v, vtac_e_float(l->k, VTAC_F32, -(double)zero));
     v = E2(MAX, vtac_e_float(l->k, VTAC_F32, low - (double)zero), v);
     v = E2(MIN, vtac_e_float(l->k, VTAC_F32, high - (double)zero), v);
@@ -84,8 +85,8 @@ static const vtac_tensor *known_number(const vtac_lower *l, const vtac_node *n, 
 const vtac_expr *vtac_quantized_number(vtac_lower *l, const vtac_node *n, const vtac_expr *x)
 {
     const vtac_tensor *shift = known_number(l, n, 2);
-    return quantized(l, x, (float)vtac_tensor_float(known_number(l, n, 1), 0),
-                     shift == NULL ? 0 : vtac_tensor_int(shift, 0), dtype_out(l, n));
+    return quantize_number(l, x, (float)vtac_tensor_float(known_number(l, n, 1), 0),
+                           shift == NULL ? 0 : vtac_tensor_int(shift, 0), dtype_out(l, n));
 }
 
 static bool has_known_scale(const vtac_lower *l, const vtac_node *n)
@@ -107,14 +108,14 @@ const vtac_expr *vtac_point_quantize(vtac_lower *l, const vtac_node *n, const vt
     if (is_float && vtac_quantizes_by_numbers(l, n)) {
         return vtac_quantized_number(l, n, x);
     }
-    const vtac_expr *scale = vtac_from_narrow(l, type_in(l, n, 1)->dtype, parameter(l, n, 1, at));
-    const vtac_expr *zero = parameter(l, n, 2, at);
+    const vtac_expr *scale = vtac_from_narrow(l, type_in(l, n, 1)->dtype, load_parameter(l, n, 1, at));
+    const vtac_expr *zero = load_parameter(l, n, 2, at);
     scale = vtac_e_cast(l->k, x == NULL ? VTAC_F32 : x->type, scale);
     if (vtac_dtype_kind(dtype_out(l, n)) == 'n' && !vtac_dtype_is_narrow_int(dtype_out(l, n))) {
         return vtac_to_narrow(l, n, dtype_out(l, n), E2(DIV, x, scale)); /* its zero point is 0 */
     }
     if (is_float && has_known_scale(l, n)) {
-        x = quotient(l, x, (float)vtac_tensor_float(known_number(l, n, 1), 0));
+        x = exact_quotient(l, x, (float)vtac_tensor_float(known_number(l, n, 1), 0));
         scale = NULL;
     }
     return vtac_requantize(l, x, scale, zero, dtype_out(l, n));
@@ -125,9 +126,9 @@ const vtac_expr *vtac_point_dequantize(vtac_lower *l, const vtac_node *n, const 
 {
     const vtac_dtype from = type_in(l, n, 0)->dtype;
     const vtac_expr *x = vtac_from_narrow(l, from, vtac_arg(l, n, 0, at));
-    const vtac_expr *scale = vtac_from_narrow(l, type_in(l, n, 1)->dtype, parameter(l, n, 1, at));
+    const vtac_expr *scale = vtac_from_narrow(l, type_in(l, n, 1)->dtype, load_parameter(l, n, 1, at));
     if (x == NULL || vtac_dtype_kind(x->type) != 'f') { /* floats have the zero point 0 */
-        const vtac_expr *zero = parameter(l, n, 2, at);
+        const vtac_expr *zero = load_parameter(l, n, 2, at);
         x = vtac_e_cast(l->k, VTAC_I32, x);
         x = zero == NULL ? x : E2(SUB, x, vtac_e_cast(l->k, VTAC_I32, zero));
     }
@@ -153,14 +154,14 @@ static const vtac_expr *scale_at(vtac_lower *l, const vtac_node *n, uint32_t i, 
 }
 
 /* x - zero, in int32 */
-static const vtac_expr *whole(vtac_lower *l, const vtac_node *n, uint32_t i, const vtac_expr *const *at)
+static const vtac_expr *load_whole(vtac_lower *l, const vtac_node *n, uint32_t i, const vtac_expr *const *at)
 {
     return vtac_centred(l, n, vtac_arg(l, n, i, at), i + 2);
 }
 
-static const vtac_expr *real(vtac_lower *l, const vtac_node *n, uint32_t i, const vtac_expr *const *at)
+static const vtac_expr *load_real(vtac_lower *l, const vtac_node *n, uint32_t i, const vtac_expr *const *at)
 {
-    return E2(MUL, vtac_e_cast(l->k, VTAC_F32, whole(l, n, i, at)), scale_at(l, n, i + 1, at));
+    return E2(MUL, vtac_e_cast(l->k, VTAC_F32, load_whole(l, n, i, at)), scale_at(l, n, i + 1, at));
 }
 
 static const vtac_expr *zero_at(vtac_lower *l, const vtac_node *n, uint32_t i, const vtac_expr *const *at)
@@ -170,7 +171,7 @@ static const vtac_expr *zero_at(vtac_lower *l, const vtac_node *n, uint32_t i, c
 
 /* round_half_even(v * 2^-shift) + zero, saturated, in int32: a sum of factors below 2^23 has room for half of
  * 2^shift. */
-static const vtac_expr *shifted(vtac_lower *l, const vtac_node *n, const vtac_expr *v, uint32_t shift)
+static const vtac_expr *shift_and_round(vtac_lower *l, const vtac_node *n, const vtac_expr *v, uint32_t shift)
 {
     double low;
     double high;
@@ -193,14 +194,14 @@ static const vtac_expr *sum_of_unknown(vtac_lower *l, const vtac_node *n, const 
     const vtac_expr *v = vtac_e_float(l->k, VTAC_F64, 0.0);
     for (uint32_t i = 0; i < 6; i += 3) {
         const vtac_expr *factor = E2(DIV, vtac_e_cast(l->k, VTAC_F64, scale_at(l, n, i + 1, at)), out);
-        v = E2(ADD, v, E2(MUL, vtac_e_cast(l->k, VTAC_F64, whole(l, n, i, at)), factor));
+        v = E2(ADD, v, E2(MUL, vtac_e_cast(l->k, VTAC_F64, load_whole(l, n, i, at)), factor));
     }
     return vtac_rescale(l, v, vtac_e_float(l->k, VTAC_F64, 1.0), false, zero_at(l, n, 7, at),
                         dtype_out(l, n));
 }
 
 /* A sum by the common fixed-point factors. */
-static const vtac_expr *sum(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at)
+static const vtac_expr *lower_sum(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at)
 {
     enum { MOST_SHIFT = 23 };
     float a;
@@ -214,8 +215,8 @@ static const vtac_expr *sum(vtac_lower *l, const vtac_node *n, const vtac_expr *
         enum { LEFT = 20 };
         const vtac_tfl_sum f = vtac_tfl_sum_of(a, b, y, LEFT);
         const vtac_expr *left = vtac_e_int(l->k, VTAC_I32, LEFT);
-        const vtac_expr *first = vtac_let(l->k, "a", E2(SHL, whole(l, n, 0, at), left));
-        const vtac_expr *second = vtac_let(l->k, "b", E2(SHL, whole(l, n, 3, at), left));
+        const vtac_expr *first = vtac_let(l->k, "a", E2(SHL, load_whole(l, n, 0, at), left));
+        const vtac_expr *second = vtac_let(l->k, "b", E2(SHL, load_whole(l, n, 3, at), left));
         first = vtac_tfl_scaled(l, first, vtac_tfl_constant(l, f.a), VTAC_ROUND_AWAY);
         second = vtac_tfl_scaled(l, second, vtac_tfl_constant(l, f.b), VTAC_ROUND_AWAY);
         const vtac_expr *both = vtac_let(l->k, "both", E2(ADD, first, second));
@@ -226,10 +227,10 @@ static const vtac_expr *sum(vtac_lower *l, const vtac_node *n, const vtac_expr *
         (void)vta_fail(l->diag, VTA_INVALID, "a scale is not positive and finite");
         return NULL;
     }
-    const vtac_expr *v = E2(MUL, whole(l, n, 0, at), vtac_e_int(l->k, VTAC_I32, fixed.a));
-    v = E2(ADD, v, E2(MUL, whole(l, n, 3, at), vtac_e_int(l->k, VTAC_I32, fixed.b)));
+    const vtac_expr *v = E2(MUL, load_whole(l, n, 0, at), vtac_e_int(l->k, VTAC_I32, fixed.a));
+    v = E2(ADD, v, E2(MUL, load_whole(l, n, 3, at), vtac_e_int(l->k, VTAC_I32, fixed.b)));
     if (fixed.shift > 0 && fixed.shift <= MOST_SHIFT) {
-        return shifted(l, n, v, fixed.shift);
+        return shift_and_round(l, n, v, fixed.shift);
     }
     const vtac_expr *scale = vtac_e_float(l->k, VTAC_F64, ldexp(1.0, -(int)fixed.shift));
     return vtac_rescale(l, v, scale, false, zero_at(l, n, 7, at), dtype_out(l, n));
@@ -238,9 +239,9 @@ static const vtac_expr *sum(vtac_lower *l, const vtac_node *n, const vtac_expr *
 const vtac_expr *vtac_point_qlinear_binary(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at)
 {
     if (n->op == VTAC_OP_QLINEAR_ADD) {
-        return sum(l, n, at);
+        return lower_sum(l, n, at);
     }
-    const vtac_expr *v = E2(MUL, whole(l, n, 0, at), whole(l, n, 3, at));
+    const vtac_expr *v = E2(MUL, load_whole(l, n, 0, at), load_whole(l, n, 3, at));
     float a;
     float b;
     float y;
@@ -265,6 +266,6 @@ const vtac_expr *vtac_point_qlinear_unary(vtac_lower *l, const vtac_node *n, con
     const bool leaky = n->op == VTAC_OP_QLINEAR_LEAKY_RELU;
     vtac_node plain = *n; /* its attributes, under the name of the function */
     plain.op = leaky ? VTAC_OP_LEAKY_RELU : VTAC_OP_SIGMOID;
-    const vtac_expr *y = vtac_unary(l, &plain, vtac_let(l->k, "x", real(l, n, 0, at)));
+    const vtac_expr *y = vtac_unary(l, &plain, vtac_let(l->k, "x", load_real(l, n, 0, at)));
     return vtac_requantize(l, y, scale_at(l, n, 3, at), zero_at(l, n, 4, at), dtype_out(l, n));
 }

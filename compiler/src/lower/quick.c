@@ -24,7 +24,7 @@
 enum { UNIT = 65536, DOUBT = 8, UNIT_BITS = 16, MOST_LANES = 16 };
 
 /* Factors and quotients that decide are normal numbers, and there is no exact one. */
-static bool pays(double scale)
+static bool quick_pays(double scale)
 {
     int exponent;
     const double fraction = frexp(scale, &exponent);
@@ -40,7 +40,7 @@ vtac_quick vtac_quick_of(const vtac_lower *l, const vtac_node *n, int64_t column
     }
     const double scale = vtac_tensor_float(vtac_in_constant(l->graph, n, 1), 0);
     const vtac_tensor *zero = vtac_in_constant(l->graph, n, 2);
-    if (pays(scale)) {
+    if (quick_pays(scale)) {
         q.dtype = l->graph->values[n->outputs[0]].type.dtype;
         q.factor = (double)(float)(1.0 / scale);
         q.offset = 0.5 + (double)(zero == NULL ? 0 : vtac_tensor_int(zero, 0)) + (double)DOUBT / UNIT;
@@ -56,7 +56,7 @@ void vtac_quick_begin(vtac_lower *l, vtac_quick *q)
     }
 }
 
-static void clear(vtac_lower *l, const vtac_quick *q)
+static void clear_doubts(vtac_lower *l, const vtac_quick *q)
 {
     const vtac_expr *lane = vtac_for(l->k, VTAC_LOOP_VECTOR, q->lanes, "lane");
     vtac_store(l->k, q->doubt, lane, vtac_e_int(l->k, VTAC_U16, UNIT - 1));
@@ -82,7 +82,7 @@ const vtac_expr *vtac_quick_element(vtac_lower *l, const vtac_quick *q, const vt
     return vtac_e_cast(k, q->dtype, v);
 }
 
-static const vtac_expr *doubts(vtac_lower *l, const vtac_quick *q)
+static const vtac_expr *load_doubts(vtac_lower *l, const vtac_quick *q)
 {
     const vtac_expr *least = vtac_e_load(l->k, q->doubt, vtac_e_index(l->k, 0));
     for (int64_t i = 1; i < q->lanes; i++) {
@@ -91,7 +91,8 @@ static const vtac_expr *doubts(vtac_lower *l, const vtac_quick *q)
     return E2(LT, least, vtac_e_int(l->k, VTAC_U16, 2 * DOUBT));
 }
 
-static void vector(vtac_lower *l, const vtac_quick *q, const vtac_expr *first, vtac_quick_fn *store, void *of)
+static void lower_vector(vtac_lower *l, const vtac_quick *q, const vtac_expr *first, vtac_quick_fn *store,
+                         void *of)
 {
     const vtac_expr *lane = vtac_for(l->k, VTAC_LOOP_VECTOR, q->lanes, "lane");
     store(of, vtac_i_add(l->k, first, lane), lane);
@@ -99,7 +100,7 @@ static void vector(vtac_lower *l, const vtac_quick *q, const vtac_expr *first, v
 }
 
 /* By division, in vectors of four. */
-static void divide(vtac_lower *l, int64_t begin, int64_t end, vtac_quick_fn *store, void *of)
+static void lower_division(vtac_lower *l, int64_t begin, int64_t end, vtac_quick_fn *store, void *of)
 {
     enum { LANES = 4 };
     vtac_kernel *k = l->k;
@@ -119,15 +120,15 @@ void vtac_quick_along(vtac_lower *l, const vtac_quick *q, int64_t begin, int64_t
                       void *of)
 {
     vtac_kernel *k = l->k;
-    clear(l, q);
+    clear_doubts(l, q);
     const vtac_expr *round = vtac_for(k, VTAC_LOOP_SERIAL, (end - begin) / q->lanes, "x");
-    vector(l, q, vtac_i_addc(k, vtac_i_mulc(k, round, q->lanes), begin), store, of);
+    lower_vector(l, q, vtac_i_addc(k, vtac_i_mulc(k, round, q->lanes), begin), store, of);
     vtac_end(k);
     if ((end - begin) % q->lanes != 0) { /* the same */
-        vector(l, q, vtac_e_index(k, end - q->lanes), store, of);
+        lower_vector(l, q, vtac_e_index(k, end - q->lanes), store, of);
     }
-    vtac_if(k, doubts(l, q));
-    divide(l, begin, end, store, of);
+    vtac_if(k, load_doubts(l, q));
+    lower_division(l, begin, end, store, of);
     vtac_end(k);
 }
 

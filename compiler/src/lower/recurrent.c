@@ -23,7 +23,7 @@ enum { MOST_APART = 16, LEAST_APART = 524288 };
 /* Inputs that the three share; LSTM has C0 and P on top. */
 enum { X, W, R, B, LENGTHS, H0, C0, P };
 
-static void geometry(vtac_lower *l, vtac_recurrence *r)
+static void read_geometry(vtac_lower *l, vtac_recurrence *r)
 {
     const vtac_type *x = vtac_type_in(l, X);
     const vtac_type *w = vtac_type_in(l, R);
@@ -124,8 +124,8 @@ static vta_status turn_weights(vtac_lower *l, const vtac_recurrence *r, uint32_t
 }
 
 /* Element [direction][column] of half `half` of B: 0 with the inputs, 1 with the state. */
-static const vtac_expr *bias(vtac_lower *l, const vtac_recurrence *r, const vtac_expr *direction,
-                             const vtac_expr *column, int64_t half)
+static const vtac_expr *bias_element(vtac_lower *l, const vtac_recurrence *r, const vtac_expr *direction,
+                                     const vtac_expr *column, int64_t half)
 {
     if (!vtac_has_in(l, B)) {
         return vtac_e_int(l->k, r->type, 0);
@@ -184,7 +184,7 @@ static void some_columns(vtac_lower *l, const row_product *m, const vtac_expr *f
     const vtac_expr *lane = open_lanes(l, lanes);
     for (int64_t v = 0; v < vectors; v++) {
         const vtac_expr *column = vtac_i_add(k, vtac_i_addc(k, first, v * lanes), lane);
-        const vtac_expr *start = LET("start", bias(l, m->r, m->direction, column, m->half));
+        const vtac_expr *start = LET("start", bias_element(l, m->r, m->direction, column, m->half));
         for (int64_t t = 0; t < m->rows; t++) {
             vtac_store(k, m->sums, vtac_i_addc(k, lane, (t * vectors + v) * lanes), start);
         }
@@ -324,7 +324,7 @@ static row_product state_product(const vtac_cell *c, const vtac_buffer *state)
 }
 
 /* A step of a direction whose times have their own: what it works with. */
-static vta_status enter(vtac_cell *c, const char *suffix)
+static vta_status enter_step(vtac_cell *c, const char *suffix)
 {
     vtac_lower *l = c->l;
     const vtac_recurrence *r = c->r;
@@ -344,14 +344,14 @@ static vta_status shared_products(vtac_cell *c, bool of_memory, const columns *p
 {
     vtac_lower *l = c->l;
     if (part->count >= part->wide) {
-        VTA_TRY(enter(c, ".state"));
+        VTA_TRY(enter_step(c, ".state"));
         row_product m = state_product(c, of_memory ? c->memory : c->state);
         make_sums(l, &m, part);
         whole_tiles(l, &m, part, VTAC_LOOP_PARALLEL);
         l->step->flops = 2 * (uint64_t)(c->rows * c->r->hidden * part->count);
     }
     if (part->count % part->wide != 0) {
-        VTA_TRY(enter(c, ".state"));
+        VTA_TRY(enter_step(c, ".state"));
         row_product m = state_product(c, of_memory ? c->memory : c->state);
         make_sums(l, &m, part);
         rest_of_tiles(l, &m, part);
@@ -365,7 +365,7 @@ static vta_status state_products(vtac_cell *c, bool of_memory, int64_t first, in
     if (c->apart) {
         const columns part = columns_of(c->l, c->r, c->rows, first, count);
         VTA_TRY(shared_products(c, of_memory, &part));
-        return enter(c, ".gates");
+        return enter_step(c, ".gates");
     }
     row_product m = state_product(c, of_memory ? c->memory : c->state);
     row_products(c->l, &m, first, count);
@@ -373,7 +373,7 @@ static vta_status state_products(vtac_cell *c, bool of_memory, int64_t first, in
 }
 
 /* Element j of the row at hand. */
-static const vtac_expr *own(const vtac_cell *c, const vtac_expr *j)
+static const vtac_expr *own_element(const vtac_cell *c, const vtac_expr *j)
 {
     return vtac_i_add(c->l->k, c->own_state, j);
 }
@@ -407,8 +407,8 @@ static const vtac_expr *gate_sum(const vtac_cell *c, int64_t gate, const vtac_ex
 }
 
 /* sum + peephole weight of gate `which` (i, o, f) times the cell's state */
-static const vtac_expr *peep(const vtac_cell *c, const vtac_expr *sum, int64_t which, const vtac_expr *j,
-                             const vtac_expr *state)
+static const vtac_expr *add_peephole(const vtac_cell *c, const vtac_expr *sum, int64_t which,
+                                     const vtac_expr *j, const vtac_expr *state)
 {
     vtac_lower *l = c->l;
     if (!vtac_has_in(l, P)) {
@@ -424,11 +424,11 @@ static void lstm_gates(const vtac_cell *c)
     enum { I, O, F, C };
     vtac_lower *l = c->l;
     const vtac_expr *j = vtac_for(l->k, VTAC_LOOP_SERIAL, c->r->hidden, "j");
-    const vtac_expr *before = LET("before", vtac_e_load(l->k, c->memory, own(c, j)));
-    const vtac_expr *in = LET("in", vtac_gate(c, 0, peep(c, gate_sum(c, I, j), 0, j, before)));
+    const vtac_expr *before = LET("before", vtac_e_load(l->k, c->memory, own_element(c, j)));
+    const vtac_expr *in = LET("in", vtac_gate(c, 0, add_peephole(c, gate_sum(c, I, j), 0, j, before)));
     const bool coupled = vtac_attr_int(l->node, "input_forget", 0) != 0;
     const vtac_expr *keep = coupled ? E2(SUB, vtac_e_int(l->k, c->r->type, 1), in)
-                                    : vtac_gate(c, 0, peep(c, gate_sum(c, F, j), 2, j, before));
+                                    : vtac_gate(c, 0, add_peephole(c, gate_sum(c, F, j), 2, j, before));
     const vtac_expr *fresh = vtac_gate(c, 1, gate_sum(c, C, j));
     const vtac_expr *now = LET("now", E2(ADD, E2(MUL, keep, before), E2(MUL, in, fresh)));
     const double clip = vtac_attr_float(l->node, "cell_clip", 0.0); /* TensorFlow Lite's */
@@ -436,9 +436,9 @@ static void lstm_gates(const vtac_cell *c)
         now = E2(MIN, now, vtac_e_float(l->k, c->r->type, clip));
         now = LET("held", E2(MAX, now, vtac_e_float(l->k, c->r->type, -clip)));
     }
-    const vtac_expr *out = vtac_gate(c, 0, peep(c, gate_sum(c, O, j), 1, j, now));
-    vtac_store(l->k, c->memory, own(c, j), now);
-    vtac_store(l->k, c->state, own(c, j), E2(MUL, out, vtac_gate(c, 2, now)));
+    const vtac_expr *out = vtac_gate(c, 0, add_peephole(c, gate_sum(c, O, j), 1, j, now));
+    vtac_store(l->k, c->memory, own_element(c, j), now);
+    vtac_store(l->k, c->state, own_element(c, j), E2(MUL, out, vtac_gate(c, 2, now)));
     vtac_end(l->k);
 }
 
@@ -450,8 +450,8 @@ static void gru_reset(const vtac_cell *c)
     const vtac_expr *j = vtac_for(l->k, VTAC_LOOP_SERIAL, c->r->hidden, "j");
     const vtac_expr *reset = vtac_gate(c, 0, gate_sum(c, RESET, j));
     const vtac_expr *old =
-        c->r->reset_after ? state_part(c, HIDDEN, j) : vtac_e_load(l->k, c->state, own(c, j));
-    vtac_store(l->k, c->memory, own(c, j), E2(MUL, reset, old));
+        c->r->reset_after ? state_part(c, HIDDEN, j) : vtac_e_load(l->k, c->state, own_element(c, j));
+    vtac_store(l->k, c->memory, own_element(c, j), E2(MUL, reset, old));
     vtac_end(l->k);
 }
 
@@ -460,12 +460,12 @@ static void gru_gates(const vtac_cell *c)
     vtac_lower *l = c->l;
     const vtac_expr *j = vtac_for(l->k, VTAC_LOOP_SERIAL, c->r->hidden, "j");
     const vtac_expr *rest =
-        c->r->reset_after ? vtac_e_load(l->k, c->memory, own(c, j)) : state_part(c, HIDDEN, j);
+        c->r->reset_after ? vtac_e_load(l->k, c->memory, own_element(c, j)) : state_part(c, HIDDEN, j);
     const vtac_expr *fresh = LET("fresh", vtac_gate(c, 1, E2(ADD, input_part(c, HIDDEN, j), rest)));
     const vtac_expr *z = LET("z", vtac_gate(c, 0, gate_sum(c, Z, j)));
     const vtac_expr *other = E2(SUB, vtac_e_int(l->k, c->r->type, 1), z);
-    const vtac_expr *kept = E2(MUL, z, vtac_e_load(l->k, c->state, own(c, j)));
-    vtac_store(l->k, c->state, own(c, j), E2(ADD, E2(MUL, other, fresh), kept));
+    const vtac_expr *kept = E2(MUL, z, vtac_e_load(l->k, c->state, own_element(c, j)));
+    vtac_store(l->k, c->state, own_element(c, j), E2(ADD, E2(MUL, other, fresh), kept));
     vtac_end(l->k);
 }
 
@@ -473,7 +473,7 @@ static void rnn_gates(const vtac_cell *c)
 {
     vtac_lower *l = c->l;
     const vtac_expr *j = vtac_for(l->k, VTAC_LOOP_SERIAL, c->r->hidden, "j");
-    vtac_store(l->k, c->state, own(c, j), vtac_gate(c, 0, gate_sum(c, 0, j)));
+    vtac_store(l->k, c->state, own_element(c, j), vtac_gate(c, 0, gate_sum(c, 0, j)));
     vtac_end(l->k);
 }
 
@@ -492,7 +492,7 @@ static void start_state(const vtac_cell *c, vtac_buffer *state, uint32_t input)
     const vtac_expr *at[3];
     const vtac_expr *j = vtac_for(l->k, VTAC_LOOP_SERIAL, c->r->hidden, "j");
     state_place(c, j, at);
-    vtac_store(l->k, state, own(c, j),
+    vtac_store(l->k, state, own_element(c, j),
                vtac_has_in(l, input) ? vtac_in_at(l, input, at) : vtac_e_int(l->k, c->r->type, 0));
     vtac_end(l->k);
 }
@@ -506,7 +506,7 @@ static void final_state(const vtac_cell *c, const vtac_buffer *state, uint32_t o
     const vtac_expr *at[3];
     const vtac_expr *j = vtac_for(l->k, VTAC_LOOP_SERIAL, c->r->hidden, "j");
     state_place(c, j, at);
-    vtac_out_at(l, output, at, vtac_e_load(l->k, state, own(c, j)));
+    vtac_out_at(l, output, at, vtac_e_load(l->k, state, own_element(c, j)));
     vtac_end(l->k);
 }
 
@@ -522,7 +522,7 @@ static void write_time(const vtac_cell *c, const vtac_expr *time, bool live)
     const vtac_expr *times_first[] = {time, direction, c->batch, j};
     const vtac_expr *batch_first[] = {c->batch, time, direction, j};
     vtac_out_at(l, 0, c->r->batch_first ? batch_first : times_first,
-                live ? vtac_e_load(l->k, c->state, own(c, j)) : vtac_e_int(l->k, c->r->type, 0));
+                live ? vtac_e_load(l->k, c->state, own_element(c, j)) : vtac_e_int(l->k, c->r->type, 0));
     vtac_end(l->k);
 }
 
@@ -615,7 +615,7 @@ static vta_status run_apart(vtac_cell *c, vtac_storage_id weights, const char *s
     c->kept[1] = vtac_temp(l, r->type, c->rows * r->columns);
     c->kept[2] = vtac_temp(l, r->type, c->rows * r->hidden);
     c->kept[3] = vtac_temp(l, r->type, c->rows * r->hidden);
-    VTA_TRY(enter(c, suffix));
+    VTA_TRY(enter_step(c, suffix));
     start_states(c);
     for (int64_t turn = 0; turn < r->steps; turn++) {
         VTA_TRY(one_turn(c, vtac_e_index(l->k, turn)));
@@ -659,7 +659,7 @@ vta_status vtac_lower_recurrent(vtac_lower *l)
     vtac_recurrence r = {0};
     vtac_storage_id weights = 0;
     vtac_storage_id state_weights = 0;
-    geometry(l, &r);
+    read_geometry(l, &r);
     VTA_TRY(turn_weights(l, &r, W, r.inputs, &weights));
     VTA_TRY(turn_weights(l, &r, R, r.hidden, &state_weights));
     r.products = vtac_temp(l, r.type, r.directions * r.steps * r.batch * r.columns);

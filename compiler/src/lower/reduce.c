@@ -84,7 +84,7 @@ static reduction reduction_of(vtac_op op, vtac_dtype dtype)
     }
 }
 
-static const vtac_expr *before(const vtac_lower *l, vtac_op op, const vtac_expr *x)
+static const vtac_expr *map_before(const vtac_lower *l, vtac_op op, const vtac_expr *x)
 {
     switch ((int)op) {
     case VTAC_OP_REDUCE_L1: return E1(ABS, x);
@@ -101,7 +101,7 @@ static const vtac_expr *before(const vtac_lower *l, vtac_op op, const vtac_expr 
     }
 }
 
-static const vtac_expr *after(const vtac_lower *l, vtac_op op, const vtac_expr *sum, int64_t count)
+static const vtac_expr *map_after(const vtac_lower *l, vtac_op op, const vtac_expr *sum, int64_t count)
 {
     const vtac_expr *real = vtac_dtype_kind(sum->type) == 'f' ? sum : vtac_e_cast(l->k, VTAC_F64, sum);
     switch ((int)op) {
@@ -141,8 +141,8 @@ static vta_status reduced_axes(vtac_lower *l, bool *marks, bool *keep)
 }
 
 /* Indices of the output from those of the input. */
-static void project(const vtac_type *x, const bool *marks, bool keep, const vtac_expr *zero,
-                    const vtac_expr *const *at, const vtac_expr **out)
+static void project_index(const vtac_type *x, const bool *marks, bool keep, const vtac_expr *zero,
+                          const vtac_expr *const *at, const vtac_expr **out)
 {
     uint32_t rank = 0;
     for (uint32_t i = 0; i < x->rank; i++) {
@@ -172,12 +172,12 @@ static const vtac_expr *shift_of(vtac_lower *l, const reducing *r, const vtac_ex
 }
 
 /* `lane`: the one of a result that has a lane of its own, else the first. */
-static void finish(vtac_lower *l, const reducing *r, const vtac_expr *sum, const vtac_expr *lane)
+static void finish_result(vtac_lower *l, const reducing *r, const vtac_expr *sum, const vtac_expr *lane)
 {
     const vtac_expr *out[VTAC_MAX_RANK];
-    project(r->x, r->marks, r->keep, zero_index(l), r->at, out);
+    project_index(r->x, r->marks, r->keep, zero_index(l), r->at, out);
     if (sum != NULL) {
-        const vtac_expr *y = after(l, l->node->op, sum, r->count);
+        const vtac_expr *y = map_after(l, l->node->op, sum, r->count);
         y = r->shift == NULL ? y : E2(ADD, y, shift_of(l, r, lane));
         vtac_out_at(l, 0, out, vtac_e_cast(l->k, vtac_compute_type(vtac_type_out(l, 0)->dtype), y));
     }
@@ -194,12 +194,12 @@ static void take_in(vtac_lower *l, void *context, const vtac_expr *i, const vtac
     const vtac_expr_op combine = r->looks ? VTAC_E_MAX : r->how.combine;
     if (!r->looks) {
         value = vtac_let(l->k, "x", r->shift == NULL ? value : E2(SUB, value, shift_of(l, r, lane)));
-        value = before(l, l->node->op, value);
+        value = map_before(l, l->node->op, value);
     }
     vtac_store(l->k, r->sum, lane, vtac_e2(l->k, combine, value, vtac_e_load(l->k, r->sum, lane)));
 }
 
-static const vtac_expr *start(const vtac_lower *l, const reducing *r)
+static const vtac_expr *start_value(const vtac_lower *l, const reducing *r)
 {
     return vtac_e_float(l->k, r->how.type, r->looks ? -HUGE_VAL : r->how.start);
 }
@@ -224,7 +224,7 @@ static uint32_t open_outside(vtac_lower *l, reducing *r)
 /* Rows that go: a part of each result in each lane, joined. */
 static const vtac_expr *join_rows(vtac_lower *l, reducing *r, int64_t lanes)
 {
-    vtac_set_lanes(l, r->sum, lanes, start(l, r));
+    vtac_set_lanes(l, r->sum, lanes, start_value(l, r));
     const uint32_t inner = open_outside(l, r);
     vtac_each_of_row(l, r->row, lanes, take_in, r);
     vtac_close(l, inner);
@@ -240,7 +240,7 @@ static void reduce_rows(vtac_lower *l, reducing *r, int64_t lanes)
         r->looks = false;
         vtac_set_lanes(l, r->shift, lanes, finite_shift(l, r, most));
     }
-    finish(l, r, join_rows(l, r, lanes), zero_index(l));
+    finish_result(l, r, join_rows(l, r, lanes), zero_index(l));
     vtac_end(l->k);
 }
 
@@ -259,7 +259,7 @@ static void shift_column(vtac_lower *l, reducing *r, const vtac_expr *lane)
 
 static void finish_column(vtac_lower *l, reducing *r, const vtac_expr *lane)
 {
-    finish(l, r, vtac_e_load(l->k, r->sum, lane), lane);
+    finish_result(l, r, vtac_e_load(l->k, r->sum, lane), lane);
 }
 
 static void each_column(vtac_lower *l, reducing *r, const vtac_expr *first, int64_t lanes, column_fn *fn)
@@ -275,7 +275,7 @@ static void reduce_columns(vtac_lower *l, reducing *r, const vtac_expr *first, i
 {
     for (int pass = r->shift == NULL; pass < 2; pass++) {
         r->looks = pass == 0;
-        vtac_set_lanes(l, r->sum, lanes, start(l, r));
+        vtac_set_lanes(l, r->sum, lanes, start_value(l, r));
         const uint32_t inner = open_outside(l, r);
         each_column(l, r, first, lanes, take_column);
         vtac_close(l, inner);
@@ -310,7 +310,7 @@ static void reduce_plainly(vtac_lower *l, reducing *r)
     const uint32_t outer = vtac_open_axes(l, r->x, r->marks, false, r->at, true);
     for (int pass = r->shift == NULL; pass < 2; pass++) {
         r->looks = pass == 0;
-        vtac_store(l->k, r->sum, zero, start(l, r));
+        vtac_store(l->k, r->sum, zero, start_value(l, r));
         const uint32_t inner = vtac_open_axes(l, r->x, r->marks, true, r->at, false);
         take_in(l, r, r->x->rank > 0 ? r->at[r->last] : zero, zero);
         vtac_close(l, inner);
@@ -318,7 +318,7 @@ static void reduce_plainly(vtac_lower *l, reducing *r)
             shift_column(l, r, zero);
         }
     }
-    finish(l, r, vtac_e_load(l->k, r->sum, zero), zero);
+    finish_result(l, r, vtac_e_load(l->k, r->sum, zero), zero);
     vtac_close(l, outer);
 }
 
@@ -397,7 +397,7 @@ vta_status vtac_lower_arg_reduce(vtac_lower *l)
     vtac_store(l->k, best, zero, value);
     vtac_store(l->k, place, zero, at[axis]);
     vtac_close(l, 2);
-    project(x, marks, vtac_attr_int(l->node, "keepdims", 1) != 0, zero, at, out);
+    project_index(x, marks, vtac_attr_int(l->node, "keepdims", 1) != 0, zero, at, out);
     vtac_out_at(l, 0, out, vtac_e_load(l->k, place, zero));
     vtac_close(l, outer);
     return l->diag->code;

@@ -32,7 +32,7 @@ static const vtac_expr *open_count(vtac_lower *l, const vtac_expr *count)
     return i;
 }
 
-static const vtac_expr *number(vtac_lower *l, vtac_dtype type, double value)
+static const vtac_expr *number_of(vtac_lower *l, vtac_dtype type, double value)
 {
     return vtac_e_float(l->k, type, value);
 }
@@ -57,12 +57,12 @@ static aligned align_axis(vtac_lower *l, const vtac_expr *roi, uint32_t axis, co
     for (uint32_t k = 0; k < 2; k++) {
         const vtac_expr *at[] = {roi, vtac_e_index(l->k, 2 * k + (axis == 0 ? 1 : 0))};
         const vtac_expr *given = vtac_e_cast(l->k, a.type, vtac_in_at(l, 1, at));
-        corner[k] = E2(MUL, given, number(l, a.type, scale));
-        corner[k] = LET("corner", half ? E2(SUB, corner[k], number(l, a.type, 0.5)) : corner[k]);
+        corner[k] = E2(MUL, given, number_of(l, a.type, scale));
+        corner[k] = LET("corner", half ? E2(SUB, corner[k], number_of(l, a.type, 0.5)) : corner[k]);
     }
     const vtac_expr *size = E2(SUB, corner[1], corner[0]);
-    size = LET("size", half ? size : E2(MAX, size, number(l, a.type, 1.0)));
-    const vtac_expr *bins = number(l, a.type, (double)vtac_type_out(l, 0)->dim[2 + axis]);
+    size = LET("size", half ? size : E2(MAX, size, number_of(l, a.type, 1.0)));
+    const vtac_expr *bins = number_of(l, a.type, (double)vtac_type_out(l, 0)->dim[2 + axis]);
     a.bin = LET("bin", E2(DIV, size, bins));
     const vtac_expr *samples =
         ratio > 0 ? vtac_e_index(l->k, ratio) : vtac_e_cast(l->k, VTAC_I64, E1(CEIL, a.bin));
@@ -78,16 +78,16 @@ typedef struct neighbours {
     const vtac_expr *place[2], *weight[2], *inside;
 } neighbours;
 
-static neighbours around(vtac_lower *l, const aligned *a, const vtac_expr *sample)
+static neighbours find_neighbours(vtac_lower *l, const aligned *a, const vtac_expr *sample)
 {
     neighbours n;
-    const vtac_expr *zero = number(l, a->type, 0.0);
-    const vtac_expr *one = number(l, a->type, 1.0);
-    const vtac_expr *last = number(l, a->type, (double)(a->dim - 1));
-    const vtac_expr *middle = E2(ADD, vtac_e_cast(l->k, a->type, sample), number(l, a->type, 0.5));
+    const vtac_expr *zero = number_of(l, a->type, 0.0);
+    const vtac_expr *one = number_of(l, a->type, 1.0);
+    const vtac_expr *last = number_of(l, a->type, (double)(a->dim - 1));
+    const vtac_expr *middle = E2(ADD, vtac_e_cast(l->k, a->type, sample), number_of(l, a->type, 0.5));
     const vtac_expr *x = LET("x", E2(ADD, a->start, E2(MUL, middle, a->inverse)));
-    n.inside = LET("inside", E2(AND, E2(GE, x, number(l, a->type, -1.0)),
-                                E2(LE, x, number(l, a->type, (double)a->dim))));
+    n.inside = LET("inside", E2(AND, E2(GE, x, number_of(l, a->type, -1.0)),
+                                E2(LE, x, number_of(l, a->type, (double)a->dim))));
     const vtac_expr *held = LET("held", SELECT(n.inside, E2(MIN, last, E2(MAX, zero, x)), zero));
     const vtac_expr *low = LET("low", E1(FLOOR, held));
     n.weight[1] = LET("after", E2(SUB, held, low));
@@ -120,7 +120,7 @@ static void add_sample(vtac_lower *l, vtac_buffer *sums, const vtac_expr *batch,
         value = value == NULL ? part : max ? E2(MAX, value, part) : E2(ADD, value, part);
     }
     const vtac_expr *inside = E2(AND, row->inside, column->inside);
-    value = LET("value", SELECT(inside, value, number(l, type, 0.0)));
+    value = LET("value", SELECT(inside, value, number_of(l, type, 0.0)));
     const vtac_expr *before = vtac_e_load(l->k, sums, channel);
     vtac_store(l->k, sums, channel, max ? E2(MAX, before, value) : E2(ADD, before, value));
     vtac_end(l->k);
@@ -146,12 +146,12 @@ vta_status vtac_lower_roi_align(vtac_lower *l)
     const vtac_expr *none = E2(MIN, y_axis.count, x_axis.count);
     none = E2(LT, none, vtac_e_index(l->k, 1));
     const vtac_expr *start =
-        max ? SELECT(none, number(l, type, 0.0), number(l, type, -HUGE_VAL)) : number(l, type, 0.0);
+        max ? SELECT(none, number_of(l, type, 0.0), number_of(l, type, -HUGE_VAL)) : number_of(l, type, 0.0);
     start = LET("start", start);
     vtac_store(l->k, sums, vtac_for(l->k, VTAC_LOOP_SERIAL, x->dim[1], "channel"), start);
     vtac_end(l->k);
-    const neighbours row = around(l, &y_axis, open_count(l, y_axis.count));
-    const neighbours column = around(l, &x_axis, open_count(l, x_axis.count));
+    const neighbours row = find_neighbours(l, &y_axis, open_count(l, y_axis.count));
+    const neighbours column = find_neighbours(l, &x_axis, open_count(l, x_axis.count));
     add_sample(l, sums, batch, &row, &column, max);
     vtac_close(l, 4 * DIGITS);
     const vtac_expr *count = E2(MAX, vtac_e_index(l->k, 1), E2(MUL, y_axis.count, x_axis.count));
@@ -171,17 +171,17 @@ static void cell_range(vtac_lower *l, const vtac_expr *roi, uint32_t axis, const
 {
     const vtac_dtype type = vtac_compute_type(vtac_type_in(l, 0)->dtype);
     const int64_t dim = vtac_type_in(l, 0)->dim[2 + axis];
-    const vtac_expr *scale = number(l, type, vtac_attr_float(l->node, "spatial_scale", 1.0));
+    const vtac_expr *scale = number_of(l, type, vtac_attr_float(l->node, "spatial_scale", 1.0));
     const vtac_expr *corner[2];
     for (uint32_t k = 0; k < 2; k++) {
         const vtac_expr *at[] = {roi, vtac_e_index(l->k, 1 + 2 * k + (axis == 0 ? 1 : 0))};
         const vtac_expr *scaled = LET("scaled", E2(MUL, vtac_in_at(l, 1, at), scale));
-        const vtac_expr *away = E1(FLOOR, E2(ADD, E1(ABS, scaled), number(l, type, 0.5)));
-        corner[k] = LET("corner", SELECT(E2(LT, scaled, number(l, type, 0.0)), E1(NEG, away), away));
+        const vtac_expr *away = E1(FLOOR, E2(ADD, E1(ABS, scaled), number_of(l, type, 0.5)));
+        corner[k] = LET("corner", SELECT(E2(LT, scaled, number_of(l, type, 0.0)), E1(NEG, away), away));
     }
-    const vtac_expr *one = number(l, type, 1.0);
+    const vtac_expr *one = number_of(l, type, 1.0);
     const vtac_expr *size = E2(MAX, one, E2(ADD, E2(SUB, corner[1], corner[0]), one));
-    const vtac_expr *bins = number(l, type, (double)vtac_type_out(l, 0)->dim[2 + axis]);
+    const vtac_expr *bins = number_of(l, type, (double)vtac_type_out(l, 0)->dim[2 + axis]);
     const vtac_expr *bin = LET("bin", E2(DIV, size, bins));
     const vtac_expr *i = vtac_e_cast(l->k, type, cell);
     const vtac_expr *edge[] = {E1(FLOOR, E2(MUL, i, bin)), E1(CEIL, E2(MUL, E2(ADD, i, one), bin))};
@@ -212,7 +212,8 @@ vta_status vtac_lower_max_roi_pool(vtac_lower *l)
         const vtac_expr *some = E2(LT, range[axis][0], range[axis][1]);
         any = any == NULL ? some : E2(AND, any, some);
     }
-    vtac_store(l->k, most, zero, SELECT(LET("any", any), number(l, type, -HUGE_VAL), number(l, type, 0.0)));
+    vtac_store(l->k, most, zero,
+               SELECT(LET("any", any), number_of(l, type, -HUGE_VAL), number_of(l, type, 0.0)));
     for (uint32_t axis = 0; axis < 2; axis++) {
         const vtac_expr *i = vtac_for(l->k, VTAC_LOOP_SERIAL, x->dim[2 + axis], "i");
         vtac_if(l->k, E2(AND, E2(GE, i, range[axis][0]), E2(LT, i, range[axis][1])));

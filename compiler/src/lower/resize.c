@@ -21,7 +21,7 @@ typedef struct taps {
     const vtac_expr *weight[MOST_TAPS]; /* f64; NULL: 1 */
 } taps;
 
-static const vtac_expr *num(const vtac_lower *l, double value)
+static const vtac_expr *number_of(const vtac_lower *l, double value)
 {
     return vtac_e_float(l->k, VTAC_F64, value);
 }
@@ -69,8 +69,8 @@ static bool region_of(const vtac_lower *l, const vtac_node *n, uint32_t axis, do
 
 /* The source coordinate of an output place, by the transformation mode; false: a mode that is not known, or a
  * region that is not. */
-static bool transformation(vtac_lower *l, const vtac_node *n, uint32_t axis, int64_t from, int64_t to,
-                           vtac_resize_place *out)
+static bool source_coordinate(vtac_lower *l, const vtac_node *n, uint32_t axis, int64_t from, int64_t to,
+                              vtac_resize_place *out)
 {
     const char *mode = vtac_attr_string(n, "coordinate_transformation_mode", "half_pixel");
     const double length =
@@ -113,13 +113,13 @@ static bool transformation(vtac_lower *l, const vtac_node *n, uint32_t axis, int
     return strcmp(mode, "align_corners") == 0;
 }
 
-static const vtac_expr *clamped(vtac_lower *l, const vtac_expr *place, int64_t size)
+static const vtac_expr *clamp_place(vtac_lower *l, const vtac_expr *place, int64_t size)
 {
     return vtac_let(l->k, "place",
                     E2(MAX, vtac_e_index(l->k, 0), E2(MIN, vtac_e_index(l->k, size - 1), place)));
 }
 
-static const vtac_expr *nearest(vtac_lower *l, const vtac_node *n, const vtac_expr *x)
+static const vtac_expr *nearest_index(vtac_lower *l, const vtac_node *n, const vtac_expr *x)
 {
     const char *mode = vtac_attr_string(n, "nearest_mode", "round_prefer_floor");
     if (strcmp(mode, "floor") == 0) {
@@ -128,45 +128,45 @@ static const vtac_expr *nearest(vtac_lower *l, const vtac_node *n, const vtac_ex
     if (strcmp(mode, "ceil") == 0) {
         return vtac_e1(l->k, VTAC_E_CEIL, x);
     }
-    return strcmp(mode, "round_prefer_ceil") == 0 ? vtac_e1(l->k, VTAC_E_FLOOR, E2(ADD, x, num(l, 0.5)))
-                                                  : vtac_e1(l->k, VTAC_E_CEIL, E2(SUB, x, num(l, 0.5)));
+    return strcmp(mode, "round_prefer_ceil") == 0 ? vtac_e1(l->k, VTAC_E_FLOOR, E2(ADD, x, number_of(l, 0.5)))
+                                                  : vtac_e1(l->k, VTAC_E_CEIL, E2(SUB, x, number_of(l, 0.5)));
 }
 
 /* Weight of a place at distance d (0 or more) by the cubic kernel: near for d <= 1, else far. */
-static const vtac_expr *cubic(vtac_lower *l, const vtac_expr *d, double a, bool near)
+static const vtac_expr *cubic_weight(vtac_lower *l, const vtac_expr *d, double a, bool near)
 {
     const double c[2][4] = {{a, -5 * a, 8 * a, -4 * a}, {a + 2, -(a + 3), 0, 1}};
-    const vtac_expr *y = num(l, c[near][0]);
+    const vtac_expr *y = number_of(l, c[near][0]);
     for (int i = 1; i < 4; i++) {
-        y = E2(ADD, E2(MUL, y, d), num(l, c[near][i]));
+        y = E2(ADD, E2(MUL, y, d), number_of(l, c[near][i]));
     }
     return vtac_let(l->k, "weight", y);
 }
 
-static void weigh(vtac_lower *l, const vtac_node *n, bool is_cubic, const vtac_expr *rest, taps *t)
+static void set_weights(vtac_lower *l, const vtac_node *n, bool is_cubic, const vtac_expr *rest, taps *t)
 {
     const double a = vtac_attr_float(n, "cubic_coeff_a", -0.75);
-    const vtac_expr *other = E2(SUB, num(l, 1.0), rest);
+    const vtac_expr *other = E2(SUB, number_of(l, 1.0), rest);
     if (!is_cubic) {
         t->weight[0] = vtac_let(l->k, "weight", other);
         t->weight[1] = rest;
         return;
     }
-    t->weight[0] = cubic(l, vtac_let(l->k, "d", E2(ADD, rest, num(l, 1.0))), a, false);
-    t->weight[1] = cubic(l, rest, a, true);
-    t->weight[2] = cubic(l, vtac_let(l->k, "d", other), a, true);
-    t->weight[3] = cubic(l, vtac_let(l->k, "d", E2(ADD, other, num(l, 1.0))), a, false);
+    t->weight[0] = cubic_weight(l, vtac_let(l->k, "d", E2(ADD, rest, number_of(l, 1.0))), a, false);
+    t->weight[1] = cubic_weight(l, rest, a, true);
+    t->weight[2] = cubic_weight(l, vtac_let(l->k, "d", other), a, true);
+    t->weight[3] = cubic_weight(l, vtac_let(l->k, "d", E2(ADD, other, number_of(l, 1.0))), a, false);
 }
 
 /* With exclude_outside places beyond the edge count nothing, and the others' weights sum to 1 again. */
 static void exclude_outside(vtac_lower *l, int64_t size, const vtac_expr *const *raw, taps *t)
 {
-    const vtac_expr *sum = num(l, 0.0);
+    const vtac_expr *sum = number_of(l, 0.0);
     for (uint32_t i = 0; i < t->count; i++) {
         const vtac_expr *low = E2(GE, raw[i], vtac_e_index(l->k, 0));
         const vtac_expr *inside = E2(AND, low, E2(LT, raw[i], vtac_e_index(l->k, size)));
         t->weight[i] =
-            vtac_let(l->k, "weight", vtac_e3(l->k, VTAC_E_SELECT, inside, t->weight[i], num(l, 0.0)));
+            vtac_let(l->k, "weight", vtac_e3(l->k, VTAC_E_SELECT, inside, t->weight[i], number_of(l, 0.0)));
         sum = E2(ADD, sum, t->weight[i]);
     }
     sum = vtac_let(l->k, "sum", sum);
@@ -180,7 +180,7 @@ vta_status vtac_resize_source(vtac_lower *l, const vtac_node *n, uint32_t axis, 
     const int64_t from = vtac_in_type(l->graph, n, 0)->dim[axis];
     const int64_t to = l->graph->values[n->outputs[0]].type.dim[axis];
     out->scale = scale_of(l, n, axis, from, to);
-    if (!transformation(l, n, axis, from, to, out)) {
+    if (!source_coordinate(l, n, axis, from, to, out)) {
         return vtac_unsupported(
             l, "this coordinate transformation, or a region unknown at compile time, is not lowered");
     }
@@ -196,17 +196,17 @@ static void sample_axis(vtac_lower *l, const vtac_node *n, const vtac_expr *x, i
     const vtac_expr *raw[MOST_TAPS];
     if (strcmp(mode, "nearest") == 0) {
         t->count = 1;
-        t->place[0] = clamped(l, vtac_e_cast(l->k, VTAC_I64, nearest(l, n, x)), size);
+        t->place[0] = clamp_place(l, vtac_e_cast(l->k, VTAC_I64, nearest_index(l, n, x)), size);
         t->weight[0] = NULL;
         return;
     }
     const vtac_expr *floor_x = vtac_let(l->k, "floor", vtac_e1(l->k, VTAC_E_FLOOR, x));
     const vtac_expr *first = vtac_let(l->k, "first", vtac_e_cast(l->k, VTAC_I64, floor_x));
     t->count = is_cubic ? 4 : 2;
-    weigh(l, n, is_cubic, vtac_let(l->k, "rest", E2(SUB, x, floor_x)), t);
+    set_weights(l, n, is_cubic, vtac_let(l->k, "rest", E2(SUB, x, floor_x)), t);
     for (uint32_t i = 0; i < t->count; i++) {
         raw[i] = vtac_let(l->k, "raw", vtac_i_addc(l->k, first, (int64_t)i - (is_cubic ? 1 : 0)));
-        t->place[i] = clamped(l, raw[i], size);
+        t->place[i] = clamp_place(l, raw[i], size);
     }
     if (vtac_attr_int(n, "exclude_outside", 0) != 0) {
         exclude_outside(l, size, raw, t);
@@ -214,8 +214,8 @@ static void sample_axis(vtac_lower *l, const vtac_node *n, const vtac_expr *x, i
 }
 
 /* The weighted sum over the places of axes `axis` and up. */
-static const vtac_expr *gather(vtac_lower *l, const taps *all, uint32_t axis, uint32_t rank,
-                               const vtac_expr **from)
+static const vtac_expr *gather_taps(vtac_lower *l, const taps *all, uint32_t axis, uint32_t rank,
+                                    const vtac_expr **from)
 {
     if (axis == rank) {
         return vtac_in_at(l, 0, from);
@@ -223,12 +223,12 @@ static const vtac_expr *gather(vtac_lower *l, const taps *all, uint32_t axis, ui
     const taps *t = &all[axis];
     if (t->count == 0 || t->weight[0] == NULL) {
         from[axis] = t->count == 0 ? from[axis] : t->place[0];
-        return gather(l, all, axis + 1, rank, from);
+        return gather_taps(l, all, axis + 1, rank, from);
     }
-    const vtac_expr *sum = num(l, 0.0);
+    const vtac_expr *sum = number_of(l, 0.0);
     for (uint32_t i = 0; i < t->count; i++) {
         from[axis] = t->place[i];
-        const vtac_expr *value = vtac_e_cast(l->k, VTAC_F64, gather(l, all, axis + 1, rank, from));
+        const vtac_expr *value = vtac_e_cast(l->k, VTAC_F64, gather_taps(l, all, axis + 1, rank, from));
         sum = E2(ADD, sum, E2(MUL, value, t->weight[i]));
     }
     return sum;
@@ -237,13 +237,13 @@ static const vtac_expr *gather(vtac_lower *l, const taps *all, uint32_t axis, ui
 static const vtac_expr *place_of(vtac_lower *l, const vtac_resize_place *source, const vtac_expr *i)
 {
     const vtac_expr *x = vtac_e_cast(l->k, VTAC_F64, i);
-    x = source->before != 0.0 ? E2(ADD, x, num(l, source->before)) : x;
-    x = source->factor != 1.0 ? E2(MUL, x, num(l, source->factor)) : x;
-    x = source->divisor != 1.0 ? E2(DIV, x, num(l, source->divisor)) : x;
-    return source->after != 0.0 ? E2(ADD, x, num(l, source->after)) : x;
+    x = source->before != 0.0 ? E2(ADD, x, number_of(l, source->before)) : x;
+    x = source->factor != 1.0 ? E2(MUL, x, number_of(l, source->factor)) : x;
+    x = source->divisor != 1.0 ? E2(DIV, x, number_of(l, source->divisor)) : x;
+    return source->after != 0.0 ? E2(ADD, x, number_of(l, source->after)) : x;
 }
 
-static const vtac_expr *sampled(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at)
+static const vtac_expr *sample_element(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at)
 {
     const vtac_type *x = vtac_in_type(l->graph, n, 0);
     const bool crop =
@@ -262,12 +262,12 @@ static const vtac_expr *sampled(vtac_lower *l, const vtac_node *n, const vtac_ex
         }
         const vtac_expr *place = vtac_let(l->k, "x", place_of(l, &source, at[axis]));
         sample_axis(l, n, place, x->dim[axis], &all[axis]);
-        const vtac_expr *low = E2(GE, place, num(l, 0.0));
-        const vtac_expr *both = E2(AND, low, E2(LE, place, num(l, (double)(x->dim[axis] - 1))));
+        const vtac_expr *low = E2(GE, place, number_of(l, 0.0));
+        const vtac_expr *both = E2(AND, low, E2(LE, place, number_of(l, (double)(x->dim[axis] - 1))));
         inside = inside == NULL ? both : E2(AND, inside, both);
     }
     const vtac_dtype type = vtac_compute_type(x->dtype);
-    const vtac_expr *value = vtac_e_cast(l->k, type, gather(l, all, 0, x->rank, from));
+    const vtac_expr *value = vtac_e_cast(l->k, type, gather_taps(l, all, 0, x->rank, from));
     if (!crop || inside == NULL) {
         return value;
     }
@@ -287,13 +287,13 @@ static double source_of(const vtac_resize_place *source, int64_t i)
 
 /* ---- linear interpolation axis by axis, the last first, by tables: the same sums in the same order */
 
-typedef struct line {
+typedef struct resize_line {
     uint32_t axis;
     int64_t to;
     vtac_storage_id places, weights; /* [2][to]: i64, f64 */
-} line;
+} resize_line;
 
-static vta_status fill_line(vtac_lower *l, const vtac_resize_place *source, int64_t from, line *f)
+static vta_status fill_line(vtac_lower *l, const vtac_resize_place *source, int64_t from, resize_line *f)
 {
     const size_t count = 2 * (size_t)f->to;
     int64_t *places = vta_arena_array(&l->program->arena, count, sizeof *places);
@@ -318,7 +318,7 @@ static vta_status fill_line(vtac_lower *l, const vtac_resize_place *source, int6
 
 /* One axis, from `input` (0: the node's) to `output` (0: the node's), doubles between; `shape` is the input's
  * and becomes the output's. */
-static vta_status blend_axis(vtac_lower *l, const line *f, vtac_type *shape, vtac_storage_id input,
+static vta_status blend_axis(vtac_lower *l, const resize_line *f, vtac_type *shape, vtac_storage_id input,
                              vtac_storage_id output)
 {
     static const char *const names[] = {".0", ".1", ".2", ".3", ".4", ".5", ".6", ".7"};
@@ -333,7 +333,7 @@ static vta_status blend_axis(vtac_lower *l, const line *f, vtac_type *shape, vta
     vtac_buffer *weights = vtac_use(l, f->weights, "weights", VTAC_F64, 2 * f->to);
     const uint32_t loops = vtac_open(l, shape, at, 1);
     memcpy(source, at, sizeof source);
-    const vtac_expr *sum = num(l, 0.0);
+    const vtac_expr *sum = number_of(l, 0.0);
     for (int t = 0; t < 2; t++) {
         const vtac_expr *entry = vtac_i_addc(k, at[f->axis], t * f->to);
         source[f->axis] = vtac_let(k, "place", vtac_e_load(k, places, entry));
@@ -383,7 +383,7 @@ static vta_status lower_lines(vtac_lower *l, const vtac_resize_place *sources)
         last++;
     }
     for (uint32_t axis = x->rank; axis-- > last;) {
-        line f = {.axis = axis, .to = vtac_type_out(l, 0)->dim[axis]};
+        resize_line f = {.axis = axis, .to = vtac_type_out(l, 0)->dim[axis]};
         vtac_type next = shape;
         next.dim[axis] = f.to;
         if (sources[axis].moves) {
@@ -530,5 +530,5 @@ vta_status vtac_lower_resize(vtac_lower *l)
     if (nearest_place && by_places(l)) {
         return lower_places(l, sources);
     }
-    return by_lines(l, sources) ? lower_lines(l, sources) : vtac_lower_mapped(l, sampled);
+    return by_lines(l, sources) ? lower_lines(l, sources) : vtac_lower_mapped(l, sample_element);
 }

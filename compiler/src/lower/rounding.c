@@ -20,14 +20,14 @@ vtac_rounding vtac_rounding_of(const vtac_node *node)
 
 /* ---- a factor in 64 bits: the mantissa below, the exponent above */
 
-static int64_t packed(vtac_tfl_scale scale)
+static int64_t pack_scale(vtac_tfl_scale scale)
 {
     return (int64_t)scale.shift * (INT64_C(1) << 32) + scale.mult;
 }
 
 const vtac_expr *vtac_tfl_constant(vtac_lower *l, vtac_tfl_scale scale)
 {
-    return vtac_e_int(l->k, VTAC_I64, packed(scale));
+    return vtac_e_int(l->k, VTAC_I64, pack_scale(scale));
 }
 
 const vtac_expr *vtac_tfl_output_scale(vtac_lower *l, uint32_t a, uint32_t b, uint32_t y, bool narrow,
@@ -47,7 +47,7 @@ const vtac_expr *vtac_tfl_output_scale(vtac_lower *l, uint32_t a, uint32_t b, ui
         const size_t room = (size_t)count + BEYOND;
         int64_t *table = vta_arena_array(&l->program->arena, room, sizeof *table);
         for (int64_t i = 0; table != NULL && i < count; i++) {
-            table[i] = packed(vtac_tfl_scale_of(
+            table[i] = pack_scale(vtac_tfl_scale_of(
                 vtac_tfl_product((float)vtac_tensor_float(in[0], 0), (float)vtac_tensor_float(in[1], i),
                                  (float)vtac_tensor_float(in[2], 0), narrow)));
         }
@@ -60,21 +60,23 @@ const vtac_expr *vtac_tfl_output_scale(vtac_lower *l, uint32_t a, uint32_t b, ui
 
 /* ---- scaling */
 
-static const vtac_expr *num(vtac_lower *l, vtac_dtype type, int64_t value)
+static const vtac_expr *number_of(vtac_lower *l, vtac_dtype type, int64_t value)
 {
     return vtac_e_int(l->k, type, value);
 }
 
 /* One rounding, of a 64-bit number. */
-static const vtac_expr *once(vtac_lower *l, const vtac_expr *v, const vtac_expr *mult, const vtac_expr *shift)
+static const vtac_expr *round_once(vtac_lower *l, const vtac_expr *v, const vtac_expr *mult,
+                                   const vtac_expr *shift)
 {
-    const vtac_expr *upper = E2(SHR, E2(ADD, mult, num(l, VTAC_I32, 1 << 15)), num(l, VTAC_I32, 16));
-    upper = E2(MIN, upper, num(l, VTAC_I32, 0x7fff));
-    upper = vtac_e3(l->k, VTAC_E_SELECT, E2(LT, mult, num(l, VTAC_I32, 0x7fff0000)), upper,
-                    num(l, VTAC_I32, 0x7fff));
+    const vtac_expr *upper =
+        E2(SHR, E2(ADD, mult, number_of(l, VTAC_I32, 1 << 15)), number_of(l, VTAC_I32, 16));
+    upper = E2(MIN, upper, number_of(l, VTAC_I32, 0x7fff));
+    upper = vtac_e3(l->k, VTAC_E_SELECT, E2(LT, mult, number_of(l, VTAC_I32, 0x7fff0000)), upper,
+                    number_of(l, VTAC_I32, 0x7fff));
     const vtac_expr *total =
-        vtac_let(l->k, "total", E2(SUB, num(l, VTAC_I64, 15), vtac_e_cast(l->k, VTAC_I64, shift)));
-    const vtac_expr *half = E2(SHL, num(l, VTAC_I64, 1), E2(SUB, total, num(l, VTAC_I64, 1)));
+        vtac_let(l->k, "total", E2(SUB, number_of(l, VTAC_I64, 15), vtac_e_cast(l->k, VTAC_I64, shift)));
+    const vtac_expr *half = E2(SHL, number_of(l, VTAC_I64, 1), E2(SUB, total, number_of(l, VTAC_I64, 1)));
     v = E2(MUL, vtac_e_cast(l->k, VTAC_I64, v), vtac_e_cast(l->k, VTAC_I64, upper));
     return vtac_e_cast(l->k, VTAC_I32, E2(SHR, E2(ADD, v, half), total));
 }
@@ -85,34 +87,34 @@ const vtac_expr *vtac_tfl_scaled(vtac_lower *l, const vtac_expr *v, const vtac_e
     vtac_kernel *k = l->k;
     const bool known = scale != NULL && scale->op == VTAC_E_INT;
     const int64_t exponent = known ? scale->i >> 32 : 0;
-    const vtac_expr *mult = known ? num(l, VTAC_I32, (int32_t)(uint32_t)(uint64_t)scale->i)
+    const vtac_expr *mult = known ? number_of(l, VTAC_I32, (int32_t)(uint32_t)(uint64_t)scale->i)
                                   : vtac_let(k, "mult", vtac_e_cast(k, VTAC_I32, scale));
-    const vtac_expr *zero = num(l, VTAC_I32, 0);
+    const vtac_expr *zero = number_of(l, VTAC_I32, 0);
     const vtac_expr *shift =
-        known ? num(l, VTAC_I32, exponent)
-              : vtac_let(k, "shift", vtac_e_cast(k, VTAC_I32, E2(SHR, scale, num(l, VTAC_I64, 32))));
+        known ? number_of(l, VTAC_I32, exponent)
+              : vtac_let(k, "shift", vtac_e_cast(k, VTAC_I32, E2(SHR, scale, number_of(l, VTAC_I64, 32))));
     if (rounding == VTAC_ROUND_ONCE) {
-        return once(l, v, mult, shift);
+        return round_once(l, v, mult, shift);
     }
     v = vtac_e_cast(k, VTAC_I32, v);
     if (!known || exponent > 0) {
-        v = E2(SHL, v, known ? num(l, VTAC_I32, exponent) : E2(MAX, shift, zero));
+        v = E2(SHL, v, known ? number_of(l, VTAC_I32, exponent) : E2(MAX, shift, zero));
     }
     const vtac_expr *wide = E2(MUL, vtac_e_cast(k, VTAC_I64, v), vtac_e_cast(k, VTAC_I64, mult));
-    wide = E2(SHR, E2(ADD, wide, num(l, VTAC_I64, INT64_C(1) << 30)), num(l, VTAC_I64, 31));
+    wide = E2(SHR, E2(ADD, wide, number_of(l, VTAC_I64, INT64_C(1) << 30)), number_of(l, VTAC_I64, 31));
     const vtac_expr *p = vtac_let(k, "p", vtac_e_cast(k, VTAC_I32, wide));
     if (known && exponent >= 0) {
         return p;
     }
-    const vtac_expr *right = known ? num(l, VTAC_I32, -exponent)
+    const vtac_expr *right = known ? number_of(l, VTAC_I32, -exponent)
                                    : vtac_let(k, "right", E2(MAX, vtac_e1(k, VTAC_E_NEG, shift), zero));
-    const vtac_expr *one = num(l, VTAC_I32, 1);
+    const vtac_expr *one = number_of(l, VTAC_I32, 1);
     /* What is shifted out, against half: p >> right is the floor. */
     const vtac_expr *mask = vtac_let(k, "mask", E2(SUB, E2(SHL, one, right), one));
     const vtac_expr *rest = E2(AND, p, mask);
     const vtac_expr *most = E2(SHR, mask, one);
     if (rounding == VTAC_ROUND_AWAY) {
-        most = E2(SUB, most, E2(SHR, p, num(l, VTAC_I32, 31)));
+        most = E2(SUB, most, E2(SHR, p, number_of(l, VTAC_I32, 31)));
     }
     const vtac_expr *up = vtac_e3(k, VTAC_E_SELECT, E2(GT, rest, most), one, zero);
     return E2(ADD, E2(SHR, p, right), up);
@@ -124,8 +126,8 @@ const vtac_expr *vtac_tfl_stored(vtac_lower *l, const vtac_expr *v, const vtac_e
     double high;
     vtac_range_of(dtype, &low, &high);
     v = zero == NULL ? v : E2(ADD, v, vtac_e_cast(l->k, VTAC_I32, zero));
-    v = E2(MAX, v, num(l, VTAC_I32, (int64_t)low));
-    v = E2(MIN, v, num(l, VTAC_I32, (int64_t)high));
+    v = E2(MAX, v, number_of(l, VTAC_I32, (int64_t)low));
+    v = E2(MIN, v, number_of(l, VTAC_I32, (int64_t)high));
     return vtac_e_cast(l->k, dtype, v);
 }
 
@@ -151,7 +153,7 @@ const vtac_expr *vtac_point_rescale(vtac_lower *l, const vtac_node *n, const vta
     }
     int64_t *table = vta_arena_array(&l->program->arena, (size_t)count, sizeof *table);
     for (int64_t i = 0; table != NULL && i < count; i++) {
-        table[i] = packed(scale_at(mult, shift, i));
+        table[i] = pack_scale(scale_at(mult, shift, i));
     }
     const vtac_storage_id room = table == NULL ? 0 : vtac_constant(l, table, (uint64_t)count * sizeof *table);
     const int64_t axis = vtac_attr_int(n, "axis", 1);

@@ -50,20 +50,20 @@ void vtac_set_lanes(vtac_lower *l, vtac_buffer *buffer, int64_t lanes, const vta
     vtac_close(l, lanes == 1 ? 0 : 1);
 }
 
-static const vtac_expr *join(vtac_lower *l, const vtac_buffer *buffer, int64_t first, int64_t lanes,
-                             vtac_expr_op op)
+static const vtac_expr *join_lanes(vtac_lower *l, const vtac_buffer *buffer, int64_t first, int64_t lanes,
+                                   vtac_expr_op op)
 {
     if (lanes == 1) {
         return vtac_e_load(l->k, buffer, vtac_e_index(l->k, first));
     }
-    const vtac_expr *low = join(l, buffer, first, lanes / 2, op);
-    const vtac_expr *high = join(l, buffer, first + lanes / 2, lanes / 2, op);
+    const vtac_expr *low = join_lanes(l, buffer, first, lanes / 2, op);
+    const vtac_expr *high = join_lanes(l, buffer, first + lanes / 2, lanes / 2, op);
     return vtac_let(l->k, "part", vtac_e2(l->k, op, low, high));
 }
 
 const vtac_expr *vtac_join_lanes(vtac_lower *l, const vtac_buffer *buffer, int64_t lanes, vtac_expr_op op)
 {
-    return join(l, buffer, 0, lanes, op);
+    return join_lanes(l, buffer, 0, lanes, op);
 }
 
 void vtac_open_others(vtac_lower *l, const vtac_type *type, const bool *marks, const vtac_expr **at)

@@ -15,14 +15,14 @@
 
 enum { MOST_AXES = VTAC_MAX_RANK - 2 };
 
-typedef enum padding { PAD_ZEROS, PAD_BORDER, PAD_REFLECTION } padding;
+typedef enum sample_padding { PAD_ZEROS, PAD_BORDER, PAD_REFLECTION } sample_padding;
 
 /* How input 0, [N, C, axes...], is read. */
 typedef struct sampler {
     uint32_t axes;
     const int64_t *dim; /* of the axes */
     vtac_dtype type;    /* the places, the weights and the sums are computed in */
-    padding padding;
+    sample_padding padding;
     bool corners;                       /* the corners' centres are the edges, not their outer sides */
     uint32_t taps;                      /* along each axis: 1, 2, 4 */
     const vtac_expr *at[VTAC_MAX_RANK]; /* of the tap in work */
@@ -31,80 +31,80 @@ typedef struct sampler {
     } tap[MOST_AXES][4];
 } sampler;
 
-static const vtac_expr *number(vtac_lower *l, const sampler *s, double value)
+static const vtac_expr *number_of(vtac_lower *l, const sampler *s, double value)
 {
     return vtac_e_float(l->k, s->type, value);
 }
 
-static const vtac_expr *clamped(vtac_lower *l, const vtac_expr *x, const vtac_expr *low,
-                                const vtac_expr *high)
+static const vtac_expr *clamp_value(vtac_lower *l, const vtac_expr *x, const vtac_expr *low,
+                                    const vtac_expr *high)
 {
     return SELECT(E2(LT, x, low), low, SELECT(E2(GT, x, high), high, x));
 }
 
 /* A place thrown back at both edges as often as needed. */
-static const vtac_expr *reflected(vtac_lower *l, const sampler *s, const vtac_expr *x, int64_t dim)
+static const vtac_expr *reflect_place(vtac_lower *l, const sampler *s, const vtac_expr *x, int64_t dim)
 {
     const double low = s->corners ? 0.0 : -0.5;
     const double span = s->corners ? (double)dim - 1.0 : (double)dim;
     if (span <= 0.0) {
-        return number(l, s, 0.0);
+        return number_of(l, s, 0.0);
     }
-    const vtac_expr *period = number(l, s, 2.0 * span);
-    const vtac_expr *far = LET("far", E1(ABS, E2(SUB, x, number(l, s, low))));
+    const vtac_expr *period = number_of(l, s, 2.0 * span);
+    const vtac_expr *far = LET("far", E1(ABS, E2(SUB, x, number_of(l, s, low))));
     const vtac_expr *turns = E1(FLOOR, E2(DIV, far, period));
     const vtac_expr *rest = LET("rest", E2(SUB, far, E2(MUL, turns, period)));
-    return LET("turned", E2(ADD, number(l, s, low), E2(MIN, rest, E2(SUB, period, rest))));
+    return LET("turned", E2(ADD, number_of(l, s, low), E2(MIN, rest, E2(SUB, period, rest))));
 }
 
 /* A place beyond the edges, by the padding; within them it stays. */
-static const vtac_expr *edged(vtac_lower *l, const sampler *s, const vtac_expr *x, int64_t dim)
+static const vtac_expr *place_at_edge(vtac_lower *l, const sampler *s, const vtac_expr *x, int64_t dim)
 {
     const double low = s->corners ? 0.0 : -0.5;
-    const vtac_expr *outside =
-        E2(OR, E2(LT, x, number(l, s, low)), E2(GT, x, number(l, s, (double)dim - (s->corners ? 1.0 : 0.5))));
+    const vtac_expr *outside = E2(OR, E2(LT, x, number_of(l, s, low)),
+                                  E2(GT, x, number_of(l, s, (double)dim - (s->corners ? 1.0 : 0.5))));
     const vtac_expr *moved = s->padding == PAD_BORDER
-                                 ? clamped(l, x, number(l, s, 0.0), number(l, s, (double)(dim - 1)))
-                                 : reflected(l, s, x, dim);
+                                 ? clamp_value(l, x, number_of(l, s, 0.0), number_of(l, s, (double)(dim - 1)))
+                                 : reflect_place(l, s, x, dim);
     return s->padding == PAD_ZEROS ? x : LET("place", SELECT(LET("outside", outside), moved, x));
 }
 
 /* The factors of four neighbours by how far the place is behind the second: cubic convolution with -0.75. */
-static void cubic(vtac_lower *l, const sampler *s, const vtac_expr *t, const vtac_expr **w)
+static void cubic_factors(vtac_lower *l, const sampler *s, const vtac_expr *t, const vtac_expr **w)
 {
     static const double a = -0.75;
     for (uint32_t i = 0; i < 4; i++) {
         const double away = i == 0 ? 1.0 : i == 1 ? 0.0 : i == 2 ? 1.0 : 2.0;
-        const vtac_expr *d = i < 2 ? E2(ADD, t, number(l, s, away)) : E2(SUB, number(l, s, away), t);
+        const vtac_expr *d = i < 2 ? E2(ADD, t, number_of(l, s, away)) : E2(SUB, number_of(l, s, away), t);
         d = LET("d", d);
         const bool near = i == 1 || i == 2;
         const double f[] = {near ? a + 2.0 : a, near ? -(a + 3.0) : -5.0 * a, near ? 0.0 : 8.0 * a,
                             near ? 1.0 : -4.0 * a};
-        const vtac_expr *sum = number(l, s, f[0]);
+        const vtac_expr *sum = number_of(l, s, f[0]);
         for (uint32_t k = 1; k < 4; k++) {
-            sum = E2(ADD, E2(MUL, sum, d), number(l, s, f[k]));
+            sum = E2(ADD, E2(MUL, sum, d), number_of(l, s, f[k]));
         }
         w[i] = LET("w", sum);
     }
 }
 
 /* The taps of one axis around place x. */
-static void prepare(vtac_lower *l, sampler *s, uint32_t axis, const vtac_expr *x)
+static void prepare_axis(vtac_lower *l, sampler *s, uint32_t axis, const vtac_expr *x)
 {
     static const double most = 1 << 30; /* beyond every axis; keeps the integers from wrapping round */
     const int64_t dim = s->dim[axis];
     const vtac_expr *zero = vtac_e_index(l->k, 0);
     const vtac_expr *last = vtac_e_index(l->k, dim - 1);
     const vtac_expr *weight[4] = {NULL};
-    x = LET("x", clamped(l, x, number(l, s, -most), number(l, s, most)));
+    x = LET("x", clamp_value(l, x, number_of(l, s, -most), number_of(l, s, most)));
     const vtac_expr *first = LET("first", s->taps == 1 ? x : E1(FLOOR, x));
     if (s->taps > 1) {
         const vtac_expr *t = LET("t", E2(SUB, x, first));
         if (s->taps == 2) {
-            weight[0] = LET("w", E2(SUB, number(l, s, 1.0), t));
+            weight[0] = LET("w", E2(SUB, number_of(l, s, 1.0), t));
             weight[1] = t;
         } else {
-            cubic(l, s, t, weight);
+            cubic_factors(l, s, t, weight);
         }
     }
     const vtac_expr *base = LET("base", vtac_e_cast(l->k, VTAC_I64, first));
@@ -115,7 +115,7 @@ static void prepare(vtac_lower *l, sampler *s, uint32_t axis, const vtac_expr *x
         s->tap[axis][i].inside =
             s->padding == PAD_ZEROS ? LET("inside", E2(AND, E2(GE, place, zero), E2(LE, place, last))) : NULL;
         if (s->padding == PAD_REFLECTION) {
-            const vtac_expr *there = edged(l, s, vtac_e_cast(l->k, s->type, place), dim);
+            const vtac_expr *there = place_at_edge(l, s, vtac_e_cast(l->k, s->type, place), dim);
             place = vtac_e_cast(l->k, VTAC_I64, there);
         }
         s->tap[axis][i].place = LET("held", E2(MAX, zero, E2(MIN, last, place)));
@@ -157,15 +157,15 @@ static void prepare_from_grid(vtac_lower *l, sampler *s, const vtac_expr *const 
     for (uint32_t i = 0; i < s->axes; i++) {
         where[1 + s->axes] = vtac_e_index(l->k, s->axes - 1 - i);
         const vtac_expr *given = vtac_e_cast(l->k, s->type, vtac_in_at(l, 1, where));
-        const vtac_expr *from = LET("from", E2(ADD, given, number(l, s, 1.0)));
+        const vtac_expr *from = LET("from", E2(ADD, given, number_of(l, s, 1.0)));
         const double dim = (double)s->dim[i];
-        const vtac_expr *half = number(l, s, 0.5);
+        const vtac_expr *half = number_of(l, s, 0.5);
         const vtac_expr *place =
-            s->corners ? E2(MUL, E2(MUL, from, half), number(l, s, dim - 1.0))
-                       : E2(MUL, E2(SUB, E2(MUL, from, number(l, s, dim)), number(l, s, 1.0)), half);
+            s->corners ? E2(MUL, E2(MUL, from, half), number_of(l, s, dim - 1.0))
+                       : E2(MUL, E2(SUB, E2(MUL, from, number_of(l, s, dim)), number_of(l, s, 1.0)), half);
         place = LET("place", place);
         place = s->taps == 1 ? LET("place", E1(ROUND, place)) : place; /* halves to the even place */
-        prepare(l, s, i, edged(l, s, place, s->dim[i]));
+        prepare_axis(l, s, i, place_at_edge(l, s, place, s->dim[i]));
     }
 }
 
@@ -330,7 +330,7 @@ const vtac_expr *vtac_map_deform_columns(vtac_lower *l, const vtac_node *n, cons
     for (uint32_t i = 0; i < w.axes; i++) {
         where[1] = vtac_i_addc(l->k, vtac_i_mulc(l->k, row, w.axes), i);
         const vtac_expr *moved = E2(ADD, vtac_e_cast(l->k, s.type, from[i]), vtac_in_at(l, 1, where));
-        prepare(l, &s, i, moved);
+        prepare_axis(l, &s, i, moved);
     }
     const vtac_expr *value = sum_of_taps(l, &s, 0, NULL);
     if (vtac_in_type(l->graph, n, 2) != NULL) {

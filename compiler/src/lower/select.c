@@ -103,7 +103,7 @@ static const vtac_expr *goes_before(vtac_lower *l, const ranking *r, const ranke
 }
 
 /* The element sinks from the top of the first `end` slots: the worse child rises as long as it is worse. */
-static void sink(vtac_lower *l, const ranking *r, const ranked *moving, const vtac_expr *end)
+static void sink_element(vtac_lower *l, const ranking *r, const ranked *moving, const vtac_expr *end)
 {
     const vtac_expr *zero = vtac_e_index(l->k, 0);
     int64_t levels = 0;
@@ -158,7 +158,7 @@ static void note_worst(vtac_lower *l, const ranking *r)
 }
 
 /* Whether an element that comes after all of the heap's belongs to it. */
-static const vtac_expr *enters(vtac_lower *l, const ranking *r, const vtac_expr *value)
+static const vtac_expr *enters_heap(vtac_lower *l, const ranking *r, const vtac_expr *value)
 {
     const vtac_expr *zero = vtac_e_index(l->k, 0);
     const vtac_expr *worst = vtac_e_load(l->k, r->worst, zero);
@@ -189,7 +189,7 @@ static void put_in_order(vtac_lower *l, const ranking *r)
     const ranked top = ranked_at(l, r, zero);
     const ranked last = ranked_at(l, r, end);
     put_at(l, r, end, &top);
-    sink(l, r, &last, end);
+    sink_element(l, r, &last, end);
     vtac_end(l->k);
 }
 
@@ -229,8 +229,8 @@ vta_status vtac_lower_top_k(vtac_lower *l)
         pass_bar(l, &r, x_value);
     }
     const ranked own = ranked_of(l, &r, x_value, at[axis]);
-    vtac_if(l->k, LET("enters", enters(l, &r, own.value)));
-    sink(l, &r, &own, vtac_e_index(l->k, r.count));
+    vtac_if(l->k, LET("enters", enters_heap(l, &r, own.value)));
+    sink_element(l, &r, &own, vtac_e_index(l->k, r.count));
     note_worst(l, &r);
     vtac_close(l, r.bar != NULL ? 3 : 2);
     put_in_order(l, &r);
@@ -254,8 +254,8 @@ vta_status vtac_lower_top_k(vtac_lower *l)
 typedef struct suppression {
     int64_t batches, classes, boxes, most;
     const vtac_expr *limit, *overlap, *threshold; /* threshold NULL: none */
-    vtac_buffer *alive;                           /* of each box, this class */
-    vtac_buffer *rows;                            /* how many are written */
+    vtac_buffer *alive;                                 /* of each box, this class */
+    vtac_buffer *rows;                                  /* how many are written */
 } suppression;
 
 static const vtac_expr *scalar_in(vtac_lower *l, uint32_t i, const vtac_expr *otherwise)
@@ -288,7 +288,7 @@ static box box_at(vtac_lower *l, const vtac_expr *batch, const vtac_expr *i)
 }
 
 /* Whether two boxes share more than the allowed part of what they cover together. */
-static const vtac_expr *overlap(vtac_lower *l, const suppression *s, const box *a, const box *b)
+static const vtac_expr *boxes_overlap(vtac_lower *l, const suppression *s, const box *a, const box *b)
 {
     const vtac_expr *shared = NULL;
     for (uint32_t k = 0; k < 2; k++) {
@@ -343,7 +343,8 @@ static void write_row(vtac_lower *l, const suppression *s, const vtac_expr *batc
 }
 
 /* One class of one picture: take the best box, drop what overlaps it, and again. */
-static void suppress(vtac_lower *l, const suppression *s, const vtac_expr *batch, const vtac_expr *class)
+static void suppress_class(vtac_lower *l, const suppression *s, const vtac_expr *batch,
+                           const vtac_expr *class)
 {
     const vtac_expr *zero = vtac_e_index(l->k, 0);
     vtac_buffer *best = vtac_local(l, "best", VTAC_I64, 1);
@@ -358,7 +359,7 @@ static void suppress(vtac_lower *l, const suppression *s, const vtac_expr *batch
     const box a = box_at(l, batch, chosen);
     const vtac_expr *i = vtac_for(l->k, VTAC_LOOP_SERIAL, s->boxes, "i");
     const box b = box_at(l, batch, i);
-    const vtac_expr *drop = E2(OR, overlap(l, s, &a, &b), E2(EQ, i, chosen));
+    const vtac_expr *drop = E2(OR, boxes_overlap(l, s, &a, &b), E2(EQ, i, chosen));
     vtac_store(l->k, s->alive, i,
                SELECT(drop, vtac_e_int(l->k, VTAC_BOOL, 0), vtac_e_load(l->k, s->alive, i)));
     vtac_close(l, 4);
@@ -384,7 +385,7 @@ vta_status vtac_lower_nms(vtac_lower *l)
     vtac_store(l->k, s.rows, zero, zero);
     const vtac_expr *batch = vtac_for(l->k, VTAC_LOOP_SERIAL, s.batches, "batch");
     const vtac_expr *class = vtac_for(l->k, VTAC_LOOP_SERIAL, s.classes, "class");
-    suppress(l, &s, batch, class);
+    suppress_class(l, &s, batch, class);
     vtac_close(l, 2);
     return l->diag->code;
 }

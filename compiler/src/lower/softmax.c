@@ -45,7 +45,7 @@ static const vtac_expr *value_at(vtac_lower *l, const softmax *s, const vtac_exp
 }
 
 /* How far `at` is from the first place, over the marked axes. */
-static const vtac_expr *distance(vtac_lower *l, const softmax *s, const vtac_expr *const *at)
+static const vtac_expr *place_distance(vtac_lower *l, const softmax *s, const vtac_expr *const *at)
 {
     const vtac_expr *place = vtac_e_index(l->k, 0);
     for (uint32_t i = 0; i < s->x->rank; i++) {
@@ -67,7 +67,7 @@ static void find_largest(vtac_lower *l, const softmax *s, const vtac_expr **at)
     const vtac_expr *larger = vtac_let(l->k, "larger", E2(GT, value, vtac_e_load(l->k, s->most, zero)));
     if (l->node->op == VTAC_OP_HARDMAX) {
         const vtac_expr *before = vtac_e_load(l->k, s->where, zero);
-        vtac_store(l->k, s->where, zero, SELECT(larger, distance(l, s, at), before));
+        vtac_store(l->k, s->where, zero, SELECT(larger, place_distance(l, s, at), before));
     }
     vtac_store(l->k, s->most, zero, SELECT(larger, value, vtac_e_load(l->k, s->most, zero)));
     vtac_close(l, loops);
@@ -84,7 +84,7 @@ static void add_up(vtac_lower *l, const softmax *s, const vtac_expr **at)
 }
 
 /* A share of 1 as QLinearSoftmax stores it; of the others itself. */
-static const vtac_expr *quantized(vtac_lower *l, const vtac_expr *y)
+static const vtac_expr *quantize_share(vtac_lower *l, const vtac_expr *y)
 {
     if (l->node->op != VTAC_OP_QLINEAR_SOFTMAX) {
         return y;
@@ -94,18 +94,19 @@ static const vtac_expr *quantized(vtac_lower *l, const vtac_expr *y)
     return vtac_requantize(l, y, vtac_e_load(l->k, vtac_in(l, 3), zero), offset, vtac_type_out(l, 0)->dtype);
 }
 
-static const vtac_expr *result(vtac_lower *l, const softmax *s, const vtac_expr *const *at)
+static const vtac_expr *result_at(vtac_lower *l, const softmax *s, const vtac_expr *const *at)
 {
     const vtac_expr *zero = vtac_e_index(l->k, 0);
     if (l->node->op == VTAC_OP_HARDMAX) {
-        return vtac_e_cast(l->k, s->type, E2(EQ, distance(l, s, at), vtac_e_load(l->k, s->where, zero)));
+        return vtac_e_cast(l->k, s->type,
+                           E2(EQ, place_distance(l, s, at), vtac_e_load(l->k, s->where, zero)));
     }
     const vtac_expr *shifted = E2(SUB, value_at(l, s, at), vtac_e_load(l->k, s->most, zero));
     const vtac_expr *total = vtac_e_load(l->k, s->sum, zero);
     if (l->node->op == VTAC_OP_LOG_SOFTMAX) {
         return E2(SUB, shifted, E1(LOG, total));
     }
-    return quantized(l, E2(DIV, E1(EXP, shifted), total));
+    return quantize_share(l, E2(DIV, E1(EXP, shifted), total));
 }
 
 /* ---- by vectors: along the row that is summed, or of many rows side by side
@@ -162,7 +163,7 @@ static void take_result(vtac_lower *l, void *context, const vtac_expr *i, const 
                                         : E1(EXP, E2(SUB, lane_value(l, v, i), top_of(l, v, lane)));
     v->at[v->axis] = i;
     const vtac_expr *y = v->total != NULL || v->by_share ? E2(MUL, e, total) : E2(DIV, e, total);
-    vtac_out_at(l, 0, v->at, quantized(l, y));
+    vtac_out_at(l, 0, v->at, quantize_share(l, y));
 }
 
 /* What results are taken by, of a sum of exponentials. */
@@ -443,7 +444,7 @@ vta_status vtac_lower_softmax(vtac_lower *l)
         add_up(l, &s, at);
     }
     const uint32_t inner = vtac_open_axes(l, s.x, s.marks, true, at, false);
-    vtac_out_at(l, 0, at, result(l, &s, at));
+    vtac_out_at(l, 0, at, result_at(l, &s, at));
     vtac_close(l, inner + outer);
     return l->diag->code;
 }

@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-vtac_space *vtac_space_new(const vtac_lower *l, const char *kernel, const char *const *names)
+vtac_schedule_space *vtac_space_new(const vtac_lower *l, const char *kernel, const char *const *names)
 {
-    vtac_space *s = l->program->schedules != NULL ? calloc(1, sizeof *s) : NULL;
+    vtac_schedule_space *s = l->program->schedules != NULL ? calloc(1, sizeof *s) : NULL;
     if (s == NULL) {
         return NULL;
     }
@@ -23,7 +23,7 @@ vtac_space *vtac_space_new(const vtac_lower *l, const char *kernel, const char *
     return s;
 }
 
-void vtac_space_add(vtac_space *s, const int64_t *numbers, double guess)
+void vtac_space_add(vtac_schedule_space *s, const int64_t *numbers, double guess)
 {
     if (s->count == VTAC_MOST_POINTS) {
         return;
@@ -44,7 +44,7 @@ void vtac_space_add(vtac_space *s, const int64_t *numbers, double guess)
     s->guesses[s->count++] = guess;
 }
 
-bool vtac_space_ask(const vtac_lower *l, vtac_space *s, int64_t *numbers)
+bool vtac_space_ask(const vtac_lower *l, vtac_schedule_space *s, int64_t *numbers)
 {
     const vtac_kernel_space space = {.kernel = s->kernel,
                                      .shape = s->shape,

@@ -9,7 +9,7 @@
 
 enum { VTAC_SPACE_NUMBERS = 6, VTAC_SPACE_SHAPE = 224 };
 
-typedef struct vtac_space {
+typedef struct vtac_schedule_space {
     const char *kernel, *step;
     const char *names[VTAC_SPACE_NUMBERS];
     char shape[VTAC_SPACE_SHAPE]; /* of the computation, from whoever lists */
@@ -17,15 +17,15 @@ typedef struct vtac_space {
     double guesses[VTAC_MOST_POINTS];
     int64_t numbers[VTAC_MOST_POINTS][VTAC_SPACE_NUMBERS];
     uint32_t count, width;
-} vtac_space;
+} vtac_schedule_space;
 
 /* Numbers of these names, up to six and a NULL, for the node's steps (`step` may be set to one of them). NULL
  * where nobody asks for other schedules, or there is no memory for them: the standard one will do. */
-vtac_space *vtac_space_new(const vtac_lower *l, const char *kernel, const char *const *names);
+vtac_schedule_space *vtac_space_new(const vtac_lower *l, const char *kernel, const char *const *names);
 /* The first one is the standard schedule; what is listed already is not listed again. */
-void vtac_space_add(vtac_space *s, const int64_t *numbers, double guess);
+void vtac_space_add(vtac_schedule_space *s, const int64_t *numbers, double guess);
 /* Puts the numbers of the schedule to take in place of the standard one's; frees the space. Whether they are
  * others. */
-bool vtac_space_ask(const vtac_lower *l, vtac_space *s, int64_t *numbers);
+bool vtac_space_ask(const vtac_lower *l, vtac_schedule_space *s, int64_t *numbers);
 
 #endif

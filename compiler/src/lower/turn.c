@@ -17,7 +17,7 @@ typedef struct turned {
 } turned;
 
 /* Largest power of two up to both. */
-static int64_t power(int64_t most, int64_t extent)
+static int64_t power_of_two(int64_t most, int64_t extent)
 {
     int64_t size = 1;
     while (2 * size <= most && 2 * size <= extent) {
@@ -26,7 +26,7 @@ static int64_t power(int64_t most, int64_t extent)
     return size;
 }
 
-static bool plan(const vtac_lower *l, turned *t)
+static bool plan_transpose(const vtac_lower *l, turned *t)
 {
     const vtac_type *x = vtac_type_in(l, 0);
     const int64_t bytes = (int64_t)vtac_dtype_bytes(x->dtype);
@@ -40,15 +40,15 @@ static bool plan(const vtac_lower *l, turned *t)
         t->row++;
     }
     const int64_t lanes = (int64_t)l->program->target->vector_bytes / bytes;
-    t->across = power(lanes < MOST_ACROSS ? lanes : MOST_ACROSS, x->dim[t->perm[t->last]]);
-    t->along = power(VTAC_TURN_BYTES / bytes, x->dim[t->last]);
+    t->across = power_of_two(lanes < MOST_ACROSS ? lanes : MOST_ACROSS, x->dim[t->perm[t->last]]);
+    t->along = power_of_two(VTAC_TURN_BYTES / bytes, x->dim[t->last]);
     return t->row != t->last && t->across >= 4 && t->along >= 2;
 }
 
 bool vtac_is_turned(const vtac_lower *l)
 {
     turned t;
-    return l->node->op == VTAC_OP_TRANSPOSE && plan(l, &t);
+    return l->node->op == VTAC_OP_TRANSPOSE && plan_transpose(l, &t);
 }
 
 /* The first place of each matrix along an axis: the last one reaches back. */
@@ -67,7 +67,7 @@ vta_status vtac_lower_turned(vtac_lower *l)
     turned t;
     const vtac_expr *at[VTAC_MAX_RANK];
     const vtac_expr *from[VTAC_MAX_RANK];
-    (void)plan(l, &t);
+    (void)plan_transpose(l, &t);
     VTA_TRY(vtac_begin(l, ""));
     vtac_kernel *k = l->k;
     uint32_t loops = 0;

@@ -27,13 +27,13 @@ static uint64_t to_bits(double x)
 }
 
 /* The nearest whole number, for what is far below 2^31. */
-static int32_t nearest(double x)
+static int32_t nearest_integer(double x)
 {
     return (int32_t)(x < 0.0 ? x - 0.5 : x + 0.5);
 }
 
 /* terms[0] + terms[1] x + ... */
-static double polynomial(double x, const double *terms, int count)
+static double polynomial_at(double x, const double *terms, int count)
 {
     double sum = terms[count - 1];
     for (int i = count - 1; i-- > 0;) {
@@ -43,7 +43,7 @@ static double polynomial(double x, const double *terms, int count)
 }
 
 /* x times 2^power for |power| up to twice the exponent's range, in two steps. */
-static double scaled(double x, int32_t power)
+static double scale_by_power(double x, int32_t power)
 {
     const int32_t half = power / 2;
     return x * from_bits((uint64_t)(BIAS + half) << MANTISSA) *
@@ -64,13 +64,13 @@ double vtac_exp(double x)
     if (x < -746.0) {
         return 0.0;
     }
-    const int32_t n = nearest(x * 1.4426950408889634);
+    const int32_t n = nearest_integer(x * 1.4426950408889634);
     const double high = x - n * log2_high;
     const double low = n * log2_low;
     const double r = high - low;
     const double tail = (high - r) - low; /* what r has lost */
-    const double rest = tail + r * r * polynomial(r, series, (int)(sizeof series / sizeof series[0]));
-    return scaled(1.0 + (r + rest), n);
+    const double rest = tail + r * r * polynomial_at(r, series, (int)(sizeof series / sizeof series[0]));
+    return scale_by_power(1.0 + (r + rest), n);
 }
 
 double vtac_log(double x)
@@ -97,12 +97,12 @@ double vtac_log(double x)
     const double square = s * s;
     const double half = 0.5 * f * f;
     const double rest =
-        s * (half + square * polynomial(square, series, (int)(sizeof series / sizeof series[0])));
+        s * (half + square * polynomial_at(square, series, (int)(sizeof series / sizeof series[0])));
     return power * log2_high - ((half - (rest + power * log2_low)) - f);
 }
 
 /* The sine `quarters` quarter turns on. */
-static double sine(double x, int32_t quarters)
+static double sine_of_quarters(double x, int32_t quarters)
 {
     static const double odd[] = {-1.0 / 6,
                                  1.0 / 120,
@@ -123,7 +123,7 @@ static double sine(double x, int32_t quarters)
     if (!(x >= -1e6 && x <= 1e6)) {
         return from_bits(UINT64_C(0x7ff8000000000000));
     }
-    const int32_t n = nearest(x * 0.63661977236758134);
+    const int32_t n = nearest_integer(x * 0.63661977236758134);
     const double first = x - n * quarter_parts[0];
     const double second = n * quarter_parts[1];
     const double near = first - second;
@@ -134,21 +134,21 @@ static double sine(double x, int32_t quarters)
     const uint32_t place = (uint32_t)(n + quarters) & 3;
     double y;
     if (place % 2 == 0) {
-        y = r + (tail * (1.0 - 0.5 * square) + r * square * polynomial(square, odd, 8));
+        y = r + (tail * (1.0 - 0.5 * square) + r * square * polynomial_at(square, odd, 8));
     } else {
         const double half = 0.5 * square;
         const double most = 1.0 - half;
-        y = most + (((1.0 - most) - half) + (square * square * polynomial(square, even, 8) - r * tail));
+        y = most + (((1.0 - most) - half) + (square * square * polynomial_at(square, even, 8) - r * tail));
     }
     return place < 2 ? y : -y;
 }
 
 double vtac_sin(double x)
 {
-    return x == 0.0 ? x : sine(x, 0);
+    return x == 0.0 ? x : sine_of_quarters(x, 0);
 }
 
 double vtac_cos(double x)
 {
-    return sine(x, 1);
+    return sine_of_quarters(x, 1);
 }

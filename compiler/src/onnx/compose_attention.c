@@ -45,20 +45,20 @@ static vtac_value_id repeat_heads(vtac_compose *c, vtac_value_id x, int64_t time
     return vtac_c_reshape(c, vtac_c_expand(c, vtac_c_unsqueeze(c, x, 2), wide, 5), joined, 4);
 }
 
-static vtac_value_id append(vtac_compose *c, vtac_value_id past, vtac_value_id x)
+static vtac_value_id append_past(vtac_compose *c, vtac_value_id past, vtac_value_id x)
 {
     const vtac_value_id parts[] = {past, x};
     return past == 0 ? x : vtac_c_concat(c, parts, 2, 2);
 }
 
 /* 0 where a condition holds, -infinity (or `low`) elsewhere. */
-static vtac_value_id penalty(vtac_compose *c, vtac_value_id allowed, vtac_dtype dtype, double low)
+static vtac_value_id mask_penalty(vtac_compose *c, vtac_value_id allowed, vtac_dtype dtype, double low)
 {
     return vtac_c_where(c, allowed, vtac_c_number(c, dtype, 0.0), vtac_c_number(c, dtype, low));
 }
 
 /* 0, 1 ... along axis `axis` of `rank`. */
-static vtac_value_id places(vtac_compose *c, int64_t count, uint32_t axis, uint32_t rank)
+static vtac_value_id places_along(vtac_compose *c, int64_t count, uint32_t axis, uint32_t rank)
 {
     int64_t dim[VTAC_MAX_RANK];
     for (uint32_t i = 0; i < rank; i++) {
@@ -68,10 +68,10 @@ static vtac_value_id places(vtac_compose *c, int64_t count, uint32_t axis, uint3
 }
 
 /* Which keys the queries see: those up to the own place, which `offset` keys come before. */
-static vtac_value_id causal(vtac_compose *c, int64_t queries, int64_t keys, vtac_value_id offset)
+static vtac_value_id causal_mask(vtac_compose *c, int64_t queries, int64_t keys, vtac_value_id offset)
 {
-    const vtac_value_id own = vtac_c_add(c, places(c, queries, 2, 4), offset);
-    return vtac_c_at_most(c, places(c, keys, 3, 4), own);
+    const vtac_value_id own = vtac_c_add(c, places_along(c, queries, 2, 4), offset);
+    return vtac_c_at_most(c, places_along(c, keys, 3, 4), own);
 }
 
 static vtac_value_id sum_of(vtac_compose *c, vtac_value_id a, vtac_value_id b)
@@ -79,7 +79,7 @@ static vtac_value_id sum_of(vtac_compose *c, vtac_value_id a, vtac_value_id b)
     return a == 0 ? b : b == 0 ? a : vtac_c_add(c, a, b);
 }
 
-typedef struct attending {
+typedef struct attention {
     vtac_value_id q, k, v; /* [B, heads, S, d]; as many heads in k and v, or a divisor of them */
     vtac_value_id bias;    /* added to the products, 0: none */
     vtac_value_id sink;    /* a key more, which has no value: its product, [1, heads or 1, 1, 1]; 0: none */
@@ -89,10 +89,10 @@ typedef struct attending {
     bool guarded;         /* a query that sees no key gives zeros */
     int64_t give; /* which product `products` is: 0 plain, 1 capped, 2 with the bias, 3 after the softmax */
     vtac_value_id products;
-} attending;
+} attention;
 
 /* x, of which the rows of a query whose biases are all -infinity are zeros. */
-static vtac_value_id guard(vtac_compose *c, const attending *a, vtac_value_id x)
+static vtac_value_id guard_masked(vtac_compose *c, const attention *a, vtac_value_id x)
 {
     const uint32_t last = vtac_c_rank(c, a->bias) - 1;
     const vtac_value_id most = vtac_c_reduce(c, VTAC_OP_REDUCE_MAX, a->bias, last, last);
@@ -101,7 +101,7 @@ static vtac_value_id guard(vtac_compose *c, const attending *a, vtac_value_id x)
 }
 
 /* softmax(cap(q k' scale) + bias) v */
-static vtac_value_id attend(vtac_compose *c, attending *a)
+static vtac_value_id compose_attention(vtac_compose *c, attention *a)
 {
     static const int64_t turned[] = {0, 1, 3, 2};
     const int64_t heads = vtac_c_dim(c, a->q, 1);
@@ -138,9 +138,9 @@ static vtac_value_id attend(vtac_compose *c, attending *a)
     const bool guarded = a->guarded && a->bias != 0 && vtac_c_rank(c, a->bias) > 0;
     const vtac_value_id y = vtac_c_cast(c, vtac_c_matmul(c, x, vtac_c_cast(c, v, a->precision)), type);
     if (a->give == 3) {
-        a->products = vtac_c_cast(c, guarded ? guard(c, a, x) : x, type);
+        a->products = vtac_c_cast(c, guarded ? guard_masked(c, a, x) : x, type);
     }
-    return guarded ? guard(c, a, y) : y;
+    return guarded ? guard_masked(c, a, y) : y;
 }
 
 /* The mask as numbers to add, as wide as there are keys: what it does not name is not seen. */
@@ -149,8 +149,8 @@ static vtac_value_id mask_bias(vtac_compose *c, vtac_value_id mask, int64_t keys
     if (mask == 0) {
         return 0;
     }
-    vtac_value_id bias =
-        vtac_c_dtype(c, mask) == VTAC_BOOL ? penalty(c, mask, type, -HUGE_VAL) : vtac_c_cast(c, mask, type);
+    vtac_value_id bias = vtac_c_dtype(c, mask) == VTAC_BOOL ? mask_penalty(c, mask, type, -HUGE_VAL)
+                                                            : vtac_c_cast(c, mask, type);
     const uint32_t rank = vtac_c_rank(c, bias);
     const int64_t given = rank == 0 ? keys : vtac_c_dim(c, bias, rank - 1);
     if (given < keys && given != 1) {
@@ -163,7 +163,7 @@ static vtac_value_id mask_bias(vtac_compose *c, vtac_value_id mask, int64_t keys
 }
 
 /* A mask of three axes is one of the heads; where it does not fit them, of the batches. */
-static vtac_value_id mask_of(vtac_compose *c, const attending *a)
+static vtac_value_id mask_of(vtac_compose *c, const attention *a)
 {
     if (!vtac_c_has(c, 3)) {
         return 0;
@@ -178,15 +178,15 @@ static vtac_value_id mask_of(vtac_compose *c, const attending *a)
 void vtac_composed_attention(vtac_compose *c, vtac_value_id *out)
 {
     const bool flat = vtac_c_rank(c, vtac_c_in(c, 0)) == 3;
-    attending a = {.scale = vtac_c_float(c, "scale", 0.0),
+    attention a = {.scale = vtac_c_float(c, "scale", 0.0),
                    .softcap = vtac_c_float(c, "softcap", 0.0),
                    .give = vtac_c_int(c, "qk_matmul_output_mode", 0)};
     a.q = to_heads(c, vtac_c_in(c, 0), vtac_c_int(c, "q_num_heads", 0));
     a.k = to_heads(c, vtac_c_in(c, 1), vtac_c_int(c, "kv_num_heads", 0));
     a.v = to_heads(c, vtac_c_in(c, 2), vtac_c_int(c, "kv_num_heads", 0));
     const int64_t own = vtac_c_dim(c, a.k, 2);
-    a.k = append(c, vtac_c_has(c, 4) ? vtac_c_in(c, 4) : 0, a.k);
-    a.v = append(c, vtac_c_has(c, 5) ? vtac_c_in(c, 5) : 0, a.v);
+    a.k = append_past(c, vtac_c_has(c, 4) ? vtac_c_in(c, 4) : 0, a.k);
+    a.v = append_past(c, vtac_c_has(c, 5) ? vtac_c_in(c, 5) : 0, a.v);
     const vtac_dtype type = vtac_c_dtype(c, a.q);
     const char *precision = vtac_c_string(c, "softmax_precision", "");
     a.precision = vtac_dtype_parse(precision) == VTAC_NO_DTYPE ? type : vtac_dtype_parse(precision);
@@ -204,17 +204,18 @@ void vtac_composed_attention(vtac_compose *c, vtac_value_id *out)
         const vtac_value_id offset = used != 0 && !vtac_c_has(c, 4)
                                          ? vtac_c_sub_number(c, used, (double)queries)
                                          : vtac_c_number(c, VTAC_I64, (double)(keys - own));
-        vtac_value_id seen = causal(c, queries, keys, offset);
+        vtac_value_id seen = causal_mask(c, queries, keys, offset);
         if (window > 0) { /* the own place and those before it, as many as this */
             const vtac_value_id past = vtac_c_sub_number(c, offset, (double)window);
-            seen = vtac_c_and(c, seen, vtac_c_not(c, causal(c, queries, keys, past)));
+            seen = vtac_c_and(c, seen, vtac_c_not(c, causal_mask(c, queries, keys, past)));
         }
-        a.bias = sum_of(c, a.bias, penalty(c, seen, type, -HUGE_VAL));
+        a.bias = sum_of(c, a.bias, mask_penalty(c, seen, type, -HUGE_VAL));
     }
     if (used != 0) {
-        a.bias = sum_of(c, a.bias, penalty(c, vtac_c_less(c, places(c, keys, 3, 4), used), type, -HUGE_VAL));
+        a.bias = sum_of(c, a.bias,
+                        mask_penalty(c, vtac_c_less(c, places_along(c, keys, 3, 4), used), type, -HUGE_VAL));
     }
-    const vtac_value_id y = attend(c, &a);
+    const vtac_value_id y = compose_attention(c, &a);
     out[0] = flat ? from_heads(c, y) : y;
     out[1] = a.k;
     out[2] = a.v;
@@ -253,7 +254,8 @@ void vtac_composed_flex_attention(vtac_compose *c, vtac_value_id *out)
 /* ---- positions */
 
 /* [.., 2n] in its halves, or its even and odd places */
-static void halves(vtac_compose *c, vtac_value_id x, bool interleaved, vtac_value_id *a, vtac_value_id *b)
+static void split_halves(vtac_compose *c, vtac_value_id x, bool interleaved, vtac_value_id *a,
+                         vtac_value_id *b)
 {
     const vtac_type type = *vtac_c_type(c, x);
     const uint32_t last = type.rank - 1;
@@ -273,8 +275,8 @@ static void halves(vtac_compose *c, vtac_value_id x, bool interleaved, vtac_valu
 }
 
 /* x as [B, heads, S, d]; cos and sin as [B or 1, S, r / 2]: the first r places of each head are turned. */
-static vtac_value_id rotate(vtac_compose *c, vtac_value_id x, vtac_value_id cosine, vtac_value_id sine,
-                            bool interleaved)
+static vtac_value_id rotate_heads(vtac_compose *c, vtac_value_id x, vtac_value_id cosine, vtac_value_id sine,
+                                  bool interleaved)
 {
     const vtac_type type = *vtac_c_type(c, x);
     const int64_t turned = 2 * vtac_c_dim(c, cosine, 2);
@@ -286,7 +288,7 @@ static vtac_value_id rotate(vtac_compose *c, vtac_value_id x, vtac_value_id cosi
     const vtac_value_id rest = turned < type.dim[3] ? vtac_c_slice(c, x, 3, turned, type.dim[3]) : 0;
     vtac_value_id a;
     vtac_value_id b;
-    halves(c, head, interleaved, &a, &b);
+    split_halves(c, head, interleaved, &a, &b);
     cosine = vtac_c_unsqueeze(c, cosine, 1);
     sine = vtac_c_unsqueeze(c, sine, 1);
     vtac_value_id real = vtac_c_sub(c, vtac_c_mul(c, cosine, a), vtac_c_mul(c, sine, b));
@@ -319,8 +321,8 @@ void vtac_composed_rotary_embedding(vtac_compose *c, vtac_value_id *out)
                                 "[place, half] with them");
         return;
     }
-    const vtac_value_id y = rotate(c, to_heads(c, x, vtac_c_int(c, "num_heads", 0)), cosine, sine,
-                                   vtac_c_int(c, "interleaved", 0) != 0);
+    const vtac_value_id y = rotate_heads(c, to_heads(c, x, vtac_c_int(c, "num_heads", 0)), cosine, sine,
+                                         vtac_c_int(c, "interleaved", 0) != 0);
     out[0] = flat ? from_heads(c, y) : y;
 }
 
@@ -342,8 +344,8 @@ void vtac_composed_ms_rotary_embedding(vtac_compose *c, vtac_value_id *out)
                          vtac_c_reshape(c, vtac_c_range(c, VTAC_I64, vtac_c_dim(c, parted, 2)), row, 2));
     }
     const vtac_value_id y =
-        rotate(c, parted, vtac_c_gather(c, vtac_c_in(c, 2), ids, 0),
-               vtac_c_gather(c, vtac_c_in(c, 3), ids, 0), vtac_c_int(c, "interleaved", 0) != 0);
+        rotate_heads(c, parted, vtac_c_gather(c, vtac_c_in(c, 2), ids, 0),
+                     vtac_c_gather(c, vtac_c_in(c, 3), ids, 0), vtac_c_int(c, "interleaved", 0) != 0);
     out[0] = flat ? from_heads(c, y) : y;
 }
 
@@ -354,7 +356,7 @@ static vtac_value_id at_step(vtac_compose *c, vtac_value_id x, int64_t t)
     return vtac_c_slice(c, x, 2, t, t + 1); /* [B, H, 1, d] */
 }
 
-static vtac_value_id gate(vtac_compose *c, uint32_t input, int64_t heads)
+static vtac_value_id compose_gate(vtac_compose *c, uint32_t input, int64_t heads)
 {
     const vtac_value_id x = vtac_c_in(c, input);
     const int64_t size = vtac_c_dim(c, x, 2);
@@ -381,9 +383,9 @@ void vtac_composed_linear_attention(vtac_compose *c, vtac_value_id *out)
     const int64_t steps = vtac_c_dim(c, q, 2);
     const double given = vtac_c_float(c, "scale", 0.0);
     const double scale = given != 0.0 ? given : 1.0 / sqrt((double)size[2]);
-    const vtac_value_id decay = gated ? vtac_c_exp(c, gate(c, 4, own)) : 0;
-    const vtac_value_id beta = delta ? gate(c, 5, own) : 0;
-    const vtac_value_id erase = vtac_c_has(c, 6) ? gate(c, 6, own) : 0;
+    const vtac_value_id decay = gated ? vtac_c_exp(c, compose_gate(c, 4, own)) : 0;
+    const vtac_value_id beta = delta ? compose_gate(c, 5, own) : 0;
+    const vtac_value_id erase = vtac_c_has(c, 6) ? compose_gate(c, 6, own) : 0;
     vtac_value_id state = vtac_c_has(c, 3) ? vtac_c_cast(c, vtac_c_in(c, 3), VTAC_F32)
                                            : vtac_c_expand(c, vtac_c_number(c, VTAC_F32, 0.0), size, 4);
     vtac_value_id rows[VTAC_MOST_INPUTS];
@@ -435,7 +437,7 @@ void vtac_composed_causal_conv(vtac_compose *c, vtac_value_id *out)
 
 /* ---- com.microsoft */
 
-static vtac_value_id optional(vtac_compose *c, uint32_t i)
+static vtac_value_id optional_input(vtac_compose *c, uint32_t i)
 {
     return vtac_c_has(c, i) ? vtac_c_in(c, i) : 0;
 }
@@ -449,7 +451,7 @@ static vtac_value_id seen_by(vtac_compose *c, vtac_value_id mask, int64_t batche
     mask = vtac_c_cast(c, mask, VTAC_I64);
     const vtac_type given = *vtac_c_type(c, mask);
     const int64_t last = given.rank > 0 ? given.dim[given.rank - 1] : 0;
-    const vtac_value_id all = places(c, keys, 3, 4);
+    const vtac_value_id all = places_along(c, keys, 3, 4);
     if (c->status != VTA_OK) {
         return 0;
     }
@@ -519,10 +521,10 @@ void vtac_composed_multi_head_attention(vtac_compose *c, vtac_value_id *out)
             x[i] = vtac_c_add(c, x[i], head_bias(c, vtac_c_in(c, 3), heads, size, &from));
         }
     }
-    attending a = {.q = x[0], .scale = vtac_c_float(c, "scale", 0.0), .precision = vtac_c_dtype(c, x[0])};
+    attention a = {.q = x[0], .scale = vtac_c_float(c, "scale", 0.0), .precision = vtac_c_dtype(c, x[0])};
     const int64_t own = vtac_c_dim(c, x[1], 2);
-    a.k = append(c, optional(c, 6), x[1]);
-    a.v = append(c, optional(c, 7), x[2]);
+    a.k = append_past(c, optional_input(c, 6), x[1]);
+    a.v = append_past(c, optional_input(c, 7), x[2]);
     const vtac_dtype type = a.precision;
     const int64_t keys = vtac_c_dim(c, a.k, 2);
     const int64_t queries = vtac_c_dim(c, a.q, 2);
@@ -530,14 +532,14 @@ void vtac_composed_multi_head_attention(vtac_compose *c, vtac_value_id *out)
     if (vtac_c_has(c, 4)) {
         const vtac_value_id seen =
             seen_by(c, vtac_c_in(c, 4), vtac_c_dim(c, a.q, 0), queries, keys, keys - own);
-        a.bias = penalty(c, seen, type, low);
+        a.bias = mask_penalty(c, seen, type, low);
     }
-    a.bias = sum_of(c, a.bias, optional(c, 5));
+    a.bias = sum_of(c, a.bias, optional_input(c, 5));
     if (vtac_c_int(c, "unidirectional", 0) != 0) {
         const vtac_value_id offset = vtac_c_number(c, VTAC_I64, (double)(keys - own));
-        a.bias = sum_of(c, a.bias, penalty(c, causal(c, queries, keys, offset), type, -HUGE_VAL));
+        a.bias = sum_of(c, a.bias, mask_penalty(c, causal_mask(c, queries, keys, offset), type, -HUGE_VAL));
     }
-    out[0] = from_heads(c, attend(c, &a));
+    out[0] = from_heads(c, compose_attention(c, &a));
     out[1] = a.k;
     out[2] = a.v;
     out[3] = a.products;
@@ -570,28 +572,28 @@ static void attend_to_all(vtac_compose *c, vtac_value_id all, vtac_value_id mask
         x[i] = to_heads(c, vtac_c_slice(c, all, 2, from, from + size), heads);
         from += size;
     }
-    attending a = {.q = x[0],
+    attention a = {.q = x[0],
                    .k = x[1],
                    .v = x[2],
                    .scale = vtac_c_float(c, "scale", 0.0),
                    .precision = vtac_c_dtype(c, x[0])};
     const int64_t own = vtac_c_dim(c, x[1], 2);
     if (past != 0) {
-        a.k = append(c, vtac_c_squeeze(c, vtac_c_slice(c, past, 0, 0, 1), 0), a.k);
-        a.v = append(c, vtac_c_squeeze(c, vtac_c_slice(c, past, 0, 1, 2), 0), a.v);
+        a.k = append_past(c, vtac_c_squeeze(c, vtac_c_slice(c, past, 0, 0, 1), 0), a.k);
+        a.v = append_past(c, vtac_c_squeeze(c, vtac_c_slice(c, past, 0, 1, 2), 0), a.v);
     }
     const int64_t keys = vtac_c_dim(c, a.k, 2);
     if (mask != 0) {
         const vtac_value_id seen = seen_by(c, mask, vtac_c_dim(c, a.q, 0), own, keys, keys - own);
-        a.bias = penalty(c, seen, a.precision, vtac_c_float(c, "mask_filter_value", -10000.0));
+        a.bias = mask_penalty(c, seen, a.precision, vtac_c_float(c, "mask_filter_value", -10000.0));
     }
     a.bias = sum_of(c, a.bias, added);
     if (vtac_c_int(c, "unidirectional", 0) != 0) {
         const vtac_value_id offset = vtac_c_number(c, VTAC_I64, (double)(keys - own));
-        const vtac_value_id seen = causal(c, vtac_c_dim(c, a.q, 2), keys, offset);
-        a.bias = sum_of(c, a.bias, penalty(c, seen, a.precision, -HUGE_VAL));
+        const vtac_value_id seen = causal_mask(c, vtac_c_dim(c, a.q, 2), keys, offset);
+        a.bias = sum_of(c, a.bias, mask_penalty(c, seen, a.precision, -HUGE_VAL));
     }
-    out[0] = from_heads(c, attend(c, &a));
+    out[0] = from_heads(c, compose_attention(c, &a));
     if (c->of->output_count > 1) {
         const vtac_value_id both[] = {vtac_c_unsqueeze(c, a.k, 0), vtac_c_unsqueeze(c, a.v, 0)};
         out[1] = vtac_c_concat(c, both, 2, 0);
@@ -602,8 +604,8 @@ static void attend_to_all(vtac_compose *c, vtac_value_id all, vtac_value_id mask
 void vtac_composed_ms_attention(vtac_compose *c, vtac_value_id *out)
 {
     const vtac_value_id all = vtac_c_matmul(c, vtac_c_in(c, 0), vtac_c_in(c, 1));
-    attend_to_all(c, vtac_c_has(c, 2) ? vtac_c_add(c, all, vtac_c_in(c, 2)) : all, optional(c, 3),
-                  optional(c, 4), optional(c, 5), out);
+    attend_to_all(c, vtac_c_has(c, 2) ? vtac_c_add(c, all, vtac_c_in(c, 2)) : all, optional_input(c, 3),
+                  optional_input(c, 4), optional_input(c, 5), out);
 }
 
 /* input, weights, bias, their scales, mask_index, their zero points, past */
@@ -612,7 +614,7 @@ void vtac_composed_q_attention(vtac_compose *c, vtac_value_id *out)
     const vtac_integers x = {vtac_c_in(c, 0), vtac_c_in(c, 3), vtac_c_zero_point(c, 6)};
     const vtac_integers weights = {vtac_c_in(c, 1), vtac_c_in(c, 4), vtac_c_zero_point(c, 7)};
     const vtac_value_id all = vtac_c_integer_product(c, &x, &weights, vtac_c_in(c, 2));
-    attend_to_all(c, all, optional(c, 5), optional(c, 8), 0, out);
+    attend_to_all(c, all, optional_input(c, 5), optional_input(c, 8), 0, out);
 }
 
 /* ---- GroupQueryAttention: query, key, value, past_key, past_value, the last place of each batch that is
@@ -625,11 +627,11 @@ typedef struct grouped {
 } grouped;
 
 /* The new keys (or values) written into the cache behind what each batch has there: [B, own, total, d]. */
-static vtac_value_id cached(vtac_compose *c, const grouped *g, vtac_value_id past, vtac_value_id x)
+static vtac_value_id write_cache(vtac_compose *c, const grouped *g, vtac_value_id past, vtac_value_id x)
 {
     const vtac_type type = *vtac_c_type(c, x);
     const int64_t shape[] = {type.dim[0], g->own, g->total, type.dim[3]};
-    const vtac_value_id all = places(c, g->total, 2, 4);
+    const vtac_value_id all = places_along(c, g->total, 2, 4);
     const vtac_value_id from = vtac_c_sub(c, all, g->before);
     const vtac_value_id zero = vtac_c_number(c, VTAC_I64, 0.0);
     const vtac_value_id inside =
@@ -647,11 +649,11 @@ static vtac_value_id cached(vtac_compose *c, const grouped *g, vtac_value_id pas
     return vtac_c_where(c, inside, new, old);
 }
 
-static vtac_value_id turn(vtac_compose *c, const grouped *g, vtac_value_id x)
+static vtac_value_id split_heads(vtac_compose *c, const grouped *g, vtac_value_id x)
 {
     const int64_t column[] = {-1, 1};
     const int64_t row[] = {1, -1};
-    vtac_value_id ids = optional(c, 9);
+    vtac_value_id ids = optional_input(c, 9);
     if (ids == 0) {
         const vtac_value_id own = vtac_c_reshape(c, vtac_c_range(c, VTAC_I64, g->queries), row, 2);
         ids = vtac_c_add(c, vtac_c_reshape(c, g->before, column, 2), own);
@@ -662,7 +664,7 @@ static vtac_value_id turn(vtac_compose *c, const grouped *g, vtac_value_id x)
         return vtac_compose_fail(c, VTA_INVALID,
                                  "the caches need [place, half], the positions [batch, place]");
     }
-    return rotate(c, x, cosine, sine, vtac_c_int(c, "rotary_interleaved", 0) != 0);
+    return rotate_heads(c, x, cosine, sine, vtac_c_int(c, "rotary_interleaved", 0) != 0);
 }
 
 /* What is known of sizes; false and a fault where it is not enough. */
@@ -701,8 +703,8 @@ static bool sizes_of(vtac_compose *c, grouped *g)
 static vtac_value_id seen_in_cache(vtac_compose *c, const grouped *g)
 {
     const int64_t window = vtac_c_int(c, "local_window_size", -1);
-    const vtac_value_id all = places(c, g->total, 3, 4);
-    const vtac_value_id own = vtac_c_add(c, places(c, g->queries, 2, 4), g->before);
+    const vtac_value_id all = places_along(c, g->total, 3, 4);
+    const vtac_value_id own = vtac_c_add(c, places_along(c, g->queries, 2, 4), g->before);
     const vtac_value_id seen = vtac_c_at_most(c, all, own);
     return window < 1 ? seen
                       : vtac_c_and(c, seen, vtac_c_more(c, all, vtac_c_sub_number(c, own, (double)window)));
@@ -733,25 +735,25 @@ void vtac_composed_group_query_attention(vtac_compose *c, vtac_value_id *out)
     const vtac_value_id behind = vtac_c_sub_number(c, last, (double)(g.queries - 1));
     g.before = vtac_c_max_number(c, behind, 0.0);
     if (vtac_c_int(c, "do_rotary", 0) != 0) {
-        x[0] = turn(c, &g, x[0]);
-        x[1] = turn(c, &g, x[1]);
+        x[0] = split_heads(c, &g, x[0]);
+        x[1] = split_heads(c, &g, x[1]);
     }
-    attending a = {.q = x[0],
-                   .k = cached(c, &g, optional(c, 3), x[1]),
-                   .v = cached(c, &g, optional(c, 4), x[2]),
+    attention a = {.q = x[0],
+                   .k = write_cache(c, &g, optional_input(c, 3), x[1]),
+                   .v = write_cache(c, &g, optional_input(c, 4), x[2]),
                    .scale = vtac_c_float(c, "scale", 0.0),
                    .softcap = vtac_c_float(c, "softcap", 0.0)};
     const vtac_dtype type = vtac_c_dtype(c, x[0]);
     a.precision = type == VTAC_F64 ? VTAC_F64 : VTAC_F32;
-    a.bias = penalty(c, seen_in_cache(c, &g), type, -HUGE_VAL);
-    a.bias = sum_of(c, a.bias, optional(c, 10));
+    a.bias = mask_penalty(c, seen_in_cache(c, &g), type, -HUGE_VAL);
+    a.bias = sum_of(c, a.bias, optional_input(c, 10));
     if (vtac_c_has(c, 11)) {
         const int64_t each[] = {1, g.heads, 1, 1};
         a.sink = vtac_c_reshape(c, vtac_c_in(c, 11), each, 4);
     } else if (vtac_c_int(c, "smooth_softmax", 0) > 0) {
         a.sink = vtac_c_number(c, type, 0.0);
     }
-    out[0] = from_heads(c, attend(c, &a));
+    out[0] = from_heads(c, compose_attention(c, &a));
     out[1] = a.k;
     out[2] = a.v;
 }

@@ -43,8 +43,8 @@ static void read_pool(vtac_compose *c, pool *p)
 }
 
 /* The members number `k` of `count` n-grams of `size` that begin at `from` in the pool: [1, 1, count]. */
-static vtac_value_id members(vtac_compose *c, const pool *p, int64_t from, int64_t size, int64_t count,
-                             int64_t k)
+static vtac_value_id gram_members(vtac_compose *c, const pool *p, int64_t from, int64_t size, int64_t count,
+                                  int64_t k)
 {
     int64_t *values = vta_arena_array(&c->im->graph->arena, (size_t)count, sizeof *values);
     const int64_t shape[] = {1, 1, count};
@@ -57,15 +57,15 @@ static vtac_value_id members(vtac_compose *c, const pool *p, int64_t from, int64
 
 /* How often each of `count` n-grams is in each row of x [rows, length] with `apart` places from one member to
  * the next: [rows, count]. */
-static vtac_value_id found(vtac_compose *c, const pool *p, vtac_value_id x, int64_t from, int64_t size,
-                           int64_t count, int64_t apart)
+static vtac_value_id count_grams(vtac_compose *c, const pool *p, vtac_value_id x, int64_t from, int64_t size,
+                                 int64_t count, int64_t apart)
 {
     const int64_t begins = vtac_c_dim(c, x, 1) - apart * (size - 1);
     vtac_value_id all = 0;
     for (int64_t k = 0; k < size && c->status == VTA_OK; k++) {
         const vtac_value_id part =
             vtac_c_unsqueeze(c, vtac_c_slice(c, x, 1, k * apart, k * apart + begins), 2);
-        const vtac_value_id same = vtac_c_equal(c, part, members(c, p, from, size, count, k));
+        const vtac_value_id same = vtac_c_equal(c, part, gram_members(c, p, from, size, count, k));
         all = all == 0 ? same : vtac_c_and(c, all, same);
     }
     const vtac_value_id ones = vtac_c_cast(c, all, VTAC_F32);
@@ -80,7 +80,7 @@ static vtac_value_id count_size(vtac_compose *c, const pool *p, vtac_value_id x,
     vtac_value_id sum = 0;
     for (int64_t apart = 1; apart <= (size == 1 ? 1 : p->skips + 1); apart++) {
         if (apart * (size - 1) < vtac_c_dim(c, x, 1) && c->status == VTA_OK) {
-            const vtac_value_id here = found(c, p, x, from, size, count, apart);
+            const vtac_value_id here = count_grams(c, p, x, from, size, count, apart);
             sum = sum == 0 ? here : vtac_c_add(c, sum, here);
         }
     }

@@ -155,7 +155,7 @@ static vtac_value_id softmax_zero(vtac_compose *c, vtac_value_id x)
 }
 
 /* sqrt(2) times the inverse of erf at 2 x - 1, by Winitzki's formula, as the standard's reference has it */
-static vtac_value_id probit(vtac_compose *c, vtac_value_id x)
+static vtac_value_id compose_probit(vtac_compose *c, vtac_value_id x)
 {
     static const double pi = 3.14159265358979323846;
     static const double a = 0.147;
@@ -190,7 +190,7 @@ vtac_value_id vtac_c_post(vtac_compose *c, vtac_value_id scores)
         return softmax_zero(c, scores);
     }
     if (strcmp(asked, "PROBIT") == 0) {
-        return probit(c, scores);
+        return compose_probit(c, scores);
     }
     return strcmp(asked, "NONE") == 0
                ? scores
@@ -326,16 +326,16 @@ void vtac_composed_ml_one_hot(vtac_compose *c, vtac_value_id *out)
     out[0] = vtac_c_cast(c, vtac_c_equal(c, column, vtac_c_constant(c, &labels, VTAC_I64)), VTAC_F32);
 }
 
-typedef struct pair {
+typedef struct key_pair {
     double key;
     int64_t whole; /* the key, where it is an integer */
     int64_t place;
-} pair;
+} key_pair;
 
 static int by_key(const void *a, const void *b)
 {
-    const pair *x = a;
-    const pair *y = b;
+    const key_pair *x = a;
+    const key_pair *y = b;
     if (x->whole != y->whole) {
         return x->whole < y->whole ? -1 : 1;
     }
@@ -346,7 +346,7 @@ static int by_key(const void *a, const void *b)
 }
 
 /* The place of each key of x among sorted ones, the last that is not above it: by halves. */
-static vtac_value_id search(vtac_compose *c, vtac_value_id x, vtac_value_id keys, int64_t count)
+static vtac_value_id search_keys(vtac_compose *c, vtac_value_id x, vtac_value_id keys, int64_t count)
 {
     const vtac_type type = *vtac_c_type(c, x);
     vtac_type shape = type;
@@ -369,7 +369,7 @@ static vtac_value_id search(vtac_compose *c, vtac_value_id x, vtac_value_id keys
 
 /* The keys sorted, each with the place of its value, those that are NaN apart; returns how many are sorted.
  */
-static int64_t sort_keys(vtac_compose *c, const vtac_numbers *keys, pair *pairs, int64_t *nan_place)
+static int64_t sort_keys(vtac_compose *c, const vtac_numbers *keys, key_pair *pairs, int64_t *nan_place)
 {
     int64_t count = 0;
     const bool floats = vtac_dtype_kind(keys->dtype) == 'f';
@@ -380,7 +380,7 @@ static int64_t sort_keys(vtac_compose *c, const vtac_numbers *keys, pair *pairs,
         if (isnan(key)) {
             *nan_place = i;
         } else {
-            pairs[count++] = (pair){key, floats ? 0 : vtac_integer_at(keys, i), i};
+            pairs[count++] = (key_pair){key, floats ? 0 : vtac_integer_at(keys, i), i};
         }
     }
     qsort(pairs, (size_t)count, sizeof *pairs, by_key);
@@ -400,9 +400,9 @@ static vtac_value_id look_up(vtac_compose *c, vtac_value_id x, const vtac_number
         return vtac_compose_fail(c, VTA_INVALID, "its keys are %s, its input is %s",
                                  vtac_dtype_name(keys->dtype), vtac_dtype_name(of));
     }
-    pair *pairs = c->status == VTA_OK
-                      ? vta_arena_array(&c->im->graph->arena, (size_t)keys->count, sizeof *pairs)
-                      : NULL;
+    key_pair *pairs = c->status == VTA_OK
+                          ? vta_arena_array(&c->im->graph->arena, (size_t)keys->count, sizeof *pairs)
+                          : NULL;
     if (pairs == NULL) {
         return vtac_compose_fail(c, VTA_NOMEM, "out of memory");
     }
@@ -431,7 +431,7 @@ static vtac_value_id look_up(vtac_compose *c, vtac_value_id x, const vtac_number
         const vtac_value_id known =
             floats ? vtac_c_numbers(c, &line, sorted) : vtac_c_integers(c, whole, count);
         const vtac_value_id given = vtac_c_cast(c, x, wide);
-        const vtac_value_id at = search(c, given, known, count);
+        const vtac_value_id at = search_keys(c, given, known, count);
         const vtac_value_id found = vtac_c_equal(c, vtac_c_gather(c, known, at, 0), given);
         const vtac_value_id place = vtac_c_gather(c, vtac_c_integers(c, places, count), at, 0);
         y = vtac_c_where(c, found, vtac_c_gather(c, labels, place, 0), y);
@@ -519,7 +519,7 @@ void vtac_composed_ml_zip_map(vtac_compose *c, vtac_value_id *out)
 /* ---- linear models */
 
 /* x times coefficients [targets, columns], plus what is added to each. */
-static vtac_value_id linear(vtac_compose *c, int64_t targets)
+static vtac_value_id compose_linear(vtac_compose *c, int64_t targets)
 {
     static const int64_t turned[] = {1, 0};
     const vtac_numbers factors = vtac_c_list_of(c, "coefficients");
@@ -542,13 +542,13 @@ static vtac_value_id linear(vtac_compose *c, int64_t targets)
 
 void vtac_composed_ml_linear_regressor(vtac_compose *c, vtac_value_id *out)
 {
-    out[0] = vtac_c_cast(c, vtac_c_post(c, linear(c, vtac_c_int(c, "targets", 1))), VTAC_F32);
+    out[0] = vtac_c_cast(c, vtac_c_post(c, compose_linear(c, vtac_c_int(c, "targets", 1))), VTAC_F32);
 }
 
 void vtac_composed_ml_linear_classifier(vtac_compose *c, vtac_value_id *out)
 {
     const vtac_numbers labels = vtac_c_labels(c, "classlabels_ints", "classlabels_strings");
-    vtac_value_id scores = linear(c, 0);
+    vtac_value_id scores = compose_linear(c, 0);
     if (vtac_c_dim(c, scores, 1) == 1 && labels.count == 2) {
         const vtac_value_id both[] = {vtac_c_neg(c, scores), scores};
         scores = vtac_c_concat(c, both, 2, 1);

@@ -7,7 +7,7 @@
 
 #include "compose.h"
 
-static vtac_value_id optional(vtac_compose *c, uint32_t i)
+static vtac_value_id optional_input(vtac_compose *c, uint32_t i)
 {
     return vtac_c_has(c, i) ? vtac_c_in(c, i) : 0;
 }
@@ -64,7 +64,7 @@ void vtac_composed_expand_dims(vtac_compose *c, vtac_value_id *out)
 /* ---- products */
 
 /* The first axis goes behind the batches (`batch`), then the last two change places (`matrix`). */
-static vtac_value_id turned(vtac_compose *c, vtac_value_id x, bool matrix, bool batch)
+static vtac_value_id transpose_input(vtac_compose *c, vtac_value_id x, bool matrix, bool batch)
 {
     const uint32_t rank = vtac_c_rank(c, x);
     int64_t order[VTAC_MAX_RANK];
@@ -84,10 +84,10 @@ static vtac_value_id turned(vtac_compose *c, vtac_value_id x, bool matrix, bool 
 
 void vtac_composed_fused_matmul(vtac_compose *c, vtac_value_id *out)
 {
-    const vtac_value_id a =
-        turned(c, vtac_c_in(c, 0), vtac_c_int(c, "transA", 0) != 0, vtac_c_int(c, "transBatchA", 0) != 0);
-    const vtac_value_id b =
-        turned(c, vtac_c_in(c, 1), vtac_c_int(c, "transB", 0) != 0, vtac_c_int(c, "transBatchB", 0) != 0);
+    const vtac_value_id a = transpose_input(c, vtac_c_in(c, 0), vtac_c_int(c, "transA", 0) != 0,
+                                            vtac_c_int(c, "transBatchA", 0) != 0);
+    const vtac_value_id b = transpose_input(c, vtac_c_in(c, 1), vtac_c_int(c, "transB", 0) != 0,
+                                            vtac_c_int(c, "transBatchB", 0) != 0);
     const double alpha = vtac_c_float(c, "alpha", 1.0);
     const vtac_value_id y = vtac_c_matmul(c, a, b);
     out[0] = alpha == 1.0 ? y : vtac_c_mul_number(c, y, alpha);
@@ -112,7 +112,7 @@ void vtac_composed_fused_gemm(vtac_compose *c, vtac_value_id *out)
     static const char *const own[] = {"activation", "activation_alpha", "activation_beta", "activation_gamma",
                                       NULL};
     const char *name = vtac_c_string(c, "activation", "");
-    const vtac_value_id inputs[] = {vtac_c_in(c, 0), vtac_c_in(c, 1), optional(c, 2)};
+    const vtac_value_id inputs[] = {vtac_c_in(c, 0), vtac_c_in(c, 1), optional_input(c, 2)};
     hand_on_but(c, own);
     const vtac_value_id y = vtac_c_node(c, VTAC_OP_GEMM, inputs, inputs[2] == 0 ? 2 : 3);
     out[0] = name[0] == '\0' ? y : 0;
@@ -152,7 +152,7 @@ vtac_value_id vtac_c_integer_product(vtac_compose *c, const vtac_integers *a, co
 /* A zero point of one element without axes, as MatMulInteger has it. */
 vtac_value_id vtac_c_zero_point(vtac_compose *c, uint32_t i)
 {
-    const vtac_value_id zero = optional(c, i);
+    const vtac_value_id zero = optional_input(c, i);
     return zero != 0 && vtac_type_elements(vtac_c_type(c, zero)) == 1 ? vtac_c_reshape(c, zero, NULL, 0)
                                                                       : zero;
 }
@@ -162,7 +162,7 @@ void vtac_composed_matmul_to_float(vtac_compose *c, vtac_value_id *out)
 {
     const vtac_integers a = {vtac_c_in(c, 0), vtac_c_in(c, 2), vtac_c_zero_point(c, 4)};
     const vtac_integers b = {vtac_c_in(c, 1), vtac_c_in(c, 3), vtac_c_zero_point(c, 5)};
-    out[0] = vtac_c_integer_product(c, &a, &b, optional(c, 6));
+    out[0] = vtac_c_integer_product(c, &a, &b, optional_input(c, 6));
 }
 
 /* a (floats), b, b_scale, b_zero, bias */
@@ -173,7 +173,7 @@ void vtac_composed_dynamic_matmul(vtac_compose *c, vtac_value_id *out)
     vtac_c_nodes(c, VTAC_OP_DYNAMIC_QUANTIZE, &a, 1, quantized, 3);
     const vtac_integers left = {quantized[0], quantized[1], quantized[2]};
     const vtac_integers right = {vtac_c_in(c, 1), vtac_c_in(c, 2), vtac_c_zero_point(c, 3)};
-    out[0] = vtac_c_integer_product(c, &left, &right, optional(c, 4));
+    out[0] = vtac_c_integer_product(c, &left, &right, optional_input(c, 4));
 }
 
 /* ---- QLinearMatMul: a, its scale and zero point; b, its scale and zero point; the scale and zero point of y
@@ -189,13 +189,13 @@ static vtac_value_id spread_out(vtac_compose *c, uint32_t i, vtac_dtype type, bo
     return rows && vtac_c_rank(c, x) == 1 ? vtac_c_unsqueeze(c, x, 1) : x;
 }
 
-static vtac_value_id centred(vtac_compose *c, uint32_t x, bool rows)
+static vtac_value_id less_zero_point(vtac_compose *c, uint32_t x, bool rows)
 {
     return vtac_c_sub(c, vtac_c_cast(c, vtac_c_in(c, x), VTAC_F64), spread_out(c, x + 2, VTAC_F64, rows));
 }
 
 /* Rounded to the type of the last zero point, saturating. */
-static vtac_value_id requantized(vtac_compose *c, vtac_value_id y)
+static vtac_value_id requantize_result(vtac_compose *c, vtac_value_id y)
 {
     const vtac_dtype type = vtac_c_dtype(c, vtac_c_in(c, 7));
     const char kind = vtac_dtype_kind(type);
@@ -235,11 +235,11 @@ void vtac_composed_qlinear_matmul(vtac_compose *c, vtac_value_id *out)
         plain = plain && vtac_c_dtype(c, inputs[scales[i]]) == VTAC_F32;
     }
     if (c->status != VTA_OK || !takes_bytes(c)) {
-        const vtac_value_id y = vtac_c_matmul(c, centred(c, 0, true), centred(c, 3, false));
+        const vtac_value_id y = vtac_c_matmul(c, less_zero_point(c, 0, true), less_zero_point(c, 3, false));
         const vtac_value_id ab =
             vtac_c_mul(c, spread_out(c, 1, VTAC_F32, true), spread_out(c, 4, VTAC_F32, false));
         const vtac_value_id scale = vtac_c_div(c, ab, spread_out(c, 6, VTAC_F32, true));
-        out[0] = requantized(c, vtac_c_mul(c, y, vtac_c_cast(c, scale, VTAC_F64)));
+        out[0] = requantize_result(c, vtac_c_mul(c, y, vtac_c_cast(c, scale, VTAC_F64)));
     } else if (!plain) {
         for (uint32_t i = 0; i < 3; i++) {
             inputs[scales[i]] = vtac_c_cast(c, inputs[scales[i]], VTAC_F32);
@@ -251,7 +251,7 @@ void vtac_composed_qlinear_matmul(vtac_compose *c, vtac_value_id *out)
 /* ---- MatMulNBits: a [..., K], b [N, blocks, bytes], scales, zero points, group of each column, bias */
 
 /* The numbers of `bits` bits in bytes [rows, blocks or bytes...], lowest first: [rows, what they are]. */
-static vtac_value_id unpack(vtac_compose *c, vtac_value_id x, int64_t rows, int64_t bits)
+static vtac_value_id unpack_bits(vtac_compose *c, vtac_value_id x, int64_t rows, int64_t bits)
 {
     const int64_t in_byte = 8 / bits;
     const int64_t elements = vtac_type_elements(vtac_c_type(c, x));
@@ -279,7 +279,7 @@ typedef struct blocks {
 } blocks;
 
 /* One number for each block as one for each column: [N, K]. */
-static vtac_value_id spread(vtac_compose *c, const blocks *b, vtac_value_id x)
+static vtac_value_id spread_blocks(vtac_compose *c, const blocks *b, vtac_value_id x)
 {
     const int64_t apart[] = {b->n, b->count, 1};
     const int64_t wide[] = {b->n, b->count, b->size};
@@ -310,7 +310,7 @@ void vtac_composed_matmul_bits(vtac_compose *c, vtac_value_id *out)
     }
     b.count = (b.k + b.size - 1) / b.size;
     const int64_t scales = vtac_type_elements(vtac_c_type(c, vtac_c_in(c, 2)));
-    const vtac_value_id all = unpack(c, vtac_c_in(c, 1), b.n, b.bits);
+    const vtac_value_id all = unpack_bits(c, vtac_c_in(c, 1), b.n, b.bits);
     if (c->status == VTA_OK && (vtac_c_dim(c, all, 1) != b.count * b.size || scales != b.n * b.count)) {
         (void)vtac_compose_fail(c, VTA_INVALID, "its weights or scales do not fit %lld blocks of %lld rows",
                                 (long long)b.count, (long long)b.n);
@@ -319,19 +319,19 @@ void vtac_composed_matmul_bits(vtac_compose *c, vtac_value_id *out)
     if (c->status == VTA_OK && vtac_c_has(c, 3)) {
         zero = vtac_c_in(c, 3);
         if (vtac_c_dtype(c, zero) == VTAC_U8) {
-            zero = unpack(c, zero, b.n, b.bits);
+            zero = unpack_bits(c, zero, b.n, b.bits);
             if (c->status == VTA_OK && vtac_c_dim(c, zero, 1) < b.count) {
                 (void)vtac_compose_fail(c, VTA_INVALID, "its zero points are fewer than its blocks");
             }
             zero = vtac_c_slice(c, zero, 1, 0, b.count);
         }
-        zero = spread(c, &b, vtac_c_cast(c, zero, type));
+        zero = spread_blocks(c, &b, vtac_c_cast(c, zero, type));
     } else {
         zero = vtac_c_number(c, type, (double)(1 << (b.bits - 1)));
     }
     const vtac_value_id q = vtac_c_cast(c, vtac_c_slice(c, all, 1, 0, b.k), type);
     const vtac_value_id w =
-        vtac_c_mul(c, vtac_c_sub(c, q, zero), spread(c, &b, vtac_c_cast(c, vtac_c_in(c, 2), type)));
+        vtac_c_mul(c, vtac_c_sub(c, q, zero), spread_blocks(c, &b, vtac_c_cast(c, vtac_c_in(c, 2), type)));
     const vtac_value_id turned = vtac_c_transpose(c, w, order, 2);
     if (!vtac_c_has(c, 0)) { /* flow_fused.c asks for the weights alone */
         out[0] = turned;
@@ -366,7 +366,7 @@ void vtac_composed_gather_blocks(vtac_compose *c, vtac_value_id *out)
             return;
         }
         b.n = vtac_c_dim(c, data, 0);
-        const vtac_value_id all = unpack(c, data, b.n, b.bits);
+        const vtac_value_id all = unpack_bits(c, data, b.n, b.bits);
         b.k = vtac_c_dim(c, all, 1);
         b.count = (b.k + b.size - 1) / b.size;
         if (c->status == VTA_OK && vtac_type_elements(vtac_c_type(c, scales)) != b.n * b.count) {
@@ -376,16 +376,16 @@ void vtac_composed_gather_blocks(vtac_compose *c, vtac_value_id *out)
         }
         vtac_value_id zero = vtac_c_number(c, type, (double)(1 << (b.bits - 1)));
         if (vtac_c_has(c, 3)) {
-            zero = unpack(c, vtac_c_in(c, 3), b.n, b.bits);
+            zero = unpack_bits(c, vtac_c_in(c, 3), b.n, b.bits);
             if (c->status == VTA_OK && vtac_c_dim(c, zero, 1) < b.count) {
                 (void)vtac_compose_fail(c, VTA_INVALID, "its zero points are fewer than its blocks");
                 return;
             }
-            zero = spread(c, &b, vtac_c_cast(c, vtac_c_slice(c, zero, 1, 0, b.count), type));
+            zero = spread_blocks(c, &b, vtac_c_cast(c, vtac_c_slice(c, zero, 1, 0, b.count), type));
         }
-        table = vtac_c_mul(c, vtac_c_sub(c, vtac_c_cast(c, all, type), zero), spread(c, &b, scales));
+        table = vtac_c_mul(c, vtac_c_sub(c, vtac_c_cast(c, all, type), zero), spread_blocks(c, &b, scales));
     } else {
-        const vtac_value_id inputs[] = {data, scales, optional(c, 3)};
+        const vtac_value_id inputs[] = {data, scales, optional_input(c, 3)};
         vtac_c_set_int(c, "axis", axis);
         vtac_c_set_int(c, "block_size", b.size);
         table = vtac_c_node(c, VTAC_OP_DEQUANTIZE_LINEAR, inputs, inputs[2] == 0 ? 2 : 3);
@@ -404,7 +404,7 @@ static vtac_value_id floats_of(vtac_compose *c, uint32_t x, uint32_t scale, uint
     return vtac_c_node(c, VTAC_OP_DEQUANTIZE_LINEAR, inputs, inputs[2] == 0 ? 2 : 3);
 }
 
-static vtac_value_id quantized(vtac_compose *c, vtac_value_id x, uint32_t scale, vtac_value_id zero)
+static vtac_value_id quantize_value(vtac_compose *c, vtac_value_id x, uint32_t scale, vtac_value_id zero)
 {
     return vtac_c3(c, VTAC_OP_QUANTIZE_LINEAR, x, vtac_c_in(c, scale), zero);
 }
@@ -424,7 +424,7 @@ void vtac_composed_q_reduce_mean(vtac_compose *c, vtac_value_id *out)
     const vtac_value_id inputs[] = {x, list};
     vtac_c_set_int(c, "keepdims", vtac_c_int(c, "keepdims", 1));
     const vtac_value_id y = vtac_c_node(c, VTAC_OP_REDUCE_MEAN, inputs, list == 0 ? 1 : 2);
-    out[0] = quantized(c, y, 3, zero_or_none(c, 4, vtac_c_dtype(c, vtac_c_in(c, 0))));
+    out[0] = quantize_value(c, y, 3, zero_or_none(c, 4, vtac_c_dtype(c, vtac_c_in(c, 0))));
 }
 
 /* condition, x, x_scale, x_zero, y, y_scale, y_zero, z_scale, z_zero */
@@ -432,12 +432,12 @@ void vtac_composed_q_where(vtac_compose *c, vtac_value_id *out)
 {
     const vtac_value_id x = floats_of(c, 1, 2, 3);
     const vtac_value_id y = vtac_c_where(c, vtac_c_in(c, 0), x, floats_of(c, 4, 5, 6));
-    out[0] = quantized(c, y, 7, zero_or_none(c, 8, vtac_c_dtype(c, vtac_c_in(c, 1))));
+    out[0] = quantize_value(c, y, 7, zero_or_none(c, 8, vtac_c_dtype(c, vtac_c_in(c, 1))));
 }
 
 /* ---- channels last */
 
-static vtac_value_id channels(vtac_compose *c, vtac_value_id x, bool first)
+static vtac_value_id order_channels(vtac_compose *c, vtac_value_id x, bool first)
 {
     const uint32_t rank = vtac_c_rank(c, x);
     int64_t order[VTAC_MAX_RANK];
@@ -453,18 +453,19 @@ static vtac_value_id channels(vtac_compose *c, vtac_value_id x, bool first)
 void vtac_composed_nhwc_max_pool(vtac_compose *c, vtac_value_id *out)
 {
     static const char *const none[] = {NULL};
-    const vtac_value_id x = channels(c, vtac_c_in(c, 0), true);
+    const vtac_value_id x = order_channels(c, vtac_c_in(c, 0), true);
     hand_on_but(c, none);
-    out[0] = channels(c, vtac_c1(c, VTAC_OP_MAX_POOL, x), false);
+    out[0] = order_channels(c, vtac_c1(c, VTAC_OP_MAX_POOL, x), false);
 }
 
 /* x [N, H, W, C], weights as Conv has them, bias */
 void vtac_composed_nhwc_conv(vtac_compose *c, vtac_value_id *out)
 {
     static const char *const none[] = {NULL};
-    const vtac_value_id inputs[] = {channels(c, vtac_c_in(c, 0), true), vtac_c_in(c, 1), optional(c, 2)};
+    const vtac_value_id inputs[] = {order_channels(c, vtac_c_in(c, 0), true), vtac_c_in(c, 1),
+                                    optional_input(c, 2)};
     hand_on_but(c, none);
-    out[0] = channels(c, vtac_c_node(c, VTAC_OP_CONV, inputs, inputs[2] == 0 ? 2 : 3), false);
+    out[0] = order_channels(c, vtac_c_node(c, VTAC_OP_CONV, inputs, inputs[2] == 0 ? 2 : 3), false);
 }
 
 /* QLinearConv with the attribute channels_last */
@@ -479,10 +480,10 @@ void vtac_composed_ms_qlinear_conv(vtac_compose *c, vtac_value_id *out)
         return;
     }
     memcpy(inputs, c->of->inputs, count * sizeof *inputs);
-    inputs[0] = last ? channels(c, vtac_c_in(c, 0), true) : vtac_c_in(c, 0);
+    inputs[0] = last ? order_channels(c, vtac_c_in(c, 0), true) : vtac_c_in(c, 0);
     hand_on_but(c, own);
     const vtac_value_id y = vtac_c_node(c, VTAC_OP_QLINEAR_CONV, inputs, count);
-    out[0] = last ? channels(c, y, false) : y;
+    out[0] = last ? order_channels(c, y, false) : y;
 }
 
 /* x [N, H, W, C], gamma, beta; `activation` 1: times its sigmoid. With channels_last 0: [N, C, H, W] */
@@ -490,7 +491,7 @@ static vtac_value_id group_norm(vtac_compose *c, vtac_value_id x, vtac_value_id 
 {
     const bool last = vtac_c_int(c, "channels_last", 1) != 0;
     const vtac_dtype type = vtac_c_dtype(c, x);
-    x = last ? channels(c, x, true) : x;
+    x = last ? order_channels(c, x, true) : x;
     const vtac_value_id inputs[] = {vtac_c_cast(c, x, VTAC_F32), vtac_c_cast(c, gamma, VTAC_F32),
                                     vtac_c_cast(c, beta, VTAC_F32)};
     vtac_c_set_float(c, "epsilon", vtac_c_float(c, "epsilon", 1e-5));
@@ -498,7 +499,7 @@ static vtac_value_id group_norm(vtac_compose *c, vtac_value_id x, vtac_value_id 
     vtac_value_id y = vtac_c_node(c, VTAC_OP_GROUP_NORMALIZATION, inputs, 3);
     y = vtac_c_int(c, "activation", 0) != 0 ? vtac_c_mul(c, y, vtac_c_sigmoid(c, y)) : y;
     y = vtac_c_cast(c, y, type);
-    return last ? channels(c, y, false) : y;
+    return last ? order_channels(c, y, false) : y;
 }
 
 void vtac_composed_ms_group_norm(vtac_compose *c, vtac_value_id *out)

@@ -46,7 +46,7 @@ void vtac_composed_swish(vtac_compose *c, vtac_value_id *out)
 }
 
 /* x times the second input, which is of the same shape. */
-static vtac_value_id gated(vtac_compose *c, vtac_value_id x)
+static vtac_value_id gate_value(vtac_compose *c, vtac_value_id x)
 {
     const vtac_value_id b = vtac_c_in(c, 1);
     if (c->status == VTA_OK && !vtac_type_equal(vtac_c_type(c, x), vtac_c_type(c, b))) {
@@ -58,7 +58,7 @@ static vtac_value_id gated(vtac_compose *c, vtac_value_id x)
 void vtac_composed_swiglu(vtac_compose *c, vtac_value_id *out)
 {
     vtac_composed_swish(c, out);
-    out[0] = gated(c, out[0]);
+    out[0] = gate_value(c, out[0]);
 }
 
 void vtac_composed_geglu(vtac_compose *c, vtac_value_id *out)
@@ -66,7 +66,7 @@ void vtac_composed_geglu(vtac_compose *c, vtac_value_id *out)
     const char *approximate = vtac_c_string(c, "approximate", "none");
     const vtac_value_id x = vtac_c_in(c, 0);
     vtac_c_set_string(c, "approximate", approximate);
-    out[0] = gated(c, vtac_c1(c, VTAC_OP_GELU, x));
+    out[0] = gate_value(c, vtac_c1(c, VTAC_OP_GELU, x));
 }
 
 void vtac_composed_quick_gelu(vtac_compose *c, vtac_value_id *out)
@@ -93,7 +93,7 @@ void vtac_composed_fast_gelu(vtac_compose *c, vtac_value_id *out)
 /* ---- normalizations */
 
 /* x / sqrt(mean(x * x) + epsilon) * scale, over the axes from `axis` on; the middle in float32 */
-static vtac_value_id rms(vtac_compose *c, vtac_value_id x, vtac_value_id scale, uint32_t axis)
+static vtac_value_id compose_rms(vtac_compose *c, vtac_value_id x, vtac_value_id scale, uint32_t axis)
 {
     const vtac_dtype type = vtac_c_dtype(c, x);
     const uint32_t rank = vtac_c_rank(c, x);
@@ -107,7 +107,7 @@ static vtac_value_id rms(vtac_compose *c, vtac_value_id x, vtac_value_id scale, 
 void vtac_composed_rms_normalization(vtac_compose *c, vtac_value_id *out)
 {
     const vtac_value_id x = vtac_c_in(c, 0);
-    out[0] = rms(c, x, vtac_c_in(c, 1), vtac_c_axis(c, vtac_c_int(c, "axis", -1), vtac_c_rank(c, x)));
+    out[0] = compose_rms(c, x, vtac_c_in(c, 1), vtac_c_axis(c, vtac_c_int(c, "axis", -1), vtac_c_rank(c, x)));
 }
 
 static vtac_value_id layer_norm(vtac_compose *c, vtac_value_id x, vtac_value_id scale, vtac_value_id bias)
@@ -132,7 +132,7 @@ void vtac_composed_skip_rms_norm(vtac_compose *c, vtac_value_id *out)
 {
     vtac_value_id sum = vtac_c_add(c, vtac_c_in(c, 0), vtac_c_in(c, 1));
     sum = vtac_c_has(c, 3) ? vtac_c_add(c, sum, vtac_c_in(c, 3)) : sum;
-    out[0] = rms(c, sum, vtac_c_in(c, 2), vtac_c_rank(c, sum) - 1);
+    out[0] = compose_rms(c, sum, vtac_c_in(c, 2), vtac_c_rank(c, sum) - 1);
     out[3] = sum;
     out[1] = out[2] = sum;
 }
@@ -197,7 +197,7 @@ void vtac_composed_batch_norm(vtac_compose *c, vtac_value_id *out)
 /* ---- what a type of eight bits and less cannot do by its code */
 
 /* Such a number as float32, which holds all of them; 0: it is another. */
-static vtac_value_id widened(vtac_compose *c)
+static vtac_value_id widen_number(vtac_compose *c)
 {
     const vtac_value_id x = vtac_c_in(c, 0);
     return vtac_dtype_kind(vtac_c_dtype(c, x)) == 'n' ? vtac_c_cast(c, x, VTAC_F32) : 0;
@@ -205,13 +205,13 @@ static vtac_value_id widened(vtac_compose *c)
 
 void vtac_composed_is_nan(vtac_compose *c, vtac_value_id *out)
 {
-    const vtac_value_id x = widened(c);
+    const vtac_value_id x = widen_number(c);
     out[0] = x != 0 ? vtac_c1(c, VTAC_OP_IS_NAN, x) : 0;
 }
 
 void vtac_composed_is_inf(vtac_compose *c, vtac_value_id *out)
 {
-    const vtac_value_id x = widened(c);
+    const vtac_value_id x = widen_number(c);
     if (x != 0) {
         vtac_c_set_int(c, "detect_positive", vtac_c_int(c, "detect_positive", 1));
         vtac_c_set_int(c, "detect_negative", vtac_c_int(c, "detect_negative", 1));

@@ -74,7 +74,7 @@ static double draw_normal(twister *t)
 }
 
 /* low + span * what is drawn */
-static vtac_value_id draw(vtac_compose *c, const vtac_type *type, bool normal, double low, double span)
+static vtac_value_id draw_values(vtac_compose *c, const vtac_type *type, bool normal, double low, double span)
 {
     const int64_t count = vtac_type_elements(type);
     /* a float but for Dropout, where it is an integer */
@@ -123,39 +123,39 @@ static vtac_type drawn_type(vtac_compose *c, bool like)
     return type;
 }
 
-static void uniform(vtac_compose *c, bool like, vtac_value_id *out)
+static void compose_uniform(vtac_compose *c, bool like, vtac_value_id *out)
 {
     const vtac_type type = drawn_type(c, like);
     const double low = vtac_c_float(c, "low", 0.0);
-    out[0] = c->status == VTA_OK ? draw(c, &type, false, low, vtac_c_float(c, "high", 1.0) - low) : 0;
+    out[0] = c->status == VTA_OK ? draw_values(c, &type, false, low, vtac_c_float(c, "high", 1.0) - low) : 0;
 }
 
-static void normal(vtac_compose *c, bool like, vtac_value_id *out)
+static void compose_normal(vtac_compose *c, bool like, vtac_value_id *out)
 {
     const vtac_type type = drawn_type(c, like);
     out[0] = c->status == VTA_OK
-                 ? draw(c, &type, true, vtac_c_float(c, "mean", 0.0), vtac_c_float(c, "scale", 1.0))
+                 ? draw_values(c, &type, true, vtac_c_float(c, "mean", 0.0), vtac_c_float(c, "scale", 1.0))
                  : 0;
 }
 
 void vtac_composed_random_uniform(vtac_compose *c, vtac_value_id *out)
 {
-    uniform(c, false, out);
+    compose_uniform(c, false, out);
 }
 
 void vtac_composed_random_uniform_like(vtac_compose *c, vtac_value_id *out)
 {
-    uniform(c, true, out);
+    compose_uniform(c, true, out);
 }
 
 void vtac_composed_random_normal(vtac_compose *c, vtac_value_id *out)
 {
-    normal(c, false, out);
+    compose_normal(c, false, out);
 }
 
 void vtac_composed_random_normal_like(vtac_compose *c, vtac_value_id *out)
 {
-    normal(c, true, out);
+    compose_normal(c, true, out);
 }
 
 /* 1 where a number is below the probability */
@@ -164,8 +164,9 @@ void vtac_composed_bernoulli(vtac_compose *c, vtac_value_id *out)
     const vtac_value_id x = vtac_c_in(c, 0);
     const vtac_type type = *vtac_c_type(c, x);
     const vtac_dtype dtype = vtac_c_dtype_attr(c, "dtype", type.dtype);
-    out[0] =
-        c->status == VTA_OK ? vtac_c_cast(c, vtac_c_less(c, draw(c, &type, false, 0.0, 1.0), x), dtype) : 0;
+    out[0] = c->status == VTA_OK
+                 ? vtac_c_cast(c, vtac_c_less(c, draw_values(c, &type, false, 0.0, 1.0), x), dtype)
+                 : 0;
 }
 
 /* Logarithms of weights [batch, classes]: which class each number of the running sum of the shares hits */
@@ -188,7 +189,7 @@ void vtac_composed_multinomial(vtac_compose *c, vtac_value_id *out)
         vtac_c2(c, VTAC_OP_CUM_SUM, vtac_c_softmax(c, x, -1), vtac_c_number(c, VTAC_I64, 1.0));
     /* the last sum is 1 but for rounding, and is not compared */
     const vtac_value_id sums = vtac_c_unsqueeze(c, vtac_c_slice(c, shares, 1, 0, type.dim[1] - 1), 1);
-    const vtac_value_id passed = vtac_c_at_most(c, sums, draw(c, &drawn, false, 0.0, 1.0));
+    const vtac_value_id passed = vtac_c_at_most(c, sums, draw_values(c, &drawn, false, 0.0, 1.0));
     const vtac_value_id count = vtac_c_reduce(c, VTAC_OP_REDUCE_SUM, vtac_c_cast(c, passed, VTAC_I64), 2, 2);
     const int64_t shape[] = {type.dim[0], samples};
     out[0] = vtac_c_cast(c, vtac_c_reshape(c, count, shape, 2), dtype);
@@ -206,7 +207,7 @@ void vtac_composed_dropout(vtac_compose *c, vtac_value_id *out)
     vtac_type type = *vtac_c_type(c, x);
     const vtac_dtype dtype = type.dtype;
     type.dtype = VTAC_F64;
-    const vtac_value_id drawn = draw(c, &type, false, 0.0, 1.0);
+    const vtac_value_id drawn = draw_values(c, &type, false, 0.0, 1.0);
     vtac_value_id ratio = vtac_c_number(c, VTAC_F64, 0.5);
     if (vtac_c_has(c, 1)) {
         ratio = vtac_c_reshape(c, vtac_c_cast(c, vtac_c_in(c, 1), VTAC_F64), NULL, 0);

@@ -125,7 +125,7 @@ void vtac_composed_reverse_sequence(vtac_compose *c, vtac_value_id *out)
 
 /* ---- windows: a sum of cosines */
 
-static void window(vtac_compose *c, const double *factors, uint32_t terms, vtac_value_id *out)
+static void compose_window(vtac_compose *c, const double *factors, uint32_t terms, vtac_value_id *out)
 {
     int64_t size = 0;
     uint32_t count;
@@ -156,25 +156,25 @@ static void window(vtac_compose *c, const double *factors, uint32_t terms, vtac_
 void vtac_composed_hann_window(vtac_compose *c, vtac_value_id *out)
 {
     static const double factors[] = {0.5, -0.5};
-    window(c, factors, 2, out);
+    compose_window(c, factors, 2, out);
 }
 
 void vtac_composed_hamming_window(vtac_compose *c, vtac_value_id *out)
 {
     static const double factors[] = {25.0 / 46.0, -21.0 / 46.0};
-    window(c, factors, 2, out);
+    compose_window(c, factors, 2, out);
 }
 
 void vtac_composed_blackman_window(vtac_compose *c, vtac_value_id *out)
 {
     static const double factors[] = {0.42, -0.5, 0.08};
-    window(c, factors, 3, out);
+    compose_window(c, factors, 3, out);
 }
 
 /* ---- DFT: products with the matrices of cosines and sines */
 
-static vtac_value_id waves(vtac_compose *c, vtac_dtype dtype, int64_t rows, int64_t columns, int64_t length,
-                           bool sine, double factor)
+static vtac_value_id wave_table(vtac_compose *c, vtac_dtype dtype, int64_t rows, int64_t columns,
+                                int64_t length, bool sine, double factor)
 {
     const vtac_type type = {dtype, 2, {rows, columns}};
     double *values = vtac_c_room(c, rows * columns);
@@ -186,15 +186,15 @@ static vtac_value_id waves(vtac_compose *c, vtac_dtype dtype, int64_t rows, int6
 }
 
 /* Along the last axis, which has one part or two for each number in `part`: 0 real, 1 imaginary. */
-static void transform(vtac_compose *c, const vtac_value_id *part, int64_t length, int64_t kept,
-                      vtac_value_id *y)
+static void transform_axis(vtac_compose *c, const vtac_value_id *part, int64_t length, int64_t kept,
+                           vtac_value_id *y)
 {
     const bool inverse = vtac_c_int(c, "inverse", 0) != 0;
     const vtac_dtype dtype = vtac_c_dtype(c, part[0]);
     const int64_t rows = vtac_c_dim(c, part[0], vtac_c_rank(c, part[0]) - 1);
     const double factor = inverse ? 1.0 / (double)length : 1.0;
-    const vtac_value_id cosine = waves(c, dtype, rows, kept, length, false, factor);
-    const vtac_value_id sine = waves(c, dtype, rows, kept, length, true, inverse ? factor : -factor);
+    const vtac_value_id cosine = wave_table(c, dtype, rows, kept, length, false, factor);
+    const vtac_value_id sine = wave_table(c, dtype, rows, kept, length, true, inverse ? factor : -factor);
     y[0] = vtac_c_matmul(c, part[0], cosine);
     y[1] = vtac_c_matmul(c, part[0], sine);
     if (part[1] != 0) {
@@ -221,12 +221,12 @@ static vtac_value_id from_one_side(vtac_compose *c, const vtac_value_id *part, i
     vtac_value_id y[2];
     for (uint32_t i = 0; i < 2; i++) {
         y[i] = vtac_c_matmul(c, vtac_c_mul(c, part[i], weights),
-                             waves(c, dtype, rows, length, length, i == 1, factor));
+                             wave_table(c, dtype, rows, length, length, i == 1, factor));
     }
     return vtac_c_sub(c, y[0], y[1]);
 }
 
-static void fourier(vtac_compose *c, int64_t axis_given, vtac_value_id *out)
+static void compose_fourier(vtac_compose *c, int64_t axis_given, vtac_value_id *out)
 {
     const vtac_value_id x = vtac_c_in(c, 0);
     const vtac_type type = *vtac_c_type(c, x);
@@ -266,7 +266,7 @@ static void fourier(vtac_compose *c, int64_t axis_given, vtac_value_id *out)
         out[0] = vtac_c_unsqueeze(c, vtac_c_transpose(c, real, order, last), last);
         return;
     }
-    transform(c, part, length, one_side ? length / 2 + 1 : length, y);
+    transform_axis(c, part, length, one_side ? length / 2 + 1 : length, y);
     for (uint32_t i = 0; i < 2; i++) {
         y[i] = vtac_c_unsqueeze(c, vtac_c_transpose(c, y[i], order, last), last);
     }
@@ -275,7 +275,7 @@ static void fourier(vtac_compose *c, int64_t axis_given, vtac_value_id *out)
 
 void vtac_composed_dft_17(vtac_compose *c, vtac_value_id *out)
 {
-    fourier(c, vtac_c_int(c, "axis", 1), out);
+    compose_fourier(c, vtac_c_int(c, "axis", 1), out);
 }
 
 void vtac_composed_dft(vtac_compose *c, vtac_value_id *out)
@@ -283,7 +283,7 @@ void vtac_composed_dft(vtac_compose *c, vtac_value_id *out)
     int64_t axis = -2;
     uint32_t count;
     if (!vtac_c_has(c, 2) || vtac_c_known_ints(c, 2, &axis, 1, &count)) {
-        fourier(c, axis, out);
+        compose_fourier(c, axis, out);
     }
 }
 
@@ -333,7 +333,7 @@ void vtac_composed_stft(vtac_compose *c, vtac_value_id *out)
     for (uint32_t i = 0; i < type.dim[2]; i++) {
         part[i] = vtac_c_squeeze(c, vtac_c_slice(c, cut, 3, i, i + 1), 3);
     }
-    transform(c, part, size, one_side ? size / 2 + 1 : size, y);
+    transform_axis(c, part, size, one_side ? size / 2 + 1 : size, y);
     y[0] = vtac_c_unsqueeze(c, y[0], 3);
     y[1] = vtac_c_unsqueeze(c, y[1], 3);
     out[0] = vtac_c_concat(c, y, 2, 3);

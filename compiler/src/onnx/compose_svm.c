@@ -11,7 +11,8 @@
 enum { MOST_CLASSES = 1024 };
 
 /* [rows, vectors]: what `kernel_type` makes of each row of x and each vector */
-static vtac_value_id kernel(vtac_compose *c, vtac_value_id x, const vtac_numbers *list, int64_t vectors)
+static vtac_value_id kernel_values(vtac_compose *c, vtac_value_id x, const vtac_numbers *list,
+                                   int64_t vectors)
 {
     static const int64_t turned[] = {1, 0};
     const char *type = vtac_c_string(c, "kernel_type", "LINEAR");
@@ -51,7 +52,7 @@ static vtac_value_id kernel(vtac_compose *c, vtac_value_id x, const vtac_numbers
                : vtac_compose_fail(c, VTA_INVALID, "kernel_type '%.32s' is not one that it has", type);
 }
 
-static vtac_value_id input(vtac_compose *c)
+static vtac_value_id float_input(vtac_compose *c)
 {
     return vtac_c_cast(c, vtac_c_rows(c, vtac_c_in(c, 0)), VTAC_F64);
 }
@@ -67,13 +68,13 @@ void vtac_composed_ml_svm_regressor(vtac_compose *c, vtac_value_id *out)
     const vtac_numbers vectors = vtac_c_list_of(c, "support_vectors");
     const vtac_numbers rho = vtac_c_list_of(c, "rho");
     const int64_t supports = vtac_c_int(c, "n_supports", 0);
-    const vtac_value_id x = input(c);
+    const vtac_value_id x = float_input(c);
     const int64_t column[] = {factors.count, 1};
     const vtac_value_id w = vtac_c_reshape(c, vtac_c_constant(c, &factors, VTAC_F64), column, 2);
     if (c->status == VTA_OK && factors.count != (supports > 0 ? supports : vtac_c_dim(c, x, 1))) {
         (void)vtac_compose_fail(c, VTA_INVALID, "%lld coefficients do not fit", (long long)factors.count);
     }
-    vtac_value_id y = vtac_c_matmul(c, supports > 0 ? kernel(c, x, &vectors, supports) : x, w);
+    vtac_value_id y = vtac_c_matmul(c, supports > 0 ? kernel_values(c, x, &vectors, supports) : x, w);
     y = vtac_c_add_number(c, y, number_or_zero(&rho, 0));
     if (vtac_c_int(c, "one_class", 0) != 0) {
         const vtac_value_id inside = vtac_c_more_number(c, y, 0.0);
@@ -118,7 +119,7 @@ static void read_duels(vtac_compose *c, duels *d)
 }
 
 /* The side of each line on which each row is: [rows, pairs], above 0 for the first of the pair. */
-static vtac_value_id sides(vtac_compose *c, const duels *d, vtac_value_id kernels)
+static vtac_value_id sides_of_lines(vtac_compose *c, const duels *d, vtac_value_id kernels)
 {
     const vtac_type type = {VTAC_F64, 2, {d->vectors, d->pairs}};
     double *w = vtac_c_room(c, d->vectors * d->pairs);
@@ -164,7 +165,7 @@ static vtac_value_id votes_of(vtac_compose *c, const duels *d, vtac_value_id sco
 }
 
 /* A probability for each pair from the distance, and one for each class from those. */
-static vtac_value_id probabilities(vtac_compose *c, const duels *d, vtac_value_id scores)
+static vtac_value_id pair_probabilities(vtac_compose *c, const duels *d, vtac_value_id scores)
 {
     const vtac_value_id a = vtac_c_constant(c, &d->prob_a, VTAC_F64);
     const vtac_value_id b = vtac_c_constant(c, &d->prob_b, VTAC_F64);
@@ -193,7 +194,8 @@ static vtac_value_id probabilities(vtac_compose *c, const duels *d, vtac_value_i
 }
 
 /* Without support vectors: a line for each class. */
-static void lines(vtac_compose *c, vtac_value_id x, const vtac_numbers *labels, vtac_value_id *out)
+static void linear_classifier(vtac_compose *c, vtac_value_id x, const vtac_numbers *labels,
+                              vtac_value_id *out)
 {
     static const int64_t turned[] = {1, 0};
     const vtac_numbers factors = vtac_c_list_of(c, "coefficients");
@@ -222,9 +224,9 @@ void vtac_composed_ml_svm_classifier(vtac_compose *c, vtac_value_id *out)
 {
     const vtac_numbers labels = vtac_c_labels(c, "classlabels_ints", "classlabels_strings");
     const vtac_numbers vectors = vtac_c_list_of(c, "support_vectors");
-    const vtac_value_id x = input(c);
+    const vtac_value_id x = float_input(c);
     if (vectors.count == 0) {
-        lines(c, x, &labels, out);
+        linear_classifier(c, x, &labels, out);
         return;
     }
     duels d = {.classes = labels.count};
@@ -232,14 +234,14 @@ void vtac_composed_ml_svm_classifier(vtac_compose *c, vtac_value_id *out)
     if (c->status != VTA_OK) {
         return;
     }
-    vtac_value_id scores = sides(c, &d, kernel(c, x, &vectors, d.vectors));
+    vtac_value_id scores = sides_of_lines(c, &d, kernel_values(c, x, &vectors, d.vectors));
     bool positive = true;
     for (int64_t i = 0; i < d.factors.count; i++) {
         positive = positive && vtac_number_at(&d.factors, i) >= 0.0;
     }
     out[0] = vtac_c_best_label(c, votes_of(c, &d, scores), &labels);
     if (d.prob_a.count > 0) {
-        scores = probabilities(c, &d, scores);
+        scores = pair_probabilities(c, &d, scores);
     } else if (d.pairs == 1) {
         const vtac_value_id both[] = {vtac_c_neg(c, scores), scores};
         if (positive) { /* the standard's rule: no coefficient speaks against the second class */

@@ -31,7 +31,7 @@ typedef struct forest {
     int64_t levels;
 } forest;
 
-static void *room(vtac_compose *c, int64_t count, size_t size)
+static void *alloc_items(vtac_compose *c, int64_t count, size_t size)
 {
     void *all =
         count < 0 || count > MOST_NODES ? NULL : vta_arena_array(&c->im->graph->arena, (size_t)count, size);
@@ -51,10 +51,10 @@ typedef struct stacked {
 
 /* How many levels there are. What sets of members share is reached from each of them, so that a node counts
  * where it is deepest; what leads back to itself runs out of levels. */
-static void measure(vtac_compose *c, forest *f)
+static void measure_depth(vtac_compose *c, forest *f)
 {
-    stacked *stack = room(c, f->trees + MOST_LEVELS + 2, sizeof *stack);
-    int32_t *deepest = room(c, f->count, sizeof *deepest); /* from 1 */
+    stacked *stack = alloc_items(c, f->trees + MOST_LEVELS + 2, sizeof *stack);
+    int32_t *deepest = alloc_items(c, f->count, sizeof *deepest); /* from 1 */
     int64_t depth = 0;
     if (stack == NULL || deepest == NULL) {
         return;
@@ -79,7 +79,7 @@ static void measure(vtac_compose *c, forest *f)
 
 /* ---- the walk */
 
-static vtac_value_id table(vtac_compose *c, const forest *f, int what, vtac_dtype dtype)
+static vtac_value_id node_table(vtac_compose *c, const forest *f, int what, vtac_dtype dtype)
 {
     double *values = vtac_c_room(c, f->count);
     const vtac_type type = {dtype, 1, {f->count}};
@@ -111,19 +111,19 @@ static vtac_value_id condition_table(vtac_compose *c, const forest *f, int bit, 
     return values == NULL || !any ? 0 : vtac_c_numbers(c, &type, values);
 }
 
-static vtac_value_id either(vtac_compose *c, vtac_value_id a, vtac_value_id b)
+static vtac_value_id either_condition(vtac_compose *c, vtac_value_id a, vtac_value_id b)
 {
     return a == 0 ? b : b == 0 ? a : vtac_c_or(c, a, b);
 }
 
 /* The number of the leaf that each row [rows, columns] reaches in each tree. */
-static vtac_value_id walk(vtac_compose *c, const forest *f, vtac_value_id x)
+static vtac_value_id walk_trees(vtac_compose *c, const forest *f, vtac_value_id x)
 {
     static const int bits[] = {BELOW, EQUAL, ABOVE, NO_NUMBER};
     const vtac_type type = *vtac_c_type(c, x);
-    const vtac_value_id next[] = {table(c, f, 0, VTAC_I64), table(c, f, 1, VTAC_I64)};
-    const vtac_value_id feature = table(c, f, 2, VTAC_I64);
-    const vtac_value_id split = table(c, f, 4, type.dtype);
+    const vtac_value_id next[] = {node_table(c, f, 0, VTAC_I64), node_table(c, f, 1, VTAC_I64)};
+    const vtac_value_id feature = node_table(c, f, 2, VTAC_I64);
+    const vtac_value_id split = node_table(c, f, 4, type.dtype);
     vtac_value_id tables[4];
     bool always[4];
     for (uint32_t k = 0; k < 4; k++) {
@@ -146,19 +146,19 @@ static vtac_value_id walk(vtac_compose *c, const forest *f, vtac_value_id x)
                                  : k == 2 ? vtac_c_more(c, value, limit)
                                           : vtac_c1(c, VTAC_OP_IS_NAN, value);
             here = always[k] ? here : vtac_c_and(c, here, vtac_c_gather(c, tables[k], at, 0));
-            yes = either(c, yes, here);
+            yes = either_condition(c, yes, here);
         }
         at = yes == 0
                  ? vtac_c_gather(c, next[0], at, 0)
                  : vtac_c_where(c, yes, vtac_c_gather(c, next[1], at, 0), vtac_c_gather(c, next[0], at, 0));
     }
-    return vtac_c_gather(c, table(c, f, 3, VTAC_I64), at, 0);
+    return vtac_c_gather(c, node_table(c, f, 3, VTAC_I64), at, 0);
 }
 
 typedef enum aggregate { AVERAGE, SUM, LEAST, MOST } aggregate;
 
 /* Sums (or what is asked for) of the weights of the leaves that are reached: [rows, targets]. */
-static vtac_value_id gathered(vtac_compose *c, forest *f, aggregate how)
+static vtac_value_id gather_leaves(vtac_compose *c, forest *f, aggregate how)
 {
     const vtac_value_id x = vtac_c_rows(c, vtac_c_floats(c, 0, true));
     const vtac_dtype type = vtac_c_dtype(c, x);
@@ -169,12 +169,12 @@ static vtac_value_id gathered(vtac_compose *c, forest *f, aggregate how)
                                      (long long)f->nodes[i].feature, (long long)vtac_c_dim(c, x, 1));
         }
     }
-    measure(c, f);
+    measure_depth(c, f);
     if (c->status != VTA_OK) {
         return 0;
     }
     const vtac_type shape = {type, 2, {f->leaves, f->targets}};
-    const vtac_value_id reached = walk(c, f, x);
+    const vtac_value_id reached = walk_trees(c, f, x);
     const vtac_value_id weights = vtac_c_gather(c, vtac_c_numbers(c, &shape, f->weights), reached, 0);
     const vtac_op op = how == LEAST  ? VTAC_OP_REDUCE_MIN
                        : how == MOST ? VTAC_OP_REDUCE_MAX
@@ -186,7 +186,7 @@ static vtac_value_id gathered(vtac_compose *c, forest *f, aggregate how)
 }
 
 /* What a target has that no leaf names. */
-static double nothing(aggregate how)
+static double empty_target(aggregate how)
 {
     return how == LEAST ? (double)FLT_MAX : how == MOST ? (double)-FLT_MAX : 0.0;
 }
@@ -200,7 +200,7 @@ static void make_weights(vtac_compose *c, forest *f, aggregate how)
     }
     f->weights = vtac_c_room(c, f->leaves * f->targets);
     for (int64_t i = 0; f->weights != NULL && i < f->leaves * f->targets; i++) {
-        f->weights[i] = nothing(how);
+        f->weights[i] = empty_target(how);
     }
 }
 
@@ -225,7 +225,7 @@ static int by_name(const void *a, const void *b)
                                 : 0;
 }
 
-static int64_t find(vtac_compose *c, const named_node *names, int64_t count, int64_t tree, int64_t node)
+static int64_t find_node(vtac_compose *c, const named_node *names, int64_t count, int64_t tree, int64_t node)
 {
     const named_node key = {tree, node, 0};
     const named_node *found = count == 0 ? NULL : bsearch(&key, names, (size_t)count, sizeof key, by_name);
@@ -286,9 +286,9 @@ static void read_old_form(vtac_compose *c, old_form *o, forest *f)
     if (c->status != VTA_OK) {
         return;
     }
-    f->nodes = room(c, n, sizeof *f->nodes);
-    f->roots = room(c, n, sizeof *f->roots);
-    o->names = room(c, n, sizeof *o->names);
+    f->nodes = alloc_items(c, n, sizeof *f->nodes);
+    f->roots = alloc_items(c, n, sizeof *f->roots);
+    o->names = alloc_items(c, n, sizeof *o->names);
     for (int64_t i = 0; c->status == VTA_OK && i < n; i++) {
         o->names[i] = (named_node){vtac_integer_at(&o->trees, i), vtac_integer_at(&o->ids, i), i};
     }
@@ -300,7 +300,7 @@ static void read_old_form(vtac_compose *c, old_form *o, forest *f)
 static void build_old_form(vtac_compose *c, old_form *o, forest *f)
 {
     read_old_form(c, o, f);
-    bool *child = c->status == VTA_OK ? room(c, f->count, sizeof *child) : NULL;
+    bool *child = c->status == VTA_OK ? alloc_items(c, f->count, sizeof *child) : NULL;
     for (int64_t i = 0; c->status == VTA_OK && i < f->count; i++) {
         tree_node *node = &f->nodes[i];
         const int mode = mode_of(o->modes->strings[i]);
@@ -317,8 +317,8 @@ static void build_old_form(vtac_compose *c, old_form *o, forest *f)
             if (o->missing.count > 0 && vtac_integer_at(&o->missing, i) != 0) {
                 node->conditions |= NO_NUMBER;
             }
-            node->next[0] = find(c, o->names, f->count, tree, vtac_integer_at(&o->lies, i));
-            node->next[1] = find(c, o->names, f->count, tree, vtac_integer_at(&o->truth, i));
+            node->next[0] = find_node(c, o->names, f->count, tree, vtac_integer_at(&o->lies, i));
+            node->next[1] = find_node(c, o->names, f->count, tree, vtac_integer_at(&o->truth, i));
             child[node->next[0]] = child[node->next[1]] = true;
             if (c->status == VTA_OK && (node->next[0] == i || node->next[1] == i)) {
                 (void)vtac_compose_fail(c, VTA_INVALID, "node %lld leads to itself", (long long)i);
@@ -358,7 +358,7 @@ static int64_t add_old_weights(vtac_compose *c, const old_form *o, forest *f, ag
     *positive = true;
     for (int64_t i = 0; c->status == VTA_OK && i < n; i++) {
         const int64_t place =
-            find(c, o->names, f->count, vtac_integer_at(&lists[0], i), vtac_integer_at(&lists[1], i));
+            find_node(c, o->names, f->count, vtac_integer_at(&lists[0], i), vtac_integer_at(&lists[1], i));
         const int64_t target = vtac_integer_at(&lists[2], i);
         const double weight = vtac_number_at(&lists[3], i);
         if (c->status == VTA_OK && (f->nodes[place].next[0] != place || target < 0 || target >= f->targets)) {
@@ -411,7 +411,7 @@ void vtac_composed_ml_tree_regressor(vtac_compose *c, vtac_value_id *out)
     build_old_form(c, &o, &f);
     (void)add_old_weights(c, &o, &f, how, "target", &positive);
     const vtac_numbers base = base_values(c, f.targets);
-    out[0] = vtac_c_cast(c, vtac_c_post(c, add_base(c, gathered(c, &f, how), &base)), VTAC_F32);
+    out[0] = vtac_c_cast(c, vtac_c_post(c, add_base(c, gather_leaves(c, &f, how), &base)), VTAC_F32);
 }
 
 /* Two classes of which the leaves name one: its score says all. Positive weights are probabilities, others
@@ -441,7 +441,7 @@ void vtac_composed_ml_tree_classifier(vtac_compose *c, vtac_value_id *out)
     build_old_form(c, &o, &f);
     const int64_t only = add_old_weights(c, &o, &f, SUM, "class", &positive);
     const vtac_numbers base = base_values(c, f.targets);
-    vtac_value_id scores = gathered(c, &f, SUM);
+    vtac_value_id scores = gather_leaves(c, &f, SUM);
     if (only >= 0 && f.targets <= 2) {
         vtac_value_id score = vtac_c_slice(c, scores, 1, only, only + 1);
         if (base.count > 0) {
@@ -537,8 +537,8 @@ static void build_new_form(vtac_compose *c, new_form *o, forest *f)
     f->leaves = o->targets.count;
     f->trees = o->roots.count;
     f->count = o->branches + o->members.count + f->leaves;
-    f->nodes = room(c, f->count, sizeof *f->nodes);
-    f->roots = room(c, f->trees, sizeof *f->roots);
+    f->nodes = alloc_items(c, f->count, sizeof *f->nodes);
+    f->roots = alloc_items(c, f->trees, sizeof *f->roots);
     o->spare = o->branches;
     int64_t member = 0;
     for (int64_t i = 0; c->status == VTA_OK && i < f->count; i++) { /* what is not used leads nowhere */
@@ -596,6 +596,6 @@ void vtac_composed_ml_tree_ensemble(vtac_compose *c, vtac_value_id *out)
             add_weight(&f, (aggregate)how, i, target, vtac_number_at(&o.weights, i));
         }
     }
-    const vtac_value_id y = c->status == VTA_OK ? gathered(c, &f, (aggregate)how) : 0;
+    const vtac_value_id y = c->status == VTA_OK ? gather_leaves(c, &f, (aggregate)how) : 0;
     out[0] = vtac_c_cast(c, vtac_c_post(c, y), vtac_c_dtype(c, vtac_c_in(c, 0)));
 }

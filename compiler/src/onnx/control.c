@@ -12,14 +12,14 @@
 
 enum { MOST_TURNS = 256 }; /* that are unrolled */
 
-vta_status vtac_import_body(vtac_importer *im, const vtac_place *at, vtac_scope *scope,
+vta_status vtac_import_body(vtac_importer *im, const vtac_import_place *at, vtac_scope *scope,
                             const Onnx__GraphProto *body, vtac_value_id *outputs, vta_diag *diag)
 {
     if (++im->depth > VTAC_MOST_DEPTH) {
         return vta_fail(diag, VTA_UNSUPPORTED, "functions and subgraphs nest deeper than %d",
                         VTAC_MOST_DEPTH);
     }
-    vtac_place inside = *at;
+    vtac_import_place inside = *at;
     inside.scope = scope;
     vta_status status = vtac_import_initializers(im, scope, body, diag);
     if (status == VTA_OK) {
@@ -32,7 +32,7 @@ vta_status vtac_import_body(vtac_importer *im, const vtac_place *at, vtac_scope 
     return status;
 }
 
-vta_status vtac_import_if(vtac_importer *im, const vtac_place *at, const Onnx__NodeProto *node,
+vta_status vtac_import_if(vtac_importer *im, const vtac_import_place *at, const Onnx__NodeProto *node,
                           vta_diag *diag)
 {
     vtac_value_id condition = 0;
@@ -90,7 +90,7 @@ static vta_status loop_inputs(vtac_importer *im, vtac_scope *scope, const loop_s
     return VTA_OK;
 }
 
-static vta_status loop_turn(vtac_importer *im, const vtac_place *at, loop_state *loop, int64_t turn,
+static vta_status loop_turn(vtac_importer *im, const vtac_import_place *at, loop_state *loop, int64_t turn,
                             bool *more, vta_diag *diag)
 {
     vtac_scope scope = {.outer = at->scope};
@@ -144,7 +144,7 @@ static vta_status join_scans(vtac_importer *im, const loop_state *loop, uint32_t
     return vtac_emit(im, draft, VTAC_OP_CONCAT, NULL, out, diag);
 }
 
-static vta_status loop_bounds(vtac_importer *im, const vtac_place *at, const Onnx__NodeProto *node,
+static vta_status loop_bounds(vtac_importer *im, const vtac_import_place *at, const Onnx__NodeProto *node,
                               int64_t *trips, bool *enter, vta_diag *diag)
 {
     vtac_value_id given[2] = {0, 0};
@@ -169,7 +169,7 @@ static vta_status loop_bounds(vtac_importer *im, const vtac_place *at, const Onn
     return VTA_OK;
 }
 
-vta_status vtac_import_loop(vtac_importer *im, const vtac_place *at, const Onnx__NodeProto *node,
+vta_status vtac_import_loop(vtac_importer *im, const vtac_import_place *at, const Onnx__NodeProto *node,
                             vtac_draft *draft, vta_diag *diag)
 {
     const Onnx__AttributeProto *attr = vtac_proto_attr(node, "body");
@@ -211,7 +211,7 @@ vta_status vtac_import_loop(vtac_importer *im, const vtac_place *at, const Onnx_
     return status == VTA_OK ? vtac_bind_outputs(at, node, outputs, (uint32_t)node->n_output, diag) : status;
 }
 
-vta_status vtac_import_call(vtac_importer *im, const vtac_place *at, const Onnx__NodeProto *node,
+vta_status vtac_import_call(vtac_importer *im, const vtac_import_place *at, const Onnx__NodeProto *node,
                             const Onnx__FunctionProto *function, vta_diag *diag)
 {
     VTA_TRY(vtac_charge(im, diag)); /* calls of calls are counted, though they make no nodes */
@@ -225,7 +225,7 @@ vta_status vtac_import_call(vtac_importer *im, const vtac_place *at, const Onnx_
                         node->n_input, node->n_output, function->n_input, function->n_output);
     }
     vtac_scope scope = {.outer = NULL};
-    const vtac_place inside = {&scope, function->opset_import, function->n_opset_import, node};
+    const vtac_import_place inside = {&scope, function->opset_import, function->n_opset_import, node};
     vta_status status = VTA_OK;
     for (size_t i = 0; status == VTA_OK && i < function->n_input; i++) {
         vtac_value_id value = 0;

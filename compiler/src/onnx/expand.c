@@ -113,8 +113,8 @@ static vta_status fused_conv(vtac_importer *im, vtac_draft *draft, const char *c
 
 /* ---- pools with channels last */
 
-static vta_status transpose(vtac_importer *im, const vtac_draft *like, bool channels_first,
-                            const char *const *names, vtac_value_id *value, vta_diag *diag)
+static vta_status transpose_value(vtac_importer *im, const vtac_draft *like, bool channels_first,
+                                  const char *const *names, vtac_value_id *value, vta_diag *diag)
 {
     int64_t order[VTAC_MAX_RANK];
     const uint32_t rank = im->graph->values[*value].type.rank;
@@ -152,7 +152,7 @@ static vta_status turned_pool(vtac_importer *im, vtac_draft *draft, const char *
     if (draft->input_count == 0 || draft->inputs[0] == 0) {
         return vta_fail(diag, VTA_INVALID, "input 0 is missing");
     }
-    VTA_TRY(transpose(im, draft, true, NULL, &draft->inputs[0], diag));
+    VTA_TRY(transpose_value(im, draft, true, NULL, &draft->inputs[0], diag));
     for (uint32_t i = 0; i < draft->attr_count; i++) {
         if (strcmp(draft->attrs[i].name, "channels_last") != 0) {
             draft->attrs[kept++] = draft->attrs[i];
@@ -161,7 +161,7 @@ static vta_status turned_pool(vtac_importer *im, vtac_draft *draft, const char *
     draft->attr_count = kept;
     draft->output_count = 1;
     VTA_TRY(vtac_emit(im, draft, VTAC_OP_QLINEAR_AVERAGE_POOL, NULL, value, diag));
-    return transpose(im, draft, false, names, value, diag);
+    return transpose_value(im, draft, false, names, value, diag);
 }
 
 vta_status vtac_expand(vtac_importer *im, vtac_draft *draft, const char *const *names, vtac_value_id *value,

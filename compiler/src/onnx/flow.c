@@ -19,7 +19,7 @@ static vtac_flow_node *item_at(const vtac_flow_work *w, size_t i)
     return vta_vec_at(&w->items, i);
 }
 
-vta_status vtac_flow_add_nodes(vtac_flow_work *w, const vtac_place *at, Onnx__NodeProto *const *nodes,
+vta_status vtac_flow_add_nodes(vtac_flow_work *w, const vtac_import_place *at, Onnx__NodeProto *const *nodes,
                                size_t count, const vtac_flow_node *parent, vta_diag *diag)
 {
     for (size_t i = 0; i < count; i++) {
@@ -33,15 +33,15 @@ vta_status vtac_flow_add_nodes(vtac_flow_work *w, const vtac_place *at, Onnx__No
     return VTA_OK;
 }
 
-typedef struct asking {
-    const vtac_place *at;
+typedef struct size_question {
+    const vtac_import_place *at;
     bool ready;
     bool *needed;
-} asking;
+} size_question;
 
 static vta_status is_there(void *context, const char *name, vta_diag *diag)
 {
-    asking *a = context;
+    size_question *a = context;
     uint32_t value;
     (void)diag;
     if (!vtac_flow_find(a->at, name, &value)) {
@@ -52,7 +52,7 @@ static vta_status is_there(void *context, const char *name, vta_diag *diag)
     return VTA_OK;
 }
 
-static vta_status ask(const vtac_flow_node *item, asking *a, vta_diag *diag)
+static vta_status ask_sizes(const vtac_flow_node *item, size_question *a, vta_diag *diag)
 {
     a->at = item->inside != NULL ? item->inside : &item->at;
     for (size_t i = 0; item->inside != NULL && i < item->rename_count; i++) {
@@ -63,8 +63,8 @@ static vta_status ask(const vtac_flow_node *item, asking *a, vta_diag *diag)
 
 static vta_status is_ready(const vtac_flow_node *item, bool *out, vta_diag *diag)
 {
-    asking a = {.ready = true};
-    VTA_TRY(ask(item, &a, diag));
+    size_question a = {.ready = true};
+    VTA_TRY(ask_sizes(item, &a, diag));
     *out = a.ready;
     return VTA_OK;
 }
@@ -76,7 +76,7 @@ static vta_status close_segment(vtac_flow_work *w, vta_diag *diag)
     if (b->segment == 0) {
         return VTA_OK;
     }
-    asking a = {.needed = calloc(b->values.count, sizeof(bool))};
+    size_question a = {.needed = calloc(b->values.count, sizeof(bool))};
     vtac_flow_draft d = VTAC_FLOW_DRAFT;
     vta_vec numbers = {.item_size = sizeof(uint32_t)};
     vta_status status = VTA_OK;
@@ -84,7 +84,7 @@ static vta_status close_segment(vtac_flow_work *w, vta_diag *diag)
         return vtac_flow_no_memory(diag);
     }
     for (size_t i = 0; status == VTA_OK && i < w->items.count; i++) {
-        status = item_at(w, i)->done ? VTA_OK : ask(item_at(w, i), &a, diag);
+        status = item_at(w, i)->done ? VTA_OK : ask_sizes(item_at(w, i), &a, diag);
     }
     a.at = &w->at;
     for (size_t i = 0; status == VTA_OK && i < w->graph->n_output; i++) {
@@ -188,7 +188,7 @@ static vta_status try_static(vtac_flow_work *w, vtac_flow_node *item, bool *done
             status = vtac_scope_set(&scope, name, id, diag);
         }
     }
-    vtac_place at = item->at;
+    vtac_import_place at = item->at;
     at.scope = &scope;
     b->im->origin = item->origin;
     if (status == VTA_OK) {
@@ -209,7 +209,7 @@ static vta_status try_static(vtac_flow_work *w, vtac_flow_node *item, bool *done
 
 int64_t vtac_flow_opset(const vtac_flow_node *item)
 {
-    const vtac_place *at = &item->at;
+    const vtac_import_place *at = &item->at;
     if (vtac_is_made(item->node)) {
         return VTAC_NEWEST_OPSET;
     }
@@ -278,7 +278,7 @@ static vta_status give_node(vtac_flow_work *w, const vtac_flow_node *item, vta_d
     return row != NULL ? vtac_flow_give_row(w, item, row, diag) : vtac_flow_give_piece(w, item, diag);
 }
 
-static vta_status named(const vtac_flow_node *item, vta_status status, vta_diag *diag)
+static vta_status name_failure(const vtac_flow_node *item, vta_status status, vta_diag *diag)
 {
     if (status != VTA_OK && strncmp(diag->text, "node ", 5) != 0) {
         const char *name = vtac_proto_text(item->node->name);
@@ -300,10 +300,10 @@ static vta_status static_node(vtac_flow_work *w, size_t i, vta_diag *diag)
     }
     vtac_flow_node item = *item_at(w, i);
     if (!done) {
-        VTA_TRY(named(&item, try_inline(w, &item, &done, diag), diag));
+        VTA_TRY(name_failure(&item, try_inline(w, &item, &done, diag), diag));
     }
     if (!done) {
-        VTA_TRY(named(&item, try_static(w, &item, &done, &why, diag), diag));
+        VTA_TRY(name_failure(&item, try_static(w, &item, &done, &why, diag), diag));
     }
     /* A row helps what a static operator does not take, not what is wrong in the model. */
     const bool refused = !done && why.text[0] != '\0';
@@ -371,7 +371,7 @@ static vta_status dynamic_turn(vtac_flow_work *w, bool *progress, vta_diag *diag
         waiting = due ? 0 : waiting + 1;
         if (due) {
             const vtac_flow_node item = *item_at(w, i);
-            VTA_TRY(named(&item, give_node(w, &item, diag), diag));
+            VTA_TRY(name_failure(&item, give_node(w, &item, diag), diag));
             item_at(w, i)->done = true;
             *progress = true;
         } else if (*progress && waiting > MOST_WAITING) {
@@ -395,18 +395,19 @@ static vta_status all_turns(vtac_flow_work *w, vta_diag *diag)
     for (size_t i = 0; i < w->items.count; i++) {
         const vtac_flow_node *item = item_at(w, i);
         if (!item->done) {
-            return named(item,
-                         vta_fail(diag, VTA_INVALID,
-                                  "an input is defined by no earlier node; the model is cyclic, unordered or "
-                                  "incomplete"),
-                         diag);
+            return name_failure(
+                item,
+                vta_fail(diag, VTA_INVALID,
+                         "an input is defined by no earlier node; the model is cyclic, unordered or "
+                         "incomplete"),
+                diag);
         }
     }
     return VTA_OK;
 }
 
-vta_status vtac_flow_build_block(vtac_flow_builder *b, const vtac_place *at, const Onnx__GraphProto *graph,
-                                 uint32_t number, vta_diag *diag)
+vta_status vtac_flow_build_block(vtac_flow_builder *b, const vtac_import_place *at,
+                                 const Onnx__GraphProto *graph, uint32_t number, vta_diag *diag)
 {
     vtac_flow_work w = {
         .b = b, .block = number, .items = {.item_size = sizeof(vtac_flow_node)}, .at = *at, .graph = graph};
@@ -421,8 +422,8 @@ vta_status vtac_flow_build_block(vtac_flow_builder *b, const vtac_place *at, con
 static vta_status build_model(vtac_flow_builder *b, vta_diag *diag)
 {
     const Onnx__GraphProto *graph = b->im->model->graph;
-    const vtac_place at = {vtac_flow_scope(b, NULL), b->im->model->opset_import, b->im->model->n_opset_import,
-                           NULL};
+    const vtac_import_place at = {vtac_flow_scope(b, NULL), b->im->model->opset_import,
+                                  b->im->model->n_opset_import, NULL};
     const vtac_flow_value none = {.kind = VTA_FLOW_NOTHING};
     uint32_t number;
     if (at.scope == NULL || vta_vec_push(&b->values, &none) == NULL) {

@@ -50,16 +50,17 @@ const vtac_flow_row *vtac_flow_row_of(const Onnx__NodeProto *node);
 /* As this opset has it. */
 const vtac_flow_row *vtac_flow_row_in(const Onnx__NodeProto *node, int64_t opset);
 vta_status vtac_flow_words(vtac_flow_builder *b, const vtac_flow_row *row, const Onnx__NodeProto *node,
-                           const vtac_place *at, vta_vec *words, vtac_dtype *from_attrs, vta_diag *diag);
+                           const vtac_import_place *at, vta_vec *words, vtac_dtype *from_attrs,
+                           vta_diag *diag);
 
 /* A node; or, where `node` has become nodes of its own (a branch, a function), names of theirs that are to be
  * known under others. */
 typedef struct vtac_flow_node {
     Onnx__NodeProto *node;
-    vtac_place at;
+    vtac_import_place at;
     uint32_t origin;
     bool done, dynamic;
-    const vtac_place *inside; /* NULL: a node */
+    const vtac_import_place *inside; /* NULL: a node */
     size_t rename_count;
     char *const *from; /* of these names inside, node's outputs */
 } vtac_flow_node;
@@ -70,7 +71,7 @@ typedef struct vtac_flow_work {
     uint32_t block;
     vta_vec items; /* of vtac_flow_node */
     size_t first;  /* those before are done */
-    vtac_place at;
+    vtac_import_place at;
     const Onnx__GraphProto *graph; /* whose outputs the block is to give */
 } vtac_flow_work;
 
@@ -96,8 +97,8 @@ vta_status vtac_flow_add_slot(vtac_flow_builder *b, char kind, vtac_dtype dtype,
                               uint32_t *out, vta_diag *diag);
 vta_status vtac_flow_slot(vtac_flow_builder *b, uint32_t i, uint32_t *out, vta_diag *diag);
 vtac_scope *vtac_flow_scope(vtac_flow_builder *b, const vtac_scope *outer);
-bool vtac_flow_find(const vtac_place *at, const char *name, uint32_t *out);
-vta_status vtac_flow_bind(vtac_flow_builder *b, const vtac_place *at, const char *name, uint32_t value,
+bool vtac_flow_find(const vtac_import_place *at, const char *name, uint32_t *out);
+vta_status vtac_flow_bind(vtac_flow_builder *b, const vtac_import_place *at, const char *name, uint32_t value,
                           vta_diag *diag);
 void *vtac_flow_kept(vtac_flow_builder *b, const void *items, size_t bytes);
 vta_status vtac_flow_give(vtac_flow_builder *b, uint32_t block, vta_flow_op op, const char *name,
@@ -123,15 +124,17 @@ vta_status vtac_flow_node_names(const Onnx__NodeProto *node, const vtac_scope *o
 /* flow.c */
 bool vtac_flow_is(const Onnx__NodeProto *node, const char *type);
 int64_t vtac_flow_opset(const vtac_flow_node *item); /* of ai.onnx, where the node stands */
-vta_status vtac_flow_add_nodes(vtac_flow_work *w, const vtac_place *at, Onnx__NodeProto *const *nodes,
+vta_status vtac_flow_add_nodes(vtac_flow_work *w, const vtac_import_place *at, Onnx__NodeProto *const *nodes,
                                size_t count, const vtac_flow_node *parent, vta_diag *diag);
-vta_status vtac_flow_build_block(vtac_flow_builder *b, const vtac_place *at, const Onnx__GraphProto *graph,
-                                 uint32_t number, vta_diag *diag);
+vta_status vtac_flow_build_block(vtac_flow_builder *b, const vtac_import_place *at,
+                                 const Onnx__GraphProto *graph, uint32_t number, vta_diag *diag);
 
 /* flow_ends.c: the model's inputs and outputs, those that are parcels unpacked and packed by instructions;
  * the table of all texts that the model has. */
-vta_status vtac_flow_import_ends(vtac_flow_builder *b, const vtac_place *at, uint32_t block, vta_diag *diag);
-vta_status vtac_flow_export_ends(vtac_flow_builder *b, const vtac_place *at, uint32_t block, vta_diag *diag);
+vta_status vtac_flow_import_ends(vtac_flow_builder *b, const vtac_import_place *at, uint32_t block,
+                                 vta_diag *diag);
+vta_status vtac_flow_export_ends(vtac_flow_builder *b, const vtac_import_place *at, uint32_t block,
+                                 vta_diag *diag);
 vta_status vtac_flow_give_texts(vtac_flow_builder *b, uint32_t block, vta_diag *diag);
 
 /* flow_map.c: SequenceMap, as a Loop. */
@@ -148,7 +151,7 @@ vta_status vtac_flow_inline_scan(vtac_flow_work *w, const vtac_flow_node *given,
 vta_status vtac_flow_replace(vtac_flow_work *w, const vtac_flow_node *item, Onnx__NodeProto *const *nodes,
                              size_t count, char *const *names, vta_diag *diag);
 vta_status vtac_flow_rename_outputs(vtac_flow_work *w, const vtac_flow_node *item, vta_diag *diag);
-vta_status vtac_flow_import_constants(vtac_flow_builder *b, const vtac_place *at,
+vta_status vtac_flow_import_constants(vtac_flow_builder *b, const vtac_import_place *at,
                                       const Onnx__GraphProto *graph, vta_diag *diag);
 vta_status vtac_flow_inline_branch(vtac_flow_work *w, const vtac_flow_node *given, bool which,
                                    vta_diag *diag);

@@ -69,17 +69,17 @@ static void count_places(vtac_words *w)
              "n = Squeeze keys; all = Range #0 n #1; all = Reshape all [1,1,1,-1]");
 }
 
-typedef struct attending {
+typedef struct flow_attention {
     double scale; /* of the products, 0: of the size of a head */
     double softcap;
     int64_t give; /* which product `products` is: 0 plain, 1 capped, 2 with the bias, 3 after the softmax */
     vtac_dtype precision;
     bool grouped, sink;
     bool guarded; /* a query that sees no key gives zeros */
-} attending;
+} flow_attention;
 
 /* What is left of x where a query sees no key: zeros. */
-static void guard(vtac_words *w, const attending *a, const char *x)
+static void guard_masked(vtac_words *w, const flow_attention *a, const char *x)
 {
     if (a->guarded && vtac_words_name(w, "bias") != NULL) {
         vtac_say(w,
@@ -89,7 +89,7 @@ static void guard(vtac_words *w, const attending *a, const char *x)
 }
 
 /* y = softmax(cap(q k' scale) + bias) v */
-static void attend(vtac_words *w, const attending *a)
+static void write_attention(vtac_words *w, const flow_attention *a)
 {
     const long long own = (long long)type_number(w->dtype);
     const long long inner = (long long)type_number(a->precision);
@@ -135,17 +135,17 @@ static void attend(vtac_words *w, const attending *a)
     }
     if (a->give == 3) {
         vtac_say(w, "products = Cast x to=%lld", own);
-        guard(w, a, "products");
+        guard_masked(w, a, "products");
     }
     vtac_say(w, "y = MatMul x v");
     if (own != inner) {
         vtac_say(w, "y = Cast y to=%lld", own);
     }
-    guard(w, a, "y");
+    guard_masked(w, a, "y");
 }
 
 /* Past keys or values, an input of the operator, before those of now. */
-static void append(vtac_words *w, const char *x, size_t input)
+static void append_past(vtac_words *w, const char *x, size_t input)
 {
     if (vtac_words_has(w, input)) {
         vtac_words_input(w, "past", input);
@@ -200,8 +200,8 @@ vta_status vtac_fused_attention(vtac_words *w, vta_diag *diag)
         to_heads(w, "v", own);
     }
     vtac_say(w, "now = Shape k; now = Slice now [2] [3]");
-    append(w, "k", 4);
-    append(w, "v", 5);
+    append_past(w, "k", 4);
+    append_past(w, "v", 5);
     vtac_say(w, "present_k = Identity k; present_v = Identity v");
     count_places(w);
     if (vtac_words_has(w, 3)) {
@@ -226,12 +226,13 @@ vta_status vtac_fused_attention(vtac_words *w, vta_diag *diag)
         vtac_say(w, "seen = Less all used");
         add_seen(w, -HUGE_VAL);
     }
-    attend(w, &(attending){.scale = vtac_words_float(w, "scale", 0.0),
-                           .softcap = vtac_words_float(w, "softcap", 0.0),
-                           .give = vtac_words_int(w, "qk_matmul_output_mode", 0),
-                           .precision = precision_of(w),
-                           .guarded = vtac_words_has(w, 3) || vtac_words_has(w, 6) || window > 0,
-                           .grouped = heads < 1 || heads != own});
+    write_attention(w,
+                    &(flow_attention){.scale = vtac_words_float(w, "scale", 0.0),
+                                      .softcap = vtac_words_float(w, "softcap", 0.0),
+                                      .give = vtac_words_int(w, "qk_matmul_output_mode", 0),
+                                      .precision = precision_of(w),
+                                      .guarded = vtac_words_has(w, 3) || vtac_words_has(w, 6) || window > 0,
+                                      .grouped = heads < 1 || heads != own});
     if (flat) {
         from_heads(w, "y");
     }
@@ -242,7 +243,7 @@ vta_status vtac_fused_attention(vtac_words *w, vta_diag *diag)
 
 /* x as [B, heads, S, d]; `cos` and `sin` as [B or 1, S, r / 2]: the first r places of each head are turned.
  */
-static void rotate(vtac_words *w, const char *x, bool interleaved)
+static void rotate_heads(vtac_words *w, const char *x, bool interleaved)
 {
     vtac_say(w,
              "c = Unsqueeze cos [1]; e = Unsqueeze sin [1]; r = Shape c; r = Slice r [3] [4]; r2 = Add r r;"
@@ -285,7 +286,7 @@ vta_status vtac_fused_rotary(vtac_words *w, vta_diag *diag)
     if (flat) {
         to_heads(w, "y", heads);
     }
-    rotate(w, "y", vtac_words_int(w, "interleaved", 0) != 0);
+    rotate_heads(w, "y", vtac_words_int(w, "interleaved", 0) != 0);
     if (flat) {
         from_heads(w, "y");
     }
@@ -324,7 +325,7 @@ vta_status vtac_fused_ms_rotary(vtac_words *w, vta_diag *diag)
                     "own = Unsqueeze own [0]; ids = Reshape ids [1,-1]; ids = Add ids own");
     }
     vtac_say(w, "cos = Gather cos ids; sin = Gather sin ids");
-    rotate(w, "y", vtac_words_int(w, "interleaved", 0) != 0);
+    rotate_heads(w, "y", vtac_words_int(w, "interleaved", 0) != 0);
     if (flat) {
         from_heads(w, "y");
     }
@@ -399,14 +400,14 @@ vta_status vtac_fused_multi_head(vtac_words *w, vta_diag *diag)
         }
     }
     vtac_say(w, "now = Shape k; now = Slice now [2] [3]");
-    append(w, "k", 6);
-    append(w, "v", 7);
+    append_past(w, "k", 6);
+    append_past(w, "v", 7);
     vtac_say(w, "present_k = Identity k; present_v = Identity v");
     count_places(w);
     VTA_TRY(add_seen_by(w, 4, diag));
     add_input(w, 5);
     add_causal(w);
-    attend(w, &(attending){.scale = vtac_words_float(w, "scale", 0.0), .precision = w->dtype});
+    write_attention(w, &(flow_attention){.scale = vtac_words_float(w, "scale", 0.0), .precision = w->dtype});
     from_heads(w, "y");
     return VTA_OK;
 }
@@ -447,13 +448,13 @@ vta_status vtac_fused_ms_attention(vtac_words *w, vta_diag *diag)
     VTA_TRY(add_seen_by(w, 3, diag));
     add_input(w, 5);
     add_causal(w);
-    attend(w, &(attending){.scale = vtac_words_float(w, "scale", 0.0), .precision = w->dtype});
+    write_attention(w, &(flow_attention){.scale = vtac_words_float(w, "scale", 0.0), .precision = w->dtype});
     from_heads(w, "y");
     return VTA_OK;
 }
 
 /* The new keys (or values) written into the cache behind what each batch has there: [B, own, total, d]. */
-static void cached(vtac_words *w, const char *x, size_t past)
+static void write_cache(vtac_words *w, const char *x, size_t past)
 {
     vtac_say(w,
              "s = Shape %s; b = Slice s [0] [2]; d = Slice s [3] [4]; s = Concat b total d axis=0;"
@@ -471,7 +472,7 @@ static void cached(vtac_words *w, const char *x, size_t past)
     vtac_say(w, "%s = Where inside new old", x);
 }
 
-static void turn(vtac_words *w)
+static void split_heads(vtac_words *w)
 {
     if (vtac_words_has(w, 9)) {
         vtac_words_input(w, "ids", 9);
@@ -482,8 +483,8 @@ static void turn(vtac_words *w)
     vtac_words_input(w, "cos", 7);
     vtac_words_input(w, "sin", 8);
     vtac_say(w, "cos = Gather cos ids; sin = Gather sin ids");
-    rotate(w, "q", vtac_words_int(w, "rotary_interleaved", 0) != 0);
-    rotate(w, "k", vtac_words_int(w, "rotary_interleaved", 0) != 0);
+    rotate_heads(w, "q", vtac_words_int(w, "rotary_interleaved", 0) != 0);
+    rotate_heads(w, "k", vtac_words_int(w, "rotary_interleaved", 0) != 0);
 }
 
 /* query, key, value, past_key, past_value, the last place of each batch that is used, how many places there
@@ -530,10 +531,10 @@ vta_status vtac_fused_group_query(vtac_words *w, vta_diag *diag)
              "along = Reshape along [1,1,-1,1]; behind = Sub along before; inside = GreaterOrEqual behind #0;"
              "n = Less behind queries; inside = And inside n; kept = Less along before");
     if (vtac_words_int(w, "do_rotary", 0) != 0) {
-        turn(w);
+        split_heads(w);
     }
-    cached(w, "k", 3);
-    cached(w, "v", 4);
+    write_cache(w, "k", 3);
+    write_cache(w, "v", 4);
     vtac_say(w, "present_k = Identity k; present_v = Identity v");
     count_places(w);
     vtac_say(w, "rows = Add rows before; seen = LessOrEqual all rows");
@@ -548,11 +549,11 @@ vta_status vtac_fused_group_query(vtac_words *w, vta_diag *diag)
     } else if (vtac_words_int(w, "smooth_softmax", 0) > 0) {
         vtac_say(w, "sink = Identity ~0");
     }
-    attend(w, &(attending){.scale = vtac_words_float(w, "scale", 0.0),
-                           .softcap = vtac_words_float(w, "softcap", 0.0),
-                           .precision = w->dtype == VTAC_F64 ? VTAC_F64 : VTAC_F32,
-                           .grouped = heads != own,
-                           .sink = vtac_words_name(w, "sink") != NULL});
+    write_attention(w, &(flow_attention){.scale = vtac_words_float(w, "scale", 0.0),
+                                         .softcap = vtac_words_float(w, "softcap", 0.0),
+                                         .precision = w->dtype == VTAC_F64 ? VTAC_F64 : VTAC_F32,
+                                         .grouped = heads != own,
+                                         .sink = vtac_words_name(w, "sink") != NULL});
     from_heads(w, "y");
     return VTA_OK;
 }

@@ -15,8 +15,8 @@ vta_status vtac_flow_new_block(vtac_flow_builder *b, uint32_t *out, vta_diag *di
 }
 
 /* The numbers of the values that a block gives. */
-static vta_status body_values(vtac_flow_builder *b, const vtac_place *at, const Onnx__GraphProto *graph,
-                              uint32_t *values, vta_diag *diag)
+static vta_status body_values(vtac_flow_builder *b, const vtac_import_place *at,
+                              const Onnx__GraphProto *graph, uint32_t *values, vta_diag *diag)
 {
     (void)b;
     for (size_t i = 0; i < graph->n_output; i++) {
@@ -44,7 +44,7 @@ static vta_status keep_slots(vtac_flow_builder *b, const uint32_t *values, size_
 }
 
 /* A block of a graph in a scope of its own. Gives the values of its outputs. */
-static vta_status add_body(vtac_flow_builder *b, const vtac_place *at, const Onnx__GraphProto *graph,
+static vta_status add_body(vtac_flow_builder *b, const vtac_import_place *at, const Onnx__GraphProto *graph,
                            const uint32_t *parameters, uint32_t *number, uint32_t *values, vta_diag *diag)
 {
     if (b->depth >= VTAC_MOST_DEPTH) {
@@ -85,7 +85,7 @@ vta_status vtac_flow_give_if(vtac_flow_work *w, const vtac_flow_node *item, vta_
                                        "it takes one condition and gives at most %d outputs", VTAC_FLOW_ENDS);
     for (int i = 0; status == VTA_OK && i < 2; i++) {
         const Onnx__AttributeProto *branch = vtac_proto_attr(item->node, names[i]);
-        vtac_place at = item->at;
+        vtac_import_place at = item->at;
         uint32_t number;
         at.scope = vtac_flow_scope(b, item->at.scope);
         if (at.scope == NULL) {
@@ -124,14 +124,14 @@ typedef struct mark {
     uint32_t inputs, outputs, nodes;
 } mark;
 
-static mark remember(const vtac_flow_builder *b)
+static mark remember_place(const vtac_flow_builder *b)
 {
     const vtac_graph *graph = b->im->graph;
     return (mark){b->flow->segments.count, b->flow->blocks.count, graph->input_count, graph->output_count,
                   graph->node_count};
 }
 
-static void forget(vtac_flow_builder *b, const mark *m)
+static void forget_since(vtac_flow_builder *b, const mark *m)
 {
     vtac_graph *graph = b->im->graph;
     vtac_drop_outputs(graph, m->outputs);
@@ -170,9 +170,9 @@ typedef struct looping {
 static vta_status build_loop(vtac_flow_builder *b, looping *l, vta_diag *diag)
 {
     for (bool again = true; again;) {
-        const mark before = remember(b);
+        const mark before = remember_place(b);
         uint32_t numbers[VTAC_FLOW_ENDS];
-        vtac_place at = l->item->at;
+        vtac_import_place at = l->item->at;
         at.scope = vtac_flow_scope(b, l->item->at.scope);
         if (at.scope == NULL) {
             return vtac_flow_no_memory(diag);
@@ -202,7 +202,7 @@ static vta_status build_loop(vtac_flow_builder *b, looping *l, vta_diag *diag)
             }
         }
         if (again) {
-            forget(b, &before);
+            forget_since(b, &before);
         }
     }
     return VTA_OK;
@@ -304,7 +304,7 @@ vta_status vtac_flow_give_loop(vtac_flow_work *w, const vtac_flow_node *item, vt
 }
 
 /* Item i of a list of integers that is an attribute; 0 where it is absent. */
-static int64_t listed(const Onnx__NodeProto *node, const char *name, size_t i)
+static int64_t listed_int(const Onnx__NodeProto *node, const char *name, size_t i)
 {
     const Onnx__AttributeProto *attr = vtac_proto_attr(node, name);
     return attr != NULL && i < attr->n_ints ? attr->ints[i] : 0;
@@ -322,7 +322,7 @@ static vta_status scan_parameters(vtac_flow_work *w, looping *l, vta_diag *diag)
         if (i < l->states || !v->known) {
             continue;
         }
-        int64_t axis = listed(l->item->node, "scan_input_axes", i - l->states);
+        int64_t axis = listed_int(l->item->node, "scan_input_axes", i - l->states);
         axis = axis < 0 ? axis + v->type.rank : axis;
         if (axis < 0 || axis >= v->type.rank) {
             return vta_fail(diag, VTA_INVALID, "its input %zu has no axis %lld", i, (long long)axis);
@@ -348,13 +348,13 @@ static vta_status scan_insn(vtac_flow_work *w, const vtac_flow_node *item, loopi
     for (int kind = 0; kind < 2; kind++) {
         for (size_t i = 0; i < scanned; i++) {
             const char *name = kind == 0 ? "scan_input_axes" : "scan_input_directions";
-            VTA_TRY(vtac_flow_put_word(&d->words, listed(item->node, name, i), diag));
+            VTA_TRY(vtac_flow_put_word(&d->words, listed_int(item->node, name, i), diag));
         }
     }
     for (int kind = 0; kind < 2; kind++) {
         for (size_t i = 0; i < gathered; i++) {
             const char *name = kind == 0 ? "scan_output_axes" : "scan_output_directions";
-            VTA_TRY(vtac_flow_put_word(&d->words, listed(item->node, name, i), diag));
+            VTA_TRY(vtac_flow_put_word(&d->words, listed_int(item->node, name, i), diag));
         }
     }
     for (uint32_t i = 0; i < item->node->n_output; i++) {
@@ -364,7 +364,7 @@ static vta_status scan_insn(vtac_flow_work *w, const vtac_flow_node *item, loopi
         VTA_TRY(carried ? VTA_OK : put_none(&v, l->body->output[i], &d->words, diag));
         VTA_TRY(vtac_flow_add_output(b, item, i, VTA_FLOW_TENSOR, v.dtype,
                                      carried && state->known ? &state->type : NULL, &d->outputs, diag));
-        if (!carried && v.known && listed(item->node, "scan_output_axes", i - l->states) == 0) {
+        if (!carried && v.known && listed_int(item->node, "scan_output_axes", i - l->states) == 0) {
             vtac_flow_set_row(b, item, i, &v.type);
         }
     }

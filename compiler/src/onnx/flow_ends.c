@@ -83,7 +83,7 @@ static vta_status give_one(vtac_flow_builder *b, uint32_t block, const crossing 
 
 enum { UNPACK_WORDS = 4 + VTAC_MAX_RANK };
 
-static vta_status import_parcel(vtac_flow_builder *b, const vtac_place *at, uint32_t block,
+static vta_status import_parcel(vtac_flow_builder *b, const vtac_import_place *at, uint32_t block,
                                 const Onnx__ValueInfoProto *info, const declared *is, vta_diag *diag)
 {
     const char *name = info->name;
@@ -182,7 +182,8 @@ static vta_status expect_same_sizes(vtac_flow_builder *b, uint32_t block, const 
     return VTA_OK;
 }
 
-static vta_status import_inputs(vtac_flow_builder *b, const vtac_place *at, uint32_t block, vta_diag *diag)
+static vta_status import_inputs(vtac_flow_builder *b, const vtac_import_place *at, uint32_t block,
+                                vta_diag *diag)
 {
     const Onnx__GraphProto *graph = b->im->model->graph;
     for (size_t i = 0; i < graph->n_input; i++) {
@@ -216,7 +217,8 @@ static vta_status import_inputs(vtac_flow_builder *b, const vtac_place *at, uint
     return vtac_check_shape_options(b->im, diag);
 }
 
-vta_status vtac_flow_import_ends(vtac_flow_builder *b, const vtac_place *at, uint32_t block, vta_diag *diag)
+vta_status vtac_flow_import_ends(vtac_flow_builder *b, const vtac_import_place *at, uint32_t block,
+                                 vta_diag *diag)
 {
     const Onnx__GraphProto *graph = b->im->model->graph;
     vtac_scope names = {.outer = NULL};
@@ -282,7 +284,8 @@ static vta_status export_end(vtac_flow_builder *b, uint32_t block, const Onnx__V
                                                                              : vtac_flow_no_memory(diag);
 }
 
-vta_status vtac_flow_export_ends(vtac_flow_builder *b, const vtac_place *at, uint32_t block, vta_diag *diag)
+vta_status vtac_flow_export_ends(vtac_flow_builder *b, const vtac_import_place *at, uint32_t block,
+                                 vta_diag *diag)
 {
     const Onnx__GraphProto *graph = b->im->model->graph;
     for (size_t i = 0; i < graph->n_output; i++) {

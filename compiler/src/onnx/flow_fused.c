@@ -85,7 +85,7 @@ static vta_status dynamic_product(vtac_words *w, vta_diag *diag)
     return VTA_OK;
 }
 
-static vta_status scores(vtac_words *w, vta_diag *diag)
+static vta_status write_scores(vtac_words *w, vta_diag *diag)
 {
     (void)diag;
     vtac_words_input(w, "y", 0);
@@ -110,7 +110,7 @@ void vtac_words_keep_attributes(vtac_words *w)
 }
 
 /* FusedConv: X, W, B, Z; FusedGemm: A, B, C; the activation behind */
-static vta_status activated(vtac_words *w, vta_diag *diag)
+static vta_status write_activated(vtac_words *w, vta_diag *diag)
 {
     static const char *const simple[] = {"Relu", "Sigmoid", "Tanh", "LeakyRelu", "HardSigmoid"};
     const Onnx__NodeProto *node = w->item->node;
@@ -238,7 +238,7 @@ static vta_status expand_dims(vtac_words *w, vta_diag *diag)
 }
 
 /* X, k: what lies on one side of a diagonal, by the numbers of rows and columns */
-static vta_status triangle(vtac_words *w, vta_diag *diag)
+static vta_status write_triangle(vtac_words *w, vta_diag *diag)
 {
     if (w->dtype == VTAC_NO_DTYPE) {
         return vta_fail(diag, VTA_UNSUPPORTED, "over open sizes its type is to be known, and a number's");
@@ -262,7 +262,7 @@ static vta_status triangle(vtac_words *w, vta_diag *diag)
 }
 
 /* A scale or zero point along an axis, or one of each block of it, in the form that stands beside x. */
-static void beside(vtac_words *w, const char *name, long long axis, long long block)
+static void parameter_beside(vtac_words *w, const char *name, long long axis, long long block)
 {
     if (block > 0) {
         vtac_say(
@@ -281,25 +281,25 @@ static void beside(vtac_words *w, const char *name, long long axis, long long bl
 }
 
 /* The scale and the zero point of an operator between integers and floats, as float32. */
-static void scales(vtac_words *w)
+static void write_scales(vtac_words *w)
 {
     const long long axis = (long long)vtac_words_int(w, "axis", 1);
     const long long block = (long long)vtac_words_int(w, "block_size", 0);
     vtac_words_input(w, "x", 0);
     vtac_words_input(w, "s", 1);
-    beside(w, "s", axis, block);
+    parameter_beside(w, "s", axis, block);
     vtac_say(w, "s = Cast s to=1");
     if (vtac_words_has(w, 2)) {
         vtac_words_input(w, "z", 2);
-        beside(w, "z", axis, block);
+        parameter_beside(w, "z", axis, block);
         vtac_say(w, "z = Cast z to=1");
     }
 }
 
-static vta_status dequantize(vtac_words *w, vta_diag *diag)
+static vta_status write_dequantize(vtac_words *w, vta_diag *diag)
 {
     (void)diag;
-    scales(w);
+    write_scales(w);
     vtac_say(w, "y = Cast x to=1");
     if (vtac_words_has(w, 2)) {
         vtac_say(w, "y = Sub y z");
@@ -311,7 +311,7 @@ static vta_status dequantize(vtac_words *w, vta_diag *diag)
     return VTA_OK;
 }
 
-static vta_status quantize(vtac_words *w, vta_diag *diag)
+static vta_status write_quantize(vtac_words *w, vta_diag *diag)
 {
     static const struct {
         vtac_dtype dtype;
@@ -331,7 +331,7 @@ static vta_status quantize(vtac_words *w, vta_diag *diag)
         return vta_fail(diag, VTA_UNSUPPORTED, "over open sizes it gives integers of 8 and 16 bits");
     }
     w->dtype = VTAC_F32; /* of the numbers here */
-    scales(w);
+    write_scales(w);
     vtac_say(w, "y = Cast x to=1; y = Div y s; y = Round y");
     if (vtac_words_has(w, 2)) {
         vtac_say(w, "y = Add y z");
@@ -346,21 +346,21 @@ static const struct {
 } rows[] = {
     {"", "Attention", "y present_k present_v products", vtac_fused_attention},
     {"", "DFT", "y", vtac_fused_dft},
-    {"", "DequantizeLinear", "y", dequantize},
-    {"", "QuantizeLinear", "y", quantize},
+    {"", "DequantizeLinear", "y", write_dequantize},
+    {"", "QuantizeLinear", "y", write_quantize},
     {"", "RotaryEmbedding", "y", vtac_fused_rotary},
     {"", "STFT", "y", vtac_fused_stft},
     {"", "SimplifiedLayerNormalization", "y", simple_norm},
     {"", "TensorScatter", "y", vtac_fused_tensor_scatter},
-    {"", "Trilu", "y", triangle},
-    {"ai.onnx.ml", "ZipMap", "y", scores},
+    {"", "Trilu", "y", write_triangle},
+    {"ai.onnx.ml", "ZipMap", "y", write_scores},
     {"com.microsoft", "CDist", "y", vtac_fused_cdist},
     {"com.microsoft", "DynamicQuantizeMatMul", "y", dynamic_product},
     {"com.microsoft", "EmbedLayerNormalization", "y lengths sum", embed_norm},
     {"com.microsoft", "Attention", "y present", vtac_fused_ms_attention},
     {"com.microsoft", "ExpandDims", "y", expand_dims},
-    {"com.microsoft", "FusedConv", "y", activated},
-    {"com.microsoft", "FusedGemm", "y", activated},
+    {"com.microsoft", "FusedConv", "y", write_activated},
+    {"com.microsoft", "FusedGemm", "y", write_activated},
     {"com.microsoft", "FusedMatMul", "y", scaled_product},
     {"com.microsoft", "GatherBlockQuantized", "y", gather_blocks},
     {"com.microsoft", "GroupQueryAttention", "y present_k present_v", vtac_fused_group_query},
@@ -373,7 +373,7 @@ static const struct {
     {"com.microsoft", "SkipLayerNormalization", "y - - sum", skip_norm},
     {"com.microsoft", "SkipSimplifiedLayerNormalization", "y - - sum", skip_norm},
     {"com.microsoft", "TransposeMatMul", "y", scaled_product},
-    {"com.microsoft", "Trilu", "y", triangle},
+    {"com.microsoft", "Trilu", "y", write_triangle},
 };
 enum { ROWS = sizeof rows / sizeof rows[0] };
 

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static vta_status add_renaming(vtac_flow_work *w, const vtac_flow_node *item, const vtac_place *inside,
+static vta_status add_renaming(vtac_flow_work *w, const vtac_flow_node *item, const vtac_import_place *inside,
                                char *const *from, size_t count, vta_diag *diag)
 {
-    vtac_place *place = vtac_flow_kept(w->b, inside, sizeof *inside);
+    vtac_import_place *place = vtac_flow_kept(w->b, inside, sizeof *inside);
     const vtac_flow_node renaming = {.node = item->node,
                                      .at = item->at,
                                      .origin = item->origin,
@@ -30,7 +30,7 @@ vta_status vtac_flow_rename_outputs(vtac_flow_work *w, const vtac_flow_node *ite
     return VTA_OK;
 }
 
-vta_status vtac_flow_import_constants(vtac_flow_builder *b, const vtac_place *at,
+vta_status vtac_flow_import_constants(vtac_flow_builder *b, const vtac_import_place *at,
                                       const Onnx__GraphProto *graph, vta_diag *diag)
 {
     vtac_scope made = {.outer = NULL};
@@ -66,7 +66,7 @@ vta_status vtac_flow_inline_branch(vtac_flow_work *w, const vtac_flow_node *give
         return vta_fail(diag, VTA_INVALID, "its branch is missing or does not give %zu outputs",
                         item.node->n_output);
     }
-    vtac_place inside = item.at;
+    vtac_import_place inside = item.at;
     inside.scope = vtac_flow_scope(w->b, item.at.scope);
     char **names = names_of(w->b, branch->g->output, branch->g->n_output);
     if (inside.scope == NULL || names == NULL) {
@@ -87,8 +87,8 @@ vta_status vtac_flow_inline_call(vtac_flow_work *w, const vtac_flow_node *given,
                         "it passes %zu inputs and takes %zu outputs of a function with %zu and %zu",
                         node->n_input, node->n_output, function->n_input, function->n_output);
     }
-    const vtac_place inside = {vtac_flow_scope(w->b, NULL), function->opset_import, function->n_opset_import,
-                               node};
+    const vtac_import_place inside = {vtac_flow_scope(w->b, NULL), function->opset_import,
+                                      function->n_opset_import, node};
     if (inside.scope == NULL) {
         return vtac_flow_no_memory(diag);
     }
@@ -104,7 +104,7 @@ vta_status vtac_flow_inline_call(vtac_flow_work *w, const vtac_flow_node *given,
 vta_status vtac_flow_replace(vtac_flow_work *w, const vtac_flow_node *item, Onnx__NodeProto *const *nodes,
                              size_t count, char *const *names, vta_diag *diag)
 {
-    vtac_place inside = item->at;
+    vtac_import_place inside = item->at;
     inside.scope = vtac_flow_scope(w->b, item->at.scope);
     if (inside.scope == NULL) {
         return vtac_flow_no_memory(diag);

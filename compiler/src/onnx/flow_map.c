@@ -99,7 +99,7 @@ static vta_status give_nodes(vtac_flow_work *w, mapping *m, vta_diag *diag)
         body->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__GRAPH;
         body->g = loop_body(m);
     }
-    vtac_place at = m->item->at;
+    vtac_import_place at = m->item->at;
     at.scope = vtac_flow_scope(m->b, m->item->at.scope);
     if (m->make.failed || at.scope == NULL) {
         return vtac_flow_no_memory(diag);

@@ -27,7 +27,7 @@ vta_status vtac_flow_node_names(const Onnx__NodeProto *node, const vtac_scope *o
     return VTA_OK;
 }
 
-static vta_status define(const Onnx__GraphProto *graph, vtac_scope *own, vta_diag *diag)
+static vta_status define_names(const Onnx__GraphProto *graph, vtac_scope *own, vta_diag *diag)
 {
     for (size_t i = 0; i < graph->n_initializer; i++) {
         VTA_TRY(vtac_scope_set(own, vtac_proto_text(graph->initializer[i]->name), 1, diag));
@@ -51,7 +51,7 @@ static vta_status graph_names(const Onnx__GraphProto *graph, const vtac_scope *o
                         VTAC_MOST_DEPTH);
     }
     vtac_scope own = {.outer = outer};
-    vta_status status = define(graph, &own, diag);
+    vta_status status = define_names(graph, &own, diag);
     for (size_t i = 0; status == VTA_OK && i < graph->n_node; i++) {
         status = vtac_flow_node_names(graph->node[i], &own, tell, context, depth, diag);
     }

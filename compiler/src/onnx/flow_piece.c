@@ -81,7 +81,7 @@ static vta_status import_piece(vtac_flow_work *w, const vtac_flow_node *item, vt
     for (size_t i = 0; i < item->node->n_input; i++) {
         VTA_TRY(marks[i] >= 0 ? vtac_flow_put_word(&d->words, marks[i], diag) : VTA_OK);
     }
-    vtac_place at = item->at;
+    vtac_import_place at = item->at;
     at.scope = scope;
     b->im->origin = item->origin;
     Onnx__NodeProto *nodes[] = {item->node};

@@ -34,7 +34,7 @@ typedef struct recurrent {
     int names, turn; /* made so far; the direction */
 } recurrent;
 
-static char *push(recurrent *r, const char *type, char *a, char *c)
+static char *push_node(recurrent *r, const char *type, char *a, char *c)
 {
     char *out = vtac_fm_name(&r->make, "value", r->names++);
     Onnx__NodeProto *node = vtac_fm_simple(&r->make, type, a, c, out);
@@ -42,7 +42,7 @@ static char *push(recurrent *r, const char *type, char *a, char *c)
     return out;
 }
 
-static Onnx__NodeProto *last(recurrent *r)
+static Onnx__NodeProto *last_node(recurrent *r)
 {
     return r->make.failed ? NULL : *(Onnx__NodeProto **)vta_vec_at(&r->nodes, r->nodes.count - 1);
 }
@@ -50,14 +50,14 @@ static Onnx__NodeProto *last(recurrent *r)
 /* The last node's attribute. */
 static void set_int(recurrent *r, const char *name, int64_t value)
 {
-    vtac_fm_set_int(&r->make, last(r), name, value);
+    vtac_fm_set_int(&r->make, last_node(r), name, value);
 }
 
 /* Integers of one axis; `count` 0: one without axes. */
-static char *ints(recurrent *r, const int64_t *values, size_t count)
+static char *push_ints(recurrent *r, const int64_t *values, size_t count)
 {
-    char *out = push(r, "Constant", NULL, NULL);
-    Onnx__TensorProto *t = vtac_fm_tensor(&r->make, last(r), ONNX__TENSOR_PROTO__DATA_TYPE__INT64);
+    char *out = push_node(r, "Constant", NULL, NULL);
+    Onnx__TensorProto *t = vtac_fm_tensor(&r->make, last_node(r), ONNX__TENSOR_PROTO__DATA_TYPE__INT64);
     int64_t *kept = vtac_fm_room(&r->make, count + 1, sizeof *kept);
     if (r->make.failed) {
         return out;
@@ -74,10 +74,10 @@ static char *ints(recurrent *r, const int64_t *values, size_t count)
 }
 
 /* A number of the weights' type. */
-static char *real(recurrent *r, float value)
+static char *push_real(recurrent *r, float value)
 {
-    char *out = push(r, "Constant", NULL, NULL);
-    Onnx__TensorProto *t = vtac_fm_tensor(&r->make, last(r), ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT);
+    char *out = push_node(r, "Constant", NULL, NULL);
+    Onnx__TensorProto *t = vtac_fm_tensor(&r->make, last_node(r), ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT);
     float *kept = vtac_fm_room(&r->make, 1, sizeof *kept);
     if (r->make.failed) {
         return out;
@@ -86,7 +86,7 @@ static char *real(recurrent *r, float value)
     t->float_data = kept;
     t->n_float_data = 1;
     if (r->dtype != VTAC_F32) {
-        out = push(r, "Cast", out, NULL);
+        out = push_node(r, "Cast", out, NULL);
         set_int(r, "to",
                 r->dtype == VTAC_F64   ? ONNX__TENSOR_PROTO__DATA_TYPE__DOUBLE
                 : r->dtype == VTAC_F16 ? ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT16
@@ -95,18 +95,18 @@ static char *real(recurrent *r, float value)
     return out;
 }
 
-static char *number(recurrent *r, int64_t value)
+static char *push_int(recurrent *r, int64_t value)
 {
-    return ints(r, &value, 0);
+    return push_ints(r, &value, 0);
 }
 
 /* Part `i` of `hidden` elements of the last axis, to part `end`. */
-static char *part(recurrent *r, char *x, int64_t from, int64_t end, int64_t axis)
+static char *push_slice(recurrent *r, char *x, int64_t from, int64_t end, int64_t axis)
 {
     const int64_t numbers[] = {from * r->hidden, end * r->hidden, axis};
     char *ends[3];
     for (int i = 0; i < 3; i++) {
-        ends[i] = ints(r, &numbers[i], 1);
+        ends[i] = push_ints(r, &numbers[i], 1);
     }
     char *out = vtac_fm_name(&r->make, "value", r->names++);
     Onnx__NodeProto *node = vtac_fm_node(&r->make, "Slice", 4, 1);
@@ -120,28 +120,28 @@ static char *part(recurrent *r, char *x, int64_t from, int64_t end, int64_t axis
 }
 
 /* Of this direction, where the input is there; NULL otherwise. */
-static char *given(recurrent *r, size_t input)
+static char *given_input(recurrent *r, size_t input)
 {
     const Onnx__NodeProto *node = r->item->node;
     if (input >= node->n_input || vtac_proto_text(node->input[input])[0] == '\0') {
         return NULL;
     }
-    char *out = push(r, "Gather", node->input[input], number(r, r->turn));
+    char *out = push_node(r, "Gather", node->input[input], push_int(r, r->turn));
     if (r->rows_first && (input == 5 || input == 6)) { /* a state */
         set_int(r, "axis", 1);
     }
     return out;
 }
 
-static char *turned(recurrent *r, char *x)
+static char *push_transpose(recurrent *r, char *x)
 {
-    return push(r, "Transpose", x, NULL);
+    return push_node(r, "Transpose", x, NULL);
 }
 
-static char *moved(recurrent *r, char *x, const int64_t *axes, size_t count)
+static char *push_unsqueeze(recurrent *r, char *x, const int64_t *axes, size_t count)
 {
-    char *out = push(r, "Transpose", x, NULL);
-    Onnx__AttributeProto *attr = vtac_fm_attr(&r->make, last(r), "perm");
+    char *out = push_node(r, "Transpose", x, NULL);
+    Onnx__AttributeProto *attr = vtac_fm_attr(&r->make, last_node(r), "perm");
     int64_t *kept = vtac_fm_room(&r->make, count, sizeof *kept);
     if (!r->make.failed) {
         memcpy(kept, axes, count * sizeof *kept);
@@ -153,20 +153,20 @@ static char *moved(recurrent *r, char *x, const int64_t *axes, size_t count)
 }
 
 /* A state of this direction; zeros of the input's rows. */
-static char *state(recurrent *r, size_t input, char *x, char *like)
+static char *push_state(recurrent *r, size_t input, char *x, char *like)
 {
-    char *first = given(r, input);
+    char *first = given_input(r, input);
     if (first != NULL) {
         return first;
     }
-    char *rows = push(r, "Gather", push(r, "Shape", x, NULL), number(r, 1));
+    char *rows = push_node(r, "Gather", push_node(r, "Shape", x, NULL), push_int(r, 1));
     const int64_t one = 1;
-    rows = push(r, "Reshape", rows, ints(r, &one, 1));
-    char *shape = push(r, "Concat", rows, ints(r, &r->hidden, 1));
+    rows = push_node(r, "Reshape", rows, push_ints(r, &one, 1));
+    char *shape = push_node(r, "Concat", rows, push_ints(r, &r->hidden, 1));
     set_int(r, "axis", 0);
-    char *zero = push(r, "Sub", like, like); /* of the type that the weights have */
-    zero = push(r, "Gather", push(r, "Gather", zero, number(r, 0)), number(r, 0));
-    return push(r, "Expand", zero, shape);
+    char *zero = push_node(r, "Sub", like, like); /* of the type that the weights have */
+    zero = push_node(r, "Gather", push_node(r, "Gather", zero, push_int(r, 0)), push_int(r, 0));
+    return push_node(r, "Expand", zero, shape);
 }
 
 /* Attributes alpha and beta of the last node, where the model gives them. */
@@ -177,7 +177,7 @@ static void set_parameters(recurrent *r, const gate *g)
         bool given;
         float value;
     } both[] = {{"alpha", g->has_alpha, g->alpha}, {"beta", g->has_beta, g->beta}};
-    Onnx__NodeProto *node = last(r);
+    Onnx__NodeProto *node = last_node(r);
     Onnx__AttributeProto **list = vtac_fm_room(&r->make, 2, sizeof *list);
     size_t count = 0;
     for (size_t i = 0; i < 2 && !r->make.failed; i++) {
@@ -196,21 +196,21 @@ static void set_parameters(recurrent *r, const gate *g)
 }
 
 /* Function `which` of this direction, of what is clipped first. */
-static char *function(recurrent *r, int which, char *x)
+static char *push_function(recurrent *r, int which, char *x)
 {
     const gate *g = &r->functions[r->turn][which];
     if (r->clip > 0.0F) {
-        x = push(r, "Min", push(r, "Max", x, real(r, -r->clip)), real(r, r->clip));
+        x = push_node(r, "Min", push_node(r, "Max", x, push_real(r, -r->clip)), push_real(r, r->clip));
     }
     if (strcmp(g->type, "Affine") == 0) {
-        x = push(r, "Mul", x, real(r, g->has_alpha ? g->alpha : 1.0F));
-        return push(r, "Add", x, real(r, g->has_beta ? g->beta : 0.0F));
+        x = push_node(r, "Mul", x, push_real(r, g->has_alpha ? g->alpha : 1.0F));
+        return push_node(r, "Add", x, push_real(r, g->has_beta ? g->beta : 0.0F));
     }
     if (strcmp(g->type, "ScaledTanh") == 0) {
-        x = push(r, "Tanh", push(r, "Mul", x, real(r, g->has_beta ? g->beta : 1.0F)), NULL);
-        return push(r, "Mul", x, real(r, g->has_alpha ? g->alpha : 1.0F));
+        x = push_node(r, "Tanh", push_node(r, "Mul", x, push_real(r, g->has_beta ? g->beta : 1.0F)), NULL);
+        return push_node(r, "Mul", x, push_real(r, g->has_alpha ? g->alpha : 1.0F));
     }
-    char *out = push(r, g->type, x, NULL);
+    char *out = push_node(r, g->type, x, NULL);
     set_parameters(r, g);
     return out;
 }
@@ -218,40 +218,44 @@ static char *function(recurrent *r, int which, char *x)
 /* Gate i of an LSTM from all of them, g; with a peephole it sees the cell, too. */
 static char *lstm_gate(recurrent *r, char *g, int i, char *peepholes, char *cell)
 {
-    char *x = part(r, g, i, i + 1, -1);
-    x = peepholes != NULL ? push(r, "Add", x, push(r, "Mul", part(r, peepholes, i, i + 1, 0), cell)) : x;
-    return function(r, 0, x);
+    char *x = push_slice(r, g, i, i + 1, -1);
+    x = peepholes != NULL
+            ? push_node(r, "Add", x, push_node(r, "Mul", push_slice(r, peepholes, i, i + 1, 0), cell))
+            : x;
+    return push_function(r, 0, x);
 }
 
 /* One step: what comes of the product of the input `xw` and of what was before. `more`: the bias inside of a
  * GRU, the peepholes of an LSTM, or NULL. */
-static char *step(recurrent *r, char *xw, char *h, char *c, char *weights, char *more, char **next_c)
+static char *push_step(recurrent *r, char *xw, char *h, char *c, char *weights, char *more, char **next_c)
 {
     char *bias = more;
     if (r->gates == 4) {
-        char *g = push(r, "Add", xw, push(r, "MatMul", h, weights));
+        char *g = push_node(r, "Add", xw, push_node(r, "MatMul", h, weights));
         char *in = lstm_gate(r, g, 0, more, c);
-        char *keep = r->coupled ? push(r, "Sub", real(r, 1.0F), in) : lstm_gate(r, g, 2, more, c);
-        char *new = function(r, 1, part(r, g, 3, 4, -1));
-        *next_c = push(r, "Add", push(r, "Mul", keep, c), push(r, "Mul", in, new));
-        return push(r, "Mul", lstm_gate(r, g, 1, more, *next_c), function(r, 2, *next_c));
+        char *keep = r->coupled ? push_node(r, "Sub", push_real(r, 1.0F), in) : lstm_gate(r, g, 2, more, c);
+        char *new = push_function(r, 1, push_slice(r, g, 3, 4, -1));
+        *next_c = push_node(r, "Add", push_node(r, "Mul", keep, c), push_node(r, "Mul", in, new));
+        return push_node(r, "Mul", lstm_gate(r, g, 1, more, *next_c), push_function(r, 2, *next_c));
     }
     if (r->gates == 1) {
-        return function(r, 0, push(r, "Add", xw, push(r, "MatMul", h, weights)));
+        return push_function(r, 0, push_node(r, "Add", xw, push_node(r, "MatMul", h, weights)));
     }
-    char *both = push(r, "MatMul", h, part(r, weights, 0, 2, 1));
-    both = bias != NULL ? push(r, "Add", both, part(r, bias, 0, 2, 0)) : both;
-    both = function(r, 0, push(r, "Add", part(r, xw, 0, 2, -1), both));
-    char *update = part(r, both, 0, 1, -1);
-    char *reset = part(r, both, 1, 2, -1);
-    char *product = push(r, "MatMul", r->after ? h : push(r, "Mul", reset, h), part(r, weights, 2, 3, 1));
-    product = bias != NULL ? push(r, "Add", product, part(r, bias, 2, 3, 0)) : product;
-    product = r->after ? push(r, "Mul", reset, product) : product;
-    char *new = function(r, 1, push(r, "Add", part(r, xw, 2, 3, -1), product));
-    return push(r, "Add", new, push(r, "Mul", update, push(r, "Sub", h, new))); /* (1 - z) new + z h */
+    char *both = push_node(r, "MatMul", h, push_slice(r, weights, 0, 2, 1));
+    both = bias != NULL ? push_node(r, "Add", both, push_slice(r, bias, 0, 2, 0)) : both;
+    both = push_function(r, 0, push_node(r, "Add", push_slice(r, xw, 0, 2, -1), both));
+    char *update = push_slice(r, both, 0, 1, -1);
+    char *reset = push_slice(r, both, 1, 2, -1);
+    char *product =
+        push_node(r, "MatMul", r->after ? h : push_node(r, "Mul", reset, h), push_slice(r, weights, 2, 3, 1));
+    product = bias != NULL ? push_node(r, "Add", product, push_slice(r, bias, 2, 3, 0)) : product;
+    product = r->after ? push_node(r, "Mul", reset, product) : product;
+    char *new = push_function(r, 1, push_node(r, "Add", push_slice(r, xw, 2, 3, -1), product));
+    return push_node(r, "Add", new,
+                     push_node(r, "Mul", update, push_node(r, "Sub", h, new))); /* (1 - z) new + z h */
 }
 
-static char *where(recurrent *r, char *condition, char *a, char *b)
+static char *push_where(recurrent *r, char *condition, char *a, char *b)
 {
     char *out = vtac_fm_name(&r->make, "value", r->names++);
     Onnx__NodeProto *node = vtac_fm_node(&r->make, "Where", 3, 1);
@@ -274,15 +278,15 @@ static Onnx__GraphProto *body_of(recurrent *r, char *weights, char *more)
     const vta_vec outside = r->nodes;
     r->nodes = (vta_vec){.item_size = sizeof(Onnx__NodeProto *)};
     char *next_c = NULL;
-    char *next = step(r, in[2], in[0], in[1], weights, more, &next_c);
+    char *next = push_step(r, in[2], in[0], in[1], weights, more, &next_c);
     char *given_out = next;
     if (r->counts != NULL) {
-        given_out = where(r, in[3], next, push(r, "Sub", in[0], in[0]));
-        next = where(r, in[3], next, in[0]);
-        next_c = cell ? where(r, in[3], next_c, in[1]) : NULL;
+        given_out = push_where(r, in[3], next, push_node(r, "Sub", in[0], in[0]));
+        next = push_where(r, in[3], next, in[0]);
+        next_c = cell ? push_where(r, in[3], next_c, in[1]) : NULL;
     }
-    char *out[] = {push(r, "Identity", next, NULL), cell ? push(r, "Identity", next_c, NULL) : NULL,
-                   push(r, "Identity", given_out, NULL)};
+    char *out[] = {push_node(r, "Identity", next, NULL), cell ? push_node(r, "Identity", next_c, NULL) : NULL,
+                   push_node(r, "Identity", given_out, NULL)};
     Onnx__NodeProto **nodes = vtac_fm_room(&r->make, r->nodes.count, sizeof *nodes);
     if (!cell) {
         in[1] = in[2];
@@ -332,23 +336,23 @@ static void set_attrs(recurrent *r, Onnx__NodeProto *scan, Onnx__GraphProto *bod
 }
 
 /* One direction: its last states and all that it gave, in the shapes of the operator. */
-static void direction(recurrent *r, bool backwards, char **y, char **y_h, char **y_c)
+static void push_direction(recurrent *r, bool backwards, char **y, char **y_h, char **y_c)
 {
     const bool cell = r->gates == 4;
     char *x = r->x;
-    char *w = given(r, 1);
-    char *weights = turned(r, given(r, 2));
-    char *bias = given(r, 3);
-    char *xw = push(r, "MatMul", x, turned(r, w));
+    char *w = given_input(r, 1);
+    char *weights = push_transpose(r, given_input(r, 2));
+    char *bias = given_input(r, 3);
+    char *xw = push_node(r, "MatMul", x, push_transpose(r, w));
     char *inner = NULL;
     if (bias != NULL) {
-        xw = push(r, "Add", xw, part(r, bias, 0, r->gates, 0));
-        inner = part(r, bias, r->gates, 2 * r->gates, 0);
-        xw = r->gates == 3 ? xw : push(r, "Add", xw, inner); /* a GRU adds it where it multiplies */
+        xw = push_node(r, "Add", xw, push_slice(r, bias, 0, r->gates, 0));
+        inner = push_slice(r, bias, r->gates, 2 * r->gates, 0);
+        xw = r->gates == 3 ? xw : push_node(r, "Add", xw, inner); /* a GRU adds it where it multiplies */
     }
-    char *h = state(r, 5, x, r->item->node->input[2]);
-    char *c = cell ? state(r, 6, x, r->item->node->input[2]) : NULL;
-    char *peepholes = cell ? given(r, 7) : NULL;
+    char *h = push_state(r, 5, x, r->item->node->input[2]);
+    char *c = cell ? push_state(r, 6, x, r->item->node->input[2]) : NULL;
+    char *peepholes = cell ? given_input(r, 7) : NULL;
     Onnx__GraphProto *body = body_of(r, weights, r->gates == 3 ? inner : peepholes);
     const size_t outputs = cell ? 3 : 2;
     Onnx__NodeProto *scan = vtac_fm_node(&r->make, "Scan", outputs + (r->counts != NULL ? 1 : 0), outputs);
@@ -368,9 +372,9 @@ static void direction(recurrent *r, bool backwards, char **y, char **y_h, char *
     }
     const int64_t all[] = {0, 1, -1, r->hidden};
     const int64_t one[] = {1, -1, r->hidden};
-    *y = push(r, "Reshape", scan->output[cell ? 2 : 1], ints(r, all, 4));
-    *y_h = push(r, "Reshape", scan->output[0], ints(r, one, 3));
-    *y_c = cell ? push(r, "Reshape", scan->output[1], ints(r, one, 3)) : NULL;
+    *y = push_node(r, "Reshape", scan->output[cell ? 2 : 1], push_ints(r, all, 4));
+    *y_h = push_node(r, "Reshape", scan->output[0], push_ints(r, one, 3));
+    *y_c = cell ? push_node(r, "Reshape", scan->output[1], push_ints(r, one, 3)) : NULL;
 }
 
 /* Where step t is before the end of row n. */
@@ -378,10 +382,10 @@ static char *steps_that_count(recurrent *r, char *lengths)
 {
     const int64_t down[] = {-1, 1, 1};
     const int64_t across[] = {1, -1, 1};
-    char *steps = push(r, "Gather", push(r, "Shape", r->x, NULL), number(r, 0));
+    char *steps = push_node(r, "Gather", push_node(r, "Shape", r->x, NULL), push_int(r, 0));
     char *range = vtac_fm_name(&r->make, "value", r->names++);
-    char *zero = number(r, 0);
-    char *one = number(r, 1);
+    char *zero = push_int(r, 0);
+    char *one = push_int(r, 1);
     Onnx__NodeProto *node = vtac_fm_node(&r->make, "Range", 3, 1);
     r->make.failed = r->make.failed || node == NULL || vta_vec_push(&r->nodes, &node) == NULL;
     if (r->make.failed) {
@@ -391,15 +395,15 @@ static char *steps_that_count(recurrent *r, char *lengths)
     node->input[1] = steps;
     node->input[2] = one;
     node->output[0] = range;
-    char *ends = push(r, "Cast", lengths, NULL);
+    char *ends = push_node(r, "Cast", lengths, NULL);
     set_int(r, "to", ONNX__TENSOR_PROTO__DATA_TYPE__INT64);
-    return push(r, "Less", push(r, "Reshape", range, ints(r, down, 3)),
-                push(r, "Reshape", ends, ints(r, across, 3)));
+    return push_node(r, "Less", push_node(r, "Reshape", range, push_ints(r, down, 3)),
+                     push_node(r, "Reshape", ends, push_ints(r, across, 3)));
 }
 
-static char *both(recurrent *r, char *const *parts, size_t count, int64_t axis)
+static char *push_concat(recurrent *r, char *const *parts, size_t count, int64_t axis)
 {
-    char *out = push(r, "Concat", parts[0], count > 1 ? parts[1] : NULL);
+    char *out = push_node(r, "Concat", parts[0], count > 1 ? parts[1] : NULL);
     set_int(r, "axis", axis);
     return out;
 }
@@ -465,7 +469,7 @@ static vta_status read_functions(recurrent *r, size_t ways, vta_diag *diag)
     return VTA_OK;
 }
 
-static vta_status check(recurrent *r, vta_diag *diag)
+static vta_status check_operator(recurrent *r, vta_diag *diag)
 {
     const Onnx__NodeProto *node = r->item->node;
     const vtac_flow_value *weights = vtac_flow_input(r->w->b, r->item, 2);
@@ -487,7 +491,7 @@ static vta_status check(recurrent *r, vta_diag *diag)
     return read_functions(r, weights->type.dim[0] == 2 ? 2 : 1, diag);
 }
 
-static vta_status build(recurrent *r, vta_diag *diag)
+static vta_status build_operator(recurrent *r, vta_diag *diag)
 {
     const Onnx__NodeProto *node = r->item->node;
     const Onnx__AttributeProto *attr = vtac_proto_attr(node, "direction");
@@ -504,22 +508,23 @@ static vta_status build(recurrent *r, vta_diag *diag)
     }
     static const int64_t swap[] = {1, 0, 2};
     static const int64_t rows_to_front[] = {2, 0, 1, 3};
-    r->x = r->rows_first ? moved(r, node->input[0], swap, 3) : node->input[0];
+    r->x = r->rows_first ? push_unsqueeze(r, node->input[0], swap, 3) : node->input[0];
     if (node->n_input > 4 && vtac_proto_text(node->input[4])[0] != '\0') {
         r->counts = steps_that_count(r, node->input[4]);
     }
     for (size_t i = 0; i < count && !r->make.failed; i++) {
         r->turn = (int)i;
-        direction(r, i == 1 || strcmp(way, "reverse") == 0, &y[0][i], &y[1][i], &y[2][i]);
+        push_direction(r, i == 1 || strcmp(way, "reverse") == 0, &y[0][i], &y[1][i], &y[2][i]);
     }
     char **names = vtac_fm_room(&r->make, 3, sizeof *names);
     if (r->make.failed) {
         return vtac_flow_no_memory(diag);
     }
     for (size_t i = 0; i < node->n_output && (i < 2 || r->gates == 4); i++) {
-        names[i] = both(r, y[i], count, i == 0 ? 1 : 0);
+        names[i] = push_concat(r, y[i], count, i == 0 ? 1 : 0);
         if (r->rows_first) {
-            names[i] = i == 0 ? moved(r, names[i], rows_to_front, 4) : moved(r, names[i], swap, 3);
+            names[i] =
+                i == 0 ? push_unsqueeze(r, names[i], rows_to_front, 4) : push_unsqueeze(r, names[i], swap, 3);
         }
     }
     return r->make.failed ? vtac_flow_no_memory(diag)
@@ -546,8 +551,8 @@ vta_status vtac_flow_inline_recurrent(vtac_flow_work *w, const vtac_flow_node *g
                             : vtac_flow_is(item.node, "GRU") ? 3
                                                              : 1,
                    .after = after != NULL && after->i != 0};
-    vta_status status = check(&r, diag);
-    status = status == VTA_OK ? build(&r, diag) : status;
+    vta_status status = check_operator(&r, diag);
+    status = status == VTA_OK ? build_operator(&r, diag) : status;
     vta_vec_free(&r.nodes);
     return status;
 }

@@ -42,7 +42,7 @@ const vtac_flow_row *vtac_flow_row_in(const Onnx__NodeProto *node, int64_t opset
     }
 }
 
-static vta_status push(vta_vec *words, int64_t word, vta_diag *diag)
+static vta_status push_word(vta_vec *words, int64_t word, vta_diag *diag)
 {
     return vta_allocated(vta_vec_push(words, &word) != NULL, diag);
 }
@@ -83,19 +83,19 @@ static vta_status push_value(const vtac_attr *attr, vta_vec *words, vtac_dtype *
         *dtype = attr->tensor.type.dtype;
         memcpy(&bits, attr->tensor.data, attr->tensor.bytes);
     }
-    VTA_TRY(push(words, vtac_flow_type(*dtype), diag));
-    return push(words, bits, diag);
+    VTA_TRY(push_word(words, vtac_flow_type(*dtype), diag));
+    return push_word(words, bits, diag);
 }
 
 static vta_status push_list(const vtac_attr *attr, vta_vec *words, vta_diag *diag)
 {
     const bool one = attr != NULL && attr->kind == VTAC_ATTR_INT;
     if (attr == NULL || (!one && attr->kind != VTAC_ATTR_INTS)) {
-        return push(words, -1, diag);
+        return push_word(words, -1, diag);
     }
-    VTA_TRY(push(words, one ? 1 : (int64_t)attr->count, diag));
+    VTA_TRY(push_word(words, one ? 1 : (int64_t)attr->count, diag));
     for (size_t i = 0; i < (one ? 1 : attr->count); i++) {
-        VTA_TRY(push(words, one ? attr->i : attr->ints[i], diag));
+        VTA_TRY(push_word(words, one ? attr->i : attr->ints[i], diag));
     }
     return VTA_OK;
 }
@@ -103,12 +103,12 @@ static vta_status push_list(const vtac_attr *attr, vta_vec *words, vta_diag *dia
 static vta_status push_text(const vtac_attr *attr, vta_vec *words, vta_diag *diag)
 {
     if (attr == NULL || attr->kind != VTAC_ATTR_STRING) {
-        return push(words, -1, diag);
+        return push_word(words, -1, diag);
     }
     const size_t size = strlen(attr->s);
-    VTA_TRY(push(words, (int64_t)size, diag));
+    VTA_TRY(push_word(words, (int64_t)size, diag));
     for (size_t i = 0; i < size; i++) {
-        VTA_TRY(push(words, attr->s[i], diag));
+        VTA_TRY(push_word(words, attr->s[i], diag));
     }
     return VTA_OK;
 }
@@ -116,13 +116,13 @@ static vta_status push_text(const vtac_attr *attr, vta_vec *words, vta_diag *dia
 static vta_status push_texts(vtac_flow_builder *b, const vtac_attr *attr, vta_vec *words, vta_diag *diag)
 {
     if (attr == NULL || attr->kind != VTAC_ATTR_STRINGS) {
-        return push(words, -1, diag);
+        return push_word(words, -1, diag);
     }
-    VTA_TRY(push(words, (int64_t)attr->count, diag));
+    VTA_TRY(push_word(words, (int64_t)attr->count, diag));
     for (size_t i = 0; i < attr->count; i++) {
         int64_t number;
         VTA_TRY(vtac_text_number(b->im, attr->strings[i], &number, diag));
-        VTA_TRY(push(words, number, diag));
+        VTA_TRY(push_word(words, number, diag));
     }
     return VTA_OK;
 }
@@ -134,27 +134,30 @@ static vta_status push_attr(vtac_flow_builder *b, const char *spec, size_t size,
     int64_t number;
     switch (spec[0]) {
     case 'f':
-        return push(words,
-                    bits_of(attr != NULL && attr->kind == VTAC_ATTR_FLOAT ? attr->f
-                            : equals != NULL                              ? strtod(equals + 1, NULL)
-                                                                          : 0),
-                    diag);
+        return push_word(words,
+                         bits_of(attr != NULL && attr->kind == VTAC_ATTR_FLOAT ? attr->f
+                                 : equals != NULL                              ? strtod(equals + 1, NULL)
+                                                                               : 0),
+                         diag);
     case 'I': return push_list(attr, words, diag);
     case 's': return push_text(attr, words, diag);
     case 'S': return push_texts(b, attr, words, diag);
     case 'v': return push_value(attr, words, from_attrs, diag);
-    case 'e': VTA_TRY(word_number(spec + 2, size - 2, attr, &number, diag)); return push(words, number, diag);
+    case 'e':
+        VTA_TRY(word_number(spec + 2, size - 2, attr, &number, diag));
+        return push_word(words, number, diag);
     default:
-        return push(words,
-                    attr != NULL && attr->kind == VTAC_ATTR_INT ? attr->i
-                    : equals != NULL                            ? strtoll(equals + 1, NULL, 10)
-                                                                : VTA_FLOW_ABSENT,
-                    diag);
+        return push_word(words,
+                         attr != NULL && attr->kind == VTAC_ATTR_INT ? attr->i
+                         : equals != NULL                            ? strtoll(equals + 1, NULL, 10)
+                                                                     : VTA_FLOW_ABSENT,
+                         diag);
     }
 }
 
 vta_status vtac_flow_words(vtac_flow_builder *b, const vtac_flow_row *row, const Onnx__NodeProto *node,
-                           const vtac_place *at, vta_vec *words, vtac_dtype *from_attrs, vta_diag *diag)
+                           const vtac_import_place *at, vta_vec *words, vtac_dtype *from_attrs,
+                           vta_diag *diag)
 {
     for (const char *p = row->attrs; *p != '\0';) {
         const size_t whole = strcspn(p, " ");

@@ -18,7 +18,7 @@ typedef struct batched {
     int names;     /* made so far */
 } batched;
 
-static Onnx__NodeProto *add(batched *s, const char *type, size_t inputs, size_t outputs)
+static Onnx__NodeProto *add_node(batched *s, const char *type, size_t inputs, size_t outputs)
 {
     Onnx__NodeProto *node = vtac_fm_node(&s->make, type, inputs, outputs);
     s->make.failed = s->make.failed || node == NULL || vta_vec_push(&s->nodes, &node) == NULL;
@@ -28,9 +28,9 @@ static Onnx__NodeProto *add(batched *s, const char *type, size_t inputs, size_t 
     return s->make.failed ? NULL : node;
 }
 
-static char *push(batched *s, const char *type, char *a, char *b)
+static char *push_node(batched *s, const char *type, char *a, char *b)
 {
-    Onnx__NodeProto *node = add(s, type, a == NULL ? 0 : b == NULL ? 1 : 2, 1);
+    Onnx__NodeProto *node = add_node(s, type, a == NULL ? 0 : b == NULL ? 1 : 2, 1);
     if (node == NULL) {
         return NULL;
     }
@@ -43,21 +43,21 @@ static char *push(batched *s, const char *type, char *a, char *b)
     return node->output[0];
 }
 
-static Onnx__NodeProto *last(const batched *s)
+static Onnx__NodeProto *last_node(const batched *s)
 {
     return s->make.failed ? NULL : *(Onnx__NodeProto **)vta_vec_at(&s->nodes, s->nodes.count - 1);
 }
 
 static void set_int(batched *s, const char *name, int64_t value)
 {
-    vtac_fm_set_int(&s->make, last(s), name, value);
+    vtac_fm_set_int(&s->make, last_node(s), name, value);
 }
 
 /* An integer: one of one axis, or without axes. */
-static char *number(batched *s, int64_t value, bool axis)
+static char *push_int(batched *s, int64_t value, bool axis)
 {
-    char *out = push(s, "Constant", NULL, NULL);
-    Onnx__TensorProto *t = vtac_fm_tensor(&s->make, last(s), ONNX__TENSOR_PROTO__DATA_TYPE__INT64);
+    char *out = push_node(s, "Constant", NULL, NULL);
+    Onnx__TensorProto *t = vtac_fm_tensor(&s->make, last_node(s), ONNX__TENSOR_PROTO__DATA_TYPE__INT64);
     int64_t *kept = vtac_fm_room(&s->make, 2, sizeof *kept);
     if (s->make.failed) {
         return NULL;
@@ -72,12 +72,12 @@ static char *number(batched *s, int64_t value, bool axis)
 }
 
 /* From `start` to `end` (NULL: the end) of the first axis. */
-static char *cut(batched *s, char *x, int64_t start, char *end)
+static char *push_slice(batched *s, char *x, int64_t start, char *end)
 {
-    char *from = number(s, start, true);
-    char *to = end != NULL ? end : number(s, INT64_MAX, true);
-    char *axis = number(s, 0, true);
-    Onnx__NodeProto *node = add(s, "Slice", 4, 1);
+    char *from = push_int(s, start, true);
+    char *to = end != NULL ? end : push_int(s, INT64_MAX, true);
+    char *axis = push_int(s, 0, true);
+    Onnx__NodeProto *node = add_node(s, "Slice", 4, 1);
     if (node == NULL) {
         return NULL;
     }
@@ -88,21 +88,21 @@ static char *cut(batched *s, char *x, int64_t start, char *end)
     return node->output[0];
 }
 
-static char *joined(batched *s, char *a, char *b)
+static char *push_concat(batched *s, char *a, char *b)
 {
-    char *out = push(s, "Concat", a, b);
+    char *out = push_node(s, "Concat", a, b);
     set_int(s, "axis", 0);
     return out;
 }
 
 /* What was gathered of a row, with zeros behind it until it is as long as `whole`. */
-static char *filled(batched *s, char *y, char *whole, char *length, int64_t type)
+static char *push_filled(batched *s, char *y, char *whole, char *length, int64_t type)
 {
-    char *shape = push(s, "Shape", y, NULL);
-    char *zero = push(s, "Cast", number(s, 0, false), NULL);
+    char *shape = push_node(s, "Shape", y, NULL);
+    char *zero = push_node(s, "Cast", push_int(s, 0, false), NULL);
     set_int(s, "to", type);
-    char *missing = joined(s, push(s, "Sub", whole, length), cut(s, shape, 1, NULL));
-    return joined(s, y, push(s, "Expand", zero, missing));
+    char *missing = push_concat(s, push_node(s, "Sub", whole, length), push_slice(s, shape, 1, NULL));
+    return push_concat(s, y, push_node(s, "Expand", zero, missing));
 }
 
 /* Row `turn` of every input through the Scan of today. */
@@ -111,18 +111,20 @@ static vta_status scan_row(batched *s, char *turn, char **out, vta_diag *diag)
     const Onnx__AttributeProto *given = vtac_proto_attr(s->node, "directions");
     const size_t count = s->states + s->scanned;
     char **rows = vtac_fm_room(&s->make, count, sizeof *rows);
-    char *length = s->lengths != NULL
-                       ? push(s, "Reshape", push(s, "Gather", s->lengths, turn), number(s, 1, true))
-                       : NULL;
+    char *length = s->lengths != NULL ? push_node(s, "Reshape", push_node(s, "Gather", s->lengths, turn),
+                                                  push_int(s, 1, true))
+                                      : NULL;
     char *whole = NULL;
     for (size_t i = 0; i < count && !s->make.failed; i++) {
-        rows[i] = push(s, "Gather", s->node->input[1 + i], turn);
+        rows[i] = push_node(s, "Gather", s->node->input[1 + i], turn);
         if (i >= s->states && length != NULL) {
-            whole = whole != NULL ? whole : cut(s, push(s, "Shape", rows[i], NULL), 0, number(s, 1, true));
-            rows[i] = cut(s, rows[i], 0, length);
+            whole = whole != NULL
+                        ? whole
+                        : push_slice(s, push_node(s, "Shape", rows[i], NULL), 0, push_int(s, 1, true));
+            rows[i] = push_slice(s, rows[i], 0, length);
         }
     }
-    Onnx__NodeProto *scan = add(s, "Scan", count, s->states + s->gathered);
+    Onnx__NodeProto *scan = add_node(s, "Scan", count, s->states + s->gathered);
     Onnx__AttributeProto **list = vtac_fm_room(&s->make, 3, sizeof *list);
     static const char *const names[] = {"body", "num_scan_inputs", "scan_input_directions"};
     for (int i = 0; i < 3 && !s->make.failed; i++) {
@@ -150,7 +152,7 @@ static vta_status scan_row(batched *s, char *turn, char **out, vta_diag *diag)
         if (type == NULL || type->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE) {
             return vta_fail(diag, VTA_INVALID, "its body does not say the type of output %zu", i);
         }
-        out[i] = filled(s, out[i], whole, length, type->tensor_type->elem_type);
+        out[i] = push_filled(s, out[i], whole, length, type->tensor_type->elem_type);
     }
     return s->make.failed ? vtac_flow_no_memory(diag) : VTA_OK;
 }
@@ -166,14 +168,14 @@ static vta_status loop_over_rows(batched *s, vtac_flow_work *w, const vtac_flow_
     }
     VTA_TRY(scan_row(s, in[0], out + 1, diag));
     for (size_t i = 0; i < outputs; i++) {
-        out[1 + i] = push(s, "Identity", out[1 + i], NULL);
+        out[1 + i] = push_node(s, "Identity", out[1 + i], NULL);
     }
-    out[0] = push(s, "Identity", in[1], NULL);
+    out[0] = push_node(s, "Identity", in[1], NULL);
     Onnx__GraphProto *graph = vtac_fm_graph(&s->make, &s->nodes, in, 2, out, outputs + 1);
     s->nodes.count = 0;
-    char *rows =
-        push(s, "Gather", push(s, "Shape", s->node->input[1 + s->states], NULL), number(s, 0, false));
-    Onnx__NodeProto *loop = add(s, "Loop", 2, outputs);
+    char *rows = push_node(s, "Gather", push_node(s, "Shape", s->node->input[1 + s->states], NULL),
+                           push_int(s, 0, false));
+    Onnx__NodeProto *loop = add_node(s, "Loop", 2, outputs);
     Onnx__AttributeProto *body = vtac_fm_attr(&s->make, loop, "body");
     if (s->make.failed || body == NULL) {
         return vtac_flow_no_memory(diag);

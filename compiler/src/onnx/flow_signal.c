@@ -92,7 +92,7 @@ vta_status vtac_fused_stft(vtac_words *w, vta_diag *diag)
 
 /* "[1,0,2]": the axes but the last, `axis` and the one before the last having changed places; that undoes
  * itself. */
-static void exchange(char *text, int axes, int axis)
+static void exchange_axes(char *text, int axes, int axis)
 {
     for (int i = 0; i < axes; i++) {
         const int at = i == axis ? axes - 1 : i + 1 == axes ? axis : i;
@@ -131,7 +131,7 @@ vta_status vtac_fused_dft(vtac_words *w, vta_diag *diag)
         return vta_fail(diag, VTA_INVALID, "it needs floats, and an axis before the last of %d", rank);
     }
     char turn[24];
-    exchange(turn, rank - 1, (int)axis);
+    exchange_axes(turn, rank - 1, (int)axis);
     vtac_words_input(w, "x", 0);
     vtac_say(w, "n = Shape x; length = Gather n #%lld", (long long)axis);
     if (vtac_words_has(w, 1)) {

@@ -76,13 +76,13 @@ vtac_scope *vtac_flow_scope(vtac_flow_builder *b, const vtac_scope *outer)
     return scope;
 }
 
-bool vtac_flow_find(const vtac_place *at, const char *name, uint32_t *out)
+bool vtac_flow_find(const vtac_import_place *at, const char *name, uint32_t *out)
 {
     *out = 0;
     return vtac_proto_text(name)[0] == '\0' || vtac_scope_get(at->scope, name, out);
 }
 
-vta_status vtac_flow_bind(vtac_flow_builder *b, const vtac_place *at, const char *name, uint32_t value,
+vta_status vtac_flow_bind(vtac_flow_builder *b, const vtac_import_place *at, const char *name, uint32_t value,
                           vta_diag *diag)
 {
     (void)b;

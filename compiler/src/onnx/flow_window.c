@@ -10,14 +10,14 @@
 
 enum { MOST_AXES = VTAC_MAX_RANK - 2, MOST_REACH = 4096, MOST_TILE = 1 << 24 };
 
-typedef enum padding { PAD_ZERO, PAD_LOWEST, PAD_POINT } padding;
+typedef enum window_padding { PAD_ZERO, PAD_LOWEST, PAD_POINT } window_padding;
 typedef enum planes { ALL_CHANNELS, PLANES, MEANS, MEANS_OF_ALL } planes;
 
 /* The operators: whose weight is input `weight` (-1: a pool), whose zero point is input `point`. */
 typedef struct slider {
     const char *name;
     int weight, point;
-    padding padding;
+    window_padding padding;
     bool transposed;
 } slider;
 
@@ -89,7 +89,7 @@ static vta_status ints_of(const sliding *s, const char *name, uint32_t count, in
 }
 
 /* Kernel and channels: of the weight, or the attribute; a pool's tile takes a few planes. */
-static vta_status measure(vtac_flow_builder *b, sliding *s, vta_diag *diag)
+static vta_status measure_window(vtac_flow_builder *b, sliding *s, vta_diag *diag)
 {
     const Onnx__AttributeProto *kernel = attr_of(s->item, "kernel_shape");
     const vtac_flow_value *w = s->is->weight < 0 ? NULL : vtac_flow_input(b, s->item, (size_t)s->is->weight);
@@ -177,7 +177,7 @@ static vta_status reverse_weight(vtac_flow_builder *b, sliding *s, vta_diag *dia
 }
 
 /* Its stride is the distance of the input's places; what it cuts off at the edges, or adds, is padding. */
-static vta_status transpose(vtac_flow_builder *b, sliding *s, vta_diag *diag)
+static vta_status transpose_window(vtac_flow_builder *b, sliding *s, vta_diag *diag)
 {
     int64_t more[MOST_AXES];
     const bool upper = text_is(s->item, "auto_pad", "SAME_UPPER");
@@ -301,7 +301,7 @@ static vta_status add_tile(vtac_flow_builder *b, const sliding *s, int64_t exten
                                  .outputs = {.item_size = sizeof(uint32_t)}};
     vtac_flow_open_segment(b);
     VTA_TRY(tile_inputs(b, s, extent, scope, diag));
-    vtac_place at = s->item->at;
+    vtac_import_place at = s->item->at;
     at.scope = scope;
     b->im->origin = s->item->origin;
     Onnx__NodeProto *nodes[] = {s->plain};
@@ -333,7 +333,7 @@ static vta_status add_tile(vtac_flow_builder *b, const sliding *s, int64_t exten
 /* ---- the instruction */
 
 /* The bits of the lowest number of a type that a pool takes. */
-static int64_t lowest(vtac_dtype dtype)
+static int64_t lowest_bits(vtac_dtype dtype)
 {
     const int64_t code = vtac_dtype_code(dtype);
     const int64_t bits = vtac_dtype_bits(dtype);
@@ -352,7 +352,7 @@ static vta_status put_padding(vtac_flow_builder *b, const sliding *s, vta_vec *w
     const vtac_flow_value *x = vtac_flow_input(b, s->item, 0);
     const vtac_flow_value *point =
         s->is->padding == PAD_POINT ? vtac_flow_input(b, s->item, (size_t)s->is->point) : NULL;
-    int64_t word = s->is->padding == PAD_LOWEST ? lowest(x->dtype) : 0;
+    int64_t word = s->is->padding == PAD_LOWEST ? lowest_bits(x->dtype) : 0;
     bool is_input = false;
     if (point != NULL && point->constant != 0) {
         word = vtac_tensor_int(b->im->graph->values[point->constant].constant, 0);
@@ -403,15 +403,15 @@ static vta_status put_words(vtac_flow_builder *b, const sliding *s, vta_vec *wor
     return VTA_OK;
 }
 
-static vta_status build(vtac_flow_work *w, sliding *s, vtac_flow_draft *d, vta_diag *diag)
+static vta_status build_tile(vtac_flow_work *w, sliding *s, vtac_flow_draft *d, vta_diag *diag)
 {
     static const int64_t large[] = {256, 32, 8};
     static const int64_t small[] = {32, 8, 4};
     vtac_flow_builder *b = w->b;
     const Onnx__NodeProto *node = s->item->node;
     vtac_dtype dtype = VTAC_F32;
-    VTA_TRY(measure(b, s, diag));
-    VTA_TRY(s->is->transposed ? transpose(b, s, diag) : VTA_OK);
+    VTA_TRY(measure_window(b, s, diag));
+    VTA_TRY(s->is->transposed ? transpose_window(b, s, diag) : VTA_OK);
     VTA_TRY(make_plain(b, s, diag));
     if (node->n_output > 1 && vtac_proto_text(node->output[1])[0] != '\0') {
         return vta_fail(diag, VTA_UNSUPPORTED,
@@ -441,7 +441,7 @@ vta_status vtac_flow_give_window(vtac_flow_work *w, const vtac_flow_node *item, 
 {
     sliding s = {.is = slider_of(item->node), .item = item};
     vtac_flow_draft d = VTAC_FLOW_DRAFT;
-    const vta_status status = build(w, &s, &d, diag);
+    const vta_status status = build_tile(w, &s, &d, diag);
     vtac_flow_free_draft(&d);
     return status;
 }

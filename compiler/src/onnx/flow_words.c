@@ -109,7 +109,7 @@ vtac_dtype vtac_words_dtype(const vtac_words *w, size_t input)
 
 /* ---- the text */
 
-static char *fresh(vtac_words *w)
+static char *fresh_name(vtac_words *w)
 {
     return vtac_fm_name(&w->make, "word", (int)(w->w->b->words++ & INT32_MAX));
 }
@@ -125,7 +125,7 @@ static Onnx__TensorProto *add_constant(vtac_words *w, int32_t type, char **name)
 {
     Onnx__NodeProto *node = add_node(w, "Constant", 0, 1);
     Onnx__TensorProto *t = vtac_fm_tensor(&w->make, node, type);
-    *name = fresh(w);
+    *name = fresh_name(w);
     if (w->make.failed) {
         return NULL;
     }
@@ -146,7 +146,7 @@ static int64_t *list_of(vtac_words *w, const char *text, size_t *count)
     return list;
 }
 
-static char *integers(vtac_words *w, const char *text)
+static char *integers_constant(vtac_words *w, const char *text)
 {
     char *name;
     Onnx__TensorProto *t = add_constant(w, ONNX__TENSOR_PROTO__DATA_TYPE__INT64, &name);
@@ -176,7 +176,7 @@ int64_t vtac_words_onnx_type(vtac_dtype dtype)
                                 : ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT;
 }
 
-static char *number(vtac_words *w, const char *text)
+static char *number_constant(vtac_words *w, const char *text)
 {
     char *name;
     Onnx__TensorProto *t = add_constant(w, ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT, &name);
@@ -193,21 +193,21 @@ static char *number(vtac_words *w, const char *text)
     }
     vtac_fm_set_int(&w->make, cast, "to", vtac_words_onnx_type(w->dtype));
     cast->input[0] = name;
-    cast->output[0] = fresh(w);
+    cast->output[0] = fresh_name(w);
     return cast->output[0];
 }
 
-static char *operand(vtac_words *w, const char *word)
+static char *operand_name(vtac_words *w, const char *word)
 {
     static char nothing[] = "";
     if (word[0] == '[' || word[0] == '#') {
-        return integers(w, word);
+        return integers_constant(w, word);
     }
-    return word[0] == '~' ? number(w, word) : strcmp(word, "_") == 0 ? nothing : word_by(w, word);
+    return word[0] == '~' ? number_constant(w, word) : strcmp(word, "_") == 0 ? nothing : word_by(w, word);
 }
 
 /* "axis=-1" */
-static Onnx__AttributeProto *attribute(vtac_words *w, Onnx__NodeProto *node, char *word)
+static Onnx__AttributeProto *parse_attribute(vtac_words *w, Onnx__NodeProto *node, char *word)
 {
     char *value = strchr(word, '=');
     *value++ = '\0';
@@ -231,7 +231,7 @@ static Onnx__AttributeProto *attribute(vtac_words *w, Onnx__NodeProto *node, cha
 enum { MOST_WORDS = 24 };
 
 /* "y z = Op a b axis=1" */
-static void statement(vtac_words *w, char *text)
+static void parse_statement(vtac_words *w, char *text)
 {
     char *words[MOST_WORDS];
     char *inputs[MOST_WORDS];
@@ -255,7 +255,7 @@ static void statement(vtac_words *w, char *text)
     }
     size_t last = outputs + 2;
     for (; last < count && strchr(words[last], '=') == NULL; last++) {
-        inputs[last - outputs - 2] = operand(w, words[last]);
+        inputs[last - outputs - 2] = operand_name(w, words[last]);
         w->make.failed = w->make.failed || inputs[last - outputs - 2] == NULL;
     }
     Onnx__NodeProto *node = add_node(w, words[outputs + 1], last - outputs - 2, outputs);
@@ -265,12 +265,12 @@ static void statement(vtac_words *w, char *text)
     memcpy(node->input, inputs, (last - outputs - 2) * sizeof *inputs);
     size_t attrs = 0;
     for (size_t i = last; i < count && !w->make.failed; i++) {
-        list[attrs++] = attribute(w, node, words[i]);
+        list[attrs++] = parse_attribute(w, node, words[i]);
     }
     node->attribute = list;
     node->n_attribute = attrs;
     for (size_t i = 0; i < outputs && !w->make.failed; i++) {
-        node->output[i] = fresh(w);
+        node->output[i] = fresh_name(w);
         vtac_words_set(w, words[i], node->output[i]);
     }
 }
@@ -285,7 +285,7 @@ void vtac_say(vtac_words *w, const char *format, ...)
     w->make.failed = w->make.failed || size < 0 || (size_t)size >= sizeof text;
     char *rest;
     for (char *p = strtok_r(text, ";", &rest); p != NULL && !w->make.failed; p = strtok_r(NULL, ";", &rest)) {
-        statement(w, p);
+        parse_statement(w, p);
     }
 }
 

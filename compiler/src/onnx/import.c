@@ -86,7 +86,7 @@ bool vtac_is_made(const Onnx__NodeProto *node)
     return node->n_output > 0 && vtac_proto_text(node->output[0])[0] == '\x01';
 }
 
-static int64_t opset_of(const vtac_place *at, const char *domain)
+static int64_t opset_of(const vtac_import_place *at, const char *domain)
 {
     for (size_t i = 0; i < at->opset_count; i++) {
         if (strcmp(vtac_plain_domain(at->opsets[i]->domain), domain) == 0) {
@@ -108,7 +108,7 @@ const Onnx__FunctionProto *vtac_find_function(const vtac_importer *im, const Onn
     return NULL;
 }
 
-vta_status vtac_look_up(const vtac_place *at, const char *name, vtac_value_id *out, vta_diag *diag)
+vta_status vtac_look_up(const vtac_import_place *at, const char *name, vtac_value_id *out, vta_diag *diag)
 {
     *out = 0;
     if (name == NULL || name[0] == '\0' || vtac_scope_get(at->scope, name, out)) {
@@ -119,7 +119,7 @@ vta_status vtac_look_up(const vtac_place *at, const char *name, vtac_value_id *o
                     name);
 }
 
-static vta_status draft_of(vtac_importer *im, const vtac_place *at, const Onnx__NodeProto *node,
+static vta_status draft_of(vtac_importer *im, const vtac_import_place *at, const Onnx__NodeProto *node,
                            vtac_draft *draft, vta_diag *diag)
 {
     draft->op_type = vtac_proto_text(node->op_type);
@@ -159,8 +159,8 @@ static vta_status draft_of(vtac_importer *im, const vtac_place *at, const Onnx__
     return VTA_OK;
 }
 
-vta_status vtac_bind_outputs(const vtac_place *at, const Onnx__NodeProto *node, const vtac_value_id *values,
-                             uint32_t count, vta_diag *diag)
+vta_status vtac_bind_outputs(const vtac_import_place *at, const Onnx__NodeProto *node,
+                             const vtac_value_id *values, uint32_t count, vta_diag *diag)
 {
     for (uint32_t i = 0; i < count && i < node->n_output; i++) {
         const bool named = vtac_proto_text(node->output[i])[0] != '\0';
@@ -170,7 +170,7 @@ vta_status vtac_bind_outputs(const vtac_place *at, const Onnx__NodeProto *node, 
 }
 
 /* Constant: whichever attribute holds the value. */
-static vta_status import_constant(vtac_importer *im, const vtac_place *at, const Onnx__NodeProto *node,
+static vta_status import_constant(vtac_importer *im, const vtac_import_place *at, const Onnx__NodeProto *node,
                                   vtac_draft *draft, vta_diag *diag)
 {
     if (draft->attr_count != 1) {
@@ -235,7 +235,7 @@ static vta_status reshape_back(vtac_importer *im, vtac_draft *draft, const vtac_
     return vtac_emit(im, draft, VTAC_OP_RESHAPE, NULL, value, diag);
 }
 
-static vta_status import_operator(vtac_importer *im, const vtac_place *at, const Onnx__NodeProto *node,
+static vta_status import_operator(vtac_importer *im, const vtac_import_place *at, const Onnx__NodeProto *node,
                                   vtac_draft *draft, vta_diag *diag)
 {
     vtac_type reshape_after = {.dtype = VTAC_NO_DTYPE};
@@ -271,7 +271,7 @@ static vta_status import_operator(vtac_importer *im, const vtac_place *at, const
     return vtac_bind_outputs(at, node, outputs, count, diag);
 }
 
-static vta_status import_node(vtac_importer *im, const vtac_place *at, const Onnx__NodeProto *node,
+static vta_status import_node(vtac_importer *im, const vtac_import_place *at, const Onnx__NodeProto *node,
                               vtac_draft *draft, vta_diag *diag)
 {
     const Onnx__FunctionProto *function = vtac_find_function(im, node);
@@ -295,7 +295,7 @@ static vta_status import_node(vtac_importer *im, const vtac_place *at, const Onn
     return import_operator(im, at, node, draft, diag);
 }
 
-vta_status vtac_import_nodes(vtac_importer *im, const vtac_place *at, Onnx__NodeProto *const *nodes,
+vta_status vtac_import_nodes(vtac_importer *im, const vtac_import_place *at, Onnx__NodeProto *const *nodes,
                              size_t count, vta_diag *diag)
 {
     vtac_draft *draft = malloc(sizeof *draft);
@@ -327,7 +327,7 @@ static vta_status import_graph(vtac_importer *im, vta_diag *diag)
     const Onnx__GraphProto *graph = im->model->graph;
     VTA_TRY(vtac_check_operators(im, diag));
     vtac_scope scope = {.outer = NULL};
-    const vtac_place at = {&scope, im->model->opset_import, im->model->n_opset_import, NULL};
+    const vtac_import_place at = {&scope, im->model->opset_import, im->model->n_opset_import, NULL};
     vta_status status = vtac_import_initializers(im, &scope, graph, diag);
     if (status == VTA_OK) {
         status = vtac_import_inputs(im, &scope, diag);

@@ -44,19 +44,19 @@ typedef struct vtac_draft {
     uint32_t attr_count;
     uint32_t output_count;
     const Onnx__NodeProto *node; /* that it was made of, and where: its attributes that are graphs */
-    const struct vtac_place *at;
+    const struct vtac_import_place *at;
 } vtac_draft;
 
 enum { VTAC_NEWEST_OPSET = 28, VTAC_MOST_INPUTS = 1024, VTAC_MOST_ATTRS = 64, VTAC_MOST_DEPTH = 32 };
 
 /* Where a list of nodes is being imported: the opsets that hold there, its names, and the call that led to
  * it. */
-typedef struct vtac_place {
+typedef struct vtac_import_place {
     vtac_scope *scope;
     Onnx__OperatorSetIdProto *const *opsets;
     size_t opset_count;
     const Onnx__NodeProto *caller; /* of the enclosing function; NULL outside */
-} vtac_place;
+} vtac_import_place;
 
 /* scope.c */
 vta_status vtac_scope_set(vtac_scope *scope, const char *name, vtac_value_id value, vta_diag *diag);
@@ -71,13 +71,13 @@ const Onnx__AttributeProto *vtac_resolve_attr(const Onnx__AttributeProto *attr,
 const Onnx__AttributeProto *vtac_proto_attr(const Onnx__NodeProto *node, const char *name);
 
 /* control.c: If, Loop, a call; a subgraph in a scope of its own, which gives the values of its outputs. */
-vta_status vtac_import_body(vtac_importer *im, const vtac_place *at, vtac_scope *scope,
+vta_status vtac_import_body(vtac_importer *im, const vtac_import_place *at, vtac_scope *scope,
                             const Onnx__GraphProto *body, vtac_value_id *outputs, vta_diag *diag);
-vta_status vtac_import_if(vtac_importer *im, const vtac_place *at, const Onnx__NodeProto *node,
+vta_status vtac_import_if(vtac_importer *im, const vtac_import_place *at, const Onnx__NodeProto *node,
                           vta_diag *diag);
-vta_status vtac_import_loop(vtac_importer *im, const vtac_place *at, const Onnx__NodeProto *node,
+vta_status vtac_import_loop(vtac_importer *im, const vtac_import_place *at, const Onnx__NodeProto *node,
                             vtac_draft *draft, vta_diag *diag);
-vta_status vtac_import_call(vtac_importer *im, const vtac_place *at, const Onnx__NodeProto *node,
+vta_status vtac_import_call(vtac_importer *im, const vtac_import_place *at, const Onnx__NodeProto *node,
                             const Onnx__FunctionProto *function, vta_diag *diag);
 
 /* survey.c, inputs.c */
@@ -98,12 +98,12 @@ const char *vtac_plain_domain(const char *domain);
 bool vtac_is_made(const Onnx__NodeProto *node); /* by flow_make.c: it is of the newest opset */
 const Onnx__FunctionProto *vtac_find_function(const vtac_importer *im, const Onnx__NodeProto *node);
 vta_status vtac_charge(vtac_importer *im, vta_diag *diag);
-vta_status vtac_look_up(const vtac_place *at, const char *name, vtac_value_id *out, vta_diag *diag);
-vta_status vtac_bind_outputs(const vtac_place *at, const Onnx__NodeProto *node, const vtac_value_id *values,
-                             uint32_t count, vta_diag *diag);
+vta_status vtac_look_up(const vtac_import_place *at, const char *name, vtac_value_id *out, vta_diag *diag);
+vta_status vtac_bind_outputs(const vtac_import_place *at, const Onnx__NodeProto *node,
+                             const vtac_value_id *values, uint32_t count, vta_diag *diag);
 vta_status vtac_import_initializers(vtac_importer *im, vtac_scope *scope, const Onnx__GraphProto *graph,
                                     vta_diag *diag);
-vta_status vtac_import_nodes(vtac_importer *im, const vtac_place *at, Onnx__NodeProto *const *nodes,
+vta_status vtac_import_nodes(vtac_importer *im, const vtac_import_place *at, Onnx__NodeProto *const *nodes,
                              size_t count, vta_diag *diag);
 
 /* texts.c: the number of a text of the model; only where texts are taken, that is at run time. A tensor, also

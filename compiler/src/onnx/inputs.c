@@ -9,7 +9,7 @@
 #include "import.h"
 #include "vtac/flow.h"
 
-static void note(const vtac_importer *im, const char *text)
+static void note_text(const vtac_importer *im, const char *text)
 {
     if (im->options != NULL && im->options->note != NULL) {
         im->options->note(im->options->context, text);
@@ -44,7 +44,7 @@ static vta_status input_dim(const vtac_importer *im, const char *name,
     } else if (!fixed && axis == 0) {
         char text[256];
         (void)snprintf(text, sizeof text, "input '%s': batch dimension '%s' taken as 1", name, symbol);
-        note(im, text);
+        note_text(im, text);
     } else if (!fixed) {
         return vta_fail(diag, VTA_INVALID,
                         "input '%s': axis %u ('%s') has no size; give it with --shape %s=...", name, axis,

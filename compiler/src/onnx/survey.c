@@ -16,7 +16,7 @@ typedef struct survey {
     bool maps; /* an operator takes a map */
 } survey;
 
-static bool importable(const vtac_importer *im, const Onnx__NodeProto *node)
+static bool is_importable(const vtac_importer *im, const Onnx__NodeProto *node)
 {
     static const char *const special[] = {"Constant", "If", "Loop", "Upsample", "Scatter"};
     const char *type = vtac_proto_text(node->op_type);
@@ -38,7 +38,7 @@ static void survey_nodes(survey *s, Onnx__NodeProto *const *nodes, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         const Onnx__NodeProto *node = nodes[i];
-        if (!importable(s->im, node)) {
+        if (!is_importable(s->im, node)) {
             const char *name = vtac_proto_text(node->name);
             const char *shown =
                 name[0] != '\0' || node->n_output == 0 ? name : vtac_proto_text(node->output[0]);

@@ -80,7 +80,7 @@ static listing list_of(const Onnx__TensorProto *proto, vtac_dtype dtype)
 }
 
 /* Narrow types are the low bytes of each item: little endian. */
-static void narrow(const listing *list, size_t bytes, uint8_t *to)
+static void narrow_items(const listing *list, size_t bytes, uint8_t *to)
 {
     for (size_t i = 0; i < list->count; i++) {
         memcpy(to + i * bytes, (const uint8_t *)list->items + i * list->item_bytes, bytes);
@@ -93,7 +93,7 @@ static uint32_t packed_in_byte(vtac_dtype dtype)
     return vtac_dtype_bits(dtype) < 8 ? 8U / vtac_dtype_bits(dtype) : 1;
 }
 
-static void unpack(vtac_dtype dtype, const uint8_t *from, size_t count, uint8_t *to)
+static void unpack_nibbles(vtac_dtype dtype, const uint8_t *from, size_t count, uint8_t *to)
 {
     const uint32_t in_byte = packed_in_byte(dtype);
     const uint32_t bits = 8 / in_byte;
@@ -215,8 +215,8 @@ static vta_status type_of(const Onnx__TensorProto *proto, vtac_type *type, vta_d
                : vta_fail(diag, VTA_RANGE, "its dimensions are negative or too large");
 }
 
-static vta_status fill(vta_arena *arena, const char *folder, const Onnx__TensorProto *proto, vtac_tensor *out,
-                       vta_diag *diag)
+static vta_status fill_tensor(vta_arena *arena, const char *folder, const Onnx__TensorProto *proto,
+                              vtac_tensor *out, vta_diag *diag)
 {
     const size_t elements = (size_t)vtac_type_elements(&out->type);
     const size_t size = vtac_dtype_bytes(out->type.dtype);
@@ -239,12 +239,12 @@ static vta_status fill(vta_arena *arena, const char *folder, const Onnx__TensorP
     if (external) {
         VTA_TRY(read_external(folder, proto, stored, items * size, diag));
     } else if (!proto->has_raw_data) {
-        narrow(&list, size, stored);
+        narrow_items(&list, size, stored);
     } else if (items > 0) {
         memcpy(stored, proto->raw_data.data, items * size);
     }
     if (in_byte > 1) {
-        unpack(out->type.dtype, stored, elements, data);
+        unpack_nibbles(out->type.dtype, stored, elements, data);
     }
     out->data = data;
     out->bytes = elements * size;
@@ -256,7 +256,7 @@ vta_status vtac_import_tensor(vta_arena *arena, const char *folder, const Onnx__
 {
     vta_status status = type_of(proto, &out->type, diag);
     if (status == VTA_OK) {
-        status = fill(arena, folder, proto, out, diag);
+        status = fill_tensor(arena, folder, proto, out, diag);
     }
     if (status != VTA_OK) {
         (void)vta_context(diag, "tensor '%s'", proto->name == NULL ? "" : proto->name);

@@ -161,7 +161,7 @@ static vta_status clip_to_inputs(vtac_importer *im, vtac_draft *draft, vtac_type
 
 /* Without training mode Dropout is the identity, and its mask all true (which nothing asks for in an
  * inference model). */
-static vta_status dropout(vtac_importer *im, vtac_draft *draft, vtac_type *after, vta_diag *diag)
+static vta_status upgrade_dropout(vtac_importer *im, vtac_draft *draft, vtac_type *after, vta_diag *diag)
 {
     (void)im;
     (void)after;
@@ -411,7 +411,7 @@ static vta_status upsample_1(vtac_importer *im, vtac_draft *draft, vtac_type *af
     return resize_10(im, draft, after, diag);
 }
 
-static vta_status upsample(vtac_importer *im, vtac_draft *draft, vtac_type *after, vta_diag *diag)
+static vta_status upgrade_upsample(vtac_importer *im, vtac_draft *draft, vtac_type *after, vta_diag *diag)
 {
     const vtac_attr *scales = draft_attr(draft, "scales");
     if (scales != NULL && scales->kind == VTAC_ATTR_FLOATS) {
@@ -422,7 +422,7 @@ static vta_status upsample(vtac_importer *im, vtac_draft *draft, vtac_type *afte
     return resize_10(im, draft, after, diag);
 }
 
-static vta_status scatter(vtac_importer *im, vtac_draft *draft, vtac_type *after, vta_diag *diag)
+static vta_status upgrade_scatter(vtac_importer *im, vtac_draft *draft, vtac_type *after, vta_diag *diag)
 {
     (void)im;
     (void)after;
@@ -486,7 +486,7 @@ static const struct {
     {"LpPool", 1, 1, p_to_integer},
     {"GlobalLpPool", 1, 1, p_to_integer},
     {"Upsample", 1, 6, upsample_1},
-    {"Dropout", 1, NEWEST, dropout},
+    {"Dropout", 1, NEWEST, upgrade_dropout},
     {"Softmax", 1, 12, coerced_softmax},
     {"LogSoftmax", 1, 12, coerced_softmax},
     {"Hardmax", 1, 12, coerced_softmax},
@@ -494,8 +494,8 @@ static const struct {
     {"LogSoftmax", 13, NEWEST, softmax_axis},
     {"Hardmax", 13, NEWEST, softmax_axis},
     {"Resize", 10, 10, resize_10},
-    {"Upsample", 7, 9, upsample},
-    {"Scatter", 9, 10, scatter},
+    {"Upsample", 7, 9, upgrade_upsample},
+    {"Scatter", 9, 10, upgrade_scatter},
     {"GroupNormalization", 18, 20, group_scale},
 };
 

@@ -9,11 +9,11 @@
 
 enum { MOST_LEVELS = 100 };
 
-typedef struct cursor {
+typedef struct wire_cursor {
     const uint8_t *at, *end;
-} cursor;
+} wire_cursor;
 
-static bool varint(cursor *c, uint64_t *out)
+static bool read_varint(wire_cursor *c, uint64_t *out)
 {
     uint64_t value = 0;
     for (unsigned shift = 0; shift < 64 && c->at < c->end; shift += 7) {
@@ -27,7 +27,7 @@ static bool varint(cursor *c, uint64_t *out)
     return false;
 }
 
-static bool skip(cursor *c, uint64_t size)
+static bool skip_bytes(wire_cursor *c, uint64_t size)
 {
     if (size > (uint64_t)(c->end - c->at)) {
         return false;
@@ -36,12 +36,12 @@ static bool skip(cursor *c, uint64_t size)
     return true;
 }
 
-static vta_status check_level(const ProtobufCMessageDescriptor *descriptor, cursor c, unsigned level,
+static vta_status check_level(const ProtobufCMessageDescriptor *descriptor, wire_cursor c, unsigned level,
                               vta_diag *diag);
 
 /* A field that holds bytes: a message is looked into. */
-static vta_status check_field(const ProtobufCMessageDescriptor *descriptor, uint64_t number, cursor inner,
-                              unsigned level, vta_diag *diag)
+static vta_status check_field(const ProtobufCMessageDescriptor *descriptor, uint64_t number,
+                              wire_cursor inner, unsigned level, vta_diag *diag)
 {
     const ProtobufCFieldDescriptor *field =
         number <= UINT32_MAX ? protobuf_c_message_descriptor_get_field(descriptor, (unsigned)number) : NULL;
@@ -50,7 +50,7 @@ static vta_status check_field(const ProtobufCMessageDescriptor *descriptor, uint
                : VTA_OK;
 }
 
-static vta_status check_level(const ProtobufCMessageDescriptor *descriptor, cursor c, unsigned level,
+static vta_status check_level(const ProtobufCMessageDescriptor *descriptor, wire_cursor c, unsigned level,
                               vta_diag *diag)
 {
     if (level > MOST_LEVELS) {
@@ -59,27 +59,27 @@ static vta_status check_level(const ProtobufCMessageDescriptor *descriptor, curs
     while (c.at < c.end) {
         uint64_t key;
         uint64_t size = 0;
-        if (!varint(&c, &key)) {
+        if (!read_varint(&c, &key)) {
             break;
         }
         const unsigned wire = (unsigned)(key & 7U);
         const uint8_t *begin = c.at;
         bool ok = true;
         if (wire == 0) {
-            ok = varint(&c, &size);
+            ok = read_varint(&c, &size);
         } else if (wire == 1 || wire == 5) {
-            ok = skip(&c, wire == 1 ? 8 : 4);
+            ok = skip_bytes(&c, wire == 1 ? 8 : 4);
         } else if (wire == 2) {
-            ok = varint(&c, &size);
+            ok = read_varint(&c, &size);
             begin = c.at;
-            ok = ok && skip(&c, size);
+            ok = ok && skip_bytes(&c, size);
         } else {
             ok = false; /* groups are not part of this schema */
         }
         if (!ok) {
             break; /* malformed: protobuf-c refuses it */
         }
-        const cursor inner = {begin, c.at};
+        const wire_cursor inner = {begin, c.at};
         VTA_TRY(wire == 2 ? check_field(descriptor, key >> 3, inner, level, diag) : VTA_OK);
     }
     return VTA_OK;
@@ -88,5 +88,5 @@ static vta_status check_level(const ProtobufCMessageDescriptor *descriptor, curs
 vta_status vtac_wire_check(const ProtobufCMessageDescriptor *descriptor, const uint8_t *bytes, size_t size,
                            vta_diag *diag)
 {
-    return check_level(descriptor, (cursor){bytes, bytes + size}, 0, diag);
+    return check_level(descriptor, (wire_cursor){bytes, bytes + size}, 0, diag);
 }

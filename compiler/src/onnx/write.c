@@ -48,13 +48,13 @@ static const struct {
 };
 
 /* A job; a failure sticks, and everything afterwards does nothing. */
-typedef struct writer {
+typedef struct onnx_writer {
     const vtac_graph *graph;
     vta_arena arena;
     bool failed;
-} writer;
+} onnx_writer;
 
-static void *take(writer *w, size_t count, size_t size)
+static void *alloc_items(onnx_writer *w, size_t count, size_t size)
 {
     void *memory = w->failed ? NULL : vta_arena_array(&w->arena, count, size);
     w->failed = memory == NULL;
@@ -62,7 +62,7 @@ static void *take(writer *w, size_t count, size_t size)
 }
 
 /* protobuf-c's structures have no const: what it only reads is passed so. */
-static char *lend(const char *text)
+static char *lend_text(const char *text)
 {
     union {
         const char *in;
@@ -71,10 +71,10 @@ static char *lend(const char *text)
     return both.out;
 }
 
-static Onnx__TensorProto *tensor_of(writer *w, const vtac_tensor *from, const char *name)
+static Onnx__TensorProto *tensor_of(onnx_writer *w, const vtac_tensor *from, const char *name)
 {
-    Onnx__TensorProto *to = take(w, 1, sizeof *to);
-    int64_t *dims = take(w, from->type.rank + 1, sizeof *dims);
+    Onnx__TensorProto *to = alloc_items(w, 1, sizeof *to);
+    int64_t *dims = alloc_items(w, from->type.rank + 1, sizeof *dims);
     if (to == NULL || dims == NULL) {
         return NULL;
     }
@@ -84,7 +84,7 @@ static Onnx__TensorProto *tensor_of(writer *w, const vtac_tensor *from, const ch
         const void *in;
         uint8_t *out;
     } data = {.in = from->data};
-    to->name = lend(name);
+    to->name = lend_text(name);
     to->n_dims = from->type.rank;
     to->dims = dims;
     to->has_data_type = 1;
@@ -95,15 +95,15 @@ static Onnx__TensorProto *tensor_of(writer *w, const vtac_tensor *from, const ch
 }
 
 /* What declares a graph input or output. */
-static Onnx__ValueInfoProto *declare(writer *w, const vtac_value *value)
+static Onnx__ValueInfoProto *declare_value(onnx_writer *w, const vtac_value *value)
 {
-    Onnx__ValueInfoProto *info = take(w, 1, sizeof *info);
-    Onnx__TypeProto *type = take(w, 1, sizeof *type);
-    Onnx__TypeProto__Tensor *tensor = take(w, 1, sizeof *tensor);
-    Onnx__TensorShapeProto *shape = take(w, 1, sizeof *shape);
-    Onnx__TensorShapeProto__Dimension *dims = take(w, value->type.rank + 1, sizeof *dims);
+    Onnx__ValueInfoProto *info = alloc_items(w, 1, sizeof *info);
+    Onnx__TypeProto *type = alloc_items(w, 1, sizeof *type);
+    Onnx__TypeProto__Tensor *tensor = alloc_items(w, 1, sizeof *tensor);
+    Onnx__TensorShapeProto *shape = alloc_items(w, 1, sizeof *shape);
+    Onnx__TensorShapeProto__Dimension *dims = alloc_items(w, value->type.rank + 1, sizeof *dims);
     Onnx__TensorShapeProto__Dimension **list =
-        take(w, value->type.rank + 1, sizeof(Onnx__TensorShapeProto__Dimension *));
+        alloc_items(w, value->type.rank + 1, sizeof(Onnx__TensorShapeProto__Dimension *));
     if (w->failed) {
         return NULL;
     }
@@ -124,14 +124,14 @@ static Onnx__ValueInfoProto *declare(writer *w, const vtac_value *value)
     tensor->shape = shape;
     type->value_case = ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE;
     type->tensor_type = tensor;
-    info->name = lend(value->name);
+    info->name = lend_text(value->name);
     info->type = type;
     return info;
 }
 
-static void put_floats(writer *w, const vtac_attr *from, Onnx__AttributeProto *to)
+static void put_floats(onnx_writer *w, const vtac_attr *from, Onnx__AttributeProto *to)
 {
-    float *floats = take(w, from->count + 1, sizeof *floats);
+    float *floats = alloc_items(w, from->count + 1, sizeof *floats);
     for (size_t i = 0; floats != NULL && i < from->count; i++) {
         floats[i] = (float)from->floats[i];
     }
@@ -139,9 +139,9 @@ static void put_floats(writer *w, const vtac_attr *from, Onnx__AttributeProto *t
     to->floats = floats;
 }
 
-static void put_ints(writer *w, const vtac_attr *from, Onnx__AttributeProto *to)
+static void put_ints(onnx_writer *w, const vtac_attr *from, Onnx__AttributeProto *to)
 {
-    int64_t *ints = take(w, from->count + 1, sizeof *ints);
+    int64_t *ints = alloc_items(w, from->count + 1, sizeof *ints);
     if (ints != NULL && from->count > 0) {
         memcpy(ints, from->ints, from->count * sizeof *ints);
     }
@@ -154,13 +154,13 @@ static ProtobufCBinaryData text_bytes(const char *text)
     union {
         char *in;
         uint8_t *out;
-    } both = {.in = lend(text)};
+    } both = {.in = lend_text(text)};
     return (ProtobufCBinaryData){.len = strlen(both.in), .data = both.out};
 }
 
-static void put_strings(writer *w, const vtac_attr *from, Onnx__AttributeProto *to)
+static void put_strings(onnx_writer *w, const vtac_attr *from, Onnx__AttributeProto *to)
 {
-    ProtobufCBinaryData *strings = take(w, from->count + 1, sizeof *strings);
+    ProtobufCBinaryData *strings = alloc_items(w, from->count + 1, sizeof *strings);
     for (size_t i = 0; strings != NULL && i < from->count; i++) {
         strings[i] = text_bytes(from->strings[i]);
     }
@@ -168,7 +168,7 @@ static void put_strings(writer *w, const vtac_attr *from, Onnx__AttributeProto *
     to->strings = strings;
 }
 
-static void put_attr(writer *w, const vtac_attr *from, Onnx__AttributeProto *to)
+static void put_attr(onnx_writer *w, const vtac_attr *from, Onnx__AttributeProto *to)
 {
     static const Onnx__AttributeProto__AttributeType types[] = {
         [VTAC_ATTR_INT] = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT,
@@ -183,7 +183,7 @@ static void put_attr(writer *w, const vtac_attr *from, Onnx__AttributeProto *to)
                                  ? vtac_dtype_parse(from->s)
                                  : VTAC_NO_DTYPE;
     onnx__attribute_proto__init(to);
-    to->name = lend(from->name);
+    to->name = lend_text(from->name);
     to->has_type = 1;
     if (named != VTAC_NO_DTYPE) {
         to->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT;
@@ -213,30 +213,30 @@ static void put_attr(writer *w, const vtac_attr *from, Onnx__AttributeProto *to)
 }
 
 /* Names of values; an absent one is empty, and at the end it is left out. */
-static char **names_of(writer *w, const vtac_value_id *values, uint32_t count, size_t *used)
+static char **names_of(onnx_writer *w, const vtac_value_id *values, uint32_t count, size_t *used)
 {
-    char **names = take(w, count + 1, sizeof *names);
+    char **names = alloc_items(w, count + 1, sizeof *names);
     *used = 0;
     for (uint32_t i = 0; names != NULL && i < count; i++) {
-        names[i] = lend(values[i] == 0 ? "" : w->graph->values[values[i]].name);
+        names[i] = lend_text(values[i] == 0 ? "" : w->graph->values[values[i]].name);
         *used = values[i] == 0 ? *used : i + 1;
     }
     return names;
 }
 
-static Onnx__NodeProto *node_of(writer *w, const vtac_node *from)
+static Onnx__NodeProto *node_of(onnx_writer *w, const vtac_node *from)
 {
     const vtac_op_info *info = vtac_op_get(from->op);
-    Onnx__NodeProto *to = take(w, 1, sizeof *to);
-    Onnx__AttributeProto *attrs = take(w, from->attr_count + 1, sizeof *attrs);
-    Onnx__AttributeProto **list = take(w, from->attr_count + 1, sizeof(Onnx__AttributeProto *));
+    Onnx__NodeProto *to = alloc_items(w, 1, sizeof *to);
+    Onnx__AttributeProto *attrs = alloc_items(w, from->attr_count + 1, sizeof *attrs);
+    Onnx__AttributeProto **list = alloc_items(w, from->attr_count + 1, sizeof(Onnx__AttributeProto *));
     if (w->failed) {
         return NULL;
     }
     onnx__node_proto__init(to);
-    to->op_type = lend(info->name);
-    to->domain = lend(vtac_plain_domain(info->domain));
-    to->name = lend(from->name);
+    to->op_type = lend_text(info->name);
+    to->domain = lend_text(vtac_plain_domain(info->domain));
+    to->name = lend_text(from->name);
     to->input = names_of(w, from->inputs, from->input_count, &to->n_input);
     to->output = names_of(w, from->outputs, from->output_count, &to->n_output);
     for (uint32_t i = 0; i < from->attr_count; i++) {
@@ -260,7 +260,7 @@ static bool is_taken(const Onnx__GraphProto *graph, const Onnx__NodeProto *but, 
 
 /* ONNX Runtime refuses two nodes of one name: all but the last take that of their result, and what keeps them
  * apart from the others. */
-static void name_apart(writer *w, Onnx__GraphProto *graph)
+static void name_apart(onnx_writer *w, Onnx__GraphProto *graph)
 {
     for (size_t i = 0; i < graph->n_node && !w->failed; i++) {
         Onnx__NodeProto *node = graph->node[i];
@@ -269,7 +269,7 @@ static void name_apart(writer *w, Onnx__GraphProto *graph)
         }
         while (node->name[0] != '\0' && is_taken(graph, node, node->name) && !w->failed) {
             const size_t size = strlen(node->name);
-            char *longer = take(w, size + 2, 1);
+            char *longer = alloc_items(w, size + 2, 1);
             if (longer != NULL) {
                 memcpy(longer, node->name, size);
                 longer[size] = '_';
@@ -279,15 +279,15 @@ static void name_apart(writer *w, Onnx__GraphProto *graph)
     }
 }
 
-static void put_graph(writer *w, Onnx__GraphProto *to)
+static void put_graph(onnx_writer *w, Onnx__GraphProto *to)
 {
     const vtac_graph *g = w->graph;
     onnx__graph_proto__init(to);
-    to->name = lend(g->name == NULL || g->name[0] == '\0' ? "graph" : g->name);
-    to->node = take(w, g->order_count + 1, sizeof(void *));
-    to->initializer = take(w, g->value_count + 1, sizeof(void *));
-    to->input = take(w, g->input_count + 1, sizeof(void *));
-    to->output = take(w, g->output_count + 1, sizeof(void *));
+    to->name = lend_text(g->name == NULL || g->name[0] == '\0' ? "graph" : g->name);
+    to->node = alloc_items(w, g->order_count + 1, sizeof(void *));
+    to->initializer = alloc_items(w, g->value_count + 1, sizeof(void *));
+    to->input = alloc_items(w, g->input_count + 1, sizeof(void *));
+    to->output = alloc_items(w, g->output_count + 1, sizeof(void *));
     if (w->failed) {
         return;
     }
@@ -306,10 +306,10 @@ static void put_graph(writer *w, Onnx__GraphProto *to)
         }
     }
     for (uint32_t i = 0; i < g->input_count; i++) {
-        to->input[to->n_input++] = declare(w, &g->values[g->inputs[i]]);
+        to->input[to->n_input++] = declare_value(w, &g->values[g->inputs[i]]);
     }
     for (uint32_t i = 0; i < g->output_count; i++) {
-        to->output[to->n_output++] = declare(w, &g->values[g->outputs[i]]);
+        to->output[to->n_output++] = declare_value(w, &g->values[g->outputs[i]]);
     }
 }
 
@@ -341,7 +341,7 @@ static int64_t ir_version(int64_t opset)
 vta_status vtac_onnx_write(const vtac_graph *graph, const char *producer, const char *path, vta_diag *diag)
 {
     static char microsoft_domain[] = "com.microsoft";
-    writer w = {.graph = graph};
+    onnx_writer w = {.graph = graph};
     int64_t opset;
     if (graph->flow != NULL) {
         return vta_fail(
@@ -355,7 +355,7 @@ vta_status vtac_onnx_write(const vtac_graph *graph, const char *producer, const 
     Onnx__OperatorSetIdProto *list[] = {&sets[0], &sets[1]};
     onnx__operator_set_id_proto__init(&sets[0]);
     onnx__operator_set_id_proto__init(&sets[1]);
-    sets[0].domain = lend("");
+    sets[0].domain = lend_text("");
     sets[0].has_version = sets[1].has_version = 1;
     sets[0].version = opset;
     sets[1].domain = microsoft_domain;
@@ -366,7 +366,7 @@ vta_status vtac_onnx_write(const vtac_graph *graph, const char *producer, const 
     onnx__model_proto__init(&model);
     model.has_ir_version = 1;
     model.ir_version = ir_version(opset);
-    model.producer_name = lend(producer);
+    model.producer_name = lend_text(producer);
     model.n_opset_import = microsoft ? 2 : 1;
     model.opset_import = list;
     model.graph = &proto;

@@ -83,7 +83,7 @@ static vta_status parse_term(const char **at, const vtac_type *type, uint32_t i,
                           type->rank);
 }
 
-static vta_status push(vtac_einsum *e, uint32_t label, vta_diag *diag)
+static vta_status push_label(vtac_einsum *e, uint32_t label, vta_diag *diag)
 {
     if (e->result_rank >= VTAC_MAX_RANK) {
         return vta_fail(diag, VTA_UNSUPPORTED, "the result has more than %d axes", VTAC_MAX_RANK);
@@ -96,7 +96,7 @@ static vta_status push_dots(vtac_einsum *e, vta_diag *diag)
 {
     for (uint32_t label = LETTERS; label < VTAC_EINSUM_LABELS; label++) {
         if (e->size[label] >= 0) {
-            VTA_TRY(push(e, label, diag));
+            VTA_TRY(push_label(e, label, diag));
         }
     }
     return VTA_OK;
@@ -111,7 +111,7 @@ static vta_status given_result(const char *s, vtac_einsum *e, vta_diag *diag)
             VTA_TRY(push_dots(e, diag));
             s += 2;
         } else if (label >= 0 && e->size[label] >= 0 && memchr(e->result, label, e->result_rank) == NULL) {
-            VTA_TRY(push(e, (uint32_t)label, diag));
+            VTA_TRY(push_label(e, (uint32_t)label, diag));
         } else if (*s != ' ') {
             return vta_fail(diag, VTA_INVALID, "'%c' of the result occurs twice or in no operand", *s);
         }
@@ -127,7 +127,7 @@ static vta_status implied_result(const char *equation, vtac_einsum *e, vta_diag 
         const char c = (char)code;
         const char *first = label_of(c) < 0 ? NULL : strchr(equation, c);
         if (first != NULL && strchr(first + 1, c) == NULL) {
-            VTA_TRY(push(e, (uint32_t)label_of(c), diag));
+            VTA_TRY(push_label(e, (uint32_t)label_of(c), diag));
         }
     }
     return VTA_OK;

@@ -53,7 +53,7 @@ static void copy_element(evaluation *e, int64_t i, uint32_t k, int64_t from)
 }
 
 /* The coordinates of element i of a type, and back. */
-static void unravel(const vtac_type *type, int64_t i, int64_t *at)
+static void unravel_index(const vtac_type *type, int64_t i, int64_t *at)
 {
     for (uint32_t axis = type->rank; axis-- > 0;) {
         at[axis] = i % type->dim[axis];
@@ -61,7 +61,7 @@ static void unravel(const vtac_type *type, int64_t i, int64_t *at)
     }
 }
 
-static int64_t ravel(const vtac_type *type, const int64_t *at)
+static int64_t ravel_index(const vtac_type *type, const int64_t *at)
 {
     int64_t i = 0;
     for (uint32_t axis = 0; axis < type->rank; axis++) {
@@ -76,12 +76,12 @@ static int64_t broadcast_from(const evaluation *e, uint32_t k, int64_t i)
     int64_t at[VTAC_MAX_RANK];
     int64_t own[VTAC_MAX_RANK];
     const vtac_type *in = &e->in[k]->type;
-    unravel(&e->type, i, at);
+    unravel_index(&e->type, i, at);
     for (uint32_t axis = 0; axis < in->rank; axis++) {
         const int64_t place = at[axis + e->type.rank - in->rank];
         own[axis] = in->dim[axis] == 1 ? 0 : place;
     }
-    return ravel(in, own);
+    return ravel_index(in, own);
 }
 
 static int64_t int_at(const evaluation *e, uint32_t k, int64_t i)
@@ -100,7 +100,7 @@ static int64_t wrap_mul(int64_t a, int64_t b)
 }
 
 /* Whether the first `count` operands are there. */
-static bool has(const evaluation *e, uint32_t count)
+static bool has_operands(const evaluation *e, uint32_t count)
 {
     for (uint32_t k = 0; k < count; k++) {
         if (e->in[k] == NULL) {
@@ -227,7 +227,7 @@ static bool evaluate_expr(evaluation *e, int64_t elements)
 static bool evaluate_mod(evaluation *e, int64_t elements)
 {
     const bool of_dividend = vtac_attr_int(e->node, "fmod", 0) != 0;
-    if (e->is_float || !has(e, 2) || is_unsigned_64(e)) {
+    if (e->is_float || !has_operands(e, 2) || is_unsigned_64(e)) {
         return false;
     }
     for (int64_t i = 0; i < elements; i++) {
@@ -280,7 +280,7 @@ static bool evaluate_cast(evaluation *e, int64_t elements)
 
 static bool evaluate_where(evaluation *e, int64_t elements)
 {
-    if (!has(e, 3)) {
+    if (!has_operands(e, 3)) {
         return false;
     }
     for (int64_t i = 0; i < elements; i++) {
@@ -302,11 +302,11 @@ static bool evaluate_tile(evaluation *e, int64_t elements)
 {
     for (int64_t i = 0; i < elements; i++) {
         int64_t at[VTAC_MAX_RANK];
-        unravel(&e->type, i, at);
+        unravel_index(&e->type, i, at);
         for (uint32_t axis = 0; axis < e->type.rank; axis++) {
             at[axis] %= e->in[0]->type.dim[axis];
         }
-        copy_element(e, i, 0, ravel(&e->in[0]->type, at));
+        copy_element(e, i, 0, ravel_index(&e->in[0]->type, at));
     }
     return true;
 }
@@ -319,7 +319,7 @@ static bool evaluate_concat(evaluation *e, int64_t elements)
     }
     for (int64_t i = 0; i < elements; i++) {
         int64_t at[VTAC_MAX_RANK];
-        unravel(&e->type, i, at);
+        unravel_index(&e->type, i, at);
         uint32_t k = 0;
         while (k < e->count && e->in[k] != NULL && at[axis] >= e->in[k]->type.dim[axis]) {
             at[axis] -= e->in[k++]->type.dim[axis];
@@ -327,14 +327,14 @@ static bool evaluate_concat(evaluation *e, int64_t elements)
         if (k == e->count || e->in[k] == NULL) {
             return false;
         }
-        copy_element(e, i, k, ravel(&e->in[k]->type, at));
+        copy_element(e, i, k, ravel_index(&e->in[k]->type, at));
     }
     return true;
 }
 
 static bool evaluate_gather(evaluation *e, int64_t elements)
 {
-    if (!has(e, 2)) {
+    if (!has_operands(e, 2)) {
         return false;
     }
     const vtac_type *data = &e->in[0]->type;
@@ -346,8 +346,8 @@ static bool evaluate_gather(evaluation *e, int64_t elements)
     for (int64_t i = 0; i < elements; i++) {
         int64_t at[VTAC_MAX_RANK];
         int64_t from[VTAC_MAX_RANK];
-        unravel(&e->type, i, at);
-        int64_t index = vtac_tensor_int(e->in[1], ravel(indices, at + axis));
+        unravel_index(&e->type, i, at);
+        int64_t index = vtac_tensor_int(e->in[1], ravel_index(indices, at + axis));
         index = index < 0 ? index + data->dim[axis] : index;
         if (index < 0 || index >= data->dim[axis]) {
             return false;
@@ -355,14 +355,14 @@ static bool evaluate_gather(evaluation *e, int64_t elements)
         memcpy(from, at, axis * sizeof from[0]);
         from[axis] = index;
         memcpy(from + axis + 1, at + axis + indices->rank, (data->rank - axis - 1) * sizeof from[0]);
-        copy_element(e, i, 0, ravel(data, from));
+        copy_element(e, i, 0, ravel_index(data, from));
     }
     return true;
 }
 
 static bool evaluate_slice(evaluation *e, int64_t elements)
 {
-    if (!has(e, 2)) {
+    if (!has_operands(e, 2)) {
         return false;
     }
     const vtac_type *in = &e->in[0]->type;
@@ -386,11 +386,11 @@ static bool evaluate_slice(evaluation *e, int64_t elements)
     }
     for (int64_t i = 0; i < elements; i++) {
         int64_t at[VTAC_MAX_RANK];
-        unravel(&e->type, i, at);
+        unravel_index(&e->type, i, at);
         for (uint32_t axis = 0; axis < e->type.rank; axis++) { /* the rank of the input, too */
             at[axis] = start[axis] + at[axis] * step[axis];
         }
-        copy_element(e, i, 0, ravel(in, at));
+        copy_element(e, i, 0, ravel_index(in, at));
     }
     return true;
 }
@@ -401,18 +401,18 @@ static bool evaluate_transpose(evaluation *e, int64_t elements)
     for (int64_t i = 0; i < elements; i++) {
         int64_t at[VTAC_MAX_RANK];
         int64_t from[VTAC_MAX_RANK] = {0};
-        unravel(&e->type, i, at);
+        unravel_index(&e->type, i, at);
         for (uint32_t axis = 0; axis < e->type.rank; axis++) {
             from[perm != NULL ? perm->ints[axis] : e->type.rank - 1 - axis] = at[axis];
         }
-        copy_element(e, i, 0, ravel(&e->in[0]->type, from));
+        copy_element(e, i, 0, ravel_index(&e->in[0]->type, from));
     }
     return true;
 }
 
 static bool evaluate_range(evaluation *e, int64_t elements)
 {
-    if (!has(e, 3)) {
+    if (!has_operands(e, 3)) {
         return false;
     }
     for (int64_t i = 0; i < elements; i++) {
@@ -543,7 +543,7 @@ vta_status vtac_evaluate_up_to(vtac_graph *graph, const vtac_node *node, int64_t
     if (e.data == NULL) {
         return vta_no_memory(diag);
     }
-    *done = (e.of_type || has(&e, 1)) && folds[node->op](&e, elements);
+    *done = (e.of_type || has_operands(&e, 1)) && folds[node->op](&e, elements);
     *out = (vtac_tensor){.type = e.type, .data = e.data, .bytes = bytes};
     return VTA_OK;
 }

@@ -153,8 +153,8 @@ vta_status vtac_infer_transpose(const vtac_graph *graph, const vtac_node *node, 
 }
 
 /* Inputs first … last, `step` apart, joined along `axis`. */
-static vta_status join(const vtac_graph *graph, const vtac_node *node, uint32_t first, uint32_t step,
-                       vtac_type *out, vta_diag *diag)
+static vta_status join_inputs(const vtac_graph *graph, const vtac_node *node, uint32_t first, uint32_t step,
+                              vtac_type *out, vta_diag *diag)
 {
     const vtac_type *in;
     VTA_TRY(vtac_need_type(graph, node, first, &in, diag));
@@ -182,7 +182,7 @@ static vta_status join(const vtac_graph *graph, const vtac_node *node, uint32_t 
 
 vta_status vtac_infer_concat(const vtac_graph *graph, const vtac_node *node, vtac_type *out, vta_diag *diag)
 {
-    return join(graph, node, 0, 1, out, diag);
+    return join_inputs(graph, node, 0, 1, out, diag);
 }
 
 /* y_scale, y_zero, then (x, scale, zero) for each part */
@@ -198,7 +198,7 @@ vta_status vtac_infer_qlinear_concat(const vtac_graph *graph, const vtac_node *n
     if (node->input_count % 3 != 2) {
         return vta_fail(diag, VTA_INVALID, "%u inputs, expected 2 and 3 for each part", node->input_count);
     }
-    VTA_TRY(join(graph, node, 2, 3, out, diag));
+    VTA_TRY(join_inputs(graph, node, 2, 3, out, diag));
     const vtac_type *zero = vtac_in_type(graph, node, 1);
     out[0].dtype = zero != NULL ? zero->dtype : out[0].dtype;
     return VTA_OK;
@@ -389,8 +389,8 @@ double vtac_resize_nearest(const char *mode, double place)
 }
 
 /* Resize: inputs x, roi, scales, sizes; axes and keep_aspect_ratio_policy as of opset 18. */
-static double resized(int64_t dim, const vtac_tensor *scales, const vtac_tensor *sizes, int64_t k,
-                      double ratio)
+static double resized_dim(int64_t dim, const vtac_tensor *scales, const vtac_tensor *sizes, int64_t k,
+                          double ratio)
 {
     if (scales != NULL) {
         return (double)floorf((float)dim *
@@ -423,7 +423,7 @@ vta_status vtac_infer_resize(const vtac_graph *graph, const vtac_node *node, vta
     const double ratio = vtac_resize_ratio(graph, node);
     out[0] = *in;
     for (int64_t k = 0; k < count && k < VTAC_MAX_RANK; k++) {
-        const double extent = resized(in->dim[axes[k]], scales, sizes, k, ratio);
+        const double extent = resized_dim(in->dim[axes[k]], scales, sizes, k, ratio);
         if (!(extent >= 0.0 && extent < 9e15)) {
             return vta_fail(diag, VTA_RANGE, "axis %u would get %g places", axes[k], extent);
         }

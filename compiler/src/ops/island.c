@@ -10,14 +10,14 @@
 
 enum { MOST_FRONTIER = 8 };
 
-typedef struct search {
+typedef struct island_search {
     const vtac_island_search *how;
     const vtac_graph *graph;
     const vtac_type *type; /* whose shape the source has */
     vtac_island is;
     vtac_value_id frontier[MOST_FRONTIER];
     uint32_t frontier_count;
-} search;
+} island_search;
 
 uint32_t *vtac_positions(const vtac_graph *graph, vta_arena *arena)
 {
@@ -34,7 +34,7 @@ static bool same_shape(const vtac_type *a, const vtac_type *b)
 }
 
 /* The shape of the island, or a number beside it. */
-static bool fits(const search *s, vtac_value_id value)
+static bool fits_island(const island_search *s, vtac_value_id value)
 {
     const vtac_type *type = &s->graph->values[value].type;
     return same_shape(type, s->type) || vtac_type_elements(type) == 1;
@@ -48,7 +48,7 @@ bool vtac_island_knows(const vtac_graph *graph, const vtac_node *node, uint32_t 
 }
 
 /* A number for each place along the axis of the island's shape. */
-static bool is_by_channel(const search *s, const vtac_tensor *constant)
+static bool is_by_channel(const island_search *s, const vtac_tensor *constant)
 {
     const uint32_t axis = s->how->axis < 0 ? s->type->rank - 1 : (uint32_t)s->how->axis;
     if (constant == NULL || s->type->rank < 3 || constant->type.rank + axis < s->type->rank ||
@@ -63,20 +63,21 @@ static bool is_by_channel(const search *s, const vtac_tensor *constant)
     return good;
 }
 
-static bool knows(const search *s, const vtac_node *node, uint32_t input)
+static bool knows_input(const island_search *s, const vtac_node *node, uint32_t input)
 {
     return vtac_island_knows(s->graph, node, input) ||
            (s->how->axis != 0 && is_by_channel(s, vtac_in_constant(s->graph, node, input)));
 }
 
-static bool add_to_frontier(search *s, vtac_value_id value)
+static bool add_to_frontier(island_search *s, vtac_value_id value)
 {
     for (uint32_t i = 0; i < s->frontier_count; i++) {
         if (s->frontier[i] == value) {
             return true;
         }
     }
-    if (s->frontier_count == MOST_FRONTIER || s->graph->values[value].constant != NULL || !fits(s, value)) {
+    if (s->frontier_count == MOST_FRONTIER || s->graph->values[value].constant != NULL ||
+        !fits_island(s, value)) {
         return false;
     }
     s->frontier[s->frontier_count++] = value;
@@ -84,17 +85,17 @@ static bool add_to_frontier(search *s, vtac_value_id value)
 }
 
 /* Takes a node in; its operands that are not known come to the frontier. */
-static bool take_in(search *s, vtac_node_id id)
+static bool take_in(island_search *s, vtac_node_id id)
 {
     const vtac_graph *g = s->graph;
     const vtac_node *node = &g->nodes[id];
     if (id == 0 || !vtac_is_pointwise(node->op) || node->output_count != 1 ||
-        s->is.count == VTAC_ISLAND_NODES || !fits(s, node->outputs[0]) ||
+        s->is.count == VTAC_ISLAND_NODES || !fits_island(s, node->outputs[0]) ||
         (s->how->takes != NULL && !s->how->takes(g, node))) {
         return false;
     }
     for (uint32_t i = 0; i < node->input_count; i++) {
-        if (node->inputs[i] != 0 && !knows(s, node, i) && !add_to_frontier(s, node->inputs[i])) {
+        if (node->inputs[i] != 0 && !knows_input(s, node, i) && !add_to_frontier(s, node->inputs[i])) {
             return false;
         }
     }
@@ -102,7 +103,7 @@ static bool take_in(search *s, vtac_node_id id)
     return true;
 }
 
-static bool is_inside(const search *s, vtac_node_id id)
+static bool is_inside(const island_search *s, vtac_node_id id)
 {
     for (uint32_t i = 0; i < s->is.count; i++) {
         if (s->is.nodes[i] == id) {
@@ -112,7 +113,7 @@ static bool is_inside(const search *s, vtac_node_id id)
     return false;
 }
 
-static bool read_elsewhere(const search *s, vtac_value_id value)
+static bool read_elsewhere(const island_search *s, vtac_value_id value)
 {
     const vtac_value *v = &s->graph->values[value];
     bool elsewhere = vtac_is_output(s->graph, value);
@@ -128,7 +129,7 @@ static bool read_elsewhere(const search *s, vtac_value_id value)
 }
 
 /* The value of the frontier that is made last, taken out of it. */
-static vtac_value_id take_latest(search *s)
+static vtac_value_id take_latest(island_search *s)
 {
     uint32_t latest = 0;
     for (uint32_t i = 1; i < s->frontier_count; i++) {
@@ -144,7 +145,7 @@ static vtac_value_id take_latest(search *s)
 bool vtac_find_island(const vtac_island_search *how, vtac_node_id root, vtac_island *out)
 {
     const vtac_graph *g = how->graph;
-    search s = {.how = how, .graph = g, .type = &g->values[g->nodes[root].outputs[0]].type};
+    island_search s = {.how = how, .graph = g, .type = &g->values[g->nodes[root].outputs[0]].type};
     *out = (vtac_island){.source = 0};
     if (g->nodes[root].output_count != 1 || !take_in(&s, root)) {
         return false;

@@ -14,11 +14,11 @@
 enum { LONGEST_CHAIN = 64 };
 
 /* The nodes between the two transposes, nearest to the lower one first. */
-typedef struct chain {
+typedef struct node_chain {
     vtac_node nodes[LONGEST_CHAIN];
     uint32_t count;
     vtac_value_id source; /* what the upper transpose turned */
-} chain;
+} node_chain;
 
 bool vtac_is_plain(const vtac_rewrite *r, const vtac_node *node)
 {
@@ -37,7 +37,7 @@ bool vtac_is_plain(const vtac_rewrite *r, const vtac_node *node)
                vtac_type_elements(&r->graph->values[node->outputs[0]].type);
 }
 
-static bool inverse(const vtac_node *upper, const vtac_node *lower, uint32_t rank)
+static bool is_inverse(const vtac_node *upper, const vtac_node *lower, uint32_t rank)
 {
     int64_t a[VTAC_MAX_RANK];
     int64_t b[VTAC_MAX_RANK];
@@ -51,7 +51,7 @@ static bool inverse(const vtac_node *upper, const vtac_node *lower, uint32_t ran
     return true;
 }
 
-static bool find_chain(const vtac_rewrite *r, const vtac_node *lower, chain *out)
+static bool find_chain(const vtac_rewrite *r, const vtac_node *lower, node_chain *out)
 {
     vtac_value_id x = lower->inputs[0];
     for (;;) {
@@ -61,7 +61,7 @@ static bool find_chain(const vtac_rewrite *r, const vtac_node *lower, chain *out
         }
         if (node->op == VTAC_OP_TRANSPOSE) {
             out->source = node->inputs[0];
-            return out->count > 0 && inverse(node, lower, r->graph->values[x].type.rank);
+            return out->count > 0 && is_inverse(node, lower, r->graph->values[x].type.rank);
         }
         if (vtac_only_user(r, x) == NULL || !vtac_is_plain(r, node)) {
             return false;
@@ -73,7 +73,7 @@ static bool find_chain(const vtac_rewrite *r, const vtac_node *lower, chain *out
 
 static vta_status take_out(vtac_rewrite *r, vtac_node_id id, bool *changed)
 {
-    chain c = {.count = 0};
+    node_chain c = {.count = 0};
     if (!find_chain(r, &r->graph->nodes[id], &c)) {
         return VTA_OK;
     }

@@ -50,7 +50,7 @@ static bool is_candidate(const vtac_graph *g, const vtac_node *node)
            !vtac_is_output(g, node->outputs[0]);
 }
 
-static bool matches(const vtac_graph *g, const vtac_node *a, const vtac_node *b)
+static bool convolutions_match(const vtac_graph *g, const vtac_node *a, const vtac_node *b)
 {
     const vtac_type *wa = &g->values[a->inputs[1]].type;
     const vtac_type *wb = &g->values[b->inputs[1]].type;
@@ -59,12 +59,12 @@ static bool matches(const vtac_graph *g, const vtac_node *a, const vtac_node *b)
 }
 
 /* The convolution itself and all that match it; it is the first of them. */
-static void collect(const vtac_graph *g, vtac_node_id id, branches *out)
+static void collect_branches(const vtac_graph *g, vtac_node_id id, branches *out)
 {
     const vtac_node *first = &g->nodes[id];
     for (uint32_t i = 0; i < g->order_count && out->count < MOST_BRANCHES; i++) {
         const vtac_node *node = &g->nodes[g->order[i]];
-        if (is_candidate(g, node) && matches(g, first, node)) {
+        if (is_candidate(g, node) && convolutions_match(g, first, node)) {
             out->ids[out->count] = g->order[i];
             out->nodes[out->count++] = *node;
             out->channels += g->values[node->inputs[1]].type.dim[0];
@@ -73,8 +73,8 @@ static void collect(const vtac_graph *g, vtac_node_id id, branches *out)
 }
 
 /* Input k of all branches, one behind the other (zeros for a bias that is not there). */
-static vta_status join(vtac_rewrite *r, const branches *b, uint32_t k, const vtac_type *type,
-                       vtac_value_id *out)
+static vta_status join_inputs(vtac_rewrite *r, const branches *b, uint32_t k, const vtac_type *type,
+                              vtac_value_id *out)
 {
     const size_t row = (size_t)(vtac_type_elements(type) / type->dim[0]) * sizeof(float);
     uint8_t *data = vta_arena_array(&r->graph->arena, (size_t)type->dim[0], row);
@@ -94,7 +94,7 @@ static vta_status join(vtac_rewrite *r, const branches *b, uint32_t k, const vta
     return vtac_add_constant(r->graph, NULL, &tensor, out, r->diag);
 }
 
-static vta_status split(vtac_rewrite *r, const branches *b, vtac_value_id joined)
+static vta_status split_output(vtac_rewrite *r, const branches *b, vtac_value_id joined)
 {
     int64_t sizes[MOST_BRANCHES];
     vtac_value_id outputs[MOST_BRANCHES];
@@ -118,13 +118,13 @@ static vta_status split(vtac_rewrite *r, const branches *b, vtac_value_id joined
     return VTA_OK;
 }
 
-static vta_status combine(vtac_rewrite *r, vtac_node_id id, bool *changed)
+static vta_status combine_branches(vtac_rewrite *r, vtac_node_id id, bool *changed)
 {
     branches b = {.count = 0};
     if (!is_candidate(r->graph, &r->graph->nodes[id])) {
         return VTA_OK;
     }
-    collect(r->graph, id, &b);
+    collect_branches(r->graph, id, &b);
     if (b.count < LEAST_BRANCHES || b.ids[0] != id) {
         return VTA_OK;
     }
@@ -136,9 +136,9 @@ static vta_status combine(vtac_rewrite *r, vtac_node_id id, bool *changed)
         has_bias = has_bias || vtac_in_type(r->graph, &b.nodes[i], 2) != NULL;
     }
     vtac_value_id inputs[3] = {b.nodes[0].inputs[0]};
-    VTA_TRY(join(r, &b, 1, &weight, &inputs[1]));
+    VTA_TRY(join_inputs(r, &b, 1, &weight, &inputs[1]));
     if (has_bias) {
-        VTA_TRY(join(r, &b, 2, &bias, &inputs[2]));
+        VTA_TRY(join_inputs(r, &b, 2, &bias, &inputs[2]));
     }
     const vtac_node_spec spec = {.op = VTAC_OP_CONV,
                                  .inputs = inputs,
@@ -149,11 +149,11 @@ static vta_status combine(vtac_rewrite *r, vtac_node_id id, bool *changed)
     vtac_value_id joined;
     VTA_TRY(vtac_new_node(r, id, &b.nodes[0], spec, &joined));
     *changed = true;
-    return split(r, &b, joined);
+    return split_output(r, &b, joined);
 }
 
 static const vtac_rule rules[] = {
-    {VTAC_OP_CONV, combine},
+    {VTAC_OP_CONV, combine_branches},
 };
 
 vtac_pass_fn vtac_pass_combine_parallel_conv2d;

@@ -10,7 +10,7 @@
 #include "../ops/infer.h"
 #include "rewrite.h"
 
-typedef enum part { BATCH, ROWS, COLUMNS, SUMMED, PARTS } part;
+typedef enum label_set { BATCH, ROWS, COLUMNS, SUMMED, PARTS } label_set;
 
 typedef struct factors {
     vtac_rewrite *r;
@@ -21,12 +21,12 @@ typedef struct factors {
     uint8_t label[PARTS][VTAC_MAX_RANK];
 } factors;
 
-static bool has(const uint8_t *labels, uint32_t count, uint8_t label)
+static bool has_label(const uint8_t *labels, uint32_t count, uint8_t label)
 {
     return memchr(labels, label, count) != NULL;
 }
 
-static void add(factors *f, part p, uint8_t label)
+static void add_label(factors *f, label_set p, uint8_t label)
 {
     f->label[p][f->count[p]++] = label;
 }
@@ -41,19 +41,19 @@ static bool sort_labels(factors *f)
         rank[i] = type->rank;
         for (uint32_t k = 0; k < type->rank; k++) {
             const uint8_t label = e->axis[i][k];
-            if (has(e->axis[i], k, label) || type->dim[k] != e->size[label] || type->dim[k] == 0) {
+            if (has_label(e->axis[i], k, label) || type->dim[k] != e->size[label] || type->dim[k] == 0) {
                 return false;
             }
         }
     }
     for (uint32_t k = 0; k < e->result_rank; k++) {
         const uint8_t label = e->result[k];
-        const bool left = has(e->axis[0], rank[0], label);
-        add(f, !left ? COLUMNS : has(e->axis[1], rank[1], label) ? BATCH : ROWS, label);
+        const bool left = has_label(e->axis[0], rank[0], label);
+        add_label(f, !left ? COLUMNS : has_label(e->axis[1], rank[1], label) ? BATCH : ROWS, label);
     }
     for (uint32_t k = 0; k < rank[0]; k++) {
-        if (!has(e->result, e->result_rank, e->axis[0][k])) {
-            add(f, SUMMED, e->axis[0][k]);
+        if (!has_label(e->result, e->result_rank, e->axis[0][k])) {
+            add_label(f, SUMMED, e->axis[0][k]);
         }
     }
     return f->count[BATCH] + f->count[ROWS] + f->count[SUMMED] == rank[0] &&
@@ -61,9 +61,9 @@ static bool sort_labels(factors *f)
 }
 
 /* The labels of three parts, one behind the other; how many. */
-static uint32_t in_order(const factors *f, part a, part b, part c, uint8_t *out)
+static uint32_t in_order(const factors *f, label_set a, label_set b, label_set c, uint8_t *out)
 {
-    const part parts[] = {a, b, c};
+    const label_set parts[] = {a, b, c};
     uint32_t count = 0;
     for (uint32_t i = 0; i < 3; i++) {
         memcpy(out + count, f->label[parts[i]], f->count[parts[i]]);
@@ -72,7 +72,7 @@ static uint32_t in_order(const factors *f, part a, part b, part c, uint8_t *out)
     return count;
 }
 
-static int64_t size_of(const factors *f, part p)
+static int64_t size_of(const factors *f, label_set p)
 {
     int64_t size = 1;
     for (uint32_t i = 0; i < f->count[p]; i++) {
@@ -81,8 +81,8 @@ static int64_t size_of(const factors *f, part p)
     return size;
 }
 
-static vta_status turn(const factors *f, const uint8_t *from, const uint8_t *to, uint32_t rank,
-                       vtac_value_id *x)
+static vta_status transpose_operand(const factors *f, const uint8_t *from, const uint8_t *to, uint32_t rank,
+                                    vtac_value_id *x)
 {
     int64_t perm[VTAC_MAX_RANK];
     if (memcmp(from, to, rank) == 0) {
@@ -95,7 +95,7 @@ static vta_status turn(const factors *f, const uint8_t *from, const uint8_t *to,
     return vtac_new_transpose(f->r, f->id, &f->node, perm, rank, *x, x);
 }
 
-static vta_status shape(const factors *f, const int64_t *dim, uint32_t rank, vtac_value_id *x)
+static vta_status reshape_operand(const factors *f, const int64_t *dim, uint32_t rank, vtac_value_id *x)
 {
     vtac_value_id in[2] = {*x};
     VTA_TRY(vtac_new_ints(f->r, dim, rank, &in[1]));
@@ -103,7 +103,7 @@ static vta_status shape(const factors *f, const int64_t *dim, uint32_t rank, vta
 }
 
 /* Operand i as a batch of matrices of parts a and b. */
-static vta_status matrices(const factors *f, uint32_t i, part a, part b, vtac_value_id *x)
+static vta_status operand_matrices(const factors *f, uint32_t i, label_set a, label_set b, vtac_value_id *x)
 {
     static const int64_t swapped[] = {0, 2, 1};
     uint8_t wanted[3 * VTAC_MAX_RANK];
@@ -115,27 +115,27 @@ static vta_status matrices(const factors *f, uint32_t i, part a, part b, vtac_va
     const int64_t dim[] = {size_of(f, BATCH), size_of(f, lies_turned ? b : a),
                            size_of(f, lies_turned ? a : b)};
     *x = f->node.inputs[i];
-    VTA_TRY(lies_turned ? VTA_OK : turn(f, f->e.axis[i], wanted, rank, x));
-    VTA_TRY(shape(f, dim, 3, x));
+    VTA_TRY(lies_turned ? VTA_OK : transpose_operand(f, f->e.axis[i], wanted, rank, x));
+    VTA_TRY(reshape_operand(f, dim, 3, x));
     return lies_turned ? vtac_new_transpose(f->r, f->id, &f->node, swapped, 3, *x, x) : VTA_OK;
 }
 
-static vta_status replace(factors *f)
+static vta_status replace_einsum(factors *f)
 {
     const vtac_op op = f->count[SUMMED] == 0 ? VTAC_OP_MUL : VTAC_OP_MATMUL;
     uint8_t labels[3 * VTAC_MAX_RANK];
     int64_t dim[3 * VTAC_MAX_RANK];
     vtac_value_id in[2];
     vtac_value_id y;
-    VTA_TRY(matrices(f, 0, ROWS, SUMMED, &in[0]));
-    VTA_TRY(matrices(f, 1, SUMMED, COLUMNS, &in[1]));
+    VTA_TRY(operand_matrices(f, 0, ROWS, SUMMED, &in[0]));
+    VTA_TRY(operand_matrices(f, 1, SUMMED, COLUMNS, &in[1]));
     VTA_TRY(vtac_new_simple(f->r, f->id, &f->node, op, in, 2, &y));
     const uint32_t rank = in_order(f, BATCH, ROWS, COLUMNS, labels);
     for (uint32_t i = 0; i < rank; i++) {
         dim[i] = f->e.size[labels[i]];
     }
-    VTA_TRY(shape(f, dim, rank, &y));
-    VTA_TRY(turn(f, labels, f->e.result, rank, &y));
+    VTA_TRY(reshape_operand(f, dim, rank, &y));
+    VTA_TRY(transpose_operand(f, labels, f->e.result, rank, &y));
     vtac_replace(f->r, f->node.outputs[0], y);
     vtac_remove_node(f->r->graph, f->id);
     return VTA_OK;
@@ -165,5 +165,5 @@ vta_status vtac_einsum_to_product(vtac_rewrite *r, vtac_node_id id, bool *change
         return VTA_OK;
     }
     *changed = true;
-    return replace(&f);
+    return replace_einsum(&f);
 }

@@ -27,7 +27,7 @@ static vta_status make_table(seen *table, uint32_t count, vta_diag *diag)
     return vta_allocated(table->ids != NULL, diag);
 }
 
-static uint64_t mix(uint64_t hash, const void *bytes, size_t size)
+static uint64_t mix_hash(uint64_t hash, const void *bytes, size_t size)
 {
     hash = vta_hash_bytes(hash, bytes, size);
     return hash ^ hash >> 29;
@@ -46,8 +46,8 @@ static bool same_constant(const vtac_graph *graph, vtac_value_id a, vtac_value_i
 static uint64_t hash_constant(const vtac_tensor *tensor)
 {
     enum { MOST_HASHED = 4096 };
-    const uint64_t hash = mix(tensor->bytes, &tensor->type.dtype, sizeof tensor->type.dtype);
-    return mix(hash, tensor->data, tensor->bytes < MOST_HASHED ? tensor->bytes : MOST_HASHED);
+    const uint64_t hash = mix_hash(tensor->bytes, &tensor->type.dtype, sizeof tensor->type.dtype);
+    return mix_hash(hash, tensor->data, tensor->bytes < MOST_HASHED ? tensor->bytes : MOST_HASHED);
 }
 
 static vta_status merge_constants(vtac_graph *graph, uint32_t *changes, vta_diag *diag)
@@ -152,7 +152,8 @@ static vta_status merge_nodes(vtac_graph *graph, uint32_t *changes, vta_diag *di
     for (uint32_t i = 0; i < graph->order_count; i++) {
         const vtac_node_id id = graph->order[i];
         const vtac_node *node = &graph->nodes[id];
-        const uint64_t hash = mix((uint64_t)node->op, node->inputs, node->input_count * sizeof *node->inputs);
+        const uint64_t hash =
+            mix_hash((uint64_t)node->op, node->inputs, node->input_count * sizeof *node->inputs);
         size_t at = (size_t)hash & (table.room - 1);
         while (table.ids[at] != 0 && !same_node(&graph->nodes[table.ids[at]], node)) {
             at = (at + 1) & (table.room - 1);

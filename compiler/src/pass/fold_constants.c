@@ -41,7 +41,7 @@ static int64_t place_along(const vtac_type *type, uint32_t axis, int64_t i)
 }
 
 /* (x - zero) * scale in float32, as the lowering computes it. */
-static vta_status dequantize(vtac_rewrite *r, const vtac_node *node, bool *done, vtac_tensor *out)
+static vta_status dequantize_constant(vtac_rewrite *r, const vtac_node *node, bool *done, vtac_tensor *out)
 {
     const vtac_tensor *x = vtac_in_constant(r->graph, node, 0);
     const vtac_tensor *scale = vtac_in_constant(r->graph, node, 1);
@@ -71,7 +71,7 @@ static vta_status dequantize(vtac_rewrite *r, const vtac_node *node, bool *done,
     return VTA_OK;
 }
 
-static vta_status fold(vtac_rewrite *r, vtac_node_id id, bool *changed)
+static vta_status fold_node(vtac_rewrite *r, vtac_node_id id, bool *changed)
 {
     const vtac_node node = r->graph->nodes[id];
     const vtac_type y = r->graph->values[node.outputs[0]].type;
@@ -84,7 +84,7 @@ static vta_status fold(vtac_rewrite *r, vtac_node_id id, bool *changed)
         return VTA_OK;
     }
     if (node.op == VTAC_OP_DEQUANTIZE_LINEAR) {
-        VTA_TRY(dequantize(r, &node, &done, &result));
+        VTA_TRY(dequantize_constant(r, &node, &done, &result));
     } else {
         VTA_TRY(vtac_evaluate_up_to(r->graph, &node, MOST_ELEMENTS, &done, &result, r->diag));
     }
@@ -99,7 +99,7 @@ static vta_status fold(vtac_rewrite *r, vtac_node_id id, bool *changed)
 }
 
 static const vtac_rule rules[] = {
-    {VTAC_OP_COUNT, fold},
+    {VTAC_OP_COUNT, fold_node},
 };
 
 vtac_pass_fn vtac_pass_fold_constants;

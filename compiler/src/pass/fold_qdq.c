@@ -42,12 +42,12 @@ static const struct {
     {VTAC_OP_SOFTMAX, VTAC_OP_QLINEAR_SOFTMAX, vtac_fold_softmax},
 };
 
-typedef struct range {
+typedef struct int_range {
     int32_t low, high;
-} range;
+} int_range;
 
 /* One float bound as QuantizeLinear would round it. */
-static int32_t bound(const vtac_qparams *y, double real)
+static int32_t quantize_bound(const vtac_qparams *y, double real)
 {
     const float q = rintf((float)real / vtac_qscale(y)) + (float)vtac_qzero(y);
     const int32_t low = vtac_qlow(y->dtype);
@@ -92,8 +92,8 @@ static bool read_bounds(const vtac_rewrite *r, const vtac_node *node, double *lo
 }
 
 /* Narrows the range by a Relu, a Clip, Min or Max with known bounds; false: it is none of them. */
-static bool narrow(const vtac_rewrite *r, const vtac_node *node, const vtac_qparams *y, range *to,
-                   uint32_t *input)
+static bool narrow_range(const vtac_rewrite *r, const vtac_node *node, const vtac_qparams *y, int_range *to,
+                         uint32_t *input)
 {
     double low = 0.0;
     double high = HUGE_VAL;
@@ -105,17 +105,17 @@ static bool narrow(const vtac_rewrite *r, const vtac_node *node, const vtac_qpar
     } else if (node->op != VTAC_OP_RELU) {
         return false;
     }
-    const int32_t q_low = bound(y, low);
-    const int32_t q_high = bound(y, high);
+    const int32_t q_low = quantize_bound(y, low);
+    const int32_t q_high = quantize_bound(y, high);
     /* behind this one stands what `to` holds: min(max(x, low), high) first, then the old range */
-    const range old = *to;
+    const int_range old = *to;
     to->low = q_low < old.low ? old.low : q_low > old.high ? old.high : q_low;
     to->high = q_high < old.low ? old.low : q_high > old.high ? old.high : q_high;
     return true;
 }
 
 /* Clip(x, low, high) on integers, where the range is narrower than the type. */
-static vta_status clamp(vtac_fold *f, range to, vtac_value_id *x)
+static vta_status insert_clip(vtac_fold *f, int_range to, vtac_value_id *x)
 {
     if (to.low == vtac_qlow(f->y.dtype) && to.high == vtac_qhigh(f->y.dtype)) {
         return VTA_OK;
@@ -146,11 +146,11 @@ static vta_status fold_quantize(vtac_rewrite *r, vtac_node_id id, bool *changed)
     if (!vtac_read_quantize(r, &quantize, &f.y)) {
         return VTA_OK;
     }
-    range to = {vtac_qlow(f.y.dtype), vtac_qhigh(f.y.dtype)};
+    int_range to = {vtac_qlow(f.y.dtype), vtac_qhigh(f.y.dtype)};
     vtac_value_id x = quantize.inputs[0];
     const vtac_node *above = vtac_producer(r, x);
     uint32_t input = 0;
-    while (above != NULL && vtac_only_user(r, x) != NULL && narrow(r, above, &f.y, &to, &input)) {
+    while (above != NULL && vtac_only_user(r, x) != NULL && narrow_range(r, above, &f.y, &to, &input)) {
         x = above->inputs[input];
         above = vtac_producer(r, x);
     }
@@ -165,7 +165,7 @@ static vta_status fold_quantize(vtac_rewrite *r, vtac_node_id id, bool *changed)
     if (out == 0) {
         return VTA_OK;
     }
-    VTA_TRY(clamp(&f, to, &out));
+    VTA_TRY(insert_clip(&f, to, &out));
     if (vtac_can_replace(r->graph, quantize.outputs[0], out)) {
         vtac_replace(r, quantize.outputs[0], out);
         vtac_remove_node(r->graph, id);
@@ -228,7 +228,7 @@ static vta_status sink_relu(vtac_rewrite *r, vtac_node_id id, bool *changed)
     vtac_fold f = {.r = r, .at = id, .core = relu, .y = x.p};
     vtac_value_id inputs[3] = {x.q, x.p.scale, x.p.zero};
     vtac_value_id out;
-    VTA_TRY(clamp(&f, (range){vtac_qzero(&x.p), vtac_qhigh(x.p.dtype)}, &inputs[0]));
+    VTA_TRY(insert_clip(&f, (int_range){vtac_qzero(&x.p), vtac_qhigh(x.p.dtype)}, &inputs[0]));
     VTA_TRY(vtac_new_simple(r, id, &relu, VTAC_OP_DEQUANTIZE_LINEAR, inputs, x.p.zero == 0 ? 2 : 3, &out));
     vtac_replace(r, relu.outputs[0], out);
     vtac_remove_node(r->graph, id);

@@ -14,7 +14,7 @@
 #include "vta/fail.h"
 #include "vtac/load.h"
 
-typedef struct run {
+typedef struct constant_run {
     vtac_graph *graph;      /* the model's */
     vtac_graph *small;      /* of the nodes that fold */
     vtac_value_id *copy;    /* of each value of the model, in `small`; 0: not there */
@@ -22,9 +22,9 @@ typedef struct run {
     uint32_t result_count;
     bool *folds; /* by node */
     vta_diag *diag;
-} run;
+} constant_run;
 
-static bool is_known(const run *r, vtac_value_id value)
+static bool is_known(const constant_run *r, vtac_value_id value)
 {
     const vtac_value *v = &r->graph->values[value];
     return value == 0 || v->constant != NULL || (v->node != 0 && r->folds[v->node]);
@@ -37,7 +37,7 @@ static size_t bytes_of(const vtac_graph *graph, vtac_value_id value)
 }
 
 /* Whether all operands are known, and the results worth their room in the artifact. */
-static bool folds(const run *r, const vtac_node *node)
+static bool folds_node(const constant_run *r, const vtac_node *node)
 {
     size_t in = 0;
     size_t out = 0;
@@ -56,19 +56,19 @@ static bool folds(const run *r, const vtac_node *node)
     return vtac_op_limits(node->op) != NULL && !vtac_op_is_internal(node->op) && vtac_fold_is_worth(in, out);
 }
 
-static bool find_nodes(run *r)
+static bool find_nodes(constant_run *r)
 {
     bool any = false;
     for (uint32_t i = 0; i < r->graph->order_count; i++) {
         const vtac_node_id id = r->graph->order[i];
-        r->folds[id] = folds(r, &r->graph->nodes[id]);
+        r->folds[id] = folds_node(r, &r->graph->nodes[id]);
         any = any || r->folds[id];
     }
     return any;
 }
 
 /* A value of the model in the small one: a constant, or what an earlier node made. */
-static vta_status bring(run *r, vtac_value_id value)
+static vta_status bring_value(constant_run *r, vtac_value_id value)
 {
     const vtac_value *v = &r->graph->values[value];
     return value == 0 || r->copy[value] != 0
@@ -76,14 +76,14 @@ static vta_status bring(run *r, vtac_value_id value)
                : vtac_add_constant(r->small, v->name, v->constant, &r->copy[value], r->diag);
 }
 
-static vta_status copy_node(run *r, const vtac_node *node)
+static vta_status copy_node(constant_run *r, const vtac_node *node)
 {
     vtac_value_id *inputs = vta_arena_array(&r->small->arena, node->input_count + 1U, sizeof *inputs);
     if (inputs == NULL) {
         return vta_no_memory(r->diag);
     }
     for (uint32_t i = 0; i < node->input_count; i++) {
-        VTA_TRY(bring(r, node->inputs[i]));
+        VTA_TRY(bring_value(r, node->inputs[i]));
         inputs[i] = node->inputs[i] == 0 ? 0 : r->copy[node->inputs[i]];
     }
     const vtac_node_spec spec = {.op = node->op,
@@ -102,7 +102,7 @@ static vta_status copy_node(run *r, const vtac_node *node)
 }
 
 /* The operands of a node that stays, where nodes that fold make them. */
-static vta_status note_operands(run *r, const vtac_node *node)
+static vta_status note_operands(constant_run *r, const vtac_node *node)
 {
     for (uint32_t k = 0; k < node->input_count; k++) {
         const vtac_value_id x = node->inputs[k];
@@ -115,7 +115,7 @@ static vta_status note_operands(run *r, const vtac_node *node)
     return VTA_OK;
 }
 
-static vta_status build(run *r)
+static vta_status build_model(constant_run *r)
 {
     for (uint32_t i = 0; i < r->graph->order_count; i++) {
         if (r->folds[r->graph->order[i]]) {
@@ -130,7 +130,7 @@ static vta_status build(run *r)
     return VTA_OK;
 }
 
-static vta_status take_results(run *r, vta_model *model)
+static vta_status take_results(constant_run *r, vta_model *model)
 {
     for (uint32_t i = 0; i < r->result_count; i++) {
         const vtac_value_id old = r->results[i];
@@ -154,13 +154,13 @@ static vta_status take_results(run *r, vta_model *model)
     return VTA_OK;
 }
 
-static vta_status run_all(run *r, uint32_t *changes)
+static vta_status run_all(constant_run *r, uint32_t *changes)
 {
     vtac_loaded loaded = {0};
     vta_diag quiet = {0};
     vta_diag *told = r->diag;
     r->diag = &quiet;
-    vta_status status = build(r);
+    vta_status status = build_model(r);
     status = status == VTA_OK && r->result_count > 0 ? vtac_load_graph(r->small, 1, &loaded, &quiet) : status;
     status = status == VTA_OK && loaded.model != NULL ? vta_model_run(loaded.model, &quiet) : status;
     r->diag = told;
@@ -178,7 +178,7 @@ static vta_status run_all(run *r, uint32_t *changes)
 
 vta_status vtac_fold_by_running(vtac_graph *graph, uint32_t *changes, vta_diag *diag)
 {
-    run r = {.graph = graph, .diag = diag};
+    constant_run r = {.graph = graph, .diag = diag};
     r.folds = calloc((size_t)graph->node_count + 1, sizeof *r.folds);
     r.copy = calloc((size_t)graph->value_count + 1, sizeof *r.copy);
     r.results = calloc((size_t)graph->value_count + 1, sizeof *r.results);

@@ -12,14 +12,14 @@
 #include "vta/fail.h"
 
 /* The node in front of a Mul or Add, and which of its axes the channels are. */
-typedef struct affine {
+typedef struct affine_node {
     vtac_node_id id;                  /* of the Mul or Add */
     vtac_node core;                   /* Conv or Gemm */
     const vtac_tensor *weight, *bias; /* bias NULL: none */
     int64_t channels;
     uint32_t axis;             /* of the output */
     const vtac_tensor *values; /* the other operand */
-} affine;
+} affine_node;
 
 static bool is_float(const vtac_tensor *t)
 {
@@ -27,7 +27,7 @@ static bool is_float(const vtac_tensor *t)
 }
 
 /* Whether the constant is one number, or one for each place along the axis of channels. */
-static bool runs_along(const affine *a, uint32_t rank)
+static bool runs_along(const affine_node *a, uint32_t rank)
 {
     const vtac_type *type = &a->values->type;
     if (vtac_type_elements(type) == 1) {
@@ -42,12 +42,12 @@ static bool runs_along(const affine *a, uint32_t rank)
     return type->rank <= rank && vtac_type_elements(type) == a->channels;
 }
 
-static double value_at(const affine *a, int64_t c)
+static double value_at(const affine_node *a, int64_t c)
 {
     return vtac_tensor_float(a->values, vtac_type_elements(&a->values->type) == 1 ? 0 : c);
 }
 
-static bool read_gemm(affine *a)
+static bool read_gemm(affine_node *a)
 {
     const bool plain = vtac_attr_float(&a->core, "alpha", 1.0) == 1.0 &&
                        (a->bias == NULL || vtac_attr_float(&a->core, "beta", 1.0) == 1.0);
@@ -57,10 +57,10 @@ static bool read_gemm(affine *a)
 }
 
 /* The pattern; false where it is not there. */
-static bool read_affine(const vtac_rewrite *r, vtac_node_id id, affine *a)
+static bool read_affine(const vtac_rewrite *r, vtac_node_id id, affine_node *a)
 {
     const vtac_node *node = &r->graph->nodes[id];
-    *a = (affine){.id = id};
+    *a = (affine_node){.id = id};
     for (uint32_t side = 0; side < 2; side++) {
         const vtac_node *above = vtac_producer(r, node->inputs[side]);
         a->values = vtac_in_constant(r->graph, node, 1 - side);
@@ -97,7 +97,7 @@ static void scale_row(float *to, const char *from, int64_t count, float factor)
 }
 
 /* Weights whose first axis is the channels are scaled row by row, others (a Gemm's) column by column. */
-static vta_status new_weight(vtac_rewrite *r, const affine *a, vtac_value_id *out)
+static vta_status new_weight(vtac_rewrite *r, const affine_node *a, vtac_value_id *out)
 {
     const int64_t count = vtac_type_elements(&a->weight->type);
     const char *from = a->weight->data;
@@ -115,7 +115,7 @@ static vta_status new_weight(vtac_rewrite *r, const affine *a, vtac_value_id *ou
     return vtac_add_constant(r->graph, NULL, &tensor, out, r->diag);
 }
 
-static vta_status new_bias(vtac_rewrite *r, const affine *a, bool scale, vtac_value_id *out)
+static vta_status new_bias(vtac_rewrite *r, const affine_node *a, bool scale, vtac_value_id *out)
 {
     const vtac_type type = {.dtype = VTAC_F32, .rank = 1, .dim = {a->channels}};
     float *data = vta_arena_array(&r->graph->arena, (size_t)a->channels, sizeof *data);
@@ -129,9 +129,9 @@ static vta_status new_bias(vtac_rewrite *r, const affine *a, bool scale, vtac_va
     return vtac_new_constant(r, NULL, &type, data, out);
 }
 
-static vta_status fold(vtac_rewrite *r, vtac_node_id id, bool *changed)
+static vta_status fold_affine(vtac_rewrite *r, vtac_node_id id, bool *changed)
 {
-    affine a;
+    affine_node a;
     const bool scale = r->graph->nodes[id].op == VTAC_OP_MUL;
     if (!read_affine(r, id, &a) || vtac_type_elements(&a.weight->type) == 0) {
         return VTA_OK;
@@ -160,8 +160,8 @@ static vta_status fold(vtac_rewrite *r, vtac_node_id id, bool *changed)
 }
 
 static const vtac_rule rules[] = {
-    {VTAC_OP_MUL, fold},
-    {VTAC_OP_ADD, fold},
+    {VTAC_OP_MUL, fold_affine},
+    {VTAC_OP_ADD, fold_affine},
 };
 
 vtac_pass_fn vtac_pass_fold_scale_axis;

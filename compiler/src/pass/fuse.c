@@ -19,7 +19,7 @@ typedef struct placer {
     uint32_t *uses;     /* of each value */
 } placer;
 
-static void number(placer *p)
+static void number_nodes(placer *p)
 {
     for (uint32_t i = 0; i < p->graph->order_count; i++) {
         p->position[p->graph->order[i]] = i;
@@ -52,7 +52,7 @@ static bool can_join(const placer *p, const vtac_node *user, uint32_t k)
 }
 
 /* The maker to move: one that could be joined, while the latest of the others could not. 0: none. */
-static vtac_node_id choose(const placer *p, const vtac_node *user)
+static vtac_node_id choose_maker(const placer *p, const vtac_node *user)
 {
     vtac_node_id best = 0;
     bool latest_joins = false;
@@ -75,14 +75,14 @@ static vtac_node_id choose(const placer *p, const vtac_node *user)
 }
 
 /* Moves a node in front of a later one. */
-static void sink(placer *p, vtac_node_id node, vtac_node_id before)
+static void sink_node(placer *p, vtac_node_id node, vtac_node_id before)
 {
     vtac_node_id *order = p->graph->order;
     const uint32_t from = p->position[node];
     const uint32_t to = p->position[before] - 1;
     memmove(&order[from], &order[from + 1], (to - from) * sizeof *order);
     order[to] = node;
-    number(p);
+    number_nodes(p);
 }
 
 vtac_pass_fn vtac_pass_fuse;
@@ -98,7 +98,7 @@ vta_status vtac_pass_fuse(vtac_graph *graph, uint32_t *changes, vta_diag *diag)
         free(p.uses);
         return vta_no_memory(diag);
     }
-    number(&p);
+    number_nodes(&p);
     count_uses(&p);
     for (uint32_t i = 0; i < graph->order_count; i++) {
         const vtac_node_id id = graph->order[i];
@@ -106,9 +106,9 @@ vta_status vtac_pass_fuse(vtac_graph *graph, uint32_t *changes, vta_diag *diag)
         if (vtac_lowering_of(user->op)->family != VTAC_POINTWISE || user->output_count != 1) {
             continue;
         }
-        const vtac_node_id maker = choose(&p, user);
+        const vtac_node_id maker = choose_maker(&p, user);
         if (maker != 0) { /* its only user is this one: nothing in between needs it */
-            sink(&p, maker, id);
+            sink_node(&p, maker, id);
             (*changes)++;
         }
     }

@@ -119,7 +119,7 @@ static vtac_value_id picture_of(const vtac_rewrite *r, vtac_value_id line)
 }
 
 /* A line that becomes a picture again is the picture that it was. */
-static vta_status rejoin(vtac_rewrite *r, vtac_node_id id, const vtac_node *node, bool *changed)
+static vta_status rejoin_reshapes(vtac_rewrite *r, vtac_node_id id, const vtac_node *node, bool *changed)
 {
     const vtac_value_id picture = picture_of(r, node->inputs[0]);
     if (picture == 0 ||
@@ -137,7 +137,7 @@ vta_status vtac_row_stays(vtac_rewrite *r, vtac_node_id id, bool *changed)
 {
     const vtac_node node = r->graph->nodes[id];
     if (node.op == VTAC_OP_RESHAPE) {
-        return rejoin(r, id, &node, changed);
+        return rejoin_reshapes(r, id, &node, changed);
     }
     const bool sum = node.op == VTAC_OP_ADD && node.input_count == 2;
     if ((!sum && !vtac_is_plain(r, &node)) || node.input_count > 16) {

@@ -56,7 +56,7 @@ static bool read_terms(const vtac_graph *graph, const vtac_node *node, vtac_bias
     return true;
 }
 
-static int64_t at(const vtac_tensor *t, int64_t i)
+static int64_t element_at(const vtac_tensor *t, int64_t i)
 {
     return vtac_type_elements(&t->type) == 1 ? 0 : i;
 }
@@ -92,7 +92,7 @@ vta_status vtac_fit_bias(vtac_rewrite *r, vtac_node_id id, bool *changed)
         vtac_fixed scale;
         int32_t fit;
         if (vtac_fixed_of(vtac_scale_product((float)vtac_tensor_float(sx, 0),
-                                             (float)vtac_tensor_float(sw, at(sw, o)),
+                                             (float)vtac_tensor_float(sw, element_at(sw, o)),
                                              (float)vtac_tensor_float(sy, 0)),
                           &scale) &&
             vtac_bias_fit(fitted[o], &room, scale, (int32_t)vtac_tensor_int(zy, 0), vtac_qlow(dtype),

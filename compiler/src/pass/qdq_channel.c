@@ -76,7 +76,7 @@ static vta_status make_lines(lines *l, const void *numbers, vta_arena *arena)
 }
 
 /* Weights and biases for the results, held in a range; false: a channel has none. */
-static bool fit(const lines *l, int32_t low, int32_t high)
+static bool fit_lines(const lines *l, int32_t low, int32_t high)
 {
     int32_t held[NUMBERS];
     const vtac_line line = {.results = held,
@@ -147,7 +147,7 @@ static vta_status emit_convolution(const lines *l, vtac_value_id y_zero, vtac_va
 static vta_status put_one(const lines *l, int32_t low, int32_t high, vtac_value_id y_zero, vtac_value_id *out)
 {
     *out = 0;
-    if (!fit(l, low, high)) {
+    if (!fit_lines(l, low, high)) {
         return VTA_OK;
     }
     VTA_TRY(emit_convolution(l, y_zero, out));
@@ -176,7 +176,7 @@ static vta_status put_two(const lines *l, vtac_value_id y_zero, vtac_value_id *o
     return vtac_new_simple(l->r, l->at, &l->like, VTAC_OP_QLINEAR_ADD, inputs, 8, out);
 }
 
-static vta_status reshape(const lines *l, const int64_t *dims, uint32_t rank, vtac_value_id *x)
+static vta_status reshape_value(const lines *l, const int64_t *dims, uint32_t rank, vtac_value_id *x)
 {
     const vtac_type shape = {.dtype = VTAC_I64, .rank = 1, .dim = {rank}};
     vtac_value_id inputs[2] = {*x};
@@ -185,7 +185,7 @@ static vta_status reshape(const lines *l, const int64_t *dims, uint32_t rank, vt
 }
 
 /* The last two axes of three trade places. */
-static vta_status turn(const lines *l, vtac_value_id *x)
+static vta_status transpose_value(const lines *l, vtac_value_id *x)
 {
     static const int64_t perm[] = {0, 2, 1};
     return vtac_new_transpose(l->r, l->at, &l->like, perm, 3, *x, x);
@@ -199,8 +199,8 @@ static vta_status turn_source(lines *l)
     if (!l->last) {
         return VTA_OK;
     }
-    VTA_TRY(reshape(l, (int64_t[]){1, elements / l->channels, l->channels}, 3, &l->source));
-    return turn(l, &l->source);
+    VTA_TRY(reshape_value(l, (int64_t[]){1, elements / l->channels, l->channels}, 3, &l->source));
+    return transpose_value(l, &l->source);
 }
 
 static vta_status turn_back(const lines *l, vtac_value_id *x)
@@ -209,11 +209,11 @@ static vta_status turn_back(const lines *l, vtac_value_id *x)
     if (!l->last || *x == 0) {
         return VTA_OK;
     }
-    VTA_TRY(turn(l, x));
-    return reshape(l, type.dim, type.rank, x);
+    VTA_TRY(transpose_value(l, x));
+    return reshape_value(l, type.dim, type.rank, x);
 }
 
-static vta_status put(lines *l, bool *done)
+static vta_status replace_lines(lines *l, bool *done)
 {
     const vtac_value_id old = l->like.outputs[0];
     vtac_value_id y_zero;
@@ -246,7 +246,7 @@ vta_status vtac_put_lines(vtac_rewrite *r, const vtac_island *island, int axis, 
         return VTA_OK;
     }
     vta_status status = make_lines(&l, numbers, &arena);
-    status = status == VTA_OK ? put(&l, done) : status;
+    status = status == VTA_OK ? replace_lines(&l, done) : status;
     vta_arena_free(&arena);
     return status;
 }

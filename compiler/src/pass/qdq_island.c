@@ -19,7 +19,7 @@
 
 enum { NUMBERS = 256 };
 
-static bool begins(const vtac_graph *graph, vtac_value_id value)
+static bool begins_island(const vtac_graph *graph, vtac_value_id value)
 {
     const vtac_dtype dtype = graph->values[value].type.dtype;
     return dtype == VTAC_I8 || dtype == VTAC_U8;
@@ -75,7 +75,7 @@ static bool find_island(const vtac_island_search *search, bool rows, vtac_node_i
     const vtac_graph *g = search->graph;
     const vtac_node *node = &g->nodes[root];
     *out = (found_island){.channels = 0};
-    if (node->output_count != 1 || !begins(g, node->outputs[0])) {
+    if (node->output_count != 1 || !begins_island(g, node->outputs[0])) {
         return false;
     }
     if (rows) {
@@ -97,8 +97,8 @@ typedef struct runner {
     uint32_t count;
 } runner;
 
-static vta_status bring(runner *run, const vtac_island *is, const vtac_node *node, uint32_t i,
-                        vtac_value_id *out)
+static vta_status bring_input(runner *run, const vtac_island *is, const vtac_node *node, uint32_t i,
+                              vtac_value_id *out)
 {
     const vtac_value_id value = node->inputs[i];
     const vtac_graph *g = run->r->graph;
@@ -132,7 +132,7 @@ static vta_status copy_node(runner *run, const vtac_island *is, vtac_node_id id,
         return vta_no_memory(diag);
     }
     for (uint32_t i = 0; i < node->input_count; i++) {
-        VTA_TRY(bring(run, is, node, i, &inputs[i]));
+        VTA_TRY(bring_input(run, is, node, i, &inputs[i]));
     }
     VTA_TRY(vtac_attrs_without(run->r, node, "axis", &attrs, &attr_count));
     const vtac_node_spec spec = {.op = node->op,
@@ -291,7 +291,8 @@ static vta_status run_islands(runner *run, uint32_t *changes)
 static vta_status find_all(runner *run, bool rows, vta_arena *arena)
 {
     const vtac_graph *g = run->r->graph;
-    const vtac_island_search how = {.graph = g, .position = vtac_positions(g, arena), .begins = begins};
+    const vtac_island_search how = {
+        .graph = g, .position = vtac_positions(g, arena), .begins = begins_island};
     bool *taken = vta_arena_array(arena, (size_t)g->node_count + 1, sizeof *taken);
     run->copy = vta_arena_array(arena, (size_t)g->value_count + 1, sizeof *run->copy);
     run->found = vta_arena_array(arena, (size_t)g->order_count + 1, sizeof *run->found);

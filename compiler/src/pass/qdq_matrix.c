@@ -21,28 +21,28 @@
 enum { MOST_OPERANDS = 9 };
 
 /* Both operands of a product and how its result is scaled. */
-typedef struct product {
+typedef struct matrix_product {
     vtac_qvalue x, w;
     int64_t outputs; /* channels or columns: what w's scales and the bias run along */
     vtac_value_id w_scale;
     const vtac_tensor *w_scales;
     const vtac_qparams *y; /* NULL: the result stays float */
     const int8_t *dead;    /* 1 for outputs that no input changes; NULL: none */
-} product;
+} matrix_product;
 
-static double weight_scale(const product *p, int64_t c)
+static double weight_scale(const matrix_product *p, int64_t c)
 {
     return vtac_tensor_float(p->w_scales, c % vtac_type_elements(&p->w_scales->type)); /* groups share */
 }
 
-static float output_scale(const product *p, int64_t c)
+static float output_scale(const matrix_product *p, int64_t c)
 {
     const float y = p->y == NULL ? 1.0F : vtac_qscale(p->y);
     return vtac_scale_product(vtac_qscale(&p->x.p), (float)weight_scale(p, c), y);
 }
 
 /* Reads both operands; w's scales run along `axis` or are one. */
-static bool read_product(vtac_fold *f, uint32_t axis, int64_t outputs, product *p)
+static bool read_product(vtac_fold *f, uint32_t axis, int64_t outputs, matrix_product *p)
 {
     const vtac_node *core = &f->core;
     if (!vtac_read_activation(f->r, core->inputs[0], &p->x) ||
@@ -56,7 +56,7 @@ static bool read_product(vtac_fold *f, uint32_t axis, int64_t outputs, product *
     return true;
 }
 
-static bool scales_fit(const product *p)
+static bool scales_fit(const matrix_product *p)
 {
     vtac_fixed fixed;
     for (int64_t c = 0; c < vtac_type_elements(&p->w_scales->type); c++) {
@@ -106,7 +106,7 @@ static double in_units(const reals *b, int64_t i, double unit)
 }
 
 /* The weights of a product, channel by channel; false where they are not known. */
-static bool read_terms(const vtac_fold *f, const product *p, vtac_bias_terms *t)
+static bool read_terms(const vtac_fold *f, const matrix_product *p, vtac_bias_terms *t)
 {
     const vtac_tensor *w = f->r->graph->values[p->w.q].constant;
     const bool rows = f->core.op == VTAC_OP_CONV ||
@@ -125,7 +125,7 @@ static bool read_terms(const vtac_fold *f, const product *p, vtac_bias_terms *t)
 
 /* Whether channel c is one number whatever the input is, and far from where it would round to another one;
  * *out is that number less the zero point. */
-static bool is_dead(const vtac_fold *f, const product *p, int64_t c, double exact, int32_t *out)
+static bool is_dead(const vtac_fold *f, const matrix_product *p, int64_t c, double exact, int32_t *out)
 {
     const double near = 1e-3;
     vtac_bias_terms t;
@@ -144,7 +144,7 @@ static bool is_dead(const vtac_fold *f, const product *p, int64_t c, double exac
 }
 
 /* Weights that are their zero point for outputs that are dead, whose scale makes their bias the result. */
-static vta_status bury(vtac_fold *f, product *p)
+static vta_status silence_dead_outputs(vtac_fold *f, matrix_product *p)
 {
     vtac_bias_terms t;
     const int64_t count = p->outputs;
@@ -174,7 +174,7 @@ static vta_status bury(vtac_fold *f, product *p)
 }
 
 /* The bias of channel c beside its sum, where it is too large for 32 bits; see qdq_bias.c. */
-static bool fit_large(const vtac_fold *f, const product *p, int64_t c, double exact, int32_t *out)
+static bool fit_large(const vtac_fold *f, const matrix_product *p, int64_t c, double exact, int32_t *out)
 {
     const double most = 0x1p40;
     vtac_bias_terms t;
@@ -189,7 +189,7 @@ static bool fit_large(const vtac_fold *f, const product *p, int64_t c, double ex
 }
 
 /* The bias times `factor` as int32; *fits is false where it cannot be one. */
-static vta_status integer_bias(vtac_fold *f, product *p, vtac_value_id value, double factor,
+static vta_status integer_bias(vtac_fold *f, matrix_product *p, vtac_value_id value, double factor,
                                vtac_value_id *out, bool *fits)
 {
     reals b;
@@ -222,12 +222,12 @@ static vta_status integer_bias(vtac_fold *f, product *p, vtac_value_id value, do
     }
     *fits = true;
     *out = b.id;
-    VTA_TRY(p->dead != NULL ? bury(f, p) : VTA_OK);
+    VTA_TRY(p->dead != NULL ? silence_dead_outputs(f, p) : VTA_OK);
     return same ? VTA_OK : vtac_new_constant(f->r, NULL, &list, rounded, out);
 }
 
 /* x, x_scale, x_zero, w, w_scale, w_zero */
-static vta_status put_operands(vtac_fold *f, const product *p, vtac_value_id *inputs)
+static vta_status put_operands(vtac_fold *f, const matrix_product *p, vtac_value_id *inputs)
 {
     vtac_value_id x_zero;
     vtac_value_id w_zero;
@@ -240,8 +240,8 @@ static vta_status put_operands(vtac_fold *f, const product *p, vtac_value_id *in
     return VTA_OK;
 }
 
-static vta_status reshape(vtac_fold *f, vtac_value_id x, const int64_t *dims, uint32_t rank,
-                          vtac_value_id *out)
+static vta_status reshape_value(vtac_fold *f, vtac_value_id x, const int64_t *dims, uint32_t rank,
+                                vtac_value_id *out)
 {
     vtac_value_id inputs[2] = {x};
     VTA_TRY(vtac_new_ints(f->r, dims, rank, &inputs[1]));
@@ -250,7 +250,7 @@ static vta_status reshape(vtac_fold *f, vtac_value_id x, const int64_t *dims, ui
 
 vta_status vtac_fold_conv(vtac_fold *f, vtac_value_id *out)
 {
-    product p = {.y = &f->y};
+    matrix_product p = {.y = &f->y};
     vtac_value_id inputs[MOST_OPERANDS];
     const int64_t outputs = f->r->graph->values[f->core.inputs[1]].type.dim[0];
     *out = 0;
@@ -283,7 +283,7 @@ vta_status vtac_fold_conv(vtac_fold *f, vtac_value_id *out)
  *
  *     y[Y] = sum of x[q - t] w[phase + stride t],     Y + pad = stride q + phase
  */
-typedef struct transposed {
+typedef struct transposed_product {
     int64_t inputs, outputs, groups; /* outputs: of all groups */
     uint32_t axes;
     int64_t stride[2], kernel[2], step[2]; /* of the weights; step: between their taps */
@@ -291,7 +291,7 @@ typedef struct transposed {
     int64_t begin[2], size[2];             /* the part of the squares that is the output */
     int64_t rows[2];                       /* of the convolution's output */
     int64_t after[2];                      /* its padding behind */
-} transposed;
+} transposed_product;
 
 static int64_t int_of(const vtac_node *node, const char *name, size_t i, int64_t otherwise)
 {
@@ -300,7 +300,7 @@ static int64_t int_of(const vtac_node *node, const char *name, size_t i, int64_t
 }
 
 /* What the output leaves out in front: as the node says, or of what its size leaves out in all. */
-static int64_t padding_before(const vtac_node *node, uint32_t d, const transposed *t, int64_t size)
+static int64_t padding_before(const vtac_node *node, uint32_t d, const transposed_product *t, int64_t size)
 {
     const char *mode = vtac_attr_string(node, "auto_pad", "NOTSET");
     if (vtac_find_attr(node, "output_shape") == NULL && strncmp(mode, "SAME", 4) != 0) {
@@ -311,7 +311,7 @@ static int64_t padding_before(const vtac_node *node, uint32_t d, const transpose
     return all < 0 ? 0 : strcmp(mode, "SAME_UPPER") == 0 ? all / 2 : all - all / 2;
 }
 
-static void read_axis(const vtac_graph *graph, const vtac_node *node, transposed *t, uint32_t d)
+static void read_axis(const vtac_graph *graph, const vtac_node *node, transposed_product *t, uint32_t d)
 {
     const vtac_type *x = vtac_in_type(graph, node, 0), *w = vtac_in_type(graph, node, 1);
     t->stride[d] = int_of(node, "strides", d, 1);
@@ -325,19 +325,19 @@ static void read_axis(const vtac_graph *graph, const vtac_node *node, transposed
     t->rows[d] = x->dim[2 + d] + t->after[d];
 }
 
-static bool read_transposed(const vtac_graph *graph, const vtac_node *node, transposed *t)
+static bool read_transposed(const vtac_graph *graph, const vtac_node *node, transposed_product *t)
 {
     const vtac_type *x = vtac_in_type(graph, node, 0), *w = vtac_in_type(graph, node, 1);
     if (x->rank < 3 || x->rank > 4) {
         return false;
     }
-    *t = (transposed){.inputs = w->dim[0],
-                      .groups = vtac_attr_int(node, "group", 1),
-                      .axes = x->rank - 2,
-                      .stride = {1, 1},
-                      .kernel = {1, 1},
-                      .step = {1, 1},
-                      .taps = {1, 1}};
+    *t = (transposed_product){.inputs = w->dim[0],
+                              .groups = vtac_attr_int(node, "group", 1),
+                              .axes = x->rank - 2,
+                              .stride = {1, 1},
+                              .kernel = {1, 1},
+                              .step = {1, 1},
+                              .taps = {1, 1}};
     t->outputs = w->dim[1] * t->groups;
     bool plain = true;
     for (uint32_t d = 0; d < t->axes; d++) {
@@ -347,14 +347,14 @@ static bool read_transposed(const vtac_graph *graph, const vtac_node *node, tran
     return plain;
 }
 
-static int64_t phases_of(const transposed *t)
+static int64_t phases_of(const transposed_product *t)
 {
     return t->stride[0] * t->stride[1];
 }
 
 /* The output whose weights, scale and bias are those of channel c of the convolution: the channels of a group
  * are its outputs in the first phase, then those in the next one, and so on. */
-static int64_t output_of(const transposed *t, int64_t c, int64_t *phase)
+static int64_t output_of(const transposed_product *t, int64_t c, int64_t *phase)
 {
     const int64_t each = t->outputs / t->groups, all = each * phases_of(t);
     *phase = c % all / each;
@@ -362,7 +362,7 @@ static int64_t output_of(const transposed *t, int64_t c, int64_t *phase)
 }
 
 /* Place d of a tap in the weights of the phase; -1: it has none there. */
-static int64_t tap_at(const transposed *t, uint32_t d, int64_t phase, int64_t tap)
+static int64_t tap_at(const transposed_product *t, uint32_t d, int64_t phase, int64_t tap)
 {
     const int64_t at = phase + t->stride[d] * (t->taps[d] - 1 - tap);
     return at < t->kernel[d] && at % t->step[d] == 0 ? at / t->step[d] : -1;
@@ -370,7 +370,8 @@ static int64_t tap_at(const transposed *t, uint32_t d, int64_t phase, int64_t ta
 
 /* Weights [groups, phases, outputs, inputs, taps, taps]; taps that a phase does not have are its zero point.
  */
-static vta_status phase_weights(vtac_fold *f, const product *p, const transposed *t, vtac_value_id *out)
+static vta_status phase_weights(vtac_fold *f, const matrix_product *p, const transposed_product *t,
+                                vtac_value_id *out)
 {
     const vtac_tensor *w = f->r->graph->values[p->w.q].constant;
     const vtac_tensor *zeros = p->w.p.zeros;
@@ -401,7 +402,8 @@ static vta_status phase_weights(vtac_fold *f, const product *p, const transposed
 }
 
 /* A list of one number for each output, once for each phase; what is one number for all stays. */
-static vta_status each_phase(vtac_fold *f, const transposed *t, vtac_value_id list, vtac_value_id *out)
+static vta_status each_phase(vtac_fold *f, const transposed_product *t, vtac_value_id list,
+                             vtac_value_id *out)
 {
     const vtac_tensor *one = f->r->graph->values[list].constant;
     *out = list;
@@ -425,7 +427,7 @@ static vta_status each_phase(vtac_fold *f, const transposed *t, vtac_value_id li
 
 /* The pixels of the phases side by side:
  * [n, groups · phases · each, rows, cols] -> [n, groups, each, rows, phases, cols, phases] */
-static vta_status spread_phases(vtac_fold *f, const transposed *t, vtac_value_id *x)
+static vta_status spread_phases(vtac_fold *f, const transposed_product *t, vtac_value_id *x)
 {
     static const int64_t one[] = {0, 1, 3, 4, 2}, two[] = {0, 1, 4, 5, 2, 6, 3};
     const int64_t n = f->r->graph->values[*x].type.dim[0], each = t->outputs / t->groups;
@@ -433,12 +435,12 @@ static vta_status spread_phases(vtac_fold *f, const transposed *t, vtac_value_id
     const int64_t apart[] = {n, t->groups, t->stride[0], t->stride[1], each, t->rows[0], t->rows[1]};
     const int64_t apart1[] = {n, t->groups, t->stride[0], each, t->rows[0]};
     const int64_t whole[] = {n, t->outputs, t->rows[0] * t->stride[0], t->rows[1] * t->stride[1]};
-    VTA_TRY(reshape(f, *x, t->axes == 1 ? apart1 : apart, rank, x));
+    VTA_TRY(reshape_value(f, *x, t->axes == 1 ? apart1 : apart, rank, x));
     VTA_TRY(vtac_new_transpose(f->r, f->at, &f->core, t->axes == 1 ? one : two, rank, *x, x));
-    return reshape(f, *x, whole, 2 + t->axes, x);
+    return reshape_value(f, *x, whole, 2 + t->axes, x);
 }
 
-static vta_status to_squares(vtac_fold *f, const transposed *t, vtac_value_id *x)
+static vta_status to_squares(vtac_fold *f, const transposed_product *t, vtac_value_id *x)
 {
     const vtac_attr size = {.name = "blocksize", .kind = VTAC_ATTR_INT, .i = t->stride[0]};
     const vtac_node_spec spec = {.op = VTAC_OP_DEPTH_TO_SPACE,
@@ -453,7 +455,7 @@ static vta_status to_squares(vtac_fold *f, const transposed *t, vtac_value_id *x
 }
 
 /* The phases side by side, and the part of them that is the output. */
-static vta_status unfold_phases(vtac_fold *f, const transposed *t, vtac_value_id *x)
+static vta_status unfold_phases(vtac_fold *f, const transposed_product *t, vtac_value_id *x)
 {
     bool whole = true;
     int64_t end[2];
@@ -474,8 +476,8 @@ static vta_status unfold_phases(vtac_fold *f, const transposed *t, vtac_value_id
 
 vta_status vtac_fold_conv_transpose(vtac_fold *f, vtac_value_id *out)
 {
-    product p = {.y = &f->y};
-    transposed t;
+    matrix_product p = {.y = &f->y};
+    transposed_product t;
     vtac_value_id inputs[MOST_OPERANDS];
     *out = 0;
     if (!read_transposed(f->r->graph, &f->core, &t) || !read_product(f, 1, t.outputs / t.groups, &p) ||
@@ -519,7 +521,7 @@ vta_status vtac_fold_conv_transpose(vtac_fold *f, vtac_value_id *out)
 }
 
 /* w's scales times alpha, so that nobody behind us has to know of it. */
-static vta_status scale_weights(vtac_fold *f, product *p, double alpha)
+static vta_status scale_weights(vtac_fold *f, matrix_product *p, double alpha)
 {
     if (alpha == 1.0) {
         return VTA_OK;
@@ -538,7 +540,7 @@ static vta_status scale_weights(vtac_fold *f, product *p, double alpha)
 }
 
 /* QGemm of a product that has been read; the output operands are there where p->y is. */
-static vta_status emit_gemm(vtac_fold *f, product *p, vtac_value_id bias, double factor, bool trans_a,
+static vta_status emit_gemm(vtac_fold *f, matrix_product *p, vtac_value_id bias, double factor, bool trans_a,
                             bool trans_b, vtac_value_id *out)
 {
     vtac_value_id inputs[MOST_OPERANDS] = {0};
@@ -574,7 +576,7 @@ static vta_status emit_gemm(vtac_fold *f, product *p, vtac_value_id bias, double
 
 static vta_status fold_gemm(vtac_fold *f, const vtac_qparams *y, vtac_value_id *out)
 {
-    product p = {.y = y};
+    matrix_product p = {.y = y};
     const bool trans_a = vtac_attr_int(&f->core, "transA", 0) != 0;
     const bool trans_b = vtac_attr_int(&f->core, "transB", 0) != 0;
     const double alpha = vtac_attr_float(&f->core, "alpha", 1.0);
@@ -614,7 +616,7 @@ vta_status vtac_fold_float_gemm(vtac_rewrite *r, vtac_node_id id, bool *changed)
 
 vta_status vtac_fold_matmul(vtac_fold *f, vtac_value_id *out)
 {
-    product p = {.y = &f->y};
+    matrix_product p = {.y = &f->y};
     const vtac_type *w = &f->r->graph->values[f->core.inputs[1]].type;
     *out = 0;
     if (w->rank < 2 || !read_product(f, w->rank - 1, w->dim[w->rank - 1], &p) || !scales_fit(&p) ||
@@ -631,7 +633,7 @@ vta_status vtac_fold_matmul(vtac_fold *f, vtac_value_id *out)
 /* MatMul(x, w) + bias: a QGemm over all rows of x. The core is the Add. */
 static vta_status fold_dense(vtac_fold *f, const vtac_node *matmul, vtac_value_id bias, vtac_value_id *out)
 {
-    product p = {.y = &f->y};
+    matrix_product p = {.y = &f->y};
     vtac_fold inner = *f;
     inner.core = *matmul;
     const vtac_type x = f->r->graph->values[matmul->inputs[0]].type;
@@ -646,9 +648,9 @@ static vta_status fold_dense(vtac_fold *f, const vtac_node *matmul, vtac_value_i
         return emit_gemm(&inner, &p, bias, 1.0, false, false, out);
     }
     const int64_t rows = vtac_type_elements(&x) / (w.dim[0] > 0 ? w.dim[0] : 1);
-    VTA_TRY(reshape(&inner, p.x.q, (int64_t[]){rows, w.dim[0]}, 2, &p.x.q));
+    VTA_TRY(reshape_value(&inner, p.x.q, (int64_t[]){rows, w.dim[0]}, 2, &p.x.q));
     VTA_TRY(emit_gemm(&inner, &p, bias, 1.0, false, false, out));
-    return *out == 0 ? VTA_OK : reshape(&inner, *out, y.dim, y.rank, out);
+    return *out == 0 ? VTA_OK : reshape_value(&inner, *out, y.dim, y.rank, out);
 }
 
 vta_status vtac_fold_add(vtac_fold *f, vtac_value_id *out)
@@ -679,7 +681,7 @@ vta_status vtac_fold_add(vtac_fold *f, vtac_value_id *out)
 
 vta_status vtac_fold_mul(vtac_fold *f, vtac_value_id *out)
 {
-    product p = {.y = &f->y};
+    matrix_product p = {.y = &f->y};
     *out = 0;
     if (!read_product(f, 0, 1, &p) || p.w.p.per_axis || !scales_fit(&p)) {
         return VTA_OK;

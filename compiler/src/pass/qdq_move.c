@@ -107,8 +107,8 @@ static uint32_t turned_axis(const vtac_node *node, uint32_t axis, uint32_t rank)
 }
 
 /* OP(x, scale, zero), per axis or not. */
-static vta_status convert(vtac_rewrite *r, vtac_node_id before, const vtac_node *like, vtac_op op,
-                          vtac_value_id x, const vtac_qparams *p, vtac_value_id *out)
+static vta_status insert_convert(vtac_rewrite *r, vtac_node_id before, const vtac_node *like, vtac_op op,
+                                 vtac_value_id x, const vtac_qparams *p, vtac_value_id *out)
 {
     const vtac_value_id inputs[] = {x, p->scale, p->zero};
     const vtac_attr axis = {.name = "axis", .kind = VTAC_ATTR_INT, .i = p->axis};
@@ -163,7 +163,7 @@ vta_status vtac_sink_dequantize(vtac_rewrite *r, vtac_node_id id, bool *changed)
     VTA_TRY(move_integers(r, id, &mover, inputs, count, outputs));
     for (uint32_t i = 0; i < mover.output_count; i++) {
         vtac_value_id real;
-        VTA_TRY(convert(r, id, &mover, VTAC_OP_DEQUANTIZE_LINEAR, outputs[i], &p, &real));
+        VTA_TRY(insert_convert(r, id, &mover, VTAC_OP_DEQUANTIZE_LINEAR, outputs[i], &p, &real));
         vtac_replace(r, mover.outputs[i], real);
     }
     vtac_remove_node(r->graph, id);
@@ -206,7 +206,7 @@ vta_status vtac_raise_quantize(vtac_rewrite *r, vtac_node_id id, bool *changed)
     }
     memcpy(inputs, mover.inputs, count * sizeof *inputs);
     for (uint32_t i = 0; i < (kind == ALL ? mover.input_count : 1); i++) {
-        VTA_TRY(convert(r, id, &quantize, VTAC_OP_QUANTIZE_LINEAR, mover.inputs[i], &p, &inputs[i]));
+        VTA_TRY(insert_convert(r, id, &quantize, VTAC_OP_QUANTIZE_LINEAR, mover.inputs[i], &p, &inputs[i]));
     }
     if (kind == PADDED) {
         VTA_TRY(pad_value(r, &p, &count, inputs));
@@ -220,7 +220,7 @@ vta_status vtac_raise_quantize(vtac_rewrite *r, vtac_node_id id, bool *changed)
 }
 
 /* Whether every element comes out, once. */
-static bool reorders(const vtac_node *node)
+static bool reorders_elements(const vtac_node *node)
 {
     switch ((int)node->op) {
     case VTAC_OP_DEPTH_TO_SPACE:
@@ -290,7 +290,7 @@ vta_status vtac_raise_function(vtac_rewrite *r, vtac_node_id id, bool *changed)
     }
     const vtac_node mover = *above;
     const bool joins = mover.op == VTAC_OP_CONCAT;
-    bool good = joins || (reorders(&mover) && is_made(r, mover.inputs[0]));
+    bool good = joins || (reorders_elements(&mover) && is_made(r, mover.inputs[0]));
     for (uint32_t i = 0; joins && i < mover.input_count; i++) {
         good = good && is_made(r, mover.inputs[i]);
     }

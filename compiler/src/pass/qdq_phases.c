@@ -22,24 +22,24 @@ enum { MOST_AXES = 2, MOST_COPIES = 2, MOST_WEIGHT = 127, MOST_PHASES = 256, GRO
 enum { MOST_WEIGHTS = 1 << 23 };
 
 /* One axis. Where nothing lies between pixels, a phase is a copy of one; else a sum of two neighbours. */
-typedef struct axis {
+typedef struct phase_axis {
     int64_t from, to, factor;
     bool half_pixel;
     int64_t taps, before, after; /* before, after: pixels that the edges get */
     int64_t places;              /* where all phases are made */
     int64_t begin;               /* of the output in the phases */
     int64_t sum;                 /* of the weights of a phase */
-} axis;
+} phase_axis;
 
 typedef struct phases {
     uint32_t axes;
-    axis axis[MOST_AXES];  /* rows, columns; a line has only the first */
-    int64_t channels, own; /* whole groups of channels, and those that there are */
-    int64_t group;         /* channels of one */
-    int64_t count, copies; /* phases; copies of a channel */
+    phase_axis axis[MOST_AXES]; /* rows, columns; a line has only the first */
+    int64_t channels, own;      /* whole groups of channels, and those that there are */
+    int64_t group;              /* channels of one */
+    int64_t count, copies;      /* phases; copies of a channel */
 } phases;
 
-static void plan_axis(axis *a)
+static void plan_axis(phase_axis *a)
 {
     const bool plain = a->factor == 1 || a->from == 1; /* copies of a pixel */
     a->half_pixel = a->half_pixel && !plain;
@@ -51,7 +51,7 @@ static void plan_axis(axis *a)
     a->sum = plain ? 1 : a->half_pixel && a->factor % 2 == 0 ? 2 * a->factor : a->factor;
 }
 
-static int64_t weight_of(const axis *a, int64_t phase, int64_t tap)
+static int64_t weight_of(const phase_axis *a, int64_t phase, int64_t tap)
 {
     if (a->taps == 1) {
         return 1;
@@ -62,7 +62,7 @@ static int64_t weight_of(const axis *a, int64_t phase, int64_t tap)
 }
 
 /* What divides all weights of a phase. */
-static int64_t divisor_of(const axis *a, int64_t phase)
+static int64_t divisor_of(const phase_axis *a, int64_t phase)
 {
     int64_t common = 0;
     for (int64_t tap = 0; tap < a->taps; tap++) {
@@ -74,7 +74,7 @@ static int64_t divisor_of(const axis *a, int64_t phase)
 /* A tap of phase number `n` of all, along both axes, and the sum of its weights. */
 static int64_t weight_at(const phases *p, int64_t n, int64_t ty, int64_t tx, int64_t *sum)
 {
-    const axis *y = &p->axis[0], *x = &p->axis[1];
+    const phase_axis *y = &p->axis[0], *x = &p->axis[1];
     const int64_t py = n / x->factor, px = n % x->factor;
     const int64_t common = divisor_of(y, py) * divisor_of(x, px);
     *sum = y->sum * x->sum / common;
@@ -104,7 +104,7 @@ static void plan_groups(phases *p)
 static bool plan_phases(const vtac_fold *f, const vtac_qvalue *x, phases *p)
 {
     if (p->axes == 1) {
-        p->axis[1] = (axis){.from = 1, .to = 1, .factor = 1};
+        p->axis[1] = (phase_axis){.from = 1, .to = 1, .factor = 1};
     }
     for (uint32_t d = 0; d < MOST_AXES; d++) {
         plan_axis(&p->axis[d]);
@@ -126,8 +126,8 @@ static bool plan_phases(const vtac_fold *f, const vtac_qvalue *x, phases *p)
 
 /* ---- its nodes */
 
-static vta_status apply(vtac_fold *f, vtac_op op, const vtac_value_id *inputs, uint32_t count,
-                        const vtac_attr *attr, vtac_value_id *out)
+static vta_status insert_node(vtac_fold *f, vtac_op op, const vtac_value_id *inputs, uint32_t count,
+                              const vtac_attr *attr, vtac_value_id *out)
 {
     const vtac_node_spec spec = {.op = op,
                                  .inputs = inputs,
@@ -138,14 +138,14 @@ static vta_status apply(vtac_fold *f, vtac_op op, const vtac_value_id *inputs, u
     return vtac_new_node(f->r, f->at, &f->core, spec, out);
 }
 
-static vta_status slice(vtac_fold *f, vtac_value_id x, uint32_t axes, const int64_t *places,
-                        const int64_t *begin, const int64_t *end, vtac_value_id *out)
+static vta_status slice_value(vtac_fold *f, vtac_value_id x, uint32_t axes, const int64_t *places,
+                              const int64_t *begin, const int64_t *end, vtac_value_id *out)
 {
     vtac_value_id inputs[4] = {x};
     VTA_TRY(vtac_new_ints(f->r, begin, axes, &inputs[1]));
     VTA_TRY(vtac_new_ints(f->r, end, axes, &inputs[2]));
     VTA_TRY(vtac_new_ints(f->r, places, axes, &inputs[3]));
-    return apply(f, VTAC_OP_SLICE, inputs, 4, NULL, out);
+    return insert_node(f, VTAC_OP_SLICE, inputs, 4, NULL, out);
 }
 
 /* x between so many zeros (its zero point). */
@@ -159,7 +159,7 @@ static vta_status put_between(vtac_fold *f, const vtac_qvalue *of, uint32_t alon
     pads[rank + along] = zeros[1];
     VTA_TRY(vtac_new_ints(f->r, pads, 2 * rank, &inputs[1]));
     VTA_TRY(vtac_zero_operand(f->r, &of->p, &inputs[2]));
-    return apply(f, VTAC_OP_PAD, inputs, 3, NULL, out);
+    return insert_node(f, VTAC_OP_PAD, inputs, 3, NULL, out);
 }
 
 /* *sum + pixel `from` of x between so many zeros; where it comes, *sum has a zero: nothing is rounded. */
@@ -169,14 +169,14 @@ static vta_status add_edge(vtac_fold *f, const vtac_qvalue *x, uint32_t along, i
     const int64_t place = along, end = from + 1;
     vtac_value_id zero;
     vtac_value_id edge;
-    VTA_TRY(slice(f, x->q, 1, &place, &from, &end, &edge));
+    VTA_TRY(slice_value(f, x->q, 1, &place, &from, &end, &edge));
     VTA_TRY(put_between(f, x, along, zeros, edge, &edge));
     VTA_TRY(vtac_zero_operand(f->r, &x->p, &zero));
     const vtac_value_id inputs[] = {*sum, x->p.scale, zero, edge, x->p.scale, zero, x->p.scale, zero};
-    return apply(f, VTAC_OP_QLINEAR_ADD, inputs, 8, NULL, sum);
+    return insert_node(f, VTAC_OP_QLINEAR_ADD, inputs, 8, NULL, sum);
 }
 
-static vta_status repeat_edges(vtac_fold *f, uint32_t along, const axis *a, vtac_qvalue *x)
+static vta_status repeat_edges(vtac_fold *f, uint32_t along, const phase_axis *a, vtac_qvalue *x)
 {
     vtac_value_id sum = x->q;
     if (a->before + a->after == 0) {
@@ -207,7 +207,7 @@ static vta_status copy_channels(vtac_fold *f, const phases *p, vtac_value_id *x)
         list[i] = i / p->copies;
     }
     VTA_TRY(vtac_new_ints(f->r, list, (uint32_t)count, &inputs[1]));
-    return apply(f, VTAC_OP_GATHER, inputs, 2, &attr, x);
+    return insert_node(f, VTAC_OP_GATHER, inputs, 2, &attr, x);
 }
 
 /* Weights [groups, phases, channels of a group; these, copies, taps, taps] and their scales. */
@@ -241,11 +241,11 @@ static vta_status put_weights(vtac_fold *f, const phases *p, vtac_value_id *weig
     return vtac_new_constant(f->r, NULL, &list, each, scales);
 }
 
-static vta_status reshape(vtac_fold *f, const int64_t *dims, uint32_t rank, vtac_value_id *x)
+static vta_status reshape_value(vtac_fold *f, const int64_t *dims, uint32_t rank, vtac_value_id *x)
 {
     vtac_value_id inputs[2] = {*x};
     VTA_TRY(vtac_new_ints(f->r, dims, rank, &inputs[1]));
-    return apply(f, VTAC_OP_RESHAPE, inputs, 2, NULL, x);
+    return insert_node(f, VTAC_OP_RESHAPE, inputs, 2, NULL, x);
 }
 
 /* [n, groups · phases · group, rows, cols] -> [n, groups, group, rows, phases, cols, phases], and what is
@@ -253,22 +253,22 @@ static vta_status reshape(vtac_fold *f, const int64_t *dims, uint32_t rank, vtac
 static vta_status join_phases(vtac_fold *f, const phases *p, vtac_value_id *x)
 {
     static const int64_t one[] = {0, 1, 3, 4, 2}, two[] = {0, 1, 4, 5, 2, 6, 3};
-    const axis *a = p->axis;
+    const phase_axis *a = p->axis;
     const int64_t n = f->r->graph->values[*x].type.dim[0], groups = p->channels / p->group;
     const int64_t line[] = {n, groups, a[0].factor, p->group, a[0].places};
     const int64_t image[] = {n, groups, a[0].factor, a[1].factor, p->group, a[0].places, a[1].places};
     const int64_t whole[] = {n, p->channels, a[0].factor * a[0].places, a[1].factor * a[1].places};
     const uint32_t rank = 3 + 2 * p->axes;
-    VTA_TRY(reshape(f, p->axes == 1 ? line : image, rank, x));
+    VTA_TRY(reshape_value(f, p->axes == 1 ? line : image, rank, x));
     VTA_TRY(vtac_new_transpose(f->r, f->at, &f->core, p->axes == 1 ? one : two, rank, *x, x));
-    VTA_TRY(reshape(f, whole, 2 + p->axes, x));
+    VTA_TRY(reshape_value(f, whole, 2 + p->axes, x));
     const int64_t places[] = {1, 2, 3}, begin[] = {0, a[0].begin, a[1].begin};
     const int64_t end[] = {p->own, a[0].begin + a[0].to, a[1].begin + a[1].to};
     bool all = p->own == p->channels;
     for (uint32_t d = 0; d < p->axes; d++) {
         all = all && a[d].to == whole[2 + d];
     }
-    return all ? VTA_OK : slice(f, *x, 1 + p->axes, places, begin, end, x);
+    return all ? VTA_OK : slice_value(f, *x, 1 + p->axes, places, begin, end, x);
 }
 
 vta_status vtac_fold_phases(vtac_fold *f, const vtac_qvalue *operand, vtac_placing place, vtac_value_id *out)
@@ -285,10 +285,10 @@ vta_status vtac_fold_phases(vtac_fold *f, const vtac_qvalue *operand, vtac_placi
         const int64_t pixels = from.dim[2 + d], wanted = to.dim[2 + d];
         /* with align_corners the last pixel is the last one of the output */
         const bool last = place == VTAC_ALIGNED && pixels > 1;
-        p.axis[d] = (axis){.from = pixels,
-                           .to = wanted,
-                           .factor = last ? (wanted - 1) / (pixels - 1) : wanted / pixels,
-                           .half_pixel = place == VTAC_HALF_PIXEL};
+        p.axis[d] = (phase_axis){.from = pixels,
+                                 .to = wanted,
+                                 .factor = last ? (wanted - 1) / (pixels - 1) : wanted / pixels,
+                                 .half_pixel = place == VTAC_HALF_PIXEL};
     }
     if (!plan_phases(f, &x, &p)) {
         return VTA_OK;
@@ -309,6 +309,6 @@ vta_status vtac_fold_phases(vtac_fold *f, const vtac_qvalue *operand, vtac_placi
     inputs[6] = f->y.scale;
     inputs[7] = f->y_zero;
     const vtac_attr group = {.name = "group", .kind = VTAC_ATTR_INT, .i = p.channels / p.group};
-    VTA_TRY(apply(f, VTAC_OP_QLINEAR_CONV, inputs, 8, &group, out));
+    VTA_TRY(insert_node(f, VTAC_OP_QLINEAR_CONV, inputs, 8, &group, out));
     return join_phases(f, &p, out);
 }

@@ -31,7 +31,7 @@ static vta_status apply_to(vtac_rewrite *r, vtac_node_id id, const vtac_rule *ru
 }
 
 /* Once over the nodes that there are now. */
-static vta_status sweep(vtac_rewrite *r, const vtac_rule *rules, size_t count)
+static vta_status sweep_nodes(vtac_rewrite *r, const vtac_rule *rules, size_t count)
 {
     const uint32_t nodes = r->graph->order_count;
     vtac_node_id *order = malloc(((size_t)nodes + 1) * sizeof *order);
@@ -57,7 +57,7 @@ vta_status vtac_apply_rules(vtac_graph *graph, const vtac_rule *rules, size_t co
     for (int i = 0; status == VTA_OK && i < MOST_SWEEPS; i++) {
         const uint32_t before = r.changes;
         (void)vtac_remove_dead(graph);
-        status = sweep(&r, rules, count);
+        status = sweep_nodes(&r, rules, count);
         if (r.changes == before) {
             break;
         }

@@ -30,7 +30,7 @@ static offsets offsets_of(const vtac_line *f, double slope)
 }
 
 /* The room that a slope leaves is concave. */
-static double roomiest(const vtac_line *f)
+static double roomiest_slope(const vtac_line *f)
 {
     double low = -most_slope;
     double high = most_slope;
@@ -48,7 +48,7 @@ static double roomiest(const vtac_line *f)
     return low + (high - low) / 2.0;
 }
 
-static bool holds(const vtac_line *f, const vtac_line_fit *fit, vtac_fixed scale)
+static bool line_holds(const vtac_line *f, const vtac_line_fit *fit, vtac_fixed scale)
 {
     for (int i = 0; i < NUMBERS; i++) {
         const int64_t v = (int64_t)(f->first + i - f->x_zero) * fit->weight + fit->bias;
@@ -78,7 +78,7 @@ static bool fit_weight(const vtac_line *f, int weight, double unit, vtac_line_fi
         return false;
     }
     out->bias = (int32_t)bias;
-    return holds(f, out, fixed);
+    return line_holds(f, out, fixed);
 }
 
 /* The same result for all numbers. */
@@ -91,7 +91,7 @@ static bool fit_constant(const vtac_line *f, vtac_line_fit *out)
     }
     *out = (vtac_line_fit){.scale = (float)scale, .bias = f->results[0] - f->y_zero};
     return vtac_fixed_of(vtac_scale_product(f->x_scale, out->scale, f->y_scale), &fixed) &&
-           holds(f, out, fixed);
+           line_holds(f, out, fixed);
 }
 
 bool vtac_line_fit_of(const vtac_line *line, vtac_line_fit *out)
@@ -99,7 +99,7 @@ bool vtac_line_fit_of(const vtac_line *line, vtac_line_fit *out)
     if (fit_constant(line, out)) {
         return true;
     }
-    const double slope = roomiest(line);
+    const double slope = roomiest_slope(line);
     const offsets room = offsets_of(line, slope);
     bool found = false;
     for (int w = MOST_WEIGHT; w > 0 && !found && room.low < room.high; w--) {

@@ -17,17 +17,17 @@ static const double most_sum = 536870912.0; /* 2^29: products of larger numbers 
 static const double usual_steps = 32.0;     /* a result of so many steps counts 1/e as much as 0 */
 
 /* What the reference makes of a sum v >= 0, as a number of steps of the output: v * first, and / second. */
-typedef struct chain {
+typedef struct scale_chain {
     float first, second;
     bool divides;
-} chain;
+} scale_chain;
 
 /* A sum next to a threshold, its result, and what it counts. */
 typedef struct close_sum {
     double v, result, weight;
 } close_sum;
 
-static double reference(const chain *c, double v)
+static double reference_result(const scale_chain *c, double v)
 {
     const float product = (float)v * c->first;
     const float quotient = c->divides ? product / c->second : product;
@@ -35,13 +35,13 @@ static double reference(const chain *c, double v)
 }
 
 /* The largest v whose result is at most k, from a guess that is close. */
-static double threshold(const chain *c, double scale, double k)
+static double find_threshold(const scale_chain *c, double scale, double k)
 {
     double v = floor((k + 0.5) / scale);
-    while (v > 0.0 && reference(c, v) > k) {
+    while (v > 0.0 && reference_result(c, v) > k) {
         v -= 1.0;
     }
-    while (v < most_sum && reference(c, v + 1.0) <= k) {
+    while (v < most_sum && reference_result(c, v + 1.0) <= k) {
         v += 1.0;
     }
     return v;
@@ -49,7 +49,7 @@ static double threshold(const chain *c, double scale, double k)
 
 /* The sums whose result a scale within REACH could change, or the float32 product has. Both functions grow
  * with v and are odd, so that the sums on both sides of each threshold tell everything. */
-static int find_close(const chain *c, double scale, close_sum *out)
+static int find_close(const scale_chain *c, double scale, close_sum *out)
 {
     int count = 0;
     for (int k = 0; k <= MOST_STEPS && (k + 1) / scale < most_sum; k++) {
@@ -58,12 +58,12 @@ static int find_close(const chain *c, double scale, close_sum *out)
         if (exact - floor(exact) > near && floor(exact) + 1.0 - exact > near) {
             continue; /* far from a sum, by more than float32's roundings */
         }
-        const double below = threshold(c, scale, k);
+        const double below = find_threshold(c, scale, k);
         for (int side = 0; side < 2; side++) {
             const double v = below + side;
             const double off = fabs(v * scale - floor(v * scale) - 0.5);
             if (off <= v * scale * (REACH + 2) * 0x1p-23) {
-                out[count++] = (close_sum){v, reference(c, v), vtac_exp(-k / usual_steps)};
+                out[count++] = (close_sum){v, reference_result(c, v), vtac_exp(-k / usual_steps)};
             }
         }
     }
@@ -71,7 +71,7 @@ static int find_close(const chain *c, double scale, close_sum *out)
 }
 
 /* What a scale costs; no more is said of one that costs `most` or more. */
-static double penalty(const close_sum *sums, int count, float scale, double most)
+static double scale_penalty(const close_sum *sums, int count, float scale, double most)
 {
     double sum = 0.0;
     for (int i = 0; i < count && sum < most; i++) {
@@ -80,7 +80,7 @@ static double penalty(const close_sum *sums, int count, float scale, double most
     return sum;
 }
 
-static float settle(float scale, const chain *c)
+static float settle_scale(float scale, const scale_chain *c)
 {
     close_sum sums[MOST_CLOSE];
     if (!(scale > 0.0F) || scale > (float)MOST_STEPS) {
@@ -88,11 +88,11 @@ static float settle(float scale, const chain *c)
     }
     const int count = find_close(c, (double)scale, sums);
     float best = scale;
-    double least = penalty(sums, count, scale, (double)INFINITY);
+    double least = scale_penalty(sums, count, scale, (double)INFINITY);
     float nudged[2] = {scale, scale}; /* up, down */
     for (int i = 0; i < 2 * REACH && least > 0.0; i++) {
         nudged[i % 2] = nextafterf(nudged[i % 2], i % 2 == 0 ? INFINITY : 0.0F);
-        const double here = penalty(sums, count, nudged[i % 2], least);
+        const double here = scale_penalty(sums, count, nudged[i % 2], least);
         if (here < least) {
             least = here;
             best = nudged[i % 2];
@@ -105,20 +105,20 @@ static float settle(float scale, const chain *c)
 float vtac_scale_product(float a, float b, float y)
 {
     const float ab = a * b;
-    const chain c = {.first = ab / y};
-    return settle(c.first, &c);
+    const scale_chain c = {.first = ab / y};
+    return settle_scale(c.first, &c);
 }
 
 float vtac_scale_mean(float x, float y, int64_t count)
 {
     const float all = y * (float)count;
-    const chain c = {.first = x / all};
-    return settle(c.first, &c);
+    const scale_chain c = {.first = x / all};
+    return settle_scale(c.first, &c);
 }
 
 /* DequantizeLinear, then QuantizeLinear. */
 float vtac_scale_ratio(float x, float y)
 {
-    const chain c = {.first = x, .second = y, .divides = true};
-    return settle(x / y, &c);
+    const scale_chain c = {.first = x, .second = y, .divides = true};
+    return settle_scale(x / y, &c);
 }

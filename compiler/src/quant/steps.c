@@ -63,7 +63,7 @@ static int64_t ceil_of(int64_t a, int64_t b)
     return a / b + (a % b > 0);
 }
 
-static void narrow(biases *of, int64_t result, int64_t down, int64_t up, vtac_fixed scale)
+static void narrow_biases(biases *of, int64_t result, int64_t down, int64_t up, vtac_fixed scale)
 {
     const int64_t least = ceil_of((2 * result - 1) * (INT64_C(1) << (scale.shift - 1)), (int64_t)scale.mult);
     of->low = of->low > least - up ? of->low : least - up;
@@ -111,7 +111,7 @@ static bool find_steps(const vtac_steps *f, staircase *out)
 }
 
 /* Whether a product has the same steps, and the same results at both ends. */
-static bool climbs(const staircase *s, const vtac_steps_fit *fit)
+static bool climbs_alike(const staircase *s, const vtac_steps_fit *fit)
 {
     const int64_t ends[2] = {s->f->first, s->f->last};
     const int64_t results[2] = {s->bottom, s->bottom + s->count};
@@ -137,11 +137,11 @@ static bool fit_up(const staircase *s, vtac_fixed scale, vtac_steps_fit *out)
 {
     biases room = {INT32_MIN / 2, INT32_MAX / 2};
     for (int32_t i = 0; i < s->count && room.low <= room.high; i++) {
-        narrow(&room, s->bottom + 1 + i, (s->at[i] - 1) * s->times, s->at[i] * s->times, scale);
+        narrow_biases(&room, s->bottom + 1 + i, (s->at[i] - 1) * s->times, s->at[i] * s->times, scale);
     }
     *out = (vtac_steps_fit){(int32_t)s->times, (int32_t)(room.low + (room.high - room.low) / 2), scale,
                             VTA_ROUND_UP};
-    return room.low <= room.high && climbs(s, out);
+    return room.low <= room.high && climbs_alike(s, out);
 }
 
 /* The middle of step i of a product without a bias tells about which one it needs. */
@@ -153,7 +153,7 @@ static bool fit_out(const staircase *s, vtac_fixed scale, vtac_steps_fit *out)
     const int64_t about = (int64_t)floor(wanted) - s->at[i] * s->times;
     for (int64_t bias = about - REACH; bias <= about + REACH && is_bias(bias); bias++) {
         *out = (vtac_steps_fit){(int32_t)s->times, (int32_t)bias, scale, VTA_ROUND_TWICE_OUT};
-        if (climbs(s, out)) {
+        if (climbs_alike(s, out)) {
             return true;
         }
     }
@@ -201,7 +201,7 @@ bool vtac_steps_fit_of(const vtac_steps *steps, vtac_steps_fit *out)
     if (s != NULL && find_steps(steps, s)) {
         s->times = 1;
         /* one result, and a product that is 0: the others are clamped away */
-        found = s->count == 0 && climbs(s, out);
+        found = s->count == 0 && climbs_alike(s, out);
         for (size_t i = 0; s->count > 0 && !found && i < sizeof times / sizeof times[0]; i++) {
             s->times = times[i];
             found = fit_times(s, out);
@@ -222,7 +222,7 @@ typedef struct sum {
     int8_t (*wanted)[NUMBERS];
 } sum;
 
-static int32_t held(int64_t q)
+static int32_t clamp_to_byte(int64_t q)
 {
     return q < INT8_MIN ? INT8_MIN : q > INT8_MAX ? INT8_MAX : (int32_t)q;
 }
@@ -244,7 +244,7 @@ static bool sum_init(sum *s, const float scale[3], const int32_t zero[3])
     for (int i = 0; s->wanted != NULL && i < NUMBERS * NUMBERS; i++) {
         const int64_t both = s->term[0][i / NUMBERS] + s->term[1][i % NUMBERS];
         s->wanted[i / NUMBERS][i % NUMBERS] =
-            (int8_t)held((int64_t)vtac_tfl_rescale(both, s->y, VTAC_ROUND_AWAY) + zero[2]);
+            (int8_t)clamp_to_byte((int64_t)vtac_tfl_rescale(both, s->y, VTAC_ROUND_AWAY) + zero[2]);
     }
     return s->wanted != NULL;
 }
@@ -259,7 +259,7 @@ static bool sums_alike(const sum *s, const vtac_tfl_sum_fit *fit)
 {
     for (int i = 0; i < NUMBERS * NUMBERS; i++) {
         const int64_t v = product_of(s, fit, i / NUMBERS, i % NUMBERS);
-        const int32_t q = held(vtac_requant_round(v, fit->scale, fit->rounding) + s->zero[2]);
+        const int32_t q = clamp_to_byte(vtac_requant_round(v, fit->scale, fit->rounding) + s->zero[2]);
         if (q != s->wanted[i / NUMBERS][i % NUMBERS]) {
             return false;
         }
@@ -370,7 +370,7 @@ static bool fit_by_quotient(const sum *s, const float scale[3], vtac_tfl_sum_fit
     int64_t below = INT64_MIN; /* the most that has a result under q */
     for (int q = 0; q < NUMBERS; q++) {
         if (below > INT64_MIN && least[q] < INT64_MAX) {
-            narrow(&room, q - 128 - s->zero[2], below, least[q], fit->scale);
+            narrow_biases(&room, q - 128 - s->zero[2], below, least[q], fit->scale);
         }
         below = below > most[q] ? below : most[q];
     }

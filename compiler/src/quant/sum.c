@@ -15,13 +15,13 @@ enum { SHIFT_MAX = 63, SUM_BITS = 23, MOST = 255, REACH = 6, MOST_PAIRS = 4096 }
 
 /* Two numbers less their zero points, whose sum is nearly half-way; the reference goes up from `step`, or
  * not. */
-typedef struct pair {
+typedef struct sum_pair {
     int16_t a, b, result;
     float weight;
-} pair;
+} sum_pair;
 
 typedef struct pairs {
-    pair item[MOST_PAIRS];
+    sum_pair item[MOST_PAIRS];
     int count;
 } pairs;
 
@@ -30,7 +30,7 @@ static bool is_scale(float s)
     return s > 0.0F && isfinite(s);
 }
 
-static float reference(int a, int b, float sa, float sb, float sy)
+static float reference_sum(int a, int b, float sa, float sb, float sy)
 {
     const float x = (float)a * sa;
     const float y = (float)b * sb;
@@ -62,15 +62,16 @@ static void find_pairs(float sa, float sb, float sy, double window, pairs *out)
         fill_row(a * x, y, row);
         for (int b = -MOST; b <= MOST; b++) {
             if (row[b + MOST] < window && fabs(a * x + b * y) < MOST + 1.0 && out->count < MOST_PAIRS) {
-                out->item[out->count++] = (pair){(int16_t)a, (int16_t)b, (int16_t)reference(a, b, sa, sb, sy),
-                                                 (float)vtac_exp(-(a + abs(b)) / 64.0)};
+                out->item[out->count++] =
+                    (sum_pair){(int16_t)a, (int16_t)b, (int16_t)reference_sum(a, b, sa, sb, sy),
+                               (float)vtac_exp(-(a + abs(b)) / 64.0)};
             }
         }
     }
 }
 
 /* What factors cost; no more is said of those that cost `most` or more. */
-static double penalty(const pairs *p, double a, double b, double unit, double most)
+static double factor_penalty(const pairs *p, double a, double b, double unit, double most)
 {
     double sum = 0.0;
     for (int i = 0; i < p->count && sum < most; i++) {
@@ -83,12 +84,12 @@ static double penalty(const pairs *p, double a, double b, double unit, double mo
     return sum;
 }
 
-static void search(const pairs *p, vtac_fixed_sum *out)
+static void search_factors(const pairs *p, vtac_fixed_sum *out)
 {
     const double unit = ldexp(1.0, -(int)out->shift);
     const int32_t first_a = out->a;
     const int32_t first_b = out->b;
-    double least = penalty(p, first_a, first_b, unit, (double)INFINITY);
+    double least = factor_penalty(p, first_a, first_b, unit, (double)INFINITY);
     for (int i = -REACH; i <= REACH && least > 0.0; i++) {
         for (int j = -REACH; j <= REACH && least > 0.0; j++) {
             const int32_t a = first_a + i;
@@ -96,7 +97,7 @@ static void search(const pairs *p, vtac_fixed_sum *out)
             if (a < 0 || b < 0 || a + b >= 1 << SUM_BITS) {
                 continue;
             }
-            const double here = penalty(p, a, b, unit, least);
+            const double here = factor_penalty(p, a, b, unit, least);
             if (here < least) {
                 least = here;
                 out->a = a;
@@ -124,6 +125,6 @@ bool vtac_fixed_sum_of(float sa, float sb, float sy, vtac_fixed_sum *out)
         .a = (int32_t)rint(ldexp(a, shift)), .b = (int32_t)rint(ldexp(b, shift)), .shift = (uint32_t)shift};
     pairs p;
     find_pairs(sa, sb, sy, ldexp(2.0 * MOST * (REACH + 1), -shift), &p);
-    search(&p, out);
+    search_factors(&p, out);
     return true;
 }

@@ -42,7 +42,7 @@ vtac_tfl_scale vtac_tfl_scale_of(double real)
     return (vtac_tfl_scale){(int32_t)mult, shift > 30 ? 30 : shift};
 }
 
-static int32_t once(int64_t v, vtac_tfl_scale scale)
+static int32_t round_once(int64_t v, vtac_tfl_scale scale)
 {
     const int64_t mult = scale.mult < 0x7fff0000 ? (scale.mult + (1 << 15)) >> 16 : 0x7fff;
     const int total = 15 - scale.shift;
@@ -54,7 +54,7 @@ int32_t vtac_tfl_rescale(int64_t v, vtac_tfl_scale scale, vtac_rounding rounding
     const int left = scale.shift > 0 ? scale.shift : 0;
     const int right = scale.shift < 0 ? -scale.shift : 0;
     if (rounding == VTAC_ROUND_ONCE) {
-        return once(v, scale);
+        return round_once(v, scale);
     }
     const int32_t wrapped = (int32_t)(uint32_t)((uint64_t)v << left);
     const int64_t p = (wrapped * (int64_t)scale.mult + (INT64_C(1) << 30)) >> 31;

@@ -32,7 +32,7 @@ static void add_error(power *to, const float *is, const float *should, size_t co
     }
 }
 
-static double decibels(const power *p)
+static double noise_decibels(const power *p)
 {
     return p->noise > 0.0 ? 10.0 / log_of_10 * vtac_log(p->signal / p->noise) : (double)INFINITY;
 }
@@ -42,7 +42,7 @@ static double noise_of(const power *p)
     return p->signal > 0.0 ? p->noise / p->signal : 0.0;
 }
 
-static double deviation(const power *p)
+static double noise_deviation(const power *p)
 {
     return p->noise > 0.0 ? sqrt(p->noise / p->count) / (p->high - p->low) : 0.0;
 }
@@ -72,7 +72,7 @@ static scores scores_of(const vtac_type *type)
     return s;
 }
 
-static size_t largest(const float *from, const scores *s)
+static size_t largest_score(const float *from, const scores *s)
 {
     size_t at = 0;
     for (size_t i = 1; i < s->count; i++) {
@@ -100,7 +100,7 @@ static void add_decisions(const vtac_quant_comparison *c, vtac_quantize_report *
     const scores s = scores_of(type);
     for (size_t at = 0; s.count > 1 && at + s.count * s.step <= count; at += s.count * s.step) {
         for (size_t i = at; i < at + s.step; i++) {
-            add_decision(c, report, largest(is + i, &s), largest(should + i, &s));
+            add_decision(c, report, largest_score(is + i, &s), largest_score(should + i, &s));
         }
     }
 }
@@ -156,7 +156,7 @@ static int by_noise(const void *a, const void *b)
     return x->snr_db < y->snr_db ? -1 : x->snr_db > y->snr_db ? 1 : strcmp(x->value, y->value);
 }
 
-static const char *keep(vtac_quantize_report *report, const char *text)
+static const char *copy_text(vtac_quantize_report *report, const char *text)
 {
     text = text == NULL ? "" : text;
     return vta_arena_string(&report->arena, text, strlen(text));
@@ -175,8 +175,8 @@ static void tell_rounding(const vtac_quant_comparison *c, const vtac_node *node,
     }
 }
 
-static vta_status fill(const vtac_quant_comparison *c, const power *powers, vtac_quantize_report *report,
-                       vta_diag *diag)
+static vta_status fill_report(const vtac_quant_comparison *c, const power *powers,
+                              vtac_quantize_report *report, vta_diag *diag)
 {
     const vtac_quant_observer *o = c->observer;
     const vtac_graph *g = c->quantized;
@@ -189,10 +189,10 @@ static vta_status fill(const vtac_quant_comparison *c, const power *powers, vtac
         const vtac_quant_range *range = vtac_quant_range_of(o, seen->value);
         const vtac_node *node = layer_of(g, seen->value, o->plan);
         vtac_quantized_layer *layer = &report->layers[report->layer_count++];
-        *layer = (vtac_quantized_layer){.node = keep(report, node->name),
+        *layer = (vtac_quantized_layer){.node = copy_text(report, node->name),
                                         .op = vtac_op_get(node->op)->name,
-                                        .value = keep(report, g->values[c->real[i]].name),
-                                        .snr_db = decibels(&powers[i]),
+                                        .value = copy_text(report, g->values[c->real[i]].name),
+                                        .snr_db = noise_decibels(&powers[i]),
                                         .added = added_noise(c, powers, i, node),
                                         .low = range->low,
                                         .high = range->high};
@@ -209,8 +209,8 @@ static vta_status fill(const vtac_quant_comparison *c, const power *powers, vtac
     return VTA_OK;
 }
 
-static vta_status walk(const vtac_quant_comparison *c, vtac_quant_probe *probe, power *powers, power *total,
-                       vtac_quantize_report *report, vta_diag *diag)
+static vta_status walk_samples(const vtac_quant_comparison *c, vtac_quant_probe *probe, power *powers,
+                               power *total, vtac_quantize_report *report, vta_diag *diag)
 {
     const vtac_quant_observer *o = c->observer;
     for (uint32_t s = 0; s < c->samples->count; s++) {
@@ -239,17 +239,17 @@ vta_status vtac_quant_compare(const vtac_quant_comparison *c, vtac_quantize_repo
     report->samples = c->samples->count;
     VTA_TRY(vtac_progress_at(c->progress, "compiling the model of integers", NULL, 0, 0, diag));
     VTA_TRY(vtac_quant_probe_open(c->quantized, c->real, o->count, &probe, diag));
-    const vta_status status = walk(c, probe, powers, &total, report, diag);
+    const vta_status status = walk_samples(c, probe, powers, &total, report, diag);
     vtac_quant_probe_close(probe);
     VTA_TRY(status);
     report->output_error = total.worst;
-    report->output_snr_db = decibels(&total);
-    report->output_deviation = deviation(&total);
+    report->output_snr_db = noise_decibels(&total);
+    report->output_deviation = noise_deviation(&total);
     if (c->labels != NULL && report->decisions != c->label_count) {
         return vta_fail(diag, VTA_INVALID,
                         "there are %u labels for %llu answers; give one for each row of the first output, in "
                         "the order of the calibration inputs",
                         c->label_count, (unsigned long long)report->decisions);
     }
-    return fill(c, powers, report, diag);
+    return fill_report(c, powers, report, diag);
 }

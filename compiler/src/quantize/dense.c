@@ -47,8 +47,8 @@ static bool read_dense(const vtac_graph *g, vtac_node_id id, dense *d)
     return false;
 }
 
-static vta_status add(vtac_graph *g, const vtac_node *like, vtac_op op, const vtac_value_id *inputs,
-                      uint32_t count, vtac_value_id *out, vta_diag *diag)
+static vta_status add_node(vtac_graph *g, const vtac_node *like, vtac_op op, const vtac_value_id *inputs,
+                           uint32_t count, vtac_value_id *out, vta_diag *diag)
 {
     vtac_node_id id;
     const vtac_node_spec spec = {.op = op,
@@ -63,8 +63,8 @@ static vta_status add(vtac_graph *g, const vtac_node *like, vtac_op op, const vt
 }
 
 /* The same numbers in another shape; nothing where they have it. */
-static vta_status reshape(vtac_graph *g, const vtac_node *like, const int64_t *dims, uint32_t rank,
-                          vtac_value_id *value, vta_diag *diag)
+static vta_status reshape_value(vtac_graph *g, const vtac_node *like, const int64_t *dims, uint32_t rank,
+                                vtac_value_id *value, vta_diag *diag)
 {
     const vtac_type *type = &g->values[*value].type;
     int64_t *copy = vta_arena_array(&g->arena, (size_t)rank + 1, sizeof *copy);
@@ -79,24 +79,24 @@ static vta_status reshape(vtac_graph *g, const vtac_node *like, const int64_t *d
         .type = {.dtype = VTAC_I64, .rank = 1, .dim = {rank}}, .data = copy, .bytes = rank * sizeof *copy};
     vtac_value_id inputs[2] = {*value};
     VTA_TRY(vtac_add_constant(g, NULL, &shape, &inputs[1], diag));
-    return add(g, like, VTAC_OP_RESHAPE, inputs, 2, value, diag);
+    return add_node(g, like, VTAC_OP_RESHAPE, inputs, 2, value, diag);
 }
 
-static vta_status join(vtac_graph *g, const dense *d, vta_diag *diag)
+static vta_status join_dense(vtac_graph *g, const dense *d, vta_diag *diag)
 {
     const vtac_node like = g->nodes[d->product];
     const vtac_type type = g->values[d->y].type;
     vtac_tensor bias = *g->values[d->bias].constant;
     vtac_value_id inputs[3] = {d->x, d->w, d->bias};
     vtac_value_id out;
-    VTA_TRY(reshape(g, &like, (int64_t[]){d->rows, d->terms}, 2, &inputs[0], diag));
+    VTA_TRY(reshape_value(g, &like, (int64_t[]){d->rows, d->terms}, 2, &inputs[0], diag));
     if (bias.type.rank != 1) {
         bias.type.rank = 1;
         bias.type.dim[0] = d->outputs;
         VTA_TRY(vtac_add_constant(g, NULL, &bias, &inputs[2], diag));
     }
-    VTA_TRY(add(g, &like, VTAC_OP_GEMM, inputs, 3, &out, diag));
-    VTA_TRY(reshape(g, &like, type.dim, type.rank, &out, diag));
+    VTA_TRY(add_node(g, &like, VTAC_OP_GEMM, inputs, 3, &out, diag));
+    VTA_TRY(reshape_value(g, &like, type.dim, type.rank, &out, diag));
     vtac_swap_names(g, d->y, out);
     vtac_replace_uses(g, d->y, out);
     return VTA_OK;
@@ -109,7 +109,7 @@ vta_status vtac_quant_join_biases(vtac_graph *graph, vta_diag *diag)
         dense d;
         if (read_dense(graph, graph->order[i], &d)) {
             any = true;
-            VTA_TRY(join(graph, &d, diag));
+            VTA_TRY(join_dense(graph, &d, diag));
         }
     }
     if (any) {

@@ -15,10 +15,10 @@
 enum { SWEEPS = 8, MOST_FACTOR = 64 };
 
 /* Two neighbours; each output channel of the first is one input channel of the second. */
-typedef struct pair {
+typedef struct layer_pair {
     vtac_node_id first, second;
     int64_t channels;
-} pair;
+} layer_pair;
 
 /* The only node that uses a value, 0: none or several. */
 static vtac_node_id only_user(const vtac_graph *g, vtac_value_id value)
@@ -46,7 +46,7 @@ static bool is_conv(const vtac_quant_plan *plan, vtac_node_id id)
            (vtac_in_type(plan->graph, node, 2) == NULL || vtac_in_constant(plan->graph, node, 2) != NULL);
 }
 
-static bool find_pair(const vtac_quant_plan *plan, vtac_node_id first, pair *out)
+static bool find_pair(const vtac_quant_plan *plan, vtac_node_id first, layer_pair *out)
 {
     const vtac_graph *g = plan->graph;
     if (!is_conv(plan, first)) {
@@ -60,13 +60,13 @@ static bool find_pair(const vtac_quant_plan *plan, vtac_node_id first, pair *out
         return false;
     }
     const int64_t group = vtac_attr_int(&g->nodes[next], "group", 1);
-    *out = (pair){first, next, vtac_in_type(g, &g->nodes[first], 1)->dim[0]};
+    *out = (layer_pair){first, next, vtac_in_type(g, &g->nodes[first], 1)->dim[0]};
     return group == 1 || group == out->channels;
 }
 
 /* Contents of a constant operand, which belong to the plan's graph from now on and may be written. */
-static vta_status own(const vtac_quant_plan *plan, vtac_node_id id, uint32_t input, float **data,
-                      vta_diag *diag)
+static vta_status own_constant(const vtac_quant_plan *plan, vtac_node_id id, uint32_t input, float **data,
+                               vta_diag *diag)
 {
     vtac_graph *g = plan->graph;
     const vtac_tensor *from = vtac_in_constant(g, &g->nodes[id], input);
@@ -84,34 +84,35 @@ static vta_status own(const vtac_quant_plan *plan, vtac_node_id id, uint32_t inp
 }
 
 /* Weights and bias of a layer, writable. */
-typedef struct layer {
+typedef struct layer_weights {
     float *w, *bias;
     int64_t count, outputs, inputs, taps; /* inputs: of a group */
-} layer;
+} layer_weights;
 
-static vta_status open_layer(const vtac_quant_plan *plan, vtac_node_id id, layer *out, vta_diag *diag)
+static vta_status open_layer(const vtac_quant_plan *plan, vtac_node_id id, layer_weights *out, vta_diag *diag)
 {
     if (out->w != NULL) {
         return VTA_OK;
     }
     const vtac_type type = *vtac_in_type(plan->graph, &plan->graph->nodes[id], 1);
-    *out = (layer){.count = vtac_type_elements(&type), .outputs = type.dim[0], .inputs = type.dim[1]};
+    *out = (layer_weights){.count = vtac_type_elements(&type), .outputs = type.dim[0], .inputs = type.dim[1]};
     out->taps = out->count / (out->outputs * out->inputs);
-    VTA_TRY(own(plan, id, 1, &out->w, diag));
+    VTA_TRY(own_constant(plan, id, 1, &out->w, diag));
     const bool biased = vtac_in_type(plan->graph, &plan->graph->nodes[id], 2) != NULL;
-    return biased ? own(plan, id, 2, &out->bias, diag) : VTA_OK;
+    return biased ? own_constant(plan, id, 2, &out->bias, diag) : VTA_OK;
 }
 
 /* The channel that an element of the second layer's weights reads. A depthwise one reads as it writes, in
  * groups of equal size. */
-static int64_t reads(const layer *l, int64_t i, int64_t channels)
+static int64_t channel_read(const layer_weights *l, int64_t i, int64_t channels)
 {
     const bool whole = l->inputs == channels;
     return whole ? i / l->taps % l->inputs : i / (l->inputs * l->taps) / (l->outputs / channels);
 }
 
 /* One factor for each channel; what is 0 on either side stays as it is. */
-static void balance(const layer *a, const layer *b, int64_t channels, double *largest, double *factor)
+static void balance_layers(const layer_weights *a, const layer_weights *b, int64_t channels, double *largest,
+                           double *factor)
 {
     for (int64_t c = 0; c < channels; c++) {
         largest[c] = factor[c] = 0.0;
@@ -121,7 +122,7 @@ static void balance(const layer *a, const layer *b, int64_t channels, double *la
         largest[c] = fmax(largest[c], fabs((double)a->w[i]));
     }
     for (int64_t i = 0; i < b->count; i++) {
-        const int64_t c = reads(b, i, channels);
+        const int64_t c = channel_read(b, i, channels);
         factor[c] = fmax(factor[c], fabs((double)b->w[i]));
     }
     for (int64_t c = 0; c < channels; c++) {
@@ -135,20 +136,20 @@ static void balance(const layer *a, const layer *b, int64_t channels, double *la
         a->bias[c] = (float)((double)a->bias[c] / factor[c]);
     }
     for (int64_t i = 0; i < b->count; i++) {
-        b->w[i] = (float)((double)b->w[i] * factor[reads(b, i, channels)]);
+        b->w[i] = (float)((double)b->w[i] * factor[channel_read(b, i, channels)]);
     }
 }
 
 vta_status vtac_quant_equalize(const vtac_quant_plan *plan, vta_diag *diag)
 {
-    layer *layers = vta_arena_array(plan->arena, plan->node_room, sizeof *layers);
+    layer_weights *layers = vta_arena_array(plan->arena, plan->node_room, sizeof *layers);
     if (layers == NULL) {
         return vta_no_memory(diag);
     }
     memset(layers, 0, plan->node_room * sizeof *layers);
     for (int sweep = 0; sweep < SWEEPS; sweep++) {
         for (uint32_t i = 0; i < plan->graph->order_count; i++) {
-            pair p;
+            layer_pair p;
             if (!find_pair(plan, plan->graph->order[i], &p)) {
                 continue;
             }
@@ -158,7 +159,7 @@ vta_status vtac_quant_equalize(const vtac_quant_plan *plan, vta_diag *diag)
             }
             VTA_TRY(open_layer(plan, p.first, &layers[p.first], diag));
             VTA_TRY(open_layer(plan, p.second, &layers[p.second], diag));
-            balance(&layers[p.first], &layers[p.second], p.channels, room, room + p.channels);
+            balance_layers(&layers[p.first], &layers[p.second], p.channels, room, room + p.channels);
         }
     }
     return VTA_OK;

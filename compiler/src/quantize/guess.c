@@ -28,22 +28,22 @@ static const vtac_sample_range usual[] = {{0.0, 1.0},    {-1.0, 1.0},     {-2.5,
 enum { USUAL = sizeof usual / sizeof usual[0] };
 
 /* Sums over samples, for one channel of a value. */
-typedef struct channel {
+typedef struct channel_sums {
     double count, sum, squares;
-} channel;
+} channel_sums;
 
 /* The result of a product. */
-typedef struct product {
+typedef struct guessed_product {
     int64_t elements, channels, inner; /* of the value; inner: elements side by side of one channel */
-    channel *sums;
-} product;
+    channel_sums *sums;
+} guessed_product;
 
 typedef struct guess {
     const vtac_quant_plan *plan;
     vtac_quant_probe *probe;
     uint32_t first; /* place of the first product in the probe */
     vtac_value_id *values;
-    product *products;
+    guessed_product *products;
     uint32_t count;
     uint64_t seed;
 } guess;
@@ -61,10 +61,10 @@ static bool find_products(guess *j)
             continue;
         }
         const vtac_type *type = &g->values[node->outputs[0]].type;
-        product *p = &j->products[j->count];
+        guessed_product *p = &j->products[j->count];
         j->values[j->count++] = node->outputs[0];
         axis = node->op == VTAC_OP_CONV || node->op == VTAC_OP_CONV_TRANSPOSE ? 1 : type->rank - 1;
-        *p = (product){.elements = vtac_type_elements(type), .channels = type->dim[axis], .inner = 1};
+        *p = (guessed_product){.elements = vtac_type_elements(type), .channels = type->dim[axis], .inner = 1};
         for (uint32_t k = axis + 1; k < type->rank; k++) {
             p->inner *= type->dim[k];
         }
@@ -74,10 +74,10 @@ static bool find_products(guess *j)
     return good;
 }
 
-static void see(const product *p, const float *x)
+static void see_values(const guessed_product *p, const float *x)
 {
     for (int64_t at = 0, row = 0; at < p->elements; at += p->inner, row++) {
-        channel c = p->sums[row % p->channels];
+        channel_sums c = p->sums[row % p->channels];
         for (int64_t i = at; i < at + p->inner; i++) {
             c.sum += (double)x[i];
             c.squares += (double)x[i] * (double)x[i];
@@ -88,49 +88,49 @@ static void see(const product *p, const float *x)
 }
 
 /* By how many bits the channels' variation is above their means. The sums are ready for others then. */
-static double balance(const product *p)
+static double channel_balance(const guessed_product *p)
 {
     double variances = 0.0;
     double means = 0.0;
     for (int64_t c = 0; c < p->channels; c++) {
-        const channel *of = &p->sums[c];
+        const channel_sums *of = &p->sums[c];
         const double mean = of->sum / of->count;
         means += mean * mean;
         variances += fmax(0.0, of->squares / of->count - mean * mean);
-        p->sums[c] = (channel){0};
+        p->sums[c] = (channel_sums){0};
     }
     const double least = 1e-30; /* keeps the logarithm finite */
     return 0.5 / log_of_2 * vtac_log((variances + least) / (means + least));
 }
 
 /* The mean balance of all products. */
-static vta_status judge(const guess *j, const vtac_sample_range *range, vta_arena *arena, double *out,
-                        vta_diag *diag)
+static vta_status score_range(const guess *j, const vtac_sample_range *range, vta_arena *arena, double *out,
+                              vta_diag *diag)
 {
     vtac_samples samples;
     VTA_TRY(vtac_generate_samples(j->plan->graph, range, TRIED, j->seed, arena, &samples, diag));
     for (uint32_t s = 0; s < TRIED; s++) {
         VTA_TRY(vtac_quant_probe_run(j->probe, &samples, s, diag));
         for (uint32_t i = 0; i < j->count; i++) {
-            see(&j->products[i], vtac_quant_probe_value(j->probe, j->first + i));
+            see_values(&j->products[i], vtac_quant_probe_value(j->probe, j->first + i));
         }
     }
     *out = 0.0;
     for (uint32_t i = 0; i < j->count; i++) {
-        *out += balance(&j->products[i]) / j->count;
+        *out += channel_balance(&j->products[i]) / j->count;
     }
     return VTA_OK;
 }
 
-static vta_status choose(const guess *j, const vtac_progress *progress, vtac_sample_range *out,
-                         vta_diag *diag)
+static vta_status choose_range(const guess *j, const vtac_progress *progress, vtac_sample_range *out,
+                               vta_diag *diag)
 {
     double scores[USUAL] = {0.0};
     double best = -(double)INFINITY;
     for (int i = 0; i < USUAL; i++) {
         vta_arena arena = {0};
         VTA_TRY(vtac_progress_at(progress, "trying range", NULL, (size_t)i, USUAL, diag));
-        const vta_status status = judge(j, &usual[i], &arena, &scores[i], diag);
+        const vta_status status = score_range(j, &usual[i], &arena, &scores[i], diag);
         vta_arena_free(&arena);
         VTA_TRY(status);
         best = fmax(best, scores[i]);
@@ -162,5 +162,5 @@ vta_status vtac_quant_guess_range(const vtac_quant_plan *plan, vtac_quant_probe 
     if (!find_products(&j)) {
         return vta_no_memory(diag);
     }
-    return j.count == 0 ? VTA_OK : choose(&j, progress, out, diag);
+    return j.count == 0 ? VTA_OK : choose_range(&j, progress, out, diag);
 }

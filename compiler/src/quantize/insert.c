@@ -26,7 +26,7 @@ vta_status vtac_quant_add_params(vtac_graph *graph, vtac_dtype dtype, float scal
     return vtac_add_constant(graph, "", &zeros, &out->zero, diag);
 }
 
-static const char *derived(char *to, const char *from, const char *suffix)
+static const char *derived_name(char *to, const char *from, const char *suffix)
 {
     (void)snprintf(to, NAME_ROOM, "%.200s%s", from == NULL ? "" : from, suffix);
     return to;
@@ -36,40 +36,40 @@ vta_status vtac_quant_add_constant(vtac_graph *graph, const char *like, const vt
                                    vtac_value_id *out, vta_diag *diag)
 {
     char name[NAME_ROOM];
-    return vtac_add_constant(graph, derived(name, like, "_quantized"), tensor, out, diag);
+    return vtac_add_constant(graph, derived_name(name, like, "_quantized"), tensor, out, diag);
 }
 
 /* Either operator with what ends the names it derives. */
-typedef struct affine {
+typedef struct affine_kind {
     vtac_op op;
     const char *suffix;
-} affine;
+} affine_kind;
 
-static const affine quantize = {VTAC_OP_QUANTIZE_LINEAR, "_quantized"};
-static const affine dequantize = {VTAC_OP_DEQUANTIZE_LINEAR, "_dequantized"};
-static const affine give_back = {VTAC_OP_DEQUANTIZE_LINEAR, "_real"};
+static const affine_kind quantize = {VTAC_OP_QUANTIZE_LINEAR, "_quantized"};
+static const affine_kind dequantize = {VTAC_OP_DEQUANTIZE_LINEAR, "_dequantized"};
+static const affine_kind give_back = {VTAC_OP_DEQUANTIZE_LINEAR, "_real"};
 
 /* Adds one of them beside node `near` (0: it belongs to none). */
-static vta_status add(vtac_graph *graph, const affine *what, vtac_node_id near, vtac_value_id x,
-                      const vtac_quant_params *params, vtac_value_id *out, vta_diag *diag)
+static vta_status add_affine(vtac_graph *graph, const affine_kind *what, vtac_node_id near, vtac_value_id x,
+                             const vtac_quant_params *params, vtac_value_id *out, vta_diag *diag)
 {
     const char *suffix = what->suffix;
     char name[NAME_ROOM];
     char output[NAME_ROOM];
-    const char *const outputs[] = {derived(output, graph->values[x].name, suffix)};
+    const char *const outputs[] = {derived_name(output, graph->values[x].name, suffix)};
     const vtac_value_id inputs[] = {x, params->scale, params->zero};
     const vtac_attr axis = {.name = "axis", .kind = VTAC_ATTR_INT, .i = params->axis};
     const vtac_node *like = near == 0 ? NULL : &graph->nodes[near];
-    const vtac_node_spec spec = {.op = what->op,
-                                 .name =
-                                     derived(name, like == NULL ? graph->values[x].name : like->name, suffix),
-                                 .origin = like == NULL ? 0 : like->origin,
-                                 .inputs = inputs,
-                                 .input_count = params->zero == 0 ? 2 : 3,
-                                 .output_count = 1,
-                                 .output_names = outputs,
-                                 .attrs = &axis,
-                                 .attr_count = params->per_axis};
+    const vtac_node_spec spec = {
+        .op = what->op,
+        .name = derived_name(name, like == NULL ? graph->values[x].name : like->name, suffix),
+        .origin = like == NULL ? 0 : like->origin,
+        .inputs = inputs,
+        .input_count = params->zero == 0 ? 2 : 3,
+        .output_count = 1,
+        .output_names = outputs,
+        .attrs = &axis,
+        .attr_count = params->per_axis};
     vtac_node_id node;
     VTA_TRY(vtac_add_node(graph, &spec, &node, diag));
     *out = graph->nodes[node].outputs[0];
@@ -79,7 +79,7 @@ static vta_status add(vtac_graph *graph, const affine *what, vtac_node_id near, 
 vta_status vtac_quant_add_dequantize(vtac_graph *graph, vtac_node_id near, vtac_value_id q,
                                      const vtac_quant_params *params, vtac_value_id *out, vta_diag *diag)
 {
-    return add(graph, &dequantize, near, q, params, out, diag);
+    return add_affine(graph, &dequantize, near, q, params, out, diag);
 }
 
 vta_status vtac_quant_wrap(vtac_graph *graph, vtac_value_id value, const vtac_quant_params *params,
@@ -87,9 +87,9 @@ vta_status vtac_quant_wrap(vtac_graph *graph, vtac_value_id value, const vtac_qu
 {
     const vtac_node_id near = graph->values[value].node;
     vtac_value_id q;
-    VTA_TRY(add(graph, &quantize, near, value, params, &q, diag));
+    VTA_TRY(add_affine(graph, &quantize, near, value, params, &q, diag));
     const vtac_node_id maker = graph->values[q].node;
-    VTA_TRY(add(graph, &give_back, near, q, params, out, diag));
+    VTA_TRY(add_affine(graph, &give_back, near, q, params, out, diag));
     if (vtac_is_output(graph, value)) {
         vtac_swap_names(graph, value, *out);
     }

@@ -115,8 +115,8 @@ static void add_means(vtac_quant_seen *seen, const vtac_type *type, const float 
     seen->count += count / (size_t)seen->channels;
 }
 
-static vta_status walk(const vtac_quant_observer *o, const vtac_samples *samples, bool histograms,
-                       const vtac_progress *progress, vta_diag *diag)
+static vta_status walk_samples(const vtac_quant_observer *o, const vtac_samples *samples, bool histograms,
+                               const vtac_progress *progress, vta_diag *diag)
 {
     for (uint32_t s = 0; s < samples->count; s++) {
         VTA_TRY(vtac_progress_at(progress, histograms ? "histograms of sample" : "ranges of sample", NULL, s,
@@ -153,12 +153,12 @@ vta_status vtac_quant_observe(vtac_quant_observer *o, const vtac_samples *sample
                               const vtac_progress *progress, vta_diag *diag)
 {
     VTA_TRY(make_room(o, method, diag));
-    VTA_TRY(walk(o, samples, false, progress, diag));
+    VTA_TRY(walk_samples(o, samples, false, progress, diag));
     see_constants(o);
     if (method == VTAC_RANGE_MINMAX) {
         return VTA_OK;
     }
-    VTA_TRY(walk(o, samples, true, progress, diag));
+    VTA_TRY(walk_samples(o, samples, true, progress, diag));
     for (uint32_t i = 0; i < o->count; i++) {
         vtac_quant_range_narrow(&o->seen[i].range, method);
     }

@@ -172,7 +172,7 @@ static int64_t offset_of(const vtac_quant_patches *p, const int64_t *to, int64_t
     return offset;
 }
 
-static void take(vtac_quant_patches *p, const float *x, uint64_t place)
+static void take_patch(vtac_quant_patches *p, const float *x, uint64_t place)
 {
     int64_t to[VTAC_MAX_RANK];
     for (uint32_t i = p->axes; i-- > 0;) {
@@ -215,7 +215,7 @@ vta_status vtac_quant_patches_collect(const vtac_quant_observer *o, const vtac_s
             vtac_quant_patches *p = &list[i];
             const float *x = vtac_quant_probe_value(o->probe, o->of[p->x] - 1);
             const uint64_t first = s * p->positions;
-            for (uint64_t at; p->taken < p->count; take(p, x, at - first)) {
+            for (uint64_t at; p->taken < p->count; take_patch(p, x, at - first)) {
                 at = place_of(p, samples->count, p->taken);
                 if (at >= first + p->positions) {
                     break;

@@ -56,7 +56,7 @@ vtac_value_id vtac_quant_group(const vtac_quant_plan *plan, vtac_value_id value)
 }
 
 /* The smaller id stands for both: the result does not depend on the order of joining. */
-static void join(const vtac_quant_plan *plan, vtac_value_id a, vtac_value_id b)
+static void join_values(const vtac_quant_plan *plan, vtac_value_id a, vtac_value_id b)
 {
     a = vtac_quant_group(plan, a);
     b = vtac_quant_group(plan, b);
@@ -127,7 +127,7 @@ static bool is_centre(const vtac_graph *g, const vtac_node *node)
 }
 
 /* Whether a node could be quantized at all. */
-static bool eligible(const vtac_quant_plan *plan, vtac_node_id id)
+static bool is_eligible(const vtac_quant_plan *plan, vtac_node_id id)
 {
     const vtac_graph *g = plan->graph;
     const vtac_node *node = &g->nodes[id];
@@ -166,12 +166,12 @@ static bool eligible(const vtac_quant_plan *plan, vtac_node_id id)
 /* ---- functions of one value: what is inside stays float, and is a table in the end */
 
 /* A clamp belongs to what is before it. */
-static bool begins(const vtac_graph *graph, vtac_value_id value)
+static bool begins_island(const vtac_graph *graph, vtac_value_id value)
 {
     return is_float(graph, value) && graph->values[value].constant == NULL;
 }
 
-static bool takes(const vtac_graph *graph, const vtac_node *node)
+static bool takes_node(const vtac_graph *graph, const vtac_node *node)
 {
     return is_float(graph, node->outputs[0]);
 }
@@ -188,7 +188,7 @@ static bool is_worth_it(const vtac_graph *graph, const vtac_island *is)
 }
 
 /* Clamps and sums at the beginning stay with what is before them, as far as each has one operand. */
-static void trim(const vtac_graph *graph, vtac_island *is)
+static void trim_island(const vtac_graph *graph, vtac_island *is)
 {
     while (is->count > 1) {
         const vtac_node *first = &graph->nodes[is->nodes[is->count - 1]];
@@ -232,7 +232,7 @@ static vta_status find_islands(const vtac_quant_plan *plan, vta_diag *diag)
 {
     const vtac_graph *g = plan->graph;
     const vtac_island_search how = {
-        .graph = g, .position = vtac_positions(g, plan->arena), .begins = begins, .takes = takes};
+        .graph = g, .position = vtac_positions(g, plan->arena), .begins = begins_island, .takes = takes_node};
     vtac_island is;
     uint32_t count = 0;
     if (how.position == NULL) {
@@ -244,7 +244,7 @@ static vta_status find_islands(const vtac_quant_plan *plan, vta_diag *diag)
             keeps_one(plan, &is)) {
             continue;
         }
-        trim(g, &is);
+        trim_island(g, &is);
         count++;
         for (uint32_t k = 0; k < is.count; k++) {
             plan->island[is.nodes[k]] = count;
@@ -293,7 +293,7 @@ static bool beside_active(const vtac_quant_plan *plan, const vtac_node *node)
     return false;
 }
 
-static void activate(const vtac_quant_plan *plan, vtac_node_id id)
+static void activate_node(const vtac_quant_plan *plan, vtac_node_id id)
 {
     const vtac_node *node = &plan->graph->nodes[id];
     plan->active[id] = true;
@@ -312,9 +312,9 @@ static void activate_all(const vtac_quant_plan *plan)
         for (uint32_t i = 0; i < g->order_count; i++) {
             const vtac_node_id id = g->order[i];
             const vtac_node *node = &g->nodes[id];
-            if (!plan->active[id] && eligible(plan, id) &&
+            if (!plan->active[id] && is_eligible(plan, id) &&
                 ((roles[node->op].role == QUANT_PRODUCT && !is_pair(g, node)) || beside_active(plan, node))) {
-                activate(plan, id);
+                activate_node(plan, id);
                 changed = true;
             }
         }
@@ -361,11 +361,11 @@ static void join_groups(const vtac_quant_plan *plan)
             continue;
         }
         for (uint32_t k = 1; k < operands_of(g, node); k++) {
-            join(plan, node->inputs[0], node->inputs[k]);
+            join_values(plan, node->inputs[0], node->inputs[k]);
         }
         for (uint32_t k = 0; k < node->output_count; k++) {
             if (node->outputs[k] != 0) {
-                join(plan, node->inputs[0], node->outputs[k]);
+                join_values(plan, node->inputs[0], node->outputs[k]);
             }
         }
     }

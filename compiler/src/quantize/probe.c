@@ -12,13 +12,13 @@
 struct vtac_quant_probe {
     vtac_loaded loaded;
     uint32_t count;
-    struct place {
+    struct probe_place {
         bool is_input; /* of the graph: seen in the samples */
         uint32_t index;
     } * places;
 };
 
-static bool find(const vtac_value_id *list, uint32_t count, vtac_value_id value, uint32_t *index)
+static bool find_value(const vtac_value_id *list, uint32_t count, vtac_value_id value, uint32_t *index)
 {
     for (uint32_t i = 0; i < count; i++) {
         if (list[i] == value) {
@@ -30,13 +30,13 @@ static bool find(const vtac_value_id *list, uint32_t count, vtac_value_id value,
 }
 
 /* Makes outputs of all values that can be, and notes where each is found. */
-static vta_status expose(vtac_graph *graph, const vtac_value_id *values, vtac_quant_probe *probe,
-                         vta_diag *diag)
+static vta_status expose_values(vtac_graph *graph, const vtac_value_id *values, vtac_quant_probe *probe,
+                                vta_diag *diag)
 {
     for (uint32_t i = 0; i < probe->count; i++) {
-        struct place *place = &probe->places[i];
-        place->is_input = find(graph->inputs, graph->input_count, values[i], &place->index);
-        if (!place->is_input && !find(graph->outputs, graph->output_count, values[i], &place->index)) {
+        struct probe_place *place = &probe->places[i];
+        place->is_input = find_value(graph->inputs, graph->input_count, values[i], &place->index);
+        if (!place->is_input && !find_value(graph->outputs, graph->output_count, values[i], &place->index)) {
             place->index = graph->output_count;
             VTA_TRY(vtac_add_output(graph, values[i], diag));
         }
@@ -44,7 +44,7 @@ static vta_status expose(vtac_graph *graph, const vtac_value_id *values, vtac_qu
     return VTA_OK;
 }
 
-static vta_status load(const vtac_graph *graph, vtac_quant_probe *probe, vta_diag *diag)
+static vta_status load_model(const vtac_graph *graph, vtac_quant_probe *probe, vta_diag *diag)
 {
     vtac_target target;
     vtac_artifact_image image;
@@ -66,8 +66,8 @@ vta_status vtac_quant_probe_open(vtac_graph *graph, const vtac_value_id *values,
     }
     probe->count = count;
     const uint32_t outputs = graph->output_count;
-    vta_status status = expose(graph, values, probe, diag);
-    status = status == VTA_OK ? load(graph, probe, diag) : status;
+    vta_status status = expose_values(graph, values, probe, diag);
+    status = status == VTA_OK ? load_model(graph, probe, diag) : status;
     vtac_drop_outputs(graph, outputs);
     if (status != VTA_OK) {
         vtac_quant_probe_close(probe);
@@ -103,7 +103,7 @@ const float *vtac_quant_probe_output(const vtac_quant_probe *probe, uint32_t i)
 
 const float *vtac_quant_probe_value(const vtac_quant_probe *probe, uint32_t i)
 {
-    const struct place *place = &probe->places[i];
+    const struct probe_place *place = &probe->places[i];
     return place->is_input ? vta_model_input_data(probe->loaded.model, place->index)
                            : vta_model_output_data(probe->loaded.model, place->index);
 }

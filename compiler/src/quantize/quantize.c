@@ -41,7 +41,7 @@ enum { MADE_UP = 16, OTHERS = 4, SEED = 1 };
 /* Bytes of the inputs of layers that are kept at a time to tune their rounding. */
 #define MOST_PATCHES ((uint64_t)1 << 28)
 
-typedef struct job {
+typedef struct quantize_job {
     vtac_graph *graph;
     vta_arena arena;
     const vtac_quantize_options *options;
@@ -52,9 +52,9 @@ typedef struct job {
     float *x_scales; /* of the operand of each product */
     uint32_t product_count;
     vtac_value_id *real; /* by place in the observer: what stands for it now */
-} job;
+} quantize_job;
 
-static vta_status check_samples(const job *j, const vtac_samples *samples, vta_diag *diag)
+static vta_status check_samples(const quantize_job *j, const vtac_samples *samples, vta_diag *diag)
 {
     const vtac_graph *g = j->graph;
     char is[128];
@@ -86,12 +86,12 @@ static vta_status check_samples(const job *j, const vtac_samples *samples, vta_d
     return VTA_OK;
 }
 
-static void params_of(const job *j, vtac_value_id value, float *scale, int32_t *zero)
+static void params_of(const quantize_job *j, vtac_value_id value, float *scale, int32_t *zero)
 {
     vtac_quant_range_params(vtac_quant_range_of(&j->observer, value), j->dtype, scale, zero);
 }
 
-static vta_status find_products(job *j, vta_diag *diag)
+static vta_status find_products(quantize_job *j, vta_diag *diag)
 {
     const vtac_graph *g = j->graph;
     j->products = vta_arena_array(&j->arena, j->plan.node_room, sizeof *j->products);
@@ -108,7 +108,7 @@ static vta_status find_products(job *j, vta_diag *diag)
     return VTA_OK;
 }
 
-static vta_status round_product(job *j, uint32_t at, vtac_quant_patches *patches, vta_diag *diag)
+static vta_status round_product(quantize_job *j, uint32_t at, vtac_quant_patches *patches, vta_diag *diag)
 {
     const vtac_node_id n = j->products[at].node;
     const vtac_value_id x = j->graph->nodes[n].inputs[0];
@@ -123,7 +123,7 @@ static vta_status round_product(job *j, uint32_t at, vtac_quant_patches *patches
 }
 
 /* Tunes as many products as have room together, from the first on; *next is the one behind them. */
-static vta_status tune_some(job *j, const vtac_samples *samples, uint32_t first, uint32_t *next,
+static vta_status tune_some(quantize_job *j, const vtac_samples *samples, uint32_t first, uint32_t *next,
                             vta_arena *arena, vta_diag *diag)
 {
     vtac_quant_patches *list = vta_arena_array(arena, j->product_count - first, sizeof *list);
@@ -152,7 +152,7 @@ static vta_status tune_some(job *j, const vtac_samples *samples, uint32_t first,
     return VTA_OK;
 }
 
-static vta_status round_products(job *j, const vtac_samples *samples, vta_diag *diag)
+static vta_status round_products(quantize_job *j, const vtac_samples *samples, vta_diag *diag)
 {
     VTA_TRY(find_products(j, diag));
     for (uint32_t at = 0; at < j->product_count;) {
@@ -170,7 +170,7 @@ static vta_status round_products(job *j, const vtac_samples *samples, vta_diag *
 }
 
 /* Layers count alike, whatever the size of what they compute. */
-static void sum_up_rounding(const job *j, vtac_quantize_report *report)
+static void sum_up_rounding(const quantize_job *j, vtac_quantize_report *report)
 {
     double left = 0.0;
     for (uint32_t i = 0; i < j->product_count; i++) {
@@ -182,7 +182,7 @@ static void sum_up_rounding(const job *j, vtac_quantize_report *report)
 }
 
 /* The scale of a group, made once. */
-static vta_status group_params(const job *j, vtac_quant_params *made, vtac_value_id value,
+static vta_status group_params(const quantize_job *j, vtac_quant_params *made, vtac_value_id value,
                                vtac_quant_params *out, vta_diag *diag)
 {
     vtac_quant_params *of = &made[vtac_quant_group(&j->plan, value)];
@@ -197,7 +197,7 @@ static vta_status group_params(const job *j, vtac_quant_params *made, vtac_value
 }
 
 /* A constant has the scale of its group; where no value was observed that would have one, its own. */
-static vta_status constant_params(const job *j, vtac_quant_params *made, vtac_value_id x,
+static vta_status constant_params(const quantize_job *j, vtac_quant_params *made, vtac_value_id x,
                                   vtac_quant_params *out, vta_diag *diag)
 {
     if (j->observer.of[vtac_quant_group(&j->plan, x)] != 0) {
@@ -212,13 +212,13 @@ static vta_status constant_params(const job *j, vtac_quant_params *made, vtac_va
     return vtac_quant_add_params(j->graph, j->dtype, scale, zero, out, diag);
 }
 
-static bool is_wanted_constant(const job *j, vtac_value_id x)
+static bool is_wanted_constant(const quantize_job *j, vtac_value_id x)
 {
     return x != 0 && x < j->plan.value_room && j->plan.wanted[x] && j->graph->values[x].constant != NULL;
 }
 
 /* Constants among the operands of sums, products and concatenations. */
-static vta_status wrap_constants(const job *j, vtac_quant_params *made, vta_diag *diag)
+static vta_status wrap_constants(const quantize_job *j, vtac_quant_params *made, vta_diag *diag)
 {
     vtac_graph *g = j->graph;
     for (vtac_node_id n = 1; n < j->plan.node_room; n++) {
@@ -238,7 +238,7 @@ static vta_status wrap_constants(const job *j, vtac_quant_params *made, vta_diag
     return VTA_OK;
 }
 
-static vta_status wrap_activations(job *j, vta_diag *diag)
+static vta_status wrap_activations(quantize_job *j, vta_diag *diag)
 {
     vtac_quant_params *made = vta_arena_array(&j->arena, j->plan.value_room, sizeof *made);
     j->real = vta_arena_array(&j->arena, j->observer.count + (size_t)1, sizeof *j->real);
@@ -255,7 +255,7 @@ static vta_status wrap_activations(job *j, vta_diag *diag)
     return vtac_graph_sort(j->graph, diag);
 }
 
-static vta_status store_products(const job *j, vta_diag *diag)
+static vta_status store_products(const quantize_job *j, vta_diag *diag)
 {
     for (uint32_t i = 0; i < j->product_count; i++) {
         VTA_TRY(vtac_quant_store_product(&j->plan, &j->products[i], j->x_scales[i], diag));
@@ -265,7 +265,7 @@ static vta_status store_products(const job *j, vta_diag *diag)
     return vtac_graph_verify(j->graph, diag);
 }
 
-static vta_status make_plan(job *j, vta_diag *diag)
+static vta_status make_plan(quantize_job *j, vta_diag *diag)
 {
     const bool *kept = NULL;
     VTA_TRY(vtac_quant_find_kept(j->graph, j->options->keep_float, j->options->keep_count, &j->arena, &kept,
@@ -280,7 +280,7 @@ static vta_status make_plan(job *j, vta_diag *diag)
 }
 
 /* The model of floats, compiled once for all that is asked of it. */
-static vta_status open_floats(job *j, bool made_up, vta_diag *diag)
+static vta_status open_floats(quantize_job *j, bool made_up, vta_diag *diag)
 {
     const vtac_value_id *guessed = NULL;
     uint32_t count = 0;
@@ -289,14 +289,14 @@ static vta_status open_floats(job *j, bool made_up, vta_diag *diag)
     return vtac_quant_observe_open(&j->plan, guessed, count, &j->observer, diag);
 }
 
-static vta_status observe(job *j, const vtac_samples *samples, bool made_up, vta_diag *diag)
+static vta_status observe_ranges(quantize_job *j, const vtac_samples *samples, bool made_up, vta_diag *diag)
 {
     VTA_TRY(vtac_quant_observe(&j->observer, samples, j->options->method, j->options->progress, diag));
     return made_up ? vtac_quant_widen(&j->observer, ROOM, diag) : VTA_OK;
 }
 
-static vta_status compare(const job *j, const vtac_samples *samples, vtac_quantize_report *report,
-                          vta_diag *diag)
+static vta_status compare_models(const quantize_job *j, const vtac_samples *samples,
+                                 vtac_quantize_report *report, vta_diag *diag)
 {
     const vtac_quant_comparison c = {.observer = &j->observer,
                                      .quantized = j->graph,
@@ -312,7 +312,7 @@ static vta_status compare(const job *j, const vtac_samples *samples, vtac_quanti
 }
 
 /* Samples for a model that has none: for the ranges, and others to compare on. */
-static vta_status make_up(job *j, vtac_samples *ranges, vtac_samples *others, vta_diag *diag)
+static vta_status make_up(quantize_job *j, vtac_samples *ranges, vtac_samples *others, vta_diag *diag)
 {
     vtac_sample_range range;
     VTA_TRY(vtac_quant_guess_range(&j->plan, j->observer.probe, j->observer.count, SEED, j->options->progress,
@@ -321,7 +321,7 @@ static vta_status make_up(job *j, vtac_samples *ranges, vtac_samples *others, vt
     return vtac_generate_samples(j->graph, &range, OTHERS, SEED + 1, &j->arena, others, diag);
 }
 
-static vta_status nothing(vta_diag *diag)
+static vta_status fail_nothing(vta_diag *diag)
 {
     return vta_fail(diag, VTA_UNSUPPORTED,
                     "there is nothing to quantize: no Conv, Gemm or MatMul of floats with constant "
@@ -329,25 +329,26 @@ static vta_status nothing(vta_diag *diag)
 }
 
 /* What to do once there are samples. */
-static vta_status convert(job *j, const vtac_samples *samples, const vtac_samples *made_up,
-                          vtac_quantize_report *report, vta_diag *diag)
+static vta_status convert_graph(quantize_job *j, const vtac_samples *samples, const vtac_samples *made_up,
+                                vtac_quantize_report *report, vta_diag *diag)
 {
-    VTA_TRY(observe(j, samples, made_up != NULL, diag));
+    VTA_TRY(observe_ranges(j, samples, made_up != NULL, diag));
     VTA_TRY(vtac_progress_at(j->options->progress, "rounding weights", NULL, 0, 0, diag));
     VTA_TRY(round_products(j, samples, diag));
     if (j->product_count == 0) {
-        return nothing(diag);
+        return fail_nothing(diag);
     }
     VTA_TRY(wrap_activations(j, diag));
     if (report != NULL) {
         report->made_up = made_up != NULL;
         sum_up_rounding(j, report);
-        VTA_TRY(compare(j, made_up != NULL ? made_up : samples, report, diag));
+        VTA_TRY(compare_models(j, made_up != NULL ? made_up : samples, report, diag));
     }
     return store_products(j, diag);
 }
 
-static vta_status run(job *j, const vtac_samples *samples, vtac_quantize_report *report, vta_diag *diag)
+static vta_status run_job(quantize_job *j, const vtac_samples *samples, vtac_quantize_report *report,
+                          vta_diag *diag)
 {
     vtac_samples own;
     vtac_samples others;
@@ -360,7 +361,8 @@ static vta_status run(job *j, const vtac_samples *samples, vtac_quantize_report 
     VTA_TRY(make_plan(j, diag));
     VTA_TRY(open_floats(j, samples == NULL, diag));
     VTA_TRY(samples == NULL ? make_up(j, &own, &others, diag) : VTA_OK);
-    VTA_TRY(convert(j, samples != NULL ? samples : &own, samples != NULL ? NULL : &others, report, diag));
+    VTA_TRY(
+        convert_graph(j, samples != NULL ? samples : &own, samples != NULL ? NULL : &others, report, diag));
     return vtac_quant_restore(j->graph, &borders, diag);
 }
 
@@ -409,19 +411,20 @@ vta_status vtac_quantize_check(const vtac_graph *graph, vta_diag *diag)
         floats = multiplies_floats(graph, node);
         bytes = bytes || makes_bytes(graph, node);
     }
-    return floats || !bytes ? VTA_OK : nothing(diag);
+    return floats || !bytes ? VTA_OK : fail_nothing(diag);
 }
 
 vta_status vtac_quantize(vtac_graph *graph, const vtac_samples *samples, const vtac_quantize_options *options,
                          vtac_quantize_report *report, vta_diag *diag)
 {
-    job j = {.graph = graph, .options = options, .dtype = options->unsigned_activations ? VTAC_U8 : VTAC_I8};
+    quantize_job j = {
+        .graph = graph, .options = options, .dtype = options->unsigned_activations ? VTAC_U8 : VTAC_I8};
     if (report != NULL) {
         *report = (vtac_quantize_report){0};
     }
     const vta_status status =
         graph->flow == NULL
-            ? run(&j, samples, report, diag)
+            ? run_job(&j, samples, report, diag)
             : vta_fail(
                   diag, VTA_UNSUPPORTED,
                   "a model with control flow, or with sizes that are known only at run time, is quantized by "

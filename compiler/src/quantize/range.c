@@ -61,12 +61,12 @@ void vtac_quant_range_count(vtac_quant_range *range, const float *values, size_t
 }
 
 /* Bins [first, last) of a histogram. */
-typedef struct part {
+typedef struct bin_range {
     int first, last;
-} part;
+} bin_range;
 
 /* Mean square of what rounding adds inside, and cutting outside; in bins. */
-static double squared_error(const uint64_t *bins, part p)
+static double squared_error(const uint64_t *bins, bin_range p)
 {
     const double step = (double)(p.last - p.first) / (LEVELS - 1);
     double sum = 0.0;
@@ -80,7 +80,7 @@ static double squared_error(const uint64_t *bins, part p)
 
 /* How far the distribution of the values is from that of their levels, where each level's mass is spread over
  * those of its bins that hold something. What is cut counts as all but impossible. */
-static double divergence(const uint64_t *bins, part p)
+static double part_divergence(const uint64_t *bins, bin_range p)
 {
     const double impossible = 1e-9;
     const int width = p.last - p.first;
@@ -105,18 +105,18 @@ static double divergence(const uint64_t *bins, part p)
     return sum;
 }
 
-static double cost(vtac_range_method method, const uint64_t *bins, part p)
+static double part_cost(vtac_range_method method, const uint64_t *bins, bin_range p)
 {
-    return method == VTAC_RANGE_MSE ? squared_error(bins, p) : divergence(bins, p);
+    return method == VTAC_RANGE_MSE ? squared_error(bins, p) : part_divergence(bins, p);
 }
 
 /* 0 stays inside: it must be representable. */
-static part cheapest(vtac_range_method method, const uint64_t *bins, int zero)
+static bin_range cheapest_part(vtac_range_method method, const uint64_t *bins, int zero)
 {
-    part best = {0, QUANT_BINS};
-    double least = cost(method, bins, best);
+    bin_range best = {0, QUANT_BINS};
+    double least = part_cost(method, bins, best);
     for (int round = 0; round < 2 * ROUNDS; round++) {
-        part p = best;
+        bin_range p = best;
         int *edge = round % 2 == 0 ? &p.last : &p.first;
         const int from = round % 2 == 0 ? zero + 1 : 0;
         const int to = round % 2 == 0 ? QUANT_BINS : zero;
@@ -125,7 +125,7 @@ static part cheapest(vtac_range_method method, const uint64_t *bins, int zero)
             if (p.last - p.first < LEVELS / 2) {
                 break; /* no finer than half a bin a level */
             }
-            const double now = cost(method, bins, p);
+            const double now = part_cost(method, bins, p);
             if (now < least) {
                 least = now;
                 best = p;
@@ -135,9 +135,9 @@ static part cheapest(vtac_range_method method, const uint64_t *bins, int zero)
     return best;
 }
 
-static part common(const uint64_t *bins, int zero)
+static bin_range common_part(const uint64_t *bins, int zero)
 {
-    part p = {0, QUANT_BINS};
+    bin_range p = {0, QUANT_BINS};
     double total = 0.0;
     for (int i = 0; i < QUANT_BINS; i++) {
         total += (double)bins[i];
@@ -159,8 +159,8 @@ void vtac_quant_range_narrow(vtac_quant_range *range, vtac_range_method method)
     }
     const int at = (int)(-range->low / width);
     const int zero = at >= QUANT_BINS ? QUANT_BINS - 1 : at;
-    const part p =
-        method == VTAC_RANGE_PERCENTILE ? common(range->bins, zero) : cheapest(method, range->bins, zero);
+    const bin_range p = method == VTAC_RANGE_PERCENTILE ? common_part(range->bins, zero)
+                                                        : cheapest_part(method, range->bins, zero);
     const double low = range->low + p.first * width;
     const double high = range->low + p.last * width;
     range->low = p.first == 0 ? range->low : low < 0.0 ? low : 0.0;

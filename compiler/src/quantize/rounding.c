@@ -26,7 +26,7 @@ enum { SWEEPS = 6, MOST_WEIGHT = 127 };
 #define LEAST_GAIN 1e-5
 
 /* One output channel. */
-typedef struct channel {
+typedef struct rounded_channel {
     const float *x; /* [terms][room] */
     uint32_t room;
     int64_t terms;
@@ -35,9 +35,9 @@ typedef struct channel {
     double *exact;       /* weights in units of the scale */
     int8_t *chosen;
     float *off; /* [room]: the error of the output in each column, in units of the scale */
-} channel;
+} rounded_channel;
 
-static double dot(const float *a, const float *b, uint32_t count)
+static double dot_product(const float *a, const float *b, uint32_t count)
 {
     float sums[QUANT_LANES] = {0};
     double sum = 0.0;
@@ -60,17 +60,17 @@ static void add_scaled(float *to, const float *x, float factor, uint32_t count)
 }
 
 /* The errors of the outputs, anew; their squares, summed. */
-static double error_of(const channel *c)
+static double error_of(const rounded_channel *c)
 {
     memset(c->off, 0, c->room * sizeof *c->off);
     for (int64_t k = 0; k < c->terms; k++) {
         add_scaled(c->off, c->x + (size_t)k * c->room, (float)((double)c->chosen[k] - c->exact[k]), c->room);
     }
-    return dot(c->off, c->off, c->room);
+    return dot_product(c->off, c->off, c->room);
 }
 
 /* Where a weight could go instead: the other integer beside it; itself where there is none. */
-static int8_t other_of(const channel *c, int64_t k)
+static int8_t other_of(const rounded_channel *c, int64_t k)
 {
     const int8_t is = c->chosen[k];
     const double d = (double)is - c->exact[k];
@@ -81,7 +81,7 @@ static int8_t other_of(const channel *c, int64_t k)
     return (int8_t)other;
 }
 
-static bool turn_one(const channel *c, int64_t k)
+static bool turn_one(const rounded_channel *c, int64_t k)
 {
     const int8_t other = other_of(c, k);
     if (other == c->chosen[k] || c->power[k] <= 0.0) {
@@ -91,7 +91,7 @@ static bool turn_one(const channel *c, int64_t k)
     const double before = (double)c->chosen[k] - c->exact[k];
     const double step = (double)other - (double)c->chosen[k];
     const double after = before + step;
-    const double gain = -step * (2.0 * dot(c->off, x, c->room) + step * c->power[k]) -
+    const double gain = -step * (2.0 * dot_product(c->off, x, c->room) + step * c->power[k]) -
                         c->toll * c->power[k] * (after * after - before * before);
     if (!(gain > LEAST_GAIN * c->power[k])) {
         return false;
@@ -101,7 +101,7 @@ static bool turn_one(const channel *c, int64_t k)
     return true;
 }
 
-static void tune_channel(const channel *c, int8_t *nearest, double *before, double *after)
+static void tune_channel(const rounded_channel *c, int8_t *nearest, double *before, double *after)
 {
     *before = *after = error_of(c);
     memcpy(nearest, c->chosen, (size_t)c->terms);
@@ -142,7 +142,7 @@ vta_status vtac_quant_tune_rounding(vtac_quant_product *p, const float *w, const
     const int64_t rows = patches->channels * patches->taps;
     const int64_t terms = vtac_type_elements(&p->type) / p->channels;
     const int64_t outputs = p->channels / (rows / terms); /* of a group */
-    channel c = {.room = patches->room, .terms = terms};
+    rounded_channel c = {.room = patches->room, .terms = terms};
     vta_arena arena = {0};
     double *power = vta_arena_array(&arena, (size_t)rows, sizeof *power);
     int8_t *nearest = vta_arena_array(&arena, (size_t)terms, sizeof *nearest);
@@ -158,7 +158,7 @@ vta_status vtac_quant_tune_rounding(vtac_quant_product *p, const float *w, const
     }
     for (int64_t row = 0; row < rows; row++) {
         const float *x = patches->data + (size_t)row * patches->room;
-        power[row] = dot(x, x, patches->room);
+        power[row] = dot_product(x, x, patches->room);
     }
     c.toll = (double)terms / (double)patches->count;
     p->tuned = true;

@@ -32,8 +32,8 @@ static int64_t pictures_in(const vtac_type *type, vtac_quant_picture *each)
     return type->dim[0];
 }
 
-static vta_status make(const vtac_graph *g, vtac_value_id input, const vtac_sample_range *range,
-                       uint64_t *state, vta_arena *arena, vtac_tensor *out, vta_diag *diag)
+static vta_status make_sample(const vtac_graph *g, vtac_value_id input, const vtac_sample_range *range,
+                              uint64_t *state, vta_arena *arena, vtac_tensor *out, vta_diag *diag)
 {
     const vtac_type *type = &g->values[input].type;
     const int64_t count = vtac_type_elements(type);
@@ -66,7 +66,8 @@ vta_status vtac_generate_samples(const vtac_graph *graph, const vtac_sample_rang
         return vta_no_memory(diag);
     }
     for (size_t i = 0; i < total; i++) {
-        VTA_TRY(make(graph, graph->inputs[i % graph->input_count], range, &state, arena, &tensors[i], diag));
+        VTA_TRY(make_sample(graph, graph->inputs[i % graph->input_count], range, &state, arena, &tensors[i],
+                            diag));
     }
     *out = (vtac_samples){.tensors = tensors, .count = count, .inputs = graph->input_count};
     return VTA_OK;

@@ -83,7 +83,7 @@ static void choose_scales(vtac_quant_product *p, const float *w, const double *b
     }
 }
 
-static int32_t rounded(double value, double most)
+static int32_t round_weight(double value, double most)
 {
     const double whole = rint(value);
     return (int32_t)(whole > most ? most : whole < -most ? -most : whole);
@@ -95,7 +95,7 @@ static void round_weights(vtac_quant_product *p, const float *w)
     const int64_t count = vtac_type_elements(&p->type);
     for (int64_t i = 0; i < count; i++) {
         const int64_t c = channel_of(p, i, inner);
-        p->weights[i] = (int8_t)rounded((double)w[i] / (double)p->scales[c], MOST_WEIGHT);
+        p->weights[i] = (int8_t)round_weight((double)w[i] / (double)p->scales[c], MOST_WEIGHT);
     }
 }
 
@@ -103,8 +103,8 @@ static void round_weights(vtac_quant_product *p, const float *w)
  * the means of the input channels, is taken off the bias; `share` is the part of its taps that an output
  * sees. Where a kernel hangs over the edge, its taps see zeros: they are counted as if they did not, which is
  * little where the picture is larger than it. */
-static void correct(const vtac_quant_product *p, const float *w, float *real, const double *mean,
-                    int64_t group, double share, double *bias)
+static void correct_bias(const vtac_quant_product *p, const float *w, float *real, const double *mean,
+                         int64_t group, double share, double *bias)
 {
     const int64_t inner = inner_of(&p->type, p->axis);
     const int64_t count = vtac_type_elements(&p->type);
@@ -140,7 +140,7 @@ static vta_status round_bias(const vtac_quant_plan *plan, vtac_quant_product *p,
     }
     for (int64_t c = 0; c < p->channels; c++) {
         const float unit = x_scale * p->scales[c];
-        p->bias[c] = rounded(bias[c] / (double)unit, MOST_BIAS);
+        p->bias[c] = round_weight(bias[c] / (double)unit, MOST_BIAS);
         real[c] = (float)p->bias[c] * unit;
     }
     const vtac_tensor tensor = {
@@ -192,7 +192,8 @@ vta_status vtac_quant_round_product(const vtac_quant_plan *plan, float x_scale, 
     if (patches != NULL && patches->count > 0) {
         VTA_TRY(vtac_quant_tune_rounding(p, w->data, mean, patches, diag));
     }
-    correct(p, w->data, real, mean, vtac_attr_int(node, "group", 1), vtac_quant_tap_share(g, node), bias);
+    correct_bias(p, w->data, real, mean, vtac_attr_int(node, "group", 1), vtac_quant_tap_share(g, node),
+                 bias);
     const bool has_bias = usable && (vtac_in_type(g, node, 2) != NULL || mean != NULL);
     const vtac_tensor tensor = {.type = w->type, .data = real, .bytes = w->bytes};
     vtac_value_id value;

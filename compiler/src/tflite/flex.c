@@ -44,7 +44,7 @@ static bool read_uint(const flex *f, size_t at, uint64_t width, uint64_t *out)
 }
 
 /* Where an offset that stands at `at` leads. */
-static bool follow(const flex *f, size_t at, uint64_t width, size_t *to)
+static bool follow_offset(const flex *f, size_t at, uint64_t width, size_t *to)
 {
     uint64_t back;
     if (!read_uint(f, at, width, &back) || back > at) {
@@ -94,7 +94,7 @@ typedef struct found {
     unsigned packed;
 } found;
 
-static bool find(const flex *f, const char *key, found *out)
+static bool find_key(const flex *f, const char *key, found *out)
 {
     const uint8_t *bytes = f->bytes;
     const size_t size = f->size;
@@ -103,19 +103,19 @@ static bool find(const flex *f, const char *key, found *out)
     uint64_t count;
     uint64_t key_width;
     if (size < 3 || bytes[size - 2] >> 2 != MAP || !is_width(bytes[size - 1]) || bytes[size - 1] > size - 2 ||
-        !follow(f, size - 2 - bytes[size - 1], bytes[size - 1], &map)) {
+        !follow_offset(f, size - 2 - bytes[size - 1], bytes[size - 1], &map)) {
         return false;
     }
     const uint64_t width = UINT64_C(1) << (bytes[size - 2] & 3);
     if (map < 3 * width || !read_uint(f, map - (size_t)width, width, &count) ||
         !read_uint(f, map - 2 * (size_t)width, width, &key_width) ||
-        !follow(f, map - 3 * (size_t)width, width, &keys) || count > size || !is_width(key_width)) {
+        !follow_offset(f, map - 3 * (size_t)width, width, &keys) || count > size || !is_width(key_width)) {
         return false;
     }
     for (uint64_t i = 0; i < count; i++) {
         size_t name;
         uint64_t packed;
-        if (follow(f, keys + (size_t)(i * key_width), key_width, &name) && is_key(f, name, key)) {
+        if (follow_offset(f, keys + (size_t)(i * key_width), key_width, &name) && is_key(f, name, key)) {
             *out = (found){.at = map + (size_t)(i * width), .width = width};
             const bool typed = read_uint(f, map + (size_t)(count * width + i), 1, &packed);
             out->packed = typed ? (unsigned)packed : 0;
@@ -129,12 +129,12 @@ bool vtac_flex_number(const uint8_t *bytes, size_t size, const char *key, double
 {
     const flex f = {bytes, size};
     found v;
-    if (!find(&f, key, &v)) {
+    if (!find_key(&f, key, &v)) {
         return false;
     }
     unsigned type = v.packed >> 2;
     if (type >= INDIRECT_INT && type <= INDIRECT_FLOAT) {
-        if (!follow(&f, v.at, v.width, &v.at)) {
+        if (!follow_offset(&f, v.at, v.width, &v.at)) {
             return false;
         }
         v.width = UINT64_C(1) << (v.packed & 3);
@@ -149,8 +149,8 @@ uint32_t vtac_flex_ints(const uint8_t *bytes, size_t size, const char *key, int6
     found v;
     size_t at;
     uint64_t count;
-    if (!find(&f, key, &v) || (v.packed >> 2 != INTS && v.packed >> 2 != UINTS) ||
-        !follow(&f, v.at, v.width, &at)) {
+    if (!find_key(&f, key, &v) || (v.packed >> 2 != INTS && v.packed >> 2 != UINTS) ||
+        !follow_offset(&f, v.at, v.width, &at)) {
         return 0;
     }
     const uint64_t width = UINT64_C(1) << (v.packed & 3);

@@ -88,7 +88,7 @@ static const int64_t to_planes[] = {0, 3, 1, 2};
 static const int64_t to_plain[] = {0, 2, 3, 1};
 
 /* The name of a tensor belongs to the form that was made first, or to the plain one. */
-static void call(vtac_tflite *im, vtac_id id, const char *name)
+static void name_value(vtac_tflite *im, vtac_id id, const char *name)
 {
     vtac_graph *g = im->maker.graph;
     if (im->depth > 0) {
@@ -110,7 +110,7 @@ vtac_id vtac_tflite_value(vtac_tflite *im, vtac_tflite_tensor *t)
     }
     if (t->plain == 0 && t->data != NULL) {
         t->plain = vtac_make_constant(m, &t->type, t->data);
-        call(im, t->plain, t->name);
+        name_value(im, t->plain, t->name);
     }
     if (t->plain == 0 && t->variable) {
         void *zeros = vtac_make_room(m, vtac_type_elements(&t->type), vtac_dtype_bytes(t->type.dtype));
@@ -148,7 +148,7 @@ bool vtac_tflite_in_planes(vtac_tflite *im, uint32_t i)
     return t->planes != 0 && t->plain == 0;
 }
 
-static void set(vtac_tflite *im, uint32_t i, vtac_id value, bool planes)
+static void set_value(vtac_tflite *im, uint32_t i, vtac_id value, bool planes)
 {
     vtac_import_builder *m = &im->maker;
     vtac_tflite_tensor *t = vtac_tflite_out(im, i);
@@ -174,17 +174,17 @@ static void set(vtac_tflite *im, uint32_t i, vtac_id value, bool planes)
         value = vtac_make1(m, VTAC_OP_IDENTITY, value);
     }
     *(planes ? &t->planes : &t->plain) = value;
-    call(im, value, t->name);
+    name_value(im, value, t->name);
 }
 
 void vtac_tflite_set(vtac_tflite *im, uint32_t i, vtac_id value)
 {
-    set(im, i, value, false);
+    set_value(im, i, value, false);
 }
 
 void vtac_tflite_set_planes(vtac_tflite *im, uint32_t i, vtac_id value)
 {
-    set(im, i, value, true);
+    set_value(im, i, value, true);
 }
 
 vtac_id vtac_tflite_either(vtac_tflite *im, uint32_t i, bool *planes)
@@ -195,7 +195,7 @@ vtac_id vtac_tflite_either(vtac_tflite *im, uint32_t i, bool *planes)
 
 void vtac_tflite_set_either(vtac_tflite *im, uint32_t i, vtac_id value, bool planes)
 {
-    set(im, i, value, planes);
+    set_value(im, i, value, planes);
 }
 
 vtac_type vtac_tflite_type(vtac_tflite *im, uint32_t i)
@@ -446,7 +446,7 @@ static vta_status import_graph(vtac_tflite *im, vta_diag *diag)
         if (id != 0 && (im->maker.graph->values[id].node == 0 || vtac_is_output(im->maker.graph, id))) {
             id = vtac_make1(&im->maker, VTAC_OP_IDENTITY, id);
         }
-        call(im, id, outer_name(im->model.output_names, t, i));
+        name_value(im, id, outer_name(im->model.output_names, t, i));
         if (im->maker.status != VTA_OK || id == 0) {
             return vta_fail(diag, VTA_INVALID, "output '%s' is made by no operator", t->name);
         }
@@ -456,8 +456,8 @@ static vta_status import_graph(vtac_tflite *im, vta_diag *diag)
     return vtac_graph_sort(im->maker.graph, diag);
 }
 
-static vta_status load(const vtac_model_file *file, const vtac_import_options *options, vtac_graph **out,
-                       bool *changing, vta_diag *diag)
+static vta_status load_model(const vtac_model_file *file, const vtac_import_options *options,
+                             vtac_graph **out, bool *changing, vta_diag *diag)
 {
     vtac_graph *graph = vtac_graph_create("main");
     vtac_tflite im = {.options = options};
@@ -489,7 +489,7 @@ vta_status vtac_load_tflite(const vtac_model_file *file, const vtac_import_optio
                             vta_diag *diag)
 {
     bool changing = false;
-    const vta_status status = load(file, options, out, &changing, diag);
+    const vta_status status = load_model(file, options, out, &changing, diag);
     if (status == VTA_OK || !changing) {
         return status;
     }
@@ -498,5 +498,5 @@ vta_status vtac_load_tflite(const vtac_model_file *file, const vtac_import_optio
     if (diag != NULL) {
         *diag = (vta_diag){0};
     }
-    return load(file, &anew, out, &changing, diag);
+    return load_model(file, &anew, out, &changing, diag);
 }

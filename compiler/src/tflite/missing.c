@@ -32,7 +32,7 @@ static bool same_kind(const vtac_tflite_op *a, const vtac_tflite_op *b)
                                                              strcmp(a->custom, b->custom) == 0));
 }
 
-static void collect(missing *all, const vtac_tflite_graph *graph)
+static void collect_missing(missing *all, const vtac_tflite_graph *graph)
 {
     for (uint32_t i = 0; i < graph->op_count; i++) {
         const vtac_tflite_op *op = &graph->ops[i];
@@ -79,7 +79,7 @@ static void collect_all(vtac_tflite *im, missing *all)
     met[0] = true;
     for (uint32_t i = 0; i < used; i++) {
         const vtac_tflite_graph *graph = &im->model.graphs[queue[i]];
-        collect(all, graph);
+        collect_missing(all, graph);
         for (uint32_t k = 0; k < graph->op_count; k++) {
             im->op = &graph->ops[k];
             for (uint32_t option = 0; option < graphs_of(im->op); option++) {
@@ -111,7 +111,7 @@ static const char *name_of(const vtac_tflite_op *op, char *room, size_t size)
 vta_status vtac_tflite_check_operators(vtac_tflite *im, vta_diag *diag)
 {
     missing all = {.count = 0};
-    collect(&all, im->graph);
+    collect_missing(&all, im->graph);
     if (all.count == 0) {
         return VTA_OK;
     }

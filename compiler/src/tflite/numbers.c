@@ -104,7 +104,7 @@ vtac_id vtac_tflite_rescale_wide(vtac_tflite *im, vtac_id sum, const vtac_tfl_sc
 }
 
 /* Whether a tensor that is to hold integers of a scale has one. */
-static bool scaled(vtac_tflite *im, const vtac_tflite_tensor *t)
+static bool has_scale(vtac_tflite *im, const vtac_tflite_tensor *t)
 {
     if (t->scale_count == 0) {
         vtac_tflite_refuse(im, "tensor '%s' has no scale", t->name == NULL ? "" : t->name);
@@ -112,7 +112,7 @@ static bool scaled(vtac_tflite *im, const vtac_tflite_tensor *t)
     return t->scale_count > 0;
 }
 
-static int64_t quantum(const vtac_tflite_tensor *t, double value)
+static int64_t quantize_number(const vtac_tflite_tensor *t, double value)
 {
     return t->zero[0] + (int64_t)fmax(-1e9, fmin(1e9, (double)roundf((float)value / t->scale[0])));
 }
@@ -121,25 +121,25 @@ void vtac_tflite_activation_range(vtac_tflite *im, const vtac_tflite_tensor *t, 
                                   int64_t *high)
 {
     vtac_tflite_range(t->type.dtype, low, high);
-    if (!scaled(im, t)) {
+    if (!has_scale(im, t)) {
         return;
     }
     int64_t first = *low;
     int64_t last = *high;
     switch (activation) {
     case TFL_NONE: break;
-    case TFL_RELU: first = quantum(t, 0.0); break;
+    case TFL_RELU: first = quantize_number(t, 0.0); break;
     case TFL_RELU6:
-        first = quantum(t, 0.0);
-        last = quantum(t, 6.0);
+        first = quantize_number(t, 0.0);
+        last = quantize_number(t, 6.0);
         break;
     case TFL_RELU_N1:
-        first = quantum(t, -1.0);
-        last = quantum(t, 1.0);
+        first = quantize_number(t, -1.0);
+        last = quantize_number(t, 1.0);
         break;
     case TFL_RELU_01:
-        first = quantum(t, 0.0);
-        last = quantum(t, 1.0);
+        first = quantize_number(t, 0.0);
+        last = quantize_number(t, 1.0);
         break;
     default: vtac_tflite_refuse(im, "fused activation %d on integers", activation);
     }

@@ -26,7 +26,7 @@ static vtac_id over_planes(vtac_tflite *im, uint32_t i)
 }
 
 /* Both operands in the form of one of them; true: planes. */
-static bool operands(vtac_tflite *im, vtac_id *a, vtac_id *b)
+static bool read_operands(vtac_tflite *im, vtac_id *a, vtac_id *b)
 {
     const vtac_type types[] = {vtac_tflite_type(im, 0), vtac_tflite_type(im, 1)};
     const bool wanted = vtac_tflite_in_planes(im, 0) || vtac_tflite_in_planes(im, 1);
@@ -52,7 +52,8 @@ static bool any_quantized(vtac_tflite *im)
 }
 
 /* (a - za) * 2^left, scaled */
-static vtac_id lifted(vtac_tflite *im, vtac_id x, const vtac_tflite_tensor *t, int left, vtac_tfl_scale scale)
+static vtac_id lift_operand(vtac_tflite *im, vtac_id x, const vtac_tflite_tensor *t, int left,
+                            vtac_tfl_scale scale)
 {
     vtac_import_builder *m = &im->maker;
     x = vtac_tflite_centred(im, x, t->zero[0]);
@@ -111,8 +112,8 @@ static vtac_id add_words(vtac_tflite *im, vtac_id a, vtac_id b, bool shifts)
     }
     const int left = t[0]->type.dtype == VTAC_I16 ? WORDS : BYTES;
     const vtac_tfl_sum s = vtac_tfl_sum_of(t[0]->scale[0], t[1]->scale[0], t[2]->scale[0], left);
-    a = lifted(im, a, t[0], left, s.a);
-    b = lifted(im, b, t[1], left, s.b);
+    a = lift_operand(im, a, t[0], left, s.a);
+    b = lift_operand(im, b, t[1], left, s.b);
     const vtac_id sum = vtac_make2(m, im->how == VTAC_OP_SUB ? VTAC_OP_SUB : VTAC_OP_ADD, a, b);
     return vtac_tflite_rescale(im, sum, s.y, VTAC_ROUND_AWAY);
 }
@@ -137,7 +138,7 @@ void vtac_tflite_import_arithmetic(vtac_tflite *im)
 {
     vtac_id a;
     vtac_id b;
-    const bool planes = operands(im, &a, &b);
+    const bool planes = read_operands(im, &a, &b);
     const vtac_tflite_tensor *out = vtac_tflite_out(im, 0);
     const int activation = (int)vtac_tflite_option(im, 0, 1, 0);
     const bool words = im->maker.status == VTA_OK && vtac_tflite_in(im, 0)->type.dtype == VTAC_I16;
@@ -169,7 +170,7 @@ void vtac_tflite_import_extreme(vtac_tflite *im)
 {
     vtac_id a;
     vtac_id b;
-    const bool planes = operands(im, &a, &b);
+    const bool planes = read_operands(im, &a, &b);
     vtac_tflite_set_either(im, 0, plain_numbers(im, a, b), planes);
 }
 
@@ -180,11 +181,11 @@ void vtac_tflite_import_compare(vtac_tflite *im)
     enum { LEFT = 8 };
     vtac_id a;
     vtac_id b;
-    const bool planes = operands(im, &a, &b);
+    const bool planes = read_operands(im, &a, &b);
     const vtac_tflite_tensor *t[] = {vtac_tflite_in(im, 0), vtac_tflite_in(im, 1)};
     if (m->status == VTA_OK && vtac_tflite_quantized(t[0]) && vtac_tflite_quantized(t[1])) {
-        a = lifted(im, a, t[0], LEFT, vtac_tfl_scale_of((double)t[0]->scale[0]));
-        b = lifted(im, b, t[1], LEFT, vtac_tfl_scale_of((double)t[1]->scale[0]));
+        a = lift_operand(im, a, t[0], LEFT, vtac_tfl_scale_of((double)t[0]->scale[0]));
+        b = lift_operand(im, b, t[1], LEFT, vtac_tfl_scale_of((double)t[1]->scale[0]));
     }
     vtac_id y = 0;
     if (im->how == VTAC_OP_NOT) { /* not equal */
@@ -199,7 +200,7 @@ void vtac_tflite_import_binary(vtac_tflite *im)
 {
     vtac_id a;
     vtac_id b;
-    const bool planes = operands(im, &a, &b);
+    const bool planes = read_operands(im, &a, &b);
     if (im->maker.status == VTA_OK && any_quantized(im)) {
         vtac_tflite_refuse(im, "quantized integers");
         return;
@@ -221,8 +222,8 @@ static vtac_id squared_bytes(vtac_tflite *im, vtac_id a, vtac_id b)
     const vtac_tfl_sum s = vtac_tfl_sum_of(t[0]->scale[0], t[1]->scale[0], t[2]->scale[0], LEFT);
     const double twice = 2.0 * (double)fmaxf(t[0]->scale[0], t[1]->scale[0]);
     const double real = twice * twice / ((double)(1 << (2 * LEFT)) * (double)t[2]->scale[0]);
-    const vtac_id d =
-        vtac_make2(m, VTAC_OP_SUB, lifted(im, a, t[0], LEFT, s.a), lifted(im, b, t[1], LEFT, s.b));
+    const vtac_id d = vtac_make2(m, VTAC_OP_SUB, lift_operand(im, a, t[0], LEFT, s.a),
+                                 lift_operand(im, b, t[1], LEFT, s.b));
     const vtac_id y =
         vtac_tflite_rescale(im, vtac_make2(m, VTAC_OP_MUL, d, d), vtac_tfl_scale_of(real), VTAC_ROUND_AWAY);
     return vtac_tflite_store(im, y, t[2], TFL_NONE);
@@ -233,7 +234,7 @@ void vtac_tflite_import_squared_difference(vtac_tflite *im)
     vtac_import_builder *m = &im->maker;
     vtac_id a;
     vtac_id b;
-    const bool planes = operands(im, &a, &b);
+    const bool planes = read_operands(im, &a, &b);
     if (m->status == VTA_OK && any_quantized(im)) {
         vtac_tflite_set_either(im, 0, squared_bytes(im, a, b), planes);
         return;
@@ -248,7 +249,7 @@ void vtac_tflite_import_floor_div(vtac_tflite *im)
     vtac_import_builder *m = &im->maker;
     vtac_id a;
     vtac_id b;
-    const bool planes = operands(im, &a, &b);
+    const bool planes = read_operands(im, &a, &b);
     const vtac_dtype dtype = vtac_tflite_out(im, 0)->type.dtype;
     if (m->status == VTA_OK && any_quantized(im)) {
         vtac_tflite_refuse(im, "quantized integers");
@@ -270,7 +271,7 @@ void vtac_tflite_import_prelu(vtac_tflite *im)
     vtac_import_builder *m = &im->maker;
     vtac_id x;
     vtac_id alpha;
-    const bool planes = operands(im, &x, &alpha);
+    const bool planes = read_operands(im, &x, &alpha);
     const vtac_tflite_tensor *in = vtac_tflite_in(im, 0);
     const vtac_tflite_tensor *slope = vtac_tflite_in(im, 1);
     const vtac_tflite_tensor *out = vtac_tflite_out(im, 0);

@@ -8,7 +8,7 @@
 #include "operators.h"
 
 /* `rows` [count][3] of NonMaxSuppression have -1 where there is none: which box, and whether. */
-static vtac_id chosen(vtac_tflite *im, vtac_id rows, int64_t count, vtac_id *there)
+static vtac_id chosen_boxes(vtac_tflite *im, vtac_id rows, int64_t count, vtac_id *there)
 {
     vtac_import_builder *m = &im->maker;
     vtac_id at = vtac_make_reshape(m, vtac_make_slice(m, rows, 1, 2, 3), (int64_t[]){count}, 1);
@@ -50,7 +50,8 @@ void vtac_tflite_import_non_max(vtac_tflite *im)
                           vtac_make_number(m, VTAC_I64, (double)count), vtac_tflite_plain(im, 3),
                           vtac_tflite_plain(im, 4)};
     vtac_id there = 0;
-    const vtac_id at = chosen(im, vtac_make(m, VTAC_OP_NON_MAX_SUPPRESSION, in, 5, NULL, 0), count, &there);
+    const vtac_id at =
+        chosen_boxes(im, vtac_make(m, VTAC_OP_NON_MAX_SUPPRESSION, in, 5, NULL, 0), count, &there);
     const vtac_id used = vtac_make_cast(m, there, VTAC_I32);
     uint32_t out = 0;
     const vtac_id which = vtac_make2(m, VTAC_OP_MUL, vtac_make_cast(m, at, VTAC_I32), used);

@@ -35,7 +35,7 @@ static argument argument_of(vtac_tflite *im, vtac_tflite_tensor *t)
 }
 
 /* Arguments of as many tensors, which stay valid; NULL after a failure. */
-static argument *arguments(vtac_tflite *im, const int32_t *numbers, uint32_t count)
+static argument *alloc_arguments(vtac_tflite *im, const int32_t *numbers, uint32_t count)
 {
     argument *out = vtac_make_room(&im->maker, (int64_t)count + 1, sizeof *out);
     for (uint32_t i = 0; out != NULL && i < count; i++) {
@@ -67,7 +67,8 @@ static bool may_call(vtac_tflite *im, int64_t number, uint32_t given, uint32_t w
 }
 
 /* Graph `number` on `in`: its outputs, NULL after a failure. */
-static argument *call(vtac_tflite *im, int64_t number, const argument *in, uint32_t given, uint32_t wanted)
+static argument *call_graph(vtac_tflite *im, int64_t number, const argument *in, uint32_t given,
+                            uint32_t wanted)
 {
     if (in == NULL || !may_call(im, number, given, wanted)) {
         return NULL;
@@ -93,7 +94,7 @@ static argument *call(vtac_tflite *im, int64_t number, const argument *in, uint3
     im->depth++;
     argument *out = NULL;
     if (vtac_tflite_import_operators(im, im->maker.diag) == VTA_OK) {
-        out = arguments(im, instance.outputs, instance.output_count);
+        out = alloc_arguments(im, instance.outputs, instance.output_count);
     } else if (im->maker.status == VTA_OK) {
         im->maker.status = VTA_UNSUPPORTED; /* the message is there */
     }
@@ -135,13 +136,13 @@ void vtac_tflite_import_while(vtac_tflite *im)
     const vtac_tflite_op *op = im->op;
     const int64_t condition = vtac_tflite_option(im, 0, 4, 0);
     const int64_t body = vtac_tflite_option(im, 1, 4, 0);
-    const argument *state = arguments(im, op->inputs, op->input_count);
+    const argument *state = alloc_arguments(im, op->inputs, op->input_count);
     if (op->input_count != op->output_count) {
         vtac_make_fail(&im->maker, VTA_INVALID, "%u values go in, %u come out", op->input_count,
                        op->output_count);
     }
     while (im->maker.status == VTA_OK) {
-        const argument *more = call(im, condition, state, op->input_count, 1);
+        const argument *more = call_graph(im, condition, state, op->input_count, 1);
         const int truth = truth_of(im, more);
         if (truth == 0) {
             break;
@@ -149,7 +150,7 @@ void vtac_tflite_import_while(vtac_tflite *im)
         if (truth < 0 && im->maker.status == VTA_OK) {
             vtac_tflite_refuse(im, "how many turns the loop takes depends on the network's inputs");
         }
-        state = call(im, body, state, op->input_count, op->output_count);
+        state = call_graph(im, body, state, op->input_count, op->output_count);
     }
     im->op = op;
     for (uint32_t i = 0; state != NULL && i < op->output_count; i++) {
@@ -204,7 +205,7 @@ void vtac_tflite_import_if(vtac_tflite *im)
     const vtac_tflite_op *op = im->op;
     const int64_t numbers[] = {vtac_tflite_option(im, 1, 4, 0),
                                vtac_tflite_option(im, 0, 4, 0)}; /* else, then */
-    const argument *given = arguments(im, op->inputs, op->input_count);
+    const argument *given = alloc_arguments(im, op->inputs, op->input_count);
     const int truth = truth_of(im, given);
     const argument *out[2] = {NULL, NULL};
     vtac_id *values[3] = {NULL}; /* of variables: after either branch, and before */
@@ -213,7 +214,7 @@ void vtac_tflite_import_if(vtac_tflite *im)
     }
     for (int i = 0; i < 2 && given != NULL; i++) {
         if (truth < 0 || truth == i) {
-            out[i] = call(im, numbers[i], given + 1, op->input_count - 1, op->output_count);
+            out[i] = call_graph(im, numbers[i], given + 1, op->input_count - 1, op->output_count);
         }
         if (truth < 0) {
             swap_variables(im, values[i], values[2]);
@@ -250,7 +251,7 @@ void vtac_tflite_import_call_once(vtac_tflite *im)
     const vtac_tflite_op *op = im->op;
     const bool once = im->once;
     im->once = true;
-    (void)call(im, vtac_tflite_option(im, 0, 4, 0), (const argument[]){{0}}, 0, 0);
+    (void)call_graph(im, vtac_tflite_option(im, 0, 4, 0), (const argument[]){{0}}, 0, 0);
     im->once = once;
     im->op = op;
 }

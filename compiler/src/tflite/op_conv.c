@@ -12,13 +12,13 @@
 enum { SAME = 0 };
 
 /* Strides, dilations, activation and where they stand among the options. */
-typedef struct window {
+typedef struct conv_window {
     int64_t stride[2], dilation[2], kernel[2], pads[4];
     int padding, activation;
-} window;
+} conv_window;
 
 /* What a window of TensorFlow's needs around an input of `size` so that it fits ceil(size / stride) times. */
-static void pad_axis(const window *w, int axis, int64_t size, int64_t *before, int64_t *after)
+static void pad_axis(const conv_window *w, int axis, int64_t size, int64_t *before, int64_t *after)
 {
     const int64_t reach = (w->kernel[axis] - 1) * w->dilation[axis] + 1;
     const int64_t count = (size + w->stride[axis] - 1) / w->stride[axis];
@@ -28,7 +28,7 @@ static void pad_axis(const window *w, int axis, int64_t size, int64_t *before, i
     *after = total - *before;
 }
 
-static bool check_window(vtac_tflite *im, const window *w)
+static bool check_window(vtac_tflite *im, const conv_window *w)
 {
     for (int a = 0; a < 2; a++) {
         if (w->stride[a] < 1 || w->dilation[a] < 1 || w->stride[a] > INT32_MAX || w->dilation[a] > 1 << 20 ||
@@ -41,7 +41,7 @@ static bool check_window(vtac_tflite *im, const window *w)
     return im->maker.status == VTA_OK;
 }
 
-static uint32_t window_attrs(const window *w, int64_t groups, vtac_attr *attrs)
+static uint32_t window_attrs(const conv_window *w, int64_t groups, vtac_attr *attrs)
 {
     uint32_t count = 0;
     attrs[count++] = vtac_attr_of_ints("strides", w->stride, 2);
@@ -56,7 +56,7 @@ static uint32_t window_attrs(const window *w, int64_t groups, vtac_attr *attrs)
 /* ---- the three kinds of arithmetic */
 
 typedef struct convolution {
-    window w;
+    conv_window w;
     bool depthwise;
     int64_t groups, outputs;
     vtac_id x, weight; /* in planes; [outputs][inputs per group][rows][columns] */
@@ -208,7 +208,7 @@ static bool scales_fit(vtac_tflite *im, const convolution *c)
     return good;
 }
 
-static void convolve(vtac_tflite *im, convolution *c)
+static void make_convolution(vtac_tflite *im, convolution *c)
 {
     const vtac_dtype in = c->in->type.dtype;
     const vtac_dtype filter = c->filter->type.dtype;
@@ -231,7 +231,7 @@ static void convolve(vtac_tflite *im, convolution *c)
     vtac_tflite_set_planes(im, 0, y);
 }
 
-static bool begin(vtac_tflite *im, convolution *c)
+static bool begin_convolution(vtac_tflite *im, convolution *c)
 {
     c->in = vtac_tflite_in(im, 0);
     c->filter = vtac_tflite_in(im, 1);
@@ -259,11 +259,11 @@ static bool begin(vtac_tflite *im, convolution *c)
 void vtac_tflite_import_conv(vtac_tflite *im)
 {
     convolution c = {.groups = 1};
-    c.w = (window){.stride = {vtac_tflite_option(im, 2, 4, 0), vtac_tflite_option(im, 1, 4, 0)},
-                   .dilation = {vtac_tflite_option(im, 5, 4, 1), vtac_tflite_option(im, 4, 4, 1)},
-                   .padding = (int)vtac_tflite_option(im, 0, 1, 0),
-                   .activation = (int)vtac_tflite_option(im, 3, 1, 0)};
-    if (!begin(im, &c)) {
+    c.w = (conv_window){.stride = {vtac_tflite_option(im, 2, 4, 0), vtac_tflite_option(im, 1, 4, 0)},
+                        .dilation = {vtac_tflite_option(im, 5, 4, 1), vtac_tflite_option(im, 4, 4, 1)},
+                        .padding = (int)vtac_tflite_option(im, 0, 1, 0),
+                        .activation = (int)vtac_tflite_option(im, 3, 1, 0)};
+    if (!begin_convolution(im, &c)) {
         return;
     }
     const vtac_type x = vtac_tflite_type(im, 0);
@@ -276,7 +276,7 @@ void vtac_tflite_import_conv(vtac_tflite *im)
     }
     c.groups = x.dim[3] / w.dim[3];
     c.weight = vtac_make_transpose(&im->maker, vtac_tflite_plain(im, 1), (int64_t[]){0, 3, 1, 2}, 4);
-    convolve(im, &c);
+    make_convolution(im, &c);
 }
 
 /* options: padding, stride_w, stride_h, multiplier, activation, dilation_w, dilation_h; weights
@@ -284,11 +284,11 @@ void vtac_tflite_import_conv(vtac_tflite *im)
 void vtac_tflite_import_depthwise(vtac_tflite *im)
 {
     convolution c = {.depthwise = true};
-    c.w = (window){.stride = {vtac_tflite_option(im, 2, 4, 0), vtac_tflite_option(im, 1, 4, 0)},
-                   .dilation = {vtac_tflite_option(im, 6, 4, 1), vtac_tflite_option(im, 5, 4, 1)},
-                   .padding = (int)vtac_tflite_option(im, 0, 1, 0),
-                   .activation = (int)vtac_tflite_option(im, 4, 1, 0)};
-    if (!begin(im, &c)) {
+    c.w = (conv_window){.stride = {vtac_tflite_option(im, 2, 4, 0), vtac_tflite_option(im, 1, 4, 0)},
+                        .dilation = {vtac_tflite_option(im, 6, 4, 1), vtac_tflite_option(im, 5, 4, 1)},
+                        .padding = (int)vtac_tflite_option(im, 0, 1, 0),
+                        .activation = (int)vtac_tflite_option(im, 4, 1, 0)};
+    if (!begin_convolution(im, &c)) {
         return;
     }
     const vtac_type x = vtac_tflite_type(im, 0);
@@ -301,7 +301,7 @@ void vtac_tflite_import_depthwise(vtac_tflite *im)
         return;
     }
     c.weight = vtac_make_transpose(&im->maker, vtac_tflite_plain(im, 1), (int64_t[]){3, 0, 1, 2}, 4);
-    convolve(im, &c);
+    make_convolution(im, &c);
 }
 
 /* ---- transposed: inputs are the output's shape, the weights [outputs][h][w][inputs], x, a bias */
@@ -338,10 +338,10 @@ void vtac_tflite_import_transpose_conv(vtac_tflite *im)
                      .in = vtac_tflite_in(im, 2),
                      .filter = vtac_tflite_in(im, 1),
                      .out = vtac_tflite_out(im, 0)};
-    c.w = (window){.stride = {vtac_tflite_option(im, 2, 4, 0), vtac_tflite_option(im, 1, 4, 0)},
-                   .dilation = {1, 1},
-                   .padding = (int)vtac_tflite_option(im, 0, 1, 0),
-                   .activation = (int)vtac_tflite_option(im, 3, 1, 0)};
+    c.w = (conv_window){.stride = {vtac_tflite_option(im, 2, 4, 0), vtac_tflite_option(im, 1, 4, 0)},
+                        .dilation = {1, 1},
+                        .padding = (int)vtac_tflite_option(im, 0, 1, 0),
+                        .activation = (int)vtac_tflite_option(im, 3, 1, 0)};
     int64_t shape[4];
     const vtac_type x = vtac_tflite_type(im, 2);
     const vtac_type w = vtac_tflite_type(im, 1);
@@ -393,11 +393,11 @@ void vtac_tflite_import_pool(vtac_tflite *im)
     const bool is_max = im->how == VTAC_OP_MAX_POOL;
     const vtac_tflite_tensor *in = vtac_tflite_in(im, 0);
     const vtac_tflite_tensor *out = vtac_tflite_out(im, 0);
-    window w = {.stride = {vtac_tflite_option(im, 2, 4, 0), vtac_tflite_option(im, 1, 4, 0)},
-                .dilation = {1, 1},
-                .kernel = {vtac_tflite_option(im, 4, 4, 0), vtac_tflite_option(im, 3, 4, 0)},
-                .padding = (int)vtac_tflite_option(im, 0, 1, 0),
-                .activation = (int)vtac_tflite_option(im, 5, 1, 0)};
+    conv_window w = {.stride = {vtac_tflite_option(im, 2, 4, 0), vtac_tflite_option(im, 1, 4, 0)},
+                     .dilation = {1, 1},
+                     .kernel = {vtac_tflite_option(im, 4, 4, 0), vtac_tflite_option(im, 3, 4, 0)},
+                     .padding = (int)vtac_tflite_option(im, 0, 1, 0),
+                     .activation = (int)vtac_tflite_option(im, 5, 1, 0)};
     const vtac_type x = vtac_tflite_type(im, 0);
     if (!check_window(im, &w) || x.rank != 4 || w.kernel[0] < 1 || w.kernel[1] < 1) {
         vtac_make_fail(&im->maker, VTA_INVALID, "a window of %lld x %lld on rank %u", (long long)w.kernel[0],
@@ -436,11 +436,11 @@ void vtac_tflite_import_pool(vtac_tflite *im)
 void vtac_tflite_import_l2_pool(vtac_tflite *im)
 {
     vtac_import_builder *m = &im->maker;
-    window w = {.stride = {vtac_tflite_option(im, 2, 4, 0), vtac_tflite_option(im, 1, 4, 0)},
-                .dilation = {1, 1},
-                .kernel = {vtac_tflite_option(im, 4, 4, 0), vtac_tflite_option(im, 3, 4, 0)},
-                .padding = (int)vtac_tflite_option(im, 0, 1, 0),
-                .activation = (int)vtac_tflite_option(im, 5, 1, 0)};
+    conv_window w = {.stride = {vtac_tflite_option(im, 2, 4, 0), vtac_tflite_option(im, 1, 4, 0)},
+                     .dilation = {1, 1},
+                     .kernel = {vtac_tflite_option(im, 4, 4, 0), vtac_tflite_option(im, 3, 4, 0)},
+                     .padding = (int)vtac_tflite_option(im, 0, 1, 0),
+                     .activation = (int)vtac_tflite_option(im, 5, 1, 0)};
     const vtac_type x = vtac_tflite_type(im, 0);
     if (!check_window(im, &w) || x.rank != 4 || x.dtype != VTAC_F32 || w.kernel[0] < 1 || w.kernel[1] < 1) {
         vtac_make_fail(m, VTA_UNSUPPORTED, "a window of %lld x %lld on %s of rank %u", (long long)w.kernel[0],

@@ -58,18 +58,18 @@ static void check_shapes(vtac_tflite *im, detection *d)
 }
 
 /* Column k of rows, in double, as TensorFlow Lite computes it. */
-static vtac_id column(vtac_tflite *im, vtac_id x, uint32_t axis, int64_t k)
+static vtac_id box_column(vtac_tflite *im, vtac_id x, uint32_t axis, int64_t k)
 {
     return vtac_make_cast(&im->maker, vtac_make_slice(&im->maker, x, axis, k, k + 1), VTAC_F64);
 }
 
-static vtac_id times(vtac_tflite *im, vtac_id x, double by)
+static vtac_id times_number(vtac_tflite *im, vtac_id x, double by)
 {
     return vtac_make2(&im->maker, VTAC_OP_MUL, x, vtac_make_number(&im->maker, VTAC_F64, by));
 }
 
 /* Centres and sizes relative to the anchors, to corners. */
-static void decode(vtac_tflite *im, detection *d)
+static void decode_boxes(vtac_tflite *im, detection *d)
 {
     vtac_import_builder *m = &im->maker;
     const vtac_id x =
@@ -77,14 +77,14 @@ static void decode(vtac_tflite *im, detection *d)
     const vtac_id anchor = real_input(im, 2);
     vtac_id corner[4];
     for (int a = 0; a < 2; a++) {
-        const vtac_id size = column(im, anchor, 1, a + 2);
+        const vtac_id size = box_column(im, anchor, 1, a + 2);
         vtac_id centre =
-            vtac_make2(m, VTAC_OP_DIV, column(im, x, 1, a), vtac_make_number(m, VTAC_F64, d->scale[a]));
-        centre =
-            vtac_make2(m, VTAC_OP_ADD, vtac_make2(m, VTAC_OP_MUL, centre, size), column(im, anchor, 1, a));
-        vtac_id half = vtac_make2(m, VTAC_OP_DIV, column(im, x, 1, a + 2),
+            vtac_make2(m, VTAC_OP_DIV, box_column(im, x, 1, a), vtac_make_number(m, VTAC_F64, d->scale[a]));
+        centre = vtac_make2(m, VTAC_OP_ADD, vtac_make2(m, VTAC_OP_MUL, centre, size),
+                            box_column(im, anchor, 1, a));
+        vtac_id half = vtac_make2(m, VTAC_OP_DIV, box_column(im, x, 1, a + 2),
                                   vtac_make_number(m, VTAC_F64, d->scale[a + 2]));
-        half = vtac_make2(m, VTAC_OP_MUL, times(im, vtac_make1(m, VTAC_OP_EXP, half), 0.5), size);
+        half = vtac_make2(m, VTAC_OP_MUL, times_number(im, vtac_make1(m, VTAC_OP_EXP, half), 0.5), size);
         centre = vtac_make_cast(m, centre, VTAC_F32);
         half = vtac_make_cast(m, half, VTAC_F32);
         corner[a] = vtac_make2(m, VTAC_OP_SUB, centre, half);
@@ -123,8 +123,8 @@ static vtac_id row_of(vtac_tflite *im, vtac_id rows, uint32_t column_number)
 }
 
 /* Numbers, or 0 where there is no detection, in a row of `size`. `there` is [count]; x [count, each]. */
-static vtac_id filled(vtac_tflite *im, vtac_id there, vtac_id x, int64_t each, int64_t room,
-                      const int64_t *dims, uint32_t rank)
+static vtac_id fill_absent(vtac_tflite *im, vtac_id there, vtac_id x, int64_t each, int64_t room,
+                           const int64_t *dims, uint32_t rank)
 {
     vtac_import_builder *m = &im->maker;
     const int64_t count = vtac_made_type(m, there)->dim[0];
@@ -143,32 +143,32 @@ static vtac_id filled(vtac_tflite *im, vtac_id there, vtac_id x, int64_t each, i
     return vtac_make_reshape(m, y, dims, rank);
 }
 
-static vtac_id gather(vtac_tflite *im, vtac_id x, vtac_id rows)
+static vtac_id gather_rows(vtac_tflite *im, vtac_id x, vtac_id rows)
 {
     return vtac_make2(&im->maker, VTAC_OP_GATHER, x, rows);
 }
 
 /* What is written: which anchor, class and score for each detection, `each` of them for a box. */
-static void write(vtac_tflite *im, const detection *d, vtac_id there, vtac_id anchor, vtac_id class,
-                  vtac_id score, int64_t each)
+static void write_detections(vtac_tflite *im, const detection *d, vtac_id there, vtac_id anchor,
+                             vtac_id class, vtac_id score, int64_t each)
 {
     vtac_import_builder *m = &im->maker;
     const int64_t room = d->most;
     const int64_t all = room * each;
     const vtac_id corners = vtac_make_reshape(m, d->boxes, (int64_t[]){d->anchors, 4}, 2);
-    vtac_id box = gather(im, corners, anchor);
+    vtac_id box = gather_rows(im, corners, anchor);
     const int64_t count = vtac_made_type(m, there)->dim[0];
     if (each > 1) { /* the same box for each of its classes */
         const vtac_id one = vtac_make_reshape(m, box, (int64_t[]){count, 1, 4}, 3);
         const vtac_id shape = vtac_make_ints(m, (int64_t[]){count, each, 4}, 3);
         box = vtac_make2(m, VTAC_OP_EXPAND, one, shape);
     }
-    vtac_tflite_set(im, 0, filled(im, there, box, 4 * each, room, (int64_t[]){1, all, 4}, 3));
+    vtac_tflite_set(im, 0, fill_absent(im, there, box, 4 * each, room, (int64_t[]){1, all, 4}, 3));
     if (im->op->output_count > 1) {
-        vtac_tflite_set(im, 1, filled(im, there, class, each, room, (int64_t[]){1, all}, 2));
+        vtac_tflite_set(im, 1, fill_absent(im, there, class, each, room, (int64_t[]){1, all}, 2));
     }
     if (im->op->output_count > 2) {
-        vtac_tflite_set(im, 2, filled(im, there, score, each, room, (int64_t[]){1, all}, 2));
+        vtac_tflite_set(im, 2, fill_absent(im, there, score, each, room, (int64_t[]){1, all}, 2));
     }
     if (im->op->output_count > 3) {
         const int64_t axis = 0;
@@ -195,8 +195,8 @@ static void detect_fast(vtac_tflite *im, const detection *d)
     const vtac_id found = row_of(im, rows, 2);
     const vtac_id anchor = at_least_zero(im, found);
     const vtac_id there = vtac_make2(m, VTAC_OP_GREATER_OR_EQUAL, found, vtac_make_number(m, VTAC_I64, 0.0));
-    vtac_id score = gather(im, best[0], anchor);
-    vtac_id class = gather(im, best[1], anchor);
+    vtac_id score = gather_rows(im, best[0], anchor);
+    vtac_id class = gather_rows(im, best[1], anchor);
     if (each < d->classes_each) { /* classes that there are not */
         const int64_t count = vtac_made_type(m, there)->dim[0];
         const int64_t missing = d->classes_each - each;
@@ -206,7 +206,7 @@ static void detect_fast(vtac_tflite *im, const detection *d)
         score = vtac_make_concat(m, (vtac_id[]){score, none}, 2, 1);
         class = vtac_make_concat(m, (vtac_id[]){vtac_make_cast(m, class, VTAC_F32), none}, 2, 1);
     }
-    write(im, d, there, anchor, class, score, d->classes_each);
+    write_detections(im, d, there, anchor, class, score, d->classes_each);
 }
 
 /* Each class by itself; of all that is left, the best. */
@@ -224,13 +224,13 @@ static void detect_regular(vtac_tflite *im, const detection *d)
         m, VTAC_OP_ADD, vtac_make2(m, VTAC_OP_MUL, anchor, vtac_make_number(m, VTAC_I64, (double)d->classes)),
         class);
     const vtac_id all = vtac_make_reshape(m, d->scores, (int64_t[]){d->anchors * d->classes}, 1);
-    const vtac_id score = vtac_make3(m, VTAC_OP_WHERE, there, gather(im, all, place),
+    const vtac_id score = vtac_make3(m, VTAC_OP_WHERE, there, gather_rows(im, all, place),
                                      vtac_make_number(m, VTAC_F32, (double)-HUGE_VALF));
     const int64_t count = vtac_made_type(m, there)->dim[0];
     vtac_id best[2] = {0, 0};
     top_k(im, score, count < d->most ? count : d->most, best);
-    write(im, d, gather(im, there, best[1]), gather(im, anchor, best[1]), gather(im, class, best[1]), best[0],
-          1);
+    write_detections(im, d, gather_rows(im, there, best[1]), gather_rows(im, anchor, best[1]),
+                     gather_rows(im, class, best[1]), best[0], 1);
 }
 
 void vtac_tflite_import_detection(vtac_tflite *im)
@@ -241,7 +241,7 @@ void vtac_tflite_import_detection(vtac_tflite *im)
     if (im->maker.status != VTA_OK) {
         return;
     }
-    decode(im, &d);
+    decode_boxes(im, &d);
     if (d.regular) {
         detect_regular(im, &d);
     } else {

@@ -10,14 +10,14 @@ enum { X, LAST, WEIGHTS, BIAS, CELL, PARTS };
 enum { OUT, OUT_CELL, OUT_BOTH, OUT_SUMS };
 enum { GATE_IN, GATE_FRESH, GATE_FORGET, GATE_OUT, GATES };
 
-typedef int16_t fixed_fn(int16_t x, int whole);
+typedef int16_t basic_fixed_fn(int16_t x, int whole);
 
-static vtac_id words(vtac_tflite *im, vtac_id x)
+static vtac_id as_int32(vtac_tflite *im, vtac_id x)
 {
     return vtac_make_clip(&im->maker, x, INT16_MIN, INT16_MAX);
 }
 
-static vtac_id fixed(vtac_tflite *im, vtac_id x, fixed_fn *fn, int whole)
+static vtac_id fixed_function(vtac_tflite *im, vtac_id x, basic_fixed_fn *fn, int whole)
 {
     enum { COUNT = 1 << 16 };
     int32_t *room = vtac_make_room(&im->maker, COUNT, sizeof *room);
@@ -28,14 +28,14 @@ static vtac_id fixed(vtac_tflite *im, vtac_id x, fixed_fn *fn, int whole)
 }
 
 /* Fractions of 2^15, the last bit rounded halves up. */
-static vtac_id times(vtac_tflite *im, vtac_id a, vtac_id b)
+static vtac_id multiply_15(vtac_tflite *im, vtac_id a, vtac_id b)
 {
     const vtac_tfl_scale by = {.mult = 1 << 16, .shift = 0}; /* of 2^31 */
     const vtac_id product = vtac_make2(&im->maker, VTAC_OP_MUL, a, b);
-    return words(im, vtac_tflite_rescale(im, product, by, VTAC_ROUND_UP));
+    return as_int32(im, vtac_tflite_rescale(im, product, by, VTAC_ROUND_UP));
 }
 
-static vtac_id gate(vtac_tflite *im, vtac_id sums, int which, int64_t units)
+static vtac_id select_gate(vtac_tflite *im, vtac_id sums, int which, int64_t units)
 {
     return vtac_make_slice(&im->maker, sums, 1, which * units, (which + 1) * units);
 }
@@ -47,14 +47,15 @@ static void step_floats(vtac_tflite *im, vtac_id both, int64_t units, vtac_id *o
     const vtac_id sums =
         vtac_make2(m, VTAC_OP_ADD, vtac_make2(m, VTAC_OP_MATMUL, both, turn), vtac_tflite_plain(im, BIAS));
     const vtac_id fresh =
-        vtac_make2(m, VTAC_OP_MUL, vtac_make1(m, VTAC_OP_SIGMOID, gate(im, sums, GATE_IN, units)),
-                   vtac_make1(m, VTAC_OP_TANH, gate(im, sums, GATE_FRESH, units)));
+        vtac_make2(m, VTAC_OP_MUL, vtac_make1(m, VTAC_OP_SIGMOID, select_gate(im, sums, GATE_IN, units)),
+                   vtac_make1(m, VTAC_OP_TANH, select_gate(im, sums, GATE_FRESH, units)));
     const vtac_id kept =
-        vtac_make2(m, VTAC_OP_MUL, vtac_make1(m, VTAC_OP_SIGMOID, gate(im, sums, GATE_FORGET, units)),
+        vtac_make2(m, VTAC_OP_MUL, vtac_make1(m, VTAC_OP_SIGMOID, select_gate(im, sums, GATE_FORGET, units)),
                    vtac_tflite_plain(im, CELL));
     out[OUT_CELL] = vtac_make2(m, VTAC_OP_ADD, fresh, kept);
-    out[OUT] = vtac_make2(m, VTAC_OP_MUL, vtac_make1(m, VTAC_OP_SIGMOID, gate(im, sums, GATE_OUT, units)),
-                          vtac_make1(m, VTAC_OP_TANH, out[OUT_CELL]));
+    out[OUT] =
+        vtac_make2(m, VTAC_OP_MUL, vtac_make1(m, VTAC_OP_SIGMOID, select_gate(im, sums, GATE_OUT, units)),
+                   vtac_make1(m, VTAC_OP_TANH, out[OUT_CELL]));
     out[OUT_SUMS] = sums;
 }
 
@@ -68,16 +69,18 @@ static void step_bytes(vtac_tflite *im, vtac_id both, int64_t units, vtac_id *ou
                           vtac_tflite_zero_value(im, vtac_tflite_in(im, WEIGHTS))};
     vtac_id sums = vtac_make(m, VTAC_OP_MATMUL_INTEGER, in, 4, NULL, 0);
     sums = vtac_make2(m, VTAC_OP_ADD, sums, vtac_tflite_plain(im, BIAS));
-    sums = words(im, vtac_tflite_rescale(im, sums, scale, VTAC_ROUND_UP)); /* as all its dense products */
-    vtac_id fresh = times(im, fixed(im, gate(im, sums, GATE_IN, units), vtac_tflite_fixed_logistic, 3),
-                          fixed(im, gate(im, sums, GATE_FRESH, units), vtac_tflite_fixed_tanh, 3));
+    sums = as_int32(im, vtac_tflite_rescale(im, sums, scale, VTAC_ROUND_UP)); /* as all its dense products */
+    vtac_id fresh = multiply_15(
+        im, fixed_function(im, select_gate(im, sums, GATE_IN, units), vtac_tflite_fixed_logistic, 3),
+        fixed_function(im, select_gate(im, sums, GATE_FRESH, units), vtac_tflite_fixed_tanh, 3));
     fresh = vtac_tflite_round_shift(im, fresh, 4);
-    const vtac_id kept =
-        times(im, fixed(im, gate(im, sums, GATE_FORGET, units), vtac_tflite_fixed_logistic, 3),
-              vtac_make_cast(m, vtac_tflite_plain(im, CELL), VTAC_I32));
-    const vtac_id cell = words(im, vtac_make2(m, VTAC_OP_ADD, fresh, kept));
-    vtac_id y = times(im, fixed(im, gate(im, sums, GATE_OUT, units), vtac_tflite_fixed_logistic, 3),
-                      fixed(im, cell, vtac_tflite_fixed_tanh, 4));
+    const vtac_id kept = multiply_15(
+        im, fixed_function(im, select_gate(im, sums, GATE_FORGET, units), vtac_tflite_fixed_logistic, 3),
+        vtac_make_cast(m, vtac_tflite_plain(im, CELL), VTAC_I32));
+    const vtac_id cell = as_int32(im, vtac_make2(m, VTAC_OP_ADD, fresh, kept));
+    vtac_id y = multiply_15(
+        im, fixed_function(im, select_gate(im, sums, GATE_OUT, units), vtac_tflite_fixed_logistic, 3),
+        fixed_function(im, cell, vtac_tflite_fixed_tanh, 4));
     y = vtac_make_clip(m, vtac_tflite_round_shift(im, y, 8), INT8_MIN, INT8_MAX);
     y = vtac_make2(m, VTAC_OP_ADD, y, vtac_make_number(m, VTAC_I32, 128.0));
     out[OUT] = vtac_make_cast(m, y, VTAC_U8);

@@ -27,7 +27,7 @@ typedef struct plan {
 /* ---- weights */
 
 /* One value of each gate, one behind the other on axis 0. */
-static vtac_id joined(const plan *p, uint32_t from)
+static vtac_id join_gates(const plan *p, uint32_t from)
 {
     vtac_id part[LSTM_GATES];
     for (uint32_t g = 0; g < p->gates; g++) {
@@ -36,9 +36,9 @@ static vtac_id joined(const plan *p, uint32_t from)
     return vtac_make_concat(&p->l->im->maker, part, p->gates, 0);
 }
 
-static vtac_id turned(const plan *p, uint32_t from)
+static vtac_id transpose_gates(const plan *p, uint32_t from)
 {
-    return vtac_make_transpose(&p->l->im->maker, joined(p, from), (int64_t[]){1, 0}, 2);
+    return vtac_make_transpose(&p->l->im->maker, join_gates(p, from), (int64_t[]){1, 0}, 2);
 }
 
 static float scale_of(const vtac_tflite_tensor *t)
@@ -140,7 +140,7 @@ static bool plan_integers(plan *p)
 
 /* ---- sums of gates */
 
-static vtac_id words(const plan *p, vtac_id x)
+static vtac_id as_int32(const plan *p, vtac_id x)
 {
     return vtac_make_clip(&p->l->im->maker, x, INT16_MIN, INT16_MAX);
 }
@@ -193,7 +193,7 @@ static vtac_id add_product(const plan *p, int which, vtac_id rows, vtac_id sum)
         vtac_id y = vtac_make3(m, VTAC_OP_MATMUL_INTEGER, rows, p->weights[which], zero);
         y = which == 0 && p->bias != 0 ? vtac_make2(m, VTAC_OP_ADD, y, p->bias) : y;
         y = rescale_columns(p, which, y);
-        return words(p, sum == 0 ? y : vtac_make2(m, VTAC_OP_ADD, y, sum));
+        return as_int32(p, sum == 0 ? y : vtac_make2(m, VTAC_OP_ADD, y, sum));
     }
     const vtac_id y = l->bytes
                           ? mixed_product(l->im, rows, p->weights[which], p->scales[which], l->asymmetric)
@@ -201,7 +201,7 @@ static vtac_id add_product(const plan *p, int which, vtac_id rows, vtac_id sum)
     return sum == 0 ? y : vtac_make2(m, VTAC_OP_ADD, sum, y);
 }
 
-static vtac_id whole64(vtac_tflite *im, int64_t v)
+static vtac_id int64_constant(vtac_tflite *im, int64_t v)
 {
     return vtac_make_number(&im->maker, VTAC_I64, (double)v);
 }
@@ -218,27 +218,29 @@ static vtac_id normal_words(const plan *p, vtac_id sum, uint32_t gate)
     const int64_t last = 1;
     const vtac_id x = vtac_make_cast(m, sum, VTAC_I64);
     vtac_id mean = vtac_make_reduce(m, VTAC_OP_REDUCE_SUM, x, &last, 1, true);
-    mean = vtac_make2(m, VTAC_OP_DIV, vtac_make2(m, VTAC_OP_MUL, mean, whole64(im, ONE)), whole64(im, n));
+    mean = vtac_make2(m, VTAC_OP_DIV, vtac_make2(m, VTAC_OP_MUL, mean, int64_constant(im, ONE)),
+                      int64_constant(im, n));
     vtac_id squares =
         vtac_make_reduce(m, VTAC_OP_REDUCE_SUM, vtac_make2(m, VTAC_OP_MUL, x, x), &last, 1, true);
-    squares = vtac_make2(m, VTAC_OP_MUL, squares, whole64(im, SQUARE / n));
+    squares = vtac_make2(m, VTAC_OP_MUL, squares, int64_constant(im, SQUARE / n));
     vtac_id variance = vtac_make2(m, VTAC_OP_SUB, squares, vtac_make2(m, VTAC_OP_MUL, mean, mean));
-    variance = vtac_make2(m, VTAC_OP_DIV, variance, whole64(im, SQUARE));
+    variance = vtac_make2(m, VTAC_OP_DIV, variance, int64_constant(im, SQUARE));
     const double guard = fmax(1.0, trunc((double)(10000.0F * scale_of(w))));
-    const vtac_id none = vtac_make2(m, VTAC_OP_LESS, variance, whole64(im, 1));
-    variance = vtac_make3(m, VTAC_OP_WHERE, none, whole64(im, (int64_t)guard), variance);
+    const vtac_id none = vtac_make2(m, VTAC_OP_LESS, variance, int64_constant(im, 1));
+    variance = vtac_make3(m, VTAC_OP_WHERE, none, int64_constant(im, (int64_t)guard), variance);
     vtac_id right;
     const vtac_id mantissa = vtac_tflite_inverse_root(im, variance, &right);
-    vtac_id y = vtac_make2(m, VTAC_OP_SUB, vtac_make2(m, VTAC_OP_MUL, x, whole64(im, ONE)), mean);
+    vtac_id y = vtac_make2(m, VTAC_OP_SUB, vtac_make2(m, VTAC_OP_MUL, x, int64_constant(im, ONE)), mean);
     y = vtac_tflite_scaled_by(im, y, mantissa, right);
     y = vtac_make2(m, VTAC_OP_MUL, y,
                    vtac_make_cast(m, vtac_tflite_plain(im, p->l->at.norms + gate), VTAC_I64));
     y = vtac_make2(m, VTAC_OP_ADD, y,
                    vtac_make_cast(m, vtac_tflite_plain(im, p->l->at.bias + gate), VTAC_I64));
-    const vtac_id half = vtac_make2(m, VTAC_OP_MUL, vtac_make1(m, VTAC_OP_SIGN, y), whole64(im, ONE / 2));
-    y = vtac_make2(m, VTAC_OP_DIV, vtac_make2(m, VTAC_OP_ADD, y, half), whole64(im, ONE));
+    const vtac_id half =
+        vtac_make2(m, VTAC_OP_MUL, vtac_make1(m, VTAC_OP_SIGN, y), int64_constant(im, ONE / 2));
+    y = vtac_make2(m, VTAC_OP_DIV, vtac_make2(m, VTAC_OP_ADD, y, half), int64_constant(im, ONE));
     vtac_tfl_scale scale = vtac_tfl_scale_of((double)scale_of(w) * 4096.0);
-    return words(p, vtac_tflite_rescale(im, vtac_make_cast(m, y, VTAC_I32), scale, VTAC_ROUND_AWAY));
+    return as_int32(p, vtac_tflite_rescale(im, vtac_make_cast(m, y, VTAC_I32), scale, VTAC_ROUND_AWAY));
 }
 
 /* TensorFlow Lite's kernel of integers adds the cell to as many units as the output has: with a projection to
@@ -282,7 +284,7 @@ static vtac_id gate_sum(const plan *p, vtac_id sums, uint32_t gate, vtac_id cell
             more = vtac_tflite_rescale(l->im, more, vtac_tfl_scale_of((double)real), VTAC_ROUND_AWAY);
         }
         sum = vtac_make2(m, VTAC_OP_ADD, sum, more);
-        sum = l->whole ? words(p, sum) : sum;
+        sum = l->whole ? as_int32(p, sum) : sum;
     }
     if (l->normal && l->whole) {
         sum = normal_words(p, sum, gate);
@@ -297,7 +299,7 @@ static vtac_id gate_sum(const plan *p, vtac_id sums, uint32_t gate, vtac_id cell
 
 /* ---- a step */
 
-static vtac_id squashed(const plan *p, vtac_id x)
+static vtac_id squash_value(const plan *p, vtac_id x)
 {
     return p->l->whole ? looked_up(p, x, p->logistic) : vtac_make1(&p->l->im->maker, VTAC_OP_SIGMOID, x);
 }
@@ -318,14 +320,14 @@ static vtac_id next_cell(const plan *p, vtac_id sums, vtac_id cell)
 {
     const vtac_tflite_lstm *l = p->l;
     vtac_import_builder *m = &l->im->maker;
-    const vtac_id forget = squashed(p, gate_sum(p, sums, LSTM_FORGET, cell));
+    const vtac_id forget = squash_value(p, gate_sum(p, sums, LSTM_FORGET, cell));
     vtac_id input;
     if (l->coupled) {
         const vtac_id one =
             l->whole ? vtac_make_number(m, VTAC_I32, INT16_MAX) : vtac_make_number(m, VTAC_F32, 1.0);
         input = vtac_make2(m, VTAC_OP_SUB, one, forget);
     } else {
-        input = squashed(p, gate_sum(p, sums, LSTM_IN, cell));
+        input = squash_value(p, gate_sum(p, sums, LSTM_IN, cell));
     }
     vtac_id fresh = gate_sum(p, sums, LSTM_CELL, cell);
     fresh = l->whole ? looked_up(p, fresh, p->tanh) : own_activation(p, fresh);
@@ -375,7 +377,7 @@ static vtac_id next_state(const plan *p, vtac_id sums, vtac_id cell)
     const vtac_tflite_lstm *l = p->l;
     vtac_tflite *im = l->im;
     vtac_import_builder *m = &im->maker;
-    const vtac_id gate = squashed(p, gate_sum(p, sums, LSTM_OUT, cell));
+    const vtac_id gate = squash_value(p, gate_sum(p, sums, LSTM_OUT, cell));
     vtac_id y = vtac_make2(m, VTAC_OP_MUL, gate,
                            l->whole ? looked_up(p, cell, p->cell_tanh) : own_activation(p, cell));
     if (l->whole) {
@@ -415,9 +417,9 @@ vtac_id vtac_tflite_lstm_steps(const vtac_tflite_lstm *l, vtac_id x)
     if (out == NULL || im->maker.status != VTA_OK || (l->whole && !plan_integers(&p))) {
         return 0;
     }
-    p.weights[0] = turned(&p, l->at.input);
-    p.weights[1] = turned(&p, l->at.state);
-    p.bias = l->normal ? 0 : joined(&p, l->at.bias);
+    p.weights[0] = transpose_gates(&p, l->at.input);
+    p.weights[1] = transpose_gates(&p, l->at.state);
+    p.bias = l->normal ? 0 : join_gates(&p, l->at.bias);
     if (l->bytes && !l->whole) {
         p.scales[0] = column_scales(&p, l->at.input);
         p.scales[1] = column_scales(&p, l->at.state);

@@ -13,7 +13,7 @@
 enum { PADDING_SAME = 1, PADDING_VALID, MOST_SIDE = 1 << 16 };
 
 /* Word i, at least `least` and at most 65536. */
-static int64_t word(vtac_tflite *im, uint32_t i, int64_t least)
+static int64_t option_word(vtac_tflite *im, uint32_t i, int64_t least)
 {
     const vtac_flat_vector bytes = im->op->custom_options;
     const int64_t value = 4 * (i + 1) <= bytes.count
@@ -43,8 +43,8 @@ static bool has_floats(vtac_tflite *im, uint32_t i, uint32_t rank)
 void vtac_tflite_import_transpose_bias(vtac_tflite *im)
 {
     vtac_import_builder *m = &im->maker;
-    const int64_t padding = word(im, 0, PADDING_SAME);
-    const int64_t stride[2] = {word(im, 2, 1), word(im, 1, 1)};
+    const int64_t padding = option_word(im, 0, PADDING_SAME);
+    const int64_t stride[2] = {option_word(im, 2, 1), option_word(im, 1, 1)};
     if (!has_floats(im, 0, 4) || !has_floats(im, 1, 4) || !has_floats(im, 2, 1)) {
         return;
     }
@@ -71,18 +71,18 @@ void vtac_tflite_import_transpose_bias(vtac_tflite *im)
 /* ---- pools that say where the largest was, and back */
 
 /* padding, stride_w, stride_h, width, height, activation */
-typedef struct window {
+typedef struct pool_window {
     int64_t stride[2], kernel[2];
     int64_t pads[4];
     int activation;
-} window;
+} pool_window;
 
-static bool read_window(vtac_tflite *im, window *w, int64_t *padding)
+static bool read_window(vtac_tflite *im, pool_window *w, int64_t *padding)
 {
-    *padding = word(im, 0, PADDING_SAME);
-    *w = (window){.stride = {word(im, 2, 1), word(im, 1, 1)},
-                  .kernel = {word(im, 4, 1), word(im, 3, 1)},
-                  .activation = (int)word(im, 5, 0)};
+    *padding = option_word(im, 0, PADDING_SAME);
+    *w = (pool_window){.stride = {option_word(im, 2, 1), option_word(im, 1, 1)},
+                       .kernel = {option_word(im, 4, 1), option_word(im, 3, 1)},
+                       .activation = (int)option_word(im, 5, 0)};
     if (*padding > PADDING_VALID) {
         vtac_make_fail(&im->maker, VTA_INVALID, "padding %lld", (long long)*padding);
     }
@@ -90,7 +90,7 @@ static bool read_window(vtac_tflite *im, window *w, int64_t *padding)
 }
 
 /* i * step + begin for each place along an axis of [n][h][w][c]: what joins others of that shape. */
-static vtac_id along(vtac_tflite *im, uint32_t axis, int64_t size, int64_t step, int64_t begin)
+static vtac_id places_along(vtac_tflite *im, uint32_t axis, int64_t size, int64_t step, int64_t begin)
 {
     int64_t dims[] = {1, 1, 1, 1};
     int64_t *room = vtac_make_room(&im->maker, size, sizeof *room);
@@ -103,22 +103,23 @@ static vtac_id along(vtac_tflite *im, uint32_t axis, int64_t size, int64_t step,
         room == NULL ? 0 : vtac_make_borrowed(&im->maker, &(vtac_type){VTAC_I64, 1, {size}}, room), dims, 4);
 }
 
-static vtac_id integer(vtac_tflite *im, vtac_op op, vtac_id x, int64_t by)
+static vtac_id integer_with(vtac_tflite *im, vtac_op op, vtac_id x, int64_t by)
 {
     return vtac_make2(&im->maker, op, x, vtac_make_number(&im->maker, VTAC_I64, (double)by));
 }
 
 /* From places in the whole input to places in the window, [n][h][w][c], and a tenth so that they round. */
-static vtac_id within(vtac_tflite *im, const window *w, vtac_id whole, const vtac_type *x, const int64_t *out)
+static vtac_id window_places(vtac_tflite *im, const pool_window *w, vtac_id whole, const vtac_type *x,
+                             const int64_t *out)
 {
     vtac_import_builder *m = &im->maker;
-    const vtac_id at = integer(im, VTAC_OP_MOD, vtac_make_transpose(m, whole, (int64_t[]){0, 2, 3, 1}, 4),
-                               x->dim[1] * x->dim[2]);
-    vtac_id y = integer(im, VTAC_OP_DIV, at, x->dim[2]);
-    vtac_id column = integer(im, VTAC_OP_MOD, at, x->dim[2]);
-    y = vtac_make2(m, VTAC_OP_SUB, y, along(im, 1, out[0], w->stride[0], -w->pads[0]));
-    column = vtac_make2(m, VTAC_OP_SUB, column, along(im, 2, out[1], w->stride[1], -w->pads[1]));
-    y = vtac_make2(m, VTAC_OP_ADD, integer(im, VTAC_OP_MUL, y, w->kernel[1]), column);
+    const vtac_id at = integer_with(
+        im, VTAC_OP_MOD, vtac_make_transpose(m, whole, (int64_t[]){0, 2, 3, 1}, 4), x->dim[1] * x->dim[2]);
+    vtac_id y = integer_with(im, VTAC_OP_DIV, at, x->dim[2]);
+    vtac_id column = integer_with(im, VTAC_OP_MOD, at, x->dim[2]);
+    y = vtac_make2(m, VTAC_OP_SUB, y, places_along(im, 1, out[0], w->stride[0], -w->pads[0]));
+    column = vtac_make2(m, VTAC_OP_SUB, column, places_along(im, 2, out[1], w->stride[1], -w->pads[1]));
+    y = vtac_make2(m, VTAC_OP_ADD, integer_with(im, VTAC_OP_MUL, y, w->kernel[1]), column);
     return vtac_make2(m, VTAC_OP_ADD, vtac_make_cast(m, y, VTAC_F32),
                       vtac_make_number(m, VTAC_F32, (double)0.1F));
 }
@@ -126,7 +127,7 @@ static vtac_id within(vtac_tflite *im, const window *w, vtac_id whole, const vta
 void vtac_tflite_import_max_pool_argmax(vtac_tflite *im)
 {
     vtac_import_builder *m = &im->maker;
-    window w;
+    pool_window w;
     int64_t padding;
     if (!read_window(im, &w, &padding) || !has_floats(im, 0, 4) || im->op->output_count != 2) {
         vtac_make_fail(m, VTA_INVALID, "%u outputs, expected 2", im->op->output_count);
@@ -154,26 +155,27 @@ void vtac_tflite_import_max_pool_argmax(vtac_tflite *im)
     vtac_id made[2] = {0, 0};
     vtac_make_many(m, VTAC_OP_MAX_POOL, &planes, 1, attrs, 3, made, 2);
     vtac_tflite_set_planes(im, 0, vtac_tflite_activate(im, made[0], vtac_tflite_out(im, 0), w.activation));
-    vtac_tflite_set(im, 1, within(im, &w, made[1], &x, out));
+    vtac_tflite_set(im, 1, window_places(im, &w, made[1], &x, out));
 }
 
 /* Where each number goes in the output and one place more, for those that fall beside it. */
-static vtac_id targets(vtac_tflite *im, const window *w, const vtac_type *x, const int64_t *out)
+static vtac_id target_places(vtac_tflite *im, const pool_window *w, const vtac_type *x, const int64_t *out)
 {
     vtac_import_builder *m = &im->maker;
     const vtac_id at = vtac_make_cast(m, vtac_tflite_plain(im, 1), VTAC_I64);
-    vtac_id y = integer(im, VTAC_OP_DIV, at, w->kernel[1]);
-    vtac_id column = vtac_make2(m, VTAC_OP_SUB, at, integer(im, VTAC_OP_MUL, y, w->kernel[1]));
-    y = vtac_make2(m, VTAC_OP_ADD, y, along(im, 1, x->dim[1], w->stride[0], -w->pads[0]));
-    column = vtac_make2(m, VTAC_OP_ADD, column, along(im, 2, x->dim[2], w->stride[1], -w->pads[1]));
-    const vtac_id inside[] = {
-        integer(im, VTAC_OP_GREATER_OR_EQUAL, y, 0), integer(im, VTAC_OP_LESS, y, out[0]),
-        integer(im, VTAC_OP_GREATER_OR_EQUAL, column, 0), integer(im, VTAC_OP_LESS, column, out[1])};
+    vtac_id y = integer_with(im, VTAC_OP_DIV, at, w->kernel[1]);
+    vtac_id column = vtac_make2(m, VTAC_OP_SUB, at, integer_with(im, VTAC_OP_MUL, y, w->kernel[1]));
+    y = vtac_make2(m, VTAC_OP_ADD, y, places_along(im, 1, x->dim[1], w->stride[0], -w->pads[0]));
+    column = vtac_make2(m, VTAC_OP_ADD, column, places_along(im, 2, x->dim[2], w->stride[1], -w->pads[1]));
+    const vtac_id inside[] = {integer_with(im, VTAC_OP_GREATER_OR_EQUAL, y, 0),
+                              integer_with(im, VTAC_OP_LESS, y, out[0]),
+                              integer_with(im, VTAC_OP_GREATER_OR_EQUAL, column, 0),
+                              integer_with(im, VTAC_OP_LESS, column, out[1])};
     vtac_id all = inside[0];
     for (int i = 1; i < 4; i++) {
         all = vtac_make2(m, VTAC_OP_AND, all, inside[i]);
     }
-    const vtac_id to = vtac_make2(m, VTAC_OP_ADD, integer(im, VTAC_OP_MUL, y, out[1]), column);
+    const vtac_id to = vtac_make2(m, VTAC_OP_ADD, integer_with(im, VTAC_OP_MUL, y, out[1]), column);
     return vtac_make3(m, VTAC_OP_WHERE, all, to, vtac_make_number(m, VTAC_I64, (double)(out[0] * out[1])));
 }
 
@@ -181,7 +183,7 @@ static vtac_id targets(vtac_tflite *im, const window *w, const vtac_type *x, con
 void vtac_tflite_import_max_unpool(vtac_tflite *im)
 {
     vtac_import_builder *m = &im->maker;
-    window w;
+    pool_window w;
     int64_t padding;
     if (!read_window(im, &w, &padding) || !has_floats(im, 0, 4) || !has_floats(im, 1, 4)) {
         return;
@@ -204,7 +206,7 @@ void vtac_tflite_import_max_unpool(vtac_tflite *im)
     const int64_t rows[] = {x.dim[0], x.dim[1] * x.dim[2], x.dim[3]};
     const vtac_id in[] = {
         vtac_make2(m, VTAC_OP_EXPAND, vtac_make_number(m, VTAC_F32, 0.0), vtac_make_ints(m, room, 3)),
-        vtac_make_reshape(m, targets(im, &w, &x, out), rows, 3),
+        vtac_make_reshape(m, target_places(im, &w, &x, out), rows, 3),
         vtac_make_reshape(m, vtac_tflite_plain(im, 0), rows, 3)};
     const vtac_attr axis = vtac_attr_of_int("axis", 1);
     const vtac_id all = vtac_make(m, VTAC_OP_SCATTER_ELEMENTS, in, 3, &axis, 1);
@@ -240,7 +242,7 @@ static bool read_matrix(vtac_tflite *im, vtac_id *turn, vtac_id *shift)
 }
 
 /* points [n][2] by `turn`, and `shift` on top */
-static vtac_id transformed(vtac_tflite *im, vtac_id points, vtac_id turn, vtac_id shift)
+static vtac_id transform_points(vtac_tflite *im, vtac_id points, vtac_id turn, vtac_id shift)
 {
     vtac_import_builder *m = &im->maker;
     const vtac_id columns = vtac_make_transpose(m, turn, (int64_t[]){1, 0}, 2);
@@ -263,7 +265,7 @@ void vtac_tflite_import_transform_landmarks(vtac_tflite *im)
         return;
     }
     const vtac_id points = vtac_make_reshape(m, vtac_tflite_plain(im, 0), &x.dim[1], 2);
-    vtac_id y = transformed(im, vtac_make_slice(m, points, 1, 0, 2), turn, shift);
+    vtac_id y = transform_points(im, vtac_make_slice(m, points, 1, 0, 2), turn, shift);
     if (x.dim[2] == 3) {
         y = vtac_make_concat(m, (vtac_id[]){y, vtac_make_slice(m, points, 1, 2, 3)}, 2, 1);
     }
@@ -271,19 +273,20 @@ void vtac_tflite_import_transform_landmarks(vtac_tflite *im)
 }
 
 /* What lies at rows and columns (int64, [n][1]) of an image [h * w][c], inside which they are moved. */
-static vtac_id corner(vtac_tflite *im, vtac_id image, const vtac_type *x, const vtac_id at[2], int64_t down,
-                      int64_t right)
+static vtac_id corner_pixels(vtac_tflite *im, vtac_id image, const vtac_type *x, const vtac_id at[2],
+                             int64_t down, int64_t right)
 {
     vtac_import_builder *m = &im->maker;
-    const vtac_id y = vtac_make_clip(m, integer(im, VTAC_OP_ADD, at[1], down), 0.0, (double)(x->dim[1] - 1));
+    const vtac_id y =
+        vtac_make_clip(m, integer_with(im, VTAC_OP_ADD, at[1], down), 0.0, (double)(x->dim[1] - 1));
     const vtac_id column =
-        vtac_make_clip(m, integer(im, VTAC_OP_ADD, at[0], right), 0.0, (double)(x->dim[2] - 1));
-    const vtac_id place = vtac_make2(m, VTAC_OP_ADD, integer(im, VTAC_OP_MUL, y, x->dim[2]), column);
+        vtac_make_clip(m, integer_with(im, VTAC_OP_ADD, at[0], right), 0.0, (double)(x->dim[2] - 1));
+    const vtac_id place = vtac_make2(m, VTAC_OP_ADD, integer_with(im, VTAC_OP_MUL, y, x->dim[2]), column);
     const int64_t count = vtac_made_type(m, place)->dim[0];
     return vtac_make2(m, VTAC_OP_GATHER, image, vtac_make_reshape(m, place, &count, 1));
 }
 
-static vtac_id mixed(vtac_tflite *im, vtac_id a, vtac_id b, vtac_id share)
+static vtac_id mix_values(vtac_tflite *im, vtac_id a, vtac_id b, vtac_id share)
 {
     vtac_import_builder *m = &im->maker;
     const vtac_id rest = vtac_make2(m, VTAC_OP_SUB, vtac_make_number(m, VTAC_F32, 1.0), share);
@@ -292,7 +295,7 @@ static vtac_id mixed(vtac_tflite *im, vtac_id a, vtac_id b, vtac_id share)
 }
 
 /* Numbers between the four corners around points [n][2], 0 outside of the image. */
-static vtac_id between(vtac_tflite *im, vtac_id points, const vtac_type *x)
+static vtac_id interpolate_points(vtac_tflite *im, vtac_id points, const vtac_type *x)
 {
     vtac_import_builder *m = &im->maker;
     const float limits[] = {(float)(x->dim[2] - 1), (float)(x->dim[1] - 1)};
@@ -310,14 +313,16 @@ static vtac_id between(vtac_tflite *im, vtac_id points, const vtac_type *x)
     const vtac_id down = vtac_make_slice(m, share, 1, 1, 2);
     const vtac_id image =
         vtac_make_reshape(m, vtac_tflite_plain(im, 0), (int64_t[]){x->dim[1] * x->dim[2], x->dim[3]}, 2);
-    const vtac_id above = mixed(im, corner(im, image, x, at, 0, 0), corner(im, image, x, at, 0, 1), right);
-    const vtac_id below = mixed(im, corner(im, image, x, at, 1, 0), corner(im, image, x, at, 1, 1), right);
-    return vtac_make3(m, VTAC_OP_WHERE, inside, mixed(im, above, below, down),
+    const vtac_id above =
+        mix_values(im, corner_pixels(im, image, x, at, 0, 0), corner_pixels(im, image, x, at, 0, 1), right);
+    const vtac_id below =
+        mix_values(im, corner_pixels(im, image, x, at, 1, 0), corner_pixels(im, image, x, at, 1, 1), right);
+    return vtac_make3(m, VTAC_OP_WHERE, inside, mix_values(im, above, below, down),
                       vtac_make_number(m, VTAC_F32, 0.0));
 }
 
 /* 0.5, 1.5, … along one of two axes */
-static vtac_id middles(vtac_tflite *im, uint32_t axis, int64_t size)
+static vtac_id pixel_middles(vtac_tflite *im, uint32_t axis, int64_t size)
 {
     int64_t dims[] = {1, 1};
     float *room = vtac_make_room(&im->maker, size, sizeof *room);
@@ -334,8 +339,8 @@ static vtac_id middles(vtac_tflite *im, uint32_t axis, int64_t size)
 static vtac_id seen_points(vtac_tflite *im, const int64_t size[2], vtac_id turn, vtac_id shift)
 {
     vtac_import_builder *m = &im->maker;
-    const vtac_id across = middles(im, 1, size[1]);
-    const vtac_id down = middles(im, 0, size[0]);
+    const vtac_id across = pixel_middles(im, 1, size[1]);
+    const vtac_id down = pixel_middles(im, 0, size[0]);
     vtac_id sides[2];
     for (int i = 0; i < 2; i++) {
         const vtac_id row = vtac_make_slice(m, turn, 0, i, i + 1);
@@ -366,8 +371,9 @@ void vtac_tflite_import_transform_image(vtac_tflite *im)
         return;
     }
     const vtac_id points = seen_points(im, size, turn, shift);
-    vtac_tflite_set(
-        im, 0, vtac_make_reshape(m, between(im, points, &x), (int64_t[]){1, size[0], size[1], x.dim[3]}, 4));
+    vtac_tflite_set(im, 0,
+                    vtac_make_reshape(m, interpolate_points(im, points, &x),
+                                      (int64_t[]){1, size[0], size[1], x.dim[3]}, 4));
 }
 
 /* ---- the matrix that turns and scales a rectangle to what encloses some landmarks */
@@ -411,7 +417,7 @@ static bool read_crop(vtac_tflite *im, crop *c)
 }
 
 /* x and y of landmarks: [count][2] */
-static vtac_id pick(vtac_tflite *im, const int64_t *which, uint32_t count)
+static vtac_id pick_landmarks(vtac_tflite *im, const int64_t *which, uint32_t count)
 {
     vtac_import_builder *m = &im->maker;
     const vtac_type x = vtac_tflite_type(im, 0);
@@ -424,7 +430,8 @@ static vtac_id pick(vtac_tflite *im, const int64_t *which, uint32_t count)
 static void turn_of(vtac_tflite *im, const crop *c, vtac_id out[2])
 {
     vtac_import_builder *m = &im->maker;
-    const vtac_id way = vtac_make2(m, VTAC_OP_SUB, pick(im, &c->right, 1), pick(im, &c->left, 1));
+    const vtac_id way =
+        vtac_make2(m, VTAC_OP_SUB, pick_landmarks(im, &c->right, 1), pick_landmarks(im, &c->left, 1));
     const int64_t axis = 1;
     const vtac_id length = vtac_make_reduce(m, VTAC_OP_REDUCE_L2, way, &axis, 1, true);
     const vtac_id nowhere = vtac_make2(m, VTAC_OP_EQUAL, length, vtac_make_number(m, VTAC_F32, 0.0));
@@ -442,7 +449,7 @@ static void turn_of(vtac_tflite *im, const crop *c, vtac_id out[2])
 }
 
 /* [[a, b], [c, d]] of numbers that are [1][1] */
-static vtac_id square(vtac_tflite *im, vtac_id a, vtac_id b, vtac_id c, vtac_id d)
+static vtac_id square_matrix(vtac_tflite *im, vtac_id a, vtac_id b, vtac_id c, vtac_id d)
 {
     vtac_import_builder *m = &im->maker;
     const vtac_id rows[] = {vtac_make_concat(m, (vtac_id[]){a, b}, 2, 1),
@@ -461,8 +468,8 @@ void vtac_tflite_import_landmark_matrix(vtac_tflite *im)
     }
     turn_of(im, &c, r);
     const vtac_id minus = vtac_make1(m, VTAC_OP_NEG, r[1]);
-    const vtac_id upright = square(im, r[0], r[1], minus, r[0]); /* for rows: by the transposed */
-    const vtac_id points = vtac_make2(m, VTAC_OP_MATMUL, pick(im, c.points, c.count), upright);
+    const vtac_id upright = square_matrix(im, r[0], r[1], minus, r[0]); /* for rows: by the transposed */
+    const vtac_id points = vtac_make2(m, VTAC_OP_MATMUL, pick_landmarks(im, c.points, c.count), upright);
     const int64_t axis = 0;
     const vtac_id high = vtac_make_reduce(m, VTAC_OP_REDUCE_MAX, points, &axis, 1, true);
     const vtac_id low = vtac_make_reduce(m, VTAC_OP_REDUCE_MIN, points, &axis, 1, true);
@@ -473,8 +480,8 @@ void vtac_tflite_import_landmark_matrix(vtac_tflite *im)
     const vtac_id scale =
         vtac_make2(m, VTAC_OP_MUL, vtac_make2(m, VTAC_OP_SUB, high, low), vtac_make_floats(m, by, 2));
     /* The back turn's columns, each by its scale: [2][2]; where the result's corner goes: [2][1]. */
-    const vtac_id turn = vtac_make2(m, VTAC_OP_MUL, square(im, r[0], r[1], minus, r[0]), scale);
-    const vtac_id back = vtac_make2(m, VTAC_OP_MATMUL, middle, square(im, r[0], minus, r[1], r[0]));
+    const vtac_id turn = vtac_make2(m, VTAC_OP_MUL, square_matrix(im, r[0], r[1], minus, r[0]), scale);
+    const vtac_id back = vtac_make2(m, VTAC_OP_MATMUL, middle, square_matrix(im, r[0], minus, r[1], r[0]));
     const vtac_id corner_at = vtac_make_reshape(m, vtac_make_floats(m, corner_of, 2), (int64_t[]){2, 1}, 2);
     const vtac_id shift = vtac_make2(m, VTAC_OP_ADD, vtac_make_reshape(m, back, (int64_t[]){2, 1}, 2),
                                      vtac_make2(m, VTAC_OP_MATMUL, turn, corner_at));

@@ -70,7 +70,7 @@ static vtac_id bits_of(vtac_tflite *im, vtac_id sum)
     return vtac_make_reduce(m, VTAC_OP_REDUCE_SUM, vtac_make_cast(m, reached, VTAC_I32), last, 1, true);
 }
 
-static vtac_id whole64(vtac_tflite *im, int64_t v)
+static vtac_id int64_constant(vtac_tflite *im, int64_t v)
 {
     return vtac_make_number(&im->maker, VTAC_I64, (double)v);
 }
@@ -89,15 +89,16 @@ static vtac_id softmax_words(vtac_tflite *im, vtac_id x, float beta, int64_t las
     /* the sum as 1 + x with 16 bits of x, rounded, and its inverse */
     const vtac_id bits = bits_of(im, sum);
     const vtac_id left = power_of(im, vtac_make2(m, VTAC_OP_SUB, vtac_make_number(m, VTAC_I32, 31.0), bits));
-    vtac_id part = vtac_make2(m, VTAC_OP_ADD, vtac_make2(m, VTAC_OP_MUL, sum, left), whole64(im, 1 << 13));
-    part = vtac_make2(m, VTAC_OP_DIV, part, whole64(im, 1 << 14));
-    part = vtac_make2(m, VTAC_OP_SUB, part, whole64(im, (1 << 15) + (1 << 16)));
+    vtac_id part =
+        vtac_make2(m, VTAC_OP_ADD, vtac_make2(m, VTAC_OP_MUL, sum, left), int64_constant(im, 1 << 13));
+    part = vtac_make2(m, VTAC_OP_DIV, part, int64_constant(im, 1 << 14));
+    part = vtac_make2(m, VTAC_OP_SUB, part, int64_constant(im, (1 << 15) + (1 << 16)));
     const vtac_id inverse =
         on_curve(im, vtac_make_cast(m, vtac_make_clip(m, part, INT16_MIN, INT16_MAX), VTAC_I32),
                  curve_table(im, inverse_curve, 0.0, 1.0));
     const vtac_id right = vtac_make2(m, VTAC_OP_SUB, bits, vtac_make_number(m, VTAC_I32, 1.0));
     const vtac_id unit = power_of(im, right);
-    const vtac_id half = vtac_make2(m, VTAC_OP_DIV, unit, whole64(im, 2));
+    const vtac_id half = vtac_make2(m, VTAC_OP_DIV, unit, int64_constant(im, 2));
     vtac_id y = vtac_make2(m, VTAC_OP_ADD, vtac_make2(m, VTAC_OP_MUL, e, inverse), half);
     y = vtac_make_clip(m, vtac_make2(m, VTAC_OP_DIV, y, unit), 0.0, INT16_MAX);
     return vtac_make_cast(m, y, VTAC_I16);
@@ -155,21 +156,22 @@ void vtac_tflite_import_softmax(vtac_tflite *im)
 }
 
 /* a * b / 2^31, rounded to nearest, halves up; in int64. */
-static vtac_id fraction(vtac_tflite *im, vtac_id a, vtac_id b)
+static vtac_id multiply_31(vtac_tflite *im, vtac_id a, vtac_id b)
 {
     vtac_import_builder *m = &im->maker;
     const vtac_id both = vtac_make2(m, VTAC_OP_MUL, a, b);
-    const vtac_id below = vtac_make2(m, VTAC_OP_LESS, both, whole64(im, 0));
-    const vtac_id nudge = vtac_make3(m, VTAC_OP_WHERE, below, whole64(im, 1 - (INT64_C(1) << 30)),
-                                     whole64(im, INT64_C(1) << 30));
-    return vtac_make2(m, VTAC_OP_DIV, vtac_make2(m, VTAC_OP_ADD, both, nudge), whole64(im, INT64_C(1) << 31));
+    const vtac_id below = vtac_make2(m, VTAC_OP_LESS, both, int64_constant(im, 0));
+    const vtac_id nudge = vtac_make3(m, VTAC_OP_WHERE, below, int64_constant(im, 1 - (INT64_C(1) << 30)),
+                                     int64_constant(im, INT64_C(1) << 30));
+    return vtac_make2(m, VTAC_OP_DIV, vtac_make2(m, VTAC_OP_ADD, both, nudge),
+                      int64_constant(im, INT64_C(1) << 31));
 }
 
 /* v * 2^bits, at most what 31 bits hold. */
-static vtac_id lifted(vtac_tflite *im, vtac_id v, int bits)
+static vtac_id lift_saturating(vtac_tflite *im, vtac_id v, int bits)
 {
-    const vtac_id y = vtac_make2(&im->maker, VTAC_OP_MUL, v, whole64(im, INT64_C(1) << bits));
-    return vtac_make2(&im->maker, VTAC_OP_MIN, y, whole64(im, INT32_MAX));
+    const vtac_id y = vtac_make2(&im->maker, VTAC_OP_MUL, v, int64_constant(im, INT64_C(1) << bits));
+    return vtac_make2(&im->maker, VTAC_OP_MIN, y, int64_constant(im, INT32_MAX));
 }
 
 /* The inverse root of a sum of squares, mantissa * 2^-(31 + right), with the errors that five of Newton's
@@ -178,10 +180,10 @@ vtac_id vtac_tflite_inverse_root(vtac_tflite *im, vtac_id sum, vtac_id *right)
 {
     vtac_import_builder *m = &im->maker;
     enum { PAIRS = 14, STEPS = 5 };
-    const vtac_id small = vtac_make2(m, VTAC_OP_LESS, sum, whole64(im, 2));
-    const vtac_id large = vtac_make2(m, VTAC_OP_GREATER_OR_EQUAL, sum, whole64(im, 1 << 29));
-    vtac_id v = vtac_make2(m, VTAC_OP_MAX, sum, whole64(im, 2));
-    v = vtac_make3(m, VTAC_OP_WHERE, large, vtac_make2(m, VTAC_OP_DIV, v, whole64(im, 4)), v);
+    const vtac_id small = vtac_make2(m, VTAC_OP_LESS, sum, int64_constant(im, 2));
+    const vtac_id large = vtac_make2(m, VTAC_OP_GREATER_OR_EQUAL, sum, int64_constant(im, 1 << 29));
+    vtac_id v = vtac_make2(m, VTAC_OP_MAX, sum, int64_constant(im, 2));
+    v = vtac_make3(m, VTAC_OP_WHERE, large, vtac_make2(m, VTAC_OP_DIV, v, int64_constant(im, 4)), v);
     int64_t limits[PAIRS];
     for (int i = 0; i < PAIRS; i++) {
         limits[i] = INT64_C(1) << (27 - 2 * i);
@@ -191,16 +193,16 @@ vtac_id vtac_tflite_inverse_root(vtac_tflite *im, vtac_id sum, vtac_id *right)
     const vtac_id pairs =
         vtac_make_reduce(m, VTAC_OP_REDUCE_SUM, vtac_make_cast(m, fits, VTAC_I32), last, 1, true);
     const vtac_id unit = power_of(im, vtac_make2(m, VTAC_OP_ADD, pairs, pairs));
-    v = vtac_make2(m, VTAC_OP_DIV, vtac_make2(m, VTAC_OP_MUL, v, unit), whole64(im, 2));
-    const vtac_id half =
-        vtac_make2(m, VTAC_OP_DIV, vtac_make2(m, VTAC_OP_ADD, v, whole64(im, 1)), whole64(im, 2));
-    vtac_id x = whole64(im, 1 << 28);
+    v = vtac_make2(m, VTAC_OP_DIV, vtac_make2(m, VTAC_OP_MUL, v, unit), int64_constant(im, 2));
+    const vtac_id half = vtac_make2(m, VTAC_OP_DIV, vtac_make2(m, VTAC_OP_ADD, v, int64_constant(im, 1)),
+                                    int64_constant(im, 2));
+    vtac_id x = int64_constant(im, 1 << 28);
     for (int i = 0; i < STEPS; i++) {
-        const vtac_id cube = lifted(im, fraction(im, fraction(im, x, x), x), 6);
-        const vtac_id much = fraction(im, whole64(im, (1 << 28) + (1 << 27)), x);
-        x = lifted(im, vtac_make2(m, VTAC_OP_SUB, much, fraction(im, half, cube)), 3);
+        const vtac_id cube = lift_saturating(im, multiply_31(im, multiply_31(im, x, x), x), 6);
+        const vtac_id much = multiply_31(im, int64_constant(im, (1 << 28) + (1 << 27)), x);
+        x = lift_saturating(im, vtac_make2(m, VTAC_OP_SUB, much, multiply_31(im, half, cube)), 3);
     }
-    x = fraction(im, x, whole64(im, 1518500250)); /* the root of 1/2 */
+    x = multiply_31(im, x, int64_constant(im, 1518500250)); /* the root of 1/2 */
     const vtac_id by = vtac_make2(m, VTAC_OP_SUB, vtac_make_number(m, VTAC_I32, 11.0), pairs);
     vtac_id shift = vtac_make2(m, VTAC_OP_ADD, by, vtac_make_cast(m, large, VTAC_I32));
     const vtac_id none = vtac_make_number(m, VTAC_I32, 0.0);
@@ -208,15 +210,15 @@ vtac_id vtac_tflite_inverse_root(vtac_tflite *im, vtac_id sum, vtac_id *right)
     x = vtac_make2(m, VTAC_OP_MUL, x, power_of(im, left));
     shift = vtac_make2(m, VTAC_OP_MAX, shift, none);
     *right = vtac_make3(m, VTAC_OP_WHERE, small, none, shift);
-    return vtac_make3(m, VTAC_OP_WHERE, small, whole64(im, INT32_MAX), x);
+    return vtac_make3(m, VTAC_OP_WHERE, small, int64_constant(im, INT32_MAX), x);
 }
 
 vtac_id vtac_tflite_scaled_by(vtac_tflite *im, vtac_id x, vtac_id mantissa, vtac_id right)
 {
     vtac_import_builder *m = &im->maker;
-    const vtac_id y = fraction(im, x, mantissa);
+    const vtac_id y = multiply_31(im, x, mantissa);
     const vtac_id unit = power_of(im, right);
-    const vtac_id half = vtac_make2(m, VTAC_OP_DIV, unit, whole64(im, 2));
+    const vtac_id half = vtac_make2(m, VTAC_OP_DIV, unit, int64_constant(im, 2));
     const vtac_id away = vtac_make2(m, VTAC_OP_MUL, vtac_make1(m, VTAC_OP_SIGN, y), half);
     return vtac_make2(m, VTAC_OP_DIV, vtac_make2(m, VTAC_OP_ADD, y, away), unit);
 }

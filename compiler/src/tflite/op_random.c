@@ -17,7 +17,7 @@ typedef struct philox {
 } philox;
 
 /* Options: two seeds of 64 bits. */
-static philox seeded(vtac_tflite *im)
+static philox seed_philox(vtac_tflite *im)
 {
     uint64_t low = (uint64_t)vtac_tflite_option(im, 0, 8, 0);
     const uint64_t high = (uint64_t)vtac_tflite_option(im, 1, 8, 0);
@@ -26,7 +26,7 @@ static philox seeded(vtac_tflite *im)
                     .counter = {0, 0, (uint32_t)high, (uint32_t)(high >> 32)}};
 }
 
-static void draw(philox *p, uint32_t *out)
+static void draw_words(philox *p, uint32_t *out)
 {
     uint32_t key[2] = {p->key[0], p->key[1]};
     memcpy(out, p->counter, sizeof p->counter);
@@ -45,7 +45,7 @@ static void draw(philox *p, uint32_t *out)
 }
 
 /* From 0 up to 1, 23 bits. */
-static float fraction(uint32_t word)
+static float word_fraction(uint32_t word)
 {
     return (float)(word & 0x7fffffu) * 0x1p-23F;
 }
@@ -53,8 +53,8 @@ static float fraction(uint32_t word)
 /* Two numbers of the normal distribution, by Box and Muller. */
 static void normal_pair(const uint32_t *words, float *out)
 {
-    const float first = fmaxf(fraction(words[0]), 1.0e-7F);
-    const float angle = (float)(2.0 * 3.14159265358979323846 * (double)fraction(words[1]));
+    const float first = fmaxf(word_fraction(words[0]), 1.0e-7F);
+    const float angle = (float)(2.0 * 3.14159265358979323846 * (double)word_fraction(words[1]));
     const float radius = sqrtf(-2.0F * logf(first));
     out[0] = sinf(angle) * radius;
     out[1] = cosf(angle) * radius;
@@ -74,16 +74,16 @@ void vtac_tflite_import_random(vtac_tflite *im)
         return;
     }
     float *values = vtac_make_room(&im->maker, count + WORDS, sizeof *values);
-    philox p = seeded(im);
+    philox p = seed_philox(im);
     for (int64_t i = 0; values != NULL && i < count; i += WORDS) {
         uint32_t words[WORDS];
-        draw(&p, words);
+        draw_words(&p, words);
         for (int k = 0; k < WORDS; k += 2) {
             if (im->how == 1) {
                 normal_pair(words + k, values + i + k);
             } else {
-                values[i + k] = fraction(words[k]);
-                values[i + k + 1] = fraction(words[k + 1]);
+                values[i + k] = word_fraction(words[k]);
+                values[i + k + 1] = word_fraction(words[k + 1]);
             }
         }
     }
@@ -109,10 +109,10 @@ void vtac_tflite_import_multinomial(vtac_tflite *im)
     const int64_t last = 1;
     const vtac_type drawn = {VTAC_F64, 3, {x.dim[0], samples, 1}};
     double *values = vtac_make_room(m, count + 1, sizeof *values);
-    philox p = seeded(im);
+    philox p = seed_philox(im);
     for (int64_t i = 0; values != NULL && i < count; i += 2) {
         uint32_t words[WORDS];
-        draw(&p, words);
+        draw_words(&p, words);
         for (int64_t k = 0; k < 2; k++) { /* 52 bits */
             values[i + k] = ((double)(words[2 * k] & 0xfffffu) * 0x1p32 + (double)words[2 * k + 1]) * 0x1p-52;
         }

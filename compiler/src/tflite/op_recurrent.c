@@ -16,20 +16,20 @@ static const vtac_tflite_lstm_places two_ways[] = {{1, 5, 9, 12, 16, 35, 36, LST
                                                    {18, 22, 26, 29, 33, 37, 38, LSTM_ABSENT}};
 enum { X, FIRST_AUX = 39, LAST_AUX = 47 };
 
-static vtac_id negated(vtac_tflite *im, vtac_id x)
+static vtac_id negate_value(vtac_tflite *im, vtac_id x)
 {
     return vtac_make1(&im->maker, VTAC_OP_NEG, x);
 }
 
 /* Four gates' inputs from `first` on, in ONNX's order: input, output, forget, cell; [1][4·units](…). */
-static vtac_id gates(const vtac_tflite_lstm *l, uint32_t first)
+static vtac_id join_gates(const vtac_tflite_lstm *l, uint32_t first)
 {
     static const uint32_t order[LSTM_GATES] = {LSTM_IN, LSTM_OUT, LSTM_FORGET, LSTM_CELL};
     vtac_import_builder *m = &l->im->maker;
     vtac_id part[LSTM_GATES];
     for (uint32_t g = 0; g < LSTM_GATES; g++) {
         part[g] = order[g] == LSTM_IN && l->coupled
-                      ? negated(l->im, vtac_tflite_plain(l->im, first + LSTM_FORGET))
+                      ? negate_value(l->im, vtac_tflite_plain(l->im, first + LSTM_FORGET))
                       : vtac_tflite_plain(l->im, first + order[g]);
     }
     const vtac_id all = vtac_make_concat(m, part, LSTM_GATES, 0);
@@ -37,14 +37,15 @@ static vtac_id gates(const vtac_tflite_lstm *l, uint32_t first)
     return vtac_make_reshape(m, all, (int64_t[]){1, type.dim[0], type.dim[1]}, type.rank + 1);
 }
 
-static vtac_id peepholes(const vtac_tflite_lstm *l)
+static vtac_id join_peepholes(const vtac_tflite_lstm *l)
 {
     static const uint32_t order[] = {0, 2, 1}; /* input, output, forget */
     vtac_import_builder *m = &l->im->maker;
     vtac_id part[3];
     for (uint32_t g = 0; g < 3; g++) {
-        part[g] = order[g] == 0 && l->coupled ? negated(l->im, vtac_tflite_plain(l->im, l->at.peepholes + 1))
-                                              : vtac_tflite_plain(l->im, l->at.peepholes + order[g]);
+        part[g] = order[g] == 0 && l->coupled
+                      ? negate_value(l->im, vtac_tflite_plain(l->im, l->at.peepholes + 1))
+                      : vtac_tflite_plain(l->im, l->at.peepholes + order[g]);
     }
     const vtac_id all = vtac_make_concat(m, part, 3, 0);
     return vtac_make_reshape(m, all, (int64_t[]){1, vtac_made_type(m, all)->dim[0]}, 2);
@@ -95,7 +96,7 @@ static bool weights_alike(const vtac_tflite_lstm *l)
     return true;
 }
 
-static bool find(vtac_tflite_lstm *l, const vtac_type *given)
+static bool find_type(vtac_tflite_lstm *l, const vtac_type *given)
 {
     vtac_tflite *im = l->im;
     const vtac_tflite_tensor *x = vtac_tflite_in(im, X);
@@ -146,15 +147,15 @@ static vtac_id onnx_lstm(const vtac_tflite_lstm *l, vtac_id x)
     const int64_t state[] = {1, l->batch, l->units};
     const vtac_id none = vtac_make_borrowed(m, &(vtac_type){VTAC_F32, 2, {1, 4 * l->units}},
                                             vtac_make_room(m, 4 * l->units, sizeof(float)));
-    const vtac_id bias[] = {gates(l, l->at.bias), none};
+    const vtac_id bias[] = {join_gates(l, l->at.bias), none};
     const vtac_id in[] = {x,
-                          gates(l, l->at.input),
-                          gates(l, l->at.state),
+                          join_gates(l, l->at.input),
+                          join_gates(l, l->at.state),
                           vtac_make_concat(m, bias, 2, 1),
                           0,
                           vtac_make_reshape(m, vtac_tflite_plain(im, l->at.first_state), state, 3),
                           vtac_make_reshape(m, vtac_tflite_plain(im, l->at.first_cell), state, 3),
-                          l->peepholes ? peepholes(l) : 0};
+                          l->peepholes ? join_peepholes(l) : 0};
     vtac_attr attrs[4];
     uint32_t count = 0;
     attrs[count++] = vtac_attr_of_int("hidden_size", l->units);
@@ -213,7 +214,7 @@ static void one_direction(vtac_tflite *im, bool sequence)
                           .cell_clip = vtac_tflite_option_float(im, 1, 0.0F),
                           .projection_clip = vtac_tflite_option_float(im, 2, 0.0F),
                           .asymmetric = vtac_tflite_option(im, 4, 1, 0) != 0};
-    if (find(&l, &given)) {
+    if (find_type(&l, &given)) {
         const vtac_id x = steps_first(&l, &given, time_first);
         vtac_tflite_set(im, 0, as_given(&l, lstm_of(&l, x), &given, time_first));
     }
@@ -270,7 +271,7 @@ void vtac_tflite_import_bidirectional_lstm(vtac_tflite *im)
                               .projection_clip = vtac_tflite_option_float(im, 2, 0.0F),
                               .asymmetric = vtac_tflite_option(im, 5, 1, 0) != 0,
                               .backwards = way == 1};
-        if (has_auxiliary(im, FIRST_AUX, LAST_AUX) || !find(&l, &given)) {
+        if (has_auxiliary(im, FIRST_AUX, LAST_AUX) || !find_type(&l, &given)) {
             return;
         }
         const vtac_id x = steps_first(&l, &given, time_first);
@@ -371,8 +372,8 @@ void vtac_tflite_import_bidirectional_rnn(vtac_tflite *im)
 /* ---- SVDF: x, weights of features and of time, bias, states of `memory` steps */
 
 /* The states [batch][filters][memory], one step further, with new ones at the end. */
-static vtac_id pushed(vtac_tflite *im, vtac_id state, vtac_id fresh, int64_t batch, int64_t filters,
-                      int64_t memory)
+static vtac_id push_state(vtac_tflite *im, vtac_id state, vtac_id fresh, int64_t batch, int64_t filters,
+                          int64_t memory)
 {
     vtac_import_builder *m = &im->maker;
     state = vtac_make_reshape(m, state, (int64_t[]){batch, filters, memory}, 3);
@@ -402,7 +403,7 @@ static vtac_id svdf_integers(vtac_tflite *im, vtac_id x, const int64_t *size, in
     vtac_id y = vtac_make3(m, VTAC_OP_MATMUL_INTEGER, x, turn, vtac_tflite_zero_value(im, in));
     y = vtac_tflite_rescale(im, y, vtac_tfl_scale_of((double)one), VTAC_ROUND_AWAY);
     y = vtac_make_clip(m, y, INT16_MIN, INT16_MAX);
-    y = pushed(im, vtac_make_cast(m, vtac_tflite_plain(im, 4), VTAC_I32), y, size[0], size[1], size[2]);
+    y = push_state(im, vtac_make_cast(m, vtac_tflite_plain(im, 4), VTAC_I32), y, size[0], size[1], size[2]);
     vtac_tflite_leave(im, 4, vtac_make_cast(m, y, VTAC_I16));
     y = vtac_make2(m, VTAC_OP_MUL, y, vtac_make_cast(m, vtac_tflite_plain(im, 2), VTAC_I32));
     y = vtac_make_reduce(m, VTAC_OP_REDUCE_SUM, y, last, 1, false);
@@ -424,7 +425,7 @@ static vtac_id svdf_floats(vtac_tflite *im, vtac_id x, const int64_t *size, int6
                              vtac_tflite_scale_value(im, time));
     }
     vtac_id y = vtac_tflite_rows_by(im, x, 1, vtac_tflite_option(im, 2, 1, 0) != 0);
-    y = pushed(im, vtac_tflite_plain(im, 4), y, size[0], size[1], size[2]);
+    y = push_state(im, vtac_tflite_plain(im, 4), y, size[0], size[1], size[2]);
     vtac_tflite_leave(im, 4, y);
     y = vtac_make_reduce(m, VTAC_OP_REDUCE_SUM, vtac_make2(m, VTAC_OP_MUL, y, weights), last, 1, false);
     y = vtac_make_reshape(m, y, (int64_t[]){size[0], units, rank}, 3);

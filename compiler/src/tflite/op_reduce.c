@@ -143,7 +143,7 @@ void vtac_tflite_import_mean(vtac_tflite *im)
 }
 
 /* Products of quantized integers: number by number, each product scaled, in the order of the file. */
-static void products(vtac_tflite *im, const int64_t *axes, uint32_t used, int64_t count, bool keep)
+static void reduce_products(vtac_tflite *im, const int64_t *axes, uint32_t used, int64_t count, bool keep)
 {
     enum { MOST = 4096 };
     vtac_import_builder *m = &im->maker;
@@ -214,7 +214,7 @@ void vtac_tflite_import_reduce(vtac_tflite *im)
     const bool planes = keep && vtac_tflite_in_planes(im, 0) && !is_product;
     const uint32_t used = axes_of(im, &x, planes, axes, &count);
     if (is_product && m->status == VTA_OK) {
-        products(im, axes, used, count, keep);
+        reduce_products(im, axes, used, count, keep);
         return;
     }
     vtac_id value = planes ? vtac_tflite_planes(im, 0) : vtac_tflite_plain(im, 0);

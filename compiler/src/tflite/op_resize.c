@@ -27,7 +27,7 @@ static bool plan_room(vtac_tflite *im, int64_t count, axis_plan *p)
     return im->maker.status == VTA_OK;
 }
 
-static int64_t within(int64_t v, int64_t size)
+static int64_t clamp_place(int64_t v, int64_t size)
 {
     return v < 0 ? 0 : v >= size ? size - 1 : v;
 }
@@ -41,8 +41,8 @@ static void plan_floats(const resize *r, int a, axis_plan *p)
     for (int64_t i = 0; i < r->to[a]; i++) {
         const float at = r->centers ? ((float)i + 0.5F) * scale - 0.5F : (float)i * scale;
         const float low = floorf(at);
-        p->low[i] = within((int64_t)low, r->from[a]);
-        p->high[i] = within((int64_t)ceilf(at), r->from[a]);
+        p->low[i] = clamp_place((int64_t)low, r->from[a]);
+        p->high[i] = clamp_place((int64_t)ceilf(at), r->from[a]);
         p->part[i] = at - (float)p->low[i];
     }
 }
@@ -57,8 +57,8 @@ static void plan_integers(const resize *r, int a, axis_plan *p)
     }
     for (int64_t i = 0; i < r->to[a]; i++) {
         const int64_t at = i * scale + (r->centers ? scale / 2 - ONE / 2 : 0);
-        p->low[i] = within(at / ONE, r->from[a]);
-        p->high[i] = at <= 0 ? 0 : within((at + ONE - 1) / ONE, r->from[a]);
+        p->low[i] = clamp_place(at / ONE, r->from[a]);
+        p->high[i] = at <= 0 ? 0 : clamp_place((at + ONE - 1) / ONE, r->from[a]);
         p->part[i] = (float)(at - p->low[i] * ONE);
     }
 }
@@ -83,7 +83,7 @@ static void to_units(const axis_plan *p, int64_t count)
     }
 }
 
-static vtac_id pick(vtac_tflite *im, vtac_id x, const int64_t *places, int64_t count, uint32_t axis)
+static vtac_id pick_places(vtac_tflite *im, vtac_id x, const int64_t *places, int64_t count, uint32_t axis)
 {
     const vtac_type type = {VTAC_I64, 1, {count}};
     const vtac_attr attr = vtac_attr_of_int("axis", axis);
@@ -92,8 +92,8 @@ static vtac_id pick(vtac_tflite *im, vtac_id x, const int64_t *places, int64_t c
 }
 
 /* low * (one - part) + high * part along an axis of planes. */
-static vtac_id blend(vtac_tflite *im, vtac_id x, const axis_plan *p, int64_t count, uint32_t axis,
-                     vtac_dtype type, float one)
+static vtac_id blend_axis(vtac_tflite *im, vtac_id x, const axis_plan *p, int64_t count, uint32_t axis,
+                          vtac_dtype type, float one)
 {
     vtac_import_builder *m = &im->maker;
     const int64_t dims[] = {count, 1};
@@ -109,14 +109,14 @@ static vtac_id blend(vtac_tflite *im, vtac_id x, const axis_plan *p, int64_t cou
         vtac_make_cast(m, vtac_make_reshape(m, vtac_make_floats(m, rest, count), dims, rank), type);
     const vtac_id second =
         vtac_make_cast(m, vtac_make_reshape(m, vtac_make_floats(m, p->part, count), dims, rank), type);
-    const vtac_id low = vtac_make2(m, VTAC_OP_MUL, pick(im, x, p->low, count, axis), first);
-    const vtac_id high = vtac_make2(m, VTAC_OP_MUL, pick(im, x, p->high, count, axis), second);
+    const vtac_id low = vtac_make2(m, VTAC_OP_MUL, pick_places(im, x, p->low, count, axis), first);
+    const vtac_id high = vtac_make2(m, VTAC_OP_MUL, pick_places(im, x, p->high, count, axis), second);
     return vtac_make2(m, VTAC_OP_ADD, low, high);
 }
 
 /* The weight of one of the four neighbours, at every place: its row's times its column's. */
-static vtac_id weights(vtac_tflite *im, const axis_plan *rows, const axis_plan *columns, const resize *r,
-                       bool high, bool right)
+static vtac_id corner_weights(vtac_tflite *im, const axis_plan *rows, const axis_plan *columns,
+                              const resize *r, bool high, bool right)
 {
     float *w = vtac_make_room(&im->maker, r->to[0] * r->to[1], sizeof *w);
     for (int64_t i = 0; w != NULL && i < r->to[0] * r->to[1]; i++) {
@@ -142,15 +142,15 @@ static vtac_id blend_floats(vtac_tflite *im, vtac_id x, const axis_plan *rows, c
     for (int k = 0; k < 4; k++) {
         const bool high = k >= 2;
         const bool right = (k & 1) != 0;
-        vtac_id v = pick(im, x, high ? rows->high : rows->low, r->to[0], 2);
-        v = pick(im, v, right ? columns->high : columns->low, r->to[1], 3);
-        v = vtac_make2(m, VTAC_OP_MUL, v, weights(im, rows, columns, r, high, right));
+        vtac_id v = pick_places(im, x, high ? rows->high : rows->low, r->to[0], 2);
+        v = pick_places(im, v, right ? columns->high : columns->low, r->to[1], 3);
+        v = vtac_make2(m, VTAC_OP_MUL, v, corner_weights(im, rows, columns, r, high, right));
         sum = sum == 0 ? v : vtac_make2(m, VTAC_OP_ADD, sum, v);
     }
     return sum;
 }
 
-static bool begin(vtac_tflite *im, resize *r, uint32_t corners)
+static bool begin_resize(vtac_tflite *im, resize *r, uint32_t corners)
 {
     const vtac_type x = vtac_tflite_type(im, 0);
     r->corners = vtac_tflite_option(im, corners, 1, 0) != 0;
@@ -190,7 +190,7 @@ void vtac_tflite_import_resize_bilinear(vtac_tflite *im)
     resize r;
     axis_plan rows;
     axis_plan columns;
-    if (!begin(im, &r, 2)) {
+    if (!begin_resize(im, &r, 2)) {
         return;
     }
     if (vtac_tflite_in(im, 0)->type.dtype == VTAC_F32 && !(r.corners && r.centers)) {
@@ -217,12 +217,12 @@ void vtac_tflite_import_resize_bilinear(vtac_tflite *im)
         for (int64_t i = 0; i < r.to[1]; i++) {
             columns.part[i] *= 2.0F;
         }
-        y = blend(im, y, &rows, r.to[0], 2, type, one);
-        y = blend(im, y, &columns, r.to[1], 3, type, 2.0F * one);
+        y = blend_axis(im, y, &rows, r.to[0], 2, type, one);
+        y = blend_axis(im, y, &columns, r.to[1], 3, type, 2.0F * one);
         y = vtac_tflite_rescale(im, y, vtac_tfl_scale_of(0x1p-21), VTAC_ROUND_AWAY);
     } else if (integers) {
-        y = blend(im, y, &rows, r.to[0], 2, type, one);
-        y = blend(im, y, &columns, r.to[1], 3, type, one);
+        y = blend_axis(im, y, &rows, r.to[0], 2, type, one);
+        y = blend_axis(im, y, &columns, r.to[1], 3, type, one);
     } else {
         y = blend_floats(im, y, &rows, &columns, &r);
     }
@@ -243,7 +243,7 @@ void vtac_tflite_import_resize_bilinear(vtac_tflite *im)
 void vtac_tflite_import_resize_nearest(vtac_tflite *im)
 {
     resize r;
-    if (!begin(im, &r, 0)) {
+    if (!begin_resize(im, &r, 0)) {
         return;
     }
     vtac_id y = vtac_tflite_planes(im, 0);
@@ -254,9 +254,9 @@ void vtac_tflite_import_resize_nearest(vtac_tflite *im)
         int64_t *places = vtac_make_room(&im->maker, r.to[a], sizeof *places);
         for (int64_t i = 0; places != NULL && i < r.to[a]; i++) {
             const float at = ((float)i + (r.centers ? 0.5F : 0.0F)) * scale;
-            places[i] = within((int64_t)(r.corners ? roundf(at) : floorf(at)), r.from[a]);
+            places[i] = clamp_place((int64_t)(r.corners ? roundf(at) : floorf(at)), r.from[a]);
         }
-        y = places == NULL ? 0 : pick(im, y, places, r.to[a], (uint32_t)a + 2);
+        y = places == NULL ? 0 : pick_places(im, y, places, r.to[a], (uint32_t)a + 2);
     }
     vtac_tflite_set_planes(im, 0, y);
 }

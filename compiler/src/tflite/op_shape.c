@@ -113,7 +113,7 @@ void vtac_tflite_import_transpose(vtac_tflite *im)
 
 /* ---- borders: x, [rank][2], and for PADV2 what they hold */
 
-static void pad(vtac_tflite *im, const char *mode)
+static void make_pad(vtac_tflite *im, const char *mode)
 {
     vtac_import_builder *m = &im->maker;
     int64_t given[2 * VTAC_MAX_RANK];
@@ -149,7 +149,7 @@ static void pad(vtac_tflite *im, const char *mode)
 
 void vtac_tflite_import_pad(vtac_tflite *im)
 {
-    pad(im, "constant");
+    make_pad(im, "constant");
 }
 
 /* Symmetric borders repeat the edge: on each axis, the edge first, then a reflection of the rest. */
@@ -195,14 +195,14 @@ void vtac_tflite_import_mirror_pad(vtac_tflite *im)
     if (vtac_tflite_option(im, 0, 1, 0) != 0) {
         pad_symmetric(im);
     } else {
-        pad(im, "reflect");
+        make_pad(im, "reflect");
     }
 }
 
 /* ---- slices */
 
-static vtac_id slice(vtac_tflite *im, vtac_id x, const int64_t *begin, const int64_t *end,
-                     const int64_t *step, uint32_t rank)
+static vtac_id make_slice(vtac_tflite *im, vtac_id x, const int64_t *begin, const int64_t *end,
+                          const int64_t *step, uint32_t rank)
 {
     vtac_import_builder *m = &im->maker;
     int64_t axes[VTAC_MAX_RANK];
@@ -245,7 +245,7 @@ void vtac_tflite_import_slice(vtac_tflite *im)
         end[at] = size[i] < 0 ? x.dim[i] : begin[i] + size[i];
         step[at] = 1;
     }
-    vtac_tflite_set_either(im, 0, slice(im, value, first, end, step, x.rank), planes);
+    vtac_tflite_set_either(im, 0, make_slice(im, value, first, end, step, x.rank), planes);
 }
 
 /* x, begin, end, step; options: masks of begin, end, ellipsis, new axes, axes that go */
@@ -345,7 +345,7 @@ void vtac_tflite_import_strided_slice(vtac_tflite *im)
         step[axis] = 1;
         rank++;
     }
-    const vtac_id y = slice(im, vtac_tflite_plain(im, 0), begin, end, step, x.rank);
+    const vtac_id y = make_slice(im, vtac_tflite_plain(im, 0), begin, end, step, x.rank);
     const vtac_type *type = vtac_made_type(&im->maker, y);
     uint32_t from = 0;
     for (uint32_t i = 0; i < rank && i < MOST; i++) {
@@ -809,7 +809,7 @@ void vtac_tflite_import_reverse(vtac_tflite *im)
         end[at] = INT64_MIN / 2;
         step[at] = -1;
     }
-    vtac_tflite_set(im, 0, slice(im, vtac_tflite_plain(im, 0), begin, end, step, x.rank));
+    vtac_tflite_set(im, 0, make_slice(im, vtac_tflite_plain(im, 0), begin, end, step, x.rank));
 }
 
 /* x, depth, on, off; options: axis */

@@ -41,7 +41,7 @@ static bool known_element(const vtac_tflite *im, vtac_id id, int64_t k, int64_t 
 }
 
 /* Element k of a row, as a scalar of int64. */
-static vtac_id element(vtac_tflite *im, vtac_id row, int64_t k)
+static vtac_id row_element(vtac_tflite *im, vtac_id row, int64_t k)
 {
     vtac_import_builder *m = &im->maker;
     const vtac_id one = vtac_make_slice(m, row, 0, k, k + 1);
@@ -49,7 +49,7 @@ static vtac_id element(vtac_tflite *im, vtac_id row, int64_t k)
 }
 
 /* 0, 1, … count - 1 */
-static vtac_id numbers(vtac_tflite *im, int64_t count)
+static vtac_id count_up(vtac_tflite *im, int64_t count)
 {
     const vtac_type type = {VTAC_I64, 1, {count}};
     int64_t *room = vtac_make_room(&im->maker, count, sizeof *room);
@@ -59,13 +59,13 @@ static vtac_id numbers(vtac_tflite *im, int64_t count)
     return room == NULL ? 0 : vtac_make_borrowed(&im->maker, &type, room);
 }
 
-static vtac_id gather(vtac_tflite *im, vtac_id x, vtac_id places, uint32_t axis)
+static vtac_id gather_axis(vtac_tflite *im, vtac_id x, vtac_id places, uint32_t axis)
 {
     const vtac_attr attr = vtac_attr_of_int("axis", axis);
     return vtac_make(&im->maker, VTAC_OP_GATHER, (vtac_id[]){x, places}, 2, &attr, 1);
 }
 
-static vtac_id within(vtac_tflite *im, vtac_id v, int64_t low, int64_t high)
+static vtac_id clamp_value(vtac_tflite *im, vtac_id v, int64_t low, int64_t high)
 {
     vtac_import_builder *m = &im->maker;
     v = vtac_make2(m, VTAC_OP_MAX, v, vtac_make_number(m, VTAC_I64, (double)low));
@@ -103,8 +103,8 @@ void vtac_tflite_slice_at_run(vtac_tflite *im)
         if (known) {
             y = count == x.dim[a] ? y : vtac_make_slice(m, y, a, at, at + count);
         } else if (count < x.dim[a]) {
-            const vtac_id first = within(im, element(im, begin, a), 0, x.dim[a] - count);
-            y = gather(im, y, vtac_make2(m, VTAC_OP_ADD, numbers(im, count), first), a);
+            const vtac_id first = clamp_value(im, row_element(im, begin, a), 0, x.dim[a] - count);
+            y = gather_axis(im, y, vtac_make2(m, VTAC_OP_ADD, count_up(im, count), first), a);
         }
     }
     vtac_tflite_set(im, 0, y);
@@ -140,9 +140,9 @@ void vtac_tflite_strided_slice_at_run(vtac_tflite *im)
         const bool from_known = (!single && (no_begin >> a & 1) != 0) || known_element(im, begin, a, &from);
         const bool to_known = single || (no_end >> a & 1) != 0 || known_element(im, end, a, &to);
         if (single) {
-            vtac_id at = from_known ? vtac_make_number(m, VTAC_I64, (double)from) : element(im, begin, a);
-            at = within(im, at, -x.dim[a], x.dim[a] - 1);
-            y = x.dim[a] == 0 ? 0 : gather(im, y, at, a);
+            vtac_id at = from_known ? vtac_make_number(m, VTAC_I64, (double)from) : row_element(im, begin, a);
+            at = clamp_value(im, at, -x.dim[a], x.dim[a] - 1);
+            y = x.dim[a] == 0 ? 0 : gather_axis(im, y, at, a);
             if (x.dim[a] == 0) {
                 vtac_make_fail(m, VTA_INVALID, "a place on axis %u, which has none", a);
             }
@@ -181,10 +181,10 @@ void vtac_tflite_update_slice_at_run(vtac_tflite *im)
         for (uint32_t i = 0; i < x.rank; i++) {
             dims[i] = i == a ? x.dim[a] : 1;
         }
-        const vtac_id first = within(im, element(im, begin, a), 0, x.dim[a] - part.dim[a]);
-        const vtac_id place = vtac_make2(m, VTAC_OP_SUB, numbers(im, x.dim[a]), first);
-        const vtac_id nearest = within(im, place, 0, part.dim[a] - 1);
-        y = gather(im, y, nearest, a);
+        const vtac_id first = clamp_value(im, row_element(im, begin, a), 0, x.dim[a] - part.dim[a]);
+        const vtac_id place = vtac_make2(m, VTAC_OP_SUB, count_up(im, x.dim[a]), first);
+        const vtac_id nearest = clamp_value(im, place, 0, part.dim[a] - 1);
+        y = gather_axis(im, y, nearest, a);
         const vtac_id there =
             vtac_make_reshape(m, vtac_make2(m, VTAC_OP_EQUAL, place, nearest), dims, x.rank);
         inside = inside == 0 ? there : vtac_make2(m, VTAC_OP_AND, inside, there);

@@ -36,7 +36,7 @@ typedef struct spectrum {
 } spectrum;
 
 /* A wave times the window's weight. */
-static double wave(const void *context, int64_t sample, int64_t k)
+static double wave_at(const void *context, int64_t sample, int64_t k)
 {
     const spectrum *s = context;
     const double weight = 0.5 - 0.5 * cos(2.0 * pi * (double)sample / (double)s->window);
@@ -48,7 +48,7 @@ static vtac_id square_of(vtac_tflite *im, vtac_id frames, const spectrum *s)
 {
     vtac_import_builder *m = &im->maker;
     const vtac_id part =
-        vtac_make2(m, VTAC_OP_MATMUL, frames, table_of(im, s->window, s->length / 2 + 1, wave, s));
+        vtac_make2(m, VTAC_OP_MATMUL, frames, table_of(im, s->window, s->length / 2 + 1, wave_at, s));
     return vtac_make2(m, VTAC_OP_MUL, part, part);
 }
 
@@ -111,20 +111,20 @@ static double mel_of(double frequency)
 }
 
 /* Where band k begins: it rises to k + 1 and falls to k + 2. */
-static double edge(const void *context, int64_t row, int64_t k)
+static double band_edge(const void *context, int64_t row, int64_t k)
 {
     const bands *b = context;
     (void)row;
     return b->low + b->step * (double)k;
 }
 
-static double cosine(const void *context, int64_t band, int64_t k)
+static double cosine_at(const void *context, int64_t band, int64_t k)
 {
     const bands *b = context;
     return sqrt(2.0 / (double)b->count) * cos((double)k * pi / (double)b->count * ((double)band + 0.5));
 }
 
-static double place(const void *context, int64_t row, int64_t column)
+static double place_at(const void *context, int64_t row, int64_t column)
 {
     (void)context;
     (void)column;
@@ -137,16 +137,16 @@ static vtac_id real_number(vtac_tflite *im, double value)
 }
 
 /* a < b as 0 or 1 */
-static vtac_id below(vtac_tflite *im, vtac_id a, vtac_id b)
+static vtac_id is_below(vtac_tflite *im, vtac_id a, vtac_id b)
 {
     return vtac_make_cast(&im->maker, vtac_make2(&im->maker, VTAC_OP_LESS, a, b), VTAC_F64);
 }
 
 /* How much of each of n frequencies belongs to each band, [n][bands], for `step` Hz from one to the next. */
-static vtac_id shares(vtac_tflite *im, const bands *b, vtac_id step, int64_t n, double low, double high)
+static vtac_id band_shares(vtac_tflite *im, const bands *b, vtac_id step, int64_t n, double low, double high)
 {
     vtac_import_builder *m = &im->maker;
-    const vtac_id at = table_of(im, n, 1, place, NULL);
+    const vtac_id at = table_of(im, n, 1, place_at, NULL);
     const vtac_id mel =
         vtac_make2(m, VTAC_OP_MUL, real_number(im, 1127.0),
                    vtac_make1(m, VTAC_OP_LOG,
@@ -159,11 +159,11 @@ static vtac_id shares(vtac_tflite *im, const bands *b, vtac_id step, int64_t n, 
                                                 vtac_make2(m, VTAC_OP_DIV, real_number(im, low), step)));
     const vtac_id last =
         vtac_make1(m, VTAC_OP_FLOOR, vtac_make2(m, VTAC_OP_DIV, real_number(im, high), step));
-    const vtac_id outside = vtac_make2(m, VTAC_OP_ADD, below(im, at, first), below(im, last, at));
+    const vtac_id outside = vtac_make2(m, VTAC_OP_ADD, is_below(im, at, first), is_below(im, last, at));
     const vtac_id inside = vtac_make2(m, VTAC_OP_SUB, real_number(im, 1.0), outside);
     /* column k is 1 between edges k and k + 1 */
-    const vtac_id edges = table_of(im, 1, b->count + 2, edge, b);
-    const vtac_id reached = below(im, vtac_make_slice(m, edges, 1, 1, b->count + 1), mel);
+    const vtac_id edges = table_of(im, 1, b->count + 2, band_edge, b);
+    const vtac_id reached = is_below(im, vtac_make_slice(m, edges, 1, 1, b->count + 1), mel);
     const vtac_id none = vtac_make2(m, VTAC_OP_MUL, at, real_number(im, 0.0));
     const vtac_id from = vtac_make_concat(
         m, (vtac_id[]){vtac_make2(m, VTAC_OP_ADD, none, real_number(im, 1.0)), reached}, 2, 1);
@@ -207,8 +207,8 @@ void vtac_tflite_import_mfcc(vtac_tflite *im)
         vtac_make_cast(m, vtac_make_reshape(m, vtac_tflite_plain(im, 1), NULL, 0), VTAC_F64);
     const vtac_id step = vtac_make2(m, VTAC_OP_MUL, samples, real_number(im, 0.5 / (double)(x.dim[2] - 1)));
     const vtac_id loud = vtac_make1(m, VTAC_OP_SQRT, vtac_make_cast(m, vtac_tflite_plain(im, 0), VTAC_F64));
-    vtac_id y = vtac_make2(m, VTAC_OP_MATMUL, loud, shares(im, &b, step, x.dim[2], low, high));
+    vtac_id y = vtac_make2(m, VTAC_OP_MATMUL, loud, band_shares(im, &b, step, x.dim[2], low, high));
     y = vtac_make1(m, VTAC_OP_LOG, vtac_make2(m, VTAC_OP_MAX, y, real_number(im, 1e-12)));
-    y = vtac_make2(m, VTAC_OP_MATMUL, y, table_of(im, b.count, b.wanted, cosine, &b));
+    y = vtac_make2(m, VTAC_OP_MATMUL, y, table_of(im, b.count, b.wanted, cosine_at, &b));
     vtac_tflite_set(im, 0, vtac_make_cast(m, y, VTAC_F32));
 }

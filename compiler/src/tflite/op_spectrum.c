@@ -10,7 +10,7 @@
 enum { MOST_LENGTH = 1 << 13 };
 
 /* [length][length / 2 + 1] cosines or negated sines, of the numbers that there are. */
-static vtac_id waves(vtac_tflite *im, int64_t given, int64_t length, bool sines)
+static vtac_id wave_table(vtac_tflite *im, int64_t given, int64_t length, bool sines)
 {
     const int64_t count = length / 2 + 1;
     const int64_t rows = given < length ? given : length;
@@ -43,8 +43,8 @@ void vtac_tflite_import_rfft(vtac_tflite *im)
         rows = vtac_make_slice(m, rows, x.rank - 1, 0, length[1]);
     }
     vtac_tflite_tensor *out = vtac_tflite_out(im, 0);
-    out->plain = vtac_make2(m, VTAC_OP_MATMUL, rows, waves(im, given, length[1], false));
-    out->imaginary = vtac_make2(m, VTAC_OP_MATMUL, rows, waves(im, given, length[1], true));
+    out->plain = vtac_make2(m, VTAC_OP_MATMUL, rows, wave_table(im, given, length[1], false));
+    out->imaginary = vtac_make2(m, VTAC_OP_MATMUL, rows, wave_table(im, given, length[1], true));
 }
 
 /* COMPLEX_ABS (how = 2), REAL (0), IMAG (1) */

@@ -10,16 +10,16 @@
 #include "operators.h"
 
 /* One number of a table: from the input's integer to the output's, before it is cut to the range. */
-typedef struct table {
+typedef struct byte_table {
     const vtac_tflite_tensor *in, *out;
     int64_t low, high; /* what the result is cut to */
     float alpha;
     bool rough; /* the function's quicker form */
     vtac_op op;
-} table;
-typedef double number_fn(const table *t, int64_t q);
+} byte_table;
+typedef double number_fn(const byte_table *t, int64_t q);
 
-static void set_table(vtac_tflite *im, const table *t, number_fn *number)
+static void set_table(vtac_tflite *im, const byte_table *t, number_fn *number)
 {
     int64_t first;
     int64_t last;
@@ -43,7 +43,7 @@ static void set_table(vtac_tflite *im, const table *t, number_fn *number)
     vtac_tflite_set_either(im, 0, vtac_tflite_look_up(im, x, t->out->type.dtype, room, count, first), planes);
 }
 
-static bool begin(vtac_tflite *im, table *t)
+static bool begin_table(vtac_tflite *im, byte_table *t)
 {
     t->in = vtac_tflite_in(im, 0);
     t->out = vtac_tflite_out(im, 0);
@@ -91,7 +91,7 @@ static float function_of(vtac_op op, float x, bool rough)
     }
 }
 
-static double by_function(const table *t, int64_t q)
+static double by_function(const byte_table *t, int64_t q)
 {
     const float inverse = 1.0F / t->out->scale[0];
     const float x = t->in->scale[0] * (float)(q - t->in->zero[0]);
@@ -100,9 +100,9 @@ static double by_function(const table *t, int64_t q)
 
 void vtac_tflite_import_function(vtac_tflite *im)
 {
-    table t = {.op = (vtac_op)im->how};
+    byte_table t = {.op = (vtac_op)im->how};
     t.rough = t.op == VTAC_OP_GELU && vtac_tflite_option(im, 0, 1, 0) != 0;
-    if (begin(im, &t)) {
+    if (begin_table(im, &t)) {
         set_table(im, &t, by_function);
         return;
     }
@@ -119,20 +119,20 @@ void vtac_tflite_import_function(vtac_tflite *im)
 
 /* ---- logistic and tanh of 16 bits: a table of 256 steps and what is between them */
 
-static double sigmoid16(double x)
+static double sigmoid_16(double x)
 {
     return 65536.0 / (1.0 + exp(-x / 24.0));
 }
 
 /* sigmoid(i / 24) in 16 bits, moved by half of what the straight line to the next is off in its middle. */
-static int64_t curve(int64_t i)
+static int64_t sigmoid_entry(int64_t i)
 {
     const double x = (double)i;
-    const double off = sigmoid16(x + 0.5) - (sigmoid16(x) + sigmoid16(x + 1.0)) / 2.0;
-    return i >= 255 ? 65535 : (int64_t)round(sigmoid16(x) + off / 2.0);
+    const double off = sigmoid_16(x + 0.5) - (sigmoid_16(x) + sigmoid_16(x + 1.0)) / 2.0;
+    return i >= 255 ? 65535 : (int64_t)round(sigmoid_16(x) + off / 2.0);
 }
 
-static double logistic_words(const table *t, int64_t q)
+static double logistic_words(const byte_table *t, int64_t q)
 {
     const bool is_tanh = t->op == VTAC_OP_TANH;
     const int fine = is_tanh ? 8 : 9; /* bits between two entries; tanh(x) is 2 sigmoid(2x) - 1 */
@@ -147,7 +147,7 @@ static double logistic_words(const table *t, int64_t q)
     const int64_t size = x < 0 ? -x : x;
     const int64_t place = size >> fine;
     const int64_t rest = size & ((1 << fine) - 1);
-    int64_t y = (curve(place) << fine) + rest * (curve(place + 1) - curve(place));
+    int64_t y = (sigmoid_entry(place) << fine) + rest * (sigmoid_entry(place + 1) - sigmoid_entry(place));
     if (place >= 255) {
         y = is_tanh ? INT64_C(0xffff) << 8 : INT64_C(0x7fff) << 10;
     }
@@ -160,7 +160,7 @@ static double logistic_words(const table *t, int64_t q)
 }
 
 /* Units of 2^-12, or of tanh 2^-11, have steps of their own. */
-static double fixed_words(const table *t, int64_t q)
+static double fixed_words(const byte_table *t, int64_t q)
 {
     if (t->op == VTAC_OP_SIGMOID) {
         return vtac_tflite_fixed_logistic((int16_t)q, 3);
@@ -169,15 +169,15 @@ static double fixed_words(const table *t, int64_t q)
     return vtac_tflite_fixed_tanh((int16_t)(x < INT16_MIN ? INT16_MIN : x > INT16_MAX ? INT16_MAX : x), 3);
 }
 
-static bool has_fixed_units(const table *t)
+static bool has_fixed_units(const byte_table *t)
 {
     return t->in->scale[0] == 0x1p-12F || (t->op == VTAC_OP_TANH && t->in->scale[0] == 0x1p-11F);
 }
 
 void vtac_tflite_import_logistic(vtac_tflite *im)
 {
-    table t = {.op = (vtac_op)im->how};
-    if (begin(im, &t)) {
+    byte_table t = {.op = (vtac_op)im->how};
+    if (begin_table(im, &t)) {
         const bool words = t.in->type.dtype == VTAC_I16;
         set_table(im, &t, !words ? by_function : has_fixed_units(&t) ? fixed_words : logistic_words);
         return;
@@ -187,19 +187,19 @@ void vtac_tflite_import_logistic(vtac_tflite *im)
 
 /* ---- fixed-point functions */
 
-static double by_factor(const table *t, int64_t q, double factor)
+static double by_factor(const byte_table *t, int64_t q, double factor)
 {
     const int64_t x = vtac_tfl_rescale(q - t->in->zero[0], vtac_tfl_scale_of(factor), VTAC_ROUND_AWAY);
     return (double)x + (double)t->out->zero[0];
 }
 
-static double rescaled(const table *t, int64_t q)
+static double rescale_entry(const byte_table *t, int64_t q)
 {
     return by_factor(t, q, (double)t->in->scale[0] / (double)t->out->scale[0]);
 }
 
 /* Here the library divides floats. */
-static double rescaled_by_float(const table *t, int64_t q)
+static double rescaled_by_float(const byte_table *t, int64_t q)
 {
     return by_factor(t, q, (double)(t->in->scale[0] / t->out->scale[0]));
 }
@@ -207,8 +207,8 @@ static double rescaled_by_float(const table *t, int64_t q)
 /* RELU, RELU6, RELU_N1_TO_1 */
 void vtac_tflite_import_relu(vtac_tflite *im)
 {
-    table t = {.op = VTAC_OP_RELU};
-    if (begin(im, &t)) {
+    byte_table t = {.op = VTAC_OP_RELU};
+    if (begin_table(im, &t)) {
         vtac_tflite_activation_range(im, t.out, im->how, &t.low, &t.high);
         set_table(im, &t, rescaled_by_float);
         return;
@@ -218,7 +218,7 @@ void vtac_tflite_import_relu(vtac_tflite *im)
     vtac_tflite_set_either(im, 0, vtac_tflite_activate(im, x, t.out, im->how), planes);
 }
 
-static double leaky(const table *t, int64_t q)
+static double leaky_entry(const byte_table *t, int64_t q)
 {
     const int64_t x = q - t->in->zero[0];
     const float slope = x >= 0 ? 1.0F : t->alpha;
@@ -230,16 +230,16 @@ static double leaky(const table *t, int64_t q)
 
 void vtac_tflite_import_leaky_relu(vtac_tflite *im)
 {
-    table t = {.alpha = vtac_tflite_option_float(im, 0, 0.0F)};
-    if (begin(im, &t)) {
-        set_table(im, &t, leaky);
+    byte_table t = {.alpha = vtac_tflite_option_float(im, 0, 0.0F)};
+    if (begin_table(im, &t)) {
+        set_table(im, &t, leaky_entry);
         return;
     }
     const vtac_attr alpha = vtac_attr_of_float("alpha", (double)t.alpha);
     plain_function(im, VTAC_OP_LEAKY_RELU, &alpha, 1);
 }
 
-static double magnitude(const table *t, int64_t q)
+static double magnitude_entry(const byte_table *t, int64_t q)
 {
     const int64_t x = q - t->in->zero[0];
     const int64_t size = x < 0 ? -x : x;
@@ -252,9 +252,9 @@ static double magnitude(const table *t, int64_t q)
 
 void vtac_tflite_import_abs(vtac_tflite *im)
 {
-    table t = {.op = VTAC_OP_ABS};
-    if (begin(im, &t)) {
-        set_table(im, &t, magnitude);
+    byte_table t = {.op = VTAC_OP_ABS};
+    if (begin_table(im, &t)) {
+        set_table(im, &t, magnitude_entry);
         return;
     }
     plain_function(im, VTAC_OP_ABS, NULL, 0);
@@ -262,7 +262,7 @@ void vtac_tflite_import_abs(vtac_tflite *im)
 
 /* ---- hard swish: 16-bit fixed-point steps */
 
-static int64_t clamp16(int64_t v)
+static int64_t clamp_16(int64_t v)
 {
     return v < INT16_MIN ? INT16_MIN : v > INT16_MAX ? INT16_MAX : v;
 }
@@ -278,10 +278,10 @@ static int64_t high_mul(int64_t a, int64_t b, bool rounding)
     return (product + nudge) / (1 << 15);
 }
 
-static int64_t divided(int64_t v, int by)
+static int64_t divide_by_power(int64_t v, int by)
 {
     if (by <= 0) {
-        return by < -15 ? clamp16(v) : clamp16(v * (INT64_C(1) << -by));
+        return by < -15 ? clamp_16(v) : clamp_16(v * (INT64_C(1) << -by));
     }
     const int64_t mask = (INT64_C(1) << by) - 1;
     return (v >> by) + ((v & mask) > (mask >> 1) + (v < 0 ? 1 : 0) ? 1 : 0);
@@ -292,7 +292,7 @@ static int64_t upper_half(vtac_tfl_scale s)
     return s.mult > INT32_MAX - (1 << 15) ? INT16_MAX : (s.mult + (1 << 15)) >> 16;
 }
 
-static double hard_swish(const table *t, int64_t q)
+static double hard_swish(const byte_table *t, int64_t q)
 {
     const float fine = (1.0F / 128.0F) * t->in->scale[0];
     const vtac_tfl_scale out = vtac_tfl_scale_of((double)(fine / t->out->scale[0]));
@@ -301,22 +301,22 @@ static double hard_swish(const table *t, int64_t q)
     const int64_t scaled = high_mul(x, upper_half(out), true);
     int64_t gate = x;
     if (relu.shift > 0) {
-        gate = clamp16(relu.shift > 16 ? (gate < 0   ? INT16_MIN
-                                          : gate > 0 ? INT16_MAX
-                                                     : 0)
-                                       : gate * (INT64_C(1) << (relu.shift - 1)));
+        gate = clamp_16(relu.shift > 16 ? (gate < 0   ? INT16_MIN
+                                           : gate > 0 ? INT16_MAX
+                                                      : 0)
+                                        : gate * (INT64_C(1) << (relu.shift - 1)));
     }
     gate = high_mul(gate, upper_half(relu), true);
-    gate = relu.shift > 0 ? clamp16(gate * 2) : gate;
-    gate = relu.shift < 0 ? divided(gate, -relu.shift) : gate;
+    gate = relu.shift > 0 ? clamp_16(gate * 2) : gate;
+    gate = relu.shift < 0 ? divide_by_power(gate, -relu.shift) : gate;
     gate = (gate + (1 << 15)) >> 1;
-    return (double)(divided(high_mul(gate, scaled, false), -out.shift) + t->out->zero[0]);
+    return (double)(divide_by_power(high_mul(gate, scaled, false), -out.shift) + t->out->zero[0]);
 }
 
 void vtac_tflite_import_hard_swish(vtac_tflite *im)
 {
-    table t = {.op = VTAC_OP_HARD_SWISH};
-    if (begin(im, &t)) {
+    byte_table t = {.op = VTAC_OP_HARD_SWISH};
+    if (begin_table(im, &t)) {
         if (t.in->type.dtype == VTAC_I16) {
             vtac_tflite_refuse(im, "16-bit integers");
             return;
@@ -329,14 +329,14 @@ void vtac_tflite_import_hard_swish(vtac_tflite *im)
 
 /* ---- between kinds of numbers */
 
-static double same_scale(const table *t, int64_t q)
+static double same_scale(const byte_table *t, int64_t q)
 {
     return (double)(q - t->in->zero[0] + t->out->zero[0]);
 }
 
 void vtac_tflite_import_quantize(vtac_tflite *im)
 {
-    table t = {.in = vtac_tflite_in(im, 0), .out = vtac_tflite_out(im, 0)};
+    byte_table t = {.in = vtac_tflite_in(im, 0), .out = vtac_tflite_out(im, 0)};
     bool planes;
     if (vtac_tflite_is_float(t.in) && vtac_tflite_quantized(t.out)) {
         const vtac_id x = vtac_tflite_either(im, 0, &planes);
@@ -374,7 +374,7 @@ void vtac_tflite_import_quantize(vtac_tflite *im)
     const bool moved = t.in->scale[0] == t.out->scale[0] && (apart == 128 || apart == -128) &&
                        t.in->type.dtype != t.out->type.dtype && t.in->type.dtype != VTAC_I16 &&
                        t.out->type.dtype != VTAC_I16;
-    set_table(im, &t, moved ? same_scale : rescaled);
+    set_table(im, &t, moved ? same_scale : rescale_entry);
 }
 
 void vtac_tflite_import_dequantize(vtac_tflite *im)

@@ -20,8 +20,8 @@ static bool can_do(vtac_tflite *im, double work)
 }
 
 /* begin, begin + step, … of one axis, `count` of them. */
-static vtac_id stepped(vtac_import_builder *m, vtac_id x, uint32_t axis, int64_t begin, int64_t step,
-                       int64_t count)
+static vtac_id slice_axis(vtac_import_builder *m, vtac_id x, uint32_t axis, int64_t begin, int64_t step,
+                          int64_t count)
 {
     const int64_t at = axis;
     const int64_t end = begin + (count - 1) * step + 1;
@@ -73,7 +73,7 @@ void vtac_tflite_import_reduce_window(vtac_tflite *im)
         const int64_t count = (x.dim[a] - reach) / stride[a] + 1;
         const vtac_id from = y;
         for (int64_t k = 0; k < size[a]; k++) {
-            const vtac_id part = stepped(m, from, a, k * apart[a], stride[a], count);
+            const vtac_id part = slice_axis(m, from, a, k * apart[a], stride[a], count);
             y = k == 0 ? part : vtac_make2(m, op, y, part);
         }
     }

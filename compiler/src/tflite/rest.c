@@ -71,8 +71,8 @@ static uint32_t slot_of(vtac_tflite *im, vtac_tflite_tensor *t)
 }
 
 /* A new instruction of one output. */
-static rest_insn *give(vtac_tflite *im, vta_flow_op op, const uint32_t *in, uint32_t count,
-                       const int64_t *words, uint32_t word_count)
+static rest_insn *add_instruction(vtac_tflite *im, vta_flow_op op, const uint32_t *in, uint32_t count,
+                                  const int64_t *words, uint32_t word_count)
 {
     struct vtac_tflite_rest *r = im->rest;
     rest_insn *insn = &r->insns[r->insn_count++];
@@ -97,8 +97,9 @@ void vtac_tflite_rest_where(vtac_tflite *im)
         vtac_tflite_refuse(im, "the place of one number, or places that are not of i64");
         return;
     }
-    const rest_insn *places = give(im, VTA_FLOW_NON_ZERO, &from, 1, NULL, 0);
-    vtac_tflite_out(im, 0)->slot = give(im, VTA_FLOW_TRANSPOSE, places->out, 1, (int64_t[]){-1}, 1)->out[0];
+    const rest_insn *places = add_instruction(im, VTA_FLOW_NON_ZERO, &from, 1, NULL, 0);
+    vtac_tflite_out(im, 0)->slot =
+        add_instruction(im, VTA_FLOW_TRANSPOSE, places->out, 1, (int64_t[]){-1}, 1)->out[0];
 }
 
 void vtac_tflite_rest_unique(vtac_tflite *im)
@@ -114,7 +115,7 @@ void vtac_tflite_rest_unique(vtac_tflite *im)
         return;
     }
     const uint32_t from = slot_of(im, vtac_tflite_in(im, 0));
-    rest_insn *insn = give(im, VTA_FLOW_UNIQUE, &from, 1, (int64_t[]){VTA_FLOW_ABSENT, 0}, 2);
+    rest_insn *insn = add_instruction(im, VTA_FLOW_UNIQUE, &from, 1, (int64_t[]){VTA_FLOW_ABSENT, 0}, 2);
     insn->out_count = 3; /* the elements, -, which of them each is */
     insn->out[2] = im->rest->slot_count++;
     vtac_tflite_out(im, 0)->slot = insn->out[0];
@@ -129,7 +130,7 @@ void vtac_tflite_rest_unique(vtac_tflite *im)
                             : vtac_make_borrowed(&im->maker, &(vtac_type){VTAC_I32, 1, {x.dim[0]}}, numbers);
         if (im->maker.status == VTA_OK) {
             const uint32_t in[] = {slot_of_value(im, all), which->slot};
-            which->slot = give(im, VTA_FLOW_GATHER, in, 2, (int64_t[]){0}, 1)->out[0];
+            which->slot = add_instruction(im, VTA_FLOW_GATHER, in, 2, (int64_t[]){0}, 1)->out[0];
         }
     }
 }
@@ -243,7 +244,7 @@ void vtac_tflite_rest_operator(vtac_tflite *im)
         in[i] = slot_of(im, vtac_tflite_in(im, i));
     }
     if (im->maker.status == VTA_OK) {
-        vtac_tflite_out(im, 0)->slot = give(im, op, in, inputs, words, count)->out[0];
+        vtac_tflite_out(im, 0)->slot = add_instruction(im, op, in, inputs, words, count)->out[0];
     }
 }
 

@@ -18,16 +18,16 @@ typedef struct list {
     uint32_t width; /* bytes of a number */
 } list;
 
-typedef struct axis {
+typedef struct sparse_axis {
     bool sparse;
     int64_t size;
     list segments, indices;
     uint32_t number; /* in the tensor: its axes, then the blocks */
-} axis;
+} sparse_axis;
 
 typedef struct walk {
     vtac_flat *flat;
-    axis axes[MOST_AXES];
+    sparse_axis axes[MOST_AXES];
     uint32_t count, rank;
     int64_t stride[MOST_AXES]; /* elements of the whole tensor, by number */
     const uint8_t *from;
@@ -37,7 +37,7 @@ typedef struct walk {
     bool bad;
 } walk;
 
-static int64_t at(walk *w, const list *l, uint64_t i)
+static int64_t list_item(walk *w, const list *l, uint64_t i)
 {
     if (i >= l->at.count) {
         w->bad = true;
@@ -47,7 +47,7 @@ static int64_t at(walk *w, const list *l, uint64_t i)
     return l->width == 2 ? v & 0xffff : l->width == 1 ? v & 0xff : v;
 }
 
-static void visit(walk *w, uint32_t level, uint64_t place, int64_t offset)
+static void visit_level(walk *w, uint32_t level, uint64_t place, int64_t offset)
 {
     if (w->bad || w->left == 0) {
         w->bad = true;
@@ -62,14 +62,15 @@ static void visit(walk *w, uint32_t level, uint64_t place, int64_t offset)
         memcpy(w->to + (uint64_t)offset * w->bytes, w->from + place * w->bytes, w->bytes);
         return;
     }
-    const axis *a = &w->axes[level];
-    const int64_t first = a->sparse ? at(w, &a->segments, place) : (int64_t)(place * (uint64_t)a->size);
-    const int64_t last = a->sparse ? at(w, &a->segments, place + 1) : first + a->size;
+    const sparse_axis *a = &w->axes[level];
+    const int64_t first =
+        a->sparse ? list_item(w, &a->segments, place) : (int64_t)(place * (uint64_t)a->size);
+    const int64_t last = a->sparse ? list_item(w, &a->segments, place + 1) : first + a->size;
     w->bad = w->bad || first < 0 || last < first || (a->sparse && last > (int64_t)a->indices.at.count);
     for (int64_t i = first; i < last && !w->bad; i++) {
-        const int64_t index = a->sparse ? at(w, &a->indices, (uint64_t)i) : i - first;
+        const int64_t index = a->sparse ? list_item(w, &a->indices, (uint64_t)i) : i - first;
         w->bad = w->bad || index < 0 || index >= a->size;
-        visit(w, level + 1, (uint64_t)i, offset + index * w->stride[a->number]);
+        visit_level(w, level + 1, (uint64_t)i, offset + index * w->stride[a->number]);
     }
 }
 
@@ -80,7 +81,7 @@ static list list_of(vtac_flat *f, vtac_flat_table t, uint32_t type, uint32_t fie
     return (list){vtac_flat_list(f, vtac_flat_sub(f, t, field), VALUES, width), width};
 }
 
-static bool begin(walk *w, vtac_flat_table sparsity, const vtac_type *type)
+static bool begin_walk(walk *w, vtac_flat_table sparsity, const vtac_type *type)
 {
     vtac_flat *f = w->flat;
     const vtac_flat_vector order = vtac_flat_list(f, sparsity, ORDER, 4);
@@ -102,7 +103,7 @@ static bool begin(walk *w, vtac_flat_table sparsity, const vtac_type *type)
             return false;
         }
         seen[number] = true;
-        axis *a = &w->axes[i];
+        sparse_axis *a = &w->axes[i];
         a->number = (uint32_t)number;
         a->sparse = vtac_flat_int(f, t, FORMAT, 1, 0) != 0;
         a->size = vtac_flat_int(f, t, DENSE_SIZE, 4, 0);
@@ -128,7 +129,7 @@ static bool begin(walk *w, vtac_flat_table sparsity, const vtac_type *type)
         size[cut] /= block;
     }
     for (uint32_t i = 0; i < w->count; i++) {
-        axis *a = &w->axes[i];
+        sparse_axis *a = &w->axes[i];
         a->size = size[a->number];
     }
     return !f->bad;
@@ -149,8 +150,8 @@ vta_status vtac_tflite_make_dense(vtac_tflite_model *m, vtac_flat_table sparsity
         return vta_no_memory(diag);
     }
     memset(w.to, 0, w.elements * w.bytes);
-    w.bad = !begin(&w, sparsity, &t->type);
-    visit(&w, 0, 0, 0);
+    w.bad = !begin_walk(&w, sparsity, &t->type);
+    visit_level(&w, 0, 0, 0);
     t->data = w.to;
     return w.bad
                ? vta_fail(diag, VTA_INVALID, "tensor '%s': its sparse contents do not fit its shape", t->name)

@@ -21,7 +21,7 @@ enum { MOST_FILE = 1 << 30 };
 
 extern const char *const vtac_shipped_records[]; /* generated from compiler/records; the last is NULL */
 
-static const char *keep(vtac_records *r, const cJSON *root, const char *name)
+static const char *copy_text(vtac_records *r, const cJSON *root, const char *name)
 {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(root, name);
     return cJSON_IsString(item) ? vta_arena_string(&r->arena, item->valuestring, strlen(item->valuestring))
@@ -37,12 +37,12 @@ static bool read_line(vtac_records *r, const char *line, size_t size)
     bool good = cJSON_IsObject(root) && cJSON_IsString(version);
     if (good && strcmp(version->valuestring, vta_version()) != 0) {
         r->other++;
-        r->other_version = keep(r, root, "version");
+        r->other_version = copy_text(r, root, "version");
     } else if (good) {
-        const vtac_record record = {.kernel = keep(r, root, "kernel"),
-                                    .shape = keep(r, root, "shape"),
-                                    .target = keep(r, root, "target"),
-                                    .point = keep(r, root, "point"),
+        const vtac_record record = {.kernel = copy_text(r, root, "kernel"),
+                                    .shape = copy_text(r, root, "shape"),
+                                    .target = copy_text(r, root, "target"),
+                                    .point = copy_text(r, root, "point"),
                                     .cost = cJSON_IsNumber(cost) ? cost->valuedouble : HUGE_VAL,
                                     .proved = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(root, "proved"))};
         good = record.kernel != NULL && record.shape != NULL && record.target != NULL &&
@@ -141,7 +141,7 @@ bool vtac_records_find(const vtac_records *records, const char *target, const vt
     return found;
 }
 
-static void put(vta_str *out, const char *name, const char *text)
+static void put_field(vta_str *out, const char *name, const char *text)
 {
     vta_str_printf(out, "\"%s\": \"", name);
     for (const char *p = text; *p != '\0'; p++) {
@@ -167,11 +167,11 @@ vta_status vtac_record_append(const char *path, const vtac_record *record, vta_d
         last = '\n';
     }
     vta_str_put(&line, last == '\n' ? "{" : "\n{");
-    put(&line, "kernel", record->kernel);
-    put(&line, "shape", record->shape);
-    put(&line, "target", record->target);
-    put(&line, "version", vta_version());
-    put(&line, "point", record->point);
+    put_field(&line, "kernel", record->kernel);
+    put_field(&line, "shape", record->shape);
+    put_field(&line, "target", record->target);
+    put_field(&line, "version", vta_version());
+    put_field(&line, "point", record->point);
     if (isfinite(record->cost)) {
         vta_str_printf(&line, "\"cost\": %.9g", record->cost);
     } else {

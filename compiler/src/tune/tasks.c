@@ -8,7 +8,7 @@
 
 #include "vtac/tune.h"
 
-static vtac_task *find(vtac_tasks *t, const vtac_kernel_space *s)
+static vtac_task *find_task(vtac_tasks *t, const vtac_kernel_space *s)
 {
     for (size_t i = 0; i < t->items.count; i++) {
         vtac_task *task = vta_vec_at(&t->items, i);
@@ -20,15 +20,15 @@ static vtac_task *find(vtac_tasks *t, const vtac_kernel_space *s)
     return NULL;
 }
 
-static const char *keep(vtac_tasks *t, const char *text)
+static const char *copy_text(vtac_tasks *t, const char *text)
 {
     return vta_arena_string(&t->arena, text, strlen(text));
 }
 
-static vtac_task *add(vtac_tasks *t, const vtac_kernel_space *s)
+static vtac_task *add_task(vtac_tasks *t, const vtac_kernel_space *s)
 {
-    vtac_task task = {.kernel = keep(t, s->kernel),
-                      .shape = keep(t, s->shape),
+    vtac_task task = {.kernel = copy_text(t, s->kernel),
+                      .shape = copy_text(t, s->shape),
                       .count = s->count,
                       .standard = s->standard,
                       .best = s->standard,
@@ -68,9 +68,9 @@ static uint32_t chosen_in(const vtac_task *task, const vtac_kernel_space *space)
 uint32_t vtac_tasks_pick(void *tasks, const vtac_kernel_space *space)
 {
     vtac_tasks *t = tasks;
-    vtac_task *task = find(t, space);
-    task = task != NULL ? task : add(t, space);
-    const char *step = keep(t, space->step);
+    vtac_task *task = find_task(t, space);
+    task = task != NULL ? task : add_task(t, space);
+    const char *step = copy_text(t, space->step);
     if (task == NULL || step == NULL) {
         t->failed = true;
         return space->standard;
@@ -86,9 +86,9 @@ uint32_t vtac_tasks_pick(void *tasks, const vtac_kernel_space *space)
 
 void vtac_tasks_know(vtac_tasks *tasks, const vtac_record *record)
 {
-    vtac_known known = {.kernel = keep(tasks, record->kernel),
-                        .shape = keep(tasks, record->shape),
-                        .point = keep(tasks, record->point),
+    vtac_known known = {.kernel = copy_text(tasks, record->kernel),
+                        .shape = copy_text(tasks, record->shape),
+                        .point = copy_text(tasks, record->point),
                         .cost = record->cost,
                         .least = record->cost};
     tasks->others.item_size = sizeof known;

@@ -18,7 +18,7 @@ const char *vtac_tuner_name(vtac_tuner tuner)
     return tuner < VTAC_TUNERS ? names[tuner] : NULL;
 }
 
-static uint64_t draw(uint64_t *state)
+static uint64_t draw_random(uint64_t *state)
 {
     uint64_t z = (*state += UINT64_C(0x9e3779b97f4a7c15));
     z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -31,9 +31,9 @@ static bool is_open(const vtac_task *task, uint32_t point)
     return isnan(task->cost[point]);
 }
 
-static uint32_t any(const vtac_task *task, uint64_t *state)
+static uint32_t any_point(const vtac_task *task, uint64_t *state)
 {
-    const uint32_t first = (uint32_t)(draw(state) % task->count);
+    const uint32_t first = (uint32_t)(draw_random(state) % task->count);
     for (uint32_t i = 0; i < task->count; i++) {
         if (is_open(task, (first + i) % task->count)) {
             return (first + i) % task->count;
@@ -88,7 +88,7 @@ static uint32_t numbers_of(const char *point, double *numbers)
 }
 
 /* The open point that is most like one, which may be none of the task's. */
-static uint32_t nearest(const vtac_task *task, const double *wanted, uint32_t count)
+static uint32_t nearest_point(const vtac_task *task, const double *wanted, uint32_t count)
 {
     uint32_t best = task->count;
     double least = HUGE_VAL;
@@ -136,47 +136,48 @@ static uint32_t warm_up(const vtac_tasks *tasks, const vtac_task *task, uint64_t
     while (best_elsewhere(tasks, task, count) != NULL) {
         count++;
     }
-    if (count == 0 || draw(state) % 2 == 0) {
-        return any(task, state);
+    if (count == 0 || draw_random(state) % 2 == 0) {
+        return any_point(task, state);
     }
     double wanted[FEATURES];
-    const uint32_t size = numbers_of(best_elsewhere(tasks, task, (uint32_t)(draw(state) % count)), wanted);
-    const uint32_t point = nearest(task, wanted, size);
-    return point < task->count ? point : any(task, state);
+    const uint32_t size =
+        numbers_of(best_elsewhere(tasks, task, (uint32_t)(draw_random(state) % count)), wanted);
+    const uint32_t point = nearest_point(task, wanted, size);
+    return point < task->count ? point : any_point(task, state);
 }
 
 /* ---- ga: each number of a child is one of its parents', sometimes somebody else's */
 
 /* One of the few best that were measured. */
-static uint32_t parent(const vtac_task *task, uint64_t *state)
+static uint32_t pick_parent(const vtac_task *task, uint64_t *state)
 {
     uint32_t best = task->count;
     for (int i = 0; i < PARENTS; i++) {
         for (int k = 0; k < ATTEMPTS; k++) {
-            const uint32_t p = (uint32_t)(draw(state) % task->count);
+            const uint32_t p = (uint32_t)(draw_random(state) % task->count);
             if (!is_open(task, p)) {
                 best = best == task->count || task->cost[p] < task->cost[best] ? p : best;
                 break;
             }
         }
     }
-    return best == task->count || draw(state) % 3 == 0 ? task->best : best;
+    return best == task->count || draw_random(state) % 3 == 0 ? task->best : best;
 }
 
-static uint32_t child(const vtac_task *task, uint64_t *state)
+static uint32_t make_child(const vtac_task *task, uint64_t *state)
 {
     double a[FEATURES];
     double b[FEATURES];
     double wanted[FEATURES];
-    (void)numbers_of(task->points[parent(task, state)], a);
-    const uint32_t count = numbers_of(task->points[parent(task, state)], b);
+    (void)numbers_of(task->points[pick_parent(task, state)], a);
+    const uint32_t count = numbers_of(task->points[pick_parent(task, state)], b);
     double stranger[FEATURES];
-    (void)numbers_of(task->points[draw(state) % task->count], stranger);
+    (void)numbers_of(task->points[draw_random(state) % task->count], stranger);
     for (uint32_t i = 0; i < count; i++) {
-        const uint64_t whose = draw(state) % 5;
+        const uint64_t whose = draw_random(state) % 5;
         wanted[i] = whose == 0 ? stranger[i] : whose < 3 ? a[i] : b[i];
     }
-    return nearest(task, wanted, count);
+    return nearest_point(task, wanted, count);
 }
 
 /* ---- xgb: libxgboost's C interface, loaded when it is asked for */
@@ -192,7 +193,7 @@ typedef struct xgboost {
     int (*destroy)(void *);
 } xgboost;
 
-static bool load(xgboost *x)
+static bool load_xgboost(xgboost *x)
 {
     void *library = dlopen("libxgboost.so.0", RTLD_NOW | RTLD_LOCAL);
     const struct {
@@ -258,7 +259,7 @@ static void learn_task(lessons *l, const vtac_task *task)
     }
 }
 
-static void learn(lessons *l, const vtac_tasks *tasks, const vtac_task *task)
+static void learn_costs(lessons *l, const vtac_tasks *tasks, const vtac_task *task)
 {
     learn_task(l, task);
     for (size_t i = 0; i < tasks->items.count; i++) {
@@ -276,7 +277,7 @@ static void learn(lessons *l, const vtac_tasks *tasks, const vtac_task *task)
     }
 }
 
-static bool train(const xgboost *x, void *booster, void *matrix)
+static bool train_booster(const xgboost *x, void *booster, void *matrix)
 {
     static const char *const settings[][2] = {{"objective", "reg:squarederror"},
                                               {"max_depth", "3"},
@@ -294,8 +295,8 @@ static bool train(const xgboost *x, void *booster, void *matrix)
     return good;
 }
 
-static uint32_t cheapest(const xgboost *x, const vtac_task *task, void *booster, const float *rows,
-                         const uint32_t *points, uint64_t count)
+static uint32_t cheapest_point(const xgboost *x, const vtac_task *task, void *booster, const float *rows,
+                               const uint32_t *points, uint64_t count)
 {
     void *matrix = NULL;
     uint64_t got = 0;
@@ -326,14 +327,14 @@ static uint32_t ask_trees(const xgboost *x, const lessons *l, const vtac_task *t
     uint32_t best = task->count;
     if (x->matrix(l->rows, l->count, COLUMNS, NAN, &matrix) == 0 &&
         x->info(matrix, "label", l->labels, l->count) == 0 && x->create(&matrix, 1, &booster) == 0 &&
-        train(x, booster, matrix)) {
+        train_booster(x, booster, matrix)) {
         for (uint32_t p = 0; p < task->count; p++) {
             if (is_open(task, p)) {
                 row_of_task(task, p, rows + (size_t)open * COLUMNS);
                 points[open++] = p;
             }
         }
-        best = open > 0 ? cheapest(x, task, booster, rows, points, open) : task->count;
+        best = open > 0 ? cheapest_point(x, task, booster, rows, points, open) : task->count;
     }
     if (booster != NULL) {
         (void)x->destroy(booster);
@@ -352,21 +353,21 @@ static uint32_t by_trees(const vtac_tasks *tasks, const vtac_task *task, uint64_
     float *rows = calloc(task->count, COLUMNS * sizeof *rows);
     uint32_t *points = calloc(task->count, sizeof *points);
     uint32_t best = task->count;
-    if (l.rows != NULL && l.labels != NULL && rows != NULL && points != NULL && load(&x)) {
-        learn(&l, tasks, task);
+    if (l.rows != NULL && l.labels != NULL && rows != NULL && points != NULL && load_xgboost(&x)) {
+        learn_costs(&l, tasks, task);
         best = ask_trees(&x, &l, task, rows, points);
     }
     free(l.rows);
     free(l.labels);
     free(rows);
     free(points);
-    return best < task->count ? best : any(task, state);
+    return best < task->count ? best : any_point(task, state);
 }
 
 vta_status vtac_tuner_check(vtac_tuner tuner, vta_diag *diag)
 {
     xgboost x;
-    return tuner != VTAC_TUNER_XGB || load(&x)
+    return tuner != VTAC_TUNER_XGB || load_xgboost(&x)
                ? VTA_OK
                : vta_fail(diag, VTA_UNSUPPORTED,
                           "the tuner 'xgb' needs libxgboost: install Debian's libxgboost0, or take 'ga'");
@@ -382,14 +383,14 @@ uint32_t vtac_tuner_next(vtac_tuner tuner, const vtac_tasks *tasks, const vtac_t
     }
     switch (tuner) {
     case VTAC_TUNER_XGB:
-        return task->tried < WARM     ? warm_up(tasks, task, state)
-               : draw(state) % 8 == 0 ? any(task, state)
-                                      : by_trees(tasks, task, state);
-    case VTAC_TUNER_GA: return task->tried < WARM ? warm_up(tasks, task, state) : child(task, state);
+        return task->tried < WARM            ? warm_up(tasks, task, state)
+               : draw_random(state) % 8 == 0 ? any_point(task, state)
+                                             : by_trees(tasks, task, state);
+    case VTAC_TUNER_GA: return task->tried < WARM ? warm_up(tasks, task, state) : make_child(task, state);
     case VTAC_TUNER_GRID: return first_open(task);
     case VTAC_TUNER_MODEL: return task->guesses != NULL ? by_guess(task) : first_open(task);
     case VTAC_TUNER_RANDOM:
     case VTAC_TUNERS: break;
     }
-    return any(task, state);
+    return any_point(task, state);
 }

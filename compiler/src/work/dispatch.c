@@ -19,23 +19,24 @@
 static const double patience_s = 2.0; /* with a rank, at least; and so many times the longest piece: */
 enum { PATIENCE_FACTOR = 4, MOST_COPIES = 3, SLOW_POLL_MS = 200, FAST_POLL_MS = 1 };
 
-typedef struct run {
+typedef struct dispatch_state {
     vtac_work *w;
     const char *const *pieces;
     vtac_work_piece *state;
     uint32_t count, next, left;
     vtac_work_done *done;
     void *context;
-} run;
+} dispatch_state;
 
-static void finish(run *r, uint32_t index, const char *result, const char *why, double seconds)
+static void finish_piece(dispatch_state *r, uint32_t index, const char *result, const char *why,
+                         double seconds)
 {
     r->state[index].done = true;
     r->left--;
     r->done(r->context, index, result, why, seconds);
 }
 
-static void give_back(run *r, uint32_t number)
+static void give_back(dispatch_state *r, uint32_t number)
 {
     const uint32_t index = number - r->w->base;
     if (index < r->count && r->state[index].out > 0) {
@@ -44,7 +45,7 @@ static void give_back(run *r, uint32_t number)
 }
 
 /* The next piece for somebody who is idle; count where there is none. */
-static uint32_t choose(run *r)
+static uint32_t choose_piece(dispatch_state *r)
 {
     while (r->next < r->count && (r->state[r->next].done || r->state[r->next].out > 0)) {
         r->next++;
@@ -71,7 +72,7 @@ static uint32_t choose(run *r)
     return r->count;
 }
 
-static bool give(run *r, vtac_work_worker *worker, uint32_t index)
+static bool give_piece(dispatch_state *r, vtac_work_worker *worker, uint32_t index)
 {
     const vtac_work_header header = {.number = r->w->base + index, .size = strlen(r->pieces[index])};
     worker->busy = true;
@@ -83,7 +84,8 @@ static bool give(run *r, vtac_work_worker *worker, uint32_t index)
 }
 
 /* A worker that is behind a socket is no more. */
-static vta_status lose(run *r, vtac_work_worker *worker, const char *because, vta_diag *diag)
+static vta_status lose_worker(dispatch_state *r, vtac_work_worker *worker, const char *because,
+                              vta_diag *diag)
 {
     char why[128];
     const uint32_t index = worker->number - r->w->base;
@@ -93,13 +95,13 @@ static vta_status lose(run *r, vtac_work_worker *worker, const char *because, vt
     if (busy && index < r->count) {
         give_back(r, worker->number);
         if (!r->state[index].done && ++r->state[index].losses >= r->w->options.tries) {
-            finish(r, index, NULL, because != NULL ? because : why, 0.0);
+            finish_piece(r, index, NULL, because != NULL ? because : why, 0.0);
         }
     }
     return vtac_process_start(r->w, worker, diag);
 }
 
-static void accept_result(run *r, vtac_work_worker *worker, vtac_work_result *result)
+static void accept_result(dispatch_state *r, vtac_work_worker *worker, vtac_work_result *result)
 {
     const uint32_t index = result->header.number - r->w->base;
     worker->busy = false;
@@ -107,22 +109,22 @@ static void accept_result(run *r, vtac_work_worker *worker, vtac_work_result *re
     if (index < r->count && !r->state[index].done) {
         const bool failed = result->header.failed != 0;
         r->w->longest = result->header.seconds > r->w->longest ? result->header.seconds : r->w->longest;
-        finish(r, index, failed ? NULL : result->text, failed ? result->text : NULL,
-               result->header.processor);
+        finish_piece(r, index, failed ? NULL : result->text, failed ? result->text : NULL,
+                     result->header.processor);
     }
     free(result->text);
 }
 
-static vta_status give_all(run *r, vta_diag *diag)
+static vta_status give_all(dispatch_state *r, vta_diag *diag)
 {
     for (uint32_t i = 0; i < r->w->worker_count; i++) {
         vtac_work_worker *worker = &r->w->workers[i];
         while (!worker->busy && !worker->gone) {
-            const uint32_t index = choose(r);
+            const uint32_t index = choose_piece(r);
             if (index == r->count) {
                 return VTA_OK;
             }
-            if (give(r, worker, index)) {
+            if (give_piece(r, worker, index)) {
                 break;
             }
             if (worker->socket < 0) {
@@ -132,13 +134,13 @@ static vta_status give_all(run *r, vta_diag *diag)
                 give_back(r, worker->number);
                 break;
             }
-            VTA_TRY(lose(r, worker, NULL, diag));
+            VTA_TRY(lose_worker(r, worker, NULL, diag));
         }
     }
     return VTA_OK;
 }
 
-static vta_status end_late_ones(run *r, vta_diag *diag)
+static vta_status end_late_ones(dispatch_state *r, vta_diag *diag)
 {
     const double limit = r->w->options.timeout_s;
     for (uint32_t i = 0; limit > 0 && i < r->w->worker_count; i++) {
@@ -148,13 +150,13 @@ static vta_status end_late_ones(run *r, vta_diag *diag)
             (void)snprintf(why, sizeof why, "it was not done within %g s", limit);
             (void)kill(-worker->pid, SIGKILL);
             (void)kill(worker->pid, SIGKILL);
-            VTA_TRY(lose(r, worker, why, diag));
+            VTA_TRY(lose_worker(r, worker, why, diag));
         }
     }
     return VTA_OK;
 }
 
-static vta_status wait_for_sockets(run *r, vta_diag *diag)
+static vta_status wait_for_sockets(dispatch_state *r, vta_diag *diag)
 {
     vtac_work *w = r->w;
     struct pollfd *fds = calloc((size_t)w->worker_count + 1, sizeof *fds);
@@ -174,14 +176,14 @@ static vta_status wait_for_sockets(run *r, vta_diag *diag)
         if (vtac_process_take(&w->workers[i], &result)) {
             accept_result(r, &w->workers[i], &result);
         } else {
-            status = lose(r, &w->workers[i], NULL, diag);
+            status = lose_worker(r, &w->workers[i], NULL, diag);
         }
     }
     free(fds);
     return status;
 }
 
-static void take_from_ranks(run *r)
+static void take_from_ranks(dispatch_state *r)
 {
     int rank;
     vtac_work_result result;
@@ -197,7 +199,7 @@ static void take_from_ranks(run *r)
     }
 }
 
-static vta_status do_all(run *r, vta_diag *diag)
+static vta_status do_all(dispatch_state *r, vta_diag *diag)
 {
     while (r->left > 0) {
         if (atomic_load(&r->w->stopped)) {
@@ -214,7 +216,8 @@ static vta_status do_all(run *r, vta_diag *diag)
 vta_status vtac_dispatch_run(vtac_work *w, const char *const *pieces, uint32_t count, vtac_work_done *done,
                              void *context, vta_diag *diag)
 {
-    run r = {.w = w, .pieces = pieces, .count = count, .left = count, .done = done, .context = context};
+    dispatch_state r = {
+        .w = w, .pieces = pieces, .count = count, .left = count, .done = done, .context = context};
     r.state = calloc((size_t)count + 1, sizeof *r.state);
     if (r.state == NULL) {
         return vta_fail(diag, VTA_NOMEM, "no memory for %" PRIu32 " pieces", count);

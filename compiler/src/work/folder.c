@@ -52,7 +52,7 @@ static void path_of(const vtac_work *w, char *path, const char *kind, uint32_t n
     path_in(w, path, name);
 }
 
-static bool touch(const char *path)
+static bool touch_file(const char *path)
 {
     const int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
     if (fd < 0) {
@@ -69,7 +69,7 @@ static double age_of(const vtac_work *w, const char *path)
     struct stat a;
     struct stat b;
     path_in(w, now, w->options.joins ? "now" : "beat");
-    if (!touch(now) || stat(now, &a) != 0 || stat(path, &b) != 0) {
+    if (!touch_file(now) || stat(now, &a) != 0 || stat(path, &b) != 0) {
         return -1.0;
     }
     return (double)(a.st_mtim.tv_sec - b.st_mtim.tv_sec) +
@@ -86,7 +86,7 @@ typedef struct heart {
     const char *path;
 } heart;
 
-static void *beat(void *argument)
+static void *beat_heart(void *argument)
 {
     heart *h = argument;
     (void)pthread_mutex_lock(&h->lock);
@@ -138,7 +138,7 @@ static vta_status do_piece(const vtac_work *w, uint32_t number, vta_diag *diag)
     heart h = {.path = claim};
     (void)pthread_mutex_init(&h.lock, NULL);
     (void)pthread_cond_init(&h.change, NULL);
-    const bool beats = pthread_create(&h.thread, NULL, beat, &h) == 0;
+    const bool beats = pthread_create(&h.thread, NULL, beat_heart, &h) == 0;
     if (vtac_work_do(w->fn, w->context, number, (const char *)piece, &result) == VTA_OK) {
         status = write_result(w, number, vta_hash_text(VTA_HASH_START, (const char *)piece), &result, diag);
     }
@@ -163,7 +163,7 @@ static bool there_is(const vtac_work *w, const char *kind, uint32_t number)
     return access(path, F_OK) == 0;
 }
 
-static bool claim(const vtac_work *w, uint32_t number)
+static bool claim_piece(const vtac_work *w, uint32_t number)
 {
     char path[PATH];
     path_of(w, path, "claims", number);
@@ -172,13 +172,13 @@ static bool claim(const vtac_work *w, uint32_t number)
 }
 
 /* Looks through all pieces once, from the first that may be open. */
-static vta_status look(const vtac_work *w, uint32_t *first, bool *any, vta_diag *diag)
+static vta_status do_open_pieces(const vtac_work *w, uint32_t *first, bool *any, vta_diag *diag)
 {
     *any = false;
     for (uint32_t n = *first; there_is(w, "pieces", n); n++) {
         if (there_is(w, "results", n)) {
             *first += n == *first;
-        } else if (claim(w, n)) {
+        } else if (claim_piece(w, n)) {
             VTA_TRY(do_piece(w, n, diag));
             *any = true;
         }
@@ -208,7 +208,7 @@ static vta_status check_joined(const vtac_work *w, vta_diag *diag)
                           w->options.folder);
 }
 
-static vta_status join(const vtac_work *w, vta_diag *diag)
+static vta_status join_leader(const vtac_work *w, vta_diag *diag)
 {
     char end[PATH];
     char leader[PATH];
@@ -221,7 +221,7 @@ static vta_status join(const vtac_work *w, vta_diag *diag)
     VTA_TRY(check_joined(w, diag));
     while (access(end, F_OK) != 0) {
         VTA_TRY(check_joined(w, diag));
-        VTA_TRY(look(w, &first, &any, diag));
+        VTA_TRY(do_open_pieces(w, &first, &any, diag));
         if (!any) {
             if (vta_now() - from_first > again_s) { /* a result that was there may have been taken away */
                 from_first = vta_now();
@@ -317,7 +317,7 @@ vta_status vtac_folder_open(vtac_work *w, bool *leads, vta_diag *diag)
 {
     *leads = !w->options.joins;
     if (!*leads) {
-        return join(w, diag);
+        return join_leader(w, diag);
     }
     char end[PATH];
     char live[PATH];
@@ -326,7 +326,7 @@ vta_status vtac_folder_open(vtac_work *w, bool *leads, vta_diag *diag)
     path_in(w, end, "end");
     (void)unlink(end);
     path_in(w, live, "beat");
-    return touch(live) ? VTA_OK : vta_fail(diag, VTA_IO, "cannot write '%s': %s", live, strerror(errno));
+    return touch_file(live) ? VTA_OK : vta_fail(diag, VTA_IO, "cannot write '%s': %s", live, strerror(errno));
 }
 
 static bool jobs_are_left(const vtac_work *w)
@@ -336,14 +336,14 @@ static bool jobs_are_left(const vtac_work *w)
     return run_command(words, answer, sizeof answer, NULL) == VTA_OK && answer[0] != '\0';
 }
 
-typedef struct run {
+typedef struct folder_state {
     vtac_work *w;
     const char *const *pieces;
     vtac_work_piece *state;
     uint32_t count, left, submitted;
     vtac_work_done *done;
     void *context;
-} run;
+} folder_state;
 
 static void take_away(const vtac_work *w, const char *kind, uint32_t number)
 {
@@ -352,7 +352,7 @@ static void take_away(const vtac_work *w, const char *kind, uint32_t number)
     (void)unlink(path);
 }
 
-static void collect(run *r, uint32_t index)
+static void collect_result(folder_state *r, uint32_t index)
 {
     char path[PATH];
     char word[16];
@@ -379,7 +379,7 @@ static void collect(run *r, uint32_t index)
 }
 
 /* Claims that nobody touches any more. */
-static void free_claim(run *r, uint32_t index)
+static void free_claim(folder_state *r, uint32_t index)
 {
     char path[PATH];
     path_of(r->w, path, "claims", r->w->base + index);
@@ -397,7 +397,7 @@ static void free_claim(run *r, uint32_t index)
     (void)unlink(path);
 }
 
-static vta_status post(const run *r, uint32_t index, vta_diag *diag)
+static vta_status post(const folder_state *r, uint32_t index, vta_diag *diag)
 {
     char path[PATH];
     uint8_t *bytes = NULL;
@@ -417,7 +417,7 @@ static vta_status post(const run *r, uint32_t index, vta_diag *diag)
 }
 
 /* Every so often: are there still jobs that could do it? */
-static vta_status look_after_jobs(run *r, vta_diag *diag)
+static vta_status look_after_jobs(folder_state *r, vta_diag *diag)
 {
     if (r->w->options.submit == NULL || (r->w->job[0] != '\0' && jobs_are_left(r->w))) {
         return VTA_OK;
@@ -429,7 +429,7 @@ static vta_status look_after_jobs(run *r, vta_diag *diag)
     return submit(r->w, diag);
 }
 
-static vta_status do_all(run *r, vta_diag *diag)
+static vta_status do_all(folder_state *r, vta_diag *diag)
 {
     const double stale = r->w->options.stale_s > 0 ? r->w->options.stale_s : stale_s;
     const double every = stale / 2 < check_jobs_s ? stale / 2 : check_jobs_s;
@@ -438,7 +438,7 @@ static vta_status do_all(run *r, vta_diag *diag)
     char live[PATH];
     path_in(r->w, live, "beat");
     for (uint32_t i = 0; i < r->count; i++) {
-        collect(r, i);
+        collect_result(r, i);
         VTA_TRY(r->state[i].done ? VTA_OK : post(r, i, diag));
     }
     while (r->left > 0) {
@@ -454,7 +454,7 @@ static vta_status do_all(run *r, vta_diag *diag)
             }
             checked = vta_now();
         }
-        if (touch(live)) {
+        if (touch_file(live)) {
             alive = vta_now();
         } else if (vta_now() - alive > stale) {
             return vta_fail(diag, VTA_IO, "'%s' is not there any more: cannot write '%s': %s",
@@ -462,7 +462,7 @@ static vta_status do_all(run *r, vta_diag *diag)
         }
         for (uint32_t i = 0; i < r->count; i++) {
             if (!r->state[i].done) {
-                collect(r, i);
+                collect_result(r, i);
             }
         }
         vtac_work_pause(r->left > 0 ? look_s : 0.0);
@@ -473,7 +473,8 @@ static vta_status do_all(run *r, vta_diag *diag)
 vta_status vtac_folder_run(vtac_work *w, const char *const *pieces, uint32_t count, vtac_work_done *done,
                            void *context, vta_diag *diag)
 {
-    run r = {.w = w, .pieces = pieces, .count = count, .left = count, .done = done, .context = context};
+    folder_state r = {
+        .w = w, .pieces = pieces, .count = count, .left = count, .done = done, .context = context};
     r.state = calloc((size_t)count + 1, sizeof *r.state);
     if (r.state == NULL) {
         return vta_fail(diag, VTA_NOMEM, "no memory for %" PRIu32 " pieces", count);
@@ -488,6 +489,6 @@ void vtac_folder_close(vtac_work *w)
     char end[PATH];
     if (!w->options.joins && w->options.folder != NULL) {
         path_in(w, end, "end");
-        (void)touch(end);
+        (void)touch_file(end);
     }
 }

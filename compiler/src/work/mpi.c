@@ -27,7 +27,7 @@ bool vtac_work_is_rank(void)
     return false;
 }
 
-static vta_status load(vtac_work *w, vta_diag *diag)
+static vta_status load_mpi(vtac_work *w, vta_diag *diag)
 {
     const vtac_module module = {"mpi", WORK_MPI_EDITION, w->options.plugin, .is_global = true};
     const void *calls = NULL;
@@ -36,7 +36,7 @@ static vta_status load(vtac_work *w, vta_diag *diag)
     return status == VTA_OK ? VTA_OK : vta_context(diag, "work over MPI (built where libopenmpi-dev is)");
 }
 
-static bool send(const vtac_work *w, int to, const vtac_work_header *header, const char *text)
+static bool send_message(const vtac_work *w, int to, const vtac_work_header *header, const char *text)
 {
     char *message = malloc(sizeof *header + header->size);
     if (message == NULL) {
@@ -49,7 +49,7 @@ static bool send(const vtac_work *w, int to, const vtac_work_header *header, con
     return good;
 }
 
-static bool take(const vtac_work *w, int *from, vtac_work_result *out)
+static bool receive_result(const vtac_work *w, int *from, vtac_work_result *out)
 {
     size_t size = 0;
     *out = (vtac_work_result){0};
@@ -71,12 +71,12 @@ static bool take(const vtac_work *w, int *from, vtac_work_result *out)
 /* A message whose number is this ends a rank; its `failed` says whether somebody is missing. */
 static const uint32_t last_message = UINT32_MAX;
 
-static void serve(vtac_work *w)
+static void serve_pieces(vtac_work *w)
 {
     int from;
     vtac_work_result piece;
     for (;;) {
-        if (!take(w, &from, &piece)) {
+        if (!receive_result(w, &from, &piece)) {
             vtac_work_pause(rank_pause_s);
             continue;
         }
@@ -85,7 +85,7 @@ static void serve(vtac_work *w)
         }
         vtac_work_result result;
         if (vtac_work_do(w->fn, w->context, piece.header.number, piece.text, &result) == VTA_OK) {
-            (void)send(w, 0, &result.header, result.text);
+            (void)send_message(w, 0, &result.header, result.text);
         }
         free(result.text);
         free(piece.text);
@@ -98,14 +98,14 @@ vta_status vtac_mpi_open(vtac_work *w, bool *leads, vta_diag *diag)
 {
     int rank = 0;
     int size = 1;
-    VTA_TRY(load(w, diag));
+    VTA_TRY(load_mpi(w, diag));
     if (w->mpi->begin(&rank, &size) != 0) {
         w->mpi = NULL;
         return vta_fail(diag, VTA_IO, "MPI does not start; run it under mpirun or srun --mpi=pmix");
     }
     *leads = rank == 0;
     if (!*leads) {
-        serve(w);
+        serve_pieces(w);
         return VTA_OK;
     }
     w->workers = calloc((size_t)size, sizeof *w->workers);
@@ -122,12 +122,12 @@ vta_status vtac_mpi_open(vtac_work *w, bool *leads, vta_diag *diag)
 bool vtac_mpi_give(const vtac_work *w, const vtac_work_worker *worker, const vtac_work_header *header,
                    const char *piece)
 {
-    return send(w, worker->rank, header, piece);
+    return send_message(w, worker->rank, header, piece);
 }
 
 bool vtac_mpi_take(const vtac_work *w, int *rank, vtac_work_result *out)
 {
-    return take(w, rank, out);
+    return receive_result(w, rank, out);
 }
 
 static bool is_awaited(const vtac_work *w, const vtac_work_worker *worker)
@@ -177,7 +177,7 @@ void vtac_mpi_close(vtac_work *w)
     const vtac_work_header end = {.number = last_message, .failed = w->abandoned};
     for (uint32_t i = 1; i < w->worker_count; i++) {
         if (!w->workers[i].gone) {
-            (void)send(w, w->workers[i].rank, &end, "");
+            (void)send_message(w, w->workers[i].rank, &end, "");
         }
     }
     if (!w->abandoned) {

@@ -52,7 +52,7 @@ static bool read_all(int fd, void *bytes, size_t size)
     return true;
 }
 
-static bool take(int fd, vtac_work_result *out)
+static bool receive_result(int fd, vtac_work_result *out)
 {
     *out = (vtac_work_result){0};
     if (!read_all(fd, &out->header, sizeof out->header) || out->header.size > MOST_TEXT) {
@@ -68,10 +68,10 @@ static bool take(int fd, vtac_work_result *out)
     return true;
 }
 
-static void serve(const vtac_work *w, int fd)
+static void serve_pieces(const vtac_work *w, int fd)
 {
     vtac_work_result piece;
-    while (take(fd, &piece)) {
+    while (receive_result(fd, &piece)) {
         vtac_work_result result;
         const bool good =
             vtac_work_do(w->fn, w->context, piece.header.number, piece.text, &result) == VTA_OK &&
@@ -102,7 +102,7 @@ static void become_worker(const vtac_work *w, int fd, pid_t leader)
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
     if (getppid() == leader) {
-        serve(w, fd);
+        serve_pieces(w, fd);
     }
     _exit(0);
 }
@@ -143,7 +143,7 @@ bool vtac_process_give(const vtac_work_worker *worker, const vtac_work_header *h
 
 bool vtac_process_take(const vtac_work_worker *worker, vtac_work_result *out)
 {
-    return take(worker->socket, out);
+    return receive_result(worker->socket, out);
 }
 
 void vtac_process_end(vtac_work_worker *worker, char *why, size_t size)

@@ -7,7 +7,7 @@
 
 #include "vta/fail.h"
 
-static void fail(vtac_zoo *z)
+static void fail_zoo(vtac_zoo *z)
 {
     if (z->status == VTA_OK) {
         z->status = vta_no_memory(z->diag);
@@ -15,11 +15,11 @@ static void fail(vtac_zoo *z)
 }
 
 /* Memory of the job; on failure the builder is stuck and NULL comes back. */
-static void *take(vtac_zoo *z, size_t count, size_t size)
+static void *alloc_items(vtac_zoo *z, size_t count, size_t size)
 {
     void *memory = z->status == VTA_OK ? vta_arena_array(&z->arena, count, size) : NULL;
     if (memory == NULL) {
-        fail(z);
+        fail_zoo(z);
     }
     return memory;
 }
@@ -27,18 +27,18 @@ static void *take(vtac_zoo *z, size_t count, size_t size)
 static char *take_text(vtac_zoo *z, const char *text)
 {
     const size_t size = strlen(text) + 1;
-    char *copy = take(z, size, 1);
+    char *copy = alloc_items(z, size, 1);
     return copy == NULL ? NULL : memcpy(copy, text, size);
 }
 
 /* A list of pointers with room for at least one more; lists double. */
-static void *grow(vtac_zoo *z, void *list, size_t count, size_t *room)
+static void *grow_list(vtac_zoo *z, void *list, size_t count, size_t *room)
 {
     if (count < *room) {
         return list;
     }
     const size_t larger = *room == 0 ? 256 : 2 * *room;
-    void **copy = take(z, larger, sizeof *copy);
+    void **copy = alloc_items(z, larger, sizeof *copy);
     if (copy != NULL && count > 0) {
         memcpy(copy, list, count * sizeof *copy);
     }
@@ -48,7 +48,7 @@ static void *grow(vtac_zoo *z, void *list, size_t count, size_t *room)
 
 /* xorshift64*, and the sum of twelve uniforms: near enough to normal for weights, the same on every machine.
  */
-static float normal(vtac_zoo *z)
+static float random_normal(vtac_zoo *z)
 {
     double sum = -6.0;
     for (int i = 0; i < 12; i++) {
@@ -60,7 +60,7 @@ static float normal(vtac_zoo *z)
     return (float)sum;
 }
 
-static int64_t elements(uint32_t rank, const int64_t *dim)
+static int64_t element_count(uint32_t rank, const int64_t *dim)
 {
     int64_t count = 1;
     for (uint32_t i = 0; i < rank; i++) {
@@ -69,7 +69,7 @@ static int64_t elements(uint32_t rank, const int64_t *dim)
     return count;
 }
 
-static vtac_zoo_value fresh(vtac_zoo *z, const char *role, uint32_t rank, const int64_t *dim)
+static vtac_zoo_value fresh_value(vtac_zoo *z, const char *role, uint32_t rank, const int64_t *dim)
 {
     char name[64];
     (void)snprintf(name, sizeof name, "%s_%u", role, ++z->counter);
@@ -81,9 +81,9 @@ static vtac_zoo_value fresh(vtac_zoo *z, const char *role, uint32_t rank, const 
 static Onnx__TensorProto *add_tensor(vtac_zoo *z, const vtac_zoo_value *value, int32_t type, void *data,
                                      size_t bytes)
 {
-    Onnx__TensorProto *tensor = take(z, 1, sizeof *tensor);
-    int64_t *dims = take(z, value->rank + 1, sizeof *dims);
-    Onnx__TensorProto **list = grow(z, z->graph.initializer, z->graph.n_initializer, &z->tensor_room);
+    Onnx__TensorProto *tensor = alloc_items(z, 1, sizeof *tensor);
+    int64_t *dims = alloc_items(z, value->rank + 1, sizeof *dims);
+    Onnx__TensorProto **list = grow_list(z, z->graph.initializer, z->graph.n_initializer, &z->tensor_room);
     if (tensor == NULL || dims == NULL || list == NULL) {
         return NULL;
     }
@@ -108,11 +108,11 @@ static Onnx__TensorProto *add_tensor(vtac_zoo *z, const vtac_zoo_value *value, i
 vtac_zoo_value vtac_zoo_weight(vtac_zoo *z, const char *role, uint32_t rank, const int64_t *dim, float mean,
                                float deviation)
 {
-    vtac_zoo_value value = fresh(z, role, rank, dim);
-    const size_t count = (size_t)elements(rank, dim);
-    float *data = take(z, count, sizeof *data);
+    vtac_zoo_value value = fresh_value(z, role, rank, dim);
+    const size_t count = (size_t)element_count(rank, dim);
+    float *data = alloc_items(z, count, sizeof *data);
     for (size_t i = 0; data != NULL && i < count; i++) {
-        data[i] = deviation == 0.0F ? mean : mean + deviation * normal(z);
+        data[i] = deviation == 0.0F ? mean : mean + deviation * random_normal(z);
     }
     (void)add_tensor(z, &value, 1, data, count * sizeof *data);
     return value;
@@ -121,8 +121,8 @@ vtac_zoo_value vtac_zoo_weight(vtac_zoo *z, const char *role, uint32_t rank, con
 vtac_zoo_value vtac_zoo_ints(vtac_zoo *z, const char *role, uint32_t count, const int64_t *values)
 {
     const int64_t dim = count;
-    vtac_zoo_value value = fresh(z, role, 1, &dim);
-    int64_t *data = take(z, count, sizeof *data);
+    vtac_zoo_value value = fresh_value(z, role, 1, &dim);
+    int64_t *data = alloc_items(z, count, sizeof *data);
     if (data != NULL) {
         memcpy(data, values, count * sizeof *data);
     }
@@ -131,14 +131,14 @@ vtac_zoo_value vtac_zoo_ints(vtac_zoo *z, const char *role, uint32_t count, cons
 }
 
 /* The declaration of a graph input or output. */
-static Onnx__ValueInfoProto *declare(vtac_zoo *z, const vtac_zoo_value *value)
+static Onnx__ValueInfoProto *declare_value(vtac_zoo *z, const vtac_zoo_value *value)
 {
-    Onnx__ValueInfoProto *info = take(z, 1, sizeof *info);
-    Onnx__TypeProto *type = take(z, 1, sizeof *type);
-    Onnx__TypeProto__Tensor *tensor = take(z, 1, sizeof *tensor);
-    Onnx__TensorShapeProto *shape = take(z, 1, sizeof *shape);
+    Onnx__ValueInfoProto *info = alloc_items(z, 1, sizeof *info);
+    Onnx__TypeProto *type = alloc_items(z, 1, sizeof *type);
+    Onnx__TypeProto__Tensor *tensor = alloc_items(z, 1, sizeof *tensor);
+    Onnx__TensorShapeProto *shape = alloc_items(z, 1, sizeof *shape);
     Onnx__TensorShapeProto__Dimension **dims =
-        take(z, value->rank, sizeof(Onnx__TensorShapeProto__Dimension *));
+        alloc_items(z, value->rank, sizeof(Onnx__TensorShapeProto__Dimension *));
     if (info == NULL || type == NULL || tensor == NULL || shape == NULL || dims == NULL) {
         return NULL;
     }
@@ -147,7 +147,7 @@ static Onnx__ValueInfoProto *declare(vtac_zoo *z, const vtac_zoo_value *value)
     onnx__type_proto__tensor__init(tensor);
     onnx__tensor_shape_proto__init(shape);
     for (uint32_t i = 0; i < value->rank; i++) {
-        dims[i] = take(z, 1, sizeof **dims);
+        dims[i] = alloc_items(z, 1, sizeof **dims);
         if (dims[i] == NULL) {
             return NULL;
         }
@@ -169,8 +169,8 @@ static Onnx__ValueInfoProto *declare(vtac_zoo *z, const vtac_zoo_value *value)
 
 static void append_info(vtac_zoo *z, Onnx__ValueInfoProto ***list, size_t *count, const vtac_zoo_value *value)
 {
-    Onnx__ValueInfoProto **larger = take(z, *count + 1, sizeof(Onnx__ValueInfoProto *));
-    Onnx__ValueInfoProto *info = declare(z, value);
+    Onnx__ValueInfoProto **larger = alloc_items(z, *count + 1, sizeof(Onnx__ValueInfoProto *));
+    Onnx__ValueInfoProto *info = declare_value(z, value);
     if (larger == NULL || info == NULL) {
         return;
     }
@@ -197,11 +197,11 @@ void vtac_zoo_output(vtac_zoo *z, vtac_zoo_value value)
 vtac_zoo_value vtac_zoo_node(vtac_zoo *z, const char *type, const vtac_zoo_value *inputs, uint32_t count,
                              uint32_t rank, const int64_t *dim)
 {
-    vtac_zoo_value value = fresh(z, type, rank, dim);
-    Onnx__NodeProto *node = take(z, 1, sizeof *node);
-    char **in = take(z, count, sizeof *in);
-    char **out = take(z, 1, sizeof *out);
-    Onnx__NodeProto **list = grow(z, z->graph.node, z->graph.n_node, &z->node_room);
+    vtac_zoo_value value = fresh_value(z, type, rank, dim);
+    Onnx__NodeProto *node = alloc_items(z, 1, sizeof *node);
+    char **in = alloc_items(z, count, sizeof *in);
+    char **out = alloc_items(z, 1, sizeof *out);
+    Onnx__NodeProto **list = grow_list(z, z->graph.node, z->graph.n_node, &z->node_room);
     if (node == NULL || in == NULL || out == NULL || list == NULL || value.name == NULL) {
         return value;
     }
@@ -224,10 +224,10 @@ vtac_zoo_value vtac_zoo_node(vtac_zoo *z, const char *type, const vtac_zoo_value
 /* An attribute of the node added last. */
 static Onnx__AttributeProto *add_attr(vtac_zoo *z, const char *name, Onnx__AttributeProto__AttributeType type)
 {
-    Onnx__AttributeProto *attr = take(z, 1, sizeof *attr);
+    Onnx__AttributeProto *attr = alloc_items(z, 1, sizeof *attr);
     Onnx__NodeProto *node = z->status == VTA_OK ? z->graph.node[z->graph.n_node - 1] : NULL;
     Onnx__AttributeProto **list =
-        node == NULL ? NULL : take(z, node->n_attribute + 1, sizeof(Onnx__AttributeProto *));
+        node == NULL ? NULL : alloc_items(z, node->n_attribute + 1, sizeof(Onnx__AttributeProto *));
     if (attr == NULL || list == NULL) {
         return NULL;
     }
@@ -264,7 +264,7 @@ void vtac_zoo_attr_float(vtac_zoo *z, const char *name, float value)
 void vtac_zoo_attr_ints(vtac_zoo *z, const char *name, uint32_t count, const int64_t *values)
 {
     Onnx__AttributeProto *attr = add_attr(z, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS);
-    int64_t *copy = take(z, count, sizeof *copy);
+    int64_t *copy = alloc_items(z, count, sizeof *copy);
     if (attr != NULL && copy != NULL) {
         memcpy(copy, values, count * sizeof *copy);
         attr->n_ints = count;
@@ -284,7 +284,7 @@ void vtac_zoo_attr_text(vtac_zoo *z, const char *name, const char *value)
 
 /* ---- layers ---- */
 
-static int64_t extent(int64_t in, int64_t kernel, int64_t stride, int64_t pad, bool ceil_mode)
+static int64_t output_extent(int64_t in, int64_t kernel, int64_t stride, int64_t pad, bool ceil_mode)
 {
     return (in + 2 * pad - kernel + (ceil_mode ? stride - 1 : 0)) / stride + 1;
 }
@@ -412,8 +412,8 @@ vtac_zoo_value vtac_zoo_pool(vtac_zoo *z, const char *type, vtac_zoo_value x, in
     const int64_t kernels[] = {kernel, kernel};
     const int64_t strides[] = {stride, stride};
     const int64_t pads[] = {pad, pad, pad, pad};
-    const int64_t out[] = {x.dim[0], x.dim[1], extent(x.dim[2], kernel, stride, pad, ceil_mode),
-                           extent(x.dim[3], kernel, stride, pad, ceil_mode)};
+    const int64_t out[] = {x.dim[0], x.dim[1], output_extent(x.dim[2], kernel, stride, pad, ceil_mode),
+                           output_extent(x.dim[3], kernel, stride, pad, ceil_mode)};
     const vtac_zoo_value y = vtac_zoo_node(z, type, &x, 1, 4, out);
     vtac_zoo_attr_ints(z, "kernel_shape", 2, kernels);
     vtac_zoo_attr_ints(z, "strides", 2, strides);
@@ -444,7 +444,7 @@ vtac_zoo_value vtac_zoo_concat(vtac_zoo *z, const vtac_zoo_value *parts, uint32_
 
 vtac_zoo_value vtac_zoo_flatten(vtac_zoo *z, vtac_zoo_value x)
 {
-    const int64_t out[] = {x.dim[0], elements(x.rank, x.dim) / x.dim[0]};
+    const int64_t out[] = {x.dim[0], element_count(x.rank, x.dim) / x.dim[0]};
     return vtac_zoo_node(z, "Flatten", &x, 1, 2, out);
 }
 
@@ -460,7 +460,7 @@ vtac_zoo_value vtac_zoo_dense(vtac_zoo *z, vtac_zoo_value x, int64_t features)
     return y;
 }
 
-static vtac_zoo_value number(vtac_zoo *z, const char *role, float value)
+static vtac_zoo_value number_weight(vtac_zoo *z, const char *role, float value)
 {
     static const int64_t none[] = {0};
     return vtac_zoo_weight(z, role, 0, none, value, 0.0F);
@@ -501,8 +501,9 @@ vtac_zoo_value vtac_zoo_silu(vtac_zoo *z, vtac_zoo_value x)
 vtac_zoo_value vtac_zoo_gelu(vtac_zoo *z, vtac_zoo_value x)
 {
     vtac_zoo_value gate =
-        vtac_zoo_unary(z, "Erf", vtac_zoo_binary(z, "Mul", x, number(z, "root", sqrtf(0.5F))));
-    gate = vtac_zoo_binary(z, "Mul", vtac_zoo_add(z, gate, number(z, "one", 1.0F)), number(z, "half", 0.5F));
+        vtac_zoo_unary(z, "Erf", vtac_zoo_binary(z, "Mul", x, number_weight(z, "root", sqrtf(0.5F))));
+    gate = vtac_zoo_binary(z, "Mul", vtac_zoo_add(z, gate, number_weight(z, "one", 1.0F)),
+                           number_weight(z, "half", 0.5F));
     return vtac_zoo_binary(z, "Mul", x, gate);
 }
 
@@ -531,8 +532,8 @@ void vtac_zoo_halve(vtac_zoo *z, vtac_zoo_value x, vtac_zoo_value halves[2])
     half.dim[1] = sizes[0];
     halves[0] = vtac_zoo_node(z, "Split", inputs, 2, half.rank, half.dim);
     vtac_zoo_attr_int(z, "axis", 1);
-    halves[1] = fresh(z, "Split", half.rank, half.dim);
-    char **names = take(z, 2, sizeof *names);
+    halves[1] = fresh_value(z, "Split", half.rank, half.dim);
+    char **names = alloc_items(z, 2, sizeof *names);
     char *name = take_text(z, halves[1].name != NULL ? halves[1].name : "");
     if (names != NULL && name != NULL) {
         Onnx__NodeProto *node = z->graph.node[z->graph.n_node - 1];

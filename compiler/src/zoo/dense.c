@@ -34,7 +34,7 @@ vtac_zoo_value vtac_zoo_unet(vtac_zoo *z)
 
 /* ---- DeepLab with a small backbone */
 
-static vtac_zoo_value dilated(vtac_zoo *z, vtac_zoo_value x, int64_t channels, int64_t dilation)
+static vtac_zoo_value dilated_conv(vtac_zoo *z, vtac_zoo_value x, int64_t channels, int64_t dilation)
 {
     const vtac_zoo_conv_shape shape = {
         .channels = channels, .kernel = 3, .stride = 1, .pad = -1, .dilation = dilation};
@@ -42,7 +42,7 @@ static vtac_zoo_value dilated(vtac_zoo *z, vtac_zoo_value x, int64_t channels, i
 }
 
 /* What the whole picture says, in every place. */
-static vtac_zoo_value everywhere(vtac_zoo *z, vtac_zoo_value x, int64_t channels)
+static vtac_zoo_value spread_average(vtac_zoo *z, vtac_zoo_value x, int64_t channels)
 {
     const vtac_zoo_value one =
         vtac_zoo_relu(z, vtac_zoo_conv_norm(z, vtac_zoo_global_average(z, x), channels, 1, 1, 1));
@@ -64,8 +64,8 @@ vtac_zoo_value vtac_zoo_deeplab(vtac_zoo *z)
         fine = i == 2 ? x : fine;
     }
     const vtac_zoo_value scales[] = {vtac_zoo_relu(z, vtac_zoo_conv_norm(z, x, WIDTH, 1, 1, 1)),
-                                     dilated(z, x, WIDTH, 6), dilated(z, x, WIDTH, 12),
-                                     dilated(z, x, WIDTH, 18), everywhere(z, x, WIDTH)};
+                                     dilated_conv(z, x, WIDTH, 6), dilated_conv(z, x, WIDTH, 12),
+                                     dilated_conv(z, x, WIDTH, 18), spread_average(z, x, WIDTH)};
     x = vtac_zoo_relu(z, vtac_zoo_conv_norm(z, vtac_zoo_concat(z, scales, 5), WIDTH, 1, 1, 1));
     const vtac_zoo_value both[] = {vtac_zoo_resize(z, x, "linear", fine.dim[2], fine.dim[3]),
                                    vtac_zoo_relu(z, vtac_zoo_conv_norm(z, fine, 32, 1, 1, 1))};
@@ -78,7 +78,7 @@ vtac_zoo_value vtac_zoo_deeplab(vtac_zoo *z)
 enum { PATCH = 16, WIDTH = 192, HEADS = 3, BLOCKS = 12 };
 
 /* [1, tokens, width] as [1, heads, tokens, width / heads], or with the last two axes turned. */
-static vtac_zoo_value heads(vtac_zoo *z, vtac_zoo_value x, bool turned)
+static vtac_zoo_value split_heads(vtac_zoo *z, vtac_zoo_value x, bool turned)
 {
     static const int64_t by_head[] = {0, 2, 1, 3};
     static const int64_t by_head_turned[] = {0, 2, 3, 1};
@@ -86,13 +86,13 @@ static vtac_zoo_value heads(vtac_zoo *z, vtac_zoo_value x, bool turned)
     return vtac_zoo_transpose(z, vtac_zoo_reshape(z, x, 4, apart), turned ? by_head_turned : by_head);
 }
 
-static vtac_zoo_value attention(vtac_zoo *z, vtac_zoo_value x)
+static vtac_zoo_value self_attention(vtac_zoo *z, vtac_zoo_value x)
 {
     static const int64_t back[] = {0, 2, 1, 3};
     static const int64_t none[] = {0};
-    const vtac_zoo_value q = heads(z, vtac_zoo_linear(z, x, WIDTH), false);
-    const vtac_zoo_value k = heads(z, vtac_zoo_linear(z, x, WIDTH), true);
-    const vtac_zoo_value v = heads(z, vtac_zoo_linear(z, x, WIDTH), false);
+    const vtac_zoo_value q = split_heads(z, vtac_zoo_linear(z, x, WIDTH), false);
+    const vtac_zoo_value k = split_heads(z, vtac_zoo_linear(z, x, WIDTH), true);
+    const vtac_zoo_value v = split_heads(z, vtac_zoo_linear(z, x, WIDTH), false);
     const int64_t scores[] = {1, HEADS, x.dim[1], x.dim[1]};
     const vtac_zoo_value qk[] = {q, k};
     const vtac_zoo_value root =
@@ -116,7 +116,7 @@ vtac_zoo_value vtac_zoo_vit_tiny(vtac_zoo *z)
     x = vtac_zoo_concat(z, parts, 2);
     x = vtac_zoo_add(z, x, vtac_zoo_weight(z, "position", 3, x.dim, 0.0F, 0.5F));
     for (int i = 0; i < BLOCKS; i++) {
-        x = vtac_zoo_add(z, x, attention(z, vtac_zoo_layer_norm(z, x)));
+        x = vtac_zoo_add(z, x, self_attention(z, vtac_zoo_layer_norm(z, x)));
         const vtac_zoo_value wide =
             vtac_zoo_gelu(z, vtac_zoo_linear(z, vtac_zoo_layer_norm(z, x), 4 * WIDTH));
         x = vtac_zoo_add(z, x, vtac_zoo_linear(z, wide, WIDTH));
@@ -131,7 +131,7 @@ vtac_zoo_value vtac_zoo_vit_tiny(vtac_zoo *z)
 
 /* ---- temporal convolutions */
 
-static vtac_zoo_value causal(vtac_zoo *z, vtac_zoo_value x, int64_t channels, int64_t dilation)
+static vtac_zoo_value causal_conv(vtac_zoo *z, vtac_zoo_value x, int64_t channels, int64_t dilation)
 {
     const vtac_zoo_conv_shape shape = {
         .channels = channels, .kernel = 3, .stride = 1, .dilation = dilation, .bias = true, .causal = true};
@@ -147,7 +147,7 @@ vtac_zoo_value vtac_zoo_tcn(vtac_zoo *z)
     vtac_zoo_value x = vtac_zoo_input(z, "input", 3, shape);
     for (int i = 0; i < LEVELS; i++) {
         const vtac_zoo_value y =
-            causal(z, causal(z, x, CHANNELS, INT64_C(1) << i), CHANNELS, INT64_C(1) << i);
+            causal_conv(z, causal_conv(z, x, CHANNELS, INT64_C(1) << i), CHANNELS, INT64_C(1) << i);
         x = vtac_zoo_relu(z, vtac_zoo_add(z, y, x.dim[1] == CHANNELS ? x : vtac_zoo_conv(z, x, point)));
     }
     return vtac_zoo_conv(z, x, last);

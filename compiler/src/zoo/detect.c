@@ -17,7 +17,7 @@ static vtac_zoo_value conv_silu(vtac_zoo *z, vtac_zoo_value x, int64_t channels,
 }
 
 /* Three convolutions around some bottlenecks. */
-static vtac_zoo_value c3(vtac_zoo *z, vtac_zoo_value x, int64_t channels, int count, bool add)
+static vtac_zoo_value c3_block(vtac_zoo *z, vtac_zoo_value x, int64_t channels, int count, bool add)
 {
     const int64_t half = channels / 2;
     vtac_zoo_value y = conv_silu(z, x, half, 1, 1);
@@ -39,7 +39,7 @@ static vtac_zoo_value pyramid_pool(vtac_zoo *z, vtac_zoo_value x, int64_t channe
     return conv_silu(z, vtac_zoo_concat(z, parts, 4), channels, 1, 1);
 }
 
-static vtac_zoo_value join(vtac_zoo *z, vtac_zoo_value a, vtac_zoo_value b)
+static vtac_zoo_value join_values(vtac_zoo *z, vtac_zoo_value a, vtac_zoo_value b)
 {
     const vtac_zoo_value parts[] = {a, b};
     return vtac_zoo_concat(z, parts, 2);
@@ -65,18 +65,18 @@ vtac_zoo_value vtac_zoo_yolov5n(vtac_zoo *z)
 {
     const vtac_zoo_conv_shape stem = {.channels = 16, .kernel = 6, .stride = 2, .pad = 2, .bias = true};
     vtac_zoo_value x = vtac_zoo_silu(z, vtac_zoo_conv(z, vtac_zoo_input(z, "input", 4, picture), stem));
-    x = c3(z, conv_silu(z, x, 32, 3, 2), 32, 1, true);
-    const vtac_zoo_value eighth = c3(z, conv_silu(z, x, 64, 3, 2), 64, 2, true);
-    const vtac_zoo_value sixteenth = c3(z, conv_silu(z, eighth, 128, 3, 2), 128, 3, true);
-    x = c3(z, conv_silu(z, sixteenth, 256, 3, 2), 256, 1, true);
+    x = c3_block(z, conv_silu(z, x, 32, 3, 2), 32, 1, true);
+    const vtac_zoo_value eighth = c3_block(z, conv_silu(z, x, 64, 3, 2), 64, 2, true);
+    const vtac_zoo_value sixteenth = c3_block(z, conv_silu(z, eighth, 128, 3, 2), 128, 3, true);
+    x = c3_block(z, conv_silu(z, sixteenth, 256, 3, 2), 256, 1, true);
     const vtac_zoo_value deep = conv_silu(z, pyramid_pool(z, x, 256), 128, 1, 1);
-    x = c3(z, join(z, twice_as_large(z, deep), sixteenth), 128, 1, false);
+    x = c3_block(z, join_values(z, twice_as_large(z, deep), sixteenth), 128, 1, false);
     const vtac_zoo_value middle = conv_silu(z, x, 64, 1, 1);
-    x = c3(z, join(z, twice_as_large(z, middle), eighth), 64, 1, false);
+    x = c3_block(z, join_values(z, twice_as_large(z, middle), eighth), 64, 1, false);
     vtac_zoo_output(z, yolo_head(z, x));
-    x = c3(z, join(z, conv_silu(z, x, 64, 3, 2), middle), 128, 1, false);
+    x = c3_block(z, join_values(z, conv_silu(z, x, 64, 3, 2), middle), 128, 1, false);
     vtac_zoo_output(z, yolo_head(z, x));
-    x = c3(z, join(z, conv_silu(z, x, 128, 3, 2), deep), 256, 1, false);
+    x = c3_block(z, join_values(z, conv_silu(z, x, 128, 3, 2), deep), 256, 1, false);
     return yolo_head(z, x);
 }
 
@@ -96,7 +96,7 @@ static vtac_zoo_value ssd_head(vtac_zoo *z, vtac_zoo_value x, int64_t numbers)
 }
 
 /* A level of the pyramid: what comes from above, twice as large, on what the backbone has. */
-static vtac_zoo_value lateral(vtac_zoo *z, vtac_zoo_value x, const vtac_zoo_value *above)
+static vtac_zoo_value lateral_level(vtac_zoo *z, vtac_zoo_value x, const vtac_zoo_value *above)
 {
     x = vtac_zoo_conv_norm(z, x, WIDTH, 1, 1, 1);
     return above == NULL ? x : vtac_zoo_add(z, x, twice_as_large(z, *above));
@@ -118,9 +118,9 @@ vtac_zoo_value vtac_zoo_ssd_mobilenet_v2(vtac_zoo *z)
         }
         stages[i] = x;
     }
-    level[2] = lateral(z, stages[6], NULL);
-    level[1] = lateral(z, stages[4], &level[2]);
-    level[0] = lateral(z, stages[2], &level[1]);
+    level[2] = lateral_level(z, stages[6], NULL);
+    level[1] = lateral_level(z, stages[4], &level[2]);
+    level[0] = lateral_level(z, stages[2], &level[1]);
     for (int i = 0; i < LEVELS; i++) {
         level[i] = i < 3 ? vtac_zoo_relu6(z, vtac_zoo_conv_norm(z, level[i], WIDTH, 3, 1, 1))
                          : vtac_zoo_relu6(z, vtac_zoo_conv_norm(z, level[i - 1], WIDTH, 3, 2, 1));

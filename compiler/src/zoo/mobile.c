@@ -6,7 +6,7 @@
 
 static const int64_t imagenet[] = {1, 3, 224, 224};
 
-static vtac_zoo_value classify(vtac_zoo *z, vtac_zoo_value x)
+static vtac_zoo_value classify_features(vtac_zoo *z, vtac_zoo_value x)
 {
     return vtac_zoo_dense(z, vtac_zoo_flatten(z, vtac_zoo_global_average(z, x)), 1000);
 }
@@ -26,7 +26,7 @@ vtac_zoo_value vtac_zoo_inverted(vtac_zoo *z, vtac_zoo_value x, int64_t channels
 /* ---- ShuffleNet V2 */
 
 /* Channels of two groups take turns. */
-static vtac_zoo_value shuffle(vtac_zoo *z, vtac_zoo_value x)
+static vtac_zoo_value shuffle_channels(vtac_zoo *z, vtac_zoo_value x)
 {
     static const int64_t turn[] = {0, 2, 1, 3, 4};
     const int64_t apart[] = {x.dim[0], 2, x.dim[1] / 2, x.dim[2], x.dim[3]};
@@ -51,7 +51,7 @@ static vtac_zoo_value shuffle_unit(vtac_zoo *z, vtac_zoo_value x, int64_t channe
         parts[0] = vtac_zoo_relu(z, vtac_zoo_conv_norm(z, y, channels / 2, 1, 1, 1));
         parts[1] = shuffle_branch(z, x, channels / 2, stride);
     }
-    return shuffle(z, vtac_zoo_concat(z, parts, 2));
+    return shuffle_channels(z, vtac_zoo_concat(z, parts, 2));
 }
 
 vtac_zoo_value vtac_zoo_shufflenet_v2(vtac_zoo *z)
@@ -68,18 +68,18 @@ vtac_zoo_value vtac_zoo_shufflenet_v2(vtac_zoo *z)
             x = shuffle_unit(z, x, stages[i].channels, k == 0 ? 2 : 1);
         }
     }
-    return classify(z, vtac_zoo_relu(z, vtac_zoo_conv_norm(z, x, 1024, 1, 1, 1)));
+    return classify_features(z, vtac_zoo_relu(z, vtac_zoo_conv_norm(z, x, 1024, 1, 1, 1)));
 }
 
 /* ---- MobileNetV3 */
 
-static vtac_zoo_value activate(vtac_zoo *z, vtac_zoo_value x, bool hard_swish)
+static vtac_zoo_value apply_activation(vtac_zoo *z, vtac_zoo_value x, bool hard_swish)
 {
     return hard_swish ? vtac_zoo_hard_swish(z, x) : vtac_zoo_relu(z, x);
 }
 
 /* A quarter of the channels, to a multiple of 8 that is not much less. */
-static int64_t squeezed(int64_t channels)
+static int64_t squeezed_channels(int64_t channels)
 {
     const int64_t quarter = channels / 4, rounded = (quarter + 4) / 8 * 8;
     const int64_t least = rounded < 8 ? 8 : rounded;
@@ -101,11 +101,11 @@ vtac_zoo_value vtac_zoo_mobilenet_v3_small(vtac_zoo *z)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         vtac_zoo_value y = x;
         if (rows[i].wide != x.dim[1]) {
-            y = activate(z, vtac_zoo_conv_norm(z, y, rows[i].wide, 1, 1, 1), rows[i].hard_swish);
+            y = apply_activation(z, vtac_zoo_conv_norm(z, y, rows[i].wide, 1, 1, 1), rows[i].hard_swish);
         }
         y = vtac_zoo_conv_norm(z, y, rows[i].wide, rows[i].kernel, rows[i].stride, -1);
-        y = activate(z, y, rows[i].hard_swish);
-        y = rows[i].excite ? vtac_zoo_excite(z, y, squeezed(rows[i].wide)) : y;
+        y = apply_activation(z, y, rows[i].hard_swish);
+        y = rows[i].excite ? vtac_zoo_excite(z, y, squeezed_channels(rows[i].wide)) : y;
         y = vtac_zoo_conv_norm(z, y, rows[i].channels, 1, 1, 1);
         x = rows[i].stride == 1 && x.dim[1] == rows[i].channels ? vtac_zoo_add(z, y, x) : y;
     }
@@ -131,5 +131,5 @@ vtac_zoo_value vtac_zoo_efficientnet_lite0(vtac_zoo *z)
             x = vtac_zoo_inverted(z, x, rows[i].channels, rows[i].kernel, stride, rows[i].expand);
         }
     }
-    return classify(z, vtac_zoo_relu6(z, vtac_zoo_conv_norm(z, x, 1280, 1, 1, 1)));
+    return classify_features(z, vtac_zoo_relu6(z, vtac_zoo_conv_norm(z, x, 1280, 1, 1, 1)));
 }

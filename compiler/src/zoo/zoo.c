@@ -26,7 +26,7 @@ static vtac_zoo_value basic_block(vtac_zoo *z, vtac_zoo_value x, int64_t channel
                          vtac_zoo_add(z, y, project ? vtac_zoo_conv_norm(z, x, channels, 1, stride, 1) : x));
 }
 
-static vtac_zoo_value bottleneck(vtac_zoo *z, vtac_zoo_value x, int64_t channels, int64_t stride)
+static vtac_zoo_value bottleneck_block(vtac_zoo *z, vtac_zoo_value x, int64_t channels, int64_t stride)
 {
     vtac_zoo_value y = vtac_zoo_relu(z, vtac_zoo_conv_norm(z, x, channels, 1, 1, 1));
     y = vtac_zoo_relu(z, vtac_zoo_conv_norm(z, y, channels, 3, stride, 1));
@@ -36,8 +36,8 @@ static vtac_zoo_value bottleneck(vtac_zoo *z, vtac_zoo_value x, int64_t channels
         z, vtac_zoo_add(z, y, project ? vtac_zoo_conv_norm(z, x, 4 * channels, 1, stride, 1) : x));
 }
 
-static vtac_zoo_value resnet(vtac_zoo *z, const int *blocks,
-                             vtac_zoo_value (*block)(vtac_zoo *, vtac_zoo_value, int64_t, int64_t))
+static vtac_zoo_value resnet_blocks(vtac_zoo *z, const int *blocks,
+                                    vtac_zoo_value (*block)(vtac_zoo *, vtac_zoo_value, int64_t, int64_t))
 {
     vtac_zoo_value x = vtac_zoo_input(z, "input", 4, imagenet);
     x = vtac_zoo_relu(z, vtac_zoo_conv_norm(z, x, 64, 7, 2, 1));
@@ -53,24 +53,24 @@ static vtac_zoo_value resnet(vtac_zoo *z, const int *blocks,
 static vtac_zoo_value vtac_zoo_resnet18(vtac_zoo *z)
 {
     static const int blocks[] = {2, 2, 2, 2};
-    return resnet(z, blocks, basic_block);
+    return resnet_blocks(z, blocks, basic_block);
 }
 
 static vtac_zoo_value vtac_zoo_resnet34(vtac_zoo *z)
 {
     static const int blocks[] = {3, 4, 6, 3};
-    return resnet(z, blocks, basic_block);
+    return resnet_blocks(z, blocks, basic_block);
 }
 
 static vtac_zoo_value vtac_zoo_resnet50(vtac_zoo *z)
 {
     static const int blocks[] = {3, 4, 6, 3};
-    return resnet(z, blocks, bottleneck);
+    return resnet_blocks(z, blocks, bottleneck_block);
 }
 
 /* ---- mobile networks ---- */
 
-static vtac_zoo_value separable(vtac_zoo *z, vtac_zoo_value x, int64_t channels, int64_t stride)
+static vtac_zoo_value separable_conv(vtac_zoo *z, vtac_zoo_value x, int64_t channels, int64_t stride)
 {
     x = vtac_zoo_relu6(z, vtac_zoo_conv_norm(z, x, x.dim[1], 3, stride, -1));
     return vtac_zoo_relu6(z, vtac_zoo_conv_norm(z, x, channels, 1, 1, 1));
@@ -86,7 +86,7 @@ static vtac_zoo_value mobilenet_v1_of(vtac_zoo *z, const int64_t *shape, int64_t
     vtac_zoo_value x = vtac_zoo_input(z, "input", 4, shape);
     x = vtac_zoo_relu6(z, vtac_zoo_conv_norm(z, x, 32 * width / 4, 3, 2, 1));
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        x = separable(z, x, rows[i].channels * width / 4, rows[i].stride);
+        x = separable_conv(z, x, rows[i].channels * width / 4, rows[i].stride);
     }
     return vtac_zoo_dense(z, vtac_zoo_flatten(z, vtac_zoo_global_average(z, x)), classes);
 }
@@ -117,7 +117,7 @@ static vtac_zoo_value vtac_zoo_mobilenet_v2(vtac_zoo *z)
 
 /* ---- others for ImageNet ---- */
 
-static vtac_zoo_value fire(vtac_zoo *z, vtac_zoo_value x, int64_t squeeze, int64_t expand)
+static vtac_zoo_value fire_module(vtac_zoo *z, vtac_zoo_value x, int64_t squeeze, int64_t expand)
 {
     x = vtac_zoo_conv_relu(z, x, squeeze, 1, 1);
     const vtac_zoo_value parts[] = {vtac_zoo_conv_relu(z, x, expand, 1, 1),
@@ -140,7 +140,7 @@ static vtac_zoo_value vtac_zoo_squeezenet1_1(vtac_zoo *z)
         if (rows[i].pool) {
             x = vtac_zoo_pool(z, "MaxPool", x, 3, 2, 0, true);
         }
-        x = fire(z, x, rows[i].squeeze, rows[i].expand);
+        x = fire_module(z, x, rows[i].squeeze, rows[i].expand);
     }
     x = vtac_zoo_conv_relu(z, x, 1000, 1, 1);
     return vtac_zoo_flatten(z, vtac_zoo_global_average(z, x));
@@ -257,7 +257,7 @@ static vtac_zoo_value vtac_zoo_lstm(vtac_zoo *z)
 }
 
 /* Splits [tokens, width] into heads: [heads, tokens, width / heads]; `perm` says how. */
-static vtac_zoo_value heads(vtac_zoo *z, vtac_zoo_value x, int64_t count, const int64_t *perm)
+static vtac_zoo_value split_heads(vtac_zoo *z, vtac_zoo_value x, int64_t count, const int64_t *perm)
 {
     const int64_t split[] = {x.dim[0], count, x.dim[1] / count};
     const vtac_zoo_value reshape[] = {x, vtac_zoo_ints(z, "shape", 3, split)};
@@ -275,9 +275,9 @@ static vtac_zoo_value vtac_zoo_transformer(vtac_zoo *z)
     static const int64_t by_head[] = {1, 0, 2};
     static const int64_t by_head_transposed[] = {1, 2, 0};
     const vtac_zoo_value x = vtac_zoo_input(z, "input", 2, shape);
-    const vtac_zoo_value q = heads(z, vtac_zoo_dense(z, x, WIDTH), HEADS, by_head);
-    const vtac_zoo_value k = heads(z, vtac_zoo_dense(z, x, WIDTH), HEADS, by_head_transposed);
-    const vtac_zoo_value v = heads(z, vtac_zoo_dense(z, x, WIDTH), HEADS, by_head);
+    const vtac_zoo_value q = split_heads(z, vtac_zoo_dense(z, x, WIDTH), HEADS, by_head);
+    const vtac_zoo_value k = split_heads(z, vtac_zoo_dense(z, x, WIDTH), HEADS, by_head_transposed);
+    const vtac_zoo_value v = split_heads(z, vtac_zoo_dense(z, x, WIDTH), HEADS, by_head);
     const int64_t scores[] = {HEADS, TOKENS, TOKENS};
     const vtac_zoo_value qk[] = {q, k};
     vtac_zoo_value s = vtac_zoo_node(z, "MatMul", qk, 2, 3, scores);
