@@ -86,7 +86,7 @@ typedef struct vtac_vta_from {
     int32_t input, channel, dy, dx, image;
 } vtac_vta_from;
 
-enum { VTAC_MOST_LANES = 128 }; /* channels of a block that a movement takes */
+enum { VTAC_MAX_LANES = 128 }; /* channels of a block that a movement takes */
 
 /*
  * Packed weights: a product of two activations is a CONV of one pixel whose second input are its weights,

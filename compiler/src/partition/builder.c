@@ -8,7 +8,7 @@
 
 #include "vta/fail.h"
 
-enum { MOST_ATTRS = 8 };
+enum { MAX_ATTRS = 8 };
 
 const vtac_type *vtac_b_type(const vtac_node_builder *b, vtac_value_id value)
 {
@@ -24,10 +24,10 @@ vta_status vtac_b_add(const vtac_node_builder *b, vtac_op op, const vtac_value_i
                       const vtac_attr *attrs, uint32_t attr_count, vtac_value_id *out)
 {
     vtac_node_id id;
-    vtac_attr all[MOST_ATTRS + 1];
+    vtac_attr all[MAX_ATTRS + 1];
     const bool layer = op == VTAC_OP_VTA_PRODUCT || op == VTAC_OP_VTA_SUMS || op == VTAC_OP_QLINEAR_CONV ||
                        op == VTAC_OP_QLINEAR_AVERAGE_POOL || op == VTAC_OP_MAX_POOL;
-    if (attr_count > MOST_ATTRS) {
+    if (attr_count > MAX_ATTRS) {
         return vta_fail(b->diag, VTA_INVALID, "a node for the host has %u attributes", attr_count);
     }
     if (attr_count > 0) {

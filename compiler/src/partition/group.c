@@ -197,8 +197,8 @@ static bool read_alike(const search *s, uint32_t a, uint32_t b)
 /* Groups that read the same value, and neither the other, are one launch. */
 static void join_siblings(search *s, vtac_grouping *g, bool *mine)
 {
-    enum { MOST_GROUPS = 128 }; /* pairs of them are looked at */
-    for (uint32_t a = 1; a <= g->count && g->count <= MOST_GROUPS; a++) {
+    enum { MAX_GROUPS = 128 }; /* pairs of them are looked at */
+    for (uint32_t a = 1; a <= g->count && g->count <= MAX_GROUPS; a++) {
         for (uint32_t b = a + 1; b <= g->count; b++) {
             if (!read_alike(s, a, b)) {
                 continue;

@@ -14,7 +14,7 @@
 #include "builder.h"
 #include "partition.h"
 
-enum { LEAST_PRODUCTS = 1 << 14, X = 0, W = 1, X_ZERO = 2, W_ZERO = 3 };
+enum { MIN_PRODUCTS = 1 << 14, X = 0, W = 1, X_ZERO = 2, W_ZERO = 3 };
 
 /* The weights as a convolution has them, and what becomes of them. */
 typedef struct weight_sums {
@@ -298,7 +298,7 @@ static vta_status replace(const vtac_node_builder *b, const weight_sums *s, vtac
 static vta_status turn_sums(const vtac_node_builder *b, bool always, vtac_legalized *p, bool *done)
 {
     weight_sums s;
-    *done = read_sums(b, &s) && (always || products_of(b, &s) >= LEAST_PRODUCTS);
+    *done = read_sums(b, &s) && (always || products_of(b, &s) >= MIN_PRODUCTS);
     return *done ? replace(b, &s, p) : VTA_OK;
 }
 

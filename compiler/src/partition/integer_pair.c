@@ -13,7 +13,7 @@
 #include "partition.h"
 
 /* With more terms the host's part of a sum might not fit in 32 bits. */
-enum { LEAST_PRODUCTS = 1 << 14, MOST_TERMS = 1 << 15, A = 0, B = 1, A_ZERO = 2, B_ZERO = 3, WEIGHTS = 3 };
+enum { MIN_PRODUCTS = 1 << 14, MAX_TERMS = 1 << 15, A = 0, B = 1, A_ZERO = 2, B_ZERO = 3, WEIGHTS = 3 };
 
 static bool is_scalar_or_none(const vtac_node_builder *b, uint32_t i)
 {
@@ -35,7 +35,7 @@ static bool read_pair(const vtac_node_builder *b, vtac_pair *s)
         return false;
     }
     vtac_pair_sizes(b, x, w, s);
-    return s->k <= MOST_TERMS;
+    return s->k <= MAX_TERMS;
 }
 
 static int64_t products_of(const vtac_pair *s)
@@ -144,7 +144,7 @@ static vta_status replace(const vtac_node_builder *b, const vtac_pair *s, vtac_l
 static vta_status turn_pair(const vtac_node_builder *b, bool always, vtac_legalized *p, bool *done)
 {
     vtac_pair s;
-    *done = read_pair(b, &s) && (always || s.g * s.m * s.n >= LEAST_PRODUCTS / s.k);
+    *done = read_pair(b, &s) && (always || s.g * s.m * s.n >= MIN_PRODUCTS / s.k);
     p->operands[1] = B;
     return *done ? replace(b, &s, p) : VTA_OK;
 }

@@ -17,17 +17,17 @@
 #include "vta/number.h"
 #include "vtac/load.h"
 
-enum { MOST_BASES = 16, MOST_CHAIN = 40, MOST_ELEMENTS = 1 << 25, MOST_ENTRIES = 1 << 18 };
+enum { MAX_BASES = 16, MAX_CHAIN = 40, MAX_ELEMENTS = 1 << 25, MAX_ENTRIES = 1 << 18 };
 
 /* Phases along rows and columns; and, where so many do not do, in all. */
-static const int64_t few_up[2] = {16, 4}, most_up[2] = {32, 32};
-enum { MOST_PHASES = 256 };
+static const int64_t few_up[2] = {16, 4}, max_up[2] = {32, 32};
+enum { MAX_PHASES = 256 };
 
 /* A value and the operators between it and what they read. */
 typedef struct move_chain {
     vtac_value_id value;
-    vtac_value_id bases[MOST_BASES];
-    vtac_node_id nodes[MOST_CHAIN]; /* in their order */
+    vtac_value_id bases[MAX_BASES];
+    vtac_node_id nodes[MAX_CHAIN]; /* in their order */
     uint32_t base_count, node_count;
     bool fills; /* a Pad among them puts this number beside the elements */
     int64_t fill;
@@ -95,7 +95,7 @@ static bool add_base(move_chain *c, vtac_value_id value)
             return true;
         }
     }
-    if (c->base_count == MOST_BASES) {
+    if (c->base_count == MAX_BASES) {
         return false;
     }
     c->bases[c->base_count++] = value;
@@ -119,7 +119,7 @@ static bool collect(const vtac_graph *graph, move_chain *c, vtac_value_id value)
         }
     }
     const uint32_t data = node->op == VTAC_OP_CONCAT ? node->input_count : 1;
-    bool good = c->node_count < MOST_CHAIN;
+    bool good = c->node_count < MAX_CHAIN;
     for (uint32_t i = 0; good && i < data; i++) {
         good = collect(graph, c, node->inputs[i]);
     }
@@ -130,10 +130,10 @@ static bool collect(const vtac_graph *graph, move_chain *c, vtac_value_id value)
         c->fills = true;
         c->fill = number;
     }
-    if (good && c->node_count < MOST_CHAIN) {
+    if (good && c->node_count < MAX_CHAIN) {
         c->nodes[c->node_count++] = id;
     }
-    return good && c->node_count < MOST_CHAIN;
+    return good && c->node_count < MAX_CHAIN;
 }
 
 /* ---- running a chain on element numbers */
@@ -349,7 +349,7 @@ static bool read_phases(reading *r, const int64_t most[2])
     for (r->up[0] = 1; r->up[0] <= vta_min(most[0], s[2]); r->up[0]++) {
         for (r->up[1] = 1; r->up[1] <= vta_min(most[1], s[3]); r->up[1]++) {
             const int64_t phases = r->up[0] * r->up[1];
-            if (phases <= MOST_PHASES && phases * r->images * s[1] <= MOST_ENTRIES && repeats(r)) {
+            if (phases <= MAX_PHASES && phases * r->images * s[1] <= MAX_ENTRIES && repeats(r)) {
                 return true;
             }
         }
@@ -375,7 +375,7 @@ static bool read_off(reading *r)
         return true;
     }
     r->across = false; /* or it is an interpolation by a large factor */
-    return !others && read_phases(r, most_up);
+    return !others && read_phases(r, max_up);
 }
 
 /* ---- in the graph */
@@ -464,7 +464,7 @@ static vta_status replace(vtac_graph *graph, vta_arena *arena, vtac_moved *out, 
                .diag = &quiet};
     reading r = {.graph = graph, .c = &out->c, .numbers = numbers};
     (void)vtac_image_shape(type, r.shape);
-    r.from = calloc((size_t)vta_min(MOST_ENTRIES, most_up[0] * most_up[1] * r.shape[0] * r.shape[1]) + 1,
+    r.from = calloc((size_t)vta_min(MAX_ENTRIES, max_up[0] * max_up[1] * r.shape[0] * r.shape[1]) + 1,
                     sizeof *r.from);
     vta_status status = VTA_OK;
     if (numbers == NULL || t.small == NULL || t.copy == NULL || r.from == NULL) {
@@ -491,7 +491,7 @@ static bool find_chain(const vtac_graph *graph, vtac_value_id value, move_chain 
     const vtac_node *node = vtac_maker_of(graph, value);
     *out = (move_chain){.value = value};
     if (node == NULL || !moves(graph, node) || !is_eight_bits(type) || !vtac_image_shape(type, shape) ||
-        vtac_type_elements(type) > MOST_ELEMENTS || !collect(graph, out, value) || out->base_count == 0) {
+        vtac_type_elements(type) > MAX_ELEMENTS || !collect(graph, out, value) || out->base_count == 0) {
         return false;
     }
     int64_t elements = 0;
@@ -503,7 +503,7 @@ static bool find_chain(const vtac_graph *graph, vtac_value_id value, move_chain 
         elements += vtac_type_elements(&graph->values[out->bases[i]].type);
     }
     const bool joins = node->op == VTAC_OP_CONCAT && vtac_attr_int(node, "axis", 0) == 1;
-    return layers && !joins && elements < MOST_ELEMENTS;
+    return layers && !joins && elements < MAX_ELEMENTS;
 }
 
 static vta_status keep_nodes(const vtac_graph *graph, vta_arena *arena, vtac_moved *m, vta_diag *diag)

@@ -9,7 +9,7 @@
 #include "partition.h"
 #include "vta/number.h"
 
-enum { MOST_RANK = 6, CODES = 256, MOST_PLANES = 3 };
+enum { MAX_RANK = 6, CODES = 256, MAX_PLANES = 3 };
 
 static int64_t batch_of(const vtac_type *type)
 {
@@ -105,7 +105,7 @@ static vta_status plane_of(const vtac_node_builder *b, const vtac_pair *s, int64
 vta_status vtac_pair_pack(const vtac_node_builder *b, const vtac_pair *s, vtac_value_id x, vtac_value_id *out)
 {
     const int64_t blocks = s->packed_k / s->block_in, both = s->block / s->block_in;
-    vtac_value_id planes[MOST_PLANES] = {x};
+    vtac_value_id planes[MAX_PLANES] = {x};
     for (int64_t p = 0; p < s->planes; p++) {
         VTA_TRY(s->planes > 1 ? plane_of(b, s, p, x, &planes[p]) : VTA_OK);
         VTA_TRY(vtac_pair_pad(b, s->packed_k, s->packed_n,
@@ -117,10 +117,10 @@ vta_status vtac_pair_pack(const vtac_node_builder *b, const vtac_pair *s, vtac_v
         const vtac_attr attr = {.name = "axis", .kind = VTAC_ATTR_INT, .i = 2};
         VTA_TRY(vtac_b_add(b, VTAC_OP_CONCAT, planes, (uint32_t)s->planes, &attr, 1, out));
     }
-    const int64_t apart[MOST_RANK] = {
+    const int64_t apart[MAX_RANK] = {
         s->g, blocks * s->planes, s->block_in, s->packed_n / s->block_out, s->block_out / both, both};
-    VTA_TRY(vtac_b_reshape(b, apart, MOST_RANK, out));
-    VTA_TRY(vtac_b_transpose(b, (int64_t[]){5, 2, 0, 3, 1, 4}, MOST_RANK, out));
+    VTA_TRY(vtac_b_reshape(b, apart, MAX_RANK, out));
+    VTA_TRY(vtac_b_transpose(b, (int64_t[]){5, 2, 0, 3, 1, 4}, MAX_RANK, out));
     return vtac_b_reshape(
         b, (int64_t[]){1, s->block, s->g * blocks * s->planes * s->block_in * s->packed_n / s->block}, 3,
         out);

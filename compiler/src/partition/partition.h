@@ -56,7 +56,7 @@ vta_status vtac_spread_operands(vtac_graph *graph, vta_arena *arena, vta_diag *d
 
 /* ---- parts.c */
 
-enum { VTAC_MOST_PARTS = 16 };
+enum { VTAC_MAX_COLUMN_SLICES = 16 };
 
 /* Columns first … first + count - 1 of a dense layer's rows, and the value that they become. */
 typedef struct vtac_column_slice {
@@ -67,7 +67,7 @@ typedef struct vtac_column_slice {
 /* What is read of a dense layer's rows. Where `perm` is not NULL, the rows have the axes `apart` and are
  * turned before a part is taken: columns are counted in `axis` and those behind it. */
 typedef struct vtac_column_slices {
-    vtac_column_slice items[VTAC_MOST_PARTS];
+    vtac_column_slice items[VTAC_MAX_COLUMN_SLICES];
     uint32_t count, axis;
     vtac_type apart;
     const vtac_attr *perm;

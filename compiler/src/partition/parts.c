@@ -25,7 +25,7 @@ static const vtac_type *type_of(const finder *f, vtac_value_id value)
 
 static bool keep(finder *f, vtac_value_id value, int64_t first, int64_t count)
 {
-    if (f->parts->count == VTAC_MOST_PARTS || count < 1) {
+    if (f->parts->count == VTAC_MAX_COLUMN_SLICES || count < 1) {
         return false;
     }
     f->parts->items[f->parts->count++] = (vtac_column_slice){value, first * f->columns, count * f->columns};

@@ -21,7 +21,7 @@
 #include "vta/fail.h"
 #include "vta/runtime.h"
 
-enum { LEAST_PRODUCTS = 1 << 14, MOST_PLANES = 3, LANE_BYTES = 4 };
+enum { MIN_PRODUCTS = 1 << 14, MAX_PLANES = 3, LANE_BYTES = 4 };
 
 /* ---- the operands */
 
@@ -47,7 +47,7 @@ static bool is_one(const vtac_node_builder *b, const vtac_node *node, uint32_t i
 
 static int64_t planes_of(int32_t zero)
 {
-    return zero == 0 ? 1 : zero == INT8_MIN ? MOST_PLANES : 2; /* 127 + 128 needs three */
+    return zero == 0 ? 1 : zero == INT8_MIN ? MAX_PLANES : 2; /* 127 + 128 needs three */
 }
 
 /* What QGemm adds and how it reads b; false: it is no product of these. */
@@ -223,7 +223,7 @@ static vta_status turn_pair(const vtac_node_builder *b, bool always, vtac_legali
     vtac_pair s;
     vtac_fixed scale;
     *done = b->config->batch == 1 && read_shapes(b, &b->like, &s) && scale_of(b, &s, &scale) &&
-            (always || s.g * s.m * s.n >= LEAST_PRODUCTS / s.k);
+            (always || s.g * s.m * s.n >= MIN_PRODUCTS / s.k);
     p->operands[1] = 3;
     return *done ? replace(b, &s, scale, p) : VTA_OK;
 }

@@ -14,9 +14,9 @@
 #include "partition.h"
 #include "vta/fail.h"
 
-enum { IMAGE_RANK = 3, MOST_OPERANDS = 9, RESCALE_INPUTS = 5, LEAST_PRODUCTS = 1 << 14 };
+enum { IMAGE_RANK = 3, MAX_OPERANDS = 9, RESCALE_INPUTS = 5, MIN_PRODUCTS = 1 << 14 };
 /* So many rows of rank 2, or fewer, are taken for images of a dense network, whose layers take several. */
-enum { MOST_IMAGES = 4 };
+enum { MAX_IMAGES = 4 };
 
 typedef struct rows {
     vtac_graph *graph;
@@ -186,7 +186,7 @@ static void mark_images(rows *r, const vtac_node *node)
 
 /* A product with a constant matrix, as its node tells. */
 typedef struct dense {
-    vtac_value_id inputs[MOST_OPERANDS]; /* of the QLinearConv; the weights and scales still as they are */
+    vtac_value_id inputs[MAX_OPERANDS]; /* of the QLinearConv; the weights and scales still as they are */
     uint32_t count;
     int64_t terms, outputs;
     int64_t output_step, term_step;
@@ -240,8 +240,8 @@ static bool is_worth_it(const rows *r, const vtac_node *node, const dense *d)
     const bool image =
         x->rank == 2 && !d->standing && node->inputs[0] < r->room && r->of_images[node->inputs[0]];
     const int64_t count = x->rank < 2 || vtac_type_elements(x) == 0 ? 0 : vtac_type_elements(x) / d->terms;
-    return !image && (x->rank == 2 ? count > MOST_IMAGES : count > 0) &&
-           (r->always || count * d->outputs >= LEAST_PRODUCTS / (d->terms > 0 ? d->terms : 1));
+    return !image && (x->rank == 2 ? count > MAX_IMAGES : count > 0) &&
+           (r->always || count * d->outputs >= MIN_PRODUCTS / (d->terms > 0 ? d->terms : 1));
 }
 
 /* [outputs, terms, 1] */
@@ -419,7 +419,7 @@ static bool can_turn(const rows *r, const vtac_node *node, uint32_t operands)
 
 static vta_status turn_node(rows *r, const vtac_node *node, uint32_t operands)
 {
-    vtac_value_id inputs[MOST_OPERANDS];
+    vtac_value_id inputs[MAX_OPERANDS];
     const vtac_type y = *type_of(r, node->outputs[0]);
     vtac_value_id out;
     memcpy(inputs, node->inputs, node->input_count * sizeof *inputs);
@@ -440,7 +440,7 @@ static vta_status turn_node(rows *r, const vtac_node *node, uint32_t operands)
 static vta_status turn_mean(rows *r, const vtac_node *node)
 {
     const vtac_type x = *type_of(r, node->inputs[0]), y = *type_of(r, node->outputs[0]);
-    vtac_value_id inputs[MOST_OPERANDS];
+    vtac_value_id inputs[MAX_OPERANDS];
     vtac_value_id out;
     if (vtac_attr_int(node, "channels_last", 0) == 0 || x.rank < 3 || x.dim[0] != 1 ||
         vtac_find_attr(node, "rounding") != NULL || image_behind(r, node->inputs[0]) == 0) {
@@ -477,7 +477,7 @@ static vta_status visit(rows *r, vtac_node_id id, bool *any)
     const vtac_node node = r->graph->nodes[id]; /* others are added */
     dense d;
     r->like = node;
-    if (node.output_count != 1 || node.input_count > MOST_OPERANDS) {
+    if (node.output_count != 1 || node.input_count > MAX_OPERANDS) {
         return VTA_OK;
     }
     mark_images(r, &node);

@@ -17,14 +17,14 @@
 #include "partition.h"
 #include "vta/fail.h"
 
-enum { MOST_STEPS = 12, MOST_LOOPS = 24, RESCALE_INPUTS = 5 };
+enum { MAX_STEPS = 12, MAX_LOOPS = 24, RESCALE_INPUTS = 5 };
 
 typedef struct loop {
     int64_t size, stride;
 } loop;
 
 typedef struct order {
-    loop loops[MOST_LOOPS];
+    loop loops[MAX_LOOPS];
     uint32_t count;
     uint32_t ends[VTAC_MAX_RANK]; /* by axis: behind its last loop */
 } order;
@@ -36,7 +36,7 @@ bool vtac_is_host_step(const vtac_graph *graph, vtac_node_id node)
 
 static bool push(order *o, int64_t size, int64_t stride)
 {
-    if (o->count == MOST_LOOPS) {
+    if (o->count == MAX_LOOPS) {
         return false;
     }
     o->loops[o->count++] = (loop){size, stride};
@@ -108,15 +108,15 @@ static void join_loops(order *o)
 /* ---- chains */
 
 typedef struct transpose_chain {
-    vtac_value_id values[MOST_STEPS + 1]; /* from the last one up */
-    uint32_t count;                       /* steps */
+    vtac_value_id values[MAX_STEPS + 1]; /* from the last one up */
+    uint32_t count;                      /* steps */
 } transpose_chain;
 
 static transpose_chain chain_of(const vtac_graph *graph, vtac_value_id value)
 {
     transpose_chain c = {.values = {value}};
     const vtac_node *node = vtac_maker_of(graph, value);
-    while (node != NULL && vtac_is_reshaping(node) && c.count < MOST_STEPS) {
+    while (node != NULL && vtac_is_reshaping(node) && c.count < MAX_STEPS) {
         c.values[++c.count] = node->inputs[0];
         node = vtac_maker_of(graph, node->inputs[0]);
     }
@@ -149,9 +149,9 @@ static bool order_of(const vtac_graph *graph, const transpose_chain *c, uint32_t
 /* Elements in an order, by one Transpose. */
 static vta_status permute(const vtac_node_builder *b, const order *o, vtac_value_id *x)
 {
-    int64_t dims[MOST_LOOPS];
-    int64_t perm[MOST_LOOPS];
-    uint32_t inner[MOST_LOOPS] = {0}; /* how many loops have larger strides */
+    int64_t dims[MAX_LOOPS];
+    int64_t perm[MAX_LOOPS];
+    uint32_t inner[MAX_LOOPS] = {0}; /* how many loops have larger strides */
     for (uint32_t i = 0; i < o->count; i++) {
         for (uint32_t k = 0; k < o->count; k++) {
             inner[i] += o->loops[k].stride > o->loops[i].stride;
@@ -246,8 +246,8 @@ static vta_status flatten_numbers(const vtac_node_builder *b, vtac_value_id *inp
 /* The function goes where the product is, and the chain behind it. */
 static vta_status raise(const vtac_node_builder *b)
 {
-    enum { MOST_INPUTS = 8 };
-    vtac_value_id inputs[MOST_INPUTS + 1];
+    enum { MAX_INPUTS = 8 };
+    vtac_value_id inputs[MAX_INPUTS + 1];
     const vtac_value_id old = b->like.outputs[0];
     const uint32_t data = (uint32_t)vtac_layer_row_of(b->like.op)->first;
     vtac_value_id above = b->like.inputs[data];
@@ -260,7 +260,7 @@ static vta_status raise(const vtac_node_builder *b)
         node = vtac_maker_of(b->graph, above);
     }
     if (first == 0 || node == NULL || node->op != VTAC_OP_VTA_PRODUCT ||
-        vtac_use_count(b->graph, above) != 1 || b->like.input_count > MOST_INPUTS ||
+        vtac_use_count(b->graph, above) != 1 || b->like.input_count > MAX_INPUTS ||
         vtac_b_type(b, above)->dtype != vtac_b_type(b, old)->dtype || vtac_is_output(b->graph, old)) {
         return VTA_OK;
     }

@@ -13,7 +13,7 @@
 
 #include "../ops/infer.h"
 
-enum { RANK = VTAC_VOLUME_RANK, MOST_SLICES = 16, AXIS_C = 1, LEAST_PRODUCTS = 1 << 14 };
+enum { RANK = VTAC_VOLUME_RANK, MAX_SLICES = 16, AXIS_C = 1, MIN_PRODUCTS = 1 << 14 };
 
 /* ---- slices */
 
@@ -182,7 +182,7 @@ static bool read_volume(const vtac_node_builder *b, volume *v)
     v->in_group = x->dim[AXIS_C] / v->groups;
     v->outputs = v->w->type.dim[0];
     v->each = v->groups > 1 && v->in_group == 1 && v->window.dilation[1] == 1;
-    return v->window.kernel[0] <= MOST_SLICES;
+    return v->window.kernel[0] <= MAX_SLICES;
 }
 
 static vta_status find_taps(const vtac_node_builder *b, volume *v)
@@ -243,10 +243,10 @@ static vta_status turn_weights(const vtac_node_builder *b, const volume *v, vtac
 
 static vta_status add_conv(const vtac_node_builder *b, const volume *v, vtac_value_id x, vtac_value_id *out)
 {
-    enum { MOST_INPUTS = 9 };
+    enum { MAX_INPUTS = 9 };
     const vtac_window *w = &v->window;
     const int64_t rows = v->each ? w->kernel[0] : 1;
-    vtac_value_id inputs[MOST_INPUTS] = {0};
+    vtac_value_id inputs[MAX_INPUTS] = {0};
     const int64_t pads[4] = {w->pad_begin[1] * rows, w->pad_begin[2], w->pad_end[1] * rows, w->pad_end[2]};
     const int64_t strides[2] = {w->stride[1] * rows, w->stride[2]};
     const vtac_attr attrs[] = {
@@ -286,7 +286,7 @@ static vta_status turn_volume(const vtac_node_builder *b, bool always, vtac_lega
     volume v;
     *done = read_volume(b, &v) && (always || vtac_type_elements(vtac_b_type(b, b->like.outputs[0])) *
                                                      vtac_type_elements(&v.w->type) / v.outputs >=
-                                                 LEAST_PRODUCTS);
+                                                 MIN_PRODUCTS);
     if (*done) {
         return replace(b, &v, p);
     }

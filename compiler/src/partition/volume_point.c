@@ -7,7 +7,7 @@
 
 #include "volume.h"
 
-enum { RANK = VTAC_VOLUME_RANK, MOST_INPUTS = 64 };
+enum { RANK = VTAC_VOLUME_RANK, MAX_INPUTS = 64 };
 
 static bool is_point(const vtac_node *node)
 {
@@ -75,7 +75,7 @@ static vta_status slice_operand(const vtac_node_builder *b, const vtac_type *y, 
 static vta_status replace(const vtac_node_builder *b, const vtac_layer_row *row, uint32_t count,
                           const vtac_type *y, vtac_legalized *p)
 {
-    vtac_value_id inputs[MOST_INPUTS];
+    vtac_value_id inputs[MAX_INPUTS];
     const vtac_node *node = &b->like;
     memcpy(inputs, node->inputs, node->input_count * sizeof *inputs);
     for (uint32_t k = 0; k < count; k++) {
@@ -117,7 +117,7 @@ vta_status vtac_legalize_volume_point(const vtac_node_builder *b, bool always, v
     (void)always;
     *done = false;
     if (!is_point(node) || row == NULL || y.rank != RANK || node->output_count != 1 ||
-        node->input_count > MOST_INPUTS || vtac_type_elements(&y) < 1 ||
+        node->input_count > MAX_INPUTS || vtac_type_elements(&y) < 1 ||
         (y.dtype != VTAC_I8 && y.dtype != VTAC_U8)) {
         return VTA_OK;
     }

@@ -14,7 +14,7 @@
 #include "../ops/infer.h"
 #include "volume.h"
 
-enum { RANK = VTAC_VOLUME_RANK, MOST_SLICES = 16, MOST_INPUTS = 5 };
+enum { RANK = VTAC_VOLUME_RANK, MAX_SLICES = 16, MAX_INPUTS = 5 };
 
 typedef struct volume_pool {
     vtac_window window;
@@ -50,7 +50,7 @@ static bool read_pool(const vtac_node_builder *b, volume_pool *v)
         return false;
     }
     const vtac_window *w = &v->window;
-    return w->kernel[0] <= MOST_SLICES &&
+    return w->kernel[0] <= MAX_SLICES &&
            (v->is_max || (w->dilation[0] * w->dilation[1] * w->dilation[2] == 1 &&
                           (all || vtac_in_constant(b->graph, node, 2) != NULL)));
 }
@@ -84,7 +84,7 @@ static vta_status add_pool(const vtac_node_builder *b, const volume_pool *v, int
     const int64_t dilations[2] = {planes ? w->dilation[1] : 1, planes ? w->dilation[2] : 1};
     const int64_t pads[4] = {one * w->pad_begin[1] * rows, one * w->pad_begin[2], one * w->pad_end[1] * rows,
                              one * w->pad_end[2]};
-    vtac_value_id inputs[MOST_INPUTS] = {0};
+    vtac_value_id inputs[MAX_INPUTS] = {0};
     const vtac_attr attrs[] = {
         {.name = "kernel_shape", .kind = VTAC_ATTR_INTS, .count = 2, .ints = kernels},
         {.name = "strides", .kind = VTAC_ATTR_INTS, .count = 2, .ints = strides},
@@ -109,7 +109,7 @@ static vta_status largest_taps(const vtac_node_builder *b, const volume_pool *v,
     t->slices = vta_arena_array(b->arena, (size_t)(t->places * t->taps) + 1, sizeof *t->slices);
     *good = true;
     for (int64_t place = 0; t->slices != NULL && place < t->places; place++) {
-        int64_t seen[MOST_SLICES];
+        int64_t seen[MAX_SLICES];
         const int64_t count = seen_by(v, place, seen);
         *good = *good && count > 0;
         for (int64_t tap = 0; *good && tap < t->taps; tap++) {
@@ -146,7 +146,7 @@ static vta_status mean_of(const vtac_node_builder *b, const volume_pool *v, int6
                           int64_t *found, vtac_value_id *x)
 {
     const int64_t places = v->window.extent[0];
-    int64_t seen[MOST_SLICES];
+    int64_t seen[MAX_SLICES];
     vtac_taps t = {.taps = count};
     t.slices = vta_arena_array(b->arena, (size_t)(places * count) + 1, sizeof *t.slices);
     if (t.slices == NULL) {
@@ -170,8 +170,8 @@ static vta_status means(const vtac_node_builder *b, const volume_pool *v, vtac_v
 {
     const int64_t places = v->window.extent[0];
     const vtac_attr axis = {.name = "axis", .kind = VTAC_ATTR_INT, .i = VTAC_DEPTH};
-    vtac_value_id parts[MOST_SLICES], which;
-    int64_t seen[MOST_SLICES], found = 0;
+    vtac_value_id parts[MAX_SLICES], which;
+    int64_t seen[MAX_SLICES], found = 0;
     uint32_t count = 0;
     int64_t *order = vta_arena_array(b->arena, (size_t)places + 1, sizeof *order);
     if (order == NULL) {
@@ -201,7 +201,7 @@ static vta_status means(const vtac_node_builder *b, const volume_pool *v, vtac_v
 /* Some window in depth lies in the padding altogether. */
 static bool sees_nothing(const volume_pool *v)
 {
-    int64_t seen[MOST_SLICES];
+    int64_t seen[MAX_SLICES];
     bool none = false;
     for (int64_t place = 0; place < v->window.extent[0]; place++) {
         none = none || seen_by(v, place, seen) == 0;

@@ -71,22 +71,21 @@ static int64_t plane_count(const conv *c)
 /* DEPTHWISE takes windows of a few taps; larger ones are sums of several. Best are pieces of three by three,
  * a column of which costs one cycle; else narrow ones, where outputs share columns with their neighbours. It
  * reaches two groups of block_out lanes: where a tile has more, windows are products as others are. */
-static void find_lanes(conv *c)
+static void find_depthwise(conv *c)
 {
-    enum { MOST_TAPS = 15, MOST_COLUMN_STEP = 7, THREE = 3, GROUPS = 2 }; /* DEPTHWISE.group has a bit */
+    enum { MAX_TAPS = 15, MAX_COLUMN_STEP = 7, THREE = 3, GROUPS = 2 }; /* DEPTHWISE.group has a bit */
     const machine *m = c->machine;
     const vtac_vta_window *w = &c->window;
-    c->lanes = m->config->depthwise_taps > 0 && !conv_packed(c) && c->groups > 1 && c->groups == c->c_in &&
-               c->groups == c->c_out && c->planes == 1 && m->ri == 1 && m->ro <= GROUPS &&
-               w->dilation[1] <= MOST_COLUMN_STEP;
-    c->alike = c->lanes && conv_is_mean(c);
+    c->depthwise = m->config->depthwise_taps > 0 && !conv_packed(c) && c->groups > 1 &&
+                   c->groups == c->c_in && c->groups == c->c_out && c->planes == 1 && m->ri == 1 &&
+                   m->ro <= GROUPS && w->dilation[1] <= MAX_COLUMN_STEP;
+    c->alike = c->depthwise && conv_is_mean(c);
     const vta_window_steps square =
         vta_window_steps_of(m->config, THREE, THREE, w->dilation[1], w->dilation[0], w->stride[1]);
-    c->three = c->lanes && square.rows == THREE && w->kernel[0] >= THREE && w->kernel[1] >= THREE;
-    const int64_t widest = square.kept > 0 && c->ow > 1 ? THREE : MOST_TAPS;
+    c->three = c->depthwise && square.rows == THREE && w->kernel[0] >= THREE && w->kernel[1] >= THREE;
+    const int64_t widest = square.kept > 0 && c->ow > 1 ? THREE : MAX_TAPS;
     c->piece_cols = vta_min(w->kernel[1], c->three ? THREE : vta_min(widest, m->block_out));
-    c->piece_rows =
-        vta_min(w->kernel[0], c->three ? THREE : vta_min(MOST_TAPS, m->block_out / c->piece_cols));
+    c->piece_rows = vta_min(w->kernel[0], c->three ? THREE : vta_min(MAX_TAPS, m->block_out / c->piece_cols));
 }
 
 int64_t vtac_vta_conv_pitch(const conv *c, int64_t cols)
@@ -126,7 +125,7 @@ void vtac_vta_conv_of(const machine *m, const vtac_vta_region *region, uint32_t 
     out->pairs = conv_is_mean(out) ? layer->divisor_count : out->out_blocks;
     out->record = record_entries(layer->wide);
     out->planes = plane_count(out);
-    find_lanes(out);
+    find_depthwise(out);
     if (vtac_vta_window_is_point(&out->window)) {
         out->w *= out->h;
         out->ow *= out->oh;
@@ -216,7 +215,8 @@ int64_t vtac_vta_conv_own_first(const conv *c, int d, int64_t at)
 
 bool vtac_vta_conv_can_part(const conv *c)
 {
-    bool good = c->pool != NULL && c->pool->kind == VTAC_VTA_MAX_POOL && !c->lanes && c->machine->side == 0;
+    bool good =
+        c->pool != NULL && c->pool->kind == VTAC_VTA_MAX_POOL && !c->depthwise && c->machine->side == 0;
     for (int d = 0; d < 2 && good; d++) {
         const vtac_vta_window *w = &c->pool->window;
         const int64_t last = (d == 0 ? c->oh : c->ow) - 1;

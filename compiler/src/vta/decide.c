@@ -61,13 +61,13 @@ static void choose_fold(const machine *m, vtac_vta_region *region, uint32_t tens
     const vtac_vta_layer *layer = &region->layers[number];
     const vtac_vta_tensor *made = &region->tensors[layer->output];
     fold_kind best = FOLD_NONE;
-    uint64_t least_cycles = UINT64_MAX;
+    uint64_t min_cycles = UINT64_MAX;
     for (fold_kind kind = FOLD_NONE; kind < FOLD_KINDS; kind++) {
         plan p;
         fold_tensor(t, &layer->window, made, kind);
         if (vtac_vta_layer_kinds[layer->kind].plan(m, region, number, &p, NULL) == VTA_OK &&
-            p.cycles < least_cycles / 20 * 19) {
-            least_cycles = p.cycles;
+            p.cycles < min_cycles / 20 * 19) {
+            min_cycles = p.cycles;
             best = kind;
         }
     }
@@ -162,9 +162,9 @@ static void decide_slices(const machine *m, const vtac_vta_region *region, decis
 
 /* The convolutions whose outputs, side by side, a pool reads. With a table behind one, larger sums need not
  * become larger numbers. */
-enum { MOST_MAKERS = 16 };
+enum { MAX_MAKERS = 16 };
 typedef struct makers {
-    uint32_t layer[MOST_MAKERS], count;
+    uint32_t layer[MAX_MAKERS], count;
 } makers;
 
 static bool add_maker(const vtac_vta_region *region, const decisions *d, uint32_t tensor, makers *to)
@@ -174,7 +174,7 @@ static bool add_maker(const vtac_vta_region *region, const decisions *d, uint32_
         number >= 0 && region->layers[number].kind == VTAC_VTA_CONV &&
         region->layers[number].behind == NULL && region->tensors[tensor].role == VTAC_VTA_INTERNAL &&
         readers_of(region, tensor).count == 1 && d->sum_of[number] < 0 && d->fed_by[number] < 0;
-    if (!free_to_join || to->count == MOST_MAKERS) {
+    if (!free_to_join || to->count == MAX_MAKERS) {
         return false;
     }
     to->layer[to->count++] = (uint32_t)number;
@@ -224,7 +224,7 @@ static bool means_inside(const conv *c)
 }
 
 /* The work of the busiest unit. */
-static uint64_t most_of(const load_of_units *units)
+static uint64_t busiest_of(const load_of_units *units)
 {
     const uint64_t bus = units->load > units->store ? units->load : units->store;
     return units->array > bus ? units->array : bus;
@@ -254,7 +254,7 @@ static void decide_pool(const machine *m, const vtac_vta_region *region, uint32_
             VTA_OK) {
         return;
     }
-    plan together[MOST_MAKERS];
+    plan together[MAX_MAKERS];
     uint64_t separate = pooled.cycles, joined = 0;
     for (uint32_t k = 0; k < who.count; k++) {
         plan apart;
@@ -392,7 +392,7 @@ static void decide_group(const machine *m, const vtac_vta_region *region, uint32
     const int32_t maker = feeder_of(region, d, n);
     const int32_t after = d->sum_of[n];
     load_of_units apart = {0}, together = {0};
-    uint32_t members[MOST_MEMBERS + 1];
+    uint32_t members[MAX_MEMBERS + 1];
     if (maker < 0 || (after >= 0 && region->layers[after].kind != VTAC_VTA_ADD)) {
         return;
     }
@@ -400,11 +400,11 @@ static void decide_group(const machine *m, const vtac_vta_region *region, uint32
     members[count] = n;
     const bool some = always || some_by_channels(region, members, count + 1);
     const uint64_t own =
-        count < MOST_MEMBERS && (some || after >= 0) ? cycles_alone(m, region, d, &n, 1, &apart) : 0;
+        count < MAX_MEMBERS && (some || after >= 0) ? cycles_alone(m, region, d, &n, 1, &apart) : 0;
     const bool may = own > 0 && (some || waits_for_sum(m, d, n, own, &apart));
     const uint64_t joined = may ? cycles_alone(m, region, d, members, count + 1, &together) : 0;
     const uint64_t before = joined > 0 ? cycles_alone(m, region, d, members, count, &apart) : 0;
-    const uint64_t overlapped = when == GROUP_SURELY ? most_of(&apart) : before + own;
+    const uint64_t overlapped = when == GROUP_SURELY ? busiest_of(&apart) : before + own;
     const uint64_t worth = when == GROUP_SURELY ? worth_of_quiet(m, &apart, &together) : 0;
     if (before > 0 && (always || joined < (before + own + overlapped) / 2 + worth)) {
         d->feeds[maker] = (int32_t)n;

@@ -360,9 +360,9 @@ static void apply_gates(elementwise *e, const gates *g, int64_t at, int64_t b, i
 
 static void emit_gates(elementwise *e, const gates *g)
 {
-    const int64_t ro = e->p->machine->ro, most_planes = vta_min(PLANES, vta_max(1, e->slot / g->size));
-    for (int64_t plane = 0; plane < g->count; plane += most_planes) {
-        const int64_t planes = vta_min(most_planes, g->count - plane), all = planes * g->size;
+    const int64_t ro = e->p->machine->ro, max_planes = vta_min(PLANES, vta_max(1, e->slot / g->size));
+    for (int64_t plane = 0; plane < g->count; plane += max_planes) {
+        const int64_t planes = vta_min(max_planes, g->count - plane), all = planes * g->size;
         for (int64_t at = 0; at < all; at += e->slot) {
             const int64_t count = vta_min(e->slot, all - at), a = e->pieces % SLOTS * e->slot;
             load(e, a, g->a + plane * g->size + at, count);

@@ -9,7 +9,7 @@
 
 void vtac_vta_slots_init(slots *s, int64_t first, int64_t size, int64_t count)
 {
-    *s = (slots){.first = first, .size = size, .count = vta_min(count, MOST_SLOTS), .end = first};
+    *s = (slots){.first = first, .size = size, .count = vta_min(count, MAX_SLOTS), .end = first};
     for (int64_t i = 0; i < s->count; i++) {
         s->key[i] = -1;
     }
@@ -45,7 +45,7 @@ static void slots_behind(slots *s, int64_t taken, int64_t depth)
 
 /* Loads. */
 
-enum { MOST_STRIDE = UINT16_MAX };
+enum { MAX_STRIDE = UINT16_MAX };
 
 extent vtac_vta_extent_of(int64_t at, int64_t count, int64_t size)
 {
@@ -90,7 +90,7 @@ void vtac_vta_emit_load_input(emitter *e, const patch *tile, const part *p, int6
                        .x_pad_0 = cols.before * ri,
                        .x_pad_1 = (cols.after + in_cols - wanted) * ri,
                        .pad_value = tensor->zero};
-    if (!outside && c->h == 1 && in_rows == 1 && in_cols == cols.count && plane <= MOST_STRIDE) {
+    if (!outside && c->h == 1 && in_rows == 1 && in_cols == cols.count && plane <= MAX_STRIDE) {
         load.y_size = p->blocks; /* all blocks are rows of one call */
         load.x_stride = plane;
         vtac_vta_list_load(e->list, &load);
@@ -211,7 +211,7 @@ int64_t vtac_vta_emit_params(emitter *e, int64_t group)
     return conv_is_mean(e->c) ? sram : sram + e->c->record * (group * t->group - first);
 }
 
-static int64_t need_input(emitter *e, const piece *p, const turn *t)
+static int64_t need_input(emitter *e, const piece *p, const reduction *t)
 {
     bool present;
     /* grouped: the channels that its outputs belong to, which several pieces may have alike */
@@ -242,21 +242,21 @@ static list_range range_of(const emitter *e, const piece *p, int64_t n)
 }
 
 /* Input pixels from row to row of a tile, and in a column. */
-static int64_t in_cols_of(const emitter *e, const piece *p, const turn *t)
+static int64_t in_cols_of(const emitter *e, const piece *p, const reduction *t)
 {
     const vtac_vta_window *w = &e->c->window;
     return vtac_vta_conv_pitch(e->c,
                                (p->tile.cols - 1) * w->stride[1] + (t->part.kxs - 1) * w->dilation[1] + 1);
 }
 
-static int64_t in_rows_of(const emitter *e, const piece *p, const turn *t)
+static int64_t in_rows_of(const emitter *e, const piece *p, const reduction *t)
 {
     const vtac_vta_window *w = &e->c->window;
     return (p->tile.rows - 1) * w->stride[0] + (t->part.kys - 1) * w->dilation[0] + 1;
 }
 
 /* One that only fills its tile up takes one step, whose product is 0: its sums are its parameters alone. */
-void vtac_vta_emit_grid(emitter *e, const piece *p, const turn *t, int64_t n, const lattice *which)
+void vtac_vta_emit_grid(emitter *e, const piece *p, const reduction *t, int64_t n, const pixel_grid *which)
 {
     const conv *c = e->c;
     const machine *m = c->machine;
@@ -297,7 +297,7 @@ void vtac_vta_emit_grid(emitter *e, const piece *p, const turn *t, int64_t n, co
 }
 
 /* Block n over one part. */
-void vtac_vta_emit_gemm(emitter *e, const piece *p, const turn *t, int64_t n)
+void vtac_vta_emit_gemm(emitter *e, const piece *p, const reduction *t, int64_t n)
 {
     if (e->t->parted) {
         vtac_vta_emit_parted(e, p, t, n);
@@ -305,12 +305,12 @@ void vtac_vta_emit_gemm(emitter *e, const piece *p, const turn *t, int64_t n)
     }
     vtac_vta_emit_grid(
         e, p, t, n,
-        &(lattice){
+        &(pixel_grid){
             .to = sums_of(e, p, n), .rows = p->tile.rows, .cols = p->tile.cols, .down = 1, .across = 1});
 }
 
 /* The same for channels by themselves: a call for each piece of the window. */
-void vtac_vta_emit_depthwise(emitter *e, const piece *p, const turn *t, int64_t n)
+void vtac_vta_emit_depthwise(emitter *e, const piece *p, const reduction *t, int64_t n)
 {
     const conv *c = e->c;
     const int64_t ro = c->machine->ro, count = vtac_vta_piece_count(c, t->part.kys, t->part.kxs);
@@ -591,14 +591,14 @@ static void emit_end(emitter *e, const piece *p, int64_t n)
 }
 
 /* All blocks over one part; after the `last` one they are finished. */
-void vtac_vta_emit_reduction(emitter *e, piece *p, const turn *t, bool last)
+void vtac_vta_emit_reduction(emitter *e, piece *p, const reduction *t, bool last)
 {
     const int64_t ro = e->c->machine->ro;
     for (int64_t n = 0; n < p->blocks; n++) {
         if (last && n % ro == 0 && e->c->sum != NULL) {
             p->other = emit_other(e, p, n);
         }
-        if (e->c->lanes) {
+        if (e->c->depthwise) {
             vtac_vta_emit_depthwise(e, p, t, n);
         } else {
             vtac_vta_emit_gemm(e, p, t, n);
@@ -629,7 +629,7 @@ static void emit_piece(emitter *e, int64_t group, int64_t tile_index)
                .blocks = vtac_vta_group_blocks(e->c, t, group),
                .tile_index = tile_index,
                .out = vtac_vta_tiling_tile(e->c, t, tile_index),
-               .acc = e->sums + (e->pieces + e->turned) % t->acc_slots * t->acc_size};
+               .acc = e->sums + (e->pieces + e->first_slot) % t->acc_slots * t->acc_size};
     vtac_vta_list_piece(e->list);
     p.params = conv_whole(e->c) ? 0 : vtac_vta_emit_params(e, group);
     const interval rows = vtac_vta_tiling_rows(e->c, t, p.out.y, p.out.rows),
@@ -637,7 +637,7 @@ static void emit_piece(emitter *e, int64_t group, int64_t tile_index)
     p.tile =
         (patch){.image = p.out.image, .y = rows.at, .x = cols.at, .rows = rows.count, .cols = cols.count};
     for (int64_t i = 0; i < parts; i++) {
-        turn now = {.index = e->pieces % 2 == 0 ? i : parts - 1 - i, .init = i == 0};
+        reduction now = {.index = e->pieces % 2 == 0 ? i : parts - 1 - i, .init = i == 0};
         if (i > 0) {
             vtac_vta_list_piece(e->list);
         }
@@ -687,7 +687,7 @@ static void begin_behind(emitter *e)
     vtac_vta_slots_init(&sums, 0, t->acc_size, t->acc_slots);
     slots_behind(&sums, ends->acc, e->params.first);
     e->sums = sums.first;
-    e->turned = sums.start;
+    e->first_slot = sums.start;
 }
 
 /* What it leaves to the next one. */
@@ -695,7 +695,7 @@ static list_ends ends_of(const emitter *e)
 {
     const tiling *t = e->t;
     const bool whole = e->c->machine->side == 0, plain = e->c->sum == NULL && e->c->pool == NULL;
-    const int64_t last = (e->pieces + e->turned + t->acc_slots - 1) % t->acc_slots;
+    const int64_t last = (e->pieces + e->first_slot + t->acc_slots - 1) % t->acc_slots;
     return (list_ends){.inp = whole ? e->inp.end : 0,
                        .wgt = whole ? e->wgt.end : 0,
                        .acc = whole && plain ? e->sums + (last + 1) * t->acc_size : 0,

@@ -3,7 +3,7 @@
  * Layers that are computed together: what one makes of a tile is requantized into INP, where the next one
  * reads it. Nothing between them goes through memory.
  *
- * The last one's output is cut into tiles; what a tile needs of the others is made for it, a rim that two
+ * The last one's output is cut into tiles; what a tile needs of the others is made for it, a border that two
  * tiles need twice. A tile is made block by block: a channel block of the first member, from all of its
  * input; then the next member's, if it works on channels by themselves; a convolution at the end sums the
  * blocks up as they come. So there are, in this order, at most a convolution or a member by channels; more of
@@ -14,7 +14,7 @@
  * them, a joined sum above all, is then beside the work of two layers.
  *
  * The array is kept busy: while the ALU requantizes a block for a member, the array works on the next block
- * for the one before. What is between two members has two slots in INP. The rim of an image is the zero
+ * for the one before. What is between two members has two slots in INP. The border of an image is the zero
  * point: it is loaded once, and stays while only the inside is written.
  */
 #include <inttypes.h>
@@ -29,10 +29,10 @@
 #include "vta/number.h"
 
 enum {
-    LINES = 2,      /* slots of what is between two members, at most */
-    SUMS = 2,       /* and of sums */
-    MOST_PARTS = 4, /* that REQUANT can write of an entry */
-    MOST_ROW_STEP = 255,
+    LINES = 2,     /* slots of what is between two members, at most */
+    SUMS = 2,      /* and of sums */
+    MAX_PARTS = 4, /* that REQUANT can write of an entry */
+    MAX_ROW_STEP = 255,
     PARAM_BLOCKS = 16, /* whose parameters are loaded together */
     WIDE_BLOCKS = 8,
     QUARTERS = 4,
@@ -40,7 +40,7 @@ enum {
     SUM_CALLS = 7,   /* and its calls */
     OTHERS = 3,      /* slots of a sum's other operand, at most */
     TABLES = 2,
-    MOST_TILES = 1024,
+    MAX_TILES = 1024,
 };
 
 static const group_member *last_of(const layer_group *g)
@@ -57,7 +57,7 @@ static bool streams(const layer_group *g, uint32_t m)
 /* Whether it sums up what comes block by block. */
 static bool gathers(const layer_group *g, uint32_t m)
 {
-    return m > 0 && !g->members[m].conv.lanes && !streams(g, m);
+    return m > 0 && !g->members[m].conv.depthwise && !streams(g, m);
 }
 
 /* Members. */
@@ -81,7 +81,7 @@ static bool may_be_member(const layer_group *g, uint32_t m)
     const conv *c = &g->members[m].conv;
     const bool middle = m > 0 && m + 1 < g->count;
     return c->layer->kind == VTAC_VTA_CONV && !conv_packed(c) && !conv_whole(c) && !c->alike &&
-           (c->lanes || (c->groups == 1 && !middle));
+           (c->depthwise || (c->groups == 1 && !middle));
 }
 
 /* Whether one member reads what the one before it makes, and in its shape. */
@@ -93,7 +93,7 @@ static bool takes_over(const conv *before, const conv *c)
 static bool are_a_group(const machine *m, const layer_group *g)
 {
     uint32_t tables = 0;
-    bool good = m->config->loop_back != 0 && m->ri == 1 && m->ro <= MOST_PARTS && g->count >= 2;
+    bool good = m->config->loop_back != 0 && m->ri == 1 && m->ro <= MAX_PARTS && g->count >= 2;
     for (uint32_t k = 0; k < g->count && good; k++) {
         const conv *c = &g->members[k].conv;
         tables += conv_table(c) != NULL;
@@ -126,10 +126,10 @@ static void makes(const layer_group *g, int d, int64_t at, int64_t count, interv
 
 /* All tiles along one dimension. */
 typedef struct tile_totals {
-    int64_t most[MOST_MEMBERS], sum[MOST_MEMBERS]; /* rows or columns that each makes */
-    int64_t row_cycles[MOST_MEMBERS];              /* columns: of the array, for a row of an output block */
-    int64_t loaded;                                /* of the first one's input */
-    bool good;                                     /* there is something of each in every tile */
+    int64_t max[MAX_MEMBERS], sum[MAX_MEMBERS]; /* rows or columns that each makes */
+    int64_t row_cycles[MAX_MEMBERS];            /* columns: of the array, for a row of an output block */
+    int64_t loaded;                             /* of the first one's input */
+    bool good;                                  /* there is something of each in every tile */
 } tile_totals;
 
 static void sweep_tiles(const layer_group *g, int d, int64_t size, tile_totals *out)
@@ -139,11 +139,11 @@ static void sweep_tiles(const layer_group *g, int d, int64_t size, tile_totals *
     const int64_t total = d == 0 ? last->oh : last->ow;
     *out = (tile_totals){.good = true};
     for (int64_t at = 0; at < total; at += size) {
-        interval made[MOST_MEMBERS];
+        interval made[MAX_MEMBERS];
         makes(g, d, at, vta_min(size, total - at), made);
         for (uint32_t m = 0; m < g->count; m++) {
             const conv *c = &g->members[m].conv;
-            out->most[m] = vta_max(out->most[m], made[m].count);
+            out->max[m] = vta_max(out->max[m], made[m].count);
             out->sum[m] += made[m].count;
             out->row_cycles[m] += d == 1 ? vtac_vta_tiling_row_cycles(c, c->in_blocks, made[m].count) : 0;
             out->good = out->good && made[m].count > 0;
@@ -169,29 +169,30 @@ static bool size_member(const layer_group *g, uint32_t m, tiling *t)
     t->window_parts = 1;
     t->group = sums_up ? c->out_blocks : of->ro;
     t->groups = c->out_blocks / t->group;
-    t->part = c->lanes || sums_up ? 1 : vta_ceil_div(c->in_blocks, of->ri);
+    t->part = c->depthwise || sums_up ? 1 : vta_ceil_div(c->in_blocks, of->ri);
     t->parts = t->block_parts = sums_up ? vta_ceil_div(c->in_blocks, of->ri) : 1;
     t->in_rows = span_of(c, 0, t->rows);
     t->in_cols = vtac_vta_conv_pitch(c, span_of(c, 1, t->cols));
     t->inp_size = t->part * t->in_rows * t->in_cols * of->ri;
-    const int64_t steps = c->lanes ? 1 : t->part * of->ri * taps;
-    t->wgt_size = c->lanes ? vtac_vta_piece_count(c, t->part_rows, t->part_cols) : t->group * steps;
+    const int64_t steps = c->depthwise ? 1 : t->part * of->ri * taps;
+    t->wgt_size = c->depthwise ? vtac_vta_piece_count(c, t->part_rows, t->part_cols) : t->group * steps;
     t->acc_size = t->rows * t->cols * t->group;
     const int64_t together = vta_max(1, (c->layer->wide ? WIDE_BLOCKS : PARAM_BLOCKS) / t->group);
     t->param_groups = vta_min(t->groups, together);
     t->param_size = c->record * t->group * t->param_groups;
     t->param_slots = vta_ceil_div(t->groups, t->param_groups);
-    const bool far = c->lanes && c->piece_rows > 1 && c->window.dilation[0] * t->in_cols > MOST_ROW_STEP;
+    const bool far = c->depthwise && c->piece_rows > 1 && c->window.dilation[0] * t->in_cols > MAX_ROW_STEP;
     return !far && steps <= of->uop;
 }
 
 /* Whether a member reads its input in one call of the array: then the slot is free for what is held back
- * until that call, and one is enough; but where other tiles have other rims, they would be loaded too early.
+ * until that call, and one is enough; but where other tiles have other borders, they would be loaded too
+ * early.
  */
 static bool reads_at_once(const layer_group *g, uint32_t m)
 {
     const conv *c = &g->members[m].conv;
-    return c->lanes ? c->machine->ro == 1 && g->members[m].tiling.wgt_size == 1 : c->out_blocks == 1;
+    return c->depthwise ? c->machine->ro == 1 && g->members[m].tiling.wgt_size == 1 : c->out_blocks == 1;
 }
 
 /* INP: what is between members, and what the first one loads. */
@@ -205,7 +206,7 @@ static bool fit_inputs(layer_group *g, const machine *of, int64_t tiles, int64_t
         t->inp_slots = tiles == 1 && streams(g, m) ? 1 : tiles == 1 && reads_at_once(g, m) ? lines : LINES;
         used += t->inp_slots * t->inp_size;
     }
-    const int64_t units = tiles * (g->members[0].conv.lanes ? first->groups : 1);
+    const int64_t units = tiles * (g->members[0].conv.depthwise ? first->groups : 1);
     first->inp_first = used;
     first->inp_slots = vta_max(0, vta_min((of->inp - used) / first->inp_size, vta_min(units, LINES)));
     return first->inp_slots > 0;
@@ -225,13 +226,13 @@ static bool fit_weights(layer_group *g, const machine *of)
         tiling *smallest = NULL;
         for (uint32_t m = 0; m < g->count; m++) {
             tiling *t = &g->members[m].tiling;
-            const bool wants = t->wgt_slots < vta_min(t->groups * t->parts, MOST_SLOTS);
+            const bool wants = t->wgt_slots < vta_min(t->groups * t->parts, MAX_SLOTS);
             smallest = wants && (smallest == NULL || t->wgt_size < smallest->wgt_size) ? t : smallest;
         }
         if (smallest != NULL) {
             const int64_t more =
                 vta_min((of->wgt - used) / smallest->wgt_size,
-                        vta_min(smallest->groups * smallest->parts, MOST_SLOTS) - smallest->wgt_slots);
+                        vta_min(smallest->groups * smallest->parts, MAX_SLOTS) - smallest->wgt_slots);
             smallest->wgt_slots += more;
             used += more * smallest->wgt_size;
         }
@@ -325,7 +326,7 @@ static bool fit_sums(layer_group *g, const machine *of, int64_t tiles)
 }
 
 /* Fills in what follows; false where it does not fit. */
-static bool complete(layer_group *g, const group_way *how, tile_totals *up, tile_totals *across)
+static bool complete(layer_group *g, const group_tiling *how, tile_totals *up, tile_totals *across)
 {
     const int64_t rows = how->rows, cols = how->cols;
     const conv *last = &last_of(g)->conv;
@@ -339,8 +340,8 @@ static bool complete(layer_group *g, const group_way *how, tile_totals *up, tile
     const int64_t row_tiles = vta_ceil_div(last->oh, rows), col_tiles = vta_ceil_div(last->ow, cols);
     for (uint32_t m = 0; m < g->count; m++) {
         tiling *t = &g->members[m].tiling;
-        *t = (tiling){.rows = up->most[m],
-                      .cols = across->most[m],
+        *t = (tiling){.rows = up->max[m],
+                      .cols = across->max[m],
                       .tiles_outside = true,
                       .row_tiles = row_tiles,
                       .col_tiles = col_tiles,
@@ -350,7 +351,7 @@ static bool complete(layer_group *g, const group_way *how, tile_totals *up, tile
         }
     }
     const int64_t tiles = last->images * row_tiles * col_tiles;
-    return tiles <= MOST_TILES && fit_inputs(g, of, tiles, how->lines) && fit_weights(g, of) &&
+    return tiles <= MAX_TILES && fit_inputs(g, of, tiles, how->lines) && fit_weights(g, of) &&
            fit_sums(g, of, tiles);
 }
 
@@ -435,13 +436,13 @@ static uint64_t estimate(const layer_group *g, const load_of_units *units)
               .items = t->groups,
               .pieces = last_of(g)->tiling.groups,
               .inputs = t->inp_slots,
-              .parts = first->lanes ? 1 : first->in_blocks,
+              .parts = first->depthwise ? 1 : first->in_blocks,
               .latency = (double)of->config->mem_latency};
     for (uint32_t m = 0; m < g->count; m++) {
         f.members[m] = flow_of(g, m);
         weights += (double)weight_bytes(g, m) / (double)of->beat;
     }
-    const double of_items = first->lanes ? (double)units->load : fmin(weights, (double)units->load);
+    const double of_items = first->depthwise ? (double)units->load : fmin(weights, (double)units->load);
     f.load = ((double)units->load - of_items) / tiles;
     f.load_of_item = of_items / tiles / items;
     f.store = (double)units->store / tiles;
@@ -450,7 +451,7 @@ static uint64_t estimate(const layer_group *g, const load_of_units *units)
 
 /* Ways. */
 
-enum { CUTS = 12, FORMS = 2 * LINES, MOST_WAYS = CUTS * CUTS * FORMS };
+enum { CUTS = 12, FORMS = 2 * LINES, MAX_TILINGS = CUTS * CUTS * FORMS };
 
 static int cuts_of(int64_t total, int64_t *size)
 {
@@ -466,7 +467,7 @@ static int cuts_of(int64_t total, int64_t *size)
 
 static int faster(const void *a, const void *b)
 {
-    const group_way *x = a, *y = b;
+    const group_tiling *x = a, *y = b;
     if (x->cycles != y->cycles) {
         return x->cycles < y->cycles ? -1 : 1;
     }
@@ -474,13 +475,13 @@ static int faster(const void *a, const void *b)
 }
 
 /* Behind a convolution by channels it is as well to sum up block by block, which takes less of INP. */
-static bool may_stream(const layer_group *g, const group_way *how)
+static bool may_stream(const layer_group *g, const group_tiling *how)
 {
-    return how->lines == LINES && !last_of(g)->conv.lanes;
+    return how->lines == LINES && !last_of(g)->conv.depthwise;
 }
 
-/* All ways that fit, the fastest by the rough estimate first. */
-static uint32_t find_ways(layer_group *g, group_way *ways)
+/* All tilings that fit, the fastest by the rough estimate first. */
+static uint32_t find_tilings(layer_group *g, group_tiling *tilings)
 {
     const conv *last = &last_of(g)->conv;
     int64_t rows[CUTS], cols[CUTS];
@@ -489,8 +490,9 @@ static uint32_t find_ways(layer_group *g, group_way *ways)
     for (int i = 0; i < FORMS * ys * xs; i++) {
         tile_totals up, across;
         load_of_units units;
-        group_way *one = &ways[count];
-        *one = (group_way){0, rows[i / FORMS / xs], cols[i / FORMS % xs], 1 + i % LINES, i % FORMS >= LINES};
+        group_tiling *one = &tilings[count];
+        *one =
+            (group_tiling){0, rows[i / FORMS / xs], cols[i / FORMS % xs], 1 + i % LINES, i % FORMS >= LINES};
         if (one->streams && !may_stream(g, one)) {
             continue;
         }
@@ -501,11 +503,11 @@ static uint32_t find_ways(layer_group *g, group_way *ways)
             count++;
         }
     }
-    qsort(ways, count, sizeof *ways, faster);
+    qsort(tilings, count, sizeof *tilings, faster);
     return count;
 }
 
-void vtac_vta_group_apply(plan *p, const group_way *how)
+void vtac_vta_group_apply(plan *p, const group_tiling *how)
 {
     tile_totals up, across;
     (void)complete(&p->group, how, &up, &across);
@@ -517,7 +519,7 @@ void vtac_vta_group_apply(plan *p, const group_way *how)
 vta_status vtac_vta_group_plan(const machine *m, const vtac_vta_region *region, const uint32_t *numbers,
                                uint32_t count, const vtac_vta_layer *sum, plan *out, vta_diag *diag)
 {
-    group_way ways[MOST_WAYS];
+    group_tiling tilings[MAX_TILINGS];
     layer_group *g = &out->group;
     vtac_vta_plan_init(m, region, numbers[count - 1], out);
     out->grouped = true;
@@ -532,15 +534,15 @@ vta_status vtac_vta_group_plan(const machine *m, const vtac_vta_region *region, 
     if (!are_a_group(m, g)) {
         return vta_fail(diag, VTA_UNSUPPORTED, "layer '%s' does not join those before it", out->layer->name);
     }
-    if (find_ways(g, ways) == 0) {
+    if (find_tilings(g, tilings) == 0) {
         return vta_fail(diag, VTA_RANGE, "layer '%s' and those before it do not fit", out->layer->name);
     }
-    vtac_vta_group_apply(out, &ways[0]);
+    vtac_vta_group_apply(out, &tilings[0]);
     return VTA_OK;
 }
 
-static vta_status time_way(plan *p, const group_way *one, step_list *list, uint64_t limit, uint64_t *cycles,
-                           vta_diag *diag)
+static vta_status time_tiling(plan *p, const group_tiling *one, step_list *list, uint64_t limit,
+                              uint64_t *cycles, vta_diag *diag)
 {
     vtac_vta_group_apply(p, one);
     vtac_vta_list_clear(list);
@@ -552,21 +554,21 @@ static vta_status time_way(plan *p, const group_way *one, step_list *list, uint6
 
 vta_status vtac_vta_group_refine(plan *p, uint32_t room, group_trials *all, vta_diag *diag)
 {
-    group_way ways[MOST_WAYS];
-    const uint32_t count = find_ways(&p->group, ways);
+    group_tiling tilings[MAX_TILINGS];
+    const uint32_t count = find_tilings(&p->group, tilings);
     if (count == 0) {
         return vta_fail(diag, VTA_RANGE, "layer '%s' and those before it do not fit", p->layer->name);
     }
-    group_way best = ways[0];
+    group_tiling best = tilings[0];
     step_list list;
     vta_status status = VTA_OK;
     vtac_vta_list_init(&list);
     best.cycles = UINT64_MAX;
     all->count = 0;
-    for (uint32_t i = 0; i < count && i < room && i < MOST_TRIALS && status == VTA_OK; i++) {
-        group_way *one = &all->ways[all->count];
-        *one = ways[i];
-        status = time_way(p, &ways[i], &list, vtac_vta_far_limit(best.cycles), &one->cycles, diag);
+    for (uint32_t i = 0; i < count && i < room && i < MAX_TRIALS && status == VTA_OK; i++) {
+        group_tiling *one = &all->tilings[all->count];
+        *one = tilings[i];
+        status = time_tiling(p, &tilings[i], &list, vtac_vta_far_limit(best.cycles), &one->cycles, diag);
         if (status == VTA_OK && one->cycles > 0) {
             best = one->cycles < best.cycles ? *one : best;
             all->count++;
@@ -640,20 +642,20 @@ typedef struct item {
     bool first, last; /* of the tile */
 } item;
 
-/* Slots of what is between two members: what rim of zero points each has around the inside. */
-typedef struct rim {
+/* Slots of what is between two members: what border of zero points each has around the inside. */
+typedef struct border {
     bool known;
     extent rows, cols;
-} rim;
+} border;
 
 typedef struct group_emitter {
     const layer_group *g;
     step_list *list;
-    emitter emitters[MOST_MEMBERS];
-    rim rims[MOST_MEMBERS][LINES];
+    emitter emitters[MAX_MEMBERS];
+    border borders[MAX_MEMBERS][LINES];
     int64_t blocks, items;
-    uint64_t mains;                     /* calls that let go of what is held back, so far, */
-    uint64_t held[MOST_MEMBERS][LINES]; /* and when a member's requantization into a slot was held */
+    uint64_t mains;                    /* calls that let go of what is held back, so far, */
+    uint64_t held[MAX_MEMBERS][LINES]; /* and when a member's requantization into a slot was held */
     struct {
         int64_t tile, done; /* of the tile, so many of its pieces: the last one's, where it streams */
         int64_t number;     /* pieces of all tiles */
@@ -670,7 +672,7 @@ static item item_of(const group_emitter *ch, int64_t number)
 
 static patch patch_of(const group_emitter *ch, uint32_t m, int64_t tile)
 {
-    interval ys[MOST_MEMBERS], xs[MOST_MEMBERS];
+    interval ys[MAX_MEMBERS], xs[MAX_MEMBERS];
     const group_member *last = last_of(ch->g);
     const patch out = vtac_vta_tiling_tile(&last->conv, &last->tiling, tile);
     makes(ch->g, 0, out.y, out.rows, ys);
@@ -697,8 +699,8 @@ static int64_t load_first(group_emitter *ch, int64_t number)
     bool present;
     emitter *e = &ch->emitters[0];
     const item of = item_of(ch, number);
-    const int64_t group = e->c->lanes ? of.block : 0;
-    const int64_t sram = vtac_vta_slots_take(&e->inp, e->c->lanes ? number : of.tile, &present);
+    const int64_t group = e->c->depthwise ? of.block : 0;
+    const int64_t sram = vtac_vta_slots_take(&e->inp, e->c->depthwise ? number : of.tile, &present);
     if (!present) {
         const patch tile = patch_of(ch, 0, of.tile);
         const part all = vtac_vta_tiling_part(e->c, e->t, group, 0);
@@ -710,9 +712,10 @@ static int64_t load_first(group_emitter *ch, int64_t number)
 /* What the next item, or the next tile, will load. */
 static void load_ahead(group_emitter *ch, int64_t number)
 {
-    const bool lanes = ch->emitters[0].c->lanes;
-    const int64_t next = lanes ? number + 1 : (number / ch->blocks + 1) * ch->blocks;
-    if (ch->emitters[0].t->inp_slots >= LINES && next < ch->items && (lanes || item_of(ch, number).first)) {
+    const bool depthwise = ch->emitters[0].c->depthwise;
+    const int64_t next = depthwise ? number + 1 : (number / ch->blocks + 1) * ch->blocks;
+    if (ch->emitters[0].t->inp_slots >= LINES && next < ch->items &&
+        (depthwise || item_of(ch, number).first)) {
         (void)load_first(ch, next);
     }
 }
@@ -735,7 +738,7 @@ static bool same_extent(const extent *a, const extent *b)
     return a->before == b->before && a->count == b->count && a->after == b->after;
 }
 
-/* A slot of member m's input gets its rim for an item; *to is where the inside begins, *pitch from row to
+/* A slot of member m's input gets its border for an item; *to is where the inside begins, *pitch from row to
  * row. */
 static void prepare_line(group_emitter *ch, uint32_t m, int64_t number, int64_t *to, int64_t *pitch)
 {
@@ -744,7 +747,7 @@ static void prepare_line(group_emitter *ch, uint32_t m, int64_t number, int64_t 
     const patch tile = patch_of(ch, m, of.tile);
     const part all = {.kys = c->window.kernel[0], .kxs = c->window.kernel[1]};
     const bool together = streams(ch->g, m);
-    rim now = {.known = true}, *was = &ch->rims[m][slot_of(ch, m, number)];
+    border now = {.known = true}, *was = &ch->borders[m][slot_of(ch, m, number)];
     vtac_vta_emit_input_of(c, &tile, &all, &now.rows, &now.cols);
     const int64_t line = line_of(ch, m, number), height = now.rows.before + now.rows.count + now.rows.after;
     *pitch = vtac_vta_conv_pitch(c, now.cols.before + now.cols.count + now.cols.after);
@@ -776,7 +779,7 @@ static void emit_streamed(group_emitter *ch)
     emitter *e = &ch->emitters[m];
     const int64_t tile = ch->stream.tile, at = ch->stream.done++;
     piece p = {.group = tile % 2 == 0 ? at : e->t->groups - 1 - at, .tile_index = tile};
-    turn now = {.init = true};
+    reduction now = {.init = true};
     ch->list->tag = e->c->number + 1;
     vtac_vta_list_piece(ch->list);
     p.blocks = vtac_vta_group_blocks(e->c, e->t, p.group);
@@ -806,7 +809,8 @@ static void keep_up(group_emitter *ch, int64_t done, int64_t all)
 
 /* One input block after the other: each when it is there, and with what streams between them. `at`: the parts
  * of the tile's work that are done, of `of`. */
-static void sum_as_loaded(group_emitter *ch, emitter *e, piece *p, const turn *all, int64_t at, int64_t of)
+static void sum_as_loaded(group_emitter *ch, emitter *e, piece *p, const reduction *all, int64_t at,
+                          int64_t of)
 {
     const tiling *t = e->t;
     const int64_t each = vtac_vta_part_entries(e->c, t, p->group, &all->part) / all->part.blocks;
@@ -814,7 +818,7 @@ static void sum_as_loaded(group_emitter *ch, emitter *e, piece *p, const turn *a
                   cols = vtac_vta_conv_pitch(e->c, span_of(e->c, 1, p->tile.cols));
     for (int64_t k = 0; k < all->part.blocks; k++) {
         for (int64_t n = 0; n < p->blocks; n++) {
-            turn one = *all;
+            reduction one = *all;
             one.init = k == 0;
             one.part.block += k;
             one.part.blocks = 1;
@@ -828,12 +832,12 @@ static void sum_as_loaded(group_emitter *ch, emitter *e, piece *p, const turn *a
 }
 
 /* The sums of a member that is not the last one. */
-static void sum_inside(group_emitter *ch, uint32_t m, int64_t number, piece *p, const turn *all)
+static void sum_inside(group_emitter *ch, uint32_t m, int64_t number, piece *p, const reduction *all)
 {
     emitter *e = &ch->emitters[m];
     const int64_t parts = all->part.blocks, done = number % ch->blocks;
     const bool waits = done == 0 && (number == 0 || e->t->inp_slots == 1);
-    if (m == 0 && !e->c->lanes && parts > 1 && (ch->g->streams || waits)) {
+    if (m == 0 && !e->c->depthwise && parts > 1 && (ch->g->streams || waits)) {
         sum_as_loaded(ch, e, p, all, done * parts, ch->blocks * parts);
     } else {
         vtac_vta_emit_reduction(e, p, all, false);
@@ -847,7 +851,7 @@ static void work_on(group_emitter *ch, uint32_t m, int64_t number)
     const item of = item_of(ch, number);
     const bool sums_up = gathers(ch->g, m), end = m + 1 == ch->g->count;
     piece p = piece_for(ch, m, number);
-    turn now = {.index = sums_up ? of.block : 0, .init = !sums_up || of.first};
+    reduction now = {.index = sums_up ? of.block : 0, .init = !sums_up || of.first};
     ch->list->tag = e->c->number + 1;
     p.params = !sums_up || of.last ? vtac_vta_emit_params(e, p.group) : 0;
     now.part = vtac_vta_tiling_part(e->c, e->t, p.group, now.index);

@@ -75,7 +75,7 @@ static void find_lives(const vtac_vta_region *region, const decisions *decided, 
         touch(&lives[root_of(decided, layer->output)], when);
     }
     for (uint32_t i = 0; i < region->tensor_count; i++) {
-        lives[i].last = (uint32_t)vta_min(lives[i].last + WEAVE_WINDOW, region->layer_count);
+        lives[i].last = (uint32_t)vta_min(lives[i].last + INTERLEAVE_WINDOW, region->layer_count);
         if (region->tensors[i].role == VTAC_VTA_OUTPUT) {
             lives[i].last = region->layer_count;
         }

@@ -324,7 +324,7 @@ void vtac_vta_list_table(step_list *list, int64_t table, uint32_t buffer, int64_
 static void vtac_vta_load_padding(step_list *list, const vta_load2d *like, int64_t sram, int64_t rows,
                                   int64_t cols)
 {
-    enum { MOST_ROWS = 15 };
+    enum { MAX_ROWS = 15 };
     vta_load2d call = {.memory = like->memory,
                        .buffer = like->buffer,
                        .x_size = cols,
@@ -332,27 +332,27 @@ static void vtac_vta_load_padding(step_list *list, const vta_load2d *like, int64
                        .pad_value = like->pad_value};
     for (int64_t row = 0; row < rows && cols > 0; row += call.y_pad_0) {
         call.sram = sram + row * cols;
-        call.y_pad_0 = rows - row < MOST_ROWS ? rows - row : MOST_ROWS;
+        call.y_pad_0 = rows - row < MAX_ROWS ? rows - row : MAX_ROWS;
         vtac_vta_list_load(list, &call);
     }
 }
 
 void vtac_vta_list_load_padded(step_list *list, const vta_load2d *load)
 {
-    enum { MOST_PAD = 15 };
+    enum { MAX_PAD = 15 };
     const int64_t cols = load->x_pad_0 + load->x_size + load->x_pad_1;
-    const bool wide = load->x_pad_0 > MOST_PAD || load->x_pad_1 > MOST_PAD;
+    const bool wide = load->x_pad_0 > MAX_PAD || load->x_pad_1 > MAX_PAD;
     vta_load2d call = *load;
     if (load->y_size == 0 || load->x_size == 0) {
         vtac_vta_load_padding(list, load, load->sram, load->y_pad_0 + load->y_size + load->y_pad_1, cols);
         return;
     }
-    if (wide || load->y_pad_0 > MOST_PAD) {
+    if (wide || load->y_pad_0 > MAX_PAD) {
         vtac_vta_load_padding(list, load, load->sram, load->y_pad_0, cols);
         call.sram += load->y_pad_0 * cols;
         call.y_pad_0 = 0;
     }
-    if (wide || load->y_pad_1 > MOST_PAD) {
+    if (wide || load->y_pad_1 > MAX_PAD) {
         call.y_pad_1 = 0;
     }
     if (call.y_size == 1) {

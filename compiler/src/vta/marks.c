@@ -16,19 +16,19 @@ bool vtac_vta_marks_init(marks *m, int64_t count, int log_block)
     }
     const size_t blocks = ((size_t)count >> log_block) + 1;
     *m = (marks){.each = malloc((blocks << log_block) * sizeof *m->each),
-                 .most = calloc(blocks, sizeof *m->most),
+                 .max = calloc(blocks, sizeof *m->max),
                  .even = malloc(blocks * sizeof *m->even),
                  .log_block = log_block};
     for (size_t b = 0; m->even != NULL && b < blocks; b++) {
         m->even[b] = true;
     }
-    return m->each != NULL && m->most != NULL && m->even != NULL;
+    return m->each != NULL && m->max != NULL && m->even != NULL;
 }
 
 void vtac_vta_marks_free(marks *m)
 {
     free(m->each);
-    free(m->most);
+    free(m->max);
     free(m->even);
 }
 
@@ -69,14 +69,14 @@ static void spread(marks *m, int64_t block)
 {
     uint64_t *each = &m->each[block << m->log_block];
     for (int64_t i = 0; m->even[block] && i < INT64_C(1) << m->log_block; i++) {
-        each[i] = m->most[block];
+        each[i] = m->max[block];
     }
     m->even[block] = false;
 }
 
-static void find_most(marks *m, int64_t block)
+static void find_max(marks *m, int64_t block)
 {
-    m->most[block] = largest(&m->each[block << m->log_block], INT64_C(1) << m->log_block);
+    m->max[block] = largest(&m->each[block << m->log_block], INT64_C(1) << m->log_block);
 }
 
 /* Parts of blocks are looked into only where the block has something larger than what was found before. */
@@ -86,11 +86,11 @@ uint64_t vtac_vta_marks_latest_of_blocks(const marks *m, granules g)
         return 0;
     }
     const int64_t first = g.first >> m->log_block, last = g.last >> m->log_block;
-    uint64_t found = last > first + 1 ? largest(&m->most[first + 1], last - first - 1) : 0;
+    uint64_t found = last > first + 1 ? largest(&m->max[first + 1], last - first - 1) : 0;
     for (int64_t b = first; b <= last; b += last > first ? last - first : 1) {
-        if (m->most[b] > found) {
+        if (m->max[b] > found) {
             const part_of_block p = part_at(m, g, b);
-            found = m->even[b] || p.whole ? m->most[b] : vta_max_u(found, largest(p.each, p.count));
+            found = m->even[b] || p.whole ? m->max[b] : vta_max_u(found, largest(p.each, p.count));
         }
     }
     return found;
@@ -98,19 +98,19 @@ uint64_t vtac_vta_marks_latest_of_blocks(const marks *m, granules g)
 
 static void set_part(marks *m, part_of_block p, uint64_t value)
 {
-    if (p.whole || (m->even[p.block] && m->most[p.block] == value)) {
+    if (p.whole || (m->even[p.block] && m->max[p.block] == value)) {
         m->even[p.block] = true;
-        m->most[p.block] = value;
+        m->max[p.block] = value;
         return;
     }
     spread(m, p.block);
     for (int64_t i = 0; i < p.count; i++) {
         p.each[i] = value;
     }
-    if (value >= m->most[p.block]) {
-        m->most[p.block] = value;
+    if (value >= m->max[p.block]) {
+        m->max[p.block] = value;
     } else {
-        find_most(m, p.block);
+        find_max(m, p.block);
     }
 }
 
@@ -125,7 +125,7 @@ void vtac_vta_marks_set_blocks(marks *m, granules g, uint64_t value)
     if (last > first) {
         for (int64_t b = first + 1; b < last; b++) {
             m->even[b] = true;
-            m->most[b] = value;
+            m->max[b] = value;
         }
         set_part(m, part_at(m, g, last), value);
     }
@@ -141,7 +141,7 @@ void vtac_vta_marks_raise(marks *m, granules g, uint64_t value)
     }
     for (int64_t b = g.first >> m->log_block; g.first <= g.last && b <= g.last >> m->log_block; b++) {
         const part_of_block p = part_at(m, g, b);
-        if (value >= m->most[b]) {
+        if (value >= m->max[b]) {
             set_part(m, p, value);
         } else if (!m->even[b]) {
             for (int64_t i = 0; i < p.count; i++) {
@@ -161,14 +161,14 @@ void vtac_vta_marks_add(marks *m, granules g, uint64_t more)
     }
     for (int64_t b = g.first >> m->log_block; g.first <= g.last && b <= g.last >> m->log_block; b++) {
         const part_of_block p = part_at(m, g, b);
-        if (m->even[b] && (p.whole || m->most[b] == 0)) {
-            m->most[b] += m->most[b] > 0 ? more : 0;
+        if (m->even[b] && (p.whole || m->max[b] == 0)) {
+            m->max[b] += m->max[b] > 0 ? more : 0;
             continue;
         }
         spread(m, b);
         for (int64_t i = 0; i < p.count; i++) {
             p.each[i] += p.each[i] > 0 ? more : 0;
         }
-        find_most(m, b);
+        find_max(m, b);
     }
 }

@@ -20,7 +20,7 @@ enum { MARKS_FEW = 512 }; /* granules, at most, that do not lie in blocks */
 
 typedef struct marks {
     uint64_t *each; /* of granules; stale in blocks that are even */
-    uint64_t *most; /* of blocks: the largest in it */
+    uint64_t *max;  /* of blocks: the largest in it */
     bool *even;     /* of blocks: all have the same; NULL: there are none */
     int log_block;
 } marks;

@@ -179,8 +179,7 @@ typedef struct model {
     double yielded;      /* cycles that writes have still to take from reads: less than one */
     read_bus reads;
     reader fetching, loading, computing;
-    cycles most_of_burst,
-        chunk_beats; /* of the bus: a burst's at most, and those of a chunk of the program */
+    cycles burst_beats, chunk_beats; /* of the bus: a burst's at most, and those of a chunk of the program */
     bursts_in_flight writes;
     uint64_t insns;                /* that went by */
     uint64_t chunks;               /* of the program that were asked for, */

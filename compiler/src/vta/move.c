@@ -19,7 +19,7 @@
 #include "sched.h"
 #include "vta/number.h"
 
-enum { PIECES = 3, PAIR = 2, MOST_GROUP = 64 };
+enum { PIECES = 3, PAIR = 2, MAX_GROUP = 64 };
 
 /* ---- where numbers come from */
 
@@ -126,7 +126,7 @@ static int64_t tile_blocks(const plan *p)
 static int64_t sources_of(const plan *p, int64_t t, int64_t count, source *sources, int64_t *steps)
 {
     const machine *m = p->machine;
-    step_from own[VTAC_MOST_LANES];
+    step_from own[VTAC_MAX_LANES];
     int64_t found = 0;
     *steps = 0;
     for (int64_t o = t * m->ro; o < (t + count) * m->ro; o++) {
@@ -147,7 +147,7 @@ static int64_t sources_of(const plan *p, int64_t t, int64_t count, source *sourc
     return found;
 }
 
-static int64_t most_sources(const plan *p)
+static int64_t max_sources(const plan *p)
 {
     int64_t count = 1;
     for (uint32_t k = 0; k < p->layer->input_count; k++) {
@@ -297,7 +297,7 @@ static bool try_group(const plan *p, int64_t group, source *sources, move_tiling
             vta_max(t->sources, sources_of(p, at, vta_min(group, tile_blocks(p) - at), sources, &steps));
         t->steps = vta_max(t->steps, steps);
     }
-    step_from own[VTAC_MOST_LANES];
+    step_from own[VTAC_MAX_LANES];
     for (int64_t o = 0; o < tile_blocks(p) * p->machine->ro; o++) {
         for (int64_t phase = 0; phase < phases_of(p); phase++) {
             t->widest = vta_max(t->widest, steps_of(p, o, phase, own));
@@ -313,25 +313,25 @@ vta_status vtac_vta_move_plan(const machine *m, const vtac_vta_region *region, u
     out->images = out->layer->across ? 1 : out->images;
     geometry(out);
     out->move.records = alike_in_phases(out) ? 1 : phases_of(out);
-    if (m->block_out > VTAC_MOST_LANES) {
+    if (m->block_out > VTAC_MAX_LANES) {
         return vta_fail(diag, VTA_UNSUPPORTED, "blocks of %lld channels; %d are the most of a movement",
-                        (long long)m->block_out, VTAC_MOST_LANES);
+                        (long long)m->block_out, VTAC_MAX_LANES);
     }
-    source *sources = calloc((size_t)most_sources(out) + 1, sizeof *sources);
+    source *sources = calloc((size_t)max_sources(out) + 1, sizeof *sources);
     if (sources == NULL) {
         return vta_fail(diag, VTA_NOMEM, "no memory to plan layer '%s'", out->layer->name);
     }
     move_tiling best = {.group = 0};
-    uint64_t least_cycles = UINT64_MAX;
-    const int64_t all = tile_blocks(out), most_group = vta_min(all, MOST_GROUP);
-    for (int64_t parts = vta_ceil_div(all, most_group), group = vta_ceil_div(all, parts); group >= 1;
+    uint64_t min_cycles = UINT64_MAX;
+    const int64_t all = tile_blocks(out), max_group = vta_min(all, MAX_GROUP);
+    for (int64_t parts = vta_ceil_div(all, max_group), group = vta_ceil_div(all, parts); group >= 1;
          group = parts > all ? 0 : vta_ceil_div(all, parts)) {
         move_tiling trial;
         load_of_units units;
         if (try_group(out, group, sources, &trial)) {
             const uint64_t cycles = measure(out, &trial, sources, &units);
-            if (cycles < least_cycles) {
-                least_cycles = cycles;
+            if (cycles < min_cycles) {
+                min_cycles = cycles;
                 best = trial;
                 out->units = units;
             }
@@ -348,7 +348,7 @@ vta_status vtac_vta_move_plan(const machine *m, const vtac_vta_region *region, u
             "LOG_INP_BUFF_SIZE, LOG_WGT_BUFF_SIZE or LOG_ACC_BUFF_SIZE would help");
     }
     out->move = best;
-    out->cycles = least_cycles;
+    out->cycles = min_cycles;
     return VTA_OK;
 }
 
@@ -396,7 +396,7 @@ vta_status vtac_vta_move_pack(plan *p, blob *to, vta_diag *diag)
     bool good = true;
     for (int64_t o = 0; good && o < blocks; o++) {
         for (int64_t phase = 0; good && phase < phases_of(p); phase++) {
-            step_from steps[VTAC_MOST_LANES];
+            step_from steps[VTAC_MAX_LANES];
             const int64_t count = steps_of(p, o, phase, steps);
             int8_t *tiles = (int8_t *)vtac_vta_blob_add(to, (uint64_t)count * wgt, wgt, &offset);
             p->at.weights = o == 0 && phase == 0 ? (int64_t)(offset / wgt) : p->at.weights;
@@ -488,8 +488,8 @@ static int64_t emit_sums(mover *e, int64_t o, const patch *tile, int64_t inp, in
     const int64_t first = acc + (o / m->ro - e->block) * entries_out(p, tile->rows, tile->cols);
     int64_t used = 0;
     for (int64_t phase = 0; phase < phases_of(p); phase++) {
-        step_from steps[VTAC_MOST_LANES];
-        vta_uop uops[VTAC_MOST_LANES];
+        step_from steps[VTAC_MAX_LANES];
+        vta_uop uops[VTAC_MAX_LANES];
         const int64_t count = steps_of(p, o, phase, steps);
         const int64_t y = phase / t->up[1], x = phase % t->up[1];
         for (int64_t i = 0; i < count; i++) {
@@ -627,7 +627,7 @@ static void emit_group(mover *e, int64_t weights, int64_t steps)
 
 vta_status vtac_vta_move_emit(const plan *p, step_list *list, vta_diag *diag)
 {
-    mover e = {.p = p, .list = list, .sources = calloc((size_t)most_sources(p) + 1, sizeof *e.sources)};
+    mover e = {.p = p, .list = list, .sources = calloc((size_t)max_sources(p) + 1, sizeof *e.sources)};
     int64_t weights = p->at.weights;
     for (e.block = 0; e.sources != NULL && e.block < tile_blocks(p); e.block += p->move.group) {
         int64_t steps;

@@ -70,13 +70,13 @@ static int8_t *pack_chunk(const conv *c, const tiling *t, int64_t group, int64_t
     const part p = vtac_vta_tiling_part(c, t, group, index);
     const reach r = vtac_vta_part_reach(c, t, group, &p);
     const int64_t entry = c->machine->block_in * c->machine->block_out;
-    for (int64_t k = 0; c->lanes && k < vtac_vta_chunk_entries(c, t, group, &p); k++, to += entry) {
+    for (int64_t k = 0; c->depthwise && k < vtac_vta_chunk_entries(c, t, group, &p); k++, to += entry) {
         const int64_t pieces =
             c->alike ? vtac_vta_chunk_entries(c, t, group, &p) : vtac_vta_piece_count(c, p.kys, p.kxs);
         const int64_t block = group * t->group / c->machine->ro + k / pieces;
         pack_window(c, &p, to, block, vtac_vta_piece_of_kind(c, &p, k % pieces));
     }
-    for (int64_t n = 0; !c->lanes && n < vtac_vta_group_blocks(c, t, group); n++) {
+    for (int64_t n = 0; !c->depthwise && n < vtac_vta_group_blocks(c, t, group); n++) {
         for (int64_t k = 0; k < vtac_vta_part_entries(c, t, group, &p); k++) {
             const int64_t taps = p.kys * p.kxs, tap = k % taps;
             pack_tile(c, to, group * t->group + n, r.first + k / taps / c->planes, k / taps % c->planes,

@@ -73,11 +73,11 @@ static parted_sums between_of(const emitter *e, int64_t number, int64_t rows, in
 
 /* Instructions of the array and of the ALU start in their order: what the ALU has still to do for the blocks
  * before goes between the three. */
-void vtac_vta_emit_parted(emitter *e, const piece *p, const turn *t, int64_t n)
+void vtac_vta_emit_parted(emitter *e, const piece *p, const reduction *t, int64_t n)
 {
     const kinds_of_lines rows = rows_of(e, p), cols = cols_of(e, p);
     const int64_t own = cols.own.at - p->tile.x;
-    const lattice parts[] = {
+    const pixel_grid parts[] = {
         {.to = beside_of(e, p, n).at,
          .x = cols.others.at - p->tile.x,
          .rows = p->tile.rows,

@@ -16,7 +16,7 @@
  *   flow.c       how long these take, roughly
  *   elementwise.c, window.c, move.c     the layers that are no convolutions
  *   list.c       lists of calls
- *   weave.c      the calls of several layers in one order
+ *   interleave.c      the calls of several layers in one order
  *   ahead.c      loads that move up in them
  *   timing.c     how long they take; model.h names its parts
  *   schedule.c   the whole region
@@ -68,7 +68,7 @@ typedef struct conv {
     vtac_vta_window fold;          /* done by the host; kernel 1 x 1 where it does nothing */
     int64_t in_blocks, out_blocks; /* out_blocks: whole tiles */
     int64_t planes; /* 2 where weights minus their zero point need 9 bits, 3 for the very largest */
-    bool lanes;     /* each channel by itself, on DEPTHWISE */
+    bool depthwise; /* each channel by itself, on DEPTHWISE */
     bool alike;     /* lanes whose weights are the same in all blocks */
     int64_t pairs;  /* records of parameters: one for each output block or, in means, one for each divisor */
     int64_t record; /* entries of one */
@@ -316,7 +316,7 @@ typedef struct move_tiling {
 } move_tiling;
 
 /* Layers that are computed together, a tile of the last one's output at a time (group.c). */
-enum { MOST_MEMBERS = 3 };
+enum { MAX_MEMBERS = 3 };
 typedef struct group_member {
     conv conv;
     tiling tiling; /* rows, cols: the most that it makes; inp_*: what it reads, loaded or as it is made */
@@ -325,19 +325,19 @@ typedef struct group_member {
 } group_member;
 
 /* A way to cut a group. */
-typedef struct group_way {
+typedef struct group_tiling {
     uint64_t cycles;
     int64_t rows, cols; /* of the last one's output, of a tile */
     int64_t lines;      /* slots between two members */
     bool streams;
-} group_way;
+} group_tiling;
 
 typedef struct layer_group {
-    group_way how;
+    group_tiling how;
     uint32_t count;
     bool
         streams; /* the last one has all blocks of a tile's input, and works on the next tile's beside them */
-    group_member members[MOST_MEMBERS];
+    group_member members[MAX_MEMBERS];
 } layer_group;
 
 typedef struct plan {
@@ -371,12 +371,12 @@ static inline int64_t sum_constants(const vtac_vta_layer *sum)
 
 /* Ways to cut a convolution, and what the timing model says of each by itself: UINT64_MAX of those that take
  * so much longer than one before them that no search takes them. */
-#define FAR_WAY 1.25
+#define FAR_TILING 1.25
 uint64_t vtac_vta_far_limit(uint64_t best);
-enum { MOST_TRIALS = 32 };
+enum { MAX_TRIALS = 32 };
 typedef struct trials {
-    tiling tilings[MOST_TRIALS];
-    uint64_t cycles[MOST_TRIALS]; /* 0: unknown */
+    tiling tilings[MAX_TRIALS];
+    uint64_t cycles[MAX_TRIALS]; /* 0: unknown */
     uint32_t count;
 } trials;
 
@@ -438,7 +438,7 @@ extern const kind_of_layer vtac_vta_layer_kinds[VTAC_VTA_KINDS];
 
 /* Ways that were timed. */
 typedef struct group_trials {
-    group_way ways[MOST_TRIALS];
+    group_tiling tilings[MAX_TRIALS];
     uint32_t count;
 } group_trials;
 
@@ -450,7 +450,7 @@ vta_status vtac_vta_group_plan(const machine *m, const vtac_vta_region *region, 
  * them are left in `all`. */
 vta_status vtac_vta_group_refine(plan *p, uint32_t room, group_trials *all, vta_diag *diag);
 /* Takes one of its ways. */
-void vtac_vta_group_apply(plan *p, const group_way *how);
+void vtac_vta_group_apply(plan *p, const group_tiling *how);
 kind_pack vtac_vta_group_pack;
 kind_emit vtac_vta_group_emit;
 /* What it uses of the scratchpads, and where its parts of them begin. */
@@ -481,24 +481,24 @@ typedef struct extent {
 } extent;
 extent vtac_vta_extent_of(int64_t at, int64_t count, int64_t size);
 
-/* weave.c */
+/* interleave.c */
 
-enum { WEAVE_WINDOW = 4 }; /* layers that may be under way beside the oldest one */
+enum { INTERLEAVE_WINDOW = 4 }; /* layers that may be under way beside the oldest one */
 
 /* A layer's drafts, and what they use. */
-typedef struct weave_stage {
+typedef struct interleave_stage {
     size_t end;                     /* the first draft that is not its own */
     list_range inp, wgt, acc, side; /* entries */
     bool table;
     bool began;
     uint32_t beside; /* filled in: the number + 1 of the oldest stage that is not over when it begins */
-} weave_stage;
+} interleave_stage;
 
 /* Puts the list's drafts in order; `cycles` (may be NULL): says how long that takes, roughly, and puts
  * nothing.
  */
-vta_status vtac_vta_list_interleave(step_list *list, const machine *m, weave_stage *stages, uint32_t count,
-                                    uint64_t work_bytes, uint64_t *cycles, vta_diag *diag);
+vta_status vtac_vta_list_interleave(step_list *list, const machine *m, interleave_stage *stages,
+                                    uint32_t count, uint64_t work_bytes, uint64_t *cycles, vta_diag *diag);
 
 /* decide.c */
 

@@ -69,12 +69,12 @@ static const portion portions[OPTIONS] = {
 };
 
 /* The way that a plan has; and another one. */
-way vtac_vta_plan_candidate(const plan *p)
+candidate vtac_vta_plan_candidate(const plan *p)
 {
-    return p->grouped ? (way){.group = p->group.how} : (way){.tiling = p->tiling};
+    return p->grouped ? (candidate){.group = p->group.how} : (candidate){.tiling = p->tiling};
 }
 
-void vtac_vta_plan_apply(plan *p, const way *one)
+void vtac_vta_plan_apply(plan *p, const candidate *one)
 {
     const uint64_t cycles = p->cycles; /* of the best one by itself */
     if (p->grouped) {
@@ -97,11 +97,12 @@ bool vtac_vta_plan_has_tilings(const plan *p)
     return p->grouped || is_single(p);
 }
 
-static vta_status keep_way(scheduler *s, const stage *of, uint32_t option, way one, vta_diag *diag)
+static vta_status keep_candidate(scheduler *s, const stage *of, uint32_t option, candidate one,
+                                 vta_diag *diag)
 {
     one.stage = (uint32_t)(of - (const stage *)s->stages.items);
     one.option = option;
-    return one.cycles == 0 || vta_vec_push(&s->ways, &one) != NULL
+    return one.cycles == 0 || vta_vec_push(&s->candidates, &one) != NULL
                ? VTA_OK
                : vta_fail(diag, VTA_NOMEM, "no memory for a schedule");
 }
@@ -133,8 +134,8 @@ static vta_status plan_group(scheduler *s, stage *of, uint32_t option, const mac
     group_trials all = {.count = 0};
     VTA_TRY(s->trials > 0 ? vtac_vta_group_refine(p, s->trials, &all, diag) : VTA_OK);
     for (uint32_t i = 0; i < all.count && s->searches; i++) {
-        const way one = {.cycles = all.ways[i].cycles, .group = all.ways[i]};
-        VTA_TRY(keep_way(s, of, option, one, diag));
+        const candidate one = {.cycles = all.tilings[i].cycles, .group = all.tilings[i]};
+        VTA_TRY(keep_candidate(s, of, option, one, diag));
     }
     of->there[option] = true;
     return VTA_OK;
@@ -160,8 +161,8 @@ static vta_status plan_option(scheduler *s, stage *of, uint32_t option, vta_diag
         trials all;
         VTA_TRY(vtac_vta_conv_refine(p, option > 0 ? (s->trials + 2) / 3 : s->trials, &all, diag));
         for (uint32_t i = 0; i < all.count && s->searches; i++) {
-            const way one = {.cycles = all.cycles[i], .tiling = all.tilings[i]};
-            VTA_TRY(keep_way(s, of, option, one, diag));
+            const candidate one = {.cycles = all.cycles[i], .tiling = all.tilings[i]};
+            VTA_TRY(keep_candidate(s, of, option, one, diag));
         }
     }
     of->there[option] = true;
@@ -220,15 +221,15 @@ static int64_t take(int64_t *next, int64_t size, int64_t depth)
 }
 
 /* Places and emits a stage's drafts. */
-static vta_status draft_stage(scheduler *s, plan *p, entries_used *next, step_list *list, weave_stage *woven,
-                              vta_diag *diag)
+static vta_status draft_stage(scheduler *s, plan *p, entries_used *next, step_list *list,
+                              interleave_stage *interleaved, vta_diag *diag)
 {
     const machine *m = &s->hardware;
     const bool is_conv = is_single(p),
                is_window = vtac_vta_layer_kinds[p->layer->kind].plan == vtac_vta_window_plan;
     const size_t before = list->drafts.count;
     const entries_used free = *next;
-    *woven = (weave_stage){
+    *interleaved = (interleave_stage){
         .inp = {0, m->inp}, .wgt = {0, m->wgt}, .acc = {0, m->acc}, .side = {0, m->acc}, .table = true};
     if ((is_conv || p->grouped) && p->machine->side > 0) {
         const entries_used used =
@@ -242,15 +243,15 @@ static vta_status draft_stage(scheduler *s, plan *p, entries_used *next, step_li
         } else {
             vtac_vta_group_move(p, &at);
         }
-        woven->inp = (list_range){at.inp, used.inp};
-        woven->wgt = (list_range){at.wgt, used.wgt};
-        woven->acc = (list_range){at.acc, used.acc};
-        woven->side = (list_range){at.side, used.side};
-        woven->table = !is_conv || conv_table(&p->conv) != NULL;
+        interleaved->inp = (list_range){at.inp, used.inp};
+        interleaved->wgt = (list_range){at.wgt, used.wgt};
+        interleaved->acc = (list_range){at.acc, used.acc};
+        interleaved->side = (list_range){at.side, used.side};
+        interleaved->table = !is_conv || conv_table(&p->conv) != NULL;
     } else if (is_window && p->machine->side > 0) {
         const int64_t sums = m->acc / SIDE_OF * (SIDE_OF - 1);
         p->window.first = take(&next->acc, p->machine->acc, sums);
-        *woven = (weave_stage){.acc = {p->window.first, p->machine->acc}};
+        *interleaved = (interleave_stage){.acc = {p->window.first, p->machine->acc}};
     } else {
         *next = (entries_used){0};
     }
@@ -260,9 +261,9 @@ static vta_status draft_stage(scheduler *s, plan *p, entries_used *next, step_li
     VTA_TRY(p->grouped ? vtac_vta_group_emit(p, list, diag)
                        : vtac_vta_layer_kinds[p->layer->kind].emit(p, list, diag));
     list->ends = is_conv && !s->still ? list->ends : (list_ends){0};
-    woven->end = list->drafts.count;
+    interleaved->end = list->drafts.count;
     if (list->drafts.count == before) { /* what others have put in its place */
-        *woven = (weave_stage){.end = before};
+        *interleaved = (interleave_stage){.end = before};
         *next = free;
     }
     return VTA_OK;
@@ -295,8 +296,8 @@ uint64_t vtac_vta_schedule_time(const scheduler *s, const step_list *list, uint6
 /* How long some stages take together, roughly. */
 static vta_status try_stages(scheduler *s, size_t first, size_t end, uint64_t *cycles, vta_diag *diag)
 {
-    enum { MOST = 16 };
-    weave_stage woven[MOST];
+    enum { MAX_STAGES = 16 };
+    interleave_stage interleaved[MAX_STAGES];
     step_list *list = &s->trial;
     entries_used next = {0};
     vta_status status = VTA_OK;
@@ -306,10 +307,10 @@ static vta_status try_stages(scheduler *s, size_t first, size_t end, uint64_t *c
         const stage *of = vtac_vta_stage_at(s, i);
         plan p = of->options[of->chosen];
         p.at = (constants){0};
-        status = draft_stage(s, &p, &next, list, &woven[i - first], diag);
+        status = draft_stage(s, &p, &next, list, &interleaved[i - first], diag);
     }
     if (status == VTA_OK) {
-        status = vtac_vta_list_interleave(list, &s->hardware, woven, (uint32_t)(end - first),
+        status = vtac_vta_list_interleave(list, &s->hardware, interleaved, (uint32_t)(end - first),
                                           s->image->work_bytes, cycles, diag);
     }
     return status;
@@ -344,7 +345,7 @@ static vta_status choose_options(scheduler *s, vta_diag *diag)
 }
 
 /* What each member of a group costs, as if it were a layer by itself. */
-static void tell_costs(scheduler *s, const plan *p)
+static void set_member_costs(scheduler *s, const plan *p)
 {
     for (uint32_t m = 0; m < p->group.count; m++) {
         const group_member *own = &p->group.members[m];
@@ -360,7 +361,7 @@ static void tell_costs(scheduler *s, const plan *p)
     }
 }
 
-static vta_status emit_stage(scheduler *s, const stage *of, weave_stage *woven, vta_diag *diag)
+static vta_status emit_stage(scheduler *s, const stage *of, interleave_stage *interleaved, vta_diag *diag)
 {
     plan own = of->options[of->chosen], *p = &own;
     vtac_vta_plan *to = &s->image->plans[p->number];
@@ -368,21 +369,22 @@ static vta_status emit_stage(scheduler *s, const stage *of, weave_stage *woven, 
     if (is_single(p)) {
         vtac_vta_tiling_describe(&p->conv, &p->tiling, to->schedule, sizeof to->schedule);
     } else if (p->grouped) {
-        tell_costs(s, p);
+        set_member_costs(s, p);
     }
     VTA_TRY(p->grouped ? vtac_vta_group_pack(p, &s->constants, diag)
                        : vtac_vta_layer_kinds[p->layer->kind].pack(p, &s->constants, diag));
-    return draft_stage(s, p, &s->next, &s->list, woven, diag);
+    return draft_stage(s, p, &s->next, &s->list, interleaved, diag);
 }
 
 /* For reports: which layer was still at work when this one began. */
-static void tell_beside(scheduler *s, const weave_stage *woven)
+static void describe_overlaps(scheduler *s, const interleave_stage *interleaved)
 {
     for (size_t i = 0; i < s->stages.count; i++) {
         vtac_vta_plan *to = &s->image->plans[vtac_vta_stage_at(s, i)->number];
         const size_t used = strlen(to->schedule);
-        if (woven[i].beside > 0) {
-            const char *name = s->region->layers[vtac_vta_stage_at(s, woven[i].beside - 1)->number].name;
+        if (interleaved[i].beside > 0) {
+            const char *name =
+                s->region->layers[vtac_vta_stage_at(s, interleaved[i].beside - 1)->number].name;
             (void)snprintf(to->schedule + used, sizeof to->schedule - used, "%sbegins beside %s",
                            used > 0 ? ", " : "", name);
         }
@@ -391,18 +393,18 @@ static void tell_beside(scheduler *s, const weave_stage *woven)
 
 static vta_status emit_stages(scheduler *s, vta_diag *diag)
 {
-    weave_stage *woven = calloc(s->stages.count + 1, sizeof *woven);
-    vta_status status = woven != NULL ? VTA_OK : vta_fail(diag, VTA_NOMEM, "no memory for a schedule");
-    s->list.drafting = s->weaves;
+    interleave_stage *interleaved = calloc(s->stages.count + 1, sizeof *interleaved);
+    vta_status status = interleaved != NULL ? VTA_OK : vta_fail(diag, VTA_NOMEM, "no memory for a schedule");
+    s->list.drafting = s->interleaves;
     for (size_t i = 0; status == VTA_OK && i < s->stages.count; i++) {
-        status = emit_stage(s, vtac_vta_stage_at(s, i), &woven[i], diag);
+        status = emit_stage(s, vtac_vta_stage_at(s, i), &interleaved[i], diag);
     }
-    if (status == VTA_OK && s->weaves) {
-        status = vtac_vta_list_interleave(&s->list, &s->hardware, woven, (uint32_t)s->stages.count,
+    if (status == VTA_OK && s->interleaves) {
+        status = vtac_vta_list_interleave(&s->list, &s->hardware, interleaved, (uint32_t)s->stages.count,
                                           s->image->work_bytes, NULL, diag);
-        tell_beside(s, woven);
+        describe_overlaps(s, interleaved);
     }
-    free(woven);
+    free(interleaved);
     return status;
 }
 
@@ -438,24 +440,24 @@ static uint64_t work_of_stages(scheduler *s)
 /* Woven or one after the other: what the timing model finds faster. It is not asked where little can be won,
  * nor for very long lists.
  */
-static vta_status choose_way(scheduler *s, vta_diag *diag)
+static vta_status choose_interleaving(scheduler *s, vta_diag *diag)
 {
-    enum { MOST_STEPS = 100000, WORTH = 24 };
-    s->weaves = false;
+    enum { MAX_STEPS = 100000, WORTH = 24 };
+    s->interleaves = false;
     VTA_TRY(vtac_vta_schedule_build(s, diag));
     const uint64_t plain = vtac_vta_schedule_time(s, &s->list, UINT64_MAX);
     const uint64_t work = work_of_stages(s);
-    if (s->list.steps.count > MOST_STEPS || plain <= work + plain / WORTH) {
+    if (s->list.steps.count > MAX_STEPS || plain <= work + plain / WORTH) {
         return VTA_OK;
     }
     for (size_t i = 0; i < s->stages.count; i++) {
         plan_shares(s, vtac_vta_stage_at(s, i));
     }
     VTA_TRY(choose_options(s, diag));
-    s->weaves = s->may_weave = true;
+    s->interleaves = s->may_interleave = true;
     VTA_TRY(vtac_vta_schedule_build(s, diag));
-    const uint64_t woven = vtac_vta_schedule_time(s, &s->list, UINT64_MAX);
-    s->weaves = woven > 0 && woven < plain;
+    const uint64_t interleaved = vtac_vta_schedule_time(s, &s->list, UINT64_MAX);
+    s->interleaves = interleaved > 0 && interleaved < plain;
     return VTA_OK;
 }
 
@@ -463,20 +465,20 @@ static vta_status choose_way(scheduler *s, vta_diag *diag)
 vta_status vtac_vta_schedule_time_stages(scheduler *s, size_t first, size_t end, uint64_t limit,
                                          uint64_t *cycles, uint64_t *calls, vta_diag *diag)
 {
-    weave_stage woven[2 * BESIDE + 2];
+    interleave_stage interleaved[2 * BESIDE + 2];
     step_list *list = &s->trial;
     entries_used next = {0};
     vta_status status = VTA_OK;
     vtac_vta_list_clear(list);
-    list->drafting = s->weaves;
+    list->drafting = s->interleaves;
     for (size_t i = first; i < end && status == VTA_OK; i++) {
         const stage *of = vtac_vta_stage_at(s, i);
         plan p = of->options[of->chosen];
         p.at = (constants){0};
-        status = draft_stage(s, &p, &next, list, &woven[i - first], diag);
+        status = draft_stage(s, &p, &next, list, &interleaved[i - first], diag);
     }
-    if (status == VTA_OK && s->weaves) {
-        status = vtac_vta_list_interleave(list, &s->hardware, woven, (uint32_t)(end - first),
+    if (status == VTA_OK && s->interleaves) {
+        status = vtac_vta_list_interleave(list, &s->hardware, interleaved, (uint32_t)(end - first),
                                           s->image->work_bytes, NULL, diag);
     }
     vtac_vta_list_load_ahead(list, s->hardware.config);
@@ -561,7 +563,7 @@ static vta_status schedule(scheduler *s, const vtac_vta_options *options, vta_di
         VTA_TRY(plan_option(s, vtac_vta_stage_at(s, i), 0, diag));
     }
     s->constants.places_only = true;
-    VTA_TRY(s->weaves ? choose_way(s, diag) : VTA_OK);
+    VTA_TRY(s->interleaves ? choose_interleaving(s, diag) : VTA_OK);
     VTA_TRY(s->searches ? vtac_vta_schedule_search(s, diag) : VTA_OK);
     s->constants.places_only = options->predict_only;
     VTA_TRY(vtac_vta_schedule_build(s, diag));
@@ -571,14 +573,14 @@ static vta_status schedule(scheduler *s, const vtac_vta_options *options, vta_di
     return options->predict_only ? VTA_OK : seal(s, diag);
 }
 
-enum { MOST_LEVEL = 3 };
+enum { MAX_LEVEL = 3 };
 
 /* Where parameters are wide, the ways to cut a layer lie closer together: more of them are tried. */
 static uint32_t trials_for(const vtac_vta_region *region, int level)
 {
     enum { WIDE_TRIALS = 32 };
-    static const uint32_t trials_of[MOST_LEVEL + 1] = {0, 4, 8, 24};
-    for (uint32_t n = 0; n < region->layer_count && level == MOST_LEVEL; n++) {
+    static const uint32_t trials_of[MAX_LEVEL + 1] = {0, 4, 8, 24};
+    for (uint32_t n = 0; n < region->layer_count && level == MAX_LEVEL; n++) {
         if (region->layers[n].wide) {
             return WIDE_TRIALS;
         }
@@ -591,7 +593,7 @@ static vta_status schedule_once(const vta_config *config, vtac_vta_region *regio
                                 vtac_vta_image *out, vta_diag *diag)
 {
     *out = (vtac_vta_image){0};
-    const int level = options->level < 0 ? 0 : options->level > MOST_LEVEL ? MOST_LEVEL : options->level;
+    const int level = options->level < 0 ? 0 : options->level > MAX_LEVEL ? MAX_LEVEL : options->level;
     scheduler s = {.hardware.config = config,
                    .region = region,
                    .image = out,
@@ -600,18 +602,19 @@ static vta_status schedule_once(const vta_config *config, vtac_vta_region *regio
                    .groups = groups,
                    .before = groups ? decided : NULL,
                    .quick = options->predict_only,
-                   .weaves = level == MOST_LEVEL && !(options->predict_only && options->schedules != NULL)};
-    s.searches = s.weaves;
+                   .interleaves =
+                       level == MAX_LEVEL && !(options->predict_only && options->schedules != NULL)};
+    s.searches = s.interleaves;
     s.timed = s.searches ? calloc(TIMED, sizeof *s.timed) : NULL;
     vtac_vta_list_init(&s.list);
     vtac_vta_list_init(&s.trial);
-    s.ways.item_size = sizeof(way);
+    s.candidates.item_size = sizeof(candidate);
     s.stages.item_size = sizeof(stage);
     const vta_status status = schedule(&s, options, diag);
     vtac_vta_decisions_free(decided);
     *decided = s.decided;
     vta_vec_free(&s.stages);
-    vta_vec_free(&s.ways);
+    vta_vec_free(&s.candidates);
     vtac_vta_list_free(&s.list);
     vtac_vta_list_free(&s.trial);
     free(s.timed);
@@ -669,7 +672,7 @@ static vta_status schedule_best(const vta_config *config, vtac_vta_region *regio
 {
     enum { SHORT = 100000 };
     VTA_TRY(schedule_once(config, region, options, false, decided, out, diag));
-    if (options->predict_only || options->level < MOST_LEVEL) {
+    if (options->predict_only || options->level < MAX_LEVEL) {
         return VTA_OK;
     }
     if (options->schedules != NULL) {

@@ -2,7 +2,7 @@
  *
  * A region's schedule while it is being made: its stages, the ways to cut each of them, and what is chosen.
  *
- *   schedule.c  plans the stages, emits them, weaves them, and makes the whole
+ *   schedule.c  plans the stages, emits them, interleaves them, and makes the whole
  *   search.c    which ways are fastest together
  */
 #ifndef VTAC_VTA_SCHEDULE_H
@@ -35,9 +35,9 @@ typedef struct scheduler {
     step_list list;
     step_list trial;     /* of some stages, to be timed */
     vta_vec stages;      /* stage */
-    vta_vec ways;        /* way */
-    bool weaves;         /* layers may overlap, */
-    bool may_weave;      /* and that they do has been found worth a look */
+    vta_vec candidates;  /* candidate */
+    bool interleaves;    /* layers may overlap, */
+    bool may_interleave; /* and that they do has been found worth a look */
     bool still;          /* each begins at the start of the scratchpads */
     bool searches;       /* what is best for a layer among its neighbours is looked for */
     uint64_t calls_left; /* that are timed in search */
@@ -50,7 +50,7 @@ typedef struct scheduler {
 /* A layer, or a convolution with what is joined to it, as it is emitted. */
 typedef struct stage {
     uint32_t number; /* of a group: the last one */
-    uint32_t members[MOST_MEMBERS], member_count;
+    uint32_t members[MAX_MEMBERS], member_count;
     int32_t joined; /* the sum or pool, or -1 */
     int64_t slice;
     plan options[OPTIONS]; /* the first one has the whole machine */
@@ -61,18 +61,18 @@ typedef struct stage {
 } stage;
 
 /* A way to cut a stage, as one of its options. */
-typedef struct way {
+typedef struct candidate {
     uint32_t stage, option;
     uint32_t number;
     uint64_t cycles; /* by itself */
     double price;    /* of the best of its option by itself */
     tiling tiling;
-    group_way group;
-} way;
+    group_tiling group;
+} candidate;
 
 /* The way that a plan has; and another one. */
-way vtac_vta_plan_candidate(const plan *p);
-void vtac_vta_plan_apply(plan *p, const way *one);
+candidate vtac_vta_plan_candidate(const plan *p);
+void vtac_vta_plan_apply(plan *p, const candidate *one);
 
 /* Whether there are several ways to cut it: convolutions, by themselves or in a group. */
 bool vtac_vta_plan_has_tilings(const plan *p);

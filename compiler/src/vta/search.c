@@ -11,24 +11,24 @@
 /* What has been chosen for a stage. */
 typedef struct choice {
     uint32_t chosen;
-    way ways[OPTIONS];
+    candidate candidates[OPTIONS];
 } choice;
 
 static choice choice_of(const stage *of)
 {
     choice one = {.chosen = of->chosen};
     for (uint32_t k = 0; k < OPTIONS; k++) {
-        one.ways[k] = vtac_vta_plan_candidate(&of->options[k]);
+        one.candidates[k] = vtac_vta_plan_candidate(&of->options[k]);
     }
     return one;
 }
 
-static void choice_take(stage *of, const choice *one)
+static void restore_choice(stage *of, const choice *one)
 {
     of->chosen = one->chosen;
     for (uint32_t k = 0; k < OPTIONS && vtac_vta_plan_has_tilings(&of->options[0]); k++) {
         if (of->there[k]) {
-            vtac_vta_plan_apply(&of->options[k], &one->ways[k]);
+            vtac_vta_plan_apply(&of->options[k], &one->candidates[k]);
         }
     }
 }
@@ -43,7 +43,7 @@ static void note_choices(scheduler *s, choice *all)
 static void choose_again(scheduler *s, const choice *all)
 {
     for (size_t i = 0; i < s->stages.count; i++) {
-        choice_take(vtac_vta_stage_at(s, i), &all[i]);
+        restore_choice(vtac_vta_stage_at(s, i), &all[i]);
     }
 }
 
@@ -55,7 +55,7 @@ static vta_status time_all(scheduler *s, uint64_t limit, uint64_t *cycles, vta_d
 }
 
 /* A stage takes a way, or stays as it is; what it had can be taken again. */
-static choice change(stage *of, const way *one)
+static choice change(stage *of, const candidate *one)
 {
     const choice before = choice_of(of);
     if (one != NULL) {
@@ -65,14 +65,14 @@ static choice change(stage *of, const way *one)
     return before;
 }
 
-static bool may_take(const scheduler *s, const way *one)
+static bool may_take(const scheduler *s, const candidate *one)
 {
-    return (s->weaves || one->option == 0) && one->price <= FAR_WAY;
+    return (s->interleaves || one->option == 0) && one->price <= FAR_TILING;
 }
 
 static int by_price(const void *a, const void *b)
 {
-    const way *x = a, *y = b;
+    const candidate *x = a, *y = b;
     if (x->stage != y->stage) {
         return x->stage < y->stage ? -1 : 1;
     }
@@ -80,16 +80,16 @@ static int by_price(const void *a, const void *b)
 }
 
 /* By stages, and of each those first that come nearest to the best of their option. */
-static void sort_ways(scheduler *s)
+static void sort_candidates(scheduler *s)
 {
-    for (size_t w = 0; w < s->ways.count; w++) {
-        way *one = vta_vec_at(&s->ways, w);
+    for (size_t w = 0; w < s->candidates.count; w++) {
+        candidate *one = vta_vec_at(&s->candidates, w);
         const uint64_t best = vtac_vta_stage_at(s, one->stage)->options[one->option].cycles;
         one->price = best > 0 ? (double)one->cycles / (double)best : 1;
         one->number = (uint32_t)w;
     }
-    if (s->ways.count > 0) {
-        qsort(s->ways.items, s->ways.count, sizeof(way), by_price);
+    if (s->candidates.count > 0) {
+        qsort(s->candidates.items, s->candidates.count, sizeof(candidate), by_price);
     }
 }
 
@@ -118,7 +118,7 @@ static vta_status time_around(scheduler *s, size_t first, size_t end, uint64_t l
 enum { IN_CHAIN = 16 }; /* ways of a stage at most */
 
 typedef struct link {
-    const way *ways[IN_CHAIN]; /* NULL: as it is */
+    const candidate *candidates[IN_CHAIN]; /* NULL: as it is */
     int64_t alone[IN_CHAIN];
     int64_t until[IN_CHAIN]; /* cycles of all stages up to this one, on the best way there */
     uint32_t from[IN_CHAIN]; /* the way of the stage before on it */
@@ -131,11 +131,11 @@ static void chain_begin(const scheduler *s, link *chain, uint32_t room)
     for (size_t i = 0; i < s->stages.count; i++) {
         chain[i] = (link){.count = 1};
     }
-    for (size_t w = 0; w < s->ways.count; w++) {
-        const way *one = vta_vec_at(&s->ways, w);
+    for (size_t w = 0; w < s->candidates.count; w++) {
+        const candidate *one = vta_vec_at(&s->candidates, w);
         link *of = &chain[one->stage];
         if (of->count < room && may_take(s, one)) {
-            of->ways[of->count++] = one;
+            of->candidates[of->count++] = one;
         }
     }
 }
@@ -147,22 +147,22 @@ static vta_status chain_reach(scheduler *s, link *chain, size_t number, vta_diag
     stage *of = vtac_vta_stage_at(s, number), *last = number > 0 ? vtac_vta_stage_at(s, number - 1) : NULL;
     for (uint32_t k = 0; k < to->count; k++) {
         uint64_t cycles;
-        const choice own = change(of, to->ways[k]);
+        const choice own = change(of, to->candidates[k]);
         VTA_TRY(time_some(s, number, number + 1, UINT64_MAX, &cycles, diag));
         to->until[k] = to->alone[k] = (int64_t)cycles;
         for (uint32_t i = 0; last != NULL && i < to[-1].count; i++) {
-            const choice before = change(last, to[-1].ways[i]);
+            const choice before = change(last, to[-1].candidates[i]);
             const int64_t others = to[-1].until[i] - to[-1].alone[i], limit = to->until[k] - others;
             VTA_TRY(time_some(s, number - 1, number + 1, i == 0 ? UINT64_MAX : (uint64_t)vta_max(limit, 0),
                               &cycles, diag));
-            choice_take(last, &before);
+            restore_choice(last, &before);
             const int64_t until = others + (int64_t)cycles;
             if (i == 0 || (cycles < UINT64_MAX && until < to->until[k])) {
                 to->until[k] = until;
                 to->from[k] = i;
             }
         }
-        choice_take(of, &own);
+        restore_choice(of, &own);
     }
     return VTA_OK;
 }
@@ -179,7 +179,7 @@ static vta_status choose_chain(scheduler *s, link *chain, uint32_t room, vta_dia
         best = chain[count - 1].until[k] < chain[count - 1].until[best] ? k : best;
     }
     for (size_t i = count; i > 0; i--) {
-        (void)change(vtac_vta_stage_at(s, i - 1), chain[i - 1].ways[best]);
+        (void)change(vtac_vta_stage_at(s, i - 1), chain[i - 1].candidates[best]);
         best = chain[i - 1].from[best];
     }
     return VTA_OK;
@@ -188,14 +188,14 @@ static vta_status choose_chain(scheduler *s, link *chain, uint32_t room, vta_dia
 /* A place where the search may begin, and what it finds from there. Layers begin behind the one before, or at
  * the start of the scratchpads. */
 typedef struct attempt {
-    bool weaves, still;
+    bool interleaves, still;
     uint64_t cycles;
     choice *all;
 } attempt;
 
-static void attempt_take(scheduler *s, const attempt *one)
+static void restore_attempt(scheduler *s, const attempt *one)
 {
-    s->weaves = one->weaves;
+    s->interleaves = one->interleaves;
     s->still = one->still;
     choose_again(s, one->all);
 }
@@ -226,11 +226,11 @@ static vta_status judge_each(scheduler *s, attempt *best, choice *wanted, bool *
         if (of->changed) {
             of->moved = ++s->clock;
             const choice before = choice_of(of);
-            choice_take(of, &wanted[i]);
+            restore_choice(of, &wanted[i]);
             VTA_TRY(judge(s, best, &good, diag));
             *better = *better || good;
             if (!good) {
-                choice_take(of, &before);
+                restore_choice(of, &before);
             }
         }
     }
@@ -259,8 +259,8 @@ static vta_status improve_stage(scheduler *s, size_t number, uint64_t calls, vta
     const uint64_t until = s->calls_left > calls ? s->calls_left - calls : 0;
     uint64_t best;
     VTA_TRY(time_around(s, number, number + 1, UINT64_MAX, &best, diag));
-    for (; s->calls_left > until && w < s->ways.count; w++) {
-        const way *one = vta_vec_at(&s->ways, w);
+    for (; s->calls_left > until && w < s->candidates.count; w++) {
+        const candidate *one = vta_vec_at(&s->candidates, w);
         uint64_t cycles;
         if (one->stage != number || !may_take(s, one)) {
             continue;
@@ -272,36 +272,36 @@ static vta_status improve_stage(scheduler *s, size_t number, uint64_t calls, vta
             of->changed = true;
             of->moved = ++s->clock;
         } else {
-            choice_take(of, &before);
+            restore_choice(of, &before);
         }
     }
-    of->looked = w == s->ways.count ? ++s->clock : 0;
+    of->looked = w == s->candidates.count ? ++s->clock : 0;
     return VTA_OK;
 }
 
 /* The best of some ways for a stage and the next one, in so many calls. */
-static vta_status improve_pair(scheduler *s, size_t number, const link *ways, uint64_t calls, vta_diag *diag)
+static vta_status improve_pair(scheduler *s, size_t number, const link *pair, uint64_t calls, vta_diag *diag)
 {
     stage *of = vtac_vta_stage_at(s, number), *next = vtac_vta_stage_at(s, number + 1);
     const uint64_t until = s->calls_left > calls ? s->calls_left - calls : 0;
     uint64_t best, cycles;
     VTA_TRY(time_around(s, number, number + 2, UINT64_MAX, &best, diag));
-    for (uint32_t sum = 2; sum + 2 <= ways[0].count + ways[1].count;
+    for (uint32_t sum = 2; sum + 2 <= pair[0].count + pair[1].count;
          sum++) { /* the nearest to the best first */
-        for (uint32_t i = 1; i < sum && i < ways[0].count && s->calls_left > until; i++) {
-            if (sum - i >= ways[1].count) {
+        for (uint32_t i = 1; i < sum && i < pair[0].count && s->calls_left > until; i++) {
+            if (sum - i >= pair[1].count) {
                 continue;
             }
-            const choice before = change(of, ways[0].ways[i]),
-                         next_before = change(next, ways[1].ways[sum - i]);
+            const choice before = change(of, pair[0].candidates[i]),
+                         next_before = change(next, pair[1].candidates[sum - i]);
             VTA_TRY(time_around(s, number, number + 2, best, &cycles, diag));
             if (cycles > 0 && cycles < best) {
                 best = cycles;
                 of->changed = next->changed = true;
                 of->moved = next->moved = ++s->clock;
             } else {
-                choice_take(of, &before);
-                choice_take(next, &next_before);
+                restore_choice(of, &before);
+                restore_choice(next, &next_before);
             }
         }
     }
@@ -334,7 +334,7 @@ static vta_status improve_round(scheduler *s, bool pairs, attempt *best, choice 
 /* As long as the whole becomes faster. */
 static vta_status improve_all(scheduler *s, attempt *best, choice *wanted, link *chain, vta_diag *diag)
 {
-    attempt_take(s, best);
+    restore_attempt(s, best);
     for (size_t i = 0; i < s->stages.count; i++) {
         vtac_vta_stage_at(s, i)->looked = 0;
     }
@@ -354,7 +354,7 @@ static bool is_other(const attempt *all, uint32_t count, const attempt *one)
 {
     bool other = one->cycles > 0;
     for (uint32_t k = 0; k < count; k++) {
-        other = other && (all[k].weaves != one->weaves || all[k].cycles != one->cycles);
+        other = other && (all[k].interleaves != one->interleaves || all[k].cycles != one->cycles);
     }
     return other;
 }
@@ -372,17 +372,18 @@ static void attempt_add(attempt *all, uint32_t *count, attempt one)
 /* How long the whole is where each attempt begins. */
 static vta_status begin_attempts(scheduler *s, attempt *all, uint32_t *count, vta_diag *diag)
 {
-    const bool weaves = s->weaves;
+    const bool interleaves = s->interleaves;
     choice *given = all[ATTEMPTS].all;
     note_choices(s, given);
     *count = 0;
-    for (uint32_t i = 0; i < (s->may_weave ? ATTEMPTS : ATTEMPTS / 2); i++) {
-        attempt one = {.weaves = weaves != (i >= ATTEMPTS / 2), .still = i % 2 > 0, .all = all[*count].all};
+    for (uint32_t i = 0; i < (s->may_interleave ? ATTEMPTS : ATTEMPTS / 2); i++) {
+        attempt one = {
+            .interleaves = interleaves != (i >= ATTEMPTS / 2), .still = i % 2 > 0, .all = all[*count].all};
         choose_again(s, given);
-        for (size_t k = 0; k < s->stages.count && !one.weaves; k++) {
+        for (size_t k = 0; k < s->stages.count && !one.interleaves; k++) {
             vtac_vta_stage_at(s, k)->chosen = 0;
         }
-        s->weaves = one.weaves;
+        s->interleaves = one.interleaves;
         s->still = one.still;
         note_choices(s, one.all);
         VTA_TRY(time_all(s, UINT64_MAX, &one.cycles, diag));
@@ -411,20 +412,21 @@ static vta_status improve_each(scheduler *s, attempt *all, link *chain, vta_diag
     attempt order[ATTEMPTS];
     uint32_t count, sorted = 0, best = 0;
     bool better, useless[2] = {false, false}; /* chains, woven or not */
-    sort_ways(s);
+    sort_candidates(s);
     VTA_TRY(begin_attempts(s, all, &count, diag));
     if (count == 0) {
         return vta_fail(diag, VTA_NOMEM, "no memory for a schedule");
     }
-    const uint64_t steps = s->list.steps.count, calls = s->may_weave || steps <= LONG ? CALLS : FEW_CALLS;
+    const uint64_t steps = s->list.steps.count,
+                   calls = s->may_interleave || steps <= LONG ? CALLS : FEW_CALLS;
     const uint64_t far = all[0].cycles + all[0].cycles / FAR;
     s->calls_left = calls;
     for (uint32_t i = 0; i < count && all[i].cycles <= far; i++) {
-        if (!(useless[all[i].weaves] && steps > LONG) && s->calls_left >= calls / 4 * 3) {
-            attempt_take(s, &all[i]);
+        if (!(useless[all[i].interleaves] && steps > LONG) && s->calls_left >= calls / 4 * 3) {
+            restore_attempt(s, &all[i]);
             VTA_TRY(choose_chain(s, chain, room_in_chain(calls / 9 * 2, steps), diag));
             VTA_TRY(judge(s, &all[i], &better, diag));
-            useless[all[i].weaves] = !better;
+            useless[all[i].interleaves] = !better;
         }
         attempt_add(order, &sorted, all[i]);
     }
@@ -434,7 +436,7 @@ static vta_status improve_each(scheduler *s, attempt *all, link *chain, vta_diag
             best = order[i].cycles < order[best].cycles ? i : best;
         }
     }
-    attempt_take(s, &order[best]);
+    restore_attempt(s, &order[best]);
     return VTA_OK;
 }
 

@@ -18,9 +18,9 @@
 enum { CHOICES = 40, MAX_SLOTS = 64, ACC_SLOTS = 4, OTHER_SLOTS = 4 };
 enum { KEPT_SLOTS = 2 };                     /* more than blocks, where rows are kept for the next tile's */
 enum { PARAM_BLOCKS = 16, WIDE_BLOCKS = 8 }; /* whose parameters are loaded together */
-enum { MOST_ROW_STEP = 255 };                /* of DEPTHWISE */
+enum { MAX_ROW_STEP = 255 };                 /* of DEPTHWISE */
 enum { SUM_PASSES = 5 }; /* of the ALU: requantize, twice times a factor, add, requantize */
-enum { MOST_KINDS = 4 }; /* of pieces of means: whole, cut short below, to the right, both */
+enum { MAX_KINDS = 4 };  /* of pieces of means: whole, cut short below, to the right, both */
 
 /* Sizes of pieces when `total` is cut into ever more of them, largest first. */
 typedef struct choices {
@@ -173,7 +173,7 @@ interval vtac_vta_tiling_rows(const conv *c, const tiling *t, int64_t at, int64_
 }
 
 /* The most rows that a tile makes. */
-static int64_t most_rows(const conv *c, const tiling *t)
+static int64_t max_rows(const conv *c, const tiling *t)
 {
     const int64_t first = vtac_vta_tiling_rows(c, t, 0, vta_min(t->rows, c->oh)).count;
     return t->kept > 0 ? vta_max(first, vtac_vta_conv_made_max(c, 0, t->rows) - t->kept)
@@ -201,16 +201,16 @@ static bool complete(const conv *c, tiling *t)
     t->window_parts =
         vta_ceil_div(c->window.kernel[0], t->part_rows) * vta_ceil_div(c->window.kernel[1], t->part_cols);
     t->parts = t->block_parts * t->window_parts;
-    const int64_t made_rows = most_rows(c, t), made_cols = vtac_vta_conv_made_max(c, 1, t->cols);
+    const int64_t made_rows = max_rows(c, t), made_cols = vtac_vta_conv_made_max(c, 1, t->cols);
     t->in_rows = span_of(made_rows, c->window.stride[0], t->part_rows, c->window.dilation[0]);
     t->in_cols =
         vtac_vta_conv_pitch(c, span_of(made_cols, c->window.stride[1], t->part_cols, c->window.dilation[1]));
-    const int64_t steps = c->lanes ? 1 : t->part * m->ri * t->part_rows * t->part_cols * c->planes;
+    const int64_t steps = c->depthwise ? 1 : t->part * m->ri * t->part_rows * t->part_cols * c->planes;
     t->inp_size = t->part * t->in_rows * t->in_cols * m->ri;
-    const int64_t pieces = c->lanes ? vtac_vta_piece_count(c, t->part_rows, t->part_cols) : 0;
-    t->wgt_size = c->alike   ? vta_min(MOST_KINDS, pieces)
-                  : c->lanes ? t->group / m->ro * pieces
-                             : t->group * steps;
+    const int64_t pieces = c->depthwise ? vtac_vta_piece_count(c, t->part_rows, t->part_cols) : 0;
+    t->wgt_size = c->alike       ? vta_min(MAX_KINDS, pieces)
+                  : c->depthwise ? t->group / m->ro * pieces
+                                 : t->group * steps;
     t->acc_size = t->parted ? made_rows * vta_max(t->cols, made_cols - t->cols) * m->ro
                             : made_rows * made_cols * t->group;
     const int64_t blocks = c->layer->wide ? WIDE_BLOCKS : PARAM_BLOCKS;
@@ -224,7 +224,8 @@ static bool complete(const conv *c, tiling *t)
     t->inp_slots = vta_min(vta_min(m->inp / t->inp_size, inputs), MAX_SLOTS);
     t->wgt_slots = vta_min(vta_min(m->wgt / t->wgt_size, out_groups * t->parts), MAX_SLOTS);
     t->acc_slots = vta_min(sums / t->acc_size, t->parted ? t->acc_slots : ACC_SLOTS);
-    const bool one_row = c->lanes && c->piece_rows > 1 && c->window.dilation[0] * t->in_cols > MOST_ROW_STEP;
+    const bool one_row =
+        c->depthwise && c->piece_rows > 1 && c->window.dilation[0] * t->in_cols > MAX_ROW_STEP;
     const int64_t taps = c->pool != NULL ? pool_taps(c) * m->ro : 0;
     return may_keep(c, t) && !one_row && steps <= m->uop && taps <= m->uop && t->inp_slots > 0 &&
            t->wgt_slots > 0 && t->acc_slots > 0;
@@ -309,7 +310,7 @@ static int64_t loads_of(int64_t count, int64_t rounds, int64_t slots)
 int64_t vtac_vta_tiling_row_cycles(const conv *c, int64_t reach_blocks, int64_t cols)
 {
     const vtac_vta_window *w = &c->window;
-    if (!c->lanes) {
+    if (!c->depthwise) {
         return reach_blocks * w->kernel[0] * w->kernel[1] * c->planes * cols;
     }
     int64_t cycles = 0;
@@ -343,7 +344,7 @@ void vtac_vta_tiling_measure(const conv *c, const tiling *t, load_of_units *out)
                           tile_bytes * t->window_parts;
     const int64_t weights =
         (c->alike ? t->wgt_size * part_kinds(c, t)
-         : c->lanes
+         : c->depthwise
              ? c->out_blocks / m->ro * vtac_vta_piece_count(c, t->part_rows, t->part_cols) * t->window_parts
              : c->out_blocks * reach_blocks * taps) *
         wgt_bytes;
@@ -425,7 +426,9 @@ static double lag_of(const conv *c, const tiling *t)
 {
     if (c->machine->by_blocks) {
         const bool in_blocks = t->tiles == 1 && (!t->tiles_outside || t->groups == 1);
-        return !in_blocks ? 1.0 : c->lanes ? 1.0 / (double)t->groups : 1.0 / (double)(t->groups * t->parts);
+        return !in_blocks     ? 1.0
+               : c->depthwise ? 1.0 / (double)t->groups
+                              : 1.0 / (double)(t->groups * t->parts);
     }
     if (!t->tiles_outside && t->groups > 1) {
         return 1.0;
@@ -722,7 +725,7 @@ int64_t vtac_vta_chunk_of(const conv *c, const tiling *t, int64_t group, int64_t
 int64_t vtac_vta_part_entries(const conv *c, const tiling *t, int64_t group, const part *p)
 {
     const int64_t blocks = vtac_vta_part_reach(c, t, group, p).count;
-    return c->lanes ? vtac_vta_piece_count(c, p->kys, p->kxs) : blocks * p->kys * p->kxs * c->planes;
+    return c->depthwise ? vtac_vta_piece_count(c, p->kys, p->kxs) : blocks * p->kys * p->kxs * c->planes;
 }
 
 int64_t vtac_vta_group_blocks(const conv *c, const tiling *t, int64_t group)
@@ -737,5 +740,5 @@ int64_t vtac_vta_chunk_entries(const conv *c, const tiling *t, int64_t group, co
         const piece_grid g = grid_of(c, p);
         return g.row_kinds * g.col_kinds;
     }
-    return vtac_vta_part_entries(c, t, group, p) * (c->lanes ? blocks / c->machine->ro : blocks);
+    return vtac_vta_part_entries(c, t, group, p) * (c->depthwise ? blocks / c->machine->ro : blocks);
 }

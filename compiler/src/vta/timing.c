@@ -81,20 +81,20 @@ static cycles walk(const machine *m, const step_list *list, uint64_t work_bytes,
     if (model_init(t, m, list, work_bytes)) {
         t->deeds.item_size = sizeof(timing_deed);
         t->keep = shares != NULL;
-        cycles least_end = 0;
-        for (size_t i = 0; i < t->count && least_end < limit; i++) {
+        cycles min_end = 0;
+        for (size_t i = 0; i < t->count && min_end < limit; i++) {
             const job *j = &t->jobs[i];
             t->now.tag = j->tag;
             t->at = i;
             *work_left(t, j) -= work_of(j);
             t->computes += j->kind != STEP_STORE && !j->early;
             end = later(end, run_step(t, j));
-            least_end = later(end, later(t->array_free + t->array_left, t->alu_free + t->alu_left));
+            min_end = later(end, later(t->array_free + t->array_left, t->alu_free + t->alu_left));
         }
         if (shares != NULL && !t->failed) {
             vtac_vta_timing_shares(&t->deeds, end, shares, tags);
         }
-        end = t->failed ? 0 : least_end < limit ? end : UINT64_MAX;
+        end = t->failed ? 0 : min_end < limit ? end : UINT64_MAX;
     }
     vta_vec_free(&t->deeds);
     model_free(t);

@@ -16,16 +16,16 @@ cycles vtac_vta_traffic_paced(const model *t, cycles beats, int64_t bytes)
 }
 
 /* A run is cut into bursts: of so many beats and bytes at most (vta_burst.v). */
-static cycles most_of_burst(const model *t)
+static cycles burst_beats(const model *t)
 {
-    enum { MOST_BEATS = 256, PAGE = 4096 };
-    const int64_t beats = vta_min(MOST_BEATS, PAGE / t->m->beat);
+    enum { MAX_BEATS = 256, PAGE = 4096 };
+    const int64_t beats = vta_min(MAX_BEATS, PAGE / t->m->beat);
     return vtac_vta_traffic_paced(t, (cycles)beats, beats * t->m->beat);
 }
 
 void vtac_vta_traffic_init(model *t)
 {
-    t->most_of_burst = most_of_burst(t);
+    t->burst_beats = burst_beats(t);
     t->chunk_beats = vtac_vta_traffic_paced(t, (cycles)vta_ceil_div(CHUNK_BYTES, t->m->beat), CHUNK_BYTES);
 }
 
@@ -152,7 +152,7 @@ cycles vtac_vta_traffic_fetch(model *t)
 
 cycles vtac_vta_traffic_read(model *t, reader *who, cycles start, bursts b)
 {
-    const cycles latency = t->m->config->mem_latency, at_most = t->most_of_burst;
+    const cycles latency = t->m->config->mem_latency, at_most = t->burst_beats;
     cycles end = start + who->lead + latency, asks = start;
     for (int64_t i = 0; i < b.count; i++) {
         for (cycles left = b.each; left > 0; asks++) {

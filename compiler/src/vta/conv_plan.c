@@ -55,12 +55,12 @@ static vta_status time_tiling(const plan *p, const tiling *t, step_list *list, u
     return status;
 }
 
-enum { MOST_WAYS = 64 };
+enum { MAX_TILINGS = 64 };
 
 /* A way that takes so long is not taken beside one that takes `best`. */
 uint64_t vtac_vta_far_limit(uint64_t best)
 {
-    return best < UINT64_MAX ? (uint64_t)(FAR_WAY * (double)best) + 1 : UINT64_MAX;
+    return best < UINT64_MAX ? (uint64_t)(FAR_TILING * (double)best) + 1 : UINT64_MAX;
 }
 
 static vta_status refine_with(step_list *list, plan *p, trials *all, vta_diag *diag)
@@ -80,8 +80,8 @@ static vta_status refine_with(step_list *list, plan *p, trials *all, vta_diag *d
 vta_status vtac_vta_conv_refine(plan *p, uint32_t room, trials *all, vta_diag *diag)
 {
     step_list list;
-    VTA_TRY(vtac_vta_tiling_choose(&p->conv, all->tilings, room < MOST_TRIALS ? room : MOST_TRIALS,
-                                   &all->count, diag));
+    VTA_TRY(vtac_vta_tiling_choose(&p->conv, all->tilings, room < MAX_TRIALS ? room : MAX_TRIALS, &all->count,
+                                   diag));
     vtac_vta_list_init(&list);
     const vta_status status = refine_with(&list, p, all, diag);
     vtac_vta_list_free(&list);
@@ -91,11 +91,11 @@ vta_status vtac_vta_conv_refine(plan *p, uint32_t room, trials *all, vta_diag *d
 
 vta_status vtac_vta_conv_fastest(plan *p, uint32_t room, uint64_t limit, vta_diag *diag)
 {
-    tiling tilings[MOST_TRIALS];
+    tiling tilings[MAX_TRIALS];
     uint32_t count;
     step_list list;
     vta_status status = VTA_OK;
-    VTA_TRY(vtac_vta_tiling_choose(&p->conv, tilings, room < MOST_TRIALS ? room : MOST_TRIALS, &count, diag));
+    VTA_TRY(vtac_vta_tiling_choose(&p->conv, tilings, room < MAX_TRIALS ? room : MAX_TRIALS, &count, diag));
     vtac_vta_list_init(&list);
     for (uint32_t i = 0; i < count && status == VTA_OK; i++) {
         uint64_t cycles;
@@ -107,7 +107,7 @@ vta_status vtac_vta_conv_fastest(plan *p, uint32_t room, uint64_t limit, vta_dia
     return status;
 }
 
-static bool same_way(const tiling *a, const tiling *b)
+static bool same_tiling(const tiling *a, const tiling *b)
 {
     return a->rows == b->rows && a->cols == b->cols && a->group == b->group && a->part == b->part &&
            a->part_rows == b->part_rows && a->part_cols == b->part_cols &&
@@ -115,9 +115,9 @@ static bool same_way(const tiling *a, const tiling *b)
 }
 
 typedef struct ways {
-    tiling tilings[MOST_WAYS];
-    char points[MOST_WAYS][VTAC_POINT_TEXT];
-    double guesses[MOST_WAYS];
+    tiling tilings[MAX_TILINGS];
+    char points[MAX_TILINGS][VTAC_POINT_TEXT];
+    double guesses[MAX_TILINGS];
 } ways;
 
 static void ask(plan *p, const vtac_schedules *schedules, ways *w, uint32_t count)
@@ -125,7 +125,7 @@ static void ask(plan *p, const vtac_schedules *schedules, ways *w, uint32_t coun
     const conv *c = &p->conv;
     char shape[224];
     uint32_t standard = 0;
-    while (standard < count && !same_way(&w->tilings[standard], &p->tiling)) {
+    while (standard < count && !same_tiling(&w->tilings[standard], &p->tiling)) {
         standard++;
     }
     if (standard == count) { /* none of the first: it takes the place of the last */
@@ -147,7 +147,7 @@ static void ask(plan *p, const vtac_schedules *schedules, ways *w, uint32_t coun
         "x%" PRId64 " kernel%" PRId64 "x%" PRId64 " stride%" PRId64 "x%" PRId64 " planes%" PRId64 " %s %s",
         c->images, c->groups, c->c_in, c->h, c->w, c->c_out, c->oh, c->ow, c->window.kernel[0],
         c->window.kernel[1], c->window.stride[0], c->window.stride[1], c->planes,
-        c->lanes ? "lanes" : "array", c->sum != NULL ? vtac_vta_layer_kinds[c->sum->kind].name : "");
+        c->depthwise ? "lanes" : "array", c->sum != NULL ? vtac_vta_layer_kinds[c->sum->kind].name : "");
     const vtac_kernel_space space = {.kernel = "vta_conv",
                                      .shape = shape,
                                      .step = p->layer->name,
@@ -163,7 +163,7 @@ vta_status vtac_vta_conv_pick(plan *p, const vtac_schedules *schedules, vta_diag
 {
     uint32_t count;
     ways *w = calloc(1, sizeof *w);
-    vta_status status = w != NULL ? vtac_vta_tiling_choose(&p->conv, w->tilings, MOST_WAYS, &count, diag)
+    vta_status status = w != NULL ? vtac_vta_tiling_choose(&p->conv, w->tilings, MAX_TILINGS, &count, diag)
                                   : vta_fail(diag, VTA_NOMEM, "no memory to plan layer '%s'", p->layer->name);
     if (status == VTA_OK) {
         ask(p, schedules, w, count);

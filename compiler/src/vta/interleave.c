@@ -16,7 +16,7 @@
 #include "vta/number.h"
 
 enum {
-    WINDOW = WEAVE_WINDOW,
+    WINDOW = INTERLEAVE_WINDOW,
     INSN_BYTES = 16,
     NOTICE = 32,  /* cycles from data in a scratchpad to work on them, */
     STORED = 100, /* and beyond the memory's latency from a store's last beat to the load behind it */
@@ -40,10 +40,10 @@ typedef struct progress {
     uint32_t done;
 } progress;
 
-typedef struct weaver {
+typedef struct interleaver {
     const machine *m;
     step_list *list;
-    weave_stage *stages;
+    interleave_stage *stages;
     progress *progress;
     uint32_t stage_count;
     draft_piece *pieces;
@@ -59,7 +59,7 @@ typedef struct weaver {
     draft_piece *last;                /* that was put, and until when they were busy before */
     cycles alu_before, writes_before;
     bool dry; /* nothing is put */
-} weaver;
+} interleaver;
 
 /* What must come before what. */
 
@@ -67,7 +67,7 @@ typedef struct area {
     uint64_t first, rows, pitch, count; /* granules */
 } area;
 
-static area area_of(const weaver *w, int64_t offset, int64_t y, int64_t x, int64_t stride, int64_t bytes)
+static area area_of(const interleaver *w, int64_t offset, int64_t y, int64_t x, int64_t stride, int64_t bytes)
 {
     const int64_t scale = bytes / w->granule;
     const bool one = stride == x || y == 1;
@@ -75,7 +75,7 @@ static area area_of(const weaver *w, int64_t offset, int64_t y, int64_t x, int64
                   (uint64_t)((one ? x * y : x) * scale)};
 }
 
-static void follow_piece(weaver *w, draft_piece *p, uint32_t number)
+static void follow_piece(interleaver *w, draft_piece *p, uint32_t number)
 {
     const draft_piece *other = &w->pieces[number];
     const uint32_t apart = p->stage - other->stage;
@@ -98,7 +98,7 @@ static void follow_stage(draft_piece *p, uint32_t stage)
     }
 }
 
-static void note_load(weaver *w, draft_piece *p, const vta_load2d *l)
+static void note_load(interleaver *w, draft_piece *p, const vta_load2d *l)
 {
     if (l->buffer.index != WORK_BUFFER) {
         return;
@@ -118,7 +118,7 @@ static void note_load(weaver *w, draft_piece *p, const vta_load2d *l)
     }
 }
 
-static void note_store(weaver *w, draft_piece *p, uint32_t number, const vta_store2d *s)
+static void note_store(interleaver *w, draft_piece *p, uint32_t number, const vta_store2d *s)
 {
     const area a =
         area_of(w, s->offset, s->y_size, s->x_size, s->x_stride, w->m->config->elem_bytes[VTA_MEM_OUT]);
@@ -138,12 +138,12 @@ static void note_store(weaver *w, draft_piece *p, uint32_t number, const vta_sto
 
 /* Cycles of the units. */
 
-static cycles beats_of(const weaver *w, int64_t elements, vta_memory memory)
+static cycles beats_of(const interleaver *w, int64_t elements, vta_memory memory)
 {
     return (cycles)(elements * w->m->config->elem_bytes[memory] / w->m->beat);
 }
 
-static void note_cost(weaver *w, draft_piece *p, const step *s)
+static void note_cost(interleaver *w, draft_piece *p, const step *s)
 {
     switch (s->kind) {
     case STEP_LOAD:
@@ -174,7 +174,8 @@ static void set(uint32_t *of, list_range range, uint32_t value)
     }
 }
 
-static uint32_t latest(const weaver *w, const uint32_t *of, list_range range, uint32_t stage, uint32_t before)
+static uint32_t latest(const interleaver *w, const uint32_t *of, list_range range, uint32_t stage,
+                       uint32_t before)
 {
     uint32_t other = 0; /* the last one of another stage */
     for (int64_t i = range.first; i < range.first + range.count; i++) {
@@ -188,7 +189,7 @@ static uint32_t latest(const weaver *w, const uint32_t *of, list_range range, ui
 }
 
 /* Whose slots it takes. */
-static void note_slots(weaver *w, draft_piece *p, uint32_t number, const step *s)
+static void note_slots(interleaver *w, draft_piece *p, uint32_t number, const step *s)
 {
     if (s->kind == STEP_LOAD && (s->load.memory == VTA_MEM_INP || s->load.memory == VTA_MEM_WGT)) {
         p->slot = latest(w, s->load.memory == VTA_MEM_INP ? w->inp : w->wgt, list_fills(&s->load), p->stage,
@@ -203,7 +204,7 @@ static void note_slots(weaver *w, draft_piece *p, uint32_t number, const step *s
     }
 }
 
-static void note_piece(weaver *w, uint32_t number)
+static void note_piece(interleaver *w, uint32_t number)
 {
     draft_piece *p = &w->pieces[number];
     for (size_t i = 0; i < p->count; i++) {
@@ -219,17 +220,17 @@ static void note_piece(weaver *w, uint32_t number)
 }
 
 /* Stages that use the same entries of a scratchpad, or the table, come one after the other. */
-static bool apart(const weave_stage *a, const weave_stage *b)
+static bool apart(const interleave_stage *a, const interleave_stage *b)
 {
     return !list_meets(a->inp, b->inp) && !list_meets(a->wgt, b->wgt) && !list_meets(a->acc, b->acc) &&
            !list_meets(a->side, b->side) && !(a->table && b->table);
 }
 
-static void find_pieces(weaver *w)
+static void find_pieces(interleaver *w)
 {
     uint32_t number = 0;
     for (uint32_t s = 0; s < w->stage_count; s++) {
-        const weave_stage *stage = &w->stages[s];
+        const interleave_stage *stage = &w->stages[s];
         w->progress[s].first = number;
         uint32_t after = s > WINDOW ? s - WINDOW : 0;
         for (uint32_t other = after; other < s; other++) {
@@ -253,7 +254,7 @@ static void find_pieces(weaver *w)
 
 /* The order. */
 
-static bool is_ready(const weaver *w, const draft_piece *p)
+static bool is_ready(const interleaver *w, const draft_piece *p)
 {
     for (uint32_t s = p->after; s > 0 && s + WINDOW + 1 > p->after; s--) {
         if (w->progress[s - 1].done < w->progress[s - 1].count) {
@@ -277,7 +278,7 @@ static cycles later(cycles a, cycles b)
     return a > b ? a : b;
 }
 
-static forecast forecast_of(const weaver *w, const draft_piece *p)
+static forecast forecast_of(const interleaver *w, const draft_piece *p)
 {
     const cycles latency = w->m->config->mem_latency;
     cycles load = 0;
@@ -294,9 +295,9 @@ static forecast forecast_of(const weaver *w, const draft_piece *p)
     return (forecast){load, begin};
 }
 
-static void note_beside(weaver *w, const draft_piece *p)
+static void note_beside(interleaver *w, const draft_piece *p)
 {
-    weave_stage *stage = &w->stages[p->stage];
+    interleave_stage *stage = &w->stages[p->stage];
     if (stage->began || p->array + p->alu == 0) {
         return;
     }
@@ -308,7 +309,7 @@ static void note_beside(weaver *w, const draft_piece *p)
 }
 
 /* The ALU's work on a piece is held back until the next one's is on the array. */
-static void hold(weaver *w, cycles begin)
+static void hold(interleaver *w, cycles begin)
 {
     draft_piece *p = w->last;
     if (p != NULL && p->array > 0) {
@@ -318,7 +319,7 @@ static void hold(weaver *w, cycles begin)
     }
 }
 
-static void put(weaver *w, uint32_t number)
+static void put(interleaver *w, uint32_t number)
 {
     draft_piece *p = &w->pieces[number];
     progress *own = &w->progress[p->stage];
@@ -353,7 +354,7 @@ static void put(weaver *w, uint32_t number)
     own->done++;
 }
 
-static void weave(weaver *w)
+static void interleave_pieces(interleaver *w)
 {
     uint32_t oldest = 0;
     while (oldest < w->stage_count) {
@@ -381,15 +382,16 @@ static void weave(weaver *w)
     vtac_vta_list_flush(w->list);
 }
 
-vta_status vtac_vta_list_interleave(step_list *list, const machine *m, weave_stage *stages, uint32_t count,
-                                    uint64_t work_bytes, uint64_t *cycles_taken, vta_diag *diag)
+vta_status vtac_vta_list_interleave(step_list *list, const machine *m, interleave_stage *stages,
+                                    uint32_t count, uint64_t work_bytes, uint64_t *cycles_taken,
+                                    vta_diag *diag)
 {
-    weaver w = {.m = m,
-                .dry = cycles_taken != NULL,
-                .list = list,
-                .stages = stages,
-                .stage_count = count,
-                .piece_count = (uint32_t)list->pieces.count};
+    interleaver w = {.m = m,
+                     .dry = cycles_taken != NULL,
+                     .list = list,
+                     .stages = stages,
+                     .stage_count = count,
+                     .piece_count = (uint32_t)list->pieces.count};
     w.granule = vta_min(m->config->elem_bytes[VTA_MEM_INP],
                         vta_min(m->config->elem_bytes[VTA_MEM_ACC8], m->config->elem_bytes[VTA_MEM_OUT]));
     w.granules = work_bytes / (uint64_t)w.granule + 1;
@@ -406,7 +408,7 @@ vta_status vtac_vta_list_interleave(step_list *list, const machine *m, weave_sta
     list->drafting = false;
     if (good) {
         find_pieces(&w);
-        weave(&w);
+        interleave_pieces(&w);
     }
     if (cycles_taken != NULL) {
         *cycles_taken = later(later(w.array, w.reads), later(w.alu, w.writes));
