@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "vta/clock.h"
+#include "vta/untrusted.h"
 #include "vta/vec.h"
 #include "vta/wire.h"
 
@@ -141,7 +142,7 @@ vta_status vta_channel_send(vta_channel *channel, vta_wire_kind kind, uint32_t i
 static vta_status no_frame(const vta_channel *channel, vta_diag *diag)
 {
     char text[64];
-    vta_wire_clean((const char *)channel->buffer, channel->filled, text, sizeof text);
+    (void)vta_make_plain((const char *)channel->buffer, channel->filled, text, sizeof text);
     return vta_fail(diag, VTA_PROTOCOL,
                     "the other side sends '%s', which is not the protocol of vtac-agent; a login shell must "
                     "be silent when it runs a command",

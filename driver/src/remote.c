@@ -14,6 +14,7 @@
 #include "vta/clock.h"
 #include "vta/fail.h"
 #include "vta/log.h"
+#include "vta/untrusted.h"
 
 enum { ARGS = 40, PATIENCE_S = 60, HELLO_S = 30 };
 
@@ -287,7 +288,7 @@ static vta_status break_off(vta_remote *r, const vta_diag *why, vta_diag *diag)
     if (r->child.pid > 0) {
         vta_child_end(&r->child, grace_s);
     }
-    vta_wire_clean(r->child.words, sizeof r->child.words, words, sizeof words);
+    (void)vta_make_plain(r->child.words, sizeof r->child.words, words, sizeof words);
     if (r->is_ssh && r->child.code == NOT_FOUND) {
         (void)snprintf(advice, sizeof advice,
                        "; install the board package there, or name the agent with '?agent=PATH'");
@@ -330,7 +331,7 @@ static vta_status take_progress(vta_remote *r, vta_frame *frame)
 {
     char line[200];
     const char *text = vta_get_text(&frame->content);
-    vta_wire_clean(text, strlen(text), line, sizeof line);
+    (void)vta_make_plain(text, strlen(text), line, sizeof line);
     vta_remote_tell(r, "%s: %s", r->where, line);
     return vta_content_done(&frame->content) ? VTA_OK : VTA_PROTOCOL;
 }
@@ -396,7 +397,7 @@ vta_status vta_remote_wait(vta_remote *r, vta_content *reply, vta_diag *diag)
     VTA_TRY(await(r, reply, diag));
     const uint32_t status = vta_get_u32(reply);
     const char *text = vta_get_text(reply);
-    vta_wire_clean(text, strlen(text), sentence, sizeof sentence);
+    (void)vta_make_plain(text, strlen(text), sentence, sizeof sentence);
     if (reply->bad || status >= VTA_STATUS_COUNT) {
         return gone(r, VTA_PROTOCOL, "a reply makes no sense", diag);
     }
@@ -438,7 +439,7 @@ static vta_status shake_hands(vta_remote *r, vta_diag *diag)
     }
     const uint32_t protocol = vta_get_u32(&reply);
     const char *release = vta_get_text(&reply);
-    vta_wire_clean(release, strlen(release), r->release, sizeof r->release);
+    (void)vta_make_plain(release, strlen(release), r->release, sizeof r->release);
     if (protocol != VTA_WIRE_PROTOCOL && !reply.bad) {
         char text[256];
         (void)snprintf(
@@ -449,7 +450,7 @@ static vta_status shake_hands(vta_remote *r, vta_diag *diag)
         return gone(r, VTA_PROTOCOL, text, diag);
     }
     const char *machine = vta_get_text(&reply);
-    vta_wire_clean(machine, strlen(machine), r->machine, sizeof r->machine);
+    (void)vta_make_plain(machine, strlen(machine), r->machine, sizeof r->machine);
     r->channel.patience_s = patience;
     return vta_remote_check(r, &reply, diag);
 }

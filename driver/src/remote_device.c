@@ -12,6 +12,7 @@
 #include "vta/fail.h"
 #include "vta/remote.h"
 #include "vta/room.h"
+#include "vta/untrusted.h"
 #include "vta/vec.h"
 
 typedef struct block {
@@ -185,7 +186,7 @@ static vta_status take_report(remote_device *d, vta_content *in, vta_report *rep
     char sentence[900];
     const uint32_t status = vta_get_u32(in);
     const char *text = vta_get_text(in);
-    vta_wire_clean(text, strlen(text), sentence, sizeof sentence);
+    (void)vta_make_plain(text, strlen(text), sentence, sizeof sentence);
     const uint32_t error = vta_get_u32(in);
     const uint32_t unit = vta_get_u32(in);
     report->insn = vta_get_u32(in);

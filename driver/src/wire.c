@@ -149,23 +149,3 @@ bool vta_content_done(const vta_content *in)
 {
     return !in->bad && in->at == in->end;
 }
-
-void vta_wire_clean(const char *text, size_t size, char *out, size_t room)
-{
-    size_t to = 0;
-    for (size_t i = 0; i < size && text[i] != '\0' && to + 1 < room; i++) {
-        const unsigned char c = (unsigned char)text[i];
-        const char fit = text[i];
-        out[to] = ' ';
-        if (c >= 0x20 && c != 0x7f) {
-            out[to] = fit;
-        }
-        to++;
-    }
-    while (to > 0 && out[to - 1] == ' ') {
-        to--;
-    }
-    if (room > 0) {
-        out[to] = '\0';
-    }
-}

@@ -12,6 +12,7 @@
 #include "vta/remote.h"
 #include "vta/runtime.h"
 #include "vta/uio.h"
+#include "vta/untrusted.h"
 
 typedef struct patient {
     const char *uri;
@@ -287,9 +288,9 @@ static vta_status ask(vta_remote *r, const char *device, vta_doctor_row *rows, u
         vta_doctor_row *row = &rows[(*count)++];
         const uint32_t finding = vta_get_u32(&reply);
         const char *name = vta_get_text(&reply);
-        vta_wire_clean(name, strlen(name), row->name, sizeof row->name);
+        (void)vta_make_plain(name, strlen(name), row->name, sizeof row->name);
         const char *text = vta_get_text(&reply);
-        vta_wire_clean(text, strlen(text), row->text, sizeof row->text);
+        (void)vta_make_plain(text, strlen(text), row->text, sizeof row->text);
         reply.bad = reply.bad || finding >= VTA_FINDINGS;
         row->finding = (vta_finding)finding;
     }

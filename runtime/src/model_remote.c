@@ -15,6 +15,7 @@
 #include "vta/fail.h"
 #include "vta/file.h"
 #include "vta/remote.h"
+#include "vta/untrusted.h"
 
 /* What the shortest row takes in a frame, so that a count can be judged before memory is taken for it. */
 enum {
@@ -87,7 +88,7 @@ static const char *take_text(elsewhere *m, vta_content *in)
         in->bad = true;
         return "";
     }
-    vta_wire_clean(text, strlen(text), copy, strlen(text) + 1);
+    (void)vta_make_plain(text, strlen(text), copy, strlen(text) + 1);
     return copy;
 }
 

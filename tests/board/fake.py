@@ -14,7 +14,7 @@ def frame(kind, ident, content, size=None, crc=None):
 
 
 def text(words):
-    return struct.pack("<I", len(words) + 1) + words.encode() + b"\0"
+    return struct.pack("<I", len(words.encode()) + 1) + words.encode() + b"\0"
 
 
 def request():
@@ -51,7 +51,23 @@ def greedy(workspace, rows):
     request()
 
 
+def parcel(words):
+    """An agent whose model gives one parcel of these words, 64 bits each; its one step has a name that is none."""
+    reply(hello(1)[9:])
+    reply(struct.pack("<I", 1))
+    reply(text("net") + text("uio") + struct.pack("<QII", 0, 0, 1) + text("y")
+          + struct.pack("<IIQIQI", 3, 64, 8 * len(words), 1, len(words), 1)
+          + text("\x1b]0;title\x07step\x85") + text("op\x1b[31m\u202e") + struct.pack("<IIQQI", 0, 0, 0, 0, 0))
+    reply(b"")
+    reply(struct.pack("<I", 8 * len(words)) + b"".join(struct.pack("<Q", word) for word in words))
+    reply(struct.pack("<IIdQ", 1, 1, 0.5, 0))
+    request()
+
+
 mode = sys.argv[1]
+if mode == "parcel":
+    parcel([int(word, 0) for word in sys.argv[2:]])
+    sys.exit(0)
 if mode == "greedy":
     greedy(int(sys.argv[2]), int(sys.argv[3]))
     sys.exit(0)

@@ -54,7 +54,7 @@ fake status "a reply makes no sense"
 fake half "the other side has closed the connection in the middle of a frame"
 fake mute "nothing has come for" 2
 fake flood "arrives instead of the reply"
-fake chatty "the other side sends 'Welcome to  [31mmy b', which is not the protocol of vtac-agent"
+fake chatty "the other side sends 'Welcome to ?[31mmy b', which is not the protocol of vtac-agent"
 # A model there that is said to need 3 * 2^60 bytes here is refused with both numbers. The workspace is there, not here: a
 # lie about it is the peer's business, and the run ends where that goes away.
 greedy() { vtac run "$model" --device "pipe:python3 '$here/fake.py' greedy $1 $2?patience=50"; }
@@ -63,6 +63,25 @@ refused 1 "3458764513820540992 bytes of memory are needed for its inputs, output
 says err " are available; end other programs, or use a machine with more"
 greedy 549755813887 2
 refused 1 "the other side has closed the connection"
+# An output of texts and lists: 116 is a tensor, 540675 the type of texts, 115 a list. What its numbers promise is not there.
+parcel() {
+    vtac run "$model" --device "pipe:python3 '$here/fake.py' parcel $1?patience=50" --steps
+    exits 0
+    silent err
+    says out "output 'y': $2"
+    says out "?]0;title?step?"
+    holds "no control character reaches the terminal" sh -c "! LC_ALL=C tr -d '\n\t -~' <out | grep -q ."
+    vtac run "$model" --device "pipe:python3 '$here/fake.py' parcel $1?patience=50" --output-dir damaged
+    ${3:-refused 1 "it is damaged, or of types of less than 8 bits"}
+}
+parcel "116 540675 1 1 0x7fffffffffffffff 0" "text[1] (damaged)"
+parcel "116 540675 1 1 0x7ffffffffffffff8 0" "text[1] (damaged)"
+parcel "116 540675 1 0x1000000000000000 0" "(damaged)"
+parcel "115 0x4000000000000000" "(damaged)"
+parcel "115 1 115 0x4000000000000000 111" "sequence of 1: (damaged)"
+parcel "115 0xffffffffffffffff 111" "(damaged)"
+parcel "99 1" "(damaged)"
+parcel "116 540675 1 1 4 0x5d1b859b" "text[1] '???]'" "exits 0"
 nobody "fake.py"
 vtac run "$model" --device "pipe:exit 3"
 refused 1 "the other side has closed the connection"

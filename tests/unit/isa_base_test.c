@@ -25,6 +25,7 @@
 #include "vta/number.h"
 #include "vta/status.h"
 #include "vta/str.h"
+#include "vta/untrusted.h"
 #include "vta/vec.h"
 
 static void arena_gives_zeroed_aligned_memory(void **state)
@@ -245,6 +246,44 @@ static void what_is_no_text_has_no_lines(void **state)
     }
 }
 
+static void a_name_becomes_fit_for_a_terminal(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *plain;
+    } rows[] = {
+        {"", ""},
+        {"conv1/bias:0", "conv1/bias:0"},
+        {"K\xc3\xa4se \xe6\xbc\xa2 \xf0\x9f\x98\x80", "K\xc3\xa4se \xe6\xbc\xa2 \xf0\x9f\x98\x80"},
+        {"a\tb\nc\r\n", "a b c"},
+        {"\033[31mred\007\177", "?[31mred??"},
+        {"\xc2\x9b"
+         "31m \xc2\x85 \xc2\x80 \xc2\xa0",
+         "?31m ? ? \xc2\xa0"},
+        {"\xe2\x80\xae"
+         "cod\xe2\x81\xa6 \xd8\x9c \xe2\x80\x8f \xe2\x80\xa8",
+         "?cod? ? ? ?"},
+        {"\xef\xbb\xbf \xf3\xa0\x81\x81", "? ?"},
+        {"\x9b"
+         "1m \xff \xc0\xaf \xe0\x80\xaf \xed\xa0\x80 \xf4\x90\x80\x80",
+         "?1m ? ?? ??? ??? ????"},
+        {"half \xe2\x82", "half ??"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char out[64];
+        const size_t size = strlen(rows[i].name);
+        assert_string_equal(vta_make_plain(rows[i].name, size, out, sizeof out), rows[i].plain);
+        memcpy(out, rows[i].name, size + 1);
+        assert_string_equal(vta_make_plain(out, size, out, size + 1), rows[i].plain); /* in its own place */
+        for (size_t room = 0; room <= size; room++) {
+            memset(out, 'x', sizeof out);
+            (void)vta_make_plain(rows[i].name, size, out, room);
+            assert_int_equal(out[room], 'x');
+            assert_true(room == 0 || strlen(out) < room);
+        }
+    }
+}
+
 static volatile sig_atomic_t signals;
 
 static void count_signal(int number)
@@ -403,6 +442,7 @@ int main(void)
         cmocka_unit_test(file_errors_name_the_file),
         cmocka_unit_test(lines_are_those_of_any_editor),
         cmocka_unit_test(what_is_no_text_has_no_lines),
+        cmocka_unit_test(a_name_becomes_fit_for_a_terminal),
         cmocka_unit_test(held_signals_arrive_later),
         cmocka_unit_test(an_ended_writer_leaves_no_temporary_file),
         cmocka_unit_test(diag_keeps_the_first_failure),

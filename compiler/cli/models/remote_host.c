@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "vta/remote.h"
+#include "vta/untrusted.h"
 
 /* What an agent calls its machine, and the least of its kind. */
 static const struct machine_row {
@@ -25,7 +26,7 @@ static vta_status ask_device(const char *device, char *machine, size_t room, vta
     vta_remote_place_free(&place);
     if (status == VTA_OK) {
         const char *found = vta_remote_machine(remote);
-        vta_wire_clean(found, strlen(found), machine, room);
+        (void)vta_make_plain(found, strlen(found), machine, room);
         vta_remote_close(remote);
     }
     return status;

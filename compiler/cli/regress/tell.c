@@ -13,6 +13,7 @@
 #include "vta/fail.h"
 #include "vta/file.h"
 #include "vta/str.h"
+#include "vta/untrusted.h"
 
 const char *cli_regress_word(cli_regress_outcome outcome)
 {
@@ -29,22 +30,10 @@ const char *cli_regress_word(cli_regress_outcome outcome)
 /* Bytes of the character of UTF-8 that begins here; 0 where none does that XML takes. */
 static size_t character_bytes(const char *text)
 {
-    const unsigned char *c = (const unsigned char *)text;
-    const size_t size = c[0] < 0x80   ? 1
-                        : c[0] < 0xc2 ? 0
-                        : c[0] < 0xe0 ? 2
-                        : c[0] < 0xf0 ? 3
-                        : c[0] < 0xf5 ? 4
-                                      : 0;
-    for (size_t i = 1; i < size; i++) {
-        if ((c[i] & 0xc0) != 0x80) {
-            return 0;
-        }
-    }
-    const bool too_long = (c[0] == 0xe0 && c[1] < 0xa0) || (c[0] == 0xf0 && c[1] < 0x90);
-    const bool beyond = (c[0] == 0xed && c[1] >= 0xa0) || (c[0] == 0xf4 && c[1] >= 0x90);
-    const bool none = c[0] == 0xef && c[1] == 0xbf && c[2] >= 0xbe;
-    return too_long || beyond || none ? 0 : size;
+    enum { LONGEST = 4 };
+    uint32_t point;
+    const size_t size = vta_utf8_character(text, strnlen(text, LONGEST), &point);
+    return point == 0xfffe || point == 0xffff ? 0 : size;
 }
 
 /* Text in an attribute or element; control characters have no place in XML, nor half a character, with which

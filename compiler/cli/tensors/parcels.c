@@ -12,6 +12,7 @@
 #include "vta/fail.h"
 #include "vta/file.h"
 #include "vta/flow.h"
+#include "vta/untrusted.h"
 #include "vtac/flow.h"
 
 static const size_t most_bytes = (size_t)1 << 32;
@@ -312,14 +313,21 @@ static int64_t read_word(parcel_reader *r)
     return value;
 }
 
+/* A number of parcels, each of which takes a word or more; -1: there cannot be so many. */
+static int64_t count_of(parcel_reader *r)
+{
+    const int64_t count = read_word(r);
+    return count >= 0 && count <= (r->end - r->at) / (int64_t)sizeof count ? count : -1;
+}
+
 static const uint8_t *bytes_of(parcel_reader *r, int64_t size)
 {
     const uint8_t *at = r->at;
-    const int64_t whole = (size + 7) / 8 * 8;
-    if (size < 0 || whole > r->end - r->at) {
+    const int64_t left = r->end - r->at;
+    if (size < 0 || size > left || (size + 7) / 8 * 8 > left) {
         return NULL;
     }
-    r->at += whole;
+    r->at += (size + 7) / 8 * 8;
     return at;
 }
 
@@ -411,7 +419,7 @@ static vta_status compare_items(comparing *c, int depth)
     int64_t expected = read_word(&c->expected);
     /* What may be absent is, in a file, a list of one thing or none. */
     if (depth == 0 && expected == VTA_FLOW_SEQUENCE && got != VTA_FLOW_SEQUENCE) {
-        const int64_t count = read_word(&c->expected);
+        const int64_t count = count_of(&c->expected);
         expected = count == 1 ? read_word(&c->expected) : count == 0 ? VTA_FLOW_NOTHING : expected;
     }
     if (got != expected) {
@@ -423,12 +431,15 @@ static vta_status compare_items(comparing *c, int depth)
     if (got != VTA_FLOW_SEQUENCE) {
         return VTA_OK;
     }
-    const int64_t count = read_word(&c->got);
-    int64_t wanted = read_word(&c->expected);
+    const int64_t count = count_of(&c->got);
+    int64_t wanted = count_of(&c->expected);
     parcel_reader inside = c->expected;
     if (depth == 0 && wanted == 1 && read_word(&inside) == VTA_FLOW_SEQUENCE) { /* an optional sequence */
-        wanted = read_word(&inside);
+        wanted = count_of(&inside);
         c->expected = inside;
+    }
+    if (count < 0 || wanted < 0) {
+        return fail_damaged(c->diag);
     }
     if (count != wanted || depth >= MOST_DEPTH) {
         return vta_fail(c->diag, VTA_INVALID, "it is a sequence of %lld, expected %lld", (long long)count,
@@ -462,7 +473,10 @@ static bool item_text(parcel_reader *r, vta_str *out, int depth)
     vtac_tensor t;
     char type[160];
     if (kind == VTA_FLOW_SEQUENCE && depth < MOST_DEPTH) {
-        const int64_t count = read_word(r);
+        const int64_t count = count_of(r);
+        if (count < 0) {
+            return false;
+        }
         vta_str_printf(out, "sequence of %lld", (long long)count);
         for (int64_t i = 0; i < count; i++) {
             vta_str_put(out, i == 0 ? ": " : i < SHOWN ? ", " : i == SHOWN ? ", ..." : "");
@@ -472,11 +486,11 @@ static bool item_text(parcel_reader *r, vta_str *out, int depth)
         }
         return true;
     }
-    if (kind != VTA_FLOW_TENSOR) {
+    if (kind == VTA_FLOW_NOTHING) {
         vta_str_put(out, "nothing");
-        return kind == VTA_FLOW_NOTHING;
+        return true;
     }
-    if (!read_tensor(r, &t)) {
+    if (kind != VTA_FLOW_TENSOR || !read_tensor(r, &t)) {
         return false;
     }
     vta_str_put(out, vtac_type_text(&t.type, type, sizeof type));
@@ -488,7 +502,8 @@ static bool item_text(parcel_reader *r, vta_str *out, int depth)
             return false;
         }
         if (i < SHOWN) {
-            vta_str_printf(out, " '%.*s'", (int)(size < 80 ? size : 80), text);
+            char plain[81];
+            vta_str_printf(out, " '%s'", vta_make_plain(text, (size_t)size, plain, sizeof plain));
         } else if (i == SHOWN) {
             vta_str_put(out, " ...");
         }
@@ -499,7 +514,10 @@ static bool item_text(parcel_reader *r, vta_str *out, int depth)
 void cli_parcel_text(const void *parcel, size_t bytes, vta_str *out)
 {
     parcel_reader r = {parcel, (const uint8_t *)parcel + bytes};
-    (void)item_text(&r, out, 0);
+    if (!item_text(&r, out, 0)) {
+        const bool spaced = out->size == 0 || out->text[out->size - 1] == ' ';
+        vta_str_put(out, spaced ? "(damaged)" : " (damaged)");
+    }
 }
 
 static void put_varint(vta_str *out, uint64_t value)
@@ -559,9 +577,9 @@ static bool item_file(parcel_reader *r, vta_str *out, int depth)
     if (kind == VTA_FLOW_TENSOR) {
         return tensor_file(r, out);
     }
-    const int64_t count = kind == VTA_FLOW_SEQUENCE ? read_word(r) : 0;
+    const int64_t count = kind == VTA_FLOW_SEQUENCE ? count_of(r) : 0;
     put_number(out, TYPE, kind == VTA_FLOW_SEQUENCE ? OF_TENSORS : 0);
-    bool good = depth < MOST_DEPTH;
+    bool good = depth < MOST_DEPTH && count >= 0 && (kind == VTA_FLOW_SEQUENCE || kind == VTA_FLOW_NOTHING);
     for (int64_t i = 0; good && i < count; i++) {
         vta_str inside = {0};
         parcel_reader next = *r;

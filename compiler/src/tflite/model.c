@@ -9,6 +9,7 @@
 
 #include "operators.h"
 #include "vta/fail.h"
+#include "vta/untrusted.h"
 
 enum { MODEL_VERSION, MODEL_CODES, MODEL_SUBGRAPHS, MODEL_DESCRIPTION, MODEL_BUFFERS, MODEL_SIGNATURES = 7 };
 enum { CODE_OLD, CODE_CUSTOM, CODE_VERSION, CODE_BUILTIN };
@@ -56,25 +57,12 @@ static vta_status out_of_memory(vta_diag *diag)
 }
 
 /* Bytes of the character at p, whose text ends with a 0; 0: it is none of UTF-8's, or not one to print. */
-static size_t character_at(const unsigned char *p)
+static size_t character_at(const char *p)
 {
-    if (*p < 0x80) {
-        return *p >= ' ' && *p != 0x7f;
-    }
-    const size_t size = *p >= 0xc2 && *p < 0xe0   ? 2
-                        : *p >= 0xe0 && *p < 0xf0 ? 3
-                        : *p >= 0xf0 && *p < 0xf5 ? 4
-                                                  : 0;
-    for (size_t i = 1; i < size; i++) {
-        if ((p[i] & 0xc0) != 0x80) {
-            return 0;
-        }
-    }
-    /* longer than need be, half of a pair, control characters of Latin 1, beyond the last */
-    const bool odd = (*p == 0xe0 && p[1] < 0xa0) || (*p == 0xed && p[1] >= 0xa0) ||
-                     (*p == 0xc2 && p[1] < 0xa0) || (*p == 0xf0 && p[1] < 0x90) ||
-                     (*p == 0xf4 && p[1] >= 0x90);
-    return size > 0 && !odd ? size : 0;
+    enum { LONGEST = 4 };
+    uint32_t point;
+    const size_t size = vta_utf8_character(p, strnlen(p, LONGEST), &point);
+    return vta_is_plain(point) ? size : 0;
 }
 
 static const char *copy_text(vtac_tflite_model *m, vtac_flat_table t, uint32_t field)
@@ -83,7 +71,7 @@ static const char *copy_text(vtac_tflite_model *m, vtac_flat_table t, uint32_t f
     const char *text = vtac_flat_text(&m->flat, t, field, &length);
     char *copy = vta_arena_string(m->arena, text == NULL ? "" : text, text == NULL ? 0 : length);
     for (char *p = copy; copy != NULL && *p != '\0';) {
-        const size_t size = character_at((const unsigned char *)p);
+        const size_t size = character_at(p);
         *p = size == 0 ? '_' : *p; /* a message is one line */
         p += size == 0 ? 1 : size;
     }

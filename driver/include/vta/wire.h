@@ -94,9 +94,6 @@ vta_status vta_channel_send(vta_channel *channel, vta_wire_kind kind, uint32_t i
  * on with it. VTA_IO: the other side has closed. VTA_PROTOCOL: what came is no frame; `diag` shows it. */
 vta_status vta_channel_receive(vta_channel *channel, double wait_s, vta_frame *out, vta_diag *diag);
 
-/* A copy of a text of the other side that is fit for a terminal, one line. */
-void vta_wire_clean(const char *text, size_t size, char *out, size_t room);
-
 #ifdef __cplusplus
 }
 #endif

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "vta/untrusted.h"
+
 static const char *const texts[] = {
 #define VTA_STATUS(name, text) [VTA_##name] = (text),
 #include "vta/status.def"
@@ -25,11 +27,8 @@ const char *vta_version(void)
 /* Names out of files may hold anything: a message stays one line that a terminal can show. */
 static void make_line(char *text)
 {
-    for (; *text != '\0'; text++) {
-        if ((unsigned char)*text < ' ' || *text == '\177') {
-            *text = '?';
-        }
-    }
+    const size_t size = strlen(text);
+    (void)vta_make_plain(text, size, text, size + 1);
 }
 
 vta_status(vta_fail)(vta_diag *diag, vta_status code, const char *fmt, ...)
