@@ -83,7 +83,7 @@ __attribute__((visibility("default"))) const void *vtac_mpi(void);
 
 const void *vtac_mpi(void)
 {
-    static const vtac_work_mpi calls = {WORK_MPI_EDITION, begin,           send_message,
+    static const vtac_work_mpi calls = {WORK_MPI_EDITION, begin_mpi,       send_message,
                                         probe_message,    receive_message, end_mpi};
     return &calls;
 }
