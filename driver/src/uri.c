@@ -8,6 +8,7 @@
 
 #include "backend.h"
 #include "vta/str.h"
+#include "vta/uri.h"
 
 vta_status vta_uri_parse(const char *uri, vta_uri *out, vta_diag *diag)
 {
@@ -129,6 +130,24 @@ vta_status vta_uri_options(vta_uri *uri, const vta_option_set *sets, uint32_t se
         VTA_TRY(apply(uri, pair, sets, set_count, &seen, diag));
     }
     return VTA_OK;
+}
+
+bool vta_uri_option(const char *uri, const char *name, const char **value, size_t *size)
+{
+    const size_t name_size = strlen(name);
+    const char *pair = strchr(uri, '?');
+    while (pair != NULL) {
+        pair++;
+        const char *next = strchr(pair, '&');
+        const size_t pair_size = next != NULL ? (size_t)(next - pair) : strlen(pair);
+        if (pair_size > name_size && memcmp(pair, name, name_size) == 0 && pair[name_size] == '=') {
+            *value = pair + name_size + 1;
+            *size = pair_size - name_size - 1;
+            return true;
+        }
+        pair = next;
+    }
+    return false;
 }
 
 vta_status vta_place_config(const vta_opening *opening, vta_config *out, vta_diag *diag)

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -38,6 +39,36 @@ static vta_status make_folders(char *path, vta_diag *diag)
     }
 }
 
+/* A file that comes in is locked by the agent that writes it: without a lock, the agent was killed. */
+static void remove_orphan(const char *path)
+{
+    const int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (file >= 0 && flock(file, LOCK_EX | LOCK_NB) == 0) {
+        (void)unlink(path);
+    }
+    if (file >= 0) {
+        (void)close(file);
+    }
+}
+
+/* Removes what agents that were killed have left of files on their way. */
+static void remove_orphans(const char *folder)
+{
+    static const char prefix[] = "new-";
+    DIR *entries = opendir(folder);
+    for (struct dirent *entry = entries != NULL ? readdir(entries) : NULL; entry != NULL;
+         entry = readdir(entries)) {
+        char path[4400];
+        if (strncmp(entry->d_name, prefix, sizeof prefix - 1) == 0) {
+            (void)snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+            remove_orphan(path);
+        }
+    }
+    if (entries != NULL) {
+        (void)closedir(entries);
+    }
+}
+
 static vta_status find_folder(agent *a, vta_diag *diag)
 {
     const char *own = getenv("VTAC_CACHE");
@@ -60,6 +91,7 @@ static vta_status find_folder(agent *a, vta_diag *diag)
     }
     const vta_status status = make_folders(a->folder, diag);
     a->folder[status == VTA_OK ? strlen(a->folder) : 0] = '\0';
+    remove_orphans(a->folder);
     return status;
 }
 
@@ -150,6 +182,28 @@ void agent_upload_drop(agent *a)
     a->upload.fd = -1;
 }
 
+/* A new file under a name of its own, locked; -1: errno says why. Another agent that starts between the two
+ * steps takes the file for an orphan and removes it: then it has no name any more, and another one is made.
+ */
+static int create_locked(const char *folder, char *path, size_t room)
+{
+    for (int tries = 0; tries < 100; tries++) {
+        struct stat info;
+        (void)snprintf(path, room, "%s/new-XXXXXX", folder);
+        const int file = mkstemp(path);
+        if (file < 0) {
+            return -1;
+        }
+        (void)fcntl(file, F_SETFD, FD_CLOEXEC);
+        if (flock(file, LOCK_EX | LOCK_NB) == 0 && fstat(file, &info) == 0 && info.st_nlink > 0) {
+            return file;
+        }
+        (void)unlink(path);
+        (void)close(file);
+    }
+    return -1;
+}
+
 vta_status agent_file_begin(agent *a, vta_content *in, vta_str *out, vta_diag *diag)
 {
     const uint64_t hash = vta_get_u64(in);
@@ -167,8 +221,7 @@ vta_status agent_file_begin(agent *a, vta_content *in, vta_str *out, vta_diag *d
         return VTA_OK;
     }
     VTA_TRY(find_folder(a, diag));
-    (void)snprintf(a->upload.path, sizeof a->upload.path, "%s/new-XXXXXX", a->folder);
-    a->upload.fd = mkstemp(a->upload.path);
+    a->upload.fd = create_locked(a->folder, a->upload.path, sizeof a->upload.path);
     if (a->upload.fd < 0) {
         return vta_fail(diag, VTA_IO, "cannot write in '%s': %s", a->folder, strerror(errno));
     }

@@ -8,6 +8,7 @@
 
 #include "agent.h"
 #include "vta/remote.h"
+#include "vta/uri.h"
 
 void agent_device_close(agent *a)
 {
@@ -22,12 +23,9 @@ void agent_device_close(agent *a)
 /* Whether a URI asks for programs that the checker does not see. */
 static bool asks_unchecked(const char *uri)
 {
-    for (const char *at = strstr(uri, "check="); at != NULL; at = strstr(at + 1, "check=")) {
-        if (at[6] != '1' || (at[7] != '\0' && at[7] != '&')) {
-            return true;
-        }
-    }
-    return false;
+    const char *value;
+    size_t size;
+    return vta_uri_option(uri, "check", &value, &size) && (size != 1 || *value != '1');
 }
 
 vta_status agent_takes(const agent *a, const char *uri, vta_diag *diag)
@@ -53,11 +51,12 @@ static vta_status need_device(const agent *a, vta_diag *diag)
  * not the client's to decide, but of who started the agent. */
 static vta_status open_checked(agent *a, const char *uri, const vta_config *expected, vta_diag *diag)
 {
-    const char *query = strchr(uri, '?');
+    const char *value;
+    size_t size;
     vta_str full = {0};
     vta_str_put(&full, uri);
-    if (query == NULL || strstr(query, "check=") == NULL) {
-        vta_str_printf(&full, "%ccheck=1", query == NULL ? '?' : '&');
+    if (!vta_uri_option(uri, "check", &value, &size)) {
+        vta_str_printf(&full, "%ccheck=1", strchr(uri, '?') == NULL ? '?' : '&');
     }
     const vta_status status =
         full.failed ? vta_fail(diag, VTA_NOMEM, "no memory for device '%s'", uri)
