@@ -24,6 +24,22 @@ exits 0
 good_json out
 holds "layers went to the accelerator" test "$(number out moved)" -gt 5
 holds "in one region" test "$(number out regions)" = 1
+# One number: what explain says of a network is what the compiler predicts, whole and layer by layer.
+for config in tiny pynq; do
+    vtac explain "$model" --config $config --json
+    exits 0
+    cp out explained.json
+    vtac compile "$model" --target vta --config $config --report --json -o one.so
+    exits 0
+    cp out compiled.json
+    holds "explain and the compiler predict the same on $config" python3 -c '
+import json
+explained, compiled = (json.load(open(name)) for name in ("explained.json", "compiled.json"))
+layers = [layer["cycles"] for layer in compiled["layers"]]
+nodes = [node["cycles"] for node in explained["nodes"] if node["where"].startswith("region")]
+assert explained["cycles"] == compiled["cycles"] == sum(layers) == sum(nodes) > 10000, (explained["cycles"], sum(layers), sum(nodes))
+assert sorted(c for c in nodes if c) == sorted(c for c in layers if c), (nodes, layers)'
+done
 # What the host would take is asked of the host that is compiled for; what pays beside a slow one may not beside a fast one.
 for host in riscv64 pynq ultra96 aarch64-linux-gnu,cpu=cortex-a72 aarch64-dotprod; do
     vtac explain "$model" --config tiny --host $host --json

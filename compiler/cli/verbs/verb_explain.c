@@ -163,7 +163,8 @@ static int explain_graph(const cli_args *args, vtac_graph *graph, const cli_offl
                                         .schedule = {.level = level, .progress = cli_stages()},
                                         .host_speed = offload->host_speed,
                                         .always = offload->always,
-                                        .look = true};
+                                        .look = true,
+                                        .predict = true};
     cli_stages_begin();
     vta_status status = cli_quantize_float(args, graph, &diag);
     status =
@@ -220,7 +221,8 @@ const cli_verb cli_verb_explain = {
     .name = "explain",
     .operands = "MODEL",
     .summary = "tell where each node of a model runs, its price, and why",
-    .more = "Cycles are the accelerator's, estimated; 'on host' is the processor beside it.\n",
+    .more = "Cycles are the accelerator's: of nodes that run there as 'vtac compile --report'\n"
+            "predicts them, of others estimated; 'on host' is the processor beside it.\n",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .least = 1,

@@ -51,7 +51,7 @@ static int put_page(const cli_args *args, vtac_graph *graph, const char *path)
     char *page = NULL;
     vta_status status = cli_config(args, &config, &given, &diag);
     if (status == VTA_OK && given) {
-        const vtac_partition_options look = {.config = &config, .schedule = {.level = 3}, .look = true};
+        const vtac_partition_options look = {.config = &config, .schedule = {.level = 3}, .look = true, .predict = true};
         status = vtac_partition_graph(graph, &look, &partition, &diag);
     }
     if (status == VTA_OK) {

@@ -35,7 +35,7 @@ typedef struct vtac_placement {
     const char *reason; /* HOST: the rule that keeps it there and what to change; "" elsewhere */
     bool too_large;     /* HOST: the buffers cannot hold its smallest piece */
     bool has_cost;      /* `cost` is known: the node can run on the accelerator */
-    vtac_vta_cost cost; /* on the accelerator, estimated */
+    vtac_vta_cost cost; /* on the accelerator, estimated for the node alone; predicted with `predict` */
     double host_cycles; /* on the host, estimated, in cycles of the accelerator's clock */
 } vtac_placement;
 
@@ -55,6 +55,7 @@ typedef struct vtac_partition_options {
     double host_speed; /* of the processor beside it (vtac_host_speed); 0 is 1 */
     bool always;       /* what can run on the accelerator does, whatever it costs */
     bool look;         /* find the places only: nothing is scheduled, the graph stays as it is */
+    bool predict;      /* with `look`: schedule the regions; places on the accelerator get predicted costs */
 } vtac_partition_options;
 
 /* Whether the accelerator has a layer for this operator, where its operands are 8-bit. */

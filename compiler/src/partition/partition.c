@@ -407,6 +407,29 @@ static vta_status return_moves(partitioner *r)
     return VTA_OK;
 }
 
+/* Gives each place on the accelerator the predicted cost of its layer. Where nodes share a layer, the first
+ * one has the whole cost. */
+static vta_status predict_places(partitioner *r)
+{
+    vtac_partition *p = r->p;
+    VTA_TRY(schedule_regions(r));
+    for (uint32_t n = 0; n < p->region_count; n++) {
+        const vtac_vta_plan *plans = p->regions[n].image.plans;
+        bool *counted = vta_arena_array(&p->arena, p->regions[n].region.layer_count + 1U, sizeof *counted);
+        if (counted == NULL) {
+            return vta_no_memory(r->diag);
+        }
+        for (uint32_t i = 0; i < r->graph->order_count; i++) {
+            vtac_placement *place = &p->places[r->graph->order[i]];
+            if (place->kind == VTAC_PLACE_ACCELERATOR && place->region == n) {
+                place->cost = counted[place->layer] ? (vtac_vta_cost){0} : plans[place->layer].cost;
+                counted[place->layer] = true;
+            }
+        }
+    }
+    return VTA_OK;
+}
+
 static vta_status run(partitioner *r)
 {
     vtac_partition *p = r->p;
@@ -442,7 +465,7 @@ static vta_status run(partitioner *r)
     VTA_TRY(build_regions(r));
     mark_vanished(r);
     if (r->options->look) {
-        return VTA_OK;
+        return r->options->predict ? predict_places(r) : VTA_OK;
     }
     VTA_TRY(return_moves(r));
     VTA_TRY(schedule_regions(r));
