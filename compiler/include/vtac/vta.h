@@ -7,8 +7,8 @@
  * into one instruction stream, the constants that it loads, and a prediction for each layer. The host fills
  * the region's inputs and reads its outputs in device memory; how they lie there is `vtac_vta_tensor`.
  *
- * Device memory of a region is two buffers: CONSTANTS (weights, parameters; written once) and WORK
- * (activations).
+ * Device memory of a region is two buffers: CONSTANTS (weights, parameters; written once)
+ * and WORK (activations).
  */
 #ifndef VTAC_VTA_H
 #define VTAC_VTA_H
@@ -41,134 +41,135 @@ typedef enum vtac_vta_role { VTAC_VTA_INTERNAL, VTAC_VTA_INPUT, VTAC_VTA_OUTPUT 
  * Lanes beyond n and c hold the zero point in inputs, anything elsewhere.
  *
  * Folding (inputs only, chosen by the scheduler): where `folded`, the host writes the windows of `fold`
- * instead of the image: channel (ky·kernel[1] + kx)·c + ch of the stored tensor at (y, x) is channel ch of
- * the image at (y·stride[0] + ky·dilation[0] - before[0], x·stride[1] + kx·dilation[1] - before[1]), the zero
- * point outside. The stored tensor then has stored_c = kernel[0]·kernel[1]·c channels, stored_h rows,
- * stored_w columns.
+ * instead of the image: channel (ky·kernel[1] + kx)·c + ch of the stored tensor at (y, x) is channel ch
+ * of the image at (y·stride[0] + ky·dilation[0] - before[0], x·stride[1] + kx·dilation[1] - before[1]),
+ * the zero point outside. The stored tensor then has stored_c = kernel[0]·kernel[1]·c channels, stored_h
+ * rows, stored_w columns.
  */
 typedef struct vtac_vta_tensor {
-    const char *name; /* of the graph's value */
+    const char *name; /* the name of the graph's value */
     vtac_vta_role role;
     int64_t n, c, h, w;
     int32_t zero;   /* -128 … 127 */
-    uint32_t value; /* the graph's value, for whoever made the region */
-    /* filled by the scheduler */
+    uint32_t value; /* the graph's value; the scheduler does not use it */
+    /* the members below are filled by the scheduler */
     bool folded;
     vtac_vta_window fold;
     int64_t stored_c, stored_h, stored_w;
-    uint64_t offset, bytes; /* in WORK; tensors whose lives do not overlap may share */
+    uint64_t offset, bytes; /* in WORK; tensors whose live ranges are disjoint may share bytes */
 } vtac_vta_tensor;
 
 /* ---- layers ---- */
 
 typedef enum vtac_vta_kind {
-    VTAC_VTA_CONV, /* dense layers too: a window as large as the input */
+    VTAC_VTA_CONV, /* also dense layers: a window as large as the input */
     VTAC_VTA_ADD,  /* two inputs of one shape */
     VTAC_VTA_MUL,  /* two inputs of one shape, or the second with h = w = 1 */
     VTAC_VTA_MAX_POOL,
     VTAC_VTA_AVG_POOL, /* any window */
-    VTAC_VTA_RESCALE,  /* another scale or zero point; a clamp (ReLU) */
-    VTAC_VTA_TABLE,    /* any function of one number, by `table` */
-    VTAC_VTA_CONCAT,   /* along channels, each input rescaled */
-    VTAC_VTA_RESIZE,   /* nearest, whole factors window.stride */
-    VTAC_VTA_MOVE,     /* numbers change places: channels, rows, columns, by `from` */
+    VTAC_VTA_RESCALE,  /* to another scale or zero point, or a clamp (ReLU) */
+    VTAC_VTA_TABLE,    /* any function of one number, given as `table` */
+    VTAC_VTA_CONCAT,   /* along channels; each input is rescaled */
+    VTAC_VTA_RESIZE,   /* nearest neighbour, by the whole factors window.stride */
+    VTAC_VTA_MOVE,     /* moves numbers between channels, rows and columns, as `from` says */
     VTAC_VTA_KINDS
 } vtac_vta_kind;
 
 /*
- * Where a movement takes a number from: out(n, c, y, x) is what input `input` has in channel `channel` at row
- * (y / up[0])·down[0] + dy, column (x / up[1])·down[1] + dx, for the entry of phase (y % up[0], x % up[1])
- * and channel c. Outside of the image, and where `input` is -1, it is the input's zero point. It is of the
- * same image n, or, of a movement `across` images, which has an entry for each image and channel, of image
- * `image`.
+ * The source of a number of a MOVE. In phase (y % up[0], x % up[1]), out(n, c, y, x) is channel `channel` of
+ * input `input` at row (y / up[0])·down[0] + dy and column (x / up[1])·down[1] + dx. A source outside the
+ * image, or with `input` -1, gives the input's zero point. The source lies in the same image n; only a MOVE
+ * with `across` has one entry for each image and channel, and takes the number from image `image`.
  */
 typedef struct vtac_vta_from {
     int32_t input, channel, dy, dx, image;
 } vtac_vta_from;
 
-enum { VTAC_MAX_LANES = 128 }; /* channels of a block that a movement takes */
+enum { VTAC_MAX_LANES = 128 }; /* the largest block, in channels, that a MOVE supports */
 
 /*
- * Packed weights: a product of two activations is a CONV of one pixel whose second input are its weights,
- * inputs of the region that lie in WORK as LOAD takes them: for each block_out outputs, for each block_in
- * terms of their group, for each plane, [block_out][block_in]. They are w less its zero point, 0 in padding.
- * Where the first input's zero point is not 0 a third input holds REQUANT's records, for each block_out
- * outputs [block_out] int32 biases, -zero · Σ w, then as many scales (vta_requant_scale); its batch is 1.
- * With several groups, both sizes of a group are multiples of vtac_vta_block.
+ * Packed weights: a product of two activations is a CONV of one pixel whose second input holds the weights.
+ * That input of the region lies in WORK in the order of LOAD: for each block_out outputs, for each block_in
+ * terms of their group, for each plane, [block_out][block_in]. The values are w less the zero point of w, and
+ * 0 in padding. Where the first input's zero point is not 0, a third input (of batch 1) holds the records of
+ * REQUANT: for each block_out outputs, [block_out] int32 biases, -zero · Σ w, then as many scales
+ * (vta_requant_scale). With several groups, both sizes of a group are multiples of vtac_vta_block.
  *
- * Whole sums: a CONV with `bytes` does not round. Its output holds the sums of x · (w - zero of w), whatever
- * the zero point of x, by their bytes: byte k (the lowest is 0) of channel c is channel k · n + c, where n is
- * `outputs` rounded up to vtac_vta_block. They must fit: the highest byte has the sign.
+ * Whole sums: a CONV with `bytes` does not round. Its output holds the sums of x · (w - zero of w), without
+ * the zero point of x, byte by byte: byte k (the lowest is 0) of channel c is channel k · n + c, where n is
+ * `outputs` rounded up to vtac_vta_block. The sums must fit: the highest byte has the sign.
  *
- * Every layer: out = clamp(round(v · scale) + out.zero - zero_less, low, high), v by its kind as in
- * vtac/quant.h; MAX_POOL and RESIZE take q as it is (same zero and scale on both sides), then clamp. */
+ * Table behind a layer: `behind` maps each result (-128 … 127, with zero point `between`) to another number,
+ * as an activation function does. CONV, MUL, AVG_POOL, RESCALE, and ADD without `table` may have one.
+ *
+ * Every layer: out = clamp(round(v · scale) + out.zero - zero_less, low, high), with v by kind as in
+ * vtac/quant.h. MAX_POOL and RESIZE keep q (zero point and scale are the same on both sides) and clamp it. */
 typedef struct vtac_vta_layer {
     vtac_vta_kind kind;
-    const char *name; /* of the ONNX node, "conv1+relu1" where several were joined */
+    const char *name; /* of the ONNX node; "conv1+relu1" where several nodes became one layer */
     const char *op;   /* "QLinearConv" */
-    uint32_t node;    /* its number in the model, for profiles */
+    uint32_t node;    /* the node's number in the model, for profiles */
     uint32_t input_count;
     const uint32_t *inputs; /* tensors of the region */
     uint32_t output;
     vtac_vta_window window; /* CONV and pools */
-    int64_t groups;         /* CONV; depthwise: groups = channels in = channels out (or a multiple of it) */
-    const int8_t *weights;  /* CONV: [c_out][c_in / groups][kernel[0]][kernel[1]]; NULL: packed, below */
-    const int32_t *weight_zero; /* one for each output channel; NULL: all 0 */
-    const int32_t *bias;        /* CONV: one for each output channel; AVG_POOL: for each divisor; ADD: one,
-                                 * where `wide`; NULL: none */
-    const vtac_fixed *scales;   /* CONV: one for each output channel; CONCAT, MOVE: for each input; AVG_POOL:
-                                 * for each divisor; MUL, RESCALE: one */
-    const int64_t *divisors;    /* AVG_POOL: of how many elements its means are, each number once */
+    int64_t groups;         /* CONV; depthwise: groups = input channels = output channels (or a multiple) */
+    const int8_t *weights;  /* CONV: [c_out][c_in / groups][kernel[0]][kernel[1]]; NULL: packed (above) */
+    const int32_t *weight_zero; /* one per output channel; NULL: all 0 */
+    const int32_t *bias; /* CONV: per output channel; AVG_POOL: per divisor; ADD with `wide`: one; or NULL */
+    const vtac_fixed
+        *scales; /* per output channel (CONV), input (CONCAT, MOVE) or divisor (AVG_POOL); else one */
+    const int64_t *divisors; /* AVG_POOL: the numbers of elements that its means have, each once */
     uint32_t divisor_count;
     int64_t counted_before[2], counted_after[2]; /* AVG_POOL: padding that counts as elements */
-    vtac_fixed_sum sum;                          /* ADD; its shift unless `wide`: then there is a scale */
+    vtac_fixed_sum sum;                          /* ADD; with `wide`, scales[0] replaces its shift */
     int64_t up[2], down[2];                      /* MOVE */
-    const int8_t *table;  /* TABLE: the result for -128 … 127; then the clamp. ADD: */
-    uint32_t corrected;   /* what this input's number adds besides; or NULL */
-    const int8_t *behind; /* CONV, MUL, AVG_POOL, RESCALE, and ADD without a table: what becomes of the */
-    int32_t between;      /* results, of -128 … 127, whose zero point this is then; or NULL */
+    const int8_t *table;       /* TABLE: the result for -128 … 127; ADD: what one input adds; or NULL */
+    uint32_t corrected;        /* ADD with `table`: the input whose number selects the entry */
+    const int8_t *behind;      /* the table behind the layer, for -128 … 127 (above); or NULL */
+    int32_t between;           /* the zero point of the numbers that `behind` takes */
     const vtac_vta_from *from; /* MOVE: [up[0]·up[1]][across ? n : 1][c_out] */
-    bool across;               /* MOVE: from image to image; not in batches of the machine */
+    bool across;               /* MOVE: between images; not for machines with a batch */
     int32_t low, high;         /* -128 … 127 */
-    vta_rounding rounding;     /* EVEN unless the model's arithmetic is another than ONNX's */
-    bool wide;                 /* multipliers of 31 bits; CONV, AVG_POOL, ADD, MUL, RESCALE */
-    int32_t zero_less;         /* AVG_POOL; 0 elsewhere */
-    int32_t more_times;        /* AVG_POOL: v is the sum, and this many times the sum; 0 elsewhere */
-    int64_t planes;            /* CONV with packed weights: each is the sum of so many; 0 elsewhere */
-    uint64_t products;         /* the same, or whole sums: multiplications, padding not counted; else 0 */
-    int64_t bytes, outputs;    /* CONV with whole sums: of each, and how many channels have one; else 0 */
+    vta_rounding rounding;     /* EVEN as in ONNX; other front ends set their own */
+    bool wide;                 /* multipliers have 31 bits; CONV, AVG_POOL, ADD, MUL, RESCALE */
+    int32_t zero_less;         /* AVG_POOL: subtracted from the output's zero point; 0 elsewhere */
+    int32_t more_times;        /* AVG_POOL: v is (1 + more_times) · the sum; 0 elsewhere */
+    int64_t planes;            /* CONV, packed: a weight is the sum of so many int8; else 0 */
+    uint64_t products;         /* CONV, packed or whole sums: multiplications without padding; else 0 */
+    int64_t bytes, outputs;    /* CONV, whole sums: bytes of a sum; channels that have one; else 0 */
 } vtac_vta_layer;
 
 typedef struct vtac_vta_region {
     const char *name;
     vtac_vta_tensor *tensors;
     uint32_t tensor_count;
-    vtac_vta_layer *layers; /* in an order of execution */
+    vtac_vta_layer *layers; /* in execution order */
     uint32_t layer_count;
 } vtac_vta_region;
 
-/* AVG_POOL: of how many elements along dimension d the mean of output row or column `at` is, where the input
- * has `size`. The product of both dimensions is one of the layer's divisors. */
+/* AVG_POOL: the number of elements along dimension d that the mean at output row or column `at` has, for an
+ * input of `size`. The product of both dimensions is one of the layer's divisors. */
 int64_t vtac_vta_elements(const vtac_vta_layer *layer, int d, int64_t at, int64_t size);
 
 /* ---- the scheduler ---- */
 
-/* C of the layout above. Where it is not both block_in and block_out, a batch above 1 is not supported: the
- * images of a batch would lie differently for LOAD and for STORE. */
+/* The block C of the layout above. Where block_in and block_out differ, a batch above 1 is not supported:
+ * LOAD and STORE would lay out the images of a batch differently. */
 int64_t vtac_vta_block(const vta_config *config);
 
-/* VTA_OK, or VTA_UNSUPPORTED with the rule that keeps this layer off the accelerator and what to change, in a
+/* VTA_OK, or VTA_UNSUPPORTED with the rule that keeps this layer off the accelerator and the remedy, in one
  * sentence for a person ("windows wider than 63 …; make the kernel smaller or set LOG_INP_BUFF_SIZE to 16").
- * Cheap; what it accepts, vtac_vta_schedule schedules. */
+ * Cheap. vtac_vta_schedule schedules every layer that this function accepts. */
 vta_status vtac_vta_supports(const vta_config *config, const vtac_vta_region *region, uint32_t layer,
                              vta_diag *diag);
 
-/* Where the cycles of a layer go, as predicted. `cycles` is its share of the whole run, by the rule of
- * vta_device_account: they sum to it, but for its end, when nothing but stores is left. */
+/* The predicted cost of a layer. `cycles` is the layer's share of the whole run by the rule of
+ * vta_device_account; the shares sum to the run without its end, when only stores are left. */
 typedef struct vtac_vta_cost {
     uint64_t cycles;
-    uint64_t array, alu, load,
-        store; /* what each unit would need by itself: GEMM and DEPTHWISE, ALU and REQUANT, bus */
+    uint64_t array, alu, load, store; /* cycles of each unit alone: GEMM and DEPTHWISE; ALU and REQUANT; the
+                                         bus, reading; the bus, writing */
     uint64_t bytes_read, bytes_written;
     uint64_t macs;
     const char *bound; /* "array", "alu", "load", "store", "latency" */
@@ -179,38 +180,36 @@ vta_status vtac_vta_estimate(const vta_config *config, const vtac_vta_region *re
                              vtac_vta_cost *out, vta_diag *diag);
 
 typedef struct vtac_vta_plan {
-    vtac_vta_cost cost;  /* of the layer */
+    vtac_vta_cost cost;  /* of this layer */
     char schedule[160];  /* for reports: "rows 14 of 56, 4 of 16 out blocks, weights stay" */
-    int32_t joined_into; /* the layer that this one was computed with (an ADD inside its CONV: both run at
-                          * the ADD's place, under the CONV's tag), or -1 */
-    int32_t feeds; /* the layer that takes this one's output on chip, tile by tile: it never goes through
-                    * memory; or -1 */
+    int32_t joined_into; /* the layer that this layer is computed with, or -1. An ADD inside its CONV: both
+                          * run at the place of the ADD, under the tag of the CONV. */
+    int32_t feeds; /* the layer that reads this layer's output on chip, tile by tile, without memory; or -1 */
 } vtac_vta_plan;
 
 typedef struct vtac_vta_options {
-    int level;                       /* 0: the estimate decides how layers are cut; 3: many ways are timed */
-    bool no_fold;                    /* for tests: inputs as they are */
-    bool no_join;                    /* for tests: layer by layer through DRAM */
-    bool all_groups;                 /* for tests: layers on chip together wherever they fit, faster or not */
-    bool predict_only;               /* plans and cycles are wanted: no program, no constants */
-    const vtac_schedules *schedules; /* NULL: the standard ones */
+    int level;                       /* 0: the estimate chooses tilings; 3: the timing model does */
+    bool no_fold;                    /* for tests: the host folds no inputs */
+    bool no_join;                    /* for tests: every layer alone, through DRAM */
+    bool all_groups;                 /* for tests: groups wherever they fit, even if slower */
+    bool predict_only;               /* plans and cycles only, no program and no constants */
+    const vtac_schedules *schedules; /* NULL: the standard schedules */
     const vtac_progress *progress;   /* NULL: silent */
 } vtac_vta_options;
 
-/* One launch. The program's symbols are "constants" and "work" (buffers 0 and 1), then "uops"; its `tags`
- * are the layer's index + 1, 0 for an instruction that belongs to none. All is owned:
- * vtac_vta_image_free. */
+/* One launch. The program's symbols are "constants" and "work" (buffers 0 and 1), then "uops". A tag is a
+ * layer's index + 1, or 0 for an instruction of no layer. All members are owned: vtac_vta_image_free. */
 typedef struct vtac_vta_image {
     vta_program program;
     uint8_t *constants;
     uint64_t constant_bytes;
     uint64_t work_bytes;
-    vtac_vta_plan *plans; /* one for each layer */
+    vtac_vta_plan *plans; /* one per layer */
     uint32_t plan_count;
     uint64_t cycles; /* predicted, of the whole run */
 } vtac_vta_image;
 
-/* Fills the tensors' layout, too. The same region and configuration give the same bytes. */
+/* Also fills the tensors' layout. The same region and configuration give the same bytes. */
 vta_status vtac_vta_schedule(const vta_config *config, vtac_vta_region *region,
                              const vtac_vta_options *options, vtac_vta_image *out, vta_diag *diag);
 void vtac_vta_image_free(vtac_vta_image *image);

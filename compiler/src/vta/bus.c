@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The read bus: who comes after whom, and how much is under way.
+ * The read bus: the order of bursts, and the limits on what is under way.
  */
 #include "bus.h"
 
 cycles vtac_vta_reader_opens(reader *who)
 {
     const uint64_t all = who->count > 0 ? who->ring[(who->count - 1) % OWN_BURSTS].beats : 0;
-    const uint64_t here = all < WINDOW ? 0 : all - WINDOW + 1; /* beats that must have come */
+    const uint64_t here =
+        all < WINDOW ? 0 : all - WINDOW + 1; /* beats that must have arrived before the next request */
     while (who->open < who->count && who->ring[who->open % OWN_BURSTS].beats < here) {
         who->open++;
     }
@@ -16,7 +17,7 @@ cycles vtac_vta_reader_opens(reader *who)
                                              (who->ring[who->open % OWN_BURSTS].beats - here));
 }
 
-static void note(reader *who, cycles asked, cycles end, cycles beats)
+static void note_burst(reader *who, cycles asked, cycles end, cycles beats)
 {
     const uint64_t all = who->count > 0 ? who->ring[(who->count - 1) % OWN_BURSTS].beats : 0;
     who->asked = asked;
@@ -30,7 +31,7 @@ static struct burst *burst_at(read_bus *bus, uint64_t number)
     return &bus->ring[number % BURSTS];
 }
 
-/* Makes a place for a burst among those that were asked for before and after it. */
+/* Inserts an empty place into the ring, in the order of requests. */
 static uint64_t place_of(read_bus *bus, uint64_t oldest, cycles asked)
 {
     uint64_t at = bus->count++;
@@ -42,8 +43,8 @@ static uint64_t place_of(read_bus *bus, uint64_t oldest, cycles asked)
     return at;
 }
 
-/* Those behind it come later. */
-static void push_back(read_bus *bus, uint64_t at)
+/* Delays the bursts behind burst `at`. */
+static void delay_later(read_bus *bus, uint64_t at)
 {
     for (uint64_t i = at + 1; i < bus->count; i++) {
         const struct burst *before = burst_at(bus, i - 1);
@@ -68,7 +69,7 @@ void vtac_vta_bus_yield(read_bus *bus, cycles when, cycles lead, cycles beats)
     const uint64_t at = place_of(bus, oldest, asked);
     const cycles first = later(when, at > oldest ? burst_at(bus, at - 1)->end : bus->forgotten);
     *burst_at(bus, at) = (struct burst){asked, first + beats, beats, true, 0};
-    push_back(bus, at);
+    delay_later(bus, at);
 }
 
 cycles vtac_vta_bus_busy(const read_bus *bus, cycles from, cycles to)
@@ -106,7 +107,7 @@ cycles vtac_vta_bus_read(read_bus *bus, reader *who, cycles asked, cycles opens,
     }
     first = later(first, at > oldest ? burst_at(bus, at - 1)->end : bus->forgotten);
     *burst_at(bus, at) = (struct burst){asked + lead, first + beats, beats, false, bus->owner};
-    push_back(bus, at);
-    note(who, asked, first + beats, beats);
+    delay_later(bus, at);
+    note_burst(who, asked, first + beats, beats);
     return first + beats;
 }

@@ -27,7 +27,7 @@ static void busy(model *t, bool array, cycles from, cycles to)
 /* OUT entries that the store unit still reads: the compute unit waits for its token. */
 static cycles until_stored(const model *t, granule_run g, uint32_t *number)
 {
-    *number = (uint32_t)latest(&t->out.read, g);
+    *number = (uint32_t)latest_at(&t->out.read, g);
     return *number > 0 ? t->store_end[*number] + TOKEN : 0;
 }
 
@@ -39,7 +39,7 @@ static cycles retire(model *t, cycles end)
 
 static cycles issue(model *t, window_of_times *queue, cycles ready)
 {
-    t->now.asked = later(later(vtac_vta_traffic_fetch(t), t->compute_issue + 1), room(queue));
+    t->now.asked = later(later(vtac_vta_traffic_fetch(t), t->compute_issue + 1), queue_room(queue));
     t->now.issued = t->compute_issue = later(t->now.asked, ready);
     return t->compute_issue;
 }
@@ -55,7 +55,7 @@ static void load_uops(model *t, const uop_load *l, cycles *end)
     const cycles start = later(later(issued + 1, t->acc_load), later(t->array_fetched, t->alu_fetched));
     const cycles beats =
         vtac_vta_traffic_paced(t, (cycles)vta_ceil_div(bytes, vta_min(VTA_UOP_BYTES * 2, t->m->beat)), bytes);
-    taken(&t->load_queue, start);
+    queue_take(&t->load_queue, start);
     t->acc_load = start + LOAD_GAP;
     *end = retire(t, vtac_vta_traffic_read(t, &t->computing, start, (bursts){1, beats}));
 }
@@ -116,7 +116,7 @@ static void beside_acc_loads(model *t, const acc_span *writer)
         const cycles own = lost_to_writer(t, l, writer);
         lost += own;
         l->to += own;
-        vtac_vta_marks_raise(&t->load_acc, at_places(l->where), l->to);
+        vtac_vta_marks_raise(&t->load_acc, granules_of(l->where), l->to);
         t->retired = later(t->retired, l->to); /* in order: what is at hand is over after them */
     }
     if (lost > 0) {
@@ -132,9 +132,9 @@ static cycles acc_load(model *t)
     const cycles data = vtac_vta_load_stored(t, t->at, &number);
     cycles start = issue(t, &t->load_queue, data > 0 ? data + TOKEN : 0);
     start = later(later(start + 1, t->acc_load), later(t->array_start, t->alu_start));
-    start = later(start, later(latest(&t->array_acc, g), latest(&t->alu_acc, g)));
-    start = later(start, latest(&t->alu_read, g));
-    taken(&t->load_queue, start);
+    start = later(start, later(latest_at(&t->array_acc, g), latest_at(&t->alu_acc, g)));
+    start = later(start, latest_at(&t->alu_read, g));
+    queue_take(&t->load_queue, start);
     t->acc_load = start + LOAD_GAP;
     const bursts b = {j->bursts, (cycles)j->beats};
     const uint32_t transferred = vtac_vta_transfer_begin(t);
@@ -149,7 +149,7 @@ static cycles acc_load(model *t)
     }
     end = own.to;
     t->acc_loads[t->acc_loaded++ % NEWEST] = own;
-    set(&t->load_acc, g, end);
+    set_places(&t->load_acc, g, end);
     vtac_vta_transfer_end(t, (transfer){transferred, came, end, NULL, g}, 0);
     vtac_vta_traffic_settle(t);
     const cycles over = retire(t, end);
@@ -179,13 +179,13 @@ static cycles array(model *t)
     const cycles kernel = need_uops(t);
     uint32_t number;
     const cycles ready = later(until_stored(t, dst, &number),
-                               later(latest(&t->inp.wrote, inp), latest(&t->wgt.wrote, wgt)) + TOKEN);
+                               later(latest_at(&t->inp.wrote, inp), latest_at(&t->wgt.wrote, wgt)) + TOKEN);
     cycles start = issue(t, &t->array_queue, ready) + 2;
     t->array_fetched = later(later(start, t->array_free), kernel);
     start = later(t->array_fetched, t->alu_start);
-    start = later(start, later(latest(&t->alu_acc, dst), latest(&t->load_acc, dst)));
-    start = later(start, later(latest(&t->alu_read, dst), latest(&t->alu_inp, inp)));
-    taken(&t->array_queue, start);
+    start = later(start, later(latest_at(&t->alu_acc, dst), latest_at(&t->load_acc, dst)));
+    start = later(start, later(latest_at(&t->alu_read, dst), latest_at(&t->alu_inp, inp)));
+    queue_take(&t->array_queue, start);
     t->array_start = start;
     t->newest = span_of_array(j, start);
     beside_acc_loads(t,
@@ -195,11 +195,11 @@ static cycles array(model *t)
     vtac_vta_load_learn(t, number, over);
     busy(t, true, start, t->array_free);
     vtac_vta_compute_done(t, over);
-    set(&t->array_acc, dst, end);
-    set(&t->inp.read, inp, over);
-    set(&t->array_inp, inp, t->array_free);
-    set(&t->wgt.read, wgt, over);
-    set(&t->out.wrote, dst, over);
+    set_places(&t->array_acc, dst, end);
+    set_places(&t->inp.read, inp, over);
+    set_places(&t->array_inp, inp, t->array_free);
+    set_places(&t->wgt.read, wgt, over);
+    set_places(&t->out.wrote, dst, over);
     return over;
 }
 
@@ -296,12 +296,12 @@ static cycles array_begins(const model *t, const job *j, cycles *issued, uint32_
 {
     uint32_t number;
     const cycles stored = until_stored(t, j->to, &number);
-    const cycles loaded = later(latest(&t->inp.wrote, j->from), latest(&t->wgt.wrote, j->by)) + TOKEN;
+    const cycles loaded = later(latest_at(&t->inp.wrote, j->from), latest_at(&t->wgt.wrote, j->by)) + TOKEN;
     *issued = later(*issued + 1, later(stored, loaded));
     *issued = later(*issued, t->array_queue.at[(t->array_queue.next + queued) % PIPE_QUEUE]);
-    cycles begin = later(later(*issued + 2, free), later(t->alu_start, latest(&t->load_acc, j->to)));
-    begin = later(begin, later(latest(&t->alu_acc, j->to), latest(&t->alu_read, j->to)));
-    return later(begin, latest(&t->alu_inp, j->from));
+    cycles begin = later(later(*issued + 2, free), later(t->alu_start, latest_at(&t->load_acc, j->to)));
+    begin = later(begin, later(latest_at(&t->alu_acc, j->to), latest_at(&t->alu_read, j->to)));
+    return later(begin, latest_at(&t->alu_inp, j->from));
 }
 
 /* When what the ALU begins at `start` is done, beside the array: the instruction that is there, and those
@@ -318,7 +318,7 @@ static cycles alu_until(const model *t, cycles start, const job *own)
         if (j->kind == STEP_ALU || j->kind == STEP_REQUANT) {
             break; /* that begins behind this one, and the array's next behind that */
         }
-        if (!is_of_array(j)) {
+        if (!runs_on_array(j)) {
             continue;
         }
         if (stretches_meet(j->dst, own->src) || stretches_meet(own->to_inp ? j->src : j->dst, own->dst) ||
@@ -342,13 +342,13 @@ static cycles alu(model *t)
     cycles start = issue(t, &t->alu_queue, until_stored(t, dst, &number)) + 2;
     t->alu_fetched = later(later(start, t->alu_free), kernel);
     start = later(t->alu_fetched, t->array_start);
-    taken(&t->alu_queue, start);
+    queue_take(&t->alu_queue, start);
     t->alu_start = start;
-    start = later(start, later(latest(&t->array_acc, src), latest(&t->array_acc, dst)));
-    start = later(start, later(latest(&t->load_acc, src), latest(&t->load_acc, dst)));
-    start = later(start, latest(&t->load_acc, params));
+    start = later(start, later(latest_at(&t->array_acc, src), latest_at(&t->array_acc, dst)));
+    start = later(start, later(latest_at(&t->load_acc, src), latest_at(&t->load_acc, dst)));
+    start = later(start, latest_at(&t->load_acc, params));
     if (t->alu_free > 0) { /* results that are still on their way */
-        const cycles flow = later(latest(&t->alu_acc, src), latest(&t->alu_acc, dst));
+        const cycles flow = later(latest_at(&t->alu_acc, src), latest_at(&t->alu_acc, dst));
         start = later(start, flow > steps ? flow - steps : 0);
     }
     t->alu_free = alu_until(t, start + ALU_START, j);
@@ -358,10 +358,10 @@ static cycles alu(model *t)
     vtac_vta_load_learn(t, number, over);
     busy(t, false, start, t->alu_free);
     vtac_vta_compute_done(t, over);
-    set(&t->alu_read, src, t->alu_free);
-    set(&t->alu_read, params, t->alu_free);
-    set(&t->alu_acc, dst, end);
-    set(&t->out.wrote, dst, over);
+    set_places(&t->alu_read, src, t->alu_free);
+    set_places(&t->alu_read, params, t->alu_free);
+    set_places(&t->alu_acc, dst, end);
+    set_places(&t->out.wrote, dst, over);
     return over;
 }
 
@@ -371,23 +371,23 @@ static cycles inwards(model *t)
     const job *j = &t->jobs[t->at];
     const granule_run dst = j->to, src = j->from, params = j->by;
     const cycles kernel = need_uops(t);
-    const cycles loaded = latest(&t->inp.wrote, dst);
+    const cycles loaded = latest_at(&t->inp.wrote, dst);
     cycles start = issue(t, &t->alu_queue, loaded > 0 ? loaded + TOKEN : 0) + 2;
     t->alu_fetched = later(later(start, t->alu_free), kernel);
     start = later(t->alu_fetched, t->array_start);
-    taken(&t->alu_queue, start);
+    queue_take(&t->alu_queue, start);
     t->alu_start = start;
-    start = later(start, later(latest(&t->array_acc, src), latest(&t->load_acc, src)));
-    start = later(start, later(latest(&t->array_inp, dst), latest(&t->load_acc, params)));
+    start = later(start, later(latest_at(&t->array_acc, src), latest_at(&t->load_acc, src)));
+    start = later(start, later(latest_at(&t->array_inp, dst), latest_at(&t->load_acc, params)));
     t->alu_free = alu_until(t, start + ALU_START, j);
     const cycles end = t->alu_free + ALU_DRAIN, over = retire(t, end);
     busy(t, false, start, t->alu_free);
     vtac_vta_compute_done(t, over);
     vtac_vta_load_delay(t, start, t->alu_free);
-    set(&t->alu_read, src, t->alu_free);
-    set(&t->alu_read, params, t->alu_free);
-    set(&t->alu_inp, dst, end);
-    set(&t->inp.read, dst, over);
+    set_places(&t->alu_read, src, t->alu_free);
+    set_places(&t->alu_read, params, t->alu_free);
+    set_places(&t->alu_inp, dst, end);
+    set_places(&t->inp.read, dst, over);
     return over;
 }
 
@@ -397,7 +397,7 @@ cycles vtac_vta_compute_step(model *t)
     if (j->kind == STEP_LOAD) {
         return acc_load(t);
     }
-    if (is_of_array(j)) {
+    if (runs_on_array(j)) {
         return array(t);
     }
     if (j->kind == STEP_ALU) {

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is decided before layers are planned one by one.
+ * The decisions that are made before layers are planned one by one.
  *
- * - folds: the first convolution has few channels, so the host writes its window's columns, or all of the
+ * - folds: the first convolution has few channels, so the host writes the columns of its window, or the whole
  *   window, as channels;
- * - joins: a sum is computed where one of its operands is made, and saves that operand's way through memory,
- *   and a maximum pool where what it reads is made;
- * - slices: what a concatenation only puts side by side is made in its place.
+ * - joins: a sum is computed with the layer that makes one of its operands, which saves that operand's trip
+ *   through memory; a pool is computed with the layer that makes its input;
+ * - slices: a tensor that a concatenation only copies is made in its place there;
+ * - groups: layers that are computed together, tile by tile.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "sched.h"
 
-/* How many layers read a tensor, and the last of them. */
+/* The number of layers that read a tensor, and the last of them. */
 typedef struct readers {
     uint32_t count, layer;
 } readers;
@@ -42,7 +43,7 @@ static int32_t maker_of(const vtac_vta_region *region, uint32_t tensor)
     return -1;
 }
 
-/* Folds. */
+/* ---- folds */
 
 static void fold_tensor(vtac_vta_tensor *t, const vtac_vta_window *window, const vtac_vta_tensor *made,
                         fold_kind kind)
@@ -54,7 +55,7 @@ static void fold_tensor(vtac_vta_tensor *t, const vtac_vta_window *window, const
     t->stored_w = kind == FOLD_NONE ? t->w : made->w;
 }
 
-/* The fold that makes the layer fastest; less work for the host where it hardly matters. */
+/* Chooses the fold that makes the layer fastest; a fold with more work for the host must gain 5 %. */
 static void choose_fold(const machine *m, vtac_vta_region *region, uint32_t tensor, uint32_t number)
 {
     vtac_vta_tensor *t = &region->tensors[tensor];
@@ -86,9 +87,9 @@ static void decide_folds(const machine *m, vtac_vta_region *region)
     }
 }
 
-/* Joins. */
+/* ---- joins */
 
-/* Cycles that are saved where `number` makes the sum, too; 0 where it cannot. */
+/* The cycles that joining the sum to layer `number` saves; 0 if it cannot be joined. */
 static uint64_t gain_of(const machine *m, const vtac_vta_region *region, int32_t number, uint32_t sum)
 {
     plan apart, added, together;
@@ -97,7 +98,7 @@ static uint64_t gain_of(const machine *m, const vtac_vta_region *region, int32_t
     }
     const uint32_t tensor = region->layers[number].output, n = (uint32_t)number;
     if (region->layers[n].behind != NULL && region->layers[sum].behind != NULL) {
-        return 0; /* there is one table at a time */
+        return 0; /* REQUANT applies one table at a time */
     }
     if (region->tensors[tensor].role != VTAC_VTA_INTERNAL || readers_of(region, tensor).count != 1 ||
         vtac_vta_conv_plan(m, region, n, &apart, NULL) != VTA_OK ||
@@ -126,7 +127,7 @@ static void decide_joins(const machine *m, const vtac_vta_region *region, decisi
     }
 }
 
-/* Slices. */
+/* ---- slices */
 
 static bool is_copy(const vtac_vta_region *region, const vtac_vta_layer *layer, uint32_t k)
 {
@@ -136,7 +137,7 @@ static bool is_copy(const vtac_vta_region *region, const vtac_vta_layer *layer, 
            region->tensors[layer->inputs[k]].zero == region->tensors[layer->output].zero;
 }
 
-/* With several groups of images a slice would not be one piece of memory. */
+/* With several groups of images a slice would not be contiguous, so it is left alone. */
 static void decide_slices(const machine *m, const vtac_vta_region *region, decisions *d)
 {
     for (uint32_t n = 0; n < region->layer_count; n++) {
@@ -158,10 +159,10 @@ static void decide_slices(const machine *m, const vtac_vta_region *region, decis
     }
 }
 
-/* Pools. */
+/* ---- pools */
 
-/* The convolutions whose outputs, side by side, a pool reads. With a table behind one, larger sums need not
- * become larger numbers. */
+/* The convolutions whose concatenated outputs a pool reads. A convolution with a table behind it cannot make
+ * a pool's input: the table need not be monotonic, so the maximum of sums is not the maximum of results. */
 enum { MAX_MAKERS = 16 };
 typedef struct makers {
     uint32_t layer[MAX_MAKERS], count;
@@ -198,7 +199,8 @@ static bool find_makers(const vtac_vta_region *region, const decisions *d, const
     return all;
 }
 
-/* Every window has something inside: what lies outside is no number. */
+/* Whether every window of the pool has an element inside the image: the padding of a maximum has no number.
+ */
 static bool windows_inside(const conv *c)
 {
     for (int dim = 0; dim < 2; dim++) {
@@ -211,7 +213,7 @@ static bool windows_inside(const conv *c)
     return true;
 }
 
-/* Means whose windows lie inside, all of as many elements. */
+/* Whether all windows of a pool of means lie inside the image and have the same number of elements. */
 static bool means_inside(const conv *c)
 {
     bool inside = c->pool->divisor_count == 1 && c->pool->more_times == 0 && c->pool->behind == NULL;
@@ -223,7 +225,7 @@ static bool means_inside(const conv *c)
     return inside;
 }
 
-/* The work of the busiest unit. */
+/* The work of the busiest unit, without the ALU. */
 static uint64_t busiest_of(const load_of_units *units)
 {
     const uint64_t bus = units->load > units->store ? units->load : units->store;
@@ -232,8 +234,8 @@ static uint64_t busiest_of(const load_of_units *units)
 
 enum {
     GROUP_TRIALS = 8,
-    POOL_TRIALS = 24, /* the rough estimate knows too little of what a pool keeps waiting */
-    FRACTION = 64     /* a smaller gain than one is not taken */
+    POOL_TRIALS = 24, /* the rough estimate underestimates how long a pool keeps other units waiting */
+    FRACTION = 64     /* the smallest gain that counts is one part in so many */
 };
 
 static vta_status plan_mean(const machine *m, const vtac_vta_region *region, uint32_t n, plan *out)
@@ -292,7 +294,7 @@ static void decide_pools(const machine *m, const vtac_vta_region *region, vtac_v
     }
 }
 
-/* Groups. */
+/* ---- groups */
 
 uint32_t vtac_vta_decisions_members(const decisions *d, uint32_t last, uint32_t *members)
 {
@@ -308,7 +310,7 @@ uint32_t vtac_vta_decisions_members(const decisions *d, uint32_t last, uint32_t 
     return count;
 }
 
-/* The layer whose output `number` alone reads, and which does nothing else; or -1. */
+/* The convolution whose output only `number` reads and that is not joined to anything; or -1. */
 static int32_t feeder_of(const vtac_vta_region *region, const decisions *d, uint32_t number)
 {
     const uint32_t tensor = region->layers[number].inputs[0];
@@ -320,7 +322,8 @@ static int32_t feeder_of(const vtac_vta_region *region, const decisions *d, uint
     return alone ? maker : -1;
 }
 
-/* Cycles by themselves of layers that are computed together, as they will be planned; 0 where they cannot. */
+/* The cycles of layers that are computed together, planned as they will be; 0 if they cannot be. Adds their
+ * work to `units`. */
 static uint64_t cycles_alone(const machine *m, const vtac_vta_region *region, const decisions *d,
                              const uint32_t *members, uint32_t count, load_of_units *units)
 {
@@ -346,9 +349,9 @@ static uint64_t cycles_alone(const machine *m, const vtac_vta_region *region, co
     return own.cycles;
 }
 
-/* Convolutions by channels are what makes a group worth while: what they read and write is much, and their
- * work little. */
-static bool some_by_channels(const vtac_vta_region *region, const uint32_t *members, uint32_t count)
+/* Whether a member is depthwise. Depthwise layers make groups worthwhile: they move much data
+ * for little work. */
+static bool any_depthwise(const vtac_vta_region *region, const uint32_t *members, uint32_t count)
 {
     bool found = false;
     for (uint32_t k = 0; k < count; k++) {
@@ -357,9 +360,9 @@ static bool some_by_channels(const vtac_vta_region *region, const uint32_t *memb
     return found;
 }
 
-/* A convolution that waits for the sum behind it: the array could work on what it reads meanwhile. In a
- * memory that moves less, both ways together, than the bus does one way, the model is less sure of such
- * groups than of layers one by one. */
+/* Whether a convolution waits for the sum behind it, so that the array could work on its input meanwhile.
+ * With a memory that moves less in both directions together than the bus does in one, the model predicts such
+ * groups less precisely than single layers, so they are not formed. */
 static bool waits_for_sum(const machine *m, const decisions *d, uint32_t n, uint64_t cycles,
                           const load_of_units *units)
 {
@@ -368,23 +371,23 @@ static bool waits_for_sum(const machine *m, const decisions *d, uint32_t n, uint
     return !slow && d->sum_of[n] >= 0 && cycles > units->array + units->array / WORTH;
 }
 
-/* What it is worth in cycles that less goes through memory: its bus is there for the weights of the layers to
- * come, and for others than the accelerator. */
+/* The gain of less traffic, in cycles: the bus is free for the weights of later layers, and for others
+ * than the accelerator. */
 static uint64_t worth_of_quiet(const machine *m, const load_of_units *apart, const load_of_units *together)
 {
-    enum { BEATS = 9, CYCLES = 2 }; /* so many beats are worth so many cycles */
+    enum { BEATS = 9, CYCLES = 2 }; /* so many beats saved count as so many cycles */
     const uint64_t before = apart->bytes_read + apart->bytes_written,
                    now = together->bytes_read + together->bytes_written;
     return now < before ? (before - now) * CYCLES / ((uint64_t)m->beat * BEATS) : 0;
 }
 
-/* When layers go together: where one by one they would not be faster if they overlapped, where they would not
- * if they did not, wherever they fit. */
+/* The condition for a group. SURELY: it beats even layers that overlap. EAGERLY: it beats layers one after
+ * the other. ALWAYS: it fits. */
 typedef enum grouping { GROUP_SURELY, GROUP_EAGERLY, GROUP_ALWAYS } grouping;
 
-/* Layer n joins those that make what it reads. One by one they could overlap: of the difference to the
- * busiest unit's work, half is taken for granted. Where only cycles are looked for, that less is moved counts
- * for nothing. */
+/* Adds layer n to the group of the layer that makes its input, if that is faster. GROUP_SURELY assumes that
+ * separate layers overlap: half of the difference to the busiest unit's work counts as gained, and less
+ * traffic counts for the group. GROUP_EAGERLY looks at cycles only. */
 static void decide_group(const machine *m, const vtac_vta_region *region, uint32_t n, grouping when,
                          decisions *d)
 {
@@ -398,7 +401,7 @@ static void decide_group(const machine *m, const vtac_vta_region *region, uint32
     }
     const uint32_t count = vtac_vta_decisions_members(d, (uint32_t)maker, members);
     members[count] = n;
-    const bool some = always || some_by_channels(region, members, count + 1);
+    const bool some = always || any_depthwise(region, members, count + 1);
     const uint64_t own =
         count < MAX_MEMBERS && (some || after >= 0) ? cycles_alone(m, region, d, &n, 1, &apart) : 0;
     const bool may = own > 0 && (some || waits_for_sum(m, d, n, own, &apart));
@@ -421,7 +424,8 @@ static void decide_groups(const machine *m, const vtac_vta_region *region, group
     }
 }
 
-/* A convolution with means behind it is in no group: which of them comes first. */
+/* A convolution with a pool of means joined is in no group, so the order of the two decisions matters: pools
+ * come first in GROUP_SURELY, groups otherwise. */
 static void decide_together(const machine *m, const vtac_vta_region *region, grouping when, decisions *d)
 {
     if (when == GROUP_SURELY) {

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Layers that are computed together: what one makes of a tile is requantized into INP, where the next one
- * reads it. Nothing between them goes through memory.
+ * Layers that are computed together (a group): a member's output tile is requantized into INP, where the next
+ * member reads it. Nothing between members goes through memory.
  *
- * The last one's output is cut into tiles; what a tile needs of the others is made for it, a border that two
- * tiles need twice. A tile is made block by block: a channel block of the first member, from all of its
- * input; then the next member's, if it works on channels by themselves; a convolution at the end sums the
- * blocks up as they come. So there are, in this order, at most a convolution or a member by channels; more of
- * these; and a convolution at the end.
+ * The last member's output is cut into tiles. Its tile determines what the others have to make; the halo that
+ * two tiles share is made twice. A tile is made block by block: a channel block of the first member, from its
+ * whole input; then the block of the next member, if that is depthwise; a convolution at the end sums over
+ * the blocks as they come (it *gathers*). So a group has, in this order: a convolution or a depthwise member;
+ * more depthwise members; and perhaps a convolution at the end.
  *
- * A convolution right behind another one may stream instead: it has all blocks of a tile's input in INP, and
- * its own output blocks, one by one, go between the parts of the next tile's work. What the ALU does with
- * them, a joined sum above all, is then beside the work of two layers.
+ * A convolution right behind another one may *stream* instead: it has all blocks of a tile's input in INP,
+ * and its own output blocks, one by one, go between the parts of the next tile's work. The ALU then has the
+ * time of two layers for them, above all for a joined sum.
  *
  * The array is kept busy: while the ALU requantizes a block for a member, the array works on the next block
- * for the one before. What is between two members has two slots in INP. The border of an image is the zero
- * point: it is loaded once, and stays while only the inside is written.
+ * for the member before. A *line*, the input of a member from the one before, has two slots in INP. Padding
+ * at the border of an image is the zero point: it is loaded once, and stays while only the inside is written.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -29,16 +29,16 @@
 #include "vta/number.h"
 
 enum {
-    LINES = 2,     /* slots of what is between two members, at most */
-    SUMS = 2,      /* and of sums */
-    MAX_PARTS = 4, /* that REQUANT can write of an entry */
+    LINES = 2,     /* the maximum of slots of a line */
+    SUMS = 2,      /* the maximum of slots of sums */
+    MAX_PARTS = 4, /* blocks of an entry that REQUANT can write */
     MAX_ROW_STEP = 255,
-    PARAM_BLOCKS = 16, /* whose parameters are loaded together */
+    PARAM_BLOCKS = 16, /* blocks whose parameters are loaded together */
     WIDE_BLOCKS = 8,
     QUARTERS = 4,
-    MORE_PASSES = 4, /* of a sum by the ALU, */
-    SUM_CALLS = 7,   /* and its calls */
-    OTHERS = 3,      /* slots of a sum's other operand, at most */
+    MORE_PASSES = 4, /* passes of the ALU over a joined sum, beyond one */
+    SUM_CALLS = 7,   /* calls of the ALU for a joined sum */
+    OTHERS = 3,      /* the maximum of slots of a sum's other operand */
     TABLES = 2,
     MAX_TILES = 1024,
 };
@@ -48,24 +48,24 @@ static const group_member *last_of(const layer_group *g)
     return &g->members[g->count - 1];
 }
 
-/* Whether it takes a tile's input when all of it is there, block by block of its own output. */
+/* Whether member m streams: it starts when a tile's whole input is there. */
 static bool streams(const layer_group *g, uint32_t m)
 {
     return g->streams && m + 1 == g->count;
 }
 
-/* Whether it sums up what comes block by block. */
+/* Whether member m gathers: it sums over the blocks of its input as they come. */
 static bool gathers(const layer_group *g, uint32_t m)
 {
     return m > 0 && !g->members[m].conv.depthwise && !streams(g, m);
 }
 
-/* Members. */
+/* ---- members */
 
-/* Rows are rows, pointwise or not: what tiles of several members have in common. But what is pointwise may
- * take an image for rows, or rows for an image: its input's pixels are those of its output in the same order.
- */
-static void unroll(conv *c)
+/* Restores the rows of a pointwise layer, which vtac_vta_conv_of made one long row: the members' tiles need
+ * the same shape. A pointwise layer may also read an image as rows, or rows as an image; its input has the
+ * pixels of its output in the same order. */
+static void restore_rows(conv *c)
 {
     const vtac_vta_tensor *in = &c->region->tensors[c->input];
     const vtac_vta_tensor *own = &c->region->tensors[c->layer->output];
@@ -84,35 +84,35 @@ static bool may_be_member(const layer_group *g, uint32_t m)
            (c->depthwise || (c->groups == 1 && !middle));
 }
 
-/* Whether one member reads what the one before it makes, and in its shape. */
-static bool takes_over(const conv *before, const conv *c)
+/* Whether a member reads the output of the one before it in the same shape. */
+static bool continues(const conv *before, const conv *c)
 {
     return before->layer->output == c->input && before->oh == c->h && before->ow == c->w;
 }
 
-static bool are_a_group(const machine *m, const layer_group *g)
+static bool can_be_group(const machine *m, const layer_group *g)
 {
     uint32_t tables = 0;
     bool good = m->config->loop_back != 0 && m->ri == 1 && m->ro <= MAX_PARTS && g->count >= 2;
     for (uint32_t k = 0; k < g->count && good; k++) {
         const conv *c = &g->members[k].conv;
         tables += conv_table(c) != NULL;
-        good = may_be_member(g, k) && (k == 0 || takes_over(&g->members[k - 1].conv, c));
+        good = may_be_member(g, k) && (k == 0 || continues(&g->members[k - 1].conv, c));
     }
     return good && tables <= TABLES;
 }
 
-/* Tiles. */
+/* ---- tiles */
 
-/* How much of its input `made` outputs of a member need. */
+/* The input that `made` outputs of a member need along dimension d. */
 static int64_t span_of(const conv *c, int d, int64_t made)
 {
     const vtac_vta_window *w = &c->window;
     return (made - 1) * w->stride[d] + (w->kernel[d] - 1) * w->dilation[d] + 1;
 }
 
-/* What the members make for `count` outputs of the last one from `at` on, along dimension d. */
-static void makes(const layer_group *g, int d, int64_t at, int64_t count, interval *made)
+/* The outputs that each member makes for the last member's outputs at … at + count - 1, along dimension d. */
+static void find_made(const layer_group *g, int d, int64_t at, int64_t count, interval *made)
 {
     made[g->count - 1] = (interval){at, count};
     for (uint32_t m = g->count - 1; m > 0; m--) {
@@ -124,12 +124,12 @@ static void makes(const layer_group *g, int d, int64_t at, int64_t count, interv
     }
 }
 
-/* All tiles along one dimension. */
+/* Totals over all tiles along one dimension. */
 typedef struct tile_totals {
-    int64_t max[MAX_MEMBERS], sum[MAX_MEMBERS]; /* rows or columns that each makes */
-    int64_t row_cycles[MAX_MEMBERS];            /* columns: of the array, for a row of an output block */
-    int64_t loaded;                             /* of the first one's input */
-    bool good;                                  /* there is something of each in every tile */
+    int64_t max[MAX_MEMBERS], sum[MAX_MEMBERS]; /* by member: rows or columns that it makes */
+    int64_t row_cycles[MAX_MEMBERS];            /* columns: the array's cycles for a row of an output block */
+    int64_t loaded;                             /* the first member's input */
+    bool good;                                  /* every member makes something in every tile */
 } tile_totals;
 
 static void sweep_tiles(const layer_group *g, int d, int64_t size, tile_totals *out)
@@ -140,7 +140,7 @@ static void sweep_tiles(const layer_group *g, int d, int64_t size, tile_totals *
     *out = (tile_totals){.good = true};
     for (int64_t at = 0; at < total; at += size) {
         interval made[MAX_MEMBERS];
-        makes(g, d, at, vta_min(size, total - at), made);
+        find_made(g, d, at, vta_min(size, total - at), made);
         for (uint32_t m = 0; m < g->count; m++) {
             const conv *c = &g->members[m].conv;
             out->max[m] = vta_max(out->max[m], made[m].count);
@@ -155,9 +155,9 @@ static void sweep_tiles(const layer_group *g, int d, int64_t size, tile_totals *
     }
 }
 
-/* Fitting. */
+/* ---- allocation */
 
-/* How a member's loops go, and the sizes of what it has in the scratchpads. */
+/* Sets a member's loops and the sizes of its slots; false if it does not fit. */
 static bool size_member(const layer_group *g, uint32_t m, tiling *t)
 {
     const conv *c = &g->members[m].conv;
@@ -185,17 +185,16 @@ static bool size_member(const layer_group *g, uint32_t m, tiling *t)
     return !far && steps <= of->uop;
 }
 
-/* Whether a member reads its input in one call of the array: then the slot is free for what is held back
- * until that call, and one is enough; but where other tiles have other borders, they would be loaded too
- * early.
- */
+/* Whether a member reads its input in one call of the array. Then the slot is free for the requantization
+ * that is held back until that call, and one slot is enough. Not with several tiles: padding would be
+ * loaded too early. */
 static bool reads_at_once(const layer_group *g, uint32_t m)
 {
     const conv *c = &g->members[m].conv;
     return c->depthwise ? c->machine->ro == 1 && g->members[m].tiling.wgt_size == 1 : c->out_blocks == 1;
 }
 
-/* INP: what is between members, and what the first one loads. */
+/* INP: the lines between members, and the first member's input. */
 static bool fit_inputs(layer_group *g, const machine *of, int64_t tiles, int64_t lines)
 {
     int64_t used = 0;
@@ -212,7 +211,7 @@ static bool fit_inputs(layer_group *g, const machine *of, int64_t tiles, int64_t
     return first->inp_slots > 0;
 }
 
-/* WGT: for each at least two chunks, or all; then as many as there is room for, the smallest first. */
+/* WGT: two chunks or all for each member; then more slots where there is room, the smallest chunks first. */
 static bool fit_weights(layer_group *g, const machine *of)
 {
     int64_t used = 0;
@@ -244,15 +243,15 @@ static bool fit_weights(layer_group *g, const machine *of)
     return fits;
 }
 
-/* How many slots sums have: what is summed up over blocks, what a member by channels makes, the first one's;
- * what a joined sum takes in; and what the last one makes that has all of its input. */
+/* Numbers of slots of sums: of a member that gathers, of a depthwise one, of the first one; of a joined sum's
+ * other operand; of a member that streams. */
 typedef struct sum_slots {
     int64_t gathered, by_channels, first, others, streamed;
 } sum_slots;
 
-/* What a joined sum takes in lies in another quarter than its constants and than the sums, where there is
- * room: the ALU reads one entry a cycle of each quarter. */
-static void part_others(layer_group *g, const machine *of, int64_t sums)
+/* Moves the other operand of a joined sum to a quarter of ACC without constants and sums, if there is room:
+ * the ALU reads one entry a cycle from each quarter. */
+static void move_other_operand(layer_group *g, const machine *of, int64_t sums)
 {
     tiling *t = &g->members[g->count - 1].tiling;
     const int64_t half = of->acc / 2, quarter = of->acc / QUARTERS;
@@ -269,9 +268,9 @@ static int64_t slots_of(const layer_group *g, uint32_t m, const sum_slots *how)
     return gathers(g, m) ? how->gathered : m == 0 ? how->first : how->by_channels;
 }
 
-/* ACC: sums from the first entry on; parameters, and what a sum takes, in its side or at its end. `parted`:
- * what is summed up over blocks begins in a quarter of its own: the array reads it while the ALU reads what
- * the members before it have made, and each quarter gives one entry a cycle. */
+/* ACC: sums from the first entry on; parameters and a sum's other operand in its side or at its end. With
+ * `parted`, gathered sums begin in a quarter of their own: the array reads them while the ALU reads the sums
+ * of the members before, and each quarter gives one entry a cycle. */
 static bool place_sums(layer_group *g, const machine *of, const sum_slots *how, bool parted)
 {
     const int64_t quarter = of->acc / QUARTERS;
@@ -306,11 +305,11 @@ static bool place_sums(layer_group *g, const machine *of, const sum_slots *how, 
         t->acc_used = sums;
         t->side_used = side;
     }
-    part_others(g, of, sums);
+    move_other_operand(g, of, sums);
     return sums <= of->acc && side <= room && (of->side > 0 || at >= sums);
 }
 
-/* As many slots as there is room for; those go first that the array waits for least. */
+/* Tries fewer and fewer slots until they fit; first it gives up slots for which the array waits least. */
 static bool fit_sums(layer_group *g, const machine *of, int64_t tiles)
 {
     static const sum_slots less[] = {{SUMS, SUMS, SUMS, OTHERS, 4},
@@ -325,8 +324,8 @@ static bool fit_sums(layer_group *g, const machine *of, int64_t tiles)
     return fits;
 }
 
-/* Fills in what follows; false where it does not fit. */
-static bool complete(layer_group *g, const group_tiling *how, tile_totals *up, tile_totals *across)
+/* Fills in everything that follows from a tiling; false if it does not fit. */
+static bool complete_tiling(layer_group *g, const group_tiling *how, tile_totals *up, tile_totals *across)
 {
     const int64_t rows = how->rows, cols = how->cols;
     const conv *last = &last_of(g)->conv;
@@ -355,7 +354,7 @@ static bool complete(layer_group *g, const group_tiling *how, tile_totals *up, t
            fit_sums(g, of, tiles);
 }
 
-/* The rough estimate. */
+/* ---- the rough estimate */
 
 static int64_t weight_bytes(const layer_group *g, uint32_t m)
 {
@@ -366,7 +365,7 @@ static int64_t weight_bytes(const layer_group *g, uint32_t m)
     return loads * chunks * t->wgt_size * c->machine->block_in * c->machine->block_out;
 }
 
-/* What one member asks of each unit. */
+/* The work of each unit for one member. */
 static load_of_units units_of(const layer_group *g, uint32_t m, const tile_totals *up,
                               const tile_totals *across)
 {
@@ -389,7 +388,8 @@ static load_of_units units_of(const layer_group *g, uint32_t m, const tile_total
     };
 }
 
-static void measure(layer_group *g, const tile_totals *up, const tile_totals *across, load_of_units *out)
+static void measure_group(layer_group *g, const tile_totals *up, const tile_totals *across,
+                          load_of_units *out)
 {
     *out = (load_of_units){0};
     for (uint32_t m = 0; m < g->count; m++) {
@@ -404,7 +404,7 @@ static void measure(layer_group *g, const tile_totals *up, const tile_totals *ac
     }
 }
 
-/* What member m asks of the array and the ALU. */
+/* The work of member m for the array and the ALU. */
 static flow_member flow_of(const layer_group *g, uint32_t m)
 {
     const group_member *own = &g->members[m];
@@ -420,8 +420,8 @@ static flow_member flow_of(const layer_group *g, uint32_t m)
                          .gathers = gathers(g, m)};
 }
 
-/* By how the members wait for each other, and no less than the memory needs. */
-static uint64_t estimate(const layer_group *g, const load_of_units *units)
+/* The time of the pipeline, at least that of the memory. */
+static uint64_t estimate_cycles(const layer_group *g, const load_of_units *units)
 {
     enum { ENDS = 600 };
     const conv *first = &g->members[0].conv;
@@ -449,7 +449,7 @@ static uint64_t estimate(const layer_group *g, const load_of_units *units)
     return (uint64_t)fmax(vtac_vta_flow_cycles(&f), both) + ENDS;
 }
 
-/* Ways. */
+/* ---- tilings */
 
 enum { CUTS = 12, FORMS = 2 * LINES, MAX_TILINGS = CUTS * CUTS * FORMS };
 
@@ -465,7 +465,7 @@ static int cuts_of(int64_t total, int64_t *size)
     return count;
 }
 
-static int faster(const void *a, const void *b)
+static int by_cycles(const void *a, const void *b)
 {
     const group_tiling *x = a, *y = b;
     if (x->cycles != y->cycles) {
@@ -474,7 +474,7 @@ static int faster(const void *a, const void *b)
     return x->rows * x->cols > y->rows * y->cols ? -1 : x->rows * x->cols < y->rows * y->cols;
 }
 
-/* Behind a convolution by channels it is as well to sum up block by block, which takes less of INP. */
+/* Whether streaming is worth a try: the last member is dense, and its line has both slots. */
 static bool may_stream(const layer_group *g, const group_tiling *how)
 {
     return how->lines == LINES && !last_of(g)->conv.depthwise;
@@ -497,21 +497,21 @@ static uint32_t find_tilings(layer_group *g, group_tiling *tilings)
             continue;
         }
         if (one->rows * one->cols * last->machine->ro <= last->machine->acc &&
-            complete(g, one, &up, &across)) {
-            measure(g, &up, &across, &units);
-            one->cycles = estimate(g, &units);
+            complete_tiling(g, one, &up, &across)) {
+            measure_group(g, &up, &across, &units);
+            one->cycles = estimate_cycles(g, &units);
             count++;
         }
     }
-    qsort(tilings, count, sizeof *tilings, faster);
+    qsort(tilings, count, sizeof *tilings, by_cycles);
     return count;
 }
 
 void vtac_vta_group_apply(plan *p, const group_tiling *how)
 {
     tile_totals up, across;
-    (void)complete(&p->group, how, &up, &across);
-    measure(&p->group, &up, &across, &p->units);
+    (void)complete_tiling(&p->group, how, &up, &across);
+    measure_group(&p->group, &up, &across, &p->units);
     p->cycles = how->cycles;
     p->group.how = *how;
 }
@@ -526,12 +526,12 @@ vta_status vtac_vta_group_plan(const machine *m, const vtac_vta_region *region, 
     g->count = count;
     for (uint32_t k = 0; k < count; k++) {
         vtac_vta_conv_of(m, region, numbers[k], &g->members[k].conv);
-        unroll(&g->members[k].conv);
+        restore_rows(&g->members[k].conv);
     }
     if (sum != NULL) {
         vtac_vta_conv_join(&g->members[count - 1].conv, sum);
     }
-    if (!are_a_group(m, g)) {
+    if (!can_be_group(m, g)) {
         return vta_fail(diag, VTA_UNSUPPORTED, "layer '%s' does not join those before it", out->layer->name);
     }
     if (find_tilings(g, tilings) == 0) {
@@ -620,7 +620,7 @@ void vtac_vta_group_describe(const plan *p, uint32_t member, char *text, size_t 
         streams(g, member) ? ", beside its next tile" : "", last && c->sum != NULL ? ", sum joined" : "");
 }
 
-/* Constants: each member's, as if it were alone. */
+/* Packs each member's constants as if it were alone. */
 vta_status vtac_vta_group_pack(plan *p, blob *to, vta_diag *diag)
 {
     for (uint32_t m = 0; m < p->group.count; m++) {
@@ -634,15 +634,15 @@ vta_status vtac_vta_group_pack(plan *p, blob *to, vta_diag *diag)
     return VTA_OK;
 }
 
-/* Calls. */
+/* ---- calls */
 
 /* A block of a tile. */
 typedef struct item {
     int64_t tile, block;
-    bool first, last; /* of the tile */
+    bool first, last; /* in the order of the tile's blocks */
 } item;
 
-/* Slots of what is between two members: what border of zero points each has around the inside. */
+/* The border of zero points around the inside of a line's slot. */
 typedef struct border {
     bool known;
     extent rows, cols;
@@ -654,16 +654,16 @@ typedef struct group_emitter {
     emitter emitters[MAX_MEMBERS];
     border borders[MAX_MEMBERS][LINES];
     int64_t blocks, items;
-    uint64_t mains;                    /* calls that let go of what is held back, so far, */
-    uint64_t held[MAX_MEMBERS][LINES]; /* and when a member's requantization into a slot was held */
+    uint64_t mains;                    /* calls so far that release the epilogue */
+    uint64_t held[MAX_MEMBERS][LINES]; /* by member and slot: `mains` when a requantization was held */
     struct {
-        int64_t tile, done; /* of the tile, so many of its pieces: the last one's, where it streams */
+        int64_t tile, done; /* the streamed tile; its pieces that are done */
         int64_t number;     /* pieces of all tiles */
-        uint64_t held;      /* when the last requantization into its input was held */
+        uint64_t held;      /* `mains` when the last requantization into its input was held */
     } stream;
 } group_emitter;
 
-/* Every other tile backwards: the weights that were used last are used first. */
+/* Goes through every other tile backwards, so that the weights used last are used first. */
 static item item_of(const group_emitter *ch, int64_t number)
 {
     const int64_t tile = number / ch->blocks, at = number % ch->blocks;
@@ -675,8 +675,8 @@ static patch patch_of(const group_emitter *ch, uint32_t m, int64_t tile)
     interval ys[MAX_MEMBERS], xs[MAX_MEMBERS];
     const group_member *last = last_of(ch->g);
     const patch out = vtac_vta_tiling_tile(&last->conv, &last->tiling, tile);
-    makes(ch->g, 0, out.y, out.rows, ys);
-    makes(ch->g, 1, out.x, out.cols, xs);
+    find_made(ch->g, 0, out.y, out.rows, ys);
+    find_made(ch->g, 1, out.x, out.cols, xs);
     return (patch){
         .image = out.image, .y = ys[m].at, .x = xs[m].at, .rows = ys[m].count, .cols = xs[m].count};
 }
@@ -693,7 +693,7 @@ static piece piece_for(group_emitter *ch, uint32_t m, int64_t number)
     return p;
 }
 
-/* The first member's input for an item is there. */
+/* Loads the first member's input for an item; returns its entry. */
 static int64_t load_first(group_emitter *ch, int64_t number)
 {
     bool present;
@@ -709,7 +709,7 @@ static int64_t load_first(group_emitter *ch, int64_t number)
     return sram;
 }
 
-/* What the next item, or the next tile, will load. */
+/* Prefetches the input of the next item, or of the next tile. */
 static void load_ahead(group_emitter *ch, int64_t number)
 {
     const bool depthwise = ch->emitters[0].c->depthwise;
@@ -720,7 +720,7 @@ static void load_ahead(group_emitter *ch, int64_t number)
     }
 }
 
-/* The slot of member m's input that an item's block is in. */
+/* The slot of member m's input that has an item's block. */
 static int64_t slot_of(const group_emitter *ch, uint32_t m, int64_t number)
 {
     const int64_t count = streams(ch->g, m) ? number / ch->blocks : number;
@@ -738,8 +738,8 @@ static bool same_extent(const extent *a, const extent *b)
     return a->before == b->before && a->count == b->count && a->after == b->after;
 }
 
-/* A slot of member m's input gets its border for an item; *to is where the inside begins, *pitch from row to
- * row. */
+/* Loads the border of a slot of member m's input, unless it has the same border already. *to gets the first
+ * entry of the inside, *pitch the distance of rows. */
 static void prepare_line(group_emitter *ch, uint32_t m, int64_t number, int64_t *to, int64_t *pitch)
 {
     const item of = item_of(ch, number);
@@ -764,15 +764,15 @@ static void prepare_line(group_emitter *ch, uint32_t m, int64_t number, int64_t 
     *was = now;
 }
 
-/* What another member has left to the ALU is under way before this one reads it. */
-static void let_go(group_emitter *ch, uint32_t m, int64_t number)
+/* Releases a requantization by member m - 1 that is still held, before member m reads its result. */
+static void release_epilogue(group_emitter *ch, uint32_t m, int64_t number)
 {
     if (m > 0 && ch->held[m - 1][number % LINES] == ch->mains) {
         vtac_vta_list_flush(ch->list);
     }
 }
 
-/* The next piece of the last member, which streams. */
+/* Emits the next piece of the last member, which streams. */
 static void emit_streamed(group_emitter *ch)
 {
     const uint32_t m = ch->g->count - 1, tag = ch->list->tag;
@@ -797,9 +797,8 @@ static void emit_streamed(group_emitter *ch)
     ch->list->tag = tag;
 }
 
-/* Of the tile whose input is all there, the pieces that belong beside the first `done` of `all` parts of the
- * next one's work. */
-static void keep_up(group_emitter *ch, int64_t done, int64_t all)
+/* Emits streamed pieces until they keep pace with the next tile's work, `done` parts of `all`. */
+static void emit_streamed_until(group_emitter *ch, int64_t done, int64_t all)
 {
     const int64_t groups = last_of(ch->g)->tiling.groups;
     while (ch->stream.tile >= 0 && ch->stream.done * all < groups * done) {
@@ -807,8 +806,8 @@ static void keep_up(group_emitter *ch, int64_t done, int64_t all)
     }
 }
 
-/* One input block after the other: each when it is there, and with what streams between them. `at`: the parts
- * of the tile's work that are done, of `of`. */
+/* Sums over one input block after the other, each when it is loaded, with streamed pieces between them. `at`
+ * parts of the tile's work are done, of `of`. */
 static void sum_as_loaded(group_emitter *ch, emitter *e, piece *p, const reduction *all, int64_t at,
                           int64_t of)
 {
@@ -827,11 +826,11 @@ static void sum_as_loaded(group_emitter *ch, emitter *e, piece *p, const reducti
             vtac_vta_emit_gemm(e, p, &one, n);
             ch->mains++;
         }
-        keep_up(ch, at + k + 1, of);
+        emit_streamed_until(ch, at + k + 1, of);
     }
 }
 
-/* The sums of a member that is not the last one. */
+/* Sums for a member that is not the last one. */
 static void sum_inside(group_emitter *ch, uint32_t m, int64_t number, piece *p, const reduction *all)
 {
     emitter *e = &ch->emitters[m];
@@ -845,7 +844,7 @@ static void sum_inside(group_emitter *ch, uint32_t m, int64_t number, piece *p, 
 }
 
 /* Member m's work on an item. */
-static void work_on(group_emitter *ch, uint32_t m, int64_t number)
+static void emit_item(group_emitter *ch, uint32_t m, int64_t number)
 {
     emitter *e = &ch->emitters[m];
     const item of = item_of(ch, number);
@@ -857,7 +856,7 @@ static void work_on(group_emitter *ch, uint32_t m, int64_t number)
     now.part = vtac_vta_tiling_part(e->c, e->t, p.group, now.index);
     now.wgt = vtac_vta_emit_weights(e, p.group, now.index);
     now.inp = m == 0 ? load_first(ch, number) : line_of(ch, m, number);
-    let_go(ch, m, number);
+    release_epilogue(ch, m, number);
     ch->mains++;
     if (end) {
         vtac_vta_emit_reduction(e, &p, &now, !sums_up || of.last);
@@ -870,44 +869,44 @@ static void work_on(group_emitter *ch, uint32_t m, int64_t number)
     vtac_vta_emit_into_inp(e, &p, 0, to, pitch);
     ch->held[m][number % LINES] = ch->mains;
     if (streams(ch->g, m + 1)) {
-        keep_up(ch, number % ch->blocks + 1, ch->blocks);
+        emit_streamed_until(ch, number % ch->blocks + 1, ch->blocks);
     }
     if (m == 0) {
         load_ahead(ch, number);
     }
 }
 
-/* A tile's input of the last member is all there. */
-static void next_tile(group_emitter *ch, int64_t tile)
+/* Starts streaming a tile: the last member's input is complete. */
+static void start_streaming(group_emitter *ch, int64_t tile)
 {
     ch->stream.tile = tile;
     ch->stream.done = 0;
     ch->stream.held = ch->mains;
 }
 
-/* Each member is an item behind the one before it; the last one a tile, where it streams. */
+/* Each member works one item behind the member before it; a last member that streams, one tile. */
 static void emit_items(group_emitter *ch)
 {
     const uint32_t count = ch->g->count - ch->g->streams;
     const int64_t steps = ch->items + count - 1;
-    next_tile(ch, -1);
+    start_streaming(ch, -1);
     for (int64_t at = 0; at < steps; at++) {
         vtac_vta_list_piece(ch->list);
         for (uint32_t m = 0; m < count; m++) {
             if (at >= m && at - m < ch->items) {
-                work_on(ch, m, at - m);
+                emit_item(ch, m, at - m);
             }
         }
-        const int64_t over = at + 2 - count; /* items */
+        const int64_t over = at + 2 - count; /* items of the tile that are complete */
         if (ch->g->streams && over > 0 && over % ch->blocks == 0) {
-            next_tile(ch, over / ch->blocks - 1);
+            start_streaming(ch, over / ch->blocks - 1);
         }
     }
-    keep_up(ch, 1, 1);
+    emit_streamed_until(ch, 1, 1);
     vtac_vta_list_flush(ch->list);
 }
 
-static bool open_all(group_emitter *ch, const layer_group *g, step_list *list)
+static bool open_emitters(group_emitter *ch, const layer_group *g, step_list *list)
 {
     bool good = true;
     int64_t tables = 0;
@@ -926,7 +925,7 @@ static bool open_all(group_emitter *ch, const layer_group *g, step_list *list)
 vta_status vtac_vta_group_emit(const plan *p, step_list *list, vta_diag *diag)
 {
     group_emitter ch = {.g = &p->group, .list = list, .blocks = p->group.members[0].tiling.groups};
-    const bool good = open_all(&ch, &p->group, list);
+    const bool good = open_emitters(&ch, &p->group, list);
     ch.items = last_of(&p->group)->tiling.tiles * ch.blocks;
     for (uint32_t m = 0; m < p->group.count && good; m++) {
         ch.list->tag = ch.emitters[m].c->number + 1;

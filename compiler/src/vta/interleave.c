@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The pieces of several layers are woven into one stream. Layers by themselves wait for one thing each: one
- * that makes many channels for the writes, the next one, which reads them, for the reads. So a piece goes
- * as soon as what it reads is stored, before the layer is over that makes it, and while others of that layer
- * still keep the write bus busy.
+ * Interleaves the pieces of several layers in one stream. Layers alone wait for one unit each: a layer with
+ * many output channels waits for writes, the next one, which reads them, for reads. So a piece is emitted as
+ * soon as its input is stored, even before the layer that makes its input is over, and while other pieces of
+ * that layer keep the write bus busy.
  *
- * What comes next is found by a small simulation: of the layers that are under way, the one whose next piece
- * could start on the array first. What a piece must follow is found before, by memory and by scratchpads:
- * pieces of one layer keep their order, so a number of pieces for each of the layers before it says all.
+ * A small simulation finds the order: the next piece is the one that could start on the array first, among
+ * the next pieces of the layers under way. Dependencies are found beforehand, in memory and in scratchpads.
+ * Pieces of one layer keep their order, so a dependency is a number of pieces of an earlier layer.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,8 +18,8 @@
 enum {
     WINDOW = INTERLEAVE_WINDOW,
     INSN_BYTES = 16,
-    NOTICE = 32,  /* cycles from data in a scratchpad to work on them, */
-    STORED = 100, /* and beyond the memory's latency from a store's last beat to the load behind it */
+    NOTICE = 32,  /* cycles from data in a scratchpad to work on them */
+    STORED = 100, /* cycles from a store's last beat to a load behind it, beyond the memory's latency */
 };
 
 typedef uint64_t cycles;
@@ -27,12 +27,12 @@ typedef uint64_t cycles;
 typedef struct draft_piece {
     size_t first, count; /* drafts */
     uint32_t stage;
-    uint32_t need[WINDOW]; /* of the stages before it, the next one first: pieces that it follows */
-    uint32_t slot, out; /* the last piece + 1 of its own stage that used what it fills, and sums it makes */
-    uint32_t after;     /* all stages before this one are over */
-    cycles first_read, read; /* of the bus: until its work can begin; all */
+    uint32_t need[WINDOW]; /* by distance of stages: pieces of that earlier stage that come first */
+    uint32_t slot, out;    /* 1 + the last piece of its own stage that read its slots; that stored its sums */
+    uint32_t after;        /* all stages before this one are over */
+    cycles first_read, read; /* cycles of the bus: until its work can begin; in all */
     cycles array, alu, write, fetch;
-    cycles over, stored; /* when */
+    cycles over, stored; /* times */
 } draft_piece;
 
 typedef struct progress {
@@ -48,20 +48,20 @@ typedef struct interleaver {
     uint32_t stage_count;
     draft_piece *pieces;
     uint32_t piece_count;
-    uint32_t *writer, *reader; /* of each granule of WORK: the last piece + 1 that stores it; the last stage
-                                * + 1 that loads it */
+    uint32_t *writer; /* by granule of WORK: 1 + the last piece that stores it */
+    uint32_t *reader; /* by granule of WORK: 1 + the last stage that loads it */
     int64_t granule;
     uint64_t granules;
-    uint32_t *inp, *wgt, *out;        /* of each entry: the last piece + 1 that reads, or stores it */
-    uint32_t *place;                  /* of a piece: its place in the order + 1; 0: none yet */
+    uint32_t *inp, *wgt, *out;        /* by entry: 1 + the last piece that reads, or stores, it */
+    uint32_t *place;                  /* by piece: 1 + its place in the order; 0: none yet */
     uint32_t placed, held;            /* held: the first place whose calls may be held back */
-    cycles reads, writes, array, alu; /* until when they are busy */
-    draft_piece *last;                /* that was put, and until when they were busy before */
+    cycles reads, writes, array, alu; /* times until which the units are busy */
+    draft_piece *last;                /* the last piece; the next members have the state before it */
     cycles alu_before, writes_before;
-    bool dry; /* nothing is put */
+    bool dry; /* estimates only */
 } interleaver;
 
-/* What must come before what. */
+/* ---- dependencies */
 
 typedef struct area {
     uint64_t first, rows, pitch, count; /* granules */
@@ -78,22 +78,22 @@ static area area_of(const interleaver *w, int64_t offset, int64_t y, int64_t x, 
 static void follow_piece(interleaver *w, draft_piece *p, uint32_t number)
 {
     const draft_piece *other = &w->pieces[number];
-    const uint32_t apart = p->stage - other->stage;
-    if (apart == 0) {
+    const uint32_t are_disjoint = p->stage - other->stage;
+    if (are_disjoint == 0) {
         return;
     }
-    if (apart > WINDOW) {
+    if (are_disjoint > WINDOW) {
         p->after = p->after > other->stage + 1 ? p->after : other->stage + 1;
         return;
     }
     const uint32_t count = number - w->progress[other->stage].first + 1;
-    uint32_t *need = &p->need[apart - 1];
+    uint32_t *need = &p->need[are_disjoint - 1];
     *need = *need > count ? *need : count;
 }
 
 static void follow_stage(draft_piece *p, uint32_t stage)
 {
-    if (stage < p->stage) { /* wraps around for the first one */
+    if (stage < p->stage) { /* wraps around for the first stage */
         p->after = p->after > stage + 1 ? p->after : stage + 1;
     }
 }
@@ -128,7 +128,7 @@ static void note_store(interleaver *w, draft_piece *p, uint32_t number, const vt
             if (w->writer[g] > 0) {
                 follow_stage(p, w->pieces[w->writer[g] - 1].stage);
             }
-            if (w->reader[g] > 0) { /* by its own stage: nobody remembers who did before */
+            if (w->reader[g] > 0) { /* in its own stage: earlier readers are not known */
                 follow_stage(p, w->reader[g] - 1 < p->stage ? w->reader[g] - 1 : p->stage - 1);
             }
             w->writer[g] = number + 1;
@@ -136,7 +136,7 @@ static void note_store(interleaver *w, draft_piece *p, uint32_t number, const vt
     }
 }
 
-/* Cycles of the units. */
+/* ---- costs */
 
 static cycles beats_of(const interleaver *w, int64_t elements, vta_memory memory)
 {
@@ -153,7 +153,7 @@ static void note_cost(interleaver *w, draft_piece *p, const step *s)
         }
         break;
     case STEP_STORE: p->write += beats_of(w, s->store.y_size * s->store.x_size, VTA_MEM_OUT); break;
-    /* Sums take the ALU's way into ACC. */
+    /* Sums go through the ALU's port into ACC. */
     case STEP_GEMM:
         p->alu += (cycles)(s->gemm.iter_out * s->gemm.iter_in);
         p->array += (cycles)vtac_vta_list_work_of(w->list, w->m->config, s);
@@ -167,17 +167,17 @@ static void note_cost(interleaver *w, draft_piece *p, const step *s)
     p->fetch += INSN_BYTES;
 }
 
-static void set(uint32_t *of, list_range range, uint32_t value)
+static void set_range(uint32_t *of, list_range range, uint32_t value)
 {
     for (int64_t i = range.first; i < range.first + range.count; i++) {
         of[i] = value;
     }
 }
 
-static uint32_t latest(const interleaver *w, const uint32_t *of, list_range range, uint32_t stage,
-                       uint32_t before)
+static uint32_t latest_piece(const interleaver *w, const uint32_t *of, list_range range, uint32_t stage,
+                             uint32_t before)
 {
-    uint32_t other = 0; /* the last one of another stage */
+    uint32_t other = 0; /* the last piece of another stage */
     for (int64_t i = range.first; i < range.first + range.count; i++) {
         if (of[i] > before && of[i] != other) {
             const bool own = w->pieces[of[i] - 1].stage == stage;
@@ -188,19 +188,19 @@ static uint32_t latest(const interleaver *w, const uint32_t *of, list_range rang
     return before;
 }
 
-/* Whose slots it takes. */
+/* Notes the slots that a step reuses. */
 static void note_slots(interleaver *w, draft_piece *p, uint32_t number, const step *s)
 {
     if (s->kind == STEP_LOAD && (s->load.memory == VTA_MEM_INP || s->load.memory == VTA_MEM_WGT)) {
-        p->slot = latest(w, s->load.memory == VTA_MEM_INP ? w->inp : w->wgt, list_fills(&s->load), p->stage,
-                         p->slot);
+        p->slot = latest_piece(w, s->load.memory == VTA_MEM_INP ? w->inp : w->wgt, list_fills(&s->load),
+                               p->stage, p->slot);
     } else if (s->kind == STEP_GEMM || s->kind == STEP_DEPTHWISE) {
         const list_nest n = list_nest_of(w->list, s);
-        set(w->inp, (list_range){n.src, n.src_count}, number + 1);
-        set(w->wgt, (list_range){n.wgt, n.wgt_count}, number + 1);
-        p->out = latest(w, w->out, (list_range){n.dst, n.dst_count}, p->stage, p->out);
+        set_range(w->inp, (list_range){n.src, n.src_count}, number + 1);
+        set_range(w->wgt, (list_range){n.wgt, n.wgt_count}, number + 1);
+        p->out = latest_piece(w, w->out, (list_range){n.dst, n.dst_count}, p->stage, p->out);
     } else if (s->kind == STEP_STORE) {
-        set(w->out, (list_range){s->store.sram, s->store.y_size * s->store.x_size}, number + 1);
+        set_range(w->out, (list_range){s->store.sram, s->store.y_size * s->store.x_size}, number + 1);
     }
 }
 
@@ -219,8 +219,8 @@ static void note_piece(interleaver *w, uint32_t number)
     }
 }
 
-/* Stages that use the same entries of a scratchpad, or the table, come one after the other. */
-static bool apart(const interleave_stage *a, const interleave_stage *b)
+/* Whether two stages use disjoint parts of the scratchpads, and not both the table. */
+static bool are_disjoint(const interleave_stage *a, const interleave_stage *b)
 {
     return !list_meets(a->inp, b->inp) && !list_meets(a->wgt, b->wgt) && !list_meets(a->acc, b->acc) &&
            !list_meets(a->side, b->side) && !(a->table && b->table);
@@ -234,7 +234,7 @@ static void find_pieces(interleaver *w)
         w->progress[s].first = number;
         uint32_t after = s > WINDOW ? s - WINDOW : 0;
         for (uint32_t other = after; other < s; other++) {
-            after = apart(stage, &w->stages[other]) ? after : other + 1;
+            after = are_disjoint(stage, &w->stages[other]) ? after : other + 1;
         }
         for (; number < w->piece_count; number++) {
             const size_t first = *(const size_t *)vta_vec_at(&w->list->pieces, number);
@@ -252,7 +252,7 @@ static void find_pieces(interleaver *w)
     }
 }
 
-/* The order. */
+/* ---- order */
 
 static bool is_ready(const interleaver *w, const draft_piece *p)
 {
@@ -270,7 +270,7 @@ static bool is_ready(const interleaver *w, const draft_piece *p)
 }
 
 typedef struct forecast {
-    cycles load, begin; /* when its loads and its work may begin */
+    cycles load, begin; /* times at which its loads and its work may begin */
 } forecast;
 
 static cycles later(cycles a, cycles b)
@@ -308,8 +308,8 @@ static void note_beside(interleaver *w, const draft_piece *p)
     }
 }
 
-/* The ALU's work on a piece is held back until the next one's is on the array. */
-static void hold(interleaver *w, cycles begin)
+/* The ALU's work on the last piece is held back until the next piece is on the array. */
+static void delay_last(interleaver *w, cycles begin)
 {
     draft_piece *p = w->last;
     if (p != NULL && p->array > 0) {
@@ -319,12 +319,12 @@ static void hold(interleaver *w, cycles begin)
     }
 }
 
-static void put(interleaver *w, uint32_t number)
+static void put_piece(interleaver *w, uint32_t number)
 {
     draft_piece *p = &w->pieces[number];
     progress *own = &w->progress[p->stage];
     const forecast f = forecast_of(w, p);
-    /* What is held back goes first where this needs it. */
+    /* Releases the held epilogue if this piece depends on it. */
     for (uint32_t d = 0; d < WINDOW && d < p->stage && w->list->later.count > 0; d++) {
         if (p->need[d] > 0 && w->place[w->progress[p->stage - 1 - d].first + p->need[d] - 1] > w->held) {
             vtac_vta_list_flush(w->list);
@@ -333,9 +333,9 @@ static void put(interleaver *w, uint32_t number)
     if (w->list->later.count > 0 && p->after > 0 && own->done == 0) {
         vtac_vta_list_flush(w->list);
     }
-    hold(w, f.begin);
+    delay_last(w, f.begin);
     w->held =
-        w->list->later.count == 0 || p->array > 0 ? w->placed : w->held; /* main calls let go of the others */
+        w->list->later.count == 0 || p->array > 0 ? w->placed : w->held; /* main calls release the epilogue */
     for (size_t i = 0; i < p->count && !w->dry; i++) {
         vtac_vta_list_put(w->list, vta_vec_at(&w->list->drafts, p->first + i));
     }
@@ -377,7 +377,7 @@ static void interleave_pieces(interleaver *w)
                 begin = when;
             }
         }
-        put(w, best);
+        put_piece(w, best);
     }
     vtac_vta_list_flush(w->list);
 }

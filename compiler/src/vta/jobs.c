@@ -194,7 +194,7 @@ static void to_places(const track *of, granule_run *where)
 
 static void name_places(model *t, job *j)
 {
-    const bool array = is_of_array(j);
+    const bool array = runs_on_array(j);
     to_places(j->kind == STEP_LOAD ? load_track(t, j) : j->to_inp ? &t->inp : &t->out, &j->to);
     to_places(array ? &t->inp : &t->out, &j->from);
     to_places(array ? &t->wgt : &t->out, &j->by);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a schedule is while it is being made: a list of the runtime's calls. Candidates are lists, too: the
- * timing model reads them, and only the list that won is recorded into a stream.
+ * A schedule while it is being made: a list of the runtime's calls. Candidates are lists, too: the timing
+ * model reads them, and only the list that won is recorded into a stream.
  *
- * Calls come in two kinds. *Main* ones fill the array: they are appended at once. The *epilogue* of a piece
- * of work (requantize, store) is held back until the main call of the next piece stands: instructions issue
- * in order, so that the array would otherwise wait for the ALU after every piece. The list makes sure that
- * holding back changes no result: whatever touches the same accumulator entries comes after it.
+ * Calls come in two kinds. *Main* calls fill the array and are appended at once. The *epilogue* of a piece of
+ * work (requantize, store) is held back until the main call of the next piece stands: instructions issue in
+ * order, so the array would otherwise wait for the ALU after every piece. Holding back changes no result: a
+ * call that touches an accumulator entry of the held epilogue is appended after it.
  */
 #ifndef VTAC_VTA_LIST_H
 #define VTAC_VTA_LIST_H
@@ -19,7 +19,7 @@ enum { CONSTANTS_BUFFER, WORK_BUFFER };
 
 typedef enum step_kind { STEP_LOAD, STEP_STORE, STEP_GEMM, STEP_DEPTHWISE, STEP_ALU, STEP_REQUANT } step_kind;
 
-/* Entries of a scratchpad, or bytes of a buffer: `count` from `first` on. */
+/* `count` entries of a scratchpad, or bytes of a buffer, from `first` on. */
 typedef struct list_range {
     int64_t first, count;
 } list_range;
@@ -27,9 +27,9 @@ typedef struct list_range {
 typedef struct step {
     step_kind kind;
     uint32_t tag;
-    bool flush;          /* of a draft: nothing is held back when it comes */
-    uint8_t shares;      /* of a main call: as in step_list */
-    list_range to, from; /* of a draft: ACC entries that it may write and read */
+    bool flush;          /* of a draft: appends the held epilogue first */
+    uint8_t shares;      /* of a main call: `shares` of the list */
+    list_range to, from; /* of a draft: ACC entries that it may write, and read */
     union {
         vta_load2d load;
         vta_store2d store;
@@ -42,9 +42,9 @@ typedef struct step {
 
 typedef struct list_kernel {
     uint64_t hash;
-    uint32_t first, count; /* of the list's micro-ops */
+    uint32_t first, count; /* a range of the list's micro-ops */
     uint32_t dst_runs;
-    vta_uop low, high; /* the least and the largest of each index */
+    vta_uop low, high; /* the minimum and the maximum of each index */
 } list_kernel;
 
 static inline bool list_meets(list_range a, list_range b)
@@ -61,85 +61,84 @@ static inline list_range list_fills(const vta_load2d *load)
 
 enum { LATER_RANGES = 16 };
 
-/* Where a layer's last uses of the scratchpads end: what the next one fills from there on is free already.
- * Its parameters lie at the other end of ACC: where they begin, or 0. */
+/* The ends of a layer's last uses of the scratchpads: entries behind them are free for the next layer. The
+ * layer's parameters lie at the other end of ACC, from `params` on (0: none). */
 typedef struct list_ends {
     int64_t inp, wgt, acc, params;
 } list_ends;
 
 typedef struct step_list {
-    vta_vec steps;   /* step */
-    vta_vec spare;   /* memory for steps: ahead.c puts them in another order */
-    vta_vec later;   /* step: the epilogue that is held back */
-    vta_vec drafts;  /* step: calls whose order is still to be found */
-    vta_vec pieces;  /* size_t: the first draft of each piece */
+    vta_vec steps;   /* of step */
+    vta_vec spare;   /* memory for another order of the steps (ahead.c) */
+    vta_vec later;   /* of step: the epilogue that is held back */
+    vta_vec drafts;  /* of step: calls whose order is not chosen yet */
+    vta_vec pieces;  /* of size_t: the first draft of each piece */
     bool drafting;   /* calls become drafts */
-    bool flush;      /* the next draft flushes */
-    uint8_t shares;  /* the next main call puts one of so many parts of what is held back behind it; 0: all */
-    vta_vec uops;    /* vta_uop */
-    vta_vec kernels; /* list_kernel */
+    bool flush;      /* the next draft gets `flush` */
+    uint8_t shares;  /* the next main call releases one of so many parts of the epilogue; 0: all */
+    vta_vec uops;    /* of vta_uop */
+    vta_vec kernels; /* of list_kernel */
     uint32_t *table; /* hash table of kernel numbers + 1, owned */
     size_t table_size;
     uint32_t tag;
-    list_range ranges[LATER_RANGES]; /* that the epilogue touches */
+    list_range ranges[LATER_RANGES]; /* ACC entries that the epilogue touches */
     uint32_t range_count;
-    list_ends ends; /* of the layer before, where layers come one after the other */
-    bool failed;    /* out of memory: sticks */
+    list_ends ends; /* of the layer before, if layers are not interleaved */
+    bool failed;    /* out of memory; never reset */
 } step_list;
 
 void vtac_vta_list_init(step_list *list);
-/* Empty, with the memory that it had. */
+/* Empties the list and keeps its memory. */
 void vtac_vta_list_clear(step_list *list);
 void vtac_vta_list_free(step_list *list);
 
-/* The number of a kernel; equal ones are one. */
+/* The number of a kernel; equal kernels have one number. */
 vta_kernel vtac_vta_list_kernel_of(step_list *list, const vta_uop *uops, uint32_t count);
-/* Whether there is one of these micro-ops, and its number. */
+/* Whether there is a kernel of these micro-ops; *found gets its number. */
 bool vtac_vta_list_has(const step_list *list, const vta_uop *uops, uint32_t count, vta_kernel *found);
 const vta_uop *vtac_vta_list_uops(const step_list *list, vta_kernel kernel, uint32_t *count);
 
-/* Transfers into INP, WGT; and into ACC. */
+/* Appends a load; loads into ACC belong to the epilogue. */
 void vtac_vta_list_load(step_list *list, const vta_load2d *load);
 
-/* Table 0 or 1 behind REQUANT: 256 bytes from `offset` on. */
+/* Loads table 0 or 1 of REQUANT: 256 bytes from `offset` on. */
 void vtac_vta_list_table(step_list *list, int64_t table, uint32_t buffer, int64_t offset);
 
-/* The same with any padding: where its fields are too small, and where nothing but padding is left, as
- * several calls. */
+/* Appends a load with any padding: as several calls where the padding fields are too small, and where nothing
+ * but padding is left. */
 void vtac_vta_list_load_padded(step_list *list, const vta_load2d *load);
 
-/* Main calls. `acc` is what they may write. */
+/* Main calls. `acc` has the entries that they may write. */
 void vtac_vta_list_gemm(step_list *list, const vta_gemm *gemm, list_range acc);
 void vtac_vta_list_depthwise(step_list *list, const vta_depthwise *depthwise, list_range acc);
 
-/* The epilogue. `to` and `from` are what they may write and read; a requantization reads its parameters
- * besides. */
+/* Calls of the epilogue. `to` and `from` have the entries that they may write and read; a REQUANT also
+ * reads its parameters. */
 void vtac_vta_list_alu(step_list *list, const vta_alu *alu, list_range to, list_range from);
 void vtac_vta_list_requant(step_list *list, const vta_requant *requant, list_range to, list_range from);
 void vtac_vta_list_store(step_list *list, const vta_store2d *store);
 
-/* A LOAD that may go ahead of other calls: into INP or WGT. */
+/* Whether a step is a LOAD that ahead.c may move up: one into INP or WGT. */
 static inline bool list_is_early(const step *s)
 {
     return s->kind == STEP_LOAD && (s->load.memory == VTA_MEM_INP || s->load.memory == VTA_MEM_WGT);
 }
 
-/* The entries from the first to the last that a REQUANT writes. */
+/* The number of entries from the first to the last one that a REQUANT writes. */
 static inline int64_t list_requant_count(const vta_requant *r)
 {
     return (r->iter_out - 1) * r->dst_out + (r->iter_in - 1) * r->dst_in + 1;
 }
 
-/* The entries from the first to the last that a GEMM, DEPTHWISE or ALU touches. */
+/* The range of entries that a GEMM, DEPTHWISE or ALU touches. */
 typedef struct list_nest {
     int64_t dst, dst_count, src, src_count, wgt, wgt_count;
-    int64_t dst_spread; /* between the destinations of micro-ops, at most */
-    uint32_t dst_runs;  /* micro-ops that have another destination than the one before: it is read, and not at
-                           hand */
+    int64_t dst_spread; /* the maximum distance between destinations of micro-ops */
+    uint32_t dst_runs;  /* micro-ops with another destination than their predecessor's; each has to read it */
     uint32_t uops;
 } list_nest;
 
-/* The same of a kernel whose steps go so many entries further in all. */
+/* The range of a kernel whose loops advance by `dst` and `src` entries in all. */
 static inline list_nest list_nest_by(const step_list *list, vta_kernel kernel, int64_t dst, int64_t src)
 {
     const list_kernel *k = (const list_kernel *)list->kernels.items + kernel.index;
@@ -172,24 +171,24 @@ static inline list_nest list_nest_of(const step_list *list, const step *s)
                         (a->iter_out - 1) * a->src_out + (a->iter_in - 1) * a->src_in);
 }
 
-/* Cycles of the array, roughly. */
+/* A rough estimate of the array's cycles for a step. */
 int64_t vtac_vta_list_work_of(const step_list *list, const vta_config *config, const step *s);
 
-/* Nothing is held back any more. */
+/* Appends the epilogue that is held back. */
 void vtac_vta_list_flush(step_list *list);
 
-/* Drafts. While a list is drafting, calls are kept as they come, in pieces: what must stay together, in the
- * order in which a layer makes them. vtac_vta_list_put appends one as the call that it was. */
+/* Drafts. A list that is drafting keeps calls in the order in which a layer makes them, grouped into pieces
+ * that stay together. vtac_vta_list_piece begins a piece; vtac_vta_list_put appends a draft as a call. */
 void vtac_vta_list_piece(step_list *list);
 void vtac_vta_list_put(step_list *list, const step *draft);
 
-/* Moves loads up, so that they hide behind work of the array (ahead.c). Results stay. */
+/* Prefetch: moves loads up so that work of the array hides them (ahead.c). Results do not change. */
 void vtac_vta_list_load_ahead(step_list *list, const vta_config *config);
 
-/* Made of all that decides how long the list takes: two lists hardly ever have the same. */
+/* A hash of everything that decides how long the list takes. */
 uint64_t vtac_vta_list_hash(const step_list *list);
 
-/* Records the list. */
+/* Records the list into a stream. */
 vta_status vtac_vta_list_record(const step_list *list, vta_stream *stream, vta_diag *diag);
 
 #endif

@@ -99,7 +99,7 @@ void vtac_vta_load_delay(model *t, cycles from, cycles to)
         }
         lost += lost_to_requant(t, overlap(from, to, l->from, l->to));
         l->to += lost;
-        vtac_vta_marks_add(&t->inp.wrote, at_places(l->where), lost);
+        vtac_vta_marks_add(&t->inp.wrote, granules_of(l->where), lost);
     }
     t->load_engine += lost;
 }
@@ -121,7 +121,7 @@ static cycles bring(model *t, const job *j, cycles start)
         end += beside_requants(t, end - writes, end, j->to);
     }
     t->load_engine = end;
-    set(&to->wrote, j->to, end);
+    set_places(&to->wrote, j->to, end);
     vtac_vta_transfer_end(t, (transfer){number, came, end, to, j->to}, owner);
     return end;
 }
@@ -137,7 +137,7 @@ cycles vtac_vta_load_step(model *t)
     uint32_t number;
     const cycles data = vtac_vta_load_stored(t, t->at, &number);
     const cycles told = relay(t, number, data);
-    const cycles freed = latest(&load_track(t, j)->read, j->to) + TOKEN;
+    const cycles freed = latest_at(&load_track(t, j)->read, j->to) + TOKEN;
     const cycles end =
         bring(t, j, later(later(vtac_vta_traffic_fetch(t), t->load_issue), later(freed, told)));
     vtac_vta_traffic_settle(t);
@@ -182,11 +182,11 @@ static void mark_stored(const model *t, marks *of, size_t at, uint64_t value)
 static void pass(model *t, size_t number)
 {
     const job *j = &t->jobs[number];
-    if (is_of_array(j)) {
-        set(&t->inp_reader, j->from, number + 1);
-        set(&t->wgt_reader, j->by, number + 1);
+    if (runs_on_array(j)) {
+        set_places(&t->inp_reader, j->from, number + 1);
+        set_places(&t->wgt_reader, j->by, number + 1);
     } else if (j->to_inp) {
-        set(&t->inp_reader, j->to, number + 1);
+        set_places(&t->inp_reader, j->to, number + 1);
     } else if (j->kind == STEP_STORE) {
         mark_stored(t, &t->page_writer, number, number + 1);
     }
@@ -213,7 +213,7 @@ static bool bring_before(model *t, cycles when)
     uint32_t number;
     cycles start;
     if (t->load_issue >= when ||
-        !over_there(t, to == &t->inp ? &t->inp_reader : &t->wgt_reader, at_places(j->to)) ||
+        !over_there(t, to == &t->inp ? &t->inp_reader : &t->wgt_reader, granules_of(j->to)) ||
         !stores_over(t, t->lead) || !fetched_by(t, t->lead - t->at - 1, when, &start)) {
         return false;
     }
@@ -221,7 +221,7 @@ static bool bring_before(model *t, cycles when)
     if (number > t->stores_known) {
         return false;
     }
-    start = later(later(start, t->load_issue), latest(&to->read, j->to) + TOKEN);
+    start = later(later(start, t->load_issue), latest_at(&to->read, j->to) + TOKEN);
     start = number > t->stores_loaded ? later(start, t->known_at[number] + TOKEN) : start;
     if (start >= when) {
         return false;
@@ -256,7 +256,7 @@ cycles vtac_vta_store_step(model *t)
 {
     const job *j = &t->jobs[t->at];
     cycles start = later(vtac_vta_traffic_fetch(t), t->store_issue);
-    start = later(start, latest(&t->out.wrote, j->from) + TOKEN);
+    start = later(start, latest_at(&t->out.wrote, j->from) + TOKEN);
     t->store_issue = start + 1;
     const cycles answer = t->m->config->mem_latency;
     const bursts b = {j->bursts, (cycles)j->beats};
@@ -265,7 +265,7 @@ cycles vtac_vta_store_step(model *t)
     vtac_vta_traffic_settle(t);
     const cycles end = answer + vtac_vta_traffic_write(&t->bus_store, &t->writes, begin, answer, b);
     t->store_end[++t->stores] = end;
-    set(&t->out.read, j->from, t->stores);
+    set_places(&t->out.read, j->from, t->stores);
     mark_stored(t, &t->page_store, t->at, t->stores);
     return end;
 }

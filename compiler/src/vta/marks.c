@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Numbers of granules, block by block.
+ * Numbers of granules, kept block by block.
  */
 #include "marks.h"
 
@@ -32,10 +32,10 @@ void vtac_vta_marks_free(marks *m)
     free(m->even);
 }
 
-/* What of a block's granules is meant, as places in it. */
+/* The part of a block that a range of granules covers. */
 typedef struct part_of_block {
     int64_t block;
-    uint64_t *each; /* the first that is meant */
+    uint64_t *each; /* the first granule of the part */
     int64_t count;
     bool whole;
 } part_of_block;
@@ -47,8 +47,9 @@ static inline part_of_block part_at(const marks *m, granules g, int64_t block)
     return (part_of_block){block, &m->each[from], to - from, to - from == size};
 }
 
-/* Four beside each other: one would wait for itself at each number, and this is where the time goes. */
-static inline uint64_t largest(const uint64_t *of, int64_t count)
+/* Finds the maximum in four independent lanes: a single chain of comparisons would wait for each result, and
+ * the timing model spends much of its time here. */
+static inline uint64_t max_of(const uint64_t *of, int64_t count)
 {
     enum { BESIDE = 4 };
     uint64_t all[BESIDE] = {0};
@@ -64,8 +65,8 @@ static inline uint64_t largest(const uint64_t *of, int64_t count)
     return vta_max_u(vta_max_u(all[0], all[1]), vta_max_u(all[2], all[3]));
 }
 
-/* Writes a block's number to its granules: one of them is about to get another. */
-static void spread(marks *m, int64_t block)
+/* Writes the block's common number to its granules, before one granule gets another number. */
+static void make_uneven(marks *m, int64_t block)
 {
     uint64_t *each = &m->each[block << m->log_block];
     for (int64_t i = 0; m->even[block] && i < INT64_C(1) << m->log_block; i++) {
@@ -76,21 +77,21 @@ static void spread(marks *m, int64_t block)
 
 static void find_max(marks *m, int64_t block)
 {
-    m->max[block] = largest(&m->each[block << m->log_block], INT64_C(1) << m->log_block);
+    m->max[block] = max_of(&m->each[block << m->log_block], INT64_C(1) << m->log_block);
 }
 
-/* Parts of blocks are looked into only where the block has something larger than what was found before. */
+/* Looks into a block that is covered in part only if its maximum exceeds the maximum found so far. */
 uint64_t vtac_vta_marks_latest_of_blocks(const marks *m, granules g)
 {
     if (g.last < g.first) {
         return 0;
     }
     const int64_t first = g.first >> m->log_block, last = g.last >> m->log_block;
-    uint64_t found = last > first + 1 ? largest(&m->max[first + 1], last - first - 1) : 0;
+    uint64_t found = last > first + 1 ? max_of(&m->max[first + 1], last - first - 1) : 0;
     for (int64_t b = first; b <= last; b += last > first ? last - first : 1) {
         if (m->max[b] > found) {
             const part_of_block p = part_at(m, g, b);
-            found = m->even[b] || p.whole ? m->max[b] : vta_max_u(found, largest(p.each, p.count));
+            found = m->even[b] || p.whole ? m->max[b] : vta_max_u(found, max_of(p.each, p.count));
         }
     }
     return found;
@@ -103,7 +104,7 @@ static void set_part(marks *m, part_of_block p, uint64_t value)
         m->max[p.block] = value;
         return;
     }
-    spread(m, p.block);
+    make_uneven(m, p.block);
     for (int64_t i = 0; i < p.count; i++) {
         p.each[i] = value;
     }
@@ -114,7 +115,7 @@ static void set_part(marks *m, part_of_block p, uint64_t value)
     }
 }
 
-/* Only the first and the last block may be meant in part. */
+/* Only the first and the last block can be covered in part. */
 void vtac_vta_marks_set_blocks(marks *m, granules g, uint64_t value)
 {
     if (g.last < g.first) {
@@ -165,7 +166,7 @@ void vtac_vta_marks_add(marks *m, granules g, uint64_t more)
             m->max[b] += m->max[b] > 0 ? more : 0;
             continue;
         }
-        spread(m, b);
+        make_uneven(m, b);
         for (int64_t i = 0; i < p.count; i++) {
             p.each[i] += p.each[i] > 0 ? more : 0;
         }

@@ -1,29 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The scheduler's parts and what they say to each other.
+ * The parts of the scheduler and the interfaces between them.
  *
  *   machine.c    a configuration in the units of a schedule
- *   kinds.def    which kind of layer becomes what
- *   supports.c   what the accelerator cannot do
+ *   kinds.def    the functions of each kind of layer
+ *   supports.c   the rules that keep a layer off the accelerator
  *   decide.c     inputs folded by the host, sums and pools computed with their convolutions, tensors inside
- *                others
- *   layout.c     where tensors lie
+ *                others, groups
+ *   layout.c     the places of tensors in memory
  *   conv.c       a layer as a convolution: geometry, weights, parameters
- *   tiling.c     the ways to cut a convolution into pieces, and what each costs roughly
- *   pack.c       its constants
- *   emit.c       a convolution cut in one of these ways, as a list of calls
- *   group.c      several layers, tile by tile: what one makes the next one reads on chip
- *   flow.c       how long these take, roughly
+ *   conv_plan.c  the choice of a tiling for a convolution
+ *   tiling.c     the tilings of a convolution, and a rough estimate of each
+ *   pack.c       the constants of a convolution
+ *   emit.c       a convolution with its tiling as a list of calls
+ *   group.c      several layers tile by tile, with the tensors between them on chip
+ *   flow.c       a rough estimate of a group's time
  *   elementwise.c, window.c, move.c     the layers that are no convolutions
  *   list.c       lists of calls
- *   interleave.c      the calls of several layers in one order
- *   ahead.c      loads that move up in them
- *   timing.c     how long they take; model.h names its parts
+ *   interleave.c the calls of several layers in one order
+ *   ahead.c      prefetch: loads move up in a list
+ *   timing.c     the time that a list takes; model.h names its parts
  *   schedule.c   the whole region
  *
- * Words. A *tile* is what the layout keeps together: one pixel of one block of C channels, for B images. It
- * is `ri` elements of INP and `ro` elements of OUT and ACC; one of the two is 1. Channels come in *blocks* of
- * block_in (input side) and block_out (output side), so a tile holds ri input blocks or ro output blocks.
+ * Words. A *tile* in memory is what the layout keeps together: one pixel of one block of C channels, for B
+ * images. It is `ri` elements of INP and `ro` elements of OUT and ACC; one of the two is 1. Channels come in
+ * *blocks* of block_in (input side) and block_out (output side), so a tile holds ri input blocks or ro output
+ * blocks. README.md has the other words.
  */
 #ifndef VTAC_VTA_SCHED_H
 #define VTAC_VTA_SCHED_H
@@ -40,90 +42,90 @@
 typedef struct machine {
     const vta_config *config;
     int64_t batch, block_in, block_out;
-    int64_t block;              /* C */
-    int64_t ri, ro;             /* INP, and OUT or ACC, elements of a tile */
-    int64_t inp, wgt, acc, uop; /* entries */
-    int64_t side;               /* of a share of it: entries of ACC for all but sums; else 0 */
-    int64_t lag;                /* of a share: per cent of a layer's cycles that it costs to begin late */
-    bool by_blocks;             /* of a share: a layer's neighbours work block by block, not row by row */
-    int64_t beat;               /* bytes that the bus moves in a cycle, each way */
-    double shared;              /* bytes that the memory moves in a cycle, both ways together; 0: no limit */
+    int64_t block;              /* C, the channels of a tile */
+    int64_t ri, ro;             /* elements of a tile in INP; in OUT or ACC */
+    int64_t inp, wgt, acc, uop; /* the scratchpads' sizes in entries */
+    int64_t side;               /* of a share: entries of ACC for everything but sums; else 0 */
+    int64_t lag;                /* of a share: the cost of beginning late, in per cent of a layer's cycles */
+    bool by_blocks;             /* of a share: the layer's neighbours work block by block, not row by row */
+    int64_t beat;               /* bytes that the bus moves in a cycle, in each direction */
+    double shared; /* bytes that the memory moves in a cycle, both directions together; 0: no limit */
 } machine;
 
 vta_status vtac_vta_machine_of(const vta_config *config, machine *out, vta_diag *diag);
 
-/* conv.c: whatever runs as a convolution: rows of a weight matrix, one for each output channel. */
+/* conv.c: every layer that runs as a convolution, by rows of a weight matrix, one row per output channel. */
 
 typedef struct conv {
     const machine *machine;
     const vtac_vta_region *region;
     const vtac_vta_layer *layer;
-    uint32_t number;        /* of the layer */
-    uint32_t input, output; /* tensors */
+    uint32_t number;        /* the layer's number */
+    uint32_t input, output; /* numbers of tensors */
     int64_t images;         /* groups of `batch` */
     int64_t c_in, h, w;     /* the input as it is stored */
     int64_t c_out, oh, ow;  /* the output */
     int64_t groups;
     vtac_vta_window window;
-    vtac_vta_window fold;          /* done by the host; kernel 1 x 1 where it does nothing */
-    int64_t in_blocks, out_blocks; /* out_blocks: whole tiles */
-    int64_t planes; /* 2 where weights minus their zero point need 9 bits, 3 for the very largest */
-    bool depthwise; /* each channel by itself, on DEPTHWISE */
-    bool alike;     /* lanes whose weights are the same in all blocks */
-    int64_t pairs;  /* records of parameters: one for each output block or, in means, one for each divisor */
-    int64_t record; /* entries of one */
-    int64_t piece_rows, piece_cols; /* lanes: what one WGT entry holds of the window, at most */
-    bool three; /* lanes: pieces of three by three, all of them, whose rows are taken at once */
+    vtac_vta_window fold;          /* the part of the window that the host does; else a kernel of 1 x 1 */
+    int64_t in_blocks, out_blocks; /* out_blocks fills whole tiles */
+    int64_t planes; /* of int8 whose sum is w less its zero point: 1; 2 for 9 bits; 3 for more */
+    bool depthwise; /* each channel by itself, on the DEPTHWISE instruction */
+    bool alike;     /* depthwise with the same weights in all blocks */
+    int64_t pairs;  /* records of parameters: one per output block; of means, one per divisor */
+    int64_t record; /* ACC entries of a record */
+    int64_t piece_rows, piece_cols; /* depthwise: the largest part of the window in a WGT entry */
+    bool three;                     /* depthwise in pieces of 3 x 3 only, whose three rows are read at once */
     int32_t zero_in, zero_out, low, high;
-    int32_t rounded;           /* the zero point of what comes before its table; zero_out where it has none */
-    const vtac_vta_layer *sum; /* a sum that is computed with it, or NULL: `output` is that of the sum */
-    uint32_t other;            /* the sum's other operand */
+    int32_t rounded;           /* the zero point before the table; zero_out without one */
+    const vtac_vta_layer *sum; /* the sum that is joined, or NULL; `output` is the sum's then */
+    uint32_t other;            /* the tensor that is the sum's other operand */
     int32_t factor, other_factor;
-    const vtac_vta_layer *pool; /* a pool that is computed with it, or NULL: `output` is that of the pool */
-    int64_t mean_record;        /* of a pool of means: entries of its record of parameters; else 0 */
-    int32_t mean_zero;          /* and the zero point of what that makes */
-    int64_t slice;              /* of the pool's output: the first tile block that is this convolution's */
+    const vtac_vta_layer *pool; /* the pool that is joined, or NULL; `output` is the pool's then */
+    int64_t mean_record;        /* a pool of means: entries of its record of parameters; else 0 */
+    int32_t mean_zero;          /* a pool of means: the zero point of its results */
+    int64_t slice;              /* of the pool's output: this convolution's first tile block */
     int64_t made[2];            /* rows and columns of its own output; without a pool oh, ow */
 } conv;
 
-/* The geometry of a layer; how its input is stored must be known (or given by the fold). Pointwise layers
- * without padding become one long row. */
+/* Fills in the geometry of a layer. The input's layout must be known, or given by the fold. A pointwise layer
+ * without padding becomes one long row. */
 void vtac_vta_conv_of(const machine *m, const vtac_vta_region *region, uint32_t number, conv *out);
 
-/* Adds a sum, one of whose operands the convolution makes, to its end. */
+/* Joins a sum: the convolution makes one of its operands. */
 void vtac_vta_conv_join(conv *c, const vtac_vta_layer *sum);
 
-/* Adds a pool over its output, or over a concatenation whose blocks from `slice` on it makes. A maximum of
- * sums is requantized to the maximum of what the sums would be requantized to: the pool comes first. Means
- * are of what is requantized, and requantized in their turn. */
+/* Joins a pool over the convolution's output, or over a concatenation in which the output begins at tile
+ * block `slice`. A maximum pool comes before requantization, as requantization preserves order. Means are
+ * taken of requantized numbers, and requantized themselves. */
 void vtac_vta_conv_pool(conv *c, const vtac_vta_layer *pool, int64_t slice);
 
-/* What the host can do of a window while it writes an input. */
+/* The parts of a window that the host can do while it writes an input. */
 typedef enum fold_kind { FOLD_NONE, FOLD_COLUMNS, FOLD_ALL, FOLD_KINDS } fold_kind;
 vtac_vta_window vtac_vta_conv_fold(const vtac_vta_window *window, fold_kind kind);
 
-/* The input blocks that `count` output blocks from `out_block` on need: all, but for grouped convolutions. */
+/* The input blocks that the output blocks out_block … out_block + count - 1 need: all blocks, except in
+ * grouped convolutions, which need only the blocks of their groups. */
 typedef struct reach {
     int64_t first, count;
 } reach;
 reach vtac_vta_conv_reach(const conv *c, int64_t out_block, int64_t count);
 
-/* Input pixels from row to row in INP, for rows of `cols`: where three rows are taken at once, an odd number.
- */
+/* Input pixels from row to row in INP for rows of `cols` pixels; odd where three rows are read at once. */
 int64_t vtac_vta_conv_pitch(const conv *c, int64_t cols);
-/* One tap, stride 1, no padding. */
+/* Whether a window has one tap, stride 1 and no padding. */
 bool vtac_vta_window_is_point(const vtac_vta_window *w);
 
-/* Weight minus zero point, of the folded layer; 0 outside. */
+/* A weight of the folded layer minus its zero point; 0 outside the window. */
 int32_t vtac_vta_conv_weight(const conv *c, int64_t out, int64_t in, int64_t ky, int64_t kx);
 
-/* Whether its weights are an input; and its parameters, too. */
+/* Whether the weights are an input of the region (conv_packed); the parameters, too (conv_packs_params). */
 static inline bool conv_packed(const conv *c)
 {
     return c->layer->kind == VTAC_VTA_CONV && c->layer->weights == NULL;
 }
 
-/* Whether its sums are stored as they are, byte by byte. */
+/* Whether the sums are stored unrounded, byte by byte. */
 static inline bool conv_whole(const conv *c)
 {
     return c->layer->kind == VTAC_VTA_CONV && c->layer->bytes > 0;
@@ -134,73 +136,75 @@ static inline bool conv_packs_params(const conv *c)
     return conv_packed(c) && c->layer->input_count > 2;
 }
 
-/* Whether parameters depend on a pixel's divisor alone, and not on its block. */
+/* Whether parameters depend on a pixel's divisor and not on its block. */
 static inline bool conv_is_mean(const conv *c)
 {
     return c->layer->kind == VTAC_VTA_AVG_POOL;
 }
 
-/* Output blocks that have channels. Those behind them only fill the last tile up: their weights are all 0. */
+/* The number of output blocks that have channels. Blocks behind them pad the last tile, with weights 0. */
 static inline int64_t conv_used_blocks(const conv *c)
 {
     const int64_t block_out = c->machine->block_out;
     return c->groups > 1 || conv_packed(c) ? c->out_blocks : (c->c_out + block_out - 1) / block_out;
 }
 
-/* The one of the layers that it computes that has a table, or NULL. */
+/* The layer with a table behind it, among the layers that the convolution computes; or NULL. */
 static inline const vtac_vta_layer *conv_table(const conv *c)
 {
     return c->layer->behind != NULL ? c->layer : c->sum != NULL && c->sum->behind != NULL ? c->sum : NULL;
 }
 
-/* REQUANT's records of parameters: ACC entries of one, and its `lanes` numbers each. */
+/* A record of REQUANT's parameters: `lanes` numbers in each of its ACC entries. */
 static inline int64_t record_entries(bool wide)
 {
     return wide ? 4 : 2;
 }
 void vtac_vta_record_fill(int32_t *lane, int64_t lanes, bool wide, int32_t bias, vtac_fixed scale);
 
-/* Entries that a joined layer's constants take, and where they may begin. */
+/* The entries that the parameters of a joined sum or pool take, which are also their alignment. */
 static inline int64_t joined_record(const conv *c)
 {
     return c->sum != NULL ? record_entries(c->sum->wide) : vta_max(c->mean_record, 1);
 }
 
-/* What scales the results of a layer that has one scale, but for additions without multipliers of 31 bits. */
+/* The scale of a layer that has one scale. Additions without 31-bit multipliers have a shift instead. */
 static inline vtac_fixed sum_scale(const vtac_vta_layer *layer)
 {
     return layer->wide ? layer->scales[0] : (vtac_fixed){1, layer->sum.shift};
 }
 
-/* All records, one after the other. */
+/* Fills in all records, one after the other. */
 void vtac_vta_conv_params(const conv *c, int32_t *entries);
 
 /* tiling.c */
 
-/* A way to cut a convolution. Every number is the largest that occurs; pieces at the edges are smaller. */
+/* A tiling of a convolution. Every number is a maximum; pieces at the edges are smaller. */
 typedef struct tiling {
     int64_t rows, cols;           /* output pixels of a tile */
-    int64_t group;                /* output blocks at a time, whole tiles */
+    int64_t group;                /* output blocks at a time; fills whole tiles */
     int64_t part;                 /* input tile blocks at a time */
-    int64_t part_rows, part_cols; /* of the window at a time */
-    bool tiles_outside;           /* tiles in the outer loop and groups in the inner one */
-    int64_t kept; /* rows under a pool that a tile leaves to the one below it, which comes next; or 0 */
-    bool parted;  /* under a pool: sums lie by the parity of their rows and columns (parted.c) */
-    /* what follows */
-    int64_t row_tiles, col_tiles, tiles; /* tiles: of all images */
+    int64_t part_rows, part_cols; /* taps of the window at a time */
+    bool tiles_outside;           /* the outer loop goes over tiles, the inner one over groups */
+    int64_t kept; /* under a pool: rows that a tile leaves for the tile below, the next one; or 0 */
+    bool parted;  /* under a pool: sums are stored by the parity of row and column (parted.c) */
+    /* the members below follow from those above */
+    int64_t row_tiles, col_tiles, tiles; /* tiles: in all images */
     int64_t groups, block_parts, window_parts, parts;
-    int64_t in_rows, in_cols;                         /* of a tile's input for one part */
+    int64_t in_rows, in_cols;                         /* a tile's input for one part */
     int64_t inp_size, wgt_size, acc_size, param_size; /* entries of a slot */
     int64_t inp_slots, wgt_slots, acc_slots, param_slots;
-    int64_t param_groups;                         /* whose parameters share a slot */
-    int64_t param_first;                          /* ACC: the sums' slots begin at 0, the parameters' here */
-    int64_t other_first, other_size, other_slots; /* a joined sum's other operand, or a pool's outputs */
-    int64_t fixed_first;                          /* a sum's constants: a record of parameters, two factors */
-    int64_t acc_used, side_used;                  /* entries of ACC, from the first on, and of its side */
-    int64_t inp_first, wgt_first, acc_first;      /* where its parts of the scratchpads begin */
+    int64_t param_groups;                         /* groups whose parameters share a slot */
+    int64_t param_first;                          /* in ACC: the first entry of parameters; sums begin at 0 */
+    int64_t other_first, other_size, other_slots; /* of a sum's other operand, or a pool's outputs */
+    int64_t fixed_first;                          /* a joined sum's constants: a record, two factors */
+    int64_t acc_used, side_used;                  /* entries used: of ACC from the first on; of its side */
+    int64_t inp_first, wgt_first, acc_first;      /* the first entries of its parts of the scratchpads */
 } tiling;
 
-/* What a schedule keeps busy, in cycles. */
+enum { MAX_SLOTS = 64 }; /* of a scratchpad */
+
+/* The cycles for which a schedule keeps each unit busy, and its traffic. */
 typedef struct load_of_units {
     uint64_t array, alu, load, store;
     uint64_t bytes_read, bytes_written;
@@ -209,65 +213,65 @@ typedef struct load_of_units {
 void vtac_vta_tiling_measure(const conv *c, const tiling *t, load_of_units *out);
 /* Cycles of the array for one row of `cols` output pixels of a block. */
 int64_t vtac_vta_tiling_row_cycles(const conv *c, int64_t reach_blocks, int64_t cols);
-/* The same for all output blocks: `row_cycles` each, but for those that only fill a tile up. */
+/* The same for all output blocks, `row_cycles` each; blocks that pad a tile cost less. */
 int64_t vtac_vta_tiling_all_cycles(const conv *c, int64_t row_cycles, int64_t cols);
-/* Cycles of the whole layer by itself, roughly; and what it asks of each unit. */
+/* A rough estimate of the cycles of the layer alone; `units` gets the work of each unit. */
 uint64_t vtac_vta_tiling_estimate(const conv *c, const tiling *t, load_of_units *units);
 
-/* The best ways by a rough estimate, best first, at most `room`; each is of another class than the others.
- * VTA_UNSUPPORTED where nothing fits. */
+/* The best tilings by the rough estimate, best first, at most `room`, each of another class. VTA_UNSUPPORTED
+ * if nothing fits. */
 vta_status vtac_vta_tiling_choose(const conv *c, tiling *out, uint32_t room, uint32_t *count, vta_diag *diag);
 
-/* What it costs beyond its own cycles where layers overlap: that it waits for who makes its input, and that
- * calls are read where the bus is busy. */
+/* The extra cost of a tiling where layers overlap: the layer waits for the layer that makes its input, and
+ * its instructions are read while the bus is busy. */
 uint64_t vtac_vta_tiling_lag(const conv *c, const tiling *t, uint64_t cycles, uint64_t calls);
 
-/* Gives back slots that save no loads, and says what is left: entries of each scratchpad. */
+/* Gives up slots that save no loads; returns the entries that remain in use in each scratchpad. */
 typedef struct entries_used {
     int64_t inp, wgt, acc, side;
 } entries_used;
 entries_used vtac_vta_tiling_trim(const conv *c, tiling *t);
-/* Moves it to where its parts of the scratchpads begin. */
+/* Moves a tiling to the first entries of its parts of the scratchpads. */
 void vtac_vta_tiling_move(tiling *t, const entries_used *to);
 
 /* For reports: "rows 14 of 56, 4 of 16 out blocks, weights stay". */
 void vtac_vta_tiling_describe(const conv *c, const tiling *t, char *text, size_t size);
 
-/* Rows or columns. */
+/* A range of rows or columns. */
 typedef struct interval {
     int64_t at, count;
 } interval;
 
-/* A piece of the loops: output pixels, and the input pixels of a part of the window. */
+/* A piece of the loops: output pixels, or input pixels of a part of the window. */
 typedef struct patch {
     int64_t image, y, x, rows, cols;
 } patch;
 patch vtac_vta_tiling_tile(const conv *c, const tiling *t, int64_t index);
-/* The rows of its own output that a convolution makes for `count` outputs from `at` on: not those that are
- * kept. */
+/* The rows of its own output that a convolution makes for `count` outputs from `at` on; kept rows excluded.
+ */
 interval vtac_vta_tiling_rows(const conv *c, const tiling *t, int64_t at, int64_t count);
 
-/* Along dimension d: which rows or columns of its own output a convolution makes for `count` outputs from
- * `at` on, and the most that as many need. Without a pool, they are the same. */
+/* Along dimension d: the rows or columns of its own output that a convolution makes for the outputs
+ * at … at + count - 1, and the maximum for any `count` outputs. Without a pool, both are the same. */
 interval vtac_vta_conv_made(const conv *c, int d, int64_t at, int64_t count);
 int64_t vtac_vta_conv_made_max(const conv *c, int d, int64_t count);
-/* The rows that a pool's windows share with those below; 0 where a tile cannot leave them to the next one. */
+/* The rows that a pool's windows share with the windows below; 0 if a tile cannot keep them for the next. */
 int64_t vtac_vta_conv_shared_rows(const conv *c);
-/* The taps of a pool's window along dimension d that output `at` has inside. */
+/* The taps of a pool's window along dimension d that lie inside the image for output `at`. */
 interval vtac_vta_conv_pool_taps(const conv *c, int d, int64_t at);
-/* Whether its sums may lie parted: the row and the column in which only one window of the pool looks are
- * inside for each of them. */
+/* Whether sums can be parted: the row and the column that only one window of the pool covers must lie inside
+ * the image for every window. vtac_vta_conv_own_first is that row or column for output `at`. */
 bool vtac_vta_conv_can_part(const conv *c);
 int64_t vtac_vta_conv_own_first(const conv *c, int d, int64_t at);
 
 typedef struct part {
-    int64_t block, blocks; /* input tile blocks, from vtac_vta_conv_reach's first on */
+    int64_t block, blocks; /* input tile blocks, counted from vtac_vta_conv_reach's first */
     int64_t ky, kys, kx, kxs;
 } part;
 part vtac_vta_tiling_part(const conv *c, const tiling *t, int64_t group, int64_t index);
 
-/* DEPTHWISE: the pieces of a part's window, one WGT entry each, from its first tap on. Pieces of three by
- * three may overlap; then the taps before row `fresh_y` or column `fresh_x` are those of another one. */
+/* DEPTHWISE: a piece of a part's window, one WGT entry, at (y, x) from the part's first tap. Pieces of 3 x 3
+ * may overlap; the taps before row `fresh_y` or column `fresh_x` belong to another piece then. */
 typedef struct window_piece {
     int64_t y, x, rows, cols;
     int64_t fresh_y, fresh_x;
@@ -275,59 +279,59 @@ typedef struct window_piece {
 int64_t vtac_vta_piece_count(const conv *c, int64_t rows, int64_t cols);
 window_piece vtac_vta_piece_of(const conv *c, const part *p, int64_t index);
 
-/* Means have one weight for all taps: pieces of one shape share an entry, and parts of one shape a chunk,
- * that of the first of them. For others every piece and every part is of a kind of its own. */
+/* Means have one weight for all taps: pieces of one shape share a WGT entry, and parts of one shape share the
+ * chunk of the first such part. In other layers every piece and every part has a kind of its own. */
 int64_t vtac_vta_piece_kind(const conv *c, const part *p, int64_t index);
 int64_t vtac_vta_piece_of_kind(const conv *c, const part *p, int64_t kind);
 int64_t vtac_vta_chunk_of(const conv *c, const tiling *t, int64_t group, int64_t part);
 
-/* The input blocks of a part that the group needs, and how many WGT entries an output block has in it: one
- * for each step of the array, but for DEPTHWISE, whose entries hold a window for all `ro` blocks of a tile.
+/* The input blocks of a part that a group of output blocks needs, and the WGT entries of one output block in
+ * it: one per step of the array; for DEPTHWISE, whose entries serve all `ro` blocks of a tile, one per piece.
  */
 reach vtac_vta_part_reach(const conv *c, const tiling *t, int64_t group, const part *p);
 int64_t vtac_vta_part_entries(const conv *c, const tiling *t, int64_t group, const part *p);
 int64_t vtac_vta_chunk_entries(const conv *c, const tiling *t, int64_t group, const part *p);
 int64_t vtac_vta_group_blocks(const conv *c, const tiling *t, int64_t group);
 
-/* What every kind of layer plans, packs and emits. */
+/* Planning, packing and emitting, for every kind of layer. */
 
-/* Where a layer's constants lie: elements of WGT and of ACC from the start of CONSTANTS. */
+/* The places of a layer's constants: elements of WGT and of ACC from the start of CONSTANTS. */
 enum { TABLE_BYTES = 256 };
 typedef struct constants {
     int64_t weights, params, sum;
-    int64_t table; /* bytes */
+    int64_t table; /* in bytes */
 } constants;
 
 /* Windows through the ALU (window.c): output pixels of a tile, window rows at a time, entries of slots. */
 typedef struct window_tiling {
     int64_t rows, cols, part, in_slot, out_slot;
-    int64_t first; /* entry of ACC that it may use */
+    int64_t first; /* the first entry of ACC that the layer may use */
 } window_tiling;
 
-/* Movements (move.c). */
+/* Movements (move.c). A *place* is up[0] x up[1] output pixels. */
 typedef struct move_tiling {
-    int64_t up[2], down[2], places[2]; /* pixels of a place, and how many there are */
-    int64_t first[2], last[2];         /* what a place reads, from the input pixel of its own */
-    bool one_row;                      /* pixels one after the other */
-    int64_t records;                   /* of a lane: one for each phase, or one for all */
+    int64_t up[2], down[2], places[2]; /* output and input pixels of a place; the number of places */
+    int64_t first[2], last[2];         /* the input pixels that a place reads, relative to its own */
+    bool one_row;                      /* the image is one long row */
+    int64_t records;                   /* of a lane: one per phase, or one for all phases */
     int64_t group;                     /* output tile blocks at a time */
     int64_t rows, cols;                /* places at a time */
-    int64_t sources, steps, widest;    /* of the largest group; steps of its widest block */
+    int64_t sources, steps, widest;    /* of the largest group; widest: steps of its widest block */
 } move_tiling;
 
-/* Layers that are computed together, a tile of the last one's output at a time (group.c). */
+/* Layers that are computed together, one tile of the last layer's output at a time (group.c). */
 enum { MAX_MEMBERS = 3 };
 typedef struct group_member {
     conv conv;
-    tiling tiling; /* rows, cols: the most that it makes; inp_*: what it reads, loaded or as it is made */
+    tiling tiling; /* rows, cols: the largest output; inp_*: the slots of its input */
     constants at;
     load_of_units units;
 } group_member;
 
-/* A way to cut a group. */
+/* A tiling of a group. */
 typedef struct group_tiling {
     uint64_t cycles;
-    int64_t rows, cols; /* of the last one's output, of a tile */
+    int64_t rows, cols; /* output pixels of the last member in a tile */
     int64_t lines;      /* slots between two members */
     bool streams;
 } group_tiling;
@@ -335,8 +339,7 @@ typedef struct group_tiling {
 typedef struct layer_group {
     group_tiling how;
     uint32_t count;
-    bool
-        streams; /* the last one has all blocks of a tile's input, and works on the next tile's beside them */
+    bool streams; /* the last member has a tile's whole input, and works beside the next tile */
     group_member members[MAX_MEMBERS];
 } layer_group;
 
@@ -348,8 +351,8 @@ typedef struct plan {
     int64_t images; /* groups of `batch` */
     constants at;
     load_of_units units;
-    uint64_t cycles; /* by itself, roughly */
-    bool grouped;    /* `layer` is the last one's */
+    uint64_t cycles; /* a rough estimate of the layer alone */
+    bool grouped;    /* a group; `layer` is its last member */
     union {
         layer_group group;
         struct {
@@ -361,16 +364,16 @@ typedef struct plan {
     };
 } plan;
 
-/* The constants of a joined sum: a record of parameters, then the factors of the two operands; together as
- * many as a record, or two, so that what follows begins where a record may. */
+/* The entries of a joined sum's constants: a record of parameters and the factors of the two operands,
+ * rounded up so that the next record stays aligned. */
 enum { SUM_FACTORS = 2 };
 static inline int64_t sum_constants(const vtac_vta_layer *sum)
 {
     return 2 * record_entries(sum->wide);
 }
 
-/* Ways to cut a convolution, and what the timing model says of each by itself: UINT64_MAX of those that take
- * so much longer than one before them that no search takes them. */
+/* Tilings of a convolution with the cycles that the timing model gives each alone. UINT64_MAX marks a tiling
+ * that takes FAR_TILING times as long as an earlier one or longer: the search skips it. */
 #define FAR_TILING 1.25
 uint64_t vtac_vta_far_limit(uint64_t best);
 enum { MAX_TRIALS = 32 };
@@ -380,35 +383,35 @@ typedef struct trials {
     uint32_t count;
 } trials;
 
-/* Chooses again: the way that the timing model finds fastest among the first `room` of the rough estimate.
- * All of them are left in `all`. */
+/* Chooses the tiling that the timing model finds fastest among the first `room` of the rough estimate; `all`
+ * gets all of them. */
 vta_status vtac_vta_conv_refine(plan *p, uint32_t room, trials *all, vta_diag *diag);
-/* The cycles of the fastest of them alone, or `limit` where none is below it. A trial ends where it cannot be
- * the fastest any more. */
+/* The cycles of the fastest such tiling, or `limit` if none is below it. The timing of a tiling ends as soon
+ * as it cannot be the fastest. */
 vta_status vtac_vta_conv_fastest(plan *p, uint32_t room, uint64_t limit, vta_diag *diag);
-/* The way that is asked for; the one that it has is the standard. */
+/* Lets `schedules` pick a tiling; the plan's present tiling is the standard one. */
 vta_status vtac_vta_conv_pick(plan *p, const vtac_schedules *schedules, vta_diag *diag);
 
-/* A convolution with layer `after`, a sum or a maximum pool, at its end; of a pool's output, it makes the
- * tile blocks from `slice` on. */
+/* Plans a convolution with layer `after`, a sum or a pool, joined to it. In a pool's output, the convolution
+ * makes the tile blocks from `slice` on. */
 vta_status vtac_vta_conv_plan_joined(const machine *m, const vtac_vta_region *region, uint32_t number,
                                      uint32_t after, int64_t slice, plan *out, vta_diag *diag);
 
-/* The fields that all kinds share. */
+/* Fills in the members that all kinds share. */
 void vtac_vta_plan_init(const machine *m, const vtac_vta_region *region, uint32_t number, plan *out);
 
-/* Cycles where nothing better is known: the busiest unit's, and a memory latency at either end. */
+/* A rough estimate of cycles: those of the busiest unit, and a memory latency at either end. */
 uint64_t vtac_vta_units_cycles(const load_of_units *units);
 void vtac_vta_plan_cost(const plan *p, vtac_vta_cost *out);
 
-/* Bytes that are appended, each piece at a multiple of its alignment. */
+/* A growing array of bytes; each addition begins at a multiple of its alignment. */
 typedef struct blob {
     uint8_t *bytes;
     size_t size, capacity;
-    bool places_only; /* what lies where is wanted, not what it is */
+    bool places_only; /* only offsets are wanted, not contents */
 } blob;
 uint8_t *vtac_vta_blob_add(blob *b, uint64_t size, uint64_t align,
-                           uint64_t *offset); /* zeros; NULL: no memory */
+                           uint64_t *offset); /* zeroed; NULL: no memory */
 
 typedef vta_status kind_rule(const machine *m, const vtac_vta_region *region, uint32_t number,
                              vta_diag *diag);
@@ -436,46 +439,46 @@ extern const kind_of_layer vtac_vta_layer_kinds[VTAC_VTA_KINDS];
 
 /* group.c */
 
-/* Ways that were timed. */
+/* Tilings that were timed. */
 typedef struct group_trials {
     group_tiling tilings[MAX_TRIALS];
     uint32_t count;
 } group_trials;
 
-/* Layers that take each other's outputs, the first to the last, with a sum (or NULL) at the end.
- * VTA_UNSUPPORTED where they cannot be a group, VTA_RANGE where it does not fit. */
+/* Plans a group of layers, each of which reads its predecessor's output, with a sum (or NULL) joined to the
+ * last. VTA_UNSUPPORTED if they cannot form a group, VTA_RANGE if it does not fit. */
 vta_status vtac_vta_group_plan(const machine *m, const vtac_vta_region *region, const uint32_t *numbers,
                                uint32_t count, const vtac_vta_layer *sum, plan *out, vta_diag *diag);
-/* Chooses again: what the timing model finds fastest among the first `room` of the rough estimate; all of
- * them are left in `all`. */
+/* Chooses the tiling that the timing model finds fastest among the first `room` of the rough estimate; `all`
+ * gets all of them. */
 vta_status vtac_vta_group_refine(plan *p, uint32_t room, group_trials *all, vta_diag *diag);
-/* Takes one of its ways. */
+/* Gives a group one of its tilings. */
 void vtac_vta_group_apply(plan *p, const group_tiling *how);
 kind_pack vtac_vta_group_pack;
 kind_emit vtac_vta_group_emit;
-/* What it uses of the scratchpads, and where its parts of them begin. */
+/* The entries that a group uses of each scratchpad; and moves its parts of the scratchpads to `to`. */
 entries_used vtac_vta_group_use(const plan *p);
 void vtac_vta_group_move(plan *p, const entries_used *to);
-/* Of one member. */
+/* Describes the tiling of one member. */
 void vtac_vta_group_describe(const plan *p, uint32_t member, char *text, size_t size);
 
 /* pack.c */
 
-/* The zero point of what a layer rounds to: its output's, or that of what its table takes. */
+/* The zero point to which a layer rounds: its output's, or the table's input's. */
 static inline int32_t zero_rounded(const vtac_vta_layer *layer, const vtac_vta_tensor *to)
 {
     return layer->behind != NULL ? layer->between : to->zero;
 }
 
-/* A table of a layer: at.table. */
+/* Packs the table of a layer and sets at.table. */
 vta_status vtac_vta_table_pack(plan *p, const vtac_vta_layer *layer, const int8_t *table, blob *to,
                                vta_diag *diag);
 
-/* WGT elements before each chunk, group · parts + part, and at the end their number. Owned; NULL: no
- * memory. Chunks that are another one (vtac_vta_chunk_of) have none. */
+/* The WGT elements before each chunk (group · parts + part), and their total at the end. A chunk that is the
+ * same as another one (vtac_vta_chunk_of) has none. Owned; NULL: no memory. */
 int64_t *vtac_vta_chunk_table(const conv *c, const tiling *t);
 
-/* Input pixels along one dimension: `count` from `at` on inside the image, the others padding. */
+/* Input pixels along one dimension: `count` inside the image from `at` on; the others are padding. */
 typedef struct extent {
     int64_t at, count, before, after;
 } extent;
@@ -483,42 +486,41 @@ extent vtac_vta_extent_of(int64_t at, int64_t count, int64_t size);
 
 /* interleave.c */
 
-enum { INTERLEAVE_WINDOW = 4 }; /* layers that may be under way beside the oldest one */
+enum { INTERLEAVE_WINDOW = 4 }; /* layers that may be under way besides the oldest */
 
-/* A layer's drafts, and what they use. */
+/* A layer's drafts, and the parts of the scratchpads that they use. */
 typedef struct interleave_stage {
-    size_t end;                     /* the first draft that is not its own */
-    list_range inp, wgt, acc, side; /* entries */
+    size_t end;                     /* the first draft behind the layer's own */
+    list_range inp, wgt, acc, side; /* ranges of entries */
     bool table;
     bool began;
-    uint32_t beside; /* filled in: the number + 1 of the oldest stage that is not over when it begins */
+    uint32_t beside; /* result: 1 + the oldest unfinished stage when this one begins */
 } interleave_stage;
 
-/* Puts the list's drafts in order; `cycles` (may be NULL): says how long that takes, roughly, and puts
- * nothing.
+/* Puts the list's drafts in order. With `cycles` it only estimates how long they take, and appends nothing.
  */
 vta_status vtac_vta_list_interleave(step_list *list, const machine *m, interleave_stage *stages,
                                     uint32_t count, uint64_t work_bytes, uint64_t *cycles, vta_diag *diag);
 
 /* decide.c */
 
-/* What is decided about a region before its layers are planned. */
+/* Decisions about a region, made before its layers are planned. */
 typedef struct decisions {
-    int32_t *sum_of;  /* of a convolution: the layer that is computed with it, and at whose place; or -1 */
-    int32_t *made_by; /* of that layer: the convolution, or the first of several; or -1 */
-    int32_t *part_of; /* of a tensor: the one that it is a slice of; or -1 */
-    int64_t *block;   /* its first block there */
-    int32_t *feeds;   /* of a layer: the one that takes its output on chip, as a group with it; or -1 */
-    int32_t *fed_by;  /* the reverse */
+    int32_t *sum_of;  /* by convolution: the layer that it is computed with and whose place it takes; or -1 */
+    int32_t *made_by; /* by such a layer: its convolution, or the first of several; or -1 */
+    int32_t *part_of; /* by tensor: the tensor that it is a slice of; or -1 */
+    int64_t *block;   /* by tensor: its first block in that tensor */
+    int32_t *feeds;   /* by layer: the next member of its group, which reads its output on chip; or -1 */
+    int32_t *fed_by;  /* by layer: the member before it; or -1 */
 } decisions;
 
-/* `groups`: layers go together where that is faster than one by one, how much ever those overlap. */
+/* With `groups`, layers form a group if that is faster than one by one, however much those would overlap. */
 vta_status vtac_vta_decisions_make(const machine *m, vtac_vta_region *region, const vtac_vta_options *options,
                                    bool groups, decisions *out, vta_diag *diag);
 void vtac_vta_decisions_free(decisions *d);
 bool vtac_vta_decisions_alike(const vtac_vta_region *region, const decisions *a, const decisions *b);
 
-/* The members of the group whose last one is `last`, in their order; 1 where it is none. */
+/* The members of the group whose last member is `last`, in order; returns 1 for a layer without a group. */
 uint32_t vtac_vta_decisions_members(const decisions *d, uint32_t last, uint32_t *members);
 
 /* layout.c */

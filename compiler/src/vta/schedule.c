@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A region becomes one stream: layers in their order, each as its kind says.
+ * Schedules a region: makes one stream of its layers, each planned and emitted as its kind says.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -51,12 +51,12 @@ uint64_t vtac_vta_units_cycles(const load_of_units *units)
     return (work > bus ? work : bus) + ENDS;
 }
 
-enum { LINE = 64 };    /* what sizes of device memory are multiples of */
-enum { TIMED = 4096 }; /* lists whose times are remembered */
+enum { LINE = 64 };    /* alignment of sizes in device memory */
+enum { TIMED = 4096 }; /* entries of the table of times */
 
-/* The parts of the machine that a layer may have, and what is wanted of it. In 24ths. */
+/* A share of the machine for a layer, in 24ths, and what planning with it assumes. */
 typedef struct portion {
-    int64_t inp[2], wgt[2], acc[2]; /* of most layers, and of those by channel */
+    int64_t inp[2], wgt[2], acc[2]; /* [0]: of most layers; [1]: of depthwise layers */
     int64_t lag;
     bool by_blocks;
 } portion;
@@ -68,7 +68,6 @@ static const portion portions[OPTIONS] = {
     {{8, 8}, {8, 3}, {8, 8}, 50, true},
 };
 
-/* The way that a plan has; and another one. */
 candidate vtac_vta_plan_candidate(const plan *p)
 {
     return p->grouped ? (candidate){.group = p->group.how} : (candidate){.tiling = p->tiling};
@@ -76,7 +75,7 @@ candidate vtac_vta_plan_candidate(const plan *p)
 
 void vtac_vta_plan_apply(plan *p, const candidate *one)
 {
-    const uint64_t cycles = p->cycles; /* of the best one by itself */
+    const uint64_t cycles = p->cycles; /* of the best tiling alone */
     if (p->grouped) {
         vtac_vta_group_apply(p, &one->group);
         p->cycles = cycles;
@@ -85,13 +84,12 @@ void vtac_vta_plan_apply(plan *p, const candidate *one)
     }
 }
 
-/* Whether a plan is a convolution by itself, or with what is joined to it. */
+/* Whether a plan is a convolution outside a group, perhaps with a sum or pool joined. */
 static bool is_single(const plan *p)
 {
     return !p->grouped && vtac_vta_layer_kinds[p->layer->kind].plan == vtac_vta_conv_plan;
 }
 
-/* Or several; there are more ways to cut them. */
 bool vtac_vta_plan_has_tilings(const plan *p)
 {
     return p->grouped || is_single(p);
@@ -169,8 +167,8 @@ static vta_status plan_option(scheduler *s, stage *of, uint32_t option, vta_diag
     return asks ? vtac_vta_conv_pick(p, s->schedules, diag) : VTA_OK;
 }
 
-/* The other ways to plan a stage; where one does not fit, it is not there. Parted sums need all of ACC: where
- * they are best, a share would cost the ALU more than overlapping saves. */
+/* Plans a stage again for each share of the machine; a plan that does not fit is left out. Parted sums need
+ * all of ACC: where they are best, a share would cost the ALU more than overlap saves. */
 static void plan_shares(scheduler *s, stage *of)
 {
     const kind_of_layer *kind = &vtac_vta_layer_kinds[s->region->layers[of->number].kind];
@@ -189,7 +187,7 @@ static vta_status add_stage(scheduler *s, uint32_t number, int32_t joined, int64
                                                     : vta_fail(diag, VTA_NOMEM, "no memory for a schedule");
 }
 
-/* Convolutions that make a sum or a pool are computed in its place. */
+/* A convolution that is joined to a sum or pool is emitted in the place of that layer. */
 static vta_status add_stages(scheduler *s, uint32_t number, vta_diag *diag)
 {
     const decisions *d = &s->decided;
@@ -211,8 +209,8 @@ static vta_status add_stages(scheduler *s, uint32_t number, vta_diag *diag)
     return VTA_OK;
 }
 
-/* Where a stage's parts of the scratchpads begin: behind those of the one before, or at the start. */
-static int64_t take(int64_t *next, int64_t size, int64_t depth)
+/* Allocates part of a scratchpad for a stage: behind the part of the stage before, or at the start. */
+static int64_t allocate(int64_t *next, int64_t size, int64_t depth)
 {
     enum { ALIGNED = 8 };
     const int64_t first = *next + size <= depth ? *next : 0;
@@ -220,7 +218,7 @@ static int64_t take(int64_t *next, int64_t size, int64_t depth)
     return first;
 }
 
-/* Places and emits a stage's drafts. */
+/* Places a stage and emits its drafts. */
 static vta_status draft_stage(scheduler *s, plan *p, entries_used *next, step_list *list,
                               interleave_stage *interleaved, vta_diag *diag)
 {
@@ -235,9 +233,9 @@ static vta_status draft_stage(scheduler *s, plan *p, entries_used *next, step_li
         const entries_used used =
             is_conv ? vtac_vta_tiling_trim(&p->conv, &p->tiling) : vtac_vta_group_use(p);
         const int64_t sums = m->acc / SIDE_OF * (SIDE_OF - 1);
-        const entries_used at = {take(&next->inp, used.inp, m->inp), take(&next->wgt, used.wgt, m->wgt),
-                                 take(&next->acc, used.acc, sums),
-                                 sums + take(&next->side, used.side, m->acc - sums)};
+        const entries_used at = {allocate(&next->inp, used.inp, m->inp),
+                                 allocate(&next->wgt, used.wgt, m->wgt), allocate(&next->acc, used.acc, sums),
+                                 sums + allocate(&next->side, used.side, m->acc - sums)};
         if (is_conv) {
             vtac_vta_tiling_move(&p->tiling, &at);
         } else {
@@ -250,7 +248,7 @@ static vta_status draft_stage(scheduler *s, plan *p, entries_used *next, step_li
         interleaved->table = !is_conv || conv_table(&p->conv) != NULL;
     } else if (is_window && p->machine->side > 0) {
         const int64_t sums = m->acc / SIDE_OF * (SIDE_OF - 1);
-        p->window.first = take(&next->acc, p->machine->acc, sums);
+        p->window.first = allocate(&next->acc, p->machine->acc, sums);
         *interleaved = (interleave_stage){.acc = {p->window.first, p->machine->acc}};
     } else {
         *next = (entries_used){0};
@@ -262,7 +260,7 @@ static vta_status draft_stage(scheduler *s, plan *p, entries_used *next, step_li
                        : vtac_vta_layer_kinds[p->layer->kind].emit(p, list, diag));
     list->ends = is_conv && !s->still ? list->ends : (list_ends){0};
     interleaved->end = list->drafts.count;
-    if (list->drafts.count == before) { /* what others have put in its place */
+    if (list->drafts.count == before) { /* nothing to do: the layer's inputs were made in place */
         *interleaved = (interleave_stage){.end = before};
         *next = free;
     }
@@ -293,7 +291,7 @@ uint64_t vtac_vta_schedule_time(const scheduler *s, const step_list *list, uint6
     return cycles;
 }
 
-/* How long some stages take together, roughly. */
+/* A rough estimate of the time of the stages first … end-1 together. */
 static vta_status try_stages(scheduler *s, size_t first, size_t end, uint64_t *cycles, vta_diag *diag)
 {
     enum { MAX_STAGES = 16 };
@@ -316,7 +314,7 @@ static vta_status try_stages(scheduler *s, size_t first, size_t end, uint64_t *c
     return status;
 }
 
-/* One stage after the other gets what is best for it and its neighbours. */
+/* Chooses an option for each stage in turn: the best one together with its neighbours. */
 static vta_status choose_options(scheduler *s, vta_diag *diag)
 {
     enum { BEFORE = 2, BEHIND = 2 };
@@ -344,7 +342,7 @@ static vta_status choose_options(scheduler *s, vta_diag *diag)
     return VTA_OK;
 }
 
-/* What each member of a group costs, as if it were a layer by itself. */
+/* Sets the cost of each member of a group as if it were a layer alone. */
 static void set_member_costs(scheduler *s, const plan *p)
 {
     for (uint32_t m = 0; m < p->group.count; m++) {
@@ -376,7 +374,7 @@ static vta_status emit_stage(scheduler *s, const stage *of, interleave_stage *in
     return draft_stage(s, p, &s->next, &s->list, interleaved, diag);
 }
 
-/* For reports: which layer was still at work when this one began. */
+/* For reports: adds the layer that was still at work when this one began. */
 static void describe_overlaps(scheduler *s, const interleave_stage *interleaved)
 {
     for (size_t i = 0; i < s->stages.count; i++) {
@@ -408,7 +406,6 @@ static vta_status emit_stages(scheduler *s, vta_diag *diag)
     return status;
 }
 
-/* The whole list, and where constants lie. */
 vta_status vtac_vta_schedule_build(scheduler *s, vta_diag *diag)
 {
     uint64_t offset;
@@ -423,7 +420,7 @@ vta_status vtac_vta_schedule_build(scheduler *s, vta_diag *diag)
     return VTA_OK;
 }
 
-/* How long the busiest unit works for all stages: no order of their calls is faster. */
+/* A lower bound: the busiest unit's work for all stages, in any order of their calls. */
 static uint64_t work_of_stages(scheduler *s)
 {
     load_of_units sum = {0};
@@ -437,9 +434,8 @@ static uint64_t work_of_stages(scheduler *s)
     return vtac_vta_units_cycles(&sum);
 }
 
-/* Woven or one after the other: what the timing model finds faster. It is not asked where little can be won,
- * nor for very long lists.
- */
+/* Interleaves layers if the timing model finds that faster. It is not asked where little can be gained, nor
+ * for very long lists. */
 static vta_status choose_interleaving(scheduler *s, vta_diag *diag)
 {
     enum { MAX_STEPS = 100000, WORTH = 24 };
@@ -461,7 +457,6 @@ static vta_status choose_interleaving(scheduler *s, vta_diag *diag)
     return VTA_OK;
 }
 
-/* How long some stages take as they are emitted, by the timing model; and how many calls they are. */
 vta_status vtac_vta_schedule_time_stages(scheduler *s, size_t first, size_t end, uint64_t limit,
                                          uint64_t *cycles, uint64_t *calls, vta_diag *diag)
 {
@@ -487,7 +482,7 @@ vta_status vtac_vta_schedule_time_stages(scheduler *s, size_t first, size_t end,
     return status;
 }
 
-static vta_status record(scheduler *s, vta_stream *stream, vta_code **code, vta_diag *diag)
+static vta_status record_stream(scheduler *s, vta_stream *stream, vta_code **code, vta_diag *diag)
 {
     (void)vta_stream_buffer(stream, "constants", s->image->constant_bytes);
     (void)vta_stream_buffer(stream, "work", s->image->work_bytes);
@@ -495,12 +490,12 @@ static vta_status record(scheduler *s, vta_stream *stream, vta_code **code, vta_
     return vta_stream_finish(stream, code, diag);
 }
 
-static vta_status seal(scheduler *s, vta_diag *diag)
+static vta_status make_program(scheduler *s, vta_diag *diag)
 {
     vta_stream *stream = NULL;
     vta_code *code = NULL;
     VTA_TRY(vta_stream_create(s->hardware.config, &stream, diag));
-    vta_status status = record(s, stream, &code, diag);
+    vta_status status = record_stream(s, stream, &code, diag);
     if (status == VTA_OK) {
         status = vta_code_program(code, &s->image->program, diag);
     }
@@ -520,7 +515,7 @@ static vta_status check_layers(scheduler *s, vta_diag *diag)
     return VTA_OK;
 }
 
-static vta_status predict(scheduler *s, vta_diag *diag)
+static vta_status predict_cycles(scheduler *s, vta_diag *diag)
 {
     const uint32_t tags = s->region->layer_count + 1;
     uint64_t *shares = calloc(tags, sizeof *shares);
@@ -534,7 +529,7 @@ static vta_status predict(scheduler *s, vta_diag *diag)
     return s->image->cycles > 0 ? VTA_OK : vta_fail(diag, VTA_NOMEM, "no memory to predict cycles");
 }
 
-static vta_status schedule(scheduler *s, const vtac_vta_options *options, vta_diag *diag)
+static vta_status schedule_region(scheduler *s, const vtac_vta_options *options, vta_diag *diag)
 {
     vtac_vta_region *region = s->region;
     if (region->layer_count == 0) {
@@ -569,13 +564,14 @@ static vta_status schedule(scheduler *s, const vtac_vta_options *options, vta_di
     VTA_TRY(vtac_vta_schedule_build(s, diag));
     s->image->constant_bytes = s->constants.size;
     VTA_TRY(vtac_progress_at(options->progress, "predicting cycles", region->name, 0, 0, diag));
-    VTA_TRY(predict(s, diag));
-    return options->predict_only ? VTA_OK : seal(s, diag);
+    VTA_TRY(predict_cycles(s, diag));
+    return options->predict_only ? VTA_OK : make_program(s, diag);
 }
 
 enum { MAX_LEVEL = 3 };
 
-/* Where parameters are wide, the ways to cut a layer lie closer together: more of them are tried. */
+/* The number of tilings to time. With wide parameters the tilings of a layer take similar times, so more of
+ * them are timed. */
 static uint32_t trials_for(const vtac_vta_region *region, int level)
 {
     enum { WIDE_TRIALS = 32 };
@@ -610,7 +606,7 @@ static vta_status schedule_once(const vta_config *config, vtac_vta_region *regio
     vtac_vta_list_init(&s.trial);
     s.candidates.item_size = sizeof(candidate);
     s.stages.item_size = sizeof(stage);
-    const vta_status status = schedule(&s, options, diag);
+    const vta_status status = schedule_region(&s, options, diag);
     vtac_vta_decisions_free(decided);
     *decided = s.decided;
     vta_vec_free(&s.stages);
@@ -625,7 +621,7 @@ static vta_status schedule_once(const vta_config *config, vtac_vta_region *regio
     return status;
 }
 
-/* Keeps the faster of two images in the first place. */
+/* Keeps the faster image in *out; the other one must gain more than `worth` cycles. */
 static bool keep_faster(vtac_vta_image *out, vtac_vta_image *other, uint64_t worth)
 {
     const bool faster = other->cycles > 0 && other->cycles + worth < out->cycles;
@@ -638,9 +634,8 @@ static bool keep_faster(vtac_vta_image *out, vtac_vta_image *other, uint64_t wor
     return faster;
 }
 
-/* Another schedule, which takes the place of the one that is there where it is faster, in groups by more than
- * one part of WORTH, and where they are others than there; where the region's tensors lie belongs to the one
- * that is kept. */
+/* Schedules the region again and keeps the faster result. With `groups` it must win by 0.5 %, and is not made
+ * if the decisions are the same as before. The loser's tensor offsets are restored. */
 static vta_status schedule_again(const vta_config *config, vtac_vta_region *region,
                                  const vtac_vta_options *options, bool groups, decisions *decided,
                                  vtac_vta_image *out, vta_diag *diag)
@@ -663,9 +658,8 @@ static vta_status schedule_again(const vta_config *config, vtac_vta_region *regi
     return status;
 }
 
-/* Schedules that were given are where the search begins; a search without them may end at a better place. In
- * short programs, where layers wait for each other at their ends, more of them may be faster together than
- * they seem to be. */
+/* Given schedules are the starting point of a search; a search without them may end at a better one. In short
+ * programs, where layers wait for each other at their ends, groups may gain more than the estimate says. */
 static vta_status schedule_best(const vta_config *config, vtac_vta_region *region,
                                 const vtac_vta_options *options, decisions *decided, vtac_vta_image *out,
                                 vta_diag *diag)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A region's schedule while it is being made: its stages, the ways to cut each of them, and what is chosen.
+ * A region's schedule while it is being made: its stages, the candidate tilings of each stage, and the
+ * choice.
  *
- *   schedule.c  plans the stages, emits them, interleaves them, and makes the whole
- *   search.c    which ways are fastest together
+ *   schedule.c  plans the stages, emits them, interleaves them, and builds the whole list
+ *   search.c    finds the tilings that are fastest together
  */
 #ifndef VTAC_VTA_SCHEDULE_H
 #define VTAC_VTA_SCHEDULE_H
@@ -11,14 +12,14 @@
 #include "sched.h"
 
 enum {
-    OPTIONS = 4, /* ways to share the machine: portions of schedule.c */
-    BESIDE = 2   /* stages before and behind one that count when it is judged */
+    OPTIONS = 4, /* shares of the machine that a stage may get: `portions` of schedule.c */
+    BESIDE = 2   /* neighbours on either side that are timed together with a stage */
 };
 
-/* How long a list took that has been timed: neighbours that have not changed make the same list again. */
+/* The time of a list that was timed before: neighbours that have not changed make the same list again. */
 typedef struct timed_list {
     uint64_t hash, cycles;
-    bool at_least; /* it takes as long or longer */
+    bool at_least; /* `cycles` is a lower bound */
 } timed_list;
 
 typedef struct scheduler {
@@ -26,71 +27,72 @@ typedef struct scheduler {
     vtac_vta_region *region;
     vtac_vta_image *image;
     decisions decided;
-    uint32_t trials; /* ways to cut a convolution that are timed; 0: the rough estimate decides */
+    uint32_t trials; /* tilings of a convolution that are timed; 0: the rough estimate chooses */
     const vtac_schedules *schedules;
-    bool groups;             /* rather than layers one by one */
-    const decisions *before; /* of a schedule that is there: another one with the same is not wanted */
-    bool quick;              /* whoever asks for a schedule has been told the standard one before */
+    bool groups; /* layers form groups wherever that is faster than one by one */
+    const decisions
+        *before; /* of an earlier schedule: a schedule with the same decisions is not made again */
+    bool quick;  /* only predicts: `schedules` picks tilings without timing them first */
     blob constants;
     step_list list;
-    step_list trial;     /* of some stages, to be timed */
+    step_list trial;     /* some of the stages, to be timed */
     vta_vec stages;      /* stage */
     vta_vec candidates;  /* candidate */
-    bool interleaves;    /* layers may overlap, */
-    bool may_interleave; /* and that they do has been found worth a look */
-    bool still;          /* each begins at the start of the scratchpads */
-    bool searches;       /* what is best for a layer among its neighbours is looked for */
-    uint64_t calls_left; /* that are timed in search */
-    uint64_t clock;      /* of changes */
+    bool interleaves;    /* layers may overlap */
+    bool may_interleave; /* overlapping layers seemed faster once, so the search tries it */
+    bool still;          /* every stage begins at the start of the scratchpads */
+    bool searches;       /* the search looks for tilings that are fastest among neighbours */
+    uint64_t calls_left; /* calls that the search may still time */
+    uint64_t clock;      /* counts changes of the search */
     machine shares[OPTIONS][2];
-    entries_used next; /* where the next stage's may begin */
-    timed_list *timed; /* at their hash's place the newest ones; NULL: without memory they are timed again */
+    entries_used next; /* the first free entries, for the next stage */
+    timed_list *timed; /* a hash table that keeps the newest times; NULL: every list is timed again */
 } scheduler;
 
-/* A layer, or a convolution with what is joined to it, as it is emitted. */
+/* A layer as it is emitted, or a convolution with the sum or pool that is joined to it. */
 typedef struct stage {
-    uint32_t number; /* of a group: the last one */
+    uint32_t number; /* the layer; of a group, its last member */
     uint32_t members[MAX_MEMBERS], member_count;
-    int32_t joined; /* the sum or pool, or -1 */
+    int32_t joined; /* the joined sum or pool, or -1 */
     int64_t slice;
-    plan options[OPTIONS]; /* the first one has the whole machine */
+    plan options[OPTIONS]; /* options[0] has the whole machine */
     bool there[OPTIONS];
     uint32_t chosen;
-    bool changed;           /* in the round at hand */
-    uint64_t moved, looked; /* when it took another way, and when all its ways were tried last */
+    bool changed;           /* in this round of the search */
+    uint64_t moved, looked; /* `clock` at its last change; at the last trial of all its tilings */
 } stage;
 
-/* A way to cut a stage, as one of its options. */
+/* A tiling of a stage, for one of its options. */
 typedef struct candidate {
     uint32_t stage, option;
     uint32_t number;
-    uint64_t cycles; /* by itself */
-    double price;    /* of the best of its option by itself */
+    uint64_t cycles; /* of the stage alone */
+    double price;    /* `cycles` divided by those of the option's best candidate */
     tiling tiling;
     group_tiling group;
 } candidate;
 
-/* The way that a plan has; and another one. */
+/* The tiling that a plan has; and the other direction: gives a plan the tiling of a candidate. */
 candidate vtac_vta_plan_candidate(const plan *p);
 void vtac_vta_plan_apply(plan *p, const candidate *one);
 
-/* Whether there are several ways to cut it: convolutions, by themselves or in a group. */
+/* Whether a plan has several tilings: it is a convolution, alone or in a group. */
 bool vtac_vta_plan_has_tilings(const plan *p);
 
 stage *vtac_vta_stage_at(scheduler *s, size_t i);
 
-/* How long a list takes, by the timing model or from memory; UINT64_MAX: not below `limit`. */
+/* The cycles of a list, by the timing model or from the table of times; UINT64_MAX: not below `limit`. */
 uint64_t vtac_vta_schedule_time(const scheduler *s, const step_list *list, uint64_t limit);
 
-/* The whole list, and where constants lie. */
+/* Builds the list of the whole region, and places the constants. */
 vta_status vtac_vta_schedule_build(scheduler *s, vta_diag *diag);
 
-/* How long some stages take as they are emitted, by the timing model, or UINT64_MAX: not below `limit`; and
- * how many calls they are. */
+/* Times the stages first … end-1 as they are emitted now; UINT64_MAX: not below `limit`. *calls gets the
+ * number of calls. */
 vta_status vtac_vta_schedule_time_stages(scheduler *s, size_t first, size_t end, uint64_t limit,
                                          uint64_t *cycles, uint64_t *calls, vta_diag *diag);
 
-/* search.c: looks for ways that are faster together, and leaves the fastest chosen. */
+/* search.c: looks for tilings that are faster together, and leaves the fastest choice in the stages. */
 vta_status vtac_vta_schedule_search(scheduler *s, vta_diag *diag);
 
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which ways to cut the layers are fastest together: what is best for one alone need not be best between two
- * others.
+ * The search for tilings that are fastest together: the best tiling of a layer alone need not be the best
+ * between its neighbours.
  */
 #include <stdlib.h>
 
 #include "schedule.h"
 #include "vta/number.h"
 
-/* What has been chosen for a stage. */
+/* The choice for a stage. */
 typedef struct choice {
     uint32_t chosen;
     candidate candidates[OPTIONS];
@@ -54,8 +54,8 @@ static vta_status time_all(scheduler *s, uint64_t limit, uint64_t *cycles, vta_d
     return VTA_OK;
 }
 
-/* A stage takes a way, or stays as it is; what it had can be taken again. */
-static choice change(stage *of, const candidate *one)
+/* Gives a stage another tiling, or none for NULL; returns the former choice. */
+static choice apply_candidate(stage *of, const candidate *one)
 {
     const choice before = choice_of(of);
     if (one != NULL) {
@@ -65,7 +65,7 @@ static choice change(stage *of, const candidate *one)
     return before;
 }
 
-static bool may_take(const scheduler *s, const candidate *one)
+static bool is_eligible(const scheduler *s, const candidate *one)
 {
     return (s->interleaves || one->option == 0) && one->price <= FAR_TILING;
 }
@@ -79,7 +79,7 @@ static int by_price(const void *a, const void *b)
     return x->price != y->price ? x->price < y->price ? -1 : 1 : x->number < y->number ? -1 : 1;
 }
 
-/* By stages, and of each those first that come nearest to the best of their option. */
+/* Sorts candidates by stage, and within a stage by how close they come to the best of their option. */
 static void sort_candidates(scheduler *s)
 {
     for (size_t w = 0; w < s->candidates.count; w++) {
@@ -93,7 +93,7 @@ static void sort_candidates(scheduler *s)
     }
 }
 
-/* UINT64_MAX: not below `limit`. */
+/* Times the stages first … end-1; UINT64_MAX: not below `limit`. */
 static vta_status time_some(scheduler *s, size_t first, size_t end, uint64_t limit, uint64_t *cycles,
                             vta_diag *diag)
 {
@@ -103,7 +103,7 @@ static vta_status time_some(scheduler *s, size_t first, size_t end, uint64_t lim
     return VTA_OK;
 }
 
-/* Some with their neighbours. */
+/* The same together with their neighbours. */
 static vta_status time_around(scheduler *s, size_t first, size_t end, uint64_t limit, uint64_t *cycles,
                               vta_diag *diag)
 {
@@ -111,21 +111,21 @@ static vta_status time_around(scheduler *s, size_t first, size_t end, uint64_t l
                      end + BESIDE < s->stages.count ? end + BESIDE : s->stages.count, limit, cycles, diag);
 }
 
-/* A chain: what a stage costs depends on the one before. For some ways of each, every pair of neighbours is
- * timed, and those are taken that are fastest together: two or three layers that had to change at once are
- * found so. */
+/* A chain of stages, as in dynamic programming: the cost of a stage depends on the one before. For some
+ * candidates of each stage every pair of neighbours is timed, and the path that is fastest in sum is chosen.
+ * This finds two or three layers that have to change together. */
 
-enum { IN_CHAIN = 16 }; /* ways of a stage at most */
+enum { IN_CHAIN = 16 }; /* maximum of candidates of a stage */
 
 typedef struct link {
     const candidate *candidates[IN_CHAIN]; /* NULL: as it is */
     int64_t alone[IN_CHAIN];
-    int64_t until[IN_CHAIN]; /* cycles of all stages up to this one, on the best way there */
-    uint32_t from[IN_CHAIN]; /* the way of the stage before on it */
+    int64_t until[IN_CHAIN]; /* cycles of all stages up to this one, on the best path */
+    uint32_t from[IN_CHAIN]; /* the candidate of the stage before on that path */
     uint32_t count;
 } link;
 
-/* `room` ways of each stage: as it is, and the first ones. */
+/* Takes `room` candidates of each stage: its present tiling, and the best others. */
 static void chain_begin(const scheduler *s, link *chain, uint32_t room)
 {
     for (size_t i = 0; i < s->stages.count; i++) {
@@ -134,24 +134,24 @@ static void chain_begin(const scheduler *s, link *chain, uint32_t room)
     for (size_t w = 0; w < s->candidates.count; w++) {
         const candidate *one = vta_vec_at(&s->candidates, w);
         link *of = &chain[one->stage];
-        if (of->count < room && may_take(s, one)) {
+        if (of->count < room && is_eligible(s, one)) {
             of->candidates[of->count++] = one;
         }
     }
 }
 
-/* The best ways to each way of a stage. */
+/* Finds the best path to each candidate of a stage. */
 static vta_status chain_reach(scheduler *s, link *chain, size_t number, vta_diag *diag)
 {
     link *to = &chain[number];
     stage *of = vtac_vta_stage_at(s, number), *last = number > 0 ? vtac_vta_stage_at(s, number - 1) : NULL;
     for (uint32_t k = 0; k < to->count; k++) {
         uint64_t cycles;
-        const choice own = change(of, to->candidates[k]);
+        const choice own = apply_candidate(of, to->candidates[k]);
         VTA_TRY(time_some(s, number, number + 1, UINT64_MAX, &cycles, diag));
         to->until[k] = to->alone[k] = (int64_t)cycles;
         for (uint32_t i = 0; last != NULL && i < to[-1].count; i++) {
-            const choice before = change(last, to[-1].candidates[i]);
+            const choice before = apply_candidate(last, to[-1].candidates[i]);
             const int64_t others = to[-1].until[i] - to[-1].alone[i], limit = to->until[k] - others;
             VTA_TRY(time_some(s, number - 1, number + 1, i == 0 ? UINT64_MAX : (uint64_t)vta_max(limit, 0),
                               &cycles, diag));
@@ -179,14 +179,14 @@ static vta_status choose_chain(scheduler *s, link *chain, uint32_t room, vta_dia
         best = chain[count - 1].until[k] < chain[count - 1].until[best] ? k : best;
     }
     for (size_t i = count; i > 0; i--) {
-        (void)change(vtac_vta_stage_at(s, i - 1), chain[i - 1].candidates[best]);
+        (void)apply_candidate(vtac_vta_stage_at(s, i - 1), chain[i - 1].candidates[best]);
         best = chain[i - 1].from[best];
     }
     return VTA_OK;
 }
 
-/* A place where the search may begin, and what it finds from there. Layers begin behind the one before, or at
- * the start of the scratchpads. */
+/* A starting point of the search, and the best choice found from there. With `still`, layers begin at the
+ * start of the scratchpads; otherwise behind the layer before. */
 typedef struct attempt {
     bool interleaves, still;
     uint64_t cycles;
@@ -200,8 +200,8 @@ static void restore_attempt(scheduler *s, const attempt *one)
     choose_again(s, one->all);
 }
 
-/* Keeps what is chosen where it is faster for the whole. */
-static vta_status judge(scheduler *s, attempt *best, bool *better, vta_diag *diag)
+/* Keeps the present choice if the whole region is faster with it. */
+static vta_status keep_if_faster(scheduler *s, attempt *best, bool *better, vta_diag *diag)
 {
     uint64_t now;
     VTA_TRY(time_all(s, best->cycles, &now, diag));
@@ -214,9 +214,10 @@ static vta_status judge(scheduler *s, attempt *best, bool *better, vta_diag *dia
     return VTA_OK;
 }
 
-/* What is better for a stage and its neighbours may be worse for the whole: one change after the other is
- * judged by itself. */
-static vta_status judge_each(scheduler *s, attempt *best, choice *wanted, bool *better, vta_diag *diag)
+/* A change that is better for a stage and its neighbours may be worse for the region: tries the changes
+ * one by one. */
+static vta_status keep_faster_changes(scheduler *s, attempt *best, choice *wanted, bool *better,
+                                      vta_diag *diag)
 {
     note_choices(s, wanted);
     choose_again(s, best->all);
@@ -227,7 +228,7 @@ static vta_status judge_each(scheduler *s, attempt *best, choice *wanted, bool *
             of->moved = ++s->clock;
             const choice before = choice_of(of);
             restore_choice(of, &wanted[i]);
-            VTA_TRY(judge(s, best, &good, diag));
+            VTA_TRY(keep_if_faster(s, best, &good, diag));
             *better = *better || good;
             if (!good) {
                 restore_choice(of, &before);
@@ -237,7 +238,7 @@ static vta_status judge_each(scheduler *s, attempt *best, choice *wanted, bool *
     return VTA_OK;
 }
 
-/* Whether something has changed among a stage's neighbours since all its ways were tried. */
+/* Whether a neighbour of a stage has changed since all tilings of the stage were tried. */
 static bool is_new_there(scheduler *s, size_t number)
 {
     const size_t first = number > BESIDE ? number - BESIDE : 0;
@@ -248,7 +249,7 @@ static bool is_new_there(scheduler *s, size_t number)
     return fresh;
 }
 
-/* The best way for a stage, as its neighbours are, in so many calls. */
+/* Finds the best tiling of a stage with its present neighbours, within `calls` calls. */
 static vta_status improve_stage(scheduler *s, size_t number, uint64_t calls, vta_diag *diag)
 {
     stage *of = vtac_vta_stage_at(s, number);
@@ -262,10 +263,10 @@ static vta_status improve_stage(scheduler *s, size_t number, uint64_t calls, vta
     for (; s->calls_left > until && w < s->candidates.count; w++) {
         const candidate *one = vta_vec_at(&s->candidates, w);
         uint64_t cycles;
-        if (one->stage != number || !may_take(s, one)) {
+        if (one->stage != number || !is_eligible(s, one)) {
             continue;
         }
-        const choice before = change(of, one);
+        const choice before = apply_candidate(of, one);
         VTA_TRY(time_around(s, number, number + 1, best, &cycles, diag));
         if (cycles > 0 && cycles < best) {
             best = cycles;
@@ -279,21 +280,20 @@ static vta_status improve_stage(scheduler *s, size_t number, uint64_t calls, vta
     return VTA_OK;
 }
 
-/* The best of some ways for a stage and the next one, in so many calls. */
+/* Finds the best tilings of a stage and the next one together, within `calls` calls. */
 static vta_status improve_pair(scheduler *s, size_t number, const link *pair, uint64_t calls, vta_diag *diag)
 {
     stage *of = vtac_vta_stage_at(s, number), *next = vtac_vta_stage_at(s, number + 1);
     const uint64_t until = s->calls_left > calls ? s->calls_left - calls : 0;
     uint64_t best, cycles;
     VTA_TRY(time_around(s, number, number + 2, UINT64_MAX, &best, diag));
-    for (uint32_t sum = 2; sum + 2 <= pair[0].count + pair[1].count;
-         sum++) { /* the nearest to the best first */
+    for (uint32_t sum = 2; sum + 2 <= pair[0].count + pair[1].count; sum++) { /* best ones first */
         for (uint32_t i = 1; i < sum && i < pair[0].count && s->calls_left > until; i++) {
             if (sum - i >= pair[1].count) {
                 continue;
             }
-            const choice before = change(of, pair[0].candidates[i]),
-                         next_before = change(next, pair[1].candidates[sum - i]);
+            const choice before = apply_candidate(of, pair[0].candidates[i]),
+                         next_before = apply_candidate(next, pair[1].candidates[sum - i]);
             VTA_TRY(time_around(s, number, number + 2, best, &cycles, diag));
             if (cycles > 0 && cycles < best) {
                 best = cycles;
@@ -308,7 +308,7 @@ static vta_status improve_pair(scheduler *s, size_t number, const link *pair, ui
     return VTA_OK;
 }
 
-/* One stage after the other, or one pair of neighbours after the other. */
+/* One round: improves every stage, or every pair of neighbours. */
 static vta_status improve_round(scheduler *s, bool pairs, attempt *best, choice *wanted, link *chain,
                                 bool *better, vta_diag *diag)
 {
@@ -320,18 +320,18 @@ static vta_status improve_round(scheduler *s, bool pairs, attempt *best, choice 
         chain_begin(s, chain, IN_CHAIN);
     }
     for (size_t i = 0; i + pairs < count && s->calls_left > 0; i++) {
-        const uint64_t calls = s->calls_left / (count - i); /* its part */
+        const uint64_t calls = s->calls_left / (count - i); /* a fair share for each stage */
         if (pairs) {
             VTA_TRY(improve_pair(s, i, &chain[i], calls, diag));
         } else if (vtac_vta_plan_has_tilings(&vtac_vta_stage_at(s, i)->options[0])) {
             VTA_TRY(improve_stage(s, i, calls, diag));
         }
     }
-    VTA_TRY(judge(s, best, better, diag));
-    return *better ? VTA_OK : judge_each(s, best, wanted, better, diag);
+    VTA_TRY(keep_if_faster(s, best, better, diag));
+    return *better ? VTA_OK : keep_faster_changes(s, best, wanted, better, diag);
 }
 
-/* As long as the whole becomes faster. */
+/* Repeats rounds as long as the region becomes faster. */
 static vta_status improve_all(scheduler *s, attempt *best, choice *wanted, link *chain, vta_diag *diag)
 {
     restore_attempt(s, best);
@@ -349,8 +349,8 @@ static vta_status improve_all(scheduler *s, attempt *best, choice *wanted, link 
 
 enum { ATTEMPTS = 4 };
 
-/* Whether none of them begins as this one does. */
-static bool is_other(const attempt *all, uint32_t count, const attempt *one)
+/* Whether no attempt in `all` has the same starting point. */
+static bool is_new_start(const attempt *all, uint32_t count, const attempt *one)
 {
     bool other = one->cycles > 0;
     for (uint32_t k = 0; k < count; k++) {
@@ -359,7 +359,7 @@ static bool is_other(const attempt *all, uint32_t count, const attempt *one)
     return other;
 }
 
-/* The fastest first. */
+/* Inserts an attempt in order of cycles. */
 static void attempt_add(attempt *all, uint32_t *count, attempt one)
 {
     uint32_t to = (*count)++;
@@ -369,7 +369,7 @@ static void attempt_add(attempt *all, uint32_t *count, attempt one)
     all[to] = one;
 }
 
-/* How long the whole is where each attempt begins. */
+/* Times the whole region at each starting point. */
 static vta_status begin_attempts(scheduler *s, attempt *all, uint32_t *count, vta_diag *diag)
 {
     const bool interleaves = s->interleaves;
@@ -387,14 +387,14 @@ static vta_status begin_attempts(scheduler *s, attempt *all, uint32_t *count, vt
         s->still = one.still;
         note_choices(s, one.all);
         VTA_TRY(time_all(s, UINT64_MAX, &one.cycles, diag));
-        if (is_other(all, *count, &one)) {
+        if (is_new_start(all, *count, &one)) {
             attempt_add(all, count, one);
         }
     }
     return VTA_OK;
 }
 
-/* So many ways of each stage that a chain takes so many calls at most, or two. */
+/* The number of candidates of a stage for which a chain needs at most `calls` calls; at least 2. */
 static uint32_t room_in_chain(uint64_t calls, uint64_t steps)
 {
     uint32_t room = 2;
@@ -404,14 +404,14 @@ static uint32_t room_in_chain(uint64_t calls, uint64_t steps)
     return room;
 }
 
-/* Chains from the places that are not much worse than the best one, as long as most of the calls are left
- * and, in long programs, one has helped; then one stage after the other from where they lead. */
+/* Improves the starting points that are not much worse than the best one: first by chains, as long as most of
+ * the calls are left and, in long programs, one chain has helped; then by rounds. */
 static vta_status improve_each(scheduler *s, attempt *all, link *chain, vta_diag *diag)
 {
     enum { LONG = 10000, CALLS = 3900000, FEW_CALLS = 1000000, FAR = 16 };
     attempt order[ATTEMPTS];
     uint32_t count, sorted = 0, best = 0;
-    bool better, useless[2] = {false, false}; /* chains, woven or not */
+    bool better, useless[2] = {false, false}; /* [interleaved]: a chain did not help */
     sort_candidates(s);
     VTA_TRY(begin_attempts(s, all, &count, diag));
     if (count == 0) {
@@ -425,7 +425,7 @@ static vta_status improve_each(scheduler *s, attempt *all, link *chain, vta_diag
         if (!(useless[all[i].interleaves] && steps > LONG) && s->calls_left >= calls / 4 * 3) {
             restore_attempt(s, &all[i]);
             VTA_TRY(choose_chain(s, chain, room_in_chain(calls / 9 * 2, steps), diag));
-            VTA_TRY(judge(s, &all[i], &better, diag));
+            VTA_TRY(keep_if_faster(s, &all[i], &better, diag));
             useless[all[i].interleaves] = !better;
         }
         attempt_add(order, &sorted, all[i]);

@@ -15,7 +15,7 @@
 #include "vta/number.h"
 #include "vta/str.h"
 
-enum { CHOICES = 40, MAX_SLOTS = 64, ACC_SLOTS = 4, OTHER_SLOTS = 4 };
+enum { CHOICES = 40, ACC_SLOTS = 4, OTHER_SLOTS = 4 };
 enum { KEPT_SLOTS = 2 };                     /* more than blocks, where rows are kept for the next tile's */
 enum { PARAM_BLOCKS = 16, WIDE_BLOCKS = 8 }; /* whose parameters are loaded together */
 enum { MAX_ROW_STEP = 255 };                 /* of DEPTHWISE */

@@ -97,16 +97,16 @@ cycles vtac_vta_traffic_write(cycles *bus, bursts_in_flight *flight, cycles firs
 /* Asks for the program's next chunk: there is room for it when an older one has been handed out. */
 void vtac_vta_traffic_read_chunk(model *t)
 {
-    cycles *room = &t->chunk_room[t->chunks % CHUNKS];
+    cycles *queue_room = &t->chunk_room[t->chunks % CHUNKS];
     const cycles beats = t->chunk_beats;
     const uint32_t owner = t->reads.owner;
     t->reads.owner = 0;
-    const cycles end = vtac_vta_bus_read(&t->reads, &t->fetching, *room, vtac_vta_reader_opens(&t->fetching),
+    const cycles end = vtac_vta_bus_read(&t->reads, &t->fetching, *queue_room, vtac_vta_reader_opens(&t->fetching),
                                          t->m->config->mem_latency, beats);
     t->reads.owner = owner;
     const cycles first = later(t->chunk_handed, end - beats);
     t->chunk_at[t->chunks++ % CHUNKS_AHEAD] = first;
-    *room = t->chunk_handed = first + FETCH * CHUNK_INSNS;
+    *queue_room = t->chunk_handed = first + FETCH * CHUNK_INSNS;
 }
 
 /* How many instructions fit into the queues from the step at hand on: until the compute unit's is full. */
@@ -134,8 +134,8 @@ static void read_ahead(model *t, cycles when)
         vtac_vta_traffic_read_chunk(t);
     }
     if (until == ahead && t->chunks * CHUNK_INSNS >= until) { /* the queues are full up to now */
-        cycles *room = &t->chunk_room[t->chunks % CHUNKS];
-        *room = later(*room, when);
+        cycles *queue_room = &t->chunk_room[t->chunks % CHUNKS];
+        *queue_room = later(*queue_room, when);
     }
 }
 
@@ -186,7 +186,7 @@ static void put_off(model *t, transfer *f, cycles by)
 {
     f->bus_end += by;
     f->end += by;
-    vtac_vta_marks_raise(f->to != NULL ? &f->to->wrote : &t->load_acc, at_places(f->where), f->end);
+    vtac_vta_marks_raise(f->to != NULL ? &f->to->wrote : &t->load_acc, granules_of(f->where), f->end);
     if (f->to != NULL) {
         t->load_engine = later(t->load_engine, f->end);
         return;

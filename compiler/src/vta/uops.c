@@ -213,7 +213,7 @@ bool vtac_vta_uop_plan_make(model *t)
     of->failed = !planner_init(&p, of, t->m, t->list, t->requant_count) || of->need == NULL;
     for (size_t i = 0; !of->failed && i < t->count; i++) {
         const job *j = &t->jobs[i];
-        of->need[i] = is_of_array(j) || j->kind == STEP_ALU ? require(&p, j->kernel, i)
+        of->need[i] = runs_on_array(j) || j->kind == STEP_ALU ? require(&p, j->kernel, i)
                       : j->kind == STEP_REQUANT             ? require(&p, requant_kernel_of(&p, j), i)
                                                             : 0;
     }
