@@ -28,20 +28,31 @@ static void note_channels(vtac_quant_observer *o)
     }
 }
 
-static vta_status make_room(vtac_quant_observer *o, vtac_range_method method, vta_diag *diag)
+static vta_status make_sums(vtac_quant_observer *o, vta_diag *diag)
 {
     for (uint32_t i = 0; i < o->count; i++) {
         vtac_quant_seen *seen = &o->seen[i];
         seen->sum = vta_arena_array(o->plan->arena, (size_t)seen->channels + 1, sizeof *seen->sum);
-        const bool counts = method != VTAC_RANGE_MINMAX && seen->group == seen->value;
-        seen->range.bins = counts ? vta_arena_array(o->plan->arena, QUANT_BINS, sizeof(uint64_t)) : NULL;
-        if (seen->sum == NULL || (counts && seen->range.bins == NULL)) {
+        if (seen->sum == NULL) {
             return vta_no_memory(diag);
         }
         memset(seen->sum, 0, ((size_t)seen->channels + 1) * sizeof *seen->sum);
-        if (counts) {
-            memset(seen->range.bins, 0, QUANT_BINS * sizeof(uint64_t));
+    }
+    return VTA_OK;
+}
+
+static vta_status make_bins(vtac_quant_observer *o, vta_diag *diag)
+{
+    for (uint32_t i = 0; i < o->count; i++) {
+        vtac_quant_seen *seen = &o->seen[i];
+        if (seen->group != seen->value) {
+            continue;
         }
+        seen->range.bins = vta_arena_array(o->plan->arena, QUANT_BINS, sizeof(uint64_t));
+        if (seen->range.bins == NULL) {
+            return vta_no_memory(diag);
+        }
+        memset(seen->range.bins, 0, QUANT_BINS * sizeof(uint64_t));
     }
     return VTA_OK;
 }
@@ -50,6 +61,16 @@ static vta_status make_room(vtac_quant_observer *o, vtac_range_method method, vt
 static vtac_quant_seen *head_of(const vtac_quant_observer *o, vtac_value_id value)
 {
     return &o->seen[o->of[vtac_quant_group(o->plan, value)] - 1];
+}
+
+/* A group that a constant stands for counts at its first value. */
+static void note_groups(vtac_quant_observer *o)
+{
+    for (uint32_t i = 0; i < o->count; i++) {
+        const vtac_value_id group = vtac_quant_group(o->plan, o->seen[i].value);
+        o->of[group] = o->of[group] == 0 ? i + 1 : o->of[group];
+        o->seen[i].group = o->seen[o->of[group] - 1].value;
+    }
 }
 
 vta_status vtac_quant_observe_open(const vtac_quant_plan *plan, const vtac_value_id *others,
@@ -72,12 +93,7 @@ vta_status vtac_quant_observe_open(const vtac_quant_plan *plan, const vtac_value
             o->of[v] = ++o->count;
         }
     }
-    for (uint32_t i = 0; i < o->count;
-         i++) { /* a group that a constant stands for counts at its first value */
-        const vtac_value_id group = vtac_quant_group(plan, o->seen[i].value);
-        o->of[group] = o->of[group] == 0 ? i + 1 : o->of[group];
-        o->seen[i].group = o->seen[o->of[group] - 1].value;
-    }
+    note_groups(o);
     note_channels(o);
     for (uint32_t i = 0; i < other_count; i++) {
         values[o->count + i] = others[i];
@@ -149,15 +165,50 @@ static void see_constants(const vtac_quant_observer *o)
     }
 }
 
+/* Joins two groups where the common step is at most twice that of either. */
+static void join_alike(const vtac_quant_observer *o, vtac_value_id a, vtac_value_id b)
+{
+    const double coarser = 2.0; /* steps: a bit */
+    const vtac_quant_range *x = &head_of(o, a)->range, *y = &head_of(o, b)->range;
+    const double low = fmin(x->low, y->low), high = fmax(x->high, y->high);
+    if (high - low <= coarser * fmin(x->high - x->low, y->high - y->low)) {
+        vtac_quant_join(o->plan, a, b);
+        const vtac_value_id group = vtac_quant_group(o->plan, a);
+        o->of[group] = o->of[group] == 0 ? o->of[a] : o->of[group];
+        head_of(o, a)->range.low = low;
+        head_of(o, a)->range.high = high;
+    }
+}
+
+/* An operand of a concatenation with a scale of its own costs a change of scale: operands give it up where
+ * the scale of the result is not much coarser. */
+static void join_concatenated(vtac_quant_observer *o)
+{
+    const vtac_graph *g = o->plan->graph;
+    for (uint32_t i = 0; i < g->order_count; i++) {
+        const vtac_node *node = &g->nodes[g->order[i]];
+        const bool joins = o->plan->active[g->order[i]] && vtac_quant_role_of(node->op) == QUANT_JOIN;
+        for (uint32_t k = 0; joins && k < vtac_quant_operands(o->plan, g->order[i]); k++) {
+            const vtac_value_id x = node->inputs[k], y = node->outputs[0];
+            if (o->of[x] != 0 && o->of[y] != 0 && !vtac_quant_is_bounded(g, g->values[x].node)) {
+                join_alike(o, y, x);
+            }
+        }
+    }
+    note_groups(o);
+}
+
 vta_status vtac_quant_observe(vtac_quant_observer *o, const vtac_samples *samples, vtac_range_method method,
                               const vtac_progress *progress, vta_diag *diag)
 {
-    VTA_TRY(make_room(o, method, diag));
+    VTA_TRY(make_sums(o, diag));
     VTA_TRY(walk_samples(o, samples, false, progress, diag));
     see_constants(o);
+    join_concatenated(o);
     if (method == VTAC_RANGE_MINMAX) {
         return VTA_OK;
     }
+    VTA_TRY(make_bins(o, diag));
     VTA_TRY(walk_samples(o, samples, true, progress, diag));
     for (uint32_t i = 0; i < o->count; i++) {
         vtac_quant_range_narrow(&o->seen[i].range, method);

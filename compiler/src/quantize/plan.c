@@ -11,6 +11,7 @@
 #include "vta/str.h"
 
 #include "half.h"
+#include "relative.h"
 #include "vta/fail.h"
 #include "vtac/island.h"
 #include "vtac/quantize.h"
@@ -47,22 +48,6 @@ void vtac_why_float(const vtac_graph *graph, const vtac_node *node, char text[12
     }
 }
 
-vtac_value_id vtac_quant_group(const vtac_quant_plan *plan, vtac_value_id value)
-{
-    while (plan->parent[value] != value) {
-        value = plan->parent[value];
-    }
-    return value;
-}
-
-/* The smaller id stands for both: the result does not depend on the order of joining. */
-static void join_values(const vtac_quant_plan *plan, vtac_value_id a, vtac_value_id b)
-{
-    a = vtac_quant_group(plan, a);
-    b = vtac_quant_group(plan, b);
-    plan->parent[a < b ? b : a] = a < b ? a : b;
-}
-
 /* A product of two matrices that both change with the input: what stands beside other products. */
 static bool is_pair(const vtac_graph *graph, const vtac_node *node)
 {
@@ -75,6 +60,11 @@ static uint32_t operands_of(const vtac_graph *graph, const vtac_node *node)
 {
     const uint32_t most = is_pair(graph, node) ? 2 : roles[node->op].operands;
     return node->input_count < most ? node->input_count : most;
+}
+
+uint32_t vtac_quant_operands(const vtac_quant_plan *plan, vtac_node_id id)
+{
+    return operands_of(plan->graph, &plan->graph->nodes[id]);
 }
 
 /* In an island all inputs that are there may be activations. */
@@ -126,19 +116,47 @@ static bool is_centre(const vtac_graph *g, const vtac_node *node)
     return false;
 }
 
+/* The node that computes a value, in front of what only moves it; 0: an input of the graph does. */
+static vtac_node_id maker_of(const vtac_graph *g, vtac_value_id value)
+{
+    vtac_node_id id = g->values[value].node;
+    while (id != 0 && roles[g->nodes[id].op].role == QUANT_SHARE) {
+        id = g->values[g->nodes[id].inputs[0]].node;
+    }
+    return id;
+}
+
+/* A product that does so little with what a function of floats makes (the mean of a distribution behind
+ * Softmax) that to make 8 bits of its operand costs more. */
+static bool is_small(const vtac_quant_plan *plan, const vtac_node *node)
+{
+    enum { MIN_PRODUCTS = 4 }; /* an element that comes or goes */
+    const vtac_graph *g = plan->graph;
+    const vtac_tensor *w = vtac_in_constant(g, node, 1);
+    const vtac_node_id maker = maker_of(g, node->inputs[0]);
+    uint32_t axis;
+    if (maker == 0 || plan->island[maker] != 0 || roles[g->nodes[maker].op].role != QUANT_FLOAT ||
+        !vtac_quant_is_product(g, node, &axis)) {
+        return false;
+    }
+    const double x = (double)vtac_type_elements(vtac_in_type(g, node, 0));
+    const double y = (double)vtac_type_elements(&g->values[node->outputs[0]].type);
+    return y * (double)vtac_type_elements(&w->type) / (double)w->type.dim[axis] < MIN_PRODUCTS * (x + y);
+}
+
 /* Whether a node could be quantized at all. */
 static bool is_eligible(const vtac_quant_plan *plan, vtac_node_id id)
 {
     const vtac_graph *g = plan->graph;
     const vtac_node *node = &g->nodes[id];
     uint32_t axis;
-    if (plan->kept != NULL && plan->kept[id]) {
+    if ((plan->kept != NULL && plan->kept[id]) || plan->exact[id]) {
         return false;
     }
     if (plan->island[id] != 0) {
         return true;
     }
-    if (roles[node->op].role == QUANT_FLOAT || is_centre(g, node) ||
+    if (roles[node->op].role == QUANT_FLOAT || is_centre(g, node) || is_small(plan, node) ||
         (roles[node->op].role == QUANT_PRODUCT && !vtac_quant_is_product(g, node, &axis) &&
          !is_pair(g, node))) {
         return false;
@@ -253,28 +271,6 @@ static vta_status find_islands(const vtac_quant_plan *plan, vta_diag *diag)
     return VTA_OK;
 }
 
-static bool same_island(const vtac_quant_plan *plan, vtac_node_id a, vtac_node_id b)
-{
-    return plan->island[a] != 0 && plan->island[a] == plan->island[b];
-}
-
-/* Whether only its island reads what a node makes. */
-static bool is_inside(const vtac_quant_plan *plan, vtac_node_id id)
-{
-    const vtac_graph *g = plan->graph;
-    const vtac_value *v = &g->values[g->nodes[id].outputs[0]];
-    bool inside = plan->island[id] != 0 && v->output_uses == 0 && v->node_uses > 0;
-    for (uint32_t i = 0; inside && i < v->user_count; i++) {
-        const vtac_node *user = &g->nodes[v->users[i]];
-        bool reads = false;
-        for (uint32_t k = 0; !user->dead && k < user->input_count; k++) {
-            reads = reads || user->inputs[k] == g->nodes[id].outputs[0];
-        }
-        inside = !reads || same_island(plan, id, v->users[i]);
-    }
-    return inside;
-}
-
 /* Whether it follows an active node, or only moves elements in front of one. */
 static bool beside_active(const vtac_quant_plan *plan, const vtac_node *node)
 {
@@ -285,7 +281,7 @@ static bool beside_active(const vtac_quant_plan *plan, const vtac_node *node)
             return true;
         }
     }
-    for (uint32_t i = 0; roles[node->op].role == QUANT_SHARE && i < node->output_count; i++) {
+    for (uint32_t i = 0; vtac_quant_moves(node) && i < node->output_count; i++) {
         if (node->outputs[i] != 0 && plan->wanted[node->outputs[i]]) {
             return true;
         }
@@ -338,35 +334,22 @@ static vtac_node_id clamp_behind(const vtac_quant_plan *plan, vtac_value_id valu
     return 0;
 }
 
-/* Results of active nodes; in front of a clamp it is the clamp's. */
-static void want_results(const vtac_quant_plan *plan)
+/* Operands and results of active nodes; in front of a clamp it is the clamp's. */
+static void want_values(const vtac_quant_plan *plan)
 {
     const vtac_graph *g = plan->graph;
+    memset(plan->wanted, 0, plan->value_room * sizeof *plan->wanted);
+    for (uint32_t i = 0; i < g->order_count; i++) {
+        if (plan->active[g->order[i]]) {
+            activate_node(plan, g->order[i]);
+        }
+    }
     for (uint32_t i = 0; i < g->order_count; i++) {
         const vtac_node *node = &g->nodes[g->order[i]];
         for (uint32_t k = 0; plan->active[g->order[i]] && k < node->output_count; k++) {
             const vtac_value_id y = node->outputs[k];
-            plan->wanted[y] = y != 0 && !is_inside(plan, g->order[i]) &&
-                              (roles[node->op].role == QUANT_SHARE || clamp_behind(plan, y) == 0);
-        }
-    }
-}
-
-static void join_groups(const vtac_quant_plan *plan)
-{
-    const vtac_graph *g = plan->graph;
-    for (uint32_t i = 0; i < g->order_count; i++) {
-        const vtac_node *node = &g->nodes[g->order[i]];
-        if (!plan->active[g->order[i]] || roles[node->op].role != QUANT_SHARE) {
-            continue;
-        }
-        for (uint32_t k = 1; k < operands_of(g, node); k++) {
-            join_values(plan, node->inputs[0], node->inputs[k]);
-        }
-        for (uint32_t k = 0; k < node->output_count; k++) {
-            if (node->outputs[k] != 0) {
-                join_values(plan, node->inputs[0], node->outputs[k]);
-            }
+            plan->wanted[y] = y != 0 && !vtac_quant_is_inside(plan, g->order[i]) &&
+                              (vtac_quant_moves(node) || clamp_behind(plan, y) == 0);
         }
     }
 }
@@ -426,16 +409,19 @@ vta_status vtac_quant_plan_make(vtac_graph *graph, const bool *kept, vta_arena *
                              .arena = arena,
                              .kept = kept,
                              .active = vta_arena_array(arena, nodes, sizeof(bool)),
+                             .exact = vta_arena_array(arena, nodes, sizeof(bool)),
                              .wanted = vta_arena_array(arena, values, sizeof(bool)),
                              .island = vta_arena_array(arena, nodes, sizeof(uint32_t)),
                              .parent = vta_arena_array(arena, values, sizeof(vtac_value_id)),
                              .node_room = (uint32_t)nodes,
                              .value_room = (uint32_t)values};
-    if (out->active == NULL || out->wanted == NULL || out->island == NULL || out->parent == NULL) {
+    if (out->active == NULL || out->exact == NULL || out->wanted == NULL || out->island == NULL ||
+        out->parent == NULL) {
         return vta_no_memory(diag);
     }
     for (size_t n = 0; n < nodes; n++) {
         out->active[n] = false;
+        out->exact[n] = false;
         out->island[n] = 0;
     }
     for (vtac_value_id v = 0; v < values; v++) {
@@ -443,8 +429,10 @@ vta_status vtac_quant_plan_make(vtac_graph *graph, const bool *kept, vta_arena *
         out->parent[v] = v;
     }
     VTA_TRY(find_islands(out, diag));
+    vtac_quant_mark_relative(out);
     activate_all(out);
-    want_results(out);
-    join_groups(out);
+    vtac_quant_move_border(out);
+    want_values(out);
+    vtac_quant_join_groups(out);
     return VTA_OK;
 }

@@ -12,6 +12,7 @@ typedef enum vtac_quant_role {
     QUANT_PRODUCT,
     QUANT_FREE,
     QUANT_SHARE,
+    QUANT_JOIN,
     QUANT_CLAMP
 } vtac_quant_role;
 
@@ -20,6 +21,7 @@ typedef struct vtac_quant_plan {
     vta_arena *arena;
     const bool *kept;      /* by node: it stays float; NULL: none does */
     bool *active;          /* by node */
+    bool *exact;           /* by node: its result needs more than 8 bits (relative.h) */
     bool *wanted;          /* by value: it is to be quantized */
     uint32_t *island;      /* by node: the function of one value that it is part of, from 1 on; 0: none */
     vtac_value_id *parent; /* by value: towards the one that stands for its group */
@@ -38,6 +40,27 @@ vtac_quant_role vtac_quant_role_of(vtac_op op);
 
 /* The value that stands for all with which this one shares a scale. */
 vtac_value_id vtac_quant_group(const vtac_quant_plan *plan, vtac_value_id value);
+
+/* The number of node `id`'s inputs, from the first on, that are activations. */
+uint32_t vtac_quant_operands(const vtac_quant_plan *plan, vtac_node_id id);
+
+/* Joins the groups of two values. */
+void vtac_quant_join(const vtac_quant_plan *plan, vtac_value_id a, vtac_value_id b);
+
+/* Joins all values that have one scale together. */
+void vtac_quant_join_groups(const vtac_quant_plan *plan);
+
+/* True for a node (0: none) that is a function whose range is known. */
+bool vtac_quant_is_bounded(const vtac_graph *graph, vtac_node_id id);
+
+/* True for a node that moves elements without computing. */
+bool vtac_quant_moves(const vtac_node *node);
+
+/* True where only its island reads the result of a node. */
+bool vtac_quant_is_inside(const vtac_quant_plan *plan, vtac_node_id id);
+
+/* Makes active nodes float again whose 8-bit results nothing would read. */
+void vtac_quant_move_border(const vtac_quant_plan *plan);
 
 /* Whether its operator is that of a product; with constant weights, it is one. */
 bool vtac_quant_may_be_product(const vtac_node *node);

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Where integers end: nodes at the end of the network, and in front of what computes with floats, stay float.
+ * The border lies behind the last product, sum or pool.
+ */
+#include "plan.h"
+
+bool vtac_quant_moves(const vtac_node *node)
+{
+    return vtac_quant_role_of(node->op) == QUANT_SHARE || vtac_quant_role_of(node->op) == QUANT_JOIN;
+}
+
+static bool same_island(const vtac_quant_plan *plan, vtac_node_id a, vtac_node_id b)
+{
+    return plan->island[a] != 0 && plan->island[a] == plan->island[b];
+}
+
+bool vtac_quant_is_inside(const vtac_quant_plan *plan, vtac_node_id id)
+{
+    const vtac_graph *g = plan->graph;
+    const vtac_value *v = &g->values[g->nodes[id].outputs[0]];
+    bool inside = plan->island[id] != 0 && v->output_uses == 0 && v->node_uses > 0;
+    for (uint32_t i = 0; inside && i < v->user_count; i++) {
+        const vtac_node *user = &g->nodes[v->users[i]];
+        bool reads = false;
+        for (uint32_t k = 0; !user->dead && k < user->input_count; k++) {
+            reads = reads || user->inputs[k] == g->nodes[id].outputs[0];
+        }
+        inside = !reads || same_island(plan, id, v->users[i]);
+    }
+    return inside;
+}
+
+/* Operators that the pass fold-qdq passes integers through although they have no role here. */
+static const bool lets_integers_through[VTAC_OP_COUNT] = {
+    [VTAC_OP_EXPAND] = true, [VTAC_OP_GATHER] = true,     [VTAC_OP_MAX] = true,
+    [VTAC_OP_MIN] = true,    [VTAC_OP_PAD] = true,        [VTAC_OP_REDUCE_MAX] = true,
+    [VTAC_OP_RESIZE] = true, [VTAC_OP_REDUCE_MIN] = true, [VTAC_OP_TILE] = true};
+
+/* True where an active node outside of a value's own island reads the value. */
+static bool feeds_active(const vtac_quant_plan *plan, vtac_node_id id, vtac_value_id y)
+{
+    const vtac_graph *g = plan->graph;
+    const vtac_value *v = &g->values[y];
+    bool feeds = false;
+    for (uint32_t i = 0; y != 0 && !feeds && i < v->user_count; i++) {
+        const vtac_node_id user = v->users[i];
+        const vtac_node *node = &g->nodes[user];
+        for (uint32_t k = 0; !node->dead && k < node->input_count; k++) {
+            feeds = feeds || (node->inputs[k] == y && !same_island(plan, id, user) &&
+                              (plan->active[user] || (lets_integers_through[node->op] &&
+                                                      feeds_active(plan, user, node->outputs[0]))));
+        }
+    }
+    return feeds;
+}
+
+/* Sums of results that have integers anyway. */
+static bool adds_integers(const vtac_quant_plan *plan, const vtac_node *node)
+{
+    bool both = node->op == VTAC_OP_ADD;
+    for (uint32_t i = 0; both && i < node->input_count; i++) {
+        const vtac_node_id maker = plan->graph->values[node->inputs[i]].node;
+        both = maker != 0 && plan->active[maker];
+    }
+    return both;
+}
+
+/* All but products, with what is fused into them, sums of integers, and pools: where no integers are wanted,
+ * floats do the same and more exactly. */
+static bool needs_reader(const vtac_quant_plan *plan, vtac_node_id id)
+{
+    const vtac_node *node = &plan->graph->nodes[id];
+    if (plan->island[id] != 0 || node->op == VTAC_OP_MUL || node->op == VTAC_OP_SIGMOID) {
+        return true;
+    }
+    const bool pools = node->op == VTAC_OP_MAX_POOL || node->op == VTAC_OP_GLOBAL_MAX_POOL;
+    return (node->op == VTAC_OP_ADD && !adds_integers(plan, node)) || (vtac_quant_moves(node) && !pools);
+}
+
+static bool has_reader(const vtac_quant_plan *plan, vtac_node_id id)
+{
+    const vtac_node *node = &plan->graph->nodes[id];
+    bool has = false;
+    for (uint32_t k = 0; k < node->output_count; k++) {
+        has = has || feeds_active(plan, id, node->outputs[k]);
+    }
+    return has;
+}
+
+/* An island goes as a whole, from its last node on. */
+void vtac_quant_move_border(const vtac_quant_plan *plan)
+{
+    const vtac_graph *g = plan->graph;
+    for (uint32_t i = g->order_count; i-- > 0;) {
+        const vtac_node_id id = g->order[i];
+        const uint32_t island = plan->island[id];
+        if (!plan->active[id] || !needs_reader(plan, id) || vtac_quant_is_inside(plan, id) ||
+            has_reader(plan, id)) {
+            continue;
+        }
+        plan->active[id] = false;
+        for (vtac_node_id n = 1; island != 0 && n < plan->node_room; n++) {
+            plan->active[n] = plan->active[n] && plan->island[n] != island;
+            plan->island[n] = plan->island[n] == island ? 0 : plan->island[n];
+        }
+    }
+}
