@@ -153,10 +153,13 @@ vtac_id vtac_tflite_store(vtac_tflite *im, vtac_id x, const vtac_tflite_tensor *
     int64_t low;
     int64_t high;
     vtac_tflite_activation_range(im, to, activation, &low, &high);
-    if (im->maker.status == VTA_OK && to->zero[0] != 0) {
-        x = vtac_make2(m, VTAC_OP_ADD, x, vtac_make_number(m, VTAC_I32, (double)to->zero[0]));
+    const int64_t zero = im->maker.status == VTA_OK ? to->zero[0] : 0;
+    const double min = fmax((double)(low - zero), INT32_MIN);
+    const double max = fmin((double)(high - zero), INT32_MAX);
+    x = vtac_make_clip(m, x, min, max); /* before the zero point is added: the sum fits into 32 bits */
+    if (zero != 0) {
+        x = vtac_make2(m, VTAC_OP_ADD, x, vtac_make_number(m, VTAC_I32, (double)zero));
     }
-    x = vtac_make_clip(m, x, (double)low, (double)high);
     return vtac_make_cast(m, x, to->type.dtype);
 }
 

@@ -31,11 +31,31 @@ static bool over_plane(const int64_t *axes, uint32_t count)
     return count == 2 && axes[0] + axes[1] == 5 && (axes[0] == 2 || axes[0] == 3);
 }
 
-/* Whole numbers summed in double where they may not fit into 32 bits. */
+/* The sum of whole numbers in 32 bits, as TensorFlow Lite has it. */
 static vtac_id whole_sum(vtac_tflite *im, vtac_id x, const int64_t *axes, uint32_t count, bool keep)
 {
     vtac_import_builder *m = &im->maker;
     return vtac_make_reduce(m, VTAC_OP_REDUCE_SUM, vtac_make_cast(m, x, VTAC_I32), axes, count, keep);
+}
+
+/* A mean, in units of the output, rounded half away from zero and saturated while it is a float: one beyond
+ * 32 bits saturates like any other. No number, which scales too far apart give, is the largest, as fmin has
+ * it. */
+static vtac_id stored_floats(vtac_tflite *im, vtac_id y, const vtac_tflite_tensor *out)
+{
+    vtac_import_builder *m = &im->maker;
+    int64_t low;
+    int64_t high;
+    vtac_tflite_range(out->type.dtype, &low, &high);
+    y = vtac_make_cast(m, y, VTAC_F64); /* in which y + 1/2 is exact */
+    const vtac_id size =
+        vtac_make2(m, VTAC_OP_ADD, vtac_make1(m, VTAC_OP_ABS, y), vtac_make_number(m, VTAC_F64, 0.5));
+    y = vtac_make2(m, VTAC_OP_MUL, vtac_make1(m, VTAC_OP_SIGN, y), vtac_make1(m, VTAC_OP_FLOOR, size));
+    y = vtac_make2(m, VTAC_OP_ADD, y, vtac_make_number(m, VTAC_F64, (double)out->zero[0]));
+    const vtac_id max = vtac_make_number(m, VTAC_F64, (double)high);
+    y = vtac_make3(m, VTAC_OP_WHERE, vtac_make2(m, VTAC_OP_LESS, y, max), y, max);
+    y = vtac_make2(m, VTAC_OP_MAX, y, vtac_make_number(m, VTAC_F64, (double)low));
+    return vtac_make_cast(m, y, out->type.dtype);
 }
 
 /* Means and sums with another scale, in float32: the value, in units of the output, rounded. */
@@ -53,11 +73,11 @@ static vtac_id by_floats(vtac_tflite *im, vtac_id sum, int64_t count, bool is_me
     }
     y = vtac_make2(m, VTAC_OP_MUL, y, vtac_make_number(m, VTAC_F32, (double)scale));
     y = vtac_make2(m, VTAC_OP_ADD, y, vtac_make_number(m, VTAC_F32, (double)bias));
-    y = vtac_tflite_round(im, y);
     if (is_mean) {
-        return vtac_tflite_store(im, y, out, TFL_NONE);
+        return stored_floats(im, y, out);
     }
-    y = vtac_make2(m, VTAC_OP_ADD, y, vtac_make_number(m, VTAC_I32, (double)out->zero[0]));
+    y = vtac_make2(m, VTAC_OP_ADD, vtac_tflite_round(im, y),
+                   vtac_make_number(m, VTAC_I32, (double)out->zero[0]));
     return vtac_make_cast(m, y, out->type.dtype); /* sums wrap */
 }
 
