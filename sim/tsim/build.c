@@ -25,7 +25,7 @@
 #include "vta/fail.h"
 #include "vta/file.h"
 
-enum { PARALLEL = 2 };
+enum { PARALLEL = 2, REPORT_SECONDS = 30 };
 
 static const char model_flags[] =
     "-std=c++17 -fPIC -fvisibility=hidden -fno-gnu-unique -fno-plt -march=native "
@@ -374,8 +374,8 @@ static vta_status build_entry(build_job *job)
     VTA_TRY(vta_build_lock(job));
     vta_status status = VTA_OK;
     if (!vta_build_entry_good(job)) {
-        const double begin = vta_now();
-        vta_build_say(job, "building the %s simulator of '%s', once; this takes about half a minute",
+        job->began = job->reported = vta_now();
+        vta_build_say(job, "building the %s simulator of '%s', once; this takes one to four minutes",
                       job->kind, job->config->name);
         status = vta_build_begin(job);
         status = status == VTA_OK ? build(job) : status;
@@ -384,7 +384,7 @@ static vta_status build_entry(build_job *job)
             vta_build_abandon(job);
         } else {
             vta_build_say(job, "the %s simulator of '%s' is ready after %.0f s", job->kind, job->config->name,
-                          vta_now() - begin);
+                          vta_now() - job->began);
         }
     }
     vta_build_unlock(job);
@@ -441,6 +441,7 @@ vta_status vta_rtlsim_locate(const char *kind, const vta_config *config,
         return vta_no_memory(diag);
     }
     job->config = config;
+    job->report_every = REPORT_SECONDS;
     job->progress = progress;
     job->context = context;
     job->diag = diag;

@@ -40,6 +40,8 @@ typedef struct build_job {
 
     void (*progress)(void *context, const char *line);
     void *context;
+    double began, reported; /* when the build and its last line of progress were */
+    double report_every;    /* seconds between such lines */
     vta_diag *diag;
 } build_job;
 

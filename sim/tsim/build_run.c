@@ -4,15 +4,18 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "build_internal.h"
+#include "vta/clock.h"
 #include "vta/fail.h"
 #include "vta/file.h"
 
@@ -101,9 +104,32 @@ static void log_tail(const build_job *job, char *text, size_t size)
     free(bytes);
 }
 
+/* Says every `report_every` seconds that the build goes on, until the process ends. Where the kernel has no
+ * pidfd, nothing is said. */
+static void report_until_end(build_job *job, const char *what, int pid)
+{
+    const int fd = job->progress != NULL ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+    struct pollfd process = {.fd = fd, .events = POLLIN};
+    bool over = fd < 0;
+    while (!over) {
+        const double rest = job->reported + job->report_every - vta_now();
+        const int ready = poll(&process, 1, rest > 0.0 ? (int)(1e3 * rest) + 1 : 0);
+        over = ready > 0 || (ready < 0 && errno != EINTR);
+        if (ready == 0) {
+            job->reported = vta_now();
+            vta_build_say(job, "still building the %s simulator of '%s' (%s): %.0f s so far", job->kind,
+                          job->config->name, what, job->reported - job->began);
+        }
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+}
+
 static vta_status finish(build_job *job, const char *what, build_command *command)
 {
     int result = 0;
+    report_until_end(job, what, command->pid);
     pid_t pid = 0;
     do {
         pid = waitpid((pid_t)command->pid, &result, 0);

@@ -18,7 +18,9 @@
 
 #include <cmocka.h>
 
+#include "build_internal.h"
 #include "simlab.h"
+#include "vta/clock.h"
 
 static simlab lab;
 
@@ -330,14 +332,47 @@ static void test_refusals(void **state)
                 "the simulator's path needs ");
 }
 
+static void count_line(void *context, const char *line)
+{
+    assert_non_null(strstr(line, "still building the tsim simulator of 'pynq' (sleeping): "));
+    ++*(int *)context;
+}
+
+/* A build that takes long says so again and again, one that is quick says nothing. */
+static void test_reports(void **state)
+{
+    (void)state;
+    static build_job job; /* large */
+    vta_config config;
+    int lines = 0;
+    vta_config_default(&config);
+    job = (build_job){.config = &config,
+                      .kind = "tsim",
+                      .report_every = 0.05,
+                      .progress = count_line,
+                      .context = &lines,
+                      .diag = &lab.diag};
+    strcpy(job.log, "/dev/null");
+    for (int seconds = 0; seconds <= 1; seconds++) {
+        build_command command = {0};
+        vta_build_arg(&command, "/bin/sleep");
+        vta_build_arg(&command, "%d", seconds);
+        job.began = job.reported = vta_now();
+        job.report_every = seconds == 0 ? 60.0 : 0.05;
+        assert_int_equal(vta_build_run(&job, "sleeping", &command, 1, 1), VTA_OK);
+        assert_true(seconds == 0 ? lines == 0 : lines >= 2 && lines <= 20);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_found_again),     cmocka_unit_test(test_corrupt_object),
-        cmocka_unit_test(test_cut_manifest),    cmocka_unit_test(test_changed_source),
-        cmocka_unit_test(test_other_addresses), cmocka_unit_test(test_two_processes),
-        cmocka_unit_test(test_stopped_builder), cmocka_unit_test(test_broken_rtl),
-        cmocka_unit_test(test_missing_tools),   cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_reports),        cmocka_unit_test(test_found_again),
+        cmocka_unit_test(test_corrupt_object), cmocka_unit_test(test_cut_manifest),
+        cmocka_unit_test(test_changed_source), cmocka_unit_test(test_other_addresses),
+        cmocka_unit_test(test_two_processes),  cmocka_unit_test(test_stopped_builder),
+        cmocka_unit_test(test_broken_rtl),     cmocka_unit_test(test_missing_tools),
+        cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, open_lab, close_lab);
 }

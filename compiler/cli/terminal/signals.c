@@ -132,11 +132,7 @@ static bool wait_on(void *context, bool over)
 
 const vta_progress *cli_progress(void)
 {
-    static const vta_progress loud = {.line = print_progress, .waits = wait_on};
-    static const vta_progress silent = {.waits = wait_on};
+    static const vta_progress program = {.line = print_progress, .waits = wait_on};
     static const vta_progress guest = {.line = print_progress};
-    if (cli_here()->guest) {
-        return &guest;
-    }
-    return cli_fancy(STDERR_FILENO) ? &loud : &silent;
+    return cli_here()->guest ? &guest : &program;
 }

@@ -147,7 +147,7 @@ static int run_board(const cli_args *args)
     device_config = o.config.name;
     const vta_progress progress = {.line = print_progress};
     const vta_status status =
-        cli_board_serve(&o, &stop, print_ready, cli_fancy(STDERR_FILENO) ? &progress : NULL, &diag);
+        cli_board_serve(&o, &stop, print_ready, &progress, &diag);
     return status == VTA_OK ? cli_done(args) : cli_fail(args, &diag);
 }
 

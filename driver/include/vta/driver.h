@@ -45,9 +45,10 @@ typedef struct vta_mem {
 vta_status vta_device_open(const char *uri, const vta_config *expected, vta_device **out, vta_diag *diag);
 
 /* The same for a device that may have to be made first (an RTL simulator) or that others use (a board):
- * `line` gets a line of text, without a newline, whenever there is something to wait for. `waits` is called
- * again and again while another process has the device, and once more with `over`; what it returns ends the
- * wait. Each of the three may be NULL; `context` must outlive the device. */
+ * `line` gets a line of text, without a newline, whenever there is something to wait for, and every 30 s
+ * while a simulator is built. `waits` is called again and again while another process has the device, and
+ * once more with `over`; what it returns ends the wait. Each of the three may be NULL; `context` must outlive
+ * the device. */
 typedef struct vta_progress {
     void (*line)(void *context, const char *line);
     void *context;

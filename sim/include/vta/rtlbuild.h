@@ -23,8 +23,9 @@ extern "C" {
 
 /* Finds or builds the simulator and writes its file name to `path`. `kind` is "tsim" or "systemc";
  * "tsim+trace" and "systemc+trace" can write waves (options.trace_file) and are a little slower. `progress`
- * (may be NULL) gets a line of text without a newline whenever there is something to wait for. VTA_NO_DEVICE:
- * a tool or the RTL is missing; VTA_INTERRUPTED: a tool was stopped by a signal. */
+ * (may be NULL) gets a line of text without a newline whenever there is something to wait for, and every 30 s
+ * of a build. VTA_NO_DEVICE: a tool or the RTL is missing; VTA_INTERRUPTED: a tool was stopped by a signal.
+ */
 vta_status vta_rtlsim_locate(const char *kind, const vta_config *config,
                              void (*progress)(void *context, const char *line), void *context, char *path,
                              size_t size, vta_diag *diag);
