@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include <cmocka.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "build_model.h"
@@ -491,6 +492,91 @@ static void test_external_data(void **state)
     (void)rmdir(folder);
 }
 
+/* A model with one weight of four numbers in the file at `location`; its import, from `folder`. */
+static vta_status import_external(const char *folder, const char *location, vtac_graph **graph,
+                                  vta_diag *diag)
+{
+    model m;
+    const int64_t dims[] = {4};
+    model_init(&m, 13);
+    Onnx__TensorProto *tensor = int_tensor("w", 1, dims, NULL, 0);
+    tensor->has_data_location = 1;
+    tensor->data_location = ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;
+    Onnx__StringStringEntryProto *entry = build_alloc(sizeof *entry);
+    onnx__string_string_entry_proto__init(entry);
+    entry->key = build_string("location");
+    entry->value = build_string(location);
+    APPEND(tensor->external_data, tensor->n_external_data, entry);
+    APPEND(m.graph.initializer, m.graph.n_initializer, tensor);
+    add_output(&m.graph, "w");
+    model_pack(&m);
+    *graph = NULL;
+    *diag = (vta_diag){0};
+    return vtac_onnx_parse(m.bytes, m.size, "m.onnx", folder, NULL, graph, diag);
+}
+
+static const char *in_folder(const char *folder, const char *name)
+{
+    static char paths[4][TEMPORARY_PATH + 32];
+    static unsigned next;
+    char *path = paths[next++ % 4];
+    (void)snprintf(path, sizeof paths[0], "%s/%s", folder, name);
+    return path;
+}
+
+/* External data is a regular file, and no link leads to it; a pipe without a writer must not wait for one. */
+static void test_external_data_is_a_plain_file(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *location, *why; /* NULL: taken */
+    } rows[] = {
+        {"real/w.bin", NULL},
+        {"./real//w.bin", NULL},
+        {"linked/w.bin", "'%s/linked/w.bin' is reached through a symbolic link"},
+        {"linked/nowhere", "'%s/linked/nowhere' is reached through a symbolic link"},
+        {"link.bin", "'%s/link.bin' is reached through a symbolic link"},
+        {"out/passwd", "'%s/out/passwd' is reached through a symbolic link"},
+        {"pipe", "'%s/pipe' is no regular file"},
+        {"real", "'%s/real' is no regular file"},
+        {"real/w.bin/", "'%s/real/w.bin/' is reached through"},
+        {"real/none", "cannot read its external data '%s/real/none'"},
+    };
+    char folder[TEMPORARY_PATH];
+    const int64_t contents[] = {5, 6, 7, 8};
+    assert_true(temporary_folder(folder));
+    assert_int_equal(mkdir(in_folder(folder, "real"), 0700), 0);
+    assert_int_equal(vta_file_write(in_folder(folder, "real/w.bin"), contents, sizeof contents, NULL),
+                     VTA_OK);
+    assert_int_equal(symlink("real", in_folder(folder, "linked")), 0);
+    assert_int_equal(symlink("real/w.bin", in_folder(folder, "link.bin")), 0);
+    assert_int_equal(symlink("/etc", in_folder(folder, "out")), 0);
+    assert_int_equal(mkfifo(in_folder(folder, "pipe"), 0600), 0);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        vtac_graph *graph;
+        vta_diag diag;
+        const vta_status status = import_external(folder, rows[i].location, &graph, &diag);
+        if (rows[i].why == NULL) {
+            assert_int_equal(status, VTA_OK);
+            assert_memory_equal(graph->values[graph->outputs[0]].constant->data, contents, sizeof contents);
+            vtac_graph_destroy(graph);
+            continue;
+        }
+        char why[TEMPORARY_PATH + 128];
+        const char *place = strstr(rows[i].why, "%s");
+        (void)snprintf(why, sizeof why, "%.*s%s%s", (int)(place - rows[i].why), rows[i].why, folder,
+                       place + 2);
+        assert_int_not_equal(status, VTA_OK);
+        assert_non_null(strstr(diag.text, why));
+    }
+    static const char *const made[] = {"real/w.bin", "linked", "link.bin", "out", "pipe"};
+    for (size_t i = 0; i < sizeof made / sizeof made[0]; i++) {
+        assert_int_equal(unlink(in_folder(folder, made[i])), 0);
+    }
+    assert_int_equal(rmdir(in_folder(folder, "real")), 0);
+    assert_int_equal(rmdir(folder), 0);
+}
+
 /* Any truncation and any flipped byte is refused with a sentence or imports into a valid graph. */
 static void test_damage(void **state)
 {
@@ -555,17 +641,12 @@ int main(void)
 {
 #define TEST(function) cmocka_unit_test_teardown(function, free_models)
     const struct CMUnitTest tests[] = {
-        TEST(test_shape_arithmetic_folds),
-        TEST(test_old_forms_become_new),
-        TEST(test_convolution_and_pools),
-        TEST(test_batch_is_one_unless_given),
-        TEST(test_if_takes_the_known_branch),
-        TEST(test_loop_unrolls),
-        TEST(test_functions_are_inlined),
-        TEST(test_errors),
-        TEST(test_external_data_stays_inside),
-        TEST(test_external_data),
-        TEST(test_damage),
+        TEST(test_shape_arithmetic_folds),        TEST(test_old_forms_become_new),
+        TEST(test_convolution_and_pools),         TEST(test_batch_is_one_unless_given),
+        TEST(test_if_takes_the_known_branch),     TEST(test_loop_unrolls),
+        TEST(test_functions_are_inlined),         TEST(test_errors),
+        TEST(test_external_data_stays_inside),    TEST(test_external_data),
+        TEST(test_external_data_is_a_plain_file), TEST(test_damage),
         TEST(test_deep_nesting_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

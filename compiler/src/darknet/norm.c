@@ -4,12 +4,12 @@
  * in a tree of classes.
  */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "darknet.h"
-#include "vta/file.h"
+#include "vta/inside.h"
+#include "vta/lines.h"
 
 /* Offsets, factors, means, variances; of channels, or of the elements of a vector. */
 vtac_id vtac_darknet_batchnorm(vtac_darknet *d, vtac_id x)
@@ -93,58 +93,56 @@ vtac_id vtac_darknet_logistic(vtac_darknet *d, vtac_id x)
 
 /* A line for each class, its name and the number of its parent. Neighbours with the same parent are a group;
  * ends[i]: the class behind group i. How many groups; -1: it is no such file. */
-static int64_t groups_of(char *text, int64_t *ends, int64_t classes)
+static int64_t groups_of(const vta_lines *tree, int64_t *ends, int64_t classes)
 {
     int64_t count = 0;
     int64_t last = -1;
-    int64_t number = 0;
-    for (char *line = text; *line != '\0'; number++) {
-        char *stop = line + strcspn(line, "\n");
-        const bool more = *stop != '\0';
-        *stop = '\0';
-        char *space = line + strcspn(line, " \t");
+    if ((int64_t)tree->count != classes) {
+        return -1;
+    }
+    for (int64_t number = 0; number < classes; number++) {
+        const char *line = tree->line[number];
+        const char *space = line + strcspn(line, " \t");
         char *end;
         const long long parent = strtoll(space, &end, 10);
-        if (end == space || number >= classes || parent < -1 || parent >= number) {
+        if (end == space || parent < -1 || parent >= number) {
             return -1;
         }
         if (parent != last && number > 0) {
             ends[count++] = number;
         }
         last = parent;
-        line = stop + (more ? 1 : 0);
     }
-    ends[count++] = number;
-    return number == classes ? count : -1;
+    ends[count++] = classes;
+    return count;
 }
 
 /* The file as the cfg names it, from the cfg's folder; or of that name beside the cfg. */
-static char *read_tree(vtac_darknet *d, const char *path)
+static bool read_tree(const vtac_darknet *d, const char *path, vta_lines *tree)
 {
+    enum { MAX_BYTES = 1 << 24 };
     const char *last = strrchr(path, '/');
     const char *const names[] = {path, last == NULL ? path : last + 1};
     for (int i = 0; i < 2 && d->folder != NULL; i++) {
-        char full[4096];
-        uint8_t *bytes = NULL;
-        size_t size = 0;
-        const int used = snprintf(full, sizeof full, "%s/%s", d->folder, names[i]);
-        if (used > 0 && (size_t)used < sizeof full && strstr(names[i], "..") == NULL &&
-            vta_file_read(full, 1 << 24, &bytes, &size, NULL) == VTA_OK) {
-            char *text = vta_arena_string(&d->maker.graph->arena, (const char *)bytes, size);
-            free(bytes);
-            return text;
+        uint8_t *bytes;
+        size_t size;
+        if (vta_inside_whole(d->folder, names[i], "its tree of classes", MAX_BYTES, &bytes, &size, NULL) ==
+            VTA_OK) {
+            return vta_lines_take(names[i], (char *)bytes, size, tree, NULL) == VTA_OK;
         }
     }
-    return NULL;
+    return false;
 }
 
 vtac_id vtac_darknet_tree(vtac_darknet *d, vtac_id x, const char *path)
 {
     vtac_import_builder *m = &d->maker;
     const int64_t classes = vtac_darknet_dims(d, x, 2)[1];
-    char *text = m->status == VTA_OK ? read_tree(d, path) : NULL;
+    vta_lines tree = {.line = NULL};
+    const bool found = m->status == VTA_OK && read_tree(d, path, &tree);
     int64_t *ends = vtac_make_room(m, classes + 1, sizeof *ends);
-    const int64_t count = text == NULL || ends == NULL ? -1 : groups_of(text, ends, classes);
+    const int64_t count = !found || ends == NULL ? -1 : groups_of(&tree, ends, classes);
+    vta_lines_free(&tree);
     if (count < 1) {
         vtac_make_fail(m, VTA_INVALID,
                        "its tree of classes '%.80s' is not beside the cfg, or not of %lld classes", path,

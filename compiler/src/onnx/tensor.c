@@ -2,14 +2,13 @@
  *
  * TensorProto to tensor: raw bytes, typed lists, or a piece of another file in the model's folder.
  */
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "import.h"
+#include "vta/inside.h"
 
 /* ONNX's TensorProto.DataType numbers. */
 static const vtac_dtype by_number[] = {
@@ -117,35 +116,16 @@ static const char *external_entry(const Onnx__TensorProto *proto, const char *ke
     return NULL;
 }
 
-/* A location must stay below the model's folder: relative, and without "..". */
-static bool location_is_inside(const char *location)
-{
-    if (location[0] == '/' || location[0] == '\0') {
-        return false;
-    }
-    for (const char *p = location; *p != '\0';) {
-        const size_t part = strcspn(p, "/");
-        if (part == 2 && p[0] == '.' && p[1] == '.') {
-            return false;
-        }
-        p += part;
-        p += *p == '/';
-    }
-    return true;
-}
-
 static vta_status read_piece(int file, uint64_t offset, uint8_t *to, size_t size, const char *path,
                              vta_diag *diag)
 {
-    size_t done = 0;
-    while (done < size) {
-        const ssize_t got = pread(file, to + done, size - done, (off_t)(offset + done));
-        if (got <= 0) {
-            return vta_fail(diag, VTA_IO, "'%s' ends %zu bytes before the tensor does", path, size - done);
-        }
-        done += (size_t)got;
+    size_t got;
+    if (vta_inside_read(file, offset, to, size, &got, diag) != VTA_OK) {
+        return vta_context(diag, "cannot read its external data '%s'", path);
     }
-    return VTA_OK;
+    return got == size
+               ? VTA_OK
+               : vta_fail(diag, VTA_IO, "'%s' ends %zu bytes before the tensor does", path, size - got);
 }
 
 static vta_status parse_number(const char *text, const char *key, uint64_t *out, vta_diag *diag)
@@ -163,10 +143,6 @@ static vta_status read_external(const char *folder, const Onnx__TensorProto *pro
     if (folder == NULL || location == NULL) {
         return vta_fail(diag, VTA_INVALID, "its external data has no location");
     }
-    if (!location_is_inside(location)) {
-        return vta_fail(diag, VTA_INVALID,
-                        "its external data '%s' lies outside the model's folder; move it there", location);
-    }
     uint64_t offset = 0;
     uint64_t length = bytes;
     const char *text = external_entry(proto, "offset");
@@ -181,16 +157,10 @@ static vta_status read_external(const char *folder, const Onnx__TensorProto *pro
         return vta_fail(diag, VTA_INVALID, "its external data has %llu bytes, expected %zu",
                         (unsigned long long)length, bytes);
     }
+    int file;
     char path[4096];
-    if (snprintf(path, sizeof path, "%s/%s", folder, location) >= (int)sizeof path) {
-        return vta_fail(diag, VTA_RANGE, "the path of its external data is longer than %zu bytes",
-                        sizeof path);
-    }
-    const int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    if (file < 0) {
-        return vta_fail(diag, VTA_IO, "cannot read its external data '%s'; it must lie beside the model",
-                        path);
-    }
+    VTA_TRY(vta_inside_open(folder, location, "its external data", &file, diag));
+    (void)snprintf(path, sizeof path, "%s/%s", folder, location);
     const vta_status status = read_piece(file, offset, to, bytes, path, diag);
     (void)close(file);
     return status;

@@ -41,24 +41,29 @@ static vta_status check_text(const char *path, const char *text, size_t size, vt
     return VTA_OK;
 }
 
-vta_status vta_text_read(const char *path, size_t limit, char **text, vta_diag *diag)
+/* Checks bytes, which are freed where they are no text, and takes the mark off. */
+static vta_status take_text(const char *path, char *bytes, size_t size, char **text, vta_diag *diag)
 {
     static const char mark[] = "\xef\xbb\xbf";
-    uint8_t *bytes;
-    size_t size;
-    *text = NULL;
-    VTA_TRY(vta_file_read(path, limit, &bytes, &size, diag));
-    char *all = (char *)bytes;
-    const vta_status status = check_text(path, all, size, diag);
+    const vta_status status = check_text(path, bytes, size, diag);
     if (status != VTA_OK) {
         free(bytes);
         return status;
     }
-    if (begins_with(all, size, mark, sizeof mark - 1)) {
-        memmove(all, all + sizeof mark - 1, size - (sizeof mark - 1) + 1);
+    if (begins_with(bytes, size, mark, sizeof mark - 1)) {
+        memmove(bytes, bytes + sizeof mark - 1, size - (sizeof mark - 1) + 1);
     }
-    *text = all;
+    *text = bytes;
     return VTA_OK;
+}
+
+vta_status vta_text_read(const char *path, size_t limit, char **text, vta_diag *diag)
+{
+    uint8_t *bytes;
+    size_t size;
+    *text = NULL;
+    VTA_TRY(vta_file_read(path, limit, &bytes, &size, diag));
+    return take_text(path, (char *)bytes, size, text, diag);
 }
 
 /* Ends each line where it ends. */
@@ -83,16 +88,25 @@ static vta_status split(const char *path, vta_lines *out, vta_diag *diag)
     return VTA_OK;
 }
 
-vta_status vta_lines_read(const char *path, size_t limit, vta_lines *out, vta_diag *diag)
+vta_status vta_lines_take(const char *path, char *bytes, size_t size, vta_lines *out, vta_diag *diag)
 {
     *out = (vta_lines){.line = NULL};
-    VTA_TRY(vta_text_read(path, limit, &out->text, diag));
+    VTA_TRY(take_text(path, bytes, size, &out->text, diag));
     out->line = calloc(line_of(out->text, strchr(out->text, '\0')), sizeof *out->line);
     const vta_status status = out->line != NULL ? split(path, out, diag) : vta_no_memory(diag);
     if (status != VTA_OK) {
         vta_lines_free(out);
     }
     return status;
+}
+
+vta_status vta_lines_read(const char *path, size_t limit, vta_lines *out, vta_diag *diag)
+{
+    uint8_t *bytes;
+    size_t size;
+    *out = (vta_lines){.line = NULL};
+    VTA_TRY(vta_file_read(path, limit, &bytes, &size, diag));
+    return vta_lines_take(path, (char *)bytes, size, out, diag);
 }
 
 void vta_lines_free(vta_lines *lines)

@@ -30,6 +30,10 @@ vta_status vta_text_read(const char *path, size_t limit, char **text, vta_diag *
 
 /* Reads the lines of such a file. */
 vta_status vta_lines_read(const char *path, size_t limit, vta_lines *out, vta_diag *diag);
+
+/* The lines of `size` bytes that are there already, terminated, and belong to the lines from now on; `path`
+ * is the file that a failure names. */
+vta_status vta_lines_take(const char *path, char *bytes, size_t size, vta_lines *out, vta_diag *diag);
 void vta_lines_free(vta_lines *lines);
 
 #ifdef __cplusplus
