@@ -20,11 +20,11 @@ static int unknown_verb(const char *word)
         names[i] = cli_verbs[i]->name;
     }
     const char *near = vta_nearest(word, names, cli_verb_count);
-    (void)fprintf(stderr, "vtac: unknown %s '%s'", word[0] == '-' ? "option" : "verb", word);
+    cli_say("vtac: unknown %s '%s'", word[0] == '-' ? "option" : "verb", word);
     if (near != NULL) {
-        (void)fprintf(stderr, "; did you mean '%s'?", near);
+        cli_say("; did you mean '%s'?", near);
     }
-    (void)fprintf(stderr, " (try 'vtac help')\n");
+    cli_say(" (try 'vtac help')\n");
     return CLI_USAGE;
 }
 
@@ -61,11 +61,11 @@ int main(int argc, char **argv)
     keep_memory();
     (void)signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error to report, not a way to die */
     if (argc < 2) {
-        (void)fprintf(stderr, "vtac: expected a verb (try 'vtac help')\n");
+        cli_say("vtac: expected a verb (try 'vtac help')\n");
         return CLI_USAGE;
     }
     if (strcmp(argv[1], "--version") == 0) {
-        (void)printf("vtac %s, instruction set %d.%d\n", vta_version(), VTA_ISA_MAJOR, VTA_ISA_MINOR);
+        cli_print("vtac %s, instruction set %d.%d\n", vta_version(), VTA_ISA_MAJOR, VTA_ISA_MINOR);
         return cli_done(NULL);
     }
     const cli_verb *verb = cli_verb_find(argv[1]);

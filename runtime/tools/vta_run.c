@@ -15,7 +15,9 @@
 #include "vta/fail.h"
 #include "vta/file.h"
 #include "vta/model.h"
+#include "vta/output_name.h"
 #include "vta/str.h"
+#include "vta/untrusted.h"
 
 enum { MOST_INPUTS = 64, PREFIX = 10 /* of .npy: magic, version, size of the header */ };
 
@@ -68,23 +70,21 @@ static void put_header(const vta_tensor_info *info, vta_str *out)
     vta_str_put(out, "\n");
 }
 
-static vta_status write_output(const char *folder, const vta_tensor_info *info, const void *data,
-                               vta_diag *diag)
+static vta_status write_output(const char *folder, const vta_model *model, uint32_t index, vta_diag *diag)
 {
+    const vta_tensor_info info = vta_model_output(model, index);
+    char name[VTA_OUTPUT_NAME];
+    VTA_TRY(vta_output_name(model, index, name, diag));
     vta_str path = {0};
     vta_str header = {0};
     vta_str file = {0};
-    vta_str_printf(&path, "%s/", folder);
-    for (const char *c = info->name; *c != '\0'; c++) {
-        vta_str_printf(&path, "%c", *c == '/' || *c == ':' ? '_' : (char)*c);
-    }
-    vta_str_put(&path, ".npy");
-    put_header(info, &header);
+    vta_str_printf(&path, "%s/%s.npy", folder, name);
+    put_header(&info, &header);
     const uint8_t prefix[PREFIX] = {
         0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (uint8_t)header.size, (uint8_t)(header.size >> 8)};
     vta_str_append(&file, prefix, sizeof prefix);
     vta_str_append(&file, header.text, header.size);
-    vta_str_append(&file, data, info->bytes);
+    vta_str_append(&file, vta_model_output_data(model, index), info.bytes);
     const vta_status status = path.failed || header.failed || file.failed
                                   ? vta_no_memory(diag)
                                   : vta_file_write(path.text, file.text, file.size, diag);
@@ -131,10 +131,19 @@ static vta_status read_input(vta_model *model, uint32_t i, const char *path, vta
 
 /* ---- running */
 
+/* A name out of a model, made fit for the terminal. */
+static const char *fit_name(const char *name, char *out, size_t size)
+{
+    return vta_make_plain(name, strlen(name), out, size);
+}
+
 static void print_steps(const vta_step_profile *steps, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        (void)printf("%10.3f ms  %-12s %s", 1e3 * steps[i].seconds, steps[i].op, steps[i].name);
+        char op[64];
+        char name[256];
+        (void)printf("%10.3f ms  %-12s %s", 1e3 * steps[i].seconds, fit_name(steps[i].op, op, sizeof op),
+                     fit_name(steps[i].name, name, sizeof name));
         if (steps[i].cycles > 0) {
             (void)printf("  %llu cycles, predicted %llu", (unsigned long long)steps[i].cycles,
                          (unsigned long long)steps[i].predicted);
@@ -182,8 +191,7 @@ static vta_status use_model(const request *r, vta_model *model, vta_diag *diag)
         return vta_fail(diag, VTA_IO, "%s: %s", r->output_dir, strerror(errno));
     }
     for (uint32_t i = 0; i < vta_model_output_count(model); i++) {
-        const vta_tensor_info info = vta_model_output(model, i);
-        VTA_TRY(write_output(r->output_dir, &info, vta_model_output_data(model, i), diag));
+        VTA_TRY(write_output(r->output_dir, model, i, diag));
     }
     return VTA_OK;
 }

@@ -68,6 +68,13 @@ done
 wrong=$(printf '%s\n' "$files" | tr '\n' '\0' | xargs -0 wc -c | awk '$1 > 1048576 && $2 != "total" { print $2 " is larger than 1 MiB" }')
 [ -z "$wrong" ] || fail "$wrong"
 
+# Names out of models, agents and files reach a terminal by cli_print, cli_put and cli_say alone, which make them fit for it.
+wrong=$(printf '%s\n' "$files" | grep '^compiler/cli/.*\.c$' | grep -v '^compiler/cli/terminal/\(ground\|ticker\)\.c$' |
+    xargs grep -nE '[^a-z_](v?printf|puts|putchar|perror)\(|[^a-z_](v?[df]printf|f?putc|fputs|fwrite|write)\([^;]*(stdout|stderr|STD(OUT|ERR)_FILENO)' || true)
+[ -z "$wrong" ] || fail "printed past ground.h: $wrong"
+wrong=$(printf '%s\n' "$files" | grep '^compiler/cli/.*\.c$' | grep -v '^compiler/cli/terminal/' | xargs grep -n 'cli_put_made(' || true)
+[ -z "$wrong" ] || fail "only the terminal's own files may print what has been made fit: $wrong"
+
 # Each verb that the front door lists is one that it takes: a copy of it that goes no further.
 front=$(mktemp)
 trap 'rm -f "$front"' EXIT

@@ -276,7 +276,8 @@ static void json_step(const model_bench *b, uint32_t i)
     const vta_step_profile *s = &vta_model_steps(b->model, &count)[i];
     double rate;
     const measure m = step_measure(b, i, &rate);
-    cli_print("%s{\"name\": ", i > 0 ? ",\n " : "");
+    cli_put(i > 0 ? ",\n " : "");
+    cli_print("{\"name\": ");
     cli_json_string(s->name);
     cli_print(", \"op\": ");
     cli_json_string(s->op);

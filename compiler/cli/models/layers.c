@@ -87,7 +87,8 @@ void cli_layers_json(const vta_model *model)
     cli_print(", \"layers\": [");
     for (uint32_t i = 0; i < count; i++) {
         const vta_layer_profile *l = &layers[i];
-        cli_print("%s{\"name\": ", i > 0 ? ",\n " : "");
+        cli_put(i > 0 ? ",\n " : "");
+        cli_print("{\"name\": ");
         cli_json_string(l->name);
         cli_print(", \"op\": \"%s\", \"step\": %u, \"node\": %u, \"macs\": %llu, \"predicted\": %llu, "
                   "\"cycles\": %llu, \"bytes_read\": %llu, \"bytes_written\": %llu, \"bound\": \"%s\", "

@@ -160,7 +160,7 @@ void cli_report_json_of(const vtac_partition *p)
     cli_print(", \"layers\": [");
     for (uint32_t r = 0; r < p->region_count; r++) {
         for (uint32_t i = 0; i < p->regions[r].region.layer_count; i++) {
-            cli_print("%s", first ? "" : ",\n ");
+            cli_put(first ? "" : ",\n ");
             json_layer(&p->regions[r], i, s.peak);
             first = false;
         }

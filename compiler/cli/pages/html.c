@@ -4,6 +4,11 @@
  */
 #include "html.h"
 
+#include <stdint.h>
+#include <string.h>
+
+#include "vta/untrusted.h"
+
 /* clang-format off */
 static const char *const helpers[] = {
     "'use strict';",
@@ -16,15 +21,31 @@ static const char *const helpers[] = {
     NULL};
 /* clang-format on */
 
+/* As JSON writes a code point by its number: two numbers beyond the first 65,536. */
+static void put_number(vta_str *out, uint32_t point)
+{
+    if (point < 0x10000) {
+        vta_str_printf(out, "\\u%04x", point);
+    } else {
+        vta_str_printf(out, "\\u%04x\\u%04x", 0xd800 + ((point - 0x10000) >> 10), 0xdc00 + (point & 0x3ff));
+    }
+}
+
 void cli_put_json(vta_str *out, const char *text)
 {
+    enum { NO_CHARACTER = 0xfffd };
+    const size_t size = strlen(text);
     vta_str_put(out, "\"");
-    for (const char *p = text; *p != '\0'; p++) {
-        const unsigned char c = (unsigned char)*p;
-        if (c < 0x20 || c == '"' || c == '\\' || c == '<') {
-            vta_str_printf(out, "\\u%04x", c);
+    for (size_t at = 0, bytes; at<size; at += bytes> 0 ? bytes : 1) {
+        uint32_t point;
+        bytes = vta_utf8_character(text + at, size - at, &point);
+        if (bytes == 0) {
+            put_number(out, NO_CHARACTER);
+        } else if (!vta_is_plain(point) || point == '<') { /* '<': no script element ends here */
+            put_number(out, point);
         } else {
-            vta_str_append(out, p, 1);
+            vta_str_append(out, "\\", point == '"' || point == '\\');
+            vta_str_append(out, text + at, bytes);
         }
     }
     vta_str_put(out, "\"");

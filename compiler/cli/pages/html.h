@@ -7,7 +7,8 @@
 
 #include "vta/str.h"
 
-/* A string of JSON that may stand in a script element: no '<' ends it. */
+/* A string of JSON that may stand in a script element, since no '<' ends it, and on a terminal: what is not
+ * fit for one is written by its number, and bytes that are no UTF-8 as U+FFFD. */
 void cli_put_json(vta_str *out, const char *text);
 
 /* Lines, up to a NULL. */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "exec.h"
+#include "format.h"
 #include "table.h"
 
 /* The bytes of one value of a symbol as it stands in DRAM. */
@@ -132,16 +133,16 @@ static void print_clock(const vta_counters *counters, uint32_t clock_mhz)
 static void print_match(const cli_match *match)
 {
     const bool color = cli_fancy(STDOUT_FILENO);
-    const char *end = color ? "\033[0m" : "";
+    const char *end = cli_color_text(CLI_USUAL, color);
     if (match->differing == 0) {
-        cli_print("expect    %s: %sok%s, %" PRIu64 " values\n", match->symbol->name, color ? "\033[32m" : "",
-                  end, match->values);
+        cli_print("expect    %s: %sok%s, %" PRIu64 " values\n", match->symbol->name,
+                  cli_color_text(CLI_GREEN, color), end, match->values);
         return;
     }
     cli_print("expect    %s: %swrong%s at index %" PRIu64 ": expected %" PRId64 ", got %" PRId64 " (%" PRIu64
               " of %" PRIu64 " values differ)\n",
-              match->symbol->name, color ? "\033[31m" : "", end, match->index, match->expected, match->got,
-              match->differing, match->values);
+              match->symbol->name, cli_color_text(CLI_RED, color), end, match->index, match->expected,
+              match->got, match->differing, match->values);
 }
 
 void cli_report_text(const cli_result *result, const vta_program *program)

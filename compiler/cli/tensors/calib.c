@@ -332,8 +332,8 @@ static vta_status quantize_float(const cli_args *args, vtac_graph *graph, vtac_q
     }
     options.progress = cli_stages();
     if (graph->state_count > 0) { /* there are no samples of them */
-        (void)fprintf(stderr, "vtac %s: %s: it is quantized without its states: each run starts anew\n",
-                      args->verb->name, args->operands[0]);
+        cli_say("vtac %s: %s: it is quantized without its states: each run starts anew\n", args->verb->name,
+                args->operands[0]);
         VTA_TRY(vtac_forget_states(graph, diag));
     }
     vta_status status = cli_read_samples(args, graph, &arena, &samples, diag);

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "parcels.h"
+#include "vta/output_name.h"
 
 /* ---- labels */
 
@@ -86,7 +87,7 @@ static void print_top(const cli_outputs *how, const vtac_tensor *t)
                   how->json && n > 0 ? ", " : "", (long long)best);
         print_value(limit, how->json);
         print_label(how, best, vtac_type_elements(&t->type));
-        cli_print("%s", how->json ? "}" : "\n");
+        cli_put(how->json ? "}" : "\n");
     }
     cli_print("%s", how->json ? "]" : "");
 }
@@ -151,17 +152,8 @@ vta_status cli_save_outputs(const vta_model *model, const char *folder, const ch
     for (uint32_t i = 0; i < vta_model_output_count(model); i++) {
         const vta_tensor_info info = vta_model_output(model, i);
         char path[4200];
-        char name[200];
-        if (strlen(info.name) >= sizeof name) { /* too long for a file: its number tells it apart */
-            (void)snprintf(name, sizeof name, "%.180s~%u", info.name, i);
-        } else {
-            (void)snprintf(name, sizeof name, "%s", info.name);
-        }
-        for (char *p = name; *p != '\0'; p++) {
-            if (*p == '/' || *p == ':') {
-                *p = '_';
-            }
-        }
+        char name[VTA_OUTPUT_NAME];
+        VTA_TRY(vta_output_name(model, i, name, diag));
         const bool parcel = cli_is_parcel(&info);
         const void *data = vta_model_output_data(model, i);
         (void)snprintf(path, sizeof path, "%.3900s/%.60s%s%s", folder, prefix, name, parcel ? ".pb" : ".npy");

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "format.h"
+
 static cli_ground program;
 static _Thread_local cli_ground *here; /* NULL: the program */
 
@@ -23,45 +25,46 @@ void cli_stand_on(cli_ground *ground)
     here = ground;
 }
 
-__attribute__((format(printf, 2, 0))) static void append_text(vta_str *out, const char *fmt, va_list args)
+/* To the answer of a guest, or to standard output. */
+static void write_out(const char *bytes, size_t size)
 {
-    char some[512];
-    va_list again;
-    va_copy(again, args);
-    const int size = vsnprintf(some, sizeof some, fmt, args);
-    if (size >= 0 && (size_t)size < sizeof some) {
-        vta_str_append(out, some, (size_t)size);
-    } else if (size >= 0) {
-        char *all = malloc((size_t)size + 1);
-        if (all != NULL) {
-            (void)vsnprintf(all, (size_t)size + 1, fmt, again);
-            vta_str_append(out, all, (size_t)size);
-        }
-        out->failed = out->failed || all == NULL;
-        free(all);
+    if (cli_here()->guest) {
+        vta_str_append(&cli_here()->answer, bytes, size);
+    } else {
+        (void)fwrite(bytes, 1, size, stdout);
     }
-    va_end(again);
+}
+
+/* Writes what has been formatted; without memory for it the answer is not whole, which cli_done tells. */
+static void put_out(vta_str *text)
+{
+    if (text->size > 0 && !text->failed) {
+        write_out(text->text, text->size);
+    }
+    cli_here()->answer.failed = cli_here()->answer.failed || text->failed;
+    vta_str_free(text);
 }
 
 void cli_print(const char *fmt, ...)
 {
+    vta_str text = {0};
     va_list args;
     va_start(args, fmt);
-    if (cli_here()->guest) {
-        append_text(&cli_here()->answer, fmt, args);
-    } else {
-        (void)vprintf(fmt, args);
-    }
+    cli_format(&text, fmt, args);
     va_end(args);
+    put_out(&text);
 }
 
 void cli_put(const char *text)
 {
-    if (cli_here()->guest) {
-        vta_str_put(&cli_here()->answer, text);
-    } else {
-        (void)fputs(text, stdout);
-    }
+    vta_str plain = {0};
+    cli_format_text(&plain, text);
+    put_out(&plain);
+}
+
+void cli_put_made(const char *text, size_t size)
+{
+    write_out(text, size);
 }
 
 void cli_flush(void)
@@ -92,15 +95,18 @@ static void tell_lines(cli_ground *g)
 void cli_say(const char *fmt, ...)
 {
     cli_ground *g = cli_here();
+    vta_str text = {0};
     va_list args;
     va_start(args, fmt);
-    if (g->guest) {
-        append_text(&g->line, fmt, args);
-        tell_lines(g);
-    } else {
-        (void)vfprintf(stderr, fmt, args);
-    }
+    cli_format(&text, fmt, args);
     va_end(args);
+    if (text.size > 0 && g->guest) {
+        vta_str_append(&g->line, text.text, text.size);
+        tell_lines(g);
+    } else if (text.size > 0) {
+        (void)fwrite(text.text, 1, text.size, stderr);
+    }
+    vta_str_free(&text);
 }
 
 vta_status cli_go_on(vta_diag *diag)

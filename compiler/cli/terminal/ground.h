@@ -38,11 +38,14 @@ cli_ground *cli_here(void);
 /* NULL: the program's again. */
 void cli_stand_on(cli_ground *ground);
 
-/* What the verb answers: on standard output. */
+/* What the verb answers: on standard output. A text that %s inserts becomes one line that is fit for a
+ * terminal (format.h); cli_put writes a text of several lines. */
 __attribute__((format(printf, 1, 2))) void cli_print(const char *fmt, ...);
 void cli_put(const char *text);
+/* A piece of what cli_format has made. */
+void cli_put_made(const char *text, size_t size);
 void cli_flush(void);
-/* What it says beside: on standard error, in whole lines. */
+/* What it says beside: on standard error, in whole lines; %s as above. */
 __attribute__((format(printf, 1, 2))) void cli_say(const char *fmt, ...);
 
 /* Asks a guest's host whether to go on; VTA_INTERRUPTED where it does not. Always VTA_OK in the program. */

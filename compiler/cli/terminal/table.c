@@ -12,9 +12,10 @@
 #include <unistd.h>
 
 #include "columns.h"
+#include "format.h"
 #include "ground.h"
 
-enum { GAP = 2, LEAST_NAME = 16, LEAST_SENTENCE = 24, MOST_CELL = 400, MOST_SENTENCE = 2000 };
+enum { GAP = 2, LEAST_NAME = 16, LEAST_SENTENCE = 24, MOST_CELL = 400 };
 
 typedef struct table_layout {
     const cli_column *columns;
@@ -27,10 +28,13 @@ typedef struct table_layout {
 
 void cli_cell_print(cli_cell *cell, const char *fmt, ...)
 {
+    vta_str text = {0};
     va_list args;
     va_start(args, fmt);
-    (void)vsnprintf(cell->own, sizeof cell->own, fmt, args);
+    cli_format(&text, fmt, args);
     va_end(args);
+    (void)snprintf(cell->own, sizeof cell->own, "%s", text.failed || text.text == NULL ? "" : text.text);
+    vta_str_free(&text);
     cell->text = cell->own;
 }
 
@@ -235,7 +239,7 @@ void cli_table(const cli_column *columns, uint32_t column_count, uint32_t rows, 
         table_layout part = all;
         const uint32_t end = end_of_block(&all, from, room);
         shrink_columns(&part, from, end, room);
-        cli_print("%s", from > 1 ? "\n" : "");
+        cli_put(from > 1 ? "\n" : "");
         print_block(&part, from, end);
         from = end;
     } while (from < column_count);
@@ -243,17 +247,21 @@ void cli_table(const cli_column *columns, uint32_t column_count, uint32_t rows, 
 
 void cli_sentence(int indent, const char *fmt, ...)
 {
-    char text[MOST_SENTENCE];
+    vta_str text = {0};
     va_list args;
     va_start(args, fmt);
-    (void)vsnprintf(text, sizeof text, fmt, args);
+    cli_format(&text, fmt, args);
+    vta_str_put(&text, "");
     va_end(args);
     const int room = room_of_terminal();
     int at = 0;
-    for (const char *rest = text; rest == text || *rest != '\0';) {
+    for (const char *rest = text.failed ? "" : text.text; rest == text.text || *rest != '\0';) {
         const int length = break_of(rest, room - at);
-        cli_print("%*s%.*s\n", at, "", length, rest);
+        cli_print("%*s", at, "");
+        cli_put_made(rest, (size_t)length);
+        cli_put("\n");
         rest += length + (int)strspn(rest + length, " ");
         at = indent;
     }
+    vta_str_free(&text);
 }

@@ -9,25 +9,28 @@
 #include <unistd.h>
 
 #include "cli.h"
-
-static void json_string(void (*put)(const char *fmt, ...), const char *text)
-{
-    put("\"");
-    for (const char *c = text; *c != '\0'; c++) {
-        if (*c == '"' || *c == '\\') {
-            put("\\%c", *c);
-        } else if ((unsigned char)*c < 0x20) {
-            put("\\u%04x", (unsigned)*c);
-        } else {
-            put("%c", *c);
-        }
-    }
-    put("\"");
-}
+#include "format.h"
+#include "html.h"
 
 void cli_json_string(const char *text)
 {
-    json_string(cli_print, text);
+    vta_str json = {0};
+    cli_put_json(&json, text);
+    cli_put(json.failed ? "\"\"" : json.text);
+    vta_str_free(&json);
+}
+
+/* The failure as JSON, on standard error. */
+static void say_json(const vta_diag *diag)
+{
+    vta_str status = {0};
+    vta_str message = {0};
+    cli_put_json(&status, vta_status_text(diag->code));
+    cli_put_json(&message, diag->text);
+    cli_say("{\"error\": {\"status\": %s, \"message\": %s}}\n", status.failed ? "\"\"" : status.text,
+            message.failed ? "\"\"" : message.text);
+    vta_str_free(&status);
+    vta_str_free(&message);
 }
 
 int cli_fail(const cli_args *args, const vta_diag *diag)
@@ -36,14 +39,10 @@ int cli_fail(const cli_args *args, const vta_diag *diag)
     if (cli_here()->guest) {
         cli_here()->failure = *diag;
     } else if (cli_flag(args, "--json")) {
-        cli_say("{\"error\": {\"status\": ");
-        json_string(cli_say, vta_status_text(diag->code));
-        cli_say(", \"message\": ");
-        json_string(cli_say, diag->text);
-        cli_say("}}\n");
+        say_json(diag);
     } else {
         const bool red = cli_fancy(STDERR_FILENO);
-        cli_say("%svtac:%s %s\n", red ? "\033[31m" : "", red ? "\033[0m" : "", diag->text);
+        cli_say("%svtac:%s %s\n", cli_color_text(CLI_RED, red), cli_color_text(CLI_USUAL, red), diag->text);
     }
     return diag->code == VTA_INTERRUPTED ? CLI_INTERRUPTED : CLI_FAILED;
 }
@@ -64,6 +63,10 @@ int cli_done(const cli_args *args)
     (void)args;
     if (cli_here()->guest) {
         return CLI_OK;
+    }
+    if (cli_here()->answer.failed) {
+        cli_say("vtac: cannot write to standard output: out of memory\n");
+        return CLI_FAILED;
     }
     if (fflush(stdout) != 0 || ferror(stdout)) {
         cli_say("vtac: cannot write to standard output: %s\n", strerror(errno));

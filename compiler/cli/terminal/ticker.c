@@ -9,12 +9,14 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "cli.h"
 #include "columns.h"
 #include "vta/clock.h"
+#include "vta/untrusted.h"
 
 struct cli_ticker {
     cli_line_fn *line;
@@ -32,7 +34,7 @@ static void show_line(cli_ticker *t)
 {
     char text[240] = "";
     t->line(t->context, vta_now() - t->begin, text, sizeof text);
-    if (text[0] != '\0') {
+    if (*vta_make_plain(text, strlen(text), text, sizeof text) != '\0') {
         (void)fprintf(stderr, "\r\033[K%.*s", cli_columns(STDERR_FILENO) - 1, text);
         t->shown = true;
     }

@@ -79,11 +79,8 @@ static void print_counters(const vta_counters *c)
     };
     cli_print("    %" PRIu64 " cycles:", c->cycles);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        cli_print("%s %s %.1f%%",
-                  i == 0       ? ""
-                  : i % 5 == 0 ? ",\n   "
-                               : ",",
-                  rows[i].name, 100 * (double)rows[i].value / all);
+        cli_put(i == 0 ? "" : i % 5 == 0 ? ",\n   " : ",");
+        cli_print(" %s %.1f%%", rows[i].name, 100 * (double)rows[i].value / all);
     }
     cli_print("\n");
 }
@@ -199,7 +196,7 @@ static int run_bench(const cli_args *args)
         print_head(args, &devices);
         status = measure_rows(args, &devices, &below, &diag);
         status = status == VTA_OK ? measure_icarus(args, &devices, &diag) : status;
-        cli_print("%s", cli_flag(args, "--json") ? "\n}\n" : "");
+        cli_put(cli_flag(args, "--json") ? "\n}\n" : "");
     }
     vta_device_close(devices.device);
     vta_device_close(devices.reference);

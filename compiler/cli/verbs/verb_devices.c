@@ -34,7 +34,8 @@ static int run_devices(const cli_args *args)
             continue;
         }
         if (json) {
-            cli_print("%s  {\"scheme\": ", between);
+            cli_put(between);
+            cli_print("  {\"scheme\": ");
             cli_json_string(kind->scheme);
             cli_print(", \"available\": %s, \"doc\": ", kind->available ? "true" : "false");
             cli_json_string(kind->doc);
@@ -47,7 +48,7 @@ static int run_devices(const cli_args *args)
     if (!json && !cli_flag(args, "--runnable")) {
         cli_table(columns, sizeof columns / sizeof columns[0], count, fill_row, kinds);
     }
-    cli_print("%s", json ? "\n]\n" : "");
+    cli_put(json ? "\n]\n" : "");
     return cli_done(args);
 }
 

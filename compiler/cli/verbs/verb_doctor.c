@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "format.h"
 #include "table.h"
 #include "vta/doctor.h"
 #include "vta/rtlbuild.h"
@@ -84,19 +85,20 @@ enum { TEXT_COLUMN = 24 };
 static void print_row(report *r, const vta_doctor_row *row)
 {
     static const char *const words[VTA_FINDINGS] = {"ok", "FAILED", "skipped"};
-    const char *colors[VTA_FINDINGS] = {"\033[32m", "\033[31m", ""};
+    static const cli_color colors[VTA_FINDINGS] = {CLI_GREEN, CLI_RED, CLI_USUAL};
     const bool fancy = cli_fancy(STDOUT_FILENO);
     r->bad += row->finding == VTA_FINDING_BAD;
     if (r->json) {
-        cli_print("%s  {\"name\": ", r->lines++ > 0 ? ",\n" : "{\"findings\": [\n");
+        cli_put(r->lines++ > 0 ? ",\n" : "{\"findings\": [\n");
+        cli_print("  {\"name\": ");
         cli_json_string(row->name);
         cli_print(", \"finding\": \"%s\", \"text\": ", words[row->finding]);
         cli_json_string(row->text);
         cli_print("}");
         return;
     }
-    cli_sentence(TEXT_COLUMN, "%s%-8s%s%-15s %s", fancy ? colors[row->finding] : "", words[row->finding],
-                 fancy ? "\033[0m" : "", row->name, row->text);
+    cli_sentence(TEXT_COLUMN, "%s%-8s%s%-15s %s", cli_color_text(colors[row->finding], fancy),
+                 words[row->finding], cli_color_text(CLI_USUAL, fancy), row->name, row->text);
     cli_flush();
 }
 

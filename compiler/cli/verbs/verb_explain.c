@@ -138,7 +138,8 @@ static void print_json(const vtac_graph *graph, const vtac_partition *p)
             continue;
         }
         where_text(place, where, sizeof where);
-        cli_print("%s{\"name\": ", any ? ",\n " : "");
+        cli_put(any ? ",\n " : "");
+        cli_print("{\"name\": ");
         any = true;
         cli_json_string(node->name);
         cli_print(", \"op\": \"%s\", \"where\": \"%s\", \"host_cycles\": %.0f", vtac_op_get(node->op)->name,

@@ -13,7 +13,8 @@ void cli_print_help(const cli_verb *verb)
     enum { COLUMN = 24 };
     cli_print("vtac %s %s\n    %s\n", verb->name, verb->operands, verb->summary);
     if (verb->more != NULL) {
-        cli_print("\n%s", verb->more);
+        cli_put("\n");
+        cli_put(verb->more);
     }
     if (verb->option_count > 0) {
         cli_print("\n");

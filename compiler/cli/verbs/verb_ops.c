@@ -84,11 +84,12 @@ static uint32_t collect_entries(void)
 static void print_json(uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
+        cli_put(i == 0 ? "[" : ",\n ");
         cli_print(
-            "%s{\"name\": \"%s\", \"domain\": \"%s\", \"since\": %u, \"compiled\": true, \"types\": \"%s\", "
+            "{\"name\": \"%s\", \"domain\": \"%s\", \"since\": %u, \"compiled\": true, \"types\": \"%s\", "
             "\"host\": \"%s\", \"accelerator\": \"%s\", \"open_sizes\": %s, \"limits\": ",
-            i == 0 ? "[" : ",\n ", entries[i].name, entries[i].domain, entries[i].since, entries[i].types,
-            entries[i].host, entries[i].accelerator, entries[i].open[0] != '\0' ? "true" : "false");
+            entries[i].name, entries[i].domain, entries[i].since, entries[i].types, entries[i].host,
+            entries[i].accelerator, entries[i].open[0] != '\0' ? "true" : "false");
         cli_json_string(entries[i].limits);
         cli_print("}");
     }

@@ -79,7 +79,8 @@ static void print_json(const cli_args *args, const char *path, const vtac_quanti
     cli_print("]");
     for (uint32_t i = 0; cli_flag(args, "--report") && i < r->layer_count; i++) {
         const vtac_quantized_layer *layer = &r->layers[i];
-        cli_print("%s{\"node\": ", i == 0 ? ", \"layers\": [" : ",\n ");
+        cli_put(i == 0 ? ", \"layers\": [" : ",\n ");
+        cli_print("{\"node\": ");
         cli_json_string(layer->node);
         cli_print(", \"op\": \"%s\", \"value\": ", layer->op);
         cli_json_string(layer->value);

@@ -148,14 +148,15 @@ static void print_result(run_call *call, const vta_model *model, const char *pat
                          const double *times)
 {
     if (call->json) {
-        cli_print("%s{\"model\": ", call->told > 0 ? ",\n " : "");
+        cli_put(call->told > 0 ? ",\n " : "");
+        cli_print("{\"model\": ");
         cli_json_string(path);
         cli_print(", \"input\": ");
         cli_json_string(input != NULL ? input : "");
         cli_print(", ");
     } else if (input != NULL || call->args->operand_count > 1) {
-        cli_print("%s%s%s%s:\n", call->told > 0 ? "\n" : "", path, input != NULL ? " on " : "",
-                  input != NULL ? input : "");
+        cli_put(call->told > 0 ? "\n" : "");
+        cli_print("%s%s%s:\n", path, input != NULL ? " on " : "", input != NULL ? input : "");
     }
     print_times(call, model, times);
     cli_print_outputs(&call->outputs, model);

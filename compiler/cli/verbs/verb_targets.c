@@ -70,7 +70,7 @@ static int run_targets(const cli_args *args)
         cli_table(columns, sizeof columns / sizeof columns[0], (uint32_t)count, fill_row, &r);
     } else if (status == VTA_OK) {
         for (size_t i = 0; i < count; i++) {
-            cli_print("%s", i == 0 ? "[\n  " : ",\n  ");
+            cli_put(i == 0 ? "[\n  " : ",\n  ");
             print_json(&r.target[i], r.row[i].doc);
         }
         cli_print("\n]\n");

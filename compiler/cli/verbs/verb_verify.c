@@ -440,7 +440,8 @@ static void report_verdict(verification *v, const char *folder, const verdict *r
     static const char *const words[] = {"PASS", "FAIL", "UNSUPPORTED"};
     const uint32_t before = v->count[PASSED] + v->count[FAILED] + v->count[UNSUPPORTED];
     if (cli_flag(v->args, "--json")) {
-        cli_print("%s{\"case\": ", before == 0 ? "{\"cases\": [" : ",\n ");
+        cli_put(before == 0 ? "{\"cases\": [" : ",\n ");
+        cli_print("{\"case\": ");
         cli_json_string(folder);
         cli_print(", \"result\": \"%s\", \"bound\": %s, \"reason\": ", words[result->outcome],
                   result->bound_from < MOST_INPUTS ? "true" : "false");

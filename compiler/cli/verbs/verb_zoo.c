@@ -40,8 +40,8 @@ static int list_networks(const cli_args *args)
         return cli_done(args);
     }
     for (uint32_t i = 0; i < count; i++) {
-        cli_print("%s{\"name\": \"%s\", \"input\": \"%s\", \"doc\": ", i == 0 ? "[" : ",\n ", entries[i].name,
-                  entries[i].input);
+        cli_put(i == 0 ? "[" : ",\n ");
+        cli_print("{\"name\": \"%s\", \"input\": \"%s\", \"doc\": ", entries[i].name, entries[i].input);
         cli_json_string(entries[i].doc);
         cli_print("}");
     }
