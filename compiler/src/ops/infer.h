@@ -26,6 +26,13 @@ vta_status vtac_check_params(const vtac_graph *graph, const vtac_node *node, vta
 vta_status vtac_expect_shape(const vtac_graph *graph, const vtac_node *node, uint32_t i, const char *what,
                              uint32_t rank, const int64_t *dim, vta_diag *diag);
 
+/* The values of input i, where it is a constant: scales above 0; divisors of integers that are not 0; indices
+ * into `places`, one number for each of the `axes` that an index names in turn. */
+vta_status vtac_expect_scale(const vtac_graph *graph, const vtac_node *node, uint32_t i, vta_diag *diag);
+vta_status vtac_expect_divisor(const vtac_graph *graph, const vtac_node *node, uint32_t i, vta_diag *diag);
+vta_status vtac_expect_indices(const vtac_graph *graph, const vtac_node *node, uint32_t i,
+                               const int64_t *places, uint32_t axes, vta_diag *diag);
+
 /* An axis in -rank … rank-1 as 0 … rank-1. */
 vta_status vtac_axis(int64_t axis, uint32_t rank, uint32_t *out, vta_diag *diag);
 

@@ -20,6 +20,7 @@ vta_status vtac_infer_gather(const vtac_graph *graph, const vtac_node *node, vta
     if (data->dim[axis] == 0 && vtac_type_elements(indices) != 0) {
         return vta_fail(diag, VTA_INVALID, "indices into axis %u, which has no places", axis);
     }
+    VTA_TRY(vtac_expect_indices(graph, node, 1, &data->dim[axis], 1, diag));
     out[0] = (vtac_type){.dtype = data->dtype};
     for (uint32_t i = 0; i < data->rank; i++) {
         for (uint32_t k = 0; i == axis && k < indices->rank; k++) {
@@ -33,8 +34,8 @@ vta_status vtac_infer_gather(const vtac_graph *graph, const vtac_node *node, vta
 }
 
 /* Indices lie along one axis of the data; on the others their places are the data's own. */
-static vta_status check_places(const vtac_node *node, const vtac_type *data, const vtac_type *indices,
-                               vta_diag *diag)
+static vta_status check_places(const vtac_graph *graph, const vtac_node *node, const vtac_type *data,
+                               const vtac_type *indices, vta_diag *diag)
 {
     uint32_t axis;
     VTA_TRY(vtac_axis(vtac_attr_int(node, "axis", 0), data->rank, &axis, diag));
@@ -45,7 +46,7 @@ static vta_status check_places(const vtac_node *node, const vtac_type *data, con
                             (long long)indices->dim[i], i, (long long)data->dim[i]);
         }
     }
-    return VTA_OK;
+    return vtac_expect_indices(graph, node, 1, &data->dim[axis], 1, diag);
 }
 
 vta_status vtac_infer_gather_elements(const vtac_graph *graph, const vtac_node *node, vtac_type *out,
@@ -58,7 +59,7 @@ vta_status vtac_infer_gather_elements(const vtac_graph *graph, const vtac_node *
     if (data->rank != indices->rank) {
         return vta_fail(diag, VTA_INVALID, "data and indices have rank %u and %u", data->rank, indices->rank);
     }
-    VTA_TRY(check_places(node, data, indices, diag));
+    VTA_TRY(check_places(graph, node, data, indices, diag));
     out[0] = *indices;
     out[0].dtype = data->dtype;
     return VTA_OK;
@@ -76,7 +77,7 @@ vta_status vtac_infer_scatter_elements(const vtac_graph *graph, const vtac_node 
         return vta_fail(diag, VTA_INVALID, "data and indices have rank %u and %u", data->rank, indices->rank);
     }
     out[0] = *data;
-    return check_places(node, data, indices, diag);
+    return check_places(graph, node, data, indices, diag);
 }
 
 /* indices [..., depth]; updates have its shape without the last axis, and what is left of the data's. */
@@ -97,6 +98,7 @@ vta_status vtac_infer_scatter_nd(const vtac_graph *graph, const vtac_node *node,
     if (vtac_type_elements(data) == 0 && vtac_type_elements(indices) != 0) {
         return vta_fail(diag, VTA_INVALID, "indices into data without elements");
     }
+    VTA_TRY(vtac_expect_indices(graph, node, 1, data->dim, (uint32_t)depth, diag));
     memcpy(updates, indices->dim, (indices->rank - 1) * sizeof *updates);
     memcpy(updates + indices->rank - 1, data->dim + depth, (data->rank - (size_t)depth) * sizeof *updates);
     out[0] = *data;
@@ -122,6 +124,7 @@ vta_status vtac_infer_gather_nd(const vtac_graph *graph, const vtac_node *node, 
             return vta_fail(diag, VTA_INVALID, "indices do not fit axis %lld of the data", (long long)i);
         }
     }
+    VTA_TRY(vtac_expect_indices(graph, node, 1, data->dim + batch, (uint32_t)depth, diag));
     const uint32_t rest = data->rank - (uint32_t)(batch + depth);
     if (indices->rank - 1 + rest > VTAC_MAX_RANK) {
         return vta_fail(diag, VTA_UNSUPPORTED, "the result has more than %d axes", VTAC_MAX_RANK);

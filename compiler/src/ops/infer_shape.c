@@ -194,6 +194,7 @@ vta_status vtac_infer_qlinear_concat(const vtac_graph *graph, const vtac_node *n
         if (i != 2 && i % 3 != 2 && (type == NULL || vtac_type_elements(type) != 1)) {
             return vta_fail(diag, VTA_INVALID, "input %u is no single number", i);
         }
+        VTA_TRY(i != 2 && i % 3 == 0 ? vtac_expect_scale(graph, node, i, diag) : VTA_OK);
     }
     if (node->input_count % 3 != 2) {
         return vta_fail(diag, VTA_INVALID, "%u inputs, expected 2 and 3 for each part", node->input_count);

@@ -2,6 +2,7 @@
  *
  * Types and shapes of inputs against the rows of ops.def.
  */
+#include <math.h>
 #include <string.h>
 
 #include "infer.h"
@@ -51,8 +52,14 @@ static const param *const params[] = {
 #include "vtac/ops.def"
 };
 
+/* Demands on the values of a constant stand behind the types of a row. */
+static const char demands[] = "+/";
+
 static bool type_fits(const char *types, vtac_dtype dtype, vtac_dtype first)
 {
+    if (strcspn(types, demands) == 0) {
+        return true; /* any type */
+    }
     for (; *types != '\0'; types++) {
         const bool fits = *types == 'q'   ? dtype == VTAC_I8 || dtype == VTAC_U8
                           : *types == 's' ? dtype == VTAC_F32
@@ -82,7 +89,8 @@ static const char *types_text(const char *types)
                 {"w", "i32"},
                 {"=", "the type of input 0"}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        if (strcmp(rows[i].types, types) == 0) {
+        const size_t size = strcspn(types, demands);
+        if (strlen(rows[i].types) == size && strncmp(rows[i].types, types, size) == 0) {
             return rows[i].text;
         }
     }
@@ -111,6 +119,16 @@ static bool shape_fits(const vtac_graph *graph, const vtac_node *node, const sha
            (other != NULL && rule->axis < other->rank && type->rank == 1 && count == other->dim[rule->axis]);
 }
 
+/* The values of a constant, where the row asks for more than their types. */
+static vta_status check_values(const vtac_graph *graph, const vtac_node *node, const param *p, uint32_t i,
+                               vta_diag *diag)
+{
+    if (strchr(p->types, '/') != NULL) {
+        return vtac_expect_divisor(graph, node, i, diag);
+    }
+    return strchr(p->types, '+') != NULL ? vtac_expect_scale(graph, node, i, diag) : VTA_OK;
+}
+
 static vta_status check_row(const vtac_graph *graph, const vtac_node *node, const param *p, vta_diag *diag)
 {
     const vtac_type *first = vtac_in_type(graph, node, 0);
@@ -135,6 +153,7 @@ static vta_status check_row(const vtac_graph *graph, const vtac_node *node, cons
                                   text, p->shape.kind == RULE_ONE_OR ? "one or " : "", p->shape.axis,
                                   p->shape.input);
         }
+        VTA_TRY(check_values(graph, node, p, i, diag));
     }
     return VTA_OK;
 }
@@ -168,4 +187,57 @@ vta_status vtac_expect_shape(const vtac_graph *graph, const vtac_node *node, uin
                ? VTA_OK
                : vta_fail(diag, VTA_INVALID, "%s (input %u) is %s, expected %s", what, i,
                           vtac_type_text(type, a, sizeof a), vtac_type_text(&wanted, b, sizeof b));
+}
+
+vta_status vtac_expect_scale(const vtac_graph *graph, const vtac_node *node, uint32_t i, vta_diag *diag)
+{
+    const vtac_tensor *scale = vtac_in_constant(graph, node, i);
+    const int64_t count = scale != NULL ? vtac_type_elements(&scale->type) : 0;
+    for (int64_t k = 0; k < count; k++) {
+        const double value = vtac_tensor_float(scale, k);
+        if (!(value > 0.0) || !isfinite(value)) {
+            return vta_fail(diag, VTA_INVALID,
+                            "a scale (input %u, element %lld) is %g; a scale must be finite and above 0", i,
+                            (long long)k, value);
+        }
+    }
+    return VTA_OK;
+}
+
+vta_status vtac_expect_divisor(const vtac_graph *graph, const vtac_node *node, uint32_t i, vta_diag *diag)
+{
+    const vtac_tensor *divisor = vtac_in_constant(graph, node, i);
+    if (divisor == NULL || vtac_dtype_kind(divisor->type.dtype) == 'f') {
+        return VTA_OK;
+    }
+    const int64_t count = vtac_type_elements(&divisor->type);
+    for (int64_t k = 0; k < count; k++) {
+        if (vtac_tensor_int(divisor, k) == 0) {
+            return vta_fail(diag, VTA_INVALID,
+                            "it divides integers by 0 (input %u, element %lld); correct the model", i,
+                            (long long)k);
+        }
+    }
+    return VTA_OK;
+}
+
+/* The number of an axis or of places; below 0, counted from the end. */
+static vta_status expect_index(int64_t index, int64_t places, int64_t element, uint32_t i, vta_diag *diag)
+{
+    return index >= -places && index < places
+               ? VTA_OK
+               : vta_fail(diag, VTA_RANGE,
+                          "index %lld (input %u, element %lld) is out of range: there are %lld places",
+                          (long long)index, i, (long long)element, (long long)places);
+}
+
+vta_status vtac_expect_indices(const vtac_graph *graph, const vtac_node *node, uint32_t i,
+                               const int64_t *places, uint32_t axes, vta_diag *diag)
+{
+    const vtac_tensor *indices = vtac_in_constant(graph, node, i);
+    const int64_t count = indices != NULL ? vtac_type_elements(&indices->type) : 0;
+    for (int64_t k = 0; k < count; k++) {
+        VTA_TRY(expect_index(vtac_tensor_int(indices, k), places[k % axes], k, i, diag));
+    }
+    return VTA_OK;
 }
