@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-extern char **environ;
+extern char **environ; /* NOLINT(readability-redundant-declaration): unistd.h has it with _GNU_SOURCE alone */
 
 static void close_fd(int *fd)
 {

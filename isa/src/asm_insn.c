@@ -103,43 +103,52 @@ static vta_status requant_target(draft *d)
     return took ? VTA_OK : vta_asm_expected(d->a, "'inp'");
 }
 
-static vta_status requant_option(draft *d)
+static vta_status requant_zero(draft *d)
 {
-    bool took = false;
-    VTA_TRY(vta_take_word(d->a, "zero", &took));
-    if (took) {
-        return vta_draft_read(d, ROW(REQUANT, zero_point));
-    }
-    VTA_TRY(vta_take_word(d->a, "wide", &took));
-    if (took) {
-        d->insn.requant.wide = 1;
-        return VTA_OK;
-    }
-    VTA_TRY(vta_take_word(d->a, "round", &took));
-    if (took) {
-        return requant_rounding(d);
-    }
-    VTA_TRY(vta_take_word(d->a, "table", &took));
-    if (took) {
-        VTA_TRY(vta_draft_read(d, ROW(REQUANT, table)));
-        d->insn.requant.table++;
-        return VTA_OK;
-    }
-    VTA_TRY(vta_take_word(d->a, "to", &took));
-    if (took) {
-        return requant_target(d);
-    }
-    VTA_TRY(vta_take_word(d->a, "part", &took));
-    if (took) {
-        return vta_draft_read(d, ROW(REQUANT, part));
-    }
-    VTA_TRY(vta_take_word(d->a, "clip", &took));
-    if (!took) {
-        return vta_asm_expected(d->a, "'zero', 'clip', 'round', 'wide', 'table', 'to' or 'part'");
-    }
+    return vta_draft_read(d, ROW(REQUANT, zero_point));
+}
+
+static vta_status requant_wide(draft *d)
+{
+    d->insn.requant.wide = 1;
+    return VTA_OK;
+}
+
+static vta_status requant_table(draft *d)
+{
+    VTA_TRY(vta_draft_read(d, ROW(REQUANT, table)));
+    d->insn.requant.table++;
+    return VTA_OK;
+}
+
+static vta_status requant_part(draft *d)
+{
+    return vta_draft_read(d, ROW(REQUANT, part));
+}
+
+static vta_status requant_clip(draft *d)
+{
     VTA_TRY(vta_draft_read(d, ROW(REQUANT, low)));
     VTA_TRY(vta_need_mark(d->a, VTA_MARK2('.', '.'), "'..' and the largest result"));
     return vta_draft_read(d, ROW(REQUANT, high));
+}
+
+static vta_status requant_option(draft *d)
+{
+    static const struct {
+        const char *name;
+        vta_status (*read)(draft *d);
+    } options[] = {{"zero", requant_zero},   {"wide", requant_wide}, {"round", requant_rounding},
+                   {"table", requant_table}, {"to", requant_target}, {"part", requant_part},
+                   {"clip", requant_clip}};
+    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
+        bool took = false;
+        VTA_TRY(vta_take_word(d->a, options[i].name, &took));
+        if (took) {
+            return options[i].read(d);
+        }
+    }
+    return vta_asm_expected(d->a, "'zero', 'clip', 'round', 'wide', 'table', 'to' or 'part'");
 }
 
 static vta_status depthwise_option(draft *d)

@@ -55,6 +55,16 @@ static vta_status name_axis(einsum *e, uint32_t operand, int64_t size, int64_t s
     return VTA_OK;
 }
 
+/* Names the axes that "..." stands for: `dots` of them, `first` and those behind it. */
+static vta_status name_dots(einsum *e, uint32_t operand, uint32_t dots, const int64_t *stride, uint32_t first)
+{
+    const int64_t *dim = &e->call->in[operand]->dim[first];
+    for (uint32_t i = 0; i < dots; i++) {
+        VTA_TRY(name_axis(e, operand, dim[i], stride[i], LABELS - dots + i));
+    }
+    return VTA_OK;
+}
+
 static vta_status read_term(einsum *e, uint32_t operand)
 {
     const vta_item *t = e->call->in[operand];
@@ -68,10 +78,8 @@ static vta_status read_term(einsum *e, uint32_t operand)
     for (; !ends_term(e, e->text); e->text++) {
         const int label = label_of(*e->text);
         if (is_dots(e, e->text) && letters <= t->rank && axis + t->rank - letters <= t->rank) {
-            const uint32_t dots = t->rank - letters;
-            for (uint32_t i = 0; i < dots; i++, axis++) {
-                VTA_TRY(name_axis(e, operand, t->dim[axis], stride[axis], LABELS - dots + i));
-            }
+            VTA_TRY(name_dots(e, operand, t->rank - letters, &stride[axis], axis));
+            axis += t->rank - letters;
             e->text += 2;
         } else if (label >= 0 && axis < t->rank) {
             VTA_TRY(name_axis(e, operand, t->dim[axis], stride[axis], (uint32_t)label));

@@ -45,7 +45,7 @@ static uint64_t weight(const vta_item *item)
 {
     const uint64_t own = item->owner != NULL ? item->bytes + VTA_ARTIFACT_ALIGN : 0;
     const uint64_t places = (uint64_t)item->count > item->bytes ? (uint64_t)item->count : item->bytes;
-    const uint64_t list = item->items != NULL && item->base == NULL ? places * sizeof *item->items : 0;
+    const uint64_t list = item->items != NULL && item->base == NULL ? places * sizeof(vta_item *) : 0;
     return own + list + sizeof *item;
 }
 
@@ -95,9 +95,9 @@ vta_status vta_item_tensor(vta_flow *flow, uint32_t type, uint32_t rank, const i
 
 vta_status vta_item_sequence(vta_flow *flow, int64_t count, vta_item **out, vta_diag *diag)
 {
-    VTA_TRY(new_item(flow, VTA_FLOW_SEQUENCE, (uint64_t)count * sizeof *(*out)->items, out, diag));
+    VTA_TRY(new_item(flow, VTA_FLOW_SEQUENCE, (uint64_t)count * sizeof(vta_item *), out, diag));
     (*out)->count = count;
-    (*out)->items = calloc((size_t)count + 1, sizeof *(*out)->items);
+    (*out)->items = calloc((size_t)count + 1, sizeof(vta_item *));
     if ((*out)->items == NULL) {
         flow->used -= weight(*out);
         free(*out);
@@ -254,7 +254,7 @@ void vta_item_set_float(vta_item *t, int64_t i, double value)
 
 /* ---- what an instruction is given ---- */
 
-vta_status vta_call_refuse(const vta_call *call, const char *fmt, ...)
+vta_status(vta_call_refuse)(const vta_call *call, const char *fmt, ...)
 {
     char text[400];
     va_list list;

@@ -158,16 +158,44 @@ REDUCE(sum_square, SQUARES)
 REDUCE(log_sum, LOG_SUM)
 REDUCE(log_sum_exp, LOG_SUM_EXP)
 
-/* Off its mean, over the root of the variance: along the axes in its words, or 0, 2, 3. */
+/* Divides the elements of one column, less their mean, by the root of their variance. */
+static void normalize_column(const column *c, vta_item *y)
+{
+    double variance = 0;
+    const double mean = reduce_floats(c, MEAN);
+    for (int64_t k = 0; k < c->count; k++) {
+        const double off = vta_item_float(c->t, place(c, k)) - mean;
+        variance += off * off;
+    }
+    const double root = sqrt(variance / (double)c->count + 1e-9);
+    for (int64_t k = 0; k < c->count; k++) {
+        const int64_t at = place(c, k);
+        vta_item_set_float(y, at, (vta_item_float(c->t, at) - mean) / root);
+    }
+}
+
+/* Gives each axis of `t` to `c` where it is marked, else to `kept`. */
+static void split_axes(const vta_item *t, const bool *marks, column *c, column *kept)
+{
+    int64_t stride[VTA_FLOW_RANK];
+    vta_row_strides(t->dim, t->rank, stride);
+    for (uint32_t i = 0; i < t->rank; i++) {
+        column *side = marks[i] ? c : kept;
+        side->dim[side->rank] = t->dim[i];
+        side->stride[side->rank++] = stride[i];
+        side->count *= t->dim[i];
+    }
+}
+
+/* Mean and variance normalized along the axes in the instruction's words, or along 0, 2, 3. */
 vta_status vta_flow_mean_variance(vta_call *call)
 {
     static const int64_t usual[] = {0, 2, 3};
-    int64_t stride[VTA_FLOW_RANK];
-    column kept = {.count = 1};
     bool marks[VTA_FLOW_RANK] = {false};
     VTA_TRY(vta_call_needs(call, 1));
     const vta_item *t = call->in[0];
     column c = {.t = t, .count = 1};
+    column kept = {.count = 1};
     vta_list axes = vta_call_list(call, 0, NULL);
     axes = axes.count < 0 ? (vta_list){3, usual} : axes;
     for (int64_t i = 0; i < axes.count; i++) {
@@ -175,27 +203,11 @@ vta_status vta_flow_mean_variance(vta_call *call)
         VTA_TRY(vta_call_axis(call, axes.at[i], t->rank, &axis));
         marks[axis] = true;
     }
-    vta_row_strides(t->dim, t->rank, stride);
-    for (uint32_t i = 0; i < t->rank; i++) {
-        column *side = marks[i] ? &c : &kept;
-        side->dim[side->rank] = t->dim[i];
-        side->stride[side->rank++] = stride[i];
-        side->count *= t->dim[i];
-    }
+    split_axes(t, marks, &c, &kept);
     VTA_TRY(make(call, 0, t->type, t->rank, t->dim));
     for (int64_t i = 0; i < kept.count && c.count > 0; i++) {
-        double variance = 0;
         c.base = place(&kept, i);
-        const double mean = reduce_floats(&c, MEAN);
-        for (int64_t k = 0; k < c.count; k++) {
-            const double off = vta_item_float(t, place(&c, k)) - mean;
-            variance += off * off;
-        }
-        const double root = sqrt(variance / (double)c.count + 1e-9);
-        for (int64_t k = 0; k < c.count; k++) {
-            const int64_t at = place(&c, k);
-            vta_item_set_float(call->out[0], at, (vta_item_float(t, at) - mean) / root);
-        }
+        normalize_column(&c, call->out[0]);
     }
     return VTA_OK;
 }

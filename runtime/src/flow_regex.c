@@ -110,7 +110,7 @@ static const char *compile(const char *pattern, size_t size, regex_t *out)
     while (why == NULL && *r.from != '\0') {
         why = rewrite_next(&r);
     }
-    (void)strcpy(r.to, ")$");
+    memcpy(r.to, ")$", sizeof ")$");
     if (why == NULL && regcomp(out, text, REG_EXTENDED | REG_NOSUB) != 0) {
         why = "its form";
     }

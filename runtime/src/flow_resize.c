@@ -68,10 +68,10 @@ static double ratio_of(const resizing *r, const vta_list *axes, const vta_item *
 static vta_status measure(resizing *r, const vta_list *axes, const vta_item *scales, const vta_item *sizes,
                           const vta_item *roi, int64_t policy)
 {
-    const int64_t given = scales != NULL ? scales->count : sizes->count;
+    const vta_item *list = scales != NULL ? scales : sizes;
+    const int64_t given = list != NULL ? list->count : 0;
     const int64_t wanted = axes->count >= 0 ? axes->count : (int64_t)r->rank;
-    if (given != wanted || (scales != NULL && !vta_item_is_float(scales)) ||
-        (scales == NULL && vta_item_is_float(sizes))) {
+    if (list == NULL || given != wanted || vta_item_is_float(list) != (scales != NULL)) {
         return vta_call_refuse(r->call, "%lld scales or sizes for %lld axes", (long long)given,
                                (long long)wanted);
     }

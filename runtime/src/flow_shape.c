@@ -202,55 +202,77 @@ vta_status vta_flow_transpose(vta_call *call)
     return VTA_OK;
 }
 
+/* Lists of a slice, in the order of the operator's inputs 1 to 4. */
+enum { STARTS, ENDS, AXES, STEPS, SLICE_LISTS };
+
+/* The part of its input that a slice takes: the first element, sizes, and strides from that element on. */
+typedef struct slice {
+    vta_list given[SLICE_LISTS]; /* a count below 0: absent */
+    int64_t store[SLICE_LISTS][VTA_FLOW_MOST];
+    int64_t first;
+    int64_t dim[VTA_FLOW_RANK], stride[VTA_FLOW_RANK];
+} slice;
+
+static vta_status read_slice(const vta_call *call, slice *s)
+{
+    int64_t at = 0;
+    for (int64_t i = 0; i < SLICE_LISTS; i++) {
+        int64_t next = at;
+        const vta_list in_words = i < STEPS ? vta_call_list(call, at, &next) : (vta_list){-1, NULL};
+        VTA_TRY(vta_call_ints(call, in_words.count >= 0 ? at : call->insn->words.count, i + 1, s->store[i],
+                              &s->given[i]));
+        at = next;
+    }
+    const vta_list *g = s->given;
+    const int64_t count = g[STARTS].count;
+    if (count < 0 || g[ENDS].count != count || (g[AXES].count >= 0 && g[AXES].count != count) ||
+        (g[STEPS].count >= 0 && g[STEPS].count != count)) {
+        return vta_call_refuse(call, "its starts, ends, axes and steps are not equally many");
+    }
+    return VTA_OK;
+}
+
+/* Applies entry i of the lists to its axis of `t`. */
+static vta_status slice_axis(const vta_call *call, slice *s, const vta_item *t, int64_t i)
+{
+    int64_t axis;
+    VTA_TRY(vta_call_axis(call, s->given[AXES].count >= 0 ? s->given[AXES].at[i] : i, t->rank, &axis));
+    const int64_t size = t->dim[axis];
+    const int64_t step = s->given[STEPS].count >= 0 ? s->given[STEPS].at[i] : 1;
+    const bool down = step < 0;
+    int64_t start = s->given[STARTS].at[i];
+    int64_t end = s->given[ENDS].at[i];
+    if (step == 0 || step == INT64_MIN) {
+        return vta_call_refuse(call, "a step of %lld", (long long)step);
+    }
+    start = vta_clamp(start < 0 ? start + size : start, 0, down ? size - 1 : size);
+    end = vta_clamp(end < 0 ? (end < -size ? -1 : end + size) : end, down ? -1 : 0, size);
+    const int64_t span = down ? start - end : end - start;
+    const int64_t pace = down ? -step : step;
+    s->dim[axis] = span > 0 && size > 0 ? (span - 1) / pace + 1 : 0;
+    s->first += s->dim[axis] > 0 ? start * s->stride[axis] : 0;
+    s->stride[axis] *= s->dim[axis] > 1 ? step : 1;
+    return VTA_OK;
+}
+
 /* words: starts, ends, axes of the old form; inputs 1 to 4: starts, ends, axes, steps */
 vta_status vta_flow_slice(vta_call *call)
 {
     VTA_TRY(vta_call_needs(call, 1));
     const vta_item *t = call->in[0];
-    int64_t store[4][VTA_FLOW_MOST];
-    int64_t dim[VTA_FLOW_RANK];
-    int64_t from[VTA_FLOW_RANK];
     int64_t to[VTA_FLOW_RANK];
-    vta_list given[4];
-    int64_t at = 0;
-    for (int64_t i = 0; i < 4; i++) {
-        int64_t next = at;
-        const vta_list in_words = i < 3 ? vta_call_list(call, at, &next) : (vta_list){-1, NULL};
-        VTA_TRY(vta_call_ints(call, in_words.count >= 0 ? at : call->insn->words.count, i + 1, store[i],
-                              &given[i]));
-        at = next;
+    slice s;
+    s.first = 0;
+    VTA_TRY(read_slice(call, &s));
+    vta_row_strides(t->dim, t->rank, s.stride);
+    memcpy(s.dim, t->dim, t->rank * sizeof *s.dim);
+    for (int64_t i = 0; i < s.given[STARTS].count; i++) {
+        VTA_TRY(slice_axis(call, &s, t, i));
     }
-    const int64_t count = given[0].count;
-    if (count < 0 || given[1].count != count || (given[2].count >= 0 && given[2].count != count) ||
-        (given[3].count >= 0 && given[3].count != count)) {
-        return vta_call_refuse(call, "its starts, ends, axes and steps are not equally many");
-    }
-    vta_row_strides(t->dim, t->rank, from);
-    memcpy(dim, t->dim, t->rank * sizeof *dim);
-    int64_t first = 0;
-    for (int64_t i = 0; i < count; i++) {
-        int64_t axis;
-        VTA_TRY(vta_call_axis(call, given[2].count >= 0 ? given[2].at[i] : i, t->rank, &axis));
-        const int64_t size = t->dim[axis];
-        const int64_t step = given[3].count >= 0 ? given[3].at[i] : 1;
-        const bool down = step < 0;
-        int64_t start = given[0].at[i];
-        int64_t end = given[1].at[i];
-        if (step == 0 || step == INT64_MIN) {
-            return vta_call_refuse(call, "a step of %lld", (long long)step);
-        }
-        start = vta_clamp(start < 0 ? start + size : start, 0, down ? size - 1 : size);
-        end = vta_clamp(end < 0 ? (end < -size ? -1 : end + size) : end, down ? -1 : 0, size);
-        const int64_t span = down ? start - end : end - start;
-        const int64_t pace = down ? -step : step;
-        dim[axis] = span > 0 && size > 0 ? (span - 1) / pace + 1 : 0;
-        first += dim[axis] > 0 ? start * from[axis] : 0;
-        from[axis] *= dim[axis] > 1 ? step : 1;
-    }
-    VTA_TRY(make(call, 0, t->type, t->rank, dim));
-    vta_row_strides(dim, t->rank, to);
+    VTA_TRY(make(call, 0, t->type, t->rank, s.dim));
+    vta_row_strides(s.dim, t->rank, to);
     if (call->out[0]->count > 0) {
-        vta_copy_block(call->out[0]->data, to, t->data + first * (int64_t)vta_item_size(t), from, dim,
+        vta_copy_block(call->out[0]->data, to, t->data + s.first * (int64_t)vta_item_size(t), s.stride, s.dim,
                        t->rank, vta_item_size(t));
     }
     return VTA_OK;
@@ -492,18 +514,13 @@ static void pad_from(const padding *p, uint32_t axis, int64_t from, int64_t to)
     }
 }
 
-/* inputs: data, pads, value, axes */
-vta_status vta_flow_pad(vta_call *call)
+/* Reads how much goes before and behind each axis: into p->before, and the sizes of the result into `dim`. */
+static vta_status read_pads(const vta_call *call, padding *p, int64_t *dim)
 {
-    VTA_TRY(vta_call_needs(call, 1));
-    const vta_item *t = call->in[0];
-    padding p = {.t = t, .mode = vta_call_word(call, 0)};
+    const vta_item *t = p->t;
     int64_t store[2][VTA_FLOW_MOST];
-    int64_t dim[VTA_FLOW_RANK];
-    int64_t after;
     vta_list pads;
     vta_list axes;
-    (void)vta_call_list(call, 1, &after);
     VTA_TRY(vta_call_ints(call, 1, 1, store[0], &pads));
     VTA_TRY(vta_call_ints(call, call->insn->words.count, 3, store[1], &axes));
     const int64_t count = axes.count >= 0 ? axes.count : t->rank;
@@ -514,23 +531,42 @@ vta_status vta_flow_pad(vta_call *call)
     for (int64_t i = 0; i < count; i++) {
         int64_t axis;
         VTA_TRY(vta_call_axis(call, axes.count >= 0 ? axes.at[i] : i, t->rank, &axis));
-        p.before[axis] = pads.at[i];
+        p->before[axis] = pads.at[i];
         if (__builtin_add_overflow(dim[axis], pads.at[i], &dim[axis]) ||
             __builtin_add_overflow(dim[axis], pads.at[count + i], &dim[axis])) {
             return vta_call_refuse(call, "the result is too large");
         }
     }
+    return VTA_OK;
+}
+
+/* Sets the element that is padded with: input 2, or the float behind the pads in the words. */
+static void set_fill(const vta_call *call, padding *p)
+{
+    const vta_item *t = p->t;
+    if (vta_call_has(call, 2) && call->in[2]->count > 0 && call->in[2]->type == t->type) {
+        memcpy(p->fill, call->in[2]->data, vta_item_size(t));
+        return;
+    }
+    uint64_t room = 0;
+    int64_t after;
+    vta_item fill = {.type = t->type, .data = (uint8_t *)&room};
+    (void)vta_call_list(call, 1, &after);
+    vta_item_set_float(&fill, 0, vta_call_float(call, after));
+    memcpy(p->fill, &room, sizeof room);
+}
+
+/* inputs: data, pads, value, axes */
+vta_status vta_flow_pad(vta_call *call)
+{
+    VTA_TRY(vta_call_needs(call, 1));
+    const vta_item *t = call->in[0];
+    padding p = {.t = t, .mode = vta_call_word(call, 0)};
+    int64_t dim[VTA_FLOW_RANK];
+    VTA_TRY(read_pads(call, &p, dim));
     VTA_TRY(make(call, 0, t->type, t->rank, dim));
     p.out = call->out[0];
-    vta_item fill = {.type = t->type, .data = p.fill};
-    if (vta_call_has(call, 2) && call->in[2]->count > 0 && call->in[2]->type == t->type) {
-        memcpy(p.fill, call->in[2]->data, vta_item_size(t));
-    } else {
-        uint64_t room = 0;
-        fill.data = (uint8_t *)&room;
-        vta_item_set_float(&fill, 0, vta_call_float(call, after));
-        memcpy(p.fill, &room, sizeof room);
-    }
+    set_fill(call, &p);
     vta_row_strides(t->dim, t->rank, p.own);
     vta_row_strides(dim, t->rank, p.to);
     if (p.out->count > 0) {

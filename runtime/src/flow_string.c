@@ -290,7 +290,7 @@ static int put_number(char *text, size_t size, double value, bool narrow)
         }
     }
     (void)snprintf(text, size, "%.*e", digits - 1, value);
-    const int exponent = atoi(strchr(text, 'e') + 1);
+    const int exponent = (int)strtol(strchr(text, 'e') + 1, NULL, 10);
     if (exponent < -4 || exponent > 15) {
         return (int)strlen(text);
     }
@@ -308,7 +308,7 @@ vta_status vta_flow_to_text(vta_call *call)
         if (vta_item_is_float(x)) {
             (void)put_number(text, sizeof text, vta_item_float(x, i), vta_item_size(x) == 4);
         } else if (x->type == VTA_FLOW_BOOL) {
-            (void)strcpy(text, vta_item_int(x, i) != 0 ? "True" : "False");
+            (void)snprintf(text, sizeof text, "%s", vta_item_int(x, i) != 0 ? "True" : "False");
         } else {
             (void)snprintf(text, sizeof text, (x->type & 255) == 1 ? "%llu" : "%lld",
                            (long long)vta_item_int(x, i));

@@ -19,10 +19,10 @@ struct vta_text {
 void vta_text_clear(vta_flow *flow)
 {
     for (size_t i = 0; i < flow->text_count; i++) {
-        flow->used -= flow->texts[i]->size + sizeof *flow->texts[i];
+        flow->used -= flow->texts[i]->size + sizeof(vta_text);
         free(flow->texts[i]);
     }
-    flow->used -= flow->text_room * (sizeof *flow->texts + 2 * sizeof *flow->text_slots);
+    flow->used -= flow->text_room * (sizeof(vta_text *) + 2 * sizeof *flow->text_slots);
     free(flow->texts);
     free(flow->text_slots);
     flow->texts = NULL;
@@ -54,7 +54,7 @@ static size_t slot_of(const vta_flow *flow, const char *at, size_t size)
 static vta_status more_room(vta_flow *flow, vta_diag *diag)
 {
     const size_t room = flow->text_room == 0 ? 64 : 2 * flow->text_room;
-    const size_t each = sizeof *flow->texts + 2 * sizeof *flow->text_slots;
+    const size_t each = sizeof(vta_text *) + 2 * sizeof *flow->text_slots;
     VTA_TRY(vta_item_take(flow, (uint64_t)(room - flow->text_room) * each, diag));
     vta_text **texts = realloc(flow->texts, room * sizeof(vta_text *));
     uint32_t *slots = texts != NULL ? calloc(2 * room, sizeof *slots) : NULL;

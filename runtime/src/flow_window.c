@@ -164,9 +164,25 @@ static uint32_t type_of(const vta_artifact_tensor *t, size_t size)
     return t->dtype_code | t->dtype_bits << 8 | (uint32_t)size << 16;
 }
 
-static vta_status open_window(window *w)
+/* The input is of the shape and type that the tiles are made for. */
+static vta_status check_input(const window *w)
 {
-    vta_call *call = w->call;
+    const vta_call *call = w->call;
+    const vta_artifact_tensor *in = tile_input(w, 0);
+    if (w->x->rank != w->axes + 2 || (w->x->type & 0xffff) != (in->dtype_code | in->dtype_bits << 8)) {
+        return vta_call_refuse(call, "its input is to have %u axes and the type that it has in the model",
+                               w->axes + 2);
+    }
+    if (!w->planes && w->x->dim[1] != in->dim[1]) {
+        return vta_call_refuse(call, "its input has %lld channels, not %lld", (long long)w->x->dim[1],
+                               (long long)in->dim[1]);
+    }
+    return VTA_OK;
+}
+
+static vta_status read_words(window *w)
+{
+    const vta_call *call = w->call;
     VTA_TRY(vta_call_needs(call, call->insn->inputs.count));
     const int64_t axes = vta_call_word(call, 2);
     if (call->insn->inputs.count < 1 || call->insn->outputs.count != 1 || axes < 1 || axes > MOST_AXES) {
@@ -175,18 +191,16 @@ static vta_status open_window(window *w)
     w->axes = (uint32_t)axes;
     w->x = call->in[0];
     VTA_TRY(take_segment(w, 0));
-    VTA_TRY(take_segment(w, 1));
-    const vta_artifact_tensor *in = tile_input(w, 0);
+    return take_segment(w, 1);
+}
+
+static vta_status open_window(window *w)
+{
+    vta_call *call = w->call;
+    VTA_TRY(read_words(w));
     const vta_artifact_tensor *out = tile_output(w, 0);
     w->planes = vta_call_word(call, 7) != 0;
-    if (w->x->rank != axes + 2 || (w->x->type & 0xffff) != (in->dtype_code | in->dtype_bits << 8)) {
-        return vta_call_refuse(call, "its input is to have %lld axes and the type that it has in the model",
-                               (long long)axes + 2);
-    }
-    if (!w->planes && w->x->dim[1] != in->dim[1]) {
-        return vta_call_refuse(call, "its input has %lld channels, not %lld", (long long)w->x->dim[1],
-                               (long long)in->dim[1]);
-    }
+    VTA_TRY(check_input(w));
     VTA_TRY(take_padding(w));
     int64_t dim[VTA_FLOW_RANK] = {w->x->dim[0], w->planes ? w->x->dim[1] : out->dim[1]};
     for (uint32_t i = 0; i < w->axes; i++) {
@@ -327,7 +341,7 @@ static vta_status tile_planes(window *w)
 {
     int64_t low[MOST_AXES] = {0};
     int64_t high[MOST_AXES];
-    int64_t large[MOST_AXES];
+    int64_t large[MOST_AXES] = {0};
     for (uint32_t i = 0; i < w->axes; i++) {
         const int64_t step = tile_output(w, 0)->dim[2 + i];
         large[i] = high[i] = w->extent[i] / step * step;

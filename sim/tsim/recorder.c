@@ -41,7 +41,7 @@ static uint32_t mix_port(uint32_t hash, const vta_axi_slave *s, const vta_axi_ma
 
 static vta_stretch *add(vta_recorder *r, uint32_t debug, const vta_axi_mem *mem)
 {
-    if (r->count == r->capacity) {
+    if (r->stretches == NULL || r->count == r->capacity) {
         const uint64_t room = r->capacity < 1024 ? 1024 : 2 * r->capacity;
         vta_stretch *grown = realloc(r->stretches, room * sizeof *grown);
         if (grown == NULL) {

@@ -255,6 +255,17 @@ static vta_status load(model_object *self, const char *path, const vta_model_opt
     Py_END_ALLOW_THREADS return status;
 }
 
+/* Raises ValueError where a number is out of its range. */
+static void check_options(Py_ssize_t threads, double timeout)
+{
+    if (threads < 0 || threads > INT32_MAX) {
+        PyErr_Format(PyExc_ValueError, "%zd threads; expected 0, for as many as there are cores, or more",
+                     threads);
+    } else if (!(timeout >= 0)) {
+        PyErr_SetString(PyExc_ValueError, "a timeout is 0, for none, or more seconds");
+    }
+}
+
 static PyObject *model_new(PyTypeObject *type, PyObject *arguments, PyObject *named)
 {
     static char *names[] = {"path", "device", "threads", "timeout", "priority", "progress", NULL};
@@ -276,12 +287,7 @@ static PyObject *model_new(PyTypeObject *type, PyObject *arguments, PyObject *na
         vta_model_options options = {
             .size = sizeof options, .threads = (uint32_t)threads, .timeout_s = timeout, .priority = priority};
         const char *name = NULL;
-        if (threads < 0 || threads > INT32_MAX) {
-            PyErr_Format(PyExc_ValueError, "%zd threads; expected 0, for as many as there are cores, or more",
-                         threads);
-        } else if (!(timeout >= 0)) {
-            PyErr_SetString(PyExc_ValueError, "a timeout is 0, for none, or more seconds");
-        }
+        check_options(threads, timeout);
         if (progress != Py_None) {
             Py_INCREF(progress);
             self->progress = progress;
