@@ -60,6 +60,7 @@ int main(int argc, char **argv)
 {
     keep_memory();
     (void)signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error to report, not a way to die */
+    (void)signal(SIGXFSZ, SIG_IGN); /* and so is a file that may grow no more */
     if (argc < 2) {
         cli_say("vtac: expected a verb (try 'vtac help')\n");
         return CLI_USAGE;

@@ -13,7 +13,9 @@
 #include "mmio.h"
 #include "vta/clock.h"
 #include "vta/dram.h"
+#include "vta/file.h"
 #include "vta/fsim.h"
+#include "vta/log.h"
 #include "vta/rtlbuild.h"
 #include "vta/rtlsim.h"
 
@@ -74,6 +76,7 @@ typedef struct rtlsim_device {
     vta_fsim *fsim;          /* of runs that are played; NULL before the first */
     vta_report report;       /* of one without cycles: */
     bool skips;              /* the RTL sees nothing of it */
+    vta_writer timeline;     /* {0}: none, or one that is no file on a disk */
     const char *whim;        /* why its runs are not to be recorded; NULL: they are */
     _Atomic uint64_t cycles; /* of the run in progress */
 } rtlsim_device;
@@ -99,6 +102,9 @@ static vta_status page_wait(void *context, double seconds, vta_diag *diag)
     do {
         atomic_fetch_add(&device->cycles, device->rtl->step(device->instance, STEP_CYCLES));
         const char *failure = device->rtl->failure(device->instance);
+        if (failure != NULL && strncmp(failure, VTA_RTLSIM_TIMELINE, sizeof VTA_RTLSIM_TIMELINE - 1) == 0) {
+            return vta_fail(diag, VTA_IO, "device '%s': %s", device->scheme, failure);
+        }
         if (failure != NULL) {
             return vta_fail(diag, VTA_PROTOCOL, "device '%s': the simulated hardware broke a rule: %s",
                             device->scheme, failure);
@@ -232,12 +238,38 @@ static vta_bus rtlsim_bus(void *self)
     return ((rtlsim_device *)self)->bus;
 }
 
+/* True for a timeline that is whole: it ends as JSON does. */
+static bool ends_as_json(const char *path)
+{
+    enum { END = 3 }; /* "]}\n" */
+    char end[END + 1] = "";
+    FILE *file = fopen(path, "rbe");
+    const bool whole = file != NULL && fseek(file, -END, SEEK_END) == 0 && fread(end, 1, END, file) == END &&
+                       strcmp(end, "]}\n") == 0;
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    return whole;
+}
+
+static void close_timeline(vta_writer *timeline)
+{
+    if (timeline->temporary != NULL && ends_as_json(timeline->temporary)) {
+        vta_diag diag = {0};
+        if (vta_writer_close(timeline, &diag) != VTA_OK) {
+            vta_log(VTA_LOG_WARNING, "%s", diag.text);
+        }
+    }
+    vta_writer_drop(timeline);
+}
+
 static void rtlsim_close(void *self)
 {
     rtlsim_device *device = self;
     if (device->instance != NULL) {
         device->rtl->destroy(device->instance);
     }
+    close_timeline(&device->timeline);
     if (device->object != NULL) {
         (void)dlclose(device->object);
     }
@@ -307,6 +339,11 @@ static vta_status start_instance(rtlsim_device *device, const vta_opening *openi
                                             : NULL;
     VTA_TRY(vta_dram_create(&device->dram, diag));
     device->bus = vta_dram_bus(device->dram);
+    if (rtl.timeline_file != NULL) {
+        VTA_TRY(vta_writer_open(rtl.timeline_file, &device->timeline, diag));
+        rtl.timeline_file =
+            device->timeline.temporary != NULL ? device->timeline.temporary : rtl.timeline_file;
+    }
     char message[256] = "";
     device->instance = device->rtl->create(&rtl, &device->bus, message, sizeof message);
     if (device->instance == NULL) {

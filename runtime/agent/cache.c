@@ -17,6 +17,7 @@
 
 #include "agent.h"
 #include "vta/artifact.h"
+#include "vta/file.h"
 
 enum { MOST_FILES = 32 };
 
@@ -264,10 +265,9 @@ vta_status agent_file_end(agent *a, vta_content *in, vta_str *out, vta_diag *dia
         return vta_fail(diag, VTA_PROTOCOL, "the file that came is not the one that was announced");
     }
     name_of(a, a->upload.hash, a->upload.size, path, sizeof path);
-    if (rename(a->upload.path, path) != 0) {
-        const int reason = errno;
+    if (vta_file_publish(a->upload.path, path, diag) != VTA_OK) {
         agent_upload_drop(a);
-        return vta_fail(diag, VTA_IO, "cannot write '%s': %s", path, strerror(reason));
+        return diag->code;
     }
     (void)close(a->upload.fd);
     a->upload.fd = -1;

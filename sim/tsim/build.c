@@ -194,7 +194,10 @@ static vta_status verilator_root(build_job *job, char *root)
     const bool found = at != NULL && vta_build_path(root, "%.*s", (int)strcspn(at + sizeof label - 1, "\r\n"),
                                                     at + sizeof label - 1);
     free(bytes);
-    return found ? VTA_OK : vta_fail(job->diag, VTA_IO, "'%s' does not name Verilator's folder", path);
+    return found ? VTA_OK
+                 : vta_fail(job->diag, VTA_IO,
+                            "'%s' has %zu bytes and does not name Verilator's folder; is the disk full?",
+                            path, count);
 }
 
 typedef struct compiler {

@@ -234,9 +234,17 @@ static uint32_t reg_read(void *self, uint32_t offset)
 /* -- the interface
  * ------------------------------------------------------------------------------------------------- */
 
-static uint64_t step(void *self, uint64_t cycles)
+static void flush_timeline(harness *h)
 {
-    harness *h = self;
+    const int cause = vta_timeline_flush(h->timeline);
+    if (cause != 0 && h->failure[0] == '\0') {
+        (void)snprintf(h->failure, sizeof h->failure, VTA_RTLSIM_TIMELINE "cannot be written: %s",
+                       strerror(cause));
+    }
+}
+
+static uint64_t advance(harness *h, uint64_t cycles)
+{
     for (uint64_t i = 0; i < cycles; i++) {
         if (h->out.irq || h->player.ended || h->halted || failure(h) != NULL) {
             return i;
@@ -244,6 +252,16 @@ static uint64_t step(void *self, uint64_t cycles)
         clock_cycle(h);
     }
     return cycles;
+}
+
+static uint64_t step(void *self, uint64_t cycles)
+{
+    harness *h = self;
+    const uint64_t advanced = advance(h, cycles);
+    if (h->timeline != NULL) {
+        flush_timeline(h);
+    }
+    return advanced;
 }
 
 static bool irq(void *self)

@@ -176,12 +176,28 @@ vta_timeline *vta_timeline_create(const char *file, const vta_bus *bus)
     return t;
 }
 
+static const char end_of_file[] = "\n]}\n";
+
+int vta_timeline_flush(vta_timeline *t)
+{
+    const long at = ftell(t->file); /* -1: a pipe, which cannot go back */
+    errno = 0;
+    if (at >= 0) {
+        (void)fputs(end_of_file, t->file);
+    }
+    const int cause = fflush(t->file) != 0 || ferror(t->file) ? errno : 0;
+    if (cause != 0) {
+        return cause;
+    }
+    return at >= 0 && fseek(t->file, at, SEEK_SET) != 0 ? errno : 0;
+}
+
 void vta_timeline_destroy(vta_timeline *t)
 {
     if (t == NULL) {
         return;
     }
-    (void)fputs("\n]}\n", t->file);
+    (void)fputs(end_of_file, t->file);
     (void)fclose(t->file);
     for (uint32_t unit = 0; unit < UNITS; unit++) {
         free(t->tracks[unit].items);

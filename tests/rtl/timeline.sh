@@ -11,6 +11,22 @@ programs=$(cd "$(dirname "$0")/../../isa/programs" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
+# A timeline that finds no room: exit status 1, one line, and the file that was there before. Limits are of 512 bytes.
+for device; do
+    "$vtac" exec "$programs/tiny.vasm" --device "$device" >/dev/null # the simulator is built without a limit
+    for limit in 1 4 16; do
+        echo old >"$work/t.json"
+        if (ulimit -f $limit; "$vtac" exec "$programs/matmul.vasm" --device "$device?timeline=$work/t.json" >/dev/null 2>"$work/err"); then
+            echo "a timeline in $limit blocks: exit status 0"
+            exit 1
+        fi
+        [ "$(cat "$work/t.json")" = old ] && [ "$(wc -l <"$work/err")" = 1 ] && grep -q "the timeline cannot be written" "$work/err" &&
+            [ "$(ls -A "$work")" = "$(printf 'err\nt.json')" ] || { echo "after a timeline in $limit blocks:"; ls -la "$work"; cat "$work/err"; exit 1; }
+    done
+    ! "$vtac" exec "$programs/tiny.vasm" --device "$device?timeline=/dev/full" >/dev/null 2>"$work/err" && grep -q "No space left" "$work/err"
+    rm "$work"/*
+done
+
 for device; do
     for program in tiny matmul depthwise; do
         "$vtac" exec "$programs/$program.vasm" --device "$device?stall=10&seed=5&timeline=$work/t.json" --json > "$work/report.json"

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -174,6 +176,119 @@ static void file_errors_name_the_file(void **state)
     assert_int_equal(vta_file_write("/dev/null", "a", 1, NULL), VTA_OK);
 }
 
+static void assert_holds(const char *path, const char *text)
+{
+    uint8_t *bytes;
+    size_t size;
+    assert_int_equal(vta_file_read(path, 1 << 24, &bytes, &size, NULL), VTA_OK);
+    assert_int_equal(size, strlen(text));
+    assert_memory_equal(bytes, text, size);
+    free(bytes);
+}
+
+static void a_writer_makes_a_whole_file_or_none(void **state)
+{
+    (void)state;
+    char folder[TEMPORARY_PATH];
+    char path[TEMPORARY_PATH + 16];
+    char link[TEMPORARY_PATH + 16];
+    vta_writer w = {0};
+    vta_writer_drop(&w);
+    assert_true(temporary_folder(folder));
+    (void)snprintf(path, sizeof path, "%s/file", folder);
+    (void)snprintf(link, sizeof link, "%s/link", folder);
+    vta_str expected = {0};
+    assert_int_equal(vta_writer_open(path, &w, NULL), VTA_OK);
+    assert_int_not_equal(access(path, F_OK), 0); /* until it is closed */
+    for (size_t size = 0; size < 200000; size = size * 2 + 1) {
+        char *bytes = malloc(size + 1);
+        assert_non_null(bytes);
+        memset(bytes, 'a' + (int)(size % 26), size);
+        vta_writer_put(&w, bytes, size);
+        vta_str_append(&expected, bytes, size);
+        free(bytes);
+    }
+    assert_int_equal(vta_writer_close(&w, NULL), VTA_OK);
+    assert_holds(path, expected.text);
+    vta_str_free(&expected);
+    assert_int_equal(vta_writer_open(path, &w, NULL), VTA_OK);
+    vta_writer_put(&w, "lost", 4);
+    vta_writer_drop(&w);
+    assert_int_equal(symlink("file", link), 0); /* who names a link to a file means the file */
+    assert_int_equal(vta_file_write(link, "linked", 6, NULL), VTA_OK);
+    assert_holds(path, "linked");
+    struct stat info;
+    assert_int_equal(lstat(link, &info), 0);
+    assert_true(S_ISLNK(info.st_mode));
+    assert_int_equal(unlink(link), 0);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(rmdir(folder), 0);
+}
+
+/* A disk that is full, as a limit on the size of files: the old file stays, nothing else is left. */
+static void a_full_disk_leaves_the_old_file(void **state)
+{
+    (void)state;
+    static char bytes[200000];
+    char folder[TEMPORARY_PATH];
+    char path[TEMPORARY_PATH + 16];
+    vta_diag diag = {0};
+    assert_true(temporary_folder(folder));
+    (void)snprintf(path, sizeof path, "%s/file", folder);
+    assert_int_equal(vta_file_write(path, "old", 3, NULL), VTA_OK);
+    struct rlimit was;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &was), 0);
+    void (*const handler)(int) = signal(SIGXFSZ, SIG_IGN);
+    for (rlim_t limit = 0; limit < sizeof bytes; limit = limit * 3 + 1) {
+        const struct rlimit now = {limit, was.rlim_max};
+        diag = (vta_diag){0};
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &now), 0);
+        const vta_status status = vta_file_write(path, bytes, sizeof bytes, &diag);
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &was), 0);
+        assert_int_equal(status, VTA_IO);
+        assert_non_null(strstr(diag.text, "cannot write '"));
+        assert_non_null(strstr(diag.text, "File too large"));
+        assert_holds(path, "old");
+    }
+    (void)signal(SIGXFSZ, handler);
+    diag = (vta_diag){0};
+    assert_int_equal(vta_file_write("/dev/full", bytes, sizeof bytes, &diag), VTA_IO);
+    assert_string_equal(diag.text, "cannot write '/dev/full': No space left on device");
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(rmdir(folder), 0);
+}
+
+static void a_fork_has_no_say_about_a_file(void **state)
+{
+    (void)state;
+    char folder[TEMPORARY_PATH];
+    char path[TEMPORARY_PATH + 16];
+    vta_writer w;
+    assert_true(temporary_folder(folder));
+    (void)snprintf(path, sizeof path, "%s/file", folder);
+    for (int drops = 0; drops < 2; drops++) {
+        assert_int_equal(vta_writer_open(path, &w, NULL), VTA_OK);
+        vta_writer_put(&w, "parent", 6);
+        const pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            vta_writer_put(&w, "child", 5);
+            if (drops) {
+                vta_writer_drop(&w);
+            } else {
+                (void)vta_writer_close(&w, NULL);
+            }
+            _exit(0);
+        }
+        assert_int_equal(waitpid(child, NULL, 0), child);
+        assert_int_not_equal(access(path, F_OK), 0);
+        assert_int_equal(vta_writer_close(&w, NULL), VTA_OK);
+        assert_holds(path, "parent");
+        assert_int_equal(unlink(path), 0);
+    }
+    assert_int_equal(rmdir(folder), 0);
+}
+
 /* The lines of a file of these bytes, or why there are none. */
 static vta_status lines_of(const void *bytes, size_t size, vta_lines *out, vta_diag *diag)
 {
@@ -328,7 +443,6 @@ static void an_ended_writer_leaves_no_temporary_file(void **state)
     (void)state;
     char folder[TEMPORARY_PATH];
     char path[TEMPORARY_PATH + 8];
-    char temporary[TEMPORARY_PATH + 40];
     assert_true(temporary_folder(folder));
     (void)snprintf(path, sizeof path, "%s/file", folder);
     for (long round = 0; round < 20; round++) {
@@ -344,8 +458,6 @@ static void an_ended_writer_leaves_no_temporary_file(void **state)
         assert_int_equal(waitpid(child, &status, 0), child);
         assert_true(WIFSIGNALED(status));
         assert_int_equal(WTERMSIG(status), SIGTERM);
-        (void)snprintf(temporary, sizeof temporary, "%s.tmp%ld", path, (long)child);
-        assert_int_not_equal(access(temporary, F_OK), 0);
     }
     (void)unlink(path);
     assert_int_equal(rmdir(folder), 0); /* fails where anything else is left */
@@ -440,6 +552,9 @@ int main(void)
         cmocka_unit_test(nearest_finds_the_slip),
         cmocka_unit_test(files_round_trip),
         cmocka_unit_test(file_errors_name_the_file),
+        cmocka_unit_test(a_writer_makes_a_whole_file_or_none),
+        cmocka_unit_test(a_full_disk_leaves_the_old_file),
+        cmocka_unit_test(a_fork_has_no_say_about_a_file),
         cmocka_unit_test(lines_are_those_of_any_editor),
         cmocka_unit_test(what_is_no_text_has_no_lines),
         cmocka_unit_test(a_name_becomes_fit_for_a_terminal),

@@ -245,7 +245,7 @@ static vta_status link_in(const vtac_artifact_image *image, const link_files *f,
     if (vtac_is_special(path)) {
         return copy_file(f->shared, path, diag);
     }
-    return rename(f->shared, path) == 0 ? VTA_OK : vta_fail(diag, VTA_IO, "%s: %s", path, strerror(errno));
+    return vta_file_publish(f->shared, path, diag);
 }
 
 vta_status vtac_link(const vtac_artifact_image *image, const char *path, vta_diag *diag)

@@ -9,15 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "vta/hold.h"
 #include "vta/vec.h"
-
-#ifdef VTA_BAREMETAL /* its C library knows no links */
-#    define lstat stat
-#endif
 
 /* Reads to the end, at most one byte beyond the limit; false on a read error or without memory (errno says
  * which). */
@@ -36,6 +29,10 @@ static bool read_all(FILE *file, size_t limit, uint8_t **bytes, size_t *size)
         const size_t room = capacity - 1 - *size;
         const size_t got = fread(grown + *size, 1, room, file);
         *size += got;
+        if (got < room && ferror(file) != 0 && errno == EINTR) {
+            clearerr(file);
+            continue;
+        }
         if (got < room || *size > limit) {
             grown[*size] = 0;
             return ferror(file) == 0;
@@ -47,7 +44,10 @@ vta_status vta_file_read(const char *path, size_t limit, uint8_t **bytes, size_t
 {
     *bytes = NULL;
     *size = 0;
-    FILE *file = fopen(path, "rbe");
+    FILE *file;
+    do {
+        file = fopen(path, "rbe");
+    } while (file == NULL && errno == EINTR);
     if (file == NULL) {
         return vta_fail(diag, VTA_IO, "cannot open '%s': %s", path, strerror(errno));
     }
@@ -65,46 +65,4 @@ vta_status vta_file_read(const char *path, size_t limit, uint8_t **bytes, size_t
         *size = 0;
     }
     return status;
-}
-
-/* Writes straight to `path`: for the temporary name, and for devices and pipes. */
-static bool write_all(const char *path, const void *bytes, size_t size)
-{
-    FILE *file = fopen(path, "wbe");
-    if (file == NULL) {
-        return false;
-    }
-    const bool written = fwrite(bytes, 1, size, file) == size;
-    const bool closed = fclose(file) == 0;
-    return written && closed;
-}
-
-static bool write_and_rename(const char *path, const void *bytes, size_t size)
-{
-    const size_t room = strlen(path) + 32;
-    char *temporary = malloc(room);
-    if (temporary == NULL) {
-        errno = ENOMEM;
-        return false;
-    }
-    (void)snprintf(temporary, room, "%s.tmp%ld", path, (long)getpid());
-    sigset_t was;
-    vta_hold_signals(&was);
-    const bool done = write_all(temporary, bytes, size) && rename(temporary, path) == 0;
-    if (!done) {
-        const int cause = errno;
-        (void)remove(temporary);
-        errno = cause;
-    }
-    vta_release_signals(&was);
-    free(temporary);
-    return done;
-}
-
-vta_status vta_file_write(const char *path, const void *bytes, size_t size, vta_diag *diag)
-{
-    struct stat info;
-    const bool special = lstat(path, &info) == 0 && !S_ISREG(info.st_mode); /* /dev/stdout is a link */
-    const bool done = special ? write_all(path, bytes, size) : write_and_rename(path, bytes, size);
-    return done ? VTA_OK : vta_fail(diag, VTA_IO, "cannot write '%s': %s", path, strerror(errno));
 }

@@ -22,6 +22,9 @@ extern "C" {
 
 enum { VTA_RTLSIM_ABI = 4 };
 
+/* The beginning of a failure that says nothing of the hardware: the timeline's file takes no more. */
+#define VTA_RTLSIM_TIMELINE "the timeline "
+
 /* Options of one instance. */
 typedef struct vta_rtlsim_options {
     uint32_t latency;       /* memory: cycles from address to first beat */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Whole files: read into memory, written so that no partial file is ever seen under the final name.
+ * Whole files: read into memory, written so that no partial file is ever seen under the final name, not even
+ * after the machine has lost its power.
  */
 #ifndef VTA_FILE_H
 #define VTA_FILE_H
@@ -18,8 +19,35 @@ extern "C" {
  * bytes. */
 vta_status vta_file_read(const char *path, size_t limit, uint8_t **bytes, size_t *size, vta_diag *diag);
 
-/* Writes to a temporary name beside `path`, then renames; devices and pipes are written directly. */
+/* Writes a whole file by way of a vta_writer. */
 vta_status vta_file_write(const char *path, const void *bytes, size_t size, vta_diag *diag);
+
+/* A file in the making. Its bytes go to a file of a new name in the folder of `path`, which no other process
+ * can have chosen before; a device or a pipe is written directly. Where `path` is a symbolic link to a file,
+ * that file is meant. */
+typedef struct vta_writer {
+    int file;
+    int error;       /* errno of the first failure, 0: none */
+    char *path;      /* as the caller named it; owned */
+    char *target;    /* the file that it becomes; owned */
+    char *temporary; /* its name until then; NULL: it is written directly; owned */
+    uint8_t *buffer;
+    size_t filled;
+    long process; /* a fork of it has no say about the file */
+} vta_writer;
+
+/* {0} may be dropped. */
+vta_status vta_writer_open(const char *path, vta_writer *out, vta_diag *diag);
+void vta_writer_put(vta_writer *writer, const void *bytes, size_t size);
+
+/* Gives the file its name once all of it is on the disk. On failure the file that had the name before is as
+ * it was, and nothing else is left. */
+vta_status vta_writer_close(vta_writer *writer, vta_diag *diag);
+/* Ends it without a file. */
+void vta_writer_drop(vta_writer *writer);
+
+/* The same for a complete file that a tool has made: `from`, on the same file system, becomes `path`. */
+vta_status vta_file_publish(const char *from, const char *path, vta_diag *diag);
 
 #ifdef __cplusplus
 }
