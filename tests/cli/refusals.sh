@@ -42,6 +42,19 @@ misused "--pass: there is no pass 'wxyz'; --list-passes shows them" opt net.ir -
 misused "it writes ONNX, and nothing else: name a file that ends in .onnx with -o, not 'x.tflite'" convert net.onnx -o x.tflite
 misused "--method takes minmax, percentile, mse or entropy, not 'x'" quantize float.onnx --calib . --method x -o q.onnx
 
+# ---- files that may grow no more: one line, and no file
+for limit in 1 8 64; do
+    for words in "compile net.onnx -o limited.so" "convert net.onnx -o limited.onnx"; do
+        ran="vtac $words, under ulimit -f $limit"
+        # shellcheck disable=SC2086  # words
+        (ulimit -f $limit; exec "$vtac_program" $words) >out 2>err
+        status=$?
+        [ $limit = 64 ] && [ $status = 0 ] || refused 1 "File too large"
+        [ $status = 0 ] || holds "nothing is left" sh -c '! ls -A | grep -q "^limited\|^\.new-"'
+        rm -f limited.*
+    done
+done
+
 # ---- inputs: status 1, and nothing of the model runs
 python3 - <<'END'
 import struct, zipfile

@@ -129,6 +129,16 @@ def divisions():
     return count
 
 
+def words():
+    """A limit that is broken is in the sentence."""
+    weights = numpy.ones((1, 1, 1, 1), numpy.float32)
+    for pads, kernel in ([0, 1 << 62, 0, 0], 1), ([0, 0, -1, 0], 1):
+        said = compiled('Conv', {'i0': (F, [1, 1, 4, 4])}, {'i1': weights}, (F, [1, 1, 4, 4]), pads=pads)
+        refused(said, 'each must be 0 to 2147483647', pads, kernel)
+    said = compiled('MaxPool', {'i0': (F, [1, 1, 4, 4])}, {}, (F, [1, 1, 4, 4]), kernel_shape=[1, 1 << 40])
+    refused(said, 'each must be 1 to 2147483647')
+
+
 def results_at_run_time():
     """x / 0 is x and x mod 0 is 0 for integers; an index that is out of range is that of the nearest place."""
     for op, kind, dtype in [(op, *t) for op in ('Div', 'Mod') for t in ((I32, numpy.int32), (I64, numpy.int64), (U8, numpy.uint8), (I8, numpy.int8))]:
@@ -163,4 +173,5 @@ if __name__ == '__main__':
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         print(f'{scales()} scales, {indices()} indices and {divisions()} divisors are refused')
+        words()
         results_at_run_time()

@@ -14,6 +14,7 @@
 #include "vta/flow.h"
 #include "vta/untrusted.h"
 #include "vtac/flow.h"
+#include "vtac/protobuf.h"
 
 static const size_t most_bytes = (size_t)1 << 32;
 enum { MOST_DEPTH = 4 };
@@ -129,10 +130,12 @@ static bool is_tensor(const uint8_t *bytes, size_t size)
 
 static vta_status tensor_parcel(const uint8_t *bytes, size_t size, vta_str *out, vta_diag *diag)
 {
-    Onnx__TensorProto *proto = onnx__tensor_proto__unpack(NULL, size, bytes);
+    bool starved;
+    ProtobufCAllocator allocator = vtac_protobuf_allocator(&starved);
+    Onnx__TensorProto *proto = onnx__tensor_proto__unpack(&allocator, size, bytes);
     vta_status status = VTA_SYNTAX;
     if (proto == NULL) {
-        return vta_fail(diag, VTA_SYNTAX, "not a serialized ONNX tensor");
+        return starved ? vta_no_memory(diag) : vta_fail(diag, VTA_SYNTAX, "not a serialized ONNX tensor");
     }
     if (proto->data_type == ONNX__TENSOR_PROTO__DATA_TYPE__STRING) {
         status = put_texts(out, proto, diag);

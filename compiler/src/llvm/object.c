@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <llvm-c/Analysis.h>
@@ -434,11 +435,18 @@ static vta_status optimize_module(object_writer *w, LLVMTargetMachineRef machine
     return status;
 }
 
+/* LLVM ends the process where a file takes no more: with a limit on the size of files no file is used. */
+static bool files_are_limited(void)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
+
 /* LLVM writes an object into a file in memory once, and into a buffer of its own twice. -1: there are none.
  */
 static int open_memory(char *path, size_t size)
 {
-    const int file = vta_anonymous_file("object");
+    const int file = files_are_limited() ? -1 : vta_anonymous_file("object");
     (void)snprintf(path, size, "/proc/self/fd/%d", file);
     if (file >= 0 && access(path, W_OK) != 0) {
         (void)close(file);

@@ -11,6 +11,7 @@
 #include "compose.h"
 #include "vta/fail.h"
 #include "vta/file.h"
+#include "vtac/protobuf.h"
 
 /* The opsets that all of this was written for, and how many nodes may come on top of those that the model
  * has. */
@@ -489,13 +490,17 @@ vta_status vtac_onnx_parse(const uint8_t *bytes, size_t size, const char *what, 
     diag = diag == NULL ? &own : diag;
     *out = NULL;
     vta_status status = vtac_wire_check(&onnx__model_proto__descriptor, bytes, size, diag);
-    Onnx__ModelProto *model = status == VTA_OK ? onnx__model_proto__unpack(NULL, size, bytes) : NULL;
+    bool starved;
+    ProtobufCAllocator allocator = vtac_protobuf_allocator(&starved);
+    Onnx__ModelProto *model = status == VTA_OK ? onnx__model_proto__unpack(&allocator, size, bytes) : NULL;
     vtac_graph *graph = NULL;
     if (model != NULL && model->graph != NULL) {
         status = check_opsets(model, options, diag);
         status = status == VTA_OK ? vtac_check_names(model, diag) : status;
         graph = status == VTA_OK ? vtac_graph_create(vtac_proto_text(model->graph->name)) : NULL;
         status = status == VTA_OK && graph == NULL ? vta_no_memory(diag) : status;
+    } else if (starved) {
+        status = vta_no_memory(diag);
     } else if (status == VTA_OK) {
         status = vta_fail(diag, VTA_SYNTAX, "not an ONNX model, or damaged (%zu bytes)", size);
     }

@@ -9,6 +9,7 @@
 
 #include "import.h"
 #include "vta/inside.h"
+#include "vtac/protobuf.h"
 
 /* ONNX's TensorProto.DataType numbers. */
 static const vtac_dtype by_number[] = {
@@ -238,9 +239,11 @@ vta_status vtac_onnx_tensor(const uint8_t *bytes, size_t size, const char *what,
                             vtac_tensor *out, vta_diag *diag)
 {
     vta_status status = vtac_wire_check(&onnx__tensor_proto__descriptor, bytes, size, diag);
-    Onnx__TensorProto *proto = status == VTA_OK ? onnx__tensor_proto__unpack(NULL, size, bytes) : NULL;
+    bool starved;
+    ProtobufCAllocator allocator = vtac_protobuf_allocator(&starved);
+    Onnx__TensorProto *proto = status == VTA_OK ? onnx__tensor_proto__unpack(&allocator, size, bytes) : NULL;
     if (status == VTA_OK && proto == NULL) {
-        status = vta_fail(diag, VTA_SYNTAX, "not a serialized ONNX tensor");
+        status = starved ? vta_no_memory(diag) : vta_fail(diag, VTA_SYNTAX, "not a serialized ONNX tensor");
     } else if (status == VTA_OK) {
         status = vtac_import_tensor(arena, NULL, proto, out, diag);
         onnx__tensor_proto__free_unpacked(proto, NULL);

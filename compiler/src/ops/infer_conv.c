@@ -31,12 +31,13 @@ static vta_status check_steps(const vtac_window *w, vta_diag *diag)
         if (w->kernel[i] < 1 || w->kernel[i] > limit || w->stride[i] < 1 || w->stride[i] > limit ||
             w->dilation[i] < 1 || w->dilation[i] > limit) {
             return vta_fail(diag, VTA_RANGE,
-                            "kernel %lld, stride %lld, dilation %lld on axis %u; each must be 1 or more",
-                            (long long)w->kernel[i], (long long)w->stride[i], (long long)w->dilation[i], i);
+                            "kernel %lld, stride %lld, dilation %lld on axis %u; each must be 1 to %lld",
+                            (long long)w->kernel[i], (long long)w->stride[i], (long long)w->dilation[i], i,
+                            (long long)limit);
         }
         if (w->pad_begin[i] < 0 || w->pad_end[i] < 0 || w->pad_begin[i] > limit || w->pad_end[i] > limit) {
-            return vta_fail(diag, VTA_RANGE, "pads %lld and %lld on axis %u; each must be 0 or more",
-                            (long long)w->pad_begin[i], (long long)w->pad_end[i], i);
+            return vta_fail(diag, VTA_RANGE, "pads %lld and %lld on axis %u; each must be 0 to %lld",
+                            (long long)w->pad_begin[i], (long long)w->pad_end[i], i, (long long)limit);
         }
     }
     return VTA_OK;
