@@ -22,6 +22,10 @@
 
 enum { UIO_PATH = 512, UIO_NAME = 64, UIO_MEMORIES = 8 };
 
+/* u-dma-buf takes places and sizes of 32 bits when it is to bring lines of the caches to the memory or from
+ * there. */
+#define UIO_SYNC_BYTES UINT64_C(0xffffffc0)
+
 /* ---- vta_uio_find.c */
 
 /* The node of the register page. */

@@ -165,7 +165,14 @@ static bool describe_memory(const char *dir, const char *class, const char *name
     print_name(out->sys, sizeof out->sys, "%s/sys/%s/%s", dir, class, name);
     (void)read_number(out->sys, "dma_coherent", &coherent);
     out->coherent = coherent != 0;
-    return read_number(out->sys, "phys_addr", &out->addr) && read_number(out->sys, "size", &out->bytes);
+    if (!read_number(out->sys, "phys_addr", &out->addr) || !read_number(out->sys, "size", &out->bytes)) {
+        return false;
+    }
+    if (!out->coherent &&
+        out->bytes > UIO_SYNC_BYTES) { /* what is behind them cannot be named to the caches */
+        out->bytes = UIO_SYNC_BYTES;
+    }
+    return true;
 }
 
 /* UIO finds its map of number N at page N of the node. */

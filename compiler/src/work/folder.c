@@ -62,18 +62,28 @@ static bool touch_file(const char *path)
     return close(fd) == 0 && good;
 }
 
-/* Seconds since a file was touched, by the clock of the folder's own machine; -1: there is none. */
-static double age_of(const vtac_work *w, const char *path)
+/* When a file was touched last, as an observer knows it. */
+typedef struct sight {
+    struct timespec touched; /* by whatever clock the folder's machine has */
+    double since;            /* our own clock when that was first seen, which nobody sets */
+    bool seen;
+} sight;
+
+/* Seconds that a file has gone untouched since this observer looks at it; -1: there is none. No two clocks
+ * are compared, and none that can be set. */
+static double age_of(sight *s, const char *path)
 {
-    char now[PATH];
-    struct stat a;
-    struct stat b;
-    path_in(w, now, w->options.joins ? "now" : "beat");
-    if (!touch_file(now) || stat(now, &a) != 0 || stat(path, &b) != 0) {
+    struct stat info;
+    if (stat(path, &info) != 0) {
+        s->seen = false;
         return -1.0;
     }
-    return (double)(a.st_mtim.tv_sec - b.st_mtim.tv_sec) +
-           (double)(a.st_mtim.tv_nsec - b.st_mtim.tv_nsec) * 1e-9;
+    const bool same =
+        s->seen && info.st_mtim.tv_sec == s->touched.tv_sec && info.st_mtim.tv_nsec == s->touched.tv_nsec;
+    if (!same) {
+        *s = (sight){info.st_mtim, vta_now(), true};
+    }
+    return vta_now() - s->since;
 }
 
 /* ---- a worker */
@@ -92,7 +102,7 @@ static void *beat_heart(void *argument)
     (void)pthread_mutex_lock(&h->lock);
     while (!h->stops) {
         struct timespec until;
-        (void)clock_gettime(CLOCK_REALTIME, &until);
+        (void)clock_gettime(CLOCK_MONOTONIC, &until);
         until.tv_sec += (time_t)beat_s;
         (void)pthread_cond_timedwait(&h->change, &h->lock, &until);
         const int fd = h->stops ? -1 : open(h->path, O_WRONLY | O_CLOEXEC);
@@ -137,7 +147,11 @@ static vta_status do_piece(const vtac_work *w, uint32_t number, vta_diag *diag)
     vta_status status = VTA_OK;
     heart h = {.path = claim};
     (void)pthread_mutex_init(&h.lock, NULL);
-    (void)pthread_cond_init(&h.change, NULL);
+    pthread_condattr_t clock;
+    (void)pthread_condattr_init(&clock);
+    (void)pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+    (void)pthread_cond_init(&h.change, &clock);
+    (void)pthread_condattr_destroy(&clock);
     const bool beats = pthread_create(&h.thread, NULL, beat_heart, &h) == 0;
     if (vtac_work_do(w->fn, w->context, number, (const char *)piece, &result) == VTA_OK) {
         status = write_result(w, number, vta_hash_text(VTA_HASH_START, (const char *)piece), &result, diag);
@@ -216,6 +230,7 @@ static vta_status join_leader(const vtac_work *w, vta_diag *diag)
     bool any;
     const double begin = vta_now();
     double from_first = begin;
+    sight lead = {.seen = false};
     path_in(w, end, "end");
     path_in(w, leader, "beat");
     VTA_TRY(check_joined(w, diag));
@@ -227,7 +242,7 @@ static vta_status join_leader(const vtac_work *w, vta_diag *diag)
                 from_first = vta_now();
                 first = 0;
             }
-            const double age = age_of(w, leader);
+            const double age = age_of(&lead, leader);
             if (age > orphan_s || (age < 0 && vta_now() - begin > orphan_s)) {
                 return vta_fail(diag, VTA_TIMEOUT, "'%s': nobody leads this work any more",
                                 w->options.folder);
@@ -340,6 +355,7 @@ typedef struct folder_state {
     vtac_work *w;
     const char *const *pieces;
     vtac_work_piece *state;
+    sight *claims; /* by piece */
     uint32_t count, left, submitted;
     vtac_work_done *done;
     void *context;
@@ -384,7 +400,7 @@ static void free_claim(folder_state *r, uint32_t index)
     char path[PATH];
     path_of(r->w, path, "claims", r->w->base + index);
     const double limit = r->w->options.stale_s > 0 ? r->w->options.stale_s : stale_s;
-    if (age_of(r->w, path) <= limit || there_is(r->w, "results", r->w->base + index)) {
+    if (age_of(&r->claims[index], path) <= limit || there_is(r->w, "results", r->w->base + index)) {
         return;
     }
     r->w->lost++;
@@ -476,11 +492,12 @@ vta_status vtac_folder_run(vtac_work *w, const char *const *pieces, uint32_t cou
     folder_state r = {
         .w = w, .pieces = pieces, .count = count, .left = count, .done = done, .context = context};
     r.state = calloc((size_t)count + 1, sizeof *r.state);
-    if (r.state == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "no memory for %" PRIu32 " pieces", count);
-    }
-    const vta_status status = do_all(&r, diag);
+    r.claims = calloc((size_t)count + 1, sizeof *r.claims);
+    const vta_status status = r.state != NULL && r.claims != NULL
+                                  ? do_all(&r, diag)
+                                  : vta_fail(diag, VTA_NOMEM, "no memory for %" PRIu32 " pieces", count);
     free(r.state);
+    free(r.claims);
     return status;
 }
 
