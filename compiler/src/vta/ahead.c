@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Loads go ahead. What a load reads must be stored, and the load unit learns that through the compute unit,
- * which is asked in its turn: a load that stands behind the work of the piece before waits until that is
- * over, and then the array waits for the load. So loads of INP and WGT move up in the list, before enough
- * work of the array to hide the memory, as far as nothing between touches what they read or fill, in their
- * own order.
+ * Prefetch: loads move up in the list. A load waits until its input is stored, and the load unit learns that
+ * through the compute unit, which learns it in program order. So a load behind the previous piece's work
+ * would wait until that work is over, and the array would then wait for the load. Loads into INP and WGT
+ * therefore move up, in their own order, before enough work of the array to hide the memory, as far as no
+ * call between writes their source or uses the entries that they fill.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,10 +13,10 @@
 
 enum {
     LATENCIES = 5
-}; /* of the memory: work that a load should have behind it; a store's and its own are among it */
+}; /* work that should follow a load, in latencies of the memory; covers a store's and the load's own */
 
-/* Bytes of its buffer from the first to the last that a transfer touches. */
-static list_range span(int64_t offset, int64_t y_size, int64_t x_size, int64_t x_stride, int64_t bytes)
+/* The bytes of its buffer from the first to the last that a transfer touches. */
+static list_range byte_span(int64_t offset, int64_t y_size, int64_t x_size, int64_t x_stride, int64_t bytes)
 {
     const int64_t elements = y_size > 0 ? (y_size - 1) * x_stride + x_size : 0;
     return (list_range){offset * bytes, elements * bytes};
@@ -31,12 +31,14 @@ static bool fills_what_is_read(const step_list *list, const vta_load2d *load, co
 
 static bool reads_what_is_stored(const vta_config *config, const vta_load2d *l, const vta_store2d *s)
 {
-    const list_range from = span(l->offset, l->y_size, l->x_size, l->x_stride, config->elem_bytes[l->memory]);
-    const list_range to = span(s->offset, s->y_size, s->x_size, s->x_stride, config->elem_bytes[VTA_MEM_OUT]);
+    const list_range from =
+        byte_span(l->offset, l->y_size, l->x_size, l->x_stride, config->elem_bytes[l->memory]);
+    const list_range to =
+        byte_span(s->offset, s->y_size, s->x_size, s->x_stride, config->elem_bytes[VTA_MEM_OUT]);
     return l->buffer.index == s->buffer.index && list_meets(from, to);
 }
 
-/* What REQUANT writes into INP. */
+/* Whether a REQUANT writes entries of INP that the load fills. */
 static bool fills_what_is_made(const vta_load2d *load, const vta_requant *r)
 {
     return r->to_inp && load->memory == VTA_MEM_INP &&
@@ -73,8 +75,8 @@ int64_t vtac_vta_list_work_of(const step_list *list, const vta_config *config, c
     return d->iter_out * d->iter_in * (d->taps_x - steps.kept) * (d->taps_y / steps.rows);
 }
 
-/* The list in the order in which `order` names its steps. */
-static void reorder(step_list *list, const uint32_t *order)
+/* Puts the steps into the order that `order` gives. */
+static void reorder_steps(step_list *list, const uint32_t *order)
 {
     const step *old = list->steps.items;
     vta_vec fresh = list->spare;
@@ -92,7 +94,7 @@ static void reorder(step_list *list, const uint32_t *order)
     list->steps = fresh;
 }
 
-/* Where a load goes that stands at place i. */
+/* The place in `order` to which the load at place i moves. */
 static size_t place_of(const step_list *list, const vta_config *config, const uint32_t *order, size_t i)
 {
     const step *steps = list->steps.items;
@@ -126,7 +128,7 @@ void vtac_vta_list_load_ahead(step_list *list, const vta_config *config)
         }
     }
     if (moved) {
-        reorder(list, order);
+        reorder_steps(list, order);
     }
     list->failed = list->failed || order == NULL;
     free(order);

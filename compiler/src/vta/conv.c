@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A layer as a convolution: its geometry as the accelerator sees it, its weights and its parameters.
+ * A layer as a convolution: its geometry on the accelerator, its weights and its parameters.
  *
- * Zero points. With padding that holds the input's zero point, Σ (x - zx)·w = Σ x·w - zx·Σ w, and the second
- * term is a constant of the channel: it goes into the bias. A weight's zero point is subtracted when the
- * weights are packed; where the difference needs more than 8 bits it is a sum of several *planes*, each a
- * tile of its own.
+ * Zero points. With padding that holds the input's zero point, Σ (x - zx)·w = Σ x·w - zx·Σ w; the second term
+ * is a constant of the channel and goes into the bias. A weight's zero point is subtracted when the weights
+ * are packed. If the difference needs more than 8 bits, it becomes a sum of several *planes*, each with tiles
+ * of its own.
  */
 #include "sched.h"
 #include "vta/number.h"
@@ -26,8 +26,8 @@ vtac_vta_window vtac_vta_conv_fold(const vtac_vta_window *window, fold_kind kind
     return fold;
 }
 
-/* What the fold leaves of the window. */
-static vtac_vta_window left_of(const vtac_vta_window *window, const vtac_vta_window *fold)
+/* The part of the window that the fold leaves to the accelerator. */
+static vtac_vta_window rest_of_window(const vtac_vta_window *window, const vtac_vta_window *fold)
 {
     vtac_vta_window left = *window;
     for (int d = 0; d < 2; d++) {
@@ -68,12 +68,13 @@ static int64_t plane_count(const conv *c)
     return planes;
 }
 
-/* DEPTHWISE takes windows of a few taps; larger ones are sums of several. Best are pieces of three by three,
- * a column of which costs one cycle; else narrow ones, where outputs share columns with their neighbours. It
- * reaches two groups of block_out lanes: where a tile has more, windows are products as others are. */
+/* Decides whether the DEPTHWISE instruction applies, and how it cuts windows: it takes a few taps at a time.
+ * Best are pieces of 3 x 3, whose columns cost one cycle each; else narrow pieces, whose columns are shared
+ * with the neighbouring outputs. The instruction reaches two groups of block_out lanes; if a tile has more,
+ * the layer runs as dense products. */
 static void find_depthwise(conv *c)
 {
-    enum { MAX_TAPS = 15, MAX_COLUMN_STEP = 7, THREE = 3, GROUPS = 2 }; /* DEPTHWISE.group has a bit */
+    enum { MAX_TAPS = 15, MAX_COLUMN_STEP = 7, THREE = 3, GROUPS = 2 }; /* DEPTHWISE.group has one bit */
     const machine *m = c->machine;
     const vtac_vta_window *w = &c->window;
     c->depthwise = m->config->depthwise_taps > 0 && !conv_packed(c) && c->groups > 1 &&
@@ -119,7 +120,7 @@ void vtac_vta_conv_of(const machine *m, const vtac_vta_region *region, uint32_t 
         .low = layer->low,
         .high = layer->high,
     };
-    out->window = left_of(&layer->window, &out->fold);
+    out->window = rest_of_window(&layer->window, &out->fold);
     out->in_blocks = vta_ceil_div(out->c_in, m->block_in);
     out->out_blocks = vta_ceil_div(out->c_out, m->block) * m->ro;
     out->pairs = conv_is_mean(out) ? layer->divisor_count : out->out_blocks;
@@ -206,7 +207,7 @@ interval vtac_vta_conv_made(const conv *c, int d, int64_t at, int64_t count)
     return (interval){vta_max(first, 0), vta_min(end, c->made[d]) - vta_max(first, 0)};
 }
 
-/* The row or column that no other window of a pool looks at, where windows of two or three are two apart. */
+/* The row or column that only one window of a pool covers, for windows of two or three with stride two. */
 int64_t vtac_vta_conv_own_first(const conv *c, int d, int64_t at)
 {
     const vtac_vta_window *w = &c->pool->window;
@@ -226,7 +227,7 @@ bool vtac_vta_conv_can_part(const conv *c)
     return good;
 }
 
-/* They are in one row of outputs alone, and in none that padding ends. */
+/* Rows can be kept if only two rows of outputs share them, and padding ends none of those windows. */
 int64_t vtac_vta_conv_shared_rows(const conv *c)
 {
     const vtac_vta_window *w = &c->pool->window;
@@ -280,7 +281,7 @@ static int64_t weight_sum(const conv *c, int64_t out)
         return row * (1 + layer->more_times);
     }
     if (conv_packed(c)) {
-        return 0; /* its zero point is 0, or the records are an input, too */
+        return 0; /* w's zero point is 0, or the records are an input, too */
     }
     const int64_t zero = layer->weight_zero != NULL ? layer->weight_zero[out] : 0;
     int64_t sum = -row * zero;
@@ -304,7 +305,7 @@ void vtac_vta_conv_params(const conv *c, int32_t *entries)
     const machine *m = c->machine;
     const int64_t lanes = m->batch * m->block_out;
     for (int64_t i = 0; i < (conv_is_mean(c) ? c->pairs * m->block_out : c->c_out); i++) {
-        const int64_t o = conv_is_mean(c) ? 0 : i; /* all channels are alike in means */
+        const int64_t o = conv_is_mean(c) ? 0 : i; /* in means all channels have the same weights */
         const int64_t own = conv_is_mean(c) ? i / m->block_out : i;
         const int64_t bias = c->layer->bias != NULL ? c->layer->bias[own] : 0;
         for (int64_t b = 0; b < m->batch; b++) {

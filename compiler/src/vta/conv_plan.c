@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The way to cut a convolution: the rough estimate's, the one that the timing model finds fastest, or the one
- * that is asked for.
+ * Chooses the tiling of a convolution: the best one by the rough estimate, the one that the timing model
+ * finds fastest, or the one that a schedule picks.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -57,7 +57,7 @@ static vta_status time_tiling(const plan *p, const tiling *t, step_list *list, u
 
 enum { MAX_TILINGS = 64 };
 
-/* A way that takes so long is not taken beside one that takes `best`. */
+/* The time from which a tiling is too slow to be considered beside one that takes `best`. */
 uint64_t vtac_vta_far_limit(uint64_t best)
 {
     return best < UINT64_MAX ? (uint64_t)(FAR_TILING * (double)best) + 1 : UINT64_MAX;
@@ -114,13 +114,13 @@ static bool same_tiling(const tiling *a, const tiling *b)
            a->tiles_outside == b->tiles_outside && a->kept == b->kept && a->parted == b->parted;
 }
 
-typedef struct ways {
+typedef struct tiling_list {
     tiling tilings[MAX_TILINGS];
     char points[MAX_TILINGS][VTAC_POINT_TEXT];
     double guesses[MAX_TILINGS];
-} ways;
+} tiling_list;
 
-static void ask(plan *p, const vtac_schedules *schedules, ways *w, uint32_t count)
+static void pick_tiling(plan *p, const vtac_schedules *schedules, tiling_list *w, uint32_t count)
 {
     const conv *c = &p->conv;
     char shape[224];
@@ -128,7 +128,7 @@ static void ask(plan *p, const vtac_schedules *schedules, ways *w, uint32_t coun
     while (standard < count && !same_tiling(&w->tilings[standard], &p->tiling)) {
         standard++;
     }
-    if (standard == count) { /* none of the first: it takes the place of the last */
+    if (standard == count) { /* not among the first ones: it replaces the last one */
         w->tilings[--standard] = p->tiling;
     }
     for (uint32_t i = 0; i < count; i++) {
@@ -162,11 +162,11 @@ static void ask(plan *p, const vtac_schedules *schedules, ways *w, uint32_t coun
 vta_status vtac_vta_conv_pick(plan *p, const vtac_schedules *schedules, vta_diag *diag)
 {
     uint32_t count;
-    ways *w = calloc(1, sizeof *w);
+    tiling_list *w = calloc(1, sizeof *w);
     vta_status status = w != NULL ? vtac_vta_tiling_choose(&p->conv, w->tilings, MAX_TILINGS, &count, diag)
                                   : vta_fail(diag, VTA_NOMEM, "no memory to plan layer '%s'", p->layer->name);
     if (status == VTA_OK) {
-        ask(p, schedules, w, count);
+        pick_tiling(p, schedules, w, count);
     }
     free(w);
     return status;

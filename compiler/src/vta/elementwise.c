@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Layers whose every output tile comes from one tile of each input: sums, products, rescaling, and
- * concatenations whose inputs begin where a block does. Tiles come into ACC as int8, go through the ALU in
- * place, and leave from there.
+ * Layers whose output tiles each come from one tile of each input: sums, products, rescaling, tables, and
+ * concatenations whose inputs begin with a block. Tiles are loaded into ACC as int8, go through the ALU in
+ * place, and are stored from there.
  *
- * A product with one number for each channel has the tiles of these all at once.
+ * A product with one number per channel (gates) loads the tiles of these numbers all at once.
  *
- * ACC: two quarters hold the operands, three slots each (loaded, computed, stored); the third begins with the
- * constants; the last holds what a table adds to a sum. What the ALU reads together lies in different
- * quarters.
+ * ACC: two quarters hold the operands, with three slots each (loaded, computed, stored); the third quarter
+ * begins with the constants; the last holds what a table adds to a sum. Entries that the ALU reads together
+ * lie in different quarters.
  */
 #include <inttypes.h>
 
@@ -16,25 +16,25 @@
 #include "vta/number.h"
 
 enum { SLOTS = 3, QUARTERS = 4 };
-enum { PLANES = 4 }; /* of a product with a tile for each, in a slot */
-/* Constants: a record of parameters for each input of a concatenation, else one; then the two factors of a
- * sum and the record for its table. */
+enum { PLANES = 4 }; /* of gates in a slot, with a tile for each */
+/* Constants: a record of parameters for each input of a concatenation, else one record; for a sum, the two
+ * factors and a record for its table. */
 enum { FACTORS = 2, PLAIN = 2 };
 
 typedef struct elementwise {
     const plan *p;
     step_list *list;
-    int64_t slot;   /* entries of one */
-    int64_t second; /* first entry of the second operand's slots */
-    int64_t third;  /* and of a table's results */
-    int64_t fixed;  /* first entry of the constants */
-    int64_t pieces; /* so far */
+    int64_t slot;   /* entries of a slot */
+    int64_t second; /* the first entry of the second operand's slots */
+    int64_t third;  /* the first entry of a table's results */
+    int64_t fixed;  /* the first entry of the constants */
+    int64_t pieces; /* number of pieces so far */
 } elementwise;
 
-/* Neighbouring tiles in DRAM, counted in OUT elements from the start of WORK. */
+/* Contiguous tiles in DRAM, counted in OUT elements from the start of WORK. */
 typedef struct tile_run {
     int64_t a, b, out, count;
-    int64_t record; /* which one of the parameters */
+    int64_t record; /* the number of the record of parameters */
 } tile_run;
 
 static bool has_two(const vtac_vta_layer *layer)
@@ -53,14 +53,14 @@ static int64_t constants_of(const vtac_vta_layer *layer)
     return record_entries(layer->wide) * record_count(layer) + (layer->kind == VTAC_VTA_ADD ? sum : 0);
 }
 
-static void fill(int32_t *lanes, int64_t count, int32_t value)
+static void fill_lanes(int32_t *lanes, int64_t count, int32_t value)
 {
     for (int64_t i = 0; i < count; i++) {
         lanes[i] = value;
     }
 }
 
-/* What scales the results, and what is added before: for the input of a concatenation, or all of them. */
+/* The scale of the results, and (bias_of) the number added before it; k: the input of a concatenation. */
 static vtac_fixed scale_of(const vtac_vta_layer *layer, int64_t k)
 {
     return layer->kind == VTAC_VTA_ADD     ? sum_scale(layer)
@@ -101,8 +101,8 @@ vta_status vtac_vta_elementwise_pack(plan *p, blob *to, vta_diag *diag)
         }
     }
     if (layer->kind == VTAC_VTA_ADD) {
-        fill(entry, lanes, layer->sum.a);
-        fill(entry + lanes, lanes, layer->sum.b);
+        fill_lanes(entry, lanes, layer->sum.a);
+        fill_lanes(entry + lanes, lanes, layer->sum.b);
         entry += FACTORS * lanes;
     }
     for (int64_t i = 0; layer->kind == VTAC_VTA_ADD && layer->table != NULL && i < lanes; i++) {
@@ -111,9 +111,9 @@ vta_status vtac_vta_elementwise_pack(plan *p, blob *to, vta_diag *diag)
     return VTA_OK;
 }
 
-/* Calls. */
+/* ---- calls */
 
-static void load(elementwise *e, int64_t sram, int64_t from, int64_t count)
+static void load_tiles(elementwise *e, int64_t sram, int64_t from, int64_t count)
 {
     vtac_vta_list_load(e->list, &(vta_load2d){.memory = VTA_MEM_ACC8,
                                               .sram = sram,
@@ -129,7 +129,7 @@ static vta_kernel pair_of(elementwise *e, int64_t dst, int64_t src)
     return vtac_vta_list_kernel_of(e->list, &(vta_uop){.dst = (uint32_t)dst, .src = (uint32_t)src}, 1);
 }
 
-static void immediate(elementwise *e, vta_alu_op op, int64_t at, int64_t count, int64_t imm)
+static void apply_immediate(elementwise *e, vta_alu_op op, int64_t at, int64_t count, int64_t imm)
 {
     const list_range range = {at, count};
     vtac_vta_list_alu(e->list,
@@ -144,8 +144,9 @@ static void immediate(elementwise *e, vta_alu_op op, int64_t at, int64_t count, 
                       range, range);
 }
 
-/* `count` tiles with as many others, or all with the `ones` tiles from src on. */
-static void together(elementwise *e, vta_alu_op op, int64_t dst, int64_t src, int64_t count, int64_t ones)
+/* Applies an ALU operation to `count` tiles and as many others, or to all with the `ones` tiles from src on.
+ */
+static void apply_alu(elementwise *e, vta_alu_op op, int64_t dst, int64_t src, int64_t count, int64_t ones)
 {
     const int64_t inner = ones > 0 ? ones : count, outer = count / inner;
     vtac_vta_list_alu(e->list,
@@ -160,8 +161,8 @@ static void together(elementwise *e, vta_alu_op op, int64_t dst, int64_t src, in
                       (list_range){dst, count}, (list_range){src, inner});
 }
 
-/* What the table says of an operand, before it is multiplied. */
-static void correct(elementwise *e, int64_t dst, int64_t src, int64_t count)
+/* Looks up what the table adds for an operand, before the operand is multiplied. */
+static void look_up_addend(elementwise *e, int64_t dst, int64_t src, int64_t count)
 {
     vtac_vta_list_requant(e->list,
                           &(vta_requant){.dst = dst,
@@ -180,12 +181,12 @@ static void correct(elementwise *e, int64_t dst, int64_t src, int64_t count)
 static void add_number(elementwise *e, int64_t at, int64_t count, int64_t number)
 {
     if (number != 0) {
-        immediate(e, VTA_ALU_ADD, at, count, number);
+        apply_immediate(e, VTA_ALU_ADD, at, count, number);
     }
 }
 
-/* Sums become int8. */
-static void scale(elementwise *e, int64_t at, int64_t count, int64_t record)
+/* Requantizes sums to int8. */
+static void requantize_tiles(elementwise *e, int64_t at, int64_t count, int64_t record)
 {
     const vtac_vta_layer *layer = e->p->layer;
     const list_range range = {at, count};
@@ -209,43 +210,43 @@ static void scale(elementwise *e, int64_t at, int64_t count, int64_t record)
         range, range);
 }
 
-static void arithmetic(elementwise *e, const tile_run *s, int64_t a, int64_t b, int64_t count)
+static void compute_tiles(elementwise *e, const tile_run *s, int64_t a, int64_t b, int64_t count)
 {
     const vtac_vta_layer *layer = e->p->layer;
     const vtac_vta_tensor *tensors = e->p->region->tensors;
     const int64_t factors = e->fixed + record_entries(layer->wide);
     const bool corrected = layer->kind == VTAC_VTA_ADD && layer->table != NULL;
     if (corrected) {
-        correct(e, e->third + a, layer->corrected == 0 ? a : b, count);
+        look_up_addend(e, e->third + a, layer->corrected == 0 ? a : b, count);
     }
     if (layer->kind == VTAC_VTA_ADD) {
-        together(e, VTA_ALU_MUL, a, factors, count, 1);
-        together(e, VTA_ALU_MUL, b, factors + 1, count, 1);
-        together(e, VTA_ALU_ADD, a, b, count, 0);
+        apply_alu(e, VTA_ALU_MUL, a, factors, count, 1);
+        apply_alu(e, VTA_ALU_MUL, b, factors + 1, count, 1);
+        apply_alu(e, VTA_ALU_ADD, a, b, count, 0);
     }
     if (corrected) {
-        together(e, VTA_ALU_ADD, a, e->third + a, count, 0);
+        apply_alu(e, VTA_ALU_ADD, a, e->third + a, count, 0);
     }
     if (layer->kind == VTAC_VTA_MUL) {
         add_number(e, a, count, -tensors[layer->inputs[0]].zero);
         add_number(e, b, count, -tensors[layer->inputs[1]].zero);
-        together(e, VTA_ALU_MUL, a, b, count, 0);
+        apply_alu(e, VTA_ALU_MUL, a, b, count, 0);
     }
-    scale(e, a, count, s->record);
+    requantize_tiles(e, a, count, s->record);
 }
 
-static void emit_stretch(elementwise *e, const tile_run *s)
+static void emit_run(elementwise *e, const tile_run *s)
 {
     for (int64_t at = 0; at < s->count; at += e->slot) {
         const int64_t count = vta_min(e->slot, s->count - at);
         const int64_t a = e->pieces % SLOTS * e->slot, b = e->second + a;
         e->pieces++;
-        load(e, a, s->a + at, count);
+        load_tiles(e, a, s->a + at, count);
         if (has_two(e->p->layer)) {
-            load(e, b, s->b + at, count);
+            load_tiles(e, b, s->b + at, count);
         }
         vtac_vta_list_flush(e->list);
-        arithmetic(e, s, a, b, count);
+        compute_tiles(e, s, a, b, count);
         vtac_vta_list_store(e->list, &(vta_store2d){.sram = a,
                                                     .buffer = {WORK_BUFFER},
                                                     .offset = s->out + at,
@@ -255,32 +256,32 @@ static void emit_stretch(elementwise *e, const tile_run *s)
     }
 }
 
-/* OUT elements from the start of WORK to a tensor; of one of its blocks; and blocks. */
-static int64_t origin(const plan *p, uint32_t tensor)
+/* OUT elements from the start of WORK to a tensor; elements of one of its blocks; its number of blocks. */
+static int64_t origin_of(const plan *p, uint32_t tensor)
 {
     return (int64_t)p->region->tensors[tensor].offset / p->machine->config->elem_bytes[VTA_MEM_OUT];
 }
 
-static int64_t plane(const plan *p, uint32_t tensor)
+static int64_t plane_size(const plan *p, uint32_t tensor)
 {
     const vtac_vta_tensor *t = &p->region->tensors[tensor];
     return t->h * t->w * p->machine->ro;
 }
 
-static int64_t blocks(const plan *p, uint32_t tensor)
+static int64_t block_count(const plan *p, uint32_t tensor)
 {
     return vta_ceil_div(p->region->tensors[tensor].c, p->machine->block);
 }
 
-/* Were all inputs of a concatenation made in its place? */
+/* Whether all inputs of a concatenation were made in its place. */
 static bool is_in_place(const plan *p)
 {
     int64_t block = 0;
     bool there = p->layer->kind == VTAC_VTA_CONCAT && p->images == 1;
     for (uint32_t k = 0; there && k < p->layer->input_count; k++) {
         const uint32_t in = p->layer->inputs[k];
-        there = origin(p, in) == origin(p, p->layer->output) + block * plane(p, in);
-        block += blocks(p, in);
+        there = origin_of(p, in) == origin_of(p, p->layer->output) + block * plane_size(p, in);
+        block += block_count(p, in);
     }
     return there;
 }
@@ -290,29 +291,29 @@ static void emit_concat(elementwise *e)
     const plan *p = e->p;
     const vtac_vta_layer *layer = p->layer;
     for (int64_t image = 0; image < p->images; image++) {
-        int64_t block = image * blocks(p, layer->output);
+        int64_t block = image * block_count(p, layer->output);
         for (uint32_t k = 0; k < layer->input_count; k++) {
-            const int64_t own = blocks(p, layer->inputs[k]), size = plane(p, layer->inputs[k]);
-            const int64_t from = origin(p, layer->inputs[k]) + image * own * size;
-            const int64_t to = origin(p, layer->output) + block * size;
-            if (from != to) { /* else it was made there */
-                emit_stretch(e, &(tile_run){.a = from, .out = to, .count = own * size, .record = k});
+            const int64_t own = block_count(p, layer->inputs[k]), size = plane_size(p, layer->inputs[k]);
+            const int64_t from = origin_of(p, layer->inputs[k]) + image * own * size;
+            const int64_t to = origin_of(p, layer->output) + block * size;
+            if (from != to) { /* else the input was made there */
+                emit_run(e, &(tile_run){.a = from, .out = to, .count = own * size, .record = k});
             }
             block += own;
         }
     }
 }
 
-/* A product with one tile for each plane, all of which are loaded at once. */
+/* A product with one tile for each plane; all these tiles are loaded at once. */
 typedef struct gates {
-    int64_t a, b, out; /* as of a stretch */
+    int64_t a, b, out; /* as in tile_run */
     int64_t size;      /* of a plane */
-    int64_t count;     /* planes */
+    int64_t count;     /* number of planes */
     bool by_record;
 } gates;
 
-/* b - zb. (a - za)·(b - zb) is a·(b - zb), and -za·(b - zb), which is the same for all of a plane: the latter
- * goes into records, the scales of which are those of the first one. */
+/* Subtracts the second zero point: b - zb. (a - za)·(b - zb) is a·(b - zb) plus -za·(b - zb), which is
+ * constant in a plane: the latter goes into records, with the scales of the first record. */
 static void prepare_gates(elementwise *e, const gates *g)
 {
     const vtac_vta_layer *layer = e->p->layer;
@@ -329,7 +330,7 @@ static void prepare_gates(elementwise *e, const gates *g)
     }
 }
 
-/* Some planes, or part of one, at `at` with the tiles from b on. */
+/* Multiplies some planes, or part of one, at `at` with the tiles from b on. */
 static void apply_gates(elementwise *e, const gates *g, int64_t at, int64_t b, int64_t planes, int64_t size)
 {
     const vtac_vta_layer *layer = e->p->layer;
@@ -351,32 +352,32 @@ static void apply_gates(elementwise *e, const gates *g, int64_t at, int64_t b, i
                           (list_range){bias, planes * record}, (list_range){b, planes});
     }
     for (int64_t k = 0; k < planes; k++) {
-        together(e, VTA_ALU_MUL, at + k * size, b + k * ro, size, ro);
+        apply_alu(e, VTA_ALU_MUL, at + k * size, b + k * ro, size, ro);
     }
     for (int64_t k = 0; k < (g->by_record ? planes : 1); k++) {
-        scale(e, at + k * size, g->by_record ? size : planes * size, g->by_record ? first + k : 0);
+        requantize_tiles(e, at + k * size, g->by_record ? size : planes * size, g->by_record ? first + k : 0);
     }
 }
 
 static void emit_gates(elementwise *e, const gates *g)
 {
     const int64_t ro = e->p->machine->ro, max_planes = vta_min(PLANES, vta_max(1, e->slot / g->size));
-    for (int64_t plane = 0; plane < g->count; plane += max_planes) {
-        const int64_t planes = vta_min(max_planes, g->count - plane), all = planes * g->size;
+    for (int64_t plane_size = 0; plane_size < g->count; plane_size += max_planes) {
+        const int64_t planes = vta_min(max_planes, g->count - plane_size), all = planes * g->size;
         for (int64_t at = 0; at < all; at += e->slot) {
             const int64_t count = vta_min(e->slot, all - at), a = e->pieces % SLOTS * e->slot;
-            load(e, a, g->a + plane * g->size + at, count);
+            load_tiles(e, a, g->a + plane_size * g->size + at, count);
             if (e->pieces++ == 0) {
-                load(e, e->second, g->b, g->count * ro);
+                load_tiles(e, e->second, g->b, g->count * ro);
             }
             vtac_vta_list_flush(e->list);
             if (e->pieces == 1) {
                 prepare_gates(e, g);
             }
-            apply_gates(e, g, a, e->second + plane * ro, planes, count / planes);
+            apply_gates(e, g, a, e->second + plane_size * ro, planes, count / planes);
             vtac_vta_list_store(e->list, &(vta_store2d){.sram = a,
                                                         .buffer = {WORK_BUFFER},
-                                                        .offset = g->out + plane * g->size + at,
+                                                        .offset = g->out + plane_size * g->size + at,
                                                         .y_size = 1,
                                                         .x_size = count,
                                                         .x_stride = count});
@@ -384,18 +385,18 @@ static void emit_gates(elementwise *e, const gates *g)
     }
 }
 
-/* As many planes at a time as there are accumulators for their tiles. */
+/* Goes through as many planes at a time as there are accumulators for their tiles. */
 static void emit_all_gates(elementwise *e)
 {
     const plan *p = e->p;
     const vtac_vta_layer *layer = p->layer;
-    const int64_t size = plane(p, layer->output), ro = p->machine->ro;
-    const int64_t count = p->images * blocks(p, layer->output), room = e->second / ro;
+    const int64_t size = plane_size(p, layer->output), ro = p->machine->ro;
+    const int64_t count = p->images * block_count(p, layer->output), room = e->second / ro;
     for (int64_t i = 0; i < count; i += room) {
         e->pieces = 0;
-        emit_gates(e, &(gates){.a = origin(p, layer->inputs[0]) + i * size,
-                               .b = origin(p, layer->inputs[1]) + i * ro,
-                               .out = origin(p, layer->output) + i * size,
+        emit_gates(e, &(gates){.a = origin_of(p, layer->inputs[0]) + i * size,
+                               .b = origin_of(p, layer->inputs[1]) + i * ro,
+                               .out = origin_of(p, layer->output) + i * size,
                                .size = size,
                                .count = vta_min(room, count - i),
                                .by_record = ro == 1 && p->region->tensors[layer->inputs[0]].zero != 0});
@@ -407,15 +408,15 @@ static void emit_all(elementwise *e)
     const plan *p = e->p;
     const vtac_vta_layer *layer = p->layer;
     const uint32_t b = has_two(layer) ? layer->inputs[1] : layer->inputs[0];
-    const int64_t size = plane(p, layer->output), count = p->images * blocks(p, layer->output);
-    if (layer->kind == VTAC_VTA_MUL && plane(p, b) < size) {
+    const int64_t size = plane_size(p, layer->output), count = p->images * block_count(p, layer->output);
+    if (layer->kind == VTAC_VTA_MUL && plane_size(p, b) < size) {
         emit_all_gates(e);
         return;
     }
-    emit_stretch(e, &(tile_run){.a = origin(p, layer->inputs[0]),
-                                .b = origin(p, b),
-                                .out = origin(p, layer->output),
-                                .count = count * size});
+    emit_run(e, &(tile_run){.a = origin_of(p, layer->inputs[0]),
+                            .b = origin_of(p, b),
+                            .out = origin_of(p, layer->output),
+                            .count = count * size});
 }
 
 vta_status vtac_vta_elementwise_emit(const plan *p, step_list *list, vta_diag *diag)
@@ -450,7 +451,7 @@ vta_status vtac_vta_elementwise_emit(const plan *p, step_list *list, vta_diag *d
                         : VTA_OK;
 }
 
-/* Every slot holds a tile, and the constants lie behind the slots. */
+/* Every slot must hold a tile, and the constants must lie behind the slots. */
 static vta_status must_fit(const machine *m, const vtac_vta_layer *layer, vta_diag *diag)
 {
     const int64_t records = layer->kind == VTAC_VTA_MUL ? SLOTS * PLANES * record_entries(layer->wide) : 0;
@@ -464,7 +465,6 @@ static vta_status must_fit(const machine *m, const vtac_vta_layer *layer, vta_di
                           layer->name, need, m->acc);
 }
 
-/* What it asks of each unit. */
 vta_status vtac_vta_elementwise_plan(const machine *m, const vtac_vta_region *region, uint32_t number,
                                      plan *out, vta_diag *diag)
 {
@@ -473,10 +473,10 @@ vta_status vtac_vta_elementwise_plan(const machine *m, const vtac_vta_region *re
     VTA_TRY(must_fit(m, layer, diag));
     const int64_t more = layer->kind == VTAC_VTA_ADD && layer->table != NULL ? 2 : 0;
     const int64_t passes = has_two(layer) ? 4 + more : 1;
-    const int64_t entries = out->images * blocks(out, layer->output) * plane(out, layer->output);
+    const int64_t entries = out->images * block_count(out, layer->output) * plane_size(out, layer->output);
     const int64_t bytes = entries * m->config->elem_bytes[VTA_MEM_OUT];
     const int64_t second =
-        has_two(layer) && plane(out, layer->inputs[1]) == plane(out, layer->output) ? bytes : 0;
+        has_two(layer) && plane_size(out, layer->inputs[1]) == plane_size(out, layer->output) ? bytes : 0;
     out->units = (load_of_units){.alu = (uint64_t)(entries * passes),
                                  .load = (uint64_t)((bytes + second) / m->beat),
                                  .store = (uint64_t)(bytes / m->beat),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A convolution, cut as a tiling says, as a list of calls.
+ * Emits a convolution, cut into pieces by a tiling, as a list of calls.
  */
 #include <stdlib.h>
 
@@ -15,7 +15,6 @@ void vtac_vta_slots_init(slots *s, int64_t first, int64_t size, int64_t count)
     }
 }
 
-/* The entries of the slot for `key`; *present says whether it was there. The least recently used one goes. */
 int64_t vtac_vta_slots_take(slots *s, int64_t key, bool *present)
 {
     int64_t oldest = 0, found = -1;
@@ -32,8 +31,9 @@ int64_t vtac_vta_slots_take(slots *s, int64_t key, bool *present)
     return at;
 }
 
-/* Begins behind entry `taken`, which the layer before may still need: behind it if all slots fit there, else
- * with the slot that is. */
+/* Moves the slots so that filling begins behind entry `taken`, since the layer before may still need the
+ * entries up to it: all slots lie behind it if they fit there, else the first slot behind it is filled first.
+ */
 static void slots_behind(slots *s, int64_t taken, int64_t depth)
 {
     if (taken + s->count * s->size <= depth) {
@@ -43,7 +43,7 @@ static void slots_behind(slots *s, int64_t taken, int64_t depth)
     s->start = vta_ceil_div(vta_max(taken - s->first, 0), s->size) % s->count;
 }
 
-/* Loads. */
+/* ---- loads */
 
 enum { MAX_STRIDE = UINT16_MAX };
 
@@ -56,7 +56,6 @@ extent vtac_vta_extent_of(int64_t at, int64_t count, int64_t size)
     return x;
 }
 
-/* What a tile needs of the input for a part of the window. */
 void vtac_vta_emit_input_of(const conv *c, const patch *tile, const part *p, extent *rows, extent *cols)
 {
     const vtac_vta_window *w = &c->window;
@@ -91,7 +90,7 @@ void vtac_vta_emit_load_input(emitter *e, const patch *tile, const part *p, int6
                        .x_pad_1 = (cols.after + in_cols - wanted) * ri,
                        .pad_value = tensor->zero};
     if (!outside && c->h == 1 && in_rows == 1 && in_cols == cols.count && plane <= MAX_STRIDE) {
-        load.y_size = p->blocks; /* all blocks are rows of one call */
+        load.y_size = p->blocks; /* all blocks in one call, as its rows */
         load.x_stride = plane;
         vtac_vta_list_load(e->list, &load);
         return;
@@ -134,14 +133,14 @@ void vtac_vta_emit_constants(emitter *e)
     }
 }
 
-/* Elements from the start of WORK. */
+/* The first element of input k, counted from the start of WORK. */
 static int64_t input_at(const emitter *e, uint32_t k, vta_memory memory)
 {
     const conv *c = e->c;
     return (int64_t)c->region->tensors[c->layer->inputs[k]].offset / c->machine->config->elem_bytes[memory];
 }
 
-/* Weights that are an input: those of an output block lie together, and a part is some of them. */
+/* Loads weights that are an input. Those of an output block are contiguous; a part is a range of them. */
 static void load_packed(emitter *e, int64_t group, const part *p, int64_t sram)
 {
     const conv *c = e->c;
@@ -175,7 +174,7 @@ int64_t vtac_vta_emit_weights(emitter *e, int64_t group, int64_t index)
     return sram;
 }
 
-/* Nobody looks at the last entry of a wide record: it is not fetched. */
+/* Loads records of parameters. The last entry of a wide record is never read, so it is padding instead. */
 static void load_records(emitter *e, int64_t sram, int64_t from, int64_t count)
 {
     const int64_t record = e->c->record;
@@ -214,7 +213,7 @@ int64_t vtac_vta_emit_params(emitter *e, int64_t group)
 static int64_t need_input(emitter *e, const piece *p, const reduction *t)
 {
     bool present;
-    /* grouped: the channels that its outputs belong to, which several pieces may have alike */
+    /* grouped: pieces whose outputs belong to the same input channels share a slot */
     const reach all = vtac_vta_conv_reach(e->c, p->group * e->t->group, e->t->group);
     const int64_t whose = e->c->groups > 1 ? all.first * e->c->in_blocks + all.count : 0;
     const int64_t key = (whose * e->t->tiles + p->tile_index) * e->t->parts + t->index;
@@ -225,23 +224,23 @@ static int64_t need_input(emitter *e, const piece *p, const reduction *t)
     return sram;
 }
 
-/* The array. */
+/* ---- the array */
 
-/* Entry of the piece's pixel (0, 0) for block n. */
+/* The entry of the sum of block n at the piece's pixel (0, 0). */
 static int64_t sums_of(const emitter *e, const piece *p, int64_t n)
 {
     const int64_t ro = e->c->machine->ro;
     return p->acc + n / ro * p->tile.rows * p->tile.cols * ro + n % ro;
 }
 
-/* All sums of the tile that block n is in. */
+/* The range of all sums of the tile that has block n. */
 static list_range range_of(const emitter *e, const piece *p, int64_t n)
 {
     const int64_t ro = e->c->machine->ro;
     return (list_range){sums_of(e, p, n - n % ro), p->tile.rows * p->tile.cols * ro};
 }
 
-/* Input pixels from row to row of a tile, and in a column. */
+/* The distance of input rows, and of input columns, in a tile. */
 static int64_t in_cols_of(const emitter *e, const piece *p, const reduction *t)
 {
     const vtac_vta_window *w = &e->c->window;
@@ -255,7 +254,7 @@ static int64_t in_rows_of(const emitter *e, const piece *p, const reduction *t)
     return (p->tile.rows - 1) * w->stride[0] + (t->part.kys - 1) * w->dilation[0] + 1;
 }
 
-/* One that only fills its tile up takes one step, whose product is 0: its sums are its parameters alone. */
+/* A padding block needs one zero product; its accumulators then hold the parameters alone. */
 void vtac_vta_emit_grid(emitter *e, const piece *p, const reduction *t, int64_t n, const pixel_grid *which)
 {
     const conv *c = e->c;
@@ -270,7 +269,8 @@ void vtac_vta_emit_grid(emitter *e, const piece *p, const reduction *t, int64_t 
     if (fills && !t->init) {
         return;
     }
-    for (int64_t k = 0, plane = 0; k < steps; plane++) { /* no divisions for each step: they are many */
+    for (int64_t k = 0, plane = 0; k < steps;
+         plane++) { /* counts instead of dividing for each of the many steps */
         const int64_t block = r.first + plane / c->planes;
         const int64_t corner = first + (block / m->ri - t->part.block) * in_rows * in_cols;
         for (int64_t ky = 0; ky < t->part.kys && k < steps; ky++) {
@@ -296,7 +296,6 @@ void vtac_vta_emit_grid(emitter *e, const piece *p, const reduction *t, int64_t 
         (list_range){which->to - n % m->ro, which->rows * which->cols * m->ro});
 }
 
-/* Block n over one part. */
 void vtac_vta_emit_gemm(emitter *e, const piece *p, const reduction *t, int64_t n)
 {
     if (e->t->parted) {
@@ -309,7 +308,7 @@ void vtac_vta_emit_gemm(emitter *e, const piece *p, const reduction *t, int64_t 
             .to = sums_of(e, p, n), .rows = p->tile.rows, .cols = p->tile.cols, .down = 1, .across = 1});
 }
 
-/* The same for channels by themselves: a call for each piece of the window. */
+/* One call of DEPTHWISE for each piece of the window. */
 void vtac_vta_emit_depthwise(emitter *e, const piece *p, const reduction *t, int64_t n)
 {
     const conv *c = e->c;
@@ -341,12 +340,12 @@ void vtac_vta_emit_depthwise(emitter *e, const piece *p, const reduction *t, int
     }
 }
 
-/* Where the output of the `ro` blocks from n on lies for a tile: a transfer of its pixels. */
+/* The output of the `ro` blocks from n on for a tile, as the shape of a transfer. */
 typedef struct store_area {
-    int64_t offset, y_size, x_size, x_stride; /* offset: from the tensor's start; all in OUT elements */
+    int64_t offset, y_size, x_size, x_stride; /* in OUT elements; offset: from the tensor's start */
 } store_area;
 
-static store_area place_of(const emitter *e, const piece *p, int64_t n, int64_t byte)
+static store_area store_area_of(const emitter *e, const piece *p, int64_t n, int64_t byte)
 {
     const conv *c = e->c;
     const patch *tile = &p->out;
@@ -365,7 +364,7 @@ static int64_t origin_of(const emitter *e, uint32_t tensor)
     return (int64_t)e->c->region->tensors[tensor].offset / e->c->machine->config->elem_bytes[VTA_MEM_OUT];
 }
 
-static void requantize(emitter *e, const entries *of, const rounding *how)
+static void requantize_entries(emitter *e, const entries *of, const rounding *how)
 {
     const int64_t pitch = of->rows > 1 ? of->pitch : 0, apart = of->count > 1 ? of->apart : 0;
     const list_range range = {of->at, (of->rows - 1) * pitch + (of->count - 1) * apart + 1};
@@ -417,8 +416,8 @@ void vtac_vta_emit_into_inp(emitter *e, const piece *p, int64_t n, int64_t to, i
     }
 }
 
-/* Tiles with one other tile, or with as many. */
-static void combine(emitter *e, vta_alu_op op, int64_t dst, int64_t src, int64_t count, bool one)
+/* Applies an ALU operation to `count` tiles and as many others, or one other for all. */
+static void apply_alu(emitter *e, vta_alu_op op, int64_t dst, int64_t src, int64_t count, bool one)
 {
     const vta_uop uop = {.dst = (uint32_t)dst, .src = (uint32_t)src};
     vtac_vta_list_alu(e->list,
@@ -431,11 +430,11 @@ static void combine(emitter *e, vta_alu_op op, int64_t dst, int64_t src, int64_t
                       (list_range){dst, count}, (list_range){src, one ? 1 : count});
 }
 
-/* The other operand of a joined sum, for the tile of block n that the array is about to work on. */
+/* Loads the other operand of a joined sum, for the tile of block n that the array will work on. */
 static int64_t emit_other(emitter *e, const piece *p, int64_t n)
 {
     const tiling *t = e->t;
-    const store_area from = place_of(e, p, n, 0);
+    const store_area from = store_area_of(e, p, n, 0);
     const int64_t sram = t->other_first + e->others++ % t->other_slots * t->other_size;
     vtac_vta_list_load(e->list, &(vta_load2d){.memory = VTA_MEM_ACC8,
                                               .sram = sram,
@@ -447,8 +446,8 @@ static int64_t emit_other(emitter *e, const piece *p, int64_t n)
     return sram;
 }
 
-/* How many rows or columns from `at` on, of `room`, have means of as many elements. */
-static int64_t run_of(const emitter *e, int d, int64_t at, int64_t room)
+/* The number of rows or columns from `at` on, at most `room`, whose means have equally many elements. */
+static int64_t equal_means(const emitter *e, int d, int64_t at, int64_t room)
 {
     const conv *c = e->c;
     const int64_t size = d == 0 ? c->h : c->w, elements = vtac_vta_elements(c->layer, d, at, size);
@@ -471,25 +470,25 @@ static int64_t divisor_at(const emitter *e, int64_t y, int64_t x)
     return i;
 }
 
-/* The same for means whose divisor changes at the borders: a rectangle for each. */
+/* Requantizes means whose divisor changes at the borders: a rectangle for each divisor. */
 static void requantize_means(emitter *e, const piece *p, int64_t at)
 {
     const conv *c = e->c;
     const patch *tile = &p->tile;
     const int64_t ro = c->machine->ro;
     for (int64_t y = 0, rows; y < tile->rows; y += rows) {
-        rows = run_of(e, 0, tile->y + y, tile->rows - y);
+        rows = equal_means(e, 0, tile->y + y, tile->rows - y);
         for (int64_t x = 0, cols; x < tile->cols; x += cols) {
-            cols = run_of(e, 1, tile->x + x, tile->cols - x);
+            cols = equal_means(e, 1, tile->x + x, tile->cols - x);
             const bool whole = cols == tile->cols;
-            requantize(e,
-                       &(entries){.at = at + (y * tile->cols + x) * ro,
-                                  .rows = whole ? 1 : rows,
-                                  .pitch = tile->cols * ro,
-                                  .count = whole ? rows * cols : cols,
-                                  .apart = ro},
-                       &(rounding){p->params / c->record + divisor_at(e, tile->y + y, tile->x + x),
-                                   c->rounded, c->layer});
+            requantize_entries(e,
+                               &(entries){.at = at + (y * tile->cols + x) * ro,
+                                          .rows = whole ? 1 : rows,
+                                          .pitch = tile->cols * ro,
+                                          .count = whole ? rows * cols : cols,
+                                          .apart = ro},
+                               &(rounding){p->params / c->record + divisor_at(e, tile->y + y, tile->x + x),
+                                           c->rounded, c->layer});
         }
     }
 }
@@ -501,7 +500,7 @@ static int32_t clamped(int32_t value, const vtac_vta_layer *layer)
 
 static void store_tiles(emitter *e, const piece *p, int64_t n, int64_t at, int64_t byte)
 {
-    const store_area to = place_of(e, p, n, byte);
+    const store_area to = store_area_of(e, p, n, byte);
     vtac_vta_list_store(e->list, &(vta_store2d){.sram = at,
                                                 .buffer = {WORK_BUFFER},
                                                 .offset = origin_of(e, e->c->output) + to.offset,
@@ -510,8 +509,8 @@ static void store_tiles(emitter *e, const piece *p, int64_t n, int64_t at, int64
                                                 .x_stride = to.x_stride});
 }
 
-/* Stores the sums of `ro` blocks from n on as they are: OUT has the lowest byte of each, and the next ones
- * come down by shifting. */
+/* Stores the sums of the `ro` blocks from n on unrounded: OUT has the lowest byte of each sum, and shifting
+ * brings down the next byte. */
 static void store_whole(emitter *e, const piece *p, int64_t n)
 {
     enum { BYTE = 8 };
@@ -534,29 +533,31 @@ static void store_whole(emitter *e, const piece *p, int64_t n)
     }
 }
 
-/* Means of what the `ro` blocks from n on are requantized to. */
-static void end_in_means(emitter *e, const piece *p, int64_t n)
+/* Requantizes the `ro` blocks from n on, pools them by means, and stores those. */
+static void finish_by_means(emitter *e, const piece *p, int64_t n)
 {
     const conv *c = e->c;
     const int64_t ro = c->machine->ro, at = sums_of(e, p, n);
     for (int64_t r = 0; r < ro; r++) {
-        requantize(e, &(entries){.at = at + r, .rows = 1, .count = p->tile.rows * p->tile.cols, .apart = ro},
-                   &(rounding){p->params / c->record + n + r, c->rounded, c->layer});
+        requantize_entries(
+            e, &(entries){.at = at + r, .rows = 1, .count = p->tile.rows * p->tile.cols, .apart = ro},
+            &(rounding){p->params / c->record + n + r, c->rounded, c->layer});
     }
     const int64_t to = vtac_vta_emit_pool(e, p, at);
-    requantize(e, &(entries){.at = to, .rows = 1, .count = p->out.rows * p->out.cols * ro, .apart = 1},
-               &(rounding){e->t->fixed_first / c->mean_record, c->mean_zero, c->pool});
+    requantize_entries(e,
+                       &(entries){.at = to, .rows = 1, .count = p->out.rows * p->out.cols * ro, .apart = 1},
+                       &(rounding){e->t->fixed_first / c->mean_record, c->mean_zero, c->pool});
     store_tiles(e, p, n, to, 0);
 }
 
-/* Requantizes the tiles of `ro` blocks from n on, adds what is to be added, and stores. */
-static void emit_end(emitter *e, const piece *p, int64_t n)
+/* Finishes the `ro` blocks from n on: pools, requantizes, adds the joined sum's operand, and stores. */
+static void finish_blocks(emitter *e, const piece *p, int64_t n)
 {
     const conv *c = e->c;
     const int64_t ro = c->machine->ro, pixels = p->out.rows * p->out.cols;
     int64_t at = sums_of(e, p, n);
     if (c->mean_record > 0) {
-        end_in_means(e, p, n);
+        finish_by_means(e, p, n);
         return;
     }
     if (conv_whole(c)) {
@@ -573,7 +574,7 @@ static void emit_end(emitter *e, const piece *p, int64_t n)
         if (conv_is_mean(c) && c->pairs > 1) {
             requantize_means(e, p, at + r);
         } else {
-            requantize(
+            requantize_entries(
                 e, &(entries){.at = at + r, .rows = 1, .count = pixels, .apart = ro},
                 &(rounding){p->params / c->record + (conv_is_mean(c) ? 0 : n + r), c->rounded, &layer});
         }
@@ -581,16 +582,15 @@ static void emit_end(emitter *e, const piece *p, int64_t n)
     if (c->sum != NULL) {
         const int64_t fixed = e->t->fixed_first, record = record_entries(c->sum->wide), count = pixels * ro;
         const int32_t zero = zero_rounded(c->sum, &c->region->tensors[c->output]);
-        combine(e, VTA_ALU_MUL, at, fixed + record, count, true);
-        combine(e, VTA_ALU_MUL, p->other, fixed + record + 1, count, true);
-        combine(e, VTA_ALU_ADD, at, p->other, count, false);
-        requantize(e, &(entries){.at = at, .rows = 1, .count = count, .apart = 1},
-                   &(rounding){fixed / record, zero, c->sum});
+        apply_alu(e, VTA_ALU_MUL, at, fixed + record, count, true);
+        apply_alu(e, VTA_ALU_MUL, p->other, fixed + record + 1, count, true);
+        apply_alu(e, VTA_ALU_ADD, at, p->other, count, false);
+        requantize_entries(e, &(entries){.at = at, .rows = 1, .count = count, .apart = 1},
+                           &(rounding){fixed / record, zero, c->sum});
     }
     store_tiles(e, p, n, at, 0);
 }
 
-/* All blocks over one part; after the `last` one they are finished. */
 void vtac_vta_emit_reduction(emitter *e, piece *p, const reduction *t, bool last)
 {
     const int64_t ro = e->c->machine->ro;
@@ -604,12 +604,12 @@ void vtac_vta_emit_reduction(emitter *e, piece *p, const reduction *t, bool last
             vtac_vta_emit_gemm(e, p, t, n);
         }
         if (last && (n + 1) % ro == 0) {
-            emit_end(e, p, n + 1 - ro);
+            finish_blocks(e, p, n + 1 - ro);
         }
     }
 }
 
-/* Grouped convolutions: a group may need fewer parts than the one that needs most. */
+/* Grouped convolutions: a group of blocks may need fewer parts than the group that needs most. */
 static int64_t parts_of(const emitter *e, int64_t group)
 {
     int64_t parts = e->t->parts;
@@ -656,7 +656,8 @@ static void emit_pieces(emitter *e)
     const int64_t inner = t->tiles_outside ? t->groups : t->tiles;
     for (int64_t i = 0; i < outer; i++) {
         for (int64_t k = 0; k < inner; k++) {
-            /* Every other round backwards: what was used last is used first. Rows are kept downwards. */
+            /* Every other round goes backwards: what was used last is used first. With kept rows all
+             * rounds go down. */
             const int64_t j = i % 2 == 0 || t->kept > 0 ? k : inner - 1 - k;
             emit_piece(e, t->tiles_outside ? j : i, t->tiles_outside ? i : j);
         }
@@ -664,9 +665,9 @@ static void emit_pieces(emitter *e)
     vtac_vta_list_flush(e->list);
 }
 
-/* Where a layer has the whole machine, it begins with what the layer before used longest ago, so that its
- * first loads need not wait for the other's last work. Sums of their own place only: what is joined divides
- * ACC in quarters. */
+/* With the whole machine, a layer begins with the entries that the layer before used longest ago, so that its
+ * first loads need not wait for that layer's last work. Sums move only if nothing is joined: a joined layer
+ * needs the quarters of ACC. */
 static void begin_behind(emitter *e)
 {
     const conv *c = e->c;
@@ -681,7 +682,8 @@ static void begin_behind(emitter *e)
     if (c->sum != NULL || c->pool != NULL) {
         return;
     }
-    const int64_t before = (ends->params - params) / c->record * c->record; /* a record has its place */
+    const int64_t before =
+        (ends->params - params) / c->record * c->record; /* a record is aligned to its size */
     e->params.first = ends->params >= params && before >= used ? before : t->param_first;
     slots sums;
     vtac_vta_slots_init(&sums, 0, t->acc_size, t->acc_slots);
@@ -690,7 +692,7 @@ static void begin_behind(emitter *e)
     e->first_slot = sums.start;
 }
 
-/* What it leaves to the next one. */
+/* The ends of the layer's uses of the scratchpads, for the next layer. */
 static list_ends ends_of(const emitter *e)
 {
     const tiling *t = e->t;

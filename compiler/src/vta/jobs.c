@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What each step asks for, before any time is known. A list touches few different runs of entries: their ends
- * cut a scratchpad into places, and what is noted of entries is the same for all of a place.
+ * The needs of each step, worked out before any time is known. A list uses few different ranges of entries:
+ * their ends cut a scratchpad into places, and all entries of a place have the same marks.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +16,8 @@ static void track_init(track *of, int64_t depth)
     }
 }
 
-/* The granules of some entries; the scratchpad is cut at both ends. */
-static granule_run cut(track *of, entry_range where)
+/* The granules of some entries; marks both ends of the range as cuts. */
+static granule_run cut_range(track *of, entry_range where)
 {
     const int64_t from = where.first >> of->log_size,
                   to = vta_min((where.first + vta_max(where.count, 1) - 1) >> of->log_size, GRANULES - 1);
@@ -28,7 +28,7 @@ static granule_run cut(track *of, entry_range where)
     return (granule_run){(uint16_t)from, (uint16_t)to};
 }
 
-static entry_range stretch_of(int64_t first, int64_t count)
+static entry_range range_of(int64_t first, int64_t count)
 {
     return (entry_range){(int32_t)first, (int32_t)count};
 }
@@ -45,8 +45,8 @@ static void job_of_load(model *t, const vta_load2d *l, job *j)
     const list_range filled = list_fills(l);
     j->memory = (uint8_t)l->memory;
     j->works = l->buffer.index == WORK_BUFFER;
-    j->dst = stretch_of(filled.first, filled.count);
-    j->to = cut(load_track(t, j), j->dst);
+    j->dst = range_of(filled.first, filled.count);
+    j->to = cut_range(load_track(t, j), j->dst);
     j->pads = (int32_t)(filled.count - l->y_size * l->x_size);
     j->gap = l->x_stride == l->x_size ? 0 : (int32_t)l->y_size * ROW_GAP;
     transfer_of(t, j, l->y_size, l->x_size, l->x_stride, l->memory);
@@ -54,20 +54,21 @@ static void job_of_load(model *t, const vta_load2d *l, job *j)
 
 static void job_of_store(model *t, const vta_store2d *s, job *j)
 {
-    j->src = stretch_of(s->sram, s->y_size * s->x_size);
-    j->from = cut(&t->out, j->src);
+    j->src = range_of(s->sram, s->y_size * s->x_size);
+    j->from = cut_range(&t->out, j->src);
     transfer_of(t, j, s->y_size, s->x_size, s->x_stride, VTA_MEM_OUT);
 }
 
-static void take_nest(job *j, const list_nest *n)
+static void set_ranges(job *j, const list_nest *n)
 {
-    j->dst = stretch_of(n->dst, n->dst_count);
-    j->src = stretch_of(n->src, n->src_count);
-    j->other = stretch_of(n->wgt, n->wgt_count);
+    j->dst = range_of(n->dst, n->dst_count);
+    j->src = range_of(n->src, n->src_count);
+    j->other = range_of(n->wgt, n->wgt_count);
     j->spread = (int32_t)n->dst_spread;
 }
 
-/* A step that keeps the destination of the one before adds to it in a register: it is written once. */
+/* The writes of a GEMM: a step that keeps its predecessor's destination adds to it in a register, so it
+ * is written once. */
 static int64_t writes_of(const vta_gemm *g, const list_nest *n)
 {
     if (n->dst_runs > 1) {
@@ -79,10 +80,10 @@ static int64_t writes_of(const vta_gemm *g, const list_nest *n)
 
 static inline void job_of_array(model *t, job *j, const list_nest *n)
 {
-    take_nest(j, n);
-    j->to = cut(&t->out, j->dst);
-    j->from = cut(&t->inp, j->src);
-    j->by = cut(&t->wgt, j->other);
+    set_ranges(j, n);
+    j->to = cut_range(&t->out, j->dst);
+    j->from = cut_range(&t->inp, j->src);
+    j->by = cut_range(&t->wgt, j->other);
 }
 
 static void job_of_gemm(model *t, const step *s, job *j)
@@ -121,12 +122,12 @@ static void job_of_alu(model *t, const step *s, job *j)
     const list_nest n = list_nest_of(t->list, s);
     const int64_t passes = a->iter_out * a->iter_in;
     const bool one_bank = !a->use_imm && a->op != VTA_ALU_MOV && bank_of(t, n.dst) == bank_of(t, n.src);
-    take_nest(j, &n);
+    set_ranges(j, &n);
     j->kernel = a->kernel.index;
     j->steps = (int32_t)(passes * (n.uops + (one_bank ? n.dst_runs : 0)));
     j->writes = (int32_t)(passes * n.uops);
-    j->to = cut(&t->out, j->dst);
-    j->from = cut(&t->out, j->src);
+    j->to = cut_range(&t->out, j->dst);
+    j->from = cut_range(&t->out, j->src);
 }
 
 static void job_of_requant(model *t, const vta_requant *r, job *j)
@@ -135,14 +136,14 @@ static void job_of_requant(model *t, const vta_requant *r, job *j)
     const int64_t dst = list_requant_count(r);
     const int64_t src = (r->iter_out - 1) * r->src_out + (r->iter_in - 1) * r->src_in + 1;
     j->to_inp = r->to_inp;
-    j->dst = stretch_of(r->dst, dst);
-    j->src = stretch_of(r->src, r->to_inp ? src : dst);
-    j->other = stretch_of(record * r->params, record);
+    j->dst = range_of(r->dst, dst);
+    j->src = range_of(r->src, r->to_inp ? src : dst);
+    j->other = range_of(record * r->params, record);
     j->writes = (int32_t)(r->iter_out * r->iter_in);
     j->steps = j->writes + (r->wide ? WIDE_RECORD : RECORD);
-    j->to = cut(r->to_inp ? &t->inp : &t->out, j->dst);
-    j->from = cut(&t->out, j->src);
-    j->by = cut(&t->out, j->other);
+    j->to = cut_range(r->to_inp ? &t->inp : &t->out, j->dst);
+    j->from = cut_range(&t->out, j->src);
+    j->by = cut_range(&t->out, j->other);
 }
 
 static void job_of(model *t, const step *s, job *j)
@@ -163,10 +164,10 @@ static void job_of(model *t, const step *s, job *j)
     }
 }
 
-/* Granules from one cut to the next are a place. */
+/* Numbers the places: the granules between two cuts. */
 static void number_places(track *of)
 {
-    enum { BESIDE = 4 }; /* so many are looked at at once: mostly none of them is cut */
+    enum { BESIDE = 4 }; /* granules at a time: most groups have no cut */
     _Static_assert(GRANULES % BESIDE == 0, "granules are looked at four by four");
     uint16_t number = 0;
     for (size_t i = 0; i < GRANULES; i += BESIDE) {

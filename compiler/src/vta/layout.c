@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where tensors lie in WORK. Inputs are written before the run and outputs read after it; what lives between
- * two layers shares memory with what does not live then. That a store may overtake a load of the memory's
- * former tenant is no danger: the recording orders accesses byte by byte.
+ * The places of tensors in WORK. Inputs are written before the run and outputs read after it; tensors whose
+ * live ranges are disjoint share memory. A store cannot overtake a load of the memory's former tensor: the
+ * recording orders accesses byte by byte.
  */
 #include <stdlib.h>
 
@@ -12,7 +12,7 @@
 
 enum { ALIGN = 64 };
 
-/* Of all tensors, where some are loaded as weights or as parameters. */
+/* The alignment of all tensors; larger where some tensors are loaded as weights or as parameters. */
 static int64_t alignment_of(const machine *m, const vtac_vta_region *region)
 {
     const uint32_t *bytes = m->config->elem_bytes;
@@ -25,7 +25,7 @@ static int64_t alignment_of(const machine *m, const vtac_vta_region *region)
     return any ? vta_ceil_div(larger, ALIGN) * ALIGN : ALIGN;
 }
 
-static void store_plainly(const machine *m, vtac_vta_tensor *t, int64_t align)
+static void size_tensor(const machine *m, vtac_vta_tensor *t, int64_t align)
 {
     if (!t->folded) {
         t->stored_c = t->c;
@@ -37,7 +37,7 @@ static void store_plainly(const machine *m, vtac_vta_tensor *t, int64_t align)
     t->bytes = (uint64_t)(vta_ceil_div(tiles * m->batch * m->block, align) * align);
 }
 
-/* The tensor whose memory it is. */
+/* The tensor that owns the memory of a tensor, which may be a slice. */
 static uint32_t root_of(const decisions *decided, uint32_t tensor)
 {
     while (decided->part_of[tensor] >= 0) {
@@ -46,13 +46,13 @@ static uint32_t root_of(const decisions *decided, uint32_t tensor)
     return tensor;
 }
 
-static void touch(vtac_life *l, uint32_t layer)
+static void extend_life(vtac_life *l, uint32_t layer)
 {
     l->first = l->first < layer ? l->first : layer;
     l->last = l->last > layer ? l->last : layer;
 }
 
-/* When each tensor lives, by layers: from the one that writes it. */
+/* Finds each tensor's live range, in layers from the one that writes it. */
 static void find_lives(const vtac_vta_region *region, const decisions *decided, vtac_life *lives)
 {
     for (uint32_t i = 0; i < region->tensor_count; i++) {
@@ -70,9 +70,9 @@ static void find_lives(const vtac_vta_region *region, const decisions *decided, 
         }
         when = decided->sum_of[when] >= 0 ? (uint32_t)decided->sum_of[when] : when;
         for (uint32_t k = 0; k < layer->input_count; k++) {
-            touch(&lives[root_of(decided, layer->inputs[k])], when);
+            extend_life(&lives[root_of(decided, layer->inputs[k])], when);
         }
-        touch(&lives[root_of(decided, layer->output)], when);
+        extend_life(&lives[root_of(decided, layer->output)], when);
     }
     for (uint32_t i = 0; i < region->tensor_count; i++) {
         lives[i].last = (uint32_t)vta_min(lives[i].last + INTERLEAVE_WINDOW, region->layer_count);
@@ -82,7 +82,7 @@ static void find_lives(const vtac_vta_region *region, const decisions *decided, 
     }
 }
 
-/* Tensors that are a part of another have no place of their own. */
+/* Removes slices of other tensors, which have no place of their own. */
 static size_t leave_parts_out(const decisions *decided, vtac_life *lives, uint32_t count)
 {
     size_t kept = 0;
@@ -103,7 +103,7 @@ vta_status vtac_vta_layout_tensors(const machine *m, vtac_vta_region *region, co
     }
     const int64_t align = alignment_of(m, region);
     for (uint32_t i = 0; i < region->tensor_count; i++) {
-        store_plainly(m, &region->tensors[i], align);
+        size_tensor(m, &region->tensors[i], align);
     }
     find_lives(region, decided, lives);
     const size_t count = leave_parts_out(decided, lives, region->tensor_count);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The list of calls: appending, holding epilogues back, kernels, and the recording.
+ * Lists of calls: appending, epilogues that are held back, kernels, and recording.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -55,7 +55,7 @@ void vtac_vta_list_free(step_list *list)
 
 enum { TABLE_WORDS = 64 };
 
-/* Kernels. */
+/* ---- kernels */
 
 static uint64_t hash_uops(const vta_uop *uops, uint32_t count)
 {
@@ -74,7 +74,7 @@ static list_kernel *kernel_at(const step_list *list, uint32_t index)
     return vta_vec_at(&list->kernels, index);
 }
 
-static bool equal(const step_list *list, const list_kernel *kernel, const vta_uop *uops, uint32_t count)
+static bool same_uops(const step_list *list, const list_kernel *kernel, const vta_uop *uops, uint32_t count)
 {
     const vta_uop *own = vta_vec_at(&list->uops, kernel->first);
     bool same = kernel->count == count;
@@ -107,8 +107,8 @@ static bool grow_table(step_list *list)
     return true;
 }
 
-/* The least, or the largest, of each index. */
-static vta_uop bound(const vta_uop *uops, uint32_t count, bool largest)
+/* The minimum, or the maximum, of each index. */
+static vta_uop bound_uops(const vta_uop *uops, uint32_t count, bool largest)
 {
     vta_uop all = uops[0];
     for (uint32_t i = 1; i < count; i++) {
@@ -134,7 +134,7 @@ static size_t place_of(const step_list *list, uint64_t hash, const vta_uop *uops
     size_t i = (size_t)hash & (list->table_size - 1);
     while (list->table[i] != 0) {
         const list_kernel *kernel = kernel_at(list, list->table[i] - 1);
-        if (kernel->hash == hash && equal(list, kernel, uops, count)) {
+        if (kernel->hash == hash && same_uops(list, kernel, uops, count)) {
             break;
         }
         i = (i + 1) & (list->table_size - 1);
@@ -165,8 +165,8 @@ vta_kernel vtac_vta_list_kernel_of(step_list *list, const vta_uop *uops, uint32_
                                .first = (uint32_t)list->uops.count,
                                .count = count,
                                .dst_runs = runs_of(uops, count),
-                               .low = bound(uops, count, false),
-                               .high = bound(uops, count, true)};
+                               .low = bound_uops(uops, count, false),
+                               .high = bound_uops(uops, count, true)};
     vta_uop *copy = vta_vec_add(&list->uops, count);
     if (copy == NULL || vta_vec_push(&list->kernels, &fresh) == NULL) {
         list->failed = true;
@@ -184,9 +184,9 @@ const vta_uop *vtac_vta_list_uops(const step_list *list, vta_kernel kernel, uint
     return vta_vec_at(&list->uops, own->first);
 }
 
-/* Steps. */
+/* ---- steps */
 
-static void append(step_list *list, vta_vec *where, const step *what)
+static void append_step(step_list *list, vta_vec *where, const step *what)
 {
     step *added = vta_vec_push(where, what);
     if (added == NULL) {
@@ -196,8 +196,8 @@ static void append(step_list *list, vta_vec *where, const step *what)
     added->tag = list->tag;
 }
 
-/* The first `count` calls that are held back; the others keep all ranges. */
-static void put_later(step_list *list, size_t count)
+/* Appends the first `count` calls of the epilogue. The ranges of the epilogue stay as they are. */
+static void release_epilogue(step_list *list, size_t count)
 {
     vta_vec *all = &list->steps;
     step *held = list->later.items,
@@ -219,7 +219,7 @@ void vtac_vta_list_flush(step_list *list)
         list->flush = true;
         return;
     }
-    put_later(list, list->later.count);
+    release_epilogue(list, list->later.count);
     list->range_count = 0;
 }
 
@@ -230,8 +230,8 @@ void vtac_vta_list_piece(step_list *list)
     }
 }
 
-/* The epilogue goes first where it touches what comes now. */
-static void give_way(step_list *list, list_range acc)
+/* Appends the epilogue if it touches the same entries as the next call. */
+static void release_for(step_list *list, list_range acc)
 {
     for (uint32_t i = 0; i < list->range_count; i++) {
         if (list_meets(list->ranges[i], acc)) {
@@ -241,7 +241,7 @@ static void give_way(step_list *list, list_range acc)
     }
 }
 
-static void touch(step_list *list, list_range acc)
+static void add_range(step_list *list, list_range acc)
 {
     for (uint32_t i = 0; i < list->range_count; i++) {
         if (list->ranges[i].first == acc.first && list->ranges[i].count == acc.count) {
@@ -258,7 +258,7 @@ static void touch(step_list *list, list_range acc)
     hull->count = (end > other ? end : other) - hull->first;
 }
 
-/* Main calls come at once, what they make room for before them; the others are held back. */
+/* Main calls release the epilogue behind them; calls of the epilogue are held back. */
 void vtac_vta_list_put(step_list *list, const step *draft)
 {
     const bool main = draft->kind == STEP_GEMM || draft->kind == STEP_DEPTHWISE;
@@ -268,26 +268,26 @@ void vtac_vta_list_put(step_list *list, const step *draft)
         vtac_vta_list_flush(list);
     }
     if (main || draft->kind == STEP_LOAD) {
-        give_way(list, draft->to);
-        append(list, &list->steps, draft);
+        release_for(list, draft->to);
+        append_step(list, &list->steps, draft);
     } else {
-        touch(list, draft->to);
-        touch(list, draft->from);
-        append(list, &list->later, draft);
+        add_range(list, draft->to);
+        add_range(list, draft->from);
+        append_step(list, &list->later, draft);
     }
     if (draft->kind == STEP_REQUANT) {
         const int64_t record = draft->requant.wide ? 4 : 2;
-        touch(list, (list_range){record * draft->requant.params, record});
+        add_range(list, (list_range){record * draft->requant.params, record});
     }
     if (main && draft->shares > 1) {
-        put_later(list, (list->later.count + draft->shares - 1) / draft->shares);
+        release_epilogue(list, (list->later.count + draft->shares - 1) / draft->shares);
     } else if (main) {
         vtac_vta_list_flush(list);
     }
     list->tag = tag;
 }
 
-static void call(step_list *list, step what)
+static void add_call(step_list *list, step what)
 {
     what.tag = list->tag;
     what.shares = list->shares;
@@ -297,16 +297,16 @@ static void call(step_list *list, step what)
     }
     what.flush = list->flush;
     list->flush = false;
-    append(list, &list->drafts, &what);
+    append_step(list, &list->drafts, &what);
 }
 
 void vtac_vta_list_load(step_list *list, const vta_load2d *load)
 {
     const bool acc = load->memory == VTA_MEM_ACC || load->memory == VTA_MEM_ACC8;
-    call(list, (step){.kind = STEP_LOAD, .to = acc ? list_fills(load) : (list_range){0}, .load = *load});
+    add_call(list, (step){.kind = STEP_LOAD, .to = acc ? list_fills(load) : (list_range){0}, .load = *load});
 }
 
-/* As a load of words; what is held back goes first: it may read the table that was there. */
+/* A table is loaded as words. The epilogue goes first: it may read the table that was there. */
 void vtac_vta_list_table(step_list *list, int64_t table, uint32_t buffer, int64_t offset)
 {
     enum { WORDS = TABLE_WORDS, WORD = 4 };
@@ -320,20 +320,19 @@ void vtac_vta_list_table(step_list *list, int64_t table, uint32_t buffer, int64_
                                            .x_stride = WORDS});
 }
 
-/* `count` entries of padding. */
-static void vtac_vta_load_padding(step_list *list, const vta_load2d *like, int64_t sram, int64_t rows,
-                                  int64_t cols)
+/* Fills rows x cols entries with padding. */
+static void pad_entries(step_list *list, const vta_load2d *like, int64_t sram, int64_t rows, int64_t cols)
 {
     enum { MAX_ROWS = 15 };
-    vta_load2d call = {.memory = like->memory,
-                       .buffer = like->buffer,
-                       .x_size = cols,
-                       .x_stride = cols,
-                       .pad_value = like->pad_value};
-    for (int64_t row = 0; row < rows && cols > 0; row += call.y_pad_0) {
-        call.sram = sram + row * cols;
-        call.y_pad_0 = rows - row < MAX_ROWS ? rows - row : MAX_ROWS;
-        vtac_vta_list_load(list, &call);
+    vta_load2d add_call = {.memory = like->memory,
+                           .buffer = like->buffer,
+                           .x_size = cols,
+                           .x_stride = cols,
+                           .pad_value = like->pad_value};
+    for (int64_t row = 0; row < rows && cols > 0; row += add_call.y_pad_0) {
+        add_call.sram = sram + row * cols;
+        add_call.y_pad_0 = rows - row < MAX_ROWS ? rows - row : MAX_ROWS;
+        vtac_vta_list_load(list, &add_call);
     }
 }
 
@@ -342,96 +341,97 @@ void vtac_vta_list_load_padded(step_list *list, const vta_load2d *load)
     enum { MAX_PAD = 15 };
     const int64_t cols = load->x_pad_0 + load->x_size + load->x_pad_1;
     const bool wide = load->x_pad_0 > MAX_PAD || load->x_pad_1 > MAX_PAD;
-    vta_load2d call = *load;
+    vta_load2d add_call = *load;
     if (load->y_size == 0 || load->x_size == 0) {
-        vtac_vta_load_padding(list, load, load->sram, load->y_pad_0 + load->y_size + load->y_pad_1, cols);
+        pad_entries(list, load, load->sram, load->y_pad_0 + load->y_size + load->y_pad_1, cols);
         return;
     }
     if (wide || load->y_pad_0 > MAX_PAD) {
-        vtac_vta_load_padding(list, load, load->sram, load->y_pad_0, cols);
-        call.sram += load->y_pad_0 * cols;
-        call.y_pad_0 = 0;
+        pad_entries(list, load, load->sram, load->y_pad_0, cols);
+        add_call.sram += load->y_pad_0 * cols;
+        add_call.y_pad_0 = 0;
     }
     if (wide || load->y_pad_1 > MAX_PAD) {
-        call.y_pad_1 = 0;
+        add_call.y_pad_1 = 0;
     }
-    if (call.y_size == 1) {
-        call.x_stride = call.x_size; /* of no account, but it must fit its field */
+    if (add_call.y_size == 1) {
+        add_call.x_stride = add_call.x_size; /* unused, but must fit its field */
     }
-    const int64_t below = call.sram + (call.y_pad_0 + call.y_size) * cols;
+    const int64_t below = add_call.sram + (add_call.y_pad_0 + add_call.y_size) * cols;
     if (!wide) {
-        vtac_vta_list_load(list, &call);
+        vtac_vta_list_load(list, &add_call);
     }
     for (int64_t row = 0; wide && row < load->y_size; row++) {
-        vta_load2d one = call;
-        vtac_vta_load_padding(list, load, call.sram, 1, load->x_pad_0);
+        vta_load2d one = add_call;
+        pad_entries(list, load, add_call.sram, 1, load->x_pad_0);
         one.sram += load->x_pad_0;
         one.y_size = 1;
         one.x_stride = one.x_size;
         one.x_pad_0 = one.x_pad_1 = 0;
         vtac_vta_list_load(list, &one);
-        vtac_vta_load_padding(list, load, one.sram + one.x_size, 1, load->x_pad_1);
-        call.sram += cols;
-        call.offset += load->x_stride;
+        pad_entries(list, load, one.sram + one.x_size, 1, load->x_pad_1);
+        add_call.sram += cols;
+        add_call.offset += load->x_stride;
     }
-    if (call.y_pad_1 < load->y_pad_1) {
-        vtac_vta_load_padding(list, load, below, load->y_pad_1, cols);
+    if (add_call.y_pad_1 < load->y_pad_1) {
+        pad_entries(list, load, below, load->y_pad_1, cols);
     }
 }
 
 void vtac_vta_list_gemm(step_list *list, const vta_gemm *gemm, list_range acc)
 {
-    call(list, (step){.kind = STEP_GEMM, .to = acc, .gemm = *gemm});
+    add_call(list, (step){.kind = STEP_GEMM, .to = acc, .gemm = *gemm});
 }
 
 void vtac_vta_list_depthwise(step_list *list, const vta_depthwise *depthwise, list_range acc)
 {
-    call(list, (step){.kind = STEP_DEPTHWISE, .to = acc, .depthwise = *depthwise});
+    add_call(list, (step){.kind = STEP_DEPTHWISE, .to = acc, .depthwise = *depthwise});
 }
 
 void vtac_vta_list_alu(step_list *list, const vta_alu *alu, list_range to, list_range from)
 {
-    call(list, (step){.kind = STEP_ALU, .to = to, .from = from, .alu = *alu});
+    add_call(list, (step){.kind = STEP_ALU, .to = to, .from = from, .alu = *alu});
 }
 
 void vtac_vta_list_requant(step_list *list, const vta_requant *requant, list_range to, list_range from)
 {
-    call(list, (step){.kind = STEP_REQUANT, .to = to, .from = from, .requant = *requant});
+    add_call(list, (step){.kind = STEP_REQUANT, .to = to, .from = from, .requant = *requant});
 }
 
 void vtac_vta_list_store(step_list *list, const vta_store2d *store)
 {
     const list_range from = {store->sram, store->y_size * store->x_size};
-    call(list, (step){.kind = STEP_STORE, .to = from, .from = from, .store = *store});
+    add_call(list, (step){.kind = STEP_STORE, .to = from, .from = from, .store = *store});
 }
 
-/* Recording. */
+/* ---- recording */
 
-static void record_step(vta_stream *stream, step call, const vta_kernel *kernels)
+static void record_step(vta_stream *stream, step add_call, const vta_kernel *kernels)
 {
-    vta_stream_tag(stream, call.tag);
-    switch (call.kind) {
+    vta_stream_tag(stream, add_call.tag);
+    switch (add_call.kind) {
     case STEP_LOAD:
-        if (call.load.memory == VTA_MEM_TAB) {
-            vta_stream_table(stream, call.load.sram / TABLE_WORDS, call.load.buffer, 4 * call.load.offset);
+        if (add_call.load.memory == VTA_MEM_TAB) {
+            vta_stream_table(stream, add_call.load.sram / TABLE_WORDS, add_call.load.buffer,
+                             4 * add_call.load.offset);
         } else {
-            vta_stream_load2d(stream, &call.load);
+            vta_stream_load2d(stream, &add_call.load);
         }
         break;
-    case STEP_STORE: vta_stream_store2d(stream, &call.store); break;
+    case STEP_STORE: vta_stream_store2d(stream, &add_call.store); break;
     case STEP_GEMM:
-        call.gemm.kernel = kernels[call.gemm.kernel.index];
-        vta_stream_gemm(stream, &call.gemm);
+        add_call.gemm.kernel = kernels[add_call.gemm.kernel.index];
+        vta_stream_gemm(stream, &add_call.gemm);
         break;
     case STEP_DEPTHWISE:
-        call.depthwise.kernel = kernels[call.depthwise.kernel.index];
-        vta_stream_depthwise(stream, &call.depthwise);
+        add_call.depthwise.kernel = kernels[add_call.depthwise.kernel.index];
+        vta_stream_depthwise(stream, &add_call.depthwise);
         break;
     case STEP_ALU:
-        call.alu.kernel = kernels[call.alu.kernel.index];
-        vta_stream_alu(stream, &call.alu);
+        add_call.alu.kernel = kernels[add_call.alu.kernel.index];
+        vta_stream_alu(stream, &add_call.alu);
         break;
-    case STEP_REQUANT: vta_stream_requant(stream, &call.requant); break;
+    case STEP_REQUANT: vta_stream_requant(stream, &add_call.requant); break;
     }
 }
 
@@ -455,8 +455,7 @@ vta_status vtac_vta_list_record(const step_list *list, vta_stream *stream, vta_d
     return VTA_OK;
 }
 
-/* A hash of the calls. What the compiler leaves between their fields may differ: then equal lists look like
- * others. */
+/* A hash of the calls. It includes the padding between members, so equal lists may have different hashes. */
 
 static uint64_t hash_word(uint64_t hash, uint64_t word)
 {
@@ -464,7 +463,7 @@ static uint64_t hash_word(uint64_t hash, uint64_t word)
     return hash ^ hash >> 29;
 }
 
-/* Four beside each other: one would wait for itself at each word. */
+/* Four independent chains: a single one would wait for the result of each word. */
 static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t size)
 {
     enum { BESIDE = 4 };

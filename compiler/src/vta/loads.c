@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The load and the store unit of the timing model. LOADs into INP and WGT and STOREs go on beside the compute
- * unit, through which they hear of each other.
+ * The load and the store unit of the timing model. LOADs into INP and WGT, and STOREs, run beside the compute
+ * unit, through which the two units hear of each other.
  */
 #include "model.h"
 #include "vta/number.h"
@@ -18,7 +18,6 @@ static granules pages_of(const model *t, int64_t first, int64_t count, int64_t b
                       vta_min(page_of(t, first + count - 1, bytes), t->page_count - 1)};
 }
 
-/* The end of the stores that a load needs; *number: the newest of them. */
 cycles vtac_vta_load_stored(const model *t, size_t at, uint32_t *number)
 {
     *number = 0;
@@ -34,7 +33,6 @@ cycles vtac_vta_load_stored(const model *t, size_t at, uint32_t *number)
     return t->store_end[*number];
 }
 
-/* The compute unit has waited for a store, in an instruction that is over at `end`. */
 void vtac_vta_load_learn(model *t, uint32_t number, cycles end)
 {
     while (t->stores_known < number) {
@@ -42,9 +40,9 @@ void vtac_vta_load_learn(model *t, uint32_t number, cycles end)
     }
 }
 
-/* Load and store wait for each other through the compute unit: it waits, too, and tells it in its turn.
- * Returns when the load may start. */
-static cycles relay(model *t, uint32_t number, cycles end)
+/* A load that needs a store waits for it through the compute unit, which waits itself and passes the token
+ * on. Returns the time when the load may start. */
+static cycles relay_token(model *t, uint32_t number, cycles end)
 {
     if (number > t->stores_known) {
         t->now.asked = later(vtac_vta_traffic_fetch(t), t->compute_issue + 1);
@@ -60,14 +58,13 @@ static cycles relay(model *t, uint32_t number, cycles end)
     return t->known_at[number] + TOKEN;
 }
 
-/* They take the cycles in which no data come: most of them are not seen. */
 cycles vtac_vta_load_padding(const job *j)
 {
     return (cycles)j->pads / PADS;
 }
 
-/* What a LOAD into INP loses in so many cycles beside a REQUANT that writes there: it waits where both want
- * the same RAM (vta_load.v). */
+/* The cycles that a LOAD into INP loses beside a REQUANT that writes there: it waits if both use the
+ * same RAM (vta_load.v). */
 static cycles lost_to_requant(const model *t, cycles beside)
 {
     const vta_config *c = t->m->config;
@@ -75,7 +72,7 @@ static cycles lost_to_requant(const model *t, cycles beside)
     return beside / rams;
 }
 
-/* A LOAD into INP that writes there from `from` to `to`: what it loses to REQUANTs that came before it. */
+/* The cycles that a LOAD into INP, which writes from `from` to `to`, loses to earlier REQUANTs. */
 static cycles beside_requants(model *t, cycles from, cycles to, granule_run g)
 {
     cycles lost = 0;
@@ -87,7 +84,6 @@ static cycles beside_requants(model *t, cycles from, cycles to, granule_run g)
     return lost;
 }
 
-/* A REQUANT into INP: the LOADs that it meets there end later. */
 void vtac_vta_load_delay(model *t, cycles from, cycles to)
 {
     t->inp_requants[t->inp_requant++ % NEWEST] = (inp_span){from, to, NOWHERE};
@@ -104,16 +100,15 @@ void vtac_vta_load_delay(model *t, cycles from, cycles to)
     t->load_engine += lost;
 }
 
-/* A LOAD into INP or WGT that begins at `start`. */
-static cycles bring(model *t, const job *j, cycles start)
+/* Runs a LOAD into INP or WGT that begins at `start`. */
+static cycles run_load(model *t, const job *j, cycles start)
 {
     track *to = load_track(t, j);
     const bursts rows_read = {j->bursts, (cycles)j->beats};
     const uint32_t owner = t->reads.owner, number = vtac_vta_transfer_begin(t);
     t->loads_left--;
     t->load_issue = start + LOAD_GAP + (cycles)j->gap;
-    /* The engine that writes beats and padding into the scratchpads is one, and may be slower than the bus.
-     */
+    /* One engine writes beats and padding into the scratchpads; it may be slower than the bus. */
     const cycles writes = (cycles)rows_read.count * rows_read.each + (cycles)j->pads * PAD_QUARTERS / 4;
     const cycles came = vtac_vta_traffic_read(t, &t->loading, start, rows_read);
     cycles end = later(came + vtac_vta_load_padding(j), t->load_engine + writes);
@@ -136,20 +131,20 @@ cycles vtac_vta_load_step(model *t)
     }
     uint32_t number;
     const cycles data = vtac_vta_load_stored(t, t->at, &number);
-    const cycles told = relay(t, number, data);
+    const cycles told = relay_token(t, number, data);
     const cycles freed = latest_at(&load_track(t, j)->read, j->to) + TOKEN;
     const cycles end =
-        bring(t, j, later(later(vtac_vta_traffic_fetch(t), t->load_issue), later(freed, told)));
+        run_load(t, j, later(later(vtac_vta_traffic_fetch(t), t->load_issue), later(freed, told)));
     vtac_vta_traffic_settle(t);
     return end;
 }
 
-/* The load unit's own place in the list. It goes by what the compute unit and STOREs still have to do, as far
- * as nothing there reads what it fills or stores what it reads: its LOADs are on the bus before what those
- * ask for. */
+/* The load unit has a place of its own in the list. It passes steps of the compute unit and STOREs that are
+ * not done yet, unless they use the entries that its LOAD fills or store the data that its LOAD reads: its
+ * LOADs ask for the bus before those steps do. */
 
-/* No step from the one at hand on is noted there. */
-static bool over_there(const model *t, const marks *of, granules g)
+/* Whether no mark there is of a step from the one at hand on. */
+static bool is_marked_over(const model *t, const marks *of, granules g)
 {
     return marks_latest(of, g) <= t->at;
 }
@@ -163,12 +158,12 @@ static bool stores_over(const model *t, size_t at)
     const int64_t bytes = t->m->config->elem_bytes[l->memory];
     bool over = true;
     for (int64_t y = 0; over && y < l->y_size; y++) {
-        over = over_there(t, &t->page_writer, pages_of(t, l->offset + y * l->x_stride, l->x_size, bytes));
+        over = is_marked_over(t, &t->page_writer, pages_of(t, l->offset + y * l->x_stride, l->x_size, bytes));
     }
     return over;
 }
 
-/* Notes something of the pages that a STORE writes. */
+/* Marks the pages that a STORE writes. */
 static void mark_stored(const model *t, marks *of, size_t at, uint64_t value)
 {
     const vta_store2d *s = &step_at(t->list, at)->store;
@@ -178,8 +173,8 @@ static void mark_stored(const model *t, marks *of, size_t at, uint64_t value)
     }
 }
 
-/* What the load unit goes by. */
-static void pass(model *t, size_t number)
+/* Marks the uses of a step that the load unit passes. */
+static void pass_step(model *t, size_t number)
 {
     const job *j = &t->jobs[number];
     if (runs_on_array(j)) {
@@ -193,7 +188,8 @@ static void pass(model *t, size_t number)
     t->passed += j->kind != STEP_STORE;
 }
 
-/* When the instruction is in its queue that stands so many behind the next one; false: not before `when`. */
+/* The time when the instruction `behind` places after the next one is in its queue; false: not before `when`.
+ */
 static bool fetched_by(model *t, uint64_t behind, cycles when, cycles *at)
 {
     const uint64_t number = t->insns + behind, chunk = number / CHUNK_INSNS;
@@ -205,15 +201,16 @@ static bool fetched_by(model *t, uint64_t behind, cycles when, cycles *at)
     return *at < when;
 }
 
-/* A LOAD that is over the queues and waits for nothing that is still to come, if it begins before `when`. */
-static bool bring_before(model *t, cycles when)
+/* Runs the LOAD at `lead` ahead of the compute unit, if it waits for nothing to come and
+ * begins before `when`. */
+static bool run_load_before(model *t, cycles when)
 {
     const job *j = &t->jobs[t->lead];
     const track *to = load_track(t, j);
     uint32_t number;
     cycles start;
     if (t->load_issue >= when ||
-        !over_there(t, to == &t->inp ? &t->inp_reader : &t->wgt_reader, granules_of(j->to)) ||
+        !is_marked_over(t, to == &t->inp ? &t->inp_reader : &t->wgt_reader, granules_of(j->to)) ||
         !stores_over(t, t->lead) || !fetched_by(t, t->lead - t->at - 1, when, &start)) {
         return false;
     }
@@ -227,26 +224,25 @@ static bool bring_before(model *t, cycles when)
         return false;
     }
     t->stores_loaded = number > t->stores_loaded ? number : t->stores_loaded;
-    (void)bring(t, j, start);
+    (void)run_load(t, j, start);
     return true;
 }
 
-/* Works out what the load unit begins before `when`. */
 void vtac_vta_load_before(model *t, cycles when)
 {
     const uint64_t queue = UINT64_C(1) << t->m->config->log_queue;
-    if (t->lead <= t->at) { /* the step at hand, too: LOADs of micro-ops come before it */
+    if (t->lead <= t->at) { /* also the step at hand: LOADs of micro-ops come before it */
         t->lead = t->at;
         const job *now = &t->jobs[t->at];
         t->passed = t->computes - (now->kind != STEP_STORE && !now->early);
-        pass(t, t->lead++);
+        pass_step(t, t->lead++);
     }
     for (; t->loads_left > 0 && t->lead < t->count && t->passed - t->computes < queue &&
            t->lead - t->at <= AHEAD * queue;
          t->lead++) {
         if (!t->jobs[t->lead].early) {
-            pass(t, t->lead);
-        } else if (!bring_before(t, when)) {
+            pass_step(t, t->lead);
+        } else if (!run_load_before(t, when)) {
             return;
         }
     }

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Movements: every number of the output is one of some input, or a zero, and which one repeats from place to
- * place. The array does it, with weights that are 1 where a channel goes and 0 elsewhere; scale and zero
- * point are those of each lane. Concatenations whose inputs begin in the middle of a block are movements,
- * too.
+ * Movements: every number of the output is a number of an input, or a zero, and the pattern repeats from
+ * place to place. The array moves them, with weights that are 1 where a channel goes and 0 elsewhere; each
+ * lane has its own scale and zero point. Concatenations whose inputs begin in the middle of a block are
+ * movements, too.
  *
- * Across images, the blocks of all images are those of one: that is how they lie.
+ * Across images, the blocks of all images count as blocks of one image, in which order they are stored.
  *
- * The output comes in *places* of up[0] × up[1] pixels, the *phases*; from place to place the inputs advance
- * by down[0], down[1] pixels. A piece is some places of a group of neighbouring output tiles, which have what
- * they read from the inputs in common: each source, a tile block of an input, is loaded once for the group.
+ * The output consists of *places* of up[0] x up[1] pixels, the *phases*. From place to place the inputs
+ * advance by down[0], down[1] pixels. A piece is some places of a group of neighbouring output tile blocks,
+ * which share what they read: each *source*, a tile block of an input, is loaded once for the group.
  *
  * INP and WGT: two halves. ACC: two slots for a group's parameters, then three for its pieces.
  */
@@ -21,14 +21,14 @@
 
 enum { PIECES = 3, PAIR = 2, MAX_GROUP = 64 };
 
-/* ---- where numbers come from */
+/* ---- sources of numbers */
 
-static const vtac_vta_tensor *input(const plan *p, uint32_t k)
+static const vtac_vta_tensor *input_tensor(const plan *p, uint32_t k)
 {
     return &p->region->tensors[p->layer->inputs[k]];
 }
 
-static const vtac_vta_tensor *output(const plan *p)
+static const vtac_vta_tensor *output_tensor(const plan *p)
 {
     return &p->region->tensors[p->layer->output];
 }
@@ -38,13 +38,13 @@ static int64_t phases_of(const plan *p)
     return p->move.up[0] * p->move.up[1];
 }
 
-/* Channels in whole blocks. */
+/* A number of channels, rounded up to whole blocks. */
 static int64_t in_blocks(const plan *p, int64_t channels)
 {
     return vta_ceil_div(channels, p->machine->block) * p->machine->block;
 }
 
-/* The channels of an image; across images those of all. */
+/* The channels of an image; across images, of all images. */
 static int64_t channels_of(const plan *p, const vtac_vta_tensor *t)
 {
     return p->layer->across ? t->n * in_blocks(p, t->c) : t->c;
@@ -52,27 +52,27 @@ static int64_t channels_of(const plan *p, const vtac_vta_tensor *t)
 
 static vtac_vta_from from_across(const plan *p, int64_t phase, int64_t c)
 {
-    const vtac_vta_tensor *to = output(p);
+    const vtac_vta_tensor *to = output_tensor(p);
     const int64_t image = c / in_blocks(p, to->c), channel = c % in_blocks(p, to->c);
     vtac_vta_from from = {.input = -1};
     if (channel < to->c) {
         from = p->layer->from[(phase * to->n + image) * to->c + channel];
     }
     if (from.input >= 0) {
-        from.channel += from.image * (int32_t)in_blocks(p, input(p, (uint32_t)from.input)->c);
+        from.channel += from.image * (int32_t)in_blocks(p, input_tensor(p, (uint32_t)from.input)->c);
     }
     return from;
 }
 
-/* What output channel c reads in a phase. */
+/* The source of output channel c in a phase. */
 static vtac_vta_from from_of(const plan *p, int64_t phase, int64_t c)
 {
     if (p->layer->kind == VTAC_VTA_MOVE) {
-        return p->layer->across ? from_across(p, phase, c) : p->layer->from[phase * output(p)->c + c];
+        return p->layer->across ? from_across(p, phase, c) : p->layer->from[phase * output_tensor(p)->c + c];
     }
     uint32_t k = 0;
-    for (; c >= input(p, k)->c; k++) {
-        c -= input(p, k)->c;
+    for (; c >= input_tensor(p, k)->c; k++) {
+        c -= input_tensor(p, k)->c;
     }
     return (vtac_vta_from){.input = (int32_t)k, .channel = (int32_t)c};
 }
@@ -88,11 +88,11 @@ static bool same_step(const step_from *a, const step_from *b)
     return a->input == b->input && a->block == b->block && a->dy == b->dy && a->dx == b->dx;
 }
 
-/* The steps of output block o in a phase: at least one, so that its sums begin somewhere. */
+/* The steps of output block o in a phase: at least one, which initializes its sums. */
 static int64_t steps_of(const plan *p, int64_t o, int64_t phase, step_from *steps)
 {
     const machine *m = p->machine;
-    const int64_t end = vta_min((o + 1) * m->block_out, channels_of(p, output(p)));
+    const int64_t end = vta_min((o + 1) * m->block_out, channels_of(p, output_tensor(p)));
     int64_t count = 0;
     for (int64_t c = o * m->block_out; c < end; c++) {
         const vtac_vta_from from = from_of(p, phase, c);
@@ -119,10 +119,10 @@ typedef struct source {
 
 static int64_t tile_blocks(const plan *p)
 {
-    return vta_ceil_div(channels_of(p, output(p)), p->machine->block);
+    return vta_ceil_div(channels_of(p, output_tensor(p)), p->machine->block);
 }
 
-/* The sources of `count` tile blocks from t on, and the steps of all of it. */
+/* The sources of `count` tile blocks from t on; *steps gets the number of all their steps. */
 static int64_t sources_of(const plan *p, int64_t t, int64_t count, source *sources, int64_t *steps)
 {
     const machine *m = p->machine;
@@ -151,19 +151,19 @@ static int64_t max_sources(const plan *p)
 {
     int64_t count = 1;
     for (uint32_t k = 0; k < p->layer->input_count; k++) {
-        count += vta_ceil_div(channels_of(p, input(p, k)), p->machine->block);
+        count += vta_ceil_div(channels_of(p, input_tensor(p, k)), p->machine->block);
     }
     return count;
 }
 
 /* ---- tiling */
 
-/* The places of the output, and the window of the inputs that one of them reads, in all phases. */
-static void geometry(plan *p)
+/* Finds the places of the output, and the window of the inputs that a place reads in all phases. */
+static void find_places(plan *p)
 {
     const vtac_vta_layer *layer = p->layer;
     move_tiling *t = &p->move;
-    const int64_t size[2] = {output(p)->h, output(p)->w};
+    const int64_t size[2] = {output_tensor(p)->h, output_tensor(p)->w};
     bool any = false, plain = true;
     for (int d = 0; d < 2; d++) {
         t->up[d] = layer->kind == VTAC_VTA_MOVE ? layer->up[d] : 1;
@@ -171,7 +171,7 @@ static void geometry(plan *p)
         t->places[d] = vta_ceil_div(size[d], t->up[d]);
         plain = plain && t->up[d] == 1 && t->down[d] == 1;
     }
-    const int64_t entries = phases_of(p) * output(p)->c * (layer->across ? output(p)->n : 1);
+    const int64_t entries = phases_of(p) * output_tensor(p)->c * (layer->across ? output_tensor(p)->n : 1);
     for (int64_t i = 0; layer->kind == VTAC_VTA_MOVE && i < entries; i++) {
         const vtac_vta_from from = layer->from[i];
         const int64_t at[2] = {from.dy, from.dx};
@@ -185,31 +185,31 @@ static void geometry(plan *p)
         plain = plain && t->first[d] == 0 && t->last[d] == 0;
     }
     for (uint32_t k = 0; k < layer->input_count; k++) {
-        plain = plain && input(p, k)->h == size[0] && input(p, k)->w == size[1];
+        plain = plain && input_tensor(p, k)->h == size[0] && input_tensor(p, k)->w == size[1];
     }
     t->one_row = plain;
-    if (plain) { /* pixels one after the other */
+    if (plain) { /* one long row */
         t->places[1] *= t->places[0];
         t->places[0] = 1;
     }
 }
 
-/* Whether one record of a lane is for both. */
-static bool alike(const plan *p, int32_t a, int32_t b)
+/* Whether two inputs have the same parameters. */
+static bool same_params(const plan *p, int32_t a, int32_t b)
 {
     if (a < 0 || b < 0) {
         return a == b;
     }
     const vtac_fixed *first = &p->layer->scales[a], *second = &p->layer->scales[b];
-    return input(p, (uint32_t)a)->zero == input(p, (uint32_t)b)->zero && first->mult == second->mult &&
-           first->shift == second->shift;
+    return input_tensor(p, (uint32_t)a)->zero == input_tensor(p, (uint32_t)b)->zero &&
+           first->mult == second->mult && first->shift == second->shift;
 }
 
-static bool alike_in_phases(const plan *p)
+static bool same_params_in_phases(const plan *p)
 {
-    for (int64_t c = 0; c < channels_of(p, output(p)); c++) {
+    for (int64_t c = 0; c < channels_of(p, output_tensor(p)); c++) {
         for (int64_t phase = 1; phase < phases_of(p); phase++) {
-            if (!alike(p, from_of(p, 0, c).input, from_of(p, phase, c).input)) {
+            if (!same_params(p, from_of(p, 0, c).input, from_of(p, phase, c).input)) {
                 return false;
             }
         }
@@ -217,24 +217,24 @@ static bool alike_in_phases(const plan *p)
     return true;
 }
 
-/* Input pixels along a dimension that `places` places read. */
-static int64_t span(const move_tiling *t, int d, int64_t places)
+/* The input pixels along a dimension that `places` places read. */
+static int64_t pixel_span(const move_tiling *t, int d, int64_t places)
 {
     return (places - 1) * t->down[d] + t->last[d] - t->first[d] + 1;
 }
 
 static int64_t entries_in(const plan *p, const move_tiling *t)
 {
-    return span(t, 0, t->rows) * span(t, 1, t->cols) * p->machine->ri;
+    return pixel_span(t, 0, t->rows) * pixel_span(t, 1, t->cols) * p->machine->ri;
 }
 
-/* ACC entries of an output tile block. */
+/* The ACC entries of an output tile block. */
 static int64_t entries_out(const plan *p, int64_t rows, int64_t cols)
 {
     return rows * cols * phases_of(p) * p->machine->ro;
 }
 
-static bool fits(const plan *p, const move_tiling *t)
+static bool tiling_fits(const plan *p, const move_tiling *t)
 {
     const machine *m = p->machine;
     const int64_t fixed = 2 * PAIR * t->group * m->ro * t->records;
@@ -243,19 +243,19 @@ static bool fits(const plan *p, const move_tiling *t)
            t->cols * t->up[1] * m->ro <= INT16_MAX;
 }
 
-static bool shrink(const plan *p, move_tiling *t)
+static bool shrink_until_fit(const plan *p, move_tiling *t)
 {
-    while (!fits(p, t) && t->rows > 1) {
+    while (!tiling_fits(p, t) && t->rows > 1) {
         t->rows = vta_min(t->rows - 1, vta_ceil_div(t->places[0], vta_ceil_div(t->places[0], t->rows) + 1));
     }
-    while (!fits(p, t) && t->cols > 1) {
+    while (!tiling_fits(p, t) && t->cols > 1) {
         t->cols = vta_min(t->cols - 1, vta_ceil_div(t->places[1], vta_ceil_div(t->places[1], t->cols) + 1));
     }
-    return fits(p, t);
+    return tiling_fits(p, t);
 }
 
-/* What it asks of each unit, in groups of t->group. */
-static uint64_t measure(const plan *p, const move_tiling *t, source *sources, load_of_units *units)
+/* Estimates the work of each unit, in groups of t->group; returns cycles. */
+static uint64_t estimate_group(const plan *p, const move_tiling *t, source *sources, load_of_units *units)
 {
     enum { PIECE_CYCLES = 40 };
     const machine *m = p->machine;
@@ -263,9 +263,10 @@ static uint64_t measure(const plan *p, const move_tiling *t, source *sources, lo
         p->images * vta_ceil_div(t->places[0], t->rows) * vta_ceil_div(t->places[1], t->cols);
     const int64_t pixels = t->places[0] * t->places[1];
     const int64_t tile = m->batch * m->block;
-    const int64_t window =
-        vta_min(vta_ceil_div(t->places[0], t->rows) * span(t, 0, t->rows), t->places[0] * t->down[0] * 2) *
-        vta_min(vta_ceil_div(t->places[1], t->cols) * span(t, 1, t->cols), t->places[1] * t->down[1] * 2);
+    const int64_t window = vta_min(vta_ceil_div(t->places[0], t->rows) * pixel_span(t, 0, t->rows),
+                                   t->places[0] * t->down[0] * 2) *
+                           vta_min(vta_ceil_div(t->places[1], t->cols) * pixel_span(t, 1, t->cols),
+                                   t->places[1] * t->down[1] * 2);
     int64_t all = 0, read = 0;
     for (int64_t at = 0; at < tile_blocks(p); at += t->group) {
         int64_t steps;
@@ -273,7 +274,7 @@ static uint64_t measure(const plan *p, const move_tiling *t, source *sources, lo
         read += count * p->images * vta_max(window, 1) * tile + steps * m->block_in * m->block_out;
         all += steps;
     }
-    const int64_t written = p->images * tile_blocks(p) * output(p)->h * output(p)->w * tile;
+    const int64_t written = p->images * tile_blocks(p) * output_tensor(p)->h * output_tensor(p)->w * tile;
     *units = (load_of_units){.array = (uint64_t)(p->images * all * pixels),
                              .alu = (uint64_t)(p->images * tile_blocks(p) * pixels * phases_of(p) * m->ro),
                              .load = (uint64_t)(read / m->beat),
@@ -284,7 +285,7 @@ static uint64_t measure(const plan *p, const move_tiling *t, source *sources, lo
            (uint64_t)(pieces * vta_ceil_div(tile_blocks(p), t->group) * PIECE_CYCLES);
 }
 
-/* The largest groups of one size; fails where not even one block fits. */
+/* Fits the largest pieces for groups of one size; false if not even one place fits. */
 static bool try_group(const plan *p, int64_t group, source *sources, move_tiling *t)
 {
     *t = p->move;
@@ -303,7 +304,7 @@ static bool try_group(const plan *p, int64_t group, source *sources, move_tiling
             t->widest = vta_max(t->widest, steps_of(p, o, phase, own));
         }
     }
-    return shrink(p, t);
+    return shrink_until_fit(p, t);
 }
 
 vta_status vtac_vta_move_plan(const machine *m, const vtac_vta_region *region, uint32_t number, plan *out,
@@ -311,8 +312,8 @@ vta_status vtac_vta_move_plan(const machine *m, const vtac_vta_region *region, u
 {
     vtac_vta_plan_init(m, region, number, out);
     out->images = out->layer->across ? 1 : out->images;
-    geometry(out);
-    out->move.records = alike_in_phases(out) ? 1 : phases_of(out);
+    find_places(out);
+    out->move.records = same_params_in_phases(out) ? 1 : phases_of(out);
     if (m->block_out > VTAC_MAX_LANES) {
         return vta_fail(diag, VTA_UNSUPPORTED, "blocks of %lld channels; %d are the most of a movement",
                         (long long)m->block_out, VTAC_MAX_LANES);
@@ -329,7 +330,7 @@ vta_status vtac_vta_move_plan(const machine *m, const vtac_vta_region *region, u
         move_tiling trial;
         load_of_units units;
         if (try_group(out, group, sources, &trial)) {
-            const uint64_t cycles = measure(out, &trial, sources, &units);
+            const uint64_t cycles = estimate_group(out, &trial, sources, &units);
             if (cycles < min_cycles) {
                 min_cycles = cycles;
                 best = trial;
@@ -360,7 +361,7 @@ static void pack_step(const plan *p, int64_t o, int64_t phase, const step_from *
     for (int64_t lane = 0; lane < m->block_out; lane++) {
         const int64_t c = o * m->block_out + lane;
         const vtac_vta_from from =
-            c < channels_of(p, output(p)) ? from_of(p, phase, c) : (vtac_vta_from){.input = -1};
+            c < channels_of(p, output_tensor(p)) ? from_of(p, phase, c) : (vtac_vta_from){.input = -1};
         const step_from own = {from.input, from.channel / (int32_t)m->block_in, from.dy, from.dx};
         if (from.input >= 0 && same_step(&own, one)) {
             to[lane * m->block_in + from.channel % m->block_in] = 1;
@@ -368,20 +369,20 @@ static void pack_step(const plan *p, int64_t o, int64_t phase, const step_from *
     }
 }
 
-/* A lane's parameters are those of the input that it reads. */
+/* A lane has the parameters of the input that it reads. */
 static void pack_params(const plan *p, int32_t *entries)
 {
     const machine *m = p->machine;
     const int64_t lanes = m->batch * m->block_out;
     const int64_t records = p->move.records;
-    for (int64_t i = 0; i < channels_of(p, output(p)) * records; i++) {
+    for (int64_t i = 0; i < channels_of(p, output_tensor(p)) * records; i++) {
         const int64_t c = i / records, record = i % records;
         const int32_t k = from_of(p, record, c).input;
         const vtac_fixed scale = p->layer->scales[k < 0 ? 0 : k];
         for (int64_t b = 0; b < m->batch; b++) {
             int32_t *lane = entries + (c / m->block_out * records + record) * PAIR * lanes +
                             b * m->block_out + c % m->block_out;
-            lane[0] = k < 0 ? 0 : -input(p, (uint32_t)k)->zero;
+            lane[0] = k < 0 ? 0 : -input_tensor(p, (uint32_t)k)->zero;
             lane[lanes] = vta_requant_scale(scale.mult, scale.shift);
         }
     }
@@ -417,14 +418,14 @@ vta_status vtac_vta_move_pack(plan *p, blob *to, vta_diag *diag)
     return VTA_OK;
 }
 
-/* ---- the calls */
+/* ---- calls */
 
 typedef struct mover {
     const plan *p;
     step_list *list;
     source *sources; /* of the group, owned */
     int64_t source_count;
-    int64_t block, count; /* the group's tile blocks */
+    int64_t block, count; /* tile blocks of the group */
     int64_t number;       /* of the group */
     int64_t pieces;
 } mover;
@@ -440,17 +441,19 @@ static void load_row(mover *e, vta_memory memory, int64_t sram, int64_t from, in
                                               .x_stride = count});
 }
 
-/* The window of a source that a tile of places reads. */
+/* Loads the window of a source that a tile of places reads. */
 static void load_source(mover *e, const source *from, const patch *tile, int64_t sram)
 {
     const plan *p = e->p;
     const machine *m = p->machine;
     const move_tiling *t = &p->move;
-    const vtac_vta_tensor *in = input(p, (uint32_t)from->input);
+    const vtac_vta_tensor *in = input_tensor(p, (uint32_t)from->input);
     const int64_t h = t->one_row ? 1 : in->h, w = t->one_row ? in->h * in->w : in->w;
     const int64_t blocks = vta_ceil_div(channels_of(p, in), m->block);
-    const extent rows = vtac_vta_extent_of(tile->y * t->down[0] + t->first[0], span(t, 0, tile->rows), h);
-    const extent cols = vtac_vta_extent_of(tile->x * t->down[1] + t->first[1], span(t, 1, tile->cols), w);
+    const extent rows =
+        vtac_vta_extent_of(tile->y * t->down[0] + t->first[0], pixel_span(t, 0, tile->rows), h);
+    const extent cols =
+        vtac_vta_extent_of(tile->x * t->down[1] + t->first[1], pixel_span(t, 1, tile->cols), w);
     vtac_vta_list_load_padded(
         e->list,
         &(vta_load2d){.memory = VTA_MEM_INP,
@@ -477,13 +480,13 @@ static int64_t source_number(const mover *e, int32_t in, int64_t block)
     return k;
 }
 
-/* Output block o in all phases; returns the weights that it takes. */
+/* Emits output block o in all phases; returns the number of its weights. */
 static int64_t emit_sums(mover *e, int64_t o, const patch *tile, int64_t inp, int64_t acc, int64_t wgt)
 {
     const plan *p = e->p;
     const machine *m = p->machine;
     const move_tiling *t = &p->move;
-    const int64_t in_rows = span(t, 0, tile->rows), in_cols = span(t, 1, tile->cols);
+    const int64_t in_rows = pixel_span(t, 0, tile->rows), in_cols = pixel_span(t, 1, tile->cols);
     const int64_t out_cols = tile->cols * t->up[1];
     const int64_t first = acc + (o / m->ro - e->block) * entries_out(p, tile->rows, tile->cols);
     int64_t used = 0;
@@ -515,13 +518,13 @@ static int64_t emit_sums(mover *e, int64_t o, const patch *tile, int64_t inp, in
     return used;
 }
 
-/* A tile block's pixels that are part of the image; all at once where whole rows are. */
-static void store(mover *e, int64_t block, const patch *tile, int64_t sram)
+/* Stores the pixels of a tile block that lie inside the image; in one call if these are whole rows. */
+static void store_block(mover *e, int64_t block, const patch *tile, int64_t sram)
 {
     const plan *p = e->p;
     const machine *m = p->machine;
     const move_tiling *t = &p->move;
-    const vtac_vta_tensor *to = output(p);
+    const vtac_vta_tensor *to = output_tensor(p);
     const int64_t h = t->one_row ? 1 : to->h, w = t->one_row ? to->h * to->w : to->w;
     const int64_t y = tile->y * t->up[0], x = tile->x * t->up[1], pitch = tile->cols * t->up[1];
     const int64_t rows = vta_min(tile->rows * t->up[0], h - y), cols = vta_min(pitch, w - x);
@@ -545,9 +548,9 @@ static void store(mover *e, int64_t block, const patch *tile, int64_t sram)
     }
 }
 
-/* A block of a tile block that begins at acc, in one phase or in all. */
-static void requantize(mover *e, const patch *tile, int64_t acc, int64_t number, int64_t params,
-                       const list_range *range)
+/* Requantizes a block of the tile block at acc, in one phase or in all. */
+static void requantize_block(mover *e, const patch *tile, int64_t acc, int64_t number, int64_t params,
+                             const list_range *range)
 {
     const plan *p = e->p;
     const move_tiling *t = &p->move;
@@ -569,7 +572,7 @@ static void requantize(mover *e, const patch *tile, int64_t acc, int64_t number,
                                          .dst_in = right,
                                          .src_out = down,
                                          .src_in = right,
-                                         .zero_point = output(p)->zero,
+                                         .zero_point = output_tensor(p)->zero,
                                          .low = p->layer->low,
                                          .high = p->layer->high},
                           *range, *range);
@@ -584,7 +587,7 @@ static void emit_piece(mover *e, const patch *tile)
     const int64_t fixed = 2 * record, params = e->number % 2 * record;
     const int64_t size = entries_out(p, t->rows, t->cols), own = entries_out(p, tile->rows, tile->cols);
     const int64_t inp = e->pieces % 2 * (m->inp / 2), acc = fixed + e->pieces % PIECES * t->group * size;
-    const int64_t window = span(t, 0, tile->rows) * span(t, 1, tile->cols) * m->ri;
+    const int64_t window = pixel_span(t, 0, tile->rows) * pixel_span(t, 1, tile->cols) * m->ri;
     const list_range range = {acc, e->count * own};
     int64_t wgt = e->number % 2 * (m->wgt / 2);
     e->pieces++;
@@ -596,9 +599,9 @@ static void emit_piece(mover *e, const patch *tile)
     }
     for (int64_t i = 0; i < e->count; i++) {
         for (int64_t r = 0; r < m->ro * t->records; r++) {
-            requantize(e, tile, acc + i * own, r, params / PAIR + i * m->ro * t->records, &range);
+            requantize_block(e, tile, acc + i * own, r, params / PAIR + i * m->ro * t->records, &range);
         }
-        store(e, e->block + i, tile, acc + i * own);
+        store_block(e, e->block + i, tile, acc + i * own);
     }
 }
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The constants of a convolution, in the order in which its calls load them: weights by chunks (a group of
- * output blocks over a part of the input), in a chunk as its kernels' micro-ops name them; then the
- * parameters.
+ * The constants of a convolution in the order in which its calls load them: weights by chunks (a group of
+ * output blocks over a part of the input), each in the order of its kernels' micro-ops; then the parameters.
  */
 #include <stdlib.h>
 
@@ -16,7 +15,6 @@ static int64_t chunk_count(const conv *c, const tiling *t)
     return (c->alike ? 1 : t->groups) * t->parts;
 }
 
-/* WGT elements before each chunk, and at the end their number. Owned; NULL: no memory. */
 int64_t *vtac_vta_chunk_table(const conv *c, const tiling *t)
 {
     int64_t *table = calloc((size_t)(t->groups * t->parts + 1), sizeof *table);
@@ -45,7 +43,7 @@ static void pack_tile(const conv *c, int8_t *to, int64_t out_block, int64_t in_b
     }
 }
 
-/* The taps of a block's window piece, one a row. */
+/* Packs the taps of a block's window piece, one tap in a row. */
 static void pack_window(const conv *c, const part *p, int8_t *to, int64_t block, int64_t index)
 {
     const window_piece piece = vtac_vta_piece_of(c, p, index);
@@ -64,7 +62,7 @@ static void pack_window(const conv *c, const part *p, int8_t *to, int64_t block,
     }
 }
 
-/* One chunk, in the order of its kernels' micro-ops. Returns its end. */
+/* Packs one chunk, in the order of its kernels' micro-ops; returns its end. */
 static int8_t *pack_chunk(const conv *c, const tiling *t, int64_t group, int64_t index, int8_t *to)
 {
     const part p = vtac_vta_tiling_part(c, t, group, index);
@@ -87,7 +85,7 @@ static int8_t *pack_chunk(const conv *c, const tiling *t, int64_t group, int64_t
     return to;
 }
 
-/* The constants of a joined sum, the same in all lanes. */
+/* Packs the constants of a joined sum, the same in all lanes. */
 static vta_status pack_sum(plan *p, blob *to, vta_diag *diag)
 {
     const conv *c = &p->conv;
@@ -112,7 +110,7 @@ static vta_status pack_sum(plan *p, blob *to, vta_diag *diag)
     return VTA_OK;
 }
 
-/* The record of a joined pool of means. */
+/* Packs the record of a joined pool of means. */
 static vta_status pack_mean(plan *p, blob *to, vta_diag *diag)
 {
     conv mean;
@@ -130,13 +128,13 @@ static vta_status pack_mean(plan *p, blob *to, vta_diag *diag)
     return VTA_OK;
 }
 
-/* The results for 0 … 127, then for -128 … -1. */
+/* The order of REQUANT: the results for 0 … 127, then for -128 … -1. */
 vta_status vtac_vta_table_pack(plan *p, const vtac_vta_layer *layer, const int8_t *table, blob *to,
                                vta_diag *diag)
 {
     uint64_t offset;
     int8_t *bytes = (int8_t *)vtac_vta_blob_add(to, TABLE_BYTES, TABLE_BYTES, &offset);
-    const bool clamps = layer->kind == VTAC_VTA_TABLE; /* the others clamp before */
+    const bool clamps = layer->kind == VTAC_VTA_TABLE; /* other layers clamp before the table */
     if (bytes == NULL) {
         return vta_fail(diag, VTA_NOMEM, "no memory for the constants of layer '%s'", layer->name);
     }

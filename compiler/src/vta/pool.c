@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A pool at the end of a convolution: maxima, or sums for means, of what lies in ACC.
+ * A pool joined to a convolution: maxima of the sums in ACC, or sums of requantized numbers for means.
  */
 #include "emit.h"
 
-/* How many outputs from `at` on, of `room`, have the same taps of a pool's window inside. */
+/* The number of outputs from `at` on, at most `room`, whose windows have the same taps inside. */
 static int64_t alike_from(const conv *c, int d, int64_t at, int64_t room)
 {
     const interval taps = vtac_vta_conv_pool_taps(c, d, at);
@@ -18,29 +18,29 @@ static int64_t alike_from(const conv *c, int d, int64_t at, int64_t room)
     return run;
 }
 
-/* A rectangle of a pool's outputs that have the same taps inside, and where its first one and the first tap
- * of that lie. */
+/* A rectangle of a pool's outputs whose windows have the same taps inside; ACC entries of its first output,
+ * and of that output's first tap. */
 typedef struct window_area {
     const patch *area;
     interval ys, xs;
     int64_t to, from;
-    bool more; /* there is a maximum of other taps already */
+    bool more; /* the outputs already hold a maximum of other taps */
     list_range dst, src;
 } window_area;
 
-/* Outputs of a pool in ACC, their first row, and the sums that they are maxima of. */
+/* A pool's outputs in ACC: their first entry and first row, and the first entry of the sums. */
 typedef struct pooled {
     int64_t dst, src, y;
     bool more;
 } pooled;
 
-static vta_alu_op taken_by(const conv *c)
+static vta_alu_op pool_op(const conv *c)
 {
     return c->mean_record > 0 ? VTA_ALU_ADD : VTA_ALU_MAX;
 }
 
-/* One operation of the ALU for all outputs of a row, and as the micro-ops and the outer loop say. */
-static void take(emitter *e, const window_area *w, const vta_alu *how)
+/* Emits one ALU operation for all outputs of a row; `how` has the micro-ops and the outer loop. */
+static void emit_row_operation(emitter *e, const window_area *w, const vta_alu *how)
 {
     vta_alu alu = *how;
     alu.dst_out = alu.iter_out > 1 ? alu.dst_out : 0;
@@ -50,8 +50,8 @@ static void take(emitter *e, const window_area *w, const vta_alu *how)
     vtac_vta_list_alu(e->list, &alu, w->dst, w->src);
 }
 
-/* All taps of an output follow each other: the ALU keeps the maximum so far at hand. */
-static void take_by_outputs(emitter *e, const piece *p, const window_area *w)
+/* Goes through outputs, each with all its taps: the ALU forwards the maximum so far from step to step. */
+static void pool_by_outputs(emitter *e, const piece *p, const window_area *w)
 {
     const vtac_vta_window *window = &e->c->pool->window;
     const int64_t ro = e->c->machine->ro, cols = p->tile.cols, taps = w->ys.count * w->xs.count;
@@ -66,19 +66,19 @@ static void take_by_outputs(emitter *e, const piece *p, const window_area *w)
             }
         }
         if (uops > 0) {
-            take(e, w,
-                 &(vta_alu){.kernel = vtac_vta_list_kernel_of(e->list, e->uops, uops),
-                            .op = rest > 0 ? taken_by(e->c) : VTA_ALU_MOV,
-                            .iter_out = w->area->rows,
-                            .iter_in = w->area->cols,
-                            .dst_out = p->out.cols * ro,
-                            .src_out = window->stride[0] * cols * ro});
+            emit_row_operation(e, w,
+                               &(vta_alu){.kernel = vtac_vta_list_kernel_of(e->list, e->uops, uops),
+                                          .op = rest > 0 ? pool_op(e->c) : VTA_ALU_MOV,
+                                          .iter_out = w->area->rows,
+                                          .iter_in = w->area->cols,
+                                          .dst_out = p->out.cols * ro,
+                                          .src_out = window->stride[0] * cols * ro});
         }
     }
 }
 
-/* One tap of all outputs after the other, `count` taps from column kx of row ky of the window on. */
-static void take_taps(emitter *e, const piece *p, const window_area *w, int64_t ky, interval kx)
+/* Goes through taps, each for all outputs: `count` taps from column kx of row ky of the window on. */
+static void pool_by_taps(emitter *e, const piece *p, const window_area *w, int64_t ky, interval kx)
 {
     const vtac_vta_window *window = &e->c->pool->window;
     const int64_t ro = e->c->machine->ro, cols = p->tile.cols;
@@ -91,17 +91,17 @@ static void take_taps(emitter *e, const piece *p, const window_area *w, int64_t 
         }
     }
     if (kx.count > 0) {
-        take(e, w,
-             &(vta_alu){.kernel = vtac_vta_list_kernel_of(e->list, e->uops, uops),
-                        .op = w->more || ky + kx.at > 0 ? taken_by(e->c) : VTA_ALU_MOV,
-                        .iter_out = kx.count,
-                        .iter_in = w->area->cols,
-                        .src_out = window->dilation[1] * ro});
+        emit_row_operation(e, w,
+                           &(vta_alu){.kernel = vtac_vta_list_kernel_of(e->list, e->uops, uops),
+                                      .op = w->more || ky + kx.at > 0 ? pool_op(e->c) : VTA_ALU_MOV,
+                                      .iter_out = kx.count,
+                                      .iter_in = w->area->cols,
+                                      .src_out = window->dilation[1] * ro});
     }
 }
 
-/* Adds up the columns of a window that nobody else has a part of, in its first column: what a row has so far
- * is on its way while the other rows take theirs. */
+/* Adds the columns of a window into its first column, for windows that do not overlap: sums of several rows
+ * are in the pipeline at a time. */
 static void fold_columns(emitter *e, const piece *p, const window_area *w)
 {
     const vtac_vta_window *window = &e->c->pool->window;
@@ -120,11 +120,10 @@ static void fold_columns(emitter *e, const piece *p, const window_area *w)
                       w->src, w->src);
 }
 
-/* The maxima of `ro` blocks' sums, for a rectangle of outputs that have the same taps inside; the first tap
- * is copied. Beside the array it is better to take one tap of all outputs after the other: where the array
- * writes, the ALU waits for a cycle, and forgets the maximum that it had at hand, which then is on its way
- * for FLIGHT cycles. */
-static void take_maxima(emitter *e, const piece *p, const patch *area, interval ys, const pooled *to)
+/* Pools `ro` blocks' sums for a rectangle of outputs with the same taps inside; the first tap is copied.
+ * Beside the array, going through taps is faster: each write of the array makes the ALU wait for a cycle and
+ * lose the forwarded maximum, which then takes FLIGHT cycles to come back from ACC. */
+static void pool_rectangle(emitter *e, const piece *p, const patch *area, interval ys, const pooled *to)
 {
     enum { FLIGHT = 8 };
     const conv *c = e->c;
@@ -146,25 +145,25 @@ static void take_maxima(emitter *e, const piece *p, const patch *area, interval 
         of.xs.count = 1;
     }
     if (area->rows * area->cols * ro < FLIGHT || area->rows * ro > c->machine->uop) {
-        take_by_outputs(e, p, &of);
+        pool_by_outputs(e, p, &of);
         return;
     }
     if (!of.more) {
-        take_taps(e, p, &of, 0, (interval){0, 1});
+        pool_by_taps(e, p, &of, 0, (interval){0, 1});
     }
     for (int64_t ky = 0; ky < ys.count; ky++) {
         const int64_t taken = ky == 0 && !of.more;
-        take_taps(e, p, &of, ky, (interval){taken, xs.count - taken});
+        pool_by_taps(e, p, &of, ky, (interval){taken, xs.count - taken});
     }
 }
 
-/* The rows of a pool from y on that have the same `ys` of their windows to take. */
-static void take_rows(emitter *e, const piece *p, int64_t y, int64_t rows, interval ys, const pooled *to)
+/* Pools the outputs of the rows from y on, whose windows have the rows `ys` inside. */
+static void pool_rows(emitter *e, const piece *p, int64_t y, int64_t rows, interval ys, const pooled *to)
 {
     const patch *out = &p->out;
     for (int64_t x = out->x, cols; x < out->x + out->cols && ys.count > 0; x += cols) {
         cols = alike_from(e->c, 1, x, out->x + out->cols - x);
-        take_maxima(e, p, &(patch){.y = y, .x = x, .rows = rows, .cols = cols}, ys, to);
+        pool_rectangle(e, p, &(patch){.y = y, .x = x, .rows = rows, .cols = cols}, ys, to);
     }
 }
 
@@ -173,8 +172,7 @@ static int64_t other_slot(const emitter *e, int64_t number)
     return e->t->other_first + number % e->t->other_slots * e->t->other_size;
 }
 
-/* The pool over `ro` blocks' sums; returns where its outputs lie. Rows that the tile below needs, too, go at
- * once into the first row of what will be its outputs. */
+/* Rows that the tile below needs, too, are also pooled into the first row of that tile's outputs. */
 int64_t vtac_vta_emit_pool(emitter *e, const piece *p, int64_t at)
 {
     const conv *c = e->c;
@@ -186,11 +184,11 @@ int64_t vtac_vta_emit_pool(emitter *e, const piece *p, int64_t at)
         to.more = kept > 0 && y == out->y && y > 0;
         rows = to.more ? 1 : alike_from(c, 0, y, end - y);
         ys = to.more ? (interval){kept, ys.count - kept} : ys;
-        take_rows(e, p, y, rows, ys, &to);
+        pool_rows(e, p, y, rows, ys, &to);
     }
     if (kept > 0 && end < c->oh) {
         const pooled next = {.dst = other_slot(e, number + p->blocks / c->machine->ro), .src = at, .y = end};
-        take_rows(e, p, end, 1, (interval){0, kept}, &next);
+        pool_rows(e, p, end, 1, (interval){0, kept}, &next);
     }
     return to.dst;
 }

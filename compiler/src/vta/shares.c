@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which layer each cycle of a predicted run goes to, by the rule by which tsim keeps the account of a real
- * one (vta_account_cycle): the one for which the array works; where it does not, the ALU; where neither does,
- * and between the steps of the ALU that take two cycles, the one that waits for a token, or the oldest that
- * is not over. So prediction and measurement are of one thing, and the end of a layer's stores beside the
- * next one's work is nobody's.
+ * Assigns each cycle of a predicted run to a layer, by the rule by which tsim accounts for a real run
+ * (vta_account_cycle): to the layer of the array's instruction; if the array is idle, of the ALU's; if both
+ * are idle, or the ALU pauses between steps of two cycles, of the instruction that waits for a token, or of
+ * the oldest that is not over. So prediction and measurement mean the same. A layer's last stores beside the
+ * next layer's work count for no layer.
  */
 #include "timing.h"
 
@@ -12,7 +12,7 @@ typedef struct deed_cursor {
     const timing_deed *deeds;
     size_t count;
     size_t array, alu, waiting, oldest; /* the first that may still matter */
-    size_t array_kept, alu_kept;        /* of the same, that is not over */
+    size_t array_kept, alu_kept;        /* the first of each unit that is not over */
 } deed_cursor;
 
 static bool is_past(const timing_deed *d, bool array, uint64_t now)
@@ -25,7 +25,7 @@ static bool is_over(const timing_deed *d, bool array, uint64_t now)
     return d->array != array || d->busy_to == d->busy_from || d->over <= now;
 }
 
-static void advance(deed_cursor *s, uint64_t now)
+static void advance_cursor(deed_cursor *s, uint64_t now)
 {
     const timing_deed *d = s->deeds;
     while (s->array < s->count && is_past(&d[s->array], true, now)) {
@@ -51,12 +51,12 @@ static void advance(deed_cursor *s, uint64_t now)
 typedef struct span {
     uint32_t tag;
     uint64_t until;
-    uint32_t other;        /* whose the cycles are in which the unit does no step: */
-    uint64_t steps, beats; /* it does in `steps` of `beats` */
+    uint32_t other;        /* the tag of cycles in which the unit makes no step: */
+    uint64_t steps, beats; /* the unit makes a step in `steps` of `beats` cycles */
 } span;
 
-/* Takes the time for the tag from `from` to `to`: now, or the span ends there at the latest. */
-static bool takes(span *s, uint32_t tag, uint64_t from, uint64_t to, uint64_t now)
+/* Gives the span to `tag` if now is in from … to - 1; otherwise the span ends at `from` at the latest. */
+static bool claim(span *s, uint32_t tag, uint64_t from, uint64_t to, uint64_t now)
 {
     const bool here = from <= now && to > now;
     const uint64_t change = here ? to : from;
@@ -65,49 +65,49 @@ static bool takes(span *s, uint32_t tag, uint64_t from, uint64_t to, uint64_t no
     return here;
 }
 
-/* tsim does not know which instruction a unit works on: it takes the oldest one of the unit's that is not
- * over. */
-static void take_oldest(span *s, const timing_deed *oldest)
+/* Corrects the tag as tsim does, which cannot see the current instruction of a unit: it takes the unit's
+ * oldest instruction that is not over. */
+static void claim_for_oldest(span *s, const timing_deed *oldest)
 {
     s->tag = oldest->tag;
     s->until = oldest->over < s->until ? oldest->over : s->until;
 }
 
-/* Whose the cycles from `now` on are in which neither array nor ALU does a step. */
-static void take_idle(const deed_cursor *s, span *found, uint64_t now)
+/* Gives the span from `now` on to a layer, while neither array nor ALU makes a step. */
+static void claim_idle(const deed_cursor *s, span *found, uint64_t now)
 {
     const timing_deed *waiting = s->waiting < s->count ? &s->deeds[s->waiting] : NULL;
     const timing_deed *oldest = s->oldest < s->count ? &s->deeds[s->oldest] : NULL;
-    if (waiting != NULL && takes(found, waiting->tag, waiting->asked, waiting->issued, now)) {
+    if (waiting != NULL && claim(found, waiting->tag, waiting->asked, waiting->issued, now)) {
         return;
     }
     if (oldest != NULL) {
-        (void)takes(found, oldest->tag, now, oldest->over, now);
+        (void)claim(found, oldest->tag, now, oldest->over, now);
     }
 }
 
-/* Whose the cycles from `now` on are, until something changes. */
+/* The span from `now` on that belongs to one layer. */
 static span span_at(deed_cursor *s, uint64_t now, uint64_t end)
 {
     span found = {.until = end, .steps = 1, .beats = 1};
-    advance(s, now);
+    advance_cursor(s, now);
     const timing_deed *array = s->array < s->count ? &s->deeds[s->array] : NULL;
     const timing_deed *alu = s->alu < s->count ? &s->deeds[s->alu] : NULL;
-    if (array != NULL && takes(&found, array->tag, array->busy_from, array->busy_to, now)) {
-        take_oldest(&found, &s->deeds[s->array_kept]);
+    if (array != NULL && claim(&found, array->tag, array->busy_from, array->busy_to, now)) {
+        claim_for_oldest(&found, &s->deeds[s->array_kept]);
         return found;
     }
-    const bool works = alu != NULL && takes(&found, alu->tag, alu->busy_from, alu->busy_to, now);
+    const bool works = alu != NULL && claim(&found, alu->tag, alu->busy_from, alu->busy_to, now);
     if (works && alu->steps == alu->beats) {
-        take_oldest(&found, &s->deeds[s->alu_kept]);
+        claim_for_oldest(&found, &s->deeds[s->alu_kept]);
         return found;
     }
-    take_idle(s, &found, now);
+    claim_idle(s, &found, now);
     if (works) {
         found.other = found.tag;
         found.steps = alu->steps;
         found.beats = alu->beats;
-        take_oldest(&found, &s->deeds[s->alu_kept]);
+        claim_for_oldest(&found, &s->deeds[s->alu_kept]);
     }
     return found;
 }

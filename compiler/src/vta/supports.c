@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the accelerator cannot do, each rule with a sentence for the person whose model it is.
+ * The rules that keep a layer off the accelerator, each with a sentence for the person whose model it is.
  */
 #include <inttypes.h>
 
 #include "sched.h"
 #include "vta/number.h"
 
-/* What Σ (x - zx)·w of a channel can be, and Σ |w|. */
+/* The range of Σ (x - zx)·w for channel o, and Σ |w|. */
 static void sum_range(const vtac_vta_layer *layer, int32_t zero_in, int64_t row, int64_t o, int64_t range[2],
                       int64_t *size)
 {
@@ -22,7 +22,7 @@ static void sum_range(const vtac_vta_layer *layer, int32_t zero_in, int64_t row,
     }
 }
 
-/* |Σ (x - zx)·w| and the bias must stay inside int32 whatever x is. */
+/* Checks that |Σ (x - zx)·w| and the bias stay inside int32 for every x. */
 static vta_status rule_sum(const vtac_vta_layer *layer, const vtac_vta_tensor *in, const vtac_vta_tensor *to,
                            vta_diag *diag)
 {
@@ -35,7 +35,7 @@ static vta_status rule_sum(const vtac_vta_layer *layer, const vtac_vta_tensor *i
                         " are the most",
                         row, INT32_MAX / 128 / weight / 2);
     }
-    const bool weighs = layer->kind == VTAC_VTA_CONV; /* those of means are small */
+    const bool weighs = layer->kind == VTAC_VTA_CONV; /* biases of means are small */
     for (int64_t o = 0; weighs && layer->bias != NULL && o < to->c; o++) {
         const int64_t bias = layer->bias[o];
         int64_t range[2], size;
@@ -99,7 +99,7 @@ static const vtac_vta_tensor *tensor_of(const vtac_vta_region *region, uint32_t 
     return &region->tensors[index];
 }
 
-/* Rows of pixels lie one after the other: how many there are does not matter. */
+/* Rows of pixels are contiguous, so only the number of pixels counts. */
 static bool same_image(const vtac_vta_tensor *a, const vtac_vta_tensor *b)
 {
     return a->n == b->n && a->h * a->w == b->h * b->w;
@@ -136,7 +136,7 @@ vta_status vtac_vta_rule_none(const machine *m, const vtac_vta_region *region, u
     return VTA_OK;
 }
 
-/* What the configuration leaves out and nothing else can do. */
+/* Checks the parts that a configuration may leave out, where nothing else can replace them. */
 static vta_status rule_built(const vta_config *config, const vtac_vta_layer *layer, vta_diag *diag)
 {
     if (config->table == 0 && (layer->table != NULL || layer->behind != NULL)) {
@@ -166,7 +166,7 @@ static const char *bound_of(const load_of_units *units, uint64_t cycles)
         uint64_t cycles;
     } all[] = {{"array", units->array}, {"alu", units->alu}, {"load", units->load}, {"store", units->store}};
     const char *name = "latency";
-    uint64_t largest = cycles / 2; /* below that no unit is to blame */
+    uint64_t largest = cycles / 2; /* a unit that works less than half of the time is not the bound */
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         name = all[i].cycles > largest ? all[i].name : name;
         largest = all[i].cycles > largest ? all[i].cycles : largest;

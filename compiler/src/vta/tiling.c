@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The ways to cut a convolution into pieces, and which is best by a rough estimate: each unit's work by
- * itself, the largest of them, and what cannot overlap.
+ * The tilings of a convolution, and the choice of the best ones by a rough estimate: the work of the busiest
+ * unit, and whatever cannot overlap.
  *
- * A piece is a tile of output pixels for a group of output blocks. It is summed up in ACC over the parts of
- * its window and input channels. INP and WGT hold a few parts each, in slots of one size: what is still there
- * when it is needed again is not loaded again.
+ * A piece is a tile of output pixels for a group of output blocks. It is summed in ACC over the parts of its
+ * window and input channels. INP and WGT hold a few parts each, in slots of one size; a part that is still in
+ * its slot is not loaded again.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,13 +16,13 @@
 #include "vta/str.h"
 
 enum { CHOICES = 40, ACC_SLOTS = 4, OTHER_SLOTS = 4 };
-enum { KEPT_SLOTS = 2 };                     /* more than blocks, where rows are kept for the next tile's */
-enum { PARAM_BLOCKS = 16, WIDE_BLOCKS = 8 }; /* whose parameters are loaded together */
+enum { KEPT_SLOTS = 2 }; /* slots beyond one per block, where rows are kept for the next tile */
+enum { PARAM_BLOCKS = 16, WIDE_BLOCKS = 8 }; /* blocks whose parameters are loaded together */
 enum { MAX_ROW_STEP = 255 };                 /* of DEPTHWISE */
-enum { SUM_PASSES = 5 }; /* of the ALU: requantize, twice times a factor, add, requantize */
-enum { MAX_KINDS = 4 };  /* of pieces of means: whole, cut short below, to the right, both */
+enum { SUM_PASSES = 5 }; /* of the ALU: requantize, multiply twice by a factor, add, requantize */
+enum { MAX_KINDS = 4 };  /* of a mean's pieces: whole, cut below, cut on the right, cut on both sides */
 
-/* Sizes of pieces when `total` is cut into ever more of them, largest first. */
+/* The sizes of pieces when `total` is cut into more and more of them, largest first. */
 typedef struct choices {
     int64_t size[CHOICES];
     int count;
@@ -52,7 +52,7 @@ static int64_t span_of(int64_t pixels, int64_t stride, int64_t taps, int64_t dil
     return (pixels - 1) * stride + (taps - 1) * dilation + 1;
 }
 
-/* The input tile blocks of the group that needs most. */
+/* The maximum number of input tile blocks that a group of output blocks needs. */
 static int64_t widest_reach(const conv *c, int64_t group)
 {
     int64_t widest = 0;
@@ -64,7 +64,7 @@ static int64_t widest_reach(const conv *c, int64_t group)
     return widest;
 }
 
-/* Slots for a pool's outputs, or a sum's operands: how many there must be, and how many help. */
+/* The slots for a pool's outputs or a sum's other operands: the minimum, and the useful maximum. */
 static int64_t others_needed(const conv *c, const tiling *t)
 {
     return t->kept > 0 ? t->group / c->machine->ro + KEPT_SLOTS : 2;
@@ -75,11 +75,11 @@ static int64_t others_useful(const conv *c, const tiling *t)
     return t->kept > 0 ? t->group / c->machine->ro + OTHER_SLOTS : OTHER_SLOTS;
 }
 
-/* In a share of ACC, sums lie together, and all else in another place. */
+/* Divides a share of ACC: sums lie together, everything else in the side. */
 static int64_t place_beside(const conv *c, tiling *t, int64_t params)
 {
     const int64_t room = c->machine->side, fixed = c->sum != NULL ? sum_constants(c->sum) : c->mean_record;
-    const int64_t record = joined_record(c); /* where one may begin */
+    const int64_t record = joined_record(c); /* the alignment of a record */
     t->param_first = 0;
     t->fixed_first = vta_ceil_div(params, record) * record;
     t->other_first = t->fixed_first + fixed;
@@ -94,10 +94,10 @@ static int64_t place_beside(const conv *c, tiling *t, int64_t params)
     return fits ? c->machine->acc : 0;
 }
 
-/* Parted sums have a quarter for each kind, and the last one for parameters; slots are of `ro` blocks. Where
- * they are summed up in parts, all blocks' are needed at once. Those of the third kind are still needed a
- * tile later where rows are kept: all blocks' beside those that the array works on. Returns the entries of a
- * quarter. */
+/* Divides ACC for parted sums: a quarter for each kind, and the last quarter for parameters; a slot holds
+ * `ro` blocks. With several parts all blocks are summed at once and need their slots together. With kept
+ * rows, the sums of the third kind are still needed one tile later: slots for all blocks besides those that
+ * the array works on. Returns the entries for sums. */
 static int64_t place_parted(const conv *c, tiling *t, int64_t params)
 {
     const int64_t quarter = c->machine->acc / 4, between = t->rows + c->pool->window.kernel[0] - 2;
@@ -113,9 +113,9 @@ static int64_t place_parted(const conv *c, tiling *t, int64_t params)
     return fits ? t->acc_slots * t->acc_size : 0;
 }
 
-/* Divides ACC; returns the entries for sums. Plainly: sums, parameters. With a joined sum, what the ALU reads
- * together lies in different quarters: sums in two, the other operand in the third, constants in the last; so
- * it does with a pool: sums in three, what it makes of them in the last. */
+/* Divides ACC; returns the entries for sums, 0 if something does not fit. Alone: sums, parameters. With a
+ * joined sum, entries that the ALU reads together lie in different quarters: sums in two, the other operand
+ * in the third, constants in the last. With a pool: sums in three quarters, its outputs in the last. */
 static int64_t place_sums(const conv *c, tiling *t)
 {
     const int64_t acc = c->machine->acc, params = t->param_slots * t->param_size;
@@ -153,8 +153,7 @@ static int64_t pool_taps(const conv *c)
     return c->pool->window.kernel[0] * c->pool->window.kernel[1];
 }
 
-/* Passes of the ALU for an output: a maximum comes before, a sum behind the requantization of what it is of.
- */
+/* Passes of the ALU for an output. A maximum is taken before requantization, a sum for means after it. */
 static int64_t pool_passes(const conv *c, const tiling *t)
 {
     const int64_t *kernel = c->pool->window.kernel;
@@ -172,7 +171,7 @@ interval vtac_vta_tiling_rows(const conv *c, const tiling *t, int64_t at, int64_
     return (interval){made.at + kept, made.count - kept};
 }
 
-/* The most rows that a tile makes. */
+/* The maximum number of rows that a tile makes. */
 static int64_t max_rows(const conv *c, const tiling *t)
 {
     const int64_t first = vtac_vta_tiling_rows(c, t, 0, vta_min(t->rows, c->oh)).count;
@@ -180,7 +179,8 @@ static int64_t max_rows(const conv *c, const tiling *t)
                        : vtac_vta_conv_made_max(c, 0, t->rows);
 }
 
-/* Rows are kept from tile to tile of one group, and each tile makes some of its own. */
+/* Whether rows can be kept: tiles of one group follow each other downwards, and each makes a row of its own.
+ */
 static bool may_keep(const conv *c, const tiling *t)
 {
     const int64_t last = (vta_ceil_div(c->oh, t->rows) - 1) * t->rows;
@@ -188,8 +188,8 @@ static bool may_keep(const conv *c, const tiling *t)
            (!t->tiles_outside && last > 0 && vtac_vta_tiling_rows(c, t, last, c->oh - last).count > 0);
 }
 
-/* Fills in what follows; false where it does not fit. */
-static bool complete(const conv *c, tiling *t)
+/* Fills in everything that follows from a tiling; false if it does not fit. */
+static bool complete_tiling(const conv *c, tiling *t)
 {
     const machine *m = c->machine;
     const int64_t out_groups = vta_ceil_div(c->out_blocks, t->group), reach_tiles = widest_reach(c, t->group);
@@ -231,9 +231,9 @@ static bool complete(const conv *c, tiling *t)
            t->wgt_slots > 0 && t->acc_slots > 0;
 }
 
-/* More slots than these save nothing: what is used once, and is not all of it, is loaded while the one before
- * is worked on. */
-static int64_t useful(int64_t slots, int64_t all, int64_t round, bool again)
+/* The number of slots that save loads. A part that is used once, and is not all, is only prefetched while the
+ * one before is worked on. */
+static int64_t useful_slots(int64_t slots, int64_t all, int64_t round, bool again)
 {
     enum { AHEAD = 2 };
     if (slots >= all) {
@@ -242,7 +242,7 @@ static int64_t useful(int64_t slots, int64_t all, int64_t round, bool again)
     return again && slots < round ? slots : vta_min(slots, again ? AHEAD * round : AHEAD);
 }
 
-/* Means: chunks of weights that differ, by whether their parts are cut short. */
+/* Means: the number of different chunks of weights, which depends on whether parts are cut short. */
 static int64_t part_kinds(const conv *c, const tiling *t)
 {
     const bool rows = t->part_rows < c->window.kernel[0] && c->window.kernel[0] % t->part_rows != 0;
@@ -256,11 +256,12 @@ entries_used vtac_vta_tiling_trim(const conv *c, tiling *t)
     const int64_t inputs = t->tiles * t->parts * groups,
                   weights = c->alike ? part_kinds(c, t) : t->groups * t->parts;
     if (c->groups > 1 || t->groups == 1) {
-        t->inp_slots = useful(t->inp_slots, inputs, t->parts, false);
+        t->inp_slots = useful_slots(t->inp_slots, inputs, t->parts, false);
     } else {
-        t->inp_slots = useful(t->inp_slots, inputs, t->tiles_outside ? t->parts : inputs, true);
+        t->inp_slots = useful_slots(t->inp_slots, inputs, t->tiles_outside ? t->parts : inputs, true);
     }
-    t->wgt_slots = useful(t->wgt_slots, weights, t->tiles_outside || c->alike ? weights : t->parts, true);
+    t->wgt_slots =
+        useful_slots(t->wgt_slots, weights, t->tiles_outside || c->alike ? weights : t->parts, true);
     t->acc_used = c->machine->side > 0 ? t->acc_slots * t->acc_size : c->machine->acc;
     return (entries_used){t->inp_slots * t->inp_size, t->wgt_slots * t->wgt_size, t->acc_used, t->side_used};
 }
@@ -275,18 +276,18 @@ void vtac_vta_tiling_move(tiling *t, const entries_used *to)
     t->fixed_first += to->side;
 }
 
-/* Input rows or columns that the tiles of a dimension load, after clipping, and those of its own output that
- * the convolution makes for them; `taps` of the window at a time. */
-typedef struct sweep_of_tiles {
+/* Totals over the tiles of a dimension: input rows or columns that are loaded (after clipping, with `taps` of
+ * the window at a time), and those of its own output that the convolution makes. */
+typedef struct tile_sums {
     int64_t loaded, made;
-} sweep_of_tiles;
+} tile_sums;
 
-static sweep_of_tiles sweep_tiles(const conv *c, const tiling *t, int d, int64_t taps)
+static tile_sums sum_tiles(const conv *c, const tiling *t, int d, int64_t taps)
 {
     const int64_t piece = d == 0 ? t->rows : t->cols;
     const vtac_vta_window *w = &c->window;
     const int64_t total = d == 0 ? c->oh : c->ow, size = d == 0 ? c->h : c->w;
-    sweep_of_tiles sum = {0};
+    tile_sums sum = {0};
     for (int64_t at = 0; at < total; at += piece) {
         const int64_t count = vta_min(piece, total - at);
         const interval made =
@@ -299,14 +300,14 @@ static sweep_of_tiles sweep_tiles(const conv *c, const tiling *t, int d, int64_t
     return sum;
 }
 
-/* How many of `count` things in a round are loaded in `rounds` rounds, the direction turning each time. */
+/* The loads of `rounds` rounds over `count` parts that go back and forth. */
 static int64_t loads_of(int64_t count, int64_t rounds, int64_t slots)
 {
     return count <= slots ? count : count * rounds - (rounds - 1) * vta_max(0, slots - 1);
 }
 
-/* DEPTHWISE takes one column of its
- * window a cycle, or three rows of it, but for those that it still has from the window before. */
+/* DEPTHWISE reads one column of its window in a cycle, or three rows of it, and keeps the columns that the
+ * next window shares. */
 int64_t vtac_vta_tiling_row_cycles(const conv *c, int64_t reach_blocks, int64_t cols)
 {
     const vtac_vta_window *w = &c->window;
@@ -337,9 +338,9 @@ void vtac_vta_tiling_measure(const conv *c, const tiling *t, load_of_units *out)
         c->groups == 1 ? c->in_blocks : vta_min(c->in_blocks, widest_reach(c, t->group) * m->ri);
     const int64_t taps = c->window.kernel[0] * c->window.kernel[1] * c->planes;
     const int64_t pixels = c->images * c->oh * c->ow;
-    const sweep_of_tiles rows = sweep_tiles(c, t, 0, t->part_rows);
-    const sweep_of_tiles cols = sweep_tiles(c, t, 1, t->part_cols);
-    /* One sweep over all input parts and one over all weights; how often each is made. */
+    const tile_sums rows = sum_tiles(c, t, 0, t->part_rows);
+    const tile_sums cols = sum_tiles(c, t, 1, t->part_cols);
+    /* One sweep over all input parts, and one over all weights; then how often each is made. */
     const int64_t sweep = c->images * rows.loaded * cols.loaded * vta_ceil_div(reach_blocks, m->ri) *
                           tile_bytes * t->window_parts;
     const int64_t weights =
@@ -394,8 +395,7 @@ static int64_t calls_of(const conv *c, const tiling *t)
            pieces * t->parts * (t->part + 1);
 }
 
-/* Cycles of the whole layer, roughly: the busiest unit, what a piece costs however small it is, and what
- * cannot overlap. */
+/* The estimate: the busiest unit, the overhead of each piece, and what cannot overlap. */
 uint64_t vtac_vta_tiling_estimate(const conv *c, const tiling *t, load_of_units *units)
 {
     enum { LATENCY = 200, CALL = 6, INSN = 2 };
@@ -405,9 +405,9 @@ uint64_t vtac_vta_tiling_estimate(const conv *c, const tiling *t, load_of_units 
     const int64_t first =
         (t->inp_size * m->batch * m->block_in + t->wgt_size * m->block_in * m->block_out) / m->beat;
     const int64_t last = t->rows * t->cols * m->ro * 3;
-    /* The array and the ALU write through one port. */
+    /* The array and the ALU share the write port of ACC. */
     const int64_t made =
-        c->pool == NULL ? c->oh * c->ow : sweep_tiles(c, t, 0, 1).made * sweep_tiles(c, t, 1, 1).made;
+        c->pool == NULL ? c->oh * c->ow : sum_tiles(c, t, 0, 1).made * sum_tiles(c, t, 1, 1).made;
     const int64_t writes = c->images * made * c->out_blocks * t->parts + (int64_t)units->alu;
     const bool turns = t->acc_slots < 2 && (t->parted || t->group <= m->ro);
     const int64_t weights = c->alike ? part_kinds(c, t) : t->groups * t->parts;
@@ -420,8 +420,8 @@ uint64_t vtac_vta_tiling_estimate(const conv *c, const tiling *t, load_of_units 
     return (uint64_t)(vta_max(vta_max(all, (int64_t)units->store), calls * INSN) + first + last + LATENCY);
 }
 
-/* The part of its input that must be there when a convolution begins, or from when on it keeps up with who
- * makes it. */
+/* The fraction of its input that must be there when a convolution begins or, if the layer that makes the
+ * input keeps ahead of it from then on, the smallest such fraction. */
 static double lag_of(const conv *c, const tiling *t)
 {
     if (c->machine->by_blocks) {
@@ -448,11 +448,11 @@ uint64_t vtac_vta_tiling_lag(const conv *c, const tiling *t, uint64_t cycles, ui
     return (uint64_t)((double)cycles * lag_of(c, t) * (double)c->machine->lag / HUNDRED) + calls * CALL;
 }
 
-static const int64_t window_cuts[][2] = {{0, 0}, {1, 0}, {1, 1}}; /* 0: the whole kernel */
+static const int64_t window_cuts[][2] = {
+    {0, 0}, {1, 0}, {1, 1}}; /* rows, columns: 0 for the whole kernel, 1 for one at a time */
 
-/* The best of its class: about as many pixels, about as many blocks, the same loop outside, cut input or not,
- * rows kept or not, sums parted or not.
- */
+/* The best tiling of a class. A class has similar numbers of pixels and of blocks, the same outer loop, and
+ * the same answers to: is the input cut, are rows kept, are sums parted. */
 typedef struct contender {
     uint64_t cycles;
     tiling tiling;
@@ -479,37 +479,45 @@ static int class_of(const tiling *t)
            t->parted;
 }
 
-/* All ways with the window cut in one way. */
-static void enumerate(const conv *c, tiling t, contender *best)
+/* Tries all orders of loops, and all choices about a pool, for given sizes. */
+static void try_orders(const conv *c, const tiling *sizes, contender *best)
+{
+    const int64_t shared = c->pool != NULL ? vtac_vta_conv_shared_rows(c) : 0;
+    const int orders = shared > 0 ? 3 : 2, loops = vtac_vta_conv_can_part(c) ? 2 * orders : orders;
+    for (int j = 0; j < loops; j++) {
+        tiling t = *sizes;
+        load_of_units units;
+        t.tiles_outside = j % orders == 1;
+        t.kept = j % orders == 2 ? shared : 0;
+        t.parted = j >= orders;
+        if (!complete_tiling(c, &t)) {
+            continue;
+        }
+        uint64_t cycles = vtac_vta_tiling_estimate(c, &t, &units);
+        cycles += vtac_vta_tiling_lag(c, &t, cycles, (uint64_t)calls_of(c, &t));
+        contender *rival = &best[class_of(&t)];
+        if (rival->cycles == 0 || cycles < rival->cycles) {
+            *rival = (contender){cycles, t};
+        }
+    }
+}
+
+static void try_tilings(const conv *c, tiling t, contender *best)
 {
     const machine *m = c->machine;
     const choices rows = cuts_of(c->oh, m->acc), cols = cuts_of(c->ow, m->acc / m->ro);
     const choices groups = cuts_of(c->groups > 1 ? 1 : c->out_blocks / m->ro, m->wgt);
     const choices parts = cuts_of(widest_reach(c, m->ro), m->inp);
-    const int64_t shared = c->pool != NULL ? vtac_vta_conv_shared_rows(c) : 0;
     for (int i = 0; i < rows.count * cols.count; i++) {
         t.rows = rows.size[i % rows.count];
         t.cols = cols.size[i / rows.count];
         if (t.rows * t.cols * m->ro > m->acc) {
             continue;
         }
-        const int orders = shared > 0 ? 3 : 2, loops = vtac_vta_conv_can_part(c) ? 2 * orders : orders;
-        for (int j = 0; j < groups.count * parts.count * loops; j++) {
-            t.group = groups.size[j / loops % groups.count] * m->ro;
-            t.part = parts.size[j / loops / groups.count];
-            t.tiles_outside = j % loops % orders == 1;
-            t.kept = j % loops % orders == 2 ? shared : 0;
-            t.parted = j % loops >= orders;
-            load_of_units units;
-            if (!complete(c, &t)) {
-                continue;
-            }
-            uint64_t cycles = vtac_vta_tiling_estimate(c, &t, &units);
-            cycles += vtac_vta_tiling_lag(c, &t, cycles, (uint64_t)calls_of(c, &t));
-            contender *rival = &best[class_of(&t)];
-            if (rival->cycles == 0 || cycles < rival->cycles) {
-                *rival = (contender){cycles, t};
-            }
+        for (int j = 0; j < groups.count * parts.count; j++) {
+            t.group = groups.size[j % groups.count] * m->ro;
+            t.part = parts.size[j / groups.count];
+            try_orders(c, &t, best);
         }
     }
 }
@@ -519,12 +527,12 @@ static int fewer_cycles(const void *a, const void *b)
     const contender *x = a;
     const contender *y = b;
     if ((x->cycles == 0) != (y->cycles == 0)) {
-        return x->cycles == 0 ? 1 : -1; /* nobody in that class */
+        return x->cycles == 0 ? 1 : -1; /* an empty class */
     }
     return x->cycles < y->cycles ? -1 : x->cycles > y->cycles;
 }
 
-static void say_need(vta_str *text, int64_t need, int64_t have, const char *what, const char *key)
+static void add_need(vta_str *text, int64_t need, int64_t have, const char *what, const char *key)
 {
     if (need > have) {
         vta_str_printf(text, "%s%" PRId64 " %s of %" PRId64 " (%s)", text->size > 0 ? ", " : "", need, what,
@@ -532,21 +540,21 @@ static void say_need(vta_str *text, int64_t need, int64_t have, const char *what
     }
 }
 
-/* What the smallest piece there is needs, one pixel of one block, and the buffers lack. */
-static vta_status misfit(const conv *c, vta_diag *diag)
+/* Reports what the smallest possible piece, one pixel of one block, needs beyond the buffers. */
+static vta_status report_misfit(const conv *c, vta_diag *diag)
 {
     const machine *m = c->machine;
     tiling t = {.rows = 1, .cols = 1, .group = m->ro, .part = 1, .part_rows = 1, .part_cols = 1};
     vta_str needs = {0};
-    (void)complete(c, &t);
+    (void)complete_tiling(c, &t);
     const int64_t params = t.param_slots * t.param_size;
     const int64_t sums = c->sum == NULL ? t.acc_size + params
                                         : vta_max(vta_max(2 * t.acc_size, 8 * t.other_size),
                                                   4 * (sum_constants(c->sum) + params));
-    say_need(&needs, t.inp_size, m->inp, "inputs", "LOG_INP_BUFF_SIZE");
-    say_need(&needs, t.wgt_size, m->wgt, "weights", "LOG_WGT_BUFF_SIZE");
-    say_need(&needs, sums, m->acc, "accumulators", "LOG_ACC_BUFF_SIZE");
-    say_need(&needs, m->ri * c->planes, m->uop, "micro-ops", "LOG_UOP_BUFF_SIZE");
+    add_need(&needs, t.inp_size, m->inp, "inputs", "LOG_INP_BUFF_SIZE");
+    add_need(&needs, t.wgt_size, m->wgt, "weights", "LOG_WGT_BUFF_SIZE");
+    add_need(&needs, sums, m->acc, "accumulators", "LOG_ACC_BUFF_SIZE");
+    add_need(&needs, m->ri * c->planes, m->uop, "micro-ops", "LOG_UOP_BUFF_SIZE");
     const vta_status status =
         vta_fail(diag, VTA_RANGE,
                  "layer '%s' does not fit the buffers: its smallest piece needs %s; larger ones would help",
@@ -563,10 +571,10 @@ vta_status vtac_vta_tiling_choose(const conv *c, tiling *out, uint32_t room, uin
     }
     *count = 0;
     for (size_t w = 0; w < sizeof window_cuts / sizeof window_cuts[0] && *count == 0; w++) {
-        enumerate(c,
-                  (tiling){.part_rows = window_cuts[w][0] != 0 ? 1 : c->window.kernel[0],
-                           .part_cols = window_cuts[w][1] != 0 ? 1 : c->window.kernel[1]},
-                  best);
+        try_tilings(c,
+                    (tiling){.part_rows = window_cuts[w][0] != 0 ? 1 : c->window.kernel[0],
+                             .part_cols = window_cuts[w][1] != 0 ? 1 : c->window.kernel[1]},
+                    best);
         qsort(best, CLASSES, sizeof *best, fewer_cycles);
         while (*count < room && *count < CLASSES && best[*count].cycles > 0) {
             out[*count] = best[*count].tiling;
@@ -575,7 +583,7 @@ vta_status vtac_vta_tiling_choose(const conv *c, tiling *out, uint32_t room, uin
     }
     free(best);
     if (*count == 0) {
-        return misfit(c, diag);
+        return report_misfit(c, diag);
     }
     return VTA_OK;
 }
@@ -606,11 +614,11 @@ void vtac_vta_tiling_describe(const conv *c, const tiling *t, char *text, size_t
                           : "");
 }
 
-/* Walking. */
+/* ---- the loops of a tiling */
 
 patch vtac_vta_tiling_tile(const conv *c, const tiling *t, int64_t index)
 {
-    const bool down = t->kept > 0; /* the next one is the one below */
+    const bool down = t->kept > 0; /* the next tile is the one below */
     const int64_t x = down ? index / t->row_tiles % t->col_tiles : index % t->col_tiles;
     const int64_t y = down ? index % t->row_tiles : index / t->col_tiles % t->row_tiles;
     patch out = {.image = index / t->col_tiles / t->row_tiles, .y = y * t->rows, .x = x * t->cols};
@@ -649,7 +657,8 @@ int64_t vtac_vta_piece_count(const conv *c, int64_t rows, int64_t cols)
     return vta_ceil_div(rows, c->piece_rows) * vta_ceil_div(cols, c->piece_cols);
 }
 
-/* Along one dimension: where piece `index` begins, its taps, and how many of them are another one's. */
+/* Along one dimension: the first tap of piece `index`, its taps, and how many of those belong
+ * to another piece. */
 static void place_piece(const conv *c, int64_t total, int64_t size, int64_t index, int64_t *at,
                         int64_t *count, int64_t *fresh)
 {
@@ -668,8 +677,8 @@ window_piece vtac_vta_piece_of(const conv *c, const part *p, int64_t index)
     return piece;
 }
 
-/* Whether the last piece along one dimension is unlike the first one. */
-static bool ends_otherwise(const conv *c, int64_t total, int64_t size)
+/* Whether the last piece along one dimension differs from the first. */
+static bool last_differs(const conv *c, int64_t total, int64_t size)
 {
     int64_t at, first[2], last[2];
     place_piece(c, total, size, 0, &at, &first[0], &first[1]);
@@ -677,7 +686,7 @@ static bool ends_otherwise(const conv *c, int64_t total, int64_t size)
     return first[0] != last[0] || first[1] != last[1];
 }
 
-/* How the pieces of a part are told apart: in rows and in columns of pieces. */
+/* The kinds of a part's pieces, by rows and columns of pieces. */
 typedef struct piece_grid {
     int64_t rows, cols;
     int64_t row_kinds, col_kinds;
@@ -686,8 +695,8 @@ typedef struct piece_grid {
 static piece_grid grid_of(const conv *c, const part *p)
 {
     return (piece_grid){vta_ceil_div(p->kys, c->piece_rows), vta_ceil_div(p->kxs, c->piece_cols),
-                        1 + ends_otherwise(c, p->kys, c->piece_rows),
-                        1 + ends_otherwise(c, p->kxs, c->piece_cols)};
+                        1 + last_differs(c, p->kys, c->piece_rows),
+                        1 + last_differs(c, p->kxs, c->piece_cols)};
 }
 
 int64_t vtac_vta_piece_kind(const conv *c, const part *p, int64_t index)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The timing model: a walk through the list.
+ * The timing model: goes through the list.
  */
 #include <stdlib.h>
 
@@ -15,9 +15,9 @@ static cycles run_step(model *t, const job *j)
     return j->kind == STEP_STORE ? vtac_vta_store_step(t) : vtac_vta_compute_step(t);
 }
 
-enum { LOG_BLOCK = 4, LOG_PAGES = 6 }; /* of granules that may be alike, and of pages */
+enum { LOG_BLOCK = 4, LOG_PAGES = 6 }; /* log2 of granules in a block of marks; of pages */
 
-/* What is kept of places in each scratchpad, and of pages. */
+/* The marks of each scratchpad, and of pages. */
 #define OF_INP(X) X(inp.wrote) X(inp.read) X(alu_inp) X(array_inp) X(inp_reader)
 #define OF_WGT(X) X(wgt.wrote) X(wgt.read) X(wgt_reader)
 #define OF_ACC(X) X(out.wrote) X(out.read) X(array_acc) X(alu_acc) X(load_acc) X(alu_read)
@@ -34,7 +34,8 @@ static bool model_init(model *t, const machine *m, const step_list *list, uint64
                  .computing = {.lead = COMPUTE_LEAD, .pairs = true},
                  .log_page = vta_log2(
                      vta_min(m->config->elem_bytes[VTA_MEM_INP], m->config->elem_bytes[VTA_MEM_OUT]))};
-    t->page_count = work_bytes > 0 ? (int64_t)(work_bytes >> t->log_page) + 1 : 0; /* 0: not laid out yet */
+    t->page_count =
+        work_bytes > 0 ? (int64_t)(work_bytes >> t->log_page) + 1 : 0; /* 0: memory is not laid out yet */
     bool good = vtac_vta_jobs_make(t);
 #define INIT(what) good = vtac_vta_marks_init(&t->what, t->inp.places, LOG_BLOCK) && good;
     OF_INP(INIT)
@@ -69,9 +70,9 @@ static void model_free(model *t)
     vtac_vta_uop_plan_free(&t->uops);
 }
 
-/* UINT64_MAX: not below `limit`. */
-static cycles walk(const machine *m, const step_list *list, uint64_t work_bytes, uint64_t *shares,
-                   uint32_t tags, uint64_t limit)
+/* Runs the model; UINT64_MAX: not below `limit`. */
+static cycles run_model(const machine *m, const step_list *list, uint64_t work_bytes, uint64_t *shares,
+                        uint32_t tags, uint64_t limit)
 {
     cycles end = 0;
     model *t = malloc(sizeof *t);
@@ -105,10 +106,10 @@ static cycles walk(const machine *m, const step_list *list, uint64_t work_bytes,
 uint64_t vtac_vta_timing_of(const machine *m, const step_list *list, uint64_t work_bytes, uint64_t *shares,
                             uint32_t tags)
 {
-    return walk(m, list, work_bytes, shares, tags, UINT64_MAX);
+    return run_model(m, list, work_bytes, shares, tags, UINT64_MAX);
 }
 
 uint64_t vtac_vta_timing_below(const machine *m, const step_list *list, uint64_t work_bytes, uint64_t limit)
 {
-    return walk(m, list, work_bytes, NULL, 0, limit);
+    return run_model(m, list, work_bytes, NULL, 0, limit);
 }

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the timing model knows of the memory. Fetch, load and compute unit read, the store unit writes, and
- * the list does not say who asks first: a burst that is asked for before others puts them off, and what they
- * fill is there later (vtac_vta_traffic_settle).
+ * The memory of the timing model. Fetch, load and compute unit read, and the store unit writes. The list
+ * does not say who asks first: a burst that is asked for earlier than others delays those, and their data
+ * come later (vtac_vta_traffic_settle).
  */
 #include <math.h>
 
 #include "model.h"
 #include "vta/number.h"
 
-/* So many cycles of the bus for so many bytes, or more where the memory is slower than the bus. */
 cycles vtac_vta_traffic_paced(const model *t, cycles beats, int64_t bytes)
 {
     return t->m->shared > 0 ? later(beats, (cycles)ceil((double)bytes / t->m->shared)) : beats;
 }
 
-/* A run is cut into bursts: of so many beats and bytes at most (vta_burst.v). */
+/* The longest burst: bounded by beats and by a page of bytes (vta_burst.v). */
 static cycles burst_beats(const model *t)
 {
     enum { MAX_BEATS = 256, PAGE = 4096 };
@@ -29,7 +28,6 @@ void vtac_vta_traffic_init(model *t)
     t->chunk_beats = vtac_vta_traffic_paced(t, (cycles)vta_ceil_div(CHUNK_BYTES, t->m->beat), CHUNK_BYTES);
 }
 
-/* `y` rows of `x` elements of `bytes`. Rows that touch are one. */
 bursts vtac_vta_bursts_of(const model *t, int64_t y, int64_t x, int64_t stride, int64_t bytes)
 {
     const int64_t beat = t->m->beat;
@@ -41,15 +39,16 @@ bursts vtac_vta_bursts_of(const model *t, int64_t y, int64_t x, int64_t stride, 
         y, vtac_vta_traffic_paced(t, (cycles)(bytes < beat ? x : vta_ceil_div(x * bytes, beat)), x * bytes)};
 }
 
-/* Cycles that a beat of one direction takes beyond its own, while the other one has beats, too: both have
- * half of what they share. */
-static double beyond(const model *t)
+/* The extra cycles of a beat in one direction while the other direction is busy, too: each gets half of
+ * the shared bandwidth. */
+static double overlap_cost(const model *t)
 {
     const double shared = t->m->shared, beat = (double)t->m->beat;
     return shared <= 0 || shared >= 2 * beat ? 0 : shared <= beat ? 1 : 2 * beat / shared - 1;
 }
 
-/* How much of a time reads take, as far as they are known; then as much as in the time before it. */
+/* The fraction of a time that reads take. Where they are not known yet, the fraction of the
+ * time before counts. */
 static double reads_beside(const model *t, cycles from, cycles count)
 {
     enum { BEFORE = 512 };
@@ -63,15 +62,13 @@ static double reads_beside(const model *t, cycles from, cycles count)
     return reads / (double)count;
 }
 
-/* Writes from `when` on, for so many cycles by themselves: reads are later by what they take, and the writes
- * by what is returned: they get what reads leave, and half of all at least. */
 cycles vtac_vta_traffic_yield(model *t, cycles when, cycles writes)
 {
-    const double share = beyond(t), both = 2 / (1 + share);
+    const double share = overlap_cost(t), both = 2 / (1 + share);
     if (share == 0) {
         return 0;
     }
-    vtac_vta_load_before(t, when + writes); /* what it reads meanwhile is beside them */
+    vtac_vta_load_before(t, when + writes); /* the load unit reads beside the writes */
     const double left = fmin(1, fmax(both / 2, both - reads_beside(t, when, writes)));
     t->yielded += share * (double)writes;
     const cycles whole = (cycles)t->yielded;
@@ -82,8 +79,6 @@ cycles vtac_vta_traffic_yield(model *t, cycles when, cycles writes)
     return (cycles)((double)writes * (1 / left - 1));
 }
 
-/* Bursts follow each other. And only so many are on their way: where they are short, the next one waits until
- * the memory has answered an old one. */
 cycles vtac_vta_traffic_write(cycles *bus, bursts_in_flight *flight, cycles first, cycles answer, bursts b)
 {
     for (int64_t i = 0; i < b.count; i++) {
@@ -94,22 +89,23 @@ cycles vtac_vta_traffic_write(cycles *bus, bursts_in_flight *flight, cycles firs
     return *bus;
 }
 
-/* Asks for the program's next chunk: there is room for it when an older one has been handed out. */
 void vtac_vta_traffic_read_chunk(model *t)
 {
     cycles *queue_room = &t->chunk_room[t->chunks % CHUNKS];
     const cycles beats = t->chunk_beats;
     const uint32_t owner = t->reads.owner;
     t->reads.owner = 0;
-    const cycles end = vtac_vta_bus_read(&t->reads, &t->fetching, *queue_room, vtac_vta_reader_opens(&t->fetching),
-                                         t->m->config->mem_latency, beats);
+    const cycles end =
+        vtac_vta_bus_read(&t->reads, &t->fetching, *queue_room, vtac_vta_reader_opens(&t->fetching),
+                          t->m->config->mem_latency, beats);
     t->reads.owner = owner;
     const cycles first = later(t->chunk_handed, end - beats);
     t->chunk_at[t->chunks++ % CHUNKS_AHEAD] = first;
     *queue_room = t->chunk_handed = first + FETCH * CHUNK_INSNS;
 }
 
-/* How many instructions fit into the queues from the step at hand on: until the compute unit's is full. */
+/* The number of instructions, from the step at hand on, that fit into the queues: until the compute
+ * unit's is full. */
 static uint64_t queue_reach(model *t)
 {
     const uint64_t queue = UINT64_C(1) << t->m->config->log_queue;
@@ -125,7 +121,7 @@ static uint64_t queue_reach(model *t)
     return t->reach - t->at;
 }
 
-/* The program is read as far ahead as the queues go: what is asked for until `when`. */
+/* Asks for chunks of the program until `when`, as far ahead as the queues go. */
 static void read_ahead(model *t, cycles when)
 {
     const uint64_t ahead = t->insns + queue_reach(t);
@@ -133,13 +129,12 @@ static void read_ahead(model *t, cycles when)
     while (t->chunks * CHUNK_INSNS < until && t->chunk_room[t->chunks % CHUNKS] <= when) {
         vtac_vta_traffic_read_chunk(t);
     }
-    if (until == ahead && t->chunks * CHUNK_INSNS >= until) { /* the queues are full up to now */
+    if (until == ahead && t->chunks * CHUNK_INSNS >= until) { /* the queues have been full up to now */
         cycles *queue_room = &t->chunk_room[t->chunks % CHUNKS];
         *queue_room = later(*queue_room, when);
     }
 }
 
-/* The next instruction is in its unit's queue. */
 cycles vtac_vta_traffic_fetch(model *t)
 {
     const uint64_t number = t->insns++, chunk = number / CHUNK_INSNS;
@@ -169,7 +164,6 @@ cycles vtac_vta_traffic_read(model *t, reader *who, cycles start, bursts b)
     return end;
 }
 
-/* The bursts of a transfer: its number. */
 uint32_t vtac_vta_transfer_begin(model *t)
 {
     t->reads.owner = ++t->transferred;
@@ -182,7 +176,7 @@ void vtac_vta_transfer_end(model *t, transfer what, uint32_t owner)
     t->transfers[what.number % TRANSFERS] = what;
 }
 
-static void put_off(model *t, transfer *f, cycles by)
+static void delay_transfer(model *t, transfer *f, cycles by)
 {
     f->bus_end += by;
     f->end += by;
@@ -194,15 +188,13 @@ static void put_off(model *t, transfer *f, cycles by)
     t->retired = later(t->retired, f->end);
     for (uint32_t i = 0; i < NEWEST; i++) {
         acc_span *l = &t->acc_loads[i];
-        if (l->transfer == f->number &&
-            l->to < f->end) { /* what writers took from it may be counted already */
+        if (l->transfer == f->number && l->to < f->end) { /* the delay by writers may be counted already */
             l->from += f->end - l->to;
             l->to = f->end;
         }
     }
 }
 
-/* The list does not say which unit asks first: LOADs that others came before are put off. */
 void vtac_vta_traffic_settle(model *t)
 {
     const uint64_t count = t->reads.count, back = count > BURSTS_BACK ? count - BURSTS_BACK : 0;
@@ -211,7 +203,7 @@ void vtac_vta_traffic_settle(model *t)
         const struct burst *b = &t->reads.ring[(i - 1) % BURSTS];
         transfer *f = &t->transfers[b->owner % TRANSFERS];
         if (b->owner > 0 && f->number == b->owner && b->end > f->bus_end) {
-            put_off(t, f, b->end - f->bus_end);
+            delay_transfer(t, f, b->end - f->bus_end);
         }
     }
     t->reads.moved = UINT64_MAX;

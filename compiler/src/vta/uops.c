@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where the runtime puts LOADs of micro-ops, and which of them an instruction needs: what
- * runtime/src/kernel.c does, without the micro-ops. It depends on the order of the calls alone, so it is
- * known before any time is.
+ * The LOADs of micro-ops that the runtime inserts, and the one that each instruction needs: the algorithm of
+ * runtime/src/kernel.c without the micro-ops. It depends only on the order of the calls, so it runs before
+ * any time is known.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,28 +12,28 @@
 #include "vta/uop_loads.h"
 
 typedef struct resident {
-    uint32_t load; /* the one that brought it, counted from 1; 0: it is not there */
+    uint32_t load; /* the LOAD that brought it, from 1 on; 0: not loaded */
     uint32_t sram, count;
-    uint32_t used; /* the newest step that used it, counted from 1 */
+    uint32_t used; /* the last step that used it, from 1 on */
 } resident;
 
 typedef struct requant_kernel {
     vta_uop uop;
-    uint32_t kernel; /* + 1; 0: a free place */
+    uint32_t kernel; /* kernel + 1; 0: a free place */
 } requant_kernel;
 
 typedef struct planner {
     uop_plan *plan;
     const step_list *list;
     int64_t acc, depth;
-    resident *kernels; /* those of the list, and behind them REQUANTs' that are none of these */
+    resident *kernels; /* of the list, and then of REQUANTs without such a kernel */
     requant_kernel *requants;
     size_t requant_size, requant_count;
-    uint32_t *owner, *left; /* of an entry: kernel + 1, and `used` of the one that was there last.
-                               NULL: all have room */
+    uint32_t *owner; /* by entry: kernel + 1. NULL: there is room for all */
+    uint32_t *left;  /* by entry: `used` of the kernel that was there last */
     int64_t top, open, close;
-    uint32_t last, spare; /* LOADs, counted from 1: the newest in use, and the one that is kept */
-    int64_t next, limit;  /* of the newest: the entry behind what it brings, and how much it may bring */
+    uint32_t last, spare; /* LOADs, from 1 on: the newest in use; the reserved one */
+    int64_t next, limit;  /* of the newest: the entry behind its micro-ops; the maximum that it may bring */
 } planner;
 
 static uop_load *load_at(const planner *p, uint32_t number)
@@ -41,7 +41,7 @@ static uop_load *load_at(const planner *p, uint32_t number)
     return vta_vec_at(&p->plan->loads, number - 1);
 }
 
-/* The number of a requantization's kernel: of one micro-op. */
+/* The number of a REQUANT's kernel, which has one micro-op. */
 static uint32_t requant_kernel_of(planner *p, const job *j)
 {
     const vta_uop uop = {.dst = (uint32_t)(j->dst.first % p->acc),
@@ -65,7 +65,7 @@ static uint32_t requant_kernel_of(planner *p, const job *j)
     return place->kernel - 1;
 }
 
-/* The first entry of the window whose newest use is the oldest. */
+/* The first entry of the least recently used window of `count` entries. */
 static int64_t oldest_window(const planner *p, int64_t count)
 {
     int64_t best = 0;
@@ -78,7 +78,7 @@ static int64_t oldest_window(const planner *p, int64_t count)
             }
             const resident *there = &p->kernels[p->owner[at] - 1];
             age = there->used > age ? there->used : age;
-            if (age >= best_age) { /* so is every window with a part of it */
+            if (age >= best_age) { /* no window with a part of it is older */
                 e = (int64_t)there->sram + there->count - 1;
                 break;
             }
@@ -92,7 +92,7 @@ static int64_t oldest_window(const planner *p, int64_t count)
     return best;
 }
 
-static void evict(planner *p, int64_t start, int64_t count)
+static void evict_kernels(planner *p, int64_t start, int64_t count)
 {
     for (int64_t e = start; e < start + count; e++) {
         if (p->owner[e] != 0) {
@@ -121,12 +121,12 @@ static int64_t make_room(planner *p, int64_t count)
     }
     const int64_t sram = p->open;
     p->open += count;
-    evict(p, sram, count);
+    evict_kernels(p, sram, count);
     p->top = vta_max(p->top, p->open);
     return sram;
 }
 
-/* No step from the LOAD on has used the kernel's place. */
+/* Whether no step since the LOAD has used the kernel's place. */
 static bool is_free_since(const planner *p, const resident *kernel, uint32_t load)
 {
     const uint32_t *left = p->left != NULL ? &p->left[kernel->sram] : NULL;
@@ -144,7 +144,7 @@ static uint32_t append_load(planner *p, size_t at)
     return (uint32_t)p->plan->loads.count;
 }
 
-/* Brings the kernel before a step: by the LOAD that went before, by the one that is kept, or by one here. */
+/* Brings a kernel before a step: by the newest LOAD, by the reserved one, or by a LOAD here. */
 static void bring_kernel(planner *p, resident *kernel, size_t at)
 {
     kernel->sram = (uint32_t)make_room(p, kernel->count);
@@ -167,8 +167,8 @@ static void bring_kernel(planner *p, resident *kernel, size_t at)
     }
 }
 
-/* The LOAD that a kernel needs before a step. */
-static uint32_t require(planner *p, uint32_t number, size_t at)
+/* The LOAD that a kernel needs before step `at`. */
+static uint32_t require_kernel(planner *p, uint32_t number, size_t at)
 {
     resident *kernel = &p->kernels[number];
     if (kernel->load == 0) {
@@ -213,9 +213,9 @@ bool vtac_vta_uop_plan_make(model *t)
     of->failed = !planner_init(&p, of, t->m, t->list, t->requant_count) || of->need == NULL;
     for (size_t i = 0; !of->failed && i < t->count; i++) {
         const job *j = &t->jobs[i];
-        of->need[i] = runs_on_array(j) || j->kind == STEP_ALU ? require(&p, j->kernel, i)
-                      : j->kind == STEP_REQUANT             ? require(&p, requant_kernel_of(&p, j), i)
-                                                            : 0;
+        of->need[i] = runs_on_array(j) || j->kind == STEP_ALU ? require_kernel(&p, j->kernel, i)
+                      : j->kind == STEP_REQUANT ? require_kernel(&p, requant_kernel_of(&p, j), i)
+                                                : 0;
     }
     of->end = calloc(of->loads.count + 1, sizeof *of->end);
     free(p.kernels);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Layers that look at a window of each block through the ALU: maximum pools and nearest resizing. The input
- * comes into ACC as int8; the padding of a pool is the smallest number there is.
+ * Layers that go through windows of each block on the ALU: maximum pools and nearest resizing. The input is
+ * loaded into ACC as int8; the padding of a pool is the smallest number.
  *
- * ACC: two slots for input in three quarters, three for output in the last, so that the ALU reads its two
- * operands from different ones. A window too large for a slot is taken some rows at a time.
+ * ACC: two slots for input in three quarters and three for output in the last quarter, so the ALU reads its
+ * two operands from different quarters. A window too large for a slot is processed some rows at a time.
  */
 #include <stdlib.h>
 
@@ -13,7 +13,7 @@
 
 enum { IN_SLOTS = 2, OUT_SLOTS = 3 };
 
-/* Input pixels of a tile of output pixels along one dimension. */
+/* The input pixels that `pixels` outputs need along dimension d, with `taps` taps. */
 static int64_t input_span(const plan *p, int d, int64_t pixels, int64_t taps)
 {
     const vtac_vta_window *w = &p->layer->window;
@@ -39,20 +39,20 @@ static bool fits(const plan *p, const window_tiling *t)
     const int64_t in =
         input_span(p, 0, t->rows, t->part) * input_span(p, 1, t->cols, p->layer->window.kernel[1]);
     const int64_t uops = t->part * p->layer->window.kernel[1] * ro;
-    /* rows that are repeated are stored again */
+    /* repeated rows are only stored again */
     const int64_t out_rows =
         p->layer->kind == VTAC_VTA_RESIZE ? t->rows / p->layer->window.stride[0] : t->rows;
     return in * ro <= t->in_slot && out_rows * t->cols * ro <= t->out_slot && uops <= p->machine->uop;
 }
 
-/* The smallest number of equal pieces of `total` (multiples of `unit`) that is more than there are now. */
+/* The size of pieces of `total`, in multiples of `unit`, when it is cut into one piece more than now. */
 static int64_t next_smaller(int64_t total, int64_t size, int64_t unit)
 {
     const int64_t pieces = vta_ceil_div(total, size) + 1;
     return vta_max(unit, vta_min(size - unit, vta_ceil_div(vta_ceil_div(total, unit), pieces) * unit));
 }
 
-static vta_status choose(plan *p, vta_diag *diag)
+static vta_status choose_tiling(plan *p, vta_diag *diag)
 {
     const vtac_vta_window *w = &p->layer->window;
     const bool resize = p->layer->kind == VTAC_VTA_RESIZE;
@@ -86,7 +86,7 @@ vta_status vtac_vta_window_plan(const machine *m, const vtac_vta_region *region,
                                 vta_diag *diag)
 {
     vtac_vta_plan_init(m, region, number, out);
-    VTA_TRY(choose(out, diag));
+    VTA_TRY(choose_tiling(out, diag));
     const vtac_vta_tensor *in = tensor_in(out), *to = tensor_out(out);
     const vtac_vta_window *w = &out->layer->window;
     const int64_t blocks = out->images * vta_ceil_div(to->c, m->block), size = m->batch * m->block;
@@ -121,8 +121,8 @@ typedef struct window_emitter {
     int64_t in_pieces, pieces;
 } window_emitter;
 
-/* The input of a tile for `taps` rows of the window from `ky` on; returns its first entry. */
-static int64_t load(window_emitter *e, int64_t plane, const patch *tile, int64_t ky, int64_t taps)
+/* Loads the input of a tile for `taps` rows of the window from `ky` on; returns its first entry. */
+static int64_t load_input(window_emitter *e, int64_t plane, const patch *tile, int64_t ky, int64_t taps)
 {
     const plan *p = e->p;
     const vtac_vta_tensor *in = tensor_in(p);
@@ -152,7 +152,7 @@ static int64_t load(window_emitter *e, int64_t plane, const patch *tile, int64_t
     return sram;
 }
 
-/* An ALU operation over a tile's pixels, with micro-ops that say the rest. */
+/* An ALU operation over a tile's pixels; the micro-ops say the rest. */
 typedef struct alu_pass {
     vta_alu_op op;
     bool use_imm;
@@ -162,7 +162,7 @@ typedef struct alu_pass {
     list_range to, from;
 } alu_pass;
 
-static void run(window_emitter *e, const alu_pass *s)
+static void emit_pass(window_emitter *e, const alu_pass *s)
 {
     if (s->uops == 0) {
         return;
@@ -181,24 +181,24 @@ static void run(window_emitter *e, const alu_pass *s)
                       s->to, s->from);
 }
 
-static void in_place(window_emitter *e, vta_alu_op op, int64_t imm, int64_t at, int64_t count)
+static void apply_immediate(window_emitter *e, vta_alu_op op, int64_t imm, int64_t at, int64_t count)
 {
     e->uops[0] = (vta_uop){.dst = (uint32_t)at, .src = (uint32_t)at};
-    run(e, &(alu_pass){.op = op,
-                       .use_imm = true,
-                       .imm = imm,
-                       .uops = 1,
-                       .outer = 1,
-                       .inner = count,
-                       .dst_in = 1,
-                       .src_in = 1,
-                       .to = {at, count},
-                       .from = {at, count}});
+    emit_pass(e, &(alu_pass){.op = op,
+                             .use_imm = true,
+                             .imm = imm,
+                             .uops = 1,
+                             .outer = 1,
+                             .inner = count,
+                             .dst_in = 1,
+                             .src_in = 1,
+                             .to = {at, count},
+                             .from = {at, count}});
 }
 
-/* The maximum over some rows of the window, into dst; `first`: of these alone. All taps of a tile follow each
- * other, so that the ALU keeps the maximum so far at hand. */
-static void take_maximum(window_emitter *e, const patch *tile, int64_t dst, int64_t src, int64_t taps,
+/* Takes the maximum over `taps` rows of the window into dst; `first`: dst has no maximum yet. All taps of an
+ * output follow each other, so the ALU forwards the maximum so far. */
+static void emit_maximum(window_emitter *e, const patch *tile, int64_t dst, int64_t src, int64_t taps,
                          bool first)
 {
     const plan *p = e->p;
@@ -214,7 +214,7 @@ static void take_maximum(window_emitter *e, const patch *tile, int64_t dst, int6
                   .to = {dst, tile->rows * tile->cols * ro},
                   .from = {src, in_size}};
     for (int64_t from = 0; from < 2; from++) {
-        /* The first tap is copied. */
+        /* the first tap is copied */
         s.uops = 0;
         for (int64_t k = 0; k < ro * taps * w->kernel[1]; k++) {
             const int64_t r = k / (taps * w->kernel[1]), tap = k % (taps * w->kernel[1]);
@@ -225,26 +225,26 @@ static void take_maximum(window_emitter *e, const patch *tile, int64_t dst, int6
             }
         }
         s.op = from == 0 ? VTA_ALU_MOV : VTA_ALU_MAX;
-        run(e, &s);
+        emit_pass(e, &s);
     }
 }
 
-static void vtac_vta_emit_pool(window_emitter *e, int64_t plane, const patch *tile, int64_t dst)
+static void emit_max_pool(window_emitter *e, int64_t plane, const patch *tile, int64_t dst)
 {
     const plan *p = e->p;
     const vtac_vta_layer *layer = p->layer;
     const int64_t count = tile->rows * tile->cols * p->machine->ro;
     for (int64_t ky = 0; ky < layer->window.kernel[0]; ky += p->window.part) {
         const int64_t taps = vta_min(p->window.part, layer->window.kernel[0] - ky);
-        const int64_t src = load(e, plane, tile, ky, taps);
+        const int64_t src = load_input(e, plane, tile, ky, taps);
         vtac_vta_list_flush(e->list);
-        take_maximum(e, tile, dst, src, taps, ky == 0);
+        emit_maximum(e, tile, dst, src, taps, ky == 0);
     }
     if (layer->low > INT8_MIN) {
-        in_place(e, VTA_ALU_MAX, layer->low, dst, count);
+        apply_immediate(e, VTA_ALU_MAX, layer->low, dst, count);
     }
     if (layer->high < INT8_MAX) {
-        in_place(e, VTA_ALU_MIN, layer->high, dst, count);
+        apply_immediate(e, VTA_ALU_MIN, layer->high, dst, count);
     }
     const vtac_vta_tensor *to = tensor_out(p);
     const int64_t ro = p->machine->ro, first = (plane * to->h + tile->y) * to->w + tile->x;
@@ -258,7 +258,7 @@ static void vtac_vta_emit_pool(window_emitter *e, int64_t plane, const patch *ti
                                 .x_stride = to->w * ro});
 }
 
-/* Every input pixel goes to `stride[1]` places of its row; the row is stored `stride[0]` times. */
+/* Copies every input pixel to `stride[1]` places of its row, and stores the row `stride[0]` times. */
 static void emit_resize(window_emitter *e, int64_t plane, const patch *tile, int64_t dst)
 {
     const plan *p = e->p;
@@ -266,23 +266,23 @@ static void emit_resize(window_emitter *e, int64_t plane, const patch *tile, int
     const vtac_vta_tensor *to = tensor_out(p);
     const int64_t ro = p->machine->ro, wide = layer->window.stride[1], high = layer->window.stride[0];
     const int64_t rows = tile->rows / high, pixels = rows * (tile->cols / wide), count = pixels * wide * ro;
-    const int64_t src = load(e, plane, tile, 0, 1);
+    const int64_t src = load_input(e, plane, tile, 0, 1);
     vtac_vta_list_flush(e->list);
     for (int64_t i = 0; i < wide * ro; i++) {
         e->uops[0] = (vta_uop){.dst = (uint32_t)(dst + i), .src = (uint32_t)(src + i % ro)};
-        run(e, &(alu_pass){.op = VTA_ALU_MAX,
-                           .use_imm = true,
-                           .imm = layer->low,
-                           .uops = 1,
-                           .outer = 1,
-                           .inner = pixels,
-                           .dst_in = wide * ro,
-                           .src_in = ro,
-                           .to = {dst, count},
-                           .from = {src, pixels * ro}});
+        emit_pass(e, &(alu_pass){.op = VTA_ALU_MAX,
+                                 .use_imm = true,
+                                 .imm = layer->low,
+                                 .uops = 1,
+                                 .outer = 1,
+                                 .inner = pixels,
+                                 .dst_in = wide * ro,
+                                 .src_in = ro,
+                                 .to = {dst, count},
+                                 .from = {src, pixels * ro}});
     }
     if (layer->high < INT8_MAX) {
-        in_place(e, VTA_ALU_MIN, layer->high, dst, count);
+        apply_immediate(e, VTA_ALU_MIN, layer->high, dst, count);
     }
     for (int64_t y = 0; y < tile->rows; y++) {
         const int64_t first = (plane * to->h + tile->y + y) * to->w + tile->x;
@@ -307,11 +307,12 @@ static void emit_piece(window_emitter *e, int64_t plane, const patch *tile)
     if (p->layer->kind == VTAC_VTA_RESIZE) {
         emit_resize(e, plane, tile, dst);
     } else {
-        vtac_vta_emit_pool(e, plane, tile, dst);
+        emit_max_pool(e, plane, tile, dst);
     }
 }
 
-/* All blocks of some rows, then those of the next: who makes them does so, too. */
+/* Goes through all blocks of some rows, then through those of the next rows, in the order in which the layer
+ * before makes them. */
 static void emit_planes(window_emitter *e, int64_t first, int64_t planes)
 {
     const plan *p = e->p;
