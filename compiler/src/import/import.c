@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
+#include "foreign.h"
 #include "vta/fail.h"
 #include "vta/file.h"
 
@@ -78,6 +78,7 @@ vta_status vtac_model_parse(const vtac_model_file *file, const vtac_import_optio
     vta_diag own = {0};
     diag = diag == NULL ? &own : diag;
     *out = NULL;
+    VTA_TRY(vtac_refuse_foreign_file(file, diag));
     for (size_t i = 0; vtac_import_kind_get(i) != NULL; i++) {
         if (kinds[i].recognize(file)) {
             return kinds[i].load(file, options, out, diag);
@@ -86,23 +87,15 @@ vta_status vtac_model_parse(const vtac_model_file *file, const vtac_import_optio
     return fail_unknown(file, diag);
 }
 
-/* A folder in the place of a file is perhaps what TensorFlow saves. */
+/* A folder in the place of a file is perhaps a model of a kind that is not read. */
 static vta_status not_a_folder(const char *path, vta_diag *diag)
 {
     struct stat info;
-    char inside[4200];
     char known[256] = "";
     if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode)) {
         return VTA_OK;
     }
-    (void)snprintf(inside, sizeof inside, "%.4096s/saved_model.pb", path);
-    if (access(inside, F_OK) == 0) {
-        return vta_fail(
-            diag, VTA_UNSUPPORTED,
-            "%s: a SavedModel of TensorFlow is not read; save the model as .keras, or make it a .tflite "
-            "by tf.lite.TFLiteConverter.from_saved_model",
-            path);
-    }
+    VTA_TRY(vtac_refuse_foreign_folder(path, diag));
     list_kinds(known, sizeof known);
     return vta_fail(diag, VTA_INVALID, "%s: it is a folder, a model is one file; known are %s", path, known);
 }

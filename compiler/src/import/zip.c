@@ -5,7 +5,6 @@
  */
 #include "zip.h"
 
-#include <stdbool.h>
 #include <string.h>
 #include <zlib.h>
 
@@ -102,6 +101,19 @@ static vta_status unpack_member(const uint8_t *bytes, size_t size, const uint8_t
     return (uint32_t)crc32(0, to, (uInt)whole) == read_u32(entry + 16) ? VTA_OK : fail_damaged(diag);
 }
 
+/* The entry of the directory at a place, which moves behind it; NULL: there is none. */
+static const uint8_t *next_entry(const uint8_t *bytes, size_t size, size_t *at)
+{
+    const uint8_t *entry = bytes + *at;
+    if (size - *at < ENTRY_BYTES || memcmp(entry, "PK\1\2", 4) != 0 ||
+        size - *at - ENTRY_BYTES < read_u16(entry + 28)) {
+        return NULL;
+    }
+    *at += (size_t)ENTRY_BYTES + read_u16(entry + 28) + read_u16(entry + 30) + read_u16(entry + 32);
+    *at = *at > size ? size : *at;
+    return entry;
+}
+
 vta_status vtac_unzip(const uint8_t *bytes, size_t size, vta_arena *arena, vtac_zip_member **out,
                       uint32_t *count, vta_diag *diag)
 {
@@ -117,19 +129,33 @@ vta_status vtac_unzip(const uint8_t *bytes, size_t size, vta_arena *arena, vtac_
     size_t at = read_u32(end + 16);
     uint64_t packed = 0; /* members lie beside each other: more than the archive has is forged */
     for (uint32_t i = 0; i < *count; i++) {
-        if (size - at < ENTRY_BYTES || memcmp(bytes + at, "PK\1\2", 4) != 0 ||
-            size - at - ENTRY_BYTES < read_u16(bytes + at + 28)) {
+        const uint8_t *entry = next_entry(bytes, size, &at);
+        if (entry == NULL) {
             return fail_damaged(diag);
         }
-        packed += read_u32(bytes + at + 20);
+        packed += read_u32(entry + 20);
         if (packed > size) {
             return fail_damaged(diag);
         }
-        VTA_TRY(unpack_member(bytes, size, bytes + at, arena, &members[i], diag));
-        at += (size_t)ENTRY_BYTES + read_u16(bytes + at + 28) + read_u16(bytes + at + 30) +
-              read_u16(bytes + at + 32);
-        at = at > size ? size : at;
+        VTA_TRY(unpack_member(bytes, size, entry, arena, &members[i], diag));
     }
     *out = members;
     return VTA_OK;
+}
+
+bool vtac_zip_names(const uint8_t *bytes, size_t size, const char *part)
+{
+    const uint8_t *end = find_end(bytes, size);
+    const size_t length = strlen(part);
+    size_t at = end == NULL ? size : read_u32(end + 16);
+    const uint8_t *entry = at < size ? next_entry(bytes, size, &at) : NULL;
+    for (; entry != NULL; entry = next_entry(bytes, size, &at)) {
+        const size_t named = read_u16(entry + 28);
+        for (size_t i = 0; i + length <= named; i++) {
+            if (memcmp(entry + ENTRY_BYTES + i, part, length) == 0) {
+                return true;
+            }
+        }
+    }
+    return false;
 }

@@ -6,6 +6,7 @@
 #ifndef VTAC_IMPORT_ZIP_H
 #define VTAC_IMPORT_ZIP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,5 +22,8 @@ typedef struct vtac_zip_member {
 /* All members, in the order of the archive's directory, unpacked into the arena. */
 vta_status vtac_unzip(const uint8_t *bytes, size_t size, vta_arena *arena, vtac_zip_member **out,
                       uint32_t *count, vta_diag *diag);
+
+/* True where the directory of an archive has a member whose name contains `part`; nothing is unpacked. */
+bool vtac_zip_names(const uint8_t *bytes, size_t size, const char *part);
 
 #endif

@@ -808,7 +808,7 @@ static vta_status load_archive(vtac_keras *k, const vtac_model_file *file, vta_d
     const vtac_zip_member *weights = find_member(members, count, "model.weights.h5");
     const vtac_zip_member *about = find_member(members, count, "metadata.json");
     if (config == NULL || weights == NULL) {
-        return vta_fail(diag, VTA_INVALID, "an archive without '%s'",
+        return vta_fail(diag, VTA_INVALID, "an archive, but no Keras model: it has no '%s'",
                         config == NULL ? "config.json" : "model.weights.h5");
     }
     const char *json = vta_arena_string(arena, (const char *)config->bytes, config->size);

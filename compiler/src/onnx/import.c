@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../import/protobuf.h"
 #include "compose.h"
 #include "vta/fail.h"
 #include "vta/file.h"
@@ -544,18 +545,36 @@ vta_status vtac_onnx_load(const char *path, const vtac_import_options *options, 
     return status;
 }
 
-/* A message of protobuf has no mark of its own: its first byte is the key of a field that a model has. */
+/* A field of a model is its graph where its message begins with a node, a name, a value or a list. */
+static bool is_graph(const vtac_wire_field *field)
+{
+    enum { GRAPH = 7, LAST_OF_GRAPH = 15 };
+    vtac_wire graph = field->bytes;
+    vtac_wire_field first = {.number = 0};
+    if (field->number != GRAPH || field->type != VTAC_WIRE_BYTES) {
+        return false;
+    }
+    (void)vtac_wire_next(&graph, &first); /* it may be cut off */
+    return first.type == VTAC_WIRE_BYTES && first.number >= 1 && first.number <= LAST_OF_GRAPH;
+}
+
+/* A message of protobuf has no mark of its own. A model is one with a graph, whose first field is no text; a
+ * file that is called ONNX is looked into in any case. */
 bool vtac_recognize_onnx(const vtac_model_file *file)
 {
-    enum { VARINT = 0, BYTES = 2 };
     const size_t length = strlen(file->path);
+    vtac_wire message = {file->bytes, file->bytes + file->size};
+    vtac_wire_field field = {.number = 0};
+    bool found = false;
     if (length >= 5 && strcmp(file->path + length - 5, ".onnx") == 0) {
         return true;
     }
-    const unsigned key = file->size > 0 ? file->bytes[0] : 0;
-    const unsigned field = key >> 3;
-    const unsigned kind = field == 1 || field == 5 ? VARINT : BYTES;
-    return field >= 1 && field <= 8 && (key & 7) == kind && file->size > 8;
+    for (bool more = true; more && !found;) {
+        more = vtac_wire_next(&message, &field);
+        found = is_graph(&field);
+        more = more && (field.number != 1 || field.type == VTAC_WIRE_VARINT);
+    }
+    return found;
 }
 
 vta_status vtac_load_onnx(const vtac_model_file *file, const vtac_import_options *options, vtac_graph **out,

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Kinds of models that are known and not read, told apart by their contents. Five of them are protobuf
+ * messages, which have no mark: their inner fields decide. What a function here takes for its kind must be
+ * none of a kind that is read.
+ */
+#include "foreign.h"
+
+#include <cjson/cJSON.h>
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "protobuf.h"
+#include "vta/fail.h"
+#include "vta/file.h"
+#include "zip.h"
+
+enum { MAX_TEXT = 256, MAX_BYTES = 0x7fffffff }; /* of a name that is looked at; of a file */
+
+static bool begins_with(const vtac_model_file *file, const void *mark, size_t size)
+{
+    return file->size >= size && memcmp(file->bytes, mark, size) == 0;
+}
+
+/* ---- protobuf */
+
+static vtac_wire message_of(const vtac_model_file *file)
+{
+    return (vtac_wire){file->bytes, file->bytes + file->size};
+}
+
+/* The first field of a number. False: there is none. */
+static bool find_field(vtac_wire message, uint64_t number, vtac_wire_field *out)
+{
+    while (vtac_wire_next(&message, out)) {
+        if (out->number == number) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The bytes of the first field of a number. False: there is none, or it holds no bytes. */
+static bool find_bytes(vtac_wire message, uint64_t number, vtac_wire *out)
+{
+    vtac_wire_field field;
+    const bool found = find_field(message, number, &field) && field.type == VTAC_WIRE_BYTES;
+    *out = found ? field.bytes : (vtac_wire){NULL, NULL};
+    return found;
+}
+
+static bool is_text(vtac_wire text)
+{
+    const uint8_t *end = text.end - text.at > MAX_TEXT ? text.at + MAX_TEXT : text.end;
+    for (const uint8_t *at = text.at; at < end; at++) {
+        if (isprint(*at) == 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* True where the first field of a number is a text that is not empty. */
+static bool has_text(vtac_wire message, uint64_t number)
+{
+    vtac_wire text;
+    return find_bytes(message, number, &text) && text.at < text.end && is_text(text);
+}
+
+/* True where all fields are among the numbers 1 ... max, and there is one. */
+static bool has_only(vtac_wire message, uint64_t max)
+{
+    vtac_wire_field field;
+    bool any = false;
+    while (vtac_wire_next(&message, &field)) {
+        if (field.number < 1 || field.number > max) {
+            return false;
+        }
+        any = true;
+    }
+    return any && message.at == message.end;
+}
+
+/* A GraphDef begins with a node: its name and its operator, a word that begins with a capital letter or '_'.
+ * Behind the nodes, which are field 1, are versions and a library. */
+static bool has_nodes(vtac_wire message)
+{
+    enum { NODE = 1, LAST = 5, NODE_NAME = 1, NODE_OP = 2 };
+    vtac_wire node;
+    vtac_wire op;
+    return has_only(message, LAST) && find_bytes(message, NODE, &node) && has_text(node, NODE_NAME) &&
+           has_text(node, NODE_OP) && find_bytes(node, NODE_OP, &op) &&
+           (isupper(*op.at) != 0 || *op.at == '_');
+}
+
+static bool is_graph_def(const vtac_model_file *file)
+{
+    return has_nodes(message_of(file));
+}
+
+/* The version of the schema, then graphs with their signatures; a model of ONNX has a text in field 2. */
+static bool is_saved_model(const vtac_model_file *file)
+{
+    enum { VERSION = 1, META_GRAPH = 2, GRAPH_DEF = 2 };
+    const vtac_wire message = message_of(file);
+    vtac_wire_field version;
+    vtac_wire graph;
+    vtac_wire nodes;
+    return has_only(message, META_GRAPH) && find_field(message, VERSION, &version) &&
+           version.type == VTAC_WIRE_VARINT && find_bytes(message, META_GRAPH, &graph) &&
+           find_bytes(graph, GRAPH_DEF, &nodes) && has_nodes(nodes);
+}
+
+/* Operators: inputs, outputs and, as a text in field 4, the type; a layer of Caffe has a number in field 5.
+ */
+static bool is_caffe2(const vtac_model_file *file)
+{
+    enum { NAME = 1, OPERATOR = 2, LAST = 8, OUTPUT = 2, TYPE = 4, ARGUMENT = 5 };
+    const vtac_wire message = message_of(file);
+    vtac_wire op;
+    vtac_wire_field argument;
+    return has_only(message, LAST) && find_bytes(message, OPERATOR, &op) && has_text(op, OUTPUT) &&
+           has_text(op, TYPE) && (!find_field(op, ARGUMENT, &argument) || argument.type == VTAC_WIRE_BYTES);
+}
+
+/* Layers: in field 100 with a name and a type as texts, or, of the first version, in field 2 with a name in
+ * field 4 and a number for the type. */
+static bool is_caffemodel(const vtac_model_file *file)
+{
+    enum { OLD_LAYER = 2, LAYER = 100, NAME = 1, TYPE = 2, OLD_NAME = 4, OLD_TYPE = 5 };
+    const vtac_wire message = message_of(file);
+    vtac_wire layer;
+    vtac_wire_field type;
+    if (find_bytes(message, LAYER, &layer)) {
+        return has_text(layer, NAME) && has_text(layer, TYPE);
+    }
+    return find_bytes(message, OLD_LAYER, &layer) && has_text(layer, OLD_NAME) &&
+           find_field(layer, OLD_TYPE, &type) && type.type == VTAC_WIRE_VARINT;
+}
+
+/* ---- text */
+
+static const char *skip_blanks(const char *at, const char *end)
+{
+    while (at < end && (isspace((unsigned char)*at) != 0 || *at == '#')) {
+        const char *stop = *at == '#' ? memchr(at, '\n', (size_t)(end - at)) : at;
+        at = stop == NULL ? end : stop + 1;
+    }
+    return at;
+}
+
+static bool is_word(const char *at, const char *end, const char *word)
+{
+    const size_t length = strlen(word);
+    if ((size_t)(end - at) <= length || memcmp(at, word, length) != 0) {
+        return false;
+    }
+    at = skip_blanks(at + length, end);
+    return at < end && (*at == '{' || *at == ':');
+}
+
+/* A word of Caffe's text, then a colon or a brace; and a layer somewhere. */
+static bool is_prototxt(const vtac_model_file *file)
+{
+    static const char *const words[] = {"name",       "input", "input_dim", "input_shape", "force_backward",
+                                        "debug_info", "state", "layer",     "layers"};
+    const char *end = (const char *)file->bytes + file->size;
+    const char *at = skip_blanks((const char *)file->bytes, end);
+    bool known = false;
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        known = known || is_word(at, end, words[i]);
+    }
+    for (; known && at < end; at++) {
+        if (*at == 'l' && (is_word(at, end, "layer") || is_word(at, end, "layers"))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* True where a file of JSON is an object with two members. */
+static bool has_members(const vtac_model_file *file, const char *a, const char *b)
+{
+    const char *end = (const char *)file->bytes + file->size;
+    const char *at = skip_blanks((const char *)file->bytes, end);
+    if (at == end || *at != '{') {
+        return false;
+    }
+    cJSON *json = cJSON_ParseWithLength(at, (size_t)(end - at));
+    const bool found = cJSON_IsObject(json) && cJSON_HasObjectItem(json, a) && cJSON_HasObjectItem(json, b);
+    cJSON_Delete(json);
+    return found;
+}
+
+/* The version, a description, and a field from 200 on, which says what kind of model it is; of a
+ * package, the list of its files. */
+static bool is_coreml(const vtac_model_file *file)
+{
+    enum { VERSION = 1, DESCRIPTION = 2, LAST_COMMON = 10, FIRST_KIND = 200, LAST_KIND = 3000 };
+    vtac_wire message = message_of(file);
+    vtac_wire_field field;
+    vtac_wire description;
+    bool has_kind = false;
+    if (!find_field(message, VERSION, &field) || field.type != VTAC_WIRE_VARINT ||
+        !find_bytes(message, DESCRIPTION, &description)) {
+        return has_members(file, "fileFormatVersion", "itemInfoEntries");
+    }
+    while (vtac_wire_next(&message, &field)) {
+        const bool is_kind = field.number >= FIRST_KIND && field.number <= LAST_KIND;
+        if (field.number > LAST_COMMON && !is_kind) {
+            return false;
+        }
+        has_kind = has_kind || (is_kind && field.type == VTAC_WIRE_BYTES);
+    }
+    return has_kind;
+}
+
+static bool is_tfjs(const vtac_model_file *file)
+{
+    return has_members(file, "modelTopology", "weightsManifest");
+}
+
+static bool is_mxnet_symbol(const vtac_model_file *file)
+{
+    return has_members(file, "nodes", "heads");
+}
+
+/* ---- marks and archives */
+
+static bool is_mxnet_params(const vtac_model_file *file)
+{
+    return begins_with(file, "\x12\x01\0\0\0\0\0\0\0\0\0\0\0\0\0", 16);
+}
+
+static bool has_member(const vtac_model_file *file, const char *part)
+{
+    return begins_with(file, "PK\3\4", 4) && vtac_zip_names(file->bytes, file->size, part);
+}
+
+static bool is_torch_export(const vtac_model_file *file)
+{
+    return has_member(file, "serialized_exported_program.json") || has_member(file, "/archive_format");
+}
+
+static bool is_torch_script(const vtac_model_file *file)
+{
+    return has_member(file, "/code/__torch__") || has_member(file, "/constants.pkl");
+}
+
+/* An archive of pickled objects or, before PyTorch 1.6, a pickle that begins with a number of its own. */
+static bool is_torch_save(const vtac_model_file *file)
+{
+    return has_member(file, "/data.pkl") ||
+           begins_with(file, "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19", 14);
+}
+
+/* The length of the header, then the header, which is JSON. */
+static bool is_safetensors(const vtac_model_file *file)
+{
+    uint64_t length = 0;
+    for (unsigned i = 0; i < 8 && i < file->size; i++) {
+        length |= (uint64_t)file->bytes[i] << (8 * i);
+    }
+    return file->size > 10 && length >= 2 && length <= file->size - 8 &&
+           memcmp(file->bytes + 8, "{\"", 2) == 0;
+}
+
+/* ---- the table */
+
+typedef struct foreign_kind {
+    const char *name, *advice, *member;
+    bool (*is_kind)(const vtac_model_file *file);
+} foreign_kind;
+
+static const foreign_kind kinds[] = {
+#define VTAC_FOREIGN(name, advice, member, suffix) {name, advice, member, is_##suffix},
+#include "vtac/foreign.def"
+};
+
+static vta_status refuse(const char *path, const foreign_kind *kind, vta_diag *diag)
+{
+    return vta_fail(diag, VTA_UNSUPPORTED, "%s: %s is not read; %s", path, kind->name, kind->advice);
+}
+
+vta_status vtac_refuse_foreign_file(const vtac_model_file *file, vta_diag *diag)
+{
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        if (file->size > 0 && kinds[i].is_kind(file)) {
+            return refuse(file->path, &kinds[i], diag);
+        }
+    }
+    return VTA_OK;
+}
+
+/* True where a folder has the file by which it is known, of that kind or empty. */
+static bool has_file(const char *path, const foreign_kind *kind)
+{
+    char inside[4200];
+    vtac_model_file file = {.path = inside};
+    uint8_t *bytes = NULL;
+    vta_diag unused = {0};
+    (void)snprintf(inside, sizeof inside, "%.4096s/%s", path, kind->member);
+    if (kind->member[0] == '\0' || vta_file_read(inside, MAX_BYTES, &bytes, &file.size, &unused) != VTA_OK) {
+        return false;
+    }
+    file.bytes = bytes;
+    const bool is_it = file.size == 0 || kind->is_kind(&file);
+    free(bytes);
+    return is_it;
+}
+
+vta_status vtac_refuse_foreign_folder(const char *path, vta_diag *diag)
+{
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        if (has_file(path, &kinds[i])) {
+            return refuse(path, &kinds[i], diag);
+        }
+    }
+    return VTA_OK;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The fields of a protobuf message, one after the other, without a schema.
+ */
+#ifndef VTAC_IMPORT_PROTOBUF_H
+#define VTAC_IMPORT_PROTOBUF_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { VTAC_WIRE_VARINT = 0, VTAC_WIRE_EIGHT = 1, VTAC_WIRE_BYTES = 2, VTAC_WIRE_FOUR = 5 };
+
+typedef struct vtac_wire {
+    const uint8_t *at, *end;
+} vtac_wire;
+
+typedef struct vtac_wire_field {
+    uint64_t number;
+    unsigned type;   /* VTAC_WIRE_* */
+    vtac_wire bytes; /* the contents; of a field that is cut off, as much as is there */
+} vtac_wire_field;
+
+/* The next field. False: the message ends here, or is malformed; `at` is `end` then only where it ends. A
+ * field whose length goes beyond the end is malformed, and yet `out` has its number and type. */
+bool vtac_wire_next(vtac_wire *message, vtac_wire_field *out);
+
+#endif
