@@ -57,10 +57,10 @@ int cli_usage(const cli_args *args, const char *fmt, ...)
 
 static int unknown_option(const cli_args *args, const char *word, size_t size)
 {
-    enum { MOST = 32 };
-    const char *names[MOST];
+    enum { MAX = 32 };
+    const char *names[MAX];
     size_t count = 0;
-    for (; count < args->verb->option_count && count < MOST; count++) {
+    for (; count < args->verb->option_count && count < MAX; count++) {
         names[count] = args->verb->options[count].name;
     }
     char typed[64];
@@ -140,11 +140,11 @@ int cli_parse(const cli_verb *verb, int argc, char **argv, cli_args *args)
         }
         i += used;
     }
-    if (args->operand_count < verb->least) {
+    if (args->operand_count < verb->min) {
         return cli_usage(args, "expected %s", verb->operands);
     }
-    if (args->operand_count > verb->most) {
-        return cli_usage(args, "unexpected '%s'; expected %s", args->operands[verb->most],
+    if (args->operand_count > verb->max) {
+        return cli_usage(args, "unexpected '%s'; expected %s", args->operands[verb->max],
                          verb->operands[0] == '\0' ? "no operand" : verb->operands);
     }
     return CLI_OK;

@@ -39,8 +39,8 @@ typedef struct cli_verb {
     size_t option_count;
     const char *const *words; /* fixed first operands ("list", "show", …), or NULL */
     size_t word_count;
-    size_t least, most; /* operands */
-    bool alone;         /* needs the program vtac around it: signals, itself as a process */
+    size_t min, max; /* operands */
+    bool alone;      /* needs the program vtac around it: signals, itself as a process */
     int (*run)(const cli_args *args);
 } cli_verb;
 

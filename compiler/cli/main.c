@@ -11,12 +11,12 @@
 #include "picture.h"
 #include "vta/str.h"
 
-enum { MOST_VERBS = 64 };
+enum { MAX_VERBS = 64 };
 
 static int unknown_verb(const char *word)
 {
-    const char *names[MOST_VERBS];
-    for (size_t i = 0; i < cli_verb_count && i < MOST_VERBS; i++) {
+    const char *names[MAX_VERBS];
+    for (size_t i = 0; i < cli_verb_count && i < MAX_VERBS; i++) {
         names[i] = cli_verbs[i]->name;
     }
     const char *near = vta_nearest(word, names, cli_verb_count);

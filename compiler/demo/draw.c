@@ -56,10 +56,10 @@ static float color_difference(color a, color b)
     return sum / PICTURE_CHANNELS;
 }
 
-static color color_unlike(canvas *c, color other, float least)
+static color color_unlike(canvas *c, color other, float min)
 {
     color out = any_color(c);
-    while (color_difference(out, other) < least) {
+    while (color_difference(out, other) < min) {
         out = any_color(c);
     }
     return out;
@@ -127,9 +127,9 @@ static void paint_stroke(canvas *c, color ink)
     }
 }
 
-static void paint_strokes(canvas *c, color base, float share, int most)
+static void paint_strokes(canvas *c, color base, float share, int max)
 {
-    for (int i = 0; i < most; i++) {
+    for (int i = 0; i < max; i++) {
         if (random_chance(c, share)) {
             paint_stroke(c, random_mix(c, base, 0.2F, 0.8F));
         }

@@ -12,11 +12,11 @@
 #include "vtac/graph.h"
 #include "vtac/onnx.h"
 
-enum { MOST_LAYERS = 64 };
+enum { MAX_LAYERS = 64 };
 
 typedef struct exporter {
     vtac_graph *graph;
-    vtac_value_id values[MOST_LAYERS]; /* of the layers */
+    vtac_value_id values[MAX_LAYERS]; /* of the layers */
     vta_diag *diag;
 } exporter;
 
@@ -142,7 +142,7 @@ static vta_status build_graph(exporter *e, const net *n)
 vta_status demo_net_export(const net *n, const char *path, vta_diag *diag)
 {
     exporter e = {.graph = vtac_graph_create("shapes"), .diag = diag};
-    if (e.graph == NULL || n->count > MOST_LAYERS) {
+    if (e.graph == NULL || n->count > MAX_LAYERS) {
         vtac_graph_destroy(e.graph);
         return vta_no_memory(diag);
     }

@@ -20,14 +20,14 @@
 #include "vta/fail.h"
 
 enum { OK = 0, FAILED = 1, MISUSED = 2 };
-enum { MOST_WORDS = 64, SHEET_COLUMNS = 10, SHEET_ZOOM = 2, MOST_PICTURES = 1000000, MOST_SHEET = 1000 };
+enum { MAX_WORDS = 64, SHEET_COLUMNS = 10, SHEET_ZOOM = 2, MAX_PICTURES = 1000000, MAX_SHEET = 1000 };
 
 typedef struct arguments {
     const char *verb, *output;
     uint32_t pictures, steps;
     uint64_t seed;
     bool json;
-    const char *words[MOST_WORDS];
+    const char *words[MAX_WORDS];
     uint32_t word_count;
 } arguments;
 
@@ -67,7 +67,7 @@ static int run_draw(const arguments *a)
 
 static int run_sheet(const arguments *a)
 {
-    const uint32_t count = a->pictures < MOST_SHEET ? a->pictures : MOST_SHEET;
+    const uint32_t count = a->pictures < MAX_SHEET ? a->pictures : MAX_SHEET;
     vta_diag diag = {0};
     picture *all = calloc(count, sizeof *all);
     vta_status status = vta_allocated(all != NULL, &diag);
@@ -189,13 +189,13 @@ static int print_help(void)
     return OK;
 }
 
-static bool read_number(const char *text, uint64_t most, uint64_t *out)
+static bool read_number(const char *text, uint64_t max, uint64_t *out)
 {
     char *end;
     errno = 0;
     const unsigned long long value = strtoull(text, &end, 10);
     *out = value;
-    return text[0] >= '0' && text[0] <= '9' && *end == '\0' && errno == 0 && value <= most;
+    return text[0] >= '0' && text[0] <= '9' && *end == '\0' && errno == 0 && value <= max;
 }
 
 /* One option with its value; words are collected. Returns how many words it took, 0: misused, -1: its value
@@ -208,7 +208,7 @@ static int take_option(arguments *a, const char *word, const char *value)
         return 1;
     }
     if (word[0] != '-') {
-        if (a->word_count == MOST_WORDS) {
+        if (a->word_count == MAX_WORDS) {
             return 0;
         }
         a->words[a->word_count++] = word;
@@ -230,7 +230,7 @@ static int take_option(arguments *a, const char *word, const char *value)
     if (count == NULL) {
         return 0;
     }
-    if (!read_number(value, MOST_PICTURES, &n) || n == 0) {
+    if (!read_number(value, MAX_PICTURES, &n) || n == 0) {
         return -1;
     }
     *count = (uint32_t)n;

@@ -39,7 +39,7 @@ static void regular_outline(outline *o, uint32_t corners, float radius, float ot
 
 static void circle_outline(outline *o)
 {
-    regular_outline(o, OUTLINE_MOST_POINTS, 1.0F, 1.0F);
+    regular_outline(o, OUTLINE_MAX_POINTS, 1.0F, 1.0F);
 }
 
 static void triangle_outline(outline *o)
@@ -161,16 +161,16 @@ static float side_square(point a, point b, point p)
 
 float demo_outline_distance(const outline *o, point p)
 {
-    float least = HUGE_VALF;
+    float min = HUGE_VALF;
     int inside = 0;
     for (uint32_t i = 0; i < o->count; i++) {
         const point a = o->at[i];
         const point b = o->at[(i + 1) % o->count];
         const float square = side_square(a, b, p);
-        least = square < least ? square : least;
+        min = square < min ? square : min;
         if ((a.y > p.y) != (b.y > p.y)) {
             inside ^= p.x < (b.x - a.x) * (p.y - a.y) / (b.y - a.y) + a.x;
         }
     }
-    return inside ? -sqrtf(least) : sqrtf(least);
+    return inside ? -sqrtf(min) : sqrtf(min);
 }

@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-enum { OUTLINE_MOST_POINTS = 48 };
+enum { OUTLINE_MAX_POINTS = 48 };
 
 typedef struct point {
     float x, y;
@@ -18,7 +18,7 @@ point demo_point_at(float angle);
 
 typedef struct outline {
     uint32_t count;
-    point at[OUTLINE_MOST_POINTS];
+    point at[OUTLINE_MAX_POINTS];
 } outline;
 
 extern const uint32_t demo_class_count;

@@ -11,13 +11,13 @@
 #include "vta/model.h"
 #include "vtac/exact.h"
 
-enum { MOST_JUDGED = 8, MOST_CLASSES = 16, TOP = 3 };
+enum { MAX_JUDGED = 8, MAX_CLASSES = 16, TOP = 3 };
 
 typedef struct judged {
     char path[1024];
     const char *device; /* after the @; NULL: none was named */
     vta_model *model;
-    float scores[MOST_CLASSES];
+    float scores[MAX_CLASSES];
     uint32_t right, as_before; /* of the pictures so far; as the one before it says */
     bool same_numbers;         /* as the one before it, for every picture so far */
 } judged;
@@ -66,9 +66,9 @@ static void close_panel(panel *p)
 
 static vta_status open_panel(const panel_options *options, panel *p, vta_diag *diag)
 {
-    if (demo_class_count > MOST_CLASSES || options->count > MOST_JUDGED) {
+    if (demo_class_count > MAX_CLASSES || options->count > MAX_JUDGED) {
         return vta_fail(diag, VTA_INVALID, "%u models are too many: at most %d at once", options->count,
-                        MOST_JUDGED);
+                        MAX_JUDGED);
     }
     *p = (panel){.of = calloc(options->count, sizeof *p->of), .count = options->count};
     if (p->of == NULL) {
@@ -189,8 +189,8 @@ static void rank_classes(const float *scores, uint32_t *order, float *shares)
 
 static void print_verdict(const judged *j, bool first, bool json)
 {
-    uint32_t order[MOST_CLASSES] = {0};
-    float shares[MOST_CLASSES] = {0};
+    uint32_t order[MAX_CLASSES] = {0};
+    float shares[MAX_CLASSES] = {0};
     const bool same = !first && memcmp(j->scores, j[-1].scores, demo_class_count * sizeof(float)) == 0;
     const unsigned long long took = vta_model_cycles(j->model);
     rank_classes(j->scores, order, shares);

@@ -10,7 +10,7 @@
 #include "vta/fail.h"
 #include "vta/file.h"
 
-enum { MOST_FILE_BYTES = 1 << 20 };
+enum { MAX_FILE_BYTES = 1 << 20 };
 
 static void copy_picture(const picture *p, uint32_t zoom, size_t stride, uint8_t *to)
 {
@@ -80,7 +80,7 @@ vta_status demo_picture_read(const char *path, picture *out, vta_diag *diag)
     uint8_t *bytes;
     size_t size;
     png_image image = {.version = PNG_IMAGE_VERSION};
-    VTA_TRY(vta_file_read(path, MOST_FILE_BYTES, &bytes, &size, diag));
+    VTA_TRY(vta_file_read(path, MAX_FILE_BYTES, &bytes, &size, diag));
     const vta_status status = png_image_begin_read_from_memory(&image, bytes, size)
                                   ? decode_png(&image, path, out, diag)
                                   : vta_fail(diag, VTA_INVALID, "%s: %s", path, image.message);

@@ -28,11 +28,11 @@ static void draw_batch(net *n, uint32_t step, uint32_t *classes)
  * many steps to find out that shapes are what matters. */
 static float rate_at(uint32_t step, uint32_t steps)
 {
-    static const float most = 0.02F;
+    static const float max = 0.02F;
     const float rise = (float)RISE / (float)steps;
     const float at = (float)step / (float)steps;
     const float turn = 3.14159265F * (at - rise) / (1.0F - rise);
-    return most * (at < rise ? at / rise : 0.5F + 0.5F * (float)vtac_cos((double)turn));
+    return max * (at < rise ? at / rise : 0.5F + 0.5F * (float)vtac_cos((double)turn));
 }
 
 static void learn_step(net *n, const train_options *options)

@@ -127,17 +127,17 @@ static void test_biases_fit(void **state)
         int32_t fit;
         assert_true(vtac_fixed_of(
             ldexpf(1.0F + (float)rng_below(&source, 1000) / 1000.0F, -(int)rng_below(&source, 40)), &scale));
-        const bool there = bias + room.least >= room.low && bias + room.most <= room.high;
+        const bool there = bias + room.min >= room.low && bias + room.max <= room.high;
         if (!vtac_bias_fit(bias, &room, scale, 3, -128, 127, &fit)) {
             assert_false(there);
             continue;
         }
         assert_true(!there || fit == bias);
-        assert_true(fit + room.least >= room.low && fit + room.most <= room.high);
+        assert_true(fit + room.min >= room.low && fit + room.max <= room.high);
         moved += fit != bias;
         for (int k = 0; k < 20; k++) {
             const int64_t sum =
-                k < 2 ? (k == 0 ? room.least : room.most) : rng_between(&source, room.least, room.most);
+                k < 2 ? (k == 0 ? room.min : room.max) : rng_between(&source, room.min, room.max);
             assert_int_equal(vtac_fixed_apply(bias + sum, scale, 3, -128, 127),
                              vtac_fixed_apply(fit + sum, scale, 3, -128, 127));
         }

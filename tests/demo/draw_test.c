@@ -41,7 +41,7 @@ static void outlines_are_round_the_origin(void **state)
     (void)state;
     for (uint32_t i = 0; i < demo_class_count; i++) {
         const outline o = demo_class_outline(i);
-        assert_in_range(o.count, 3, OUTLINE_MOST_POINTS);
+        assert_in_range(o.count, 3, OUTLINE_MAX_POINTS);
         assert_true(demo_outline_distance(&o, (point){3.0F, 0.0F}) > 1.5F);
         float reach = 0.0F;
         for (uint32_t k = 0; k < o.count; k++) {

@@ -21,11 +21,11 @@
 #include "vta/fail.h"
 #include "watch.h"
 
-enum { LEAST_RUNS = 5, MOST_RUNS = 10000, WARM_RUNS = 2 };
+enum { MIN_RUNS = 5, MAX_RUNS = 10000, WARM_RUNS = 2 };
 static const double enough_s = 1.0; /* of measuring, where --repeat does not say */
 
 typedef struct measure {
-    double median, least, most;
+    double median, min, max;
     double spread; /* the middle half's width, of the median */
 } measure;
 
@@ -129,7 +129,7 @@ static vta_status measure_all(model_bench *b, bool counted, vta_diag *diag)
     }
     const double begin = vta_now();
     while (status == VTA_OK && b->runs < b->capacity &&
-           (counted || b->runs < LEAST_RUNS || vta_now() - begin < enough_s)) {
+           (counted || b->runs < MIN_RUNS || vta_now() - begin < enough_s)) {
         status = run_both(b, diag);
         cli_watch_run(watch);
     }
@@ -205,9 +205,9 @@ static double layer_rate(const model_bench *b, uint32_t i, double *seconds)
     double rate;
     const vta_step_profile *steps = vta_model_steps(b->model, &count);
     const uint64_t flops = step_flops(b->model, i, &steps[i]);
-    *seconds = step_measure(b, i, &rate).least;
+    *seconds = step_measure(b, i, &rate).min;
     for (uint32_t k = 0; k < count && steps[i].flops > 0; k++) {
-        *seconds += k != i && belongs_to(&steps[k], &steps[i]) ? step_measure(b, k, &rate).least : 0.0;
+        *seconds += k != i && belongs_to(&steps[k], &steps[i]) ? step_measure(b, k, &rate).min : 0.0;
     }
     return rate_of(flops, *seconds);
 }
@@ -228,7 +228,7 @@ static vta_status judge_steps(model_bench *b, vta_diag *diag)
         return vta_no_memory(diag);
     }
     for (uint32_t i = 0; i < count; i++) {
-        whole += step_measure(b, i, &rates[i]).least;
+        whole += step_measure(b, i, &rates[i]).min;
     }
     for (uint32_t i = 0; i < count; i++) {
         double seconds;
@@ -283,7 +283,7 @@ static void json_step(const model_bench *b, uint32_t i)
     cli_json_string(s->op);
     cli_print(", \"median_us\": %.3f, \"least_us\": %.3f, \"spread\": %.4f, \"gflops\": %.3f, "
               "\"cycles\": %llu, \"slow\": %s}",
-              1e6 * m.median, 1e6 * m.least, m.spread, rate, (unsigned long long)s->cycles,
+              1e6 * m.median, 1e6 * m.min, m.spread, rate, (unsigned long long)s->cycles,
               is_slow(b, i) ? "true" : "false");
 }
 
@@ -309,8 +309,8 @@ static void print_json(const model_bench *b)
     cli_print(", \"threads\": %u, \"runs\": %llu, \"median_ms\": %.5f, \"least_ms\": %.5f, "
               "\"most_ms\": %.5f, \"spread\": %.4f, \"flops\": %llu, \"gflops\": %.3f, "
               "\"cycles\": %llu",
-              vta_model_threads(b->model), (unsigned long long)b->runs, 1e3 * m.median, 1e3 * m.least,
-              1e3 * m.most, m.spread, (unsigned long long)flops, rate_of(flops, m.median),
+              vta_model_threads(b->model), (unsigned long long)b->runs, 1e3 * m.median, 1e3 * m.min,
+              1e3 * m.max, m.spread, (unsigned long long)flops, rate_of(flops, m.median),
               (unsigned long long)vta_model_cycles(b->model));
     if (b->steps != NULL) {
         cli_print(", \"steps\": [");
@@ -343,7 +343,7 @@ static void print_text(const model_bench *b)
     const measure m = measure_of(b->whole, b->runs);
     const uint64_t cycles = vta_model_cycles(b->model);
     cli_sentence(0, "%s: median %.3f ms +-%.1f %%, least %.3f ms, most %.3f ms of %llu runs, %.2f GFLOP/s",
-                 b->args->operands[0], 1e3 * m.median, 50 * m.spread, 1e3 * m.least, 1e3 * m.most,
+                 b->args->operands[0], 1e3 * m.median, 50 * m.spread, 1e3 * m.min, 1e3 * m.max,
                  (unsigned long long)b->runs, rate_of(flops_of(b), m.median));
     if (cycles > 0) {
         cli_print("%llu cycles on %s\n", (unsigned long long)cycles, vta_model_device_uri(b->model));
@@ -363,7 +363,7 @@ static vta_status time_model(model_bench *b, uint64_t repeat, vta_diag *diag)
     }
     VTA_TRY(cli_bind_case(&inputs, b->model, 0, diag));
     (void)vta_model_steps(b->model, &b->step_count);
-    b->capacity = repeat > 0 ? repeat : MOST_RUNS;
+    b->capacity = repeat > 0 ? repeat : MAX_RUNS;
     b->whole = calloc(b->capacity, sizeof *b->whole);
     if (cli_flag(b->args, "--layers")) {
         b->steps = calloc(b->capacity * ((size_t)b->step_count + 1), sizeof *b->steps);
@@ -395,7 +395,7 @@ int cli_bench_model(const cli_args *args)
     cli_shapes shapes;
     uint64_t numbers[3] = {0, 0, 3};
     static const char *const names[] = {"--repeat", "--threads", "-O"};
-    static const uint64_t limits[] = {MOST_RUNS, 1024, 3};
+    static const uint64_t limits[] = {MAX_RUNS, 1024, 3};
     for (int i = 0; i < 3; i++) {
         const char *text = cli_value(args, names[i]);
         if (text != NULL &&

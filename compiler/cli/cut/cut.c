@@ -16,7 +16,7 @@
 
 /* Cycles, as they are estimated: how far a part begins before its own ones, and how far it goes on behind
  * them; a part is worth its while from so many times that on. Compared are at least so many, as they are. */
-enum { OVERLAP = 1 << 15, LEAST_OVERLAP = 1 << 13, WORTH = 2, LEAST_ALIKE = 1 << 11, LONGER = 4 };
+enum { OVERLAP = 1 << 15, MIN_OVERLAP = 1 << 13, WORTH = 2, MIN_ALIKE = 1 << 11, LONGER = 4 };
 
 /* ---- what the programs find */
 
@@ -25,7 +25,7 @@ static void free_launch(cli_cut_launch *l)
     for (uint32_t i = 0; i < l->block_count; i++) {
         free(l->blocks[i].bytes);
     }
-    for (uint32_t i = 0; i < CUT_MOST_PARTS; i++) {
+    for (uint32_t i = 0; i < CUT_MAX_PARTS; i++) {
         free((void *)(uintptr_t)l->parts[i].run.stretches);
     }
     free(l->blocks);
@@ -121,10 +121,10 @@ static void plan_parts(cli_cut_launch *l, uint32_t index, uint32_t workers)
     const uint64_t all = vta_cuts_cost(l->cuts, l->launch.insn_count);
     uint64_t overlap = all / workers / (2 * WORTH);
     overlap = overlap < OVERLAP ? overlap : OVERLAP;
-    overlap = overlap > LEAST_OVERLAP ? overlap : LEAST_OVERLAP;
-    const uint64_t most = all / (WORTH * overlap);
-    uint32_t parts = most < workers ? (uint32_t)most : workers;
-    parts = parts < CUT_MOST_PARTS ? parts : CUT_MOST_PARTS;
+    overlap = overlap > MIN_OVERLAP ? overlap : MIN_OVERLAP;
+    const uint64_t max = all / (WORTH * overlap);
+    uint32_t parts = max < workers ? (uint32_t)max : workers;
+    parts = parts < CUT_MAX_PARTS ? parts : CUT_MAX_PARTS;
     if (parts < 2) {
         give_up(l, workers < 2 ? "there is one worker" : "it is too short to be cut");
         return;
@@ -234,7 +234,7 @@ static vta_status look_at(cli_cut_launch *l, bool *again, vta_diag *diag)
         /* A part's end is looked for from where it is the same as the one before it: that may be at once. */
         const uint64_t from = i > 0 && l->matches[i - 1].found ? l->matches[i - 1].there : 0;
         vta_match *m = &l->matches[i];
-        VTA_TRY(vta_parts_match(&l->parts[i].run, &l->parts[i + 1].run, from, LEAST_ALIKE, m, diag));
+        VTA_TRY(vta_parts_match(&l->parts[i].run, &l->parts[i + 1].run, from, MIN_ALIKE, m, diag));
         if (!m->found) {
             failed = true;
             *again = begin_earlier(l, i + 1) || *again;

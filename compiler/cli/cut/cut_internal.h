@@ -25,7 +25,7 @@ typedef struct cli_cut_piece {
     vta_part_run run;
 } cli_cut_piece;
 
-enum { CUT_MOST_PARTS = 256, CUT_TRIES = 3 };
+enum { CUT_MAX_PARTS = 256, CUT_TRIES = 3 };
 
 /* A launch: its program, its memory, its parts in their order. */
 typedef struct cli_cut_launch {
@@ -35,9 +35,9 @@ typedef struct cli_cut_launch {
     vta_cuts *cuts;
     uint32_t part_count, tries; /* below 2: it is simulated whole, */
     char why[256];              /* because */
-    cli_cut_piece parts[CUT_MOST_PARTS];
-    vta_match matches[CUT_MOST_PARTS]; /* between a part and the next one */
-    vta_stretch *stretches;            /* of the whole run */
+    cli_cut_piece parts[CUT_MAX_PARTS];
+    vta_match matches[CUT_MAX_PARTS]; /* between a part and the next one */
+    vta_stretch *stretches;           /* of the whole run */
     uint64_t count;
     vta_counters counters;
 } cli_cut_launch;

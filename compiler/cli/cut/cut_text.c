@@ -54,11 +54,11 @@ void cli_cut_write_run(const vta_part_run *run, vta_str *out)
 }
 
 /* False: there is no number. */
-static bool read_number(const char **at, uint64_t most, uint64_t *out)
+static bool read_number(const char **at, uint64_t max, uint64_t *out)
 {
     char *end;
     const unsigned long long value = strtoull(*at, &end, 16);
-    const bool is = end != *at && value <= most;
+    const bool is = end != *at && value <= max;
     *at = end;
     *out = value;
     return is;

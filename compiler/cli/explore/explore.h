@@ -13,7 +13,7 @@ enum { EXPLORE_SHIPPED = 16, EXPLORE_FINALISTS = 16 };
 /* A finalist on tsim: cycles of each network as the compiler foretells them of its program, which it takes
  * more time for than the ranking does, and as they are; 0: it was not run. */
 typedef struct cli_proof {
-    uint64_t predicted[VTAC_MOST_NETWORKS], cycles[VTAC_MOST_NETWORKS];
+    uint64_t predicted[VTAC_MAX_NETWORKS], cycles[VTAC_MAX_NETWORKS];
     vtac_area counted; /* --count, in the LUTs of the fit; lut 0: it was not */
     char why[192];     /* it could not be run */
 } cli_proof;

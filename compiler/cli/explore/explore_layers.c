@@ -12,7 +12,7 @@
 #include "html.h"
 #include "vta/fail.h"
 
-enum { MOST_DETAILS = 40, PIECE = 16 };
+enum { MAX_DETAILS = 40, PIECE = 16 };
 
 static void put_layers(vta_str *out, const cli_explored *e, const vta_config *config)
 {
@@ -74,7 +74,7 @@ static void take_result(void *context, uint32_t number, const char *result, cons
 
 static void choose_layers(cli_explored *e)
 {
-    for (uint32_t i = 0; i < e->found->count && e->detailed_count < MOST_DETAILS; i++) {
+    for (uint32_t i = 0; i < e->found->count && e->detailed_count < MAX_DETAILS; i++) {
         const vtac_candidate *c = &e->found->candidates[i];
         if (c->runs && (c->front || i < EXPLORE_FINALISTS)) {
             e->detailed[e->detailed_count++].candidate = c;
@@ -87,11 +87,11 @@ static void choose_layers(cli_explored *e)
 
 vta_status cli_explore_layers(cli_explored *e, uint32_t jobs, vta_diag *diag)
 {
-    char numbers[MOST_DETAILS + EXPLORE_SHIPPED][PIECE];
-    const char *pieces[MOST_DETAILS + EXPLORE_SHIPPED];
+    char numbers[MAX_DETAILS + EXPLORE_SHIPPED][PIECE];
+    const char *pieces[MAX_DETAILS + EXPLORE_SHIPPED];
     taking t = {.e = e, .diag = diag};
     vtac_work *work = NULL;
-    e->detailed = calloc(MOST_DETAILS + EXPLORE_SHIPPED, sizeof *e->detailed);
+    e->detailed = calloc(MAX_DETAILS + EXPLORE_SHIPPED, sizeof *e->detailed);
     if (e->detailed == NULL) {
         return vta_no_memory(diag);
     }

@@ -10,7 +10,7 @@
 #include "explore.h"
 #include "html.h"
 
-enum { MOST_POINTS = 4000 };
+enum { MAX_POINTS = 4000 };
 
 /* clang-format off */
 static const char *const style[] = {
@@ -203,7 +203,7 @@ static void put_points(vta_str *out, const cli_explored *e)
     vta_str_put(out, ",\n \"points\": [");
     for (uint32_t i = 0; i < e->found->count; i++) {
         const vtac_candidate *c = &e->found->candidates[i];
-        if (c->runs && (c->front || i < MOST_POINTS)) {
+        if (c->runs && (c->front || i < MAX_POINTS)) {
             vta_str_put(out, first ? "\n " : ",\n ");
             put_point(out, e, c, (int32_t)i, "");
             first = false;
@@ -228,8 +228,8 @@ static void put_json(vta_str *out, const cli_explored *e)
                    ", \"space\": %" PRIu64 ", \"illegal\": %" PRIu64 ", \"too_large\": %" PRIu64
                    ", \"candidates\": %u, \"timed\": %u, \"seconds\": %.3f",
                    x->space, x->illegal, x->too_large, x->count, x->timed, e->seconds);
-    vta_str_printf(out, ", \"most\": {\"lut\": %.0f, \"dsp\": %.0f, \"bram\": %.0f}", e->part->lut_most,
-                   e->part->dsp_most, e->part->bram_most);
+    vta_str_printf(out, ", \"most\": {\"lut\": %.0f, \"dsp\": %.0f, \"bram\": %.0f}", e->part->lut_max,
+                   e->part->dsp_max, e->part->bram_max);
     vta_str_printf(out,
                    ", \"area_model\": {\"samples\": %u, \"lut\": %.4f, \"ff\": %.4f, \"dsp\": %.4f, "
                    "\"bram\": %.4f}, \"energy\": [",

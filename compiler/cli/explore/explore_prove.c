@@ -19,11 +19,11 @@ enum { PATH = VTAC_TEMPORARY_PATH + 64 };
 /* The row `total` of a count of Yosys (fpga/synth/table.py), wherever it stands. */
 static vta_status read_count(const char *path, const char *command, vtac_area *out, vta_diag *diag)
 {
-    enum { MOST_TABLE = 1 << 24 };
+    enum { MAX_TABLE = 1 << 24 };
     uint8_t *bytes = NULL;
     size_t size = 0;
     bool found = false;
-    VTA_TRY(vta_file_read(path, MOST_TABLE, &bytes, &size, diag));
+    VTA_TRY(vta_file_read(path, MAX_TABLE, &bytes, &size, diag));
     char *text = strndup((const char *)bytes, size);
     free(bytes);
     char *last = NULL;
@@ -73,9 +73,9 @@ static vta_status run_one(const cli_args *args, const char *model, const char *c
         VTA_TRY(cli_run_self(words, log, 0, diag));
         model = made;
     }
-    const char *compile[CLI_MOST_SELF_WORDS] = {"vtac",     "compile", model,       "--target", "vta",
-                                                "--config", config,    "--offload", "all",      "-o",
-                                                library,    "--force", "--report",  "--json"};
+    const char *compile[CLI_MAX_SELF_WORDS] = {"vtac",     "compile", model,       "--target", "vta",
+                                               "--config", config,    "--offload", "all",      "-o",
+                                               library,    "--force", "--report",  "--json"};
     VTA_TRY(cli_words_of_model(args, compile, 14, diag));
     VTA_TRY(cli_run_self(compile, log, 0, diag));
     VTA_TRY(cli_self_cycles(log, predicted, diag));

@@ -79,7 +79,7 @@ static void draw_axes(vta_str *out)
 char *cli_schedule_drawing(const vtac_exploration *x)
 {
     vta_str out = {0};
-    const uint32_t most = saturates_at(x);
+    const uint32_t max = saturates_at(x);
     vta_str_printf(&out,
                    "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" "
                    "font-family=\"sans-serif\" font-size=\"11\" "
@@ -92,9 +92,9 @@ char *cli_schedule_drawing(const vtac_exploration *x)
                        time_at(speed_up(x, 1U << i)));
     }
     vta_str_printf(&out, "\"/>\n<circle cx=\"%.0f\" cy=\"%.1f\" r=\"4\" fill=\"#06c\"/>\n",
-                   workers_at(log2(most)), time_at(speed_up(x, most)));
+                   workers_at(log2(max)), time_at(speed_up(x, max)));
     vta_str_printf(&out,
                    "<text x=\"%.0f\" y=\"%.0f\" text-anchor=\"end\">%u workers: %.1f times</text>\n</svg>\n",
-                   workers_at(log2(most)) - 8, time_at(speed_up(x, most)) - 4, most, speed_up(x, most));
+                   workers_at(log2(max)) - 8, time_at(speed_up(x, max)) - 4, max, speed_up(x, max));
     return vta_str_take(&out);
 }

@@ -18,7 +18,7 @@ static vta_status time_one(cli_explored *e, const vta_config *config, vtac_candi
     vtac_exploration one;
     vtac_work *work = NULL;
     vtac_part everything = *e->part;
-    everything.lut_most = everything.ff = everything.dsp_most = everything.bram_most = HUGE_VAL;
+    everything.lut_max = everything.ff = everything.dsp_max = everything.bram_max = HUGE_VAL;
     everything.family = config->alu_dsps == 2 ? VTAC_XCUP : everything.family;
     options.space = &space;
     options.part = &everything;
@@ -53,7 +53,7 @@ vta_status cli_time_shipped(cli_explored *e, vta_diag *diag)
         VTA_TRY(vta_config_load(names[i], &config, diag));
         /* small ones are for tests; those with a bus wider than the part's are for other parts */
         if (config.log_block_in < 4 || config.log_block_out < 4 ||
-            (1U << config.log_bus_width) > e->part->most_bus_bits) {
+            (1U << config.log_bus_width) > e->part->max_bus_bits) {
             continue;
         }
         config.mem_shared = e->part->shared_mb_s;

@@ -19,7 +19,7 @@
 #include "vta/hash.h"
 #include "vtac/zoo.h"
 
-enum { PASS_LEVEL = 3, ZOO_SEED = 1, ZOO_SAMPLES = 4, MOST_FILE = 1 << 30 };
+enum { PASS_LEVEL = 3, ZOO_SEED = 1, ZOO_SAMPLES = 4, MAX_FILE = 1 << 30 };
 
 static bool in_zoo(const char *name)
 {
@@ -130,8 +130,8 @@ static vta_status check_names(const char *list, vta_diag *diag)
         if (path[0] == '\0') {
             return vta_fail(diag, VTA_INVALID, "'%s': expected models with commas between", list);
         }
-        if (++count > VTAC_MOST_NETWORKS) {
-            return vta_fail(diag, VTA_RANGE, "more than %d models", VTAC_MOST_NETWORKS);
+        if (++count > VTAC_MAX_NETWORKS) {
+            return vta_fail(diag, VTA_RANGE, "more than %d models", VTAC_MAX_NETWORKS);
         }
         if (access(path, F_OK) != 0 && !in_zoo(path)) {
             return vta_fail(diag, VTA_IO,
@@ -146,7 +146,7 @@ vta_status cli_load_networks(const cli_args *args, const char *list, const vta_c
                              const cli_shapes *shapes, cli_networks *out, vta_diag *diag)
 {
     *out = (cli_networks){.hash = VTA_HASH_START};
-    out->items = calloc(VTAC_MOST_NETWORKS, sizeof *out->items);
+    out->items = calloc(VTAC_MAX_NETWORKS, sizeof *out->items);
     if (out->items == NULL) {
         return vta_no_memory(diag);
     }

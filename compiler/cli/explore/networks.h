@@ -17,7 +17,7 @@ typedef struct cli_network {
 typedef struct cli_networks {
     cli_network *items; /* owned */
     uint32_t count;
-    vtac_explored explored[VTAC_MOST_NETWORKS];
+    vtac_explored explored[VTAC_MAX_NETWORKS];
     uint64_t hash; /* of the models */
 } cli_networks;
 

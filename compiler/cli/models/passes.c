@@ -11,7 +11,7 @@
 #include "table.h"
 #include "vta/file.h"
 
-enum { MOST_TEXT = 1 << 30 };
+enum { MAX_TEXT = 1 << 30 };
 
 static void print_report(void *context, const vtac_pass_report *r)
 {
@@ -70,7 +70,7 @@ vta_status cli_load_graph(const cli_args *args, const char *path, const cli_shap
     }
     uint8_t *text;
     size_t size;
-    VTA_TRY(vta_file_read(path, MOST_TEXT, &text, &size, diag));
+    VTA_TRY(vta_file_read(path, MAX_TEXT, &text, &size, diag));
     const vta_status status = vtac_graph_parse((const char *)text, size, path, out, diag);
     free(text);
     return status;

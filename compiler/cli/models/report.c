@@ -115,8 +115,8 @@ void cli_report_text_of(const vtac_partition *p)
 }
 
 /* What a layer has to read and write at least: its tensors and weights, each byte once. */
-static void least_bytes(const vtac_vta_region *region, const vtac_vta_layer *layer, uint64_t *read,
-                        uint64_t *written)
+static void min_bytes(const vtac_vta_region *region, const vtac_vta_layer *layer, uint64_t *read,
+                      uint64_t *written)
 {
     const vtac_vta_tensor *in = &region->tensors[layer->inputs[0]], *to = &region->tensors[layer->output];
     const int64_t *kernel = layer->window.kernel;
@@ -133,7 +133,7 @@ static void json_layer(const vtac_region *region, uint32_t i, double peak)
     const vtac_vta_layer *layer = &region->region.layers[i];
     const vtac_vta_plan *plan = &region->image.plans[i];
     const vtac_vta_cost *cost = &plan->cost;
-    least_bytes(&region->region, layer, &read, &written);
+    min_bytes(&region->region, layer, &read, &written);
     cli_print("{\"name\": ");
     cli_json_string(layer->name);
     cli_print(", \"op\": \"%s\", \"node\": %u, \"macs\": %llu, \"cycles\": %llu, \"utilization\": %.4f, "

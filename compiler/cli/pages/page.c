@@ -12,7 +12,7 @@
 
 #include "html.h"
 
-enum { MOST_SHOWN = 8, MOST_LABEL = 24 };
+enum { MAX_SHOWN = 8, MAX_LABEL = 24 };
 
 typedef struct page {
     vta_str out;
@@ -21,10 +21,10 @@ typedef struct page {
     cli_place *places;
 } page;
 
-static void put_html(vta_str *out, const char *text, size_t most)
+static void put_html(vta_str *out, const char *text, size_t max)
 {
     const size_t size = strlen(text);
-    for (size_t i = 0; i < size && i < most; i++) {
+    for (size_t i = 0; i < size && i < max; i++) {
         const char c = text[i];
         if (c == '<' || c == '>' || c == '&' || c == '"') {
             vta_str_printf(out, "&#%d;", c);
@@ -32,7 +32,7 @@ static void put_html(vta_str *out, const char *text, size_t most)
             vta_str_append(out, &c, 1);
         }
     }
-    vta_str_put(out, size > most ? "…" : "");
+    vta_str_put(out, size > max ? "…" : "");
 }
 
 static void put_type(vta_str *out, const vtac_type *type)
@@ -70,7 +70,7 @@ static void put_range(vta_str *out, const vtac_tensor *tensor)
     put_number(out, high);
     vta_str_put(out, ", \"mean\": ");
     put_number(out, count > 0 ? sum / (double)count : 0.0);
-    if (count <= MOST_SHOWN) {
+    if (count <= MAX_SHOWN) {
         vta_str_put(out, ", \"values\": [");
         for (int64_t i = 0; i < count; i++) {
             vta_str_put(out, i == 0 ? "" : ", ");
@@ -228,9 +228,9 @@ static void put_item(page *p, uint32_t item, const char *family, bool accelerate
                    "<g class=\"n %s\" data-i=\"%u\" transform=\"translate(%.0f %.0f)\" tabindex=\"0\">"
                    "<rect x=\"%d\" width=\"%d\" height=\"%d\" rx=\"6\"/><text y=\"17\">",
                    family, item, at->x, at->y, -CLI_NODE_WIDTH / 2, CLI_NODE_WIDTH, CLI_NODE_HEIGHT);
-    put_html(&p->out, title, MOST_LABEL);
+    put_html(&p->out, title, MAX_LABEL);
     vta_str_put(&p->out, "</text><text y=\"33\" class=\"s\">");
-    put_html(&p->out, below, MOST_LABEL + 4);
+    put_html(&p->out, below, MAX_LABEL + 4);
     vta_str_put(&p->out, "</text>");
     if (accelerated) {
         vta_str_printf(&p->out, "<circle cx=\"%d\" cy=\"9\" r=\"4\"/>", CLI_NODE_WIDTH / 2 - 9);

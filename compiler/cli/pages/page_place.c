@@ -58,11 +58,11 @@ static bool find_edges(drawing *d)
 {
     const vtac_graph *g = d->graph;
     uint32_t *maker = item_of_values(g);
-    size_t most = g->output_count + 1;
+    size_t max = g->output_count + 1;
     for (uint32_t i = 0; i < g->order_count; i++) {
-        most += g->nodes[g->order[i]].input_count;
+        max += g->nodes[g->order[i]].input_count;
     }
-    d->edges = malloc(most * sizeof *d->edges);
+    d->edges = malloc(max * sizeof *d->edges);
     for (uint32_t i = 0; maker != NULL && d->edges != NULL && i < g->order_count; i++) {
         const vtac_node *node = &g->nodes[g->order[i]];
         for (uint32_t k = 0; k < node->input_count; k++) {
@@ -87,13 +87,13 @@ static void find_layers(drawing *d)
     /* inputs stand right above their first user */
     for (uint32_t i = 0; i < d->graph->input_count; i++) {
         const uint32_t item = d->graph->order_count + i;
-        uint32_t least = UINT32_MAX;
+        uint32_t min = UINT32_MAX;
         for (size_t e = 0; e < d->edge_count; e++) {
-            if (d->edges[e].from == item && d->places[d->edges[e].to].layer < least) {
-                least = d->places[d->edges[e].to].layer;
+            if (d->edges[e].from == item && d->places[d->edges[e].to].layer < min) {
+                min = d->places[d->edges[e].to].layer;
             }
         }
-        d->places[item].layer = least == UINT32_MAX || least == 0 ? 0 : least - 1;
+        d->places[item].layer = min == UINT32_MAX || min == 0 ? 0 : min - 1;
     }
     for (uint32_t i = 0; i < d->item_count; i++) {
         d->layer_count = d->places[i].layer >= d->layer_count ? d->places[i].layer + 1 : d->layer_count;
@@ -191,13 +191,13 @@ static void align_items(drawing *d)
 {
     for (uint32_t l = 0; l < d->layer_count; l++) {
         const uint32_t count = d->begin[l + 1] - d->begin[l];
-        double least = -HUGE_VAL;
+        double min = -HUGE_VAL;
         double off = 0.0;
         for (uint32_t i = d->begin[l]; i < d->begin[l + 1]; i++) {
             cli_place *place = &d->places[d->sorted[i]];
             const double wanted = wanted_x(d, d->sorted[i]);
-            place->x = wanted > least ? wanted : least;
-            least = place->x + CLI_RANK_STEP;
+            place->x = wanted > min ? wanted : min;
+            min = place->x + CLI_RANK_STEP;
             off += place->x - wanted;
         }
         for (uint32_t i = d->begin[l]; i < d->begin[l + 1]; i++) {

@@ -13,7 +13,7 @@
 #include "vta/file.h"
 #include "vta/program.h"
 
-enum { MOST_TRACKS = 4096 };
+enum { MAX_TRACKS = 4096 };
 
 static const char *copy_text(cli_profile *p, const char *text)
 {
@@ -147,7 +147,7 @@ static bool name_track(cli_profile *p, const char *line)
 {
     const uint64_t track = number_after(line, "\"tid\":");
     if (strncmp(line, "{\"ph\":\"M\"", 9) != 0 || strstr(line, "thread_name") == NULL ||
-        track >= MOST_TRACKS) {
+        track >= MAX_TRACKS) {
         return false;
     }
     p->tracks[track] = text_after(p, line, "\"args\":{\"name\":\"");
@@ -187,7 +187,7 @@ static vta_status add_span(cli_profile *p, const char *line, uint32_t launch, ui
                            .token = (uint32_t)number_after(line, "\"token_wait\":"),
                            .memory = (uint32_t)number_after(line, "\"memory_wait\":"),
                            .name = span_name(p, line)};
-    if (span.track < MOST_TRACKS) {
+    if (span.track < MAX_TRACKS) {
         p->spans[p->span_count++] = span;
     }
     return VTA_OK;
@@ -235,11 +235,11 @@ static vta_status read_events(cli_profile *p, char *text, vta_diag *diag)
 
 vta_status cli_profile_timeline(cli_profile *p, const char *path, vta_diag *diag)
 {
-    const size_t most_bytes = (size_t)1 << 34;
+    const size_t max_bytes = (size_t)1 << 34;
     uint8_t *bytes;
     size_t size;
-    VTA_TRY(vta_file_read(path, most_bytes, &bytes, &size, diag));
-    p->tracks = vta_arena_array(&p->arena, MOST_TRACKS, sizeof *p->tracks);
+    VTA_TRY(vta_file_read(path, max_bytes, &bytes, &size, diag));
+    p->tracks = vta_arena_array(&p->arena, MAX_TRACKS, sizeof *p->tracks);
     const vta_status status = p->tracks == NULL ? vta_no_memory(diag) : read_events(p, (char *)bytes, diag);
     free(bytes);
     return status;

@@ -16,9 +16,9 @@
 #include "vta/file.h"
 #include "vta/model.h"
 
-static const size_t most_bytes = (size_t)1 << 30;
+static const size_t max_bytes = (size_t)1 << 30;
 
-enum { CHANNELS = 3, WHITE = 255, MOST_PIXELS = 1 << 27 };
+enum { CHANNELS = 3, WHITE = 255, MAX_PIXELS = 1 << 27 };
 
 bool cli_is_picture(const char *path)
 {
@@ -35,9 +35,9 @@ bool cli_is_picture(const char *path)
 vta_status cli_picture_alloc(uint32_t width, uint32_t height, cli_picture *out, vta_diag *diag)
 {
     *out = (cli_picture){.width = width, .height = height};
-    if (width == 0 || height == 0 || (uint64_t)width * height > MOST_PIXELS) {
+    if (width == 0 || height == 0 || (uint64_t)width * height > MAX_PIXELS) {
         return vta_fail(diag, VTA_UNSUPPORTED, "a picture of %u x %u; from 1 to %d pixels will do", width,
-                        height, MOST_PIXELS);
+                        height, MAX_PIXELS);
     }
     out->rgb = malloc((size_t)width * height * CHANNELS);
     return vta_allocated(out->rgb != NULL, diag);
@@ -77,7 +77,7 @@ vta_status cli_picture_read(const char *path, cli_picture *out, vta_diag *diag)
     uint8_t *bytes;
     size_t size;
     *out = (cli_picture){0};
-    VTA_TRY(vta_file_read(path, most_bytes, &bytes, &size, diag));
+    VTA_TRY(vta_file_read(path, max_bytes, &bytes, &size, diag));
     const vta_status status = cli_picture_parse(bytes, size, out, diag);
     free(bytes);
     return status == VTA_OK ? VTA_OK : vta_context(diag, "%s", path);
@@ -205,8 +205,8 @@ vta_status cli_png_parse(const uint8_t *bytes, size_t size, cli_picture *out, vt
 typedef struct resample_axis {
     uint32_t from, to; /* of the source, that any tap needs */
     uint32_t *first, *count;
-    double *weights; /* `most` for each */
-    uint32_t most;
+    double *weights; /* `max` for each */
+    uint32_t max;
 } resample_axis;
 
 static void axis_free(resample_axis *a)
@@ -221,7 +221,7 @@ static void find_taps(resample_axis *a, uint32_t i, double middle, double reach,
 {
     const double low = fmax(0.0, floor(middle - reach + 0.5));
     const double high = fmin(source, floor(middle + reach + 0.5));
-    double *weights = a->weights + (size_t)i * a->most;
+    double *weights = a->weights + (size_t)i * a->max;
     double sum = 0.0;
     a->first[i] = (uint32_t)fmin(low, source - 1.0);
     a->count[i] = high > low ? (uint32_t)(high - low) : 1;
@@ -240,10 +240,10 @@ static vta_status axis_create(uint32_t source, double scaled, uint32_t size, dou
 {
     const double step = source / scaled;
     const double reach = fmax(step, 1.0);
-    *a = (resample_axis){.most = (uint32_t)(2.0 * reach) + 3, .from = source};
+    *a = (resample_axis){.max = (uint32_t)(2.0 * reach) + 3, .from = source};
     a->first = calloc(size, sizeof *a->first);
     a->count = calloc(size, sizeof *a->count);
-    a->weights = calloc((size_t)size * a->most, sizeof *a->weights);
+    a->weights = calloc((size_t)size * a->max, sizeof *a->weights);
     if (a->first == NULL || a->count == NULL || a->weights == NULL) {
         return vta_no_memory(diag);
     }
@@ -289,14 +289,14 @@ static vta_status resample_picture(const cli_picture *from, const resample_axis 
         const uint8_t *line = from->rgb + (size_t)(y + down->from) * from->width * CHANNELS;
         for (uint32_t x = 0; x < out->width; x++) {
             sum_weighted(line + (size_t)across->first[x] * CHANNELS, CHANNELS,
-                         across->weights + (size_t)x * across->most, across->count[x],
+                         across->weights + (size_t)x * across->max, across->count[x],
                          middle.rgb + y * row + (size_t)x * CHANNELS);
         }
     }
     for (uint32_t y = 0; y < out->height; y++) {
         for (size_t x = 0; x < out->width; x++) {
             sum_weighted(middle.rgb + (down->first[y] - down->from) * row + x * CHANNELS, row,
-                         down->weights + (size_t)y * down->most, down->count[y],
+                         down->weights + (size_t)y * down->max, down->count[y],
                          out->rgb + y * row + x * CHANNELS);
         }
     }
@@ -313,11 +313,11 @@ vta_status cli_picture_fit(const cli_picture *from, uint32_t width, uint32_t hei
         return VTA_OK;
     }
     /* the side that is short, measured by what is wanted of it, decides */
-    const double least_x = fmax(width, floor(width / crop + 0.5));
-    const double least_y = fmax(height, floor(height / crop + 0.5));
-    const double scale = fmax(least_x / from->width, least_y / from->height);
-    const double scaled_x = fmax(least_x, floor(from->width * scale + 0.5));
-    const double scaled_y = fmax(least_y, floor(from->height * scale + 0.5));
+    const double min_x = fmax(width, floor(width / crop + 0.5));
+    const double min_y = fmax(height, floor(height / crop + 0.5));
+    const double scale = fmax(min_x / from->width, min_y / from->height);
+    const double scaled_x = fmax(min_x, floor(from->width * scale + 0.5));
+    const double scaled_y = fmax(min_y, floor(from->height * scale + 0.5));
     resample_axis across = {0};
     resample_axis down = {0};
     vta_status status =

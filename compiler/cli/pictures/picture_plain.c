@@ -80,7 +80,7 @@ vta_status cli_bmp_parse(const uint8_t *bytes, size_t size, cli_picture *out, vt
 
 typedef struct pnm {
     const uint8_t *at, *end;
-    uint32_t most; /* the value that is white */
+    uint32_t max; /* the value that is white */
     bool bits, words;
 } pnm;
 
@@ -109,7 +109,7 @@ static uint32_t pnm_number(pnm *p, bool one_digit)
 
 static uint32_t pnm_sample(pnm *p, uint32_t x)
 {
-    const size_t bytes = p->most > 255 ? 2 : 1;
+    const size_t bytes = p->max > 255 ? 2 : 1;
     uint32_t value = UINT32_MAX;
     if (p->words) {
         value = pnm_number(p, p->bits);
@@ -120,7 +120,7 @@ static uint32_t pnm_sample(pnm *p, uint32_t x)
         value = bytes == 2 ? (uint32_t)p->at[0] << 8 | p->at[1] : p->at[0];
         p->at += bytes;
     }
-    return value > p->most ? UINT32_MAX : p->bits ? 1 - value : value;
+    return value > p->max ? UINT32_MAX : p->bits ? 1 - value : value;
 }
 
 static vta_status pnm_pixels(pnm *p, uint32_t channels, cli_picture *out, vta_diag *diag)
@@ -133,7 +133,7 @@ static vta_status pnm_pixels(pnm *p, uint32_t channels, cli_picture *out, vta_di
                 if (value == UINT32_MAX) {
                     return vta_fail(diag, VTA_SYNTAX, "it is a damaged PNM picture: row %u, pixel %u", y, x);
                 }
-                to[c] = (uint8_t)((value * 255 + p->most / 2) / p->most);
+                to[c] = (uint8_t)((value * 255 + p->max / 2) / p->max);
             }
             if (channels == 1) {
                 to[1] = to[2] = to[0];
@@ -147,11 +147,11 @@ static vta_status pnm_pixels(pnm *p, uint32_t channels, cli_picture *out, vta_di
 vta_status cli_pnm_parse(const uint8_t *bytes, size_t size, cli_picture *out, vta_diag *diag)
 {
     const uint8_t kind = bytes[1] - '0';
-    pnm p = {.at = bytes + 2, .end = bytes + size, .most = 1, .bits = kind % 3 == 1, .words = kind <= 3};
+    pnm p = {.at = bytes + 2, .end = bytes + size, .max = 1, .bits = kind % 3 == 1, .words = kind <= 3};
     const uint32_t width = pnm_number(&p, false);
     const uint32_t height = pnm_number(&p, false);
-    p.most = p.bits ? 1 : pnm_number(&p, false);
-    if (p.most == 0 || p.most > 65535) {
+    p.max = p.bits ? 1 : pnm_number(&p, false);
+    if (p.max == 0 || p.max > 65535) {
         return vta_fail(diag, VTA_SYNTAX, "it is a damaged PNM picture: white is to be 1 to 65535");
     }
     VTA_TRY(cli_picture_alloc(width, height, out, diag));

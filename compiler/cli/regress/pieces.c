@@ -30,7 +30,7 @@
 #include "vta/hash.h"
 #include "vta/model.h"
 
-enum { WORDS = 64, PATH = 4096, MOST_BYTES = 1 << 26 };
+enum { WORDS = 64, PATH = 4096, MAX_BYTES = 1 << 26 };
 
 /* Names fit: a path that does not is no file, and a sentence may end early. */
 __attribute__((format(printf, 3, 4))) static void format_name(char *text, size_t size, const char *fmt, ...)
@@ -72,7 +72,7 @@ static void last_line(const char *path, char *why, size_t size)
     uint8_t *bytes = NULL;
     size_t count = 0;
     why[0] = '\0';
-    if (vta_file_read(path, MOST_BYTES, &bytes, &count, NULL) != VTA_OK) {
+    if (vta_file_read(path, MAX_BYTES, &bytes, &count, NULL) != VTA_OK) {
         return;
     }
     while (count > 0 && bytes[count - 1] == '\n') {
@@ -306,7 +306,7 @@ static void prepare_model(const cli_regress_run *p, cli_regress_model *m)
     const int fd = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     while (fd >= 0 && flock(fd, LOCK_EX) != 0 && errno == EINTR) {
     }
-    if (vta_file_read(ready, MOST_BYTES, &bytes, &size, NULL) == VTA_OK && size > 0) {
+    if (vta_file_read(ready, MAX_BYTES, &bytes, &size, NULL) == VTA_OK && size > 0) {
         m->is_ready = bytes[0] == '+';
         format_name(m->why, sizeof m->why, "%.*s", (int)(size - 1), (const char *)bytes + 1);
     } else {
@@ -376,7 +376,7 @@ static bool judge_run(const cli_regress_run *p, cli_regress_case *c, uint32_t d,
     vta_diag diag = {0};
     format_name(log, sizeof log, "%s/run%" PRIu32 ".out", folder, d);
     format_name(reference, sizeof reference, "%s/model%" PRIu32, p->work, model_index(p, c->model));
-    if (vta_file_read(log, MOST_BYTES, &bytes, &size, &diag) != VTA_OK) {
+    if (vta_file_read(log, MAX_BYTES, &bytes, &size, &diag) != VTA_OK) {
         format_name(c->why, sizeof c->why, "%s", diag.text);
         return false;
     }
@@ -395,8 +395,8 @@ static bool judge_run(const cli_regress_run *p, cli_regress_case *c, uint32_t d,
     } else {
         c->cycles = (uint64_t)cycles->valuedouble > c->cycles ? (uint64_t)cycles->valuedouble : c->cycles;
     }
-    const int most = good && expected->count > 0 ? (int)expected->count : cJSON_GetArraySize(outputs);
-    for (int i = 0; good && i < most; i++) {
+    const int max = good && expected->count > 0 ? (int)expected->count : cJSON_GetArraySize(outputs);
+    for (int i = 0; good && i < max; i++) {
         const cJSON *name = cJSON_GetObjectItemCaseSensitive(cJSON_GetArrayItem(outputs, i), "name");
         char got[PATH + 512];
         char want[PATH + 512];

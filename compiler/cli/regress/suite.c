@@ -23,7 +23,7 @@
 #include "vta/str.h"
 #include "writable.h"
 
-enum { MOST_BYTES = 16 << 20, MOST_CASES = 100000 };
+enum { MAX_BYTES = 16 << 20, MAX_CASES = 100000 };
 
 typedef struct suite_reader {
     cli_regress_suite *suite;
@@ -253,8 +253,8 @@ static vta_status make_cases(const suite_reader *r)
 {
     cli_regress_suite *s = r->suite;
     const uint64_t count = (uint64_t)s->model_count * s->configs.count * s->devices.count;
-    if (count > MOST_CASES) {
-        return fail_at(r, "%llu cases are more than %d", (unsigned long long)count, MOST_CASES);
+    if (count > MAX_CASES) {
+        return fail_at(r, "%llu cases are more than %d", (unsigned long long)count, MAX_CASES);
     }
     s->cases = vta_arena_alloc(&s->arena, (size_t)count * sizeof *s->cases);
     if (s->cases == NULL) {
@@ -296,7 +296,7 @@ static vta_status parse_file(const char *path, cJSON **out, vta_diag *diag)
 {
     char *text;
     const char *end = NULL;
-    VTA_TRY(vta_text_read(path, MOST_BYTES, &text, diag));
+    VTA_TRY(vta_text_read(path, MAX_BYTES, &text, diag));
     *out = cJSON_ParseWithOpts(text, &end, 0);
     vta_status status = VTA_OK;
     if (*out == NULL) {

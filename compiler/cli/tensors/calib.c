@@ -22,7 +22,7 @@
 #include "vta/fail.h"
 #include "vta/file.h"
 
-static const size_t most_bytes = (size_t)1 << 32;
+static const size_t max_bytes = (size_t)1 << 32;
 
 /* Samples under construction. */
 typedef struct pile {
@@ -195,7 +195,7 @@ static vta_status add_archive(pile *p, const char *path, vta_diag *diag)
     size_t size;
     vtac_zip_member *members;
     uint32_t count;
-    VTA_TRY(vta_file_read(path, most_bytes, &bytes, &size, diag));
+    VTA_TRY(vta_file_read(path, max_bytes, &bytes, &size, diag));
     vta_status status = vtac_unzip(bytes, size, p->arena, &members, &count, diag);
     free(bytes);
     status = status == VTA_OK ? add_members(p, members, count, diag) : status;
@@ -349,11 +349,11 @@ vta_status cli_quantize_float(const cli_args *args, vtac_graph *graph, vta_diag 
 }
 
 /* Of what the outputs span. */
-#define MOST_DEVIATION 0.1
+#define MAX_DEVIATION 0.1
 
 static vta_status tell_deviation(const cli_args *args, double deviation, vta_diag *diag)
 {
-    if (!(deviation <= MOST_DEVIATION) && !cli_flag(args, "--force")) {
+    if (!(deviation <= MAX_DEVIATION) && !cli_flag(args, "--force")) {
         return vta_fail(
             diag, VTA_INVALID,
             "quantized without real inputs, its answers are off by %.1f %% of what they span; give "

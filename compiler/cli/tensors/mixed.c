@@ -71,12 +71,12 @@ static vta_status parse_labels(const vta_lines *lines, vta_arena *arena, vtac_qu
 
 static vta_status read_labels(const char *path, vta_arena *arena, vtac_quantize_options *how, vta_diag *diag)
 {
-    enum { MOST_BYTES = 1 << 26 };
+    enum { MAX_BYTES = 1 << 26 };
     vta_lines lines;
     if (path == NULL) {
         return VTA_OK;
     }
-    VTA_TRY(vta_lines_read(path, MOST_BYTES, &lines, diag));
+    VTA_TRY(vta_lines_read(path, MAX_BYTES, &lines, diag));
     const vta_status status = parse_labels(&lines, arena, how, diag);
     vta_lines_free(&lines);
     return status == VTA_OK ? VTA_OK : vta_context(diag, "%s", path);
@@ -181,7 +181,7 @@ static vta_status step_search(mixed_search *s, uint32_t chosen, bool *good)
     return status;
 }
 
-static vta_status cannot_hold(const mixed_search *s, uint32_t most)
+static vta_status cannot_hold(const mixed_search *s, uint32_t max)
 {
     const vtac_quantize_report *r = s->report;
     return s->mixed->max_drop < 0.0
@@ -189,12 +189,12 @@ static vta_status cannot_hold(const mixed_search *s, uint32_t most)
                      s->diag, VTA_UNSUPPORTED,
                      "with up to %u layers in float its noise does not come %.4g dB below the outputs (all "
                      "quantized: %.1f dB); allow more loss, or try another --method",
-                     most, s->mixed->max_loss, r->output_snr_db)
+                     max, s->mixed->max_loss, r->output_snr_db)
                : vta_fail(
                      s->diag, VTA_UNSUPPORTED,
                      "with up to %u layers in float it loses too much (all quantized: %llu of %u answers "
                      "right, %llu in float; %.1f dB); allow more loss, or try another --method",
-                     most, (unsigned long long)r->right, s->how.label_count,
+                     max, (unsigned long long)r->right, s->how.label_count,
                      (unsigned long long)r->right_float, r->output_snr_db);
 }
 
@@ -202,17 +202,17 @@ static vta_status narrow_search(mixed_search *s)
 {
     uint32_t bad = 0, enough = 1;
     bool good = false;
-    const uint32_t most = s->names_count - 1; /* something is quantized */
+    const uint32_t max = s->names_count - 1; /* something is quantized */
     for (;;) {
-        VTA_TRY(most == 0 ? VTA_OK : step_search(s, enough, &good));
+        VTA_TRY(max == 0 ? VTA_OK : step_search(s, enough, &good));
         if (good) {
             break;
         }
-        if (enough >= most) {
-            return cannot_hold(s, most);
+        if (enough >= max) {
+            return cannot_hold(s, max);
         }
         bad = enough;
-        enough = 2 * enough < most ? 2 * enough : most;
+        enough = 2 * enough < max ? 2 * enough : max;
     }
     while (enough - bad > 1) {
         const uint32_t middle = bad + (enough - bad) / 2;

@@ -17,8 +17,8 @@
 
 vta_status cli_read_labels(const char *path, cli_outputs *out, vta_diag *diag)
 {
-    enum { MOST_BYTES = 1 << 24 };
-    VTA_TRY(vta_lines_read(path, MOST_BYTES, &out->labels, diag));
+    enum { MAX_BYTES = 1 << 24 };
+    VTA_TRY(vta_lines_read(path, MAX_BYTES, &out->labels, diag));
     return out->labels.count > 0 ? VTA_OK
                                  : vta_fail(diag, VTA_SYNTAX, "%s: expected a name a line, found none", path);
 }

@@ -16,8 +16,8 @@
 #include "vtac/flow.h"
 #include "vtac/protobuf.h"
 
-static const size_t most_bytes = (size_t)1 << 32;
-enum { MOST_DEPTH = 4 };
+static const size_t max_bytes = (size_t)1 << 32;
+enum { MAX_DEPTH = 4 };
 
 bool cli_is_parcel(const vta_tensor_info *info)
 {
@@ -159,7 +159,7 @@ static vta_status list_parcel(const uint8_t *bytes, size_t size, int depth, vta_
     int64_t count = 0;
     bool nothing = false;
     for (const uint8_t *at = bytes; at < end;) {
-        if (!next_field(&at, end, &f) || depth >= MOST_DEPTH) {
+        if (!next_field(&at, end, &f) || depth >= MAX_DEPTH) {
             return vta_fail(diag, VTA_SYNTAX, "not a serialized ONNX sequence or optional");
         }
         if (f.number == 4 || f.number > 5) {
@@ -281,7 +281,7 @@ vta_status cli_read_parcel(const char *path, vta_str *out, vta_diag *diag)
         vta_arena_free(&arena);
         return status;
     }
-    VTA_TRY(vta_file_read(path, most_bytes, &bytes, &size, diag));
+    VTA_TRY(vta_file_read(path, max_bytes, &bytes, &size, diag));
     status = is_tensor(bytes, size) ? tensor_parcel(bytes, size, out, diag)
                                     : list_parcel(bytes, size, 0, out, diag);
     free(bytes);
@@ -444,7 +444,7 @@ static vta_status compare_items(comparing *c, int depth)
     if (count < 0 || wanted < 0) {
         return fail_damaged(c->diag);
     }
-    if (count != wanted || depth >= MOST_DEPTH) {
+    if (count != wanted || depth >= MAX_DEPTH) {
         return vta_fail(c->diag, VTA_INVALID, "it is a sequence of %lld, expected %lld", (long long)count,
                         (long long)wanted);
     }
@@ -475,7 +475,7 @@ static bool item_text(parcel_reader *r, vta_str *out, int depth)
     const int64_t kind = read_word(r);
     vtac_tensor t;
     char type[160];
-    if (kind == VTA_FLOW_SEQUENCE && depth < MOST_DEPTH) {
+    if (kind == VTA_FLOW_SEQUENCE && depth < MAX_DEPTH) {
         const int64_t count = count_of(r);
         if (count < 0) {
             return false;
@@ -582,7 +582,7 @@ static bool item_file(parcel_reader *r, vta_str *out, int depth)
     }
     const int64_t count = kind == VTA_FLOW_SEQUENCE ? count_of(r) : 0;
     put_number(out, TYPE, kind == VTA_FLOW_SEQUENCE ? OF_TENSORS : 0);
-    bool good = depth < MOST_DEPTH && count >= 0 && (kind == VTA_FLOW_SEQUENCE || kind == VTA_FLOW_NOTHING);
+    bool good = depth < MAX_DEPTH && count >= 0 && (kind == VTA_FLOW_SEQUENCE || kind == VTA_FLOW_NOTHING);
     for (int64_t i = 0; good && i < count; i++) {
         vta_str inside = {0};
         parcel_reader next = *r;

@@ -14,7 +14,7 @@
 #include "vta/file.h"
 #include "vta/str.h"
 
-static const size_t most_bytes = (size_t)1 << 32;
+static const size_t max_bytes = (size_t)1 << 32;
 
 int cli_read_shapes(const cli_args *args, cli_shapes *out)
 {
@@ -26,8 +26,8 @@ int cli_read_shapes(const cli_args *args, cli_shapes *out)
     out->states = false;
     for (const char *text = cli_next(args, "--shape", &at); text != NULL;
          text = cli_next(args, "--shape", &at)) {
-        if (out->count == CLI_MOST_SHAPES) {
-            return cli_usage(args, "more than %d --shape options", CLI_MOST_SHAPES);
+        if (out->count == CLI_MAX_SHAPES) {
+            return cli_usage(args, "more than %d --shape options", CLI_MAX_SHAPES);
         }
         if (vtac_shape_parse(text, out->names[out->count], sizeof out->names[0], &out->items[out->count],
                              &diag) != VTA_OK) {
@@ -130,7 +130,7 @@ vta_status cli_read_tensor(const char *path, vta_arena *arena, vtac_tensor *out,
 {
     uint8_t *bytes;
     size_t size;
-    VTA_TRY(vta_file_read(path, most_bytes, &bytes, &size, diag));
+    VTA_TRY(vta_file_read(path, max_bytes, &bytes, &size, diag));
     const size_t length = strlen(path);
     const bool npy = length > 4 && strcmp(path + length - 4, ".npy") == 0;
     vta_status status;

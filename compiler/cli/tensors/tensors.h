@@ -9,12 +9,12 @@
 #include "vta/model.h"
 #include "vtac/onnx.h"
 
-enum { CLI_MOST_SHAPES = 64 };
+enum { CLI_MAX_SHAPES = 64 };
 
 /* --shape options. */
 typedef struct cli_shapes {
-    char names[CLI_MOST_SHAPES][256];
-    vtac_shape_option items[CLI_MOST_SHAPES];
+    char names[CLI_MAX_SHAPES][256];
+    vtac_shape_option items[CLI_MAX_SHAPES];
     uint32_t count;
     const char *weights; /* --weights, or NULL */
     bool dynamic;        /* --dynamic */

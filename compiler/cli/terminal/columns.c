@@ -12,12 +12,12 @@
 
 int cli_columns(int fd)
 {
-    enum { USUAL = 80, LEAST = 40 };
+    enum { USUAL = 80, MIN = 40 };
     struct winsize window = {0};
     if (ioctl(fd, TIOCGWINSZ, &window) != 0 || window.ws_col == 0) {
         return USUAL;
     }
-    return window.ws_col < LEAST ? LEAST : window.ws_col;
+    return window.ws_col < MIN ? MIN : window.ws_col;
 }
 
 /* Of UTF-8: a byte that goes on with a character. */
@@ -30,14 +30,14 @@ const char *cli_elide(const char *text, int width, char *out, size_t size)
 {
     enum { DOTS = 2 };
     const size_t length = strlen(text);
-    size_t most = width < 0 ? 0 : (size_t)width;
-    most = most < size ? most : size - 1;
-    if (length <= most || most <= DOTS) {
-        (void)snprintf(out, size, "%.*s", (int)most, text);
+    size_t max = width < 0 ? 0 : (size_t)width;
+    max = max < size ? max : size - 1;
+    if (length <= max || max <= DOTS) {
+        (void)snprintf(out, size, "%.*s", (int)max, text);
         return out;
     }
-    size_t head = (most - DOTS) / 2;
-    size_t tail = most - DOTS - head;
+    size_t head = (max - DOTS) / 2;
+    size_t tail = max - DOTS - head;
     while (head > 0 && goes_on(text[head])) {
         head--;
     }

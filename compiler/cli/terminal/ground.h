@@ -16,7 +16,7 @@
 #include "vtac/progress.h"
 #include "vtac/temporary.h"
 
-enum { CLI_MOST_TEMPORARY = 8 };
+enum { CLI_MAX_TEMPORARY = 8 };
 
 typedef struct cli_ground {
     bool guest;
@@ -29,7 +29,7 @@ typedef struct cli_ground {
     bool ended;                                    /* guest: its host wants no more */
     void (*stop)(void *what);                      /* guest: what to call then, */
     void *what;                                    /* and with what */
-    char temporary[CLI_MOST_TEMPORARY][VTAC_TEMPORARY_PATH]; /* in the order in which they were made */
+    char temporary[CLI_MAX_TEMPORARY][VTAC_TEMPORARY_PATH]; /* in the order in which they were made */
     volatile sig_atomic_t temporary_count;
 } cli_ground;
 

@@ -15,14 +15,14 @@
 #include "format.h"
 #include "ground.h"
 
-enum { GAP = 2, LEAST_NAME = 16, LEAST_SENTENCE = 24, MOST_CELL = 400 };
+enum { GAP = 2, MIN_NAME = 16, MIN_SENTENCE = 24, MAX_CELL = 400 };
 
 typedef struct table_layout {
     const cli_column *columns;
     uint32_t column_count, rows;
     cli_row_fn *fill;
     const void *context;
-    int width[CLI_MOST_COLUMNS]; /* 0: nothing is in it */
+    int width[CLI_MAX_COLUMNS]; /* 0: nothing is in it */
     bool heads;
 } table_layout;
 
@@ -56,7 +56,7 @@ static void read_row(const table_layout *t, uint32_t row, cli_cell *cells)
 /* As long as the longest text; a column with texts has room for its head, too. */
 static void measure_columns(table_layout *t)
 {
-    cli_cell cells[CLI_MOST_COLUMNS];
+    cli_cell cells[CLI_MAX_COLUMNS];
     for (uint32_t row = 0; row < t->rows; row++) {
         read_row(t, row, cells);
         for (uint32_t c = 0; c < t->column_count; c++) {
@@ -72,11 +72,11 @@ static void measure_columns(table_layout *t)
 }
 
 /* What a column cannot do without. */
-static int least_width(const table_layout *t, uint32_t c)
+static int min_width(const table_layout *t, uint32_t c)
 {
     const cli_fit fit = t->columns[c].fit;
-    const int least = fit == CLI_NAME ? LEAST_NAME : fit == CLI_SENTENCE ? LEAST_SENTENCE : INT_MAX;
-    return t->width[c] < least ? t->width[c] : least;
+    const int min = fit == CLI_NAME ? MIN_NAME : fit == CLI_SENTENCE ? MIN_SENTENCE : INT_MAX;
+    return t->width[c] < min ? t->width[c] : min;
 }
 
 /* Whether a column stands in the table that begins with `from`; the first one stands in all of them. */
@@ -88,10 +88,10 @@ static bool is_in(const table_layout *t, uint32_t c, uint32_t from, uint32_t end
 /* The first column that has no room beside the first one and those from `from` on. */
 static uint32_t end_of_block(const table_layout *t, uint32_t from, int room)
 {
-    int used = least_width(t, 0);
+    int used = min_width(t, 0);
     bool any = false;
     for (uint32_t c = from; c < t->column_count; c++) {
-        used += t->width[c] > 0 ? GAP + least_width(t, c) : 0;
+        used += t->width[c] > 0 ? GAP + min_width(t, c) : 0;
         if (any && used > room) {
             return c;
         }
@@ -105,7 +105,7 @@ static uint32_t widest_of(const table_layout *t, uint32_t from, uint32_t end)
 {
     uint32_t widest = t->column_count;
     for (uint32_t c = 0; c < t->column_count; c++) {
-        const bool may = is_in(t, c, from, end) && t->width[c] > least_width(t, c);
+        const bool may = is_in(t, c, from, end) && t->width[c] > min_width(t, c);
         if (may && (widest == t->column_count || t->width[c] >= t->width[widest])) {
             widest = c;
         }
@@ -164,7 +164,7 @@ static const char *next_part(cli_cell *cell, cli_fit fit, int width, char *cut, 
         return text;
     }
     cell->text = "";
-    text = fit == CLI_NAME ? cli_elide(text, width, cut, MOST_CELL) : text;
+    text = fit == CLI_NAME ? cli_elide(text, width, cut, MAX_CELL) : text;
     *length = (int)strlen(text);
     return text;
 }
@@ -179,7 +179,7 @@ static bool print_line(const table_layout *t, uint32_t from, uint32_t end, cli_c
         if (!is_in(t, c, from, end)) {
             continue;
         }
-        char cut[MOST_CELL];
+        char cut[MAX_CELL];
         int length;
         const char *text = next_part(&cells[c], t->columns[c].fit, t->width[c], cut, &length);
         const int indent = t->columns[c].fit == CLI_FIGURE ? t->width[c] - length : 0;
@@ -212,7 +212,7 @@ static bool has_any(const table_layout *t, uint32_t from, uint32_t end, const cl
 /* The first column and those from `from` up to `end`. */
 static void print_block(const table_layout *t, uint32_t from, uint32_t end)
 {
-    cli_cell cells[CLI_MOST_COLUMNS];
+    cli_cell cells[CLI_MAX_COLUMNS];
     for (uint32_t c = 0; c < t->column_count; c++) {
         cells[c].text = t->columns[c].head;
     }

@@ -29,7 +29,7 @@ typedef struct cli_cell {
 
 __attribute__((format(printf, 2, 3))) void cli_cell_print(cli_cell *cell, const char *fmt, ...);
 
-enum { CLI_MOST_COLUMNS = 32 };
+enum { CLI_MAX_COLUMNS = 32 };
 
 /* Puts the texts of a row into `cells`, which are empty before; called several times for each row. */
 typedef void cli_row_fn(const void *context, uint32_t row, cli_cell *cells);

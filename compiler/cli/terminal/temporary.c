@@ -20,7 +20,7 @@
 static void note_path(const char *path)
 {
     cli_ground *g = cli_here();
-    assert(g->temporary_count < CLI_MOST_TEMPORARY);
+    assert(g->temporary_count < CLI_MAX_TEMPORARY);
     (void)snprintf(g->temporary[g->temporary_count], sizeof g->temporary[0], "%s", path);
     g->temporary_count = g->temporary_count + 1;
     cli_die_tidily();

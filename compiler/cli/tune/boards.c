@@ -21,7 +21,7 @@
 #include "vta/file.h"
 #include "vta/remote.h"
 
-enum { PATH = 4200, MOST_ANSWER = 1 << 26, FIRST_TIMEOUT = 120, WHY = 1024 };
+enum { PATH = 4200, MAX_ANSWER = 1 << 26, FIRST_TIMEOUT = 120, WHY = 1024 };
 
 /* What a trial may take: the standard network's time, and more. */
 static const double patience = 5.0;
@@ -194,7 +194,7 @@ static void read_reason(const tuning_board *one, char *why)
     uint8_t *bytes = NULL;
     size_t size = 0;
     (void)snprintf(why, WHY, "it timed nothing");
-    if (vta_file_read(one->out, MOST_ANSWER, &bytes, &size, NULL) != VTA_OK) {
+    if (vta_file_read(one->out, MAX_ANSWER, &bytes, &size, NULL) != VTA_OK) {
         return;
     }
     const char *begin = memchr(bytes, '{', size);

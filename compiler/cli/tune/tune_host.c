@@ -22,7 +22,7 @@
 #include "vta/fail.h"
 #include "vta/file.h"
 
-enum { PATH = 4200, MOST_ANSWER = 1 << 26, FINAL_ROUNDS = 5, FINAL_WON = 4, TRIAL_TIMEOUT = 120 };
+enum { PATH = 4200, MAX_ANSWER = 1 << 26, FINAL_ROUNDS = 5, FINAL_WON = 4, TRIAL_TIMEOUT = 120 };
 static const double worth = 0.99; /* of the standard schedule's time, at most */
 
 /* ---- compiling */
@@ -83,7 +83,7 @@ vta_status cli_bench_times(const cli_tuning *t, const char *out, double *costs, 
 {
     uint8_t *bytes = NULL;
     size_t size = 0;
-    VTA_TRY(vta_file_read(out, MOST_ANSWER, &bytes, &size, diag));
+    VTA_TRY(vta_file_read(out, MAX_ANSWER, &bytes, &size, diag));
     const char *begin = memchr(bytes, '{', size);
     cJSON *root = begin != NULL ? cJSON_Parse(begin) : NULL;
     const cJSON *steps = cJSON_GetObjectItemCaseSensitive(root, "steps");
@@ -95,16 +95,16 @@ vta_status cli_bench_times(const cli_tuning *t, const char *out, double *costs, 
     {
         const cJSON *name = cJSON_GetObjectItemCaseSensitive(step, "name");
         /* the least of its runs: on a machine that others use too, most runs are disturbed */
-        const cJSON *least = cJSON_GetObjectItemCaseSensitive(step, "least_us");
-        if (!cJSON_IsString(name) || !cJSON_IsNumber(least)) {
+        const cJSON *min = cJSON_GetObjectItemCaseSensitive(step, "least_us");
+        if (!cJSON_IsString(name) || !cJSON_IsNumber(min)) {
             continue;
         }
-        *whole += 1e-6 * least->valuedouble;
+        *whole += 1e-6 * min->valuedouble;
         for (size_t i = 0; i < count; i++) {
             const vtac_task *task = vta_vec_at(&t->tasks.items, i);
             for (size_t k = 0; k < task->steps.count; k++) {
                 if (vtac_schedule_is_step(name->valuestring, *(const char **)vta_vec_at(&task->steps, k))) {
-                    costs[i] += 1e-6 * least->valuedouble;
+                    costs[i] += 1e-6 * min->valuedouble;
                 }
             }
         }
@@ -162,12 +162,12 @@ static void network_of(const batch *b, uint32_t at, char path[PATH])
 }
 
 /* The next points, of as many trials. */
-static vta_status choose_points(batch *b, uint32_t most, vta_diag *diag)
+static vta_status choose_points(batch *b, uint32_t max, vta_diag *diag)
 {
     cli_tuning *t = b->t;
     const size_t tasks = t->tasks.items.count;
     b->count = 0;
-    for (uint32_t at = 0; at < b->place_count && b->count < most; at++) {
+    for (uint32_t at = 0; at < b->place_count && b->count < max; at++) {
         bool any = false;
         char path[PATH];
         if (b->places[at] != PLACE_FREE) {
@@ -200,9 +200,9 @@ static vta_status choose_points(batch *b, uint32_t most, vta_diag *diag)
 }
 
 /* Chooses and compiles: none where nothing is left to try. */
-static vta_status make_batch(batch *b, uint32_t most, vta_diag *diag)
+static vta_status make_batch(batch *b, uint32_t max, vta_diag *diag)
 {
-    vta_status status = choose_points(b, most, diag);
+    vta_status status = choose_points(b, max, diag);
     status = status == VTA_OK && b->count > 0
                  ? vtac_work_run(b->work, (const char *const *)b->pieces, b->count, take_compiled, b, diag)
                  : status;

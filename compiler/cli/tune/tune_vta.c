@@ -25,17 +25,17 @@
 #include "vta/hash.h"
 #include "vta/str.h"
 
-enum { PATH = 4200, ROUND = 8, WHOLE_SHARE = 16, MOST_PROOFS = 3 };
+enum { PATH = 4200, ROUND = 8, WHOLE_SHARE = 16, MAX_PROOFS = 3 };
 
 typedef struct vta_search {
     cli_tuning *t;
-    vtac_partition *regions;      /* of the graph as it was given; nothing is scheduled in it */
-    uint64_t standard;            /* cycles of the standard network, as trials are timed */
-    uint64_t base;                /* cycles of all tasks as they are */
-    uint64_t predicted;           /* cycles of the standard network, as a compilation schedules it */
-    uint64_t whole;               /* cycles of all tasks as they are, the same way */
-    uint32_t *taken[MOST_PROOFS]; /* [task]: the points of the best networks, the last one first */
-    uint64_t proved;              /* cycles of the standard network on the device; 0: it has not run there */
+    vtac_partition *regions;     /* of the graph as it was given; nothing is scheduled in it */
+    uint64_t standard;           /* cycles of the standard network, as trials are timed */
+    uint64_t base;               /* cycles of all tasks as they are */
+    uint64_t predicted;          /* cycles of the standard network, as a compilation schedules it */
+    uint64_t whole;              /* cycles of all tasks as they are, the same way */
+    uint32_t *taken[MAX_PROOFS]; /* [task]: the points of the best networks, the last one first */
+    uint64_t proved;             /* cycles of the standard network on the device; 0: it has not run there */
     char *pieces[ROUND];
     vtac_task *task[ROUND];
     uint32_t point[ROUND];
@@ -101,12 +101,12 @@ static double own_cost(const vtac_task *task)
 static vtac_task *next_task(const vta_search *s)
 {
     vtac_task *next = NULL;
-    double most = 0.0;
+    double max = 0.0;
     for (size_t i = 0; i < s->t->tasks.items.count; i++) {
         vtac_task *task = vta_vec_at(&s->t->tasks.items, i);
         const double share = own_cost(task) * (double)task->steps.count / (task->tried + 1.0);
-        if (task->tried < task->count && share > most) {
-            most = share;
+        if (task->tried < task->count && share > max) {
+            max = share;
             next = task;
         }
     }
@@ -145,7 +145,7 @@ static void free_pieces(vta_search *s, uint32_t count)
 }
 
 /* The fewest cycles of a round, if they are fewer than that; count where there are none. */
-static uint32_t least_of(const vta_search *s, uint32_t count, uint64_t than)
+static uint32_t min_of(const vta_search *s, uint32_t count, uint64_t than)
 {
     uint32_t best = count;
     for (uint32_t k = 0; k < count; k++) {
@@ -161,12 +161,12 @@ static uint32_t least_of(const vta_search *s, uint32_t count, uint64_t than)
  * what the layer is said to take by itself: that can be compared between networks. */
 static vta_status keep_best(vta_search *s, uint32_t count, uint32_t *since, vta_diag *diag)
 {
-    const uint32_t best = least_of(s, count, s->base);
+    const uint32_t best = min_of(s, count, s->base);
     for (uint32_t k = 0; k < count; k++) {
         vtac_task *task = s->task[k];
-        const double least = 1e-3 * own_cost(task);
+        const double min = 1e-3 * own_cost(task);
         double cost = task->cost[task->best] + (double)s->cycles[k] - (double)s->base;
-        cost = s->cycles[k] == 0 ? HUGE_VAL : cost > least ? cost : least;
+        cost = s->cycles[k] == 0 ? HUGE_VAL : cost > min ? cost : min;
         task->cost[s->point[k]] = cost;
         s->t->failed += s->cycles[k] == 0;
         s->t->done++;
@@ -210,8 +210,8 @@ static vta_status run_search(vta_search *s, vtac_work *work, vta_diag *diag)
 /* What all tasks are at now goes in front of the networks that may be proved. */
 static void remember_choice(vta_search *s)
 {
-    uint32_t *last = s->taken[MOST_PROOFS - 1];
-    memmove(s->taken + 1, s->taken, (MOST_PROOFS - 1) * sizeof *s->taken);
+    uint32_t *last = s->taken[MAX_PROOFS - 1];
+    memmove(s->taken + 1, s->taken, (MAX_PROOFS - 1) * sizeof *s->taken);
     s->taken[0] = last;
     for (size_t i = 0; i < s->t->tasks.items.count; i++) {
         last[i] = ((const vtac_task *)vta_vec_at(&s->t->tasks.items, i))->best;
@@ -294,15 +294,15 @@ static bool has_time(const cli_tuning *t)
 static vta_status try_whole(vta_search *s, vtac_work *work, const vta_vec *changes, vta_diag *diag)
 {
     const uint64_t share = (s->t->trials + WHOLE_SHARE - 1) / WHOLE_SHARE;
-    const size_t most = share < changes->count ? (size_t)share : changes->count;
+    const size_t max = share < changes->count ? (size_t)share : changes->count;
     vta_status status = VTA_OK;
-    for (size_t at = 0; at < most && status == VTA_OK && has_time(s->t);) {
+    for (size_t at = 0; at < max && status == VTA_OK && has_time(s->t);) {
         uint32_t count = 0;
         char line[96];
         (void)snprintf(line, sizeof line, "best %" PRIu64 " cycles, %.3f times as fast", s->whole,
                        (double)s->predicted / (double)s->whole);
-        cli_stage("scheduling the best whole", line, at, most);
-        for (; at < most && count < ROUND; at++) {
+        cli_stage("scheduling the best whole", line, at, max);
+        for (; at < max && count < ROUND; at++) {
             const change *c = vta_vec_at(changes, at);
             if (c->task->best == c->point) {
                 continue;
@@ -317,7 +317,7 @@ static vta_status try_whole(vta_search *s, vtac_work *work, const vta_vec *chang
         status = status == VTA_OK && count > 0
                      ? vtac_work_run(work, (const char *const *)s->pieces, count, take_cost, s, diag)
                      : status;
-        const uint32_t best = status == VTA_OK ? least_of(s, count, s->whole) : count;
+        const uint32_t best = status == VTA_OK ? min_of(s, count, s->whole) : count;
         if (best < count) {
             s->task[best]->best = s->point[best];
             s->whole = s->cycles[best];
@@ -409,10 +409,10 @@ static vta_status run_there(vta_search *s, const char *records, uint64_t *cycles
     const char *offload = cli_value(s->t->args, "--offload");
     (void)snprintf(model, sizeof model, "%s/proof.so", s->t->folder);
     (void)snprintf(log, sizeof log, "%s/proof.txt", s->t->folder);
-    const char *words[CLI_MOST_SELF_WORDS] = {"vtac",     "compile",  s->t->model,
-                                              "--target", "vta",      "-o",
-                                              model,      "--config", config != NULL ? config : "pynq",
-                                              "--force"};
+    const char *words[CLI_MAX_SELF_WORDS] = {"vtac",     "compile",  s->t->model,
+                                             "--target", "vta",      "-o",
+                                             model,      "--config", config != NULL ? config : "pynq",
+                                             "--force"};
     size_t count = 10;
     if (records != NULL) {
         words[count++] = "--tuned";
@@ -473,7 +473,7 @@ static vta_status prove_best(vta_search *s, uint64_t *after, bool *faster, vta_d
 {
     *after = 0;
     *faster = false;
-    for (uint32_t k = 0; k < MOST_PROOFS && !*faster; k++) {
+    for (uint32_t k = 0; k < MAX_PROOFS && !*faster; k++) {
         uint64_t cycles = 0;
         take_network(s, s->taken[k]);
         if (!is_changed(s)) {
@@ -534,7 +534,7 @@ static vta_status finish_search(vta_search *s, vta_diag *diag)
 static vta_status make_room(vta_search *s, vta_diag *diag)
 {
     const size_t tasks = s->t->tasks.items.count;
-    for (uint32_t k = 0; k < MOST_PROOFS; k++) {
+    for (uint32_t k = 0; k < MAX_PROOFS; k++) {
         s->taken[k] = calloc(tasks, sizeof **s->taken);
         if (s->taken[k] == NULL) {
             return vta_no_memory(diag);
@@ -596,7 +596,7 @@ vta_status cli_tune_vta(cli_tuning *t, vta_diag *diag)
         cli_close_work(work);
         status = status == VTA_OK ? finish_search(&s, diag) : status;
     }
-    for (uint32_t k = 0; k < MOST_PROOFS; k++) {
+    for (uint32_t k = 0; k < MAX_PROOFS; k++) {
         free(s.taken[k]);
     }
     vtac_partition_free(s.regions);

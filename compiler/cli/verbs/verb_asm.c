@@ -64,7 +64,7 @@ const cli_verb cli_verb_asm = {
     .more = "  vtac asm prog.vasm -o prog.bin\n",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
-    .least = 1,
-    .most = 1,
+    .min = 1,
+    .max = 1,
     .run = run_asm,
 };

@@ -216,7 +216,7 @@ const cli_verb cli_verb_bench = {
     .option_count = sizeof options / sizeof options[0],
     .words = words,
     .word_count = sizeof words / sizeof words[0],
-    .least = 1,
-    .most = 1,
+    .min = 1,
+    .max = 1,
     .run = run_bench,
 };

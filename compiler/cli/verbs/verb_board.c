@@ -100,7 +100,7 @@ static bool read_address(const char *text, uint64_t *out)
 
 static int read_options(const cli_args *args, cli_board_options *out)
 {
-    enum { MOST_MIB = 1024 };
+    enum { MAX_MIB = 1024 };
     const char *memory = cli_value(args, "--memory");
     const char *window = cli_value(args, "--window");
     uint64_t mib = 64;
@@ -111,8 +111,8 @@ static int read_options(const cli_args *args, cli_board_options *out)
     if (out->dir == NULL || *out->dir == '\0') {
         return cli_usage(args, "'--dir DIR' says where its files are made");
     }
-    if (memory != NULL && (!cli_number(memory, &mib) || mib == 0 || mib > MOST_MIB)) {
-        return cli_usage(args, "'--memory %s': expected MiB from 1 to %d", memory, MOST_MIB);
+    if (memory != NULL && (!cli_number(memory, &mib) || mib == 0 || mib > MAX_MIB)) {
+        return cli_usage(args, "'--memory %s': expected MiB from 1 to %d", memory, MAX_MIB);
     }
     out->memory = mib << 20;
     kib = mib << 10;

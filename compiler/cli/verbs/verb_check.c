@@ -104,7 +104,7 @@ const cli_verb cli_verb_check = {
             "  vtac check --raw s.bin --mem uops.bin@0x8000 --mem zero:4096@0x10000\n",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
-    .least = 1,
-    .most = 1,
+    .min = 1,
+    .max = 1,
     .run = run_check,
 };

@@ -310,7 +310,7 @@ const cli_verb cli_verb_compile = {
     .summary = "compile a model to one shared object that runs from C",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
-    .least = 0,
-    .most = 1,
+    .min = 0,
+    .max = 1,
     .run = run_compile,
 };

@@ -146,8 +146,8 @@ const cli_verb cli_verb_completion = {
     .more = "  . <(vtac completion bash)\n",
     .words = words,
     .word_count = sizeof words / sizeof words[0],
-    .least = 1,
-    .most = 1,
+    .min = 1,
+    .max = 1,
     .run = run_completion,
     .alone = true,
 };

@@ -114,11 +114,11 @@ static void print_values(const char *wanted)
 }
 
 /* One property, with its comma in front. */
-static void print_key(const char *key, const char *type, uint32_t least, uint32_t most, const char *doc)
+static void print_key(const char *key, const char *type, uint32_t min, uint32_t max, const char *doc)
 {
     const bool number = strcmp(type, "integer") == 0;
     cli_print(",\n    \"%s\": {\"type\": \"%s\", \"%s\": %" PRIu32 ", \"%s\": %" PRIu32 ", \"description\": ",
-              key, type, number ? "minimum" : "minLength", least, number ? "maximum" : "maxLength", most);
+              key, type, number ? "minimum" : "minLength", min, number ? "maximum" : "maxLength", max);
     cli_json_string(doc);
     if (number) {
         print_values(key);
@@ -180,6 +180,6 @@ const cli_verb cli_verb_config = {
     .option_count = sizeof options / sizeof options[0],
     .words = words,
     .word_count = sizeof words / sizeof words[0],
-    .most = 2,
+    .max = 2,
     .run = run_config,
 };

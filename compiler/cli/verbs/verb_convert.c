@@ -86,7 +86,7 @@ const cli_verb cli_verb_convert = {
             "Example: vtac convert mobilenet.tflite -o mobilenet.onnx\n",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
-    .least = 1,
-    .most = 1,
+    .min = 1,
+    .max = 1,
     .run = run_convert,
 };

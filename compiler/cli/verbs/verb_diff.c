@@ -281,7 +281,7 @@ const cli_verb cli_verb_diff = {
     .more = "Example: vtac diff m.onnx --a tsim --b llvm --config tiny\n",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
-    .least = 1,
-    .most = 1,
+    .min = 1,
+    .max = 1,
     .run = run_diff,
 };

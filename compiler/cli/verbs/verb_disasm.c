@@ -130,7 +130,7 @@ const cli_verb cli_verb_disasm = {
             "  vtac disasm model.so                          # layers as comments\n",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
-    .least = 1,
-    .most = 1,
+    .min = 1,
+    .max = 1,
     .run = run_disasm,
 };

@@ -137,7 +137,7 @@ __attribute__((format(printf, 4, 5))) static void print_finding(report *r, bool 
     print_row(r, &row);
 }
 
-static void check_folder(report *r, const char *name, const char *folder, uint64_t least_mib,
+static void check_folder(report *r, const char *name, const char *folder, uint64_t min_mib,
                          const char *purpose)
 {
     struct statvfs room;
@@ -147,14 +147,14 @@ static void check_folder(report *r, const char *name, const char *folder, uint64
         return;
     }
     const uint64_t mib = (uint64_t)room.f_bavail * room.f_frsize >> 20;
-    print_finding(r, mib >= least_mib, name, "%llu MiB free in '%.400s', at least %llu are needed for %s",
-                  (unsigned long long)mib, folder, (unsigned long long)least_mib, purpose);
+    print_finding(r, mib >= min_mib, name, "%llu MiB free in '%.400s', at least %llu are needed for %s",
+                  (unsigned long long)mib, folder, (unsigned long long)min_mib, purpose);
 }
 
 /* What a simulator needs to be built and kept, and models to be compiled. */
 static void check_runner(report *r)
 {
-    enum { LEAST_MEMORY_MIB = 2048, LEAST_CACHE_MIB = 512, LEAST_TMP_MIB = 256 };
+    enum { MIN_MEMORY_MIB = 2048, MIN_CACHE_MIB = 512, MIN_TMP_MIB = 256 };
     const long processors = sysconf(_SC_NPROCESSORS_ONLN);
     const uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) >> 20;
     const char *temporary = getenv("TMPDIR");
@@ -163,18 +163,18 @@ static void check_runner(report *r)
     vta_diag diag = {0};
     print_finding(r, processors > 0, "processors", "%ld; 'vtac regress' runs as many commands at a time",
                   processors);
-    print_finding(r, memory >= LEAST_MEMORY_MIB, "memory",
+    print_finding(r, memory >= MIN_MEMORY_MIB, "memory",
                   "%llu MiB, at least %d are needed to build a simulator", (unsigned long long)memory,
-                  LEAST_MEMORY_MIB);
+                  MIN_MEMORY_MIB);
     if (vta_config_load("tiny", &config, &diag) == VTA_OK &&
         vta_rtlsim_locate("tsim", &config, NULL, NULL, cache, sizeof cache, &diag) == VTA_OK) {
         char *slash = strrchr(cache, '/');
         *(slash != NULL ? slash : cache) = '\0';
-        check_folder(r, "cache", cache, LEAST_CACHE_MIB, "simulators; keep it from run to run (VTAC_CACHE)");
+        check_folder(r, "cache", cache, MIN_CACHE_MIB, "simulators; keep it from run to run (VTAC_CACHE)");
     } else {
         print_finding(r, false, "cache", "%s", diag.text);
     }
-    check_folder(r, "TMPDIR", temporary != NULL && *temporary != '\0' ? temporary : "/tmp", LEAST_TMP_MIB,
+    check_folder(r, "TMPDIR", temporary != NULL && *temporary != '\0' ? temporary : "/tmp", MIN_TMP_MIB,
                  "compiled models");
 }
 

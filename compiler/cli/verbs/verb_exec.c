@@ -232,7 +232,7 @@ const cli_verb cli_verb_exec = {
             "      --dump 0x180000:4096=out.bin\n",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
-    .least = 1,
-    .most = 1,
+    .min = 1,
+    .max = 1,
     .run = run_exec,
 };

@@ -226,7 +226,7 @@ const cli_verb cli_verb_explain = {
             "predicts them, of others estimated; 'on host' is the processor beside it.\n",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
-    .least = 1,
-    .most = 1,
+    .min = 1,
+    .max = 1,
     .run = run_explain,
 };

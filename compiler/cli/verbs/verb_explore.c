@@ -22,7 +22,7 @@
 #include "vta/hash.h"
 #include "workers.h"
 
-enum { SHOWN = 10, PATH = 4096, MOST_WEIGHT = 1000000 };
+enum { SHOWN = 10, PATH = 4096, MAX_WEIGHT = 1000000 };
 
 static const cli_option options[] = {
     {"--models", "A,B,...", CLI_FILE, "files, or names of the zoo (with 8-bit integers)"},
@@ -64,7 +64,7 @@ static int read_budget(const cli_args *args, vtac_part *part)
         const struct {
             const char *name;
             double *to;
-        } rows[] = {{"lut=", &part->lut_most}, {"dsp=", &part->dsp_most}, {"bram=", &part->bram_most}};
+        } rows[] = {{"lut=", &part->lut_max}, {"dsp=", &part->dsp_max}, {"bram=", &part->bram_max}};
         uint64_t number = 0;
         size_t i = 0;
         while (i < 3 && strncmp(text, rows[i].name, strlen(rows[i].name)) != 0) {
@@ -97,8 +97,8 @@ static int read_counts(const cli_args *args, vtac_explore_options *o)
     for (const char *at = text; at != NULL; count++) {
         char *end;
         const double number = strtod(at, &end);
-        if (end == at || (*end != ',' && *end != '\0') || !(number > 0) || number > MOST_WEIGHT ||
-            count == models || count == VTAC_MOST_NETWORKS) {
+        if (end == at || (*end != ',' && *end != '\0') || !(number > 0) || number > MAX_WEIGHT ||
+            count == models || count == VTAC_MAX_NETWORKS) {
             break;
         }
         o->counts[count] = number;
@@ -161,9 +161,9 @@ static vta_status read_space(explore_job *j, vta_diag *diag)
     const vtac_part budget = j->part;
     size_t at = 0;
     VTA_TRY(vtac_part_find(name != NULL ? name : "xc7z020", &j->part, diag));
-    j->part.lut_most = budget.lut_most > 0 ? budget.lut_most : j->part.lut_most;
-    j->part.dsp_most = budget.dsp_most > 0 ? budget.dsp_most : j->part.dsp_most;
-    j->part.bram_most = budget.bram_most > 0 ? budget.bram_most : j->part.bram_most;
+    j->part.lut_max = budget.lut_max > 0 ? budget.lut_max : j->part.lut_max;
+    j->part.dsp_max = budget.dsp_max > 0 ? budget.dsp_max : j->part.dsp_max;
+    j->part.bram_max = budget.bram_max > 0 ? budget.bram_max : j->part.bram_max;
     j->options.part = &j->part;
     VTA_TRY(vtac_space_default(j->options.part, &j->space, diag));
     VTA_TRY(file != NULL ? vtac_space_read(file, &j->space, diag) : VTA_OK);
@@ -178,7 +178,7 @@ static vta_status read_space(explore_job *j, vta_diag *diag)
 /* ---- results */
 
 enum { CELLS = 10 }; /* before those of networks */
-_Static_assert(CELLS + VTAC_MOST_NETWORKS + 1 <= CLI_MOST_COLUMNS, "a column for each network, and a note");
+_Static_assert(CELLS + VTAC_MAX_NETWORKS + 1 <= CLI_MAX_COLUMNS, "a column for each network, and a note");
 
 static void fill_row(const void *context, uint32_t row, cli_cell *cells)
 {
@@ -262,16 +262,16 @@ static void print_beside(const cli_explored *e)
 
 static void print_text(const cli_explored *e)
 {
-    cli_column columns[CLI_MOST_COLUMNS] = {{"", CLI_WORD},
-                                            {"tile", CLI_WORD},
-                                            {"pump", CLI_FIGURE},
-                                            {"parts", CLI_WORD},
-                                            {"inp/wgt/acc/uop", CLI_WORD},
-                                            {"fps", CLI_FIGURE},
-                                            {"mJ", CLI_FIGURE},
-                                            {"LUT", CLI_FIGURE},
-                                            {"DSP", CLI_FIGURE},
-                                            {"BRAM36", CLI_FIGURE}};
+    cli_column columns[CLI_MAX_COLUMNS] = {{"", CLI_WORD},
+                                           {"tile", CLI_WORD},
+                                           {"pump", CLI_FIGURE},
+                                           {"parts", CLI_WORD},
+                                           {"inp/wgt/acc/uop", CLI_WORD},
+                                           {"fps", CLI_FIGURE},
+                                           {"mJ", CLI_FIGURE},
+                                           {"LUT", CLI_FIGURE},
+                                           {"DSP", CLI_FIGURE},
+                                           {"BRAM36", CLI_FIGURE}};
     const vtac_exploration *x = e->found;
     const vtac_area *error = &x->area_model.error;
     for (uint32_t n = 0; n < e->networks->count; n++) {
@@ -455,7 +455,7 @@ static uint64_t hash_of_space(const vtac_space *space, const vtac_part *part, ui
             hash = vta_hash_text(hash, text);
         }
     }
-    (void)snprintf(text, sizeof text, " %g %g %g", part->lut_most, part->dsp_most, part->bram_most);
+    (void)snprintf(text, sizeof text, " %g %g %g", part->lut_max, part->dsp_max, part->bram_max);
     return vta_hash_text(hash, text);
 }
 
@@ -530,7 +530,7 @@ const cli_verb cli_verb_explore = {
     .summary = "find the hardware that is best for networks on a part",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
-    .least = 0,
-    .most = 0,
+    .min = 0,
+    .max = 0,
     .run = run_explore,
 };

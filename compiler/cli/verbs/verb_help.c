@@ -60,6 +60,6 @@ const cli_verb cli_verb_help = {
     .name = "help",
     .operands = "[VERB]",
     .summary = "list the verbs, or tell about one",
-    .most = 1,
+    .max = 1,
     .run = run_help,
 };

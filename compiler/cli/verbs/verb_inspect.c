@@ -131,7 +131,7 @@ const cli_verb cli_verb_inspect = {
             "large constants are shown by their checksum.\n",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
-    .least = 0,
-    .most = 1,
+    .min = 0,
+    .max = 1,
     .run = run_inspect,
 };

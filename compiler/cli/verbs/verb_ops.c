@@ -28,8 +28,8 @@ typedef struct operator_entry {
     const char *types, *host, *accelerator, *limits, *open;
 } operator_entry;
 
-enum { MOST_ENTRIES = 1024 };
-static operator_entry entries[MOST_ENTRIES];
+enum { MAX_ENTRIES = 1024 };
+static operator_entry entries[MAX_ENTRIES];
 
 static void add_entry(uint32_t *count, operator_entry e)
 {
@@ -41,7 +41,7 @@ static void add_entry(uint32_t *count, operator_entry e)
             return; /* a form of another opset */
         }
     }
-    if (*count < MOST_ENTRIES) {
+    if (*count < MAX_ENTRIES) {
         entries[(*count)++] = e;
     }
 }
@@ -174,7 +174,7 @@ const cli_verb cli_verb_ops = {
     .summary = "list the operators: from which opset on, types, where, limits",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
-    .least = 0,
-    .most = 0,
+    .min = 0,
+    .max = 0,
     .run = run_ops,
 };

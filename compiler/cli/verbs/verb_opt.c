@@ -105,7 +105,7 @@ const cli_verb cli_verb_opt = {
     .more = "Example: vtac inspect m.onnx -o m.ir && vtac opt --pass fold-qdq m.ir\n",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
-    .least = 0,
-    .most = 1,
+    .min = 0,
+    .max = 1,
     .run = run_opt,
 };

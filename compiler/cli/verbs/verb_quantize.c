@@ -12,7 +12,7 @@
 #include "table.h"
 #include "tensors.h"
 
-enum { MOST_KEPT = 256 };
+enum { MAX_KEPT = 256 };
 
 static const cli_option options[] = {
     CLI_CALIB_OPTIONS,
@@ -190,12 +190,12 @@ static int run_quantize(const cli_args *args)
         return cli_usage(args, "--tune-rounding looks at real inputs; give --calib");
     }
     how.correct_bias = !cli_flag(args, "--no-bias-correction");
-    const char *kept[MOST_KEPT];
+    const char *kept[MAX_KEPT];
     size_t at = 0;
     for (const char *name = cli_next(args, "--keep-float", &at); name != NULL;
          name = cli_next(args, "--keep-float", &at)) {
-        if (how.keep_count == MOST_KEPT) {
-            return cli_usage(args, "--keep-float may be given %d times", MOST_KEPT);
+        if (how.keep_count == MAX_KEPT) {
+            return cli_usage(args, "--keep-float may be given %d times", MAX_KEPT);
         }
         kept[how.keep_count++] = name;
     }
@@ -234,7 +234,7 @@ const cli_verb cli_verb_quantize = {
     .more = "Example: vtac quantize m.onnx --calib s.npz --method mse --report\n",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
-    .least = 1,
-    .most = 1,
+    .min = 1,
+    .max = 1,
     .run = run_quantize,
 };

@@ -33,7 +33,7 @@ static const cli_option options[] = {
     {"--json", NULL, CLI_FLAG, "print JSON"},
 };
 
-enum { MOST_HISTORY = 1 << 28 };
+enum { MAX_HISTORY = 1 << 28 };
 
 /* ---- what is printed */
 
@@ -126,7 +126,7 @@ static vta_status write_page(const cli_args *args, const cli_regress_suite *s, v
     uint8_t *bytes = NULL;
     size_t size = 0;
     if (path != NULL) {
-        VTA_TRY(vta_file_read(path, MOST_HISTORY, &bytes, &size, diag));
+        VTA_TRY(vta_file_read(path, MAX_HISTORY, &bytes, &size, diag));
     }
     char *text = strndup(bytes != NULL ? (const char *)bytes : "", size);
     const vta_status status =
@@ -284,8 +284,8 @@ const cli_verb cli_verb_regress = {
             "baseline. Exit status 1: not all passed.\n",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
-    .least = 1,
-    .most = 1,
+    .min = 1,
+    .max = 1,
     .run = run_regress,
     .alone = true,
 };

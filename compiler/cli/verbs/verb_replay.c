@@ -298,7 +298,7 @@ const cli_verb cli_verb_replay = {
     .more = "Example: vtac replay m.onnx --layer conv1 --device tsim --trace t.fst\n",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
-    .least = 1,
-    .most = 1,
+    .min = 1,
+    .max = 1,
     .run = run_replay,
 };

@@ -466,7 +466,7 @@ const cli_verb cli_verb_run = {
             "\nand then, or alone, mean=,std=,scale=,crop=,order=rgb|bgr,layout=nchw|nhwc\n",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
-    .least = 0,
-    .most = 64,
+    .min = 0,
+    .max = 64,
     .run = run_run,
 };

@@ -11,7 +11,7 @@
 #include "tuning.h"
 #include "vta/clock.h"
 
-enum { MOST_THREADS = 1024 }; /* as 'vtac bench' */
+enum { MAX_THREADS = 1024 }; /* as 'vtac bench' */
 
 static const cli_option options[] = {
     {"--log", "FILE", CLI_FILE, "what was found, a JSON object a line (tune.jsonl)"},
@@ -71,8 +71,8 @@ static int read_arguments(const cli_args *args, cli_tuning *t, cli_shapes *shape
         read_number(args, "--repeat", &t->repeat) != CLI_OK || cli_read_work(args, &t->how) != CLI_OK) {
         return CLI_USAGE;
     }
-    if (t->threads > MOST_THREADS) {
-        return cli_usage(args, "--threads takes a number up to %d, not '%s'", MOST_THREADS,
+    if (t->threads > MAX_THREADS) {
+        return cli_usage(args, "--threads takes a number up to %d, not '%s'", MAX_THREADS,
                          cli_value(args, "--threads"));
     }
     t->is_leader = true;
@@ -134,7 +134,7 @@ const cli_verb cli_verb_tune = {
     .more = "A log that is there already is gone on from.\n",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
-    .least = 1,
-    .most = 1,
+    .min = 1,
+    .max = 1,
     .run = run_tune,
 };

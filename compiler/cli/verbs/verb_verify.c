@@ -52,8 +52,8 @@ typedef struct verdict {
     vta_diag diag;
 } verdict;
 
-enum { MOST_INPUTS = 16 }; /* as bound_from: none was */
-static const size_t most_bytes = (size_t)1 << 31;
+enum { MAX_INPUTS = 16 }; /* as bound_from: none was */
+static const size_t max_bytes = (size_t)1 << 31;
 
 /* ---- binding inputs: a protobuf message may be given in pieces, so that a graph with one more initializer
  * is the file and a few bytes */
@@ -92,14 +92,14 @@ static bool is_parameter(const vtac_tensor *t)
 
 static void bind_parameters(const char *folder, int first, vta_str *model)
 {
-    for (int i = first; i < MOST_INPUTS; i++) {
+    for (int i = first; i < MAX_INPUTS; i++) {
         char path[4300];
         uint8_t *bytes;
         size_t size;
         vta_arena arena = {0};
         vtac_tensor tensor;
         (void)snprintf(path, sizeof path, "%s/test_data_set_0/input_%d.pb", folder, i);
-        if (vta_file_read(path, most_bytes, &bytes, &size, NULL) != VTA_OK) {
+        if (vta_file_read(path, max_bytes, &bytes, &size, NULL) != VTA_OK) {
             return;
         }
         if (vtac_onnx_tensor(bytes, size, path, &arena, &tensor, NULL) == VTA_OK && is_parameter(&tensor)) {
@@ -115,8 +115,8 @@ static void bind_parameters(const char *folder, int first, vta_str *model)
 
 /* Shapes of the case's inputs, for those that the model leaves open. */
 typedef struct case_shapes {
-    vtac_shape_option items[MOST_INPUTS];
-    char names[MOST_INPUTS][128];
+    vtac_shape_option items[MAX_INPUTS];
+    char names[MAX_INPUTS][128];
     uint32_t count;
     bool hold; /* whatever the model says */
 } case_shapes;
@@ -139,12 +139,12 @@ static void add_shape(case_shapes *shapes, const Onnx__TensorProto *tensor)
 
 static void read_shapes(const char *folder, case_shapes *shapes)
 {
-    for (int i = 0; i < MOST_INPUTS; i++) {
+    for (int i = 0; i < MAX_INPUTS; i++) {
         char path[4300];
         uint8_t *bytes;
         size_t size;
         (void)snprintf(path, sizeof path, "%s/test_data_set_0/input_%d.pb", folder, i);
-        if (vta_file_read(path, most_bytes, &bytes, &size, NULL) != VTA_OK) {
+        if (vta_file_read(path, max_bytes, &bytes, &size, NULL) != VTA_OK) {
             return;
         }
         vta_arena arena = {0};
@@ -196,7 +196,7 @@ static vta_status compile_case(verification *v, const char *folder, verdict *out
     if (!v->is_onnx) {
         return compile_file(v, &out->diag);
     }
-    VTA_TRY(vta_file_read(v->model, most_bytes, &bytes, &size, &out->diag));
+    VTA_TRY(vta_file_read(v->model, max_bytes, &bytes, &size, &out->diag));
     case_shapes *shapes = calloc(1, sizeof *shapes);
     vta_str model = {0};
     vta_str_append(&model, bytes, size);
@@ -226,7 +226,7 @@ static vta_status compile_case(verification *v, const char *folder, verdict *out
         bind_parameters(folder, first, &bound);
         if (!bound.failed && bound.size > size) {
             status = compile_bytes(v, folder, shapes, &bound, &second);
-            out->bound_from = status == VTA_OK ? first : MOST_INPUTS;
+            out->bound_from = status == VTA_OK ? first : MAX_INPUTS;
             out->diag = status == VTA_OK ? (vta_diag){0} : second;
         }
         vta_str_free(&bound);
@@ -260,13 +260,13 @@ static vta_status load_inputs(vta_model *model, const char *folder, const cli_ve
 {
     const uint32_t count = vta_model_input_count(model);
     uint32_t next = 0;
-    for (int i = 0; next < count || i < MOST_INPUTS; i++) {
+    for (int i = 0; next < count || i < MAX_INPUTS; i++) {
         char path[VERIFY_PATH];
         vta_arena arena = {0};
         vtac_tensor tensor;
         const vta_tensor_info info = next < count ? vta_model_input(model, next) : (vta_tensor_info){0};
         cli_verify_file(set, true, (uint32_t)i, path);
-        if (next >= count && (bound_from >= MOST_INPUTS || access(path, R_OK) != 0)) {
+        if (next >= count && (bound_from >= MAX_INPUTS || access(path, R_OK) != 0)) {
             break;
         }
         if (cli_is_parcel(&info)) {
@@ -374,7 +374,7 @@ static bool is_random(const char *path)
 {
     uint8_t *bytes;
     size_t size;
-    if (vta_file_read(path, most_bytes, &bytes, &size, NULL) != VTA_OK) {
+    if (vta_file_read(path, max_bytes, &bytes, &size, NULL) != VTA_OK) {
         return false;
     }
     Onnx__ModelProto *model = onnx__model_proto__unpack(NULL, size, bytes); /* it was compiled: it is sound */
@@ -444,12 +444,12 @@ static void report_verdict(verification *v, const char *folder, const verdict *r
         cli_print("{\"case\": ");
         cli_json_string(folder);
         cli_print(", \"result\": \"%s\", \"bound\": %s, \"reason\": ", words[result->outcome],
-                  result->bound_from < MOST_INPUTS ? "true" : "false");
+                  result->bound_from < MAX_INPUTS ? "true" : "false");
         cli_json_string(result->diag.text);
         cli_print("}");
     } else {
         cli_print("%s %s%s%s%s\n", words[result->outcome], folder,
-                  result->bound_from < MOST_INPUTS ? " (parameters bound to the values of the case)" : "",
+                  result->bound_from < MAX_INPUTS ? " (parameters bound to the values of the case)" : "",
                   result->outcome == PASSED ? "" : ": ", result->outcome == PASSED ? "" : result->diag.text);
     }
     cli_flush();
@@ -493,7 +493,7 @@ static int run_verify(const cli_args *args)
     cli_stages_begin();
     cli_die_tidily();
     for (size_t i = 0; i < args->operand_count; i++) {
-        verdict result = {.bound_from = MOST_INPUTS};
+        verdict result = {.bound_from = MAX_INPUTS};
         cli_stages_outer("case", i, args->operand_count);
         run_case(&v, args->operands[i], &result);
         cli_stages_hide();
@@ -523,7 +523,7 @@ const cli_verb cli_verb_verify = {
             "UNSUPPORTED, with the reason.\n",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
-    .least = 1,
-    .most = 1000000,
+    .min = 1,
+    .max = 1000000,
     .run = run_verify,
 };

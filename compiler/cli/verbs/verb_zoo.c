@@ -113,7 +113,7 @@ const cli_verb cli_verb_zoo = {
     .summary = "write a classic architecture as an ONNX file with seeded weights",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
-    .least = 0,
-    .most = 1,
+    .min = 0,
+    .max = 1,
     .run = run_zoo,
 };

@@ -11,7 +11,7 @@
 #include "vta/file.h"
 #include "vtac/import.h"
 
-static const size_t most_bytes = (size_t)1 << 31;
+static const size_t max_bytes = (size_t)1 << 31;
 
 static bool is_there(const char *path)
 {
@@ -44,7 +44,7 @@ static const vtac_import_kind *kind_of(const char *folder, const char *path)
     const vtac_import_kind *kind = NULL;
     uint8_t *bytes;
     size_t size;
-    if (vta_file_read(path, most_bytes, &bytes, &size, NULL) != VTA_OK) {
+    if (vta_file_read(path, max_bytes, &bytes, &size, NULL) != VTA_OK) {
         return NULL;
     }
     const vtac_model_file file = {.path = path, .folder = folder, .bytes = bytes, .size = size};
@@ -199,20 +199,20 @@ vta_status cli_verify_find_set(const char *folder, uint32_t i, cli_verify_set *o
 
 void cli_verify_file(const cli_verify_set *set, bool is_input, uint32_t i, char path[VERIFY_PATH])
 {
-    const int most = VERIFY_PATH - 64;
+    const int max = VERIFY_PATH - 64;
     if (set->is_folder) {
         const char *name = is_input ? "input" : "output";
         char other[VERIFY_PATH];
-        (void)snprintf(path, VERIFY_PATH, "%.*s/%s_%u.pb", most, set->begin, name, i);
-        (void)snprintf(other, VERIFY_PATH, "%.*s/%s_%u.npy", most, set->begin, name, i);
+        (void)snprintf(path, VERIFY_PATH, "%.*s/%s_%u.pb", max, set->begin, name, i);
+        (void)snprintf(other, VERIFY_PATH, "%.*s/%s_%u.npy", max, set->begin, name, i);
         if (!is_there(path) && is_there(other)) {
             memcpy(path, other, sizeof other);
         }
         return;
     }
     const char *name = is_input ? "in" : "out";
-    (void)snprintf(path, VERIFY_PATH, "%.*s_%s.npy", most, set->begin, name);
+    (void)snprintf(path, VERIFY_PATH, "%.*s_%s.npy", max, set->begin, name);
     if (i > 0 || !is_there(path)) {
-        (void)snprintf(path, VERIFY_PATH, "%.*s_%s%u.npy", most, set->begin, name, i);
+        (void)snprintf(path, VERIFY_PATH, "%.*s_%s%u.npy", max, set->begin, name, i);
     }
 }

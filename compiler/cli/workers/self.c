@@ -192,10 +192,10 @@ vta_status cli_start_self(const char *const *words, const char *out, pid_t *pid,
 /* What a command said last; its file goes with the folder that it is in. */
 static vta_status why_it_failed(const char *verb, const char *out, vta_diag *diag)
 {
-    enum { MOST_SAID = 1 << 26, LENGTH = 400 };
+    enum { MAX_SAID = 1 << 26, LENGTH = 400 };
     uint8_t *bytes = NULL;
     size_t end = 0;
-    if (vta_file_read(out, MOST_SAID, &bytes, &end, NULL) != VTA_OK) {
+    if (vta_file_read(out, MAX_SAID, &bytes, &end, NULL) != VTA_OK) {
         return vta_fail(diag, VTA_IO, "'vtac %s' failed", verb);
     }
     while (end > 0 && bytes[end - 1] == '\n') {
@@ -232,7 +232,7 @@ vta_status cli_run_self(const char *const *words, const char *out, double timeou
     return WEXITSTATUS(status) == 0 ? VTA_OK : why_it_failed(words[1], out, diag);
 }
 
-vta_status cli_words_of_model(const cli_args *args, const char *words[CLI_MOST_SELF_WORDS], size_t count,
+vta_status cli_words_of_model(const cli_args *args, const char *words[CLI_MAX_SELF_WORDS], size_t count,
                               vta_diag *diag)
 {
     static const char *const options[] = {"--shape", "--weights", "--calib"};
@@ -240,7 +240,7 @@ vta_status cli_words_of_model(const cli_args *args, const char *words[CLI_MOST_S
         size_t at = 0;
         for (const char *value = cli_next(args, options[i], &at); value != NULL;
              value = cli_next(args, options[i], &at)) {
-            if (count + 3 > CLI_MOST_SELF_WORDS) {
+            if (count + 3 > CLI_MAX_SELF_WORDS) {
                 return vta_fail(diag, VTA_RANGE, "%s is given too often", options[i]);
             }
             words[count++] = options[i];
@@ -253,10 +253,10 @@ vta_status cli_words_of_model(const cli_args *args, const char *words[CLI_MOST_S
 
 vta_status cli_self_cycles(const char *path, uint64_t *cycles, vta_diag *diag)
 {
-    enum { MOST_ANSWER = 1 << 26 };
+    enum { MAX_ANSWER = 1 << 26 };
     uint8_t *bytes = NULL;
     size_t size = 0;
-    VTA_TRY(vta_file_read(path, MOST_ANSWER, &bytes, &size, diag));
+    VTA_TRY(vta_file_read(path, MAX_ANSWER, &bytes, &size, diag));
     const char *begin = memchr(bytes, '{', size);
     cJSON *root = begin != NULL ? cJSON_Parse(begin) : NULL;
     const cJSON *number = cJSON_GetObjectItemCaseSensitive(root, "cycles");

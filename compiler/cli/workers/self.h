@@ -24,8 +24,8 @@ vta_status cli_start_self(const char *const *words, const char *out, pid_t *pid,
 
 /* How a model is read, as this command was told: appends --shape, --weights and --calib with their values to
  * the words of another one, of which there are `count`, and a NULL. */
-enum { CLI_MOST_SELF_WORDS = 96 };
-vta_status cli_words_of_model(const cli_args *args, const char *words[CLI_MOST_SELF_WORDS], size_t count,
+enum { CLI_MAX_SELF_WORDS = 96 };
+vta_status cli_words_of_model(const cli_args *args, const char *words[CLI_MAX_SELF_WORDS], size_t count,
                               vta_diag *diag);
 
 /* The environment without what tells a rank of mpirun: who is run is none. Owned, with

@@ -14,7 +14,7 @@
 #include "vta/fail.h"
 #include "vta/file.h"
 
-enum { MOST_JOBS = 4096, MOST_WORDS = 64, MOST_LINE = 1 << 20 };
+enum { MAX_JOBS = 4096, MAX_WORDS = 64, MAX_LINE = 1 << 20 };
 
 int cli_read_work(const cli_args *args, cli_work *out)
 {
@@ -23,8 +23,8 @@ int cli_read_work(const cli_args *args, cli_work *out)
     uint64_t number = 0;
     int given = 0;
     *out = (cli_work){0};
-    if (jobs != NULL && (!cli_number(jobs, &number) || number == 0 || number > MOST_JOBS)) {
-        return cli_usage(args, "'--jobs %s': expected a number from 1 to %d", jobs, MOST_JOBS);
+    if (jobs != NULL && (!cli_number(jobs, &number) || number == 0 || number > MAX_JOBS)) {
+        return cli_usage(args, "'--jobs %s': expected a number from 1 to %d", jobs, MAX_JOBS);
     }
     out->options.workers = (uint32_t)number;
     for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
@@ -72,7 +72,7 @@ static vta_status joining_command(const char *folder, vta_str *out, vta_diag *di
         return vta_fail(diag, VTA_IO, "cannot tell where this program is (/proc/self/exe)");
     }
     program[length] = '\0';
-    VTA_TRY(vta_file_read("/proc/self/cmdline", MOST_LINE, &bytes, &size, diag));
+    VTA_TRY(vta_file_read("/proc/self/cmdline", MAX_LINE, &bytes, &size, diag));
     vta_str_put(out, "exec");
     quote_word(out, program);
     const char *word = (const char *)bytes;
@@ -92,7 +92,7 @@ static vta_status joining_command(const char *folder, vta_str *out, vta_diag *di
 
 typedef struct submission {
     vta_str array, output, wrap;
-    const char *words[MOST_WORDS];
+    const char *words[MAX_WORDS];
 } submission;
 
 static vta_status make_submission(const cli_args *args, vtac_work_options *o, submission *s, vta_diag *diag)
@@ -110,7 +110,7 @@ static vta_status make_submission(const cli_args *args, vtac_work_options *o, su
     s->words[count++] = "--job-name=vtac";
     s->words[count++] = s->array.text;
     s->words[count++] = s->output.text;
-    for (const char *word = cli_next(args, "--sbatch", &at); word != NULL && count + 3 < MOST_WORDS;
+    for (const char *word = cli_next(args, "--sbatch", &at); word != NULL && count + 3 < MAX_WORDS;
          word = cli_next(args, "--sbatch", &at)) {
         s->words[count++] = word;
     }

@@ -18,11 +18,11 @@
 typedef enum vtac_family { VTAC_XC7, VTAC_XCUP, VTAC_ECP5 } vtac_family;
 
 typedef struct vtac_part {
-    const char *name, *board;  /* "xc7z020", "pynq"; board: the shipped configuration to begin with */
-    const char *bitstream;     /* the board of `./run bitstream` that has it; "": none */
-    double lut, ff, dsp, bram; /* what there is */
-    double lut_most, dsp_most, bram_most;           /* and what may be taken, so that it can be routed */
-    uint32_t clock_mhz, shared_mb_s, most_bus_bits; /* of its usual board */
+    const char *name, *board;          /* "xc7z020", "pynq"; board: the shipped configuration to begin with */
+    const char *bitstream;             /* the board of `./run bitstream` that has it; "": none */
+    double lut, ff, dsp, bram;         /* what there is */
+    double lut_max, dsp_max, bram_max; /* and what may be taken, so that it can be routed */
+    uint32_t clock_mhz, shared_mb_s, max_bus_bits; /* of its usual board */
     vtac_family family;
 } vtac_part;
 
@@ -119,14 +119,14 @@ typedef enum vtac_objective {
 } vtac_objective;
 const char *vtac_objective_name(vtac_objective objective);
 
-enum { VTAC_MOST_NETWORKS = 16 };
+enum { VTAC_MAX_NETWORKS = 16 };
 typedef struct vtac_candidate {
     uint64_t index; /* in the space */
     vta_config config;
     vtac_area area;
     double share; /* of the part */
     bool runs;    /* all networks */
-    vtac_estimate networks[VTAC_MOST_NETWORKS];
+    vtac_estimate networks[VTAC_MAX_NETWORKS];
     double fps, energy; /* geometric means over the networks */
     double score;       /* by the objective: smaller is better */
     bool front;         /* nobody is better in fps, share and energy */
@@ -146,9 +146,9 @@ typedef struct vtac_tile {
     double fps;       /* of the fastest that runs all networks; 0: none does */
     char nearest[96]; /* of those that do not fit, what the one that is least too large takes: "LUT 61,204 of
                          39,900"; "": all fit */
-    double least_share; /* and its share of the part */
+    double min_share; /* and its share of the part */
 } vtac_tile;
-enum { VTAC_MOST_TILES = 64 };
+enum { VTAC_MAX_TILES = 64 };
 
 typedef struct vtac_exploration {
     vtac_candidate *candidates; /* best first; owned */
@@ -159,7 +159,7 @@ typedef struct vtac_exploration {
     char nearest[96];      /* what the one of those too large that is least so needs more of: "LUT 61,204 of
                               39,900" */
     char illegal_why[192]; /* of the first that is not legal */
-    vtac_tile tiles[VTAC_MOST_TILES]; /* from the smallest array to the largest */
+    vtac_tile tiles[VTAC_MAX_TILES]; /* from the smallest array to the largest */
     uint32_t tile_count;
     double *piece_seconds; /* of each piece of work; owned */
     uint32_t piece_count;
@@ -171,7 +171,7 @@ typedef struct vtac_explore_options {
     const vtac_space *space;
     const vtac_explored *networks;
     uint32_t network_count;
-    double counts[VTAC_MOST_NETWORKS]; /* how much each counts in the means; all 0: alike */
+    double counts[VTAC_MAX_NETWORKS]; /* how much each counts in the means; all 0: alike */
     vtac_objective objective;
     uint64_t limit; /* configurations of the space that are looked at, evenly; 0: all */
     void (*told)(void *context, uint32_t done, uint32_t all);

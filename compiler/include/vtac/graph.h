@@ -235,12 +235,12 @@ uint8_t vtac_dtype_bits(vtac_dtype dtype);
 vtac_dtype vtac_dtype_held(vtac_dtype dtype);
 bool vtac_dtype_is_narrow_int(vtac_dtype dtype);
 
-/* How a narrow float is coded: sign, `exponent` bits, `mantissa` bits. `most` codes the largest number;
+/* How a narrow float is coded: sign, `exponent` bits, `mantissa` bits. `max` codes the largest number;
  * beyond it stands `over` where nothing saturates, `nan` for what is no number; without a negative zero a
  * zero has no sign. NULL: the type is none such. */
 typedef struct vtac_minifloat {
     int exponent, mantissa, bias;
-    uint8_t sign, most, over, nan;
+    uint8_t sign, max, over, nan;
     bool has_negative_zero;
 } vtac_minifloat;
 const vtac_minifloat *vtac_minifloat_of(vtac_dtype dtype);
@@ -302,7 +302,7 @@ vta_status vtac_infer(const vtac_graph *graph, const vtac_node *node, vtac_type 
  * such a node. */
 vta_status vtac_evaluate(vtac_graph *graph, const vtac_node *node, bool *done, vtac_tensor *out,
                          vta_diag *diag);
-vta_status vtac_evaluate_up_to(vtac_graph *graph, const vtac_node *node, int64_t most, bool *done,
+vta_status vtac_evaluate_up_to(vtac_graph *graph, const vtac_node *node, int64_t max, bool *done,
                                vtac_tensor *out, vta_diag *diag);
 
 /* The text form (src/ir/print.c describes it); owned, NULL without memory. Constants of more than

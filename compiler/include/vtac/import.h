@@ -13,7 +13,7 @@ typedef struct vtac_shape_option {
     const char *name;
     uint32_t rank;
     int64_t dim[VTAC_MAX_RANK];
-    int64_t most[VTAC_MAX_RANK]; /* of a range from dim on; 0: none, the size is dim */
+    int64_t max[VTAC_MAX_RANK]; /* of a range from dim on; 0: none, the size is dim */
 } vtac_shape_option;
 
 typedef struct vtac_import_options {

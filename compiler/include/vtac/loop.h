@@ -133,7 +133,7 @@ typedef struct vtac_stmt {
     bool later;             /* AHEAD: not into the nearest cache */
 } vtac_stmt;
 
-enum { VTAC_MOST_NESTING = 40 };
+enum { VTAC_MAX_NESTING = 40 };
 
 typedef struct vtac_kernel {
     vta_arena *arena; /* borrowed: everything lives there */
@@ -147,7 +147,7 @@ typedef struct vtac_kernel {
     bool failed;    /* memory ran out */
     struct {
         vtac_stmt **tail; /* where the next statement goes, for each open block */
-    } open[VTAC_MOST_NESTING];
+    } open[VTAC_MAX_NESTING];
     uint32_t depth;
 } vtac_kernel;
 

@@ -56,8 +56,8 @@ int32_t vtac_fixed_apply(int64_t v, vtac_fixed scale, int32_t zero, int32_t low,
 
 /* What a channel's sum of products can be, and the 32-bit numbers that it may be together with its bias. */
 typedef struct vtac_bias_room {
-    int64_t least, most; /* of the sum alone, whatever the input is */
-    int64_t low, high;   /* of sum and bias */
+    int64_t min, max;  /* of the sum alone, whatever the input is */
+    int64_t low, high; /* of sum and bias */
 } vtac_bias_room;
 
 /* A bias with which sum and bias stay in their room and every result is what it was: the same bias where it

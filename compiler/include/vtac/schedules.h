@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { VTAC_POINT_TEXT = 96, VTAC_MOST_POINTS = 1024 };
+enum { VTAC_POINT_TEXT = 96, VTAC_MAX_POINTS = 1024 };
 
 typedef struct vtac_kernel_space {
     const char *kernel; /* what makes it: "conv_blocked" */

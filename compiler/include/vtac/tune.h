@@ -74,8 +74,8 @@ typedef struct vtac_tasks {
 /* What a point costs a shape. */
 typedef struct vtac_known {
     const char *kernel, *shape, *point;
-    double cost;  /* of a step */
-    double least; /* that is known of the shape */
+    double cost; /* of a step */
+    double min;  /* that is known of the shape */
 } vtac_known;
 
 /* Has tuners know what a log says about another shape: what was good there is tried early here. */

@@ -61,23 +61,23 @@ void vtac_unload(vtac_loaded *loaded)
 
 /* The least processor of this machine's kind: what is computed here has the same bits on all of them. */
 #if defined(__aarch64__)
-#    define LEAST_PROCESSOR "aarch64"
+#    define MIN_PROCESSOR "aarch64"
 #elif defined(__arm__)
-#    define LEAST_PROCESSOR "armv7a"
+#    define MIN_PROCESSOR "armv7a"
 #else
-#    define LEAST_PROCESSOR "x86-64-v2"
+#    define MIN_PROCESSOR "x86-64-v2"
 #endif
 
 /* Whether it is done sooner by slow code than good code for it is made: nothing takes longer than a product
  * of square matrices, and that a tenth of a second. */
 static bool is_small(const vtac_graph *graph)
 {
-    const int64_t most = 1 << 19;
+    const int64_t max = 1 << 19;
     int64_t elements = 0;
-    for (uint32_t i = 1; i < graph->value_count && elements <= most; i++) {
+    for (uint32_t i = 1; i < graph->value_count && elements <= max; i++) {
         elements += vtac_type_elements(&graph->values[i].type);
     }
-    return elements <= most;
+    return elements <= max;
 }
 
 vta_status vtac_load_graph(const vtac_graph *graph, int level, vtac_loaded *out, vta_diag *diag)
@@ -87,7 +87,7 @@ vta_status vtac_load_graph(const vtac_graph *graph, int level, vtac_loaded *out,
     const vtac_compile_options options = {.level = level, .target = &target, .once = is_small(graph)};
     const vta_model_options model_options = {.threads = 1};
     *out = (vtac_loaded){0};
-    vta_status status = vtac_target_find(LEAST_PROCESSOR, &target, diag);
+    vta_status status = vtac_target_find(MIN_PROCESSOR, &target, diag);
     status = status == VTA_OK ? vtac_compile(graph, &options, &image, diag) : status;
     status = status == VTA_OK ? vtac_load(&image, &model_options, out, diag) : status;
     vtac_artifact_image_free(&image);

@@ -16,7 +16,7 @@
 
 /* ---- what is told */
 
-enum { MOST_LOSSES = 24 };
+enum { MAX_LOSSES = 24 };
 
 typedef struct loss {
     const char *op, *rounding, *first;
@@ -27,7 +27,7 @@ typedef struct converter {
     vtac_import_builder maker;
     const vtac_convert_options *options;
     const vtac_node *node; /* the one at hand: a copy */
-    loss losses[MOST_LOSSES];
+    loss losses[MAX_LOSSES];
     uint32_t loss_count;
 } converter;
 
@@ -40,7 +40,7 @@ static void note_rounding(converter *c, const char *rounding)
             return;
         }
     }
-    if (c->loss_count < MOST_LOSSES) {
+    if (c->loss_count < MAX_LOSSES) {
         c->losses[c->loss_count++] = (loss){op, rounding, c->node->name, 1};
     }
 }

@@ -8,7 +8,7 @@
 
 #include "vta/vec.h"
 
-enum { MOST_SECTIONS = 1 << 16, MOST_ENTRIES = 1 << 12 };
+enum { MAX_SECTIONS = 1 << 16, MAX_ENTRIES = 1 << 12 };
 
 /* [begin, end) without blanks around it, terminated, in the arena. */
 static const char *trimmed_text(vta_arena *arena, const char *begin, const char *end)
@@ -29,10 +29,10 @@ static const char *trimmed_text(vta_arena *arena, const char *begin, const char 
 static vta_status add_section(vtac_cfg_file *cfg, const char *type, uint32_t line, vta_diag *diag)
 {
     vtac_cfg_section *sections = vta_grow(cfg->sections, &cfg->room, cfg->count + 1, sizeof *sections);
-    if (sections == NULL || type == NULL || cfg->count >= MOST_SECTIONS) {
+    if (sections == NULL || type == NULL || cfg->count >= MAX_SECTIONS) {
         cfg->sections = sections == NULL ? cfg->sections : sections;
         return vta_fail(diag, VTA_NOMEM, "line %u: out of memory, or more than %d sections", line,
-                        MOST_SECTIONS);
+                        MAX_SECTIONS);
     }
     cfg->sections = sections;
     sections[cfg->count++] = (vtac_cfg_section){.type = type, .line = line};
@@ -43,10 +43,9 @@ static vta_status add_entry(vtac_cfg_section *s, const char *name, const char *v
                             vta_diag *diag)
 {
     vtac_cfg_entry *entries = vta_grow(s->entries, &s->room, s->count + 1, sizeof *entries);
-    if (entries == NULL || name == NULL || value == NULL || s->count >= MOST_ENTRIES) {
+    if (entries == NULL || name == NULL || value == NULL || s->count >= MAX_ENTRIES) {
         s->entries = entries == NULL ? s->entries : entries;
-        return vta_fail(diag, VTA_NOMEM, "line %u: out of memory, or more than %d values", line,
-                        MOST_ENTRIES);
+        return vta_fail(diag, VTA_NOMEM, "line %u: out of memory, or more than %d values", line, MAX_ENTRIES);
     }
     s->entries = entries;
     entries[s->count++] = (vtac_cfg_entry){name, value};
@@ -106,8 +105,8 @@ const char *vtac_cfg_text(const vtac_cfg_section *s, const char *name)
     return NULL;
 }
 
-vta_status vtac_cfg_int(const vtac_cfg_section *s, const char *name, int64_t otherwise, int64_t least,
-                        int64_t most, int64_t *out, vta_diag *diag)
+vta_status vtac_cfg_int(const vtac_cfg_section *s, const char *name, int64_t otherwise, int64_t min,
+                        int64_t max, int64_t *out, vta_diag *diag)
 {
     const char *text = vtac_cfg_text(s, name);
     char *end = NULL;
@@ -116,9 +115,9 @@ vta_status vtac_cfg_int(const vtac_cfg_section *s, const char *name, int64_t oth
     if (text != NULL && (end == text || (*end != '\0' && *end != '.' && !isspace((unsigned char)*end)))) {
         return vta_fail(diag, VTA_SYNTAX, "%s '%.40s' is no number", name, text);
     }
-    return value >= least && value <= most ? VTA_OK
-                                           : vta_fail(diag, VTA_RANGE, "%s is %lld, expected %lld to %lld",
-                                                      name, value, (long long)least, (long long)most);
+    return value >= min && value <= max ? VTA_OK
+                                        : vta_fail(diag, VTA_RANGE, "%s is %lld, expected %lld to %lld", name,
+                                                   value, (long long)min, (long long)max);
 }
 
 vta_status vtac_cfg_ints(const vtac_cfg_section *s, const char *name, int64_t *out, size_t room,

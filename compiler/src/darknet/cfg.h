@@ -31,8 +31,8 @@ void vtac_cfg_free(vtac_cfg_file *cfg);
 /* The value of a name, NULL: it has none. */
 const char *vtac_cfg_text(const vtac_cfg_section *s, const char *name);
 /* Numbers; the default where there is none. A value that is no number in the range is an error. */
-vta_status vtac_cfg_int(const vtac_cfg_section *s, const char *name, int64_t otherwise, int64_t least,
-                        int64_t most, int64_t *out, vta_diag *diag);
+vta_status vtac_cfg_int(const vtac_cfg_section *s, const char *name, int64_t otherwise, int64_t min,
+                        int64_t max, int64_t *out, vta_diag *diag);
 /* The default where there is none, or no number. */
 double vtac_cfg_float(const vtac_cfg_section *s, const char *name, double otherwise);
 /* A list with commas; at most `room`. */

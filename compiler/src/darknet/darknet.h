@@ -9,7 +9,7 @@
 #include "../import/maker.h"
 #include "cfg.h"
 
-enum { MOST_SIZE = 1 << 16, MOST_WEIGHTS = 0x7fffffff, DK_MOST_STATES = 256 };
+enum { MAX_SIZE = 1 << 16, MAX_WEIGHTS = 0x7fffffff, DK_MAX_STATES = 256 };
 
 typedef struct vtac_darknet {
     vtac_import_builder maker;
@@ -24,7 +24,7 @@ typedef struct vtac_darknet {
     bool turned;        /* dense weights are given transposed */
     const char *folder; /* of the cfg, or NULL */
     bool keeps_states;
-    vtac_id states[DK_MOST_STATES]; /* as the run leaves them; the graph's last inputs are what it found */
+    vtac_id states[DK_MAX_STATES]; /* as the run leaves them; the graph's last inputs are what it found */
     uint32_t state_count;
 } vtac_darknet;
 
@@ -41,8 +41,7 @@ const vtac_darknet_layer *vtac_darknet_layer_of(const char *type);
 /* ---- values.c */
 
 /* An option of the section. */
-int64_t vtac_darknet_option(vtac_darknet *d, const char *name, int64_t otherwise, int64_t least,
-                            int64_t most);
+int64_t vtac_darknet_option(vtac_darknet *d, const char *name, int64_t otherwise, int64_t min, int64_t max);
 /* The next `count` weights; NULL after a failure. */
 float *vtac_darknet_take(vtac_darknet *d, int64_t count);
 

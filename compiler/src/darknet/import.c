@@ -51,9 +51,9 @@ static vta_status add_input(vtac_darknet *d, const vtac_cfg_section *net, const 
         VTA_TRY(vtac_cfg_int(net, "inputs", 0, 1, 1 << 24, &type.dim[1], diag));
         return vtac_add_input(d->maker.graph, "data", &type, x, diag);
     }
-    VTA_TRY(vtac_cfg_int(net, "channels", 3, 1, MOST_SIZE, &type.dim[1], diag));
-    VTA_TRY(vtac_cfg_int(net, "height", 0, 1, MOST_SIZE, &type.dim[2], diag));
-    VTA_TRY(vtac_cfg_int(net, "width", 0, 1, MOST_SIZE, &type.dim[3], diag));
+    VTA_TRY(vtac_cfg_int(net, "channels", 3, 1, MAX_SIZE, &type.dim[1], diag));
+    VTA_TRY(vtac_cfg_int(net, "height", 0, 1, MAX_SIZE, &type.dim[2], diag));
+    VTA_TRY(vtac_cfg_int(net, "width", 0, 1, MAX_SIZE, &type.dim[3], diag));
     for (uint32_t i = 0; options != NULL && i < options->shape_count; i++) {
         const vtac_shape_option *s = &options->shapes[i];
         if (strcmp(s->name, "data") != 0 || s->rank != 4 || s->dim[1] != type.dim[1]) {
@@ -201,7 +201,7 @@ vta_status vtac_load_darknet(const vtac_model_file *file, const vtac_import_opti
         return vta_fail(diag, VTA_INVALID, "%s: a cfg without its weights", file->path);
     }
     status = given == NULL ? file_beside(file, path, sizeof path, diag) : VTA_OK;
-    status = status == VTA_OK ? vta_file_read(given != NULL ? given : path, MOST_WEIGHTS, &bytes, &size, diag)
+    status = status == VTA_OK ? vta_file_read(given != NULL ? given : path, MAX_WEIGHTS, &bytes, &size, diag)
                               : status;
     if (status != VTA_OK) {
         return given != NULL ? status

@@ -8,15 +8,15 @@
 
 #include "darknet.h"
 
-enum { MOST_FROM = 64 };
+enum { MAX_FROM = 64 };
 
 static vtac_id pool_of(vtac_darknet *d, vtac_id x, vtac_op op)
 {
-    const int64_t stride = vtac_darknet_option(d, "stride", 1, 1, MOST_SIZE);
-    const int64_t size = vtac_darknet_option(d, "size", stride, 1, MOST_SIZE);
-    const int64_t padding = vtac_darknet_option(d, "padding", size - 1, 0, MOST_SIZE);
-    const int64_t strides[] = {vtac_darknet_option(d, "stride_y", stride, 1, MOST_SIZE),
-                               vtac_darknet_option(d, "stride_x", stride, 1, MOST_SIZE)};
+    const int64_t stride = vtac_darknet_option(d, "stride", 1, 1, MAX_SIZE);
+    const int64_t size = vtac_darknet_option(d, "size", stride, 1, MAX_SIZE);
+    const int64_t padding = vtac_darknet_option(d, "padding", size - 1, 0, MAX_SIZE);
+    const int64_t strides[] = {vtac_darknet_option(d, "stride_y", stride, 1, MAX_SIZE),
+                               vtac_darknet_option(d, "stride_x", stride, 1, MAX_SIZE)};
     const int64_t kernel[] = {size, size};
     const int64_t before = padding / 2;
     const int64_t pads[] = {before, before, padding - before, padding - before};
@@ -34,11 +34,11 @@ static vtac_id pool_of(vtac_darknet *d, vtac_id x, vtac_op op)
 }
 
 /* The most of every so manieth channel. */
-static vtac_id most_of_channels(vtac_darknet *d, vtac_id x)
+static vtac_id max_of_channels(vtac_darknet *d, vtac_id x)
 {
     vtac_import_builder *m = &d->maker;
     const int64_t *dim = vtac_darknet_dims(d, x, 4);
-    const int64_t out = vtac_darknet_option(d, "out_channels", 1, 1, MOST_SIZE);
+    const int64_t out = vtac_darknet_option(d, "out_channels", 1, 1, MAX_SIZE);
     const int64_t axis[] = {1};
     if (m->status != VTA_OK || dim[1] % out != 0) {
         vtac_make_fail(m, VTA_UNSUPPORTED, "%lld channels from %lld", (long long)out, (long long)dim[1]);
@@ -51,7 +51,7 @@ static vtac_id most_of_channels(vtac_darknet *d, vtac_id x)
 static vtac_id import_maxpool(vtac_darknet *d, vtac_id x)
 {
     if (vtac_darknet_option(d, "maxpool_depth", 0, 0, 1) != 0) {
-        return most_of_channels(d, x);
+        return max_of_channels(d, x);
     }
     return pool_of(d, x, VTAC_OP_MAX_POOL);
 }
@@ -82,7 +82,7 @@ static size_t from_layers(vtac_darknet *d, const char *name, int64_t *from)
 {
     size_t count = 0;
     if (d->maker.status == VTA_OK) {
-        d->maker.status = vtac_cfg_ints(d->section, name, from, MOST_FROM, &count, d->maker.diag);
+        d->maker.status = vtac_cfg_ints(d->section, name, from, MAX_FROM, &count, d->maker.diag);
     }
     if (d->maker.status == VTA_OK && count == 0) {
         vtac_make_fail(&d->maker, VTA_INVALID, "it has no '%s'", name);
@@ -93,11 +93,11 @@ static size_t from_layers(vtac_darknet *d, const char *name, int64_t *from)
 static vtac_id import_route(vtac_darknet *d, vtac_id x)
 {
     (void)x;
-    int64_t from[MOST_FROM];
-    vtac_id parts[MOST_FROM];
+    int64_t from[MAX_FROM];
+    vtac_id parts[MAX_FROM];
     const size_t count = from_layers(d, "layers", from);
-    const int64_t groups = vtac_darknet_option(d, "groups", 1, 1, MOST_SIZE);
-    const int64_t group = vtac_darknet_option(d, "group_id", 0, 0, MOST_SIZE);
+    const int64_t groups = vtac_darknet_option(d, "groups", 1, 1, MAX_SIZE);
+    const int64_t group = vtac_darknet_option(d, "group_id", 0, 0, MAX_SIZE);
     for (size_t i = 0; i < count; i++) {
         parts[i] = earlier_layer(d, from[i]);
         const int64_t channels = vtac_darknet_dims(d, parts[i], vtac_made_type(&d->maker, parts[i])->rank)[1];
@@ -163,14 +163,14 @@ static const float *shortcut_weights(vtac_darknet *d, size_t layers, int64_t cha
     }
     float *w = vtac_darknet_take(d, (int64_t)layers * *each);
     for (int64_t c = 0; w != NULL && (powers || positive) && c < *each; c++) {
-        float most = -HUGE_VALF;
+        float max = -HUGE_VALF;
         float sum = 1e-4F;
         for (size_t i = 0; i < layers; i++) {
-            most = fmaxf(most, w[(int64_t)i * *each + c]);
+            max = fmaxf(max, w[(int64_t)i * *each + c]);
         }
         for (size_t i = 0; i < layers; i++) {
             float *one = &w[(int64_t)i * *each + c];
-            *one = powers ? expf(*one - most) : fmaxf(*one, 1e-3F);
+            *one = powers ? expf(*one - max) : fmaxf(*one, 1e-3F);
             sum += *one;
         }
         for (size_t i = 0; i < layers; i++) {
@@ -183,7 +183,7 @@ static const float *shortcut_weights(vtac_darknet *d, size_t layers, int64_t cha
 static vtac_id import_shortcut(vtac_darknet *d, vtac_id x)
 {
     vtac_import_builder *m = &d->maker;
-    int64_t from[MOST_FROM];
+    int64_t from[MAX_FROM];
     const size_t count = from_layers(d, "from", from);
     const char *weighted = vtac_cfg_text(d->section, "weights_type");
     const bool has_weights = weighted != NULL && strcmp(weighted, "none") != 0;
@@ -275,7 +275,7 @@ static vtac_id import_reorg(vtac_darknet *d, vtac_id x)
 /* Squeeze and excite: planes times one number each; spatial attention: number by number. */
 static vtac_id scaled_by(vtac_darknet *d, vtac_id x)
 {
-    int64_t from[MOST_FROM];
+    int64_t from[MAX_FROM];
     if (from_layers(d, "from", from) != 1) { /* with scale_wh, a plane for all channels: its shape tells */
         vtac_make_fail(&d->maker, VTA_UNSUPPORTED, "more than one layer 'from'");
         return 0;
@@ -298,7 +298,7 @@ static vtac_id import_activation(vtac_darknet *d, vtac_id x)
 static vtac_id import_softmax(vtac_darknet *d, vtac_id x)
 {
     vtac_import_builder *m = &d->maker;
-    const int64_t groups = vtac_darknet_option(d, "groups", 1, 1, MOST_SIZE);
+    const int64_t groups = vtac_darknet_option(d, "groups", 1, 1, MAX_SIZE);
     const char *warmth = vtac_cfg_text(d->section, "temperature");
     if (warmth != NULL && strtod(warmth, NULL) > 0.0 && strtod(warmth, NULL) != 1.0) {
         x = vtac_make2(m, VTAC_OP_MUL, x, vtac_darknet_number(m, 1.0 / strtod(warmth, NULL)));

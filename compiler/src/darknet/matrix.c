@@ -103,10 +103,10 @@ static vtac_id shared_conv(vtac_darknet *d, vtac_id x, const vtac_darknet_window
 
 vtac_id vtac_darknet_convolutional(vtac_darknet *d, vtac_id x)
 {
-    const int64_t size = vtac_darknet_option(d, "size", 1, 1, MOST_SIZE);
-    const int64_t stride = vtac_darknet_option(d, "stride", 1, 1, MOST_SIZE);
-    const int64_t strides[] = {vtac_darknet_option(d, "stride_y", stride, 1, MOST_SIZE),
-                               vtac_darknet_option(d, "stride_x", stride, 1, MOST_SIZE)};
+    const int64_t size = vtac_darknet_option(d, "size", 1, 1, MAX_SIZE);
+    const int64_t stride = vtac_darknet_option(d, "stride", 1, 1, MAX_SIZE);
+    const int64_t strides[] = {vtac_darknet_option(d, "stride_y", stride, 1, MAX_SIZE),
+                               vtac_darknet_option(d, "stride_x", stride, 1, MAX_SIZE)};
     const int64_t blur = vtac_darknet_option(d, "antialiasing", 0, 0, 2);
     enum { NOT_SHARED = -1000000000 };
     const int64_t shared = vtac_darknet_option(d, "share_index", NOT_SHARED, NOT_SHARED, 1 << 20);
@@ -114,15 +114,15 @@ vtac_id vtac_darknet_convolutional(vtac_darknet *d, vtac_id x)
     if (vtac_darknet_option(d, "deform", 0, 0, 1 << 20) != 0) {
         vtac_make_fail(&d->maker, VTA_UNSUPPORTED, "'deform' is not supported");
     }
-    const vtac_darknet_window w = {.filters = vtac_darknet_option(d, "filters", 1, 1, MOST_SIZE),
+    const vtac_darknet_window w = {.filters = vtac_darknet_option(d, "filters", 1, 1, MAX_SIZE),
                                    .size = size,
                                    .strides = {blur != 0 ? 1 : strides[0], blur != 0 ? 1 : strides[1]},
                                    .pad = vtac_darknet_option(d, "pad", 0, 0, 1) != 0
                                               ? size / 2
-                                              : vtac_darknet_option(d, "padding", 0, 0, MOST_SIZE),
+                                              : vtac_darknet_option(d, "padding", 0, 0, MAX_SIZE),
                                    .spread =
-                                       size == 1 ? 1 : vtac_darknet_option(d, "dilation", 1, 1, MOST_SIZE),
-                                   .groups = vtac_darknet_option(d, "groups", 1, 1, MOST_SIZE),
+                                       size == 1 ? 1 : vtac_darknet_option(d, "dilation", 1, 1, MAX_SIZE),
+                                   .groups = vtac_darknet_option(d, "groups", 1, 1, MAX_SIZE),
                                    .normal = vtac_darknet_option(d, "batch_normalize", 0, 0, 2) != 0,
                                    .flipped = vtac_darknet_option(d, "flipped", 0, 0, 1) != 0,
                                    .signs = signs || vtac_darknet_option(d, "binary", 0, 0, 1) != 0};
@@ -143,12 +143,12 @@ vtac_id vtac_darknet_deconvolutional(vtac_darknet *d, vtac_id x)
 {
     vtac_import_builder *m = &d->maker;
     const int64_t channels = vtac_darknet_dims(d, x, 4)[1];
-    const int64_t filters = vtac_darknet_option(d, "filters", 1, 1, MOST_SIZE);
-    const int64_t size = vtac_darknet_option(d, "size", 1, 1, MOST_SIZE);
-    const int64_t stride = vtac_darknet_option(d, "stride", 1, 1, MOST_SIZE);
+    const int64_t filters = vtac_darknet_option(d, "filters", 1, 1, MAX_SIZE);
+    const int64_t size = vtac_darknet_option(d, "size", 1, 1, MAX_SIZE);
+    const int64_t stride = vtac_darknet_option(d, "stride", 1, 1, MAX_SIZE);
     const int64_t pad = vtac_darknet_option(d, "pad", 0, 0, 1) != 0
                             ? size / 2
-                            : vtac_darknet_option(d, "padding", 0, 0, MOST_SIZE);
+                            : vtac_darknet_option(d, "padding", 0, 0, MAX_SIZE);
     const bool normal = vtac_darknet_option(d, "batch_normalize", 0, 0, 1) != 0;
     float *bias = vtac_darknet_take(d, filters);
     const vtac_darknet_norm norm =
@@ -202,9 +202,9 @@ vtac_id vtac_darknet_local(vtac_darknet *d, vtac_id x)
 {
     vtac_import_builder *m = &d->maker;
     const int64_t *dim = vtac_darknet_dims(d, x, 4);
-    const int64_t filters = vtac_darknet_option(d, "filters", 1, 1, MOST_SIZE);
+    const int64_t filters = vtac_darknet_option(d, "filters", 1, 1, MAX_SIZE);
     const int64_t size = vtac_darknet_option(d, "size", 1, 1, 15);
-    const int64_t stride = vtac_darknet_option(d, "stride", 1, 1, MOST_SIZE);
+    const int64_t stride = vtac_darknet_option(d, "stride", 1, 1, MAX_SIZE);
     const int64_t pad = vtac_darknet_option(d, "pad", 0, 0, 1); /* the border itself, whatever the size */
     const int64_t batch = dim[0];
     const int64_t each = dim[1] * size * size;
@@ -218,7 +218,7 @@ vtac_id vtac_darknet_local(vtac_darknet *d, vtac_id x)
     }
     const int64_t places = out[0] * out[1];
     float *bias = m->status == VTA_OK ? vtac_darknet_take(d, filters * places) : NULL;
-    float *weights = m->status == VTA_OK && each <= MOST_WEIGHTS / (filters * places)
+    float *weights = m->status == VTA_OK && each <= MAX_WEIGHTS / (filters * places)
                          ? vtac_darknet_take(d, places * filters * each)
                          : NULL;
     if (weights == NULL || bias == NULL) {

@@ -14,8 +14,8 @@ static vtac_id recall_state(vtac_darknet *d, const vtac_type *type, uint32_t *at
     char name[64];
     vtac_id state = 0;
     *at = d->state_count;
-    if (m->status != VTA_OK || vtac_type_elements(type) < 0 || d->state_count == DK_MOST_STATES) {
-        vtac_make_fail(m, VTA_UNSUPPORTED, "more than %d states, or one too large", DK_MOST_STATES);
+    if (m->status != VTA_OK || vtac_type_elements(type) < 0 || d->state_count == DK_MAX_STATES) {
+        vtac_make_fail(m, VTA_UNSUPPORTED, "more than %d states, or one too large", DK_MAX_STATES);
         return 0;
     }
     if (!d->keeps_states) {
@@ -64,8 +64,8 @@ static vtac_id hidden_state(vtac_darknet *d, vtac_id given, vtac_id before, vtac
 
 vtac_id vtac_darknet_rnn(vtac_darknet *d, vtac_id x)
 {
-    const int64_t outputs = vtac_darknet_option(d, "output", 1, 1, MOST_SIZE);
-    const int64_t units = vtac_darknet_option(d, "hidden", outputs, 1, MOST_SIZE);
+    const int64_t outputs = vtac_darknet_option(d, "output", 1, 1, MAX_SIZE);
+    const int64_t units = vtac_darknet_option(d, "hidden", outputs, 1, MAX_SIZE);
     const int64_t batch = vtac_darknet_dims(d, vtac_darknet_flattened(d, x), 2)[0];
     const vtac_type type = {VTAC_F32, 2, {batch, units}};
     uint32_t at;
@@ -87,12 +87,12 @@ vtac_id vtac_darknet_crnn(vtac_darknet *d, vtac_id x)
 {
     const int64_t *dim = vtac_darknet_dims(d, x, 4);
     const int64_t size = vtac_darknet_option(d, "size", 3, 1, 31);
-    vtac_darknet_window w = {.filters = vtac_darknet_option(d, "hidden_filters", 1, 1, MOST_SIZE),
+    vtac_darknet_window w = {.filters = vtac_darknet_option(d, "hidden_filters", 1, 1, MAX_SIZE),
                              .size = size,
                              .strides = {1, 1},
-                             .pad = vtac_darknet_option(d, "padding", size / 2, 0, MOST_SIZE),
-                             .spread = vtac_darknet_option(d, "dilation", 1, 1, MOST_SIZE),
-                             .groups = vtac_darknet_option(d, "groups", 1, 1, MOST_SIZE),
+                             .pad = vtac_darknet_option(d, "padding", size / 2, 0, MAX_SIZE),
+                             .spread = vtac_darknet_option(d, "dilation", 1, 1, MAX_SIZE),
+                             .groups = vtac_darknet_option(d, "groups", 1, 1, MAX_SIZE),
                              .normal = is_normal(d)};
     const vtac_type type = {VTAC_F32, 4, {dim[0], w.filters, dim[2], dim[3]}};
     uint32_t at;
@@ -101,7 +101,7 @@ vtac_id vtac_darknet_crnn(vtac_darknet *d, vtac_id x)
     const vtac_id own = vtac_darknet_activate(d, vtac_darknet_conv(d, before, &w), "logistic");
     const vtac_id h = hidden_state(d, given, before, own);
     remember_state(d, at, h);
-    w.filters = vtac_darknet_option(d, "output_filters", 1, 1, MOST_SIZE);
+    w.filters = vtac_darknet_option(d, "output_filters", 1, 1, MAX_SIZE);
     return vtac_darknet_activate(d, vtac_darknet_conv(d, h, &w), "logistic");
 }
 
@@ -109,7 +109,7 @@ vtac_id vtac_darknet_crnn(vtac_darknet *d, vtac_id x)
 vtac_id vtac_darknet_gru(vtac_darknet *d, vtac_id x)
 {
     vtac_import_builder *m = &d->maker;
-    const int64_t units = vtac_darknet_option(d, "output", 1, 1, MOST_SIZE);
+    const int64_t units = vtac_darknet_option(d, "output", 1, 1, MAX_SIZE);
     const int64_t batch = vtac_darknet_dims(d, vtac_darknet_flattened(d, x), 2)[0];
     const vtac_type type = {VTAC_F32, 2, {batch, units}};
     uint32_t at;
@@ -134,7 +134,7 @@ vtac_id vtac_darknet_lstm(vtac_darknet *d, vtac_id x)
 {
     enum { FORGET, INPUT, CELL, OUTPUT, GATES };
     vtac_import_builder *m = &d->maker;
-    const int64_t units = vtac_darknet_option(d, "output", 1, 1, MOST_SIZE);
+    const int64_t units = vtac_darknet_option(d, "output", 1, 1, MAX_SIZE);
     const int64_t batch = vtac_darknet_dims(d, vtac_darknet_flattened(d, x), 2)[0];
     const vtac_type type = {VTAC_F32, 2, {batch, units}};
     uint32_t places[2];

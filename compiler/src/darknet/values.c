@@ -9,13 +9,13 @@
 
 /* ---- options */
 
-int64_t vtac_darknet_option(vtac_darknet *d, const char *name, int64_t otherwise, int64_t least, int64_t most)
+int64_t vtac_darknet_option(vtac_darknet *d, const char *name, int64_t otherwise, int64_t min, int64_t max)
 {
     int64_t value = otherwise;
     if (d->maker.status == VTA_OK) {
-        d->maker.status = vtac_cfg_int(d->section, name, otherwise, least, most, &value, d->maker.diag);
+        d->maker.status = vtac_cfg_int(d->section, name, otherwise, min, max, &value, d->maker.diag);
     }
-    return d->maker.status == VTA_OK ? value : least; /* something that can be reckoned with */
+    return d->maker.status == VTA_OK ? value : min; /* something that can be reckoned with */
 }
 
 /* ---- weights */
@@ -84,10 +84,10 @@ vtac_id vtac_darknet_number(vtac_import_builder *m, double value)
 }
 
 /* Positive numbers, or powers of e, in proportion to their sum over the channels. */
-static vtac_id share_of_channels(vtac_import_builder *m, vtac_id x, bool powers, bool from_most)
+static vtac_id share_of_channels(vtac_import_builder *m, vtac_id x, bool powers, bool from_max)
 {
     const int64_t channels[] = {1};
-    if (from_most) {
+    if (from_max) {
         x = vtac_make2(m, VTAC_OP_SUB, x, vtac_make_reduce(m, VTAC_OP_REDUCE_MAX, x, channels, 1, true));
     }
     x = vtac_make1(m, powers ? VTAC_OP_EXP : VTAC_OP_RELU, x);

@@ -325,10 +325,9 @@ vtac_area vtac_area_of(const vtac_area_model *model, const vtac_part *part, cons
 /* ---- parts */
 
 static const vtac_part parts[] = {
-#define VTAC_PART(name, board, bitstream, lut, ff, dsp, bram, lut_most, dsp_most, bram_most, mhz, mb_s, bus, \
+#define VTAC_PART(name, board, bitstream, lut, ff, dsp, bram, lut_max, dsp_max, bram_max, mhz, mb_s, bus,    \
                   family)                                                                                    \
-    {name,     board,    bitstream, lut, ff,   dsp, bram,                                                    \
-     lut_most, dsp_most, bram_most, mhz, mb_s, bus, VTAC_##family},
+    {name, board, bitstream, lut, ff, dsp, bram, lut_max, dsp_max, bram_max, mhz, mb_s, bus, VTAC_##family},
 #include "parts.def"
 #undef VTAC_PART
 };
@@ -360,9 +359,9 @@ vta_status vtac_part_find(const char *name, vtac_part *out, vta_diag *diag)
 bool vtac_part_has(const vtac_part *part, const vta_config *config, char *why, size_t size)
 {
     why[0] = '\0';
-    if (1U << config->log_bus_width > part->most_bus_bits) {
+    if (1U << config->log_bus_width > part->max_bus_bits) {
         (void)snprintf(why, size, "LOG_BUS_WIDTH %u of %u bits", 1U << config->log_bus_width,
-                       part->most_bus_bits);
+                       part->max_bus_bits);
     } else if (config->alu_dsps == 2 && part->family != VTAC_XCUP) {
         (void)snprintf(why, size, "ALU_DSPS 2, for which the part's multipliers are too small");
     }
@@ -373,15 +372,15 @@ bool vtac_area_fits(const vtac_part *part, const vtac_area *area, char *why, siz
 {
     const struct {
         const char *name;
-        double need, most;
-    } rows[] = {{"LUT", area->lut, part->lut_most},
+        double need, max;
+    } rows[] = {{"LUT", area->lut, part->lut_max},
                 {"FF", area->ff, part->ff},
-                {"DSP", area->dsp, part->dsp_most},
-                {"BRAM36", area->bram, part->bram_most}};
+                {"DSP", area->dsp, part->dsp_max},
+                {"BRAM36", area->bram, part->bram_max}};
     why[0] = '\0';
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        if (rows[i].need > rows[i].most) {
-            (void)snprintf(why, size, "%s %.0f of %.0f", rows[i].name, ceil(rows[i].need), rows[i].most);
+        if (rows[i].need > rows[i].max) {
+            (void)snprintf(why, size, "%s %.0f of %.0f", rows[i].name, ceil(rows[i].need), rows[i].max);
             return false;
         }
     }
@@ -390,6 +389,6 @@ bool vtac_area_fits(const vtac_part *part, const vtac_area *area, char *why, siz
 
 double vtac_area_share(const vtac_part *part, const vtac_area *area)
 {
-    return fmax(fmax(area->lut / part->lut_most, area->dsp / part->dsp_most),
-                fmax(area->bram / part->bram_most, area->ff / part->ff));
+    return fmax(fmax(area->lut / part->lut_max, area->dsp / part->dsp_max),
+                fmax(area->bram / part->bram_max, area->ff / part->ff));
 }

@@ -86,11 +86,11 @@ vta_status vtac_explore_piece(void *context, const char *piece, vta_str *result,
 typedef struct explore_search {
     const vtac_explore_options *options;
     vtac_exploration *out;
-    vtac_part part;     /* within the budget */
-    vta_vec found;      /* vtac_candidate */
-    double least_share; /* of those that are too large */
-    uint32_t *timed;    /* candidates that pieces are made of, owned */
-    char **pieces;      /* owned */
+    vtac_part part;   /* within the budget */
+    vta_vec found;    /* vtac_candidate */
+    double min_share; /* of those that are too large */
+    uint32_t *timed;  /* candidates that pieces are made of, owned */
+    char **pieces;    /* owned */
     uint32_t piece_count, done;
     vta_diag *diag;
     vta_status status;
@@ -128,7 +128,7 @@ static vtac_tile *tile_of(vtac_exploration *out, const vta_config *c)
             return t;
         }
     }
-    if (out->tile_count == VTAC_MOST_TILES) {
+    if (out->tile_count == VTAC_MAX_TILES) {
         return NULL;
     }
     vtac_tile *t = &out->tiles[out->tile_count++];
@@ -136,7 +136,7 @@ static vtac_tile *tile_of(vtac_exploration *out, const vta_config *c)
                      .block_in = c->block_in,
                      .block_out = c->block_out,
                      .pump = c->array_pump,
-                     .least_share = HUGE_VAL};
+                     .min_share = HUGE_VAL};
     return t;
 }
 
@@ -188,12 +188,12 @@ static vta_status look_at(explore_search *s, uint64_t index)
     const bool has = vtac_part_has(s->options->part, &c.config, why, sizeof why);
     c.share = has ? c.share : DBL_MAX; /* nothing is farther from fitting */
     if (!has || !vtac_area_fits(s->options->part, &c.area, why, sizeof why)) {
-        if (s->out->too_large++ == 0 || c.share < s->least_share) {
-            s->least_share = c.share;
+        if (s->out->too_large++ == 0 || c.share < s->min_share) {
+            s->min_share = c.share;
             memcpy(s->out->nearest, why, sizeof why);
         }
-        if (tile != NULL && c.share < tile->least_share) {
-            tile->least_share = c.share;
+        if (tile != NULL && c.share < tile->min_share) {
+            tile->min_share = c.share;
             memcpy(tile->nearest, why, sizeof why);
         }
         count_outside(s->out, why);
@@ -251,10 +251,10 @@ static bool any_table(const vtac_explore_options *o)
  * result does not fit in its tile. */
 static void key_of(const vta_config *c, bool tables, char *key)
 {
-    const vta_window_steps most = vta_window_steps_of(c, 3, 3, 1, 1, 1);
+    const vta_window_steps max = vta_window_steps_of(c, 3, 3, 1, 1, 1);
     const bool reached = c->depthwise_taps > 0 && c->log_block_in <= c->log_block_out + 1;
     const int64_t two = vta_window_steps_of(c, 2, 2, 1, 1, 1).kept; /* columns; also of tiles of four lanes */
-    const int64_t taps = reached ? 2 * most.rows * (most.kept + 1) + two : 0;
+    const int64_t taps = reached ? 2 * max.rows * (max.kept + 1) + two : 0;
     (void)snprintf(key, KEY, "%u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %u", c->log_batch, c->log_block_in,
                    c->log_block_out, c->log_uop_buff, c->log_inp_buff, c->log_wgt_buff, c->log_acc_buff,
                    c->log_bus_width, c->log_queue, c->mem_latency, c->mem_bandwidth, c->mem_shared,
@@ -490,9 +490,9 @@ vta_status vtac_explore(const vtac_explore_options *options, vtac_work *work, vt
     *out = (vtac_exploration){0};
     explore_search s = {
         .options = options, .out = out, .found = {.item_size = sizeof(vtac_candidate)}, .diag = diag};
-    if (options->network_count == 0 || options->network_count > VTAC_MOST_NETWORKS) {
+    if (options->network_count == 0 || options->network_count > VTAC_MAX_NETWORKS) {
         return vta_fail(diag, VTA_RANGE, "%" PRIu32 " networks; expected 1 to %d", options->network_count,
-                        VTAC_MOST_NETWORKS);
+                        VTAC_MAX_NETWORKS);
     }
     const vta_status status = run_search(&s, work);
     vta_vec_free(&s.found);

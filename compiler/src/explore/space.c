@@ -15,7 +15,7 @@
 typedef struct key_row {
     const char *key;
     size_t at; /* in vta_config */
-    uint32_t least, most;
+    uint32_t min, max;
 } key_row;
 
 static const key_row keys[] = {
@@ -23,7 +23,7 @@ static const key_row keys[] = {
 #include "vta/config.def"
 #undef VTA_CONFIG
 };
-enum { KEYS = sizeof keys / sizeof keys[0], MOST_FILE = 1 << 20, FEW_LUTS = 30000 };
+enum { KEYS = sizeof keys / sizeof keys[0], MAX_FILE = 1 << 20, FEW_LUTS = 30000 };
 
 static const key_row *find_key(const char *name, size_t size, vta_diag *diag)
 {
@@ -49,9 +49,9 @@ static vta_status add_value(vtac_space *s, const key_row *row, bool first, doubl
     while (a < s->axis_count && s->axes[a].key != row->key) {
         a++;
     }
-    if (number < row->least || number > row->most || number != (double)(uint32_t)number) {
+    if (number < row->min || number > row->max || number != (double)(uint32_t)number) {
         return vta_fail(diag, VTA_RANGE, "key '%s': %g is not a whole number from %" PRIu32 " to %" PRIu32,
-                        row->key, number, row->least, row->most);
+                        row->key, number, row->min, row->max);
     }
     s->axis_count += a == s->axis_count;
     s->axes[a].key = row->key;
@@ -142,7 +142,7 @@ static vta_status read_axis(vtac_space *space, const cJSON *item, vta_diag *diag
 vta_status vtac_space_read(const char *path, vtac_space *space, vta_diag *diag)
 {
     char *text;
-    VTA_TRY(vta_text_read(path, MOST_FILE, &text, diag));
+    VTA_TRY(vta_text_read(path, MAX_FILE, &text, diag));
     cJSON *root = cJSON_Parse(text);
     vta_status status = VTA_OK;
     if (!cJSON_IsObject(root)) {
@@ -189,7 +189,7 @@ vta_status vtac_space_default(const vtac_part *part, vtac_space *out, vta_diag *
     for (size_t i = 0; i < sizeof usual / sizeof usual[0]; i++) {
         VTA_TRY(set_field(out, usual[i], diag));
     }
-    (void)snprintf(text, sizeof text, part->most_bus_bits > 64 ? "LOG_BUS_WIDTH=6,7" : "LOG_BUS_WIDTH=6");
+    (void)snprintf(text, sizeof text, part->max_bus_bits > 64 ? "LOG_BUS_WIDTH=6,7" : "LOG_BUS_WIDTH=6");
     VTA_TRY(set_field(out, text, diag));
     for (size_t i = 0; few && i < sizeof small / sizeof small[0]; i++) {
         VTA_TRY(set_field(out, small[i], diag));

@@ -10,7 +10,7 @@
 
 #include "vta/fail.h"
 
-enum { MOST_PATH = 2048, MOST_TEXTS = 1 << 16, MOST_TEXT = 1 << 28 };
+enum { MAX_PATH = 2048, MAX_TEXTS = 1 << 16, MAX_TEXT = 1 << 28 };
 
 typedef struct store {
     vtac_keras_store head; /* first: what the other side knows of it */
@@ -130,7 +130,7 @@ static void close_store(vtac_keras_store *head)
 /* Whether each step of the path is there as a hard link; *foreign: one leads elsewhere. */
 static bool path_inside(const store *s, const char *path, bool *foreign)
 {
-    char part[MOST_PATH];
+    char part[MAX_PATH];
     const size_t length = strlen(path);
     *foreign = false;
     if (length >= sizeof part) {
@@ -186,8 +186,8 @@ static vta_status read_texts(hid_t attr, const char *what, vta_arena *arena, con
     vta_status status = VTA_OK;
     if (points == 0) { /* an empty list has any type */
         status = VTA_OK;
-    } else if (!text || points < 0 || points > MOST_TEXTS ||
-               (points > 0 && size > (size_t)(MOST_TEXT / points))) {
+    } else if (!text || points < 0 || points > MAX_TEXTS ||
+               (points > 0 && size > (size_t)(MAX_TEXT / points))) {
         status = fail_damaged(diag, what);
     }
     const size_t room = status == VTA_OK ? (size_t)points : 0;
@@ -278,7 +278,7 @@ static vta_status shape_of(hid_t set, const char *path, vtac_type *type, vta_dia
 static vta_status floats_of(vtac_keras_store *head, const char *path, vta_arena *arena, vtac_tensor *out,
                             vta_diag *diag)
 {
-    enum { MOST_NUMBERS = 1 << 28 };
+    enum { MAX_NUMBERS = 1 << 28 };
     const store *s = store_of(head);
     VTA_TRY(check_path(s, path, diag));
     const hid_t set = H5Dopen2(s->file, path, H5P_DEFAULT);
@@ -288,7 +288,7 @@ static vta_status floats_of(vtac_keras_store *head, const char *path, vta_arena 
     vtac_type type;
     vta_status status = shape_of(set, path, &type, diag);
     const int64_t count = status == VTA_OK ? vtac_type_elements(&type) : 0;
-    if (status == VTA_OK && (count < 0 || count > MOST_NUMBERS)) {
+    if (status == VTA_OK && (count < 0 || count > MAX_NUMBERS)) {
         status = vta_fail(diag, VTA_RANGE, "'%.200s' is too large", path);
     }
     float *room = status == VTA_OK ? vta_arena_array(arena, (size_t)count, sizeof *room) : NULL;

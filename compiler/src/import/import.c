@@ -14,7 +14,7 @@
 #include "vta/fail.h"
 #include "vta/file.h"
 
-enum { MOST_MODEL_BYTES = 0x7fffffff, SHOWN = 8 };
+enum { MAX_MODEL_BYTES = 0x7fffffff, SHOWN = 8 };
 
 static const vtac_import_kind kinds[] = {
 #define VTAC_IMPORTER(name, file, suffix) {name, file, vtac_recognize_##suffix, vtac_load_##suffix},
@@ -107,7 +107,7 @@ vta_status vtac_model_load(const char *path, const vtac_import_options *options,
     size_t size;
     *out = NULL;
     VTA_TRY(not_a_folder(path, diag));
-    VTA_TRY(vta_file_read(path, MOST_MODEL_BYTES, &bytes, &size, diag));
+    VTA_TRY(vta_file_read(path, MAX_MODEL_BYTES, &bytes, &size, diag));
     const char *slash = strrchr(path, '/');
     char *folder = slash == NULL ? strdup(".") : strndup(path, slash == path ? 1 : (size_t)(slash - path));
     const vtac_model_file file = {path, folder, bytes, size};

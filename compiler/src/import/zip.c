@@ -14,13 +14,13 @@ enum {
     END_BYTES = 22,   /* end of the directory, without its comment */
     ENTRY_BYTES = 46, /* an entry of it, without name and extras */
     LOCAL_BYTES = 30, /* a member's own header, without name and extras */
-    MOST_COMMENT = 65535,
+    MAX_COMMENT = 65535,
     METHOD_STORED = 0,
     METHOD_DEFLATED = 8
 };
 
 /* What deflate can do at best: more is a forged size. */
-enum { MOST_RATIO = 1032 };
+enum { MAX_RATIO = 1032 };
 
 static uint32_t read_u16(const uint8_t *at)
 {
@@ -40,7 +40,7 @@ static vta_status fail_damaged(vta_diag *diag)
 /* The end of the directory; NULL: there is none. */
 static const uint8_t *find_end(const uint8_t *bytes, size_t size)
 {
-    for (size_t back = END_BYTES; back <= size && back <= END_BYTES + MOST_COMMENT; back++) {
+    for (size_t back = END_BYTES; back <= size && back <= END_BYTES + MAX_COMMENT; back++) {
         if (memcmp(bytes + size - back, "PK\5\6", 4) == 0) {
             return bytes + size - back;
         }
@@ -80,7 +80,7 @@ static vta_status unpack_member(const uint8_t *bytes, size_t size, const uint8_t
     }
     const size_t start =
         (size_t)local + LOCAL_BYTES + read_u16(bytes + local + 26) + read_u16(bytes + local + 28);
-    if (start > size || packed > size - start || whole / MOST_RATIO > packed) {
+    if (start > size || packed > size - start || whole / MAX_RATIO > packed) {
         return fail_damaged(diag);
     }
     uint8_t *to = vta_arena_alloc(arena, (size_t)whole + 1);

@@ -47,7 +47,7 @@ static double minifloat_value(const vtac_minifloat *f, uint8_t code)
     if (!f->has_negative_zero && code == f->nan) {
         return (double)NAN;
     }
-    if (f->has_negative_zero && magnitude > f->most) {
+    if (f->has_negative_zero && magnitude > f->max) {
         return magnitude == f->over && f->over != f->nan ? sign * HUGE_VAL : (double)NAN;
     }
     return exponent == 0 ? sign * ldexp(fraction, 1 - f->bias)

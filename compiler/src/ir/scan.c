@@ -146,11 +146,11 @@ vta_status vtac_scan_string(vtac_scan *s, const char **out)
 {
     VTA_TRY(vtac_scan_expect(s, '"'));
     const char *start = s->at;
-    size_t most = 0; /* an upper bound: escapes shrink */
-    while (start[most] != '\n' && start + most < s->end && start[most] != '"') {
-        most += start[most] == '\\' && start + most + 1 < s->end ? 2 : 1;
+    size_t max = 0; /* an upper bound: escapes shrink */
+    while (start[max] != '\n' && start + max < s->end && start[max] != '"') {
+        max += start[max] == '\\' && start + max + 1 < s->end ? 2 : 1;
     }
-    char *text = vta_arena_alloc(s->arena, most + 1);
+    char *text = vta_arena_alloc(s->arena, max + 1);
     if (text == NULL) {
         return vta_no_memory(s->diag);
     }

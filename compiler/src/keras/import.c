@@ -13,16 +13,16 @@
 #include "keras.h"
 #include "vta/fail.h"
 
-enum { MOST_LAYERS = 1 << 14, MOST_PATH = 1024, MOST_CALLS = 64 };
+enum { MAX_LAYERS = 1 << 14, MAX_PATH = 1024, MAX_CALLS = 64 };
 
 /* A layer of a model, and what its calls made. */
 typedef struct keras_layer {
     const char *class, *name;
     char group[256]; /* of its weights in a .keras file */
     const cJSON *node, *config;
-    vtac_keras_value out[MOST_CALLS];
-    const vtac_keras_value *more[MOST_CALLS]; /* outputs behind the first */
-    uint32_t more_count[MOST_CALLS];
+    vtac_keras_value out[MAX_CALLS];
+    const vtac_keras_value *more[MAX_CALLS]; /* outputs behind the first */
+    uint32_t more_count[MAX_CALLS];
     uint32_t calls;
     bool is_input;
     char operation[80]; /* a function's name, "": it is a layer */
@@ -86,8 +86,8 @@ static vta_status list_layers(vtac_keras *k, const cJSON *config, model *m, vta_
 {
     const cJSON *list = cJSON_IsArray(config) ? config : member_of(config, "layers");
     const int count = cJSON_GetArraySize(list);
-    if (!cJSON_IsArray(list) || count < 1 || count > MOST_LAYERS) {
-        return vta_fail(diag, VTA_INVALID, "its configuration lists no layers, or more than %d", MOST_LAYERS);
+    if (!cJSON_IsArray(list) || count < 1 || count > MAX_LAYERS) {
+        return vta_fail(diag, VTA_INVALID, "its configuration lists no layers, or more than %d", MAX_LAYERS);
     }
     m->layers = vta_arena_array(&k->maker.graph->arena, (size_t)count, sizeof *m->layers);
     if (m->layers == NULL) {
@@ -154,8 +154,8 @@ static vta_status check_layers(const model *m, vta_diag *diag)
 
 static vta_status add_weight(vtac_keras *k, const char *path, vta_diag *diag)
 {
-    if (k->weight_count == KERAS_MOST_WEIGHTS) {
-        return vta_fail(diag, VTA_UNSUPPORTED, "a layer of more than %d weights", KERAS_MOST_WEIGHTS);
+    if (k->weight_count == KERAS_MAX_WEIGHTS) {
+        return vta_fail(diag, VTA_UNSUPPORTED, "a layer of more than %d weights", KERAS_MAX_WEIGHTS);
     }
     VTA_TRY(
         k->store->calls->floats(k->store, path, &k->maker.graph->arena, &k->weights[k->weight_count], diag));
@@ -179,7 +179,7 @@ static bool names_layer(const char *path, const char *name, size_t length)
 static vta_status weights_of_list(vtac_keras *k, const model *m, const keras_layer *l, const char *group,
                                   const char *list, size_t *count, vta_diag *diag)
 {
-    char path[2 * MOST_PATH];
+    char path[2 * MAX_PATH];
     const char *const *names;
     const size_t length = strlen(l->name);
     VTA_TRY(k->store->calls->texts(k->store, group, list, &k->maker.graph->arena, &names, count, diag));
@@ -197,7 +197,7 @@ static vta_status weights_of_list(vtac_keras *k, const model *m, const keras_lay
  * Where they are many, there are several lists: weight_names0, weight_names1, … */
 static vta_status weights_by_name(vtac_keras *k, const model *m, const keras_layer *l, vta_diag *diag)
 {
-    char group[MOST_PATH];
+    char group[MAX_PATH];
     char list[32] = "weight_names";
     size_t count = 0;
     (void)snprintf(group, sizeof group, "%s/%.400s", m->weights, m->nested != NULL ? m->nested : l->name);
@@ -214,8 +214,8 @@ static vta_status weights_by_name(vtac_keras *k, const model *m, const keras_lay
 
 static vta_status weights_in(vtac_keras *k, const char *group, const char *part, vta_diag *diag)
 {
-    for (uint32_t i = 0; i < KERAS_MOST_WEIGHTS; i++) {
-        char path[2 * MOST_PATH];
+    for (uint32_t i = 0; i < KERAS_MAX_WEIGHTS; i++) {
+        char path[2 * MAX_PATH];
         (void)snprintf(path, sizeof path, "%s/%s%u", group, part, i);
         if (!k->store->calls->has(k->store, path)) {
             break;
@@ -275,7 +275,7 @@ static vta_status weights_of(vtac_keras *k, const model *m, const keras_layer *l
                                         "_value_dense/vars/",
                                         "output_dense/vars/",
                                         "_output_dense/vars/"};
-    char group[MOST_PATH];
+    char group[MAX_PATH];
     k->weight_count = 0;
     if (!zipped) {
         return weights_by_name(k, m, l, diag);
@@ -305,9 +305,9 @@ static vta_status find_tensor(const model *m, const char *name, const cJSON *cal
             continue;
         }
         /* Calls outside of the model count, too: the only one here is the one that is meant. */
-        const uint32_t which = l->calls == 1                          ? 0
-                               : number >= 0.0 && number < MOST_CALLS ? (uint32_t)number
-                                                                      : MOST_CALLS;
+        const uint32_t which = l->calls == 1                         ? 0
+                               : number >= 0.0 && number < MAX_CALLS ? (uint32_t)number
+                                                                     : MAX_CALLS;
         const double place = cJSON_IsNumber(output) ? output->valuedouble : 0.0;
         if (which < l->calls && place >= 0.0 && place <= (double)l->more_count[which]) {
             *out = place < 1.0 ? l->out[which] : l->more[which][(uint32_t)place - 1];
@@ -325,7 +325,7 @@ static void begin_call(vtac_keras *k)
 
 static void add_operand(vtac_keras *k, vtac_keras_operand operand)
 {
-    if (k->operand_count < KERAS_MOST_INPUTS) {
+    if (k->operand_count < KERAS_MAX_INPUTS) {
         k->operands[k->operand_count++] = operand;
     }
 }
@@ -361,8 +361,8 @@ static vta_status collect_tensors(vtac_keras *k, const model *m, const cJSON *it
         return collect_named(k, m, cJSON_GetArrayItem(item, 3), depth, diag);
     }
     if (tensor != NULL) {
-        if (k->in_count == KERAS_MOST_INPUTS) {
-            return vta_fail(diag, VTA_UNSUPPORTED, "more than %d inputs", KERAS_MOST_INPUTS);
+        if (k->in_count == KERAS_MAX_INPUTS) {
+            return vta_fail(diag, VTA_UNSUPPORTED, "more than %d inputs", KERAS_MAX_INPUTS);
         }
         VTA_TRY(find_tensor(m, text_of(cJSON_GetArrayItem(tensor, 0)), cJSON_GetArrayItem(tensor, 1),
                             cJSON_GetArrayItem(tensor, 2), &k->in[k->in_count], diag));
@@ -418,9 +418,9 @@ static vta_status import_model(vtac_keras *k, const cJSON *config, model *m, boo
 static vta_status import_nested(vtac_keras *k, const model *m, keras_layer *l, bool zipped,
                                 vtac_keras_value *out, vta_diag *diag)
 {
-    char group[MOST_PATH];
-    vtac_keras_value in[KERAS_MOST_INPUTS];
-    vtac_keras_value results[KERAS_MOST_INPUTS];
+    char group[MAX_PATH];
+    vtac_keras_value in[KERAS_MAX_INPUTS];
+    vtac_keras_value results[KERAS_MAX_INPUTS];
     uint32_t count = 0;
     const bool each_step = strcmp(l->class, "TimeDistributed") == 0;
     const cJSON *config = each_step ? member_of(member_of(l->config, "layer"), "config") : l->config;
@@ -438,12 +438,12 @@ static vta_status import_nested(vtac_keras *k, const model *m, keras_layer *l, b
             memcpy(group + strlen(group), "/layer", sizeof "/layer");
         }
     }
-    if (++k->depth > KERAS_MOST_DEPTH) {
-        return vta_fail(diag, VTA_RANGE, "models nest deeper than %d", KERAS_MOST_DEPTH);
+    if (++k->depth > KERAS_MAX_DEPTH) {
+        return vta_fail(diag, VTA_RANGE, "models nest deeper than %d", KERAS_MAX_DEPTH);
     }
     VTA_TRY(import_model(k, config, &inner, zipped, results, &count, diag));
     k->depth--;
-    if (count > 1 + KERAS_MOST_MORE) {
+    if (count > 1 + KERAS_MAX_MORE) {
         return vta_fail(diag, VTA_UNSUPPORTED, "a nested model of %u outputs", count);
     }
     *out = results[0];
@@ -506,15 +506,15 @@ static vtac_keras_value at_each_step(vtac_keras *k, const model *m, keras_layer 
 /* The layer on the inputs that are set. */
 static vta_status call_layer(vtac_keras *k, const model *m, keras_layer *l, bool zipped, vta_diag *diag)
 {
-    if (l->calls == MOST_CALLS) {
-        return vta_fail(diag, VTA_UNSUPPORTED, "more than %d calls of one layer", MOST_CALLS);
+    if (l->calls == MAX_CALLS) {
+        return vta_fail(diag, VTA_UNSUPPORTED, "more than %d calls of one layer", MAX_CALLS);
     }
     vtac_keras_value *out = &l->out[l->calls];
     if (k->in_count == 0) {
         return vta_fail(diag, VTA_INVALID, "it is called without inputs");
     }
     k->more_count = 0;
-    vtac_keras_value given[KERAS_MOST_INPUTS];
+    vtac_keras_value given[KERAS_MAX_INPUTS];
     const uint32_t given_count = k->in_count;
     memcpy(given, k->in, sizeof given);
     if (is_model(l)) {
@@ -741,7 +741,7 @@ static vta_status add_outputs(vtac_keras *k, vtac_keras_value *out, uint32_t cou
 static vta_status import_config(vtac_keras *k, const char *json, const char *weights, bool zipped,
                                 vta_diag *diag)
 {
-    vtac_keras_value out[KERAS_MOST_INPUTS];
+    vtac_keras_value out[KERAS_MAX_INPUTS];
     uint32_t count = 0;
     cJSON *whole = cJSON_Parse(json);
     vtac_keras_modernize(whole, 0);

@@ -17,7 +17,7 @@ typedef struct vtac_keras_value {
     vtac_id mask; /* which steps count, [batch][steps]; 0: all */
 } vtac_keras_value;
 
-enum { KERAS_MOST_INPUTS = 64, KERAS_MOST_WEIGHTS = 48, KERAS_MOST_DEPTH = 8, KERAS_MOST_MORE = 15 };
+enum { KERAS_MAX_INPUTS = 64, KERAS_MAX_WEIGHTS = 48, KERAS_MAX_DEPTH = 8, KERAS_MAX_MORE = 15 };
 
 /* What a function is called with, in order. */
 typedef struct vtac_keras_operand {
@@ -34,15 +34,15 @@ typedef struct vtac_keras {
     bool version3; /* a .keras file */
     uint32_t depth;
     const cJSON *config; /* of the layer that is imported */
-    vtac_keras_value in[KERAS_MOST_INPUTS];
+    vtac_keras_value in[KERAS_MAX_INPUTS];
     uint32_t in_count;
-    vtac_keras_operand operands[KERAS_MOST_INPUTS];
+    vtac_keras_operand operands[KERAS_MAX_INPUTS];
     uint32_t operand_count;
     const cJSON *kwargs; /* of the call, NULL: none */
     const cJSON *rest;   /* an argument that is neither tensor nor number */
-    vtac_tensor weights[KERAS_MOST_WEIGHTS];
+    vtac_tensor weights[KERAS_MAX_WEIGHTS];
     uint32_t weight_count;
-    vtac_keras_value more[KERAS_MOST_MORE]; /* outputs of the call behind its first */
+    vtac_keras_value more[KERAS_MAX_MORE]; /* outputs of the call behind its first */
     uint32_t more_count;
 } vtac_keras;
 

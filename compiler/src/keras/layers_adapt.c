@@ -6,7 +6,7 @@
 
 #include "keras.h"
 
-enum { MOST_WINDOWS = 1024 };
+enum { MAX_WINDOWS = 1024 };
 
 /* One axis in `windows` parts, which overlap where they do not divide it. */
 static vtac_id pool_axis(vtac_keras *k, vtac_op op, vtac_id x, uint32_t axis, int64_t windows)
@@ -14,7 +14,7 @@ static vtac_id pool_axis(vtac_keras *k, vtac_op op, vtac_id x, uint32_t axis, in
     vtac_import_builder *m = &k->maker;
     const int64_t size = vtac_made_type(m, x)->dim[axis];
     const int64_t axes[] = {axis};
-    vtac_id parts[MOST_WINDOWS];
+    vtac_id parts[MAX_WINDOWS];
     for (int64_t i = 0; i < windows; i++) {
         const int64_t begin = i * size / windows;
         const int64_t end = ((i + 1) * size + windows - 1) / windows;
@@ -41,8 +41,8 @@ vtac_keras_value vtac_keras_make_adaptive_pool(vtac_keras *k, const void *how)
         vtac_make_fail(m, VTA_INVALID, "the input has %u axes", type.rank);
     }
     for (uint32_t a = 0; a < axes && m->status == VTA_OK; a++) {
-        if (to[a] < 1 || to[a] > MOST_WINDOWS || type.dim[a + 2] < 1) {
-            vtac_keras_refuse(k, "%lld windows; at most %d are taken", (long long)to[a], MOST_WINDOWS);
+        if (to[a] < 1 || to[a] > MAX_WINDOWS || type.dim[a + 2] < 1) {
+            vtac_keras_refuse(k, "%lld windows; at most %d are taken", (long long)to[a], MAX_WINDOWS);
             break;
         }
         even = even && type.dim[a + 2] % to[a] == 0;
@@ -78,12 +78,12 @@ vtac_keras_value vtac_keras_make_auto_contrast(vtac_keras *k, const void *how)
         vtac_make_fail(m, VTA_INVALID, "the input has %u axes", vtac_made_type(m, x)->rank);
         return vtac_keras_as_plain(0);
     }
-    const vtac_id least = vtac_make_reduce(m, VTAC_OP_REDUCE_MIN, x, axes, 2, true);
-    const vtac_id most = vtac_make_reduce(m, VTAC_OP_REDUCE_MAX, x, axes, 2, true);
-    const vtac_id flat = vtac_make2(m, VTAC_OP_EQUAL, least, most);
-    const vtac_id apart = vtac_make3(m, VTAC_OP_WHERE, flat, vtac_keras_number(k, 1.0),
-                                     vtac_make2(m, VTAC_OP_SUB, most, least));
-    vtac_id y = vtac_make2(m, VTAC_OP_DIV, vtac_make2(m, VTAC_OP_SUB, x, least), apart);
+    const vtac_id min = vtac_make_reduce(m, VTAC_OP_REDUCE_MIN, x, axes, 2, true);
+    const vtac_id max = vtac_make_reduce(m, VTAC_OP_REDUCE_MAX, x, axes, 2, true);
+    const vtac_id flat = vtac_make2(m, VTAC_OP_EQUAL, min, max);
+    const vtac_id apart =
+        vtac_make3(m, VTAC_OP_WHERE, flat, vtac_keras_number(k, 1.0), vtac_make2(m, VTAC_OP_SUB, max, min));
+    vtac_id y = vtac_make2(m, VTAC_OP_DIV, vtac_make2(m, VTAC_OP_SUB, x, min), apart);
     y = vtac_make2(m, VTAC_OP_MUL, y, vtac_keras_number(k, high - low));
     y = vtac_make2(m, VTAC_OP_ADD, y, vtac_keras_number(k, low));
     return vtac_keras_as_plain(vtac_make3(m, VTAC_OP_WHERE, flat, x, y));

@@ -7,7 +7,7 @@
 
 #include "keras.h"
 
-enum { MOST_SPAN = 1 << 22, MOST_TOKENS = 1 << 22, MOST_MARKS = 1 << 30 };
+enum { MAX_SPAN = 1 << 22, MAX_TOKENS = 1 << 22, MAX_MARKS = 1 << 30 };
 
 /* Places [batch] … of 0 to count - 1 as rows of so many: a one for each (one_hot), or all of a sample in one
  * row, marked or counted. */
@@ -19,7 +19,7 @@ static vtac_keras_value encode_rows(vtac_keras *k, vtac_id x, int64_t count, con
     if (m->status != VTA_OK) {
         return vtac_keras_as_plain(0);
     }
-    if (count < 1 || count > MOST_TOKENS || vtac_type_elements(&type) > MOST_MARKS / count ||
+    if (count < 1 || count > MAX_TOKENS || vtac_type_elements(&type) > MAX_MARKS / count ||
         (!single && type.rank != 2) || type.rank < 1 || type.rank >= VTAC_MAX_RANK ||
         (!single && strcmp(mode, "multi_hot") != 0 && strcmp(mode, "count") != 0)) {
         vtac_keras_refuse(
@@ -142,7 +142,7 @@ static bool read_vocabulary(vtac_keras *k, bool places, vocabulary *v)
     v->mask = cJSON_IsNumber(mask) ? vtac_keras_whole(mask) : 0;
     const bool masks = cJSON_IsNumber(mask);
     v->has_mask = masks && places;
-    if (words == NULL || v->strange < 0 || v->strange > MOST_TOKENS) {
+    if (words == NULL || v->strange < 0 || v->strange > MAX_TOKENS) {
         vtac_make_fail(&k->maker, VTA_INVALID, "%lld places of unknown words", (long long)v->strange);
         return false;
     }
@@ -170,7 +170,7 @@ static vtac_id find_places(vtac_keras *k, vtac_id x, const vocabulary *v)
         low = v->words[i] < low ? v->words[i] : low;
         high = v->words[i] > high ? v->words[i] : high;
     }
-    if ((uint64_t)high - (uint64_t)low >= MOST_SPAN) {
+    if ((uint64_t)high - (uint64_t)low >= MAX_SPAN) {
         vtac_keras_refuse(k, "a vocabulary whose integers are 2^22 apart, or more");
         return 0;
     }

@@ -202,13 +202,13 @@ vtac_keras_value vtac_keras_make_unit_norm(vtac_keras *k, const void *how)
 }
 
 /* A list of numbers of an option, nested or not; how many, 0: it is none. */
-static uint32_t numbers_of(const cJSON *item, float *out, uint32_t most)
+static uint32_t numbers_of(const cJSON *item, float *out, uint32_t max)
 {
     uint32_t used = 0;
     if (cJSON_IsObject(item)) { /* an array of NumPy */
         item = cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(item, "config"), "value");
     }
-    if (cJSON_IsNumber(item) && most > 0) {
+    if (cJSON_IsNumber(item) && max > 0) {
         out[0] = (float)item->valuedouble;
         return 1;
     }
@@ -216,25 +216,25 @@ static uint32_t numbers_of(const cJSON *item, float *out, uint32_t most)
     if (cJSON_IsArray(item)) {
         cJSON_ArrayForEach(one, item)
         {
-            used += numbers_of(one, out + used, most - used);
+            used += numbers_of(one, out + used, max - used);
         }
     }
     return used;
 }
 
-enum { MOST_NUMBERS = 4096 };
+enum { MAX_NUMBERS = 4096 };
 
 /* The option's numbers, one or one for each channel, along the last axis. */
 static vtac_id channel_numbers(vtac_keras *k, const char *name, double otherwise, uint32_t rank,
                                int64_t channels)
 {
     static const float none[1] = {0.0F};
-    float *room = vtac_make_room(&k->maker, MOST_NUMBERS, sizeof *room);
+    float *room = vtac_make_room(&k->maker, MAX_NUMBERS, sizeof *room);
     const cJSON *item = vtac_keras_option(k, name);
     if (room == NULL || item == NULL) {
         return vtac_keras_number(k, otherwise);
     }
-    const uint32_t count = numbers_of(item, room, MOST_NUMBERS);
+    const uint32_t count = numbers_of(item, room, MAX_NUMBERS);
     if (count != 1 && count != channels) {
         vtac_keras_refuse(k, "'%s' of %u numbers for %lld channels", name, count, (long long)channels);
         return vector_along(k, none, 1, 0, 1);

@@ -35,10 +35,10 @@ static bool sizes_of(vtac_keras *k, local *l)
         l->size[a] = type->dim[a - skipped + 1];
     }
     for (uint32_t a = 0; a < 2; a++) {
-        enum { MOST_TAPS = 32 };
-        if (l->kernel[a] < 1 || l->kernel[a] > MOST_TAPS || l->kernel[a] > l->size[a] || l->strides[a] < 1) {
+        enum { MAX_TAPS = 32 };
+        if (l->kernel[a] < 1 || l->kernel[a] > MAX_TAPS || l->kernel[a] > l->size[a] || l->strides[a] < 1) {
             vtac_make_fail(&k->maker, VTA_INVALID, "windows of %lld over %lld places, at most %d are taken",
-                           (long long)l->kernel[a], (long long)l->size[a], MOST_TAPS);
+                           (long long)l->kernel[a], (long long)l->size[a], MAX_TAPS);
             return false;
         }
         l->out[a] = (l->size[a] - l->kernel[a]) / l->strides[a] + 1;

@@ -28,7 +28,7 @@ vtac_keras_value vtac_keras_make_relu(vtac_keras *k, const void *how)
     vtac_id x;
     const bool in_planes = vtac_keras_either(&k->in[0], &x);
     const double slope = vtac_keras_float(k, "negative_slope", 0.0);
-    const double most = vtac_keras_float(k, "max_value", HUGE_VAL);
+    const double max = vtac_keras_float(k, "max_value", HUGE_VAL);
     const double threshold = vtac_keras_float(k, "threshold", 0.0);
     if (threshold != 0.0 && (slope != 0.0 || threshold < 0.0)) {
         vtac_keras_refuse(k, "a threshold below 0, or with a slope");
@@ -38,7 +38,7 @@ vtac_keras_value vtac_keras_make_relu(vtac_keras *k, const void *how)
     }
     x = slope == 0.0 ? vtac_make1(&k->maker, VTAC_OP_RELU, x)
                      : vtac_keras_with_float(k, VTAC_OP_LEAKY_RELU, x, "alpha", slope);
-    return vtac_keras_as(in_planes, isinf(most) ? x : vtac_make_clip(&k->maker, x, -HUGE_VAL, most));
+    return vtac_keras_as(in_planes, isinf(max) ? x : vtac_make_clip(&k->maker, x, -HUGE_VAL, max));
 }
 
 vtac_keras_value vtac_keras_make_leaky(vtac_keras *k, const void *how)
@@ -128,7 +128,7 @@ vtac_keras_value vtac_keras_make_concatenate(vtac_keras *k, const void *how)
     const uint32_t rank = vtac_keras_rank(k, &k->in[0]);
     const uint32_t axis = vtac_keras_axis(k, rank);
     bool in_planes = rank >= 3;
-    vtac_id parts[KERAS_MOST_INPUTS];
+    vtac_id parts[KERAS_MAX_INPUTS];
     for (uint32_t i = 0; i < k->in_count; i++) {
         in_planes = in_planes && k->in[i].planes != 0;
     }

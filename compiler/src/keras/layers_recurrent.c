@@ -8,7 +8,7 @@
 
 #include "keras.h"
 
-enum { MOST_CELLS = 7 }; /* two states each, of which a call can give back 15 */
+enum { MAX_CELLS = 7 }; /* two states each, of which a call can give back 15 */
 
 typedef struct cell {
     vtac_op op;
@@ -226,8 +226,8 @@ static vtac_id all_states(vtac_keras *k, vtac_id all, bool backwards)
 
 /* Cells one behind the other: each has the states of the one before as its input. */
 typedef struct stack {
-    const cJSON *config[MOST_CELLS];
-    char name[MOST_CELLS][40];
+    const cJSON *config[MAX_CELLS];
+    char name[MAX_CELLS][40];
     uint32_t count;
 } stack;
 
@@ -241,8 +241,8 @@ static void push_cell(vtac_keras *k, stack *s, const char *class, const cJSON *c
 {
     const char *end = strstr(class, "Cell");
     const int size = (int)(end == NULL ? strlen(class) : (size_t)(end - class));
-    if (s->count == MOST_CELLS) {
-        vtac_keras_refuse(k, "more than %d cells", MOST_CELLS);
+    if (s->count == MAX_CELLS) {
+        vtac_keras_refuse(k, "more than %d cells", MAX_CELLS);
         return;
     }
     (void)snprintf(s->name[s->count], sizeof s->name[0], "%.*s", size < 39 ? size : 39, class);
@@ -304,7 +304,7 @@ static void run_stack(vtac_keras *k, const stack *s, pass p, vtac_id *all, vtac_
 static void return_states(vtac_keras *k, const stack *s, const vtac_id *last)
 {
     for (uint32_t i = 0; i < s->count; i++) {
-        for (uint32_t j = 0; j < states_of(s->name[i]) && k->more_count < KERAS_MOST_MORE; j++) {
+        for (uint32_t j = 0; j < states_of(s->name[i]) && k->more_count < KERAS_MAX_MORE; j++) {
             k->more[k->more_count++] = vtac_keras_as_plain(last[2 * (size_t)i + j]);
         }
     }
@@ -314,8 +314,8 @@ static void return_states(vtac_keras *k, const stack *s, const vtac_id *last)
 vtac_keras_value vtac_keras_make_recurrent(vtac_keras *k, const void *how)
 {
     vtac_id all;
-    vtac_id last[2 * MOST_CELLS] = {0};
-    vtac_id start[2 * MOST_CELLS] = {0};
+    vtac_id last[2 * MAX_CELLS] = {0};
+    vtac_id start[2 * MAX_CELLS] = {0};
     vtac_id lengths;
     const stack s = stack_of(k, how == NULL ? "RNN" : (const char *)how, k->config);
     const uint32_t states = states_of_stack(&s);
@@ -354,8 +354,8 @@ vtac_keras_value vtac_keras_make_bidirectional(vtac_keras *k, const void *how)
     const cJSON *kind = cJSON_GetObjectItemCaseSensitive(layer, "class_name");
     const char *mode = vtac_keras_text(k, "merge_mode", "concat");
     vtac_id all[2];
-    vtac_id last[2][2 * MOST_CELLS] = {{0}};
-    const vtac_id none[2 * MOST_CELLS] = {0};
+    vtac_id last[2][2 * MAX_CELLS] = {{0}};
+    const vtac_id none[2 * MAX_CELLS] = {0};
     vtac_id lengths;
     const vtac_id x = counted_steps(k, &lengths);
     if (k->in_count > 1) {

@@ -186,7 +186,7 @@ vtac_keras_value vtac_keras_make_conv_transpose(vtac_keras *k, const void *how)
 
 /* ---- ConvLSTM: an LSTM over steps [batch][steps][spatial...][channels] whose products are convolutions */
 
-enum { MOST_STEPS = 256 }; /* each is written out */
+enum { MAX_STEPS = 256 }; /* each is written out */
 
 typedef struct conv_lstm {
     keras_window w, own; /* of the input; of the states, as large as they are */
@@ -228,8 +228,8 @@ static bool begin_conv_lstm(vtac_keras *k, uint32_t axes, vtac_type *type, conv_
     const vtac_id x = vtac_keras_plain(k, &k->in[0]);
     *type = *vtac_made_type(m, x);
     if (m->status == VTA_OK && (type->rank != axes + 3 || k->in[0].mask != 0 || k->in_count == 2 ||
-                                k->in_count > 3 || type->dim[1] < 1 || type->dim[1] > MOST_STEPS)) {
-        vtac_keras_refuse(k, "an input of %u axes, a mask, or more than %d steps", type->rank, MOST_STEPS);
+                                k->in_count > 3 || type->dim[1] < 1 || type->dim[1] > MAX_STEPS)) {
+        vtac_keras_refuse(k, "an input of %u axes, a mask, or more than %d steps", type->rank, MAX_STEPS);
     }
     if (m->status != VTA_OK) {
         return false;
@@ -285,7 +285,7 @@ vtac_keras_value vtac_keras_make_conv_lstm(vtac_keras *k, const void *how)
         l.c = l.w.first ? vtac_keras_plain(k, &k->in[2]) : vtac_keras_planes(k, &k->in[2]);
     }
     const bool backwards = vtac_keras_bool(k, "go_backwards", false);
-    vtac_id found[MOST_STEPS];
+    vtac_id found[MAX_STEPS];
     for (int64_t t = 0; t < steps && m->status == VTA_OK; t++) {
         const int64_t from = backwards ? steps - 1 - t : t;
         conv_lstm_step(

@@ -113,7 +113,7 @@ void vtac_keras_modernize(cJSON *item, uint32_t depth)
 {
     cJSON *one;
     cJSON *config = item_of(item, "config");
-    if (depth > 4 * KERAS_MOST_DEPTH) {
+    if (depth > 4 * KERAS_MAX_DEPTH) {
         return;
     }
     if (cJSON_IsObject(item) && cJSON_IsString(item_of(item, "class_name")) && cJSON_IsObject(config)) {

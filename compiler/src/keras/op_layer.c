@@ -31,10 +31,10 @@ void vtac_keras_take_constants(vtac_keras *k)
     if (!cJSON_IsObject(constants) || !cJSON_IsObject(vtac_keras_option(k, "node_def"))) {
         return;
     }
-    vtac_keras_operand all[KERAS_MOST_INPUTS];
+    vtac_keras_operand all[KERAS_MAX_INPUTS];
     uint32_t tensors = 0;
     uint32_t count = 0;
-    for (; count < KERAS_MOST_INPUTS && (tensors < k->operand_count || constant_input(k, count) != NULL);
+    for (; count < KERAS_MAX_INPUTS && (tensors < k->operand_count || constant_input(k, count) != NULL);
          count++) {
         const cJSON *item = constant_input(k, count);
         all[count] = item == NULL           ? k->operands[tensors++]
@@ -65,7 +65,7 @@ const cJSON *vtac_keras_node_option(const vtac_keras *k, const char *name)
     }
     const cJSON *last = NULL;
     for (size_t i = 0; i < sizeof inputs / sizeof inputs[0]; i++) {
-        for (uint32_t n = 0; strcmp(inputs[i], name) == 0 && n < KERAS_MOST_INPUTS; n++) {
+        for (uint32_t n = 0; strcmp(inputs[i], name) == 0 && n < KERAS_MAX_INPUTS; n++) {
             last = constant_input(k, n) != NULL ? constant_input(k, n) : last;
         }
     }

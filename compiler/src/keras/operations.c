@@ -27,7 +27,7 @@ static const cJSON *option_named(const vtac_keras *k, const char *name)
 }
 
 /* A list of whole numbers, or one; how many. An attribute of a node has its one number as a text. */
-static uint32_t numbers_of(const cJSON *item, int64_t *out, uint32_t most)
+static uint32_t numbers_of(const cJSON *item, int64_t *out, uint32_t max)
 {
     if (cJSON_IsObject(item)) { /* a tuple */
         item = cJSON_GetObjectItemCaseSensitive(item, "items");
@@ -40,7 +40,7 @@ static uint32_t numbers_of(const cJSON *item, int64_t *out, uint32_t most)
     const cJSON *one;
     cJSON_ArrayForEach(one, item)
     {
-        if (count < most) {
+        if (count < max) {
             out[count++] = vtac_keras_whole(one);
         }
     }
@@ -231,7 +231,7 @@ static vtac_id with_axes(vtac_keras *k, vtac_id x, bool more)
 
 static vtac_id make_concatenate(vtac_keras *k)
 {
-    vtac_id parts[KERAS_MOST_INPUTS] = {0};
+    vtac_id parts[KERAS_MAX_INPUTS] = {0};
     for (uint32_t i = 0; i < k->in_count; i++) {
         parts[i] = vtac_keras_plain(k, &k->in[i]);
     }
@@ -299,7 +299,7 @@ static vtac_id space_depth(vtac_keras *k, vtac_id x, vtac_op op)
 static vtac_id make_stack(vtac_keras *k)
 {
     vtac_import_builder *m = &k->maker;
-    vtac_id parts[KERAS_MOST_INPUTS] = {0};
+    vtac_id parts[KERAS_MAX_INPUTS] = {0};
     int64_t axis = 0;
     (void)numbers_of(option_named(k, "axis"), &axis, 1);
     for (uint32_t i = 0; i < k->in_count && m->status == VTA_OK; i++) {
@@ -479,16 +479,16 @@ static vtac_keras_value make_split(vtac_keras *k)
     vtac_import_builder *m = &k->maker;
     const vtac_id x = vtac_keras_operand_value(k, 0, false);
     const vtac_type type = *vtac_made_type(m, x);
-    int64_t sizes[KERAS_MOST_MORE + 1] = {0};
+    int64_t sizes[KERAS_MAX_MORE + 1] = {0};
     int64_t axis = 0;
     const bool by_sizes = option_named(k, "num_or_size_splits") != NULL;
     const cJSON *item =
         option_of(k, (const char *const[]){"num_or_size_splits", "indices_or_sections", NULL});
-    uint32_t count = numbers_of(item, sizes, KERAS_MOST_MORE + 1);
+    uint32_t count = numbers_of(item, sizes, KERAS_MAX_MORE + 1);
     (void)numbers_of(option_named(k, "axis"), &axis, 1);
     axis = wrapped_axis(k, axis, type.rank);
     const int64_t whole = m->status == VTA_OK ? type.dim[axis] : 0;
-    if (cJSON_IsNumber(item) && sizes[0] > 0 && sizes[0] <= KERAS_MOST_MORE + 1 && whole % sizes[0] == 0) {
+    if (cJSON_IsNumber(item) && sizes[0] > 0 && sizes[0] <= KERAS_MAX_MORE + 1 && whole % sizes[0] == 0) {
         count = (uint32_t)sizes[0];
         for (uint32_t i = count; i-- > 0;) {
             sizes[i] = whole / count;
@@ -509,7 +509,7 @@ static vtac_keras_value make_split(vtac_keras *k)
     }
     if (m->status != VTA_OK || count == 0 || at != whole) {
         vtac_keras_refuse(k, "parts of %lld places that do not make all of them, or more than %d",
-                          (long long)whole, KERAS_MOST_MORE + 1);
+                          (long long)whole, KERAS_MAX_MORE + 1);
         return (vtac_keras_value){0};
     }
     k->more_count = count - 1;

@@ -239,8 +239,8 @@ static vtac_id array_of(vtac_keras *k, const cJSON *item)
         type.dim[type.rank++] = cJSON_GetArraySize(one);
     }
     const int64_t count = vtac_type_elements(&type);
-    enum { MOST_NUMBERS = 1 << 24 };
-    float *room = count < 0 || count > MOST_NUMBERS ? NULL : vtac_make_room(m, count + 1, sizeof *room);
+    enum { MAX_NUMBERS = 1 << 24 };
+    float *room = count < 0 || count > MAX_NUMBERS ? NULL : vtac_make_room(m, count + 1, sizeof *room);
     float *at = room;
     if (room == NULL || !gather_numbers(item, &type, 0, &at)) {
         vtac_make_fail(m, VTA_INVALID, "an array in its call that is not numbers in lists of one length");

@@ -27,14 +27,14 @@
 
 extern char **environ;
 
-enum { MOST_PATH = 4096, MOST_ARGUMENTS = 24 };
+enum { MAX_PATH = 4096, MAX_ARGUMENTS = 24 };
 
 /* The folder of one link and its files, which need not be there. */
 typedef struct link_files {
-    char folder[MOST_PATH + 10];
-    char model[MOST_PATH + 42], helpers[MOST_PATH + 42];
-    char libc[MOST_PATH + 42], libm[MOST_PATH + 42];
-    char shared[MOST_PATH + 42];
+    char folder[MAX_PATH + 10];
+    char model[MAX_PATH + 42], helpers[MAX_PATH + 42];
+    char libc[MAX_PATH + 42], libm[MAX_PATH + 42];
+    char shared[MAX_PATH + 42];
 } link_files;
 
 /* lld is one program under several names, one for each kind of object. */
@@ -102,7 +102,7 @@ static vta_status explain_failure(const char *linker, const char *line, vta_diag
 /* Runs lld on arguments that end with NULL; the first is its name. */
 static vta_status run_linker(const char *const *arguments, vta_diag *diag)
 {
-    char *argv[MOST_ARGUMENTS] = {NULL};
+    char *argv[MAX_ARGUMENTS] = {NULL};
     int ends[2] = {-1, -1};
     pid_t child;
     size_t count = 1;
@@ -146,10 +146,9 @@ static vta_status link_model(const vtac_artifact_image *image, const link_files 
     VTA_TRY(vta_file_write(f->model, image->object, image->object_bytes, diag));
     VTA_TRY(write_names(image, image->libc, "libc.so.6", f->libc, &libc, diag));
     VTA_TRY(write_names(image, image->libm, "libm.so.6", f->libm, &libm, diag));
-    const char *arguments[MOST_ARGUMENTS] = {
-        "ld.lld", "-shared", "--build-id=none", "-znoexecstack", "-zdefs",
-        "-o",     f->shared, f->model,          "--as-needed",   libc,
-        libm};
+    const char *arguments[MAX_ARGUMENTS] = {"ld.lld", "-shared", "--build-id=none", "-znoexecstack", "-zdefs",
+                                            "-o",     f->shared, f->model,          "--as-needed",   libc,
+                                            libm};
     if (image->helpers != NULL) {
         VTA_TRY(vta_file_write(f->helpers, image->helpers, image->helpers_bytes, diag));
         arguments[11] = "--start-lib"; /* only if they are called */
@@ -188,7 +187,7 @@ static vta_status make_folder(const char *path, link_files *f, vta_diag *diag)
                  {f->libc, "libc.so"},
                  {f->libm, "libm.so"},
                  {f->shared, "out.so"}};
-    if (strlen(path) >= MOST_PATH) {
+    if (strlen(path) >= MAX_PATH) {
         return vta_fail(diag, VTA_INVALID, "the path of the output is too long");
     }
     if (vtac_is_special(path)) {

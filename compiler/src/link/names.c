@@ -11,19 +11,19 @@
 
 #include "vta/file.h"
 
-enum { MOST = 4096 };
+enum { MAX = 4096 };
 enum { SYMBOLS = 1, STRINGS, DYNAMIC, CODE, SECTIONS };
 
 typedef struct name_maker {
-    uint8_t bytes[MOST];
-    size_t at; /* beyond MOST, nothing is kept */
+    uint8_t bytes[MAX];
+    size_t at; /* beyond MAX, nothing is kept */
     bool is_wide;
 } name_maker;
 
 static void put_bytes(name_maker *m, uint64_t value, size_t bytes)
 {
     for (size_t i = 0; i < bytes; i++, m->at++) {
-        if (m->at < MOST) {
+        if (m->at < MAX) {
             m->bytes[m->at] = (uint8_t)(value >> (8 * i));
         }
     }
@@ -181,9 +181,9 @@ vta_status vtac_write_names(const uint8_t *object, size_t bytes, const char *son
     put_header(&m, object, 0);
     const size_t sections = put_parts(&m, soname, names);
     const size_t size = m.at;
-    if (size > MOST) {
+    if (size > MAX) {
         return vta_fail(diag, VTA_RANGE, "the names of '%s' take %zu bytes; there is room for %d", soname,
-                        size, MOST);
+                        size, MAX);
     }
     put_header(&m, object, sections); /* again, now that their place is known */
     return vta_file_write(path, m.bytes, size, diag);

@@ -160,13 +160,13 @@ LLVMValueRef vtac_emit_round(vtac_emitter *em, const char *how, LLVMValueRef x)
     return vtac_llvm_intrinsic(em, "llvm.copysign", &type, 1, signs, 2);
 }
 
-enum { WORDS = 4, MOST_VECTORS = 16 };
+enum { WORDS = 4, MAX_VECTORS = 16 };
 
 static bool has_fixed(const vtac_emitter *em, vtac_dtype from, vtac_dtype to, LLVMValueRef x)
 {
     const unsigned count = vtac_llvm_lanes(x) / WORDS;
     return em->target->has_neon && from == VTAC_F32 && (to == VTAC_I32 || to == VTAC_U32) &&
-           vtac_llvm_lanes(x) % WORDS == 0 && (count & (count - 1)) == 0 && count <= MOST_VECTORS;
+           vtac_llvm_lanes(x) % WORDS == 0 && (count & (count - 1)) == 0 && count <= MAX_VECTORS;
 }
 
 LLVMValueRef vtac_emit_fixed(vtac_emitter *em, vtac_dtype from, vtac_dtype to, LLVMValueRef x, unsigned bits)
@@ -179,7 +179,7 @@ LLVMValueRef vtac_emit_fixed(vtac_emitter *em, vtac_dtype from, vtac_dtype to, L
                        : narrow       ? "llvm.arm.neon.vcvtfp2fxu"
                                       : "llvm.aarch64.neon.vcvtfp2fxu";
     const unsigned count = vtac_llvm_lanes(x) / WORDS;
-    LLVMValueRef v[MOST_VECTORS];
+    LLVMValueRef v[MAX_VECTORS];
     if (!has_fixed(em, from, to, x)) {
         return NULL;
     }
@@ -201,12 +201,12 @@ LLVMValueRef vtac_emit_whole(vtac_emitter *em, vtac_dtype from, vtac_dtype to, L
     const int digits = (int)(is_signed ? bits - 1 : bits);
     const int mantissa = from == VTAC_F64 ? 53 : 24;
     const double beyond = ldexp(1.0, digits);
-    const double most = beyond - ldexp(1.0, digits > mantissa ? digits - mantissa : 0);
+    const double max = beyond - ldexp(1.0, digits > mantissa ? digits - mantissa : 0);
     LLVMTypeRef type = vtac_llvm_like(x, LLVMIntTypeInContext(em->context, bits < 32 ? 32 : bits));
     LLVMTypeRef element = LLVMIntTypeInContext(em->context, bits < 32 ? 32 : bits);
     LLVMValueRef zero = float_like(em, x, 0.0);
     LLVMValueRef low = float_like(em, x, is_signed ? -beyond : 0.0);
-    LLVMValueRef high = float_like(em, x, most);
+    LLVMValueRef high = float_like(em, x, max);
     x = LLVMBuildSelect(b, LLVMBuildFCmp(b, LLVMRealORD, x, zero, ""), x, zero, "");
     LLVMValueRef held = LLVMBuildSelect(b, LLVMBuildFCmp(b, LLVMRealOGT, x, low, ""), x, low, "");
     held = LLVMBuildSelect(b, LLVMBuildFCmp(b, LLVMRealOLT, held, high, ""), held, high, "");

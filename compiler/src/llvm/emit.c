@@ -11,7 +11,7 @@
 
 #include <llvm-c/Target.h>
 
-enum { MOST_LANES = 1024, MOST_TURNED = 64, MOST_EVEN = 6 };
+enum { MAX_LANES = 1024, MAX_TURNED = 64, MAX_EVEN = 6 };
 
 #include <math.h>
 #include <string.h>
@@ -168,7 +168,7 @@ static LLVMValueRef emit_at_first_lane(vtac_emitter *em, const vtac_expr *e)
 static uint8_t evenness_of(int64_t number)
 {
     uint8_t log = 0;
-    while (log < MOST_EVEN && ((uint64_t)number >> log & 1) == 0) {
+    while (log < MAX_EVEN && ((uint64_t)number >> log & 1) == 0) {
         log++;
     }
     return log;
@@ -181,7 +181,7 @@ static unsigned index_alignment(const vtac_emitter *em, const vtac_expr *e)
     unsigned b = 0;
     switch ((int)e->op) {
     case VTAC_E_INT: return evenness_of(e->i);
-    case VTAC_E_VAR: return e->var == em->lane_var ? MOST_EVEN : em->even[e->var];
+    case VTAC_E_VAR: return e->var == em->lane_var ? MAX_EVEN : em->even[e->var];
     case VTAC_E_ADD:
     case VTAC_E_SUB:
     case VTAC_E_MIN:
@@ -190,7 +190,7 @@ static unsigned index_alignment(const vtac_emitter *em, const vtac_expr *e)
         a = index_alignment(em, e->in[0]);
         b = index_alignment(em, e->in[1]);
         if (e->op == VTAC_E_MUL) {
-            return a + b < MOST_EVEN ? a + b : MOST_EVEN;
+            return a + b < MAX_EVEN ? a + b : MAX_EVEN;
         }
         return a < b ? a : b;
     default: return 0;
@@ -236,7 +236,7 @@ static bool is_turned(const vtac_emitter *em, const vtac_expr *index, vtac_turn 
 /* Rows that lie apart, whose elements are wanted one of each. */
 static LLVMValueRef load_turned(vtac_emitter *em, const vtac_expr *e, const vtac_turn *t)
 {
-    LLVMValueRef rows[MOST_TURNED];
+    LLVMValueRef rows[MAX_TURNED];
     LLVMValueRef first = emit_at_first_lane(em, e->in[0]);
     const unsigned bytes = (unsigned)vtac_dtype_bytes(e->buffer->dtype);
     const unsigned count = (unsigned)t->rows;
@@ -280,7 +280,7 @@ static LLVMValueRef load_every_second(vtac_emitter *em, const vtac_buffer *buffe
     LLVMValueRef low = load_neighbours(em, buffer, index, lanes, bytes);
     LLVMValueRef later = LLVMBuildAdd(em->builder, index, index_of(em, lanes - 1), "");
     LLVMValueRef high = load_neighbours(em, buffer, later, lanes, bytes);
-    LLVMValueRef from[MOST_LANES];
+    LLVMValueRef from[MAX_LANES];
     const bool by_halves = em->target->has_neon && lanes % 2 == 0 && bytes <= 2;
     for (unsigned i = 0; i < lanes; i++) {
         from[i] = LLVMConstInt(i32, by_halves ? i : 2 * i < lanes ? 2 * i : 2 * i + 1, 0);
@@ -303,7 +303,7 @@ static LLVMValueRef emit_load(vtac_emitter *em, const vtac_expr *e)
                             load_neighbours(em, buffer, emit_at_first_lane(em, e->in[0]), em->lanes,
                                             alignment_at(em, buffer, e->in[0])));
     }
-    if (step < 0 && is_turned(em, e->in[0], &turn) && turn.across == 1 && turn.rows <= MOST_TURNED &&
+    if (step < 0 && is_turned(em, e->in[0], &turn) && turn.across == 1 && turn.rows <= MAX_TURNED &&
         (turn.rows & (turn.rows - 1)) == 0) {
         return load_turned(em, e, &turn);
     }
@@ -368,7 +368,7 @@ static LLVMValueRef emit_var(vtac_emitter *em, const vtac_expr *e)
         }
         return value;
     }
-    LLVMValueRef lanes[MOST_LANES];
+    LLVMValueRef lanes[MAX_LANES];
     for (unsigned i = 0; i < em->lanes; i++) {
         lanes[i] = index_of(em, i);
     }
@@ -384,12 +384,12 @@ static bool is_signed(vtac_dtype dtype)
 /* A cast of `x` times a power of two to an integer, where one instruction does both; else NULL. */
 static LLVMValueRef emit_fixed(vtac_emitter *em, const vtac_expr *e)
 {
-    enum { MOST_BITS = 32 };
+    enum { MAX_BITS = 32 };
     const vtac_expr *x = e->in[0];
     int exponent = 0;
     if (!em->target->has_neon || em->lane_var == 0 || em->first_lane || x->op != VTAC_E_MUL ||
         x->in[1]->op != VTAC_E_FLOAT || frexp(x->in[1]->f, &exponent) != 0.5 || exponent < 2 ||
-        exponent > MOST_BITS + 1) {
+        exponent > MAX_BITS + 1) {
         return NULL;
     }
     return vtac_emit_fixed(em, x->type, e->type, emit_expr(em, x->in[0]), (unsigned)exponent - 1);
@@ -471,11 +471,11 @@ static LLVMValueRef emit_divide(vtac_emitter *em, const vtac_expr *e, LLVMValueR
             vtac_llvm_splat(em, LLVMConstInt(vtac_llvm_type(em, e->type), 1, 0), vtac_llvm_lanes(b));
         if (sign) {
             const unsigned bits = 8 * (unsigned)vtac_dtype_bytes(e->type);
-            LLVMValueRef least = LLVMConstInt(vtac_llvm_type(em, e->type), UINT64_C(1) << (bits - 1), 0);
-            least = vtac_llvm_splat(em, least, vtac_llvm_lanes(a));
+            LLVMValueRef smallest = LLVMConstInt(vtac_llvm_type(em, e->type), UINT64_C(1) << (bits - 1), 0);
+            smallest = vtac_llvm_splat(em, smallest, vtac_llvm_lanes(a));
             LLVMValueRef wraps =
                 LLVMBuildAnd(builder, LLVMBuildICmp(builder, LLVMIntEQ, b, LLVMConstAllOnes(type), ""),
-                             LLVMBuildICmp(builder, LLVMIntEQ, a, least, ""), "");
+                             LLVMBuildICmp(builder, LLVMIntEQ, a, smallest, ""), "");
             bad = LLVMBuildOr(builder, bad, wraps, "");
         }
         b = LLVMBuildSelect(builder, bad, safe, b, "");
@@ -764,7 +764,7 @@ static void emit_for(vtac_emitter *em, const vtac_stmt *s)
         return;
     case VTAC_LOOP_VECTOR:
         em->vars[s->var] = index_of(em, 0);
-        em->even[s->var] = MOST_EVEN;
+        em->even[s->var] = MAX_EVEN;
         if (s->extent > 1) {
             em->lane_var = s->var;
             em->lanes = (unsigned)s->extent;

@@ -171,9 +171,9 @@ static vta_status learn_features(vtac_target *target, vta_diag *diag)
 
 /* ---- what was learned before, in this process: asking takes as long as compiling a small model */
 
-enum { MOST_LEARNED = 8 };
+enum { MAX_LEARNED = 8 };
 static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
-static vtac_target learned[MOST_LEARNED]; /* without a triple: free */
+static vtac_target learned[MAX_LEARNED]; /* without a triple: free */
 static size_t next_learned;
 
 static bool same_processor(const vtac_target *a, const vtac_target *b)
@@ -187,7 +187,7 @@ static bool recall_features(vtac_target *target)
 {
     bool known_already = false;
     (void)pthread_mutex_lock(&guard);
-    for (size_t i = 0; i < MOST_LEARNED && !known_already; i++) {
+    for (size_t i = 0; i < MAX_LEARNED && !known_already; i++) {
         known_already = same_processor(&learned[i], target);
         if (known_already) {
             char name[sizeof target->name];
@@ -204,7 +204,7 @@ static void remember_features(const vtac_target *target)
 {
     (void)pthread_mutex_lock(&guard);
     learned[next_learned] = *target;
-    next_learned = (next_learned + 1) % MOST_LEARNED; /* the oldest one goes */
+    next_learned = (next_learned + 1) % MAX_LEARNED; /* the oldest one goes */
     (void)pthread_mutex_unlock(&guard);
 }
 

@@ -395,8 +395,8 @@ static void emit_artifact(object_writer *w)
 /* Of LLVM's work on the code. */
 static int level_of(const vtac_program *program)
 {
-    enum { MOST = 3 };
-    const int level = program->level < MOST ? program->level : MOST;
+    enum { MAX = 3 };
+    const int level = program->level < MAX ? program->level : MAX;
     return program->once ? VTAC_LEVEL_ONCE : level > 0 ? level : 0;
 }
 

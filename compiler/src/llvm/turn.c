@@ -6,7 +6,7 @@
  */
 #include "emit.h"
 
-enum { MOST_LANES = 1024 };
+enum { MAX_LANES = 1024 };
 
 /* One term more. False: the terms do not agree on the number of rows. */
 static bool add_part(vtac_turn *t, int64_t rows, int64_t last)
@@ -56,7 +56,7 @@ static bool add_terms(const vtac_expr *e, uint32_t lane, int64_t times, vtac_tur
 bool vtac_llvm_turn_of(const vtac_expr *index, uint32_t lane, unsigned lanes, vtac_turn *out)
 {
     *out = (vtac_turn){.last = -1};
-    return lanes <= MOST_LANES && add_terms(index, lane, 1, out) && out->rows > 1 && out->rows < lanes &&
+    return lanes <= MAX_LANES && add_terms(index, lane, 1, out) && out->rows > 1 && out->rows < lanes &&
            lanes % (unsigned)out->rows == 0;
 }
 
@@ -64,7 +64,7 @@ static LLVMValueRef shuffle_vectors(vtac_emitter *em, LLVMValueRef a, LLVMValueR
                                     unsigned count)
 {
     LLVMTypeRef i32 = LLVMInt32TypeInContext(em->context);
-    LLVMValueRef mask[MOST_LANES];
+    LLVMValueRef mask[MAX_LANES];
     for (unsigned i = 0; i < count; i++) {
         mask[i] = LLVMConstInt(i32, from[i], 0);
     }
@@ -75,7 +75,7 @@ static LLVMValueRef shuffle_vectors(vtac_emitter *em, LLVMValueRef a, LLVMValueR
 static LLVMValueRef interleave_vectors(vtac_emitter *em, LLVMValueRef a, LLVMValueRef b)
 {
     const unsigned count = vtac_llvm_lanes(a);
-    unsigned from[MOST_LANES];
+    unsigned from[MAX_LANES];
     for (unsigned i = 0; i < 2 * count; i++) {
         from[i] = i / 2 + i % 2 * count;
     }
@@ -96,7 +96,7 @@ LLVMValueRef vtac_llvm_turn_rows(vtac_emitter *em, LLVMValueRef *rows, unsigned 
 static LLVMValueRef unzip_vectors(vtac_emitter *em, LLVMValueRef a, LLVMValueRef b, unsigned odd)
 {
     const unsigned count = vtac_llvm_lanes(a);
-    unsigned from[MOST_LANES];
+    unsigned from[MAX_LANES];
     for (unsigned i = 0; i < count; i++) {
         from[i] = 2 * i + odd;
     }
@@ -105,7 +105,7 @@ static LLVMValueRef unzip_vectors(vtac_emitter *em, LLVMValueRef a, LLVMValueRef
 
 LLVMValueRef vtac_llvm_joined(vtac_emitter *em, LLVMValueRef *v, unsigned count)
 {
-    unsigned from[MOST_LANES];
+    unsigned from[MAX_LANES];
     for (; count > 1; count /= 2) {
         const unsigned lanes = 2 * vtac_llvm_lanes(v[0]);
         for (unsigned i = 0; i < lanes; i++) {
@@ -120,7 +120,7 @@ LLVMValueRef vtac_llvm_joined(vtac_emitter *em, LLVMValueRef *v, unsigned count)
 
 bool vtac_llvm_turns_words(const vtac_emitter *em, unsigned rows, unsigned columns, unsigned bits)
 {
-    return em->target->has_neon && bits * columns == 32 && rows % 8 == 0 && rows * columns <= MOST_LANES;
+    return em->target->has_neon && bits * columns == 32 && rows % 8 == 0 && rows * columns <= MAX_LANES;
 }
 
 LLVMValueRef vtac_llvm_turn_words(vtac_emitter *em, const LLVMValueRef *rows, unsigned count,
@@ -131,8 +131,8 @@ LLVMValueRef vtac_llvm_turn_words(vtac_emitter *em, const LLVMValueRef *rows, un
     LLVMTypeRef words = LLVMVectorType(i32, WORDS);
     LLVMTypeRef element = LLVMIntTypeInContext(em->context, 32 / columns);
     LLVMTypeRef elements = LLVMVectorType(element, WORDS * columns);
-    LLVMValueRef v[MOST_LANES] = {NULL};
-    LLVMValueRef next[MOST_LANES];
+    LLVMValueRef v[MAX_LANES] = {NULL};
+    LLVMValueRef next[MAX_LANES];
     const unsigned vectors = count / WORDS;
     for (unsigned i = 0; i < vectors; i++) {
         v[i] = LLVMGetPoison(words);
@@ -155,7 +155,7 @@ LLVMValueRef vtac_llvm_turn_words(vtac_emitter *em, const LLVMValueRef *rows, un
 
 LLVMValueRef vtac_llvm_turn_part(vtac_emitter *em, LLVMValueRef all, unsigned first, unsigned count)
 {
-    unsigned from[MOST_LANES];
+    unsigned from[MAX_LANES];
     for (unsigned i = 0; i < count; i++) {
         from[i] = first + i;
     }

@@ -61,7 +61,7 @@ static vtac_stmt *append_stmt(vtac_kernel *k, vtac_stmt_kind kind)
 
 static void open_block(vtac_kernel *k, vtac_stmt *s)
 {
-    if (k->depth >= VTAC_MOST_NESTING) {
+    if (k->depth >= VTAC_MAX_NESTING) {
         k->failed = true;
         return;
     }

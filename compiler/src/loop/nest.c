@@ -19,13 +19,13 @@
 #include "vta/fail.h"
 
 enum {
-    MOST_COPIES = 64,
-    MOST_CHAIN = 12,
-    MOST_INNER = 16,
-    MOST_STATEMENTS = 256,
-    MOST_GROWN = 1024,
-    MOST_TOGETHER = 16,
-    MOST_SWAPS = 3
+    MAX_COPIES = 64,
+    MAX_CHAIN = 12,
+    MAX_INNER = 16,
+    MAX_STATEMENTS = 256,
+    MAX_GROWN = 1024,
+    MAX_TOGETHER = 16,
+    MAX_SWAPS = 3
 };
 
 /* ---- what is in a nest */
@@ -142,8 +142,8 @@ static bool keeps_its_own(const rounds *r, const vtac_stmt *s)
 
 /* The loops between the two and a store, which move its place, too. */
 typedef struct inner_loops {
-    uint32_t var[MOST_INNER];
-    int64_t extent[MOST_INNER];
+    uint32_t var[MAX_INNER];
+    int64_t extent[MAX_INNER];
     uint32_t count;
 } inner_loops;
 
@@ -238,8 +238,8 @@ static uint32_t stores_to(const vtac_stmt *s, const vtac_buffer *buffer)
  * moves it, for each of both. One store alone writes the buffer, or two could meet. */
 static bool is_apart(const rounds *r, const vtac_stmt *store, const int64_t extents[2], const inner_loops *in)
 {
-    int64_t strides[MOST_INNER + 2] = {0};
-    int64_t all[MOST_INNER + 2];
+    int64_t strides[MAX_INNER + 2] = {0};
+    int64_t all[MAX_INNER + 2];
     uint32_t count = 0;
     const uint32_t outside = r->var[0] == r->var[1] ? 1 : 2;
     for (uint32_t i = 0; i < outside + in->count; i++) {
@@ -258,7 +258,7 @@ static bool stores_are_apart(const rounds *r, const vtac_stmt *s, const int64_t 
 {
     for (; s != NULL; s = s->next) {
         const bool loop = s->kind == VTAC_S_FOR && s->var != r->var[1];
-        if (loop && in->count == MOST_INNER) {
+        if (loop && in->count == MAX_INNER) {
             return false;
         }
         if (loop) {
@@ -342,7 +342,7 @@ vta_status vtac_loop_unroll(vtac_kernel *k, uint32_t var, vta_diag *diag)
 {
     vtac_stmt *loop;
     VTA_TRY(vtac_need_loop(k, var, &loop, diag));
-    if (loop->extent > MOST_COPIES || loop->loop != VTAC_LOOP_SERIAL) {
+    if (loop->extent > MAX_COPIES || loop->loop != VTAC_LOOP_SERIAL) {
         return vta_fail(diag, VTA_INVALID, "v%u has %" PRId64 " iterations or is not serial", var,
                         loop->extent);
     }
@@ -368,7 +368,7 @@ vta_status vtac_loop_parallel(vtac_kernel *k, uint32_t var, vta_diag *diag)
 /* ---- whole nests */
 
 typedef struct loop_chain {
-    vtac_stmt *loops[MOST_CHAIN]; /* the outermost first; none of vectors, none unrolled */
+    vtac_stmt *loops[MAX_CHAIN]; /* the outermost first; none of vectors, none unrolled */
     uint32_t count;
     double work; /* of what the last one holds */
 } loop_chain;
@@ -393,7 +393,7 @@ static void follow_chain(vtac_stmt *s, const loop_chain *from, double times, loo
             s->kind == VTAC_S_FOR &&
             (s->loop == VTAC_LOOP_SERIAL || s->loop == VTAC_LOOP_PARALLEL || s->loop == VTAC_LOOP_ROLLED);
         const double rounds_of = s->kind == VTAC_S_FOR ? times * (double)s->extent : times;
-        if (counts && own.count < MOST_CHAIN) {
+        if (counts && own.count < MAX_CHAIN) {
             own.loops[own.count++] = s;
         }
         own.work = rounds_of * (double)count_leaves(s->body);
@@ -498,17 +498,17 @@ uint32_t vtac_nest_schedules(const vtac_kernel *k, vtac_nest_schedule *out, uint
     const loop_chain c = chain_of(k->body);
     uint32_t count = 0;
     out[count++] = (vtac_nest_schedule){.blocked = 1, .unrolled = 1};
-    if (k->has_tiles || statements > MOST_STATEMENTS || c.count == 0) {
+    if (k->has_tiles || statements > MAX_STATEMENTS || c.count == 0) {
         return count;
     }
     const int64_t last = c.loops[c.count - 1]->extent;
     const int64_t parts[] = {1, 2, 4, 8, last};
-    const bool odd = last > 2 && last < MOST_TOGETHER && last != 4 && last != 8;
-    for (int64_t n = 1; n < (int64_t)4 * 5 * (MOST_SWAPS + 1); n++) {
+    const bool odd = last > 2 && last < MAX_TOGETHER && last != 4 && last != 8;
+    for (int64_t n = 1; n < (int64_t)4 * 5 * (MAX_SWAPS + 1); n++) {
         const vtac_nest_schedule s = {.swap = n / 20, .blocked = parts[n / 5 % 4], .unrolled = parts[n % 5]};
         const int64_t copies = s.blocked * s.unrolled;
-        if (count < room && (n % 5 < 4 || odd) && copies <= MOST_TOGETHER &&
-            copies * statements <= MOST_GROWN && is_legal(k, &s)) {
+        if (count < room && (n % 5 < 4 || odd) && copies <= MAX_TOGETHER &&
+            copies * statements <= MAX_GROWN && is_legal(k, &s)) {
             out[count++] = s;
         }
     }

@@ -9,7 +9,7 @@
 #include "schedule.h"
 #include "vta/fail.h"
 
-enum { MOST_LANES = 64 };
+enum { MAX_LANES = 64 };
 
 vtac_stmt *vtac_find_loop(vtac_stmt *s, uint32_t var)
 {
@@ -165,9 +165,9 @@ vta_status vtac_loop_vectorize(vtac_kernel *k, uint32_t var, vta_diag *diag)
 {
     vtac_stmt *loop;
     VTA_TRY(vtac_need_loop(k, var, &loop, diag));
-    if (loop->extent > MOST_LANES || (loop->extent & (loop->extent - 1)) != 0) {
+    if (loop->extent > MAX_LANES || (loop->extent & (loop->extent - 1)) != 0) {
         return vta_fail(diag, VTA_INVALID, "v%u has %" PRId64 " iterations, not a power of two up to %d", var,
-                        loop->extent, MOST_LANES);
+                        loop->extent, MAX_LANES);
     }
     if (has_loop(loop->body) || has_lane_condition(loop->body, var)) {
         return vta_fail(diag, VTA_INVALID, "v%u holds a loop or a condition on its lanes", var);

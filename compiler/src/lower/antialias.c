@@ -9,7 +9,7 @@
 #include "resize.h"
 #include "vta/fail.h"
 
-enum { MOST_WEIGHTS = 1 << 24 }; /* of one axis, which a table holds */
+enum { MAX_WEIGHTS = 1 << 24 }; /* of one axis, which a table holds */
 
 typedef struct filter {
     uint32_t axis;
@@ -57,7 +57,7 @@ static vta_status fill_filter(vtac_lower *l, const vtac_resize_place *source, vt
         strcmp(vtac_attr_string(l->node, "coordinate_transformation_mode", ""), "tf_crop_and_resize") == 0;
     const double stretch = source->scale < 1.0 ? source->scale : 1.0;
     f->taps = 2 * (int64_t)ceil((cubic ? 2.0 : 1.0) / stretch) + 1;
-    if (f->to > MOST_WEIGHTS / f->taps) {
+    if (f->to > MAX_WEIGHTS / f->taps) {
         return vtac_unsupported(l, "an axis of more than 2^24 weights is not lowered");
     }
     vta_arena *arena = &l->program->arena;

@@ -224,14 +224,14 @@ static void store_pooled(vtac_lower *l, const blocked_pooling *o, vtac_position 
     } else if (!o->is_max && !o->is_lp) {
         count = vtac_let(k, "count", o->global ? vtac_e_index(k, taps_of(o)) : padded_count(l, o, p));
     }
-    const int64_t most = vtac_window_elements(&o->w);
-    const vtac_expr *scale = o->quantized ? vtac_mean_scale(l, most, count) : NULL;
+    const int64_t max = vtac_window_elements(&o->w);
+    const vtac_expr *scale = o->quantized ? vtac_mean_scale(l, max, count) : NULL;
     const vtac_expr *lane = vtac_open_lanes(l, p);
     const vtac_expr *value = vtac_e_load(k, o->sum, lane);
     vtac_out_at(l, 0, p->at,
                 o->is_max      ? value
                 : o->is_lp     ? vtac_lp_root(l, value, o->p)
-                : o->quantized ? vtac_mean(l, most, value, scale)
+                : o->quantized ? vtac_mean(l, max, value, scale)
                                : E2(DIV, value, vtac_e_cast(k, o->type, count)));
     vtac_close_lanes(l);
 }

@@ -52,8 +52,8 @@ static const vtac_expr *to_minifloat(vtac_lower *l, const vtac_minifloat *f, con
     const vtac_expr *bits = vtac_let(l->k, "size", E2(AND, all, whole_number(l, 0x7fffffff)));
     const vtac_expr *code = vtac_let(l->k, "code", magnitude_code(l, f, bits));
     const vtac_expr *infinity = whole_number(l, 0x7f800000);
-    const vtac_expr *over = E2(OR, E2(GE, bits, infinity), E2(GT, code, whole_number(l, f->most)));
-    const uint8_t beyond = saturate ? f->most : f->over;
+    const vtac_expr *over = E2(OR, E2(GE, bits, infinity), E2(GT, code, whole_number(l, f->max)));
+    const uint8_t beyond = saturate ? f->max : f->over;
     code = SELECT(over, whole_number(l, beyond), code);
     const vtac_expr *sign =
         SELECT(E2(LT, all, whole_number(l, 0)), whole_number(l, f->sign), whole_number(l, 0));
@@ -64,7 +64,7 @@ static const vtac_expr *to_minifloat(vtac_lower *l, const vtac_minifloat *f, con
         sign = SELECT(none, whole_number(l, 0), sign);
     }
     const vtac_expr *nan = whole_number(l, f->nan);
-    nan = f->has_negative_zero && f->over != f->most ? E2(OR, nan, sign) : nan;
+    nan = f->has_negative_zero && f->over != f->max ? E2(OR, nan, sign) : nan;
     code = SELECT(E2(GT, bits, infinity), nan, E2(OR, code, sign));
     return vtac_e_cast(l->k, VTAC_U8, code);
 }

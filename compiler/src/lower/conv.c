@@ -19,7 +19,7 @@
 #include "space.h"
 #include "vta/fail.h"
 
-enum { MOST_TAPS_UNROLLED = 9, MOST_SCRATCH_POSITIONS = 2048, MOST_VECTORS = 6 };
+enum { MAX_TAPS_UNROLLED = 9, MAX_SCRATCH_POSITIONS = 2048, MAX_VECTORS = 6 };
 
 typedef struct conv {
     vtac_window w;
@@ -149,7 +149,7 @@ static double take_tile(const vtac_lower *l, conv *c, int64_t vectors, int64_t b
 }
 
 /* Outputs beside so many vectors of positions, at most, in as many blocks of like sizes as there must be. */
-static int64_t most_outputs(const vtac_lower *l, const conv *c, int64_t vectors)
+static int64_t max_outputs(const vtac_lower *l, const conv *c, int64_t vectors)
 {
     const vtac_target *t = l->program->target;
     const int64_t registers = t->vector_count > 16 ? 26 : 12;
@@ -163,7 +163,7 @@ static int64_t most_outputs(const vtac_lower *l, const conv *c, int64_t vectors)
 
 static bool has_scratch(const conv *c, int64_t rows)
 {
-    return rows <= c->w.extent[0] && (rows == 1 || rows * c->row <= MOST_SCRATCH_POSITIONS);
+    return rows <= c->w.extent[0] && (rows == 1 || rows * c->row <= MAX_SCRATCH_POSITIONS);
 }
 
 /* The tile that needs the fewest instructions. */
@@ -171,8 +171,8 @@ static double choose_tile(const vtac_lower *l, conv *c)
 {
     double best = HUGE_VAL;
     conv chosen = *c;
-    for (int64_t vectors = 1; vectors <= MOST_VECTORS; vectors++) {
-        const int64_t block = most_outputs(l, c, vectors);
+    for (int64_t vectors = 1; vectors <= MAX_VECTORS; vectors++) {
+        const int64_t block = max_outputs(l, c, vectors);
         for (int64_t rows = 1; has_scratch(c, rows); rows++) {
             const double cost = take_tile(l, c, vectors, block, rows);
             if (cost < best) {
@@ -225,9 +225,9 @@ static void choose_way(const vtac_lower *l, conv *c)
 static void add_tiles(const vtac_lower *l, vtac_schedule_space *s, conv c)
 {
     const double planes = (double)(c.batch * c.groups * c.words);
-    for (int64_t vectors = 1; vectors <= MOST_VECTORS; vectors++) {
-        const int64_t most = most_outputs(l, &c, vectors);
-        for (int64_t block = most; block >= 1; block--) {
+    for (int64_t vectors = 1; vectors <= MAX_VECTORS; vectors++) {
+        const int64_t max = max_outputs(l, &c, vectors);
+        for (int64_t block = max; block >= 1; block--) {
             const int64_t blocks = (c.out_per_group + block - 1) / block;
             if ((c.out_per_group + blocks - 1) / blocks != block) {
                 continue; /* more than as many blocks need */
@@ -351,11 +351,11 @@ static const vtac_expr *place_inside(vtac_lower *l, const conv *c, const vtac_ex
     *index = vtac_e_index(l->k, 0);
     for (uint32_t a = 0; a < c->w.axes; a++) {
         const int64_t dim = type->dim[a + 2];
-        const int64_t most = (c->grid[a] - 1) * c->w.stride[a] +
-                             (c->phases[a] - 1) * (c->gathered ? c->w.dilation[a] : 1) - c->w.pad_begin[a];
+        const int64_t max = (c->grid[a] - 1) * c->w.stride[a] +
+                            (c->phases[a] - 1) * (c->gathered ? c->w.dilation[a] : 1) - c->w.pad_begin[a];
         const vtac_expr *place = vtac_let(l->k, "place", source[a]);
         const vtac_expr *safe = place;
-        if (c->w.pad_begin[a] > 0 || most >= dim) {
+        if (c->w.pad_begin[a] > 0 || max >= dim) {
             const vtac_expr *low = vtac_e2(l->k, VTAC_E_GE, place, vtac_e_index(l->k, 0));
             const vtac_expr *high = vtac_e2(l->k, VTAC_E_LT, place, vtac_e_index(l->k, dim));
             const vtac_expr *both = vtac_e2(l->k, VTAC_E_AND, low, high);
@@ -591,7 +591,7 @@ static void accumulate_tap(vtac_lower *l, const conv *c, const conv_tile *t, con
     x = vtac_let(k, "x", vtac_i_add(k, vtac_i_add(k, t->plane, x), t->position));
     w = vtac_let(k, "w", w);
     const vtac_expr *lane = vtac_for(k, VTAC_LOOP_VECTOR, c->lanes, "lane");
-    const vtac_expr *value[MOST_VECTORS];
+    const vtac_expr *value[MAX_VECTORS];
     for (int64_t v = 0; v < c->vectors; v++) {
         const vtac_expr *at = vtac_i_add(k, x, vtac_i_addc(k, lane, v * c->lanes));
         value[v] = vtac_let(k, "value", vtac_e_load(k, t->packed, at));
@@ -633,7 +633,7 @@ static void sum_tile(vtac_lower *l, const conv *c, const conv_tile *t, const vta
     vtac_kernel *k = l->k;
     each_sum(l, c, t, true, column);
     const vtac_expr *channel = vtac_for(k, VTAC_LOOP_SERIAL, c->words, "channel");
-    if (c->taps <= MOST_TAPS_UNROLLED) {
+    if (c->taps <= MAX_TAPS_UNROLLED) {
         for (int64_t tap = 0; tap < c->taps; tap++) {
             accumulate_tap(l, c, t, channel, vtac_e_index(k, tap), vtac_e_index(k, tap_offset(c, tap)));
         }
@@ -740,7 +740,7 @@ static vta_status multiply_packed(vtac_lower *l, const conv *c, vtac_storage_id 
                    .weights = vtac_use(l, weights, "weights", c->type, weight_elements(c))};
     t.sums = vtac_local(l, "sums", c->type, c->block * c->vectors * c->lanes);
     t.scratch = vtac_kernel_buffer(k, "rows", c->type, c->block * wide, VTAC_BUFFER_SCRATCH);
-    if (c->taps > MOST_TAPS_UNROLLED) {
+    if (c->taps > MAX_TAPS_UNROLLED) {
         int64_t *offsets = vta_arena_array(&l->program->arena, (size_t)c->taps, sizeof *offsets);
         for (int64_t i = 0; offsets != NULL && i < c->taps; i++) {
             offsets[i] = tap_offset(c, i);

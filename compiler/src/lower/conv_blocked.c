@@ -539,8 +539,8 @@ static vta_status multiply_tiles(vtac_lower *l, const vtac_blocked *c, kernel *t
 static vta_status widen_input(vtac_lower *l, const vtac_blocked *c, vtac_storage_id *out)
 {
     const int64_t elements = vtac_layout_elements(c->in, c->x_type);
-    const int64_t most = l->program->target->vector_bytes / 2;
-    const int64_t lanes = elements < most ? elements : most;
+    const int64_t max = l->program->target->vector_bytes / 2;
+    const int64_t lanes = elements < max ? elements : max;
     const int64_t count = (elements + lanes - 1) / lanes;
     *out = vtac_temp(l, VTAC_I16, elements);
     VTA_TRY(vtac_begin(l, ".widen"));

@@ -13,7 +13,7 @@
 #include "vta/fail.h"
 #include "vtac/quant.h"
 
-enum { MOST_BEYOND = 256 }; /* outputs that tiles may reach beyond the last */
+enum { MAX_BEYOND = 256 }; /* outputs that tiles may reach beyond the last */
 
 /* Inputs of QLinearConv. */
 enum { X_SCALE = 1, X_ZERO, WEIGHT, W_SCALE, W_ZERO, Y_SCALE, Y_ZERO, Q_BIAS };
@@ -77,9 +77,9 @@ int32_t vtac_conv_zero(const vtac_conv_weights *w, int64_t output)
 
 int64_t vtac_conv_wide_step(const vtac_program *p, const vtac_conv_shape *s)
 {
-    enum { LEAST = 4 }; /* positions that share a weight: wide ones are twice the bytes */
+    enum { MIN = 4 }; /* positions that share a weight: wide ones are twice the bytes */
     const vtac_target *t = p->target;
-    const bool few = s->window.extent[0] * s->window.extent[1] < LEAST;
+    const bool few = s->window.extent[0] * s->window.extent[1] < MIN;
     /* sums of windows belong to one group: weights of many go less their zero points, but for depthwise ones
      */
     const bool depthwise = s->per_group == s->merged && s->out_per_group == s->merged;
@@ -193,7 +193,7 @@ static vta_status quantized_begin(vtac_lower *l, vtac_finish *f)
         in[i] = i < l->node->input_count ? vtac_in_constant(l->graph, l->node, i) : NULL;
     }
     const vtac_conv_weights weights = vtac_conv_weights_of(l->graph, l->node);
-    const size_t room = (size_t)s->outputs + MOST_BEYOND; /* vectors may reach beyond the last */
+    const size_t room = (size_t)s->outputs + MAX_BEYOND; /* vectors may reach beyond the last */
     int32_t *start = vta_arena_array(&l->program->arena, room, sizeof *start);
     int32_t *zero = vta_arena_array(&l->program->arena, room, sizeof *zero);
     float *scale = vta_arena_array(&l->program->arena, room, sizeof *scale);
@@ -212,9 +212,9 @@ static vta_status quantized_begin(vtac_lower *l, vtac_finish *f)
         start[m] = (int32_t)(uint32_t)(int64_t)first; /* sums wrap, as the accelerator's do */
         scale[m] = vtac_scale_product((float)number_of(in[X_SCALE], 0), (float)number_of(in[W_SCALE], m),
                                       (float)number_of(in[Y_SCALE], 0));
-        const double most = fabs(bias) + 255.0 * size;
-        f->narrow = f->narrow && most <= 16777216.0;
-        f->saturates = f->saturates || !(most * (double)scale[m] < 1073741824.0);
+        const double max = fabs(bias) + 255.0 * size;
+        f->narrow = f->narrow && max <= 16777216.0;
+        f->saturates = f->saturates || !(max * (double)scale[m] < 1073741824.0);
     }
     f->zero = (int32_t)number_of(in[Y_ZERO], 0);
     f->start = vtac_use(l, vtac_constant(l, start, room * sizeof *start), "start", VTAC_I32, (int64_t)room);
@@ -242,12 +242,12 @@ vta_status vtac_finish_begin(vtac_lower *l, const vtac_conv_shape *s, bool dots,
     const vtac_tensor *bias = s->bias == 0 ? NULL : vtac_in_constant(l->graph, l->node, s->bias);
     out->start = s->bias != 0 && bias == NULL ? vtac_in(l, s->bias) : NULL;
     if (bias != NULL) {
-        float *start = vta_arena_array(&l->program->arena, (size_t)s->outputs + MOST_BEYOND, sizeof *start);
+        float *start = vta_arena_array(&l->program->arena, (size_t)s->outputs + MAX_BEYOND, sizeof *start);
         if (start == NULL) {
             return vta_no_memory(l->diag);
         }
         memcpy(start, bias->data, bias->bytes);
-        const int64_t room = s->outputs + MOST_BEYOND;
+        const int64_t room = s->outputs + MAX_BEYOND;
         out->start =
             vtac_use(l, vtac_constant(l, start, (uint64_t)room * sizeof *start), "start", VTAC_F32, room);
     }

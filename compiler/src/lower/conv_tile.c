@@ -11,7 +11,7 @@
 #include <string.h>
 
 enum {
-    MOST_ROWS = 8,
+    MAX_ROWS = 8,
     UNITS = 16 /* of work, or more, so that all threads have some */
 };
 
@@ -110,8 +110,8 @@ static double step_of(const vtac_blocked *c, double positions, double wide, doub
     const bool pairs = c->wide && c->step == 2;
     const double weights = wide * (panel > 24576.0 ? 2.5 : 0.5);
     /* sums wait for each other: as measured with few registers, of pairs of bytes */
-    const double least = few && pairs ? 7.5 : 8.0;
-    const double products = fmax(positions * wide, least);
+    const double min = few && pairs ? 7.5 : 8.0;
+    const double products = fmax(positions * wide, min);
     const double apart = few ? 0.3 : 0.06; /* for more than two vectors of weights that do not stay near */
     const double more = pairs && wide > 2.0 && panel > 16384.0 ? apart * (wide - 2.0) : 0.0;
     return fmax(products, 0.5 * positions + weights) + 0.02 * positions + more;
@@ -200,16 +200,16 @@ static bool divides_outputs(const vtac_lower *l, const vtac_blocked *c, int64_t 
 
 /* All tiles that there are registers for. */
 typedef struct tiles {
-    char points[VTAC_MOST_POINTS][VTAC_POINT_TEXT];
-    double guesses[VTAC_MOST_POINTS];
-    vtac_blocked choices[VTAC_MOST_POINTS];
+    char points[VTAC_MAX_POINTS][VTAC_POINT_TEXT];
+    double guesses[VTAC_MAX_POINTS];
+    vtac_blocked choices[VTAC_MAX_POINTS];
     uint32_t count, standard;
 } tiles;
 
 static void add_tile(const vtac_lower *l, tiles *t, const vtac_blocked *c, int64_t rows, int64_t columns,
                      int64_t vectors, bool outside, bool flat)
 {
-    if (t->count == VTAC_MOST_POINTS) {
+    if (t->count == VTAC_MAX_POINTS) {
         return;
     }
     vtac_blocked *own = &t->choices[t->count];
@@ -233,7 +233,7 @@ static void add_tile(const vtac_lower *l, tiles *t, const vtac_blocked *c, int64
 static void add_winograd(const vtac_lower *l, tiles *t, const vtac_blocked *c, const vtac_blocked *products,
                          int64_t m, int64_t columns, int64_t vectors)
 {
-    if (t->count == VTAC_MOST_POINTS) {
+    if (t->count == VTAC_MAX_POINTS) {
         return;
     }
     vtac_blocked *own = &t->choices[t->count];
@@ -273,9 +273,9 @@ static void list_tiles(const vtac_lower *l, const vtac_blocked *c, tiles *t)
 {
     /* the standard one is there, however many there are */
     add_tile(l, t, c, c->rows, c->columns, c->vectors, c->rows_outside, c->flat);
-    for (int64_t k = 0; k < (int64_t)VTAC_BLOCKED_VECTORS * MOST_ROWS * 2; k++) {
-        const int64_t vectors = k / 2 / MOST_ROWS + 1;
-        const int64_t rows = k / 2 % MOST_ROWS + 1;
+    for (int64_t k = 0; k < (int64_t)VTAC_BLOCKED_VECTORS * MAX_ROWS * 2; k++) {
+        const int64_t vectors = k / 2 / MAX_ROWS + 1;
+        const int64_t rows = k / 2 % MAX_ROWS + 1;
         for (int64_t columns = 1; divides_outputs(l, c, rows, vectors) && columns <= c->s.window.extent[1] &&
                                   fits_registers(l, c, rows, columns, vectors);
              columns++) {
@@ -378,7 +378,7 @@ void vtac_blocked_choose(const vtac_lower *l, vtac_blocked *c)
 {
     double best = HUGE_VAL;
     for (int64_t vectors = 1; vectors <= VTAC_BLOCKED_VECTORS; vectors++) {
-        for (int64_t rows = 1; rows <= MOST_ROWS; rows++) {
+        for (int64_t rows = 1; rows <= MAX_ROWS; rows++) {
             if (divides_outputs(l, c, rows, vectors)) {
                 try_columns(l, c, rows, vectors, &best);
             }

@@ -78,8 +78,8 @@ bool vtac_transposed_shape_of(const vtac_program *p, const vtac_node *node, cons
     vta_diag ignored = {0};
     *out = (vtac_conv_shape){.weight = 1, .merged = 1, .transposed = true};
     if (x->rank != 4 || x->dtype != VTAC_F32 || w == NULL ||
-        read_geometry(node, x, &w->type, y, &t, &ignored) != VTA_OK || t.stride[0] > VTAC_MOST_PHASES ||
-        t.stride[1] > VTAC_MOST_PHASES || t.stride[0] * t.stride[1] > VTAC_MOST_PHASES) {
+        read_geometry(node, x, &w->type, y, &t, &ignored) != VTA_OK || t.stride[0] > VTAC_MAX_PHASES ||
+        t.stride[1] > VTAC_MAX_PHASES || t.stride[0] * t.stride[1] > VTAC_MAX_PHASES) {
         return false;
     }
     out->bias = node->input_count > 2 && node->inputs[2] != 0 ? 2 : 0;
@@ -110,7 +110,7 @@ typedef struct transposed_rows {
     const vtac_expr **source, **weight;
 } transposed_rows;
 
-enum { MOST_ROW_TAPS = 32, MOST_ROW_STRIDE = 32 };
+enum { MAX_ROW_TAPS = 32, MAX_ROW_STRIDE = 32 };
 
 static int64_t floor_div(int64_t a, int64_t b)
 {
@@ -134,12 +134,12 @@ static bool plan_rows(const vtac_lower *l, const transposed_conv *t, transposed_
     int64_t phase;
     *r = (transposed_rows){
         .t = t, .last = axis - 2, .stride = t->stride[axis - 2], .type = vtac_compute_type(x->dtype)};
-    const int64_t most = shift_of(r, w->dim[axis] - 1, &phase);
+    const int64_t max = shift_of(r, w->dim[axis] - 1, &phase);
     const int64_t width = (vtac_type_out(l, 0)->dim[axis] + r->stride - 1) / r->stride;
     r->lead = shift_of(r, 0, &phase);
     r->lead = r->lead < 0 ? -r->lead : 0;
-    r->places = r->lead + (x->dim[axis] + most > width ? x->dim[axis] + most : width);
-    return l->program->level > 0 && w->dim[axis] <= MOST_ROW_TAPS && r->stride <= MOST_ROW_STRIDE;
+    r->places = r->lead + (x->dim[axis] + max > width ? x->dim[axis] + max : width);
+    return l->program->level > 0 && w->dim[axis] <= MAX_ROW_TAPS && r->stride <= MAX_ROW_STRIDE;
 }
 
 static void clear_places(vtac_lower *l, void *context, const vtac_expr *i, const vtac_expr *lane)
@@ -253,17 +253,16 @@ static vta_status by_rows(vtac_lower *l, transposed_rows *r)
  */
 static int64_t list_phases(vtac_lower *l, const transposed_conv *t, vtac_conv_shape **out)
 {
-    enum { MOST_GENERAL_PHASES = 32 };
+    enum { MAX_GENERAL_PHASES = 32 };
     const vtac_type *x = vtac_type_in(l, 0);
     const vtac_type *y = vtac_type_out(l, 0);
     const vtac_tensor *w = vtac_in_constant(l->graph, l->node, 1);
     int64_t all = 1;
     int64_t count = 0;
-    for (uint32_t a = 0; a + 2 < x->rank && all <= MOST_GENERAL_PHASES; a++) {
-        all = t->stride[a] > MOST_GENERAL_PHASES ? t->stride[a] : all * t->stride[a];
+    for (uint32_t a = 0; a + 2 < x->rank && all <= MAX_GENERAL_PHASES; a++) {
+        all = t->stride[a] > MAX_GENERAL_PHASES ? t->stride[a] : all * t->stride[a];
     }
-    if (w == NULL || l->program->level == 0 || vtac_dtype_kind(x->dtype) != 'f' ||
-        all > MOST_GENERAL_PHASES) {
+    if (w == NULL || l->program->level == 0 || vtac_dtype_kind(x->dtype) != 'f' || all > MAX_GENERAL_PHASES) {
         return 0;
     }
     *out = vta_arena_array(&l->program->arena, (size_t)all, sizeof **out);

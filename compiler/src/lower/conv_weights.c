@@ -27,22 +27,22 @@ int64_t vtac_blocked_first(const vtac_blocked *c, int64_t panel)
 /* What a block has beyond the channels of its group is multiplied by 0. */
 void vtac_blocked_narrow(vtac_blocked *c)
 {
-    int64_t least = INT64_MAX;
-    int64_t most = 0;
+    int64_t min = INT64_MAX;
+    int64_t max = 0;
     if (!vtac_blocked_has_spans(c)) {
         return;
     }
     for (int64_t panel = 0; panel < c->vector_groups; panel++) {
         int64_t first;
         const int64_t span = vtac_blocked_span(c, c->vectors * c->lanes, panel, &first);
-        most = span > most ? span : most;
-        least = span < least ? span : least;
+        max = span > max ? span : max;
+        min = span < min ? span : min;
     }
-    if (least < c->in_blocks) {
-        c->span = most;
-        c->core = least;
+    if (min < c->in_blocks) {
+        c->span = max;
+        c->core = min;
         c->rest = 0;
-        c->sources = most * c->in->block * c->s.window.kernel[0] * c->s.window.kernel[1]; /* no volumes */
+        c->sources = max * c->in->block * c->s.window.kernel[0] * c->s.window.kernel[1]; /* no volumes */
     }
 }
 

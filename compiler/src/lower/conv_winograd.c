@@ -18,14 +18,14 @@
  */
 #include "conv_tile.h"
 
-enum { MOST = 6, TAPS = 3 }; /* numbers of a tile, and of the weights, along one axis */
+enum { MAX = 6, TAPS = 3 }; /* numbers of a tile, and of the weights, along one axis */
 
 /* Along one axis: from inputs to what is multiplied, and from weights. The rows 1 and 2, 3 and 4 of `input`
  * differ in the sign of the odd columns. Outputs are powers of the points 0, 1, -1, 2, -2 and infinity. */
 typedef struct form {
     int64_t m, size;
-    float input[MOST][MOST];
-    double weight[MOST][TAPS];
+    float input[MAX][MAX];
+    double weight[MAX][TAPS];
 } form;
 
 /* clang-format off */
@@ -208,7 +208,7 @@ static vtac_storage_id pack_weights(vtac_lower *l, const vtac_blocked *c, const 
         const int64_t channel = i / depth % c->s.per_group;
         const int64_t kz = i % depth;
         double taps[TAPS * TAPS];
-        float numbers[MOST * MOST];
+        float numbers[MAX * MAX];
         for (int64_t tap = 0; tap < TAPS * TAPS; tap++) {
             taps[tap] = (double)w[vtac_blocked_weight(c, output, channel, kz * TAPS * TAPS + tap)];
         }
@@ -307,9 +307,9 @@ static vta_status transform_inputs(vtac_lower *l, const vtac_blocked *c, const v
     const vtac_expr *x = vtac_i_addc(k, p.x, -c->s.window.pad_begin[1]);
     const vtac_expr *lane = vtac_for(k, VTAC_LOOP_VECTOR, g->in->block, "lane");
     const vtac_expr *corner = corner_of(l, c, g, &p, y, x, lane);
-    const vtac_expr *half[MOST][MOST]; /* [column][row] */
-    const vtac_expr *in[MOST];
-    const vtac_expr *out[MOST];
+    const vtac_expr *half[MAX][MAX]; /* [column][row] */
+    const vtac_expr *in[MAX];
+    const vtac_expr *out[MAX];
     for (int64_t j = 0; j < f->size; j++) {
         for (int64_t i = 0; i < f->size; i++) {
             const vtac_expr *at = vtac_i_addc(k, corner, i * row + j * c->in->block);
@@ -348,9 +348,9 @@ static void transform_outputs(vtac_lower *l, const vtac_blocked *c, const vtac_b
     const int64_t blocks = g->s.groups * vtac_blocked_vectors(c);
     const vtac_expr *base = vtac_i_mulc(k, block_of(l, p, p->block, blocks), plane);
     base = vtac_i_add(k, base, vtac_i_mulc(k, p->number, c->lanes));
-    const vtac_expr *half[MOST][MOST]; /* [column][row] */
-    const vtac_expr *in[MOST];
-    const vtac_expr *out[MOST];
+    const vtac_expr *half[MAX][MAX]; /* [column][row] */
+    const vtac_expr *in[MAX];
+    const vtac_expr *out[MAX];
     for (int64_t j = 0; j < f->size; j++) {
         for (int64_t i = 0; i < f->size; i++) {
             const int64_t planes = (i * f->size + j) * vtac_blocked_vectors(c);

@@ -12,7 +12,7 @@
 #include "conv_blocked.h"
 #include "space.h"
 
-enum { MOST_TAPS_UNROLLED = 25, MOST_SUMS_UNROLLED = 100, MOST_ROWS = 8, MOST_COLUMNS = 14 };
+enum { MAX_TAPS_UNROLLED = 25, MAX_SUMS_UNROLLED = 100, MAX_ROWS = 8, MAX_COLUMNS = 14 };
 
 typedef struct depthwise {
     vtac_conv_shape s;
@@ -40,11 +40,11 @@ static bool takes_words(const vtac_target *t)
 /* Columns at once: those that leave registers for the inputs they share. */
 static void choose_tile(const vtac_lower *l, depthwise *d)
 {
-    const int64_t most = l->program->target->vector_count > 16 ? 8 : 6;
+    const int64_t max = l->program->target->vector_count > 16 ? 8 : 6;
     const int64_t width = d->s.window.extent[1];
     int64_t best = INT64_MAX;
     d->columns = 1;
-    for (int64_t columns = 1; columns <= most && columns <= width; columns++) {
+    for (int64_t columns = 1; columns <= max && columns <= width; columns++) {
         const int64_t tiles = (width + columns - 1) / columns;
         if (tiles * (columns + 1) <= best) { /* each tile costs about one position more */
             best = tiles * (columns + 1);
@@ -53,7 +53,7 @@ static void choose_tile(const vtac_lower *l, depthwise *d)
     }
     d->rows = 1;
     d->unrolled =
-        d->quads > 0 || d->taps * d->columns <= MOST_SUMS_UNROLLED || d->taps <= d->s.window.kernel[1];
+        d->quads > 0 || d->taps * d->columns <= MAX_SUMS_UNROLLED || d->taps <= d->s.window.kernel[1];
 }
 
 /* Half cycles of the layer, roughly, as measured on all tiles of four layers: products, which wait for each
@@ -95,9 +95,9 @@ static void ask_for_tile(const vtac_lower *l, depthwise *d)
                    w->extent[1], w->kernel[0], w->kernel[1], w->stride[0], w->stride[1], w->dilation[0],
                    w->dilation[1], d->s.has_zeros, l->chain_count);
     vtac_space_add(s, chosen, cost_of(d, d->rows, d->columns, d->unrolled));
-    for (int64_t rows = 1; rows <= MOST_ROWS && rows <= w->extent[0]; rows++) {
-        const int64_t most = registers / rows < MOST_COLUMNS ? registers / rows : MOST_COLUMNS;
-        for (int64_t columns = 1; columns <= most && columns <= w->extent[1]; columns++) {
+    for (int64_t rows = 1; rows <= MAX_ROWS && rows <= w->extent[0]; rows++) {
+        const int64_t max = registers / rows < MAX_COLUMNS ? registers / rows : MAX_COLUMNS;
+        for (int64_t columns = 1; columns <= max && columns <= w->extent[1]; columns++) {
             const int64_t tiles = (w->extent[1] + columns - 1) / columns;
             if (w->extent[0] % rows != 0 || (w->extent[1] + tiles - 1) / tiles != columns) {
                 continue; /* rows that are left, or wider than as many tiles need */
@@ -105,7 +105,7 @@ static void ask_for_tile(const vtac_lower *l, depthwise *d)
             const bool may_roll = d->quads == 0 && w->kernel[0] > 1;
             for (int64_t unrolled = may_roll ? 0 : 1; unrolled <= 1; unrolled++) {
                 const bool small =
-                    d->quads > 0 || !may_roll || d->taps * rows * columns <= (int64_t)4 * MOST_SUMS_UNROLLED;
+                    d->quads > 0 || !may_roll || d->taps * rows * columns <= (int64_t)4 * MAX_SUMS_UNROLLED;
                 if (unrolled == 0 || small) {
                     vtac_space_add(s, (const int64_t[]){rows, columns, unrolled},
                                    cost_of(d, rows, columns, unrolled != 0));
@@ -226,7 +226,7 @@ static void sum_taps(vtac_lower *l, const depthwise *d, const vtac_expr *filter,
     const int64_t right = w->dilation[1] * d->in->block;
     if (!d->unrolled) {
         /* a row of taps at once, whose positions share inputs, unless it is long */
-        const bool whole = w->kernel[1] <= MOST_TAPS_UNROLLED;
+        const bool whole = w->kernel[1] <= MAX_TAPS_UNROLLED;
         const vtac_expr *zero = vtac_e_index(k, 0);
         const vtac_expr *ky = vtac_for(k, VTAC_LOOP_SERIAL, w->kernel[0], "ky");
         const vtac_expr *kx = whole ? zero : vtac_for(k, VTAC_LOOP_SERIAL, w->kernel[1], "kx");
@@ -334,7 +334,7 @@ vta_status vtac_lower_depthwise(vtac_lower *l)
     d.type = d.s.quantized ? VTAC_I32 : VTAC_F32;
     const vtac_window *w = &d.s.window;
     if (d.s.quantized && takes_words(l->program->target) && w->kernel[1] > 1 && w->dilation[1] == 1 &&
-        d.taps <= MOST_TAPS_UNROLLED) {
+        d.taps <= MAX_TAPS_UNROLLED) {
         d.quads = (w->kernel[1] + 3) / 4;
     }
     choose_tile(l, &d);

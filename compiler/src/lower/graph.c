@@ -62,7 +62,7 @@ static void find_chain(vtac_lower *l, uint32_t position)
         vtac_layout_kind_of(p, l->node) == VTAC_KIND_CONCAT) {
         return;
     }
-    while (l->chain_count < VTAC_MOST_FUSED) {
+    while (l->chain_count < VTAC_MAX_FUSED) {
         const vtac_value_id value = last->outputs[0];
         const vtac_node *user = only_user(l->graph, value);
         if (user == NULL || vtac_lowering_of(user->op)->family != VTAC_POINTWISE || user->output_count != 1 ||

@@ -210,13 +210,13 @@ typedef struct byte_ranges {
 
 static void plan_ranges(vtac_lower *l, byte_ranges *r)
 {
-    enum { LEAST_CHUNK = 8192, MOST_UNITS = 64 };
+    enum { MIN_CHUNK = 8192, MAX_UNITS = 64 };
     r->elements = vtac_type_elements(vtac_type_in(l, 0));
     r->lanes = vtac_row_lanes(l, VTAC_F32, r->elements);
     r->chunk = r->elements;
     if (r->lanes > 1 && vtac_parallel_if(r->elements) == VTAC_LOOP_PARALLEL) {
-        const int64_t even = (r->elements + MOST_UNITS - 1) / MOST_UNITS;
-        r->chunk = even > LEAST_CHUNK ? even : LEAST_CHUNK;
+        const int64_t even = (r->elements + MAX_UNITS - 1) / MAX_UNITS;
+        r->chunk = even > MIN_CHUNK ? even : MIN_CHUNK;
         r->lanes *= 4; /* comparisons that do not wait for each other */
         r->chunk = (r->chunk + r->lanes - 1) / r->lanes * r->lanes;
     }

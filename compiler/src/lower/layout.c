@@ -15,7 +15,7 @@
 #include "vta/fail.h"
 #include "vta/number.h"
 
-enum { MOST_BORDER = 16, MOST_GROWTH = 12, MOST_BLOCK = 16 };
+enum { MAX_BORDER = 16, MAX_GROWTH = 12, MAX_BLOCK = 16 };
 
 /* ---- which values
  * ------------------------------------------------------------------------------------------------------- */
@@ -49,7 +49,7 @@ static bool same_type_shape(const vtac_type *a, const vtac_type *b)
     return a->rank == b->rank && memcmp(a->dim, b->dim, a->rank * sizeof a->dim[0]) == 0;
 }
 
-/* The border that the window needs; false where it is wide and makes the plane MOST_GROWTH times as large
+/* The border that the window needs; false where it is wide and makes the plane MAX_GROWTH times as large
  * (dilated windows of small planes see little else), or where the plane with it is too large. */
 static bool border_of(const vtac_window *w, const vtac_type *x, int64_t *before, int64_t *after)
 {
@@ -57,7 +57,7 @@ static bool border_of(const vtac_window *w, const vtac_type *x, int64_t *before,
     const uint32_t plane = x->rank - 2;
     double growth = 1.0;
     bool wide = false;
-    widest.dim[1] += MOST_BLOCK;
+    widest.dim[1] += MAX_BLOCK;
     for (uint32_t a = 0; a < 2; a++) {
         const int64_t last = (w->extent[a] - 1) * w->stride[a] + (w->kernel[a] - 1) * w->dilation[a];
         before[a] = vta_max(0, w->pad_begin[a]);
@@ -65,11 +65,11 @@ static bool border_of(const vtac_window *w, const vtac_type *x, int64_t *before,
         if (before[a] > INT32_MAX || after[a] > INT32_MAX) {
             return false;
         }
-        wide = wide || before[a] > MOST_BORDER || after[a] > MOST_BORDER;
+        wide = wide || before[a] > MAX_BORDER || after[a] > MAX_BORDER;
         growth *= (double)(before[a] + x->dim[plane + a] + after[a]) / (double)x->dim[plane + a];
-        widest.dim[plane + a] += vta_max(MOST_BORDER, before[a]) + vta_max(MOST_BORDER, after[a]);
+        widest.dim[plane + a] += vta_max(MAX_BORDER, before[a]) + vta_max(MAX_BORDER, after[a]);
     }
-    return vtac_type_elements(&widest) >= 0 && !(wide && growth > MOST_GROWTH);
+    return vtac_type_elements(&widest) >= 0 && !(wide && growth > MAX_GROWTH);
 }
 
 static vtac_value_id whole_of(const vtac_program *p, vtac_value_id id)
@@ -148,12 +148,12 @@ static bool ends_are_ours(const vtac_program *p, const vtac_node *node)
  * with zeros between them. False: too many zeros. */
 static bool merge_groups(vtac_conv_shape *s, int64_t in_block, int64_t block)
 {
-    enum { MOST_MERGED = 8 };
-    for (int64_t n = 1; n <= s->groups && (n <= MOST_MERGED || s->groups <= 2 * MOST_MERGED); n++) {
+    enum { MAX_MERGED = 8 };
+    for (int64_t n = 1; n <= s->groups && (n <= MAX_MERGED || s->groups <= 2 * MAX_MERGED); n++) {
         const bool whole = n == s->groups;
         if (s->groups % n != 0 ||
             (!whole && (n * s->per_group % in_block != 0 || n * s->out_per_group % block != 0)) ||
-            n > MOST_MERGED) {
+            n > MAX_MERGED) {
             continue;
         }
         s->merged = n;
@@ -271,7 +271,7 @@ static bool choose_norm(vtac_program *p, const vtac_node *node, vtac_layout_kind
 static bool choose_lrn(vtac_program *p, const vtac_node *node, vtac_layout_kind *kind)
 {
     const vtac_layout *in = &p->layouts[node->inputs[0]];
-    if (!in->natural || is_padded(p, node->inputs[0]) || vtac_attr_int(node, "size", 1) > VTAC_LRN_MOST) {
+    if (!in->natural || is_padded(p, node->inputs[0]) || vtac_attr_int(node, "size", 1) > VTAC_LRN_MAX) {
         return false;
     }
     give_block(p, node->outputs[0], in->block);
@@ -619,8 +619,8 @@ static void shape_copy(const vtac_lower *l, vtac_value_id id, copy *c)
     c->rows = flat ? 1 : height;
     c->columns = flat ? height * width : width;
     c->positions = 1;
-    const int64_t most = VTAC_TURN_BYTES / (int64_t)vtac_dtype_bytes(type->dtype);
-    while (c->positions < most && 2 * c->positions <= c->columns && 2 * c->positions * bytes <= room) {
+    const int64_t max = VTAC_TURN_BYTES / (int64_t)vtac_dtype_bytes(type->dtype);
+    while (c->positions < max && 2 * c->positions <= c->columns && 2 * c->positions * bytes <= room) {
         c->positions *= 2;
     }
 }

@@ -48,7 +48,7 @@ bool vtac_conv_shape_of(const vtac_program *p, const vtac_node *node, vtac_conv_
  * false: not one that the blocked kernels take. */
 bool vtac_transposed_shape_of(const vtac_program *p, const vtac_node *node, const int64_t *first,
                               vtac_conv_shape *out);
-enum { VTAC_MOST_PHASES = 64 };
+enum { VTAC_MAX_PHASES = 64 };
 /* Bytes as 16-bit numbers, less the zero points of the weights: how many of them go in a step; 0: bytes. */
 int64_t vtac_conv_wide_step(const vtac_program *p, const vtac_conv_shape *s);
 /* Merges groups as the layouts of input and output ask for it. */
@@ -116,19 +116,19 @@ const vtac_expr *vtac_norm_parameter(vtac_lower *l, uint32_t i, const vtac_expr 
 double vtac_norm_epsilon(const vtac_node *node);
 /* x by the sum of its neighbours' squares, as LRN has it. */
 const vtac_expr *vtac_lrn_value(vtac_lower *l, const vtac_expr *x, const vtac_expr *sum);
-enum { VTAC_LRN_MOST = 32 }; /* neighbours that are summed in one expression */
+enum { VTAC_LRN_MAX = 32 }; /* neighbours that are summed in one expression */
 
 /* |x|^p, and the root of a sum of such. */
 const vtac_expr *vtac_lp_power(vtac_lower *l, const vtac_expr *x, int64_t p);
 const vtac_expr *vtac_lp_root(vtac_lower *l, const vtac_expr *sum, int64_t p);
 
 /* Of a pool (pool.c): elements of its window, INT32_MAX for more; of a quantized one the scale of a sum of
- * `count` numbers, at most `most`; its rounded product with the sum, about the output's zero point. */
+ * `count` numbers, at most `max`; its rounded product with the sum, about the output's zero point. */
 int64_t vtac_window_elements(const vtac_window *w);
 /* An element of a quantized pool's input as a number to add. */
 const vtac_expr *vtac_pool_element(vtac_lower *l, const vtac_expr *x);
-const vtac_expr *vtac_mean_scale(vtac_lower *l, int64_t most, const vtac_expr *count);
-const vtac_expr *vtac_mean(vtac_lower *l, int64_t most, const vtac_expr *sum, const vtac_expr *scale);
+const vtac_expr *vtac_mean_scale(vtac_lower *l, int64_t max, const vtac_expr *count);
+const vtac_expr *vtac_mean(vtac_lower *l, int64_t max, const vtac_expr *sum, const vtac_expr *scale);
 enum { VTAC_POOL_X_ZERO = 2 }; /* the input */
 
 /* Of concatenations (join.c): the input that holds part i, and their number; whether the part's numbers mean

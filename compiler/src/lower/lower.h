@@ -102,15 +102,15 @@ typedef struct vtac_program {
     uint64_t known_bytes; /* of the graph's constants */
 } vtac_program;
 
-enum { VTAC_MOST_FUSED = 24 };
+enum { VTAC_MAX_FUSED = 24 };
 
 typedef struct vtac_lower {
     vtac_program *program;
     const vtac_graph *graph;
     const vtac_node *node;
-    vtac_step *step;                         /* the one being built */
-    vtac_kernel *k;                          /* its kernel */
-    const vtac_node *chain[VTAC_MOST_FUSED]; /* pointwise nodes that follow, each fed by the one before */
+    vtac_step *step;                        /* the one being built */
+    vtac_kernel *k;                         /* its kernel */
+    const vtac_node *chain[VTAC_MAX_FUSED]; /* pointwise nodes that follow, each fed by the one before */
     uint32_t chain_count;
     const vtac_expr *carried; /* the value of `carried_id` here and now */
     vtac_value_id carried_id;

@@ -10,8 +10,8 @@
 #include "vta/fail.h"
 
 enum {
-    MOST_DEEP_ROWS = 256,
-    LEAST_UNITS = 16,     /* for threads to share */
+    MAX_DEEP_ROWS = 256,
+    MIN_UNITS = 16,       /* for threads to share */
     NEAR_BYTES = 1048576, /* of a right operand that stays in the cache anyway */
     CHUNK_BYTES = 262144, /* of the left operand's rows that stay there otherwise */
     FAR_LEFT_BYTES = 4194304,
@@ -169,7 +169,7 @@ static bool is_tiled(const vtac_lower *l, const vtac_product *p, bool *known)
     const bool is_known = vtac_in_constant(l->graph, l->node, p->b) != NULL &&
                           (p->b_zero == 0 || vtac_in_constant(l->graph, l->node, p->b_zero) != NULL);
     *known = is_known && (vtac_dtype_kind(p->type) == 'f' || p->type == VTAC_I32 || p->type == VTAC_I64);
-    return *known || (p->m >= VTAC_LEAST_TILED && p->b_zero == 0 && l->program->level > 0);
+    return *known || (p->m >= VTAC_MIN_TILED && p->b_zero == 0 && l->program->level > 0);
 }
 
 static vta_status pack_right(vtac_lower *l, vtac_product *p)
@@ -448,13 +448,13 @@ static void multiply_deep(vtac_lower *l, product_kernel *t, int64_t batches)
     const int64_t parts = (p->k + p->depth - 1) / p->depth;
     const int64_t each = (p->k + parts - 1) / parts;
     const int64_t units = batches * t->blocks * r->tiles;
-    int64_t chunk = MOST_DEEP_ROWS / r->block;
+    int64_t chunk = MAX_DEEP_ROWS / r->block;
     const int64_t element = (int64_t)vtac_dtype_bytes(p->type);
     if (p->k * p->n * element <= NEAR_BYTES && chunk * r->block * p->k * element > CHUNK_BYTES) {
         chunk = CHUNK_BYTES / (r->block * p->k * element); /* the next tile finds them in the cache */
     }
     chunk = chunk > t->blocks ? t->blocks : chunk;
-    chunk = chunk > 1 && units / chunk < LEAST_UNITS ? units / LEAST_UNITS : chunk;
+    chunk = chunk > 1 && units / chunk < MIN_UNITS ? units / MIN_UNITS : chunk;
     t->chunk = chunk < 1 ? 1 : chunk;
     const int64_t chunks = (t->blocks + t->chunk - 1) / t->chunk;
     vtac_buffer *partial = vtac_kernel_buffer(
@@ -605,8 +605,8 @@ static vta_status widen_left(vtac_lower *l, vtac_product *p)
     p->wide_left = vtac_temp(l, p->type, elements);
     VTA_TRY(vtac_begin(l, ".left"));
     vtac_buffer *to = vtac_use(l, p->wide_left, "left", p->type, elements);
-    const int64_t most = (int64_t)(l->program->target->vector_bytes / vtac_dtype_bytes(p->type));
-    const int64_t lanes = elements < most ? elements : most;
+    const int64_t max = (int64_t)(l->program->target->vector_bytes / vtac_dtype_bytes(p->type));
+    const int64_t lanes = elements < max ? elements : max;
     const int64_t count = (elements + lanes - 1) / lanes;
     const vtac_expr *first = vtac_i_mulc(l->k, vtac_for(l->k, vtac_parallel_if(elements), count, "i"), lanes);
     if (elements % lanes != 0) {
@@ -647,7 +647,7 @@ static vta_status run_product(vtac_lower *l, vtac_product *p, vtac_product_finis
 static void fold_batches(vtac_product *p)
 {
     const int64_t matrices = vtac_type_elements(&p->lead);
-    if (p->a_turned || p->row || p->m >= VTAC_LEAST_TILED || matrices < 2 ||
+    if (p->a_turned || p->row || p->m >= VTAC_MIN_TILED || matrices < 2 ||
         vtac_product_matrices(&p->b_type) != 1) {
         return;
     }

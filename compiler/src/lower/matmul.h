@@ -14,9 +14,9 @@ typedef struct vtac_product_region {
 } vtac_product_region;
 
 enum {
-    MOST_REGIONS = 16,
+    MAX_REGIONS = 16,
     VTAC_PRODUCT_VECTORS = 8,    /* of columns in a tile, at most */
-    VTAC_LEAST_TILED = 24,       /* rows that pay for packing the right operand as the model runs */
+    VTAC_MIN_TILED = 24,         /* rows that pay for packing the right operand as the model runs */
     VTAC_PRODUCT_DEPTH = 256,    /* of the inner axis, at once */
     VTAC_PRODUCT_NEAREST = 32768 /* bytes of a tile of columns that stay in the nearest cache */
 };
@@ -41,7 +41,7 @@ typedef struct vtac_product {
     int64_t tile_rows, tile_vectors; /* that a schedule asks for; 0: the standard ones */
     int64_t depth;                   /* of the inner axis, at once */
     int64_t chunk; /* blocks of rows that meet a tile of columns before the next; 0: the standard */
-    vtac_product_region regions[MOST_REGIONS];
+    vtac_product_region regions[MAX_REGIONS];
     uint32_t region_count;
 } vtac_product;
 
@@ -61,7 +61,7 @@ void vtac_product_place(vtac_lower *l, const vtac_product *p, const vtac_expr **
 /* Whether the inner axis goes by parts of about `depth`. */
 static inline bool vtac_product_is_deep(const vtac_product *p, int64_t depth)
 {
-    return p->tiled && p->k > depth + depth / 2 && p->m >= VTAC_LEAST_TILED;
+    return p->tiled && p->k > depth + depth / 2 && p->m >= VTAC_MIN_TILED;
 }
 
 /* Blocks of so many rows that go through a tile of columns before they go to the next one, by the standard

@@ -21,9 +21,9 @@
 #define E2(op, a, b) vtac_e2(l->k, VTAC_E_##op, a, b)
 
 enum {
-    MOST_VECTORS = 8,
-    MOST_ROWS = 12,
-    LEAST_WIDE = 4,
+    MAX_VECTORS = 8,
+    MAX_ROWS = 12,
+    MIN_WIDE = 4,
     CHUNK_BYTES = 131072,
     BEYOND = 256,
     TILE_WORDS = 16,
@@ -88,8 +88,8 @@ static void choose_tile(const vtac_lower *l, bytes *y)
     }
     y->words = (p->k + y->group - 1) / y->group;
     y->columns = (p->n + y->lanes - 1) / y->lanes * y->lanes;
-    for (int64_t vectors = 1; vectors <= MOST_VECTORS && (vectors - 1) * y->lanes < p->n; vectors++) {
-        for (int64_t rows = 1; rows <= MOST_ROWS && rows <= p->m; rows++) {
+    for (int64_t vectors = 1; vectors <= MAX_VECTORS && (vectors - 1) * y->lanes < p->n; vectors++) {
+        for (int64_t rows = 1; rows <= MAX_ROWS && rows <= p->m; rows++) {
             if (rows * vectors + vectors + 1 < registers && cost_of(y, rows, vectors) < best) {
                 best = cost_of(y, rows, vectors);
                 y->rows = rows;
@@ -152,9 +152,9 @@ static void ask_for_tile(const vtac_lower *l, bytes *y)
     add_chunks(s, *y);
     bytes other = *y;
     other.tiled = false;
-    for (other.vectors = 1; other.vectors <= MOST_VECTORS && (other.vectors - 1) * y->lanes < p->n;
+    for (other.vectors = 1; other.vectors <= MAX_VECTORS && (other.vectors - 1) * y->lanes < p->n;
          other.vectors++) {
-        for (other.rows = 1; other.rows <= MOST_ROWS && other.rows <= p->m; other.rows++) {
+        for (other.rows = 1; other.rows <= MAX_ROWS && other.rows <= p->m; other.rows++) {
             const int64_t blocks = (p->m + other.rows - 1) / other.rows;
             if (other.rows * other.vectors + other.vectors + 1 < registers &&
                 (p->m + blocks - 1) / blocks == other.rows) { /* not more than as many blocks need */
@@ -209,7 +209,7 @@ static void describe_space(vtac_lower *l, bytes *y)
     const vtac_product *p = y->p;
     const bool signed_dot = l->program->target->has_signed_dot;
     const bool pairs = l->program->target->has_pairs;
-    const bool wide = (pairs || l->program->target->has_long) && !signed_dot && p->m >= LEAST_WIDE;
+    const bool wide = (pairs || l->program->target->has_long) && !signed_dot && p->m >= MIN_WIDE;
     y->group = !wide ? 4 : pairs ? 2 : 1;
     y->dot = wide ? VTAC_E_DOT2 : signed_dot ? VTAC_E_SDOT4 : VTAC_E_DOT4;
     y->a_shift = !wide && signed_dot != (p->a_type.dtype == VTAC_I8);
@@ -435,7 +435,7 @@ static vta_status pack_known(vtac_lower *l, bytes *y)
     if (packed == NULL || start == NULL || zeros == NULL) {
         return vta_no_memory(l->diag);
     }
-    double most = 0.0;
+    double max = 0.0;
     for (int64_t c = 0; c < y->b_count * p->n; c++) {
         const int64_t matrix = c / p->n;
         const int64_t column = c % p->n;
@@ -451,12 +451,12 @@ static vta_status pack_known(vtac_lower *l, bytes *y)
             sum += value;
             size += fabs((double)(value - zero));
         }
-        most = fmax(most, 255.0 * size);
+        max = fmax(max, 255.0 * size);
         start[matrix * start_stride(y) + column] =
             (int32_t)(uint32_t)(uint64_t)(a_zero * (p->k * zero - sum));
         zeros[column] = (int32_t)zero;
     }
-    p->narrow = most <= 16777216.0 && l->node->op == VTAC_OP_QLINEAR_MATMUL;
+    p->narrow = max <= 16777216.0 && l->node->op == VTAC_OP_QLINEAR_MATMUL;
     y->right = vtac_constant(l, packed, (uint64_t)packed_words(y) * 4);
     y->start = vtac_constant(l, start, (uint64_t)(y->b_count * start_stride(y)) * sizeof *start);
     y->zeros = vtac_constant(l, zeros, (uint64_t)start_stride(y) * sizeof *zeros);
@@ -612,7 +612,7 @@ typedef struct bytes_tile {
     const vtac_expr *first, *column, *matrix,
         *a_rows; /* row and column of the tile; first row of a's matrix */
     const vtac_expr *start_base;
-    const vtac_expr *rows[MOST_ROWS];
+    const vtac_expr *rows[MAX_ROWS];
 } bytes_tile;
 
 static const vtac_expr *sum_at(vtac_lower *l, const bytes *y, int64_t row, int64_t vector,
@@ -639,7 +639,7 @@ static void sum_tile(vtac_lower *l, const bytes *y, const bytes_tile *t)
     const vtac_expr *line = vtac_let(k, "line", vtac_i_add(k, t->matrix, vtac_i_mulc(k, word, wide)));
     vtac_read_ahead(l, t->right, line, wide);
     lane = vtac_for(k, VTAC_LOOP_VECTOR, y->lanes, "lane");
-    const vtac_expr *factors[MOST_VECTORS] = {NULL};
+    const vtac_expr *factors[MAX_VECTORS] = {NULL};
     for (int64_t v = 0; v < y->vectors; v++) {
         factors[v] = vtac_let(
             k, "b",

@@ -9,7 +9,7 @@
 
 #define E2(op, a, b) vtac_e2(l->k, VTAC_E_##op, a, b)
 
-enum { FEW_ROWS = 4, MOST_SUMS = 8, MOST_ROWS = MOST_SUMS, MOST_COLUMNS = MOST_SUMS };
+enum { FEW_ROWS = 4, MAX_SUMS = 8, MAX_ROWS = MAX_SUMS, MAX_COLUMNS = MAX_SUMS };
 
 typedef struct dots {
     const vtac_product *p;
@@ -17,7 +17,7 @@ typedef struct dots {
     vtac_buffer *a, *b, *sums;
     const vtac_expr *at[VTAC_MAX_RANK + 2];
     const vtac_expr *row, *column; /* the block's first ones */
-    const vtac_expr *left[MOST_ROWS], *right[MOST_COLUMNS];
+    const vtac_expr *left[MAX_ROWS], *right[MAX_COLUMNS];
 } dots;
 
 static int64_t lanes_of(const vtac_lower *l, const vtac_product *p)
@@ -29,7 +29,7 @@ bool vtac_product_is_dots(const vtac_lower *l, const vtac_product *p)
 {
     const bool known = vtac_in_constant(l->graph, l->node, p->b) != NULL;
     const int64_t lanes = lanes_of(l, p);
-    const bool few = p->b_turned && !known && p->m < VTAC_LEAST_TILED;
+    const bool few = p->b_turned && !known && p->m < VTAC_MIN_TILED;
     return l->program->level > 0 && (few || p->n == 1) && p->a_zero == 0 && p->b_zero == 0 &&
            (!p->a_turned || p->m == 1 || few) && p->m > 0 && p->n > 0 && lanes >= 2 && p->k >= lanes;
 }
@@ -44,7 +44,7 @@ static const vtac_expr *sum_at(vtac_lower *l, const dots *d, int64_t row, int64_
 static void add_lanes(vtac_lower *l, const dots *d, const vtac_expr *i, int64_t lanes)
 {
     vtac_kernel *k = l->k;
-    const vtac_expr *a[MOST_ROWS];
+    const vtac_expr *a[MAX_ROWS];
     const vtac_expr *lane = lanes == 1 ? vtac_e_index(k, 0) : vtac_for(k, VTAC_LOOP_VECTOR, lanes, "lane");
     i = vtac_i_add(k, i, lane);
     for (int64_t r = 0; r < d->rows; r++) {
@@ -170,9 +170,9 @@ vta_status vtac_multiply_dots(vtac_lower *l, const vtac_product *p, vtac_product
     vtac_kernel *k = l->k;
     dots d = {.p = p, .lanes = lanes_of(l, p), .b = vtac_in(l, p->b)};
     d.a = left == 0 ? vtac_in(l, p->a) : vtac_use(l, left, "left", p->a_type.dtype, p->m * p->k);
-    const int64_t most = p->n == 1 ? MOST_ROWS : FEW_ROWS;
-    d.rows = p->m < most ? p->m : most;
-    d.columns = MOST_SUMS / d.rows < p->n ? MOST_SUMS / d.rows : p->n;
+    const int64_t max = p->n == 1 ? MAX_ROWS : FEW_ROWS;
+    d.rows = p->m < max ? p->m : max;
+    d.columns = MAX_SUMS / d.rows < p->n ? MAX_SUMS / d.rows : p->n;
     d.sums = vtac_local(l, "sums", p->type, d.rows * d.columns * d.lanes);
     const int64_t batches = vtac_type_elements(&p->lead);
     const int64_t groups = (p->n + d.columns - 1) / d.columns;

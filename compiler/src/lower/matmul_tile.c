@@ -16,13 +16,13 @@ typedef struct choice {
 } choice;
 
 typedef struct choices {
-    char points[VTAC_MOST_POINTS][VTAC_POINT_TEXT];
-    double guesses[VTAC_MOST_POINTS];
-    choice items[VTAC_MOST_POINTS];
+    char points[VTAC_MAX_POINTS][VTAC_POINT_TEXT];
+    double guesses[VTAC_MAX_POINTS];
+    choice items[VTAC_MAX_POINTS];
     uint32_t count;
 } choices;
 
-enum { MOST_LEFT = 14 }; /* rows of a tile of the standard schedule */
+enum { MAX_LEFT = 14 }; /* rows of a tile of the standard schedule */
 
 /* Half cycles for the whole product, roughly: two products and two loads a cycle; sums of fewer than eight
  * wait for each other; sums that wait in memory are written and read again. Tiles of columns that nothing
@@ -47,7 +47,7 @@ static void add_choice(const vtac_product *p, choices *all, choice c)
     const choice *first = &all->items[0];
     const bool again = all->count > 0 && c.rows == first->rows && c.vectors == first->vectors &&
                        c.depth == first->depth && c.chunk == first->chunk;
-    if (again || all->count == VTAC_MOST_POINTS) {
+    if (again || all->count == VTAC_MAX_POINTS) {
         return;
     }
     (void)snprintf(all->points[all->count], sizeof all->points[0],
@@ -62,7 +62,7 @@ static void add_choice(const vtac_product *p, choices *all, choice c)
 static void add_depths(const vtac_product *p, choices *all, int64_t rows, int64_t vectors)
 {
     static const int64_t depths[] = {128, 256, 512};
-    const bool deep = p->m >= VTAC_LEAST_TILED;
+    const bool deep = p->m >= VTAC_MIN_TILED;
     for (size_t i = 0; deep && i < sizeof depths / sizeof depths[0]; i++) {
         if (vtac_product_is_deep(p, depths[i])) {
             add_choice(p, all, (choice){rows, vectors, depths[i], 0});
@@ -113,7 +113,7 @@ static double cost_of_regions(const vtac_product *p)
 void vtac_product_choose(const vtac_lower *l, vtac_product *p)
 {
     const int64_t registers = (int64_t)l->program->target->vector_count;
-    if (!vtac_is_wide_x86(l) || !p->tiled || vtac_dtype_kind(p->type) != 'f' || p->m < VTAC_LEAST_TILED ||
+    if (!vtac_is_wide_x86(l) || !p->tiled || vtac_dtype_kind(p->type) != 'f' || p->m < VTAC_MIN_TILED ||
         p->once) {
         return;
     }
@@ -121,7 +121,7 @@ void vtac_product_choose(const vtac_lower *l, vtac_product *p)
     double best = 0.99 * cost_of_regions(p); /* what is as good may stay */
     vtac_product chosen = *p;
     for (int64_t vectors = 2; vectors <= VTAC_PRODUCT_VECTORS && vectors <= columns; vectors++) {
-        for (int64_t rows = 4; rows <= MOST_LEFT && rows * vectors + vectors + 1 <= registers; rows++) {
+        for (int64_t rows = 4; rows <= MAX_LEFT && rows * vectors + vectors + 1 <= registers; rows++) {
             p->tile_rows = rows;
             p->tile_vectors = vectors;
             vtac_product_plan(l, p);
@@ -134,8 +134,8 @@ void vtac_product_choose(const vtac_lower *l, vtac_product *p)
     }
     *p = chosen;
     const int64_t wide = p->regions[0].lanes * p->regions[0].vectors * (int64_t)vtac_dtype_bytes(p->type);
-    const int64_t most = VTAC_PRODUCT_NEAREST / wide;
-    p->depth = most < p->depth ? most : p->depth;
+    const int64_t max = VTAC_PRODUCT_NEAREST / wide;
+    p->depth = max < p->depth ? max : p->depth;
 }
 
 bool vtac_product_ask(const vtac_lower *l, vtac_product *p)

@@ -11,7 +11,7 @@
 #include "space.h"
 #include "vta/hash.h"
 
-enum { MOST = 84, MOST_LOOPS = 6 };
+enum { MAX = 84, MAX_LOOPS = 6 };
 
 /* The nest but for its name, as a number. */
 static bool hash_nest(const vtac_kernel *k, uint64_t *hash)
@@ -28,8 +28,8 @@ static bool hash_nest(const vtac_kernel *k, uint64_t *hash)
 static bool describe_space(const vtac_step *step, char shape[VTAC_SPACE_SHAPE])
 {
     uint64_t hash;
-    int64_t extents[MOST_LOOPS];
-    const uint32_t count = vtac_nest_extents(&step->kernel, extents, MOST_LOOPS);
+    int64_t extents[MAX_LOOPS];
+    const uint32_t count = vtac_nest_extents(&step->kernel, extents, MAX_LOOPS);
     if (!hash_nest(&step->kernel, &hash)) {
         return false;
     }
@@ -47,13 +47,13 @@ static bool describe_space(const vtac_step *step, char shape[VTAC_SPACE_SHAPE])
 vta_status vtac_nest_schedule_step(const vtac_lower *l, vtac_step *step)
 {
     static const char *const names[] = {"swap", "blocked", "unrolled", "fused", "parallel", NULL};
-    vtac_nest_schedule schedules[MOST];
+    vtac_nest_schedule schedules[MAX];
     int64_t chosen[VTAC_SPACE_NUMBERS];
     vtac_kernel *k = &step->kernel;
     if (l->program->schedules == NULL || l->program->level == 0 || k->failed || k->body == NULL) {
         return VTA_OK;
     }
-    const uint32_t count = vtac_nest_schedules(k, schedules, MOST);
+    const uint32_t count = vtac_nest_schedules(k, schedules, MAX);
     vtac_schedule_space *space = count > 1 ? vtac_space_new(l, "nest", names) : NULL;
     if (space == NULL || !describe_space(step, space->shape)) {
         free(space);

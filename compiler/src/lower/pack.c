@@ -17,7 +17,7 @@
 #include "quick.h"
 #include "vta/fail.h"
 
-enum { MOST_SCRATCH = 32768 }; /* floats are quantized in a step of their own where more had to be fetched */
+enum { MAX_SCRATCH = 32768 }; /* floats are quantized in a step of their own where more had to be fetched */
 
 typedef struct packer {
     vtac_lower *l;
@@ -360,7 +360,7 @@ static packer plan_packer(const vtac_program *program, const vtac_device_layout 
     p.width = (g->stored[3] - 1) * g->stride[1] + (g->kernel[1] - 1) * g->dilation[1] + 1;
     const int64_t high = (g->stored[2] - 1) * g->stride[0] + (g->kernel[0] - 1) * g->dilation[0] + 1;
     const int64_t bytes = vtac_device_lanes(g) * g->stored[2] * g->stored[3];
-    p.all_at_once = g->kernel[0] > g->stride[0] && bytes + g->shape[1] * high * p.width <= MOST_SCRATCH;
+    p.all_at_once = g->kernel[0] > g->stride[0] && bytes + g->shape[1] * high * p.width <= MAX_SCRATCH;
     p.columns = p.all_at_once ? g->stored[2] * g->stored[3] : g->stored[3];
     p.fetched_rows = p.all_at_once ? high : g->kernel[0];
     return p;
@@ -385,7 +385,7 @@ bool vtac_device_quantizes(const vtac_program *program, const vtac_node *node)
     return same && type->dim[0] == g.shape[0] && type->dim[1] == g.shape[1] &&
            vtac_dtype_bits(type->dtype) == 8 && g.shape[3] >= p.words &&
            (p.all_at_once || 2 * g.kernel[0] <= 3 * g.stride[0]) &&
-           g.shape[1] * p.fetched_rows * p.width <= MOST_SCRATCH;
+           g.shape[1] * p.fetched_rows * p.width <= MAX_SCRATCH;
 }
 
 vta_status vtac_lower_vta_pack(vtac_lower *l)

@@ -11,18 +11,18 @@
 
 #define E2(op, a, b) vtac_e2(l->k, VTAC_E_##op, a, b)
 
-enum { MOST_SCALES = 1 << 16 }; /* of a table by window size; beyond, the run works them out */
+enum { MAX_SCALES = 1 << 16 }; /* of a table by window size; beyond, the run works them out */
 /* Elements of a window whose sum stays below 2^24. */
 enum { NARROW_SUM = (1 << 24) / 255 };
 /* Elements of a row of sums that a thread keeps; of a window that LLVM unrolls. */
-enum { MOST_ROW = 1 << 14, MOST_UNROLLED = 9 };
+enum { MAX_ROW = 1 << 14, MAX_UNROLLED = 9 };
 enum { X_SCALE = 1, X_ZERO = VTAC_POOL_X_ZERO, Y_SCALE, Y_ZERO }; /* inputs of a quantized pool */
 
 typedef struct pool_shape {
     bool is_max, is_lp, quantized, count_all;
     int64_t p;
-    int64_t most; /* elements of a window */
-    bool last;    /* channels last */
+    int64_t max; /* elements of a window */
+    bool last;   /* channels last */
 } pool_shape;
 
 const vtac_expr *vtac_lp_power(vtac_lower *l, const vtac_expr *x, int64_t p)
@@ -56,14 +56,14 @@ static const vtac_expr *load_element(vtac_lower *l, const pool_shape *p, vtac_dt
 
 int64_t vtac_window_elements(const vtac_window *w)
 {
-    int64_t most = 1;
+    int64_t max = 1;
     for (uint32_t a = 0; a < w->axes; a++) {
-        most = w->kernel[a] > INT32_MAX / most ? INT32_MAX : most * w->kernel[a];
+        max = w->kernel[a] > INT32_MAX / max ? INT32_MAX : max * w->kernel[a];
     }
-    return most;
+    return max;
 }
 
-const vtac_expr *vtac_mean_scale(vtac_lower *l, int64_t most, const vtac_expr *count)
+const vtac_expr *vtac_mean_scale(vtac_lower *l, int64_t max, const vtac_expr *count)
 {
     const vtac_tensor *x = vtac_in_constant(l->graph, l->node, X_SCALE);
     const vtac_tensor *y = vtac_in_constant(l->graph, l->node, Y_SCALE);
@@ -72,7 +72,7 @@ const vtac_expr *vtac_mean_scale(vtac_lower *l, int64_t most, const vtac_expr *c
         return count != NULL && count->op == VTAC_E_INT ? vtac_e_int(l->k, VTAC_I32, count->i)
                                                         : vtac_e_cast(l->k, VTAC_I32, count);
     }
-    if (x == NULL || y == NULL || count == NULL || (count->op != VTAC_E_INT && most > MOST_SCALES)) {
+    if (x == NULL || y == NULL || count == NULL || (count->op != VTAC_E_INT && max > MAX_SCALES)) {
         const vtac_expr *all =
             E2(MUL, vtac_e_load(l->k, vtac_in(l, Y_SCALE), zero), vtac_e_cast(l->k, VTAC_F32, count));
         return vtac_let(l->k, "scale", E2(DIV, vtac_e_load(l->k, vtac_in(l, X_SCALE), zero), all));
@@ -82,14 +82,14 @@ const vtac_expr *vtac_mean_scale(vtac_lower *l, int64_t most, const vtac_expr *c
     if (count->op == VTAC_E_INT) {
         return vtac_e_float(l->k, VTAC_F32, (double)vtac_scale_mean(sx, sy, count->i));
     }
-    float *table = vta_arena_array(&l->program->arena, (size_t)most + 1, sizeof *table);
-    for (int64_t i = 1; table != NULL && i <= most; i++) {
+    float *table = vta_arena_array(&l->program->arena, (size_t)max + 1, sizeof *table);
+    for (int64_t i = 1; table != NULL && i <= max; i++) {
         table[i] = vtac_scale_mean(sx, sy, i);
     }
-    const vtac_storage_id scales = vtac_constant(l, table, ((uint64_t)most + 1) * sizeof *table);
+    const vtac_storage_id scales = vtac_constant(l, table, ((uint64_t)max + 1) * sizeof *table);
     l->k->failed = l->k->failed || table == NULL;
     return vtac_let(l->k, "scale",
-                    vtac_e_load(l->k, vtac_use(l, scales, "scales", VTAC_F32, most + 1), count));
+                    vtac_e_load(l->k, vtac_use(l, scales, "scales", VTAC_F32, max + 1), count));
 }
 
 /* A sum divided by the count, halves away from zero. */
@@ -136,12 +136,12 @@ static const vtac_expr *tfl_mean(vtac_lower *l, const vtac_expr *sum, const vtac
     return vtac_tfl_stored(l, sum, vtac_e_int(l->k, VTAC_I32, mean.bias), dtype);
 }
 
-const vtac_expr *vtac_mean(vtac_lower *l, int64_t most, const vtac_expr *sum, const vtac_expr *scale)
+const vtac_expr *vtac_mean(vtac_lower *l, int64_t max, const vtac_expr *sum, const vtac_expr *scale)
 {
     if (vtac_rounding_of(l->node) != VTAC_ROUND_EVEN) {
         return tfl_mean(l, sum, scale);
     }
-    if (most <= NARROW_SUM) {
+    if (max <= NARROW_SUM) {
         return vtac_rescale_to(l, l->node, sum, scale, Y_ZERO);
     }
     const vtac_expr *offset =
@@ -161,7 +161,7 @@ static const vtac_expr *finish_sum(vtac_lower *l, const pool_shape *p, const vta
     if (!p->quantized) {
         return E2(DIV, sum, vtac_e_cast(l->k, sum == NULL ? VTAC_F32 : sum->type, count));
     }
-    return vtac_mean(l, p->most, sum, vtac_mean_scale(l, p->most, count));
+    return vtac_mean(l, p->max, sum, vtac_mean_scale(l, p->max, count));
 }
 
 static vtac_dtype sum_type(vtac_dtype dtype)
@@ -435,7 +435,7 @@ static bool is_unrolled(const pool_shape *p, const vtac_window *w, const vtac_ty
     for (uint32_t a = 0; a < w->axes; a++) {
         inside = inside && !leaves_edge(w, a, x->dim[a + 2]);
     }
-    return inside && w->axes <= 2 && w->stride[w->axes - 1] > 1 && p->most <= MOST_UNROLLED;
+    return inside && w->axes <= 2 && w->stride[w->axes - 1] > 1 && p->max <= MAX_UNROLLED;
 }
 
 vta_status vtac_lower_pool(vtac_lower *l)
@@ -452,14 +452,14 @@ vta_status vtac_lower_pool(vtac_lower *l)
     }
     vtac_window w;
     VTA_TRY(vtac_window_of(l->node, x, NULL, true, &w, l->diag));
-    p.most = vtac_window_elements(&w);
+    p.max = vtac_window_elements(&w);
     VTA_TRY(vtac_begin(l, ""));
     const vtac_dtype type = p.is_max ? vtac_compute_type(x->dtype) : sum_type(x->dtype);
     const uint32_t axis = w.axes - 1;
     const int64_t reach = (w.extent[axis] - 1) * w.stride[axis] + (w.kernel[axis] - 1) * w.dilation[axis] + 1;
     const int64_t lanes = vtac_row_lanes(l, type, x->dim[axis + 2]);
     const bool places = l->node->output_count > 1 && l->node->outputs[1] != 0;
-    if (places || lanes == 1 || reach > MOST_ROW || is_unrolled(&p, &w, x) ||
+    if (places || lanes == 1 || reach > MAX_ROW || is_unrolled(&p, &w, x) ||
         vtac_type_elements(vtac_type_out(l, 0)) == 0) {
         pool_plainly(l, &p, &w, type);
         return l->diag->code;
@@ -514,7 +514,7 @@ vta_status vtac_lower_global_pool(vtac_lower *l)
                     .quantized = op == VTAC_OP_QLINEAR_GLOBAL_AVERAGE_POOL,
                     .p = vtac_attr_int(l->node, "p", 2),
                     .last = vtac_attr_int(l->node, "channels_last", 0) != 0,
-                    .most = 1};
+                    .max = 1};
     VTA_TRY(vtac_begin(l, ""));
     const vtac_dtype type = p.is_max ? vtac_compute_type(x->dtype) : sum_type(x->dtype);
     const vtac_expr *zero = vtac_e_index(l->k, 0);
@@ -524,11 +524,11 @@ vta_status vtac_lower_global_pool(vtac_lower *l)
     const uint32_t loops = vtac_open(l, vtac_type_out(l, 0), at, 1);
     memcpy(source, at, sizeof source);
     for (uint32_t a = p.last ? 1 : 2; a + (p.last ? 1 : 0) < x->rank; a++) {
-        p.most *= x->dim[a];
+        p.max *= x->dim[a];
     }
-    const vtac_expr *count = vtac_e_index(l->k, p.most);
-    if (!p.last && x->rank > 2 && p.most > 0) {
-        total = pool_plane(l, &p, x, type, p.most, source);
+    const vtac_expr *count = vtac_e_index(l->k, p.max);
+    if (!p.last && x->rank > 2 && p.max > 0) {
+        total = pool_plane(l, &p, x, type, p.max, source);
     } else {
         const sums s = {.value = vtac_local(l, "value", type, 1)};
         vtac_store(l->k, s.value, zero, vtac_e_float(l->k, type, first_value(&p, x->dtype)));

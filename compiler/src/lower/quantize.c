@@ -203,7 +203,7 @@ static const vtac_expr *sum_of_unknown(vtac_lower *l, const vtac_node *n, const 
 /* A sum by the common fixed-point factors. */
 static const vtac_expr *lower_sum(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at)
 {
-    enum { MOST_SHIFT = 23 };
+    enum { MAX_SHIFT = 23 };
     float a;
     float b;
     float y;
@@ -229,7 +229,7 @@ static const vtac_expr *lower_sum(vtac_lower *l, const vtac_node *n, const vtac_
     }
     const vtac_expr *v = E2(MUL, load_whole(l, n, 0, at), vtac_e_int(l->k, VTAC_I32, fixed.a));
     v = E2(ADD, v, E2(MUL, load_whole(l, n, 3, at), vtac_e_int(l->k, VTAC_I32, fixed.b)));
-    if (fixed.shift > 0 && fixed.shift <= MOST_SHIFT) {
+    if (fixed.shift > 0 && fixed.shift <= MAX_SHIFT) {
         return shift_and_round(l, n, v, fixed.shift);
     }
     const vtac_expr *scale = vtac_e_float(l->k, VTAC_F64, ldexp(1.0, -(int)fixed.shift));

@@ -21,7 +21,7 @@
 
 #define E2(op, a, b) vtac_e2(l->k, VTAC_E_##op, a, b)
 
-enum { UNIT = 65536, DOUBT = 8, UNIT_BITS = 16, MOST_LANES = 16 };
+enum { UNIT = 65536, DOUBT = 8, UNIT_BITS = 16, MAX_LANES = 16 };
 
 /* Factors and quotients that decide are normal numbers, and there is no exact one. */
 static bool quick_pays(double scale)
@@ -44,7 +44,7 @@ vtac_quick vtac_quick_of(const vtac_lower *l, const vtac_node *n, int64_t column
         q.dtype = l->graph->values[n->outputs[0]].type.dtype;
         q.factor = (double)(float)(1.0 / scale);
         q.offset = 0.5 + (double)(zero == NULL ? 0 : vtac_tensor_int(zero, 0)) + (double)DOUBT / UNIT;
-        q.lanes = columns >= MOST_LANES ? MOST_LANES : columns >= 8 ? 8 : columns >= 4 ? 4 : 0;
+        q.lanes = columns >= MAX_LANES ? MAX_LANES : columns >= 8 ? 8 : columns >= 4 ? 4 : 0;
     }
     return q;
 }
@@ -84,11 +84,11 @@ const vtac_expr *vtac_quick_element(vtac_lower *l, const vtac_quick *q, const vt
 
 static const vtac_expr *load_doubts(vtac_lower *l, const vtac_quick *q)
 {
-    const vtac_expr *least = vtac_e_load(l->k, q->doubt, vtac_e_index(l->k, 0));
+    const vtac_expr *min = vtac_e_load(l->k, q->doubt, vtac_e_index(l->k, 0));
     for (int64_t i = 1; i < q->lanes; i++) {
-        least = E2(MIN, least, vtac_e_load(l->k, q->doubt, vtac_e_index(l->k, i)));
+        min = E2(MIN, min, vtac_e_load(l->k, q->doubt, vtac_e_index(l->k, i)));
     }
-    return E2(LT, least, vtac_e_int(l->k, VTAC_U16, 2 * DOUBT));
+    return E2(LT, min, vtac_e_int(l->k, VTAC_U16, 2 * DOUBT));
 }
 
 static void lower_vector(vtac_lower *l, const vtac_quick *q, const vtac_expr *first, vtac_quick_fn *store,
@@ -156,11 +156,11 @@ static void store_element(void *of, const vtac_expr *x, const vtac_expr *lane)
 /* The longest row that divides the elements, of so many that one doubt costs little. */
 static int64_t row_of(int64_t elements)
 {
-    enum { LEAST = 64, MOST = 512 };
-    if (elements <= MOST) {
+    enum { MIN_ROW = 64, MAX_ROW = 512 };
+    if (elements <= MAX_ROW) {
         return elements;
     }
-    for (int64_t row = MOST; row >= LEAST; row--) {
+    for (int64_t row = MAX_ROW; row >= MIN_ROW; row--) {
         if (elements % row == 0) {
             return row;
         }

@@ -17,9 +17,9 @@
 #define LET(name, value) vtac_let(l->k, name, value)
 
 /* Rows that go together, and vectors of their sums. */
-enum { MOST_ROWS = 4, MOST_SUMS = 8 };
+enum { MAX_ROWS = 4, MAX_SUMS = 8 };
 /* Times that have steps of their own, and multiplications of each that pay for them. */
-enum { MOST_APART = 16, LEAST_APART = 524288 };
+enum { MAX_APART = 16, MIN_APART = 524288 };
 /* Inputs that the three share; LSTM has C0 and P on top. */
 enum { X, W, R, B, LENGTHS, H0, C0, P };
 
@@ -42,7 +42,7 @@ static void read_geometry(vtac_lower *l, vtac_recurrence *r)
 
 static int64_t rows_together(int64_t count)
 {
-    const int64_t groups = (count + MOST_ROWS - 1) / MOST_ROWS;
+    const int64_t groups = (count + MAX_ROWS - 1) / MAX_ROWS;
     return groups == 0 ? 1 : (count + groups - 1) / groups;
 }
 
@@ -56,7 +56,7 @@ static columns columns_of(const vtac_lower *l, const vtac_recurrence *r, int64_t
                           int64_t count)
 {
     columns c = {first, count, vtac_row_lanes(l, r->type, count), 1};
-    c.wide = c.lanes == 1 ? 1 : MOST_SUMS / rows * c.lanes;
+    c.wide = c.lanes == 1 ? 1 : MAX_SUMS / rows * c.lanes;
     return c;
 }
 
@@ -146,7 +146,7 @@ struct row_product {
     const void *context;
     const vtac_expr *direction;
     vtac_buffer *weights, *sums, *to;
-    const vtac_expr *to_row[MOST_ROWS];
+    const vtac_expr *to_row[MAX_ROWS];
 };
 
 /* The first row of a group: the last group reaches back, so that all have as many. */
@@ -180,7 +180,7 @@ static void some_columns(vtac_lower *l, const row_product *m, const vtac_expr *f
 {
     vtac_kernel *k = l->k;
     const int64_t one = lanes == 1 ? 0 : 1;
-    const vtac_expr *x[MOST_ROWS];
+    const vtac_expr *x[MAX_ROWS];
     const vtac_expr *lane = open_lanes(l, lanes);
     for (int64_t v = 0; v < vectors; v++) {
         const vtac_expr *column = vtac_i_add(k, vtac_i_addc(k, first, v * lanes), lane);
@@ -258,7 +258,7 @@ static void row_products(vtac_lower *l, row_product *m, int64_t first, int64_t c
 /* ---- products of the inputs: [direction][step][batch][column] */
 
 typedef struct input_rows {
-    const vtac_expr *step[MOST_ROWS], *batch[MOST_ROWS];
+    const vtac_expr *step[MAX_ROWS], *batch[MAX_ROWS];
 } input_rows;
 
 static const vtac_expr *input_element(vtac_lower *l, const row_product *m, int64_t row, const vtac_expr *i)
@@ -630,8 +630,8 @@ static vta_status run_direction(vtac_lower *l, const vtac_recurrence *r, int64_t
     const char *suffix = direction == 0 ? "" : ".back";
     vtac_cell c = {.l = l, .r = r, .direction = direction, .rows = rows_together(r->batch)};
     VTA_TRY(vtac_gates_of(l, r, &c));
-    if (l->program->level > 0 && c.rows == r->batch && r->steps <= MOST_APART &&
-        r->batch * r->hidden * r->columns >= LEAST_APART) {
+    if (l->program->level > 0 && c.rows == r->batch && r->steps <= MAX_APART &&
+        r->batch * r->hidden * r->columns >= MIN_APART) {
         return run_apart(&c, weights, suffix);
     }
     VTA_TRY(vtac_begin(l, suffix));

@@ -206,11 +206,11 @@ static const vtac_expr *start_value(const vtac_lower *l, const reducing *r)
 
 /* What no exponential of a difference to it overflows beside: the largest element; 0 where that is no finite
  * number. */
-static const vtac_expr *finite_shift(const vtac_lower *l, const reducing *r, const vtac_expr *most)
+static const vtac_expr *finite_shift(const vtac_lower *l, const reducing *r, const vtac_expr *largest)
 {
     const vtac_expr *endless = vtac_e_float(l->k, r->how.type, HUGE_VAL);
     const vtac_expr *none = vtac_e_float(l->k, r->how.type, 0.0);
-    return vtac_e3(l->k, VTAC_E_SELECT, E2(LT, E1(ABS, most), endless), most, none);
+    return vtac_e3(l->k, VTAC_E_SELECT, E2(LT, E1(ABS, largest), endless), largest, none);
 }
 
 /* Opens the axes that go and are not of the row. */
@@ -236,9 +236,9 @@ static void reduce_rows(vtac_lower *l, reducing *r, int64_t lanes)
     vtac_open_others(l, r->x, r->marks, r->at);
     if (r->shift != NULL) {
         r->looks = true;
-        const vtac_expr *most = vtac_let(l->k, "most", join_rows(l, r, lanes));
+        const vtac_expr *largest = vtac_let(l->k, "most", join_rows(l, r, lanes));
         r->looks = false;
-        vtac_set_lanes(l, r->shift, lanes, finite_shift(l, r, most));
+        vtac_set_lanes(l, r->shift, lanes, finite_shift(l, r, largest));
     }
     finish_result(l, r, join_rows(l, r, lanes), zero_index(l));
     vtac_end(l->k);
@@ -253,8 +253,8 @@ static void take_column(vtac_lower *l, reducing *r, const vtac_expr *lane)
 
 static void shift_column(vtac_lower *l, reducing *r, const vtac_expr *lane)
 {
-    const vtac_expr *most = vtac_let(l->k, "most", vtac_e_load(l->k, r->sum, lane));
-    vtac_store(l->k, r->shift, lane, finite_shift(l, r, most));
+    const vtac_expr *largest = vtac_let(l->k, "most", vtac_e_load(l->k, r->sum, lane));
+    vtac_store(l->k, r->shift, lane, finite_shift(l, r, largest));
 }
 
 static void finish_column(vtac_lower *l, reducing *r, const vtac_expr *lane)

@@ -16,13 +16,13 @@
 
 /* Loops have constant extents: a count is run through digit by digit, and a digit's loop is entered where
  * there is something left. */
-enum { DIGITS = 3, DIGIT = 16, MOST_SAMPLES = 4096 /* DIGIT to the DIGITS */ };
+enum { DIGITS = 3, DIGIT = 16, MAX_SAMPLES = 4096 /* DIGIT to the DIGITS */ };
 
 /* 0, 1 ... count - 1; what was opened is closed by 2 * DIGITS ends. */
 static const vtac_expr *open_count(vtac_lower *l, const vtac_expr *count)
 {
     const vtac_expr *i = vtac_e_index(l->k, 0);
-    int64_t place = MOST_SAMPLES;
+    int64_t place = MAX_SAMPLES;
     for (uint32_t d = 0; d < DIGITS; d++) {
         place /= DIGIT;
         const vtac_expr *digit = vtac_for(l->k, VTAC_LOOP_SERIAL, DIGIT, "digit");
@@ -66,7 +66,7 @@ static aligned align_axis(vtac_lower *l, const vtac_expr *roi, uint32_t axis, co
     a.bin = LET("bin", E2(DIV, size, bins));
     const vtac_expr *samples =
         ratio > 0 ? vtac_e_index(l->k, ratio) : vtac_e_cast(l->k, VTAC_I64, E1(CEIL, a.bin));
-    a.count = LET("samples", E2(MIN, vtac_e_index(l->k, MOST_SAMPLES), samples));
+    a.count = LET("samples", E2(MIN, vtac_e_index(l->k, MAX_SAMPLES), samples));
     const vtac_expr *divisor = E2(MAX, a.count, vtac_e_index(l->k, 1));
     a.inverse = LET("step", E2(DIV, a.bin, vtac_e_cast(l->k, a.type, divisor)));
     a.start = LET("start", E2(ADD, corner[0], E2(MUL, vtac_e_cast(l->k, a.type, cell), a.bin)));
@@ -197,7 +197,7 @@ vta_status vtac_lower_max_roi_pool(vtac_lower *l)
     VTA_TRY(vtac_begin(l, ""));
     const vtac_dtype type = vtac_compute_type(x->dtype);
     const vtac_expr *zero = vtac_e_index(l->k, 0);
-    vtac_buffer *most = vtac_local(l, "most", type, 1);
+    vtac_buffer *largest = vtac_local(l, "most", type, 1);
     const vtac_expr *at[VTAC_MAX_RANK];
     const vtac_expr *range[2][2];
     const vtac_expr *from[4];
@@ -212,16 +212,16 @@ vta_status vtac_lower_max_roi_pool(vtac_lower *l)
         const vtac_expr *some = E2(LT, range[axis][0], range[axis][1]);
         any = any == NULL ? some : E2(AND, any, some);
     }
-    vtac_store(l->k, most, zero,
+    vtac_store(l->k, largest, zero,
                SELECT(LET("any", any), number_of(l, type, -HUGE_VAL), number_of(l, type, 0.0)));
     for (uint32_t axis = 0; axis < 2; axis++) {
         const vtac_expr *i = vtac_for(l->k, VTAC_LOOP_SERIAL, x->dim[2 + axis], "i");
         vtac_if(l->k, E2(AND, E2(GE, i, range[axis][0]), E2(LT, i, range[axis][1])));
         from[2 + axis] = i;
     }
-    vtac_store(l->k, most, zero, E2(MAX, vtac_e_load(l->k, most, zero), vtac_in_at(l, 0, from)));
+    vtac_store(l->k, largest, zero, E2(MAX, vtac_e_load(l->k, largest, zero), vtac_in_at(l, 0, from)));
     vtac_close(l, 4);
-    vtac_out_at(l, 0, at, vtac_e_load(l->k, most, zero));
+    vtac_out_at(l, 0, at, vtac_e_load(l->k, largest, zero));
     vtac_close(l, loops);
     return l->diag->code;
 }

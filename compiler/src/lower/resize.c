@@ -13,12 +13,12 @@
 
 #define E2(op, a, b) vtac_e2(l->k, VTAC_E_##op, a, b)
 
-enum { MOST_TAPS = 4 };
+enum { MAX_TAPS = 4 };
 
 typedef struct taps {
     uint32_t count;
-    const vtac_expr *place[MOST_TAPS];
-    const vtac_expr *weight[MOST_TAPS]; /* f64; NULL: 1 */
+    const vtac_expr *place[MAX_TAPS];
+    const vtac_expr *weight[MAX_TAPS]; /* f64; NULL: 1 */
 } taps;
 
 static const vtac_expr *number_of(const vtac_lower *l, double value)
@@ -193,7 +193,7 @@ static void sample_axis(vtac_lower *l, const vtac_node *n, const vtac_expr *x, i
 {
     const char *mode = vtac_attr_string(n, "mode", "nearest");
     const bool is_cubic = strcmp(mode, "cubic") == 0;
-    const vtac_expr *raw[MOST_TAPS];
+    const vtac_expr *raw[MAX_TAPS];
     if (strcmp(mode, "nearest") == 0) {
         t->count = 1;
         t->place[0] = clamp_place(l, vtac_e_cast(l->k, VTAC_I64, nearest_index(l, n, x)), size);

@@ -112,11 +112,11 @@ const vtac_expr *vtac_tfl_scaled(vtac_lower *l, const vtac_expr *v, const vtac_e
     /* What is shifted out, against half: p >> right is the floor. */
     const vtac_expr *mask = vtac_let(k, "mask", E2(SUB, E2(SHL, one, right), one));
     const vtac_expr *rest = E2(AND, p, mask);
-    const vtac_expr *most = E2(SHR, mask, one);
+    const vtac_expr *max = E2(SHR, mask, one);
     if (rounding == VTAC_ROUND_AWAY) {
-        most = E2(SUB, most, E2(SHR, p, number_of(l, VTAC_I32, 31)));
+        max = E2(SUB, max, E2(SHR, p, number_of(l, VTAC_I32, 31)));
     }
-    const vtac_expr *up = vtac_e3(k, VTAC_E_SELECT, E2(GT, rest, most), one, zero);
+    const vtac_expr *up = vtac_e3(k, VTAC_E_SELECT, E2(GT, rest, max), one, zero);
     return E2(ADD, E2(SHR, p, right), up);
 }
 

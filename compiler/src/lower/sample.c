@@ -13,7 +13,7 @@
 #define SELECT(c, a, b) vtac_e3(l->k, VTAC_E_SELECT, c, a, b)
 #define LET(name, e)    vtac_let(l->k, name, e)
 
-enum { MOST_AXES = VTAC_MAX_RANK - 2 };
+enum { MAX_AXES = VTAC_MAX_RANK - 2 };
 
 typedef enum sample_padding { PAD_ZEROS, PAD_BORDER, PAD_REFLECTION } sample_padding;
 
@@ -28,7 +28,7 @@ typedef struct sampler {
     const vtac_expr *at[VTAC_MAX_RANK]; /* of the tap in work */
     struct {
         const vtac_expr *place, *weight, *inside; /* NULL: 1, always */
-    } tap[MOST_AXES][4];
+    } tap[MAX_AXES][4];
 } sampler;
 
 static const vtac_expr *number_of(vtac_lower *l, const sampler *s, double value)
@@ -91,12 +91,12 @@ static void cubic_factors(vtac_lower *l, const sampler *s, const vtac_expr *t, c
 /* The taps of one axis around place x. */
 static void prepare_axis(vtac_lower *l, sampler *s, uint32_t axis, const vtac_expr *x)
 {
-    static const double most = 1 << 30; /* beyond every axis; keeps the integers from wrapping round */
+    static const double max = 1 << 30; /* beyond every axis; keeps the integers from wrapping round */
     const int64_t dim = s->dim[axis];
     const vtac_expr *zero = vtac_e_index(l->k, 0);
     const vtac_expr *last = vtac_e_index(l->k, dim - 1);
     const vtac_expr *weight[4] = {NULL};
-    x = LET("x", clamp_value(l, x, number_of(l, s, -most), number_of(l, s, most)));
+    x = LET("x", clamp_value(l, x, number_of(l, s, -max), number_of(l, s, max)));
     const vtac_expr *first = LET("first", s->taps == 1 ? x : E1(FLOOR, x));
     if (s->taps > 1) {
         const vtac_expr *t = LET("t", E2(SUB, x, first));
@@ -316,7 +316,7 @@ const vtac_expr *vtac_map_deform_columns(vtac_lower *l, const vtac_node *n, cons
     const vtac_expr *tap = at[2];
     const vtac_expr *place = at[3];
     where[0] = at[0];
-    const vtac_expr *from[MOST_AXES];
+    const vtac_expr *from[MAX_AXES];
     for (uint32_t i = w.axes; i-- > 0;) {
         where[2 + i] = LET("o", vtac_i_remc(l->k, place, offset->dim[2 + i]));
         place = vtac_i_divc(l->k, place, offset->dim[2 + i]);

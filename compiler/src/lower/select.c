@@ -252,10 +252,10 @@ vta_status vtac_lower_top_k(vtac_lower *l)
  * overlap and the score that decide. Rows of the result that no box fills are -1. */
 
 typedef struct suppression {
-    int64_t batches, classes, boxes, most;
+    int64_t batches, classes, boxes, max;
     const vtac_expr *limit, *overlap, *threshold; /* threshold NULL: none */
-    vtac_buffer *alive;                                 /* of each box, this class */
-    vtac_buffer *rows;                                  /* how many are written */
+    vtac_buffer *alive;                           /* of each box, this class */
+    vtac_buffer *rows;                            /* how many are written */
 } suppression;
 
 static const vtac_expr *scalar_in(vtac_lower *l, uint32_t i, const vtac_expr *otherwise)
@@ -350,7 +350,7 @@ static void suppress_class(vtac_lower *l, const suppression *s, const vtac_expr 
     vtac_buffer *best = vtac_local(l, "best", VTAC_I64, 1);
     vtac_buffer *top = vtac_local(l, "top", vtac_compute_type(vtac_type_in(l, 1)->dtype), 1);
     mark_alive(l, s, batch, class);
-    const vtac_expr *turn = vtac_for(l->k, VTAC_LOOP_SERIAL, s->most, "turn");
+    const vtac_expr *turn = vtac_for(l->k, VTAC_LOOP_SERIAL, s->max, "turn");
     vtac_if(l->k, E2(LT, turn, s->limit));
     find_best(l, s, batch, class, best, top);
     const vtac_expr *chosen = LET("chosen", vtac_e_load(l->k, best, zero));
@@ -370,7 +370,7 @@ vta_status vtac_lower_nms(vtac_lower *l)
     const vtac_type *scores = vtac_type_in(l, 1);
     const vtac_type *y = vtac_type_out(l, 0);
     suppression s = {.batches = scores->dim[0], .classes = scores->dim[1], .boxes = scores->dim[2]};
-    s.most = y->dim[0] / (s.batches * s.classes);
+    s.max = y->dim[0] / (s.batches * s.classes);
     VTA_TRY(vtac_begin(l, ""));
     const vtac_expr *zero = vtac_e_index(l->k, 0);
     s.limit = LET("limit", scalar_in(l, 2, zero));

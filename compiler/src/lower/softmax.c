@@ -15,7 +15,7 @@ typedef struct softmax {
     const vtac_type *x;
     bool marks[VTAC_MAX_RANK];
     vtac_dtype type;
-    vtac_buffer *most, *sum, *where; /* where: the place of the largest, counted over the marked axes */
+    vtac_buffer *max, *sum, *where; /* where: the place of the largest, counted over the marked axes */
 } softmax;
 
 /* One axis; QLinearSoftmax before opset 13 took all from it on. */
@@ -60,16 +60,16 @@ static void find_largest(vtac_lower *l, const softmax *s, const vtac_expr **at)
     for (uint32_t i = 0; i < s->x->rank; i++) {
         at[i] = s->marks[i] ? zero : at[i];
     }
-    vtac_store(l->k, s->most, zero, value_at(l, s, at));
+    vtac_store(l->k, s->max, zero, value_at(l, s, at));
     vtac_store(l->k, s->where, zero, zero);
     const uint32_t loops = vtac_open_axes(l, s->x, s->marks, true, at, false);
     const vtac_expr *value = vtac_let(l->k, "x", value_at(l, s, at));
-    const vtac_expr *larger = vtac_let(l->k, "larger", E2(GT, value, vtac_e_load(l->k, s->most, zero)));
+    const vtac_expr *larger = vtac_let(l->k, "larger", E2(GT, value, vtac_e_load(l->k, s->max, zero)));
     if (l->node->op == VTAC_OP_HARDMAX) {
         const vtac_expr *before = vtac_e_load(l->k, s->where, zero);
         vtac_store(l->k, s->where, zero, SELECT(larger, place_distance(l, s, at), before));
     }
-    vtac_store(l->k, s->most, zero, SELECT(larger, value, vtac_e_load(l->k, s->most, zero)));
+    vtac_store(l->k, s->max, zero, SELECT(larger, value, vtac_e_load(l->k, s->max, zero)));
     vtac_close(l, loops);
 }
 
@@ -78,7 +78,7 @@ static void add_up(vtac_lower *l, const softmax *s, const vtac_expr **at)
     const vtac_expr *zero = vtac_e_index(l->k, 0);
     vtac_store(l->k, s->sum, zero, vtac_e_int(l->k, s->type, 0));
     const uint32_t loops = vtac_open_axes(l, s->x, s->marks, true, at, false);
-    const vtac_expr *e = E1(EXP, E2(SUB, value_at(l, s, at), vtac_e_load(l->k, s->most, zero)));
+    const vtac_expr *e = E1(EXP, E2(SUB, value_at(l, s, at), vtac_e_load(l->k, s->max, zero)));
     vtac_store(l->k, s->sum, zero, E2(ADD, vtac_e_load(l->k, s->sum, zero), e));
     vtac_close(l, loops);
 }
@@ -101,7 +101,7 @@ static const vtac_expr *result_at(vtac_lower *l, const softmax *s, const vtac_ex
         return vtac_e_cast(l->k, s->type,
                            E2(EQ, place_distance(l, s, at), vtac_e_load(l->k, s->where, zero)));
     }
-    const vtac_expr *shifted = E2(SUB, value_at(l, s, at), vtac_e_load(l->k, s->most, zero));
+    const vtac_expr *shifted = E2(SUB, value_at(l, s, at), vtac_e_load(l->k, s->max, zero));
     const vtac_expr *total = vtac_e_load(l->k, s->sum, zero);
     if (l->node->op == VTAC_OP_LOG_SOFTMAX) {
         return E2(SUB, shifted, E1(LOG, total));
@@ -117,9 +117,9 @@ typedef struct vectors {
     const vtac_expr **at;
     uint32_t axis; /* the one that lanes go along */
     int64_t lanes;
-    vtac_buffer *most, *sum, *row; /* row: exponentials */
-    const vtac_expr *top, *total;  /* of a row that is summed along its lanes */
-    bool by_share;                 /* `sum` holds what results are multiplied by, or logarithms */
+    vtac_buffer *max, *sum, *row; /* row: exponentials */
+    const vtac_expr *top, *total; /* of a row that is summed along its lanes */
+    bool by_share;                /* `sum` holds what results are multiplied by, or logarithms */
 } vectors;
 
 static const vtac_expr *lane_value(vtac_lower *l, vectors *v, const vtac_expr *i)
@@ -128,15 +128,15 @@ static const vtac_expr *lane_value(vtac_lower *l, vectors *v, const vtac_expr *i
     return value_at(l, v->s, v->at);
 }
 
-static void take_most(vtac_lower *l, void *context, const vtac_expr *i, const vtac_expr *lane)
+static void take_max(vtac_lower *l, void *context, const vtac_expr *i, const vtac_expr *lane)
 {
     vectors *v = context;
-    vtac_store(l->k, v->most, lane, E2(MAX, lane_value(l, v, i), vtac_e_load(l->k, v->most, lane)));
+    vtac_store(l->k, v->max, lane, E2(MAX, lane_value(l, v, i), vtac_e_load(l->k, v->max, lane)));
 }
 
 static const vtac_expr *top_of(vtac_lower *l, const vectors *v, const vtac_expr *lane)
 {
-    return v->top != NULL ? v->top : vtac_e_load(l->k, v->most, lane);
+    return v->top != NULL ? v->top : vtac_e_load(l->k, v->max, lane);
 }
 
 static void take_exp(vtac_lower *l, void *context, const vtac_expr *i, const vtac_expr *lane)
@@ -180,9 +180,9 @@ static void along_lanes(vtac_lower *l, vectors *v, int64_t extent)
     v->row = l->node->op == VTAC_OP_LOG_SOFTMAX
                  ? NULL
                  : vtac_kernel_buffer(l->k, "row", type, extent, VTAC_BUFFER_SCRATCH);
-    vtac_set_lanes(l, v->most, v->lanes, vtac_e_float(l->k, type, -HUGE_VAL));
-    vtac_each_of_row(l, extent, v->lanes, take_most, v);
-    v->top = vtac_let(l->k, "most", vtac_join_lanes(l, v->most, v->lanes, VTAC_E_MAX));
+    vtac_set_lanes(l, v->max, v->lanes, vtac_e_float(l->k, type, -HUGE_VAL));
+    vtac_each_of_row(l, extent, v->lanes, take_max, v);
+    v->top = vtac_let(l->k, "most", vtac_join_lanes(l, v->max, v->lanes, VTAC_E_MAX));
     vtac_set_lanes(l, v->sum, v->lanes, vtac_e_int(l->k, type, 0));
     vtac_each_of_row(l, extent, v->lanes, take_exp, v);
     const vtac_expr *total = vtac_join_lanes(l, v->sum, v->lanes, VTAC_E_ADD);
@@ -205,8 +205,8 @@ static void down_the_axis(vtac_lower *l, vectors *v, uint32_t axis, vtac_row_fn 
 static void in_lanes(vtac_lower *l, vectors *v, uint32_t axis, const vtac_expr *first, int64_t lanes)
 {
     const vtac_dtype type = v->s->type;
-    vtac_set_lanes(l, v->most, lanes, vtac_e_float(l->k, type, -HUGE_VAL));
-    down_the_axis(l, v, axis, take_most, first, lanes);
+    vtac_set_lanes(l, v->max, lanes, vtac_e_float(l->k, type, -HUGE_VAL));
+    down_the_axis(l, v, axis, take_max, first, lanes);
     vtac_set_lanes(l, v->sum, lanes, vtac_e_int(l->k, type, 0));
     down_the_axis(l, v, axis, take_exp, first, lanes);
     down_the_axis(l, v, axis, take_result, first, lanes);
@@ -216,7 +216,7 @@ static void in_lanes(vtac_lower *l, vectors *v, uint32_t axis, const vtac_expr *
  * rows again after a period of some vectors
  * -------------------------------------------------------------------------------------------------- */
 
-enum { MOST_UNROLLED = 4, MOST_PERIOD = 16 }; /* vectors of a period */
+enum { MAX_UNROLLED = 4, MAX_PERIOD = 16 }; /* vectors of a period */
 
 typedef struct period {
     int64_t rows, run; /* elements behind the axis; of the axis and them */
@@ -235,7 +235,7 @@ static bool period_of(const vtac_lower *l, const softmax *s, uint32_t axis, int6
             lanes /= 2;
             p->vectors /= 2;
         }
-        if (p->vectors <= MOST_PERIOD && p->run >= 2 * p->vectors * p->lanes) {
+        if (p->vectors <= MAX_PERIOD && p->run >= 2 * p->vectors * p->lanes) {
             return rows < 2 * widest && rows % widest != 0;
         }
     }
@@ -253,7 +253,7 @@ static void each_of_period(vtac_lower *l, vectors *v, const period *p, const vta
         }
         const vtac_expr *j = vtac_e_index(l->k, whole);
         if (i == 0) {
-            j = vtac_for(l->k, whole <= MOST_UNROLLED ? VTAC_LOOP_UNROLL : VTAC_LOOP_SERIAL, whole, "j");
+            j = vtac_for(l->k, whole <= MAX_UNROLLED ? VTAC_LOOP_UNROLL : VTAC_LOOP_SERIAL, whole, "j");
         }
         const vtac_expr *lane =
             lanes == 1 ? vtac_e_index(l->k, 0) : vtac_for(l->k, VTAC_LOOP_VECTOR, lanes, "lane");
@@ -305,7 +305,7 @@ static void by_periods(vtac_lower *l, const softmax *s, uint32_t axis, const per
     const vtac_expr *at[VTAC_MAX_RANK];
     bool marks[VTAC_MAX_RANK] = {false};
     vectors v = {.s = s, .at = at, .axis = vtac_lane_axis(x, axis), .lanes = p->lanes, .by_share = true};
-    v.most = vtac_local(l, "most", s->type, p->vectors * p->lanes);
+    v.max = vtac_local(l, "most", s->type, p->vectors * p->lanes);
     v.sum = vtac_local(l, "sum", s->type, p->vectors * p->lanes);
     for (uint32_t i = axis; i < x->rank; i++) {
         marks[i] = true;
@@ -315,9 +315,9 @@ static void by_periods(vtac_lower *l, const softmax *s, uint32_t axis, const per
     v.row = l->node->op == VTAC_OP_LOG_SOFTMAX
                 ? NULL
                 : vtac_kernel_buffer(l->k, "row", s->type, p->run, VTAC_BUFFER_SCRATCH);
-    set_period(l, p, v.most, vtac_e_float(l->k, s->type, -HUGE_VAL));
-    each_of_run(l, &v, p, take_most);
-    join_period(l, &v, p, v.most, VTAC_E_MAX);
+    set_period(l, p, v.max, vtac_e_float(l->k, s->type, -HUGE_VAL));
+    each_of_run(l, &v, p, take_max);
+    join_period(l, &v, p, v.max, VTAC_E_MAX);
     set_period(l, p, v.sum, vtac_e_int(l->k, s->type, 0));
     each_of_run(l, &v, p, take_exp);
     join_period(l, &v, p, v.sum, VTAC_E_ADD);
@@ -350,7 +350,7 @@ static void by_vectors(vtac_lower *l, const softmax *s, uint32_t axis, uint32_t 
     const vtac_expr *at[VTAC_MAX_RANK];
     bool marks[VTAC_MAX_RANK] = {false};
     vectors v = {.s = s, .at = at, .axis = last, .lanes = vtac_row_lanes(l, s->type, rows)};
-    v.most = vtac_local(l, "most", s->type, v.lanes);
+    v.max = vtac_local(l, "most", s->type, v.lanes);
     v.sum = vtac_local(l, "sum", s->type, v.lanes);
     marks[axis] = marks[last] = true;
     for (uint32_t i = first; i < last; i++) {
@@ -434,7 +434,7 @@ vta_status vtac_lower_softmax(vtac_lower *l)
         }
         return l->diag->code;
     }
-    s.most = vtac_local(l, "most", s.type, 1);
+    s.max = vtac_local(l, "most", s.type, 1);
     s.sum = vtac_local(l, "sum", s.type, 1);
     s.where = vtac_local(l, "where", VTAC_I64, 1);
     const vtac_expr *at[VTAC_MAX_RANK];

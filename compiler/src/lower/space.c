@@ -25,7 +25,7 @@ vtac_schedule_space *vtac_space_new(const vtac_lower *l, const char *kernel, con
 
 void vtac_space_add(vtac_schedule_space *s, const int64_t *numbers, double guess)
 {
-    if (s->count == VTAC_MOST_POINTS) {
+    if (s->count == VTAC_MAX_POINTS) {
         return;
     }
     char *text = s->points[s->count];

@@ -13,9 +13,9 @@ typedef struct vtac_schedule_space {
     const char *kernel, *step;
     const char *names[VTAC_SPACE_NUMBERS];
     char shape[VTAC_SPACE_SHAPE]; /* of the computation, from whoever lists */
-    char points[VTAC_MOST_POINTS][VTAC_POINT_TEXT];
-    double guesses[VTAC_MOST_POINTS];
-    int64_t numbers[VTAC_MOST_POINTS][VTAC_SPACE_NUMBERS];
+    char points[VTAC_MAX_POINTS][VTAC_POINT_TEXT];
+    double guesses[VTAC_MAX_POINTS];
+    int64_t numbers[VTAC_MAX_POINTS][VTAC_SPACE_NUMBERS];
     uint32_t count, width;
 } vtac_schedule_space;
 

@@ -12,7 +12,7 @@ enum {
     PARALLEL_WORK = 32768, /* below, waking a thread costs more than it saves */
     LINE_BYTES = 64,       /* of a cache */
     FAR_BYTES = 262144,    /* does not stay near from one run of the model to the next */
-    LEAST_FAR = 16384,     /* nor does so much of constants */
+    MIN_FAR = 16384,       /* nor does so much of constants */
     MANY_BYTES = 1048576,  /* where all of them are more than this */
     AHEAD = 40             /* rounds of some cycles each, longer than memory takes */
 };
@@ -245,8 +245,8 @@ bool vtac_is_wide_x86(const vtac_lower *l)
 bool vtac_is_far_constant(const vtac_lower *l, const vtac_buffer *buffer)
 {
     const bool many = vtac_is_x86(l) && l->program->known_bytes > MANY_BYTES;
-    return vtac_is_far(buffer) || (many && buffer != NULL &&
-                                   buffer->elements > LEAST_FAR / (int64_t)vtac_dtype_bytes(buffer->dtype));
+    return vtac_is_far(buffer) ||
+           (many && buffer != NULL && buffer->elements > MIN_FAR / (int64_t)vtac_dtype_bytes(buffer->dtype));
 }
 
 void vtac_read_early(vtac_lower *l, vtac_buffer *buffer, const vtac_expr *at, int64_t each)
@@ -323,18 +323,18 @@ static const vtac_expr *requantize_narrow(vtac_lower *l, const vtac_expr *x, con
     double low;
     double high;
     vtac_range_of(dtype, &low, &high);
-    const vtac_expr *least = vtac_e_float(k, VTAC_F32, low);
-    const vtac_expr *most = vtac_e_float(k, VTAC_F32, high);
+    const vtac_expr *min = vtac_e_float(k, VTAC_F32, low);
+    const vtac_expr *max = vtac_e_float(k, VTAC_F32, high);
     const vtac_expr *none = vtac_e_float(k, VTAC_F32, 0.0);
     if (zero != NULL) {
         const vtac_expr *z = vtac_let(k, "z", vtac_e_cast(k, VTAC_F32, zero));
-        least = vtac_e2(k, VTAC_E_SUB, least, z);
-        most = vtac_e2(k, VTAC_E_SUB, most, z);
+        min = vtac_e2(k, VTAC_E_SUB, min, z);
+        max = vtac_e2(k, VTAC_E_SUB, max, z);
         none = vtac_e1(k, VTAC_E_NEG, z);
     }
     x = vtac_let(k, "v", x);
     x = vtac_e3(k, VTAC_E_SELECT, vtac_e2(k, VTAC_E_EQ, x, x), x, none);
-    x = vtac_e2(k, VTAC_E_MIN, most, vtac_e2(k, VTAC_E_MAX, least, x));
+    x = vtac_e2(k, VTAC_E_MIN, max, vtac_e2(k, VTAC_E_MAX, min, x));
     x = vtac_e_bits(k, VTAC_I32, vtac_e2(k, VTAC_E_ADD, x, vtac_e_float(k, VTAC_F32, ROUNDING_F32)));
     x = vtac_e_cast(k, held, x);
     return zero == NULL ? x : vtac_e2(k, VTAC_E_ADD, x, vtac_e_cast(k, held, zero));
@@ -364,7 +364,7 @@ const vtac_expr *vtac_rescale(vtac_lower *l, const vtac_expr *v, const vtac_expr
                               const vtac_expr *zero, vtac_dtype dtype)
 {
     vtac_kernel *k = l->k;
-    const double most = 1073741824.0; /* far outside any dtype with any zero point */
+    const double max = 1073741824.0; /* far outside any dtype with any zero point */
     double low;
     double high;
     vtac_range_of(dtype, &low, &high);
@@ -375,8 +375,8 @@ const vtac_expr *vtac_rescale(vtac_lower *l, const vtac_expr *v, const vtac_expr
         v = vtac_e3(k, VTAC_E_FMA, v, scale, rounding);
     } else {
         v = vtac_e2(k, VTAC_E_MUL, v, scale);
-        v = vtac_e2(k, VTAC_E_MAX, v, vtac_e_float(k, VTAC_F64, -most));
-        v = vtac_e2(k, VTAC_E_MIN, v, vtac_e_float(k, VTAC_F64, most));
+        v = vtac_e2(k, VTAC_E_MAX, v, vtac_e_float(k, VTAC_F64, -max));
+        v = vtac_e2(k, VTAC_E_MIN, v, vtac_e_float(k, VTAC_F64, max));
         v = vtac_e2(k, VTAC_E_ADD, v, rounding);
     }
     const vtac_expr *r = vtac_e_cast(k, VTAC_I32, vtac_e_bits(k, VTAC_I64, v));

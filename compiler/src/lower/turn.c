@@ -7,7 +7,7 @@
 #include "../ops/infer.h"
 #include "lower.h"
 
-enum { MOST_ACROSS = 16 };
+enum { MAX_ACROSS = 16 };
 
 typedef struct turned {
     int64_t perm[VTAC_MAX_RANK];
@@ -17,10 +17,10 @@ typedef struct turned {
 } turned;
 
 /* Largest power of two up to both. */
-static int64_t power_of_two(int64_t most, int64_t extent)
+static int64_t power_of_two(int64_t max, int64_t extent)
 {
     int64_t size = 1;
-    while (2 * size <= most && 2 * size <= extent) {
+    while (2 * size <= max && 2 * size <= extent) {
         size *= 2;
     }
     return size;
@@ -40,7 +40,7 @@ static bool plan_transpose(const vtac_lower *l, turned *t)
         t->row++;
     }
     const int64_t lanes = (int64_t)l->program->target->vector_bytes / bytes;
-    t->across = power_of_two(lanes < MOST_ACROSS ? lanes : MOST_ACROSS, x->dim[t->perm[t->last]]);
+    t->across = power_of_two(lanes < MAX_ACROSS ? lanes : MAX_ACROSS, x->dim[t->perm[t->last]]);
     t->along = power_of_two(VTAC_TURN_BYTES / bytes, x->dim[t->last]);
     return t->row != t->last && t->across >= 4 && t->along >= 2;
 }

@@ -137,8 +137,8 @@ static double sine_of_quarters(double x, int32_t quarters)
         y = r + (tail * (1.0 - 0.5 * square) + r * square * polynomial_at(square, odd, 8));
     } else {
         const double half = 0.5 * square;
-        const double most = 1.0 - half;
-        y = most + (((1.0 - most) - half) + (square * square * polynomial_at(square, even, 8) - r * tail));
+        const double max = 1.0 - half;
+        y = max + (((1.0 - max) - half) + (square * square * polynomial_at(square, even, 8) - r * tail));
     }
     return place < 2 ? y : -y;
 }

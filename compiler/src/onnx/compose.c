@@ -68,7 +68,7 @@ vta_status vtac_compose_draft(vtac_importer *im, const vtac_draft *draft, vtac_v
     piece->name = draft->name;
     piece->attr_count = 0;
     vtac_compose c = {.im = im, .of = draft, .draft = piece, .diag = diag};
-    memset(out, 0, VTAC_MOST_INPUTS * sizeof *out);
+    memset(out, 0, VTAC_MAX_INPUTS * sizeof *out);
     table[row].function(&c, out);
     *done = c.status != VTA_OK || out[0] != 0;
     for (uint32_t i = 0; *done && i < draft->output_count; i++) {
@@ -272,7 +272,7 @@ bool vtac_c_expect_rank(vtac_compose *c, uint32_t input, uint32_t rank)
 
 static void set_attr(vtac_compose *c, vtac_attr attr)
 {
-    if (c->draft->attr_count < VTAC_MOST_ATTRS) {
+    if (c->draft->attr_count < VTAC_MAX_ATTRS) {
         c->draft->attrs[c->draft->attr_count++] = attr;
     }
 }
@@ -301,7 +301,7 @@ void vtac_c_nodes(vtac_compose *c, vtac_op op, const vtac_value_id *inputs, uint
                   vtac_value_id *out, uint32_t outputs)
 {
     memset(out, 0, outputs * sizeof *out);
-    if (c->status == VTA_OK && count <= VTAC_MOST_INPUTS) {
+    if (c->status == VTA_OK && count <= VTAC_MAX_INPUTS) {
         memcpy(c->draft->inputs, inputs, count * sizeof *inputs);
         c->draft->input_count = count;
         c->draft->output_count = outputs;

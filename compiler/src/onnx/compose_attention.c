@@ -95,8 +95,8 @@ typedef struct attention {
 static vtac_value_id guard_masked(vtac_compose *c, const attention *a, vtac_value_id x)
 {
     const uint32_t last = vtac_c_rank(c, a->bias) - 1;
-    const vtac_value_id most = vtac_c_reduce(c, VTAC_OP_REDUCE_MAX, a->bias, last, last);
-    const vtac_value_id blind = vtac_c_equal_number(c, most, -HUGE_VAL);
+    const vtac_value_id max = vtac_c_reduce(c, VTAC_OP_REDUCE_MAX, a->bias, last, last);
+    const vtac_value_id blind = vtac_c_equal_number(c, max, -HUGE_VAL);
     return vtac_c_where(c, blind, vtac_c_number(c, vtac_c_dtype(c, x), 0.0), x);
 }
 
@@ -388,10 +388,10 @@ void vtac_composed_linear_attention(vtac_compose *c, vtac_value_id *out)
     const vtac_value_id erase = vtac_c_has(c, 6) ? compose_gate(c, 6, own) : 0;
     vtac_value_id state = vtac_c_has(c, 3) ? vtac_c_cast(c, vtac_c_in(c, 3), VTAC_F32)
                                            : vtac_c_expand(c, vtac_c_number(c, VTAC_F32, 0.0), size, 4);
-    vtac_value_id rows[VTAC_MOST_INPUTS];
-    if (steps < 1 || steps > VTAC_MOST_INPUTS) {
+    vtac_value_id rows[VTAC_MAX_INPUTS];
+    if (steps < 1 || steps > VTAC_MAX_INPUTS) {
         (void)vtac_compose_fail(c, VTA_UNSUPPORTED, "%lld steps are not 1 to %d", (long long)steps,
-                                VTAC_MOST_INPUTS);
+                                VTAC_MAX_INPUTS);
         return;
     }
     for (int64_t t = 0; t < steps && c->status == VTA_OK; t++) {

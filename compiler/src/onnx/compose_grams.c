@@ -7,7 +7,7 @@
 
 #include "compose_ml.h"
 
-enum { MOST_GRAMS = 1 << 20, MOST_PLACES = 1 << 28 };
+enum { MAX_GRAMS = 1 << 20, MAX_PLACES = 1 << 28 };
 
 typedef struct pool {
     vtac_numbers items, starts, places, weights;
@@ -27,7 +27,7 @@ static void read_pool(vtac_compose *c, pool *p)
     p->columns = 0;
     for (int64_t i = 0; i < p->places.count; i++) {
         const int64_t place = vtac_integer_at(&p->places, i);
-        if (place < 0 || place >= MOST_GRAMS) {
+        if (place < 0 || place >= MAX_GRAMS) {
             (void)vtac_compose_fail(c, VTA_RANGE, "n-gram %lld goes to column %lld", (long long)i,
                                     (long long)place);
             return;
@@ -146,7 +146,7 @@ void vtac_composed_tf_idf(vtac_compose *c, vtac_value_id *out)
         const bool inside = from >= 0 && end >= from && end <= p.items.count;
         const int64_t count = inside ? (end - from) / size : 0;
         if (!inside || (end - from) % size != 0 || number + count > p.places.count ||
-            count > MOST_PLACES / (vtac_c_dim(c, x, 1) + 1)) {
+            count > MAX_PLACES / (vtac_c_dim(c, x, 1) + 1)) {
             (void)vtac_compose_fail(c, VTA_INVALID, "its n-grams of %lld members do not fit the pool",
                                     (long long)size);
         } else if (count > 0 && size >= p.shortest && size <= p.longest) {

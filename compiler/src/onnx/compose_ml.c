@@ -145,10 +145,10 @@ vtac_value_id vtac_c_choose(vtac_compose *c, vtac_value_id condition, const vtac
 static vtac_value_id softmax_zero(vtac_compose *c, vtac_value_id x)
 {
     const vtac_dtype type = vtac_c_dtype(c, x);
-    const vtac_value_id most = vtac_c_reduce(c, VTAC_OP_REDUCE_MAX, x, 1, 1);
+    const vtac_value_id max = vtac_c_reduce(c, VTAC_OP_REDUCE_MAX, x, 1, 1);
     const vtac_value_id counts = vtac_c_more_number(c, vtac_c_abs(c, x), 1e-7);
-    const vtac_value_id e = vtac_c_where(c, counts, vtac_c_exp(c, vtac_c_sub(c, x, most)),
-                                         vtac_c_mul(c, x, vtac_c_exp(c, vtac_c_neg(c, most))));
+    const vtac_value_id e = vtac_c_where(c, counts, vtac_c_exp(c, vtac_c_sub(c, x, max)),
+                                         vtac_c_mul(c, x, vtac_c_exp(c, vtac_c_neg(c, max))));
     const vtac_value_id sum = vtac_c_reduce(c, VTAC_OP_REDUCE_SUM, e, 1, 1);
     const vtac_value_id none = vtac_c_equal_number(c, sum, 0.0);
     return vtac_c_where(c, none, vtac_c_number(c, type, 0.5), vtac_c_div(c, e, sum));
@@ -290,7 +290,7 @@ void vtac_composed_ml_feature_extractor(vtac_compose *c, vtac_value_id *out)
 void vtac_composed_ml_feature_vectorizer(vtac_compose *c, vtac_value_id *out)
 {
     const vtac_numbers sizes = vtac_c_list_of(c, "inputdimensions");
-    vtac_value_id parts[VTAC_MOST_INPUTS];
+    vtac_value_id parts[VTAC_MAX_INPUTS];
     const uint32_t count = c->of->input_count;
     if (count < 1 || (sizes.count != 0 && sizes.count != count)) {
         (void)vtac_compose_fail(c, VTA_INVALID, "%u inputs do not fit its sizes", count);

@@ -20,7 +20,7 @@ static void hand_on_but(vtac_compose *c, const char *const *names)
         for (uint32_t k = 0; names[k] != NULL; k++) {
             left_out = left_out || strcmp(names[k], c->of->attrs[i].name) == 0;
         }
-        if (!left_out && c->draft->attr_count < VTAC_MOST_ATTRS) {
+        if (!left_out && c->draft->attr_count < VTAC_MAX_ATTRS) {
             c->draft->attrs[c->draft->attr_count++] = c->of->attrs[i];
         }
     }

@@ -10,7 +10,7 @@
 
 #include "compose.h"
 
-enum { STATE = 624, MIDDLE = 397, MOST_DRAWN = 1 << 24 };
+enum { STATE = 624, MIDDLE = 397, MAX_DRAWN = 1 << 24 };
 
 typedef struct twister {
     uint32_t state[STATE];
@@ -81,7 +81,7 @@ static vtac_value_id draw_values(vtac_compose *c, const vtac_type *type, bool no
     const vtac_attr *attr = vtac_c_attr(c, "seed");
     const double given =
         attr != NULL && attr->kind == VTAC_ATTR_INT ? (double)attr->i : vtac_c_float(c, "seed", (double)NAN);
-    if (count < 0 || count > MOST_DRAWN || vtac_dtype_kind(type->dtype) != 'f') {
+    if (count < 0 || count > MAX_DRAWN || vtac_dtype_kind(type->dtype) != 'f') {
         return vtac_compose_fail(c, VTA_UNSUPPORTED, "random numbers are up to 2^24 floats, not %lld of %s",
                                  (long long)count, vtac_dtype_name(type->dtype));
     }
@@ -179,7 +179,7 @@ void vtac_composed_multinomial(vtac_compose *c, vtac_value_id *out)
     const vtac_value_id x = vtac_c_in(c, 0);
     const vtac_type type = *vtac_c_type(c, x);
     const vtac_dtype dtype = vtac_c_dtype_attr(c, "dtype", VTAC_I32);
-    if (samples < 1 || samples > MOST_DRAWN || type.dim[1] < 1) {
+    if (samples < 1 || samples > MAX_DRAWN || type.dim[1] < 1) {
         (void)vtac_compose_fail(c, VTA_RANGE, "%lld samples of %lld classes", (long long)samples,
                                 (long long)type.dim[1]);
         return;

@@ -12,7 +12,7 @@ static void hand_on(vtac_compose *c, const char *const *names)
 {
     for (; *names != NULL; names++) {
         const vtac_attr *attr = vtac_c_attr(c, *names);
-        if (attr != NULL && c->draft->attr_count < VTAC_MOST_ATTRS) {
+        if (attr != NULL && c->draft->attr_count < VTAC_MAX_ATTRS) {
             c->draft->attrs[c->draft->attr_count++] = *attr;
         }
     }
@@ -90,10 +90,10 @@ static void pooled_from(vtac_compose *c, const vtac_type *x, vtac_type *y)
     for (uint32_t i = 0; i < axes; i++) {
         const int64_t stride = strides == NULL ? 1 : strides->ints[i];
         const int64_t both[] = {pads == NULL ? 0 : pads->ints[i], pads == NULL ? 0 : pads->ints[axes + i]};
-        const int64_t most = INT32_MAX;
-        if (stride < 1 || stride > most || kernel->ints[i] < 1 || kernel->ints[i] > most || both[0] < 0 ||
-            both[0] > most || both[1] < 0 || both[1] > most ||
-            __builtin_mul_overflow(x->dim[2 + i] - 1, stride, &y->dim[2 + i]) || y->dim[2 + i] > most) {
+        const int64_t max = INT32_MAX;
+        if (stride < 1 || stride > max || kernel->ints[i] < 1 || kernel->ints[i] > max || both[0] < 0 ||
+            both[0] > max || both[1] < 0 || both[1] > max ||
+            __builtin_mul_overflow(x->dim[2 + i] - 1, stride, &y->dim[2 + i]) || y->dim[2 + i] > max) {
             (void)vtac_compose_fail(c, VTA_RANGE, "its window on axis %u is out of range", i);
             return;
         }

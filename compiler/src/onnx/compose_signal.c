@@ -252,8 +252,8 @@ static void compose_fourier(vtac_compose *c, int64_t axis_given, vtac_value_id *
     for (uint32_t i = 0; i < last; i++) {
         order[i] = i == axis ? last - 1 : i + 1 == last ? axis : i;
     }
-    const int64_t most = mirrored ? length / 2 + 1 : length;
-    const int64_t used = most < type.dim[axis] ? most : type.dim[axis];
+    const int64_t max = mirrored ? length / 2 + 1 : length;
+    const int64_t used = max < type.dim[axis] ? max : type.dim[axis];
     vtac_value_id part[2] = {0, 0};
     vtac_value_id y[2];
     for (uint32_t i = 0; i < type.dim[last]; i++) {

@@ -8,7 +8,7 @@
 
 #include "compose_ml.h"
 
-enum { MOST_CLASSES = 1024 };
+enum { MAX_CLASSES = 1024 };
 
 /* [rows, vectors]: what `kernel_type` makes of each row of x and each vector */
 static vtac_value_id kernel_values(vtac_compose *c, vtac_value_id x, const vtac_numbers *list,
@@ -87,7 +87,7 @@ void vtac_composed_ml_svm_regressor(vtac_compose *c, vtac_value_id *out)
 
 typedef struct duels {
     int64_t classes, vectors, pairs;
-    int64_t first[MOST_CLASSES + 1]; /* of the vectors of each class */
+    int64_t first[MAX_CLASSES + 1]; /* of the vectors of each class */
     vtac_numbers factors, rho, prob_a, prob_b;
 } duels;
 
@@ -100,7 +100,7 @@ static void read_duels(vtac_compose *c, duels *d)
     d->prob_b = vtac_c_list_of(c, "prob_b");
     d->pairs = d->classes * (d->classes - 1) / 2;
     d->vectors = 0;
-    bool fits = d->classes >= 2 && d->classes <= MOST_CLASSES && counts.count == d->classes;
+    bool fits = d->classes >= 2 && d->classes <= MAX_CLASSES && counts.count == d->classes;
     for (int64_t i = 0; fits && i < counts.count; i++) {
         const int64_t count = vtac_integer_at(&counts, i);
         fits = count >= 0 && count <= INT32_MAX;
@@ -211,8 +211,8 @@ static void linear_classifier(vtac_compose *c, vtac_value_id x, const vtac_numbe
     const vtac_value_id scores =
         vtac_c_add_number(c, vtac_c_matmul(c, x, vtac_c_transpose(c, w, turned, 2)), number_or_zero(&rho, 0));
     if (rho.count == 1 && classes != 2) {
-        const vtac_value_id most = vtac_c_reduce(c, VTAC_OP_REDUCE_MAX, scores, 1, 1);
-        out[0] = vtac_c_choose(c, vtac_c_squeeze(c, vtac_c_more_number(c, most, 0.0), 1),
+        const vtac_value_id max = vtac_c_reduce(c, VTAC_OP_REDUCE_MAX, scores, 1, 1);
+        out[0] = vtac_c_choose(c, vtac_c_squeeze(c, vtac_c_more_number(c, max, 0.0), 1),
                                &(vtac_numbers){.dtype = VTAC_I64}, 1, 0);
     } else {
         out[0] = vtac_c_best_label(c, scores, labels);

@@ -10,7 +10,7 @@
 
 #include "compose_ml.h"
 
-enum { MOST_NODES = 1 << 24, MOST_LEVELS = 512, MOST_TARGETS = 1 << 16 };
+enum { MAX_NODES = 1 << 24, MAX_LEVELS = 512, MAX_TARGETS = 1 << 16 };
 
 /* Why a node's true branch is taken: the value is below, equal, above; or no number. */
 enum { BELOW = 1, EQUAL = 2, ABOVE = 4, NO_NUMBER = 8 };
@@ -34,7 +34,7 @@ typedef struct forest {
 static void *alloc_items(vtac_compose *c, int64_t count, size_t size)
 {
     void *all =
-        count < 0 || count > MOST_NODES ? NULL : vta_arena_array(&c->im->graph->arena, (size_t)count, size);
+        count < 0 || count > MAX_NODES ? NULL : vta_arena_array(&c->im->graph->arena, (size_t)count, size);
     if (all == NULL) {
         (void)vtac_compose_fail(c, VTA_NOMEM, "out of memory for %lld nodes", (long long)count);
         return NULL;
@@ -53,7 +53,7 @@ typedef struct stacked {
  * where it is deepest; what leads back to itself runs out of levels. */
 static void measure_depth(vtac_compose *c, forest *f)
 {
-    stacked *stack = alloc_items(c, f->trees + MOST_LEVELS + 2, sizeof *stack);
+    stacked *stack = alloc_items(c, f->trees + MAX_LEVELS + 2, sizeof *stack);
     int32_t *deepest = alloc_items(c, f->count, sizeof *deepest); /* from 1 */
     int64_t depth = 0;
     if (stack == NULL || deepest == NULL) {
@@ -66,9 +66,9 @@ static void measure_depth(vtac_compose *c, forest *f)
         const stacked at = stack[--depth];
         const tree_node *node = &f->nodes[at.node];
         f->levels = at.level > f->levels ? at.level : f->levels;
-        if (at.level > MOST_LEVELS) {
+        if (at.level > MAX_LEVELS) {
             (void)vtac_compose_fail(c, VTA_UNSUPPORTED, "its trees have more than %d levels, or no end",
-                                    MOST_LEVELS);
+                                    MAX_LEVELS);
         } else if (node->next[0] != at.node && at.level >= deepest[at.node]) {
             deepest[at.node] = (int32_t)at.level + 1;
             stack[depth++] = (stacked){node->next[0], at.level + 1};
@@ -155,7 +155,7 @@ static vtac_value_id walk_trees(vtac_compose *c, const forest *f, vtac_value_id 
     return vtac_c_gather(c, node_table(c, f, 3, VTAC_I64), at, 0);
 }
 
-typedef enum aggregate { AVERAGE, SUM, LEAST, MOST } aggregate;
+typedef enum aggregate { AVERAGE, SUM, MIN, MAX } aggregate;
 
 /* Sums (or what is asked for) of the weights of the leaves that are reached: [rows, targets]. */
 static vtac_value_id gather_leaves(vtac_compose *c, forest *f, aggregate how)
@@ -176,10 +176,10 @@ static vtac_value_id gather_leaves(vtac_compose *c, forest *f, aggregate how)
     const vtac_type shape = {type, 2, {f->leaves, f->targets}};
     const vtac_value_id reached = walk_trees(c, f, x);
     const vtac_value_id weights = vtac_c_gather(c, vtac_c_numbers(c, &shape, f->weights), reached, 0);
-    const vtac_op op = how == LEAST  ? VTAC_OP_REDUCE_MIN
-                       : how == MOST ? VTAC_OP_REDUCE_MAX
-                       : how == SUM  ? VTAC_OP_REDUCE_SUM
-                                     : VTAC_OP_REDUCE_MEAN;
+    const vtac_op op = how == MIN   ? VTAC_OP_REDUCE_MIN
+                       : how == MAX ? VTAC_OP_REDUCE_MAX
+                       : how == SUM ? VTAC_OP_REDUCE_SUM
+                                    : VTAC_OP_REDUCE_MEAN;
     const vtac_value_id y = vtac_c_reduce(c, op, weights, 1, 1);
     const int64_t rows[] = {vtac_c_dim(c, x, 0), f->targets};
     return vtac_c_reshape(c, y, rows, 2);
@@ -188,12 +188,12 @@ static vtac_value_id gather_leaves(vtac_compose *c, forest *f, aggregate how)
 /* What a target has that no leaf names. */
 static double empty_target(aggregate how)
 {
-    return how == LEAST ? (double)FLT_MAX : how == MOST ? (double)-FLT_MAX : 0.0;
+    return how == MIN ? (double)FLT_MAX : how == MAX ? (double)-FLT_MAX : 0.0;
 }
 
 static void make_weights(vtac_compose *c, forest *f, aggregate how)
 {
-    if (f->targets < 1 || f->targets > MOST_TARGETS || f->leaves * f->targets > MOST_NODES) {
+    if (f->targets < 1 || f->targets > MAX_TARGETS || f->leaves * f->targets > MAX_NODES) {
         (void)vtac_compose_fail(c, VTA_RANGE, "%lld targets of %lld leaves are too many",
                                 (long long)f->targets, (long long)f->leaves);
         return;
@@ -207,7 +207,7 @@ static void make_weights(vtac_compose *c, forest *f, aggregate how)
 static void add_weight(const forest *f, aggregate how, int64_t leaf, int64_t target, double weight)
 {
     double *to = &f->weights[leaf * f->targets + target];
-    *to = how == LEAST ? fmin(*to, weight) : how == MOST ? fmax(*to, weight) : *to + weight;
+    *to = how == MIN ? fmin(*to, weight) : how == MAX ? fmax(*to, weight) : *to + weight;
 }
 
 /* ---- TreeEnsembleClassifier and -Regressor: nodes by the number of their tree and their own */
@@ -278,7 +278,7 @@ static void read_old_form(vtac_compose *c, old_form *o, forest *f)
     f->count = o->ids.count;
     const int64_t n = f->count;
     if (c->status == VTA_OK &&
-        (n < 1 || n > MOST_NODES || o->trees.count != n || o->truth.count != n || o->lies.count != n ||
+        (n < 1 || n > MAX_NODES || o->trees.count != n || o->truth.count != n || o->lies.count != n ||
          o->features.count != n || o->splits.count != n || (o->missing.count != 0 && o->missing.count != n) ||
          o->modes == NULL || o->modes->kind != VTAC_ATTR_STRINGS || (int64_t)o->modes->count != n)) {
         (void)vtac_compose_fail(c, VTA_INVALID, "its lists of nodes are missing or of different lengths");
@@ -480,11 +480,11 @@ static void read_new_form(vtac_compose *c, new_form *o)
     o->members = vtac_c_list_of(c, "membership_values");
     const int64_t n = o->branches = o->modes.count;
     if (c->status == VTA_OK &&
-        (n < 1 || n > MOST_NODES || o->features.count != n || o->splits.count != n || o->next[0].count != n ||
+        (n < 1 || n > MAX_NODES || o->features.count != n || o->splits.count != n || o->next[0].count != n ||
          o->next[1].count != n || o->is_leaf[0].count != n || o->is_leaf[1].count != n ||
-         o->roots.count < 1 || o->targets.count < 1 || o->targets.count > MOST_NODES ||
-         o->weights.count != o->targets.count || o->members.count > MOST_NODES ||
-         o->roots.count > MOST_NODES || (o->missing.count != 0 && o->missing.count != n))) {
+         o->roots.count < 1 || o->targets.count < 1 || o->targets.count > MAX_NODES ||
+         o->weights.count != o->targets.count || o->members.count > MAX_NODES || o->roots.count > MAX_NODES ||
+         (o->missing.count != 0 && o->missing.count != n))) {
         (void)vtac_compose_fail(c, VTA_INVALID, "its lists of nodes are missing or of different lengths");
     }
 }
@@ -580,7 +580,7 @@ void vtac_composed_ml_tree_ensemble(vtac_compose *c, vtac_value_id *out)
     const int64_t how = vtac_c_int(c, "aggregate_function", SUM);
     forest f = {.targets = vtac_c_int(c, "n_targets", 1)};
     build_new_form(c, &o, &f);
-    if (how < AVERAGE || how > MOST) {
+    if (how < AVERAGE || how > MAX) {
         (void)vtac_compose_fail(c, VTA_INVALID, "aggregate_function %lld is not one that it has",
                                 (long long)how);
     }

@@ -10,14 +10,13 @@
 #include "vta/fail.h"
 #include "vta/vec.h"
 
-enum { MOST_TURNS = 256 }; /* that are unrolled */
+enum { MAX_TURNS = 256 }; /* that are unrolled */
 
 vta_status vtac_import_body(vtac_importer *im, const vtac_import_place *at, vtac_scope *scope,
                             const Onnx__GraphProto *body, vtac_value_id *outputs, vta_diag *diag)
 {
-    if (++im->depth > VTAC_MOST_DEPTH) {
-        return vta_fail(diag, VTA_UNSUPPORTED, "functions and subgraphs nest deeper than %d",
-                        VTAC_MOST_DEPTH);
+    if (++im->depth > VTAC_MAX_DEPTH) {
+        return vta_fail(diag, VTA_UNSUPPORTED, "functions and subgraphs nest deeper than %d", VTAC_MAX_DEPTH);
     }
     vtac_import_place inside = *at;
     inside.scope = scope;
@@ -120,15 +119,15 @@ static vta_status join_scans(vtac_importer *im, const loop_state *loop, uint32_t
                              vtac_value_id *out, vta_diag *diag)
 {
     const size_t turns = loop->scanned.count / loop->scan_count;
-    if (turns == 0 || turns > VTAC_MOST_INPUTS) {
+    if (turns == 0 || turns > VTAC_MAX_INPUTS) {
         return vta_fail(diag, VTA_UNSUPPORTED, "a scan output over %zu turns is not supported (1 to %d)",
-                        turns, VTAC_MOST_INPUTS);
+                        turns, VTAC_MAX_INPUTS);
     }
 
     const int64_t zero = 0;
     vtac_value_id axes;
     VTA_TRY(vtac_emit_ints(im, &zero, 1, &axes, diag));
-    vtac_value_id parts[VTAC_MOST_INPUTS];
+    vtac_value_id parts[VTAC_MAX_INPUTS];
     for (size_t t = 0; t < turns; t++) {
         draft->inputs[0] = *(const vtac_value_id *)vta_vec_at(&loop->scanned, t * loop->scan_count + which);
         draft->inputs[1] = axes;
@@ -189,12 +188,12 @@ vta_status vtac_import_loop(vtac_importer *im, const vtac_import_place *at, cons
     for (uint32_t i = 0; status == VTA_OK && i < loop.carried_count; i++) {
         status = vtac_look_up(at, node->input[i + 2], &loop.carried[i], diag);
     }
-    if (trips > MOST_TURNS && trips != INT64_MAX) {
+    if (trips > MAX_TURNS && trips != INT64_MAX) {
         return vta_fail(diag, VTA_UNSUPPORTED, "%lld turns are too many to unroll", (long long)trips);
     }
     for (int64_t turn = 0; status == VTA_OK && more && turn < trips; turn++) {
-        if (turn == MOST_TURNS) {
-            status = vta_fail(diag, VTA_UNSUPPORTED, "more than %d turns are too many to unroll", MOST_TURNS);
+        if (turn == MAX_TURNS) {
+            status = vta_fail(diag, VTA_UNSUPPORTED, "more than %d turns are too many to unroll", MAX_TURNS);
             break;
         }
         status = vtac_charge(im, diag);
@@ -215,9 +214,8 @@ vta_status vtac_import_call(vtac_importer *im, const vtac_import_place *at, cons
                             const Onnx__FunctionProto *function, vta_diag *diag)
 {
     VTA_TRY(vtac_charge(im, diag)); /* calls of calls are counted, though they make no nodes */
-    if (++im->depth > VTAC_MOST_DEPTH) {
-        return vta_fail(diag, VTA_UNSUPPORTED, "functions and subgraphs nest deeper than %d",
-                        VTAC_MOST_DEPTH);
+    if (++im->depth > VTAC_MAX_DEPTH) {
+        return vta_fail(diag, VTA_UNSUPPORTED, "functions and subgraphs nest deeper than %d", VTAC_MAX_DEPTH);
     }
     if (node->n_input > function->n_input || node->n_output > function->n_output) {
         return vta_fail(diag, VTA_INVALID,

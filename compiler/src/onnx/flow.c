@@ -317,7 +317,7 @@ static vta_status static_node(vtac_flow_work *w, size_t i, vta_diag *diag)
 }
 
 /* Nodes of a model stand in order: behind so many in a row that wait for others, the next turn finds more. */
-enum { MOST_WAITING = 1024 };
+enum { MAX_WAITING = 1024 };
 
 /* All that can be done without an instruction; `progress`: something was. */
 static vta_status static_turn(vtac_flow_work *w, bool *progress, vta_diag *diag)
@@ -333,7 +333,7 @@ static vta_status static_turn(vtac_flow_work *w, bool *progress, vta_diag *diag)
         if (ready) {
             VTA_TRY(static_node(w, i, diag));
             *progress = true;
-        } else if (*progress && waiting > MOST_WAITING) {
+        } else if (*progress && waiting > MAX_WAITING) {
             break;
         }
     }
@@ -374,7 +374,7 @@ static vta_status dynamic_turn(vtac_flow_work *w, bool *progress, vta_diag *diag
             VTA_TRY(name_failure(&item, give_node(w, &item, diag), diag));
             item_at(w, i)->done = true;
             *progress = true;
-        } else if (*progress && waiting > MOST_WAITING) {
+        } else if (*progress && waiting > MAX_WAITING) {
             break;
         }
     }

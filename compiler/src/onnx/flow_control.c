@@ -47,9 +47,8 @@ static vta_status keep_slots(vtac_flow_builder *b, const uint32_t *values, size_
 static vta_status add_body(vtac_flow_builder *b, const vtac_import_place *at, const Onnx__GraphProto *graph,
                            const uint32_t *parameters, uint32_t *number, uint32_t *values, vta_diag *diag)
 {
-    if (b->depth >= VTAC_MOST_DEPTH) {
-        return vta_fail(diag, VTA_UNSUPPORTED, "functions and subgraphs nest deeper than %d",
-                        VTAC_MOST_DEPTH);
+    if (b->depth >= VTAC_MAX_DEPTH) {
+        return vta_fail(diag, VTA_UNSUPPORTED, "functions and subgraphs nest deeper than %d", VTAC_MAX_DEPTH);
     }
     b->depth++;
     VTA_TRY(vtac_flow_new_block(b, number, diag));

@@ -46,9 +46,8 @@ static vta_status define_names(const Onnx__GraphProto *graph, vtac_scope *own, v
 static vta_status graph_names(const Onnx__GraphProto *graph, const vtac_scope *outer, vtac_flow_name_fn *tell,
                               void *context, uint32_t depth, vta_diag *diag)
 {
-    if (depth > VTAC_MOST_DEPTH) {
-        return vta_fail(diag, VTA_UNSUPPORTED, "functions and subgraphs nest deeper than %d",
-                        VTAC_MOST_DEPTH);
+    if (depth > VTAC_MAX_DEPTH) {
+        return vta_fail(diag, VTA_UNSUPPORTED, "functions and subgraphs nest deeper than %d", VTAC_MAX_DEPTH);
     }
     vtac_scope own = {.outer = outer};
     vta_status status = define_names(graph, &own, diag);

@@ -20,7 +20,7 @@ static bool has_parameters(const Onnx__NodeProto *node)
 
 /* Input i of the piece: a known number, a parameter, or PIECE elements. `mark`: it is whole. */
 static vta_status piece_input(vtac_flow_builder *b, const vtac_flow_node *item, size_t i, vtac_value_id *out,
-                              int64_t *mark, int64_t *least_rank, vta_diag *diag)
+                              int64_t *mark, int64_t *min_rank, vta_diag *diag)
 {
     uint32_t number;
     uint32_t slot = 0;
@@ -39,7 +39,7 @@ static vta_status piece_input(vtac_flow_builder *b, const vtac_flow_node *item, 
     }
     if (v.constant != 0 && vtac_type_elements(&v.type) == 1) {
         vtac_tensor one = *b->im->graph->values[v.constant].constant;
-        *least_rank = one.type.rank > *least_rank ? one.type.rank : *least_rank;
+        *min_rank = one.type.rank > *min_rank ? one.type.rank : *min_rank;
         one.type.rank = 0;
         return vtac_add_constant(b->im->graph, NULL, &one, out, diag);
     }
@@ -60,7 +60,7 @@ static vta_status import_piece(vtac_flow_work *w, const vtac_flow_node *item, vt
                                vtac_flow_draft *d, vta_diag *diag)
 {
     vtac_flow_builder *b = w->b;
-    int64_t least_rank = 0;
+    int64_t min_rank = 0;
     int64_t marks[32];
     if (item->node->n_input > 32) {
         return vta_fail(diag, VTA_UNSUPPORTED,
@@ -69,7 +69,7 @@ static vta_status import_piece(vtac_flow_work *w, const vtac_flow_node *item, vt
     for (size_t i = 0; i < item->node->n_input; i++) {
         vtac_value_id id;
         char *name = vta_arena_alloc(&b->im->graph->arena, 16);
-        VTA_TRY(piece_input(b, item, i, &id, &marks[i], &least_rank, diag));
+        VTA_TRY(piece_input(b, item, i, &id, &marks[i], &min_rank, diag));
         if (name == NULL) {
             return vtac_flow_no_memory(diag);
         }
@@ -77,7 +77,7 @@ static vta_status import_piece(vtac_flow_work *w, const vtac_flow_node *item, vt
     }
     VTA_TRY(vtac_flow_put_word(&d->words, (int64_t)b->flow->segments.count, diag));
     VTA_TRY(vtac_flow_put_word(&d->words, PIECE, diag));
-    VTA_TRY(vtac_flow_put_word(&d->words, least_rank, diag));
+    VTA_TRY(vtac_flow_put_word(&d->words, min_rank, diag));
     for (size_t i = 0; i < item->node->n_input; i++) {
         VTA_TRY(marks[i] >= 0 ? vtac_flow_put_word(&d->words, marks[i], diag) : VTA_OK);
     }

@@ -96,7 +96,7 @@ bool vtac_flow_is_by_rows(const char *domain, const char *name)
     return found && strcmp(domain, "ai.onnx.ml") == 0;
 }
 
-enum { MOST_ROWS = 32 }; /* inputs and outputs of such an operator */
+enum { MAX_ROWS = 32 }; /* inputs and outputs of such an operator */
 
 /* The row of input i under a name of the body, as a table of one row under the name that the operator reads.
  */
@@ -140,13 +140,13 @@ static Onnx__NodeProto *copy_of(vtac_words *w, const Onnx__NodeProto *node)
 vta_status vtac_fused_by_rows(vtac_words *w, vta_diag *diag)
 {
     const Onnx__NodeProto *node = w->item->node;
-    char *in[MOST_ROWS];
-    char *from[MOST_ROWS];
-    char *out[MOST_ROWS];
+    char *in[MAX_ROWS];
+    char *from[MAX_ROWS];
+    char *out[MAX_ROWS];
     char word[32];
     size_t rows = 0;
     Onnx__NodeProto *op = copy_of(w, node);
-    if (op == NULL || node->n_input > MOST_ROWS || node->n_output > 8 || node->n_output < 1) {
+    if (op == NULL || node->n_input > MAX_ROWS || node->n_output > 8 || node->n_output < 1) {
         return vta_fail(diag, VTA_UNSUPPORTED, "it has too many inputs or outputs");
     }
     for (size_t i = 0; i < node->n_input; i++) {

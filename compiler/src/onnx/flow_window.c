@@ -8,7 +8,7 @@
 
 #include "flow.h"
 
-enum { MOST_AXES = VTAC_MAX_RANK - 2, MOST_REACH = 4096, MOST_TILE = 1 << 24 };
+enum { MAX_AXES = VTAC_MAX_RANK - 2, MAX_REACH = 4096, MAX_TILE = 1 << 24 };
 
 typedef enum window_padding { PAD_ZERO, PAD_LOWEST, PAD_POINT } window_padding;
 typedef enum planes { ALL_CHANNELS, PLANES, MEANS, MEANS_OF_ALL } planes;
@@ -48,10 +48,10 @@ typedef struct sliding {
     const vtac_flow_node *item;
     uint32_t axes;
     int64_t channels; /* of a tile */
-    int64_t kernel[MOST_AXES], stride[MOST_AXES], dilation[MOST_AXES], pads[2 * MOST_AXES];
-    int64_t spread[MOST_AXES]; /* how far apart the input's places are */
-    Onnx__NodeProto *plain;    /* the node without its padding */
-    vtac_value_id weight;      /* reversed; 0: as it is */
+    int64_t kernel[MAX_AXES], stride[MAX_AXES], dilation[MAX_AXES], pads[2 * MAX_AXES];
+    int64_t spread[MAX_AXES]; /* how far apart the input's places are */
+    Onnx__NodeProto *plain;   /* the node without its padding */
+    vtac_value_id weight;     /* reversed; 0: as it is */
 } sliding;
 
 static const Onnx__AttributeProto *attr_of(const vtac_flow_node *item, const char *name)
@@ -101,9 +101,8 @@ static vta_status measure_window(vtac_flow_builder *b, sliding *s, vta_diag *dia
         return vta_fail(diag, VTA_INVALID, "attribute 'kernel_shape' is missing");
     }
     s->axes = w != NULL ? w->type.rank - 2 : (uint32_t)kernel->n_ints;
-    if (s->axes < 1 || s->axes > MOST_AXES) {
-        return vta_fail(diag, VTA_UNSUPPORTED, "its window has %u axes, expected 1 to %d", s->axes,
-                        MOST_AXES);
+    if (s->axes < 1 || s->axes > MAX_AXES) {
+        return vta_fail(diag, VTA_UNSUPPORTED, "its window has %u axes, expected 1 to %d", s->axes, MAX_AXES);
     }
     VTA_TRY(ints_of(s, "kernel_shape", s->axes, 0, s->kernel, diag));
     VTA_TRY(ints_of(s, "strides", s->axes, 1, s->stride, diag));
@@ -117,12 +116,12 @@ static vta_status measure_window(vtac_flow_builder *b, sliding *s, vta_diag *dia
                             "kernel %lld, stride %lld, dilation %lld; each must be 1 or more",
                             (long long)s->kernel[i], (long long)s->stride[i], (long long)s->dilation[i]);
         }
-        if ((s->kernel[i] - 1) * s->dilation[i] >= MOST_REACH || s->stride[i] > MOST_REACH) {
+        if ((s->kernel[i] - 1) * s->dilation[i] >= MAX_REACH || s->stride[i] > MAX_REACH) {
             return vta_fail(
                 diag, VTA_UNSUPPORTED,
                 "a window of more than %d places over a size that is known only at run time; give "
                 "fixed sizes (--shape)",
-                MOST_REACH);
+                MAX_REACH);
         }
     }
     const int64_t group = int_of(s->item, "group", 1);
@@ -179,7 +178,7 @@ static vta_status reverse_weight(vtac_flow_builder *b, sliding *s, vta_diag *dia
 /* Its stride is the distance of the input's places; what it cuts off at the edges, or adds, is padding. */
 static vta_status transpose_window(vtac_flow_builder *b, sliding *s, vta_diag *diag)
 {
-    int64_t more[MOST_AXES];
+    int64_t more[MAX_AXES];
     const bool upper = text_is(s->item, "auto_pad", "SAME_UPPER");
     const bool same = upper || text_is(s->item, "auto_pad", "SAME_LOWER");
     if (attr_of(s->item, "output_shape") != NULL) {
@@ -244,12 +243,12 @@ static vta_status tile_type(const sliding *s, vtac_dtype dtype, int64_t extent, 
     *out = (vtac_type){dtype, s->axes + 2, {1, s->channels}};
     for (uint32_t i = 0; i < s->axes; i++) {
         out->dim[2 + i] = (extent - 1) * s->stride[i] + (s->kernel[i] - 1) * s->dilation[i] + 1;
-        if (__builtin_mul_overflow(count, out->dim[2 + i], &count) || count > MOST_TILE) {
+        if (__builtin_mul_overflow(count, out->dim[2 + i], &count) || count > MAX_TILE) {
             return vta_fail(
                 diag, VTA_UNSUPPORTED,
                 "a tile of its input has more than %d elements, over a size that is known only at run "
                 "time; give fixed sizes (--shape)",
-                MOST_TILE);
+                MAX_TILE);
         }
     }
     return VTA_OK;

@@ -228,18 +228,18 @@ static Onnx__AttributeProto *parse_attribute(vtac_words *w, Onnx__NodeProto *nod
     return attr;
 }
 
-enum { MOST_WORDS = 24 };
+enum { MAX_WORDS = 24 };
 
 /* "y z = Op a b axis=1" */
 static void parse_statement(vtac_words *w, char *text)
 {
-    char *words[MOST_WORDS];
-    char *inputs[MOST_WORDS];
-    Onnx__AttributeProto **list = vtac_fm_room(&w->make, MOST_WORDS, sizeof(Onnx__AttributeProto *));
+    char *words[MAX_WORDS];
+    char *inputs[MAX_WORDS];
+    Onnx__AttributeProto **list = vtac_fm_room(&w->make, MAX_WORDS, sizeof(Onnx__AttributeProto *));
     size_t count = 0;
     size_t outputs = 0;
     char *rest;
-    for (char *p = strtok_r(text, " ", &rest); p != NULL && count < MOST_WORDS;
+    for (char *p = strtok_r(text, " ", &rest); p != NULL && count < MAX_WORDS;
          p = strtok_r(NULL, " ", &rest)) {
         words[count++] = p;
     }

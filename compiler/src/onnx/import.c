@@ -16,7 +16,7 @@
 
 /* The opsets that all of this was written for, and how many nodes may come on top of those that the model
  * has. */
-enum { OLDEST_OPSET = 1, MOST_GROWTH = 1 << 18, MOST_MODEL_BYTES = 0x7fffffff };
+enum { OLDEST_OPSET = 1, MAX_GROWTH = 1 << 18, MAX_MODEL_BYTES = 0x7fffffff };
 
 const char *vtac_proto_text(const char *text)
 {
@@ -27,7 +27,7 @@ vta_status vtac_charge(vtac_importer *im, vta_diag *diag)
 {
     if (im->budget == 0) {
         return vta_fail(diag, VTA_RANGE, "unrolling and inlining add more than %d nodes to the model",
-                        MOST_GROWTH);
+                        MAX_GROWTH);
     }
     im->budget--;
     return VTA_OK;
@@ -135,9 +135,9 @@ static vta_status draft_of(vtac_importer *im, const vtac_import_place *at, const
     draft->node = node;
     draft->at = at;
     const bool composed = vtac_is_composed(draft->domain, draft->op_type);
-    if (node->n_input > VTAC_MOST_INPUTS || node->n_attribute > VTAC_MOST_ATTRS - 8) {
+    if (node->n_input > VTAC_MAX_INPUTS || node->n_attribute > VTAC_MAX_ATTRS - 8) {
         return vta_fail(diag, VTA_UNSUPPORTED, "%zu inputs and %zu attributes are more than %d and %d",
-                        node->n_input, node->n_attribute, VTAC_MOST_INPUTS, VTAC_MOST_ATTRS - 8);
+                        node->n_input, node->n_attribute, VTAC_MAX_INPUTS, VTAC_MAX_ATTRS - 8);
     }
     for (size_t i = 0; i < node->n_input; i++) {
         VTA_TRY(vtac_look_up(at, node->input[i], &draft->inputs[i], diag));
@@ -241,10 +241,10 @@ static vta_status import_operator(vtac_importer *im, const vtac_import_place *at
                                   vtac_draft *draft, vta_diag *diag)
 {
     vtac_type reshape_after = {.dtype = VTAC_NO_DTYPE};
-    if (draft->output_count < 1 || draft->output_count > VTAC_MOST_INPUTS) {
+    if (draft->output_count < 1 || draft->output_count > VTAC_MAX_INPUTS) {
         return vta_fail(diag, VTA_INVALID, "it has %u outputs", draft->output_count);
     }
-    vtac_value_id outputs[VTAC_MOST_INPUTS];
+    vtac_value_id outputs[VTAC_MAX_INPUTS];
     bool expanded;
     VTA_TRY(vtac_compose_draft(im, draft, outputs, &expanded, diag));
     if (expanded) {
@@ -387,7 +387,7 @@ static bool leaves_sizes_open(const vtac_import_options *options)
     bool open = options != NULL && options->dynamic;
     for (uint32_t i = 0; options != NULL && i < options->shape_count; i++) {
         for (uint32_t k = 0; k < options->shapes[i].rank; k++) {
-            open = open || options->shapes[i].most[k] > 0;
+            open = open || options->shapes[i].max[k] > 0;
         }
     }
     return open;
@@ -440,7 +440,7 @@ static vta_status import_dynamic(vtac_importer *im, vtac_graph **graph, vta_stat
     vtac_graph *first = im->graph;
     im->graph = other;
     im->has_flow = true;
-    im->budget = MOST_GROWTH + im->model->graph->n_node;
+    im->budget = MAX_GROWTH + im->model->graph->n_node;
     vta_status again = vtac_check_operators(im, &second);
     again = again == VTA_OK ? vtac_import_flow(im, &second) : again;
     if (again != VTA_OK) {
@@ -476,7 +476,7 @@ static vta_status import_either(vtac_importer *im, vtac_graph **graph, vta_diag 
         *diag = (vta_diag){0};
         im->has_flow = false;
         im->depth = 0;
-        im->budget = MOST_GROWTH + model->n_node;
+        im->budget = MAX_GROWTH + model->n_node;
         status = import_graph(im, diag);
     }
     return !tried && (status == VTA_UNSUPPORTED || status == VTA_INVALID)
@@ -511,7 +511,7 @@ vta_status vtac_onnx_parse(const uint8_t *bytes, size_t size, const char *what, 
                             .options = options,
                             .graph = graph,
                             .diag = diag,
-                            .budget = MOST_GROWTH + model->graph->n_node,
+                            .budget = MAX_GROWTH + model->graph->n_node,
                             .texts = {.item_size = sizeof(const char *)}};
         status = import_either(&im, &graph, diag);
         free(im.text_ids.slots);
@@ -535,7 +535,7 @@ vta_status vtac_onnx_load(const char *path, const vtac_import_options *options, 
 {
     uint8_t *bytes;
     size_t size;
-    VTA_TRY(vta_file_read(path, MOST_MODEL_BYTES, &bytes, &size, diag));
+    VTA_TRY(vta_file_read(path, MAX_MODEL_BYTES, &bytes, &size, diag));
     const char *slash = strrchr(path, '/');
     char *folder = slash == NULL ? strdup(".") : strndup(path, slash == path ? 1 : (size_t)(slash - path));
     vta_status status =

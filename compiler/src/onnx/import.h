@@ -47,7 +47,7 @@ typedef struct vtac_draft {
     const struct vtac_import_place *at;
 } vtac_draft;
 
-enum { VTAC_NEWEST_OPSET = 28, VTAC_MOST_INPUTS = 1024, VTAC_MOST_ATTRS = 64, VTAC_MOST_DEPTH = 32 };
+enum { VTAC_NEWEST_OPSET = 28, VTAC_MAX_INPUTS = 1024, VTAC_MAX_ATTRS = 64, VTAC_MAX_DEPTH = 32 };
 
 /* Where a list of nodes is being imported: the opsets that hold there, its names, and the call that led to
  * it. */

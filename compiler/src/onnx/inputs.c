@@ -140,8 +140,8 @@ static vta_status open_dim(const vtac_importer *im, const char *name,
 {
     const bool fixed =
         dim->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE && dim->dim_value > 0;
-    if (!fixed && option != NULL && option->most[axis] > 0) {
-        *out = -2 - (option->dim[axis] | option->most[axis] << 31);
+    if (!fixed && option != NULL && option->max[axis] > 0) {
+        *out = -2 - (option->dim[axis] | option->max[axis] << 31);
         return VTA_OK;
     }
     if (!fixed && option == NULL && im->options != NULL && im->options->dynamic) {
@@ -173,8 +173,8 @@ vta_status vtac_import_input(const vtac_importer *im, const Onnx__ValueInfoProto
         out->dtype = type.dtype;
         out->rank = (int32_t)type.rank;
         for (uint32_t i = 0; i < type.rank; i++) {
-            const int64_t most = option != NULL ? option->most[i] : 0;
-            out->dim[i] = most > 0 ? -2 - (type.dim[i] | most << 31) : type.dim[i];
+            const int64_t max = option != NULL ? option->max[i] : 0;
+            out->dim[i] = max > 0 ? -2 - (type.dim[i] | max << 31) : type.dim[i];
         }
         return VTA_OK;
     }
@@ -200,21 +200,20 @@ vta_status vtac_shape_parse(const char *text, char *name, size_t name_size, vtac
         char *end;
         const bool range = *p == '(';
         const long long dim = strtoll(p + range, &end, 10);
-        long long most = 0;
+        long long max = 0;
         bool good = end != p + range && dim >= 0;
         if (good && range) {
             const char *second = end + 2;
             good = strncmp(end, "..", 2) == 0;
-            most = good ? strtoll(second, &end, 10) : 0;
-            good =
-                good && end != second && most >= dim && most > 0 && most < INT64_C(1) << 31 && *end++ == ')';
+            max = good ? strtoll(second, &end, 10) : 0;
+            good = good && end != second && max >= dim && max > 0 && max < INT64_C(1) << 31 && *end++ == ')';
         }
         if (!good || (*end != 'x' && *end != '\0') || out->rank >= VTAC_MAX_RANK ||
             (*end == 'x' && end[1] == '\0')) {
             return vta_fail(diag, VTA_SYNTAX, "'%s' is not NAME=AxBxC with at most %d sizes or ranges (A..B)",
                             text, VTAC_MAX_RANK);
         }
-        out->most[out->rank] = most;
+        out->max[out->rank] = max;
         out->dim[out->rank++] = dim;
         p = *end == 'x' ? end + 1 : end;
     }

@@ -8,7 +8,7 @@
 #include "../import/protobuf.h"
 #include "import.h"
 
-enum { MOST_LEVELS = 100 };
+enum { MAX_LEVELS = 100 };
 
 static vta_status check_level(const ProtobufCMessageDescriptor *descriptor, vtac_wire c, unsigned level,
                               vta_diag *diag);
@@ -27,8 +27,8 @@ static vta_status check_field(const ProtobufCMessageDescriptor *descriptor, uint
 static vta_status check_level(const ProtobufCMessageDescriptor *descriptor, vtac_wire c, unsigned level,
                               vta_diag *diag)
 {
-    if (level > MOST_LEVELS) {
-        return vta_fail(diag, VTA_SYNTAX, "messages are nested deeper than %d levels", MOST_LEVELS);
+    if (level > MAX_LEVELS) {
+        return vta_fail(diag, VTA_SYNTAX, "messages are nested deeper than %d levels", MAX_LEVELS);
     }
     vtac_wire_field field;
     while (vtac_wire_next(&c, &field)) { /* protobuf-c refuses what is malformed */

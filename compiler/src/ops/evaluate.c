@@ -12,14 +12,14 @@
 #include "vta/fail.h"
 #include "vtac/loop.h"
 
-enum { MOST_ELEMENTS = 1 << 16 };
+enum { MAX_ELEMENTS = 1 << 16 };
 
 typedef struct evaluation {
     const vtac_graph *graph;
     const vtac_node *node;
     const vtac_tensor *in[8];
     uint32_t count;
-    int64_t most;   /* elements of an operand or the result */
+    int64_t max;    /* elements of an operand or the result */
     vtac_type type; /* of the result */
     void *data;
     bool is_float;
@@ -510,7 +510,7 @@ static bool take_inputs(evaluation *e)
     for (uint32_t i = 0; !e->of_type && i < e->count; i++) {
         e->in[i] = vtac_in_constant(e->graph, e->node, i);
         const bool absent = e->node->inputs[i] == 0 && i > 0;
-        if (!absent && (e->in[i] == NULL || vtac_type_elements(&e->in[i]->type) > e->most)) {
+        if (!absent && (e->in[i] == NULL || vtac_type_elements(&e->in[i]->type) > e->max)) {
             return false;
         }
     }
@@ -520,21 +520,21 @@ static bool take_inputs(evaluation *e)
 vta_status vtac_evaluate(vtac_graph *graph, const vtac_node *node, bool *done, vtac_tensor *out,
                          vta_diag *diag)
 {
-    return vtac_evaluate_up_to(graph, node, MOST_ELEMENTS, done, out, diag);
+    return vtac_evaluate_up_to(graph, node, MAX_ELEMENTS, done, out, diag);
 }
 
-vta_status vtac_evaluate_up_to(vtac_graph *graph, const vtac_node *node, int64_t most, bool *done,
+vta_status vtac_evaluate_up_to(vtac_graph *graph, const vtac_node *node, int64_t max, bool *done,
                                vtac_tensor *out, vta_diag *diag)
 {
     *done = false;
-    evaluation e = {.graph = graph, .node = node, .most = most};
+    evaluation e = {.graph = graph, .node = node, .max = max};
     if (folds[node->op] == evaluate_none || node->output_count != 1 || !take_inputs(&e)) {
         return VTA_OK;
     }
     e.type = graph->values[node->outputs[0]].type;
     const int64_t elements = vtac_type_elements(&e.type);
     const bool half = e.type.dtype == VTAC_F16 || e.type.dtype == VTAC_BF16;
-    if (elements > most || half) {
+    if (elements > max || half) {
         return VTA_OK;
     }
     e.is_float = vtac_dtype_kind(e.type.dtype) == 'f';

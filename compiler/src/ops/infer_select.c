@@ -192,11 +192,11 @@ vta_status vtac_infer_nms(const vtac_graph *graph, const vtac_node *node, vtac_t
     if (boxes->dim[2] != 4 || scores->dim[0] != boxes->dim[0] || scores->dim[2] != boxes->dim[1]) {
         return vta_fail(diag, VTA_INVALID, "boxes and scores are not [N, boxes, 4] and [N, classes, boxes]");
     }
-    int64_t most = vtac_in_type(graph, node, 2) == NULL ? 0 : boxes->dim[1]; /* the standard's default is 0 */
+    int64_t max = vtac_in_type(graph, node, 2) == NULL ? 0 : boxes->dim[1]; /* the standard's default is 0 */
     const vtac_tensor *limit = vtac_in_constant(graph, node, 2);
-    if (limit != NULL && vtac_type_elements(&limit->type) > 0 && vtac_tensor_int(limit, 0) < most) {
-        most = vtac_tensor_int(limit, 0) < 0 ? 0 : vtac_tensor_int(limit, 0);
+    if (limit != NULL && vtac_type_elements(&limit->type) > 0 && vtac_tensor_int(limit, 0) < max) {
+        max = vtac_tensor_int(limit, 0) < 0 ? 0 : vtac_tensor_int(limit, 0);
     }
-    out[0] = (vtac_type){.dtype = VTAC_I64, .rank = 2, .dim = {scores->dim[0] * scores->dim[1] * most, 3}};
+    out[0] = (vtac_type){.dtype = VTAC_I64, .rank = 2, .dim = {scores->dim[0] * scores->dim[1] * max, 3}};
     return VTA_OK;
 }

@@ -8,14 +8,14 @@
 
 #include "vtac/codegen.h"
 
-enum { MOST_FRONTIER = 8 };
+enum { MAX_FRONTIER = 8 };
 
 typedef struct island_search {
     const vtac_island_search *how;
     const vtac_graph *graph;
     const vtac_type *type; /* whose shape the source has */
     vtac_island is;
-    vtac_value_id frontier[MOST_FRONTIER];
+    vtac_value_id frontier[MAX_FRONTIER];
     uint32_t frontier_count;
 } island_search;
 
@@ -76,7 +76,7 @@ static bool add_to_frontier(island_search *s, vtac_value_id value)
             return true;
         }
     }
-    if (s->frontier_count == MOST_FRONTIER || s->graph->values[value].constant != NULL ||
+    if (s->frontier_count == MAX_FRONTIER || s->graph->values[value].constant != NULL ||
         !fits_island(s, value)) {
         return false;
     }

@@ -9,11 +9,11 @@
 #include "rewrite.h"
 #include "vta/fail.h"
 
-enum { LEAST_BRANCHES = 3, MOST_BRANCHES = 32 };
+enum { MIN_BRANCHES = 3, MAX_BRANCHES = 32 };
 
 typedef struct branches {
-    vtac_node nodes[MOST_BRANCHES];
-    vtac_node_id ids[MOST_BRANCHES];
+    vtac_node nodes[MAX_BRANCHES];
+    vtac_node_id ids[MAX_BRANCHES];
     uint32_t count;
     int64_t channels; /* of all */
 } branches;
@@ -62,7 +62,7 @@ static bool convolutions_match(const vtac_graph *g, const vtac_node *a, const vt
 static void collect_branches(const vtac_graph *g, vtac_node_id id, branches *out)
 {
     const vtac_node *first = &g->nodes[id];
-    for (uint32_t i = 0; i < g->order_count && out->count < MOST_BRANCHES; i++) {
+    for (uint32_t i = 0; i < g->order_count && out->count < MAX_BRANCHES; i++) {
         const vtac_node *node = &g->nodes[g->order[i]];
         if (is_candidate(g, node) && convolutions_match(g, first, node)) {
             out->ids[out->count] = g->order[i];
@@ -96,8 +96,8 @@ static vta_status join_inputs(vtac_rewrite *r, const branches *b, uint32_t k, co
 
 static vta_status split_output(vtac_rewrite *r, const branches *b, vtac_value_id joined)
 {
-    int64_t sizes[MOST_BRANCHES];
-    vtac_value_id outputs[MOST_BRANCHES];
+    int64_t sizes[MAX_BRANCHES];
+    vtac_value_id outputs[MAX_BRANCHES];
     for (uint32_t i = 0; i < b->count; i++) {
         sizes[i] = r->graph->values[b->nodes[i].inputs[1]].type.dim[0];
     }
@@ -125,7 +125,7 @@ static vta_status combine_branches(vtac_rewrite *r, vtac_node_id id, bool *chang
         return VTA_OK;
     }
     collect_branches(r->graph, id, &b);
-    if (b.count < LEAST_BRANCHES || b.ids[0] != id) {
+    if (b.count < MIN_BRANCHES || b.ids[0] != id) {
         return VTA_OK;
     }
     vtac_type weight = r->graph->values[b.nodes[0].inputs[1]].type;

@@ -45,9 +45,9 @@ static bool same_constant(const vtac_graph *graph, vtac_value_id a, vtac_value_i
 /* Large constants are told apart by their first bytes and length: equal ones are compared in full. */
 static uint64_t hash_constant(const vtac_tensor *tensor)
 {
-    enum { MOST_HASHED = 4096 };
+    enum { MAX_HASHED = 4096 };
     const uint64_t hash = mix_hash(tensor->bytes, &tensor->type.dtype, sizeof tensor->type.dtype);
-    return mix_hash(hash, tensor->data, tensor->bytes < MOST_HASHED ? tensor->bytes : MOST_HASHED);
+    return mix_hash(hash, tensor->data, tensor->bytes < MAX_HASHED ? tensor->bytes : MAX_HASHED);
 }
 
 static vta_status merge_constants(vtac_graph *graph, uint32_t *changes, vta_diag *diag)

@@ -11,11 +11,11 @@
 #include "rewrite.h"
 #include "vta/fail.h"
 
-enum { MOST_ELEMENTS = 1 << 28, MOST_GROWTH = 8, SMALL_BYTES = 1 << 20 };
+enum { MAX_ELEMENTS = 1 << 28, MAX_GROWTH = 8, SMALL_BYTES = 1 << 20 };
 
 bool vtac_fold_is_worth(size_t in, size_t out)
 {
-    return out <= SMALL_BYTES || out <= MOST_GROWTH * in;
+    return out <= SMALL_BYTES || out <= MAX_GROWTH * in;
 }
 
 static bool all_known(const vtac_rewrite *r, const vtac_node *node, size_t *bytes)
@@ -86,7 +86,7 @@ static vta_status fold_node(vtac_rewrite *r, vtac_node_id id, bool *changed)
     if (node.op == VTAC_OP_DEQUANTIZE_LINEAR) {
         VTA_TRY(dequantize_constant(r, &node, &done, &result));
     } else {
-        VTA_TRY(vtac_evaluate_up_to(r->graph, &node, MOST_ELEMENTS, &done, &result, r->diag));
+        VTA_TRY(vtac_evaluate_up_to(r->graph, &node, MAX_ELEMENTS, &done, &result, r->diag));
     }
     if (done) {
         vtac_value_id constant;

@@ -6,7 +6,7 @@
 #include "rewrite.h"
 #include "vta/fail.h"
 
-enum { MOST_INPUTS = 8 };
+enum { MAX_INPUTS = 8 };
 
 static bool is_half(vtac_dtype dtype)
 {
@@ -52,10 +52,10 @@ vta_status vtac_widen_halves(vtac_rewrite *r, vtac_node_id id, bool *changed)
     const vtac_node node = r->graph->nodes[id];
     const vtac_type x = *vtac_in_type(r->graph, &node, 0);
     const vtac_type y = r->graph->values[node.outputs[0]].type;
-    vtac_value_id inputs[MOST_INPUTS] = {0};
+    vtac_value_id inputs[MAX_INPUTS] = {0};
     vtac_value_id wide;
     vtac_value_id narrow;
-    if (!is_half(x.dtype) || x.rank < 4 || node.input_count > MOST_INPUTS || node.output_count != 1 ||
+    if (!is_half(x.dtype) || x.rank < 4 || node.input_count > MAX_INPUTS || node.output_count != 1 ||
         vtac_in_constant(r->graph, &node, 1) == NULL || vtac_type_elements(&y) == 0) {
         return VTA_OK;
     }

@@ -26,8 +26,8 @@ vtac_bias_room vtac_bias_room_of(const vtac_bias_terms *t, int64_t output)
     int64_t size = 0;
     for (int64_t k = 0; k < t->terms; k++) {
         const int64_t w = vtac_tensor_int(t->w, output * t->output_step + k * t->term_step) - zero;
-        room.least += w * (w > 0 ? low : high);
-        room.most += w * (w > 0 ? high : low);
+        room.min += w * (w > 0 ? low : high);
+        room.max += w * (w > 0 ? high : low);
         size += llabs(w);
     }
     /* the bias minus x's zero point times the weights must be 32 bits wide, too */

@@ -4,7 +4,7 @@
  * QLinearMatMul and QGemm.
  *
  * The bias becomes an int32 in units of the accumulator, sx * sw[c]. Biases that were quantized so are taken
- * as they are. Others are rounded to it, where that moves no result by more than MOST_BIAS_ERROR output
+ * as they are. Others are rounded to it, where that moves no result by more than MAX_BIAS_ERROR output
  * steps.
  */
 #include <math.h>
@@ -14,11 +14,11 @@
 #include "vta/fail.h"
 #include "vtac/quant.h"
 
-#define MOST_BIAS_ERROR (1.0 / 64)
-#define MOST_BIAS       ((double)(1 << 30))
-#define SAME_SCALE      1e-6
+#define MAX_BIAS_ERROR (1.0 / 64)
+#define MAX_BIAS       ((double)(1 << 30))
+#define SAME_SCALE     1e-6
 
-enum { MOST_OPERANDS = 9 };
+enum { MAX_OPERANDS = 9 };
 
 /* Both operands of a product and how its result is scaled. */
 typedef struct matrix_product {
@@ -137,8 +137,8 @@ static bool is_dead(const vtac_fold *f, const matrix_product *p, int64_t c, doub
     const double unit = (double)vtac_qscale(&p->x.p) * weight_scale(p, c) / (double)vtac_qscale(p->y);
     const double zero = (double)vtac_qzero(p->y);
     const double low = (double)vtac_qlow(p->y->dtype) - zero, high = (double)vtac_qhigh(p->y->dtype) - zero;
-    const double first = fmax(low, fmin(high, rint((exact + (double)room.least) * unit - near)));
-    const double last = fmax(low, fmin(high, rint((exact + (double)room.most) * unit + near)));
+    const double first = fmax(low, fmin(high, rint((exact + (double)room.min) * unit - near)));
+    const double last = fmax(low, fmin(high, rint((exact + (double)room.max) * unit + near)));
     *out = first == last ? (int32_t)first : 0;
     return first == last;
 }
@@ -176,7 +176,7 @@ static vta_status silence_dead_outputs(vtac_fold *f, matrix_product *p)
 /* The bias of channel c beside its sum, where it is too large for 32 bits; see qdq_bias.c. */
 static bool fit_large(const vtac_fold *f, const matrix_product *p, int64_t c, double exact, int32_t *out)
 {
-    const double most = 0x1p40;
+    const double max = 0x1p40;
     vtac_bias_terms t;
     vtac_fixed scale;
     if (!read_terms(f, p, &t) || !(fabs(exact) >= 0.0) || !vtac_fixed_of(output_scale(p, c), &scale) ||
@@ -184,7 +184,7 @@ static bool fit_large(const vtac_fold *f, const matrix_product *p, int64_t c, do
         return false;
     }
     const vtac_bias_room room = vtac_bias_room_of(&t, c);
-    return vtac_bias_fit((int64_t)rint(fmax(-most, fmin(most, exact))), &room, scale, vtac_qzero(p->y),
+    return vtac_bias_fit((int64_t)rint(fmax(-max, fmin(max, exact))), &room, scale, vtac_qzero(p->y),
                          vtac_qlow(p->y->dtype), vtac_qhigh(p->y->dtype), out);
 }
 
@@ -210,12 +210,12 @@ static vta_status integer_bias(vtac_fold *f, matrix_product *p, vtac_value_id va
         const double unit = (double)vtac_qscale(&p->x.p) * weight_scale(p, c);
         const double exact = in_units(&b, c, unit / factor);
         const double error = fabs(exact - rint(exact)) * (double)output_scale(p, c);
-        if (fabs(exact) <= MOST_BIAS && error <= MOST_BIAS_ERROR) {
+        if (fabs(exact) <= MAX_BIAS && error <= MAX_BIAS_ERROR) {
             rounded[c] = (int32_t)rint(exact);
-        } else if (fabs(exact) > MOST_BIAS && is_dead(f, p, c, exact, &rounded[c])) {
+        } else if (fabs(exact) > MAX_BIAS && is_dead(f, p, c, exact, &rounded[c])) {
             dead[c] = 1;
             p->dead = dead;
-        } else if (fabs(exact) <= MOST_BIAS || !fit_large(f, p, c, exact, &rounded[c])) {
+        } else if (fabs(exact) <= MAX_BIAS || !fit_large(f, p, c, exact, &rounded[c])) {
             return VTA_OK;
         }
         same = same && vtac_tensor_int(b.values, c) == rounded[c];
@@ -251,7 +251,7 @@ static vta_status reshape_value(vtac_fold *f, vtac_value_id x, const int64_t *di
 vta_status vtac_fold_conv(vtac_fold *f, vtac_value_id *out)
 {
     matrix_product p = {.y = &f->y};
-    vtac_value_id inputs[MOST_OPERANDS];
+    vtac_value_id inputs[MAX_OPERANDS];
     const int64_t outputs = f->r->graph->values[f->core.inputs[1]].type.dim[0];
     *out = 0;
     if (!read_product(f, 0, outputs, &p) || !scales_fit(&p)) {
@@ -478,7 +478,7 @@ vta_status vtac_fold_conv_transpose(vtac_fold *f, vtac_value_id *out)
 {
     matrix_product p = {.y = &f->y};
     transposed_product t;
-    vtac_value_id inputs[MOST_OPERANDS];
+    vtac_value_id inputs[MAX_OPERANDS];
     *out = 0;
     if (!read_transposed(f->r->graph, &f->core, &t) || !read_product(f, 1, t.outputs / t.groups, &p) ||
         !scales_fit(&p) || f->r->graph->values[p.w.q].constant == NULL) {
@@ -543,7 +543,7 @@ static vta_status scale_weights(vtac_fold *f, matrix_product *p, double alpha)
 static vta_status emit_gemm(vtac_fold *f, matrix_product *p, vtac_value_id bias, double factor, bool trans_a,
                             bool trans_b, vtac_value_id *out)
 {
-    vtac_value_id inputs[MOST_OPERANDS] = {0};
+    vtac_value_id inputs[MAX_OPERANDS] = {0};
     uint32_t count = 6;
     *out = 0;
     if (!scales_fit(p)) {
@@ -623,7 +623,7 @@ vta_status vtac_fold_matmul(vtac_fold *f, vtac_value_id *out)
         (p.w.p.per_axis && w->rank != 2)) {
         return VTA_OK;
     }
-    vtac_value_id inputs[MOST_OPERANDS];
+    vtac_value_id inputs[MAX_OPERANDS];
     VTA_TRY(put_operands(f, &p, inputs));
     inputs[6] = f->y.scale;
     inputs[7] = f->y_zero;
@@ -686,7 +686,7 @@ vta_status vtac_fold_mul(vtac_fold *f, vtac_value_id *out)
     if (!read_product(f, 0, 1, &p) || p.w.p.per_axis || !scales_fit(&p)) {
         return VTA_OK;
     }
-    vtac_value_id inputs[MOST_OPERANDS];
+    vtac_value_id inputs[MAX_OPERANDS];
     VTA_TRY(put_operands(f, &p, inputs));
     inputs[6] = f->y.scale;
     inputs[7] = f->y_zero;

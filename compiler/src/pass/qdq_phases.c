@@ -18,8 +18,8 @@
 #include "vta/fail.h"
 #include "vtac/divisor.h"
 
-enum { MOST_AXES = 2, MOST_COPIES = 2, MOST_WEIGHT = 127, MOST_PHASES = 256, GROUP = 16 };
-enum { MOST_WEIGHTS = 1 << 23 };
+enum { MAX_AXES = 2, MAX_COPIES = 2, MAX_WEIGHT = 127, MAX_PHASES = 256, GROUP = 16 };
+enum { MAX_WEIGHTS = 1 << 23 };
 
 /* One axis. Where nothing lies between pixels, a phase is a copy of one; else a sum of two neighbours. */
 typedef struct phase_axis {
@@ -33,10 +33,10 @@ typedef struct phase_axis {
 
 typedef struct phases {
     uint32_t axes;
-    phase_axis axis[MOST_AXES]; /* rows, columns; a line has only the first */
-    int64_t channels, own;      /* whole groups of channels, and those that there are */
-    int64_t group;              /* channels of one */
-    int64_t count, copies;      /* phases; copies of a channel */
+    phase_axis axis[MAX_AXES]; /* rows, columns; a line has only the first */
+    int64_t channels, own;     /* whole groups of channels, and those that there are */
+    int64_t group;             /* channels of one */
+    int64_t count, copies;     /* phases; copies of a channel */
 } phases;
 
 static void plan_axis(phase_axis *a)
@@ -91,7 +91,7 @@ static int64_t copies_of(const phases *p)
             largest = w > largest ? w : largest;
         }
     }
-    return (largest + MOST_WEIGHT - 1) / MOST_WEIGHT;
+    return (largest + MAX_WEIGHT - 1) / MAX_WEIGHT;
 }
 
 /* All channels are one group, or groups of some with others beside them. */
@@ -106,10 +106,10 @@ static bool plan_phases(const vtac_fold *f, const vtac_qvalue *x, phases *p)
     if (p->axes == 1) {
         p->axis[1] = (phase_axis){.from = 1, .to = 1, .factor = 1};
     }
-    for (uint32_t d = 0; d < MOST_AXES; d++) {
+    for (uint32_t d = 0; d < MAX_AXES; d++) {
         plan_axis(&p->axis[d]);
     }
-    if (p->axis[0].factor > MOST_PHASES || p->axis[1].factor > MOST_PHASES / p->axis[0].factor) {
+    if (p->axis[0].factor > MAX_PHASES || p->axis[1].factor > MAX_PHASES / p->axis[0].factor) {
         return false;
     }
     p->own = f->r->graph->values[x->q].type.dim[1];
@@ -120,7 +120,7 @@ static bool plan_phases(const vtac_fold *f, const vtac_qvalue *x, phases *p)
     p->count = p->axis[0].factor * p->axis[1].factor;
     p->copies = copies_of(p);
     const int64_t terms = p->group * p->copies * p->axis[0].taps * p->axis[1].taps;
-    return p->copies <= MOST_COPIES && p->channels <= MOST_WEIGHTS / (p->count * terms) &&
+    return p->copies <= MAX_COPIES && p->channels <= MAX_WEIGHTS / (p->count * terms) &&
            vtac_mean_fits(f, x, 1) && vtac_mean_fits(f, x, p->axis[0].sum * p->axis[1].sum);
 }
 
@@ -231,7 +231,7 @@ static vta_status put_weights(vtac_fold *f, const phases *p, vtac_value_id *weig
             int64_t rest = weight_at(p, phase, t / wide, t % wide, &sum);
             each[o] = (float)(1.0 / (double)sum);
             for (int64_t k = 0; k < p->copies; k++) {
-                const int64_t part = rest > MOST_WEIGHT ? MOST_WEIGHT : rest;
+                const int64_t part = rest > MAX_WEIGHT ? MAX_WEIGHT : rest;
                 data[(o * inputs + own + k) * taps + t] = (int8_t)part;
                 rest -= part;
             }
@@ -278,7 +278,7 @@ vta_status vtac_fold_phases(vtac_fold *f, const vtac_qvalue *operand, vtac_placi
     phases p = {.axes = from.rank - 2};
     vtac_qvalue x = *operand;
     *out = 0;
-    if (p.axes > MOST_AXES) {
+    if (p.axes > MAX_AXES) {
         return VTA_OK;
     }
     for (uint32_t d = 0; d < p.axes; d++) {

@@ -15,7 +15,7 @@
 
 #include "qdq.h"
 
-enum { MOST_AXES = 3, MOST_FACTOR = 4 };
+enum { MAX_AXES = 3, MAX_FACTOR = 4 };
 
 /* ---- maxima */
 
@@ -45,7 +45,7 @@ static uint32_t over_pixels(const vtac_rewrite *r, const vtac_node *node)
     const vtac_type *x = vtac_in_type(r->graph, node, 0);
     const vtac_tensor *axes = vtac_in_constant(r->graph, node, 1);
     uint32_t seen = 0;
-    if (x->rank < 3 || x->rank > 2 + MOST_AXES || axes == NULL) {
+    if (x->rank < 3 || x->rank > 2 + MAX_AXES || axes == NULL) {
         return 0;
     }
     for (int64_t i = 0; i < vtac_type_elements(&axes->type); i++) {
@@ -92,8 +92,8 @@ typedef struct spread {
     vtac_placing place;
     bool repeats_only; /* the mean of copies of one pixel */
     bool by_phases;    /* windows would be too large, or do not fit */
-    float factor[2 + MOST_AXES];
-    int64_t kernel[MOST_AXES], stride[MOST_AXES], pads[2 * MOST_AXES];
+    float factor[2 + MAX_AXES];
+    int64_t kernel[MAX_AXES], stride[MAX_AXES], pads[2 * MAX_AXES];
 } spread;
 
 static void spread_axis(spread *s, uint32_t axis, int64_t from, int64_t factor)
@@ -115,7 +115,7 @@ static void spread_axis(spread *s, uint32_t axis, int64_t from, int64_t factor)
     s->stride[axis] = even ? 2 : 1;
     s->pads[axis] = even ? factor - 1 : half_pixel ? (factor - 1) / 2 : 0;
     s->pads[s->axes + axis] = half_pixel ? s->pads[axis] : factor - 1;
-    s->by_phases = s->by_phases || factor > MOST_FACTOR;
+    s->by_phases = s->by_phases || factor > MAX_FACTOR;
 }
 
 /* Whether the scales, where they are given, are those of the sizes. */
@@ -142,7 +142,7 @@ static bool read_spread(const vtac_fold *f, spread *s)
     const bool aligned = strcmp(place, "align_corners") == 0;
     if (strcmp(vtac_attr_string(node, "mode", "nearest"), "linear") != 0 ||
         (!half_pixel && !aligned && strcmp(place, "asymmetric") != 0) || x->rank < 3 ||
-        x->rank > 2 + MOST_AXES || x->dim[0] != y->dim[0] || x->dim[1] != y->dim[1] ||
+        x->rank > 2 + MAX_AXES || x->dim[0] != y->dim[0] || x->dim[1] != y->dim[1] ||
         !is_stretched(f->r, node, x, y)) {
         return false;
     }

@@ -9,7 +9,7 @@
 
 #include "vta/fail.h"
 
-enum { MOST_SWEEPS = 64 }; /* far more than any chain of rules needs: a bug of a rule must not hang */
+enum { MAX_SWEEPS = 64 }; /* far more than any chain of rules needs: a bug of a rule must not hang */
 
 static vta_status apply_rule(vtac_rewrite *r, vtac_node_id id, const vtac_rule *rule)
 {
@@ -54,7 +54,7 @@ vta_status vtac_apply_rules(vtac_graph *graph, const vtac_rule *rules, size_t co
 {
     vtac_rewrite r = {.graph = graph, .diag = diag};
     vta_status status = VTA_OK;
-    for (int i = 0; status == VTA_OK && i < MOST_SWEEPS; i++) {
+    for (int i = 0; status == VTA_OK && i < MAX_SWEEPS; i++) {
         const uint32_t before = r.changes;
         (void)vtac_remove_dead(graph);
         status = sweep_nodes(&r, rules, count);

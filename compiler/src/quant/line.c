@@ -10,8 +10,8 @@
 
 #include "vtac/quant.h"
 
-enum { NUMBERS = 256, MOST_WEIGHT = 127, MOST_BIAS = 1 << 28, HALVINGS = 90 };
-static const double most_slope = 300.0; /* all 256 results in one step */
+enum { NUMBERS = 256, MAX_WEIGHT = 127, MAX_BIAS = 1 << 28, HALVINGS = 90 };
+static const double max_slope = 300.0; /* all 256 results in one step */
 
 /* Offsets with which a line of this slope has all results; low > high: there are none. */
 typedef struct offsets {
@@ -32,8 +32,8 @@ static offsets offsets_of(const vtac_line *f, double slope)
 /* The room that a slope leaves is concave. */
 static double roomiest_slope(const vtac_line *f)
 {
-    double low = -most_slope;
-    double high = most_slope;
+    double low = -max_slope;
+    double high = max_slope;
     for (int i = 0; i < HALVINGS; i++) {
         const double a = low + (high - low) / 3.0;
         const double b = high - (high - low) / 3.0;
@@ -74,7 +74,7 @@ static bool fit_weight(const vtac_line *f, int weight, double unit, vtac_line_fi
     }
     const offsets room = offsets_of(f, weight * (double)product);
     const double bias = rint((room.low + (room.high - room.low) / 2.0) / (double)product);
-    if (!(fabs(bias) <= MOST_BIAS)) {
+    if (!(fabs(bias) <= MAX_BIAS)) {
         return false;
     }
     out->bias = (int32_t)bias;
@@ -102,7 +102,7 @@ bool vtac_line_fit_of(const vtac_line *line, vtac_line_fit *out)
     const double slope = roomiest_slope(line);
     const offsets room = offsets_of(line, slope);
     bool found = false;
-    for (int w = MOST_WEIGHT; w > 0 && !found && room.low < room.high; w--) {
+    for (int w = MAX_WEIGHT; w > 0 && !found && room.low < room.high; w--) {
         found = fit_weight(line, slope < 0.0 ? -w : w, fabs(slope) / w, out);
     }
     return found;

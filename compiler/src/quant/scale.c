@@ -12,9 +12,9 @@
 #include "vtac/exact.h"
 #include "vtac/quant.h"
 
-enum { MOST_STEPS = 255, REACH = 6, MOST_CLOSE = 2 * (MOST_STEPS + 1) };
-static const double most_sum = 536870912.0; /* 2^29: products of larger numbers are not exact in double */
-static const double usual_steps = 32.0;     /* a result of so many steps counts 1/e as much as 0 */
+enum { MAX_STEPS = 255, REACH = 6, MAX_CLOSE = 2 * (MAX_STEPS + 1) };
+static const double max_sum = 536870912.0; /* 2^29: products of larger numbers are not exact in double */
+static const double usual_steps = 32.0;    /* a result of so many steps counts 1/e as much as 0 */
 
 /* What the reference makes of a sum v >= 0, as a number of steps of the output: v * first, and / second. */
 typedef struct scale_chain {
@@ -41,7 +41,7 @@ static double find_threshold(const scale_chain *c, double scale, double k)
     while (v > 0.0 && reference_result(c, v) > k) {
         v -= 1.0;
     }
-    while (v < most_sum && reference_result(c, v + 1.0) <= k) {
+    while (v < max_sum && reference_result(c, v + 1.0) <= k) {
         v += 1.0;
     }
     return v;
@@ -52,7 +52,7 @@ static double find_threshold(const scale_chain *c, double scale, double k)
 static int find_close(const scale_chain *c, double scale, close_sum *out)
 {
     int count = 0;
-    for (int k = 0; k <= MOST_STEPS && (k + 1) / scale < most_sum; k++) {
+    for (int k = 0; k <= MAX_STEPS && (k + 1) / scale < max_sum; k++) {
         const double exact = (k + 0.5) / scale;
         const double near = (k + 0.5 + scale) * (REACH + 3) * 0x1p-23 / scale;
         if (exact - floor(exact) > near && floor(exact) + 1.0 - exact > near) {
@@ -70,11 +70,11 @@ static int find_close(const scale_chain *c, double scale, close_sum *out)
     return count;
 }
 
-/* What a scale costs; no more is said of one that costs `most` or more. */
-static double scale_penalty(const close_sum *sums, int count, float scale, double most)
+/* What a scale costs; no more is said of one that costs `max` or more. */
+static double scale_penalty(const close_sum *sums, int count, float scale, double max)
 {
     double sum = 0.0;
-    for (int i = 0; i < count && sum < most; i++) {
+    for (int i = 0; i < count && sum < max; i++) {
         sum += rint(sums[i].v * (double)scale) != sums[i].result ? sums[i].weight : 0.0;
     }
     return sum;
@@ -82,19 +82,19 @@ static double scale_penalty(const close_sum *sums, int count, float scale, doubl
 
 static float settle_scale(float scale, const scale_chain *c)
 {
-    close_sum sums[MOST_CLOSE];
-    if (!(scale > 0.0F) || scale > (float)MOST_STEPS) {
+    close_sum sums[MAX_CLOSE];
+    if (!(scale > 0.0F) || scale > (float)MAX_STEPS) {
         return scale;
     }
     const int count = find_close(c, (double)scale, sums);
     float best = scale;
-    double least = scale_penalty(sums, count, scale, (double)INFINITY);
+    double min = scale_penalty(sums, count, scale, (double)INFINITY);
     float nudged[2] = {scale, scale}; /* up, down */
-    for (int i = 0; i < 2 * REACH && least > 0.0; i++) {
+    for (int i = 0; i < 2 * REACH && min > 0.0; i++) {
         nudged[i % 2] = nextafterf(nudged[i % 2], i % 2 == 0 ? INFINITY : 0.0F);
-        const double here = scale_penalty(sums, count, nudged[i % 2], least);
-        if (here < least) {
-            least = here;
+        const double here = scale_penalty(sums, count, nudged[i % 2], min);
+        if (here < min) {
+            min = here;
             best = nudged[i % 2];
         }
     }

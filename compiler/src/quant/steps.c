@@ -10,7 +10,7 @@
 
 #include "vtac/quant.h"
 
-enum { MULT_BITS = 31, MOST_SHIFT = 54, NUMBERS = 256, MOST_STEPS = 255 };
+enum { MULT_BITS = 31, MAX_SHIFT = 54, NUMBERS = 256, MAX_STEPS = 255 };
 
 static int64_t round_once(int64_t p, uint32_t shift, vta_rounding rounding)
 {
@@ -46,7 +46,7 @@ static bool scale_of(double slope, int bits, vtac_fixed *out)
     const double fraction = frexp(slope, &exponent); /* in [1/2, 1) */
     const int shift = bits - exponent;
     const int64_t mult = (int64_t)round(ldexp(fraction, bits));
-    if (shift < 1 || shift > MOST_SHIFT || mult < 1 || mult >= INT64_C(1) << MULT_BITS) {
+    if (shift < 1 || shift > MAX_SHIFT || mult < 1 || mult >= INT64_C(1) << MULT_BITS) {
         return false;
     }
     *out = (vtac_fixed){(uint32_t)mult, (uint32_t)shift};
@@ -65,9 +65,9 @@ static int64_t ceil_of(int64_t a, int64_t b)
 
 static void narrow_biases(biases *of, int64_t result, int64_t down, int64_t up, vtac_fixed scale)
 {
-    const int64_t least = ceil_of((2 * result - 1) * (INT64_C(1) << (scale.shift - 1)), (int64_t)scale.mult);
-    of->low = of->low > least - up ? of->low : least - up;
-    of->high = of->high < least - down - 1 ? of->high : least - down - 1;
+    const int64_t min = ceil_of((2 * result - 1) * (INT64_C(1) << (scale.shift - 1)), (int64_t)scale.mult);
+    of->low = of->low > min - up ? of->low : min - up;
+    of->high = of->high < min - down - 1 ? of->high : min - down - 1;
 }
 
 static bool is_bias(int64_t value)
@@ -81,7 +81,7 @@ typedef struct staircase {
     const vtac_steps *f;
     int64_t times;
     int32_t bottom, count;
-    int64_t at[MOST_STEPS]; /* step i: the first number whose result is bottom + 1 + i or more */
+    int64_t at[MAX_STEPS]; /* step i: the first number whose result is bottom + 1 + i or more */
 } staircase;
 
 static bool find_steps(const vtac_steps *f, staircase *out)
@@ -90,7 +90,7 @@ static bool find_steps(const vtac_steps *f, staircase *out)
     out->f = f;
     out->bottom = f->fn(f->context, f->first);
     out->count = top - out->bottom;
-    if (out->count < 0 || out->count > MOST_STEPS) {
+    if (out->count < 0 || out->count > MAX_STEPS) {
         return false;
     }
     int64_t from = f->first;
@@ -312,7 +312,7 @@ static bool fit_corrected(const sum *s, const float scale[3], vtac_tfl_sum_fit *
 /* The largest whole numbers whose quotient is nearest to small / large, by its continued fraction. */
 static void quotient_of(double small, double large, int64_t *p, int64_t *q)
 {
-    enum { MOST = 1 << 22 };
+    enum { MAX = 1 << 22 };
     int64_t before[2] = {0, 1};
     int64_t now[2] = {1, 0};
     double x = small / large;
@@ -322,7 +322,7 @@ static void quotient_of(double small, double large, int64_t *p, int64_t *q)
         const double whole = floor(x);
         const double next[2] = {whole * (double)now[0] + (double)before[0],
                                 whole * (double)now[1] + (double)before[1]};
-        if (next[0] > MOST || next[1] > MOST) {
+        if (next[0] > MAX || next[1] > MAX) {
             break;
         }
         for (int k = 0; k < 2; k++) {
@@ -336,7 +336,7 @@ static void quotient_of(double small, double large, int64_t *p, int64_t *q)
         }
         x = 1.0 / (x - whole);
     }
-    const int64_t times = MOST / *q;
+    const int64_t times = MAX / *q;
     *p *= times;
     *q *= times;
 }
@@ -347,8 +347,8 @@ static bool fit_by_quotient(const sum *s, const float scale[3], vtac_tfl_sum_fit
     const bool swap = scale[0] < scale[1];
     int64_t small;
     int64_t large;
-    int64_t most[NUMBERS]; /* of the sums whose result is q; the least of those with q */
-    int64_t least[NUMBERS];
+    int64_t max[NUMBERS]; /* of the sums whose result is q; the least of those with q */
+    int64_t min[NUMBERS];
     quotient_of((double)scale[swap ? 0 : 1], (double)scale[swap ? 1 : 0], &small, &large);
     fit->a = (int32_t)(swap ? small : large);
     fit->b = (int32_t)(swap ? large : small);
@@ -357,22 +357,22 @@ static bool fit_by_quotient(const sum *s, const float scale[3], vtac_tfl_sum_fit
         return false;
     }
     for (int q = 0; q < NUMBERS; q++) {
-        most[q] = INT64_MIN;
-        least[q] = INT64_MAX;
+        max[q] = INT64_MIN;
+        min[q] = INT64_MAX;
     }
     for (int i = 0; i < NUMBERS * NUMBERS; i++) {
         const int q = s->wanted[i / NUMBERS][i % NUMBERS] + 128;
         const int64_t v = product_of(s, fit, i / NUMBERS, i % NUMBERS);
-        most[q] = most[q] > v ? most[q] : v;
-        least[q] = least[q] < v ? least[q] : v;
+        max[q] = max[q] > v ? max[q] : v;
+        min[q] = min[q] < v ? min[q] : v;
     }
     biases room = {INT32_MIN / 2, INT32_MAX / 2};
     int64_t below = INT64_MIN; /* the most that has a result under q */
     for (int q = 0; q < NUMBERS; q++) {
-        if (below > INT64_MIN && least[q] < INT64_MAX) {
-            narrow_biases(&room, q - 128 - s->zero[2], below, least[q], fit->scale);
+        if (below > INT64_MIN && min[q] < INT64_MAX) {
+            narrow_biases(&room, q - 128 - s->zero[2], below, min[q], fit->scale);
         }
-        below = below > most[q] ? below : most[q];
+        below = below > max[q] ? below : max[q];
     }
     fit->bias = (int32_t)(room.low + (room.high - room.low) / 2);
     return room.low <= room.high && sums_alike(s, fit);

@@ -11,7 +11,7 @@
 #include "vtac/exact.h"
 #include "vtac/quant.h"
 
-enum { SHIFT_MAX = 63, SUM_BITS = 23, MOST = 255, REACH = 6, MOST_PAIRS = 4096 };
+enum { SHIFT_MAX = 63, SUM_BITS = 23, MAX = 255, REACH = 6, MAX_PAIRS = 4096 };
 
 /* Two numbers less their zero points, whose sum is nearly half-way; the reference goes up from `step`, or
  * not. */
@@ -21,7 +21,7 @@ typedef struct sum_pair {
 } sum_pair;
 
 typedef struct pairs {
-    sum_pair item[MOST_PAIRS];
+    sum_pair item[MAX_PAIRS];
     int count;
 } pairs;
 
@@ -39,13 +39,13 @@ static float reference_sum(int a, int b, float sa, float sb, float sy)
     return rintf(quotient);
 }
 
-/* How far a·x + b·y is from the middle between two integers, for each b from -MOST on. A sum with `shift` and
+/* How far a·x + b·y is from the middle between two integers, for each b from -MAX on. A sum with `shift` and
  * back rounds to an integer without a call, so that a row is computed by vectors: |sums| stay below 2^51. */
-static void fill_row(double ax, double y, double row[2 * MOST + 1])
+static void fill_row(double ax, double y, double row[2 * MAX + 1])
 {
     const double shift = 0x1.8p52;
-    for (int i = 0; i <= 2 * MOST; i++) {
-        const double t = ax + (i - MOST) * y;
+    for (int i = 0; i <= 2 * MAX; i++) {
+        const double t = ax + (i - MAX) * y;
         row[i] = 0.5 - fabs(t - ((t + shift) - shift));
     }
 }
@@ -56,12 +56,12 @@ static void find_pairs(float sa, float sb, float sy, double window, pairs *out)
 {
     const double x = (double)sa / (double)sy;
     const double y = (double)sb / (double)sy;
-    double row[2 * MOST + 1];
+    double row[2 * MAX + 1];
     out->count = 0;
-    for (int a = 0; a <= MOST; a++) {
+    for (int a = 0; a <= MAX; a++) {
         fill_row(a * x, y, row);
-        for (int b = -MOST; b <= MOST; b++) {
-            if (row[b + MOST] < window && fabs(a * x + b * y) < MOST + 1.0 && out->count < MOST_PAIRS) {
+        for (int b = -MAX; b <= MAX; b++) {
+            if (row[b + MAX] < window && fabs(a * x + b * y) < MAX + 1.0 && out->count < MAX_PAIRS) {
                 out->item[out->count++] =
                     (sum_pair){(int16_t)a, (int16_t)b, (int16_t)reference_sum(a, b, sa, sb, sy),
                                (float)vtac_exp(-(a + abs(b)) / 64.0)};
@@ -70,11 +70,11 @@ static void find_pairs(float sa, float sb, float sy, double window, pairs *out)
     }
 }
 
-/* What factors cost; no more is said of those that cost `most` or more. */
-static double factor_penalty(const pairs *p, double a, double b, double unit, double most)
+/* What factors cost; no more is said of those that cost `max` or more. */
+static double factor_penalty(const pairs *p, double a, double b, double unit, double max)
 {
     double sum = 0.0;
-    for (int i = 0; i < p->count && sum < most; i++) {
+    for (int i = 0; i < p->count && sum < max; i++) {
         const double v =
             (p->item[i].a * a + p->item[i].b * b) * unit; /* exact: below 2^31, and a power of two */
         if (rint(v) != p->item[i].result) {
@@ -89,17 +89,17 @@ static void search_factors(const pairs *p, vtac_fixed_sum *out)
     const double unit = ldexp(1.0, -(int)out->shift);
     const int32_t first_a = out->a;
     const int32_t first_b = out->b;
-    double least = factor_penalty(p, first_a, first_b, unit, (double)INFINITY);
-    for (int i = -REACH; i <= REACH && least > 0.0; i++) {
-        for (int j = -REACH; j <= REACH && least > 0.0; j++) {
+    double min = factor_penalty(p, first_a, first_b, unit, (double)INFINITY);
+    for (int i = -REACH; i <= REACH && min > 0.0; i++) {
+        for (int j = -REACH; j <= REACH && min > 0.0; j++) {
             const int32_t a = first_a + i;
             const int32_t b = first_b + j;
             if (a < 0 || b < 0 || a + b >= 1 << SUM_BITS) {
                 continue;
             }
-            const double here = factor_penalty(p, a, b, unit, least);
-            if (here < least) {
-                least = here;
+            const double here = factor_penalty(p, a, b, unit, min);
+            if (here < min) {
+                min = here;
                 out->a = a;
                 out->b = b;
             }
@@ -114,9 +114,9 @@ bool vtac_fixed_sum_of(float sa, float sb, float sy, vtac_fixed_sum *out)
         return false;
     }
     /* Larger ratios saturate any output as these do. */
-    const double most = (double)(1 << (SUM_BITS - 2));
-    const double a = fmin((double)sa / (double)sy, most);
-    const double b = fmin((double)sb / (double)sy, most);
+    const double max = (double)(1 << (SUM_BITS - 2));
+    const double a = fmin((double)sa / (double)sy, max);
+    const double b = fmin((double)sb / (double)sy, max);
     int shift = SHIFT_MAX;
     while (shift > 0 && rint(ldexp(a, shift)) + rint(ldexp(b, shift)) >= (double)(1 << SUM_BITS)) {
         shift--;
@@ -124,7 +124,7 @@ bool vtac_fixed_sum_of(float sa, float sb, float sy, vtac_fixed_sum *out)
     *out = (vtac_fixed_sum){
         .a = (int32_t)rint(ldexp(a, shift)), .b = (int32_t)rint(ldexp(b, shift)), .shift = (uint32_t)shift};
     pairs p;
-    find_pairs(sa, sb, sy, ldexp(2.0 * MOST * (REACH + 1), -shift), &p);
+    find_pairs(sa, sb, sy, ldexp(2.0 * MAX * (REACH + 1), -shift), &p);
     search_factors(&p, out);
     return true;
 }

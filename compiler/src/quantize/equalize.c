@@ -12,7 +12,7 @@
 
 #include "vta/fail.h"
 
-enum { SWEEPS = 8, MOST_FACTOR = 64 };
+enum { SWEEPS = 8, MAX_FACTOR = 64 };
 
 /* Two neighbours; each output channel of the first is one input channel of the second. */
 typedef struct layer_pair {
@@ -127,7 +127,7 @@ static void balance_layers(const layer_weights *a, const layer_weights *b, int64
     }
     for (int64_t c = 0; c < channels; c++) {
         const double ratio = largest[c] > 0.0 && factor[c] > 0.0 ? sqrt(largest[c] / factor[c]) : 1.0;
-        factor[c] = fmin(fmax(ratio, 1.0 / MOST_FACTOR), MOST_FACTOR);
+        factor[c] = fmin(fmax(ratio, 1.0 / MAX_FACTOR), MAX_FACTOR);
     }
     for (int64_t i = 0; i < a->count; i++) {
         a->w[i] = (float)((double)a->w[i] / factor[i / (a->inputs * a->taps)]);

@@ -99,8 +99,8 @@ static double channel_balance(const guessed_product *p)
         variances += fmax(0.0, of->squares / of->count - mean * mean);
         p->sums[c] = (channel_sums){0};
     }
-    const double least = 1e-30; /* keeps the logarithm finite */
-    return 0.5 / log_of_2 * vtac_log((variances + least) / (means + least));
+    const double min = 1e-30; /* keeps the logarithm finite */
+    return 0.5 / log_of_2 * vtac_log((variances + min) / (means + min));
 }
 
 /* The mean balance of all products. */

@@ -16,7 +16,7 @@
 #include "vta/fail.h"
 #include "vtac/exact.h"
 
-enum { MOST_LEAVES = 1000, FINEST = 60 /* least radius: this part of the picture */ };
+enum { MAX_LEAVES = 1000, FINEST = 60 /* least radius: this part of the picture */ };
 
 #define FULL_TURN 6.283185307179586
 
@@ -41,13 +41,13 @@ typedef struct leaf {
 static leaf draw_leaf(const vtac_quant_picture *p, uint64_t *state)
 {
     const double size = (double)(p->height > p->width ? p->height : p->width);
-    const double least = fmax(1.0, size / FINEST);
-    const double most = fmax(least, 0.6 * size);
+    const double min = fmax(1.0, size / FINEST);
+    const double max = fmax(min, 0.6 * size);
     const double u = random_uniform(state);
     const double angle = random_uniform(state) * FULL_TURN;
     const double turn = random_uniform(state) * FULL_TURN;
     leaf l = {.y = random_uniform(state) * (double)p->height, .x = random_uniform(state) * (double)p->width};
-    l.radius = 1.0 / sqrt((1.0 - u) / (least * least) + u / (most * most));
+    l.radius = 1.0 / sqrt((1.0 - u) / (min * min) + u / (max * max));
     l.slimness = 0.3 + 0.7 * random_uniform(state);
     l.along[0] = vtac_cos(angle);
     l.along[1] = vtac_sin(angle);
@@ -121,14 +121,14 @@ vta_status vtac_quant_paint_leaves(const vtac_quant_picture *p, double low, doub
     int64_t empty = p->height * p->width;
     bool *full = calloc((size_t)empty + 1, sizeof *full);
     double *colour = calloc((size_t)p->channels + 1, sizeof *colour);
-    for (int i = 0; full != NULL && colour != NULL && empty > 0 && i <= MOST_LEAVES; i++) {
+    for (int i = 0; full != NULL && colour != NULL && empty > 0 && i <= MAX_LEAVES; i++) {
         const leaf l = draw_leaf(p, state);
         for (int64_t c = 0; c < p->channels; c++) { /* channels differ less than leaves do */
             colour[c] = p->channels == 1
                             ? l.grey
                             : clamp_value(l.grey + 0.5 * (random_uniform(state) - 0.5), 0.0, 1.0);
         }
-        empty -= paint_leaf(p, i < MOST_LEAVES ? &l : NULL, colour, range, full, state);
+        empty -= paint_leaf(p, i < MAX_LEAVES ? &l : NULL, colour, range, full, state);
     }
     const bool done = full != NULL && colour != NULL;
     free(full);

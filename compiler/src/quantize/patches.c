@@ -11,12 +11,12 @@
 #include "vta/fail.h"
 #include "vta/number.h"
 
-/* Columns are at least LEAST where there are so many outputs, more for a layer of many terms, at most MOST.
- * Layers of very many weights get fewer, so that none takes more than about MOST_PRODUCTS multiplications a
- * sweep, and none more than MOST_BYTES. */
-enum { LEAST = 256, MOST = 1024, FOR_EACH_TERM = 8 };
-#define MOST_PRODUCTS ((uint64_t)1 << 33)
-#define MOST_BYTES    ((uint64_t)1 << 28)
+/* Columns are at least MIN where there are so many outputs, more for a layer of many terms, at most MAX.
+ * Layers of very many weights get fewer, so that none takes more than about MAX_PRODUCTS multiplications a
+ * sweep, and none more than MAX_BYTES. */
+enum { MIN = 256, MAX = 1024, FOR_EACH_TERM = 8 };
+#define MAX_PRODUCTS ((uint64_t)1 << 33)
+#define MAX_BYTES    ((uint64_t)1 << 28)
 
 static bool is_conv(const vtac_node *node)
 {
@@ -129,10 +129,10 @@ void vtac_quant_patches_plan(const vtac_quant_plan *plan, vtac_node_id product, 
     const uint64_t weights = (uint64_t)vtac_type_elements(w);
     const uint64_t rows = (uint64_t)(out->channels * out->taps);
     const uint64_t terms = weights / (uint64_t)w->dim[axis];
-    const uint64_t wanted = terms * FOR_EACH_TERM > LEAST ? terms * FOR_EACH_TERM : LEAST;
-    uint64_t count = vta_min_u(out->positions * samples, vta_min_u(wanted, MOST));
-    count = vta_min_u(count, MOST_PRODUCTS / weights + QUANT_LANES);
-    count = vta_min_u(count, MOST_BYTES / sizeof(float) / rows);
+    const uint64_t wanted = terms * FOR_EACH_TERM > MIN ? terms * FOR_EACH_TERM : MIN;
+    uint64_t count = vta_min_u(out->positions * samples, vta_min_u(wanted, MAX));
+    count = vta_min_u(count, MAX_PRODUCTS / weights + QUANT_LANES);
+    count = vta_min_u(count, MAX_BYTES / sizeof(float) / rows);
     out->count = (uint32_t)count;
     out->room = (uint32_t)(count + QUANT_LANES - 1) / QUANT_LANES * QUANT_LANES;
 }

@@ -58,8 +58,8 @@ static bool is_pair(const vtac_graph *graph, const vtac_node *node)
 
 static uint32_t operands_of(const vtac_graph *graph, const vtac_node *node)
 {
-    const uint32_t most = is_pair(graph, node) ? 2 : roles[node->op].operands;
-    return node->input_count < most ? node->input_count : most;
+    const uint32_t max = is_pair(graph, node) ? 2 : roles[node->op].operands;
+    return node->input_count < max ? node->input_count : max;
 }
 
 uint32_t vtac_quant_operands(const vtac_quant_plan *plan, vtac_node_id id)

@@ -39,7 +39,7 @@ enum { MADE_UP = 16, OTHERS = 4, SEED = 1 };
 #define ROOM 2.0
 
 /* Bytes of the inputs of layers that are kept at a time to tune their rounding. */
-#define MOST_PATCHES ((uint64_t)1 << 28)
+#define MAX_PATCHES ((uint64_t)1 << 28)
 
 typedef struct quantize_job {
     vtac_graph *graph;
@@ -135,7 +135,7 @@ static vta_status tune_some(quantize_job *j, const vtac_samples *samples, uint32
     while (first + count < j->product_count) {
         vtac_quant_patches_plan(&j->plan, j->products[first + count].node, samples->count, &list[count]);
         bytes += vtac_quant_patches_bytes(&list[count]);
-        if (count > 0 && bytes > MOST_PATCHES) {
+        if (count > 0 && bytes > MAX_PATCHES) {
             break;
         }
         count++;

@@ -114,7 +114,7 @@ static double part_cost(vtac_range_method method, const uint64_t *bins, bin_rang
 static bin_range cheapest_part(vtac_range_method method, const uint64_t *bins, int zero)
 {
     bin_range best = {0, QUANT_BINS};
-    double least = part_cost(method, bins, best);
+    double min = part_cost(method, bins, best);
     for (int round = 0; round < 2 * ROUNDS; round++) {
         bin_range p = best;
         int *edge = round % 2 == 0 ? &p.last : &p.first;
@@ -126,8 +126,8 @@ static bin_range cheapest_part(vtac_range_method method, const uint64_t *bins, i
                 break; /* no finer than half a bin a level */
             }
             const double now = part_cost(method, bins, p);
-            if (now < least) {
-                least = now;
+            if (now < min) {
+                min = now;
                 best = p;
             }
         }
@@ -169,10 +169,10 @@ void vtac_quant_range_narrow(vtac_quant_range *range, vtac_range_method method)
 
 void vtac_quant_range_params(const vtac_quant_range *range, vtac_dtype dtype, float *scale, int32_t *zero)
 {
-    const int32_t least = dtype == VTAC_I8 ? INT8_MIN : 0;
+    const int32_t min = dtype == VTAC_I8 ? INT8_MIN : 0;
     const double width = range->high - range->low;
     const double step = width / (LEVELS - 1);
-    *scale = step > (double)QUANT_LEAST_SCALE ? (float)step : 1.0F;
+    *scale = step > (double)QUANT_MIN_SCALE ? (float)step : 1.0F;
     const double place = rint(-range->low / (double)*scale);
-    *zero = least + (int32_t)(place > LEVELS - 1 ? LEVELS - 1 : place);
+    *zero = min + (int32_t)(place > LEVELS - 1 ? LEVELS - 1 : place);
 }

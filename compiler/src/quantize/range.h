@@ -10,7 +10,7 @@
 enum { QUANT_BINS = 2048 };
 
 /* What is smaller is 0: products of two scales must be floats, too. */
-#define QUANT_LEAST_SCALE 1e-12F
+#define QUANT_MIN_SCALE 1e-12F
 
 /* Values of one group. `low` and `high` hold 0 as well. */
 typedef struct vtac_quant_range {

@@ -20,10 +20,10 @@
 
 #include "vta/fail.h"
 
-enum { SWEEPS = 6, MOST_WEIGHT = 127 };
+enum { SWEEPS = 6, MAX_WEIGHT = 127 };
 
 /* A turn must be worth this part of what it moves: sums of floats are not more exact. */
-#define LEAST_GAIN 1e-5
+#define MIN_GAIN 1e-5
 
 /* One output channel. */
 typedef struct rounded_channel {
@@ -75,7 +75,7 @@ static int8_t other_of(const rounded_channel *c, int64_t k)
     const int8_t is = c->chosen[k];
     const double d = (double)is - c->exact[k];
     const int other = d > 0.0 ? is - 1 : d < 0.0 ? is + 1 : is;
-    if (!(fabs((double)other - c->exact[k]) < 1.0) || abs(other) > MOST_WEIGHT) {
+    if (!(fabs((double)other - c->exact[k]) < 1.0) || abs(other) > MAX_WEIGHT) {
         return is;
     }
     return (int8_t)other;
@@ -93,7 +93,7 @@ static bool turn_one(const rounded_channel *c, int64_t k)
     const double after = before + step;
     const double gain = -step * (2.0 * dot_product(c->off, x, c->room) + step * c->power[k]) -
                         c->toll * c->power[k] * (after * after - before * before);
-    if (!(gain > LEAST_GAIN * c->power[k])) {
+    if (!(gain > MIN_GAIN * c->power[k])) {
         return false;
     }
     add_scaled(c->off, x, (float)step, c->room);

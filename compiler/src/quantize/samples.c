@@ -6,7 +6,7 @@
 #include "vta/fail.h"
 #include "vtac/quantize.h"
 
-enum { MOST_COLOURS = 4 };
+enum { MAX_COLOURS = 4 };
 
 /* The axes of an input as pictures: [n, channels, height, width], [n, height, width, channels] where the last
  * axis is short and axis 1 is not, or, of other ranks, one plane after the other. */
@@ -21,7 +21,7 @@ static int64_t pictures_in(const vtac_type *type, vtac_quant_picture *each)
         return count / (height * width);
     }
     each->channels = type->dim[1];
-    if (width <= MOST_COLOURS && type->dim[1] > MOST_COLOURS) {
+    if (width <= MAX_COLOURS && type->dim[1] > MAX_COLOURS) {
         each->channels = width;
         each->height = type->dim[1];
         each->width = type->dim[2];

@@ -13,9 +13,9 @@
 #include "rounding.h"
 #include "vta/fail.h"
 
-#define MOST_BIAS ((double)(1 << 30))
+#define MAX_BIAS ((double)(1 << 30))
 
-enum { MOST_WEIGHT = 127 };
+enum { MAX_WEIGHT = 127 };
 
 /* Where a weight stands: its channel of the output. */
 static int64_t inner_of(const vtac_type *type, uint32_t axis)
@@ -72,21 +72,21 @@ static void choose_scales(vtac_quant_product *p, const float *w, const double *b
         *largest = fabsf(w[i]) > *largest ? fabsf(w[i]) : *largest;
     }
     for (int64_t c = 0; c < p->channels; c++) {
-        const double least = fabs(bias[c]) / (MOST_BIAS * (double)x_scale);
-        const double scale = (double)p->scales[c] / MOST_WEIGHT;
-        p->scales[c] = (float)(scale > least ? scale : least);
+        const double min = fabs(bias[c]) / (MAX_BIAS * (double)x_scale);
+        const double scale = (double)p->scales[c] / MAX_WEIGHT;
+        p->scales[c] = (float)(scale > min ? scale : min);
         all = p->scales[c] > all ? p->scales[c] : all;
     }
-    all = all > QUANT_LEAST_SCALE ? all : 1.0F;
+    all = all > QUANT_MIN_SCALE ? all : 1.0F;
     for (int64_t c = 0; c < p->channels; c++) { /* a channel of zeros: any scale will do */
-        p->scales[c] = p->per_channel && p->scales[c] > QUANT_LEAST_SCALE ? p->scales[c] : all;
+        p->scales[c] = p->per_channel && p->scales[c] > QUANT_MIN_SCALE ? p->scales[c] : all;
     }
 }
 
-static int32_t round_weight(double value, double most)
+static int32_t round_weight(double value, double max)
 {
     const double whole = rint(value);
-    return (int32_t)(whole > most ? most : whole < -most ? -most : whole);
+    return (int32_t)(whole > max ? max : whole < -max ? -max : whole);
 }
 
 static void round_weights(vtac_quant_product *p, const float *w)
@@ -95,7 +95,7 @@ static void round_weights(vtac_quant_product *p, const float *w)
     const int64_t count = vtac_type_elements(&p->type);
     for (int64_t i = 0; i < count; i++) {
         const int64_t c = channel_of(p, i, inner);
-        p->weights[i] = (int8_t)round_weight((double)w[i] / (double)p->scales[c], MOST_WEIGHT);
+        p->weights[i] = (int8_t)round_weight((double)w[i] / (double)p->scales[c], MAX_WEIGHT);
     }
 }
 
@@ -140,7 +140,7 @@ static vta_status round_bias(const vtac_quant_plan *plan, vtac_quant_product *p,
     }
     for (int64_t c = 0; c < p->channels; c++) {
         const float unit = x_scale * p->scales[c];
-        p->bias[c] = round_weight(bias[c] / (double)unit, MOST_BIAS);
+        p->bias[c] = round_weight(bias[c] / (double)unit, MAX_BIAS);
         real[c] = (float)p->bias[c] * unit;
     }
     const vtac_tensor tensor = {

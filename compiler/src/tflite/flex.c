@@ -143,7 +143,7 @@ bool vtac_flex_number(const uint8_t *bytes, size_t size, const char *key, double
     return read_number(&f, v.at, v.width, type, out);
 }
 
-uint32_t vtac_flex_ints(const uint8_t *bytes, size_t size, const char *key, int64_t *out, uint32_t most)
+uint32_t vtac_flex_ints(const uint8_t *bytes, size_t size, const char *key, int64_t *out, uint32_t max)
 {
     const flex f = {bytes, size};
     found v;
@@ -154,7 +154,7 @@ uint32_t vtac_flex_ints(const uint8_t *bytes, size_t size, const char *key, int6
         return 0;
     }
     const uint64_t width = UINT64_C(1) << (v.packed & 3);
-    if (at < width || !read_uint(&f, at - (size_t)width, width, &count) || count > most) {
+    if (at < width || !read_uint(&f, at - (size_t)width, width, &count) || count > max) {
         return 0;
     }
     for (uint64_t i = 0; i < count; i++) {

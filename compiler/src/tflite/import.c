@@ -16,14 +16,14 @@
 /* ---- the table */
 
 static const vtac_tflite_operator builtins[] = {
-#define TFL_OP(code, name, least, fn, how) {#name, vtac_tflite_import_##fn, code, least, how},
-#define TFL_CUSTOM(name, least, fn)
+#define TFL_OP(code, name, min, fn, how) {#name, vtac_tflite_import_##fn, code, min, how},
+#define TFL_CUSTOM(name, min, fn)
 #include "operators.def"
 };
 
 static const vtac_tflite_operator customs[] = {
-#define TFL_OP(code, name, least, fn, how)
-#define TFL_CUSTOM(name, least, fn) {name, vtac_tflite_import_##fn, 32, least, 0},
+#define TFL_OP(code, name, min, fn, how)
+#define TFL_CUSTOM(name, min, fn) {name, vtac_tflite_import_##fn, 32, min, 0},
 #include "operators.def"
     {.name = NULL}};
 
@@ -231,7 +231,7 @@ bool vtac_tflite_known(vtac_tflite *im, uint32_t i)
     return vtac_made_constant(&im->maker, vtac_tflite_plain(im, i)) != NULL;
 }
 
-uint32_t vtac_tflite_known_ints(vtac_tflite *im, uint32_t i, const char *what, int64_t *out, uint32_t most)
+uint32_t vtac_tflite_known_ints(vtac_tflite *im, uint32_t i, const char *what, int64_t *out, uint32_t max)
 {
     const vtac_id id = vtac_tflite_plain(im, i);
     const vtac_tensor *known = vtac_made_constant(&im->maker, id);
@@ -243,9 +243,9 @@ uint32_t vtac_tflite_known_ints(vtac_tflite *im, uint32_t i, const char *what, i
         return 0;
     }
     const int64_t count = vtac_type_elements(&known->type);
-    if (count > (int64_t)most || vtac_dtype_kind(known->type.dtype) == 'f') {
+    if (count > (int64_t)max || vtac_dtype_kind(known->type.dtype) == 'f') {
         vtac_tflite_refuse(im, "the %s (input %u): %lld numbers, at most %u integers are taken", what, i,
-                           (long long)count, most);
+                           (long long)count, max);
         return 0;
     }
     for (int64_t k = 0; k < count; k++) {
@@ -277,14 +277,14 @@ double vtac_tflite_custom_number(vtac_tflite *im, const char *key, double otherw
     return otherwise;
 }
 
-int64_t vtac_tflite_custom_count(vtac_tflite *im, const char *key, double otherwise, int64_t least)
+int64_t vtac_tflite_custom_count(vtac_tflite *im, const char *key, double otherwise, int64_t min)
 {
     const double value = vtac_tflite_custom_number(im, key, otherwise);
-    if (im->maker.status == VTA_OK && !(value >= (double)least && value <= 65536.0)) {
+    if (im->maker.status == VTA_OK && !(value >= (double)min && value <= 65536.0)) {
         vtac_make_fail(&im->maker, VTA_INVALID, "its option '%s' is %g, expected %lld to 65536", key, value,
-                       (long long)least);
+                       (long long)min);
     }
-    return im->maker.status == VTA_OK ? (int64_t)value : least;
+    return im->maker.status == VTA_OK ? (int64_t)value : min;
 }
 
 /* ---- the walk */

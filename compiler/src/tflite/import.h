@@ -54,8 +54,8 @@ uint32_t vtac_tflite_wrap(vtac_tflite *im, int64_t axis, uint32_t rank);
 
 /* Whether the contents of input i are known. */
 bool vtac_tflite_known(vtac_tflite *im, uint32_t i);
-/* The contents of input i, which must be known: integers, at most `most`. */
-uint32_t vtac_tflite_known_ints(vtac_tflite *im, uint32_t i, const char *what, int64_t *out, uint32_t most);
+/* The contents of input i, which must be known: integers, at most `max`. */
+uint32_t vtac_tflite_known_ints(vtac_tflite *im, uint32_t i, const char *what, int64_t *out, uint32_t max);
 
 /* ---- options of the operator */
 int64_t vtac_tflite_option(vtac_tflite *im, uint32_t field, uint32_t width, int64_t otherwise);
@@ -64,7 +64,7 @@ float vtac_tflite_option_float(vtac_tflite *im, uint32_t field, float otherwise)
 /* The same of a custom operator, by name; with NAN as `otherwise`, it must be there. */
 double vtac_tflite_custom_number(vtac_tflite *im, const char *key, double otherwise);
 int64_t vtac_tflite_custom_count(vtac_tflite *im, const char *key, double otherwise,
-                                 int64_t least); /* at most 65536 */
+                                 int64_t min); /* at most 65536 */
 
 /* ---- numbers */
 bool vtac_tflite_quantized(const vtac_tflite_tensor *t); /* integers with a scale */

@@ -11,17 +11,17 @@ static const struct {
     int32_t code;
     const char *name;
 } not_taken[] = {
-#define TFL_OP(code, name, least, fn, how)
-#define TFL_CUSTOM(name, least, fn)
+#define TFL_OP(code, name, min, fn, how)
+#define TFL_CUSTOM(name, min, fn)
 #define TFL_NAME(code, name) {code, #name},
 #include "operators.def"
 };
 
-enum { MOST = 16 };
+enum { MAX = 16 };
 typedef struct missing {
-    const vtac_tflite_op *first[MOST]; /* of each kind */
-    const char *where[MOST];
-    uint32_t times[MOST];
+    const vtac_tflite_op *first[MAX]; /* of each kind */
+    const char *where[MAX];
+    uint32_t times[MAX];
     uint32_t count;
     bool more; /* than there is room for */
 } missing;
@@ -43,7 +43,7 @@ static void collect_missing(missing *all, const vtac_tflite_graph *graph)
         while (k < all->count && !same_kind(all->first[k], op)) {
             k++;
         }
-        if (k == MOST) {
+        if (k == MAX) {
             all->more = true;
             continue;
         }

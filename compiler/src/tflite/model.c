@@ -38,7 +38,7 @@ enum {
 };
 enum { SIGNATURE_INPUTS, SIGNATURE_OUTPUTS, SIGNATURE_GRAPH = 4 };
 enum { MAP_NAME, MAP_TENSOR };
-enum { MOST_TENSORS = 1 << 20, MOST_GRAPHS = 1 << 10, CUSTOM = 32, RESOURCE = 13, INT4 = 17 };
+enum { MAX_TENSORS = 1 << 20, MAX_GRAPHS = 1 << 10, CUSTOM = 32, RESOURCE = 13, INT4 = 17 };
 
 /* By the number of the type. */
 static const vtac_dtype dtypes[] = {VTAC_F32,      VTAC_F16,      VTAC_I32, VTAC_U8,       VTAC_I64,
@@ -320,9 +320,9 @@ static vta_status read_graph(vtac_tflite_model *m, vtac_flat_table root, vtac_fl
     const vtac_flat_vector ops = vtac_flat_list(&m->flat, graph, GRAPH_OPERATORS, 4);
     const vtac_flat_vector inputs = vtac_flat_list(&m->flat, graph, GRAPH_INPUTS, 4);
     const vtac_flat_vector outputs = vtac_flat_list(&m->flat, graph, GRAPH_OUTPUTS, 4);
-    if (tensors.count > MOST_TENSORS - m->tensor_count || ops.count > MOST_TENSORS) {
+    if (tensors.count > MAX_TENSORS - m->tensor_count || ops.count > MAX_TENSORS) {
         return vta_fail(diag, VTA_RANGE, "%u tensors and %u operators; %d are the most", tensors.count,
-                        ops.count, MOST_TENSORS);
+                        ops.count, MAX_TENSORS);
     }
     g->name = copy_text(m, graph, GRAPH_NAME);
     g->tensors = vta_arena_array(m->arena, tensors.count, sizeof *g->tensors);
@@ -369,8 +369,8 @@ static vta_status read_signatures(vtac_tflite_model *m, vtac_flat_table root, vt
 static vta_status read_graphs(vtac_tflite_model *m, vtac_flat_table root, vtac_flat_vector graphs,
                               vta_diag *diag)
 {
-    if (graphs.count > MOST_GRAPHS) {
-        return vta_fail(diag, VTA_RANGE, "%u graphs; %d are the most", graphs.count, MOST_GRAPHS);
+    if (graphs.count > MAX_GRAPHS) {
+        return vta_fail(diag, VTA_RANGE, "%u graphs; %d are the most", graphs.count, MAX_GRAPHS);
     }
     m->graphs = vta_arena_array(m->arena, graphs.count, sizeof *m->graphs);
     if (m->graphs == NULL) {

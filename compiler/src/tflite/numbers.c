@@ -169,11 +169,11 @@ vtac_id vtac_tflite_activate(vtac_tflite *im, vtac_id x, const vtac_tflite_tenso
     if (vtac_tflite_quantized(t)) {
         int64_t low;
         int64_t high;
-        int64_t least;
-        int64_t most;
-        vtac_tflite_range(t->type.dtype, &least, &most);
+        int64_t min;
+        int64_t max;
+        vtac_tflite_range(t->type.dtype, &min, &max);
         vtac_tflite_activation_range(im, t, activation, &low, &high);
-        return low <= least && high >= most ? x : vtac_make_clip(m, x, (double)low, (double)high);
+        return low <= min && high >= max ? x : vtac_make_clip(m, x, (double)low, (double)high);
     }
     switch (activation) {
     case TFL_NONE: return x;

@@ -11,7 +11,7 @@
 
 #include "operators.h"
 
-enum { MOST_DEPTH = 8, MOST_WORK = 1 << 20, MOST_VARIABLES = 1 << 12 };
+enum { MAX_DEPTH = 8, MAX_WORK = 1 << 20, MAX_VARIABLES = 1 << 12 };
 
 typedef struct vtac_tflite_variable {
     const char *container, *name;
@@ -58,10 +58,10 @@ static bool may_call(vtac_tflite *im, int64_t number, uint32_t given, uint32_t w
         return false;
     }
     im->work += (uint64_t)model->graphs[number].tensor_count + model->graphs[number].op_count + 1;
-    if (im->depth == MOST_DEPTH || im->work > MOST_WORK) {
+    if (im->depth == MAX_DEPTH || im->work > MAX_WORK) {
         vtac_tflite_refuse(
             im, "graphs that call each other deeper than %d, or too many turns of a loop to write them out",
-            MOST_DEPTH);
+            MAX_DEPTH);
     }
     return im->maker.status == VTA_OK;
 }
@@ -166,7 +166,7 @@ static vtac_id value_of_variable(vtac_tflite *im, vtac_tflite_variable *v);
 static bool save_variables(vtac_tflite *im, vtac_id **values)
 {
     for (int i = 0; i < 3; i++) {
-        values[i] = vtac_make_room(&im->maker, MOST_VARIABLES, sizeof **values);
+        values[i] = vtac_make_room(&im->maker, MAX_VARIABLES, sizeof **values);
     }
     for (uint32_t i = 0; im->maker.status == VTA_OK && i < im->variable_count; i++) {
         values[2][i] = value_of_variable(im, &im->variables[i]);
@@ -278,11 +278,10 @@ void vtac_tflite_import_variable(vtac_tflite *im)
         }
     }
     if (im->variables == NULL) {
-        im->variables = vtac_make_room(m, MOST_VARIABLES, sizeof *im->variables);
+        im->variables = vtac_make_room(m, MAX_VARIABLES, sizeof *im->variables);
     }
-    if (m->status != VTA_OK || at == MOST_VARIABLES || !out->is_resource) {
-        vtac_make_fail(m, VTA_UNSUPPORTED, "a handle that is none, or more than %d variables",
-                       MOST_VARIABLES);
+    if (m->status != VTA_OK || at == MAX_VARIABLES || !out->is_resource) {
+        vtac_make_fail(m, VTA_UNSUPPORTED, "a handle that is none, or more than %d variables", MAX_VARIABLES);
         return;
     }
     if (at == im->variable_count) {

@@ -8,7 +8,7 @@
 #include "operators.h"
 
 typedef struct detection {
-    int64_t most, classes_each, per_class, classes;
+    int64_t max, classes_each, per_class, classes;
     bool regular;
     double score, overlap, scale[4]; /* of y, x, h, w */
     int64_t anchors, columns;        /* the scores' columns: classes, and perhaps one for the background */
@@ -18,7 +18,7 @@ typedef struct detection {
 static void read_options(vtac_tflite *im, detection *d)
 {
     static const char *const scales[] = {"y_scale", "x_scale", "h_scale", "w_scale"};
-    d->most = vtac_tflite_custom_count(im, "max_detections", (double)NAN, 1);
+    d->max = vtac_tflite_custom_count(im, "max_detections", (double)NAN, 1);
     d->classes_each = vtac_tflite_custom_count(im, "max_classes_per_detection", (double)NAN, 1);
     d->per_class = vtac_tflite_custom_count(im, "detections_per_class", 100.0, 1);
     d->classes = vtac_tflite_custom_count(im, "num_classes", (double)NAN, 1);
@@ -97,11 +97,11 @@ static void decode_boxes(vtac_tflite *im, detection *d)
 
 /* The best boxes of each row of scores [1, rows, anchors]: rows of class and anchor, -1 where there is none.
  */
-static vtac_id best_of(vtac_tflite *im, const detection *d, vtac_id scores, int64_t most)
+static vtac_id best_of(vtac_tflite *im, const detection *d, vtac_id scores, int64_t max)
 {
     vtac_import_builder *m = &im->maker;
     const float below = nextafterf((float)d->score, -HUGE_VALF); /* at the threshold is enough */
-    const int64_t count = most < d->anchors ? most : d->anchors;
+    const int64_t count = max < d->anchors ? max : d->anchors;
     const vtac_id in[] = {d->boxes, scores, vtac_make_number(m, VTAC_I64, (double)count),
                           vtac_make_number(m, VTAC_F32, d->overlap),
                           vtac_make_number(m, VTAC_F32, (double)below)};
@@ -153,7 +153,7 @@ static void write_detections(vtac_tflite *im, const detection *d, vtac_id there,
                              vtac_id class, vtac_id score, int64_t each)
 {
     vtac_import_builder *m = &im->maker;
-    const int64_t room = d->most;
+    const int64_t room = d->max;
     const int64_t all = room * each;
     const vtac_id corners = vtac_make_reshape(m, d->boxes, (int64_t[]){d->anchors, 4}, 2);
     vtac_id box = gather_rows(im, corners, anchor);
@@ -191,7 +191,7 @@ static void detect_fast(vtac_tflite *im, const detection *d)
     top_k(im, d->scores, each, best);
     const vtac_id first = vtac_make_slice(m, best[0], 1, 0, 1);
     const vtac_id rows =
-        best_of(im, d, vtac_make_reshape(m, first, (int64_t[]){1, 1, d->anchors}, 3), d->most);
+        best_of(im, d, vtac_make_reshape(m, first, (int64_t[]){1, 1, d->anchors}, 3), d->max);
     const vtac_id found = row_of(im, rows, 2);
     const vtac_id anchor = at_least_zero(im, found);
     const vtac_id there = vtac_make2(m, VTAC_OP_GREATER_OR_EQUAL, found, vtac_make_number(m, VTAC_I64, 0.0));
@@ -228,7 +228,7 @@ static void detect_regular(vtac_tflite *im, const detection *d)
                                      vtac_make_number(m, VTAC_F32, (double)-HUGE_VALF));
     const int64_t count = vtac_made_type(m, there)->dim[0];
     vtac_id best[2] = {0, 0};
-    top_k(im, score, count < d->most ? count : d->most, best);
+    top_k(im, score, count < d->max ? count : d->max, best);
     write_detections(im, d, gather_rows(im, there, best[1]), gather_rows(im, anchor, best[1]),
                      gather_rows(im, class, best[1]), best[0], 1);
 }

@@ -10,7 +10,7 @@
 #include "fixed.h"
 #include "recurrent.h"
 
-enum { MOST_STEPS = 1 << 10, WORD = 15 };
+enum { MAX_STEPS = 1 << 10, WORD = 15 };
 
 /* What the steps need again and again. */
 typedef struct plan {
@@ -339,11 +339,11 @@ static vtac_id next_cell(const plan *p, vtac_id sums, vtac_id cell)
     }
     vtac_id next = vtac_make2(m, VTAC_OP_ADD, kept, added);
     if (l->whole) {
-        double most = INT16_MAX;
+        double max = INT16_MAX;
         if (l->cell_clip > 0.0F) {
-            most = fmin(most, trunc((double)(l->cell_clip / ldexpf(1.0F, p->cell_log))));
+            max = fmin(max, trunc((double)(l->cell_clip / ldexpf(1.0F, p->cell_log))));
         }
-        return vtac_make_clip(m, next, l->cell_clip > 0.0F ? -most : INT16_MIN, most);
+        return vtac_make_clip(m, next, l->cell_clip > 0.0F ? -max : INT16_MIN, max);
     }
     return l->cell_clip > 0.0F ? vtac_make_clip(m, next, (double)-l->cell_clip, (double)l->cell_clip) : next;
 }
@@ -365,8 +365,8 @@ static vtac_id project_integers(const plan *p, vtac_id hidden)
     sum = vtac_tflite_rescale(im, sum, vtac_tfl_scale_of((double)real), VTAC_ROUND_AWAY);
     vtac_id y = vtac_tflite_store(im, sum, p->state, TFL_NONE);
     if (l->projection_clip > 0.0F) {
-        const double most = fmin(127.0, trunc((double)(l->projection_clip / scale_of(p->state))));
-        y = vtac_make_clip(m, y, -most, most);
+        const double max = fmin(127.0, trunc((double)(l->projection_clip / scale_of(p->state))));
+        y = vtac_make_clip(m, y, -max, max);
     }
     return y;
 }
@@ -407,7 +407,7 @@ vtac_id vtac_tflite_lstm_steps(const vtac_tflite_lstm *l, vtac_id x)
     vtac_import_builder *m = &im->maker;
     plan p = {.l = l, .first = l->coupled ? 1 : 0, .gates = l->coupled ? 3 : 4};
     vtac_id *out = vtac_make_room(m, l->steps, sizeof *out);
-    if (l->steps < 1 || l->steps > MOST_STEPS) {
+    if (l->steps < 1 || l->steps > MAX_STEPS) {
         vtac_tflite_refuse(im, "an LSTM of more than 1024 steps, or of none");
     }
     if (l->whole && l->normal && (im->op->intermediate_count < LSTM_GATES || l->units > 1 << 20)) {

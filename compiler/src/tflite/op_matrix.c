@@ -18,10 +18,9 @@ vtac_id vtac_tflite_quantize_rows(vtac_tflite *im, vtac_id x, uint32_t rank, vta
     const vtac_id none = vtac_make_number(m, VTAC_F32, 0.0);
     if (zero == NULL) {
         const vtac_id all = vtac_make_number(m, VTAC_F32, 127.0);
-        const vtac_id most =
+        const vtac_id max =
             vtac_make_reduce(m, VTAC_OP_REDUCE_MAX, vtac_make1(m, VTAC_OP_ABS, x), last, 1, true);
-        const vtac_id safe =
-            vtac_make3(m, VTAC_OP_WHERE, vtac_make2(m, VTAC_OP_EQUAL, most, none), one, most);
+        const vtac_id safe = vtac_make3(m, VTAC_OP_WHERE, vtac_make2(m, VTAC_OP_EQUAL, max, none), one, max);
         *scale = vtac_make2(m, VTAC_OP_DIV, safe, all);
         const vtac_id q = vtac_make2(m, VTAC_OP_MUL, x, vtac_make2(m, VTAC_OP_DIV, all, safe));
         return vtac_make_clip(m, vtac_tflite_round(im, q), -127.0, 127.0);

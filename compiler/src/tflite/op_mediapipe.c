@@ -10,20 +10,20 @@
 
 /* ---- options that are a structure in memory */
 
-enum { PADDING_SAME = 1, PADDING_VALID, MOST_SIDE = 1 << 16 };
+enum { PADDING_SAME = 1, PADDING_VALID, MAX_SIDE = 1 << 16 };
 
-/* Word i, at least `least` and at most 65536. */
-static int64_t option_word(vtac_tflite *im, uint32_t i, int64_t least)
+/* Word i, at least `min` and at most 65536. */
+static int64_t option_word(vtac_tflite *im, uint32_t i, int64_t min)
 {
     const vtac_flat_vector bytes = im->op->custom_options;
     const int64_t value = 4 * (i + 1) <= bytes.count
                               ? (int32_t)(uint32_t)vtac_flat_int_at(
                                     &im->model.flat, (vtac_flat_vector){bytes.at, bytes.count / 4}, i, 4)
                               : INT64_MIN;
-    if (value < least || value > 65536) {
+    if (value < min || value > 65536) {
         vtac_make_fail(&im->maker, VTA_INVALID, "word %u of its options is missing, or not %lld to 65536", i,
-                       (long long)least);
-        return least;
+                       (long long)min);
+        return min;
     }
     return value;
 }
@@ -140,7 +140,7 @@ void vtac_tflite_import_max_pool_argmax(vtac_tflite *im)
         out[a] = padding == PADDING_SAME ? (size + w.stride[a] - 1) / w.stride[a]
                                          : (size - w.kernel[a] + w.stride[a]) / w.stride[a];
         const int64_t more = (out[a] - 1) * w.stride[a] + w.kernel[a] - size;
-        if (out[a] < 1 || out[a] > MOST_SIDE) {
+        if (out[a] < 1 || out[a] > MAX_SIDE) {
             vtac_make_fail(m, VTA_INVALID, "a window of %lld on %lld", (long long)w.kernel[a],
                            (long long)size);
             return;
@@ -196,7 +196,7 @@ void vtac_tflite_import_max_unpool(vtac_tflite *im)
         const int64_t more = (x.dim[a + 1] - 1) * w.stride[a] + w.kernel[a] - out[a];
         w.pads[a] = more > 0 ? more / 2 : 0;
     }
-    if (!vtac_type_equal(&x, &places_type) || out[0] > MOST_SIDE || out[1] > MOST_SIDE || out[0] < 1 ||
+    if (!vtac_type_equal(&x, &places_type) || out[0] > MAX_SIDE || out[1] > MAX_SIDE || out[0] < 1 ||
         out[1] < 1) {
         vtac_make_fail(m, VTA_INVALID,
                        "numbers and their places have other shapes, or the output is too large");
@@ -378,7 +378,7 @@ void vtac_tflite_import_transform_image(vtac_tflite *im)
 
 /* ---- the matrix that turns and scales a rectangle to what encloses some landmarks */
 
-enum { MOST_POINTS = 1 << 12 };
+enum { MAX_POINTS = 1 << 12 };
 
 typedef struct crop {
     int64_t left, right, size[2]; /* of the result: width, height */
@@ -398,12 +398,12 @@ static bool read_crop(vtac_tflite *im, crop *c)
                 .scale = {vtac_tflite_custom_number(im, "scale_x", (double)NAN),
                           vtac_tflite_custom_number(im, "scale_y", (double)NAN)},
                 .target = vtac_tflite_custom_number(im, "target_rotation_radians", (double)NAN),
-                .points = vtac_make_room(&im->maker, MOST_POINTS, sizeof *c->points)};
+                .points = vtac_make_room(&im->maker, MAX_POINTS, sizeof *c->points)};
     if (im->maker.status != VTA_OK) {
         return false;
     }
     c->count =
-        vtac_flex_ints(im->model.flat.bytes + bytes.at, bytes.count, "subset_idxs", c->points, MOST_POINTS);
+        vtac_flex_ints(im->model.flat.bytes + bytes.at, bytes.count, "subset_idxs", c->points, MAX_POINTS);
     bool fits = c->count > 0 && x.dim[0] == 1 && x.dim[2] == 3 && c->left < x.dim[1] && c->right < x.dim[1];
     for (uint32_t i = 0; i < c->count; i++) {
         fits = fits && c->points[i] >= 0 && c->points[i] < x.dim[1];

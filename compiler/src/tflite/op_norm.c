@@ -141,8 +141,8 @@ void vtac_tflite_import_softmax(vtac_tflite *im)
         steps[i] = expf(scale * (float)i);
     }
     x = vtac_make_cast(m, x, VTAC_I32);
-    const vtac_id most = vtac_make_reduce(m, VTAC_OP_REDUCE_MAX, x, &last, 1, true);
-    const vtac_id e = vtac_tflite_look_up(im, vtac_make2(m, VTAC_OP_SUB, most, x), VTAC_F32, steps, STEPS, 0);
+    const vtac_id max = vtac_make_reduce(m, VTAC_OP_REDUCE_MAX, x, &last, 1, true);
+    const vtac_id e = vtac_tflite_look_up(im, vtac_make2(m, VTAC_OP_SUB, max, x), VTAC_F32, steps, STEPS, 0);
     const vtac_id sum = vtac_make_reduce(m, VTAC_OP_REDUCE_SUM, e, &last, 1, true);
     const vtac_id unit = vtac_make2(m, VTAC_OP_MUL, sum, vtac_tflite_scale_value(im, out));
     const vtac_id inverse = vtac_make2(m, VTAC_OP_DIV, vtac_make_number(m, VTAC_F32, 1.0), unit);
@@ -291,12 +291,12 @@ static void log_softmax_bytes(vtac_tflite *im, vtac_id x)
         steps[i] = expf(-in->scale[0] * (float)i);
     }
     x = vtac_make_cast(m, x, VTAC_I32);
-    const vtac_id most = vtac_make_reduce(m, VTAC_OP_REDUCE_MAX, x, &last, 1, true);
-    const vtac_id e = vtac_tflite_look_up(im, vtac_make2(m, VTAC_OP_SUB, most, x), VTAC_F32, steps, STEPS, 0);
+    const vtac_id max = vtac_make_reduce(m, VTAC_OP_REDUCE_MAX, x, &last, 1, true);
+    const vtac_id e = vtac_tflite_look_up(im, vtac_make2(m, VTAC_OP_SUB, max, x), VTAC_F32, steps, STEPS, 0);
     const vtac_id log =
         vtac_make1(m, VTAC_OP_LOG, vtac_make_reduce(m, VTAC_OP_REDUCE_SUM, e, &last, 1, true));
     const vtac_id scale = vtac_tflite_scale_value(im, in);
-    vtac_id away = vtac_make2(m, VTAC_OP_MUL, vtac_make_cast(m, most, VTAC_F32), scale);
+    vtac_id away = vtac_make2(m, VTAC_OP_MUL, vtac_make_cast(m, max, VTAC_F32), scale);
     away =
         vtac_make2(m, VTAC_OP_DIV, vtac_make2(m, VTAC_OP_ADD, away, log), vtac_tflite_scale_value(im, out));
     const vtac_id ratio = vtac_make_number(m, VTAC_F32, (double)(in->scale[0] / out->scale[0]));

@@ -37,12 +37,11 @@ void vtac_tflite_import_sparse_to_dense(vtac_tflite *im)
 /* x, for each row the number of its sum, from 0 on and never falling */
 void vtac_tflite_import_segment_sum(vtac_tflite *im)
 {
-    enum { MOST = 1 << 16 };
+    enum { MAX = 1 << 16 };
     vtac_import_builder *m = &im->maker;
     const vtac_type x = vtac_tflite_type(im, 0);
-    int64_t *rows = vtac_make_room(m, MOST, sizeof *rows);
-    const uint32_t count =
-        rows == NULL ? 0 : vtac_tflite_known_ints(im, 1, "numbers of segments", rows, MOST);
+    int64_t *rows = vtac_make_room(m, MAX, sizeof *rows);
+    const uint32_t count = rows == NULL ? 0 : vtac_tflite_known_ints(im, 1, "numbers of segments", rows, MAX);
     for (uint32_t i = 0; m->status == VTA_OK && i < count; i++) {
         if (rows[i] < (i == 0 ? 0 : rows[i - 1]) || rows[i] > INT32_MAX - 1) {
             vtac_make_fail(m, VTA_INVALID, "segment %lld for row %u", (long long)rows[i], i);
@@ -116,11 +115,11 @@ void vtac_tflite_import_diagonal(vtac_tflite *im)
 /* x; options: limits, rising. How many of them are at most x. */
 void vtac_tflite_import_bucketize(vtac_tflite *im)
 {
-    enum { MOST = 1 << 16 };
+    enum { MAX = 1 << 16 };
     vtac_import_builder *m = &im->maker;
     const vtac_flat_vector list = vtac_flat_list(&im->model.flat, im->op->options, 0, 4);
     const vtac_type x = vtac_tflite_type(im, 0);
-    if (m->status != VTA_OK || list.count > MOST || x.rank >= VTAC_MAX_RANK) {
+    if (m->status != VTA_OK || list.count > MAX || x.rank >= VTAC_MAX_RANK) {
         vtac_tflite_refuse(im, "%u limits for rank %u", list.count, x.rank);
         return;
     }
@@ -207,9 +206,9 @@ void vtac_tflite_import_unsorted_segment(vtac_tflite *im)
     for (uint32_t i = at.rank; fits && i < x.rank; i++) {
         type.dim[i - at.rank + 1] = x.dim[i];
     }
-    enum { MOST = 1 << 26 };
+    enum { MAX = 1 << 26 };
     const int64_t count = fits ? vtac_type_elements(&type) : -1;
-    if (count < 0 || count > MOST) {
+    if (count < 0 || count > MAX) {
         vtac_make_fail(m, VTA_INVALID,
                        "numbers of segments of rank %u for %s of rank %u, %lld segments; up to 2^26 results",
                        at.rank, vtac_dtype_name(x.dtype), x.rank, (long long)segments);
@@ -312,10 +311,10 @@ void vtac_tflite_import_unique(vtac_tflite *im)
         vtac_make_fail(m, VTA_INVALID, "a list has rank 1");
         return;
     }
-    enum { MOST = 1 << 14 };
+    enum { MAX = 1 << 14 };
     const int64_t all = x->type.dim[0];
-    if (all > MOST) {
-        vtac_tflite_refuse(im, "%lld elements; up to %d are taken", (long long)all, MOST);
+    if (all > MAX) {
+        vtac_tflite_refuse(im, "%lld elements; up to %d are taken", (long long)all, MAX);
     }
     int64_t *first = vtac_make_room(m, all + 1, sizeof *first);
     int64_t *which = vtac_make_room(m, all + 1, sizeof *which);

@@ -10,7 +10,7 @@
 
 #include "operators.h"
 
-enum { WORDS = 4, ROUNDS = 10, MOST_DRAWN = 1 << 24 };
+enum { WORDS = 4, ROUNDS = 10, MAX_DRAWN = 1 << 24 };
 
 typedef struct philox {
     uint32_t key[2], counter[WORDS];
@@ -69,7 +69,7 @@ void vtac_tflite_import_random(vtac_tflite *im)
         type.dim[i] = type.dim[i] < 0 ? INT64_MAX : type.dim[i]; /* too many */
     }
     const int64_t count = vtac_type_elements(&type);
-    if (im->maker.status == VTA_OK && (count < 0 || count > MOST_DRAWN)) {
+    if (im->maker.status == VTA_OK && (count < 0 || count > MAX_DRAWN)) {
         vtac_tflite_refuse(im, "random numbers are up to 2^24 floats");
         return;
     }
@@ -98,8 +98,8 @@ void vtac_tflite_import_multinomial(vtac_tflite *im)
     const vtac_type x = vtac_tflite_type(im, 0);
     int64_t samples = 0;
     if (vtac_tflite_known_ints(im, 1, "count of samples", &samples, 1) != 1 || x.rank != 2 ||
-        x.dtype != VTAC_F32 || x.dim[1] < 1 || samples < 0 || samples > MOST_DRAWN ||
-        x.dim[0] * samples > MOST_DRAWN || x.dim[0] * samples > MOST_DRAWN / x.dim[1]) {
+        x.dtype != VTAC_F32 || x.dim[1] < 1 || samples < 0 || samples > MAX_DRAWN ||
+        x.dim[0] * samples > MAX_DRAWN || x.dim[0] * samples > MAX_DRAWN / x.dim[1]) {
         vtac_tflite_refuse(
             im, "%lld samples of %s of rank %u; f32 of rank 2, and up to 2^24 samples times classes",
             (long long)samples, vtac_dtype_name(x.dtype), x.rank);
@@ -123,10 +123,10 @@ void vtac_tflite_import_multinomial(vtac_tflite *im)
     const vtac_id logits = vtac_make_cast(m, vtac_tflite_plain(im, 0), VTAC_F64);
     const vtac_id there = vtac_make2(m, VTAC_OP_LESS_OR_EQUAL, vtac_make1(m, VTAC_OP_ABS, logits),
                                      vtac_make_number(m, VTAC_F64, (double)FLT_MAX));
-    const vtac_id least = vtac_make_number(m, VTAC_F64, -(double)FLT_MAX);
-    const vtac_id finite = vtac_make3(m, VTAC_OP_WHERE, there, logits, least);
-    const vtac_id most = vtac_make_reduce(m, VTAC_OP_REDUCE_MAX, finite, &last, 1, true);
-    vtac_id weights = vtac_make1(m, VTAC_OP_EXP, vtac_make2(m, VTAC_OP_SUB, finite, most));
+    const vtac_id min = vtac_make_number(m, VTAC_F64, -(double)FLT_MAX);
+    const vtac_id finite = vtac_make3(m, VTAC_OP_WHERE, there, logits, min);
+    const vtac_id max = vtac_make_reduce(m, VTAC_OP_REDUCE_MAX, finite, &last, 1, true);
+    vtac_id weights = vtac_make1(m, VTAC_OP_EXP, vtac_make2(m, VTAC_OP_SUB, finite, max));
     weights = vtac_make3(m, VTAC_OP_WHERE, there, weights, vtac_make_number(m, VTAC_F64, 0.0));
     const vtac_id sums = vtac_make2(m, VTAC_OP_CUM_SUM, weights, vtac_make_number(m, VTAC_I64, 1.0));
     const vtac_id total = vtac_make_reshape(m, vtac_make_slice(m, sums, 1, x.dim[1] - 1, x.dim[1]),

@@ -165,16 +165,16 @@ void vtac_tflite_import_mean(vtac_tflite *im)
 /* Products of quantized integers: number by number, each product scaled, in the order of the file. */
 static void reduce_products(vtac_tflite *im, const int64_t *axes, uint32_t used, int64_t count, bool keep)
 {
-    enum { MOST = 4096 };
+    enum { MAX = 4096 };
     vtac_import_builder *m = &im->maker;
     const vtac_tflite_tensor *in = vtac_tflite_in(im, 0);
     const vtac_tflite_tensor *out = vtac_tflite_out(im, 0);
     const vtac_type x = vtac_tflite_type(im, 0);
     if (!vtac_tflite_quantized(out) || in->type.dtype != out->type.dtype || in->type.dtype == VTAC_U8 ||
-        count < 1 || count > MOST) {
+        count < 1 || count > MAX) {
         vtac_tflite_refuse(im, "products of %lld of %s in %s; 1 to %d of i8 or i16 are taken",
                            (long long)count, vtac_dtype_name(in->type.dtype),
-                           vtac_dtype_name(out->type.dtype), MOST);
+                           vtac_dtype_name(out->type.dtype), MAX);
         return;
     }
     int64_t order[VTAC_MAX_RANK];

@@ -131,12 +131,12 @@ static vtac_id corner_weights(vtac_tflite *im, const axis_plan *rows, const axis
 static vtac_id blend_floats(vtac_tflite *im, vtac_id x, const axis_plan *rows, const axis_plan *columns,
                             const resize *r)
 {
-    enum { MOST = 1 << 24 }; /* there is a table for each neighbour */
+    enum { MAX = 1 << 24 }; /* there is a table for each neighbour */
     vtac_import_builder *m = &im->maker;
     vtac_id sum = 0;
-    if (r->to[0] * r->to[1] > MOST) {
+    if (r->to[0] * r->to[1] > MAX) {
         vtac_tflite_refuse(im, "planes of %lld x %lld; up to %d places are taken", (long long)r->to[0],
-                           (long long)r->to[1], MOST);
+                           (long long)r->to[1], MAX);
         return 0;
     }
     for (int k = 0; k < 4; k++) {

@@ -251,8 +251,8 @@ void vtac_tflite_import_slice(vtac_tflite *im)
 /* x, begin, end, step; options: masks of begin, end, ellipsis, new axes, axes that go */
 void vtac_tflite_import_strided_slice(vtac_tflite *im)
 {
-    enum { MOST = 2 * VTAC_MAX_RANK };
-    int64_t given[3][MOST];
+    enum { MAX = 2 * VTAC_MAX_RANK };
+    int64_t given[3][MAX];
     uint32_t mask[5];
     const vtac_type x = vtac_tflite_type(im, 0);
     uint32_t count = 0;
@@ -265,7 +265,7 @@ void vtac_tflite_import_strided_slice(vtac_tflite *im)
                                                       i == 0   ? "begin"
                                                       : i == 1 ? "end"
                                                                : "step",
-                                                      given[i], MOST);
+                                                      given[i], MAX);
         if (i > 0 && found != count) {
             vtac_make_fail(&im->maker, VTA_INVALID, "begin, end and step of %u and %u axes", count, found);
         }
@@ -280,7 +280,7 @@ void vtac_tflite_import_strided_slice(vtac_tflite *im)
     int64_t begin[VTAC_MAX_RANK];
     int64_t end[VTAC_MAX_RANK];
     int64_t step[VTAC_MAX_RANK];
-    int64_t shape[MOST];
+    int64_t shape[MAX];
     uint32_t added = 0;
     for (uint32_t i = 0; i < count; i++) {
         added += mask[3] >> i & 1;
@@ -289,7 +289,7 @@ void vtac_tflite_import_strided_slice(vtac_tflite *im)
     uint32_t axis = 0;
     uint32_t rank = 0;
     bool goes[VTAC_MAX_RANK] = {false};
-    bool new_axis[MOST] = {false};
+    bool new_axis[MAX] = {false};
     for (uint32_t i = 0; i < count; i++) {
         if (mask[2] >> i & 1) { /* all that the others leave */
             for (uint32_t left = x.rank > named ? x.rank - named : 0; left > 0 && axis < x.rank; left--) {
@@ -304,7 +304,7 @@ void vtac_tflite_import_strided_slice(vtac_tflite *im)
             new_axis[rank++] = true;
             continue;
         }
-        if (axis >= x.rank || given[2][i] == 0 || rank >= MOST) {
+        if (axis >= x.rank || given[2][i] == 0 || rank >= MAX) {
             vtac_make_fail(&im->maker, VTA_INVALID, "a slice of more than %u axes, or with a step of 0",
                            x.rank);
             return;
@@ -348,7 +348,7 @@ void vtac_tflite_import_strided_slice(vtac_tflite *im)
     const vtac_id y = make_slice(im, vtac_tflite_plain(im, 0), begin, end, step, x.rank);
     const vtac_type *type = vtac_made_type(&im->maker, y);
     uint32_t from = 0;
-    for (uint32_t i = 0; i < rank && i < MOST; i++) {
+    for (uint32_t i = 0; i < rank && i < MAX; i++) {
         while (from < x.rank && goes[from]) {
             from++;
         }
@@ -365,13 +365,13 @@ void vtac_tflite_import_strided_slice(vtac_tflite *im)
 void vtac_tflite_import_split(vtac_tflite *im)
 {
     vtac_import_builder *m = &im->maker;
-    enum { MOST = 1024 };
+    enum { MAX = 1024 };
     const uint32_t source = im->how == 0 ? 1 : 0;
     int64_t axis = 0;
-    int64_t sizes[MOST];
+    int64_t sizes[MAX];
     const vtac_type x = vtac_tflite_type(im, source);
     if (vtac_tflite_known_ints(im, im->how == 0 ? 0 : 2, "axis", &axis, 1) != 1 ||
-        im->op->output_count > MOST || im->op->output_count == 0) {
+        im->op->output_count > MAX || im->op->output_count == 0) {
         vtac_make_fail(m, VTA_INVALID, "%u parts", im->op->output_count);
         return;
     }
@@ -384,7 +384,7 @@ void vtac_tflite_import_split(vtac_tflite *im)
         for (uint32_t i = 0; i < count; i++) {
             sizes[i] = x.dim[at] / count;
         }
-    } else if (vtac_tflite_known_ints(im, 1, "sizes", sizes, MOST) != count) {
+    } else if (vtac_tflite_known_ints(im, 1, "sizes", sizes, MAX) != count) {
         vtac_make_fail(m, VTA_INVALID, "sizes for %u parts", count);
         return;
     }
@@ -445,14 +445,14 @@ static vtac_id part_in_scale(vtac_tflite *im, vtac_id x, const vtac_tflite_tenso
 /* options: axis, activation */
 void vtac_tflite_import_concat(vtac_tflite *im)
 {
-    enum { MOST = 256 };
-    vtac_id parts[MOST];
+    enum { MAX = 256 };
+    vtac_id parts[MAX];
     const vtac_type first = vtac_tflite_type(im, 0);
     const uint32_t axis = vtac_tflite_wrap(im, vtac_tflite_option(im, 0, 4, 0), first.rank);
     const uint32_t count = im->op->input_count;
     bool planes = first.rank == 4;
     bool any = false;
-    if (im->maker.status != VTA_OK || count > MOST) {
+    if (im->maker.status != VTA_OK || count > MAX) {
         vtac_tflite_refuse(im, "%u parts", count);
         return;
     }
@@ -475,12 +475,12 @@ void vtac_tflite_import_concat(vtac_tflite *im)
 /* options: count, axis */
 void vtac_tflite_import_pack(vtac_tflite *im)
 {
-    enum { MOST = 256 };
-    vtac_id parts[MOST];
+    enum { MAX = 256 };
+    vtac_id parts[MAX];
     const vtac_type x = vtac_tflite_type(im, 0);
     const uint32_t count = im->op->input_count;
     const uint32_t at = vtac_tflite_wrap(im, vtac_tflite_option(im, 1, 4, 0), x.rank + 1);
-    if (im->maker.status != VTA_OK || count > MOST || x.rank >= VTAC_MAX_RANK) {
+    if (im->maker.status != VTA_OK || count > MAX || x.rank >= VTAC_MAX_RANK) {
         vtac_tflite_refuse(im, "%u parts of rank %u", count, x.rank);
         return;
     }

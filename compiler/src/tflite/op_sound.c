@@ -7,7 +7,7 @@
 
 #include "operators.h"
 
-enum { MOST_PLACES = 1 << 24 }; /* of a table */
+enum { MAX_PLACES = 1 << 24 }; /* of a table */
 
 static const double pi = 3.14159265358979323846;
 
@@ -16,9 +16,9 @@ typedef double fill_fn(const void *context, int64_t row, int64_t column);
 
 static vtac_id table_of(vtac_tflite *im, int64_t rows, int64_t columns, fill_fn *fill, const void *context)
 {
-    if (rows * columns > MOST_PLACES) {
+    if (rows * columns > MAX_PLACES) {
         vtac_tflite_refuse(im, "a table of %lld x %lld; up to %d numbers are taken", (long long)rows,
-                           (long long)columns, MOST_PLACES);
+                           (long long)columns, MAX_PLACES);
     }
     double *room = vtac_make_room(&im->maker, rows * columns, sizeof *room);
     for (int64_t i = 0; room != NULL && i < rows * columns; i++) {
@@ -56,9 +56,9 @@ static vtac_id square_of(vtac_tflite *im, vtac_id frames, const spectrum *s)
 static vtac_id frames_of(vtac_tflite *im, vtac_id x, int64_t frames, int64_t window, int64_t stride)
 {
     vtac_import_builder *m = &im->maker;
-    if (frames * window > MOST_PLACES) {
+    if (frames * window > MAX_PLACES) {
         vtac_tflite_refuse(im, "%lld windows of %lld samples; up to %d samples in all are taken",
-                           (long long)frames, (long long)window, MOST_PLACES);
+                           (long long)frames, (long long)window, MAX_PLACES);
     }
     int64_t *places = vtac_make_room(m, frames * window, sizeof *places);
     for (int64_t i = 0; places != NULL && i < frames * window; i++) {
@@ -193,7 +193,7 @@ void vtac_tflite_import_mfcc(vtac_tflite *im)
                .wanted = vtac_tflite_custom_count(im, "dct_coefficient_count", 13.0, 1)};
     if (m->status != VTA_OK || x.rank != 3 || x.dtype != VTAC_F32 || x.dim[2] < 2 ||
         vtac_type_elements(&rate) != 1 || rate.dtype != VTAC_I32 || !(low >= 0.0 && high > low) ||
-        b.wanted > b.count || x.dim[2] > MOST_PLACES / (b.count + 2)) {
+        b.wanted > b.count || x.dim[2] > MAX_PLACES / (b.count + 2)) {
         vtac_make_fail(m, VTA_INVALID,
                        "a spectrum of rank %u from %g to %g Hz, %lld of %lld coefficients; expected f32 of "
                        "rank 3, one i32, the samples a second, and 2^24 frequencies by bands at most",

@@ -7,7 +7,7 @@
 
 #include "operators.h"
 
-enum { MOST_LENGTH = 1 << 13 };
+enum { MAX_LENGTH = 1 << 13 };
 
 /* [length][length / 2 + 1] cosines or negated sines, of the numbers that there are. */
 static vtac_id wave_table(vtac_tflite *im, int64_t given, int64_t length, bool sines)
@@ -31,10 +31,10 @@ void vtac_tflite_import_rfft(vtac_tflite *im)
     int64_t length[2] = {0, 0};
     const vtac_type x = vtac_tflite_type(im, 0);
     if (vtac_tflite_known_ints(im, 1, "length", length, 2) != 2 || x.rank < 2 || x.dtype != VTAC_F32 ||
-        length[0] != 1 || x.dim[x.rank - 2] != 1 || length[1] < 2 || length[1] > MOST_LENGTH ||
+        length[0] != 1 || x.dim[x.rank - 2] != 1 || length[1] < 2 || length[1] > MAX_LENGTH ||
         x.dim[x.rank - 1] < 1) {
         vtac_tflite_refuse(im, "a transform of %lld by %lld; of one row of 2 to %d numbers",
-                           (long long)length[0], (long long)length[1], MOST_LENGTH);
+                           (long long)length[0], (long long)length[1], MAX_LENGTH);
         return;
     }
     vtac_id rows = vtac_tflite_plain(im, 0);

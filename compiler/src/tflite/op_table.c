@@ -430,18 +430,18 @@ void vtac_tflite_import_fake_quant(vtac_tflite *im)
     vtac_import_builder *m = &im->maker;
     bool planes;
     vtac_id x = vtac_tflite_either(im, 0, &planes);
-    const float least = vtac_tflite_option_float(im, 0, 0.0F);
-    const float most = vtac_tflite_option_float(im, 1, 0.0F);
+    const float min = vtac_tflite_option_float(im, 0, 0.0F);
+    const float max = vtac_tflite_option_float(im, 1, 0.0F);
     const int64_t bits = vtac_tflite_option(im, 2, 4, 0);
-    if (!vtac_tflite_is_float(vtac_tflite_in(im, 0)) || !(most > least) || bits < 2 || bits > 16 ||
-        least > 0.0F || most < 0.0F) {
-        vtac_tflite_refuse(im, "%g to %g in %lld bits", (double)least, (double)most, (long long)bits);
+    if (!vtac_tflite_is_float(vtac_tflite_in(im, 0)) || !(max > min) || bits < 2 || bits > 16 || min > 0.0F ||
+        max < 0.0F) {
+        vtac_tflite_refuse(im, "%g to %g in %lld bits", (double)min, (double)max, (long long)bits);
         return;
     }
     const float bottom = vtac_tflite_option(im, 3, 1, 0) != 0 ? 1.0F : 0.0F;
     const float top = (float)((1 << bits) - 1);
-    const float scale = (most - least) / (top - bottom);
-    const float zero = fminf(top, fmaxf(bottom, roundf(bottom - least / scale)));
+    const float scale = (max - min) / (top - bottom);
+    const float zero = fminf(top, fmaxf(bottom, roundf(bottom - min / scale)));
     const float low = (bottom - zero) * scale;
     const float high = (top - zero) * scale;
     x = vtac_make_clip(m, x, (double)low, (double)high);

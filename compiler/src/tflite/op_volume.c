@@ -161,10 +161,10 @@ void vtac_tflite_import_broadcast_args(vtac_tflite *im)
     int64_t out[VTAC_MAX_RANK];
     rank[0] = vtac_tflite_known_ints(im, 0, "shape", side[0], VTAC_MAX_RANK);
     rank[1] = vtac_tflite_known_ints(im, 1, "shape", side[1], VTAC_MAX_RANK);
-    const uint32_t most = rank[0] > rank[1] ? rank[0] : rank[1];
-    for (uint32_t i = 0; i < most; i++) {
-        const int64_t a = i + rank[0] < most ? 1 : side[0][i + rank[0] - most];
-        const int64_t b = i + rank[1] < most ? 1 : side[1][i + rank[1] - most];
+    const uint32_t max = rank[0] > rank[1] ? rank[0] : rank[1];
+    for (uint32_t i = 0; i < max; i++) {
+        const int64_t a = i + rank[0] < max ? 1 : side[0][i + rank[0] - max];
+        const int64_t b = i + rank[1] < max ? 1 : side[1][i + rank[1] - max];
         out[i] = a == 1 ? b : a;
         if (a != b && a != 1 && b != 1) {
             vtac_make_fail(m, VTA_INVALID, "sizes %lld and %lld", (long long)a, (long long)b);
@@ -172,7 +172,7 @@ void vtac_tflite_import_broadcast_args(vtac_tflite *im)
         }
     }
     vtac_tflite_set(im, 0,
-                    vtac_make_cast(m, vtac_make_ints(m, out, most), vtac_tflite_out(im, 0)->type.dtype));
+                    vtac_make_cast(m, vtac_make_ints(m, out, max), vtac_tflite_out(im, 0)->type.dtype));
 }
 
 /* x, what is put into it, where its first element goes (cut so that all of it fits) */
@@ -201,8 +201,8 @@ void vtac_tflite_import_update_slice(vtac_tflite *im)
     vtac_id y = vtac_tflite_plain(im, 1);
     for (uint32_t a = x.rank; a-- > 0;) {
         /* around it on this axis: x, where the axes before are those of the part */
-        const int64_t most = x.dim[a] - part.dim[a];
-        begin[a] = begin[a] < 0 ? 0 : begin[a] > most ? most : begin[a];
+        const int64_t max = x.dim[a] - part.dim[a];
+        begin[a] = begin[a] < 0 ? 0 : begin[a] > max ? max : begin[a];
         vtac_id around = vtac_tflite_plain(im, 0);
         for (uint32_t k = 0; k < a && m->status == VTA_OK; k++) {
             const int64_t free_k = x.dim[k] - part.dim[k];
@@ -211,7 +211,7 @@ void vtac_tflite_import_update_slice(vtac_tflite *im)
         }
         const vtac_id pieces[] = {
             begin[a] == 0 ? 0 : vtac_make_slice(m, around, a, 0, begin[a]), y,
-            begin[a] == most ? 0 : vtac_make_slice(m, around, a, begin[a] + part.dim[a], x.dim[a])};
+            begin[a] == max ? 0 : vtac_make_slice(m, around, a, begin[a] + part.dim[a], x.dim[a])};
         vtac_id there[3];
         uint32_t count = 0;
         for (int i = 0; i < 3; i++) {

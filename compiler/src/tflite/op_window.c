@@ -6,13 +6,13 @@
 
 #include "operators.h"
 
-enum { MOST_WINDOW = 1 << 12, MOST_APART = 1 << 16, MOST_KNOWN = 1 << 26 };
-static const int64_t most = INT64_C(1) << 34;
+enum { MAX_WINDOW = 1 << 12, MAX_APART = 1 << 16, MAX_KNOWN = 1 << 26 };
+static const int64_t max = INT64_C(1) << 34;
 
 /* Whether so much work is not too much; what is known is done while the model is read. */
 static bool can_do(vtac_tflite *im, double work)
 {
-    const bool good = work <= (double)(vtac_tflite_known(im, 0) ? MOST_KNOWN : most);
+    const bool good = work <= (double)(vtac_tflite_known(im, 0) ? MAX_KNOWN : max);
     if (im->maker.status == VTA_OK && !good) {
         vtac_tflite_refuse(im, "%g steps; up to 2^34 are taken, 2^26 where all is known", work);
     }
@@ -61,7 +61,7 @@ void vtac_tflite_import_reduce_window(vtac_tflite *im)
     const bool logical = (op == VTAC_OP_AND || op == VTAC_OP_OR) && x.dtype != VTAC_BOOL;
     vtac_id y = logical ? vtac_make_cast(m, vtac_tflite_plain(im, 0), VTAC_BOOL) : vtac_tflite_plain(im, 0);
     for (uint32_t a = 0; a < x.rank && m->status == VTA_OK; a++) {
-        const int64_t reach = size[a] < 1 || size[a] > MOST_WINDOW || apart[a] < 1 || apart[a] > MOST_APART
+        const int64_t reach = size[a] < 1 || size[a] > MAX_WINDOW || apart[a] < 1 || apart[a] > MAX_APART
                                   ? INT64_MAX
                                   : (size[a] - 1) * apart[a] + 1;
         if (reach > x.dim[a] || stride[a] < 1 || stride[a] > 1 << 30) {
@@ -105,7 +105,7 @@ void vtac_tflite_import_dilate(vtac_tflite *im)
     vtac_id y = vtac_tflite_plain(im, 0);
     const vtac_id between = vtac_make_reshape(m, vtac_tflite_plain(im, 2), NULL, 0);
     for (uint32_t a = 0; a < x.rank && m->status == VTA_OK; a++) {
-        if (apart[a] < 1 || apart[a] > MOST_APART || x.dim[a] < 1) {
+        if (apart[a] < 1 || apart[a] > MAX_APART || x.dim[a] < 1) {
             vtac_make_fail(m, VTA_INVALID, "axis %u: %lld elements, each %lld", a, (long long)x.dim[a],
                            (long long)apart[a]);
             return;

@@ -16,8 +16,8 @@ typedef struct vtac_tflite_operator {
     int32_t how;     /* what the row hands to the function */
 } vtac_tflite_operator;
 
-#define TFL_OP(code, name, least, fn, how) vtac_tflite_import_fn vtac_tflite_import_##fn;
-#define TFL_CUSTOM(name, least, fn)        vtac_tflite_import_fn vtac_tflite_import_##fn;
+#define TFL_OP(code, name, min, fn, how) vtac_tflite_import_fn vtac_tflite_import_##fn;
+#define TFL_CUSTOM(name, min, fn)        vtac_tflite_import_fn vtac_tflite_import_##fn;
 #include "operators.def"
 
 /* NULL: not one that is taken. */

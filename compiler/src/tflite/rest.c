@@ -9,14 +9,14 @@
 #include "vta/fail.h"
 #include "vtac/flow.h"
 
-enum { MOST_REST = 1 << 10, MOST_PARTS = 16, MOST_WORDS = 4 + VTAC_MAX_RANK };
+enum { MAX_REST = 1 << 10, MAX_PARTS = 16, MAX_WORDS = 4 + VTAC_MAX_RANK };
 
 typedef struct rest_insn {
     vta_flow_op op;
     const char *name;
-    uint32_t in[MOST_PARTS], out[3];
+    uint32_t in[MAX_PARTS], out[3];
     uint32_t in_count, out_count, word_count;
-    int64_t words[MOST_WORDS];
+    int64_t words[MAX_WORDS];
 } rest_insn;
 
 /* A slot that the segment fills, or a constant. */
@@ -26,8 +26,8 @@ typedef struct rest_value {
 } rest_value;
 
 struct vtac_tflite_rest {
-    rest_insn insns[MOST_REST];
-    rest_value values[MOST_REST];
+    rest_insn insns[MAX_REST];
+    rest_value values[MAX_REST];
     uint32_t insn_count, value_count, slot_count;
 };
 
@@ -43,8 +43,8 @@ static bool has_rest(vtac_tflite *im)
         }
     }
     if (im->maker.status == VTA_OK &&
-        (im->rest->insn_count + 3 > MOST_REST || im->rest->value_count + MOST_PARTS + 2 > MOST_REST)) {
-        vtac_tflite_refuse(im, "more than %d operators on lists whose length the run finds", MOST_REST / 3);
+        (im->rest->insn_count + 3 > MAX_REST || im->rest->value_count + MAX_PARTS + 2 > MAX_REST)) {
+        vtac_tflite_refuse(im, "more than %d operators on lists whose length the run finds", MAX_REST / 3);
     }
     return im->maker.status == VTA_OK;
 }
@@ -197,13 +197,13 @@ static bool as_instruction(vtac_tflite *im, vta_flow_op *op, uint32_t *inputs, i
                (im->op->code != 40 || vtac_tflite_is_float(vtac_tflite_in(im, 0)));
     case 43: { /* SQUEEZE */
         const vtac_flat_vector axes = vtac_flat_list(&im->model.flat, im->op->options, 0, 4);
-        const uint32_t most = axes.count < VTAC_MAX_RANK ? axes.count : VTAC_MAX_RANK;
-        for (uint32_t i = 0; i < most; i++) {
+        const uint32_t max = axes.count < VTAC_MAX_RANK ? axes.count : VTAC_MAX_RANK;
+        for (uint32_t i = 0; i < max; i++) {
             list[i] = vtac_flat_int_at(&im->model.flat, axes, i, 4);
         }
         *op = VTA_FLOW_SQUEEZE;
-        *count = put_list(words, list, most);
-        words[0] = most == 0 ? -1 : words[0]; /* all that are 1 */
+        *count = put_list(words, list, max);
+        words[0] = max == 0 ? -1 : words[0]; /* all that are 1 */
         return axes.count <= VTAC_MAX_RANK;
     }
     case 70: /* EXPAND_DIMS */
@@ -224,15 +224,15 @@ void vtac_tflite_rest_operator(vtac_tflite *im)
     vta_flow_op op = VTA_FLOW_OPS;
     uint32_t inputs;
     uint32_t count;
-    uint32_t in[MOST_PARTS];
-    int64_t words[MOST_WORDS];
+    uint32_t in[MAX_PARTS];
+    int64_t words[MAX_WORDS];
     if (!has_rest(im)) {
         return;
     }
     const bool taken = as_instruction(im, &op, &inputs, words, &count);
     for (uint32_t i = 0; i < im->op->input_count; i++) {
         if (im->maker.status == VTA_OK &&
-            (!taken || inputs > MOST_PARTS || (i >= inputs && vtac_tflite_in(im, i)->slot != 0))) {
+            (!taken || inputs > MAX_PARTS || (i >= inputs && vtac_tflite_in(im, i)->slot != 0))) {
             vtac_tflite_refuse(
                 im, "how long its input is depends on the network's inputs; over such go GATHER, GATHER_ND, "
                     "CONCATENATION, RESHAPE, SQUEEZE, EXPAND_DIMS and TRANSPOSE, and over numbers without a "
@@ -353,7 +353,7 @@ vta_status vtac_tflite_finish_rest(vtac_tflite *im, vta_diag *diag)
     for (uint32_t i = 0; i < graph->output_count; i++) {
         vtac_tflite_tensor *t = &graph->tensors[graph->outputs[i]];
         const char *name = im->model.output_names != NULL ? im->model.output_names[i] : t->name;
-        if (r->value_count + 1 >= MOST_REST) {
+        if (r->value_count + 1 >= MAX_REST) {
             return vta_fail(diag, VTA_UNSUPPORTED, "so many outputs beside lists whose length the run finds");
         }
         const uint32_t slot = t->type.dtype == VTAC_NO_DTYPE ? 0 : slot_of(im, t);

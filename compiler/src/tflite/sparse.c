@@ -11,7 +11,7 @@
 enum { ORDER, BLOCKS, AXES };
 enum { FORMAT, DENSE_SIZE, SEGMENTS_TYPE, SEGMENTS, INDICES_TYPE, INDICES };
 enum { VALUES = 0, INT32_LIST = 1, UINT16_LIST, UINT8_LIST };
-enum { MOST_AXES = 2 * VTAC_MAX_RANK, MOST_BYTES = 1 << 30 };
+enum { MAX_AXES = 2 * VTAC_MAX_RANK, MAX_BYTES = 1 << 30 };
 
 typedef struct list {
     vtac_flat_vector at;
@@ -27,9 +27,9 @@ typedef struct sparse_axis {
 
 typedef struct walk {
     vtac_flat *flat;
-    sparse_axis axes[MOST_AXES];
+    sparse_axis axes[MAX_AXES];
     uint32_t count, rank;
-    int64_t stride[MOST_AXES]; /* elements of the whole tensor, by number */
+    int64_t stride[MAX_AXES]; /* elements of the whole tensor, by number */
     const uint8_t *from;
     uint8_t *to;
     uint64_t given, elements, bytes; /* values; of the whole; of an element */
@@ -87,9 +87,9 @@ static bool begin_walk(walk *w, vtac_flat_table sparsity, const vtac_type *type)
     const vtac_flat_vector order = vtac_flat_list(f, sparsity, ORDER, 4);
     const vtac_flat_vector blocks = vtac_flat_list(f, sparsity, BLOCKS, 4);
     const vtac_flat_vector axes = vtac_flat_list(f, sparsity, AXES, 4);
-    int64_t size[MOST_AXES] = {0};
-    bool seen[MOST_AXES] = {false};
-    if (order.count > MOST_AXES || axes.count != order.count || order.count != type->rank + blocks.count) {
+    int64_t size[MAX_AXES] = {0};
+    bool seen[MAX_AXES] = {false};
+    if (order.count > MAX_AXES || axes.count != order.count || order.count != type->rank + blocks.count) {
         return false;
     }
     w->count = order.count;
@@ -141,8 +141,8 @@ vta_status vtac_tflite_make_dense(vtac_tflite_model *m, vtac_flat_table sparsity
     walk w = {.flat = &m->flat, .from = t->data, .bytes = vtac_dtype_bytes(t->type.dtype)};
     w.elements = (uint64_t)vtac_type_elements(&t->type);
     w.given = size / w.bytes;
-    w.left = (w.elements + 1) * (MOST_AXES + 1);
-    if (w.elements > MOST_BYTES / w.bytes) {
+    w.left = (w.elements + 1) * (MAX_AXES + 1);
+    if (w.elements > MAX_BYTES / w.bytes) {
         return vta_fail(diag, VTA_RANGE, "tensor '%s' is too large", t->name);
     }
     w.to = vta_arena_array(m->arena, w.elements, w.bytes);

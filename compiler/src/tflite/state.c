@@ -7,7 +7,7 @@
 
 #include "operators.h"
 
-enum { MOST_STATES = 1 << 12 };
+enum { MAX_STATES = 1 << 12 };
 
 typedef struct vtac_tflite_state {
     vtac_id input;
@@ -18,10 +18,10 @@ static vtac_id add_state(vtac_tflite *im, const char *name, const vtac_type *typ
 {
     vtac_import_builder *m = &im->maker;
     if (im->states == NULL) {
-        im->states = vtac_make_room(m, MOST_STATES, sizeof *im->states);
+        im->states = vtac_make_room(m, MAX_STATES, sizeof *im->states);
     }
-    if (m->status == VTA_OK && im->state_count == MOST_STATES) {
-        vtac_tflite_refuse(im, "more than %d states", MOST_STATES);
+    if (m->status == VTA_OK && im->state_count == MAX_STATES) {
+        vtac_tflite_refuse(im, "more than %d states", MAX_STATES);
     }
     if (m->status != VTA_OK) {
         return 0;

@@ -17,7 +17,7 @@
 #include "vta/str.h"
 #include "vtac/tune.h"
 
-enum { MOST_FILE = 1 << 30 };
+enum { MAX_FILE = 1 << 30 };
 
 extern const char *const vtac_shipped_records[]; /* generated from compiler/records; the last is NULL */
 
@@ -74,7 +74,7 @@ vta_status vtac_records_read(const char *path, vtac_records *records, vta_diag *
 {
     vta_lines lines;
     records->items.item_size = sizeof(vtac_record);
-    VTA_TRY(vta_lines_read(path, MOST_FILE, &lines, diag));
+    VTA_TRY(vta_lines_read(path, MAX_FILE, &lines, diag));
     vta_status status = VTA_OK;
     for (size_t i = 0; i < lines.count && status == VTA_OK; i++) {
         const char *line = lines.line[i];
@@ -119,12 +119,12 @@ bool vtac_records_any(const vtac_records *records, const char *target)
 bool vtac_records_find(const vtac_records *records, const char *target, const vtac_kernel_space *space,
                        uint32_t *point)
 {
-    double least = HUGE_VAL;
+    double min = HUGE_VAL;
     bool proved = false;
     bool found = false;
     for (size_t i = 0; i < records->items.count; i++) {
         const vtac_record *r = vta_vec_at(&records->items, i);
-        if ((r->cost >= least && r->proved == proved) || (proved && !r->proved) ||
+        if ((r->cost >= min && r->proved == proved) || (proved && !r->proved) ||
             strcmp(r->kernel, space->kernel) != 0 || strcmp(r->shape, space->shape) != 0 ||
             strcmp(r->target, target) != 0) {
             continue;
@@ -132,7 +132,7 @@ bool vtac_records_find(const vtac_records *records, const char *target, const vt
         for (uint32_t p = 0; p < space->count; p++) {
             if (strcmp(space->points[p], r->point) == 0) {
                 *point = p;
-                least = r->cost;
+                min = r->cost;
                 proved = r->proved;
                 found = true;
             }

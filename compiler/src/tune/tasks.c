@@ -90,14 +90,14 @@ void vtac_tasks_know(vtac_tasks *tasks, const vtac_record *record)
                         .shape = copy_text(tasks, record->shape),
                         .point = copy_text(tasks, record->point),
                         .cost = record->cost,
-                        .least = record->cost};
+                        .min = record->cost};
     tasks->others.item_size = sizeof known;
     for (size_t i = 0; i < tasks->others.count; i++) {
         vtac_known *other = vta_vec_at(&tasks->others, i);
         if (known.shape != NULL && known.kernel != NULL && strcmp(other->shape, known.shape) == 0 &&
             strcmp(other->kernel, known.kernel) == 0) {
-            known.least = other->least < known.least ? other->least : known.least;
-            other->least = known.least;
+            known.min = other->min < known.min ? other->min : known.min;
+            other->min = known.min;
         }
     }
     if (known.kernel == NULL || known.shape == NULL || known.point == NULL ||

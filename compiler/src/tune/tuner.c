@@ -10,7 +10,7 @@
 
 #include "vtac/tune.h"
 
-enum { FEATURES = 12, OF_SHAPE = 20, WARM = 8, ROUNDS = 40, PARENTS = 4, ATTEMPTS = 64, MOST_ROWS = 4096 };
+enum { FEATURES = 12, OF_SHAPE = 20, WARM = 8, ROUNDS = 40, PARENTS = 4, ATTEMPTS = 64, MAX_ROWS = 4096 };
 
 const char *vtac_tuner_name(vtac_tuner tuner)
 {
@@ -91,7 +91,7 @@ static uint32_t numbers_of(const char *point, double *numbers)
 static uint32_t nearest_point(const vtac_task *task, const double *wanted, uint32_t count)
 {
     uint32_t best = task->count;
-    double least = HUGE_VAL;
+    double min = HUGE_VAL;
     for (uint32_t p = 0; p < task->count; p++) {
         double own[FEATURES];
         double far = 0.0;
@@ -99,8 +99,8 @@ static uint32_t nearest_point(const vtac_task *task, const double *wanted, uint3
         for (uint32_t i = 0; i < count; i++) {
             far += fabs(log2(own[i] + 1) - log2(wanted[i] + 1));
         }
-        if (is_open(task, p) && far < least) {
-            least = far;
+        if (is_open(task, p) && far < min) {
+            min = far;
             best = p;
         }
     }
@@ -122,7 +122,7 @@ static const char *best_elsewhere(const vtac_tasks *tasks, const vtac_task *task
     }
     for (size_t i = 0; i < tasks->others.count; i++) {
         const vtac_known *other = vta_vec_at(&tasks->others, i);
-        if (strcmp(other->kernel, task->kernel) == 0 && other->cost <= other->least && count++ == wanted) {
+        if (strcmp(other->kernel, task->kernel) == 0 && other->cost <= other->min && count++ == wanted) {
             return other->point;
         }
     }
@@ -251,7 +251,7 @@ typedef struct lessons {
 
 static void learn_task(lessons *l, const vtac_task *task)
 {
-    for (uint32_t p = 0; p < task->count && l->count < MOST_ROWS; p++) {
+    for (uint32_t p = 0; p < task->count && l->count < MAX_ROWS; p++) {
         if (isfinite(task->cost[p])) {
             row_of_task(task, p, l->rows + (size_t)l->count * COLUMNS);
             l->labels[l->count++] = (float)log(task->cost[p] / task->cost[task->best]);
@@ -268,11 +268,11 @@ static void learn_costs(lessons *l, const vtac_tasks *tasks, const vtac_task *ta
             learn_task(l, other);
         }
     }
-    for (size_t i = 0; i < tasks->others.count && l->count < MOST_ROWS; i++) {
+    for (size_t i = 0; i < tasks->others.count && l->count < MAX_ROWS; i++) {
         const vtac_known *other = vta_vec_at(&tasks->others, i);
         if (strcmp(other->kernel, task->kernel) == 0 && isfinite(other->cost)) {
             row_of(other->shape, other->point, NAN, l->rows + (size_t)l->count * COLUMNS);
-            l->labels[l->count++] = (float)log(other->cost / other->least);
+            l->labels[l->count++] = (float)log(other->cost / other->min);
         }
     }
 }
@@ -302,12 +302,12 @@ static uint32_t cheapest_point(const xgboost *x, const vtac_task *task, void *bo
     uint64_t got = 0;
     const float *costs = NULL;
     uint32_t best = task->count;
-    float least = HUGE_VAL;
+    float min = HUGE_VAL;
     if (x->matrix(rows, count, COLUMNS, NAN, &matrix) == 0 &&
         x->predict(booster, matrix, 0, 0, 0, &got, &costs) == 0 && got == count) {
         for (uint64_t i = 0; i < count; i++) {
-            if (costs[i] < least) {
-                least = costs[i];
+            if (costs[i] < min) {
+                min = costs[i];
                 best = points[i];
             }
         }
@@ -348,8 +348,8 @@ static uint32_t ask_trees(const xgboost *x, const lessons *l, const vtac_task *t
 static uint32_t by_trees(const vtac_tasks *tasks, const vtac_task *task, uint64_t *state)
 {
     xgboost x;
-    lessons l = {.rows = calloc(MOST_ROWS, COLUMNS * sizeof(float)),
-                 .labels = calloc(MOST_ROWS, sizeof(float))};
+    lessons l = {.rows = calloc(MAX_ROWS, COLUMNS * sizeof(float)),
+                 .labels = calloc(MAX_ROWS, sizeof(float))};
     float *rows = calloc(task->count, COLUMNS * sizeof *rows);
     uint32_t *points = calloc(task->count, sizeof *points);
     uint32_t best = task->count;

@@ -17,7 +17,7 @@
 #include "vta/fail.h"
 
 static const double patience_s = 2.0; /* with a rank, at least; and so many times the longest piece: */
-enum { PATIENCE_FACTOR = 4, MOST_COPIES = 3, SLOW_POLL_MS = 200, FAST_POLL_MS = 1 };
+enum { PATIENCE_FACTOR = 4, MAX_COPIES = 3, SLOW_POLL_MS = 200, FAST_POLL_MS = 1 };
 
 typedef struct dispatch_state {
     vtac_work *w;
@@ -59,13 +59,13 @@ static uint32_t choose_piece(dispatch_state *r)
         }
     }
     const double now = vta_now();
-    const double most = r->w->longest * PATIENCE_FACTOR;
+    const double max = r->w->longest * PATIENCE_FACTOR;
     for (uint32_t i = 0; i < r->w->worker_count; i++) {
         const vtac_work_worker *worker = &r->w->workers[i];
         const uint32_t index = worker->number - r->w->base;
         if (worker->socket < 0 && worker->busy && !worker->gone && index < r->count &&
-            !r->state[index].done && r->state[index].out < MOST_COPIES &&
-            now - worker->since > (most > patience_s ? most : patience_s)) {
+            !r->state[index].done && r->state[index].out < MAX_COPIES &&
+            now - worker->since > (max > patience_s ? max : patience_s)) {
             return index;
         }
     }

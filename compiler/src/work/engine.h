@@ -16,7 +16,7 @@
 
 #include "vtac/work.h"
 
-enum { WORK_TRIES = 5, WORK_MOST_WORKERS = 4096 };
+enum { WORK_TRIES = 5, WORK_MAX_WORKERS = 4096 };
 
 /* In front of a piece and of a result. */
 typedef struct vtac_work_header {

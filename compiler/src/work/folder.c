@@ -34,7 +34,7 @@
 
 extern char **environ;
 
-enum { PATH = 4096, MOST_TEXT = 1 << 30, MOST_SUBMITTED = 5, NAME = 32 };
+enum { PATH = 4096, MAX_TEXT = 1 << 30, MAX_SUBMITTED = 5, NAME = 32 };
 static const double look_s = 0.1, beat_s = 1.0, stale_s = 20.0, check_jobs_s = 5.0, orphan_s = 120.0,
                     again_s = 5.0;
 
@@ -140,7 +140,7 @@ static vta_status do_piece(const vtac_work *w, uint32_t number, vta_diag *diag)
     vtac_work_result result;
     path_of(w, path, "pieces", number);
     path_of(w, claim, "claims", number);
-    if (vta_file_read(path, MOST_TEXT, &piece, &size, NULL) != VTA_OK) {
+    if (vta_file_read(path, MAX_TEXT, &piece, &size, NULL) != VTA_OK) {
         (void)unlink(claim); /* its text is being changed */
         return VTA_OK;
     }
@@ -209,7 +209,7 @@ static vta_status check_joined(const vtac_work *w, vta_diag *diag)
     const char *key = w->options.key;
     path_in(w, path, "key");
     if (key == NULL || access(path, F_OK) != 0 ||
-        vta_file_read(path, MOST_TEXT, &bytes, &size, NULL) != VTA_OK) {
+        vta_file_read(path, MAX_TEXT, &bytes, &size, NULL) != VTA_OK) {
         return VTA_OK; /* its leader has not come */
     }
     const bool same = size == strlen(key) && memcmp(bytes, key, size) == 0;
@@ -279,7 +279,7 @@ static vta_status check_key(const vtac_work *w, vta_diag *diag)
     if (access(path, F_OK) != 0) {
         return vta_file_write(path, key, strlen(key), diag);
     }
-    VTA_TRY(vta_file_read(path, MOST_TEXT, &bytes, &size, diag));
+    VTA_TRY(vta_file_read(path, MAX_TEXT, &bytes, &size, diag));
     const bool same = size == strlen(key) && memcmp(bytes, key, size) == 0;
     free(bytes);
     return same ? VTA_OK
@@ -377,7 +377,7 @@ static void collect_result(folder_state *r, uint32_t index)
     uint8_t *bytes = NULL;
     size_t size = 0;
     path_of(r->w, path, "results", r->w->base + index);
-    if (access(path, F_OK) != 0 || vta_file_read(path, MOST_TEXT, &bytes, &size, NULL) != VTA_OK) {
+    if (access(path, F_OK) != 0 || vta_file_read(path, MAX_TEXT, &bytes, &size, NULL) != VTA_OK) {
         return;
     }
     const char *text = memchr(bytes, '\n', size);
@@ -420,7 +420,7 @@ static vta_status post(const folder_state *r, uint32_t index, vta_diag *diag)
     size_t size = 0;
     const char *piece = r->pieces[index];
     path_of(r->w, path, "pieces", r->w->base + index);
-    if (access(path, F_OK) == 0 && vta_file_read(path, MOST_TEXT, &bytes, &size, NULL) == VTA_OK) {
+    if (access(path, F_OK) == 0 && vta_file_read(path, MAX_TEXT, &bytes, &size, NULL) == VTA_OK) {
         const bool same = size == strlen(piece) && memcmp(bytes, piece, size) == 0;
         free(bytes);
         if (same) {
@@ -438,7 +438,7 @@ static vta_status look_after_jobs(folder_state *r, vta_diag *diag)
     if (r->w->options.submit == NULL || (r->w->job[0] != '\0' && jobs_are_left(r->w))) {
         return VTA_OK;
     }
-    if (r->submitted++ >= MOST_SUBMITTED) {
+    if (r->submitted++ >= MAX_SUBMITTED) {
         return vta_fail(diag, VTA_IO, "the jobs end with %" PRIu32 " pieces left; '%s/log' says why", r->left,
                         r->w->options.folder);
     }

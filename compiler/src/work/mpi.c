@@ -132,9 +132,9 @@ bool vtac_mpi_take(const vtac_work *w, int *rank, vtac_work_result *out)
 
 static bool is_awaited(const vtac_work *w, const vtac_work_worker *worker)
 {
-    const double most = w->longest * FAREWELL_FACTOR;
+    const double max = w->longest * FAREWELL_FACTOR;
     return worker->socket < 0 && worker->busy && !worker->gone &&
-           vta_now() - worker->since < (most > farewell_s ? most : farewell_s);
+           vta_now() - worker->since < (max > farewell_s ? max : farewell_s);
 }
 
 /* Ranks that have a piece whose result came from another are at work, and not lost: they are waited for as

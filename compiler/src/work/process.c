@@ -16,7 +16,7 @@
 #include "engine.h"
 #include "vta/hold.h"
 
-enum { MOST_TEXT = 1 << 30 };
+enum { MAX_TEXT = 1 << 30 };
 
 static bool write_all(int fd, const void *bytes, size_t size)
 {
@@ -55,7 +55,7 @@ static bool read_all(int fd, void *bytes, size_t size)
 static bool receive_result(int fd, vtac_work_result *out)
 {
     *out = (vtac_work_result){0};
-    if (!read_all(fd, &out->header, sizeof out->header) || out->header.size > MOST_TEXT) {
+    if (!read_all(fd, &out->header, sizeof out->header) || out->header.size > MAX_TEXT) {
         return false;
     }
     out->text = malloc(out->header.size + 1);

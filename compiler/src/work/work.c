@@ -69,7 +69,7 @@ static uint32_t worker_count(const vtac_work_options *options)
     const long processors = sysconf(_SC_NPROCESSORS_ONLN);
     const uint32_t here = processors > 0 ? (uint32_t)processors : 1;
     const uint32_t count = options->workers > 0 ? options->workers : here;
-    return count < WORK_MOST_WORKERS ? count : WORK_MOST_WORKERS;
+    return count < WORK_MAX_WORKERS ? count : WORK_MAX_WORKERS;
 }
 
 static vta_status start_processes(vtac_work *w, uint32_t count, vta_diag *diag)

@@ -82,8 +82,8 @@ static vtac_zoo_value apply_activation(vtac_zoo *z, vtac_zoo_value x, bool hard_
 static int64_t squeezed_channels(int64_t channels)
 {
     const int64_t quarter = channels / 4, rounded = (quarter + 4) / 8 * 8;
-    const int64_t least = rounded < 8 ? 8 : rounded;
-    return 10 * least < 9 * quarter ? least + 8 : least;
+    const int64_t min = rounded < 8 ? 8 : rounded;
+    return 10 * min < 9 * quarter ? min + 8 : min;
 }
 
 vtac_zoo_value vtac_zoo_mobilenet_v3_small(vtac_zoo *z)
