@@ -100,9 +100,9 @@ static void paint_background(canvas *c, color base)
 {
     const color end = random_mix(c, base, 0.0F, 0.35F);
     const color wave = random_mix(c, base, 0.0F, 0.3F);
-    const float turn = random_between(c, 0.0F, 6.2831853F);
+    const float rotation = random_between(c, 0.0F, 6.2831853F);
     const float pitch = random_between(c, 0.2F, 1.2F);
-    const point up = demo_point_at(turn);
+    const point up = demo_point_at(rotation);
     const float x = up.x;
     const float y = up.y;
     for (uint32_t i = 0; i < PICTURE_PIXELS; i++) {
@@ -144,15 +144,15 @@ static outline put_down(canvas *c, outline o)
     const float right = middle + random_between(c, -room, room);
     const float down = middle + random_between(c, -room, room);
     const float stretch = random_between(c, 0.8F, 1.0F);
-    const point turn = demo_point_at(random_between(c, 0.0F, 6.2831853F));
+    const point rotation = demo_point_at(random_between(c, 0.0F, 6.2831853F));
     const point lean = demo_point_at(random_between(c, 0.0F, 6.2831853F)); /* the direction of the stretch */
     for (uint32_t i = 0; i < o.count; i++) {
         const point p = o.at[i];
-        const point turned = {p.x * turn.x - p.y * turn.y, p.x * turn.y + p.y * turn.x};
-        const float along = turned.x * lean.x + turned.y * lean.y;
+        const point rotated = {p.x * rotation.x - p.y * rotation.y, p.x * rotation.y + p.y * rotation.x};
+        const float along = rotated.x * lean.x + rotated.y * lean.y;
         const float less = along * (1.0F - stretch);
-        o.at[i] =
-            (point){right + radius * (turned.x - less * lean.x), down + radius * (turned.y - less * lean.y)};
+        o.at[i] = (point){right + radius * (rotated.x - less * lean.x),
+                          down + radius * (rotated.y - less * lean.y)};
     }
     return o;
 }

@@ -56,8 +56,8 @@ static int run_draw(const arguments *a)
     }
     for (uint32_t i = 0; i < a->pictures; i++) {
         demo_draw_picture(a->seed, i, &p);
-        const uint32_t turn = i / demo_class_count;
-        (void)snprintf(path, sizeof path, "%s/%s_%u.png", a->output, demo_class_name(p.which), turn + 1);
+        const uint32_t round = i / demo_class_count;
+        (void)snprintf(path, sizeof path, "%s/%s_%u.png", a->output, demo_class_name(p.which), round + 1);
         if (demo_picture_write(&p, 1, 1, 1, path, &diag) != VTA_OK) {
             return fail_with(&diag);
         }
@@ -114,7 +114,7 @@ static int run_train(const arguments *a)
 {
     vta_diag diag = {0};
     watch w = {time(NULL), a->steps};
-    const train_options options = {.steps = a->steps, .seed = a->seed, .tell = print_step, .context = &w};
+    const train_options options = {.steps = a->steps, .seed = a->seed, .report = print_step, .context = &w};
     net n;
     if (demo_train(&options, &n, &diag) != VTA_OK) {
         return fail_with(&diag);

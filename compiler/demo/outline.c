@@ -65,11 +65,11 @@ static void star_outline(outline *o)
 static void cross_outline(outline *o)
 {
     static const point quarter[] = {{-0.3F, -1.0F}, {0.3F, -1.0F}, {0.3F, -0.3F}};
-    for (int turn = 0; turn < 4; turn++) {
+    for (int tip = 0; tip < 4; tip++) {
         for (int i = 0; i < 3; i++) {
             const point p = quarter[i];
-            const point turned[] = {{p.x, p.y}, {-p.y, p.x}, {-p.x, -p.y}, {p.y, -p.x}};
-            add_point(o, turned[turn].x, turned[turn].y);
+            const point rotated[] = {{p.x, p.y}, {-p.y, p.x}, {-p.x, -p.y}, {p.y, -p.x}};
+            add_point(o, rotated[tip].x, rotated[tip].y);
         }
     }
 }

@@ -11,25 +11,25 @@
 #include "vta/model.h"
 #include "vtac/exact.h"
 
-enum { MAX_JUDGED = 8, MAX_CLASSES = 16, TOP = 3 };
+enum { MAX_MODELS = 8, MAX_CLASSES = 16, TOP = 3 };
 
-typedef struct judged {
+typedef struct scored_model {
     char path[1024];
     const char *device; /* after the @; NULL: none was named */
     vta_model *model;
     float scores[MAX_CLASSES];
     uint32_t right, as_before; /* of the pictures so far; as the one before it says */
     bool same_numbers;         /* as the one before it, for every picture so far */
-} judged;
+} scored_model;
 
 typedef struct panel {
-    judged *of;
+    scored_model *of;
     uint32_t count;
 } panel;
 
 /* ---- the classifiers */
 
-static vta_status check_shape(const judged *j, vta_diag *diag)
+static vta_status check_shape(const scored_model *j, vta_diag *diag)
 {
     const vta_tensor_info in = vta_model_input(j->model, 0);
     const vta_tensor_info out = vta_model_output(j->model, 0);
@@ -43,7 +43,7 @@ static vta_status check_shape(const judged *j, vta_diag *diag)
     return VTA_OK;
 }
 
-static vta_status load_model(const char *name, judged *j, vta_diag *diag)
+static vta_status load_model(const char *name, scored_model *j, vta_diag *diag)
 {
     const char *at = strchr(name, '@');
     const int length = (int)(at == NULL ? strlen(name) : (size_t)(at - name));
@@ -66,9 +66,9 @@ static void close_panel(panel *p)
 
 static vta_status open_panel(const panel_options *options, panel *p, vta_diag *diag)
 {
-    if (demo_class_count > MAX_CLASSES || options->count > MAX_JUDGED) {
+    if (demo_class_count > MAX_CLASSES || options->count > MAX_MODELS) {
         return vta_fail(diag, VTA_INVALID, "%u models are too many: at most %d at once", options->count,
-                        MAX_JUDGED);
+                        MAX_MODELS);
     }
     *p = (panel){.of = calloc(options->count, sizeof *p->of), .count = options->count};
     if (p->of == NULL) {
@@ -100,7 +100,7 @@ static vta_status score_picture(panel *p, const picture *pic, vta_diag *diag)
     float floats[PICTURE_CHANNELS * PICTURE_PIXELS];
     demo_picture_floats(pic, floats);
     for (uint32_t i = 0; i < p->count; i++) {
-        judged *j = &p->of[i];
+        scored_model *j = &p->of[i];
         const size_t bytes = demo_class_count * sizeof(float);
         VTA_TRY(vta_model_set_input(j->model, 0, floats, sizeof floats, diag));
         VTA_TRY(vta_model_run(j->model, diag));
@@ -117,7 +117,7 @@ static vta_status score_picture(panel *p, const picture *pic, vta_diag *diag)
 /* ---- many pictures */
 
 /* What a line is about, as wide as the others. */
-static void print_name(const judged *j)
+static void print_name(const scored_model *j)
 {
     char name[64];
     const char *base = strrchr(j->path, '/');
@@ -131,7 +131,7 @@ static void print_scores(const panel *p, uint32_t pictures, uint64_t seed, bool 
     (void)printf(json ? "{\"pictures\": %u, \"seed\": %llu, \"models\": [" : "%u pictures of seed %llu\n",
                  pictures, (unsigned long long)seed);
     for (uint32_t i = 0; i < p->count; i++) {
-        const judged *j = &p->of[i];
+        const scored_model *j = &p->of[i];
         if (json) {
             (void)printf("%s\n {\"right\": %u, \"as_before\": %u, \"same_numbers\": %s}", i > 0 ? "," : "",
                          j->right, j->as_before, i > 0 && j->same_numbers ? "true" : "false");
@@ -187,7 +187,7 @@ static void rank_classes(const float *scores, uint32_t *order, float *shares)
     }
 }
 
-static void print_verdict(const judged *j, bool first, bool json)
+static void print_verdict(const scored_model *j, bool first, bool json)
 {
     uint32_t order[MAX_CLASSES] = {0};
     float shares[MAX_CLASSES] = {0};

@@ -6,7 +6,7 @@
 #include "draw.h"
 #include "vtac/exact.h"
 
-enum { BATCH = 32, RISE = 250, TELL_EVERY = 100 };
+enum { BATCH = 32, RISE = 250, REPORT_EVERY = 100 };
 
 /* The next pictures, and what they show. */
 static void draw_batch(net *n, uint32_t step, uint32_t *classes)
@@ -31,8 +31,8 @@ static float rate_at(uint32_t step, uint32_t steps)
     static const float max = 0.02F;
     const float rise = (float)RISE / (float)steps;
     const float at = (float)step / (float)steps;
-    const float turn = 3.14159265F * (at - rise) / (1.0F - rise);
-    return max * (at < rise ? at / rise : 0.5F + 0.5F * (float)vtac_cos((double)turn));
+    const float phase = 3.14159265F * (at - rise) / (1.0F - rise);
+    return max * (at < rise ? at / rise : 0.5F + 0.5F * (float)vtac_cos((double)phase));
 }
 
 static void learn_step(net *n, const train_options *options)
@@ -43,9 +43,9 @@ static void learn_step(net *n, const train_options *options)
     for (uint32_t step = 0; step < options->steps; step++) {
         draw_batch(n, step, classes);
         loss += demo_net_learn(n, classes, rate_at(step, options->steps), &right);
-        if ((step + 1) % TELL_EVERY == 0 && options->tell != NULL) {
-            options->tell(options->context, step + 1, loss / TELL_EVERY,
-                          (float)right / (float)(TELL_EVERY * n->batch));
+        if ((step + 1) % REPORT_EVERY == 0 && options->report != NULL) {
+            options->report(options->context, step + 1, loss / REPORT_EVERY,
+                            (float)right / (float)(REPORT_EVERY * n->batch));
             loss = 0.0F;
             right = 0;
         }

@@ -12,7 +12,7 @@ typedef struct train_options {
     uint32_t pictures; /* in a step; 0: as many as the shipped classifier learned from */
     uint64_t seed;
     /* Told from time to time: the mean loss and the share of right answers since the last time. */
-    void (*tell)(void *context, uint32_t step, float loss, float right);
+    void (*report)(void *context, uint32_t step, float loss, float right);
     void *context;
 } train_options;
 

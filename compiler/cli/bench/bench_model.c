@@ -216,7 +216,7 @@ static const double worth_telling = 0.01; /* of the whole time: shorter steps ar
 
 /* How much of the best speed of its kind each step, with what prepares and finishes it, reaches; 1 for those
  * that no other is beside, that only move numbers, or that take next to no time. */
-static vta_status judge_steps(model_bench *b, vta_diag *diag)
+static vta_status estimate_steps(model_bench *b, vta_diag *diag)
 {
     uint32_t count;
     const vta_step_profile *steps = vta_model_steps(b->model, &count);
@@ -372,7 +372,7 @@ static vta_status time_model(model_bench *b, uint64_t repeat, vta_diag *diag)
         return vta_no_memory(diag);
     }
     VTA_TRY(measure_all(b, repeat > 0, diag));
-    VTA_TRY(b->steps != NULL ? judge_steps(b, diag) : VTA_OK);
+    VTA_TRY(b->steps != NULL ? estimate_steps(b, diag) : VTA_OK);
     (cli_flag(b->args, "--json") ? print_json : print_text)(b);
     return VTA_OK;
 }

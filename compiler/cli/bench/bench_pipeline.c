@@ -93,7 +93,7 @@ static void note_steps(pipeline *p, const vta_step_profile *steps, double spent,
     }
 }
 
-static vta_status run_in_turn(pipeline *p, vta_diag *diag)
+static vta_status run_sequential(pipeline *p, vta_diag *diag)
 {
     for (uint32_t i = 0; i < p->images; i++) {
         const vta_step_profile *steps;
@@ -211,7 +211,7 @@ static void print_pipeline(const pipeline *p)
     for (uint32_t i = 0; i < p->images; i++) {
         before += p->slower * p->before[i] / p->images;
     }
-    const double in_turn = images_per_second(p, 1);
+    const double sequential = images_per_second(p, 1);
     const double overlapped = images_per_second(p, MODELS);
     const uint32_t clock = vta_device_config(p->device)->clock_mhz;
     if (cli_flag(p->args, "--json")) {
@@ -224,12 +224,13 @@ static void print_pipeline(const pipeline *p)
             "\"host_ms\": %.4f, \"accelerator_ms\": %.4f, \"in_turn_per_s\": %.4f, "
             "\"overlapped_per_s\": %.4f, \"gain\": %.4f}\n",
             p->images, clock, (unsigned long long)p->cycles, p->slower, 1e3 * before,
-            1e3 * stage_seconds(p, false), 1e3 * stage_seconds(p, true), in_turn, overlapped,
-            overlapped / in_turn);
+            1e3 * stage_seconds(p, false), 1e3 * stage_seconds(p, true), sequential, overlapped,
+            overlapped / sequential);
         return;
     }
     cli_sentence(0, "%s on %s: %.2f images a second one after the other, %.2f overlapped: %.2f times",
-                 p->args->operands[0], vta_device_uri(p->device), in_turn, overlapped, overlapped / in_turn);
+                 p->args->operands[0], vta_device_uri(p->device), sequential, overlapped,
+                 overlapped / sequential);
     cli_sentence(0,
                  "each: %.2f ms before the first step, %.2f ms on the host, %.2f ms on the accelerator (%llu "
                  "cycles at "
@@ -282,7 +283,7 @@ static vta_status measure_pipeline(pipeline *p, const vta_model_options *options
     VTA_TRY(cli_count_cases(&p->inputs, p->models[0], &p->cases, diag));
     p->cases = p->cases > 0 ? p->cases : 1;
     VTA_TRY(make_room(p, diag));
-    VTA_TRY(run_in_turn(p, diag));
+    VTA_TRY(run_sequential(p, diag));
     VTA_TRY(run_overlapped(p, diag));
     print_pipeline(p);
     return VTA_OK;

@@ -441,7 +441,7 @@ vta_status cli_cut_run(const cli_args *args, const cli_work *how, vta_model *mod
 
 /* ---- what is told of it */
 
-void cli_cut_tell(const cli_cut *cut)
+void cli_cut_print(const cli_cut *cut)
 {
     if (cut->why[0] != '\0') {
         cli_print("simulated in one piece: %s\n", cut->why);

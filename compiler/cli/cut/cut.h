@@ -16,7 +16,7 @@ typedef struct cli_cut cli_cut;
 /* Runs the model, and has its programs simulated in parts: the run that follows is played. `device` is the
  * URI that the workers open. *out is owned: cli_cut_free, after the last run. `leads` is false in a worker,
  * whose work is over then. What cannot be cut is simulated whole by the run that follows, and
- * cli_cut_tell says why. */
+ * cli_cut_print says why. */
 vta_status cli_cut_run(const cli_args *args, const cli_work *how, vta_model *model, const char *device,
                        cli_cut **out, bool *leads, vta_diag *diag);
 void cli_cut_free(cli_cut *cut);
@@ -25,7 +25,7 @@ void cli_cut_free(cli_cut *cut);
 double cli_cut_seconds(const cli_cut *cut);
 
 /* Each cut, and how it is known to be exact. */
-void cli_cut_tell(const cli_cut *cut);
+void cli_cut_print(const cli_cut *cut);
 void cli_cut_json(const cli_cut *cut);
 
 #endif

@@ -260,7 +260,7 @@ static void put_json(vta_str *out, const cli_explored *e)
             out,
             "%s{\"batch\": %u, \"block_in\": %u, \"block_out\": %u, \"pump\": %u, \"judged\": %" PRIu64
             ", \"fps\": %.6g",
-            i > 0 ? ",\n " : "\n ", t->batch, t->block_in, t->block_out, t->pump, t->judged, t->fps);
+            i > 0 ? ",\n " : "\n ", t->batch, t->block_in, t->block_out, t->pump, t->evaluated, t->fps);
         put_string(out, "nearest", t->nearest);
         vta_str_put(out, "}");
     }

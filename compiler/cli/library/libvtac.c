@@ -149,7 +149,7 @@ static vta_status call_verb(const cli_verb *verb, const word_list *words, const 
     }
     ground->guest = true;
     ground->process = getpid();
-    ground->tell = o->say;
+    ground->report = o->say;
     ground->context = o->context;
     ground->progress = (vtac_progress){o->at != NULL ? ask_progress : NULL, (void *)(uintptr_t)o};
     int exit_status = CLI_FAILED;

@@ -41,7 +41,7 @@ vta_status cli_pnm_parse(const uint8_t *bytes, size_t size, cli_picture *out, vt
 /* How the picture is to be turned, 1 (not at all) to 8, by a JPEG marker with Exif data in it; 1 where it is
  * no such marker, or damaged. */
 int cli_exif_orientation(const uint8_t *bytes, size_t size);
-vta_status cli_picture_turn(cli_picture *picture, int orientation, vta_diag *diag);
+vta_status cli_picture_orient(cli_picture *picture, int orientation, vta_diag *diag);
 
 /* The middle of a picture: scaled, bilinearly, until the result covers the share `crop` of it, then cut. */
 vta_status cli_picture_fit(const cli_picture *from, uint32_t width, uint32_t height, double crop,

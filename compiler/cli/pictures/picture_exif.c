@@ -63,7 +63,7 @@ int cli_exif_orientation(const uint8_t *bytes, size_t size)
 
 /* Row 0 of what is stored is the top (1, 2), the bottom (3, 4), the left (5, 8) or the right (6, 7); column 0
  * the left (1, 4), the right (2, 3), the top (5, 6) or the bottom (7, 8). */
-vta_status cli_picture_turn(cli_picture *picture, int orientation, vta_diag *diag)
+vta_status cli_picture_orient(cli_picture *picture, int orientation, vta_diag *diag)
 {
     const bool swapped = orientation >= 5;
     const bool last_row = orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7;

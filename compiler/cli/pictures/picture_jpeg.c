@@ -61,7 +61,7 @@ static vta_status jpeg_pixels(j_decompress_ptr jpeg, cli_picture *out, vta_diag 
         (void)jpeg_read_scanlines(jpeg, &row, 1);
     }
     (void)jpeg_finish_decompress(jpeg);
-    return cli_picture_turn(out, orientation, diag);
+    return cli_picture_orient(out, orientation, diag);
 }
 
 vta_status cli_jpeg_parse(const uint8_t *bytes, size_t size, cli_picture *out, vta_diag *diag)

@@ -367,7 +367,7 @@ static void file_of(const char *folder, uint32_t d, const char *output, char *pa
 }
 
 /* What a run has printed: its cycles, and its outputs in order, each against the reference. */
-static bool judge_run(const cli_regress_run *p, cli_regress_case *c, uint32_t d, const char *folder)
+static bool evaluate_run(const cli_regress_run *p, cli_regress_case *c, uint32_t d, const char *folder)
 {
     char log[PATH + 64];
     char reference[PATH];
@@ -409,7 +409,7 @@ static bool judge_run(const cli_regress_run *p, cli_regress_case *c, uint32_t d,
     return good;
 }
 
-static void judge_cycles(cli_regress_case *c)
+static void compare_cycles(cli_regress_case *c)
 {
     c->outcome = REGRESS_PASSED;
     if (c->baseline == 0 || c->cycles == 0) {
@@ -439,7 +439,7 @@ static void run_case(const cli_regress_run *p, cli_regress_case *c)
     bool runs = compile_model(p, c->model, c->config, library, c->why);
     for (uint32_t d = 0; d < c->model->data_count && runs; d++) {
         runs = run_data(p, c->model, d, library, c->device, folder, c->why);
-        if (runs && !judge_run(p, c, d, folder)) {
+        if (runs && !evaluate_run(p, c, d, folder)) {
             c->outcome = REGRESS_WRONG;
             runs = false;
         }
@@ -510,7 +510,7 @@ static void record_piece(void *context, uint32_t number, const char *result, con
         format_name(c->why, sizeof c->why, "%s", why != NULL ? why : "a worker's answer makes no sense");
     }
     if (c->outcome == REGRESS_PASSED) {
-        judge_cycles(c);
+        compare_cycles(c);
     }
     t->finished++;
     if (t->run->done != NULL) {

@@ -351,7 +351,7 @@ vta_status cli_quantize_float(const cli_args *args, vtac_graph *graph, vta_diag 
 /* Of what the outputs span. */
 #define MAX_DEVIATION 0.1
 
-static vta_status tell_deviation(const cli_args *args, double deviation, vta_diag *diag)
+static vta_status report_deviation(const cli_args *args, double deviation, vta_diag *diag)
 {
     if (!(deviation <= MAX_DEVIATION) && !cli_flag(args, "--force")) {
         return vta_fail(
@@ -372,7 +372,7 @@ vta_status cli_quantize_checked(const cli_args *args, vtac_graph *graph, vta_dia
     vtac_quantize_report report = {0};
     vta_status status = quantize_float(args, graph, &report, diag);
     if (status == VTA_OK && report.made_up) {
-        status = tell_deviation(args, report.output_deviation, diag);
+        status = report_deviation(args, report.output_deviation, diag);
     }
     vtac_quantize_report_free(&report);
     return status;

@@ -71,13 +71,13 @@ static uint32_t count_unnamed(const cli_inputs *inputs, const vta_model *model)
 }
 
 /* The place of an input among those without names; NOBODY: files are named for it. */
-static uint32_t turn_of(const cli_inputs *inputs, const vta_model *model, uint32_t input)
+static uint32_t unnamed_place(const cli_inputs *inputs, const vta_model *model, uint32_t input)
 {
-    uint32_t turn = 0;
+    uint32_t place = 0;
     for (uint32_t i = 0; i < input; i++) {
-        turn += !has_named(inputs, model, i);
+        place += !has_named(inputs, model, i);
     }
-    return has_named(inputs, model, input) ? NOBODY : turn;
+    return has_named(inputs, model, input) ? NOBODY : place;
 }
 
 /* The file for an input in run `which`, and how many there are for it. */
@@ -85,7 +85,7 @@ static const char *file_of(const cli_inputs *inputs, const vta_model *model, uin
                            uint32_t *count)
 {
     const uint32_t turns = count_unnamed(inputs, model);
-    const uint32_t turn = turn_of(inputs, model, input);
+    const uint32_t place = unnamed_place(inputs, model, input);
     const char *found = NULL;
     uint32_t unnamed = 0;
     size_t at = 0;
@@ -93,7 +93,7 @@ static const char *file_of(const cli_inputs *inputs, const vta_model *model, uin
     for (const char *text = cli_next(inputs->args, "--input", &at); text != NULL;
          text = cli_next(inputs->args, "--input", &at)) {
         const uint32_t name = named_input(model, text);
-        const bool mine = name == input || (name == NOBODY && turn < turns && unnamed % turns == turn);
+        const bool mine = name == input || (name == NOBODY && place < turns && unnamed % turns == place);
         unnamed += name == NOBODY;
         if (mine && (*count)++ == which) {
             found = name == input ? strchr(text, '=') + 1 : text;

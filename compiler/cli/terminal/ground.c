@@ -75,7 +75,7 @@ void cli_flush(void)
 }
 
 /* Hands over the lines that are whole. */
-static void tell_lines(cli_ground *g)
+static void report_lines(cli_ground *g)
 {
     char *text = g->line.text;
     if (text == NULL || strchr(text, '\n') == NULL) {
@@ -84,8 +84,8 @@ static void tell_lines(cli_ground *g)
     char *end;
     for (; (end = strchr(text, '\n')) != NULL; text = end + 1) {
         *end = '\0';
-        if (g->tell != NULL && g->process == getpid()) {
-            g->tell(g->context, text);
+        if (g->report != NULL && g->process == getpid()) {
+            g->report(g->context, text);
         }
     }
     g->line.size = strlen(text);
@@ -102,7 +102,7 @@ void cli_say(const char *fmt, ...)
     va_end(args);
     if (text.size > 0 && g->guest) {
         vta_str_append(&g->line, text.text, text.size);
-        tell_lines(g);
+        report_lines(g);
     } else if (text.size > 0) {
         (void)fwrite(text.text, 1, text.size, stderr);
     }

@@ -20,15 +20,15 @@ enum { CLI_MAX_TEMPORARY = 8 };
 
 typedef struct cli_ground {
     bool guest;
-    void (*tell)(void *context, const char *line); /* guest: what is said beside the answer; NULL: nobody */
-    vtac_progress progress;                        /* guest: `at` may be NULL */
-    void *context;                                 /* of `tell` */
-    pid_t process;                                 /* guest: of its host; no fork of it calls the host */
-    vta_str answer, line;                          /* guest: what was printed; what is being said */
-    vta_diag failure;                              /* guest: why it failed */
-    bool ended;                                    /* guest: its host wants no more */
-    void (*stop)(void *what);                      /* guest: what to call then, */
-    void *what;                                    /* and with what */
+    void (*report)(void *context, const char *line); /* guest: what is said beside the answer; NULL: nobody */
+    vtac_progress progress;                          /* guest: `at` may be NULL */
+    void *context;                                   /* of `report` */
+    pid_t process;                                   /* guest: of its host; no fork of it calls the host */
+    vta_str answer, line;                            /* guest: what was printed; what is being said */
+    vta_diag failure;                                /* guest: why it failed */
+    bool ended;                                      /* guest: its host wants no more */
+    void (*stop)(void *what);                        /* guest: what to call then, */
+    void *what;                                      /* and with what */
     char temporary[CLI_MAX_TEMPORARY][VTAC_TEMPORARY_PATH]; /* in the order in which they were made */
     volatile sig_atomic_t temporary_count;
 } cli_ground;

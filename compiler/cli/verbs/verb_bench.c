@@ -86,11 +86,11 @@ static void print_counters(const vta_counters *c)
 }
 
 static void print_row(const cli_args *args, const char *key, double value, double required, bool good,
-                      bool judged, const char *what)
+                      bool evaluated, const char *what)
 {
     if (cli_flag(args, "--json")) {
         cli_print(",\n  \"%s\": %.4g", key, value);
-    } else if (judged) {
+    } else if (evaluated) {
         cli_print("%-21s %8.4g %9.4g  %-5s  %s\n", key, value, required, good ? "ok" : "BELOW", what);
     } else {
         cli_print("%-21s %8.4g %9s  %-5s  %s\n", key, value, "", "", what);
@@ -145,9 +145,9 @@ static vta_status measure_rows(const cli_args *args, const cli_bench_devices *de
             continue;
         }
         VTA_TRY(cli_bench_run_row(devices, row, &result, diag));
-        const bool judged = pynq && row->required > 0, good = reaches_peak(row, result.value);
-        *below = *below || (judged && !good);
-        print_row(args, row->key, result.value, row->required, good, judged, row->what);
+        const bool evaluated = pynq && row->required > 0, good = reaches_peak(row, result.value);
+        *below = *below || (evaluated && !good);
+        print_row(args, row->key, result.value, row->required, good, evaluated, row->what);
         if (cli_flag(args, "--counters") && !cli_flag(args, "--json")) {
             cli_print("    programs: %.4g %.4g %.4g\n", result.values[0], result.values[1], result.values[2]);
             print_counters(&result.counters);

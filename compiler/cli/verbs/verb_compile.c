@@ -177,8 +177,8 @@ static void option_for(const char *target, char *text, size_t size)
 }
 
 /* Whoever names a log of which nothing can be used is told why. */
-static void tell_unused(const cli_args *args, const vtac_target *target, const cli_offload *offload,
-                        const tuned *t)
+static void report_unused(const cli_args *args, const vtac_target *target, const cli_offload *offload,
+                          const tuned *t)
 {
     size_t at = 0;
     const char *path = cli_next(args, "--tuned", &at);
@@ -242,7 +242,7 @@ static int compile_graph(const cli_args *args, vtac_graph *graph, const vtac_tar
     compile_options.partition = partition;
     status = status == VTA_OK ? vtac_compile(graph, &compile_options, &image, &diag) : status;
     if (status == VTA_OK) {
-        tell_unused(args, target, offload, &found);
+        report_unused(args, target, offload, &found);
     }
     vtac_records_free(&found.given);
     vtac_records_free(&found.shipped);

@@ -37,7 +37,7 @@ enum { MAX_HISTORY = 1 << 28 };
 
 /* ---- what is printed */
 
-static void tell_case(void *context, const cli_regress_case *c, uint32_t finished)
+static void print_case(void *context, const cli_regress_case *c, uint32_t finished)
 {
     const cli_regress_suite *s = context;
     char key[1024];
@@ -229,7 +229,7 @@ static vta_status run_suite(const cli_args *args, const cli_work *how, cli_regre
         cli_regress_run run = {.suite = s,
                                .program = program,
                                .work = folder,
-                               .done = cli_flag(args, "--json") ? NULL : tell_case,
+                               .done = cli_flag(args, "--json") ? NULL : print_case,
                                .context = s};
         status = go_in(&run, args, how, leads, diag);
         cli_catch_signals(note_interrupt, NULL);

@@ -164,7 +164,7 @@ static void print_result(run_call *call, const vta_model *model, const char *pat
         print_steps(model, call->json);
     }
     if (call->cut != NULL) {
-        (call->json ? cli_cut_json : cli_cut_tell)(call->cut);
+        (call->json ? cli_cut_json : cli_cut_print)(call->cut);
     }
     if (cli_flag(call->args, "--layers")) {
         (call->json ? cli_layers_json : cli_layers_text)(model);

@@ -142,7 +142,7 @@ typedef struct vtac_outside {
 /* What became of all legal configurations with one array. */
 typedef struct vtac_tile {
     uint32_t batch, block_in, block_out, pump;
-    uint64_t judged;
+    uint64_t evaluated;
     double fps;       /* of the fastest that runs all networks; 0: none does */
     char nearest[96]; /* of those that do not fit, what the one that is least too large takes: "LUT 61,204 of
                          39,900"; "": all fit */

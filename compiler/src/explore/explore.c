@@ -161,7 +161,7 @@ static void sum_up_tiles(vtac_exploration *out)
     for (uint32_t i = 0; i < out->count; i++) {
         vtac_tile *t = tile_of(out, &out->candidates[i].config);
         if (t != NULL) {
-            t->judged++;
+            t->evaluated++;
             t->fps = out->candidates[i].runs ? fmax(t->fps, out->candidates[i].fps) : t->fps;
         }
     }

@@ -184,7 +184,7 @@ LLVMValueRef vtac_emit_fixed(vtac_emitter *em, vtac_dtype from, vtac_dtype to, L
         return NULL;
     }
     for (unsigned i = 0; i < count; i++) {
-        LLVMValueRef args[] = {vtac_llvm_turn_part(em, x, i * WORDS, WORDS), LLVMConstInt(i32, bits, 0)};
+        LLVMValueRef args[] = {vtac_llvm_vector_part(em, x, i * WORDS, WORDS), LLVMConstInt(i32, bits, 0)};
         v[i] = vtac_llvm_intrinsic(em, name, types, 2, args, 2);
     }
     return vtac_llvm_joined(em, v, count);

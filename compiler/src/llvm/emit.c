@@ -11,7 +11,7 @@
 
 #include <llvm-c/Target.h>
 
-enum { MAX_LANES = 1024, MAX_TURNED = 64, MAX_EVEN = 6 };
+enum { MAX_LANES = 1024, MAX_TRANSPOSED = 64, MAX_EVEN = 6 };
 
 #include <math.h>
 #include <string.h>
@@ -227,21 +227,21 @@ static LLVMValueRef load_neighbours(vtac_emitter *em, const vtac_buffer *buffer,
 }
 
 /* Whether the lanes go through the index in two parts. */
-static bool is_turned(const vtac_emitter *em, const vtac_expr *index, vtac_turn *t)
+static bool is_transposed(const vtac_emitter *em, const vtac_expr *index, vtac_transpose *t)
 {
     return em->lane_var != 0 && !em->first_lane && !uses_lanes(em, index) &&
-           vtac_llvm_turn_of(index, em->lane_var, em->lanes, t);
+           vtac_llvm_transpose_of(index, em->lane_var, em->lanes, t);
 }
 
 /* Rows that lie apart, whose elements are wanted one of each. */
-static LLVMValueRef load_turned(vtac_emitter *em, const vtac_expr *e, const vtac_turn *t)
+static LLVMValueRef load_transposed(vtac_emitter *em, const vtac_expr *e, const vtac_transpose *t)
 {
-    LLVMValueRef rows[MAX_TURNED];
+    LLVMValueRef rows[MAX_TRANSPOSED];
     LLVMValueRef first = emit_at_first_lane(em, e->in[0]);
     const unsigned bytes = (unsigned)vtac_dtype_bytes(e->buffer->dtype);
     const unsigned count = (unsigned)t->rows;
     const unsigned columns = em->lanes / count;
-    const bool by_words = vtac_llvm_turns_words(em, count, columns, 8 * bytes);
+    const bool by_words = vtac_llvm_transposes_words(em, count, columns, 8 * bytes);
     LLVMTypeRef word = LLVMInt32TypeInContext(em->context);
     for (int64_t i = 0; i < t->rows; i++) {
         const int64_t row = t->last >= 0 && i > t->last ? t->last : i;
@@ -254,8 +254,8 @@ static LLVMValueRef load_turned(vtac_emitter *em, const vtac_expr *e, const vtac
         }
     }
     return unpack_value(em, e->buffer->dtype,
-                        by_words ? vtac_llvm_turn_words(em, rows, count, columns)
-                                 : vtac_llvm_turn_rows(em, rows, count));
+                        by_words ? vtac_llvm_transpose_words(em, rows, count, columns)
+                                 : vtac_llvm_transpose_rows(em, rows, count));
 }
 
 /* The lower or the upper half of each number of twice the width. */
@@ -297,15 +297,15 @@ static LLVMValueRef emit_load(vtac_emitter *em, const vtac_expr *e)
     const vtac_buffer *buffer = e->buffer;
     const int step = lane_step(em, e->in[0]);
     int64_t stride = 0;
-    vtac_turn turn;
+    vtac_transpose transpose;
     if (step == 1) {
         return unpack_value(em, buffer->dtype,
                             load_neighbours(em, buffer, emit_at_first_lane(em, e->in[0]), em->lanes,
                                             alignment_at(em, buffer, e->in[0])));
     }
-    if (step < 0 && is_turned(em, e->in[0], &turn) && turn.across == 1 && turn.rows <= MAX_TURNED &&
-        (turn.rows & (turn.rows - 1)) == 0) {
-        return load_turned(em, e, &turn);
+    if (step < 0 && is_transposed(em, e->in[0], &transpose) && transpose.across == 1 &&
+        transpose.rows <= MAX_TRANSPOSED && (transpose.rows & (transpose.rows - 1)) == 0) {
+        return load_transposed(em, e, &transpose);
     }
     if (step < 0 && !uses_lanes(em, e->in[0]) && vtac_expr_stride(e->in[0], em->lane_var, &stride) &&
         stride == 2) {
@@ -638,12 +638,12 @@ static LLVMValueRef emit_expr(vtac_emitter *em, const vtac_expr *e)
 static void emit_block(vtac_emitter *em, const vtac_stmt *s);
 
 /* Each row of the vector to a place of its own. */
-static void store_rows(vtac_emitter *em, const vtac_stmt *s, LLVMValueRef value, const vtac_turn *t)
+static void store_rows(vtac_emitter *em, const vtac_stmt *s, LLVMValueRef value, const vtac_transpose *t)
 {
     LLVMValueRef first = emit_at_first_lane(em, s->index);
     for (int64_t i = 0; i < (int64_t)em->lanes / t->rows; i++) {
         LLVMValueRef at = LLVMBuildAdd(em->builder, first, index_of(em, i * t->across), "");
-        LLVMValueRef row = vtac_llvm_turn_part(em, value, (unsigned)(i * t->rows), (unsigned)t->rows);
+        LLVMValueRef row = vtac_llvm_vector_part(em, value, (unsigned)(i * t->rows), (unsigned)t->rows);
         LLVMSetAlignment(LLVMBuildStore(em->builder, row, element_address(em, s->buffer, at)),
                          (unsigned)vtac_dtype_bytes(s->buffer->dtype));
     }
@@ -677,9 +677,9 @@ static void emit_store(vtac_emitter *em, const vtac_stmt *s)
                          em->lane_var == 0 ? alignment : alignment_at(em, s->buffer, s->index));
         return;
     }
-    vtac_turn turn;
-    if (is_turned(em, s->index, &turn) && turn.down == 1 && turn.last < 0) {
-        store_rows(em, s, value, &turn);
+    vtac_transpose transpose;
+    if (is_transposed(em, s->index, &transpose) && transpose.down == 1 && transpose.last < 0) {
+        store_rows(em, s, value, &transpose);
         return;
     }
     LLVMTypeRef i32 = LLVMInt32TypeInContext(em->context);

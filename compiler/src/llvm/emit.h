@@ -65,22 +65,22 @@ LLVMValueRef vtac_emit_words(vtac_emitter *em, LLVMValueRef bytes);
 
 /* An index that moves by `down` for each lane % rows and by `across` for each lane / rows; lane % rows counts
  * up to `last` alone, where that is not negative. */
-typedef struct vtac_turn {
+typedef struct vtac_transpose {
     int64_t rows, down, across, last;
-} vtac_turn;
+} vtac_transpose;
 /* False where the index is not like that, or has one part alone. */
-bool vtac_llvm_turn_of(const vtac_expr *index, uint32_t lane, unsigned lanes, vtac_turn *out);
+bool vtac_llvm_transpose_of(const vtac_expr *index, uint32_t lane, unsigned lanes, vtac_transpose *out);
 /* The first elements of all rows, the second ones, and so on; `count` is a power of two, `rows` is used up.
  */
-LLVMValueRef vtac_llvm_turn_rows(vtac_emitter *em, LLVMValueRef *rows, unsigned count);
+LLVMValueRef vtac_llvm_transpose_rows(vtac_emitter *em, LLVMValueRef *rows, unsigned count);
 /* The same of rows that are words, of so many elements each, where the target's vectors take such apart. */
-bool vtac_llvm_turns_words(const vtac_emitter *em, unsigned rows, unsigned columns, unsigned bits);
-LLVMValueRef vtac_llvm_turn_words(vtac_emitter *em, const LLVMValueRef *rows, unsigned count,
-                                  unsigned columns);
+bool vtac_llvm_transposes_words(const vtac_emitter *em, unsigned rows, unsigned columns, unsigned bits);
+LLVMValueRef vtac_llvm_transpose_words(vtac_emitter *em, const LLVMValueRef *rows, unsigned count,
+                                       unsigned columns);
 /* Vectors of one type, as many as a power of two, as one. */
 LLVMValueRef vtac_llvm_joined(vtac_emitter *em, LLVMValueRef *v, unsigned count);
 /* Some neighbouring lanes. */
-LLVMValueRef vtac_llvm_turn_part(vtac_emitter *em, LLVMValueRef all, unsigned first, unsigned count);
+LLVMValueRef vtac_llvm_vector_part(vtac_emitter *em, LLVMValueRef all, unsigned first, unsigned count);
 
 /* f16 and bf16 bits (i16) to float, and back with rounding to nearest even. */
 LLVMValueRef vtac_emit_widen(vtac_emitter *em, vtac_dtype dtype, LLVMValueRef bits);

@@ -9,7 +9,7 @@
 enum { MAX_LANES = 1024 };
 
 /* One term more. False: the terms do not agree on the number of rows. */
-static bool add_part(vtac_turn *t, int64_t rows, int64_t last)
+static bool add_part(vtac_transpose *t, int64_t rows, int64_t last)
 {
     if ((t->rows != 0 && t->rows != rows) || (last >= 0 && t->last >= 0 && t->last != last)) {
         return false;
@@ -26,7 +26,7 @@ static bool is_part_of(const vtac_expr *e, vtac_expr_op op, uint32_t lane)
 }
 
 /* Adds `times` the expression. */
-static bool add_terms(const vtac_expr *e, uint32_t lane, int64_t times, vtac_turn *t)
+static bool add_terms(const vtac_expr *e, uint32_t lane, int64_t times, vtac_transpose *t)
 {
     if (!vtac_expr_uses(e, lane)) {
         return true;
@@ -53,9 +53,9 @@ static bool add_terms(const vtac_expr *e, uint32_t lane, int64_t times, vtac_tur
     return false;
 }
 
-bool vtac_llvm_turn_of(const vtac_expr *index, uint32_t lane, unsigned lanes, vtac_turn *out)
+bool vtac_llvm_transpose_of(const vtac_expr *index, uint32_t lane, unsigned lanes, vtac_transpose *out)
 {
-    *out = (vtac_turn){.last = -1};
+    *out = (vtac_transpose){.last = -1};
     return lanes <= MAX_LANES && add_terms(index, lane, 1, out) && out->rows > 1 && out->rows < lanes &&
            lanes % (unsigned)out->rows == 0;
 }
@@ -82,7 +82,7 @@ static LLVMValueRef interleave_vectors(vtac_emitter *em, LLVMValueRef a, LLVMVal
     return shuffle_vectors(em, a, b, from, 2 * count);
 }
 
-LLVMValueRef vtac_llvm_turn_rows(vtac_emitter *em, LLVMValueRef *rows, unsigned count)
+LLVMValueRef vtac_llvm_transpose_rows(vtac_emitter *em, LLVMValueRef *rows, unsigned count)
 {
     for (unsigned n = count / 2; n > 0; n /= 2) {
         for (unsigned i = 0; i < n; i++) {
@@ -118,13 +118,13 @@ LLVMValueRef vtac_llvm_joined(vtac_emitter *em, LLVMValueRef *v, unsigned count)
     return v[0];
 }
 
-bool vtac_llvm_turns_words(const vtac_emitter *em, unsigned rows, unsigned columns, unsigned bits)
+bool vtac_llvm_transposes_words(const vtac_emitter *em, unsigned rows, unsigned columns, unsigned bits)
 {
     return em->target->has_neon && bits * columns == 32 && rows % 8 == 0 && rows * columns <= MAX_LANES;
 }
 
-LLVMValueRef vtac_llvm_turn_words(vtac_emitter *em, const LLVMValueRef *rows, unsigned count,
-                                  unsigned columns)
+LLVMValueRef vtac_llvm_transpose_words(vtac_emitter *em, const LLVMValueRef *rows, unsigned count,
+                                       unsigned columns)
 {
     enum { WORDS = 4 };
     LLVMTypeRef i32 = LLVMInt32TypeInContext(em->context);
@@ -153,7 +153,7 @@ LLVMValueRef vtac_llvm_turn_words(vtac_emitter *em, const LLVMValueRef *rows, un
     return vtac_llvm_joined(em, v, vectors);
 }
 
-LLVMValueRef vtac_llvm_turn_part(vtac_emitter *em, LLVMValueRef all, unsigned first, unsigned count)
+LLVMValueRef vtac_llvm_vector_part(vtac_emitter *em, LLVMValueRef all, unsigned first, unsigned count)
 {
     unsigned from[MAX_LANES];
     for (unsigned i = 0; i < count; i++) {

@@ -211,7 +211,7 @@ static bool may_gather(const vtac_lower *l, const conv *c)
 
 /* Positions that are a row behind each other have those of the border between them; gathered ones have not.
  */
-static void choose_way(const vtac_lower *l, conv *c)
+static void choose_plan(const vtac_lower *l, conv *c)
 {
     conv gathered = *c;
     gathered.gathered = true;
@@ -847,7 +847,7 @@ vta_status vtac_lower_conv(vtac_lower *l)
     VTA_TRY(vtac_window_of(l->node, vtac_type_in(l, 0), vtac_type_in(l, c.weight), false, &c.w, l->diag));
     fill_counts(l, &c);
     VTA_TRY(choose_words(l, &c));
-    choose_way(l, &c);
+    choose_plan(l, &c);
     ask_for_tile(l, &c);
     c.room = room_of(&c);
     vtac_storage_id weights = 0;

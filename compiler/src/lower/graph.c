@@ -290,7 +290,8 @@ static vta_status lower_kind(vtac_lower *l)
         VTA_TRY(vtac_lower_elements(l));
         vtac_kernel_vectorize(l->k, p->level > 0 ? p->target->vector_bytes / 4 : 1);
         return VTA_OK;
-    case VTAC_MAPPED: return vtac_is_turned(l) ? vtac_lower_turned(l) : vtac_lower_elements(l);
+    case VTAC_MAPPED:
+        return vtac_is_matrix_transpose(l) ? vtac_lower_matrix_transpose(l) : vtac_lower_elements(l);
     case VTAC_CUSTOM: return lowering->custom(l);
     }
     return VTA_OK;

@@ -619,7 +619,7 @@ static void shape_copy(const vtac_lower *l, vtac_value_id id, copy *c)
     c->rows = flat ? 1 : height;
     c->columns = flat ? height * width : width;
     c->positions = 1;
-    const int64_t max = VTAC_TURN_BYTES / (int64_t)vtac_dtype_bytes(type->dtype);
+    const int64_t max = VTAC_TRANSPOSE_BYTES / (int64_t)vtac_dtype_bytes(type->dtype);
     while (c->positions < max && 2 * c->positions <= c->columns && 2 * c->positions * bytes <= room) {
         c->positions *= 2;
     }

@@ -172,7 +172,7 @@ vta_status vtac_layout_outputs(vtac_lower *l);
 /* ---- for lowerings */
 
 /* Of a row of a small matrix that vectors turn: longer ones take more shuffles for each element. */
-enum { VTAC_TURN_BYTES = 16 };
+enum { VTAC_TRANSPOSE_BYTES = 16 };
 
 /* A new step; the ones before are finished. */
 vta_status vtac_begin(vtac_lower *l, const char *suffix);
@@ -288,8 +288,8 @@ vta_status vtac_unsupported(vtac_lower *l, const char *what);
 #include "vtac/ops.def"
 vtac_lower_fn vtac_lower_elements; /* POINTWISE and MAPPED */
 /* Whether a Transpose goes by small matrices that vectors turn; and that (turn.c). */
-bool vtac_is_turned(const vtac_lower *l);
-vta_status vtac_lower_turned(vtac_lower *l);
+bool vtac_is_matrix_transpose(const vtac_lower *l);
+vta_status vtac_lower_matrix_transpose(vtac_lower *l);
 /* A loop over the output's elements, each given by a function of the places of others. */
 vta_status vtac_lower_mapped(vtac_lower *l, vtac_point_fn *value_at);
 

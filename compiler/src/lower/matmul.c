@@ -76,7 +76,7 @@ static vtac_storage_id pack_constant(vtac_lower *l, const vtac_product *p, const
     for (int64_t i = 0; packed != NULL && i < count * p->k * p->n; i++) {
         const int64_t column = i % p->n;
         const int64_t row = i / p->n % p->k;
-        const int64_t from = p->b_turned ? column * p->k + row : i;
+        const int64_t from = p->b_transposed ? column * p->k + row : i;
         const int64_t off = zero == NULL ? 0 : vtac_tensor_int(zero, one ? 0 : column);
         const int64_t to = i / (p->k * p->n) * (p->k * p->room) + tiled_place(p, row, column);
         put_element(p->stored, packed + (size_t)to * bytes, is_float ? vtac_tensor_float(b, from) : 0.0,
@@ -102,8 +102,8 @@ static void pack_lanes(vtac_lower *l, const vtac_product *p, const tile_pack *t,
     const vtac_expr *i = t->rows == 1 ? t->i : vtac_i_add(k, t->i, vtac_i_divc(k, lane, lanes));
     within = vtac_i_add(k, within, t->rows == 1 ? lane : vtac_i_remc(k, lane, lanes));
     const vtac_expr *at = vtac_i_add(k, t->column, within);
-    at =
-        p->b_turned ? vtac_i_add(k, vtac_i_mulc(k, at, p->k), i) : vtac_i_add(k, vtac_i_mulc(k, i, p->n), at);
+    at = p->b_transposed ? vtac_i_add(k, vtac_i_mulc(k, at, p->k), i)
+                         : vtac_i_add(k, vtac_i_mulc(k, i, p->n), at);
     const vtac_expr *place = vtac_i_add(k, vtac_i_add(k, t->target, vtac_i_mulc(k, i, t->wide)), within);
     vtac_store(k, t->to, place,
                zeros ? vtac_e_int(k, p->type, 0)
@@ -145,7 +145,7 @@ static vta_status pack_tiles(vtac_lower *l, const vtac_product *p, const vtac_pr
     t.target = vtac_let(
         k, "to", vtac_i_add(k, vtac_i_mulc(k, matrix, p->k * p->room), vtac_i_mulc(k, t.column, p->k)));
     /* columns that lie along the inner axis come by small matrices that vectors turn */
-    t.rows = p->b_turned && r->part == 0 ? VTAC_TURN_BYTES / (int64_t)vtac_dtype_bytes(p->type) : 1;
+    t.rows = p->b_transposed && r->part == 0 ? VTAC_TRANSPOSE_BYTES / (int64_t)vtac_dtype_bytes(p->type) : 1;
     const int64_t groups = p->k / t.rows;
     if (groups > 0) {
         t.i = vtac_i_mulc(k, vtac_for(k, VTAC_LOOP_SERIAL, groups, "k"), t.rows);
@@ -189,7 +189,7 @@ static vta_status pack_right(vtac_lower *l, vtac_product *p)
         }
         return VTA_OK;
     }
-    p->direct = !p->b_turned && p->b_zero == 0 && p->b_type.dtype == p->type;
+    p->direct = !p->b_transposed && p->b_zero == 0 && p->b_type.dtype == p->type;
     if (p->direct) {
         return VTA_OK;
     }
@@ -200,7 +200,7 @@ static vta_status pack_right(vtac_lower *l, vtac_product *p)
         vtac_for(l->k, vtac_parallel_if(elements), vtac_product_matrices(&p->b_type) * p->k, "row");
     const vtac_expr *column = vtac_for(l->k, VTAC_LOOP_SERIAL, p->n, "column");
     const vtac_expr *at = vtac_i_add(l->k, vtac_i_mulc(l->k, row, p->n), column);
-    const vtac_expr *from = p->b_turned ? vtac_i_add(l->k, vtac_i_mulc(l->k, column, p->k), row) : at;
+    const vtac_expr *from = p->b_transposed ? vtac_i_add(l->k, vtac_i_mulc(l->k, column, p->k), row) : at;
     vtac_store(l->k, to, at, less_zero(l, p, p->b_zero, vtac_e_load(l->k, vtac_in(l, p->b), from), column));
     vtac_close(l, 2);
     return VTA_OK;
@@ -285,8 +285,8 @@ static void sum_rows(vtac_lower *l, const vtac_product *p, const vtac_product_re
     }
     for (int64_t o = 0; o < r->block;
          o++) { /* one number of the left at a time: registers are for the sums */
-        const vtac_expr *from = p->a_turned ? vtac_i_add(k, vtac_i_mulc(k, i, p->m), rows[o])
-                                            : vtac_i_add(k, vtac_i_mulc(k, rows[o], p->k), i);
+        const vtac_expr *from = p->a_transposed ? vtac_i_add(k, vtac_i_mulc(k, i, p->m), rows[o])
+                                                : vtac_i_add(k, vtac_i_mulc(k, rows[o], p->k), i);
         const vtac_expr *left =
             vtac_let(k, "a", less_zero(l, p, p->a_zero, vtac_e_load(k, a, from), vtac_e_index(k, 0)));
         for (int64_t v = 0; v < r->vectors; v++) {
@@ -361,9 +361,9 @@ static void place_tile(vtac_lower *l, product_kernel *t, const vtac_expr *batch,
         batch = vtac_let(k, "batch", vtac_i_divc(k, batch, p->lead.dim[axis]));
     }
     t->column = vtac_let(k, "column", vtac_i_addc(k, vtac_i_mulc(k, tile, r->vectors * r->lanes), r->begin));
-    t->left =
-        vtac_let(k, "left",
-                 vtac_i_mulc(k, vtac_product_matrix(l, &p->a_type, &p->lead, t->at), p->a_turned ? 0 : p->m));
+    t->left = vtac_let(
+        k, "left",
+        vtac_i_mulc(k, vtac_product_matrix(l, &p->a_type, &p->lead, t->at), p->a_transposed ? 0 : p->m));
     const vtac_expr *right = vtac_product_matrix(l, &p->b_type, &p->lead, t->at);
     right = vtac_i_mulc(k, right, p->k * (p->tiled ? p->room : p->n));
     t->right = vtac_let(k, "right", vtac_i_add(k, right, vtac_i_mulc(k, t->column, p->tiled ? p->k : 1)));
@@ -647,7 +647,7 @@ static vta_status run_product(vtac_lower *l, vtac_product *p, vtac_product_finis
 static void fold_batches(vtac_product *p)
 {
     const int64_t matrices = vtac_type_elements(&p->lead);
-    if (p->a_turned || p->row || p->m >= VTAC_MIN_TILED || matrices < 2 ||
+    if (p->a_transposed || p->row || p->m >= VTAC_MIN_TILED || matrices < 2 ||
         vtac_product_matrices(&p->b_type) != 1) {
         return;
     }
@@ -674,9 +674,9 @@ static void shape_product(vtac_lower *l, vtac_product *p)
     if (p->column) {
         p->b_type = (vtac_type){p->b_type.dtype, 2, {p->b_type.dim[0], 1}};
     }
-    p->m = p->a_type.dim[p->a_type.rank - (p->a_turned ? 1 : 2)];
-    p->k = p->a_type.dim[p->a_type.rank - (p->a_turned ? 2 : 1)];
-    p->n = p->b_type.dim[p->b_type.rank - (p->b_turned ? 2 : 1)];
+    p->m = p->a_type.dim[p->a_type.rank - (p->a_transposed ? 1 : 2)];
+    p->k = p->a_type.dim[p->a_type.rank - (p->a_transposed ? 2 : 1)];
+    p->n = p->b_type.dim[p->b_type.rank - (p->b_transposed ? 2 : 1)];
     p->lead = *vtac_type_out(l, 0);
     p->lead.rank -= (p->row ? 0u : 1u) + (p->column ? 0u : 1u);
     const vtac_dtype dtype = p->a_type.dtype;
@@ -721,42 +721,43 @@ static const vtac_expr *requantize_sum(vtac_lower *l, const vtac_product *p, con
 }
 
 /* A MatMul of few rows reads what a Transpose of the last two axes reads, which then has nothing to do. */
-static const vtac_node *turned_right(const vtac_program *program, const vtac_node *node)
+static const vtac_node *transposed_right(const vtac_program *program, const vtac_node *node)
 {
     const vtac_value *b = node->op == VTAC_OP_MATMUL ? &program->graph->values[node->inputs[1]] : NULL;
-    const vtac_node *turn =
+    const vtac_node *transpose =
         b == NULL || b->node == 0 || b->constant != NULL ? NULL : &program->graph->nodes[b->node];
     const uint32_t rank = b == NULL ? 0 : b->type.rank;
-    if (turn == NULL || turn->op != VTAC_OP_TRANSPOSE || rank < 2) {
+    if (transpose == NULL || transpose->op != VTAC_OP_TRANSPOSE || rank < 2) {
         return NULL;
     }
-    const vtac_attr *perm = vtac_find_attr(turn, "perm");
+    const vtac_attr *perm = vtac_find_attr(transpose, "perm");
     for (uint32_t i = 0; i < rank; i++) {
         const int64_t axis = i + 2 < rank ? i : i + 2 == rank ? i + 1 : i - 1;
         if (perm != NULL ? perm->ints[i] != axis : rank != 2) {
             return NULL;
         }
     }
-    return turn;
+    return transpose;
 }
 
 /* The node as it then reads: with room for its inputs. */
-static bool as_turned(vtac_program *program, const vtac_node *node, vtac_node *as, vtac_value_id *inputs)
+static bool as_transposed(vtac_program *program, const vtac_node *node, vtac_node *as, vtac_value_id *inputs)
 {
-    const vtac_node *turn =
-        program->level > 0 && program->partition == NULL ? turned_right(program, node) : NULL;
-    if (turn == NULL || vtac_only_user_of(program->graph, turn->outputs[0]) == 0 ||
-        vtac_in_constant(program->graph, turn, 0) != NULL || program->layouts[turn->inputs[0]].natural ||
+    const vtac_node *transpose =
+        program->level > 0 && program->partition == NULL ? transposed_right(program, node) : NULL;
+    if (transpose == NULL || vtac_only_user_of(program->graph, transpose->outputs[0]) == 0 ||
+        vtac_in_constant(program->graph, transpose, 0) != NULL ||
+        program->layouts[transpose->inputs[0]].natural ||
         (program->segments != NULL &&
-         program->segments[turn->outputs[0]] != program->segments[node->outputs[0]])) {
+         program->segments[transpose->outputs[0]] != program->segments[node->outputs[0]])) {
         return false;
     }
     inputs[0] = node->inputs[0];
-    inputs[1] = turn->inputs[0];
+    inputs[1] = transpose->inputs[0];
     *as = *node;
     as->inputs = inputs;
     vtac_lower l = {.program = program, .graph = program->graph, .node = as};
-    vtac_product p = {.b = 1, .b_turned = true};
+    vtac_product p = {.b = 1, .b_transposed = true};
     shape_product(&l, &p);
     return vtac_product_is_dots(&l, &p);
 }
@@ -769,7 +770,7 @@ bool vtac_product_skips(vtac_program *program, const vtac_node *node)
         node->op == VTAC_OP_TRANSPOSE ? vtac_only_user_of(program->graph, node->outputs[0]) : 0;
     return user != 0 && program->graph->nodes[user].op == VTAC_OP_MATMUL &&
            program->graph->nodes[user].inputs[1] == node->outputs[0] &&
-           as_turned(program, &program->graph->nodes[user], &as, inputs);
+           as_transposed(program, &program->graph->nodes[user], &as, inputs);
 }
 
 vta_status vtac_lower_matmul(vtac_lower *l)
@@ -784,8 +785,8 @@ vta_status vtac_lower_matmul(vtac_lower *l)
     vtac_node as;
     vtac_value_id inputs[2];
     const vtac_node *node = l->node;
-    p.b_turned = as_turned(l->program, node, &as, inputs);
-    l->node = p.b_turned ? &as : node;
+    p.b_transposed = as_transposed(l->program, node, &as, inputs);
+    l->node = p.b_transposed ? &as : node;
     shape_product(l, &p);
     if (p.a_zero != 0 && vtac_type_elements(vtac_type_in(l, p.a_zero)) > 1) {
         return vtac_unsupported(l, "a zero point for each row is not lowered");
@@ -819,8 +820,8 @@ vta_status vtac_lower_gemm(vtac_lower *l)
         p.a_zero = vtac_has_in(l, 2) ? 2 : 0;
         p.b_zero = vtac_has_in(l, 5) ? 5 : 0;
     }
-    p.a_turned = vtac_attr_int(l->node, "transA", 0) != 0;
-    p.b_turned = vtac_attr_int(l->node, "transB", 0) != 0;
+    p.a_transposed = vtac_attr_int(l->node, "transA", 0) != 0;
+    p.b_transposed = vtac_attr_int(l->node, "transB", 0) != 0;
     shape_product(l, &p);
     return run_product(l, &p, quantized ? requantize_sum : gemm_finish);
 }

@@ -22,9 +22,9 @@ enum {
 };
 
 typedef struct vtac_product {
-    uint32_t a, b, a_zero, b_zero; /* inputs; zero points 0: none */
-    bool a_turned, b_turned;       /* given transposed: the last two axes */
-    vtac_dtype type, stored;       /* of the sums, of the packed operand */
+    uint32_t a, b, a_zero, b_zero;   /* inputs; zero points 0: none */
+    bool a_transposed, b_transposed; /* given transposed: the last two axes */
+    vtac_dtype type, stored;         /* of the sums, of the packed operand */
     int64_t m, n, k;
     int64_t room;                   /* columns of the packed operand: whole vectors */
     vtac_type a_type, b_type, lead; /* with at least two axes; the batch axes of the result */

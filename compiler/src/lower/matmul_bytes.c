@@ -147,7 +147,7 @@ static void ask_for_tile(const vtac_lower *l, bytes *y)
                    "%s%s m%" PRId64 " k%" PRId64 " n%" PRId64 " batches%" PRId64 " right%" PRId64
                    " turned%d%d known%d group%" PRId64 " fused%u",
                    p->a_type.dtype == VTAC_U8 ? "u8" : "s8", p->b_type.dtype == VTAC_U8 ? "u8" : "s8", p->m,
-                   p->k, p->n, vtac_type_elements(&p->lead), y->b_count, p->a_turned, p->b_turned,
+                   p->k, p->n, vtac_type_elements(&p->lead), y->b_count, p->a_transposed, p->b_transposed,
                    y->known != NULL, y->group, l->chain_count);
     add_chunks(s, *y);
     bytes other = *y;
@@ -180,7 +180,7 @@ static int64_t zero_of(const vtac_tensor *zero, int64_t i)
 static int64_t known_at(const bytes *y, int64_t matrix, int64_t row, int64_t column)
 {
     const vtac_product *p = y->p;
-    const int64_t from = p->b_turned ? column * p->k + row : row * p->n + column;
+    const int64_t from = p->b_transposed ? column * p->k + row : row * p->n + column;
     return vtac_tensor_int(y->known, matrix * p->k * p->n + from);
 }
 
@@ -268,7 +268,7 @@ static void copy_bytes(vtac_lower *l, const bytes *y, vtac_buffer *const *b, con
     const vtac_expr *lane = lanes == 1 ? vtac_e_index(k, 0) : vtac_for(k, VTAC_LOOP_VECTOR, lanes, "lane");
     const vtac_expr *i = vtac_i_add(k, first, lane);
     const vtac_expr *from =
-        p->a_turned ? vtac_i_add(k, vtac_i_mulc(k, i, p->m), at[1]) : vtac_i_add(k, at[0], i);
+        p->a_transposed ? vtac_i_add(k, vtac_i_mulc(k, i, p->m), at[1]) : vtac_i_add(k, at[0], i);
     const vtac_expr *value = vtac_e_load(k, b[0], from);
     if (y->a_shift) {
         value = E2(XOR, value, vtac_e_int(k, p->a_type.dtype, p->a_type.dtype == VTAC_I8 ? -128 : 128));
@@ -486,9 +486,9 @@ static const vtac_expr *word_at(vtac_lower *l, const bytes *y, vtac_buffer *from
 {
     vtac_kernel *k = l->k;
     const vtac_product *p = y->p;
-    const int64_t down = p->b_turned ? 1 : p->n;
+    const int64_t down = p->b_transposed ? 1 : p->n;
     const vtac_expr *at =
-        vtac_i_add(k, vtac_i_mulc(k, row, down), vtac_i_mulc(k, column, p->b_turned ? p->k : 1));
+        vtac_i_add(k, vtac_i_mulc(k, row, down), vtac_i_mulc(k, column, p->b_transposed ? p->k : 1));
     at = vtac_i_add(k, matrix, at);
     const vtac_expr *word = NULL;
     if (y->group <= 2) {

@@ -29,9 +29,9 @@ bool vtac_product_is_dots(const vtac_lower *l, const vtac_product *p)
 {
     const bool known = vtac_in_constant(l->graph, l->node, p->b) != NULL;
     const int64_t lanes = lanes_of(l, p);
-    const bool few = p->b_turned && !known && p->m < VTAC_MIN_TILED;
+    const bool few = p->b_transposed && !known && p->m < VTAC_MIN_TILED;
     return l->program->level > 0 && (few || p->n == 1) && p->a_zero == 0 && p->b_zero == 0 &&
-           (!p->a_turned || p->m == 1 || few) && p->m > 0 && p->n > 0 && lanes >= 2 && p->k >= lanes;
+           (!p->a_transposed || p->m == 1 || few) && p->m > 0 && p->n > 0 && lanes >= 2 && p->k >= lanes;
 }
 
 static const vtac_expr *sum_at(vtac_lower *l, const dots *d, int64_t row, int64_t column,
@@ -145,7 +145,7 @@ static void place_matrices(vtac_lower *l, dots *d, const vtac_expr *batch, const
 }
 
 /* The few columns of a left operand that is given transposed become rows. */
-static vta_status turn_left(vtac_lower *l, const vtac_product *p, vtac_storage_id *out)
+static vta_status transpose_left(vtac_lower *l, const vtac_product *p, vtac_storage_id *out)
 {
     VTA_TRY(vtac_begin(l, ".left"));
     vtac_kernel *k = l->k;
@@ -163,8 +163,8 @@ static vta_status turn_left(vtac_lower *l, const vtac_product *p, vtac_storage_i
 vta_status vtac_multiply_dots(vtac_lower *l, const vtac_product *p, vtac_product_finish *finish)
 {
     vtac_storage_id left = 0;
-    if (p->a_turned && p->m > 1) {
-        VTA_TRY(turn_left(l, p, &left));
+    if (p->a_transposed && p->m > 1) {
+        VTA_TRY(transpose_left(l, p, &left));
     }
     VTA_TRY(vtac_begin(l, ""));
     vtac_kernel *k = l->k;

@@ -150,7 +150,8 @@ bool vtac_product_ask(const vtac_lower *l, vtac_product *p)
                    "float%zu m%" PRId64 " k%" PRId64 " n%" PRId64 " batches%" PRId64 " right%" PRId64
                    " turned%d%d known%d fused%u",
                    8 * vtac_dtype_bytes(p->type), p->m, p->k, p->n, vtac_type_elements(&p->lead),
-                   vtac_product_matrices(&p->b_type), p->a_turned, p->b_turned, p->known, l->chain_count);
+                   vtac_product_matrices(&p->b_type), p->a_transposed, p->b_transposed, p->known,
+                   l->chain_count);
     const vtac_kernel_space space = {.kernel = "product",
                                      .shape = shape,
                                      .step = l->node->name,

@@ -20,21 +20,21 @@ typedef struct span {
     int64_t row;
 } span;
 
-static void span_place(vtac_lower *l, const span *s, const vtac_expr *const *turn, const vtac_expr **at)
+static void span_place(vtac_lower *l, const span *s, const vtac_expr *const *index, const vtac_expr **at)
 {
     if (s->channels == 0) {
-        memcpy(at, turn, s->loops.rank * sizeof(vtac_expr *));
+        memcpy(at, index, s->loops.rank * sizeof(vtac_expr *));
         return;
     }
-    at[0] = turn[0];
-    at[1] = vtac_i_add(l->k, vtac_i_mulc(l->k, turn[1], s->channels), turn[2]);
-    memcpy(at + 2, turn + 3, (s->loops.rank - 3) * sizeof(vtac_expr *));
+    at[0] = index[0];
+    at[1] = vtac_i_add(l->k, vtac_i_mulc(l->k, index[1], s->channels), index[2]);
+    memcpy(at + 2, index + 3, (s->loops.rank - 3) * sizeof(vtac_expr *));
 }
 
-static const vtac_expr *span_value(vtac_lower *l, const span *s, const vtac_expr *const *turn)
+static const vtac_expr *span_value(vtac_lower *l, const span *s, const vtac_expr *const *index)
 {
     const vtac_expr *at[VTAC_MAX_RANK];
-    span_place(l, s, turn, at);
+    span_place(l, s, index, at);
     return vtac_in_at(l, 0, at);
 }
 
@@ -63,20 +63,20 @@ static int64_t span_lanes(const vtac_lower *l, const span *s)
 }
 
 /* Opens the marked axes, but for those that go by vectors. */
-static uint32_t open_marked(vtac_lower *l, const span *s, int64_t lanes, const vtac_expr **turn)
+static uint32_t open_marked(vtac_lower *l, const span *s, int64_t lanes, const vtac_expr **index)
 {
     bool marks[VTAC_MAX_RANK];
     memcpy(marks, s->marks, sizeof marks);
     for (uint32_t i = s->first; lanes > 1 && i <= s->last; i++) {
         marks[i] = false;
-        turn[i] = vtac_e_index(l->k, 0);
+        index[i] = vtac_e_index(l->k, 0);
     }
-    return vtac_open_axes(l, &s->loops, marks, true, turn, false);
+    return vtac_open_axes(l, &s->loops, marks, true, index, false);
 }
 
 typedef struct summing {
     const span *s;
-    const vtac_expr **turn;
+    const vtac_expr **index;
     const vtac_buffer *mean;
     vtac_buffer *sum;
 } summing;
@@ -84,8 +84,8 @@ typedef struct summing {
 static void add_one(vtac_lower *l, void *context, const vtac_expr *i, const vtac_expr *lane)
 {
     summing *g = context;
-    g->turn[g->s->last] = i;
-    const vtac_expr *value = span_value(l, g->s, g->turn);
+    g->index[g->s->last] = i;
+    const vtac_expr *value = span_value(l, g->s, g->index);
     if (g->mean != NULL) {
         value = vtac_let(l->k, "off", E2(SUB, value, vtac_e_load(l->k, g->mean, vtac_e_index(l->k, 0))));
         value = E2(MUL, value, value);
@@ -94,17 +94,17 @@ static void add_one(vtac_lower *l, void *context, const vtac_expr *i, const vtac
 }
 
 /* The sum of all values, or of their squared distances from the mean. */
-static const vtac_expr *sum_of(vtac_lower *l, const span *s, const vtac_buffer *mean, const vtac_expr **turn)
+static const vtac_expr *sum_of(vtac_lower *l, const span *s, const vtac_buffer *mean, const vtac_expr **index)
 {
     const vtac_dtype type = vtac_compute_type(s->loops.dtype);
     const int64_t lanes = span_lanes(l, s);
-    summing g = {s, turn, mean, vtac_local(l, "sum", type, lanes)};
+    summing g = {s, index, mean, vtac_local(l, "sum", type, lanes)};
     vtac_set_lanes(l, g.sum, lanes, vtac_e_int(l->k, type, 0));
-    const uint32_t loops = open_marked(l, s, lanes, turn);
+    const uint32_t loops = open_marked(l, s, lanes, index);
     if (lanes > 1) {
         vtac_each_of_row(l, s->row, lanes, add_one, &g);
     } else {
-        add_one(l, &g, turn[s->last], vtac_e_index(l->k, 0));
+        add_one(l, &g, index[s->last], vtac_e_index(l->k, 0));
     }
     vtac_close(l, loops);
     return vtac_join_lanes(l, g.sum, lanes, VTAC_E_ADD);
@@ -112,7 +112,7 @@ static const vtac_expr *sum_of(vtac_lower *l, const span *s, const vtac_buffer *
 
 /* Mean and 1 / sqrt(variance + epsilon) over the marked axes, into two locals; the other indices are open. */
 static void lower_moments(vtac_lower *l, const span *s, double epsilon, vtac_buffer *mean, vtac_buffer *scale,
-                          const vtac_expr **turn)
+                          const vtac_expr **index)
 {
     const vtac_expr *zero = vtac_e_index(l->k, 0);
     const vtac_dtype type = vtac_compute_type(s->loops.dtype);
@@ -121,9 +121,9 @@ static void lower_moments(vtac_lower *l, const span *s, double epsilon, vtac_buf
         count *= s->marks[i] ? s->loops.dim[i] : 1;
     }
     const vtac_expr *n = vtac_e_float(l->k, type, (double)count);
-    const vtac_expr *sum = sum_of(l, s, NULL, turn);
+    const vtac_expr *sum = sum_of(l, s, NULL, index);
     vtac_store(l->k, mean, zero, E2(DIV, sum, n));
-    const vtac_expr *variance = E2(DIV, sum_of(l, s, mean, turn), n);
+    const vtac_expr *variance = E2(DIV, sum_of(l, s, mean, index), n);
     const vtac_expr *root = E1(SQRT, E2(ADD, variance, vtac_e_float(l->k, type, epsilon)));
     vtac_store(l->k, scale, zero, E2(DIV, vtac_e_int(l->k, type, 1), root));
 }
@@ -207,24 +207,25 @@ static vta_status span_of(vtac_lower *l, span *s)
 }
 
 /* LayerNormalization gives the mean and the scale, too. */
-static void store_moments(vtac_lower *l, const span *s, const vtac_expr **turn, const vtac_buffer *mean,
+static void store_moments(vtac_lower *l, const span *s, const vtac_expr **index, const vtac_buffer *mean,
                           const vtac_buffer *scale)
 {
     const vtac_expr *zero = vtac_e_index(l->k, 0);
     for (uint32_t i = 0; i < s->loops.rank; i++) {
-        turn[i] = s->marks[i] ? zero : turn[i];
+        index[i] = s->marks[i] ? zero : index[i];
     }
     for (uint32_t i = 1; i < l->node->output_count; i++) {
         if (l->node->outputs[i] != 0) {
             const vtac_dtype dtype = vtac_compute_type(vtac_type_out(l, i)->dtype);
-            vtac_out_at(l, i, turn, vtac_e_cast(l->k, dtype, vtac_e_load(l->k, i == 1 ? mean : scale, zero)));
+            vtac_out_at(l, i, index,
+                        vtac_e_cast(l->k, dtype, vtac_e_load(l->k, i == 1 ? mean : scale, zero)));
         }
     }
 }
 
 typedef struct normal {
     const span *s;
-    const vtac_expr **turn;
+    const vtac_expr **index;
     const vtac_buffer *mean, *scale;
 } normal;
 
@@ -234,13 +235,13 @@ static void store_normal(vtac_lower *l, void *context, const vtac_expr *i, const
     const vtac_expr *zero = vtac_e_index(l->k, 0);
     const vtac_expr *at[VTAC_MAX_RANK];
     (void)lane;
-    n->turn[n->s->last] = i;
-    span_place(l, n->s, n->turn, at);
+    n->index[n->s->last] = i;
+    span_place(l, n->s, n->index, at);
     const vtac_expr *off = E2(SUB, vtac_in_at(l, 0, at), vtac_e_load(l->k, n->mean, zero));
     const vtac_expr *y = E2(MUL, off, vtac_e_load(l->k, n->scale, zero));
     if (l->node->op != VTAC_OP_MEAN_VARIANCE) {
-        y = E2(MUL, y, vtac_norm_parameter(l, 1, n->turn[1], at));
-        y = vtac_has_in(l, 2) ? E2(ADD, y, vtac_norm_parameter(l, 2, n->turn[1], at)) : y;
+        y = E2(MUL, y, vtac_norm_parameter(l, 1, n->index[1], at));
+        y = vtac_has_in(l, 2) ? E2(ADD, y, vtac_norm_parameter(l, 2, n->index[1], at)) : y;
     }
     vtac_out_at(l, 0, at, y);
 }
@@ -252,21 +253,21 @@ vta_status vtac_lower_layer_norm(vtac_lower *l)
     VTA_TRY(vtac_begin(l, ""));
     find_row(l, &s);
     const vtac_dtype type = vtac_compute_type(s.loops.dtype);
-    const vtac_expr *turn[VTAC_MAX_RANK];
+    const vtac_expr *index[VTAC_MAX_RANK];
     vtac_buffer *mean = vtac_local(l, "mean", type, 1);
     vtac_buffer *scale = vtac_local(l, "scale", type, 1);
-    vtac_open_others(l, &s.loops, s.marks, turn);
-    lower_moments(l, &s, vtac_norm_epsilon(l->node), mean, scale, turn);
+    vtac_open_others(l, &s.loops, s.marks, index);
+    lower_moments(l, &s, vtac_norm_epsilon(l->node), mean, scale, index);
     const int64_t lanes = span_lanes(l, &s);
-    normal n = {&s, turn, mean, scale};
-    const uint32_t inner = open_marked(l, &s, lanes, turn);
+    normal n = {&s, index, mean, scale};
+    const uint32_t inner = open_marked(l, &s, lanes, index);
     if (lanes > 1) {
         vtac_each_of_row(l, s.row, lanes, store_normal, &n);
     } else {
-        store_normal(l, &n, turn[s.last], NULL);
+        store_normal(l, &n, index[s.last], NULL);
     }
     vtac_close(l, inner);
-    store_moments(l, &s, turn, mean, scale);
+    store_moments(l, &s, index, mean, scale);
     vtac_end(l->k);
     return l->diag->code;
 }

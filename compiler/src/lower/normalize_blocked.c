@@ -50,13 +50,13 @@ static uint32_t open_blocks(vtac_lower *l, const norm *n, vtac_position *p)
     return loops;
 }
 
-/* Adds one position, less the mean and squared where one is given, to the sums numbered `way`. */
+/* Adds one position, less the mean and squared where one is given, to the sums numbered `part`. */
 static void add_position(vtac_lower *l, const norm *n, const vtac_position *p, const vtac_buffer *mean,
-                         const vtac_expr *way)
+                         const vtac_expr *part)
 {
     vtac_kernel *k = l->k;
     const vtac_expr *lane = lane_of(l, n);
-    const vtac_expr *at = vtac_i_add(k, vtac_i_mulc(k, way, n->lanes), lane);
+    const vtac_expr *at = vtac_i_add(k, vtac_i_mulc(k, part, n->lanes), lane);
     const vtac_expr *value = value_at(l, n, p, lane);
     if (mean != NULL) {
         value = vtac_let(k, "off", E2(SUB, value, vtac_e_load(k, mean, lane)));
@@ -68,9 +68,9 @@ static void add_position(vtac_lower *l, const norm *n, const vtac_position *p, c
 
 static void clear_sums(vtac_lower *l, const norm *n)
 {
-    const vtac_expr *way = vtac_for(l->k, VTAC_LOOP_UNROLL, SUMS, "way");
+    const vtac_expr *part = vtac_for(l->k, VTAC_LOOP_UNROLL, SUMS, "way");
     const vtac_expr *lane = lane_of(l, n);
-    vtac_store(l->k, n->sums, vtac_i_add(l->k, vtac_i_mulc(l->k, way, n->lanes), lane),
+    vtac_store(l->k, n->sums, vtac_i_add(l->k, vtac_i_mulc(l->k, part, n->lanes), lane),
                vtac_e_int(l->k, n->type, 0));
     vtac_close(l, 2);
 }
@@ -86,15 +86,15 @@ static void sum_positions(vtac_lower *l, const norm *n, const vtac_buffer *mean)
     p.at[2] = vtac_for(k, VTAC_LOOP_SERIAL, n->x_type->dim[2], "y");
     if (whole > 0) {
         const vtac_expr *x = vtac_for(k, VTAC_LOOP_SERIAL, whole / SUMS, "x");
-        const vtac_expr *way = vtac_for(k, VTAC_LOOP_UNROLL, SUMS, "way");
-        p.at[3] = vtac_i_add(k, vtac_i_mulc(k, x, SUMS), way);
-        add_position(l, n, &p, mean, way);
+        const vtac_expr *part = vtac_for(k, VTAC_LOOP_UNROLL, SUMS, "way");
+        p.at[3] = vtac_i_add(k, vtac_i_mulc(k, x, SUMS), part);
+        add_position(l, n, &p, mean, part);
         vtac_close(l, 2);
     }
     if (whole < n->x_type->dim[3]) {
-        const vtac_expr *way = vtac_for(k, VTAC_LOOP_UNROLL, n->x_type->dim[3] - whole, "way");
-        p.at[3] = vtac_i_addc(k, way, whole);
-        add_position(l, n, &p, mean, way);
+        const vtac_expr *part = vtac_for(k, VTAC_LOOP_UNROLL, n->x_type->dim[3] - whole, "way");
+        p.at[3] = vtac_i_addc(k, part, whole);
+        add_position(l, n, &p, mean, part);
         vtac_end(k);
     }
     vtac_close(l, loops + 1);
@@ -104,8 +104,8 @@ static void sum_positions(vtac_lower *l, const norm *n, const vtac_buffer *mean)
 static const vtac_expr *lane_sum(vtac_lower *l, const norm *n, const vtac_expr *lane)
 {
     const vtac_expr *sum = vtac_e_load(l->k, n->sums, lane);
-    for (int64_t way = 1; way < SUMS; way++) {
-        sum = E2(ADD, sum, vtac_e_load(l->k, n->sums, vtac_i_addc(l->k, lane, way * n->lanes)));
+    for (int64_t part = 1; part < SUMS; part++) {
+        sum = E2(ADD, sum, vtac_e_load(l->k, n->sums, vtac_i_addc(l->k, lane, part * n->lanes)));
     }
     return sum;
 }

@@ -219,7 +219,7 @@ static void line_up(const packer *p)
 }
 
 /* For each lane, where the fetched row that it holds begins, moved by its column of the window. */
-static vta_status tell_places(packer *p)
+static vta_status set_places(packer *p)
 {
     const vtac_device_layout *g = &p->g;
     int64_t *places = vta_arena_array(&p->l->program->arena, (size_t)p->taps, sizeof *places);
@@ -413,7 +413,7 @@ vta_status vtac_lower_vta_pack(vtac_lower *l)
     p.from = p.quantize == NULL ? vtac_in(l, 0) : NULL;
     p.to = vtac_out(l, 0);
     if (is_window(&g)) {
-        VTA_TRY(tell_places(&p));
+        VTA_TRY(set_places(&p));
     } else if (p.quantize != NULL || p.taps % g.lanes != 0) {
         p.lined = vtac_kernel_buffer(l->k, "lined", VTAC_I8, vtac_device_lanes(&g) * p.columns,
                                      VTAC_BUFFER_SCRATCH);

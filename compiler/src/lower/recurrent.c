@@ -78,7 +78,8 @@ static int64_t columns_at_first(const vtac_lower *l, const vtac_recurrence *r, u
 }
 
 /* [direction][column][row] to [direction][tile][row][column of the tile] */
-static vtac_storage_id turn_constant(vtac_lower *l, const vtac_recurrence *r, uint32_t input, int64_t inner)
+static vtac_storage_id transpose_constant(vtac_lower *l, const vtac_recurrence *r, uint32_t input,
+                                          int64_t inner)
 {
     const vtac_tensor *w = vtac_in_constant(l->graph, l->node, input);
     const size_t bytes = vtac_dtype_bytes(r->type);
@@ -103,12 +104,12 @@ static vtac_storage_id turn_constant(vtac_lower *l, const vtac_recurrence *r, ui
     return turned == NULL ? 0 : vtac_constant(l, turned, (uint64_t)count * bytes);
 }
 
-static vta_status turn_weights(vtac_lower *l, const vtac_recurrence *r, uint32_t input, int64_t rows,
-                               vtac_storage_id *out)
+static vta_status transpose_weights(vtac_lower *l, const vtac_recurrence *r, uint32_t input, int64_t rows,
+                                    vtac_storage_id *out)
 {
     const vtac_tensor *constant = vtac_in_constant(l->graph, l->node, input);
     if (constant != NULL) {
-        *out = turn_constant(l, r, input, rows);
+        *out = transpose_constant(l, r, input, rows);
         return vta_allocated(*out != 0, l->diag);
     }
     VTA_TRY(vtac_begin(l, input == W ? ".w" : ".r"));
@@ -538,22 +539,22 @@ static const vtac_expr *length_of(const vtac_cell *c)
 }
 
 /* Opens the part of a row whose sequence is not over at this turn: one to close. Returns the time. */
-static const vtac_expr *open_live(vtac_cell *c, const vtac_expr *turn, const vtac_expr *length)
+static const vtac_expr *open_live(vtac_cell *c, const vtac_expr *time_step, const vtac_expr *length)
 {
     vtac_lower *l = c->l;
     vtac_kernel *k = l->k;
     const vtac_recurrence *r = c->r;
     const bool reverse = c->direction == 1 || vtac_attr_string(l->node, "direction", "forward")[0] == 'r';
-    vtac_if(k, E2(LT, turn, length));
-    const vtac_expr *last = E2(SUB, vtac_i_addc(k, length, -1), turn);
-    const vtac_expr *time = LET("time", reverse ? last : turn);
+    vtac_if(k, E2(LT, time_step, length));
+    const vtac_expr *last = E2(SUB, vtac_i_addc(k, length, -1), time_step);
+    const vtac_expr *time = LET("time", reverse ? last : time_step);
     const vtac_expr *row = vtac_i_add(k, vtac_i_mulc(k, time, r->batch), c->batch);
     row = vtac_i_addc(k, row, c->direction * r->steps * r->batch);
     c->row = LET("row", vtac_i_mulc(k, row, r->columns));
     return time;
 }
 
-static vta_status one_turn(vtac_cell *c, const vtac_expr *turn)
+static vta_status one_step(vtac_cell *c, const vtac_expr *time_step)
 {
     vtac_lower *l = c->l;
     const vtac_recurrence *r = c->r;
@@ -561,7 +562,7 @@ static vta_status one_turn(vtac_cell *c, const vtac_expr *turn)
     VTA_TRY(state_products(c, false, 0, gru && !r->reset_after ? 2 * r->hidden : r->columns));
     if (gru) {
         open_rows(c);
-        (void)open_live(c, turn, length_of(c));
+        (void)open_live(c, time_step, length_of(c));
         gru_reset(c);
         vtac_close(l, 2);
     }
@@ -570,7 +571,7 @@ static vta_status one_turn(vtac_cell *c, const vtac_expr *turn)
     }
     open_rows(c);
     const vtac_expr *length = length_of(c);
-    const vtac_expr *time = open_live(c, turn, length);
+    const vtac_expr *time = open_live(c, time_step, length);
     if (gru) {
         gru_gates(c);
     } else if (l->node->op == VTAC_OP_LSTM) {
@@ -580,8 +581,8 @@ static vta_status one_turn(vtac_cell *c, const vtac_expr *turn)
     }
     write_time(c, time, true);
     vtac_end(l->k);
-    vtac_if(l->k, E2(GE, turn, length));
-    write_time(c, turn, false);
+    vtac_if(l->k, E2(GE, time_step, length));
+    write_time(c, time_step, false);
     vtac_close(l, 2);
     return VTA_OK;
 }
@@ -617,8 +618,8 @@ static vta_status run_apart(vtac_cell *c, vtac_storage_id weights, const char *s
     c->kept[3] = vtac_temp(l, r->type, c->rows * r->hidden);
     VTA_TRY(enter_step(c, suffix));
     start_states(c);
-    for (int64_t turn = 0; turn < r->steps; turn++) {
-        VTA_TRY(one_turn(c, vtac_e_index(l->k, turn)));
+    for (int64_t time_step = 0; time_step < r->steps; time_step++) {
+        VTA_TRY(one_step(c, vtac_e_index(l->k, time_step)));
     }
     final_states(c);
     return l->diag->code;
@@ -646,7 +647,7 @@ static vta_status run_direction(vtac_lower *l, const vtac_recurrence *r, int64_t
     const vtac_expr *group = vtac_for(l->k, vtac_parallel_if(work), groups, "group");
     c.first = first_row(l, group, c.rows, r->batch);
     start_states(&c);
-    VTA_TRY(one_turn(&c, vtac_for(l->k, VTAC_LOOP_SERIAL, r->steps, "turn")));
+    VTA_TRY(one_step(&c, vtac_for(l->k, VTAC_LOOP_SERIAL, r->steps, "turn")));
     vtac_end(l->k);
     final_states(&c);
     vtac_end(l->k);
@@ -660,8 +661,8 @@ vta_status vtac_lower_recurrent(vtac_lower *l)
     vtac_storage_id weights = 0;
     vtac_storage_id state_weights = 0;
     read_geometry(l, &r);
-    VTA_TRY(turn_weights(l, &r, W, r.inputs, &weights));
-    VTA_TRY(turn_weights(l, &r, R, r.hidden, &state_weights));
+    VTA_TRY(transpose_weights(l, &r, W, r.inputs, &weights));
+    VTA_TRY(transpose_weights(l, &r, R, r.hidden, &state_weights));
     r.products = vtac_temp(l, r.type, r.directions * r.steps * r.batch * r.columns);
     VTA_TRY(input_products(l, &r, weights));
     for (int64_t direction = 0; direction < r.directions; direction++) {

@@ -350,8 +350,8 @@ static void suppress_class(vtac_lower *l, const suppression *s, const vtac_expr 
     vtac_buffer *best = vtac_local(l, "best", VTAC_I64, 1);
     vtac_buffer *top = vtac_local(l, "top", vtac_compute_type(vtac_type_in(l, 1)->dtype), 1);
     mark_alive(l, s, batch, class);
-    const vtac_expr *turn = vtac_for(l->k, VTAC_LOOP_SERIAL, s->max, "turn");
-    vtac_if(l->k, E2(LT, turn, s->limit));
+    const vtac_expr *round = vtac_for(l->k, VTAC_LOOP_SERIAL, s->max, "turn");
+    vtac_if(l->k, E2(LT, round, s->limit));
     find_best(l, s, batch, class, best, top);
     const vtac_expr *chosen = LET("chosen", vtac_e_load(l->k, best, zero));
     vtac_if(l->k, E2(GE, chosen, zero));

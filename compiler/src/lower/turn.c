@@ -9,12 +9,12 @@
 
 enum { MAX_ACROSS = 16 };
 
-typedef struct turned {
+typedef struct matrix_transpose {
     int64_t perm[VTAC_MAX_RANK];
     uint32_t last;         /* of both: the axes' number less one */
     uint32_t row;          /* where the input's last axis lies in the output */
     int64_t across, along; /* of a matrix: places of the output's last axis, of the input's */
-} turned;
+} matrix_transpose;
 
 /* Largest power of two up to both. */
 static int64_t power_of_two(int64_t max, int64_t extent)
@@ -26,7 +26,7 @@ static int64_t power_of_two(int64_t max, int64_t extent)
     return size;
 }
 
-static bool plan_transpose(const vtac_lower *l, turned *t)
+static bool plan_transpose(const vtac_lower *l, matrix_transpose *t)
 {
     const vtac_type *x = vtac_type_in(l, 0);
     const int64_t bytes = (int64_t)vtac_dtype_bytes(x->dtype);
@@ -41,13 +41,13 @@ static bool plan_transpose(const vtac_lower *l, turned *t)
     }
     const int64_t lanes = (int64_t)l->program->target->vector_bytes / bytes;
     t->across = power_of_two(lanes < MAX_ACROSS ? lanes : MAX_ACROSS, x->dim[t->perm[t->last]]);
-    t->along = power_of_two(VTAC_TURN_BYTES / bytes, x->dim[t->last]);
+    t->along = power_of_two(VTAC_TRANSPOSE_BYTES / bytes, x->dim[t->last]);
     return t->row != t->last && t->across >= 4 && t->along >= 2;
 }
 
-bool vtac_is_turned(const vtac_lower *l)
+bool vtac_is_matrix_transpose(const vtac_lower *l)
 {
-    turned t;
+    matrix_transpose t;
     return l->node->op == VTAC_OP_TRANSPOSE && plan_transpose(l, &t);
 }
 
@@ -60,11 +60,11 @@ static const vtac_expr *open_tiles(vtac_lower *l, vtac_loop_kind kind, int64_t e
                     extent % size == 0 ? i : vtac_e2(l->k, VTAC_E_MIN, i, vtac_e_index(l->k, extent - size)));
 }
 
-vta_status vtac_lower_turned(vtac_lower *l)
+vta_status vtac_lower_matrix_transpose(vtac_lower *l)
 {
     const vtac_type *x = vtac_type_in(l, 0);
     const vtac_type *y = vtac_type_out(l, 0);
-    turned t;
+    matrix_transpose t;
     const vtac_expr *at[VTAC_MAX_RANK];
     const vtac_expr *from[VTAC_MAX_RANK];
     (void)plan_transpose(l, &t);

@@ -179,8 +179,8 @@ static vtac_value_id wave_table(vtac_compose *c, vtac_dtype dtype, int64_t rows,
     const vtac_type type = {dtype, 2, {rows, columns}};
     double *values = vtac_c_room(c, rows * columns);
     for (int64_t i = 0; values != NULL && i < rows * columns; i++) {
-        const double turn = 2.0 * PI * (double)((i / columns) * (i % columns) % length) / (double)length;
-        values[i] = factor * (sine ? sin(turn) : cos(turn));
+        const double angle = 2.0 * PI * (double)((i / columns) * (i % columns) % length) / (double)length;
+        values[i] = factor * (sine ? sin(angle) : cos(angle));
     }
     return values == NULL ? 0 : vtac_c_numbers(c, &type, values);
 }

@@ -10,7 +10,7 @@
 #include "vta/fail.h"
 #include "vta/vec.h"
 
-enum { MAX_TURNS = 256 }; /* that are unrolled */
+enum { MAX_TRIPS = 256 }; /* that are unrolled */
 
 vta_status vtac_import_body(vtac_importer *im, const vtac_import_place *at, vtac_scope *scope,
                             const Onnx__GraphProto *body, vtac_value_id *outputs, vta_diag *diag)
@@ -64,7 +64,7 @@ typedef struct loop_state {
 } loop_state;
 
 /* The inputs of the body: number of the turn, condition, what is carried. */
-static vta_status loop_inputs(vtac_importer *im, vtac_scope *scope, const loop_state *loop, int64_t turn,
+static vta_status loop_inputs(vtac_importer *im, vtac_scope *scope, const loop_state *loop, int64_t trip,
                               vta_diag *diag)
 {
     const Onnx__GraphProto *body = loop->body;
@@ -76,10 +76,10 @@ static vta_status loop_inputs(vtac_importer *im, vtac_scope *scope, const loop_s
         return vta_no_memory(diag);
     }
     *kept = 1;
-    *number = turn;
-    const vtac_tensor turn_tensor = {{VTAC_I64, 0, {0}}, number, sizeof *number};
+    *number = trip;
+    const vtac_tensor trip_tensor = {{VTAC_I64, 0, {0}}, number, sizeof *number};
     const vtac_tensor true_tensor = {{VTAC_BOOL, 0, {0}}, kept, 1};
-    VTA_TRY(vtac_add_constant(im->graph, NULL, &turn_tensor, &counter, diag));
+    VTA_TRY(vtac_add_constant(im->graph, NULL, &trip_tensor, &counter, diag));
     VTA_TRY(vtac_add_constant(im->graph, NULL, &true_tensor, &condition, diag));
     VTA_TRY(vtac_scope_set(scope, vtac_proto_text(body->input[0]->name), counter, diag));
     VTA_TRY(vtac_scope_set(scope, vtac_proto_text(body->input[1]->name), condition, diag));
@@ -89,12 +89,12 @@ static vta_status loop_inputs(vtac_importer *im, vtac_scope *scope, const loop_s
     return VTA_OK;
 }
 
-static vta_status loop_turn(vtac_importer *im, const vtac_import_place *at, loop_state *loop, int64_t turn,
+static vta_status loop_trip(vtac_importer *im, const vtac_import_place *at, loop_state *loop, int64_t trip,
                             bool *more, vta_diag *diag)
 {
     vtac_scope scope = {.outer = at->scope};
     vtac_value_id outputs[130] = {0};
-    vta_status status = loop_inputs(im, &scope, loop, turn, diag);
+    vta_status status = loop_inputs(im, &scope, loop, trip, diag);
     if (status == VTA_OK) {
         status = vtac_import_body(im, at, &scope, loop->body, outputs, diag);
     }
@@ -188,17 +188,17 @@ vta_status vtac_import_loop(vtac_importer *im, const vtac_import_place *at, cons
     for (uint32_t i = 0; status == VTA_OK && i < loop.carried_count; i++) {
         status = vtac_look_up(at, node->input[i + 2], &loop.carried[i], diag);
     }
-    if (trips > MAX_TURNS && trips != INT64_MAX) {
+    if (trips > MAX_TRIPS && trips != INT64_MAX) {
         return vta_fail(diag, VTA_UNSUPPORTED, "%lld turns are too many to unroll", (long long)trips);
     }
-    for (int64_t turn = 0; status == VTA_OK && more && turn < trips; turn++) {
-        if (turn == MAX_TURNS) {
-            status = vta_fail(diag, VTA_UNSUPPORTED, "more than %d turns are too many to unroll", MAX_TURNS);
+    for (int64_t trip = 0; status == VTA_OK && more && trip < trips; trip++) {
+        if (trip == MAX_TRIPS) {
+            status = vta_fail(diag, VTA_UNSUPPORTED, "more than %d turns are too many to unroll", MAX_TRIPS);
             break;
         }
         status = vtac_charge(im, diag);
         if (status == VTA_OK) {
-            status = loop_turn(im, at, &loop, turn, &more, diag);
+            status = loop_trip(im, at, &loop, trip, &more, diag);
         }
     }
     vtac_value_id outputs[128];

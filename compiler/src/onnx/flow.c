@@ -320,7 +320,7 @@ static vta_status static_node(vtac_flow_work *w, size_t i, vta_diag *diag)
 enum { MAX_WAITING = 1024 };
 
 /* All that can be done without an instruction; `progress`: something was. */
-static vta_status static_turn(vtac_flow_work *w, bool *progress, vta_diag *diag)
+static vta_status static_round(vtac_flow_work *w, bool *progress, vta_diag *diag)
 {
     size_t waiting = 0;
     for (size_t i = w->first; i < w->items.count; i++) { /* it grows meanwhile */
@@ -359,7 +359,7 @@ static vta_status is_due(vtac_flow_work *w, size_t i, bool *out, vta_diag *diag)
     return VTA_OK;
 }
 
-static vta_status dynamic_turn(vtac_flow_work *w, bool *progress, vta_diag *diag)
+static vta_status dynamic_round(vtac_flow_work *w, bool *progress, vta_diag *diag)
 {
     size_t waiting = 0;
     for (size_t i = w->first; i < w->items.count; i++) {
@@ -384,13 +384,13 @@ static vta_status dynamic_turn(vtac_flow_work *w, bool *progress, vta_diag *diag
     return VTA_OK;
 }
 
-static vta_status all_turns(vtac_flow_work *w, vta_diag *diag)
+static vta_status all_rounds(vtac_flow_work *w, vta_diag *diag)
 {
     for (bool progress = true; progress;) {
         progress = false;
-        VTA_TRY(static_turn(w, &progress, diag));
+        VTA_TRY(static_round(w, &progress, diag));
         VTA_TRY(close_segment(w, diag));
-        VTA_TRY(dynamic_turn(w, &progress, diag));
+        VTA_TRY(dynamic_round(w, &progress, diag));
     }
     for (size_t i = 0; i < w->items.count; i++) {
         const vtac_flow_node *item = item_at(w, i);
@@ -412,7 +412,7 @@ vta_status vtac_flow_build_block(vtac_flow_builder *b, const vtac_import_place *
     vtac_flow_work w = {
         .b = b, .block = number, .items = {.item_size = sizeof(vtac_flow_node)}, .at = *at, .graph = graph};
     vta_status status = vtac_flow_add_nodes(&w, at, graph->node, graph->n_node, NULL, diag);
-    status = status == VTA_OK ? all_turns(&w, diag) : status;
+    status = status == VTA_OK ? all_rounds(&w, diag) : status;
     vta_vec_free(&w.items);
     return status;
 }

@@ -118,7 +118,7 @@ vta_status vtac_flow_finish_segment(vtac_flow_builder *b, uint32_t block, vta_fl
 
 /* flow_names.c: tells every name that a node, with its bodies, reads and that `own` has not. */
 typedef vta_status vtac_flow_name_fn(void *context, const char *name, vta_diag *diag);
-vta_status vtac_flow_node_names(const Onnx__NodeProto *node, const vtac_scope *own, vtac_flow_name_fn *tell,
+vta_status vtac_flow_node_names(const Onnx__NodeProto *node, const vtac_scope *own, vtac_flow_name_fn *report,
                                 void *context, uint32_t depth, vta_diag *diag);
 
 /* flow.c */

@@ -25,13 +25,13 @@ typedef struct recurrent {
     int gates;            /* rows of the weights, in parts of `hidden` */
     gate functions[2][3]; /* of each direction */
     vtac_dtype dtype;
-    float clip;      /* of what goes into a function; 0: none */
-    bool after;      /* GRU: the reset gate comes behind the product */
-    bool coupled;    /* LSTM: what is forgotten is what comes in */
-    bool rows_first; /* layout 1 */
-    char *x;         /* the input, steps first */
-    char *counts;    /* which steps of which rows count, [steps][rows][1]; NULL: all */
-    int names, turn; /* made so far; the direction */
+    float clip;                  /* of what goes into a function; 0: none */
+    bool after;                  /* GRU: the reset gate comes behind the product */
+    bool coupled;                /* LSTM: what is forgotten is what comes in */
+    bool rows_first;             /* layout 1 */
+    char *x;                     /* the input, steps first */
+    char *counts;                /* which steps of which rows count, [steps][rows][1]; NULL: all */
+    int names, direction_number; /* made so far; the direction */
 } recurrent;
 
 static char *push_node(recurrent *r, const char *type, char *a, char *c)
@@ -126,7 +126,7 @@ static char *given_input(recurrent *r, size_t input)
     if (input >= node->n_input || vtac_proto_text(node->input[input])[0] == '\0') {
         return NULL;
     }
-    char *out = push_node(r, "Gather", node->input[input], push_int(r, r->turn));
+    char *out = push_node(r, "Gather", node->input[input], push_int(r, r->direction_number));
     if (r->rows_first && (input == 5 || input == 6)) { /* a state */
         set_int(r, "axis", 1);
     }
@@ -198,7 +198,7 @@ static void set_parameters(recurrent *r, const gate *g)
 /* Function `which` of this direction, of what is clipped first. */
 static char *push_function(recurrent *r, int which, char *x)
 {
-    const gate *g = &r->functions[r->turn][which];
+    const gate *g = &r->functions[r->direction_number][which];
     if (r->clip > 0.0F) {
         x = push_node(r, "Min", push_node(r, "Max", x, push_real(r, -r->clip)), push_real(r, r->clip));
     }
@@ -273,8 +273,10 @@ static Onnx__GraphProto *body_of(recurrent *r, char *weights, char *more)
 {
     const bool cell = r->gates == 4;
     Onnx__GraphProto *graph = vtac_fm_room(&r->make, 1, sizeof *graph);
-    char *in[] = {vtac_fm_name(&r->make, "h", r->turn), vtac_fm_name(&r->make, "c", r->turn),
-                  vtac_fm_name(&r->make, "x", r->turn), vtac_fm_name(&r->make, "counts", r->turn)};
+    char *in[] = {vtac_fm_name(&r->make, "h", r->direction_number),
+                  vtac_fm_name(&r->make, "c", r->direction_number),
+                  vtac_fm_name(&r->make, "x", r->direction_number),
+                  vtac_fm_name(&r->make, "counts", r->direction_number)};
     const vta_vec outside = r->nodes;
     r->nodes = (vta_vec){.item_size = sizeof(Onnx__NodeProto *)};
     char *next_c = NULL;
@@ -495,16 +497,16 @@ static vta_status build_operator(recurrent *r, vta_diag *diag)
 {
     const Onnx__NodeProto *node = r->item->node;
     const Onnx__AttributeProto *attr = vtac_proto_attr(node, "direction");
-    char way[16] = "forward";
+    char direction_name[16] = "forward";
     char *y[3][2];
-    if (attr != NULL && attr->s.len < sizeof way) {
-        memcpy(way, attr->s.data, attr->s.len);
-        way[attr->s.len] = '\0';
+    if (attr != NULL && attr->s.len < sizeof direction_name) {
+        memcpy(direction_name, attr->s.data, attr->s.len);
+        direction_name[attr->s.len] = '\0';
     }
-    const size_t count = strcmp(way, "bidirectional") == 0 ? 2 : 1;
+    const size_t count = strcmp(direction_name, "bidirectional") == 0 ? 2 : 1;
     const vtac_flow_value *weights = vtac_flow_input(r->w->b, r->item, 2);
     if (weights->type.dim[0] != (int64_t)count || weights->type.dim[1] != r->gates * r->hidden) {
-        return vta_fail(diag, VTA_INVALID, "its weights do not fit direction '%s'", way);
+        return vta_fail(diag, VTA_INVALID, "its weights do not fit direction '%s'", direction_name);
     }
     static const int64_t swap[] = {1, 0, 2};
     static const int64_t rows_to_front[] = {2, 0, 1, 3};
@@ -513,8 +515,8 @@ static vta_status build_operator(recurrent *r, vta_diag *diag)
         r->counts = steps_that_count(r, node->input[4]);
     }
     for (size_t i = 0; i < count && !r->make.failed; i++) {
-        r->turn = (int)i;
-        push_direction(r, i == 1 || strcmp(way, "reverse") == 0, &y[0][i], &y[1][i], &y[2][i]);
+        r->direction_number = (int)i;
+        push_direction(r, i == 1 || strcmp(direction_name, "reverse") == 0, &y[0][i], &y[1][i], &y[2][i]);
     }
     char **names = vtac_fm_room(&r->make, 3, sizeof *names);
     if (r->make.failed) {

@@ -105,18 +105,18 @@ static char *push_filled(batched *s, char *y, char *whole, char *length, int64_t
     return push_concat(s, y, push_node(s, "Expand", zero, missing));
 }
 
-/* Row `turn` of every input through the Scan of today. */
-static vta_status scan_row(batched *s, char *turn, char **out, vta_diag *diag)
+/* Row `row` of every input through the Scan of today. */
+static vta_status scan_row(batched *s, char *row, char **out, vta_diag *diag)
 {
     const Onnx__AttributeProto *given = vtac_proto_attr(s->node, "directions");
     const size_t count = s->states + s->scanned;
     char **rows = vtac_fm_room(&s->make, count, sizeof *rows);
-    char *length = s->lengths != NULL ? push_node(s, "Reshape", push_node(s, "Gather", s->lengths, turn),
+    char *length = s->lengths != NULL ? push_node(s, "Reshape", push_node(s, "Gather", s->lengths, row),
                                                   push_int(s, 1, true))
                                       : NULL;
     char *whole = NULL;
     for (size_t i = 0; i < count && !s->make.failed; i++) {
-        rows[i] = push_node(s, "Gather", s->node->input[1 + i], turn);
+        rows[i] = push_node(s, "Gather", s->node->input[1 + i], row);
         if (i >= s->states && length != NULL) {
             whole = whole != NULL
                         ? whole

@@ -130,8 +130,8 @@ vta_status vtac_fused_dft(vtac_words *w, vta_diag *diag)
     if (axis < 0 || axis >= rank - 1 || !is_float(w->dtype)) {
         return vta_fail(diag, VTA_INVALID, "it needs floats, and an axis before the last of %d", rank);
     }
-    char turn[24];
-    exchange_axes(turn, rank - 1, (int)axis);
+    char perm[24];
+    exchange_axes(perm, rank - 1, (int)axis);
     vtac_words_input(w, "x", 0);
     vtac_say(w, "n = Shape x; length = Gather n #%lld", (long long)axis);
     if (vtac_words_has(w, 1)) {
@@ -148,17 +148,17 @@ vta_status vtac_fused_dft(vtac_words *w, vta_diag *diag)
     vtac_say(w,
              "p = Transpose p perm=%s; q = Transpose q perm=%s; n = Shape p; rows = Gather n #-1;"
              "columns = Identity %s",
-             turn, turn, one_side && !inverse ? "half" : "length");
+             perm, perm, one_side && !inverse ? "half" : "length");
     if (one_side && inverse) {
         say_one_side(w);
-        vtac_say(w, "y = Transpose y perm=%s; y = Unsqueeze y [-1]", turn);
+        vtac_say(w, "y = Transpose y perm=%s; y = Unsqueeze y [-1]", perm);
         return VTA_OK;
     }
     say_transform(w, inverse);
     vtac_say(w,
              "p = Transpose p perm=%s; q = Transpose q perm=%s; p = Unsqueeze p [-1]; q = Unsqueeze q [-1];"
              "y = Concat p q axis=-1",
-             turn, turn);
+             perm, perm);
     return VTA_OK;
 }
 

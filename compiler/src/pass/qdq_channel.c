@@ -192,7 +192,7 @@ static vta_status transpose_value(const lines *l, vtac_value_id *x)
 }
 
 /* Rows as an image. */
-static vta_status turn_source(lines *l)
+static vta_status transpose_source(lines *l)
 {
     const int64_t elements = vtac_type_elements(&l->r->graph->values[l->x.q].type);
     l->source = l->x.q;
@@ -203,7 +203,7 @@ static vta_status turn_source(lines *l)
     return transpose_value(l, &l->source);
 }
 
-static vta_status turn_back(const lines *l, vtac_value_id *x)
+static vta_status transpose_back(const lines *l, vtac_value_id *x)
 {
     const vtac_type type = l->r->graph->values[l->x.q].type;
     if (!l->last || *x == 0) {
@@ -218,7 +218,7 @@ static vta_status replace_lines(lines *l, bool *done)
     const vtac_value_id old = l->like.outputs[0];
     vtac_value_id y_zero;
     vtac_value_id new;
-    VTA_TRY(turn_source(l));
+    VTA_TRY(transpose_source(l));
     VTA_TRY(vtac_zero_operand(l->r, &l->y, &y_zero));
     VTA_TRY(put_one(l, vtac_qlow(l->y.dtype), vtac_qhigh(l->y.dtype), y_zero, &new));
     if (new == 0) {
@@ -227,7 +227,7 @@ static vta_status replace_lines(lines *l, bool *done)
     if (new == 0 && vtac_op_limits(VTAC_OP_QLINEAR_ADD) != NULL) {
         VTA_TRY(put_two(l, y_zero, &new));
     }
-    VTA_TRY(turn_back(l, &new));
+    VTA_TRY(transpose_back(l, &new));
     *done = new != 0 && vtac_can_replace(l->r->graph, old, new);
     if (*done) {
         vtac_replace(l->r, old, new);

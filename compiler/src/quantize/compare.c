@@ -163,7 +163,8 @@ static const char *copy_text(vtac_quantize_report *report, const char *text)
 }
 
 /* The layer's rounding before and after it was tuned, where it was. */
-static void tell_rounding(const vtac_quant_comparison *c, const vtac_node *node, vtac_quantized_layer *layer)
+static void report_rounding(const vtac_quant_comparison *c, const vtac_node *node,
+                            vtac_quantized_layer *layer)
 {
     for (uint32_t i = 0; i < c->product_count; i++) {
         const vtac_quant_product *p = &c->products[i];
@@ -197,7 +198,7 @@ static vta_status fill_report(const vtac_quant_comparison *c, const power *power
                                         .low = range->low,
                                         .high = range->high};
         vtac_quant_range_params(range, c->dtype, &layer->scale, &layer->zero);
-        tell_rounding(c, node, layer);
+        report_rounding(c, node, layer);
         if (layer->node == NULL || layer->value == NULL) {
             return vta_no_memory(diag);
         }

@@ -18,7 +18,7 @@
 
 enum { MAX_LEAVES = 1000, FINEST = 60 /* least radius: this part of the picture */ };
 
-#define FULL_TURN 6.283185307179586
+#define FULL_CIRCLE 6.283185307179586
 
 /* xorshift64*: in [0, 1), the same on every machine. */
 static double random_uniform(uint64_t *state)
@@ -33,8 +33,8 @@ typedef struct leaf {
     double y, x, radius, slimness;
     double along[2]; /* x and y of its long axis */
     bool round;
-    double grey, slope;          /* in the middle, and how that changes towards the end */
-    double wave, turn[2], phase; /* a texture: height, turns a row and a column, begin */
+    double grey, slope;             /* in the middle, and how that changes towards the end */
+    double wave, heading[2], phase; /* a texture: height, turns a row and a column, begin */
     double noise;
 } leaf;
 
@@ -44,8 +44,8 @@ static leaf draw_leaf(const vtac_quant_picture *p, uint64_t *state)
     const double min = fmax(1.0, size / FINEST);
     const double max = fmax(min, 0.6 * size);
     const double u = random_uniform(state);
-    const double angle = random_uniform(state) * FULL_TURN;
-    const double turn = random_uniform(state) * FULL_TURN;
+    const double angle = random_uniform(state) * FULL_CIRCLE;
+    const double heading = random_uniform(state) * FULL_CIRCLE;
     leaf l = {.y = random_uniform(state) * (double)p->height, .x = random_uniform(state) * (double)p->width};
     l.radius = 1.0 / sqrt((1.0 - u) / (min * min) + u / (max * max));
     l.slimness = 0.3 + 0.7 * random_uniform(state);
@@ -57,8 +57,8 @@ static leaf draw_leaf(const vtac_quant_picture *p, uint64_t *state)
     l.wave = 0.4 * random_uniform(state);
     l.wave *= random_uniform(state); /* strong textures are rare */
     const double period = 2.0 + random_uniform(state) * random_uniform(state) * size / 2.0;
-    l.turn[0] = 1.0 / period * vtac_cos(turn);
-    l.turn[1] = 1.0 / period * vtac_sin(turn);
+    l.heading[0] = 1.0 / period * vtac_cos(heading);
+    l.heading[1] = 1.0 / period * vtac_sin(heading);
     l.phase = random_uniform(state);
     l.noise = 0.15 * random_uniform(state);
     return l;
@@ -77,8 +77,8 @@ static bool shade_leaf(const leaf *l, double y, double x, uint64_t *state, doubl
     const bool inside =
         l->round ? along * along + across * across < 1.0 : fabs(along) < 1.0 && fabs(across) < 1.0;
     if (inside) {
-        const double turns = l->turn[0] * y + l->turn[1] * x + l->phase;
-        *out = l->slope * along + l->wave * vtac_sin(FULL_TURN * (turns - floor(turns))) +
+        const double turns = l->heading[0] * y + l->heading[1] * x + l->phase;
+        *out = l->slope * along + l->wave * vtac_sin(FULL_CIRCLE * (turns - floor(turns))) +
                l->noise * (random_uniform(state) - 0.5);
     }
     return inside;

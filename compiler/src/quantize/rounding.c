@@ -81,7 +81,7 @@ static int8_t other_of(const rounded_channel *c, int64_t k)
     return (int8_t)other;
 }
 
-static bool turn_one(const rounded_channel *c, int64_t k)
+static bool flip_one(const rounded_channel *c, int64_t k)
 {
     const int8_t other = other_of(c, k);
     if (other == c->chosen[k] || c->power[k] <= 0.0) {
@@ -105,11 +105,11 @@ static void tune_channel(const rounded_channel *c, int8_t *nearest, double *befo
 {
     *before = *after = error_of(c);
     memcpy(nearest, c->chosen, (size_t)c->terms);
-    bool turned = true;
-    for (int sweep = 0; turned && sweep < SWEEPS; sweep++) {
-        turned = false;
+    bool flipped = true;
+    for (int sweep = 0; flipped && sweep < SWEEPS; sweep++) {
+        flipped = false;
         for (int64_t k = 0; k < c->terms; k++) {
-            turned = turn_one(c, k) || turned;
+            flipped = flip_one(c, k) || flipped;
         }
     }
     *after = error_of(c);

@@ -43,9 +43,9 @@ static vtac_id select_gate(vtac_tflite *im, vtac_id sums, int which, int64_t uni
 static void step_floats(vtac_tflite *im, vtac_id both, int64_t units, vtac_id *out)
 {
     vtac_import_builder *m = &im->maker;
-    const vtac_id turn = vtac_make_transpose(m, vtac_tflite_plain(im, WEIGHTS), (int64_t[]){1, 0}, 2);
-    const vtac_id sums =
-        vtac_make2(m, VTAC_OP_ADD, vtac_make2(m, VTAC_OP_MATMUL, both, turn), vtac_tflite_plain(im, BIAS));
+    const vtac_id transposed = vtac_make_transpose(m, vtac_tflite_plain(im, WEIGHTS), (int64_t[]){1, 0}, 2);
+    const vtac_id sums = vtac_make2(m, VTAC_OP_ADD, vtac_make2(m, VTAC_OP_MATMUL, both, transposed),
+                                    vtac_tflite_plain(im, BIAS));
     const vtac_id fresh =
         vtac_make2(m, VTAC_OP_MUL, vtac_make1(m, VTAC_OP_SIGMOID, select_gate(im, sums, GATE_IN, units)),
                    vtac_make1(m, VTAC_OP_TANH, select_gate(im, sums, GATE_FRESH, units)));
@@ -64,8 +64,8 @@ static void step_bytes(vtac_tflite *im, vtac_id both, int64_t units, vtac_id *ou
 {
     vtac_import_builder *m = &im->maker;
     const vtac_tfl_scale scale = vtac_tfl_scale_of(4096.0 * (double)vtac_tflite_in(im, BIAS)->scale[0]);
-    const vtac_id turn = vtac_make_transpose(m, vtac_tflite_plain(im, WEIGHTS), (int64_t[]){1, 0}, 2);
-    const vtac_id in[] = {both, turn, vtac_tflite_zero_value(im, vtac_tflite_in(im, X)),
+    const vtac_id transposed = vtac_make_transpose(m, vtac_tflite_plain(im, WEIGHTS), (int64_t[]){1, 0}, 2);
+    const vtac_id in[] = {both, transposed, vtac_tflite_zero_value(im, vtac_tflite_in(im, X)),
                           vtac_tflite_zero_value(im, vtac_tflite_in(im, WEIGHTS))};
     vtac_id sums = vtac_make(m, VTAC_OP_MATMUL_INTEGER, in, 4, NULL, 0);
     sums = vtac_make2(m, VTAC_OP_ADD, sums, vtac_tflite_plain(im, BIAS));

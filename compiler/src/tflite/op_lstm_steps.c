@@ -170,17 +170,17 @@ static vtac_id mixed_product(vtac_tflite *im, vtac_id rows, vtac_id weights, vta
 vtac_id vtac_tflite_rows_by(vtac_tflite *im, vtac_id rows, uint32_t weights, bool asymmetric)
 {
     const vtac_tflite_tensor *w = vtac_tflite_in(im, weights);
-    const vtac_id turn =
+    const vtac_id transposed =
         vtac_make_transpose(&im->maker, vtac_tflite_plain(im, weights), (int64_t[]){1, 0}, 2);
     if (vtac_tflite_is_float(w)) {
-        return vtac_make2(&im->maker, VTAC_OP_MATMUL, rows, turn);
+        return vtac_make2(&im->maker, VTAC_OP_MATMUL, rows, transposed);
     }
     if (w->type.dtype != VTAC_I8 || w->scale_count != 1) {
         vtac_tflite_refuse(im, "weights of %s with %u scales", vtac_dtype_name(w->type.dtype),
                            w->scale_count);
         return 0;
     }
-    return mixed_product(im, rows, turn, vtac_tflite_scale_value(im, w), asymmetric);
+    return mixed_product(im, rows, transposed, vtac_tflite_scale_value(im, w), asymmetric);
 }
 
 /* rows (inputs: which 0, states: which 1) by their weights, plus what is there already. */
@@ -354,10 +354,10 @@ static vtac_id project_integers(const plan *p, vtac_id hidden)
     vtac_tflite *im = l->im;
     vtac_import_builder *m = &im->maker;
     const vtac_tflite_tensor *w = vtac_tflite_in(im, l->at.projection);
-    const vtac_id turn =
+    const vtac_id transposed =
         vtac_make_transpose(m, vtac_tflite_plain(im, l->at.projection), (int64_t[]){1, 0}, 2);
     const vtac_id zero = vtac_make_number(m, VTAC_I8, (double)-p->hidden->zero[0]); /* see next_state */
-    vtac_id sum = vtac_make3(m, VTAC_OP_MATMUL_INTEGER, hidden, turn, zero);
+    vtac_id sum = vtac_make3(m, VTAC_OP_MATMUL_INTEGER, hidden, transposed, zero);
     if (vtac_tflite_has(im, l->at.projection + 1)) {
         sum = vtac_make2(m, VTAC_OP_ADD, sum, vtac_tflite_plain(im, l->at.projection + 1));
     }

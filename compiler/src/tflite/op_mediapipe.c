@@ -226,7 +226,7 @@ static bool is_second(vtac_tflite *im)
 }
 
 /* Columns x and y of the first two rows of a matrix [1][4][4]: [2][2], and its last column's two: [2]. */
-static bool read_matrix(vtac_tflite *im, vtac_id *turn, vtac_id *shift)
+static bool read_matrix(vtac_tflite *im, vtac_id *rotation, vtac_id *shift)
 {
     vtac_import_builder *m = &im->maker;
     const vtac_type type = vtac_tflite_type(im, 1);
@@ -236,16 +236,16 @@ static bool read_matrix(vtac_tflite *im, vtac_id *turn, vtac_id *shift)
     }
     const vtac_id all = vtac_make_reshape(m, vtac_tflite_plain(im, 1), (int64_t[]){4, 4}, 2);
     const vtac_id rows = vtac_make_slice(m, all, 0, 0, 2);
-    *turn = vtac_make_slice(m, rows, 1, 0, 2);
+    *rotation = vtac_make_slice(m, rows, 1, 0, 2);
     *shift = vtac_make_reshape(m, vtac_make_slice(m, rows, 1, 3, 4), (int64_t[]){2}, 1);
     return m->status == VTA_OK;
 }
 
-/* points [n][2] by `turn`, and `shift` on top */
-static vtac_id transform_points(vtac_tflite *im, vtac_id points, vtac_id turn, vtac_id shift)
+/* points [n][2] by `rotation`, and `shift` on top */
+static vtac_id transform_points(vtac_tflite *im, vtac_id points, vtac_id rotation, vtac_id shift)
 {
     vtac_import_builder *m = &im->maker;
-    const vtac_id columns = vtac_make_transpose(m, turn, (int64_t[]){1, 0}, 2);
+    const vtac_id columns = vtac_make_transpose(m, rotation, (int64_t[]){1, 0}, 2);
     return vtac_make2(m, VTAC_OP_ADD, vtac_make2(m, VTAC_OP_MATMUL, points, columns), shift);
 }
 
@@ -253,9 +253,9 @@ static vtac_id transform_points(vtac_tflite *im, vtac_id points, vtac_id turn, v
 void vtac_tflite_import_transform_landmarks(vtac_tflite *im)
 {
     vtac_import_builder *m = &im->maker;
-    vtac_id turn;
+    vtac_id rotation;
     vtac_id shift;
-    if (!is_second(im) || !has_floats(im, 0, 3) || !read_matrix(im, &turn, &shift)) {
+    if (!is_second(im) || !has_floats(im, 0, 3) || !read_matrix(im, &rotation, &shift)) {
         return;
     }
     const vtac_type x = vtac_tflite_type(im, 0);
@@ -265,7 +265,7 @@ void vtac_tflite_import_transform_landmarks(vtac_tflite *im)
         return;
     }
     const vtac_id points = vtac_make_reshape(m, vtac_tflite_plain(im, 0), &x.dim[1], 2);
-    vtac_id y = transform_points(im, vtac_make_slice(m, points, 1, 0, 2), turn, shift);
+    vtac_id y = transform_points(im, vtac_make_slice(m, points, 1, 0, 2), rotation, shift);
     if (x.dim[2] == 3) {
         y = vtac_make_concat(m, (vtac_id[]){y, vtac_make_slice(m, points, 1, 2, 3)}, 2, 1);
     }
@@ -336,14 +336,14 @@ static vtac_id pixel_middles(vtac_tflite *im, uint32_t axis, int64_t size)
 }
 
 /* Where the middles of the result's pixels come from, in pixels of the image: [h * w][2]. */
-static vtac_id seen_points(vtac_tflite *im, const int64_t size[2], vtac_id turn, vtac_id shift)
+static vtac_id seen_points(vtac_tflite *im, const int64_t size[2], vtac_id rotation, vtac_id shift)
 {
     vtac_import_builder *m = &im->maker;
     const vtac_id across = pixel_middles(im, 1, size[1]);
     const vtac_id down = pixel_middles(im, 0, size[0]);
     vtac_id sides[2];
     for (int i = 0; i < 2; i++) {
-        const vtac_id row = vtac_make_slice(m, turn, 0, i, i + 1);
+        const vtac_id row = vtac_make_slice(m, rotation, 0, i, i + 1);
         vtac_id sum =
             vtac_make2(m, VTAC_OP_ADD, vtac_make2(m, VTAC_OP_MUL, across, vtac_make_slice(m, row, 1, 0, 1)),
                        vtac_make2(m, VTAC_OP_MUL, down, vtac_make_slice(m, row, 1, 1, 2)));
@@ -360,9 +360,9 @@ void vtac_tflite_import_transform_image(vtac_tflite *im)
     vtac_import_builder *m = &im->maker;
     const int64_t size[] = {vtac_tflite_custom_count(im, "output_height", (double)NAN, 1),
                             vtac_tflite_custom_count(im, "output_width", (double)NAN, 1)};
-    vtac_id turn;
+    vtac_id rotation;
     vtac_id shift;
-    if (!is_second(im) || !has_floats(im, 0, 4) || !read_matrix(im, &turn, &shift)) {
+    if (!is_second(im) || !has_floats(im, 0, 4) || !read_matrix(im, &rotation, &shift)) {
         return;
     }
     const vtac_type x = vtac_tflite_type(im, 0);
@@ -370,7 +370,7 @@ void vtac_tflite_import_transform_image(vtac_tflite *im)
         vtac_tflite_refuse(im, "%lld images, one is taken", (long long)x.dim[0]);
         return;
     }
-    const vtac_id points = seen_points(im, size, turn, shift);
+    const vtac_id points = seen_points(im, size, rotation, shift);
     vtac_tflite_set(im, 0,
                     vtac_make_reshape(m, interpolate_points(im, points, &x),
                                       (int64_t[]){1, size[0], size[1], x.dim[3]}, 4));
@@ -427,18 +427,18 @@ static vtac_id pick_landmarks(vtac_tflite *im, const int64_t *which, uint32_t co
 }
 
 /* Cosine and sine, [1][1] each, of the target less the angle from the left to the right landmark. */
-static void turn_of(vtac_tflite *im, const crop *c, vtac_id out[2])
+static void rotation_of(vtac_tflite *im, const crop *c, vtac_id out[2])
 {
     vtac_import_builder *m = &im->maker;
-    const vtac_id way =
+    const vtac_id vector =
         vtac_make2(m, VTAC_OP_SUB, pick_landmarks(im, &c->right, 1), pick_landmarks(im, &c->left, 1));
     const int64_t axis = 1;
-    const vtac_id length = vtac_make_reduce(m, VTAC_OP_REDUCE_L2, way, &axis, 1, true);
+    const vtac_id length = vtac_make_reduce(m, VTAC_OP_REDUCE_L2, vector, &axis, 1, true);
     const vtac_id nowhere = vtac_make2(m, VTAC_OP_EQUAL, length, vtac_make_number(m, VTAC_F32, 0.0));
     const vtac_id ahead =
         vtac_make_reshape(m, vtac_make_floats(m, (float[]){1.0F, 0.0F}, 2), (int64_t[]){1, 2}, 2);
     const vtac_id unit =
-        vtac_make3(m, VTAC_OP_WHERE, nowhere, ahead, vtac_make2(m, VTAC_OP_DIV, way, length));
+        vtac_make3(m, VTAC_OP_WHERE, nowhere, ahead, vtac_make2(m, VTAC_OP_DIV, vector, length));
     const float cosine = (float)cos(c->target);
     const float sine = (float)sin(c->target);
     const float rows[2][2] = {{cosine, sine}, {sine, -cosine}};
@@ -466,7 +466,7 @@ void vtac_tflite_import_landmark_matrix(vtac_tflite *im)
     if (!is_second(im) || !has_floats(im, 0, 3) || !read_crop(im, &c)) {
         return;
     }
-    turn_of(im, &c, r);
+    rotation_of(im, &c, r);
     const vtac_id minus = vtac_make1(m, VTAC_OP_NEG, r[1]);
     const vtac_id upright = square_matrix(im, r[0], r[1], minus, r[0]); /* for rows: by the transposed */
     const vtac_id points = vtac_make2(m, VTAC_OP_MATMUL, pick_landmarks(im, c.points, c.count), upright);
@@ -480,14 +480,14 @@ void vtac_tflite_import_landmark_matrix(vtac_tflite *im)
     const vtac_id scale =
         vtac_make2(m, VTAC_OP_MUL, vtac_make2(m, VTAC_OP_SUB, high, low), vtac_make_floats(m, by, 2));
     /* The back turn's columns, each by its scale: [2][2]; where the result's corner goes: [2][1]. */
-    const vtac_id turn = vtac_make2(m, VTAC_OP_MUL, square_matrix(im, r[0], r[1], minus, r[0]), scale);
+    const vtac_id rotation = vtac_make2(m, VTAC_OP_MUL, square_matrix(im, r[0], r[1], minus, r[0]), scale);
     const vtac_id back = vtac_make2(m, VTAC_OP_MATMUL, middle, square_matrix(im, r[0], minus, r[1], r[0]));
     const vtac_id corner_at = vtac_make_reshape(m, vtac_make_floats(m, corner_of, 2), (int64_t[]){2, 1}, 2);
     const vtac_id shift = vtac_make2(m, VTAC_OP_ADD, vtac_make_reshape(m, back, (int64_t[]){2, 1}, 2),
-                                     vtac_make2(m, VTAC_OP_MATMUL, turn, corner_at));
+                                     vtac_make2(m, VTAC_OP_MATMUL, rotation, corner_at));
     const float none[4] = {0};
     const float rest[8] = {0, 0, 1, 0, 0, 0, 0, 1};
-    const vtac_id top[] = {turn, vtac_make_reshape(m, vtac_make_floats(m, none, 2), (int64_t[]){2, 1}, 2),
+    const vtac_id top[] = {rotation, vtac_make_reshape(m, vtac_make_floats(m, none, 2), (int64_t[]){2, 1}, 2),
                            shift};
     const vtac_id rows[] = {vtac_make_concat(m, top, 3, 1),
                             vtac_make_reshape(m, vtac_make_floats(m, rest, 8), (int64_t[]){2, 4}, 2)};

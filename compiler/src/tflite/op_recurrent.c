@@ -10,10 +10,10 @@
 #include "recurrent.h"
 
 /* Where the parts are in UNIDIRECTIONAL_SEQUENCE_LSTM and LSTM; */
-static const vtac_tflite_lstm_places one_way = {1, 5, 9, 12, 16, 18, 19, 20};
+static const vtac_tflite_lstm_places forward_places = {1, 5, 9, 12, 16, 18, 19, 20};
 /* in BIDIRECTIONAL_SEQUENCE_LSTM, the other way, which has its auxiliary inputs behind all. */
-static const vtac_tflite_lstm_places two_ways[] = {{1, 5, 9, 12, 16, 35, 36, LSTM_ABSENT},
-                                                   {18, 22, 26, 29, 33, 37, 38, LSTM_ABSENT}};
+static const vtac_tflite_lstm_places two_directions[] = {{1, 5, 9, 12, 16, 35, 36, LSTM_ABSENT},
+                                                         {18, 22, 26, 29, 33, 37, 38, LSTM_ABSENT}};
 enum { X, FIRST_AUX = 39, LAST_AUX = 47 };
 
 static vtac_id negate_value(vtac_tflite *im, vtac_id x)
@@ -209,7 +209,7 @@ static void one_direction(vtac_tflite *im, bool sequence)
     const vtac_type given = vtac_tflite_type(im, X);
     const bool time_first = !sequence || vtac_tflite_option(im, 3, 1, 0) != 0 || given.rank == 2;
     vtac_tflite_lstm l = {.im = im,
-                          .at = one_way,
+                          .at = forward_places,
                           .activation = (int)vtac_tflite_option(im, 0, 1, 0),
                           .cell_clip = vtac_tflite_option_float(im, 1, 0.0F),
                           .projection_clip = vtac_tflite_option_float(im, 2, 0.0F),
@@ -263,19 +263,19 @@ void vtac_tflite_import_bidirectional_lstm(vtac_tflite *im)
     const vtac_type given = vtac_tflite_type(im, X);
     const bool time_first = vtac_tflite_option(im, 4, 1, 1) != 0 || given.rank == 2;
     vtac_id y[2] = {0};
-    for (int way = 0; way < 2; way++) {
+    for (int direction = 0; direction < 2; direction++) {
         vtac_tflite_lstm l = {.im = im,
-                              .at = two_ways[way],
+                              .at = two_directions[direction],
                               .activation = (int)vtac_tflite_option(im, 0, 1, 0),
                               .cell_clip = vtac_tflite_option_float(im, 1, 0.0F),
                               .projection_clip = vtac_tflite_option_float(im, 2, 0.0F),
                               .asymmetric = vtac_tflite_option(im, 5, 1, 0) != 0,
-                              .backwards = way == 1};
+                              .backwards = direction == 1};
         if (has_auxiliary(im, FIRST_AUX, LAST_AUX) || !find_type(&l, &given)) {
             return;
         }
         const vtac_id x = steps_first(&l, &given, time_first);
-        y[way] = as_given(&l, lstm_of(&l, x), &given, time_first);
+        y[direction] = as_given(&l, lstm_of(&l, x), &given, time_first);
     }
     set_both(im, y, vtac_tflite_option(im, 3, 1, 0) != 0);
 }
@@ -356,15 +356,15 @@ void vtac_tflite_import_sequence_rnn(vtac_tflite *im)
 void vtac_tflite_import_bidirectional_rnn(vtac_tflite *im)
 {
     vtac_id y[2] = {0};
-    for (uint32_t way = 0; way < 2; way++) {
-        const simple s = {.first = 1 + 4 * way,
+    for (uint32_t direction = 0; direction < 2; direction++) {
+        const simple s = {.first = 1 + 4 * direction,
                           .activation = (int)vtac_tflite_option(im, 1, 1, 0),
                           .asymmetric = vtac_tflite_option(im, 3, 1, 0) != 0,
-                          .backwards = way == 1};
+                          .backwards = direction == 1};
         if (has_auxiliary(im, 9, 11)) {
             return;
         }
-        y[way] = simple_sequence(im, &s, vtac_tflite_option(im, 0, 1, 0) != 0);
+        y[direction] = simple_sequence(im, &s, vtac_tflite_option(im, 0, 1, 0) != 0);
     }
     set_both(im, y, vtac_tflite_option(im, 2, 1, 0) != 0);
 }
@@ -399,8 +399,8 @@ static vtac_id svdf_integers(vtac_tflite *im, vtac_id x, const int64_t *size, in
     }
     const float one = features->scale[0] * in->scale[0] / state->scale[0];
     const float two = state->scale[0] * time->scale[0] / out->scale[0];
-    const vtac_id turn = vtac_make_transpose(m, vtac_tflite_plain(im, 1), (int64_t[]){1, 0}, 2);
-    vtac_id y = vtac_make3(m, VTAC_OP_MATMUL_INTEGER, x, turn, vtac_tflite_zero_value(im, in));
+    const vtac_id transposed = vtac_make_transpose(m, vtac_tflite_plain(im, 1), (int64_t[]){1, 0}, 2);
+    vtac_id y = vtac_make3(m, VTAC_OP_MATMUL_INTEGER, x, transposed, vtac_tflite_zero_value(im, in));
     y = vtac_tflite_rescale(im, y, vtac_tfl_scale_of((double)one), VTAC_ROUND_AWAY);
     y = vtac_make_clip(m, y, INT16_MIN, INT16_MAX);
     y = push_state(im, vtac_make_cast(m, vtac_tflite_plain(im, 4), VTAC_I32), y, size[0], size[1], size[2]);

@@ -28,9 +28,9 @@ vtac_zoo_value vtac_zoo_inverted(vtac_zoo *z, vtac_zoo_value x, int64_t channels
 /* Channels of two groups take turns. */
 static vtac_zoo_value shuffle_channels(vtac_zoo *z, vtac_zoo_value x)
 {
-    static const int64_t turn[] = {0, 2, 1, 3, 4};
+    static const int64_t order[] = {0, 2, 1, 3, 4};
     const int64_t apart[] = {x.dim[0], 2, x.dim[1] / 2, x.dim[2], x.dim[3]};
-    return vtac_zoo_reshape(z, vtac_zoo_transpose(z, vtac_zoo_reshape(z, x, 5, apart), turn), 4, x.dim);
+    return vtac_zoo_reshape(z, vtac_zoo_transpose(z, vtac_zoo_reshape(z, x, 5, apart), order), 4, x.dim);
 }
 
 static vtac_zoo_value shuffle_branch(vtac_zoo *z, vtac_zoo_value x, int64_t channels, int64_t stride)
