@@ -91,8 +91,7 @@ static vta_status lay_out(image *im, const vta_config *config, const vta_program
     return im->bytes.failed || im->regs.failed ? vta_no_memory(diag) : VTA_OK;
 }
 
-/* -- running tools
- * -------------------------------------------------------------------------------------------------- */
+/* ---- running tools */
 
 typedef struct bench_command {
     const char *args[ARGS];

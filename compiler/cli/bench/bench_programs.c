@@ -50,8 +50,7 @@ static uint64_t macs_per_step(const vta_config *config)
     return (uint64_t)config->batch * config->block_in * config->block_out;
 }
 
-/* -- matrix multiply
- * ----------------------------------------------------------------------------------------------- */
+/* ---- matrix multiply */
 
 enum { MATMUL_INNER = 16, MATMUL_OUTER = 16, MATMUL_CHUNKS = 16 };
 
@@ -119,8 +118,7 @@ uint64_t cli_bench_record_short(vta_stream *s, const vta_config *c)
     return (uint64_t)(rows * outer * inner) * macs_per_step(c);
 }
 
-/* -- convolutions
- * --------------------------------------------------------------------------------------------------- */
+/* ---- convolutions */
 
 /* Biases and scales of `blocks` output blocks, in the last tiles of ACC; the first pair. */
 static int64_t load_params(vta_stream *s, const vta_config *c, int64_t blocks)
@@ -321,8 +319,7 @@ static uint64_t record_depthwise(vta_stream *s, const vta_config *c, uint32_t va
     return (uint64_t)(blocks * size * size * 9) * c->batch * c->block_in;
 }
 
-/* -- ALU and requantize
- * --------------------------------------------------------------------------------------------- */
+/* ---- ALU and requantize */
 
 /* Part of ACC as it comes from DRAM, and OUT of it back to DRAM at the end. */
 static vta_buffer fill_acc(vta_stream *s, const vta_config *c, int64_t count)
@@ -400,8 +397,7 @@ static uint64_t record_requantize(vta_stream *s, const vta_config *c, uint32_t v
     return (uint64_t)(passes * count);
 }
 
-/* -- transfers
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- transfers */
 
 /* Uses what was loaded, so that it is compared: one product into OUT, from the first and from the last entry.
  */

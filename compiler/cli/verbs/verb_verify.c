@@ -110,8 +110,7 @@ static void bind_parameters(const char *folder, int first, vta_str *model)
     }
 }
 
-/* ---- one case
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- one case */
 
 /* Shapes of the case's inputs, for those that the model leaves open. */
 typedef struct case_shapes {

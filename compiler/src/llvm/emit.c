@@ -18,8 +18,7 @@ enum { MAX_LANES = 1024, MAX_TRANSPOSED = 64, MAX_EVEN = 6 };
 
 #include "vta/str.h"
 
-/* ---- small helpers
- * ------------------------------------------------------------------------------------------------- */
+/* ---- small helpers */
 
 LLVMTypeRef vtac_llvm_type(const vtac_emitter *em, vtac_dtype dtype)
 {
@@ -90,8 +89,7 @@ static LLVMValueRef simple_intrinsic(vtac_emitter *em, const char *name, LLVMVal
     return vtac_llvm_intrinsic(em, name, &type, 1, args, count);
 }
 
-/* ---- expressions
- * --------------------------------------------------------------------------------------------------- */
+/* ---- expressions */
 
 static LLVMValueRef emit_expr(vtac_emitter *em, const vtac_expr *e);
 
@@ -632,8 +630,7 @@ static LLVMValueRef emit_expr(vtac_emitter *em, const vtac_expr *e)
     }
 }
 
-/* ---- statements
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- statements */
 
 static void emit_block(vtac_emitter *em, const vtac_stmt *s);
 
@@ -805,8 +802,7 @@ static void emit_block(vtac_emitter *em, const vtac_stmt *s)
     }
 }
 
-/* ---- the function
- * -------------------------------------------------------------------------------------------------- */
+/* ---- the function */
 
 static void bind_buffers(vtac_emitter *em, LLVMValueRef buffers)
 {

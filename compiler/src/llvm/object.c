@@ -84,8 +84,7 @@ static LLVMValueRef struct_of(const object_writer *w, LLVMValueRef *fields, unsi
     return LLVMConstStructInContext(w->em.context, fields, count, 0);
 }
 
-/* ---- the pieces of the artifact, in the order of artifact.h
- * ------------------------------------------------------------- */
+/* ---- the pieces of the artifact, in the order of artifact.h */
 
 static LLVMValueRef tensor_of(object_writer *w, const vtac_value *value)
 {
@@ -389,8 +388,7 @@ static void emit_artifact(object_writer *w)
     LLVMSetAlignment(global, 8);
 }
 
-/* ---- passes and output
- * ----------------------------------------------------------------------------------------------- */
+/* ---- passes and output */
 
 /* Of LLVM's work on the code. */
 static int level_of(const vtac_program *program)

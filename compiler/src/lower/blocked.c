@@ -41,8 +41,7 @@ void vtac_close_lanes(vtac_lower *l)
     vtac_end(l->k);
 }
 
-/* ---- pointwise
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- pointwise */
 
 static void mark_in_place(vtac_lower *l, const vtac_node *n, vtac_value_id y)
 {
@@ -87,8 +86,7 @@ vta_status vtac_lower_elements_blocked(vtac_lower *l)
     return l->diag->code;
 }
 
-/* ---- concatenations of channels
- * --------------------------------------------------------------------------------------------- */
+/* ---- concatenations of channels */
 
 /* Part i, to the channel blocks from `first` on. */
 static vta_status copy_part(vtac_lower *l, uint32_t i, int64_t first)

@@ -28,8 +28,7 @@ static bool is_scalar(const vtac_tensor *t)
     return t != NULL && vtac_type_elements(&t->type) == 1;
 }
 
-/* ---- weights as signed bytes
- * --------------------------------------------------------------------------------------------- */
+/* ---- weights as signed bytes */
 
 static bool takes_in_zeros(const vtac_conv_weights *w)
 {
@@ -170,8 +169,7 @@ bool vtac_conv_shape_of(const vtac_program *p, const vtac_node *node, vtac_conv_
     return true;
 }
 
-/* ---- constants of the output channels
- * ----------------------------------------------------------------------------------- */
+/* ---- constants of the output channels */
 
 /* The sum of a channel's bytes, and of the absolute values of its weights. */
 static void sum_channel(const vtac_conv_weights *w, int64_t output, double *sum, double *size)

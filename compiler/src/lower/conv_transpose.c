@@ -96,8 +96,7 @@ bool vtac_transposed_shape_of(const vtac_program *p, const vtac_node *node, cons
     return true;
 }
 
-/* ---- the general way
- * --------------------------------------------------------------------------------------------------- */
+/* ---- the general way */
 
 /* A row of outputs in the making: places that are a stride apart lie side by side, each phase of them in a
  * row of `places`, of which number `lead` is the first in the output. */

@@ -25,8 +25,7 @@ void vtac_program_free(vtac_program *program)
     vta_arena_free(&program->arena);
 }
 
-/* ---- what runs together
- * --------------------------------------------------------------------------------------------- */
+/* ---- what runs together */
 
 static const vtac_node *only_user(const vtac_graph *graph, vtac_value_id value)
 {
@@ -77,8 +76,7 @@ static void find_chain(vtac_lower *l, uint32_t position)
     }
 }
 
-/* ---- where inputs and outputs live
- * ----------------------------------------------------------------------------------- */
+/* ---- where inputs and outputs live */
 
 static vtac_storage_id add_storage(vtac_program *p, vtac_storage storage)
 {

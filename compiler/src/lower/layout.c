@@ -17,8 +17,7 @@
 
 enum { MAX_BORDER = 16, MAX_GROWTH = 12, MAX_BLOCK = 16 };
 
-/* ---- which values
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- which values */
 
 /* Channels side by side: whole vectors of 32 bits, the last one perhaps with room behind the last channel.
  * Half vectors where that leaves much less of it, on processors that take whole ones by halves. 0: channels
@@ -424,8 +423,7 @@ vtac_layout_kind vtac_layout_kind_of(const vtac_program *p, const vtac_node *nod
                : VTAC_KIND_PLAIN; /* a node that the walk made up */
 }
 
-/* ---- where an element lies
- * ---------------------------------------------------------------------------------------------- */
+/* ---- where an element lies */
 
 static int64_t rows_of(const vtac_layout *layout, const vtac_type *type)
 {
@@ -507,8 +505,7 @@ static bool is_trivial(const vtac_layout *f, const vtac_type *type)
            (f->block == 1 || (vtac_layout_extent(type, 0) == 1 && vtac_layout_extent(type, 1) == 1));
 }
 
-/* ---- buffers and copies
- * ------------------------------------------------------------------------------------------------- */
+/* ---- buffers and copies */
 
 vtac_buffer *vtac_layout_buffer(vtac_lower *l, vtac_value_id id, const char *name)
 {
@@ -752,8 +749,7 @@ static vta_status make_plain(vtac_lower *l, vtac_value_id id)
     return VTA_OK;
 }
 
-/* ---- for the walk
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- for the walk */
 
 static bool is_part(const vtac_node *n, uint32_t i)
 {

@@ -234,8 +234,7 @@ static void describe_space(vtac_lower *l, bytes *y)
     }
 }
 
-/* ---- the left operand: [matrix][row][word]
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- the left operand: [matrix][row][word] */
 
 static vtac_dtype packed_type(const bytes *y)
 {
@@ -353,8 +352,7 @@ static vta_status sum_rows(vtac_lower *l, bytes *y)
     return l->diag->code;
 }
 
-/* ---- the right operand: [matrix][tile][word][column of the tile], and what its columns add to each sum
- * -------------------------------------------------------------------------------------------------- */
+/* ---- the right operand: [matrix][tile][word][column of the tile], and what its columns add to each sum */
 
 static int64_t wide_of(const bytes *y)
 {

@@ -234,8 +234,7 @@ vta_status vtac_lower_norm_blocked(vtac_lower *l)
     return l->diag->code;
 }
 
-/* ---- neighbouring channels
- * --------------------------------------------------------------------------------------------------- */
+/* ---- neighbouring channels */
 
 static void clear_squares(vtac_lower *l, vtac_buffer *squares, int64_t first, int64_t count)
 {

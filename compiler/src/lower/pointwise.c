@@ -42,8 +42,7 @@ static const vtac_expr *bind_value(const vtac_lower *l, const vtac_expr *x)
     return vtac_let(l->k, "t", x);
 }
 
-/* ---- functions of one number, in double
- * ---------------------------------------------------------------------------- */
+/* ---- functions of one number, in double */
 
 typedef const vtac_expr *wide_fn(const vtac_lower *l, const vtac_expr *x);
 
@@ -302,8 +301,7 @@ const vtac_expr *vtac_point_unary(vtac_lower *l, const vtac_node *n, const vtac_
     return vtac_unary(l, n, bind_value(l, vtac_arg(l, n, 0, at)));
 }
 
-/* ---- binary and more
- * ------------------------------------------------------------------------------------------------ */
+/* ---- binary and more */
 
 /* Input i of a division. A whole number that is known is a part of the code: no division needs a test then,
  * and most become products and shifts, which vectors have. */

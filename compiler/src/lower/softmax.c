@@ -109,8 +109,7 @@ static const vtac_expr *result_at(vtac_lower *l, const softmax *s, const vtac_ex
     return quantize_share(l, E2(DIV, E1(EXP, shifted), total));
 }
 
-/* ---- by vectors: along the row that is summed, or of many rows side by side
- * -------------------------------------------------------------------------------------------------- */
+/* ---- by vectors: along the row that is summed, or of many rows side by side */
 
 typedef struct vectors {
     const softmax *s;
@@ -325,8 +324,7 @@ static void by_periods(vtac_lower *l, const softmax *s, uint32_t axis, const per
     vtac_end(l->k);
 }
 
-/* ---- rows side by side
- * -------------------------------------------------------------------------------------------------- */
+/* ---- rows side by side */
 
 /* `rows`: elements behind the axis, counted by the index of the last axis. */
 static void side_by_side(vtac_lower *l, vectors *v, uint32_t axis, int64_t rows)

@@ -69,8 +69,7 @@ bool vtac_has_in(const vtac_lower *l, uint32_t i)
     return vtac_type_in(l, i) != NULL;
 }
 
-/* ---- buffers
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- buffers */
 
 static vtac_storage_id new_storage(vtac_lower *l, vtac_storage storage)
 {
@@ -156,8 +155,7 @@ vtac_buffer *vtac_local(vtac_lower *l, const char *name, vtac_dtype dtype, int64
     return vtac_kernel_buffer(l->k, name, dtype, elements, VTAC_BUFFER_LOCAL);
 }
 
-/* ---- elements
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- elements */
 
 const vtac_expr *vtac_flat(vtac_lower *l, const vtac_type *type, const vtac_expr *const *at)
 {
