@@ -146,8 +146,10 @@ vta_status demo_net_export(const net *n, const char *path, vta_diag *diag)
         vtac_graph_destroy(e.graph);
         return vta_no_memory(diag);
     }
-    vta_status status = build_graph(&e, n);
-    status = status == VTA_OK ? vtac_onnx_write(e.graph, "shapes train", path, diag) : status;
+    vta_status status = VTA_OK;
+    VTA_TRY_OUT(build_graph(&e, n));
+    VTA_TRY_OUT(vtac_onnx_write(e.graph, "shapes train", path, diag));
+out:
     vtac_graph_destroy(e.graph);
     return status;
 }

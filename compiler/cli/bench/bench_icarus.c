@@ -266,11 +266,13 @@ static vta_status run_image(const vta_config *config, const image *im, uint32_t 
     char folder[VTAC_TEMPORARY_PATH], image_file[VTAC_TEMPORARY_PATH], regs_file[VTAC_TEMPORARY_PATH];
     uint32_t sum = 0;
     VTA_TRY(cli_temporary_folder("bench", folder, diag));
-    vta_status status = name_files(folder, image_file, regs_file, diag);
-    status = status == VTA_OK ? vta_file_write(image_file, im->bytes.text, im->bytes.size, diag) : status;
-    status = status == VTA_OK ? vta_file_write(regs_file, im->regs.text, im->regs.size, diag) : status;
-    status = status == VTA_OK ? compile_bench(config, im, folder, diag) : status;
-    status = status == VTA_OK ? run_bench(folder, &out->cycles, &sum, &out->seconds, diag) : status;
+    vta_status status = VTA_OK;
+    VTA_TRY_OUT(name_files(folder, image_file, regs_file, diag));
+    VTA_TRY_OUT(vta_file_write(image_file, im->bytes.text, im->bytes.size, diag));
+    VTA_TRY_OUT(vta_file_write(regs_file, im->regs.text, im->regs.size, diag));
+    VTA_TRY_OUT(compile_bench(config, im, folder, diag));
+    VTA_TRY_OUT(run_bench(folder, &out->cycles, &sum, &out->seconds, diag));
+out:
     if (status == VTA_OK && sum != expected) {
         status = vta_fail(diag, VTA_PROTOCOL, "the results under Icarus are not fsim's");
     }
@@ -285,8 +287,10 @@ vta_status cli_bench_icarus(const vta_code *code, uint32_t expected, cli_bench_r
     image im = {0};
     vta_code_describe(code, &info);
     VTA_TRY(vta_code_program(code, &program, diag));
-    vta_status status = lay_out(&im, &info.config, &program, diag);
-    status = status == VTA_OK ? run_image(&info.config, &im, expected, out, diag) : status;
+    vta_status status = VTA_OK;
+    VTA_TRY_OUT(lay_out(&im, &info.config, &program, diag));
+    VTA_TRY_OUT(run_image(&info.config, &im, expected, out, diag));
+out:
     vta_str_free(&im.bytes);
     vta_str_free(&im.regs);
     vta_program_free(&program);

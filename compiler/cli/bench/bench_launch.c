@@ -109,10 +109,11 @@ int cli_bench_launch(const cli_args *args)
         return cli_usage(args, "--slower takes a number above 0, not '%s'", text);
     }
     launches *l = calloc(1, sizeof *l);
-    vta_status status = l != NULL ? cli_config(args, &config, &given, &diag) : vta_no_memory(&diag);
-    status = status == VTA_OK ? vta_device_open_progress(uri != NULL ? uri : "fsim", given ? &config : NULL,
-                                                         cli_progress(), &device, &diag)
-                              : status;
+    vta_status status = VTA_OK;
+    VTA_TRY_OUT(l != NULL ? cli_config(args, &config, &given, &diag) : vta_no_memory(&diag));
+    VTA_TRY_OUT(vta_device_open_progress(uri != NULL ? uri : "fsim", given ? &config : NULL, cli_progress(),
+                                         &device, &diag));
+out:
     if (status == VTA_OK) {
         cli_catch_signals(cli_stop_device, device);
         status = measure_launches(device, l, &diag);

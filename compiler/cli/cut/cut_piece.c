@@ -10,6 +10,8 @@
 
 #include "cut_internal.h"
 
+#include "vta/fail.h"
+
 static vta_status fill_dram(const cli_cut_launch *l, vta_dram *dram, vta_diag *diag)
 {
     for (uint32_t i = 0; i < l->block_count; i++) {
@@ -164,11 +166,12 @@ vta_status cli_cut_simulate(void *context, const char *piece, vta_str *result, v
     vta_dram *dram = NULL;
     vta_walk *walk = NULL;
     vta_device *device = NULL;
-    vta_status status = vta_dram_create(&dram, diag);
-    status = status == VTA_OK ? fill_dram(l, dram, diag) : status;
-    status =
-        status == VTA_OK ? vta_walk_create(&cut->config, l->cuts, dram, &l->launch, &walk, diag) : status;
-    status = status == VTA_OK ? vta_device_open(cut->device.text, &cut->config, &device, diag) : status;
+    vta_status status = VTA_OK;
+    VTA_TRY_OUT(vta_dram_create(&dram, diag));
+    VTA_TRY_OUT(fill_dram(l, dram, diag));
+    VTA_TRY_OUT(vta_walk_create(&cut->config, l->cuts, dram, &l->launch, &walk, diag));
+    VTA_TRY_OUT(vta_device_open(cut->device.text, &cut->config, &device, diag));
+out:
     if (status == VTA_OK) {
         vta_part_run run = {0};
         status = simulate_part(l, dram, walk, device, number, &run, diag);

@@ -11,6 +11,7 @@
 #include "explore.h"
 #include "self.h"
 #include "stages.h"
+#include "vta/fail.h"
 #include "vta/file.h"
 #include "vtac/temporary.h"
 
@@ -48,9 +49,11 @@ static vta_status count_one(const cli_explored *e, const char *command, const ch
     char *file = realpath(config, NULL); /* the command may go elsewhere */
     (void)snprintf(log, sizeof log, "%s/finalist.log", folder);
     vtac_area area = {0};
-    vta_status status = file == NULL ? vta_fail(diag, VTA_IO, "%s: it has gone", config)
-                                     : cli_run_command(command, file, log, diag);
-    status = status == VTA_OK ? read_count(log, command, &area, diag) : status;
+    vta_status status = VTA_OK;
+    VTA_TRY_OUT(file == NULL ? vta_fail(diag, VTA_IO, "%s: it has gone", config)
+                             : cli_run_command(command, file, log, diag));
+    VTA_TRY_OUT(read_count(log, command, &area, diag));
+out:
     free(file);
     VTA_TRY(status);
     (void)unlink(log);

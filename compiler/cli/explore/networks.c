@@ -40,8 +40,10 @@ static vta_status quantize_zoo(vtac_graph *graph, vta_diag *diag)
     const vtac_sample_range range = {-1.0, 1.0};
     vta_arena arena = {0};
     vtac_samples samples;
-    vta_status status = vtac_generate_samples(graph, &range, ZOO_SAMPLES, ZOO_SEED, &arena, &samples, diag);
-    status = status == VTA_OK ? vtac_quantize(graph, &samples, &how, NULL, diag) : status;
+    vta_status status = VTA_OK;
+    VTA_TRY_OUT(vtac_generate_samples(graph, &range, ZOO_SAMPLES, ZOO_SEED, &arena, &samples, diag));
+    VTA_TRY_OUT(vtac_quantize(graph, &samples, &how, NULL, diag));
+out:
     vta_arena_free(&arena);
     return status;
 }
@@ -51,8 +53,10 @@ static vta_status load_zoo(const cli_args *args, const char *name, const cli_sha
 {
     char path[VTAC_TEMPORARY_PATH];
     VTA_TRY(cli_temporary_file("zoo", path, diag));
-    vta_status status = vtac_zoo_write(name, ZOO_SEED, path, diag);
-    status = status == VTA_OK ? cli_load_graph(args, path, shapes, out, diag) : status;
+    vta_status status = VTA_OK;
+    VTA_TRY_OUT(vtac_zoo_write(name, ZOO_SEED, path, diag));
+    VTA_TRY_OUT(cli_load_graph(args, path, shapes, out, diag));
+out:
     cli_temporary_remove(path);
     return status == VTA_OK ? quantize_zoo(*out, diag) : status;
 }

@@ -6,6 +6,7 @@
 
 #include "stages.h"
 #include "temporary.h"
+#include "vta/fail.h"
 #include "vta/remote.h"
 #include "vtac/codegen.h"
 #include "vtac/pass.h"
@@ -49,8 +50,10 @@ static vta_status link_and_load(const vtac_artifact_image *image, const vta_mode
     char path[VTAC_TEMPORARY_PATH];
     VTA_TRY(cli_temporary_file("model", path, diag));
     cli_stage("linking", NULL, 0, 0);
-    vta_status status = vtac_link(image, path, diag);
-    status = status == VTA_OK ? vta_model_load(path, options, out, diag) : status;
+    vta_status status = VTA_OK;
+    VTA_TRY_OUT(vtac_link(image, path, diag));
+    VTA_TRY_OUT(vta_model_load(path, options, out, diag));
+out:
     cli_temporary_remove(path);
     return status;
 }

@@ -320,8 +320,10 @@ vta_status cli_regress_suite_read(const char *path, cli_regress_suite *out, vta_
     if (folder != NULL) {
         *strrchr(folder, '/') = '\0';
     }
-    vta_status status = out->folder != NULL ? parse_file(path, &root, diag) : vta_no_memory(diag);
-    status = status == VTA_OK ? read_root(&r, root) : status;
+    vta_status status = VTA_OK;
+    VTA_TRY_OUT(out->folder != NULL ? parse_file(path, &root, diag) : vta_no_memory(diag));
+    VTA_TRY_OUT(read_root(&r, root));
+out:
     cJSON_Delete(root);
     if (status != VTA_OK) {
         cli_regress_suite_free(out);

@@ -233,8 +233,10 @@ static vta_status add_file(pile *p, const char *path, vta_diag *diag)
         return add_picture(p, path, diag);
     }
     VTA_TRY(cli_read_tensor(path, p->arena, &array, diag));
-    vta_status status = only_input(p, diag);
-    status = status == VTA_OK ? add_array(p, array, 0, p->count, &count, diag) : status;
+    vta_status status = VTA_OK;
+    VTA_TRY_OUT(only_input(p, diag));
+    VTA_TRY_OUT(add_array(p, array, 0, p->count, &count, diag));
+out:
     p->count += count;
     return status == VTA_OK ? VTA_OK : vta_context(diag, "%s", path);
 }

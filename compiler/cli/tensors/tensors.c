@@ -38,9 +38,7 @@ int cli_read_shapes(const cli_args *args, cli_shapes *out)
     return CLI_OK;
 }
 
-/* ---- .npy
- * ------------------------------------------------------------------------------------------------------------
- */
+/* ---- .npy */
 
 static const struct {
     vtac_dtype dtype;

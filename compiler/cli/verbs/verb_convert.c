@@ -7,6 +7,7 @@
 
 #include "table.h"
 #include "tensors.h"
+#include "vta/fail.h"
 #include "vtac/convert.h"
 #include "vtac/import.h"
 #include "vtac/onnx.h"
@@ -68,9 +69,11 @@ static int run_convert(const cli_args *args)
                                         .note = print_rounding,
                                         .context = &args->operands[0]};
     const vtac_convert_options convert = {.note = print_rounding, .context = &args->operands[0]};
-    vta_status status = vtac_model_load(args->operands[0], &import, &graph, &diag);
-    status = status == VTA_OK ? vtac_convert_graph(graph, &convert, &diag) : status;
-    status = status == VTA_OK ? vtac_onnx_write(graph, "vtac convert", path, &diag) : status;
+    vta_status status = VTA_OK;
+    VTA_TRY_OUT(vtac_model_load(args->operands[0], &import, &graph, &diag));
+    VTA_TRY_OUT(vtac_convert_graph(graph, &convert, &diag));
+    VTA_TRY_OUT(vtac_onnx_write(graph, "vtac convert", path, &diag));
+out:
     if (status == VTA_OK) {
         cli_sentence(0, "%s: %u nodes", path, graph->order_count);
     }

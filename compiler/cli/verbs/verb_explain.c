@@ -10,6 +10,7 @@
 #include "stages.h"
 #include "table.h"
 #include "tensors.h"
+#include "vta/fail.h"
 #include "vtac/codegen.h"
 #include "vtac/pass.h"
 
@@ -167,12 +168,12 @@ static int explain_graph(const cli_args *args, vtac_graph *graph, const cli_offl
                                         .look = true,
                                         .predict = true};
     cli_stages_begin();
-    vta_status status = cli_quantize_float(args, graph, &diag);
-    status =
-        status == VTA_OK
-            ? vtac_run_passes(graph, &(vtac_pass_options){.level = level, .progress = cli_stages()}, &diag)
-            : status;
-    status = status == VTA_OK ? vtac_partition_graph(graph, &how, &partition, &diag) : status;
+    vta_status status = VTA_OK;
+    VTA_TRY_OUT(cli_quantize_float(args, graph, &diag));
+    VTA_TRY_OUT(
+        vtac_run_passes(graph, &(vtac_pass_options){.level = level, .progress = cli_stages()}, &diag));
+    VTA_TRY_OUT(vtac_partition_graph(graph, &how, &partition, &diag));
+out:
     cli_stages_end();
     if (status != VTA_OK) {
         return cli_fail_model(args, &diag);

@@ -12,6 +12,8 @@
 #include "table.h"
 #include "tensors.h"
 
+#include "vta/fail.h"
+
 enum { MAX_KEPT = 256 };
 
 static const cli_option options[] = {
@@ -214,8 +216,10 @@ static int run_quantize(const cli_args *args)
     vta_arena arena = {0};
     vtac_graph *graph = NULL;
     vtac_quantize_report report = {0};
-    vta_status status = cli_quantize_mixed(args, &import, &how, &mixed, &arena, &graph, &report, &diag);
-    status = status == VTA_OK ? vtac_onnx_write(graph, "vtac quantize", path, &diag) : status;
+    vta_status status = VTA_OK;
+    VTA_TRY_OUT(cli_quantize_mixed(args, &import, &how, &mixed, &arena, &graph, &report, &diag));
+    VTA_TRY_OUT(vtac_onnx_write(graph, "vtac quantize", path, &diag));
+out:
     vtac_graph_destroy(graph);
     cli_stages_end();
     if (status == VTA_OK) {

@@ -151,8 +151,10 @@ static vta_status cut_out(const replay *r, vtac_graph *from, vtac_graph *to, vta
         vtac_partition_free(p);
         return vta_no_memory(diag);
     }
-    vta_status status = find_nodes(from, p, cli_value(r->args, "--layer"), mine, diag);
-    status = status == VTA_OK ? carry_layer(to, from, mine, diag) : status;
+    vta_status status = VTA_OK;
+    VTA_TRY_OUT(find_nodes(from, p, cli_value(r->args, "--layer"), mine, diag));
+    VTA_TRY_OUT(carry_layer(to, from, mine, diag));
+out:
     free(mine);
     vtac_partition_free(p);
     return status;

@@ -319,8 +319,10 @@ static vta_status run_profiled(run_call *call, vta_diag *diag)
     cli_profile profile = {0};
     const char *device = call->model.device;
     call->profile = &profile;
-    vta_status status = ask_for_timeline(call, uri, sizeof uri, diag);
-    status = status == VTA_OK ? run_model(call, call->args->operands[0], diag) : status;
+    vta_status status = VTA_OK;
+    VTA_TRY_OUT(ask_for_timeline(call, uri, sizeof uri, diag));
+    VTA_TRY_OUT(run_model(call, call->args->operands[0], diag));
+out:
     status = status == VTA_OK && !call->helps ? write_profile(call, device, diag) : status;
     if (call->timeline[0] != '\0') {
         cli_temporary_remove(call->timeline);

@@ -10,6 +10,7 @@
 #include "stages.h"
 #include "table.h"
 #include "temporary.h"
+#include "vta/fail.h"
 #include "vtac/onnx.h"
 #include "vtac/zoo.h"
 
@@ -55,8 +56,10 @@ static vta_status load_float(const char *name, uint64_t seed, vtac_graph **graph
     char file[VTAC_TEMPORARY_PATH];
     VTA_TRY(cli_temporary_file("zoo", file, diag));
     const vtac_import_options import = {0};
-    vta_status status = vtac_zoo_write(name, seed, file, diag);
-    status = status == VTA_OK ? vtac_onnx_load(file, &import, graph, diag) : status;
+    vta_status status = VTA_OK;
+    VTA_TRY_OUT(vtac_zoo_write(name, seed, file, diag));
+    VTA_TRY_OUT(vtac_onnx_load(file, &import, graph, diag));
+out:
     cli_temporary_remove(file);
     return status;
 }
@@ -70,9 +73,11 @@ static vta_status write_int8(const char *name, uint64_t seed, const char *path, 
     vtac_samples samples;
     const vtac_sample_range range = {-1.0, 1.0};
     VTA_TRY(load_float(name, seed, &graph, diag));
-    vta_status status = vtac_generate_samples(graph, &range, INT8_SAMPLES, seed, &arena, &samples, diag);
-    status = status == VTA_OK ? vtac_quantize(graph, &samples, &how, NULL, diag) : status;
-    status = status == VTA_OK ? vtac_onnx_write(graph, "vtac zoo", path, diag) : status;
+    vta_status status = VTA_OK;
+    VTA_TRY_OUT(vtac_generate_samples(graph, &range, INT8_SAMPLES, seed, &arena, &samples, diag));
+    VTA_TRY_OUT(vtac_quantize(graph, &samples, &how, NULL, diag));
+    VTA_TRY_OUT(vtac_onnx_write(graph, "vtac zoo", path, diag));
+out:
     vta_arena_free(&arena);
     vtac_graph_destroy(graph);
     return status;

@@ -3,6 +3,7 @@
  * Models in this process. See vtac/load.h.
  */
 #include "vtac/load.h"
+#include "vta/fail.h"
 
 #include <elf.h>
 #include <string.h>
@@ -41,8 +42,10 @@ vta_status vtac_load(const vtac_artifact_image *image, const vta_model_options *
     *out = (vtac_loaded){0};
     const vtac_llvm_calls *llvm = NULL;
     VTA_TRY(vtac_llvm_get(&llvm, diag));
-    vta_status status = llvm->place(image, &out->code, &artifact, diag);
-    status = status == VTA_OK ? vta_model_open(artifact, options, &out->model, diag) : status;
+    vta_status status = VTA_OK;
+    VTA_TRY_OUT(llvm->place(image, &out->code, &artifact, diag));
+    VTA_TRY_OUT(vta_model_open(artifact, options, &out->model, diag));
+out:
     if (status != VTA_OK) {
         vtac_unload(out);
     }
@@ -87,9 +90,11 @@ vta_status vtac_load_graph(const vtac_graph *graph, int level, vtac_loaded *out,
     const vtac_compile_options options = {.level = level, .target = &target, .once = is_small(graph)};
     const vta_model_options model_options = {.threads = 1};
     *out = (vtac_loaded){0};
-    vta_status status = vtac_target_find(MIN_PROCESSOR, &target, diag);
-    status = status == VTA_OK ? vtac_compile(graph, &options, &image, diag) : status;
-    status = status == VTA_OK ? vtac_load(&image, &model_options, out, diag) : status;
+    vta_status status = VTA_OK;
+    VTA_TRY_OUT(vtac_target_find(MIN_PROCESSOR, &target, diag));
+    VTA_TRY_OUT(vtac_compile(graph, &options, &image, diag));
+    VTA_TRY_OUT(vtac_load(&image, &model_options, out, diag));
+out:
     vtac_artifact_image_free(&image);
     return status;
 }

@@ -162,8 +162,10 @@ vta_status vtac_darknet_parse(const vtac_model_file *file, const uint8_t *weight
                       .folder = file->folder,
                       .keeps_states = options != NULL && options->states};
     d.maker = (vtac_import_builder){.graph = graph, .diag = diag, .name = "", .budget = VTAC_BUILDER_NODES};
-    vta_status status = graph == NULL ? vta_no_memory(diag) : vtac_cfg_parse(file, &graph->arena, &cfg, diag);
-    status = status == VTA_OK ? import_network(&d, &cfg, options, diag) : status;
+    vta_status status = VTA_OK;
+    VTA_TRY_OUT(graph == NULL ? vta_no_memory(diag) : vtac_cfg_parse(file, &graph->arena, &cfg, diag));
+    VTA_TRY_OUT(import_network(&d, &cfg, options, diag));
+out:
     vtac_cfg_free(&cfg);
     if (status != VTA_OK) {
         vtac_graph_destroy(graph);

@@ -122,9 +122,7 @@ vta_status vtac_lower_concat_blocked(vtac_lower *l)
     return VTA_OK;
 }
 
-/* ---- pools
- * -------------------------------------------------------------------------------------------------------------
- */
+/* ---- pools */
 
 typedef struct blocked_pooling {
     vtac_window w;

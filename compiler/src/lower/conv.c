@@ -308,9 +308,7 @@ static void ask_for_tiles(const vtac_lower *l, conv *all, int64_t count)
     }
 }
 
-/* ---- packing
- * ---------------------------------------------------------------------------------------------------------
- */
+/* ---- packing */
 
 static int64_t room_of(const conv *c)
 {
@@ -550,9 +548,7 @@ static vta_status pack_weights(vtac_lower *l, const conv *c, vtac_storage_id *ou
     return VTA_OK;
 }
 
-/* ---- the sums
- * ---------------------------------------------------------------------------------------------------------
- */
+/* ---- the sums */
 
 /* Where a tap's places begin, counted from its channel's. */
 static int64_t tap_offset(const conv *c, int64_t tap)
@@ -646,9 +642,7 @@ static void sum_tile(vtac_lower *l, const conv *c, const conv_tile *t, const vta
     each_sum(l, c, t, false, column);
 }
 
-/* ---- finishing
- * ---------------------------------------------------------------------------------------------------------
- */
+/* ---- finishing */
 
 static const vtac_expr *load_parameter(vtac_lower *l, uint32_t i, const vtac_expr *m)
 {

@@ -85,9 +85,7 @@ static void describe_space(vtac_lower *l, vtac_blocked *c)
     merge_rows(l, c);
 }
 
-/* ---- the kernel
- * ----------------------------------------------------------------------------------------------------------
- */
+/* ---- the kernel */
 
 typedef struct kernel {
     const vtac_blocked *c;

@@ -253,9 +253,7 @@ vta_status vtac_finish_begin(vtac_lower *l, const vtac_conv_shape *s, bool dots,
     return VTA_OK;
 }
 
-/* ---- values
- * -----------------------------------------------------------------------------------------------------------
- */
+/* ---- values */
 
 const vtac_expr *vtac_finish_bytes(vtac_lower *l, const vtac_finish *f, const vtac_expr *word)
 {

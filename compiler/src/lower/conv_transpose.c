@@ -37,9 +37,7 @@ static vta_status read_geometry(const vtac_node *node, const vtac_type *x, const
     return VTA_OK;
 }
 
-/* ---- phases
- * ------------------------------------------------------------------------------------------------------------
- */
+/* ---- phases */
 
 /* Output first + q * stride adds input (first + pad - k * dilation) / stride + q times tap k, for each k
  * where that is whole. */

@@ -599,9 +599,7 @@ static vta_status pack_run(vtac_lower *l, bytes *y)
     return l->diag->code;
 }
 
-/* ---- the product
- * -----------------------------------------------------------------------------------------------------------
- */
+/* ---- the product */
 
 typedef struct bytes_tile {
     vtac_buffer *left, *right, *start, *zeros, *row_sums, *sums;

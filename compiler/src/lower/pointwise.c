@@ -179,9 +179,7 @@ static const vtac_expr *in_double(const vtac_lower *l, const vtac_expr *x, wide_
     return vtac_e_cast(l->k, type, fn(l, bind_value(l, vtac_e_cast(l->k, VTAC_F64, x))));
 }
 
-/* ---- unary
- * ----------------------------------------------------------------------------------------------------------
- */
+/* ---- unary */
 
 /* 1 / (1 + exp(-x)) */
 static const vtac_expr *lower_sigmoid(const vtac_lower *l, const vtac_expr *x)

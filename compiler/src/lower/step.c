@@ -216,9 +216,7 @@ void vtac_out_at(vtac_lower *l, uint32_t i, const vtac_expr *const *at, const vt
     vtac_store(l->k, vtac_out(l, i), vtac_flat(l, type, at), value);
 }
 
-/* ---- loops
- * ----------------------------------------------------------------------------------------------------------
- */
+/* ---- loops */
 
 vtac_loop_kind vtac_parallel_if(int64_t work)
 {
@@ -285,9 +283,7 @@ void vtac_close(vtac_lower *l, uint32_t loops)
     }
 }
 
-/* ---- values
- * ---------------------------------------------------------------------------------------------------------
- */
+/* ---- values */
 
 const vtac_expr *vtac_to_float(vtac_lower *l, const vtac_expr *x)
 {

@@ -4,6 +4,8 @@
  */
 #include "flow_words.h"
 
+#include "vta/fail.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -411,8 +413,10 @@ vta_status vtac_flow_build_block(vtac_flow_builder *b, const vtac_import_place *
 {
     vtac_flow_work w = {
         .b = b, .block = number, .items = {.item_size = sizeof(vtac_flow_node)}, .at = *at, .graph = graph};
-    vta_status status = vtac_flow_add_nodes(&w, at, graph->node, graph->n_node, NULL, diag);
-    status = status == VTA_OK ? all_rounds(&w, diag) : status;
+    vta_status status = VTA_OK;
+    VTA_TRY_OUT(vtac_flow_add_nodes(&w, at, graph->node, graph->n_node, NULL, diag));
+    VTA_TRY_OUT(all_rounds(&w, diag));
+out:
     vta_vec_free(&w.items);
     return status;
 }

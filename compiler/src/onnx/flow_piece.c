@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "vta/fail.h"
 #include "vtac/codegen.h"
 
 enum { PIECE = 1024 };
@@ -115,8 +116,10 @@ vta_status vtac_flow_give_piece(vtac_flow_work *w, const vtac_flow_node *item, v
     vtac_scope scope = {.outer = NULL};
     const uint32_t first_node = graph->node_count;
     vtac_flow_open_segment(b);
-    vta_status status = import_piece(w, item, &scope, &d, diag);
-    status = status == VTA_OK ? check_piece(graph, first_node, diag) : status;
+    vta_status status = VTA_OK;
+    VTA_TRY_OUT(import_piece(w, item, &scope, &d, diag));
+    VTA_TRY_OUT(check_piece(graph, first_node, diag));
+out:
     for (size_t i = 0; status == VTA_OK && i < item->node->n_output; i++) {
         vtac_value_id id = 0;
         const char *name = vtac_proto_text(item->node->output[i]);

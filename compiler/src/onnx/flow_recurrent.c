@@ -9,6 +9,8 @@
 
 #include "flow_make.h"
 
+#include "vta/fail.h"
+
 /* A function of a gate, with what its attributes say. */
 typedef struct gate {
     const char *type;
@@ -553,8 +555,10 @@ vta_status vtac_flow_inline_recurrent(vtac_flow_work *w, const vtac_flow_node *g
                             : vtac_flow_is(item.node, "GRU") ? 3
                                                              : 1,
                    .after = after != NULL && after->i != 0};
-    vta_status status = check_operator(&r, diag);
-    status = status == VTA_OK ? build_operator(&r, diag) : status;
+    vta_status status = VTA_OK;
+    VTA_TRY_OUT(check_operator(&r, diag));
+    VTA_TRY_OUT(build_operator(&r, diag));
+out:
     vta_vec_free(&r.nodes);
     return status;
 }

@@ -245,8 +245,10 @@ vta_status vtac_put_lines(vtac_rewrite *r, const vtac_island *island, int axis, 
     if (vtac_op_limits(VTAC_OP_QLINEAR_CONV) == NULL || !read_ends(island, &l)) {
         return VTA_OK;
     }
-    vta_status status = make_lines(&l, numbers, &arena);
-    status = status == VTA_OK ? replace_lines(&l, done) : status;
+    vta_status status = VTA_OK;
+    VTA_TRY_OUT(make_lines(&l, numbers, &arena));
+    VTA_TRY_OUT(replace_lines(&l, done));
+out:
     vta_arena_free(&arena);
     return status;
 }

@@ -66,8 +66,10 @@ vta_status vtac_quant_probe_open(vtac_graph *graph, const vtac_value_id *values,
     }
     probe->count = count;
     const uint32_t outputs = graph->output_count;
-    vta_status status = expose_values(graph, values, probe, diag);
-    status = status == VTA_OK ? load_model(graph, probe, diag) : status;
+    vta_status status = VTA_OK;
+    VTA_TRY_OUT(expose_values(graph, values, probe, diag));
+    VTA_TRY_OUT(load_model(graph, probe, diag));
+out:
     vtac_drop_outputs(graph, outputs);
     if (status != VTA_OK) {
         vtac_quant_probe_close(probe);
