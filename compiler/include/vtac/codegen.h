@@ -9,7 +9,7 @@
 #include "vtac/graph.h"
 #include "vtac/progress.h"
 
-/* What kernels are compiled for. It decides everything about the code: the machine that compiles has no say,
+/* Processor that kernels are compiled for. It alone decides the code: the compiling machine has no influence,
  * except where the name is "host". */
 typedef struct vtac_target {
     char name[64], triple[128], cpu[64];
@@ -79,14 +79,13 @@ void vtac_artifact_image_free(vtac_artifact_image *image);
  * system: the same bytes for the same input; the file appears whole or not at all. */
 vta_status vtac_link(const vtac_artifact_image *image, const char *path, vta_diag *diag);
 
-/* What the compiler can do with an operator: NULL where it has no lowering, otherwise its limits ("" for
- * none). */
+/* Limits of an operator's lowering ("": none); NULL if the operator has no lowering. */
 const char *vtac_op_limits(vtac_op op);
 
 /* The types of its first input, in words, as the row of the table has them. */
 const char *vtac_op_types(vtac_op op);
 
-/* Whether an element of its output comes from the elements at the same place of its operands. */
+/* True if each output element depends only on the operands' elements at the same place. */
 bool vtac_is_pointwise(vtac_op op);
 
 #endif

@@ -52,10 +52,10 @@ vta_status vtac_area_fit(vtac_area_model *out, vta_diag *diag);
 /* In the part's own LUTs, as they are placed, and multipliers. */
 vtac_area vtac_area_of(const vtac_area_model *model, const vtac_part *part, const vta_config *config);
 
-/* Whether the part can have it, whatever its size; `why` says what it has not: "LOG_BUS_WIDTH 128 of 64
- * bits". */
+/* True if the part supports the configuration, whatever its size. Else `why` names the missing feature:
+ * "LOG_BUS_WIDTH 128 of 64 bits". */
 bool vtac_part_has(const vtac_part *part, const vta_config *config, char *why, size_t size);
-/* Whether it fits the part; `why` says by what it does not: "LUT 61,204 of 39,900". */
+/* True if the area fits the part. Else `why` names the exceeded resource: "LUT 61,204 of 39,900". */
 bool vtac_area_fits(const vtac_part *part, const vtac_area *area, char *why, size_t size);
 /* The largest share of what may be taken. */
 double vtac_area_share(const vtac_part *part, const vtac_area *area);
@@ -81,14 +81,14 @@ typedef struct vtac_space {
     uint32_t axis_count;
 } vtac_space;
 
-/* What is worth trying on a part, around the configuration of its board. */
+/* Default space of a part: values around the configuration of the part's board. */
 vta_status vtac_space_default(const vtac_part *part, vtac_space *out, vta_diag *diag);
 /* A JSON object of keys of configurations, each with its values or one value: they replace those that there
  * are. */
 vta_status vtac_space_read(const char *path, vtac_space *space, vta_diag *diag);
 /* "LOG_BLOCK_IN=4": this value alone; "=4,5": these. A key is fixed once. */
 vta_status vtac_space_fix(vtac_space *space, const char *text, vta_diag *diag);
-/* How many there are, legal or not. */
+/* Number of configurations in the space, legal or not. */
 uint64_t vtac_space_size(const vtac_space *space);
 /* Configuration `index`. VTA_RANGE or VTA_INVALID: it is not legal, with the reason. */
 vta_status vtac_space_at(const vtac_space *space, uint64_t index, vta_config *out, vta_diag *diag);
@@ -102,7 +102,8 @@ typedef struct vtac_explored {
     double host_cycles; /* of what stays on the host, at the base configuration's clock; for reports */
 } vtac_explored;
 
-/* What became of a network on a configuration; cycles 0: it does not run there, and why. */
+/* Result of a network on a configuration. With cycles 0 the network does not run there, and the
+ * reason is given. */
 typedef struct vtac_estimate {
     vtac_vta_cost sum; /* of its layers */
     uint64_t cycles;
@@ -139,7 +140,7 @@ typedef struct vtac_outside {
     uint64_t count;
 } vtac_outside;
 
-/* What became of all legal configurations with one array. */
+/* Summary of all legal configurations with one array. */
 typedef struct vtac_tile {
     uint32_t batch, block_in, block_out, pump;
     uint64_t evaluated;
@@ -178,7 +179,7 @@ typedef struct vtac_explore_options {
     void *told_context;
 } vtac_explore_options;
 
-/* How a worker does a piece; `context` is its vtac_explore_options. */
+/* Evaluates one piece of an exploration in a worker; `context` is its vtac_explore_options. */
 vta_status vtac_explore_piece(void *context, const char *piece, vta_str *result, vta_diag *diag);
 
 /* *out is owned: vtac_exploration_free. */

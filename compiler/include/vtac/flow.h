@@ -60,7 +60,7 @@ void vtac_flow_destroy(vtac_flow *flow);
 /* DLPack's code, bits, bytes of an element, as an instruction has them. */
 int64_t vtac_flow_type(vtac_dtype dtype);
 
-/* Whether an operator of ONNX takes tensors whose sizes are known only at run time. */
+/* True if an operator of ONNX takes tensors whose sizes are known only at run time. */
 bool vtac_flow_takes(const char *domain, const char *name);
 
 /* Operators that are instructions alone, in turn; name NULL: no more. */

@@ -217,7 +217,7 @@ vta_status vtac_graph_sort(vtac_graph *graph, vta_diag *diag);
 /* The invariants at the top of this file. A failure is a bug of a pass, never of a model. */
 vta_status vtac_graph_verify(const vtac_graph *graph, vta_diag *diag);
 
-/* How often a value is used, by nodes and as a graph output; the node that has its only use, 0: none. */
+/* Number of uses of a value, by nodes and as a graph output; and the node that is the only user, or 0. */
 uint32_t vtac_use_count(const vtac_graph *graph, vtac_value_id value);
 vtac_node_id vtac_only_user_of(const vtac_graph *graph, vtac_value_id value);
 bool vtac_is_output(const vtac_graph *graph, vtac_value_id value);
@@ -235,9 +235,9 @@ uint8_t vtac_dtype_bits(vtac_dtype dtype);
 vtac_dtype vtac_dtype_held(vtac_dtype dtype);
 bool vtac_dtype_is_narrow_int(vtac_dtype dtype);
 
-/* How a narrow float is coded: sign, `exponent` bits, `mantissa` bits. `max` codes the largest number;
- * beyond it stands `over` where nothing saturates, `nan` for what is no number; without a negative zero a
- * zero has no sign. NULL: the type is none such. */
+/* Coding of a narrow float: sign, `exponent` bits, `mantissa` bits. `max` is the code of the largest number,
+ * `over` the code beyond it where conversion does not saturate, `nan` the code of NaN. Without a negative
+ * zero, zero has no sign. NULL: the type is no narrow float. */
 typedef struct vtac_minifloat {
     int exponent, mantissa, bias;
     uint8_t sign, max, over, nan;
@@ -245,7 +245,7 @@ typedef struct vtac_minifloat {
 } vtac_minifloat;
 const vtac_minifloat *vtac_minifloat_of(vtac_dtype dtype);
 
-/* What a byte of a narrow type stands for. */
+/* Value of a byte of a narrow type. */
 double vtac_narrow_value(vtac_dtype dtype, uint8_t code);
 bool vtac_type_equal(const vtac_type *a, const vtac_type *b);
 
@@ -292,7 +292,7 @@ const vtac_op_info *vtac_op_get(vtac_op op);
 /* By name and domain ("" and "ai.onnx" are the same); VTAC_OP_COUNT: unknown. */
 vtac_op vtac_op_find(const char *domain, const char *name);
 
-/* Whether only the compiler itself may use it: no model. */
+/* True if the operator is the compiler's own: no model may hold it. */
 bool vtac_op_is_internal(vtac_op op);
 
 /* Output types of a node from its inputs; a sentence that names the node and the fault otherwise. */

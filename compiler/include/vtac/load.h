@@ -16,10 +16,10 @@ typedef struct vtac_loaded {
     struct LLVMOrcOpaqueLLJIT *code; /* of the model, until it is unloaded */
 } vtac_loaded;
 
-/* Whether it was compiled for a machine of this kind, with an operating system. */
+/* True if the image was compiled for this kind of machine with an operating system. */
 bool vtac_can_load(const vtac_artifact_image *image);
 
-/* What was compiled for this machine, ready to run. NULL for `options`: the model's defaults. */
+/* Makes an image of this machine ready to run. NULL for `options`: the model's defaults. */
 vta_status vtac_load(const vtac_artifact_image *image, const vta_model_options *options, vtac_loaded *out,
                      vta_diag *diag);
 

@@ -77,7 +77,7 @@ typedef enum vtac_expr_op {
         VTAC_EXPR_OP_COUNT
 } vtac_expr_op;
 
-/* How many operands an operation has. */
+/* Number of operands of an operation. */
 int vtac_expr_operands(vtac_expr_op op);
 
 typedef enum vtac_buffer_space {
@@ -203,7 +203,8 @@ void vtac_ahead_later(vtac_kernel *k, vtac_buffer *buffer, const vtac_expr *inde
 
 /* ---- questions */
 
-/* How much `e` grows when the variable grows by one, where that is a constant; false where it is not. */
+/* Stride of `e` by a variable: the constant by which `e` grows when the variable grows by one. False: it
+ * is no constant. */
 bool vtac_expr_stride(const vtac_expr *e, uint32_t var, int64_t *stride);
 bool vtac_expr_uses(const vtac_expr *e, uint32_t var);
 /* Types agree, variables are defined before use, vector loops hold no loops but unrolled ones and store each
@@ -229,8 +230,8 @@ void vtac_kernel_vectorize(vtac_kernel *k, int64_t lanes);
 /* Named values that are the same in all rounds of a serial loop are computed before it. */
 void vtac_kernel_hoist(vtac_kernel *k);
 
-/* What a finished nest may be made into by these, of the loops around where most of its work is done,
- * `chain`: the outermost first. All zero or one: as it is. */
+/* Schedule of a finished nest. The loops around the innermost work are its `chain`, the outermost first. All
+ * zero or one: the nest stays as it is. */
 typedef struct vtac_nest_schedule {
     int64_t swap; /* the how many-th pair of loops that may change places does, from outside; 0: none */
     int64_t

@@ -58,7 +58,7 @@ typedef struct vtac_partition_options {
     bool predict;      /* with `look`: schedule the regions; places on the accelerator get predicted costs */
 } vtac_partition_options;
 
-/* Whether the accelerator has a layer for this operator, where its operands are 8-bit. */
+/* True if the accelerator has a layer for this operator on 8-bit operands. */
 bool vtac_op_has_layer(vtac_op op);
 
 /* *out is owned: vtac_partition_free. */

@@ -31,7 +31,7 @@ const vtac_pass_info *vtac_pass_get(vtac_pass pass);
 /* By name; VTAC_PASS_COUNT, and a sentence with the nearest name, where there is none. */
 vtac_pass vtac_pass_find(const char *name, vta_diag *diag);
 
-/* What one pass did. */
+/* Report of one pass. */
 typedef struct vtac_pass_report {
     const vtac_pass_info *pass;
     uint32_t changes;

@@ -54,7 +54,8 @@ bool vtac_fixed_sum_of(float sa, float sb, float sy, vtac_fixed_sum *out);
 /* clamp(round_half_even(v * scale) + zero, low, high); |v| < 2^39. */
 int32_t vtac_fixed_apply(int64_t v, vtac_fixed scale, int32_t zero, int32_t low, int32_t high);
 
-/* What a channel's sum of products can be, and the 32-bit numbers that it may be together with its bias. */
+/* Bounds of a channel's sum of products, and the 32-bit numbers that the sum may reach together
+ * with its bias. */
 typedef struct vtac_bias_room {
     int64_t min, max;  /* of the sum alone, whatever the input is */
     int64_t low, high; /* of sum and bias */
@@ -85,7 +86,7 @@ typedef struct vtac_tfl_scale {
     int32_t mult, shift;
 } vtac_tfl_scale;
 
-/* What a name stands for (NULL, "": EVEN); false: nothing. */
+/* Parses the name of a rounding (NULL, "": EVEN); false: no such name. */
 bool vtac_rounding_parse(const char *name, vtac_rounding *out);
 const char *vtac_rounding_name(vtac_rounding rounding);
 

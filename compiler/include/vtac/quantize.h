@@ -11,7 +11,7 @@
 #include "vtac/graph.h"
 #include "vtac/progress.h"
 
-/* How the range of an activation follows from what the samples show:  id, name, doc */
+/* Methods that derive an activation's range from the samples:  id, name, doc */
 #define VTAC_RANGE_METHODS(X)                                                                                \
     X(MINMAX, "minmax", "all that was seen")                                                                 \
     X(PERCENTILE, "percentile", "all but the rarest 0.01 %")                                                 \
@@ -49,21 +49,21 @@ typedef struct vtac_quantize_options {
     const vtac_progress *progress; /* NULL: silent */
 } vtac_quantize_options;
 
-/* What `vtac compile` does on the fly. */
+/* Defaults of `vtac compile` when it quantizes on the fly. */
 #define VTAC_RANGE_DEFAULT VTAC_RANGE_MINMAX
 #define VTAC_QUANTIZE_DEFAULTS                                                                               \
     {                                                                                                        \
         .method = VTAC_RANGE_DEFAULT, .per_channel = true, .correct_bias = true                              \
     }
 
-/* Whether a model is one of floats with something to quantize, and no integers yet. */
+/* True if a model computes with floats, has something to quantize and holds no integers yet. */
 bool vtac_quantizable(const vtac_graph *graph);
 
 /* Fails for one of integers, with what to do instead. */
 vta_status vtac_quantize_check(const vtac_graph *graph, vta_diag *diag);
 
-/* What stands between a node that computes with floats and its 8-bit form: half a sentence, of at most 128
- * characters with its end. */
+/* Writes the reason that keeps a float node from its 8-bit form: half a sentence, at most 128 characters
+ * with the terminator. */
 void vtac_why_float(const vtac_graph *graph, const vtac_node *node, char text[128]);
 
 /* A value that is now quantized. */

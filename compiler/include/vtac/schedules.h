@@ -28,8 +28,8 @@ typedef struct vtac_schedules {
     void *context;
 } vtac_schedules;
 
-/* Whether a step of a program belongs to the kernel of step `of`: it is that, or one of those beside it that
- * the kernel makes by some schedules; either may have names of what is fused to it behind a "+". */
+/* True if a step of a program belongs to the kernel of step `of`: the kernel's own step, or a step that the
+ * kernel adds under some schedules. Both names may carry fused operators behind a "+". */
 static inline bool vtac_schedule_is_step(const char *name, const char *of)
 {
     static const char *const beside[] = {".tiles", ".products",  ".rest",  ".pack", ".left",

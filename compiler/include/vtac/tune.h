@@ -37,7 +37,7 @@ vta_status vtac_records_read(const char *path, vtac_records *records, vta_diag *
 /* Adds those that come with the compiler, compiler/records. */
 vta_status vtac_records_shipped(vtac_records *records, vta_diag *diag);
 void vtac_records_free(vtac_records *records);
-/* Whether there is any for a target. */
+/* True if there are records for a target. */
 bool vtac_records_any(const vtac_records *records, const char *target);
 /* The cheapest point of those that `space` has; false where nothing is known. */
 bool vtac_records_find(const vtac_records *records, const char *target, const vtac_kernel_space *space,
@@ -71,7 +71,7 @@ typedef struct vtac_tasks {
     bool failed;    /* no memory */
 } vtac_tasks;
 
-/* What a point costs a shape. */
+/* Measured cost of a point for a shape. */
 typedef struct vtac_known {
     const char *kernel, *shape, *point;
     double cost; /* of a step */

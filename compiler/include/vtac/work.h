@@ -66,8 +66,8 @@ uint32_t vtac_work_lost(const vtac_work *work);
 /* This process is a rank of several, started by mpirun or srun. */
 bool vtac_work_is_rank(void);
 
-/* How long these pieces would take `workers` workers, handed out in their order, each by a leader that needs
- * `hand_s` for it and a result. */
+/* Seconds that `workers` workers take for these pieces, handed out in their order, when the leader spends
+ * `hand_s` on each piece and its result. */
 double vtac_work_simulate(const double *seconds, uint32_t count, uint32_t workers, double hand_s);
 
 #endif

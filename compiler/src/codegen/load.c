@@ -10,7 +10,7 @@
 
 #include "llvm.h"
 
-/* What a processor is called in the header of an object. */
+/* ELF's number of this processor, as in the header of an object. */
 #if defined(__x86_64__)
 #    define THIS_MACHINE EM_X86_64
 #elif defined(__aarch64__)
@@ -71,8 +71,8 @@ void vtac_unload(vtac_loaded *loaded)
 #    define MIN_PROCESSOR "x86-64-v2"
 #endif
 
-/* Whether it is done sooner by slow code than good code for it is made: nothing takes longer than a product
- * of square matrices, and that a tenth of a second. */
+/* True if slow code finishes sooner than good code is compiled: no operator costs more than a product of
+ * square matrices, and such a product takes a tenth of a second. */
 static bool is_small(const vtac_graph *graph)
 {
     const int64_t max = 1 << 19;

@@ -7,7 +7,7 @@
 
 #include "darknet.h"
 
-/* What the last run left, zeros in the first one; `at` is where the new one goes (remember). */
+/* State from the last run, zeros in the first one. The new state is stored at place `at` (remember_state). */
 static vtac_id recall_state(vtac_darknet *d, const vtac_type *type, uint32_t *at)
 {
     vtac_import_builder *m = &d->maker;

@@ -58,7 +58,7 @@ static uint64_t number_at(const uint8_t *bytes)
     return value;
 }
 
-/* Whether what a heap holds lies inside of it. */
+/* True if the objects of a heap lie inside the heap. */
 static bool is_sound_heap(const uint8_t *heap, size_t room)
 {
     const uint64_t size = number_at(heap + 8);
@@ -127,7 +127,7 @@ static void close_store(vtac_keras_store *head)
     free(s);
 }
 
-/* Whether each step of the path is there as a hard link; *foreign: one leads elsewhere. */
+/* True if each step of the path is a hard link; *foreign: one leads to another file. */
 static bool path_inside(const store *s, const char *path, bool *foreign)
 {
     char part[MAX_PATH];

@@ -52,7 +52,7 @@ vtac_attr vtac_attr_of_float(const char *name, double value);
 vtac_attr vtac_attr_of_string(const char *name, const char *value);
 vtac_attr vtac_attr_of_ints(const char *name, const int64_t *values, size_t count);
 
-/* What importers need often. Where nothing would change, the value itself comes back. */
+/* Nodes that importers often need. A function that would change nothing returns its operand. */
 vtac_id vtac_make_cast(vtac_import_builder *m, vtac_id x, vtac_dtype to);
 vtac_id vtac_make_reshape(vtac_import_builder *m, vtac_id x, const int64_t *dims, uint32_t rank);
 /* Becomes a Reshape where axes of one element alone move. */

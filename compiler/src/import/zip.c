@@ -19,7 +19,7 @@ enum {
     METHOD_DEFLATED = 8
 };
 
-/* What deflate can do at best: more is a forged size. */
+/* Upper bound of deflate's compression ratio: a member that claims more has a forged size. */
 enum { MAX_RATIO = 1032 };
 
 static uint32_t read_u16(const uint8_t *at)

@@ -44,7 +44,7 @@ static void put_float(vtac_dtype dtype, double value, uint8_t *to)
     }
 }
 
-/* What an integer of the type may be. u64 is written as the int64 of the same bits. */
+/* Range of an integer type. u64 is written as the int64 of the same bits. */
 static void bounds_of(vtac_dtype dtype, int64_t *low, int64_t *high)
 {
     const size_t bits = 8 * vtac_dtype_bytes(dtype);
@@ -104,7 +104,7 @@ static vta_status scan_list(vtac_scan *s, const vtac_type *type, vta_vec *bytes)
 
 enum { NO_DIGIT = 64 };
 
-/* What each character is worth: a table, since no processor foresees which kind comes next. */
+/* Value of each character as a digit: a table, since branches on the kind of character are mispredicted. */
 static void count_digits(uint8_t *worth)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

@@ -23,7 +23,7 @@
 #include "vta/str.h"
 #include "vtac/graph.h"
 
-/* How much of a tensor is written out. */
+/* State of a printer, with the limit of elements that are written out of a tensor. */
 typedef struct printer {
     vta_str out;
     const vtac_graph *graph;

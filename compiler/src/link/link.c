@@ -70,7 +70,7 @@ static bool start_linker(const char *linker, char **argv, int messages, pid_t *c
     return started;
 }
 
-/* What the linker says first; the rest is read and dropped. */
+/* Keeps the first line of the linker's output and drops the rest. */
 static void first_line(int from, char *line, size_t size)
 {
     size_t got = 0;

@@ -132,7 +132,7 @@ static void put_symbols(name_maker *m, const char *soname, const char *const *na
     }
 }
 
-/* What lies behind the header, with the place of each part; returns the place of the table of sections. */
+/* Writes the parts behind the header and notes their places; returns the place of the table of sections. */
 static size_t put_parts(name_maker *m, const char *soname, const char *const *names)
 {
     const size_t symbols = m->at;

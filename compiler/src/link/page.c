@@ -38,7 +38,7 @@ static void put_base64(vta_str *to, const uint8_t *bytes, size_t size)
     }
 }
 
-/* What stands for `word` in the page's text, and what is left behind it. */
+/* Copies the page's text up to `word`; returns the text behind `word`. */
 static const char *put_up_to(vta_str *to, const char *text, const char *word)
 {
     const char *at = strstr(text, word);

@@ -15,7 +15,7 @@
 extern const uint8_t vta_wasm_runtime[], vta_wasm_binding[], vta_wasm_page[];
 extern const size_t vta_wasm_runtime_bytes, vta_wasm_binding_bytes, vta_wasm_page_bytes;
 
-/* Whether a model for WebAssembly is to be a page, by the name of its file; and the page of a module. */
+/* True if a model for WebAssembly becomes a page, by the name of its file; and writes a module's page. */
 bool vtac_is_page(const char *path);
 vta_status vtac_write_page(const char *module, const char *path, vta_diag *diag);
 

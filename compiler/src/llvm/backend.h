@@ -23,7 +23,7 @@ typedef struct vtac_llvm_calls {
     vta_status (*emit)(const vtac_program *program, bool want_texts, vtac_artifact_image *out,
                        vta_diag *diag);
 
-    /* What else the link of its object takes: see vtac_artifact_image. */
+    /* Adds the libraries that the link of an object needs: see vtac_artifact_image. */
     vta_status (*add_libraries)(const vtac_target *target, vtac_artifact_image *image, vta_diag *diag);
 
     /* An object in this process's memory; *jit owns it, also where this fails; NULL: nothing. */

@@ -128,7 +128,7 @@ static LLVMValueRef pack_value(vtac_emitter *em, vtac_dtype dtype, LLVMValueRef 
     return dtype == VTAC_BOOL ? LLVMBuildZExt(em->builder, value, vtac_llvm_like(value, byte), "") : value;
 }
 
-/* Whether a named value in the expression differs from lane to lane. */
+/* True if a named value in the expression differs from lane to lane. */
 static bool uses_lanes(const vtac_emitter *em, const vtac_expr *e)
 {
     if (e == NULL) {
@@ -140,7 +140,7 @@ static bool uses_lanes(const vtac_emitter *em, const vtac_expr *e)
     return uses_lanes(em, e->in[0]) || uses_lanes(em, e->in[1]) || uses_lanes(em, e->in[2]);
 }
 
-/* How the index moves from lane to lane: 0, 1, or something else (-1). */
+/* Step of the index from lane to lane: 0, 1, or anything else (-1). */
 static int lane_step(const vtac_emitter *em, const vtac_expr *index)
 {
     int64_t stride = 0;
@@ -224,7 +224,7 @@ static LLVMValueRef load_neighbours(vtac_emitter *em, const vtac_buffer *buffer,
     return load;
 }
 
-/* Whether the lanes go through the index in two parts. */
+/* True if the lanes walk the index in two strides: a transpose of a small matrix. */
 static bool is_transposed(const vtac_emitter *em, const vtac_expr *index, vtac_transpose *t)
 {
     return em->lane_var != 0 && !em->first_lane && !uses_lanes(em, index) &&

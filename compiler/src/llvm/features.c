@@ -118,7 +118,7 @@ static bool requires_feature(const vtac_target *target, const char *feature)
     return false;
 }
 
-/* What the lowering makes of the features. */
+/* Derives the lowering's properties of a target from its features. */
 static void shape_target(vtac_target *t)
 {
     const bool is_x86 = vtac_target_is(t, "x86_64");
@@ -182,7 +182,7 @@ static bool same_processor(const vtac_target *a, const vtac_target *b)
            strcmp(a->features, b->features) == 0;
 }
 
-/* What is known of the target's processor goes into it. */
+/* Copies remembered features of the target's processor into the target; false: none are remembered. */
 static bool recall_features(vtac_target *target)
 {
     bool known_already = false;

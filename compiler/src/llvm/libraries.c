@@ -231,8 +231,7 @@ static bool holds_word(const uint8_t *bytes, size_t size, const char *word)
     return false;
 }
 
-/* Whether one of the names may be in the object's table of symbols: where it only looks so, nothing is lost.
- */
+/* True if one of the names may be in the object's table of symbols. A false positive costs nothing. */
 static bool may_call(const vtac_artifact_image *image, const char *const *names)
 {
     for (; *names != NULL; names++) {

@@ -26,8 +26,7 @@ static vta_status fail_with_error(LLVMErrorRef error, vta_diag *diag)
     return status;
 }
 
-/* What LLVM would print on stderr: the first of it is the reason, what its functions give says what failed.
- */
+/* First of LLVM's messages, which would otherwise go to stderr: it is the reason of a failure. */
 typedef struct complaint {
     char text[400];
 } complaint;
@@ -59,7 +58,7 @@ static bool has_name(const char *const *names, const char *name)
     return found;
 }
 
-/* Whether the code may call a function of that name. */
+/* True if the code may call a function of that name. */
 static int may_call(void *context, LLVMOrcSymbolStringPoolEntryRef symbol)
 {
     const vtac_artifact_image *image = context;

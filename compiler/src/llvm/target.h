@@ -23,14 +23,14 @@ vta_status vtac_target_learn(vtac_target *target, vta_diag *diag);
 /* See vtac_target_find. */
 vta_status vtac_llvm_find(const char *name, vtac_target *out, vta_diag *diag);
 
-/* Whether the triple is of this architecture, by LLVM's name of it. */
+/* True if the triple is of this architecture, by LLVM's name of it. */
 bool vtac_target_is(const vtac_target *target, const char *arch);
 
 /* Code, plan and constants of a program as one object. */
 vta_status vtac_emit_object(const vtac_program *program, bool want_texts, vtac_artifact_image *out,
                             vta_diag *diag);
 
-/* What else the link of its object takes: see vtac_artifact_image. */
+/* Adds the libraries that the link of an object needs: see vtac_artifact_image. */
 vta_status vtac_emit_libraries(const vtac_target *target, vtac_artifact_image *image, vta_diag *diag);
 
 /* A module as an object (or as assembly); *bytes owned, with a 0 behind it. */

@@ -70,7 +70,8 @@ static LLVMValueRef tile_configuration(vtac_emitter *em)
     return global;
 }
 
-/* What follows goes on in a block that is reached either way. */
+/* Calls a function of the tile unit where the processor has one. The code after the call continues in a block
+ * that both branches reach. */
 static void if_tiles(vtac_emitter *em, const char *name, LLVMValueRef *args, unsigned count)
 {
     LLVMBasicBlockRef then = LLVMAppendBasicBlockInContext(em->context, em->function, "tiles");

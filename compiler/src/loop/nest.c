@@ -45,7 +45,7 @@ static bool expr_touches(const vtac_expr *e, const vtac_buffer *buffer)
                          expr_touches(e->in[1], buffer) || expr_touches(e->in[2], buffer));
 }
 
-/* Whether a block reads or writes a buffer, but for what is in `except`. */
+/* True if a block outside `except` reads or writes a buffer. */
 static bool touches_buffer(const vtac_stmt *s, const vtac_buffer *buffer, const vtac_stmt *except)
 {
     for (; s != NULL; s = s->next) {
@@ -66,8 +66,7 @@ typedef struct rounds {
     uint32_t var[2];       /* of the loops; the second may be the first again */
 } rounds;
 
-/* What a variable stands for, where it is a value that a block names; NULL: it is a loop's, or named outside.
- */
+/* Value that a block names with this variable; NULL: the variable is a loop's, or named outside. */
 static const vtac_expr *named_value(const vtac_stmt *s, uint32_t var)
 {
     const vtac_expr *found = NULL;
@@ -79,7 +78,7 @@ static const vtac_expr *named_value(const vtac_stmt *s, uint32_t var)
     return found;
 }
 
-/* Whether a place is the same in all rounds: it depends on neither variable, and on nothing in memory. */
+/* True if a place is the same in all rounds: it depends on neither variable and on nothing in memory. */
 static bool is_same_in_all(const rounds *r, const vtac_expr *e)
 {
     if (e == NULL) {
@@ -93,14 +92,14 @@ static bool is_same_in_all(const rounds *r, const vtac_expr *e)
            is_same_in_all(r, e->in[2]);
 }
 
-/* Whether a place in the thread's own memory is the same in all rounds, and nothing outside them touches it.
- */
+/* True if a place in the thread's own memory is the same in all rounds and nothing outside the
+ * rounds touches it. */
 static bool is_kept(const rounds *r, const vtac_buffer *buffer, const vtac_expr *at)
 {
     return is_same_in_all(r, at) && !touches_buffer(r->k->body, buffer, r->loop);
 }
 
-/* Whether places in own memory that an expression reads are the same in all rounds. */
+/* True if the places in own memory that an expression reads are the same in all rounds. */
 static bool own_loads_are_same(const rounds *r, const vtac_expr *e)
 {
     if (e == NULL) {
@@ -152,7 +151,7 @@ static int64_t magnitude_of(int64_t x)
     return x < 0 ? -x : x;
 }
 
-/* Whether a value may be another for another value of a variable. */
+/* True if a value may change with a variable. */
 static bool depends_on(const rounds *r, const vtac_expr *e, uint32_t var)
 {
     if (e == NULL) {
@@ -189,8 +188,8 @@ static bool stride_of(const rounds *r, const vtac_expr *e, uint32_t var, int64_t
     return true;
 }
 
-/* Whether different values of the variables whose stride is not 0 are different places: each stride is more
- * than all that smaller ones reach. */
+/* True if the variables with a stride other than 0 reach each place once: each stride exceeds the reach of
+ * all smaller ones. */
 static bool are_apart(const int64_t *strides, const int64_t *extents, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
@@ -234,8 +233,8 @@ static uint32_t stores_to(const vtac_stmt *s, const vtac_buffer *buffer)
     return count;
 }
 
-/* Whether a store goes to a place of its own for each value of the first loop, and, where the second one
- * moves it, for each of both. One store alone writes the buffer, or two could meet. */
+/* True if a store writes a place of its own for each value of the first loop, and for each pair of values
+ * where the second loop moves the store. The buffer has no other store, or two could meet. */
 static bool is_apart(const rounds *r, const vtac_stmt *store, const int64_t extents[2], const inner_loops *in)
 {
     int64_t strides[MAX_INNER + 2] = {0};
@@ -276,8 +275,7 @@ static bool stores_are_apart(const rounds *r, const vtac_stmt *s, const int64_t 
     return true;
 }
 
-/* Whether rounds that differ in the first loop, and in the second where that is another, may come in another
- * order. */
+/* True if the rounds of the first loop, and of the second one where it is another, may run in any order. */
 static bool is_free(const vtac_kernel *k, const vtac_stmt *loop, uint32_t second, const int64_t extents[2])
 {
     const rounds r = {.k = k, .loop = loop, .var = {loop->var, second}};
@@ -479,7 +477,7 @@ vta_status vtac_nest_apply(vtac_kernel *k, const vtac_nest_schedule *s, vta_diag
     return s->fused ? vtac_loop_fuse(k, c.loops[0]->var, c.loops[1]->var, diag) : VTA_OK;
 }
 
-/* Whether a schedule is legal: it is tried on a copy. */
+/* True if a schedule is legal, tried on a copy of the kernel. */
 static bool is_legal(const vtac_kernel *k, const vtac_nest_schedule *s)
 {
     vta_arena arena = {0};

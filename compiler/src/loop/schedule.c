@@ -103,8 +103,8 @@ vta_status vtac_loop_split(vtac_kernel *k, uint32_t var, int64_t factor, uint32_
     return vta_allocated(!k->failed, diag);
 }
 
-/* Whether the only loads from written buffers are of the very place that is stored to: then the order of
- * iterations does not matter. */
+/* True if loads from written buffers read only the place that is stored to: then the order of iterations
+ * does not matter. */
 static bool reads_own_place(const vtac_expr *e, const vtac_stmt *store)
 {
     if (e == NULL) {
@@ -276,8 +276,8 @@ static bool reads_written(const vtac_expr *e)
                          reads_written(e->in[1]) || reads_written(e->in[2]));
 }
 
-/* Whether the value is the same whatever the loop's variable and what its body names before this statement.
- */
+/* True if a value depends neither on the loop's variable nor on names that the body gives
+ * before this statement. */
 static bool stands_still(const vtac_stmt *loop, const vtac_stmt *let)
 {
     bool still = !reads_written(let->value) && !vtac_expr_uses(let->value, loop->var);

@@ -102,7 +102,7 @@ static vta_status push_dots(vtac_einsum *e, vta_diag *diag)
     return VTA_OK;
 }
 
-/* What is given behind the arrow. */
+/* Reads the labels of the result, given behind the arrow. */
 static vta_status given_result(const char *s, vtac_einsum *e, vta_diag *diag)
 {
     for (; *s != '\0'; s++) {

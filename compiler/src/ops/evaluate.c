@@ -99,7 +99,7 @@ static int64_t wrap_mul(int64_t a, int64_t b)
     return (int64_t)((uint64_t)a * (uint64_t)b);
 }
 
-/* Whether the first `count` operands are there. */
+/* True if the first `count` operands are there. */
 static bool has_operands(const evaluation *e, uint32_t count)
 {
     for (uint32_t k = 0; k < count; k++) {
@@ -115,8 +115,8 @@ typedef struct scalar {
     int64_t i;
 } scalar;
 
-/* What an operation of loop nests makes of numbers; false where it is none of those that rows fold by. A zero
- * divisor leaves the node to run time. */
+/* Computes an operation of loop nests on integers. False: no row folds by it, or the divisor is zero, which
+ * leaves the node to run time. */
 static bool int_operation(vtac_expr_op op, int64_t a, int64_t b, int64_t *out)
 {
     const bool no_divisor = b == 0 || (b == -1 && a == INT64_MIN);

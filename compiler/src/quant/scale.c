@@ -16,7 +16,7 @@ enum { MAX_STEPS = 255, REACH = 6, MAX_CLOSE = 2 * (MAX_STEPS + 1) };
 static const double max_sum = 536870912.0; /* 2^29: products of larger numbers are not exact in double */
 static const double usual_steps = 32.0;    /* a result of so many steps counts 1/e as much as 0 */
 
-/* What the reference makes of a sum v >= 0, as a number of steps of the output: v * first, and / second. */
+/* Reference rounding of a sum v >= 0, in steps of the output: v * first, and / second where it divides. */
 typedef struct scale_chain {
     float first, second;
     bool divides;
@@ -70,7 +70,7 @@ static int find_close(const scale_chain *c, double scale, close_sum *out)
     return count;
 }
 
-/* What a scale costs; no more is said of one that costs `max` or more. */
+/* Cost of a scale; the search stops counting at `max`. */
 static double scale_penalty(const close_sum *sums, int count, float scale, double max)
 {
     double sum = 0.0;

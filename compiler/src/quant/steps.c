@@ -110,7 +110,7 @@ static bool find_steps(const vtac_steps *f, staircase *out)
     return true;
 }
 
-/* Whether a product has the same steps, and the same results at both ends. */
+/* True if a product has the same steps, and the same results at both ends. */
 static bool climbs_alike(const staircase *s, const vtac_steps_fit *fit)
 {
     const int64_t ends[2] = {s->f->first, s->f->last};
@@ -267,7 +267,8 @@ static bool sums_alike(const sum *s, const vtac_tfl_sum_fit *fit)
     return true;
 }
 
-/* What one unit of operand k adds, to the nearest whole number, told by the number farthest from zero. */
+/* Contribution of one unit of operand k to the nearest whole number, read off the number farthest from zero.
+ */
 static int32_t unit_of(const sum *s, int k)
 {
     const int far = s->zero[k] < 0 ? NUMBERS - 1 : 0;
@@ -285,7 +286,7 @@ static bool fit_directly(const sum *s, vtac_tfl_sum_fit *fit)
     return shift > 0 && shift < 64 && s->y.mult > 0 && sums_alike(s, fit);
 }
 
-/* What the factors leave of the operand whose unit is no whole number is in a table. */
+/* Fits an operand whose unit is no whole number: a table holds the remainders that the factors leave. */
 static bool fit_corrected(const sum *s, const float scale[3], vtac_tfl_sum_fit *fit)
 {
     const int k = scale[0] < scale[1] ? 0 : 1;

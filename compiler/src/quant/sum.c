@@ -39,8 +39,9 @@ static float reference_sum(int a, int b, float sa, float sb, float sy)
     return rintf(quotient);
 }
 
-/* How far a·x + b·y is from the middle between two integers, for each b from -MAX on. A sum with `shift` and
- * back rounds to an integer without a call, so that a row is computed by vectors: |sums| stay below 2^51. */
+/* Fills a row with the distances of a·x + b·y from the middle between two integers, for each b from -MAX on.
+ * Adding and subtracting `shift` rounds to an integer without a call, so that vectors compute a row: |sums|
+ * stay below 2^51. */
 static void fill_row(double ax, double y, double row[2 * MAX + 1])
 {
     const double shift = 0x1.8p52;
@@ -70,7 +71,7 @@ static void find_pairs(float sa, float sb, float sy, double window, pairs *out)
     }
 }
 
-/* What factors cost; no more is said of those that cost `max` or more. */
+/* Cost of factors; the search stops counting at `max`. */
 static double factor_penalty(const pairs *p, double a, double b, double unit, double max)
 {
     double sum = 0.0;

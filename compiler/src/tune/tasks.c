@@ -52,8 +52,8 @@ static vtac_task *add_task(vtac_tasks *t, const vtac_kernel_space *s)
     return vta_vec_push(&t->items, &task);
 }
 
-/* What is chosen, in a space of the same shape whose points may lie in another order, as where a layer has a
- * share of the memory alone. */
+/* Index of the chosen point in a space of the same shape. The space may list its points in another order, as
+ * where a layer has a share of the memory for itself. */
 static uint32_t chosen_in(const vtac_task *task, const vtac_kernel_space *space)
 {
     const char *wanted = task->points[task->chosen];

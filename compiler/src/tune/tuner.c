@@ -81,7 +81,7 @@ static uint32_t some_numbers(const char *text, double *numbers, uint32_t room)
     return count;
 }
 
-/* Those of a point. */
+/* Reads the numbers of a point. */
 static uint32_t numbers_of(const char *point, double *numbers)
 {
     return some_numbers(point, numbers, FEATURES);
@@ -129,7 +129,7 @@ static const char *best_elsewhere(const vtac_tasks *tasks, const vtac_task *task
     return NULL;
 }
 
-/* How a search begins: with what was good elsewhere, and with anything, by turns. */
+/* First points of a search: points that were good elsewhere alternate with random ones. */
 static uint32_t warm_up(const vtac_tasks *tasks, const vtac_task *task, uint64_t *state)
 {
     uint32_t count = 0;
@@ -213,8 +213,8 @@ static bool load_xgboost(xgboost *x)
     return true;
 }
 
-/* What trees split by: the numbers of the point, their product, the kernel's guess, as a part of that of the
- * standard point, and the numbers of the shape. */
+/* Features that trees split by: the point's numbers and their product, the kernel's guess relative to the
+ * standard point's, and the numbers of the shape. */
 enum { COLUMNS = FEATURES + 2 + OF_SHAPE };
 static void row_of(const char *shape, const char *point, float guess, float *row)
 {
@@ -242,8 +242,8 @@ static void row_of_task(const vtac_task *task, uint32_t point, float *row)
            row);
 }
 
-/* What is known: this task's measurements, and those of others of its kernel. Costs count beside the least of
- * their shape. */
+/* Training data: measurements of this task and of other tasks of its kernel. Costs are relative to the
+ * minimum of their shape. */
 typedef struct lessons {
     float *rows, *labels;
     uint32_t count;

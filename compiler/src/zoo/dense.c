@@ -41,7 +41,7 @@ static vtac_zoo_value dilated_conv(vtac_zoo *z, vtac_zoo_value x, int64_t channe
     return vtac_zoo_relu(z, vtac_zoo_norm(z, vtac_zoo_conv(z, x, shape)));
 }
 
-/* What the whole picture says, in every place. */
+/* Spreads the mean of the whole picture to every place. */
 static vtac_zoo_value spread_average(vtac_zoo *z, vtac_zoo_value x, int64_t channels)
 {
     const vtac_zoo_value one =
