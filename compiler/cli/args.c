@@ -72,8 +72,8 @@ static int unknown_option(const cli_args *args, const char *word, size_t size)
     return cli_usage(args, "unknown option '%s'", typed);
 }
 
-/* Whether `word` gives the option: "--name", "--name=VALUE" or, for a number, "-n3" as compilers have it;
- * *value is what stands in the word itself, or NULL. */
+/* True if `word` gives the option: "--name", "--name=VALUE" or, for a number, "-n3" as compilers have it.
+ * *value is the value inside the word, or NULL. */
 static bool gives_option(const char *word, const cli_option *option, const char **value)
 {
     const size_t size = strlen(option->name);

@@ -18,7 +18,7 @@
 /* Exit status. */
 enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2, CLI_INTERRUPTED = 130 };
 
-/* What a word stands for; completion offers the right things for it. */
+/* Kind of a word's meaning, so that completion offers the right words. */
 typedef enum cli_kind { CLI_FLAG, CLI_TEXT, CLI_FILE, CLI_CONFIG, CLI_DEVICE } cli_kind;
 
 typedef struct cli_option {
@@ -81,7 +81,7 @@ int cli_fail_model(const cli_args *args, const vta_diag *diag);
 /* Success, if all that was printed has reached stdout; a full disk is a failure. */
 int cli_done(const cli_args *args);
 
-/* Whether to use colour and progress on a stream: a terminal, and neither NO_COLOR nor TERM=dumb. */
+/* True if a stream gets colour and progress: a terminal, and neither NO_COLOR nor TERM=dumb. */
 bool cli_fancy(int fd);
 
 /* Lines of progress on a terminal's standard error, and the end of a wait by Ctrl-C. */

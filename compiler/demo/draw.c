@@ -89,7 +89,7 @@ static point pixel_place(uint32_t pixel)
     return (point){(float)(pixel % PICTURE_SIDE) + 0.5F, (float)row + 0.5F};
 }
 
-/* How much of a pixel is covered whose middle is that far outside. */
+/* Share of a pixel that is covered when its middle lies `distance` outside. */
 static float pixel_cover(float distance)
 {
     return distance < -0.5F ? 1.0F : distance > 0.5F ? 0.0F : 0.5F - distance;

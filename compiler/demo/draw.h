@@ -19,13 +19,13 @@ typedef struct picture {
     uint32_t which; /* its class */
 } picture;
 
-/* Where pictures come from, so that none is used for two things. Seed 2 is for calibration. */
+/* Seeds of pictures, a different one for each purpose. Seed 2 is for calibration. */
 enum { SEED_TRAIN = 1, SEED_HELD_OUT = 3, SEED_SHOW = 4 };
 
 /* Picture `index` of a seed; classes take turns. */
 void demo_draw_picture(uint64_t seed, uint32_t index, picture *out);
 
-/* What the classifier reads: channel after channel, -1 to 1. */
+/* Writes the classifier's input: channel after channel, -1 to 1. */
 void demo_picture_floats(const picture *p, float *out);
 
 /* Files: one picture, or `count` of them side by side, `columns` in a row, each pixel `zoom` wide. */

@@ -48,7 +48,7 @@ typedef struct net {
 vta_status demo_net_create(uint32_t batch, uint64_t seed, net *out, vta_diag *diag);
 void demo_net_free(net *n);
 
-/* Where the pictures of a batch go: [channel][picture][y][x]. */
+/* Buffer of a batch's pictures: [channel][picture][y][x]. */
 float *demo_net_input(net *n);
 
 /* One step of Adam at the given rate; returns the mean loss, and how many pictures were right before it. */

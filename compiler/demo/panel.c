@@ -116,7 +116,7 @@ static vta_status score_picture(panel *p, const picture *pic, vta_diag *diag)
 
 /* ---- many pictures */
 
-/* What a line is about, as wide as the others. */
+/* Prints the name in front of a line, padded to the width of the longest. */
 static void print_name(const scored_model *j)
 {
     char name[64];

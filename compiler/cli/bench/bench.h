@@ -14,7 +14,7 @@
 #include "cli.h"
 #include "vta/runtime.h"
 
-/* What a program's work is counted in, and against what. */
+/* Unit of a program's work, and the peak it is compared with. */
 typedef enum cli_bench_measure {
     BENCH_MAC_SHARE,  /* multiply-accumulates per cycle, of the array's peak */
     BENCH_MAC,        /* multiply-accumulates per cycle */

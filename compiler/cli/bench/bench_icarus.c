@@ -31,7 +31,7 @@ enum {
 #include "vta/regs.def"
 };
 
-/* Where the pieces of the program are in the image. */
+/* Memory image of a program, and the places of its parts. */
 typedef struct image {
     vta_str bytes, regs; /* for $readmemh */
     uint32_t reg_count;

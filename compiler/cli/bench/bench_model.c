@@ -62,7 +62,7 @@ static vta_status compile_to(const cli_args *args, const cli_offload *offload, c
     return status == VTA_OK ? VTA_OK : vta_context(diag, "%s", args->operands[0]);
 }
 
-/* What is done with a compiled model, which may be a file for the time being. */
+/* Use of a compiled model; its file may be temporary. */
 typedef vta_status use_model(model_bench *b, const vta_model_options *options, const char *path,
                              vta_diag *diag);
 
@@ -145,7 +145,8 @@ static double rate_of(uint64_t flops, double seconds)
     return seconds > 0.0 ? 1e-9 * (double)flops / seconds : 0.0;
 }
 
-/* What the accelerator multiplies is counted with its layers. */
+/* Floating-point operations of a step on the host. Operations of the accelerator are counted with its layers.
+ */
 static uint64_t step_flops(const vta_model *model, uint32_t step, const vta_step_profile *s)
 {
     uint32_t count;
@@ -180,7 +181,7 @@ static bool same_kind(const vta_step_profile *a, const vta_step_profile *b)
            a->on_accelerator == b->on_accelerator;
 }
 
-/* How much of a step's name is the layer's: not what tells its kind, nor what was fused to it. */
+/* Length of the layer's name in a step's name, without the kind and without fused operators. */
 static size_t layer_name(const char *name)
 {
     const char *depthwise = strstr(name, ".depthwise");
@@ -188,8 +189,8 @@ static size_t layer_name(const char *name)
     return depthwise != NULL && (size_t)(depthwise - name) < size ? (size_t)(depthwise - name) : size;
 }
 
-/* Whether a step that multiplies nothing prepares or finishes what `main` does: a kernel that is fast because
- * others turn its operands first is not fast. */
+/* True if a step without products prepares or finishes the work of `main`: a kernel is not fast if other
+ * steps transpose its operands first. */
 static bool belongs_to(const vta_step_profile *step, const vta_step_profile *main)
 {
     const size_t size = layer_name(main->name);
@@ -197,8 +198,8 @@ static bool belongs_to(const vta_step_profile *step, const vta_step_profile *mai
            strncmp(step->name, main->name, size) == 0 && step->name[size] == '.';
 }
 
-/* What step i multiplies in its time and that of the steps that belong to it: the least of all runs, since a
- * busy machine makes medians of its own. */
+/* Rate of step i over its own time and that of the steps that belong to it. The minimum of all runs counts,
+ * since medians of a busy machine measure the other work. */
 static double layer_rate(const model_bench *b, uint32_t i, double *seconds)
 {
     uint32_t count;
@@ -214,8 +215,9 @@ static double layer_rate(const model_bench *b, uint32_t i, double *seconds)
 
 static const double worth_telling = 0.01; /* of the whole time: shorter steps are made of overhead */
 
-/* How much of the best speed of its kind each step, with what prepares and finishes it, reaches; 1 for those
- * that no other is beside, that only move numbers, or that take next to no time. */
+/* Estimates for each step, with the steps that belong to it, its share of the best rate of its kind. The
+ * share is 1 for steps without others of their kind, steps that only move numbers and steps that take next
+ * to no time. */
 static vta_status estimate_steps(model_bench *b, vta_diag *diag)
 {
     uint32_t count;
@@ -323,7 +325,7 @@ static void print_json(const model_bench *b)
     cli_print("}\n");
 }
 
-/* What the word slow behind a step says, where there is one. */
+/* Explains the word "slow", if any step has it. */
 static void explain_slow(const model_bench *b)
 {
     for (uint32_t i = 0; i < b->step_count; i++) {

@@ -96,7 +96,7 @@ static void show_all(served_board *b)
     page_set(b, VTA_REG_STATUS, status);
 }
 
-/* What never changes. */
+/* Writes the registers that never change. */
 static void show_identity(served_board *b)
 {
     static const bool of_hardware[] = {

@@ -79,7 +79,8 @@ typedef struct cli_board_cache {
     uint64_t random;
 } cli_board_cache;
 
-/* Where host and device are the same memory, the cache is coherent: all of these do nothing. */
+/* Cache of the emulated board. Where host and device are the same memory, the cache is coherent and these
+ * functions do nothing. */
 vta_status cli_board_cache_make(cli_board_cache *cache, uint8_t *host, uint8_t *device, uint64_t bytes,
                                 vta_diag *diag);
 void cli_board_cache_free(cli_board_cache *cache);

@@ -155,7 +155,7 @@ static vta_status make_page(const cli_board_options *o, cli_board_files *f, vta_
     return make_text(o, UIO "/name", "vta\n", diag);
 }
 
-/* What another one that was killed has left here goes first; one that is alive holds a lock on the page. */
+/* Removes the files of a killed board. A living board holds a lock on the page. */
 static vta_status take_folder(const cli_board_options *o, vta_diag *diag)
 {
     char path[PATH];

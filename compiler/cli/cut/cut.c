@@ -220,7 +220,8 @@ static bool begin_earlier(cli_cut_launch *l, uint32_t part)
     return true;
 }
 
-/* Whether all is known; parts whose beginning does not fit the one before them are to be done again. */
+/* Checks whether all parts are known. *again: parts whose beginning does not fit the part before
+ * are simulated again. */
 static vta_status look_at(cli_cut_launch *l, bool *again, vta_diag *diag)
 {
     bool failed = false;
@@ -325,7 +326,7 @@ static vta_status play_launch(void *context, vta_device *device, const vta_launc
     return VTA_OK;
 }
 
-/* What the work is: the same where programs, memory and device are. */
+/* Writes the key of the work: equal for equal programs, memory and device. */
 static void make_key(const cli_cut *cut, char *key, size_t size)
 {
     uint64_t hash = 0;

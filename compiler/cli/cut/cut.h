@@ -21,7 +21,7 @@ vta_status cli_cut_run(const cli_args *args, const cli_work *how, vta_model *mod
                        cli_cut **out, bool *leads, vta_diag *diag);
 void cli_cut_free(cli_cut *cut);
 
-/* What the parts took, all together, on the wall. */
+/* Wall-clock seconds of all parts together. */
 double cli_cut_seconds(const cli_cut *cut);
 
 /* Each cut, and how it is known to be exact. */

@@ -52,7 +52,7 @@ struct cli_cut {
     char why[256];  /* nothing is cut, because */
 };
 
-/* What a worker does: context is the cli_cut, the piece "launch start end". */
+/* Simulates one part in a worker; context is the cli_cut, the piece "launch start end". */
 vta_status cli_cut_simulate(void *context, const char *piece, vta_str *result, vta_diag *diag);
 
 /* A part that was simulated as a text, and back: owned stretches. */

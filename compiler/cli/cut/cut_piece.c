@@ -49,7 +49,7 @@ static vta_status run_rtl(vta_device *device, vta_part_run *run, vta_diag *diag)
 
 /* ---- the memory that a part leaves */
 
-/* What a block was before the STOREs that are under way; none where the RTL's is the same. */
+/* Keeps a block's contents from before the STOREs in flight; nothing where the RTL's block is the same. */
 static vta_status keep_block(const cli_cut_block *block, const uint8_t *theirs, const uint8_t *before,
                              uint8_t **out, vta_diag *diag)
 {

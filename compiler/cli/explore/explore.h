@@ -39,7 +39,7 @@ typedef struct cli_explored {
     double seconds;
 } cli_explored;
 
-/* What is owned here; not `found`. */
+/* Frees the parts that the structure owns; `found` is not among them. */
 void cli_free_explored(cli_explored *e);
 
 /* explore_shipped.c */

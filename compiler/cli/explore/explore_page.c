@@ -132,7 +132,7 @@ static void put_string(vta_str *out, const char *name, const char *value)
     cli_put_json(out, value);
 }
 
-/* What is known of a network: cycles, what each unit would need by itself, and what became of it on tsim. */
+/* Writes the results of a network: its cycles, the cycles of each unit alone, and its proof on tsim. */
 static void put_networks(vta_str *out, const cli_explored *e, const vtac_candidate *c, const cli_proof *proof)
 {
     vta_str_put(out, ", \"networks\": [");

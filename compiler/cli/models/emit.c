@@ -16,7 +16,7 @@
 static const char *const names[] = {"ir", "plan", "ll", "asm", "loops", "dot"};
 enum { IR, PLAN, LL, ASM, LOOPS, DOT, NAMES };
 
-/* Which of the names a word of the list is; NAMES: none. */
+/* Index of a word among the names; NAMES: it is none. */
 static size_t find_name(const char *word, size_t size)
 {
     size_t i = 0;

@@ -8,8 +8,8 @@
 #include "cli.h"
 #include "vtac/codegen.h"
 
-/* Whether --emit, where it is given, names known texts and a folder: CLI_OK, or CLI_USAGE with the message
- * written. */
+/* Checks the words of --emit, if given: known texts and a folder. CLI_OK, or CLI_USAGE with
+ * the message written. */
 int cli_read_emit(const cli_args *args);
 
 /* Writes what --emit asks for as DIR/model.NAME. */

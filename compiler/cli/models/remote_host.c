@@ -6,7 +6,7 @@
 #include "vta/remote.h"
 #include "vta/untrusted.h"
 
-/* What an agent calls its machine, and the least of its kind. */
+/* Names of an agent's machine, and the least capable processor of each. */
 static const struct machine_row {
     const char *machine, *host;
 } rows[] = {

@@ -114,7 +114,7 @@ void cli_report_text_of(const vtac_partition *p)
                  fraction_of(1.0, seconds));
 }
 
-/* What a layer has to read and write at least: its tensors and weights, each byte once. */
+/* Minimum traffic of a layer: its tensors and weights, each byte once. */
 static void min_bytes(const vtac_vta_region *region, const vtac_vta_layer *layer, uint64_t *read,
                       uint64_t *written)
 {

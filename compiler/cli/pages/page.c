@@ -144,7 +144,7 @@ static void put_attrs(page *p, const vtac_node *node)
     vta_str_put(&p->out, "}");
 }
 
-/* Where a node runs, what it costs here and there, and why it is not on the accelerator. */
+/* Writes the node's device, its cost on the host and on the accelerator, and the reason for the host. */
 static void put_runs(page *p, vtac_node_id id)
 {
     const vtac_placement *place = p->runs == NULL ? NULL : &p->runs[id];

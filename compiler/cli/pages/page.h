@@ -9,8 +9,8 @@
 #include "vta/str.h"
 #include "vtac/partition.h"
 
-/* Where a node is drawn: its layer from the top, its place in the layer, and in pixels the middle of its top.
- */
+/* Position of a drawn node: its layer from the top, its rank in the layer, and in pixels the middle
+ * of its top. */
 typedef struct cli_place {
     uint32_t layer, rank;
     double x, y;

@@ -171,7 +171,7 @@ static bool sort_by_neighbours(drawing *d, bool down)
     return true;
 }
 
-/* Where an item wants to be: under the middle of what it reads. */
+/* Preferred x of an item: the middle of the items that it reads. */
 static double wanted_x(const drawing *d, uint32_t item)
 {
     double sum = 0.0;

@@ -46,7 +46,7 @@ typedef struct cli_profile {
     double wall_s; /* the median run */
 } cli_profile;
 
-/* What the last run of the model left. */
+/* Reads the profile of the model's last run. */
 vta_status cli_profile_take(const vta_model *model, const char *path, cli_profile *out, vta_diag *diag);
 void cli_profile_free(cli_profile *profile);
 
@@ -56,7 +56,7 @@ vta_status cli_profile_timeline(cli_profile *profile, const char *path, vta_diag
 /* The layer (a row of `layers`) that an instruction belongs to. */
 uint32_t cli_profile_layer(const cli_profile *profile, const cli_span *span);
 
-/* Whether a file of this name is one that can be written: *.html, *trace.json, *.json. */
+/* True if profiles can be written to a file of this name: *.html, *trace.json, *.json. */
 bool cli_profile_knows(const char *path);
 
 /* In the form that the name asks for. */

@@ -17,7 +17,7 @@ typedef struct cli_picture {
     uint8_t *rgb;
 } cli_picture;
 
-/* Whether the file's name is one of a picture. */
+/* True if the file's name is that of a picture. */
 bool cli_is_picture(const char *path);
 
 /* PNG, JPEG, BMP or PNM, by its first bytes: any depth, palette, grey, or with alpha (over white). */
@@ -38,8 +38,8 @@ vta_status cli_jpeg_parse(const uint8_t *bytes, size_t size, cli_picture *out, v
 vta_status cli_bmp_parse(const uint8_t *bytes, size_t size, cli_picture *out, vta_diag *diag);
 vta_status cli_pnm_parse(const uint8_t *bytes, size_t size, cli_picture *out, vta_diag *diag);
 
-/* How the picture is to be turned, 1 (not at all) to 8, by a JPEG marker with Exif data in it; 1 where it is
- * no such marker, or damaged. */
+/* Orientation in a JPEG marker with Exif data, 1 (upright) to 8; 1 also for any other marker and
+ * for damaged data. */
 int cli_exif_orientation(const uint8_t *bytes, size_t size);
 vta_status cli_picture_orient(cli_picture *picture, int orientation, vta_diag *diag);
 

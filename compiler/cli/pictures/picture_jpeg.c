@@ -34,7 +34,7 @@ static void jpeg_warned(j_common_ptr jpeg, int level)
     }
 }
 
-/* What the first marker says that turns the picture. */
+/* Orientation from the first marker that has one. */
 static int orientation_of(j_decompress_ptr jpeg)
 {
     int orientation = 1;

@@ -366,7 +366,7 @@ static void file_of(const char *folder, uint32_t d, const char *output, char *pa
     }
 }
 
-/* What a run has printed: its cycles, and its outputs in order, each against the reference. */
+/* Evaluates the output of a run: its cycles, and its outputs in order, each against the reference. */
 static bool evaluate_run(const cli_regress_run *p, cli_regress_case *c, uint32_t d, const char *folder)
 {
     char log[PATH + 64];

@@ -188,7 +188,7 @@ static vta_status read_bounds(const suite_reader *r, const cJSON *object, cli_re
     return read_figure(r, object, "atol", &m->atol);
 }
 
-/* What else a model says than its name. */
+/* Reads the keys of a model other than its name. */
 static vta_status read_rest(suite_reader *r, const cJSON *object, const cJSON *seeds, cli_regress_model *m)
 {
     VTA_TRY(read_text(r, object, "file", true, &m->file));
@@ -344,8 +344,8 @@ void cli_regress_key(const cli_regress_case *c, char *key, size_t size)
     (void)snprintf(key, size, "%s/%s/%s", c->model->name, c->config, c->device);
 }
 
-/* What the cycles of a configuration depend on: its hardware, and the memory of the simulators. False: there
- * is no such one. */
+/* Writes the key of a configuration's cycles: its hardware, and the memory of the simulators. False: there is
+ * no such configuration. */
 static bool hardware_of(const char *config, char *text, size_t size)
 {
     vta_config c;

@@ -54,7 +54,7 @@ static bool grow_pile(pile *p, uint32_t count)
     return true;
 }
 
-/* How many samples of a shape an array holds; 0: it does not. */
+/* Number of samples of a shape in an array; 0: the shapes do not fit. */
 static uint32_t samples_in(const vtac_type *array, const vtac_type *sample)
 {
     const bool stacked = array->rank == sample->rank + 1;

@@ -22,7 +22,7 @@ vta_status cli_read_samples(const cli_args *args, const vtac_graph *graph, vta_a
 /* --method; CLI_OK or the status of a misuse. */
 int cli_read_method(const cli_args *args, vtac_range_method *out);
 
-/* Whether --preprocess makes sense; CLI_OK or the status of a misuse. */
+/* Checks that --preprocess applies; CLI_OK or the status of a misuse. */
 int cli_check_preprocess(const cli_args *args);
 
 /* For `vtac compile`: a model of floats becomes a quantized one, with --calib and --method; a quantized one

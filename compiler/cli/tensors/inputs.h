@@ -29,7 +29,7 @@ typedef struct cli_inputs {
 /* CLI_OK, or CLI_USAGE with the message written. */
 int cli_read_inputs(const cli_args *args, cli_inputs *out);
 
-/* How many runs the files make for this model. */
+/* Counts the runs that the files make for this model. */
 vta_status cli_count_cases(const cli_inputs *inputs, const vta_model *model, uint32_t *out, vta_diag *diag);
 
 /* Gives the model what run `which` is for. */

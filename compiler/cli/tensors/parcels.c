@@ -420,7 +420,7 @@ static vta_status compare_items(comparing *c, int depth)
 {
     int64_t got = read_word(&c->got);
     int64_t expected = read_word(&c->expected);
-    /* What may be absent is, in a file, a list of one thing or none. */
+    /* Files store an optional value as a list of one item or none. */
     if (depth == 0 && expected == VTA_FLOW_SEQUENCE && got != VTA_FLOW_SEQUENCE) {
         const int64_t count = count_of(&c->expected);
         expected = count == 1 ? read_word(&c->expected) : count == 0 ? VTA_FLOW_NOTHING : expected;

@@ -9,12 +9,12 @@
 #include "tensors.h"
 #include "vta/str.h"
 
-/* Whether a model takes or gives a parcel there. */
+/* True if a tensor of a model is a parcel. */
 bool cli_is_parcel(const vta_tensor_info *info);
 
 /* The parcel of a file (.pb; of .npy: of one tensor). */
 vta_status cli_read_parcel(const char *path, vta_str *out, vta_diag *diag);
-/* Whether the bytes of a file are a list of maps, as ZipMap gives them in ONNX, and the numbers in it: a row
+/* True if a file's bytes are a list of maps, as ONNX's ZipMap gives them; and reads its numbers: a row
  * for each map. */
 bool cli_is_map_list(const void *bytes, size_t size);
 vta_status cli_read_map_list(const void *bytes, size_t size, vta_arena *arena, vtac_tensor *out,
@@ -22,7 +22,7 @@ vta_status cli_read_map_list(const void *bytes, size_t size, vta_arena *arena, v
 /* Gives a parcel to an input. */
 vta_status cli_give_parcel(vta_model *model, uint32_t i, const char *path, vta_diag *diag);
 
-/* Whether two parcels are alike, numbers within the tolerances; the first difference as a sentence. */
+/* Compares two parcels, numbers within the tolerances; diag has the first difference as a sentence. */
 vta_status cli_compare_parcels(const void *got, size_t got_bytes, const void *expected, size_t expected_bytes,
                                double rtol, double atol, vta_diag *diag);
 

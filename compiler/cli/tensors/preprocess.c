@@ -211,7 +211,7 @@ static void store_number(vtac_dtype dtype, double value, uint8_t *to)
     }
 }
 
-/* What of a pixel is channel `c`; a model of one gets the luminance (ITU-R 601). */
+/* Value of channel `c` of a pixel; a model with one channel gets the luminance (ITU-R 601). */
 static double channel_of(const uint8_t *rgb, const cli_preprocess *how, const frame *f, uint32_t c)
 {
     if (f->channels == 1) {

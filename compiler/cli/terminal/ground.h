@@ -33,19 +33,19 @@ typedef struct cli_ground {
     volatile sig_atomic_t temporary_count;
 } cli_ground;
 
-/* That of the calling thread: the program's, unless it was told another. */
+/* Ground of the calling thread: the program's, unless the thread has set its own. */
 cli_ground *cli_here(void);
 /* NULL: the program's again. */
 void cli_stand_on(cli_ground *ground);
 
-/* What the verb answers: on standard output. A text that %s inserts becomes one line that is fit for a
+/* Prints the verb's answer on standard output. A text that %s inserts becomes one line that is fit for a
  * terminal (format.h); cli_put writes a text of several lines. */
 __attribute__((format(printf, 1, 2))) void cli_print(const char *fmt, ...);
 void cli_put(const char *text);
-/* A piece of what cli_format has made. */
+/* Writes a piece of a text that cli_format made. */
 void cli_put_made(const char *text, size_t size);
 void cli_flush(void);
-/* What it says beside: on standard error, in whole lines; %s as above. */
+/* Prints remarks on standard error, in whole lines; %s as above. */
 __attribute__((format(printf, 1, 2))) void cli_say(const char *fmt, ...);
 
 /* Asks a guest's host whether to go on; VTA_INTERRUPTED where it does not. Always VTA_OK in the program. */

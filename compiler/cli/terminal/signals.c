@@ -17,7 +17,8 @@ static void *volatile run;                /* and with what */
 
 static char children[64]; /* the file that lists what the main thread has started */
 
-/* What was started for a device is in a group of its own, and would not end with this process. */
+/* Ends processes that were started for a device: each is in a group of its own and would
+ * outlive this process. */
 static void end_children(void)
 {
     char text[4096];

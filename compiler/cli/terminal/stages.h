@@ -18,7 +18,7 @@ const vtac_progress *cli_stages(void);
 /* A stage of the program's own, as vtac_progress_at; whether to go on is asked by cli_go_on. */
 void cli_stage(const char *stage, const char *item, size_t done, size_t total);
 
-/* What the stages that follow are part of: "case", 2, 10 is the third of ten. */
+/* Sets the outer stage of the stages that follow: "case", 2, 10 is the third of ten. */
 void cli_stages_outer(const char *what, size_t done, size_t total);
 
 /* Before something else is printed. */

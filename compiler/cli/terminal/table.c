@@ -71,7 +71,7 @@ static void measure_columns(table_layout *t)
     }
 }
 
-/* What a column cannot do without. */
+/* Minimum width of a column. */
 static int min_width(const table_layout *t, uint32_t c)
 {
     const cli_fit fit = t->columns[c].fit;
@@ -79,7 +79,8 @@ static int min_width(const table_layout *t, uint32_t c)
     return t->width[c] < min ? t->width[c] : min;
 }
 
-/* Whether a column stands in the table that begins with `from`; the first one stands in all of them. */
+/* True if a column stands in the table that begins with column `from`; the first column stands in all tables.
+ */
 static bool is_in(const table_layout *t, uint32_t c, uint32_t from, uint32_t end)
 {
     return t->width[c] > 0 && (c == 0 || (c >= from && c < end));
@@ -140,7 +141,7 @@ static void put_text(table_line *l, const char *text, int length)
     }
 }
 
-/* How much of a sentence fits a line: up to a space, or all that there is room for. */
+/* Length of a sentence's beginning that fits a line: up to a space, or as much as there is room for. */
 static int break_of(const char *text, int room)
 {
     const int length = (int)strlen(text);
@@ -198,7 +199,7 @@ static void print_row(const table_layout *t, uint32_t from, uint32_t end, cli_ce
     }
 }
 
-/* Whether a row has something to say in a table below the first. */
+/* True if a row has a cell in a table below the first. */
 static bool has_any(const table_layout *t, uint32_t from, uint32_t end, const cli_cell *cells)
 {
     for (uint32_t c = from; c < end; c++) {

@@ -67,7 +67,8 @@ typedef struct folder_entry {
     char name[];
 } folder_entry;
 
-/* What lies in a folder, which has no folders. A handler of signals may call it: readdir needs memory. */
+/* Removes the files of a folder without subfolders. A handler of signals may call it, so it cannot use
+ * readdir, which allocates memory. */
 static void empty_folder(const char *folder)
 {
     _Alignas(folder_entry) char bytes[4096];

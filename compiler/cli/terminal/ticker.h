@@ -10,7 +10,7 @@
 /* Work that is shorter than this needs no line. */
 #define CLI_PATIENCE_S 2.0
 
-/* What to show after so many seconds, "" for nothing; called on a thread of its own. */
+/* Writes the line to show after `seconds`, "" for none; called on a thread of its own. */
 typedef void cli_line_fn(void *context, double seconds, char *text, size_t size);
 
 typedef struct cli_ticker cli_ticker;

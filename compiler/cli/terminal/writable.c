@@ -28,7 +28,7 @@ static vta_status ask_writable(const char *path, const char *whole, vta_diag *di
                          : vta_fail(diag, VTA_IO, "cannot write '%s': '%s': %s", whole, path, why);
 }
 
-/* What it is if it is there; a new file is asked of its folder. */
+/* Reads the file's kind if the file exists; for a new file its folder is asked. */
 static vta_status look_at(const char *path, bool *there, struct stat *about, vta_diag *diag)
 {
     const size_t length = strlen(path);

@@ -12,11 +12,11 @@
 /* The folder of a file, "." where its path names none. */
 void cli_folder_of(const char *path, char *folder, size_t size);
 
-/* Whether vta_file_write can make this file: its folder takes one, or it is a device or a pipe that takes
- * bytes. */
+/* Checks that vta_file_write can make this file: its folder takes a new one, or the file is a device or a
+ * pipe that takes bytes. */
 vta_status cli_can_write(const char *path, vta_diag *diag);
 
-/* Whether lines can be appended to this file, which need not be there yet. */
+/* Checks that lines can be appended to this file, which need not exist. */
 vta_status cli_can_append(const char *path, vta_diag *diag);
 
 #endif

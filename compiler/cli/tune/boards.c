@@ -23,7 +23,7 @@
 
 enum { PATH = 4200, MAX_ANSWER = 1 << 26, FIRST_TIMEOUT = 120, WHY = 1024 };
 
-/* What a trial may take: the standard network's time, and more. */
+/* Time limit of a trial as a multiple of the standard network's time. */
 static const double patience = 5.0;
 
 typedef enum board_state {
@@ -209,7 +209,7 @@ static void read_reason(const tuning_board *one, char *why)
     free(bytes);
 }
 
-/* Whether what it times is over; *good: with times. */
+/* True if the board's current measurement is over; *good: it gave times. */
 static bool is_over(cli_boards *b, tuning_board *one, double *costs, bool *good)
 {
     int status = 0;

@@ -35,8 +35,8 @@ bool cli_boards_take(cli_boards *b, uint32_t *number, bool *timed, double *costs
 /* Of the last board that was left out. */
 const char *cli_boards_why(const cli_boards *b);
 
-/* How `vtac bench` is told to time a network, and what it says: seconds of each task, the sum over its steps.
- */
+/* Words by which `vtac bench` times a network. Its answer has the seconds of each task, the sum over
+ * the task's steps. */
 enum { CLI_BENCH_WORDS = 16, CLI_BENCH_NUMBER = 24 };
 typedef struct cli_bench_words {
     const char *words[CLI_BENCH_WORDS];

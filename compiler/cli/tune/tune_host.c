@@ -290,7 +290,7 @@ static uint32_t count_places(const batch *b, bool free_ones)
     return count;
 }
 
-/* What is compiled goes to boards that wait. */
+/* Hands compiled networks to boards that wait. */
 static vta_status hand_out(batch *b, cli_boards *boards, vta_diag *diag)
 {
     for (uint32_t at = 0; at < b->place_count; at++) {
@@ -470,8 +470,8 @@ static void print_outcome(const tune_outcome *o)
                  1e3 * o->whole[0], hint);
 }
 
-/* What is no faster beside its standard stays as it was: how many do of those that were others, and of which
- * others are left. */
+/* Resets tasks whose winner is not faster than the standard; returns how many, *left is how many stay tuned.
+ */
 static uint32_t reset_slower(cli_tuning *t, tune_outcome *o, uint32_t *left)
 {
     uint32_t back = 0;
@@ -575,7 +575,7 @@ static vta_status tune_tasks(cli_tuning *t, vtac_work *work, const char *standar
     return status;
 }
 
-/* What no process here can run is refused before the search: each trial would come to nothing. */
+/* Refuses before the search a target that no process here can run: each trial would fail. */
 static vta_status check_runs_here(const cli_tuning *t, const char *path, vta_diag *diag)
 {
     double whole;

@@ -207,7 +207,7 @@ static vta_status run_search(vta_search *s, vtac_work *work, vta_diag *diag)
 
 /* ---- the best of the trials, scheduled as a compilation does it */
 
-/* What all tasks are at now goes in front of the networks that may be proved. */
+/* Puts the current choice of all tasks in front of the networks that may be proved. */
 static void remember_choice(vta_search *s)
 {
     uint32_t *last = s->taken[MAX_PROOFS - 1];
@@ -268,7 +268,7 @@ static int by_gain(const void *a, const void *b)
                                   : 0;
 }
 
-/* Those that were tried, the best first. */
+/* Lists the changes that were tried, the best first. */
 static vta_status list_changes(const vta_search *s, vta_vec *changes, vta_diag *diag)
 {
     for (size_t i = 0; i < s->t->tasks.items.count; i++) {
@@ -546,7 +546,7 @@ static vta_status make_room(vta_search *s, vta_diag *diag)
     return VTA_OK;
 }
 
-/* What the folder of --slurm holds belongs to this model, these options. */
+/* Writes the key of the folder of --slurm: it belongs to this model and these options. */
 static void make_key(const vta_search *s, char *key, size_t size)
 {
     char target[320];

@@ -14,7 +14,7 @@
 #include "vtac/work.h"
 #include "workers.h"
 
-/* What a trial has cost a task. */
+/* Measured cost of a task in a trial. */
 typedef struct cli_trial {
     uint32_t task;
     double cost; /* HUGE_VAL: it came to nothing */
@@ -52,9 +52,9 @@ vta_status cli_tuning_note(cli_tuning *t, const vtac_task *task, uint32_t point,
 void cli_tuning_hint(const cli_tuning *t, char *text, size_t size);
 /* A page with the curve of each task. */
 vta_status cli_tuning_page(const cli_tuning *t, const char *path, vta_diag *diag);
-/* What the log holds already. */
+/* Takes the results that the log holds already. */
 vta_status cli_tuning_resume(cli_tuning *t, vta_diag *diag);
-/* Whether to go on: trials, seconds, early stop. */
+/* True if the search goes on: by trials, seconds and early stop. */
 bool cli_tuning_goes_on(const cli_tuning *t, uint32_t since_better);
 
 vta_status cli_tune_host(cli_tuning *t, vta_diag *diag);

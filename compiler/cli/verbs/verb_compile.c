@@ -62,8 +62,8 @@ static int print_summary(const cli_args *args, const char *path, const vtac_targ
     return cli_done(args);
 }
 
-/* Where nothing goes to the accelerator, whoever asked for it is told: what keeps the dearest node from it.
- * An error where all was to go there and the buffers are what it fails by. */
+/* Explains, where nothing goes to the accelerator although --target asked for it, why the dearest node stays.
+ * With --offload all it is an error if the buffers are the reason. */
 static vta_status check_moved(const cli_args *args, const vtac_graph *graph, const cli_offload *offload,
                               const vtac_partition *p, vta_diag *diag)
 {

@@ -28,7 +28,7 @@ static void print_devices(void)
     }
 }
 
-/* What to offer after an option, as a line of the case below. */
+/* Prints the completion of an option's value, as a line of the case below. */
 static void print_value_case(const cli_option *option)
 {
     if (option->kind == CLI_FLAG) {

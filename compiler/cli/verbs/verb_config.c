@@ -129,8 +129,8 @@ static void print_key(const char *key, const char *type, uint32_t min, uint32_t 
     cli_print("}");
 }
 
-/* What a file may say, key by key, as JSON Schema has it. What the keys together must fit is judged by
- * `check` alone. */
+/* Prints the keys of a configuration file as JSON Schema. Rules that join several keys are checked
+ * by `check` alone. */
 static int print_schema(const cli_args *args)
 {
     if (args->operand_count > 1) {

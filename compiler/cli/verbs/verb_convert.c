@@ -34,7 +34,7 @@ static const char *output_path(const cli_args *args, char *own, size_t size)
     return path == NULL ? own : path;
 }
 
-/* Whether a name promises another kind of file than what is written. */
+/* True if a name promises another kind of file than ONNX. */
 static bool promises_other(const char *path)
 {
     static const char *const ends[] = {".tflite", ".keras", ".h5", ".hdf5", ".cfg", ".weights", ".so"};

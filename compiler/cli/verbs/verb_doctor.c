@@ -36,7 +36,7 @@ static const struct tool_row {
     {"ssh", "ssh", "openssh-client", "devices on other machines"},
 };
 
-/* Where PATH has a program; false: nowhere. */
+/* Finds a program in PATH; false: there is none. */
 static bool find_program(const char *name, size_t length, char *path, size_t size)
 {
     const char *folders = getenv("PATH");
@@ -151,7 +151,7 @@ static void check_folder(report *r, const char *name, const char *folder, uint64
                   (unsigned long long)mib, folder, (unsigned long long)min_mib, purpose);
 }
 
-/* What a simulator needs to be built and kept, and models to be compiled. */
+/* Checks that simulators can be built and kept, and models be compiled. */
 static void check_runner(report *r)
 {
     enum { MIN_MEMORY_MIB = 2048, MIN_CACHE_MIB = 512, MIN_TMP_MIB = 256 };

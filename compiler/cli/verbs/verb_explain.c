@@ -32,7 +32,7 @@ typedef struct explain_totals {
     double cycles, host;
 } explain_totals;
 
-/* What packs and unpacks for a node is no node of the model. */
+/* True if a node is the model's: nodes that pack and unpack are not. */
 static bool is_told(const vtac_node *node)
 {
     return vtac_attr_int(node, "host", 0) == 0;

@@ -55,7 +55,7 @@ typedef struct explore_job {
 
 /* ---- arguments */
 
-/* What of a part may be taken; 0: all that can. */
+/* Reads the budget of a part; 0: all that the part has. */
 static int read_budget(const cli_args *args, vtac_part *part)
 {
     size_t at = 0;
@@ -240,7 +240,7 @@ static void print_finalists(const cli_explored *e)
     }
 }
 
-/* How many times as fast the best is as what comes with vtac and fits. */
+/* Prints the speed of the best configuration relative to the shipped ones that fit. */
 static void print_beside(const cli_explored *e)
 {
     const vtac_candidate *best = &e->found->candidates[0];
@@ -342,7 +342,7 @@ static vta_status write_text(const char *folder, const char *name, char *text, v
     return status;
 }
 
-/* Those of an earlier exploration, which would look like this one's. */
+/* Removes the configurations of an earlier exploration, which would look like this one's. */
 static vta_status remove_configs(const char *folder, vta_diag *diag)
 {
     DIR *dir = opendir(folder);
@@ -418,7 +418,8 @@ static vta_status nothing_found(const cli_explored *e, vta_diag *diag)
                     x->space, e->networks->items[n].name, x->candidates[0].networks[n].why);
 }
 
-/* What is told of it: whether there is anything, the shipped configurations beside it, layers. */
+/* Evaluates an exploration for its report: checks that it found anything, estimates the shipped
+ * configurations beside it, and gathers layers. */
 static vta_status evaluate_result(explore_job *j, cli_explored *e, vta_diag *diag)
 {
     if (e->found->count == 0 || !e->found->candidates[0].runs) {

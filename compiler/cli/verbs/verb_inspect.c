@@ -51,7 +51,8 @@ static int put_page(const cli_args *args, vtac_graph *graph, const char *path)
     char *page = NULL;
     vta_status status = cli_config(args, &config, &given, &diag);
     if (status == VTA_OK && given) {
-        const vtac_partition_options look = {.config = &config, .schedule = {.level = 3}, .look = true, .predict = true};
+        const vtac_partition_options look = {
+            .config = &config, .schedule = {.level = 3}, .look = true, .predict = true};
         status = vtac_partition_graph(graph, &look, &partition, &diag);
     }
     if (status == VTA_OK) {
@@ -63,7 +64,7 @@ static int put_page(const cli_args *args, vtac_graph *graph, const char *path)
     return status == VTA_OK ? cli_done(args) : cli_fail(args, &diag);
 }
 
-/* Which passes run: none without -O and --after, so that the model is seen as it is. */
+/* Reads which passes run: none without -O and --after, so that the model is seen as it is. */
 static int read_passes(const cli_args *args, vtac_pass_options *passes, bool *wanted)
 {
     const char *after = cli_value(args, "--after");

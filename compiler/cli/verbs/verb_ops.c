@@ -21,7 +21,7 @@ static const cli_option options[] = {
 
 enum { OLDEST_OPSET = 1 }; /* that models may have */
 
-/* What the list has of an operator: one of the table, or one that the importer makes of those. */
+/* Entry of the list: an operator of the table, or one that the importer composes. */
 typedef struct operator_entry {
     const char *name, *domain;
     uint32_t since;

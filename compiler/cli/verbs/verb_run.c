@@ -205,7 +205,7 @@ static vta_status save_output(const run_call *call, const vta_model *model, cons
     return cli_save_outputs(model, folder, prefix, diag);
 }
 
-/* What the run of a model is made of, by workers. */
+/* Simulates the run of a model in parts, by workers. */
 static vta_status cut_run(run_call *call, vta_model *model, vta_diag *diag)
 {
     bool leads = true;
@@ -271,7 +271,7 @@ static vta_status run_model(run_call *call, const char *path, vta_diag *diag)
     return status;
 }
 
-/* Where a simulator is to write its timeline, in its URI. */
+/* Asks a simulator for its timeline, by a parameter in its URI. */
 static vta_status ask_for_timeline(run_call *call, char *uri, size_t size, vta_diag *diag)
 {
     const char *device = call->model.device;

@@ -84,7 +84,7 @@ static void put_initializer(vta_str *model, const uint8_t *tensor, size_t size)
     vta_str_free(&inner);
 }
 
-/* Whether a tensor is a parameter by its looks: integers or a single number, of one axis at most. */
+/* True if a tensor looks like a parameter: integers or a single number, of one axis at most. */
 static bool is_parameter(const vtac_tensor *t)
 {
     return t->type.rank <= 1 && (vtac_dtype_kind(t->type.dtype) == 'i' || vtac_type_elements(&t->type) <= 8);
@@ -357,7 +357,7 @@ static vta_status check_output(const verification *v, vta_model *model, const cl
     return status;
 }
 
-/* Whether a model draws numbers: the standard leaves it to who runs it which ones these are. */
+/* True if a model draws random numbers: the standard leaves their values to the implementation. */
 static bool draws_numbers(Onnx__NodeProto *const *nodes, size_t count)
 {
     bool draws = false;

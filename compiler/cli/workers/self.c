@@ -189,7 +189,7 @@ vta_status cli_start_self(const char *const *words, const char *out, pid_t *pid,
     return start_process(words, out, true, pid, diag);
 }
 
-/* What a command said last; its file goes with the folder that it is in. */
+/* Reads the last words of a command; their file is removed with its folder. */
 static vta_status why_it_failed(const char *verb, const char *out, vta_diag *diag)
 {
     enum { MAX_SAID = 1 << 26, LENGTH = 400 };

@@ -47,7 +47,7 @@ static const double lane[] = {
 #include "area.def"
 };
 
-/* What units take of an xc7 and of an ECP5. */
+/* Area of the units on an xc7 and on an ECP5. */
 static const struct {
     double lut, dsp, lut4, multipliers;
 } units[] = {
@@ -63,7 +63,7 @@ typedef struct memory {
 } memory;
 enum { MEMORIES = 6 };
 
-/* Whether INP lies in four RAMs, for the three rows of a depthwise window (hw/rtl/mem/vta_inp.v). */
+/* True if INP is split over four RAMs, for the three rows of a depthwise window (hw/rtl/mem/vta_inp.v). */
 static bool three_rows(const sample *s)
 {
     return s->out > 3 && s->taps == THREE_ROWS;
@@ -108,7 +108,7 @@ static double distributed_of(const memory *m)
     return m->depth > DISTRIBUTED ? 0.0 : m->count * 4 * ceil(m->bits / (m->depth > 32 ? 3 : 6));
 }
 
-/* What is known without a fit: memories that are no block RAMs, whose read register is none of theirs. */
+/* Area that needs no fit: memories that are no block RAMs; their read register is in the fabric. */
 static double known_of(const sample *s, column c)
 {
     memory all[MEMORIES];
@@ -173,7 +173,7 @@ static void solve_equations(double a[FEATURES][FEATURES + 1], double *x)
     }
 }
 
-/* Whether something is left out; or *k: one thing alone, which feature. */
+/* True if a sample leaves units out; *k: the feature, where it is one alone. */
 static bool leaves_out(const double *f, int *k)
 {
     int count = 0;
@@ -203,8 +203,8 @@ static const sample *twin_of(const double *f, int k, column c, int without)
     return NULL;
 }
 
-/* What is saved where something is left out: the differences to samples that have it. A fit of all would put
- * into it what it misses of the rest, and that is more. */
+/* Fits the savings of units that are left out, from the differences to samples with them. A fit of all
+ * samples would add its errors elsewhere to the savings, and those errors are larger. */
 static void fit_left_out(column c, int without, double *x)
 {
     double products[FEATURES] = {0}, squares[FEATURES] = {0};

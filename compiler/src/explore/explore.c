@@ -155,7 +155,7 @@ static int by_size(const void *a, const void *b)
     return x->pump < y->pump ? -1 : x->pump > y->pump;
 }
 
-/* What runs, by arrays. */
+/* Sums up the configurations that run, by arrays. */
 static void sum_up_tiles(vtac_exploration *out)
 {
     for (uint32_t i = 0; i < out->count; i++) {
@@ -230,8 +230,8 @@ static vta_status look_at_all(explore_search *s)
     return VTA_OK;
 }
 
-/* Whether a layer of some network needs a table: on other networks it makes no difference that there are
- * some. */
+/* True if a layer of some network needs a table: for all other networks the table hardware
+ * makes no difference. */
 static bool any_table(const vtac_explore_options *o)
 {
     bool found = false;
@@ -246,9 +246,9 @@ static bool any_table(const vtac_explore_options *o)
     return found;
 }
 
-/* What the timing model can tell apart: where nine taps have no place there are three, where a tile of inputs
- * has more than two groups of lanes DEPTHWISE does not reach them, and nothing goes back to INP where a
- * result does not fit in its tile. */
+/* Writes a key of the parameters that the timing model distinguishes. Without room for nine taps there are
+ * three, DEPTHWISE has no effect on input tiles of more than two groups of lanes, and results return to INP
+ * only where they fit its tile. */
 static void key_of(const vta_config *c, bool tables, char *key)
 {
     const vta_window_steps max = vta_window_steps_of(c, 3, 3, 1, 1, 1);

@@ -93,7 +93,7 @@ static vta_status set_field(vtac_space *space, const char *text, vta_diag *diag)
     }
 }
 
-/* Where the axis of KEY=... stands; axis_count: nowhere yet. */
+/* Index of the axis of KEY=...; axis_count: there is none yet. */
 static uint32_t axis_of(const vtac_space *space, const char *text)
 {
     const size_t size = strcspn(text, "=");

@@ -43,14 +43,14 @@ typedef struct conv {
     const int32_t *start;         /* what words of four leave to be added, for each output; NULL: nothing */
 } conv;
 
-/* What the input's bytes gain on the way to words of four. */
+/* Shift of the input's bytes on their way to words of four. */
 static int64_t shift_of(const vtac_lower *l, const conv *c)
 {
     const bool given = vtac_type_in(l, c->x)->dtype == VTAC_I8;
     return c->together < 4 || given == c->is_signed ? 0 : given ? 128 : -128;
 }
 
-/* How channels go together. */
+/* Chooses how channels are grouped in words. */
 static vta_status choose_words(vtac_lower *l, conv *c)
 {
     const vtac_target *t = l->program->target;
@@ -340,7 +340,8 @@ static uint32_t open_places(vtac_lower *l, const conv *c, const vtac_expr **sour
     return loops;
 }
 
-/* Where the places lie in a plane, or the nearest ones inside; whether they do, NULL: all of them. */
+/* Index of a place in a plane, clamped into the plane. Returns the condition that the place lies inside;
+ * NULL: every place does. */
 static const vtac_expr *place_inside(vtac_lower *l, const conv *c, const vtac_expr *const *source,
                                      const vtac_expr **index)
 {
@@ -454,7 +455,7 @@ static vtac_storage_id constant_words(vtac_lower *l, const conv *c)
     return packed == NULL ? 0 : vtac_constant(l, packed, (uint64_t)weight_elements(c) * sizeof *packed);
 }
 
-/* Where weight i of output m is given; -1: it is 0. */
+/* Position of weight i of output m among the given weights; -1: the weight is 0. */
 static int64_t given_at(const conv *c, int64_t m, int64_t i)
 {
     if (c->phase == NULL) {
@@ -550,7 +551,7 @@ static vta_status pack_weights(vtac_lower *l, const conv *c, vtac_storage_id *ou
 
 /* ---- the sums */
 
-/* Where a tap's places begin, counted from its channel's. */
+/* Offset of a tap's places from the first place of its channel. */
 static int64_t tap_offset(const conv *c, int64_t tap)
 {
     int64_t offset = 0;
@@ -691,7 +692,7 @@ static const vtac_expr *finish_sum(vtac_lower *l, const conv *c, const vtac_expr
     return vtac_rescale(l, sum, scale, false, load_parameter(l, 7, m), vtac_type_out(l, 0)->dtype);
 }
 
-/* Where place `at` of the window's extent lies in the output. */
+/* Output position of place `at` of the window's extent. */
 static const vtac_expr *output_place(vtac_lower *l, const conv *c, uint32_t a, const vtac_expr *at)
 {
     return c->phase == NULL

@@ -21,7 +21,7 @@ enum {
     FEW_TILES = 64 /* that share a panel of weights: as measured on eight networks with vectors of 32 bytes */
 };
 
-/* Whether an operand of the chain tells rows from columns. */
+/* True if an operand of the chain needs rows and columns apart. */
 static bool chain_needs_rows(const vtac_lower *l, const vtac_type *y)
 {
     for (uint32_t i = 0; i < l->chain_count; i++) {
@@ -368,7 +368,7 @@ static const vtac_expr *less_zeros(vtac_lower *l, const kernel *t, const vtac_ex
     return vtac_e2(k, VTAC_E_SUB, sum, vtac_e2(k, VTAC_E_MUL, zero, vtac_e_load(k, t->windows, at)));
 }
 
-/* Where a position of the tile lies in the output. */
+/* Output position of a position of the tile. */
 static const vtac_expr *output_place(vtac_lower *l, const vtac_blocked *c, uint32_t axis,
                                      const vtac_expr *place)
 {
@@ -433,7 +433,7 @@ static void store_tile(vtac_lower *l, const kernel *t)
     }
 }
 
-/* Where each of a flat tile's positions lies. */
+/* Computes the place of each position of a flat tile. */
 static void place_positions(vtac_lower *l, kernel *t, const vtac_expr *first)
 {
     const vtac_blocked *c = t->c;
@@ -557,7 +557,7 @@ static vta_status widen_input(vtac_lower *l, const vtac_blocked *c, vtac_storage
     return l->diag->code;
 }
 
-/* Where each panel begins, and whether it goes beyond `core`. */
+/* Makes the table of panels: first block of each, and whether the panel goes beyond `core`. */
 static vta_status use_spans(vtac_lower *l, const vtac_blocked *c, kernel *t)
 {
     const size_t bytes = (size_t)c->vector_groups * sizeof(int64_t);

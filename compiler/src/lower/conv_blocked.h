@@ -23,7 +23,7 @@ typedef struct vtac_finish {
     int32_t zero;
 } vtac_finish;
 
-/* How bytes are summed, alone; `dots`: by fours. */
+/* Chooses how sums of bytes are finished; `dots`: sums of four products. */
 void vtac_finish_dots(const vtac_lower *l, const vtac_conv_shape *s, bool dots, vtac_finish *out);
 /* All, within a step. */
 vta_status vtac_finish_begin(vtac_lower *l, const vtac_conv_shape *s, bool dots, vtac_finish *out);

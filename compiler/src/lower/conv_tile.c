@@ -58,7 +58,7 @@ bool vtac_blocked_is_long(const vtac_lower *l, const vtac_blocked *c)
     return vtac_is_wide_x86(l) && !c->s.quantized && c->in->block > 1;
 }
 
-/* Whether a tap of the axis reaches a quarter of the plane over its edge. */
+/* True if a tap of the axis reaches beyond the edge by a quarter of the plane. */
 bool vtac_blocked_reaches_far(const vtac_blocked *c, uint32_t axis)
 {
     const vtac_window *w = &c->s.window;
@@ -74,7 +74,7 @@ static int64_t tiles_of(const vtac_blocked *c, int64_t rows, int64_t columns, bo
                 : extent[0] / rows * ((extent[1] + columns - 1) / columns);
 }
 
-/* Whether positions may have places of their own: on processors that add such a place as they load, and where
+/* True if each position may have an address of its own: the processor adds such an address in its loads, and
  * no part of the border is left out (skip_border). */
 static bool may_go_flat(const vtac_lower *l, const vtac_blocked *c)
 {
@@ -83,9 +83,9 @@ static bool may_go_flat(const vtac_lower *l, const vtac_blocked *c)
     return !c->s.quantized && !l->program->target->has_neon && !skips && w->extent[0] > 1 && w->extent[1] > 1;
 }
 
-/* What a step takes of the time of as many products as there are cycles for two: floats of x86 with few
- * registers, as measured on all tiles of 21 layers. Beside two products a cycle there are two loads: of each
- * input and each vector of weights. Sums wait for each other where there are fewer than a dozen. */
+/* Time of a step relative to its products at two a cycle, for floats of x86 with few registers. The model was
+ * fitted to measurements of all tiles of 21 layers. A cycle has two products and two loads, one of them for
+ * each input and each vector of weights. Fewer than a dozen sums wait for each other. */
 static double step_of_floats(double positions, double wide, bool far)
 {
     const double sums = positions * wide;
@@ -138,8 +138,9 @@ static double cost_of(const vtac_lower *l, const vtac_blocked *c, int64_t rows, 
            ((double)steps * share_of(c, vectors) * inside + 3.0 * positions * wide + 12.0 + places);
 }
 
-/* Whether the registers hold sums, weights and inputs. Neighbouring taps of a row read the same elements for
- * neighbouring columns: those stay in registers from tap to tap, where they lie one by one. */
+/* True if the registers hold sums, weights and inputs of the tile. Neighbouring taps of a row read the same
+ * elements for neighbouring columns: where elements lie one by one, they stay in registers from tap to tap.
+ */
 static bool fits_registers(const vtac_lower *l, const vtac_blocked *c, int64_t rows, int64_t columns,
                            int64_t vectors)
 {
@@ -167,7 +168,7 @@ static void try_columns(const vtac_lower *l, vtac_blocked *c, int64_t rows, int6
     }
 }
 
-/* Whether tiles of so many positions of the plane are a choice. */
+/* True if tiles of `columns` positions of the plane are a choice. */
 static bool may_be_flat(const vtac_lower *l, const vtac_blocked *c, int64_t columns, int64_t vectors)
 {
     const int64_t *extent = c->s.window.extent;
@@ -189,7 +190,7 @@ static void try_flat(const vtac_lower *l, vtac_blocked *c, int64_t vectors, doub
     }
 }
 
-/* Whether tiles of so many rows and vectors cover the outputs. */
+/* True if tiles of `rows` rows and `vectors` vectors cover the outputs. */
 static bool divides_outputs(const vtac_lower *l, const vtac_blocked *c, int64_t rows, int64_t vectors)
 {
     const int64_t count = vtac_blocked_vectors(c);

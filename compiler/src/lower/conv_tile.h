@@ -44,10 +44,10 @@ int64_t vtac_blocked_vectors(const vtac_blocked *c);
  * alone that it belongs to. */
 int64_t vtac_blocked_span(const vtac_blocked *c, int64_t wide, int64_t panel, int64_t *first);
 bool vtac_blocked_has_spans(const vtac_blocked *c);
-/* Whether it is one of floats with vectors of 64 bytes, from a blocked input; of others, neighbouring taps
- * read the same. */
+/* True if the layer computes with floats in vectors of 64 bytes from a blocked input. In all other layers
+ * neighbouring taps read the same elements. */
 bool vtac_blocked_is_long(const vtac_lower *l, const vtac_blocked *c);
-/* Whether a tap of the axis reaches a quarter of the plane over its edge. */
+/* True if a tap of the axis reaches beyond the edge by a quarter of the plane. */
 bool vtac_blocked_reaches_far(const vtac_blocked *c, uint32_t axis);
 /* Products of the layer. */
 int64_t vtac_blocked_work(const vtac_blocked *c);
@@ -58,8 +58,8 @@ void vtac_blocked_cut(vtac_blocked *c);
 
 /* ---- conv_weights.c */
 
-/* What a block has beyond the channels of its group is multiplied by 0: leaves out the blocks that no panel
- * reads, once the tile is known. */
+/* Leaves out the blocks that no panel reads, once the tile is known: channels of a block beyond those of its
+ * group are multiplied by 0. */
 void vtac_blocked_narrow(vtac_blocked *c);
 /* Blocks that a panel reads: those that all do, or the most; and where they begin. */
 int64_t vtac_blocked_reads(const vtac_blocked *c, int64_t panel);
@@ -86,8 +86,8 @@ vta_status vtac_blocked_products(vtac_lower *l, const vtac_blocked *c, vtac_stor
 
 /* ---- conv_winograd.c */
 
-/* Whether the layer may go that way by `m` outputs along each axis; then `g` becomes its products, without a
- * tile. */
+/* True if the layer may be computed by Winograd's method with `m` outputs along each axis; then `g` becomes
+ * its products, without a tile. */
 bool vtac_winograd_products(const vtac_blocked *c, int64_t m, vtac_layout *in, vtac_type *x_type,
                             vtac_blocked *g);
 /* Cycles for all but the products, roughly. */

@@ -114,7 +114,7 @@ static int64_t floor_div(int64_t a, int64_t b)
     return a / b - (a % b < 0 ? 1 : 0);
 }
 
-/* How far tap `tap` moves an input, in places of its phase; which is that. */
+/* Distance by which tap `tap` moves an input, in places of its phase; *phase is that phase. */
 static int64_t shift_of(const transposed_rows *r, int64_t tap, int64_t *phase)
 {
     const int64_t by = tap * r->t->dilation[r->last] - r->t->pad[r->last];

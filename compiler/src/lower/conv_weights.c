@@ -12,7 +12,7 @@ int64_t vtac_blocked_reads(const vtac_blocked *c, int64_t panel)
     return vtac_blocked_span(c, c->vectors * c->lanes, panel, &first) <= c->core ? c->core : c->span;
 }
 
-/* Where the panel's blocks begin. */
+/* First block of a panel. */
 int64_t vtac_blocked_first(const vtac_blocked *c, int64_t panel)
 {
     int64_t first = 0;
@@ -24,7 +24,8 @@ int64_t vtac_blocked_first(const vtac_blocked *c, int64_t panel)
     return first < last ? first : last;
 }
 
-/* What a block has beyond the channels of its group is multiplied by 0. */
+/* Leaves out blocks that no panel reads: channels of a block beyond those of its group are multiplied by 0.
+ */
 void vtac_blocked_narrow(vtac_blocked *c)
 {
     int64_t min = INT64_MAX;

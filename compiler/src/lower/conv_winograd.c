@@ -181,7 +181,7 @@ static void to_outputs(vtac_lower *l, const form *f, const vtac_expr *const *x, 
 
 /* ---- weights */
 
-/* What one filter is multiplied as, [row][column]. */
+/* Transforms one filter to the form that is multiplied, [row][column]. */
 static void filter_of(const form *f, const double *taps, float *out)
 {
     for (int64_t i = 0; i < f->size * f->size; i++) {
@@ -273,8 +273,8 @@ static const vtac_expr *block_of(vtac_lower *l, const tile_place *p, const vtac_
     return p->plane == NULL ? block : vtac_i_add(l->k, vtac_i_mulc(l->k, p->plane, blocks), block);
 }
 
-/* Where the first input of a tile lies, of the channel at a lane. Beyond the last channel it is any number:
- * no product reads it. */
+/* Place of a tile's first input, of the channel at a lane. Beyond the last channel the place is arbitrary: no
+ * product reads it. */
 static const vtac_expr *corner_of(vtac_lower *l, const vtac_blocked *c, const vtac_blocked *g,
                                   const tile_place *p, const vtac_expr *y, const vtac_expr *x,
                                   const vtac_expr *lane)

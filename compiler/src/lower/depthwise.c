@@ -30,8 +30,8 @@ typedef struct depthwise {
     vtac_buffer *bytes; /* sums of the input's bytes, where weights have zero points; or NULL */
 } depthwise;
 
-/* Whether four products of bytes take fewer instructions than a product of 16-bit numbers for each tap, which
- * is what processors without dot products have. */
+/* True if four products of bytes take fewer instructions than a product of 16-bit numbers for each tap.
+ * Processors without dot products have the latter. */
 static bool takes_words(const vtac_target *t)
 {
     return t->has_vnni || t->has_signed_dot || t->has_pairs;
@@ -163,7 +163,7 @@ static vtac_storage_id pack_quads(vtac_lower *l, const depthwise *d)
     return packed == NULL ? 0 : vtac_constant(l, packed, count);
 }
 
-/* Where the input of a tile's position begins, from that of the first one. */
+/* Distance of the inputs of a tile's position from those of its first position. */
 static int64_t place_of(const depthwise *d, int64_t position)
 {
     const int64_t *stride = d->s.window.stride;

@@ -30,9 +30,9 @@ int64_t vtac_device_lanes(const vtac_device_layout *g);
  * of a column is rows · lanes bytes. */
 const vtac_expr *vtac_device_row(vtac_lower *l, const vtac_device_layout *g, const vtac_expr *n,
                                  const vtac_expr *q, const vtac_expr *y);
-/* Where output i of the node lives: at a fixed place in device memory. */
+/* Puts output i of the node at a fixed place in device memory. */
 vta_status vtac_device_place(vtac_lower *l, uint32_t i, int64_t offset);
-/* Whether the Pack that reads a QuantizeLinear does its work, so that it is no step. */
+/* True if a Pack also does the work of the QuantizeLinear that it reads, which then is no step. */
 bool vtac_device_quantizes(const vtac_program *program, const vtac_node *node);
 
 #endif

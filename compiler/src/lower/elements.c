@@ -5,7 +5,7 @@
  */
 #include "point.h"
 
-/* How an operand lies along each axis of the output. */
+/* Movement of an operand along each axis of the output. */
 typedef struct footprint {
     bool moves[VTAC_MAX_RANK];
 } footprint;

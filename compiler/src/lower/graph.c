@@ -33,7 +33,7 @@ static const vtac_node *only_user(const vtac_graph *graph, vtac_value_id value)
     return id == 0 ? NULL : &graph->nodes[id];
 }
 
-/* Whether all inputs but `value` exist before node number `position` runs. */
+/* True if all inputs but `value` exist before node number `position` runs. */
 static bool others_are_ready(const vtac_program *p, const vtac_node *node, vtac_value_id value,
                              uint32_t position)
 {

@@ -119,14 +119,14 @@ static void give_block(vtac_program *p, vtac_value_id id, int64_t block)
     p->layouts[id].natural = true;
 }
 
-/* Whether lanes of the last block are no channels: nobody may use what they hold. */
+/* True if the last block has lanes that are no channels: their contents must not be read. */
 static bool is_padded(const vtac_program *p, vtac_value_id id)
 {
     return type_of(p, id)->dim[1] % p->layouts[id].block != 0;
 }
 
-/* Whether a vector of parameters, one for each channel, may be read beyond the last: constants and what lies
- * in the workspace go on to the end of a line; what is not ours may end there. */
+/* True if a vector with one parameter a channel may be read beyond its last channel. Constants and values of
+ * the workspace are padded to the end of a line; memory that the caller owns may end there. */
 static bool ends_are_ours(const vtac_program *p, const vtac_node *node)
 {
     const vtac_type *out = type_of(p, node->outputs[0]);
@@ -310,14 +310,14 @@ static vtac_value_id part_of(const vtac_node *node, uint32_t i)
     return node->inputs[vtac_part_input(node, i)];
 }
 
-/* Whether a value has one position, whatever its channels are. */
+/* True if a value has one position, whatever its channels are. */
 static bool is_one_place(const vtac_type *type)
 {
     return vtac_layout_extent(type, 0) * vtac_layout_extent(type, 1) * (type->rank == 5 ? type->dim[2] : 1) ==
            1;
 }
 
-/* Whether the value can be written straight to its place among the channels of `whole`. */
+/* True if the value can be written straight to its place among the channels of `whole`. */
 static bool can_join(const vtac_program *p, const vtac_node *node, uint32_t i, const vtac_type *whole)
 {
     const vtac_layout *f = &p->layouts[part_of(node, i)];
@@ -497,7 +497,7 @@ const vtac_expr *vtac_layout_at(vtac_lower *l, const vtac_layout *f, const vtac_
     return vtac_i_add(k, at, lane);
 }
 
-/* Whether the two forms are the same bytes. */
+/* True if both forms have the same bytes. */
 static bool is_trivial(const vtac_layout *f, const vtac_type *type)
 {
     const bool deep = type->rank == 5 && type->dim[2] > 1 && type->dim[1] > 1; /* planes before channels */

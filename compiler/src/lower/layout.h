@@ -70,7 +70,7 @@ int64_t vtac_layout_row(const vtac_layout *layout, const vtac_type *type);
 int64_t vtac_layout_plane(const vtac_layout *layout, const vtac_type *type);
 int64_t vtac_layout_elements(const vtac_layout *layout, const vtac_type *type);
 
-/* Which plane of the value, among all, index `at` lies in. */
+/* Number of the plane, among all planes of the value, that holds index `at`. */
 const vtac_expr *vtac_layout_image(vtac_lower *l, const vtac_type *type, const vtac_expr *const *at);
 /* The other way: at[0], and of volumes at[2]. */
 void vtac_layout_index(vtac_lower *l, const vtac_type *type, const vtac_expr *image, const vtac_expr **at);
@@ -103,7 +103,7 @@ void vtac_close_lanes(vtac_lower *l);
  * same, the memory may be one. */
 void vtac_layout_in_place(vtac_lower *l);
 
-/* What a normalization's means are taken over: the plane, `channels` neighbours, all batches or one. */
+/* Extent of a normalization's means: the plane, `channels` neighbours, all batches or one. */
 typedef struct vtac_norm_shape {
     int64_t channels;
     bool over_batch;

@@ -53,7 +53,7 @@ typedef struct vtac_step {
     uint32_t segment; /* of a model with control flow (vtac/flow.h), from 1 */
 } vtac_step;
 
-/* How a value of rank 4 or 5 lies in memory where it is not row-major: as [batch][depth][channels / block]
+/* Layout of a value of rank 4 or 5 in memory where it is not row-major: [batch][depth][channels / block]
  * [rows][columns][block], with a border of `filler` around each plane so that windows need no test. A block
  * of 1 keeps the order of the axes; block 0: the value is row-major only. */
 typedef struct vtac_layout {
@@ -65,7 +65,7 @@ typedef struct vtac_layout {
     int64_t first;
 } vtac_layout;
 
-/* How a node is lowered in layouts; PLAIN: it is not. */
+/* Kinds of lowering with layouts; PLAIN: the node is lowered without. */
 typedef enum vtac_layout_kind {
     VTAC_KIND_PLAIN,
     VTAC_KIND_CONV,
@@ -151,7 +151,7 @@ const vtac_lowering *vtac_lowering_of(vtac_op op);
 
 /* Turns the graph into steps; unsupported operators are listed all at once. */
 vta_status vtac_lower_graph(vtac_program *program, vta_diag *diag);
-/* Whether a Transpose has nothing to do, since the product that alone reads it reads its input (matmul.c). */
+/* True if a Transpose is no step: the only product that reads it reads its input instead (matmul.c). */
 bool vtac_product_skips(vtac_program *program, const vtac_node *node);
 /* Decides where everything lives. */
 vta_status vtac_plan(vtac_program *program, vta_diag *diag);
@@ -162,7 +162,7 @@ void vtac_program_free(vtac_program *program);
 /* Decides the layout of every value. */
 vta_status vtac_layout_graph(vtac_program *program, vta_diag *diag);
 vtac_layout_kind vtac_layout_kind_of(const vtac_program *program, const vtac_node *node);
-/* Whether input i of the node or of one that is fused to it is read in its layout. */
+/* True if input i of the node, or of a node that is fused to it, is read in its layout. */
 bool vtac_layout_reads(const vtac_lower *l, const vtac_node *n, uint32_t i);
 /* Copies what the node and its chain read to the form that they read; makes room for what they write. */
 vta_status vtac_layout_inputs(vtac_lower *l);
@@ -216,11 +216,11 @@ void vtac_close(vtac_lower *l, uint32_t loops);
 uint32_t vtac_open_axes(vtac_lower *l, const vtac_type *type, const bool *marks, bool which,
                         const vtac_expr **at, bool parallel);
 vtac_loop_kind vtac_parallel_if(int64_t work);
-/* Whether the buffer does not stay near from one run of the model to the next. */
+/* True if the buffer leaves the caches between two runs of the model. */
 bool vtac_is_far(const vtac_buffer *buffer);
 /* The same of a constant, which does not stay near where the model's constants are many, either. */
 bool vtac_is_far_constant(const vtac_lower *l, const vtac_buffer *buffer);
-/* Whether the target is an x86-64, and one with vectors of 64 bytes. */
+/* True if the target is an x86-64; the second function: one with vectors of 64 bytes. */
 bool vtac_is_x86(const vtac_lower *l);
 bool vtac_is_wide_x86(const vtac_lower *l);
 /* Inside a loop whose every round reads `each` elements of a buffer, from `at` on, one round's after the
@@ -287,7 +287,7 @@ vta_status vtac_unsupported(vtac_lower *l, const char *what);
 #define VTAC_OP(id, name, domain, since, in_min, in_max, out, infer, traits, fold, lowering, ...) lowering
 #include "vtac/ops.def"
 vtac_lower_fn vtac_lower_elements; /* POINTWISE and MAPPED */
-/* Whether a Transpose goes by small matrices that vectors turn; and that (turn.c). */
+/* True if a Transpose is done by small matrices that vectors transpose; and the lowering (turn.c). */
 bool vtac_is_matrix_transpose(const vtac_lower *l);
 vta_status vtac_lower_matrix_transpose(vtac_lower *l);
 /* A loop over the output's elements, each given by a function of the places of others. */

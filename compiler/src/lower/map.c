@@ -86,7 +86,7 @@ const vtac_expr *vtac_map_slice(vtac_lower *l, const vtac_node *n, const vtac_ex
     return vtac_in_at(l, 0, from);
 }
 
-/* Where a place beyond the edge takes its value from; NULL: from nowhere. */
+/* Place whose value a place beyond the edge takes; NULL: it takes none. */
 static const vtac_expr *padded_place(vtac_lower *l, const char *mode, const vtac_expr *place, int64_t dim)
 {
     const vtac_expr *zero = vtac_e_index(l->k, 0);

@@ -52,7 +52,7 @@ static void put_element(vtac_dtype dtype, uint8_t *to, double value, int64_t who
     memcpy(to, from, vtac_dtype_bytes(dtype));
 }
 
-/* Where an element of a tiled matrix lies. */
+/* Place of an element of a tiled matrix. */
 static int64_t tiled_place(const vtac_product *p, int64_t row, int64_t column)
 {
     const vtac_product_region *r = p->regions;
@@ -127,7 +127,7 @@ static void pack_rows(vtac_lower *l, const vtac_product *p, const vtac_product_r
     }
 }
 
-/* What is known at run time alone goes to the order of use, too: a region's tiles, row by row. */
+/* Packs an operand that only the run knows: tiles of a region, row by row, in the order of use. */
 static vta_status pack_tiles(vtac_lower *l, const vtac_product *p, const vtac_product_region *r)
 {
     VTA_TRY(vtac_begin(l, ".pack"));
@@ -162,8 +162,8 @@ static vta_status pack_tiles(vtac_lower *l, const vtac_product *p, const vtac_pr
     return l->diag->code;
 }
 
-/* Whether the right operand is packed in the order of use: by the compiler, or, for enough rows, at run time.
- */
+/* True if the right operand is packed in the order of use: by the compiler, or at run time where there
+ * are enough rows. */
 static bool is_tiled(const vtac_lower *l, const vtac_product *p, bool *known)
 {
     const bool is_known = vtac_in_constant(l->graph, l->node, p->b) != NULL &&
@@ -206,7 +206,7 @@ static vta_status pack_right(vtac_lower *l, vtac_product *p)
     return VTA_OK;
 }
 
-/* Which matrix of an operand belongs to the batch index. */
+/* Number of the operand's matrix that belongs to the batch index. */
 const vtac_expr *vtac_product_matrix(vtac_lower *l, const vtac_type *type, const vtac_type *lead,
                                      const vtac_expr *const *at)
 {
@@ -244,8 +244,8 @@ typedef struct depth {
     int64_t share;         /* numbers of those that each product asks for */
 } depth;
 
-/* What no cache holds comes from far while nothing waits for it: the blocks of rows that meet some columns
- * ask for the next ones, a part each. What does not stay in the nearest cache is asked for once more. */
+/* Prefetches panels that no cache holds: the blocks of rows that meet the same columns each prefetch a part
+ * of the next ones. Panels beyond the nearest cache are prefetched a second time. */
 static void read_on(vtac_lower *l, const vtac_product *p, vtac_buffer *b, const vtac_expr *line, int64_t wide,
                     const depth *d, const vtac_expr *step)
 {
@@ -438,8 +438,8 @@ static void do_chunk(vtac_lower *l, product_kernel *t, const vtac_expr *chunk, d
     vtac_close(l, ragged ? 2 : 1);
 }
 
-/* Where a tile's columns exceed the nearest cache: as much of them as it holds for all rows of a chunk, whose
- * sums wait in memory for the next part. The order of the additions is the same. */
+/* Multiplies tiles whose columns exceed the nearest cache: the inner axis is cut in parts that fit for all
+ * rows of a chunk, and the sums wait in memory for the next part. The order of the additions is the same. */
 static void multiply_deep(vtac_lower *l, product_kernel *t, int64_t batches)
 {
     vtac_kernel *k = l->k;

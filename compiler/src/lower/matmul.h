@@ -45,12 +45,12 @@ typedef struct vtac_product {
     uint32_t region_count;
 } vtac_product;
 
-/* What becomes of a sum at the output's index `at`; NULL: itself. */
+/* Epilogue of a sum at the output's index `at`; NULL: the sum itself. */
 typedef const vtac_expr *vtac_product_finish(vtac_lower *l, const vtac_product *p, const vtac_expr *sum,
                                              const vtac_expr *const *at);
 
 int64_t vtac_product_matrices(const vtac_type *type);
-/* Which matrix of an operand belongs to the batch index. */
+/* Number of the operand's matrix that belongs to the batch index. */
 const vtac_expr *vtac_product_matrix(vtac_lower *l, const vtac_type *type, const vtac_type *lead,
                                      const vtac_expr *const *at);
 
@@ -58,7 +58,7 @@ const vtac_expr *vtac_product_matrix(vtac_lower *l, const vtac_type *type, const
 void vtac_product_place(vtac_lower *l, const vtac_product *p, const vtac_expr **at, const vtac_expr *row,
                         const vtac_expr *column);
 
-/* Whether the inner axis goes by parts of about `depth`. */
+/* True if the inner axis is cut in parts of about `depth`. */
 static inline bool vtac_product_is_deep(const vtac_product *p, int64_t depth)
 {
     return p->tiled && p->k > depth + depth / 2 && p->m >= VTAC_MIN_TILED;

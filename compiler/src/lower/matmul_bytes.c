@@ -99,7 +99,7 @@ static void choose_tile(const vtac_lower *l, bytes *y)
     }
 }
 
-/* What follows from the tile, with the standard chunk. */
+/* Derives the numbers that follow from the tile, with the standard chunk. */
 static void plan_tiles(bytes *y)
 {
     y->words = (y->p->k + y->group - 1) / y->group;
@@ -184,7 +184,7 @@ static int64_t known_at(const bytes *y, int64_t matrix, int64_t row, int64_t col
     return vtac_tensor_int(y->known, matrix * p->k * p->n + from);
 }
 
-/* Whether the known operand less its zero points is bytes. */
+/* True if the known operand less its zero points still is bytes. */
 static bool can_fold(const bytes *y)
 {
     const vtac_product *p = y->p;
@@ -389,7 +389,7 @@ static const vtac_expr *run_zero(vtac_lower *l, uint32_t input, const vtac_expr 
                        vtac_e_load(l->k, vtac_in(l, input), one ? vtac_e_index(l->k, 0) : place));
 }
 
-/* What reading the left operand as bytes of the other sign adds to its zero point. */
+/* Addition to the left operand's zero point when its bytes are read with the other sign. */
 static int64_t left_shift(const bytes *y)
 {
     return !y->a_shift ? 0 : y->p->a_type.dtype == VTAC_I8 ? 128 : -128;
@@ -721,7 +721,7 @@ static void store_tile(vtac_lower *l, const bytes *y, const bytes_tile *t)
     }
 }
 
-/* Where the rows of a tile lie in the left operand, from row `first` of the matrix on. */
+/* Computes the places of a tile's rows in the left operand, from row `first` of the matrix on. */
 static void place_rows(vtac_lower *l, const bytes *y, bytes_tile *t, const vtac_expr *first)
 {
     vtac_kernel *k = l->k;

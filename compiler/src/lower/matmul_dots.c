@@ -118,7 +118,7 @@ static void do_block(vtac_lower *l, dots *d, vtac_product_finish *finish)
     store_sums(l, d, finish);
 }
 
-/* Where rows of the operands begin; those behind the last one are the last one. */
+/* Computes the beginnings of the operands' rows; rows behind the last one repeat the last one. */
 static void place_rows(vtac_lower *l, dots *d, const vtac_expr *matrix, const vtac_expr *first, int64_t count,
                        int64_t all, const vtac_expr **out)
 {

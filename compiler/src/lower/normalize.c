@@ -10,8 +10,8 @@
 #define E2(op, a, b) vtac_e2(l->k, VTAC_E_##op, a, b)
 #define E1(op, a)    vtac_e1(l->k, VTAC_E_##op, a)
 
-/* What one mean is taken over: the marked axes of `loops`. These are the input's axes, but for groups of
- * channels, where axis 1 is two: the group and the channel within it. */
+/* Extent of one mean: the marked axes of `loops`. These are the input's axes, but groups of channels split
+ * axis 1 in two: the group and the channel within the group. */
 typedef struct span {
     vtac_type loops;
     bool marks[VTAC_MAX_RANK];

@@ -100,7 +100,7 @@ static void sum_positions(vtac_lower *l, const norm *n, const vtac_buffer *mean)
     vtac_close(l, loops + 1);
 }
 
-/* What lane has in all its sums. */
+/* Total of a lane over all its partial sums. */
 static const vtac_expr *lane_sum(vtac_lower *l, const norm *n, const vtac_expr *lane)
 {
     const vtac_expr *sum = vtac_e_load(l->k, n->sums, lane);

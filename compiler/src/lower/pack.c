@@ -188,7 +188,7 @@ static void fill_element(const packer *p, const vtac_expr *x, const void *of)
     vtac_store(k, p->lined, vtac_i_add(k, ((const pack_line *)of)->to, x), vtac_e_int(k, VTAC_I8, p->g.zero));
 }
 
-/* What the lanes hold that no tap is for. */
+/* Fills the lanes that no tap uses. */
 static void line_up_nothing(const packer *p)
 {
     const pack_line rest = {.to = vtac_e_index(p->l->k, 0)};
@@ -349,7 +349,7 @@ static bool is_window(const vtac_device_layout *g)
            g->before[1] != 0 || g->stored[2] != g->shape[2] || g->stored[3] != g->shape[3];
 }
 
-/* How the tensor of a node's input comes into scratch memory. */
+/* Plans how the tensor of a node's input is read into scratch memory. */
 static packer plan_packer(const vtac_program *program, const vtac_device_layout *g)
 {
     const int64_t vector = program->level > 0 ? (int64_t)program->target->vector_bytes : 0;

@@ -270,7 +270,7 @@ static const vtac_expr *window_count(vtac_lower *l, const pool_shape *p, const v
     return count == NULL ? vtac_e_index(l->k, known) : vtac_i_mulc(l->k, count, known);
 }
 
-/* Whether windows reach over the edge of an axis. */
+/* True if windows reach over the edge of an axis. */
 static bool leaves_edge(const vtac_window *w, uint32_t a, int64_t dim)
 {
     const int64_t last =
@@ -487,7 +487,7 @@ static void take_place(vtac_lower *l, void *context, const vtac_expr *i, const v
     vtac_store(l->k, c->value, lane, join_elements(l, c->p, old, load_element(l, c->p, c->type, c->source)));
 }
 
-/* What a whole plane gives, of `count` places. */
+/* Pool of a whole plane of `count` places. */
 static const vtac_expr *pool_plane(vtac_lower *l, const pool_shape *p, const vtac_type *x, vtac_dtype type,
                                    int64_t count, const vtac_expr **source)
 {

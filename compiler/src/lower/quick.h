@@ -15,7 +15,7 @@ typedef struct vtac_quick {
     vtac_dtype dtype;
 } vtac_quick;
 
-/* How a QuantizeLinear of x floats side by side is done. */
+/* Chooses the method for a QuantizeLinear of `columns` floats side by side. */
 vtac_quick vtac_quick_of(const vtac_lower *l, const vtac_node *n, int64_t columns);
 /* In the step of the kernel that stands open, before its loops. */
 void vtac_quick_begin(vtac_lower *l, vtac_quick *q);

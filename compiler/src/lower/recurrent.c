@@ -419,7 +419,7 @@ static const vtac_expr *add_peephole(const vtac_cell *c, const vtac_expr *sum, i
     return vtac_e3(l->k, VTAC_E_FMA, vtac_in_at(l, P, at), state, sum);
 }
 
-/* What becomes of the sums of a row: its states. */
+/* Computes the states of a row from its sums. */
 static void lstm_gates(const vtac_cell *c)
 {
     enum { I, O, F, C };

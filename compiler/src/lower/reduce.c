@@ -204,8 +204,7 @@ static const vtac_expr *start_value(const vtac_lower *l, const reducing *r)
     return vtac_e_float(l->k, r->how.type, r->looks ? -HUGE_VAL : r->how.start);
 }
 
-/* What no exponential of a difference to it overflows beside: the largest element; 0 where that is no finite
- * number. */
+/* Shift of all exponents, so that none overflows: the largest element; 0 where that is no finite number. */
 static const vtac_expr *finite_shift(const vtac_lower *l, const reducing *r, const vtac_expr *largest)
 {
     const vtac_expr *endless = vtac_e_float(l->k, r->how.type, HUGE_VAL);

@@ -97,7 +97,7 @@ static neighbours find_neighbours(vtac_lower *l, const aligned *a, const vtac_ex
     return n;
 }
 
-/* What one sample adds to the sums of all channels. */
+/* Adds one sample to the sums of all channels. */
 static void add_sample(vtac_lower *l, vtac_buffer *sums, const vtac_expr *batch, const neighbours *row,
                        const neighbours *column, bool max)
 {
@@ -165,7 +165,7 @@ vta_status vtac_lower_roi_align(vtac_lower *l)
 
 /* ---- MaxRoiPool: x [N, C, H, W], rois [R, 5] as the picture and x, y of two corners, both in the region */
 
-/* Where a cell begins and ends (not in it), in whole places. */
+/* Range of a cell in whole places; the end is exclusive. */
 static void cell_range(vtac_lower *l, const vtac_expr *roi, uint32_t axis, const vtac_expr *cell,
                        const vtac_expr **range)
 {

@@ -26,7 +26,7 @@ static const vtac_expr *number_of(const vtac_lower *l, double value)
     return vtac_e_float(l->k, VTAC_F64, value);
 }
 
-/* Which entry of the lists (scales, sizes) belongs to an axis; -1: none. */
+/* Index of an axis in the lists (scales, sizes); -1: the lists do not have the axis. */
 static int64_t entry_of(const vtac_node *n, uint32_t axis, uint32_t rank)
 {
     const vtac_attr *axes = vtac_find_attr(n, "axes");
@@ -351,8 +351,8 @@ static vta_status blend_axis(vtac_lower *l, const resize_line *f, vtac_type *sha
     return l->diag->code;
 }
 
-/* Whether it is linear, without exceptions at the edges, and no step in between is much larger than its ends.
- */
+/* True if the interpolation is linear without exceptions at the edges, and no intermediate tensor is much
+ * larger than input and output. */
 static bool by_lines(const vtac_lower *l, const vtac_resize_place *sources)
 {
     const vtac_type *x = vtac_type_in(l, 0);
@@ -469,7 +469,7 @@ static int64_t nearest_lanes(const vtac_lower *l, const places *last)
     return l->program->level == 0 || lanes < 4 || lanes <= last->repeat || apart ? 1 : lanes;
 }
 
-/* Whether each value is one of the input's, at places that tables can hold. */
+/* True if each value is one of the input's, at places that tables can hold. */
 static bool by_places(const vtac_lower *l)
 {
     const vtac_type *x = vtac_type_in(l, 0);

@@ -109,7 +109,7 @@ const vtac_expr *vtac_tfl_scaled(vtac_lower *l, const vtac_expr *v, const vtac_e
     const vtac_expr *right = known ? number_of(l, VTAC_I32, -exponent)
                                    : vtac_let(k, "right", E2(MAX, vtac_e1(k, VTAC_E_NEG, shift), zero));
     const vtac_expr *one = number_of(l, VTAC_I32, 1);
-    /* What is shifted out, against half: p >> right is the floor. */
+    /* Compare the bits that are shifted out with half: p >> right is the floor. */
     const vtac_expr *mask = vtac_let(k, "mask", E2(SUB, E2(SHL, one, right), one));
     const vtac_expr *rest = E2(AND, p, mask);
     const vtac_expr *max = E2(SHR, mask, one);

@@ -10,7 +10,7 @@
 /* Lanes for rows of so many elements of `type`; 1: not worth vectors. */
 int64_t vtac_row_lanes(const vtac_lower *l, vtac_dtype type, int64_t extent);
 
-/* What is done with element `i` of a row, in lane `lane`. */
+/* Body of a loop over a row: element `i` in lane `lane`. */
 typedef void vtac_row_fn(vtac_lower *l, void *context, const vtac_expr *i, const vtac_expr *lane);
 /* Goes through a row by vectors, a last one of fewer lanes, or by elements where `lanes` is 1. */
 void vtac_each_of_row(vtac_lower *l, int64_t extent, int64_t lanes, vtac_row_fn *fn, void *context);
@@ -32,8 +32,7 @@ uint32_t vtac_lane_axis(const vtac_type *type, uint32_t axis);
 /* Elements of a row that fill vectors of `type` well: loops over more axes are better left outside, for
  * threads. */
 int64_t vtac_row_fills(const vtac_lower *l, vtac_dtype type);
-/* Whether the index of an output may do so: what follows in the kernel reads no operand that tells the axes
- * apart. */
+/* True if the axes of an output may be counted as one: no later operand of the kernel tells them apart. */
 bool vtac_counts_through(const vtac_lower *l);
 
 #endif

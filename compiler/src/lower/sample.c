@@ -17,7 +17,7 @@ enum { MAX_AXES = VTAC_MAX_RANK - 2 };
 
 typedef enum sample_padding { PAD_ZEROS, PAD_BORDER, PAD_REFLECTION } sample_padding;
 
-/* How input 0, [N, C, axes...], is read. */
+/* Parameters of sampling from input 0, [N, C, axes...]. */
 typedef struct sampler {
     uint32_t axes;
     const int64_t *dim; /* of the axes */
@@ -169,8 +169,8 @@ static void prepare_from_grid(vtac_lower *l, sampler *s, const vtac_expr *const 
     }
 }
 
-/* What a row of outputs reads, which all channels share: for each tap its place in a plane, -1: outside, and
- * its weight. */
+/* Taps of a row of outputs, shared by all channels: the place in a plane (-1: outside) and the weight
+ * of each tap. */
 typedef struct sample_plan {
     vtac_buffer *places, *weights; /* [tap][column]; weights NULL: all 1 */
     int64_t taps, columns;

@@ -85,8 +85,8 @@ static const vtac_expr *place_in(vtac_lower *l, const ranking *r, const vtac_exp
     return E2(SUB, vtac_e_index(l->k, UINT32_MAX), low);
 }
 
-/* Whether a goes before b: better, or equal and earlier. An empty slot goes before nothing, NaN before that.
- */
+/* True if a goes before b: better, or equal and earlier. Any element goes before an empty slot, and
+ * NaN before all. */
 static const vtac_expr *goes_before(vtac_lower *l, const ranking *r, const ranked *a, const ranked *b)
 {
     if (r->place == NULL) {
@@ -157,7 +157,7 @@ static void note_worst(vtac_lower *l, const ranking *r)
     vtac_store(l->k, r->open, zero, E2(OR, open, E2(NE, value, value)));
 }
 
-/* Whether an element that comes after all of the heap's belongs to it. */
+/* True if an element that comes after all elements of the heap belongs into the heap. */
 static const vtac_expr *enters_heap(vtac_lower *l, const ranking *r, const vtac_expr *value)
 {
     const vtac_expr *zero = vtac_e_index(l->k, 0);
@@ -287,7 +287,7 @@ static box box_at(vtac_lower *l, const vtac_expr *batch, const vtac_expr *i)
     return b;
 }
 
-/* Whether two boxes share more than the allowed part of what they cover together. */
+/* True if the intersection of two boxes exceeds the allowed share of their union. */
 static const vtac_expr *boxes_overlap(vtac_lower *l, const suppression *s, const box *a, const box *b)
 {
     const vtac_expr *shared = NULL;

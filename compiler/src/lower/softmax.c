@@ -44,7 +44,7 @@ static const vtac_expr *value_at(vtac_lower *l, const softmax *s, const vtac_exp
     return E2(MUL, vtac_e_cast(l->k, s->type, x), scale);
 }
 
-/* How far `at` is from the first place, over the marked axes. */
+/* Number of places between the first one and `at`, over the marked axes. */
 static const vtac_expr *place_distance(vtac_lower *l, const softmax *s, const vtac_expr *const *at)
 {
     const vtac_expr *place = vtac_e_index(l->k, 0);
@@ -165,7 +165,7 @@ static void take_result(vtac_lower *l, void *context, const vtac_expr *i, const 
     vtac_out_at(l, 0, v->at, quantize_share(l, y));
 }
 
-/* What results are taken by, of a sum of exponentials. */
+/* Operand of all results of a row: 1 / total, or the logarithm of the total of exponentials. */
 static const vtac_expr *factor_of(vtac_lower *l, const vectors *v, const vtac_expr *total)
 {
     return l->node->op == VTAC_OP_LOG_SOFTMAX ? E1(LOG, total)
@@ -222,7 +222,8 @@ typedef struct period {
     int64_t lanes, vectors;
 } period;
 
-/* Whether there is such a period, of which a run has several, that leaves fewer lanes empty than rows do. */
+/* True if rows have a common period with the vectors that leaves fewer lanes empty than single rows do, and a
+ * run has several such periods. */
 static bool period_of(const vtac_lower *l, const softmax *s, uint32_t axis, int64_t rows, period *p)
 {
     *p = (period){.rows = rows, .run = rows * s->x->dim[axis]};

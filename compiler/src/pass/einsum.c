@@ -31,7 +31,7 @@ static void add_label(factors *f, label_set p, uint8_t label)
     f->label[p][f->count[p]++] = label;
 }
 
-/* Which axes are what; false where it is no product. */
+/* Sorts the labels by their role; false: the operator is no product. */
 static bool sort_labels(factors *f)
 {
     const vtac_einsum *e = &f->e;
@@ -141,7 +141,8 @@ static vta_status replace_einsum(factors *f)
     return VTA_OK;
 }
 
-/* What QuantizeLinear and DequantizeLinear around an operator make of it is decided before. */
+/* True if QuantizeLinear or DequantizeLinear stand around the operator: a pass before this one has
+ * decided about it. */
 static bool is_quantized(const vtac_rewrite *r, const vtac_node *node)
 {
     for (uint32_t i = 0; i < node->input_count; i++) {

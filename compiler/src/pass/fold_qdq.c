@@ -20,7 +20,7 @@
 #include "qdq.h"
 #include "vtac/codegen.h"
 
-/* What can stand before a QuantizeLinear; `becomes` must have a lowering. */
+/* Operators that can stand before a QuantizeLinear; `becomes` must have a lowering. */
 static const struct {
     vtac_op op, becomes;
     vtac_fold_fn *fold;

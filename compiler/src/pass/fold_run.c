@@ -36,7 +36,7 @@ static size_t bytes_of(const vtac_graph *graph, vtac_value_id value)
     return value == 0 ? 0 : (size_t)vtac_type_elements(type) * vtac_dtype_bytes(type->dtype);
 }
 
-/* Whether all operands are known, and the results worth their room in the artifact. */
+/* True if all operands are known and the results are worth their room in the artifact. */
 static bool folds_node(const constant_run *r, const vtac_node *node)
 {
     size_t in = 0;

@@ -10,8 +10,8 @@
 /* Compiles and runs all nodes that depend on constants alone; constants take the place of their results. */
 vta_status vtac_fold_by_running(vtac_graph *graph, uint32_t *changes, vta_diag *diag);
 
-/* Whether a result of `out` bytes may take the place of what `in` bytes of operands make: an artifact should
- * not grow by zeros. */
+/* True if a result of `out` bytes may replace operands of `in` bytes: folding should not fill an
+ * artifact with zeros. */
 bool vtac_fold_is_worth(size_t in, size_t out);
 
 #endif

@@ -26,7 +26,7 @@ static bool is_float(const vtac_tensor *t)
     return t != NULL && t->type.dtype == VTAC_F32;
 }
 
-/* Whether the constant is one number, or one for each place along the axis of channels. */
+/* True if the constant is one number, or has one for each place along the axis of channels. */
 static bool runs_along(const affine_node *a, uint32_t rank)
 {
     const vtac_type *type = &a->values->type;

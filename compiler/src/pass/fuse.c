@@ -40,7 +40,7 @@ static void count_uses(placer *p)
     }
 }
 
-/* Whether `user` could run inside the maker of its input k. */
+/* True if `user` could run inside the maker of its input k. */
 static bool can_join(const placer *p, const vtac_node *user, uint32_t k)
 {
     const vtac_value *in = &p->graph->values[user->inputs[k]];

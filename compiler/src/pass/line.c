@@ -102,7 +102,7 @@ vta_status vtac_line_to_picture(vtac_rewrite *r, vtac_node_id id, bool *changed)
     return replace_node(r, id, &node, &spec, changed);
 }
 
-/* What the value was before it lost its row; 0: it had none. */
+/* Value from which a Reshape took the row axis; 0: there is none. */
 static vtac_value_id picture_of(const vtac_rewrite *r, vtac_value_id line)
 {
     const vtac_node *made = vtac_producer(r, line);

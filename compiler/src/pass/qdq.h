@@ -25,8 +25,8 @@ typedef struct vtac_qvalue {
     vtac_qparams p;
 } vtac_qvalue;
 
-/* What a float value dequantizes, or NULL scale: `false`. Scales are positive and finite, integers of 8 bits
- * or (bias) 32. */
+/* Reads the DequantizeLinear of a float value; false: there is none. Scales are positive and finite, integers
+ * have 8 bits or (bias) 32. */
 bool vtac_read_dequantize(const vtac_rewrite *r, vtac_value_id value, vtac_qvalue *out);
 /* 8-bit activations: one scale for all. */
 bool vtac_read_activation(const vtac_rewrite *r, vtac_value_id value, vtac_qvalue *out);
@@ -74,7 +74,7 @@ vtac_fold_fn vtac_fold_resize;
 
 /* The one float operand of the core as integers of the output's type. */
 bool vtac_read_operand(const vtac_fold *f, vtac_qvalue *x);
-/* Whether a mean of so many numbers has a scale. */
+/* True if a mean of `count` numbers has a scale. */
 bool vtac_mean_fits(const vtac_fold *f, const vtac_qvalue *x, int64_t count);
 /* OP(x, x_scale, x_zero, y_scale, y_zero) */
 vta_status vtac_emit_unary(vtac_fold *f, vtac_op op, const vtac_qvalue *x, const vtac_attr *attrs,
@@ -82,7 +82,7 @@ vta_status vtac_emit_unary(vtac_fold *f, vtac_op op, const vtac_qvalue *x, const
 /* x as a number of the output; *out 0: it cannot be one. */
 vta_status vtac_emit_rescale(vtac_fold *f, const vtac_qvalue *x, vtac_value_id *out);
 
-/* Where the pixels of an interpolation lie between those of its input. */
+/* Coordinates of an interpolation's pixels among those of its input. */
 typedef enum vtac_placing { VTAC_HALF_PIXEL, VTAC_ASYMMETRIC, VTAC_ALIGNED } vtac_placing;
 
 /* Linear interpolation of x by whole factors (with VTAC_ALIGNED, of the distances); *out 0: not in this way.
@@ -95,7 +95,7 @@ vtac_rule_fn vtac_pool_maximum;
 vta_status vtac_plane_maximum(vtac_rewrite *r, vtac_node_id before, const vtac_node *like,
                               const vtac_value_id *inputs, vtac_value_id *out);
 
-/* Where the products of an output are: weights in steps, and the least that an input minus its zero is. */
+/* Terms of an output's products: the weights in steps, and the minimum of an input less its zero point. */
 typedef struct vtac_bias_terms {
     const vtac_tensor *w, *w_zero; /* w_zero NULL: 0 */
     int64_t terms, output_step, term_step, x_low;

@@ -35,7 +35,7 @@ typedef struct lines {
     int32_t *bias;
 } lines;
 
-/* What dequantizes the source, and what quantizes the result. */
+/* Reads the DequantizeLinear of the source and the QuantizeLinear of the result. */
 static bool read_ends(const vtac_island *is, lines *l)
 {
     const vtac_graph *g = l->r->graph;
@@ -154,7 +154,7 @@ static vta_status put_one(const lines *l, int32_t low, int32_t high, vtac_value_
     return emit_clamp(l, low, high, out);
 }
 
-/* What is above zero, and what is below: sums of equal scales are exact. */
+/* Splits values in those above zero and those below: sums of equal scales are exact. */
 static vta_status put_two(const lines *l, vtac_value_id y_zero, vtac_value_id *out)
 {
     const int32_t zero = vtac_qzero(&l->y);

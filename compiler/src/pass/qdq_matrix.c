@@ -123,8 +123,8 @@ static bool read_terms(const vtac_fold *f, const matrix_product *p, vtac_bias_te
     return true;
 }
 
-/* Whether channel c is one number whatever the input is, and far from where it would round to another one;
- * *out is that number less the zero point. */
+/* True if channel c has the same result for every input and that result is far from the next rounding
+ * boundary. *out is the result less the zero point. */
 static bool is_dead(const vtac_fold *f, const matrix_product *p, int64_t c, double exact, int32_t *out)
 {
     const double near = 1e-3;
@@ -299,7 +299,8 @@ static int64_t int_of(const vtac_node *node, const char *name, size_t i, int64_t
     return attr != NULL && attr->kind == VTAC_ATTR_INTS && attr->count > i ? attr->ints[i] : otherwise;
 }
 
-/* What the output leaves out in front: as the node says, or of what its size leaves out in all. */
+/* Padding in front of the output: as the node says, or derived from the padding that its size leaves in all.
+ */
 static int64_t padding_before(const vtac_node *node, uint32_t d, const transposed_product *t, int64_t size)
 {
     const char *mode = vtac_attr_string(node, "auto_pad", "NOTSET");

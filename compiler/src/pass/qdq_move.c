@@ -9,7 +9,7 @@
 #include "qdq.h"
 #include "vta/fail.h"
 
-/* How a mover treats its operands. */
+/* Treatment of a mover's operands. */
 typedef enum mover_kind {
     NOT_A_MOVER,
     FIRST,  /* input 0 is data, the others say where it goes */
@@ -57,7 +57,7 @@ static mover_kind kind_of(const vtac_node *node)
     }
 }
 
-/* Whether a Pad fills with the real 0 (or with elements that are there). */
+/* True if a Pad fills with the real 0, or repeats elements. */
 static bool pads_with_zero(const vtac_rewrite *r, const vtac_node *node)
 {
     double value;
@@ -171,7 +171,7 @@ vta_status vtac_sink_dequantize(vtac_rewrite *r, vtac_node_id id, bool *changed)
     return VTA_OK;
 }
 
-/* Whether quantizing before the mover is no more work, or may vanish into what makes its operand. */
+/* True if quantizing before the mover costs nothing more, or may be fused to the maker of its operand. */
 static bool worth_raising(const vtac_rewrite *r, const vtac_node *mover, mover_kind kind)
 {
     const vtac_value *values = r->graph->values;
@@ -219,7 +219,7 @@ vta_status vtac_raise_quantize(vtac_rewrite *r, vtac_node_id id, bool *changed)
     return VTA_OK;
 }
 
-/* Whether every element comes out, once. */
+/* True if the output has every element of the input exactly once. */
 static bool reorders_elements(const vtac_node *node)
 {
     switch ((int)node->op) {

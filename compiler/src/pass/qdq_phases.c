@@ -61,7 +61,7 @@ static int64_t weight_of(const phase_axis *a, int64_t phase, int64_t tap)
     return tap == 0 ? a->sum - second : second;
 }
 
-/* What divides all weights of a phase. */
+/* Common divisor of all weights of a phase. */
 static int64_t divisor_of(const phase_axis *a, int64_t phase)
 {
     int64_t common = 0;

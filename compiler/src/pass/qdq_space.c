@@ -86,7 +86,7 @@ vta_status vtac_plane_maximum(vtac_rewrite *r, vtac_node_id before, const vtac_n
 
 /* ---- interpolation */
 
-/* How often each pixel stands along the axes, and the window of the mean. */
+/* Repetitions of each pixel along the axes, and the window of the mean. */
 typedef struct spread {
     uint32_t axes;
     vtac_placing place;
@@ -118,7 +118,7 @@ static void spread_axis(spread *s, uint32_t axis, int64_t from, int64_t factor)
     s->by_phases = s->by_phases || factor > MAX_FACTOR;
 }
 
-/* Whether the scales, where they are given, are those of the sizes. */
+/* True if given scales agree with the sizes. */
 static bool is_stretched(const vtac_rewrite *r, const vtac_node *node, const vtac_type *x, const vtac_type *y)
 {
     const vtac_tensor *scales = vtac_in_constant(r->graph, node, 2);

@@ -53,7 +53,7 @@ vta_status vtac_new_constant(vtac_rewrite *r, const char *name, const vtac_type 
                              vtac_value_id *out);
 vta_status vtac_new_ints(vtac_rewrite *r, const int64_t *values, uint32_t count, vtac_value_id *out);
 
-/* Whether `new` can stand for `old` everywhere: where `old` is a graph output, its name must go with it. */
+/* True if `new` can replace `old` everywhere. A graph output `old` passes its name on. */
 bool vtac_can_replace(const vtac_graph *graph, vtac_value_id old, vtac_value_id new);
 
 /* Everything that used `old` uses `new`, which takes its name if it has none of its own or `old` is a graph
