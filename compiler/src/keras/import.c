@@ -163,7 +163,7 @@ static vta_status add_weight(vtac_keras *k, const char *path, vta_diag *diag)
     return VTA_OK;
 }
 
-/* Whether one of the parts of a weight's path is the layer's name. */
+/* True if one of the parts of a weight's path is the layer's name. */
 static bool names_layer(const char *path, const char *name, size_t length)
 {
     for (const char *at = path; at != NULL; at = strchr(at, '/')) {
@@ -175,7 +175,7 @@ static bool names_layer(const char *path, const char *name, size_t length)
     return false;
 }
 
-/* Those weights of a list that are the layer's; `count`: how long the list is. */
+/* Takes the weights of a list that are the layer's; `count`: the length of the list. */
 static vta_status weights_of_list(vtac_keras *k, const model *m, const keras_layer *l, const char *group,
                                   const char *list, size_t *count, vta_diag *diag)
 {
@@ -612,7 +612,7 @@ static vta_status in_layer(vta_diag *diag, vta_status status, const keras_layer 
     return status == VTA_OK ? VTA_OK : vta_context(diag, "layer '%.80s' (%.40s)", l->name, l->class);
 }
 
-/* What a sequence without an input layer was called with. */
+/* Input shape with which a sequence without an input layer was built. */
 static const cJSON *built_shape(const cJSON *config, const keras_layer *first)
 {
     const cJSON *shape = member_of(config, "build_input_shape");
@@ -646,7 +646,7 @@ static vta_status import_sequence(vtac_keras *k, const cJSON *config, model *m, 
     return VTA_OK;
 }
 
-/* Which of a model's inputs a layer is, by its configuration; `otherwise` where that does not say. */
+/* Number of a layer among the model's inputs, by its configuration; `otherwise` where that does not say. */
 static uint32_t input_number(const cJSON *config, const char *name, uint32_t otherwise)
 {
     const cJSON *list = member_of(config, "input_layers");

@@ -19,7 +19,7 @@ typedef struct vtac_keras_value {
 
 enum { KERAS_MAX_INPUTS = 64, KERAS_MAX_WEIGHTS = 48, KERAS_MAX_DEPTH = 8, KERAS_MAX_MORE = 15 };
 
-/* What a function is called with, in order. */
+/* Operand of a call, in the order of the call. */
 typedef struct vtac_keras_operand {
     bool is_tensor;
     uint32_t in;       /* a tensor: in[in] */
@@ -70,7 +70,7 @@ uint32_t vtac_keras_axis(vtac_keras *k, uint32_t rank);
 /* A list of exactly `count` integers, or one for all of them. */
 void vtac_keras_ints(vtac_keras *k, const char *name, int64_t otherwise, int64_t *out, uint32_t count);
 
-/* Whether weights are bytes with scales; fails for those that are not taken. */
+/* True if weights are bytes with scales; the check fails for quantizations that are not supported. */
 bool vtac_keras_quantized(const vtac_keras *k);
 void vtac_keras_check_quantization(vtac_keras *k, const char *class);
 
@@ -112,7 +112,7 @@ vtac_id vtac_keras_states_of_all(vtac_keras *k, vtac_id states, vtac_id mask, bo
 vtac_keras_layer_fn vtac_keras_make_operation;
 /* Operand i as a value, plain or in planes; numbers in lists are plain. */
 vtac_id vtac_keras_operand_value(vtac_keras *k, uint32_t i, bool in_planes);
-/* Whether an item is numbers in lists. */
+/* True if an item is numbers in nested lists. */
 bool vtac_keras_is_numbers(const cJSON *item);
 /* x[...]: slices, numbers, new axes and an ellipsis (slices.c). */
 vtac_id vtac_keras_item(vtac_keras *k, vtac_id x, const cJSON *spec);

@@ -70,7 +70,7 @@ vtac_keras_value vtac_keras_make_category_encoding(vtac_keras *k, const void *ho
                         : vtac_keras_as_plain(0);
 }
 
-/* How many bounds are at or below a number. */
+/* Maps each number to the count of bounds that are at or below it. */
 vtac_keras_value vtac_keras_make_discretization(vtac_keras *k, const void *how)
 {
     (void)how;

@@ -118,7 +118,7 @@ vtac_id vtac_keras_strided_slice(vtac_keras *k, vtac_id x)
     return y;
 }
 
-/* Whether a node that resizes counts places from the corner of a pixel, not from its middle. */
+/* True if a node that resizes counts places from the corner of a pixel, not from its middle. */
 bool vtac_keras_counts_corners(const vtac_keras *k)
 {
     return cJSON_IsObject(vtac_keras_option(k, "node_def")) &&

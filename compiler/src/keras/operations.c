@@ -57,7 +57,7 @@ static int64_t wrapped_axis(vtac_keras *k, int64_t axis, uint32_t rank)
     return axis;
 }
 
-/* Whether two operands can stay in planes: those there are, with numbers beside them. */
+/* True if all operands can stay in planes: each is in planes or is a single number. */
 static bool all_planes(vtac_keras *k, uint32_t count)
 {
     bool planes = true;

@@ -58,7 +58,7 @@ static vtac_id step_slice(vtac_keras *k, vtac_id x, uint32_t axis, const cJSON *
     return vtac_make(m, VTAC_OP_SLICE, in, 5, NULL, 0);
 }
 
-/* Where an entry of the brackets stands; the sizes that are kept so far. */
+/* Place of an entry of the brackets, and the sizes that are kept so far. */
 typedef struct slice_cursor {
     uint32_t axis, kept;
     int64_t dims[VTAC_MAX_RANK];
@@ -101,7 +101,7 @@ static vtac_id one_entry(vtac_keras *k, vtac_id x, const cJSON *entry, slice_cur
     return x;
 }
 
-/* How many axes an entry or an ellipsis stands for. */
+/* Number of axes that the entries other than the ellipsis name. */
 static uint32_t named_axes(const cJSON *spec, int count)
 {
     uint32_t axes = 0;
