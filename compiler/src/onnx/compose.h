@@ -56,11 +56,11 @@ double *vtac_c_room(vtac_compose *c, int64_t count);
 vtac_dtype vtac_c_dtype_attr(vtac_compose *c, const char *name, vtac_dtype otherwise);
 /* An axis in -rank ... rank-1 as 0 ... rank-1. */
 uint32_t vtac_c_axis(vtac_compose *c, int64_t axis, uint32_t rank);
-/* Whether the rank is this; a fault that names the input where not. */
+/* True if the input has this rank; else a fault that names the input. */
 bool vtac_c_expect_rank(vtac_compose *c, uint32_t input, uint32_t rank);
 
-/* What the graph that is an attribute of the operator makes of x: of the same type and shape. Without such an
- * attribute it is x. */
+/* Applies the graph that is an attribute of the operator to x: the result has x's type and shape. Without
+ * such an attribute the result is x. */
 vtac_value_id vtac_c_apply(vtac_compose *c, const char *attr, vtac_value_id x);
 
 /* Attributes of the node that is made next: its inputs are made before. */

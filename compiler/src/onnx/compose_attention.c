@@ -67,7 +67,8 @@ static vtac_value_id places_along(vtac_compose *c, int64_t count, uint32_t axis,
     return vtac_c_reshape(c, vtac_c_range(c, VTAC_I64, count), dim, rank);
 }
 
-/* Which keys the queries see: those up to the own place, which `offset` keys come before. */
+/* Mask of the keys that each query sees: the keys up to the query's own place, which `offset` keys precede.
+ */
 static vtac_value_id causal_mask(vtac_compose *c, int64_t queries, int64_t keys, vtac_value_id offset)
 {
     const vtac_value_id own = vtac_c_add(c, places_along(c, queries, 2, 4), offset);
@@ -442,9 +443,9 @@ static vtac_value_id optional_input(vtac_compose *c, uint32_t i)
     return vtac_c_has(c, i) ? vtac_c_in(c, i) : 0;
 }
 
-/* Which keys are seen, as [.., .., .., keys], by a mask of integers of any form that masks have: how many
- * keys of each batch (and from which on: the second half), which keys, which for each query, which in a
- * square that is as large as anything can be. `past` keys come before those of the first query. */
+/* Mask of the seen keys, [.., .., .., keys], from a mask of integers in any of the operator's forms: the
+ * number of keys of each batch (and the first one, in the second half), the keys of each batch, the keys of
+ * each query, or a square of the largest size. `past` keys precede those of the first query. */
 static vtac_value_id seen_by(vtac_compose *c, vtac_value_id mask, int64_t batches, int64_t queries,
                              int64_t keys, int64_t past)
 {
@@ -545,8 +546,8 @@ void vtac_composed_multi_head_attention(vtac_compose *c, vtac_value_id *out)
     out[3] = a.products;
 }
 
-/* What Attention and QAttention do with queries, keys and values side by side, [B, S, 3 h]; `mask`, `past`
- * [2, B, heads, P, d] and `added`, to the products, are inputs or 0. */
+/* Attention and QAttention on queries, keys and values side by side, [B, S, 3 h]. `mask`, `past` [2, B,
+ * heads, P, d] and `added` (to the products) are inputs or 0. */
 static void attend_to_all(vtac_compose *c, vtac_value_id all, vtac_value_id mask, vtac_value_id past,
                           vtac_value_id added, vtac_value_id *out)
 {
@@ -667,7 +668,7 @@ static vtac_value_id split_heads(vtac_compose *c, const grouped *g, vtac_value_i
     return rotate_heads(c, x, cosine, sine, vtac_c_int(c, "rotary_interleaved", 0) != 0);
 }
 
-/* What is known of sizes; false and a fault where it is not enough. */
+/* Reads the sizes; false and a fault where not enough of them are known. */
 static bool sizes_of(vtac_compose *c, grouped *g)
 {
     const vtac_value_id query = vtac_c_in(c, 0);
@@ -699,7 +700,7 @@ static bool sizes_of(vtac_compose *c, grouped *g)
     return c->status == VTA_OK;
 }
 
-/* Which places of the cache each query sees: the window counts the own place. */
+/* Mask of the cache's places that each query sees: the window counts the own place. */
 static vtac_value_id seen_in_cache(vtac_compose *c, const grouped *g)
 {
     const int64_t window = vtac_c_int(c, "local_window_size", -1);

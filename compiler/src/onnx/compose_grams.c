@@ -55,8 +55,8 @@ static vtac_value_id gram_members(vtac_compose *c, const pool *p, int64_t from, 
                           : vtac_c_reshape(c, vtac_c_integers(c, values, count), shape, 3);
 }
 
-/* How often each of `count` n-grams is in each row of x [rows, length] with `apart` places from one member to
- * the next: [rows, count]. */
+/* Counts each of `count` n-grams in each row of x [rows, length], with `apart` places from one member to the
+ * next: [rows, count]. */
 static vtac_value_id count_grams(vtac_compose *c, const pool *p, vtac_value_id x, int64_t from, int64_t size,
                                  int64_t count, int64_t apart)
 {

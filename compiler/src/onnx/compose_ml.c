@@ -443,7 +443,7 @@ static vtac_value_id look_up(vtac_compose *c, vtac_value_id x, const vtac_number
     return y;
 }
 
-/* What is no key becomes, by the type of the values. */
+/* Default result for values that are no key, by the type of the values. */
 static vtac_value_id default_of(vtac_compose *c, vtac_dtype dtype)
 {
     static const char *const names[] = {"default_tensor", "default_as_tensor", NULL};

@@ -207,7 +207,8 @@ static vtac_value_id requantize_result(vtac_compose *c, vtac_value_id y)
     return vtac_c_cast(c, vtac_c_min_number(c, y, kind == 'i' ? 127.0 : 255.0), type);
 }
 
-/* Whether the kernel takes it, but for the type of the scales: bytes, one scale for a and one for y. */
+/* True if the kernel takes the operands, but for the type of the scales: bytes, one scale for a and
+ * one for y. */
 static bool takes_bytes(vtac_compose *c)
 {
     static const uint8_t whole[] = {0, 2, 3, 5, 7};

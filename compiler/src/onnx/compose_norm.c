@@ -196,7 +196,7 @@ void vtac_composed_batch_norm(vtac_compose *c, vtac_value_id *out)
 
 /* ---- what a type of eight bits and less cannot do by its code */
 
-/* Such a number as float32, which holds all of them; 0: it is another. */
+/* A number of this type as float32, which holds all of them; 0: it is of another type. */
 static vtac_value_id widen_number(vtac_compose *c)
 {
     const vtac_value_id x = vtac_c_in(c, 0);

@@ -73,7 +73,7 @@ void vtac_composed_deform_conv(vtac_compose *c, vtac_value_id *out)
 
 /* ---- MaxUnpool: x, the places that MaxPool took its elements from, output_shape */
 
-/* How large the input of the pool was. */
+/* Computes the size of the pool's input from that of its output. */
 static void pooled_from(vtac_compose *c, const vtac_type *x, vtac_type *y)
 {
     const vtac_attr *kernel = vtac_c_attr(c, "kernel_shape");

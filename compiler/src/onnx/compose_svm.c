@@ -141,7 +141,7 @@ static vtac_value_id sides_of_lines(vtac_compose *c, const duels *d, vtac_value_
     return vtac_c_add(c, y, vtac_c_constant(c, &d->rho, VTAC_F64));
 }
 
-/* How many lines each class is on the right side of. */
+/* Counts the lines of which each class is on the right side. */
 static vtac_value_id votes_of(vtac_compose *c, const duels *d, vtac_value_id scores)
 {
     const vtac_type type = {VTAC_F64, 2, {d->pairs, d->classes}};

@@ -5,7 +5,7 @@
  */
 #include "compose.h"
 
-/* How many tensors each of `lists` lists has; 0 and a fault where the inputs do not part evenly. */
+/* Number of tensors in each of `lists` lists; 0 and a fault where the inputs cannot be divided evenly. */
 static uint32_t tensors_of(vtac_compose *c, uint32_t lists)
 {
     const uint32_t inputs = c->of->input_count;

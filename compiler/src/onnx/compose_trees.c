@@ -49,8 +49,8 @@ typedef struct stacked {
     int64_t node, level;
 } stacked;
 
-/* How many levels there are. What sets of members share is reached from each of them, so that a node counts
- * where it is deepest; what leads back to itself runs out of levels. */
+/* Computes the number of levels. A node that several parents share counts at its deepest place; a cycle runs
+ * out of levels. */
 static void measure_depth(vtac_compose *c, forest *f)
 {
     stacked *stack = alloc_items(c, f->trees + MAX_LEVELS + 2, sizeof *stack);
@@ -94,8 +94,8 @@ static vtac_value_id node_table(vtac_compose *c, const forest *f, int what, vtac
     return values == NULL ? 0 : vtac_c_numbers(c, &type, values);
 }
 
-/* Where the condition `bit` counts, by node; 0 where it never does, `*always` where it does in all that
- * branch. */
+/* Table of the nodes where condition `bit` decides; 0 where it decides nowhere. *always: it decides at all
+ * nodes that branch. */
 static vtac_value_id condition_table(vtac_compose *c, const forest *f, int bit, bool *always)
 {
     double *values = vtac_c_room(c, f->count);
@@ -185,7 +185,7 @@ static vtac_value_id gather_leaves(vtac_compose *c, forest *f, aggregate how)
     return vtac_c_reshape(c, y, rows, 2);
 }
 
-/* What a target has that no leaf names. */
+/* Value of a target that no leaf names. */
 static double empty_target(aggregate how)
 {
     return how == MIN ? (double)FLT_MAX : how == MAX ? (double)-FLT_MAX : 0.0;

@@ -55,7 +55,7 @@ vta_status vtac_import_if(vtac_importer *im, const vtac_import_place *at, const 
     return status == VTA_OK ? vtac_bind_outputs(at, node, outputs, (uint32_t)node->n_output, diag) : status;
 }
 
-/* What a Loop carries from turn to turn, and what its scan outputs have gathered. */
+/* Values that a Loop carries from one iteration to the next, and the gathered scan outputs. */
 typedef struct loop_state {
     const Onnx__GraphProto *body;
     vtac_value_id carried[64];

@@ -146,7 +146,7 @@ static vta_status take_outputs(vtac_flow_builder *b, const vtac_flow_node *item,
     return VTA_OK;
 }
 
-/* Whether a node that is ready can be nothing but an instruction. */
+/* True if a node that is ready can only be an instruction. */
 static bool needs_instruction(const vtac_flow_builder *b, const vtac_flow_node *item)
 {
     static const char *const control[] = {"If", "Loop", "Scan", "NonMaxSuppression", "SequenceMap"};
@@ -342,7 +342,7 @@ static vta_status static_round(vtac_flow_work *w, bool *progress, vta_diag *diag
     return VTA_OK;
 }
 
-/* Whether node i is to become an instruction now. */
+/* Decides whether node i becomes an instruction now. */
 static vta_status is_due(vtac_flow_work *w, size_t i, bool *out, vta_diag *diag)
 {
     vtac_flow_node *item = item_at(w, i);

@@ -167,7 +167,7 @@ vta_status vtac_flow_add_output(vtac_flow_builder *b, const vtac_flow_node *item
 vta_status vtac_flow_give_row(vtac_flow_work *w, const vtac_flow_node *item, const vtac_flow_row *row,
                               vta_diag *diag);
 
-/* Whether a node makes texts of numbers, or the other way; to which type. */
+/* True if a node converts numbers to texts or texts to numbers; *to is the type. */
 bool vtac_flow_casts_text(const vtac_flow_builder *b, const vtac_flow_node *item, vtac_dtype *to);
 vta_status vtac_flow_give_text_cast(vtac_flow_work *w, const vtac_flow_node *item, vtac_dtype to,
                                     vta_diag *diag);

@@ -53,7 +53,7 @@ static void add_bias(vtac_words *w, const char *more)
     }
 }
 
-/* What is seen, `seen`, as numbers to add. */
+/* Writes the mask `seen` as numbers to add. */
 static void add_seen(vtac_words *w, double low)
 {
     vtac_say(w, "seen = Where seen ~0 ~%.9g", low);
@@ -78,7 +78,7 @@ typedef struct flow_attention {
     bool guarded; /* a query that sees no key gives zeros */
 } flow_attention;
 
-/* What is left of x where a query sees no key: zeros. */
+/* Zeros the rows of x whose query sees no key. */
 static void guard_masked(vtac_words *w, const flow_attention *a, const char *x)
 {
     if (a->guarded && vtac_words_name(w, "bias") != NULL) {

@@ -117,7 +117,7 @@ vta_status vtac_flow_give_if(vtac_flow_work *w, const vtac_flow_node *item, vta_
     return status;
 }
 
-/* What a body left, to be forgotten again. */
+/* Sizes of the lists before a body, so that its entries can be dropped again. */
 typedef struct mark {
     size_t segments, blocks;
     uint32_t inputs, outputs, nodes;
@@ -207,8 +207,8 @@ static vta_status build_loop(vtac_flow_builder *b, looping *l, vta_diag *diag)
     return VTA_OK;
 }
 
-/* What a gathered output is of no turn: type, rank, sizes. Where the body's nodes do not tell, its
- * declaration does; a size that nobody knows is 0. */
+/* Writes type, rank and sizes of an output that gathered no iteration. The body's declaration counts where
+ * its nodes leave them open; an unknown size is 0. */
 static vta_status put_none(const vtac_flow_value *v, const Onnx__ValueInfoProto *declared, vta_vec *words,
                            vta_diag *diag)
 {

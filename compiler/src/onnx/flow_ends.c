@@ -11,7 +11,7 @@
 #include "flow.h"
 #include "vta/str.h"
 
-/* What a model says of an input or output. */
+/* Declaration of an input or output in the model. */
 typedef struct declared {
     char kind; /* of what is there, where it is optional */
     vtac_dtype dtype;

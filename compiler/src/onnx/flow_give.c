@@ -75,7 +75,7 @@ static bool decided_type(const vtac_flow_builder *b, const vtac_flow_node *item,
     return known && vtac_type_elements(out) > 0;
 }
 
-/* What stands at each place of the first axis, where constants and inputs decide that much. */
+/* Type of one row of the first axis, where constants and inputs decide it. */
 static bool decided_row(const vtac_flow_builder *b, const vtac_flow_node *item, vta_flow_op op,
                         vtac_dtype dtype, vtac_type *out)
 {
@@ -152,7 +152,7 @@ static vta_status row_output(vtac_flow_builder *b, const vtac_flow_node *item, c
     return VTA_OK;
 }
 
-/* Whether a row only moves elements, or is for texts: others compute with what they get. */
+/* True if an instruction only moves elements or is for texts: all others compute with the elements. */
 static bool takes_text(vta_flow_op op)
 {
     switch ((int)op) {

@@ -64,7 +64,7 @@ static Onnx__GraphProto *loop_body(mapping *m)
     return graph;
 }
 
-/* What is before and around the loop: its length, an empty sequence for each output. */
+/* Writes the nodes in front of the loop and around it: its length, an empty sequence for each output. */
 static vta_status give_nodes(vtac_flow_work *w, mapping *m, vta_diag *diag)
 {
     const Onnx__NodeProto *map = m->item->node;

@@ -381,7 +381,7 @@ static void push_direction(recurrent *r, bool backwards, char **y, char **y_h, c
     *y_c = cell ? push_node(r, "Reshape", scan->output[1], push_ints(r, one, 3)) : NULL;
 }
 
-/* Where step t is before the end of row n. */
+/* Condition that step t comes before the end of row n. */
 static char *steps_that_count(recurrent *r, char *lengths)
 {
     const int64_t down[] = {-1, 1, 1};

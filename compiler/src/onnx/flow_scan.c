@@ -95,7 +95,7 @@ static char *push_concat(batched *s, char *a, char *b)
     return out;
 }
 
-/* What was gathered of a row, with zeros behind it until it is as long as `whole`. */
+/* Pads the gathered elements of a row with zeros to the length of `whole`. */
 static char *push_filled(batched *s, char *y, char *whole, char *length, int64_t type)
 {
     char *shape = push_node(s, "Shape", y, NULL);

@@ -174,7 +174,7 @@ vta_status vtac_flow_use(vtac_flow_builder *b, uint32_t i, vtac_value_id *out, v
     return VTA_OK;
 }
 
-/* Whether only the type of input i counts, not what it holds or how large it is. */
+/* True if the node uses only the type of input i, neither its elements nor its size. */
 bool vtac_flow_is_type_alone(const Onnx__NodeProto *node, size_t i)
 {
     return i == 1 && vtac_flow_is(node, "CastLike");

@@ -345,7 +345,7 @@ static int64_t lowest_bits(vtac_dtype dtype)
                                          : 0;
 }
 
-/* What stands in the padding: a kind of vta_flow_window's, and its word. */
+/* Writes the contents of the padding: a kind of vta_flow_window's, and its word. */
 static vta_status put_padding(vtac_flow_builder *b, const sliding *s, vta_vec *words, vta_diag *diag)
 {
     const vtac_flow_value *x = vtac_flow_input(b, s->item, 0);

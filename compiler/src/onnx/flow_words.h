@@ -46,12 +46,12 @@ char *vtac_words_name(const vtac_words *w, const char *word); /* NULL: none */
 int64_t vtac_words_int(const vtac_words *w, const char *name, int64_t otherwise);
 double vtac_words_float(const vtac_words *w, const char *name, double otherwise);
 
-/* Whether an attribute is this text; the opset; the one integer of an input that the model has. */
+/* True if an attribute is this text; the opset; the one integer of an input that the model has. */
 bool vtac_words_is(const vtac_words *w, const char *name, const char *text);
 int64_t vtac_words_opset(const vtac_words *w);
 bool vtac_words_constant(const vtac_words *w, size_t input, int64_t *out);
 
-/* How many axes an input has, or is declared with; -1: nobody says. */
+/* Number of axes of an input, known or declared; -1: unknown. */
 int vtac_words_rank(const vtac_words *w, size_t input);
 vtac_dtype vtac_words_dtype(const vtac_words *w, size_t input);
 int64_t vtac_words_onnx_type(vtac_dtype dtype); /* ONNX's number of a float's type */

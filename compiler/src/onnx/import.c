@@ -381,7 +381,7 @@ static vta_status check_opsets(const Onnx__ModelProto *model, const vtac_import_
     return VTA_OK;
 }
 
-/* Whether the caller asks for sizes that are known only at run time. */
+/* True if the caller asks for sizes that are known only at run time. */
 static bool leaves_sizes_open(const vtac_import_options *options)
 {
     bool open = options != NULL && options->dynamic;
@@ -393,7 +393,7 @@ static bool leaves_sizes_open(const vtac_import_options *options)
     return open;
 }
 
-/* Whether an operator's name begins so. */
+/* True if an operator's name begins with `name`. */
 static bool has_node(Onnx__NodeProto *const *nodes, size_t count, const char *name)
 {
     bool found = false;
@@ -403,7 +403,7 @@ static bool has_node(Onnx__NodeProto *const *nodes, size_t count, const char *na
     return found;
 }
 
-/* Whether a node of the model is control flow, or has a sequence. */
+/* True if a node of the model is control flow, or has a sequence. */
 static bool needs_flow(Onnx__NodeProto *const *nodes, size_t count)
 {
     static const char *const marks[] = {"If",     "Loop", "Scan", "Sequence", "Optional", "SplitToSequence",
@@ -415,7 +415,7 @@ static bool needs_flow(Onnx__NodeProto *const *nodes, size_t count)
     return found;
 }
 
-/* Whether an input is a sequence, texts, or may be absent: only the second way takes these. */
+/* True if an input is a sequence, texts, or may be absent: only the import with flow takes these. */
 static bool takes_parcels(const Onnx__GraphProto *graph)
 {
     bool takes = false;

@@ -49,8 +49,7 @@ typedef struct vtac_draft {
 
 enum { VTAC_NEWEST_OPSET = 28, VTAC_MAX_INPUTS = 1024, VTAC_MAX_ATTRS = 64, VTAC_MAX_DEPTH = 32 };
 
-/* Where a list of nodes is being imported: the opsets that hold there, its names, and the call that led to
- * it. */
+/* Context in which a list of nodes is imported: opsets, names, and the call that led to it. */
 typedef struct vtac_import_place {
     vtac_scope *scope;
     Onnx__OperatorSetIdProto *const *opsets;

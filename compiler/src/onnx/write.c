@@ -94,7 +94,7 @@ static Onnx__TensorProto *tensor_of(onnx_writer *w, const vtac_tensor *from, con
     return to;
 }
 
-/* What declares a graph input or output. */
+/* Declaration of a graph input or output. */
 static Onnx__ValueInfoProto *declare_value(onnx_writer *w, const vtac_value *value)
 {
     Onnx__ValueInfoProto *info = alloc_items(w, 1, sizeof *info);
