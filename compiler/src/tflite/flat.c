@@ -58,7 +58,7 @@ static vtac_flat_table table_at(vtac_flat *f, size_t at)
     return t;
 }
 
-/* Where a field of `width` bytes lies; 0: it is absent. */
+/* Place of a field of `width` bytes; 0: the field is absent. */
 static size_t field_at(vtac_flat *f, vtac_flat_table t, uint32_t field, uint32_t width)
 {
     if (t.at == 0 || field >= t.fields) {
@@ -76,7 +76,7 @@ static size_t field_at(vtac_flat *f, vtac_flat_table t, uint32_t field, uint32_t
     return t.at + offset;
 }
 
-/* What the offset at `at` leads to; 0: nowhere. */
+/* Target of the offset at `at`; 0: none. */
 static size_t follow_offset(vtac_flat *f, size_t at)
 {
     if (at == 0 || !is_inside(f, at, 4)) {

@@ -43,7 +43,7 @@ static bool read_uint(const flex *f, size_t at, uint64_t width, uint64_t *out)
     return true;
 }
 
-/* Where an offset that stands at `at` leads. */
+/* Target of the offset at `at`; false: it leads out of the buffer. */
 static bool follow_offset(const flex *f, size_t at, uint64_t width, size_t *to)
 {
     uint64_t back;
@@ -87,7 +87,7 @@ static bool is_key(const flex *f, size_t at, const char *key)
     return at <= f->size && length <= f->size - at && memcmp(f->bytes + at, key, length) == 0;
 }
 
-/* Where a value lies: its place, how wide its parent's values are, and its packed type. */
+/* Location of a value: its place, the width of its parent's values, and its packed type. */
 typedef struct found {
     size_t at;
     uint64_t width;

@@ -52,7 +52,7 @@ uint32_t vtac_tflite_axis(uint32_t axis, uint32_t rank, bool planes);
 /* An axis that may be counted from the end. */
 uint32_t vtac_tflite_wrap(vtac_tflite *im, int64_t axis, uint32_t rank);
 
-/* Whether the contents of input i are known. */
+/* True if the contents of input i are known. */
 bool vtac_tflite_known(vtac_tflite *im, uint32_t i);
 /* The contents of input i, which must be known: integers, at most `max`. */
 uint32_t vtac_tflite_known_ints(vtac_tflite *im, uint32_t i, const char *what, int64_t *out, uint32_t max);
@@ -82,7 +82,7 @@ vtac_id vtac_tflite_rescale_wide(vtac_tflite *im, vtac_id sum, const vtac_tfl_sc
                                  int64_t axis);
 /* An int32 plus the zero point, within the activation, as the tensor's type. */
 vtac_id vtac_tflite_store(vtac_tflite *im, vtac_id x, const vtac_tflite_tensor *to, int activation);
-/* What an activation leaves of a quantized tensor's range. */
+/* Range of a quantized tensor after an activation. */
 void vtac_tflite_activation_range(vtac_tflite *im, const vtac_tflite_tensor *t, int activation, int64_t *low,
                                   int64_t *high);
 /* The activation on a value that has the output's type. */
@@ -99,8 +99,8 @@ vtac_id vtac_tflite_look_up(vtac_tflite *im, vtac_id x, vtac_dtype dtype, const 
                             int64_t first);
 /* A line for whoever asked for notes. */
 __attribute__((format(printf, 2, 3))) void vtac_tflite_note(const vtac_tflite *im, const char *fmt, ...);
-/* What is kept from run to run: `start` in the first one, and from then on what *now was when the last one
- * ended. `start` alone where runs keep nothing. */
+/* Value that is kept from run to run: `start` in the first run, later the last value of *now in the run
+ * before. `start` alone where runs keep nothing. */
 vtac_id vtac_tflite_state_of(vtac_tflite *im, const char *name, vtac_id start, vtac_id *now);
 /* Input i is a state of the operator, which leaves it like this; any shape of as many elements. */
 void vtac_tflite_leave(vtac_tflite *im, uint32_t i, vtac_id value);

@@ -55,7 +55,7 @@ static void collect_missing(missing *all, const vtac_tflite_graph *graph)
     }
 }
 
-/* How many of the operator's first options are numbers of graphs that it calls. */
+/* Number of the operator's first options that name graphs which it calls. */
 static uint32_t graphs_of(const vtac_tflite_op *op)
 {
     vtac_tflite_import_fn *const import = op->kind != NULL ? op->kind->import : NULL;

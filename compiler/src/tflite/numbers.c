@@ -103,7 +103,7 @@ vtac_id vtac_tflite_rescale_wide(vtac_tflite *im, vtac_id sum, const vtac_tfl_sc
     return vtac_make_cast(m, vtac_make_clip(m, y, INT32_MIN / 2, INT32_MAX / 2), VTAC_I32);
 }
 
-/* Whether a tensor that is to hold integers of a scale has one. */
+/* Checks that a tensor of scaled integers has a scale. */
 static bool has_scale(vtac_tflite *im, const vtac_tflite_tensor *t)
 {
     if (t->scale_count == 0) {

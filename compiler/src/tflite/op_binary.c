@@ -7,7 +7,7 @@
 
 #include "operators.h"
 
-/* Whether an operand of this type lies over planes of rank 4 once its channels are moved, too. */
+/* True if an operand of this type broadcasts over planes of rank 4 once its channels are moved, too. */
 static bool fits_planes(const vtac_type *type)
 {
     return type->rank == 4 || type->rank == 1 || type->rank == 0;

@@ -20,7 +20,7 @@ typedef struct vtac_tflite_variable {
     bool fresh;    /* `value` was assigned before the first run */
 } vtac_tflite_variable;
 
-/* What a graph is called with and what it gives. */
+/* Argument or result of a called graph. */
 typedef struct argument {
     vtac_id plain, planes;
     uint32_t handle;
@@ -174,7 +174,7 @@ static bool save_variables(vtac_tflite *im, vtac_id **values)
     return im->maker.status == VTA_OK;
 }
 
-/* What variables are goes to `after`; they become what they were. */
+/* Stores the variables in `after` and restores them from `before`. */
 static void swap_variables(vtac_tflite *im, vtac_id *after, const vtac_id *before)
 {
     for (uint32_t i = 0; i < im->variable_count; i++) {
@@ -303,7 +303,7 @@ static vtac_tflite_variable *variable_of(vtac_tflite *im)
     return &im->variables[t->handle - 1];
 }
 
-/* What it is now: before it was assigned in this run, what the last run left. */
+/* Current value of a variable: before its first assignment in this run, the value from the last run. */
 static vtac_id value_of_variable(vtac_tflite *im, vtac_tflite_variable *v)
 {
     if (v->fresh && !im->once) {

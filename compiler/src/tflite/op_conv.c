@@ -17,7 +17,7 @@ typedef struct conv_window {
     int padding, activation;
 } conv_window;
 
-/* What a window of TensorFlow's needs around an input of `size` so that it fits ceil(size / stride) times. */
+/* Padding of TensorFlow's around an input of `size` so that the window fits ceil(size / stride) times. */
 static void pad_axis(const conv_window *w, int axis, int64_t size, int64_t *before, int64_t *after)
 {
     const int64_t reach = (w->kernel[axis] - 1) * w->dilation[axis] + 1;

@@ -148,7 +148,7 @@ static vtac_id gather_rows(vtac_tflite *im, vtac_id x, vtac_id rows)
     return vtac_make2(&im->maker, VTAC_OP_GATHER, x, rows);
 }
 
-/* What is written: which anchor, class and score for each detection, `each` of them for a box. */
+/* Writes the outputs: anchor, class and score of each detection, `each` of them for a box. */
 static void write_detections(vtac_tflite *im, const detection *d, vtac_id there, vtac_id anchor,
                              vtac_id class, vtac_id score, int64_t each)
 {

@@ -45,7 +45,7 @@ static int32_t inverse_32(int32_t a)
     return saturate_32((int64_t)x * 2);
 }
 
-/* How many bits |v| has; v is not 0. */
+/* Number of bits of |v|; v is not 0. */
 static int bits_of(int32_t v)
 {
     int bits = 0;
@@ -75,7 +75,7 @@ static int64_t divide_scaled(int32_t a, int32_t b, vtac_tfl_scale scale)
                      : divide_by_power(y, shift < -62 ? 62 : -shift);
 }
 
-/* What is divided by zero goes to an end of the range, as its sign says. */
+/* Divides bytes. A division by zero gives an end of the range, by the dividend's sign. */
 vtac_id vtac_tflite_divide_bytes(vtac_tflite *im, vtac_id a, vtac_id b, int activation)
 {
     vtac_import_builder *m = &im->maker;

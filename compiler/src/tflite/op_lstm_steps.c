@@ -12,7 +12,7 @@
 
 enum { MAX_STEPS = 1 << 10, WORD = 15 };
 
-/* What the steps need again and again. */
+/* Values that all steps share. */
 typedef struct plan {
     const vtac_tflite_lstm *l;
     uint32_t first, gates;         /* gates that there are: first, first + 1, … */
@@ -60,7 +60,7 @@ static vtac_id column_scales(const plan *p, uint32_t from)
                                     scales);
 }
 
-/* What a gate's sums of integers are in units of: the file says it where they are normalized. */
+/* Unit of a gate's integer sums: the file gives it where they are normalized. */
 static float unit_of(const vtac_tflite_lstm *l, uint32_t gate)
 {
     const vtac_tflite_op *op = l->im->op;

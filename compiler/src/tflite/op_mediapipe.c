@@ -158,7 +158,7 @@ void vtac_tflite_import_max_pool_argmax(vtac_tflite *im)
     vtac_tflite_set(im, 1, window_places(im, &w, made[1], &x, out));
 }
 
-/* Where each number goes in the output and one place more, for those that fall beside it. */
+/* Output place of each number, and one place more for numbers that fall beside the output. */
 static vtac_id target_places(vtac_tflite *im, const pool_window *w, const vtac_type *x, const int64_t *out)
 {
     vtac_import_builder *m = &im->maker;
@@ -272,7 +272,7 @@ void vtac_tflite_import_transform_landmarks(vtac_tflite *im)
     vtac_tflite_set(im, 0, vtac_make_reshape(m, y, x.dim, 3));
 }
 
-/* What lies at rows and columns (int64, [n][1]) of an image [h * w][c], inside which they are moved. */
+/* Pixels of an image [h * w][c] at rows and columns (int64, [n][1]), which are clamped into the image. */
 static vtac_id corner_pixels(vtac_tflite *im, vtac_id image, const vtac_type *x, const vtac_id at[2],
                              int64_t down, int64_t right)
 {
@@ -335,7 +335,7 @@ static vtac_id pixel_middles(vtac_tflite *im, uint32_t axis, int64_t size)
         room == NULL ? 0 : vtac_make_borrowed(&im->maker, &(vtac_type){VTAC_F32, 1, {size}}, room), dims, 2);
 }
 
-/* Where the middles of the result's pixels come from, in pixels of the image: [h * w][2]. */
+/* Source points of the result's pixel middles, in pixels of the image: [h * w][2]. */
 static vtac_id seen_points(vtac_tflite *im, const int64_t size[2], vtac_id rotation, vtac_id shift)
 {
     vtac_import_builder *m = &im->maker;

@@ -18,8 +18,8 @@ static double inverse_curve(double x)
     return 1.0 / (1.0 + x);
 }
 
-/* What a curve is at all 16-bit numbers: from the ends of its pieces, moved by half of what the middle is
- * off. */
+/* Table of a curve at all 16-bit numbers: linear between the ends of its pieces, moved by half of the error
+ * in the middle. */
 static vtac_id curve_table(vtac_tflite *im, curve_fn *fn, double from, double to)
 {
     const double step = (to - from) / PIECES;
@@ -57,7 +57,7 @@ static vtac_id power_of(vtac_tflite *im, vtac_id bits)
     return vtac_tflite_look_up(im, bits, VTAC_I64, powers, 32, 0);
 }
 
-/* How many bits a positive sum below 2^31 has. */
+/* Number of bits of a positive sum below 2^31. */
 static vtac_id bits_of(vtac_tflite *im, vtac_id sum)
 {
     vtac_import_builder *m = &im->maker;

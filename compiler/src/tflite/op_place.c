@@ -66,7 +66,7 @@ void vtac_tflite_import_segment_sum(vtac_tflite *im)
     vtac_tflite_set(im, 0, vtac_make(m, VTAC_OP_SCATTER_ND, in, 3, &add, 1));
 }
 
-/* Where a matrix has its diagonal. */
+/* Mask of a matrix's diagonal. */
 static vtac_id diagonal_mask(vtac_tflite *im, int64_t rows, int64_t columns)
 {
     const vtac_type type = {VTAC_BOOL, 2, {rows, columns}};
@@ -169,7 +169,7 @@ void vtac_tflite_import_atan2(vtac_tflite *im)
 
 /* ---- segments in any order: x, numbers of segments, how many there are */
 
-/* What a segment without rows holds. */
+/* Fills a segment without rows with its operator's neutral element. */
 static void segment_start(vtac_op op, vtac_dtype d, void *room, int64_t count)
 {
     const bool f = d == VTAC_F32;

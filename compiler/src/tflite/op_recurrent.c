@@ -9,7 +9,7 @@
 
 #include "recurrent.h"
 
-/* Where the parts are in UNIDIRECTIONAL_SEQUENCE_LSTM and LSTM; */
+/* Places of the parts in UNIDIRECTIONAL_SEQUENCE_LSTM and LSTM; */
 static const vtac_tflite_lstm_places forward_places = {1, 5, 9, 12, 16, 18, 19, 20};
 /* in BIDIRECTIONAL_SEQUENCE_LSTM, the other way, which has its auxiliary inputs behind all. */
 static const vtac_tflite_lstm_places two_directions[] = {{1, 5, 9, 12, 16, 35, 36, LSTM_ABSENT},

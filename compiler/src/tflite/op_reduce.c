@@ -81,8 +81,8 @@ static vtac_id by_floats(vtac_tflite *im, vtac_id sum, int64_t count, bool is_me
     return vtac_make_cast(m, y, out->type.dtype); /* sums wrap */
 }
 
-/* Whether the axes are 1 and 2, counted from the front: TensorFlow Lite has a rule of its own for these
- * alone. */
+/* True if the axes are 1 and 2, counted from the front: TensorFlow Lite has a rule of its own
+ * for these alone. */
 static bool names_plane(vtac_tflite *im)
 {
     int64_t given[2 * VTAC_MAX_RANK];

@@ -63,7 +63,7 @@ static void plan_integers(const resize *r, int a, axis_plan *p)
     }
 }
 
-/* Whether all weights are small fractions of a power of two. Then the floats that TensorFlow Lite computes
+/* True if all weights are small fractions of a power of two. Then the floats that TensorFlow Lite computes
  * with lose no bit, and integers in units of 2^-10 give the same sums. */
 static bool in_units(const axis_plan *p, int64_t count)
 {

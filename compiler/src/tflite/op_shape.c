@@ -7,8 +7,8 @@
 
 #include "operators.h"
 
-/* What moves numbers moves integers: TensorFlow Lite asks for no scales here. Borders hold the output's zero
- * point. */
+/* Border of a padded tensor: the output's zero point. Operators that move numbers also move integers;
+ * TensorFlow Lite asks for no scales here. */
 static vtac_id border_value(vtac_tflite *im)
 {
     const vtac_tflite_tensor *out = vtac_tflite_out(im, 0);

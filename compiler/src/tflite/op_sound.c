@@ -110,7 +110,7 @@ static double mel_of(double frequency)
     return 1127.0 * log1p(frequency / 700.0);
 }
 
-/* Where band k begins: it rises to k + 1 and falls to k + 2. */
+/* Lower edge of band k: the band rises to edge k + 1 and falls to edge k + 2. */
 static double band_edge(const void *context, int64_t row, int64_t k)
 {
     const bands *b = context;
@@ -142,7 +142,7 @@ static vtac_id is_below(vtac_tflite *im, vtac_id a, vtac_id b)
     return vtac_make_cast(&im->maker, vtac_make2(&im->maker, VTAC_OP_LESS, a, b), VTAC_F64);
 }
 
-/* How much of each of n frequencies belongs to each band, [n][bands], for `step` Hz from one to the next. */
+/* Share of each of n frequencies in each band, [n][bands], for `step` Hz from one frequency to the next. */
 static vtac_id band_shares(vtac_tflite *im, const bands *b, vtac_id step, int64_t n, double low, double high)
 {
     vtac_import_builder *m = &im->maker;

@@ -9,7 +9,7 @@
 enum { MAX_WINDOW = 1 << 12, MAX_APART = 1 << 16, MAX_KNOWN = 1 << 26 };
 static const int64_t max = INT64_C(1) << 34;
 
-/* Whether so much work is not too much; what is known is done while the model is read. */
+/* Checks that the work is not too much: known operands are computed while the model is read. */
 static bool can_do(vtac_tflite *im, double work)
 {
     const bool good = work <= (double)(vtac_tflite_known(im, 0) ? MAX_KNOWN : max);

@@ -135,7 +135,7 @@ void vtac_tflite_rest_unique(vtac_tflite *im)
     }
 }
 
-/* Whether the operator gets a list whose length the run finds. */
+/* True if the operator gets a list whose length only the run finds. */
 bool vtac_tflite_takes_rest(const vtac_tflite *im)
 {
     for (uint32_t i = 0; i < im->op->input_count; i++) {
