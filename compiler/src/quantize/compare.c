@@ -47,8 +47,8 @@ static double noise_deviation(const power *p)
     return p->noise > 0.0 ? sqrt(p->noise / p->count) / (p->high - p->low) : 0.0;
 }
 
-/* Where the scores of one decision stand: `count` of them, `step` elements apart. Other decisions begin at
- * each of `step` elements in a row, and again behind the last score of those. */
+/* Scores of one decision: `count` of them, `step` elements apart. Further decisions begin at each of `step`
+ * neighbouring elements, and again behind the last score of those. */
 typedef struct scores {
     size_t count, step;
 } scores;
@@ -92,7 +92,7 @@ static void add_decision(const vtac_quant_comparison *c, vtac_quantize_report *r
     report->agreed += chosen == meant;
 }
 
-/* What a classifier, or each place of a map, decides by the first output. */
+/* Compares the decisions of a classifier, or of each place of a map, by the first output. */
 static void add_decisions(const vtac_quant_comparison *c, vtac_quantize_report *report, const vtac_type *type,
                           const float *is, const float *should)
 {

@@ -21,8 +21,8 @@ enum { TRIED = 3 }; /* samples of each range */
 
 #define AS_GOOD 0.05 /* in bits */
 
-/* What models are trained on: 0 … 1, -1 … 1, normalized by mean and deviation, features of sound, bytes with
- * and without their mean. Ordered by size. */
+/* Input ranges that models are usually trained on, ordered by size: 0 … 1, -1 … 1, normalized by mean and
+ * deviation, features of sound, bytes with and without their mean. */
 static const vtac_sample_range usual[] = {{0.0, 1.0},    {-1.0, 1.0},     {-2.5, 2.5}, {-8.0, 8.0},
                                           {-32.0, 32.0}, {-128.0, 128.0}, {0.0, 255.0}};
 enum { USUAL = sizeof usual / sizeof usual[0] };

@@ -40,7 +40,7 @@ static vta_status widen_constant(vtac_graph *graph, vtac_value *value, vta_diag 
     return VTA_OK;
 }
 
-/* What a node says of types, and what it makes of the new ones. */
+/* Widens the types that a node's attributes name and those of its outputs. */
 static vta_status widen_node(vtac_graph *graph, vtac_node_id id, vta_diag *diag)
 {
     const vtac_node *node = &graph->nodes[id];

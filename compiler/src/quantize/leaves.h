@@ -10,7 +10,7 @@
 
 #include "vta/status.h"
 
-/* Where the elements of a picture are: element (c, y, x) at c·step[0] + y·step[1] + x·step[2]. */
+/* Strides of a picture's elements: element (c, y, x) is at c·step[0] + y·step[1] + x·step[2]. */
 typedef struct vtac_quant_picture {
     float *data;
     int64_t channels, height, width;

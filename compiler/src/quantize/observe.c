@@ -216,7 +216,7 @@ vta_status vtac_quant_observe(vtac_quant_observer *o, const vtac_samples *sample
     return VTA_OK;
 }
 
-/* What a node's results cannot exceed. */
+/* Range that a node's results cannot exceed. */
 static vtac_quant_range bounds_of(const vtac_graph *g, vtac_node_id id)
 {
     const vtac_node *node = &g->nodes[id];

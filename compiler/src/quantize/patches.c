@@ -149,7 +149,8 @@ static uint64_t place_of(const vtac_quant_patches *p, uint32_t samples, uint32_t
     return (((uint64_t)at << 16 | off) * (p->positions * samples) / p->count) >> 16;
 }
 
-/* Where tap number `tap` of the output at `to` finds its input within a channel; -1: beyond the edge. */
+/* Offset within a channel of the input that tap number `tap` of the output at `to` reads; -1:
+ * beyond the edge. */
 static int64_t offset_of(const vtac_quant_patches *p, const int64_t *to, int64_t tap)
 {
     int64_t offset = 0;

@@ -27,7 +27,7 @@ typedef struct vtac_quant_patches {
     uint32_t taken;     /* columns that are filled */
 } vtac_quant_patches;
 
-/* How many columns of which inputs there will be for a product; `outputs` channels are computed from them. */
+/* Plans the columns of inputs for a product; `outputs` channels are computed from them. */
 void vtac_quant_patches_plan(const vtac_quant_plan *plan, vtac_node_id product, uint32_t samples,
                              vtac_quant_patches *out);
 

@@ -144,7 +144,7 @@ static bool is_small(const vtac_quant_plan *plan, const vtac_node *node)
     return y * (double)vtac_type_elements(&w->type) / (double)w->type.dim[axis] < MIN_PRODUCTS * (x + y);
 }
 
-/* Whether a node could be quantized at all. */
+/* True if a node could be quantized at all. */
 static bool is_eligible(const vtac_quant_plan *plan, vtac_node_id id)
 {
     const vtac_graph *g = plan->graph;
@@ -220,7 +220,8 @@ static void trim_island(const vtac_graph *graph, vtac_island *is)
     }
 }
 
-/* Whether something that can take 8-bit numbers reads what an island makes: for the others it stays float. */
+/* True if a reader of the island's results can take 8-bit numbers: for all other readers the
+ * results stay floats. */
 static bool feeds_integers(const vtac_quant_plan *plan, const vtac_island *is)
 {
     const vtac_graph *g = plan->graph;
@@ -271,7 +272,7 @@ static vta_status find_islands(const vtac_quant_plan *plan, vta_diag *diag)
     return VTA_OK;
 }
 
-/* Whether it follows an active node, or only moves elements in front of one. */
+/* True if a node follows an active node, or only moves elements in front of one. */
 static bool beside_active(const vtac_quant_plan *plan, const vtac_node *node)
 {
     const vtac_graph *g = plan->graph;

@@ -62,10 +62,10 @@ bool vtac_quant_is_inside(const vtac_quant_plan *plan, vtac_node_id id);
 /* Makes active nodes float again whose 8-bit results nothing would read. */
 void vtac_quant_move_border(const vtac_quant_plan *plan);
 
-/* Whether its operator is that of a product; with constant weights, it is one. */
+/* True if the operator is that of a product; with constant weights, the node is a product. */
 bool vtac_quant_may_be_product(const vtac_node *node);
 
-/* Whether the operator is Conv, Gemm or MatMul with weights known at compile time; *axis is that of the
+/* True if the operator is Conv, Gemm or MatMul with weights known at compile time; *axis is that of the
  * output channels in the weights. */
 bool vtac_quant_is_product(const vtac_graph *graph, const vtac_node *node, uint32_t *axis);
 

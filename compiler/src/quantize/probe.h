@@ -17,8 +17,7 @@ void vtac_quant_probe_close(vtac_quant_probe *probe);
 vta_status vtac_quant_probe_run(vtac_quant_probe *probe, const vtac_samples *samples, uint32_t sample,
                                 vta_diag *diag);
 
-/* What value `i` of those asked for was in the last run; for graph outputs, the index is that of the output.
- */
+/* Contents of requested value `i` in the last run; for graph outputs, the index is that of the output. */
 const float *vtac_quant_probe_value(const vtac_quant_probe *probe, uint32_t i);
 const float *vtac_quant_probe_output(const vtac_quant_probe *probe, uint32_t i);
 

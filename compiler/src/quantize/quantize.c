@@ -328,7 +328,7 @@ static vta_status fail_nothing(vta_diag *diag)
                     "weights; a model of integers is compiled as it is");
 }
 
-/* What to do once there are samples. */
+/* Quantizes the graph by its samples. */
 static vta_status convert_graph(quantize_job *j, const vtac_samples *samples, const vtac_samples *made_up,
                                 vtac_quantize_report *report, vta_diag *diag)
 {
@@ -366,7 +366,7 @@ static vta_status run_job(quantize_job *j, const vtac_samples *samples, vtac_qua
     return vtac_quant_restore(j->graph, &borders, diag);
 }
 
-/* Whether one of a node's results is a number of 8 bits. */
+/* True if one of a node's results has 8 bits. */
 static bool makes_bytes(const vtac_graph *graph, const vtac_node *node)
 {
     bool bytes = false;

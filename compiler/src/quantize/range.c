@@ -78,8 +78,8 @@ static double squared_error(const uint64_t *bins, bin_range p)
     return sum;
 }
 
-/* How far the distribution of the values is from that of their levels, where each level's mass is spread over
- * those of its bins that hold something. What is cut counts as all but impossible. */
+/* Divergence of the values' distribution from that of their levels, where each level's mass is spread over
+ * those of its bins that hold something. Values that are cut off count as all but impossible. */
 static double part_divergence(const uint64_t *bins, bin_range p)
 {
     const double impossible = 1e-9;

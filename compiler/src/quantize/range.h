@@ -9,7 +9,7 @@
 
 enum { QUANT_BINS = 2048 };
 
-/* What is smaller is 0: products of two scales must be floats, too. */
+/* Lower bound of scales; smaller ones are 0: products of two scales must be floats, too. */
 #define QUANT_MIN_SCALE 1e-12F
 
 /* Values of one group. `low` and `high` hold 0 as well. */

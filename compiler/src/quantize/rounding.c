@@ -69,7 +69,7 @@ static double error_of(const rounded_channel *c)
     return dot_product(c->off, c->off, c->room);
 }
 
-/* Where a weight could go instead: the other integer beside it; itself where there is none. */
+/* Other integer beside a weight; the weight's own integer where there is none. */
 static int8_t other_of(const rounded_channel *c, int64_t k)
 {
     const int8_t is = c->chosen[k];
@@ -119,7 +119,7 @@ static void tune_channel(const rounded_channel *c, int8_t *nearest, double *befo
     }
 }
 
-/* What the bias takes out is no error. */
+/* Subtracts the means: the bias corrects them, so they are no error. */
 static void take_out_means(const vtac_quant_patches *p, const double *mean)
 {
     for (int64_t row = 0; row < p->channels * p->taps; row++) {
@@ -130,7 +130,7 @@ static void take_out_means(const vtac_quant_patches *p, const double *mean)
     }
 }
 
-/* Where a weight of an output channel stands. */
+/* Place of a weight of an output channel. */
 static int64_t place_of(const vtac_quant_product *p, int64_t output, int64_t terms, int64_t taps, int64_t k)
 {
     return p->axis == 0 ? output * terms + k : (k / taps * p->channels + output) * taps + k % taps;

@@ -17,7 +17,7 @@
 
 enum { MAX_WEIGHT = 127 };
 
-/* Where a weight stands: its channel of the output. */
+/* Number of elements between two output channels of the weights. */
 static int64_t inner_of(const vtac_type *type, uint32_t axis)
 {
     int64_t inner = 1;
