@@ -28,7 +28,7 @@ typedef enum vtac_placement_kind {
     VTAC_PLACE_VANISHED     /* it only renamed what a layer reads */
 } vtac_placement_kind;
 
-/* Where a node of the graph, as it was given, runs. */
+/* Device of a node of the graph, as the graph was given. */
 typedef struct vtac_placement {
     vtac_placement_kind kind;
     uint32_t region, layer;
