@@ -1,28 +1,31 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# fuzz.sh SECONDS [TARGET]
+# fuzz.sh SECONDS [TARGET], or fuzz.sh TARGET|all SECONDS
 #
-# Builds the libFuzzer programs into build/fuzz (clang, address and undefined-behaviour sanitizers) and runs each, or TARGET
-# alone, for SECONDS. Inputs that reach new code are kept in build/fuzz/corpus; a finding ends the run with status 1
+# Builds the libFuzzer programs into build/fuzz (clang, address and undefined-behaviour sanitizers) and runs each in turn, or
+# TARGET alone, for SECONDS. Inputs that reach new code are kept in build/fuzz/corpus; a finding ends the run with status 1
 # and lies in build/fuzz/findings. To repeat one:  build/fuzz/bin/test_fuzz_TARGET FILE
 set -eu
 export LC_ALL=C.UTF-8 # ranges, orders and decimal points are those of no country
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
 build=${VTA_FUZZ_BUILD:-$root/build/fuzz}
-all='config assembler container program graph importer tflite darknet keras artifact agent client'
+all='config assembler container program graph importer tflite darknet keras artifact agent client readers'
 
 usage() {
-    echo "usage: fuzz.sh SECONDS [TARGET]   targets: $all" >&2
+    echo "usage: fuzz.sh SECONDS [TARGET] | TARGET|all SECONDS   targets: $all" >&2
     exit 2
 }
 
 if [ $# -lt 1 ] || [ $# -gt 2 ]; then
     usage
 fi
-seconds=$1
-targets=${2:-$all}
+case $1 in
+*[!0-9]*) [ $# = 2 ] || usage; targets=$1 seconds=$2 ;;
+*) seconds=$1 targets=${2:-all} ;;
+esac
+[ "$targets" != all ] || targets=$all
 case $seconds in '' | *[!0-9]*) usage ;; esac
 case " $all " in *" $targets "*) ;; *) usage ;; esac
 
@@ -36,6 +39,7 @@ for target in $targets; do
     importer) made=fuzz_seeds_made ;;
     tflite) made=fuzz_tflite_seeds_made ;;
     agent | client) made=fuzz_wire_seeds_made ;;
+    readers) made=fuzz_reader_seeds_made ;;
     esac
     # shellcheck disable=SC2086  # none or one
     ninja -C "$build" "fuzz_$target" "test_fuzz_$target" $made >"$build/build.log" || { cat "$build/build.log" >&2; exit 1; }
