@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A client with a hostile agent: replies of any content, in frames that are right. The first byte chooses
- * what the client wants: a device, a model, the doctor. Whatever comes, it ends, with success or with one
- * line.
+ * what the client wants: a device, a model, which is printed and saved as well, the doctor. Whatever comes,
+ * it ends, with success or with one line, and no character reaches the terminal that it would obey.
  */
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,10 +12,14 @@
 #include <unistd.h>
 
 #include "fuzz.h"
+#include "ground.h"
+#include "layers.h"
+#include "outputs.h"
 #include "temporary.h"
 #include "vta/doctor.h"
 #include "vta/model.h"
 #include "vta/remote.h"
+#include "vta/untrusted.h"
 #include "wire.h"
 
 static char path[TEMPORARY_PATH], uri[TEMPORARY_PATH + 64];
@@ -61,7 +66,7 @@ static void write_script(const uint8_t *data, size_t size)
     (void)close(file);
 }
 
-static void judge(vta_status status, const vta_diag *diag)
+static void check_outcome(vta_status status, const vta_diag *diag)
 {
     FUZZ_REQUIRE(status < VTA_STATUS_COUNT);
     FUZZ_REQUIRE((status == VTA_OK) == (diag->text[0] == '\0') && strchr(diag->text, '\n') == NULL);
@@ -76,10 +81,10 @@ static void use_memory(vta_device *device, vta_mem *mem)
     vta_device_flush(device, mem, 0, mem->size);
     const vta_launch launch = {.insn_addr = mem->addr, .insn_count = 4};
     vta_status status = vta_device_submit(device, &launch, &diag);
-    judge(status, &diag);
+    check_outcome(status, &diag);
     if (status == VTA_OK) {
         status = vta_device_wait(device, 1.0, &report, &diag);
-        judge(status, &diag);
+        check_outcome(status, &diag);
     }
     const uint64_t *account = vta_device_account(device, &insns);
     FUZZ_REQUIRE((account == NULL) == (insns == 0) && insns <= 4);
@@ -88,7 +93,7 @@ static void use_memory(vta_device *device, vta_mem *mem)
     }
     vta_device_invalidate(device, mem, 0, mem->size);
     diag = (vta_diag){0};
-    judge(vta_device_trouble(device, &diag), &diag);
+    check_outcome(vta_device_trouble(device, &diag), &diag);
 }
 
 static void want_device(void)
@@ -98,10 +103,10 @@ static void want_device(void)
     vta_mem mem;
     vta_diag diag = {0};
     vta_status status = vta_device_open(uri, NULL, &device, &diag);
-    judge(status, &diag);
+    check_outcome(status, &diag);
     if (status == VTA_OK) {
         status = vta_device_alloc(device, BYTES, &mem, &diag);
-        judge(status, &diag);
+        check_outcome(status, &diag);
         if (status == VTA_OK) {
             use_memory(device, &mem);
             vta_device_free(device, &mem);
@@ -110,22 +115,59 @@ static void want_device(void)
     }
 }
 
+/* The printed text holds no character that a terminal would obey, but for ends of lines and tabs. */
+static void check_answer(const vta_str *answer)
+{
+    FUZZ_REQUIRE(!answer->failed);
+    for (size_t at = 0, bytes; at < answer->size; at += bytes) {
+        uint32_t point;
+        bytes = vta_utf8_character(answer->text + at, answer->size - at, &point);
+        FUZZ_REQUIRE(bytes > 0 && (vta_is_plain(point) || point == '\n' || point == '\t'));
+    }
+}
+
+/* As `vtac run --top 3 --layers --output-dir FOLDER` does. */
+static void print_and_save(vta_model *model, bool json)
+{
+    char folder[TEMPORARY_PATH];
+    vta_diag diag = {0};
+    cli_ground ground = {.guest = true, .process = getpid()};
+    const cli_outputs how = {.top = 3, .json = json};
+    cli_stand_on(&ground);
+    cli_print_outputs(&how, model);
+    (json ? cli_layers_json : cli_layers_text)(model);
+    check_answer(&ground.answer);
+    cli_stand_on(NULL);
+    vta_str_free(&ground.answer);
+    vta_str_free(&ground.line);
+    FUZZ_REQUIRE(temporary_folder(folder));
+    check_outcome(cli_save_outputs(model, folder, "", &diag), &diag);
+    DIR *entries = opendir(folder);
+    for (struct dirent *entry = entries != NULL ? readdir(entries) : NULL; entry != NULL;
+         entry = readdir(entries)) {
+        (void)unlinkat(dirfd(entries), entry->d_name, 0);
+    }
+    FUZZ_REQUIRE(entries != NULL && closedir(entries) == 0 &&
+                 rmdir(folder) == 0); /* every file was in the folder */
+}
+
 static void want_model(void)
 {
     vta_model *model = NULL;
     vta_diag diag = {0};
     const vta_model_options options = {.device = uri};
     vta_status status = vta_model_load(path, &options, &model, &diag); /* any file will do */
-    judge(status, &diag);
+    check_outcome(status, &diag);
     if (status == VTA_OK) {
         const vta_step_profile *steps;
         uint32_t count;
         status = vta_model_profile(model, &steps, &count, &diag);
-        judge(status, &diag);
+        check_outcome(status, &diag);
         const vta_layer_profile *layers = vta_model_layers(model, &count);
         for (uint32_t i = 0; i < count; i++) {
             FUZZ_REQUIRE(layers[i].name != NULL && layers[i].bound != NULL);
         }
+        print_and_save(model, status == VTA_OK);
         vta_model_destroy(model);
     }
 }

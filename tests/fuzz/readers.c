@@ -58,7 +58,7 @@ static bool is_plain(const char *text, size_t size)
     return same;
 }
 
-static void judge(vta_status status, const vta_diag *diag)
+static void check_outcome(vta_status status, const vta_diag *diag)
 {
     FUZZ_REQUIRE(status < VTA_STATUS_COUNT && (status == VTA_OK) == (diag->text[0] == '\0'));
     FUZZ_REQUIRE(is_plain(diag->text, strlen(diag->text)));
@@ -74,7 +74,7 @@ static void read_lines(const uint8_t *data, size_t size)
     FUZZ_REQUIRE(copy != NULL);
     memcpy(copy, data, size);
     copy[size] = '\0';
-    judge(vta_lines_take("text", copy, size, &lines, &diag), &diag);
+    check_outcome(vta_lines_take("text", copy, size, &lines, &diag), &diag);
     size_t bytes = 0;
     for (size_t i = 0; i < lines.count; i++) {
         FUZZ_REQUIRE(strpbrk(lines.line[i], "\r\n") == NULL);
@@ -88,7 +88,7 @@ static void read_labels(const uint8_t *data, size_t size)
 {
     vta_diag diag = {0};
     cli_outputs outputs = {0};
-    judge(cli_read_labels(write_input(data, size, ".txt"), &outputs, &diag), &diag);
+    check_outcome(cli_read_labels(write_input(data, size, ".txt"), &outputs, &diag), &diag);
     cli_free_outputs(&outputs);
 }
 
@@ -96,7 +96,7 @@ static void read_records(const uint8_t *data, size_t size)
 {
     vta_diag diag = {0};
     vtac_records records = {0};
-    judge(vtac_records_read(write_input(data, size, ".log"), &records, &diag), &diag);
+    check_outcome(vtac_records_read(write_input(data, size, ".log"), &records, &diag), &diag);
     vtac_records_free(&records);
 }
 
@@ -105,7 +105,7 @@ static void read_suite(const uint8_t *data, size_t size)
     vta_diag diag = {0};
     cli_regress_suite suite;
     const vta_status status = cli_regress_suite_read(write_input(data, size, ".json"), &suite, &diag);
-    judge(status, &diag);
+    check_outcome(status, &diag);
     if (status == VTA_OK) {
         cli_regress_suite_free(&suite);
     }
@@ -116,7 +116,7 @@ static void read_space(const uint8_t *data, size_t size)
     vta_diag diag = {0};
     static vtac_space space;
     memset(&space, 0, sizeof space);
-    judge(vtac_space_read(write_input(data, size, ".json"), &space, &diag), &diag);
+    check_outcome(vtac_space_read(write_input(data, size, ".json"), &space, &diag), &diag);
 }
 
 /* ---- tensors */
@@ -136,7 +136,7 @@ static void parse_npy(const uint8_t *data, size_t size)
     vta_arena arena = {0};
     vtac_tensor tensor;
     const vta_status status = cli_parse_npy(data, size, &arena, &tensor, &diag);
-    judge(status, &diag);
+    check_outcome(status, &diag);
     if (status == VTA_OK) {
         use_tensor(&tensor);
     }
@@ -150,7 +150,7 @@ static void parse_npz(const uint8_t *data, size_t size)
     vtac_zip_member *members;
     uint32_t count = 0;
     const vta_status status = vtac_unzip(data, size, &arena, &members, &count, &diag);
-    judge(status, &diag);
+    check_outcome(status, &diag);
     for (uint32_t i = 0; status == VTA_OK && i < count && i < 16; i++) {
         parse_npy(members[i].bytes, members[i].size);
     }
@@ -163,7 +163,7 @@ static void read_pb(const uint8_t *data, size_t size)
     vta_arena arena = {0};
     vtac_tensor tensor;
     const vta_status status = cli_read_tensor(write_input(data, size, ".pb"), &arena, &tensor, &diag);
-    judge(status, &diag);
+    check_outcome(status, &diag);
     if (status == VTA_OK) {
         use_tensor(&tensor);
     }
@@ -180,16 +180,16 @@ static void print_parcel(const void *parcel, size_t size)
     vta_str_free(&text);
 }
 
-/* What can be saved can be read back, and is the same. */
+/* A parcel that can be saved can be read back. */
 static void save_parcel(const void *parcel, size_t size)
 {
     vta_diag diag = {0};
     vta_str back = {0};
     (void)write_input((const uint8_t *)"", 0, "");
     const vta_status status = cli_write_parcel(saved, parcel, size, &diag);
-    judge(status, &diag);
+    check_outcome(status, &diag);
     if (status == VTA_OK) {
-        judge(cli_read_parcel(saved, &back, &diag), &diag);
+        check_outcome(cli_read_parcel(saved, &back, &diag), &diag);
         vta_str_free(&back);
     }
 }
@@ -200,9 +200,9 @@ static void use_parcel(const uint8_t *data, size_t size)
     const size_t half = size / 16 * 8;
     print_parcel(data, size);
     save_parcel(data, size);
-    judge(cli_compare_parcels(data, size, data, size, 0.0, 0.0, &diag), &diag);
+    check_outcome(cli_compare_parcels(data, size, data, size, 0.0, 0.0, &diag), &diag);
     diag = (vta_diag){0};
-    judge(cli_compare_parcels(data, half, data + half, size - half, 0.0, 0.0, &diag), &diag);
+    check_outcome(cli_compare_parcels(data, half, data + half, size - half, 0.0, 0.0, &diag), &diag);
 }
 
 static void read_parcel(const uint8_t *data, size_t size)
@@ -212,15 +212,15 @@ static void read_parcel(const uint8_t *data, size_t size)
     vta_arena arena = {0};
     vtac_tensor scores;
     const vta_status status = cli_read_parcel(write_input(data, size, ".pb"), &parcel, &diag);
-    judge(status, &diag);
+    check_outcome(status, &diag);
     if (status == VTA_OK) {
         print_parcel(parcel.text, parcel.size);
-        judge(cli_compare_parcels(parcel.text, parcel.size, parcel.text, parcel.size, 0.0, 0.0, &diag),
-              &diag);
+        check_outcome(
+            cli_compare_parcels(parcel.text, parcel.size, parcel.text, parcel.size, 0.0, 0.0, &diag), &diag);
     }
     diag = (vta_diag){0};
     if (cli_is_map_list(data, size)) {
-        judge(cli_read_map_list(data, size, &arena, &scores, &diag), &diag);
+        check_outcome(cli_read_map_list(data, size, &arena, &scores, &diag), &diag);
     }
     vta_arena_free(&arena);
     vta_str_free(&parcel);
@@ -260,7 +260,7 @@ static void ask_agent(const uint8_t *data, size_t size)
     FUZZ_REQUIRE(vta_uri_option(uri, "check", &value, &length) == (expected != NULL));
     FUZZ_REQUIRE(expected == NULL || (strlen(expected) == length && memcmp(expected, value, length) == 0));
     const vta_status status = agent_takes(&a, uri, &diag);
-    judge(status, &diag);
+    check_outcome(status, &diag);
     FUZZ_REQUIRE(status != VTA_OK || expected == NULL || strcmp(expected, "1") == 0);
 }
 
