@@ -101,6 +101,12 @@ def containers(f):
     m.tensors[x][4].update({4: ("B", 2), 5: {0: ("i", 1), 1: ("i", -1), 2: ("i", 4)}})
     m.op(19, [x], [y])
     f.refused("scales of blocks", m.write([x], [y]), "tensor 'x': scales for blocks of numbers")
+    for scale in (0.0, -0.5, float("inf"), float("nan")):
+        for bad in ("x", "y"):
+            m = Model()
+            x, y = (m.tensor("int8", (1, 8), scale if name == bad else 0.5, 3, name=name) for name in ("x", "y"))
+            m.op(19, [x], [y])
+            f.refused("a scale of %g" % scale, m.write([x], [y]), "tensor '%s': scale 0 is %g; a scale must be finite and above 0" % (bad, scale))
     m = Model()
     x = m.tensor("int8", (1, 8), 0.5, 3, name="x")
     for kind in ("int64", "uint64"):

@@ -115,9 +115,15 @@ static vta_status read_quantization(vtac_tflite_model *m, vtac_flat_table t, vta
         scales[i] = vtac_flat_float_at(&m->flat, scale, i);
         zeros[i] =
             zero.count == 0 ? 0 : vtac_flat_int_at(&m->flat, zero, zero.count == scale.count ? i : 0, 8);
-        if (!(scales[i] >= 0.0F) || isinf(scales[i]) || zeros[i] < INT32_MIN || zeros[i] > INT32_MAX) {
-            return vta_fail(diag, VTA_INVALID, "tensor '%s': scale %g and zero point %lld are none", to->name,
-                            (double)scales[i], (long long)zeros[i]);
+        if (!(scales[i] > 0.0F) || isinf(scales[i])) {
+            return vta_fail(diag, VTA_INVALID,
+                            "tensor '%s': scale %u is %g; a scale must be finite and above 0", to->name, i,
+                            (double)scales[i]);
+        }
+        if (zeros[i] < INT32_MIN || zeros[i] > INT32_MAX) {
+            return vta_fail(diag, VTA_INVALID,
+                            "tensor '%s': zero point %u is %lld, which has more than 32 bits", to->name, i,
+                            (long long)zeros[i]);
         }
     }
     const int64_t axis = vtac_flat_int(&m->flat, q, QUANT_AXIS, 4, 0);
