@@ -278,6 +278,19 @@ d = json.load(open("whole/front.json"))
 most = d["most"]
 fits = [p["fps"] for p in d["shipped"] if all(p["area"][k] <= most[k] for k in ("lut", "dsp", "bram"))]
 assert len(fits) > 1 and max(p["fps"] for p in d["points"]) >= max(fits)'
+# However few configurations of the space are looked at, those that come with vtac and their neighbours are among them, each once.
+for limit in 1 20; do
+    vtac explore --models tiny_ad --limit $limit --jobs 1 -o few
+    exits 0
+    holds "nor with a limit of $limit" python3 -c 'import json, sys
+d = json.load(open("few/front.json"))
+most = d["most"]
+fits = [p["fps"] for p in d["shipped"] if all(p["area"][k] <= most[k] for k in ("lut", "dsp", "bram"))]
+assert len(fits) > 1 and max(p["fps"] for p in d["points"]) >= max(fits)
+assert d["space"] == int(sys.argv[1]) + d["around"] == d["illegal"] + d["too_large"] + d["candidates"] and d["around"] > 20, d["around"]
+built = [json.dumps({k: v for k, v in p["config"].items() if k not in ("NAME", "CLOCK_FROM")}, sort_keys=True) for p in d["points"]]
+assert len(built) == len(set(built)), sorted(built)' $limit
+done
 # Areas of the shipped ones are what `./run timing` found in their flat netlists, which the fit has not seen: fpga/README.md has them.
 vtac explore --models tiny_ad --part xczu3eg --fix LOG_BLOCK_IN=5 --fix LOG_BLOCK_OUT=5 --limit 60 --jobs 1 -o up
 exits 0

@@ -225,9 +225,9 @@ static void put_json(vta_str *out, const cli_explored *e)
     put_string(out, "bitstream", e->part->bitstream);
     put_string(out, "objective", vtac_objective_name(e->options->objective));
     vta_str_printf(out,
-                   ", \"space\": %" PRIu64 ", \"illegal\": %" PRIu64 ", \"too_large\": %" PRIu64
-                   ", \"candidates\": %u, \"timed\": %u, \"seconds\": %.3f",
-                   x->space, x->illegal, x->too_large, x->count, x->timed, e->seconds);
+                   ", \"space\": %" PRIu64 ", \"around\": %" PRIu64 ", \"illegal\": %" PRIu64
+                   ", \"too_large\": %" PRIu64 ", \"candidates\": %u, \"timed\": %u, \"seconds\": %.3f",
+                   x->space, x->around, x->illegal, x->too_large, x->count, x->timed, e->seconds);
     vta_str_printf(out, ", \"most\": {\"lut\": %.0f, \"dsp\": %.0f, \"bram\": %.0f}", e->part->lut_max,
                    e->part->dsp_max, e->part->bram_max);
     vta_str_printf(out,

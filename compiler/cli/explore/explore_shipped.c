@@ -51,9 +51,7 @@ vta_status cli_time_shipped(cli_explored *e, vta_diag *diag)
     for (uint32_t i = 0; i < count && e->shipped_count < EXPLORE_SHIPPED; i++) {
         vta_config config;
         VTA_TRY(vta_config_load(names[i], &config, diag));
-        /* small ones are for tests; those with a bus wider than the part's are for other parts */
-        if (config.log_block_in < 4 || config.log_block_out < 4 ||
-            (1U << config.log_bus_width) > e->part->max_bus_bits) {
+        if (!vtac_space_suits(e->part, &config)) {
             continue;
         }
         config.mem_shared = e->part->shared_mb_s;

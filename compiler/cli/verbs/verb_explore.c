@@ -282,10 +282,11 @@ static void print_text(const cli_explored *e)
     cli_table(columns, CELLS + 1 + e->networks->count, found + e->shipped_count, fill_row, e);
     cli_print("\n");
     cli_sentence(0,
-                 "%" PRIu64 " configurations on %s: %" PRIu64 " not legal, %" PRIu64
+                 "%" PRIu64 " configurations on %s, %" PRIu64
+                 " of them around those that come with vtac: %" PRIu64 " not legal, %" PRIu64
                  " too large, %u judged (%u timed) on %u networks in %.1f s",
-                 x->space, e->part->name, x->illegal, x->too_large, x->count, x->timed, e->networks->count,
-                 e->seconds);
+                 x->space, e->part->name, x->around, x->illegal, x->too_large, x->count, x->timed,
+                 e->networks->count, e->seconds);
     print_finalists(e);
     print_beside(e);
     cli_sentence(0, "parts: t tables, l loop-back, taps of a depthwise step");
@@ -450,7 +451,7 @@ static uint64_t hash_of_space(const vtac_space *space, const vtac_part *part, ui
 {
     char text[96];
     for (uint32_t a = 0; a < space->axis_count; a++) {
-        hash = vta_hash_text(hash, space->axes[a].key);
+        hash = vta_hash_text(vta_hash_text(hash, space->axes[a].key), space->axes[a].given ? "=" : "~");
         for (uint32_t v = 0; v < space->axes[a].count; v++) {
             (void)snprintf(text, sizeof text, " %" PRIu32, space->axes[a].values[v]);
             hash = vta_hash_text(hash, text);

@@ -69,7 +69,7 @@ const char *const *vtac_energy_sources(void);
 
 /* ---- the space */
 
-enum { VTAC_SPACE_AXES = 24, VTAC_SPACE_VALUES = 24 };
+enum { VTAC_SPACE_AXES = 24, VTAC_SPACE_VALUES = 24, VTAC_SPACE_SHIPPED = 8 };
 typedef struct vtac_space {
     vta_config base;
     struct {
@@ -77,10 +77,15 @@ typedef struct vtac_space {
         uint32_t values[VTAC_SPACE_VALUES];
         uint32_t count;
         bool fixed; /* by vtac_space_fix */
+        bool given; /* by the user: no configuration has another value */
     } axes[VTAC_SPACE_AXES];
     uint32_t axis_count;
+    vta_config shipped[VTAC_SPACE_SHIPPED]; /* configurations that come with vtac and may suit the part */
+    uint32_t shipped_count;
 } vtac_space;
 
+/* False for small configurations, which are for tests, and for those with a bus wider than the part's. */
+bool vtac_space_suits(const vtac_part *part, const vta_config *config);
 /* Default space of a part: values around the configuration of the part's board. */
 vta_status vtac_space_default(const vtac_part *part, vtac_space *out, vta_diag *diag);
 /* A JSON object of keys of configurations, each with its values or one value: they replace those that there
@@ -90,6 +95,12 @@ vta_status vtac_space_read(const char *path, vtac_space *space, vta_diag *diag);
 vta_status vtac_space_fix(vtac_space *space, const char *text, vta_diag *diag);
 /* Number of configurations in the space, legal or not. */
 uint64_t vtac_space_size(const vtac_space *space);
+/* How many lie around the shipped configurations: each of these, and each with one key changed to a value of
+ * the space. They have the numbers behind vtac_space_size. */
+uint64_t vtac_space_around(const vtac_space *space);
+/* The number under which a configuration around the shipped ones is looked at: that of the same configuration
+ * in the space where it is there, else its own. False where the user's keys rule it out. */
+bool vtac_space_number(const vtac_space *space, uint64_t index, uint64_t *number);
 /* Configuration `index`. VTA_RANGE or VTA_INVALID: it is not legal, with the reason. */
 vta_status vtac_space_at(const vtac_space *space, uint64_t index, vta_config *out, vta_diag *diag);
 
@@ -155,6 +166,8 @@ typedef struct vtac_exploration {
     vtac_candidate *candidates; /* best first; owned */
     uint32_t count, timed;
     uint64_t space, illegal, too_large;
+    uint64_t
+        around; /* of `space`, those around the shipped configurations that are not in the space itself */
     vtac_outside outside[16]; /* the largest groups of those that are out */
     uint32_t outside_count;
     char nearest[96];      /* what the one of those too large that is least so needs more of: "LUT 61,204 of

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "vta/fail.h"
 #include "vta/vec.h"
 #include "vtac/divisor.h"
 #include "vtac/explore.h"
@@ -213,21 +214,75 @@ static uint64_t stride_of(uint64_t size)
     return stride;
 }
 
+/* The configurations of the space that are looked at: `count` of `size`, `step` apart. */
+typedef struct grid_walk {
+    uint64_t size, count, step;
+} grid_walk;
+
+static bool is_on_walk(const grid_walk *w, uint64_t index)
+{
+    bool found = w->count == w->size && index < w->size;
+    for (uint64_t i = 0, at = 0; !found && i < w->count; i++, at = (at + w->step) % w->size) {
+        found = at == index;
+    }
+    return found;
+}
+
+static bool is_among(const uint64_t *numbers, uint64_t count, uint64_t number)
+{
+    bool found = false;
+    for (uint64_t i = 0; !found && i < count; i++) {
+        found = numbers[i] == number;
+    }
+    return found;
+}
+
+/* The configurations that come with vtac and their neighbours are always among the candidates, each once. */
+static vta_status look_around(explore_search *s, const grid_walk *w)
+{
+    const vtac_space *space = s->options->space;
+    const uint64_t count = vtac_space_around(space);
+    uint64_t *seen = calloc(count + 1, sizeof *seen);
+    uint64_t seen_count = 0;
+    if (seen == NULL) {
+        return vta_no_memory(s->diag);
+    }
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t number;
+        if (vtac_space_number(space, w->size + i, &number) && !is_on_walk(w, number) &&
+            !is_among(seen, seen_count, number)) {
+            seen[seen_count++] = number;
+        }
+    }
+    vta_status status = VTA_OK;
+    s->out->around = seen_count;
+    for (uint64_t i = 0; i < seen_count && status == VTA_OK; i++) {
+        status = look_at(s, seen[i]);
+    }
+    free(seen);
+    return status;
+}
+
 static vta_status look_at_all(explore_search *s)
 {
     const uint64_t size = vtac_space_size(s->options->space);
+    const uint64_t beyond = vtac_space_around(s->options->space);
     const uint64_t limit = s->options->limit;
+    if (size > UINT64_MAX / 2 - beyond) {
+        return vta_fail(s->diag, VTA_RANGE,
+                        "the space has more configurations than 63 bits count; fix some keys");
+    }
     if (size > UINT32_MAX && limit == 0) {
         return vta_fail(
             s->diag, VTA_RANGE,
             "the space has more than 4,294,967,295 configurations; fix some keys, or set a limit");
     }
     const uint64_t count = limit > 0 && limit < size ? limit : size;
-    const uint64_t step = count == size ? 1 : stride_of(size);
-    for (uint64_t i = 0, at = 0; i < count; i++, at = (at + step) % size) {
+    const grid_walk w = {size, count, count == size ? 1 : stride_of(size)};
+    for (uint64_t i = 0, at = 0; i < count; i++, at = (at + w.step) % size) {
         VTA_TRY(look_at(s, at));
     }
-    return VTA_OK;
+    return look_around(s, &w);
 }
 
 /* True if a layer of some network needs a table: for all other networks the table hardware

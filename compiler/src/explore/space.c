@@ -16,10 +16,12 @@ typedef struct key_row {
     const char *key;
     size_t at; /* in vta_config */
     uint32_t min, max;
+    bool built; /* the hardware is built from it */
 } key_row;
 
 static const key_row keys[] = {
-#define VTA_CONFIG(field, key, def, min, max, hw, doc) {key, offsetof(vta_config, field), min, max},
+#define VTA_CONFIG(field, key, def, min, max, hw, doc)                                                       \
+    {key, offsetof(vta_config, field), min, max, (hw) != 0},
 #include "vta/config.def"
 #undef VTA_CONFIG
 };
@@ -115,7 +117,7 @@ vta_status vtac_space_fix(vtac_space *space, const char *text, vta_diag *diag)
                         key);
     }
     VTA_TRY(set_field(space, text, diag));
-    space->axes[axis_of(space, text)].fixed = true;
+    space->axes[axis_of(space, text)].fixed = space->axes[axis_of(space, text)].given = true;
     return VTA_OK;
 }
 
@@ -155,10 +157,31 @@ vta_status vtac_space_read(const char *path, vtac_space *space, vta_diag *diag)
         status = again ? vta_fail(diag, VTA_INVALID, "key '%s' is there twice; its values go into one array",
                                   item->string)
                        : read_axis(space, item, diag);
+        if (status == VTA_OK) {
+            space->axes[axis_of(space, item->string)].given = true;
+        }
     }
     cJSON_Delete(root);
     free(text);
     return status == VTA_OK ? VTA_OK : vta_context(diag, "%s", path);
+}
+
+bool vtac_space_suits(const vtac_part *part, const vta_config *config)
+{
+    return config->log_block_in >= 4 && config->log_block_out >= 4 &&
+           (1U << config->log_bus_width) <= part->max_bus_bits;
+}
+
+static vta_status add_shipped(const vtac_part *part, vtac_space *out, vta_diag *diag)
+{
+    uint32_t count;
+    const char *const *names = vta_config_names(&count);
+    for (uint32_t i = 0; i < count && out->shipped_count < VTAC_SPACE_SHIPPED; i++) {
+        vta_config *config = &out->shipped[out->shipped_count];
+        VTA_TRY(vta_config_load(names[i], config, diag));
+        out->shipped_count += vtac_space_suits(part, config);
+    }
+    return VTA_OK;
 }
 
 vta_status vtac_space_default(const vtac_part *part, vtac_space *out, vta_diag *diag)
@@ -196,7 +219,8 @@ vta_status vtac_space_default(const vtac_part *part, vtac_space *out, vta_diag *
     }
     VTA_TRY(ecp5 ? set_field(out, "ARRAY_PUMP=1", diag) : VTA_OK);
     (void)snprintf(text, sizeof text, "CLOCK_MHZ=%" PRIu32, part->clock_mhz);
-    return set_field(out, text, diag);
+    VTA_TRY(set_field(out, text, diag));
+    return add_shipped(part, out, diag);
 }
 
 uint64_t vtac_space_size(const vtac_space *space)
@@ -211,19 +235,136 @@ uint64_t vtac_space_size(const vtac_space *space)
     return size;
 }
 
-vta_status vtac_space_at(const vtac_space *space, uint64_t index, vta_config *out, vta_diag *diag)
+static uint32_t get_value(const vta_config *config, const key_row *row)
+{
+    uint32_t value;
+    memcpy(&value, (const char *)config + row->at, sizeof value);
+    return value;
+}
+
+static void set_value(vta_config *config, const key_row *row, uint32_t value)
+{
+    memcpy((char *)config + row->at, &value, sizeof value);
+}
+
+/* The row of an axis; axes have keys of the table alone. */
+static const key_row *row_of(const vtac_space *space, uint32_t axis)
+{
+    vta_diag none;
+    return find_key(space->axes[axis].key, strlen(space->axes[axis].key), &none);
+}
+
+/* The place of a value on an axis; its count: nowhere. */
+static uint32_t place_of(const vtac_space *space, uint32_t axis, uint32_t value)
+{
+    uint32_t i = 0;
+    while (i < space->axes[axis].count && space->axes[axis].values[i] != value) {
+        i++;
+    }
+    return i;
+}
+
+/* A configuration of the space: the base with a value of each axis. */
+static vta_config inside_at(const vtac_space *space, uint64_t index)
 {
     vta_config c = space->base;
-    const uint64_t number = index;
-    bool bandwidth = false;
     for (uint32_t a = 0; a < space->axis_count; a++) {
-        const key_row *row = find_key(space->axes[a].key, strlen(space->axes[a].key), diag);
-        const uint32_t value = space->axes[a].values[index % space->axes[a].count];
+        set_value(&c, row_of(space, a), space->axes[a].values[index % space->axes[a].count]);
         index /= space->axes[a].count;
-        memcpy((char *)&c + row->at, &value, sizeof value);
-        bandwidth = bandwidth || strcmp(row->key, "MEM_BANDWIDTH") == 0;
     }
-    if (!bandwidth) { /* the memory is as wide as the bus */
+    return c;
+}
+
+/* The configurations around one that is shipped: itself, then with each value of each axis. */
+static uint64_t around_one(const vtac_space *space)
+{
+    uint64_t count = 1;
+    for (uint32_t a = 0; a < space->axis_count; a++) {
+        count += space->axes[a].count;
+    }
+    return count;
+}
+
+uint64_t vtac_space_around(const vtac_space *space)
+{
+    return space->shipped_count * around_one(space);
+}
+
+/* The part's base with what a shipped configuration is built from; clock and memory are the part's. */
+static vta_config shipped_at(const vtac_space *space, uint32_t number)
+{
+    vta_config c = space->base;
+    for (uint32_t a = 0; a < space->axis_count; a++) {
+        set_value(&c, row_of(space, a), space->axes[a].values[0]);
+    }
+    for (size_t k = 0; k < KEYS; k++) {
+        if (keys[k].built || strcmp(keys[k].key, "ARRAY_PUMP") == 0) {
+            set_value(&c, &keys[k], get_value(&space->shipped[number], &keys[k]));
+        }
+    }
+    return c;
+}
+
+static vta_config outside_at(const vtac_space *space, uint64_t index)
+{
+    const uint64_t number = index - vtac_space_size(space);
+    vta_config c = shipped_at(space, (uint32_t)(number / around_one(space)));
+    uint64_t change = number % around_one(space);
+    for (uint32_t a = 0; change > 0 && a < space->axis_count; a++) {
+        const uint32_t count = space->axes[a].count;
+        if (change <= count) {
+            set_value(&c, row_of(space, a), space->axes[a].values[change - 1]);
+        }
+        change -= change <= count ? change : count;
+    }
+    return c;
+}
+
+static bool is_same(const vta_config *a, const vta_config *b)
+{
+    bool same = true;
+    for (size_t k = 0; same && k < KEYS; k++) {
+        same = get_value(a, &keys[k]) == get_value(b, &keys[k]);
+    }
+    return same;
+}
+
+/* The first number around the shipped configurations that means this configuration. */
+static uint64_t first_number(const vtac_space *space, const vta_config *config)
+{
+    uint64_t index = vtac_space_size(space);
+    vta_config c = outside_at(space, index);
+    while (!is_same(&c, config)) {
+        c = outside_at(space, ++index);
+    }
+    return index;
+}
+
+bool vtac_space_number(const vtac_space *space, uint64_t index, uint64_t *number)
+{
+    const vta_config c = outside_at(space, index);
+    uint64_t inside = 0;
+    uint64_t scale = 1;
+    bool found = true;
+    for (uint32_t a = 0; a < space->axis_count; a++) {
+        const uint32_t place = place_of(space, a, get_value(&c, row_of(space, a)));
+        if (place == space->axes[a].count && space->axes[a].given) {
+            return false;
+        }
+        found = found && place < space->axes[a].count;
+        inside += scale * place;
+        scale *= space->axes[a].count;
+    }
+    const vta_config same = found ? inside_at(space, inside) : c;
+    *number = found && is_same(&c, &same) ? inside : first_number(space, &c);
+    return true;
+}
+
+vta_status vtac_space_at(const vtac_space *space, uint64_t index, vta_config *out, vta_diag *diag)
+{
+    vta_config c = index < vtac_space_size(space) ? inside_at(space, index) : outside_at(space, index);
+    const uint64_t number = index;
+    if (axis_of(space, "MEM_BANDWIDTH=") == space->axis_count) { /* the memory is as wide as the bus */
         c.mem_bandwidth = (UINT32_C(1) << c.log_bus_width) / 8;
     }
     (void)snprintf(c.name, sizeof c.name, "explored-%" PRIu64, number);
