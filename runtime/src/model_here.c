@@ -105,10 +105,10 @@ static vta_status check_artifact(const vta_artifact *a, vta_diag *diag)
                         a->abi, abi);
     }
     VTA_TRY(vta_cpu_check(a->required, diag));
-    if (vta_hash_bytes(VTA_HASH_START, a->constants, a->constant_bytes) != a->constant_hash) {
+    if (vta_hash_bytes(VTA_HASH_START, a->constants, (size_t)a->constant_bytes) != a->constant_hash) {
         return vta_fail(diag, VTA_SYNTAX, "its constants are damaged (checksum differs)");
     }
-    if (vta_hash_bytes(VTA_HASH_START, a->device_constants, a->device_constant_bytes) !=
+    if (vta_hash_bytes(VTA_HASH_START, a->device_constants, (size_t)a->device_constant_bytes) !=
         a->device_constant_hash) {
         return vta_fail(diag, VTA_SYNTAX, "its accelerator's constants are damaged (checksum differs)");
     }
