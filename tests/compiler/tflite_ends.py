@@ -4,7 +4,8 @@
 # Integers of TensorFlow Lite at the ends of their range: means of millions of values behind a squared difference, scales
 # that lie so far apart that 32 bits or a float32 do not hold the quotient, zero points at either end, floats beyond what a
 # byte holds. Each model is compiled with fused kernels, with a kernel for each node and for vectors of two widths; all
-# have the integers of a reference in whole numbers and, where TensorFlow Lite's rule is in float32, in those.
+# have the integers of a reference in whole numbers and, where TensorFlow Lite's rule is in float32, in those. Sums of floats
+# beside weights of bytes have the engine's order, to the last bit, for what follows quantizes them.
 #
 # usage: tflite_ends.py VTAC   (exit status 77: no numpy)
 import glob
@@ -112,6 +113,58 @@ def pool(b, kind, size):
           lambda v: stored(rounded(v.astype(int).sum((1, 2), keepdims=True) / size ** 2), kind, 0))
 
 
+def in_order(v, axes):
+    """The mean of floats, added one after the other in the order of the axes."""
+    kept = [a for a in range(v.ndim) if a not in axes]
+    rows = v.transpose(kept + list(axes)).reshape([v.shape[a] for a in kept] + [-1])
+    sums = numpy.add.accumulate(rows, axis=-1, dtype=F32)[..., -1]
+    return (sums / F32(rows.shape[-1])).reshape([1 if a in axes else d for a, d in enumerate(v.shape)])
+
+
+def mixed(b, shape, axes, depth):
+    """Convolutions of floats by bytes with a normalization behind each. The mean of the input is the first output."""
+    channels = shape[-1]
+    short = tuple(1 if a in axes else d for a, d in enumerate(shape))
+    m = Model()
+    tensor = lambda s: m.tensor("float32", s)
+    start = x = tensor(shape)
+    ax = m.tensor("int32", (len(axes),), data=list(axes))
+    first = tensor(short)
+    m.op(40, [x, ax], [first], {0: ("?", 1)}, 27)
+    for _ in range(depth):
+        weights = m.tensor("int8", (channels, 1, 1, channels), b.random.uniform(0.002, 0.01, channels).astype(F32), 0, 0,
+                           b.random.integers(-127, 128, (channels, 1, 1, channels)))
+        bias = m.tensor("float32", (channels,), data=b.numbers("float32", (channels,)))
+        y, mean, square, spread, safe, root, around, z = (tensor(s) for s in (shape, short, shape, short, short, short, shape, shape))
+        m.op(3, [x, weights, bias], [y], {0: ("b", 0), 1: ("i", 1), 2: ("i", 1)}, 1, 3)
+        m.op(40, [y, ax], [mean], {0: ("?", 1)}, 27)
+        m.op(99, [y, mean], [square], {}, 76)
+        m.op(40, [square, ax], [spread], {0: ("?", 1)}, 27)
+        m.op(0, [spread, m.tensor("float32", (), data=1e-3)], [safe], {0: ("b", 0)}, 11)
+        m.op(76, [safe], [root])
+        m.op(41, [y, mean], [around], {0: ("b", 0)}, 28)
+        m.op(18, [around, root], [z], {0: ("b", 1)}, 21)
+        x = z
+    path, so, out = (os.path.join(b.work, n) for n in ("mixed.tflite", "mixed.so", "out"))
+    with open(path, "wb") as f:
+        f.write(m.write([start], [first, x]))
+    for v in [b.numbers("float32", shape) for _ in range(2)]:
+        numpy.save(os.path.join(b.work, "in.npy"), v)
+        results = []
+        for way in [["-O", "0"], []] + WAYS[1:2] + WIDTHS:
+            b.run(b.vtac, "compile", path, "--target", "llvm", "-o", so, *way)
+            b.run(b.vtac, "run", so, "--input", os.path.join(b.work, "in.npy"), "--output-dir", out)
+            names = [os.path.join(out, m.tensors[i][3] + ".npy") for i in (first, x)]
+            results.append([numpy.load(n).tobytes() for n in names])
+            for name in names:
+                os.remove(name)
+            if results[-1][0] != in_order(v, axes).tobytes():
+                sys.exit("mean over %s of %s, %s: another order of its sum" % (axes, shape, way))
+            if results[-1] != results[0]:
+                sys.exit("floats by bytes over %s of %s, %s: not the numbers of -O 0" % (axes, shape, way))
+    b.count += 1
+
+
 def main():
     seed = word_seed.told()
     with tempfile.TemporaryDirectory() as work:
@@ -122,6 +175,9 @@ def main():
                 variance(b, (1, 31, 33, 20), (1, 2, 3), far)
             variance(b, (2, 30, 20, 16), (1, 3), far)
             variance(b, (2, 30, 20, 17), (3,), far)
+        mixed(b, (1, 24, 23, 16), (1, 2), 6)
+        mixed(b, (1, 24, 23, 16), (1, 2, 3), 3)
+        mixed(b, (2, 11, 9, 35), (3,), 3)
         for zero in ZEROS:
             quantize(b, zero)
         for kind in ("int8", "uint8"):

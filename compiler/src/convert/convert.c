@@ -144,7 +144,8 @@ static vtac_id convert_plain(converter *c, vtac_op op, const vtac_id *inputs, ui
         const char *name = c->node->attrs[i].name;
         if (strcmp(name, "rounding") == 0) {
             note_rounding(c, c->node->attrs[i].s);
-        } else if (!says_nothing(&c->node->attrs[i]) && kept < sizeof attrs / sizeof attrs[0]) {
+        } else if (strcmp(name, "in_order") != 0 && !says_nothing(&c->node->attrs[i]) &&
+                   kept < sizeof attrs / sizeof attrs[0]) {
             attrs[kept++] = c->node->attrs[i];
         }
     }

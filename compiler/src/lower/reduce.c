@@ -355,6 +355,9 @@ vta_status vtac_lower_reduce(vtac_lower *l)
         find_row(l, &r);
         lanes = vtac_row_lanes(l, r.how.type, r.row);
     }
+    if (vtac_attr_int(l->node, "in_order", 0) != 0 && r.marks[r.last]) {
+        lanes = 1; /* a lane of partial sums has another order */
+    }
     r.sum = vtac_local(l, "sum", r.how.type, lanes);
     if (l->node->op == VTAC_OP_REDUCE_LOG_SUM_EXP) {
         r.shift = vtac_local(l, "shift", r.how.type, lanes);

@@ -430,9 +430,34 @@ vta_status vtac_tflite_import_operators(vtac_tflite *im, vta_diag *diag)
     return VTA_OK;
 }
 
+/* True where an operator over floats has 8-bit weights: the run quantizes its input, and a sum that differs
+ * in its last bit may come out one step further. */
+static bool quantizes_floats(const vtac_tflite_graph *g, const vtac_tflite_op *op)
+{
+    const int32_t first = op->input_count > 1 ? op->inputs[0] : -1;
+    bool found = false;
+    for (uint32_t i = 1; first >= 0 && g->tensors[first].type.dtype == VTAC_F32 && i < op->input_count; i++) {
+        const vtac_tflite_tensor *t = op->inputs[i] < 0 ? NULL : &g->tensors[op->inputs[i]];
+        found = found || (t != NULL && t->data != NULL && t->scale_count > 0 &&
+                          (t->type.dtype == VTAC_I8 || t->type.dtype == VTAC_U8));
+    }
+    return found;
+}
+
+static void find_mixed(vtac_tflite *im)
+{
+    for (uint32_t i = 0; i < im->model.graph_count; i++) {
+        const vtac_tflite_graph *g = &im->model.graphs[i];
+        for (uint32_t k = 0; k < g->op_count; k++) {
+            im->mixed = im->mixed || quantizes_floats(g, &g->ops[k]);
+        }
+    }
+}
+
 static vta_status import_graph(vtac_tflite *im, vta_diag *diag)
 {
     const vtac_tflite_graph *graph = im->graph = im->model.graphs;
+    find_mixed(im);
     VTA_TRY(vtac_tflite_check_operators(im, diag));
     VTA_TRY(import_inputs(im, diag));
     VTA_TRY(vtac_tflite_import_operators(im, diag));

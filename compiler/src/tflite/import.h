@@ -26,6 +26,7 @@ typedef struct vtac_tflite {
     uint32_t state_count;
     vtac_id started; /* whether this is not the first run */
     bool changing;   /* a state comes out with another type or shape than it went in */
+    bool mixed;      /* floats are quantized by the run: sums of floats keep the engine's order */
     bool once;       /* what is done once, before the first run, is being imported */
     struct vtac_tflite_rest
         *rest;     /* what goes on with lists whose length the run finds (rest.c); NULL: nothing */

@@ -115,6 +115,16 @@ static vtac_id plane_mean_words(vtac_tflite *im, vtac_id x, const int64_t *axes,
     return vtac_tflite_store(im, vtac_tflite_round(im, y), out, TFL_NONE);
 }
 
+/* A mean or sum of floats. Beside weights of bytes it is summed as the engine sums it: one number after the
+ * other, in the order of the file's axes. */
+static vtac_id reduce_floats(vtac_tflite *im, vtac_id x, const int64_t *axes, uint32_t count, bool keep)
+{
+    vtac_import_builder *m = &im->maker;
+    const vtac_attr attrs[] = {vtac_attr_of_int("keepdims", keep), vtac_attr_of_int("in_order", 1)};
+    const vtac_id in[] = {x, vtac_make_ints(m, axes, count)};
+    return vtac_make(m, (vtac_op)im->how, in, 2, attrs, im->mixed ? 2 : 1);
+}
+
 /* x, axes; options: keep axes */
 void vtac_tflite_import_mean(vtac_tflite *im)
 {
@@ -128,8 +138,9 @@ void vtac_tflite_import_mean(vtac_tflite *im)
     int64_t count;
     bool planes = vtac_tflite_in_planes(im, 0) || (keep && x.rank == 4);
     uint32_t used = axes_of(im, &x, planes, axes, &count);
-    if (planes && !keep && !over_plane(axes, used)) {
-        planes = false; /* an axis that goes changes the order of the others */
+    const bool reorders = !keep || (im->mixed && !vtac_tflite_quantized(in));
+    if (planes && reorders && !over_plane(axes, used)) {
+        planes = false; /* an axis that goes changes the order of the others, or of the sum */
         used = axes_of(im, &x, planes, axes, &count);
     }
     const vtac_id value = planes ? vtac_tflite_planes(im, 0) : vtac_tflite_plain(im, 0);
@@ -144,7 +155,7 @@ void vtac_tflite_import_mean(vtac_tflite *im)
     }
     const bool of_plane = is_mean && keep && planes && names_plane(im);
     if (!vtac_tflite_quantized(in)) {
-        y = vtac_make_reduce(m, (vtac_op)im->how, value, axes, used, keep);
+        y = reduce_floats(im, value, axes, used, keep);
     } else if (of_plane && in->type.dtype == VTAC_I16) {
         y = plane_mean_words(im, value, axes, used, count);
     } else if (of_plane) {
