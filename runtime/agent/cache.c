@@ -23,23 +23,6 @@ enum { MOST_FILES = 32 };
 
 /* ---- the folder */
 
-static vta_status make_folders(char *path, vta_diag *diag)
-{
-    for (char *slash = strchr(path + 1, '/');; slash = strchr(slash + 1, '/')) {
-        if (slash != NULL) {
-            *slash = '\0';
-        }
-        const int failed = mkdir(path, 0700) != 0 && errno != EEXIST;
-        if (failed) {
-            return vta_fail(diag, VTA_IO, "cannot make the folder '%s': %s", path, strerror(errno));
-        }
-        if (slash == NULL) {
-            return VTA_OK;
-        }
-        *slash = '/';
-    }
-}
-
 /* A file that comes in is locked by the agent that writes it: without a lock, the agent was killed. */
 static void remove_orphan(const char *path)
 {
@@ -90,7 +73,7 @@ static vta_status find_folder(agent *a, vta_diag *diag)
         a->folder[0] = '\0';
         return vta_fail(diag, VTA_RANGE, "the name of the cache folder is too long; set VTAC_CACHE");
     }
-    const vta_status status = make_folders(a->folder, diag);
+    const vta_status status = vta_folder_make(a->folder, 0700, diag);
     a->folder[status == VTA_OK ? strlen(a->folder) : 0] = '\0';
     remove_orphans(a->folder);
     return status;

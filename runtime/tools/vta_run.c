@@ -8,13 +8,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "vta/clock.h"
 #include "vta/doctor.h"
 #include "vta/fail.h"
 #include "vta/file.h"
 #include "vta/model.h"
+#include "vta/order.h"
 #include "vta/output_name.h"
 #include "vta/str.h"
 #include "vta/untrusted.h"
@@ -94,8 +94,9 @@ static vta_status write_output(const char *folder, const vta_model *model, uint3
     return status;
 }
 
-/* Where the elements begin; the whole file is raw where it has no header. SIZE_MAX: another type or order. */
-static size_t skip_header(const uint8_t *bytes, size_t size, const vta_tensor_info *info)
+/* The place where the elements begin; the whole file is raw where it has no header. SIZE_MAX: another type.
+ * `columns`: the first axis counts fastest. */
+static size_t skip_header(const uint8_t *bytes, size_t size, const vta_tensor_info *info, bool *columns)
 {
     char text[1024];
     char wanted[32];
@@ -109,8 +110,31 @@ static size_t skip_header(const uint8_t *bytes, size_t size, const vta_tensor_in
     memcpy(text, bytes + PREFIX, header);
     text[header] = '\0';
     (void)snprintf(wanted, sizeof wanted, "%c%u'", kind_of(info), (info->dtype_bits + 7U) / 8U);
-    const bool fits = strstr(text, wanted) != NULL && strstr(text, "'fortran_order': False") != NULL;
+    *columns = strstr(text, "'fortran_order': True") != NULL;
+    const bool fits = strstr(text, wanted) != NULL && (!*columns || info->rank <= VTA_ORDER_AXES);
     return fits ? PREFIX + header : SIZE_MAX;
+}
+
+/* The elements in row-major order; `bytes` where they are. NULL: no memory. */
+static uint8_t *rows_of(const vta_tensor_info *info, uint8_t *bytes, bool columns)
+{
+    uint8_t *rows = columns ? malloc(info->bytes + 1) : bytes;
+    if (columns && rows != NULL) {
+        vta_order_rows(info->dim, info->rank, (info->dtype_bits + 7U) / 8U, bytes, rows);
+    }
+    return rows;
+}
+
+static vta_status set_input(vta_model *model, uint32_t i, uint8_t *bytes, bool columns, vta_diag *diag)
+{
+    const vta_tensor_info info = vta_model_input(model, i);
+    uint8_t *rows = rows_of(&info, bytes, columns);
+    const vta_status status =
+        rows == NULL ? vta_no_memory(diag) : vta_model_set_input(model, i, rows, info.bytes, diag);
+    if (rows != bytes) {
+        free(rows);
+    }
+    return status;
 }
 
 static vta_status read_input(vta_model *model, uint32_t i, const char *path, vta_diag *diag)
@@ -119,12 +143,13 @@ static vta_status read_input(vta_model *model, uint32_t i, const char *path, vta
     uint8_t *bytes = NULL;
     size_t size = 0;
     VTA_TRY(vta_file_read(path, SIZE_MAX / 2, &bytes, &size, diag));
-    const size_t skip = skip_header(bytes, size, &info);
+    bool columns = false;
+    const size_t skip = skip_header(bytes, size, &info, &columns);
     const vta_status status =
         skip == SIZE_MAX || size - skip != info.bytes
-            ? vta_fail(diag, VTA_INVALID, "%s: input '%s' needs %zu bytes of type '%c%u', row-major", path,
-                       info.name, info.bytes, kind_of(&info), (info.dtype_bits + 7U) / 8U)
-            : vta_model_set_input(model, i, bytes + skip, info.bytes, diag);
+            ? vta_fail(diag, VTA_INVALID, "%s: input '%s' needs %zu bytes of type '%c%u'", path, info.name,
+                       info.bytes, kind_of(&info), (info.dtype_bits + 7U) / 8U)
+            : set_input(model, i, bytes + skip, columns, diag);
     free(bytes);
     return status;
 }
@@ -187,9 +212,7 @@ static vta_status use_model(const request *r, vta_model *model, vta_diag *diag)
     if (r->output_dir == NULL) {
         return VTA_OK;
     }
-    if (mkdir(r->output_dir, 0777) != 0 && errno != EEXIST) {
-        return vta_fail(diag, VTA_IO, "%s: %s", r->output_dir, strerror(errno));
-    }
+    VTA_TRY(vta_folder_make(r->output_dir, 0777, diag));
     for (uint32_t i = 0; i < vta_model_output_count(model); i++) {
         VTA_TRY(write_output(r->output_dir, model, i, diag));
     }

@@ -45,6 +45,12 @@ npy z.npy 7 7 7 7 7 8
 vtac run two.so --input x.npy --input y.npy --output-dir o
 exits 0
 holds "inputs in their order" test "$(values o/diff.npy)" = '-9 -18 -27 -36 -45 -54'
+sed 's/False/True /' x.npy >columns.npy # 1 2, 3 4, 5 6 are the columns
+vtac run two.so --input columns.npy --input y.npy --output-dir deep/er/folder
+exits 0
+holds "columns, and folders in folders" test "$(values deep/er/folder/diff.npy)" = '-9 -17 -25 -38 -46 -54'
+"${vtac_program%/*}/vta-run" two.so --input columns.npy --input y.npy --output-dir board/s/folder >/dev/null
+holds "columns on a board" test "$(values board/s/folder/diff.npy)" = '-9 -17 -25 -38 -46 -54'
 vtac run two.so --input b=x.npy --input y.npy --output-dir o
 holds "an input by name" test "$(values o/diff.npy)" = '9 18 27 36 45 54'
 vtac run two.so --input a=x.npy --input b=y.npy --input b=z.npy --output-dir o --json
@@ -128,8 +134,10 @@ refused 1 "one.ir: it is not a compiled model"
 vtac run nothing.so
 refused 1 "nothing.so: cannot load it"
 touch file
-vtac run one.so --output-dir file
-refused 1 "file"
+for where in file file/inside ''; do
+    vtac run one.so --output-dir "$where"
+    refused 1 "'$where"
+done
 
 # On a terminal: progress after two seconds, gone at the end. Ctrl-C stops a simulation at once, and leaves no file.
 "$vtac_program" zoo tiny_ic --int8 -o net.onnx && "$vtac_program" compile net.onnx --target vta -o net.so >/dev/null

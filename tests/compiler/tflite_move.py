@@ -222,10 +222,25 @@ def enlarged(b, size, to, corners, centers):
             lambda v: numpy.floor(axis(axis(v[0].astype(float), 0), 1) + 0.5).astype("uint8")[None])
 
 
+def without_shape(b, shape, to, vector, given, open_batch=False):
+    """RESHAPE whose file leaves the shape empty: the output's counts, or that of a vector where the file has none."""
+    m = Model()
+    x = m.tensor("float32", shape)
+    y = m.tensor("float32", to, open_batch=open_batch)
+    m.op(22, [x] + ([m.tensor("int32", (0,), data=[])] if vector else []), [y], {0: ("i", [])} if given else {}, 17)
+    count = int(numpy.prod(shape))
+    wanted = (count,) if not to else (count // int(numpy.prod(to[1:])),) + to[1:] if open_batch else to
+    b.check("reshape without a shape, %s to %s" % (shape, to), m, x, [b.numbers("float32", shape) for _ in range(2)], y, lambda v: v.reshape(wanted))
+
+
 def main():
     seed = word_seed.told()
     with tempfile.TemporaryDirectory() as work:
         b = Bench(sys.argv[1], work, seed)
+        for vector, given in ((False, False), (False, True), (True, False)):
+            without_shape(b, (2, 3, 4), (6, 4), vector, given)
+            without_shape(b, (1, 24), (), vector, given)
+            without_shape(b, (4, 3, 2), (1, 6), vector, given, True)
         slices(b, "int8", (4, 4, 5), [-1, -2, -5], [-2, 4, 3], [1, -1, -2], (0, 4, 0, 1, 0))
         slices(b, "float32", (4, 5, 4, 2), [-5, 3], [-3, 3], [-1, 1], (2, 0, 0, 0, 0))
         slices(b, "int16", (3, 5, 3, 5), [1, 3, -2], [4, 1, 4], [1, -2, 1], (1, 3, 0, 0, 1))

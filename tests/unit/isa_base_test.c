@@ -25,10 +25,35 @@
 #include "vta/hold.h"
 #include "vta/lines.h"
 #include "vta/number.h"
+#include "vta/order.h"
 #include "vta/status.h"
 #include "vta/str.h"
 #include "vta/untrusted.h"
 #include "vta/vec.h"
+
+/* Each element says where it belongs. */
+static void columns_become_rows(void **state)
+{
+    static const int64_t shapes[][3] = {{2, 3, 4}, {5, 1, 7}, {1, 1, 1}, {3, 0, 2}};
+    (void)state;
+    for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
+        const int64_t *d = shapes[s];
+        uint16_t columns[64] = {0};
+        uint16_t rows[64] = {0};
+        uint16_t next = 0;
+        for (int64_t c = 0; c < d[2]; c++) {
+            for (int64_t b = 0; b < d[1]; b++) {
+                for (int64_t a = 0; a < d[0]; a++) {
+                    columns[next++] = (uint16_t)((a * d[1] + b) * d[2] + c);
+                }
+            }
+        }
+        vta_order_rows(d, 3, sizeof columns[0], columns, rows);
+        for (uint16_t i = 0; i < next; i++) {
+            assert_int_equal(rows[i], i);
+        }
+    }
+}
 
 static void arena_gives_zeroed_aligned_memory(void **state)
 {
@@ -543,6 +568,7 @@ static void failure_cleans_up_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(columns_become_rows),
         cmocka_unit_test(arena_gives_zeroed_aligned_memory),
         cmocka_unit_test(arena_refuses_overflow),
         cmocka_unit_test(vec_keeps_its_items),

@@ -4,11 +4,9 @@
  */
 #include "emit.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "page.h"
 #include "vta/file.h"
@@ -59,9 +57,7 @@ vta_status cli_emit(const cli_args *args, const vtac_graph *graph, const vtac_ar
         return VTA_OK;
     }
     const char *folder = strchr(spec, ':') + 1;
-    if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
-        return vta_fail(diag, VTA_IO, "cannot make the folder '%s': %s", folder, strerror(errno));
-    }
+    VTA_TRY(vta_folder_make(folder, 0777, diag));
     char *ir = vtac_graph_print(graph, 16);
     char *dot = cli_graph_dot(graph);
     const char *const texts[NAMES] = {

@@ -4,13 +4,12 @@
  */
 #include "outputs.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "parcels.h"
+#include "vta/file.h"
 #include "vta/output_name.h"
 
 /* ---- labels */
@@ -146,9 +145,7 @@ void cli_print_outputs(const cli_outputs *how, const vta_model *model)
 
 vta_status cli_save_outputs(const vta_model *model, const char *folder, const char *prefix, vta_diag *diag)
 {
-    if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
-        return vta_fail(diag, VTA_IO, "cannot make the folder '%s': %s", folder, strerror(errno));
-    }
+    VTA_TRY(vta_folder_make(folder, 0777, diag));
     for (uint32_t i = 0; i < vta_model_output_count(model); i++) {
         const vta_tensor_info info = vta_model_output(model, i);
         char path[4200];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Tensor files: NumPy's .npy (version 1 to 3, row-major, little endian) and ONNX's TensorProto.
+ * Tensor files: NumPy's .npy (version 1 to 3, little endian) and ONNX's TensorProto.
  */
 #include "tensors.h"
 
@@ -12,6 +12,7 @@
 #include "parcels.h"
 #include "vta/fail.h"
 #include "vta/file.h"
+#include "vta/order.h"
 #include "vta/str.h"
 
 static const size_t max_bytes = (size_t)1 << 32;
@@ -73,11 +74,10 @@ static vta_status npy_type(char *header, vtac_type *type, vta_diag *diag)
 {
     const char *descr = strstr(header, "'descr':");
     const char *shape = strstr(header, "'shape':");
-    const char *order = strstr(header, "'fortran_order': True");
     descr = descr == NULL ? NULL : strchr(descr + 8, '\'');
     shape = shape == NULL ? NULL : strchr(shape, '(');
-    if (descr == NULL || shape == NULL || order != NULL || descr[1] == '>') {
-        return vta_fail(diag, VTA_UNSUPPORTED, "it is not a row-major little-endian .npy file");
+    if (descr == NULL || shape == NULL || descr[1] == '>') {
+        return vta_fail(diag, VTA_UNSUPPORTED, "it is not a little-endian .npy file");
     }
     type->dtype = VTAC_NO_DTYPE;
     for (size_t i = 0; i < sizeof npy_types / sizeof npy_types[0]; i++) {
@@ -119,7 +119,12 @@ vta_status cli_parse_npy(const uint8_t *bytes, size_t size, vta_arena *arena, vt
     if (data == NULL) {
         return vta_no_memory(diag);
     }
-    memcpy(data, bytes + start + length, out->bytes);
+    if (strstr(header, "'fortran_order': True") != NULL) {
+        vta_order_rows(out->type.dim, out->type.rank, vtac_dtype_bytes(out->type.dtype),
+                       bytes + start + length, data);
+    } else {
+        memcpy(data, bytes + start + length, out->bytes);
+    }
     out->data = data;
     return VTA_OK;
 }

@@ -319,9 +319,7 @@ static void print_text(const cli_explored *e)
 
 static vta_status make_folder(const char *folder, vta_diag *diag)
 {
-    if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
-        return vta_fail(diag, VTA_IO, "cannot make '%s': %s", folder, strerror(errno));
-    }
+    VTA_TRY(vta_folder_make(folder, 0777, diag));
     struct stat about;
     if (stat(folder, &about) == 0 && !S_ISDIR(about.st_mode)) {
         return vta_fail(diag, VTA_IO, "'%s' is no folder; name another one for the results", folder);

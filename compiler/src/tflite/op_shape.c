@@ -22,6 +22,28 @@ static void reshape_to(vtac_tflite *im, const int64_t *dims, uint32_t rank)
     vtac_tflite_set(im, 0, vtac_make_reshape(&im->maker, vtac_tflite_plain(im, 0), dims, rank));
 }
 
+/* The shape of a RESHAPE whose file gives none for what is more than one number: the output's in the file,
+ * or, where the file leaves that empty as well, a vector, which is the same whatever the ones among the
+ * sizes. */
+static uint32_t infer_shape(vtac_tflite *im, const vtac_type *x, int64_t *dims)
+{
+    const vtac_tflite_tensor *out = vtac_tflite_out(im, 0);
+    const int64_t count = vtac_type_elements(x);
+    uint32_t longer = 0;
+    for (uint32_t i = 0; i < x->rank; i++) {
+        longer += x->dim[i] != 1;
+    }
+    memcpy(dims, out->type.dim, sizeof out->type.dim);
+    if (out->type.rank == 0 && longer == 1) {
+        dims[0] = count;
+        return 1;
+    }
+    for (uint32_t i = 0; i < out->type.rank; i++) {
+        dims[i] = out->open[i] ? -1 : dims[i];
+    }
+    return out->type.rank;
+}
+
 void vtac_tflite_import_reshape(vtac_tflite *im)
 {
     int64_t dims[VTAC_MAX_RANK];
@@ -43,6 +65,9 @@ void vtac_tflite_import_reshape(vtac_tflite *im)
     }
     if (rank == 1 && dims[0] == 0 && vtac_type_elements(&x) == 1) {
         rank = 0; /* how old files say "a number" */
+    }
+    if (rank == 0 && vtac_type_elements(&x) != 1) {
+        rank = infer_shape(im, &x, dims);
     }
     int64_t known = 1;
     int open = -1;

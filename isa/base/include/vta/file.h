@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Whole files: read into memory, written so that no partial file is ever seen under the final name, not even
- * after the machine has lost its power.
+ * after the machine has lost its power; folders.
  */
 #ifndef VTA_FILE_H
 #define VTA_FILE_H
@@ -48,6 +48,9 @@ void vta_writer_drop(vta_writer *writer);
 
 /* The same for a complete file that a tool has made: `from`, on the same file system, becomes `path`. */
 vta_status vta_file_publish(const char *from, const char *path, vta_diag *diag);
+
+/* Makes a folder and those that it lies in, as far as they are not there; `mode` as mkdir has it. */
+vta_status vta_folder_make(const char *path, unsigned mode, vta_diag *diag);
 
 #ifdef __cplusplus
 }
