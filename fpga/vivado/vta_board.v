@@ -147,7 +147,8 @@ module vta_board (
         .LANE_DSPS(`VTA_LANE_DSPS),
         .TABLE(`VTA_TABLE),
         .LOOP_BACK(`VTA_LOOP_BACK),
-        .DEPTHWISE_TAPS(`VTA_DEPTHWISE_TAPS)
+        .DEPTHWISE_TAPS(`VTA_DEPTHWISE_TAPS),
+        .ROWS(`VTA_ROWS)
     ) top (
         .clk(aclk),
         .clk2x(aclk2x),

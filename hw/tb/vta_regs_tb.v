@@ -20,6 +20,7 @@ module vta_regs_tb;
     parameter integer TABLE           = 0;
     parameter integer LOOP_BACK       = 1;
     parameter integer DEPTHWISE_TAPS  = 3;
+    parameter integer ROWS            = 1;
 `define VTA_ISA_CONFIG
 `include "vta_isa.vh"
 `undef VTA_ISA_CONFIG
@@ -58,7 +59,8 @@ module vta_regs_tb;
         .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT),
         .LOG_UOP_DEPTH(LOG_UOP_DEPTH), .LOG_INP_DEPTH(LOG_INP_DEPTH), .LOG_WGT_DEPTH(LOG_WGT_DEPTH),
         .LOG_ACC_DEPTH(LOG_ACC_DEPTH), .LOG_BUS_BYTES(LOG_BUS_BYTES), .LOG_QUEUE_DEPTH(LOG_QUEUE_DEPTH),
-        .ADDR_BITS(ADDR_BITS), .CONFIG_HASH(CONFIG_HASH), .TABLE(TABLE), .LOOP_BACK(LOOP_BACK), .DEPTHWISE_TAPS(DEPTHWISE_TAPS)
+        .ADDR_BITS(ADDR_BITS), .CONFIG_HASH(CONFIG_HASH), .TABLE(TABLE), .LOOP_BACK(LOOP_BACK), .DEPTHWISE_TAPS(DEPTHWISE_TAPS),
+        .ROWS(ROWS)
     ) dut (
         .clk(clk), .rst(rst),
         .s_axil_awvalid(awvalid), .s_axil_awready(awready), .s_axil_awaddr(awaddr),

@@ -152,6 +152,25 @@ static void put_rounding(vta_str *out, const vta_config *config)
 #include "vta/isa.def"
 }
 
+static void put_rows(vta_str *out, const vta_config *config)
+{
+    (void)config;
+    vta_str_put(out, "| bits of imm | | |\n|---|---|---|\n");
+#define VTA_ROW_FIELD(member, lsb, width, doc)                                                               \
+    vta_str_put(out, "| ");                                                                                  \
+    put_bits(out, (lsb), (width));                                                                           \
+    vta_str_printf(out, " | %s | %s |\n", #member, (doc));
+#include "vta/isa.def"
+    vta_str_put(out, "\n| function | mnemonic | lane of ACC[dst] |\n|---|---|---|\n");
+#define VTA_ROW_FUNCTION(id, value, mnemonic, doc)                                                           \
+    vta_str_printf(out, "| %d | `%s` | %s |\n", (value), (mnemonic), (doc));
+#include "vta/isa.def"
+    vta_str_put(out, "\n| form | mnemonic | |\n|---|---|---|\n");
+#define VTA_ROW_FORM(id, value, mnemonic, doc)                                                               \
+    vta_str_printf(out, "| %d | `%s` | %s |\n", (value), (mnemonic), (doc));
+#include "vta/isa.def"
+}
+
 static void put_errors(vta_str *out, const vta_config *config)
 {
     (void)config;
@@ -164,8 +183,8 @@ static const struct {
     const char *name;
     void (*put)(vta_str *, const vta_config *);
 } sections[] = {
-    {"fields", put_fields},     {"uop", put_uop},       {"alu", put_alu},
-    {"rounding", put_rounding}, {"errors", put_errors},
+    {"fields", put_fields}, {"uop", put_uop},           {"alu", put_alu},
+    {"rows", put_rows},     {"rounding", put_rounding}, {"errors", put_errors},
 };
 
 /* Copies `text` with its sections filled in. */

@@ -5,9 +5,9 @@
  *
  * The header is included inside a module body; its localparams are expressions in the module's LOG_*
  * parameters. A module that defines VTA_ISA_CONFIG before the include also gets vta_config_value(), the
- * CONFIG registers. Included with VTA_ISA_BUNDLE before the modules of a file it gives the macros for what
- * the decoder hands to the pipelines, and nothing else. This program needs nothing but the tables and libc,
- * so that a simulator builder can compile it by itself.
+ * CONFIG registers, one that defines VTA_ISA_EXP2 the tables of exp2. Included with VTA_ISA_BUNDLE before the
+ * modules of a file it gives the macros for what the decoder hands to the pipelines, and nothing else. This
+ * program needs nothing but the tables and libc, so that a simulator builder can compile it by itself.
  */
 #include <ctype.h>
 #include <stdbool.h>
@@ -44,6 +44,7 @@ static const substitution config_values[] = {
     {"table", "TABLE"},
     {"loop_back", "LOOP_BACK"},
     {"depthwise_taps", "DEPTHWISE_TAPS"},
+    {"rows", "ROWS"},
 };
 
 static const char *const formats[] = {"MEM", "GEMM", "ALU", "REQUANT", "DEPTHWISE", "FINISH"};
@@ -55,6 +56,7 @@ typedef struct field {
 static const field fields[] = {
 #define VTA_FIELD(format, member, lsb, width, sign, doc) {#format, #member, #lsb, #width},
 #define VTA_UOP_FIELD(member, lsb, width, doc)           {"UOP", #member, #lsb, #width},
+#define VTA_ROW_FIELD(member, lsb, width, doc)           {"ROW", #member, #lsb, #width},
 #include "vta/isa.def"
 };
 enum { FIELD_COUNT = sizeof fields / sizeof fields[0] };
@@ -267,7 +269,11 @@ static void print_codes(void)
 #define VTA_MEMORY(id, value, name, doc)       printf("localparam [2:0] VTA_MEM_%s = 3'd%d;\n", #id, value);
 #define VTA_ALU_OP(id, value, mnemonic, doc)   printf("localparam [2:0] VTA_ALU_%s = 3'd%d;\n", #id, value);
 #define VTA_ROUNDING(id, value, mnemonic, doc) printf("localparam [1:0] VTA_ROUND_%s = 2'd%d;\n", #id, value);
-#define VTA_ERROR(id, code, text)              printf("localparam [7:0] VTA_ERROR_%s = 8'd%d;\n", #id, code);
+#define VTA_ROW_FUNCTION(id, value, mnemonic, doc)                                                           \
+    (void)printf("localparam [2:0] VTA_ROW_%s = 3'd%d;\n", #id, value);
+#define VTA_ROW_FORM(id, value, mnemonic, doc)                                                               \
+    printf("localparam [1:0] VTA_ROW_FORM_%s = 2'd%d;\n", #id, value);
+#define VTA_ERROR(id, code, text) printf("localparam [7:0] VTA_ERROR_%s = 8'd%d;\n", #id, code);
 #include "vta/isa.def"
     (void)printf("localparam [7:0] VTA_TOKEN_CAPACITY = 8'd%d;\n", VTA_TOKEN_CAPACITY);
 }
@@ -322,6 +328,29 @@ static int put_config(void)
     return 0;
 }
 
+/* The tables of exp2, for the module that asks for them. */
+static void print_exp2(void)
+{
+    static const struct {
+        unsigned hi, lo;
+    } rows[] = {
+#define VTA_EXP2(n, hi, lo) [(n)] = {(hi), (lo)},
+#include "vta/exp2.def"
+#undef VTA_EXP2
+    };
+    static const char *const names[] = {"hi", "lo"};
+    (void)puts("`ifdef VTA_ISA_EXP2");
+    for (int table = 0; table < 2; table++) {
+        (void)printf("function [15:0] vta_exp2_%s(input [5:0] n);\n    case (n)\n", names[table]);
+        for (size_t n = 0; n < sizeof rows / sizeof rows[0]; n++) {
+            (void)printf("    6'd%zu: vta_exp2_%s = 16'd%u;\n", n, names[table],
+                         table == 0 ? rows[n].hi : rows[n].lo);
+        }
+        (void)puts("    endcase\nendfunction");
+    }
+    (void)puts("`endif");
+}
+
 /* The registers; those from CYCLES on to the end of the first page are counters, numbered as they come. */
 static void print_regs(void)
 {
@@ -357,6 +386,7 @@ int main(void)
     print_codes();
     print_fields();
     print_regs();
+    print_exp2();
     const int result = put_config();
     end_header();
     (void)puts("`endif");

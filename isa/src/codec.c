@@ -241,10 +241,51 @@ static vta_error legal_mem(const vta_config *config, const vta_insn *insn, vta_f
     return insn->opcode == VTA_OP_STORE ? legal_store(insn, fault) : legal_load(config, insn, fault);
 }
 
-static vta_error legal_alu(const vta_insn *insn, vta_fault *fault)
+static const char no_rows[] = "the configuration has no functions on rows (ROWS is 0)";
+
+/* What the immediate of a function on rows may say; `last` is the last value of places that the function
+ * takes. */
+static vta_error legal_row_imm(int64_t imm, int64_t last, vta_fault *fault)
 {
-    if (insn->alu.alu_op >= VTA_ALU_COUNT) {
-        return refuse(fault, "alu_op", insn->alu.alu_op, VTA_ALU_COUNT - 1, "the operation is reserved");
+    const vta_row row = vta_row_of(imm);
+    const bool reciprocal = row.function == VTA_ROW_RECIP || row.function == VTA_ROW_RECIP_ROOT;
+    if (imm != vta_row_imm(row)) {
+        return refuse(fault, "imm", imm, vta_row_imm(row),
+                      "bits that no field of a row's function covers must be 0");
+    }
+    if (row.form > (reciprocal ? VTA_ROW_FORM_COUNT - 1 : 0)) {
+        return refuse(fault, "form", row.form, reciprocal ? VTA_ROW_FORM_COUNT - 1 : 0,
+                      reciprocal ? "there is no such form" : "only recip and recip_root have forms");
+    }
+    if (row.places > last) {
+        return refuse(fault, "places", row.places, last,
+                      last == 0 ? "the function takes no places" : "the two lanes are of one tile");
+    }
+    return VTA_ERROR_NONE;
+}
+
+static vta_error legal_row(const vta_config *config, const vta_insn *insn, vta_fault *fault)
+{
+    const int64_t last[VTA_ROW_COUNT] = {[VTA_ROW_MIN] = config->log_block_out - 1,
+                                         [VTA_ROW_MAX] = config->log_block_out - 1,
+                                         [VTA_ROW_ADD] = config->log_block_out - 1,
+                                         [VTA_ROW_MOV] = config->log_block_out - 1,
+                                         [VTA_ROW_RECIP] = 63,
+                                         [VTA_ROW_RECIP_ROOT] = 63};
+    if (config->rows == 0) {
+        return refuse(fault, "alu_op", insn->alu.alu_op, VTA_ALU_ROW - 1, no_rows);
+    }
+    if (insn->alu.use_imm == 0 || insn->alu.from_src == 0) {
+        return refuse(fault, insn->alu.use_imm == 0 ? "use_imm" : "from_src", 0, 1,
+                      "a function on rows has its name in imm and its operand in src");
+    }
+    return legal_row_imm(insn->alu.imm, last[vta_row_of(insn->alu.imm).function], fault);
+}
+
+static vta_error legal_alu(const vta_config *config, const vta_insn *insn, vta_fault *fault)
+{
+    if (insn->alu.alu_op == VTA_ALU_ROW) {
+        return legal_row(config, insn, fault);
     }
     if (insn->alu.from_src != 0 && insn->alu.use_imm == 0) {
         return refuse(fault, "from_src", 1, 0, "only an immediate has a third address");
@@ -282,8 +323,35 @@ static vta_error legal_loop_back(const vta_config *config, const vta_insn *insn,
     return VTA_ERROR_NONE;
 }
 
+/* A result of 18 bits goes to ACC as it is. */
+static vta_error legal_long(const vta_insn *insn, vta_fault *fault)
+{
+    const struct {
+        const char *name;
+        int64_t value;
+    } others[] = {{"zero_point", insn->requant.zero_point},
+                  {"low", insn->requant.low},
+                  {"high", insn->requant.high},
+                  {"table", insn->requant.table},
+                  {"to_inp", insn->requant.to_inp},
+                  {"part", insn->requant.part},
+                  {"dst_high", insn->requant.dst_high}};
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        if (others[i].value != 0) {
+            return refuse(fault, others[i].name, others[i].value, 0, "a long result goes to acc as it is");
+        }
+    }
+    return VTA_ERROR_NONE;
+}
+
 static vta_error legal_requant(const vta_config *config, const vta_insn *insn, vta_fault *fault)
 {
+    if (config->rows == 0 && (insn->requant.long_result != 0 || insn->requant.by_row != 0)) {
+        return refuse(fault, insn->requant.long_result != 0 ? "long_result" : "by_row", 1, 0, no_rows);
+    }
+    if (insn->requant.long_result != 0) {
+        return legal_long(insn, fault);
+    }
     if (insn->requant.low > insn->requant.high) {
         return refuse(fault, "low", insn->requant.low, insn->requant.high, "low must not exceed high");
     }
@@ -344,7 +412,7 @@ static vta_error legal(const vta_config *config, const vta_insn *insn, vta_fault
             error = refuse(fault, "init", 1, 0, "a reset clears everything anyway");
         }
         break;
-    case VTA_OP_ALU: error = legal_alu(insn, fault); break;
+    case VTA_OP_ALU: error = legal_alu(config, insn, fault); break;
     case VTA_OP_REQUANT: error = legal_requant(config, insn, fault); break;
     case VTA_OP_DEPTHWISE: error = legal_depthwise(config, insn, fault); break;
     case VTA_OP_FINISH:
@@ -477,6 +545,23 @@ void vta_insn_set_pad_value(vta_insn *insn, int32_t value)
 {
     insn->mem.pad_low = value & 0x3f;
     insn->mem.pad_high = value >> 6 & 3;
+}
+
+vta_row vta_row_of(int64_t imm)
+{
+    const vta_word word = {{(uint64_t)imm, 0}};
+    return (vta_row){
+#define VTA_ROW_FIELD(member, lsb, width, doc) .member = (uint32_t)get_bits(word, (lsb), (width), 'U'),
+#include "vta/isa.def"
+    };
+}
+
+int64_t vta_row_imm(vta_row row)
+{
+    vta_word word = {{0, 0}};
+#define VTA_ROW_FIELD(member, lsb, width, doc) set_bits(&word, (lsb), (width), row.member);
+#include "vta/isa.def"
+    return (int64_t)word.w[0];
 }
 
 vta_unit vta_insn_unit(const vta_insn *insn)

@@ -33,6 +33,24 @@ const char *vta_rounding_name(int64_t rounding)
     return rounding >= 0 && rounding < VTA_ROUND_COUNT ? names[rounding] : "reserved";
 }
 
+const char *vta_row_name(int64_t function)
+{
+    static const char *const names[] = {
+#define VTA_ROW_FUNCTION(id, value, mnemonic, doc) [VTA_ROW_##id] = (mnemonic),
+#include "vta/isa.def"
+    };
+    return function >= 0 && function < VTA_ROW_COUNT ? names[function] : "reserved";
+}
+
+const char *vta_row_form_name(int64_t form)
+{
+    static const char *const names[] = {
+#define VTA_ROW_FORM(id, value, mnemonic, doc) [VTA_ROW_FORM_##id] = (mnemonic),
+#include "vta/isa.def"
+    };
+    return form >= 0 && form < VTA_ROW_FORM_COUNT ? names[form] : "reserved";
+}
+
 const char *vta_alu_op_name(int64_t alu_op)
 {
     static const char *const names[] = {

@@ -136,6 +136,7 @@ static inline void N(alu)(const fsim_memory *m, const fsim_steps *steps, vta_alu
     case VTA_ALU_MUL: N(alu_shaped)(m, steps, N(op_mul), use_imm, imm); break;
     case VTA_ALU_CLIP: N(alu_shaped)(m, steps, N(op_clip), use_imm, imm); break;
     case VTA_ALU_MOV: N(alu_shaped)(m, steps, N(op_mov), use_imm, imm); break;
+    case VTA_ALU_ROW: /* rows.c */
     case VTA_ALU_COUNT: break;
     }
 }

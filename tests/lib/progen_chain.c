@@ -134,7 +134,7 @@ static bool alu_insn(chain *c)
     vta_insn insn = {.opcode = VTA_OP_ALU};
     draw_range(c, OF_ALU, &insn.alu.uop_begin, &insn.alu.uop_end);
     draw_loop(c, &insn.alu.iter_out, &insn.alu.iter_in);
-    insn.alu.alu_op = percent(c, 70) ? telling[below(c, 4)] : (int64_t)below(c, VTA_ALU_COUNT);
+    insn.alu.alu_op = percent(c, 70) ? telling[below(c, 4)] : (int64_t)below(c, VTA_ALU_ROW);
     insn.alu.use_imm = percent(c, 40);
     insn.alu.from_src = insn.alu.use_imm && percent(c, 50);
     insn.alu.imm = insn.alu.use_imm ? 1 + below(c, 7) : 0;

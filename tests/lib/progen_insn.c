@@ -395,7 +395,7 @@ static bool random_alu(gen *g)
     static const stream any = {0, 0, 0, 0};
     vta_insn insn = {.opcode = VTA_OP_ALU};
     ensure_window(g, VTA_MEM_ACC);
-    insn.alu.alu_op = below(g, VTA_ALU_COUNT);
+    insn.alu.alu_op = below(g, VTA_ALU_ROW);
     insn.alu.use_imm = percent(g, 50);
     insn.alu.from_src = insn.alu.use_imm && percent(g, 50);
     insn.alu.imm = insn.alu.use_imm || percent(g, 20) ? draw_immediate(g, insn.alu.alu_op) : 0;

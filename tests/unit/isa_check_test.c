@@ -43,8 +43,9 @@ static void encodings(void **state)
     expect(b, (vta_violation){VTA_ERROR_OPCODE, 1, "opcode", 7, 6},
            "instruction 1 (reserved): opcode 7 (limit: 6): the opcode is reserved");
     b->insns[1] = (vta_word){{4, UINT64_C(7) << 44}};
-    expect(b, (vta_violation){VTA_ERROR_FIELD, 1, "alu_op", 7, 6},
-           "instruction 1 (alu): alu_op 7 (limit: 6): the operation is reserved");
+    expect(
+        b, (vta_violation){VTA_ERROR_FIELD, 1, "alu_op", 7, 6},
+        "instruction 1 (alu): alu_op 7 (limit: 6): the configuration has no functions on rows (ROWS is 0)");
     b->insns[1] = (vta_word){{0 | 4 << 7, 0}};
     expect(b, (vta_violation){VTA_ERROR_FIELD, 1, "memory", 4, 5},
            "instruction 1 (load): memory 4 (limit: 5): nothing loads into out");

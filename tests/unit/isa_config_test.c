@@ -199,7 +199,8 @@ static void parts_have_their_hash(void **state)
                                         "{\"DEPTHWISE_TAPS\": 0}",
                                         "{\"DEPTHWISE_TAPS\": 1}",
                                         "{\"DEPTHWISE_TAPS\": 3}",
-                                        "{\"TABLE\": 0, \"LOOP_BACK\": 0}"};
+                                        "{\"TABLE\": 0, \"LOOP_BACK\": 0}",
+                                        "{\"ROWS\": 1}"};
     enum { TEXTS = sizeof texts / sizeof texts[0] };
     vta_config c[TEXTS];
     (void)state;

@@ -123,7 +123,7 @@ static void random_gemm(setup *s)
 
 static void random_alu(setup *s)
 {
-    vta_alu alu = {.kernel = s->kernels[below(s, KERNELS)], .op = (vta_alu_op)below(s, VTA_ALU_COUNT)};
+    vta_alu alu = {.kernel = s->kernels[below(s, KERNELS)], .op = (vta_alu_op)below(s, VTA_ALU_ROW)};
     alu.use_imm = below(s, 2) == 0;
     alu.imm = below(s, 60) - 30;
     alu.iter_out = below(s, 3);

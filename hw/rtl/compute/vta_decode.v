@@ -168,12 +168,13 @@ module vta_decode #(
             s1_illegal = DEPTHWISE_TAPS == 0 || (s1_q & VTA_RESERVED_DEPTHWISE) != 128'd0 || {24'd0, s1_taps} > (32'd1 << LOG_BLOCK_OUT)
                       || (s1_group && LOG_BLOCK_OUT >= LOG_BLOCK_IN);
         VTA_OP_ALU:
-            s1_illegal = (s1_q & VTA_RESERVED_ALU) != 128'd0 || s1_alu_op == 3'd7 || (s1_from_src && !s1_use_imm)
+            s1_illegal = (s1_q & VTA_RESERVED_ALU) != 128'd0 || s1_alu_op == VTA_ALU_ROW || (s1_from_src && !s1_use_imm)
                       || (s1_alu_op == VTA_ALU_SHR && s1_use_imm
                           && ($signed(s1_imm) > 16'sd31 || $signed(s1_imm) < -16'sd31));
         VTA_OP_REQUANT:
             s1_illegal = (s1_q & VTA_RESERVED_REQUANT) != 128'd0 || $signed(s1_low) > $signed(s1_high)
-                      || s1_table == 2'd3 || (s1_table != 2'd0 && TABLE == 0) || s1_no_room;
+                      || s1_table == 2'd3 || (s1_table != 2'd0 && TABLE == 0) || s1_no_room
+                      || s1_q[VTA_F_REQUANT_LONG_RESULT_LSB] || s1_q[VTA_F_REQUANT_BY_ROW_LSB];
         default:
             s1_illegal = 1'b0;
         endcase

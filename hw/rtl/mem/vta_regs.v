@@ -24,7 +24,8 @@ module vta_regs #(
     parameter [63:0]  CONFIG_HASH     = 64'd0,
     parameter integer TABLE           = 1,
     parameter integer LOOP_BACK       = 1,
-    parameter integer DEPTHWISE_TAPS  = 9
+    parameter integer DEPTHWISE_TAPS  = 9,
+    parameter integer ROWS            = 0
 ) (
     input  wire                   clk,
     input  wire                   rst,

@@ -26,6 +26,7 @@ module vta_top #(
     parameter integer TABLE           = 1,     // 0: no tables behind REQUANT
     parameter integer LOOP_BACK       = 1,     // 0: REQUANT never writes to INP
     parameter integer DEPTHWISE_TAPS  = 9,     // of a step, at most: 9, 3, 1; 0: no DEPTHWISE
+    parameter integer ROWS            = 0,     // 1: functions on rows, long results and a record a row
     parameter integer PUMP            = 1,     // cycles of the multipliers in one of clk: 1 or 2
     parameter integer LANE_DSPS       = 3      // of an ALU lane: 3, or 2 of 27 × 18 bits
 ) (
@@ -204,7 +205,8 @@ module vta_top #(
         .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT),
         .LOG_UOP_DEPTH(LOG_UOP_DEPTH), .LOG_INP_DEPTH(LOG_INP_DEPTH), .LOG_WGT_DEPTH(LOG_WGT_DEPTH),
         .LOG_ACC_DEPTH(LOG_ACC_DEPTH), .LOG_BUS_BYTES(LOG_BUS_BYTES), .LOG_QUEUE_DEPTH(LOG_QUEUE_DEPTH),
-        .ADDR_BITS(ADDR_BITS), .CONFIG_HASH(CONFIG_HASH), .TABLE(TABLE), .LOOP_BACK(LOOP_BACK), .DEPTHWISE_TAPS(DEPTHWISE_TAPS)
+        .ADDR_BITS(ADDR_BITS), .CONFIG_HASH(CONFIG_HASH), .TABLE(TABLE), .LOOP_BACK(LOOP_BACK), .DEPTHWISE_TAPS(DEPTHWISE_TAPS),
+        .ROWS(ROWS)
     ) regs (
         .clk(clk_host), .work(work_host), .rst(rst),
         .s_axil_awvalid(s_axil_awvalid), .s_axil_awready(s_axil_awready), .s_axil_awaddr(s_axil_awaddr),

@@ -373,11 +373,12 @@ module vta_compute_tb;
             VTA_OP_DEPTHWISE: illegal = DEPTHWISE_TAPS == 0 || (word & VTA_RESERVED_DEPTHWISE) != 0
                                      || word[VTA_F_DEPTHWISE_TAPS_X_LSB +: 4]*word[VTA_F_DEPTHWISE_TAPS_Y_LSB +: 4] > OUT
                                      || (word[VTA_F_DEPTHWISE_GROUP_LSB] && OUT >= IN);
-            VTA_OP_ALU:       illegal = (word & VTA_RESERVED_ALU) != 0 || word[VTA_F_ALU_ALU_OP_LSB +: VTA_F_ALU_ALU_OP_WIDTH] == 7
+            VTA_OP_ALU:       illegal = (word & VTA_RESERVED_ALU) != 0 || word[VTA_F_ALU_ALU_OP_LSB +: VTA_F_ALU_ALU_OP_WIDTH] == VTA_ALU_ROW
                                      || (word[VTA_F_ALU_FROM_SRC_LSB] && !word[VTA_F_ALU_USE_IMM_LSB])
                                      || (word[VTA_F_ALU_ALU_OP_LSB +: VTA_F_ALU_ALU_OP_WIDTH] == VTA_ALU_SHR
                                          && word[VTA_F_ALU_USE_IMM_LSB] && (shift > 31 || shift < -31));
             VTA_OP_REQUANT:   illegal = (word & VTA_RESERVED_REQUANT) != 0 || low > high
+                                     || word[VTA_F_REQUANT_LONG_RESULT_LSB] || word[VTA_F_REQUANT_BY_ROW_LSB]
                                      || word[VTA_F_REQUANT_TABLE_LSB +: 2] > (TABLE != 0 ? 2 : 0)
                                      || (word[VTA_F_REQUANT_TO_INP_LSB] && (LOOP_BACK == 0 || OUT > IN || part >= IN/OUT));
             default:          illegal = 1'b0;
@@ -513,7 +514,7 @@ module vta_compute_tb;
             bound = range(-128, 126);
             case (kind)
             0: begin add_alu; reserved_bit(VTA_RESERVED_ALU); end
-            1: begin add_requant; reserved_bit(VTA_RESERVED_REQUANT); end
+            1: begin add_requant; program[size - 1][chance(50) ? VTA_F_REQUANT_LONG_RESULT_LSB : VTA_F_REQUANT_BY_ROW_LSB] = 1'b1; end
             2: begin add_load; reserved_bit(VTA_RESERVED_MEM); end
             3: begin loops; make_alu(3'd7, chance(50), range(0, 65535)); add; end
             4: begin loops; make_alu(range(0, 6), 1'b0, range(0, 65535)); insn[VTA_F_ALU_FROM_SRC_LSB] = 1'b1; add; end

@@ -18,7 +18,7 @@ extern "C" {
 
 enum {
     VTA_ISA_MAJOR = 2,
-    VTA_ISA_MINOR = 1,
+    VTA_ISA_MINOR = 2,
     VTA_INSN_BYTES = 16,
     VTA_UOP_BYTES = 4,
     VTA_SEGMENTS = 8,
@@ -45,6 +45,18 @@ typedef enum vta_rounding {
 #include "vta/isa.def"
     VTA_ROUND_COUNT
 } vta_rounding;
+
+typedef enum vta_row_function {
+#define VTA_ROW_FUNCTION(id, value, mnemonic, doc) VTA_ROW_##id = (value),
+#include "vta/isa.def"
+    VTA_ROW_COUNT
+} vta_row_function;
+
+typedef enum vta_row_form {
+#define VTA_ROW_FORM(id, value, mnemonic, doc) VTA_ROW_FORM_##id = (value),
+#include "vta/isa.def"
+    VTA_ROW_FORM_COUNT
+} vta_row_form;
 
 typedef enum vta_error {
 #define VTA_ERROR(id, code, text) VTA_ERROR_##id = (code),
@@ -147,12 +159,22 @@ typedef struct vta_uop {
 #include "vta/isa.def"
 } vta_uop;
 
+/* What imm says to ALU operation 7. */
+typedef struct vta_row {
+#define VTA_ROW_FIELD(member, lsb, width, doc) uint32_t member;
+#include "vta/isa.def"
+} vta_row;
+
 /* Which unit executes it. */
 vta_unit vta_insn_unit(const vta_insn *insn);
 
 /* The signed pad value of a LOAD, from its two fields and back. */
 int32_t vta_insn_pad_value(const vta_insn *insn);
 void vta_insn_set_pad_value(vta_insn *insn, int32_t value);
+
+/* The function on rows that an immediate names, and back; bits of a member beyond its field are left out. */
+vta_row vta_row_of(int64_t imm);
+int64_t vta_row_imm(vta_row row);
 
 /* Encodes; a value that does not fit its field, and everything that decoding would refuse, is refused with
  * the field, the value and the bound: what this encodes, `vta_insn_decode` decodes to the same values. */
@@ -201,6 +223,8 @@ const char *vta_opcode_name(int64_t opcode);
 const char *vta_memory_name(int64_t memory);
 const char *vta_alu_op_name(int64_t alu_op);
 const char *vta_rounding_name(int64_t rounding);
+const char *vta_row_name(int64_t function);
+const char *vta_row_form_name(int64_t form);
 const char *vta_unit_name(vta_unit unit);
 const char *vta_error_text(vta_error error);
 
