@@ -126,6 +126,15 @@ static vta_status requant_part(draft *d)
     return vta_draft_read(d, ROW(REQUANT, part));
 }
 
+/* by row */
+static vta_status requant_by_row(draft *d)
+{
+    bool took = false;
+    VTA_TRY(vta_take_word(d->a, "row", &took));
+    d->insn.requant.by_row = took;
+    return took ? VTA_OK : vta_asm_expected(d->a, "'row'");
+}
+
 static vta_status requant_clip(draft *d)
 {
     VTA_TRY(vta_draft_read(d, ROW(REQUANT, low)));
@@ -140,7 +149,7 @@ static vta_status requant_option(draft *d)
         vta_status (*read)(draft *d);
     } options[] = {{"zero", requant_zero},   {"wide", requant_wide}, {"round", requant_rounding},
                    {"table", requant_table}, {"to", requant_target}, {"part", requant_part},
-                   {"clip", requant_clip}};
+                   {"clip", requant_clip},   {"by", requant_by_row}};
     for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
         bool took = false;
         VTA_TRY(vta_take_word(d->a, options[i].name, &took));
@@ -148,7 +157,7 @@ static vta_status requant_option(draft *d)
             return options[i].read(d);
         }
     }
-    return vta_asm_expected(d->a, "'zero', 'clip', 'round', 'wide', 'table', 'to' or 'part'");
+    return vta_asm_expected(d->a, "'zero', 'clip', 'round', 'wide', 'table', 'to', 'part' or 'by'");
 }
 
 static vta_status depthwise_option(draft *d)
@@ -280,14 +289,66 @@ static vta_status gemm(draft *d)
     return vta_draft_nest(d, &gemm_rows);
 }
 
+/* Of a function on rows: places N, or a form by its name. */
+static vta_status row_option(draft *d)
+{
+    static const member forms[] = {
+#define VTA_ROW_FORM(id, value, mnemonic, doc) {mnemonic, VTA_ROW_FORM_##id},
+#include "vta/isa.def"
+    };
+    vta_row row = vta_row_of(d->insn.alu.imm);
+    bool took = false;
+    VTA_TRY(vta_take_word(d->a, "places", &took));
+    if (took) {
+        int64_t places = 0;
+        VTA_TRY(vta_expr_within(d->a, "places", 0, 63, &places));
+        row.places = (uint32_t)places;
+    }
+    for (size_t i = 0; i < sizeof forms / sizeof forms[0] && !took; i++) {
+        VTA_TRY(vta_take_word(d->a, forms[i].name, &took));
+        row.form = took ? (uint32_t)forms[i].row : row.form;
+    }
+    d->insn.alu.imm = vta_row_imm(row);
+    return took ? VTA_OK : vta_asm_expected(d->a, "'places', 'scale', 'multiplier' or 'shift'");
+}
+
+/* A function on rows; false where the mnemonic names none. */
+static bool names_row(draft *d)
+{
+    static const member functions[] = {
+#define VTA_ROW_FUNCTION(id, value, mnemonic, doc) {mnemonic, VTA_ROW_##id},
+#include "vta/isa.def"
+    };
+    for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
+        if (suffix_is(d, functions[i].name)) {
+            d->insn.alu.alu_op = VTA_ALU_ROW;
+            d->insn.alu.use_imm = d->insn.alu.from_src = 1;
+            d->insn.alu.imm = vta_row_imm((vta_row){.function = (uint32_t)functions[i].row});
+            return true;
+        }
+    }
+    return false;
+}
+
+static vta_status alu_row(draft *d)
+{
+    VTA_TRY(vta_draft_micro_ops(d, &alu_rows));
+    VTA_TRY(options(d, row_option));
+    return vta_draft_nest(d, &alu_rows);
+}
+
 static vta_status alu(draft *d)
 {
     static const member operations[] = {
 #define VTA_ALU_OP(id, value, mnemonic, doc) {mnemonic, VTA_ALU_##id},
 #include "vta/isa.def"
     };
+    enum { PLAIN = VTA_ALU_ROW }; /* the operations before it */
     bool known = false;
-    for (size_t i = 0; i < sizeof operations / sizeof operations[0]; i++) {
+    if (names_row(d)) {
+        return alu_row(d);
+    }
+    for (size_t i = 0; i < PLAIN; i++) {
         char three[16];
         (void)snprintf(three, sizeof three, "%s.src", operations[i].name);
         if (suffix_is(d, operations[i].name) || suffix_is(d, three)) {
@@ -297,7 +358,9 @@ static vta_status alu(draft *d)
         }
     }
     if (!known) {
-        return bad_suffix(d, "alu.min, alu.max, alu.add, alu.shr, alu.mul, alu.clip or alu.mov");
+        return bad_suffix(d, "alu.min, alu.max, alu.add, alu.shr, alu.mul, alu.clip, alu.mov, alu.row_min, "
+                             "alu.row_max, alu.row_add, alu.row_mov, alu.exp2, alu.root, alu.recip or "
+                             "alu.recip_root");
     }
     bool immediate = false;
     VTA_TRY(vta_draft_micro_ops(d, &alu_rows));
@@ -309,7 +372,13 @@ static vta_status alu(draft *d)
 
 static vta_status requant(draft *d)
 {
-    VTA_TRY(suffix_of(d).size == 0 ? VTA_OK : bad_suffix(d, "requant"));
+    d->insn.requant.long_result = suffix_is(d, "long");
+    if (suffix_of(d).size != 0 && d->insn.requant.long_result == 0) {
+        return bad_suffix(d, "requant or requant.long");
+    }
+    if (d->insn.requant.long_result != 0) {
+        d->insn.requant.low = d->insn.requant.high = 0;
+    }
     VTA_TRY(vta_draft_micro_ops(d, &requant_rows));
     VTA_TRY(options(d, requant_option));
     return vta_draft_nest(d, &requant_rows);

@@ -46,6 +46,16 @@ static uint64_t earlier(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
+/* The pass of the outer loop that reads an entry of one of many records reads it before its first step. */
+static uint64_t record_meeting(const check_plan *plan, uint32_t entry, vta_uop uop)
+{
+    const uint32_t record = entry >> plan->log_record;
+    const uint32_t place = entry - (record << plan->log_record);
+    const bool read = plan->records > 1 && record >= uop.aux && record - uop.aux < plan->records;
+    return read && place < plan->params ? (uint64_t)(record - uop.aux) * plan->dst.count[1] << 32
+                                        : UINT64_MAX;
+}
+
 static bool read_first(const checker *c, const check_plan *plan, const uint32_t *uops,
                        const uint32_t *dst_steps, const uint32_t *src_steps, uint32_t entry)
 {
@@ -55,6 +65,7 @@ static bool read_first(const checker *c, const check_plan *plan, const uint32_t 
         const vta_uop uop = vta_uop_decode(c->config, uops[k]);
         write = earlier(write, first_meeting(dst_steps, entry, uop.dst, k));
         read = earlier(read, first_meeting(src_steps, entry, uop.src, k));
+        read = earlier(read, record_meeting(plan, entry, uop));
     }
     return read <= write; /* a step reads before it writes */
 }

@@ -112,7 +112,8 @@ typedef struct check_plan {
     uint32_t dst_base, part; /* then: added to the micro-op's dst; the part of each entry that is written */
     bool uses_wgt;
     uint32_t params, log_record; /* REQUANT's parameters: entries read from aux · 2^log_record on; 0: none */
-    uint32_t table;              /* 0, or one more than the table that it reads */
+    uint32_t records; /* how many of them: more than one is read, each by its pass of the outer loop */
+    uint32_t table;   /* 0, or one more than the table that it reads */
 } check_plan;
 
 check_plan vta_check_plan_of(const checker *c, const vta_insn *insn);

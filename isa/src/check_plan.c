@@ -32,10 +32,18 @@ static check_plan plan_gemm(const vta_insn *insn)
     };
 }
 
+static bool reads_row_dst(const vta_insn *insn)
+{
+    const vta_row row = vta_row_of(insn->alu.imm);
+    return row.function == VTA_ROW_MIN || row.function == VTA_ROW_MAX || row.function == VTA_ROW_ADD;
+}
+
 /* An immediate takes the place of src, but for the three-address form, where src takes that of dst. MOV is
- * the one operation that does not look at its left operand: dst with two addresses, src with three. */
+ * the one operation that does not look at its left operand: dst with two addresses, src with three. A
+ * function on rows reads src, and three of the functions dst. */
 static check_plan plan_alu(const vta_insn *insn)
 {
+    const bool row = insn->alu.alu_op == VTA_ALU_ROW;
     const bool imm = insn->alu.use_imm != 0;
     const bool three = insn->alu.from_src != 0;
     const bool mov = insn->alu.alu_op == VTA_ALU_MOV;
@@ -46,7 +54,7 @@ static check_plan plan_alu(const vta_insn *insn)
         .uop_end = (uint32_t)insn->alu.uop_end,
         .dst = nest(out, insn->alu.dst_out, in, insn->alu.dst_in),
         .src = nest(out, insn->alu.src_out, in, insn->alu.src_in),
-        .reads_dst = !three && !mov,
+        .reads_dst = row ? reads_row_dst(insn) : !three && !mov,
         .uses_src = !imm || three,
         .reads_src = !imm || (three && !mov),
     };
@@ -64,6 +72,7 @@ static check_plan plan_requant(const vta_config *config, const vta_insn *insn)
         .uses_src = true,
         .reads_src = true,
         .params = insn->requant.wide ? 3 : 2,
+        .records = insn->requant.by_row ? (uint32_t)out : 1,
         .log_record = insn->requant.wide ? 2 : 1,
         .table = (uint32_t)insn->requant.table,
         .dst_is_inp = insn->requant.to_inp != 0,
@@ -187,13 +196,15 @@ static operands operands_of(const checker *c, const check_plan *plan)
 static vta_status check_params(checker *c, uint32_t index, const check_plan *plan, const operands *ops,
                                uint32_t uop, uint32_t aux)
 {
-    if (aux < ops->records) {
+    const uint32_t last = aux + plan->records - 1;
+    if (last < ops->records) {
         return VTA_OK;
     }
-    return vta_check_report(c, index, VTA_ERROR_ACC_RANGE, "aux", aux, (int64_t)ops->records - 1,
-                            "aux of micro-op %" PRIu32 " names parameter %s %" PRIu32
+    return vta_check_report(c, index, VTA_ERROR_ACC_RANGE, "aux", last, (int64_t)ops->records - 1,
+                            "aux of micro-op %" PRIu32 " %s parameter %s %" PRIu32
                             ", out of range of acc (limit: %" PRId64 ")",
-                            uop, plan->params == 2 ? "pair" : "record", aux, (int64_t)ops->records - 1);
+                            uop, plan->records == 1 ? "names" : "reaches",
+                            plan->params == 2 ? "pair" : "record", last, (int64_t)ops->records - 1);
 }
 
 static vta_status check_uop(checker *c, uint32_t index, const check_plan *plan, const operands *ops,

@@ -188,6 +188,16 @@ static bool fill_writes(const checker *c, const check_plan *plan, const uint32_t
     return make_spans(set->acc_write, c->config->depth[VTA_MEM_OUT], &set->out);
 }
 
+/* Marks the entries that are read of REQUANT's records. Each record is aligned: it lies in one word. */
+static void put_records(const checker *c, const check_plan *plan, const uint32_t *uops, uint64_t *bits)
+{
+    const uint32_t aux = vta_uop_decode(c->config, uops[plan->uop_begin]).aux;
+    for (uint32_t record = aux; record < aux + plan->records; record++) {
+        const uint32_t first = record << plan->log_record;
+        bits[first / 64] |= ((UINT64_C(1) << plan->params) - 1) << first % 64;
+    }
+}
+
 static bool fill(const checker *c, const check_plan *plan, const uint32_t *uops, check_set *set)
 {
     if (!fill_writes(c, plan, uops, set)) {
@@ -196,9 +206,8 @@ static bool fill(const checker *c, const check_plan *plan, const uint32_t *uops,
     if (plan->reads_dst) {
         memcpy(set->acc_before, set->acc_write, sizeof set->acc_before);
     }
-    if (plan->params > 0) { /* a record is aligned: it lies in one word */
-        const uint32_t first = vta_uop_decode(c->config, uops[plan->uop_begin]).aux << plan->log_record;
-        set->acc_before[first / 64] |= ((UINT64_C(1) << plan->params) - 1) << first % 64;
+    if (plan->params > 0) {
+        put_records(c, plan, uops, plan->records > 1 ? set->acc_during : set->acc_before);
     }
     if (plan->reads_src && !plan->src_is_inp) {
         put_pattern(c, plan, uops, &plan->src, UOP_SRC, set->acc_during);

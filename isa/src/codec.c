@@ -243,7 +243,7 @@ static vta_error legal_mem(const vta_config *config, const vta_insn *insn, vta_f
 
 static const char no_rows[] = "the configuration has no functions on rows (ROWS is 0)";
 
-/* What the immediate of a function on rows may say; `last` is the last value of places that the function
+/* The rules of the immediate of a function on rows; `last` is the last value of places that the function
  * takes. */
 static vta_error legal_row_imm(int64_t imm, int64_t last, vta_fault *fault)
 {

@@ -60,6 +60,9 @@ static const string_key string_keys[] = {
 #undef VTA_CONFIG
 };
 
+/* Values of `hw`. */
+enum { LATE = 2, UNWRITTEN = 3 };
+
 enum {
     NUMBERS = sizeof number_keys / sizeof number_keys[0],
     STRINGS = sizeof string_keys / sizeof string_keys[0],
@@ -358,10 +361,11 @@ static void derive(vta_config *c)
     uint32_t row = 0; /* of the registers */
     for (size_t i = 0; i < NUMBERS; i++) {
         const uint32_t value = number_of(c, &number_keys[i]);
-        if (number_keys[i].hw == 2 && value != number_keys[i].def) {
+        const bool late = number_keys[i].hw >= LATE && value != number_keys[i].def;
+        if (late) {
             c->hash = vta_hash_u32(c->hash, row); /* which of them it is */
         }
-        if (number_keys[i].hw == 1 || (number_keys[i].hw == 2 && value != number_keys[i].def)) {
+        if (number_keys[i].hw == 1 || late) {
             c->hash = vta_hash_u32(c->hash, value);
         }
         row += number_keys[i].hw != 0;
@@ -507,11 +511,15 @@ char *vta_config_to_json(const vta_config *config)
         vta_str_printf(&str, "  \"%s\" : \"%s\",\n", string_keys[i].name,
                        (const char *)config + string_keys[i].offset);
     }
+    const char *between = "";
     for (size_t i = 0; i < NUMBERS; i++) {
-        vta_str_printf(&str, "  \"%s\" : %" PRIu32 "%s\n", number_keys[i].name,
-                       number_of(config, &number_keys[i]), i + 1 < NUMBERS ? "," : "");
+        const uint32_t value = number_of(config, &number_keys[i]);
+        if (number_keys[i].hw != UNWRITTEN || value != number_keys[i].def) {
+            vta_str_printf(&str, "%s  \"%s\" : %" PRIu32, between, number_keys[i].name, value);
+            between = ",\n";
+        }
     }
-    vta_str_put(&str, "}\n");
+    vta_str_put(&str, "\n}\n");
     return vta_str_take(&str);
 }
 

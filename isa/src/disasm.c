@@ -216,12 +216,34 @@ static void print_gemm(printer *p, const vta_insn *insn, vta_insn *shown)
     shown->gemm = insn->gemm;
 }
 
-static void print_alu(printer *p, const vta_insn *insn, vta_insn *shown)
+static void print_row(printer *p, const vta_insn *insn)
+{
+    const vta_row row = vta_row_of(insn->alu.imm);
+    vta_str_printf(&p->out, "alu.%s", vta_row_name(row.function));
+    print_micro_ops(p, insn->alu.uop_begin, insn->alu.uop_end);
+    if (row.places != 0) {
+        vta_str_printf(&p->out, ", places %" PRIu32, row.places);
+    }
+    if (row.form != VTA_ROW_FORM_SCALE) {
+        vta_str_printf(&p->out, ", %s", vta_row_form_name(row.form));
+    }
+}
+
+static void print_plain_alu(printer *p, const vta_insn *insn)
 {
     vta_str_printf(&p->out, "alu.%s%s", vta_alu_op_name(insn->alu.alu_op), insn->alu.from_src ? ".src" : "");
     print_micro_ops(p, insn->alu.uop_begin, insn->alu.uop_end);
     if (insn->alu.use_imm) {
         vta_str_printf(&p->out, ", %" PRId64, insn->alu.imm);
+    }
+}
+
+static void print_alu(printer *p, const vta_insn *insn, vta_insn *shown)
+{
+    if (insn->alu.alu_op == VTA_ALU_ROW) {
+        print_row(p, insn);
+    } else {
+        print_plain_alu(p, insn);
     }
     print_nest(p, (level){insn->alu.iter_out, insn->alu.dst_out, insn->alu.src_out, -1},
                (level){insn->alu.iter_in, insn->alu.dst_in, insn->alu.src_in, -1});
@@ -232,11 +254,12 @@ static void print_alu(printer *p, const vta_insn *insn, vta_insn *shown)
 
 static void print_requant(printer *p, const vta_insn *insn, vta_insn *shown)
 {
-    vta_str_printf(&p->out, "requant %" PRId64, insn->requant.uop);
+    const bool long_result = insn->requant.long_result != 0;
+    vta_str_printf(&p->out, "requant%s %" PRId64, long_result ? ".long" : "", insn->requant.uop);
     if (insn->requant.zero_point != 0) {
         vta_str_printf(&p->out, ", zero %" PRId64, insn->requant.zero_point);
     }
-    if (insn->requant.low != INT8_MIN || insn->requant.high != INT8_MAX) {
+    if (!long_result && (insn->requant.low != INT8_MIN || insn->requant.high != INT8_MAX)) {
         vta_str_printf(&p->out, ", clip %" PRId64 "..%" PRId64, insn->requant.low, insn->requant.high);
     }
     if (insn->requant.rounding != VTA_ROUND_EVEN) {
@@ -253,6 +276,9 @@ static void print_requant(printer *p, const vta_insn *insn, vta_insn *shown)
     }
     if (insn->requant.part != 0) {
         vta_str_printf(&p->out, ", part %" PRId64, insn->requant.part);
+    }
+    if (insn->requant.by_row) {
+        vta_str_put(&p->out, ", by row");
     }
     print_nest(p, (level){insn->requant.iter_out, insn->requant.dst_out, insn->requant.src_out, -1},
                (level){insn->requant.iter_in, insn->requant.dst_in, insn->requant.src_in, -1});

@@ -185,8 +185,25 @@ void vta_stream_depthwise(vta_stream *stream, const vta_depthwise *args)
     }
 }
 
+/* The immediate of an operation, or the function on rows in its place. */
+static vta_status alu_immediate(vta_stream *stream, const vta_alu *args, int64_t *imm)
+{
+    const bool rows = args->op == VTA_ALU_ROW;
+    *imm = rows ? vta_row_imm(args->row) : args->imm;
+    const vta_row row = vta_row_of(*imm);
+    if (rows && (row.function != args->row.function || row.form != args->row.form ||
+                 row.places != args->row.places)) {
+        return vta_fail(&stream->diag, VTA_RANGE,
+                        "row: function %" PRIu32 ", form %" PRIu32 ", places %" PRIu32
+                        " do not fit (limits: 7, 3, 63)",
+                        args->row.function, args->row.form, args->row.places);
+    }
+    return VTA_OK;
+}
+
 static vta_status alu(vta_stream *stream, const vta_alu *args)
 {
+    const bool imm = args->use_imm || args->op == VTA_ALU_ROW;
     uint32_t first = 0;
     VTA_TRY(find_kernel(stream, args->kernel));
     VTA_TRY(vta_kernel_require(stream, args->kernel, &first));
@@ -200,9 +217,9 @@ static vta_status alu(vta_stream *stream, const vta_alu *args)
     insn.alu.src_out = args->src_out;
     insn.alu.src_in = args->src_in;
     insn.alu.alu_op = args->op;
-    insn.alu.use_imm = args->use_imm;
-    insn.alu.from_src = args->use_imm;
-    insn.alu.imm = args->imm;
+    insn.alu.use_imm = imm;
+    insn.alu.from_src = imm;
+    VTA_TRY(alu_immediate(stream, args, &insn.alu.imm));
     vta_word word;
     VTA_TRY(encode_legal(stream, &insn, &word));
     loop_nest nest = {args->kernel, args->iter_out, args->iter_in, none, none, none, none};
@@ -228,6 +245,18 @@ static vta_status check_entry(vta_stream *stream, const char *name, int64_t valu
     return VTA_OK;
 }
 
+static vta_status check_records(vta_stream *stream, const vta_requant *args)
+{
+    const int64_t records = stream->config.depth[VTA_MEM_ACC] / (args->wide ? 4 : 2);
+    VTA_TRY(check_entry(stream, "params", args->params, records));
+    if (args->by_row && args->iter_in > 0 && args->iter_out > records - args->params) {
+        return vta_fail(&stream->diag, VTA_RANGE,
+                        "params reaches record %" PRId64 " by row, but acc has %" PRId64,
+                        args->params + args->iter_out - 1, records);
+    }
+    return VTA_OK;
+}
+
 /* `first`: the micro-op, which holds what of dst is below the depth of ACC. */
 static vta_insn requant_insn(const vta_requant *args, uint32_t first, int64_t depth)
 {
@@ -247,6 +276,8 @@ static vta_insn requant_insn(const vta_requant *args, uint32_t first, int64_t de
     insn.requant.table = args->table;
     insn.requant.to_inp = args->to_inp;
     insn.requant.part = args->part;
+    insn.requant.long_result = args->long_result;
+    insn.requant.by_row = args->by_row;
     insn.requant.dst_high = args->dst / depth;
     return insn;
 }
@@ -257,7 +288,7 @@ static vta_status requant(vta_stream *stream, const vta_requant *args)
     const vta_memory target = args->to_inp ? VTA_MEM_INP : VTA_MEM_ACC;
     VTA_TRY(check_entry(stream, "dst", args->dst, stream->config.depth[target]));
     VTA_TRY(check_entry(stream, "src", args->src, depth));
-    VTA_TRY(check_entry(stream, "params", args->params, depth / (args->wide ? 4 : 2)));
+    VTA_TRY(check_records(stream, args));
     const int64_t low = args->dst % depth; /* what a micro-op holds */
     const vta_uop uop = {.dst = (uint32_t)low, .src = (uint32_t)args->src, .aux = (uint32_t)args->params};
     const vta_kernel kernel = vta_stream_kernel(stream, &uop, 1);

@@ -95,6 +95,17 @@ static void run_alu(const vta_fsim *f, const fsim_steps *steps, const void *argu
     f->kernel->alu(&f->mem, steps, a->op, a->use_imm, a->imm);
 }
 
+/* The operands that the ALU reads. An operation that moves does not read x. */
+static acc_reads alu_reads(const vta_insn *insn)
+{
+    const bool imm = insn->alu.use_imm != 0;
+    const bool moves = insn->alu.alu_op == VTA_ALU_MOV;
+    if (insn->alu.alu_op == VTA_ALU_ROW) {
+        return (acc_reads){.dst = vta_row_of(insn->alu.imm).function < VTA_ROW_MOV, .src = true};
+    }
+    return (acc_reads){.dst = !imm && !moves, .src = !imm || !moves};
+}
+
 vta_error vta_fsim_alu(vta_fsim *f, const vta_insn *insn)
 {
     const uint32_t begin = (uint32_t)insn->alu.uop_begin;
@@ -124,13 +135,16 @@ vta_error vta_fsim_alu(vta_fsim *f, const vta_insn *insn)
         .use_imm = insn->alu.use_imm != 0,
         .imm = (int32_t)insn->alu.imm,
     };
-    const bool moves = operation.op == VTA_ALU_MOV; /* x is not read */
     if (error == VTA_ERROR_NONE) {
-        const acc_reads reads = {.dst = !operation.use_imm && !moves, .src = !operation.use_imm || !moves};
-        error = check_acc_reads(f, &nest, reads);
+        error = check_acc_reads(f, &nest, alu_reads(insn));
+    }
+    if (error == VTA_ERROR_NONE && operation.op == VTA_ALU_ROW) {
+        const vta_row row = vta_row_of(insn->alu.imm);
+        run_steps(f, &nest, vta_fsim_run_row, &row);
+    } else if (error == VTA_ERROR_NONE) {
+        run_steps(f, &nest, run_alu, &operation);
     }
     if (error == VTA_ERROR_NONE) {
-        run_steps(f, &nest, run_alu, &operation);
         f->report->counters.alu_steps += step_count(&nest);
     }
     return error;
@@ -273,11 +287,8 @@ static void run_general_requant(const fsim_memory *m, const fsim_steps *steps, c
             const int64_t value = from[l] * q->p->mult[l] + q->p->addend[l];
             const int64_t moved = round_value(value, q->p->shift[l], q->rounding) + q->zero_point;
             const int64_t result = moved < q->low ? q->low : moved > q->high ? q->high : moved;
-            out[l] = (int8_t)result;
-            if (q->table != NULL) {
-                out[l] = q->table[(uint8_t)result];
-            }
-            to[l] = out[l];
+            to[l] = q->table != NULL ? q->table[(uint8_t)result] : (int32_t)result;
+            out[l] = (int8_t)to[l];
         }
     }
 }
@@ -286,6 +297,9 @@ static void run_requants(vta_fsim *f, const fsim_nest *nest, const vta_insn *ins
 {
     step_fn *const run = insn->requant.to_inp != 0 ? run_requant_to_inp : run_requant;
     requant_form form = {.kernel = f->kernel, .part = (uint32_t)insn->requant.part};
+    const bool is_long = insn->requant.long_result != 0;
+    const int32_t low = is_long ? -(1 << 17) : (int32_t)insn->requant.low;
+    const int32_t high = is_long ? (1 << 17) - 1 : (int32_t)insn->requant.high;
     if (insn->requant.rounding == VTA_ROUND_EVEN && !insn->requant.wide && insn->requant.table == 0) {
         for (size_t l = 0; l < (size_t)f->mem.batch * f->mem.out; l++) {
             lanes->shift[l] = lanes->shift[l] < FSIM_MAX_SHIFT ? lanes->shift[l] : FSIM_MAX_SHIFT;
@@ -295,8 +309,8 @@ static void run_requants(vta_fsim *f, const fsim_nest *nest, const vta_insn *ins
             .addend = lanes->addend,
             .shift = lanes->shift,
             .zero_point = (int32_t)insn->requant.zero_point,
-            .low = (int32_t)insn->requant.low,
-            .high = (int32_t)insn->requant.high,
+            .low = low,
+            .high = high,
         };
         form.run = run_special_requant;
         form.special = &q;
@@ -308,8 +322,8 @@ static void run_requants(vta_fsim *f, const fsim_nest *nest, const vta_insn *ins
         .p = lanes,
         .rounding = (vta_rounding)insn->requant.rounding,
         .zero_point = insn->requant.zero_point,
-        .low = insn->requant.low,
-        .high = insn->requant.high,
+        .low = low,
+        .high = high,
         .table = table == 0 ? NULL : f->tab + ((table - 1) << (VTA_LOG_TABLE_WORDS + 2)),
     };
     form.run = run_general_requant;
@@ -322,7 +336,8 @@ static vta_error check_requant_ranges(const vta_fsim *f, const fsim_nest *nest, 
 {
     const uint32_t *depth = f->config.depth;
     const uint32_t size = insn->requant.wide != 0 ? 4 : 2;
-    if ((uint64_t)f->aux[0] * size + size > depth[VTA_MEM_ACC] ||
+    const uint64_t records = f->aux[0] + (insn->requant.by_row != 0 ? nest->iter_out : 1);
+    if (records * size > depth[VTA_MEM_ACC] ||
         vta_fsim_reach(nest, f->src, nest->src_out, nest->src_in) >= depth[VTA_MEM_ACC]) {
         return VTA_ERROR_ACC_RANGE;
     }
@@ -334,18 +349,53 @@ static vta_error check_requant_ranges(const vta_fsim *f, const fsim_nest *nest, 
     return to_inp ? VTA_ERROR_INP_RANGE : VTA_ERROR_ACC_RANGE;
 }
 
+static uint32_t record_at(const vta_fsim *f, const vta_insn *insn, uint32_t row)
+{
+    return (f->aux[0] + row) * (insn->requant.wide != 0 ? 4 : 2);
+}
+
+/* The passes of the outer loop that one record serves, from `row` on: one, or all. */
+static fsim_nest passes_of_record(const fsim_nest *nest, const vta_insn *insn)
+{
+    fsim_nest passes = *nest;
+    passes.iter_out = insn->requant.by_row != 0 ? 1 : nest->iter_out;
+    return passes;
+}
+
+/* Strict simulation: record by record, because a pass may write the record of a later one. */
+static vta_error check_record_reads(vta_fsim *f, const fsim_nest *nest, const vta_insn *insn)
+{
+    const fsim_nest passes = passes_of_record(nest, insn);
+    const uint32_t dst = f->dst[0], src = f->src[0];
+    vta_error error = VTA_ERROR_NONE;
+    for (uint32_t row = 0; row < nest->iter_out && error == VTA_ERROR_NONE; row += passes.iter_out) {
+        f->dst[0] = dst + row * nest->dst_out;
+        f->src[0] = src + row * nest->src_out;
+        if (!vta_fsim_written(f, VTA_MEM_ACC, record_at(f, insn, row), insn->requant.wide != 0 ? 3 : 2)) {
+            error = VTA_ERROR_UNWRITTEN;
+        } else if (insn->requant.to_inp == 0) {
+            error = check_acc_reads(f, &passes, (acc_reads){.src = true});
+        }
+    }
+    f->dst[0] = dst;
+    f->src[0] = src;
+    return error;
+}
+
 /* Strict simulation: what a REQUANT reads must have been written; notes what it writes. */
 static vta_error check_requant_reads(vta_fsim *f, const fsim_nest *nest, const vta_insn *insn)
 {
-    const bool wide = insn->requant.wide != 0;
     const uint32_t words = 1U << VTA_LOG_TABLE_WORDS;
     const uint32_t table = (uint32_t)insn->requant.table;
-    if (!vta_fsim_written(f, VTA_MEM_ACC, f->aux[0] * (wide ? 4 : 2), wide ? 3 : 2) ||
-        (table > 0 && !vta_fsim_written(f, VTA_MEM_TAB, (table - 1) * words, words))) {
+    if (!f->strict) {
+        return VTA_ERROR_NONE;
+    }
+    if (table > 0 && !vta_fsim_written(f, VTA_MEM_TAB, (table - 1) * words, words)) {
         return VTA_ERROR_UNWRITTEN;
     }
-    if (insn->requant.to_inp == 0) {
-        return check_acc_reads(f, nest, (acc_reads){.src = true});
+    const vta_error error = check_record_reads(f, nest, insn);
+    if (error != VTA_ERROR_NONE || insn->requant.to_inp == 0) {
+        return error;
     }
     if (!vta_fsim_nest_written(f, nest, VTA_MEM_ACC, f->src, nest->src_out, nest->src_in, 0)) {
         return VTA_ERROR_UNWRITTEN;
@@ -380,10 +430,14 @@ vta_error vta_fsim_requant(vta_fsim *f, const vta_insn *insn)
     if (error != VTA_ERROR_NONE) {
         return error;
     }
-    record_lanes lanes;
-    const bool wide = insn->requant.wide != 0;
-    read_record(f, f->aux[0] * (wide ? 4 : 2), wide, &lanes);
-    run_requants(f, &nest, insn, &lanes);
+    const fsim_nest passes = passes_of_record(&nest, insn);
+    for (uint32_t row = 0; row < nest.iter_out && !fsim_stopped(f); row += passes.iter_out) {
+        record_lanes lanes;
+        read_record(f, record_at(f, insn, row), insn->requant.wide != 0, &lanes);
+        run_requants(f, &passes, insn, &lanes);
+        f->dst[0] += nest.dst_out;
+        f->src[0] += nest.src_out;
+    }
     f->report->counters.requant_steps += step_count(&nest);
     return VTA_ERROR_NONE;
 }

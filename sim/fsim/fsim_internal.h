@@ -6,6 +6,7 @@
  *   transfer.c  LOAD, STORE
  *   nest.c      ranges and strict checks of a whole loop nest, before its steps run
  *   compute.c   GEMM, ALU, REQUANT, DEPTHWISE: from a loop nest to calls of a kernel
+ *   rows.c      the ALU's functions on rows, for every kind of CPU
  *   kernel*     inner loops, one file per kind of CPU
  */
 #ifndef VTA_FSIM_INTERNAL_H
@@ -84,6 +85,9 @@ vta_error vta_fsim_gemm(vta_fsim *f, const vta_insn *insn);
 vta_error vta_fsim_alu(vta_fsim *f, const vta_insn *insn);
 vta_error vta_fsim_requant(vta_fsim *f, const vta_insn *insn);
 vta_error vta_fsim_depthwise(vta_fsim *f, const vta_insn *insn);
+
+/* A list of steps of ALU operation 7; `argument` is the vta_row. */
+void vta_fsim_run_row(const vta_fsim *f, const fsim_steps *steps, const void *argument);
 
 /* Are all of [first, first + count) written? True when nothing is tracked. */
 bool vta_fsim_written(const vta_fsim *f, vta_memory memory, uint32_t first, uint32_t count);

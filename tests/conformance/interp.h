@@ -20,6 +20,7 @@ typedef struct interp_insn {
     int64_t dst_out, dst_in, src_out, src_in, wgt_out, wgt_in;
     int64_t alu_op, use_imm, from_src, imm;
     int64_t uop, zero_point, low, high, rounding, wide, table, to_inp, part, dst_high;
+    int64_t long_result, by_row;
     int64_t taps_x, taps_y, col_step, row_step, group;
     uint64_t ignored_low, ignored_high;
 } interp_insn;
@@ -47,6 +48,13 @@ typedef struct interp_uop {
     X(SHIFT_CLAMPED, "alu: a lane's shift amount clamped")                                                   \
     X(SHIFTED_LEFT, "alu: a lane shifted left")                                                              \
     X(CLIP_NEGATIVE, "alu: clip with a negative bound")                                                      \
+    X(ROW_BELOW_ONE, "a root or reciprocal of what is below 1")                                              \
+    X(EXP2_CAPPED, "exp2 of a positive number")                                                              \
+    X(EXP2_ZERO, "exp2: a result of 0")                                                                      \
+    X(EXP2_BETWEEN, "exp2: a result between 0 and 65536")                                                    \
+    X(LONG_CLIPPED, "requant: a long result clipped")                                                        \
+    X(LONG_WIDE, "requant: a long result that a byte does not hold")                                         \
+    X(RECORD_MADE, "requant: a record that an earlier pass of the same instruction has written")             \
     X(OUT_TRUNCATED, "a result that does not fit OUT")                                                       \
     X(WAITED_FOR_TOKEN, "an instruction waited for a token")                                                 \
     X(WAITED_TO_PUSH, "a push waited for room")                                                              \

@@ -123,6 +123,8 @@ static void decode_requant(cursor *c, interp_insn *x)
     x->high = s(c, 116, 8);
     x->rounding = u(c, 124, 2);
     x->wide = u(c, 126, 1);
+    x->long_result = u(c, 7, 1);
+    x->by_row = u(c, 127, 1);
 }
 
 static void decode_depthwise(cursor *c, interp_insn *x)
@@ -160,6 +162,12 @@ static bool legal_requant(const vta_config *k, const interp_insn *x)
 {
     const int64_t in = (int64_t)k->block_in, out = (int64_t)k->block_out;
     const int64_t above = x->dst_high * (INT64_C(1) << k->log_depth[VTA_MEM_ACC]);
+    if ((x->long_result || x->by_row) && !k->rows) {
+        return false;
+    }
+    if (x->long_result && (x->zero_point || x->low || x->high || x->table || x->to_inp)) {
+        return false; /* part and dst_high: below */
+    }
     if (x->low > x->high || x->table > 2 || (x->table && !k->table) || (x->to_inp && !k->loop_back)) {
         return false;
     }
@@ -167,6 +175,19 @@ static bool legal_requant(const vta_config *k, const interp_insn *x)
         return x->part == 0 && x->dst_high == 0;
     }
     return out <= in && x->part * out < in && above < INT64_C(1) << k->log_depth[VTA_MEM_INP];
+}
+
+/* Operation 7: the bits of imm. */
+static bool legal_row(const vta_config *k, const interp_insn *x)
+{
+    const int64_t function = x->imm % 8, form = x->imm / 8 % 4, places = x->imm / 32;
+    if (!k->rows || !x->use_imm || !x->from_src || x->imm < 0 || x->imm >= 2048) {
+        return false;
+    }
+    if (function < 4) {
+        return form == 0 && places < (int64_t)k->log_block_out;
+    }
+    return function < 6 ? form == 0 && places == 0 : form < 3;
 }
 
 /* The sentences "… is illegal" of ISA.md that concern one instruction. */
@@ -181,8 +202,9 @@ static bool legal(const vta_config *k, const interp_insn *x)
     case 1: return legal_transfer(k, x);
     case 2: return !(x->reset && x->init);
     case 4:
-        return x->alu_op <= 6 && !(x->from_src && !x->use_imm) &&
-               !(x->alu_op == 3 && x->use_imm && (x->imm < -31 || x->imm > 31));
+        return x->alu_op == 7 ? legal_row(k, x)
+                              : !(x->from_src && !x->use_imm) &&
+                                    !(x->alu_op == 3 && x->use_imm && (x->imm < -31 || x->imm > 31));
     case 5: return legal_requant(k, x);
     case 6:
         return k->depthwise_taps > 0 && x->taps_x * x->taps_y <= (int64_t)k->block_out &&

@@ -3,6 +3,7 @@
  * What the instructions do, one small step at a time. Deliberately naive.
  */
 #include "interp_machine.h"
+#include "interp_rows.h"
 
 #include <string.h>
 
@@ -315,6 +316,41 @@ static int64_t alu_lane(machine *m, int64_t op, int64_t x, int64_t y)
     }
 }
 
+static void note_row(machine *m, int64_t function, int64_t s, int64_t result)
+{
+    if (function == 4) {
+        event(m, s > 0            ? INTERP_EXP2_CAPPED
+                 : result == 0    ? INTERP_EXP2_ZERO
+                 : result < 65536 ? INTERP_EXP2_BETWEEN
+                                  : INTERP_NOT_CLIPPED);
+    } else if (function > 4 && s < 1) {
+        event(m, INTERP_ROW_BELOW_ONE);
+    }
+}
+
+/* Operation 7: all that is read, before anything is written. */
+static void row_step(machine *m, const interp_insn *x, int64_t dst, int64_t src)
+{
+    enum { MAX_LANES = 64 };
+    const int64_t function = x->imm % 8;
+    if (!acc_ready(m, dst, function < 3) || !acc_ready(m, src, true)) {
+        return;
+    }
+    for (int64_t b = 0; b < batch(m); b++) {
+        int64_t left[MAX_LANES], right[MAX_LANES];
+        for (int64_t o = 0; o < block_out(m); o++) {
+            left[o] = lane32(entry(m, ACC, dst), b * block_out(m) + o);
+            right[o] = lane32(entry(m, ACC, src), b * block_out(m) + o);
+        }
+        for (int64_t o = 0; o < block_out(m); o++) {
+            const int64_t result = interp_row_lane(x->imm, left, right, o, block_out(m));
+            note_row(m, function, right[function == 4 ? o : 0], result);
+            put_acc(m, dst, b * block_out(m) + o, result);
+        }
+    }
+    mark_acc(m, dst);
+}
+
 static void alu_step(machine *m, const interp_insn *x, int64_t i, int64_t j, int64_t k)
 {
     interp_uop uop;
@@ -324,6 +360,10 @@ static void alu_step(machine *m, const interp_insn *x, int64_t i, int64_t j, int
     const bool move = x->alu_op == 6; /* the one operation without x */
     const int64_t dst = uop.dst + i * x->dst_out + j * x->dst_in;
     const int64_t src = uop.src + i * x->src_out + j * x->src_in;
+    if (x->alu_op == 7) {
+        row_step(m, x, dst, src);
+        return;
+    }
     if (!acc_ready(m, dst, !move && !x->from_src)) {
         return;
     }
@@ -340,14 +380,34 @@ static void alu_step(machine *m, const interp_insn *x, int64_t i, int64_t j, int
 
 /* ---- REQUANT ---- */
 
-/* The record: a pair, or four entries with a multiplier and a shift of their own. */
-static bool read_parameters(machine *m, const interp_insn *x, interp_uop *uop)
+/* Tells if a pass before `row` has written one of `count` entries from `first` on. */
+static bool has_made(const interp_insn *x, const interp_uop *uop, int64_t row, int64_t first, int64_t count)
+{
+    for (int64_t n = 0; n < row * x->iter_in; n++) {
+        const int64_t dst = uop->dst + n / x->iter_in * x->dst_out + n % x->iter_in * x->dst_in;
+        if (!x->to_inp && dst >= first && dst < first + count) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The record: a pair, or four entries with a multiplier and a shift of their own. With by_row the last one
+ * must be in range before the first is read. */
+static bool read_parameters(machine *m, const interp_insn *x, interp_uop *uop, int64_t row)
 {
     const int64_t size = x->wide ? 4 : 2;
-    if (!read_uop(m, x->uop, uop) || !acc_ready(m, size * uop->aux + size - 1, false)) {
+    if (!read_uop(m, x->uop, uop)) {
         return false;
     }
-    const int64_t first = size * uop->aux;
+    const int64_t last = uop->aux + (x->by_row ? x->iter_out - 1 : 0);
+    if (!acc_ready(m, size * last + size - 1, false)) {
+        return false;
+    }
+    const int64_t first = size * (uop->aux + row);
+    if (has_made(x, uop, row, first, x->wide ? 3 : 2)) {
+        event(m, INTERP_RECORD_MADE);
+    }
     for (int64_t i = 0; i < (x->wide ? 3 : 2); i++) {
         if (!acc_ready(m, first + i, true)) {
             return false;
@@ -413,6 +473,13 @@ static int64_t requant_lane(machine *m, const interp_insn *x, int64_t acc, int64
     if (m->amount[lane] == 63) {
         event(m, INTERP_SHIFT_63);
     }
+    if (x->long_result) {
+        const int64_t kept = result < -131072 ? -131072 : result > 131071 ? 131071 : result;
+        event(m, kept != result              ? INTERP_LONG_CLIPPED
+                 : kept < -128 || kept > 127 ? INTERP_LONG_WIDE
+                                             : INTERP_NOT_CLIPPED);
+        return kept;
+    }
     event(m, result < x->low    ? INTERP_CLIPPED_LOW
              : result > x->high ? INTERP_CLIPPED_HIGH
                                 : INTERP_NOT_CLIPPED);
@@ -447,10 +514,15 @@ static void put_inp(machine *m, const interp_insn *x, int64_t src, int64_t dst)
     }
 }
 
-static void requant_step(machine *m, const interp_insn *x, int64_t i, int64_t j, bool first)
+static void requant_step(machine *m, const interp_insn *x, int64_t i, int64_t j)
 {
     interp_uop uop;
-    if (first ? !read_parameters(m, x, &uop) || !table_ready(m, x) : !read_uop(m, x->uop, &uop)) {
+    const bool first = i == 0 && j == 0;
+    const bool record = first || (x->by_row && j == 0);
+    if (record ? !read_parameters(m, x, &uop, i) : !read_uop(m, x->uop, &uop)) {
+        return;
+    }
+    if (first && !table_ready(m, x)) {
         return;
     }
     const int64_t above = x->dst_high * (INT64_C(1) << m->config->log_depth[ACC]);
@@ -508,7 +580,7 @@ void interp_step(machine *m, int which)
     case 4:
         alu_step(m, insn, n / uops / insn->iter_in, n / uops % insn->iter_in, insn->uop_begin + n % uops);
         break;
-    case 5: requant_step(m, insn, n / insn->iter_in, n % insn->iter_in, n == 0); break;
+    case 5: requant_step(m, insn, n / insn->iter_in, n % insn->iter_in); break;
     default: {
         const int64_t nest = insn->iter_out * insn->iter_in;
         depthwise_step(m, insn, n % nest / insn->iter_in, n % insn->iter_in, insn->uop_begin + n / nest);

@@ -22,18 +22,24 @@ enum { WORDS = 30000, TEXT_INSNS = 400, TEXT_PROGRAMS = 10, ROUND_TRIP_PROGRAMS 
 
 static uint64_t seed;
 
+/* Behind the shipped configurations, those with functions on rows. */
+static const char *const rows_configs[] = {VTA_TEST_CONFIGS "/rows.json", VTA_TEST_CONFIGS "/rows_batch.json"};
+enum { ROWS_CONFIGS = sizeof rows_configs / sizeof rows_configs[0] };
+
 static uint32_t config_count(void)
 {
     uint32_t count = 0;
     (void)vta_config_names(&count);
-    return count;
+    return count + ROWS_CONFIGS;
 }
 
 static void config_of(uint32_t n, vta_config *config)
 {
     uint32_t count = 0;
     const char *const *names = vta_config_names(&count);
-    assert_int_equal(vta_config_load(names[n % count], config, NULL), VTA_OK);
+    const uint32_t which = n % config_count();
+    assert_int_equal(
+        vta_config_load(which < count ? names[which] : rows_configs[which - count], config, NULL), VTA_OK);
 }
 
 /* The instruction as sixteen bytes in the order of memory. */
@@ -65,6 +71,7 @@ static vta_word random_fields(const vta_config *config, rng *r)
     vta_field_info fields[VTA_FIELD_COUNT];
     const uint32_t count = vta_isa_fields(config, fields);
     const uint32_t opcode = rng_below(r, VTA_OP_COUNT);
+    const bool row = opcode == VTA_OP_ALU && rng_percent(r, 30); /* operation 7, its flags, a short immediate */
     vta_word word = {{opcode, 0}};
     for (uint32_t f = 0; f < count; f++) {
         const bool header = strcmp(fields[f].format, "HEADER") == 0 && fields[f].lsb > 2;
@@ -72,7 +79,13 @@ static vta_word random_fields(const vta_config *config, rng *r)
             continue;
         }
         const uint64_t mask = fields[f].width == 64 ? UINT64_MAX : (UINT64_C(1) << fields[f].width) - 1;
-        const uint64_t value = rng_percent(r, 40) ? 0 : rng_next(r) >> rng_below(r, 60);
+        uint64_t value = rng_percent(r, 40) ? 0 : rng_next(r) >> rng_below(r, 60);
+        if (row && fields[f].lsb > fields[VTA_FIELD_ROW_ALU_src_in].lsb) {
+            value = fields[f].width == 16 ? rng_below(r, 1 << 11) : UINT64_MAX;
+        }
+        if (row && f == VTA_FIELD_ROW_ALU_from_src) {
+            value = 1;
+        }
         word.w[fields[f].lsb / 64] |= (value & mask) << (fields[f].lsb % 64);
     }
     return word;
@@ -154,6 +167,11 @@ static void same_requant(const interp_insn *x, const vta_insn *y)
     SAME(x->rounding, y->requant.rounding);
     SAME(x->wide, y->requant.wide);
     SAME(x->table, y->requant.table);
+    SAME(x->to_inp, y->requant.to_inp);
+    SAME(x->part, y->requant.part);
+    SAME(x->dst_high, y->requant.dst_high);
+    SAME(x->long_result, y->requant.long_result);
+    SAME(x->by_row, y->requant.by_row);
 }
 
 static void same_depthwise(const interp_insn *x, const vta_insn *y)

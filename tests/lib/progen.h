@@ -67,6 +67,19 @@
     X(ALU_FROM_SRC, "alu, immediate, of src")                                                                \
     X(ALU_IMM_LOWEST, "the immediate -32768")                                                                \
     X(ALU_IMM_HIGHEST, "the immediate 32767")                                                                \
+    X(ROW_MIN, "alu row_min")                                                                                \
+    X(ROW_MAX, "alu row_max")                                                                                \
+    X(ROW_ADD, "alu row_add")                                                                                \
+    X(ROW_MOV, "alu row_mov")                                                                                \
+    X(ROW_EXP2, "alu exp2")                                                                                  \
+    X(ROW_ROOT, "alu root")                                                                                  \
+    X(ROW_RECIP, "alu recip")                                                                                \
+    X(ROW_RECIP_ROOT, "alu recip_root")                                                                      \
+    X(ROW_FORM_SCALE, "a reciprocal as a scale word")                                                        \
+    X(ROW_FORM_MULTIPLIER, "a reciprocal's multiplier")                                                      \
+    X(ROW_FORM_SHIFT, "a reciprocal's shift")                                                                \
+    X(ROW_FAR, "a function on the lanes that are farthest apart")                                            \
+    X(ROW_PLACES, "a reciprocal with places")                                                                \
     X(ALU_IGNORED, "alu with the ignored bit set")                                                           \
     X(ALU_ZERO, "alu without a step")                                                                        \
     X(REQUANT, "requant")                                                                                    \
@@ -83,6 +96,12 @@
     X(REQUANT_INP, "requant to inp")                                                                         \
     X(REQUANT_PART, "requant to the second part of input tiles")                                             \
     X(REQUANT_HIGH, "requant to an input entry that a micro-op cannot name")                                 \
+    X(REQUANT_LONG, "requant with long results")                                                             \
+    X(REQUANT_LONG_WIDE, "requant with long results, wide")                                                  \
+    X(REQUANT_BY_ROW, "requant by row")                                                                      \
+    X(REQUANT_BY_ROW_WIDE, "requant by row, wide")                                                           \
+    X(REQUANT_BY_ROW_LONG, "requant by row with long results")                                               \
+    X(REQUANT_BY_ROW_INP, "requant by row to inp")                                                           \
     X(DEPTHWISE, "depthwise")                                                                                \
     X(DEPTHWISE_INIT, "depthwise with init")                                                                 \
     X(DEPTHWISE_3X3, "depthwise, 3 x 3 taps")                                                                \

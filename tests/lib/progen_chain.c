@@ -145,6 +145,38 @@ static bool alu_insn(chain *c)
     return gen_take(c->g, &insn);
 }
 
+static bool row_insn(chain *c)
+{
+    vta_insn insn = {.opcode = VTA_OP_ALU};
+    draw_range(c, OF_ALU, &insn.alu.uop_begin, &insn.alu.uop_end);
+    draw_loop(c, &insn.alu.iter_out, &insn.alu.iter_in);
+    insn.alu.alu_op = VTA_ALU_ROW;
+    insn.alu.use_imm = insn.alu.from_src = 1;
+    insn.alu.imm = gen_row(c->g);
+    insn.alu.dst_out = below(c, 2);
+    insn.alu.dst_in = below(c, 2);
+    insn.alu.src_out = below(c, 2);
+    insn.alu.src_in = below(c, 2);
+    return gen_take(c->g, &insn);
+}
+
+/* Draws long results, or a record for each pass of the outer loop, for a configuration that has them. */
+static void draw_rows(chain *c, vta_insn *insn)
+{
+    if (c->g->config->rows == 0) {
+        return;
+    }
+    if (percent(c, 40)) {
+        insn->requant.by_row = 1;
+        insn->requant.iter_out = 1 + below(c, 4);
+        insn->requant.src_out = below(c, 2);
+    }
+    if (insn->requant.table == 0 && !insn->requant.to_inp && percent(c, 40)) {
+        insn->requant.long_result = 1;
+        insn->requant.low = insn->requant.high = 0;
+    }
+}
+
 static bool requant_insn(chain *c)
 {
     vta_insn insn = {.opcode = VTA_OP_REQUANT};
@@ -157,6 +189,7 @@ static bool requant_insn(chain *c)
     insn.requant.dst_out = below(c, 2);
     insn.requant.dst_in = below(c, 2);
     insn.requant.src_in = below(c, 2);
+    draw_rows(c, &insn);
     return gen_take(c->g, &insn);
 }
 
@@ -184,6 +217,7 @@ static bool loop_insn(chain *c, uint32_t most)
     insn.requant.dst_out = below(c, 2);
     insn.requant.dst_in = insn.requant.iter_in > 8 ? 0 : below(c, 2);
     insn.requant.src_in = below(c, 2);
+    draw_rows(c, &insn);
     return gen_take(c->g, &insn);
 }
 
@@ -264,6 +298,44 @@ static bool change_parameters(chain *c)
     insn.requant.high = 127;
     return overwrite(c, 2 * pair, at + FIRST, 1 + below(c, 24)) && gen_take(c->g, &insn) &&
            overwrite(c, 2 * pair + 1, at + SECOND, 1);
+}
+
+/* A function on rows, or the array, makes a part of the first record of a REQUANT by row; each pass of that
+ * makes the same part of the record behind its own. */
+static bool change_records(chain *c)
+{
+    enum { MAKE, TILE, UOPS };
+    const gen_window acc = c->g->windows[VTA_MEM_ACC];
+    const uint32_t rows = 1 + below(c, 4);
+    const uint32_t pair = (acc.base + below(c, acc.size - 1) + 1) / 2;
+    const uint32_t made = 2 * pair + below(c, 2);
+    const vta_uop uops[UOPS] = {{.dst = made, .src = hot_entry(c)},
+                                {.dst = made + 2, .src = hot_entry(c), .aux = pair}};
+    vta_insn insn = {.opcode = VTA_OP_ALU};
+    uint32_t at = 0;
+    if (!gen_load_parameters(c->g, 2 * (int64_t)pair, 2 * (int64_t)rows) ||
+        !gen_load_uops(c->g, uops, UOPS, &at)) {
+        return false;
+    }
+    insn.alu.uop_begin = at + MAKE;
+    insn.alu.uop_end = insn.alu.uop_begin + 1;
+    insn.alu.iter_out = 1;
+    insn.alu.iter_in = 1 + below(c, 4);
+    insn.alu.alu_op = VTA_ALU_ROW;
+    insn.alu.use_imm = insn.alu.from_src = 1;
+    insn.alu.imm = gen_row(c->g);
+    if (!gen_take(c->g, &insn)) {
+        return false;
+    }
+    insn = (vta_insn){.opcode = VTA_OP_REQUANT};
+    insn.requant.uop = at + TILE;
+    insn.requant.iter_out = rows;
+    insn.requant.iter_in = 1 + below(c, 4);
+    insn.requant.dst_out = 2;
+    insn.requant.src_out = below(c, 2);
+    insn.requant.src_in = below(c, 2);
+    insn.requant.by_row = insn.requant.long_result = 1;
+    return gen_take(c->g, &insn) && overwrite(c, made, at + MAKE, 1);
 }
 
 /* The ALU goes over the same few accumulators again and again, and one of those that it reads changes. */
@@ -367,6 +439,10 @@ static void store_hot(chain *c)
 
 static void link_of(chain *c)
 {
+    if (c->g->config->rows != 0 && percent(c, 25)) {
+        (void)(percent(c, 70) ? row_insn(c) : change_records(c));
+        return;
+    }
     const uint32_t kind = below(c, 100);
     if (kind < 23) {
         (void)array_insn(c);

@@ -112,12 +112,28 @@ static void note_gemm(tally *t, const vta_insn *insn)
               insn->gemm.dst_out == 0 || insn->gemm.dst_in == 0);
 }
 
+static void note_row(tally *t, vta_row row, bool runs)
+{
+    const bool reciprocal = row.function >= VTA_ROW_RECIP;
+    note(t, PROGEN_ROW_MIN + (int)row.function, runs);
+    note(t, PROGEN_ROW_FORM_SCALE + (int)row.form, runs && reciprocal);
+    note(t, PROGEN_ROW_PLACES, runs && reciprocal && row.places > 0);
+    note(t, PROGEN_ROW_FAR,
+         runs && row.function <= VTA_ROW_MOV && row.places + 1 == t->config->log_block_out);
+}
+
 static void note_alu(tally *t, const vta_insn *insn)
 {
     const int64_t uops = insn->alu.uop_end - insn->alu.uop_begin;
     const bool runs = uops > 0 && insn->alu.iter_out > 0 && insn->alu.iter_in > 0;
     const bool imm = insn->alu.use_imm;
     note(t, PROGEN_ALU_ZERO, !runs);
+    note_nest(t, insn->alu.iter_out, insn->alu.iter_in, uops,
+              insn->alu.dst_out == 0 || insn->alu.dst_in == 0);
+    if (insn->alu.alu_op == VTA_ALU_ROW) {
+        note_row(t, vta_row_of(insn->alu.imm), runs);
+        return;
+    }
     note(t, (imm ? PROGEN_ALU_MIN_IMM : PROGEN_ALU_MIN) + (int)insn->alu.alu_op, runs);
     note(t, PROGEN_ALU_SHL_IMM, runs && imm && insn->alu.alu_op == VTA_ALU_SHR && insn->alu.imm < 0);
     note(t, PROGEN_ALU_IN_PLACE, runs && imm && !insn->alu.from_src);
@@ -125,8 +141,6 @@ static void note_alu(tally *t, const vta_insn *insn)
     note(t, PROGEN_ALU_IMM_LOWEST, runs && imm && insn->alu.imm == INT16_MIN);
     note(t, PROGEN_ALU_IMM_HIGHEST, runs && imm && insn->alu.imm == INT16_MAX);
     note(t, PROGEN_ALU_IGNORED, runs && insn->alu.ignored);
-    note_nest(t, insn->alu.iter_out, insn->alu.iter_in, uops,
-              insn->alu.dst_out == 0 || insn->alu.dst_in == 0);
 }
 
 static void note_requant(tally *t, const vta_insn *insn)
@@ -140,12 +154,20 @@ static void note_requant(tally *t, const vta_insn *insn)
     note(t, PROGEN_REQUANT_TWICE_UP, runs && insn->requant.rounding == VTA_ROUND_TWICE_UP);
     note(t, PROGEN_REQUANT_TWICE_OUT, runs && insn->requant.rounding == VTA_ROUND_TWICE_OUT);
     note(t, PROGEN_REQUANT_WIDE, runs && insn->requant.wide);
+    note(t, PROGEN_REQUANT_LONG, runs && insn->requant.long_result);
+    note(t, PROGEN_REQUANT_LONG_WIDE, runs && insn->requant.long_result && insn->requant.wide);
+    const bool rows = insn->requant.by_row && insn->requant.iter_out > 1 && runs;
+    note(t, PROGEN_REQUANT_BY_ROW, rows);
+    note(t, PROGEN_REQUANT_BY_ROW_WIDE, rows && insn->requant.wide);
+    note(t, PROGEN_REQUANT_BY_ROW_LONG, rows && insn->requant.long_result);
+    note(t, PROGEN_REQUANT_BY_ROW_INP, rows && insn->requant.to_inp);
     note(t, PROGEN_REQUANT_TABLE_0, runs && insn->requant.table == 1);
     note(t, PROGEN_REQUANT_TABLE_1, runs && insn->requant.table == 2);
     note(t, PROGEN_REQUANT_INP, runs && insn->requant.to_inp);
     note(t, PROGEN_REQUANT_PART, runs && insn->requant.part == 1);
     note(t, PROGEN_REQUANT_HIGH, runs && insn->requant.dst_high > 0);
-    note(t, PROGEN_REQUANT_POINT, runs && insn->requant.low == insn->requant.high);
+    note(t, PROGEN_REQUANT_POINT,
+         runs && !insn->requant.long_result && insn->requant.low == insn->requant.high);
 }
 
 static void note_depthwise(tally *t, const vta_insn *insn)

@@ -7,7 +7,7 @@
 
 #include "progen_internal.h"
 
-enum { MAX_STEPS = 260, MAX_MACS = 400000, ATTEMPTS = 6 };
+enum { MAX_STEPS = 260, MAX_ROWS = 40, MAX_MACS = 400000, ATTEMPTS = 6 };
 
 /* One index of a nest: base + i * out + j * in, for a window of entries. */
 typedef struct stream {
@@ -390,15 +390,39 @@ static int64_t draw_immediate(gen *g, int64_t op)
     return percent(g, 60) ? some[below(g, sizeof some / sizeof some[0])] : between(g, -32768, 32767);
 }
 
+int64_t gen_row(gen *g)
+{
+    vta_row row = {.function = below(g, VTA_ROW_COUNT)};
+    if (row.function <= VTA_ROW_MOV) {
+        row.places = below(g, g->config->log_block_out);
+    } else if (row.function >= VTA_ROW_RECIP) {
+        row.form = below(g, VTA_ROW_FORM_COUNT);
+        row.places = percent(g, 40) ? 0 : percent(g, 60) ? below(g, 20) : below(g, 64);
+    }
+    return vta_row_imm(row);
+}
+
+/* An operation, and what it takes for an immediate. */
+static void draw_operation(gen *g, vta_insn *insn)
+{
+    if (g->config->rows != 0 && percent(g, 40)) {
+        insn->alu.alu_op = VTA_ALU_ROW;
+        insn->alu.use_imm = insn->alu.from_src = 1;
+        insn->alu.imm = gen_row(g);
+        return;
+    }
+    insn->alu.alu_op = below(g, VTA_ALU_ROW);
+    insn->alu.use_imm = percent(g, 50);
+    insn->alu.from_src = insn->alu.use_imm && percent(g, 50);
+    insn->alu.imm = insn->alu.use_imm || percent(g, 20) ? draw_immediate(g, insn->alu.alu_op) : 0;
+}
+
 static bool random_alu(gen *g)
 {
     static const stream any = {0, 0, 0, 0};
     vta_insn insn = {.opcode = VTA_OP_ALU};
     ensure_window(g, VTA_MEM_ACC);
-    insn.alu.alu_op = below(g, VTA_ALU_ROW);
-    insn.alu.use_imm = percent(g, 50);
-    insn.alu.from_src = insn.alu.use_imm && percent(g, 50);
-    insn.alu.imm = insn.alu.use_imm || percent(g, 20) ? draw_immediate(g, insn.alu.alu_op) : 0;
+    draw_operation(g, &insn);
     insn.alu.ignored = percent(g, 10);
     const loops n = draw_loops(g, MAX_STEPS);
     const stream dst = draw_stream(g, g->windows[VTA_MEM_ACC], log_limit(g, VTA_MEM_ACC), n, 0);
@@ -450,6 +474,10 @@ bool gen_load_parameters(gen *g, int64_t first, int64_t size)
 static void draw_clip(gen *g, vta_insn *insn)
 {
     insn->requant.zero_point = percent(g, 40) ? 0 : between(g, -128, 127);
+    if (insn->requant.long_result) {
+        insn->requant.zero_point = 0;
+        return;
+    }
     insn->requant.low = -128;
     insn->requant.high = 127;
     if (percent(g, 40)) {
@@ -478,18 +506,22 @@ static bool random_requant(gen *g)
     const gen_window window = g->windows[VTA_MEM_ACC];
     insn.requant.rounding = percent(g, 50) ? 0 : below(g, VTA_ROUND_COUNT);
     insn.requant.wide = percent(g, 30);
-    insn.requant.table = percent(g, 30) ? between(g, 1, VTA_TABLES) : 0;
+    insn.requant.by_row = g->config->rows != 0 && percent(g, 40);
+    insn.requant.long_result = g->config->rows != 0 && percent(g, 30);
+    insn.requant.table = percent(g, 30) && !insn.requant.long_result ? between(g, 1, VTA_TABLES) : 0;
     if (insn.requant.table != 0) {
         ensure_window(g, VTA_MEM_TAB);
     }
+    const loops n = draw_loops(g, insn.requant.by_row ? MAX_ROWS : MAX_STEPS);
     const int64_t size = insn.requant.wide ? 4 : 2;
     const int64_t pair = (window.base + below(g, window.size - 1) + size - 1) / size;
-    if (size * (pair + 1) > log_limit(g, VTA_MEM_ACC) ||
-        (percent(g, 85) && !gen_load_parameters(g, size * pair, size))) {
+    const int64_t records = insn.requant.by_row ? n.out : 1;
+    if (size * (pair + records) > log_limit(g, VTA_MEM_ACC) ||
+        (percent(g, 85) && !gen_load_parameters(g, size * pair, size * records))) {
         return false;
     }
-    const loops n = draw_loops(g, MAX_STEPS);
-    insn.requant.to_inp = g->config->block_out <= g->config->block_in && percent(g, 45);
+    insn.requant.to_inp =
+        g->config->block_out <= g->config->block_in && !insn.requant.long_result && percent(g, 45);
     const stream dst = insn.requant.to_inp ? inp_stream(g, &insn, n)
                                            : draw_stream(g, window, log_limit(g, VTA_MEM_ACC), n, 0);
     const stream src = draw_stream(g, window, log_limit(g, VTA_MEM_ACC), n, 0);

@@ -89,6 +89,9 @@ bool gen_load_data(gen *g, vta_memory memory, int64_t sram, int64_t count);
 bool gen_load_parameters(gen *g, int64_t first, int64_t size);
 bool gen_load_uops(gen *g, const vta_uop *uops, uint32_t count, uint32_t *begin);
 
+/* Any function on rows. */
+int64_t gen_row(gen *g);
+
 /* Stores a run of written OUT entries. */
 bool gen_store_run(gen *g, uint32_t first, uint32_t count);
 

@@ -194,8 +194,10 @@ static bool walk_alu_step(walk *w, const vta_insn *insn, int64_t i, int64_t j, i
     const int64_t dst = uop.dst + i * insn->alu.dst_out + j * insn->alu.dst_in;
     const int64_t src = uop.src + i * insn->alu.src_out + j * insn->alu.src_in;
     const bool uses_src = !insn->alu.use_imm || insn->alu.from_src;
+    const bool joins = insn->alu.alu_op == VTA_ALU_ROW && vta_row_of(insn->alu.imm).function <= VTA_ROW_ADD;
     return (!uses_src || touch(w, VTA_MEM_ACC, src, false, stamps)) &&
-           (insn->alu.from_src || touch(w, VTA_MEM_ACC, dst, false, stamps)) && touch_result(w, dst, stamps);
+           ((insn->alu.from_src && !joins) || touch(w, VTA_MEM_ACC, dst, false, stamps)) &&
+           touch_result(w, dst, stamps);
 }
 
 static bool walk_depthwise_step(walk *w, const vta_insn *insn, int64_t i, int64_t j, int64_t k, bool *stamps)
@@ -221,14 +223,14 @@ static bool walk_depthwise_step(walk *w, const vta_insn *insn, int64_t i, int64_
     return touch_result(w, dst, stamps);
 }
 
-static bool walk_parameters(walk *w, const vta_insn *insn, int64_t aux)
+static bool walk_parameters(walk *w, const vta_insn *insn, int64_t aux, bool *stamps)
 {
     const int64_t size = insn->requant.wide ? 4 : 2;
     if (size * (aux + 1) > (int64_t)w->g->config->depth[VTA_MEM_ACC]) {
         return false;
     }
     for (int64_t i = 0; i < (insn->requant.wide ? 3 : 2); i++) {
-        if (!touch(w, VTA_MEM_ACC, size * aux + i, false, NULL)) {
+        if (!touch(w, VTA_MEM_ACC, size * aux + i, false, stamps)) {
             return false;
         }
     }
@@ -258,11 +260,14 @@ static bool walk_requant(walk *w, const vta_insn *insn, bool *stamps)
     if (insn->requant.iter_out * insn->requant.iter_in == 0) {
         return true;
     }
-    if (!fetch_uop(w, insn->requant.uop, &uop) || !walk_parameters(w, insn, uop.aux)) {
+    if (!fetch_uop(w, insn->requant.uop, &uop)) {
         return false;
     }
     const int64_t high = insn->requant.dst_high << w->g->config->log_depth[VTA_MEM_ACC];
     for (int64_t i = 0; i < insn->requant.iter_out; i++) {
+        if ((i == 0 || insn->requant.by_row) && !walk_parameters(w, insn, uop.aux + i, stamps)) {
+            return false;
+        }
         for (int64_t j = 0; j < insn->requant.iter_in; j++) {
             const int64_t src = uop.src + i * insn->requant.src_out + j * insn->requant.src_in;
             const int64_t dst = uop.dst + high + i * insn->requant.dst_out + j * insn->requant.dst_in;
@@ -504,7 +509,10 @@ static bool is_built(const vta_config *config, const vta_insn *insn)
     const bool tables = (insn->opcode == VTA_OP_LOAD && insn->mem.memory == VTA_MEM_TAB) ||
                         (insn->opcode == VTA_OP_REQUANT && insn->requant.table != 0);
     const bool loops = insn->opcode == VTA_OP_REQUANT && insn->requant.to_inp;
-    return (config->table != 0 || !tables) && (config->loop_back != 0 || !loops) &&
+    const bool rows = (insn->opcode == VTA_OP_ALU && insn->alu.alu_op == VTA_ALU_ROW) ||
+                      (insn->opcode == VTA_OP_REQUANT && (insn->requant.long_result || insn->requant.by_row));
+    return (config->rows != 0 || !rows) && (config->table != 0 || !tables) &&
+           (config->loop_back != 0 || !loops) &&
            (config->depthwise_taps != 0 || insn->opcode != VTA_OP_DEPTHWISE);
 }
 

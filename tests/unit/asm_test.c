@@ -321,8 +321,8 @@ static void errors_name_place_and_remedy(void **state)
         {"jump 3", "t.vasm:1:1: unknown instruction 'jump'; expected load, store, gemm, alu, requant, "
                    "depthwise, finish or nop"},
         {"alu.sub 0", "t.vasm:1:1: unknown instruction 'alu.sub'; expected alu.min, alu.max, alu.add, "
-                      "alu.shr, alu.mul, alu.clip or "
-                      "alu.mov"},
+                      "alu.shr, alu.mul, alu.clip, alu.mov, alu.row_min, alu.row_max, alu.row_add, "
+                      "alu.row_mov, alu.exp2, alu.root, alu.recip or alu.recip_root"},
         {"load.out 0, 0, 1", "t.vasm:1:1: unknown instruction 'load.out'; expected load.uop, load.wgt, "
                              "load.inp, load.acc or load.acc8"},
         {".dta", "t.vasm:1:1: expected one of .config .set .data .uops .expect .insn .tag, not '.dta'"},
@@ -723,12 +723,47 @@ static void any_text_gets_an_answer(void **state)
     assert_in_range(good, 1, ROUNDS - 1);
 }
 
+/* Functions on rows, and what REQUANT has with them. */
+static void rows_have_words(void **state)
+{
+    (void)state;
+    vta_program p = assemble_ok(".config { \"ROWS\" : 1 }\n"
+                                ".uops k { 1, 2, 3 }\n"
+                                "alu.row_max k, places 3 : 4 (dst 2, src 5)\n"
+                                "alu.exp2 7..9\n"
+                                "alu.recip k, places 8, multiplier\n"
+                                "alu.recip_root k, shift, places 1+2\n"
+                                "requant.long k, wide, round up, by row : 2 x 3 (src 1)\n"
+                                "requant k, zero 1, to inp, by row\n"
+                                "alu.row_mov k with imm 0x23\n");
+    const int64_t imms[] = {VTA_ROW_MAX | 3 << 5, VTA_ROW_EXP2, VTA_ROW_RECIP | 1 << 3 | 8 << 5,
+                            VTA_ROW_RECIP_ROOT | 2 << 3 | 3 << 5};
+    for (uint32_t n = 0; n < 4; n++) {
+        const vta_insn i = insn_of(&p, n);
+        assert_int_equal(i.alu.alu_op, VTA_ALU_ROW);
+        assert_true(i.alu.use_imm == 1 && i.alu.from_src == 1);
+        assert_int_equal(i.alu.imm, imms[n]);
+    }
+    assert_int_equal(insn_of(&p, 0).alu.src_out, 5);
+    assert_int_equal(insn_of(&p, 1).alu.uop_end, 9);
+    assert_int_equal(insn_of(&p, 6).alu.imm, VTA_ROW_MOV | 1 << 5);
+    vta_insn i = insn_of(&p, 4);
+    assert_true(i.requant.long_result == 1 && i.requant.by_row == 1 && i.requant.wide == 1);
+    assert_true(i.requant.low == 0 && i.requant.high == 0 && i.requant.rounding == VTA_ROUND_UP);
+    assert_int_equal(i.requant.src_in, 1);
+    i = insn_of(&p, 5);
+    assert_true(i.requant.long_result == 0 && i.requant.by_row == 1 && i.requant.to_inp == 1);
+    assert_true(i.requant.low == -128 && i.requant.high == 127 && i.requant.zero_point == 1);
+    vta_program_free(&p);
+}
+
 int main(int argc, char **argv)
 {
     seed = argc > 1 ? strtoull(argv[1], NULL, 0) : test_seed("asm");
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(transfers_fill_their_fields),
         cmocka_unit_test(loop_nests_fill_their_fields),
+        cmocka_unit_test(rows_have_words),
         cmocka_unit_test(loops_and_conditions_repeat_code),
         cmocka_unit_test(contents_become_bytes),
         cmocka_unit_test(symbols_get_places),

@@ -723,6 +723,104 @@ static void zero_trips(void **state)
     assert_int_equal(l->report.counters.requant_steps + l->report.counters.depthwise_steps, 0);
 }
 
+/* A function on what entry 0 holds, with entry 1 as its destination. */
+static void one_row(lab *l, vta_row row, const int32_t *dst, const int32_t *src, const int32_t *result)
+{
+    lab_clear(l);
+    lab_write(l, VTA_MEM_ACC, 0, src, 4);
+    lab_write(l, VTA_MEM_ACC, 1, dst, 4);
+    lab_load(l, VTA_MEM_ACC, 0, 0, 2);
+    lab_uop(l, 0, 1, 0, 0);
+    load_uops(l, 1);
+    (void)lab_add(l, lab_alu_src(VTA_ALU_ROW, 0, 1, (int32_t)vta_row_imm(row)));
+    lab_ok(l);
+    lab_expect(l, VTA_MEM_ACC, 1, result, 4, __FILE__, __LINE__);
+    lab_expect(l, VTA_MEM_ACC, 0, src, 4, __FILE__, __LINE__);
+    assert_int_equal(l->fsim->mem.out8[4 + 2], (int8_t)result[2]);
+    assert_int_equal(l->report.counters.alu_steps, 1);
+}
+
+static void rows_by_hand(void **state)
+{
+    lab *l = *state;
+    static const int32_t x[] = {5, -5, INT32_MAX, 0};
+    static const struct {
+        vta_row row;
+        int32_t src[4], result[4];
+    } rows[] = {
+        {{.function = VTA_ROW_MIN}, {3, -7, 9, 2}, {-7, -5, 2, 0}},
+        {{.function = VTA_ROW_MAX, .places = 1}, {3, -7, 9, 2}, {9, 2, INT32_MAX, 0}},
+        {{.function = VTA_ROW_ADD}, {3, -7, 9, 2}, {-2, 4, INT32_MIN + 1, 3}},
+        {{.function = VTA_ROW_MOV, .places = 1}, {3, -7, 9, 2}, {9, 2, 3, -7}},
+        {{.function = VTA_ROW_EXP2}, {0, -4096, -2048, INT32_MAX}, {65536, 32768, 46341, 65536}},
+        {{.function = VTA_ROW_EXP2}, {-17 * 4096, -18 * 4096 + 1, INT32_MIN, -1}, {0, 0, 0, 65524}},
+        {{.function = VTA_ROW_ROOT}, {2, 99, 99, 99}, {46340 | 15 << 24}},
+        {{.function = VTA_ROW_ROOT}, {-5, 99, 99, 99}, {32768 | 15 << 24}},
+        {{.function = VTA_ROW_ROOT}, {INT32_MAX, 1, 1, 1}, {46340}},
+        {{.function = VTA_ROW_RECIP}, {3, 99, 99, 99}, {43690 | 17 << 24}},
+        {{.function = VTA_ROW_RECIP, .places = 8}, {3, 99, 99, 99}, {43690 | 9 << 24}},
+        {{.function = VTA_ROW_RECIP, .form = VTA_ROW_FORM_MULTIPLIER}, {0, 99, 99, 99}, {65535}},
+        {{.function = VTA_ROW_RECIP, .form = VTA_ROW_FORM_SHIFT, .places = 63}, {1, 99, 99, 99}, {0}},
+        {{.function = VTA_ROW_RECIP_ROOT}, {46340 | 15 << 24, 99, 99, 99}, {46341 | 16 << 24}},
+        {{.function = VTA_ROW_RECIP_ROOT, .form = VTA_ROW_FORM_SHIFT}, {40 << 24, 9, 9, 9}, {0}},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        int32_t result[4];
+        for (int o = 0; o < 4; o++) { /* the last functions leave the same in all lanes */
+            result[o] = rows[i].result[rows[i].row.function > VTA_ROW_EXP2 ? 0 : o];
+        }
+        one_row(l, rows[i].row, x, rows[i].src, result);
+    }
+}
+
+static void row_maximum_in_place(void **state)
+{
+    lab *l = *state;
+    LAB_WRITE(l, VTA_MEM_ACC, 0, 3, -7, 9, 2, -1, -1, -8, -3);
+    lab_load(l, VTA_MEM_ACC, 0, 0, 2);
+    lab_uop(l, 0, 0, 0, 0);
+    load_uops(l, 1);
+    for (uint32_t places = 0; places < 2; places++) {
+        const vta_row row = {.function = VTA_ROW_MAX, .places = places};
+        vta_insn insn = lab_alu_src(VTA_ALU_ROW, 0, 1, (int32_t)vta_row_imm(row));
+        insn.alu.iter_in = 2;
+        insn.alu.dst_in = insn.alu.src_in = 1;
+        (void)lab_add(l, insn);
+    }
+    lab_ok(l);
+    LAB_ACC(l, 0, 9, 9, 9, 9, -1, -1, -1, -1);
+}
+
+/* Three passes of two steps; each pass writes the bias of the next. 18 bits, and what is beyond. */
+static void requant_by_row(void **state)
+{
+    lab *l = *state;
+    LAB_WRITE(l, VTA_MEM_ACC, 0, 1, 2, 3, 4);
+    LAB_WRITE(l, VTA_MEM_ACC, 4, 10, 20, 30, -40);
+    for (uint32_t record = 0; record < 3; record++) {
+        LAB_WRITE(l, VTA_MEM_ACC, 5 + 2 * record, SCALE(3, 0), SCALE(1, 1), SCALE(1000000, 0),
+                  SCALE(9000, 0));
+        LAB_WRITE(l, VTA_MEM_ACC, 6 + 2 * record, 77, 77, 77, 77);
+    }
+    lab_load(l, VTA_MEM_ACC, 0, 0, 1);
+    lab_load(l, VTA_MEM_ACC, 4, 4, 7);
+    lab_uop(l, 0, 6, 0, 2);
+    load_uops(l, 1);
+    vta_insn insn = lab_requant(0, 0, 0, 0);
+    insn.requant.iter_out = 3;
+    insn.requant.iter_in = 2;
+    insn.requant.dst_out = 2;
+    insn.requant.long_result = insn.requant.by_row = 1;
+    (void)lab_add(l, insn);
+    lab_ok(l);
+    LAB_ACC(l, 6, 33, 11, 131071, -131072);
+    LAB_ACC(l, 8, 102, 6, 131071, -131072);
+    LAB_ACC(l, 10, 309, 4, 131071, -131072);
+    assert_int_equal(l->fsim->mem.out8[6 * 4], 33);
+    assert_int_equal(l->fsim->mem.out8[8 * 4 + 2], -1);
+    assert_int_equal(l->report.counters.requant_steps, 6);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -753,6 +851,13 @@ int main(void)
         cmocka_unit_test(depthwise_without_taps),
         cmocka_unit_test(zero_trips),
     };
+    static const struct CMUnitTest with_rows[] = {
+        cmocka_unit_test(rows_by_hand),
+        cmocka_unit_test(row_maximum_in_place),
+        cmocka_unit_test(requant_by_row),
+    };
+    static const char rows[] = "{\"LOG_BLOCK\": 2, \"LOG_ACC_BUFF_SIZE\": 11, \"LOG_INP_BUFF_SIZE\": 10,"
+                               "\"LOG_WGT_BUFF_SIZE\": 11, \"LOG_UOP_BUFF_SIZE\": 10, \"ROWS\": 1}";
     static const struct CMUnitTest wide_input[] = {cmocka_unit_test(depthwise_second_group)};
     static const struct CMUnitTest wide_output[] = {cmocka_unit_test(depthwise_lanes_without_input)};
     static const char in_8_out_4[] = "{\"LOG_BLOCK_IN\": 3, \"LOG_BLOCK_OUT\": 2, \"LOG_INP_BUFF_SIZE\": 10,"
@@ -760,5 +865,5 @@ int main(void)
     static const char in_4_out_8[] = "{\"LOG_BLOCK_IN\": 2, \"LOG_BLOCK_OUT\": 3, \"LOG_INP_BUFF_SIZE\": 10,"
                                      "\"LOG_WGT_BUFF_SIZE\": 12, \"LOG_ACC_BUFF_SIZE\": 12}";
     return lab_main("tiny", tests, sizeof tests / sizeof tests[0]) + lab_main(in_8_out_4, wide_input, 1) +
-           lab_main(in_4_out_8, wide_output, 1);
+           lab_main(in_4_out_8, wide_output, 1) + lab_main(rows, with_rows, 3);
 }

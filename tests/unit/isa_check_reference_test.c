@@ -160,16 +160,22 @@ static bool step(uint32_t n, const vta_insn *insn, uint32_t k, int64_t i, int64_
         dst_read = insn->alu.from_src == 0 && insn->alu.alu_op != VTA_ALU_MOV;
         src_read = insn->alu.use_imm == 0 || (insn->alu.from_src != 0 && insn->alu.alu_op != VTA_ALU_MOV);
         uses_src = insn->alu.use_imm == 0 || insn->alu.from_src != 0;
+        if (insn->alu.alu_op == VTA_ALU_ROW) {
+            dst_read = insn->alu.imm % 8 < 3; /* min, max, add */
+        }
         break;
     case VTA_OP_REQUANT:
         dst += i * insn->requant.dst_out + j * insn->requant.dst_in;
         src += i * insn->requant.src_out + j * insn->requant.src_in;
-        if (i == 0 && j == 0) {
-            if (!in_range(n, 2 * (int64_t)uop.aux + 1, 128, VTA_ERROR_ACC_RANGE)) {
+        if (j == 0 && (i == 0 || insn->requant.by_row != 0)) {
+            const int64_t size = insn->requant.wide != 0 ? 4 : 2;
+            const int64_t last = uop.aux + (insn->requant.by_row != 0 ? insn->requant.iter_out - 1 : 0);
+            if (!in_range(n, size * last + size - 1, 128, VTA_ERROR_ACC_RANGE)) {
                 return false;
             }
-            reads(n, AT_ACC + 2 * uop.aux);
-            reads(n, AT_ACC + 2 * uop.aux + 1);
+            for (int64_t e = 0; e < size - (size == 4); e++) {
+                reads(n, AT_ACC + size * (uop.aux + i) + e);
+            }
         }
         if (insn->requant.to_inp != 0) {
             dst += 128 * insn->requant.dst_high;
@@ -515,7 +521,7 @@ static vta_insn random_nest(rng *r)
                                    .wgt_in = rng_below(r, 2)}};
     }
     case 3: {
-        const bool to_inp = rng_percent(r, 60);
+        const bool to_inp = rng_percent(r, 45);
         return (vta_insn){.opcode = VTA_OP_REQUANT,
                           .requant = {.uop = begin,
                                       .iter_out = out,
@@ -524,6 +530,9 @@ static vta_insn random_nest(rng *r)
                                       .dst_in = b,
                                       .src_out = c,
                                       .src_in = d,
+                                      .by_row = rng_percent(r, 60),
+                                      .long_result = !to_inp && rng_percent(r, 50),
+                                      .wide = rng_percent(r, 40),
                                       .to_inp = to_inp,
                                       .part = to_inp ? rng_below(r, (uint32_t)parts()) : 0,
                                       .dst_high = to_inp && rng_percent(r, 5)}};
@@ -544,6 +553,21 @@ static vta_insn random_nest(rng *r)
                                         .col_step = 1,
                                         .row_step = 2}};
     default: {
+        if (rng_percent(r, 40)) {
+            return (vta_insn){.opcode = VTA_OP_ALU,
+                              .alu = {.uop_begin = begin,
+                                      .uop_end = end,
+                                      .iter_out = out,
+                                      .iter_in = in,
+                                      .dst_out = a,
+                                      .dst_in = b,
+                                      .src_out = c,
+                                      .src_in = d,
+                                      .use_imm = 1,
+                                      .from_src = 1,
+                                      .alu_op = VTA_ALU_ROW,
+                                      .imm = rng_below(r, 8)}};
+        }
         const int64_t imm = rng_percent(r, 70);
         return (vta_insn){.opcode = VTA_OP_ALU,
                           .alu = {.uop_begin = begin,
@@ -595,6 +619,7 @@ static void random_program(rng *r)
 {
     memset(&t, 0, sizeof t);
     assert_int_equal(vta_config_parse(config_texts[rng_below(r, PARTS)], "x", &t.config, NULL), VTA_OK);
+    t.config.rows = 1;
     for (int i = 0; i < UOP_COUNT; i++) {
         const vta_uop uop = {
             .dst = rng_below(r, 6), .src = rng_below(r, 6), .aux = rng_below(r, rng_percent(r, 1) ? 90 : 4)};

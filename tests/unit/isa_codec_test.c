@@ -381,8 +381,8 @@ static void row_functions(void **state)
     uint32_t legal = 0;
     for (int64_t imm = INT16_MIN; imm <= INT16_MAX; imm++) {
         const int64_t function = imm & 7, form = imm >> 3 & 3, places = imm >> 5;
-        const int64_t most = function < 4 ? config.log_block_out - 1 : function < 6 ? 0 : 63;
-        const bool good = places >= 0 && places <= most && form <= (function < 6 ? 0 : 2);
+        const int64_t last = function < 4 ? config.log_block_out - 1 : function < 6 ? 0 : 63;
+        const bool good = places >= 0 && places <= last && form <= (function < 6 ? 0 : 2);
         const vta_insn insn = {.opcode = VTA_OP_ALU,
                                .alu = {.alu_op = VTA_ALU_ROW, .use_imm = 1, .from_src = 1, .imm = imm}};
         vta_insn back;

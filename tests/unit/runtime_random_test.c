@@ -123,7 +123,11 @@ static void random_gemm(setup *s)
 
 static void random_alu(setup *s)
 {
-    vta_alu alu = {.kernel = s->kernels[below(s, KERNELS)], .op = (vta_alu_op)below(s, VTA_ALU_ROW)};
+    const bool rows = s->config->rows != 0 && below(s, 2) == 0;
+    vta_alu alu = {.kernel = s->kernels[below(s, KERNELS)],
+                   .op = rows ? VTA_ALU_ROW : (vta_alu_op)below(s, VTA_ALU_ROW)};
+    alu.row.function = (uint32_t)below(s, VTA_ROW_COUNT);
+    alu.row.places = alu.row.function <= VTA_ROW_MOV ? (uint32_t)below(s, s->config->log_block_out) : 0;
     alu.use_imm = below(s, 2) == 0;
     alu.imm = below(s, 60) - 30;
     alu.iter_out = below(s, 3);
@@ -141,6 +145,8 @@ static void random_requant(setup *s)
     const int64_t acc = quarter(s, VTA_MEM_ACC);
     const int64_t parts = s->config->block_in / s->config->block_out;
     const bool to_inp = parts > 0 && below(s, 2) == 0;
+    const bool rows = s->config->rows != 0;
+    const bool long_result = rows && !to_inp && below(s, 2) == 0;
     vta_stream_requant(s->stream,
                        &(vta_requant){.to_inp = to_inp,
                                       .part = to_inp ? below(s, parts) : 0,
@@ -153,9 +159,11 @@ static void random_requant(setup *s)
                                       .dst_in = 1,
                                       .src_out = below(s, 3),
                                       .src_in = 1,
-                                      .zero_point = below(s, 20) - 10,
-                                      .low = -100,
-                                      .high = 90});
+                                      .by_row = rows && below(s, 2) == 0,
+                                      .long_result = long_result,
+                                      .zero_point = long_result ? 0 : below(s, 20) - 10,
+                                      .low = long_result ? 0 : -100,
+                                      .high = long_result ? 0 : 90});
 }
 
 static void random_depthwise(setup *s)
@@ -361,7 +369,7 @@ static void compare(vta_device *device, uint64_t seed, uint32_t calls)
 
 static void random_sequences(const char *config, uint32_t sequences, uint64_t seed)
 {
-    char uri[64];
+    char uri[512];
     vta_diag diag = {0};
     vta_device *device = NULL;
     (void)snprintf(uri, sizeof uri, "fsim:%s?strict=1&check=1", config);
@@ -408,11 +416,18 @@ static void pynq512_agrees(void **state)
     random_sequences("pynq512", 20, first_seed() + 4000);
 }
 
+static void rows_agree(void **state)
+{
+    (void)state;
+    random_sequences(VTA_TEST_CONFIGS "/rows.json", 150, first_seed() + 5000);
+    random_sequences(VTA_TEST_CONFIGS "/rows_batch.json", 40, first_seed() + 6000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tiny_agrees), cmocka_unit_test(batch2_agrees),  cmocka_unit_test(rect_agrees),
-        cmocka_unit_test(pynq_agrees), cmocka_unit_test(pynq512_agrees),
+        cmocka_unit_test(rows_agree),  cmocka_unit_test(tiny_agrees), cmocka_unit_test(batch2_agrees),
+        cmocka_unit_test(rect_agrees), cmocka_unit_test(pynq_agrees), cmocka_unit_test(pynq512_agrees),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

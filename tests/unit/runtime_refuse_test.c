@@ -131,6 +131,22 @@ static void alu_operation(fixture *f)
 {
     vta_stream_alu(f->s, &(vta_alu){.kernel = f->unit, .op = (vta_alu_op)7, .iter_out = 1, .iter_in = 1});
 }
+static void alu_row(fixture *f)
+{
+    vta_stream_alu(f->s, &(vta_alu){.kernel = f->unit,
+                                    .op = VTA_ALU_ROW,
+                                    .row = {.function = VTA_ROW_RECIP, .places = 64},
+                                    .iter_out = 1,
+                                    .iter_in = 1});
+}
+static void requant_rows(fixture *f)
+{
+    vta_stream_requant(f->s, &(vta_requant){.iter_out = 3, .iter_in = 1, .by_row = true, .params = 1022});
+}
+static void requant_long(fixture *f)
+{
+    vta_stream_requant(f->s, &(vta_requant){.iter_out = 1, .iter_in = 1, .long_result = true});
+}
 static void table_number(fixture *f)
 {
     vta_stream_table(f->s, 2, (vta_buffer){0}, 0);
@@ -295,6 +311,11 @@ static void every_bad_argument_is_named(void **state)
         {alu_immediate, VTA_RANGE, "alu: imm 70000 does not fit in its field (limit: 32767)"},
         {alu_shift, VTA_ILLEGAL_INSN, "alu: imm 32 (limit: 31)"},
         {alu_operation, VTA_ILLEGAL_INSN, "alu: alu_op 7"},
+        {alu_row, VTA_RANGE,
+         "call 2 (alu): row: function 6, form 0, places 64 do not fit (limits: 7, 3, 63)"},
+        {requant_rows, VTA_RANGE, "call 2 (requant): params reaches record 1024 by row, but acc has 1024"},
+        {requant_long, VTA_ILLEGAL_INSN,
+         "call 2 (requant): requant: long_result 1 (limit: 0): the configuration"},
         {alu_source, VTA_RANGE, "call 2 (alu): src reaches entry 2048, but acc has 2048"},
         {table_number, VTA_RANGE, "table 2 from byte 0: tables are 0 … 1, from multiples of 256 on"},
         {table_offset, VTA_RANGE, "table 0 from byte 128: tables are 0 … 1, from multiples of 256 on"},

@@ -159,7 +159,7 @@ typedef struct vta_uop {
 #include "vta/isa.def"
 } vta_uop;
 
-/* What imm says to ALU operation 7. */
+/* The immediate of ALU operation 7. */
 typedef struct vta_row {
 #define VTA_ROW_FIELD(member, lsb, width, doc) uint32_t member;
 #include "vta/isa.def"

@@ -100,7 +100,9 @@ typedef struct vta_depthwise {
 } vta_depthwise;
 void vta_stream_depthwise(vta_stream *stream, const vta_depthwise *args);
 
-/* ALU, §7. With an immediate in the three-address form: ACC[dst] = op(ACC[src], imm). */
+/* ALU, §7. With an immediate in the three-address form: ACC[dst] = op(ACC[src], imm). With VTA_ALU_ROW, which
+ * a configuration must have (ROWS 1), `row` says what is done with ACC[src], and use_imm and imm mean
+ * nothing. */
 typedef struct vta_alu {
     vta_kernel kernel;
     vta_alu_op op;
@@ -108,6 +110,7 @@ typedef struct vta_alu {
     int64_t imm;
     int64_t iter_out, iter_in;
     int64_t dst_out, dst_in, src_out, src_in;
+    vta_row row;
 } vta_alu;
 void vta_stream_alu(vta_stream *stream, const vta_alu *args);
 
@@ -115,7 +118,9 @@ void vta_stream_alu(vta_stream *stream, const vta_alu *args);
  * four: ACC[4·params] biases, then multipliers of 31 bits, then shifts. `table`: 0, or one more than the
  * number of the table behind it. With `to_inp` the result goes to INP and nowhere else, where GEMM and
  * DEPTHWISE may read it: `dst` and its steps are INP entries then, and `part` says which block_out of their
- * channels; an entry must be written in all its parts before it is read. */
+ * channels; an entry must be written in all its parts before it is read. With ROWS 1: `long_result` keeps 18
+ * bits in ACC, with zero_point, low and high 0; `by_row` takes record params + i in pass i of the outer loop.
+ */
 typedef struct vta_requant {
     int64_t dst, src, params;
     int64_t iter_out, iter_in;
@@ -126,6 +131,7 @@ typedef struct vta_requant {
     int64_t table;
     bool to_inp;
     int64_t part;
+    bool long_result, by_row;
 } vta_requant;
 void vta_stream_requant(vta_stream *stream, const vta_requant *args);
 
