@@ -54,7 +54,7 @@ static vta_status compile_to(const cli_args *args, const cli_offload *offload, c
     const char *host = cli_value(args, "--host");
     vtac_graph *graph = NULL;
     VTA_TRY(cli_load_graph(args, args->operands[0], shapes, &graph, diag));
-    vta_status status = offload->wanted ? cli_quantize_float(args, graph, diag) : VTA_OK;
+    vta_status status = offload->wanted ? cli_quantize_float(args, graph, NULL, diag) : VTA_OK;
     if (status == VTA_OK) {
         status = cli_compile_graph(graph, host != NULL ? host : "host", level, offload, path, diag);
     }

@@ -96,7 +96,7 @@ static vta_status load_one(const cli_args *args, const char *path, const vta_con
     const char *operands[] = {path};
     cli_args named = *args; /* warnings name the model by the first operand */
     named.operands = operands;
-    VTA_TRY(zoo ? VTA_OK : cli_quantize_float(&named, n->graph, diag));
+    VTA_TRY(zoo ? VTA_OK : cli_quantize_float(&named, n->graph, NULL, diag));
     VTA_TRY(vtac_run_passes(n->graph, &passes, diag));
     VTA_TRY(vtac_partition_graph(n->graph, &how, &n->partition, diag));
     if (n->partition->region_count == 0) {

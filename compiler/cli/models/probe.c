@@ -39,7 +39,7 @@ vta_status cli_probe_import(const cli_args *args, const cli_probe_options *optio
                                         .shape_count = options->shapes.count,
                                         .weights = options->shapes.weights};
     VTA_TRY(vtac_model_load(args->operands[0], &import, out, diag));
-    VTA_TRY(cli_quantize_float(args, *out, diag));
+    VTA_TRY(cli_quantize_float(args, *out, NULL, diag));
     return vtac_run_passes(*out, &(vtac_pass_options){.level = options->level, .progress = cli_stages()},
                            diag);
 }

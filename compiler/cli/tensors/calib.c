@@ -320,8 +320,8 @@ int cli_check_preprocess(const cli_args *args)
                : cli_usage(args, "--preprocess: %s", diag.text);
 }
 
-static vta_status quantize_float(const cli_args *args, vtac_graph *graph, vtac_quantize_report *report,
-                                 vta_diag *diag)
+vta_status cli_quantize_float(const cli_args *args, vtac_graph *graph, vtac_quantize_report *report,
+                              vta_diag *diag)
 {
     vtac_quantize_options options = VTAC_QUANTIZE_DEFAULTS;
     vta_arena arena = {0};
@@ -339,43 +339,7 @@ static vta_status quantize_float(const cli_args *args, vtac_graph *graph, vtac_q
         VTA_TRY(vtac_forget_states(graph, diag));
     }
     vta_status status = cli_read_samples(args, graph, &arena, &samples, diag);
-    report = samples == NULL ? report : NULL;
     status = status == VTA_OK ? vtac_quantize(graph, samples, &options, report, diag) : status;
     vta_arena_free(&arena);
-    return status;
-}
-
-vta_status cli_quantize_float(const cli_args *args, vtac_graph *graph, vta_diag *diag)
-{
-    return quantize_float(args, graph, NULL, diag);
-}
-
-/* Of what the outputs span. */
-#define MAX_DEVIATION 0.1
-
-static vta_status report_deviation(const cli_args *args, double deviation, vta_diag *diag)
-{
-    if (!(deviation <= MAX_DEVIATION) && !cli_flag(args, "--force")) {
-        return vta_fail(
-            diag, VTA_INVALID,
-            "quantized without real inputs, its answers are off by %.1f %% of what they span; give "
-            "inputs with --calib, or take them as they are with --force",
-            100.0 * deviation);
-    }
-    cli_stages_hide();
-    cli_say("vtac %s: %s: on other made-up inputs the answers of 8 bits are off by %.1f %% of what those "
-            "of floats span\n",
-            args->verb->name, args->operands[0], 100.0 * deviation);
-    return VTA_OK;
-}
-
-vta_status cli_quantize_checked(const cli_args *args, vtac_graph *graph, vta_diag *diag)
-{
-    vtac_quantize_report report = {0};
-    vta_status status = quantize_float(args, graph, &report, diag);
-    if (status == VTA_OK && report.made_up) {
-        status = report_deviation(args, report.output_deviation, diag);
-    }
-    vtac_quantize_report_free(&report);
     return status;
 }

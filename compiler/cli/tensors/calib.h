@@ -26,11 +26,9 @@ int cli_read_method(const cli_args *args, vtac_range_method *out);
 int cli_check_preprocess(const cli_args *args);
 
 /* For `vtac compile`: a model of floats becomes a quantized one, with --calib and --method; a quantized one
- * stays as it is. */
-vta_status cli_quantize_float(const cli_args *args, vtac_graph *graph, vta_diag *diag);
-
-/* The same; with made-up inputs it tells how far the answers are from those of floats, and where that is more
- * than a tenth of what they span it fails unless --force is given. */
-vta_status cli_quantize_checked(const cli_args *args, vtac_graph *graph, vta_diag *diag);
+ * stays as it is. The report may be NULL; it is empty where nothing was quantized. Free it, also after a
+ * failure. */
+vta_status cli_quantize_float(const cli_args *args, vtac_graph *graph, vtac_quantize_report *report,
+                              vta_diag *diag);
 
 #endif

@@ -9,6 +9,7 @@
 #include "emit.h"
 #include "offload.h"
 #include "passes.h"
+#include "quality.h"
 #include "report.h"
 #include "stages.h"
 #include "table.h"
@@ -20,7 +21,7 @@
 static const cli_option options[] = {
     CLI_OFFLOAD_OPTIONS,
     CLI_CALIB_OPTIONS,
-    {"--force", NULL, CLI_FLAG, "take a model that made-up inputs quantize badly"},
+    CLI_QUALITY_OPTIONS,
     {"--host", "HOST", CLI_TEXT, "as `vtac targets --help` says (default x86-64-v3)"},
     CLI_PASS_OPTIONS,
     {"--shape", "NAME=AxBxC", CLI_TEXT, "size of a dynamic input; (A..B): from A to B"},
@@ -36,7 +37,7 @@ static const cli_option options[] = {
 
 static int print_summary(const cli_args *args, const char *path, const vtac_target *target,
                          const vtac_artifact_image *image, const vtac_partition *partition, uint32_t taken,
-                         double seconds)
+                         const vtac_quantize_report *quality, double seconds)
 {
     const bool report = cli_flag(args, "--report");
     if (cli_flag(args, "--json")) {
@@ -49,6 +50,7 @@ static int print_summary(const cli_args *args, const char *path, const vtac_targ
         if (report) {
             cli_report_json_of(partition);
         }
+        cli_quality_json(quality);
         cli_print("}\n");
     } else {
         cli_sentence(0,
@@ -58,6 +60,7 @@ static int print_summary(const cli_args *args, const char *path, const vtac_targ
         if (report) {
             cli_report_text_of(partition);
         }
+        cli_quality_text(quality);
     }
     return cli_done(args);
 }
@@ -88,17 +91,45 @@ static vta_status check_moved(const cli_args *args, const vtac_graph *graph, con
     return VTA_OK;
 }
 
-/* Passes, and what goes to the accelerator (*partition, owned). The accelerator has integers only: for it, a
- * float model is quantized first. */
-static vta_status prepare_graph(const cli_args *args, vtac_graph *graph, const vtac_pass_options *passes,
-                                const cli_offload *offload, vtac_partition **partition, vta_diag *diag)
+/* A model to compile, and what became of it. */
+typedef struct compilation {
+    const cli_args *args;
+    const cli_shapes *shapes;
+    const vtac_pass_options *passes;
+    vtac_graph *graph;
+    vtac_partition *partition;
+    vtac_quantize_report quality; /* empty for a model that was quantized already */
+} compilation;
+
+/* The host computes floats with floats: integers that nothing takes would only cost answers. */
+static vta_status take_floats_back(compilation *c, vta_diag *diag)
+{
+    vtac_partition_free(c->partition);
+    vtac_graph_destroy(c->graph);
+    vtac_quantize_report_free(&c->quality);
+    c->partition = NULL;
+    c->graph = NULL;
+    cli_say("vtac compile: %s: it is compiled with floats, as it is\n", c->args->operands[0]);
+    VTA_TRY(cli_load_graph(c->args, c->args->operands[0], c->shapes, &c->graph, diag));
+    return vtac_run_passes(c->graph, c->passes, diag);
+}
+
+/* Passes, and what goes to the accelerator. The accelerator has integers only: for it, a float model is
+ * quantized first. */
+static vta_status prepare_graph(compilation *c, const cli_offload *offload, vta_diag *diag)
 {
     if (offload->wanted) {
-        VTA_TRY(cli_quantize_checked(args, graph, diag));
+        VTA_TRY(cli_quantize_float(c->args, c->graph, &c->quality, diag));
     }
-    VTA_TRY(vtac_run_passes(graph, passes, diag));
-    VTA_TRY(cli_offload_graph(offload, passes->level, graph, partition, diag));
-    return offload->wanted ? check_moved(args, graph, offload, *partition, diag) : VTA_OK;
+    VTA_TRY(vtac_run_passes(c->graph, c->passes, diag));
+    VTA_TRY(cli_offload_graph(offload, c->passes->level, c->graph, &c->partition, diag));
+    if (!offload->wanted) {
+        return VTA_OK;
+    }
+    VTA_TRY(check_moved(c->args, c->graph, offload, c->partition, diag));
+    return c->partition->region_count == 0 && c->quality.samples > 0
+               ? take_floats_back(c, diag)
+               : cli_quality_check(c->args, &c->quality, diag);
 }
 
 /* Schedules that were found to be better: those that --tuned names, then those that come with vtac. */
@@ -208,9 +239,10 @@ static void report_unused(const cli_args *args, const vtac_target *target, const
     cli_say("vtac compile: '--tuned %s': no record of it is used: %s\n", path, why);
 }
 
-static int compile_graph(const cli_args *args, vtac_graph *graph, const vtac_target *target,
-                         const vtac_pass_options *passes, const cli_offload *offload)
+static int compile_graph(compilation *c, const vtac_target *target, const cli_offload *offload)
 {
+    const cli_args *args = c->args;
+    const vtac_pass_options *passes = c->passes;
     const double begin = vta_now();
     char own[4096];
     const char *path = cli_value(args, "-o");
@@ -230,7 +262,6 @@ static int compile_graph(const cli_args *args, vtac_graph *graph, const vtac_tar
                                             .progress = cli_stages()};
     vta_diag diag = {0};
     vtac_artifact_image image;
-    vtac_partition *partition = NULL;
     tuned found = {0};
     const vtac_schedules for_host = {pick_schedule, &found.host};
     const vtac_schedules for_vta = {pick_schedule, &found.vta};
@@ -238,9 +269,9 @@ static int compile_graph(const cli_args *args, vtac_graph *graph, const vtac_tar
     vta_status status = read_tuned(args, target, offload, &found, &diag);
     compile_options.schedules = found.host.any ? &for_host : NULL;
     there.schedules = found.vta.any ? &for_vta : NULL;
-    status = status == VTA_OK ? prepare_graph(args, graph, passes, &there, &partition, &diag) : status;
-    compile_options.partition = partition;
-    status = status == VTA_OK ? vtac_compile(graph, &compile_options, &image, &diag) : status;
+    status = status == VTA_OK ? prepare_graph(c, &there, &diag) : status;
+    compile_options.partition = c->partition;
+    status = status == VTA_OK ? vtac_compile(c->graph, &compile_options, &image, &diag) : status;
     if (status == VTA_OK) {
         report_unused(args, target, offload, &found);
     }
@@ -248,18 +279,17 @@ static int compile_graph(const cli_args *args, vtac_graph *graph, const vtac_tar
     vtac_records_free(&found.shipped);
     if (status != VTA_OK) {
         cli_stages_end();
-        vtac_partition_free(partition);
         return cli_fail_model(args, &diag);
     }
-    status = cli_emit(args, graph, &image, &diag);
+    status = cli_emit(args, c->graph, &image, &diag);
     cli_stage("linking", path, 0, 0);
     status = status == VTA_OK ? vtac_link(&image, path, &diag) : status;
     cli_stages_end();
-    const int result = status == VTA_OK ? print_summary(args, path, target, &image, partition,
-                                                        found.host.taken + found.vta.taken, vta_now() - begin)
-                                        : cli_fail(args, &diag);
+    const int result = status == VTA_OK
+                           ? print_summary(args, path, target, &image, c->partition,
+                                           found.host.taken + found.vta.taken, &c->quality, vta_now() - begin)
+                           : cli_fail(args, &diag);
     vtac_artifact_image_free(&image);
-    vtac_partition_free(partition);
     return result;
 }
 
@@ -294,13 +324,15 @@ static int run_compile(const cli_args *args)
     cli_stages_begin();
     passes.progress = passes.report != NULL ? NULL : cli_stages(); /* one of them on a terminal */
     cli_stage("reading", args->operands[0], 0, 0);
-    vtac_graph *graph = NULL;
-    if (cli_load_graph(args, args->operands[0], &shapes, &graph, &diag) != VTA_OK) {
+    compilation c = {.args = args, .shapes = &shapes, .passes = &passes};
+    if (cli_load_graph(args, args->operands[0], &shapes, &c.graph, &diag) != VTA_OK) {
         cli_stages_end();
         return cli_fail(args, &diag);
     }
-    const int status = compile_graph(args, graph, &target, &passes, &offload);
-    vtac_graph_destroy(graph);
+    const int status = compile_graph(&c, &target, &offload);
+    vtac_partition_free(c.partition);
+    vtac_quantize_report_free(&c.quality);
+    vtac_graph_destroy(c.graph);
     return status;
 }
 

@@ -7,6 +7,7 @@
 
 #include "calib.h"
 #include "offload.h"
+#include "quality.h"
 #include "stages.h"
 #include "table.h"
 #include "tensors.h"
@@ -126,7 +127,7 @@ static void print_text(const cli_args *args, const vtac_graph *graph, const vtac
         (unsigned long long)t.macs, t.cycles, t.host);
 }
 
-static void print_json(const vtac_graph *graph, const vtac_partition *p)
+static void print_json(const vtac_graph *graph, const vtac_partition *p, const vtac_quantize_report *quality)
 {
     const explain_totals t = count_nodes(graph, p);
     bool any = false;
@@ -153,8 +154,10 @@ static void print_json(const vtac_graph *graph, const vtac_partition *p)
         cli_json_string(place->reason);
         cli_print("}");
     }
-    cli_print("],\n \"moved\": %u, \"macs\": %llu, \"cycles\": %.0f, \"host_cycles\": %.0f}\n", t.moved,
+    cli_print("],\n \"moved\": %u, \"macs\": %llu, \"cycles\": %.0f, \"host_cycles\": %.0f", t.moved,
               (unsigned long long)t.macs, t.cycles, t.host);
+    cli_quality_json(quality);
+    cli_print("}\n");
 }
 
 static int explain_graph(const cli_args *args, vtac_graph *graph, const cli_offload *offload, int level)
@@ -168,21 +171,25 @@ static int explain_graph(const cli_args *args, vtac_graph *graph, const cli_offl
                                         .look = true,
                                         .predict = true};
     cli_stages_begin();
+    vtac_quantize_report quality = {0};
     vta_status status = VTA_OK;
-    VTA_TRY_OUT(cli_quantize_float(args, graph, &diag));
+    VTA_TRY_OUT(cli_quantize_float(args, graph, &quality, &diag));
     VTA_TRY_OUT(
         vtac_run_passes(graph, &(vtac_pass_options){.level = level, .progress = cli_stages()}, &diag));
     VTA_TRY_OUT(vtac_partition_graph(graph, &how, &partition, &diag));
 out:
     cli_stages_end();
     if (status != VTA_OK) {
+        vtac_quantize_report_free(&quality);
         return cli_fail_model(args, &diag);
     }
     if (cli_flag(args, "--json")) {
-        print_json(graph, partition);
+        print_json(graph, partition, &quality);
     } else {
         print_text(args, graph, partition);
+        cli_quality_text(&quality);
     }
+    vtac_quantize_report_free(&quality);
     vtac_partition_free(partition);
     return cli_done(args);
 }

@@ -8,6 +8,7 @@
 
 #include "calib.h"
 #include "mixed.h"
+#include "quality.h"
 #include "stages.h"
 #include "table.h"
 #include "tensors.h"
@@ -26,6 +27,7 @@ static const cli_option options[] = {
     {"--no-bias-correction", NULL, CLI_FLAG, "do not correct what rounding the weights shifts"},
     {"--keep-float", "NODE", CLI_TEXT, "leave a node in float (may be repeated)"},
     CLI_MIXED_OPTIONS,
+    CLI_QUALITY_OPTIONS,
     {"--shape", "NAME=AxBxC", CLI_TEXT, "size of a dynamic input (may be repeated)"},
     {"--weights", "FILE", CLI_FILE, "of a Darknet network (default: beside the .cfg)"},
     {"-o", "FILE", CLI_FILE, "the quantized model (default: MODEL.int8.onnx)"},
@@ -98,6 +100,7 @@ static void print_json(const cli_args *args, const char *path, const vtac_quanti
         }
         cli_print("}%s", i + 1 == r->layer_count ? "]" : "");
     }
+    cli_quality_json(r);
     cli_print("}\n");
 }
 
@@ -144,6 +147,7 @@ static void print_text(const cli_args *args, const char *path, const vtac_quanti
                      (unsigned long long)r->right, (unsigned long long)r->decisions, now,
                      (unsigned long long)r->right_float, was, fabs(was - now), now > was ? "gained" : "lost");
     }
+    cli_quality_text(r);
     for (uint32_t i = mixed->kept_count - mixed->chosen; i < mixed->kept_count; i++) {
         cli_sentence(0, "kept in float: %s", mixed->kept[i]);
     }
@@ -170,6 +174,16 @@ static const char *output_path(const cli_args *args, char *own, size_t size)
     const char *dot = strrchr(base, '.');
     (void)snprintf(own, size, "%.*s.int8.onnx", dot == NULL ? (int)strlen(base) : (int)(dot - base), base);
     return path == NULL ? own : path;
+}
+
+/* A model that real inputs show to be spoilt is not written. */
+static vta_status write_model(const cli_args *args, const vtac_graph *graph, const char *path,
+                              const vtac_quantize_report *report, vta_diag *diag)
+{
+    if (!report->made_up && cli_quality_check(args, report, diag) != VTA_OK) {
+        return vta_context(diag, "%s", args->operands[0]);
+    }
+    return vtac_onnx_write(graph, "vtac quantize", path, diag);
 }
 
 static int run_quantize(const cli_args *args)
@@ -218,7 +232,7 @@ static int run_quantize(const cli_args *args)
     vtac_quantize_report report = {0};
     vta_status status = VTA_OK;
     VTA_TRY_OUT(cli_quantize_mixed(args, &import, &how, &mixed, &arena, &graph, &report, &diag));
-    VTA_TRY_OUT(vtac_onnx_write(graph, "vtac quantize", path, &diag));
+    VTA_TRY_OUT(write_model(args, graph, path, &report, &diag));
 out:
     vtac_graph_destroy(graph);
     cli_stages_end();

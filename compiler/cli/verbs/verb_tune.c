@@ -94,7 +94,7 @@ static vta_status tune_model(cli_tuning *t, const cli_shapes *shapes, vta_diag *
     VTA_TRY(cli_tuning_check_files(t, diag));
     VTA_TRY(vtac_target_find(host != NULL ? host : "host", &t->target, diag));
     VTA_TRY(cli_load_graph(t->args, t->model, shapes, &t->graph, diag));
-    VTA_TRY(t->offload.wanted ? cli_quantize_float(t->args, t->graph, diag) : VTA_OK);
+    VTA_TRY(t->offload.wanted ? cli_quantize_float(t->args, t->graph, NULL, diag) : VTA_OK);
     VTA_TRY(vtac_run_passes(t->graph, &passes, diag));
     VTA_TRY(cli_temporary_folder("tune", t->folder, diag));
     const vta_status status = t->offload.wanted ? cli_tune_vta(t, diag) : cli_tune_host(t, diag);

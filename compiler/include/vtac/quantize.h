@@ -80,7 +80,39 @@ typedef struct vtac_quantized_layer {
     double rounding_before, rounding_after;
 } vtac_quantized_layer;
 
+/* The mark of an output, and of a model: that of its worst output. Made-up inputs never give a good one.
+ *  id, name */
+#define VTAC_QUALITIES(X)                                                                                    \
+    X(GOOD, "good")                                                                                          \
+    X(DOUBTFUL, "doubtful")                                                                                  \
+    X(BAD, "bad")
+
+typedef enum vtac_quality {
+#define X(id, name) VTAC_QUALITY_##id,
+    VTAC_QUALITIES(X)
+#undef X
+} vtac_quality;
+
+const char *vtac_quality_name(vtac_quality quality);
+
+/* An output of the network, quantized against float, over all samples. */
+typedef struct vtac_output_quality {
+    const char *name;
+    double mean_error, largest_error; /* of absolute errors, in parts of the range of the float output */
+    double snr_db;                    /* infinite where both agree */
+    double correlation;
+    uint32_t distinct, distinct_float; /* numbers that occur, counted up to 8,192 */
+    double lost_columns;               /* share of the columns that keep three values or fewer */
+    uint64_t decisions, agreed; /* rows of a classifier or of probabilities, and those whose largest stayed */
+    double probability;         /* largest change of a probability; negative: the output has none */
+    vtac_quality quality;
+    char why[80]; /* what lowers the mark; empty where it is good */
+} vtac_output_quality;
+
 typedef struct vtac_quantize_report {
+    vtac_output_quality *outputs; /* of floats; in the model's order */
+    uint32_t output_count;
+    vtac_quality quality;
     vtac_quantized_layer *layers; /* worst first */
     uint32_t layer_count;
     uint32_t samples;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "quality.h"
 #include "vta/fail.h"
 #include "vtac/exact.h"
 
@@ -105,8 +106,55 @@ static void add_decisions(const vtac_quant_comparison *c, vtac_quantize_report *
     }
 }
 
+static const char *copy_text(vtac_quantize_report *report, const char *text)
+{
+    text = text == NULL ? "" : text;
+    return vta_arena_string(&report->arena, text, strlen(text));
+}
+
+/* The outputs' quality, while it is counted; NULL for outputs that are no floats. */
+static vta_status open_qualities(const vtac_quant_comparison *c, vtac_quant_quality ***out,
+                                 vtac_quantize_report *report, vta_diag *diag)
+{
+    const vtac_graph *g = c->quantized;
+    const size_t room = g->output_count + (size_t)1;
+    vtac_quant_quality **list = vta_arena_array(c->observer->plan->arena, room, sizeof(vtac_quant_quality *));
+    report->outputs = vta_arena_array(&report->arena, room, sizeof *report->outputs);
+    if (list == NULL || report->outputs == NULL) {
+        return vta_no_memory(diag);
+    }
+    for (uint32_t i = 0; i < g->output_count; i++) {
+        const vtac_type *type = &g->values[g->outputs[i]].type;
+        list[i] = NULL;
+        if (type->dtype == VTAC_F32 && vtac_type_elements(type) > 0) {
+            VTA_TRY(vtac_quant_quality_open(type, c->observer->plan->arena, &list[i], diag));
+        }
+    }
+    *out = list;
+    return VTA_OK;
+}
+
+static vta_status close_qualities(const vtac_quant_comparison *c, vtac_quant_quality *const *list,
+                                  vtac_quantize_report *report, vta_diag *diag)
+{
+    const vtac_graph *g = c->quantized;
+    for (uint32_t i = 0; i < g->output_count; i++) {
+        if (list[i] == NULL) {
+            continue;
+        }
+        vtac_output_quality *output = &report->outputs[report->output_count++];
+        *output = (vtac_output_quality){.name = copy_text(report, g->values[g->outputs[i]].name)};
+        if (output->name == NULL) {
+            return vta_no_memory(diag);
+        }
+        vtac_quant_quality_close(list[i], report->made_up, output);
+        report->quality = output->quality > report->quality ? output->quality : report->quality;
+    }
+    return VTA_OK;
+}
+
 static void add_outputs(const vtac_quant_comparison *c, const vtac_quant_probe *probe, power *total,
-                        vtac_quantize_report *report)
+                        vtac_quant_quality *const *qualities, vtac_quantize_report *report)
 {
     const vtac_graph *graph = c->quantized;
     bool first = true;
@@ -118,6 +166,9 @@ static void add_outputs(const vtac_quant_comparison *c, const vtac_quant_probe *
         const float *is = vtac_quant_probe_output(probe, i);
         const float *should = vtac_quant_probe_output(c->observer->probe, i);
         add_error(total, is, should, (size_t)vtac_type_elements(type));
+        if (qualities[i] != NULL) {
+            vtac_quant_quality_add(qualities[i], is, should);
+        }
         if (first) {
             add_decisions(c, report, type, is, should);
         }
@@ -154,12 +205,6 @@ static int by_noise(const void *a, const void *b)
     const vtac_quantized_layer *x = a;
     const vtac_quantized_layer *y = b;
     return x->snr_db < y->snr_db ? -1 : x->snr_db > y->snr_db ? 1 : strcmp(x->value, y->value);
-}
-
-static const char *copy_text(vtac_quantize_report *report, const char *text)
-{
-    text = text == NULL ? "" : text;
-    return vta_arena_string(&report->arena, text, strlen(text));
 }
 
 /* The layer's rounding before and after it was tuned, where it was. */
@@ -211,7 +256,8 @@ static vta_status fill_report(const vtac_quant_comparison *c, const power *power
 }
 
 static vta_status walk_samples(const vtac_quant_comparison *c, vtac_quant_probe *probe, power *powers,
-                               power *total, vtac_quantize_report *report, vta_diag *diag)
+                               power *total, vtac_quant_quality *const *qualities,
+                               vtac_quantize_report *report, vta_diag *diag)
 {
     const vtac_quant_observer *o = c->observer;
     for (uint32_t s = 0; s < c->samples->count; s++) {
@@ -222,7 +268,7 @@ static vta_status walk_samples(const vtac_quant_comparison *c, vtac_quant_probe 
             add_error(&powers[i], vtac_quant_probe_value(probe, i), vtac_quant_probe_value(o->probe, i),
                       (size_t)vtac_type_elements(&c->quantized->values[o->seen[i].value].type));
         }
-        add_outputs(c, probe, total, report);
+        add_outputs(c, probe, total, qualities, report);
     }
     return VTA_OK;
 }
@@ -238,11 +284,14 @@ vta_status vtac_quant_compare(const vtac_quant_comparison *c, vtac_quantize_repo
     }
     memset(powers, 0, o->count * sizeof *powers);
     report->samples = c->samples->count;
+    vtac_quant_quality **qualities = NULL;
+    VTA_TRY(open_qualities(c, &qualities, report, diag));
     VTA_TRY(vtac_progress_at(c->progress, "compiling the model of integers", NULL, 0, 0, diag));
     VTA_TRY(vtac_quant_probe_open(c->quantized, c->real, o->count, &probe, diag));
-    const vta_status status = walk_samples(c, probe, powers, &total, report, diag);
+    const vta_status status = walk_samples(c, probe, powers, &total, qualities, report, diag);
     vtac_quant_probe_close(probe);
     VTA_TRY(status);
+    VTA_TRY(close_qualities(c, qualities, report, diag));
     report->output_error = total.worst;
     report->output_snr_db = noise_decibels(&total);
     report->output_deviation = noise_deviation(&total);
