@@ -28,6 +28,7 @@ struct vta_remote {
     uint32_t id;        /* of the last request */
     vta_wire_kind kind; /* of the last request */
     bool broken, is_ssh;
+    double told; /* when the last line of progress was shown (vta/clock.h) */
 };
 
 /* ---- URIs */
@@ -327,12 +328,18 @@ vta_status vta_remote_send(vta_remote *r, vta_wire_kind kind, vta_str *request, 
     return status == VTA_OK ? VTA_OK : break_off(r, &why, diag);
 }
 
+/* Shows a line of the other side, one a second: an agent that floods its client fills no terminal and no log.
+ */
 static vta_status take_progress(vta_remote *r, vta_frame *frame)
 {
+    static const double pause_s = 1.0;
     char line[200];
     const char *text = vta_get_text(&frame->content);
-    (void)vta_make_plain(text, strlen(text), line, sizeof line);
-    vta_remote_tell(r, "%s: %s", r->where, line);
+    if (r->told == 0.0 || vta_now() - r->told >= pause_s) {
+        (void)vta_make_plain(text, strlen(text), line, sizeof line);
+        vta_remote_tell(r, "%s: %s", r->where, line);
+        r->told = vta_now();
+    }
     return vta_content_done(&frame->content) ? VTA_OK : VTA_PROTOCOL;
 }
 

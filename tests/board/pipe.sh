@@ -53,7 +53,13 @@ fake short "the reply to HELLO makes no sense"
 fake status "a reply makes no sense"
 fake half "the other side has closed the connection in the middle of a frame"
 fake mute "nothing has come for" 2
-fake flood "arrives instead of the reply"
+# A thousand lines of progress at once: one a second is shown, without the sequence that would clear the screen.
+vtac exec "$source/isa/programs/tiny.vasm" --device "pipe:python3 '$here/fake.py' flood?patience=50"
+exits 1
+silent out
+says err "arrives instead of the reply"
+says err "?[2J progress  0"
+holds "a flood is a line a second" test "$(wc -l <err)" -le 20
 fake chatty "the other side sends 'Welcome to ?[31mmy b', which is not the protocol of vtac-agent"
 # A model there that is said to need 3 * 2^60 bytes here is refused with both numbers. The workspace is there, not here: a
 # lie about it is the peer's business, and the run ends where that goes away.
