@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What of a graph runs on the accelerator. The partitioner takes quantized nodes out of a graph in maximal
- * regions, has each scheduled (vtac/vta.h), and leaves in their place
+ * The part of a graph that runs on the accelerator. The partitioner takes quantized nodes out of a graph in
+ * maximal regions, has each scheduled (vtac/vta.h), and leaves in their place
  *
  *     Pack (one for each input) -> Region -> Unpack (one for each output)
  *
- * Pack and Unpack are host kernels between the graph's layout and the device's; a Region is one launch. All
- * three tell with attributes where in device memory they work, so that the back end need not know more.
+ * Pack and Unpack are host kernels between the graph's layout and the device's; a Region is one launch.
+ * Attributes of all three give their places in device memory, so the back end need not know more.
  */
 #ifndef VTAC_PARTITION_H
 #define VTAC_PARTITION_H
@@ -19,23 +19,23 @@ typedef struct vtac_region {
     vtac_vta_image image;
     uint8_t *program; /* the image's program as a container file; owned */
     size_t program_bytes;
-    uint64_t constant_offset, work_offset; /* of its memory in that of all regions */
+    uint64_t constant_offset, work_offset; /* of its memory in the memory of all regions */
 } vtac_region;
 
 typedef enum vtac_placement_kind {
-    VTAC_PLACE_HOST,        /* and `reason` says why */
+    VTAC_PLACE_HOST,        /* `reason` tells why */
     VTAC_PLACE_ACCELERATOR, /* layer `layer` of region `region` */
-    VTAC_PLACE_VANISHED     /* it only renamed what a layer reads */
+    VTAC_PLACE_VANISHED     /* a view, seen through by the layers that read it */
 } vtac_placement_kind;
 
-/* Device of a node of the graph, as the graph was given. */
+/* The place where a node of the original graph runs. */
 typedef struct vtac_placement {
     vtac_placement_kind kind;
     uint32_t region, layer;
     const char *reason; /* HOST: the rule that keeps it there and what to change; "" elsewhere */
     bool too_large;     /* HOST: the buffers cannot hold its smallest piece */
     bool has_cost;      /* `cost` is known: the node can run on the accelerator */
-    vtac_vta_cost cost; /* on the accelerator, estimated for the node alone; predicted with `predict` */
+    vtac_vta_cost cost; /* on the accelerator: estimated for the node alone, or predicted */
     double host_cycles; /* on the host, estimated, in cycles of the accelerator's clock */
 } vtac_placement;
 
@@ -43,8 +43,8 @@ typedef struct vtac_partition {
     vta_config config;
     vtac_region *regions;
     uint32_t region_count;
-    vtac_placement *places; /* by node id of the graph as it was given */
-    uint32_t place_count;   /* one more than its highest node id */
+    vtac_placement *places; /* by node id of the original graph */
+    uint32_t place_count;   /* the highest node id + 1 */
     uint64_t constant_bytes, work_bytes;
     vta_arena arena;
 } vtac_partition;
@@ -52,10 +52,10 @@ typedef struct vtac_partition {
 typedef struct vtac_partition_options {
     const vta_config *config;
     vtac_vta_options schedule;
-    double host_speed; /* of the processor beside it (vtac_host_speed); 0 is 1 */
-    bool always;       /* what can run on the accelerator does, whatever it costs */
-    bool look;         /* find the places only: nothing is scheduled, the graph stays as it is */
-    bool predict;      /* with `look`: schedule the regions; places on the accelerator get predicted costs */
+    double host_speed; /* of the processor beside the accelerator (vtac_host_speed); 0 is 1 */
+    bool always;       /* everything that can run on the accelerator does, at any cost */
+    bool look;         /* only finds the places: schedules nothing, leaves the graph as it is */
+    bool predict;      /* with `look`: also schedules the regions, and predicts costs */
 } vtac_partition_options;
 
 /* True if the accelerator has a layer for this operator on 8-bit operands. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Places for lives. See vtac/memory.h.
+ * Places lives in one memory. See vtac/memory.h.
  */
 #include <stdbool.h>
 #include <stdlib.h>
@@ -10,11 +10,12 @@
 #include "vta/vec.h"
 #include "vtac/memory.h"
 
-/* What is placed: most live in a few stretches of time; the others are in a list of their own. */
+/* The lives placed so far. Time is cut into stretches of STRETCH moments: a life is listed in each stretch
+ * that it touches, or among the long ones if it touches more than FEW. */
 enum { STRETCH = 64, FEW = 4 };
 typedef struct placed {
     vta_vec
-        *in; /* of size_t, lives' numbers by rising offset: for each stretch, and behind them the long ones */
+        *in; /* of size_t: numbers of lives by rising offset, by stretch; the last list has the long ones */
     size_t stretches;
 } placed;
 
@@ -28,8 +29,8 @@ static int larger_first(const void *a, const void *b)
     return x->id < y->id ? -1 : x->id > y->id;
 }
 
-/* The first of a stretch's lives that lies behind this offset. */
-static size_t behind(const vtac_life *lives, const vta_vec *in, uint64_t offset)
+/* The first life of a stretch that begins behind this offset. */
+static size_t first_behind(const vtac_life *lives, const vta_vec *in, uint64_t offset)
 {
     const size_t *numbers = in->items;
     size_t low = 0;
@@ -44,9 +45,9 @@ static size_t behind(const vtac_life *lives, const vta_vec *in, uint64_t offset)
     return low;
 }
 
-static vta_status note_in(vta_vec *in, const vtac_life *lives, size_t number, vta_diag *diag)
+static vta_status insert_life(vta_vec *in, const vtac_life *lives, size_t number, vta_diag *diag)
 {
-    const size_t at = behind(lives, in, lives[number].offset);
+    const size_t at = first_behind(lives, in, lives[number].offset);
     if (vta_vec_push(in, &number) == NULL) {
         return vta_no_memory(diag);
     }
@@ -56,22 +57,23 @@ static vta_status note_in(vta_vec *in, const vtac_life *lives, size_t number, vt
     return VTA_OK;
 }
 
-static vta_status note(placed *all, const vtac_life *lives, size_t number, vta_diag *diag)
+static vta_status note_life(placed *all, const vtac_life *lives, size_t number, vta_diag *diag)
 {
     const uint32_t first = lives[number].first / STRETCH;
     const uint32_t last = lives[number].last / STRETCH;
     if (last - first >= FEW) {
-        return note_in(&all->in[all->stretches], lives, number, diag);
+        return insert_life(&all->in[all->stretches], lives, number, diag);
     }
     for (uint32_t i = first; i <= last; i++) {
-        VTA_TRY(note_in(&all->in[i], lives, number, diag));
+        VTA_TRY(insert_life(&all->in[i], lives, number, diag));
     }
     return VTA_OK;
 }
 
-/* The lowest offset from this one on at which a life meets none of a list. Those that lie behind its end are
- * met by no later offset that this list asks for. */
-static uint64_t lowest_of(const vtac_life *lives, const vtac_life *life, const vta_vec *in, uint64_t offset)
+/* The lowest offset from this one on at which a life overlaps none of a list. Lives beyond its end cannot
+ * overlap at any later offset that this list yields. */
+static uint64_t lowest_in_list(const vtac_life *lives, const vtac_life *life, const vta_vec *in,
+                               uint64_t offset)
 {
     const size_t *numbers = in->items;
     for (size_t i = 0; i < in->count; i++) {
@@ -87,28 +89,28 @@ static uint64_t lowest_of(const vtac_life *lives, const vtac_life *life, const v
     return offset;
 }
 
-/* The lowest offset at which a life meets none of the placed ones that live when it does. Each move is
- * forced, so that their order does not matter. */
-static uint64_t lowest(const vtac_life *lives, const vtac_life *life, const placed *all)
+/* The lowest offset at which a life overlaps no placed life. Every move is forced, so their order
+ * does not matter. */
+static uint64_t lowest_offset(const vtac_life *lives, const vtac_life *life, const placed *all)
 {
     uint64_t offset = 0;
     uint64_t last;
     do {
         last = offset;
-        offset = lowest_of(lives, life, &all->in[all->stretches], offset);
+        offset = lowest_in_list(lives, life, &all->in[all->stretches], offset);
         for (uint32_t k = life->first / STRETCH; k <= life->last / STRETCH; k++) {
-            offset = lowest_of(lives, life, &all->in[k], offset);
+            offset = lowest_in_list(lives, life, &all->in[k], offset);
         }
     } while (offset != last);
     return offset;
 }
 
-static vta_status place(vtac_life *lives, size_t count, placed *all, uint64_t *bytes, vta_diag *diag)
+static vta_status place_all(vtac_life *lives, size_t count, placed *all, uint64_t *bytes, vta_diag *diag)
 {
     for (size_t i = 0; i < count; i++) {
         vtac_life *life = &lives[i];
-        life->offset = lowest(lives, life, all);
-        VTA_TRY(note(all, lives, i, diag));
+        life->offset = lowest_offset(lives, life, all);
+        VTA_TRY(note_life(all, lives, i, diag));
         *bytes = life->offset + life->bytes > *bytes ? life->offset + life->bytes : *bytes;
     }
     return VTA_OK;
@@ -132,7 +134,7 @@ vta_status vtac_place_lives(vtac_life *lives, size_t count, uint64_t *bytes, vta
     if (count > 0) {
         qsort(lives, count, sizeof *lives, larger_first);
     }
-    const vta_status status = place(lives, count, &all, bytes, diag);
+    const vta_status status = place_all(lives, count, &all, bytes, diag);
     for (size_t i = 0; i <= all.stretches; i++) {
         vta_vec_free(&all.in[i]);
     }

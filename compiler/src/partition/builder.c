@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Nodes of the host beside a region.
+ * Builds nodes for the host beside a region.
  */
 #include "builder.h"
 
@@ -54,7 +54,7 @@ vta_status vtac_b_constant(const vtac_node_builder *b, vtac_type type, const voi
     if (copy == NULL) {
         return vtac_b_no_memory(b);
     }
-    if (bytes > 0) { /* an empty list may have no place */
+    if (bytes > 0) { /* `data` may be NULL for an empty list */
         memcpy(copy, data, bytes);
     }
     const vtac_tensor tensor = {.type = type, .data = copy, .bytes = bytes};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Nodes that the partition puts beside a node which it gives another form: what the host packs and unpacks
- * for it. All are named as that node is, and those that are the host's have the attribute `host`: they are no
- * layers, and no news to who asks what runs where.
+ * Builds nodes beside a node that the partition rewrites: the host's packing and unpacking for it. All get
+ * the name of that node. Nodes of the host have the attribute `host`: they never become layers, and reports
+ * leave them out.
  */
 #ifndef VTAC_PARTITION_BUILDER_H
 #define VTAC_PARTITION_BUILDER_H
@@ -29,14 +29,14 @@ vta_status vtac_b_constant(const vtac_node_builder *b, vtac_type type, const voi
 vta_status vtac_b_list(const vtac_node_builder *b, const int64_t *values, uint32_t count, vtac_value_id *out);
 vta_status vtac_b_number(const vtac_node_builder *b, vtac_dtype dtype, const void *value, vtac_value_id *out);
 
-/* *x becomes what an operator makes of it, and of `more` where that is not 0; `attr` may be NULL. */
+/* Applies an operator to *x, and to `more` if that is not 0; `attr` may be NULL. */
 vta_status vtac_b_apply(const vtac_node_builder *b, vtac_op op, vtac_value_id more, const vtac_attr *attr,
                         vtac_value_id *x);
 vta_status vtac_b_reshape(const vtac_node_builder *b, const int64_t *dims, uint32_t rank, vtac_value_id *x);
 vta_status vtac_b_transpose(const vtac_node_builder *b, const int64_t *perm, uint32_t rank, vtac_value_id *x);
 vta_status vtac_b_cast(const vtac_node_builder *b, vtac_dtype to, vtac_value_id *x);
 
-/* The value under another name, by a node whose input follows what becomes of it. */
+/* Gives a value another name by an Identity node, whose input follows later rewrites of the value. */
 vta_status vtac_b_hold(const vtac_node_builder *b, vtac_value_id value, vtac_node_id *node,
                        vtac_value_id *out);
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the host would take. The price that decides is that of the processor beside the accelerator: one core
- * of a Cortex-A9, times the speed of the host that is compiled for; not that of the machine that compiles.
- * The numbers are rough and only have to tell a convolution from a reshape.
+ * The cost of a node on the host. The reference is the processor beside the accelerator: one core of a
+ * Cortex-A9, times the speed of the target host; not the machine that compiles. The numbers are rough: they
+ * need to tell a convolution from a reshape.
  */
 #include "partition.h"
 
-/* Work a nanosecond. */
+/* Work in a nanosecond. */
 static const double dense_macs = 1.0;
 static const double depthwise_macs = 0.3;
 static const double elements = 0.2;
-/* Bytes of weights a nanosecond from memory: together they outgrow the caches from one inference to the next.
- */
+/* Bytes of weights from memory in a nanosecond: all weights together do not stay in the
+ * caches between inferences. */
 static const double weights = 0.8;
 
 static double elements_of(const vtac_graph *graph, vtac_value_id value)
@@ -19,7 +19,7 @@ static double elements_of(const vtac_graph *graph, vtac_value_id value)
     return value == 0 ? 0.0 : (double)vtac_type_elements(&graph->values[value].type);
 }
 
-/* Multiplications for one element of the output, from the weights' shape. */
+/* The multiplications for one element of the output, by the weights' shape. */
 static double terms_of(const vtac_graph *graph, const vtac_node *node)
 {
     const vtac_type *w = vtac_in_type(graph, node, 3);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which nodes go together. Nodes are taken in their order; each joins the groups of what it reads, where the
- * result is still something that can run at one time: no path may leave a group and come back into it. A path
- * through another group counts for all of that group, since it runs at one time, too.
+ * Groups nodes into regions. Nodes are visited in order; each joins the groups that it reads from, if the
+ * result can still run at one time: no path may leave a group and come back into it. A path through another
+ * group counts for that whole group, since it runs at one time, too.
  */
 #include <string.h>
 
@@ -15,12 +15,12 @@ typedef struct search {
     bool *seen; /* by node */
     vtac_node_id *stack;
     uint32_t depth;
-    const bool *mine; /* groups that are to become one, by group */
+    const bool *mine; /* by group: the groups that are to be merged */
     vtac_node_id added;
 } search;
 
-/* The node that makes what input i reads, seen through views; 0: nobody. */
-static vtac_node_id maker_of(const vtac_graph *graph, const vtac_node *node, uint32_t i)
+/* The node that makes input i, seen through views; 0: none. */
+static vtac_node_id input_maker(const vtac_graph *graph, const vtac_node *node, uint32_t i)
 {
     if (node->inputs[i] == 0) {
         return 0;
@@ -34,7 +34,7 @@ static bool is_mine(const search *s, vtac_node_id node)
     return node == s->added || s->mine[s->g->group[node]];
 }
 
-static void push(search *s, vtac_node_id node)
+static void push_node(search *s, vtac_node_id node)
 {
     if (node != 0 && !s->seen[node]) {
         s->seen[node] = true;
@@ -42,36 +42,36 @@ static void push(search *s, vtac_node_id node)
     }
 }
 
-/* Puts the makers of a node's inputs on the stack; true where one of them is mine and that closes a circle.
- */
-static bool follow(search *s, vtac_node_id id, bool from_mine)
+/* Pushes the makers of a node's inputs on the stack; true if one of them is in `mine`, and that
+ * closes a circle. */
+static bool follow_inputs(search *s, vtac_node_id id, bool from_mine)
 {
     const vtac_node *node = &s->graph->nodes[id];
     for (uint32_t i = 0; i < node->input_count; i++) {
-        const vtac_node_id from = maker_of(s->graph, node, i);
+        const vtac_node_id from = input_maker(s->graph, node, i);
         if (from != 0 && is_mine(s, from)) {
             if (!from_mine) {
                 return true;
             }
         } else {
-            push(s, from);
+            push_node(s, from);
         }
     }
     return false;
 }
 
-/* A node outside, with all of its group. */
+/* Follows a node outside, together with its whole group. */
 static bool follow_outside(search *s, vtac_node_id id)
 {
     const uint32_t group = s->g->group[id];
     if (group == 0) {
-        return follow(s, id, false);
+        return follow_inputs(s, id, false);
     }
     for (uint32_t i = 0; i < s->graph->order_count; i++) {
         const vtac_node_id other = s->graph->order[i];
         if (s->g->group[other] == group) {
             s->seen[other] = true;
-            if (follow(s, other, false)) {
+            if (follow_inputs(s, other, false)) {
                 return true;
             }
         }
@@ -79,23 +79,23 @@ static bool follow_outside(search *s, vtac_node_id id)
     return false;
 }
 
-/* The first node that makes an input; 0: none does. */
+/* The first node that makes one of the inputs; 0: none. */
 static vtac_node_id first_maker(const vtac_graph *graph, const vtac_node *node)
 {
     vtac_node_id from = 0;
     for (uint32_t i = 0; from == 0 && i < node->input_count; i++) {
-        from = maker_of(graph, node, i);
+        from = input_maker(graph, node, i);
     }
     return from;
 }
 
-/* Whether a node reads from one group and what no node makes alone: nothing then comes back into the group by
- * way of it. */
+/* True if a node reads from one group only, and otherwise from inputs and constants: it cannot
+ * close a circle. */
 static bool reads_one_group(const search *s, const vtac_node *node)
 {
     uint32_t group = 0;
     for (uint32_t i = 0; i < node->input_count; i++) {
-        const vtac_node_id from = maker_of(s->graph, node, i);
+        const vtac_node_id from = input_maker(s->graph, node, i);
         const uint32_t own = from != 0 ? s->g->group[from] : group;
         if (from != 0 && (own == 0 || (group != 0 && own != group))) {
             return false;
@@ -105,15 +105,15 @@ static bool reads_one_group(const search *s, const vtac_node *node)
     return true;
 }
 
-/* Whether the groups `mine` and the node `added` can run at one time. */
+/* True if the groups `mine` and the node `added` can run at one time. */
 static bool is_convex(search *s)
 {
     memset(s->seen, 0, ((size_t)s->graph->node_count + 1) * sizeof *s->seen);
     s->depth = 0;
-    (void)follow(s, s->added, true);
+    (void)follow_inputs(s, s->added, true);
     for (uint32_t i = 0; i < s->graph->order_count; i++) {
         if (is_mine(s, s->graph->order[i])) {
-            (void)follow(s, s->graph->order[i], true);
+            (void)follow_inputs(s, s->graph->order[i], true);
         }
     }
     while (s->depth > 0) {
@@ -124,7 +124,7 @@ static bool is_convex(search *s)
     return true;
 }
 
-static void merge(vtac_grouping *g, const vtac_graph *graph, const bool *mine, uint32_t into)
+static void merge_groups(vtac_grouping *g, const vtac_graph *graph, const bool *mine, uint32_t into)
 {
     for (uint32_t i = 0; i < graph->order_count; i++) {
         uint32_t *group = &g->group[graph->order[i]];
@@ -132,7 +132,7 @@ static void merge(vtac_grouping *g, const vtac_graph *graph, const bool *mine, u
     }
 }
 
-/* Puts a node into the groups that it reads from, all or the first that can take it, or into one of its own.
+/* Puts a node into the groups that it reads from: all merged, or the first that can take it, or a new group.
  */
 static void place_node(search *s, vtac_grouping *g, bool *mine, vtac_node_id id)
 {
@@ -147,7 +147,7 @@ static void place_node(search *s, vtac_grouping *g, bool *mine, vtac_node_id id)
     s->added = id;
     s->mine = mine;
     for (uint32_t i = 0; i < node->input_count; i++) {
-        const vtac_node_id from = maker_of(s->graph, node, i);
+        const vtac_node_id from = input_maker(s->graph, node, i);
         const uint32_t group = from != 0 ? g->group[from] : 0;
         if (group != 0) {
             best = group;
@@ -155,12 +155,12 @@ static void place_node(search *s, vtac_grouping *g, bool *mine, vtac_node_id id)
         }
     }
     if (best != 0 && is_convex(s)) {
-        merge(g, s->graph, mine, best);
+        merge_groups(g, s->graph, mine, best);
         g->group[id] = best;
         return;
     }
     for (uint32_t i = 0; best != 0 && i < node->input_count; i++) {
-        const vtac_node_id from = maker_of(s->graph, node, i);
+        const vtac_node_id from = input_maker(s->graph, node, i);
         const uint32_t group = from != 0 ? g->group[from] : 0;
         memset(mine, 0, ((size_t)s->graph->node_count + 2) * sizeof *mine);
         mine[group] = group != 0;
@@ -172,8 +172,8 @@ static void place_node(search *s, vtac_grouping *g, bool *mine, vtac_node_id id)
     g->group[id] = ++g->count;
 }
 
-/* Whether some node of group b reads what some node of group a reads, too, and both get from outside. */
-static bool read_alike(const search *s, uint32_t a, uint32_t b)
+/* True if both groups read a common value from outside of all groups. */
+static bool share_input(const search *s, uint32_t a, uint32_t b)
 {
     const vtac_graph *g = s->graph;
     memset(s->seen, 0, ((size_t)g->node_count + 1) * sizeof *s->seen);
@@ -183,7 +183,7 @@ static bool read_alike(const search *s, uint32_t a, uint32_t b)
             const vtac_node_id id = g->order[i];
             const vtac_node *node = &g->nodes[id];
             for (uint32_t k = 0; s->g->group[id] == (pass == 0 ? a : b) && k < node->input_count; k++) {
-                const vtac_node_id from = maker_of(g, node, k);
+                const vtac_node_id from = input_maker(g, node, k);
                 if (from != 0 && s->g->group[from] == 0) {
                     alike = alike || (pass == 1 && s->seen[from]);
                     s->seen[from] = s->seen[from] || pass == 0;
@@ -194,13 +194,13 @@ static bool read_alike(const search *s, uint32_t a, uint32_t b)
     return alike;
 }
 
-/* Groups that read the same value, and neither the other, are one launch. */
+/* Merges groups that read a common value and do not depend on each other: they become one launch. */
 static void join_siblings(search *s, vtac_grouping *g, bool *mine)
 {
-    enum { MAX_GROUPS = 128 }; /* pairs of them are looked at */
+    enum { MAX_GROUPS = 128 }; /* beyond, the search for pairs takes too long */
     for (uint32_t a = 1; a <= g->count && g->count <= MAX_GROUPS; a++) {
         for (uint32_t b = a + 1; b <= g->count; b++) {
-            if (!read_alike(s, a, b)) {
+            if (!share_input(s, a, b)) {
                 continue;
             }
             memset(mine, 0, ((size_t)s->graph->node_count + 2) * sizeof *mine);
@@ -208,13 +208,13 @@ static void join_siblings(search *s, vtac_grouping *g, bool *mine)
             s->added = 0;
             s->mine = mine;
             if (is_convex(s)) {
-                merge(g, s->graph, mine, a);
+                merge_groups(g, s->graph, mine, a);
             }
         }
     }
 }
 
-/* Who reads which value. From behind, each value's readers are put before the end of theirs. */
+/* Fills in the readers of each value, from the end of each value's range backwards. */
 static void fill_readers(const vtac_graph *graph, vtac_grouping *out)
 {
     uint32_t *first = out->first_reader;

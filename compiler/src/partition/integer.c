@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ConvInteger and MatMulInteger with constant weights (models that are quantized while they run): the array
- * sums up, and the host does what needs the zero point of x, which the run alone knows.
+ * ConvInteger and MatMulInteger with constant weights (models that are quantized at run time): the array
+ * sums, and the host corrects for the zero point of x, which is known at run time only.
  *
  *     Σ (x - zero)(w - w_zero)  =  Σ x'(w - w_zero) - zero' · Σ (w - w_zero)
  *
- * x' and zero' are signed, uint8 moved by 128. The first sum is the accelerator's, a Sums node; it comes back
- * byte by byte (vtac/vta.h, whole sums). Padding is the host's, with the zero point.
+ * x' and zero' are signed, uint8 moved by 128. The first sum is a Sums node on the accelerator, which returns
+ * it byte by byte (vtac/vta.h, whole sums). The host pads, with the zero point.
  */
 #include <string.h>
 
@@ -16,15 +16,15 @@
 
 enum { MIN_PRODUCTS = 1 << 14, X = 0, W = 1, X_ZERO = 2, W_ZERO = 3 };
 
-/* The weights as a convolution has them, and what becomes of them. */
+/* The weights in the order of a convolution, and numbers that follow from them. */
 typedef struct weight_sums {
     const vtac_tensor *w, *zero; /* zero NULL: 0 */
     int64_t outputs, terms;
     int64_t output_step, term_step;
     int64_t rows;   /* of a matrix product; 0: a convolution */
-    int64_t padded; /* the same, at least 2: an image of one pixel is no image of rows */
+    int64_t padded; /* `rows`, at least 2: an image of one pixel would not be an image of rows */
     int64_t bytes;  /* of a sum */
-    int32_t *total; /* by output: the sum of the weights */
+    int32_t *total; /* by output: the sum of its weights */
     vtac_window window;
 } weight_sums;
 
@@ -35,8 +35,8 @@ static int64_t weight_at(const weight_sums *s, int64_t o, int64_t t)
     return vtac_tensor_int(s->w, at) - (s->zero != NULL ? vtac_tensor_int(s->zero, each ? o : 0) : 0);
 }
 
-/* Sums of weights, and how many bytes the largest sum of products may need. */
-static bool weigh(const vtac_node_builder *b, weight_sums *s)
+/* Finds the sums of weights, and the bytes of the largest possible sum; false if it exceeds 32 bits. */
+static bool sum_weights(const vtac_node_builder *b, weight_sums *s)
 {
     int64_t largest = 0;
     s->total = vta_arena_array(b->arena, (size_t)s->outputs + 1, sizeof *s->total);
@@ -88,7 +88,7 @@ static bool read_sums(const vtac_node_builder *b, weight_sums *s)
         s->term_step = 1;
     } else {
         if (w->rank < 2 || vtac_type_elements(w) != w->dim[w->rank - 2] * w->dim[w->rank - 1]) {
-            return false; /* one matrix for all rows */
+            return false; /* all rows must share one matrix */
         }
         s->outputs = w->dim[w->rank - 1];
         s->terms = w->dim[w->rank - 2];
@@ -98,7 +98,7 @@ static bool read_sums(const vtac_node_builder *b, weight_sums *s)
         s->padded = s->rows > 1 ? s->rows : 2;
     }
     const int64_t zeros = s->zero == NULL ? 1 : vtac_type_elements(&s->zero->type);
-    return (zeros == 1 || (zeros == s->outputs && s->zero->type.rank == 1)) && weigh(b, s);
+    return (zeros == 1 || (zeros == s->outputs && s->zero->type.rank == 1)) && sum_weights(b, s);
 }
 
 static int64_t products_of(const vtac_node_builder *b, const weight_sums *s)
@@ -106,10 +106,11 @@ static int64_t products_of(const vtac_node_builder *b, const weight_sums *s)
     return vtac_type_elements(vtac_b_type(b, b->like.outputs[0])) * s->terms;
 }
 
-/* ---- what the host does before */
+/* ---- the host's part in front */
 
-/* Pads with the zero point of x: `pads` as in ONNX, of all axes. */
-static vta_status pad(const vtac_node_builder *b, const int64_t *pads, uint32_t count, vtac_value_id *x)
+/* Pads with the zero point of x; `pads` as in ONNX, for all axes. */
+static vta_status pad_with_zero(const vtac_node_builder *b, const int64_t *pads, uint32_t count,
+                                vtac_value_id *x)
 {
     const uint8_t none = 0;
     const vtac_dtype dtype = vtac_b_type(b, *x)->dtype;
@@ -131,13 +132,13 @@ static vta_status pad(const vtac_node_builder *b, const int64_t *pads, uint32_t 
     return vtac_b_add(b, VTAC_OP_PAD, inputs, 3, NULL, 0, x);
 }
 
-static vta_status prepare(const vtac_node_builder *b, const weight_sums *s, vtac_value_id *x)
+static vta_status prepare_input(const vtac_node_builder *b, const weight_sums *s, vtac_value_id *x)
 {
     int64_t pads[2 * VTAC_MAX_RANK] = {0};
     if (s->rows > 0) {
         pads[4] = s->padded - s->rows;
         VTA_TRY(vtac_b_reshape(b, (int64_t[]){1, s->rows, s->terms}, 3, x));
-        VTA_TRY(pad(b, pads, 6, x));
+        VTA_TRY(pad_with_zero(b, pads, 6, x));
         return vtac_b_transpose(b, (int64_t[]){0, 2, 1}, 3, x);
     }
     const uint32_t rank = s->window.axes + 2;
@@ -145,11 +146,11 @@ static vta_status prepare(const vtac_node_builder *b, const weight_sums *s, vtac
         pads[2 + i] = s->window.pad_begin[i];
         pads[rank + 2 + i] = s->window.pad_end[i];
     }
-    return pad(b, pads, 2 * rank, x);
+    return pad_with_zero(b, pads, 2 * rank, x);
 }
 
-/* [outputs, terms, 1], where they are a matrix. */
-static vta_status turn_weights(const vtac_node_builder *b, const weight_sums *s, vtac_value_id *out)
+/* Converts the weights of a matrix product to [outputs, terms, 1]. */
+static vta_status convert_weights(const vtac_node_builder *b, const weight_sums *s, vtac_value_id *out)
 {
     const uint8_t *from = s->w->data;
     *out = b->like.inputs[W];
@@ -208,13 +209,13 @@ static vta_status add_sums(const vtac_node_builder *b, const weight_sums *s, vta
             attrs[count++] = *attr;
         }
     }
-    VTA_TRY(turn_weights(b, s, &inputs[3]));
+    VTA_TRY(convert_weights(b, s, &inputs[3]));
     VTA_TRY(vtac_b_number(b, VTAC_F32, &one, &inputs[4]));
     inputs[5] = s->zero != NULL ? b->like.inputs[W_ZERO] : 0;
     return vtac_b_add(b, VTAC_OP_VTA_SUMS, inputs, s->zero != NULL ? 6 : 5, attrs, count, out);
 }
 
-/* ---- what the host does behind */
+/* ---- the host's part behind */
 
 static vta_status with_number(const vtac_node_builder *b, vtac_op op, int32_t number, vtac_value_id *x)
 {
@@ -223,9 +224,9 @@ static vta_status with_number(const vtac_node_builder *b, vtac_op op, int32_t nu
     return vtac_b_apply(b, op, other, NULL, x);
 }
 
-/* A byte of all sums as int32. */
-static vta_status take_byte(const vtac_node_builder *b, const vtac_whole *w, vtac_value_id all, int64_t byte,
-                            vtac_value_id *out)
+/* Extracts one byte of all sums, as int32. */
+static vta_status extract_byte(const vtac_node_builder *b, const vtac_whole *w, vtac_value_id all,
+                               int64_t byte, vtac_value_id *out)
 {
     const int64_t first = byte * vtac_whole_channels(b, w->outputs);
     vtac_value_id inputs[4] = {all};
@@ -241,10 +242,10 @@ vta_status vtac_whole_sums(const vtac_node_builder *b, const vtac_whole *w, vtac
 {
     enum { BYTE = 256 };
     const vtac_value_id all = *x;
-    VTA_TRY(take_byte(b, w, all, w->bytes - 1, x));
+    VTA_TRY(extract_byte(b, w, all, w->bytes - 1, x));
     for (int64_t byte = w->bytes - 2; byte >= 0; byte--) {
         vtac_value_id low;
-        VTA_TRY(take_byte(b, w, all, byte, &low));
+        VTA_TRY(extract_byte(b, w, all, byte, &low));
         VTA_TRY(with_number(b, VTAC_OP_BITWISE_AND, BYTE - 1, &low));
         VTA_TRY(with_number(b, VTAC_OP_MUL, BYTE, x));
         VTA_TRY(vtac_b_apply(b, VTAC_OP_ADD, low, NULL, x));
@@ -252,8 +253,8 @@ vta_status vtac_whole_sums(const vtac_node_builder *b, const vtac_whole *w, vtac
     return VTA_OK;
 }
 
-/* Takes off the zero point of x times the sums of weights. */
-static vta_status correct(const vtac_node_builder *b, const weight_sums *s, vtac_value_id *x)
+/* Subtracts the zero point of x times the sums of weights. */
+static vta_status correct_zero(const vtac_node_builder *b, const weight_sums *s, vtac_value_id *x)
 {
     const vtac_type *type = vtac_in_type(b->graph, &b->like, X),
                     *zero = vtac_in_type(b->graph, &b->like, X_ZERO);
@@ -276,15 +277,15 @@ static vta_status correct(const vtac_node_builder *b, const weight_sums *s, vtac
     return vtac_b_apply(b, VTAC_OP_SUB, totals, NULL, x);
 }
 
-static vta_status replace(const vtac_node_builder *b, const weight_sums *s, vtac_legalized *p)
+static vta_status replace_sums(const vtac_node_builder *b, const weight_sums *s, vtac_legalized *p)
 {
     vtac_value_id x;
     VTA_TRY(vtac_b_hold(b, b->like.inputs[X], &p->holders[0], &x));
-    VTA_TRY(prepare(b, s, &x));
+    VTA_TRY(prepare_input(b, s, &x));
     VTA_TRY(add_sums(b, s, x, &p->made));
     p->stands = p->made;
     VTA_TRY(vtac_whole_sums(b, &(vtac_whole){s->outputs, s->rows, s->bytes}, &p->stands));
-    VTA_TRY(correct(b, s, &p->stands));
+    VTA_TRY(correct_zero(b, s, &p->stands));
     if (s->rows > 0) {
         const vtac_type y = *vtac_b_type(b, b->like.outputs[0]);
         VTA_TRY(vtac_b_transpose(b, (int64_t[]){0, 2, 1}, 3, &p->stands));
@@ -295,15 +296,15 @@ static vta_status replace(const vtac_node_builder *b, const weight_sums *s, vtac
     return VTA_OK;
 }
 
-static vta_status turn_sums(const vtac_node_builder *b, bool always, vtac_legalized *p, bool *done)
+static vta_status legalize_sums(const vtac_node_builder *b, bool always, vtac_legalized *p, bool *done)
 {
     weight_sums s;
     *done = read_sums(b, &s) && (always || products_of(b, &s) >= MIN_PRODUCTS);
-    return *done ? replace(b, &s, p) : VTA_OK;
+    return *done ? replace_sums(b, &s, p) : VTA_OK;
 }
 
 vta_status vtac_legalize_integers(vtac_graph *graph, const vta_config *config, bool always, vta_arena *arena,
                                   vtac_legalized_list *out, vta_diag *diag)
 {
-    return vtac_legalize_nodes(graph, config, always, arena, turn_sums, out, diag);
+    return vtac_legalize_nodes(graph, config, always, arena, legalize_sums, out, diag);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * MatMulInteger of two matrices that both change with the input (attention that is quantized while it runs).
- * As in integer.c the array sums up, and the host does what needs the zero points, which the run alone knows:
+ * MatMulInteger of two activations (attention that is quantized at run time). As in integer.c, the array
+ * sums, and the host corrects for the zero points, which are known at run time only:
  *
  *     Σ (a - zero_a)(b - zero_b)  =  Σ a'b' - zero_a' · Σ b' - zero_b' · Σ (a - zero_a)
  *
@@ -12,7 +12,7 @@
 #include "packed.h"
 #include "partition.h"
 
-/* With more terms the host's part of a sum might not fit in 32 bits. */
+/* MAX_TERMS: beyond, the host's part of a sum might not fit in 32 bits. */
 enum { MIN_PRODUCTS = 1 << 14, MAX_TERMS = 1 << 15, A = 0, B = 1, A_ZERO = 2, B_ZERO = 3, WEIGHTS = 3 };
 
 static bool is_scalar_or_none(const vtac_node_builder *b, uint32_t i)
@@ -63,7 +63,7 @@ static vta_status add_sums(const vtac_node_builder *b, const vtac_pair *s, const
     return vtac_b_add(b, VTAC_OP_VTA_SUMS, inputs, 5, attrs, 6, out);
 }
 
-/* ---- what the host does behind */
+/* ---- the host's correction */
 
 static vta_status with_number(const vtac_node_builder *b, vtac_op op, int64_t number, vtac_value_id *x)
 {
@@ -86,7 +86,7 @@ static vta_status read_zero(const vtac_node_builder *b, uint32_t i, int32_t move
     return move != 0 ? with_number(b, VTAC_OP_SUB, move, out) : VTA_OK;
 }
 
-/* The sums of [g, rows, columns] along an axis, less `less` in each. */
+/* Sums [g, rows, columns] along an axis, less `less` in each sum. */
 static vta_status sum_up(const vtac_node_builder *b, int64_t axis, vtac_value_id less, vtac_value_id *x)
 {
     const vtac_attr keep = {.name = "keepdims", .kind = VTAC_ATTR_INT, .i = 1};
@@ -118,7 +118,7 @@ static vta_status correct(const vtac_node_builder *b, const vtac_pair *s, vtac_v
     return vtac_b_apply(b, VTAC_OP_SUB, left, NULL, x);
 }
 
-static vta_status replace(const vtac_node_builder *b, const vtac_pair *s, vtac_legalized *p)
+static vta_status replace_pair(const vtac_node_builder *b, const vtac_pair *s, vtac_legalized *p)
 {
     const vtac_type y = *vtac_b_type(b, b->like.outputs[0]);
     const vtac_whole w = {s->g * s->group_n, s->group_m, vtac_whole_bytes(s->k * INT8_MIN * INT8_MIN)};
@@ -141,16 +141,16 @@ static vta_status replace(const vtac_node_builder *b, const vtac_pair *s, vtac_l
     return VTA_OK;
 }
 
-static vta_status turn_pair(const vtac_node_builder *b, bool always, vtac_legalized *p, bool *done)
+static vta_status legalize_pair(const vtac_node_builder *b, bool always, vtac_legalized *p, bool *done)
 {
     vtac_pair s;
     *done = read_pair(b, &s) && (always || s.g * s.m * s.n >= MIN_PRODUCTS / s.k);
     p->operands[1] = B;
-    return *done ? replace(b, &s, p) : VTA_OK;
+    return *done ? replace_pair(b, &s, p) : VTA_OK;
 }
 
 vta_status vtac_legalize_integer_pairs(vtac_graph *graph, const vta_config *config, bool always,
                                        vta_arena *arena, vtac_legalized_list *out, vta_diag *diag)
 {
-    return vtac_legalize_nodes(graph, config, always, arena, turn_pair, out, diag);
+    return vtac_legalize_nodes(graph, config, always, arena, legalize_pair, out, diag);
 }

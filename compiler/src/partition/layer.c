@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A region from nodes, one at a time: tensors for the values that they read and write, a layer for each.
+ * Builds a region node by node: tensors for the values that are read and written, a layer for each node.
  */
 #include <math.h>
 #include <stdarg.h>
@@ -46,7 +46,7 @@ uint32_t vtac_operand_count(const vtac_node *node, const vtac_layer_row *row)
     return row->count != ALL ? (uint32_t)row->count : (node->input_count - first + step - 1) / step;
 }
 
-/* ---- the maker */
+/* ---- the region under construction */
 
 vta_status vtac_no_layer(const vtac_maker *m, const char *fmt, ...)
 {
@@ -112,7 +112,7 @@ static vta_status zero_of(const vtac_maker *m, vtac_value_id value, int32_t *out
     return VTA_OK;
 }
 
-/* The tensor of a value, added where it is new. */
+/* The tensor of a value; adds it if it is new. */
 static vta_status tensor_of(vtac_maker *m, vtac_value_id value, const int64_t shape[4], int32_t zero,
                             uint32_t *out)
 {
@@ -170,7 +170,7 @@ static vta_status push_input(vtac_maker *m, vtac_vta_layer *layer, uint32_t tens
     return VTA_OK;
 }
 
-/* Whether the rows of pixels are those that the node sees. */
+/* True if rows of pixels are as the node sees them. */
 static bool reads_rows_of(const vtac_maker *m, uint32_t i, const int64_t shape[4])
 {
     int64_t own[4];
@@ -214,7 +214,7 @@ vta_status vtac_layer_output(vtac_maker *m, vtac_vta_layer *layer, int64_t shape
     return VTA_OK;
 }
 
-/* ---- nodes that become part of the layer before */
+/* ---- nodes that join the layer before */
 
 vtac_vta_layer *vtac_joined_layer(const vtac_maker *m, vtac_vta_tensor **to)
 {
@@ -249,8 +249,9 @@ bool vtac_join_layer(vtac_maker *m, vtac_vta_layer *before, vtac_vta_tensor *to)
 
 /* ---- constants as operands */
 
-/* The constant `t` broadcast to [n, c, h, w] as a value of the graph. */
-static vta_status broadcast(vtac_maker *m, const vtac_tensor *t, const int64_t want[4], vtac_value_id *out)
+/* Broadcasts the constant `t` to [n, c, h, w], as a value of the graph. */
+static vta_status broadcast_constant(vtac_maker *m, const vtac_tensor *t, const int64_t want[4],
+                                     vtac_value_id *out)
 {
     int64_t dim[4] = {1, 1, 1, 1};
     int64_t step[4] = {0, 0, 0, 0};
@@ -284,14 +285,14 @@ static vta_status broadcast(vtac_maker *m, const vtac_tensor *t, const int64_t w
     return vtac_add_constant(m->graph, "broadcast", &whole, out, m->diag);
 }
 
-/* Whether a constant of `type` broadcasts to the output of the node, which has `rank` axes and, as an image,
- * the shape `want`. */
-static bool broadcasts(const vtac_type *type, uint32_t rank, const int64_t want[4], vtac_type *as_image)
+/* True if a constant of `type` broadcasts to the node's output, which has `rank` axes and the
+ * image shape `want`. */
+static bool can_broadcast(const vtac_type *type, uint32_t rank, const int64_t want[4], vtac_type *as_image)
 {
     if (type->rank > rank) {
         return false;
     }
-    /* axes of [n, c], [n, c, w] and [n, c, h, w] as those of an image */
+    /* axes of [n, c], [n, c, w] and [n, c, h, w], as axes of an image */
     static const int place[5][4] = {{0}, {0}, {0, 1}, {0, 1, 3}, {0, 1, 2, 3}};
     *as_image = (vtac_type){.dtype = type->dtype, .rank = 4, .dim = {1, 1, 1, 1}};
     for (uint32_t i = 0; i < type->rank; i++) {
@@ -323,11 +324,11 @@ vta_status vtac_layer_operand(vtac_maker *m, vtac_vta_layer *layer, uint32_t i, 
     int32_t zero = 0;
     VTA_TRY(check_integers(m, m->node->inputs[i]));
     VTA_TRY(zero_of(m, m->node->inputs[i], &zero));
-    if (!broadcasts(&constant->type, out->rank, want, &image.type)) {
+    if (!can_broadcast(&constant->type, out->rank, want, &image.type)) {
         return vtac_no_layer(m, "the constant '%s' does not broadcast to its output",
                              m->graph->values[m->node->inputs[i]].name);
     }
-    VTA_TRY(broadcast(m, &image, want, &value));
+    VTA_TRY(broadcast_constant(m, &image, want, &value));
     VTA_TRY(tensor_of(m, value, want, zero, &tensor));
     return push_input(m, layer, tensor);
 }
@@ -390,8 +391,8 @@ static vta_status name_layer(const vtac_maker *m, vtac_vta_layer *layer)
     return vta_allocated(layer->name != NULL, m->diag);
 }
 
-/* TensorFlow Lite's two roundings are REQUANT's, with its multipliers of 31 bits. */
-static vta_status take_rounding(const vtac_maker *m, vtac_vta_layer *layer)
+/* Sets the rounding: TensorFlow Lite's two roundings exist in REQUANT, with 31-bit multipliers. */
+static vta_status set_rounding(const vtac_maker *m, vtac_vta_layer *layer)
 {
     static const vta_rounding of[] = {[VTAC_ROUND_EVEN] = VTA_ROUND_EVEN,
                                       [VTAC_ROUND_UP] = VTA_ROUND_TWICE_UP,
@@ -412,7 +413,7 @@ vta_status vtac_make_layer(vtac_maker *m, vtac_node_id node, uint32_t *number)
     const size_t tensors = m->tensors.count;
     m->latest = (uint32_t)m->layers.count;
     vtac_vta_layer layer = {.kind = VTAC_VTA_KINDS};
-    const vtac_node copy = m->graph->nodes[node]; /* stays where it is when constants are added */
+    const vtac_node copy = m->graph->nodes[node]; /* m->graph->nodes moves when constants are added */
     m->node = &copy;
     m->any_rows = false;
     vta_status status = VTA_OK;
@@ -425,11 +426,11 @@ vta_status vtac_make_layer(vtac_maker *m, vtac_node_id node, uint32_t *number)
         status = vtac_no_layer(m, "it packs what a product reads as weights: the host's side of the border");
     }
     status = status == VTA_OK ? name_layer(m, &layer) : status;
-    status = status == VTA_OK ? take_rounding(m, &layer) : status;
+    status = status == VTA_OK ? set_rounding(m, &layer) : status;
     status = status == VTA_OK ? row->make(m, &layer) : status;
     if (status != VTA_OK) {
         m->tensors.count = tensors;
-    } else if (layer.kind != VTAC_VTA_KINDS) { /* else: the layer before took it in */
+    } else if (layer.kind != VTAC_VTA_KINDS) { /* else the node joined the layer before */
         status = vta_allocated(vta_vec_push(&m->layers, &layer) != NULL, m->diag);
     }
     m->node = NULL;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Layers that multiply by weights: convolutions, and dense layers as convolutions whose window is the image.
+ * Layers that multiply by weights: convolutions, and dense layers as convolutions with a window as large
+ * as the image.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +9,7 @@
 #include "partition.h"
 #include "vta/fail.h"
 
-/* Weights as they come: a tensor, its scales and zero points (one, or one for each output). */
+/* Weights as the node has them: a tensor, its scales and zero points (one, or one per output). */
 typedef struct weights {
     const vtac_tensor *tensor, *scale, *zero; /* zero NULL: 0 */
     int64_t outputs, terms;
@@ -21,12 +22,12 @@ static bool one_or_each(const vtac_tensor *t, int64_t outputs)
     return count == 1 || count == outputs;
 }
 
-static int64_t each(const vtac_tensor *t, int64_t i)
+static int64_t index_of(const vtac_tensor *t, int64_t i)
 {
     return vtac_type_elements(&t->type) == 1 ? 0 : i;
 }
 
-/* Inputs i, i + 1, i + 2 of the node. */
+/* Reads weights from inputs i, i + 1, i + 2 of the node. */
 static vta_status read_weights(const vtac_maker *m, uint32_t i, weights *w)
 {
     w->tensor = vtac_in_constant(m->graph, m->node, i);
@@ -44,7 +45,7 @@ static vta_status read_weights(const vtac_maker *m, uint32_t i, weights *w)
     return VTA_OK;
 }
 
-/* Weights in the order of outputs and terms, and their zero points; uint8 moved by 128. */
+/* Keeps weights in the order of outputs and terms, and their zero points; uint8 moved by 128. */
 static vta_status keep_weights(const vtac_maker *m, const weights *w, vtac_vta_layer *layer)
 {
     const int move = w->tensor->type.dtype == VTAC_U8 ? 128 : 0;
@@ -63,7 +64,7 @@ static vta_status keep_weights(const vtac_maker *m, const weights *w, vtac_vta_l
             const uint8_t raw = from[o * w->output_step + t * w->term_step];
             data[o * w->terms + t] = (int8_t)(move != 0 ? (int)raw - move : (int)(int8_t)raw);
         }
-        const int64_t given = w->zero == NULL ? 0 : vtac_tensor_int(w->zero, each(w->zero, o));
+        const int64_t given = w->zero == NULL ? 0 : vtac_tensor_int(w->zero, index_of(w->zero, o));
         zero[o] = (int32_t)given - move;
         any_zero = any_zero || zero[o] != 0;
     }
@@ -72,8 +73,8 @@ static vta_status keep_weights(const vtac_maker *m, const weights *w, vtac_vta_l
     return VTA_OK;
 }
 
-/* Scales: of the input (input x of the node), each output's weights, the output (input y). TensorFlow Lite
- * multiplies the first two in float32 in dense layers, and in others where they are uint8. */
+/* Keeps the scale of each output: of the input (input x of the node), the weights, the output (input y).
+ * TensorFlow Lite multiplies the first two in float32 in dense layers, and in convolutions of uint8. */
 static vta_status keep_scales(const vtac_maker *m, const weights *w, uint32_t x, uint32_t y,
                               vtac_vta_layer *layer)
 {
@@ -86,7 +87,7 @@ static vta_status keep_scales(const vtac_maker *m, const weights *w, uint32_t x,
     VTA_TRY(vtac_layer_scale(m, x, &sx));
     VTA_TRY(vtac_layer_scale(m, y, &sy));
     for (int64_t o = 0; o < w->outputs; o++) {
-        const float sw = (float)vtac_tensor_float(w->scale, each(w->scale, o));
+        const float sw = (float)vtac_tensor_float(w->scale, index_of(w->scale, o));
         if (layer->wide) {
             const bool narrow =
                 m->node->op != VTAC_OP_QLINEAR_CONV || vtac_in_type(m->graph, m->node, 0)->dtype == VTAC_U8;
@@ -116,13 +117,13 @@ static vta_status keep_bias(const vtac_maker *m, uint32_t i, int64_t outputs, vt
         return vta_no_memory(m->diag);
     }
     for (int64_t o = 0; o < outputs; o++) {
-        kept[o] = (int32_t)vtac_tensor_int(bias, each(bias, o));
+        kept[o] = (int32_t)vtac_tensor_int(bias, index_of(bias, o));
     }
     layer->bias = kept;
     return VTA_OK;
 }
 
-/* The clamp that a fused Relu or Clip left on the node, in the output's integers. */
+/* Keeps the clamp that a fused Relu or Clip left on the node, in the output's integers. */
 static void keep_clamp(const vtac_maker *m, vtac_vta_layer *layer)
 {
     const bool is_unsigned = m->graph->values[m->node->outputs[0]].type.dtype == VTAC_U8;
@@ -142,7 +143,7 @@ static bool is_pixel(const vtac_vta_window *w)
     return one;
 }
 
-/* The window, the input and the weights, [outputs][c / groups][kernel], of a convolution. */
+/* Keeps the window, the input and the weights, [outputs][c / groups][kernel], of a convolution. */
 static vta_status keep_window(vtac_maker *m, weights *w, vtac_vta_layer *layer)
 {
     int64_t x[4];
@@ -172,9 +173,9 @@ vta_status vtac_layer_conv(vtac_maker *m, vtac_vta_layer *layer)
     return vtac_layer_output(m, layer, y);
 }
 
-/* Rows times a matrix [terms, outputs], or [outputs, terms] where `transposed`. */
-static vta_status dense(vtac_maker *m, vtac_vta_layer *layer, bool transposed, uint32_t bias,
-                        uint32_t y_scale)
+/* Multiplies rows by a matrix [terms, outputs], or [outputs, terms] with `transposed`. */
+static vta_status make_dense(vtac_maker *m, vtac_vta_layer *layer, bool transposed, uint32_t bias,
+                             uint32_t y_scale)
 {
     weights w;
     int64_t x[4];
@@ -203,10 +204,11 @@ static vta_status dense(vtac_maker *m, vtac_vta_layer *layer, bool transposed, u
 
 vta_status vtac_layer_matmul(vtac_maker *m, vtac_vta_layer *layer)
 {
-    return dense(m, layer, false, 0, 6);
+    return make_dense(m, layer, false, 0, 6);
 }
 
-/* x, nothing, nothing, w, 1, w_zero (integer.c), or packed weights (integer_pair.c): sums as they are. */
+/* Whole sums. Inputs: x, none, none, w, 1, w_zero (integer.c), or packed weights in the place
+ * of w (integer_pair.c). */
 vta_status vtac_layer_sums(vtac_maker *m, vtac_vta_layer *layer)
 {
     enum { WEIGHTS = 3 };
@@ -227,13 +229,13 @@ vta_status vtac_layer_sums(vtac_maker *m, vtac_vta_layer *layer)
     if (scales == NULL) {
         return vta_no_memory(m->diag);
     }
-    layer->scales = scales; /* none of which is used */
+    layer->scales = scales; /* unused */
     layer->bytes = vtac_attr_int(m->node, "bytes", 1);
     layer->products = (uint64_t)vtac_attr_int(m->node, "products", 0);
     return vtac_layer_output(m, layer, y);
 }
 
-/* x, x_scale, x_zero, packed weights, their scale, y_scale, y_zero, records (product.c). */
+/* Inputs: x, x_scale, x_zero, packed weights, their scale, y_scale, y_zero, records (product.c). */
 vta_status vtac_layer_product(vtac_maker *m, vtac_vta_layer *layer)
 {
     enum { WEIGHTS = 3, RECORDS = 7 };
@@ -271,5 +273,5 @@ vta_status vtac_layer_gemm(vtac_maker *m, vtac_vta_layer *layer)
     if (vtac_in_type(m->graph, m->node, 7) == NULL) {
         return vtac_no_layer(m, "its output is float; give it a scale");
     }
-    return dense(m, layer, vtac_attr_int(m->node, "transB", 0) != 0, 6, 7);
+    return make_dense(m, layer, vtac_attr_int(m->node, "transB", 0) != 0, 6, 7);
 }

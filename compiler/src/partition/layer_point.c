@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Layers without weights: element by element, pools, joins.
+ * Layers without weights: elementwise operators, pools, movements, joins.
  */
 #include <math.h>
 #include <stdio.h>
@@ -20,7 +20,8 @@ static vta_status binary_scales(const vtac_maker *m, float scale[3])
     return vtac_layer_scale(m, 6, &scale[2]);
 }
 
-/* One number for each channel of each image of `y`, which change with the input. */
+/* True if input i is a gate: one number for each channel of each image of `y`, which changes with the input.
+ */
 static bool is_gate(const vtac_maker *m, uint32_t i, const int64_t y[4])
 {
     int64_t x[4];
@@ -39,8 +40,8 @@ static int32_t clamp_attr(const vtac_maker *m, const char *name, int32_t otherwi
     return value < -128 ? -128 : value > 127 ? 127 : (int32_t)value;
 }
 
-/* TensorFlow Lite scales each operand by itself. */
-static vta_status add_twice(const vtac_maker *m, vtac_vta_layer *layer, const float scale[3])
+/* TensorFlow Lite scales each operand of a sum by itself. */
+static vta_status add_wide(const vtac_maker *m, vtac_vta_layer *layer, const float scale[3])
 {
     const int32_t zero[] = {vtac_layer_zero(m, layer->inputs[0]), vtac_layer_zero(m, layer->inputs[1]),
                             vtac_layer_zero(m, layer->output)};
@@ -80,7 +81,7 @@ vta_status vtac_layer_add(vtac_maker *m, vtac_vta_layer *layer)
     layer->low = clamp_attr(m, "clip_low", -128);
     layer->high = clamp_attr(m, "clip_high", 127);
     if (layer->wide) {
-        return add_twice(m, layer, s);
+        return add_wide(m, layer, s);
     }
     return vtac_fixed_sum_of(s[0], s[1], s[2], &layer->sum)
                ? VTA_OK
@@ -95,8 +96,8 @@ vta_status vtac_layer_mul(vtac_maker *m, vtac_vta_layer *layer)
     VTA_TRY(binary_scales(m, s));
     m->any_rows = true;
     VTA_TRY(vtac_layer_output(m, layer, y));
-    const bool turned = is_gate(m, FIRST, y); /* the second factor may be a gate */
-    const uint32_t image = turned ? SECOND : FIRST, other = turned ? FIRST : SECOND;
+    const bool transposed = is_gate(m, FIRST, y); /* only the second factor may be a gate */
+    const uint32_t image = transposed ? SECOND : FIRST, other = transposed ? FIRST : SECOND;
     VTA_TRY(vtac_layer_operand(m, layer, image, y));
     if (is_gate(m, other, y)) {
         int64_t x[4];
@@ -123,7 +124,7 @@ static bool is_global(vtac_op op)
     return op == VTAC_OP_GLOBAL_MAX_POOL || op == VTAC_OP_QLINEAR_GLOBAL_AVERAGE_POOL;
 }
 
-/* The window between images of the shapes x and y. */
+/* Sets the window between images of the shapes x and y. */
 static vta_status pool_window(vtac_maker *m, vtac_vta_layer *layer, int64_t x[4], int64_t y[4])
 {
     int64_t after[2];
@@ -153,7 +154,7 @@ vta_status vtac_layer_max_pool(vtac_maker *m, vtac_vta_layer *layer)
     return pool_window(m, layer, x, y);
 }
 
-/* Adds a number to those that are there, each once. */
+/* Adds a number to a list unless the list has it. */
 static void add_once(int64_t *numbers, uint32_t *count, int64_t number)
 {
     uint32_t i = 0;
@@ -164,7 +165,7 @@ static void add_once(int64_t *numbers, uint32_t *count, int64_t number)
     *count += i == *count;
 }
 
-/* Of how many elements the means are: all products of what there is along rows and along columns. */
+/* Finds the numbers of elements that means have: all products of the counts along rows and along columns. */
 static vta_status find_divisors(const vtac_maker *m, vtac_vta_layer *layer, const int64_t x[4],
                                 const int64_t y[4])
 {
@@ -187,17 +188,17 @@ static vta_status find_divisors(const vtac_maker *m, vtac_vta_layer *layer, cons
     return VTA_OK;
 }
 
-/* TensorFlow Lite's mean of `count` numbers, from the sum of them less their zero point; of a window, or of a
- * whole plane. In the numbers of the file, so that uint8 is not moved. */
+/* TensorFlow Lite's mean of `count` numbers from their sum less zero points: of a window, or of a whole
+ * plane. All numbers are those of the file: uint8 is not moved. */
 typedef struct tfl_mean {
     bool of_plane, is_unsigned;
-    int64_t count, x_zero, y_zero; /* the zero points of the file */
-    int32_t added;                 /* what REQUANT adds, so that this is less it */
-    vtac_tfl_scale scale;          /* of int8 over a plane: of the sum, which is divided then */
-    vtac_tfl_mean mean;            /* of uint8 over a plane */
+    int64_t count, x_zero, y_zero; /* zero points of the file */
+    int32_t added;                 /* what REQUANT adds, so the mean leaves it out */
+    vtac_tfl_scale scale;          /* int8 over a plane: of the sum, before dividing */
+    vtac_tfl_mean mean;            /* uint8 over a plane */
 } tfl_mean;
 
-static int64_t divided(int64_t sum, int64_t count)
+static int64_t round_quotient(int64_t sum, int64_t count)
 {
     return (sum < 0 ? sum - count / 2 : sum + count / 2) / count;
 }
@@ -208,11 +209,11 @@ static int32_t mean_of(const void *context, int64_t v)
     const int64_t raw = v + f->x_zero * f->count;
     int64_t q;
     if (!f->of_plane) {
-        q = divided(raw, f->count);
+        q = round_quotient(raw, f->count);
     } else if (f->is_unsigned) {
         q = (int64_t)vtac_tfl_rescale(raw, f->mean.scale, VTAC_ROUND_AWAY) + f->mean.bias;
     } else {
-        q = divided(vtac_tfl_rescale(v, f->scale, VTAC_ROUND_AWAY), f->count) + f->y_zero;
+        q = round_quotient(vtac_tfl_rescale(v, f->scale, VTAC_ROUND_AWAY), f->count) + f->y_zero;
     }
     const int64_t move = f->is_unsigned ? 128 : 0;
     const int64_t low = -128 + move;
@@ -220,7 +221,7 @@ static int32_t mean_of(const void *context, int64_t v)
     return (int32_t)((q < low ? low : q > high ? high : q) - move) - f->added;
 }
 
-/* What REQUANT is to add: where that is possible, what is a whole number beside the rounding of the mean. */
+/* The number for REQUANT to add: if possible, the integer that is added beside the rounding of the mean. */
 static int32_t added_of(const tfl_mean *f)
 {
     const int64_t move = f->is_unsigned ? 128 : 0;
@@ -228,7 +229,7 @@ static int32_t added_of(const tfl_mean *f)
     return own - move < -128 || own - move > 127 ? (int32_t)(f->y_zero - move) : (int32_t)(own - move);
 }
 
-/* Every mean, whatever it is made of, is one product; all divisors share a way of rounding. */
+/* Finds one product for each mean; all divisors must share a rounding mode. */
 static vta_status fit_means(const vtac_maker *m, vtac_vta_layer *layer, float sx, float sy)
 {
     const bool is_unsigned = vtac_in_type(m->graph, m->node, 0)->dtype == VTAC_U8;
@@ -243,7 +244,7 @@ static vta_status fit_means(const vtac_maker *m, vtac_vta_layer *layer, float sx
     for (uint32_t i = 0; i < layer->divisor_count; i++) {
         const int64_t count = layer->divisors[i];
         if (count < 1) {
-            continue; /* the accelerator refuses it */
+            continue; /* the accelerator refuses such a window */
         }
         tfl_mean f = {.of_plane = m->node->op == VTAC_OP_QLINEAR_GLOBAL_AVERAGE_POOL,
                       .is_unsigned = is_unsigned,
@@ -297,7 +298,7 @@ vta_status vtac_layer_average_pool(vtac_maker *m, vtac_vta_layer *layer)
         return vta_no_memory(m->diag);
     }
     for (uint32_t i = 0; i < layer->divisor_count; i++) {
-        if (layer->divisors[i] > 0) { /* else the accelerator refuses it */
+        if (layer->divisors[i] > 0) { /* else the accelerator refuses the window */
             VTA_TRY(vtac_layer_fixed(m, vtac_scale_mean(sx, sy, layer->divisors[i]), &scales[i]));
         }
     }
@@ -306,7 +307,7 @@ vta_status vtac_layer_average_pool(vtac_maker *m, vtac_vta_layer *layer)
     return VTA_OK;
 }
 
-/* ---- clamps: part of the layer before where nothing else reads that, else a layer */
+/* ---- clamps: joined to the layer before if nothing else reads its output, else a layer */
 
 static vta_status clamp_range(const vtac_maker *m, int32_t *low, int32_t *high)
 {
@@ -332,23 +333,23 @@ static vta_status clamp_range(const vtac_maker *m, int32_t *low, int32_t *high)
     return VTA_OK;
 }
 
-static int32_t held(int32_t value, int32_t low, int32_t high)
+static int32_t clamp_number(int32_t value, int32_t low, int32_t high)
 {
     return value < low ? low : value > high ? high : value;
 }
 
-/* What a table gives, in the range; NULL: out of memory. */
+/* A table clamped to a range; NULL: no memory. */
 static const int8_t *clamp_table(const vtac_maker *m, const int8_t *table, int32_t low, int32_t high)
 {
     enum { NUMBERS = 256 };
     int8_t *held_table = vtac_maker_array(m, NUMBERS, 1);
     for (int i = 0; held_table != NULL && i < NUMBERS; i++) {
-        held_table[i] = (int8_t)held(table[i], low, high);
+        held_table[i] = (int8_t)clamp_number(table[i], low, high);
     }
     return held_table;
 }
 
-/* Takes the clamp into the layer that makes its input; false where there is none or somebody else reads that.
+/* Joins the clamp to the layer that makes its input; false if there is none, or the input has other readers.
  */
 static bool join_clamp(vtac_maker *m, int32_t low, int32_t high)
 {
@@ -362,8 +363,8 @@ static bool join_clamp(vtac_maker *m, int32_t low, int32_t high)
     if (behind != NULL) {
         before->behind = behind;
     } else {
-        before->low = held(before->low, low, high);
-        before->high = held(before->high, low, high);
+        before->low = clamp_number(before->low, low, high);
+        before->high = clamp_number(before->high, low, high);
     }
     return true;
 }
@@ -385,7 +386,7 @@ vta_status vtac_layer_clamp(vtac_maker *m, vtac_vta_layer *layer)
 
 /* ---- movements */
 
-/* What fills places that nothing comes to is the zero point, or there are none. */
+/* Checks that the fill is the zero point, which a MOVE gives to places without a source. */
 static vta_status check_fill(const vtac_maker *m, const vtac_vta_layer *layer)
 {
     const vtac_attr *fill = vtac_find_attr(m->node, "fill");
@@ -397,7 +398,7 @@ static vta_status check_fill(const vtac_maker *m, const vtac_vta_layer *layer)
 
 static const int64_t *two_ints(const vtac_node *node, const char *name)
 {
-    return vtac_find_attr(node, name)->ints; /* the partitioner put it there */
+    return vtac_find_attr(node, name)->ints; /* always present: the partitioner added it */
 }
 
 vta_status vtac_layer_move(vtac_maker *m, vtac_vta_layer *layer)
@@ -474,14 +475,14 @@ vta_status vtac_layer_concat(vtac_maker *m, vtac_vta_layer *layer)
     return VTA_OK;
 }
 
-/* The pixel that is nearest to number i of a row whose pixels are repeated `factor` times. */
+/* The nearest pixel for place i of a row whose pixels are repeated `factor` times. */
 static double nearest_to(int64_t i, int64_t factor, bool half_pixel, const char *rounding)
 {
     const double at = ((double)i + (half_pixel ? 0.5 : 0.0)) / (double)factor - (half_pixel ? 0.5 : 0.0);
     return vtac_resize_nearest(rounding, at);
 }
 
-/* Whether the nearest pixel of all is the one that is repeated there. */
+/* True if rounding to the nearest pixel repeats each pixel `factor` times. */
 static bool takes_nearest(const vtac_node *node, int64_t factor)
 {
     const char *place = vtac_attr_string(node, "coordinate_transformation_mode", "half_pixel");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Functions of one number: the operator runs on all 256 of them, by the lowering that the host would use, and
- * what comes out is the table.
+ * Functions of one number: the operator runs on all 256 numbers, as the host would run it, and the results
+ * are the table.
  */
 #include <string.h>
 
@@ -11,7 +11,7 @@
 
 enum { NUMBERS = 256 };
 
-static vta_status build(const vtac_maker *m, vtac_graph *small, vta_diag *diag)
+static vta_status build_graph(const vtac_maker *m, vtac_graph *small, vta_diag *diag)
 {
     const vtac_type *x = vtac_in_type(m->graph, m->node, 0);
     const vtac_type type = {.dtype = x->dtype, .rank = 1, .dim = {NUMBERS}};
@@ -39,8 +39,8 @@ static vta_status build(const vtac_maker *m, vtac_graph *small, vta_diag *diag)
     return vtac_add_output(small, small->nodes[id].outputs[0], diag);
 }
 
-/* Bytes of uint8 are int8 moved by 128. */
-static vta_status run(const vtac_maker *m, vta_model *model, int8_t table[NUMBERS], vta_diag *diag)
+/* Runs the operator on all numbers; bytes of uint8 are int8 moved by 128. */
+static vta_status compute_table(const vtac_maker *m, vta_model *model, int8_t table[NUMBERS], vta_diag *diag)
 {
     const bool from_unsigned = vtac_in_type(m->graph, m->node, 0)->dtype == VTAC_U8;
     const bool to_unsigned = m->graph->values[m->node->outputs[0]].type.dtype == VTAC_U8;
@@ -56,7 +56,7 @@ static vta_status run(const vtac_maker *m, vta_model *model, int8_t table[NUMBER
     return VTA_OK;
 }
 
-/* Where a layer has a table behind what it makes, or can have one; NULL: it cannot. */
+/* The table behind a layer's results, or its place; NULL: the layer can have none. */
 static const int8_t **place_of_table(vtac_vta_layer *layer)
 {
     switch ((int)layer->kind) {
@@ -65,13 +65,13 @@ static const int8_t **place_of_table(vtac_vta_layer *layer)
     case VTAC_VTA_MUL:
     case VTAC_VTA_AVG_POOL:
     case VTAC_VTA_RESCALE: return &layer->behind;
-    case VTAC_VTA_ADD: return layer->table == NULL ? &layer->behind : NULL; /* there is room for one */
+    case VTAC_VTA_ADD: return layer->table == NULL ? &layer->behind : NULL; /* one table at a time */
     default: return NULL;
     }
 }
 
-/* Puts the table behind the layer that makes its input, and behind the table which that has; false where
- * somebody else reads the input, or its layer can have none. */
+/* Puts the table behind the layer that makes its input, and behind a table of that layer; false if the input
+ * has other readers, or its layer can have no table. */
 static bool join_table(vtac_maker *m, int8_t *table)
 {
     vtac_vta_tensor *to;
@@ -85,7 +85,8 @@ static bool join_table(vtac_maker *m, int8_t *table)
     if (both == NULL || !vtac_join_layer(m, before, to)) {
         return false;
     }
-    const bool clamps = before->kind == VTAC_VTA_TABLE; /* behind its table; the others do before */
+    const bool clamps =
+        before->kind == VTAC_VTA_TABLE; /* a table layer clamps behind its table, other layers before */
     for (int i = 0; *place != NULL && i < NUMBERS; i++) {
         const int32_t q = (*place)[i];
         const int32_t high = clamps && q > before->high ? before->high : q;
@@ -100,8 +101,8 @@ static bool join_table(vtac_maker *m, int8_t *table)
     return true;
 }
 
-/* A table of numbers as the layer that it is, or behind the layer before. */
-static vta_status finish(vtac_maker *m, vtac_vta_layer *layer, int8_t *table)
+/* Joins a table to the layer before, or makes it a layer. */
+static vta_status add_table(vtac_maker *m, vtac_vta_layer *layer, int8_t *table)
 {
     int64_t x[4], y[4];
     if (join_table(m, table)) {
@@ -121,19 +122,19 @@ vta_status vtac_layer_table(vtac_maker *m, vtac_vta_layer *layer)
     vtac_loaded loaded = {0};
     int8_t *table = vtac_maker_array(m, NUMBERS, 1);
     vtac_graph *small = vtac_graph_create("table");
-    vta_status status = small == NULL || table == NULL ? VTA_NOMEM : build(m, small, &quiet);
+    vta_status status = small == NULL || table == NULL ? VTA_NOMEM : build_graph(m, small, &quiet);
     status = status == VTA_OK ? vtac_load_graph(small, 1, &loaded, &quiet) : status;
-    status = status == VTA_OK ? run(m, loaded.model, table, &quiet) : status;
+    status = status == VTA_OK ? compute_table(m, loaded.model, table, &quiet) : status;
     vtac_unload(&loaded);
     vtac_graph_destroy(small);
     if (status != VTA_OK) {
         return status == VTA_NOMEM ? vta_no_memory(m->diag)
                                    : vtac_no_layer(m, "its table cannot be made: %s", quiet.text);
     }
-    return finish(m, layer, table);
+    return add_table(m, layer, table);
 }
 
-/* The table is an operand; beyond its ends it goes on as there. */
+/* The table is an operand; indices beyond its ends are clamped. */
 vta_status vtac_layer_look_up(vtac_maker *m, vtac_vta_layer *layer)
 {
     const vtac_tensor *given = vtac_in_constant(m->graph, m->node, 1);
@@ -153,5 +154,5 @@ vta_status vtac_layer_look_up(vtac_maker *m, vtac_vta_layer *layer)
         const int64_t held = place < 0 ? 0 : place > last ? last : place;
         table[q + 128] = (int8_t)(vtac_tensor_int(given, held) - move_out);
     }
-    return finish(m, layer, table);
+    return add_table(m, layer, table);
 }

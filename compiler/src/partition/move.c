@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Movements: what stands between two layers and only puts numbers elsewhere (a channel shuffle of Reshape,
+ * Movements: a chain of operators between two layers that only moves numbers (a channel shuffle of Reshape,
  * Transpose, Reshape; Split, Slice, Gather, Pad, depth to space, …) becomes one node, where the accelerator
- * has it. Nothing here knows how these operators order their elements: the chain runs, by the lowering that
- * the host would use, on the numbers of its operands' elements, and from where they come out it is read off
- * what moved where.
+ * has it. This file does not know how these operators order their elements: it runs the chain, as the host
+ * would, on the numbers of its operands' elements, and reads the movement from the result.
  *
  * A movement that stays on the host after all becomes the chain again.
  */
@@ -19,22 +18,22 @@
 
 enum { MAX_BASES = 16, MAX_CHAIN = 40, MAX_ELEMENTS = 1 << 25, MAX_ENTRIES = 1 << 18 };
 
-/* Phases along rows and columns; and, where so many do not do, in all. */
+/* Maxima of phases along rows and columns; the larger ones are tried last. */
 static const int64_t few_up[2] = {16, 4}, max_up[2] = {32, 32};
 enum { MAX_PHASES = 256 };
 
-/* A value and the operators between it and what they read. */
+/* A value and the operators between it and their common inputs. */
 typedef struct move_chain {
     vtac_value_id value;
     vtac_value_id bases[MAX_BASES];
     vtac_node_id nodes[MAX_CHAIN]; /* in their order */
     uint32_t base_count, node_count;
-    bool fills; /* a Pad among them puts this number beside the elements */
+    bool fills; /* a Pad in the chain fills places with this number */
     int64_t fill;
 } move_chain;
 
-/* Operators that move elements, or put zeros beside them. */
-static bool moves(const vtac_graph *graph, const vtac_node *node)
+/* True if an operator only moves elements, or puts a constant beside them. */
+static bool is_movement(const vtac_graph *graph, const vtac_node *node)
 {
     switch ((int)node->op) {
     case VTAC_OP_CONCAT:
@@ -52,7 +51,7 @@ static bool moves(const vtac_graph *graph, const vtac_node *node)
     case VTAC_OP_TILE:
     case VTAC_OP_TRANSPOSE:
     case VTAC_OP_UNSQUEEZE: break;
-    case VTAC_OP_RESIZE: /* by whole factors it is a layer of its own */
+    case VTAC_OP_RESIZE: /* by whole factors a Resize is a layer of its own */
         if (strcmp(vtac_attr_string(node, "mode", "nearest"), "nearest") != 0 ||
             vtac_repeats_pixels(graph, node)) {
             return false;
@@ -60,7 +59,7 @@ static bool moves(const vtac_graph *graph, const vtac_node *node)
         break;
     default: return false;
     }
-    /* what says where elements go is known */
+    /* operands that say where elements go must be constant */
     for (uint32_t i = 1; node->op != VTAC_OP_CONCAT && i < node->input_count; i++) {
         if (node->inputs[i] != 0 && vtac_in_constant(graph, node, i) == NULL) {
             return false;
@@ -69,7 +68,7 @@ static bool moves(const vtac_graph *graph, const vtac_node *node)
     return true;
 }
 
-static bool takes_part(const vtac_node *node)
+static bool is_slice(const vtac_node *node)
 {
     return node->op == VTAC_OP_SLICE || node->op == VTAC_OP_SPLIT || node->op == VTAC_OP_GATHER;
 }
@@ -79,13 +78,14 @@ static bool is_eight_bits(const vtac_type *type)
     return type->dtype == VTAC_I8 || type->dtype == VTAC_U8;
 }
 
-/* A layer of its own: what joins channels, and has other readers. */
-static bool ends_here(const vtac_graph *graph, vtac_value_id value, const vtac_node *node)
+/* True if a chain ends at a node that is a layer of its own: a slice, or joined channels with other readers.
+ */
+static bool is_layer_end(const vtac_graph *graph, vtac_value_id value, const vtac_node *node)
 {
     int64_t shape[4];
     const vtac_type *type = &graph->values[value].type;
     return vtac_image_shape(type, shape) &&
-           (takes_part(node) || (node->op == VTAC_OP_CONCAT && vtac_use_count(graph, value) > 1));
+           (is_slice(node) || (node->op == VTAC_OP_CONCAT && vtac_use_count(graph, value) > 1));
 }
 
 static bool add_base(move_chain *c, vtac_value_id value)
@@ -102,12 +102,13 @@ static bool add_base(move_chain *c, vtac_value_id value)
     return true;
 }
 
-/* Up from a value to what is no movement; false where that is too much. */
-static bool collect(const vtac_graph *graph, move_chain *c, vtac_value_id value)
+/* Collects the chain above a value; false if it is too long, or has an input that no layer can read. */
+static bool collect_chain(const vtac_graph *graph, move_chain *c, vtac_value_id value)
 {
-    const vtac_node *node = vtac_maker_of(graph, value);
+    const vtac_node *node = vtac_producer_of(graph, value);
     const vtac_type *type = &graph->values[value].type;
-    if (node == NULL || !moves(graph, node) || (value != c->value && ends_here(graph, value, node))) {
+    if (node == NULL || !is_movement(graph, node) ||
+        (value != c->value && is_layer_end(graph, value, node))) {
         int64_t shape[4];
         return graph->values[value].constant == NULL && is_eight_bits(type) &&
                vtac_image_shape(type, shape) && add_base(c, value);
@@ -121,7 +122,7 @@ static bool collect(const vtac_graph *graph, move_chain *c, vtac_value_id value)
     const uint32_t data = node->op == VTAC_OP_CONCAT ? node->input_count : 1;
     bool good = c->node_count < MAX_CHAIN;
     for (uint32_t i = 0; good && i < data; i++) {
-        good = collect(graph, c, node->inputs[i]);
+        good = collect_chain(graph, c, node->inputs[i]);
     }
     if (good && node->op == VTAC_OP_PAD) {
         const vtac_tensor *with = vtac_in_constant(graph, node, 2);
@@ -146,8 +147,8 @@ typedef struct trace {
     vta_diag *diag;
 } trace;
 
-/* An operand that says where elements go; of a Pad, its zero is number 0. */
-static vta_status bring(trace *t, const vtac_node *node, uint32_t i, vtac_value_id *out)
+/* Copies a constant operand; the fill of a Pad becomes number 0. */
+static vta_status copy_operand(trace *t, const vtac_node *node, uint32_t i, vtac_value_id *out)
 {
     static const int32_t nothing = 0;
     const vtac_value_id value = node->inputs[i];
@@ -171,7 +172,7 @@ static vta_status copy_node(trace *t, const vtac_node *node)
         return vta_no_memory(t->diag);
     }
     for (uint32_t i = 0; i < node->input_count; i++) {
-        VTA_TRY(bring(t, node, i, &inputs[i]));
+        VTA_TRY(copy_operand(t, node, i, &inputs[i]));
     }
     const vtac_node_spec spec = {.op = node->op,
                                  .inputs = inputs,
@@ -188,7 +189,7 @@ static vta_status copy_node(trace *t, const vtac_node *node)
     return VTA_OK;
 }
 
-static vta_status build(trace *t)
+static vta_status build_chain(trace *t)
 {
     for (uint32_t i = 0; i < t->c->base_count; i++) {
         vtac_type type = t->graph->values[t->c->bases[i]].type;
@@ -204,13 +205,13 @@ static vta_status build(trace *t)
     return vtac_graph_sort(t->small, t->diag);
 }
 
-/* For every element of the value the number of the element that it is, from 1 on through all bases; 0: none.
- */
-static vta_status run(trace *t, int32_t *numbers, size_t count)
+/* Runs the chain: for every element of the value, the number of its source, from 1 on through all
+ * bases; 0: none. */
+static vta_status run_chain(trace *t, int32_t *numbers, size_t count)
 {
     vtac_loaded loaded;
     int32_t number = 1;
-    VTA_TRY(build(t));
+    VTA_TRY(build_chain(t));
     VTA_TRY(vtac_load_graph(t->small, 0, &loaded, t->diag));
     for (uint32_t i = 0; i < t->c->base_count; i++) {
         int32_t *data = vta_model_input_data(loaded.model, i);
@@ -227,10 +228,10 @@ static vta_status run(trace *t, int32_t *numbers, size_t count)
     return status;
 }
 
-/* ---- what repeats */
+/* ---- the pattern that repeats */
 
 typedef struct element_source {
-    int32_t input, channel; /* input -1: nothing */
+    int32_t input, channel; /* input -1: none */
     int64_t at[2];
     int32_t image;
 } element_source;
@@ -240,13 +241,13 @@ typedef struct reading {
     const move_chain *c;
     const int32_t *numbers;
     int64_t shape[4]; /* of the value */
-    bool across;      /* some image reads another one */
-    int64_t images;   /* that have entries of their own: all of them, or 1 where each reads itself */
+    bool across;      /* an image reads another image */
+    int64_t images;   /* images with entries of their own: all; 1 if each image reads itself */
     int64_t up[2], down[2];
     vtac_vta_from *from;
 } reading;
 
-static element_source place_of(const reading *r, int64_t n, int64_t c, int64_t y, int64_t x)
+static element_source source_at(const reading *r, int64_t n, int64_t c, int64_t y, int64_t x)
 {
     const int64_t *s = r->shape;
     int64_t number = r->numbers[((n * s[1] + c) * s[2] + y) * s[3] + x];
@@ -285,7 +286,7 @@ static bool same_place(const element_source *a, const element_source *b)
            a->at[1] == b->at[1];
 }
 
-/* By how much the input advances from place to place; 1 where nothing tells. */
+/* Finds how far the input advances from place to place; 1 if nothing shows it. */
 static void find_down(reading *r, int d)
 {
     const int64_t *s = r->shape, size = s[2 + d];
@@ -294,9 +295,9 @@ static void find_down(reading *r, int d)
         const int64_t n = i / s[1], c = i % s[1];
         for (int64_t a = 0; a < s[3 - d]; a++) {
             for (int64_t b = 0; b + r->up[d] < size; b++) {
-                const element_source first = d == 0 ? place_of(r, n, c, b, a) : place_of(r, n, c, a, b);
+                const element_source first = d == 0 ? source_at(r, n, c, b, a) : source_at(r, n, c, a, b);
                 const element_source next =
-                    d == 0 ? place_of(r, n, c, b + r->up[d], a) : place_of(r, n, c, a, b + r->up[d]);
+                    d == 0 ? source_at(r, n, c, b + r->up[d], a) : source_at(r, n, c, a, b + r->up[d]);
                 if (first.input >= 0 && next.input >= 0) {
                     r->down[d] = next.at[d] - first.at[d];
                     return;
@@ -306,8 +307,8 @@ static void find_down(reading *r, int d)
     }
 }
 
-/* Whether the places repeat every up[0] rows and up[1] columns; fills `from`. */
-static bool repeats(reading *r)
+/* True if the pattern repeats every up[0] rows and up[1] columns; fills `from`. */
+static bool has_period(reading *r)
 {
     const int64_t *s = r->shape, phases = r->up[0] * r->up[1];
     find_down(r, 0);
@@ -318,12 +319,12 @@ static bool repeats(reading *r)
     for (int64_t i = 0; i < phases * r->images * s[1]; i++) {
         r->from[i] = (vtac_vta_from){.input = -1};
     }
-    for (int pass = 0; pass < 2; pass++) { /* the entries from what is there; then everything against them */
+    for (int pass = 0; pass < 2; pass++) { /* first fills the entries, then checks every element */
         for (int64_t e = 0; e < s[0] * s[1] * s[2] * s[3]; e++) {
             const int64_t x = e % s[3], y = e / s[3] % s[2], c = e / s[3] / s[2] % s[1];
             const int64_t n = e / s[3] / s[2] / s[1], phase = y % r->up[0] * r->up[1] + x % r->up[1];
             const int64_t way[2] = {y / r->up[0] * r->down[0], x / r->up[1] * r->down[1]};
-            const element_source is = place_of(r, n, c, y, x);
+            const element_source is = source_at(r, n, c, y, x);
             vtac_vta_from *from = &r->from[(phase * r->images + (r->across ? n : 0)) * s[1] + c];
             if (pass == 0 && is.input >= 0 && from->input < 0) {
                 *from = (vtac_vta_from){is.input, is.channel, (int32_t)(is.at[0] - way[0]),
@@ -349,7 +350,7 @@ static bool read_phases(reading *r, const int64_t most[2])
     for (r->up[0] = 1; r->up[0] <= vta_min(most[0], s[2]); r->up[0]++) {
         for (r->up[1] = 1; r->up[1] <= vta_min(most[1], s[3]); r->up[1]++) {
             const int64_t phases = r->up[0] * r->up[1];
-            if (phases <= MAX_PHASES && phases * r->images * s[1] <= MAX_ENTRIES && repeats(r)) {
+            if (phases <= MAX_PHASES && phases * r->images * s[1] <= MAX_ENTRIES && has_period(r)) {
                 return true;
             }
         }
@@ -357,36 +358,36 @@ static bool read_phases(reading *r, const int64_t most[2])
     return false;
 }
 
-/* Where no image reads another, one set of entries is for all. */
-static bool read_off(reading *r)
+/* Finds the pattern. If no image reads another one, all images share one set of entries. */
+static bool find_pattern(reading *r)
 {
     const int64_t *s = r->shape, elements = s[0] * s[1] * s[2] * s[3];
     bool others = false;
     for (int64_t e = 0; e < elements && !others; e++) {
         const int64_t n = e / s[3] / s[2] / s[1];
-        const element_source p = place_of(r, n, e / s[3] / s[2] % s[1], e / s[3] % s[2], e % s[3]);
+        const element_source p = source_at(r, n, e / s[3] / s[2] % s[1], e / s[3] % s[2], e % s[3]);
         others = p.input >= 0 && p.image != n;
     }
     if (!others && read_phases(r, few_up)) {
         return true;
     }
-    r->across = true; /* or it is known where images begin */
+    r->across = true; /* perhaps images begin in the middle of something */
     if ((s[0] > 1 || others) && read_phases(r, few_up)) {
         return true;
     }
-    r->across = false; /* or it is an interpolation by a large factor */
+    r->across = false; /* perhaps an interpolation by a large factor */
     return !others && read_phases(r, max_up);
 }
 
-/* ---- in the graph */
+/* ---- the graph */
 
 struct vtac_moved {
     vtac_value_id new; /* the movement's output */
     move_chain c;
-    vtac_node *nodes; /* as they were */
+    vtac_node *nodes; /* copies of the chain's nodes */
 };
 
-static vta_status put_node(vtac_graph *graph, const reading *r, vtac_value_id *out, vta_diag *diag)
+static vta_status add_movement(vtac_graph *graph, const reading *r, vtac_value_id *out, vta_diag *diag)
 {
     const vtac_value *v = &graph->values[r->c->value];
     const size_t count = (size_t)(VTAC_MOVE_INTS * r->up[0] * r->up[1] * r->images * r->shape[1]);
@@ -424,7 +425,7 @@ static vta_status put_node(vtac_graph *graph, const reading *r, vtac_value_id *o
     return VTA_OK;
 }
 
-/* Whether the elements are those of the one base in their order, and whoever reads an image sees that. */
+/* True if the value has the elements of the only base in order, and readers of images see the same image. */
 static bool moves_nothing(const vtac_graph *graph, const move_chain *c, const int32_t *numbers, size_t count)
 {
     const vtac_type *from = &graph->values[c->bases[0]].type, *to = &graph->values[c->value].type;
@@ -438,7 +439,7 @@ static bool moves_nothing(const vtac_graph *graph, const move_chain *c, const in
     return same;
 }
 
-/* The base itself, or as a shape that moves nothing. */
+/* Replaces the chain by its base, or by a reshape of it that moves nothing. */
 static vta_status see_through(vtac_graph *graph, vta_arena *arena, const move_chain *c, vta_diag *diag)
 {
     const vtac_node last = graph->nodes[graph->values[c->value].node];
@@ -450,8 +451,8 @@ static vta_status see_through(vtac_graph *graph, vta_arena *arena, const move_ch
     return VTA_OK;
 }
 
-/* One movement in the place of a chain, if it is one; *out->new 0: it is none. */
-static vta_status replace(vtac_graph *graph, vta_arena *arena, vtac_moved *out, vta_diag *diag)
+/* Replaces a chain by one movement if possible; *out->new 0: it is not. */
+static vta_status replace_chain(vtac_graph *graph, vta_arena *arena, vtac_moved *out, vta_diag *diag)
 {
     const vtac_type *type = &graph->values[out->c.value].type;
     const size_t count = (size_t)vtac_type_elements(type);
@@ -469,11 +470,11 @@ static vta_status replace(vtac_graph *graph, vta_arena *arena, vtac_moved *out, 
     vta_status status = VTA_OK;
     if (numbers == NULL || t.small == NULL || t.copy == NULL || r.from == NULL) {
         status = vta_no_memory(diag);
-    } else if (run(&t, numbers, count) == VTA_OK) { /* else it stays a chain */
+    } else if (run_chain(&t, numbers, count) == VTA_OK) { /* else the chain stays */
         if (moves_nothing(graph, &out->c, numbers, count)) {
             status = see_through(graph, arena, &out->c, diag);
-        } else if (read_off(&r)) {
-            status = put_node(graph, &r, &out->new, diag);
+        } else if (find_pattern(&r)) {
+            status = add_movement(graph, &r, &out->new, diag);
         }
     }
     vtac_graph_destroy(t.small);
@@ -483,23 +484,24 @@ static vta_status replace(vtac_graph *graph, vta_arena *arena, vtac_moved *out, 
     return status;
 }
 
-/* The chain that ends in a value; false where there is none that is worth it. */
+/* Finds the chain that ends in a value; false if there is none that pays. */
 static bool find_chain(const vtac_graph *graph, vtac_value_id value, move_chain *out)
 {
     int64_t shape[4];
     const vtac_type *type = &graph->values[value].type;
-    const vtac_node *node = vtac_maker_of(graph, value);
+    const vtac_node *node = vtac_producer_of(graph, value);
     *out = (move_chain){.value = value};
-    if (node == NULL || !moves(graph, node) || !is_eight_bits(type) || !vtac_image_shape(type, shape) ||
-        vtac_type_elements(type) > MAX_ELEMENTS || !collect(graph, out, value) || out->base_count == 0) {
+    if (node == NULL || !is_movement(graph, node) || !is_eight_bits(type) || !vtac_image_shape(type, shape) ||
+        vtac_type_elements(type) > MAX_ELEMENTS || !collect_chain(graph, out, value) ||
+        out->base_count == 0) {
         return false;
     }
     int64_t elements = 0;
-    bool layers = true; /* the host's numbers may as well be moved there */
+    bool layers = true; /* a movement of the host's data does not pay */
     for (uint32_t i = 0; i < out->base_count; i++) {
-        const vtac_node *maker = vtac_maker_of(graph, out->bases[i]);
+        const vtac_node *maker = vtac_producer_of(graph, out->bases[i]);
         const vtac_layer_row *row = maker == NULL ? NULL : vtac_layer_row_of(maker->op);
-        layers = layers && ((row != NULL && row->make != NULL) || (maker != NULL && takes_part(maker)));
+        layers = layers && ((row != NULL && row->make != NULL) || (maker != NULL && is_slice(maker)));
         elements += vtac_type_elements(&graph->values[out->bases[i]].type);
     }
     const bool joins = node->op == VTAC_OP_CONCAT && vtac_attr_int(node, "axis", 0) == 1;
@@ -518,8 +520,8 @@ static vta_status keep_nodes(const vtac_graph *graph, vta_arena *arena, vtac_mov
     return VTA_OK;
 }
 
-static vta_status try_value(vtac_graph *graph, vta_arena *arena, vtac_value_id value, vtac_moves *out,
-                            vta_diag *diag)
+static vta_status try_fuse(vtac_graph *graph, vta_arena *arena, vtac_value_id value, vtac_moves *out,
+                           vta_diag *diag)
 {
     vtac_moved m = {.new = 0};
     const vtac_source source = vtac_source_of(graph, value);
@@ -527,7 +529,7 @@ static vta_status try_value(vtac_graph *graph, vta_arena *arena, vtac_value_id v
         return VTA_OK;
     }
     VTA_TRY(keep_nodes(graph, arena, &m, diag));
-    VTA_TRY(replace(graph, arena, &m, diag));
+    VTA_TRY(replace_chain(graph, arena, &m, diag));
     if (m.new == 0) {
         return VTA_OK;
     }
@@ -544,7 +546,7 @@ static vta_status try_value(vtac_graph *graph, vta_arena *arena, vtac_value_id v
     return VTA_OK;
 }
 
-vta_status vtac_gather_moves(vtac_graph *graph, vta_arena *arena, vtac_moves *out, vta_diag *diag)
+vta_status vtac_fuse_moves(vtac_graph *graph, vta_arena *arena, vtac_moves *out, vta_diag *diag)
 {
     *out = (vtac_moves){NULL, 0};
     /* readers first: a chain ends where it is read */
@@ -562,13 +564,13 @@ vta_status vtac_gather_moves(vtac_graph *graph, vta_arena *arena, vtac_moves *ou
                                    : vtac_operand_count(&graph->nodes[order[i]], row);
         for (uint32_t k = 0; k < count; k++) {
             const vtac_value_id value = graph->nodes[order[i]].inputs[vtac_operand(row, k)];
-            VTA_TRY(value != 0 ? try_value(graph, arena, value, out, diag) : VTA_OK);
+            VTA_TRY(value != 0 ? try_fuse(graph, arena, value, out, diag) : VTA_OK);
         }
     }
-    for (uint32_t i = 0; i < out->count; i++) { /* grows: what a movement reads may be one */
+    for (uint32_t i = 0; i < out->count; i++) { /* grows: a movement may read another one */
         for (uint32_t k = 0; k < out->items[i].c.base_count; k++) {
             const vtac_node *move = &graph->nodes[graph->values[out->items[i].new].node];
-            VTA_TRY(try_value(graph, arena, move->inputs[k], out, diag));
+            VTA_TRY(try_fuse(graph, arena, move->inputs[k], out, diag));
         }
     }
     VTA_TRY(vtac_graph_sort(graph, diag));
@@ -576,8 +578,8 @@ vta_status vtac_gather_moves(vtac_graph *graph, vta_arena *arena, vtac_moves *ou
     return VTA_OK;
 }
 
-/* The chain once more, with what now stands for the values that it read. */
-static vta_status put_back(vtac_graph *graph, const vtac_moved *m, vtac_value_id *now, vta_diag *diag)
+/* Adds the chain again, with the values that now replace its inputs. */
+static vta_status restore_chain(vtac_graph *graph, const vtac_moved *m, vtac_value_id *now, vta_diag *diag)
 {
     const vtac_node *move = &graph->nodes[graph->values[m->new].node];
     for (uint32_t i = 0; i < m->c.base_count; i++) {
@@ -592,7 +594,7 @@ static vta_status put_back(vtac_graph *graph, const vtac_moved *m, vtac_value_id
         }
         for (uint32_t k = 0; k < was->input_count; k++) {
             inputs[k] = now[was->inputs[k]];
-            graph->values[inputs[k]].dead = false; /* a constant that nobody used meanwhile */
+            graph->values[inputs[k]].dead = false; /* a constant without other readers */
         }
         const vtac_node_spec spec = {.op = was->op,
                                      .name = was->name,
@@ -642,7 +644,7 @@ vta_status vtac_undo_unused_moves(vtac_graph *graph, const vtac_moves *moved, vt
         for (uint32_t v = 0; v < values; v++) {
             now[v] = v;
         }
-        VTA_TRY(put_back(graph, m, now, diag));
+        VTA_TRY(restore_chain(graph, m, now, diag));
         vtac_rename_tensors(partition, m->new, now[last]);
     }
     VTA_TRY(vtac_graph_sort(graph, diag));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The operands and the result of products of two activations, as the accelerator has them.
+ * Converts the operands and results of products of two activations to the accelerator's form.
  */
 #include "packed.h"
 
@@ -26,14 +26,14 @@ void vtac_pair_sizes(const vtac_node_builder *b, const vtac_type *x, const vtac_
     s->block_in = b->config->block_in;
     s->block_out = b->config->block_out;
     s->k = x->dim[x->rank - 1];
-    s->n = w->dim[w->rank - (s->turned ? 2 : 1)];
+    s->n = w->dim[w->rank - (s->transposed ? 2 : 1)];
     s->g = batch_of(vtac_b_type(b, b->like.outputs[0]));
     s->m = x->dim[x->rank - 2];
-    if (batch_of(w) == 1) { /* one matrix for all rows */
+    if (batch_of(w) == 1) { /* all rows share one matrix */
         s->m *= batch_of(x);
         s->g = 1;
     }
-    s->group_m = s->m > 1 ? s->m : 2; /* an image of one pixel is no image of rows */
+    s->group_m = s->m > 1 ? s->m : 2; /* an image of one pixel would not be an image of rows */
     s->group_k = s->g > 1 ? vta_round_up(s->k, s->block) : s->k;
     s->group_n = s->g > 1 ? vta_round_up(s->n, s->block) : s->n;
     s->packed_k = vta_round_up(s->group_k, s->block_in);
@@ -82,12 +82,12 @@ vta_status vtac_pair_transpose(const vtac_node_builder *b, const vtac_pair *s, v
     return vtac_b_reshape(b, (int64_t[]){1, s->g * s->group_k, s->group_m}, 3, x);
 }
 
-/* The part of w less its zero point that is in a plane, for every w. */
+/* The part of w less its zero point that belongs to a plane, for every w. */
 static vta_status plane_of(const vtac_node_builder *b, const vtac_pair *s, int64_t plane, vtac_value_id x,
                            vtac_value_id *out)
 {
-    const int64_t least = vtac_b_type(b, x)->dtype == VTAC_U8 ? 0 : INT8_MIN;
-    const vtac_attr attr = {.name = "first", .kind = VTAC_ATTR_INT, .i = least};
+    const int64_t lowest = vtac_b_type(b, x)->dtype == VTAC_U8 ? 0 : INT8_MIN;
+    const vtac_attr attr = {.name = "first", .kind = VTAC_ATTR_INT, .i = lowest};
     int8_t table[CODES];
     vtac_value_id inputs[2] = {x};
     for (int i = 0; i < CODES; i++) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Partitioning from front to back: which nodes can, which pay, regions, schedules, the graph without them.
+ * Partitions a graph: legalizes nodes, places each, groups those that pay, builds and schedules regions, and
+ * rewrites the graph.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,7 +14,7 @@
 #include "vtac/island.h"
 #include "vtac/quantize.h"
 
-/* A launch costs the host about this many cycles of the accelerator: registers, an interrupt, its wait. */
+/* the rough cost of a launch for the host, in cycles of the accelerator: registers, an interrupt, the wait */
 enum { LAUNCH_CYCLES = 2000 };
 
 typedef struct partitioner {
@@ -25,7 +26,7 @@ typedef struct partitioner {
     vtac_grouping grouping;
     vtac_moves moves;
     vtac_legalized_list products, sums, pairs, volumes;
-    uint32_t *region_of; /* by group: 1 + region; 0: it stays on the host */
+    uint32_t *region_of; /* by group: 1 + its region; 0: it stays on the host */
     vta_diag *diag;
 } partitioner;
 
@@ -35,7 +36,7 @@ static const char *keep_text(const partitioner *r, const char *text)
     return kept != NULL ? kept : "";
 }
 
-/* ---- one node by itself */
+/* ---- single nodes */
 
 static bool always_outside(const void *context, vtac_value_id value)
 {
@@ -44,7 +45,7 @@ static bool always_outside(const void *context, vtac_value_id value)
     return true;
 }
 
-/* Why a node that is no layer for its kind stays where it is. */
+/* The reason why a node stays on the host that cannot be a layer for its kind; else NULL. */
 static const char *reason_of(const partitioner *r, const vtac_node *node)
 {
     switch ((int)node->op) {
@@ -86,14 +87,14 @@ static const char *reason_of(const partitioner *r, const vtac_node *node)
     return NULL;
 }
 
-/* A window as large as an image that no layer makes: the host writes it as channels of one pixel, which is
- * cheaper than the image. For the price alone. */
+/* Shrinks a window as large as an image that no layer makes: the host will write the image as channels of one
+ * pixel, which is cheaper. For the estimate alone. */
 static void fold_whole(const partitioner *r, const vtac_vta_region *region)
 {
     vtac_vta_layer *layer = &region->layers[0];
     vtac_vta_window *w = &layer->window;
     vtac_vta_tensor *t = &region->tensors[layer->inputs[0]];
-    const vtac_node *maker = vtac_maker_of(r->graph, t->value);
+    const vtac_node *maker = vtac_producer_of(r->graph, t->value);
     const vtac_layer_row *row = maker == NULL ? NULL : vtac_layer_row_of(maker->op);
     if (layer->kind == VTAC_VTA_CONV && layer->groups == 1 && layer->weights != NULL &&
         w->kernel[0] == t->h && w->kernel[1] == t->w &&
@@ -103,7 +104,7 @@ static void fold_whole(const partitioner *r, const vtac_vta_region *region)
     }
 }
 
-static vta_status judge_node(partitioner *r, vtac_maker *m, vtac_node_id id)
+static vta_status place_node(partitioner *r, vtac_maker *m, vtac_node_id id)
 {
     vtac_placement *place = &r->p->places[id];
     const vtac_node *node = &r->graph->nodes[id];
@@ -139,7 +140,7 @@ static vta_status judge_node(partitioner *r, vtac_maker *m, vtac_node_id id)
     return VTA_OK;
 }
 
-static vta_status judge_nodes(partitioner *r)
+static vta_status place_nodes(partitioner *r)
 {
     vtac_maker m;
     VTA_TRY(vtac_maker_init(&m, r->graph, &r->p->arena, r->zeros, r->diag));
@@ -148,13 +149,13 @@ static vta_status judge_nodes(partitioner *r)
         status =
             vtac_progress_at(r->options->schedule.progress, "placing node",
                              r->graph->nodes[r->graph->order[i]].name, i, r->graph->order_count, r->diag);
-        status = status == VTA_OK ? judge_node(r, &m, r->graph->order[i]) : status;
+        status = status == VTA_OK ? place_node(r, &m, r->graph->order[i]) : status;
     }
     vtac_maker_free(&m);
     return status;
 }
 
-/* ---- what no region should end with */
+/* ---- ends that do not pay */
 
 static bool read_by_layer(const partitioner *r, vtac_value_id value)
 {
@@ -176,8 +177,8 @@ static bool is_join(vtac_op op)
     return op == VTAC_OP_CONCAT || op == VTAC_OP_QLINEAR_CONCAT;
 }
 
-/* What a node and the movements that only it reads take, there and on the host. */
-static void weigh_end(const partitioner *r, vtac_node_id id, double *there, double *host)
+/* Adds the cost of a node and of the movements that only it reads: on the accelerator, and on the host. */
+static void add_end_cost(const partitioner *r, vtac_node_id id, double *there, double *host)
 {
     const vtac_node *node = &r->graph->nodes[id];
     *there += (double)r->p->places[id].cost.cycles;
@@ -186,12 +187,12 @@ static void weigh_end(const partitioner *r, vtac_node_id id, double *there, doub
         const vtac_node_id from = node->inputs[k] == 0 ? 0 : r->graph->values[node->inputs[k]].node;
         if (from != 0 && r->eligible[from] && r->graph->nodes[from].op == VTAC_OP_VTA_MOVE &&
             vtac_use_count(r->graph, node->inputs[k]) == 1) {
-            weigh_end(r, from, there, host);
+            add_end_cost(r, from, there, host);
         }
     }
 }
 
-/* Movements whose results only the host reads are the host's where that is cheaper. */
+/* Leaves movements whose results only the host reads to the host if it is cheaper there. */
 static void trim_ends(partitioner *r)
 {
     for (uint32_t i = r->graph->order_count; i-- > 0 && !r->options->always;) {
@@ -204,7 +205,7 @@ static void trim_ends(partitioner *r)
             read_by_layer(r, node->outputs[0])) {
             continue;
         }
-        weigh_end(r, id, &there, &host);
+        add_end_cost(r, id, &there, &host);
         if (there <= host) {
             continue;
         }
@@ -218,10 +219,11 @@ static void trim_ends(partitioner *r)
     }
 }
 
-/* ---- whether a group pays */
+/* ---- groups that pay */
 
-/* The host writes both factors of a product anew, packed as it writes any element. */
-static double packing_of(const partitioner *r, const vtac_node *node)
+/* The cost of packing both factors of a product, which the host writes anew, packed as it writes any element.
+ */
+static double packing_cost(const partitioner *r, const vtac_node *node)
 {
     double cycles = 0.0;
     const bool both = node->op == VTAC_OP_VTA_PRODUCT ||
@@ -234,7 +236,7 @@ static double packing_of(const partitioner *r, const vtac_node *node)
     return cycles;
 }
 
-static void weigh_group(partitioner *r, uint32_t group, double *accelerator, double *host)
+static void group_cost(partitioner *r, uint32_t group, double *accelerator, double *host)
 {
     *accelerator = 0.0;
     *host = 0.0;
@@ -246,8 +248,8 @@ static void weigh_group(partitioner *r, uint32_t group, double *accelerator, dou
         }
         *accelerator += (double)r->p->places[id].cost.cycles;
         *host += r->p->places[id].host_cycles;
-        *accelerator += packing_of(r, node);
-        /* what goes in and out is packed and unpacked by the host, as costly as an element of anything */
+        *accelerator += packing_cost(r, node);
+        /* the host packs and unpacks whatever enters or leaves, at the cost of any elementwise work */
         const vtac_node pack = {.op = VTAC_OP_VTA_PACK, .outputs = node->outputs, .output_count = 1};
         if (vtac_needed_outside(r->graph, &r->grouping, group, node->outputs[0])) {
             *accelerator += 2.0 * vtac_host_cycles(r->graph, &pack, r->options);
@@ -256,8 +258,8 @@ static void weigh_group(partitioner *r, uint32_t group, double *accelerator, dou
     *accelerator += *host > 0.0 ? LAUNCH_CYCLES : 0.0;
 }
 
-/* Numbers the groups that become regions; the nodes of the others get their reason. */
-static vta_status choose_groups(partitioner *r)
+/* Numbers the groups that become regions; nodes of the other groups get their reason. */
+static vta_status choose_regions(partitioner *r)
 {
     r->region_of = vta_arena_array(&r->p->arena, (size_t)r->grouping.count + 1, sizeof *r->region_of);
     if (r->region_of == NULL) {
@@ -267,7 +269,7 @@ static vta_status choose_groups(partitioner *r)
         double accelerator;
         double host;
         char text[256];
-        weigh_group(r, group, &accelerator, &host);
+        group_cost(r, group, &accelerator, &host);
         const bool any = host > 0.0;
         if (any && (r->options->always || accelerator < host)) {
             r->region_of[group] = ++r->p->region_count;
@@ -373,7 +375,7 @@ static bool read_on_host(const partitioner *r, vtac_value_id value)
     return any;
 }
 
-/* Views whose readers all went into regions, last ones first. */
+/* Marks views whose readers are all in regions, last ones first. */
 static void mark_vanished(partitioner *r)
 {
     for (uint32_t i = r->graph->order_count; i-- > 0;) {
@@ -385,8 +387,8 @@ static void mark_vanished(partitioner *r)
     }
 }
 
-/* The nodes that come back have a place, too. */
-static vta_status return_moves(partitioner *r)
+/* Undoes rewrites that no region took, and gives places to the nodes that come back. */
+static vta_status undo_unused(partitioner *r)
 {
     vtac_partition *p = r->p;
     VTA_TRY(vtac_undo_unused_legalized(r->graph, &r->products, p, r->diag));
@@ -407,8 +409,8 @@ static vta_status return_moves(partitioner *r)
     return VTA_OK;
 }
 
-/* Gives each place on the accelerator the predicted cost of its layer. Where nodes share a layer, the first
- * one has the whole cost. */
+/* Gives each place on the accelerator the predicted cost of its layer. If nodes share a layer, the first one
+ * has the whole cost. */
 static vta_status predict_places(partitioner *r)
 {
     vtac_partition *p = r->p;
@@ -430,7 +432,7 @@ static vta_status predict_places(partitioner *r)
     return VTA_OK;
 }
 
-static vta_status run(partitioner *r)
+static vta_status partition_graph(partitioner *r)
 {
     vtac_partition *p = r->p;
     int32_t *zeros;
@@ -441,7 +443,7 @@ static vta_status run(partitioner *r)
     VTA_TRY(vtac_legalize_volumes(r->graph, r->options->config, r->options->always, &p->arena, &r->volumes,
                                   r->diag));
     VTA_TRY(vtac_spread_operands(r->graph, &p->arena, r->diag));
-    VTA_TRY(vtac_gather_moves(r->graph, &p->arena, &r->moves, r->diag));
+    VTA_TRY(vtac_fuse_moves(r->graph, &p->arena, &r->moves, r->diag));
     VTA_TRY(vtac_legalize_matmuls(r->graph, r->options->config, r->options->always, &p->arena, &r->products,
                                   r->diag));
     VTA_TRY(vtac_shorten_transposes(r->graph, r->options->config, &p->arena, r->diag));
@@ -457,17 +459,17 @@ static vta_status run(partitioner *r)
     }
     VTA_TRY(vtac_find_zeros(r->graph, &p->arena, &zeros, r->diag));
     r->zeros = zeros;
-    VTA_TRY(judge_nodes(r));
+    VTA_TRY(place_nodes(r));
     trim_ends(r);
     VTA_TRY(vtac_progress_at(r->options->schedule.progress, "building regions", NULL, 0, 0, r->diag));
     VTA_TRY(vtac_find_groups(r->graph, r->eligible, &p->arena, &r->grouping, r->diag));
-    VTA_TRY(choose_groups(r));
+    VTA_TRY(choose_regions(r));
     VTA_TRY(build_regions(r));
     mark_vanished(r);
     if (r->options->look) {
         return r->options->predict ? predict_places(r) : VTA_OK;
     }
-    VTA_TRY(return_moves(r));
+    VTA_TRY(undo_unused(r));
     VTA_TRY(schedule_regions(r));
     VTA_TRY(vtac_progress_at(r->options->schedule.progress, "putting regions in place", NULL, 0, 0, r->diag));
     return vtac_rewrite_graph(r->graph, p, r->diag);
@@ -482,7 +484,7 @@ vta_status vtac_partition_graph(vtac_graph *graph, const vtac_partition_options 
         return vta_no_memory(diag);
     }
     partitioner r = {.graph = graph, .options = options, .p = p, .diag = diag};
-    const vta_status status = run(&r);
+    const vta_status status = partition_graph(&r);
     if (status != VTA_OK) {
         vtac_partition_free(p);
         return status;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The parts of one dense layer that stands for several (queries, keys and values of attention): where all
- * that is read of its rows are ranges of columns, each of them is a layer of its own, and nothing is taken
- * apart. Two forms are known:
+ * Finds the parts of one dense layer that stands for several (queries, keys and values of attention). If
+ * everything that is read of its rows is a range of columns, each range becomes a layer of its own, and
+ * nothing has to be split. There are two forms:
  *
  *     Split, Slice or Gather of the last axis
  *
- *     Reshape [..., parts, rest], Transpose, and one of these of the axis of parts
+ *     Reshape [..., parts, rest], Transpose, and one of these along the axis of parts
  */
 #include <string.h>
 
@@ -15,7 +15,7 @@
 typedef struct finder {
     const vtac_graph *graph;
     vtac_column_slices *parts;
-    int64_t columns; /* that a place of the axis stands for */
+    int64_t columns; /* columns for each place of the axis */
 } finder;
 
 static const vtac_type *type_of(const finder *f, vtac_value_id value)
@@ -23,7 +23,7 @@ static const vtac_type *type_of(const finder *f, vtac_value_id value)
     return &f->graph->values[value].type;
 }
 
-static bool keep(finder *f, vtac_value_id value, int64_t first, int64_t count)
+static bool add_slice(finder *f, vtac_value_id value, int64_t first, int64_t count)
 {
     if (f->parts->count == VTAC_MAX_COLUMN_SLICES || count < 1) {
         return false;
@@ -37,7 +37,7 @@ static bool is_axis(int64_t named, uint32_t axis, const vtac_type *x)
     return named == (int64_t)axis || named == (int64_t)axis - (int64_t)x->rank;
 }
 
-static bool split(finder *f, const vtac_node *node, uint32_t axis)
+static bool add_split(finder *f, const vtac_node *node, uint32_t axis)
 {
     int64_t first = 0;
     if (!is_axis(vtac_attr_int(node, "axis", 0), axis, type_of(f, node->inputs[0]))) {
@@ -45,7 +45,7 @@ static bool split(finder *f, const vtac_node *node, uint32_t axis)
     }
     for (uint32_t i = 0; i < node->output_count; i++) {
         const int64_t count = type_of(f, node->outputs[i])->dim[axis];
-        if (!keep(f, node->outputs[i], first, count)) {
+        if (!add_slice(f, node->outputs[i], first, count)) {
             return false;
         }
         first += count;
@@ -58,7 +58,7 @@ static bool is_number(const vtac_tensor *t)
     return t != NULL && vtac_type_elements(&t->type) == 1;
 }
 
-static bool slice(finder *f, const vtac_node *node, uint32_t axis)
+static bool add_range(finder *f, const vtac_node *node, uint32_t axis)
 {
     const vtac_tensor *start = vtac_in_constant(f->graph, node, 1),
                       *axes = vtac_in_constant(f->graph, node, 3);
@@ -72,10 +72,10 @@ static bool slice(finder *f, const vtac_node *node, uint32_t axis)
     int64_t first = vtac_tensor_int(start, 0);
     first = first < 0 ? first + x->dim[axis] : first;
     first = first < 0 ? 0 : first;
-    return first + y->dim[axis] <= x->dim[axis] && keep(f, node->outputs[0], first, y->dim[axis]);
+    return first + y->dim[axis] <= x->dim[axis] && add_slice(f, node->outputs[0], first, y->dim[axis]);
 }
 
-static bool gather(finder *f, const vtac_node *node, uint32_t axis)
+static bool add_gathered(finder *f, const vtac_node *node, uint32_t axis)
 {
     const vtac_tensor *index = vtac_in_constant(f->graph, node, 1);
     const vtac_type *x = type_of(f, node->inputs[0]);
@@ -83,10 +83,10 @@ static bool gather(finder *f, const vtac_node *node, uint32_t axis)
         return false;
     }
     const int64_t at = vtac_tensor_int(index, 0);
-    return keep(f, node->outputs[0], at < 0 ? at + x->dim[axis] : at, 1);
+    return add_slice(f, node->outputs[0], at < 0 ? at + x->dim[axis] : at, 1);
 }
 
-static bool reads(const vtac_node *node, vtac_value_id value)
+static bool reads_value(const vtac_node *node, vtac_value_id value)
 {
     bool any = false;
     for (uint32_t i = 0; i < node->input_count; i++) {
@@ -95,18 +95,19 @@ static bool reads(const vtac_node *node, vtac_value_id value)
     return any;
 }
 
-/* All that reads the value takes a range of the axis. */
+/* True if every reader of the value takes a range of the axis. */
 static bool all_select(finder *f, vtac_value_id value, uint32_t axis)
 {
     for (uint32_t i = 0; i < f->graph->order_count; i++) {
         const vtac_node *node = &f->graph->nodes[f->graph->order[i]];
-        if (!reads(node, value)) {
+        if (!reads_value(node, value)) {
             continue;
         }
-        const bool known = node->inputs[0] == value && (node->op == VTAC_OP_SPLIT    ? split(f, node, axis)
-                                                        : node->op == VTAC_OP_SLICE  ? slice(f, node, axis)
-                                                        : node->op == VTAC_OP_GATHER ? gather(f, node, axis)
-                                                                                     : false);
+        const bool known =
+            node->inputs[0] == value && (node->op == VTAC_OP_SPLIT    ? add_split(f, node, axis)
+                                         : node->op == VTAC_OP_SLICE  ? add_range(f, node, axis)
+                                         : node->op == VTAC_OP_GATHER ? add_gathered(f, node, axis)
+                                                                      : false);
         if (!known) {
             return false;
         }
@@ -120,7 +121,7 @@ static const vtac_node *only_user(const finder *f, vtac_value_id value)
     return id == 0 ? NULL : &f->graph->nodes[id];
 }
 
-static bool in_turned_rows(finder *f, vtac_value_id value)
+static bool in_transposed_rows(finder *f, vtac_value_id value)
 {
     const vtac_type *rows = type_of(f, value);
     const vtac_node *reshape = only_user(f, value);
@@ -151,7 +152,7 @@ static bool in_turned_rows(finder *f, vtac_value_id value)
     return all_select(f, turn->outputs[0], place);
 }
 
-/* Behind reshapes that leave the columns what they are. */
+/* Goes down through reshapes that keep the columns. */
 static vtac_value_id last_form(const finder *f, vtac_value_id value)
 {
     for (;;) {
@@ -179,5 +180,5 @@ bool vtac_find_column_slices(const vtac_graph *graph, vtac_value_id value, vtac_
         return true;
     }
     *out = (vtac_column_slices){.perm = NULL};
-    return in_turned_rows(&f, value);
+    return in_transposed_rows(&f, value);
 }

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Products of two matrices that both change with the input (attention): the rows of the first are the pixels
- * of an image, the second is packed by the host as the array's weights.
+ * Products of two activations (attention): the rows of the first matrix are the pixels of an image, and the
+ * host packs the second as the array's weights.
  *
  *     QLinearMatMul(a [.., m, k], b [.., k, n]), or QGemm
- *         ->  back(Product(turn(a) [1, g·k, m], pack(b), records))
+ *         ->  back(Product(transpose(a) [1, g·k, m], pack(b), records))
  *
- * g is how many pairs of matrices there are: groups of channels, each with its own weights. `turn` and `back`
- * are transpositions; `pack` is one, too, behind a table where b's zero point is not 0 (vtac/vta.h, packed
- * weights). Where a's zero point is not 0, the sums of b's columns become REQUANT's records.
+ * g is the number of pairs of matrices: groups of channels, each with weights of its own. `pack` is a
+ * transposition, too, behind a table if b's zero point is not 0 (vtac/vta.h, packed weights). If a's zero
+ * point is not 0, the sums of b's columns go into REQUANT's records.
  *
- * Several matrices of constants go the same way, and are packed in each run, too.
+ * Batches of several constant matrices take the same path, and are also packed in each run.
  *
- * A product that stays on the host after all becomes what it was.
+ * A product that stays on the host after all becomes the old node again.
  */
 #include <string.h>
 
@@ -25,7 +25,7 @@ enum { MIN_PRODUCTS = 1 << 14, MAX_PLANES = 3, LANE_BYTES = 4 };
 
 /* ---- the operands */
 
-/* One zero point that is known, of signed integers; false: there is none. */
+/* Reads a single constant zero point, as of signed integers; false: there is none. */
 static bool read_zero(const vtac_node_builder *b, const vtac_node *node, uint32_t i, int32_t *out)
 {
     const vtac_tensor *zero = vtac_in_constant(b->graph, node, i);
@@ -50,13 +50,13 @@ static int64_t planes_of(int32_t zero)
     return zero == 0 ? 1 : zero == INT8_MIN ? MAX_PLANES : 2; /* 127 + 128 needs three */
 }
 
-/* What QGemm adds and how it reads b; false: it is no product of these. */
+/* Reads the bias and the layout of b of a QGemm; false: it is not such a product. */
 static bool read_gemm(const vtac_node_builder *b, const vtac_node *node, vtac_pair *s)
 {
     const vtac_type *bias = vtac_in_type(b->graph, node, 6), *y = vtac_b_type(b, node->outputs[0]);
     const vtac_tensor *known = vtac_in_constant(b->graph, node, 6);
     const int64_t n = y->dim[y->rank - 1];
-    s->turned = vtac_attr_int(node, "transB", 0) != 0;
+    s->transposed = vtac_attr_int(node, "transB", 0) != 0;
     s->bias = bias != NULL ? node->inputs[6] : 0;
     s->out = 7;
     if (vtac_attr_int(node, "transA", 0) != 0 || vtac_attr_float(node, "alpha", 1.0) != 1.0 ||
@@ -64,7 +64,8 @@ static bool read_gemm(const vtac_node_builder *b, const vtac_node *node, vtac_pa
         return false;
     }
     for (int64_t i = 0; known != NULL && i < vtac_type_elements(&known->type); i++) {
-        const int64_t value = vtac_tensor_int(known, i); /* sums of products take the other half */
+        const int64_t value =
+            vtac_tensor_int(known, i); /* the sum of products takes the other half of the range */
         if (value > INT32_MAX / 2 || value < -(INT32_MAX / 2)) {
             return false;
         }
@@ -83,7 +84,7 @@ static bool read_shapes(const vtac_node_builder *b, const vtac_node *node, vtac_
         return false;
     }
     const vtac_type *x = vtac_b_type(b, node->inputs[0]), *w = vtac_b_type(b, node->inputs[3]);
-    *s = (vtac_pair){.turned = form.turned, .bias = form.bias, .out = form.out};
+    *s = (vtac_pair){.transposed = form.transposed, .bias = form.bias, .out = form.out};
     if (x->rank < 2 || w->rank < 2 || vtac_type_elements(x) < 1 || vtac_type_elements(w) < 1 ||
         !is_one(b, node, 1) || !is_one(b, node, 4) || !is_one(b, node, s->out) ||
         !read_zero(b, node, 2, &s->zero_a) || !read_zero(b, node, 5, &s->zero_b)) {
@@ -91,10 +92,11 @@ static bool read_shapes(const vtac_node_builder *b, const vtac_node *node, vtac_
     }
     vtac_pair_sizes(b, x, w, s);
     s->planes = planes_of(s->zero_b);
-    return vtac_in_constant(b->graph, node, 3) == NULL || s->g > 1; /* one constant: rows.c */
+    return vtac_in_constant(b->graph, node, 3) == NULL ||
+           s->g > 1; /* rows.c takes single constant matrices */
 }
 
-/* [g, k, n] as biases: - zero · Σ (b - zero of b), and QGemm's own; int32 [g·n, 1], padded. */
+/* Computes biases from [g, k, n]: - zero · Σ (b - zero of b), and QGemm's own; int32 [g·n, 1], padded. */
 static vta_status add_biases(const vtac_node_builder *b, const vtac_pair *s, vtac_value_id *x)
 {
     const int32_t move = vtac_b_type(b, *x)->dtype == VTAC_U8 ? 128 : 0;
@@ -114,7 +116,7 @@ static vta_status add_biases(const vtac_node_builder *b, const vtac_pair *s, vta
     return vtac_b_reshape(b, (int64_t[]){s->g * s->packed_n, 1}, 2, x);
 }
 
-/* int32 [n, 1] as bytes, the lowest first: uint8 [n, 4], moved by 128, since Pack takes them for numbers. */
+/* Splits int32 [n, 1] into bytes, the lowest first: uint8 [n, 4], moved by 128 as Pack expects of uint8. */
 static vta_status as_bytes(const vtac_node_builder *b, vtac_value_id *x)
 {
     static const uint32_t shifts[LANE_BYTES] = {0, 8, 16, 24}, low = 255, high = 128;
@@ -131,7 +133,7 @@ static vta_status as_bytes(const vtac_node_builder *b, vtac_value_id *x)
     return vtac_b_cast(b, VTAC_U8, x);
 }
 
-/* The records of all output blocks. */
+/* Packs the records of all output blocks. */
 static vta_status pack_records(const vtac_node_builder *b, const vtac_pair *s, vtac_fixed scale,
                                vtac_value_id x, vtac_value_id *out)
 {
@@ -194,7 +196,8 @@ static bool scale_of(const vtac_node_builder *b, const vtac_pair *s, vtac_fixed 
     return vtac_fixed_of(vtac_scale_product(scale[0], scale[1], scale[2]), out);
 }
 
-static vta_status replace(const vtac_node_builder *b, const vtac_pair *s, vtac_fixed scale, vtac_legalized *p)
+static vta_status replace_product(const vtac_node_builder *b, const vtac_pair *s, vtac_fixed scale,
+                                  vtac_legalized *p)
 {
     const vtac_node *was = &p->was;
     vtac_value_id inputs[8] = {
@@ -205,7 +208,7 @@ static vta_status replace(const vtac_node_builder *b, const vtac_pair *s, vtac_f
     VTA_TRY(vtac_b_hold(b, was->inputs[0], &p->holders[0], &inputs[0]));
     VTA_TRY(vtac_b_hold(b, was->inputs[3], &p->holders[1], &second));
     VTA_TRY(vtac_pair_transpose(b, s, &inputs[0]));
-    VTA_TRY(s->turned ? vtac_b_transpose(b, (int64_t[]){1, 0}, 2, &second) : VTA_OK);
+    VTA_TRY(s->transposed ? vtac_b_transpose(b, (int64_t[]){1, 0}, 2, &second) : VTA_OK);
     VTA_TRY(vtac_pair_matrices(b, s, s->k, s->n, &second));
     VTA_TRY(vtac_pair_pack(b, s, second, &inputs[3]));
     VTA_TRY(records ? pack_records(b, s, scale, second, &inputs[7]) : VTA_OK);
@@ -218,24 +221,24 @@ static vta_status replace(const vtac_node_builder *b, const vtac_pair *s, vtac_f
     return VTA_OK;
 }
 
-static vta_status turn_pair(const vtac_node_builder *b, bool always, vtac_legalized *p, bool *done)
+static vta_status legalize_pair(const vtac_node_builder *b, bool always, vtac_legalized *p, bool *done)
 {
     vtac_pair s;
     vtac_fixed scale;
     *done = b->config->batch == 1 && read_shapes(b, &b->like, &s) && scale_of(b, &s, &scale) &&
             (always || s.g * s.m * s.n >= MIN_PRODUCTS / s.k);
     p->operands[1] = 3;
-    return *done ? replace(b, &s, scale, p) : VTA_OK;
+    return *done ? replace_product(b, &s, scale, p) : VTA_OK;
 }
 
 vta_status vtac_legalize_matmuls(vtac_graph *graph, const vta_config *config, bool always, vta_arena *arena,
                                  vtac_legalized_list *out, vta_diag *diag)
 {
-    return vtac_legalize_nodes(graph, config, always, arena, turn_pair, out, diag);
+    return vtac_legalize_nodes(graph, config, always, arena, legalize_pair, out, diag);
 }
 
 vta_status vtac_legalize_nodes(vtac_graph *graph, const vta_config *config, bool always, vta_arena *arena,
-                               vtac_legalize *give, vtac_legalized_list *out, vta_diag *diag)
+                               vtac_legalize *rule, vtac_legalized_list *out, vta_diag *diag)
 {
     const uint32_t count = graph->order_count;
     vtac_node_id *order = vta_arena_array(arena, (size_t)count + 1, sizeof *order);
@@ -248,7 +251,7 @@ vta_status vtac_legalize_nodes(vtac_graph *graph, const vta_config *config, bool
         const vtac_node_builder b = {graph, arena, config, graph->nodes[order[i]], diag};
         bool done = false;
         out->items[out->count] = (vtac_legalized){.was = b.like};
-        VTA_TRY(give(&b, always, &out->items[out->count], &done));
+        VTA_TRY(rule(&b, always, &out->items[out->count], &done));
         out->count += done;
     }
     if (out->count == 0) {
@@ -259,7 +262,7 @@ vta_status vtac_legalize_nodes(vtac_graph *graph, const vta_config *config, bool
     return VTA_OK;
 }
 
-/* Whether nothing but moved elements is between the product and what stands for it (turns.c). */
+/* True if only moved elements are between the product and the value in its place (transposes.c). */
 static bool stands_alone(const vtac_graph *graph, const vtac_legalized *p)
 {
     vtac_value_id value = p->stands;
@@ -269,7 +272,7 @@ static bool stands_alone(const vtac_graph *graph, const vtac_legalized *p)
     return value == p->made;
 }
 
-/* Whether anybody needs a value: moved elements that nobody reads do not count. */
+/* True if a value is needed: moved elements without readers do not count. */
 static bool is_needed(const vtac_graph *graph, vtac_value_id value)
 {
     const vtac_value *v = &graph->values[value];
@@ -282,7 +285,7 @@ static bool is_needed(const vtac_graph *graph, vtac_value_id value)
     return needed;
 }
 
-/* The image that the product would have made, for those who read it. */
+/* The image that the product would have made, for its other readers. */
 static vta_status image_of(const vtac_node_builder *b, vtac_value_id made, vtac_value_id *x)
 {
     const vtac_type type = *vtac_b_type(b, made), y = *vtac_b_type(b, *x);
@@ -295,7 +298,7 @@ static vta_status image_of(const vtac_node_builder *b, vtac_value_id made, vtac_
     return vtac_b_reshape(b, type.dim, type.rank, x);
 }
 
-/* The first factor, from the image of it that the product reads. */
+/* Recovers the first factor from its image, which the product reads. */
 static vta_status factor_of(const vtac_node_builder *b, const vtac_legalized *p, vtac_value_id *x)
 {
     const vtac_node product = b->graph->nodes[b->graph->values[p->made].node];
@@ -307,7 +310,7 @@ static vta_status factor_of(const vtac_node_builder *b, const vtac_legalized *p,
     return vtac_b_reshape(b, type.dim, type.rank, x);
 }
 
-static vta_status return_one(const vtac_node_builder *b, const vtac_legalized *p, vtac_partition *partition)
+static vta_status undo_one(const vtac_node_builder *b, const vtac_legalized *p, vtac_partition *partition)
 {
     const vtac_node *was = &p->was;
     vtac_graph *graph = b->graph;
@@ -337,13 +340,13 @@ static vta_status return_one(const vtac_node_builder *b, const vtac_legalized *p
                                  .attr_count = was->attr_count};
     VTA_TRY(vtac_add_node(graph, &spec, &id, b->diag));
     const vtac_value_id new = graph->nodes[id].outputs[0];
-    const bool turned = graph->nodes[graph->values[p->made].node].op == VTAC_OP_VTA_PRODUCT;
-    if (!turned || stands_alone(graph, p)) {
+    const bool transposed = graph->nodes[graph->values[p->made].node].op == VTAC_OP_VTA_PRODUCT;
+    if (!transposed || stands_alone(graph, p)) {
         vtac_swap_names(graph, p->stands, new);
         vtac_replace_uses(graph, p->stands, new);
         vtac_rename_tensors(partition, p->stands, new);
     }
-    if (turned && is_needed(graph, p->made)) {
+    if (transposed && is_needed(graph, p->made)) {
         vtac_value_id image = new;
         VTA_TRY(image_of(b, p->made, &image));
         vtac_replace_uses(graph, p->made, image);
@@ -352,8 +355,8 @@ static vta_status return_one(const vtac_node_builder *b, const vtac_legalized *p
     return VTA_OK;
 }
 
-/* What it was cannot come back where a movement took in what it read, or what reads its slices. */
-static bool stays(const vtac_graph *graph, const vtac_legalized *p)
+/* True if a rewritten node must stay: a movement took in its operand, or something reads its slices. */
+static bool must_stay(const vtac_graph *graph, const vtac_legalized *p)
 {
     return p->may_stay && (p->holders[0] == 0 || graph->nodes[p->holders[0]].dead ||
                            !stands_alone(graph, p) || vtac_use_count(graph, p->made) > 1);
@@ -365,9 +368,9 @@ vta_status vtac_undo_unused_legalized(vtac_graph *graph, const vtac_legalized_li
     for (uint32_t i = 0; i < products->count; i++) {
         const vtac_legalized *p = &products->items[i];
         if (partition->places[graph->values[p->made].node].kind != VTAC_PLACE_ACCELERATOR &&
-            !stays(graph, p)) {
+            !must_stay(graph, p)) {
             const vtac_node_builder b = {graph, &partition->arena, &partition->config, p->was, diag};
-            VTA_TRY(return_one(&b, p, partition));
+            VTA_TRY(undo_one(&b, p, partition));
         }
     }
     return VTA_OK;

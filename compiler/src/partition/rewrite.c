@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The graph with Pack, Region and Unpack nodes where its quantized nodes were.
+ * Replaces the nodes of regions by Pack, Region and Unpack nodes.
  */
 #include <stdio.h>
 #include <string.h>
@@ -13,16 +13,16 @@ typedef struct rewriter {
     const vtac_partition *p;
     const vtac_region *region;
     uint32_t number;
-    vtac_value_id *now; /* by value: what stands in its place */
+    vtac_value_id *now; /* by value: the value that replaces it */
     vta_diag *diag;
 } rewriter;
 
-static vtac_attr ints(const char *name, const int64_t *values, size_t count)
+static vtac_attr ints_attr(const char *name, const int64_t *values, size_t count)
 {
     return (vtac_attr){.name = name, .kind = VTAC_ATTR_INTS, .count = count, .ints = values};
 }
 
-static vtac_attr one(const char *name, int64_t value)
+static vtac_attr int_attr(const char *name, int64_t value)
 {
     return (vtac_attr){.name = name, .kind = VTAC_ATTR_INT, .i = value};
 }
@@ -40,14 +40,14 @@ typedef struct layout {
     uint32_t count;
 } layout;
 
-static void describe(const rewriter *r, const vtac_vta_tensor *t, layout *l)
+static void describe_layout(const rewriter *r, const vtac_vta_tensor *t, layout *l)
 {
     *l = (layout){.shape = {t->n, t->c, t->h, t->w},
                   .block = {r->p->config.batch, vtac_vta_block(&r->p->config)},
                   .stored = {t->stored_c, t->stored_h, t->stored_w}};
-    l->attrs[l->count++] = ints("shape", l->shape, 4);
-    l->attrs[l->count++] = ints("block", l->block, 2);
-    l->attrs[l->count++] = ints("stored", l->stored, 3);
+    l->attrs[l->count++] = ints_attr("shape", l->shape, 4);
+    l->attrs[l->count++] = ints_attr("block", l->block, 2);
+    l->attrs[l->count++] = ints_attr("stored", l->stored, 3);
     if (t->folded) {
         for (int i = 0; i < 2; i++) {
             l->kernel[i] = t->fold.kernel[i];
@@ -55,10 +55,10 @@ static void describe(const rewriter *r, const vtac_vta_tensor *t, layout *l)
             l->dilation[i] = t->fold.dilation[i];
             l->before[i] = t->fold.before[i];
         }
-        l->attrs[l->count++] = ints("window_kernel", l->kernel, 2);
-        l->attrs[l->count++] = ints("window_stride", l->stride, 2);
-        l->attrs[l->count++] = ints("window_dilation", l->dilation, 2);
-        l->attrs[l->count++] = ints("window_before", l->before, 2);
+        l->attrs[l->count++] = ints_attr("window_kernel", l->kernel, 2);
+        l->attrs[l->count++] = ints_attr("window_stride", l->stride, 2);
+        l->attrs[l->count++] = ints_attr("window_dilation", l->dilation, 2);
+        l->attrs[l->count++] = ints_attr("window_before", l->before, 2);
     }
 }
 
@@ -67,10 +67,10 @@ static vta_status add_pack(const rewriter *r, const vtac_vta_tensor *t, vtac_val
     layout l;
     char name[300];
     vtac_node_id node;
-    describe(r, t, &l);
-    l.attrs[l.count++] = one("zero", t->zero);
-    l.attrs[l.count++] = one("offset", offset_of(r, t));
-    l.attrs[l.count++] = one("bytes", (int64_t)t->bytes);
+    describe_layout(r, t, &l);
+    l.attrs[l.count++] = int_attr("zero", t->zero);
+    l.attrs[l.count++] = int_attr("offset", offset_of(r, t));
+    l.attrs[l.count++] = int_attr("bytes", (int64_t)t->bytes);
     (void)snprintf(name, sizeof name, "pack %s", t->name);
     const vtac_value_id in = r->now[t->value];
     const vtac_node_spec spec = {.op = VTAC_OP_VTA_PACK,
@@ -85,15 +85,15 @@ static vta_status add_pack(const rewriter *r, const vtac_vta_tensor *t, vtac_val
     return VTA_OK;
 }
 
-/* The value's readers get what Unpack makes, under its name. */
+/* Lets the value's readers read Unpack's output, which gets the value's name. */
 static vta_status add_unpack(const rewriter *r, const vtac_vta_tensor *t, vtac_value_id packed)
 {
     layout l;
     char name[300];
     vtac_node_id node;
     const vtac_type type = r->graph->values[t->value].type;
-    describe(r, t, &l);
-    l.attrs[l.count++] = ints("dims", type.dim, type.rank);
+    describe_layout(r, t, &l);
+    l.attrs[l.count++] = ints_attr("dims", type.dim, type.rank);
     l.attrs[l.count++] =
         (vtac_attr){.name = "to", .kind = VTAC_ATTR_STRING, .s = vtac_dtype_name(type.dtype)};
     (void)snprintf(name, sizeof name, "unpack %s", t->name);
@@ -131,8 +131,8 @@ static vta_status add_region(const rewriter *r, const vtac_value_id *inputs, uin
             bytes[count++] = (int64_t)region->tensors[i].bytes;
         }
     }
-    const vtac_attr attrs[] = {one("region", r->number), ints("offset", offsets, count),
-                               ints("bytes", bytes, count)};
+    const vtac_attr attrs[] = {int_attr("region", r->number), ints_attr("offset", offsets, count),
+                               ints_attr("bytes", bytes, count)};
     const vtac_node_spec spec = {.op = VTAC_OP_VTA_REGION,
                                  .name = region->name,
                                  .origin = region->layers[0].node,

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Matrix products of rows (transformers, dense layers in time or place): the rows are the pixels of one
- * image, their columns its channels, and a matrix of constants is a convolution with a window of one pixel.
+ * image, their columns its channels, and a constant matrix is a convolution with a window of one pixel.
  *
- *     QLinearMatMul(x [..., rows, k], w [k, n])  ->  back(QLinearConv(turn(x) [1, k, rows], w [n, k, 1]))
+ *     QLinearMatMul(x [..., rows, k], w [k, n])  ->  rows(QLinearConv(image(x) [1, k, rows], w [n, k, 1]))
  *
- * `turn` is a Reshape and a Transpose, `back` a Transpose and a Reshape. Operators element by element move in
- * front of `back`, where it undoes what follows both vanish, and what is left of them stands where the
- * accelerator's part begins or ends.
+ * `image` is a Reshape and a Transpose, `rows` a Transpose and a Reshape. Elementwise operators move in
+ * front of `rows`. Where `rows` meets `image`, both vanish; the rest remain where the accelerator's part
+ * begins or ends.
  */
 #include <string.h>
 
@@ -15,16 +15,16 @@
 #include "vta/fail.h"
 
 enum { IMAGE_RANK = 3, MAX_OPERANDS = 9, RESCALE_INPUTS = 5, MIN_PRODUCTS = 1 << 14 };
-/* So many rows of rank 2, or fewer, are taken for images of a dense network, whose layers take several. */
+/* Up to MAX_IMAGES rows of rank 2 count as images of a dense network, whose layers take several at a time. */
 enum { MAX_IMAGES = 4 };
 
 typedef struct rows {
     vtac_graph *graph;
-    bool always;           /* however small they are */
-    bool *of_images;       /* by value: rank 2, and every row belongs to an image of its own */
-    vtac_value_id *turned; /* by value: its rows as an image, where that was made; or 0 */
-    uint32_t room;         /* values that were there at the beginning */
-    vtac_node like;        /* whose name the new ones have */
+    bool always;               /* also small products */
+    bool *of_images;           /* by value: of rank 2, and every row belongs to another image */
+    vtac_value_id *transposed; /* by value: the image of its rows, if it was made; else 0 */
+    uint32_t room;             /* number of original values */
+    vtac_node like;            /* new nodes get its name */
     vta_diag *diag;
 } rows;
 
@@ -35,8 +35,8 @@ static const vtac_type *type_of(const rows *r, vtac_value_id value)
 
 /* ---- new nodes */
 
-static vta_status add(rows *r, vtac_op op, const vtac_value_id *inputs, uint32_t count,
-                      const vtac_attr *attrs, uint32_t attr_count, vtac_value_id *out)
+static vta_status add_node(rows *r, vtac_op op, const vtac_value_id *inputs, uint32_t count,
+                           const vtac_attr *attrs, uint32_t attr_count, vtac_value_id *out)
 {
     vtac_node_id id;
     const vtac_node_spec spec = {.op = op,
@@ -60,8 +60,9 @@ static vta_status add_constant(rows *r, const vtac_type *type, const void *data,
     return vtac_add_constant(r->graph, NULL, &tensor, out, r->diag);
 }
 
-/* Nothing where the value has the shape. */
-static vta_status reshape(rows *r, vtac_value_id x, const int64_t *dims, uint32_t rank, vtac_value_id *out)
+/* Adds a Reshape unless the value has the shape. */
+static vta_status add_reshape(rows *r, vtac_value_id x, const int64_t *dims, uint32_t rank,
+                              vtac_value_id *out)
 {
     const vtac_type *type = type_of(r, x);
     vtac_value_id inputs[2] = {x};
@@ -75,14 +76,14 @@ static vta_status reshape(rows *r, vtac_value_id x, const int64_t *dims, uint32_
     }
     memcpy(copy, dims, rank * sizeof *dims);
     VTA_TRY(add_constant(r, &(vtac_type){.dtype = VTAC_I64, .rank = 1, .dim = {rank}}, copy, &inputs[1]));
-    return add(r, VTAC_OP_RESHAPE, inputs, 2, NULL, 0, out);
+    return add_node(r, VTAC_OP_RESHAPE, inputs, 2, NULL, 0, out);
 }
 
-static vta_status transpose(rows *r, vtac_value_id x, vtac_value_id *out)
+static vta_status add_transpose(rows *r, vtac_value_id x, vtac_value_id *out)
 {
     static const int64_t perm[IMAGE_RANK] = {0, 2, 1};
     const vtac_attr attr = {.name = "perm", .kind = VTAC_ATTR_INTS, .count = IMAGE_RANK, .ints = perm};
-    return add(r, VTAC_OP_TRANSPOSE, &x, 1, &attr, 1, out);
+    return add_node(r, VTAC_OP_TRANSPOSE, &x, 1, &attr, 1, out);
 }
 
 /* ---- rows and images */
@@ -94,8 +95,8 @@ static bool has_perm(const vtac_node *node, const int64_t *perm, uint32_t rank)
            memcmp(attr->ints, perm, rank * sizeof *perm) == 0;
 }
 
-/* Whether a Transpose puts the channels of one image behind its pixels. */
-static bool turns_back(const rows *r, const vtac_node *node)
+/* True if a Transpose moves the channels of one image behind its pixels. */
+static bool makes_rows(const rows *r, const vtac_node *node)
 {
     static const int64_t three[] = {0, 2, 1}, four[] = {0, 2, 3, 1};
     const vtac_type *x = node->op == VTAC_OP_TRANSPOSE ? type_of(r, node->inputs[0]) : NULL;
@@ -103,12 +104,12 @@ static bool turns_back(const rows *r, const vtac_node *node)
            (x->rank == 3 ? has_perm(node, three, 3) : x->rank == 4 && has_perm(node, four, 4));
 }
 
-/* Up through reshapes that leave the rows what they are. */
+/* Goes up through reshapes that keep the rows. */
 static vtac_value_id rows_behind(const rows *r, vtac_value_id value)
 {
     const int64_t last = type_of(r, value)->dim[type_of(r, value)->rank - 1];
     for (;;) {
-        const vtac_node *node = vtac_maker_of(r->graph, value);
+        const vtac_node *node = vtac_producer_of(r->graph, value);
         const vtac_type *x = node == NULL ? NULL : type_of(r, node->inputs[0]);
         if (node == NULL || node->op != VTAC_OP_RESHAPE || x->rank < 2 || x->dim[x->rank - 1] != last) {
             return value;
@@ -117,11 +118,11 @@ static vtac_value_id rows_behind(const rows *r, vtac_value_id value)
     }
 }
 
-/* The image [1, c, ...] whose pixels the rows of a value are; 0: there is none yet. */
+/* The image [1, c, ...] whose pixels are the rows of a value; 0: there is none. */
 static vtac_value_id image_behind(const rows *r, vtac_value_id value)
 {
-    const vtac_node *node = vtac_maker_of(r->graph, rows_behind(r, value));
-    return node != NULL && turns_back(r, node) ? node->inputs[0] : 0;
+    const vtac_node *node = vtac_producer_of(r->graph, rows_behind(r, value));
+    return node != NULL && makes_rows(r, node) ? node->inputs[0] : 0;
 }
 
 static int64_t rows_of(const vtac_type *type)
@@ -133,41 +134,41 @@ static int64_t rows_of(const vtac_type *type)
     return count;
 }
 
-/* The rows of a value as an image [1, c, rows]. */
-static vta_status turn(rows *r, vtac_value_id x, vtac_value_id *out)
+/* Turns the rows of a value into an image [1, c, rows]. */
+static vta_status rows_to_image(rows *r, vtac_value_id x, vtac_value_id *out)
 {
     x = rows_behind(r, x);
-    if (x < r->room && r->turned[x] != 0) {
-        *out = r->turned[x];
+    if (x < r->room && r->transposed[x] != 0) {
+        *out = r->transposed[x];
         return VTA_OK;
     }
     const vtac_type type = *type_of(r, x);
     const int64_t count = rows_of(&type), columns = type.dim[type.rank - 1];
     const vtac_value_id image = image_behind(r, x);
     if (image != 0) {
-        return reshape(r, image, (int64_t[]){1, columns, count}, IMAGE_RANK, out);
+        return add_reshape(r, image, (int64_t[]){1, columns, count}, IMAGE_RANK, out);
     }
-    VTA_TRY(reshape(r, x, (int64_t[]){1, count, columns}, IMAGE_RANK, out));
-    VTA_TRY(transpose(r, *out, out));
+    VTA_TRY(add_reshape(r, x, (int64_t[]){1, count, columns}, IMAGE_RANK, out));
+    VTA_TRY(add_transpose(r, *out, out));
     if (x < r->room) {
-        r->turned[x] = *out; /* for others that read it */
+        r->transposed[x] = *out; /* for other readers */
     }
     return VTA_OK;
 }
 
-/* An image as the rows of a value, in whose place it comes. */
-static vta_status put_back(rows *r, vtac_value_id image, vtac_value_id old)
+/* Turns an image into rows that replace a value. */
+static vta_status replace_by_rows(rows *r, vtac_value_id image, vtac_value_id old)
 {
     const vtac_type type = *type_of(r, old);
     vtac_value_id out;
-    VTA_TRY(transpose(r, image, &out));
-    VTA_TRY(reshape(r, out, type.dim, type.rank, &out));
+    VTA_TRY(add_transpose(r, image, &out));
+    VTA_TRY(add_reshape(r, out, type.dim, type.rank, &out));
     vtac_swap_names(r->graph, old, out);
     vtac_replace_uses(r->graph, old, out);
     return VTA_OK;
 }
 
-/* Rows that are images: those of a dense layer behind a convolution. In the order of the nodes. */
+/* Marks rows that are images, as those of a dense layer behind a convolution. Call in the order of nodes. */
 static void mark_images(rows *r, const vtac_node *node)
 {
     bool any = false;
@@ -175,7 +176,7 @@ static void mark_images(rows *r, const vtac_node *node)
     for (uint32_t i = 0; i < node->input_count; i++) {
         const vtac_value_id x = node->inputs[i];
         const vtac_type *type = type_of(r, x);
-        const bool images = x < r->room && r->of_images[x]; /* new values are turned ones */
+        const bool images = x < r->room && r->of_images[x]; /* new values are images of rows */
         any = any || (x != 0 && r->graph->values[x].constant == NULL &&
                       (images || (type->rank == 4 && type->dim[0] == type_of(r, y)->dim[0])));
     }
@@ -184,23 +185,23 @@ static void mark_images(rows *r, const vtac_node *node)
 
 /* ---- products */
 
-/* A product with a constant matrix, as its node tells. */
-typedef struct dense {
-    vtac_value_id inputs[MAX_OPERANDS]; /* of the QLinearConv; the weights and scales still as they are */
+/* A product with a constant matrix, as its node describes it. */
+typedef struct dense_product {
+    vtac_value_id inputs[MAX_OPERANDS]; /* of the QLinearConv; weights and scales not converted yet */
     uint32_t count;
     int64_t terms, outputs;
     int64_t output_step, term_step;
     const vtac_tensor *w;
-    int64_t first; /* of its outputs, where it is a part of another */
-    bool standing; /* its rows are the columns of its first operand */
-} dense;
+    int64_t first; /* of a slice: its first output */
+    bool standing; /* the rows are the columns of the first operand */
+} dense_product;
 
 static bool one_or(const vtac_tensor *t, int64_t count)
 {
     return t != NULL && (vtac_type_elements(&t->type) == 1 || (t->type.rank == 1 && t->type.dim[0] == count));
 }
 
-static bool read_dense(const rows *r, const vtac_node *node, dense *d)
+static bool read_dense(const rows *r, const vtac_node *node, dense_product *d)
 {
     const bool gemm = node->op == VTAC_OP_QGEMM;
     if ((node->op != VTAC_OP_QLINEAR_MATMUL && !gemm) || vtac_find_attr(node, "rounding") != NULL ||
@@ -208,18 +209,18 @@ static bool read_dense(const rows *r, const vtac_node *node, dense *d)
                   vtac_in_type(r->graph, node, 8) == NULL))) {
         return false;
     }
-    *d = (dense){.w = vtac_in_constant(r->graph, node, 3),
-                 .standing = gemm && vtac_attr_int(node, "transA", 0) != 0};
+    *d = (dense_product){.w = vtac_in_constant(r->graph, node, 3),
+                         .standing = gemm && vtac_attr_int(node, "transA", 0) != 0};
     const uint32_t rank = d->w == NULL ? 0 : d->w->type.rank;
     if (rank < 2 || vtac_type_elements(&d->w->type) == 0 ||
         rows_of(&d->w->type) != d->w->type.dim[rank - 2]) {
-        return false; /* one matrix for all rows */
+        return false; /* all rows must share one matrix */
     }
-    const bool turned = gemm && vtac_attr_int(node, "transB", 0) != 0;
-    d->outputs = d->w->type.dim[rank - (turned ? 2 : 1)];
-    d->terms = d->w->type.dim[rank - (turned ? 1 : 2)];
-    d->output_step = turned ? d->terms : 1;
-    d->term_step = turned ? 1 : d->outputs;
+    const bool transposed = gemm && vtac_attr_int(node, "transB", 0) != 0;
+    d->outputs = d->w->type.dim[rank - (transposed ? 2 : 1)];
+    d->terms = d->w->type.dim[rank - (transposed ? 1 : 2)];
+    d->output_step = transposed ? d->terms : 1;
+    d->term_step = transposed ? 1 : d->outputs;
     const uint32_t y = gemm ? 7 : 6;
     const vtac_value_id all[] = {node->inputs[0], node->inputs[1],     node->inputs[2],
                                  node->inputs[3], node->inputs[4],     node->inputs[5],
@@ -234,7 +235,7 @@ static bool read_dense(const rows *r, const vtac_node *node, dense *d)
              (vtac_type_elements(&bias->type) == 1 || vtac_type_elements(&bias->type) == d->outputs)));
 }
 
-static bool is_worth_it(const rows *r, const vtac_node *node, const dense *d)
+static bool is_worth_it(const rows *r, const vtac_node *node, const dense_product *d)
 {
     const vtac_type *x = type_of(r, node->inputs[0]);
     const bool image =
@@ -244,8 +245,8 @@ static bool is_worth_it(const rows *r, const vtac_node *node, const dense *d)
            (r->always || count * d->outputs >= MIN_PRODUCTS / (d->terms > 0 ? d->terms : 1));
 }
 
-/* [outputs, terms, 1] */
-static vta_status turn_weights(rows *r, dense *d)
+/* Converts the weights to [outputs, terms, 1]. */
+static vta_status convert_weights(rows *r, dense_product *d)
 {
     const vtac_type type = {.dtype = d->w->type.dtype, .rank = 3, .dim = {d->outputs, d->terms, 1}};
     const uint8_t *from = d->w->data;
@@ -259,8 +260,8 @@ static vta_status turn_weights(rows *r, dense *d)
     return add_constant(r, &type, data, &d->inputs[3]);
 }
 
-/* A list of one number for each output; one number for all becomes as many where `each`. */
-static vta_status list_of(rows *r, const dense *d, bool each, vtac_value_id *value)
+/* A list with one number per output; with `each`, a single number is repeated. */
+static vta_status list_of(rows *r, const dense_product *d, bool each, vtac_value_id *value)
 {
     const vtac_tensor from = *r->graph->values[*value].constant;
     const bool one = vtac_type_elements(&from.type) == 1;
@@ -278,14 +279,14 @@ static vta_status list_of(rows *r, const dense *d, bool each, vtac_value_id *val
     return add_constant(r, &type, data, value);
 }
 
-/* [k, rows] is an image as it is: [1, k, rows]. */
-static vta_status stand(rows *r, vtac_value_id x, vtac_value_id *out)
+/* [k, rows] is already an image: [1, k, rows]. */
+static vta_status columns_to_image(rows *r, vtac_value_id x, vtac_value_id *out)
 {
     const vtac_type type = *type_of(r, x);
-    return reshape(r, x, (int64_t[]){1, type.dim[0], type.dim[1]}, IMAGE_RANK, out);
+    return add_reshape(r, x, (int64_t[]){1, type.dim[0], type.dim[1]}, IMAGE_RANK, out);
 }
 
-static vta_status add_conv(rows *r, const vtac_node *node, dense d, vtac_value_id *out)
+static vta_status add_conv(rows *r, const vtac_node *node, dense_product d, vtac_value_id *out)
 {
     vtac_attr attrs[2];
     uint32_t attr_count = 0;
@@ -296,21 +297,22 @@ static vta_status add_conv(rows *r, const vtac_node *node, dense d, vtac_value_i
             attrs[attr_count++] = *attr;
         }
     }
-    VTA_TRY(d.standing ? stand(r, d.inputs[0], &d.inputs[0]) : turn(r, d.inputs[0], &d.inputs[0]));
-    VTA_TRY(turn_weights(r, &d));
+    VTA_TRY(d.standing ? columns_to_image(r, d.inputs[0], &d.inputs[0])
+                       : rows_to_image(r, d.inputs[0], &d.inputs[0]));
+    VTA_TRY(convert_weights(r, &d));
     VTA_TRY(list_of(r, &d, false, &d.inputs[4]));
     VTA_TRY(list_of(r, &d, false, &d.inputs[5]));
     VTA_TRY(d.count == 9 ? list_of(r, &d, true, &d.inputs[8]) : VTA_OK);
-    return add(r, VTAC_OP_QLINEAR_CONV, d.inputs, d.count, attrs, attr_count, out);
+    return add_node(r, VTAC_OP_QLINEAR_CONV, d.inputs, d.count, attrs, attr_count, out);
 }
 
-/* A part of the rows, an image, as the value that it is. */
-static vta_status put_part_back(rows *r, vtac_value_id image, const vtac_column_slices *parts,
-                                const vtac_column_slice *part)
+/* Turns the image of a slice into the value that it replaces. */
+static vta_status replace_by_slice(rows *r, vtac_value_id image, const vtac_column_slices *parts,
+                                   const vtac_column_slice *part)
 {
     const vtac_type y = *type_of(r, part->value);
     vtac_value_id out;
-    VTA_TRY(transpose(r, image, &out));
+    VTA_TRY(add_transpose(r, image, &out));
     if (parts->perm != NULL) {
         int64_t dims[VTAC_MAX_RANK];
         int64_t rest = 1;
@@ -319,37 +321,37 @@ static vta_status put_part_back(rows *r, vtac_value_id image, const vtac_column_
             rest *= dims[i];
         }
         dims[parts->axis] = part->count / rest;
-        VTA_TRY(reshape(r, out, dims, parts->apart.rank, &out));
-        VTA_TRY(add(r, VTAC_OP_TRANSPOSE, &out, 1, parts->perm, 1, &out));
+        VTA_TRY(add_reshape(r, out, dims, parts->apart.rank, &out));
+        VTA_TRY(add_node(r, VTAC_OP_TRANSPOSE, &out, 1, parts->perm, 1, &out));
     }
-    VTA_TRY(reshape(r, out, y.dim, y.rank, &out));
+    VTA_TRY(add_reshape(r, out, y.dim, y.rank, &out));
     vtac_swap_names(r->graph, part->value, out);
     vtac_replace_uses(r->graph, part->value, out);
     return VTA_OK;
 }
 
-static vta_status replace_dense(rows *r, const vtac_node *node, const dense *d)
+static vta_status replace_dense(rows *r, const vtac_node *node, const dense_product *d)
 {
     const vtac_value_id old = node->outputs[0];
     vtac_column_slices parts;
     vtac_value_id out;
     if (!vtac_find_column_slices(r->graph, old, &parts)) {
         VTA_TRY(add_conv(r, node, *d, &out));
-        return put_back(r, out, old);
+        return replace_by_rows(r, out, old);
     }
     for (uint32_t i = 0; i < parts.count; i++) {
-        dense part = *d;
+        dense_product part = *d;
         part.first = parts.items[i].first;
         part.outputs = parts.items[i].count;
         VTA_TRY(add_conv(r, node, part, &out));
-        VTA_TRY(put_part_back(r, out, &parts, &parts.items[i]));
+        VTA_TRY(replace_by_slice(r, out, &parts, &parts.items[i]));
     }
     return VTA_OK;
 }
 
-/* ---- operators element by element */
+/* ---- elementwise operators */
 
-/* Its operands that are data: first, first + step, ...; 0: it is none such. */
+/* The number of data operands of an elementwise operator; 0: it is none. */
 static uint32_t operands_of(const vtac_node *node)
 {
     switch ((int)node->op) {
@@ -365,15 +367,15 @@ static uint32_t operands_of(const vtac_node *node)
     }
 }
 
-/* Which input is operand k. */
+/* The input that is operand k. */
 static uint32_t operand_at(const vtac_node *node, uint32_t k)
 {
     return 3 * k + (node->op == VTAC_OP_QLINEAR_CONCAT ? 2 : 0);
 }
 
-/* A constant as rows turn: [1, c, rows], or [c, 1] of what is one number for each column. */
-static vta_status turn_constant(rows *r, const vtac_tensor *from, int64_t count, int64_t columns,
-                                vtac_value_id *out)
+/* Converts a constant as rows are converted: [1, c, rows], or [c, 1] for one number per column. */
+static vta_status convert_constant(rows *r, const vtac_tensor *from, int64_t count, int64_t columns,
+                                   vtac_value_id *out)
 {
     const size_t size = vtac_dtype_bytes(from->type.dtype);
     const int64_t elements = vtac_type_elements(&from->type);
@@ -390,7 +392,7 @@ static vta_status turn_constant(rows *r, const vtac_tensor *from, int64_t count,
     return add_constant(r, &type, data, out);
 }
 
-/* Whether a constant has one number in all, one for each column, or one for each element. */
+/* True if a constant has one number, one number per column, or one per element. */
 static bool fits_rows(const vtac_type *type, const vtac_type *y)
 {
     const int64_t elements = vtac_type_elements(type), columns = y->dim[y->rank - 1];
@@ -398,8 +400,8 @@ static bool fits_rows(const vtac_type *type, const vtac_type *y)
            (elements == columns && type->rank > 0 && type->dim[type->rank - 1] == columns);
 }
 
-/* Whether all data operands can turn, and one of them comes from an image anyway. */
-static bool can_turn(const rows *r, const vtac_node *node, uint32_t operands)
+/* True if all data operands can become images, and one of them comes from an image already. */
+static bool can_convert(const rows *r, const vtac_node *node, uint32_t operands)
 {
     const vtac_type *y = type_of(r, node->outputs[0]);
     bool any = false;
@@ -417,7 +419,7 @@ static bool can_turn(const rows *r, const vtac_node *node, uint32_t operands)
     return any && vtac_find_attr(node, "rounding") == NULL;
 }
 
-static vta_status turn_node(rows *r, const vtac_node *node, uint32_t operands)
+static vta_status convert_node(rows *r, const vtac_node *node, uint32_t operands)
 {
     vtac_value_id inputs[MAX_OPERANDS];
     const vtac_type y = *type_of(r, node->outputs[0]);
@@ -425,19 +427,20 @@ static vta_status turn_node(rows *r, const vtac_node *node, uint32_t operands)
     memcpy(inputs, node->inputs, node->input_count * sizeof *inputs);
     for (uint32_t k = 0; k < operands; k++) {
         const vtac_tensor *constant = vtac_in_constant(r->graph, node, operand_at(node, k));
-        VTA_TRY(constant != NULL
-                    ? turn_constant(r, constant, rows_of(&y), y.dim[y.rank - 1], &inputs[operand_at(node, k)])
-                    : turn(r, node->inputs[operand_at(node, k)], &inputs[operand_at(node, k)]));
+        VTA_TRY(
+            constant != NULL
+                ? convert_constant(r, constant, rows_of(&y), y.dim[y.rank - 1], &inputs[operand_at(node, k)])
+                : rows_to_image(r, node->inputs[operand_at(node, k)], &inputs[operand_at(node, k)]));
     }
     const bool joins = node->op == VTAC_OP_QLINEAR_CONCAT;
     const vtac_attr channels = {.name = "axis", .kind = VTAC_ATTR_INT, .i = 1};
-    VTA_TRY(add(r, node->op, inputs, node->input_count, joins ? &channels : node->attrs,
-                joins ? 1 : node->attr_count, &out));
-    return put_back(r, out, node->outputs[0]);
+    VTA_TRY(add_node(r, node->op, inputs, node->input_count, joins ? &channels : node->attrs,
+                     joins ? 1 : node->attr_count, &out));
+    return replace_by_rows(r, out, node->outputs[0]);
 }
 
-/* A mean over rows, of each column: over the pixels of the image. */
-static vta_status turn_mean(rows *r, const vtac_node *node)
+/* A mean over rows, for each column, becomes a mean over the pixels of the image. */
+static vta_status convert_mean(rows *r, const vtac_node *node)
 {
     const vtac_type x = *type_of(r, node->inputs[0]), y = *type_of(r, node->outputs[0]);
     vtac_value_id inputs[MAX_OPERANDS];
@@ -447,16 +450,16 @@ static vta_status turn_mean(rows *r, const vtac_node *node)
         return VTA_OK;
     }
     memcpy(inputs, node->inputs, node->input_count * sizeof *inputs);
-    VTA_TRY(turn(r, node->inputs[0], &inputs[0]));
-    VTA_TRY(add(r, node->op, inputs, node->input_count, NULL, 0, &out));
-    VTA_TRY(reshape(r, out, y.dim, y.rank, &out));
+    VTA_TRY(rows_to_image(r, node->inputs[0], &inputs[0]));
+    VTA_TRY(add_node(r, node->op, inputs, node->input_count, NULL, 0, &out));
+    VTA_TRY(add_reshape(r, out, y.dim, y.rank, &out));
     vtac_swap_names(r->graph, node->outputs[0], out);
     vtac_replace_uses(r->graph, node->outputs[0], out);
     return VTA_OK;
 }
 
-/* A Transpose that makes an image of rows again is one already. */
-static vta_status undo(rows *r, const vtac_node *node)
+/* Removes a Transpose that makes an image of rows which come from an image. */
+static vta_status remove_transpose(rows *r, const vtac_node *node)
 {
     static const int64_t three[] = {0, 2, 1}, four[] = {0, 3, 1, 2};
     const vtac_type x = *type_of(r, node->inputs[0]), y = *type_of(r, node->outputs[0]);
@@ -465,17 +468,17 @@ static vta_status undo(rows *r, const vtac_node *node)
         !(x.rank == 3 ? has_perm(node, three, 3) : x.rank == 4 && has_perm(node, four, 4))) {
         return VTA_OK;
     }
-    VTA_TRY(reshape(r, out, y.dim, y.rank, &out));
+    VTA_TRY(add_reshape(r, out, y.dim, y.rank, &out));
     if (!vtac_is_output(r->graph, node->outputs[0])) {
         vtac_replace_uses(r->graph, node->outputs[0], out);
     }
     return VTA_OK;
 }
 
-static vta_status visit(rows *r, vtac_node_id id, bool *any)
+static vta_status visit_node(rows *r, vtac_node_id id, bool *any)
 {
-    const vtac_node node = r->graph->nodes[id]; /* others are added */
-    dense d;
+    const vtac_node node = r->graph->nodes[id]; /* a copy: the graph's nodes move when others are added */
+    dense_product d;
     r->like = node;
     if (node.output_count != 1 || node.input_count > MAX_OPERANDS) {
         return VTA_OK;
@@ -486,13 +489,13 @@ static vta_status visit(rows *r, vtac_node_id id, bool *any)
         return replace_dense(r, &node, &d);
     }
     const uint32_t operands = operands_of(&node);
-    if (*any && operands > 0 && type_of(r, node.outputs[0])->rank > 1 && can_turn(r, &node, operands)) {
-        return turn_node(r, &node, operands);
+    if (*any && operands > 0 && type_of(r, node.outputs[0])->rank > 1 && can_convert(r, &node, operands)) {
+        return convert_node(r, &node, operands);
     }
     if (*any && node.op == VTAC_OP_QLINEAR_GLOBAL_AVERAGE_POOL) {
-        return turn_mean(r, &node);
+        return convert_mean(r, &node);
     }
-    return *any && node.op == VTAC_OP_TRANSPOSE ? undo(r, &node) : VTA_OK;
+    return *any && node.op == VTAC_OP_TRANSPOSE ? remove_transpose(r, &node) : VTA_OK;
 }
 
 vta_status vtac_legalize_rows(vtac_graph *graph, bool always, vta_arena *arena, vta_diag *diag)
@@ -502,15 +505,15 @@ vta_status vtac_legalize_rows(vtac_graph *graph, bool always, vta_arena *arena, 
     vtac_node_id *order = vta_arena_array(arena, (size_t)count + 1, sizeof *order);
     bool any = false;
     r.of_images = vta_arena_array(arena, r.room, sizeof *r.of_images);
-    r.turned = vta_arena_array(arena, r.room, sizeof *r.turned);
-    if (order == NULL || r.of_images == NULL || r.turned == NULL) {
+    r.transposed = vta_arena_array(arena, r.room, sizeof *r.transposed);
+    if (order == NULL || r.of_images == NULL || r.transposed == NULL) {
         return vta_no_memory(diag);
     }
     if (count > 0) {
         memcpy(order, graph->order, count * sizeof *order);
     }
     for (uint32_t i = 0; i < count; i++) {
-        VTA_TRY(visit(&r, order[i], &any));
+        VTA_TRY(visit_node(&r, order[i], &any));
     }
     if (!any) {
         return VTA_OK;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Values as images. A reshape that keeps images apart and has their elements in the same order moves nothing:
- * a dense layer behind it reads the image with a window as large as the image. Nor does one that only tells
- * rows of pixels otherwise, [n, c, h, w] as [n, c, h w].
+ * Values as images. A reshape that keeps images apart and their elements in order moves nothing: a dense
+ * layer behind it reads the image with a window as large as the image. A reshape of rows of pixels, [n, c, h,
+ * w] to [n, c, h w], also moves nothing.
  */
 #include "partition.h"
 
@@ -18,14 +18,14 @@ bool vtac_image_shape(const vtac_type *type, int64_t shape[4])
     return true;
 }
 
-/* Elements are told apart by the image and one number alone. */
+/* True if an element has no coordinates but the image and one number. */
 static bool is_flat(const vtac_type *type)
 {
     int64_t shape[4];
     return vtac_image_shape(type, shape) && shape[2] == 1 && shape[3] == 1;
 }
 
-const vtac_node *vtac_maker_of(const vtac_graph *graph, vtac_value_id value)
+const vtac_node *vtac_producer_of(const vtac_graph *graph, vtac_value_id value)
 {
     const vtac_value *v = &graph->values[value];
     return v->constant != NULL || v->node == 0 ? NULL : &graph->nodes[v->node];
@@ -44,7 +44,7 @@ bool vtac_is_reshaping(const vtac_node *node)
     }
 }
 
-/* A permutation that leaves the images in front and has at most one other axis that is longer than 1. */
+/* True if a Transpose leaves images in front and has at most one other axis longer than 1. */
 static bool transposes_nothing(const vtac_node *node, const vtac_type *in)
 {
     const vtac_attr *perm = vtac_find_attr(node, "perm");
@@ -56,7 +56,7 @@ static bool transposes_nothing(const vtac_node *node, const vtac_type *in)
            (perm->ints[0] == 0 || in->dim[0] == 1);
 }
 
-/* The same images, channels and number of pixels. */
+/* True if two types have the same images, channels and number of pixels. */
 static bool same_pixels(const vtac_type *a, const vtac_type *b)
 {
     int64_t from[4];

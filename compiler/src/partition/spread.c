@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Sums and products of which one operand is broadcast: over channels (a gate for each pixel) or, in a sum,
- * over pixels. It is spread by a movement, where a layer makes it.
+ * Sums and products with one broadcast operand: over channels (a gate for each pixel) or, in a sum, over
+ * pixels. If a layer makes the operand, a movement expands it.
  */
 #include <string.h>
 
@@ -9,12 +9,12 @@
 
 static bool is_layer(const vtac_graph *graph, vtac_value_id value)
 {
-    const vtac_node *maker = vtac_maker_of(graph, value);
+    const vtac_node *maker = vtac_producer_of(graph, value);
     const vtac_layer_row *row = maker == NULL ? NULL : vtac_layer_row_of(maker->op);
     return row != NULL && row->make != NULL;
 }
 
-/* Whether operand i is smaller than the output along some axis, in a way that no layer takes as it is. */
+/* True if operand i is smaller than the output in a way that no layer supports directly. */
 static bool is_spread(const vtac_graph *graph, const vtac_node *node, uint32_t i)
 {
     int64_t x[4];

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Convolutions of volumes. Those of one place in depth are a convolution of an image whose channels are the
- * channels of all its slices, so the places in depth become images of a batch:
+ * Convolutions of volumes. The outputs at one place in depth are a convolution of an image that has the
+ * channels of all its slices, so places in depth become images of a batch:
  *
  *     QLinearConv(x [n, c, d, h, w])  ->  back(QLinearConv(slices of x [n·d', k·c, h, w]))
  *
- * Each channel by itself: the rows of the k slices are in turn, [n·d', c, h·k, w], and so are the kernel's.
+ * In depthwise convolutions the rows of the k slices are interleaved instead, [n·d', c, h·k, w], and so are
+ * the rows of the kernel.
  */
 #include "volume.h"
 
@@ -24,16 +25,16 @@ static bool is_ours(const vtac_node *node, vtac_op op)
     return node != NULL && node->op == op && vtac_attr_int(node, "host", 0) != 0;
 }
 
-/* The slices of which a value is a volume; 0: none. */
+/* The slices that a value was made of; 0: none. */
 static vtac_value_id slices_of(const vtac_node_builder *b, vtac_value_id x)
 {
     const vtac_type volume = *vtac_b_type(b, x);
-    const vtac_node *node = vtac_maker_of(b->graph, x);
+    const vtac_node *node = vtac_producer_of(b->graph, x);
     if (volume.rank != RANK) {
         return 0;
     }
     if (is_ours(node, VTAC_OP_TRANSPOSE)) {
-        node = vtac_maker_of(b->graph, node->inputs[0]);
+        node = vtac_producer_of(b->graph, node->inputs[0]);
     }
     if (!is_ours(node, VTAC_OP_RESHAPE)) {
         return 0;
@@ -83,7 +84,7 @@ bool vtac_taps_are_slices(const vtac_taps *t, int64_t depth)
     return same;
 }
 
-/* Depth with the padding that the taps see; *before of it is in front. */
+/* Pads depth as far as the taps reach; *before gets the padding in front. */
 static vta_status pad_depth(const vtac_node_builder *b, const vtac_taps *t, int64_t *before, vtac_value_id *x)
 {
     const int64_t depth = vtac_b_type(b, *x)->dim[VTAC_DEPTH];
@@ -159,7 +160,7 @@ typedef struct volume {
     vtac_window window;
     const vtac_tensor *w;
     int64_t n, groups, in_group, outputs;
-    bool each; /* channel by itself */
+    bool each; /* depthwise */
     vtac_taps taps;
 } volume;
 
@@ -197,8 +198,8 @@ static vta_status find_taps(const vtac_node_builder *b, volume *v)
     return v->taps.slices != NULL ? VTA_OK : vtac_b_no_memory(b);
 }
 
-/* [n·places, groups · taps · channels of one, h, w] */
-static vta_status put_slices(const vtac_node_builder *b, const volume *v, vtac_value_id *x)
+/* Gathers the slices: [n·places, groups · taps · channels of a group, h, w]. */
+static vta_status gather_slices(const vtac_node_builder *b, const volume *v, vtac_value_id *x)
 {
     const vtac_taps *t = &v->taps;
     const vtac_type type = *vtac_b_type(b, *x);
@@ -216,8 +217,8 @@ static vta_status put_slices(const vtac_node_builder *b, const volume *v, vtac_v
         b, (int64_t[]){v->n * t->places, t->taps * type.dim[AXIS_C], type.dim[3], type.dim[4]}, 4, x);
 }
 
-/* [outputs, c, k, kh, kw] as [outputs, k·c, kh, kw], or as [outputs, 1, kh·k, kw]. */
-static vta_status turn_weights(const vtac_node_builder *b, const volume *v, vtac_value_id *out)
+/* Converts [outputs, c, k, kh, kw] to [outputs, k·c, kh, kw], or to [outputs, 1, kh·k, kw] if depthwise. */
+static vta_status convert_weights(const vtac_node_builder *b, const volume *v, vtac_value_id *out)
 {
     const vtac_type *was = &v->w->type;
     const int64_t taps = was->dim[2], c = v->in_group, wide = was->dim[4], plane = was->dim[3] * wide;
@@ -257,11 +258,11 @@ static vta_status add_conv(const vtac_node_builder *b, const volume *v, vtac_val
     };
     memcpy(inputs, b->like.inputs, b->like.input_count * sizeof *inputs);
     inputs[0] = x;
-    VTA_TRY(turn_weights(b, v, &inputs[3]));
+    VTA_TRY(convert_weights(b, v, &inputs[3]));
     return vtac_volume_layer(b, VTAC_OP_QLINEAR_CONV, inputs, b->like.input_count, attrs, 4, out);
 }
 
-static vta_status replace(const vtac_node_builder *b, volume *v, vtac_legalized *p)
+static vta_status replace_conv(const vtac_node_builder *b, volume *v, vtac_legalized *p)
 {
     vtac_value_id x;
     VTA_TRY(find_taps(b, v));
@@ -271,7 +272,7 @@ static vta_status replace(const vtac_node_builder *b, volume *v, vtac_legalized 
     } else {
         VTA_TRY(vtac_b_hold(b, b->like.inputs[0], &p->holders[0], &x));
     }
-    VTA_TRY(put_slices(b, v, &x));
+    VTA_TRY(gather_slices(b, v, &x));
     VTA_TRY(add_conv(b, v, x, &p->made));
     p->stands = p->made;
     p->may_stay = true;
@@ -281,14 +282,14 @@ static vta_status replace(const vtac_node_builder *b, volume *v, vtac_legalized 
     return VTA_OK;
 }
 
-static vta_status turn_volume(const vtac_node_builder *b, bool always, vtac_legalized *p, bool *done)
+static vta_status legalize_volume(const vtac_node_builder *b, bool always, vtac_legalized *p, bool *done)
 {
     volume v;
     *done = read_volume(b, &v) && (always || vtac_type_elements(vtac_b_type(b, b->like.outputs[0])) *
                                                      vtac_type_elements(&v.w->type) / v.outputs >=
                                                  MIN_PRODUCTS);
     if (*done) {
-        return replace(b, &v, p);
+        return replace_conv(b, &v, p);
     }
     VTA_TRY(vtac_legalize_volume_pool(b, always, p, done));
     return *done ? VTA_OK : vtac_legalize_volume_point(b, always, p, done);
@@ -297,5 +298,5 @@ static vta_status turn_volume(const vtac_node_builder *b, bool always, vtac_lega
 vta_status vtac_legalize_volumes(vtac_graph *graph, const vta_config *config, bool always, vta_arena *arena,
                                  vtac_legalized_list *out, vta_diag *diag)
 {
-    return vtac_legalize_nodes(graph, config, always, arena, turn_volume, out, diag);
+    return vtac_legalize_nodes(graph, config, always, arena, legalize_volume, out, diag);
 }

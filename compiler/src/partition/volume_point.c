@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Sums, products, joined channels and functions of one number of volumes whose slices are there: the same of
- * the slices.
+ * Elementwise operators and concatenations of volumes whose slices exist already become the same
+ * operators on slices.
  */
 #include <string.h>
 
@@ -28,7 +28,7 @@ static bool is_point(const vtac_node *node)
     }
 }
 
-/* A constant of a volume, the same in all of depth, as one of an image; false where it is none. */
+/* Converts a constant that is the same in all of depth to a constant of an image; false if it is not. */
 static bool flat_constant(const vtac_type *type, vtac_type *out)
 {
     int64_t dim[RANK] = {1, 1, 1, 1, 1};
@@ -39,7 +39,7 @@ static bool flat_constant(const vtac_type *type, vtac_type *out)
     return type->rank <= RANK && dim[0] == 1 && dim[VTAC_DEPTH] == 1;
 }
 
-/* Whether operand i has the shape of the output but for channels, or one number for all of a volume. */
+/* True if operand i has the shape of the output except for channels, or one number for each channel. */
 static bool has_slices(const vtac_node_builder *b, uint32_t i, const vtac_type *y, bool joins)
 {
     const vtac_tensor *constant = vtac_in_constant(b->graph, &b->like, i);
@@ -72,8 +72,8 @@ static vta_status slice_operand(const vtac_node_builder *b, const vtac_type *y, 
     return vtac_volume_slices(b, x);
 }
 
-static vta_status replace(const vtac_node_builder *b, const vtac_layer_row *row, uint32_t count,
-                          const vtac_type *y, vtac_legalized *p)
+static vta_status replace_point(const vtac_node_builder *b, const vtac_layer_row *row, uint32_t count,
+                                const vtac_type *y, vtac_legalized *p)
 {
     vtac_value_id inputs[MAX_INPUTS];
     const vtac_node *node = &b->like;
@@ -130,5 +130,5 @@ vta_status vtac_legalize_volume_point(const vtac_node_builder *b, bool always, v
         *done = *done || (good && vtac_volume_is_sliced(b, node->inputs[i]));
     }
     *done = *done && good;
-    return *done ? replace(b, row, count, &y, p) : VTA_OK;
+    return *done ? replace_point(b, row, count, &y, p) : VTA_OK;
 }

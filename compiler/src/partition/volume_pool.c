@@ -2,12 +2,12 @@
  *
  * Pools of volumes [n, c, d, h, w], as pools of images:
  *
- *     largest   of each slice, [n·d, c, h, w]; then of the slices that a place in depth sees, whose rows are
- *               in turn, [n·d', c, h'·k, w']
+ *     maximum   of each slice, [n·d, c, h, w]; then of the slices that a place in depth sees, with their rows
+ *               interleaved, [n·d', c, h'·k, w']
  *
- *     mean      the rows of the slices in a window are in turn, [n·d', c, h·k, w], so that a window of images
- *               holds what one of volumes does. Where padding does not count, places at the border are the
- *               means of fewer slices: those of as many make a pool
+ *     mean      the rows of the slices in a window are interleaved, [n·d', c, h·k, w], so a window of
+ *               the image holds the whole window of the volume. If padding does not count, places at the
+ *               border are means of fewer slices: there is one pool for each number of slices
  */
 #include <string.h>
 
@@ -55,7 +55,7 @@ static bool read_pool(const vtac_node_builder *b, volume_pool *v)
                           (all || vtac_in_constant(b->graph, node, 2) != NULL)));
 }
 
-/* The slices that a place sees, those in padding that counts included; how many. */
+/* Finds the slices that a place sees, including padding that counts; returns their number. */
 static int64_t seen_by(const volume_pool *v, int64_t place, int64_t *slices)
 {
     const vtac_window *w = &v->window;
@@ -73,7 +73,7 @@ static int64_t seen_by(const volume_pool *v, int64_t place, int64_t *slices)
 
 /* ---- the pool of images */
 
-/* A window of `rows` rows for each one of the volume's; `planes`: over the rows and columns of volumes. */
+/* Adds a pool with `rows` rows for each row of the volume; `planes`: over rows and columns, too. */
 static vta_status add_pool(const vtac_node_builder *b, const volume_pool *v, int64_t rows, bool planes,
                            vtac_value_id *x)
 {
@@ -99,10 +99,10 @@ static vta_status add_pool(const vtac_node_builder *b, const volume_pool *v, int
                              b->like.input_count, attrs, 5, x);
 }
 
-/* ---- largest */
+/* ---- maxima */
 
-/* A place that sees fewer slices sees one of them several times. */
-static vta_status largest_taps(const vtac_node_builder *b, const volume_pool *v, vtac_taps *t, bool *good)
+/* Finds the taps of a maximum. A place that sees fewer slices sees one of them several times. */
+static vta_status max_taps(const vtac_node_builder *b, const volume_pool *v, vtac_taps *t, bool *good)
 {
     const vtac_window *w = &v->window;
     *t = (vtac_taps){NULL, w->extent[0], w->kernel[0]};
@@ -119,8 +119,8 @@ static vta_status largest_taps(const vtac_node_builder *b, const volume_pool *v,
     return t->slices != NULL ? VTA_OK : vtac_b_no_memory(b);
 }
 
-static vta_status largest(const vtac_node_builder *b, const volume_pool *v, const vtac_taps *t,
-                          vtac_value_id x, vtac_legalized *p)
+static vta_status replace_by_maxima(const vtac_node_builder *b, const volume_pool *v, const vtac_taps *t,
+                                    vtac_value_id x, vtac_legalized *p)
 {
     const vtac_window *w = &v->window;
     const bool in_planes = w->kernel[1] * w->kernel[2] * w->stride[1] * w->stride[2] > 1 ||
@@ -141,7 +141,7 @@ static vta_status largest(const vtac_node_builder *b, const volume_pool *v, cons
 
 /* ---- means */
 
-/* The places that see `count` slices, in their order, as one pool. */
+/* Adds one pool for the places that see `count` slices, in order. */
 static vta_status mean_of(const vtac_node_builder *b, const volume_pool *v, int64_t count, int64_t *order,
                           int64_t *found, vtac_value_id *x)
 {
@@ -166,7 +166,8 @@ static vta_status mean_of(const vtac_node_builder *b, const volume_pool *v, int6
     return add_pool(b, v, count, true, x);
 }
 
-static vta_status means(const vtac_node_builder *b, const volume_pool *v, vtac_value_id x, vtac_legalized *p)
+static vta_status replace_by_means(const vtac_node_builder *b, const volume_pool *v, vtac_value_id x,
+                                   vtac_legalized *p)
 {
     const int64_t places = v->window.extent[0];
     const vtac_attr axis = {.name = "axis", .kind = VTAC_ATTR_INT, .i = VTAC_DEPTH};
@@ -198,7 +199,7 @@ static vta_status means(const vtac_node_builder *b, const volume_pool *v, vtac_v
     return vtac_b_apply(b, VTAC_OP_GATHER, which, &axis, &p->stands);
 }
 
-/* Some window in depth lies in the padding altogether. */
+/* True if a window in depth lies entirely in the padding. */
 static bool sees_nothing(const volume_pool *v)
 {
     int64_t seen[MAX_SLICES];
@@ -209,17 +210,17 @@ static bool sees_nothing(const volume_pool *v)
     return none;
 }
 
-static vta_status replace(const vtac_node_builder *b, const volume_pool *v, vtac_legalized *p)
+static vta_status replace_pool(const vtac_node_builder *b, const volume_pool *v, vtac_legalized *p)
 {
     vtac_value_id x;
     vtac_taps taps;
     bool good;
     VTA_TRY(vtac_b_hold(b, b->like.inputs[0], &p->holders[0], &x));
     if (v->is_max) {
-        VTA_TRY(largest_taps(b, v, &taps, &good));
-        VTA_TRY(largest(b, v, &taps, x, p));
+        VTA_TRY(max_taps(b, v, &taps, &good));
+        VTA_TRY(replace_by_maxima(b, v, &taps, x, p));
     } else {
-        VTA_TRY(means(b, v, x, p));
+        VTA_TRY(replace_by_means(b, v, x, p));
     }
     p->may_stay = true;
     vtac_swap_names(b->graph, b->like.outputs[0], p->stands);
@@ -227,10 +228,10 @@ static vta_status replace(const vtac_node_builder *b, const volume_pool *v, vtac
     return VTA_OK;
 }
 
-/* Where slices have to move first and no layer is before it, the host is done as soon. */
+/* If slices have to move first and no layer is in front, the host is as fast, so the pool stays there. */
 vta_status vtac_legalize_volume_pool(const vtac_node_builder *b, bool always, vtac_legalized *p, bool *done)
 {
     volume_pool v;
     *done = read_pool(b, &v) && !sees_nothing(&v) && (always || vtac_volume_is_sliced(b, b->like.inputs[0]));
-    return *done ? replace(b, &v, p) : VTA_OK;
+    return *done ? replace_pool(b, &v, p) : VTA_OK;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Windows of nodes, from one axis or two to rows and columns.
+ * Converts windows of nodes, with one or two axes, to rows and columns.
  */
 #include "../ops/infer.h"
 #include "partition.h"
@@ -26,7 +26,7 @@ vta_status vtac_layer_window(const vtac_maker *m, const vtac_type *x, const vtac
         out->stride[i] = w.stride[axis];
         out->dilation[i] = w.dilation[axis];
         out->before[i] = w.pad_begin[axis];
-        out->after[i] = need > 0 ? need : 0; /* with ceil_mode more than the pads say */
+        out->after[i] = need > 0 ? need : 0; /* with ceil_mode, more than pads say */
         pads_after[i] = w.pad_end[axis];
     }
     return VTA_OK;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Zero points. Integer operators of ONNX name those of their inputs and outputs; operators that only move or
- * compare numbers (MaxPool, Reshape, …) leave them alone, so that what they join has one zero point. It comes
- * from whichever named it.
+ * Finds zero points. Integer operators of ONNX name those of their inputs and outputs. Operators that only
+ * move or compare numbers (MaxPool, Reshape, …) keep them, so all values that they join share one zero point,
+ * named by any of their neighbours.
  */
 #include "partition.h"
 #include "vta/fail.h"
 
 typedef struct classes {
     uint32_t *parent;
-    int32_t *zero; /* of a class's root */
+    int32_t *zero; /* by root of a class */
 } classes;
 
 static uint32_t root_of(classes *c, uint32_t v)
@@ -27,7 +27,7 @@ static void set_zero(classes *c, uint32_t v, int32_t zero)
     *known = *known == VTAC_ZERO_UNKNOWN || *known == zero ? zero : VTAC_ZERO_CONFLICT;
 }
 
-/* A value is quantized with the zero point that input i of the node holds; 0 where that is absent. */
+/* Sets a value's zero point to input i of the node, or to 0 if that is absent. */
 static void name_zero(const vtac_graph *graph, classes *c, const vtac_node *node, vtac_value_id value,
                       uint32_t i)
 {

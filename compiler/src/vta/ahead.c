@@ -38,7 +38,7 @@ static bool reads_what_is_stored(const vta_config *config, const vta_load2d *l, 
     return l->buffer.index == s->buffer.index && list_meets(from, to);
 }
 
-/* Whether a REQUANT writes entries of INP that the load fills. */
+/* True if a REQUANT writes entries of INP that the load fills. */
 static bool fills_what_is_made(const vta_load2d *load, const vta_requant *r)
 {
     return r->to_inp && load->memory == VTA_MEM_INP &&

@@ -270,7 +270,7 @@ static void alu_beside(const model *t, alu_work *run_alu, const array_span *run_
     }
 }
 
-/* Whether the array's step `to` waits for a transfer between the step at hand and it. */
+/* True if the array's step `to` waits for a transfer between the step at hand and it. */
 static bool array_waits(const model *t, size_t to)
 {
     const job *run_array = &t->jobs[to];

@@ -199,7 +199,7 @@ static bool find_makers(const vtac_vta_region *region, const decisions *d, const
     return all;
 }
 
-/* Whether every window of the pool has an element inside the image: the padding of a maximum has no number.
+/* True if every window of the pool has an element inside the image: the padding of a maximum has no number.
  */
 static bool windows_inside(const conv *c)
 {
@@ -213,7 +213,7 @@ static bool windows_inside(const conv *c)
     return true;
 }
 
-/* Whether all windows of a pool of means lie inside the image and have the same number of elements. */
+/* True if all windows of a pool of means lie inside the image and have the same number of elements. */
 static bool means_inside(const conv *c)
 {
     bool inside = c->pool->divisor_count == 1 && c->pool->more_times == 0 && c->pool->behind == NULL;
@@ -349,7 +349,7 @@ static uint64_t cycles_alone(const machine *m, const vtac_vta_region *region, co
     return own.cycles;
 }
 
-/* Whether a member is depthwise. Depthwise layers make groups worthwhile: they move much data
+/* True if a member is depthwise. Depthwise layers make groups worthwhile: they move much data
  * for little work. */
 static bool any_depthwise(const vtac_vta_region *region, const uint32_t *members, uint32_t count)
 {
@@ -360,7 +360,7 @@ static bool any_depthwise(const vtac_vta_region *region, const uint32_t *members
     return found;
 }
 
-/* Whether a convolution waits for the sum behind it, so that the array could work on its input meanwhile.
+/* True if a convolution waits for the sum behind it, so that the array could work on its input meanwhile.
  * With a memory that moves less in both directions together than the bus does in one, the model predicts such
  * groups less precisely than single layers, so they are not formed. */
 static bool waits_for_sum(const machine *m, const decisions *d, uint32_t n, uint64_t cycles,

@@ -273,7 +273,7 @@ static int64_t block_count(const plan *p, uint32_t tensor)
     return vta_ceil_div(p->region->tensors[tensor].c, p->machine->block);
 }
 
-/* Whether all inputs of a concatenation were made in its place. */
+/* True if all inputs of a concatenation were made in its place. */
 static bool is_in_place(const plan *p)
 {
     int64_t block = 0;

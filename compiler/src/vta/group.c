@@ -48,13 +48,13 @@ static const group_member *last_of(const layer_group *g)
     return &g->members[g->count - 1];
 }
 
-/* Whether member m streams: it starts when a tile's whole input is there. */
+/* True if member m streams: it starts when a tile's whole input is there. */
 static bool streams(const layer_group *g, uint32_t m)
 {
     return g->streams && m + 1 == g->count;
 }
 
-/* Whether member m gathers: it sums over the blocks of its input as they come. */
+/* True if member m gathers: it sums over the blocks of its input as they come. */
 static bool gathers(const layer_group *g, uint32_t m)
 {
     return m > 0 && !g->members[m].conv.depthwise && !streams(g, m);
@@ -84,7 +84,7 @@ static bool may_be_member(const layer_group *g, uint32_t m)
            (c->depthwise || (c->groups == 1 && !middle));
 }
 
-/* Whether a member reads the output of the one before it in the same shape. */
+/* True if a member reads the output of the one before it in the same shape. */
 static bool continues(const conv *before, const conv *c)
 {
     return before->layer->output == c->input && before->oh == c->h && before->ow == c->w;
@@ -185,7 +185,7 @@ static bool size_member(const layer_group *g, uint32_t m, tiling *t)
     return !far && steps <= of->uop;
 }
 
-/* Whether a member reads its input in one call of the array. Then the slot is free for the requantization
+/* True if a member reads its input in one call of the array. Then the slot is free for the requantization
  * that is held back until that call, and one slot is enough. Not with several tiles: padding would be
  * loaded too early. */
 static bool reads_at_once(const layer_group *g, uint32_t m)
@@ -474,7 +474,7 @@ static int by_cycles(const void *a, const void *b)
     return x->rows * x->cols > y->rows * y->cols ? -1 : x->rows * x->cols < y->rows * y->cols;
 }
 
-/* Whether streaming is worth a try: the last member is dense, and its line has both slots. */
+/* True if streaming is worth a try: the last member is dense, and its line has both slots. */
 static bool may_stream(const layer_group *g, const group_tiling *how)
 {
     return how->lines == LINES && !last_of(g)->conv.depthwise;

@@ -219,7 +219,7 @@ static void note_piece(interleaver *w, uint32_t number)
     }
 }
 
-/* Whether two stages use disjoint parts of the scratchpads, and not both the table. */
+/* True if two stages use disjoint parts of the scratchpads, and not both the table. */
 static bool are_disjoint(const interleave_stage *a, const interleave_stage *b)
 {
     return !list_meets(a->inp, b->inp) && !list_meets(a->wgt, b->wgt) && !list_meets(a->acc, b->acc) &&

@@ -94,7 +94,7 @@ void vtac_vta_list_free(step_list *list);
 
 /* The number of a kernel; equal kernels have one number. */
 vta_kernel vtac_vta_list_kernel_of(step_list *list, const vta_uop *uops, uint32_t count);
-/* Whether there is a kernel of these micro-ops; *found gets its number. */
+/* True if there is a kernel of these micro-ops; *found gets its number. */
 bool vtac_vta_list_has(const step_list *list, const vta_uop *uops, uint32_t count, vta_kernel *found);
 const vta_uop *vtac_vta_list_uops(const step_list *list, vta_kernel kernel, uint32_t *count);
 
@@ -118,7 +118,7 @@ void vtac_vta_list_alu(step_list *list, const vta_alu *alu, list_range to, list_
 void vtac_vta_list_requant(step_list *list, const vta_requant *requant, list_range to, list_range from);
 void vtac_vta_list_store(step_list *list, const vta_store2d *store);
 
-/* Whether a step is a LOAD that ahead.c may move up: one into INP or WGT. */
+/* True if a step is a LOAD that ahead.c may move up: one into INP or WGT. */
 static inline bool list_is_early(const step *s)
 {
     return s->kind == STEP_LOAD && (s->load.memory == VTA_MEM_INP || s->load.memory == VTA_MEM_WGT);

@@ -143,7 +143,7 @@ cycles vtac_vta_load_step(model *t)
  * not done yet, unless they use the entries that its LOAD fills or store the data that its LOAD reads: its
  * LOADs ask for the bus before those steps do. */
 
-/* Whether no mark there is of a step from the one at hand on. */
+/* True if no mark there is of a step from the one at hand on. */
 static bool is_marked_over(const model *t, const marks *of, granules g)
 {
     return marks_latest(of, g) <= t->at;

@@ -194,7 +194,7 @@ static void find_places(plan *p)
     }
 }
 
-/* Whether two inputs have the same parameters. */
+/* True if two inputs have the same parameters. */
 static bool same_params(const plan *p, int32_t a, int32_t b)
 {
     if (a < 0 || b < 0) {

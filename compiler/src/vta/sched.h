@@ -113,19 +113,19 @@ reach vtac_vta_conv_reach(const conv *c, int64_t out_block, int64_t count);
 
 /* Input pixels from row to row in INP for rows of `cols` pixels; odd where three rows are read at once. */
 int64_t vtac_vta_conv_pitch(const conv *c, int64_t cols);
-/* Whether a window has one tap, stride 1 and no padding. */
+/* True if a window has one tap, stride 1 and no padding. */
 bool vtac_vta_window_is_point(const vtac_vta_window *w);
 
 /* A weight of the folded layer minus its zero point; 0 outside the window. */
 int32_t vtac_vta_conv_weight(const conv *c, int64_t out, int64_t in, int64_t ky, int64_t kx);
 
-/* Whether the weights are an input of the region (conv_packed); the parameters, too (conv_packs_params). */
+/* True if the weights are an input of the region (conv_packed); the parameters, too (conv_packs_params). */
 static inline bool conv_packed(const conv *c)
 {
     return c->layer->kind == VTAC_VTA_CONV && c->layer->weights == NULL;
 }
 
-/* Whether the sums are stored unrounded, byte by byte. */
+/* True if the sums are stored unrounded, byte by byte. */
 static inline bool conv_whole(const conv *c)
 {
     return c->layer->kind == VTAC_VTA_CONV && c->layer->bytes > 0;
@@ -136,7 +136,7 @@ static inline bool conv_packs_params(const conv *c)
     return conv_packed(c) && c->layer->input_count > 2;
 }
 
-/* Whether parameters depend on a pixel's divisor and not on its block. */
+/* True if parameters depend on a pixel's divisor and not on its block. */
 static inline bool conv_is_mean(const conv *c)
 {
     return c->layer->kind == VTAC_VTA_AVG_POOL;
@@ -259,7 +259,7 @@ int64_t vtac_vta_conv_made_max(const conv *c, int d, int64_t count);
 int64_t vtac_vta_conv_shared_rows(const conv *c);
 /* The taps of a pool's window along dimension d that lie inside the image for output `at`. */
 interval vtac_vta_conv_pool_taps(const conv *c, int d, int64_t at);
-/* Whether sums can be parted: the row and the column that only one window of the pool covers must lie inside
+/* True if sums can be parted: the row and the column that only one window of the pool covers must lie inside
  * the image for every window. vtac_vta_conv_own_first is that row or column for output `at`. */
 bool vtac_vta_conv_can_part(const conv *c);
 int64_t vtac_vta_conv_own_first(const conv *c, int d, int64_t at);

@@ -84,7 +84,7 @@ void vtac_vta_plan_apply(plan *p, const candidate *one)
     }
 }
 
-/* Whether a plan is a convolution outside a group, perhaps with a sum or pool joined. */
+/* True if a plan is a convolution outside a group, perhaps with a sum or pool joined. */
 static bool is_single(const plan *p)
 {
     return !p->grouped && vtac_vta_layer_kinds[p->layer->kind].plan == vtac_vta_conv_plan;

@@ -76,7 +76,7 @@ typedef struct candidate {
 candidate vtac_vta_plan_candidate(const plan *p);
 void vtac_vta_plan_apply(plan *p, const candidate *one);
 
-/* Whether a plan has several tilings: it is a convolution, alone or in a group. */
+/* True if a plan has several tilings: it is a convolution, alone or in a group. */
 bool vtac_vta_plan_has_tilings(const plan *p);
 
 stage *vtac_vta_stage_at(scheduler *s, size_t i);

@@ -238,7 +238,7 @@ static vta_status keep_faster_changes(scheduler *s, attempt *best, choice *wante
     return VTA_OK;
 }
 
-/* Whether a neighbour of a stage has changed since all tilings of the stage were tried. */
+/* True if a neighbour of a stage has changed since all tilings of the stage were tried. */
 static bool is_new_there(scheduler *s, size_t number)
 {
     const size_t first = number > BESIDE ? number - BESIDE : 0;
@@ -349,7 +349,7 @@ static vta_status improve_all(scheduler *s, attempt *best, choice *wanted, link 
 
 enum { ATTEMPTS = 4 };
 
-/* Whether no attempt in `all` has the same starting point. */
+/* True if no attempt in `all` has the same starting point. */
 static bool is_new_start(const attempt *all, uint32_t count, const attempt *one)
 {
     bool other = one->cycles > 0;

@@ -179,7 +179,7 @@ static int64_t max_rows(const conv *c, const tiling *t)
                        : vtac_vta_conv_made_max(c, 0, t->rows);
 }
 
-/* Whether rows can be kept: tiles of one group follow each other downwards, and each makes a row of its own.
+/* True if rows can be kept: tiles of one group follow each other downwards, and each makes a row of its own.
  */
 static bool may_keep(const conv *c, const tiling *t)
 {
@@ -677,7 +677,7 @@ window_piece vtac_vta_piece_of(const conv *c, const part *p, int64_t index)
     return piece;
 }
 
-/* Whether the last piece along one dimension differs from the first. */
+/* True if the last piece along one dimension differs from the first. */
 static bool last_differs(const conv *c, int64_t total, int64_t size)
 {
     int64_t at, first[2], last[2];

@@ -126,7 +126,7 @@ static int64_t make_room(planner *p, int64_t count)
     return sram;
 }
 
-/* Whether no step since the LOAD has used the kernel's place. */
+/* True if no step since the LOAD has used the kernel's place. */
 static bool is_free_since(const planner *p, const resident *kernel, uint32_t load)
 {
     const uint32_t *left = p->left != NULL ? &p->left[kernel->sram] : NULL;

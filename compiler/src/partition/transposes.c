@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What stands between the products of two activations and their neighbours. Each product has its rows turned
- * into an image and back (product.c), between which the model splits heads and joins them: chains of Reshape
- * and Transpose, most of which come to nothing as a whole.
+ * Reshapes and Transposes between products of two activations and their neighbours. Each product has its rows
+ * turned into an image and back (product.c), and between those the model splits and joins heads: chains of
+ * Reshape and Transpose, most of which do nothing as a whole.
  *
- * - Where every element is in the end where it was, a chain becomes one Reshape.
- * - Where a chain has two Transposes or more and one permutation is enough, it becomes Reshape, Transpose,
+ * - A chain that leaves every element in its place becomes one Reshape.
+ * - A chain with two Transposes or more, for which one permutation is enough, becomes Reshape, Transpose,
  * Reshape.
- * - A function of one number behind a chain goes in front of it, beside the layer whose numbers it takes.
+ * - A function of one number behind a chain moves in front of it, next to the layer that makes the number.
  *
- * An order of elements is a list of loops over those of the chain's beginning, the outermost first.
+ * An order of elements is a list of loops over the elements at the chain's beginning, the outermost first.
  */
 #include <string.h>
 
@@ -34,7 +34,7 @@ bool vtac_is_host_step(const vtac_graph *graph, vtac_node_id node)
     return node != 0 && (vtac_is_reshaping(&graph->nodes[node]) || graph->nodes[node].op == VTAC_OP_SLICE);
 }
 
-static bool push(order *o, int64_t size, int64_t stride)
+static bool push_loop(order *o, int64_t size, int64_t stride)
 {
     if (o->count == MAX_LOOPS) {
         return false;
@@ -43,8 +43,8 @@ static bool push(order *o, int64_t size, int64_t stride)
     return true;
 }
 
-/* The loops of the same elements, with the axes of a type. */
-static bool reshape(order *o, const vtac_type *type)
+/* Splits the loops along the axes of a type. */
+static bool reshape_loops(order *o, const vtac_type *type)
 {
     const order old = *o;
     loop rest = {1, 0};
@@ -66,7 +66,7 @@ static bool reshape(order *o, const vtac_type *type)
             }
             rest.size /= taken;
             left /= taken;
-            if (!push(o, taken, rest.stride * rest.size)) {
+            if (!push_loop(o, taken, rest.stride * rest.size)) {
                 return false;
             }
         }
@@ -75,7 +75,7 @@ static bool reshape(order *o, const vtac_type *type)
     return true;
 }
 
-static bool transpose(order *o, const vtac_node *node, uint32_t rank)
+static bool transpose_loops(order *o, const vtac_node *node, uint32_t rank)
 {
     const vtac_attr *perm = vtac_find_attr(node, "perm");
     const order old = *o;
@@ -90,7 +90,7 @@ static bool transpose(order *o, const vtac_node *node, uint32_t rank)
     return true;
 }
 
-/* Loops that go on where the one inside ends are one. */
+/* Joins loops that continue each other. */
 static void join_loops(order *o)
 {
     uint32_t count = 0;
@@ -108,37 +108,38 @@ static void join_loops(order *o)
 /* ---- chains */
 
 typedef struct transpose_chain {
-    vtac_value_id values[MAX_STEPS + 1]; /* from the last one up */
-    uint32_t count;                      /* steps */
+    vtac_value_id values[MAX_STEPS + 1]; /* the last value first */
+    uint32_t count;                      /* number of steps */
 } transpose_chain;
 
 static transpose_chain chain_of(const vtac_graph *graph, vtac_value_id value)
 {
     transpose_chain c = {.values = {value}};
-    const vtac_node *node = vtac_maker_of(graph, value);
+    const vtac_node *node = vtac_producer_of(graph, value);
     while (node != NULL && vtac_is_reshaping(node) && c.count < MAX_STEPS) {
         c.values[++c.count] = node->inputs[0];
-        node = vtac_maker_of(graph, node->inputs[0]);
+        node = vtac_producer_of(graph, node->inputs[0]);
     }
     return c;
 }
 
-/* How the end of a chain orders the elements of what is `steps` above; the Transposes between. */
+/* Finds the order of elements at the end of a chain, relative to the value `steps` above; counts Transposes.
+ */
 static bool order_of(const vtac_graph *graph, const transpose_chain *c, uint32_t steps, order *o,
                      uint32_t *turns)
 {
     const vtac_type *base = &graph->values[c->values[steps]].type;
     *turns = 0;
     *o = (order){.loops = {{vtac_type_elements(base), 1}}, .count = 1};
-    if (!reshape(o, base)) {
+    if (!reshape_loops(o, base)) {
         return false;
     }
     for (uint32_t i = steps; i-- > 0;) {
-        const vtac_node *node = vtac_maker_of(graph, c->values[i]);
+        const vtac_node *node = vtac_producer_of(graph, c->values[i]);
         const bool turn = node->op == VTAC_OP_TRANSPOSE;
         const vtac_type *type = &graph->values[c->values[i]].type;
         *turns += turn;
-        if (!(turn ? transpose(o, node, type->rank) : reshape(o, type))) {
+        if (!(turn ? transpose_loops(o, node, type->rank) : reshape_loops(o, type))) {
             return false;
         }
     }
@@ -146,12 +147,12 @@ static bool order_of(const vtac_graph *graph, const transpose_chain *c, uint32_t
     return true;
 }
 
-/* Elements in an order, by one Transpose. */
-static vta_status permute(const vtac_node_builder *b, const order *o, vtac_value_id *x)
+/* Permutes elements into an order, by one Transpose. */
+static vta_status permute_elements(const vtac_node_builder *b, const order *o, vtac_value_id *x)
 {
     int64_t dims[MAX_LOOPS];
     int64_t perm[MAX_LOOPS];
-    uint32_t inner[MAX_LOOPS] = {0}; /* how many loops have larger strides */
+    uint32_t inner[MAX_LOOPS] = {0}; /* loops with larger strides */
     for (uint32_t i = 0; i < o->count; i++) {
         for (uint32_t k = 0; k < o->count; k++) {
             inner[i] += o->loops[k].stride > o->loops[i].stride;
@@ -163,8 +164,8 @@ static vta_status permute(const vtac_node_builder *b, const order *o, vtac_value
     return vtac_b_transpose(b, perm, o->count, x);
 }
 
-/* The shortest way to a Transpose's output. */
-static vta_status shorten(const vtac_node_builder *b, vtac_value_id value)
+/* Shortens the chain that ends in a Transpose. */
+static vta_status shorten_chain(const vtac_node_builder *b, vtac_value_id value)
 {
     const vtac_type type = *vtac_b_type(b, value);
     const transpose_chain c = chain_of(b->graph, value);
@@ -174,7 +175,7 @@ static vta_status shorten(const vtac_node_builder *b, vtac_value_id value)
     if (vtac_is_output(b->graph, value) || vtac_type_elements(&type) < 2) {
         return VTA_OK;
     }
-    for (; steps > 0; steps--) { /* nothing at all, from as high as that can be */
+    for (; steps > 0; steps--) { /* the longest part of the chain that does nothing */
         if (order_of(b->graph, &c, steps, &o, &turns) && o.count == 1) {
             break;
         }
@@ -191,7 +192,7 @@ static vta_status shorten(const vtac_node_builder *b, vtac_value_id value)
         return VTA_OK;
     }
     vtac_value_id x = c.values[steps];
-    VTA_TRY(nothing ? VTA_OK : permute(b, &o, &x));
+    VTA_TRY(nothing ? VTA_OK : permute_elements(b, &o, &x));
     VTA_TRY(vtac_b_reshape(b, type.dim, type.rank, &x));
     vtac_replace_uses(b->graph, value, x);
     return VTA_OK;
@@ -199,7 +200,7 @@ static vta_status shorten(const vtac_node_builder *b, vtac_value_id value)
 
 /* ---- functions of one number behind a product */
 
-/* Whether what a node makes of an element depends on it alone. */
+/* True if each result of a node depends on a single element. */
 static bool is_function(const vtac_graph *graph, const vtac_node *node)
 {
     const vtac_layer_row *row = vtac_layer_row_of(node->op);
@@ -212,7 +213,7 @@ static bool is_function(const vtac_graph *graph, const vtac_node *node)
     case VTAC_OP_QLINEAR_SIGMOID:
     case VTAC_OP_RELU: break;
     case VTAC_OP_QLINEAR_CONCAT:
-        if (node->input_count == RESCALE_INPUTS) { /* of one part */
+        if (node->input_count == RESCALE_INPUTS) { /* a single part */
             break;
         }
         return false;
@@ -231,7 +232,7 @@ static bool is_function(const vtac_graph *graph, const vtac_node *node)
     return true;
 }
 
-/* A number, whatever its rank, as one of none. */
+/* Replaces operands of one number by scalars. */
 static vta_status flatten_numbers(const vtac_node_builder *b, vtac_value_id *inputs)
 {
     for (uint32_t i = 0; b->like.op != VTAC_OP_LOOK_UP && i < b->like.input_count; i++) {
@@ -243,8 +244,8 @@ static vta_status flatten_numbers(const vtac_node_builder *b, vtac_value_id *inp
     return VTA_OK;
 }
 
-/* The function goes where the product is, and the chain behind it. */
-static vta_status raise(const vtac_node_builder *b)
+/* Moves a function from behind a chain to the product in front of the chain. */
+static vta_status move_up(const vtac_node_builder *b)
 {
     enum { MAX_INPUTS = 8 };
     vtac_value_id inputs[MAX_INPUTS + 1];
@@ -252,12 +253,12 @@ static vta_status raise(const vtac_node_builder *b)
     const uint32_t data = (uint32_t)vtac_layer_row_of(b->like.op)->first;
     vtac_value_id above = b->like.inputs[data];
     vtac_node_id first = 0;
-    const vtac_node *node = vtac_maker_of(b->graph, above);
+    const vtac_node *node = vtac_producer_of(b->graph, above);
     while (node != NULL && vtac_is_host_step(b->graph, b->graph->values[above].node) &&
            vtac_use_count(b->graph, above) == 1) {
         first = b->graph->values[above].node;
         above = node->inputs[0];
-        node = vtac_maker_of(b->graph, above);
+        node = vtac_producer_of(b->graph, above);
     }
     if (first == 0 || node == NULL || node->op != VTAC_OP_VTA_PRODUCT ||
         vtac_use_count(b->graph, above) != 1 || b->like.input_count > MAX_INPUTS ||
@@ -283,16 +284,16 @@ static vta_status raise(const vtac_node_builder *b)
     return vtac_set_input(b->graph, first, 0, b->graph->nodes[id].outputs[0], b->diag);
 }
 
-/* A Reshape behind another needs only itself. */
+/* Lets a Reshape behind another Reshape skip the other. */
 static vta_status skip_reshape(vtac_graph *graph, vtac_node_id id, vta_diag *diag)
 {
     const vtac_tensor *dims = vtac_in_constant(graph, &graph->nodes[id], 1);
-    const vtac_node *above = vtac_maker_of(graph, graph->nodes[id].inputs[0]);
+    const vtac_node *above = vtac_producer_of(graph, graph->nodes[id].inputs[0]);
     if (above == NULL || above->op != VTAC_OP_RESHAPE || dims == NULL) {
         return VTA_OK;
     }
     for (int64_t i = 0; i < vtac_type_elements(&dims->type); i++) {
-        if (vtac_tensor_int(dims, i) == 0) { /* the size that stands there */
+        if (vtac_tensor_int(dims, i) == 0) { /* 0 copies a size of the input */
             return VTA_OK;
         }
     }
@@ -311,9 +312,9 @@ vta_status vtac_shorten_transposes(vtac_graph *graph, const vta_config *config, 
     for (uint32_t i = 0; i < count; i++) {
         const vtac_node_builder b = {graph, arena, config, graph->nodes[nodes[i]], diag};
         if (is_function(graph, &b.like)) {
-            VTA_TRY(raise(&b));
+            VTA_TRY(move_up(&b));
         } else if (b.like.op == VTAC_OP_TRANSPOSE) {
-            VTA_TRY(shorten(&b, b.like.outputs[0]));
+            VTA_TRY(shorten_chain(&b, b.like.outputs[0]));
         } else if (b.like.op == VTAC_OP_RESHAPE) {
             VTA_TRY(skip_reshape(graph, nodes[i], diag));
         }
