@@ -243,6 +243,12 @@ CHANNELS = {
     "offset_factor": lambda n, x: by_channel(n, "Mul", by_channel(n, "Add", x, -1, 1), 0.5, 3),
     "prelu_channels": lambda n, x: by_channel(n, "PRelu", x, 0.01, 0.6),
     "normalized_prelu": lambda n, x: by_channel(n, "PRelu", normalize(n, x), 0, 1.4),
+    "prelu_both_signs": lambda n, x: by_channel(n, "PRelu", x, -0.9, 0.9),
+    "prelu_falling": lambda n, x: by_channel(n, "PRelu", x, -1.3, -0.1),
+    "prelu_falling_1d": lambda n, x: by_channel(n, "PRelu", x, -1.3, 0.1, ones=1),
+    "prelu_spread": lambda n, x: n.add("PRelu", [x, n.add("Expand", [
+        n.constant(n.random.uniform(-0.9, 0.9, [12, 1, 1]).astype(F32)), n.add("Shape", [x])])]),
+    "normalized_prelu_both": lambda n, x: by_channel(n, "PRelu", normalize(n, x), -0.8, 1.2),
 }
 
 
@@ -320,7 +326,8 @@ OPERATORS.update({
     "transposed_lower": lambda n, x: transposed(n, x, [12, 5, 4, 4], strides=[3, 2], auto_pad="SAME_LOWER"),
     "transposed_shape": lambda n, x: transposed(n, x, [12, 5, 3, 3], strides=[2, 2], output_shape=[14, 12]),
 })
-OPERATORS.update({name: CHANNELS[name] for name in ("normalized_relu", "normalized_relu_1d", "normalized_prelu")})
+OPERATORS.update({name: CHANNELS[name] for name in ("normalized_relu", "normalized_relu_1d", "normalized_prelu", "prelu_both_signs", "prelu_falling", "prelu_falling_1d", "prelu_spread",
+                                                         "normalized_prelu_both")})
 
 
 def operator(name):
@@ -647,6 +654,30 @@ def check_kept(vtac):
         raise RuntimeError("a name that is none: status %d, '%s'" % (done.returncode, done.stderr))
 
 
+def check_slopes(vtac):
+    """A float network of sums with a slope for each channel behind: quantized, one region with the integers of the host."""
+    n = Net("slopes")
+    draw = lambda *shape: n.constant(n.random.normal(0, 0.3, shape).astype(F32))
+    x = n.add("Conv", [n.input([1, 3, 10, 9]), draw(16, 3, 3, 3)], pads=[1] * 4)
+    for spread in (False, True):
+        y = n.add("Add", [x, n.add("Conv", [x, draw(16, 16, 3, 3)], pads=[1] * 4)])
+        slopes = n.constant(n.random.uniform(-0.9, 0.9, [16, 1, 1]).astype(F32))
+        x = n.add("PRelu", [y, n.add("Expand", [slopes, n.add("Shape", [y])]) if spread else slopes])
+    with open("f.onnx", "wb") as file:
+        file.write(n.model(n.add("Conv", [x, draw(5, 16, 1, 1)])).SerializeToString())
+    call(vtac, "quantize", "f.onnx", "-o", "m.onnx")
+    call(vtac, "compile", "m.onnx", "--target", "llvm", "-o", "host.so")
+    report = json.loads(call(vtac, "compile", "m.onnx", "--target", "vta", "--config", "tiny", "--offload", "all", "--report", "--json", "-o", "vta.so"))
+    told = json.loads(call(vtac, "explain", "m.onnx", "--host-only", "--offload", "all", "--json"))
+    left = [x["op"] for x in told["nodes"] if x["where"] == "host" and x["op"] not in BORDER]
+    if report.get("regions") != 1 or left:
+        raise RuntimeError("%s regions, and on the host %s" % (report.get("regions"), left))
+    for seed in (1, 2):
+        want, got = answers(vtac, "host.so", seed), answers(vtac, "vta.so", seed, "--device", "fsim:tiny")
+        if any(not numpy.array_equal(got[k], want[k]) for k in want):
+            raise RuntimeError("other numbers than on the host")
+
+
 def cancelling(n, channels, difference, offset):
     """A sum of two convolutions that nearly cancel: 8 bits lose most of it. The offset gives them different scales."""
     x = n.input([1, 3, 8, 8])
@@ -747,7 +778,7 @@ def check_cut(vtac):
 
 def main():
     vtac = os.path.abspath(sys.argv[1])
-    groups = {"operators": list(OPERATORS) + list(CHANNELS), "quantizing": ["kept", "mixed", "refused", "cut", "f16", "bf16"] + list(ATTENTION)}
+    groups = {"operators": list(OPERATORS) + list(CHANNELS), "quantizing": ["kept", "mixed", "refused", "cut", "slopes", "f16", "bf16"] + list(ATTENTION)}
     names = groups.get(sys.argv[2], sys.argv[2:]) if len(sys.argv) == 3 else sys.argv[2:]
     failed = 0
     with tempfile.TemporaryDirectory() as folder:
@@ -757,7 +788,7 @@ def main():
         checks += [("channels " + f, check_channels, (f,)) for f in CHANNELS]
         checks += [("inputs", check_inputs, ())]
         checks += [("attention " + c, check_attention, (c,)) for c in ATTENTION]
-        checks += [("kept", check_kept, ()), ("mixed", check_mixed, ()), ("refused", check_refused, ()), ("cut", check_cut, ())]
+        checks += [("kept", check_kept, ()), ("mixed", check_mixed, ()), ("refused", check_refused, ()), ("cut", check_cut, ()), ("slopes", check_slopes, ())]
         checks += [("half f16", check_half, (TensorProto.FLOAT16,)), ("half bf16", check_half, (TensorProto.BFLOAT16,))]
         checks += [(c, check_network, (c,) + CASES[c]) for c in CASES]
         for name, check, words in checks:

@@ -4,6 +4,7 @@
  * Every rule is an equality to the bit.
  */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../ops/infer.h"
@@ -177,6 +178,72 @@ static vta_status explicit_pads(vtac_rewrite *r, vtac_node_id id, bool *changed)
     return VTA_OK;
 }
 
+/* True where a tensor has the same elements at all places of an axis. */
+static bool is_same_along(const vtac_tensor *t, uint32_t axis)
+{
+    size_t inner = vtac_dtype_bytes(t->type.dtype);
+    for (uint32_t a = axis + 1; a < t->type.rank; a++) {
+        inner *= (size_t)t->type.dim[a];
+    }
+    const size_t row = inner * (size_t)t->type.dim[axis];
+    const uint8_t *bytes = t->data;
+    for (size_t at = 0; at < t->bytes; at += row) {
+        if (memcmp(bytes + at, bytes + at + inner, row - inner) != 0) {
+            return false; /* each place equals the one behind it */
+        }
+    }
+    return true;
+}
+
+/* The first place of an axis alone, in the same memory. */
+static void keep_first_place(vtac_type *type, uint32_t axis, uint8_t *data)
+{
+    size_t inner = vtac_dtype_bytes(type->dtype);
+    size_t outer = 1;
+    for (uint32_t a = 0; a < type->rank; a++) {
+        inner *= a > axis ? (size_t)type->dim[a] : 1;
+        outer *= a < axis ? (size_t)type->dim[a] : 1;
+    }
+    for (size_t i = 0; i < outer; i++) {
+        memmove(data + i * inner, data + i * inner * (size_t)type->dim[axis], inner);
+    }
+    type->dim[axis] = 1;
+}
+
+/* PRelu(x, slopes spread over all pixels) -> PRelu(x, [c, 1, 1]); a slope of each channel is what others
+ * know. */
+static vta_status shrink_slopes(vtac_rewrite *r, vtac_node_id id, bool *changed)
+{
+    const vtac_node *node = &r->graph->nodes[id];
+    const vtac_value *slopes = &r->graph->values[node->inputs[1]];
+    if (slopes->constant == NULL || vtac_dtype_bits(slopes->type.dtype) < 8 || slopes->constant->bytes == 0) {
+        return VTA_OK;
+    }
+    vtac_tensor small = *slopes->constant;
+    uint8_t *data = malloc(small.bytes);
+    vtac_value_id value = 0;
+    vta_status status = data == NULL ? vta_no_memory(r->diag) : VTA_OK;
+    if (data != NULL) {
+        memcpy(data, small.data, small.bytes);
+        small.data = data;
+    }
+    for (uint32_t axis = 0; data != NULL && axis < small.type.rank; axis++) {
+        if (small.type.dim[axis] > 1 && is_same_along(&small, axis)) {
+            keep_first_place(&small.type, axis, data);
+            small.bytes = (size_t)vtac_type_elements(&small.type) * vtac_dtype_bytes(small.type.dtype);
+            *changed = true;
+        }
+    }
+    if (status == VTA_OK && *changed) {
+        status = vtac_new_constant(r, NULL, &small.type, data, &value);
+    }
+    free(data);
+    if (status == VTA_OK && *changed) {
+        status = vtac_set_input(r->graph, id, 1, value, r->diag);
+    }
+    return status;
+}
+
 static const vtac_rule rules[] = {
     {VTAC_OP_COUNT, skip_no_ops},
     {VTAC_OP_COUNT, order_operands},
@@ -187,6 +254,7 @@ static const vtac_rule rules[] = {
     {VTAC_OP_TRANSPOSE, merge_transposes},
     {VTAC_OP_CLIP, simplify_clip},
     {VTAC_OP_RELU, skip_second_relu},
+    {VTAC_OP_PRELU, shrink_slopes},
     {VTAC_OP_CONV, explicit_pads},
     {VTAC_OP_QLINEAR_CONV, explicit_pads},
     {VTAC_OP_MAX_POOL, explicit_pads},

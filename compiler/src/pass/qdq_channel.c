@@ -6,7 +6,8 @@
  *     Q(Relu(Add(Mul(D(q), a), b)))    -> Clip(QLinearConv(q, w, bias))          one weight for each channel
  *     Q(PRelu(D(q), slopes))           -> QLinearAdd(Clip(QLinearConv(q)), Clip(QLinearConv(q)))
  *
- * The second form takes what is above zero and what is below it apart; one of the two is zero everywhere.
+ * The second form takes what is above zero and what is below it apart; one of the two is zero everywhere. A
+ * channel with a negative slope is above zero on both sides: a third convolution has its left side.
  * Weights are found from the island's results (vtac_line_fit_of), and all 256 of each channel are compared.
  * Where one channel has no weight, the island stays.
  *
@@ -154,26 +155,76 @@ static vta_status put_one(const lines *l, int32_t low, int32_t high, vtac_value_
     return emit_clamp(l, low, high, out);
 }
 
-/* Splits values in those above zero and those below: sums of equal scales are exact. */
-static vta_status put_two(const lines *l, vtac_value_id y_zero, vtac_value_id *out)
+/* ---- a sum of parts, of which all but one are zero for any number: sums of equal scales are exact */
+
+typedef enum part { ABOVE, BELOW, AGAIN, PARTS } part;
+
+/* The place of the least result of a channel whose results fall and then rise, as a negative slope makes
+ * them; -1: they only rise or only fall. */
+static int vertex_of(const int32_t *results)
+{
+    int at = 0;
+    bool rises = false;
+    bool falls = false;
+    for (int i = 1; i < NUMBERS; i++) {
+        rises = rises || results[i] > results[i - 1];
+        falls = falls || results[i] < results[i - 1];
+        at = results[i] < results[at] ? i : at;
+    }
+    return rises && falls ? at : -1;
+}
+
+/* A channel's results above or below zero; of one with a vertex ABOVE has the right side, AGAIN the left one.
+ */
+static void fill_channel(const int32_t *results, part which, int32_t zero, int32_t *out)
+{
+    const int vertex = vertex_of(results);
+    for (int i = 0; i < NUMBERS; i++) {
+        const bool own =
+            vertex < 0 ? which == (results[i] > zero ? ABOVE : BELOW) : which == (i < vertex ? AGAIN : ABOVE);
+        out[i] = own ? results[i] : zero;
+    }
+}
+
+/* The convolution of one part, which is added to `sum` (0: there is none yet). False: a channel has no
+ * weight. */
+static vta_status add_part(const lines *l, part which, int32_t *room, vtac_value_id y_zero,
+                           vtac_value_id *sum, bool *good)
 {
     const int32_t zero = vtac_qzero(&l->y);
-    vtac_value_id above;
-    vtac_value_id below;
+    lines own = *l;
+    vtac_value_id one;
+    bool any = false;
+    for (int64_t i = 0; i < l->channels * NUMBERS; i++) {
+        if (i % NUMBERS == 0) {
+            fill_channel(l->results + i, which, zero, room + i);
+        }
+        any = any || room[i] != zero;
+    }
+    if (!any) {
+        return VTA_OK;
+    }
+    own.results = room;
+    VTA_TRY(put_one(&own, which == BELOW ? l->low : zero, which == BELOW ? zero : l->high, y_zero, &one));
+    *good = one != 0;
+    if (*sum == 0 || !*good) {
+        *sum = one;
+        return VTA_OK;
+    }
+    const vtac_value_id inputs[] = {*sum, l->y.scale, y_zero, one, l->y.scale, y_zero, l->y.scale, y_zero};
+    return vtac_new_simple(l->r, l->at, &l->like, VTAC_OP_QLINEAR_ADD, inputs, 8, sum);
+}
+
+static vta_status put_parts(const lines *l, vta_arena *arena, vtac_value_id y_zero, vtac_value_id *out)
+{
+    int32_t *room = vta_arena_array(arena, (size_t)l->channels * NUMBERS, sizeof *room);
+    bool good = room != NULL;
     *out = 0;
-    if (zero <= l->low || zero >= l->high) {
-        return VTA_OK;
+    for (part which = ABOVE; good && which < PARTS; which++) {
+        VTA_TRY(add_part(l, which, room, y_zero, out, &good));
     }
-    VTA_TRY(put_one(l, zero, l->high, y_zero, &above));
-    if (above == 0) {
-        return VTA_OK;
-    }
-    VTA_TRY(put_one(l, l->low, zero, y_zero, &below));
-    if (below == 0) {
-        return VTA_OK;
-    }
-    const vtac_value_id inputs[] = {above, l->y.scale, y_zero, below, l->y.scale, y_zero, l->y.scale, y_zero};
-    return vtac_new_simple(l->r, l->at, &l->like, VTAC_OP_QLINEAR_ADD, inputs, 8, out);
+    *out = good ? *out : 0;
+    return room == NULL ? vta_no_memory(l->r->diag) : VTA_OK;
 }
 
 static vta_status reshape_value(const lines *l, const int64_t *dims, uint32_t rank, vtac_value_id *x)
@@ -213,7 +264,7 @@ static vta_status transpose_back(const lines *l, vtac_value_id *x)
     return reshape_value(l, type.dim, type.rank, x);
 }
 
-static vta_status replace_lines(lines *l, bool *done)
+static vta_status replace_lines(lines *l, vta_arena *arena, bool *done)
 {
     const vtac_value_id old = l->like.outputs[0];
     vtac_value_id y_zero;
@@ -225,7 +276,7 @@ static vta_status replace_lines(lines *l, bool *done)
         VTA_TRY(put_one(l, l->low, l->high, y_zero, &new));
     }
     if (new == 0 && vtac_op_limits(VTAC_OP_QLINEAR_ADD) != NULL) {
-        VTA_TRY(put_two(l, y_zero, &new));
+        VTA_TRY(put_parts(l, arena, y_zero, &new));
     }
     VTA_TRY(transpose_back(l, &new));
     *done = new != 0 && vtac_can_replace(l->r->graph, old, new);
@@ -247,7 +298,7 @@ vta_status vtac_put_lines(vtac_rewrite *r, const vtac_island *island, int axis, 
     }
     vta_status status = VTA_OK;
     VTA_TRY_OUT(make_lines(&l, numbers, &arena));
-    VTA_TRY_OUT(replace_lines(&l, done));
+    VTA_TRY_OUT(replace_lines(&l, &arena, done));
 out:
     vta_arena_free(&arena);
     return status;

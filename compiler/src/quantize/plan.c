@@ -200,7 +200,8 @@ static bool is_worth_it(const vtac_graph *graph, const vtac_island *is)
     bool worth = false;
     for (uint32_t i = 0; i < is->count; i++) {
         const vtac_op op = graph->nodes[is->nodes[i]].op;
-        worth = worth || roles[op].role == QUANT_FLOAT || op == VTAC_OP_SIGMOID || op == VTAC_OP_LEAKY_RELU;
+        worth = worth || roles[op].role == QUANT_FLOAT || op == VTAC_OP_SIGMOID || op == VTAC_OP_LEAKY_RELU ||
+                op == VTAC_OP_PRELU;
     }
     return worth;
 }
