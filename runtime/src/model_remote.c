@@ -248,6 +248,9 @@ static uint32_t take_counts(vta_content *in, uint32_t first, uint32_t count)
     return in->bad ? 0 : here;
 }
 
+/* No step takes a year. */
+static const double longest_s = 366.0 * 86400.0;
+
 static vta_status fetch_steps(elsewhere *m, bool profiled, vta_diag *diag)
 {
     for (uint32_t first = 0; first < m->artifact.step_count;) {
@@ -258,6 +261,7 @@ static vta_status fetch_steps(elsewhere *m, bool profiled, vta_diag *diag)
         const uint32_t here = take_counts(&reply, first, m->artifact.step_count);
         for (uint32_t i = first; i < first + here; i++) {
             const double seconds = vta_get_f64(&reply);
+            reply.bad = reply.bad || !(seconds >= 0.0 && seconds <= longest_s); /* nor is a NaN a time */
             m->steps[i].seconds = profiled ? seconds : m->steps[i].seconds;
             m->steps[i].cycles = vta_get_u64(&reply);
         }

@@ -51,7 +51,7 @@ def greedy(workspace, rows):
     request()
 
 
-def parcel(words):
+def parcel(words, seconds=0.5):
     """An agent whose model gives one parcel of these words, 64 bits each; its one step has a name that is none."""
     reply(hello(1)[9:])
     reply(struct.pack("<I", 1))
@@ -60,11 +60,14 @@ def parcel(words):
           + text("\x1b]0;title\x07step\x85") + text("op\x1b[31m\u202e") + struct.pack("<IIQQI", 0, 0, 0, 0, 0))
     reply(b"")
     reply(struct.pack("<I", 8 * len(words)) + b"".join(struct.pack("<Q", word) for word in words))
-    reply(struct.pack("<IIdQ", 1, 1, 0.5, 0))
+    reply(struct.pack("<IIdQ", 1, 1, seconds, 0))
     request()
 
 
 mode = sys.argv[1]
+if mode == "seconds":
+    parcel([111], float(sys.argv[2]))
+    sys.exit(0)
 if mode == "parcel":
     parcel([int(word, 0) for word in sys.argv[2:]])
     sys.exit(0)

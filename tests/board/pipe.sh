@@ -53,6 +53,11 @@ fake short "the reply to HELLO makes no sense"
 fake status "a reply makes no sense"
 fake half "the other side has closed the connection in the middle of a frame"
 fake mute "nothing has come for" 2
+# Times that are none would make JSON that nobody can read.
+for seconds in nan inf -1 1e300; do
+    vtac run "$model" --device "pipe:python3 '$here/fake.py' seconds $seconds?patience=50" --steps --json
+    refused 1 "the reply to STEPS makes no sense"
+done
 # A thousand lines of progress at once: one a second is shown, without the sequence that would clear the screen.
 vtac exec "$source/isa/programs/tiny.vasm" --device "pipe:python3 '$here/fake.py' flood?patience=50"
 exits 1

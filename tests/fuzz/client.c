@@ -4,6 +4,7 @@
  * what the client wants: a device, a model, which is printed and saved as well, the doctor. Whatever comes,
  * it ends, with success or with one line, and no character reaches the terminal that it would obey.
  */
+#include <cjson/cJSON.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -126,6 +127,18 @@ static void check_answer(const vta_str *answer)
     }
 }
 
+/* The members of an object of JSON are what a parser takes. */
+static void check_json(const vta_str *members)
+{
+    vta_str object = {0};
+    vta_str_printf(&object, "{%s}", members->text != NULL ? members->text : "");
+    FUZZ_REQUIRE(!object.failed);
+    cJSON *root = cJSON_Parse(object.text);
+    FUZZ_REQUIRE(cJSON_IsObject(root));
+    cJSON_Delete(root);
+    vta_str_free(&object);
+}
+
 /* As `vtac run --top 3 --layers --output-dir FOLDER` does. */
 static void print_and_save(vta_model *model, bool json)
 {
@@ -137,6 +150,9 @@ static void print_and_save(vta_model *model, bool json)
     cli_print_outputs(&how, model);
     (json ? cli_layers_json : cli_layers_text)(model);
     check_answer(&ground.answer);
+    if (json) {
+        check_json(&ground.answer);
+    }
     cli_stand_on(NULL);
     vta_str_free(&ground.answer);
     vta_str_free(&ground.line);

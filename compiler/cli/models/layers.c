@@ -90,12 +90,15 @@ void cli_layers_json(const vta_model *model)
         cli_put(i > 0 ? ",\n " : "");
         cli_print("{\"name\": ");
         cli_json_string(l->name);
-        cli_print(", \"op\": \"%s\", \"step\": %u, \"node\": %u, \"macs\": %llu, \"predicted\": %llu, "
-                  "\"cycles\": %llu, \"bytes_read\": %llu, \"bytes_written\": %llu, \"bound\": \"%s\", "
-                  "\"joined\": %s, \"split\": {",
-                  l->op, l->step, l->node, (unsigned long long)l->macs, (unsigned long long)l->predicted,
+        cli_print(", \"op\": ");
+        cli_json_string(l->op);
+        cli_print(", \"step\": %u, \"node\": %u, \"macs\": %llu, \"predicted\": %llu, \"cycles\": %llu, "
+                  "\"bytes_read\": %llu, \"bytes_written\": %llu, \"bound\": ",
+                  l->step, l->node, (unsigned long long)l->macs, (unsigned long long)l->predicted,
                   (unsigned long long)l->cycles, (unsigned long long)l->bytes_read,
-                  (unsigned long long)l->bytes_written, l->bound, l->joined ? "true" : "false");
+                  (unsigned long long)l->bytes_written);
+        cli_json_string(l->bound);
+        cli_print(", \"joined\": %s, \"split\": {", l->joined ? "true" : "false");
         for (int c = 0; c < VTA_CYCLE_CLASSES; c++) {
             cli_print("%s\"%s\": %llu", c > 0 ? ", " : "", class_names[c], (unsigned long long)l->split[c]);
         }

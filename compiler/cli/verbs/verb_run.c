@@ -138,8 +138,9 @@ static void print_steps(const vta_model *model, bool json)
     for (uint32_t i = 0; i < count; i++) {
         cli_print("%s{\"name\": ", i > 0 ? ", " : "");
         cli_json_string(steps[i].name);
-        cli_print(", \"op\": \"%s\", \"us\": %.1f, \"gflops\": %.2f}", steps[i].op, 1e6 * steps[i].seconds,
-                  rate_of(&steps[i]));
+        cli_print(", \"op\": ");
+        cli_json_string(steps[i].op);
+        cli_print(", \"us\": %.1f, \"gflops\": %.2f}", 1e6 * steps[i].seconds, rate_of(&steps[i]));
     }
     cli_print("]");
 }
