@@ -97,6 +97,9 @@ def main(vtac, vta_run):
     statuses = {' '.join(words): run(vtac, *words)[0] for words in must}
     good = sum(status == 0 for status in statuses.values())
     assert good >= len(must) - 3, statuses  # most do print
+    for so in 'q.so', 'f.so':
+        done = run(vta_run, so, '--device', 'fsim:tiny', '--profile')
+        assert done[0] == 0 and 'ms' in done[1], done
     out = run(vtac, 'run', 'f.so')[1]
     assert "output 'y?2J?'" in out, out
     named = json.loads(run(vtac, 'run', 'f.so', '--json')[1])
