@@ -61,6 +61,17 @@ vta_status vta_flow_same_size(vta_call *call)
                : vta_call_refuse(call, "%s: %lld and %lld", text, (long long)first, (long long)second);
 }
 
+/* Ends a run that comes here. */
+vta_status vta_flow_refuse(vta_call *call)
+{
+    const int64_t length = vta_call_word(call, 0);
+    char text[256] = "";
+    for (int64_t i = 0; i < length && i + 1 < (int64_t)sizeof text; i++) {
+        text[i] = (char)vta_call_word(call, 1 + i);
+    }
+    return vta_call_refuse(call, "%s", text);
+}
+
 vta_status vta_flow_size(vta_call *call)
 {
     VTA_TRY(vta_call_needs(call, 1));

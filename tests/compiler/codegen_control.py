@@ -126,13 +126,47 @@ def bound_shapes(vtac, folder):
     return wrong
 
 
+def unfit_branch(vtac, folder):
+    """A branch that does not fit the sizes is no fault of a run that takes the other one; a run that takes it is refused."""
+    random, wrong = numpy.random.default_rng(5), 0
+    for unfit in ((False, True), (True, False), (True, True)):
+        branches = [helper.make_graph([NODE("Neg", ["a"], ["n"]), NODE("Add", ["n", "a"], ["s"]), NODE("Sub", ["s", "a"], ["t"])] +
+                                      [NODE("MatMul", ["t", "w"], ["out"]) if bad else NODE(op, ["t"], ["out"])],
+                                      op, [], [typed("out", TensorProto.FLOAT, None)]) for op, bad in zip(("Relu", "Abs"), unfit)]
+        nodes = [NODE("Mul", ["x", "x"], ["a"]), NODE("If", ["flag"], ["b"], then_branch=branches[0], else_branch=branches[1]),
+                 NODE("Sub", ["b", "x"], ["y"])]
+        graph = helper.make_graph(nodes, "unfit", [typed("x", TensorProto.FLOAT, ["N", 3]), typed("flag", TensorProto.BOOL, [])],
+                                  [typed("y", TensorProto.FLOAT, None)], [numpy_helper.from_array(numpy.ones((5, 4), F32), "w")])
+        write_model(folder, helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8))
+        call = lambda *words: subprocess.run([vtac, *words], cwd=folder, capture_output=True, text=True, check=False)
+        made = call("compile", "model.onnx", "--shape", "x=4x3", "-o", "m.so")
+        if made.returncode != all(unfit) or "MatMul" not in made.stderr:
+            print("branches that do not fit: %s: %d %s" % (unfit, made.returncode, made.stderr))
+            wrong = 1
+        for flag in (True, False):
+            for _ in range(0 if all(unfit) else 2):
+                x = random.standard_normal((4, 3)).astype(F32)
+                numpy.save(os.path.join(folder, "x.npy"), x)
+                numpy.save(os.path.join(folder, "flag.npy"), numpy.array(flag))
+                run = call("run", "m.so", "--input", "x=x.npy", "--input", "flag=flag.npy", "--output-dir", "out")
+                refused = "the %s_branch does not fit the sizes" % ("then" if flag else "else") in run.stderr and run.returncode == 1
+                t = -x * x
+                wanted = (numpy.maximum(t, 0) if flag else numpy.abs(t)) - x
+                fits = not unfit[not flag]
+                if refused == fits or fits and (run.returncode != 0 or (numpy.load(os.path.join(folder, "out", "y.npy")) != wanted).any()):
+                    print("a branch, %s, of %s: %d %s" % (flag, unfit, run.returncode, run.stderr))
+                    wrong = 1
+    return wrong
+
+
 def main():
     suite = Suite()
     function_case(suite)
     if_case(suite)
     loop_case(suite)
     failed = suite.run(sys.argv[1], "--rtol", "1e-6", "--atol", "1e-6")
-    return failed or bound_shapes(sys.argv[1], os.path.join(suite.folder.name, "open"))
+    failed = failed or bound_shapes(sys.argv[1], os.path.join(suite.folder.name, "open"))
+    return failed or unfit_branch(sys.argv[1], os.path.join(suite.folder.name, "unfit"))
 
 
 sys.exit(main())

@@ -4,8 +4,11 @@
  */
 #include "flow.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "vta/fail.h"
 
 vta_status vtac_flow_new_block(vtac_flow_builder *b, uint32_t *out, vta_diag *diag)
 {
@@ -72,51 +75,6 @@ static vta_status add_body(vtac_flow_builder *b, const vtac_import_place *at, co
     return VTA_OK;
 }
 
-vta_status vtac_flow_give_if(vtac_flow_work *w, const vtac_flow_node *item, vta_diag *diag)
-{
-    static const char *const names[] = {"then_branch", "else_branch"};
-    vtac_flow_builder *b = w->b;
-    vtac_flow_draft d = VTAC_FLOW_DRAFT;
-    uint32_t values[2][VTAC_FLOW_ENDS];
-    vta_status status = item->node->n_input == 1 && item->node->n_output <= VTAC_FLOW_ENDS
-                            ? vtac_flow_input_slots(b, item, &d.inputs, diag)
-                            : vta_fail(diag, VTA_INVALID,
-                                       "it takes one condition and gives at most %d outputs", VTAC_FLOW_ENDS);
-    for (int i = 0; status == VTA_OK && i < 2; i++) {
-        const Onnx__AttributeProto *branch = vtac_proto_attr(item->node, names[i]);
-        vtac_import_place at = item->at;
-        uint32_t number;
-        at.scope = vtac_flow_scope(b, item->at.scope);
-        if (at.scope == NULL) {
-            status = vtac_flow_no_memory(diag);
-        } else if (branch == NULL || branch->g == NULL || branch->g->n_output != item->node->n_output) {
-            status = vta_fail(diag, VTA_INVALID, "its branch is missing or does not give %zu outputs",
-                              item->node->n_output);
-        }
-        status = status == VTA_OK ? add_body(b, &at, branch->g, NULL, &number, values[i], diag) : status;
-        status = status == VTA_OK ? vtac_flow_put_word(&d.words, number, diag) : status;
-    }
-    for (size_t i = 0; status == VTA_OK && i < item->node->n_output; i++) {
-        vtac_flow_value a = *vtac_flow_at(b, values[0][i]);
-        vtac_flow_value c = *vtac_flow_at(b, values[1][i]);
-        if (a.kind == VTA_FLOW_NOTHING || c.kind == VTA_FLOW_NOTHING) {
-            a = a.kind == VTA_FLOW_NOTHING ? c : a;
-            a.known = false;
-        } else if (a.kind != c.kind || (a.dtype != c.dtype)) {
-            status = vta_fail(diag, VTA_INVALID,
-                              "output %zu is of one type in one branch, of another in the other", i);
-            break;
-        }
-        const bool known = a.known && c.known && vtac_type_equal(&a.type, &c.type);
-        status = vtac_flow_add_output(b, item, i, a.kind, a.dtype, known ? &a.type : NULL, &d.outputs, diag);
-    }
-    status = status == VTA_OK ? vtac_flow_give(b, w->block, VTA_FLOW_IF, vtac_proto_text(item->node->name),
-                                               &d.inputs, &d.outputs, &d.words, diag)
-                              : status;
-    vtac_flow_free_draft(&d);
-    return status;
-}
-
 /* Sizes of the lists before a body, so that its entries can be dropped again. */
 typedef struct mark {
     size_t segments, blocks;
@@ -153,6 +111,109 @@ static void forget_since(vtac_flow_builder *b, const mark *m)
     }
     b->flow->segments.count = m->segments;
     b->flow->blocks.count = m->blocks;
+}
+
+/* A block that refuses a run which comes to it, and gives nothing. */
+static vta_status add_refusal(vtac_flow_builder *b, const char *text, size_t outputs, uint32_t *number,
+                              uint32_t *values, vta_diag *diag)
+{
+    vtac_flow_draft d = VTAC_FLOW_DRAFT;
+    const uint32_t *slots = NULL;
+    vta_status status = VTA_OK;
+    VTA_TRY_OUT(vtac_flow_new_block(b, number, diag));
+    VTA_TRY_OUT(vtac_flow_put_word(&d.words, (int64_t)strlen(text), diag));
+    for (size_t i = 0; text[i] != '\0'; i++) {
+        VTA_TRY_OUT(vtac_flow_put_word(&d.words, text[i], diag));
+    }
+    VTA_TRY_OUT(vtac_flow_give(b, *number, VTA_FLOW_REFUSE, "", &d.inputs, &d.outputs, &d.words, diag));
+    for (size_t i = 0; i < outputs; i++) {
+        VTA_TRY_OUT(vtac_flow_add_slot(b, VTA_FLOW_NOTHING, VTAC_NO_DTYPE, NULL, &values[i], diag));
+    }
+    VTA_TRY_OUT(keep_slots(b, values, outputs, &slots, diag));
+    vtac_flow_block *block = vta_vec_at(&b->flow->blocks, *number);
+    block->output_count = (uint32_t)outputs;
+    block->outputs = slots;
+out:
+    vtac_flow_free_draft(&d);
+    return status;
+}
+
+/* A branch of an If. `refused`, unless NULL: a branch that does not fit the sizes of its inputs becomes one
+ * that refuses the run, with a note. */
+static vta_status add_branch(vtac_flow_builder *b, const vtac_flow_node *item, const char *name,
+                             uint32_t *number, uint32_t *values, bool *refused, vta_diag *diag)
+{
+    const Onnx__AttributeProto *branch = vtac_proto_attr(item->node, name);
+    const mark before = remember_place(b);
+    const uint32_t depth = b->depth;
+    vtac_import_place at = item->at;
+    vta_diag own = {0};
+    char text[240];
+    if (branch == NULL || branch->g == NULL || branch->g->n_output != item->node->n_output) {
+        return vta_fail(diag, VTA_INVALID, "its branch is missing or does not give %zu outputs",
+                        item->node->n_output);
+    }
+    at.scope = vtac_flow_scope(b, item->at.scope);
+    if (at.scope == NULL) {
+        return vtac_flow_no_memory(diag);
+    }
+    const vta_status status =
+        add_body(b, &at, branch->g, NULL, number, values, refused == NULL ? diag : &own);
+    if (status != VTA_INVALID || refused == NULL) {
+        return status == VTA_OK || refused == NULL ? status : vta_fail(diag, status, "%s", own.text);
+    }
+    forget_since(b, &before);
+    b->segment = 0; /* one that was open when the branch failed is gone */
+    b->seg_inputs.count = 0;
+    b->seg_slots.count = 0;
+    b->depth = depth;
+    *refused = true;
+    (void)snprintf(text, sizeof text, "the %s does not fit the sizes that it was compiled for: %.150s", name,
+                   own.text);
+    if (b->im->options != NULL && b->im->options->note != NULL) {
+        char note[400];
+        (void)snprintf(note, sizeof note, "If '%.100s': %s; a run that takes it is refused",
+                       vtac_proto_text(item->node->name), text);
+        b->im->options->note(b->im->options->context, note);
+    }
+    return add_refusal(b, text, item->node->n_output, number, values, diag);
+}
+
+vta_status vtac_flow_give_if(vtac_flow_work *w, const vtac_flow_node *item, vta_diag *diag)
+{
+    static const char *const names[] = {"then_branch", "else_branch"};
+    vtac_flow_builder *b = w->b;
+    vtac_flow_draft d = VTAC_FLOW_DRAFT;
+    uint32_t values[2][VTAC_FLOW_ENDS];
+    vta_status status = item->node->n_input == 1 && item->node->n_output <= VTAC_FLOW_ENDS
+                            ? vtac_flow_input_slots(b, item, &d.inputs, diag)
+                            : vta_fail(diag, VTA_INVALID,
+                                       "it takes one condition and gives at most %d outputs", VTAC_FLOW_ENDS);
+    bool refused = false;
+    for (int i = 0; status == VTA_OK && i < 2; i++) {
+        uint32_t number;
+        status = add_branch(b, item, names[i], &number, values[i], refused ? NULL : &refused, diag);
+        status = status == VTA_OK ? vtac_flow_put_word(&d.words, number, diag) : status;
+    }
+    for (size_t i = 0; status == VTA_OK && i < item->node->n_output; i++) {
+        vtac_flow_value a = *vtac_flow_at(b, values[0][i]);
+        vtac_flow_value c = *vtac_flow_at(b, values[1][i]);
+        if (a.kind == VTA_FLOW_NOTHING || c.kind == VTA_FLOW_NOTHING) {
+            a = a.kind == VTA_FLOW_NOTHING ? c : a;
+            a.known = a.known && refused;
+        } else if (a.kind != c.kind || (a.dtype != c.dtype)) {
+            status = vta_fail(diag, VTA_INVALID,
+                              "output %zu is of one type in one branch, of another in the other", i);
+            break;
+        }
+        const bool known = a.known && (refused || (c.known && vtac_type_equal(&a.type, &c.type)));
+        status = vtac_flow_add_output(b, item, i, a.kind, a.dtype, known ? &a.type : NULL, &d.outputs, diag);
+    }
+    status = status == VTA_OK ? vtac_flow_give(b, w->block, VTA_FLOW_IF, vtac_proto_text(item->node->name),
+                                               &d.inputs, &d.outputs, &d.words, diag)
+                              : status;
+    vtac_flow_free_draft(&d);
+    return status;
 }
 
 /* The body of a Loop or a Scan: `states` of its parameters from `first` on come back as outputs from `back`
