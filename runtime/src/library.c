@@ -115,7 +115,10 @@ vta_status vta_library_open(const char *path, vta_library *out, vta_diag *diag)
     if (strchr(path, '/') == NULL && snprintf(local, sizeof local, "./%s", path) < (int)sizeof local) {
         path = local; /* dlopen would search the system's folders */
     }
-    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    int file;
+    do {
+        file = open(path, O_RDONLY | O_CLOEXEC);
+    } while (file < 0 && errno == EINTR);
     if (file < 0) {
         return cannot(errno, diag);
     }

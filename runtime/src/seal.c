@@ -5,10 +5,12 @@
  */
 #include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "seal.h"
 #include "vta/artifact.h"
@@ -35,19 +37,50 @@ uint64_t vta_artifact_hash(const void *data, size_t size)
     return hash_on(VTA_HASH_START, data, size);
 }
 
-/* Part by part: a model is as large as its weights, which whoever compiles has in memory already. */
-vta_status vta_artifact_seal_file(const char *path, vta_diag *diag)
+/* Reads `size` bytes or what is left of the file; -1: errno says why not. */
+static ssize_t read_part(int file, uint8_t *bytes, size_t size)
+{
+    size_t count = 0;
+    ssize_t got = 1;
+    while (count < size && got != 0) {
+        got = read(file, bytes + count, size - count);
+        if (got < 0 && errno != EINTR) {
+            return -1;
+        }
+        count += got > 0 ? (size_t)got : 0;
+    }
+    return (ssize_t)count;
+}
+
+/* Hashes the file part by part, since whoever compiles has its weights in memory already, and appends the
+ * seal. */
+static bool seal_open_file(int file)
 {
     enum { PART = 4096 };
     uint8_t bytes[PART];
     vta_artifact_seal seal = {VTA_ARTIFACT_SEAL_MAGIC, VTA_HASH_START};
-    FILE *file = fopen(path, "a+be");
-    for (size_t count = PART; file != NULL && count == PART;) {
-        count = fread(bytes, 1, PART, file);
-        seal.hash = hash_on(seal.hash, bytes, count);
+    ssize_t count = PART;
+    while (count == PART) {
+        count = read_part(file, bytes, PART);
+        seal.hash = hash_on(seal.hash, bytes, count > 0 ? (size_t)count : 0);
     }
-    bool ok = file != NULL && ferror(file) == 0 && fwrite(&seal, sizeof seal, 1, file) == 1;
-    ok = (file == NULL || fclose(file) == 0) && ok;
+    size_t done = count < 0 ? sizeof seal : 0;
+    while (done < sizeof seal && count >= 0) {
+        const ssize_t wrote = write(file, (const uint8_t *)&seal + done, sizeof seal - done);
+        count = wrote < 0 && errno != EINTR ? -1 : 0;
+        done += wrote > 0 ? (size_t)wrote : 0;
+    }
+    return count >= 0;
+}
+
+vta_status vta_artifact_seal_file(const char *path, vta_diag *diag)
+{
+    int file;
+    do {
+        file = open(path, O_RDWR | O_APPEND | O_CLOEXEC);
+    } while (file < 0 && errno == EINTR);
+    bool ok = file >= 0 && seal_open_file(file);
+    ok = (file < 0 || close(file) == 0 || errno == EINTR) && ok;
     return ok ? VTA_OK : vta_fail(diag, VTA_IO, "cannot write '%s': %s", path, strerror(errno));
 }
 

@@ -4,6 +4,7 @@
  */
 #include "ground.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,14 +26,61 @@ void cli_stand_on(cli_ground *ground)
     here = ground;
 }
 
+/* The program's output that has not been written yet. A stream of the C library drops its bytes where a
+ * signal interrupts the write; here the write is made again. */
+typedef struct output {
+    vta_str text;
+    long process; /* a fork of it leaves the text to its parent */
+    int error;    /* errno of the first failure, 0: none */
+    bool at_exit; /* the rest is written at the end of the program */
+} output;
+static output out;
+enum { OUTPUT_ROOM = 1 << 16 };
+
+/* Writes all bytes; returns 0 or errno. */
+static int write_all(int file, const char *bytes, size_t size)
+{
+    size_t done = 0;
+    int error = 0;
+    while (done < size && error == 0) {
+        const ssize_t wrote = write(file, bytes + done, size - done);
+        error = wrote < 0 && errno != EINTR ? errno : 0;
+        done += wrote > 0 ? (size_t)wrote : 0;
+    }
+    return error;
+}
+
+static void flush_output(void)
+{
+    if (out.text.size > 0 && out.process == (long)getpid()) {
+        const int error = write_all(STDOUT_FILENO, out.text.text, out.text.size);
+        out.error = out.error == 0 ? error : out.error;
+    }
+    out.text.size = 0;
+}
+
 /* To the answer of a guest, or to standard output. */
 static void write_out(const char *bytes, size_t size)
 {
     if (cli_here()->guest) {
         vta_str_append(&cli_here()->answer, bytes, size);
-    } else {
-        (void)fwrite(bytes, 1, size, stdout);
+        return;
     }
+    out.at_exit = out.at_exit || atexit(flush_output) == 0;
+    if (out.process != (long)getpid()) {
+        out.text.size = 0;
+        out.process = (long)getpid();
+    }
+    vta_str_append(&out.text, bytes, size);
+    if (out.text.size > OUTPUT_ROOM || (memchr(bytes, '\n', size) != NULL && isatty(STDOUT_FILENO))) {
+        flush_output();
+    }
+}
+
+int cli_output_error(void)
+{
+    flush_output();
+    return out.text.failed ? ENOMEM : out.error;
 }
 
 /* Writes what has been formatted; without memory for it the answer is not whole, which cli_done tells. */
@@ -70,7 +118,7 @@ void cli_put_made(const char *text, size_t size)
 void cli_flush(void)
 {
     if (!cli_here()->guest) {
-        (void)fflush(stdout);
+        flush_output();
     }
 }
 
@@ -104,7 +152,7 @@ void cli_say(const char *fmt, ...)
         vta_str_append(&g->line, text.text, text.size);
         report_lines(g);
     } else if (text.size > 0) {
-        (void)fwrite(text.text, 1, text.size, stderr);
+        (void)write_all(STDERR_FILENO, text.text, text.size);
     }
     vta_str_free(&text);
 }

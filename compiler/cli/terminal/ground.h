@@ -45,6 +45,8 @@ void cli_put(const char *text);
 /* Writes a piece of a text that cli_format made. */
 void cli_put_made(const char *text, size_t size);
 void cli_flush(void);
+/* Writes all output of the program; errno of the first write that failed, 0: none. */
+int cli_output_error(void);
 /* Prints remarks on standard error, in whole lines; %s as above. */
 __attribute__((format(printf, 1, 2))) void cli_say(const char *fmt, ...);
 

@@ -68,11 +68,11 @@ int cli_done(const cli_args *args)
         cli_say("vtac: cannot write to standard output: out of memory\n");
         return CLI_FAILED;
     }
-    if (fflush(stdout) != 0 || ferror(stdout)) {
-        cli_say("vtac: cannot write to standard output: %s\n", strerror(errno));
-        return CLI_FAILED;
+    const int error = cli_output_error();
+    if (error != 0) {
+        cli_say("vtac: cannot write to standard output: %s\n", strerror(error));
     }
-    return CLI_OK;
+    return error != 0 ? CLI_FAILED : CLI_OK;
 }
 
 bool cli_fancy(int fd)

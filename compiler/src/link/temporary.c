@@ -32,7 +32,12 @@ vta_status vtac_temporary_file(const char *kind, char path[VTAC_TEMPORARY_PATH],
 {
     const char *folder;
     VTA_TRY(name_it(kind, path, &folder, diag));
-    const int file = mkstemp(path);
+    const size_t end = strlen(path);
+    int file;
+    do { /* a failure may have taken the X's */
+        memcpy(path + end - 6, "XXXXXX", 6);
+        file = mkstemp(path);
+    } while (file < 0 && errno == EINTR);
     if (file < 0) {
         return fail_refused("file", folder, diag);
     }
