@@ -168,10 +168,10 @@ static vta_status write_units(build_job *job)
     vta_str_put(&fast, job->systemc ? "#include \"platform.cc\"\n" : "#include \"tsim.cc\"\n");
     vta_status status = count > 0 && !fast.failed && !slow.failed ? VTA_OK : VTA_IO;
     if (status == VTA_OK && vta_build_path(path, "%s/model_fast.cc", job->work)) {
-        status = vta_file_write(path, fast.text, fast.size, job->diag);
+        status = vta_file_write_scratch(path, fast.text, fast.size, job->diag);
     }
     if (status == VTA_OK && vta_build_path(path, "%s/model_slow.cc", job->work)) {
-        status = vta_file_write(path, slow.text != NULL ? slow.text : "", slow.size, job->diag);
+        status = vta_file_write_scratch(path, slow.text != NULL ? slow.text : "", slow.size, job->diag);
     }
     vta_str_free(&fast);
     vta_str_free(&slow);

@@ -268,7 +268,7 @@ vta_status vta_build_publish(build_job *job)
         status = vta_fail(job->diag, VTA_IO, "the tools left no simulator in '%s'; their log is '%s'",
                           job->work, job->log);
     } else {
-        status = vta_file_write(path, text.text, text.size, job->diag);
+        status = vta_file_write_scratch(path, text.text, text.size, job->diag);
     }
     vta_str_free(&text);
     VTA_TRY(status);

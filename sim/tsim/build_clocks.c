@@ -207,7 +207,7 @@ vta_status vta_build_write_clocks(build_job *job)
     }
     if (status == VTA_OK) {
         status = vta_build_path(path, "%s/clocks.h", job->work) && !text.failed
-                     ? vta_file_write(path, text.text, text.size, job->diag)
+                     ? vta_file_write_scratch(path, text.text, text.size, job->diag)
                      : vta_no_memory(job->diag);
     }
     vta_str_free(&text);

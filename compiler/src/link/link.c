@@ -143,14 +143,14 @@ static vta_status link_model(const vtac_artifact_image *image, const link_files 
 {
     const char *libc;
     const char *libm;
-    VTA_TRY(vta_file_write(f->model, image->object, image->object_bytes, diag));
+    VTA_TRY(vta_file_write_scratch(f->model, image->object, image->object_bytes, diag));
     VTA_TRY(write_names(image, image->libc, "libc.so.6", f->libc, &libc, diag));
     VTA_TRY(write_names(image, image->libm, "libm.so.6", f->libm, &libm, diag));
     const char *arguments[MAX_ARGUMENTS] = {"ld.lld", "-shared", "--build-id=none", "-znoexecstack", "-zdefs",
                                             "-o",     f->shared, f->model,          "--as-needed",   libc,
                                             libm};
     if (image->helpers != NULL) {
-        VTA_TRY(vta_file_write(f->helpers, image->helpers, image->helpers_bytes, diag));
+        VTA_TRY(vta_file_write_scratch(f->helpers, image->helpers, image->helpers_bytes, diag));
         arguments[11] = "--start-lib"; /* only if they are called */
         arguments[12] = f->helpers;
         arguments[13] = "--end-lib";
@@ -167,8 +167,8 @@ static vta_status link_module(const vtac_artifact_image *image, const link_files
                         "this vtac was built without clang, which makes the runtime for WebAssembly; install "
                         "clang and lld, and build it again");
     }
-    VTA_TRY(vta_file_write(f->model, image->object, image->object_bytes, diag));
-    VTA_TRY(vta_file_write(f->helpers, vta_wasm_runtime, vta_wasm_runtime_bytes, diag));
+    VTA_TRY(vta_file_write_scratch(f->model, image->object, image->object_bytes, diag));
+    VTA_TRY(vta_file_write_scratch(f->helpers, vta_wasm_runtime, vta_wasm_runtime_bytes, diag));
     const char *const arguments[] = {"wasm-ld",  "--no-entry", "--stack-first", "-zstack-size=1048576",
                                      "-s",       "-o",         f->shared,       f->model,
                                      f->helpers, NULL};

@@ -125,7 +125,7 @@ static vta_status write_result(const vtac_work *w, uint32_t number, uint64_t has
                    result->header.processor, hash);
     vta_str_append(&text, result->text, result->header.size);
     const vta_status status = text.failed ? vta_fail(diag, VTA_NOMEM, "no memory for a result")
-                                          : vta_file_write(path, text.text, text.size, diag);
+                                          : vta_file_write_scratch(path, text.text, text.size, diag);
     vta_str_free(&text);
     return status;
 }
@@ -277,7 +277,7 @@ static vta_status check_key(const vtac_work *w, vta_diag *diag)
     const char *key = w->options.key != NULL ? w->options.key : "";
     path_in(w, path, "key");
     if (access(path, F_OK) != 0) {
-        return vta_file_write(path, key, strlen(key), diag);
+        return vta_file_write_scratch(path, key, strlen(key), diag);
     }
     VTA_TRY(vta_file_read(path, MAX_TEXT, &bytes, &size, diag));
     const bool same = size == strlen(key) && memcmp(bytes, key, size) == 0;
@@ -429,7 +429,7 @@ static vta_status post(const folder_state *r, uint32_t index, vta_diag *diag)
         (void)unlink(path); /* whoever does the other one brings what nobody takes */
         take_away(r->w, "claims", r->w->base + index);
     }
-    return vta_file_write(path, piece, strlen(piece), diag);
+    return vta_file_write_scratch(path, piece, strlen(piece), diag);
 }
 
 /* Every so often: are there still jobs that could do it? */

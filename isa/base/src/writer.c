@@ -180,7 +180,7 @@ static void finish(vta_writer *w)
 {
     write_now(w, w->buffer, w->filled);
     w->filled = 0;
-    if (w->error == 0 && w->temporary != NULL && !sync_file(w->file)) {
+    if (w->error == 0 && w->temporary != NULL && !w->scratch && !sync_file(w->file)) {
         w->error = errno;
     }
     const bool closed = close(w->file) == 0 || errno == EINTR;
@@ -199,7 +199,7 @@ vta_status vta_writer_close(vta_writer *w, vta_diag *diag)
         if (w->error != 0) {
             status = cannot_write(w->path, w->error, diag);
             (void)(w->temporary != NULL ? unlink(w->temporary) : 0);
-        } else if (w->temporary != NULL) {
+        } else if (w->temporary != NULL && !w->scratch) {
             sync_folder_of(w->target);
         }
     }
@@ -217,18 +217,29 @@ void vta_writer_drop(vta_writer *w)
 
 /* ---- whole files */
 
-vta_status vta_file_write(const char *path, const void *bytes, size_t size, vta_diag *diag)
+static vta_status write_whole(const char *path, const void *bytes, size_t size, bool scratch, vta_diag *diag)
 {
     sigset_t was;
     vta_writer writer;
     vta_hold_signals(&was);
     vta_status status = vta_writer_open(path, &writer, diag);
     if (status == VTA_OK) {
+        writer.scratch = scratch;
         write_now(&writer, bytes, size);
         status = vta_writer_close(&writer, diag);
     }
     vta_release_signals(&was);
     return status;
+}
+
+vta_status vta_file_write(const char *path, const void *bytes, size_t size, vta_diag *diag)
+{
+    return write_whole(path, bytes, size, false, diag);
+}
+
+vta_status vta_file_write_scratch(const char *path, const void *bytes, size_t size, vta_diag *diag)
+{
+    return write_whole(path, bytes, size, true, diag);
 }
 
 vta_status vta_file_publish(const char *from, const char *path, vta_diag *diag)

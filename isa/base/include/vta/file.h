@@ -6,6 +6,7 @@
 #ifndef VTA_FILE_H
 #define VTA_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,6 +23,9 @@ vta_status vta_file_read(const char *path, size_t limit, uint8_t **bytes, size_t
 /* Writes a whole file by way of a vta_writer. */
 vta_status vta_file_write(const char *path, const void *bytes, size_t size, vta_diag *diag);
 
+/* The same for a file that only the run at work reads: it appears whole, but nobody waits for the disk. */
+vta_status vta_file_write_scratch(const char *path, const void *bytes, size_t size, vta_diag *diag);
+
 /* A file in the making. Its bytes go to a file of a new name in the folder of `path`, which no other process
  * can have chosen before; a device or a pipe is written directly. Where `path` is a symbolic link to a file,
  * that file is meant. */
@@ -34,6 +38,7 @@ typedef struct vta_writer {
     uint8_t *buffer;
     size_t filled;
     long process; /* a fork of it has no say about the file */
+    bool scratch; /* nobody waits for the disk */
 } vta_writer;
 
 /* {0} may be dropped. */
