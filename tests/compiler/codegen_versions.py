@@ -7,14 +7,15 @@
 #
 # usage: codegen_versions.py VTAC   (exit status 77: python3-onnx is not there)
 import os
-import resource
-import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+import yard
 from onnx_cases import Suite, helper, numpy, numpy_helper, TensorProto
 
 F32 = numpy.float32
+MAX_CHAIN, MAX_LOOP = 4.0, 1.0 # yards (lib/yard.py)
 
 
 def normal(*shape):
@@ -146,15 +147,13 @@ def resized(suite):
                       lambda x, z, w=where: x[:, w], constants=("z",), version=13, mode="nearest", nearest_mode=rounding)
 
 
-def seconds_of(vtac, model, folder):
-    """Processor time of compiling a model, its exit status and what it said."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+def yards_of(unit, most, vtac, model, folder):
+    """What compiling a model costs, its exit status and what it said."""
     with open(os.path.join(folder, "m.onnx"), "wb") as file:
         file.write(model.SerializeToString())
-    run = subprocess.run([vtac, "compile", "m.onnx", "-o", "m.so"], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                         text=True, check=False)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, run.returncode, run.stderr
+    yards, run = unit.measure([vtac, "compile", "m.onnx", "-o", "m.so"], most, cwd=folder, stdout=yard.subprocess.DEVNULL,
+                              stderr=yard.subprocess.PIPE, text=True)
+    return yards, run.returncode, run.stderr
 
 
 def model_of(nodes, constants):
@@ -179,11 +178,12 @@ def cost(vtac):
     loop = helper.make_node("Loop", ["", "t", "x"], ["y"], body=body)
     endless = model_of([loop], {"c0": numpy.ones((4, 4), F32), "t": numpy.array(True)})
     with tempfile.TemporaryDirectory() as folder:
-        for name, model, most, status in (("40000 nodes", chain, 3.0, 0), ("an endless loop, which is code", endless, 1.0, 0)):
-            seconds, ended, text = seconds_of(vtac, model, folder)
-            bad = seconds > most or ended != status or len(text.splitlines()) > 1
+        unit = yard.Yard()
+        for name, model, most, status in (("40000 nodes", chain, MAX_CHAIN, 0), ("an endless loop, which is code", endless, MAX_LOOP, 0)):
+            yards, ended, text = yards_of(unit, most, vtac, model, folder)
+            bad = yards > most or ended != status or len(text.splitlines()) > 1
             wrong += bad
-            print("%s %s: %.2f s of %.0f, exit status %d %s" % ("FAIL" if bad else "ok", name, seconds, most, ended, text.strip()[:120]))
+            print("%s %s: %.2f yards of %.1f, exit status %d %s" % ("FAIL" if bad else "ok", name, yards, most, ended, text.strip()[:120]))
     return wrong
 
 

@@ -1,38 +1,36 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 #
-# What compiling costs: processor time, and the most memory, against the size of the weights. The bounds are those of a
-# machine on which the yardstick takes YARD seconds; a slower one may take longer by as much. What else runs only adds, so
-# the least of three counts.
+# What compiling costs: processor time in yards (lib/yard.py: a fixed piece of work beside it), and the maximum of the memory, against
+# the size of the weights. A pass that takes twice as long for resnet18, or one that is quadratic in a graph's nodes, fails here.
 #
 # usage: compile_cost.py VTAC
 import os
 import sys
 import tempfile
-import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+import yard
 
 VTAC = os.path.abspath(sys.argv[1])
-# model, most seconds of processor time (the linker's included), 0: any
-CASES = (("resnet18", 5.0), ("mobilenet_v2", 3.0), ("resnet50", 0), ("densenet121", 0))
-YARD = 0.15
+# model, maximum of yards (the linker's included), 0: any
+CASES = (("resnet18", 5.5), ("mobilenet_v2", 2.6), ("resnet50", 0), ("densenet121", 0))
+MAX_GRAPH, MAX_GROWTH = 6.0, 7.0 # yards of a graph; its cost over that of one with a quarter of the nodes: 4 where all is linear, 16 where it is quadratic
 
 
-def yardstick():
-    """How much slower this machine is than that of the bounds."""
-    begin = time.process_time()
-    sum(i * i for i in range(3000000))
-    return max(1.0, (time.process_time() - begin) / YARD)
-
-
-def cost(*words):
-    """Processor time and most memory of a command and what it starts."""
+def memory_of(*words):
+    """The maximum of the memory of a command and what it starts, in bytes."""
     quiet = [(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
     child = os.posix_spawn(VTAC, [VTAC, *words], os.environ, file_actions=quiet)
     _, status, used = os.wait4(child, 0)
     assert os.waitstatus_to_exitcode(status) == 0, "vtac %s" % " ".join(words)
-    return used.ru_utime + used.ru_stime, used.ru_maxrss * 1024
+    return used.ru_maxrss * 1024
 
 
+def yards_of(unit, most, *options):
+    yards, done = unit.measure([VTAC, "compile", "m.onnx", *options, "-o", "m.so"], most, stdout=yard.subprocess.DEVNULL)
+    assert done.returncode == 0, "vtac compile m.onnx %s" % " ".join(options)
+    return yards
 
 
 def onnx_tools():
@@ -92,24 +90,24 @@ GRAPHS = ((long_chain, 40000, ()), (wide_fan, 16000, ()), (quantized_sums, 10000
 failed = False
 with tempfile.TemporaryDirectory() as work:
     os.chdir(work)
-    for name, most_seconds in CASES:
-        cost("zoo", name, "-o", "m.onnx")
-        weights = os.path.getsize("m.onnx")
-        most_memory = 4 * weights + 300e6
-        seconds, memory = cost("compile", "m.onnx", "-o", "m.so")
-        most_seconds *= yardstick()
-        for _ in range(2):
-            if 0 < most_seconds < seconds:
-                seconds = min(seconds, cost("compile", "m.onnx", "-o", "m.so")[0])
-        bad = memory > most_memory or 0 < most_seconds < seconds
+    unit = yard.Yard()
+    for name, most in CASES:
+        memory_of("zoo", name, "-o", "m.onnx")
+        max_memory = 4 * os.path.getsize("m.onnx") + 300e6
+        memory = memory_of("compile", "m.onnx", "-o", "m.so")
+        yards = yards_of(unit, most) if most > 0 else 0
+        bad = memory > max_memory or yards > most
         failed = failed or bad
-        limit = " of %.1f" % most_seconds if most_seconds > 0 else ""
-        print("%-4s %-14s %5.2f s%s, %4.0f MB of %4.0f" % ("FAIL" if bad else "ok", name, seconds, limit, memory / 1e6, most_memory / 1e6))
+        limit = ", %.2f yards of %.1f" % (yards, most) if most > 0 else ""
+        print("%-4s %-14s %4.0f MB of %4.0f%s" % ("FAIL" if bad else "ok", name, memory / 1e6, max_memory / 1e6, limit))
     tools = onnx_tools()
     for make, nodes, options in GRAPHS if tools else ():
+        make("m.onnx", nodes // 4, tools)
+        quarter = yards_of(unit, 0, *options)
         make("m.onnx", nodes, tools)
-        seconds = cost("compile", "m.onnx", *options, "-o", "m.so")[0]
-        most_seconds = 3.0 * yardstick()
-        failed = failed or seconds > most_seconds
-        print("%-4s %s, %d nodes %s  %5.2f s of %.1f" % ("FAIL" if seconds > most_seconds else "ok", make.__name__, nodes, " ".join(options), seconds, most_seconds))
+        most = min(MAX_GRAPH, MAX_GROWTH * quarter)
+        yards = yards_of(unit, most, *options)
+        failed = failed or yards > most
+        print("%-4s %s, %d nodes %s  %.2f yards of %.1f, %.1f times a quarter of %.1f" % (
+            "FAIL" if yards > most else "ok", make.__name__, nodes, " ".join(options), yards, MAX_GRAPH, yards / quarter, MAX_GROWTH))
 sys.exit(failed)

@@ -2,20 +2,21 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Models that want too much: loops without end that gather, texts that double, sizes that no memory has. Each ends in one line, those
-# that are refused within a second of processor time, the others at the bound that VTAC_MEMORY sets. It fails when one of them is
+# that are refused for the processor time of MAX_REFUSAL yards, the others at the bound that VTAC_MEMORY sets. It fails when one of them is
 # walked turn by turn, or grows by copies.
 #
 # usage: hostile.py VTAC   (exit status 77: python3-onnx is not there)
 import os
-import subprocess
 import sys
 import tempfile
-import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+import yard
 from onnx_cases import Suite, helper, numpy, numpy_helper
 
 FLOAT, INT, BOOL, STRING = 1, 7, 9, 8
 MEBIBYTES = 16
+MAX_REFUSAL, MAX_RUN = 1.5, 6.0 # yards
 
 
 def info(name, kind, shape=None):
@@ -86,17 +87,15 @@ def shared(first, second):
     return model([node("Relu", "x", "y"), node("Neg", "z", "w")], ends, outs), held, first != second
 
 
-def run(words, env, seconds):
-    """Its exit status, what it says, and whether it was quick enough: of processor time, since others may be at work."""
-    before = os.times()
-    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=300, env={**os.environ, **env}, check=False)
-    after = os.times()
-    used = after.children_user + after.children_system - before.children_user - before.children_system
-    return done.returncode, done.stderr.strip(), used <= seconds * float(os.environ.get("VTA_TIMEOUT_FACTOR", 1))
+def run(unit, words, env, most):
+    """Its exit status, what it says, and its cost in yards (lib/yard.py)."""
+    yards, done = unit.measure(words, most, stdout=yard.subprocess.PIPE, stderr=yard.subprocess.PIPE, text=True, timeout=300,
+                               env={**os.environ, **env})
+    return done.returncode, done.stderr.strip(), yards
 
 
 def main():
-    vtac, failed = sys.argv[1], 0
+    vtac, failed, unit = sys.argv[1], 0, yard.Yard()
     suite = Suite()
     for size in (1, 4, 9, 10, 2**62 + 1):  # windows larger than all channels are as good as all channels
         def lrn(x, n=size):
@@ -109,30 +108,29 @@ def main():
         for number, (proto, wanted) in enumerate(refused()):
             with open(path, "wb") as file:
                 file.write(proto.SerializeToString())
-            status, said, quick = run([vtac, "compile", path, "-o", made], {}, 1.0)
-            good = status == 1 and wanted in said and "\n" not in said and quick
+            status, said, yards = run(unit, [vtac, "compile", path, "-o", made], {}, MAX_REFUSAL)
+            good = status == 1 and wanted in said and "\n" not in said and yards <= MAX_REFUSAL
             failed |= not good
-            print("%-4s refused %d: %s%s" % ("ok" if good else "FAIL", number, said[-160:], "" if quick else " (too slow)"))
+            print("%-4s refused %d: %s%s" % ("ok" if good else "FAIL", number, said[-160:], "" if yards <= MAX_REFUSAL else " (%.1f yards of %.1f)" % (yards, MAX_REFUSAL)))
         for proto, held, refuses in (shared(3, 3), shared(3, 4), shared(1, 2)):
             with open(path, "wb") as file:
                 file.write(proto.SerializeToString())
             for name, array in zip("xz", held):
                 numpy.save(os.path.join(folder, name + ".npy"), array)
-            compiled, _, _ = run([vtac, "compile", path, "--dynamic", "-o", made], {}, 5.0)
+            compiled, _, _ = run(unit, [vtac, "compile", path, "--dynamic", "-o", made], {}, MAX_RUN)
             given = [word for n in "xz" for word in ("--input", "%s=%s" % (n, os.path.join(folder, n + ".npy")))]
-            status, said, _ = run([vtac, "run", made] + given, {}, 5.0)
+            status, said, _ = run(unit, [vtac, "run", made] + given, {}, MAX_RUN)
             good = compiled == 0 and status == refuses and (not refuses or "'x' and 'z' differ in the dimension 'n'" in said and "\n" not in said)
             failed |= not good
             print("%-4s shared: %s" % ("ok" if good else "FAIL", said[-160:]))
         for number, proto in enumerate(bounded()):
             with open(path, "wb") as file:
                 file.write(proto.SerializeToString())
-            status, said, _ = run([vtac, "compile", path, "-o", made], {}, 5.0)
-            begin = time.time()
-            status2, said2, quick = run([vtac, "run", made], {"VTAC_MEMORY": str(MEBIBYTES)}, 5.0)
-            good = status == 0 and status2 == 1 and "need more than the %d bytes" % (MEBIBYTES << 20) in said2 and "\n" not in said2 and quick
+            status, said, _ = run(unit, [vtac, "compile", path, "-o", made], {}, MAX_RUN)
+            status2, said2, yards = run(unit, [vtac, "run", made], {"VTAC_MEMORY": str(MEBIBYTES)}, MAX_RUN)
+            good = status == 0 and status2 == 1 and "need more than the %d bytes" % (MEBIBYTES << 20) in said2 and "\n" not in said2 and yards <= MAX_RUN
             failed |= not good
-            print("%-4s bounded %d in %.1f s: %s" % ("ok" if good else "FAIL", number, time.time() - begin, (said + said2)[-160:]))
+            print("%-4s bounded %d, %.1f yards of %.1f: %s" % ("ok" if good else "FAIL", number, yards, MAX_RUN, (said + said2)[-160:]))
     return 1 if failed else 0
 
 
