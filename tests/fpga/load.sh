@@ -93,7 +93,7 @@ for tree in pynq-2.7 pynq-3.0 pynq-3.1 pynq-axi pynq-mainline pynq-petalinux ult
     ultra96*)
         says out "clock: pl0_ref, "
         holds "the ports have their widths" sh -c '[ $(($(vta-mem 0xfd615000) & 0x300)) = 0 ] && [ $(($(vta-mem 0xfd380014) & 3)) = 0 ]'
-        [ $tree = ultra96-kria ] ||
+        [ "$tree" = ultra96-kria ] ||
             holds "PYNQ's own device has given its registers" grep -q . "$VTA_ROOT"/sys/devices/*.fabric/driver/unbind
         ;;
     pynq*)

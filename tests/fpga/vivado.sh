@@ -107,7 +107,7 @@ mistake() {
     fi
     board=${5:-pynq}
     case $2 in *ultra96*) board=ultra96 ;; esac
-    holds "$1 is noticed" sh -c '! "$@"' sh tclsh_of copy $board
+    holds "$1 is noticed" sh -c '! "$@"' sh tclsh_of copy "$board"
     holds "$1 is told" grep -qF -- "$4" error
 }
 # (a shell function cannot be called by another shell: the call, spelled out)

@@ -41,12 +41,12 @@ taken() { sed 's/.*"tuned": \([0-9]*\),.*/\1/' out; }
 number=0
 for net in ic:tiny_ic squeeze:squeezenet1_1; do
     name=${net%:*}
-    vtac zoo "${net#*:}" -o $name.onnx
+    vtac zoo "${net#*:}" -o "$name.onnx"
     exits 0
-    vtac compile $name.onnx --json -o shipped.so
+    vtac compile "$name.onnx" --json -o shipped.so
     exits 0
     holds "records are taken for $name" test "$(taken)" -gt 0
-    vtac compile $name.onnx --no-records --json -o plain.so
+    vtac compile "$name.onnx" --no-records --json -o plain.so
     exits 0
     holds "none without them" test "$(taken)" = 0
     holds "another code" sh -c '! cmp -s shipped.so plain.so'
@@ -59,9 +59,9 @@ for net in ic:tiny_ic squeeze:squeezenet1_1; do
         holds "the same numbers but for their last bits, $name, draw $draw" /usr/bin/python3 near.py shipped$number plain$number
     done
     for host in x86-64-v2 ultra96; do # another processor has none, or its own
-        vtac compile $name.onnx --host $host --json -o other.so
+        vtac compile "$name.onnx" --host "$host" --json -o other.so
         exits 0
-        holds "records for $host" test "$(taken)" "$([ $host = ultra96 ] && echo -gt || echo =)" 0
+        holds "records for $host" test "$(taken)" "$([ "$host" = ultra96 ] && echo -gt || echo "=")" 0
     done
 done
 

@@ -113,7 +113,7 @@ done
 
 # What was good for another shape of the same kernel, by an old log, is tried early.
 for tuner in ga $(case $tuners in *xgb*) echo xgb ;; esac); do
-    point=$(python3 - old$tuner.jsonl <<'END'
+    point=$(python3 - "old$tuner.jsonl" <<'END'
 import json, sys
 
 r = [r for r in map(json.loads, open("alikevta.jsonl2")) if not r.get("proved")][-1]
@@ -122,9 +122,9 @@ open(sys.argv[1], "w").write(json.dumps(r) + "\n")
 print(r["point"])
 END
 )
-    vtac tune alike2.cfg --target vta --tuner $tuner --trials 5 --log old$tuner.jsonl
+    vtac tune alike2.cfg --target vta --tuner "$tuner" --trials 5 --log "old$tuner.jsonl"
     exits 0
-    holds "the point is tried, by $tuner" test "$(grep -c "$point" old$tuner.jsonl)" -ge 2
+    holds "the point is tried, by $tuner" test "$(grep -c "$point" "old$tuner.jsonl")" -ge 2
 done
 
 # Interrupted at the end, when the best is timed beside the standard one: nothing stays of it.

@@ -135,8 +135,8 @@ typedef struct vta_requant {
 } vta_requant;
 void vta_stream_requant(vta_stream *stream, const vta_requant *args);
 
-/* Loads table `number`, 0 or 1, ISA.md §8: 256 bytes of a buffer, `offset` a multiple of 256. Byte n is the result for
- * n, or, from 128 on, for n - 256. */
+/* Loads table `number`, 0 or 1, ISA.md §8: 256 bytes of a buffer, `offset` a multiple of 256. Byte n is the
+ * result for n, or, from 128 on, for n - 256. */
 void vta_stream_table(vta_stream *stream, int64_t number, vta_buffer buffer, int64_t offset);
 
 /* A scale lane of REQUANT's parameters: the value mult · 2^-shift, mult below 2^24, shift below 64. */
