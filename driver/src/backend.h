@@ -73,7 +73,7 @@ typedef struct vta_backend_ops {
     uint64_t (*cycles)(void *self);
 } vta_backend_ops;
 
-/* What `open` gets from the URI and what it gives back. */
+/* Input of `open`, from the URI, and its results. */
 typedef struct vta_opening {
     const char *uri; /* whole */
     const char *scheme;

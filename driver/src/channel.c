@@ -138,7 +138,8 @@ vta_status vta_channel_send(vta_channel *channel, vta_wire_kind kind, uint32_t i
 
 /* ---- receiving */
 
-/* What came instead of a frame is most often the greeting of a login shell: its first words help. */
+/* Reports bytes that are no frame with their first words: most often they are the greeting of a login shell.
+ */
 static vta_status no_frame(const vta_channel *channel, vta_diag *diag)
 {
     char text[64];
@@ -149,7 +150,7 @@ static vta_status no_frame(const vta_channel *channel, vta_diag *diag)
                     text);
 }
 
-/* How many bytes of the arriving frame are wanted so far: its header, then all of it. */
+/* Number of bytes of the arriving frame that are needed next: its header, then the whole frame. */
 static vta_status wanted(const vta_channel *channel, size_t *out, vta_diag *diag)
 {
     const size_t known = channel->filled < sizeof magic ? channel->filled : sizeof magic;

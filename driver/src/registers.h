@@ -11,7 +11,7 @@
 
 #include "vta/regs.h"
 
-/* What the processor wrote before is in memory and at the device before what it does next. */
+/* Orders the processor: earlier writes have reached memory and device before any later access. */
 static inline void vta_register_barrier(void)
 {
 #if defined(__arm__) || defined(__aarch64__)

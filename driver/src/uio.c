@@ -134,7 +134,7 @@ static void name_place(char *text, size_t size, const char *scheme, const char *
     (void)snprintf(text, size, "%s%s%s", scheme, *place != '\0' ? ":" : "", place);
 }
 
-/* What is free of all memories: the largest piece, together, and of how much. */
+/* Free bytes of all memories: in the largest piece, together, and the size of all memories. */
 typedef struct room {
     uint64_t piece, all, total;
 } room;

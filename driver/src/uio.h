@@ -81,7 +81,7 @@ bool vta_uio_clock_set(const char *dir, double hertz);
 bool vta_uio_lock(int fd, uint64_t start, uint64_t size);
 void vta_uio_unlock(int fd, uint64_t start, uint64_t size);
 
-/* Whether another open file holds a lock in [start, start + size), and where. */
+/* True where another open file holds a lock in [start, start + size); its first byte and its end. */
 bool vta_uio_lock_conflict(int fd, uint64_t start, uint64_t size, uint64_t *first, uint64_t *end);
 
 /* ---- uio_page.c */
@@ -140,7 +140,7 @@ void vta_uio_memory_close(uio_memory *memory);
 bool vta_uio_memory_take(uio_memory *memory, uint64_t bytes, uint64_t *offset);
 void vta_uio_memory_give(uio_memory *memory, uint64_t offset);
 
-/* What nobody has: in all, and in one piece. */
+/* Bytes that nobody holds: in all, and in the largest piece. */
 void vta_uio_memory_left(const uio_memory *memory, uint64_t *all, uint64_t *piece);
 
 void vta_uio_memory_sync(const uio_memory *memory, uint64_t offset, uint64_t bytes, bool for_device);

@@ -191,7 +191,7 @@ static vta_status page_wait(void *context, double seconds, vta_diag *diag)
 
 /* ---- turns */
 
-/* Whether somebody wants the wait to end, on either of the two ways to say so. */
+/* True where somebody asked the wait to end, by either of the two ways to ask. */
 static bool is_given_up(const uio_turn *turn)
 {
     return vta_stop_wanted(turn->stop) ||

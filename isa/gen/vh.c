@@ -124,7 +124,7 @@ static void put_reserved(const char *format)
     (void)puts(");");
 }
 
-/* What the decoder makes of an instruction. */
+/* A member of a decoded instruction. */
 typedef struct decoded {
     const char *member;
     const char *width[3]; /* in the decoder, the array, the ALU; "0": not there */
@@ -241,7 +241,7 @@ static void end_header(void)
     (void)puts("// verilator lint_on UNUSEDPARAM");
 }
 
-/* What follows from tile shape and depths for each scratchpad. */
+/* Prints the numbers of each scratchpad that follow from tile shape and depths. */
 static void put_memories(void)
 {
     (void)puts(

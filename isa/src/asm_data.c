@@ -249,7 +249,7 @@ static vta_status value_list(vta_asm *a, contents *c)
     return VTA_OK;
 }
 
-/* Where a symbol is to lie. */
+/* The place that a symbol is to have. */
 typedef struct place {
     int64_t segment, offset, sram; /* -1: not said */
 } place;

@@ -10,7 +10,7 @@
 #include "asm_operand.h"
 #include "vta/vec.h"
 
-/* What the nests of the formats fill. */
+/* Fields of each format's loop nest. */
 #define NEST(format)                                                                                         \
     {ROW(format, iter_out), ROW(format, iter_in)}, {ROW(format, dst_out), ROW(format, dst_in)},              \
     {                                                                                                        \

@@ -210,8 +210,8 @@ static inline void vta_field_set(const vta_field_info *field, vta_insn *insn, in
 int64_t vta_field_low(const vta_field_info *field);
 int64_t vta_field_high(const vta_field_info *field);
 
-/* What a text gives a field that it does not mention. Sets opcode and, for LOAD, nothing else than zeros and
- * loops of 1. */
+/* Gives each field the value that it has where a text does not mention it. Sets opcode and, for LOAD, nothing
+ * else than zeros and loops of 1. */
 void vta_insn_defaults(vta_insn *insn, int64_t opcode);
 
 /* "pynq" if the configuration is that shipped one in every value, else NULL. */

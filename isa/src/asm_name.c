@@ -16,7 +16,7 @@
 /* Words that may stand where a name or an expression may. */
 static const char *const reserved[] = {"for", "in",   "if",    "at",  "fill", "random",
                                        "hex", "size", "depth", "min", "max"};
-/* What the configuration fixes. */
+/* Names whose values the configuration fixes. */
 static const char *const given[] = {"BATCH", "BLOCK_IN", "BLOCK_OUT"};
 enum { RESERVED = sizeof reserved / sizeof reserved[0], GIVEN = sizeof given / sizeof given[0] };
 

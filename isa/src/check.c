@@ -61,7 +61,7 @@ const char *vta_check_name(const checker *c, uint32_t index)
     return vta_opcode_name(insn.opcode);
 }
 
-/* What the caller, not the program, must get right. */
+/* Checks the arguments of the caller, apart from the program. */
 static vta_status check_launch(const vta_launch *launch, vta_diag *diag)
 {
     if (launch->insn_addr % VTA_BASE_ALIGN != 0) {

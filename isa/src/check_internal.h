@@ -2,9 +2,9 @@
  *
  * The checker from the inside. Two passes over a program:
  *
- *   vta_check_static.c  in program order, each instruction for itself: encoding, place of FINISH,
+ *   check_static.c      in program order, each instruction for itself: encoding, place of FINISH,
  *                       scratchpad and DRAM ranges
- *   vta_check_walk.c    in an order that a machine could take, by tokens and queues: deadlock, left-over
+ *   check_walk.c        in an order that a machine could take, by tokens and queues: deadlock, left-over
  *                       tokens; on the way
  *     check_plan.c    what a loop nest touches, and whether that is in range, from its micro-ops
  *     check_sets.c    the same as sets of entries, computed once for equal instructions
@@ -22,7 +22,7 @@
 #include "codec_internal.h"
 #include "vta/check.h"
 
-/* What each unit is known to have done; indexed by unit, FETCH unused. */
+/* Number of instructions that each unit is known to have done; indexed by unit, FETCH unused. */
 typedef struct vta_clock {
     uint32_t time[VTA_UNIT_COUNT];
 } vta_clock;
@@ -45,7 +45,7 @@ typedef struct checker {
 
     const uint8_t *program; /* the instructions in memory, or NULL where they have no one place */
     uint32_t limit;         /* only instructions below are walked */
-    uint8_t *flags;         /* unit and token flags of each instruction, packed by vta_check_static.c */
+    uint8_t *flags;         /* unit and token flags of each instruction, packed by check_static.c */
     uint32_t *members;      /* instructions by unit, in program order */
     uint32_t *of_unit[VTA_UNIT_COUNT]; /* each unit's part of `members` */
     uint32_t count[VTA_UNIT_COUNT];    /* of each part */
@@ -67,7 +67,7 @@ bool vta_check_fetch(const checker *c, uint32_t index, vta_word *word);
 /* "load" for an instruction that has been fetched before. */
 const char *vta_check_name(const checker *c, uint32_t index);
 
-/* ---- vta_check_static.c ---- */
+/* ---- check_static.c ---- */
 
 /* Flags of an instruction as `flags` holds them. */
 enum {
@@ -89,7 +89,7 @@ typedef struct check_rows {
 } check_rows;
 check_rows vta_check_rows_of(const checker *c, const vta_insn *insn);
 
-/* ---- vta_check_walk.c ---- */
+/* ---- check_walk.c ---- */
 vta_status vta_check_walk(checker *c);
 
 /* ---- check_plan.c ---- */
@@ -100,7 +100,7 @@ typedef struct check_nest {
     uint32_t count[CHECK_LOOPS], step[CHECK_LOOPS];
 } check_nest;
 
-/* What GEMM, ALU, REQUANT and DEPTHWISE do with scratchpads. */
+/* Scratchpad accesses of one GEMM, ALU, REQUANT or DEPTHWISE. */
 typedef struct check_plan {
     const char *uop_field;
     uint32_t uop_begin, uop_end; /* equal: nothing is done */

@@ -150,7 +150,7 @@ static bool make_spans(const uint64_t *bits, uint32_t end, check_spans *out)
     return true;
 }
 
-/* Which field of a micro-op says where a pattern lies. */
+/* The field of a micro-op that holds a pattern's place. */
 typedef enum uop_member { UOP_DST, UOP_SRC, UOP_AUX } uop_member;
 
 static void put_pattern(const checker *c, const check_plan *plan, const uint32_t *uops,
@@ -178,7 +178,7 @@ static bool put_spans(const checker *c, const check_plan *plan, const uint32_t *
     return make_spans(bits, c->config->depth[memory], out);
 }
 
-/* What a nest writes: ACC and OUT, or INP. */
+/* Fills the set of entries that a nest writes: of ACC and OUT, or of INP. */
 static bool fill_writes(const checker *c, const check_plan *plan, const uint32_t *uops, check_set *set)
 {
     if (plan->dst_is_inp) {

@@ -89,7 +89,7 @@ static vta_status unwritten(checker *c, const check_step *step, const char *name
                             "%s entry %" PRIu32 " is read before anything was written to it", name, entry);
 }
 
-/* What the instruction does to the entry, what the other one did at `time`: "reads", "writes". */
+/* Two accesses to one entry, each "reads" or "writes": the instruction's, and the earlier one at `time`. */
 typedef struct conflict {
     const char *does, *did;
 } conflict;

@@ -33,7 +33,7 @@ typedef struct walk {
     uint32_t fetched; /* instructions, of the program */
 } walk;
 
-/* Which token queue a flag of a unit means; legal instructions only. */
+/* The token queue that a flag of a unit means; for legal instructions only. */
 static vta_queue queue_of(vta_unit unit, int flag)
 {
     const bool next = flag == CHECK_POP_NEXT || flag == CHECK_PUSH_NEXT;
@@ -93,7 +93,7 @@ static void fetch(walk *w)
     }
 }
 
-/* What the unit's first instruction waits for. */
+/* The token that a unit's next instruction waits for. */
 typedef struct wait {
     enum { WAIT_NONE, WAIT_POP, WAIT_PUSH, WAIT_FINISH } kind;
     vta_queue queue;

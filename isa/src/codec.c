@@ -60,7 +60,7 @@ static inline void set_bits(vta_word *word, uint32_t lsb, uint32_t width, uint64
     word->w[lsb / WORD_BITS] |= (value & ones(width)) << lsb % WORD_BITS;
 }
 
-/* Whether `value` fits; the bound that it breaks otherwise. A full word holds every value. */
+/* True where `value` fits; else `bound` is the limit that it breaks. A full word holds every value. */
 static bool fits(int64_t value, uint32_t width, char sign, int64_t *bound)
 {
     if (width == WORD_BITS) {
@@ -299,7 +299,7 @@ static vta_error legal_alu(const vta_config *config, const vta_insn *insn, vta_f
     return VTA_ERROR_NONE;
 }
 
-/* Where a result that goes to INP has its place. */
+/* Checks the place in INP of results that go there. */
 static vta_error legal_loop_back(const vta_config *config, const vta_insn *insn, vta_fault *fault)
 {
     const bool to_inp = insn->requant.to_inp != 0;
@@ -400,7 +400,7 @@ static vta_error legal_flags(const vta_insn *insn, vta_fault *fault)
     return VTA_ERROR_NONE;
 }
 
-/* What ISA.md forbids within one instruction; its fields are known to fit. */
+/* Checks the rules of ISA.md within one instruction whose fields are known to fit. */
 static vta_error legal(const vta_config *config, const vta_insn *insn, vta_fault *fault)
 {
     vta_error error = VTA_ERROR_NONE;

@@ -8,7 +8,7 @@
 
 #include "vta/isa.h"
 
-/* What is wrong with one instruction. `field` and `rule` are static; `rule` says what the bound is for. */
+/* The fault of one instruction. `field` and `rule` are static; `rule` says what the bound is for. */
 typedef struct vta_fault {
     vta_error error;
     const char *field;

@@ -181,8 +181,8 @@ static vta_status read_string(const vta_json_item *item, char *out, vta_diag *di
     return VTA_OK;
 }
 
-/* Whether an earlier key of the object sets what `item` sets: the same key, or LOG_BLOCK beside LOG_BLOCK_IN
- * or _OUT. */
+/* The earlier key of the object that sets the same as `item`: that key again, or LOG_BLOCK beside
+ * LOG_BLOCK_IN or _OUT. NULL: there is none. */
 static const char *set_before(const vta_json_item *items, const vta_json_item *item)
 {
     const bool block = strncmp(item->key, block_key, sizeof block_key - 1) == 0;
@@ -252,7 +252,7 @@ static vta_status check_depth(const char *key, uint32_t buff, const char *entry,
     return VTA_OK;
 }
 
-/* What each scratchpad allows for itself. */
+/* Checks the depth of each scratchpad by itself. */
 static vta_status check_depths(const vta_config *c, vta_diag *diag)
 {
     VTA_TRY(check_depth("LOG_UOP_BUFF_SIZE", c->log_uop_buff, "micro-ops", 2, 13, diag));
@@ -269,7 +269,7 @@ static uint32_t larger(uint32_t a, uint32_t b)
     return a > b ? a : b;
 }
 
-/* What must fit in one micro-op together. */
+/* Checks that the indices that share a micro-op fit in it together. */
 static vta_status check_sums(const vta_config *c, vta_diag *diag)
 {
     const uint32_t a = c->log_depth[VTA_MEM_ACC];
@@ -307,7 +307,7 @@ static vta_status check_pump(const vta_config *c, vta_diag *diag)
     return VTA_OK;
 }
 
-/* Whether `value` is one of `count` `values`; if not, how `key` is refused names them all. */
+/* Checks that `value` is one of `count` `values`. The refusal of `key` names them all. */
 static vta_status check_value(const char *key, uint32_t value, const uint32_t *values, size_t count,
                               vta_diag *diag)
 {

@@ -451,7 +451,7 @@ static int64_t lane_at(const uint8_t *bytes, uint32_t lane_bytes)
     return lane_bytes == 1 ? (int8_t)value : (int32_t)value;
 }
 
-/* How many lanes from the first are equal to it. */
+/* Number of lanes, from the first on, that are equal to the first. */
 static size_t run_length(const uint8_t *bytes, size_t lanes, uint32_t lane_bytes)
 {
     size_t run = 1;

@@ -163,7 +163,7 @@ static bool read_string(reader *r, char *out)
 
 /* ---- values */
 
-/* How long a string at r is at most, with its end. */
+/* Upper bound of the length of the string at r, with its end. */
 static size_t room_for(const reader *r)
 {
     const char *p = r->at;

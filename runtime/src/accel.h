@@ -11,7 +11,7 @@
 
 typedef struct vta_accel vta_accel;
 
-/* Whether a step's region lies inside the artifact's device memory and is consistent in itself. */
+/* Checks that a step's region lies inside the artifact's device memory and is consistent in itself. */
 vta_status vta_accel_check_step(const vta_artifact *artifact, const vta_artifact_step *step, vta_diag *diag);
 
 /* Opens the device ("fsim" where the options name none) or takes the shared one, copies constants and
@@ -22,7 +22,7 @@ void vta_accel_close(vta_accel *accel);
 
 vta_device *vta_accel_device(const vta_accel *accel);
 
-/* What the accelerator works in, as the host sees it. */
+/* The accelerator's working memory, as the host sees it. */
 uint8_t *vta_accel_work(const vta_accel *accel);
 
 const vta_code *vta_accel_code(const vta_accel *accel, uint32_t step);

@@ -29,7 +29,7 @@ static bool late_avx(unsigned bit)
 #    include <stdlib.h>
 #    include <sys/auxv.h>
 
-/* What the kernel says of the processor. */
+/* True where the kernel reports the feature of the processor. */
 static bool kernel_says(unsigned bit)
 {
     if (bit < 64) {

@@ -148,8 +148,8 @@ static vta_status check_answer(patient *p, char *text, size_t size, vta_diag *di
     return status;
 }
 
-/* What fails at the board's clock and is right at half of it has met its power supply's or its timing's
- * limits. */
+/* Runs at half of the board's clock too: an answer that is wrong at the whole and right at half of it has met
+ * the power supply's or the timing's limits. */
 static vta_status see_answer(patient *p, char *text, size_t size, vta_diag *diag)
 {
     double hertz;

@@ -67,7 +67,7 @@ static void *room_of(reader *r, int64_t count, size_t size)
     return room;
 }
 
-/* Whether all numbers of a list are 0 … most-1. */
+/* Fails unless all numbers of a list are 0 … most-1. */
 static void check_list(reader *r, const vta_list *list, int64_t most)
 {
     for (int64_t i = 0; i < list->count; i++) {
@@ -170,7 +170,7 @@ static void read_ends(reader *r, const vta_flow *f, int64_t *count, vta_flow_end
     }
 }
 
-/* How many rows of the table the instructions need. */
+/* Reads the head: the number of rows of the table that the instructions need. */
 static int64_t read_head(reader *r)
 {
     r->failed = word(r) != VTA_FLOW_MAGIC;
@@ -549,7 +549,7 @@ vta_status vta_flow_move(vta_call *call)
     return VTA_OK;
 }
 
-/* What the turns of a loop leave of each of their outputs. */
+/* Results of a loop's turns, gathered for each output. */
 typedef struct gathered {
     vta_item **items;
     int64_t count;
@@ -775,7 +775,7 @@ static vta_status scan_turn(scanning *s, int64_t turn)
     return VTA_OK;
 }
 
-/* How long the scan is, of what is scanned: all of one length. */
+/* Finds the number of turns: the length of the scanned inputs, which must all be equally long. */
 static vta_status find_turns(scanning *s)
 {
     vta_call *call = s->call;

@@ -109,7 +109,7 @@ static vta_status give_dots(einsum *e)
     return VTA_OK;
 }
 
-/* What stands behind the arrow. */
+/* Reads the term behind the arrow. */
 static vta_status given_result(einsum *e)
 {
     for (e->text += 2; e->text < e->end; e->text++) {

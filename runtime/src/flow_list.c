@@ -150,7 +150,7 @@ static vta_status nothing(const vta_call *call, vta_item **out)
     return VTA_OK;
 }
 
-/* What is there, is itself. */
+/* The optional of a value is the value. */
 vta_status vta_flow_optional(vta_call *call)
 {
     if (call->insn->inputs.count == 0 || call->in[0] == NULL) {

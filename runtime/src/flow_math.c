@@ -87,7 +87,7 @@ static int64_t reduce_ints(const column *c, reduction how)
                                         : (int64_t)(sum / (uint64_t)c->count);
 }
 
-/* Which axes go: all, where none is named. */
+/* Marks the axes that are reduced: all, where none is named. */
 static vta_status reduced_axes(const vta_call *call, bool *marks)
 {
     const vta_item *t = call->in[0];

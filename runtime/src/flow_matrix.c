@@ -233,7 +233,7 @@ static vta_status parameter_of(const vta_call *call, int64_t i, int64_t lines, i
                                  (long long)i, (long long)out->t->count, (long long)lines);
 }
 
-/* How many matrices a tensor is. */
+/* Number of matrices in a tensor. */
 static int64_t matrices_of(const vta_item *t)
 {
     return t->rank > 2 ? vta_dims_product(t, 0, (int64_t)t->rank - 2) : 1;

@@ -110,7 +110,7 @@ static vta_status measure(resizing *r, const vta_list *axes, const vta_item *sca
 
 /* ---- tables ---- */
 
-/* Where output place `at` lies in the input. */
+/* Place in the input that output place `at` lies at. */
 static double source(const resizing *r, const axis_table *t, int64_t at)
 {
     const double x = (double)at;

@@ -486,7 +486,7 @@ vta_status vta_flow_tile(vta_call *call)
 
 enum { PAD_CONSTANT, PAD_EDGE, PAD_REFLECT, PAD_WRAP };
 
-/* Where place `at` of a padded axis comes from; -1: from nowhere. */
+/* The place of the input that place `at` of a padded axis is copied from; -1: it is filled. */
 static int64_t pad_source(int64_t mode, int64_t at, int64_t size)
 {
     if (at >= 0 && at < size) {

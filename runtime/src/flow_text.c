@@ -222,7 +222,7 @@ static vta_status take_tensor(parcel *p, vta_item **out)
     return VTA_OK;
 }
 
-/* What a failure leaves in `out` is its owner's to drop. */
+/* Reads one item. After a failure, too, `out` is its owner's to drop. */
 static vta_status take_item(parcel *p, int depth, vta_item **out)
 {
     const int64_t kind = next_word(p);

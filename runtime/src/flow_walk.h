@@ -20,7 +20,7 @@
 
 typedef struct vta_text vta_text;
 
-/* What a slot holds. Shared by count: nobody writes to one that somebody else holds, too. */
+/* A value in a slot. Holders are counted: an item that several hold is not written to. */
 typedef struct vta_item {
     uint32_t refs, type, rank;
     char kind;
@@ -122,7 +122,7 @@ static inline uint32_t vta_item_size(const vta_item *t)
 {
     return t->type >> 16;
 }
-/* Whether input i is there, and is a tensor. */
+/* True where input i is present and a tensor. */
 bool vta_call_has(const vta_call *call, int64_t i);
 vta_status vta_call_needs(const vta_call *call, int64_t count);
 __attribute__((format(printf, 2, 3))) vta_status vta_call_refuse(const vta_call *call, const char *fmt, ...);

@@ -118,7 +118,7 @@ vta_status vta_job_memory(vta_job *job, vta_buffer buffer, void **host, vta_diag
     return VTA_OK;
 }
 
-/* Where buffer `index` is in a run; addr 0: in the job's own memory. */
+/* Binds buffer `index` to its address in a run; addr 0: to the job's own memory. */
 static vta_status bind_one(vta_job *job, uint32_t index, uint64_t addr, uint64_t *bound, vta_diag *diag)
 {
     void *host;
@@ -129,8 +129,8 @@ static vta_status bind_one(vta_job *job, uint32_t index, uint64_t addr, uint64_t
     }
     VTA_TRY(vta_job_memory(job, (vta_buffer){index}, &host, diag));
     bound[index] = job->own[index].addr;
-    /* What the device loads must have left the caches, and of what it stores nothing may leave them later:
-     * a line that the host wrote would fall over the results. */
+    /* Bytes that the device loads must have left the caches. Bytes that the device stores may not leave the
+     * caches later: a line that the host wrote would fall over the results. */
     if (job->code->buffers[index].loaded || job->code->buffers[index].stored) {
         vta_device_flush(job->device, &job->own[index], 0, job->own[index].size);
     }

@@ -324,7 +324,7 @@ static vta_status append_nop(vta_stream *stream)
     return VTA_OK;
 }
 
-/* Where a LOAD begins that brings this kernel: in the place that is kept for it, or here. */
+/* Begins the LOAD of this kernel: in the place that is kept for it, or here. */
 static vta_status begin_load(vta_stream *stream, const kernel_record *kernel)
 {
     uop_cache *cache = &stream->uops;

@@ -18,7 +18,7 @@ typedef struct vta_layers {
 vta_status vta_layers_create(const vta_artifact *artifact, vta_layers *out, vta_diag *diag);
 void vta_layers_free(vta_layers *layers);
 
-/* What a launch of `step` took: `account` as vta_device_account has it, NULL: not known. */
+/* Records the cycles of a launch of `step`. `account` is vta_device_account's; NULL: not known. */
 void vta_layers_record(vta_layers *layers, const vta_artifact *artifact, uint32_t step, const vta_code *code,
                        const uint64_t *account, uint32_t insn_count, const vta_report *report);
 

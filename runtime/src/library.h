@@ -20,8 +20,8 @@ typedef struct vta_library {
 vta_status vta_library_open(const char *path, vta_library *out, vta_diag *diag);
 /* The address of a name in it; NULL: it has none. */
 const void *vta_library_symbol(const vta_library *library, const char *name);
-/* Where its constants are from now on: in huge pages, or where they were. If they have moved, nobody may read
- * those at `constants` any more. */
+/* Moves the library's constants to huge pages if that is possible; returns their address. If they have moved,
+ * nobody may read those at `constants` any more. */
 const void *vta_library_constants(vta_library *library, const void *constants, uint64_t bytes);
 void vta_library_close(vta_library *library);
 

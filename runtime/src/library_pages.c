@@ -20,7 +20,7 @@ typedef struct place {
     bool known;
 } place;
 
-/* Whether this is the object that has the address: then where in its file that lies. */
+/* Stops at the object that holds the address, and finds the address's offset in the object's file. */
 static int find(struct dl_phdr_info *object, size_t size, void *context)
 {
     place *p = context;

@@ -114,7 +114,8 @@ static bool is_here(const vta_async *a)
     return a != NULL && a->process == getpid();
 }
 
-/* What a fork inherited is left alone: its lock may be held by a thread that is not here. */
+/* Makes the thread's data. Data inherited by a fork are left alone: a thread that the fork lacks may hold
+ * their lock. */
 static vta_async *need(vta_async **async, vta_engine *engine, vta_diag *diag)
 {
     if (!is_here(*async)) {

@@ -41,8 +41,8 @@ typedef struct here {
     uint64_t predicted;
     bool profiled;
     uint8_t **inputs, **outputs; /* of the artifact: the model's, or the flow's */
-    /* Where the artifact has instructions (flow.h): the walk over them, and the artifact as the model sees
-     * it, with its inputs and outputs. */
+    /* Set where the artifact has instructions (flow.h): the walk over them, and the artifact as the model
+     * sees it, with its inputs and outputs. */
     vta_flow *flow;
     vta_artifact face;
     vta_artifact_tensor *ends;

@@ -17,7 +17,7 @@
 #include "vta/remote.h"
 #include "vta/untrusted.h"
 
-/* What the shortest row takes in a frame, so that a count can be judged before memory is taken for it. */
+/* Bytes of the shortest row in a frame: they bound a count before memory is taken for it. */
 enum {
     TEXT_BYTES = 5,
     TENSOR_BYTES = TEXT_BYTES + 20,

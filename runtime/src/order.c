@@ -51,7 +51,7 @@ static void merge(instant *into, const instant *other)
     }
 }
 
-/* What is over when the instruction at this position is. */
+/* The instant at which the instruction at this position ends. */
 static instant end_of(const vta_stream *stream, line_index unit, uint32_t position)
 {
     instant end = {0};
@@ -126,8 +126,8 @@ static vta_status encode_nop(vta_stream *stream, line_index unit, vta_word *word
     return vta_insn_encode(&stream->config, &insn, word, &stream->diag);
 }
 
-/* Where the producer may push for a need at `position`: there, or later if too many tokens would be under way
- * at once. */
+/* Finds the position at which the producer pushes for a need at `position`: there, or later if too many
+ * tokens would be under way at once. */
 static vta_status find_push(vta_stream *stream, vta_queue q, uint32_t *position)
 {
     const token_queue *queue = &stream->queues[q];

@@ -37,7 +37,7 @@ static size_t page_bytes(void)
     return bytes <= SIZE_MAX / 4 && (bytes & (bytes - 1)) == 0 ? (size_t)bytes : 0;
 }
 
-/* Where addresses have 32 bits, they are as scarce as memory. */
+/* True where so many addresses may be taken: with 32 bits they are as scarce as memory. */
 static bool may_take(uint64_t bytes, size_t page)
 {
     const char *wanted = getenv("VTA_HUGE_PAGES");

@@ -157,7 +157,7 @@ static vta_status check_segments(const vta_program *program, vta_diag *diag)
     return VTA_OK;
 }
 
-/* Where the checker finds things: each segment, and the instructions behind them, so far apart that no
+/* Addresses that the checker sees: each segment, and the instructions behind them, so far apart that no
  * address of one reaches the next. */
 enum { LOG_APART = 56 };
 

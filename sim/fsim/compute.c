@@ -7,7 +7,7 @@
 
 #include "fsim_internal.h"
 
-/* What is done with a list of steps. */
+/* A function that executes a list of steps. */
 typedef void step_fn(const vta_fsim *f, const fsim_steps *steps, const void *argument);
 
 /* Cuts a nest into lists: the micro-ops, times the inner loop while the list stays short. In order. */
@@ -49,7 +49,7 @@ static bool acc_in_range(const vta_fsim *f, const fsim_nest *nest)
            vta_fsim_reach(nest, f->src, nest->src_out, nest->src_in) < depth;
 }
 
-/* What the steps of an instruction read. */
+/* The accumulators that the steps of an instruction read. */
 typedef struct acc_reads {
     bool dst, src;
 } acc_reads;

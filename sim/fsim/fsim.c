@@ -188,7 +188,7 @@ static vta_error execute(vta_fsim *f, const vta_insn *insn)
     return VTA_ERROR_NONE;
 }
 
-/* Where the tokens from one unit to another are counted; NULL where no queue is. */
+/* The counter of tokens from one unit to another; NULL where there is no queue between them. */
 static uint32_t *tokens_between(vta_fsim *f, vta_unit from, vta_unit to)
 {
     const bool units = (uint32_t)from < VTA_UNIT_COUNT && (uint32_t)to < VTA_UNIT_COUNT;

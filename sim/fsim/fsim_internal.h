@@ -17,7 +17,7 @@
 #include "kernel.h"
 #include "vta/fsim.h"
 
-/* Where the fields of a micro-op are under this configuration. */
+/* Place of a micro-op's field under this configuration. */
 typedef struct fsim_uop_field {
     uint32_t lsb, mask;
 } fsim_uop_field;

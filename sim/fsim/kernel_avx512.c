@@ -161,8 +161,9 @@ static int32_t weight(const fsim_memory *m, uint32_t entry, uint32_t o, uint32_t
     return m->wgt[entry * m->wgt_entry + place(m, o, i)] - 128;
 }
 
-/* How a block is compiled: R rows times C vectors of 16 output channels; Q quads of input channels, 0: as in
- * the configuration; each sum is split in P parts, because a vpdpbusd must wait for the one before it. */
+/* Shape of a block that is compiled: R rows times C vectors of 16 output channels; Q quads of input channels,
+ * 0: as in the configuration; each sum is split in P parts, because a vpdpbusd must wait for the one before
+ * it. */
 typedef struct shape {
     int R, C, P;
     uint32_t Q;

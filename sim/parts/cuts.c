@@ -124,7 +124,7 @@ static bool settle(walk *w)
     return true;
 }
 
-/* What is put over the program before a cut and behind it needs room there. */
+/* Notes a place for a cut, if the patches before and behind the cut have room there. */
 static void note(walk *w, uint32_t insn, bool clean)
 {
     part_insn *at = &w->cuts->insns[insn];

@@ -8,7 +8,8 @@
 
 enum { UNITS = 3 };
 
-/* What is in the machine, as the strobes of a part tell it. Instructions are counted from the part's first.
+/* Instructions that the machine holds, by the strobes of a part. Instructions are counted from the part's
+ * first.
  */
 typedef struct state {
     uint32_t count;
@@ -155,7 +156,7 @@ static bool is_same_stretch(const vta_stretch *a, const vta_stretch *b)
     return a->debug == b->debug && a->cycles == b->cycles && a->bus == b->bus;
 }
 
-/* How long both go on alike from there; `stop` is where they no longer do. */
+/* Follows both runs while they are alike; `stop` is the first mark at which they differ. */
 static bool go_alike(const vta_part_run *here, const vta_part_run *there, const mark *a, const mark *b,
                      uint64_t least, uint64_t *cycles, uint64_t *stop)
 {

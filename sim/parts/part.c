@@ -12,7 +12,7 @@ enum { PAGE = 4096 };
 
 /* -- the state before a part */
 
-/* Where the contents of the scratchpads lie. */
+/* Addresses of the scratchpads' contents. */
 typedef struct contents {
     uint64_t at[VTA_MEM_COUNT]; /* device addresses */
     uint64_t zero;              /* of a micro-op that is all zero */

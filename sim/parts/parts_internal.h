@@ -42,7 +42,7 @@ vta_insn vta_patch_carrier(vta_unit unit);
 /* So many tokens of each queue, given or taken. */
 void vta_patch_tokens(vta_patch *p, const uint8_t *tokens, bool push);
 
-/* What ends a program before its end: all tokens are taken, then FINISH. */
+/* Writes the instructions that end a program early: they take all tokens, then FINISH. */
 void vta_patch_end(vta_patch *p, const uint8_t *tokens);
 
 /* Fills the patch up, so that a program may begin with it where it stands before instruction `insn`. */
@@ -58,7 +58,7 @@ struct vta_walk {
     uint32_t at; /* all instructions before it are done, none behind it has begun */
 };
 
-/* Where a unit takes its tokens from and gives them to. */
+/* The queues that a unit takes tokens from and gives tokens to. */
 typedef struct part_queues {
     vta_queue pop_prev, pop_next, push_prev, push_next;
 } part_queues;

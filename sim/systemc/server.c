@@ -79,7 +79,7 @@ static void *create(const vta_rtlsim *sim, const vta_bus *bus)
     return self;
 }
 
-/* Where the cycles went, behind the reply. */
+/* Sends the cycles by class behind the reply. */
 static bool reply_account(const vta_rtlsim *sim, void *self)
 {
     uint32_t insn_count = 0;

@@ -78,7 +78,7 @@ static uint32_t oldest(const vta_account *a, uint32_t one, uint32_t other)
     return a->retired;
 }
 
-/* Which class, and which position in the unit's order, a cycle goes to. */
+/* The class that a cycle counts for, and the position in the unit's order. */
 static vta_cycle_class judge(const vta_account *a, uint32_t debug, uint32_t *position)
 {
     const bool works = a->retired < a->started;

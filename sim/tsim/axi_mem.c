@@ -97,7 +97,7 @@ static void spend(vta_axi_mem *mem, bool write)
     }
 }
 
-/* Whether a beat may go, though another of the other direction, which wants to, goes first. */
+/* True where a beat may go although a waiting beat of the other direction goes first. */
 static bool has_share(const vta_axi_mem *mem, bool others_first)
 {
     return !is_shared(mem) || mem->shared_credit >= shared_beat(mem) * (others_first ? 2 : 1);
@@ -145,8 +145,7 @@ bool vta_axi_mem_idle(const vta_axi_mem *mem)
     return mem->read.count == 0 && mem->write.count == 0;
 }
 
-/* -- contents
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- contents */
 
 bool vta_axi_copy_in(const vta_bus *bus, uint32_t bus_bytes, uint64_t addr, uint8_t *data, uint32_t size)
 {
@@ -214,8 +213,7 @@ bool vta_axi_copy_out(const vta_bus *bus, uint32_t bus_bytes, uint64_t addr, con
     return true;
 }
 
-/* -- rules
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- rules */
 
 static void check_address(vta_axi_mem *mem, const char *channel, const vta_axi_address *a, bool waited,
                           const vta_axi_address *last)
@@ -316,8 +314,7 @@ static void remember(vta_axi_mem *mem, const vta_axi_master *m, const vta_axi_sl
     }
 }
 
-/* -- transfers
- * --------------------------------------------------------------------------------------------------- */
+/* ---- transfers */
 
 static uint32_t slot_at(const direction *d, uint32_t index)
 {
@@ -393,8 +390,7 @@ void vta_axi_mem_answer(vta_axi_mem *mem, uint32_t slot, bool write, bool error)
     b->error = error;
 }
 
-/* -- what is driven next
- * ------------------------------------------------------------------------------------------ */
+/* ---- what is driven next */
 
 static uint64_t draw(vta_axi_mem *mem)
 {
@@ -422,7 +418,7 @@ static uint32_t stalls(vta_axi_mem *mem)
     return bits | (uint32_t)((b & 0xffff) < mem->threshold) << 4;
 }
 
-/* Whether a beat takes more than a cycle's bandwidth. */
+/* True where a beat takes more than a cycle's bandwidth. */
 static bool is_slow(const vta_axi_mem *mem)
 {
     return mem->options.bandwidth != 0 && mem->options.bandwidth < mem->options.bus_bytes;

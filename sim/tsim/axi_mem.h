@@ -41,8 +41,8 @@ typedef struct vta_axi_address {
     uint8_t valid, len, size, burst;
 } vta_axi_address;
 
-/* What the master drives in a cycle. Payloads count only while their valid is high. `wdata` is borrowed for
- * the call. */
+/* Signals that the master drives in a cycle. Payloads count only while their valid is high. `wdata` is
+ * borrowed for the call. */
 typedef struct vta_axi_master {
     vta_axi_address ar, aw;
     const uint8_t *wdata;
@@ -50,7 +50,7 @@ typedef struct vta_axi_master {
     uint8_t wvalid, wlast, rready, bready, reset;
 } vta_axi_master;
 
-/* What the memory drives in a cycle. `rdata` is valid until the next cycle. */
+/* Signals that the memory drives in a cycle. `rdata` is valid until the next cycle. */
 typedef struct vta_axi_slave {
     const uint8_t *rdata;
     uint32_t rid, bid;
@@ -85,7 +85,7 @@ void vta_axi_mem_destroy(vta_axi_mem *mem);
 /* Random back-pressure begins again from this seed. */
 void vta_axi_mem_seed(vta_axi_mem *mem, uint64_t seed);
 
-/* What it drives in cycle 0. */
+/* Signals that the memory drives in cycle 0. */
 vta_axi_slave vta_axi_mem_first(vta_axi_mem *mem);
 
 /* One clock cycle: both sides have driven these values; `slave` becomes what the memory drives in the next
@@ -101,8 +101,8 @@ bool vta_axi_copy_in(const vta_bus *bus, uint32_t bus_bytes, uint64_t addr, uint
 bool vta_axi_copy_out(const vta_bus *bus, uint32_t bus_bytes, uint64_t addr, const uint8_t *data,
                       uint32_t size, const uint64_t *strobes);
 
-/* What its pace depends on beside what is under way: the same number where the same traffic takes the same
- * cycles. */
+/* State that the memory's pace depends on besides its open transfers: equal numbers where equal traffic takes
+ * equally many cycles. */
 uint64_t vta_axi_mem_pace(const vta_axi_mem *mem);
 
 /* Nothing is under way in either direction. */

@@ -45,8 +45,7 @@ const char *const *vta_build_products(const build_job *job, uint32_t *count)
     return names;
 }
 
-/* -- Verilator
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- Verilator */
 
 static bool is_folder(const char *path)
 {
@@ -369,8 +368,7 @@ static vta_status build(build_job *job)
     return job->systemc ? link_systemc(job) : link_tsim(job);
 }
 
-/* -- the steps
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- the steps */
 
 static vta_status build_entry(build_job *job)
 {

@@ -68,8 +68,7 @@ vta_status vta_build_open_cache(build_job *job)
     return make_folders(job);
 }
 
-/* -- entries
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- entries */
 
 /* One line of a manifest: what the file is now. */
 static bool describe(const char *folder, const char *name, char *line, size_t size)
@@ -197,8 +196,7 @@ static void limit_entries(const build_job *job)
     }
 }
 
-/* -- lock and publication
- * ------------------------------------------------------------------------------------------ */
+/* ---- lock and publication */
 
 vta_status vta_build_lock(build_job *job)
 {

@@ -35,8 +35,7 @@ static uint64_t hash_text(uint64_t hash, const char *text)
     return vta_build_hash(hash, text, strlen(text));
 }
 
-/* -- where things are
- * ---------------------------------------------------------------------------------------------- */
+/* ---- where things are */
 
 static bool has_file(const char *folder, const char *name)
 {
@@ -160,8 +159,7 @@ vta_status vta_build_find_tools(build_job *job)
     return VTA_OK;
 }
 
-/* -- the key
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- the key */
 
 static uint64_t hash_tool(uint64_t hash, const char *path)
 {

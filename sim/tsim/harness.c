@@ -80,10 +80,9 @@ static void clock_cycle(harness *h)
     h->cycle++;
 }
 
-/* -- register page
- * ------------------------------------------------------------------------------------------------ */
+/* ---- register page */
 
-/* Whether the host side of the register port holds a channel back in this cycle. */
+/* True where the host side of the register port holds a channel back in this cycle. */
 static bool held(harness *h)
 {
     if (h->threshold == 0) {
@@ -113,7 +112,7 @@ static void draw_anew(harness *h)
     }
 }
 
-/* What timeline, account and random numbers must know of a write before its first cycle. */
+/* Prepares timeline, account and random numbers for a register write before its first cycle. */
 static void watch_write(harness *h, uint32_t offset, uint32_t value)
 {
     if (offset == REG_INSN_ADDR_LO) {
@@ -231,8 +230,7 @@ static uint32_t reg_read(void *self, uint32_t offset)
     return h->player.ended ? vta_player_value(&h->player, offset, value) : value;
 }
 
-/* -- the interface
- * ------------------------------------------------------------------------------------------------- */
+/* ---- the interface */
 
 static void flush_timeline(harness *h)
 {

@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-/* What is driven into the accelerator during a cycle. */
+/* Signals driven into the accelerator during a cycle. */
 typedef struct vta_pins_in {
     vta_axi_slave axi;
     uint32_t awaddr, wdata, araddr;
@@ -21,7 +21,7 @@ typedef struct vta_pins_in {
     uint8_t reset;
 } vta_pins_in;
 
-/* What the accelerator drives during a cycle. */
+/* Signals that the accelerator drives during a cycle. */
 typedef struct vta_pins_out {
     vta_axi_master axi;
     uint32_t rdata;

@@ -31,7 +31,7 @@ typedef struct vta_player {
     bool ready, ended; /* a run is to be played; it was the last one */
 } vta_player;
 
-/* What a register reads as after a run that was played, where the hardware has `value`. */
+/* The value that a register reads as after a played run, where the hardware has `value`. */
 uint32_t vta_player_value(const vta_player *p, uint32_t offset, uint32_t value);
 
 #endif

@@ -72,7 +72,7 @@ struct vta_timeline {
  * ---------------------------------------------------------------------------------------------------------
  */
 
-/* Where a field is that has its place in every configuration. */
+/* Place of a field that every configuration has. */
 static place find_place(const char *name)
 {
     enum { U = 0, I = 0, W = 0, A = 0 };
@@ -129,8 +129,7 @@ static void print_name(const vta_timeline *t, uint32_t insn, char *text, size_t 
                    moves ? memory_name(bits(bytes, t->memory)) : "");
 }
 
-/* -- events
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- events */
 
 static void begin_event(vta_timeline *t)
 {
@@ -222,8 +221,7 @@ void vta_timeline_run(vta_timeline *t, uint64_t cycle, uint64_t insn_addr, uint3
                   cycle, ++t->runs);
 }
 
-/* -- instructions
- * --------------------------------------------------------------------------------------------------- */
+/* ---- instructions */
 
 static item *grow(item *items, size_t *capacity, size_t needed)
 {

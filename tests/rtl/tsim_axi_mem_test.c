@@ -154,8 +154,7 @@ static void assert_broken(bench *b, const char *sentence)
     assert_string_equal(colon + 2, sentence);
 }
 
-/* -- timing and contents
- * --------------------------------------------------------------------------------------------- */
+/* ---- timing and contents */
 
 static void test_read_latency(void **state)
 {
@@ -384,8 +383,7 @@ static void test_partial_beat(void **state)
     close_bench(b);
 }
 
-/* -- random traffic
- * -------------------------------------------------------------------------------------------------- */
+/* ---- random traffic */
 
 static uint32_t next(uint64_t *seed)
 {

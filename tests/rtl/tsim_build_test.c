@@ -236,8 +236,7 @@ static void test_stopped_builder(void **state)
     new_source("");
 }
 
-/* -- what it says when it cannot
- * ------------------------------------------------------------------------------------- */
+/* ---- what it says when it cannot */
 
 static void assert_says(vta_status status, vta_status expected, const char *begin)
 {

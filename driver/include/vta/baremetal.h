@@ -37,7 +37,7 @@ typedef struct vta_baremetal {
     uint32_t watchdog; /* cycles without progress that end a run; 0: never */
 } vta_baremetal;
 
-/* What "baremetal" opens from now on; copied. */
+/* Sets the board that the device "baremetal" opens from now on. The board is copied. */
 void vta_baremetal_setup(const vta_baremetal *board);
 
 /* Without a system: the memory that malloc has, all of it, and a clock for time-outs and profiles (seconds;

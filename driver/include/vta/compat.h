@@ -47,7 +47,7 @@ void VTAMemCopyToHost(void *dst, const void *src, size_t size);
 void VTAFlushCache(void *vir_addr, vta_phy_addr_t phy_addr, int size);
 void VTAInvalidateCache(void *vir_addr, vta_phy_addr_t phy_addr, int size);
 
-/* What the last failing call of this thread said; "" where none failed. Borrowed, valid until the next
+/* Message of this thread's last failing call; "" where no call failed. Borrowed, valid until the next
  * failure. */
 const char *VTALastError(void);
 

@@ -40,8 +40,9 @@ typedef struct vta_mem {
     size_t size;
 } vta_mem;
 
-/* What the program says that it was made for (NULL: whatever the device is) is compared field by field with
- * the device; a simulator whose URI names no configuration takes it. */
+/* Opens a device. `expected` is the configuration that the program was made for; each field is compared with
+ * the device's. NULL: any configuration will do. A simulator whose URI names no configuration takes
+ * `expected`. */
 vta_status vta_device_open(const char *uri, const vta_config *expected, vta_device **out, vta_diag *diag);
 
 /* The same for a device that may have to be made first (an RTL simulator) or that others use (a board):
@@ -76,8 +77,8 @@ void vta_device_free(vta_device *device, vta_mem *mem);
 void vta_device_flush(vta_device *device, const vta_mem *mem, size_t offset, size_t size);
 void vta_device_invalidate(vta_device *device, const vta_mem *mem, size_t offset, size_t size);
 
-/* What a flush or an invalidate could not tell: that the connection to the memory was lost. To be asked after
- * the last invalidate and before its bytes are believed; a run asks by itself. */
+/* Reports that the connection to the memory was lost, which a flush or an invalidate cannot report. To be
+ * called after the last invalidate and before its bytes are believed; a run asks by itself. */
 vta_status vta_device_trouble(vta_device *device, vta_diag *diag);
 
 /* The device for the calling thread alone, until it gives it back: the highest priority first, among equals
@@ -92,12 +93,12 @@ vta_status vta_device_submit(vta_device *device, const vta_launch *launch, vta_d
  * and is idle. Any other status: report->error says what the program did. `report` may be NULL. */
 vta_status vta_device_wait(vta_device *device, double timeout_s, vta_report *report, vta_diag *diag);
 
-/* How many cycles of the run in progress have passed, as a simulator knows while another thread waits for it;
- * 0 where the device does not tell. Safe from every thread. */
+/* Number of cycles of the run in progress that have passed, as a simulator knows while another thread waits;
+ * 0 where the device does not report it. Safe from every thread. */
 uint64_t vta_device_cycles(vta_device *device);
 
-/* Where the cycles of the last run went: VTA_CYCLE_CLASSES numbers for each of its *insn_count instructions,
- * valid until the next run. NULL where the device does not tell. */
+/* The cycles of the last run by class: VTA_CYCLE_CLASSES numbers for each of its *insn_count instructions,
+ * valid until the next run. NULL where the device does not report them. */
 const uint64_t *vta_device_account(vta_device *device, uint32_t *insn_count);
 
 /* Makes the wait that another thread is in, or the next one, end soon with VTA_INTERRUPTED; the device was

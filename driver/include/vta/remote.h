@@ -20,10 +20,10 @@ extern "C" {
 
 typedef struct vta_remote vta_remote;
 
-/* Whether a device URI means another machine. */
+/* True where a device URI names another machine. */
 bool vta_remote_is(const char *uri);
 
-/* What a URI says, taken apart. `text` holds the storage that the others point into. */
+/* The parts of a URI. `text` is the storage that the other members point into. */
 typedef struct vta_remote_place {
     char *text;
     const char *host;    /* ssh: [USER@]HOST; NULL: `command` */
@@ -46,7 +46,7 @@ vta_status vta_remote_open(const vta_remote_place *place, const vta_remote_optio
 /* Ends the command: first by closing its input, then less kindly. */
 void vta_remote_close(vta_remote *remote);
 
-/* What the agent runs on: "x86-64", "aarch64", "arm"; its release. */
+/* Processor of the agent's machine, "x86-64", "aarch64" or "arm"; release of the agent. */
 const char *vta_remote_machine(const vta_remote *remote);
 const char *vta_remote_release(const vta_remote *remote);
 

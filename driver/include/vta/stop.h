@@ -41,7 +41,7 @@ static inline bool vta_stop_take(vta_stop *stop)
     return true;
 }
 
-/* Those that came too late are forgotten. */
+/* Forgets requests that came after the end of the runs that they were for. */
 static inline void vta_stop_forget(vta_stop *stop)
 {
     while (vta_stop_take(stop)) {

@@ -22,7 +22,7 @@ typedef enum vta_uio_part {
     VTA_UIO_TEMPERATURE /* of whatever has a sensor */
 } vta_uio_part;
 
-/* Whether a device URI is such a device on this machine. */
+/* True where a device URI names a UIO device of this machine. */
 bool vta_uio_is(const char *uri);
 
 /* A sentence about a part of the device `uri`; a failure says what to do. */

@@ -42,7 +42,7 @@ const char *vta_wire_name(uint32_t kind);
 /* The release of this software, as the handshake tells it. */
 const char *vta_wire_release(void);
 
-/* What this machine is, in the handshake's words: "x86-64", "aarch64", "arm", "riscv64". */
+/* Processor of this machine, in the handshake's words: "x86-64", "aarch64", "arm", "riscv64". */
 const char *vta_wire_machine(void);
 
 /* ---- content: appended to a vta_str, whose sticky failure is looked at when it is sent */

@@ -20,7 +20,7 @@ typedef enum vta_memory {
     VTA_MEM_COUNT
 } vta_memory;
 
-/* What the configuration says, and what follows from it. Plain data: copy it freely. */
+/* The keys of a configuration, and the numbers that follow from them. Plain data: copy it freely. */
 typedef struct vta_config {
     char name[32];       /* "pynq"; from the file's name where the file has no NAME */
     char target[32];     /* VTA's TARGET, for display */

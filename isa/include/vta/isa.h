@@ -165,7 +165,7 @@ typedef struct vta_row {
 #include "vta/isa.def"
 } vta_row;
 
-/* Which unit executes it. */
+/* The unit that executes the instruction. */
 vta_unit vta_insn_unit(const vta_insn *insn);
 
 /* The signed pad value of a LOAD, from its two fields and back. */
@@ -193,7 +193,7 @@ vta_uop vta_uop_decode(const vta_config *config, uint32_t word);
 /* The largest value of a micro-op field under this configuration. */
 uint32_t vta_uop_max_aux(const vta_config *config);
 
-/* How an array takes DEPTHWISE windows, one column a cycle (ISA.md, section 12). */
+/* Steps in which an array reads DEPTHWISE windows, one column a cycle (ISA.md, section 12). */
 typedef struct vta_window_steps {
     int64_t rows; /* at once */
     int64_t

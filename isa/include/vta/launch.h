@@ -34,7 +34,7 @@ typedef struct vta_counters {
     uint64_t fetch_bytes, uop_bytes, wgt_bytes, inp_bytes, acc_bytes, out_bytes;
 } vta_counters;
 
-/* What a cycle of a run was for, as the compute unit sees it:  id, name, meaning */
+/* Classes of a run's cycles, as the compute unit sees them:  id, name, meaning */
 #define VTA_CYCLE_CLASS_LIST(X)                                                                              \
     X(ARRAY, "array", "the array multiplies")                                                                \
     X(REQUANT, "requantize", "the requantizer works, the array does not")                                    \
@@ -51,7 +51,7 @@ typedef enum vta_cycle_class {
         VTA_CYCLE_CLASSES
 } vta_cycle_class;
 
-/* How a run ended. */
+/* The end of a run. */
 typedef struct vta_report {
     vta_error error; /* VTA_ERROR_NONE: it ran to its FINISH */
     vta_unit unit;   /* of the error */
@@ -86,7 +86,7 @@ enum {
     VTA_DEBUG_MOVES = 7 << VTA_DEBUG_ISSUE | 7 << VTA_DEBUG_START | 7 << VTA_DEBUG_RETIRE
 };
 
-/* How a simulator or the checker sees device memory. `map` returns a pointer to `size` bytes at a device
+/* Device memory, as a simulator or the checker sees it. `map` returns a pointer to `size` bytes at a device
  * address, good until the memory is freed, or NULL where the device has no such memory; it must not fail in
  * any other way. */
 typedef struct vta_bus {

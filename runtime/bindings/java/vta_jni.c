@@ -24,7 +24,7 @@ typedef struct {
     vta_progress progress;
 } object;
 
-/* What is called in Java. */
+/* Classes and methods of Java that are called from here. */
 static jclass native_class, exception_class, step_class;
 static jmethodID tell_method, step_method, exception_method;
 
@@ -150,7 +150,7 @@ static vta_status no_memory(vta_diag *diag)
     return vta_fail(diag, VTA_NOMEM, "out of memory");
 }
 
-/* What was opened; 0 with an exception. */
+/* The handle of the opened object; 0 with an exception. */
 static jlong opened(JNIEnv *env, object *o, vta_status status, vta_diag *diag)
 {
     refuse(env, status, diag);

@@ -20,7 +20,7 @@
 static PyObject *error_class;   /* of what no other class is for */
 static PyObject *error_classes; /* by status; filled by vta/__init__.py */
 
-/* What C says, as Python's text. Names of files may hold bytes that are not UTF-8, and a long sentence may
+/* Text of C as text of Python. Names of files may hold bytes that are not UTF-8, and a long sentence may
  * end within a letter: neither may hide the sentence. */
 static PyObject *text_of(const char *text)
 {

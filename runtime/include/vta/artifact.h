@@ -27,7 +27,8 @@ enum {
 #define VTA_ARTIFACT_MAGIC  UINT64_C(0x314c444d43415456) /* "VTACMDL1" */
 #define VTA_ARTIFACT_SYMBOL "vta_model_artifact"
 
-/* Where a buffer lives. INPUT and OUTPUT: `index` is the tensor's number and `offset` counts from its start.
+/* The memory that a buffer lives in. INPUT and OUTPUT: `index` is the tensor's number and `offset` counts
+ * from its start.
  */
 typedef enum vta_space {
     VTA_SPACE_WORKSPACE,

@@ -60,10 +60,10 @@ vta_status vta_here_open(const vta_artifact *artifact, const vta_model_options *
 vta_status vta_there_load(const char *path, const vta_model_options *options, vta_engine *engine,
                           vta_diag *diag);
 
-/* What every engine asks of a description before it uses it. */
+/* Checks a description as every engine does before it uses one. */
 vta_status vta_engine_check_tensors(const vta_artifact *artifact, vta_diag *diag);
 
-/* What a tensor takes of memory; what does not fit, stays so. */
+/* Bytes of memory that a tensor of `bytes` bytes takes; UINT64_MAX where 64 bits do not hold them. */
 uint64_t vta_engine_aligned(uint64_t bytes);
 
 /* A run by a thread that waits for it, made when the first is started. *async NULL: none yet. As the

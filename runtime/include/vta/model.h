@@ -151,7 +151,7 @@ void vta_model_cancel(vta_model *model);
  */
 int vta_model_descriptor(vta_model *model, vta_diag *diag);
 
-/* How far the run in progress is, for whoever shows it: safe from every thread. */
+/* Progress of the run in progress, to be shown: safe from every thread. */
 typedef struct vta_model_position {
     uint32_t step, steps;       /* the one in work, of how many */
     uint64_t cycles, predicted; /* of the accelerator: so far, as its device tells; of the whole run */
@@ -168,7 +168,7 @@ vta_device *vta_model_device(const vta_model *model);
 /* The same as a URI, that of another machine, too; "": all runs on the host. */
 const char *vta_model_device_uri(const vta_model *model);
 
-/* What the last profiled run took, step by step. */
+/* Time and cycles of one step in the last profiled run. */
 typedef struct vta_step_profile {
     const char *name, *op;
     uint32_t node;
@@ -179,7 +179,7 @@ typedef struct vta_step_profile {
     uint64_t flops;
 } vta_step_profile;
 
-/* What the last run, of either kind, left: cycles always, seconds from profiled runs alone. Borrowed. */
+/* The profile of the last run: cycles after every run, seconds after profiled runs alone. Borrowed. */
 const vta_step_profile *vta_model_steps(const vta_model *model, uint32_t *count);
 
 /* The cycles of all of them: 0 where nothing runs on the accelerator, or its device has no clock. */

@@ -22,14 +22,14 @@ void vta_fsim_destroy(vta_fsim *fsim);
  * run. */
 vta_status vta_fsim_run(vta_fsim *fsim, const vta_launch *launch, vta_report *report, vta_diag *diag);
 
-/* What a scratchpad holds after a run, as a LOAD would find it in DRAM: depth times elem_bytes of it. */
+/* Copies the contents of a scratchpad after a run, laid out as for a LOAD: depth times elem_bytes bytes. */
 void vta_fsim_scratchpad(const vta_fsim *fsim, vta_memory memory, void *out);
 
 /* Asks the run that another thread is in to stop soon; it then ends with VTA_INTERRUPTED. A request that
  * comes before the run has begun is lost: repeat it until the run has ended. */
 void vta_fsim_interrupt(vta_fsim *fsim);
 
-/* Which inner loops were chosen for this CPU: "avx512-vnni", "avx2", "neon", "portable". */
+/* Name of the inner loops that were chosen for this CPU: "avx512-vnni", "avx2", "neon", "portable". */
 const char *vta_fsim_kernel(const vta_fsim *fsim);
 
 #ifdef __cplusplus

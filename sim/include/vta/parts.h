@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-/* What is known of a program: where it may be cut, and about how many cycles lie before each instruction. */
+/* Facts about a program: the places where it may be cut, and estimated cycles before each instruction. */
 typedef struct vta_cuts vta_cuts;
 
 vta_status vta_cuts_create(const vta_config *config, const void *program, uint32_t count, vta_cuts **out,

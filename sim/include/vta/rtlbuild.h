@@ -30,7 +30,7 @@ vta_status vta_rtlsim_locate(const char *kind, const vta_config *config,
                              void (*progress)(void *context, const char *line), void *context, char *path,
                              size_t size, vta_diag *diag);
 
-/* Where the builder takes its sources from. */
+/* Folders of the sources that the builder takes. */
 typedef struct vta_rtl_sources {
     char root[4096];    /* has sim/ and isa/ */
     char hw[4096];      /* has rtl/ and include/ */

@@ -61,8 +61,8 @@ typedef struct vta_rtlsim {
     /* The first broken AXI rule or failed assertion since creation, NULL: none. */
     const char *(*failure)(void *self);
 
-    /* Where the cycles of the last run went: VTA_CYCLE_CLASSES numbers for each of its *insn_count
-     * instructions, valid until the next run. NULL, also as a function: it is not known. */
+    /* The cycles of the last run by class: VTA_CYCLE_CLASSES numbers for each of its *insn_count
+     * instructions, valid until the next run. NULL, also as a function: the simulator does not know them. */
     const uint64_t *(*account)(void *self, uint32_t *insn_count);
 
     /* Records the runs that are started from now on; `recording` is that of the last one, valid until the

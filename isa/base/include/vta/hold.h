@@ -15,14 +15,14 @@ extern "C" {
 /* From here on SIGINT, SIGTERM and SIGHUP wait; `was` is what the calling thread held back before. */
 void vta_hold_signals(sigset_t *was);
 
-/* The same for every signal but those that a fault of the thread itself raises: round the start of a thread.
+/* Holds back every signal but those that a fault of the thread itself raises: for the start of a thread.
  */
 void vta_hold_all_signals(sigset_t *was);
 
-/* What a program that is started meanwhile is to hold back: what we do, those three aside. */
+/* The set that a program started meanwhile is to hold back: ours without SIGINT, SIGTERM and SIGHUP. */
 void vta_signals_of_child(sigset_t *signals);
 
-/* Back to that; what arrived meanwhile takes effect now. errno stays. */
+/* Restores the set `was`; signals that arrived meanwhile take effect now. errno stays. */
 void vta_release_signals(const sigset_t *was);
 
 #ifdef __cplusplus

@@ -26,7 +26,7 @@ typedef enum vta_status {
  */
 const char *vta_version(void);
 
-/* What the library would say if it printed: nothing is heard of it unless the program asks. */
+/* Levels of the library's messages. The library prints none; a program that wants them asks for a level. */
 typedef enum vta_log_level {
     VTA_LOG_NOTHING,
     VTA_LOG_WARNING, /* it goes on, but slower or with less than was asked for */

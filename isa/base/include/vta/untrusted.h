@@ -18,7 +18,7 @@ extern "C" {
  * bytes are no character. */
 size_t vta_utf8_character(const char *text, size_t size, uint32_t *point);
 
-/* Whether a terminal may show this code point. */
+/* True where a terminal may show this code point. */
 int vta_is_plain(uint32_t point);
 
 /* Writes what a terminal may show of `size` bytes, up to the first 0, terminated; ends of lines at its end
