@@ -3,7 +3,8 @@
 #
 # What 8 bits cost in right answers: the shared float models with labelled inputs, as floats, quantized, and quantized with
 # --tune-rounding. Pictures are seen in 20 ways each (two sizes, five places, mirrored or not); the quantizer sees only the
-# plain ones, or, of models with few inputs, those inputs. Exit status 1 where more than 0.5 points are lost.
+# plain ones, or, of models with few inputs, those inputs. Exit status 1 where more than 0.5 points are lost. The shares are recorded in
+# tests/results/accuracy.json.
 #
 # usage: accuracy.py VTAC MODELS [NAME...]   (minutes; exit status 77: python3-onnx or the models are not there)
 import glob
@@ -11,6 +12,9 @@ import os
 import subprocess
 import sys
 import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+import results
 
 try:
     import numpy
@@ -86,6 +90,8 @@ def check(model, how):
     lost = {form: share["float"] - share[form] for form in ("8 bits", "tuned")}
     print(f"{model:30}{len(inputs):7}{share['float']:9.2f}{share['8 bits']:9.2f}{share['tuned']:9.2f}{lost['8 bits']:8.2f}{lost['tuned']:8.2f}",
           flush=True)
+    results.record("accuracy", model, {"inputs": len(inputs), "float %": round(share["float"], 2), "8 bits %": round(share["8 bits"], 2),
+                                       "tuned %": round(share["tuned"], 2)})
     return max(lost.values()) <= ALLOWED
 
 

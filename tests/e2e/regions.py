@@ -4,7 +4,7 @@
 # How much of a network runs on the accelerator: its regions, its share of the multiplications, the cycles on the RTL against
 # the bound of its layers, and whether devices give the integers of the host.
 #
-# usage: regions.py BUILD "DEVICE:CONFIG ..." [--one] NAME...
+# usage: regions.py BUILD "DEVICE:CONFIG ..." [--one] [--record] NAME...   (--record: in tests/results/regions.json)
 #
 # NAME: of the zoo, quantized here, or a quantized model. With --one a network that is not one region with 99 % of the
 # multiplications fails. Cycles are those of tsim:pynq where that is among the devices, and what the compiler predicts
@@ -19,12 +19,16 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+import results
+
 import onnx
 from onnx import shape_inference
 
 BEAT = 8
 BLOCK = 16
 LEAST_SHARE = 0.99
+RECORD = "--record"
 
 
 def dims_of(model):
@@ -124,13 +128,17 @@ def look(tools, name, devices):
     print("%-20s %7d %6.1f %% %12d %12d %6.2f %8.2f  %s" % (
         os.path.basename(name), regions, 100 * share, cycles, bound, cycles / bound if bound else 0,
         cycles / lower if lower else 0, "identical" if same.returncode == 0 else "DIFFERENT"), flush=True)
+    if RECORD in sys.argv[1:] and same.returncode == 0 and "tsim:pynq" in devices:
+        results.record("regions", os.path.basename(name), {
+            "regions": regions, "multiplications %": round(100 * share, 1), "cycles": cycles,
+            "of the bound": round(cycles / bound, 2) if bound else 0, "of the lower bound": round(cycles / lower, 2) if lower else 0})
     if same.returncode != 0:
         print(same.stdout)
     return same.returncode == 0, regions == 1 and share >= LEAST_SHARE
 
 
 def main():
-    words = [w for w in sys.argv[1:] if w != "--one"]
+    words = [w for w in sys.argv[1:] if w not in ("--one", RECORD)]
     tools, devices = os.path.join(os.path.abspath(words[0]), "bin"), words[1].split()
     names = [os.path.abspath(w) if w.endswith(".onnx") else w for w in words[2:]]
     print("%-20s %7s %8s %12s %12s %6s %8s  %s" % (
