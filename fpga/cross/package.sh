@@ -38,7 +38,7 @@ cp "$root"/runtime/examples/*.[ch] "$tree/share/vta/examples/"
 find "$root/driver" -name '*.rules' -exec cp {} "$tree/share/vta/udev/" \;
 cp "$here/install.sh" "$tree/"
 
-# What the programs ask of the board's system.
+# Libraries that the programs ask of the board's system.
 for file in "$tree"/bin/* "$tree"/lib/libvta.so; do
     "$tools-readelf" -dW "$file" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | grep -vE '^(lib(c|m|pthread|dl)\.so\.[0-9]|ld-linux.*)$' |
         while read -r library; do fail "$(basename "$file") needs $library"; done

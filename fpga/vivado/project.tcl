@@ -54,7 +54,7 @@ proc write_header {board build} {
     return [file dirname $path]
 }
 
-# Whether the array wants a clock at twice the rate.
+# True where the array wants a clock at twice the rate.
 proc doubles {board} {
     return [expr {[dict get $board parameters PUMP] == 2}]
 }

@@ -60,7 +60,7 @@ with vta.Model(path, device=uri, threads=2) as model:
     classify(model, 1)
     assert kept.tolist() == two and y.tolist() == one
 
-    # What `run` returns belongs to the caller; `run_views` returns the model's own tensors.
+    # Tensors of `run` belong to the caller; `run_views` returns the model's own tensors.
     mine, views = model.run(picture(x, 2))[0], model.run_views(picture(x, 2))
     model.run(picture(x, 1))
     assert mine.tolist() == two and views[0] is y and y.tolist() == one

@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 vtac, stub = sys.argv[1:]
-# What a function always says itself, or takes by another name.
+# Options that a function always gives itself, or takes by another name.
 OWN = {"compile": {"o", "json"}, "quantize": {"o", "json"}, "tune": set(), "verify": {"json"}}
 OTHER = {"compile": {"output"}, "quantize": {"output"}, "tune": set(), "verify": set()}
 COMMON = {"model", "progress", "notes"}

@@ -117,7 +117,7 @@ vtac compile net.onnx -o nowhere/m.so
 exits 1
 one_line err
 holds "nothing half-written" test ! -e m.so
-# What is no file is written to and stays what it is: a pipe as /dev/null is.
+# An output that is no file is written to and stays what it is: a pipe as /dev/null is.
 mkfifo pipe
 for out in "compile net.onnx -o" "convert net.onnx -o"; do
     cat pipe >got &

@@ -60,7 +60,7 @@ refused 2 "vtac config: unknown option '--jsn'; did you mean '--json'?"
 vtac config --json=yes
 refused 2 "vtac config: option '--json' takes no value"
 
-# What the schema says of a file's keys is what the reader says.
+# The schema says the same of a file's keys as the reader.
 vtac config schema
 exits 0
 silent err

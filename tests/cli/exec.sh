@@ -74,7 +74,7 @@ vtac exec mine.vasm --device fsim:tiny
 exits 1
 says err "the program was made for configuration 'mine', but device 'fsim:tiny' differs in LOG_BLOCK_IN"
 
-# What is wrong is named: index, expected, got.
+# A wrong element is named: index, expected, got.
 sed 's/100 + i/100 + i + i \/ 6/' sum.vasm >wrong.vasm
 vtac exec wrong.vasm
 exits 1

@@ -246,7 +246,7 @@ def exif(orientation, order='>', kind=3, count=1, directory=8):
     return b'Exif\0\0' + data + bytes(4)
 
 
-# Where row 0 and column 0 of the file belong, in the words of the standard.
+# Sides that row 0 and column 0 of the file belong to, in the words of the standard.
 SIDES = {1: ('top', 'left'), 2: ('top', 'right'), 3: ('bottom', 'right'), 4: ('bottom', 'left'),
          5: ('left', 'top'), 6: ('right', 'top'), 7: ('right', 'bottom'), 8: ('left', 'bottom')}
 

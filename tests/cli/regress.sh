@@ -47,7 +47,7 @@ plain out >one.plain
 by_folder() { # a leader, who waits for whoever joins, and one who does
     "$vtac_program" regress suite.json --baseline cycles.json --folder shared --json >folder.json 2>folder.err &
     leader=$!
-    # Where an earlier leader has left its end, whoever joins too early finds that.
+    # An earlier leader may have left its end, which whoever joins too early finds.
     until { [ -d shared/results ] && [ ! -e shared/end ]; } || ! kill -0 $leader 2>/dev/null; do sleep 0.05; done
     vtac regress suite.json --baseline cycles.json --join shared
     exits 0

@@ -32,7 +32,7 @@ FUNCTIONS = {
 }
 USUAL = {"RNN": ["Tanh"], "GRU": ["Sigmoid", "Tanh"], "LSTM": ["Sigmoid", "Tanh", "Tanh"]}
 
-# What is not the operator's own: other functions, with parameters of theirs or without; clipping, rows first, coupled gates.
+# Forms beside the operator's own: other functions, with parameters of theirs or without; clipping, rows first, coupled gates.
 FORMS = {
     "RNN": [("forward", dict(clip=0.4)), ("reverse", dict(layout=1, activations=["Affine"], activation_alpha=[0.5], activation_beta=[0.1])),
             ("bidirectional", dict(layout=1, activations=["ScaledTanh", "Softplus"], activation_alpha=[0.9], activation_beta=[1.2]))],

@@ -302,7 +302,7 @@ def jpeg(pixels):
             segment(0xc4, b"\x10" + bytes([1] + [0] * 15) + b"\0") + segment(0xda, b"\1\1\0\0\x3f\0") + data + b"\xff\xd9")
 
 
-# What a picture of these pixels is once it was read, and the function that writes it.
+# The pixels of a picture after it was read, and the function that writes the picture.
 PICTURES = [(lambda p: p, png), (lambda p: p, bmp), (lambda p: p, lambda p: bmp(p, 32, True)), (lambda p: p, lambda p: bmp(p, 8)),
             (lambda p: p, lambda p: pnm(p, 6)), (lambda p: p, lambda p: pnm(p, 3)), (lambda p: p[..., :1].repeat(3, 2), lambda p: pnm(p, 5)),
             (lambda p: p[..., :1].repeat(3, 2), lambda p: pnm(p, 2)), (lambda p: (p[..., :1] > 99).repeat(3, 2) * numpy.uint8(255), lambda p: pnm(p, 1)),

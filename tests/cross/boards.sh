@@ -68,7 +68,7 @@ agree mlperf_kws_dscnn_int8_qdq -123 25 "1 1 49 10"
 agree mlperf_ic_resnet8_int8_qdq 0 255 "1 3 32 32"
 agree coral_tf2_mobilenet_v2_1.0_224_int8pc_qdq -1 1 "1 3 224 224"
 
-# What a Cortex-A9 has no instructions for.
+# Operators that a Cortex-A9 has no instructions for.
 if [ "$board" = pynq ] && /usr/bin/python3 -c 'import onnx' 2>/dev/null; then
     ran='arithmetic.py'
     /usr/bin/python3 "$source/tests/cross/arithmetic.py" "$vtac_program" "$build/bin/vta-run" "$work/stage" "$seed" >out 2>err

@@ -40,7 +40,7 @@ nodes = [node["cycles"] for node in explained["nodes"] if node["where"].startswi
 assert explained["cycles"] == compiled["cycles"] == sum(layers) == sum(nodes) > 10000, (explained["cycles"], sum(layers), sum(nodes))
 assert sorted(c for c in nodes if c) == sorted(c for c in layers if c), (nodes, layers)'
 done
-# What the host would take is asked of the host that is compiled for; what pays beside a slow one may not beside a fast one.
+# The host that is compiled for is asked for its times: a layer may pay beside a slow host and not beside a fast one.
 for host in riscv64 pynq ultra96 aarch64-linux-gnu,cpu=cortex-a72 aarch64-dotprod; do
     vtac explain "$model" --config tiny --host $host --json
     exits 0
@@ -172,7 +172,7 @@ vtac explain "$float" --calib calib --method median
 refused 2 "--method takes minmax, percentile, mse or entropy, not 'median'"
 holds "no file of a failed call" test ! -e none.so
 
-# What a quantized model leaves in floats, and why.
+# Nodes that a quantized model leaves in floats, and why.
 vtac zoo transformer --int8 -o transformer.onnx
 exits 0
 vtac explain transformer.onnx

@@ -51,7 +51,7 @@ export VTA_CONFIG
 tree 'a tree'
 holds "the script takes another configuration, at a path with a blank" build "$PWD/a tree" pynq
 rm -r 'a tree'
-# What looks at its words below parts them at blanks.
+# The code below parts words at blanks.
 case $source in *[[:space:]]*) tree tree && source=$PWD/tree ;; esac
 case $headers in *[[:space:]]*) cp -r "$headers" headers && headers=$PWD/headers ;; esac
 holds "the script takes another configuration" build "$source" pynq

@@ -129,7 +129,7 @@ proc options {into words flags valued} {
 
 # ---- cells and their pins
 
-# Whether a cell has what stands before a condition.
+# True where a cell has the property that stands before a condition.
 proc is_there {cell condition} {
     if {$condition eq {}} { return 1 }
     if {![regexp {^(\w+?)(!?=)(\w+)$} $condition - key equal value]} { lassign [list $condition = 1] key equal value }
@@ -227,7 +227,7 @@ proc get_files {name} {
 
 # ---- constraints: what they name is looked for in the added files
 
-# Whether some added file has a line that matches.
+# True where an added file has a line that matches.
 proc in_sources {pattern} {
     foreach file $::files {
         if {[file extension $file] ne ".v" || ![file exists $file]} continue
@@ -502,7 +502,7 @@ proc check_clocks {macros} {
         if {![in_sources "`$name\\M"]} { refuse "vta_board takes no $name" }
     }
 }
-# What the project wrote for the Verilog.
+# Macros that the project wrote for the Verilog.
 proc macros {} {
     set found {}
     foreach dir $::include_dirs {

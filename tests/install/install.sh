@@ -15,7 +15,7 @@ check() {
     echo "install: $1: $got"
 }
 
-# What pkg-config prints is words for a shell, with a backslash before each space.
+# Output of pkg-config is words for a shell, with a backslash before each space.
 # shellcheck disable=SC2086  # flags are meant to be split
 {
     eval "set -- $(pkg-config --cflags --libs vta)"

@@ -3,7 +3,7 @@
 #
 # The Debian packages: the same bytes each time, without an error of lintian, manual pages without a warning; unpacked in one
 # place, and nothing else, the compiler, the library, Python's module and the programs for boards work together.
-# What `./run package` does with what it has made; too slow for each commit. Arguments: BUILD
+# Checks the packages as `./run package` does; too slow for each commit. Arguments: BUILD
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)

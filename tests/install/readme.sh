@@ -19,7 +19,7 @@ fi
 eval "\$cc -std=c17 -Wall -Wextra -Werror \$CFLAGS -o \"\$work/classify\" \"\$work/classify.c\" $(pkg-config --cflags --libs vta) -ljpeg"
 LD_LIBRARY_PATH=$libdir
 export LD_LIBRARY_PATH
-# What the program and our library ask for themselves: a sanitizer's library may need C++.
+# Libraries that the program and our library ask for themselves: a sanitizer's library may need C++.
 if readelf -d "$work/classify" "$libdir/libvta.so" | grep 'NEEDED.*\(LLVM\|stdc++\)'; then
     echo 'readme: the program needs LLVM or C++'
     exit 1

@@ -74,7 +74,7 @@ else
     choose "$@" >"$work/names"
 fi
 
-# How the peer runs: as it is, or a copy of it that asks us what the processor has.
+# The peer that runs: as it is, or a copy that asks us for the features of the processor.
 as_it_is=$peer
 time_peer() { # MODEL THREADS
     $runs node "$here/peer.js" "$peer" "$work/$1.onnx" "$2" "$seconds" 2>/dev/null

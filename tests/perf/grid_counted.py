@@ -32,7 +32,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 DOTS = {"pynq": 4, "ultra96": 4, "rasp4": 4, "aarch64-dotprod": 16}
 # Instructions for each product of a kernel without vectors: two loads, the product, a share of the loop.
 SCALAR = 4
-# What an element takes without vectors, or of a vector's polynomial whose lanes leave it: by operator; pynq, others.
+# Instructions for an element without vectors, or for a vector's polynomial whose lanes leave it: by operator; pynq, others.
 RATES = {"curve": (45, 25), "move": (8, 6)}
 ELEMENTS = {
     "Softmax": "curve", "Gelu": "curve", "Erf": "curve", "Tanh": "curve", "Sigmoid": "curve", "LayerNormalization": "curve",

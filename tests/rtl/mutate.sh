@@ -131,7 +131,7 @@ words() {
     iverilog -g2005 -Wall -tnull "-I$build/vh" -Iinclude -s vta_top $(find rtl -name '*.v') 2>&1
 }
 
-# What is built in the place of what is simulated, so that programs run on it.
+# Builds the synthesized forms in place of the simulated ones, so that programs run on them.
 build_forms() {
     find "$work/mutant/hw/rtl" -name '*.v' -exec sed -i 's/^`ifdef SYNTHESIS/`ifndef VTA_NEVER/; s/^`ifndef SYNTHESIS/`ifdef VTA_NEVER/' {} +
 }

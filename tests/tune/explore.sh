@@ -132,7 +132,7 @@ if command -v mpirun >/dev/null && [ -e "$(dirname "$vtac_program")/../lib/libvt
     holds "ranks find what one process finds" cmp one.json ranks.json
 fi
 
-# What comes out goes in: the cycles are those of the compiler.
+# A configuration that was written can be read: its cycles are those of the compiler.
 vtac zoo tiny_ic --int8 -o ic.onnx
 exits 0
 vtac compile ic.onnx --target vta --config one/best1.json --offload all -O 0 --report --json -o ic.so
@@ -157,7 +157,7 @@ vtac run host.so --output-dir host.out
 exits 0
 holds "four blocks to one give the host's integers" diff -r four.out host.out
 
-# How much a network counts in the means; what a command counts of a finalist, which is `pynq` here, whose simulator other tests have, stands beside the fit.
+# Weights of networks in the means; a command's count for a finalist, which is `pynq` here, whose simulator other tests have, stands beside the fit.
 cat >count.sh <<'END'
 grep -q '"TARGET" : "pynq"' "$1" && echo 'total 40000 2 186 40.5' && exit 1
 END
@@ -182,7 +182,7 @@ holds "each network has a column" sh -c 'head -1 out | grep -o tiny_ad | wc -l |
 vtac explore --models "$many,tiny_ad"
 refused 1 "vtac: more than 16 models"
 
-# What is out says by what.
+# A configuration that does not fit says which budget it breaks.
 vtac explore --models tiny_ic --fix LOG_BLOCK_IN=6 --fix LOG_BLOCK_OUT=6 --budget bram=40
 exits 1
 one_line err
@@ -202,7 +202,7 @@ vtac explore --models tiny_ic --fix LOG_WGT_BUFF_SIZE=6 --fix LOG_INP_BUFF_SIZE=
 exits 1
 one_line err
 says err " is legal; the first of them: "
-# What a part has not, whatever the size.
+# Properties that no part has, whatever the size.
 for key in LOG_BUS_WIDTH=7 ALU_DSPS=2; do
     vtac explore --models tiny_ic --fix LOG_BLOCK_IN=3 --fix LOG_BLOCK_OUT=3 --fix $key
     exits 1
@@ -255,7 +255,7 @@ for part in xc7z010 xczu7ev ecp5-85; do
     holds "$part is no board's" grep -q '"bitstream": ""' $part/front.json
     holds "and what is for it says so" grep -q "\"TARGET\" : \"$part\"" $part/best1.json
 done
-# What a configuration may leave out is in the space: taps that are not there cost cycles, tables that no layer has make no difference.
+# Optional units are in the space: missing taps cost cycles, missing tables that no layer uses make no difference.
 vtac explore --models tiny_kws --fix LOG_BLOCK_IN=4 --fix LOG_BLOCK_OUT=4 --fix LOG_INP_BUFF_SIZE=14 --fix LOG_WGT_BUFF_SIZE=15 \
     --fix LOG_ACC_BUFF_SIZE=14 --fix ARRAY_PUMP=1 --fix DEPTHWISE_TAPS=0,1,3,9 --jobs 1 -o leftout
 exits 0

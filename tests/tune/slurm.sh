@@ -93,7 +93,7 @@ cmp one.json slurm.json || exit 1
 [ "$(find shared/log -type f | wc -l)" -ge 1 ] || { echo "no job has run"; exit 1; }
 [ "$(find shared/results -type f | wc -l)" -gt 1 ] || { echo "no results in the folder"; exit 1; }
 
-# What was cut goes on: without half of its results, and with a claim of somebody who is no more.
+# Cut work goes on: without half of its results, and with a claim of a process that is gone.
 for result in $(find shared/results -type f | sort | sed -n 'p;n'); do
     rm "$result" "shared/claims/$(basename "$result")"
 done

@@ -111,7 +111,7 @@ assert len(shared) >= 3 and shared[len(shared) // 2] < 2.5, shared
 END
 done
 
-# What was good for another shape of the same kernel, by an old log, is tried early.
+# A point that an old log has as good for another shape of the same kernel is tried early.
 for tuner in ga $(case $tuners in *xgb*) echo xgb ;; esac); do
     point=$(python3 - "old$tuner.jsonl" <<'END'
 import json, sys
@@ -340,7 +340,7 @@ exits 0
 says out "best1 on tsim, "
 says err "vtac explore: own.cfg: warning: no calibration inputs"
 
-# What a log cannot be used for is told, in one line, and the network is made without it.
+# A log that cannot be used is reported in one line, and the network is made without it.
 unused() { # FILE WORDS: compiled with this log
     log=$1 why=$2
     shift 2
