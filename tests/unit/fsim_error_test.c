@@ -478,6 +478,58 @@ static void earlier_errors_go_first(void **state)
     LAB_FAILS(l, VTA_ERROR_SRAM_RANGE, VTA_UNIT_COMPUTE, 0);
 }
 
+/* A program of micro-op 8 and one instruction after `prepare`; returns the index of the instruction. */
+static uint32_t run_last(lab *l, vta_uop uop, vta_insn insn)
+{
+    lab_clear(l);
+    prepare(l);
+    lab_uop(l, 8, uop.dst, uop.src, uop.aux);
+    lab_load(l, VTA_MEM_UOP, 8, 8, 1);
+    return lab_add(l, insn);
+}
+
+/* Functions on rows read src; those that join two lanes read dst, too. */
+static void rows_read_their_operands(void **state)
+{
+    lab *l = *state;
+    for (uint32_t function = 0; function < VTA_ROW_COUNT; function++) {
+        const vta_insn insn =
+            lab_alu_src(VTA_ALU_ROW, 8, 9, (int32_t)vta_row_imm((vta_row){.function = function}));
+        uint32_t at = run_last(l, (vta_uop){.dst = 9}, insn);
+        if (function == VTA_ROW_MIN || function == VTA_ROW_MAX || function == VTA_ROW_ADD) {
+            LAB_FAILS(l, VTA_ERROR_UNWRITTEN, VTA_UNIT_COMPUTE, at);
+        } else {
+            lab_ok(l);
+        }
+        at = run_last(l, (vta_uop){.dst = 1, .src = 9}, insn);
+        LAB_FAILS(l, VTA_ERROR_UNWRITTEN, VTA_UNIT_COMPUTE, at);
+    }
+}
+
+/* Records 1 to 3 lie in entries 2 to 7, of which 4 to 7 are not written before. */
+static void records_by_row(void **state)
+{
+    lab *l = *state;
+    vta_insn insn = lab_requant(8, 0, -1, 1);
+    insn.requant.by_row = 1;
+    insn.requant.iter_out = 3;
+    insn.requant.iter_in = 2;
+    insn.requant.dst_in = 1;
+    uint32_t at = run_last(l, (vta_uop){.dst = 20, .aux = 1}, insn);
+    LAB_FAILS(l, VTA_ERROR_UNWRITTEN, VTA_UNIT_COMPUTE, at);
+    insn.requant.dst_out = 2; /* each pass writes the record of the next one */
+    (void)run_last(l, (vta_uop){.dst = 4, .aux = 1}, insn);
+    lab_ok(l);
+    at = run_last(l, (vta_uop){.dst = 6, .aux = 1}, insn);
+    LAB_FAILS(l, VTA_ERROR_UNWRITTEN, VTA_UNIT_COMPUTE, at);
+    insn.requant.dst_out = 0;
+    at = run_last(l, (vta_uop){.dst = 20, .aux = 62}, insn); /* ACC has 64 pairs */
+    LAB_FAILS(l, VTA_ERROR_ACC_RANGE, VTA_UNIT_COMPUTE, at);
+    insn.requant.wide = 1;
+    at = run_last(l, (vta_uop){.dst = 20, .aux = 30}, insn); /* and 32 records of four */
+    LAB_FAILS(l, VTA_ERROR_ACC_RANGE, VTA_UNIT_COMPUTE, at);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -504,5 +556,12 @@ int main(void)
         cmocka_unit_test(written_within_an_instruction),
         cmocka_unit_test(earlier_errors_go_first),
     };
-    return lab_main("tiny", tests, sizeof tests / sizeof tests[0]);
+    static const struct CMUnitTest with_rows[] = {
+        cmocka_unit_test(rows_read_their_operands),
+        cmocka_unit_test(records_by_row),
+    };
+    static const char rows[] = "{\"LOG_BLOCK\": 2, \"LOG_ACC_BUFF_SIZE\": 11, \"LOG_INP_BUFF_SIZE\": 10,"
+                               "\"LOG_WGT_BUFF_SIZE\": 11, \"LOG_UOP_BUFF_SIZE\": 10, \"ROWS\": 1}";
+    return lab_main("tiny", tests, sizeof tests / sizeof tests[0]) +
+           lab_main(rows, with_rows, sizeof with_rows / sizeof with_rows[0]);
 }

@@ -275,6 +275,22 @@ static void index_ranges(void **state)
            "instruction 3 (requant): aux of micro-op 0 names parameter pair 64, out of range of acc (limit: "
            "63)");
 
+    start(
+        b,
+        "{\"LOG_BLOCK\": 2, \"LOG_UOP_BUFF_SIZE\": 10, \"LOG_INP_BUFF_SIZE\": 10, \"LOG_WGT_BUFF_SIZE\": 11,"
+        " \"LOG_ACC_BUFF_SIZE\": 11, \"ROWS\": 1}");
+    uop(b, 0, 0, 61);
+    prologue(b);
+    insn = flags(requant(0), POP_PREV);
+    insn.requant.by_row = 1;
+    insn.requant.iter_out = 4;
+    add(b, insn);
+    add(b, finish);
+    expect(
+        b, (vta_violation){VTA_ERROR_ACC_RANGE, 3, "aux", 64, 63},
+        "instruction 3 (requant): aux of micro-op 0 reaches parameter pair 64, out of range of acc (limit: "
+        "63)");
+
     start(b, "tiny");
     uop(b, 0, 251, 0);
     prologue(b);
