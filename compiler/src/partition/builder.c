@@ -78,6 +78,13 @@ vta_status vtac_b_apply(const vtac_node_builder *b, vtac_op op, vtac_value_id mo
     return vtac_b_add(b, op, inputs, more != 0 ? 2 : 1, attr, attr != NULL, x);
 }
 
+vta_status vtac_b_with(const vtac_node_builder *b, vtac_op op, int32_t number, vtac_value_id *x)
+{
+    vtac_value_id other;
+    VTA_TRY(vtac_b_number(b, VTAC_I32, &number, &other));
+    return vtac_b_apply(b, op, other, NULL, x);
+}
+
 vta_status vtac_b_reshape(const vtac_node_builder *b, const int64_t *dims, uint32_t rank, vtac_value_id *x)
 {
     const vtac_type *type = vtac_b_type(b, *x);

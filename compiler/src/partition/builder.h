@@ -32,6 +32,8 @@ vta_status vtac_b_number(const vtac_node_builder *b, vtac_dtype dtype, const voi
 /* Applies an operator to *x, and to `more` if that is not 0; `attr` may be NULL. */
 vta_status vtac_b_apply(const vtac_node_builder *b, vtac_op op, vtac_value_id more, const vtac_attr *attr,
                         vtac_value_id *x);
+/* Applies a binary operator to *x and an int32 number. */
+vta_status vtac_b_with(const vtac_node_builder *b, vtac_op op, int32_t number, vtac_value_id *x);
 vta_status vtac_b_reshape(const vtac_node_builder *b, const int64_t *dims, uint32_t rank, vtac_value_id *x);
 vta_status vtac_b_transpose(const vtac_node_builder *b, const int64_t *perm, uint32_t rank, vtac_value_id *x);
 vta_status vtac_b_cast(const vtac_node_builder *b, vtac_dtype to, vtac_value_id *x);

@@ -24,15 +24,16 @@ static double terms_of(const vtac_graph *graph, const vtac_node *node)
 {
     const vtac_type *w = vtac_in_type(graph, node, 3);
     const vtac_type *y = &graph->values[node->outputs[0]].type;
-    switch ((int)node->op) {
-    case VTAC_OP_QLINEAR_CONV: return (double)vtac_type_elements(w) / (double)w->dim[0];
-    case VTAC_OP_QLINEAR_MATMUL:
-    case VTAC_OP_QGEMM:
-        return (double)vtac_type_elements(w) / (double)(y->rank > 0 ? y->dim[y->rank - 1] : 1);
-    case VTAC_OP_VTA_PRODUCT:
-    case VTAC_OP_VTA_SUMS: return (double)vtac_attr_int(node, "products", 0) / (double)vtac_type_elements(y);
-    default: return 0.0;
+    if (node->op == VTAC_OP_QLINEAR_CONV) {
+        return (double)vtac_type_elements(w) / (double)w->dim[0];
     }
+    if (node->op == VTAC_OP_QLINEAR_MATMUL || node->op == VTAC_OP_QGEMM) {
+        return (double)vtac_type_elements(w) / (double)(y->rank > 0 ? y->dim[y->rank - 1] : 1);
+    }
+    if (node->op == VTAC_OP_VTA_PRODUCT || node->op == VTAC_OP_VTA_SUMS) {
+        return (double)vtac_attr_int(node, "products", 0) / (double)vtac_type_elements(y);
+    }
+    return 0.0;
 }
 
 static double weights_of(const vtac_graph *graph, const vtac_node *node)

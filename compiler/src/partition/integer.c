@@ -217,13 +217,6 @@ static vta_status add_sums(const vtac_node_builder *b, const weight_sums *s, vta
 
 /* ---- the host's part behind */
 
-static vta_status with_number(const vtac_node_builder *b, vtac_op op, int32_t number, vtac_value_id *x)
-{
-    vtac_value_id other;
-    VTA_TRY(vtac_b_number(b, VTAC_I32, &number, &other));
-    return vtac_b_apply(b, op, other, NULL, x);
-}
-
 /* Extracts one byte of all sums, as int32. */
 static vta_status extract_byte(const vtac_node_builder *b, const vtac_whole *w, vtac_value_id all,
                                int64_t byte, vtac_value_id *out)
@@ -246,8 +239,8 @@ vta_status vtac_whole_sums(const vtac_node_builder *b, const vtac_whole *w, vtac
     for (int64_t byte = w->bytes - 2; byte >= 0; byte--) {
         vtac_value_id low;
         VTA_TRY(extract_byte(b, w, all, byte, &low));
-        VTA_TRY(with_number(b, VTAC_OP_BITWISE_AND, BYTE - 1, &low));
-        VTA_TRY(with_number(b, VTAC_OP_MUL, BYTE, x));
+        VTA_TRY(vtac_b_with(b, VTAC_OP_BITWISE_AND, BYTE - 1, &low));
+        VTA_TRY(vtac_b_with(b, VTAC_OP_MUL, BYTE, x));
         VTA_TRY(vtac_b_apply(b, VTAC_OP_ADD, low, NULL, x));
     }
     return VTA_OK;
@@ -269,10 +262,10 @@ static vta_status correct_zero(const vtac_node_builder *b, const weight_sums *s,
         shift = b->like.inputs[X_ZERO];
         VTA_TRY(vtac_b_reshape(b, NULL, 0, &shift));
         VTA_TRY(vtac_b_cast(b, VTAC_I32, &shift));
-        VTA_TRY(with_number(b, VTAC_OP_SUB, move, &shift));
+        VTA_TRY(vtac_b_with(b, VTAC_OP_SUB, move, &shift));
         VTA_TRY(vtac_b_apply(b, VTAC_OP_MUL, shift, NULL, &totals));
     } else {
-        VTA_TRY(with_number(b, VTAC_OP_MUL, -move, &totals));
+        VTA_TRY(vtac_b_with(b, VTAC_OP_MUL, -move, &totals));
     }
     return vtac_b_apply(b, VTAC_OP_SUB, totals, NULL, x);
 }

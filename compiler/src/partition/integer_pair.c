@@ -65,14 +65,6 @@ static vta_status add_sums(const vtac_node_builder *b, const vtac_pair *s, const
 
 /* ---- the host's correction */
 
-static vta_status with_number(const vtac_node_builder *b, vtac_op op, int64_t number, vtac_value_id *x)
-{
-    const int32_t word = (int32_t)number;
-    vtac_value_id other;
-    VTA_TRY(vtac_b_number(b, VTAC_I32, &word, &other));
-    return vtac_b_apply(b, op, other, NULL, x);
-}
-
 /* A zero point as int32, less `move`. */
 static vta_status read_zero(const vtac_node_builder *b, uint32_t i, int32_t move, vtac_value_id *out)
 {
@@ -83,7 +75,7 @@ static vta_status read_zero(const vtac_node_builder *b, uint32_t i, int32_t move
     *out = b->like.inputs[i];
     VTA_TRY(vtac_b_reshape(b, NULL, 0, out));
     VTA_TRY(vtac_b_cast(b, VTAC_I32, out));
-    return move != 0 ? with_number(b, VTAC_OP_SUB, move, out) : VTA_OK;
+    return move != 0 ? vtac_b_with(b, VTAC_OP_SUB, move, out) : VTA_OK;
 }
 
 /* Sums [g, rows, columns] along an axis, less `less` in each sum. */
@@ -97,44 +89,59 @@ static vta_status sum_up(const vtac_node_builder *b, int64_t axis, vtac_value_id
     return vtac_b_apply(b, VTAC_OP_SUB, less, NULL, x);
 }
 
-/* [g, m, n] less what the zero points are to blame for; a and b are [g, m, k] and [g, k, n]. */
-static vta_status correct(const vtac_node_builder *b, const vtac_pair *s, vtac_value_id left,
-                          vtac_value_id right, vtac_value_id *x)
+/* Subtracts zero_a' · Σ b' from [g, m, n]; b is [g, k, n]. */
+static vta_status correct_for_a(const vtac_node_builder *b, const vtac_pair *s, int32_t move_a,
+                                vtac_value_id right, vtac_value_id *x)
 {
-    const int32_t move_a = vtac_b_type(b, left)->dtype == VTAC_U8 ? 128 : 0;
-    const int32_t move_b = vtac_b_type(b, right)->dtype == VTAC_U8 ? 128 : 0;
-    const int32_t moved = (int32_t)(s->k * move_b);
-    vtac_value_id zero_a, zero_b, less;
+    const int32_t moved = vtac_b_type(b, right)->dtype == VTAC_U8 ? (int32_t)(s->k * 128) : 0;
+    vtac_value_id zero, less;
     VTA_TRY(vtac_b_number(b, VTAC_I32, &moved, &less));
     VTA_TRY(sum_up(b, 1, less, &right));
-    VTA_TRY(read_zero(b, A_ZERO, move_a, &zero_a));
-    VTA_TRY(vtac_b_apply(b, VTAC_OP_MUL, zero_a, NULL, &right));
-    VTA_TRY(vtac_b_apply(b, VTAC_OP_SUB, right, NULL, x));
+    VTA_TRY(read_zero(b, A_ZERO, move_a, &zero));
+    VTA_TRY(vtac_b_apply(b, VTAC_OP_MUL, zero, NULL, &right));
+    return vtac_b_apply(b, VTAC_OP_SUB, right, NULL, x);
+}
+
+/* Subtracts zero_b' · Σ (a - zero_a) from [g, m, n]; a is [g, m, k]. */
+static vta_status correct_for_b(const vtac_node_builder *b, const vtac_pair *s, int32_t move_b,
+                                vtac_value_id left, vtac_value_id *x)
+{
+    vtac_value_id zero, less;
     VTA_TRY(read_zero(b, A_ZERO, 0, &less));
-    VTA_TRY(with_number(b, VTAC_OP_MUL, s->k, &less));
+    VTA_TRY(vtac_b_with(b, VTAC_OP_MUL, (int32_t)s->k, &less));
     VTA_TRY(sum_up(b, 2, less, &left));
-    VTA_TRY(read_zero(b, B_ZERO, move_b, &zero_b));
-    VTA_TRY(vtac_b_apply(b, VTAC_OP_MUL, zero_b, NULL, &left));
+    VTA_TRY(read_zero(b, B_ZERO, move_b, &zero));
+    VTA_TRY(vtac_b_apply(b, VTAC_OP_MUL, zero, NULL, &left));
     return vtac_b_apply(b, VTAC_OP_SUB, left, NULL, x);
 }
 
-static vta_status replace_pair(const vtac_node_builder *b, const vtac_pair *s, vtac_legalized *p)
+/* Adds the Sums node of two batches of matrices, and combines its bytes. */
+static vta_status sum_matrices(const vtac_node_builder *b, const vtac_pair *s, vtac_value_id left,
+                               vtac_value_id right, vtac_legalized *p)
 {
-    const vtac_type y = *vtac_b_type(b, b->like.outputs[0]);
     const vtac_whole w = {s->g * s->group_n, s->group_m, vtac_whole_bytes(s->k * INT8_MIN * INT8_MIN)};
-    vtac_value_id left, right, weights;
-    VTA_TRY(vtac_b_hold(b, b->like.inputs[A], &p->holders[0], &left));
-    VTA_TRY(vtac_b_hold(b, b->like.inputs[B], &p->holders[1], &right));
-    VTA_TRY(vtac_pair_matrices(b, s, s->m, s->k, &left));
-    VTA_TRY(vtac_pair_matrices(b, s, s->k, s->n, &right));
-    vtac_value_id x = left;
+    vtac_value_id x = left, weights;
     VTA_TRY(vtac_pair_transpose(b, s, &x));
     VTA_TRY(vtac_pair_pack(b, s, right, &weights));
     VTA_TRY(add_sums(b, s, &w, x, weights, &p->made));
     p->stands = p->made;
     VTA_TRY(vtac_whole_sums(b, &w, &p->stands));
-    VTA_TRY(vtac_pair_back(b, s, &p->stands));
-    VTA_TRY(correct(b, s, left, right, &p->stands));
+    return vtac_pair_back(b, s, &p->stands);
+}
+
+static vta_status replace_pair(const vtac_node_builder *b, const vtac_pair *s, vtac_legalized *p)
+{
+    const vtac_type y = *vtac_b_type(b, b->like.outputs[0]);
+    vtac_value_id left, right;
+    VTA_TRY(vtac_b_hold(b, b->like.inputs[A], &p->holders[0], &left));
+    VTA_TRY(vtac_b_hold(b, b->like.inputs[B], &p->holders[1], &right));
+    VTA_TRY(vtac_pair_matrices(b, s, s->m, s->k, &left));
+    VTA_TRY(vtac_pair_matrices(b, s, s->k, s->n, &right));
+    const int32_t move_a = vtac_b_type(b, left)->dtype == VTAC_U8 ? 128 : 0;
+    const int32_t move_b = vtac_b_type(b, right)->dtype == VTAC_U8 ? 128 : 0;
+    VTA_TRY(sum_matrices(b, s, left, right, p));
+    VTA_TRY(correct_for_a(b, s, move_a, right, &p->stands));
+    VTA_TRY(correct_for_b(b, s, move_b, left, &p->stands));
     VTA_TRY(vtac_b_reshape(b, y.dim, y.rank, &p->stands));
     vtac_swap_names(b->graph, b->like.outputs[0], p->stands);
     vtac_replace_uses(b->graph, b->like.outputs[0], p->stands);

@@ -407,6 +407,21 @@ static vta_status set_rounding(const vtac_maker *m, vtac_vta_layer *layer)
     return VTA_OK;
 }
 
+static vta_status make_with(vtac_maker *m, const vtac_layer_row *row, vtac_vta_layer *layer)
+{
+    if (vtac_attr_int(m->node, "host", 0) != 0) {
+        return vtac_no_layer(m, "it packs what a product reads as weights: the host's side of the border");
+    }
+    if (row == NULL || row->make == NULL || m->node->output_count != 1) {
+        return vtac_no_layer(m,
+                             "the accelerator has no %s; at the model's beginning or end it parts no region",
+                             vtac_op_get(m->node->op)->name);
+    }
+    VTA_TRY(name_layer(m, layer));
+    VTA_TRY(set_rounding(m, layer));
+    return row->make(m, layer);
+}
+
 vta_status vtac_make_layer(vtac_maker *m, vtac_node_id node, uint32_t *number)
 {
     const vtac_layer_row *row = vtac_layer_row_of(m->graph->nodes[node].op);
@@ -416,18 +431,7 @@ vta_status vtac_make_layer(vtac_maker *m, vtac_node_id node, uint32_t *number)
     const vtac_node copy = m->graph->nodes[node]; /* m->graph->nodes moves when constants are added */
     m->node = &copy;
     m->any_rows = false;
-    vta_status status = VTA_OK;
-    if (row == NULL || row->make == NULL || copy.output_count != 1) {
-        status =
-            vtac_no_layer(m, "the accelerator has no %s; at the model's beginning or end it parts no region",
-                          vtac_op_get(copy.op)->name);
-    }
-    if (vtac_attr_int(&copy, "host", 0) != 0) {
-        status = vtac_no_layer(m, "it packs what a product reads as weights: the host's side of the border");
-    }
-    status = status == VTA_OK ? name_layer(m, &layer) : status;
-    status = status == VTA_OK ? set_rounding(m, &layer) : status;
-    status = status == VTA_OK ? row->make(m, &layer) : status;
+    vta_status status = make_with(m, row, &layer);
     if (status != VTA_OK) {
         m->tensors.count = tensors;
     } else if (layer.kind != VTAC_VTA_KINDS) { /* else the node joined the layer before */

@@ -235,13 +235,30 @@ vta_status vtac_layer_sums(vtac_maker *m, vtac_vta_layer *layer)
     return vtac_layer_output(m, layer, y);
 }
 
+/* Keeps the scale of a product of two activations, the same for all outputs. */
+static vta_status keep_product_scale(const vtac_maker *m, int64_t outputs, vtac_vta_layer *layer)
+{
+    float scale[3];
+    VTA_TRY(vtac_layer_scale(m, 1, &scale[0]));
+    VTA_TRY(vtac_layer_scale(m, 4, &scale[1]));
+    VTA_TRY(vtac_layer_scale(m, 5, &scale[2]));
+    vtac_fixed *scales = vtac_maker_array(m, (size_t)outputs, sizeof *scales);
+    if (scales == NULL) {
+        return vta_no_memory(m->diag);
+    }
+    for (int64_t o = 0; o < outputs; o++) {
+        VTA_TRY(vtac_layer_fixed(m, vtac_scale_product(scale[0], scale[1], scale[2]), &scales[o]));
+    }
+    layer->scales = scales;
+    return VTA_OK;
+}
+
 /* Inputs: x, x_scale, x_zero, packed weights, their scale, y_scale, y_zero, records (product.c). */
 vta_status vtac_layer_product(vtac_maker *m, vtac_vta_layer *layer)
 {
     enum { WEIGHTS = 3, RECORDS = 7 };
     int64_t shape[4];
     int64_t y[4];
-    float scale[3];
     VTA_TRY(vtac_layer_input(m, layer, 0, shape, NULL));
     VTA_TRY(vtac_layer_input(m, layer, WEIGHTS, shape, NULL));
     VTA_TRY(m->node->input_count > RECORDS ? vtac_layer_input(m, layer, RECORDS, shape, NULL) : VTA_OK);
@@ -250,17 +267,7 @@ vta_status vtac_layer_product(vtac_maker *m, vtac_vta_layer *layer)
     layer->groups = vtac_attr_int(m->node, "group", 1);
     layer->planes = vtac_attr_int(m->node, "planes", 1);
     layer->products = (uint64_t)vtac_attr_int(m->node, "products", 0);
-    VTA_TRY(vtac_layer_scale(m, 1, &scale[0]));
-    VTA_TRY(vtac_layer_scale(m, 4, &scale[1]));
-    VTA_TRY(vtac_layer_scale(m, 5, &scale[2]));
-    vtac_fixed *scales = vtac_maker_array(m, (size_t)y[1], sizeof *scales);
-    if (scales == NULL) {
-        return vta_no_memory(m->diag);
-    }
-    for (int64_t o = 0; o < y[1]; o++) {
-        VTA_TRY(vtac_layer_fixed(m, vtac_scale_product(scale[0], scale[1], scale[2]), &scales[o]));
-    }
-    layer->scales = scales;
+    VTA_TRY(keep_product_scale(m, y[1], layer));
     keep_clamp(m, layer);
     return VTA_OK;
 }

@@ -59,15 +59,20 @@ static vta_status compute_table(const vtac_maker *m, vta_model *model, int8_t ta
 /* The table behind a layer's results, or its place; NULL: the layer can have none. */
 static const int8_t **place_of_table(vtac_vta_layer *layer)
 {
-    switch ((int)layer->kind) {
+    switch (layer->kind) {
     case VTAC_VTA_TABLE: return &layer->table;
     case VTAC_VTA_CONV:
     case VTAC_VTA_MUL:
     case VTAC_VTA_AVG_POOL:
     case VTAC_VTA_RESCALE: return &layer->behind;
     case VTAC_VTA_ADD: return layer->table == NULL ? &layer->behind : NULL; /* one table at a time */
-    default: return NULL;
+    case VTAC_VTA_MAX_POOL:
+    case VTAC_VTA_CONCAT:
+    case VTAC_VTA_RESIZE:
+    case VTAC_VTA_MOVE:
+    case VTAC_VTA_KINDS: break;
     }
+    return NULL;
 }
 
 /* Puts the table behind the layer that makes its input, and behind a table of that layer; false if the input
@@ -116,15 +121,22 @@ static vta_status add_table(vtac_maker *m, vtac_vta_layer *layer, int8_t *table)
     return VTA_OK;
 }
 
+static vta_status make_table(const vtac_maker *m, vtac_graph *small, vtac_loaded *loaded,
+                             int8_t table[NUMBERS], vta_diag *diag)
+{
+    VTA_TRY(build_graph(m, small, diag));
+    VTA_TRY(vtac_load_graph(small, 1, loaded, diag));
+    return compute_table(m, loaded->model, table, diag);
+}
+
 vta_status vtac_layer_table(vtac_maker *m, vtac_vta_layer *layer)
 {
     vta_diag quiet = {0};
     vtac_loaded loaded = {0};
     int8_t *table = vtac_maker_array(m, NUMBERS, 1);
     vtac_graph *small = vtac_graph_create("table");
-    vta_status status = small == NULL || table == NULL ? VTA_NOMEM : build_graph(m, small, &quiet);
-    status = status == VTA_OK ? vtac_load_graph(small, 1, &loaded, &quiet) : status;
-    status = status == VTA_OK ? compute_table(m, loaded.model, table, &quiet) : status;
+    const vta_status status =
+        small == NULL || table == NULL ? VTA_NOMEM : make_table(m, small, &loaded, table, &quiet);
     vtac_unload(&loaded);
     vtac_graph_destroy(small);
     if (status != VTA_OK) {

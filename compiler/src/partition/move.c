@@ -35,29 +35,18 @@ typedef struct move_chain {
 /* True if an operator only moves elements, or puts a constant beside them. */
 static bool is_movement(const vtac_graph *graph, const vtac_node *node)
 {
-    switch ((int)node->op) {
-    case VTAC_OP_CONCAT:
-    case VTAC_OP_DEPTH_TO_SPACE:
-    case VTAC_OP_EXPAND:
-    case VTAC_OP_FLATTEN:
-    case VTAC_OP_GATHER:
-    case VTAC_OP_IDENTITY:
-    case VTAC_OP_PAD:
-    case VTAC_OP_RESHAPE:
-    case VTAC_OP_SLICE:
-    case VTAC_OP_SPACE_TO_DEPTH:
-    case VTAC_OP_SPLIT:
-    case VTAC_OP_SQUEEZE:
-    case VTAC_OP_TILE:
-    case VTAC_OP_TRANSPOSE:
-    case VTAC_OP_UNSQUEEZE: break;
-    case VTAC_OP_RESIZE: /* by whole factors a Resize is a layer of its own */
-        if (strcmp(vtac_attr_string(node, "mode", "nearest"), "nearest") != 0 ||
-            vtac_repeats_pixels(graph, node)) {
-            return false;
-        }
-        break;
-    default: return false;
+    static const bool moves[VTAC_OP_COUNT] = {
+        [VTAC_OP_CONCAT] = true,   [VTAC_OP_DEPTH_TO_SPACE] = true, [VTAC_OP_EXPAND] = true,
+        [VTAC_OP_FLATTEN] = true,  [VTAC_OP_GATHER] = true,         [VTAC_OP_IDENTITY] = true,
+        [VTAC_OP_PAD] = true,      [VTAC_OP_RESHAPE] = true,        [VTAC_OP_RESIZE] = true,
+        [VTAC_OP_SLICE] = true,    [VTAC_OP_SPACE_TO_DEPTH] = true, [VTAC_OP_SPLIT] = true,
+        [VTAC_OP_SQUEEZE] = true,  [VTAC_OP_TILE] = true,           [VTAC_OP_TRANSPOSE] = true,
+        [VTAC_OP_UNSQUEEZE] = true};
+    /* by whole factors a Resize is a layer of its own */
+    if (!moves[node->op] ||
+        (node->op == VTAC_OP_RESIZE && (strcmp(vtac_attr_string(node, "mode", "nearest"), "nearest") != 0 ||
+                                        vtac_repeats_pixels(graph, node)))) {
+        return false;
     }
     /* operands that say where elements go must be constant */
     for (uint32_t i = 1; node->op != VTAC_OP_CONCAT && i < node->input_count; i++) {
@@ -323,16 +312,16 @@ static bool has_period(reading *r)
         for (int64_t e = 0; e < s[0] * s[1] * s[2] * s[3]; e++) {
             const int64_t x = e % s[3], y = e / s[3] % s[2], c = e / s[3] / s[2] % s[1];
             const int64_t n = e / s[3] / s[2] / s[1], phase = y % r->up[0] * r->up[1] + x % r->up[1];
-            const int64_t way[2] = {y / r->up[0] * r->down[0], x / r->up[1] * r->down[1]};
+            const int64_t base[2] = {y / r->up[0] * r->down[0], x / r->up[1] * r->down[1]};
             const element_source is = source_at(r, n, c, y, x);
             vtac_vta_from *from = &r->from[(phase * r->images + (r->across ? n : 0)) * s[1] + c];
             if (pass == 0 && is.input >= 0 && from->input < 0) {
-                *from = (vtac_vta_from){is.input, is.channel, (int32_t)(is.at[0] - way[0]),
-                                        (int32_t)(is.at[1] - way[1]), is.image};
+                *from = (vtac_vta_from){is.input, is.channel, (int32_t)(is.at[0] - base[0]),
+                                        (int32_t)(is.at[1] - base[1]), is.image};
             }
             const element_source told = {from->input,
                                          from->channel,
-                                         {way[0] + from->dy, way[1] + from->dx},
+                                         {base[0] + from->dy, base[1] + from->dx},
                                          r->across ? from->image : (int32_t)n};
             const bool there = told.input >= 0 && is_inside(r, &told);
             if (is.input >= 0 ? !there || !same_place(&told, &is) : pass == 1 && there) {
@@ -343,12 +332,12 @@ static bool has_period(reading *r)
     return true;
 }
 
-static bool read_phases(reading *r, const int64_t most[2])
+static bool read_phases(reading *r, const int64_t max[2])
 {
     const int64_t *s = r->shape;
     r->images = r->across ? s[0] : 1;
-    for (r->up[0] = 1; r->up[0] <= vta_min(most[0], s[2]); r->up[0]++) {
-        for (r->up[1] = 1; r->up[1] <= vta_min(most[1], s[3]); r->up[1]++) {
+    for (r->up[0] = 1; r->up[0] <= vta_min(max[0], s[2]); r->up[0]++) {
+        for (r->up[1] = 1; r->up[1] <= vta_min(max[1], s[3]); r->up[1]++) {
             const int64_t phases = r->up[0] * r->up[1];
             if (phases <= MAX_PHASES && phases * r->images * s[1] <= MAX_ENTRIES && has_period(r)) {
                 return true;

@@ -45,34 +45,45 @@ static bool always_outside(const void *context, vtac_value_id value)
     return true;
 }
 
+#define NORMALIZATION                                                                                        \
+    "its numbers are divided by how far they lie from their mean, which the run alone knows; the "           \
+    "host does it between two launches"
+static const char *const reasons[VTAC_OP_COUNT] = {
+    [VTAC_OP_QUANTIZE_LINEAR] = "floats become integers here: the host's side of the border",
+    [VTAC_OP_DEQUANTIZE_LINEAR] = "integers become floats here: the host's side of the border",
+    [VTAC_OP_QLINEAR_SOFTMAX] =
+        "the accelerator has no QLinearSoftmax: each number is divided by the sum of its row, which "
+        "the run alone knows; the host does it between two launches",
+    [VTAC_OP_LAYER_NORMALIZATION] = NORMALIZATION,
+    [VTAC_OP_INSTANCE_NORMALIZATION] = NORMALIZATION,
+    [VTAC_OP_GROUP_NORMALIZATION] = NORMALIZATION,
+};
+
+/* The reason of a ConvInteger or MatMulInteger that was not legalized. */
+static const char *integer_reason(const partitioner *r, const vtac_node *node)
+{
+    const bool open = vtac_in_constant(r->graph, node, 1) == NULL;
+    if (node->op == VTAC_OP_CONV_INTEGER) {
+        return open ? "its weights change with the input; make them initializers"
+                    : "it is too small to pay there (--offload all), or its window has three axes, or its "
+                      "zero points are more than one for x or one for each output";
+    }
+    return open ? "it is too small to pay there (--offload all), or a matrix has more than one zero "
+                  "point, or "
+                  "this configuration takes several images at a time (LOG_BATCH)"
+                : "it is too small to pay there (--offload all), or its zero points are more than one for "
+                  "x or "
+                  "one for each output";
+}
+
 /* The reason why a node stays on the host that cannot be a layer for its kind; else NULL. */
 static const char *reason_of(const partitioner *r, const vtac_node *node)
 {
-    switch ((int)node->op) {
-    case VTAC_OP_QUANTIZE_LINEAR: return "floats become integers here: the host's side of the border";
-    case VTAC_OP_DEQUANTIZE_LINEAR: return "integers become floats here: the host's side of the border";
-    case VTAC_OP_CONV_INTEGER:
-        return vtac_in_constant(r->graph, node, 1) == NULL
-                   ? "its weights change with the input; make them initializers"
-                   : "it is too small to pay there (--offload all), or its window has three axes, or its "
-                     "zero points are more than one for x or one for each output";
-    case VTAC_OP_MATMUL_INTEGER:
-        return vtac_in_constant(r->graph, node, 1) == NULL
-                   ? "it is too small to pay there (--offload all), or a matrix has more than one zero "
-                     "point, or "
-                     "this configuration takes several images at a time (LOG_BATCH)"
-                   : "it is too small to pay there (--offload all), or its zero points are more than one for "
-                     "x or "
-                     "one for each output";
-    case VTAC_OP_QLINEAR_SOFTMAX:
-        return "the accelerator has no QLinearSoftmax: each number is divided by the sum of its row, which "
-               "the run alone knows; the host does it between two launches";
-    case VTAC_OP_LAYER_NORMALIZATION:
-    case VTAC_OP_INSTANCE_NORMALIZATION:
-    case VTAC_OP_GROUP_NORMALIZATION:
-        return "its numbers are divided by how far they lie from their mean, which the run alone knows; the "
-               "host does it between two launches";
-    default: break;
+    if (node->op == VTAC_OP_CONV_INTEGER || node->op == VTAC_OP_MATMUL_INTEGER) {
+        return integer_reason(r, node);
+    }
+    if (reasons[node->op] != NULL) {
+        return reasons[node->op];
     }
     const vtac_layer_row *row = vtac_layer_row_of(node->op); /* QLinearConcat begins with a scale */
     const vtac_type *x = vtac_in_type(r->graph, node, row != NULL ? (uint32_t)row->first : 0);
@@ -104,12 +115,23 @@ static void fold_whole(const partitioner *r, const vtac_vta_region *region)
     }
 }
 
+/* Makes a node a layer alone, and estimates its cost; VTA_UNSUPPORTED or VTA_RANGE: it can be none. */
+static vta_status price_layer(const partitioner *r, vtac_maker *m, vtac_node_id id, vtac_vta_cost *cost,
+                              vta_diag *diag)
+{
+    vtac_vta_region region;
+    VTA_TRY(vtac_make_layer(m, id, NULL));
+    VTA_TRY(vtac_make_region(m, "", always_outside, NULL, &region));
+    VTA_TRY(vtac_vta_supports(r->options->config, &region, 0, diag));
+    fold_whole(r, &region);
+    return vtac_vta_estimate(r->options->config, &region, 0, cost, diag);
+}
+
 static vta_status place_node(partitioner *r, vtac_maker *m, vtac_node_id id)
 {
     vtac_placement *place = &r->p->places[id];
     const vtac_node *node = &r->graph->nodes[id];
     vta_diag own = {0};
-    vtac_vta_region region;
     place->reason = vtac_is_view(r->graph, node) ? "it moves nothing" : reason_of(r, node);
     place->host_cycles = vtac_host_cycles(r->graph, node, r->options);
     if (place->reason != NULL) {
@@ -117,14 +139,7 @@ static vta_status place_node(partitioner *r, vtac_maker *m, vtac_node_id id)
     }
     vtac_maker_reset(m);
     m->diag = &own;
-    vta_status status = vtac_make_layer(m, id, NULL);
-    status = status == VTA_OK ? vtac_make_region(m, "", always_outside, NULL, &region) : status;
-    status = status == VTA_OK ? vtac_vta_supports(r->options->config, &region, 0, &own) : status;
-    if (status == VTA_OK) {
-        fold_whole(r, &region);
-    }
-    status =
-        status == VTA_OK ? vtac_vta_estimate(r->options->config, &region, 0, &place->cost, &own) : status;
+    const vta_status status = price_layer(r, m, id, &place->cost, &own);
     if (status == VTA_UNSUPPORTED || status == VTA_RANGE) {
         place->reason = keep_text(r, own.text);
         place->too_large = status == VTA_RANGE;
@@ -140,17 +155,22 @@ static vta_status place_node(partitioner *r, vtac_maker *m, vtac_node_id id)
     return VTA_OK;
 }
 
+static vta_status place_with(partitioner *r, vtac_maker *m)
+{
+    const vtac_graph *graph = r->graph;
+    for (uint32_t i = 0; i < graph->order_count; i++) {
+        VTA_TRY(vtac_progress_at(r->options->schedule.progress, "placing node",
+                                 graph->nodes[graph->order[i]].name, i, graph->order_count, r->diag));
+        VTA_TRY(place_node(r, m, graph->order[i]));
+    }
+    return VTA_OK;
+}
+
 static vta_status place_nodes(partitioner *r)
 {
     vtac_maker m;
     VTA_TRY(vtac_maker_init(&m, r->graph, &r->p->arena, r->zeros, r->diag));
-    vta_status status = VTA_OK;
-    for (uint32_t i = 0; i < r->graph->order_count && status == VTA_OK; i++) {
-        status =
-            vtac_progress_at(r->options->schedule.progress, "placing node",
-                             r->graph->nodes[r->graph->order[i]].name, i, r->graph->order_count, r->diag);
-        status = status == VTA_OK ? place_node(r, &m, r->graph->order[i]) : status;
-    }
+    const vta_status status = place_with(r, &m);
     vtac_maker_free(&m);
     return status;
 }
@@ -432,25 +452,28 @@ static vta_status predict_places(partitioner *r)
     return VTA_OK;
 }
 
-static vta_status partition_graph(partitioner *r)
+/* Rewrites nodes into forms that the accelerator supports. */
+static vta_status legalize_graph(partitioner *r)
+{
+    const vta_config *config = r->options->config;
+    const bool always = r->options->always;
+    vtac_graph *graph = r->graph;
+    vta_arena *arena = &r->p->arena;
+    VTA_TRY(vtac_legalize_rows(graph, always, arena, r->diag));
+    VTA_TRY(vtac_legalize_volumes(graph, config, always, arena, &r->volumes, r->diag));
+    VTA_TRY(vtac_spread_operands(graph, arena, r->diag));
+    VTA_TRY(vtac_fuse_moves(graph, arena, &r->moves, r->diag));
+    VTA_TRY(vtac_legalize_matmuls(graph, config, always, arena, &r->products, r->diag));
+    VTA_TRY(vtac_shorten_transposes(graph, config, arena, r->diag));
+    VTA_TRY(vtac_legalize_integers(graph, config, always, arena, &r->sums, r->diag));
+    return vtac_legalize_integer_pairs(graph, config, always, arena, &r->pairs, r->diag);
+}
+
+/* Finds the place of each node; nothing forms a region yet. */
+static vta_status find_places(partitioner *r)
 {
     vtac_partition *p = r->p;
     int32_t *zeros;
-    p->config = *r->options->config;
-    uint32_t changes = 0;
-    VTA_TRY(vtac_fold_row_islands(r->graph, &changes, r->diag));
-    VTA_TRY(vtac_legalize_rows(r->graph, r->options->always, &p->arena, r->diag));
-    VTA_TRY(vtac_legalize_volumes(r->graph, r->options->config, r->options->always, &p->arena, &r->volumes,
-                                  r->diag));
-    VTA_TRY(vtac_spread_operands(r->graph, &p->arena, r->diag));
-    VTA_TRY(vtac_fuse_moves(r->graph, &p->arena, &r->moves, r->diag));
-    VTA_TRY(vtac_legalize_matmuls(r->graph, r->options->config, r->options->always, &p->arena, &r->products,
-                                  r->diag));
-    VTA_TRY(vtac_shorten_transposes(r->graph, r->options->config, &p->arena, r->diag));
-    VTA_TRY(vtac_legalize_integers(r->graph, r->options->config, r->options->always, &p->arena, &r->sums,
-                                   r->diag));
-    VTA_TRY(vtac_legalize_integer_pairs(r->graph, r->options->config, r->options->always, &p->arena,
-                                        &r->pairs, r->diag));
     p->place_count = r->graph->node_count + 1;
     p->places = vta_arena_array(&p->arena, p->place_count, sizeof *p->places);
     r->eligible = vta_arena_array(&p->arena, p->place_count, sizeof *r->eligible);
@@ -461,18 +484,34 @@ static vta_status partition_graph(partitioner *r)
     r->zeros = zeros;
     VTA_TRY(place_nodes(r));
     trim_ends(r);
+    return VTA_OK;
+}
+
+static vta_status find_regions(partitioner *r)
+{
     VTA_TRY(vtac_progress_at(r->options->schedule.progress, "building regions", NULL, 0, 0, r->diag));
-    VTA_TRY(vtac_find_groups(r->graph, r->eligible, &p->arena, &r->grouping, r->diag));
+    VTA_TRY(vtac_find_groups(r->graph, r->eligible, &r->p->arena, &r->grouping, r->diag));
     VTA_TRY(choose_regions(r));
     VTA_TRY(build_regions(r));
     mark_vanished(r);
+    return VTA_OK;
+}
+
+static vta_status partition_graph(partitioner *r)
+{
+    uint32_t changes = 0;
+    r->p->config = *r->options->config;
+    VTA_TRY(vtac_fold_row_islands(r->graph, &changes, r->diag));
+    VTA_TRY(legalize_graph(r));
+    VTA_TRY(find_places(r));
+    VTA_TRY(find_regions(r));
     if (r->options->look) {
         return r->options->predict ? predict_places(r) : VTA_OK;
     }
     VTA_TRY(undo_unused(r));
     VTA_TRY(schedule_regions(r));
     VTA_TRY(vtac_progress_at(r->options->schedule.progress, "putting regions in place", NULL, 0, 0, r->diag));
-    return vtac_rewrite_graph(r->graph, p, r->diag);
+    return vtac_rewrite_graph(r->graph, r->p, r->diag);
 }
 
 vta_status vtac_partition_graph(vtac_graph *graph, const vtac_partition_options *options,

@@ -125,10 +125,10 @@ static bool in_transposed_rows(finder *f, vtac_value_id value)
 {
     const vtac_type *rows = type_of(f, value);
     const vtac_node *reshape = only_user(f, value);
-    const vtac_node *turn =
+    const vtac_node *transpose =
         reshape != NULL && reshape->op == VTAC_OP_RESHAPE ? only_user(f, reshape->outputs[0]) : NULL;
-    const vtac_attr *perm = turn == NULL ? NULL : vtac_find_attr(turn, "perm");
-    if (turn == NULL || turn->op != VTAC_OP_TRANSPOSE || perm == NULL) {
+    const vtac_attr *perm = transpose == NULL ? NULL : vtac_find_attr(transpose, "perm");
+    if (transpose == NULL || transpose->op != VTAC_OP_TRANSPOSE || perm == NULL) {
         return false;
     }
     const vtac_type *apart = type_of(f, reshape->outputs[0]);
@@ -149,7 +149,7 @@ static bool in_transposed_rows(finder *f, vtac_value_id value)
     f->parts->apart = *apart;
     f->parts->perm = perm;
     f->parts->axis = axis;
-    return all_select(f, turn->outputs[0], place);
+    return all_select(f, transpose->outputs[0], place);
 }
 
 /* Goes down through reshapes that keep the columns. */

@@ -107,10 +107,8 @@ static vta_status add_biases(const vtac_node_builder *b, const vtac_pair *s, vta
     VTA_TRY(vtac_b_cast(b, VTAC_I32, x));
     VTA_TRY(vtac_b_list(b, (int64_t[]){1}, 1, &more));
     VTA_TRY(vtac_b_apply(b, VTAC_OP_REDUCE_SUM, more, &keep, x));
-    VTA_TRY(vtac_b_number(b, VTAC_I32, &factor, &more));
-    VTA_TRY(vtac_b_apply(b, VTAC_OP_MUL, more, NULL, x));
-    VTA_TRY(vtac_b_number(b, VTAC_I32, &rest, &more));
-    VTA_TRY(vtac_b_apply(b, VTAC_OP_ADD, more, NULL, x));
+    VTA_TRY(vtac_b_with(b, VTAC_OP_MUL, factor, x));
+    VTA_TRY(vtac_b_with(b, VTAC_OP_ADD, rest, x));
     VTA_TRY(s->bias != 0 ? vtac_b_apply(b, VTAC_OP_ADD, s->bias, NULL, x) : VTA_OK);
     VTA_TRY(vtac_pair_pad(b, 1, s->packed_n, 0, x));
     return vtac_b_reshape(b, (int64_t[]){s->g * s->packed_n, 1}, 2, x);
@@ -196,6 +194,18 @@ static bool scale_of(const vtac_node_builder *b, const vtac_pair *s, vtac_fixed 
     return vtac_fixed_of(vtac_scale_product(scale[0], scale[1], scale[2]), out);
 }
 
+/* Holds the operands of the old node, and prepares the first one as an image and the second one as matrices.
+ */
+static vta_status prepare_operands(const vtac_node_builder *b, const vtac_pair *s, vtac_legalized *p,
+                                   vtac_value_id *first, vtac_value_id *second)
+{
+    VTA_TRY(vtac_b_hold(b, p->was.inputs[0], &p->holders[0], first));
+    VTA_TRY(vtac_b_hold(b, p->was.inputs[3], &p->holders[1], second));
+    VTA_TRY(vtac_pair_transpose(b, s, first));
+    VTA_TRY(s->transposed ? vtac_b_transpose(b, (int64_t[]){1, 0}, 2, second) : VTA_OK);
+    return vtac_pair_matrices(b, s, s->k, s->n, second);
+}
+
 static vta_status replace_product(const vtac_node_builder *b, const vtac_pair *s, vtac_fixed scale,
                                   vtac_legalized *p)
 {
@@ -205,11 +215,7 @@ static vta_status replace_product(const vtac_node_builder *b, const vtac_pair *s
     const bool records = s->zero_a != 0 || s->bias != 0;
     const vtac_type y = *vtac_b_type(b, was->outputs[0]);
     vtac_value_id second;
-    VTA_TRY(vtac_b_hold(b, was->inputs[0], &p->holders[0], &inputs[0]));
-    VTA_TRY(vtac_b_hold(b, was->inputs[3], &p->holders[1], &second));
-    VTA_TRY(vtac_pair_transpose(b, s, &inputs[0]));
-    VTA_TRY(s->transposed ? vtac_b_transpose(b, (int64_t[]){1, 0}, 2, &second) : VTA_OK);
-    VTA_TRY(vtac_pair_matrices(b, s, s->k, s->n, &second));
+    VTA_TRY(prepare_operands(b, s, p, &inputs[0], &second));
     VTA_TRY(vtac_pair_pack(b, s, second, &inputs[3]));
     VTA_TRY(records ? pack_records(b, s, scale, second, &inputs[7]) : VTA_OK);
     VTA_TRY(add_product(b, s, inputs, records ? 8 : 7, &p->made));

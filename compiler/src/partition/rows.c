@@ -354,17 +354,13 @@ static vta_status replace_dense(rows *r, const vtac_node *node, const dense_prod
 /* The number of data operands of an elementwise operator; 0: it is none. */
 static uint32_t operands_of(const vtac_node *node)
 {
-    switch ((int)node->op) {
-    case VTAC_OP_QLINEAR_CONCAT: return node->input_count == RESCALE_INPUTS; /* a change of scale */
-    case VTAC_OP_QLINEAR_ADD:
-    case VTAC_OP_QLINEAR_MUL: return 2;
-    case VTAC_OP_LOOK_UP:
-    case VTAC_OP_CLIP:
-    case VTAC_OP_RELU:
-    case VTAC_OP_QLINEAR_LEAKY_RELU:
-    case VTAC_OP_QLINEAR_SIGMOID: return 1;
-    default: return 0;
-    }
+    static const uint8_t operands[VTAC_OP_COUNT] = {
+        [VTAC_OP_QLINEAR_ADD] = 2, [VTAC_OP_QLINEAR_MUL] = 2,        [VTAC_OP_LOOK_UP] = 1,
+        [VTAC_OP_CLIP] = 1,        [VTAC_OP_QLINEAR_LEAKY_RELU] = 1, [VTAC_OP_QLINEAR_SIGMOID] = 1,
+        [VTAC_OP_RELU] = 1,
+    };
+    const bool rescales = node->op == VTAC_OP_QLINEAR_CONCAT && node->input_count == RESCALE_INPUTS;
+    return rescales ? 1 : operands[node->op];
 }
 
 /* The input that is operand k. */

@@ -33,15 +33,11 @@ const vtac_node *vtac_producer_of(const vtac_graph *graph, vtac_value_id value)
 
 bool vtac_is_reshaping(const vtac_node *node)
 {
-    switch ((int)node->op) {
-    case VTAC_OP_FLATTEN:
-    case VTAC_OP_IDENTITY:
-    case VTAC_OP_RESHAPE:
-    case VTAC_OP_SQUEEZE:
-    case VTAC_OP_UNSQUEEZE:
-    case VTAC_OP_TRANSPOSE: return true;
-    default: return false;
-    }
+    static const bool reshapes[VTAC_OP_COUNT] = {
+        [VTAC_OP_FLATTEN] = true, [VTAC_OP_IDENTITY] = true,  [VTAC_OP_RESHAPE] = true,
+        [VTAC_OP_SQUEEZE] = true, [VTAC_OP_UNSQUEEZE] = true, [VTAC_OP_TRANSPOSE] = true,
+    };
+    return reshapes[node->op];
 }
 
 /* True if a Transpose leaves images in front and has at most one other axis longer than 1. */

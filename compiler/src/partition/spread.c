@@ -28,27 +28,36 @@ static bool is_spread(const vtac_graph *graph, const vtac_node *node, uint32_t i
     return !gate && is_layer(graph, node->inputs[i]);
 }
 
+/* Expands operand i of a node to the size of the node's output. */
+static vta_status expand_operand(const vtac_node_builder *b, vtac_node_id id, uint32_t i)
+{
+    const vtac_type *to = &b->graph->values[b->like.outputs[0]].type;
+    vtac_value_id shape, x = b->like.inputs[i];
+    VTA_TRY(vtac_b_list(b, to->dim, to->rank, &shape));
+    VTA_TRY(vtac_b_apply(b, VTAC_OP_EXPAND, shape, NULL, &x));
+    return vtac_set_input(b->graph, id, i, x, b->diag);
+}
+
+static vta_status expand_operands(const vtac_node_builder *b, vtac_node_id id, bool *any)
+{
+    const bool binary = b->like.op == VTAC_OP_QLINEAR_ADD || b->like.op == VTAC_OP_QLINEAR_MUL;
+    for (uint32_t i = 0; binary && i <= 3; i += 3) {
+        if (is_spread(b->graph, &b->like, i)) {
+            VTA_TRY(expand_operand(b, id, i));
+            *any = true;
+        }
+    }
+    return VTA_OK;
+}
+
 vta_status vtac_spread_operands(vtac_graph *graph, vta_arena *arena, vta_diag *diag)
 {
     const uint32_t count = graph->order_count;
     bool any = false;
     for (uint32_t n = 0; n < count; n++) {
         const vtac_node_id id = graph->order[n];
-        const vtac_node node = graph->nodes[id];
-        const vtac_node_builder b = {graph, arena, NULL, node, diag};
-        if (node.op != VTAC_OP_QLINEAR_ADD && node.op != VTAC_OP_QLINEAR_MUL) {
-            continue;
-        }
-        for (uint32_t i = 0; i <= 3; i += 3) {
-            if (is_spread(graph, &node, i)) {
-                const vtac_type *to = &graph->values[node.outputs[0]].type;
-                vtac_value_id shape, x = node.inputs[i];
-                VTA_TRY(vtac_b_list(&b, to->dim, to->rank, &shape));
-                VTA_TRY(vtac_b_apply(&b, VTAC_OP_EXPAND, shape, NULL, &x));
-                VTA_TRY(vtac_set_input(graph, id, i, x, diag));
-                any = true;
-            }
-        }
+        const vtac_node_builder b = {graph, arena, NULL, graph->nodes[id], diag};
+        VTA_TRY(expand_operands(&b, id, &any));
     }
     return any ? vtac_graph_sort(graph, diag) : VTA_OK;
 }

@@ -136,10 +136,10 @@ static bool order_of(const vtac_graph *graph, const transpose_chain *c, uint32_t
     }
     for (uint32_t i = steps; i-- > 0;) {
         const vtac_node *node = vtac_producer_of(graph, c->values[i]);
-        const bool turn = node->op == VTAC_OP_TRANSPOSE;
+        const bool transposes = node->op == VTAC_OP_TRANSPOSE;
         const vtac_type *type = &graph->values[c->values[i]].type;
-        *turns += turn;
-        if (!(turn ? transpose_loops(o, node, type->rank) : reshape_loops(o, type))) {
+        *turns += transposes;
+        if (!(transposes ? transpose_loops(o, node, type->rank) : reshape_loops(o, type))) {
             return false;
         }
     }
@@ -204,20 +204,14 @@ static vta_status shorten_chain(const vtac_node_builder *b, vtac_value_id value)
 static bool is_function(const vtac_graph *graph, const vtac_node *node)
 {
     const vtac_layer_row *row = vtac_layer_row_of(node->op);
-    switch ((int)node->op) {
-    case VTAC_OP_CLIP:
-    case VTAC_OP_LOOK_UP:
-    case VTAC_OP_QLINEAR_ADD:
-    case VTAC_OP_QLINEAR_LEAKY_RELU:
-    case VTAC_OP_QLINEAR_MUL:
-    case VTAC_OP_QLINEAR_SIGMOID:
-    case VTAC_OP_RELU: break;
-    case VTAC_OP_QLINEAR_CONCAT:
-        if (node->input_count == RESCALE_INPUTS) { /* a single part */
-            break;
-        }
+    static const bool functions[VTAC_OP_COUNT] = {
+        [VTAC_OP_CLIP] = true,        [VTAC_OP_LOOK_UP] = true,         [VTAC_OP_QLINEAR_ADD] = true,
+        [VTAC_OP_QLINEAR_MUL] = true, [VTAC_OP_QLINEAR_SIGMOID] = true, [VTAC_OP_QLINEAR_LEAKY_RELU] = true,
+        [VTAC_OP_RELU] = true,
+    };
+    const bool rescales = node->op == VTAC_OP_QLINEAR_CONCAT && node->input_count == RESCALE_INPUTS;
+    if (!functions[node->op] && !rescales) {
         return false;
-    default: return false;
     }
     if (row == NULL || node->output_count != 1 || vtac_find_attr(node, "rounding") != NULL) {
         return false;

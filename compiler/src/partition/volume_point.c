@@ -11,21 +11,18 @@ enum { RANK = VTAC_VOLUME_RANK, MAX_INPUTS = 64 };
 
 static bool is_point(const vtac_node *node)
 {
-    switch ((int)node->op) {
-    case VTAC_OP_QLINEAR_ADD:
-    case VTAC_OP_QLINEAR_MUL:
-    case VTAC_OP_QLINEAR_SIGMOID:
-    case VTAC_OP_QLINEAR_LEAKY_RELU:
-    case VTAC_OP_LOOK_UP:
-    case VTAC_OP_RELU:
-    case VTAC_OP_CLIP: return true;
-    case VTAC_OP_CONCAT:
-    case VTAC_OP_QLINEAR_CONCAT: {
-        const int64_t axis = vtac_attr_int(node, "axis", 0);
-        return axis == 1 || axis == 1 - RANK;
-    }
-    default: return false;
-    }
+    static const bool points[VTAC_OP_COUNT] = {
+        [VTAC_OP_QLINEAR_ADD] = true,
+        [VTAC_OP_QLINEAR_MUL] = true,
+        [VTAC_OP_QLINEAR_SIGMOID] = true,
+        [VTAC_OP_QLINEAR_LEAKY_RELU] = true,
+        [VTAC_OP_LOOK_UP] = true,
+        [VTAC_OP_RELU] = true,
+        [VTAC_OP_CLIP] = true,
+    };
+    const bool joins = node->op == VTAC_OP_CONCAT || node->op == VTAC_OP_QLINEAR_CONCAT;
+    const int64_t axis = vtac_attr_int(node, "axis", 0);
+    return joins ? axis == 1 || axis == 1 - RANK : points[node->op];
 }
 
 /* Converts a constant that is the same in all of depth to a constant of an image; false if it is not. */

@@ -314,30 +314,35 @@ static vta_status try_stages(scheduler *s, size_t first, size_t end, uint64_t *c
     return status;
 }
 
-/* Chooses an option for each stage in turn: the best one together with its neighbours. */
-static vta_status choose_options(scheduler *s, vta_diag *diag)
+/* Chooses the option of stage i that is best together with its neighbours. */
+static vta_status choose_option(scheduler *s, size_t i, vta_diag *diag)
 {
     enum { BEFORE = 2, BEHIND = 2 };
     const size_t count = s->stages.count;
-    for (size_t i = 0; i < count; i++) {
+    const size_t first = i > BEFORE ? i - BEFORE : 0, end = i + BEHIND + 1 < count ? i + BEHIND + 1 : count;
+    stage *of = vtac_vta_stage_at(s, i);
+    uint64_t best = UINT64_MAX;
+    uint32_t chosen = 0;
+    for (uint32_t k = 0; k < OPTIONS; k++) {
+        uint64_t cycles;
+        if (of->there[k]) {
+            of->chosen = k;
+            VTA_TRY(try_stages(s, first, end, &cycles, diag));
+            chosen = cycles < best ? k : chosen;
+            best = cycles < best ? cycles : best;
+        }
+    }
+    of->chosen = chosen;
+    return VTA_OK;
+}
+
+static vta_status choose_options(scheduler *s, vta_diag *diag)
+{
+    for (size_t i = 0; i < s->stages.count; i++) {
         vtac_vta_stage_at(s, i)->chosen = vtac_vta_stage_at(s, i)->there[1] ? 1 : 0;
     }
-    for (size_t i = 0; i < count; i++) {
-        stage *of = vtac_vta_stage_at(s, i);
-        const size_t first = i > BEFORE ? i - BEFORE : 0,
-                     end = i + BEHIND + 1 < count ? i + BEHIND + 1 : count;
-        uint64_t best = UINT64_MAX;
-        uint32_t chosen = 0;
-        for (uint32_t k = 0; k < OPTIONS; k++) {
-            uint64_t cycles;
-            if (of->there[k]) {
-                of->chosen = k;
-                VTA_TRY(try_stages(s, first, end, &cycles, diag));
-                chosen = cycles < best ? k : chosen;
-                best = cycles < best ? cycles : best;
-            }
-        }
-        of->chosen = chosen;
+    for (size_t i = 0; i < s->stages.count; i++) {
+        VTA_TRY(choose_option(s, i, diag));
     }
     return VTA_OK;
 }
@@ -529,9 +534,10 @@ static vta_status predict_cycles(scheduler *s, vta_diag *diag)
     return s->image->cycles > 0 ? VTA_OK : vta_fail(diag, VTA_NOMEM, "no memory to predict cycles");
 }
 
-static vta_status schedule_region(scheduler *s, const vtac_vta_options *options, vta_diag *diag)
+/* Checks the region, and makes room for its plans. */
+static vta_status begin_region(scheduler *s, vta_diag *diag)
 {
-    vtac_vta_region *region = s->region;
+    const vtac_vta_region *region = s->region;
     if (region->layer_count == 0) {
         return vta_fail(diag, VTA_INVALID, "region '%s' has no layers", region->name);
     }
@@ -541,13 +547,13 @@ static vta_status schedule_region(scheduler *s, const vtac_vta_options *options,
         return vta_fail(diag, VTA_NOMEM, "no memory for %" PRIu32 " layers", region->layer_count);
     }
     s->image->plan_count = region->layer_count;
-    VTA_TRY(check_layers(s, diag));
-    VTA_TRY(vtac_progress_at(options->progress, "laying out", region->name, 0, 0, diag));
-    VTA_TRY(vtac_vta_decisions_make(&s->hardware, region, options, s->groups, &s->decided, diag));
-    if (s->before != NULL && s->before->feeds != NULL &&
-        vtac_vta_decisions_alike(region, s->before, &s->decided)) {
-        return VTA_OK;
-    }
+    return check_layers(s, diag);
+}
+
+/* Lays out tensors, and plans all stages for the whole machine. */
+static vta_status plan_stages(scheduler *s, const vtac_vta_options *options, vta_diag *diag)
+{
+    vtac_vta_region *region = s->region;
     VTA_TRY(vtac_vta_layout_tensors(&s->hardware, region, &s->decided, &s->image->work_bytes, diag));
     for (uint32_t n = 0; n < region->layer_count; n++) {
         VTA_TRY(vtac_progress_at(options->progress, "scheduling layer", region->layers[n].name, n,
@@ -557,12 +563,33 @@ static vta_status schedule_region(scheduler *s, const vtac_vta_options *options,
     for (size_t i = 0; i < s->stages.count; i++) {
         VTA_TRY(plan_option(s, vtac_vta_stage_at(s, i), 0, diag));
     }
+    return VTA_OK;
+}
+
+/* Chooses tilings and an order, and builds the list. */
+static vta_status build_region(scheduler *s, const vtac_vta_options *options, vta_diag *diag)
+{
     s->constants.places_only = true;
     VTA_TRY(s->interleaves ? choose_interleaving(s, diag) : VTA_OK);
     VTA_TRY(s->searches ? vtac_vta_schedule_search(s, diag) : VTA_OK);
     s->constants.places_only = options->predict_only;
     VTA_TRY(vtac_vta_schedule_build(s, diag));
     s->image->constant_bytes = s->constants.size;
+    return VTA_OK;
+}
+
+static vta_status schedule_region(scheduler *s, const vtac_vta_options *options, vta_diag *diag)
+{
+    vtac_vta_region *region = s->region;
+    VTA_TRY(begin_region(s, diag));
+    VTA_TRY(vtac_progress_at(options->progress, "laying out", region->name, 0, 0, diag));
+    VTA_TRY(vtac_vta_decisions_make(&s->hardware, region, options, s->groups, &s->decided, diag));
+    if (s->before != NULL && s->before->feeds != NULL &&
+        vtac_vta_decisions_alike(region, s->before, &s->decided)) {
+        return VTA_OK;
+    }
+    VTA_TRY(plan_stages(s, options, diag));
+    VTA_TRY(build_region(s, options, diag));
     VTA_TRY(vtac_progress_at(options->progress, "predicting cycles", region->name, 0, 0, diag));
     VTA_TRY(predict_cycles(s, diag));
     return options->predict_only ? VTA_OK : make_program(s, diag);
