@@ -178,7 +178,7 @@ def check_scales(noise):
     """Weights have a scale a channel unless --per-tensor asks for one, which leaves more noise on the shared models."""
     for model in ("mobilenetv2-12_dequant_fp32", "squeezenet1.1_fp32_from_fp16"):
         numpy.savez("calib.npz", *[numpy.load(path) for path, _ in cases_of(model)])
-        said = json.loads(run("quantize", f"{MODELS}/{model}.onnx", "--calib", "calib.npz", "--per-tensor", "--force", "--json", "-o", "q.onnx"))
+        said = json.loads(run("quantize", f"{MODELS}/{model}.onnx", "--calib", "calib.npz", "--per-tensor", "--force", "--max-loss", "0", "--json", "-o", "q.onnx"))
         print(f"{model}: {noise[model]:.1f} dB with a scale a channel, {said['output_snr_db']:.1f} dB with one scale")
         assert noise[model] > said["output_snr_db"] + 2
     made = []
@@ -220,7 +220,7 @@ def check_equalization(seed):
     reference = outputs_of("uneven.onnx", ["one.npy"])[0]
     noise = []
     for options in ([], ["--equalize"]):
-        run("quantize", "uneven.onnx", "--per-tensor", "--force", "--calib", "uneven.npy", *options, "-o", "q.onnx")
+        run("quantize", "uneven.onnx", "--per-tensor", "--force", "--max-loss", "0", "--calib", "uneven.npy", *options, "-o", "q.onnx")
         noise.append(float(numpy.linalg.norm(outputs_of("q.onnx", ["one.npy"])[0] - reference) / numpy.linalg.norm(reference)))
     print(f"seed {seed}: relative error {noise[0]:.4f} as it is, {noise[1]:.4f} equalized")
     assert noise[1] < 0.05 and noise[1] < noise[0] / 3
@@ -229,7 +229,7 @@ def check_equalization(seed):
 def check_decisions(seed):
     """Each place of a map decides among its channels; a map of one channel decides nothing."""
     uneven_model("map.onnx", seed)
-    told = json.loads(run("quantize", "map.onnx", "--per-tensor", "--force", "--calib", "uneven.npy", "--json", "-o", "q.onnx"))
+    told = json.loads(run("quantize", "map.onnx", "--per-tensor", "--force", "--max-loss", "0", "--calib", "uneven.npy", "--json", "-o", "q.onnx"))
     samples = [f"{i}.npy" for i in range(4)]
     for path, sample in zip(samples, numpy.load("uneven.npy"), strict=True):
         numpy.save(path, sample[None])
@@ -241,8 +241,8 @@ def check_decisions(seed):
     model.graph.node.append(onnx.helper.make_node("ReduceMax", ["x3"], ["mask"], axes=[1]))
     model.graph.output[0].CopyFrom(onnx.helper.make_tensor_value_info("mask", 1, [1, 1, 12, 12]))
     onnx.save(model, "mask.onnx")
-    assert "decisions" not in run("quantize", "mask.onnx", "--force", "--calib", "uneven.npy", "-o", "q.onnx")
-    assert json.loads(run("quantize", "mask.onnx", "--force", "--calib", "uneven.npy", "--json", "-o", "q.onnx"))["decisions"] == 0
+    assert "decisions" not in run("quantize", "mask.onnx", "--force", "--max-loss", "0", "--calib", "uneven.npy", "-o", "q.onnx")
+    assert json.loads(run("quantize", "mask.onnx", "--force", "--max-loss", "0", "--calib", "uneven.npy", "--json", "-o", "q.onnx"))["decisions"] == 0
 
 
 def check_normalization(seed):

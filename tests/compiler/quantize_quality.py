@@ -130,9 +130,41 @@ def check_spoilt(seed):
     assert quality["mark"] == "bad"
 
 
+def check_search(seed):
+    """A chain in which one activation has a channel of thousands: that layer stays float by itself, and the others have 8 bits."""
+    random = numpy.random.default_rng(seed)
+    make = onnx.helper.make_node
+    nodes, constants, last = [], {}, "x"
+    for i in range(8):
+        weights = random.normal(0, 1.3 / numpy.sqrt(24 * 9), (24, 24 if i else 3, 3, 3))
+        if i == 5:
+            weights[0] *= 3000
+        if i == 6:
+            weights[:, 0] = 0
+        constants[f"w{i}"] = weights
+        nodes.append(make("Conv", [last, f"w{i}"], [f"a{i}"], f"conv{i}", pads=[1, 1, 1, 1]))
+        nodes.append(make("Relu", [f"a{i}"], [f"r{i}"], f"relu{i}"))
+        last = f"r{i}"
+    nodes.append(make("Conv", [last, "w"], ["y"], "head"))
+    constants["w"] = random.normal(0, 0.3, (8, 24, 1, 1))
+    save("chain.onnx", nodes, constants, [1, 3, 16, 16], {"y": [1, 8, 16, 16]})
+    numpy.save("calib.npy", random.normal(0, 1, (4, 3, 16, 16)).astype(numpy.float32))
+    whole = json.loads(run("quantize", "chain.onnx", "--calib", "calib.npy", "--max-loss", "0", "--force", "--json", "-o", "q.onnx"))
+    told = json.loads(run("quantize", "chain.onnx", "--calib", "calib.npy", "--json", "-o", "q.onnx"))
+    print(f"seed {seed}: {whole['quality']['mark']} in 8 bits; {told['quality']['mark']} with {told['kept_float']} in float, "
+          f"{100 * told['float_share']:.1f} % of the work, by {told['method']}, {told['trials']} trials")
+    assert whole["quality"]["mark"] == "bad" and whole["kept_float"] == [] and whole["float_share"] == 0
+    assert told["quality"]["mark"] == "good" and told["kept_float"] and 0 < told["float_share"] < 0.5
+    device = json.loads(run("compile", "chain.onnx", "--target", "vta", "--calib", "calib.npy", "--json", "-o", "v.so"))
+    assert device["quality"] == told["quality"] and device["kept_float"] == told["kept_float"]
+    said = run("compile", "chain.onnx", "--target", "vta", "--calib", "calib.npy", "-o", "v.so")
+    assert f"kept in float: {told['kept_float'][0]}" in said and "of the multiplications" in said
+
+
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     for first in (1, 2):
         check_numbers(first)
         check_lost_scores(first)
         check_spoilt(first)
+        check_search(first)

@@ -12,6 +12,7 @@
 
 #include "calib.h"
 #include "stages.h"
+#include "table.h"
 #include "vta/fail.h"
 #include "vta/lines.h"
 
@@ -23,10 +24,16 @@ static bool read_number(const char *text, double *out)
     return end != text && *end == '\0' && isfinite(*out);
 }
 
+cli_mixed cli_mixed_automatic(const cli_args *args)
+{
+    return (cli_mixed){.automatic = cli_value(args, "--calib") != NULL, .max_loss = -1.0, .max_drop = -1.0};
+}
+
 int cli_read_mixed(const cli_args *args, cli_mixed *out)
 {
     const char *loss = cli_value(args, "--max-loss"), *drop = cli_value(args, "--max-drop");
-    *out = (cli_mixed){.bounded = loss != NULL || drop != NULL,
+    *out = (cli_mixed){.automatic = cli_mixed_automatic(args).automatic && loss == NULL && drop == NULL,
+                       .bounded = loss != NULL || drop != NULL,
                        .labelled = cli_value(args, "--labels") != NULL,
                        .max_loss = -1.0,
                        .max_drop = -1.0};
@@ -86,7 +93,7 @@ static vta_status read_labels(const char *path, vta_arena *arena, vtac_quantize_
 
 typedef struct mixed_search {
     const cli_args *args;
-    const vtac_import_options *import;
+    const cli_model_source *source;
     vtac_quantize_options how; /* keep_count: what was named */
     cli_mixed *mixed;
     vta_arena *arena;
@@ -94,13 +101,18 @@ typedef struct mixed_search {
     bool read; /* samples and labels are there */
     const char *const *names;
     uint32_t named, names_count; /* named by hand; and all of them, the noisiest first */
+    vtac_quality target;         /* of the automatic search */
     vtac_graph *graph;           /* the best so far */
     vtac_quantize_report *report;
     vta_diag *diag;
 } mixed_search;
 
-static bool is_good(const cli_mixed *m, const vtac_quantize_report *r)
+static bool is_good(const mixed_search *s, const vtac_quantize_report *r)
 {
+    const cli_mixed *m = s->mixed;
+    if (m->automatic && r->quality > s->target && !r->made_up) {
+        return false;
+    }
     const double lost = (double)r->right_float - (double)r->right;
     return (m->max_loss < 0.0 || r->output_snr_db >= m->max_loss) &&
            (m->max_drop < 0.0 || 100.0 * lost <= m->max_drop * (double)r->decisions);
@@ -117,14 +129,14 @@ static vta_status try_floats(mixed_search *s, uint32_t chosen, bool any, vtac_qu
     how.keep_count = s->named + chosen;
     s->mixed->trials++;
     cli_stage("reading", s->args->operands[0], 0, 0);
-    VTA_TRY(vtac_model_load(s->args->operands[0], s->import, &graph, s->diag));
+    VTA_TRY(s->source->load(s->source->context, &graph, s->diag));
     vta_status status = s->read ? VTA_OK : cli_read_samples(s->args, graph, s->arena, &s->samples, s->diag);
     s->read = true;
     how.labels = s->how.labels;
     if (status == VTA_OK && vtac_quantize(graph, s->samples, &how, report, s->diag) != VTA_OK) {
         status = vta_context(s->diag, "%s", s->args->operands[0]);
     }
-    *good = status == VTA_OK && is_good(s->mixed, report);
+    *good = status == VTA_OK && is_good(s, report);
     if (*good || (status == VTA_OK && any)) {
         vtac_graph_destroy(s->graph);
         s->graph = graph;
@@ -138,7 +150,25 @@ static vta_status try_floats(mixed_search *s, uint32_t chosen, bool any, vtac_qu
 static int by_added(const void *a, const void *b)
 {
     const vtac_quantized_layer *x = a, *y = b;
+    if (x->harm != y->harm) {
+        return x->harm > y->harm ? -1 : 1;
+    }
     return x->added > y->added ? -1 : x->added < y->added ? 1 : strcmp(x->value, y->value);
+}
+
+/* Harm becomes what leaving the group in float is worth: harm for its share of the work, of which a twentieth
+ * is what the borders cost at least. */
+static void price_harm(vtac_quantized_layer *layers, const vtac_quantize_report *report)
+{
+    for (uint32_t i = 0; i < report->layer_count; i++) {
+        double macs = 0.0;
+        for (uint32_t k = 0; k < report->layer_count; k++) {
+            macs += report->layers[k].harm == report->layers[i].harm ? (double)report->layers[k].macs : 0.0;
+        }
+        if (layers[i].harm > 0.0) {
+            layers[i].harm /= 0.05 + macs / (1.0 + (double)report->macs);
+        }
+    }
 }
 
 static vta_status rank_layers(mixed_search *s, const vtac_quantize_report *report)
@@ -149,6 +179,7 @@ static vta_status rank_layers(mixed_search *s, const vtac_quantize_report *repor
         return vta_no_memory(s->diag);
     }
     memcpy(layers, report->layers, report->layer_count * sizeof *layers);
+    price_harm(layers, report);
     qsort(layers, report->layer_count, sizeof *layers, by_added);
     memcpy(names, s->names, s->named * sizeof *names);
     for (uint32_t i = 0; i < report->layer_count; i++) {
@@ -202,14 +233,15 @@ static vta_status narrow_search(mixed_search *s)
 {
     uint32_t bad = 0, enough = 1;
     bool good = false;
-    const uint32_t max = s->names_count - 1; /* something is quantized */
+    /* something is quantized; without a bound it is most of it */
+    const uint32_t max = s->mixed->automatic ? s->names_count / 3 : s->names_count - 1;
     for (;;) {
         VTA_TRY(max == 0 ? VTA_OK : step_search(s, enough, &good));
         if (good) {
             break;
         }
         if (enough >= max) {
-            return cannot_hold(s, max);
+            return s->mixed->automatic ? VTA_OK : cannot_hold(s, max);
         }
         bad = enough;
         enough = 2 * enough < max ? 2 * enough : max;
@@ -226,12 +258,71 @@ static vta_status narrow_search(mixed_search *s)
     return VTA_OK;
 }
 
-vta_status cli_quantize_mixed(const cli_args *args, const vtac_import_options *import,
+/* One number for how far a model is from its floats. */
+static double loss_of(const vtac_quantize_report *report)
+{
+    double loss = 0.0;
+    for (uint32_t i = 0; i < report->output_count; i++) {
+        const vtac_output_quality *o = &report->outputs[i];
+        loss = fmax(loss, o->mean_error + (1.0 - o->correlation) + o->lost_columns);
+    }
+    return loss + report->quality;
+}
+
+/* Takes the ranges of another method where the outputs are nearer to those of floats. */
+static vta_status try_method(mixed_search *s, vtac_range_method method)
+{
+    vtac_quantize_report report = {0};
+    vtac_graph *graph = NULL;
+    vtac_quantize_options how = s->how;
+    how.method = method;
+    how.measure_harm = false;
+    s->mixed->trials++;
+    VTA_TRY(s->source->load(s->source->context, &graph, s->diag));
+    const vta_status status = vtac_quantize(graph, s->samples, &how, &report, s->diag);
+    if (status != VTA_OK || loss_of(&report) >= loss_of(s->report)) {
+        vtac_quantize_report_free(&report);
+        vtac_graph_destroy(graph);
+        return status;
+    }
+    vtac_quantize_report_free(s->report);
+    vtac_graph_destroy(s->graph);
+    *s->report = report;
+    s->graph = graph;
+    s->mixed->method = method;
+    return VTA_OK;
+}
+
+/* Layers stay float until the mark is `target`. */
+static vta_status reach_target(mixed_search *s, vtac_quality target)
+{
+    s->target = target;
+    return s->report->quality > target && s->names_count > s->named + 3 ? narrow_search(s) : VTA_OK;
+}
+
+/* Without a bound: the best method for ranges, then layers that harm the outputs stay float, those first that
+ * cost least for what they harm. What cannot be made good is made as good as it can. */
+static vta_status improve_quality(mixed_search *s)
+{
+    VTA_TRY(rank_layers(s, s->report));
+    for (uint32_t m = 0; cli_value(s->args, "--method") == NULL && m < VTAC_RANGE_COUNT; m++) {
+        if (m != s->how.method && s->report->quality != VTAC_QUALITY_GOOD) {
+            VTA_TRY(try_method(s, (vtac_range_method)m));
+        }
+    }
+    s->how.method = s->mixed->method;
+    s->how.keep_readers = true;
+    s->how.measure_harm = false;
+    VTA_TRY(reach_target(s, VTAC_QUALITY_GOOD));
+    return reach_target(s, VTAC_QUALITY_DOUBTFUL);
+}
+
+vta_status cli_quantize_mixed(const cli_args *args, const cli_model_source *source,
                               const vtac_quantize_options *how, cli_mixed *mixed, vta_arena *arena,
                               vtac_graph **graph, vtac_quantize_report *report, vta_diag *diag)
 {
     mixed_search s = {.args = args,
-                      .import = import,
+                      .source = source,
                       .how = *how,
                       .mixed = mixed,
                       .arena = arena,
@@ -240,9 +331,13 @@ vta_status cli_quantize_mixed(const cli_args *args, const vtac_import_options *i
                       .report = report,
                       .diag = diag};
     bool good;
+    mixed->method = how->method;
+    s.how.measure_harm = mixed->automatic;
     VTA_TRY(read_labels(cli_value(args, "--labels"), arena, &s.how, diag));
     vta_status status = try_floats(&s, 0, true, report, &good);
-    if (status == VTA_OK && mixed->bounded && !good) {
+    if (status == VTA_OK && !good && mixed->automatic) {
+        status = improve_quality(&s);
+    } else if (status == VTA_OK && !good && mixed->bounded) {
         status = rank_layers(&s, report);
         status = status == VTA_OK ? narrow_search(&s) : status;
     }
@@ -250,4 +345,34 @@ vta_status cli_quantize_mixed(const cli_args *args, const vtac_import_options *i
     mixed->kept_count = s.named + mixed->chosen;
     *graph = s.graph;
     return status;
+}
+
+static double share_in_float(const vtac_quantize_report *report)
+{
+    return report->macs > 0 ? (double)report->macs_float / (double)report->macs : 0.0;
+}
+
+void cli_mixed_text(const cli_mixed *mixed, const vtac_quantize_report *report)
+{
+    if (mixed->automatic && mixed->method != VTAC_RANGE_DEFAULT) {
+        cli_sentence(0, "ranges by %s, which is nearest to floats", vtac_range_method_name(mixed->method));
+    }
+    if (mixed->chosen > 0) {
+        cli_sentence(0, "%u layers stay float so that the outputs hold: %.1f %% of the multiplications",
+                     mixed->chosen, 100.0 * share_in_float(report));
+    }
+    for (uint32_t i = mixed->kept_count - mixed->chosen; i < mixed->kept_count; i++) {
+        cli_sentence(0, "kept in float: %s", mixed->kept[i]);
+    }
+}
+
+void cli_mixed_json(const cli_mixed *mixed, const vtac_quantize_report *report)
+{
+    cli_print(", \"trials\": %u, \"method\": \"%s\", \"float_share\": %.4g, \"kept_float\": [", mixed->trials,
+              vtac_range_method_name(mixed->method), share_in_float(report));
+    for (uint32_t i = 0; i < mixed->kept_count; i++) {
+        cli_print("%s", i == 0 ? "" : ", ");
+        cli_json_string(mixed->kept[i]);
+    }
+    cli_print("]");
 }

@@ -16,22 +16,39 @@
         "--max-drop", "PERCENT", CLI_TEXT, "layers stay float until as many more are right"                  \
     }
 
+/* What gives the model, as often as the search tries another form of it. */
+typedef struct cli_model_source {
+    vta_status (*load)(void *context, vtac_graph **out, vta_diag *diag); /* *out: owned */
+    void *context;
+} cli_model_source;
+
 typedef struct cli_mixed {
-    bool bounded;                /* --max-loss or --max-drop is given */
-    bool labelled;               /* --labels is given */
+    bool automatic; /* real inputs, and no bound is given: until the mark is good, at the lowest price */
+    bool bounded;   /* --max-loss or --max-drop is given */
+    bool labelled;  /* --labels is given */
     double max_loss, max_drop;   /* negative: not asked for */
     const char *const *kept;     /* float in the end: what --keep-float names, then those that were chosen */
     uint32_t kept_count, chosen; /* the last `chosen` of them */
     uint32_t trials;
+    vtac_range_method method; /* of the result */
 } cli_mixed;
 
 /* CLI_OK or the status of a misuse. */
 int cli_read_mixed(const cli_args *args, cli_mixed *out);
 
-/* Quantizes the model, more than once where it is bounded; *graph is the result, owned, and `report` is about
- * it. Names are in the arena. */
-vta_status cli_quantize_mixed(const cli_args *args, const vtac_import_options *import,
+/* The search without bounds, for whoever has calibration inputs. */
+cli_mixed cli_mixed_automatic(const cli_args *args);
+
+/* Quantizes the model, more than once where it is bounded or its mark is not good; *graph is the result,
+ * owned, and `report` is about it. Names are in the arena. */
+vta_status cli_quantize_mixed(const cli_args *args, const cli_model_source *source,
                               const vtac_quantize_options *how, cli_mixed *mixed, vta_arena *arena,
                               vtac_graph **graph, vtac_quantize_report *report, vta_diag *diag);
+
+/* Sentences: the method where the search took another one, layers in float and their share of the work. */
+void cli_mixed_text(const cli_mixed *mixed, const vtac_quantize_report *report);
+
+/* The same as members, with a comma in front. */
+void cli_mixed_json(const cli_mixed *mixed, const vtac_quantize_report *report);
 
 #endif

@@ -124,10 +124,12 @@ vta_status cli_quality_check(const cli_args *args, const vtac_quantize_report *r
     }
     const vtac_output_quality *worst = worst_of(report);
     if (report->quality == VTAC_QUALITY_BAD && !cli_flag(args, "--force")) {
-        return vta_fail(diag, VTA_INVALID,
-                        "8 bits spoil output '%s': %s; try another --method, keep layers in float "
-                        "(vtac quantize --max-loss), or take the model as it is with --force",
-                        worst->name, worst->why);
+        return vta_fail(
+            diag, VTA_INVALID, "8 bits spoil output '%s': %s; %s, or take the model as it is with --force",
+            worst->name, worst->why,
+            cli_flag(args, "--per-tensor")
+                ? "try --equalize, or leave out --per-tensor"
+                : "give more inputs, or name layers that stay float (vtac quantize --keep-float)");
     }
     cli_stages_hide();
     cli_say("vtac %s: %s: warning: in 8 bits output '%s' is %s: %s\n", args->verb->name, args->operands[0],

@@ -7,6 +7,7 @@
 
 #include "calib.h"
 #include "emit.h"
+#include "mixed.h"
 #include "offload.h"
 #include "passes.h"
 #include "quality.h"
@@ -35,10 +36,23 @@ static const cli_option options[] = {
     {"--json", NULL, CLI_FLAG, "print the summary as JSON"},
 };
 
-static int print_summary(const cli_args *args, const char *path, const vtac_target *target,
-                         const vtac_artifact_image *image, const vtac_partition *partition, uint32_t taken,
-                         const vtac_quantize_report *quality, double seconds)
+/* A model to compile, and what became of it. */
+typedef struct compilation {
+    const cli_args *args;
+    const cli_shapes *shapes;
+    const vtac_pass_options *passes;
+    vtac_graph *graph;
+    vtac_partition *partition;
+    vtac_quantize_report quality; /* empty for a model that was quantized already */
+    cli_mixed mixed;              /* what stays float for the sake of the outputs */
+    vta_arena names;
+} compilation;
+
+static int print_summary(const compilation *c, const char *path, const vtac_target *target,
+                         const vtac_artifact_image *image, uint32_t taken, double seconds)
 {
+    const cli_args *args = c->args;
+    const vtac_partition *partition = c->partition;
     const bool report = cli_flag(args, "--report");
     if (cli_flag(args, "--json")) {
         cli_print("{\"file\": ");
@@ -50,7 +64,10 @@ static int print_summary(const cli_args *args, const char *path, const vtac_targ
         if (report) {
             cli_report_json_of(partition);
         }
-        cli_quality_json(quality);
+        cli_quality_json(&c->quality);
+        if (c->mixed.trials > 0) {
+            cli_mixed_json(&c->mixed, &c->quality);
+        }
         cli_print("}\n");
     } else {
         cli_sentence(0,
@@ -60,7 +77,8 @@ static int print_summary(const cli_args *args, const char *path, const vtac_targ
         if (report) {
             cli_report_text_of(partition);
         }
-        cli_quality_text(quality);
+        cli_quality_text(&c->quality);
+        cli_mixed_text(&c->mixed, &c->quality);
     }
     return cli_done(args);
 }
@@ -91,15 +109,28 @@ static vta_status check_moved(const cli_args *args, const vtac_graph *graph, con
     return VTA_OK;
 }
 
-/* A model to compile, and what became of it. */
-typedef struct compilation {
-    const cli_args *args;
-    const cli_shapes *shapes;
-    const vtac_pass_options *passes;
-    vtac_graph *graph;
-    vtac_partition *partition;
-    vtac_quantize_report quality; /* empty for a model that was quantized already */
-} compilation;
+static vta_status load_model(void *context, vtac_graph **out, vta_diag *diag)
+{
+    const compilation *c = context;
+    return cli_load_graph(c->args, c->args->operands[0], c->shapes, out, diag);
+}
+
+/* With calibration inputs layers stay float that would spoil the outputs; without them nothing is known of
+ * the outputs. States have no samples, and what runs by itself has none either. */
+static vta_status quantize_graph(compilation *c, vta_diag *diag)
+{
+    vtac_quantize_options how = VTAC_QUANTIZE_DEFAULTS;
+    c->mixed = cli_mixed_automatic(c->args);
+    if (!c->mixed.automatic || !vtac_quantizable(c->graph) || c->graph->flow != NULL ||
+        c->graph->state_count > 0 || cli_read_method(c->args, &how.method) != CLI_OK) {
+        return cli_quantize_float(c->args, c->graph, &c->quality, diag);
+    }
+    vtac_graph_destroy(c->graph);
+    c->graph = NULL;
+    how.progress = cli_stages();
+    const cli_model_source source = {load_model, c};
+    return cli_quantize_mixed(c->args, &source, &how, &c->mixed, &c->names, &c->graph, &c->quality, diag);
+}
 
 /* The host computes floats with floats: integers that nothing takes would only cost answers. */
 static vta_status take_floats_back(compilation *c, vta_diag *diag)
@@ -107,6 +138,7 @@ static vta_status take_floats_back(compilation *c, vta_diag *diag)
     vtac_partition_free(c->partition);
     vtac_graph_destroy(c->graph);
     vtac_quantize_report_free(&c->quality);
+    c->mixed = (cli_mixed){0};
     c->partition = NULL;
     c->graph = NULL;
     cli_say("vtac compile: %s: it is compiled with floats, as it is\n", c->args->operands[0]);
@@ -119,7 +151,7 @@ static vta_status take_floats_back(compilation *c, vta_diag *diag)
 static vta_status prepare_graph(compilation *c, const cli_offload *offload, vta_diag *diag)
 {
     if (offload->wanted) {
-        VTA_TRY(cli_quantize_float(c->args, c->graph, &c->quality, diag));
+        VTA_TRY(quantize_graph(c, diag));
     }
     VTA_TRY(vtac_run_passes(c->graph, c->passes, diag));
     VTA_TRY(cli_offload_graph(offload, c->passes->level, c->graph, &c->partition, diag));
@@ -285,10 +317,9 @@ static int compile_graph(compilation *c, const vtac_target *target, const cli_of
     cli_stage("linking", path, 0, 0);
     status = status == VTA_OK ? vtac_link(&image, path, &diag) : status;
     cli_stages_end();
-    const int result = status == VTA_OK
-                           ? print_summary(args, path, target, &image, c->partition,
-                                           found.host.taken + found.vta.taken, &c->quality, vta_now() - begin)
-                           : cli_fail(args, &diag);
+    const int result = status == VTA_OK ? print_summary(c, path, target, &image,
+                                                        found.host.taken + found.vta.taken, vta_now() - begin)
+                                        : cli_fail(args, &diag);
     vtac_artifact_image_free(&image);
     return result;
 }
@@ -332,6 +363,7 @@ static int run_compile(const cli_args *args)
     const int status = compile_graph(&c, &target, &offload);
     vtac_partition_free(c.partition);
     vtac_quantize_report_free(&c.quality);
+    vta_arena_free(&c.names);
     vtac_graph_destroy(c.graph);
     return status;
 }

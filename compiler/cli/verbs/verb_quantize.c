@@ -75,12 +75,7 @@ static void print_json(const cli_args *args, const char *path, const vtac_quanti
     if (r->tuned > 0) {
         cli_print(", \"tuned\": %u, \"rounding_left\": %.6g", r->tuned, r->rounding_left);
     }
-    cli_print(", \"trials\": %u, \"kept_float\": [", mixed->trials);
-    for (uint32_t i = 0; i < mixed->kept_count; i++) {
-        cli_print("%s", i == 0 ? "" : ", ");
-        cli_json_string(mixed->kept[i]);
-    }
-    cli_print("]");
+    cli_mixed_json(mixed, r);
     for (uint32_t i = 0; cli_flag(args, "--report") && i < r->layer_count; i++) {
         const vtac_quantized_layer *layer = &r->layers[i];
         cli_put(i == 0 ? ", \"layers\": [" : ",\n ");
@@ -148,9 +143,7 @@ static void print_text(const cli_args *args, const char *path, const vtac_quanti
                      (unsigned long long)r->right_float, was, fabs(was - now), now > was ? "gained" : "lost");
     }
     cli_quality_text(r);
-    for (uint32_t i = mixed->kept_count - mixed->chosen; i < mixed->kept_count; i++) {
-        cli_sentence(0, "kept in float: %s", mixed->kept[i]);
-    }
+    cli_mixed_text(mixed, r);
 }
 
 /* A model that decides otherwise now is no use; most often it is the weights that one scale does not fit. */
@@ -158,7 +151,8 @@ static void warn_of_changes(const cli_args *args, const vtac_quantize_options *h
                             const vtac_quantize_report *r)
 {
     const unsigned long long changed = r->decisions - r->agreed;
-    if (changed * 10 > r->decisions) {
+    const bool told = !r->made_up && r->quality != VTAC_QUALITY_GOOD; /* by quality.h */
+    if (changed * 10 > r->decisions && !told) {
         cli_say("vtac quantize: %s: warning: %llu of %llu decisions are not those of floats; try %s\n",
                 args->operands[0], changed, (unsigned long long)r->decisions,
                 how->per_channel ? "another --method, or more inputs"
@@ -184,6 +178,17 @@ static vta_status write_model(const cli_args *args, const vtac_graph *graph, con
         return vta_context(diag, "%s", args->operands[0]);
     }
     return vtac_onnx_write(graph, "vtac quantize", path, diag);
+}
+
+typedef struct import_source {
+    const char *path;
+    const vtac_import_options *import;
+} import_source;
+
+static vta_status load_model(void *context, vtac_graph **out, vta_diag *diag)
+{
+    const import_source *from = context;
+    return vtac_model_load(from->path, from->import, out, diag);
 }
 
 static int run_quantize(const cli_args *args)
@@ -224,6 +229,8 @@ static int run_quantize(const cli_args *args)
                                         .weights = shapes.weights,
                                         .note = print_message,
                                         .context = &args->operands[0]};
+    import_source from = {args->operands[0], &import};
+    const cli_model_source source = {load_model, &from};
     char own[4096];
     const char *path = output_path(args, own, sizeof own);
     vta_diag diag = {0};
@@ -231,7 +238,7 @@ static int run_quantize(const cli_args *args)
     vtac_graph *graph = NULL;
     vtac_quantize_report report = {0};
     vta_status status = VTA_OK;
-    VTA_TRY_OUT(cli_quantize_mixed(args, &import, &how, &mixed, &arena, &graph, &report, &diag));
+    VTA_TRY_OUT(cli_quantize_mixed(args, &source, &how, &mixed, &arena, &graph, &report, &diag));
     VTA_TRY_OUT(write_model(args, graph, path, &report, &diag));
 out:
     vtac_graph_destroy(graph);

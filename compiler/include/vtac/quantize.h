@@ -44,6 +44,8 @@ typedef struct vtac_quantize_options {
     bool tune_rounding;            /* weights go up or down so that the outputs of their layer are right */
     const char *const *keep_float; /* nodes that stay float, by name or by that of a result */
     uint32_t keep_count;
+    bool keep_readers; /* what reads a result of these stays float, too, so that the result is one */
+    bool measure_harm; /* fill `harm` of the layers where the mark is not good and the samples are real */
     const uint32_t *labels; /* the right answer of each sample's rows of the first output, in order; NULL */
     uint32_t label_count;
     const vtac_progress *progress; /* NULL: silent */
@@ -72,6 +74,9 @@ typedef struct vtac_quantized_layer {
     double snr_db;    /* of the value over all samples, quantized against float; infinite where they agree */
     double added;     /* its noise, in parts of its signal, beyond that of what it reads */
     double low, high; /* of what is representable */
+    double harm;      /* noise of the network's outputs that the group of this layer alone causes, in parts of
+                         their variance; negative: not measured */
+    uint64_t macs;    /* multiplications of its node */
     float scale;
     int32_t zero;
     bool tuned; /* the rounding of its weights */
@@ -113,6 +118,7 @@ typedef struct vtac_quantize_report {
     vtac_output_quality *outputs; /* of floats; in the model's order */
     uint32_t output_count;
     vtac_quality quality;
+    uint64_t macs, macs_float;    /* multiplications with weights, and those of them that stay float */
     vtac_quantized_layer *layers; /* worst first */
     uint32_t layer_count;
     uint32_t samples;

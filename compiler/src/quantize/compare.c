@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harm.h"
 #include "quality.h"
 #include "vta/fail.h"
 #include "vtac/exact.h"
@@ -221,7 +222,7 @@ static void report_rounding(const vtac_quant_comparison *c, const vtac_node *nod
     }
 }
 
-static vta_status fill_report(const vtac_quant_comparison *c, const power *powers,
+static vta_status fill_report(const vtac_quant_comparison *c, const power *powers, const double *harm,
                               vtac_quantize_report *report, vta_diag *diag)
 {
     const vtac_quant_observer *o = c->observer;
@@ -241,7 +242,9 @@ static vta_status fill_report(const vtac_quant_comparison *c, const power *power
                                         .snr_db = noise_decibels(&powers[i]),
                                         .added = added_noise(c, powers, i, node),
                                         .low = range->low,
-                                        .high = range->high};
+                                        .high = range->high,
+                                        .harm = harm[i],
+                                        .macs = vtac_quant_macs(g, node)};
         vtac_quant_range_params(range, c->dtype, &layer->scale, &layer->zero);
         report_rounding(c, node, layer);
         if (layer->node == NULL || layer->value == NULL) {
@@ -301,5 +304,15 @@ vta_status vtac_quant_compare(const vtac_quant_comparison *c, vtac_quantize_repo
                         "the order of the calibration inputs",
                         c->label_count, (unsigned long long)report->decisions);
     }
-    return fill_report(c, powers, report, diag);
+    double *harm = vta_arena_array(o->plan->arena, o->count + (size_t)1, sizeof *harm);
+    if (harm == NULL) {
+        return vta_no_memory(diag);
+    }
+    for (uint32_t i = 0; i < o->count; i++) {
+        harm[i] = -1.0;
+    }
+    if (c->measure_harm && report->quality != VTAC_QUALITY_GOOD && !report->made_up) {
+        VTA_TRY(vtac_quant_harm(c, harm, diag));
+    }
+    return fill_report(c, powers, harm, report, diag);
 }

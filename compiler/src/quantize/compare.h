@@ -18,6 +18,7 @@ typedef struct vtac_quant_comparison {
     uint32_t label_count;
     const vtac_quant_product *products;
     uint32_t product_count;
+    bool measure_harm; /* where the mark is not good and the samples are real */
     const vtac_progress *progress;
 } vtac_quant_comparison;
 

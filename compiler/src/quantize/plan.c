@@ -101,6 +101,19 @@ bool vtac_quant_is_product(const vtac_graph *graph, const vtac_node *node, uint3
     return fits && graph->values[node->inputs[0]].constant == NULL;
 }
 
+uint64_t vtac_quant_macs(const vtac_graph *graph, const vtac_node *node)
+{
+    uint32_t axis;
+    if (!vtac_quant_is_product(graph, node, &axis)) {
+        return 0;
+    }
+    const vtac_type *w = &vtac_in_constant(graph, node, 1)->type;
+    const vtac_type *y = node->op == VTAC_OP_CONV_TRANSPOSE ? vtac_in_type(graph, node, 0)
+                                                            : &graph->values[node->outputs[0]].type;
+    const int64_t channels = w->dim[node->op == VTAC_OP_CONV_TRANSPOSE ? 0 : axis];
+    return channels > 0 ? (uint64_t)(vtac_type_elements(y) * (vtac_type_elements(w) / channels)) : 0;
+}
+
 /* A mean that is taken from what it is the mean of: a normalization in its parts, which computes in floats.
  * In 8 bits it would be no use to what follows, and less exact. */
 static bool is_centre(const vtac_graph *g, const vtac_node *node)

@@ -65,6 +65,9 @@ void vtac_quant_move_border(const vtac_quant_plan *plan);
 /* True if the operator is that of a product; with constant weights, the node is a product. */
 bool vtac_quant_may_be_product(const vtac_node *node);
 
+/* The multiplications of a product; 0 for other nodes. */
+uint64_t vtac_quant_macs(const vtac_graph *graph, const vtac_node *node);
+
 /* True if the operator is Conv, Gemm or MatMul with weights known at compile time; *axis is that of the
  * output channels in the weights. */
 bool vtac_quant_is_product(const vtac_graph *graph, const vtac_node *node, uint32_t *axis);

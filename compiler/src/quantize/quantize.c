@@ -265,11 +265,53 @@ static vta_status store_products(const quantize_job *j, vta_diag *diag)
     return vtac_graph_verify(j->graph, diag);
 }
 
+static bool reads_any(const vtac_graph *g, const bool *nodes, const vtac_node *node)
+{
+    bool reads = false;
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        reads = reads || nodes[g->values[node->inputs[i]].node];
+    }
+    return reads;
+}
+
+/* Clamps and moves hand a result on as it is: their readers count, too. */
+static bool hands_on(const vtac_node *node)
+{
+    return vtac_quant_role_of(node->op) == QUANT_CLAMP || vtac_quant_moves(node);
+}
+
+/* The nodes that stay float, with their readers where that is asked for. */
+static vta_status find_kept(quantize_job *j, const bool **out, vta_diag *diag)
+{
+    const vtac_graph *g = j->graph;
+    const bool *kept = NULL;
+    VTA_TRY(vtac_quant_find_kept(g, j->options->keep_float, j->options->keep_count, &j->arena, &kept, diag));
+    *out = kept;
+    if (!j->options->keep_readers) {
+        return VTA_OK;
+    }
+    const size_t room = (size_t)g->node_count + 1;
+    bool *all = vta_arena_array(&j->arena, room, sizeof *all);
+    bool *sources = vta_arena_array(&j->arena, room, sizeof *sources);
+    if (all == NULL || sources == NULL) {
+        return vta_no_memory(diag);
+    }
+    memcpy(all, kept, room * sizeof *all);
+    memcpy(sources, kept, room * sizeof *sources);
+    for (uint32_t i = 0; i < g->order_count; i++) {
+        const vtac_node_id id = g->order[i];
+        const bool reads = reads_any(g, sources, &g->nodes[id]);
+        all[id] = all[id] || reads;
+        sources[id] = sources[id] || (reads && hands_on(&g->nodes[id]));
+    }
+    *out = all;
+    return VTA_OK;
+}
+
 static vta_status make_plan(quantize_job *j, vta_diag *diag)
 {
     const bool *kept = NULL;
-    VTA_TRY(vtac_quant_find_kept(j->graph, j->options->keep_float, j->options->keep_count, &j->arena, &kept,
-                                 diag));
+    VTA_TRY(find_kept(j, &kept, diag));
     VTA_TRY(vtac_quant_plan_make(j->graph, kept, &j->arena, &j->plan, diag));
     if (!j->options->equalize) {
         return VTA_OK;
@@ -307,6 +349,7 @@ static vta_status compare_models(const quantize_job *j, const vtac_samples *samp
                                      .label_count = j->options->label_count,
                                      .products = j->products,
                                      .product_count = j->product_count,
+                                     .measure_harm = j->options->measure_harm,
                                      .progress = j->options->progress};
     return vtac_quant_compare(&c, report, diag);
 }
@@ -328,6 +371,16 @@ static vta_status fail_nothing(vta_diag *diag)
                     "weights; a model of integers is compiled as it is");
 }
 
+static void count_macs(const quantize_job *j, vtac_quantize_report *report)
+{
+    for (vtac_node_id n = 1; n < j->plan.node_room; n++) {
+        const vtac_node *node = &j->graph->nodes[n];
+        const uint64_t macs = node->dead ? 0 : vtac_quant_macs(j->graph, node);
+        report->macs += macs;
+        report->macs_float += j->plan.active[n] ? 0 : macs;
+    }
+}
+
 /* Quantizes the graph by its samples. */
 static vta_status convert_graph(quantize_job *j, const vtac_samples *samples, const vtac_samples *made_up,
                                 vtac_quantize_report *report, vta_diag *diag)
@@ -341,6 +394,7 @@ static vta_status convert_graph(quantize_job *j, const vtac_samples *samples, co
     VTA_TRY(wrap_activations(j, diag));
     if (report != NULL) {
         report->made_up = made_up != NULL;
+        count_macs(j, report);
         sum_up_rounding(j, report);
         VTA_TRY(compare_models(j, made_up != NULL ? made_up : samples, report, diag));
     }
