@@ -381,6 +381,14 @@ static void count_macs(const quantize_job *j, vtac_quantize_report *report)
     }
 }
 
+static vta_status fail_flow(vta_diag *diag)
+{
+    return vta_fail(
+        diag, VTA_UNSUPPORTED,
+        "8 bits need sizes that are known and no control flow: give open sizes with --shape; a model "
+        "with If, Loop or NonMaxSuppression is quantized without that part, or compiled with floats");
+}
+
 /* Quantizes the graph by its samples. */
 static vta_status convert_graph(quantize_job *j, const vtac_samples *samples, const vtac_samples *made_up,
                                 vtac_quantize_report *report, vta_diag *diag)
@@ -458,7 +466,10 @@ static bool multiplies_floats(const vtac_graph *graph, const vtac_node *node)
 
 vta_status vtac_quantize_check(const vtac_graph *graph, vta_diag *diag)
 {
-    bool floats = graph->flow != NULL;
+    if (graph->flow != NULL) {
+        return fail_flow(diag);
+    }
+    bool floats = false;
     bool bytes = false;
     for (uint32_t i = 0; i < graph->order_count && !floats; i++) {
         const vtac_node *node = &graph->nodes[graph->order[i]];
@@ -476,13 +487,7 @@ vta_status vtac_quantize(vtac_graph *graph, const vtac_samples *samples, const v
     if (report != NULL) {
         *report = (vtac_quantize_report){0};
     }
-    const vta_status status =
-        graph->flow == NULL
-            ? run_job(&j, samples, report, diag)
-            : vta_fail(
-                  diag, VTA_UNSUPPORTED,
-                  "a model with control flow, or with sizes that are known only at run time, is quantized by "
-                  "whoever makes it; what is quantized in it goes to the accelerator");
+    const vta_status status = graph->flow == NULL ? run_job(&j, samples, report, diag) : fail_flow(diag);
     vtac_quant_observe_close(&j.observer);
     vta_arena_free(&j.arena);
     return status;
