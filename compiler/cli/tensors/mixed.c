@@ -91,6 +91,10 @@ static vta_status read_labels(const char *path, vta_arena *arena, vtac_quantize_
 
 /* ---- trials */
 
+/* Shares of the multiplications that may stay float to reach a mark. */
+#define SHARE_FOR_GOOD     0.34
+#define SHARE_FOR_DOUBTFUL 0.5
+
 typedef struct mixed_search {
     const cli_args *args;
     const cli_model_source *source;
@@ -102,6 +106,7 @@ typedef struct mixed_search {
     const char *const *names;
     uint32_t named, names_count; /* named by hand; and all of them, the noisiest first */
     vtac_quality target;         /* of the automatic search */
+    bool chosen;                 /* the trial leaves layers in float for the sake of the outputs */
     vtac_graph *graph;           /* the best so far */
     vtac_quantize_report *report;
     vta_diag *diag;
@@ -110,7 +115,9 @@ typedef struct mixed_search {
 static bool is_good(const mixed_search *s, const vtac_quantize_report *r)
 {
     const cli_mixed *m = s->mixed;
-    if (m->automatic && r->quality > s->target && !r->made_up) {
+    const double in_float = (double)r->macs_float, all = (double)r->macs;
+    const double share = s->target == VTAC_QUALITY_GOOD ? SHARE_FOR_GOOD : SHARE_FOR_DOUBTFUL;
+    if (m->automatic && !r->made_up && (r->quality > s->target || (in_float > share * all && s->chosen))) {
         return false;
     }
     const double lost = (double)r->right_float - (double)r->right;
@@ -127,6 +134,7 @@ static vta_status try_floats(mixed_search *s, uint32_t chosen, bool any, vtac_qu
     vtac_quantize_options how = s->how;
     how.keep_float = s->names;
     how.keep_count = s->named + chosen;
+    s->chosen = chosen > 0;
     s->mixed->trials++;
     cli_stage("reading", s->args->operands[0], 0, 0);
     VTA_TRY(s->source->load(s->source->context, &graph, s->diag));
