@@ -79,6 +79,10 @@ int main(int argc, char **argv)
     save_words(folder, PARCEL, "texts", texts, sizeof texts / sizeof texts[0]);
     save_words(folder, PARCEL, "list", list, sizeof list / sizeof list[0]);
     save(folder, PARCEL_PB, "tensor", tensor, sizeof tensor);
+    /* Findings: numbers where a map, a tensor or a sequence must be. */
+    save_text(folder, PARCEL_PB, "map-number", "0\x35");
+    save_text(folder, PARCEL_PB, "tensor-number", "\x18\x35");
+    save_text(folder, PARCEL_PB, "sequence-number", "(\x35");
     save_text(folder, OPTIONS, "options", "tsim:tiny?scope=check=1&seed=3&check=1");
     return 0;
 }

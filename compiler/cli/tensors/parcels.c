@@ -162,6 +162,9 @@ static vta_status list_parcel(const uint8_t *bytes, size_t size, int depth, vta_
         if (!next_field(&at, end, &f) || depth >= MAX_DEPTH) {
             return vta_fail(diag, VTA_SYNTAX, "not a serialized ONNX sequence or optional");
         }
+        if ((f.number == 3 || f.number == 5) && f.at == NULL) {
+            return vta_fail(diag, VTA_SYNTAX, "field %d of a sequence is a number", (int)f.number);
+        }
         if (f.number == 4 || f.number > 5) {
             return vta_fail(diag, VTA_UNSUPPORTED, "it has maps or sparse tensors in it");
         }
@@ -195,6 +198,9 @@ bool cli_is_map_list(const void *bytes, size_t size)
     field f = {.number = 0};
     bool maps = false;
     while (at < end && next_field(&at, end, &f) && f.number <= LIST_MAP) {
+        if (f.number == LIST_MAP && f.at == NULL) { /* a number */
+            return false;
+        }
         maps = maps || f.number == LIST_MAP;
     }
     return at == end && maps && !is_tensor(bytes, size);
@@ -212,7 +218,7 @@ static vta_status map_scores(const uint8_t *bytes, size_t size, vta_str *out, vt
                next_field(&inner, f.at + f.size, &value)) {
             vta_arena arena = {0};
             vtac_tensor scores = {.data = NULL};
-            vta_status status = value.number == LIST_TENSOR
+            vta_status status = value.number == LIST_TENSOR && value.at != NULL
                                     ? vtac_onnx_tensor(value.at, value.size, "scores", &arena, &scores, diag)
                                     : VTA_OK;
             if (status == VTA_OK && scores.data != NULL && scores.type.dtype != VTAC_F32) {
