@@ -566,6 +566,35 @@ static void random_programs_are_survived(void **state)
     assert_in_range(accepted, 20, 2000);
 }
 
+/* Records 1 to 3 lie in entries 2 to 7, of which 4 to 7 are not written before: each pass writes the record
+ * of the next one, or a later one. */
+static void records_by_row_are_read_in_turn(void **state)
+{
+    (void)state;
+    bench *b = &shared;
+    for (uint32_t dst = 4; dst <= 6; dst += 2) {
+        start(b, "{\"LOG_BLOCK\": 2, \"LOG_UOP_BUFF_SIZE\": 10, \"LOG_INP_BUFF_SIZE\": 10,"
+                 " \"LOG_WGT_BUFF_SIZE\": 11, \"LOG_ACC_BUFF_SIZE\": 11, \"ROWS\": 1}");
+        uop(b, dst, 0, 1);
+        add(b, load(VTA_MEM_UOP, 0, 0, 1));
+        add(b, load(VTA_MEM_ACC8, 0, 0, 4));
+        vta_insn insn = requant(0);
+        insn.requant.by_row = 1;
+        insn.requant.iter_out = 3;
+        insn.requant.iter_in = 2;
+        insn.requant.dst_out = 2;
+        insn.requant.dst_in = 1;
+        add(b, insn);
+        add(b, finish);
+        if (dst == 4) {
+            expect_ok(b);
+        } else {
+            expect(b, (vta_violation){VTA_ERROR_UNWRITTEN, 2, "acc", 4, 0},
+                   "instruction 2 (requant): acc entry 4 is read before anything was written to it");
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -573,6 +602,7 @@ int main(void)
         cmocka_unit_test(loop_back_has_two_writers),
         cmocka_unit_test(loop_back_ranges),
         cmocka_unit_test(reads_after_own_writes),
+        cmocka_unit_test(records_by_row_are_read_in_turn),
         cmocka_unit_test(unordered_scratchpads),
         cmocka_unit_test(unordered_dram),
         cmocka_unit_test(self_modification),
