@@ -115,6 +115,18 @@ static vta_status add_cast(vtac_graph *graph, vtac_value_id x, vtac_dtype to, vt
     return vtac_add_node(graph, &spec, node, diag);
 }
 
+/* The outputs of the graph alone: nodes that read the value read it as floats. */
+static void replace_outputs(vtac_graph *graph, vtac_value_id old, vtac_value_id new)
+{
+    for (uint32_t i = 0; i < graph->output_count; i++) {
+        if (graph->outputs[i] == old) {
+            graph->outputs[i] = new;
+            graph->values[old].output_uses--;
+            graph->values[new].output_uses++;
+        }
+    }
+}
+
 vta_status vtac_quant_restore(vtac_graph *graph, const vtac_quant_borders *borders, vta_diag *diag)
 {
     vtac_node_id node;
@@ -124,8 +136,7 @@ vta_status vtac_quant_restore(vtac_graph *graph, const vtac_quant_borders *borde
             VTA_TRY(add_cast(graph, old, borders->outputs[i], &node, diag));
             const vtac_value_id new = graph->nodes[node].outputs[0];
             vtac_swap_names(graph, old, new);
-            vtac_replace_uses(graph, old, new);
-            VTA_TRY(vtac_set_input(graph, node, 0, old, diag));
+            replace_outputs(graph, old, new);
         }
     }
     for (uint32_t i = 0; i < graph->input_count; i++) {
