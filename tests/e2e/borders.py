@@ -606,11 +606,10 @@ def check_half(vtac, dtype):
     for c_in, c_out in ((3, 8), (8, 12)):
         x = n.add("Conv", [x, half(n.random.normal(0, 0.3, (c_out, c_in, 3, 3))), half(n.random.normal(0, 0.1, c_out))])
         x = n.add("HardSwish", [x])
-    inside = x  # an output that a node reads, too
+    wave = n.add("Sin", [x])  # stays float: an output that a node reads, too
     x = n.add("Flatten", [n.add("GlobalAveragePool", [x])])
     y = n.add("Gemm", [x, half(n.random.normal(0, 0.5, (12, 5))), half(n.random.normal(0, 0.1, 5))])
-    floats = n.add("Mul", [n.add("Sin", [inside]), half(n.random.normal(0, 0.5, (12, 1, 1)))])  # stays float
-    model = n.model(y, inside, floats)
+    model = n.model(y, wave, n.add("Mul", [wave, half(n.random.normal(0, 0.5, (12, 1, 1)))]))
     for output in model.graph.output:
         output.type.tensor_type.elem_type = dtype
     with open("h.onnx", "wb") as file:
