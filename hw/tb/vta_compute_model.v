@@ -20,7 +20,8 @@ module vta_compute #(
     parameter integer LANE_DSPS     = 3,
     parameter integer TABLE         = 1,
     parameter integer LOOP_BACK     = 1,
-    parameter integer DEPTHWISE_TAPS = 9
+    parameter integer DEPTHWISE_TAPS = 9,
+    parameter integer ROWS          = 0
 ) (
     input  wire         clk,
     input  wire         clk2x,

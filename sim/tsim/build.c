@@ -408,22 +408,9 @@ static vta_status parse_kind(build_job *job, const char *kind)
     return VTA_OK;
 }
 
-/* The RTL does what ISA 2.1 says. */
-static vta_status check_rows(const build_job *job)
-{
-    if (job->config->rows == 0) {
-        return VTA_OK;
-    }
-    return vta_fail(
-        job->diag, VTA_UNSUPPORTED,
-        "configuration '%s' has 'ROWS' 1, which the RTL does not have; take device fsim, or 'ROWS' 0",
-        job->config->name);
-}
-
 static vta_status locate(build_job *job, const char *kind, char *path, size_t size)
 {
     VTA_TRY(parse_kind(job, kind));
-    VTA_TRY(check_rows(job));
     VTA_TRY(vta_build_find_sources(job));
     VTA_TRY(vta_build_find_tools(job));
     const char *extra = getenv("VTAC_CXXFLAGS");

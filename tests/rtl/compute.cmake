@@ -12,6 +12,8 @@ endfunction()
 hw_unit(nest vta_nest_tb "")
 hw_unit(alu_lane vta_alu_lane_tb "")
 hw_unit(alu_lane_2 vta_alu_lane_tb "DSPS=2" +count=15000)
+hw_unit(alu_lane_rows vta_alu_lane_tb "ROWS=1")
+hw_unit(alu_lane_rows_2 vta_alu_lane_tb "ROWS=1 DSPS=2" +count=15000)
 hw_unit(row_unit vta_row_unit_tb "")
 hw_unit(mul_pair vta_mul_pair_tb "")
 hw_unit(mul_quad vta_mul_quad_tb "")
@@ -45,6 +47,12 @@ hw_unit(compute_lanes vta_compute_tb "LOG_BLOCK_IN=3 LOG_BLOCK_OUT=4" +runs=10)
 hw_unit(compute_lean vta_compute_tb "TABLE=0 LOOP_BACK=0 DEPTHWISE_TAPS=0" +runs=25)
 hw_unit(compute_three_taps vta_compute_tb "LOG_BLOCK_IN=5 DEPTHWISE_TAPS=3 TABLE=0" +runs=10)
 hw_unit(compute_one_tap vta_compute_tb "DEPTHWISE_TAPS=1 LOOP_BACK=0" +runs=12)
+
+# With functions on rows.
+hw_unit(compute_rows vta_compute_tb "ROWS=1" +runs=25)
+hw_unit(compute_rows_batch vta_compute_tb "LOG_BATCH=1 LOG_BLOCK_IN=3 LOG_BUS_BYTES=4 ROWS=1" +runs=10)
+hw_unit(compute_rows_lanes vta_compute_tb "LOG_BLOCK_IN=3 LOG_BLOCK_OUT=4 LANE_DSPS=2 ROWS=1" +runs=6)
+hw_unit(compute_rows_built vta_compute_tb "LOG_BLOCK_IN=3 LOG_BLOCK_OUT=3 TABLE=0 LOOP_BACK=0 DEPTHWISE_TAPS=0 ROWS=1" +runs=12 +built)
 
 # The same as it is built: sliced RAMs, multipliers in DSPs at the clock and at twice the clock.
 hw_unit(compute_built vta_compute_tb "" +runs=12 +built)

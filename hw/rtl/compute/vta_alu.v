@@ -2,7 +2,8 @@
 //
 // vta_alu -- the ALU pipeline: ALU and REQUANT, one tile a cycle, no bubble between instructions.
 //
-//   F   loop nest: the micro-op is read; a REQUANT begins with two or three steps of its own, which fetch its parameters
+//   F   loop nest: the micro-op is read; a REQUANT begins with two or three steps of its own, which fetch its parameters; with by_row,
+//       each row of its nest does
 //   U   the micro-op arrives; its fields and the offsets are added and checked
 //   s0  the step waits here, and nowhere else; ACC is read; one more step has a place behind it, so that what is before need
 //       not know in the same cycle
@@ -13,6 +14,10 @@
 // Two tiles of one bank cannot be read in one cycle: such a step takes two, the source first. A step whose x was written
 // by the step just before takes it from there (a maximum over many tiles runs at full speed); other results that are
 // still on their way make a step wait.
+//
+// root, recip and recip_root read their source first, as such a step; vta_row_unit, one for each batch row, makes a number of it while the
+// step waits, which then goes as a MOV of that number. The other functions on rows differ in y, the source's lanes turned by 2^places, and
+// in exp2 of vta_alu_lane.
 //
 // Contract: as vta_gemm. Reads may be refused (rd_x_free or rd_y_free low, combinational); nothing else is ever
 // refused: array_write_soon announces, seven cycles ahead, that the write ports are taken.
@@ -36,7 +41,8 @@ module vta_alu #(
     parameter integer VTA_LOG_TAB   = 7,    // words of all tables
     parameter integer LANE_DSPS     = 3,    // DSPS of vta_alu_lane
     parameter integer TABLE         = 1,    // 0: table_use is 0 always, and there are no tables
-    parameter integer LOOP_BACK     = 1     // 0: to_inp is 0 always
+    parameter integer LOOP_BACK     = 1,    // 0: to_inp is 0 always
+    parameter integer ROWS          = 0     // 0: long_result and by_row are, and alu_op is never VTA_ALU_ROW
 ) (
     input  wire                     clk,
     input  wire                     rst,
@@ -134,6 +140,7 @@ module vta_alu #(
     wire         nest_first;
     wire         nest_last;
     wire         nest_at_end;
+    wire         nest_row_end;
     wire [U-1:0] nest_uop;
     wire [MAX_AI-1:0] nest_dst;
     wire [A-1:0] nest_src;
@@ -153,25 +160,34 @@ module vta_alu #(
         .clk(clk), .load(load), .step(fire && f_kind_q == TILE),
         .uop_outer(1'b0), .uop_begin(uop_begin), .uop_last(uop_last), .out_last(out_last), .in_last(in_last),
         .dst_out(dst_out), .dst_in(dst_in), .src_out(src_out), .src_in(src_in), .wgt_out(1'b0), .wgt_in(1'b0),
-        .uop(nest_uop), .dst(nest_dst), .src(nest_src), .wgt(), .at_begin(), .at_end(nest_at_end), .row_end(),
+        .uop(nest_uop), .dst(nest_dst), .src(nest_src), .wgt(), .at_begin(), .at_end(nest_at_end), .row_end(nest_row_end),
         .first(nest_first), .last(nest_last), .range_begin(fetch_first), .range_last(fetch_last)
     );
     // verilator lint_on PINCONNECTEMPTY
 
     // What holds for the whole instruction: operation, clip bounds and zero point, extents, snapshots.
-    localparam integer CLIP_BITS = 30;
-    localparam integer OP_BITS   = 3 + 3 + 1 + 16 + CLIP_BITS;
+    localparam integer CLIP_BITS = 31;
+    localparam integer LONG      = CLIP_BITS - 1;
+    localparam integer OP_BITS   = 3 + 3 + 1 + 16 + 1 + CLIP_BITS;
     localparam integer HEAD_BITS = OP_BITS + 1 + 2 + 2*(MAX_AI + 1) + 6;
     reg [HEAD_BITS-1:0] f_head_q;
     reg                 f_requant_q;
     reg                 f_wide_q;
+    reg                 f_by_row_q;
     reg [5:0]           fetched_q;
+
+    // To the lanes, a function on rows is an operation, or the MOV of a number.
+    wire       row    = ROWS != 0 && !requant && alu_op == VTA_ALU_ROW;
+    wire [2:0] doing  = imm[VTA_F_ROW_FUNCTION_LSB +: VTA_F_ROW_FUNCTION_WIDTH];
+    wire [2:0] lanes  = doing == VTA_ROW_MIN ? VTA_ALU_MIN : doing == VTA_ROW_MAX ? VTA_ALU_MAX
+                      : doing == VTA_ROW_ADD ? VTA_ALU_ADD : VTA_ALU_MOV;
 
     always @(posedge clk) begin
         if (load) begin
             f_requant_q <= requant;
             f_wide_q    <= wide;
-            f_head_q    <= {requant, wide, LOOP_BACK != 0 && to_inp, alu_op, use_imm, imm, part, TABLE != 0 ? table_use : 2'd0, rounding, high, low, zero_point,
+            f_by_row_q  <= ROWS != 0 && requant && by_row;
+            f_head_q    <= {requant, wide, LOOP_BACK != 0 && to_inp, row ? lanes : alu_op, use_imm, imm, row, ROWS != 0 && long_result, part, TABLE != 0 ? table_use : 2'd0, rounding, high, low, zero_point,
                             in_place, dst_high, dst_over, dst_extent, src_over, src_extent, snap_array};
         end
     end
@@ -191,7 +207,44 @@ module vta_alu #(
     always @(posedge clk) begin
         if (load) f_kind_q <= requant ? BIAS : TILE;
         else if (fire && f_kind_q != TILE) f_kind_q <= f_kind_q == (f_wide_q ? SHIFT : SCALE) ? TILE : f_kind_q + 2'd1;
+        else if (fire && f_by_row_q && nest_row_end) f_kind_q <= BIAS;
     end
+
+    // Records by row: how far the current one is from the first, and the last one, of which `over` says that it is beyond ACC.
+    wire [A-1:0] u_record_at;
+    wire [A-1:0] u_records_ext;
+    wire         u_records_over;
+    generate
+        if (ROWS == 0) begin : one_record
+            assign u_record_at    = {A{1'b0}};
+            assign u_records_ext  = {A{1'b0}};
+            assign u_records_over = 1'b0;
+            wire unused_by_row = |{by_row, nest_row_end};
+        end else begin : records
+            // The waiver: a place beyond ACC is refused.
+            // verilator lint_off UNUSEDSIGNAL
+            wire [A+2:0]  size = {{A{1'b0}}, f_wide_q, !f_wide_q, 1'b0};
+            // verilator lint_on UNUSEDSIGNAL
+            wire [A+15:0] ext  = by_row && requant ? {{A{1'b0}}, wide ? {out_last, 2'd0} : {1'b0, out_last, 1'b0}} : {(A+16){1'b0}};
+            reg [A-1:0] f_at_q, u_at_q, f_ext_q, u_ext_q;
+            reg         f_over_q, u_over_q;
+            always @(posedge clk) begin
+                if (load) begin
+                    f_at_q   <= {A{1'b0}};
+                    f_ext_q  <= ext[A-1:0];
+                    f_over_q <= (ext >> A) != 0;
+                end else if (fire && f_kind_q == TILE && nest_row_end) f_at_q <= f_at_q + size[A-1:0];
+                if (u_move) begin
+                    u_at_q   <= f_at_q;
+                    u_ext_q  <= f_ext_q;
+                    u_over_q <= f_over_q;
+                end
+            end
+            assign u_record_at    = u_at_q;
+            assign u_records_ext  = u_ext_q;
+            assign u_records_over = u_over_q;
+        end
+    endgenerate
 
     assign uop_rd   = fire;
     assign uop_addr = nest_uop;
@@ -216,7 +269,7 @@ module vta_alu #(
     // Without a step, u_valid_q says that there is nothing.
     always @(posedge clk) begin
         if (u_move) begin
-            u_first_q  <= f_requant_q ? f_kind_q == BIAS : nest_first;
+            u_first_q  <= f_requant_q ? f_kind_q == BIAS && (ROWS == 0 || nest_first) : nest_first;
             u_last_q   <= nest_last && f_kind_q == TILE;
             u_at_end_q <= nest_at_end;
             u_kind_q   <= f_kind_q;
@@ -253,13 +306,15 @@ module vta_alu #(
     wire [MAX_AI:0]   dst_end = {1'b0, u_base} + {1'b0, u_dst_ext};
     wire [MAX_AI:0]   src_end = {1'b0, uop_src} + {1'b0, u_src_ext};
     wire u_dst_bad = u_dst_over || (u_to_inp ? (dst_end >> I) != 0 : (dst_end >> A) != 0);
-    wire u_bad = u_dst_bad || (!u_in_place && (u_src_over || (src_end >> A) != 0)) || (u_requant && (record >> A) != 0);
+    wire [A:0]        record_end = {1'b0, record[A-1:0]} + {1'b0, u_records_ext};
+    wire u_record_bad = (record >> A) != 0 || (ROWS != 0 && (u_records_over || record_end[A]));
+    wire u_bad = u_dst_bad || (!u_in_place && (u_src_over || (src_end >> A) != 0)) || (u_requant && u_record_bad);
 
     wire [MAX_AI-1:0] u_goal = u_base + u_dst_q;
     wire [A-1:0] u_dst  = u_goal[A-1:0];
     wire [A-1:0] u_src  = uop_src[A-1:0] + u_src_q;
     wire [1:0]   u_place = u_kind_q - BIAS;
-    wire [A-1:0] u_pair  = record[A-1:0] | {{(A-PLACE_BITS){1'b0}}, u_place[PLACE_BITS-1:0]};
+    wire [A-1:0] u_pair  = (record[A-1:0] + u_record_at) | {{(A-PLACE_BITS){1'b0}}, u_place[PLACE_BITS-1:0]};
 
     // The step that is next in s0: from U, or from the place beside it, which takes what s0 has no room for. Of what it reads,
     // an instruction in place gives the range that it writes: any part of that will do. What one that writes INP says of
@@ -275,6 +330,7 @@ module vta_alu #(
                                    uop_dst, dst_end[A-1:0], u_reads, u_reads_last, u_snap, u_bad};
     reg                  spare_valid_q;
     reg [STEP_BITS-1:0]  spare_q;
+    reg [A-1:0]          spare_record_q;        // the last one
     wire [STEP_BITS-1:0] next_step = spare_valid_q ? spare_q : u_step;
     wire [A-1:0]         spare_reads, spare_reads_last;
     wire [A-1:0]         spare_begins, spare_ends;
@@ -308,7 +364,10 @@ module vta_alu #(
     end
 
     always @(posedge clk) begin
-        if (u_move && u_valid_q) spare_q <= u_step;
+        if (u_move && u_valid_q) begin
+            spare_q        <= u_step;
+            spare_record_q <= record_end[A-1:0];
+        end
     end
 
     // s0: the one place where a step waits.
@@ -325,7 +384,9 @@ module vta_alu #(
     reg               s0_two_q;
     reg               s0_alike_q;       // of a tile's entries
     reg [5:0]         s0_snap_q;
-    reg               s0_half_q;        // the source has been read, the destination is next
+    reg               s0_half_q;        // the source has been read, the destination is next, or the unit's number
+    reg               s0_unit_q;        // a number of vta_row_unit goes to all lanes
+    wire              units_ready;
 
     always @(posedge clk) begin
         if (rst) begin
@@ -339,6 +400,7 @@ module vta_alu #(
 
     wire s0_load, s0_load_op;
     wire next_tile = next_kind == TILE;
+    wire [2:0] next_doing = next_op[CLIP_BITS + 1 + VTA_F_ROW_FUNCTION_LSB +: VTA_F_ROW_FUNCTION_WIDTH];
     always @(posedge clk) begin
         if (s0_load) begin
             s0_last_q  <= next_last;
@@ -351,6 +413,7 @@ module vta_alu #(
             s0_tile_q  <= next_tile;
             s0_alike_q <= next_alike;
             s0_two_q   <= next_tile && !next_op[OP_BITS-1] && !next_op[OP_BITS-7];     // no REQUANT, no immediate operand
+            s0_unit_q  <= ROWS != 0 && next_op[CLIP_BITS] && next_doing > VTA_ROW_EXP2;
         end
         if (s0_load_op) s0_op_q <= next_op;
     end
@@ -359,8 +422,9 @@ module vta_alu #(
     wire [2:0]  s0_alu_op;
     wire        s0_use_imm;
     wire [15:0] s0_imm;
+    wire        s0_row;
     wire [CLIP_BITS-1:0] s0_clip;
-    assign {s0_requant, s0_wide, s0_to_inp, s0_alu_op, s0_use_imm, s0_imm, s0_clip} = s0_op_q;
+    assign {s0_requant, s0_wide, s0_to_inp, s0_alu_op, s0_use_imm, s0_imm, s0_row, s0_clip} = s0_op_q;
 
     // What is on its way: tiles, those that go to ACC, and the destinations of s1 … s7.
     localparam integer D = MAX_AI;
@@ -397,7 +461,8 @@ module vta_alu #(
     // With two tiles of one bank to be read, the source goes first; a chained x needs no read.
     wire s0_one_bank = (s0_dst_q >> (A - LOG_BANK)) == (s0_src_q >> (A - LOG_BANK));
     wire s0_crowded  = s0_two && !s0_alike_q && s0_one_bank && !s0_half_q;
-    wire s0_split    = s0_crowded && !s0_chain;
+    wire s0_asks     = s0_unit_q && !s0_half_q;         // reads the number for the units
+    wire s0_split    = (s0_crowded && !s0_chain) || s0_asks;
     wire s0_need_dst = s0_two && !s0_chain && !s0_split;
 
     // A step is able to go, or its source alone, unless it must wait. What a chained x depends on is not asked before the chain is known:
@@ -405,10 +470,10 @@ module vta_alu #(
     wire s0_live   = s0_valid_q && !s0_bad_q;
     wire s0_source = s0_half_q || (!src_pending && (!s0_two || rd_y_free));
     wire s0_result = !(s0_tile && !s0_to_inp && array_write_soon);
-    wire s0_other  = !s0_crowded && rd_x_free && !(s0_two && dst_pending);
+    wire s0_other  = !s0_crowded && rd_x_free && !(s0_two && dst_pending) && !(s0_unit_q && !(s0_half_q && units_ready));
     wire s0_able   = s0_live && s0_source && s0_result && (s0_chain || s0_other);
     wire s0_go     = s0_able && !must_wait;
-    wire s0_move   = s0_go || (s0_live && s0_source && s0_split && !must_wait);
+    wire s0_move   = s0_go || (s0_live && s0_source && s0_split && !(s0_asks && !rd_x_free) && !must_wait);
 
     assign advance = !s0_valid_q || s0_go;
 
@@ -497,7 +562,8 @@ module vta_alu #(
         if (pair_begins) begin
             run_pair_valid_q <= next_requant;
             run_pair_first_q <= next_dst;       // a REQUANT begins there
-            run_pair_last_q  <= next_dst | {{(A-PLACE_BITS){1'b0}}, next_places[PLACE_BITS-1:0]};
+            run_pair_last_q  <= (ROWS == 0 ? next_dst : spare_valid_q ? spare_record_q : record_end[A-1:0])
+                              | {{(A-PLACE_BITS){1'b0}}, next_places[PLACE_BITS-1:0]};
         end
     end
 
@@ -534,7 +600,7 @@ module vta_alu #(
             writes_q        <= {writes_q[6:1], s0_go && s0_tile && !s0_to_inp};
             loops_q         <= tiles_q[6] && !writes_q[6];
             last_q          <= {last_q[6:1], leave};
-            s1_split_q      <= s0_move && s0_split;
+            s1_split_q      <= s0_move && s0_split && !s0_asks;
             s1_pair_bias_q  <= s0_go && s0_kind_q == BIAS;
             s1_pair_scale_q <= s0_go && s0_kind_q == SCALE;
             s1_pair_shift_q <= s0_go && s0_kind_q == SHIFT;
@@ -545,14 +611,14 @@ module vta_alu #(
         dst_q <= {dst_q[6*D-1:0], s0_to_inp ? {{(D-I){1'b0}}, s0_goal_q} : {{(D-A){1'b0}}, s0_dst_q}};
         if (s0_valid_q) begin       // with a step that waits, nobody looks at them
             s1_early_q    <= !s0_requant && s0_alu_op != VTA_ALU_MUL && s0_alu_op != VTA_ALU_SHR
-                          && s0_alu_op != VTA_ALU_CLIP;
+                          && s0_alu_op != VTA_ALU_CLIP && !(ROWS != 0 && s0_clip[LONG]);
             s1_chain_q    <= s0_chain;
-            s1_held_q     <= s0_half_q;
+            s1_held_q     <= s0_half_q && !s0_unit_q;
             s1_requant_q  <= s0_requant;
             s1_wide_q     <= s0_wide;
             s1_alu_op_q   <= s0_alu_op;
             s1_use_imm_q  <= s0_use_imm;
-            s1_imm_q      <= s0_imm;
+            s1_imm_q      <= s0_imm & {16{!s0_row}};
             s1_clip_q     <= s0_clip;
         end
         if (tiles_q != 7'd0) begin
@@ -565,7 +631,7 @@ module vta_alu #(
             s5_clip_q <= s4_clip_q;
             s6_to_low_q    <= {s5_clip_q[7], s5_clip_q[7:0]} - {s5_clip_q[15], s5_clip_q[15:8]};
             s6_past_high_q <= {s5_clip_q[7], s5_clip_q[7:0]} + ~{s5_clip_q[23], s5_clip_q[23:16]};
-            s7_requant_q <= s6_requant_q;
+            s7_requant_q <= s6_requant_q && !(ROWS != 0 && s6_clip_q[LONG]);
             s7_part_q    <= s6_clip_q[29:28];
             s7_table_q   <= s6_requant_q ? s6_clip_q[27:26] : 2'd0;
         end
@@ -596,27 +662,78 @@ module vta_alu #(
         end
     end
 
+    // y: an immediate operand or the units' numbers, ACC[src], or that with its lanes turned, each batch row by itself.
+    wire [32*LANES-1:0] s1_y;
+    genvar g, p;
+    generate
+        if (ROWS == 0) begin : plain
+            assign s1_y = s1_use_imm_q ? {LANES{{16{s1_imm_q[15]}}, s1_imm_q}} : rd_y_data;
+            assign units_ready = 1'b1;
+        end else begin : rows
+            localparam integer OUT   = 1 << LOG_BLOCK_OUT;
+            localparam integer BATCH = 1 << LOG_BATCH;
+            localparam [2:0]   MADE  = 3'd7;
+            reg                 s1_unit_q;
+            reg [2:0]           s1_pick_q;      // 0: as it is; 1 … 6: turned by 1, 2, 4, ...; MADE: no entry of ACC
+            wire [BATCH-1:0]    ready;
+            wire [32*BATCH-1:0] number;
+            wire [2:0]          s0_doing  = s0_imm[VTA_F_ROW_FUNCTION_LSB +: VTA_F_ROW_FUNCTION_WIDTH];
+            wire [1:0]          s0_form   = s0_imm[VTA_F_ROW_FORM_LSB +: VTA_F_ROW_FORM_WIDTH];
+            wire [5:0]          s0_places = s0_imm[VTA_F_ROW_PLACES_LSB +: VTA_F_ROW_PLACES_WIDTH];
+            always @(posedge clk) begin
+                if (s0_valid_q) begin
+                    s1_unit_q <= s0_unit_q;
+                    s1_pick_q <= s0_use_imm ? MADE : s0_row ? s0_places[2:0] + 3'd1 : 3'd0;
+                end
+            end
+
+            for (g = 0; g < BATCH; g = g + 1) begin : batch_row
+                vta_row_unit unit (
+                    .clk(clk), .rst(rst), .start(s0_move && s0_asks), .value(rd_x_data[32*OUT*g +: 32]),
+                    .root(s0_doing == VTA_ROW_ROOT), .of_root(s0_doing == VTA_ROW_RECIP_ROOT), .form(s0_form), .places(s0_places),
+                    .ready(ready[g]), .result(number[32*g +: 32])
+                );
+            end
+            assign units_ready = ready == {BATCH{1'b1}};
+            wire unused_use_imm = s1_use_imm_q;
+
+            for (g = 0; g < LANES; g = g + 1) begin : lane_y
+                wire [31:0]  made = s1_unit_q ? number[32*(g/OUT) +: 32] : {{16{s1_imm_q[15]}}, s1_imm_q};
+                wire [255:0] of;
+                assign of[31:0]   = rd_y_data[32*g +: 32];
+                assign of[255:224] = made;
+                for (p = 0; p < 6; p = p + 1) begin : turned
+                    if (p < LOG_BLOCK_OUT) begin : by
+                        assign of[32*p + 32 +: 32] = rd_y_data[32*(g/OUT*OUT + (g + (1 << p))%OUT) +: 32];
+                    end else begin : none
+                        assign of[32*p + 32 +: 32] = made;
+                    end
+                end
+                assign s1_y[32*g +: 32] = of[32*s1_pick_q +: 32];
+            end
+        end
+    endgenerate
+
     // The source of a split step waits in y_q for its destination.
     always @(posedge clk) begin
         if (tiles_q[1]) x_q <= s1_chain_q ? early : rd_x_data;
         if ((tiles_q[1] && !s1_held_q) || s1_split_q) begin
-            y_q <= s1_use_imm_q ? {LANES{{16{s1_imm_q[15]}}, s1_imm_q}} : rd_y_data;
+            y_q <= s1_y;
         end
     end
 
-    genvar g;
     generate
         for (g = 0; g < LANES; g = g + 1) begin : lane
             vta_alu_lane #(
                 .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT),
                 .LOG_UOP_DEPTH(LOG_UOP_DEPTH), .LOG_INP_DEPTH(LOG_INP_DEPTH), .LOG_WGT_DEPTH(LOG_WGT_DEPTH),
-                .LOG_ACC_DEPTH(LOG_ACC_DEPTH), .DSPS(LANE_DSPS)
+                .LOG_ACC_DEPTH(LOG_ACC_DEPTH), .ROWS(ROWS), .DSPS(LANE_DSPS)
             ) unit (
                 .clk(clk), .en2(tiles_q[2]), .en3(tiles_q[3]), .en4(tiles_q[4]), .en5(tiles_q[5]), .en6(tiles_q[6]),
-                .s2_requant(s2_requant_q), .s2_op(s2_alu_op_q), .x(x_q[32*g +: 32]), .y(y_q[32*g +: 32]),
+                .s2_requant(s2_requant_q), .s2_exp2(s2_clip_q[LONG] && !s2_requant_q), .s2_op(s2_alu_op_q), .x(x_q[32*g +: 32]), .y(y_q[32*g +: 32]),
                 .bias(bias_q[32*g +: 32]), .scale(scale_q[37*g +: 37]),
                 .s2_twice(s2_clip_q[25]), .early(early[32*g +: 32]),
-                .s6_requant(s6_requant_q), .s6_rounding(s6_clip_q[25:24]),
+                .s6_requant(s6_requant_q), .s6_long(s6_clip_q[LONG]), .s6_rounding(s6_clip_q[25:24]),
                 .s6_zero_point(s6_clip_q[7:0]), .s6_low(s6_clip_q[15:8]), .s6_high(s6_clip_q[23:16]),
                 .s6_to_low(s6_to_low_q), .s6_past_high(s6_past_high_q),
                 .index(index[8*g +: 8]), .result(result[32*g +: 32])
@@ -659,7 +776,7 @@ module vta_alu #(
     assign inp_wr_addr = dst_q[6*D +: I];
     assign inp_wr_part = s7_part_q;
 
-    assign work = load || fire || s0_move || (u_move && u_valid_q)
+    assign work = load || fire || s0_move || !units_ready || (u_move && u_valid_q)
                || (load_done != {ENTRIES{1'b0}} && (f_valid_q || u_valid_q || s0_valid_q));
 
     assign stat_alu     = s0_go && s0_tile && !s0_requant;

@@ -10,9 +10,12 @@
 //   s5   REQUANT: shift to the right by multiples of 4; SHR, by 0, 16 or 32 in the same way
 //   s6   by the rest, round, zero point, clip: three sums beside each other, of which two say what is out of range
 //
+// exp2 is a product of two numbers from tables, 2^(n/64) and 2^(n/4096), and a shift to the right, which is rounded as a REQUANT's.
+//
 // Contract: en2 … en6 say which stages hold something. x, y with the step in s2; `early` is the result of a simple
-// operation (not MUL, SHR, CLIP) already there; `result` holds after s6, of REQUANT in its low 8 bits alone, and `index` is these
-// 8 bits in s6, for nothing else. y carries the factor of MUL, scale the shift and the multiplier of REQUANT.
+// operation (not MUL, SHR, CLIP, exp2) already there; `result` holds after s6, of a REQUANT that is not long in its low 8 bits alone, and
+// `index` is these 8 bits in s6, for nothing else. y carries the factor of MUL, scale the shift and the multiplier of REQUANT. exp2 is a
+// MOV whose y is 0. s6_long, of a long REQUANT, without zero point and bounds, and of exp2, rounded to even: the result has 18 bits.
 `default_nettype none
 
 module vta_alu_lane #(
@@ -23,6 +26,7 @@ module vta_alu_lane #(
     parameter integer LOG_INP_DEPTH = 11,
     parameter integer LOG_WGT_DEPTH = 10,
     parameter integer LOG_ACC_DEPTH = 11,
+    parameter integer ROWS          = 0,    // 0: s2_exp2 and s6_long are 0 always
     parameter integer DSPS          = 3     // 2: products of 27 × 18 bits, as a DSP48E2 makes them; the factor's upper bits in LUTs
 ) (
     input  wire        clk,
@@ -33,6 +37,7 @@ module vta_alu_lane #(
     input  wire        en6,
 
     input  wire        s2_requant,
+    input  wire        s2_exp2,
     input  wire [2:0]  s2_op,
     input  wire [31:0] x,
     input  wire [31:0] y,
@@ -42,6 +47,7 @@ module vta_alu_lane #(
     output wire [31:0] early,
 
     input  wire        s6_requant,
+    input  wire        s6_long,
     input  wire [1:0]  s6_rounding,
     input  wire [7:0]  s6_zero_point,
     input  wire [7:0]  s6_low,
@@ -51,7 +57,9 @@ module vta_alu_lane #(
     output wire [7:0]  index,
     output wire [31:0] result
 );
+`define VTA_ISA_EXP2
 `include "vta_isa.vh"
+`undef VTA_ISA_EXP2
 
     // The arithmetic of each stage stands in functions, so that a simulator does none of it for a stage that is empty.
 
@@ -94,11 +102,25 @@ module vta_alu_lane #(
         endcase
     endfunction
 
+    // exp2: of s/4096 = f − i, with f below 1, the shift by 14 + i places, at most 63, and the two numbers whose product is 2^(30 + f). What
+    // is not below 0 counts as 0; below, the complement of the whole part is i − 1.
+    function [37:0] exp2(input [31:0] s);
+        reg [6:0] places;
+        begin
+            places = {1'b0, ~s[17:12]} + 7'd15;
+            if (s[31]) exp2 = {places[6] || s[30:18] != {13{1'b1}} ? 6'd63 : places[5:0], vta_exp2_lo(s[5:0]), vta_exp2_hi(s[11:6])};
+            else       exp2 = {6'd14, vta_exp2_lo(6'd0), vta_exp2_hi(6'd0)};
+        end
+    endfunction
+
     // Nobody looks at these while the stage is empty.
     reg [32:0] sum;
     reg        far;
     reg [1:0]  take;
     reg [32:0] simple;     // a REQUANT's has 33 bits, others repeat their sign
+    reg [5:0]  exp2_shift;
+    reg [15:0] exp2_factor;
+    reg [15:0] exp2_v;
     reg [4:0]  power;
     reg [3:0]  power_high;
     reg [7:0]  power_low;
@@ -108,11 +130,13 @@ module vta_alu_lane #(
         take   = {2{1'bx}};
         simple = {33{1'bx}};
         power  = {5{1'bx}};
+        {exp2_shift, exp2_factor, exp2_v} = {38{1'bx}};
         if (en2) begin
+            {exp2_shift, exp2_factor, exp2_v} = ROWS != 0 && s2_exp2 ? exp2(x) : 38'd0;
             sum    = {x[31], x} + (s2_requant ? {bias[31], bias} : {y[31], y});
             far    = far_of(y);
             take   = s2_requant ? TAKE_SUM : choice(s2_op, $signed(x) < $signed(y), y[31], sum[32]);
-            simple = taken(take, {x[31], x}, {y[31], y}, {s2_requant ? sum[32] : sum[31], sum[31:0]});
+            simple = taken(take, {x[31], x}, {y[31], y | {16'd0, exp2_v}}, {s2_requant ? sum[32] : sum[31], sum[31:0]});
             power  = s2_op != VTA_ALU_SHR ? 5'd0 : power_of(y[31], y[4:0], far);
         end
         power_high = 4'd1 << power[4:3];
@@ -133,9 +157,10 @@ module vta_alu_lane #(
             s3_minus_q <= take == TAKE_MINUS;
             if (s2_requant)                s3_factor_q <= {1'b0, scale[30:0]};
             else if (s2_op == VTA_ALU_MUL) s3_factor_q <= y;
+            else if (ROWS != 0 && s2_exp2) s3_factor_q <= {16'd0, exp2_factor};
             else                           s3_factor_q <= {{8{power_high[3]}}, {8{power_high[2]}}, {8{power_high[1]}}, {8{power_high[0]}}}
                                                           & {4{power_low}};
-            s3_shift_q <= s2_requant ? scale[36:31] : {right && right_far, right && !right_far, 4'd0};
+            s3_shift_q <= s2_requant ? scale[36:31] : ROWS != 0 && s2_exp2 ? exp2_shift : {right && right_far, right && !right_far, 4'd0};
             s3_twice_q <= s2_requant && s2_twice && scale[36:31] >= 6'd31;
         end
     end
@@ -316,27 +341,52 @@ module vta_alu_lane #(
         end
     endfunction
 
+    // Of a long result 8 bits more of the quotient, above those 14, out of 34: of these, `inner` are among the 26. Whether 18 bits hold it.
+    function [8:0] shift_more(input [63:25] product, input [11:0] inner, input [3:0] by);
+        reg        sign;
+        reg        over;
+        reg [19:0] window;
+        begin
+            sign = product[63];
+            case (by[3:2])
+            2'd0:    {over, window} = {product[63:33] != {31{sign}}, product[32:25], inner};
+            2'd1:    {over, window} = {product[63:49] != {15{sign}}, product[48:41], inner};
+            2'd2:    {over, window} = {1'b0, sign, product[63:57], inner};
+            default: {over, window} = {1'b0, {8{sign}}, inner};
+            endcase
+            case (by[1:0])
+            2'd0:    shift_more = {over || window[19:8] != {12{sign}}, window[7:0]};
+            2'd1:    shift_more = {over || window[19:12] != {8{sign}}, window[11:4]};
+            2'd2:    shift_more = {over || window[19:16] != {4{sign}}, window[15:8]};
+            default: shift_more = {over, window[19:12]};
+            endcase
+        end
+    endfunction
+
     // Over, sticky, and of the product, with the bit below it, 33 bits: the upper 7 and 12 more shifted by multiples of 16, the low 14
-    // by the rest, too, which is 0 but for REQUANT.
-    function [34:0] shifted(input [63:0] product, input [3:0] by, input twice);
+    // by the rest, too, which is 0 but for REQUANT and exp2. On top what only long results need.
+    function [43:0] shifted(input [63:0] product, input [3:0] by, input twice);
         reg [27:0] coarse;
         reg [15:0] fine;
         reg [6:0]  upper;
+        reg [8:0]  more;
         begin
             coarse  = shift_coarse(product, by[3:2], twice);
             fine    = shift_fine(coarse, product[63], by[1:0]);
             upper   = by[3] ? product[63:57] : by[2] ? product[47:41] : product[31:25];
-            shifted = {fine[15:14], upper, coarse[25:14], fine[13:0]};
+            more    = ROWS != 0 ? shift_more(product[63:25], coarse[25:14], by) : 9'd0;
+            shifted = {more, fine[15:14], upper, coarse[25:14], fine[13:0]};
         end
     endfunction
 
-    // What REQUANT alone needs is beside it: whether this rounding is the second, the sign, the rest of the shift, over, sticky.
+    // What REQUANT and exp2 alone need is beside it: whether this rounding is the second, the sign, the rest of the shift, over, sticky.
     reg [32:0] s6_q;
     reg [5:0]  s6_how_q;
+    reg [8:0]  s6_more_q;
     always @(posedge clk) begin
         if (en5) begin
-            s6_how_q[5:2]         <= {s5_twice_q, s5_product[63], s5_shift_q[1:0]};
-            {s6_how_q[1:0], s6_q} <= shifted(s5_product, s5_shift_q[5:2], s5_twice_q);
+            s6_how_q[5:2] <= {s5_twice_q, s5_product[63], s5_shift_q[1:0]};
+            {s6_more_q, s6_how_q[1:0], s6_q} <= shifted(s5_product, s5_shift_q[5:2], s5_twice_q);
         end
     end
 
@@ -355,6 +405,14 @@ module vta_alu_lane #(
         end
     endfunction
 
+    function rounds_up(input [1:0] last, input sticky, input sign, input second, input [1:0] rounding);
+        case (rounding)
+        VTA_ROUND_EVEN:      rounds_up = last[0] && (sticky || last[1]);
+        VTA_ROUND_TWICE_OUT: rounds_up = last[0] && (sticky || !sign || !second);
+        default:             rounds_up = last[0];
+        endcase
+    endfunction
+
     function [7:0] narrow(input [19:0] in, input [1:0] rounding, input [7:0] zero_point, input [7:0] low, input [7:0] high,
                           input [8:0] to_low, input [8:0] past_high);
         reg        over;
@@ -369,11 +427,7 @@ module vta_alu_lane #(
         // verilator lint_on UNUSEDSIGNAL
         begin
             {over, sticky, last} = shift_last(in[15:0], in[18], in[17:16]);
-            case (rounding)
-            VTA_ROUND_EVEN:      up = last[0] && (sticky || last[1]);
-            VTA_ROUND_TWICE_OUT: up = last[0] && (sticky || !in[18] || !in[19]);
-            default:             up = last[0];
-            endcase
+            up     = rounds_up(last[1:0], sticky, in[18], in[19], rounding);
             moved  = {last[8:1], 1'b1} + {zero_point, up};
             under  = {last[10], last[10:1], 1'b1} + {{2{to_low[8]}}, to_low, up};
             beyond = {last[10], last[10:1], 1'b1} + {{2{past_high[8]}}, past_high, up};
@@ -382,19 +436,52 @@ module vta_alu_lane #(
         end
     endfunction
 
-    reg [7:0] lowest;
+    // The same of a long result: 18 bits of the quotient, which saturate.
+    function [17:0] long_one(input [28:0] in, input [1:0] rounding);
+        reg        over;
+        reg        sign;
+        reg        sticky;
+        // The waiver: whether 10 bits hold it means nothing here, and the bit below is there to carry the rounding in.
+        // verilator lint_off UNUSEDSIGNAL
+        reg        over_10;
+        reg [19:0] rounded;
+        // verilator lint_on UNUSEDSIGNAL
+        reg [10:0] last;
+        reg [7:0]  more;
+        reg        up;
+        begin
+            sign = in[18];
+            {over_10, sticky, last} = shift_last(in[15:0], sign, in[17:16]);
+            over = in[28];
+            case (in[17:16])
+            2'd0:    {over, more} = {over || in[27:24] != {4{sign}}, in[24:20], in[13:11]};
+            2'd1:    {over, more} = {over || in[27:25] != {3{sign}}, in[25:20], in[13:12]};
+            2'd2:    {over, more} = {over || in[27:26] != {2{sign}}, in[26:20], in[13]};
+            default: {over, more} = {over || in[27] != sign, in[27:20]};
+            endcase
+            up  = rounds_up(last[1:0], sticky, sign, in[19], rounding);
+            rounded = {more[7], more, last[10:1], 1'b1} + {19'd0, up};
+            long_one = over || (!sign && rounded[18]) ? {sign, {17{!sign}}} : rounded[18:1];
+        end
+    endfunction
+
+    reg [7:0]  lowest;
+    reg [17:0] longest;
     always @* begin
-        lowest = {8{1'bx}};
+        lowest  = {8{1'bx}};
+        longest = {18{1'bx}};
         if (en6 && s6_requant)
             lowest = narrow({s6_how_q, s6_q[13:0]}, s6_rounding, s6_zero_point, s6_low, s6_high, s6_to_low, s6_past_high);
+        if (en6 && ROWS != 0 && s6_long)
+            longest = long_one({s6_more_q, s6_how_q, s6_q[13:0]}, s6_rounding);
     end
     assign index = lowest;
 
     reg [31:0] result_q;
     always @(posedge clk) begin
         if (en6) begin
-            result_q[31:8] <= s6_q[32:9];
-            result_q[7:0]  <= s6_requant ? lowest : s6_q[8:1];
+            result_q[31:8] <= ROWS != 0 && s6_long ? {{14{longest[17]}}, longest[17:8]} : s6_q[32:9];
+            result_q[7:0]  <= ROWS != 0 && s6_long ? longest[7:0] : s6_requant ? lowest : s6_q[8:1];
         end
     end
 

@@ -32,7 +32,8 @@ module vta_compute #(
     parameter integer LANE_DSPS     = 3,    // of vta_alu_lane
     parameter integer TABLE         = 1,    // as in vta_top
     parameter integer LOOP_BACK     = 1,
-    parameter integer DEPTHWISE_TAPS = 9
+    parameter integer DEPTHWISE_TAPS = 9,
+    parameter integer ROWS          = 0
 ) (
     input  wire         clk,
     input  wire         clk2x,
@@ -165,7 +166,7 @@ module vta_compute #(
     vta_decode #(
         .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT),
         .LOG_UOP_DEPTH(U), .LOG_INP_DEPTH(I), .LOG_WGT_DEPTH(W), .LOG_ACC_DEPTH(A), .SRC_BITS(SRC_BITS), .MAX_AI(MAX_AI),
-        .TABLE(TABLE), .LOOP_BACK(LOOP_BACK), .DEPTHWISE_TAPS(DEPTHWISE_TAPS)
+        .TABLE(TABLE), .LOOP_BACK(LOOP_BACK), .DEPTHWISE_TAPS(DEPTHWISE_TAPS), .ROWS(ROWS)
     ) decode (
         .clk(clk_issue), .full(d_valid), .go(issue), .insn_valid(insn_valid), .insn(insn_data), .insn_index(insn_index),
         .index(d_index), .error(nest_error), .pop_prev(d_pop_prev), .pop_next(d_pop_next), .push_prev(d_push_prev),
@@ -441,7 +442,7 @@ module vta_compute #(
     vta_alu #(
         .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT),
         .LOG_UOP_DEPTH(U), .LOG_INP_DEPTH(I), .LOG_WGT_DEPTH(W), .LOG_ACC_DEPTH(A), .MAX_AI(MAX_AI),
-        .ENTRIES(ENTRIES), .LOG_BANK(LOG_BANK), .LANE_DSPS(LANE_DSPS), .TABLE(TABLE), .LOOP_BACK(LOOP_BACK)
+        .ENTRIES(ENTRIES), .LOG_BANK(LOG_BANK), .LANE_DSPS(LANE_DSPS), .TABLE(TABLE), .LOOP_BACK(LOOP_BACK), .ROWS(ROWS)
     ) alu (
         .clk(clk_alu), .rst(rst),
         .insn_valid(l_valid && !l_uop_wait), .insn_ready(l_ready), `VTA_ALU_CONNECT,

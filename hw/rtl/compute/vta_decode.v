@@ -25,7 +25,8 @@ module vta_decode #(
     parameter integer MAX_AI        = 11,   // max(LOG_ACC_DEPTH, LOG_INP_DEPTH)
     parameter integer TABLE         = 1,    // 0: a REQUANT that uses a table is illegal
     parameter integer LOOP_BACK     = 1,    // 0: one that writes to INP
-    parameter integer DEPTHWISE_TAPS = 9    // 0: DEPTHWISE
+    parameter integer DEPTHWISE_TAPS = 9,   // 0: DEPTHWISE
+    parameter integer ROWS          = 0     // 0: functions on rows, long results and records by row
 ) (
     input  wire                     clk,
     input  wire                     full,
@@ -147,6 +148,8 @@ module vta_decode #(
     wire [7:0]   s1_zero    = s1_q[VTA_F_REQUANT_ZERO_POINT_LSB +: VTA_F_REQUANT_ZERO_POINT_WIDTH];
     wire [7:0]   s1_low     = s1_q[VTA_F_REQUANT_LOW_LSB +: VTA_F_REQUANT_LOW_WIDTH];
     wire [7:0]   s1_high    = s1_q[VTA_F_REQUANT_HIGH_LSB +: VTA_F_REQUANT_HIGH_WIDTH];
+    wire         s1_long    = s1_q[VTA_F_REQUANT_LONG_RESULT_LSB];
+    wire         s1_by_row  = s1_q[VTA_F_REQUANT_BY_ROW_LSB];
 
     // What goes to INP needs room there: in the tile, and above the entries that a micro-op can name.
     localparam integer LOG_PARTS = LOG_BLOCK_IN > LOG_BLOCK_OUT ? LOG_BLOCK_IN - LOG_BLOCK_OUT : 0;
@@ -154,6 +157,18 @@ module vta_decode #(
     wire s1_no_room = !s1_to_inp ? s1_part != 2'd0 || s1_high_dst != 2'd0
                     : LOOP_BACK == 0 || LOG_BLOCK_OUT > LOG_BLOCK_IN || ({30'd0, s1_part} >> LOG_PARTS) != 32'd0
                       || ({30'd0, s1_high_dst} >> LOG_HIGHS) != 32'd0;
+
+    // A function on rows is what imm says: with two operands, or of ACC[src] alone.
+    wire        s1_on_rows  = ROWS != 0 && s1_alu_op == VTA_ALU_ROW;
+    wire [2:0]  s1_function = s1_imm[VTA_F_ROW_FUNCTION_LSB +: VTA_F_ROW_FUNCTION_WIDTH];
+    wire [1:0]  s1_form     = s1_imm[VTA_F_ROW_FORM_LSB +: VTA_F_ROW_FORM_WIDTH];
+    wire [5:0]  s1_places   = s1_imm[VTA_F_ROW_PLACES_LSB +: VTA_F_ROW_PLACES_WIDTH];
+    wire        s1_turns    = s1_on_rows && s1_function <= VTA_ROW_MOV;
+    wire        s1_exp2     = s1_on_rows && s1_function == VTA_ROW_EXP2;
+    wire        s1_recip    = s1_function == VTA_ROW_RECIP || s1_function == VTA_ROW_RECIP_ROOT;
+    wire        s1_bad_row  = ROWS == 0 || !s1_use_imm || s1_imm[15:VTA_F_ROW_PLACES_MSB+1] != 5'd0
+                           || (s1_recip ? s1_form > VTA_ROW_FORM_SHIFT : s1_form != 2'd0)
+                           || (s1_turns ? {26'd0, s1_places} >= LOG_BLOCK_OUT : !s1_recip && s1_places != 6'd0) || !s1_from_src;
 
     // Legality of the fields.
     reg s1_illegal;
@@ -168,13 +183,14 @@ module vta_decode #(
             s1_illegal = DEPTHWISE_TAPS == 0 || (s1_q & VTA_RESERVED_DEPTHWISE) != 128'd0 || {24'd0, s1_taps} > (32'd1 << LOG_BLOCK_OUT)
                       || (s1_group && LOG_BLOCK_OUT >= LOG_BLOCK_IN);
         VTA_OP_ALU:
-            s1_illegal = (s1_q & VTA_RESERVED_ALU) != 128'd0 || s1_alu_op == VTA_ALU_ROW || (s1_from_src && !s1_use_imm)
+            s1_illegal = (s1_q & VTA_RESERVED_ALU) != 128'd0 || (s1_alu_op == VTA_ALU_ROW && s1_bad_row) || (s1_from_src && !s1_use_imm)
                       || (s1_alu_op == VTA_ALU_SHR && s1_use_imm
                           && ($signed(s1_imm) > 16'sd31 || $signed(s1_imm) < -16'sd31));
         VTA_OP_REQUANT:
             s1_illegal = (s1_q & VTA_RESERVED_REQUANT) != 128'd0 || $signed(s1_low) > $signed(s1_high)
                       || s1_table == 2'd3 || (s1_table != 2'd0 && TABLE == 0) || s1_no_room
-                      || s1_q[VTA_F_REQUANT_LONG_RESULT_LSB] || s1_q[VTA_F_REQUANT_BY_ROW_LSB];
+                      || (s1_long && (ROWS == 0 || s1_to_inp || {s1_zero, s1_low, s1_high, s1_table} != 26'd0))
+                      || (s1_by_row && ROWS == 0);
         default:
             s1_illegal = 1'b0;
         endcase
@@ -234,7 +250,7 @@ module vta_decode #(
     reg                   s2_use_imm_q;
     reg                   s2_in_place_q;
     reg [15:0]            s2_imm_q;
-    reg [33:0]            s2_clip_q;
+    reg [35:0]            s2_clip_q;        // exp2 rounds to even: it has zeros where REQUANT says how
 
     wire [3:0]  s1_row_last = s1_taps_y - 4'd1;
     wire [3:0]  s1_col_last = s1_taps_x - 4'd1;
@@ -282,9 +298,9 @@ module vta_decode #(
             s2_requant_q <= s1_req;
             s2_alu_op_q  <= (VTA_ALU_ADD & {3{s1_move}}) | (s1_alu_op & {3{!s1_move}});
             s2_in_place_q <= s1_alu && s1_use_imm && !s1_from_src;
-            s2_use_imm_q <= s1_use_imm || s1_move;
+            s2_use_imm_q <= (s1_use_imm && !s1_turns) || s1_move;
             s2_imm_q     <= s1_imm & {16{!s1_move}};
-            s2_clip_q    <= {s1_req && s1_to_inp, s1_part, {2{s1_req}} & s1_high_dst, s1_wide, s1_table, s1_round, s1_high, s1_low, s1_zero};
+            s2_clip_q    <= {ROWS != 0 && (s1_req ? s1_long : s1_exp2), ROWS != 0 && s1_req && s1_by_row, s1_req && s1_to_inp, s1_part, {2{s1_req}} & s1_high_dst, s1_wide, s1_table, s1_round, s1_high, s1_low, s1_zero};
         end
     end
 
@@ -335,7 +351,7 @@ module vta_decode #(
     reg                s3_use_imm_q;
     reg                s3_in_place_q;
     reg [15:0]         s3_imm_q;
-    reg [33:0]         s3_clip_q;
+    reg [35:0]         s3_clip_q;
 
     always @(posedge clk) begin
         if (s3_go) begin
@@ -415,7 +431,7 @@ module vta_decode #(
     assign use_imm    = s3_use_imm_q;
     assign in_place   = s3_in_place_q;
     assign imm        = s3_imm_q;
-    assign {to_inp, part, dst_high, wide, table_use, rounding, high, low, zero_point} = s3_clip_q;
+    assign {long_result, by_row, to_inp, part, dst_high, wide, table_use, rounding, high, low, zero_point} = s3_clip_q;
 endmodule
 
 `default_nettype wire

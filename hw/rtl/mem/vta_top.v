@@ -426,7 +426,7 @@ module vta_top #(
         .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT),
         .LOG_UOP_DEPTH(LOG_UOP_DEPTH), .LOG_INP_DEPTH(LOG_INP_DEPTH), .LOG_WGT_DEPTH(LOG_WGT_DEPTH),
         .LOG_ACC_DEPTH(LOG_ACC_DEPTH), .LOG_BUS_BYTES(LOG_BUS_BYTES), .ADDR_BITS(ADDR_BITS), .PUMP(PUMP),
-        .LANE_DSPS(LANE_DSPS), .TABLE(TABLE), .LOOP_BACK(LOOP_BACK), .DEPTHWISE_TAPS(DEPTHWISE_TAPS)
+        .LANE_DSPS(LANE_DSPS), .TABLE(TABLE), .LOOP_BACK(LOOP_BACK), .DEPTHWISE_TAPS(DEPTHWISE_TAPS), .ROWS(ROWS)
     ) compute (
         .clk(clk), .clk2x(clk2x), .clk_issue(clk_issue), .clk_array(clk_array), .clk_alu(clk_alu), .clk_fill(clk_fill),
         .awake_issue(awake_issue), .awake_array(awake_array), .awake_alu(awake_alu), .awake_fill(awake_fill), .rst(unit_rst),

@@ -105,6 +105,91 @@
         endcase
     endfunction
 
+    // The functions on rows (ISA.md §7). Powers of two are computed, each number of the two tables by itself.
+    function [31:0] exp2_of(input signed [31:0] from);
+        reg signed [63:0] s, whole, part;
+        reg signed [71:0] product;
+        integer           high, low;
+        begin
+            s       = from > 0 ? 0 : from;
+            whole   = s >>> 12;
+            part    = s - whole*4096;
+            high    = $rtoi(32768.0*(2.0**($itor(part/64)/64.0)) + 0.5);
+            low     = $rtoi(32768.0*(2.0**($itor(part%64)/4096.0)) + 0.5);
+            product = high;
+            product = divide(product*low, whole < -49 ? 63 : 14 - whole, 0);
+            exp2_of = product[31:0];
+        end
+    endfunction
+
+    // v · 2^k below 2^32, k a multiple of `by` and as large as can be.
+    function integer room_above(input [63:0] v, input integer by);
+        begin
+            room_above = 0;
+            while (v << (room_above + by) < 64'd1 << 32) room_above = room_above + by;
+        end
+    endfunction
+
+    function [31:0] root_of(input signed [31:0] from);
+        reg [63:0] v, m;
+        integer    k, bit_at;
+        begin
+            v = from <= 0 ? 64'd1 : {32'd0, from};
+            k = room_above(v, 2);
+            m = 0;
+            for (bit_at = 15; bit_at >= 0; bit_at = bit_at - 1)
+                if ((m + (64'd1 << bit_at))*(m + (64'd1 << bit_at)) <= v << k) m = m + (64'd1 << bit_at);
+            root_of = m | (k/2) << 24;
+        end
+    endfunction
+
+    function [31:0] recip_of(input signed [31:0] from, input of_root, input [1:0] form, input integer places);
+        reg [63:0] v, w, q;
+        integer    k, shift;
+        begin
+            if (of_root) begin
+                w     = 4*(64'd32768 | from[14:0]);
+                shift = from[29:24] > 31 ? 0 : 31 - from[29:24];
+            end else begin
+                v     = from <= 0 ? 64'd1 : {32'd0, from};
+                k     = room_above(v, 1);
+                w     = (v << k) >> 14;
+                shift = 47 - k;
+            end
+            q     = 64'd8589934591/w;
+            shift = shift > places ? shift - places : 0;
+            recip_of = form == 0 ? q | shift << 24 : form == 1 ? q : shift;
+        end
+    endfunction
+
+    integer row_steps [0:7];        // how many of each function
+    task function_on_rows(input integer dst, input integer src, input [15:0] what);
+        integer    b, o, other;
+        reg [31:0] x, y, s, s0;
+        begin
+            for (b = 0; b < BATCH; b = b + 1) for (o = 0; o < OUT; o = o + 1) begin
+                other = (o + (1 << what[VTA_F_ROW_PLACES_LSB +: 3])) % OUT;
+                x  = ref_acc[dst][32*(b*OUT + o) +: 32];
+                y  = ref_acc[src][32*(b*OUT + other) +: 32];
+                s  = ref_acc[src][32*(b*OUT + o) +: 32];
+                s0 = ref_acc[src][32*b*OUT +: 32];
+                case (what[2:0])
+                VTA_ROW_MIN:  y = $signed(x) < $signed(y) ? x : y;
+                VTA_ROW_MAX:  y = $signed(x) > $signed(y) ? x : y;
+                VTA_ROW_ADD:  y = x + y;
+                VTA_ROW_MOV:  ;
+                VTA_ROW_EXP2: y = exp2_of(s);
+                VTA_ROW_ROOT: y = root_of(s0);
+                default:      y = recip_of(s0, what[2:0] == VTA_ROW_RECIP_ROOT, what[VTA_F_ROW_FORM_LSB +: VTA_F_ROW_FORM_WIDTH],
+                                           what[VTA_F_ROW_PLACES_LSB +: VTA_F_ROW_PLACES_WIDTH]);
+                endcase
+                tile[32*(b*OUT + o) +: 32] = y;
+            end
+            row_steps[what[2:0]] = row_steps[what[2:0]] + 1;
+            write_tile(dst);
+        end
+    endtask
+
     // By quotient and remainder of the exact product; shift 63 leaves a remainder that needs one bit more than 64.
     // value / 2^by, rounded once; halves go where `mode` says: 0 to even, 1 up, 2 away from zero.
     function signed [71:0] divide(input signed [71:0] value, input integer by, input integer mode);
@@ -120,7 +205,7 @@
     endfunction
 
     function [31:0] requant_lane(input signed [31:0] x, input signed [31:0] bias, input [30:0] mult, input [5:0] shift,
-                                 input [1:0] mode, input signed [7:0] zero_point, input signed [7:0] low, input signed [7:0] high);
+                                 input [1:0] mode, input signed [7:0] zero_point, input signed [17:0] low, input signed [17:0] high);
         reg signed [71:0] product;
         begin
             product  = x;
@@ -141,7 +226,10 @@
     reg     init, reset_acc, group, use_imm, from_src;
     reg [2:0]  alu_op;
     reg [15:0] imm;
-    reg [7:0]  zero_point, low, high;
+    reg [7:0]  zero_point;
+    reg signed [17:0] low, high;
+    reg        long_result, by_row;
+    integer    records, by_rows = 0, long_results = 0;
     reg [32*BATCH*OUT-1:0] biases, scales, shifts;
     reg [1:0]  rounding, table_use;
     reg        wide, to_inp;
@@ -227,13 +315,23 @@
                 if (pass == 0) begin
                     check_index(dst, ACCS, VTA_ERROR_ACC_RANGE);
                     check_index(src, ACCS, VTA_ERROR_ACC_RANGE);
-                end else begin
+                end else if (alu_op == VTA_ALU_ROW) function_on_rows(dst, src, imm);
+                else begin
                     for (lane = 0; lane < BATCH*OUT; lane = lane + 1)
                         tile[32*lane +: 32] = use_imm ? alu_lane(alu_op, ref_acc[src][32*lane +: 32], {{16{imm[15]}}, imm})
                                             : alu_lane(alu_op, ref_acc[dst][32*lane +: 32], ref_acc[src][32*lane +: 32]);
                     write_tile(dst);
                 end
             end
+        end
+    endtask
+
+    // The record of a row.
+    task take_record(input integer at);
+        begin
+            biases = ref_acc[wide ? 4*at : 2*at];
+            scales = ref_acc[wide ? 4*at + 1 : 2*at + 1];
+            shifts = ref_acc[wide ? 4*at + 2 : 2*at + 1];
         end
     endtask
 
@@ -244,8 +342,11 @@
             d_out = word[VTA_F_REQUANT_DST_OUT_LSB +: 11]; d_in = word[VTA_F_REQUANT_DST_IN_LSB +: 11];
             s_out = word[VTA_F_REQUANT_SRC_OUT_LSB +: 11]; s_in = word[VTA_F_REQUANT_SRC_IN_LSB +: 11];
             zero_point = word[VTA_F_REQUANT_ZERO_POINT_LSB +: 8];
-            low        = word[VTA_F_REQUANT_LOW_LSB +: 8];
-            high       = word[VTA_F_REQUANT_HIGH_LSB +: 8];
+            low        = $signed(word[VTA_F_REQUANT_LOW_LSB +: 8]);
+            high       = $signed(word[VTA_F_REQUANT_HIGH_LSB +: 8]);
+            long_result = word[VTA_F_REQUANT_LONG_RESULT_LSB];
+            by_row     = word[VTA_F_REQUANT_BY_ROW_LSB];
+            if (long_result) {low, high} = {18'h20000, 18'h1ffff};
             rounding   = word[VTA_F_REQUANT_ROUNDING_LSB +: VTA_F_REQUANT_ROUNDING_WIDTH];
             wide       = word[VTA_F_REQUANT_WIDE_LSB];
             table_use  = word[VTA_F_REQUANT_TABLE_LSB +: VTA_F_REQUANT_TABLE_WIDTH];
@@ -253,12 +354,12 @@
             part       = word[VTA_F_REQUANT_PART_LSB +: VTA_F_REQUANT_PART_WIDTH];
             above      = ACCS*word[VTA_F_REQUANT_DST_HIGH_LSB +: VTA_F_REQUANT_DST_HIGH_WIDTH];
             split_uop(word[VTA_F_REQUANT_UOP_LSB +: VTA_F_REQUANT_UOP_WIDTH]);
-            if (iter_out != 0 && iter_in != 0) check_index(wide ? 4*u_aux + 3 : 2*u_aux + 1, ACCS, VTA_ERROR_ACC_RANGE);
-            if (ref_faults == 0) begin
-                biases = ref_acc[wide ? 4*u_aux : 2*u_aux];
-                scales = ref_acc[wide ? 4*u_aux + 1 : 2*u_aux + 1];
-                shifts = ref_acc[wide ? 4*u_aux + 2 : 2*u_aux + 1];
+            records = by_row ? iter_out : 1;
+            if (iter_out != 0 && iter_in != 0) begin
+                check_index(u_aux, ACCS, VTA_ERROR_ACC_RANGE);
+                check_index((wide ? 4 : 2)*(u_aux + records) - 1, ACCS, VTA_ERROR_ACC_RANGE);
             end
+            if (ref_faults == 0) take_record(u_aux);
             for (pass = 0; pass < 2 && (pass == 0 || ref_faults == 0); pass = pass + 1)
             for (i_out = 0; i_out < iter_out; i_out = i_out + 1) for (i_in = 0; i_in < iter_in; i_in = i_in + 1) begin
                 dst = u_dst + above + i_out*d_out + i_in*d_in;
@@ -268,6 +369,11 @@
                     else check_index(dst, ACCS, VTA_ERROR_ACC_RANGE);
                     check_index(src, ACCS, VTA_ERROR_ACC_RANGE);
                 end else begin
+                    if (by_row && i_in == 0) begin
+                        take_record(u_aux + i_out);
+                        by_rows = by_rows + (i_out != 0);
+                    end
+                    long_results = long_results + long_result;
                     for (lane = 0; lane < BATCH*OUT; lane = lane + 1) begin
                         tile[32*lane +: 32] = requant_lane(ref_acc[src][32*lane +: 32], biases[32*lane +: 32],
                                                            wide ? scales[32*lane +: 31] : {7'd0, scales[32*lane +: 24]},

@@ -22,14 +22,15 @@ module vta_compute_tb;
     parameter integer TABLE         = 1;
     parameter integer LOOP_BACK     = 1;
     parameter integer DEPTHWISE_TAPS = 9;
+    parameter integer ROWS          = 0;
     localparam integer ADDR_BITS    = 40;
 `include "vta_isa.vh"
 `include "mem_insn.vh"
 `include "compute_ref.vh"
     localparam integer SIZE      = 1 << 14, LATENCY = 20;
     localparam integer MOST      = 64;                  // instructions of a program
-    // Parts of memory: micro-ops that fit every nest, some that do not, parameters for REQUANT, anything.
-    localparam integer FITTING = 0, WRONG = 1024, PARAMS = 2048, ANY = 8192;
+    // Parts of memory: micro-ops that fit every nest, some that do not, parameters for REQUANT, small numbers, most below 0, anything.
+    localparam integer FITTING = 0, WRONG = 1024, PARAMS = 2048, SMALL = 4096, ANY = 8192;
 
 `include "read_bus.vh"
     reg                     insn_valid = 1'b0;
@@ -80,7 +81,7 @@ module vta_compute_tb;
         .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT),
         .LOG_UOP_DEPTH(LOG_UOP_DEPTH), .LOG_INP_DEPTH(LOG_INP_DEPTH), .LOG_WGT_DEPTH(LOG_WGT_DEPTH),
         .LOG_ACC_DEPTH(LOG_ACC_DEPTH), .LOG_BUS_BYTES(LOG_BUS_BYTES), .ADDR_BITS(ADDR_BITS),
-        .PUMP(PUMP), .LANE_DSPS(LANE_DSPS), .TABLE(TABLE), .LOOP_BACK(LOOP_BACK), .DEPTHWISE_TAPS(DEPTHWISE_TAPS)
+        .PUMP(PUMP), .LANE_DSPS(LANE_DSPS), .TABLE(TABLE), .LOOP_BACK(LOOP_BACK), .DEPTHWISE_TAPS(DEPTHWISE_TAPS), .ROWS(ROWS)
     ) dut (
         .clk(clk), .clk2x(clk2x), .clk_issue(clocks[0]), .clk_array(clocks[1]), .clk_alu(clocks[2]), .clk_fill(clocks[3]),
         .awake_issue(awake_issue), .awake_array(awake_array), .awake_alu(awake_alu), .awake_fill(awake_fill), .rst(rst),
@@ -244,12 +245,33 @@ module vta_compute_tb;
         end
     endtask
 
+    // A function on rows, as it may be.
+    function [15:0] any_row(input [2:0] what);
+        begin
+            any_row = 16'd0;
+            any_row[VTA_F_ROW_FUNCTION_LSB +: VTA_F_ROW_FUNCTION_WIDTH] = what;
+            if (what <= VTA_ROW_MOV) any_row[VTA_F_ROW_PLACES_LSB +: VTA_F_ROW_PLACES_WIDTH] = range(0, LOG_BLOCK_OUT - 1);
+            else if (what >= VTA_ROW_RECIP) begin
+                any_row[VTA_F_ROW_FORM_LSB +: VTA_F_ROW_FORM_WIDTH]     = range(0, 2);
+                any_row[VTA_F_ROW_PLACES_LSB +: VTA_F_ROW_PLACES_WIDTH] = chance(30) ? range(0, 63) : range(0, 12);
+            end
+        end
+    endfunction
+
+    task make_row(input [15:0] what);
+        begin
+            make_alu(VTA_ALU_ROW, 1'b1, what);
+            insn[VTA_F_ALU_FROM_SRC_LSB] = 1'b1;
+        end
+    endtask
+
     reg [2:0] op;
     task add_alu;
         begin
             loops;
             op = range(0, 6);
-            if (chance(50)) make_alu(op, 1'b1, op == VTA_ALU_SHR ? range(-31, 31) : range(-40000, 40000));
+            if (ROWS != 0 && chance(60)) make_row(any_row(range(0, 7)));
+            else if (chance(50)) make_alu(op, 1'b1, op == VTA_ALU_SHR ? range(-31, 31) : range(-40000, 40000));
             else make_alu(op, 1'b0, range(0, 65535));
             add;
         end
@@ -281,7 +303,14 @@ module vta_compute_tb;
                 insn[VTA_F_REQUANT_TO_INP_LSB]        = 1'b1;
                 insn[VTA_F_REQUANT_PART_LSB +: 2]     = range(0, IN/OUT - 1);
                 insn[VTA_F_REQUANT_DST_HIGH_LSB +: 2] = INPS > ACCS && chance(50);
+            end else if (ROWS != 0 && chance(50)) begin
+                insn[VTA_F_REQUANT_LONG_RESULT_LSB]     = 1'b1;
+                insn[VTA_F_REQUANT_ZERO_POINT_LSB +: 8] = 8'd0;
+                insn[VTA_F_REQUANT_LOW_LSB +: 8]        = 8'd0;
+                insn[VTA_F_REQUANT_HIGH_LSB +: 8]       = 8'd0;
+                insn[VTA_F_REQUANT_TABLE_LSB +: 2]      = 2'd0;
             end
+            insn[VTA_F_REQUANT_BY_ROW_LSB] = ROWS != 0 && chance(50);
             add;
         end
     endtask
@@ -304,7 +333,9 @@ module vta_compute_tb;
                 // A parameter pair.
                 make_insn(VTA_OP_LOAD, VTA_MEM_ACC, 2*range(0, 3), 0, PARAMS/(4*BATCH*OUT) + 2*range(0, 9), 1, 2, 2);
             end
-            default: begin
+            default: if (ROWS != 0 && chance(40))
+                make_insn(VTA_OP_LOAD, VTA_MEM_ACC, range(0, ACCS - 4), 0, SMALL/(4*BATCH*OUT) + range(0, 12), 1, 4, 4);
+            else begin
                 x = range(1, 3); y = range(1, 2); x0 = chance(30); y0 = chance(30);
                 n = (x + 2*x0)*(y + 2*y0);
                 make_insn(VTA_OP_LOAD, chance(50) ? VTA_MEM_ACC : VTA_MEM_ACC8, range(0, ACCS - n), 0,
@@ -313,6 +344,50 @@ module vta_compute_tb;
             end
             endcase
             add;
+        end
+    endtask
+
+    // A GEMM of two entries beside each other.
+    task add_two(input integer uop, input integer times, input clear);
+        begin
+            add_gemm;
+            program[size - 1][VTA_F_GEMM_RESET_LSB] = clear;
+            program[size - 1][VTA_F_GEMM_INIT_LSB]  = 1'b0;
+            program[size - 1][VTA_F_GEMM_UOP_BEGIN_LSB +: VTA_F_GEMM_UOP_BEGIN_WIDTH] = uop;
+            program[size - 1][VTA_F_GEMM_UOP_END_LSB +: VTA_F_GEMM_UOP_END_WIDTH]     = uop + 1;
+            program[size - 1][VTA_F_GEMM_ITER_OUT_LSB +: 14] = times;
+            program[size - 1][VTA_F_GEMM_ITER_IN_LSB +: 14]  = 14'd2;
+            program[size - 1][127:64] = 64'd0;
+            program[size - 1][VTA_F_GEMM_DST_IN_LSB +: VTA_F_GEMM_DST_IN_WIDTH] = 1;
+        end
+    endtask
+
+    // A GEMM that reads two entries of a bank all the time, and roots of a third one; or a REQUANT with four records, the last of which
+    // is cleared by what comes next.
+    task add_beside;
+        begin
+            make_insn(VTA_OP_LOAD, VTA_MEM_UOP, UOPS - 4, 0, FITTING/4 + 240, 1, 4, 4); add;
+            {n_out, n_in, a_out, a_in, b_out, b_in} = {32'd4, 32'd1, 128'd0};
+            first_uop = UOPS - 3; last_uop = UOPS - 3;
+            make_row(any_row(VTA_ROW_ROOT));
+            program[size + 1] = insn;       // behind the GEMM
+            if (chance(50)) begin
+                add_two(UOPS - 4, 60, 1'b0);
+                insn = program[size]; add;
+            end else begin
+                add_requant;
+                program[size - 1][VTA_F_REQUANT_UOP_LSB +: VTA_F_REQUANT_UOP_WIDTH] = UOPS - 2;
+                program[size - 1][VTA_F_REQUANT_ITER_OUT_LSB +: 14] = 14'd4;
+                program[size - 1][VTA_F_REQUANT_ITER_IN_LSB +: 14]  = 14'd4;
+                program[size - 1][VTA_F_REQUANT_DST_OUT_LSB +: 44]  = 44'd1;      // all steps but dst's of a row are 0
+                program[size - 1][VTA_F_REQUANT_WIDE_LSB]           = 1'b0;
+                program[size - 1][VTA_F_REQUANT_BY_ROW_LSB]         = 1'b1;
+                program[size - 1][VTA_F_REQUANT_TO_INP_LSB]         = 1'b0;
+                program[size - 1][VTA_F_REQUANT_PART_LSB +: 2]      = 2'd0;
+                program[size - 1][VTA_F_REQUANT_DST_HIGH_LSB +: 2]  = 2'd0;
+                add_two(UOPS - 1, 1, 1'b1);
+            end
+            make_insn(VTA_OP_LOAD, VTA_MEM_UOP, UOPS - 4, 0, FITTING/4, 1, 4, 4); add;     // the next program's fit again
         end
     endtask
 
@@ -359,6 +434,16 @@ module vta_compute_tb;
     endtask
 
     // What the instruction itself says wrong, here or in this configuration; of what add_fault makes.
+    function illegal_row(input [127:0] word);
+        reg [15:0] what;
+        begin
+            what = word[VTA_F_ALU_IMM_LSB +: VTA_F_ALU_IMM_WIDTH];
+            illegal_row = ROWS == 0 || !word[VTA_F_ALU_USE_IMM_LSB] || !word[VTA_F_ALU_FROM_SRC_LSB] || what > 2047
+                       || (what[2:0] < VTA_ROW_EXP2 ? what[4:3] != 0 || what[10:5] >= LOG_BLOCK_OUT
+                           : what[2:0] < VTA_ROW_RECIP ? what[10:3] != 0 : what[4:3] == 3);
+        end
+    endfunction
+
     function illegal(input [127:0] word);
         integer part, shift, low, high;
         begin
@@ -373,12 +458,15 @@ module vta_compute_tb;
             VTA_OP_DEPTHWISE: illegal = DEPTHWISE_TAPS == 0 || (word & VTA_RESERVED_DEPTHWISE) != 0
                                      || word[VTA_F_DEPTHWISE_TAPS_X_LSB +: 4]*word[VTA_F_DEPTHWISE_TAPS_Y_LSB +: 4] > OUT
                                      || (word[VTA_F_DEPTHWISE_GROUP_LSB] && OUT >= IN);
-            VTA_OP_ALU:       illegal = (word & VTA_RESERVED_ALU) != 0 || word[VTA_F_ALU_ALU_OP_LSB +: VTA_F_ALU_ALU_OP_WIDTH] == VTA_ALU_ROW
+            VTA_OP_ALU:       illegal = (word & VTA_RESERVED_ALU) != 0 || (word[VTA_F_ALU_ALU_OP_LSB +: VTA_F_ALU_ALU_OP_WIDTH] == VTA_ALU_ROW && illegal_row(word))
                                      || (word[VTA_F_ALU_FROM_SRC_LSB] && !word[VTA_F_ALU_USE_IMM_LSB])
                                      || (word[VTA_F_ALU_ALU_OP_LSB +: VTA_F_ALU_ALU_OP_WIDTH] == VTA_ALU_SHR
                                          && word[VTA_F_ALU_USE_IMM_LSB] && (shift > 31 || shift < -31));
             VTA_OP_REQUANT:   illegal = (word & VTA_RESERVED_REQUANT) != 0 || low > high
-                                     || word[VTA_F_REQUANT_LONG_RESULT_LSB] || word[VTA_F_REQUANT_BY_ROW_LSB]
+                                     || (ROWS == 0 && (word[VTA_F_REQUANT_LONG_RESULT_LSB] || word[VTA_F_REQUANT_BY_ROW_LSB]))
+                                     || (word[VTA_F_REQUANT_LONG_RESULT_LSB]
+                                         && (word[VTA_F_REQUANT_ZERO_POINT_LSB +: 8] != 0 || low != 0 || high != 0
+                                             || word[VTA_F_REQUANT_TABLE_LSB +: 2] != 0 || word[VTA_F_REQUANT_TO_INP_LSB]))
                                      || word[VTA_F_REQUANT_TABLE_LSB +: 2] > (TABLE != 0 ? 2 : 0)
                                      || (word[VTA_F_REQUANT_TO_INP_LSB] && (LOOP_BACK == 0 || OUT > IN || part >= IN/OUT));
             default:          illegal = 1'b0;
@@ -514,9 +602,48 @@ module vta_compute_tb;
             bound = range(-128, 126);
             case (kind)
             0: begin add_alu; reserved_bit(VTA_RESERVED_ALU); end
-            1: begin add_requant; program[size - 1][chance(50) ? VTA_F_REQUANT_LONG_RESULT_LSB : VTA_F_REQUANT_BY_ROW_LSB] = 1'b1; end
+            1: begin
+                add_requant;
+                if (ROWS == 0 && chance(50)) program[size - 1][VTA_F_REQUANT_BY_ROW_LSB] = 1'b1;
+                else begin      // long, with one thing that does not go with it, or where there are none
+                    program[size - 1][VTA_F_REQUANT_LONG_RESULT_LSB]     = 1'b1;
+                    program[size - 1][VTA_F_REQUANT_ZERO_POINT_LSB +: 8] = 8'd0;
+                    program[size - 1][VTA_F_REQUANT_TABLE_LSB +: 2]      = 2'd0;
+                    program[size - 1][VTA_F_REQUANT_TO_INP_LSB]          = 1'b0;
+                    program[size - 1][VTA_F_REQUANT_PART_LSB +: 2]       = 2'd0;
+                    program[size - 1][VTA_F_REQUANT_DST_HIGH_LSB +: 2]   = 2'd0;
+                    program[size - 1][VTA_F_REQUANT_LOW_LSB +: 8]        = 8'd0;
+                    program[size - 1][VTA_F_REQUANT_HIGH_LSB +: 8]       = 8'd0;
+                    if (ROWS != 0) case (range(0, 4))
+                    0: program[size - 1][VTA_F_REQUANT_ZERO_POINT_LSB +: 8] = range(1, 255);
+                    1: program[size - 1][VTA_F_REQUANT_LOW_LSB +: 8]        = range(-128, -1);
+                    2: program[size - 1][VTA_F_REQUANT_HIGH_LSB +: 8]       = range(1, 127);
+                    3: program[size - 1][VTA_F_REQUANT_TABLE_LSB +: 2]      = range(1, 2);
+                    default: program[size - 1][VTA_F_REQUANT_TO_INP_LSB]    = 1'b1;
+                    endcase
+                end
+            end
             2: begin add_load; reserved_bit(VTA_RESERVED_MEM); end
-            3: begin loops; make_alu(3'd7, chance(50), range(0, 65535)); add; end
+            3: if (ROWS == 0) begin
+                loops;
+                if (chance(50)) make_row(any_row(range(0, 7))); else make_alu(VTA_ALU_ROW, chance(50), range(0, 65535));
+                add;
+            end else begin
+                loops;
+                make_row(any_row(range(0, 7)));
+                op = insn[VTA_F_ALU_IMM_LSB +: 3];
+                case (range(0, 4))
+                0: insn[VTA_F_ALU_USE_IMM_LSB]      = 1'b0;
+                1: insn[VTA_F_ALU_FROM_SRC_LSB]     = 1'b0;
+                2: insn[VTA_F_ALU_IMM_LSB + 11 +: 5] = range(1, 31);
+                3: insn[VTA_F_ALU_IMM_LSB + VTA_F_ROW_FORM_LSB +: 2] = op >= VTA_ROW_RECIP ? 3 : range(1, 3);
+                default:
+                    if (op >= VTA_ROW_RECIP) insn[VTA_F_ALU_FROM_SRC_LSB] = 1'b0;
+                    else insn[VTA_F_ALU_IMM_LSB + VTA_F_ROW_PLACES_LSB +: 6]
+                        = op <= VTA_ROW_MOV ? (chance(50) ? LOG_BLOCK_OUT : range(LOG_BLOCK_OUT, 63)) : range(1, 63);
+                endcase
+                add;
+            end
             4: begin loops; make_alu(range(0, 6), 1'b0, range(0, 65535)); insn[VTA_F_ALU_FROM_SRC_LSB] = 1'b1; add; end
             5: begin
                 loops;
@@ -554,6 +681,21 @@ module vta_compute_tb;
                 if (chance(50)) program[size - 1][VTA_F_GEMM_UOP_END_LSB +: VTA_F_GEMM_UOP_END_WIDTH] = UOPS + 1;
             end
             endcase
+        end
+    endtask
+
+    // Records by row, the last of which are beyond ACC, by one or by far, where addresses would come round again.
+    task add_far_records;
+        integer most;
+        begin
+            add_requant;
+            program[size - 1][VTA_F_REQUANT_BY_ROW_LSB]         = 1'b1;
+            program[size - 1][VTA_F_REQUANT_DST_OUT_LSB +: 11]  = 11'd0;
+            program[size - 1][VTA_F_REQUANT_SRC_OUT_LSB +: 11]  = 11'd0;
+            program[size - 1][VTA_F_REQUANT_ITER_IN_LSB +: 14]  = 14'd1;
+            split_uop(program[size - 1][VTA_F_REQUANT_UOP_LSB +: VTA_F_REQUANT_UOP_WIDTH]);
+            most = (program[size - 1][VTA_F_REQUANT_WIDE_LSB] ? ACCS/4 : ACCS/2) - u_aux;
+            program[size - 1][VTA_F_REQUANT_ITER_OUT_LSB +: 14] = chance(50) ? most + 1 : ACCS*range(1, 16383/ACCS) + 1;
         end
     endtask
 
@@ -616,6 +758,7 @@ module vta_compute_tb;
         begin_bench(40);
         stall = 0; eager = 100; size = 0; faults = 0; index = 0; run = 0;
         {total[0], total[1], total[2], total[3]} = 0;
+        for (i = 0; i < 8; i = i + 1) row_steps[i] = 0;
         for (i = 0; i < INPS; i = i + 1) for (n = 0; n < BATCH*IN; n = n + 1) ref_inp[i][8*n +: 8] = range(0, 255);
         for (i = 0; i < WGTS; i = i + 1) for (n = 0; n < OUT*IN; n = n + 1) ref_wgt[i][8*n +: 8] = range(0, 255);
         repeat (4) @(negedge clk);
@@ -629,9 +772,14 @@ module vta_compute_tb;
                                                      | range(0, (ACCS < WGTS ? ACCS : WGTS)/4 - 1) << VTA_F_UOP_AUX_LSB);
             put_word(WRONG + 4*i, {range(0, 65535), 16'd0} | range(0, 65535));
         end
+        put_word(FITTING + 4*240, 32'd0);
+        put_word(FITTING + 4*241, 32'd3 | 32'd2 << VTA_F_UOP_SRC_LSB);      // dst 3, src 2
+        put_word(FITTING + 4*242, 32'd20 | 32'd16 << VTA_F_UOP_SRC_LSB);    // dst 20, src 16, record 0
+        put_word(FITTING + 4*243, 32'd6);
         // Biases, and scales that leave something of a sum.
         for (i = 0; i < 32; i = i + 1) for (n = 0; n < BATCH*OUT; n = n + 1)
             put_word(PARAMS + (i*BATCH*OUT + n)*4, i % 2 == 0 ? range(-20000, 20000) : range(1, 16777215) | range(20, 36) << 24);
+        for (i = 0; i < 16*BATCH*OUT; i = i + 1) put_word(SMALL + 4*i, chance(80) ? range(-90000, 0) : range(0, 70000));
         // Every entry is loaded once: what was never written means nothing.
         make_insn(VTA_OP_LOAD, VTA_MEM_UOP, 0, 0, FITTING/4, 1, UOPS, 1); add;
         make_insn(VTA_OP_LOAD, VTA_MEM_ACC, 0, 0, ANY/(4*BATCH*OUT), 1, ACCS, 1); add;
@@ -646,6 +794,7 @@ module vta_compute_tb;
             for (i = range(0, 30); i > 0; i = i - 1) add_any;
             make_insn(VTA_OP_LOAD, VTA_MEM_UOP, 0, 0, FITTING/4, 1, UOPS, 1); add;
             for (i = range(1, 25); i > 0; i = i - 1) add_any;
+            if (ROWS != 0 && chance(50)) add_beside;
             add_finish;
             run_and_compare("program");
             if (run % 4 == 3) show_acc;
@@ -658,6 +807,14 @@ module vta_compute_tb;
                 add_finish;
                 run_at_fault;
                 faults = faults + (ref_faults != 0);
+                if (ROWS != 0) begin
+                    size = 0;
+                    for (i = range(0, 3); i > 0; i = i - 1) add_alu;
+                    add_far_records;
+                    add_finish;
+                    run_at_fault;
+                    if (ref_faults == 0) $fatal(1, "program %0d: records are within ACC", run);
+                end
                 // Each way in which a field may not be so, in the first instruction: what comes before is not known to have been done.
                 for (i = 0; i < ILLEGAL_KINDS; i = i + 1) begin
                     size = 0;
@@ -679,6 +836,14 @@ module vta_compute_tb;
         show_acc;
         $display("%0d GEMM, %0d DEPTHWISE, %0d ALU, %0d REQUANT steps, %0d faults", total[0], total[1], total[2], total[3], faults);
         if (LOOP_BACK != 0 && OUT <= IN && ACCS <= INPS && loops_back < runs) $fatal(1, "%0d tiles have gone to INP", loops_back);
+        if (ROWS != 0) begin
+            for (i = 0; i < 8; i = i + 1) begin
+                $display("function %0d on rows: %0d", i, row_steps[i]);
+                if (row_steps[i] == 0 && runs >= 10) $fatal(1, "none of them");
+            end
+            $display("%0d long results, %0d further records", long_results, by_rows);
+            if ((long_results == 0 || by_rows == 0) && runs >= 10) $fatal(1, "none of them");
+        end
         if (total[0] < 10*runs || (DEPTHWISE_TAPS != 0 && total[1] < 10*runs) || total[2] < 10*runs || total[3] < 4*runs || faults < runs/8)
             $fatal(1, "too little happened");
         $display("PASS");
