@@ -172,27 +172,26 @@ static uint8_t evenness_of(int64_t number)
     return log;
 }
 
-/* Of an index, at the first lane. */
+/* Alignment of an index at the first lane, as a power of two. */
 static unsigned index_alignment(const vtac_emitter *em, const vtac_expr *e)
 {
-    unsigned a = 0;
-    unsigned b = 0;
-    switch ((int)e->op) {
-    case VTAC_E_INT: return evenness_of(e->i);
-    case VTAC_E_VAR: return e->var == em->lane_var ? MAX_EVEN : em->even[e->var];
-    case VTAC_E_ADD:
-    case VTAC_E_SUB:
-    case VTAC_E_MIN:
-    case VTAC_E_MAX:
-    case VTAC_E_MUL:
-        a = index_alignment(em, e->in[0]);
-        b = index_alignment(em, e->in[1]);
-        if (e->op == VTAC_E_MUL) {
-            return a + b < MAX_EVEN ? a + b : MAX_EVEN;
-        }
-        return a < b ? a : b;
-    default: return 0;
+    const bool is_sum =
+        e->op == VTAC_E_ADD || e->op == VTAC_E_SUB || e->op == VTAC_E_MIN || e->op == VTAC_E_MAX;
+    if (e->op == VTAC_E_INT) {
+        return evenness_of(e->i);
     }
+    if (e->op == VTAC_E_VAR) {
+        return e->var == em->lane_var ? MAX_EVEN : em->even[e->var];
+    }
+    if (!is_sum && e->op != VTAC_E_MUL) {
+        return 0;
+    }
+    const unsigned a = index_alignment(em, e->in[0]);
+    const unsigned b = index_alignment(em, e->in[1]);
+    if (is_sum) {
+        return a < b ? a : b;
+    }
+    return a + b < MAX_EVEN ? a + b : MAX_EVEN;
 }
 
 /* Of neighbours from an index on. LLVM takes half a vector of ARM's through the stack where it does not know
@@ -560,28 +559,47 @@ static void spread_narrow(vtac_emitter *em, LLVMValueRef *v)
     }
 }
 
+typedef LLVMValueRef build_fn(LLVMBuilderRef builder, LLVMValueRef a, LLVMValueRef b, const char *name);
+typedef LLVMValueRef binary_fn(vtac_emitter *em, const vtac_expr *e, LLVMValueRef a, LLVMValueRef b);
+
+static LLVMValueRef emit_power(vtac_emitter *em, const vtac_expr *e, LLVMValueRef a, LLVMValueRef b)
+{
+    return vtac_emit_math(em, e->op, a, b);
+}
+
+/* Instructions of binary operations, for integers and floats, or else the function that emits them. */
+static const struct binary {
+    build_fn *of_ints, *of_floats;
+    binary_fn *emit;
+} binaries[VTAC_EXPR_OP_COUNT] = {
+    [VTAC_E_ADD] = {LLVMBuildAdd, LLVMBuildFAdd, NULL},
+    [VTAC_E_SUB] = {LLVMBuildSub, LLVMBuildFSub, NULL},
+    [VTAC_E_MUL] = {LLVMBuildMul, LLVMBuildFMul, NULL},
+    [VTAC_E_DIV] = {NULL, LLVMBuildFDiv, emit_divide},
+    [VTAC_E_REM] = {NULL, NULL, emit_divide},
+    [VTAC_E_MIN] = {NULL, NULL, min_max},
+    [VTAC_E_MAX] = {NULL, NULL, min_max},
+    [VTAC_E_POW] = {NULL, NULL, emit_power},
+    [VTAC_E_AND] = {LLVMBuildAnd, LLVMBuildAnd, NULL},
+    [VTAC_E_OR] = {LLVMBuildOr, LLVMBuildOr, NULL},
+    [VTAC_E_XOR] = {LLVMBuildXor, LLVMBuildXor, NULL},
+    [VTAC_E_SHL] = {NULL, NULL, emit_shift},
+    [VTAC_E_SHR] = {NULL, NULL, emit_shift},
+    [VTAC_E_EQ] = {NULL, NULL, emit_compare},
+    [VTAC_E_NE] = {NULL, NULL, emit_compare},
+    [VTAC_E_LT] = {NULL, NULL, emit_compare},
+    [VTAC_E_LE] = {NULL, NULL, emit_compare},
+    [VTAC_E_GT] = {NULL, NULL, emit_compare},
+    [VTAC_E_GE] = {NULL, NULL, emit_compare},
+};
+
 static LLVMValueRef emit_binary(vtac_emitter *em, const vtac_expr *e)
 {
     LLVMValueRef v[] = {emit_expr(em, e->in[0]), emit_expr(em, e->in[1])};
     even_out(em, v, 2);
-    LLVMBuilderRef b = em->builder;
-    const bool is_float = vtac_dtype_kind(e->type) == 'f';
-    switch ((int)e->op) {
-    case VTAC_E_ADD: return is_float ? LLVMBuildFAdd(b, v[0], v[1], "") : LLVMBuildAdd(b, v[0], v[1], "");
-    case VTAC_E_SUB: return is_float ? LLVMBuildFSub(b, v[0], v[1], "") : LLVMBuildSub(b, v[0], v[1], "");
-    case VTAC_E_MUL: return is_float ? LLVMBuildFMul(b, v[0], v[1], "") : LLVMBuildMul(b, v[0], v[1], "");
-    case VTAC_E_DIV: return is_float ? LLVMBuildFDiv(b, v[0], v[1], "") : emit_divide(em, e, v[0], v[1]);
-    case VTAC_E_REM: return emit_divide(em, e, v[0], v[1]);
-    case VTAC_E_MIN:
-    case VTAC_E_MAX: return min_max(em, e, v[0], v[1]);
-    case VTAC_E_POW: return vtac_emit_math(em, e->op, v[0], v[1]);
-    case VTAC_E_AND: return LLVMBuildAnd(b, v[0], v[1], "");
-    case VTAC_E_OR: return LLVMBuildOr(b, v[0], v[1], "");
-    case VTAC_E_XOR: return LLVMBuildXor(b, v[0], v[1], "");
-    case VTAC_E_SHL:
-    case VTAC_E_SHR: return emit_shift(em, e, v[0], v[1]);
-    default: return emit_compare(em, e, v[0], v[1]);
-    }
+    const struct binary *row = &binaries[e->op];
+    build_fn *build = vtac_dtype_kind(e->type) == 'f' ? row->of_floats : row->of_ints;
+    return build != NULL ? build(em->builder, v[0], v[1], "") : row->emit(em, e, v[0], v[1]);
 }
 
 static LLVMValueRef emit_ternary(vtac_emitter *em, const vtac_expr *e)
@@ -607,27 +625,45 @@ static LLVMValueRef emit_ternary(vtac_emitter *em, const vtac_expr *e)
     return e->op == VTAC_E_DOT2 ? vtac_emit_dot2(em, v) : vtac_emit_dot4(em, e->op == VTAC_E_SDOT4, v);
 }
 
+static LLVMValueRef emit_int(vtac_emitter *em, const vtac_expr *e)
+{
+    return LLVMConstInt(vtac_llvm_type(em, e->type), (uint64_t)e->i, 1);
+}
+
+static LLVMValueRef emit_float(vtac_emitter *em, const vtac_expr *e)
+{
+    return LLVMConstReal(vtac_llvm_type(em, e->type), e->f);
+}
+
+static LLVMValueRef emit_bits(vtac_emitter *em, const vtac_expr *e)
+{
+    LLVMValueRef x = emit_expr(em, e->in[0]);
+    return LLVMBuildBitCast(em->builder, x, vtac_llvm_like(x, vtac_llvm_type(em, e->type)), "");
+}
+
+static LLVMValueRef emit_tiles(vtac_emitter *em, const vtac_expr *e)
+{
+    (void)e;
+    return em->tiles;
+}
+
+typedef LLVMValueRef emit_fn(vtac_emitter *em, const vtac_expr *e);
+
+/* Operations with an emitter of their own; all others go by their number of operands. */
+static emit_fn *const emitters[VTAC_EXPR_OP_COUNT] = {
+    [VTAC_E_INT] = emit_int,      [VTAC_E_FLOAT] = emit_float,  [VTAC_E_VAR] = emit_var,
+    [VTAC_E_LOAD] = emit_load,    [VTAC_E_QUAD] = emit_quad,    [VTAC_E_CAST] = emit_cast,
+    [VTAC_E_BITS] = emit_bits,    [VTAC_E_TILES] = emit_tiles,  [VTAC_E_SELECT] = emit_ternary,
+    [VTAC_E_FMA] = emit_ternary,  [VTAC_E_DOT4] = emit_ternary, [VTAC_E_SDOT4] = emit_ternary,
+    [VTAC_E_DOT2] = emit_ternary,
+};
+
 static LLVMValueRef emit_expr(vtac_emitter *em, const vtac_expr *e)
 {
-    switch ((int)e->op) {
-    case VTAC_E_INT: return LLVMConstInt(vtac_llvm_type(em, e->type), (uint64_t)e->i, 1);
-    case VTAC_E_FLOAT: return LLVMConstReal(vtac_llvm_type(em, e->type), e->f);
-    case VTAC_E_VAR: return emit_var(em, e);
-    case VTAC_E_LOAD: return emit_load(em, e);
-    case VTAC_E_QUAD: return emit_quad(em, e);
-    case VTAC_E_CAST: return emit_cast(em, e);
-    case VTAC_E_BITS: {
-        LLVMValueRef x = emit_expr(em, e->in[0]);
-        return LLVMBuildBitCast(em->builder, x, vtac_llvm_like(x, vtac_llvm_type(em, e->type)), "");
+    if (emitters[e->op] != NULL) {
+        return emitters[e->op](em, e);
     }
-    case VTAC_E_TILES: return em->tiles;
-    case VTAC_E_SELECT:
-    case VTAC_E_FMA:
-    case VTAC_E_DOT4:
-    case VTAC_E_SDOT4:
-    case VTAC_E_DOT2: return emit_ternary(em, e);
-    default: return e->in[1] == NULL ? emit_unary(em, e) : emit_binary(em, e);
-    }
+    return e->in[1] == NULL ? emit_unary(em, e) : emit_binary(em, e);
 }
 
 /* ---- statements */

@@ -392,6 +392,27 @@ static fn function_on(vtac_emitter *em, LLVMTypeRef type)
     return (fn){em, em->builder, type, ints, bits};
 }
 
+static LLVMValueRef sin_of(const fn *f, LLVMValueRef x)
+{
+    return sine_of(f, x, 0);
+}
+
+static LLVMValueRef cos_of(const fn *f, LLVMValueRef x)
+{
+    return sine_of(f, x, 1);
+}
+
+static LLVMValueRef any_erf(const fn *f, LLVMValueRef x)
+{
+    return f->bits == 64 ? erf_of(f, x) : narrow_erf(f, x);
+}
+
+static LLVMValueRef (*const functions[VTAC_EXPR_OP_COUNT])(const fn *f, LLVMValueRef x) = {
+    [VTAC_E_EXP] = exp_of,     [VTAC_E_EXPM1] = expm1_of, [VTAC_E_LOG] = log_of,
+    [VTAC_E_LOG1P] = log1p_of, [VTAC_E_SIN] = sin_of,     [VTAC_E_COS] = cos_of,
+    [VTAC_E_ATAN] = atan_of,   [VTAC_E_TANH] = tanh_of,   [VTAC_E_ERF] = any_erf,
+};
+
 LLVMValueRef vtac_emit_math(vtac_emitter *em, vtac_expr_op op, LLVMValueRef x, LLVMValueRef y)
 {
     LLVMTypeRef type = LLVMTypeOf(x);
@@ -402,19 +423,10 @@ LLVMValueRef vtac_emit_math(vtac_emitter *em, vtac_expr_op op, LLVMValueRef x, L
         x = LLVMBuildFPExt(em->builder, x, f.type, "");
         y = y == NULL ? NULL : LLVMBuildFPExt(em->builder, y, f.type, "");
     }
-    LLVMValueRef r = NULL;
-    switch ((int)op) {
-    case VTAC_E_EXP: r = exp_of(&f, x); break;
-    case VTAC_E_EXPM1: r = expm1_of(&f, x); break;
-    case VTAC_E_LOG: r = log_of(&f, x); break;
-    case VTAC_E_LOG1P: r = log1p_of(&f, x); break;
-    case VTAC_E_SIN: r = sine_of(&f, x, 0); break;
-    case VTAC_E_COS: r = sine_of(&f, x, 1); break;
-    case VTAC_E_ATAN: r = atan_of(&f, x); break;
-    case VTAC_E_TANH: r = tanh_of(&f, x); break;
-    case VTAC_E_ERF: r = f.bits == 64 ? erf_of(&f, x) : narrow_erf(&f, x); break;
-    case VTAC_E_POW: r = pow_of(&f, x, y); break;
-    default: em->failed = true; return x;
+    if (op != VTAC_E_POW && functions[op] == NULL) {
+        em->failed = true;
+        return x;
     }
+    LLVMValueRef r = op == VTAC_E_POW ? pow_of(&f, x, y) : functions[op](&f, x);
     return narrow ? LLVMBuildFPTrunc(em->builder, r, type, "") : r;
 }

@@ -239,29 +239,34 @@ bool vtac_expr_uses(const vtac_expr *e, uint32_t var)
            vtac_expr_uses(e->in[1], var) || vtac_expr_uses(e->in[2], var);
 }
 
+static bool product_stride(const vtac_expr *e, int64_t a, int64_t b, int64_t *stride)
+{
+    if (a != 0 && b == 0 && e->in[1]->op == VTAC_E_INT) {
+        *stride = a * e->in[1]->i;
+        return true;
+    }
+    *stride = 0;
+    return a == 0 && b == 0;
+}
+
 bool vtac_expr_stride(const vtac_expr *e, uint32_t var, int64_t *stride)
 {
     int64_t a = 0;
     int64_t b = 0;
-    switch ((int)e->op) {
-    case VTAC_E_VAR: *stride = e->var == var; return true;
-    case VTAC_E_ADD:
-    case VTAC_E_SUB:
-        if (!vtac_expr_stride(e->in[0], var, &a) || !vtac_expr_stride(e->in[1], var, &b)) {
-            return false;
-        }
-        *stride = e->op == VTAC_E_ADD ? a + b : a - b;
+    if (e->op == VTAC_E_VAR) {
+        *stride = e->var == var;
         return true;
-    case VTAC_E_MUL:
-        if (!vtac_expr_stride(e->in[0], var, &a) || !vtac_expr_stride(e->in[1], var, &b)) {
-            return false;
-        }
-        if (a != 0 && b == 0 && e->in[1]->op == VTAC_E_INT) {
-            *stride = a * e->in[1]->i;
-            return true;
-        }
-        *stride = 0;
-        return a == 0 && b == 0;
-    default: *stride = 0; return !vtac_expr_uses(e, var);
     }
+    if (e->op != VTAC_E_ADD && e->op != VTAC_E_SUB && e->op != VTAC_E_MUL) {
+        *stride = 0;
+        return !vtac_expr_uses(e, var);
+    }
+    if (!vtac_expr_stride(e->in[0], var, &a) || !vtac_expr_stride(e->in[1], var, &b)) {
+        return false;
+    }
+    if (e->op == VTAC_E_MUL) {
+        return product_stride(e, a, b, stride);
+    }
+    *stride = e->op == VTAC_E_ADD ? a + b : a - b;
+    return true;
 }

@@ -25,23 +25,35 @@ static bool is_infix(vtac_expr_op op)
     return ops[op].operands == 2 && !(ops[op].name[0] >= 'a' && ops[op].name[0] <= 'z');
 }
 
-static void print_expr(const vtac_expr *e, vta_str *out)
+static void print_expr(const vtac_expr *e, vta_str *out);
+
+/* Prints a constant, a variable or a load; false: the expression is none of these. */
+static bool print_leaf(const vtac_expr *e, vta_str *out)
 {
-    switch ((int)e->op) {
-    case VTAC_E_INT: vta_str_printf(out, "%" PRId64, e->i); return;
-    case VTAC_E_FLOAT: vta_str_printf(out, "%.17g", e->f); return;
-    case VTAC_E_VAR: vta_str_printf(out, "v%u", e->var); return;
-    case VTAC_E_LOAD:
+    if (e->op == VTAC_E_INT) {
+        vta_str_printf(out, "%" PRId64, e->i);
+    } else if (e->op == VTAC_E_FLOAT) {
+        vta_str_printf(out, "%.17g", e->f);
+    } else if (e->op == VTAC_E_VAR) {
+        vta_str_printf(out, "v%u", e->var);
+    } else if (e->op == VTAC_E_LOAD) {
         vta_str_printf(out, "%s[", e->buffer->name);
         print_expr(e->in[0], out);
         vta_str_put(out, "]");
-        return;
-    case VTAC_E_QUAD:
+    } else if (e->op == VTAC_E_QUAD) {
         vta_str_printf(out, "quad(%s, ", e->buffer->name);
         print_expr(e->in[0], out);
         vta_str_printf(out, ", %" PRId64 ")", e->i);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+static void print_expr(const vtac_expr *e, vta_str *out)
+{
+    if (print_leaf(e, out)) {
         return;
-    default: break;
     }
     if (is_infix(e->op)) {
         vta_str_put(out, "(");

@@ -20,14 +20,17 @@ static int64_t parameter_axis(const vtac_node *n, uint32_t i, uint32_t rank)
     if (i > 0 && vtac_attr_int(n, "block_size", 0) != 0) {
         return OWN_PLACES;
     }
-    switch ((int)n->op) {
-    case VTAC_OP_BATCH_NORMALIZATION: return i > 0 ? 1 : BROADCASTS;
-    case VTAC_OP_QUANTIZE_LINEAR:
-    case VTAC_OP_DEQUANTIZE_LINEAR: return i == 0 ? BROADCASTS : axis < 0 ? axis + rank : axis;
-    case VTAC_OP_RESCALE: return i == 0 ? BROADCASTS : axis < 0 ? axis + rank : axis;
-    case VTAC_OP_LOOK_UP: return i == 0 ? BROADCASTS : VTAC_MAX_RANK; /* the same table everywhere */
-    default: return BROADCASTS;
+    if (n->op == VTAC_OP_BATCH_NORMALIZATION) {
+        return i > 0 ? 1 : BROADCASTS;
     }
+    if (n->op == VTAC_OP_LOOK_UP) {
+        return i == 0 ? BROADCASTS : VTAC_MAX_RANK; /* the same table everywhere */
+    }
+    if (i > 0 && (n->op == VTAC_OP_QUANTIZE_LINEAR || n->op == VTAC_OP_DEQUANTIZE_LINEAR ||
+                  n->op == VTAC_OP_RESCALE)) {
+        return axis < 0 ? axis + rank : axis;
+    }
+    return BROADCASTS;
 }
 
 static footprint footprint_of(const vtac_lower *l, const vtac_node *n, uint32_t i, const vtac_type *out)

@@ -361,32 +361,43 @@ static bool choose_concat(vtac_program *p, const vtac_node *node, vtac_layout_ki
     return true;
 }
 
+typedef bool choose_fn(vtac_program *p, const vtac_node *node, vtac_layout_kind *kind);
+
+/* Operators that layouts are chosen for, and the ranks of their outputs. */
+static const struct chooser {
+    choose_fn *choose;
+    bool pictures_only; /* rank 4, not 5 */
+} choosers[VTAC_OP_COUNT] = {
+    [VTAC_OP_CONV] = {choose_conv, false},
+    [VTAC_OP_QLINEAR_CONV] = {choose_conv, false},
+    [VTAC_OP_CONV_TRANSPOSE] = {choose_transposed, false},
+    [VTAC_OP_AVERAGE_POOL] = {choose_pool, false},
+    [VTAC_OP_MAX_POOL] = {choose_pool, false},
+    [VTAC_OP_GLOBAL_AVERAGE_POOL] = {choose_pool, false},
+    [VTAC_OP_GLOBAL_MAX_POOL] = {choose_pool, false},
+    [VTAC_OP_LP_POOL] = {choose_pool, false},
+    [VTAC_OP_GLOBAL_LP_POOL] = {choose_pool, false},
+    [VTAC_OP_QLINEAR_AVERAGE_POOL] = {choose_pool, false},
+    [VTAC_OP_QLINEAR_GLOBAL_AVERAGE_POOL] = {choose_pool, false},
+    [VTAC_OP_INSTANCE_NORMALIZATION] = {choose_norm, true},
+    [VTAC_OP_GROUP_NORMALIZATION] = {choose_norm, true},
+    [VTAC_OP_MEAN_VARIANCE] = {choose_norm, true},
+    [VTAC_OP_LRN] = {choose_lrn, true},
+    [VTAC_OP_CONCAT] = {choose_concat, false},
+    [VTAC_OP_QLINEAR_CONCAT] = {choose_concat, false},
+};
+
 static bool choose_layout(vtac_program *p, const vtac_node *node, vtac_layout_kind *kind)
 {
     const uint32_t rank = node->output_count == 0 ? 0 : type_of(p, node->outputs[0])->rank;
+    const struct chooser *row = &choosers[node->op];
     if (rank != 4 && rank != 5) {
         return false;
     }
-    switch ((int)node->op) {
-    case VTAC_OP_CONV:
-    case VTAC_OP_QLINEAR_CONV: return choose_conv(p, node, kind);
-    case VTAC_OP_CONV_TRANSPOSE: return choose_transposed(p, node, kind);
-    case VTAC_OP_AVERAGE_POOL:
-    case VTAC_OP_MAX_POOL:
-    case VTAC_OP_GLOBAL_AVERAGE_POOL:
-    case VTAC_OP_GLOBAL_MAX_POOL:
-    case VTAC_OP_LP_POOL:
-    case VTAC_OP_GLOBAL_LP_POOL:
-    case VTAC_OP_QLINEAR_AVERAGE_POOL:
-    case VTAC_OP_QLINEAR_GLOBAL_AVERAGE_POOL: return choose_pool(p, node, kind);
-    case VTAC_OP_INSTANCE_NORMALIZATION:
-    case VTAC_OP_GROUP_NORMALIZATION:
-    case VTAC_OP_MEAN_VARIANCE: return rank == 4 && choose_norm(p, node, kind);
-    case VTAC_OP_LRN: return rank == 4 && choose_lrn(p, node, kind);
-    case VTAC_OP_CONCAT:
-    case VTAC_OP_QLINEAR_CONCAT: return choose_concat(p, node, kind);
-    default: return vtac_lowering_of(node->op)->family == VTAC_POINTWISE && choose_pointwise(p, node, kind);
+    if (row->choose != NULL) {
+        return (rank == 4 || !row->pictures_only) && row->choose(p, node, kind);
     }
+    return vtac_lowering_of(node->op)->family == VTAC_POINTWISE && choose_pointwise(p, node, kind);
 }
 
 vta_status vtac_layout_graph(vtac_program *p, vta_diag *diag)
@@ -764,15 +775,20 @@ bool vtac_layout_reads(const vtac_lower *l, const vtac_node *n, uint32_t i)
 {
     const vtac_program *p = l->program;
     const vtac_value_id id = n->inputs[i];
-    switch ((int)vtac_layout_kind_of(p, n)) {
+    switch (vtac_layout_kind_of(p, n)) {
     case VTAC_KIND_PLAIN: return false;
     case VTAC_KIND_CONCAT: return is_part(n, i);
     case VTAC_KIND_POINTWISE:
         return p->layouts[id].block == p->layouts[n->outputs[0]].block &&
                same_type_shape(type_of(p, id), type_of(p, n->outputs[0])) &&
                p->graph->values[id].constant == NULL;
-    default: return i == 0;
+    case VTAC_KIND_CONV:
+    case VTAC_KIND_DEPTHWISE:
+    case VTAC_KIND_POOL:
+    case VTAC_KIND_NORM:
+    case VTAC_KIND_LRN: return i == 0;
     }
+    return false;
 }
 
 /* All inputs of the node but `carried`, in the form that it reads. */

@@ -39,8 +39,7 @@ typedef struct reduction {
     double start;
 } reduction;
 
-/* Operators of this lowering, counted: with one more, this does not compile until each switch below has its
- * case. */
+/* Operators of this lowering, counted: another one does not compile until `reductions` has its row. */
 #define IS_SECOND_(a, b, ...) b
 #define IS_SECOND(...)        IS_SECOND_(__VA_ARGS__)
 #define IS_A_reduce           0, 1
@@ -57,11 +56,43 @@ enum {
     REDUCTIONS = 0
 #include "vtac/ops.def"
 };
-_Static_assert(REDUCTIONS == 10, "a case for the new operator in reduction_of, before and after");
+
+typedef enum prepared { AS_GIVEN, ABSOLUTE, SQUARED, EXPONENTIAL } prepared; /* an element before */
+typedef enum finished { AS_SUMMED, MEAN, SQUARE_ROOT, LOGARITHM } finished;  /* the result after */
+
+static const struct reduction_row {
+    vtac_op op;
+    vtac_expr_op combine;
+    prepared before;
+    finished after;
+} reductions[] = {
+    {VTAC_OP_REDUCE_SUM, VTAC_E_ADD, AS_GIVEN, AS_SUMMED},
+    {VTAC_OP_REDUCE_MEAN, VTAC_E_ADD, AS_GIVEN, MEAN},
+    {VTAC_OP_REDUCE_MAX, VTAC_E_MAX, AS_GIVEN, AS_SUMMED},
+    {VTAC_OP_REDUCE_MIN, VTAC_E_MIN, AS_GIVEN, AS_SUMMED},
+    {VTAC_OP_REDUCE_PROD, VTAC_E_MUL, AS_GIVEN, AS_SUMMED},
+    {VTAC_OP_REDUCE_L1, VTAC_E_ADD, ABSOLUTE, AS_SUMMED},
+    {VTAC_OP_REDUCE_L2, VTAC_E_ADD, SQUARED, SQUARE_ROOT},
+    {VTAC_OP_REDUCE_SUM_SQUARE, VTAC_E_ADD, SQUARED, AS_SUMMED},
+    {VTAC_OP_REDUCE_LOG_SUM, VTAC_E_ADD, AS_GIVEN, LOGARITHM},
+    {VTAC_OP_REDUCE_LOG_SUM_EXP, VTAC_E_ADD, EXPONENTIAL, LOGARITHM},
+};
+_Static_assert(sizeof reductions / sizeof reductions[0] == REDUCTIONS, "a row for each operator");
+
+static const struct reduction_row *row_of(vtac_op op)
+{
+    uint32_t i = 0;
+    while (i < REDUCTIONS - 1 && reductions[i].op != op) {
+        i++;
+    }
+    assert(reductions[i].op == op && "a reduction");
+    return &reductions[i];
+}
 
 static reduction reduction_of(vtac_op op, vtac_dtype dtype)
 {
     const bool is_float = vtac_dtype_kind(dtype) == 'f';
+    const vtac_expr_op combine = row_of(op)->combine;
     const vtac_dtype type =
         op == VTAC_OP_REDUCE_LOG_SUM_EXP && !is_float ? VTAC_F64 : vtac_compute_type(dtype);
     double low = -HUGE_VAL;
@@ -69,54 +100,34 @@ static reduction reduction_of(vtac_op op, vtac_dtype dtype)
     if (!is_float) {
         vtac_range_of(dtype, &low, &high);
     }
-    switch ((int)op) {
-    case VTAC_OP_REDUCE_MAX: return (reduction){type, VTAC_E_MAX, low};
-    case VTAC_OP_REDUCE_MIN: return (reduction){type, VTAC_E_MIN, high};
-    case VTAC_OP_REDUCE_PROD: return (reduction){type, VTAC_E_MUL, 1.0};
-    case VTAC_OP_REDUCE_L1:
-    case VTAC_OP_REDUCE_L2:
-    case VTAC_OP_REDUCE_LOG_SUM:
-    case VTAC_OP_REDUCE_LOG_SUM_EXP:
-    case VTAC_OP_REDUCE_MEAN:
-    case VTAC_OP_REDUCE_SUM:
-    case VTAC_OP_REDUCE_SUM_SQUARE: return (reduction){type, VTAC_E_ADD, 0.0};
-    default: assert(0 && "a reduction"); return (reduction){type, VTAC_E_ADD, 0.0};
-    }
+    const double start = combine == VTAC_E_MAX   ? low
+                         : combine == VTAC_E_MIN ? high
+                         : combine == VTAC_E_MUL ? 1.0
+                                                 : 0.0;
+    return (reduction){type, combine, start};
 }
 
 static const vtac_expr *map_before(const vtac_lower *l, vtac_op op, const vtac_expr *x)
 {
-    switch ((int)op) {
-    case VTAC_OP_REDUCE_L1: return E1(ABS, x);
-    case VTAC_OP_REDUCE_L2:
-    case VTAC_OP_REDUCE_SUM_SQUARE: return E2(MUL, x, x);
-    case VTAC_OP_REDUCE_LOG_SUM_EXP: return E1(EXP, x);
-    case VTAC_OP_REDUCE_LOG_SUM:
-    case VTAC_OP_REDUCE_MAX:
-    case VTAC_OP_REDUCE_MEAN:
-    case VTAC_OP_REDUCE_MIN:
-    case VTAC_OP_REDUCE_PROD:
-    case VTAC_OP_REDUCE_SUM: return x;
-    default: assert(0 && "a reduction"); return x;
+    switch (row_of(op)->before) {
+    case AS_GIVEN: return x;
+    case ABSOLUTE: return E1(ABS, x);
+    case SQUARED: return E2(MUL, x, x);
+    case EXPONENTIAL: return E1(EXP, x);
     }
+    return x;
 }
 
 static const vtac_expr *map_after(const vtac_lower *l, vtac_op op, const vtac_expr *sum, int64_t count)
 {
     const vtac_expr *real = vtac_dtype_kind(sum->type) == 'f' ? sum : vtac_e_cast(l->k, VTAC_F64, sum);
-    switch ((int)op) {
-    case VTAC_OP_REDUCE_MEAN: return E2(DIV, sum, vtac_e_float(l->k, sum->type, (double)count));
-    case VTAC_OP_REDUCE_L2: return vtac_e_cast(l->k, sum->type, E1(SQRT, real));
-    case VTAC_OP_REDUCE_LOG_SUM:
-    case VTAC_OP_REDUCE_LOG_SUM_EXP: return vtac_e_cast(l->k, sum->type, E1(LOG, real));
-    case VTAC_OP_REDUCE_L1:
-    case VTAC_OP_REDUCE_MAX:
-    case VTAC_OP_REDUCE_MIN:
-    case VTAC_OP_REDUCE_PROD:
-    case VTAC_OP_REDUCE_SUM:
-    case VTAC_OP_REDUCE_SUM_SQUARE: return sum;
-    default: assert(0 && "a reduction"); return sum;
+    switch (row_of(op)->after) {
+    case AS_SUMMED: return sum;
+    case MEAN: return E2(DIV, sum, vtac_e_float(l->k, sum->type, (double)count));
+    case SQUARE_ROOT: return vtac_e_cast(l->k, sum->type, E1(SQRT, real));
+    case LOGARITHM: return vtac_e_cast(l->k, sum->type, E1(LOG, real));
     }
+    return sum;
 }
 
 static vta_status reduced_axes(vtac_lower *l, bool *marks, bool *keep)

@@ -66,7 +66,7 @@ vta_status vtac_import_attr(vtac_importer *im, const Onnx__AttributeProto *from,
                             vta_diag *diag)
 {
     *to = (vtac_attr){.name = vtac_proto_text(from->name)};
-    switch ((int)from->type) {
+    switch (from->type) { /* a file may hold any number */
     case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT: return attr_int(from, to, diag);
     case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT:
         to->kind = VTAC_ATTR_FLOAT;
@@ -83,9 +83,17 @@ vta_status vtac_import_attr(vtac_importer *im, const Onnx__AttributeProto *from,
     case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS:
     case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOATS:
     case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRINGS: return attr_lists(im, from, to, diag);
-    default:
-        return vta_fail(diag, VTA_UNSUPPORTED, "attribute '%s' has a kind that is not supported", to->name);
+    case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__UNDEFINED:
+    case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__GRAPH:
+    case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__SPARSE_TENSOR:
+    case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TYPE_PROTO:
+    case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TENSORS:
+    case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__GRAPHS:
+    case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__SPARSE_TENSORS:
+    case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TYPE_PROTOS:
+    case _ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE_IS_INT_SIZE: break;
     }
+    return vta_fail(diag, VTA_UNSUPPORTED, "attribute '%s' has a kind that is not supported", to->name);
 }
 
 /* An attribute of the node itself, or, inside a function, the caller's that it refers to. */

@@ -152,58 +152,55 @@ static vta_status row_output(vtac_flow_builder *b, const vtac_flow_node *item, c
     return VTA_OK;
 }
 
-/* True if an instruction only moves elements or is for texts: all others compute with the elements. */
-static bool takes_text(vta_flow_op op)
-{
-    switch ((int)op) {
-    case VTA_FLOW_MOVE:
-    case VTA_FLOW_SHAPE:
-    case VTA_FLOW_SIZE:
-    case VTA_FLOW_RESHAPE:
-    case VTA_FLOW_FLATTEN:
-    case VTA_FLOW_SQUEEZE:
-    case VTA_FLOW_UNSQUEEZE:
-    case VTA_FLOW_TRANSPOSE:
-    case VTA_FLOW_SLICE:
-    case VTA_FLOW_CONCAT:
-    case VTA_FLOW_SPLIT:
-    case VTA_FLOW_EXPAND:
-    case VTA_FLOW_TILE:
-    case VTA_FLOW_PAD:
-    case VTA_FLOW_GATHER:
-    case VTA_FLOW_GATHER_ELEMENTS:
-    case VTA_FLOW_GATHER_ND:
-    case VTA_FLOW_SCATTER_ELEMENTS:
-    case VTA_FLOW_SCATTER_ND:
-    case VTA_FLOW_COMPRESS:
-    case VTA_FLOW_UNIQUE:
-    case VTA_FLOW_SEQUENCE_EMPTY:
-    case VTA_FLOW_SEQUENCE_CONSTRUCT:
-    case VTA_FLOW_SEQUENCE_INSERT:
-    case VTA_FLOW_SEQUENCE_ERASE:
-    case VTA_FLOW_SEQUENCE_AT:
-    case VTA_FLOW_SEQUENCE_LENGTH:
-    case VTA_FLOW_SPLIT_TO_SEQUENCE:
-    case VTA_FLOW_CONCAT_FROM_SEQUENCE:
-    case VTA_FLOW_OPTIONAL:
-    case VTA_FLOW_OPTIONAL_HAS_ELEMENT:
-    case VTA_FLOW_OPTIONAL_GET_ELEMENT:
-    case VTA_FLOW_DEPTH_TO_SPACE:
-    case VTA_FLOW_SPACE_TO_DEPTH:
-    case VTA_FLOW_STRING_NORMALIZER:
-    case VTA_FLOW_STRING_CONCAT:
-    case VTA_FLOW_STRING_SPLIT:
-    case VTA_FLOW_REGEX_FULL_MATCH: return true;
-    default: return false;
-    }
-}
+/* Instructions that only move elements or are for texts: all others compute with the elements. */
+static const bool takes_text[] = {
+    [VTA_FLOW_MOVE] = true,
+    [VTA_FLOW_SHAPE] = true,
+    [VTA_FLOW_SIZE] = true,
+    [VTA_FLOW_RESHAPE] = true,
+    [VTA_FLOW_FLATTEN] = true,
+    [VTA_FLOW_SQUEEZE] = true,
+    [VTA_FLOW_UNSQUEEZE] = true,
+    [VTA_FLOW_TRANSPOSE] = true,
+    [VTA_FLOW_SLICE] = true,
+    [VTA_FLOW_CONCAT] = true,
+    [VTA_FLOW_SPLIT] = true,
+    [VTA_FLOW_EXPAND] = true,
+    [VTA_FLOW_TILE] = true,
+    [VTA_FLOW_PAD] = true,
+    [VTA_FLOW_GATHER] = true,
+    [VTA_FLOW_GATHER_ELEMENTS] = true,
+    [VTA_FLOW_GATHER_ND] = true,
+    [VTA_FLOW_SCATTER_ELEMENTS] = true,
+    [VTA_FLOW_SCATTER_ND] = true,
+    [VTA_FLOW_COMPRESS] = true,
+    [VTA_FLOW_UNIQUE] = true,
+    [VTA_FLOW_SEQUENCE_EMPTY] = true,
+    [VTA_FLOW_SEQUENCE_CONSTRUCT] = true,
+    [VTA_FLOW_SEQUENCE_INSERT] = true,
+    [VTA_FLOW_SEQUENCE_ERASE] = true,
+    [VTA_FLOW_SEQUENCE_AT] = true,
+    [VTA_FLOW_SEQUENCE_LENGTH] = true,
+    [VTA_FLOW_SPLIT_TO_SEQUENCE] = true,
+    [VTA_FLOW_CONCAT_FROM_SEQUENCE] = true,
+    [VTA_FLOW_OPTIONAL] = true,
+    [VTA_FLOW_OPTIONAL_HAS_ELEMENT] = true,
+    [VTA_FLOW_OPTIONAL_GET_ELEMENT] = true,
+    [VTA_FLOW_DEPTH_TO_SPACE] = true,
+    [VTA_FLOW_SPACE_TO_DEPTH] = true,
+    [VTA_FLOW_STRING_NORMALIZER] = true,
+    [VTA_FLOW_STRING_CONCAT] = true,
+    [VTA_FLOW_STRING_SPLIT] = true,
+    [VTA_FLOW_REGEX_FULL_MATCH] = true,
+};
 
 static vta_status check_texts(vtac_flow_builder *b, const vtac_flow_node *item, const vtac_flow_row *row,
                               vta_diag *diag)
 {
     const bool adds = row->op == VTA_FLOW_SCATTER_ELEMENTS || row->op == VTA_FLOW_SCATTER_ND;
     const Onnx__AttributeProto *reduction = vtac_proto_attr(item->node, "reduction");
-    const bool moves = takes_text(row->op) && !(adds && reduction != NULL && reduction->s.len != 4);
+    const bool moves = row->op < sizeof takes_text / sizeof takes_text[0] && takes_text[row->op] &&
+                       !(adds && reduction != NULL && reduction->s.len != 4);
     for (size_t i = 0; !moves && i < item->node->n_input; i++) {
         const vtac_flow_value *v = vtac_flow_input(b, item, i);
         if (v != NULL && v->dtype == VTAC_TEXT) {

@@ -34,12 +34,10 @@ const vtac_flow_row *vtac_flow_row_in(const Onnx__NodeProto *node, int64_t opset
     if (row == NULL || opset >= 13) {
         return row;
     }
-    switch ((int)row->op) {
-    case VTA_FLOW_SOFTMAX: return &rows[VTA_FLOW_SOFTMAX_FLAT];
-    case VTA_FLOW_LOG_SOFTMAX: return &rows[VTA_FLOW_LOG_SOFTMAX_FLAT];
-    case VTA_FLOW_HARDMAX: return &rows[VTA_FLOW_HARDMAX_FLAT];
-    default: return row;
-    }
+    return row->op == VTA_FLOW_SOFTMAX       ? &rows[VTA_FLOW_SOFTMAX_FLAT]
+           : row->op == VTA_FLOW_LOG_SOFTMAX ? &rows[VTA_FLOW_LOG_SOFTMAX_FLAT]
+           : row->op == VTA_FLOW_HARDMAX     ? &rows[VTA_FLOW_HARDMAX_FLAT]
+                                             : row;
 }
 
 static vta_status push_word(vta_vec *words, int64_t word, vta_diag *diag)

@@ -115,53 +115,92 @@ typedef struct scalar {
     int64_t i;
 } scalar;
 
-/* Computes an operation of loop nests on integers. False: no row folds by it, or the divisor is zero, which
- * leaves the node to run time. */
+/* Operations of loop nests on integers by which rows fold:  id, result of a and b */
+#define INT_OPERATIONS(X)                                                                                    \
+    X(ABS, a < 0 ? wrap_mul(a, -1) : a)                                                                      \
+    X(NEG, wrap_mul(a, -1))                                                                                  \
+    X(ADD, (int64_t)((uint64_t)a + (uint64_t)b))                                                             \
+    X(SUB, (int64_t)((uint64_t)a - (uint64_t)b))                                                             \
+    X(MUL, wrap_mul(a, b))                                                                                   \
+    X(DIV, a / b)                                                                                            \
+    X(MIN, a < b ? a : b)                                                                                    \
+    X(MAX, a > b ? a : b)                                                                                    \
+    X(AND, (a & b))                                                                                          \
+    X(OR, a | b)                                                                                             \
+    X(XOR, a ^ b)                                                                                            \
+    X(NOT, ~a)                                                                                               \
+    X(EQ, a == b)                                                                                            \
+    X(LT, a < b)                                                                                             \
+    X(LE, a <= b)                                                                                            \
+    X(GT, a > b)                                                                                             \
+    X(GE, a >= b)
+
+/* The same on floats:  id, member of the result, result of a and b */
+#define FLOAT_OPERATIONS(X)                                                                                  \
+    X(ABS, f, fabs(a))                                                                                       \
+    X(NEG, f, -a)                                                                                            \
+    X(CEIL, f, ceil(a))                                                                                      \
+    X(FLOOR, f, floor(a))                                                                                    \
+    X(ADD, f, a + b)                                                                                         \
+    X(SUB, f, a - b)                                                                                         \
+    X(MUL, f, (a * b))                                                                                       \
+    X(DIV, f, a / b)                                                                                         \
+    X(MIN, f, isnan(a) || a < b ? a : b)                                                                     \
+    X(MAX, f, isnan(a) || a > b ? a : b)                                                                     \
+    X(EQ, i, a == b)                                                                                         \
+    X(LT, i, a < b)                                                                                          \
+    X(LE, i, a <= b)                                                                                         \
+    X(GT, i, a > b)                                                                                          \
+    X(GE, i, a >= b)
+
+#define X(id, result)                                                                                        \
+    static int64_t int_##id(int64_t a, int64_t b)                                                            \
+    {                                                                                                        \
+        (void)b;                                                                                             \
+        return result;                                                                                       \
+    }
+INT_OPERATIONS(X)
+#undef X
+
+#define X(id, member, result)                                                                                \
+    static void float_##id(double a, double b, scalar *out)                                                  \
+    {                                                                                                        \
+        (void)b;                                                                                             \
+        out->member = result;                                                                                \
+    }
+FLOAT_OPERATIONS(X)
+#undef X
+
+static int64_t (*const int_operations[VTAC_EXPR_OP_COUNT])(int64_t a, int64_t b) = {
+#define X(id, result) [VTAC_E_##id] = int_##id,
+    INT_OPERATIONS(X)
+#undef X
+};
+static void (*const float_operations[VTAC_EXPR_OP_COUNT])(double a, double b, scalar *out) = {
+#define X(id, member, result) [VTAC_E_##id] = float_##id,
+    FLOAT_OPERATIONS(X)
+#undef X
+};
+
+/* False: no row folds by the operation, or the divisor is zero, which leaves the node to run time. */
 static bool int_operation(vtac_expr_op op, int64_t a, int64_t b, int64_t *out)
 {
     const bool no_divisor = b == 0 || (b == -1 && a == INT64_MIN);
-    switch ((int)op) {
-    case VTAC_E_ABS: *out = a < 0 ? wrap_mul(a, -1) : a; return true;
-    case VTAC_E_NEG: *out = wrap_mul(a, -1); return true;
-    case VTAC_E_ADD: *out = (int64_t)((uint64_t)a + (uint64_t)b); return true;
-    case VTAC_E_SUB: *out = (int64_t)((uint64_t)a - (uint64_t)b); return true;
-    case VTAC_E_MUL: *out = wrap_mul(a, b); return true;
-    case VTAC_E_DIV: *out = no_divisor ? 0 : a / b; return !no_divisor;
-    case VTAC_E_MIN: *out = a < b ? a : b; return true;
-    case VTAC_E_MAX: *out = a > b ? a : b; return true;
-    case VTAC_E_AND: *out = a & b; return true;
-    case VTAC_E_OR: *out = a | b; return true;
-    case VTAC_E_XOR: *out = a ^ b; return true;
-    case VTAC_E_NOT: *out = ~a; return true;
-    case VTAC_E_EQ: *out = a == b; return true;
-    case VTAC_E_LT: *out = a < b; return true;
-    case VTAC_E_LE: *out = a <= b; return true;
-    case VTAC_E_GT: *out = a > b; return true;
-    case VTAC_E_GE: *out = a >= b; return true;
-    default: return false;
+    *out = 0;
+    if (int_operations[op] == NULL || (op == VTAC_E_DIV && no_divisor)) {
+        return false;
     }
+    *out = int_operations[op](a, b);
+    return true;
 }
 
 static bool float_operation(vtac_expr_op op, double a, double b, scalar *out)
 {
-    switch ((int)op) {
-    case VTAC_E_ABS: out->f = fabs(a); return true;
-    case VTAC_E_NEG: out->f = -a; return true;
-    case VTAC_E_CEIL: out->f = ceil(a); return true;
-    case VTAC_E_FLOOR: out->f = floor(a); return true;
-    case VTAC_E_ADD: out->f = a + b; return true;
-    case VTAC_E_SUB: out->f = a - b; return true;
-    case VTAC_E_MUL: out->f = a * b; return true;
-    case VTAC_E_DIV: out->f = a / b; return true;
-    case VTAC_E_MIN: out->f = isnan(a) || a < b ? a : b; return true;
-    case VTAC_E_MAX: out->f = isnan(a) || a > b ? a : b; return true;
-    case VTAC_E_EQ: out->i = a == b; return true;
-    case VTAC_E_LT: out->i = a < b; return true;
-    case VTAC_E_LE: out->i = a <= b; return true;
-    case VTAC_E_GT: out->i = a > b; return true;
-    case VTAC_E_GE: out->i = a >= b; return true;
-    default: return false;
+    if (float_operations[op] == NULL) {
+        return false;
     }
+    float_operations[op](a, b, out);
+    return true;
 }
 
 /* The operation of each row's lowering; VTAC_E_INT, a leaf, where it has none. A row that folds by its
@@ -454,7 +493,17 @@ static bool evaluate_size(evaluation *e, int64_t elements)
     return true;
 }
 
-/* All axes at once: what shape arithmetic asks for (the number of elements, the largest dimension). */
+/* The operation that combines elements; VTAC_E_INT, a leaf: the reduction does not fold. */
+static vtac_expr_op combination_of(vtac_op op)
+{
+    return op == VTAC_OP_REDUCE_SUM    ? VTAC_E_ADD
+           : op == VTAC_OP_REDUCE_PROD ? VTAC_E_MUL
+           : op == VTAC_OP_REDUCE_MIN  ? VTAC_E_MIN
+           : op == VTAC_OP_REDUCE_MAX  ? VTAC_E_MAX
+                                       : VTAC_E_INT;
+}
+
+/* Reduces all axes at once, as shape arithmetic does (the number of elements, the largest dimension). */
 static bool evaluate_reduce(evaluation *e, int64_t elements)
 {
     const int64_t count = vtac_type_elements(&e->in[0]->type);
@@ -463,13 +512,8 @@ static bool evaluate_reduce(evaluation *e, int64_t elements)
     }
     int64_t result = vtac_tensor_int(e->in[0], 0);
     for (int64_t i = 1; i < count; i++) {
-        const int64_t x = vtac_tensor_int(e->in[0], i);
-        switch ((int)e->node->op) {
-        case VTAC_OP_REDUCE_SUM: result += x; break;
-        case VTAC_OP_REDUCE_PROD: result = wrap_mul(result, x); break;
-        case VTAC_OP_REDUCE_MIN: result = x < result ? x : result; break;
-        case VTAC_OP_REDUCE_MAX: result = x > result ? x : result; break;
-        default: return false;
+        if (!int_operation(combination_of(e->node->op), result, vtac_tensor_int(e->in[0], i), &result)) {
+            return false;
         }
     }
     store_int(e, 0, result);

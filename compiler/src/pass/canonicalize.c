@@ -32,33 +32,27 @@ static bool is_identity_perm(const int64_t *perm, uint32_t rank)
     return true;
 }
 
-/* Operators that give their first operand back where the type does not change, or there is no other operand.
- */
+/* Operators that return their first operand where the type does not change. VARIADIC ones do so only without
+ * another operand. */
+typedef enum no_op { NEVER, SAME_TYPE, VARIADIC } no_op;
+static const no_op no_ops[VTAC_OP_COUNT] = {
+    [VTAC_OP_CAST] = SAME_TYPE,    [VTAC_OP_CAST_LIKE] = SAME_TYPE, [VTAC_OP_EXPAND] = SAME_TYPE,
+    [VTAC_OP_FLATTEN] = SAME_TYPE, [VTAC_OP_RESHAPE] = SAME_TYPE,   [VTAC_OP_SQUEEZE] = SAME_TYPE,
+    [VTAC_OP_TILE] = SAME_TYPE,    [VTAC_OP_UNSQUEEZE] = SAME_TYPE, [VTAC_OP_CONCAT] = VARIADIC,
+    [VTAC_OP_MAX] = VARIADIC,      [VTAC_OP_MEAN] = VARIADIC,       [VTAC_OP_MIN] = VARIADIC,
+    [VTAC_OP_SUM] = VARIADIC,
+};
+
 static vta_status skip_no_ops(vtac_rewrite *r, vtac_node_id id, bool *changed)
 {
     const vtac_node *node = &r->graph->nodes[id];
     if (node->input_count == 0 || node->inputs[0] == 0 || node->output_count != 1) {
         return VTA_OK;
     }
+    const no_op kind = no_ops[node->op];
     const bool same =
         vtac_type_equal(&r->graph->values[node->inputs[0]].type, &r->graph->values[node->outputs[0]].type);
-    bool nothing = false;
-    switch ((int)node->op) {
-    case VTAC_OP_CAST:
-    case VTAC_OP_CAST_LIKE:
-    case VTAC_OP_EXPAND:
-    case VTAC_OP_FLATTEN:
-    case VTAC_OP_RESHAPE:
-    case VTAC_OP_SQUEEZE:
-    case VTAC_OP_TILE:
-    case VTAC_OP_UNSQUEEZE: nothing = same; break;
-    case VTAC_OP_CONCAT:
-    case VTAC_OP_MAX:
-    case VTAC_OP_MEAN:
-    case VTAC_OP_MIN:
-    case VTAC_OP_SUM: nothing = same && node->input_count == 1; break;
-    default: break;
-    }
+    const bool nothing = same && (kind == SAME_TYPE || (kind == VARIADIC && node->input_count == 1));
     return nothing ? replace_by(r, id, node->inputs[0], changed) : VTA_OK;
 }
 

@@ -12,49 +12,62 @@
 /* Treatment of a mover's operands. */
 typedef enum mover_kind {
     NOT_A_MOVER,
-    FIRST,  /* input 0 is data, the others say where it goes */
-    ALL,    /* all inputs are data and need the same scale and zero point */
-    PADDED, /* as FIRST; what it adds must be the real 0 */
-    TURNED  /* as FIRST; axes trade places, so that scales along an axis follow it */
+    FIRST,     /* input 0 is data, the others say where it goes */
+    ALL,       /* all inputs are data and need the same scale and zero point */
+    PADDED,    /* as FIRST; the padding must be the real 0 */
+    TRANSPOSED /* as FIRST; axes trade places, so that scales along an axis follow it */
 } mover_kind;
 
 enum { RESCALE_INPUTS = 5 }; /* of a QLinearConcat of one part */
 
+/* Operators that move elements. `whole` ones output every element of the input exactly once. */
+static const struct mover_row {
+    mover_kind kind;
+    bool whole;
+} movers[VTAC_OP_COUNT] = {
+    [VTAC_OP_DEPTH_TO_SPACE] = {FIRST, true},
+    [VTAC_OP_EXPAND] = {FIRST, false},
+    [VTAC_OP_FLATTEN] = {FIRST, true},
+    [VTAC_OP_GATHER] = {FIRST, false},
+    [VTAC_OP_GATHER_ELEMENTS] = {FIRST, false},
+    [VTAC_OP_GATHER_ND] = {FIRST, false},
+    [VTAC_OP_GLOBAL_MAX_POOL] = {FIRST, false},
+    [VTAC_OP_IDENTITY] = {FIRST, false},
+    [VTAC_OP_REDUCE_MAX] = {FIRST, false},
+    [VTAC_OP_REDUCE_MIN] = {FIRST, false},
+    [VTAC_OP_RESHAPE] = {FIRST, true},
+    [VTAC_OP_SLICE] = {FIRST, false},
+    [VTAC_OP_SPACE_TO_DEPTH] = {FIRST, true},
+    [VTAC_OP_SPLIT] = {FIRST, false},
+    [VTAC_OP_SQUEEZE] = {FIRST, true},
+    [VTAC_OP_TILE] = {FIRST, false},
+    [VTAC_OP_UNSQUEEZE] = {FIRST, true},
+    [VTAC_OP_DROPOUT] = {FIRST, false},
+    [VTAC_OP_MAX_POOL] = {FIRST, false},
+    [VTAC_OP_RESIZE] = {FIRST, false},
+    [VTAC_OP_CONCAT] = {ALL, false},
+    [VTAC_OP_MAX] = {ALL, false},
+    [VTAC_OP_MIN] = {ALL, false},
+    [VTAC_OP_PAD] = {PADDED, false},
+    [VTAC_OP_TRANSPOSE] = {TRANSPOSED, true},
+};
+
+static bool only_moves(const vtac_node *node)
+{
+    if (node->op == VTAC_OP_DROPOUT || node->op == VTAC_OP_MAX_POOL) {
+        return node->output_count == 1;
+    }
+    if (node->op == VTAC_OP_RESIZE) {
+        const char *coordinates = vtac_attr_string(node, "coordinate_transformation_mode", "");
+        return strcmp(vtac_attr_string(node, "mode", "nearest"), "nearest") == 0 &&
+               strcmp(coordinates, "tf_crop_and_resize") != 0;
+    }
+    return true;
+}
+
 static mover_kind kind_of(const vtac_node *node)
 {
-    switch ((int)node->op) {
-    case VTAC_OP_DEPTH_TO_SPACE:
-    case VTAC_OP_EXPAND:
-    case VTAC_OP_FLATTEN:
-    case VTAC_OP_GATHER:
-    case VTAC_OP_GATHER_ELEMENTS:
-    case VTAC_OP_GATHER_ND:
-    case VTAC_OP_GLOBAL_MAX_POOL:
-    case VTAC_OP_IDENTITY:
-    case VTAC_OP_REDUCE_MAX:
-    case VTAC_OP_REDUCE_MIN:
-    case VTAC_OP_RESHAPE:
-    case VTAC_OP_SLICE:
-    case VTAC_OP_SPACE_TO_DEPTH:
-    case VTAC_OP_SPLIT:
-    case VTAC_OP_SQUEEZE:
-    case VTAC_OP_TILE:
-    case VTAC_OP_UNSQUEEZE: return FIRST;
-    case VTAC_OP_DROPOUT:
-    case VTAC_OP_MAX_POOL: return node->output_count == 1 ? FIRST : NOT_A_MOVER;
-    case VTAC_OP_RESIZE: {
-        const char *mode = vtac_attr_string(node, "mode", "nearest");
-        const char *coordinates = vtac_attr_string(node, "coordinate_transformation_mode", "");
-        return strcmp(mode, "nearest") == 0 && strcmp(coordinates, "tf_crop_and_resize") != 0 ? FIRST
-                                                                                              : NOT_A_MOVER;
-    }
-    case VTAC_OP_CONCAT:
-    case VTAC_OP_MAX:
-    case VTAC_OP_MIN: return ALL;
-    case VTAC_OP_PAD: return PADDED;
-    case VTAC_OP_TRANSPOSE: return TURNED;
-    default: return NOT_A_MOVER;
-    }
+    return only_moves(node) ? movers[node->op].kind : NOT_A_MOVER;
 }
 
 /* True if a Pad fills with the real 0, or repeats elements. */
@@ -73,7 +86,7 @@ static bool read_data(const vtac_rewrite *r, const vtac_node *node, mover_kind k
     for (uint32_t i = 0; i < (kind == ALL ? node->input_count : 1); i++) {
         vtac_qvalue x;
         if (!vtac_read_dequantize(r, node->inputs[i], &x) || x.p.dtype == VTAC_I32 ||
-            (x.p.per_axis && kind != TURNED) || (i > 0 && !vtac_same_params(&x.p, params))) {
+            (x.p.per_axis && kind != TRANSPOSED) || (i > 0 && !vtac_same_params(&x.p, params))) {
             return false;
         }
         inputs[i] = x.q;
@@ -219,32 +232,18 @@ vta_status vtac_raise_quantize(vtac_rewrite *r, vtac_node_id id, bool *changed)
     return VTA_OK;
 }
 
-/* True if the output has every element of the input exactly once. */
-static bool reorders_elements(const vtac_node *node)
-{
-    switch ((int)node->op) {
-    case VTAC_OP_DEPTH_TO_SPACE:
-    case VTAC_OP_FLATTEN:
-    case VTAC_OP_RESHAPE:
-    case VTAC_OP_SPACE_TO_DEPTH:
-    case VTAC_OP_SQUEEZE:
-    case VTAC_OP_TRANSPOSE:
-    case VTAC_OP_UNSQUEEZE: return true;
-    default: return false;
-    }
-}
-
-/* A function of each element: of its integers, with scales and a table that are the same for all. */
+/* True if each element of the output is a function of one integer, with scales and a table that are the same
+ * for all elements. */
 static bool is_function(const vtac_node *node)
 {
-    switch ((int)node->op) {
-    case VTAC_OP_LOOK_UP:
-    case VTAC_OP_QLINEAR_LEAKY_RELU:
-    case VTAC_OP_QLINEAR_SIGMOID: return true;
-    case VTAC_OP_CLIP: return node->input_count == 3;
-    case VTAC_OP_QLINEAR_CONCAT: return node->input_count == RESCALE_INPUTS;
-    default: return false;
+    if (node->op == VTAC_OP_CLIP) {
+        return node->input_count == 3;
     }
+    if (node->op == VTAC_OP_QLINEAR_CONCAT) {
+        return node->input_count == RESCALE_INPUTS;
+    }
+    return node->op == VTAC_OP_LOOK_UP || node->op == VTAC_OP_QLINEAR_LEAKY_RELU ||
+           node->op == VTAC_OP_QLINEAR_SIGMOID;
 }
 
 /* The input that is data: a change of scale begins with that of its output. */
@@ -290,7 +289,7 @@ vta_status vtac_raise_function(vtac_rewrite *r, vtac_node_id id, bool *changed)
     }
     const vtac_node mover = *above;
     const bool joins = mover.op == VTAC_OP_CONCAT;
-    bool good = joins || (reorders_elements(&mover) && is_made(r, mover.inputs[0]));
+    bool good = joins || (movers[mover.op].whole && is_made(r, mover.inputs[0]));
     for (uint32_t i = 0; joins && i < mover.input_count; i++) {
         good = good && is_made(r, mover.inputs[i]);
     }

@@ -69,26 +69,40 @@ static void plain_function(vtac_tflite *im, vtac_op op, const vtac_attr *attrs, 
 
 /* ---- functions in float32, rounded halves away from zero */
 
+#define FUNCTION(name, result)                                                                               \
+    static float name(float x)                                                                               \
+    {                                                                                                        \
+        return result;                                                                                       \
+    }
+FUNCTION(sigmoid_f, 1.0F / (1.0F + expf(-x)))
+FUNCTION(elu_f, x < 0.0F ? expm1f(x) : x)
+FUNCTION(inverse_root_f, 1.0F / sqrtf(x))
+FUNCTION(gelu_f, 0.5F * x * erfcf(x * -0.70710678F))
+FUNCTION(rough_gelu_f, 0.5F * x * (1.0F + tanhf(0.79788456F * (x + 0.044715F * x * x * x))))
+#undef FUNCTION
+
+static float (*const functions[VTAC_OP_COUNT])(float x) = {
+    [VTAC_OP_SIGMOID] = sigmoid_f,
+    [VTAC_OP_TANH] = tanhf,
+    [VTAC_OP_ELU] = elu_f,
+    [VTAC_OP_EXP] = expf,
+    [VTAC_OP_LOG] = logf,
+    [VTAC_OP_SQRT] = sqrtf,
+    [VTAC_OP_SIN] = sinf,
+    [VTAC_OP_COS] = cosf,
+    [VTAC_OP_FLOOR] = floorf,
+    [VTAC_OP_CEIL] = ceilf,
+    [VTAC_OP_ROUND] = rintf,
+    [VTAC_OP_GELU] = gelu_f,
+    [VTAC_OP_RECIPROCAL] = inverse_root_f,
+};
+
 static float function_of(vtac_op op, float x, bool rough)
 {
-    switch ((int)op) {
-    case VTAC_OP_SIGMOID: return 1.0F / (1.0F + expf(-x));
-    case VTAC_OP_TANH: return tanhf(x);
-    case VTAC_OP_ELU: return x < 0.0F ? expm1f(x) : x;
-    case VTAC_OP_EXP: return expf(x);
-    case VTAC_OP_LOG: return logf(x);
-    case VTAC_OP_SQRT: return sqrtf(x);
-    case VTAC_OP_RECIPROCAL: return 1.0F / sqrtf(x);
-    case VTAC_OP_SIN: return sinf(x);
-    case VTAC_OP_COS: return cosf(x);
-    case VTAC_OP_FLOOR: return floorf(x);
-    case VTAC_OP_CEIL: return ceilf(x);
-    case VTAC_OP_ROUND: return rintf(x);
-    case VTAC_OP_GELU:
-        return rough ? 0.5F * x * (1.0F + tanhf(0.79788456F * (x + 0.044715F * x * x * x)))
-                     : 0.5F * x * erfcf(x * -0.70710678F);
-    default: return x;
+    if (rough) {
+        return rough_gelu_f(x);
     }
+    return functions[op] != NULL ? functions[op](x) : x;
 }
 
 static double by_function(const byte_table *t, int64_t q)
