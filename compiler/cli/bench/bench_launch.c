@@ -57,16 +57,24 @@ static vta_status launch_all(vta_job *job, launches *out, vta_diag *diag)
     return VTA_OK;
 }
 
-static vta_status measure_launches(vta_device *device, launches *out, vta_diag *diag)
+static vta_status finish_empty(const vta_config *config, vta_code **code, vta_diag *diag)
 {
     vta_stream *stream;
+    VTA_TRY(vta_stream_create(config, &stream, diag));
+    const vta_status status = vta_stream_finish(stream, code, diag);
+    vta_stream_destroy(stream);
+    return status;
+}
+
+static vta_status measure_launches(vta_device *device, launches *out, vta_diag *diag)
+{
     vta_code *code = NULL;
     vta_job *job = NULL;
-    VTA_TRY(vta_stream_create(vta_device_config(device), &stream, diag));
-    vta_status status = vta_stream_finish(stream, &code, diag);
-    vta_stream_destroy(stream);
-    status = status == VTA_OK ? vta_job_create(code, device, &job, diag) : status;
-    status = status == VTA_OK ? launch_all(job, out, diag) : status;
+    vta_status status = VTA_OK;
+    VTA_TRY_OUT(finish_empty(vta_device_config(device), &code, diag));
+    VTA_TRY_OUT(vta_job_create(code, device, &job, diag));
+    VTA_TRY_OUT(launch_all(job, out, diag));
+out:
     vta_job_destroy(job);
     vta_code_destroy(code);
     return status;

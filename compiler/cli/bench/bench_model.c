@@ -78,7 +78,9 @@ static vta_status with_model(model_bench *b, const cli_offload *offload, const c
     cli_stages_begin();
     vta_status status = compile_to(args, offload, shapes, level, path, diag);
     cli_stages_end();
-    status = status == VTA_OK ? use(b, options, path, diag) : status;
+    if (status == VTA_OK) {
+        status = use(b, options, path, diag);
+    }
     cli_temporary_remove(path);
     return status;
 }

@@ -127,21 +127,26 @@ static vta_status finish_stage(pipeline *p, int64_t image, vta_diag *diag)
                           (long long)image);
 }
 
+static vta_status start_image(pipeline *p, uint32_t image, vta_diag *diag)
+{
+    vta_model *model = p->models[image % MODELS];
+    VTA_TRY(finish_stage(p, (int64_t)image - MODELS, diag));
+    VTA_TRY(cli_bind_case(&p->inputs, model, image % p->cases, diag));
+    return vta_model_start(model, diag);
+}
+
 static vta_status run_overlapped(pipeline *p, vta_diag *diag)
 {
     int64_t started = 0;
     vta_status status = VTA_OK;
     for (; status == VTA_OK && started < p->images; started += status == VTA_OK) {
-        const uint32_t image = (uint32_t)started;
-        status = finish_stage(p, started - MODELS, diag);
-        status = status == VTA_OK
-                     ? cli_bind_case(&p->inputs, p->models[image % MODELS], image % p->cases, diag)
-                     : status;
-        status = status == VTA_OK ? vta_model_start(p->models[image % MODELS], diag) : status;
+        status = start_image(p, (uint32_t)started, diag);
     }
     for (int64_t i = started - MODELS; i < started; i++) {
         const vta_status last = finish_stage(p, i, status == VTA_OK ? diag : NULL);
-        status = status == VTA_OK ? last : status;
+        if (status == VTA_OK) {
+            status = last;
+        }
     }
     return status;
 }

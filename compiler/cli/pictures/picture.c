@@ -320,13 +320,13 @@ vta_status cli_picture_fit(const cli_picture *from, uint32_t width, uint32_t hei
     const double scaled_y = fmax(min_y, floor(from->height * scale + 0.5));
     resample_axis across = {0};
     resample_axis down = {0};
-    vta_status status =
-        axis_create(from->width, scaled_x, width, nearbyint((scaled_x - width) / 2.0), &across, diag);
-    if (status == VTA_OK) {
-        status =
-            axis_create(from->height, scaled_y, height, nearbyint((scaled_y - height) / 2.0), &down, diag);
-    }
-    status = status == VTA_OK ? resample_picture(from, &across, &down, out, diag) : status;
+    vta_status status = VTA_OK;
+    VTA_TRY_OUT(
+        axis_create(from->width, scaled_x, width, nearbyint((scaled_x - width) / 2.0), &across, diag));
+    VTA_TRY_OUT(
+        axis_create(from->height, scaled_y, height, nearbyint((scaled_y - height) / 2.0), &down, diag));
+    VTA_TRY_OUT(resample_picture(from, &across, &down, out, diag));
+out:
     axis_free(&across);
     axis_free(&down);
     if (status != VTA_OK) {

@@ -150,6 +150,14 @@ static bool input_of(const vtac_graph *g, const char *member, uint32_t *input)
     return g->input_count == 1;
 }
 
+static vta_status add_member(pile *p, const vtac_zip_member *member, uint32_t input, uint32_t first,
+                             uint32_t *count, vta_diag *diag)
+{
+    vtac_tensor array;
+    VTA_TRY(cli_parse_npy(member->bytes, member->size, p->arena, &array, diag));
+    return add_array(p, array, input, first, count, diag);
+}
+
 /* For one input, members are samples after samples; for several, each has the samples of one. */
 static vta_status add_members(pile *p, const vtac_zip_member *members, uint32_t count, vta_diag *diag)
 {
@@ -159,14 +167,10 @@ static vta_status add_members(pile *p, const vtac_zip_member *members, uint32_t 
     for (uint32_t m = 0; m < count; m++) {
         uint32_t input;
         uint32_t here;
-        vtac_tensor array;
         if (!input_of(p->graph, members[m].name, &input)) {
             continue;
         }
-        vta_status status = cli_parse_npy(members[m].bytes, members[m].size, p->arena, &array, diag);
-        status = status == VTA_OK ? add_array(p, array, input, inputs == 1 ? p->count : first, &here, diag)
-                                  : status;
-        if (status != VTA_OK) {
+        if (add_member(p, &members[m], input, inputs == 1 ? p->count : first, &here, diag) != VTA_OK) {
             return vta_context(diag, "%s", members[m].name);
         }
         if (inputs > 1 && matched > 0 && first + here != p->count) {
@@ -198,7 +202,9 @@ static vta_status add_archive(pile *p, const char *path, vta_diag *diag)
     VTA_TRY(vta_file_read(path, max_bytes, &bytes, &size, diag));
     vta_status status = vtac_unzip(bytes, size, p->arena, &members, &count, diag);
     free(bytes);
-    status = status == VTA_OK ? add_members(p, members, count, diag) : status;
+    if (status == VTA_OK) {
+        status = add_members(p, members, count, diag);
+    }
     return status == VTA_OK ? VTA_OK : vta_context(diag, "%s", path);
 }
 
@@ -338,8 +344,10 @@ vta_status cli_quantize_float(const cli_args *args, vtac_graph *graph, vtac_quan
                 args->operands[0]);
         VTA_TRY(vtac_forget_states(graph, diag));
     }
-    vta_status status = cli_read_samples(args, graph, &arena, &samples, diag);
-    status = status == VTA_OK ? vtac_quantize(graph, samples, &options, report, diag) : status;
+    vta_status status = VTA_OK;
+    VTA_TRY_OUT(cli_read_samples(args, graph, &arena, &samples, diag));
+    VTA_TRY_OUT(vtac_quantize(graph, samples, &options, report, diag));
+out:
     vta_arena_free(&arena);
     return status;
 }

@@ -298,10 +298,13 @@ vta_status cli_read_parcel(const char *path, vta_str *out, vta_diag *diag)
 vta_status cli_give_parcel(vta_model *model, uint32_t i, const char *path, vta_diag *diag)
 {
     vta_str parcel = {0};
-    vta_status status = cli_read_parcel(path, &parcel, diag);
-    const int64_t words = (int64_t)(parcel.size / 8);
-    status = status == VTA_OK ? vta_model_set_input_shape(model, i, &words, 1, diag) : status;
-    status = status == VTA_OK ? vta_model_set_input(model, i, parcel.text, parcel.size, diag) : status;
+    int64_t words = 0;
+    vta_status status = VTA_OK;
+    VTA_TRY_OUT(cli_read_parcel(path, &parcel, diag));
+    words = (int64_t)(parcel.size / 8);
+    VTA_TRY_OUT(vta_model_set_input_shape(model, i, &words, 1, diag));
+    VTA_TRY_OUT(vta_model_set_input(model, i, parcel.text, parcel.size, diag));
+out:
     vta_str_free(&parcel);
     return status;
 }

@@ -403,7 +403,9 @@ static vta_status compare_networks(cli_tuning *t, tune_outcome *o, vta_diag *dia
     double *costs = calloc(tasks + 1, sizeof *costs);
     vta_status status = vta_allocated(all != NULL && costs != NULL, diag);
     memset(o->won, 0, tasks * sizeof *o->won);
-    status = status == VTA_OK ? time_rounds(t, all, costs, diag) : status;
+    if (status == VTA_OK) {
+        status = time_rounds(t, all, costs, diag);
+    }
     while (status == VTA_IO && t->boards != NULL && cli_boards_alive(t->boards) > 0) {
         *diag = (vta_diag){0};
         status = time_rounds(t, all, costs, diag);

@@ -195,7 +195,9 @@ static vta_status run_search(vta_search *s, vtac_work *work, vta_diag *diag)
             break;
         }
         status = vtac_work_run(work, (const char *const *)s->pieces, count, take_cost, s, diag);
-        status = status == VTA_OK ? keep_best(s, count, &since, diag) : status;
+        if (status == VTA_OK) {
+            status = keep_best(s, count, &since, diag);
+        }
         free_pieces(s, count);
         (void)snprintf(line, sizeof line, "best %" PRIu64 " cycles, %.3f times as fast", s->base,
                        first / (double)s->base);
@@ -333,15 +335,17 @@ static vta_status search_whole(vta_search *s, vtac_work *work, vta_diag *diag)
 {
     vta_vec changes = {.item_size = sizeof(change)};
     s->whole = s->predicted;
-    vta_status status = list_changes(s, &changes, diag);
+    vta_status status = VTA_OK;
+    VTA_TRY_OUT(list_changes(s, &changes, diag));
     for (size_t i = 0; i < s->t->tasks.items.count; i++) {
         vtac_task *task = vta_vec_at(&s->t->tasks.items, i);
         task->chosen = task->best;
         task->best = task->standard;
     }
-    status = status == VTA_OK ? begin_with(s, tried_point, diag) : status;
-    status = status == VTA_OK ? begin_with(s, proved_point, diag) : status;
-    status = status == VTA_OK && changes.count > 0 ? try_whole(s, work, &changes, diag) : status;
+    VTA_TRY_OUT(begin_with(s, tried_point, diag));
+    VTA_TRY_OUT(begin_with(s, proved_point, diag));
+    VTA_TRY_OUT(changes.count > 0 ? try_whole(s, work, &changes, diag) : VTA_OK);
+out:
     vta_vec_free(&changes);
     return status;
 }
@@ -569,6 +573,15 @@ static vta_status search_and_prove(vta_search *s, vtac_work *work, vta_diag *dia
     return search_whole(s, work, diag);
 }
 
+static vta_status fail_without_tasks(const cli_tuning *t, vta_diag *diag)
+{
+    return vta_fail(diag, VTA_UNSUPPORTED,
+                    "'%s': nothing can be tuned: none of its layers on the accelerator has a choice of "
+                    "schedules; 'vtac "
+                    "explain' says what runs there",
+                    t->model);
+}
+
 vta_status cli_tune_vta(cli_tuning *t, vta_diag *diag)
 {
     vta_search s = {.t = t};
@@ -579,23 +592,18 @@ vta_status cli_tune_vta(cli_tuning *t, vta_diag *diag)
                                          .always = t->offload.always,
                                          .look = true};
     VTA_TRY(vtac_partition_graph(t->graph, &look, &s.regions, diag));
-    vta_status status = cycles_of_all(&s, false, &s.predicted, diag);
-    if (status == VTA_OK && t->tasks.items.count == 0) {
-        status = vta_fail(diag, VTA_UNSUPPORTED,
-                          "'%s': nothing can be tuned: none of its layers on the accelerator has a choice of "
-                          "schedules; 'vtac "
-                          "explain' says what runs there",
-                          t->model);
-    }
-    status = status == VTA_OK ? begin_search(&s, diag) : status;
+    vta_status status = VTA_OK;
+    VTA_TRY_OUT(cycles_of_all(&s, false, &s.predicted, diag));
+    VTA_TRY_OUT(t->tasks.items.count > 0 ? begin_search(&s, diag) : fail_without_tasks(t, diag));
     make_key(&s, key, sizeof key);
-    status = status == VTA_OK ? cli_open_work(t->args, &t->how, key, do_piece, &s, &work, diag) : status;
+    VTA_TRY_OUT(cli_open_work(t->args, &t->how, key, do_piece, &s, &work, diag));
     t->is_leader = work != NULL;
     if (work != NULL) {
         status = search_and_prove(&s, work, diag);
         cli_close_work(work);
-        status = status == VTA_OK ? finish_search(&s, diag) : status;
+        VTA_TRY_OUT(status == VTA_OK ? finish_search(&s, diag) : status);
     }
+out:
     for (uint32_t k = 0; k < MAX_PROOFS; k++) {
         free(s.taken[k]);
     }

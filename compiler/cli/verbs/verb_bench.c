@@ -10,6 +10,7 @@
 
 #include "bench.h"
 #include "offload.h"
+#include "vta/fail.h"
 
 static const cli_option options[] = {
     {"--device", "URI", CLI_DEVICE, "the device (hw: tsim; else fsim)"},
@@ -175,6 +176,12 @@ static vta_status open_devices(const cli_args *args, cli_bench_devices *devices,
     return vta_device_open(reference, vta_device_config(devices->device), &devices->reference, diag);
 }
 
+static vta_status measure_all(const cli_args *args, cli_bench_devices *devices, bool *below, vta_diag *diag)
+{
+    VTA_TRY(measure_rows(args, devices, below, diag));
+    return measure_icarus(args, devices, diag);
+}
+
 static int run_bench(const cli_args *args)
 {
     cli_die_tidily();
@@ -194,8 +201,7 @@ static int run_bench(const cli_args *args)
     vta_status status = open_devices(args, &devices, &diag);
     if (status == VTA_OK) {
         print_head(args, &devices);
-        status = measure_rows(args, &devices, &below, &diag);
-        status = status == VTA_OK ? measure_icarus(args, &devices, &diag) : status;
+        status = measure_all(args, &devices, &below, &diag);
         cli_put(cli_flag(args, "--json") ? "\n}\n" : "");
     }
     vta_device_close(devices.device);

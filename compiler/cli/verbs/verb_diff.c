@@ -11,6 +11,7 @@
 #include "calib.h"
 #include "probe.h"
 #include "stages.h"
+#include "vta/fail.h"
 #include "watch.h"
 
 static const cli_option options[] = {
@@ -247,7 +248,9 @@ static int run_both(comparison *c)
         cli_stages_begin();
         status = prepare_side(c, s, &diag);
         cli_stages_end();
-        status = status == VTA_OK ? cli_watch_model(s->probe.loaded.model, &diag) : status;
+        if (status == VTA_OK) {
+            status = cli_watch_model(s->probe.loaded.model, &diag);
+        }
     }
     if (status != VTA_OK) {
         return cli_fail_model(c->args, &diag);

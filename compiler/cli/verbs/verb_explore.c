@@ -477,9 +477,13 @@ static vta_status explore_space(explore_job *j, const cli_networks *networks, bo
     vta_status status = vtac_explore(&j->options, work, &found, diag);
     cli_close_work(work);
     e.seconds = vta_now() - begin;
-    status = status == VTA_OK ? evaluate_result(j, &e, diag) : status;
+    if (status == VTA_OK) {
+        status = evaluate_result(j, &e, diag);
+    }
     const bool found_some = status == VTA_OK;
-    status = status == VTA_OK ? write_all(j, &e, diag) : status;
+    if (found_some) {
+        status = write_all(j, &e, diag);
+    }
     cli_stages_end();
     if (found_some && cli_flag(j->args, "--json")) {
         char *text = cli_explore_json(&e);

@@ -263,7 +263,9 @@ static int run_regress(const cli_args *args)
         return cli_usage(args, "'--update' writes the file that '--baseline FILE' names");
     }
     vta_status status = read_files(args, &suite, &diag);
-    status = status == VTA_OK ? run_suite(args, &how, &suite, &leads, &diag) : status;
+    if (status == VTA_OK) {
+        status = run_suite(args, &how, &suite, &leads, &diag);
+    }
     const int code = status != VTA_OK ? cli_fail(args, &diag) : leads ? report_suite(args, &suite) : CLI_OK;
     cli_regress_suite_free(&suite);
     return code;

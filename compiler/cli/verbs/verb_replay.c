@@ -285,7 +285,9 @@ static int run_replay(const cli_args *args)
     }
     char *device = device_of(args);
     vta_status status = device == NULL ? vta_no_memory(&diag) : run_whole(&r, &diag);
-    status = status == VTA_OK ? run_alone(&r, device, &diag) : status;
+    if (status == VTA_OK) {
+        status = run_alone(&r, device, &diag);
+    }
     const int result = status == VTA_OK ? print_replay(&r, device) : cli_fail_model(args, &diag);
     cli_probe_free(&r.alone);
     cli_probe_free(&r.whole);

@@ -226,15 +226,15 @@ static vta_status run_case(run_call *call, vta_model *model, const char *path, u
     if (times == NULL) {
         return vta_no_memory(diag);
     }
-    vta_status status = cli_bind_case(&call->inputs, model, which, diag);
-    status = status == VTA_OK ? cut_run(call, model, diag) : status;
+    vta_status status = VTA_OK;
+    VTA_TRY_OUT(cli_bind_case(&call->inputs, model, which, diag));
+    VTA_TRY_OUT(cut_run(call, model, diag));
     if (call->helps) {
-        free(times);
-        return status;
+        goto out;
     }
-    status = status == VTA_OK ? time_runs(call, model, times, diag) : status;
-    status = status == VTA_OK ? save_output(call, model, path, which, cases, diag) : status;
-    if (status == VTA_OK && call->profile != NULL) {
+    VTA_TRY_OUT(time_runs(call, model, times, diag));
+    VTA_TRY_OUT(save_output(call, model, path, which, cases, diag));
+    if (call->profile != NULL) {
         status = cli_profile_take(model, path, call->profile, diag);
         call->profile->runs = call->repeat;
         call->profile->wall_s = times[call->repeat / 2];
@@ -246,6 +246,7 @@ static vta_status run_case(run_call *call, vta_model *model, const char *path, u
         }
         print_result(call, model, path, cli_case_name(&call->inputs, model, which), times);
     }
+out:
     free(times);
     return status;
 }
@@ -343,7 +344,9 @@ static int run_models(run_call *call)
         status = cli_read_labels(labels, &call->outputs, &diag);
     }
     if (cli_flag(call->args, "--profile")) {
-        status = status == VTA_OK ? run_profiled(call, &diag) : status;
+        if (status == VTA_OK) {
+            status = run_profiled(call, &diag);
+        }
     }
     for (size_t i = 0;
          !cli_flag(call->args, "--profile") && i < call->args->operand_count && status == VTA_OK; i++) {

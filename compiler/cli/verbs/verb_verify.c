@@ -391,13 +391,13 @@ static bool is_random(const char *path)
 static vta_status run_set(const verification *v, vta_model *model, const char *folder,
                           const cli_verify_set *set, verdict *out)
 {
-    vta_status status = load_inputs(model, folder, set, out->bound_from, &out->diag);
+    VTA_TRY(load_inputs(model, folder, set, out->bound_from, &out->diag));
     cli_stage("running", set->begin, 0, 0);
-    status = status == VTA_OK ? cli_run_model(model, &out->diag) : status;
-    for (uint32_t i = 0; status == VTA_OK && i < vta_model_output_count(model); i++) {
-        status = check_output(v, model, set, i, out);
+    VTA_TRY(cli_run_model(model, &out->diag));
+    for (uint32_t i = 0; i < vta_model_output_count(model); i++) {
+        VTA_TRY(check_output(v, model, set, i, out));
     }
-    return status;
+    return VTA_OK;
 }
 
 /* All data sets, one after the other, on one loaded model. */
@@ -429,7 +429,9 @@ static void run_case(verification *v, const char *given, verdict *out)
     }
     status = compile_case(v, folder, out);
     v->is_random = status == VTA_OK && v->is_onnx && is_random(v->model);
-    status = status == VTA_OK ? run_sets(v, folder, out) : status;
+    if (status == VTA_OK) {
+        status = run_sets(v, folder, out);
+    }
     out->outcome = status == VTA_OK ? PASSED : status == VTA_UNSUPPORTED ? UNSUPPORTED : FAILED;
     vtac_artifact_image_free(&v->image);
 }

@@ -91,15 +91,15 @@ static vta_status scan_list(vtac_scan *s, const vtac_type *type, vta_vec *bytes)
     const char *start = s->at;
     const int64_t count = vtac_type_elements(type);
     int64_t found = 0;
-    vta_status status = vtac_scan_expect(s, '[');
-    while (status == VTA_OK && !vtac_scan_char(s, ']')) {
-        status = found > 0 ? vtac_scan_expect(s, ',') : VTA_OK;
+    VTA_TRY(vtac_scan_expect(s, '['));
+    while (!vtac_scan_char(s, ']')) {
+        VTA_TRY(found > 0 ? vtac_scan_expect(s, ',') : VTA_OK);
         if (found++ == count) {
             break;
         }
-        status = status == VTA_OK ? add_element(s, type->dtype, bytes) : status;
+        VTA_TRY(add_element(s, type->dtype, bytes));
     }
-    return status != VTA_OK || found == count ? status : wrong_count(s, start, found, count);
+    return found == count ? VTA_OK : wrong_count(s, start, found, count);
 }
 
 enum { NO_DIGIT = 64 };

@@ -749,15 +749,14 @@ static vta_status import_config(vtac_keras *k, const char *json, const char *wei
     const bool sequential = strcmp(class, "Sequential") == 0;
     model m = {.weights = weights, .sequential = sequential};
     vta_status status = VTA_OK;
-    if (whole == NULL) {
-        status = vta_fail(diag, VTA_SYNTAX, "its configuration is no JSON");
-    } else if (!sequential && strcmp(class, "Functional") != 0 && strcmp(class, "Model") != 0) {
-        status = vta_fail(diag, VTA_UNSUPPORTED,
-                          "a model of class '%.60s'; functional and sequential ones can be read", class);
-    }
-    status = status == VTA_OK ? import_model(k, member_of(whole, "config"), &m, zipped, out, &count, diag)
-                              : status;
-    status = status == VTA_OK ? add_outputs(k, out, count, diag) : status;
+    VTA_TRY_OUT(whole != NULL ? VTA_OK : vta_fail(diag, VTA_SYNTAX, "its configuration is no JSON"));
+    VTA_TRY_OUT(sequential || strcmp(class, "Functional") == 0 || strcmp(class, "Model") == 0
+                    ? import_model(k, member_of(whole, "config"), &m, zipped, out, &count, diag)
+                    : vta_fail(diag, VTA_UNSUPPORTED,
+                               "a model of class '%.60s'; functional and sequential ones can be read",
+                               class));
+    VTA_TRY_OUT(add_outputs(k, out, count, diag));
+out:
     cJSON_Delete(whole);
     return status;
 }

@@ -424,6 +424,7 @@ vta_status vtac_lower_graph(vtac_program *p, vta_diag *diag)
         status = vta_fail(diag, VTA_UNSUPPORTED, "%s", refused.text);
     }
     vta_str_free(&refused);
-    status = status == VTA_OK ? copy_outputs(&l) : status;
-    return status == VTA_OK ? copy_states(&l) : status;
+    VTA_TRY(status);
+    VTA_TRY(copy_outputs(&l));
+    return copy_states(&l);
 }

@@ -85,33 +85,31 @@ static vta_status close_segment(vtac_flow_work *w, vta_diag *diag)
     if (a.needed == NULL) {
         return vtac_flow_no_memory(diag);
     }
-    for (size_t i = 0; status == VTA_OK && i < w->items.count; i++) {
-        status = item_at(w, i)->done ? VTA_OK : ask_sizes(item_at(w, i), &a, diag);
+    for (size_t i = 0; i < w->items.count; i++) {
+        VTA_TRY_OUT(item_at(w, i)->done ? VTA_OK : ask_sizes(item_at(w, i), &a, diag));
     }
     a.at = &w->at;
-    for (size_t i = 0; status == VTA_OK && i < w->graph->n_output; i++) {
-        status = is_there(&a, vtac_proto_text(w->graph->output[i]->name), diag);
+    for (size_t i = 0; i < w->graph->n_output; i++) {
+        VTA_TRY_OUT(is_there(&a, vtac_proto_text(w->graph->output[i]->name), diag));
     }
-    for (uint32_t i = 1; status == VTA_OK && i < b->values.count; i++) {
+    for (uint32_t i = 1; i < b->values.count; i++) {
         vtac_flow_value *v = vtac_flow_at(b, i);
         if (!a.needed[i] || v->segment != b->segment || !v->made || v->constant != 0 || v->slot != 0) {
             continue;
         }
         v->slot = b->flow->slot_count++;
-        status = vtac_add_output(b->im->graph, v->local, diag);
-        status =
-            status == VTA_OK ? vtac_flow_put_number(&numbers, b->im->graph->output_count - 1, diag) : status;
-        status = status == VTA_OK ? vtac_flow_put_number(&d.outputs, v->slot, diag) : status;
+        VTA_TRY_OUT(vtac_add_output(b->im->graph, v->local, diag));
+        VTA_TRY_OUT(vtac_flow_put_number(&numbers, b->im->graph->output_count - 1, diag));
+        VTA_TRY_OUT(vtac_flow_put_number(&d.outputs, v->slot, diag));
     }
-    free(a.needed);
-    if (status == VTA_OK && numbers.count == 0) {
+    if (numbers.count == 0) {
         b->segment = 0;
-    } else if (status == VTA_OK) {
-        status = vtac_flow_put_word(&d.words, (int64_t)b->flow->segments.count, diag);
-        status = status == VTA_OK
-                     ? vtac_flow_finish_segment(b, w->block, VTA_FLOW_RUN, "", &d, &numbers, diag)
-                     : status;
+    } else {
+        VTA_TRY_OUT(vtac_flow_put_word(&d.words, (int64_t)b->flow->segments.count, diag));
+        VTA_TRY_OUT(vtac_flow_finish_segment(b, w->block, VTA_FLOW_RUN, "", &d, &numbers, diag));
     }
+out:
+    free(a.needed);
     vta_vec_free(&numbers);
     vtac_flow_free_draft(&d);
     return status;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "flow.h"
+#include "vta/fail.h"
 #include "vta/str.h"
 
 /* Declaration of an input or output in the model. */
@@ -69,14 +70,14 @@ typedef struct crossing {
 static vta_status give_one(vtac_flow_builder *b, uint32_t block, const crossing *c, vta_diag *diag)
 {
     vtac_flow_draft d = VTAC_FLOW_DRAFT;
-    vta_status status = vtac_flow_put_number(&d.inputs, c->from, diag);
-    status = status == VTA_OK ? vtac_flow_put_number(&d.outputs, c->to, diag) : status;
-    for (size_t i = 0; status == VTA_OK && i < c->count; i++) {
-        status = vtac_flow_put_word(&d.words, c->words[i], diag);
+    vta_status status = VTA_OK;
+    VTA_TRY_OUT(vtac_flow_put_number(&d.inputs, c->from, diag));
+    VTA_TRY_OUT(vtac_flow_put_number(&d.outputs, c->to, diag));
+    for (size_t i = 0; i < c->count; i++) {
+        VTA_TRY_OUT(vtac_flow_put_word(&d.words, c->words[i], diag));
     }
-    status = status == VTA_OK
-                 ? vtac_flow_give(b, block, c->op, c->name, &d.inputs, &d.outputs, &d.words, diag)
-                 : status;
+    VTA_TRY_OUT(vtac_flow_give(b, block, c->op, c->name, &d.inputs, &d.outputs, &d.words, diag));
+out:
     vtac_flow_free_draft(&d);
     return status;
 }
@@ -129,18 +130,18 @@ static vta_status give_same_size(vtac_flow_builder *b, uint32_t block, const cha
     (void)snprintf(text, sizeof text,
                    "inputs '%.50s' and '%.50s' differ in the dimension '%.50s', which they share",
                    first->input, second->input, name);
-    vta_status status = vtac_flow_put_number(&d.inputs, first->slot, diag);
-    status = status == VTA_OK ? vtac_flow_put_number(&d.inputs, second->slot, diag) : status;
     const int64_t words[] = {first->axis, second->axis, (int64_t)strlen(text)};
-    for (size_t i = 0; status == VTA_OK && i < 3; i++) {
-        status = vtac_flow_put_word(&d.words, words[i], diag);
+    vta_status status = VTA_OK;
+    VTA_TRY_OUT(vtac_flow_put_number(&d.inputs, first->slot, diag));
+    VTA_TRY_OUT(vtac_flow_put_number(&d.inputs, second->slot, diag));
+    for (size_t i = 0; i < 3; i++) {
+        VTA_TRY_OUT(vtac_flow_put_word(&d.words, words[i], diag));
     }
-    for (size_t i = 0; status == VTA_OK && text[i] != '\0'; i++) {
-        status = vtac_flow_put_word(&d.words, text[i], diag);
+    for (size_t i = 0; text[i] != '\0'; i++) {
+        VTA_TRY_OUT(vtac_flow_put_word(&d.words, text[i], diag));
     }
-    status = status == VTA_OK
-                 ? vtac_flow_give(b, block, VTA_FLOW_SAME_SIZE, "", &d.inputs, &d.outputs, &d.words, diag)
-                 : status;
+    VTA_TRY_OUT(vtac_flow_give(b, block, VTA_FLOW_SAME_SIZE, "", &d.inputs, &d.outputs, &d.words, diag));
+out:
     vtac_flow_free_draft(&d);
     return status;
 }

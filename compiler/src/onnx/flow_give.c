@@ -3,6 +3,7 @@
  * Nodes that become instructions of a row of vta/flow.def.
  */
 #include "flow.h"
+#include "vta/fail.h"
 
 #include <string.h>
 
@@ -215,24 +216,23 @@ vta_status vtac_flow_give_row(vtac_flow_work *w, const vtac_flow_node *item, con
 {
     vtac_flow_draft d = VTAC_FLOW_DRAFT;
     vtac_dtype dtype = VTAC_F32;
-    vta_status status = check_texts(w->b, item, row, diag);
-    status = status == VTA_OK ? vtac_flow_input_slots(w->b, item, &d.inputs, diag) : status;
-    if (row->op == VTA_FLOW_SEQUENCE_EMPTY && status == VTA_OK) {
-        status = dtype_attr(w->b, item, &dtype, diag);
+    const char *name = vtac_proto_text(item->node->name);
+    vta_status status = VTA_OK;
+    VTA_TRY_OUT(check_texts(w->b, item, row, diag));
+    VTA_TRY_OUT(vtac_flow_input_slots(w->b, item, &d.inputs, diag));
+    if (row->op == VTA_FLOW_SEQUENCE_EMPTY) {
+        VTA_TRY_OUT(dtype_attr(w->b, item, &dtype, diag));
     }
-    status =
-        status == VTA_OK ? vtac_flow_words(w->b, row, item->node, &item->at, &d.words, &dtype, diag) : status;
-    if (row->op == VTA_FLOW_CONCAT && status == VTA_OK && d.words.count == 0) {
-        status = vtac_flow_put_word(&d.words, 0, diag);
+    VTA_TRY_OUT(vtac_flow_words(w->b, row, item->node, &item->at, &d.words, &dtype, diag));
+    if (row->op == VTA_FLOW_CONCAT && d.words.count == 0) {
+        VTA_TRY_OUT(vtac_flow_put_word(&d.words, 0, diag));
     }
-    for (size_t i = 0; status == VTA_OK && i < item->node->n_output; i++) {
-        status = row_output(w->b, item, row, i, dtype, &d.outputs, diag);
+    for (size_t i = 0; i < item->node->n_output; i++) {
+        VTA_TRY_OUT(row_output(w->b, item, row, i, dtype, &d.outputs, diag));
     }
-    if (status == VTA_OK) {
-        const char *name = vtac_proto_text(item->node->name);
-        name = name[0] == '\0' && item->node->n_output > 0 ? vtac_proto_text(item->node->output[0]) : name;
-        status = vtac_flow_give(w->b, w->block, row->op, name, &d.inputs, &d.outputs, &d.words, diag);
-    }
+    name = name[0] == '\0' && item->node->n_output > 0 ? vtac_proto_text(item->node->output[0]) : name;
+    VTA_TRY_OUT(vtac_flow_give(w->b, w->block, row->op, name, &d.inputs, &d.outputs, &d.words, diag));
+out:
     vtac_flow_free_draft(&d);
     return status;
 }
@@ -261,17 +261,17 @@ vta_status vtac_flow_give_text_cast(vtac_flow_work *w, const vtac_flow_node *ite
     const vta_flow_op op = to == VTAC_TEXT ? VTA_FLOW_TO_TEXT : VTA_FLOW_FROM_TEXT;
     vtac_type type = x.type;
     type.dtype = to;
-    vta_status status = vtac_dtype_kind(to) == 'n' || vtac_dtype_kind(x.dtype) == 'n'
-                            ? vta_fail(diag, VTA_UNSUPPORTED, "texts of types of eight bits and less")
-                            : vtac_flow_input_slots(w->b, item, &d.inputs, diag);
+    vta_status status = VTA_OK;
+    VTA_TRY_OUT(vtac_dtype_kind(to) == 'n' || vtac_dtype_kind(x.dtype) == 'n'
+                    ? vta_fail(diag, VTA_UNSUPPORTED, "texts of types of eight bits and less")
+                    : vtac_flow_input_slots(w->b, item, &d.inputs, diag));
     d.inputs.count = d.inputs.count > 1 ? 1 : d.inputs.count;
-    status = status == VTA_OK ? vtac_flow_put_word(&d.words, vtac_flow_type(to), diag) : status;
-    status = status == VTA_OK ? vtac_flow_add_output(w->b, item, 0, VTA_FLOW_TENSOR, to,
-                                                     x.known ? &type : NULL, &d.outputs, diag)
-                              : status;
-    status = status == VTA_OK ? vtac_flow_give(w->b, w->block, op, vtac_proto_text(item->node->output[0]),
-                                               &d.inputs, &d.outputs, &d.words, diag)
-                              : status;
+    VTA_TRY_OUT(vtac_flow_put_word(&d.words, vtac_flow_type(to), diag));
+    VTA_TRY_OUT(
+        vtac_flow_add_output(w->b, item, 0, VTA_FLOW_TENSOR, to, x.known ? &type : NULL, &d.outputs, diag));
+    VTA_TRY_OUT(vtac_flow_give(w->b, w->block, op, vtac_proto_text(item->node->output[0]), &d.inputs,
+                               &d.outputs, &d.words, diag));
+out:
     vtac_flow_free_draft(&d);
     return status;
 }

@@ -3,6 +3,7 @@
  * Nodes that become nodes of their own: branches of known conditions, functions.
  */
 #include "flow.h"
+#include "vta/fail.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -34,15 +35,17 @@ vta_status vtac_flow_import_constants(vtac_flow_builder *b, const vtac_import_pl
                                       const Onnx__GraphProto *graph, vta_diag *diag)
 {
     vtac_scope made = {.outer = NULL};
-    vta_status status = vtac_import_initializers(b->im, &made, graph, diag);
-    for (size_t i = 0; status == VTA_OK && i < graph->n_initializer; i++) {
+    vta_status status = VTA_OK;
+    VTA_TRY_OUT(vtac_import_initializers(b->im, &made, graph, diag));
+    for (size_t i = 0; i < graph->n_initializer; i++) {
         const char *name = vtac_proto_text(graph->initializer[i]->name);
         vtac_value_id id = 0;
         uint32_t number;
         (void)vtac_scope_get(&made, name, &id);
-        status = vtac_flow_add_constant(b, id, &number, diag);
-        status = status == VTA_OK ? vtac_flow_bind(b, at, name, number, diag) : status;
+        VTA_TRY_OUT(vtac_flow_add_constant(b, id, &number, diag));
+        VTA_TRY_OUT(vtac_flow_bind(b, at, name, number, diag));
     }
+out:
     free(made.slots);
     return status;
 }

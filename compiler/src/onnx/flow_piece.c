@@ -115,39 +115,35 @@ vta_status vtac_flow_give_piece(vtac_flow_work *w, const vtac_flow_node *item, v
     vta_vec numbers = {.item_size = sizeof(uint32_t)};
     vtac_scope scope = {.outer = NULL};
     const uint32_t first_node = graph->node_count;
+    const char *name = vtac_proto_text(item->node->name);
     vtac_flow_open_segment(b);
     vta_status status = VTA_OK;
     VTA_TRY_OUT(import_piece(w, item, &scope, &d, diag));
     VTA_TRY_OUT(check_piece(graph, first_node, diag));
-out:
-    for (size_t i = 0; status == VTA_OK && i < item->node->n_output; i++) {
+    for (size_t i = 0; i < item->node->n_output; i++) {
         vtac_value_id id = 0;
-        const char *name = vtac_proto_text(item->node->output[i]);
-        if (name[0] == '\0') {
+        const char *output = vtac_proto_text(item->node->output[i]);
+        if (output[0] == '\0') {
             continue;
         }
-        (void)vtac_scope_get(&scope, name, &id);
+        (void)vtac_scope_get(&scope, output, &id);
         const vtac_type type = graph->values[id].type;
         if (id == 0 || type.rank != 1 || type.dim[0] != PIECE) {
             status = vta_fail(diag, VTA_UNSUPPORTED, "its output does not follow the size of its inputs");
-            break;
+            goto out;
         }
-        status = vtac_add_output(graph, id, diag);
-        status = status == VTA_OK ? vtac_flow_put_number(&numbers, graph->output_count - 1, diag) : status;
-        status = status == VTA_OK
-                     ? vtac_flow_add_output(b, item, i, VTA_FLOW_TENSOR, type.dtype, NULL, &d.outputs, diag)
-                     : status;
+        VTA_TRY_OUT(vtac_add_output(graph, id, diag));
+        VTA_TRY_OUT(vtac_flow_put_number(&numbers, graph->output_count - 1, diag));
+        VTA_TRY_OUT(vtac_flow_add_output(b, item, i, VTA_FLOW_TENSOR, type.dtype, NULL, &d.outputs, diag));
         vtac_type row;
-        if (status == VTA_OK && item->node->n_input == 1 && vtac_flow_row_type(b, item, 0, &row)) {
+        if (item->node->n_input == 1 && vtac_flow_row_type(b, item, 0, &row)) {
             row.dtype = type.dtype;
             vtac_flow_set_row(b, item, i, &row);
         }
     }
-    if (status == VTA_OK) {
-        const char *name = vtac_proto_text(item->node->name);
-        name = name[0] == '\0' ? vtac_proto_text(item->node->output[0]) : name;
-        status = vtac_flow_finish_segment(b, w->block, VTA_FLOW_MAP, name, &d, &numbers, diag);
-    }
+    name = name[0] == '\0' ? vtac_proto_text(item->node->output[0]) : name;
+    VTA_TRY_OUT(vtac_flow_finish_segment(b, w->block, VTA_FLOW_MAP, name, &d, &numbers, diag));
+out:
     b->segment = 0;
     vta_vec_free(&numbers);
     free(scope.slots);

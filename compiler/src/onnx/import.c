@@ -484,6 +484,15 @@ static vta_status import_either(vtac_importer *im, vtac_graph **graph, vta_diag 
                : status;
 }
 
+static vta_status create_graph(const Onnx__ModelProto *model, const vtac_import_options *options,
+                               vtac_graph **out, vta_diag *diag)
+{
+    VTA_TRY(check_opsets(model, options, diag));
+    VTA_TRY(vtac_check_names(model, diag));
+    *out = vtac_graph_create(vtac_proto_text(model->graph->name));
+    return vta_allocated(*out != NULL, diag);
+}
+
 vta_status vtac_onnx_parse(const uint8_t *bytes, size_t size, const char *what, const char *folder,
                            const vtac_import_options *options, vtac_graph **out, vta_diag *diag)
 {
@@ -496,10 +505,7 @@ vta_status vtac_onnx_parse(const uint8_t *bytes, size_t size, const char *what, 
     Onnx__ModelProto *model = status == VTA_OK ? onnx__model_proto__unpack(&allocator, size, bytes) : NULL;
     vtac_graph *graph = NULL;
     if (model != NULL && model->graph != NULL) {
-        status = check_opsets(model, options, diag);
-        status = status == VTA_OK ? vtac_check_names(model, diag) : status;
-        graph = status == VTA_OK ? vtac_graph_create(vtac_proto_text(model->graph->name)) : NULL;
-        status = status == VTA_OK && graph == NULL ? vta_no_memory(diag) : status;
+        status = create_graph(model, options, &graph, diag);
     } else if (starved) {
         status = vta_no_memory(diag);
     } else if (status == VTA_OK) {

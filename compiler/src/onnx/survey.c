@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "flow.h"
+#include "vta/fail.h"
 #include "vta/str.h"
 
 typedef struct survey {
@@ -127,16 +128,30 @@ static vta_status check_graph_names(const Onnx__GraphProto *graph, vta_diag *dia
     vtac_scope inputs = {.outer = NULL};
     vtac_scope names = {.outer = NULL};
     vta_status status = VTA_OK;
-    for (size_t i = 0; status == VTA_OK && i < graph->n_initializer; i++) {
-        status = give_name(&names, vtac_proto_text(graph->initializer[i]->name), NULL, diag);
+    for (size_t i = 0; i < graph->n_initializer; i++) {
+        VTA_TRY_OUT(give_name(&names, vtac_proto_text(graph->initializer[i]->name), NULL, diag));
     }
-    for (size_t i = 0; status == VTA_OK && i < graph->n_input; i++) {
+    for (size_t i = 0; i < graph->n_input; i++) {
         const char *name = vtac_proto_text(graph->input[i]->name);
-        status = give_name(&inputs, name, NULL, diag);
-        status = status == VTA_OK ? vtac_scope_set(&names, name, 1, diag) : status;
+        VTA_TRY_OUT(give_name(&inputs, name, NULL, diag));
+        VTA_TRY_OUT(vtac_scope_set(&names, name, 1, diag));
     }
-    status = status == VTA_OK ? check_node_names(&names, graph->node, graph->n_node, diag) : status;
+    VTA_TRY_OUT(check_node_names(&names, graph->node, graph->n_node, diag));
+out:
     free(inputs.slots);
+    free(names.slots);
+    return status;
+}
+
+static vta_status check_function_names(const Onnx__FunctionProto *function, vta_diag *diag)
+{
+    vtac_scope names = {.outer = NULL};
+    vta_status status = VTA_OK;
+    for (size_t k = 0; k < function->n_input; k++) {
+        VTA_TRY_OUT(give_name(&names, vtac_proto_text(function->input[k]), NULL, diag));
+    }
+    VTA_TRY_OUT(check_node_names(&names, function->node, function->n_node, diag));
+out:
     free(names.slots);
     return status;
 }
@@ -145,15 +160,7 @@ vta_status vtac_check_names(const Onnx__ModelProto *model, vta_diag *diag)
 {
     VTA_TRY(check_graph_names(model->graph, diag));
     for (size_t i = 0; i < model->n_functions; i++) {
-        const Onnx__FunctionProto *function = model->functions[i];
-        vtac_scope names = {.outer = NULL};
-        vta_status status = VTA_OK;
-        for (size_t k = 0; status == VTA_OK && k < function->n_input; k++) {
-            status = give_name(&names, vtac_proto_text(function->input[k]), NULL, diag);
-        }
-        status = status == VTA_OK ? check_node_names(&names, function->node, function->n_node, diag) : status;
-        free(names.slots);
-        VTA_TRY(status);
+        VTA_TRY(check_function_names(model->functions[i], diag));
     }
     return VTA_OK;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "vta/clock.h"
+#include "vta/fail.h"
 #include "vta/str.h"
 
 #define VTAC_PASS(id, name, level, function, doc) vtac_pass_fn vtac_pass_##function;
@@ -75,15 +76,14 @@ static vta_status run_and_report(vtac_graph *graph, vtac_pass pass, const vtac_p
 
 vta_status vtac_run_passes(vtac_graph *graph, const vtac_pass_options *options, vta_diag *diag)
 {
-    vta_status status = VTA_OK;
     bool last = false;
-    for (int i = 0; status == VTA_OK && !last && i < VTAC_PASS_COUNT; i++) {
+    for (int i = 0; !last && i < VTAC_PASS_COUNT; i++) {
         last = options->stop_after && (vtac_pass)i == options->last;
         if (!options->disabled[i] && (last || table[i].level <= options->level)) {
-            status =
-                vtac_progress_at(options->progress, "pass", table[i].name, (size_t)i, VTAC_PASS_COUNT, diag);
-            status = status == VTA_OK ? run_and_report(graph, (vtac_pass)i, options, diag) : status;
+            VTA_TRY(
+                vtac_progress_at(options->progress, "pass", table[i].name, (size_t)i, VTAC_PASS_COUNT, diag));
+            VTA_TRY(run_and_report(graph, (vtac_pass)i, options, diag));
         }
     }
-    return status;
+    return VTA_OK;
 }
