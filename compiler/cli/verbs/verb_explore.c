@@ -507,19 +507,17 @@ static int run_explore(const cli_args *args)
         return CLI_USAGE;
     }
     const char *folder = cli_value(args, "-o");
-    vta_status status = read_space(&j, &diag);
-    status = status == VTA_OK && folder != NULL ? make_folder(folder, &diag)
-                                                : status; /* before the work, not behind it */
+    vta_status status = VTA_OK;
     cli_stages_begin();
-    status = status == VTA_OK ? cli_load_networks(args, cli_value(args, "--models"), &j.space.base, &j.shapes,
-                                                  &networks, &diag)
-                              : status;
-    if (status == VTA_OK) {
-        j.options.networks = networks.explored;
-        j.options.network_count = networks.count;
-        j.options.told = show_progress;
-        status = explore_space(&j, &networks, &leads, &diag);
-    }
+    VTA_TRY_OUT(read_space(&j, &diag));
+    VTA_TRY_OUT(folder != NULL ? make_folder(folder, &diag) : VTA_OK); /* before the work, not behind it */
+    VTA_TRY_OUT(
+        cli_load_networks(args, cli_value(args, "--models"), &j.space.base, &j.shapes, &networks, &diag));
+    j.options.networks = networks.explored;
+    j.options.network_count = networks.count;
+    j.options.told = show_progress;
+    VTA_TRY_OUT(explore_space(&j, &networks, &leads, &diag));
+out:
     cli_stages_end();
     cli_free_networks(&networks);
     if (status != VTA_OK) {

@@ -198,18 +198,16 @@ vta_status vtac_load_darknet(const vtac_model_file *file, const vtac_import_opti
     const char *given = options != NULL ? options->weights : NULL;
     uint8_t *bytes = NULL;
     size_t size = 0;
-    vta_status status = VTA_OK;
     if (file->folder == NULL && given == NULL) {
         return vta_fail(diag, VTA_INVALID, "%s: a cfg without its weights", file->path);
     }
-    status = given == NULL ? file_beside(file, path, sizeof path, diag) : VTA_OK;
-    status = status == VTA_OK ? vta_file_read(given != NULL ? given : path, MAX_WEIGHTS, &bytes, &size, diag)
-                              : status;
-    if (status != VTA_OK) {
-        return given != NULL ? status
-                             : vta_context(diag, "%s: its weights (or give them with --weights)", file->path);
+    if (given != NULL) {
+        VTA_TRY(vta_file_read(given, MAX_WEIGHTS, &bytes, &size, diag));
+    } else if (file_beside(file, path, sizeof path, diag) != VTA_OK ||
+               vta_file_read(path, MAX_WEIGHTS, &bytes, &size, diag) != VTA_OK) {
+        return vta_context(diag, "%s: its weights (or give them with --weights)", file->path);
     }
-    status = vtac_darknet_parse(file, bytes, size, options, out, diag);
+    const vta_status status = vtac_darknet_parse(file, bytes, size, options, out, diag);
     free(bytes);
     return status;
 }
