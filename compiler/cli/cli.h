@@ -76,7 +76,7 @@ const cli_verb *cli_verb_find(const char *name);
 __attribute__((format(printf, 2, 3))) int cli_usage(const cli_args *args, const char *fmt, ...);
 /* The failure on stderr, as JSON with --json; returns CLI_FAILED, or CLI_INTERRUPTED where it was that. */
 int cli_fail(const cli_args *args, const vta_diag *diag);
-/* The same of the model that is the first operand, whose file is named once. */
+/* Prints the failure of the model that is the first operand; the file is named once. */
 int cli_fail_model(const cli_args *args, const vta_diag *diag);
 /* Success, if all that was printed has reached stdout; a full disk is a failure. */
 int cli_done(const cli_args *args);
@@ -89,8 +89,8 @@ const vta_progress *cli_progress(void);
 
 /* Ctrl-C and SIGTERM call `stop`, a second one ends the process; NULL: the first one does. */
 void cli_catch_signals(void (*stop)(void *what), void *what);
-/* From here on a signal that ends the process removes its temporary files first, and ends what was started
- * for its devices. */
+/* Makes signals that end the process first remove its temporary files and end the processes of its devices.
+ */
 void cli_die_tidily(void);
 /* For a vta_device and a vta_model. */
 void cli_stop_device(void *device);

@@ -15,7 +15,7 @@ enum { LANES = 4 };
 typedef float lanes __attribute__((vector_size(LANES * sizeof(float))));
 typedef double pair __attribute__((vector_size(2 * sizeof(double))));
 
-/* The same in doubles: lanes 0 and 1, 2 and 3. */
+/* Four lanes in doubles: lanes 0 and 1, 2 and 3. */
 typedef struct wide_lanes {
     pair first, second;
 } wide_lanes;

@@ -60,7 +60,7 @@ uint64_t demo_net_fingerprint(const net *n);
 /* layer.c, for net.c: a layer forwards and, from its slope, backwards. */
 void demo_net_forward(net *n, net_layer *layer);
 void demo_net_backward(net *n, net_layer *layer);
-/* Of a parameter. */
+/* Gradient of a parameter. */
 float *demo_net_slope(const net *n, const float *parameter);
 
 #endif

@@ -13,7 +13,7 @@ typedef struct point {
     float x, y;
 } point;
 
-/* Of an angle in radians, the same on every machine. */
+/* Point of the unit circle at an angle in radians, the same on every machine. */
 point demo_point_at(float angle);
 
 typedef struct outline {

@@ -69,8 +69,8 @@ int libvtac_diff(const char *model, const libvtac_options *options, char **answe
  * report all the same. */
 int libvtac_verify(const char *const *folders, const libvtac_options *options, char **answer);
 
-/* Any verb: its words, the last NULL, {"explain", "model.onnx", NULL}; without those that serve others or
- * start the program itself (board, completion, regress). */
+/* Runs any verb by its words, the last NULL, {"explain", "model.onnx", NULL}; but for verbs that serve others
+ * or start the program itself (board, completion, regress). */
 int libvtac_verb(const char *const *words, const libvtac_options *options, char **answer);
 
 void libvtac_free(char *answer);

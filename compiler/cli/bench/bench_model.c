@@ -160,7 +160,7 @@ static uint64_t step_flops(const vta_model *model, uint32_t step, const vta_step
     return flops;
 }
 
-/* Of step i, over all runs. */
+/* Measurement of step i over all runs. */
 static measure step_measure(const model_bench *b, uint32_t i, double *rate)
 {
     uint32_t count;

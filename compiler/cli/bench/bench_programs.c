@@ -97,7 +97,7 @@ static uint64_t record_gemm(vta_stream *s, const vta_config *c, uint32_t variant
     return (uint64_t)(chunks * rows * outer * inner) * macs_per_step(c);
 }
 
-/* The same in small: for a simulator that is slow. */
+/* Records a smaller version of the program, for slow simulators. */
 uint64_t cli_bench_record_short(vta_stream *s, const vta_config *c)
 {
     const int64_t inner = 4, outer = 4, rows = 24;

@@ -62,7 +62,7 @@ static bool has_fault(const served_board *b, cli_board_fault fault)
     return b->options->fault == fault && (b->options->fault_run == 0 || b->options->fault_run == b->run);
 }
 
-/* As a supply that is too weak for its clock. */
+/* True if the clock is faster than the supply allows. */
 static bool is_too_fast(const served_board *b)
 {
     return has_fault(b, BOARD_CLOCK) &&
@@ -293,7 +293,8 @@ static vta_status load_rtl(served_board *b, const vta_progress *progress, vta_di
                                : vta_fail(diag, VTA_NO_DEVICE, "the simulator does not start: %s", message);
 }
 
-/* As vta-load does on a board: the accelerator reaches the contiguous memory, and no other. */
+/* Sets the windows as vta-load does on a board: the accelerator reaches the contiguous memory and no other.
+ */
 static void set_windows(const served_board *b)
 {
     const uint64_t edges[] = {b->options->addr, b->options->addr + b->options->window};

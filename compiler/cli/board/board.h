@@ -60,7 +60,7 @@ typedef struct cli_board_files {
     uint8_t *memory;
 } cli_board_files;
 vta_status cli_board_files_make(const cli_board_options *options, cli_board_files *out, vta_diag *diag);
-/* As the kernel tells how many interrupts there were: uio0/event. */
+/* Count of interrupts, in the form of the kernel's file uio0/event. */
 /* The clock's rate in Hz, as root may have set it. */
 uint64_t cli_board_files_rate(const cli_board_options *options);
 void cli_board_files_count(const cli_board_options *options, uint32_t interrupts);

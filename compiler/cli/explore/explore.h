@@ -62,7 +62,7 @@ char *cli_schedule_drawing(const vtac_exploration *x);
 
 /* explore_page.c: a page; owned; NULL without memory. */
 char *cli_explore_page(const cli_explored *e);
-/* The same as JSON. */
+/* The exploration as JSON. */
 char *cli_explore_json(const cli_explored *e);
 
 #endif

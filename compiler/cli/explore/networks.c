@@ -61,8 +61,8 @@ out:
     return status == VTA_OK ? quantize_zoo(*out, diag) : status;
 }
 
-/* Of the graph that is left to schedule, with checksums of its constants: whatever it was read from, with
- * which shapes and ranges. */
+/* Hashes the graph that is left to schedule, with checksums of its constants. File, shapes and ranges only
+ * count by their effect on the graph. */
 static vta_status hash_of(cli_networks *all, const vtac_graph *graph, vta_diag *diag)
 {
     char *text = vtac_graph_print(graph, 0);

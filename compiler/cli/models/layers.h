@@ -8,7 +8,7 @@
 #include "vta/model.h"
 
 void cli_layers_text(const vta_model *model);
-/* As a member of a JSON object: ', "layers": [...]'. */
+/* Prints the layers as a member of a JSON object: ', "layers": [...]'. */
 void cli_layers_json(const vta_model *model);
 
 #endif

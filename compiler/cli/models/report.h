@@ -9,7 +9,7 @@
 
 /* Layer by layer, then a summary; `partition` NULL: nothing runs on the accelerator. */
 void cli_report_text_of(const vtac_partition *partition);
-/* The same as members of a JSON object: ', "layers": [...], "cycles": ...'. */
+/* Prints the report as members of a JSON object: ', "layers": [...], "cycles": ...'. */
 void cli_report_json_of(const vtac_partition *partition);
 
 #endif

@@ -21,7 +21,7 @@ static const char *const helpers[] = {
     NULL};
 /* clang-format on */
 
-/* As JSON writes a code point by its number: two numbers beyond the first 65,536. */
+/* Writes a code point by its number, as JSON does: two numbers beyond the first 65536. */
 static void put_number(vta_str *out, uint32_t point)
 {
     if (point < 0x10000) {

@@ -255,8 +255,8 @@ static void put_items(page *p)
     }
 }
 
-/* From the bottom of one item to the top of another; edges over several layers bow out past what lies
- * between. */
+/* Draws an edge from the bottom of an item to the top of another; edges over several layers bow out past
+ * the items between. */
 static void put_edge(page *p, uint32_t from, uint32_t to)
 {
     const cli_place *a = &p->places[from];

@@ -145,7 +145,7 @@ static void blend_on_white(const uint8_t *rgba, size_t pixels, uint8_t *rgb)
     }
 }
 
-/* Whatever the file holds, as rows of red, green, blue and alpha. */
+/* Reads the pixels of any PNG file as rows of red, green, blue and alpha. */
 static vta_status png_pixels(png_structp png, png_infop info, png_source *source, cli_picture *out,
                              vta_diag *diag)
 {

@@ -17,7 +17,7 @@ typedef struct tiff {
     bool big_endian;
 } tiff;
 
-/* Of 2 or 4 bytes, which must be there. */
+/* Number of 2 or 4 bytes, which must be there. */
 static uint32_t number_at(const tiff *t, size_t at, int bytes)
 {
     uint32_t value = 0;

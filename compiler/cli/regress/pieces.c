@@ -66,7 +66,7 @@ __attribute__((format(printf, 2, 3))) static void add_word(piece_command *c, con
 
 /* ---- one command */
 
-/* Its last line, without the name of the verb in front. */
+/* Last line of a file, without the verb's name in front. */
 static void last_line(const char *path, char *why, size_t size)
 {
     uint8_t *bytes = NULL;

@@ -100,7 +100,7 @@ typedef struct cli_regress_run {
 vta_status cli_regress_piece(void *context, const char *piece, vta_str *result, vta_diag *diag);
 /* Does it all, in the leader. */
 vta_status cli_regress_go(const cli_regress_run *run, vtac_work *work, vta_diag *diag);
-/* Of all that the pieces depend on. */
+/* Hash of everything that the pieces depend on. */
 uint64_t cli_regress_hash(const cli_regress_suite *suite);
 
 const char *cli_regress_word(cli_regress_outcome outcome);

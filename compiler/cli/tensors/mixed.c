@@ -202,7 +202,8 @@ static vta_status rank_layers(mixed_search *s, const vtac_quantize_report *repor
     return VTA_OK;
 }
 
-/* One more trial; the report of the last good one stays. One that leaves nothing to quantize is not good. */
+/* Tries another number of layers; the report of the last good trial stays. A trial that leaves nothing to
+ * quantize is not good. */
 static vta_status step_search(mixed_search *s, uint32_t chosen, bool *good)
 {
     vtac_quantize_report report = {0};

@@ -26,7 +26,7 @@ vta_status cli_give_parcel(vta_model *model, uint32_t i, const char *path, vta_d
 vta_status cli_compare_parcels(const void *got, size_t got_bytes, const void *expected, size_t expected_bytes,
                                double rtol, double atol, vta_diag *diag);
 
-/* As text for a reader: what it is of, and its texts. */
+/* Describes a parcel for a reader: its types, and its texts. */
 void cli_parcel_text(const void *parcel, size_t bytes, vta_str *out);
 
 /* Writes a .pb file: what cli_read_parcel takes. */

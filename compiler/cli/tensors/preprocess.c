@@ -235,7 +235,7 @@ static void fill_input(const cli_picture *picture, const cli_preprocess *how, co
     }
 }
 
-/* By the input's type, where nothing was said: bytes leave no choice, floats do. */
+/* Chooses by the input's type if nothing was said: bytes leave no choice, floats do. */
 static cli_preprocess choose_preprocess(const cli_preprocess *how, vtac_dtype dtype, const frame *f,
                                         const char **guessed)
 {

@@ -20,7 +20,7 @@ int cli_columns(int fd)
     return window.ws_col < MIN ? MIN : window.ws_col;
 }
 
-/* Of UTF-8: a byte that goes on with a character. */
+/* True if a byte continues a character of UTF-8. */
 static bool goes_on(char byte)
 {
     return ((unsigned char)byte & 0xc0) == 0x80;

@@ -59,7 +59,7 @@ static void flush_output(void)
     out.text.size = 0;
 }
 
-/* To the answer of a guest, or to standard output. */
+/* Writes to the answer of a guest, or to standard output. */
 static void write_out(const char *bytes, size_t size)
 {
     if (cli_here()->guest) {

@@ -8,7 +8,7 @@
 
 #include "vtac/progress.h"
 
-/* From here to cli_stages_end there is a line. There is one such job at a time. */
+/* Begins the line of stages, which cli_stages_end ends. One job at a time has such a line. */
 void cli_stages_begin(void);
 void cli_stages_end(void);
 

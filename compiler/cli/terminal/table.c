@@ -53,7 +53,7 @@ static void read_row(const table_layout *t, uint32_t row, cli_cell *cells)
     t->fill(t->context, row, cells);
 }
 
-/* As long as the longest text; a column with texts has room for its head, too. */
+/* Makes each column as wide as its longest text; a column of texts is at least as wide as its head. */
 static void measure_columns(table_layout *t)
 {
     cli_cell cells[CLI_MAX_COLUMNS];

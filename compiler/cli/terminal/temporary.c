@@ -58,7 +58,7 @@ vta_status cli_temporary_in(const char *folder, const char *name, char path[VTAC
     return VTA_OK;
 }
 
-/* As the kernel lays it out. */
+/* Entry of a folder in the kernel's layout. */
 typedef struct folder_entry {
     uint64_t inode;
     int64_t next;
@@ -86,7 +86,7 @@ static void empty_folder(const char *folder)
     }
 }
 
-/* From the one of this number on: a folder comes before what is in it. */
+/* Removes the temporary files from number `first` on: a folder comes before its contents. */
 static void remove_from(cli_ground *g, int first)
 {
     for (int i = g->temporary_count - 1; i >= first; i--) {

@@ -14,7 +14,7 @@ typedef struct cli_watch cli_watch;
 /* Watches `model` through `runs` runs. The others take NULL, which is what comes without memory. */
 cli_watch *cli_watch_begin(const vta_model *model, uint64_t runs);
 
-/* One more of them is done. */
+/* Counts a run as done. */
 void cli_watch_run(cli_watch *watch);
 void cli_watch_end(cli_watch *watch);
 

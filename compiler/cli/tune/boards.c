@@ -253,7 +253,7 @@ static void finish_standard(cli_boards *b, tuning_board *one, bool good)
     }
 }
 
-/* As seconds of the first board. */
+/* Scales a board's costs to seconds of the first board. */
 static void scale_costs(const cli_boards *b, const tuning_board *one, double *costs)
 {
     for (size_t i = 0; i < b->t->tasks.items.count; i++) {

@@ -32,7 +32,7 @@ vta_status cli_boards_give(cli_boards *b, const char *path, uint32_t number, vta
  * the first board that timed the standard network, or *timed is false. */
 bool cli_boards_take(cli_boards *b, uint32_t *number, bool *timed, double *costs);
 
-/* Of the last board that was left out. */
+/* Reason why the last board was left out. */
 const char *cli_boards_why(const cli_boards *b);
 
 /* Words by which `vtac bench` times a network. Its answer has the seconds of each task, the sum over

@@ -257,7 +257,7 @@ static double best_total(const cli_tuning *t)
     return sum;
 }
 
-/* On this machine: nothing else is at work while a network is timed. */
+/* Searches on this machine: nothing else works while a network is timed. */
 static vta_status search_here(batch *b, vta_diag *diag)
 {
     cli_tuning *t = b->t;
@@ -316,7 +316,7 @@ static void stop_batch(void *context)
     vtac_work_stop(t->work);
 }
 
-/* On boards: each gets another network as soon as it waits for one. */
+/* Searches on boards: each gets another network as soon as it waits for one. */
 static vta_status search_boards(batch *b, cli_boards *boards, vta_diag *diag)
 {
     cli_tuning *t = b->t;

@@ -330,7 +330,7 @@ static vta_status try_whole(vta_search *s, vtac_work *work, const vta_vec *chang
     return status;
 }
 
-/* From the standard network, the one of the trials or the one that the log says was proved. */
+/* Searches whole networks, from the standard one, the best of the trials and the proved one of the log. */
 static vta_status search_whole(vta_search *s, vtac_work *work, vta_diag *diag)
 {
     vta_vec changes = {.item_size = sizeof(change)};

@@ -73,7 +73,8 @@ vta_status cli_tuning_note(cli_tuning *t, const vtac_task *task, uint32_t point,
     return vtac_record_append(t->log, &record, diag);
 }
 
-/* On the accelerator what was proved is a network's ratio, and no layer's cycles. */
+/* Takes up a record of the log. On the accelerator a proved record has a network's ratio and
+ * no layer's cycles. */
 static void take_up(const cli_tuning *t, vtac_task *task, uint32_t point, const vtac_record *record)
 {
     if (!t->offload.wanted || !record->proved) {

@@ -239,7 +239,7 @@ static void option_for(const char *target, char *text, size_t size)
     }
 }
 
-/* Whoever names a log of which nothing can be used is told why. */
+/* Reports why no line of a given log can be used. */
 static void report_unused(const cli_args *args, const vtac_target *target, const cli_offload *offload,
                           const tuned *t)
 {

@@ -444,7 +444,7 @@ static vta_status write_all(explore_job *j, cli_explored *e, vta_diag *diag)
     return write_files(folder, e, diag);
 }
 
-/* Of all that pieces of the work depend on. */
+/* Hash of everything that the pieces depend on. */
 static uint64_t hash_of_space(const vtac_space *space, const vtac_part *part, uint64_t hash)
 {
     char text[96];

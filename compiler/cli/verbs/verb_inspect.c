@@ -24,7 +24,7 @@ static const cli_option options[] = {
     CLI_PASS_OPTIONS,
 };
 
-/* On stdout for reading, into a file whole. */
+/* Writes the graph on stdout for reading, or into a file as a whole. */
 static int put_graph(const cli_args *args, const vtac_graph *graph, int64_t limit)
 {
     vta_diag diag = {0};
@@ -41,7 +41,7 @@ static int put_graph(const cli_args *args, const vtac_graph *graph, int64_t limi
     return diag.code == VTA_OK ? cli_done(args) : cli_fail(args, &diag);
 }
 
-/* With --config, also where each node would run on that hardware. */
+/* Writes the page of a graph; with --config, the page says where each node would run on that hardware. */
 static int put_page(const cli_args *args, vtac_graph *graph, const char *path)
 {
     vta_diag diag = {0};

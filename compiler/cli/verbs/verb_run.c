@@ -60,7 +60,7 @@ static int by_value(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* With a clock around each step where somebody asks for it. */
+/* Runs once, with a clock around each step if the steps' times are wanted. */
 static vta_status run_once(const run_call *call, vta_model *model, vta_diag *diag)
 {
     const vta_step_profile *steps;

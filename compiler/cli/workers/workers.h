@@ -18,7 +18,7 @@
         "--join", "DIR", CLI_FILE, "with the other's words: help in this folder"                             \
     }
 
-/* The same in two lines of help. */
+/* The options of workers, in two lines of help. */
 #define CLI_WORK_OPTIONS_SHORT(jobs)                                                                         \
     {"--jobs", "N", CLI_TEXT, jobs},                                                                         \
         {"--slurm", "DIR", CLI_FILE, "or as 'vtac explore' (--slurm, --folder, --join, mpirun)"},            \

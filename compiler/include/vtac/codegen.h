@@ -42,7 +42,8 @@ const vtac_target_row *vtac_targets(size_t *count);
 /* The speed of a host by its name or by LLVM's words; 1 for what has no row, and for NULL. */
 double vtac_host_speed(const char *host);
 
-/* By name, or "TRIPLE,cpu=NAME,features=+A,-B" in LLVM's words. NULL: the default, x86-64-v3. */
+/* Finds a target by name, or by "TRIPLE,cpu=NAME,features=+A,-B" in LLVM's words. NULL:
+ * the default, x86-64-v3. */
 vta_status vtac_target_find(const char *name, vtac_target *out, vta_diag *diag);
 
 typedef struct vtac_compile_options {

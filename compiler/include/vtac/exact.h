@@ -16,8 +16,8 @@ double vtac_exp(double x);
 /* The natural logarithm: -infinity for 0, not a number below. */
 double vtac_log(double x);
 
-/* Of an angle in radians, up to a million; not a number beyond. Near a multiple of a quarter turn, the error
- * is below 1e-18 instead. */
+/* Sine and cosine of an angle in radians, up to a million; not a number beyond. Near a multiple of a quarter
+ * turn, the error is below 1e-18 instead. */
 double vtac_sin(double x);
 double vtac_cos(double x);
 

@@ -289,7 +289,7 @@ typedef struct vtac_op_info {
 } vtac_op_info;
 const vtac_op_info *vtac_op_get(vtac_op op);
 
-/* By name and domain ("" and "ai.onnx" are the same); VTAC_OP_COUNT: unknown. */
+/* Finds an operator by name and domain ("" and "ai.onnx" are the same); VTAC_OP_COUNT: unknown. */
 vtac_op vtac_op_find(const char *domain, const char *name);
 
 /* True if the operator is the compiler's own: no model may hold it. */
@@ -309,7 +309,7 @@ vta_status vtac_evaluate_up_to(vtac_graph *graph, const vtac_node *node, int64_t
  * `inline_limit` elements are shown as a checksum, so that a person can read it. */
 char *vtac_graph_print(const vtac_graph *graph, int64_t inline_limit);
 
-/* The same with all that it takes to read it back: such constants are written in base64. */
+/* Writes the graph so that it can be read back: long constants are in base64. */
 char *vtac_graph_write(const vtac_graph *graph, int64_t inline_limit);
 
 /* Reads the text form; text[size] must be 0, as vta_file_read leaves it. Errors begin with "what:line:column:

@@ -60,7 +60,7 @@ const vtac_import_kind *vtac_import_kind_get(size_t i);
 vta_status vtac_model_load(const char *path, const vtac_import_options *options, vtac_graph **out,
                            vta_diag *diag);
 
-/* The same from memory. */
+/* Reads a model from memory. */
 vta_status vtac_model_parse(const vtac_model_file *file, const vtac_import_options *options, vtac_graph **out,
                             vta_diag *diag);
 

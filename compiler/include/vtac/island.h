@@ -29,7 +29,7 @@ typedef struct vtac_island_search {
                  none, -1: the last one */
 } vtac_island_search;
 
-/* By node: places in the order from 1 on; NULL: no memory. */
+/* Places of the nodes in the order of execution, from 1 on; NULL: no memory. */
 uint32_t *vtac_positions(const vtac_graph *graph, vta_arena *arena);
 
 /* The island that ends in a node, whether worth anything or not; false: there is none. */

@@ -177,8 +177,8 @@ enum { VTAC_TILE = 32 };
 const vtac_expr *vtac_e_tiles(vtac_kernel *k);
 const vtac_expr *vtac_e_tile(vtac_kernel *k, const vtac_expr *start, const vtac_expr *left,
                              const vtac_expr *right, int64_t words);
-/* To another type. Float to integer truncates and saturates (NaN gives 0); integers wrap; to bool is "not 0".
- */
+/* Converts to another type. Float to integer truncates and saturates (NaN gives 0); integers wrap; to bool
+ * is "not 0". */
 const vtac_expr *vtac_e_cast(vtac_kernel *k, vtac_dtype type, const vtac_expr *a);
 const vtac_expr *vtac_e_bits(vtac_kernel *k, vtac_dtype type, const vtac_expr *a);
 
@@ -198,7 +198,7 @@ void vtac_store(vtac_kernel *k, vtac_buffer *buffer, const vtac_expr *index, con
 /* The element will be read soon: the processor may fetch its line into the nearest cache. Changes nothing
  * else, and the index may be outside the buffer. */
 void vtac_ahead(vtac_kernel *k, vtac_buffer *buffer, const vtac_expr *index);
-/* The same of what will be read later: into the cache behind the nearest one. */
+/* Prefetches an element that is read later into the cache behind the nearest one. */
 void vtac_ahead_later(vtac_kernel *k, vtac_buffer *buffer, const vtac_expr *index);
 
 /* ---- questions */
@@ -220,7 +220,7 @@ vta_status vtac_loop_split(vtac_kernel *k, uint32_t var, int64_t factor, uint32_
 vta_status vtac_loop_vectorize(vtac_kernel *k, uint32_t var, vta_diag *diag);
 /* Two loops, one of which holds nothing but the other, change places. */
 vta_status vtac_loop_reorder(vtac_kernel *k, uint32_t outer, uint32_t inner, vta_diag *diag);
-/* They become one, `outer`. */
+/* Fuses two nested loops into one, `outer`. */
 vta_status vtac_loop_fuse(vtac_kernel *k, uint32_t outer, uint32_t inner, vta_diag *diag);
 vta_status vtac_loop_unroll(vtac_kernel *k, uint32_t var, vta_diag *diag);
 vta_status vtac_loop_parallel(vtac_kernel *k, uint32_t var, vta_diag *diag);

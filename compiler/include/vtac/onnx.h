@@ -14,7 +14,7 @@
 vta_status vtac_onnx_load(const char *path, const vtac_import_options *options, vtac_graph **out,
                           vta_diag *diag);
 
-/* The same from memory; `folder` is where external data may lie (NULL: nowhere). */
+/* Reads a model from memory; `folder` is where external data may lie (NULL: nowhere). */
 vta_status vtac_onnx_parse(const uint8_t *bytes, size_t size, const char *what, const char *folder,
                            const vtac_import_options *options, vtac_graph **out, vta_diag *diag);
 

@@ -28,7 +28,7 @@ typedef struct vtac_pass_info {
 
 const vtac_pass_info *vtac_pass_get(vtac_pass pass);
 
-/* By name; VTAC_PASS_COUNT, and a sentence with the nearest name, where there is none. */
+/* Finds a pass by name; VTAC_PASS_COUNT, and a sentence with the nearest name, where there is none. */
 vtac_pass vtac_pass_find(const char *name, vta_diag *diag);
 
 /* Report of one pass. */

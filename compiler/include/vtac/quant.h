@@ -101,9 +101,9 @@ typedef struct vtac_tfl_sum {
 } vtac_tfl_sum;
 vtac_tfl_sum vtac_tfl_sum_of(float a, float b, float y, int left);
 
-/* The same sum, result by result, in what the accelerator has: (a * fa + b * fb + bias + table[b or a]) *
- * scale, rounded, with a and b less their zero points. The table is of the one operand that is `corrected`
- * (0 or 1; -1: there is none, `table` is all 0), by its number and 128. */
+/* Exact replacement of a TensorFlow Lite sum in the accelerator's arithmetic: (a fa + b fb + bias + table[b
+ * or a]) * scale, rounded, with a and b less their zero points. The table is of operand `corrected` (0 or 1;
+ * -1: there is none, `table` is all 0), indexed by its number plus 128. */
 typedef struct vtac_tfl_sum_fit {
     int32_t a, b, bias;
     vtac_fixed scale; /* a multiplier of 31 bits */

@@ -26,7 +26,7 @@ typedef enum vtac_range_method {
 } vtac_range_method;
 
 const char *vtac_range_method_name(vtac_range_method method);
-/* By name; VTAC_RANGE_COUNT: unknown. */
+/* Finds a method by name; VTAC_RANGE_COUNT: unknown. */
 vtac_range_method vtac_range_method_find(const char *name);
 
 /* Calibration inputs: tensors[s * inputs + i] is input `i` of the graph in sample `s`. */

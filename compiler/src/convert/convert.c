@@ -135,7 +135,7 @@ static bool says_nothing(const vtac_attr *attr)
     return ones;
 }
 
-/* The same attributes but for those of ours. */
+/* Converts a node with the same attributes, without the compiler's own. */
 static vtac_id convert_plain(converter *c, vtac_op op, const vtac_id *inputs, uint32_t count)
 {
     vtac_attr attrs[24];

@@ -74,7 +74,7 @@ vtac_id vtac_darknet_lrn(vtac_darknet *d, vtac_id x)
     return vtac_make2(m, VTAC_OP_MUL, x, vtac_make2(m, VTAC_OP_POW, sums, vtac_darknet_number(m, -beta)));
 }
 
-/* To length 1 over the channels at each place. */
+/* Scales the channels at each place to length 1. */
 vtac_id vtac_darknet_l2norm(vtac_darknet *d, vtac_id x)
 {
     vtac_import_builder *m = &d->maker;

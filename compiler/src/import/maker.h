@@ -66,7 +66,7 @@ vtac_id vtac_make_clip(vtac_import_builder *m, vtac_id x, double low, double hig
 
 /* The type of a value; of id 0 an empty one. */
 const vtac_type *vtac_made_type(const vtac_import_builder *m, vtac_id id);
-/* Its contents where they are known. */
+/* Contents of a value, if they are known. */
 const vtac_tensor *vtac_made_constant(const vtac_import_builder *m, vtac_id id);
 
 #endif

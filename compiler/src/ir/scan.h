@@ -21,7 +21,7 @@ __attribute__((format(printf, 3, 4))) vta_status vtac_scan_fail_at(vtac_scan *s,
                                                                    const char *fmt, ...);
 
 void vtac_scan_blanks(vtac_scan *s); /* within a line */
-/* To the next line that holds something; false at the end of the text. */
+/* Moves to the next line that holds something; false at the end of the text. */
 bool vtac_scan_line(vtac_scan *s);
 vta_status vtac_scan_end_of_line(vtac_scan *s);
 

@@ -452,7 +452,7 @@ static vta_status import_nested(vtac_keras *k, const model *m, keras_layer *l, b
     return VTA_OK;
 }
 
-/* One call more, whose outputs behind the first are kept. */
+/* Adds a call of a layer; its outputs follow those of the calls before. */
 static vta_status add_call(vtac_keras *k, keras_layer *l, vta_diag *diag)
 {
     vtac_keras_value *more = vta_arena_array(&k->maker.graph->arena, k->more_count, sizeof *more);

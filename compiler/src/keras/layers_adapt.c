@@ -8,7 +8,7 @@
 
 enum { MAX_WINDOWS = 1024 };
 
-/* One axis in `windows` parts, which overlap where they do not divide it. */
+/* Pools an axis in `windows` parts, which overlap where they do not divide it. */
 static vtac_id pool_axis(vtac_keras *k, vtac_op op, vtac_id x, uint32_t axis, int64_t windows)
 {
     vtac_import_builder *m = &k->maker;

@@ -34,7 +34,7 @@ static bool inputs_of(vtac_keras *k, vtac_id *in)
     return true;
 }
 
-/* Of scores [...][steps][places], those of later places are taken down. */
+/* Masks the scores [...][steps][places] of later places. */
 static vtac_id without_later(vtac_keras *k, vtac_id s)
 {
     vtac_import_builder *m = &k->maker;

@@ -286,7 +286,7 @@ static uint32_t states_of_stack(const stack *s)
     return states;
 }
 
-/* As run_cell; `last` has two places for each cell. */
+/* Runs a stack of cells, as run_cell does for one; `last` has two places for each cell. */
 static void run_stack(vtac_keras *k, const stack *s, pass p, vtac_id *all, vtac_id *last)
 {
     const cJSON *whole_config = k->config;

@@ -47,7 +47,7 @@ typedef struct vtac_keras_store_calls {
 /* Loads the module where that was not done before. */
 vta_status vtac_keras_store_open(const uint8_t *bytes, size_t size, vtac_keras_store **out, vta_diag *diag);
 
-/* Nothing happens to NULL. */
+/* Closes a store; NULL is allowed. */
 void vtac_keras_store_close(vtac_keras_store *store);
 
 #endif

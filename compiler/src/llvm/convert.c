@@ -123,7 +123,7 @@ static LLVMValueRef float_like(vtac_emitter *em, LLVMValueRef like, double value
     return vtac_llvm_splat(em, LLVMConstReal(lanes > 1 ? LLVMGetElementType(type) : type, value), lanes);
 }
 
-/* To the nearest, ties to even: below 2^(bits of the mantissa), adding that leaves no room for a fraction. */
+/* Rounds to nearest, ties to even: adding 2^(bits of the mantissa) leaves no room for a fraction. */
 static LLVMValueRef round_to_nearest(vtac_emitter *em, LLVMValueRef x, LLVMValueRef magnitude, bool is_double)
 {
     LLVMBuilderRef b = em->builder;

@@ -39,7 +39,7 @@ static LLVMValueRef widen_bytes(const dot_maker *m, LLVMValueRef value, bool odd
     return is_signed ? LLVMBuildAShr(m->b, h, eight, "") : LLVMBuildLShr(m->b, h, eight, "");
 }
 
-/* By products of 16-bit pairs. */
+/* Dot product by products of 16-bit pairs. */
 static LLVMValueRef by_pairs(const dot_maker *m, const char *name, LLVMValueRef *v)
 {
     LLVMValueRef sum = v[0];

@@ -109,7 +109,7 @@ static LLVMValueRef element_address(vtac_emitter *em, const vtac_buffer *buffer,
     return LLVMBuildGEP2(em->builder, type, buffer_pointer(em, buffer), &index, 1, "");
 }
 
-/* From memory's form of a value to the register's, and back. */
+/* Converts a value between its form in memory and its form in a register. */
 static LLVMValueRef unpack_value(vtac_emitter *em, vtac_dtype dtype, LLVMValueRef raw)
 {
     if (dtype == VTAC_F16 || dtype == VTAC_BF16) {
@@ -194,8 +194,8 @@ static unsigned index_alignment(const vtac_emitter *em, const vtac_expr *e)
     return a + b < MAX_EVEN ? a + b : MAX_EVEN;
 }
 
-/* Of neighbours from an index on. LLVM takes half a vector of ARM's through the stack where it does not know
- * that such a half lies at a multiple of its size; elsewhere it does not care. */
+/* Alignment of neighbours from an index on. LLVM takes half a vector of ARM's through the stack where it does
+ * not know that the half is aligned to its size; on other processors the alignment does not matter. */
 static unsigned alignment_at(const vtac_emitter *em, const vtac_buffer *buffer, const vtac_expr *index)
 {
     const unsigned bytes = (unsigned)vtac_dtype_bytes(buffer->dtype);

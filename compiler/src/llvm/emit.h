@@ -73,7 +73,7 @@ bool vtac_llvm_transpose_of(const vtac_expr *index, uint32_t lane, unsigned lane
 /* The first elements of all rows, the second ones, and so on; `count` is a power of two, `rows` is used up.
  */
 LLVMValueRef vtac_llvm_transpose_rows(vtac_emitter *em, LLVMValueRef *rows, unsigned count);
-/* The same of rows that are words, of so many elements each, where the target's vectors take such apart. */
+/* True if the target's vectors can transpose rows of words, `columns` elements each, word by word. */
 bool vtac_llvm_transposes_words(const vtac_emitter *em, unsigned rows, unsigned columns, unsigned bits);
 LLVMValueRef vtac_llvm_transpose_words(vtac_emitter *em, const LLVMValueRef *rows, unsigned count,
                                        unsigned columns);

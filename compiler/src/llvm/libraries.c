@@ -27,7 +27,7 @@ static const char *const libm_names[] = {"rintf", "floorf", "ceilf", "truncf", "
  * gives 0. Integers become floats in one rounding: what lies below a double's bits is first folded into the
  * lowest of them. */
 
-/* Of 32 bits by that of 64, and its quotient alone. */
+/* Division of 32 bits by that of 64, and its quotient alone. */
 #define DIVISION_32(both, quotient, extend, wide)                                           \
     "define hidden arm_aapcscc { i32, i32 } @__aeabi_" both "(i32 %n, i32 %d) nounwind {\n" \
     "  %n64 = " extend " i32 %n to i64\n"                                                   \

@@ -345,8 +345,8 @@ static LLVMValueRef erf_of(const fn *f, LLVMValueRef x)
     return emit_select(f, emit_is(f, LLVMRealUNO, x, 0.0), x, y);
 }
 
-/* The same with fewer terms: below 1 in x²; above, 1 - 2^(x P(x)), with P fitted to the logarithm of the
- * complement, of which 3e-9 are lost, and 1e-7 of it by the power of the fraction. */
+/* Error function with fewer terms: below 1 in x²; above, 1 - 2^(x P(x)), with P fitted to the logarithm of
+ * the complement. The fit loses 3e-9 of the complement, the power of the fraction 1e-7. */
 static LLVMValueRef narrow_erf(const fn *f, LLVMValueRef x)
 {
     static const double inner[] = {7.8758750467906264e-05, -0.00080168642818177565, 0.0051890874227800456,

@@ -149,7 +149,7 @@ static LLVMValueRef buffers_of(object_writer *w, const vtac_step *step)
     return all;
 }
 
-/* Nothing is thrown through a kernel: without this, ARM's tables for that would ask for a library. */
+/* Marks a kernel as one that throws nothing: else ARM's unwind tables would ask for a library. */
 static void set_nounwind(const object_writer *w, LLVMValueRef function)
 {
     const unsigned kind = LLVMGetEnumAttributeKindForName("nounwind", strlen("nounwind"));
@@ -311,7 +311,8 @@ static LLVMValueRef config_of(object_writer *w)
     return text;
 }
 
-/* Its instructions, where it has any: as bytes of the target, which are little-endian all. */
+/* Instructions of the model's control flow, if it has any, as bytes of the target; all
+ * targets are little-endian. */
 static LLVMValueRef flow_of(object_writer *w, uint64_t *bytes)
 {
     const vtac_program *p = w->program;
@@ -390,7 +391,7 @@ static void emit_artifact(object_writer *w)
 
 /* ---- passes and output */
 
-/* Of LLVM's work on the code. */
+/* Level of LLVM's optimization. */
 static int level_of(const vtac_program *program)
 {
     enum { MAX = 3 };

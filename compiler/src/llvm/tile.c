@@ -44,7 +44,8 @@ static LLVMValueRef ask_system(vtac_emitter *em)
     return LLVMBuildCall2(em->builder, type, words, args, 3, "");
 }
 
-/* Of all eight registers: palette 1, bytes of a row in 16 bits from byte 16 on, rows from byte 48 on. */
+/* Configuration of all eight tile registers: palette 1, bytes of a row in 16 bits from byte 16 on, rows from
+ * byte 48 on. */
 static LLVMValueRef tile_configuration(vtac_emitter *em)
 {
     static const char name[] = "tile_configuration";

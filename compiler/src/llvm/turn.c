@@ -8,7 +8,7 @@
 
 enum { MAX_LANES = 1024 };
 
-/* One term more. False: the terms do not agree on the number of rows. */
+/* Adds a term. False: the terms do not agree on the number of rows. */
 static bool add_part(vtac_transpose *t, int64_t rows, int64_t last)
 {
     if ((t->rows != 0 && t->rows != rows) || (last >= 0 && t->last >= 0 && t->last != last)) {

@@ -163,7 +163,7 @@ static bool depends_on(const rounds *r, const vtac_expr *e, uint32_t var)
            depends_on(r, e->in[2], var);
 }
 
-/* As vtac_expr_stride, through the values that the loops' body names. */
+/* Stride of an expression, as vtac_expr_stride, through the values that the loops' body names. */
 static bool stride_of(const rounds *r, const vtac_expr *e, uint32_t var, int64_t *stride)
 {
     int64_t a = 0;

@@ -9,7 +9,7 @@
 
 /* The loop of a variable, in a block or deeper; NULL: there is none. */
 vtac_stmt *vtac_find_loop(vtac_stmt *s, uint32_t var);
-/* The same; VTA_INVALID where there is none. */
+/* Finds a loop; VTA_INVALID if there is none. */
 vta_status vtac_need_loop(vtac_kernel *k, uint32_t var, vtac_stmt **out, vta_diag *diag);
 /* A copy of a block, whose statements may change apart; loops keep their variables. NULL: out of memory. */
 vtac_stmt *vtac_copy_block(vtac_kernel *k, const vtac_stmt *s);

@@ -84,8 +84,8 @@ static vta_status fill_filter(vtac_lower *l, const vtac_resize_place *source, vt
     return VTA_OK;
 }
 
-/* One axis, from `input` (0: the node's) to `output` (0: the node's); `shape` is the input's and becomes the
- * output's. */
+/* Resizes one axis, from `input` (0: the node's) to `output` (0: the node's); `shape` is the input's and
+ * becomes the output's. */
 static vta_status resize_axis(vtac_lower *l, const filter *f, vtac_dtype type, vtac_type *shape,
                               vtac_storage_id input, vtac_storage_id output)
 {

@@ -284,8 +284,8 @@ static void ask_for_tile(const vtac_lower *l, conv *c)
     }
 }
 
-/* Of a transposed one asks for the tile of all phases, as far as each has so many rows. By the standard
- * schedule each has its own; it is named by the first one's. */
+/* Asks for one tile for all phases of a transposed convolution, as far as each phase has so many rows. In the
+ * standard schedule each phase has its own tile. The schedule has the first phase's name. */
 static void ask_for_tiles(const vtac_lower *l, conv *all, int64_t count)
 {
     int64_t chosen[] = {0, all->vectors, all->block, all->rows};
@@ -770,7 +770,7 @@ static vta_status multiply_packed(vtac_lower *l, const conv *c, vtac_storage_id 
     return l->diag->code;
 }
 
-/* One input for all phases: packed with the border of that which reaches farthest. */
+/* Packs one input for all phases, with the border of the phase that reaches farthest. */
 static void share_border(const vtac_conv_shape *phases, conv *all, int64_t count)
 {
     int64_t before[VTAC_MAX_RANK] = {0};

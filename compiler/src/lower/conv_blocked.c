@@ -132,7 +132,7 @@ static void clear_sums(vtac_lower *l, const kernel *t)
     vtac_end(l->k);
 }
 
-/* One step: `x` and `w` are the places of the tile's first input and weight. */
+/* Computes one step: `x` and `w` are the places of the tile's first input and weight. */
 static void accumulate_step(vtac_lower *l, const kernel *t, const vtac_expr *x, const vtac_expr *w)
 {
     const vtac_blocked *c = t->c;
@@ -293,10 +293,10 @@ static void sum_sources(vtac_lower *l, kernel *t)
     vtac_close(l, loops);
 }
 
-/* Of blocked inputs, long vectors of floats use weights up faster than the second cache gives what nobody
- * asked for: all tiles ask early for those that do not stay in the nearest one. What no cache holds the tiles
- * of one panel ask for by parts, for the next one. Vectors of half the length are worth it where tiles are
- * few, since each step pays for what it asks. */
+/* Chooses how weights are prefetched. With blocked inputs, long vectors of floats use weights faster than the
+ * second cache delivers without a prefetch: all tiles prefetch weights that leave the nearest cache. Weights
+ * that no cache holds are prefetched by the tiles of the panel before, a part each. With vectors of half the
+ * length this pays only for few tiles, since each step pays for its prefetch. */
 static bool stream_weights(vtac_lower *l, kernel *t)
 {
     const vtac_blocked *c = t->c;
@@ -589,7 +589,7 @@ vta_status vtac_blocked_products(vtac_lower *l, const vtac_blocked *c, vtac_stor
     return multiply_tiles(l, c, &t);
 }
 
-/* One convolution, or one phase of a transposed one. */
+/* Lowers one convolution, or one phase of a transposed one. */
 static vta_status lower_convolution(vtac_lower *l, vtac_blocked *c)
 {
     describe_space(l, c);

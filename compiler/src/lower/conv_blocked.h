@@ -7,7 +7,7 @@
 
 #include "layout.h"
 
-/* From sums to outputs (conv_finish.c). */
+/* Epilogue: from sums to outputs (conv_finish.c). */
 typedef struct vtac_finish {
     const vtac_conv_shape *shape;
     vtac_expr_op dot; /* that sums bytes by fours */
@@ -30,7 +30,7 @@ vta_status vtac_finish_begin(vtac_lower *l, const vtac_conv_shape *s, bool dots,
 /* Four bytes of the input as the dot product wants them. */
 const vtac_expr *vtac_finish_bytes(vtac_lower *l, const vtac_finish *f, const vtac_expr *word);
 const vtac_expr *vtac_finish_start(vtac_lower *l, const vtac_finish *f, const vtac_expr *channel);
-/* Of the channel, for vtac_finish_value. */
+/* Scale of the channel, for vtac_finish_value. */
 const vtac_expr *vtac_finish_scale(vtac_lower *l, const vtac_finish *f, const vtac_expr *channel);
 const vtac_expr *vtac_finish_value(vtac_lower *l, const vtac_finish *f, const vtac_expr *sum,
                                    const vtac_expr *scale);

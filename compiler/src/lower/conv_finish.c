@@ -117,7 +117,7 @@ static bool float_shape(const vtac_graph *graph, const vtac_node *node, vtac_con
            (activation[0] == '\0' || strcmp(activation, "Relu") == 0);
 }
 
-/* Of a volume's window the first axis goes apart. */
+/* Splits off the first axis of a volume's window. */
 static void split_depth(vtac_window *w, vtac_conv_depth *depth)
 {
     *depth = (vtac_conv_depth){1, 1, 1, 0, 1};

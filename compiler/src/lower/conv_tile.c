@@ -94,8 +94,8 @@ static double step_of_floats(double positions, double wide, bool far)
     return fmax(products, positions + wide * (far ? 1.5 : 1.0));
 }
 
-/* The same with many registers of 64 bytes, as measured on tiles of 8 layers: the second cache gives 28 bytes
- * a cycle of weights that do not stay near, which are asked for early, and sums that are few wait. */
+/* Time of a step with many registers of 64 bytes, fitted to measurements of the tiles of 8 layers: the second
+ * cache delivers 28 bytes a cycle of prefetched weights, and few sums wait for each other. */
 static double step_of_long(double positions, double wide, bool far)
 {
     const double sums = positions * wide;
@@ -104,7 +104,7 @@ static double step_of_long(double positions, double wide, bool far)
     return fmax(fmax(products, positions + wide * (far ? 1.5 : 1.0)), far ? 4.6 * wide : 0.0);
 }
 
-/* The same of all others. */
+/* Time of a step on all other targets. */
 static double step_of(const vtac_blocked *c, double positions, double wide, double panel, bool few)
 {
     const bool pairs = c->wide && c->step == 2;

@@ -52,7 +52,7 @@ static int64_t tiles_along(const vtac_blocked *c, int64_t m, uint32_t axis)
     return (c->s.window.extent[axis] + m - 1) / m;
 }
 
-/* Of a plane of each batch. */
+/* Number of tiles of a plane in all batches. */
 static int64_t tiles_of_all(const vtac_blocked *c, int64_t m)
 {
     return c->x_type->dim[0] * tiles_along(c, m, 0) * tiles_along(c, m, 1);
@@ -374,8 +374,8 @@ static void transform_outputs(vtac_lower *l, const vtac_blocked *c, const vtac_b
     vtac_end(k);
 }
 
-/* One row of the tile. Where the last row of tiles overlaps the one before it, which another thread may make,
- * it leaves those outputs alone. */
+/* Stores one row of the tile. Where the last row of tiles overlaps the one before it, which another thread
+ * may make, the overlapping outputs are left out. */
 static void store_row(vtac_lower *l, const vtac_blocked *c, const form *f, const tile_place *p,
                       const vtac_finish *finish, vtac_buffer *sums, int64_t i)
 {

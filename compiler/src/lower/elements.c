@@ -120,7 +120,7 @@ static void mark_in_place(vtac_lower *l, const vtac_node *n, const vtac_type *ou
     }
 }
 
-/* One operand twice in different roles must not be written over. */
+/* True if a node reads one operand twice in different roles: the operand must not be overwritten. */
 static bool reads_twice(const vtac_lower *l, const vtac_type *out)
 {
     for (uint32_t c = 0; c <= l->chain_count; c++) {

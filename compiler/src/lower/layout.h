@@ -82,7 +82,7 @@ const vtac_expr *vtac_layout_at(vtac_lower *l, const vtac_layout *layout, const 
 const vtac_expr *vtac_layout_place(vtac_lower *l, vtac_value_id id, const vtac_expr *image,
                                    const vtac_expr *block, const vtac_expr *y, const vtac_expr *x,
                                    const vtac_expr *lane);
-/* The same of an index whose channel is in two parts. */
+/* Element of a value by an index whose channel is in two parts. */
 const vtac_expr *vtac_layout_element(vtac_lower *l, vtac_value_id id, const vtac_expr *const *at,
                                      const vtac_expr *block, const vtac_expr *lane);
 /* The buffer of a value that exists in its layout. */
@@ -122,8 +122,9 @@ enum { VTAC_LRN_MAX = 32 }; /* neighbours that are summed in one expression */
 const vtac_expr *vtac_lp_power(vtac_lower *l, const vtac_expr *x, int64_t p);
 const vtac_expr *vtac_lp_root(vtac_lower *l, const vtac_expr *sum, int64_t p);
 
-/* Of a pool (pool.c): elements of its window, INT32_MAX for more; of a quantized one the scale of a sum of
- * `count` numbers, at most `max`; its rounded product with the sum, about the output's zero point. */
+/* Pools (pool.c): the elements of a window, INT32_MAX for more; the scale of a quantized pool's sum
+ * of `count` numbers, at most `max`; the rounded product of that scale and the sum, about the
+ * output's zero point. */
 int64_t vtac_window_elements(const vtac_window *w);
 /* An element of a quantized pool's input as a number to add. */
 const vtac_expr *vtac_pool_element(vtac_lower *l, const vtac_expr *x);
@@ -131,8 +132,8 @@ const vtac_expr *vtac_mean_scale(vtac_lower *l, int64_t max, const vtac_expr *co
 const vtac_expr *vtac_mean(vtac_lower *l, int64_t max, const vtac_expr *sum, const vtac_expr *scale);
 enum { VTAC_POOL_X_ZERO = 2 }; /* the input */
 
-/* Of concatenations (join.c): the input that holds part i, and their number; whether the part's numbers mean
- * the same in the output; what an element of it is there. */
+/* Concatenations (join.c): the input of part i, and the number of parts; true if the part's integers mean the
+ * same in the output; an element of the part as the output stores it. */
 uint32_t vtac_part_count(const vtac_node *node);
 uint32_t vtac_part_input(const vtac_node *node, uint32_t i);
 bool vtac_part_is_copy(const vtac_graph *graph, const vtac_node *node, uint32_t i);

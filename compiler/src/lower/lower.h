@@ -171,7 +171,8 @@ vta_status vtac_layout_outputs(vtac_lower *l);
 
 /* ---- for lowerings */
 
-/* Of a row of a small matrix that vectors turn: longer ones take more shuffles for each element. */
+/* Bytes of a row of a small matrix that vectors transpose: longer rows take more shuffles for each element.
+ */
 enum { VTAC_TRANSPOSE_BYTES = 16 };
 
 /* A new step; the ones before are finished. */
@@ -200,7 +201,7 @@ const vtac_expr *vtac_flat(vtac_lower *l, const vtac_type *type, const vtac_expr
 const vtac_expr *vtac_in_at(vtac_lower *l, uint32_t i, const vtac_expr *const *at);
 /* Input i of node n as it broadcasts to the output index `at` of that node. */
 const vtac_expr *vtac_arg(vtac_lower *l, const vtac_node *n, uint32_t i, const vtac_expr *const *at);
-/* The same for a parameter that has one value, or one for each place along `axis` of the output. */
+/* Reads a parameter that has one value, or one for each place along `axis` of the output. */
 const vtac_expr *vtac_axis_arg(vtac_lower *l, const vtac_node *n, uint32_t i, uint32_t axis,
                                const vtac_expr *const *at);
 /* Stores element `at` of output i; output 0 goes through the fused nodes first. `value` has the output's
@@ -218,7 +219,7 @@ uint32_t vtac_open_axes(vtac_lower *l, const vtac_type *type, const bool *marks,
 vtac_loop_kind vtac_parallel_if(int64_t work);
 /* True if the buffer leaves the caches between two runs of the model. */
 bool vtac_is_far(const vtac_buffer *buffer);
-/* The same of a constant, which does not stay near where the model's constants are many, either. */
+/* True if a constant leaves the caches between two runs, also because the model's constants are many. */
 bool vtac_is_far_constant(const vtac_lower *l, const vtac_buffer *buffer);
 /* True if the target is an x86-64; the second function: one with vectors of 64 bytes. */
 bool vtac_is_x86(const vtac_lower *l);
@@ -226,7 +227,7 @@ bool vtac_is_wide_x86(const vtac_lower *l);
 /* Inside a loop whose every round reads `each` elements of a buffer, from `at` on, one round's after the
  * other's: asks for those of a later round, where the buffer is far. */
 void vtac_read_ahead(vtac_lower *l, vtac_buffer *buffer, const vtac_expr *at, int64_t each);
-/* The same, whether it is far or not. */
+/* Prefetches, whether the buffer is far or not. */
 void vtac_read_early(vtac_lower *l, vtac_buffer *buffer, const vtac_expr *at, int64_t each);
 
 /* An element of a narrow type as the float32 or the integer that it stands for (others: itself), and back, as
@@ -247,10 +248,10 @@ const vtac_expr *vtac_quantized_number(vtac_lower *l, const vtac_node *n, const 
  * below 2^30. */
 const vtac_expr *vtac_rescale(vtac_lower *l, const vtac_expr *v, const vtac_expr *scale, bool is_small,
                               const vtac_expr *zero, vtac_dtype dtype);
-/* The same for |v| up to 2^24, faster. */
+/* Rescales |v| up to 2^24, faster. */
 const vtac_expr *vtac_rescale_narrow(vtac_lower *l, const vtac_expr *v, const vtac_expr *scale, int32_t zero,
                                      vtac_dtype dtype);
-/* The same where v is below 2^24 and the zero point is input `zero` of the node, one number or absent. */
+/* Rescales v below 2^24 about the zero point that is input `zero` of the node: one number, or absent. */
 const vtac_expr *vtac_rescale_to(vtac_lower *l, const vtac_node *n, const vtac_expr *v,
                                  const vtac_expr *scale, uint32_t zero);
 /* x less its zero point, input `zero` of the node, one number or absent; in int32. */

@@ -369,7 +369,7 @@ static void place_tile(vtac_lower *l, product_kernel *t, const vtac_expr *batch,
     t->right = vtac_let(k, "right", vtac_i_add(k, right, vtac_i_mulc(k, t->column, p->tiled ? p->k : 1)));
 }
 
-/* From a partial sum (NULL: 0) to a partial sum (NULL: to the output). */
+/* Multiplies a block of rows, from a partial sum (NULL: 0) to a partial sum (NULL: to the output). */
 static void do_block(vtac_lower *l, product_kernel *t, const vtac_expr *block, depth d, vtac_buffer *before,
                      vtac_buffer *after, const vtac_expr *partial)
 {

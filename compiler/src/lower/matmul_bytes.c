@@ -276,7 +276,7 @@ static void copy_bytes(vtac_lower *l, const bytes *y, vtac_buffer *const *b, con
     vtac_close(l, lanes == 1 ? 0 : 1);
 }
 
-/* With room for a tile that begins at the last row. */
+/* Words of the left operand, with room for a tile that begins at the last row. */
 static int64_t left_words(const bytes *y)
 {
     return (y->a_count * y->p->m + (y->tiled ? VTAC_TILE - 1 : 0)) * y->words;
@@ -364,7 +364,8 @@ static int64_t packed_words(const bytes *y)
     return y->b_count * y->tiles * y->words * wide_of(y);
 }
 
-/* Of a matrix: what its columns' sums start from, with room for vectors beyond the last. */
+/* Distance of two matrices' start values of the columns' sums, with room for vectors beyond the last column.
+ */
 static int64_t start_stride(const bytes *y)
 {
     return y->tiles * wide_of(y);

@@ -346,7 +346,7 @@ const vtac_expr *vtac_point_bit_shift(vtac_lower *l, const vtac_node *n, const v
     return vtac_e2(l->k, left ? VTAC_E_SHL : VTAC_E_SHR, vtac_arg(l, n, 0, at), vtac_arg(l, n, 1, at));
 }
 
-/* With fmod the result has the dividend's sign, otherwise the divisor's. */
+/* Remainder: with fmod it has the dividend's sign, otherwise the divisor's. */
 const vtac_expr *vtac_point_mod(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at)
 {
     const vtac_expr *a = bind_value(l, vtac_arg(l, n, 0, at));

@@ -235,7 +235,7 @@ static int64_t taps_at(const pool_shape *p, const vtac_window *w, uint32_t a, in
     return last > first ? last - first : 0;
 }
 
-/* The same as an expression: a number, or what a table says. */
+/* Number of elements along an axis as an expression: a constant, or the entry of a table. */
 static const vtac_expr *axis_count(vtac_lower *l, const pool_shape *p, const vtac_window *w, uint32_t a,
                                    int64_t dim, const vtac_expr *place)
 {

@@ -99,7 +99,7 @@ static void lower_vector(vtac_lower *l, const vtac_quick *q, const vtac_expr *fi
     vtac_end(l->k);
 }
 
-/* By division, in vectors of four. */
+/* Divides in vectors of four. */
 static void lower_division(vtac_lower *l, int64_t begin, int64_t end, vtac_quick_fn *store, void *of)
 {
     enum { LANES = 4 };
@@ -141,7 +141,7 @@ typedef struct whole {
     const vtac_expr *first; /* element of the row */
 } whole;
 
-/* As the element of a tensor of one axis: one scale for all needs no places. */
+/* Stores an element as that of a tensor of one axis: one scale for all needs no places. */
 static void store_element(void *of, const vtac_expr *x, const vtac_expr *lane)
 {
     const whole *w = of;

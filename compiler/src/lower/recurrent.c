@@ -175,7 +175,7 @@ static const vtac_expr *weights_of(vtac_lower *l, const row_product *m, const vt
     return vtac_i_add(k, vtac_i_mulc(k, row, m->r->columns), first);
 }
 
-/* Of all rows, `vectors` times `lanes` columns from `first` on. */
+/* Multiplies all rows with `vectors` times `lanes` columns from `first` on. */
 static void some_columns(vtac_lower *l, const row_product *m, const vtac_expr *first, int64_t vectors,
                          int64_t lanes)
 {
@@ -218,7 +218,7 @@ static void some_columns(vtac_lower *l, const row_product *m, const vtac_expr *f
     vtac_close(l, (uint32_t)one);
 }
 
-/* Of all rows, those of `count` columns from `first` on that fill tiles; then the rest. */
+/* Multiplies all rows with the `count` columns from `first` on: columns that fill tiles, then the rest. */
 static void whole_tiles(vtac_lower *l, const row_product *m, const columns *c, vtac_loop_kind kind)
 {
     const int64_t whole = c->count / c->wide;

@@ -275,7 +275,7 @@ static const vtac_expr *sample_element(vtac_lower *l, const vtac_node *n, const 
                    vtac_e_float(l->k, type, vtac_attr_float(n, "extrapolation_value", 0.0)));
 }
 
-/* The same of a place that is known. */
+/* Source coordinate of a known place. */
 static double source_of(const vtac_resize_place *source, int64_t i)
 {
     double x = (double)i;

@@ -15,7 +15,7 @@ typedef struct vtac_resize_place {
 } vtac_resize_place;
 
 vta_status vtac_resize_source(vtac_lower *l, const vtac_node *n, uint32_t axis, vtac_resize_place *out);
-/* With antialias, which linear and cubic interpolation have. */
+/* Resizes with antialias, which linear and cubic interpolation have. */
 vta_status vtac_lower_antialias(vtac_lower *l);
 
 #endif

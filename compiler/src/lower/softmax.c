@@ -391,7 +391,7 @@ static bool one_axis(const vtac_lower *l, const softmax *s, uint32_t *axis)
     return count == 1 && l->node->op != VTAC_OP_HARDMAX && vtac_type_elements(s->x) > 0;
 }
 
-/* By vectors, where there are enough neighbours; else false. */
+/* Lowers by vectors if there are enough neighbours; else false. */
 static bool lower_by_vectors(vtac_lower *l, softmax *s)
 {
     uint32_t axis = 0;

@@ -48,7 +48,7 @@ const vtac_tensor *vtac_c_known(const vtac_compose *c, vtac_value_id value);
 bool vtac_c_known_ints(vtac_compose *c, uint32_t i, int64_t *out, uint32_t room, uint32_t *count);
 /* The one number of input i, which must be known. */
 double vtac_c_known_number(vtac_compose *c, uint32_t i);
-/* The same, an integer. */
+/* An integer input that must be known. */
 int64_t vtac_c_known_integer(vtac_compose *c, uint32_t i);
 /* Room in the graph's arena; NULL and a fault without memory. */
 double *vtac_c_room(vtac_compose *c, int64_t count);
@@ -97,7 +97,7 @@ vtac_value_id vtac_c_along(vtac_compose *c, vtac_value_id x, uint32_t axis, uint
 vtac_value_id vtac_c_fill(vtac_compose *c, const vtac_type *type, double value);
 vtac_value_id vtac_c_gather_elements(vtac_compose *c, vtac_value_id x, vtac_value_id indices, int64_t axis);
 
-/* Of texts, and to texts: their numbers. */
+/* Casts. Casts of texts and to texts work on the texts' numbers. */
 vtac_value_id vtac_c_cast(vtac_compose *c, vtac_value_id x, vtac_dtype dtype);
 /* The numbers of texts; NULL and a fault where there are none to be had. */
 const int64_t *vtac_c_texts(vtac_compose *c, const char *const *texts, size_t count);

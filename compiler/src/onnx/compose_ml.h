@@ -21,7 +21,7 @@ vtac_numbers vtac_c_list(vtac_compose *c, const char *const *names);
 vtac_numbers vtac_c_list_of(vtac_compose *c, const char *name);
 double vtac_number_at(const vtac_numbers *list, int64_t i);
 int64_t vtac_integer_at(const vtac_numbers *list, int64_t i);
-/* As a constant of one axis. */
+/* The list as a constant of one axis. */
 vtac_value_id vtac_c_constant(vtac_compose *c, const vtac_numbers *list, vtac_dtype dtype);
 vtac_value_id vtac_c_integers(vtac_compose *c, const int64_t *values, int64_t count);
 

@@ -26,7 +26,7 @@ static void hand_on_but(vtac_compose *c, const char *const *names)
     }
 }
 
-/* The same operator of ONNX. */
+/* Composes the ONNX operator of the same meaning. */
 static void as_onnx(vtac_compose *c, vtac_op op, vtac_value_id *out)
 {
     static const char *const none[] = {NULL};

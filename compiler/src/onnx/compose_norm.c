@@ -81,7 +81,7 @@ void vtac_composed_bias_gelu(vtac_compose *c, vtac_value_id *out)
     out[0] = vtac_c1(c, VTAC_OP_GELU, vtac_c_add(c, vtac_c_in(c, 0), vtac_c_in(c, 1)));
 }
 
-/* The same by tanh; the bias may be absent. */
+/* GELU by tanh; the bias may be absent. */
 void vtac_composed_fast_gelu(vtac_compose *c, vtac_value_id *out)
 {
     const vtac_value_id x = vtac_c_in(c, 0);
@@ -219,7 +219,7 @@ void vtac_composed_is_inf(vtac_compose *c, vtac_value_id *out)
     }
 }
 
-/* It stays the operator that it is; codes and texts are not added, multiplied or compared. */
+/* Keeps the operator as it is; codes and texts are not added, multiplied or compared. */
 void vtac_composed_scatter(vtac_compose *c, vtac_value_id *out)
 {
     const char kind = vtac_dtype_kind(vtac_c_dtype(c, vtac_c_in(c, 0)));

@@ -45,7 +45,7 @@ static uint32_t draw_word(twister *t)
     return y ^ (y >> 18);
 }
 
-/* From 0 up to 1, 53 bits. */
+/* Draws a number from 0 up to 1, with 53 bits. */
 static double draw_uniform(twister *t)
 {
     const uint32_t high = draw_word(t) >> 5;

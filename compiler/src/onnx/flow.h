@@ -47,7 +47,7 @@ typedef struct vtac_flow_row {
     vta_flow_op op;
 } vtac_flow_row;
 const vtac_flow_row *vtac_flow_row_of(const Onnx__NodeProto *node);
-/* As this opset has it. */
+/* Row of a node in this opset. */
 const vtac_flow_row *vtac_flow_row_in(const Onnx__NodeProto *node, int64_t opset);
 vta_status vtac_flow_words(vtac_flow_builder *b, const vtac_flow_row *row, const Onnx__NodeProto *node,
                            const vtac_import_place *at, vta_vec *words, vtac_dtype *from_attrs,

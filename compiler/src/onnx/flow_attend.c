@@ -33,7 +33,7 @@ static void from_heads(vtac_words *w, const char *x)
              x, x, x, x, x);
 }
 
-/* As many heads as the queries have: each `times` times, one behind the other. */
+/* Repeats each head `times` times, one behind the other, so that there are as many as the queries have. */
 static void repeat_heads(vtac_words *w, const char *x)
 {
     vtac_say(w,

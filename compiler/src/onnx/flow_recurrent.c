@@ -121,7 +121,7 @@ static char *push_slice(recurrent *r, char *x, int64_t from, int64_t end, int64_
     return out;
 }
 
-/* Of this direction, where the input is there; NULL otherwise. */
+/* This direction's part of an input, if the input is there; NULL otherwise. */
 static char *given_input(recurrent *r, size_t input)
 {
     const Onnx__NodeProto *node = r->item->node;

@@ -71,7 +71,7 @@ static char *push_int(batched *s, int64_t value, bool axis)
     return out;
 }
 
-/* From `start` to `end` (NULL: the end) of the first axis. */
+/* Slice of the first axis from `start` to `end` (NULL: the end). */
 static char *push_slice(batched *s, char *x, int64_t start, char *end)
 {
     char *from = push_int(s, start, true);

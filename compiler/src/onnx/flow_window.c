@@ -175,7 +175,8 @@ static vta_status reverse_weight(vtac_flow_builder *b, sliding *s, vta_diag *dia
     return vtac_add_constant(b->im->graph, NULL, &to, &s->weight, diag);
 }
 
-/* Its stride is the distance of the input's places; what it cuts off at the edges, or adds, is padding. */
+/* Transposed windows: the stride is the distance of the input's places, and cut-off or added
+ * edges are padding. */
 static vta_status transpose_window(vtac_flow_builder *b, sliding *s, vta_diag *diag)
 {
     int64_t more[MAX_AXES];
@@ -254,7 +255,7 @@ static vta_status tile_type(const sliding *s, vtac_dtype dtype, int64_t extent, 
     return VTA_OK;
 }
 
-/* Its inputs as the segment sees them: a tile of the first; the others whole. */
+/* Adds the inputs of the segment: a tile of the first input; all others whole. */
 static vta_status tile_inputs(vtac_flow_builder *b, const sliding *s, int64_t extent, vtac_scope *scope,
                               vta_diag *diag)
 {

@@ -55,8 +55,8 @@ typedef struct vtac_window {
     int64_t pad_begin[VTAC_MAX_RANK], pad_end[VTAC_MAX_RANK], extent[VTAC_MAX_RANK];
 } vtac_window;
 
-/* From the attributes kernel_shape (or the weight's), strides, dilations, pads, auto_pad, ceil_mode. `input`
- * is [N, C, spatial…]. */
+/* Reads a window from the attributes kernel_shape (or the weight's shape), strides, dilations, pads,
+ * auto_pad, ceil_mode. `input` is [N, C, spatial…]. */
 vta_status vtac_window_of(const vtac_node *node, const vtac_type *input, const vtac_type *weight, bool pool,
                           vtac_window *out, vta_diag *diag);
 

@@ -17,7 +17,7 @@ vta_status vtac_infer_same(const vtac_graph *graph, const vtac_node *node, vtac_
     return VTA_OK;
 }
 
-/* The same for inputs with channels on axis 1. */
+/* Infers the type of a broadcast over inputs with channels on axis 1. */
 vta_status vtac_infer_channels(const vtac_graph *graph, const vtac_node *node, vtac_type *out, vta_diag *diag)
 {
     VTA_TRY(vtac_infer_same(graph, node, out, diag));

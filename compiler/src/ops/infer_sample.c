@@ -218,7 +218,7 @@ vta_status vtac_infer_det(const vtac_graph *graph, const vtac_node *node, vtac_t
     return VTA_OK;
 }
 
-/* The same bits as another type that has as many of them. */
+/* Infers a tensor of the same bits in another type of the same size. */
 vta_status vtac_infer_bit_cast(const vtac_graph *graph, const vtac_node *node, vtac_type *out, vta_diag *diag)
 {
     VTA_TRY(vtac_infer_cast(graph, node, out, diag));

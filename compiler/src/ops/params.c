@@ -46,7 +46,7 @@ typedef struct param {
     static const param params_##id[] = {__VA_ARGS__{0, 0, NULL, ANY}};
 #include "vtac/ops.def"
 
-/* By operator; each list ends with a row without types. */
+/* Parameters by operator; each list ends with a row without types. */
 static const param *const params[] = {
 #define VTAC_OP(id, ...) [VTAC_OP_##id] = params_##id,
 #include "vtac/ops.def"

@@ -31,7 +31,7 @@ static bool all_known(const vtac_rewrite *r, const vtac_node *node, size_t *byte
     return true;
 }
 
-/* Of element i of a tensor, the place along an axis. */
+/* Place along an axis of element i of a tensor. */
 static int64_t place_along(const vtac_type *type, uint32_t axis, int64_t i)
 {
     for (uint32_t a = type->rank; a-- > axis + 1;) {

@@ -8,7 +8,7 @@
 #include "rewrite.h"
 #include "vta/fail.h"
 
-/* The same window with a row in front: `otherwise` stands for the new axis. */
+/* Widens a window by a row in front: `otherwise` stands for the new axis. */
 static vta_status widen_list(vtac_rewrite *r, vtac_attr *a, int64_t otherwise)
 {
     int64_t *values = vta_arena_array(&r->graph->arena, 2 * a->count, sizeof *values);

@@ -30,7 +30,7 @@ typedef struct vtac_qvalue {
 bool vtac_read_dequantize(const vtac_rewrite *r, vtac_value_id value, vtac_qvalue *out);
 /* 8-bit activations: one scale for all. */
 bool vtac_read_activation(const vtac_rewrite *r, vtac_value_id value, vtac_qvalue *out);
-/* The same for what a QuantizeLinear node makes. */
+/* Reads the parameters of a QuantizeLinear node. */
 bool vtac_read_quantize(const vtac_rewrite *r, const vtac_node *node, vtac_qparams *out);
 
 float vtac_qscale(const vtac_qparams *p); /* of a whole tensor */
@@ -38,9 +38,10 @@ int32_t vtac_qzero(const vtac_qparams *p);
 int32_t vtac_qlow(vtac_dtype dtype); /* least and greatest integer of 8 bits */
 int32_t vtac_qhigh(vtac_dtype dtype);
 
-/* The same numbers mean the same reals. */
+/* True if the same integers mean the same reals. */
 bool vtac_same_params(const vtac_qparams *a, const vtac_qparams *b);
-/* The same reals are representable: equal, or i8 against u8 with the zero point moved along. */
+/* True if the same reals are representable: equal parameters, or i8 against u8 with the zero
+ * point moved along. */
 bool vtac_same_reals(const vtac_qparams *a, const vtac_qparams *b);
 
 /* The zero point as an operand: the given one, or a new constant 0 of the right type. */

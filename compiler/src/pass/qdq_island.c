@@ -53,7 +53,7 @@ typedef struct found_island {
     uint32_t input;   /* of the small graph, where there are channels */
 } found_island;
 
-/* With a number for each place along an axis. */
+/* Finds an island with a number for each place along an axis. */
 static bool find_by_axis(const vtac_island_search *search, int axis, vtac_node_id root, found_island *out)
 {
     const vtac_graph *g = search->graph;

@@ -40,11 +40,11 @@ vtac_node_id vtac_node_id_of(const vtac_rewrite *r, const vtac_node *node);
 vta_status vtac_new_node(vtac_rewrite *r, vtac_node_id before, const vtac_node *like, vtac_node_spec spec,
                          vtac_value_id *outputs);
 
-/* The same for a node with one output, and no attributes. */
+/* Adds a node with one output and no attributes. */
 vta_status vtac_new_simple(vtac_rewrite *r, vtac_node_id before, const vtac_node *like, vtac_op op,
                            const vtac_value_id *inputs, uint32_t count, vtac_value_id *out);
 
-/* The same for a Transpose. */
+/* Adds a Transpose. */
 vta_status vtac_new_transpose(vtac_rewrite *r, vtac_node_id before, const vtac_node *like,
                               const int64_t *perm, uint32_t rank, vtac_value_id x, vtac_value_id *out);
 

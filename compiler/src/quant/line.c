@@ -81,7 +81,7 @@ static bool fit_weight(const vtac_line *f, int weight, double unit, vtac_line_fi
     return line_holds(f, out, fixed);
 }
 
-/* The same result for all numbers. */
+/* Fits a line with the same result for all numbers. */
 static bool fit_constant(const vtac_line *f, vtac_line_fit *out)
 {
     vtac_fixed fixed;

@@ -181,7 +181,7 @@ static bool fit_bits(const staircase *s, int bits, fit_with *fit, vtac_steps_fit
     return false;
 }
 
-/* One rounding, if that will do: layers of several divisors have one way for all. */
+/* Fits one rounding: layers of several divisors need one formula for all of them. */
 static bool fit_times(const staircase *s, vtac_steps_fit *out)
 {
     enum { FEWER_BITS = 10 };

@@ -74,7 +74,7 @@ vta_status vtac_dispatch_run(vtac_work *w, const char *const *pieces, uint32_t c
 /* process.c */
 vta_status vtac_process_start(vtac_work *w, vtac_work_worker *worker, vta_diag *diag);
 bool vtac_process_give(const vtac_work_worker *worker, const vtac_work_header *header, const char *piece);
-/* One that is there to be read; false: the worker is lost. */
+/* Takes a result that is there to be read; false: the worker is lost. */
 bool vtac_process_take(const vtac_work_worker *worker, vtac_work_result *out);
 /* Ends it, and says how it ended. */
 void vtac_process_end(vtac_work_worker *worker, char *why, size_t size);

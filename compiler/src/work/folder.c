@@ -185,7 +185,7 @@ static bool claim_piece(const vtac_work *w, uint32_t number)
     return fd >= 0 && close(fd) == 0;
 }
 
-/* Looks through all pieces once, from the first that may be open. */
+/* Does each piece that nobody has claimed, once through from the first that may be open. */
 static vta_status do_open_pieces(const vtac_work *w, uint32_t *first, bool *any, vta_diag *diag)
 {
     *any = false;
@@ -200,7 +200,7 @@ static vta_status do_open_pieces(const vtac_work *w, uint32_t *first, bool *any,
     return VTA_OK;
 }
 
-/* Whoever was started with other words than the leader would do other work. */
+/* Refuses workers that were started with other words than the leader: they would do other work. */
 static vta_status check_joined(const vtac_work *w, vta_diag *diag)
 {
     char path[PATH];

@@ -26,7 +26,7 @@ static double seconds_of(const struct timeval *time)
     return (double)time->tv_sec + 1e-6 * (double)time->tv_usec;
 }
 
-/* Of this process and of what it has started. */
+/* Processor seconds of this process and of the processes that it has started. */
 static double processor_seconds(void)
 {
     static const int whose[] = {RUSAGE_SELF, RUSAGE_CHILDREN};

@@ -38,7 +38,7 @@ vtac_zoo_value vtac_zoo_ints(vtac_zoo *z, const char *role, uint32_t count, cons
 vtac_zoo_value vtac_zoo_input(vtac_zoo *z, const char *name, uint32_t rank, const int64_t *dim);
 void vtac_zoo_output(vtac_zoo *z, vtac_zoo_value value);
 
-/* Any node with one result of the given shape. Attributes are added to it afterwards. */
+/* Adds a node with one result of the given shape. Attributes are added to it afterwards. */
 vtac_zoo_value vtac_zoo_node(vtac_zoo *z, const char *type, const vtac_zoo_value *inputs, uint32_t count,
                              uint32_t rank, const int64_t *dim);
 void vtac_zoo_attr_int(vtac_zoo *z, const char *name, int64_t value);
@@ -85,7 +85,7 @@ vtac_zoo_value vtac_zoo_reshape(vtac_zoo *z, vtac_zoo_value x, uint32_t rank, co
 vtac_zoo_value vtac_zoo_transpose(vtac_zoo *z, vtac_zoo_value x, const int64_t *perm);
 /* Halves along the channels. */
 void vtac_zoo_halve(vtac_zoo *z, vtac_zoo_value x, vtac_zoo_value halves[2]);
-/* To [.., h, w]; mode "nearest" or "linear". */
+/* Resizes to [.., h, w]; mode "nearest" or "linear". */
 vtac_zoo_value vtac_zoo_resize(vtac_zoo *z, vtac_zoo_value x, const char *mode, int64_t h, int64_t w);
 /* Squeeze and excite: channels times a gate made of their means, through `squeezed` channels. */
 vtac_zoo_value vtac_zoo_excite(vtac_zoo *z, vtac_zoo_value x, int64_t squeezed);
