@@ -128,6 +128,70 @@ static vtac_id hard_mish(vtac_import_builder *m, vtac_id x)
                       vtac_make2(m, VTAC_OP_ADD, square, middle));
 }
 
+static vtac_id linear_of(vtac_import_builder *m, vtac_id x)
+{
+    (void)m;
+    return x;
+}
+
+static vtac_id leaky_tenth(vtac_import_builder *m, vtac_id x)
+{
+    return leaky_of(m, x, 0.1);
+}
+
+static vtac_id leaky_hundredth(vtac_import_builder *m, vtac_id x)
+{
+    return leaky_of(m, x, 0.01);
+}
+
+static vtac_id gelu_of(vtac_import_builder *m, vtac_id x)
+{
+    const vtac_attr tanh_form = vtac_attr_of_string("approximate", "tanh");
+    return vtac_make(m, VTAC_OP_GELU, &x, 1, &tanh_form, 1);
+}
+
+static vtac_id lhtan_of(vtac_import_builder *m, vtac_id x)
+{
+    return straight_pieces(m, x, 0.0, 1.0, 1.0, 0.001, 0.0);
+}
+
+static vtac_id plse_of(vtac_import_builder *m, vtac_id x)
+{
+    return straight_pieces(m, x, -4.0, 4.0, 0.125, 0.01, 0.5);
+}
+
+static vtac_id relu6_of(vtac_import_builder *m, vtac_id x)
+{
+    return vtac_make_clip(m, x, 0.0, 6.0);
+}
+
+static vtac_id hardtan_of(vtac_import_builder *m, vtac_id x)
+{
+    return vtac_make_clip(m, x, -1.0, 1.0);
+}
+
+static vtac_id ramp_of(vtac_import_builder *m, vtac_id x)
+{
+    const vtac_id tenth = vtac_make2(m, VTAC_OP_MUL, x, vtac_make_number(m, VTAC_F32, 0.1));
+    return vtac_make2(m, VTAC_OP_ADD, vtac_make1(m, VTAC_OP_RELU, x), tenth);
+}
+
+static vtac_id loggy_of(vtac_import_builder *m, vtac_id x)
+{
+    const vtac_id s =
+        vtac_make2(m, VTAC_OP_MUL, vtac_make1(m, VTAC_OP_SIGMOID, x), vtac_make_number(m, VTAC_F32, 2.0));
+    return vtac_make2(m, VTAC_OP_SUB, s, vtac_make_number(m, VTAC_F32, 1.0));
+}
+
+static const struct {
+    const char *name;
+    vtac_id (*make)(vtac_import_builder *m, vtac_id x);
+} composed[] = {{"linear", linear_of},     {"stair", stairs_of},       {"leaky", leaky_tenth},
+                {"revleaky", leaky_tenth}, {"relie", leaky_hundredth}, {"mish", mish_of},
+                {"swish", swish_of},       {"gelu", gelu_of},          {"hard_mish", hard_mish},
+                {"lhtan", lhtan_of},       {"plse", plse_of},          {"relu6", relu6_of},
+                {"hardtan", hardtan_of},   {"ramp", ramp_of},          {"loggy", loggy_of}};
+
 vtac_id vtac_darknet_activate(vtac_darknet *d, vtac_id x, const char *otherwise)
 {
     vtac_import_builder *m = &d->maker;
@@ -146,55 +210,14 @@ vtac_id vtac_darknet_activate(vtac_darknet *d, vtac_id x, const char *otherwise)
             return vtac_make1(m, plain[i].op, x);
         }
     }
-    if (strcmp(name, "linear") == 0) {
-        return x;
-    }
-    if (strcmp(name, "stair") == 0) {
-        return stairs_of(m, x);
-    }
-    if (strcmp(name, "leaky") == 0 || strcmp(name, "revleaky") == 0) {
-        return leaky_of(m, x, 0.1);
-    }
-    if (strcmp(name, "relie") == 0) {
-        return leaky_of(m, x, 0.01);
-    }
-    if (strcmp(name, "mish") == 0) {
-        return mish_of(m, x);
-    }
-    if (strcmp(name, "swish") == 0) {
-        return swish_of(m, x);
-    }
-    if (strcmp(name, "gelu") == 0) {
-        const vtac_attr tanh_form = vtac_attr_of_string("approximate", "tanh");
-        return vtac_make(m, VTAC_OP_GELU, &x, 1, &tanh_form, 1);
-    }
-    if (strcmp(name, "hard_mish") == 0) {
-        return hard_mish(m, x);
-    }
-    if (strcmp(name, "lhtan") == 0) {
-        return straight_pieces(m, x, 0.0, 1.0, 1.0, 0.001, 0.0);
-    }
-    if (strcmp(name, "plse") == 0) {
-        return straight_pieces(m, x, -4.0, 4.0, 0.125, 0.01, 0.5);
+    for (size_t i = 0; i < sizeof composed / sizeof composed[0]; i++) {
+        if (strcmp(name, composed[i].name) == 0) {
+            return composed[i].make(m, x);
+        }
     }
     if (strncmp(name, "normalize_channels", 18) == 0) {
         const bool powers = strstr(name, "softmax") != NULL;
         return share_of_channels(m, x, powers, powers && strstr(name, "maxval") != NULL);
-    }
-    if (strcmp(name, "relu6") == 0) {
-        return vtac_make_clip(m, x, 0.0, 6.0);
-    }
-    if (strcmp(name, "hardtan") == 0) {
-        return vtac_make_clip(m, x, -1.0, 1.0);
-    }
-    if (strcmp(name, "ramp") == 0) {
-        const vtac_id tenth = vtac_make2(m, VTAC_OP_MUL, x, vtac_make_number(m, VTAC_F32, 0.1));
-        return vtac_make2(m, VTAC_OP_ADD, vtac_make1(m, VTAC_OP_RELU, x), tenth);
-    }
-    if (strcmp(name, "loggy") == 0) {
-        const vtac_id s =
-            vtac_make2(m, VTAC_OP_MUL, vtac_make1(m, VTAC_OP_SIGMOID, x), vtac_make_number(m, VTAC_F32, 2.0));
-        return vtac_make2(m, VTAC_OP_SUB, s, vtac_make_number(m, VTAC_F32, 1.0));
     }
     vtac_make_fail(m, VTA_UNSUPPORTED, "the activation '%.40s' is not supported", name);
     return 0;

@@ -87,96 +87,131 @@ typedef struct pass {
 } pass;
 
 /* Gives all states [steps][batch][units] and the last one, or two of an LSTM, [batch][units]. */
-static void run_cell(vtac_keras *k, const char *name, const pass *p, vtac_id *all, vtac_id *last)
+typedef struct cell_weights {
+    cell c;
+    bool after;                   /* GRU: the reset gate comes after the product */
+    int64_t inputs, units, width; /* width: of all gates */
+    float *w, *r, *b;             /* in the order of ONNX's gates */
+} cell_weights;
+
+static void order_gates(vtac_keras *k, const vtac_tensor *kernel, const vtac_tensor *recurrent,
+                        const vtac_tensor *bias, cell_weights *s)
 {
     vtac_import_builder *m = &k->maker;
-    cell c;
-    *all = last[0] = last[1] = 0;
-    if (!cell_of(name, &c)) {
-        vtac_keras_refuse(k, "a cell of class '%.60s'", name);
+    s->w = vtac_make_room(m, s->width * s->inputs, sizeof *s->w);
+    s->r = vtac_make_room(m, s->width * s->units, sizeof *s->r);
+    s->b = vtac_make_room(m, 2 * s->width, sizeof *s->b);
+    if (s->w == NULL || s->r == NULL || s->b == NULL) {
         return;
+    }
+    transpose_gates(s->w, kernel->data, &s->c, s->inputs, s->units);
+    transpose_gates(s->r, recurrent->data, &s->c, s->units, s->units);
+    if (bias != NULL) {
+        transpose_gates(s->b, bias->data, &s->c, 0, s->units);
+    }
+    if (bias != NULL && (s->after || s->c.cudnn)) {
+        transpose_gates(s->b + s->width, (const float *)bias->data + s->width, &s->c, 0, s->units);
+    }
+}
+
+/* Reads the weights of a cell; false after a failure. */
+static bool read_cell(vtac_keras *k, const char *name, const pass *p, cell_weights *s)
+{
+    vtac_import_builder *m = &k->maker;
+    if (!cell_of(name, &s->c)) {
+        vtac_keras_refuse(k, "a cell of class '%.60s'", name);
+        return false;
     }
     const vtac_tensor *kernel = vtac_keras_weight(k, p->first, 2);
     const vtac_tensor *recurrent = vtac_keras_weight(k, p->first + 1, 2);
     const bool biased = vtac_keras_bool(k, "use_bias", true);
     /* old files do not say which kind of GRU it is: the bias of the newer one has two rows */
     const bool two = biased && p->first + 2 < k->weight_count && k->weights[p->first + 2].type.rank == 2;
-    const bool after = c.op == VTAC_OP_GRU && (c.cudnn || vtac_keras_bool(k, "reset_after", !biased || two));
-    const vtac_tensor *bias = biased ? vtac_keras_weight(k, p->first + 2, after && !c.cudnn ? 2 : 1) : NULL;
+    s->after = s->c.op == VTAC_OP_GRU && (s->c.cudnn || vtac_keras_bool(k, "reset_after", !biased || two));
+    const vtac_tensor *bias =
+        biased ? vtac_keras_weight(k, p->first + 2, s->after && !s->c.cudnn ? 2 : 1) : NULL;
     if (m->status != VTA_OK) {
-        return;
+        return false;
     }
-    const int64_t inputs = kernel->type.dim[0];
-    const int64_t units = recurrent->type.dim[0];
-    const int64_t width = (int64_t)c.gates * units;
-    if (kernel->type.dim[1] != width || recurrent->type.dim[1] != width ||
-        (biased && vtac_type_elements(&bias->type) != (after || c.cudnn ? 2 : 1) * width)) {
-        vtac_make_fail(m, VTA_INVALID, "its weights do not fit %lld units", (long long)units);
-        return;
+    s->inputs = kernel->type.dim[0];
+    s->units = recurrent->type.dim[0];
+    s->width = (int64_t)s->c.gates * s->units;
+    if (kernel->type.dim[1] != s->width || recurrent->type.dim[1] != s->width ||
+        (biased && vtac_type_elements(&bias->type) != (s->after || s->c.cudnn ? 2 : 1) * s->width)) {
+        vtac_make_fail(m, VTA_INVALID, "its weights do not fit %lld units", (long long)s->units);
+        return false;
     }
-    float *w = vtac_make_room(m, width * inputs, sizeof *w);
-    float *r = vtac_make_room(m, width * units, sizeof *r);
-    float *b = vtac_make_room(m, 2 * width, sizeof *b);
-    if (w == NULL || r == NULL || b == NULL) {
-        return;
-    }
-    transpose_gates(w, kernel->data, &c, inputs, units);
-    transpose_gates(r, recurrent->data, &c, units, units);
-    if (biased) {
-        transpose_gates(b, bias->data, &c, 0, units);
-    }
-    if (biased && (after || c.cudnn)) {
-        transpose_gates(b + width, (const float *)bias->data + width, &c, 0, units);
-    }
+    order_gates(k, kernel, recurrent, bias, s);
+    return s->w != NULL && s->r != NULL && s->b != NULL;
+}
+
+typedef struct cell_attrs {
+    const char *activations[3];
+    double alpha, beta;
+    vtac_attr list[7];
+    uint32_t count;
+} cell_attrs;
+
+static void fill_attrs(vtac_keras *k, const cell_weights *s, bool backwards, cell_attrs *a)
+{
     const char *gate = onnx_activation(k, vtac_keras_text(k, "recurrent_activation", "sigmoid"));
     const char *own = onnx_activation(k, vtac_keras_text(k, "activation", "tanh"));
-    const char *three[] = {gate, own, own};
-    const char *one[] = {own};
-    const double alpha[] = {k->version3 ? 1.0 / 6.0 : 0.2};
-    const double beta[] = {0.5};
-    vtac_attr attrs[7];
-    uint32_t count = 0;
-    attrs[count++] = vtac_attr_of_int("hidden_size", units);
-    attrs[count++] = vtac_attr_of_string("direction", p->backwards ? "reverse" : "forward");
-    attrs[count++] = (vtac_attr){.name = "activations",
-                                 .kind = VTAC_ATTR_STRINGS,
-                                 .count = c.op == VTAC_OP_RNN   ? 1
-                                          : c.op == VTAC_OP_GRU ? 2
-                                                                : 3,
-                                 .strings = c.op == VTAC_OP_RNN ? one : three};
+    const bool plain = s->c.op == VTAC_OP_RNN;
+    *a = (cell_attrs){
+        .activations = {plain ? own : gate, own, own}, .alpha = k->version3 ? 1.0 / 6.0 : 0.2, .beta = 0.5};
+    a->list[a->count++] = vtac_attr_of_int("hidden_size", s->units);
+    a->list[a->count++] = vtac_attr_of_string("direction", backwards ? "reverse" : "forward");
+    a->list[a->count++] = (vtac_attr){.name = "activations",
+                                      .kind = VTAC_ATTR_STRINGS,
+                                      .count = plain                    ? 1
+                                               : s->c.op == VTAC_OP_GRU ? 2
+                                                                        : 3,
+                                      .strings = a->activations};
     if (strcmp(gate, "HardSigmoid") == 0) {
-        attrs[count++] =
-            (vtac_attr){.name = "activation_alpha", .kind = VTAC_ATTR_FLOATS, .count = 1, .floats = alpha};
-        attrs[count++] =
-            (vtac_attr){.name = "activation_beta", .kind = VTAC_ATTR_FLOATS, .count = 1, .floats = beta};
+        a->list[a->count++] = (vtac_attr){
+            .name = "activation_alpha", .kind = VTAC_ATTR_FLOATS, .count = 1, .floats = &a->alpha};
+        a->list[a->count++] =
+            (vtac_attr){.name = "activation_beta", .kind = VTAC_ATTR_FLOATS, .count = 1, .floats = &a->beta};
     }
     if (strcmp(own, "Affine") == 0 || strcmp(own, "Elu") == 0 || strcmp(own, "HardSigmoid") == 0) {
         vtac_keras_refuse(k, "the activation of a cell, with parameters");
     }
-    if (c.op == VTAC_OP_GRU) {
-        attrs[count++] = vtac_attr_of_int("linear_before_reset", after);
+    if (s->c.op == VTAC_OP_GRU) {
+        a->list[a->count++] = vtac_attr_of_int("linear_before_reset", s->after);
     }
-    const vtac_id in[] = {p->x, vtac_make_borrowed(m, &(vtac_type){VTAC_F32, 3, {1, width, inputs}}, w),
-                          vtac_make_borrowed(m, &(vtac_type){VTAC_F32, 3, {1, width, units}}, r),
-                          vtac_make_borrowed(m, &(vtac_type){VTAC_F32, 2, {1, 2 * width}}, b)};
+}
+
+static void run_cell(vtac_keras *k, const char *name, const pass *p, vtac_id *all, vtac_id *last)
+{
+    vtac_import_builder *m = &k->maker;
+    cell_weights s;
+    cell_attrs attrs;
+    *all = last[0] = last[1] = 0;
+    if (!read_cell(k, name, p, &s)) {
+        return;
+    }
+    fill_attrs(k, &s, p->backwards, &attrs);
+    const vtac_id in[] = {p->x, vtac_make_borrowed(m, &(vtac_type){VTAC_F32, 3, {1, s.width, s.inputs}}, s.w),
+                          vtac_make_borrowed(m, &(vtac_type){VTAC_F32, 3, {1, s.width, s.units}}, s.r),
+                          vtac_make_borrowed(m, &(vtac_type){VTAC_F32, 2, {1, 2 * s.width}}, s.b)};
     const vtac_type *type = vtac_made_type(m, p->x);
     const int64_t steps = type->dim[0];
     const int64_t batch = type->dim[1];
-    const uint32_t states = c.op == VTAC_OP_LSTM ? 2 : 1;
+    const uint32_t states = s.c.op == VTAC_OP_LSTM ? 2 : 1;
     vtac_id all_in[7] = {in[0], in[1], in[2], in[3], p->lengths};
     for (uint32_t i = 0; i < states; i++) {
         all_in[5 + i] =
-            p->start[i] == 0 ? 0 : vtac_make_reshape(m, p->start[i], (int64_t[]){1, batch, units}, 3);
+            p->start[i] == 0 ? 0 : vtac_make_reshape(m, p->start[i], (int64_t[]){1, batch, s.units}, 3);
     }
     vtac_id out[3] = {0};
-    vtac_make_many(m, c.op, all_in,
+    vtac_make_many(m, s.c.op, all_in,
                    p->start[0] != 0  ? 5 + states
                    : p->lengths != 0 ? 5
                                      : 4,
-                   attrs, count, out, 1 + states);
-    *all = vtac_make_reshape(m, out[0], (int64_t[]){steps, batch, units}, 3);
+                   attrs.list, attrs.count, out, 1 + states);
+    *all = vtac_make_reshape(m, out[0], (int64_t[]){steps, batch, s.units}, 3);
     for (uint32_t i = 0; i < states; i++) {
-        last[i] = vtac_make_reshape(m, out[1 + i], (int64_t[]){batch, units}, 2);
+        last[i] = vtac_make_reshape(m, out[1 + i], (int64_t[]){batch, s.units}, 2);
     }
 }
 

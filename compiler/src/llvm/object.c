@@ -509,6 +509,31 @@ static vta_status verify_module(object_writer *w)
     return status;
 }
 
+static vta_status write_texts(object_writer *w, LLVMTargetMachineRef machine, vtac_artifact_image *out)
+{
+    char *text = LLVMPrintModuleToString(w->em.module);
+    out->ll = strdup(text);
+    LLVMDisposeMessage(text);
+    uint8_t *assembly = NULL;
+    size_t size;
+    LLVMModuleRef original = w->em.module; /* emission changes the module */
+    w->em.module = LLVMCloneModule(original);
+    const vta_status status =
+        vtac_emit_module(machine, w->em.module, LLVMAssemblyFile, &assembly, &size, w->diag);
+    LLVMDisposeModule(w->em.module);
+    w->em.module = original;
+    out->assembly = (char *)assembly;
+    return status;
+}
+
+static vta_status fill_sections(object_writer *w, vtac_artifact_image *out)
+{
+    VTA_TRY(vtac_fill_section(w->program, HOST_SECTION, w->program->constant_bytes, vtac_host_constants,
+                              out->object, out->object_bytes, w->diag));
+    return vtac_fill_section(w->program, DEVICE_SECTION, device_bytes(w), vtac_device_constants, out->object,
+                             out->object_bytes, w->diag);
+}
+
 static vta_status write_all(object_writer *w, LLVMTargetMachineRef machine, bool want_texts,
                             vtac_artifact_image *out)
 {
@@ -524,30 +549,10 @@ static vta_status write_all(object_writer *w, LLVMTargetMachineRef machine, bool
         vtac_progress_at(w->program->progress, "optimizing code", w->program->target->name, 0, 0, w->diag));
     VTA_TRY(optimize_module(w, machine));
     VTA_TRY(vtac_progress_at(w->program->progress, "writing code", w->program->target->name, 0, 0, w->diag));
-    if (want_texts) {
-        char *text = LLVMPrintModuleToString(w->em.module);
-        out->ll = strdup(text);
-        LLVMDisposeMessage(text);
-        uint8_t *assembly = NULL;
-        size_t size;
-        LLVMModuleRef original = w->em.module; /* emission changes the module */
-        w->em.module = LLVMCloneModule(original);
-        const vta_status status =
-            vtac_emit_module(machine, w->em.module, LLVMAssemblyFile, &assembly, &size, w->diag);
-        LLVMDisposeModule(w->em.module);
-        w->em.module = original;
-        out->assembly = (char *)assembly;
-        VTA_TRY(status);
-    }
+    VTA_TRY(want_texts ? write_texts(w, machine, out) : VTA_OK);
     VTA_TRY(
         vtac_emit_module(machine, w->em.module, LLVMObjectFile, &out->object, &out->object_bytes, w->diag));
-    if (w->program->target->is_wasm) {
-        return VTA_OK;
-    }
-    VTA_TRY(vtac_fill_section(w->program, HOST_SECTION, w->program->constant_bytes, vtac_host_constants,
-                              out->object, out->object_bytes, w->diag));
-    return vtac_fill_section(w->program, DEVICE_SECTION, device_bytes(w), vtac_device_constants, out->object,
-                             out->object_bytes, w->diag);
+    return w->program->target->is_wasm ? VTA_OK : fill_sections(w, out);
 }
 
 static void start_module(object_writer *w, LLVMTargetMachineRef machine)

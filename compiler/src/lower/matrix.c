@@ -127,75 +127,103 @@ vta_status vtac_lower_col2im(vtac_lower *l)
 /* ---- Couple: probabilities of classes from those of each pair, [rows, classes, classes]: the iteration of
  * Wu, Lin and Weng that libsvm uses, and its end */
 
+/* The pairwise coupling of one row: its kernel's buffers, and constants. */
+typedef struct coupling {
+    elimination q;
+    vtac_buffer *p, *product, *whole, *error;
+    const vtac_expr *zero, *none, *one, *end, *row;
+} coupling;
+
+/* Starts from equal probabilities; fills Q from the pairs' probabilities. */
+static void start_coupling(vtac_lower *l, const coupling *c)
+{
+    const int64_t size = c->q.size;
+    const vtac_expr *t = vtac_for(l->k, VTAC_LOOP_SERIAL, size, "t");
+    vtac_store(l->k, c->p, t, vtac_e_float(l->k, VTAC_F64, 1.0 / (double)size));
+    vtac_store(l->k, c->whole, c->zero, c->none);
+    const vtac_expr *i = vtac_for(l->k, VTAC_LOOP_SERIAL, size, "i");
+    const vtac_expr *there[] = {c->row, i, t};
+    const vtac_expr *back[] = {c->row, t, i};
+    const vtac_expr *r = LET("r", vtac_in_at(l, 0, there));
+    vtac_store(l->k, c->q.a, matrix_entry(l, &c->q, t, i), E1(NEG, E2(MUL, r, vtac_in_at(l, 0, back))));
+    vtac_if(l->k, E2(NE, i, t));
+    vtac_store(l->k, c->whole, c->zero, E2(ADD, vtac_e_load(l->k, c->whole, c->zero), E2(MUL, r, r)));
+    vtac_close(l, 2);
+    vtac_store(l->k, c->q.a, matrix_entry(l, &c->q, t, t), vtac_e_load(l->k, c->whole, c->zero));
+    vtac_end(l->k);
+}
+
+/* Computes Q p and p Q p, and the largest difference of the two. */
+static void measure_error(vtac_lower *l, const coupling *c)
+{
+    const int64_t size = c->q.size;
+    vtac_store(l->k, c->whole, c->zero, c->none);
+    const vtac_expr *t = vtac_for(l->k, VTAC_LOOP_SERIAL, size, "t");
+    vtac_store(l->k, c->product, t, c->none);
+    const vtac_expr *i = vtac_for(l->k, VTAC_LOOP_SERIAL, size, "i");
+    const vtac_expr *part = E2(MUL, load_entry(l, &c->q, t, i), vtac_e_load(l->k, c->p, i));
+    vtac_store(l->k, c->product, t, E2(ADD, vtac_e_load(l->k, c->product, t), part));
+    vtac_end(l->k);
+    part = E2(MUL, vtac_e_load(l->k, c->p, t), vtac_e_load(l->k, c->product, t));
+    vtac_store(l->k, c->whole, c->zero, E2(ADD, vtac_e_load(l->k, c->whole, c->zero), part));
+    vtac_end(l->k);
+    vtac_store(l->k, c->error, c->zero, c->none);
+    t = vtac_for(l->k, VTAC_LOOP_SERIAL, size, "t");
+    const vtac_expr *off =
+        E1(ABS, E2(SUB, vtac_e_load(l->k, c->product, t), vtac_e_load(l->k, c->whole, c->zero)));
+    vtac_store(l->k, c->error, c->zero, E2(MAX, vtac_e_load(l->k, c->error, c->zero), off));
+    vtac_end(l->k);
+}
+
+/* Moves each probability towards its optimum; leaves two loops open. */
+static void correct_each(vtac_lower *l, const coupling *c)
+{
+    const int64_t size = c->q.size;
+    const vtac_expr *t = vtac_for(l->k, VTAC_LOOP_SERIAL, size, "t");
+    const vtac_expr *own = LET("own", load_entry(l, &c->q, t, t));
+    const vtac_expr *had = LET("had", vtac_e_load(l->k, c->whole, c->zero));
+    const vtac_expr *at_t = LET("at_t", vtac_e_load(l->k, c->product, t));
+    const vtac_expr *step = LET("step", E2(DIV, E2(SUB, had, at_t), own));
+    const vtac_expr *scale = LET("scale", E2(ADD, c->one, step));
+    const vtac_expr *twice = E2(ADD, E2(MUL, step, own), E2(ADD, at_t, at_t));
+    vtac_store(l->k, c->whole, c->zero, E2(DIV, E2(ADD, had, E2(MUL, step, twice)), E2(MUL, scale, scale)));
+    vtac_store(l->k, c->p, t, E2(ADD, vtac_e_load(l->k, c->p, t), step));
+    const vtac_expr *i = vtac_for(l->k, VTAC_LOOP_SERIAL, size, "i");
+    vtac_store(l->k, c->p, i, E2(DIV, vtac_e_load(l->k, c->p, i), scale));
+    const vtac_expr *moved =
+        E2(ADD, vtac_e_load(l->k, c->product, i), E2(MUL, step, load_entry(l, &c->q, t, i)));
+    vtac_store(l->k, c->product, i, E2(DIV, moved, scale));
+}
+
 vta_status vtac_lower_couple(vtac_lower *l)
 {
     const vtac_type *x = vtac_type_in(l, 0);
     const int64_t size = x->dim[1];
     VTA_TRY(vtac_begin(l, ""));
-    const vtac_expr *zero = vtac_e_index(l->k, 0);
-    const elimination q = {.size = size,
-                           .a = vtac_kernel_buffer(l->k, "q", VTAC_F64, size * size, VTAC_BUFFER_SCRATCH)};
-    vtac_buffer *p = vtac_kernel_buffer(l->k, "p", VTAC_F64, size, VTAC_BUFFER_SCRATCH);
-    vtac_buffer *product = vtac_kernel_buffer(l->k, "product", VTAC_F64, size, VTAC_BUFFER_SCRATCH);
-    vtac_buffer *whole = vtac_local(l, "whole", VTAC_F64, 1);
-    vtac_buffer *error = vtac_local(l, "error", VTAC_F64, 1);
-    const vtac_expr *none = vtac_e_float(l->k, VTAC_F64, 0.0);
-    const vtac_expr *one = vtac_e_float(l->k, VTAC_F64, 1.0);
-    const vtac_expr *end = vtac_e_float(l->k, VTAC_F64, 0.005 / (double)size);
-    const vtac_expr *row = vtac_for(l->k, VTAC_LOOP_SERIAL, x->dim[0], "row");
+    coupling c = {.zero = vtac_e_index(l->k, 0)};
+    c.q = (elimination){.size = size,
+                        .a = vtac_kernel_buffer(l->k, "q", VTAC_F64, size * size, VTAC_BUFFER_SCRATCH)};
+    c.p = vtac_kernel_buffer(l->k, "p", VTAC_F64, size, VTAC_BUFFER_SCRATCH);
+    c.product = vtac_kernel_buffer(l->k, "product", VTAC_F64, size, VTAC_BUFFER_SCRATCH);
+    c.whole = vtac_local(l, "whole", VTAC_F64, 1);
+    c.error = vtac_local(l, "error", VTAC_F64, 1);
+    c.none = vtac_e_float(l->k, VTAC_F64, 0.0);
+    c.one = vtac_e_float(l->k, VTAC_F64, 1.0);
+    c.end = vtac_e_float(l->k, VTAC_F64, 0.005 / (double)size);
+    c.row = vtac_for(l->k, VTAC_LOOP_SERIAL, x->dim[0], "row");
+    start_coupling(l, &c);
 
-    const vtac_expr *t = vtac_for(l->k, VTAC_LOOP_SERIAL, size, "t");
-    vtac_store(l->k, p, t, vtac_e_float(l->k, VTAC_F64, 1.0 / (double)size));
-    vtac_store(l->k, whole, zero, none);
-    const vtac_expr *i = vtac_for(l->k, VTAC_LOOP_SERIAL, size, "i");
-    const vtac_expr *there[] = {row, i, t};
-    const vtac_expr *back[] = {row, t, i};
-    const vtac_expr *r = LET("r", vtac_in_at(l, 0, there));
-    vtac_store(l->k, q.a, matrix_entry(l, &q, t, i), E1(NEG, E2(MUL, r, vtac_in_at(l, 0, back))));
-    vtac_if(l->k, E2(NE, i, t));
-    vtac_store(l->k, whole, zero, E2(ADD, vtac_e_load(l->k, whole, zero), E2(MUL, r, r)));
-    vtac_close(l, 2);
-    vtac_store(l->k, q.a, matrix_entry(l, &q, t, t), vtac_e_load(l->k, whole, zero));
-    vtac_end(l->k);
-
-    vtac_store(l->k, error, zero, one);
+    vtac_store(l->k, c.error, c.zero, c.one);
     (void)vtac_for(l->k, VTAC_LOOP_SERIAL, size > 100 ? size : 100, "turn");
-    vtac_if(l->k, E2(GE, vtac_e_load(l->k, error, zero), end));
-    vtac_store(l->k, whole, zero, none);
-    t = vtac_for(l->k, VTAC_LOOP_SERIAL, size, "t");
-    vtac_store(l->k, product, t, none);
-    i = vtac_for(l->k, VTAC_LOOP_SERIAL, size, "i");
-    const vtac_expr *part = E2(MUL, load_entry(l, &q, t, i), vtac_e_load(l->k, p, i));
-    vtac_store(l->k, product, t, E2(ADD, vtac_e_load(l->k, product, t), part));
-    vtac_end(l->k);
-    part = E2(MUL, vtac_e_load(l->k, p, t), vtac_e_load(l->k, product, t));
-    vtac_store(l->k, whole, zero, E2(ADD, vtac_e_load(l->k, whole, zero), part));
-    vtac_end(l->k);
-    vtac_store(l->k, error, zero, none);
-    t = vtac_for(l->k, VTAC_LOOP_SERIAL, size, "t");
-    const vtac_expr *off = E1(ABS, E2(SUB, vtac_e_load(l->k, product, t), vtac_e_load(l->k, whole, zero)));
-    vtac_store(l->k, error, zero, E2(MAX, vtac_e_load(l->k, error, zero), off));
-    vtac_end(l->k);
-
-    vtac_if(l->k, E2(GE, vtac_e_load(l->k, error, zero), end));
-    t = vtac_for(l->k, VTAC_LOOP_SERIAL, size, "t");
-    const vtac_expr *own = LET("own", load_entry(l, &q, t, t));
-    const vtac_expr *had = LET("had", vtac_e_load(l->k, whole, zero));
-    const vtac_expr *at_t = LET("at_t", vtac_e_load(l->k, product, t));
-    const vtac_expr *step = LET("step", E2(DIV, E2(SUB, had, at_t), own));
-    const vtac_expr *scale = LET("scale", E2(ADD, one, step));
-    const vtac_expr *twice = E2(ADD, E2(MUL, step, own), E2(ADD, at_t, at_t));
-    vtac_store(l->k, whole, zero, E2(DIV, E2(ADD, had, E2(MUL, step, twice)), E2(MUL, scale, scale)));
-    vtac_store(l->k, p, t, E2(ADD, vtac_e_load(l->k, p, t), step));
-    i = vtac_for(l->k, VTAC_LOOP_SERIAL, size, "i");
-    vtac_store(l->k, p, i, E2(DIV, vtac_e_load(l->k, p, i), scale));
-    const vtac_expr *moved = E2(ADD, vtac_e_load(l->k, product, i), E2(MUL, step, load_entry(l, &q, t, i)));
-    vtac_store(l->k, product, i, E2(DIV, moved, scale));
+    vtac_if(l->k, E2(GE, vtac_e_load(l->k, c.error, c.zero), c.end));
+    measure_error(l, &c);
+    vtac_if(l->k, E2(GE, vtac_e_load(l->k, c.error, c.zero), c.end));
+    correct_each(l, &c);
     vtac_close(l, 5); /* i, t, if, if, turn */
 
-    t = vtac_for(l->k, VTAC_LOOP_SERIAL, size, "t");
-    const vtac_expr *at[] = {row, t};
-    vtac_out_at(l, 0, at, vtac_e_load(l->k, p, t));
+    const vtac_expr *t = vtac_for(l->k, VTAC_LOOP_SERIAL, size, "t");
+    const vtac_expr *at[] = {c.row, t};
+    vtac_out_at(l, 0, at, vtac_e_load(l->k, c.p, t));
     vtac_close(l, 2);
     return l->diag->code;
 }

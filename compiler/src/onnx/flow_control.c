@@ -395,6 +395,40 @@ static vta_status scan_parameters(vtac_flow_work *w, looping *l, vta_diag *diag)
     return VTA_OK;
 }
 
+/* Writes the first `count` items of a list of integers that is an attribute. */
+static vta_status put_list(const Onnx__NodeProto *node, const char *name, size_t count, vta_vec *words,
+                           vta_diag *diag)
+{
+    for (size_t i = 0; i < count; i++) {
+        VTA_TRY(vtac_flow_put_word(words, listed_int(node, name, i), diag));
+    }
+    return VTA_OK;
+}
+
+static vta_status put_scan_lists(const Onnx__NodeProto *node, size_t scanned, size_t gathered, vta_vec *words,
+                                 vta_diag *diag)
+{
+    VTA_TRY(put_list(node, "scan_input_axes", scanned, words, diag));
+    VTA_TRY(put_list(node, "scan_input_directions", scanned, words, diag));
+    VTA_TRY(put_list(node, "scan_output_axes", gathered, words, diag));
+    return put_list(node, "scan_output_directions", gathered, words, diag);
+}
+
+static vta_status scan_output(vtac_flow_builder *b, const vtac_flow_node *item, const looping *l, uint32_t i,
+                              vtac_flow_draft *d, vta_diag *diag)
+{
+    const vtac_flow_value v = *vtac_flow_at(b, l->values[i]);
+    const bool carried = i < l->states;
+    const vtac_flow_value *state = &l->parameters[carried ? i : 0];
+    VTA_TRY(carried ? VTA_OK : put_none(&v, l->body->output[i], &d->words, diag));
+    VTA_TRY(vtac_flow_add_output(b, item, i, VTA_FLOW_TENSOR, v.dtype,
+                                 carried && state->known ? &state->type : NULL, &d->outputs, diag));
+    if (!carried && v.known && listed_int(item->node, "scan_output_axes", i - l->states) == 0) {
+        vtac_flow_set_row(b, item, i, &v.type);
+    }
+    return VTA_OK;
+}
+
 static vta_status scan_insn(vtac_flow_work *w, const vtac_flow_node *item, looping *l, uint32_t scanned,
                             vtac_flow_draft *d, vta_diag *diag)
 {
@@ -405,28 +439,9 @@ static vta_status scan_insn(vtac_flow_work *w, const vtac_flow_node *item, loopi
     VTA_TRY(build_loop(b, l, diag));
     VTA_TRY(vtac_flow_put_word(&d->words, l->number, diag));
     VTA_TRY(vtac_flow_put_word(&d->words, scanned, diag));
-    for (int kind = 0; kind < 2; kind++) {
-        for (size_t i = 0; i < scanned; i++) {
-            const char *name = kind == 0 ? "scan_input_axes" : "scan_input_directions";
-            VTA_TRY(vtac_flow_put_word(&d->words, listed_int(item->node, name, i), diag));
-        }
-    }
-    for (int kind = 0; kind < 2; kind++) {
-        for (size_t i = 0; i < gathered; i++) {
-            const char *name = kind == 0 ? "scan_output_axes" : "scan_output_directions";
-            VTA_TRY(vtac_flow_put_word(&d->words, listed_int(item->node, name, i), diag));
-        }
-    }
+    VTA_TRY(put_scan_lists(item->node, scanned, gathered, &d->words, diag));
     for (uint32_t i = 0; i < item->node->n_output; i++) {
-        const vtac_flow_value v = *vtac_flow_at(b, l->values[i]);
-        const bool carried = i < l->states;
-        const vtac_flow_value *state = &l->parameters[carried ? i : 0];
-        VTA_TRY(carried ? VTA_OK : put_none(&v, l->body->output[i], &d->words, diag));
-        VTA_TRY(vtac_flow_add_output(b, item, i, VTA_FLOW_TENSOR, v.dtype,
-                                     carried && state->known ? &state->type : NULL, &d->outputs, diag));
-        if (!carried && v.known && listed_int(item->node, "scan_output_axes", i - l->states) == 0) {
-            vtac_flow_set_row(b, item, i, &v.type);
-        }
+        VTA_TRY(scan_output(b, item, l, i, d, diag));
     }
     return vtac_flow_give(b, w->block, VTA_FLOW_SCAN, vtac_proto_text(item->node->name), &d->inputs,
                           &d->outputs, &d->words, diag);

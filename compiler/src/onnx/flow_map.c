@@ -64,6 +64,17 @@ static Onnx__GraphProto *loop_body(mapping *m)
     return graph;
 }
 
+static vta_status bind_outputs(const mapping *m, const vtac_import_place *at, vta_diag *diag)
+{
+    const Onnx__NodeProto *map = m->item->node;
+    for (size_t i = 0; i < map->n_output; i++) {
+        uint32_t value;
+        (void)vtac_flow_find(at, map->output[i], &value);
+        VTA_TRY(vtac_flow_bind(m->b, &m->item->at, map->output[i], value, diag));
+    }
+    return VTA_OK;
+}
+
 /* Writes the nodes in front of the loop and around it: its length, an empty sequence for each output. */
 static vta_status give_nodes(vtac_flow_work *w, mapping *m, vta_diag *diag)
 {
@@ -106,16 +117,10 @@ static vta_status give_nodes(vtac_flow_work *w, mapping *m, vta_diag *diag)
     }
     for (size_t i = 0; i < count; i++) {
         const vtac_flow_node item = {.node = nodes[i], .at = at, .origin = m->item->origin};
-        const vtac_flow_row *row = vtac_flow_row_of(nodes[i]);
         VTA_TRY(nodes[i] == loop ? vtac_flow_give_loop(w, &item, diag)
-                                 : vtac_flow_give_row(w, &item, row, diag));
+                                 : vtac_flow_give_row(w, &item, vtac_flow_row_of(nodes[i]), diag));
     }
-    for (size_t i = 0; i < map->n_output; i++) {
-        uint32_t value;
-        (void)vtac_flow_find(&at, map->output[i], &value);
-        VTA_TRY(vtac_flow_bind(m->b, &m->item->at, map->output[i], value, diag));
-    }
-    return VTA_OK;
+    return bind_outputs(m, &at, diag);
 }
 
 vta_status vtac_flow_give_map(vtac_flow_work *w, const vtac_flow_node *item, vta_diag *diag)

@@ -57,10 +57,9 @@ static vta_status refuse_size(vta_diag *diag)
                     "fixed sizes (--shape)");
 }
 
-static vta_status import_piece(vtac_flow_work *w, const vtac_flow_node *item, vtac_scope *scope,
+static vta_status piece_inputs(vtac_flow_builder *b, const vtac_flow_node *item, vtac_scope *scope,
                                vtac_flow_draft *d, vta_diag *diag)
 {
-    vtac_flow_builder *b = w->b;
     int64_t min_rank = 0;
     int64_t marks[32];
     if (item->node->n_input > 32) {
@@ -82,6 +81,14 @@ static vta_status import_piece(vtac_flow_work *w, const vtac_flow_node *item, vt
     for (size_t i = 0; i < item->node->n_input; i++) {
         VTA_TRY(marks[i] >= 0 ? vtac_flow_put_word(&d->words, marks[i], diag) : VTA_OK);
     }
+    return VTA_OK;
+}
+
+static vta_status import_piece(vtac_flow_work *w, const vtac_flow_node *item, vtac_scope *scope,
+                               vtac_flow_draft *d, vta_diag *diag)
+{
+    vtac_flow_builder *b = w->b;
+    VTA_TRY(piece_inputs(b, item, scope, d, diag));
     vtac_import_place at = item->at;
     at.scope = scope;
     b->im->origin = item->origin;
@@ -107,6 +114,31 @@ static vta_status check_piece(const vtac_graph *graph, uint32_t first_node, vta_
     return VTA_OK;
 }
 
+static vta_status piece_output(vtac_flow_builder *b, const vtac_flow_node *item, size_t i,
+                               const vtac_scope *scope, vta_vec *numbers, vtac_flow_draft *d, vta_diag *diag)
+{
+    vtac_graph *graph = b->im->graph;
+    vtac_value_id id = 0;
+    vtac_type row;
+    const char *output = vtac_proto_text(item->node->output[i]);
+    if (output[0] == '\0') {
+        return VTA_OK;
+    }
+    (void)vtac_scope_get(scope, output, &id);
+    const vtac_type type = graph->values[id].type;
+    if (id == 0 || type.rank != 1 || type.dim[0] != PIECE) {
+        return vta_fail(diag, VTA_UNSUPPORTED, "its output does not follow the size of its inputs");
+    }
+    VTA_TRY(vtac_add_output(graph, id, diag));
+    VTA_TRY(vtac_flow_put_number(numbers, graph->output_count - 1, diag));
+    VTA_TRY(vtac_flow_add_output(b, item, i, VTA_FLOW_TENSOR, type.dtype, NULL, &d->outputs, diag));
+    if (item->node->n_input == 1 && vtac_flow_row_type(b, item, 0, &row)) {
+        row.dtype = type.dtype;
+        vtac_flow_set_row(b, item, i, &row);
+    }
+    return VTA_OK;
+}
+
 vta_status vtac_flow_give_piece(vtac_flow_work *w, const vtac_flow_node *item, vta_diag *diag)
 {
     vtac_flow_builder *b = w->b;
@@ -121,25 +153,7 @@ vta_status vtac_flow_give_piece(vtac_flow_work *w, const vtac_flow_node *item, v
     VTA_TRY_OUT(import_piece(w, item, &scope, &d, diag));
     VTA_TRY_OUT(check_piece(graph, first_node, diag));
     for (size_t i = 0; i < item->node->n_output; i++) {
-        vtac_value_id id = 0;
-        const char *output = vtac_proto_text(item->node->output[i]);
-        if (output[0] == '\0') {
-            continue;
-        }
-        (void)vtac_scope_get(&scope, output, &id);
-        const vtac_type type = graph->values[id].type;
-        if (id == 0 || type.rank != 1 || type.dim[0] != PIECE) {
-            status = vta_fail(diag, VTA_UNSUPPORTED, "its output does not follow the size of its inputs");
-            goto out;
-        }
-        VTA_TRY_OUT(vtac_add_output(graph, id, diag));
-        VTA_TRY_OUT(vtac_flow_put_number(&numbers, graph->output_count - 1, diag));
-        VTA_TRY_OUT(vtac_flow_add_output(b, item, i, VTA_FLOW_TENSOR, type.dtype, NULL, &d.outputs, diag));
-        vtac_type row;
-        if (item->node->n_input == 1 && vtac_flow_row_type(b, item, 0, &row)) {
-            row.dtype = type.dtype;
-            vtac_flow_set_row(b, item, i, &row);
-        }
+        VTA_TRY_OUT(piece_output(b, item, i, &scope, &numbers, &d, diag));
     }
     name = name[0] == '\0' ? vtac_proto_text(item->node->output[0]) : name;
     VTA_TRY_OUT(vtac_flow_finish_segment(b, w->block, VTA_FLOW_MAP, name, &d, &numbers, diag));

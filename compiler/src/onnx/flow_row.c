@@ -153,6 +153,21 @@ static vta_status push_attr(vtac_flow_builder *b, const char *spec, size_t size,
     }
 }
 
+/* Reads the attribute whose name is the first `size` characters of `name`; attr->name NULL: there is none. */
+static vta_status named_attr(vtac_flow_builder *b, const Onnx__NodeProto *node, const vtac_import_place *at,
+                             const char *name, size_t size, vtac_attr *attr, vta_diag *diag)
+{
+    for (size_t i = 0; i < node->n_attribute; i++) {
+        const char *own = vtac_proto_text(node->attribute[i]->name);
+        const Onnx__AttributeProto *found = vtac_resolve_attr(node->attribute[i], at->caller);
+        if (found != NULL && strlen(own) == size && strncmp(own, name, size) == 0) {
+            VTA_TRY(vtac_import_attr(b->im, found, attr, diag));
+            attr->name = own;
+        }
+    }
+    return VTA_OK;
+}
+
 vta_status vtac_flow_words(vtac_flow_builder *b, const vtac_flow_row *row, const Onnx__NodeProto *node,
                            const vtac_import_place *at, vta_vec *words, vtac_dtype *from_attrs,
                            vta_diag *diag)
@@ -161,14 +176,7 @@ vta_status vtac_flow_words(vtac_flow_builder *b, const vtac_flow_row *row, const
         const size_t whole = strcspn(p, " ");
         const size_t name = strcspn(p, ":");
         vtac_attr attr = {.name = NULL};
-        for (size_t i = 0; i < node->n_attribute; i++) {
-            const char *own = vtac_proto_text(node->attribute[i]->name);
-            const Onnx__AttributeProto *found = vtac_resolve_attr(node->attribute[i], at->caller);
-            if (found != NULL && strlen(own) == name && strncmp(own, p, name) == 0) {
-                VTA_TRY(vtac_import_attr(b->im, found, &attr, diag));
-                attr.name = own;
-            }
-        }
+        VTA_TRY(named_attr(b, node, at, p, name, &attr, diag));
         VTA_TRY(push_attr(b, p + name + 1, whole - name - 1, attr.name != NULL ? &attr : NULL, words,
                           from_attrs, diag));
         p += whole + (p[whole] == ' ');

@@ -137,6 +137,27 @@ static Onnx__NodeProto *copy_of(vtac_words *w, const Onnx__NodeProto *node)
     return op;
 }
 
+static vta_status set_scan(vtac_words *w, Onnx__NodeProto *scan, Onnx__GraphProto *body, size_t rows,
+                           vta_diag *diag)
+{
+    Onnx__AttributeProto **list = vtac_fm_room(&w->make, 2, sizeof *list);
+    if (w->make.failed) {
+        return vtac_flow_no_memory(diag);
+    }
+    list[0] = vtac_fm_attr(&w->make, scan, "body");
+    list[1] = vtac_fm_attr(&w->make, scan, "num_scan_inputs");
+    if (w->make.failed) {
+        return vtac_flow_no_memory(diag);
+    }
+    list[0]->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__GRAPH;
+    list[0]->g = body;
+    list[1]->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT;
+    list[1]->i = (int64_t)rows;
+    scan->attribute = list;
+    scan->n_attribute = 2;
+    return VTA_OK;
+}
+
 vta_status vtac_fused_by_rows(vtac_words *w, vta_diag *diag)
 {
     const Onnx__NodeProto *node = w->item->node;
@@ -170,7 +191,6 @@ vta_status vtac_fused_by_rows(vtac_words *w, vta_diag *diag)
     Onnx__GraphProto *body = vtac_fm_graph(&w->make, &w->nodes, in, rows, out, node->n_output);
     w->nodes.count = 0;
     Onnx__NodeProto *scan = vtac_fm_node(&w->make, "Scan", rows, node->n_output);
-    Onnx__AttributeProto **list = vtac_fm_room(&w->make, 2, sizeof *list);
     if (w->make.failed || vta_vec_push(&w->nodes, &scan) == NULL) {
         return vtac_flow_no_memory(diag);
     }
@@ -180,16 +200,5 @@ vta_status vtac_fused_by_rows(vtac_words *w, vta_diag *diag)
         scan->output[i] = vtac_fm_name(&w->make, "rows", (int)(w->w->b->words++ & INT32_MAX));
         vtac_words_set(w, word, scan->output[i]);
     }
-    list[0] = vtac_fm_attr(&w->make, scan, "body");
-    list[1] = vtac_fm_attr(&w->make, scan, "num_scan_inputs");
-    if (w->make.failed) {
-        return vtac_flow_no_memory(diag);
-    }
-    list[0]->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__GRAPH;
-    list[0]->g = body;
-    list[1]->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT;
-    list[1]->i = (int64_t)rows;
-    scan->attribute = list;
-    scan->n_attribute = 2;
-    return VTA_OK;
+    return set_scan(w, scan, body, rows, diag);
 }

@@ -255,6 +255,20 @@ static vta_status tile_type(const sliding *s, vtac_dtype dtype, int64_t extent, 
     return VTA_OK;
 }
 
+static vta_status tile_input(vtac_flow_builder *b, const sliding *s, uint32_t number, int64_t extent,
+                             vtac_value_id *id, vta_diag *diag)
+{
+    const vtac_flow_value v = *vtac_flow_at(b, number);
+    uint32_t slot = 0;
+    vtac_type type;
+    if (v.kind != VTA_FLOW_TENSOR) {
+        return vta_fail(diag, VTA_INVALID, "its input is no tensor");
+    }
+    VTA_TRY(tile_type(s, v.dtype, extent, &type, diag));
+    VTA_TRY(vtac_flow_slot(b, number, &slot, diag));
+    return vtac_flow_segment_input(b, slot, &type, id, diag);
+}
+
 /* Adds the inputs of the segment: a tile of the first input; all others whole. */
 static vta_status tile_inputs(vtac_flow_builder *b, const sliding *s, int64_t extent, vtac_scope *scope,
                               vta_diag *diag)
@@ -271,13 +285,7 @@ static vta_status tile_inputs(vtac_flow_builder *b, const sliding *s, int64_t ex
         }
         const vtac_flow_value v = *vtac_flow_at(b, number);
         if (i == 0) {
-            vtac_type type;
-            if (v.kind != VTA_FLOW_TENSOR) {
-                return vta_fail(diag, VTA_INVALID, "its input is no tensor");
-            }
-            VTA_TRY(tile_type(s, v.dtype, extent, &type, diag));
-            VTA_TRY(vtac_flow_slot(b, number, &slot, diag));
-            VTA_TRY(vtac_flow_segment_input(b, slot, &type, &id, diag));
+            VTA_TRY(tile_input(b, s, number, extent, &id, diag));
         } else if (!v.known) {
             return vta_fail(
                 diag, VTA_UNSUPPORTED,
@@ -367,6 +375,22 @@ static vta_status put_padding(vtac_flow_builder *b, const sliding *s, vta_vec *w
     return vtac_flow_put_word(words, word, diag);
 }
 
+static vta_status put_axes(const sliding *s, bool unpadded, vta_vec *words, vta_diag *diag)
+{
+    for (uint32_t i = 0; i < s->axes; i++) {
+        const int64_t own[] = {s->kernel[i],
+                               s->stride[i],
+                               s->dilation[i],
+                               unpadded ? 0 : s->pads[i],
+                               unpadded ? 0 : s->pads[s->axes + i],
+                               s->spread[i]};
+        for (size_t k = 0; k < sizeof own / sizeof own[0]; k++) {
+            VTA_TRY(vtac_flow_put_word(words, own[k], diag));
+        }
+    }
+    return VTA_OK;
+}
+
 static vta_status put_words(vtac_flow_builder *b, const sliding *s, vta_vec *words, vta_diag *diag)
 {
     const vtac_flow_node *item = s->item;
@@ -388,25 +412,36 @@ static vta_status put_words(vtac_flow_builder *b, const sliding *s, vta_vec *wor
     VTA_TRY(vtac_flow_put_word(words, s->is->weight < 0 && int_of(item, "ceil_mode", 0) != 0, diag));
     VTA_TRY(put_padding(b, s, words, diag));
     VTA_TRY(vtac_flow_put_word(words, what, diag));
-    for (uint32_t i = 0; i < s->axes; i++) {
-        const bool none = valid && !s->is->transposed;
-        const int64_t own[] = {s->kernel[i],
-                               s->stride[i],
-                               s->dilation[i],
-                               none ? 0 : s->pads[i],
-                               none ? 0 : s->pads[s->axes + i],
-                               s->spread[i]};
-        for (size_t k = 0; k < sizeof own / sizeof own[0]; k++) {
-            VTA_TRY(vtac_flow_put_word(words, own[k], diag));
-        }
+    return put_axes(s, valid && !s->is->transposed, words, diag);
+}
+
+static vta_status add_tile_of(vtac_flow_builder *b, sliding *s, int64_t extent, vtac_dtype *dtype,
+                              vta_diag *diag)
+{
+    vtac_scope scope = {.outer = NULL};
+    const vta_status status = add_tile(b, s, extent, dtype, &scope, diag);
+    free(scope.slots);
+    b->segment = 0;
+    return status;
+}
+
+/* Adds the segments of a large and of a small tile, and their inputs. */
+static vta_status add_tiles(vtac_flow_builder *b, sliding *s, vta_vec *inputs, vtac_dtype *dtype,
+                            vta_diag *diag)
+{
+    static const int64_t large[] = {256, 32, 8};
+    static const int64_t small[] = {32, 8, 4};
+    const uint32_t axes = s->axes < 3 ? s->axes : 3;
+    VTA_TRY(add_tile_of(b, s, large[axes - 1], dtype, diag));
+    VTA_TRY(add_tile_of(b, s, small[axes - 1], dtype, diag));
+    for (size_t i = 0; i < b->seg_slots.count; i++) {
+        VTA_TRY(vtac_flow_put_number(inputs, *(uint32_t *)vta_vec_at(&b->seg_slots, i), diag));
     }
     return VTA_OK;
 }
 
 static vta_status build_tile(vtac_flow_work *w, sliding *s, vtac_flow_draft *d, vta_diag *diag)
 {
-    static const int64_t large[] = {256, 32, 8};
-    static const int64_t small[] = {32, 8, 4};
     vtac_flow_builder *b = w->b;
     const Onnx__NodeProto *node = s->item->node;
     vtac_dtype dtype = VTAC_F32;
@@ -417,18 +452,7 @@ static vta_status build_tile(vtac_flow_work *w, sliding *s, vtac_flow_draft *d, 
         return vta_fail(diag, VTA_UNSUPPORTED,
                         "its indices need a size known at compile time; give fixed sizes (--shape)");
     }
-    for (int i = 0; i < 2; i++) {
-        vtac_scope scope = {.outer = NULL};
-        const uint32_t axes = s->axes < 3 ? s->axes : 3;
-        const vta_status status =
-            add_tile(b, s, i == 0 ? large[axes - 1] : small[axes - 1], &dtype, &scope, diag);
-        free(scope.slots);
-        b->segment = 0;
-        VTA_TRY(status);
-    }
-    for (size_t i = 0; i < b->seg_slots.count; i++) {
-        VTA_TRY(vtac_flow_put_number(&d->inputs, *(uint32_t *)vta_vec_at(&b->seg_slots, i), diag));
-    }
+    VTA_TRY(add_tiles(b, s, &d->inputs, &dtype, diag));
     VTA_TRY(put_words(b, s, &d->words, diag));
     VTA_TRY(vtac_flow_add_output(b, s->item, 0, VTA_FLOW_TENSOR, dtype, NULL, &d->outputs, diag));
     const char *name = vtac_proto_text(node->name);

@@ -475,6 +475,34 @@ static vta_status unfold_phases(vtac_fold *f, const transposed_product *t, vtac_
     return vtac_new_simple(f->r, f->at, &f->core, VTAC_OP_SLICE, inputs, 4, x);
 }
 
+static vta_status phase_bias(vtac_fold *f, matrix_product *p, const transposed_product *t, vtac_value_id *out,
+                             bool *fits)
+{
+    VTA_TRY(integer_bias(f, p, f->core.inputs[2], 1.0, out, fits));
+    return *fits ? each_phase(f, t, *out, out) : VTA_OK;
+}
+
+static vta_status phase_conv(vtac_fold *f, const transposed_product *t, const vtac_value_id *inputs,
+                             uint32_t count, vtac_value_id *out)
+{
+    int64_t pads[4];
+    for (uint32_t d = 0; d < t->axes; d++) {
+        pads[d] = t->taps[d] - 1;
+        pads[t->axes + d] = t->after[d];
+    }
+    const vtac_attr attrs[] = {
+        {.name = "kernel_shape", .kind = VTAC_ATTR_INTS, .count = t->axes, .ints = t->taps},
+        {.name = "pads", .kind = VTAC_ATTR_INTS, .count = 2 * (size_t)t->axes, .ints = pads},
+        {.name = "group", .kind = VTAC_ATTR_INT, .i = t->groups}};
+    const vtac_node_spec spec = {.op = VTAC_OP_QLINEAR_CONV,
+                                 .inputs = inputs,
+                                 .input_count = count,
+                                 .output_count = 1,
+                                 .attrs = attrs,
+                                 .attr_count = 3};
+    return vtac_new_node(f->r, f->at, &f->core, spec, out);
+}
+
 vta_status vtac_fold_conv_transpose(vtac_fold *f, vtac_value_id *out)
 {
     matrix_product p = {.y = &f->y};
@@ -489,12 +517,10 @@ vta_status vtac_fold_conv_transpose(vtac_fold *f, vtac_value_id *out)
     uint32_t count = 8;
     if (vtac_in_type(f->r->graph, &f->core, 2) != NULL) {
         bool fits;
-        VTA_TRY(integer_bias(f, &p, f->core.inputs[2], 1.0, &inputs[count], &fits));
+        VTA_TRY(phase_bias(f, &p, &t, &inputs[count++], &fits));
         if (!fits) {
             return VTA_OK;
         }
-        VTA_TRY(each_phase(f, &t, inputs[count], &inputs[count]));
-        count++;
     }
     VTA_TRY(put_operands(f, &p, inputs));
     VTA_TRY(phase_weights(f, &p, &t, &inputs[3]));
@@ -502,22 +528,7 @@ vta_status vtac_fold_conv_transpose(vtac_fold *f, vtac_value_id *out)
     VTA_TRY(each_phase(f, &t, inputs[5], &inputs[5]));
     inputs[6] = f->y.scale;
     inputs[7] = f->y_zero;
-    int64_t pads[4];
-    for (uint32_t d = 0; d < t.axes; d++) {
-        pads[d] = t.taps[d] - 1;
-        pads[t.axes + d] = t.after[d];
-    }
-    const vtac_attr attrs[] = {
-        {.name = "kernel_shape", .kind = VTAC_ATTR_INTS, .count = t.axes, .ints = t.taps},
-        {.name = "pads", .kind = VTAC_ATTR_INTS, .count = 2 * (size_t)t.axes, .ints = pads},
-        {.name = "group", .kind = VTAC_ATTR_INT, .i = t.groups}};
-    const vtac_node_spec spec = {.op = VTAC_OP_QLINEAR_CONV,
-                                 .inputs = inputs,
-                                 .input_count = count,
-                                 .output_count = 1,
-                                 .attrs = attrs,
-                                 .attr_count = 3};
-    VTA_TRY(vtac_new_node(f->r, f->at, &f->core, spec, out));
+    VTA_TRY(phase_conv(f, &t, inputs, count, out));
     return unfold_phases(f, &t, out);
 }
 

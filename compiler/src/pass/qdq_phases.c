@@ -271,6 +271,20 @@ static vta_status join_phases(vtac_fold *f, const phases *p, vtac_value_id *x)
     return all ? VTA_OK : slice_value(f, *x, 1 + p->axes, places, begin, end, x);
 }
 
+static vta_status put_conv(vtac_fold *f, const phases *p, const vtac_qvalue *x, vtac_value_id *out)
+{
+    vtac_value_id inputs[8] = {x->q, x->p.scale};
+    static const int8_t nothing = 0;
+    const vtac_type scalar = {.dtype = VTAC_I8};
+    VTA_TRY(vtac_zero_operand(f->r, &x->p, &inputs[2]));
+    VTA_TRY(put_weights(f, p, &inputs[3], &inputs[4]));
+    VTA_TRY(vtac_new_constant(f->r, NULL, &scalar, &nothing, &inputs[5]));
+    inputs[6] = f->y.scale;
+    inputs[7] = f->y_zero;
+    const vtac_attr group = {.name = "group", .kind = VTAC_ATTR_INT, .i = p->channels / p->group};
+    return insert_node(f, VTAC_OP_QLINEAR_CONV, inputs, 8, &group, out);
+}
+
 vta_status vtac_fold_phases(vtac_fold *f, const vtac_qvalue *operand, vtac_placing place, vtac_value_id *out)
 {
     const vtac_type from = f->r->graph->values[operand->q].type;
@@ -300,15 +314,6 @@ vta_status vtac_fold_phases(vtac_fold *f, const vtac_qvalue *operand, vtac_placi
         VTA_TRY(put_between(f, &x, 1, (int64_t[]){0, p.channels - p.own}, x.q, &x.q));
     }
     VTA_TRY(copy_channels(f, &p, &x.q));
-    vtac_value_id inputs[8] = {x.q, x.p.scale};
-    static const int8_t nothing = 0;
-    const vtac_type scalar = {.dtype = VTAC_I8};
-    VTA_TRY(vtac_zero_operand(f->r, &x.p, &inputs[2]));
-    VTA_TRY(put_weights(f, &p, &inputs[3], &inputs[4]));
-    VTA_TRY(vtac_new_constant(f->r, NULL, &scalar, &nothing, &inputs[5]));
-    inputs[6] = f->y.scale;
-    inputs[7] = f->y_zero;
-    const vtac_attr group = {.name = "group", .kind = VTAC_ATTR_INT, .i = p.channels / p.group};
-    VTA_TRY(insert_node(f, VTAC_OP_QLINEAR_CONV, inputs, 8, &group, out));
+    VTA_TRY(put_conv(f, &p, &x, out));
     return join_phases(f, &p, out);
 }

@@ -233,6 +233,20 @@ static vta_status weight_zero(vtac_graph *g, const vtac_quant_product *p, vtac_q
     return vtac_add_constant(g, "", &tensor, &to->zero, diag);
 }
 
+static vta_status store_bias(vtac_graph *g, const vtac_quant_product *p, float x_scale, vta_diag *diag)
+{
+    vtac_tensor tensor = {
+        .type = p->bias_type, .data = p->bias, .bytes = (size_t)p->channels * sizeof *p->bias};
+    vtac_quant_params params = {.axis = p->bias_type.rank - 1, .per_axis = p->per_channel};
+    vtac_value_id stored;
+    vtac_value_id real;
+    tensor.type.dtype = VTAC_I32;
+    VTA_TRY(vtac_quant_add_constant(g, g->nodes[p->node].name, &tensor, &stored, diag));
+    VTA_TRY(scale_operand(g, p, x_scale, &params, diag));
+    VTA_TRY(vtac_quant_add_dequantize(g, p->node, stored, &params, &real, diag));
+    return vtac_set_input(g, p->node, 2, real, diag);
+}
+
 vta_status vtac_quant_store_product(const vtac_quant_plan *plan, const vtac_quant_product *p, float x_scale,
                                     vta_diag *diag)
 {
@@ -248,16 +262,5 @@ vta_status vtac_quant_store_product(const vtac_quant_plan *plan, const vtac_quan
     VTA_TRY(weight_zero(g, p, &params, diag));
     VTA_TRY(vtac_quant_add_dequantize(g, p->node, stored, &params, &real, diag));
     VTA_TRY(vtac_set_input(g, p->node, 1, real, diag));
-    if (p->bias == NULL) {
-        return VTA_OK;
-    }
-    const vtac_tensor bias = {
-        .type = p->bias_type, .data = p->bias, .bytes = (size_t)p->channels * sizeof *p->bias};
-    tensor = bias;
-    tensor.type.dtype = VTAC_I32;
-    params = (vtac_quant_params){.axis = p->bias_type.rank - 1, .per_axis = p->per_channel};
-    VTA_TRY(vtac_quant_add_constant(g, g->nodes[p->node].name, &tensor, &stored, diag));
-    VTA_TRY(scale_operand(g, p, x_scale, &params, diag));
-    VTA_TRY(vtac_quant_add_dequantize(g, p->node, stored, &params, &real, diag));
-    return vtac_set_input(g, p->node, 2, real, diag);
+    return p->bias == NULL ? VTA_OK : store_bias(g, p, x_scale, diag);
 }

@@ -317,6 +317,18 @@ static vta_status read_signature(vtac_tflite_model *m, vtac_flat_table s, uint32
     return VTA_OK;
 }
 
+/* Reads the inputs and outputs of a graph whose tensors are there. */
+static vta_status read_ends(vtac_tflite_model *m, vtac_flat_vector inputs, vtac_flat_vector outputs,
+                            vtac_tflite_graph *g, vta_diag *diag)
+{
+    g->input_count = inputs.count;
+    g->output_count = outputs.count;
+    VTA_TRY(copy_ints(m, inputs, &g->inputs, diag));
+    VTA_TRY(copy_ints(m, outputs, &g->outputs, diag));
+    VTA_TRY(check_numbers(g, g->inputs, g->input_count, false, "input", diag));
+    return check_numbers(g, g->outputs, g->output_count, false, "output", diag);
+}
+
 static vta_status read_graph(vtac_tflite_model *m, vtac_flat_table root, vtac_flat_table graph,
                              vtac_tflite_graph *g, vta_diag *diag)
 {
@@ -347,13 +359,7 @@ static vta_status read_graph(vtac_tflite_model *m, vtac_flat_table root, vtac_fl
     for (uint32_t i = 0; i < ops.count; i++) {
         VTA_TRY(read_op(m, g, vtac_flat_item(&m->flat, ops, i), codes, &g->ops[i], diag));
     }
-    g->input_count = inputs.count;
-    g->output_count = outputs.count;
-    VTA_TRY(copy_ints(m, inputs, &g->inputs, diag));
-    VTA_TRY(copy_ints(m, outputs, &g->outputs, diag));
-    VTA_TRY(check_numbers(g, g->inputs, g->input_count, false, "input", diag));
-    VTA_TRY(check_numbers(g, g->outputs, g->output_count, false, "output", diag));
-    return VTA_OK;
+    return read_ends(m, inputs, outputs, g, diag);
 }
 
 static vta_status read_signatures(vtac_tflite_model *m, vtac_flat_table root, vta_diag *diag)

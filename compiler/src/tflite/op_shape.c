@@ -274,116 +274,131 @@ void vtac_tflite_import_slice(vtac_tflite *im)
 }
 
 /* x, begin, end, step; options: masks of begin, end, ellipsis, new axes, axes that go */
+enum { MAX_NAMED = 2 * VTAC_MAX_RANK };
+
+/* A strided slice: an entry of begin, end and step names an axis, a new axis, or an ellipsis. */
+typedef struct slicing {
+    vtac_type x;
+    int64_t given[3][MAX_NAMED]; /* begin, end, step */
+    uint32_t count;              /* entries */
+    uint32_t begin_mask, end_mask, ellipsis_mask, new_mask, shrink_mask;
+    int64_t begin[VTAC_MAX_RANK], end[VTAC_MAX_RANK], step[VTAC_MAX_RANK];
+    bool goes[VTAC_MAX_RANK]; /* axes of one place that the result does not have */
+    bool new_axis[MAX_NAMED];
+    uint32_t axis, rank; /* so far: axes of x, axes of the result */
+} slicing;
+
+static bool read_slicing(vtac_tflite *im, slicing *s)
+{
+    static const char *const names[] = {"begin", "end", "step"};
+    for (uint32_t i = 0; i < 3; i++) {
+        const uint32_t found = vtac_tflite_known_ints(im, i + 1, names[i], s->given[i], MAX_NAMED);
+        if (i > 0 && found != s->count) {
+            vtac_make_fail(&im->maker, VTA_INVALID, "begin, end and step of %u and %u axes", s->count, found);
+        }
+        s->count = found;
+    }
+    s->begin_mask = (uint32_t)vtac_tflite_option(im, 0, 4, 0);
+    s->end_mask = (uint32_t)vtac_tflite_option(im, 1, 4, 0);
+    s->ellipsis_mask = (uint32_t)vtac_tflite_option(im, 2, 4, 0);
+    s->new_mask = (uint32_t)vtac_tflite_option(im, 3, 4, 0);
+    s->shrink_mask = (uint32_t)vtac_tflite_option(im, 4, 4, 0);
+    return im->maker.status == VTA_OK;
+}
+
+static void keep_whole(slicing *s)
+{
+    s->begin[s->axis] = 0;
+    s->end[s->axis] = s->x.dim[s->axis];
+    s->step[s->axis++] = 1;
+    s->rank++;
+}
+
+/* Entry i names the next axis. */
+static void slice_next(slicing *s, uint32_t i)
+{
+    const uint32_t axis = s->axis++;
+    const int64_t dim = s->x.dim[axis];
+    const bool back = s->given[2][i] < 0;
+    int64_t begin = s->begin_mask >> i & 1 ? (back ? dim - 1 : 0)
+                    : s->given[0][i] < 0   ? s->given[0][i] + dim
+                                           : s->given[0][i];
+    int64_t end = s->end_mask >> i & 1 ? (back ? INT64_MIN / 2 : dim)
+                  : s->given[1][i] < 0 ? s->given[1][i] + dim
+                                       : s->given[1][i];
+    const int64_t first = begin;
+    if (back && (s->end_mask >> i & 1) == 0 && end < 0) {
+        end = INT64_MIN / 2;
+    }
+    if (!back) {
+        begin = begin < 0 ? 0 : begin;
+        end = end < 0 ? 0 : end;
+    }
+    if (back && begin < 0) { /* before the first: nothing is left */
+        begin = 0;
+        end = 0;
+    }
+    s->goes[axis] = (s->shrink_mask >> i & 1) != 0;
+    s->begin[axis] = s->goes[axis] ? first : begin;
+    s->end[axis] = s->goes[axis] ? first + 1 : end;
+    s->step[axis] = s->goes[axis] ? 1 : s->given[2][i];
+    s->rank += s->goes[axis] ? 0 : 1;
+}
+
+static bool plan_slicing(vtac_tflite *im, slicing *s)
+{
+    uint32_t added = 0;
+    for (uint32_t i = 0; i < s->count; i++) {
+        added += s->new_mask >> i & 1;
+    }
+    const uint32_t named = s->count - added - (s->ellipsis_mask != 0 ? 1 : 0);
+    for (uint32_t i = 0; i < s->count; i++) {
+        if (s->ellipsis_mask >> i & 1) { /* all that the others leave */
+            for (uint32_t left = s->x.rank > named ? s->x.rank - named : 0; left > 0 && s->axis < s->x.rank;
+                 left--) {
+                keep_whole(s);
+            }
+        } else if (s->new_mask >> i & 1) {
+            s->new_axis[s->rank++] = true;
+        } else if (s->axis >= s->x.rank || s->given[2][i] == 0 || s->rank >= MAX_NAMED) {
+            vtac_make_fail(&im->maker, VTA_INVALID, "a slice of more than %u axes, or with a step of 0",
+                           s->x.rank);
+            return false;
+        } else {
+            slice_next(s, i);
+        }
+    }
+    while (s->axis < s->x.rank) {
+        keep_whole(s);
+    }
+    return true;
+}
+
 void vtac_tflite_import_strided_slice(vtac_tflite *im)
 {
-    enum { MAX = 2 * VTAC_MAX_RANK };
-    int64_t given[3][MAX];
-    uint32_t mask[5];
-    const vtac_type x = vtac_tflite_type(im, 0);
-    uint32_t count = 0;
+    slicing s = {.x = vtac_tflite_type(im, 0)};
+    int64_t shape[MAX_NAMED];
     if (!vtac_tflite_known(im, 1) || !vtac_tflite_known(im, 2)) {
         vtac_tflite_strided_slice_at_run(im);
         return;
     }
-    for (uint32_t i = 0; i < 3; i++) {
-        const uint32_t found = vtac_tflite_known_ints(im, i + 1,
-                                                      i == 0   ? "begin"
-                                                      : i == 1 ? "end"
-                                                               : "step",
-                                                      given[i], MAX);
-        if (i > 0 && found != count) {
-            vtac_make_fail(&im->maker, VTA_INVALID, "begin, end and step of %u and %u axes", count, found);
-        }
-        count = found;
-    }
-    for (uint32_t i = 0; i < 5; i++) {
-        mask[i] = (uint32_t)vtac_tflite_option(im, i, 4, 0);
-    }
-    if (im->maker.status != VTA_OK) {
+    if (!read_slicing(im, &s) || !plan_slicing(im, &s)) {
         return;
     }
-    int64_t begin[VTAC_MAX_RANK];
-    int64_t end[VTAC_MAX_RANK];
-    int64_t step[VTAC_MAX_RANK];
-    int64_t shape[MAX];
-    uint32_t added = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        added += mask[3] >> i & 1;
-    }
-    const uint32_t named = count - added - (mask[2] != 0 ? 1 : 0);
-    uint32_t axis = 0;
-    uint32_t rank = 0;
-    bool goes[VTAC_MAX_RANK] = {false};
-    bool new_axis[MAX] = {false};
-    for (uint32_t i = 0; i < count; i++) {
-        if (mask[2] >> i & 1) { /* all that the others leave */
-            for (uint32_t left = x.rank > named ? x.rank - named : 0; left > 0 && axis < x.rank; left--) {
-                begin[axis] = 0;
-                end[axis] = x.dim[axis];
-                step[axis++] = 1;
-                rank++;
-            }
-            continue;
-        }
-        if (mask[3] >> i & 1) {
-            new_axis[rank++] = true;
-            continue;
-        }
-        if (axis >= x.rank || given[2][i] == 0 || rank >= MAX) {
-            vtac_make_fail(&im->maker, VTA_INVALID, "a slice of more than %u axes, or with a step of 0",
-                           x.rank);
-            return;
-        }
-        const int64_t dim = x.dim[axis];
-        const bool back = given[2][i] < 0;
-        begin[axis] = mask[0] >> i & 1  ? (back ? dim - 1 : 0)
-                      : given[0][i] < 0 ? given[0][i] + dim
-                                        : given[0][i];
-        end[axis] = mask[1] >> i & 1  ? (back ? INT64_MIN / 2 : dim)
-                    : given[1][i] < 0 ? given[1][i] + dim
-                                      : given[1][i];
-        step[axis] = given[2][i];
-        const int64_t first = begin[axis];
-        if (back && (mask[1] >> i & 1) == 0 && end[axis] < 0) {
-            end[axis] = INT64_MIN / 2;
-        }
-        if (!back) {
-            begin[axis] = begin[axis] < 0 ? 0 : begin[axis];
-            end[axis] = end[axis] < 0 ? 0 : end[axis];
-        }
-        if (back && begin[axis] < 0) { /* before the first: nothing is left */
-            begin[axis] = 0;
-            end[axis] = 0;
-        }
-        if (mask[4] >> i & 1) {
-            begin[axis] = first;
-            end[axis] = first + 1;
-            step[axis] = 1;
-            goes[axis] = true;
-        }
-        rank += goes[axis] ? 0 : 1;
-        axis++;
-    }
-    for (; axis < x.rank; axis++) {
-        begin[axis] = 0;
-        end[axis] = x.dim[axis];
-        step[axis] = 1;
-        rank++;
-    }
-    const vtac_id y = make_slice(im, vtac_tflite_plain(im, 0), begin, end, step, x.rank);
+    const vtac_id y = make_slice(im, vtac_tflite_plain(im, 0), s.begin, s.end, s.step, s.x.rank);
     const vtac_type *type = vtac_made_type(&im->maker, y);
     uint32_t from = 0;
-    for (uint32_t i = 0; i < rank && i < MAX; i++) {
-        while (from < x.rank && goes[from]) {
+    for (uint32_t i = 0; i < s.rank && i < MAX_NAMED; i++) {
+        while (from < s.x.rank && s.goes[from]) {
             from++;
         }
-        shape[i] = new_axis[i] ? 1 : from < x.rank ? type->dim[from++] : 1;
+        shape[i] = s.new_axis[i] ? 1 : from < s.x.rank ? type->dim[from++] : 1;
     }
-    if (rank > VTAC_MAX_RANK) {
-        vtac_tflite_refuse(im, "a result of %u axes", rank);
+    if (s.rank > VTAC_MAX_RANK) {
+        vtac_tflite_refuse(im, "a result of %u axes", s.rank);
         return;
     }
-    vtac_tflite_set(im, 0, vtac_make_reshape(&im->maker, y, shape, rank));
+    vtac_tflite_set(im, 0, vtac_make_reshape(&im->maker, y, shape, s.rank));
 }
 
 /* SPLIT: axis, x. SPLIT_V: x, sizes, axis */

@@ -332,6 +332,22 @@ static vta_status add_segment(vtac_tflite *im, vtac_flow_insn *run, vta_diag *di
     return VTA_OK;
 }
 
+static vta_status add_output(vtac_tflite *im, uint32_t i, vta_diag *diag)
+{
+    vtac_tflite_tensor *t = &im->graph->tensors[im->graph->outputs[i]];
+    const char *name = im->model.output_names != NULL ? im->model.output_names[i] : t->name;
+    if (im->rest->value_count + 1 >= MAX_REST) {
+        return vta_fail(diag, VTA_UNSUPPORTED, "so many outputs beside lists whose length the run finds");
+    }
+    const uint32_t slot = t->type.dtype == VTAC_NO_DTYPE ? 0 : slot_of(im, t);
+    VTA_TRY(im->maker.status);
+    if (slot == 0) {
+        return vta_fail(diag, VTA_INVALID, "output '%s' is made by no operator", t->name);
+    }
+    const vtac_type type = t->slot != 0 ? t->type : *vtac_made_type(&im->maker, vtac_tflite_value(im, t));
+    return add_end(&im->maker.graph->flow->outputs, name, slot, &type, t->slot == 0, diag);
+}
+
 vta_status vtac_tflite_finish_rest(vtac_tflite *im, vta_diag *diag)
 {
     vtac_graph *g = im->maker.graph;
@@ -351,18 +367,7 @@ vta_status vtac_tflite_finish_rest(vtac_tflite *im, vta_diag *diag)
         VTA_TRY(add_end(&g->flow->inputs, v->name, r->slot_count++, &v->type, true, diag));
     }
     for (uint32_t i = 0; i < graph->output_count; i++) {
-        vtac_tflite_tensor *t = &graph->tensors[graph->outputs[i]];
-        const char *name = im->model.output_names != NULL ? im->model.output_names[i] : t->name;
-        if (r->value_count + 1 >= MAX_REST) {
-            return vta_fail(diag, VTA_UNSUPPORTED, "so many outputs beside lists whose length the run finds");
-        }
-        const uint32_t slot = t->type.dtype == VTAC_NO_DTYPE ? 0 : slot_of(im, t);
-        VTA_TRY(im->maker.status);
-        if (slot == 0) {
-            return vta_fail(diag, VTA_INVALID, "output '%s' is made by no operator", t->name);
-        }
-        const vtac_type type = t->slot != 0 ? t->type : *vtac_made_type(&im->maker, vtac_tflite_value(im, t));
-        VTA_TRY(add_end(&g->flow->outputs, name, slot, &type, t->slot == 0, diag));
+        VTA_TRY(add_output(im, i, diag));
     }
     vtac_flow_insn run;
     VTA_TRY(add_segment(im, &run, diag));
