@@ -32,17 +32,18 @@ _Static_assert(MAX_log_block_in + MAX_log_block_out <= MAX_LOG_ELEM_BYTES, "weig
 _Static_assert(MAX_log_batch + MAX_log_block_in <= MAX_LOG_ELEM_BYTES, "input elements fit in a page");
 _Static_assert(MAX_log_batch + MAX_log_block_out + 2 <= MAX_LOG_ELEM_BYTES, "accumulators fit in a page");
 
-/* A numeric key and the member of vta_config behind it. */
+/* A numeric key and the member of vta_config behind it. The name lies in the row, since a pointer would need
+ * a relocation. */
 typedef struct number_key {
-    const char *name;
-    size_t offset;
+    char name[18];
+    uint16_t offset;
     uint32_t def, min, max;
     uint32_t hw; /* as in config.def */
 } number_key;
 
 static const number_key number_keys[] = {
 #define VTA_CONFIG(field, key, def, min, max, hw, doc)                                                       \
-    {(key), offsetof(vta_config, field), (def), (min), (max), (hw)},
+    {key, offsetof(vta_config, field), (def), (min), (max), (hw)},
 #include "vta/config.def"
 #undef VTA_CONFIG
 };

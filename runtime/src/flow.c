@@ -453,11 +453,19 @@ vta_status vta_flow_map(vta_call *call)
 
 /* ---- control ---- */
 
-static vta_flow_fn *const functions[] = {
-#define X(id, function, ...) [VTA_FLOW_##id] = vta_flow_##function,
-    VTA_FLOW_TABLE(X)
+/* Does an instruction whose operation has been checked. A table of pointers would need a relocation for each
+ * row, which takes three times the room of this switch. */
+static vta_status do_operation(vta_flow_op op, vta_call *call)
+{
+    switch (op) {
+#define X(id, function, ...)                                                                                 \
+    case VTA_FLOW_##id: return vta_flow_##function(call);
+        VTA_FLOW_TABLE(X)
 #undef X
-};
+    case VTA_FLOW_OPS: break;
+    }
+    return VTA_INVALID;
+}
 
 static vta_status do_insn(vta_flow *f, const vta_flow_insn *insn, vta_diag *diag)
 {
@@ -473,7 +481,7 @@ static vta_status do_insn(vta_flow *f, const vta_flow_insn *insn, vta_diag *diag
         vta_item *in = f->slots[insn->inputs.at[i]];
         call.in[i] = in != NULL ? vta_item_hold(in) : NULL;
     }
-    vta_status status = functions[insn->op](&call);
+    vta_status status = do_operation((vta_flow_op)insn->op, &call);
     for (int64_t i = 0; i < insn->inputs.count; i++) {
         vta_item_drop(f, call.in[i]);
     }
