@@ -747,7 +747,7 @@ def check_refused(vtac):
         with open("f.onnx", "wb") as file:
             file.write(n.model(cancelling(n, 6, difference, offset)).SerializeToString())
         for force in ([], ["--force"]):
-            done = subprocess.run([vtac, "compile", "f.onnx", "--target", "vta", "-o", "f%d.so" % len(force)] + force,
+            done = subprocess.run([vtac, "compile", "f.onnx", "--target", "vta", "--offload", "all", "-o", "f%d.so" % len(force)] + force,
                                   stderr=subprocess.PIPE, stdout=subprocess.PIPE, universal_newlines=True)
             refused = spoilt and not force
             if done.returncode != refused or os.path.exists("f%d.so" % len(force)) == refused or (
@@ -755,6 +755,10 @@ def check_refused(vtac):
                 raise RuntimeError("difference %g, %s: status %d, '%s'" % (difference, force, done.returncode, done.stderr))
             if not refused:
                 os.remove("f%d.so" % len(force))
+        done = subprocess.run([vtac, "compile", "f.onnx", "--target", "vta", "-o", "floats.so"], stderr=subprocess.PIPE,
+                              stdout=subprocess.PIPE, universal_newlines=True)
+        if done.returncode != 0 or "it is compiled with floats, as it is" not in done.stderr:  # it is too small to pay
+            raise RuntimeError("difference %g: status %d, '%s'" % (difference, done.returncode, done.stderr))
 
 
 def check_cut(vtac):
