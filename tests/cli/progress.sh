@@ -28,7 +28,10 @@ def session(argv, columns, pieces=12):
     return terminal.session(argv, columns, pause)
 def shown(text, columns):
     lines = re.findall(r'\r\x1b\[K([^\r\n]+)', text)
-    lines, last = [line for line in lines[:-1] if not line.startswith('vtac ')], lines[-1]
+    last = lines.pop()
+    if last.startswith('vtac '):  # a remark on the quality of 8 bits stands in front of the result
+        last = text[text.rindex(last) + len(last):].split('\n')[1]
+    lines = [line for line in lines if not line.startswith('vtac ')]
     assert len(lines) > 2, text
     assert max(map(len, lines)) < columns, max(lines, key=len)
     assert '\x1b' not in last and ' left' not in last, last  # the line is gone before the result
