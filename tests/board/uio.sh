@@ -172,10 +172,13 @@ refused 1 "no UIO device is called 'npu' (there is 'vta'); 'sudo vta-load'"
 vtac exec "$good" --device "uio:p?memory=udmabuf7"
 refused 1 "there is no contiguous memory 'udmabuf7'"
 bytes=$(cat p/sys/class/u-dma-buf/udmabuf0/size)
+coherent=$(cat p/sys/class/u-dma-buf/udmabuf0/dma_coherent)
+echo 1 >p/sys/class/u-dma-buf/udmabuf0/dma_coherent # of other memory, no more is used than the caches can be told of
 echo 4611686018427387904 >p/sys/class/u-dma-buf/udmabuf0/size
 vtac exec "$good" --device uio:p
 refused 1 "cannot map 4611686018427387904 bytes of 'p/dev/udmabuf0': Cannot allocate memory"
 echo "$bytes" >p/sys/class/u-dma-buf/udmabuf0/size
+echo "$coherent" >p/sys/class/u-dma-buf/udmabuf0/dma_coherent
 rm p/sys/class/uio/uio0/maps/map0/size
 vtac exec "$good" --device uio:p
 refused 1 "'p/dev/uio0' has no register page (p/sys/class/uio/uio0/maps/map0/size)"
