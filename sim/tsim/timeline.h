@@ -22,8 +22,8 @@ typedef struct vta_timeline vta_timeline;
 vta_timeline *vta_timeline_create(const char *file, const vta_bus *bus);
 void vta_timeline_destroy(vta_timeline *timeline);
 
-/* Brings what is known so far to the file, which ends as JSON does until more is known; 0, or errno where the file cannot
- * take it. */
+/* Brings what is known so far to the file, which ends as JSON does until more is known; 0, or errno where the
+ * file cannot take it. */
 int vta_timeline_flush(vta_timeline *timeline);
 
 /* A run starts: the program that the accelerator will fetch. */

@@ -49,7 +49,7 @@ for limit in 1 8 64; do
         # shellcheck disable=SC2086  # words
         (ulimit -f $limit; exec "$vtac_program" $words) >out 2>err
         status=$?
-        [ $limit = 64 ] && [ $status = 0 ] || refused 1 "File too large"
+        if [ $limit != 64 ] || [ $status != 0 ]; then refused 1 "File too large"; fi
         [ $status = 0 ] || holds "nothing is left" sh -c '! ls -A | grep -q "^limited\|^\.new-"'
         rm -f limited.*
     done

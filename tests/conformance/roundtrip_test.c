@@ -23,7 +23,8 @@ enum { WORDS = 30000, TEXT_INSNS = 400, TEXT_PROGRAMS = 10, ROUND_TRIP_PROGRAMS 
 static uint64_t seed;
 
 /* Behind the shipped configurations, those with functions on rows. */
-static const char *const rows_configs[] = {VTA_TEST_CONFIGS "/rows.json", VTA_TEST_CONFIGS "/rows_batch.json"};
+static const char *const rows_configs[] = {VTA_TEST_CONFIGS "/rows.json",
+                                           VTA_TEST_CONFIGS "/rows_batch.json"};
 enum { ROWS_CONFIGS = sizeof rows_configs / sizeof rows_configs[0] };
 
 static uint32_t config_count(void)
@@ -71,7 +72,8 @@ static vta_word random_fields(const vta_config *config, rng *r)
     vta_field_info fields[VTA_FIELD_COUNT];
     const uint32_t count = vta_isa_fields(config, fields);
     const uint32_t opcode = rng_below(r, VTA_OP_COUNT);
-    const bool row = opcode == VTA_OP_ALU && rng_percent(r, 30); /* operation 7, its flags, a short immediate */
+    const bool row =
+        opcode == VTA_OP_ALU && rng_percent(r, 30); /* operation 7, its flags, a short immediate */
     vta_word word = {{opcode, 0}};
     for (uint32_t f = 0; f < count; f++) {
         const bool header = strcmp(fields[f].format, "HEADER") == 0 && fields[f].lsb > 2;

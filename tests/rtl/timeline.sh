@@ -20,8 +20,13 @@ for device; do
             echo "a timeline in $limit blocks: exit status 0"
             exit 1
         fi
-        [ "$(cat "$work/t.json")" = old ] && [ "$(wc -l <"$work/err")" = 1 ] && grep -q "the timeline cannot be written" "$work/err" &&
-            [ "$(ls -A "$work")" = "$(printf 'err\nt.json')" ] || { echo "after a timeline in $limit blocks:"; ls -la "$work"; cat "$work/err"; exit 1; }
+        if [ "$(cat "$work/t.json")" != old ] || [ "$(wc -l <"$work/err")" != 1 ] || ! grep -q "the timeline cannot be written" "$work/err" ||
+            [ "$(ls -A "$work")" != "$(printf 'err\nt.json')" ]; then
+            echo "after a timeline in $limit blocks:"
+            ls -la "$work"
+            cat "$work/err"
+            exit 1
+        fi
     done
     ! "$vtac" exec "$programs/tiny.vasm" --device "$device?timeline=/dev/full" >/dev/null 2>"$work/err" && grep -q "No space left" "$work/err"
     rm "$work"/*

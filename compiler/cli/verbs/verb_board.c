@@ -146,8 +146,7 @@ static int run_board(const cli_args *args)
     device_dir = o.dir;
     device_config = o.config.name;
     const vta_progress progress = {.line = print_progress};
-    const vta_status status =
-        cli_board_serve(&o, &stop, print_ready, &progress, &diag);
+    const vta_status status = cli_board_serve(&o, &stop, print_ready, &progress, &diag);
     return status == VTA_OK ? cli_done(args) : cli_fail(args, &diag);
 }
 

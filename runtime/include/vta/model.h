@@ -11,8 +11,8 @@
  *
  * One model is used by one thread at a time; different models, of one file, too, freely, and on one shared
  * device. After a fork the child may go on with a model whose device is fsim, tsim or none, as with a copy.
- * No other thread may be in vta_model_load, vta_model_open or vta_model_destroy while the process forks: the child would
- * inherit a lock that nobody in it can release.
+ * No other thread may be in vta_model_load, vta_model_open or vta_model_destroy while the process forks: the
+ * child would inherit a lock that nobody in it can release.
  */
 #ifndef VTA_MODEL_H
 #define VTA_MODEL_H
