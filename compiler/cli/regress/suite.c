@@ -301,6 +301,9 @@ static vta_status parse_file(const char *path, cJSON **out, vta_diag *diag)
     vta_status status = VTA_OK;
     if (*out == NULL) {
         unsigned line = 1;
+        while (end != NULL && end > text && *end == '\0' && end[-1] == '\n') {
+            end--; /* what is missing at the end is missing in the last line */
+        }
         for (const char *c = text; end != NULL && c < end; c++) {
             line += *c == '\n';
         }
