@@ -275,7 +275,7 @@ static double loss_of(const vtac_quantize_report *report)
         const vtac_output_quality *o = &report->outputs[i];
         loss = fmax(loss, o->mean_error + (1.0 - o->correlation) + o->lost_columns);
     }
-    return loss + report->quality;
+    return loss + (double)report->quality;
 }
 
 /* Takes the ranges of another method where the outputs are nearer to those of floats. */
