@@ -7,14 +7,17 @@
 
 #include "vta/untrusted.h"
 
-enum { LONGEST = 180 };
+enum {
+    WHOLE = 199,
+    CUT = 180
+}; /* bytes of the longest name that is kept, and of what is left of a longer one */
 
 /* The name of an output as a file may have it; whether that is not the output's own name any more. */
 static bool as_file(const vta_model *model, uint32_t index, char name[VTA_OUTPUT_NAME])
 {
     const char *own = vta_model_output(model, index).name;
     const size_t size = strlen(own);
-    (void)vta_make_plain(own, size, name, LONGEST + 1);
+    (void)vta_make_plain(own, size, name, (size > WHOLE ? CUT : WHOLE) + 1);
     for (char *c = name; *c != '\0'; c++) {
         if (*c == '/' || *c == ':') {
             *c = '_';
@@ -23,11 +26,11 @@ static bool as_file(const vta_model *model, uint32_t index, char name[VTA_OUTPUT
     return strcmp(own, name) != 0;
 }
 
-/* With the number where the name has been changed and another output has it, too. */
+/* With the number where the name has been cut, or changed and another output has it, too. */
 static void name_of(const vta_model *model, uint32_t index, char name[VTA_OUTPUT_NAME])
 {
     const bool changed = as_file(model, index, name);
-    bool shared = false;
+    bool shared = strlen(vta_model_output(model, index).name) > WHOLE;
     for (uint32_t i = 0; changed && i < vta_model_output_count(model); i++) {
         char other[VTA_OUTPUT_NAME];
         (void)as_file(model, i, other);

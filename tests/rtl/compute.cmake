@@ -61,5 +61,5 @@ hw_unit(compute_lean_built vta_compute_tb "LOG_BLOCK_IN=3 LOG_BLOCK_OUT=3 TABLE=
 hw_unit(compute_three_taps_built vta_compute_tb "LOG_BLOCK_IN=3 LOG_BLOCK_OUT=4 DEPTHWISE_TAPS=3" +runs=4 +built)
 hw_unit(compute_one_tap_built vta_compute_tb "LOG_BLOCK_IN=4 LOG_BLOCK_OUT=2 DEPTHWISE_TAPS=1" +runs=4 +built)
 hw_unit(compute_one_tap_pumped vta_compute_tb "LOG_BLOCK_IN=3 LOG_BLOCK_OUT=4 PUMP=2 DEPTHWISE_TAPS=1" +runs=2 +built)
-hw_unit(compute_pumped vta_compute_tb "LOG_BLOCK_IN=3 LOG_BLOCK_OUT=4 PUMP=2" +runs=2 +built)
+hw_unit(compute_pumped vta_compute_tb "LOG_BLOCK_IN=3 LOG_BLOCK_OUT=4 PUMP=2" +runs=4 +built)
 hw_unit(compute_pumped_rows vta_compute_tb "LOG_BLOCK_IN=5 LOG_BLOCK_OUT=4 PUMP=2" +runs=1 +built)

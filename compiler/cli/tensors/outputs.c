@@ -148,7 +148,7 @@ vta_status cli_save_outputs(const vta_model *model, const char *folder, const ch
     VTA_TRY(vta_folder_make(folder, 0777, diag));
     for (uint32_t i = 0; i < vta_model_output_count(model); i++) {
         const vta_tensor_info info = vta_model_output(model, i);
-        char path[4200];
+        char path[4300];
         char name[VTA_OUTPUT_NAME];
         VTA_TRY(vta_output_name(model, i, name, diag));
         const bool parcel = cli_is_parcel(&info);

@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-enum { VTA_OUTPUT_NAME = 208 };
+enum { VTA_OUTPUT_NAME = 216 };
 
 /* The name of a file for output `index`, without folder and ending. Characters that no name of a file has
  * become '_', and a name that is too long is cut; where that makes it the name of another output, too, "~"
