@@ -107,6 +107,7 @@ def quantize(
     max_loss: Optional[float] = ...,
     labels: Optional[_Path] = ...,
     max_drop: Optional[float] = ...,
+    force: bool = ...,
     shape: Optional[Union[str, Sequence[str]]] = ...,
     weights: Optional[_Path] = ...,
     report: bool = ...,
