@@ -191,36 +191,48 @@ static vta_status load_model(void *context, vtac_graph **out, vta_diag *diag)
     return vtac_model_load(from->path, from->import, out, diag);
 }
 
+/* Reads the names of --keep-float into `kept`. */
+static int read_kept(const cli_args *args, const char *kept[MAX_KEPT], vtac_quantize_options *how)
+{
+    size_t at = 0;
+    for (const char *name = cli_next(args, "--keep-float", &at); name != NULL;
+         name = cli_next(args, "--keep-float", &at)) {
+        if (how->keep_count == MAX_KEPT) {
+            return cli_usage(args, "--keep-float may be given %d times", MAX_KEPT);
+        }
+        kept[how->keep_count++] = name;
+    }
+    how->keep_float = kept;
+    return CLI_OK;
+}
+
+static int read_options(const cli_args *args, const char *kept[MAX_KEPT], vtac_quantize_options *how)
+{
+    if (cli_flag(args, "--per-channel") && cli_flag(args, "--per-tensor")) {
+        return cli_usage(args, "--per-channel or --per-tensor, not both");
+    }
+    how->per_channel = !cli_flag(args, "--per-tensor");
+    how->unsigned_activations = cli_flag(args, "--unsigned");
+    how->equalize = cli_flag(args, "--equalize");
+    how->tune_rounding = cli_flag(args, "--tune-rounding");
+    if (how->tune_rounding && cli_value(args, "--calib") == NULL) {
+        return cli_usage(args, "--tune-rounding looks at real inputs; give --calib");
+    }
+    how->correct_bias = !cli_flag(args, "--no-bias-correction");
+    return read_kept(args, kept, how);
+}
+
 static int run_quantize(const cli_args *args)
 {
     vtac_quantize_options how = VTAC_QUANTIZE_DEFAULTS;
     cli_shapes shapes;
     cli_mixed mixed;
+    const char *kept[MAX_KEPT];
     if (cli_read_mixed(args, &mixed) != CLI_OK || cli_read_shapes(args, &shapes) != CLI_OK ||
-        cli_read_method(args, &how.method) != CLI_OK || cli_check_preprocess(args) != CLI_OK) {
+        cli_read_method(args, &how.method) != CLI_OK || cli_check_preprocess(args) != CLI_OK ||
+        read_options(args, kept, &how) != CLI_OK) {
         return CLI_USAGE;
     }
-    if (cli_flag(args, "--per-channel") && cli_flag(args, "--per-tensor")) {
-        return cli_usage(args, "--per-channel or --per-tensor, not both");
-    }
-    how.per_channel = !cli_flag(args, "--per-tensor");
-    how.unsigned_activations = cli_flag(args, "--unsigned");
-    how.equalize = cli_flag(args, "--equalize");
-    how.tune_rounding = cli_flag(args, "--tune-rounding");
-    if (how.tune_rounding && cli_value(args, "--calib") == NULL) {
-        return cli_usage(args, "--tune-rounding looks at real inputs; give --calib");
-    }
-    how.correct_bias = !cli_flag(args, "--no-bias-correction");
-    const char *kept[MAX_KEPT];
-    size_t at = 0;
-    for (const char *name = cli_next(args, "--keep-float", &at); name != NULL;
-         name = cli_next(args, "--keep-float", &at)) {
-        if (how.keep_count == MAX_KEPT) {
-            return cli_usage(args, "--keep-float may be given %d times", MAX_KEPT);
-        }
-        kept[how.keep_count++] = name;
-    }
-    how.keep_float = kept;
     cli_stages_begin();
     how.progress = cli_stages();
     cli_stage("reading", args->operands[0], 0, 0);
