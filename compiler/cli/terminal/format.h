@@ -12,7 +12,7 @@
 
 #include "vta/str.h"
 
-__attribute__((format(printf, 2, 0))) void cli_format(vta_str *out, const char *fmt, va_list args);
+__attribute__((format(printf, 2, 0))) void cli_format(vta_str *out, const char *fmt, va_list list);
 
 /* The whole of a text of several lines: its ends of lines and tabs stay. */
 void cli_format_text(vta_str *out, const char *text);

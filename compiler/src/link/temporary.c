@@ -35,7 +35,7 @@ vta_status vtac_temporary_file(const char *kind, char path[VTAC_TEMPORARY_PATH],
     const size_t end = strlen(path);
     int file;
     do { /* a failure may have taken the X's */
-        memcpy(path + end - 6, "XXXXXX", 6);
+        memset(path + end - 6, 'X', 6);
         file = mkstemp(path);
     } while (file < 0 && errno == EINTR);
     if (file < 0) {

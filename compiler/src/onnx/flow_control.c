@@ -191,7 +191,7 @@ vta_status vtac_flow_give_if(vtac_flow_work *w, const vtac_flow_node *item, vta_
                                        "it takes one condition and gives at most %d outputs", VTAC_FLOW_ENDS);
     bool refused = false;
     for (int i = 0; status == VTA_OK && i < 2; i++) {
-        uint32_t number;
+        uint32_t number = 0;
         status = add_branch(b, item, names[i], &number, values[i], refused ? NULL : &refused, diag);
         status = status == VTA_OK ? vtac_flow_put_word(&d.words, number, diag) : status;
     }

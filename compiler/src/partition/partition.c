@@ -52,8 +52,8 @@ static const char *const reasons[VTAC_OP_COUNT] = {
     [VTAC_OP_QUANTIZE_LINEAR] = "floats become integers here: the host's side of the border",
     [VTAC_OP_DEQUANTIZE_LINEAR] = "integers become floats here: the host's side of the border",
     [VTAC_OP_QLINEAR_SOFTMAX] =
-        "the accelerator has no QLinearSoftmax: each number is divided by the sum of its row, which "
-        "the run alone knows; the host does it between two launches",
+        ("the accelerator has no QLinearSoftmax: each number is divided by the sum of its row, which "
+         "the run alone knows; the host does it between two launches"),
     [VTAC_OP_LAYER_NORMALIZATION] = NORMALIZATION,
     [VTAC_OP_INSTANCE_NORMALIZATION] = NORMALIZATION,
     [VTAC_OP_GROUP_NORMALIZATION] = NORMALIZATION,

@@ -123,7 +123,7 @@ typedef vta_status vtac_legalize(const vtac_node_builder *b, bool always, vtac_l
 
 /* Legalizes each present node, in order. */
 vta_status vtac_legalize_nodes(vtac_graph *graph, const vta_config *config, bool always, vta_arena *arena,
-                               vtac_legalize *give, vtac_legalized_list *out, vta_diag *diag);
+                               vtac_legalize *rule, vtac_legalized_list *out, vta_diag *diag);
 
 /* Legalizes products of two activations, with the second one packed as weights; `always`: small ones, too. */
 vta_status vtac_legalize_matmuls(vtac_graph *graph, const vta_config *config, bool always, vta_arena *arena,
