@@ -30,7 +30,7 @@ FOREIGN = re.compile(r'(^|/)baremetal/|^runtime/wasm/')
 # Compiled on demand with the facts of a configuration: not in compile_commands.json.
 SYSTEMC = ('-std=c17', '-D_GNU_SOURCE', '-DVTA_MODEL_BUS_BYTES=8', '-DVTA_MODEL_HASH=1', '-Isim/systemc', '-Isim/tsim', '-Isim/include',
            '-Iisa/include', '-Iisa/base/include')
-# The analyzer's paths through a function end here: a third of the time of its own limit, 225,000, finds nearly the same.
+# The analyzer's paths through a function end here, long before its own limit of 225,000, which takes most of the time.
 ANALYZER = ('-Xclang', '-analyzer-config', '-Xclang', 'max-nodes=60000')
 SAMPLE, FEWEST, INCLUDERS = 60, 15, 3
 FOUND = re.compile(r'^(?P<path>[^:\n]+):(?P<line>\d+):\d+: (?:error|warning): (?P<text>.*) \[(?P<check>[^\],]+)[^\]]*\]$', re.MULTILINE)

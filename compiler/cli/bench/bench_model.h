@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What cli_bench_model.c hands on.
+ * Functions that cli_bench_model.c hands on.
  */
 #ifndef VTAC_BENCH_MODEL_H
 #define VTAC_BENCH_MODEL_H

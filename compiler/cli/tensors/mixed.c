@@ -267,7 +267,7 @@ static vta_status narrow_search(mixed_search *s)
     return VTA_OK;
 }
 
-/* One number for how far a model is from its floats. */
+/* Distance of a model from its floats, as one number. */
 static double loss_of(const vtac_quantize_report *report)
 {
     double loss = 0.0;

@@ -16,7 +16,7 @@
         "--max-drop", "PERCENT", CLI_TEXT, "layers stay float until as many more are right"                  \
     }
 
-/* What gives the model, as often as the search tries another form of it. */
+/* Source of the model, asked as often as the search tries another form of it. */
 typedef struct cli_model_source {
     vta_status (*load)(void *context, vtac_graph **out, vta_diag *diag); /* *out: owned */
     void *context;

@@ -95,7 +95,7 @@ static const vtac_output_quality *worst_of(const vtac_quantize_report *report)
     return worst;
 }
 
-/* Of what the outputs span. */
+/* Share of the range of an output. */
 #define MAX_DEVIATION 0.1
 
 static vta_status check_deviation(const cli_args *args, double deviation, vta_diag *diag)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What quantizing did to a network's answers, for those who asked for it: the same in every verb.
+ * Effect of quantizing on a network's answers, told in the same way by every verb.
  */
 #ifndef VTAC_CLI_QUALITY_H
 #define VTAC_CLI_QUALITY_H

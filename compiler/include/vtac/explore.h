@@ -95,8 +95,8 @@ vta_status vtac_space_read(const char *path, vtac_space *space, vta_diag *diag);
 vta_status vtac_space_fix(vtac_space *space, const char *text, vta_diag *diag);
 /* Number of configurations in the space, legal or not. */
 uint64_t vtac_space_size(const vtac_space *space);
-/* How many lie around the shipped configurations: each of these, and each with one key changed to a value of
- * the space. They have the numbers behind vtac_space_size. */
+/* Number of configurations around the shipped ones: each of these, and each with one key changed to a value
+ * of the space. They have the numbers behind vtac_space_size. */
 uint64_t vtac_space_around(const vtac_space *space);
 /* The number under which a configuration around the shipped ones is looked at: that of the same configuration
  * in the space where it is there, else its own. False where the user's keys rule it out. */

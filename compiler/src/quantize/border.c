@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where integers end: nodes at the end of the network, and in front of what computes with floats, stay float.
- * The border lies behind the last product, sum or pool.
+ * The border of the integers: nodes at the end of the network, and in front of what computes with floats,
+ * stay float. The border lies behind the last product, sum or pool.
  */
 #include "plan.h"
 
