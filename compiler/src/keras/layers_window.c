@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "../import/window.h"
 #include "keras.h"
 
 /* ---- convolutions: 1 to 3 spatial axes */
@@ -60,11 +61,12 @@ static bool window_of(vtac_keras *k, vtac_keras_value *v, uint32_t axes, const c
             break;
         }
         const int64_t size = type->dim[a + 2];
-        const int64_t reach = (w->kernel[a] - 1) * w->dilation[a];
-        int64_t total = ((size + w->stride[a] - 1) / w->stride[a] - 1) * w->stride[a] + reach + 1 - size;
-        total = w->same && total > 0 ? total : 0;
-        w->pads[a] = w->causal ? reach : total / 2;
-        w->pads[a + axes] = w->causal ? 0 : total - total / 2;
+        if (w->same) {
+            vtac_pad_same(size, w->kernel[a], w->stride[a], w->dilation[a], true, &w->pads[a],
+                          &w->pads[a + axes]);
+        } else if (w->causal) {
+            w->pads[a] = (w->kernel[a] - 1) * w->dilation[a];
+        }
     }
     return k->maker.status == VTA_OK;
 }

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "../import/window.h"
 #include "operators.h"
 
 enum { SAME = 0 };
@@ -17,15 +18,13 @@ typedef struct conv_window {
     int padding, activation;
 } conv_window;
 
-/* Padding of TensorFlow's around an input of `size` so that the window fits ceil(size / stride) times. */
+/* Padding of TensorFlow's around an input of `size`. */
 static void pad_axis(const conv_window *w, int axis, int64_t size, int64_t *before, int64_t *after)
 {
-    const int64_t reach = (w->kernel[axis] - 1) * w->dilation[axis] + 1;
-    const int64_t count = (size + w->stride[axis] - 1) / w->stride[axis];
-    int64_t total = (count - 1) * w->stride[axis] + reach - size;
-    total = w->padding == SAME && total > 0 ? total : 0;
-    *before = total / 2;
-    *after = total - *before;
+    *before = *after = 0;
+    if (w->padding == SAME) {
+        vtac_pad_same(size, w->kernel[axis], w->stride[axis], w->dilation[axis], true, before, after);
+    }
 }
 
 static bool check_window(vtac_tflite *im, const conv_window *w)

@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "../import/window.h"
 #include "operators.h"
 
 enum { SAME = 0, AXES = 3 };
@@ -35,12 +36,8 @@ void vtac_tflite_import_conv_3d(vtac_tflite *im)
                            (long long)dilation[a]);
             return;
         }
-        const int64_t size = x.dim[a + 1];
-        const int64_t reach = (w.dim[a] - 1) * dilation[a] + 1;
-        const int64_t total = ((size + stride[a] - 1) / stride[a] - 1) * stride[a] + reach - size;
-        if (vtac_tflite_option(im, 0, 1, 0) == SAME && total > 0) {
-            pads[a] = total / 2;
-            pads[a + AXES] = total - total / 2;
+        if (vtac_tflite_option(im, 0, 1, 0) == SAME) {
+            vtac_pad_same(x.dim[a + 1], w.dim[a], stride[a], dilation[a], true, &pads[a], &pads[a + AXES]);
         }
     }
     const vtac_attr attrs[] = {vtac_attr_of_ints("strides", stride, AXES),
@@ -87,9 +84,8 @@ void vtac_tflite_import_conv_3d_transpose(vtac_tflite *im)
         /* the padding is that of the convolution from the result to x */
         const int64_t reach = (w.dim[a] - 1) * dilation[a] + 1;
         const int64_t size = shape[a + 1];
-        const int64_t total = ((size + stride[a] - 1) / stride[a] - 1) * stride[a] + reach - size;
-        if (vtac_tflite_option(im, 0, 1, 0) == SAME && total > 0) {
-            pads[a] = total / 2;
+        if (vtac_tflite_option(im, 0, 1, 0) == SAME) {
+            vtac_pad_same(size, w.dim[a], stride[a], dilation[a], true, &pads[a], &pads[a + AXES]);
         }
         const int64_t full = (x.dim[a + 1] - 1) * stride[a] + reach - pads[a];
         pads[a + AXES] = full > size ? full - size : 0;
