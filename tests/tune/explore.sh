@@ -18,6 +18,51 @@ says out "area by a fit to"
 says out "ISSCC 2014"
 holds "every energy is on the terminal" sh -c 'grep -c " pJ (" out | grep -qx "$(grep -c "^VTAC_ENERGY(" "$1/compiler/src/explore/energy.def")"' sh "$source"
 says out "best1 beside pynq, pictures a second: tiny_ic "
+says out "mJ a picture: 1.66 W, the mean of 4 measurements of boards with xc7z020 (1.60 to 1.76 W), ± 7 %"
+cat >power.py <<'END'
+import json, re, sys
+
+d, watts = json.load(open(sys.argv[1])), [float(w) for w in sys.argv[2:]]
+mean = sum(watts) / len(watts)
+missed = max(abs((sum(watts) - w) / (len(watts) - 1) / w - 1) for w in watts)
+assert sorted(m["watts"] for m in d["power"]["measurements"]) == sorted(watts), d["power"]
+assert abs(d["power"]["watts"] / mean - 1) < 1e-3 and abs(d["power"]["error"] - missed) < 1e-3, (d["power"], mean, missed)
+for p in d["points"] + [s for s in d["shipped"] if s["runs"]]:
+    assert abs(p["board_energy"] * p["fps"] / mean - 1) < 1e-3, p["name"]
+END
+holds "a board's energy is its watts times the time" python3 power.py one/front.json 1.62 1.67 1.76 1.60
+printf '# at the plug\n\nxc7z020 2.5 our board, networks all day\r\necp5-85 0.9 another\n' >watts.txt
+# shellcheck disable=SC2086  # words
+vtac explore $space --limit 4 --jobs 1 --power watts.txt -o metered
+exits 0
+says out "2.50 W: our board, networks all day"
+holds "a meter's watts count with the others" python3 power.py metered/front.json 1.62 1.67 1.76 1.60 2.5
+vtac explore --models tiny_ic --part ecp5-85 --limit 1 --jobs 1 --power watts.txt
+says out "mJ a picture: 0.90 W, one measurement of a board with ecp5-85: its error is unknown"
+vtac explore --models tiny_ic --part ecp5-85 --limit 1 --jobs 1
+says out "mJ a picture: nobody has measured a board with ecp5-85"
+for line in 'xc7z020' 'xc7z020 watts mine' 'xc7z020 -1 mine' 'xc7z020 1.7' 'xc7z999 1.7 mine' 'xc7z020 nan mine'; do
+    printf '# fine\n%s\n' "$line" >bad.txt
+    vtac explore --models tiny_ic --limit 1 --power bad.txt -o never
+    exits 1
+    says err "bad.txt: line 2: expected a part"
+done
+holds "nothing was written" test ! -e never
+# The energy of a run by explain: watts times the time of the accelerator and of the host.
+vtac zoo tiny_ic --int8 -o ic.onnx
+vtac explain ic.onnx --json
+cp out explained.json
+holds "the energy of a run" python3 -c 'import json
+e = json.load(open("explained.json"))
+b = e["board"]
+stays = sum(n["host_cycles"] for n in e["nodes"] if n["where"] == "host")
+assert b["part"] == "xc7z020" and b["measurements"] == 4 and abs(e["host_stays_cycles"] - stays) <= len(e["nodes"])
+assert abs(b["joules"] / ((e["cycles"] + stays) / 100e6 * b["watts"]) - 1) < 1e-3'
+vtac explain ic.onnx --config ultra96 --power watts.txt
+says out "8.20 W, the mean of 4 measurements of boards with xczu3eg"
+vtac explain ic.onnx --config tiny
+exits 0
+holds "a configuration for no board has no energy" sh -c '! grep -q " mJ: " out'
 cat >front.py <<'END'
 import json, sys
 

@@ -6,6 +6,7 @@
 #define VTAC_CLI_EXPLORE_H
 
 #include "networks.h"
+#include "vtac/power.h"
 
 /* Configurations that come with vtac; finalists, which have files as those of the front do. */
 enum { EXPLORE_SHIPPED = 16, EXPLORE_FINALISTS = 16 };
@@ -36,6 +37,8 @@ typedef struct cli_explored {
     uint32_t proof_count;
     cli_detailed *detailed; /* owned */
     uint32_t detailed_count;
+    const vtac_powers *powers; /* measurements of boards */
+    vtac_board_power power;    /* of the part's */
     double seconds;
 } cli_explored;
 

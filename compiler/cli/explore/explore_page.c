@@ -77,7 +77,7 @@ static const char *const script[] = {
     "  $('of').replaceChildren(...Object.keys(axes).map(k => { const b = element('button', k, k === name ? 'now' : ''); b.addEventListener('click', () => draw(k)); return b; }));",
     "}",
     "draw('share');",
-    "plot('energy', p => p.energy * 1e3, p => p.fps, ['mJ a picture (geometric mean)', 'pictures a second (geometric mean)', short, short]);",
+    "plot('energy', p => p.energy * 1e3, p => p.fps, ['mJ a picture of a chip (geometric mean)', 'pictures a second (geometric mean)', short, short]);",
     "function rows(id, head, lines, left, pick) {",
     "  const t = $(id), h = element('tr'); t.replaceChildren(); head.forEach((c, i) => h.append(element('th', c, i < left ? 'l' : ''))); t.append(h);",
     "  lines.forEach((line, k) => { const r = element('tr'); line.forEach((c, i) => r.append(element('td', c, i < left ? 'l' : ''))); if (pick) { r.className = 'pick' + (pick[k] === now ? ' now' : ''); r.addEventListener('click', () => choose(pick[k])); } t.append(r); });",
@@ -102,7 +102,7 @@ static const char *const script[] = {
     "function choose(p) {",
     "  (dots.get(now) || []).forEach(e => e.classList.remove('on')); now = p; (dots.get(p) || []).forEach(e => e.classList.add('on'));",
     "  document.body.dataset.point = called(p);",
-    "  const a = p.area, lines = [['pictures a second', p.fps.toFixed(2)], ['energy a picture', joule(p.energy)], ['LUT', `${whole(a.lut)} of ${whole(d.most.lut)}`], ['DSP', `${whole(a.dsp)} of ${whole(d.most.dsp)}`], ['BRAM36', `${whole(a.bram)} of ${whole(d.most.bram)}`]];",
+    "  const a = p.area, lines = [['pictures a second', p.fps.toFixed(2)], ['energy of a board a picture', p.board_energy ? `${joule(p.board_energy)}${d.power.error ? ` ± ${(100 * d.power.error).toFixed(0)} %` : ''}` : 'not measured'], ['energy of a chip a picture', joule(p.energy)], ['LUT', `${whole(a.lut)} of ${whole(d.most.lut)}`], ['DSP', `${whole(a.dsp)} of ${whole(d.most.dsp)}`], ['BRAM36', `${whole(a.bram)} of ${whole(d.most.bram)}`]];",
     "  p.networks.forEach((n, i) => lines.push([d.networks[i].name, n.cycles ? `${whole(n.cycles)} cycles, ${(p.config.clock_mhz * 1e6 / n.cycles).toFixed(1)} a second` + (n.tsim ? `; compiled ${whole(n.foretold)}, on tsim ${whole(n.tsim)} (${((n.foretold / n.tsim - 1) * 100).toFixed(1)} %)` : '') : n.why]));",
     "  if (p.counted) lines.push(['Yosys counts (beside the fit)', ['lut', 'dsp', 'bram'].map(k => `${k.toUpperCase()} ${whole(p.counted[k])} (${((a[k] / p.counted[k] - 1) * 100).toFixed(1)} %)`).join(', ')]);",
     "  if (p.fits) lines.push(['does not fit', p.fits]);",
@@ -114,14 +114,14 @@ static const char *const script[] = {
     "}",
     "function table() {",
     "  const front = d.points.filter(p => p.front).concat(d.shipped);",
-    "  rows('front', ['', 'tile', 'pump', 'parts', 'inp/wgt/acc/uop', 'bus', 'MHz', 'a second', 'mJ', 'LUT', 'DSP', 'BRAM36', ...d.networks.map(n => n.name)], front.map(p => [called(p), shape(p.config), p.config.pump, parts(p.config), `${p.config.inp}/${p.config.wgt}/${p.config.acc}/${p.config.uop}`, p.config.bus, p.config.clock_mhz, p.fps.toFixed(1), (p.energy * 1e3).toFixed(2), whole(p.area.lut), whole(p.area.dsp), whole(p.area.bram), ...p.networks.map(n => n.cycles ? whole(n.cycles) : '-')]), 2, front);",
+    "  rows('front', ['', 'tile', 'pump', 'parts', 'inp/wgt/acc/uop', 'bus', 'MHz', 'a second', 'board mJ', 'chip mJ', 'LUT', 'DSP', 'BRAM36', ...d.networks.map(n => n.name)], front.map(p => [called(p), shape(p.config), p.config.pump, parts(p.config), `${p.config.inp}/${p.config.wgt}/${p.config.acc}/${p.config.uop}`, p.config.bus, p.config.clock_mhz, p.fps.toFixed(1), p.board_energy ? (p.board_energy * 1e3).toPrecision(3) : '-', (p.energy * 1e3).toPrecision(3), whole(p.area.lut), whole(p.area.dsp), whole(p.area.bram), ...p.networks.map(n => n.cycles ? whole(n.cycles) : '-')]), 2, front);",
     "}",
     "const best = d.points[0], fits = d.shipped.filter(p => p.runs && !p.fits);",
     "if (!best || !fits.length) $('shipped').remove();",
-    "else rows('beside', ['', 'pictures a second', ...d.networks.map(n => n.name), 'energy', 'LUT', 'DSP', 'BRAM36'], fits.map(p => [p.name, (best.fps / p.fps).toFixed(4), ...p.networks.map((n, i) => (n.cycles / best.networks[i].cycles * best.config.clock_mhz / p.config.clock_mhz).toFixed(4)), (best.energy / p.energy).toFixed(3), ...['lut', 'dsp', 'bram'].map(k => `${whole(best.area[k])} instead of ${whole(p.area[k])}`)]), 1);",
+    "else rows('beside', ['', 'pictures a second', ...d.networks.map(n => n.name), 'chip energy', 'LUT', 'DSP', 'BRAM36'], fits.map(p => [p.name, (best.fps / p.fps).toFixed(4), ...p.networks.map((n, i) => (n.cycles / best.networks[i].cycles * best.config.clock_mhz / p.config.clock_mhz).toFixed(4)), (best.energy / p.energy).toFixed(3), ...['lut', 'dsp', 'bram'].map(k => `${whole(best.area[k])} instead of ${whole(p.area[k])}`)]), 1);",
     "rows('tiles', ['tile', 'array at', 'judged', 'pictures a second of the fastest', 'the least that does not fit takes'], d.tiles.map(t => [`${t.batch}×${t.block_in}×${t.block_out}`, t.pump > 1 ? `${t.pump} × the clock` : 'the clock', whole(t.judged), t.fps ? t.fps.toFixed(1) : '-', t.nearest]), 1);",
     "rows('out', ['by', 'configurations'], d.outside.map(o => [o.by, whole(o.count)]), 1);",
-    "$('models').textContent = `Area: fitted to ${d.area_model.samples} runs of Yosys; each against a fit to the others is off by ${percent(d.area_model.lut)} of its LUT, ${percent(d.area_model.dsp)} of its DSP, ${percent(d.area_model.bram)} of its BRAM36 in the mean. Energy: ${d.energy.join('; ')}.`;",
+    "$('models').textContent = `Area: fitted to ${d.area_model.samples} runs of Yosys; each against a fit to the others is off by ${percent(d.area_model.lut)} of its LUT, ${percent(d.area_model.dsp)} of its DSP, ${percent(d.area_model.bram)} of its BRAM36 in the mean. Board mJ: ${d.power.text}${d.power.measurements.map(m => `; ${m.watts} W: ${m.source}`).join('')}. Chip mJ, which rank configurations and leave the rest of a board out: ${d.energy.join('; ')}.`;",
     "if (now) choose(now);",
     NULL};
 /* clang-format on */
@@ -164,12 +164,13 @@ static void put_point(vta_str *out, const cli_explored *e, const vtac_candidate 
     char *json = layers != NULL ? vta_config_to_json(k) : NULL;
     vta_str_put(out, "{\"name\": ");
     cli_put_json(out, k->name);
-    vta_str_printf(
-        out,
-        ", \"runs\": %s, \"front\": %s, \"fps\": %.6g, \"energy\": %.6g, \"share\": %.6g, \"area\": "
-        "{\"lut\": %.0f, \"ff\": %.0f, \"dsp\": %.0f, \"bram\": %.1f}",
-        c->runs ? "true" : "false", c->front ? "true" : "false", c->fps, c->energy, c->share, c->area.lut,
-        c->area.ff, c->area.dsp, c->area.bram);
+    vta_str_printf(out,
+                   ", \"runs\": %s, \"front\": %s, \"fps\": %.6g, \"energy\": %.6g, \"board_energy\": %.6g, "
+                   "\"share\": %.6g, \"area\": "
+                   "{\"lut\": %.0f, \"ff\": %.0f, \"dsp\": %.0f, \"bram\": %.1f}",
+                   c->runs ? "true" : "false", c->front ? "true" : "false", c->fps, c->energy,
+                   c->fps > 0 ? e->power.watts / c->fps : 0.0, c->share, c->area.lut, c->area.ff, c->area.dsp,
+                   c->area.bram);
     vta_str_printf(
         out,
         ",\n  \"config\": {\"batch\": %u, \"block_in\": %u, \"block_out\": %u, \"inp\": %u, \"wgt\": "
@@ -217,6 +218,27 @@ static void put_points(vta_str *out, const cli_explored *e)
     vta_str_put(out, "]");
 }
 
+/* The power of boards with the part: a sentence, numbers (watts 0: nobody measured), and the measurements. */
+static void put_power(vta_str *out, const cli_explored *e)
+{
+    char text[VTAC_POWER_TEXT];
+    const char *before = "";
+    vtac_power_text(&e->power, e->part->name, text, sizeof text);
+    vta_str_printf(out, ",\n \"power\": {\"watts\": %.4g, \"error\": %.4g", e->power.watts, e->power.error);
+    put_string(out, "text", text);
+    vta_str_put(out, ", \"measurements\": [");
+    for (size_t i = 0; i < e->powers->count; i++) {
+        const vtac_power *p = &e->powers->items[i];
+        if (strcmp(p->part, e->part->name) == 0) {
+            vta_str_printf(out, "%s{\"watts\": %.4g", before, p->watts);
+            put_string(out, "source", p->source);
+            vta_str_put(out, "}");
+            before = ", ";
+        }
+    }
+    vta_str_put(out, "]}");
+}
+
 static void put_json(vta_str *out, const cli_explored *e)
 {
     const vtac_exploration *x = e->found;
@@ -239,7 +261,9 @@ static void put_json(vta_str *out, const cli_explored *e)
         vta_str_put(out, line == vtac_energy_sources() ? "" : ", ");
         cli_put_json(out, *line);
     }
-    vta_str_put(out, "],\n \"networks\": [");
+    vta_str_put(out, "]");
+    put_power(out, e);
+    vta_str_put(out, ",\n \"networks\": [");
     for (uint32_t n = 0; n < e->networks->count; n++) {
         vta_str_put(out, n > 0 ? ", {\"name\": " : "{\"name\": ");
         cli_put_json(out, e->networks->items[n].name);

@@ -14,6 +14,7 @@
 #include "vta/fail.h"
 #include "vtac/codegen.h"
 #include "vtac/pass.h"
+#include "vtac/power.h"
 
 static const cli_option options[] = {
     {"--config", "NAME|FILE", CLI_CONFIG, "the accelerator's configuration (default pynq)"},
@@ -23,6 +24,7 @@ static const cli_option options[] = {
     {"--shape", "NAME=AxBxC", CLI_TEXT, "size of a dynamic input (may be repeated)"},
     {"--weights", "FILE", CLI_FILE, "of a Darknet network (default: beside the .cfg)"},
     {"-O", "N", CLI_TEXT, "0 to 3 (default 3)"},
+    {"--power", "FILE", CLI_FILE, "your boards' watts: lines 'PART WATTS WORDS'"},
     {"--host-only", NULL, CLI_FLAG, "list only what stays on the host"},
     {"--json", NULL, CLI_FLAG, "print JSON"},
 };
@@ -30,7 +32,8 @@ static const cli_option options[] = {
 typedef struct explain_totals {
     uint32_t nodes, moved, vanished;
     uint64_t macs;
-    double cycles, host;
+    double cycles, host; /* of the nodes that moved: there, and what they would take on the host */
+    double rest;         /* of the nodes that stay on the host */
 } explain_totals;
 
 /* True if a node is the model's: nodes that pack and unpack are not. */
@@ -51,6 +54,8 @@ static explain_totals count_nodes(const vtac_graph *graph, const vtac_partition 
             t.macs += place->cost.macs;
             t.cycles += (double)place->cost.cycles;
             t.host += place->host_cycles;
+        } else if (place->kind == VTAC_PLACE_HOST) {
+            t.rest += place->host_cycles;
         }
     }
     return t;
@@ -110,7 +115,44 @@ static void fill_row(const void *context, uint32_t row, cli_cell *cells)
     cells[5].text = place->reason;
 }
 
-static void print_text(const cli_args *args, const vtac_graph *graph, const vtac_partition *p)
+/* A run's energy on the board that the configuration is for. */
+typedef struct explain_energy {
+    const char *part; /* NULL: the configuration is for no board */
+    vtac_board_power power;
+    double seconds, host_seconds; /* of a run, and of it the host's */
+} explain_energy;
+
+static explain_energy energy_of(const vtac_partition *p, const explain_totals *t, const vtac_powers *powers)
+{
+    const vtac_part *part = vtac_part_of(&p->config);
+    const double clock = 1e6 * p->config.clock_mhz;
+    if (part == NULL) {
+        return (explain_energy){0};
+    }
+    return (explain_energy){.part = part->name,
+                            .power = vtac_board_power_of(powers, part->name),
+                            .seconds = (t->cycles + t->rest) / clock,
+                            .host_seconds = t->rest / clock};
+}
+
+static void print_energy(const explain_energy *e)
+{
+    char text[VTAC_POWER_TEXT];
+    if (e->part == NULL) {
+        return;
+    }
+    vtac_power_text(&e->power, e->part, text, sizeof text);
+    if (e->power.count == 0) {
+        cli_sentence(0, "%.3g ms a run, %.3g of them on the host; energy: %s", 1e3 * e->seconds,
+                     1e3 * e->host_seconds, text);
+        return;
+    }
+    cli_sentence(0, "%.3g ms a run, %.3g of them on the host; %.3g mJ: %s", 1e3 * e->seconds,
+                 1e3 * e->host_seconds, 1e3 * e->seconds * e->power.watts, text);
+}
+
+static void print_text(const cli_args *args, const vtac_graph *graph, const vtac_partition *p,
+                       const vtac_powers *powers)
 {
     static const cli_column columns[] = {{"node", CLI_NAME},      {"operator", CLI_NAME},
                                          {"where", CLI_WORD},     {"cycles", CLI_FIGURE},
@@ -125,11 +167,15 @@ static void print_text(const cli_args *args, const vtac_graph *graph, const vtac
         "on its host",
         t.moved, t.nodes, p->config.name, p->region_count, p->region_count == 1 ? "" : "s",
         (unsigned long long)t.macs, t.cycles, t.host);
+    const explain_energy energy = energy_of(p, &t, powers);
+    print_energy(&energy);
 }
 
-static void print_json(const vtac_graph *graph, const vtac_partition *p, const vtac_quantize_report *quality)
+static void print_json(const vtac_graph *graph, const vtac_partition *p, const vtac_quantize_report *quality,
+                       const vtac_powers *powers)
 {
     const explain_totals t = count_nodes(graph, p);
+    const explain_energy energy = energy_of(p, &t, powers);
     bool any = false;
     cli_print("{\"config\": \"%s\", \"regions\": %u, \"nodes\": [", p->config.name, p->region_count);
     for (uint32_t i = 0; i < graph->order_count; i++) {
@@ -156,6 +202,13 @@ static void print_json(const vtac_graph *graph, const vtac_partition *p, const v
     }
     cli_print("],\n \"moved\": %u, \"macs\": %llu, \"cycles\": %.0f, \"host_cycles\": %.0f", t.moved,
               (unsigned long long)t.macs, t.cycles, t.host);
+    cli_print(", \"host_stays_cycles\": %.0f", t.rest);
+    if (energy.power.count > 0) {
+        cli_print(", \"board\": {\"part\": \"%s\", \"watts\": %.4g, \"measurements\": %u, \"error\": %.4g, "
+                  "\"joules\": %.4g}",
+                  energy.part, energy.power.watts, energy.power.count, energy.power.error,
+                  energy.seconds * energy.power.watts);
+    }
     cli_quality_json(quality);
     cli_print("}\n");
 }
@@ -172,7 +225,9 @@ static int explain_graph(const cli_args *args, vtac_graph *graph, const cli_offl
                                         .predict = true};
     cli_stages_begin();
     vtac_quantize_report quality = {0};
+    vtac_powers powers = {0};
     vta_status status = VTA_OK;
+    VTA_TRY_OUT(vtac_powers_read(cli_value(args, "--power"), &powers, &diag));
     VTA_TRY_OUT(cli_quantize_float(args, graph, &quality, &diag));
     VTA_TRY_OUT(
         vtac_run_passes(graph, &(vtac_pass_options){.level = level, .progress = cli_stages()}, &diag));
@@ -181,15 +236,17 @@ out:
     cli_stages_end();
     if (status != VTA_OK) {
         vtac_quantize_report_free(&quality);
+        vtac_powers_free(&powers);
         return cli_fail_model(args, &diag);
     }
     if (cli_flag(args, "--json")) {
-        print_json(graph, partition, &quality);
+        print_json(graph, partition, &quality, &powers);
     } else {
-        print_text(args, graph, partition);
+        print_text(args, graph, partition, &powers);
         cli_quality_text(&quality);
     }
     vtac_quantize_report_free(&quality);
+    vtac_powers_free(&powers);
     vtac_partition_free(partition);
     return cli_done(args);
 }

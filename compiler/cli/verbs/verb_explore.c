@@ -34,6 +34,7 @@ static const cli_option options[] = {
     {"--objective", "WHAT", CLI_TEXT, "fps (default), latency, area, energy or edp"},
     {"--budget", "WHAT=N", CLI_TEXT, "lut, dsp or bram: no more than that (may be repeated)"},
     {"--finalists", "N", CLI_TEXT, "run the best N on tsim, too (default 0)"},
+    {"--power", "FILE", CLI_FILE, "your boards' watts: lines 'PART WATTS WORDS'"},
     {"--count", "COMMAND", CLI_TEXT, "and have Yosys count each: './run area'"},
     {"-o", "DIR", CLI_FILE, "write front.html, front.json, bestN.json (for --config)"},
     CLI_WORK_OPTIONS,
@@ -50,6 +51,7 @@ typedef struct explore_job {
     vtac_part part;
     vtac_space space;
     vtac_explore_options options;
+    vtac_powers powers;
     uint64_t finalists;
 } explore_job;
 
@@ -177,7 +179,7 @@ static vta_status read_space(explore_job *j, vta_diag *diag)
 
 /* ---- results */
 
-enum { CELLS = 10 }; /* before those of networks */
+enum { CELLS = 11 }; /* before those of networks */
 _Static_assert(CELLS + VTAC_MAX_NETWORKS + 1 <= CLI_MAX_COLUMNS, "a column for each network, and a note");
 
 static void fill_row(const void *context, uint32_t row, cli_cell *cells)
@@ -198,10 +200,14 @@ static void fill_row(const void *context, uint32_t row, cli_cell *cells)
     cli_cell_print(&cells[4], "%u/%u/%u/%u", c->config.log_inp_buff, c->config.log_wgt_buff,
                    c->config.log_acc_buff, c->config.log_uop_buff);
     cli_cell_print(&cells[5], "%.1f", c->fps);
-    cli_cell_print(&cells[6], "%.2f", c->energy * 1e3);
-    cli_cell_print(&cells[7], "%.0f", c->area.lut);
-    cli_cell_print(&cells[8], "%.0f", c->area.dsp);
-    cli_cell_print(&cells[9], "%.0f", c->area.bram);
+    cells[6].text = "-";
+    if (e->power.count > 0) {
+        cli_cell_print(&cells[6], "%.3g", 1e3 * e->power.watts / c->fps);
+    }
+    cli_cell_print(&cells[7], "%.3g", c->energy * 1e3);
+    cli_cell_print(&cells[8], "%.0f", c->area.lut);
+    cli_cell_print(&cells[9], "%.0f", c->area.dsp);
+    cli_cell_print(&cells[10], "%.0f", c->area.bram);
     for (uint32_t n = 0; n < e->networks->count; n++) {
         cli_cell_print(&cells[CELLS + n], "%" PRIu64, c->networks[n].cycles);
     }
@@ -253,10 +259,24 @@ static void print_beside(const cli_explored *e)
             vta_str_printf(&text, "%s%s %.4f", n > 0 ? ", " : "", e->networks->items[n].name, times);
         }
         if (c->runs && e->fits[i][0] == '\0' && text.text != NULL) {
-            cli_sentence(0, "best1 beside %s, pictures a second: %s; energy %.3f", c->config.name, text.text,
-                         best->energy / c->energy);
+            cli_sentence(0, "best1 beside %s, pictures a second: %s; chip energy %.3f", c->config.name,
+                         text.text, best->energy / c->energy);
         }
         vta_str_free(&text);
+    }
+}
+
+/* The board's energy: the time times watts that others measured, and how far off that has been. */
+static void print_power(const cli_explored *e)
+{
+    char text[VTAC_POWER_TEXT];
+    vtac_power_text(&e->power, e->part->name, text, sizeof text);
+    cli_sentence(0, "mJ a picture: %s", text);
+    for (size_t i = 0; i < e->powers->count; i++) {
+        const vtac_power *p = &e->powers->items[i];
+        if (strcmp(p->part, e->part->name) == 0) {
+            cli_sentence(2, "  %.2f W: %s", p->watts, p->source);
+        }
     }
 }
 
@@ -269,6 +289,7 @@ static void print_text(const cli_explored *e)
                                            {"inp/wgt/acc/uop", CLI_WORD},
                                            {"fps", CLI_FIGURE},
                                            {"mJ", CLI_FIGURE},
+                                           {"chip mJ", CLI_FIGURE},
                                            {"LUT", CLI_FIGURE},
                                            {"DSP", CLI_FIGURE},
                                            {"BRAM36", CLI_FIGURE}};
@@ -310,8 +331,9 @@ static void print_text(const cli_explored *e)
             "LUTs as they are placed: %.2f of those that Yosys counts, where pairs of small ones share one",
             x->area_model.placed);
     }
+    print_power(e);
     const char *const *line = vtac_energy_sources();
-    cli_sentence(0, "energy: %s", *line);
+    cli_sentence(0, "chip mJ, which rank configurations and leave the rest of a board out: %s", *line);
     while (*++line != NULL) {
         cli_sentence(2, "  %s", *line);
     }
@@ -464,7 +486,12 @@ static vta_status explore_space(explore_job *j, const cli_networks *networks, bo
     char key[128];
     vtac_work *work = NULL;
     vtac_exploration found = {0};
-    cli_explored e = {.part = j->options.part, .options = &j->options, .networks = networks, .found = &found};
+    cli_explored e = {.part = j->options.part,
+                      .options = &j->options,
+                      .networks = networks,
+                      .found = &found,
+                      .powers = &j->powers,
+                      .power = vtac_board_power_of(&j->powers, j->options.part->name)};
     const double begin = vta_now();
     const uint64_t space = hash_of_space(&j->space, &j->part, networks->hash);
     (void)snprintf(key, sizeof key, "vtac %s explore %s %016" PRIx64 " %" PRIu64 "\n", vta_version(),
@@ -509,6 +536,7 @@ static int run_explore(const cli_args *args)
     const char *folder = cli_value(args, "-o");
     vta_status status = VTA_OK;
     cli_stages_begin();
+    VTA_TRY_OUT(vtac_powers_read(cli_value(args, "--power"), &j.powers, &diag));
     VTA_TRY_OUT(read_space(&j, &diag));
     VTA_TRY_OUT(folder != NULL ? make_folder(folder, &diag) : VTA_OK); /* before the work, not behind it */
     VTA_TRY_OUT(
@@ -520,6 +548,7 @@ static int run_explore(const cli_args *args)
 out:
     cli_stages_end();
     cli_free_networks(&networks);
+    vtac_powers_free(&j.powers);
     if (status != VTA_OK) {
         return cli_fail(args, &diag);
     }
