@@ -125,7 +125,7 @@ vtac compile saved -o saved.so
 refused 1 "vtac: saved: a SavedModel of TensorFlow is not read; save the model as .keras, or make it a .tflite by \
 tf.lite.TFLiteConverter.from_saved_model"
 vtac inspect bare
-refused 1 "vtac: bare: it is a folder, a model is one file; known are "
+refused 1 "vtac: bare: a folder without the file of a model; known are "
 vtac verify net.so
 exits 1
 says out "FAIL net.so: neither a model of a known kind nor a folder with one and its data"

@@ -169,7 +169,8 @@ class Model:
             o[8] = ("i", list(between))
         self.ops.append(o)
 
-    def write(self, inputs, outputs):
+    def write(self, inputs, outputs, signatures=()):
+        """The file. A signature is (key, graph, names of its inputs, of its outputs)."""
         codes = []
         for code, version, custom in self.codes:
             c = {0: ("b", min(code, 127)), 2: ("i", version), 3: ("i", code)}
@@ -177,7 +178,11 @@ class Model:
                 c[1] = custom
             codes.append(c)
         graphs = [{0: g.tensors, 1: ("i", list(i)), 2: ("i", list(o)), 3: g.ops, 4: "main"} for g, i, o in [(self, inputs, outputs)] + self.calls]
-        return serialize({0: ("I", 3), 1: codes, 2: graphs, 3: "made for a test", 4: self.buffers})
+        root = {0: ("I", 3), 1: codes, 2: graphs, 3: "made for a test", 4: self.buffers}
+        if signatures:
+            ends = [[{0: n, 1: ("I", t)} for n, t in zip(names, graphs[graph][field][1])] for _, graph, *both in signatures for field, names in zip((1, 2), both)]
+            root[7] = [{0: ends[2 * i], 1: ends[2 * i + 1], 2: s[0], 4: ("I", s[1])} for i, s in enumerate(signatures)]
+        return serialize(root)
 
 
 def flexbuffer(numbers):

@@ -59,13 +59,9 @@ vta_status cli_load_graph(const cli_args *args, const char *path, const cli_shap
     const size_t length = strlen(path);
     if (length < 3 || strcmp(path + length - 3, ".ir") != 0) {
         teller t = {args->verb->name, path};
-        const vtac_import_options import = {.shapes = shapes->items,
-                                            .shape_count = shapes->count,
-                                            .weights = shapes->weights,
-                                            .dynamic = shapes->dynamic,
-                                            .states = shapes->states,
-                                            .note = print_dump,
-                                            .context = &t};
+        vtac_import_options import = cli_import_options(shapes);
+        import.note = print_dump;
+        import.context = &t;
         return vtac_model_load(path, &import, out, diag);
     }
     uint8_t *text;

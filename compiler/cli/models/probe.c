@@ -35,9 +35,7 @@ int cli_read_probe(const cli_args *args, cli_probe_options *out)
 vta_status cli_probe_import(const cli_args *args, const cli_probe_options *options, vtac_graph **out,
                             vta_diag *diag)
 {
-    const vtac_import_options import = {.shapes = options->shapes.items,
-                                        .shape_count = options->shapes.count,
-                                        .weights = options->shapes.weights};
+    const vtac_import_options import = cli_import_options(&options->shapes);
     VTA_TRY(vtac_model_load(args->operands[0], &import, out, diag));
     VTA_TRY(cli_quantize_float(args, *out, NULL, diag));
     return vtac_run_passes(*out, &(vtac_pass_options){.level = options->level, .progress = cli_stages()},

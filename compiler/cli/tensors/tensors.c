@@ -17,14 +17,44 @@
 
 static const size_t max_bytes = (size_t)1 << 32;
 
+static int read_outputs(const cli_args *args, cli_shapes *out)
+{
+    size_t at = 0;
+    out->output_count = 0;
+    for (const char *name = cli_next(args, "--output-value", &at); name != NULL;
+         name = cli_next(args, "--output-value", &at)) {
+        if (out->output_count == CLI_MAX_SHAPES) {
+            return cli_usage(args, "more than %d --output-value options", CLI_MAX_SHAPES);
+        }
+        out->outputs[out->output_count++] = name;
+    }
+    return CLI_OK;
+}
+
+vtac_import_options cli_import_options(const cli_shapes *shapes)
+{
+    return (vtac_import_options){.shapes = shapes->items,
+                                 .shape_count = shapes->count,
+                                 .weights = shapes->weights,
+                                 .dynamic = shapes->dynamic,
+                                 .states = shapes->states,
+                                 .outputs = shapes->outputs,
+                                 .output_count = shapes->output_count,
+                                 .signature = shapes->signature};
+}
+
 int cli_read_shapes(const cli_args *args, cli_shapes *out)
 {
     vta_diag diag = {0};
     size_t at = 0;
     out->count = 0;
     out->weights = cli_value(args, "--weights");
+    out->signature = cli_value(args, "--signature");
     out->dynamic = cli_flag(args, "--dynamic");
     out->states = false;
+    if (read_outputs(args, out) != CLI_OK) {
+        return CLI_USAGE;
+    }
     for (const char *text = cli_next(args, "--shape", &at); text != NULL;
          text = cli_next(args, "--shape", &at)) {
         if (out->count == CLI_MAX_SHAPES) {

@@ -11,16 +11,32 @@
 
 enum { CLI_MAX_SHAPES = 64 };
 
-/* --shape options. */
+/* Options by which a verb reads a model: which of its ends are taken, and its file of weights. */
+#define CLI_END_OPTIONS                                                                                      \
+    {"--signature", "NAME", CLI_TEXT, "of several; --output-value NAME: an output"}, CLI_OUTPUT_OPTION
+#define CLI_MODEL_OPTIONS                                                                                    \
+    {"--weights", "FILE", CLI_FILE, "Darknet's; --signature, --output-value NAME: ends"},                    \
+        {"--signature", "NAME", CLI_TEXT, NULL}, CLI_OUTPUT_OPTION
+#define CLI_OUTPUT_OPTION                                                                                    \
+    {                                                                                                        \
+        "--output-value", "NAME", CLI_TEXT, NULL                                                             \
+    }
+
+/* --shape options, and the others that say how a model is read. */
 typedef struct cli_shapes {
     char names[CLI_MAX_SHAPES][256];
     vtac_shape_option items[CLI_MAX_SHAPES];
     uint32_t count;
-    const char *weights; /* --weights, or NULL */
-    bool dynamic;        /* --dynamic */
-    bool states;         /* the verb keeps a model's states */
+    const char *weights;                 /* --weights, or NULL */
+    const char *outputs[CLI_MAX_SHAPES]; /* --output-value */
+    uint32_t output_count;
+    const char *signature; /* --signature, or NULL */
+    bool dynamic;          /* --dynamic */
+    bool states;           /* the verb keeps a model's states */
 } cli_shapes;
 int cli_read_shapes(const cli_args *args, cli_shapes *out);
+/* The same for an importer, which borrows them; notes are not told. */
+vtac_import_options cli_import_options(const cli_shapes *shapes);
 
 /* A .npy file or a serialized TensorProto (.pb), by its name; memory is the arena's. */
 vta_status cli_read_tensor(const char *path, vta_arena *arena, vtac_tensor *out, vta_diag *diag);

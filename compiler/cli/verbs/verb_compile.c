@@ -27,7 +27,7 @@ static const cli_option options[] = {
     CLI_PASS_OPTIONS,
     {"--shape", "NAME=AxBxC", CLI_TEXT, "size of a dynamic input; (A..B): from A to B"},
     {"--dynamic", NULL, CLI_FLAG, "sizes that the model leaves open stay open"},
-    {"--weights", "FILE", CLI_FILE, "of a Darknet network (default: beside the .cfg)"},
+    CLI_MODEL_OPTIONS,
     {"-o", "FILE", CLI_FILE, "shared object (MODEL.so); wasm32: .wasm or .html (page)"},
     {"--emit", "LIST:DIR", CLI_TEXT, "write texts: ir, plan, ll, asm, loops, dot"},
     {"--tuned", "FILE", CLI_FILE, "use the schedules that 'vtac tune' found"},

@@ -15,7 +15,7 @@
 static const cli_option options[] = {
     {"-o", "FILE", CLI_FILE, "the ONNX model (default: MODEL.onnx)"},
     {"--shape", "NAME=AxBxC", CLI_TEXT, "size of a dynamic input (may be repeated)"},
-    {"--weights", "FILE", CLI_FILE, "of a Darknet network (default: beside the .cfg)"},
+    CLI_MODEL_OPTIONS,
 };
 
 static void print_rounding(void *context, const char *text)
@@ -63,11 +63,9 @@ static int run_convert(const cli_args *args)
         return cli_usage(
             args, "it writes ONNX, and nothing else: name a file that ends in .onnx with -o, not '%s'", path);
     }
-    const vtac_import_options import = {.shapes = shapes.items,
-                                        .shape_count = shapes.count,
-                                        .weights = shapes.weights,
-                                        .note = print_rounding,
-                                        .context = &args->operands[0]};
+    vtac_import_options import = cli_import_options(&shapes);
+    import.note = print_rounding;
+    import.context = &args->operands[0];
     const vtac_convert_options convert = {.note = print_rounding, .context = &args->operands[0]};
     vta_status status = VTA_OK;
     VTA_TRY_OUT(vtac_model_load(args->operands[0], &import, &graph, &diag));

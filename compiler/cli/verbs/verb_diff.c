@@ -11,6 +11,7 @@
 #include "calib.h"
 #include "probe.h"
 #include "stages.h"
+#include "tensors.h"
 #include "vta/fail.h"
 #include "watch.h"
 
@@ -22,7 +23,7 @@ static const cli_option options[] = {
     CLI_CALIB_OPTIONS,
     CLI_INPUT_OPTIONS,
     {"--shape", "NAME=AxBxC", CLI_TEXT, "size of a dynamic input (may be repeated)"},
-    {"--weights", "FILE", CLI_FILE, "of a Darknet network (default: beside the .cfg)"},
+    CLI_MODEL_OPTIONS,
     {"-O", "N", CLI_TEXT, "0 to 3 (default 3)"},
     {"--all", NULL, CLI_FLAG, "count the differing elements of every value first"},
     {"--json", NULL, CLI_FLAG, "print JSON"},

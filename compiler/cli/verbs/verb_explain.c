@@ -22,7 +22,7 @@ static const cli_option options[] = {
     {"--host", "NAME", CLI_TEXT, "the processor beside it (default: a PYNQ's)"},
     CLI_CALIB_OPTIONS,
     {"--shape", "NAME=AxBxC", CLI_TEXT, "size of a dynamic input (may be repeated)"},
-    {"--weights", "FILE", CLI_FILE, "of a Darknet network (default: beside the .cfg)"},
+    CLI_MODEL_OPTIONS,
     {"-O", "N", CLI_TEXT, "0 to 3 (default 3)"},
     {"--power", "FILE", CLI_FILE, "your boards' watts: lines 'PART WATTS WORDS'"},
     {"--host-only", NULL, CLI_FLAG, "list only what stays on the host"},
@@ -265,8 +265,7 @@ static int run_explain(const cli_args *args)
     if (asked != NULL && (!cli_number(asked, &level) || level > 3)) {
         return cli_usage(args, "-O takes 0 to 3, not '%s'", asked);
     }
-    const vtac_import_options import = {
-        .shapes = shapes.items, .shape_count = shapes.count, .weights = shapes.weights};
+    const vtac_import_options import = cli_import_options(&shapes);
     vtac_graph *graph = NULL;
     vta_diag diag = {0};
     vtac_target target;

@@ -16,6 +16,7 @@
 #include "explore.h"
 #include "stages.h"
 #include "table.h"
+#include "tensors.h"
 #include "vta/clock.h"
 #include "vta/fail.h"
 #include "vta/file.h"
@@ -40,7 +41,7 @@ static const cli_option options[] = {
     CLI_WORK_OPTIONS,
     {"--calib", "DIR|FILE", CLI_FILE, "inputs to quantize models of floats with"},
     {"--shape", "NAME=AxBxC", CLI_TEXT, "size of a dynamic input (may be repeated)"},
-    {"--weights", "FILE", CLI_FILE, "of a Darknet network (default: beside the .cfg)"},
+    CLI_MODEL_OPTIONS,
     {"--json", NULL, CLI_FLAG, "print JSON"},
 };
 

@@ -8,6 +8,7 @@
 
 #include "page.h"
 #include "passes.h"
+#include "tensors.h"
 #include "vta/fail.h"
 #include "vta/file.h"
 
@@ -15,7 +16,7 @@ enum { INLINE_ELEMENTS = 16 };
 
 static const cli_option options[] = {
     {"--shape", "NAME=AxBxC", CLI_TEXT, "size of a dynamic input (may be repeated)"},
-    {"--weights", "FILE", CLI_FILE, "of a Darknet network (default: beside the .cfg)"},
+    CLI_MODEL_OPTIONS,
     {"--inline", "N", CLI_TEXT, "print constants of up to N elements (default 16)"},
     {"-o", "FILE", CLI_FILE, "write the text there, with all constants: it reads back"},
     {"--html", "FILE", CLI_FILE, "write a page that draws the graph instead"},

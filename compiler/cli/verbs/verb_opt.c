@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "passes.h"
+#include "tensors.h"
 #include "vta/fail.h"
 #include "vta/file.h"
 
@@ -16,7 +17,7 @@ static const cli_option options[] = {
     {"--pass", "NAME", CLI_TEXT, "run this pass (may be repeated; in the order given)"},
     {"-o", "FILE", CLI_FILE, "where the text goes (default: standard output)"},
     {"--shape", "NAME=AxBxC", CLI_TEXT, "size of a dynamic input of an ONNX model"},
-    {"--weights", "FILE", CLI_FILE, "of a Darknet network (default: beside the .cfg)"},
+    CLI_MODEL_OPTIONS,
     CLI_PASS_OPTIONS,
 };
 

@@ -29,7 +29,7 @@ static const cli_option options[] = {
     CLI_MIXED_OPTIONS,
     CLI_QUALITY_OPTIONS,
     {"--shape", "NAME=AxBxC", CLI_TEXT, "size of a dynamic input (may be repeated)"},
-    {"--weights", "FILE", CLI_FILE, "of a Darknet network (default: beside the .cfg)"},
+    CLI_MODEL_OPTIONS,
     {"-o", "FILE", CLI_FILE, "the quantized model (default: MODEL.int8.onnx)"},
     {"--report", NULL, CLI_FLAG, "print the noise of each layer, worst first"},
     {"--json", NULL, CLI_FLAG, "print the summary (and the report) as JSON"},
@@ -236,11 +236,9 @@ static int run_quantize(const cli_args *args)
     cli_stages_begin();
     how.progress = cli_stages();
     cli_stage("reading", args->operands[0], 0, 0);
-    const vtac_import_options import = {.shapes = shapes.items,
-                                        .shape_count = shapes.count,
-                                        .weights = shapes.weights,
-                                        .note = print_message,
-                                        .context = &args->operands[0]};
+    vtac_import_options import = cli_import_options(&shapes);
+    import.note = print_message;
+    import.context = &args->operands[0];
     import_source from = {args->operands[0], &import};
     const cli_model_source source = {load_model, &from};
     char own[4096];

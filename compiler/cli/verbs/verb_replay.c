@@ -14,6 +14,7 @@
 #include "layers.h"
 #include "probe.h"
 #include "stages.h"
+#include "tensors.h"
 #include "vta/fail.h"
 #include "vta/str.h"
 #include "watch.h"
@@ -26,7 +27,7 @@ static const cli_option options[] = {
     CLI_CALIB_OPTIONS,
     CLI_INPUT_OPTIONS,
     {"--shape", "NAME=AxBxC", CLI_TEXT, "size of a dynamic input (may be repeated)"},
-    {"--weights", "FILE", CLI_FILE, "of a Darknet network (default: beside the .cfg)"},
+    CLI_MODEL_OPTIONS,
     {"-O", "N", CLI_TEXT, "0 to 3 (default 3)"},
     {"--json", NULL, CLI_FLAG, "print JSON"},
 };

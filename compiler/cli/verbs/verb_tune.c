@@ -8,6 +8,7 @@
 #include "passes.h"
 #include "stages.h"
 #include "temporary.h"
+#include "tensors.h"
 #include "tuning.h"
 #include "vta/clock.h"
 
@@ -29,7 +30,7 @@ static const cli_option options[] = {
     {"--html", "FILE", CLI_FILE, "a page with the curve of each kind of kernel"},
     {"--calib", "DIR|FILE", CLI_FILE, "vta: inputs to quantize a model of floats with"},
     {"--shape", "NAME=AxBxC", CLI_TEXT, "size of a dynamic input (may be repeated)"},
-    {"--weights", "FILE", CLI_FILE, "of a Darknet network (default: beside the .cfg)"},
+    CLI_MODEL_OPTIONS,
 };
 
 static int read_number(const cli_args *args, const char *option, uint64_t *value)

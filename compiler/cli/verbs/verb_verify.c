@@ -29,6 +29,7 @@ static const cli_option options[] = {
     {"--rtol", "R", CLI_TEXT, "relative error that passes (default 1e-3)"},
     {"--atol", "A", CLI_TEXT, "absolute error that passes (default 1e-7)"},
     {"--dynamic", NULL, CLI_FLAG, "sizes that a model leaves open stay open"},
+    CLI_END_OPTIONS,
     {"--json", NULL, CLI_FLAG, "print JSON"},
 };
 
@@ -40,6 +41,7 @@ typedef struct verification {
     const char *host;
     int level;
     cli_offload offload;
+    cli_shapes ends;           /* --output-value, --signature */
     vtac_artifact_image image; /* the compiled model */
     uint32_t count[OUTCOMES];
     char model[VERIFY_PATH]; /* of this case */
@@ -180,7 +182,7 @@ static vta_status compile_bytes(verification *v, const char *folder, const case_
 /* A model of another kind says all of its shapes itself. */
 static vta_status compile_file(verification *v, vta_diag *diag)
 {
-    const vtac_import_options import = {.dynamic = cli_flag(v->args, "--dynamic")};
+    const vtac_import_options import = cli_import_options(&v->ends);
     vtac_graph *graph = NULL;
     VTA_TRY(vtac_model_load(v->model, &import, &graph, diag));
     const vta_status status = cli_compile_image(graph, v->host, v->level, &v->offload, &v->image, diag);
@@ -479,7 +481,7 @@ static int run_verify(const cli_args *args)
     if (asked != NULL && (!cli_number(asked, &level) || level > 3)) {
         return cli_usage(args, "-O takes 0 to 3, not '%s'", asked);
     }
-    if (cli_read_offload(args, &v.offload) != CLI_OK) {
+    if (cli_read_offload(args, &v.offload) != CLI_OK || cli_read_shapes(args, &v.ends) != CLI_OK) {
         return CLI_USAGE;
     }
     if (read_tolerance(args, "--rtol", &v.rtol) != CLI_OK ||

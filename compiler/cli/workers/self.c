@@ -235,7 +235,7 @@ vta_status cli_run_self(const char *const *words, const char *out, double timeou
 vta_status cli_words_of_model(const cli_args *args, const char *words[CLI_MAX_SELF_WORDS], size_t count,
                               vta_diag *diag)
 {
-    static const char *const options[] = {"--shape", "--weights", "--calib"};
+    static const char *const options[] = {"--shape", "--weights", "--output-value", "--signature", "--calib"};
     for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
         size_t at = 0;
         for (const char *value = cli_next(args, options[i], &at); value != NULL;

@@ -22,8 +22,8 @@ vta_status cli_run_command(const char *command, const char *file, const char *ou
 /* This program, begun: a process group of its own, to be ended by kill(-pid) and waited for. */
 vta_status cli_start_self(const char *const *words, const char *out, pid_t *pid, vta_diag *diag);
 
-/* Appends the options by which this command reads its model (--shape, --weights, --calib) to the `count`
- * words of another command, and a NULL. */
+/* Appends the options by which this command reads its model (--shape, --weights, --output-value, --signature,
+ * --calib) to the `count` words of another command, and a NULL. */
 enum { CLI_MAX_SELF_WORDS = 96 };
 vta_status cli_words_of_model(const cli_args *args, const char *words[CLI_MAX_SELF_WORDS], size_t count,
                               vta_diag *diag);

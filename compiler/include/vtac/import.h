@@ -27,6 +27,9 @@ typedef struct vtac_import_options {
     bool states;         /* what a model keeps from run to run is kept; else every run is a first one */
     bool dynamic;        /* sizes that the model leaves open stay so: it takes any, at run time */
     const char *weights; /* the file of weights, where a model has one of its own; NULL: beside the model */
+    const char *const *outputs; /* names of the values that become the outputs, in this order */
+    uint32_t output_count;      /* 0: the outputs are the model's own */
+    const char *signature;      /* the signature that is taken; NULL: the model's first */
 } vtac_import_options;
 
 /* A model in memory. */
@@ -41,13 +44,15 @@ typedef bool vtac_recognize_fn(const vtac_model_file *file);
 typedef vta_status vtac_load_fn(const vtac_model_file *file, const vtac_import_options *options,
                                 vtac_graph **out, vta_diag *diag);
 typedef struct vtac_import_kind {
-    const char *name; /* "TensorFlow Lite" */
-    const char *file; /* what its files are called: ".tflite" */
+    const char *name;   /* "TensorFlow Lite" */
+    const char *file;   /* what its files are called: ".tflite" */
+    const char *marker; /* the file by which a folder of this kind is known; "": a model is no folder */
+    bool signatures;    /* a model may have several, of which one is taken */
     vtac_recognize_fn *recognize;
     vtac_load_fn *load;
 } vtac_import_kind;
 
-#define VTAC_IMPORTER(name, file, suffix)                                                                    \
+#define VTAC_IMPORTER(name, file, suffix, marker, signatures)                                                \
     vtac_recognize_fn vtac_recognize_##suffix;                                                               \
     vtac_load_fn vtac_load_##suffix;
 #include "vtac/importers.def"

@@ -17,7 +17,7 @@
 #include "vta/file.h"
 #include "zip.h"
 
-enum { MAX_TEXT = 256, MAX_BYTES = 0x7fffffff }; /* of a name that is looked at; of a file */
+enum { MAX_BYTES = 0x7fffffff }; /* of a file */
 
 static bool begins_with(const vtac_model_file *file, const void *mark, size_t size)
 {
@@ -29,44 +29,6 @@ static bool begins_with(const vtac_model_file *file, const void *mark, size_t si
 static vtac_wire message_of(const vtac_model_file *file)
 {
     return (vtac_wire){file->bytes, file->bytes + file->size};
-}
-
-/* The first field of a number. False: there is none. */
-static bool find_field(vtac_wire message, uint64_t number, vtac_wire_field *out)
-{
-    while (vtac_wire_next(&message, out)) {
-        if (out->number == number) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* The bytes of the first field of a number. False: there is none, or it holds no bytes. */
-static bool find_bytes(vtac_wire message, uint64_t number, vtac_wire *out)
-{
-    vtac_wire_field field;
-    const bool found = find_field(message, number, &field) && field.type == VTAC_WIRE_BYTES;
-    *out = found ? field.bytes : (vtac_wire){NULL, NULL};
-    return found;
-}
-
-static bool is_text(vtac_wire text)
-{
-    const uint8_t *end = text.end - text.at > MAX_TEXT ? text.at + MAX_TEXT : text.end;
-    for (const uint8_t *at = text.at; at < end; at++) {
-        if (isprint(*at) == 0) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* True where the first field of a number is a text that is not empty. */
-static bool has_text(vtac_wire message, uint64_t number)
-{
-    vtac_wire text;
-    return find_bytes(message, number, &text) && text.at < text.end && is_text(text);
 }
 
 /* True where all fields are among the numbers 1 ... max, and there is one. */
@@ -90,9 +52,9 @@ static bool has_nodes(vtac_wire message)
     enum { NODE = 1, LAST = 5, NODE_NAME = 1, NODE_OP = 2 };
     vtac_wire node;
     vtac_wire op;
-    return has_only(message, LAST) && find_bytes(message, NODE, &node) && has_text(node, NODE_NAME) &&
-           has_text(node, NODE_OP) && find_bytes(node, NODE_OP, &op) &&
-           (isupper(*op.at) != 0 || *op.at == '_');
+    return has_only(message, LAST) && vtac_wire_message(message, NODE, &node) &&
+           vtac_wire_has_text(node, NODE_NAME) && vtac_wire_has_text(node, NODE_OP) &&
+           vtac_wire_message(node, NODE_OP, &op) && (isupper(*op.at) != 0 || *op.at == '_');
 }
 
 static bool is_graph_def(const vtac_model_file *file)
@@ -108,9 +70,9 @@ static bool is_saved_model(const vtac_model_file *file)
     vtac_wire_field version;
     vtac_wire graph;
     vtac_wire nodes;
-    return has_only(message, META_GRAPH) && find_field(message, VERSION, &version) &&
-           version.type == VTAC_WIRE_VARINT && find_bytes(message, META_GRAPH, &graph) &&
-           find_bytes(graph, GRAPH_DEF, &nodes) && has_nodes(nodes);
+    return has_only(message, META_GRAPH) && vtac_wire_find(message, VERSION, &version) &&
+           version.type == VTAC_WIRE_VARINT && vtac_wire_message(message, META_GRAPH, &graph) &&
+           vtac_wire_message(graph, GRAPH_DEF, &nodes) && has_nodes(nodes);
 }
 
 /* Operators: inputs, outputs and, as a text in field 4, the type; a layer of Caffe has a number in field 5.
@@ -121,8 +83,9 @@ static bool is_caffe2(const vtac_model_file *file)
     const vtac_wire message = message_of(file);
     vtac_wire op;
     vtac_wire_field argument;
-    return has_only(message, LAST) && find_bytes(message, OPERATOR, &op) && has_text(op, OUTPUT) &&
-           has_text(op, TYPE) && (!find_field(op, ARGUMENT, &argument) || argument.type == VTAC_WIRE_BYTES);
+    return has_only(message, LAST) && vtac_wire_message(message, OPERATOR, &op) &&
+           vtac_wire_has_text(op, OUTPUT) && vtac_wire_has_text(op, TYPE) &&
+           (!vtac_wire_find(op, ARGUMENT, &argument) || argument.type == VTAC_WIRE_BYTES);
 }
 
 /* Layers: in field 100 with a name and a type as texts, or, of the first version, in field 2 with a name in
@@ -133,11 +96,11 @@ static bool is_caffemodel(const vtac_model_file *file)
     const vtac_wire message = message_of(file);
     vtac_wire layer;
     vtac_wire_field type;
-    if (find_bytes(message, LAYER, &layer)) {
-        return has_text(layer, NAME) && has_text(layer, TYPE);
+    if (vtac_wire_message(message, LAYER, &layer)) {
+        return vtac_wire_has_text(layer, NAME) && vtac_wire_has_text(layer, TYPE);
     }
-    return find_bytes(message, OLD_LAYER, &layer) && has_text(layer, OLD_NAME) &&
-           find_field(layer, OLD_TYPE, &type) && type.type == VTAC_WIRE_VARINT;
+    return vtac_wire_message(message, OLD_LAYER, &layer) && vtac_wire_has_text(layer, OLD_NAME) &&
+           vtac_wire_find(layer, OLD_TYPE, &type) && type.type == VTAC_WIRE_VARINT;
 }
 
 /* ---- text */
@@ -203,8 +166,8 @@ static bool is_coreml(const vtac_model_file *file)
     vtac_wire_field field;
     vtac_wire description;
     bool has_kind = false;
-    if (!find_field(message, VERSION, &field) || field.type != VTAC_WIRE_VARINT ||
-        !find_bytes(message, DESCRIPTION, &description)) {
+    if (!vtac_wire_find(message, VERSION, &field) || field.type != VTAC_WIRE_VARINT ||
+        !vtac_wire_message(message, DESCRIPTION, &description)) {
         return has_members(file, "fileFormatVersion", "itemInfoEntries");
     }
     while (vtac_wire_next(&message, &field)) {

@@ -9,15 +9,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "foreign.h"
 #include "vta/fail.h"
 #include "vta/file.h"
 
-enum { MAX_MODEL_BYTES = 0x7fffffff, SHOWN = 8 };
+enum { MAX_MODEL_BYTES = 0x7fffffff, SHOWN = 8, MAX_PATH = 4352, MAX_KNOWN = 1024 };
 
 static const vtac_import_kind kinds[] = {
-#define VTAC_IMPORTER(name, file, suffix) {name, file, vtac_recognize_##suffix, vtac_load_##suffix},
+#define VTAC_IMPORTER(name, file, suffix, marker, signatures)                                                \
+    {name, file, marker, signatures, vtac_recognize_##suffix, vtac_load_##suffix},
 #include "vtac/importers.def"
 };
 
@@ -65,11 +67,68 @@ static void list_kinds(char *known, size_t size)
 static vta_status fail_unknown(const vtac_model_file *file, vta_diag *diag)
 {
     char first[64];
-    char known[256] = "";
+    char known[MAX_KNOWN] = "";
     looks_like(file, first, sizeof first);
     list_kinds(known, sizeof known);
     return vta_fail(diag, VTA_SYNTAX, "%s: no model of a known kind: %s; known are %s", file->path, first,
                     known);
+}
+
+/* ---- the outputs that were asked for */
+
+static vta_status fail_no_value(const vtac_graph *graph, const char *name, vta_diag *diag)
+{
+    char list[256] = "";
+    size_t used = 0;
+    for (uint32_t i = 0; i < graph->output_count && used + 48 < sizeof list; i++) {
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s'%.40s'", i == 0 ? "" : ", ",
+                                 graph->values[graph->outputs[i]].name);
+    }
+    return vta_fail(diag, VTA_INVALID, "--output-value: no node gives a value '%s'; the outputs are %s", name,
+                    list);
+}
+
+/* Makes the named values the outputs; what nothing needs any more goes. */
+static vta_status choose_outputs(vtac_graph *graph, const vtac_import_options *options, vta_diag *diag)
+{
+    if (graph->flow != NULL || graph->state_count > 0) {
+        return vta_fail(diag, VTA_UNSUPPORTED,
+                        "--output-value: the outputs of a model with %s stay as they are",
+                        graph->flow != NULL ? "control flow or open sizes" : "states");
+    }
+    for (uint32_t i = 0; i < options->output_count; i++) {
+        const vtac_value_id id = vtac_find_value(graph, options->outputs[i]);
+        if (id == 0 || graph->values[id].node == 0) {
+            return fail_no_value(graph, options->outputs[i], diag);
+        }
+    }
+    vtac_drop_outputs(graph, 0);
+    for (uint32_t i = 0; i < options->output_count; i++) {
+        const vtac_value_id id = vtac_find_value(graph, options->outputs[i]);
+        VTA_TRY(vtac_is_output(graph, id) ? VTA_OK : vtac_add_output(graph, id, diag));
+    }
+    (void)vtac_remove_dead(graph);
+    return VTA_OK;
+}
+
+static vta_status load_as(const vtac_import_kind *kind, const vtac_model_file *file,
+                          const vtac_import_options *options, vtac_graph **out, vta_diag *diag)
+{
+    if (options != NULL && options->signature != NULL && !kind->signatures) {
+        return vta_fail(diag, VTA_INVALID, "%s: a model of %s has no signatures, so none is called '%s'",
+                        file->path, kind->name, options->signature);
+    }
+    VTA_TRY(kind->load(file, options, out, diag));
+    if (options == NULL || options->output_count == 0) {
+        return VTA_OK;
+    }
+    const vta_status status = choose_outputs(*out, options, diag);
+    if (status != VTA_OK) {
+        vtac_graph_destroy(*out);
+        *out = NULL;
+        return vta_context(diag, "%s", file->path);
+    }
+    return VTA_OK;
 }
 
 vta_status vtac_model_parse(const vtac_model_file *file, const vtac_import_options *options, vtac_graph **out,
@@ -81,32 +140,17 @@ vta_status vtac_model_parse(const vtac_model_file *file, const vtac_import_optio
     VTA_TRY(vtac_refuse_foreign_file(file, diag));
     for (size_t i = 0; vtac_import_kind_get(i) != NULL; i++) {
         if (kinds[i].recognize(file)) {
-            return kinds[i].load(file, options, out, diag);
+            return load_as(&kinds[i], file, options, out, diag);
         }
     }
     return fail_unknown(file, diag);
 }
 
-/* A folder in the place of a file is perhaps a model of a kind that is not read. */
-static vta_status not_a_folder(const char *path, vta_diag *diag)
-{
-    struct stat info;
-    char known[256] = "";
-    if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode)) {
-        return VTA_OK;
-    }
-    VTA_TRY(vtac_refuse_foreign_folder(path, diag));
-    list_kinds(known, sizeof known);
-    return vta_fail(diag, VTA_INVALID, "%s: it is a folder, a model is one file; known are %s", path, known);
-}
-
-vta_status vtac_model_load(const char *path, const vtac_import_options *options, vtac_graph **out,
-                           vta_diag *diag)
+static vta_status load_file(const char *path, const vtac_import_options *options, vtac_graph **out,
+                            vta_diag *diag)
 {
     uint8_t *bytes;
     size_t size;
-    *out = NULL;
-    VTA_TRY(not_a_folder(path, diag));
     VTA_TRY(vta_file_read(path, MAX_MODEL_BYTES, &bytes, &size, diag));
     const char *slash = strrchr(path, '/');
     char *folder = slash == NULL ? strdup(".") : strndup(path, slash == path ? 1 : (size_t)(slash - path));
@@ -116,4 +160,38 @@ vta_status vtac_model_load(const char *path, const vtac_import_options *options,
     free(folder);
     free(bytes);
     return status;
+}
+
+static bool is_folder(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+/* A folder is known by one of its files, and opened as that; it is perhaps of a kind that is not read. */
+static vta_status load_folder(const char *path, const vtac_import_options *options, vtac_graph **out,
+                              vta_diag *diag)
+{
+    char known[MAX_KNOWN] = "";
+    char inside[MAX_PATH];
+    size_t length = strlen(path);
+    while (length > 1 && path[length - 1] == '/') {
+        length--;
+    }
+    VTA_TRY(vtac_refuse_foreign_folder(path, diag));
+    for (size_t i = 0; vtac_import_kind_get(i) != NULL; i++) {
+        const int used = snprintf(inside, sizeof inside, "%.*s/%s", (int)length, path, kinds[i].marker);
+        if (kinds[i].marker[0] != '\0' && used < MAX_PATH && access(inside, F_OK) == 0) {
+            return load_file(inside, options, out, diag);
+        }
+    }
+    list_kinds(known, sizeof known);
+    return vta_fail(diag, VTA_INVALID, "%s: a folder without the file of a model; known are %s", path, known);
+}
+
+vta_status vtac_model_load(const char *path, const vtac_import_options *options, vtac_graph **out,
+                           vta_diag *diag)
+{
+    *out = NULL;
+    return is_folder(path) ? load_folder(path, options, out, diag) : load_file(path, options, out, diag);
 }

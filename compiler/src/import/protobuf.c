@@ -4,6 +4,11 @@
  */
 #include "protobuf.h"
 
+#include <ctype.h>
+#include <stddef.h>
+
+enum { MAX_TEXT = 256 }; /* of a name that is looked at */
+
 static bool read_varint(vtac_wire *c, uint64_t *out)
 {
     uint64_t value = 0;
@@ -48,4 +53,39 @@ bool vtac_wire_next(vtac_wire *message, vtac_wire_field *out)
     out->bytes.end = c.at + size;
     message->at = out->bytes.end;
     return true;
+}
+
+bool vtac_wire_find(vtac_wire message, uint64_t number, vtac_wire_field *out)
+{
+    while (vtac_wire_next(&message, out)) {
+        if (out->number == number) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool vtac_wire_message(vtac_wire message, uint64_t number, vtac_wire *out)
+{
+    vtac_wire_field field;
+    const bool found = vtac_wire_find(message, number, &field) && field.type == VTAC_WIRE_BYTES;
+    *out = found ? field.bytes : (vtac_wire){NULL, NULL};
+    return found;
+}
+
+static bool is_text(vtac_wire text)
+{
+    const uint8_t *end = text.end - text.at > MAX_TEXT ? text.at + MAX_TEXT : text.end;
+    for (const uint8_t *at = text.at; at < end; at++) {
+        if (isprint(*at) == 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool vtac_wire_has_text(vtac_wire message, uint64_t number)
+{
+    vtac_wire text;
+    return vtac_wire_message(message, number, &text) && text.at < text.end && is_text(text);
 }

@@ -24,4 +24,11 @@ typedef struct vtac_wire_field {
  * field whose length goes beyond the end is malformed, and yet `out` has its number and type. */
 bool vtac_wire_next(vtac_wire *message, vtac_wire_field *out);
 
+/* The first field of a number. False: there is none. */
+bool vtac_wire_find(vtac_wire message, uint64_t number, vtac_wire_field *out);
+/* The bytes of the first field of a number. False: there is none, or it holds no bytes. */
+bool vtac_wire_message(vtac_wire message, uint64_t number, vtac_wire *out);
+/* True where the first field of a number is a text that is printable and not empty. */
+bool vtac_wire_has_text(vtac_wire message, uint64_t number);
+
 #endif

@@ -456,7 +456,8 @@ static void find_mixed(vtac_tflite *im)
 
 static vta_status import_graph(vtac_tflite *im, vta_diag *diag)
 {
-    const vtac_tflite_graph *graph = im->graph = im->model.graphs;
+    const vtac_tflite_graph *graph = im->graph = &im->model.graphs[im->model.chosen];
+    vtac_tflite_list_signatures(&im->model, im->options);
     find_mixed(im);
     VTA_TRY(vtac_tflite_check_operators(im, diag));
     VTA_TRY(import_inputs(im, diag));
@@ -487,7 +488,9 @@ static vta_status load_model(const vtac_model_file *file, const vtac_import_opti
     vtac_graph *graph = vtac_graph_create("main");
     vtac_tflite im = {.options = options};
     vta_status status =
-        graph == NULL ? vta_no_memory(diag) : vtac_tflite_model_read(file, &graph->arena, &im.model, diag);
+        graph == NULL ? vta_no_memory(diag)
+                      : vtac_tflite_model_read(file, &graph->arena,
+                                               options == NULL ? NULL : options->signature, &im.model, diag);
     if (status == VTA_OK) {
         im.maker =
             (vtac_import_builder){.graph = graph, .diag = diag, .name = "", .budget = VTAC_BUILDER_NODES};

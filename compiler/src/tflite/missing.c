@@ -75,8 +75,8 @@ static void collect_all(vtac_tflite *im, missing *all)
     }
     memset(met, 0, count * sizeof *met);
     uint32_t used = 1;
-    queue[0] = 0;
-    met[0] = true;
+    queue[0] = im->model.chosen;
+    met[im->model.chosen] = true;
     for (uint32_t i = 0; i < used; i++) {
         const vtac_tflite_graph *graph = &im->model.graphs[queue[i]];
         collect_missing(all, graph);
@@ -84,7 +84,7 @@ static void collect_all(vtac_tflite *im, missing *all)
             im->op = &graph->ops[k];
             for (uint32_t option = 0; option < graphs_of(im->op); option++) {
                 const int64_t to = vtac_tflite_option(im, option, 4, 0);
-                if (to > 0 && to < (int64_t)count && !met[to]) {
+                if (to >= 0 && to < (int64_t)count && !met[to]) {
                     met[to] = true;
                     queue[used++] = (uint32_t)to;
                 }

@@ -5,6 +5,7 @@
 #include "model.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "operators.h"
@@ -36,7 +37,7 @@ enum {
     OP_INTERMEDIATES = 8,
     OP_MORE_OPTIONS = 12
 };
-enum { SIGNATURE_INPUTS, SIGNATURE_OUTPUTS, SIGNATURE_GRAPH = 4 };
+enum { SIGNATURE_INPUTS, SIGNATURE_OUTPUTS, SIGNATURE_KEY, SIGNATURE_GRAPH = 4 };
 enum { MAP_NAME, MAP_TENSOR };
 enum { MAX_TENSORS = 1 << 20, MAX_GRAPHS = 1 << 10, CUSTOM = 32, RESOURCE = 13, INT4 = 17 };
 
@@ -362,24 +363,103 @@ static vta_status read_graph(vtac_tflite_model *m, vtac_flat_table root, vtac_fl
     return read_ends(m, inputs, outputs, g, diag);
 }
 
-static vta_status read_signatures(vtac_tflite_model *m, vtac_flat_table root, vta_diag *diag)
+/* The keys of the signatures; of a model without one, the names of its graphs. */
+static vta_status read_keys(vtac_tflite_model *m, vtac_flat_vector signatures, vta_diag *diag)
 {
-    const vtac_tflite_graph *g = m->graphs;
-    const vtac_flat_vector signatures = vtac_flat_list(&m->flat, root, MODEL_SIGNATURES, 4);
-    for (uint32_t i = 0; i < signatures.count && m->input_names == NULL && m->output_names == NULL; i++) {
-        const vtac_flat_table s = vtac_flat_item(&m->flat, signatures, i);
-        if (vtac_flat_int(&m->flat, s, SIGNATURE_GRAPH, 4, 0) == 0) {
-            VTA_TRY(read_signature(m, s, SIGNATURE_INPUTS, g->inputs, g->input_count, &m->input_names, diag));
-            VTA_TRY(
-                read_signature(m, s, SIGNATURE_OUTPUTS, g->outputs, g->output_count, &m->output_names, diag));
+    m->has_signatures = signatures.count > 0;
+    m->key_count = m->has_signatures ? signatures.count : m->graph_count;
+    m->keys = vta_arena_array(m->arena, m->key_count, sizeof *m->keys);
+    if (m->keys == NULL || signatures.count > MAX_GRAPHS) {
+        return out_of_memory(diag);
+    }
+    for (uint32_t i = 0; i < m->key_count; i++) {
+        m->keys[i] = signatures.count == 0
+                         ? m->graphs[i].name
+                         : copy_text(m, vtac_flat_item(&m->flat, signatures, i), SIGNATURE_KEY);
+        if (m->keys[i] == NULL) {
+            return out_of_memory(diag);
         }
     }
     return VTA_OK;
 }
 
+/* Adds the keys, each in quotes, to a text. */
+static void list_keys(const vtac_tflite_model *m, char *text, size_t size)
+{
+    size_t used = 0;
+    for (uint32_t i = 0; i < m->key_count && used + 48 < size; i++) {
+        used += (size_t)snprintf(text + used, size - used, "%s'%.40s'", i == 0 ? "" : ", ", m->keys[i]);
+    }
+}
+
+/* The number of the signature that was asked for, or of the first. */
+static vta_status choose_key(const vtac_tflite_model *m, const char *wanted, uint32_t *out, vta_diag *diag)
+{
+    char list[320] = "";
+    for (*out = 0; wanted != NULL && *out < m->key_count; (*out)++) {
+        if (strcmp(m->keys[*out], wanted) == 0) {
+            return VTA_OK;
+        }
+    }
+    list_keys(m, list, sizeof list);
+    return wanted == NULL
+               ? VTA_OK
+               : vta_fail(diag, VTA_INVALID, "no signature is called '%.100s'; there are %s", wanted, list);
+}
+
+static vta_status name_ends(vtac_tflite_model *m, vtac_flat_table signature, vta_diag *diag)
+{
+    const vtac_tflite_graph *g = &m->graphs[m->chosen];
+    VTA_TRY(read_signature(m, signature, SIGNATURE_INPUTS, g->inputs, g->input_count, &m->input_names, diag));
+    return read_signature(m, signature, SIGNATURE_OUTPUTS, g->outputs, g->output_count, &m->output_names,
+                          diag);
+}
+
+/* Without a wish: the first graph, with the names of the first signature that names an end of that graph. */
+static vta_status read_signatures(vtac_tflite_model *m, vtac_flat_table root, const char *wanted,
+                                  vta_diag *diag)
+{
+    const vtac_flat_vector signatures = vtac_flat_list(&m->flat, root, MODEL_SIGNATURES, 4);
+    uint32_t first;
+    VTA_TRY(read_keys(m, signatures, diag));
+    VTA_TRY(choose_key(m, wanted, &first, diag));
+    if (wanted != NULL) {
+        const int64_t graph =
+            signatures.count == 0
+                ? first
+                : vtac_flat_int(&m->flat, vtac_flat_item(&m->flat, signatures, first), SIGNATURE_GRAPH, 4, 0);
+        if (graph < 0 || graph >= (int64_t)m->graph_count) {
+            return vta_fail(diag, VTA_INVALID, "signature '%.100s' is of graph %lld of %u", wanted,
+                            (long long)graph, m->graph_count);
+        }
+        m->chosen = (uint32_t)graph;
+    }
+    for (uint32_t i = first; i < signatures.count && m->input_names == NULL && m->output_names == NULL; i++) {
+        const vtac_flat_table s = vtac_flat_item(&m->flat, signatures, i);
+        if (vtac_flat_int(&m->flat, s, SIGNATURE_GRAPH, 4, 0) == (int64_t)m->chosen) {
+            VTA_TRY(name_ends(m, s, diag));
+        }
+    }
+    return VTA_OK;
+}
+
+void vtac_tflite_list_signatures(const vtac_tflite_model *m, const vtac_import_options *options)
+{
+    char list[320] = "";
+    char text[480];
+    if (!m->has_signatures || m->key_count < 2 || options == NULL || options->note == NULL ||
+        options->signature != NULL) {
+        return;
+    }
+    list_keys(m, list, sizeof list);
+    (void)snprintf(text, sizeof text, "it has %u signatures, %s; --signature takes another than the first",
+                   m->key_count, list);
+    options->note(options->context, text);
+}
+
 /* Every graph: operators of the first name others. */
 static vta_status read_graphs(vtac_tflite_model *m, vtac_flat_table root, vtac_flat_vector graphs,
-                              vta_diag *diag)
+                              const char *wanted, vta_diag *diag)
 {
     if (graphs.count > MAX_GRAPHS) {
         return vta_fail(diag, VTA_RANGE, "%u graphs; %d are the most", graphs.count, MAX_GRAPHS);
@@ -393,11 +473,11 @@ static vta_status read_graphs(vtac_tflite_model *m, vtac_flat_table root, vtac_f
     for (uint32_t i = 0; i < graphs.count; i++) {
         VTA_TRY(read_graph(m, root, vtac_flat_item(&m->flat, graphs, i), &m->graphs[i], diag));
     }
-    return read_signatures(m, root, diag);
+    return read_signatures(m, root, wanted, diag);
 }
 
-vta_status vtac_tflite_model_read(const vtac_model_file *file, vta_arena *arena, vtac_tflite_model *out,
-                                  vta_diag *diag)
+vta_status vtac_tflite_model_read(const vtac_model_file *file, vta_arena *arena, const char *wanted,
+                                  vtac_tflite_model *out, vta_diag *diag)
 {
     *out = (vtac_tflite_model){
         .flat = {.bytes = file->bytes, .size = file->size}, .arena = arena, .path = file->path};
@@ -411,7 +491,7 @@ vta_status vtac_tflite_model_read(const vtac_model_file *file, vta_arena *arena,
     if (!f->bad && graphs.count == 0) {
         return vta_fail(diag, VTA_INVALID, "a model without a graph");
     }
-    const vta_status status = f->bad ? VTA_OK : read_graphs(out, root, graphs, diag);
+    const vta_status status = f->bad ? VTA_OK : read_graphs(out, root, graphs, wanted, diag);
     if (f->bad) {
         *diag = (vta_diag){0};
         return vta_fail(diag, VTA_SYNTAX,

@@ -52,17 +52,23 @@ typedef struct vtac_tflite_model {
     vtac_flat flat;
     vta_arena *arena;
     const char *path;
-    vtac_tflite_graph *graphs; /* the first is the network, others are what its operators call */
+    vtac_tflite_graph *graphs; /* the network, and what its operators call */
     uint32_t graph_count, tensor_count;
     const char **input_names, **output_names; /* of the signature; NULL: the tensors' */
+    const char **keys;                        /* of the signatures, or the names of the graphs */
+    uint32_t key_count;
+    bool has_signatures;
+    uint32_t chosen; /* the graph that is the network */
 } vtac_tflite_model;
 
 /* Sparse contents of `size` bytes, in t->data, as all of them (sparse.c). */
 vta_status vtac_tflite_make_dense(vtac_tflite_model *m, vtac_flat_table sparsity, vtac_tflite_tensor *t,
                                   size_t size, vta_diag *diag);
 
-/* Everything points into the file or the arena. */
-vta_status vtac_tflite_model_read(const vtac_model_file *file, vta_arena *arena, vtac_tflite_model *out,
-                                  vta_diag *diag);
+/* Everything points into the file or the arena. `wanted` is the signature that is taken; NULL: the first. */
+vta_status vtac_tflite_model_read(const vtac_model_file *file, vta_arena *arena, const char *wanted,
+                                  vtac_tflite_model *out, vta_diag *diag);
+/* Notes which signatures there are, where there are several and none was asked for. */
+void vtac_tflite_list_signatures(const vtac_tflite_model *m, const vtac_import_options *options);
 
 #endif
