@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "fsim_internal.h"
+#include "vta/rows.h"
 
 enum { MAX_LANES = 64 }; /* of a batch row: the largest block_out */
 
@@ -54,41 +55,12 @@ static void row_mov(int32_t *to, const int32_t *from, uint32_t lanes, vta_row ro
     memcpy(to, y, lanes * sizeof *to);
 }
 
-static const uint16_t exp2_hi[] = {
-#define VTA_EXP2(n, hi, lo) [(n)] = (hi),
-#include "vta/exp2.def"
-#undef VTA_EXP2
-};
-static const uint16_t exp2_lo[] = {
-#define VTA_EXP2(n, hi, lo) [(n)] = (lo),
-#include "vta/exp2.def"
-#undef VTA_EXP2
-};
-
 static void row_exp2(int32_t *to, const int32_t *from, uint32_t lanes, vta_row row)
 {
-    enum { FRACTION = 12, LOW = 6 };
     (void)row;
     for (uint32_t o = 0; o < lanes; o++) {
-        const int32_t s = from[o] < 0 ? from[o] : 0;
-        const uint32_t f = (uint32_t)s & ((1U << FRACTION) - 1);
-        const uint32_t places = 14U + (uint32_t) - (s >> FRACTION);
-        const uint32_t shift = places < 63 ? places : 63;
-        const uint64_t product = (uint64_t)exp2_hi[f >> LOW] * exp2_lo[f & ((1U << LOW) - 1)];
-        const uint64_t below_half = (UINT64_C(1) << (shift - 1)) - 1;
-        to[o] = (int32_t)((product + below_half + (product >> shift & 1)) >> shift);
+        to[o] = vta_row_exp2(from[o]);
     }
-}
-
-/* The largest m with m² <= value. */
-static uint32_t root_of(uint32_t value)
-{
-    uint32_t m = 0;
-    for (uint32_t bit = 1U << 15; bit != 0; bit >>= 1) {
-        const uint64_t more = m | bit;
-        m = more * more <= value ? (uint32_t)more : m;
-    }
-    return m;
 }
 
 static void fill_lanes(int32_t *to, uint32_t lanes, uint32_t value)
@@ -98,47 +70,30 @@ static void fill_lanes(int32_t *to, uint32_t lanes, uint32_t value)
     }
 }
 
-/* The zeros above the highest bit of a number from 1 on. */
-static uint32_t leading_zeros(uint32_t value)
-{
-    uint32_t count = 0;
-    while ((value << count >> 31) == 0) {
-        count++;
-    }
-    return count;
-}
-
 static void row_root(int32_t *to, const int32_t *from, uint32_t lanes, vta_row row)
 {
-    const uint32_t v = from[0] > 0 ? (uint32_t)from[0] : 1;
-    const uint32_t half = leading_zeros(v) / 2;
     (void)row;
-    fill_lanes(to, lanes, root_of(v << 2 * half) | half << 24);
+    fill_lanes(to, lanes, vta_row_root(from[0]));
 }
 
-/* The reciprocal of w, which has 18 bits with the highest one set, in all lanes. */
-static void put_reciprocal(int32_t *to, uint32_t lanes, vta_row row, uint32_t w, uint32_t places)
+/* The form that the row names, in all lanes. */
+static void put_reciprocal(int32_t *to, uint32_t lanes, vta_row row, vta_reciprocal value)
 {
-    const uint32_t q = (uint32_t)(((UINT64_C(1) << 33) - 1) / w);
-    const uint32_t shift = places > row.places ? places - row.places : 0;
-    const uint32_t forms[VTA_ROW_FORM_COUNT] = {
-        [VTA_ROW_FORM_SCALE] = q | shift << 24, [VTA_ROW_FORM_MULTIPLIER] = q, [VTA_ROW_FORM_SHIFT] = shift};
+    const uint32_t shift = value.shift > row.places ? value.shift - row.places : 0;
+    const uint32_t forms[VTA_ROW_FORM_COUNT] = {[VTA_ROW_FORM_SCALE] = value.mult | shift << 24,
+                                                [VTA_ROW_FORM_MULTIPLIER] = value.mult,
+                                                [VTA_ROW_FORM_SHIFT] = shift};
     fill_lanes(to, lanes, forms[row.form]);
 }
 
 static void row_recip(int32_t *to, const int32_t *from, uint32_t lanes, vta_row row)
 {
-    const uint32_t v = from[0] > 0 ? (uint32_t)from[0] : 1;
-    const uint32_t k = leading_zeros(v);
-    put_reciprocal(to, lanes, row, v << k >> 14, 47 - k);
+    put_reciprocal(to, lanes, row, vta_row_recip(from[0]));
 }
 
 static void row_recip_root(int32_t *to, const int32_t *from, uint32_t lanes, vta_row row)
 {
-    const uint32_t root = (uint32_t)from[0];
-    const uint32_t m = (root & 0xffff) | 0x8000;
-    const uint32_t h = root >> 24 & 63;
-    put_reciprocal(to, lanes, row, 4 * m, h < 31 ? 31 - h : 0);
+    put_reciprocal(to, lanes, row, vta_row_recip_root((uint32_t)from[0]));
 }
 
 void vta_fsim_run_row(const vta_fsim *f, const fsim_steps *steps, const void *argument)

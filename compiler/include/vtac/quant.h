@@ -154,6 +154,101 @@ bool vtac_line_fit_of(const vtac_line *line, vtac_line_fit *out);
 /* v * scale, rounded as REQUANT does (isa/ISA.md, 8). */
 int64_t vtac_requant_round(int64_t v, vtac_fixed scale, vta_rounding rounding);
 
+/* ---- rows: softmax and normalizations
+ *
+ * A row is the numbers that one softmax or one mean goes over. Each step below is one that the accelerator
+ * has with ROWS = 1 (isa/ISA.md, 7 and 8): sums of 32 bits, which rows of VTAC_ROW_LONGEST numbers cannot
+ * overflow, REQUANT rounded to the even, `long` where its result keeps 18 bits, and the functions of
+ * vta/rows.h. x is int8, or uint8 less 128, y what zero, low and high say.
+ */
+enum { VTAC_ROW_LONGEST = 8192, VTAC_ROW_MASKED = -(1 << 20), VTAC_ROW_LONG = 1 << 17 };
+
+/* Softmax of rows of n numbers, with v = x + mask, where a mask is 0 or VTAC_ROW_MASKED:
+ *
+ *     m = max(v)     s = long(round((v - m) * power))     e = exp2(s)
+ *     S = sum(e);  with tail:  sum(max(e, 512) - 512) + floor(sum(exp2(s + 7 * 4096)) / 2^7)
+ *     y = clamp(round(e * recip(S).mult * mult / 2^(recip(S).shift + shift)) + zero, low, high)
+ *
+ * A masked number has e = 0; a row whose numbers are all masked is as without the mask. Rows of more than
+ * VTAC_ROW_SHORT numbers have a tail: what is small there is summed with seven places more, since the
+ * rounding of so many would show in y. mult is 2^14 where the scale of y is a power of two; then a narrow
+ * record does, with places = 14 - shift. Else a wide one does, whose multiplier has 31 bits. */
+enum { VTAC_ROW_SHORT = 256, VTAC_ROW_TAIL = 7 };
+
+typedef struct vtac_softmax {
+    int32_t n;
+    bool tail;
+    vtac_fixed power; /* scale of x, to 1/4096 of a power of two */
+    uint32_t mult;    /* 2^14 ... 2^15 - 1: 1 / scale of y is mult * 2^-shift */
+    int32_t shift;
+    int32_t zero, low, high; /* of y */
+} vtac_softmax;
+
+typedef struct vtac_softmax_want {
+    int64_t n;
+    float x_scale, y_scale;
+    int32_t y_zero, y_low, y_high;
+} vtac_softmax_want;
+
+/* False where the row is too long, or a scale is not finite and above 0, or so far off that a mask or a sum
+ * would not work. */
+bool vtac_softmax_of(const vtac_softmax_want *want, vtac_softmax *out);
+/* `mask` NULL: none. y may be x. */
+void vtac_row_softmax(const vtac_softmax *p, const int32_t *x, const int32_t *mask, int32_t *y);
+/* e of a number that is v above m (v <= 0), and exp2(s + 7 * 4096). */
+int32_t vtac_softmax_power(const vtac_softmax *p, int32_t v);
+int32_t vtac_softmax_tail(const vtac_softmax *p, int32_t v);
+
+/* LayerNormalization (centered) and RMSNormalization of rows of n numbers:
+ *
+ *     centered   S = sum(x)                     M = long(round(S * mean))     c = x - M
+ *                R = S - n * M                  T = long(round(R * R * square))
+ *     else       c = x + offset                 T = 0
+ *     V = (sum(c * c) << spread) - T + epsilon                  n * variance, in units of 2^-spread
+ *     r = recip_root(root(V))
+ *     d = (centered ? x * times - S * sum_times : c * times) * column.times
+ *     z = long(round(d * r.mult / 2^max(0, r.shift - places)))
+ *     y = clamp(round((z + column.bias) * column.scale) + zero, low, high)
+ *
+ * M is near the mean, and R is what it is off; so V is exact but for the rounding of T, and d is exact.
+ * The factor of a column, 0 or a power of two of either sign, gives z the sign of the gain, and more places
+ * where z would be too coarse for a large gain. Where all are 1, d need not be multiplied. */
+typedef struct vtac_norm_column {
+    int32_t times, bias;
+    vtac_fixed scale;
+} vtac_norm_column;
+
+typedef struct vtac_norm {
+    int32_t n;
+    bool centered;
+    int32_t offset; /* minus the zero point of x; 0 where centered */
+    vtac_fixed mean, square;
+    uint32_t spread;
+    int32_t epsilon;
+    int32_t times, sum_times; /* each below 2^15 */
+    uint32_t places;          /* up to 16 */
+    const vtac_norm_column *columns;
+    int32_t zero, low, high; /* of y */
+} vtac_norm;
+
+/* A normalization in the words of ONNX. */
+typedef struct vtac_norm_want {
+    int32_t n;
+    bool centered;
+    double epsilon;
+    const float *gain, *bias; /* of each column; NULL: all 1, all 0 */
+    float x_scale, y_scale;
+    int32_t x_zero;
+    int32_t y_zero, y_low, y_high;
+} vtac_norm_want;
+
+/* Fills `columns`, want->n of them, which `out` refers to. False: there are no such numbers, because a scale,
+ * a gain or a bias is not finite, the row is too long, or epsilon is far above all variances that x can have.
+ */
+bool vtac_norm_of(const vtac_norm_want *want, vtac_norm_column *columns, vtac_norm *out);
+/* y may be x. */
+void vtac_row_norm(const vtac_norm *p, const int32_t *x, int32_t *y);
+
 /* A mean over planes of uint8: the sum of the numbers as they are is scaled, and the bias added. */
 typedef struct vtac_tfl_mean {
     vtac_tfl_scale scale;
