@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a region computes, straight from the formulas. Nothing here is shared with the compiler: rounding is
- * done by division.
+ * What a region computes, straight from the formulas. Nothing here is shared with the compiler but the
+ * functions of rows, which vtac/quant.h defines and a test of their own judges: rounding is done by division.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -242,16 +242,47 @@ static formula *const formulas[VTAC_VTA_KINDS] = {
     [VTAC_VTA_TABLE] = look_up,
 };
 
+/* A softmax or a normalization of the channels of each pixel, by the functions that define them. */
+static void compute_rows(const lab_region *lab, const vtac_vta_layer *layer, const lab_values *values,
+                         int8_t *out)
+{
+    const vtac_vta_tensor *to = &lab->tensors[layer->output];
+    int32_t *row = malloc((size_t)to->c * sizeof *row + 1);
+    if (row == NULL) {
+        fprintf(stderr, "reference: no memory\n");
+        exit(1);
+    }
+    for (int64_t i = 0; i < to->n * to->h * to->w; i++) {
+        const int64_t n = i / (to->h * to->w), y = i / to->w % to->h, x = i % to->w;
+        for (int64_t c = 0; c < to->c; c++) {
+            row[c] = values->of[layer->inputs[0]][at(to, n, c, y, x)];
+        }
+        if (layer->kind == VTAC_VTA_SOFTMAX) {
+            vtac_row_softmax(layer->softmax, row, NULL, row);
+        } else {
+            vtac_row_norm(layer->norm, row, row);
+        }
+        for (int64_t c = 0; c < to->c; c++) {
+            out[at(to, n, c, y, x)] = (int8_t)row[c];
+        }
+    }
+    free(row);
+}
+
 static void compute(const lab_region *lab, const vtac_vta_layer *layer, lab_values *values)
 {
     const vtac_vta_tensor *to = &lab->tensors[layer->output];
     int8_t *out = malloc(count_of(to) + 1);
-    if (out == NULL || formulas[layer->kind] == NULL) {
+    const bool rows = layer->kind == VTAC_VTA_SOFTMAX || layer->kind == VTAC_VTA_NORM;
+    if (out == NULL || (!rows && formulas[layer->kind] == NULL)) {
         fprintf(stderr, "reference: no %s\n", out == NULL ? "memory" : "formula");
         exit(1);
     }
     point p = {.lab = lab, .layer = layer, .values = values};
-    for (p.n = 0; p.n < to->n; p.n++) {
+    if (rows) {
+        compute_rows(lab, layer, values, out);
+    }
+    for (p.n = rows ? to->n : 0; p.n < to->n; p.n++) {
         for (p.c = 0; p.c < to->c; p.c++) {
             for (p.y = 0; p.y < to->h; p.y++) {
                 for (p.x = 0; p.x < to->w; p.x++) {

@@ -325,6 +325,61 @@ uint32_t lab_add_concat(lab_region *lab, const uint32_t *inputs, uint32_t count,
     return output;
 }
 
+uint32_t lab_add_softmax(lab_region *lab, uint32_t input)
+{
+    const uint32_t output = add_simple(lab, VTAC_VTA_SOFTMAX, "softmax", &input, 1, lab->tensors[input], 1.0);
+    vtac_vta_layer *layer = &lab->layers[lab->region.layer_count - 1];
+    vtac_softmax *softmax = take(lab, 1, sizeof *softmax);
+    const float octaves = ldexpf(1.0F, (int)rng_between(&lab->random, -7, 0));
+    const float scale = rng_percent(&lab->random, 50) ? 1.0F / 256 : octaves / 100;
+    const vtac_softmax_want want = {.n = lab->tensors[input].c,
+                                    .x_scale = octaves * 0.7F,
+                                    .y_scale = scale,
+                                    .y_zero = -128,
+                                    .y_low = layer->low,
+                                    .y_high = layer->high};
+    if (!vtac_softmax_of(&want, softmax)) {
+        fprintf(stderr, "no softmax\n");
+        exit(1);
+    }
+    layer->softmax = softmax;
+    lab->tensors[output].zero = -128;
+    return output;
+}
+
+uint32_t lab_add_norm(lab_region *lab, uint32_t input)
+{
+    rng *r = &lab->random;
+    const uint32_t output = add_simple(lab, VTAC_VTA_NORM, "norm", &input, 1, lab->tensors[input], 1.0);
+    vtac_vta_layer *layer = &lab->layers[lab->region.layer_count - 1];
+    const size_t n = (size_t)lab->tensors[input].c;
+    vtac_norm *norm = take(lab, 1, sizeof *norm);
+    vtac_norm_column *columns = take(lab, n, sizeof *columns);
+    float *gain = take(lab, n, sizeof *gain), *bias = take(lab, n, sizeof *bias);
+    const bool plain = rng_percent(r, 40);
+    for (size_t i = 0; i < n; i++) {
+        gain[i] = plain ? 1.0F : (float)rng_between(r, -200, 400) / 100;
+        bias[i] = (float)rng_between(r, -100, 100) / 50;
+    }
+    const vtac_norm_want want = {.n = (int32_t)n,
+                                 .centered = rng_percent(r, 60),
+                                 .epsilon = rng_percent(r, 50) ? 1e-5 : 1e-3,
+                                 .gain = gain,
+                                 .bias = bias,
+                                 .x_scale = (float)rng_between(r, 1, 100) / 1000,
+                                 .y_scale = (float)rng_between(r, 20, 60) / 1000,
+                                 .x_zero = lab->tensors[input].zero,
+                                 .y_zero = lab->tensors[output].zero,
+                                 .y_low = layer->low,
+                                 .y_high = layer->high};
+    if (!vtac_norm_of(&want, columns, norm)) {
+        fprintf(stderr, "no normalization\n");
+        exit(1);
+    }
+    layer->norm = norm;
+    return output;
+}
+
 uint32_t lab_add_resize(lab_region *lab, uint32_t input, int64_t rows, int64_t cols)
 {
     vtac_vta_tensor like = lab->tensors[input];
@@ -528,9 +583,13 @@ static void draw_move(lab_region *lab, uint32_t input, int64_t block)
                        across ? rng_between(&lab->random, 1, 5) : 0);
 }
 
-static void draw_layer(lab_region *lab, uint32_t input, int64_t block)
+static void draw_layer(lab_region *lab, uint32_t input, int64_t block, bool rows)
 {
     const vtac_vta_tensor *t = &lab->tensors[input];
+    if (rows && rng_percent(&lab->random, 25)) {
+        (void)(rng_percent(&lab->random, 50) ? lab_add_softmax(lab, input) : lab_add_norm(lab, input));
+        return;
+    }
     switch (rng_below(&lab->random, 18)) {
     case 0: (void)lab_add_sum(lab, input, mate_of(lab, input, false)); break;
     case 1: (void)lab_add_product(lab, input, mate_of(lab, input, rng_percent(&lab->random, 60))); break;
@@ -647,7 +706,7 @@ void lab_random(lab_region *lab, uint64_t seed, const vta_config *config, uint32
     while (lab->region.layer_count < layers && lab->refused < 20 * layers) {
         const uint32_t count = lab->region.tensor_count, before = lab->region.layer_count;
         const uint32_t input = rng_percent(&lab->random, 75) ? count - 1 : rng_below(&lab->random, count);
-        draw_layer(lab, input, block);
+        draw_layer(lab, input, block, config->rows > 0);
         draw_tables(lab, config, before);
         undo(lab, config, before, count);
     }

@@ -72,6 +72,8 @@ typedef enum vtac_vta_kind {
     VTAC_VTA_CONCAT,   /* along channels; each input is rescaled */
     VTAC_VTA_RESIZE,   /* nearest neighbour, by the whole factors window.stride */
     VTAC_VTA_MOVE,     /* moves numbers between channels, rows and columns, as `from` says */
+    VTAC_VTA_SOFTMAX,  /* of the channels of each pixel: vtac_row_softmax */
+    VTAC_VTA_NORM,     /* the same: vtac_row_norm */
     VTAC_VTA_KINDS
 } vtac_vta_kind;
 
@@ -124,20 +126,22 @@ typedef struct vtac_vta_layer {
     int64_t counted_before[2], counted_after[2]; /* AVG_POOL: padding that counts as elements */
     vtac_fixed_sum sum;                          /* ADD; with `wide`, scales[0] replaces its shift */
     int64_t up[2], down[2];                      /* MOVE */
-    const int8_t *table;       /* TABLE: the result for -128 … 127; ADD: what one input adds; or NULL */
-    uint32_t corrected;        /* ADD with `table`: the input whose number selects the entry */
-    const int8_t *behind;      /* the table behind the layer, for -128 … 127 (above); or NULL */
-    int32_t between;           /* the zero point of the numbers that `behind` takes */
-    const vtac_vta_from *from; /* MOVE: [up[0]·up[1]][across ? n : 1][c_out] */
-    bool across;               /* MOVE: between images; not for machines with a batch */
-    int32_t low, high;         /* -128 … 127 */
-    vta_rounding rounding;     /* EVEN as in ONNX; other front ends set their own */
-    bool wide;                 /* multipliers have 31 bits; CONV, AVG_POOL, ADD, MUL, RESCALE */
-    int32_t zero_less;         /* AVG_POOL: subtracted from the output's zero point; 0 elsewhere */
-    int32_t more_times;        /* AVG_POOL: v is (1 + more_times) · the sum; 0 elsewhere */
-    int64_t planes;            /* CONV, packed: a weight is the sum of so many int8; else 0 */
-    uint64_t products;         /* CONV, packed or whole sums: multiplications without padding; else 0 */
-    int64_t bytes, outputs;    /* CONV, whole sums: bytes of a sum; channels that have one; else 0 */
+    const int8_t *table;         /* TABLE: the result for -128 … 127; ADD: what one input adds; or NULL */
+    uint32_t corrected;          /* ADD with `table`: the input whose number selects the entry */
+    const int8_t *behind;        /* the table behind the layer, for -128 … 127 (above); or NULL */
+    int32_t between;             /* the zero point of the numbers that `behind` takes */
+    const vtac_vta_from *from;   /* MOVE: [up[0]·up[1]][across ? n : 1][c_out] */
+    const vtac_softmax *softmax; /* SOFTMAX */
+    const vtac_norm *norm;       /* NORM */
+    bool across;                 /* MOVE: between images; not for machines with a batch */
+    int32_t low, high;           /* -128 … 127 */
+    vta_rounding rounding;       /* EVEN as in ONNX; other front ends set their own */
+    bool wide;                   /* multipliers have 31 bits; CONV, AVG_POOL, ADD, MUL, RESCALE */
+    int32_t zero_less;           /* AVG_POOL: subtracted from the output's zero point; 0 elsewhere */
+    int32_t more_times;          /* AVG_POOL: v is (1 + more_times) · the sum; 0 elsewhere */
+    int64_t planes;              /* CONV, packed: a weight is the sum of so many int8; else 0 */
+    uint64_t products;           /* CONV, packed or whole sums: multiplications without padding; else 0 */
+    int64_t bytes, outputs;      /* CONV, whole sums: bytes of a sum; channels that have one; else 0 */
 } vtac_vta_layer;
 
 typedef struct vtac_vta_region {

@@ -70,6 +70,8 @@ static const int8_t **place_of_table(vtac_vta_layer *layer)
     case VTAC_VTA_CONCAT:
     case VTAC_VTA_RESIZE:
     case VTAC_VTA_MOVE:
+    case VTAC_VTA_SOFTMAX:
+    case VTAC_VTA_NORM:
     case VTAC_VTA_KINDS: break;
     }
     return NULL;

@@ -333,6 +333,13 @@ static cycles alu_until(const model *t, cycles start, const job *own)
     return (cycles)ceil(run_alu.now + run_alu.left);
 }
 
+/* The time from which a REQUANT by row finds the records that the ALU makes. */
+static cycles records_made(const model *t, const job *j)
+{
+    const cycles made = j->by_row ? latest_at(&t->alu_acc, j->by) : 0, lead = (cycles)j->lead;
+    return made > lead ? made - lead : 0;
+}
+
 static cycles run_alu(model *t)
 {
     const job *j = &t->jobs[t->at];
@@ -351,6 +358,7 @@ static cycles run_alu(model *t)
         const cycles flow = later(latest_at(&t->alu_acc, src), latest_at(&t->alu_acc, dst));
         start = later(start, flow > steps ? flow - steps : 0);
     }
+    start = later(start, records_made(t, j));
     t->alu_free = alu_until(t, start + ALU_START, j);
     beside_acc_loads(t, &(acc_span){start, t->alu_free, j->dst.first, j->dst.count, dst,
                                     (double)j->writes / (double)(t->alu_free - start), 0});
@@ -379,6 +387,7 @@ static cycles run_requant_to_inp(model *t)
     t->alu_start = start;
     start = later(start, later(latest_at(&t->array_acc, src), latest_at(&t->load_acc, src)));
     start = later(start, later(latest_at(&t->array_inp, dst), latest_at(&t->load_acc, params)));
+    start = later(start, records_made(t, j));
     t->alu_free = alu_until(t, start + ALU_START, j);
     const cycles end = t->alu_free + ALU_DRAIN, over = retire_at(t, end);
     set_busy(t, false, start, t->alu_free);

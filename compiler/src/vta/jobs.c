@@ -116,15 +116,28 @@ static void job_of_depthwise(model *t, const step *s, job *j)
     job_of_array(t, j, &n);
 }
 
+/* The ALU's cycles for a step. */
+static int64_t cycles_of_step(const vta_alu *a)
+{
+    return a->op == VTA_ALU_ROW && a->row.function >= VTA_ROW_ROOT ? UNIT : 1;
+}
+
+/* True if each of a step's two operands is the same entry, which is read once. */
+static bool is_alike(const vta_alu *a, const list_nest *n)
+{
+    return n->uops == 1 && n->dst == n->src && a->dst_in == a->src_in && a->dst_out == a->src_out;
+}
+
 static void job_of_alu(model *t, const step *s, job *j)
 {
     const vta_alu *a = &s->alu;
     const list_nest n = list_nest_of(t->list, s);
     const int64_t passes = a->iter_out * a->iter_in;
-    const bool one_bank = !a->use_imm && a->op != VTA_ALU_MOV && bank_of(t, n.dst) == bank_of(t, n.src);
+    const bool two = !a->use_imm && a->op != VTA_ALU_MOV && a->op != VTA_ALU_ROW;
+    const bool one_bank = two && bank_of(t, n.dst) == bank_of(t, n.src) && !is_alike(a, &n);
     set_ranges(j, &n);
     j->kernel = a->kernel.index;
-    j->steps = (int32_t)(passes * (n.uops + (one_bank ? n.dst_runs : 0)));
+    j->steps = (int32_t)(passes * (n.uops * cycles_of_step(a) + (one_bank ? n.dst_runs : 0)));
     j->writes = (int32_t)(passes * n.uops);
     j->to = cut_range(&t->out, j->dst);
     j->from = cut_range(&t->out, j->src);
@@ -132,15 +145,18 @@ static void job_of_alu(model *t, const step *s, job *j)
 
 static void job_of_requant(model *t, const vta_requant *r, job *j)
 {
-    const int64_t record = record_entries(r->wide);
+    const int64_t record = record_entries(r->wide), records = r->by_row ? r->iter_out : 1;
     const int64_t dst = list_requant_count(r);
     const int64_t src = (r->iter_out - 1) * r->src_out + (r->iter_in - 1) * r->src_in + 1;
     j->to_inp = r->to_inp;
     j->dst = range_of(r->dst, dst);
     j->src = range_of(r->src, r->to_inp ? src : dst);
-    j->other = range_of(record * r->params, record);
+    j->other = range_of(record * r->params, record * records);
+    j->record = (uint8_t)record;
+    j->by_row = r->by_row;
     j->writes = (int32_t)(r->iter_out * r->iter_in);
-    j->steps = j->writes + (r->wide ? WIDE_RECORD : RECORD);
+    j->steps = j->writes + (int32_t)records * (r->wide ? WIDE_RECORD : RECORD);
+    j->lead = (int32_t)((j->steps / records) * (records - 1));
     j->to = cut_range(r->to_inp ? &t->inp : &t->out, j->dst);
     j->from = cut_range(&t->out, j->src);
     j->by = cut_range(&t->out, j->other);

@@ -277,7 +277,8 @@ void vtac_vta_list_put(step_list *list, const step *draft)
     }
     if (draft->kind == STEP_REQUANT) {
         const int64_t record = draft->requant.wide ? 4 : 2;
-        add_range(list, (list_range){record * draft->requant.params, record});
+        const int64_t records = draft->requant.by_row ? draft->requant.iter_out : 1;
+        add_range(list, (list_range){record * draft->requant.params, record * records});
     }
     if (main && draft->shares > 1) {
         release_epilogue(list, (list->later.count + draft->shares - 1) / draft->shares);

@@ -42,6 +42,7 @@ enum {
     ALU_START = 1,
     RECORD = 2,       /* steps: to fetch parameters */
     WIDE_RECORD = 3,  /* steps: the same with 31-bit multipliers */
+    UNIT = 14,        /* cycles of a root or a reciprocal: vta_row_unit.v */
     PADS = 4,         /* entries of padding hidden behind the bus, for each that is not */
     PAD_QUARTERS = 5, /* quarters of a cycle for a pad that data wait for, as measured */
     PIPE_QUEUE = 4,
@@ -88,6 +89,8 @@ typedef struct job {
     bool works;                  /* reads data that may have been stored */
     bool reads;                  /* the array: reads ACC where it writes it */
     bool to_inp;                 /* a REQUANT into INP */
+    bool by_row;                 /* a REQUANT with a record for each pass of its outer loop */
+    uint8_t record;              /* of a REQUANT: entries of a record */
     uint32_t tag, kernel;        /* kernel: except for REQUANTs */
     granule_run to, from, by;    /* places of results; of inputs; of weights or parameters */
     entry_range dst, src, other; /* the same as entries */
@@ -99,6 +102,7 @@ typedef struct job {
         };
         struct { /* of the array and the ALU */
             int32_t steps, writes;
+            int32_t lead;   /* of a REQUANT by row: steps before the last row's record; else 0 */
             int32_t spread; /* the maximum distance between destinations of micro-ops */
         };
     };

@@ -16,6 +16,7 @@
  *   group.c      several layers tile by tile, with the tensors between them on chip
  *   flow.c       a rough estimate of a group's time
  *   elementwise.c, window.c, move.c     the layers that are no convolutions
+ *   rows.c       the layers that work on the channels of one pixel
  *   list.c       lists of calls
  *   interleave.c the calls of several layers in one order
  *   ahead.c      prefetch: loads move up in a list
@@ -343,6 +344,14 @@ typedef struct layer_group {
     group_member members[MAX_MEMBERS];
 } layer_group;
 
+/* Layers on rows (rows.c): the channels of one pixel. */
+typedef struct row_tiling {
+    int64_t entries, used; /* of a row: entries of its tiles; those that have channels */
+    int64_t pixels, slots; /* rows of a piece, which fills a slot */
+    /* entries of ACC: the first of each row's two records, and of a record; of constants, squares, slots */
+    int64_t record[2], record_size[2], fixed, squares, first;
+} row_tiling;
+
 typedef struct plan {
     const machine *machine;
     const vtac_vta_region *region;
@@ -361,6 +370,7 @@ typedef struct plan {
         };
         window_tiling window;
         move_tiling move;
+        row_tiling rows;
     };
 } plan;
 

@@ -46,7 +46,7 @@ static uint32_t requant_kernel_of(planner *p, const job *j)
 {
     const vta_uop uop = {.dst = (uint32_t)(j->dst.first % p->acc),
                          .src = (uint32_t)j->src.first,
-                         .aux = (uint32_t)(j->other.first / j->other.count)};
+                         .aux = (uint32_t)(j->other.first / j->record)};
     const uint64_t key = (uint64_t)uop.dst << 40 ^ (uint64_t)uop.src << 20 ^ (uint64_t)uop.aux;
     size_t i = (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 32);
     requant_kernel *place = &p->requants[i & (p->requant_size - 1)];

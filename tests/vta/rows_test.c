@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * rows_test DEVICE CONFIG [SEED]: layers on rows, each a region of its own: a few shapes that networks have
+ * and some at random. Each runs twice with different inputs and is compared with the functions that define
+ * it; on a device with a clock, so are the cycles with the prediction.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lab.h"
+#include "seed.h"
+
+enum { ROUNDS = 2, DRAWN = 12, PER_CENT = 100 };
+/* The limits of a prediction's error: per cent, and cycles, as steps of a few rows wait for each other. */
+enum { NEAR = 2, ENDS = 120 };
+
+typedef struct shape {
+    bool softmax;
+    int64_t n, c, h, w;
+} shape;
+
+typedef struct task {
+    const char *uri;
+    const vta_config *config;
+    bool clock;
+    uint32_t run, refused, far;
+} task;
+
+static vta_status run_once(lab_device *device, const lab_region *lab, uint32_t round, vta_report *report,
+                           vta_diag *diag)
+{
+    lab_values want, got = {{NULL}};
+    char text[200];
+    lab_draw_inputs(lab, round, &want);
+    lab_reference(lab, &want);
+    vta_status status = lab_device_run(device, &want, &got, report, diag);
+    if (status == VTA_OK && lab_differ(lab, &want, &got, text, sizeof text)) {
+        status = vta_fail(diag, VTA_INVALID, "round %" PRIu32 ": %s", round, text);
+    }
+    lab_values_free(&want);
+    lab_values_free(&got);
+    return status;
+}
+
+/* Prints what was predicted and measured. */
+static void compare_cycles(task *t, const shape *s, uint64_t predicted, uint64_t measured)
+{
+    const double off = (double)predicted - (double)measured, error = off / (double)measured * PER_CENT;
+    const bool far = fabs(off) > NEAR * (double)measured / PER_CENT + ENDS;
+    printf("%-8s %5" PRId64 " x %" PRId64 "x%" PRId64 "x%-4" PRId64 " predicted %8" PRIu64
+           " measured %8" PRIu64 " %6.2f%%%s\n",
+           s->softmax ? "softmax" : "norm", s->c, s->n, s->h, s->w, predicted, measured, error,
+           far ? " too far" : "");
+    t->far += far;
+}
+
+static vta_status check_region(task *t, const lab_region *lab, const shape *s, const vtac_vta_image *image,
+                               vta_diag *diag)
+{
+    lab_device *device = NULL;
+    vta_report report = {0};
+    vta_status status = lab_device_open(t->uri, lab, image, &device, diag);
+    for (uint32_t round = 0; round < ROUNDS && status == VTA_OK; round++) {
+        status = run_once(device, lab, round, &report, diag);
+    }
+    if (status == VTA_OK && t->clock) {
+        compare_cycles(t, s, image->cycles, report.counters.cycles);
+    }
+    lab_device_close(device);
+    return status;
+}
+
+/* Rows that are too long for the configuration are refused, and counted. */
+static vta_status check_shape(task *t, uint64_t seed, const shape *s, vta_diag *diag)
+{
+    static lab_region lab;
+    vtac_vta_image image;
+    const vtac_vta_options options = {.level = 3};
+    vta_status status = VTA_OK;
+    lab_init(&lab, seed);
+    const uint32_t input = lab_input(&lab, s->n, s->c, s->h, s->w);
+    (void)(s->softmax ? lab_add_softmax(&lab, input) : lab_add_norm(&lab, input));
+    lab_finish(&lab);
+    if (vtac_vta_supports(t->config, &lab.region, 0, diag) != VTA_OK) {
+        t->refused++;
+    } else {
+        status = vtac_vta_schedule(t->config, &lab.region, &options, &image, diag);
+        if (status == VTA_OK) {
+            status = check_region(t, &lab, s, &image, diag);
+            vtac_vta_image_free(&image);
+        }
+        t->run++;
+    }
+    lab_free(&lab);
+    return status;
+}
+
+static shape draw_shape(uint64_t seed, const vta_config *config)
+{
+    static const int64_t longest[] = {10, 100, 300, 1100};
+    rng r = rng_split(seed, 1);
+    return (shape){.softmax = rng_percent(&r, 50),
+                   .n = rng_between(&r, 1, 2 * (int64_t)config->batch),
+                   .c = rng_between(&r, 1, longest[rng_below(&r, 4)]),
+                   .h = rng_percent(&r, 70) ? 1 : rng_between(&r, 2, 9),
+                   .w = rng_between(&r, 1, 60)};
+}
+
+static vta_status check_all(task *t, uint64_t seed, vta_diag *diag)
+{
+    static const shape known[] = {{true, 1, 197, 1, 197}, {false, 1, 192, 1, 197}, {true, 3, 64, 8, 8},
+                                  {false, 1, 768, 1, 64}, {true, 1, 1000, 1, 20},  {true, 1, 5, 1, 1}};
+    enum { KNOWN = sizeof known / sizeof known[0] };
+    for (uint32_t i = 0; i < KNOWN + DRAWN; i++) {
+        const shape s = i < KNOWN ? known[i] : draw_shape(seed + i, t->config);
+        if (check_shape(t, seed + i, &s, diag) != VTA_OK) {
+            printf("seed %" PRIu64 ", %s of %" PRId64 " numbers, %" PRId64 "x%" PRId64 "x%" PRId64 ": %s\n",
+                   seed + i, s.softmax ? "softmax" : "norm", s.c, s.n, s.h, s.w, diag->text);
+            return diag->code;
+        }
+    }
+    return VTA_OK;
+}
+
+int main(int argc, char **argv)
+{
+    vta_config config;
+    vta_diag diag = {0};
+    if (argc < 3 || vta_config_load(argv[2], &config, &diag) != VTA_OK) {
+        fprintf(stderr, "usage: rows_test DEVICE CONFIG [SEED]; %s\n", diag.text);
+        return 2;
+    }
+    const uint64_t seed = argc > 3 ? strtoull(argv[3], NULL, 10) : test_seed("vta_rows");
+    task t = {.uri = argv[1], .config = &config, .clock = strncmp(argv[1], "fsim", 4) != 0};
+    const bool good = check_all(&t, seed, &diag) == VTA_OK;
+    printf("%s %s: %" PRIu32 " regions from seed %" PRIu64 ", %" PRIu32 " too long, %" PRIu32
+           " predicted too far off\n",
+           argv[1], argv[2], t.run, seed, t.refused, t.far);
+    return !good || t.far > 0 || t.run <= t.refused;
+}
