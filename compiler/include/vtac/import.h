@@ -73,6 +73,10 @@ vta_status vtac_model_parse(const vtac_model_file *file, const vtac_import_optio
 vta_status vtac_darknet_parse(const vtac_model_file *file, const uint8_t *weights, size_t size,
                               const vtac_import_options *options, vtac_graph **out, vta_diag *diag);
 
+/* A network of Caffe from memory: the text of the network, and the message with its weights. */
+vta_status vtac_caffe_parse(const vtac_model_file *file, const uint8_t *weights, size_t size,
+                            const vtac_import_options *options, vtac_graph **out, vta_diag *diag);
+
 /* Parses NAME=AxBxC; dims are 0 or more, or a range (A..B). */
 vta_status vtac_shape_parse(const char *text, char *name, size_t name_size, vtac_shape_option *out,
                             vta_diag *diag);

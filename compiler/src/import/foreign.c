@@ -90,7 +90,7 @@ static bool is_caffe2(const vtac_model_file *file)
 
 /* Layers: in field 100 with a name and a type as texts, or, of the first version, in field 2 with a name in
  * field 4 and a number for the type. */
-static bool is_caffemodel(const vtac_model_file *file)
+bool vtac_recognize_caffemodel(const vtac_model_file *file)
 {
     enum { OLD_LAYER = 2, LAYER = 100, NAME = 1, TYPE = 2, OLD_NAME = 4, OLD_TYPE = 5 };
     const vtac_wire message = message_of(file);
@@ -125,7 +125,7 @@ static bool is_word(const char *at, const char *end, const char *word)
 }
 
 /* A word of Caffe's text, then a colon or a brace; and a layer somewhere. */
-static bool is_prototxt(const vtac_model_file *file)
+bool vtac_recognize_caffe(const vtac_model_file *file)
 {
     static const char *const words[] = {"name",       "input", "input_dim", "input_shape", "force_backward",
                                         "debug_info", "state", "layer",     "layers"};

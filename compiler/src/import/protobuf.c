@@ -6,6 +6,7 @@
 
 #include <ctype.h>
 #include <stddef.h>
+#include <string.h>
 
 enum { MAX_TEXT = 256 }; /* of a name that is looked at */
 
@@ -88,4 +89,72 @@ bool vtac_wire_has_text(vtac_wire message, uint64_t number)
 {
     vtac_wire text;
     return vtac_wire_message(message, number, &text) && text.at < text.end && is_text(text);
+}
+
+uint64_t vtac_wire_number(const vtac_wire_field *field)
+{
+    vtac_wire bytes = field->bytes;
+    uint64_t value = 0;
+    return field->type == VTAC_WIRE_VARINT && read_varint(&bytes, &value) ? value : 0;
+}
+
+double vtac_wire_real(const vtac_wire_field *field)
+{
+    float narrow = 0.0F;
+    double wide = 0.0;
+    if (field->type == VTAC_WIRE_FOUR) {
+        memcpy(&narrow, field->bytes.at, sizeof narrow);
+        return (double)narrow;
+    }
+    if (field->type == VTAC_WIRE_EIGHT) {
+        memcpy(&wide, field->bytes.at, sizeof wide);
+    }
+    return wide;
+}
+
+int64_t vtac_wire_int(vtac_wire message, uint64_t number, int64_t otherwise)
+{
+    vtac_wire_field field;
+    while (vtac_wire_next(&message, &field)) {
+        if (field.number == number && field.type == VTAC_WIRE_VARINT) {
+            otherwise = (int64_t)vtac_wire_number(&field);
+        }
+    }
+    return otherwise;
+}
+
+double vtac_wire_float(vtac_wire message, uint64_t number, double otherwise)
+{
+    vtac_wire_field field;
+    while (vtac_wire_next(&message, &field)) {
+        if (field.number == number && (field.type == VTAC_WIRE_FOUR || field.type == VTAC_WIRE_EIGHT)) {
+            otherwise = vtac_wire_real(&field);
+        }
+    }
+    return otherwise;
+}
+
+bool vtac_wire_packed(vtac_wire *list, uint64_t *out)
+{
+    return list->at < list->end && read_varint(list, out);
+}
+
+size_t vtac_wire_ints(vtac_wire message, uint64_t number, int64_t *out, size_t room)
+{
+    vtac_wire_field field;
+    size_t count = 0;
+    while (vtac_wire_next(&message, &field)) {
+        uint64_t value = 0;
+        const bool packed = field.type == VTAC_WIRE_BYTES;
+        if (field.number != number || (!packed && field.type != VTAC_WIRE_VARINT)) {
+            continue;
+        }
+        while (vtac_wire_packed(&field.bytes, &value)) {
+            if (count < room) {
+                out[count] = (int64_t)value;
+            }
+            count++;
+        }
+    }
+    return count;
 }

@@ -6,6 +6,7 @@
 #define VTAC_IMPORT_PROTOBUF_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum { VTAC_WIRE_VARINT = 0, VTAC_WIRE_EIGHT = 1, VTAC_WIRE_BYTES = 2, VTAC_WIRE_FOUR = 5 };
@@ -30,5 +31,19 @@ bool vtac_wire_find(vtac_wire message, uint64_t number, vtac_wire_field *out);
 bool vtac_wire_message(vtac_wire message, uint64_t number, vtac_wire *out);
 /* True where the first field of a number is a text that is printable and not empty. */
 bool vtac_wire_has_text(vtac_wire message, uint64_t number);
+
+/* The value of a varint, and of a float (FOUR) or double (EIGHT); 0 of a field of another type. */
+uint64_t vtac_wire_number(const vtac_wire_field *field);
+double vtac_wire_real(const vtac_wire_field *field);
+
+/* The last field of a number as such a value; the default where there is none. */
+int64_t vtac_wire_int(vtac_wire message, uint64_t number, int64_t otherwise);
+double vtac_wire_float(vtac_wire message, uint64_t number, double otherwise);
+
+/* Next number of a packed list of varints. False: it ends, or is cut off. */
+bool vtac_wire_packed(vtac_wire *list, uint64_t *out);
+
+/* All numbers of a repeated field of integers, packed or not; up to `room` are written, all are counted. */
+size_t vtac_wire_ints(vtac_wire message, uint64_t number, int64_t *out, size_t room);
 
 #endif

@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Caffe's layers that compute: windows, dense layers, normalization, and what is done element by element.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "../import/window.h"
+#include "caffe.h"
+
+enum { MAX_SIDE = 1 << 16, MAX_OUTPUTS = 1 << 24 };
+
+/* ---- windows */
+
+/* A number for rows and one for columns: `both` once or twice, or one field each. */
+typedef struct side_names {
+    const char *both, *rows, *columns;
+    int64_t otherwise, min;
+} side_names;
+
+static const side_names kernel_names = {"kernel_size", "kernel_h", "kernel_w", 0, 1};
+static const side_names stride_names = {"stride", "stride_h", "stride_w", 1, 1};
+static const side_names pad_names = {"pad", "pad_h", "pad_w", 0, 0};
+static const side_names dilation_names = {"dilation", "dilation_h", "dilation_w", 1, 1};
+
+static void side_pair(vtac_caffe *c, const char *param, const side_names *n, int64_t *out)
+{
+    const vtac_prototxt_field *message = vtac_prototxt_message(c->layer, param);
+    int64_t values[2] = {n->otherwise, n->otherwise};
+    const uint32_t count = vtac_caffe_ints(c, message, n->both, values, 2);
+    values[1] = count == 1 ? values[0] : values[1];
+    out[0] = vtac_caffe_int(c, param, n->rows, values[0], n->min, MAX_SIDE);
+    out[1] = vtac_caffe_int(c, param, n->columns, values[1], n->min, MAX_SIDE);
+}
+
+static bool read_window(vtac_caffe *c, const char *param, vtac_import_window *w)
+{
+    *w = (vtac_import_window){.axes = 2, .dilation = {1, 1}};
+    side_pair(c, param, &kernel_names, w->kernel);
+    side_pair(c, param, &stride_names, w->stride);
+    side_pair(c, param, &pad_names, w->pads);
+    side_pair(c, param, &dilation_names, w->dilation);
+    w->pads[2] = w->pads[0];
+    w->pads[3] = w->pads[1];
+    if (c->net.maker.status == VTA_OK &&
+        (vtac_caffe_type(c, 0)->rank != 4 || vtac_caffe_int(c, param, "axis", 1, -8, 8) != 1)) {
+        vtac_make_fail(&c->net.maker, VTA_UNSUPPORTED,
+                       "a window over %u axes from another than axis 1; pictures [N, C, H, W] are taken",
+                       vtac_caffe_type(c, 0)->rank);
+    }
+    return c->net.maker.status == VTA_OK;
+}
+
+static vtac_id bias_blob(vtac_caffe *c, const char *param, uint32_t i, int64_t outputs)
+{
+    return vtac_caffe_flag(c, param, "bias_term", true) ? vtac_caffe_weights(c, i, &outputs, 1) : 0;
+}
+
+static void make_conv(vtac_caffe *c, bool depthwise)
+{
+    vtac_import_builder *m = &c->net.maker;
+    const char *param = "convolution_param";
+    const int64_t channels = vtac_caffe_type(c, 0)->dim[1];
+    const int64_t outputs = vtac_caffe_int(c, param, "num_output", depthwise ? channels : 0, 1, MAX_OUTPUTS);
+    const int64_t groups = depthwise ? channels : vtac_caffe_int(c, param, "group", 1, 1, MAX_OUTPUTS);
+    vtac_import_window w;
+    if (!read_window(c, param, &w) || !vtac_lay_window(m, c->in[0], VTAC_WINDOW_FLOOR, &w)) {
+        return;
+    }
+    if (groups < 1 || channels % groups != 0 || outputs % groups != 0) {
+        vtac_make_fail(m, VTA_INVALID, "%lld groups of %lld channels and %lld outputs", (long long)groups,
+                       (long long)channels, (long long)outputs);
+        return;
+    }
+    const int64_t dims[] = {outputs, channels / groups, w.kernel[0], w.kernel[1]};
+    const vtac_id weight = vtac_caffe_weights(c, 0, dims, 4);
+    vtac_caffe_set(c, 0, vtac_make_conv(m, c->in[0], weight, bias_blob(c, param, 1, outputs), &w, groups));
+}
+
+void vtac_caffe_make_convolution(vtac_caffe *c)
+{
+    make_conv(c, false);
+}
+
+void vtac_caffe_make_depthwise(vtac_caffe *c)
+{
+    make_conv(c, true);
+}
+
+void vtac_caffe_make_deconvolution(vtac_caffe *c)
+{
+    vtac_import_builder *m = &c->net.maker;
+    const char *param = "convolution_param";
+    const int64_t channels = vtac_caffe_type(c, 0)->dim[1];
+    const int64_t outputs = vtac_caffe_int(c, param, "num_output", 0, 1, MAX_OUTPUTS);
+    const int64_t groups = vtac_caffe_int(c, param, "group", 1, 1, MAX_OUTPUTS);
+    vtac_import_window w;
+    if (!read_window(c, param, &w)) {
+        return;
+    }
+    if (channels % groups != 0 || outputs % groups != 0) {
+        vtac_make_fail(m, VTA_INVALID, "%lld groups of %lld channels and %lld outputs", (long long)groups,
+                       (long long)channels, (long long)outputs);
+        return;
+    }
+    const int64_t dims[] = {channels, outputs / groups, w.kernel[0], w.kernel[1]};
+    const vtac_attr attrs[] = {vtac_attr_of_ints("strides", w.stride, 2),
+                               vtac_attr_of_ints("dilations", w.dilation, 2),
+                               vtac_attr_of_ints("pads", w.pads, 4), vtac_attr_of_int("group", groups)};
+    const vtac_id in[] = {c->in[0], vtac_caffe_weights(c, 0, dims, 4), bias_blob(c, param, 1, outputs)};
+    vtac_caffe_set(c, 0, vtac_make(m, VTAC_OP_CONV_TRANSPOSE, in, 3, attrs, 4));
+}
+
+void vtac_caffe_make_pooling(vtac_caffe *c)
+{
+    vtac_import_builder *m = &c->net.maker;
+    const char *param = "pooling_param";
+    const char *kind = vtac_caffe_word(c, param, "pool", "MAX");
+    const bool mean = strcmp(kind, "AVE") == 0 || strcmp(kind, "1") == 0;
+    const bool global = vtac_caffe_flag(c, param, "global_pooling", false);
+    const char *round = vtac_caffe_word(c, param, "round_mode", "CEIL");
+    const bool down = strcmp(round, "FLOOR") == 0 || strcmp(round, "1") == 0 ||
+                      !vtac_caffe_flag(c, param, "ceil_mode", true);
+    vtac_import_window w;
+    if ((!mean && strcmp(kind, "MAX") != 0 && strcmp(kind, "0") != 0) || c->out_count > 1) {
+        vtac_make_fail(m, VTA_UNSUPPORTED,
+                       "a pool of kind %.20s with %u tops; MAX and AVE with one are taken", kind,
+                       c->out_count);
+        return;
+    }
+    if (global) {
+        const vtac_op op = mean ? VTAC_OP_GLOBAL_AVERAGE_POOL : VTAC_OP_GLOBAL_MAX_POOL;
+        vtac_caffe_set(c, 0, vtac_make1(m, op, c->in[0]));
+        return;
+    }
+    if (!read_window(c, param, &w)) {
+        return;
+    }
+    /* The last window is left out only where there is padding. */
+    const bool padded = w.pads[0] > 0 || w.pads[1] > 0;
+    const vtac_window_rule rule = down ? VTAC_WINDOW_FLOOR : padded ? VTAC_WINDOW_CEIL : VTAC_WINDOW_CEIL_ALL;
+    if (vtac_lay_window(m, c->in[0], rule, &w)) {
+        const vtac_op op = mean ? VTAC_OP_AVERAGE_POOL : VTAC_OP_MAX_POOL;
+        vtac_caffe_set(c, 0, vtac_make_pool(m, op, c->in[0], &w, true));
+    }
+}
+
+void vtac_caffe_make_inner_product(vtac_caffe *c)
+{
+    vtac_import_builder *m = &c->net.maker;
+    const char *param = "inner_product_param";
+    const uint32_t axis = vtac_axis_of(m, c->in[0], vtac_caffe_int(c, param, "axis", 1, -8, 8));
+    const int64_t outputs = vtac_caffe_int(c, param, "num_output", 0, 1, MAX_OUTPUTS);
+    const bool turned = vtac_caffe_flag(c, param, "transpose", false);
+    const vtac_type type = *vtac_caffe_type(c, 0);
+    int64_t inputs = 1;
+    for (uint32_t a = axis; a < type.rank; a++) {
+        inputs *= type.dim[a];
+    }
+    const int64_t dims[] = {turned ? inputs : outputs, turned ? outputs : inputs};
+    const vtac_id weight = vtac_caffe_weights(c, 0, dims, 2);
+    vtac_caffe_set(c, 0, vtac_make_dense(m, c->in[0], axis, weight, turned, bias_blob(c, param, 1, outputs)));
+}
+
+/* ---- normalization */
+
+/* A blob as a row of numbers; its length is what the blob has. */
+static vtac_id row_blob(vtac_caffe *c, uint32_t i)
+{
+    const int64_t count = vtac_caffe_weight_count(c, i);
+    return vtac_caffe_weights(c, i, &count, 1);
+}
+
+/* Sums of means and of variances, and by what they are to be divided. */
+void vtac_caffe_make_batch_norm(vtac_caffe *c)
+{
+    vtac_import_builder *m = &c->net.maker;
+    const char *param = "batch_norm_param";
+    const int64_t channels = vtac_caffe_type(c, 0)->rank < 2 ? 1 : vtac_caffe_type(c, 0)->dim[1];
+    const int64_t one = 1;
+    if (!vtac_caffe_flag(c, param, "use_global_stats", true) || c->own_count != 3) {
+        vtac_make_fail(m, VTA_UNSUPPORTED,
+                       "a normalization by the batch's own mean, or %u blobs; the stored "
+                       "mean, variance and factor are taken",
+                       c->own_count);
+        return;
+    }
+    const vtac_id factor_blob = vtac_caffe_weights(c, 2, &one, 1);
+    const vtac_id mean = vtac_caffe_weights(c, 0, &channels, 1);
+    const vtac_id variance = vtac_caffe_weights(c, 1, &channels, 1);
+    float *rows = vtac_make_room(m, 4 * channels, sizeof *rows);
+    if (rows == NULL || mean == 0 || variance == 0) {
+        return;
+    }
+    const double sum = vtac_tensor_float(vtac_made_constant(m, factor_blob), 0);
+    const double factor = sum == 0.0 ? 0.0 : 1.0 / sum;
+    for (int64_t i = 0; i < channels; i++) {
+        rows[i] = 1.0F;
+        rows[2 * channels + i] = (float)(vtac_tensor_float(vtac_made_constant(m, mean), i) * factor);
+        rows[3 * channels + i] = (float)(vtac_tensor_float(vtac_made_constant(m, variance), i) * factor);
+    }
+    vtac_id all[4];
+    for (int i = 0; i < 4; i++) {
+        all[i] = vtac_make_floats(m, rows + i * channels, channels);
+    }
+    vtac_caffe_set(c, 0, vtac_make_batch_norm(m, c->in[0], all, vtac_caffe_real(c, param, "eps", 1e-5)));
+}
+
+/* The second bottom, or blob 0, and where its axes lie in those of the first. */
+static vtac_id beside(vtac_caffe *c, const char *param, uint32_t *axis)
+{
+    vtac_import_builder *m = &c->net.maker;
+    const vtac_type x = *vtac_caffe_type(c, 0);
+    *axis = vtac_axis_of(m, c->in[0], vtac_caffe_int(c, param, "axis", 1, -8, 8));
+    const int64_t axes = vtac_caffe_int(c, param, "num_axes", 1, -1, VTAC_MAX_RANK);
+    uint32_t count = axes < 0 ? x.rank - *axis : (uint32_t)axes;
+    int64_t dims[VTAC_MAX_RANK] = {1, 1, 1, 1, 1, 1, 1, 1};
+    count = c->in_count > 1 ? vtac_caffe_type(c, 1)->rank : count;
+    if (m->status != VTA_OK || *axis + count > x.rank) {
+        vtac_make_fail(m, VTA_INVALID, "%u axes from axis %u of %u", count, *axis, x.rank);
+        return 0;
+    }
+    memcpy(dims, c->in_count > 1 ? vtac_caffe_type(c, 1)->dim : x.dim + *axis, count * sizeof dims[0]);
+    const uint32_t rank = x.rank - *axis; /* axes of one element behind what the row has */
+    const vtac_id row = c->in_count > 1 ? c->in[1] : vtac_caffe_weights(c, 0, dims, count);
+    return vtac_make_reshape(m, row, dims, rank);
+}
+
+void vtac_caffe_make_scale(vtac_caffe *c)
+{
+    vtac_import_builder *m = &c->net.maker;
+    uint32_t axis;
+    const vtac_id scale = beside(c, "scale_param", &axis);
+    vtac_id y = vtac_make2(m, VTAC_OP_MUL, c->in[0], scale);
+    if (vtac_caffe_flag(c, "scale_param", "bias_term", false)) {
+        const vtac_type *type = vtac_made_type(m, scale);
+        vtac_id bias = row_blob(c, c->in_count > 1 ? 0 : 1);
+        bias = vtac_make_reshape(m, bias, type->dim, type->rank);
+        y = vtac_make2(m, VTAC_OP_ADD, y, bias);
+    }
+    vtac_caffe_set(c, 0, y);
+}
+
+void vtac_caffe_make_bias(vtac_caffe *c)
+{
+    uint32_t axis;
+    const vtac_id bias = beside(c, "bias_param", &axis);
+    vtac_caffe_set(c, 0, vtac_make2(&c->net.maker, VTAC_OP_ADD, c->in[0], bias));
+}
+
+void vtac_caffe_make_lrn(vtac_caffe *c)
+{
+    const char *param = "lrn_param";
+    const char *region = vtac_caffe_word(c, param, "norm_region", "ACROSS_CHANNELS");
+    const bool within = strcmp(region, "WITHIN_CHANNEL") == 0 || strcmp(region, "1") == 0;
+    const int64_t size = vtac_caffe_int(c, param, "local_size", 5, 1, MAX_SIDE);
+    vtac_caffe_set(c, 0,
+                   vtac_make_lrn(&c->net.maker, c->in[0], size, vtac_caffe_real(c, param, "alpha", 1.0),
+                                 vtac_caffe_real(c, param, "beta", 0.75), vtac_caffe_real(c, param, "k", 1.0),
+                                 within));
+}
+
+void vtac_caffe_make_mvn(vtac_caffe *c)
+{
+    vtac_import_builder *m = &c->net.maker;
+    const char *param = "mvn_param";
+    const bool across = vtac_caffe_flag(c, param, "across_channels", false);
+    const int64_t axes[] = {across ? 1 : 2, across ? 2 : 3, 3};
+    if (vtac_caffe_type(c, 0)->rank != 4) {
+        vtac_make_fail(m, VTA_UNSUPPORTED, "an input of %u axes, 4 are taken", vtac_caffe_type(c, 0)->rank);
+        return;
+    }
+    const uint32_t count = across ? 3 : 2;
+    vtac_id x = vtac_make2(m, VTAC_OP_SUB, c->in[0],
+                           vtac_make_reduce(m, VTAC_OP_REDUCE_MEAN, c->in[0], axes, count, true));
+    if (vtac_caffe_flag(c, param, "normalize_variance", true)) {
+        vtac_id square = vtac_make2(m, VTAC_OP_MUL, x, x);
+        square =
+            vtac_make1(m, VTAC_OP_SQRT, vtac_make_reduce(m, VTAC_OP_REDUCE_MEAN, square, axes, count, true));
+        x = vtac_make2(m, VTAC_OP_DIV, x,
+                       vtac_make_linear(m, square, 1.0, vtac_caffe_real(c, param, "eps", 1e-9)));
+    }
+    vtac_caffe_set(c, 0, x);
+}
+
+/* SSD: over the channels at each place, or over all of an image; then a factor, or one for each channel. */
+void vtac_caffe_make_normalize(vtac_caffe *c)
+{
+    vtac_import_builder *m = &c->net.maker;
+    const char *param = "norm_param";
+    const int64_t axes[] = {1, 2, 3};
+    const bool all = vtac_caffe_flag(c, param, "across_spatial", true);
+    if (vtac_caffe_type(c, 0)->rank != 4) {
+        vtac_make_fail(m, VTA_UNSUPPORTED, "an input of %u axes, 4 are taken", vtac_caffe_type(c, 0)->rank);
+        return;
+    }
+    const vtac_id x = vtac_make_unit(m, c->in[0], axes, all ? 3 : 1, vtac_caffe_real(c, param, "eps", 1e-10));
+    vtac_caffe_set(c, 0, vtac_make_along(m, VTAC_OP_MUL, x, row_blob(c, 0), 1));
+}
+
+/* ---- element by element */
+
+static void make_unary(vtac_caffe *c, vtac_op op)
+{
+    vtac_caffe_set(c, 0, vtac_make1(&c->net.maker, op, c->in[0]));
+}
+
+void vtac_caffe_make_relu(vtac_caffe *c)
+{
+    const double slope = vtac_caffe_real(c, "relu_param", "negative_slope", 0.0);
+    vtac_caffe_set(c, 0, vtac_make_leaky(&c->net.maker, c->in[0], slope));
+}
+
+void vtac_caffe_make_relu6(vtac_caffe *c)
+{
+    vtac_caffe_set(c, 0, vtac_make_clip(&c->net.maker, c->in[0], 0.0, 6.0));
+}
+
+void vtac_caffe_make_prelu(vtac_caffe *c)
+{
+    vtac_caffe_set(c, 0, vtac_make_prelu(&c->net.maker, c->in[0], row_blob(c, 0)));
+}
+
+void vtac_caffe_make_elu(vtac_caffe *c)
+{
+    const vtac_attr attr = vtac_attr_of_float("alpha", vtac_caffe_real(c, "elu_param", "alpha", 1.0));
+    vtac_caffe_set(c, 0, vtac_make(&c->net.maker, VTAC_OP_ELU, c->in, 1, &attr, 1));
+}
+
+void vtac_caffe_make_sigmoid(vtac_caffe *c)
+{
+    make_unary(c, VTAC_OP_SIGMOID);
+}
+
+void vtac_caffe_make_tanh(vtac_caffe *c)
+{
+    make_unary(c, VTAC_OP_TANH);
+}
+
+void vtac_caffe_make_swish(vtac_caffe *c)
+{
+    vtac_import_builder *m = &c->net.maker;
+    const vtac_id x = vtac_make_linear(m, c->in[0], vtac_caffe_real(c, "swish_param", "beta", 1.0), 0.0);
+    vtac_caffe_set(c, 0, vtac_make2(m, VTAC_OP_MUL, c->in[0], vtac_make1(m, VTAC_OP_SIGMOID, x)));
+}
+
+void vtac_caffe_make_abs(vtac_caffe *c)
+{
+    make_unary(c, VTAC_OP_ABS);
+}
+
+void vtac_caffe_make_bnll(vtac_caffe *c)
+{
+    make_unary(c, VTAC_OP_SOFTPLUS);
+}
+
+/* base ^ (shift + scale * x); a base of -1 is e */
+void vtac_caffe_make_exp(vtac_caffe *c)
+{
+    const char *param = "exp_param";
+    const double base = vtac_caffe_real(c, param, "base", -1.0);
+    const double factor = base > 0.0 ? log(base) : 1.0;
+    const vtac_id x =
+        vtac_make_linear(&c->net.maker, c->in[0], factor * vtac_caffe_real(c, param, "scale", 1.0),
+                         factor * vtac_caffe_real(c, param, "shift", 0.0));
+    vtac_caffe_set(c, 0, vtac_make1(&c->net.maker, VTAC_OP_EXP, x));
+}
+
+void vtac_caffe_make_log(vtac_caffe *c)
+{
+    const char *param = "log_param";
+    const double base = vtac_caffe_real(c, param, "base", -1.0);
+    vtac_id x = vtac_make_linear(&c->net.maker, c->in[0], vtac_caffe_real(c, param, "scale", 1.0),
+                                 vtac_caffe_real(c, param, "shift", 0.0));
+    x = vtac_make1(&c->net.maker, VTAC_OP_LOG, x);
+    vtac_caffe_set(c, 0, vtac_make_linear(&c->net.maker, x, base > 0.0 ? 1.0 / log(base) : 1.0, 0.0));
+}
+
+/* (shift + scale * x) ^ power */
+void vtac_caffe_make_power(vtac_caffe *c)
+{
+    vtac_import_builder *m = &c->net.maker;
+    const char *param = "power_param";
+    const double power = vtac_caffe_real(c, param, "power", 1.0);
+    const vtac_id x = vtac_make_linear(m, c->in[0], vtac_caffe_real(c, param, "scale", 1.0),
+                                       vtac_caffe_real(c, param, "shift", 0.0));
+    vtac_caffe_set(c, 0, power == 1.0 ? x : vtac_make_with(m, VTAC_OP_POW, x, power));
+}
+
+void vtac_caffe_make_threshold(vtac_caffe *c)
+{
+    vtac_import_builder *m = &c->net.maker;
+    const double limit = vtac_caffe_real(c, "threshold_param", "threshold", 0.0);
+    vtac_caffe_set(c, 0, vtac_make_cast(m, vtac_make_with(m, VTAC_OP_GREATER, c->in[0], limit), VTAC_F32));
+}
+
+void vtac_caffe_make_eltwise(vtac_caffe *c)
+{
+    vtac_import_builder *m = &c->net.maker;
+    const char *kind = vtac_caffe_word(c, "eltwise_param", "operation", "SUM");
+    static const struct {
+        const char *word, *number;
+        vtac_op op;
+    } joins[] = {{"PROD", "0", VTAC_OP_MUL}, {"SUM", "1", VTAC_OP_ADD}, {"MAX", "2", VTAC_OP_MAX}};
+    double factors[CAFFE_MAX_ENDS];
+    const uint32_t count = vtac_caffe_reals(c, vtac_prototxt_message(c->layer, "eltwise_param"), "coeff",
+                                            factors, CAFFE_MAX_ENDS);
+    vtac_op op = VTAC_OP_COUNT;
+    for (size_t i = 0; i < sizeof joins / sizeof joins[0]; i++) {
+        op = strcmp(kind, joins[i].word) == 0 || strcmp(kind, joins[i].number) == 0 ? joins[i].op : op;
+    }
+    if (op == VTAC_OP_COUNT || (count != 0 && (count != c->in_count || op != VTAC_OP_ADD))) {
+        vtac_make_fail(m, VTA_INVALID, "operation %.20s with %u factors for %u bottoms", kind, count,
+                       c->in_count);
+        return;
+    }
+    vtac_id y = 0;
+    for (uint32_t i = 0; i < c->in_count; i++) {
+        const vtac_id x = count == 0 ? c->in[i] : vtac_make_linear(m, c->in[i], factors[i], 0.0);
+        y = i == 0 ? x : vtac_make2(m, op, y, x);
+    }
+    vtac_caffe_set(c, 0, y);
+}
+
+/* a * x + y, `a` one number for each channel */
+void vtac_caffe_make_axpy(vtac_caffe *c)
+{
+    vtac_import_builder *m = &c->net.maker;
+    const vtac_type *x = vtac_caffe_type(c, 1);
+    const int64_t dims[] = {x->dim[0], x->dim[1], 1, 1};
+    const vtac_id a = vtac_make_reshape(m, c->in[0], dims, 4);
+    vtac_caffe_set(c, 0, vtac_make2(m, VTAC_OP_ADD, vtac_make2(m, VTAC_OP_MUL, a, c->in[1]), c->in[2]));
+}
+
+void vtac_caffe_make_softmax(vtac_caffe *c)
+{
+    const int64_t axis = vtac_caffe_int(c, "softmax_param", "axis", 1, -8, 8);
+    vtac_caffe_set(c, 0, vtac_make_softmax(&c->net.maker, c->in[0], axis));
+}
+
+void vtac_caffe_make_same(vtac_caffe *c)
+{
+    for (uint32_t i = 0; i < c->out_count; i++) {
+        vtac_caffe_set(c, i, c->in[0]);
+    }
+}
+
+void vtac_caffe_make_silence(vtac_caffe *c)
+{
+    (void)c;
+}
