@@ -226,12 +226,9 @@ vta_status agent_file_data(agent *a, vta_content *in, vta_str *out, vta_diag *di
         return vta_fail(diag, VTA_PROTOCOL, "%" PRIu32 " bytes at %" PRIu64 " of a file are not expected",
                         size, offset);
     }
-    for (uint32_t done = 0; done < size;) {
-        const ssize_t wrote = write(a->upload.fd, bytes + done, size - done);
-        if (wrote < 0 && errno != EINTR) {
-            return vta_fail(diag, VTA_IO, "cannot write to '%s': %s", a->folder, strerror(errno));
-        }
-        done += wrote > 0 ? (uint32_t)wrote : 0;
+    const int error = vta_write_all(a->upload.fd, bytes, size);
+    if (error != 0) {
+        return vta_fail(diag, VTA_IO, "cannot write to '%s': %s", a->folder, strerror(error));
     }
     a->upload.at += size;
     return VTA_OK;

@@ -14,6 +14,7 @@
 
 #include "seal.h"
 #include "vta/artifact.h"
+#include "vta/file.h"
 #include "vta/hash.h"
 #include "vta/model.h"
 
@@ -64,13 +65,7 @@ static bool seal_open_file(int file)
         count = read_part(file, bytes, PART);
         seal.hash = hash_on(seal.hash, bytes, count > 0 ? (size_t)count : 0);
     }
-    size_t done = count < 0 ? sizeof seal : 0;
-    while (done < sizeof seal && count >= 0) {
-        const ssize_t wrote = write(file, (const uint8_t *)&seal + done, sizeof seal - done);
-        count = wrote < 0 && errno != EINTR ? -1 : 0;
-        done += wrote > 0 ? (size_t)wrote : 0;
-    }
-    return count >= 0;
+    return count >= 0 && vta_write_all(file, &seal, sizeof seal) == 0;
 }
 
 vta_status vta_artifact_seal_file(const char *path, vta_diag *diag)

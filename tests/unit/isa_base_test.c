@@ -2,6 +2,8 @@
  *
  * The root of the dependency graph: arena, growable arrays, strings, files, diagnostics.
  */
+#include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -248,6 +250,78 @@ static void a_writer_makes_a_whole_file_or_none(void **state)
     assert_int_equal(unlink(link), 0);
     assert_int_equal(unlink(path), 0);
     assert_int_equal(rmdir(folder), 0);
+}
+
+static void hear_signal(int number)
+{
+    (void)number;
+}
+
+/* Sends a signal to its parent every millisecond until it is ended. */
+static pid_t start_interrupter(void)
+{
+    const pid_t child = fork();
+    while (child == 0) {
+        (void)usleep(1000);
+        (void)kill(getppid(), SIGUSR1);
+    }
+    return child;
+}
+
+/* The other end of a pipe: takes all bytes, with pauses, and says whether byte i is i mod 251. */
+static pid_t start_slow_reader(const int *ends, size_t size)
+{
+    const pid_t child = fork();
+    if (child != 0) {
+        return child;
+    }
+    (void)close(ends[1]);
+    static uint8_t bytes[30000];
+    size_t count = 0;
+    bool right = true;
+    for (ssize_t got; (got = read(ends[0], bytes, sizeof bytes)) > 0; count += (size_t)got) {
+        for (ssize_t i = 0; i < got; i++) {
+            right = right && bytes[i] == (count + (size_t)i) % 251;
+        }
+        (void)usleep(2000);
+    }
+    _exit(right && count == size ? 0 : 1);
+}
+
+/* Signals every millisecond, a reader that is slow, a pipe that does not wait: all bytes arrive. */
+static void all_bytes_are_written(void **state)
+{
+    (void)state;
+    const struct sigaction interrupts = {.sa_handler = hear_signal}; /* without SA_RESTART */
+    const size_t size = 1000003;
+    uint8_t *bytes = malloc(size);
+    assert_non_null(bytes);
+    for (size_t i = 0; i < size; i++) {
+        bytes[i] = (uint8_t)(i % 251);
+    }
+    assert_int_equal(sigaction(SIGUSR1, &interrupts, NULL), 0);
+    for (int flags = 0; flags <= O_NONBLOCK; flags += O_NONBLOCK) {
+        int ends[2];
+        int result;
+        assert_int_equal(pipe(ends), 0);
+        assert_int_equal(fcntl(ends[1], F_SETFL, flags), 0);
+        const pid_t reader = start_slow_reader(ends, size);
+        const pid_t interrupter = start_interrupter();
+        assert_int_equal(vta_write_all(ends[1], bytes, size), 0);
+        assert_int_equal(kill(interrupter, SIGKILL), 0);
+        assert_int_equal(waitpid(interrupter, NULL, 0), interrupter);
+        (void)close(ends[1]);
+        (void)close(ends[0]);
+        assert_int_equal(waitpid(reader, &result, 0), reader);
+        assert_int_equal(result, 0);
+    }
+    (void)signal(SIGUSR1, SIG_DFL);
+    const int full = open("/dev/full", O_WRONLY);
+    assert_int_equal(vta_write_all(full, bytes, size), ENOSPC);
+    assert_int_equal(vta_write_all(full, bytes, 0), 0);
+    (void)close(full);
+    assert_int_equal(vta_write_all(-1, bytes, size), EBADF);
+    free(bytes);
 }
 
 /* A disk that is full, as a limit on the size of files: the old file stays, nothing else is left. */
@@ -579,6 +653,7 @@ int main(void)
         cmocka_unit_test(files_round_trip),
         cmocka_unit_test(file_errors_name_the_file),
         cmocka_unit_test(a_writer_makes_a_whole_file_or_none),
+        cmocka_unit_test(all_bytes_are_written),
         cmocka_unit_test(a_full_disk_leaves_the_old_file),
         cmocka_unit_test(a_fork_has_no_say_about_a_file),
         cmocka_unit_test(lines_are_those_of_any_editor),

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "format.h"
+#include "vta/file.h"
 
 static cli_ground program;
 static _Thread_local cli_ground *here; /* NULL: the program */
@@ -37,23 +38,10 @@ typedef struct output {
 static output out;
 enum { OUTPUT_ROOM = 1 << 16 };
 
-/* Writes all bytes; returns 0 or errno. */
-static int write_all(int file, const char *bytes, size_t size)
-{
-    size_t done = 0;
-    int error = 0;
-    while (done < size && error == 0) {
-        const ssize_t wrote = write(file, bytes + done, size - done);
-        error = wrote < 0 && errno != EINTR ? errno : 0;
-        done += wrote > 0 ? (size_t)wrote : 0;
-    }
-    return error;
-}
-
 static void flush_output(void)
 {
     if (out.text.size > 0 && out.process == (long)getpid()) {
-        const int error = write_all(STDOUT_FILENO, out.text.text, out.text.size);
+        const int error = vta_write_all(STDOUT_FILENO, out.text.text, out.text.size);
         out.error = out.error == 0 ? error : out.error;
     }
     out.text.size = 0;
@@ -152,7 +140,7 @@ void cli_say(const char *fmt, ...)
         vta_str_append(&g->line, text.text, text.size);
         report_lines(g);
     } else if (text.size > 0) {
-        (void)write_all(STDERR_FILENO, text.text, text.size);
+        (void)vta_write_all(STDERR_FILENO, text.text, text.size);
     }
     vta_str_free(&text);
 }

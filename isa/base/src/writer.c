@@ -112,14 +112,8 @@ static void sync_folder_of(const char *path)
 
 static void write_now(vta_writer *w, const uint8_t *bytes, size_t size)
 {
-    while (w->error == 0 && size > 0) {
-        const ssize_t wrote = write(w->file, bytes, size);
-        if (wrote < 0 && errno != EINTR) {
-            w->error = errno;
-        } else if (wrote > 0) {
-            bytes += wrote;
-            size -= (size_t)wrote;
-        }
+    if (w->error == 0) {
+        w->error = vta_write_all(w->file, bytes, size);
     }
 }
 

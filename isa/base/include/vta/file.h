@@ -26,6 +26,9 @@ vta_status vta_file_write(const char *path, const void *bytes, size_t size, vta_
 /* The same for a file that only the run at work reads: it appears whole, but nobody waits for the disk. */
 vta_status vta_file_write_scratch(const char *path, const void *bytes, size_t size, vta_diag *diag);
 
+/* Writes all bytes to an open file, by as many calls as the system asks for; returns 0 or errno. */
+int vta_write_all(int file, const void *bytes, size_t size);
+
 /* A file in the making. Its bytes go to a file of a new name in the folder of `path`, which no other process
  * can have chosen before; a device or a pipe is written directly. Where `path` is a symbolic link to a file,
  * that file is meant. */
