@@ -28,6 +28,18 @@ static int unknown_verb(const char *word)
     return CLI_USAGE;
 }
 
+/* The first file that was not written where no call could return that: what a device writes until it is
+ * closed (waves, a timeline). */
+static char unwritten[1024];
+
+static void keep_unwritten(void *context, vta_log_level level, const char *line)
+{
+    (void)context;
+    if (level == VTA_LOG_WARNING && strncmp(line, "cannot write '", 14) == 0 && unwritten[0] == '\0') {
+        (void)snprintf(unwritten, sizeof unwritten, "%s", line);
+    }
+}
+
 static int run_verb(const cli_verb *verb, int argc, char **argv)
 {
     for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {
@@ -43,6 +55,10 @@ static int run_verb(const cli_verb *verb, int argc, char **argv)
         status = verb->run(&args);
     }
     cli_args_free(&args);
+    if (status == CLI_OK && unwritten[0] != '\0') {
+        cli_say("vtac: %s\n", unwritten);
+        status = CLI_FAILED;
+    }
     return status;
 }
 
@@ -59,6 +75,7 @@ static void keep_memory(void)
 int main(int argc, char **argv)
 {
     keep_memory();
+    vta_log_to(VTA_LOG_WARNING, keep_unwritten, NULL);
     (void)signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error to report, not a way to die */
     (void)signal(SIGXFSZ, SIG_IGN); /* and so is a file that may grow no more */
     if (argc < 2) {

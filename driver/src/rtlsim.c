@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "backend.h"
 #include "mmio.h"
@@ -76,7 +77,8 @@ typedef struct rtlsim_device {
     vta_fsim *fsim;          /* of runs that are played; NULL before the first */
     vta_report report;       /* of one without cycles: */
     bool skips;              /* the RTL sees nothing of it */
-    vta_writer timeline;     /* {0}: none, or one that is no file on a disk */
+    vta_writer timeline;     /* {0}: none */
+    vta_writer waves;        /* {0}: none */
     const char *whim;        /* why its runs are not to be recorded; NULL: they are */
     _Atomic uint64_t cycles; /* of the run in progress */
 } rtlsim_device;
@@ -252,15 +254,23 @@ static bool ends_as_json(const char *path)
     return whole;
 }
 
-static void close_timeline(vta_writer *timeline)
+/* True for waves that are whole: the simulator leaves none of the bytes of a file that is not. */
+static bool has_bytes(const char *path)
 {
-    if (timeline->temporary != NULL && ends_as_json(timeline->temporary)) {
+    struct stat info;
+    return stat(path, &info) == 0 && info.st_size > 0;
+}
+
+static void close_file(vta_writer *file, bool (*is_whole)(const char *path))
+{
+    if (file->temporary != NULL && is_whole(file->temporary)) {
         vta_diag diag = {0};
-        if (vta_writer_close(timeline, &diag) != VTA_OK) {
+        if (vta_writer_close(file, &diag) != VTA_OK) {
             vta_log(VTA_LOG_WARNING, "%s", diag.text);
         }
+    } else if (file->temporary != NULL) {
+        vta_log(VTA_LOG_WARNING, "cannot write '%s': its end does not fit on the disk", file->path);
     }
-    vta_writer_drop(timeline);
 }
 
 static void rtlsim_close(void *self)
@@ -268,8 +278,11 @@ static void rtlsim_close(void *self)
     rtlsim_device *device = self;
     if (device->instance != NULL) {
         device->rtl->destroy(device->instance);
+        close_file(&device->timeline, ends_as_json);
+        close_file(&device->waves, has_bytes);
     }
-    close_timeline(&device->timeline);
+    vta_writer_drop(&device->timeline);
+    vta_writer_drop(&device->waves);
     if (device->object != NULL) {
         (void)dlclose(device->object);
     }
@@ -324,6 +337,17 @@ static vta_status load_object(rtlsim_device *device, const char *path, vta_diag 
     return VTA_OK;
 }
 
+/* Gives the simulator a file in the making in the place of `*path`, where that is a file. */
+static vta_status open_file(const char **path, vta_writer *file, vta_diag *diag)
+{
+    if (*path == NULL) {
+        return VTA_OK;
+    }
+    VTA_TRY(vta_writer_open(*path, file, diag));
+    *path = file->temporary != NULL ? file->temporary : *path;
+    return VTA_OK;
+}
+
 static vta_status start_instance(rtlsim_device *device, const vta_opening *opening, vta_diag *diag)
 {
     const rtlsim_options *set = opening->options;
@@ -339,10 +363,11 @@ static vta_status start_instance(rtlsim_device *device, const vta_opening *openi
                                             : NULL;
     VTA_TRY(vta_dram_create(&device->dram, diag));
     device->bus = vta_dram_bus(device->dram);
-    if (rtl.timeline_file != NULL) {
-        VTA_TRY(vta_writer_open(rtl.timeline_file, &device->timeline, diag));
-        rtl.timeline_file =
-            device->timeline.temporary != NULL ? device->timeline.temporary : rtl.timeline_file;
+    VTA_TRY(open_file(&rtl.timeline_file, &device->timeline, diag));
+    VTA_TRY(open_file(&rtl.trace_file, &device->waves, diag));
+    if (rtl.trace_file != NULL && device->waves.temporary == NULL) {
+        return vta_fail(diag, VTA_IO, "device '%s': cannot write waves to '%s', which is no file on a disk",
+                        device->scheme, rtl.trace_file);
     }
     char message[256] = "";
     device->instance = device->rtl->create(&rtl, &device->bus, message, sizeof message);

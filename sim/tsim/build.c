@@ -295,7 +295,7 @@ static vta_status compile(const compiler *c)
         commands[count++] = compile_cxx(c, "-O2", path, "model_fast.o");
     }
     if (c->job->trace && vta_build_path(path, "%s/include/%s", c->verilator, waves_source)) {
-        commands[count++] = compile_cxx(c, "-O0", path, object_name(path, object));
+        commands[count++] = compile_cxx(c, "-O0 -include waves_hooks.h", path, object_name(path, object));
     }
     for (uint32_t i = 0; i < c_count(c->job); i++) {
         commands[count++] = compile_c(c, c_sources[i], object_name(c_sources[i], object));

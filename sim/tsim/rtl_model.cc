@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <new>
 
+#include <unistd.h>
+
 namespace {
 
 thread_local rtl_model *current = nullptr;
@@ -117,7 +119,11 @@ rtl_model::~rtl_model()
     top_->final();
 #ifdef VTA_MODEL_TRACE
     if (trace_) {
+        vta_waves_error = trace_error_;
         trace_->close();
+        if (vta_waves_error != 0) { // the driver takes a file without bytes for one that is not whole
+            (void)!truncate(trace_file_.c_str(), 0);
+        }
     }
 #endif
     top_.reset();
@@ -125,6 +131,8 @@ rtl_model::~rtl_model()
 }
 
 #ifdef VTA_MODEL_TRACE
+thread_local int vta_waves_error;
+
 namespace {
 
 // The signals that an FST file declares, from its header block: 64 bits, high byte first.
@@ -184,9 +192,14 @@ bool rtl_model::open_trace(const vta_rtlsim_options *options, char *message, uin
     if (!scope.empty()) {
         scope = (scope.compare(0, 7, "vta_top") == 0 ? "TOP." : "TOP.vta_top.") + scope;
     }
+    vta_waves_error = 0;
     const bool any = selects_signals(scope, file);
     leave();
     enter();
+    if (vta_waves_error != 0) {
+        snprintf(message, size, "the waves cannot be written: %s", strerror(vta_waves_error));
+        return false;
+    }
     if (!any) {
         remove(file);
         snprintf(message, size,
@@ -194,8 +207,10 @@ bool rtl_model::open_trace(const vta_rtlsim_options *options, char *message, uin
                  options->trace_scope);
         return false;
     }
+    trace_file_ = file;
     trace_.reset(new VerilatedFstC);
     start_trace(*trace_, *top_, scope, file);
+    trace_error_ = vta_waves_error;
     return true;
 }
 
@@ -205,7 +220,9 @@ void rtl_model::dump(bool high)
         if (!high) {
             top_->eval_step();
         }
+        vta_waves_error = trace_error_;
         trace_->dump(2 * cycle_ + (high ? 1 : 0));
+        trace_error_ = vta_waves_error;
     }
 }
 

@@ -16,6 +16,8 @@
 #include "model.h"
 #ifdef VTA_MODEL_TRACE
 #    include "verilated_fst_c.h"
+
+extern thread_local int vta_waves_error; // waves_hooks.h
 #endif
 
 // Which clocks run: those of units at work, or all of them in every cycle. It makes no difference but in
@@ -60,6 +62,8 @@ class rtl_model {
     std::string failure_;
 #ifdef VTA_MODEL_TRACE
     std::unique_ptr<VerilatedFstC> trace_;
+    std::string trace_file_;
+    int trace_error_ = 0; // errno of the first failure of a write, 0: none
     uint64_t begin_ = 0, end_ = 0;
 #endif
 };

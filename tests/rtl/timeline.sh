@@ -3,7 +3,7 @@
 #
 # timeline.sh VTAC DEVICE...: the timelines of shipped programs are what a viewer of Chrome's trace format opens, and tell what
 # the counters tell: each instruction once, in its unit, inside the run; what each unit waited for, to the cycle; as many
-# steps as the arrays made.
+# steps as the arrays made. Timelines and waves that find no room leave the file that was there.
 set -eu
 vtac=$1
 shift
@@ -29,6 +29,41 @@ for device; do
         fi
     done
     ! "$vtac" exec "$programs/tiny.vasm" --device "$device?timeline=/dev/full" >/dev/null 2>"$work/err" && grep -q "No space left" "$work/err"
+    rm "$work"/*
+done
+
+# Waves that find no room: the same, at each size until they fit. Those that fit are whole: an FST file is blocks of a kind and a
+# length, among them the header, the geometry and the names.
+whole='import sys
+data, at, kinds = open(sys.argv[1], "rb").read(), 0, set()
+while at < len(data):
+    kinds.add(data[at])
+    at += 1 + int.from_bytes(data[at + 1:at + 9], "big")
+assert at == len(data) and 0 in kinds and 3 in kinds and kinds & {4, 6, 7} and kinds & {1, 5, 8} and 255 not in kinds, (at, len(data), kinds)'
+for device; do
+    # Long enough for what is written last to be longer than what is written while the device starts.
+    awk '{ print } /^alu.max both/ { for (i = 0; i < 6000; i++) { v = i * 7919 % 30000; print "alu.add both, " v; print "alu.add both, -" v } }' \
+        "$programs/tiny.vasm" >"$work/long"
+    "$vtac" exec "$work/long" --device "$device?trace=$work/t.fst" >/dev/null
+    python3 -c "$whole" "$work/t.fst"
+    blocks=$(($(wc -c <"$work/t.fst") / 512))
+    for limit in 1 $((blocks / 2)) $((blocks * 9 / 10)) $((blocks - 1)) $blocks; do
+        echo old >"$work/t.fst"
+        status=0
+        (ulimit -f "$limit"; "$vtac" exec "$work/long" --device "$device?trace=$work/t.fst" >/dev/null 2>"$work/err") || status=$?
+        if [ $status != 1 ] || [ "$(cat "$work/t.fst")" != old ] || [ "$(wc -l <"$work/err")" != 1 ] ||
+            [ "$(ls -A "$work")" != "$(printf 'err\nlong\nt.fst')" ]; then
+            echo "after waves in $limit of $blocks blocks: status $status"
+            ls -la "$work"
+            cat "$work/err"
+            exit 1
+        fi
+    done
+    if "$vtac" exec "$programs/tiny.vasm" --device "$device?trace=/dev/full" >/dev/null 2>"$work/err"; then
+        echo "waves in /dev/full: exit status 0"
+        exit 1
+    fi
+    grep -q "no file on a disk" "$work/err"
     rm "$work"/*
 done
 

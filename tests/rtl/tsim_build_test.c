@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -279,6 +280,33 @@ static void test_missing_tools(void **state)
     setenv("PATH", path, 1);
 }
 
+/* A limit on the size of files stands for a disk that is full; the tools inherit it. */
+static void test_full_disk(void **state)
+{
+    (void)state;
+    struct rlimit was;
+    char source[64];
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &was), 0);
+    void (*const handler)(int) = signal(SIGXFSZ, SIG_IGN);
+    for (rlim_t bytes = 0; bytes <= 100000; bytes = bytes * 10 + 10) {
+        const struct rlimit limit = {bytes, was.rlim_max};
+        (void)snprintf(source, sizeof source, "// in %lu bytes\n", (unsigned long)bytes);
+        new_source(source);
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+        const vta_status status = simlab_locate(&lab, "tsim");
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &was), 0);
+        assert_int_not_equal(status, VTA_OK);
+        if (strstr(lab.diag.text, "disk full") == NULL && strstr(lab.diag.text, "File too large") == NULL) {
+            fail_msg("in %lu bytes: '%s'", (unsigned long)bytes, lab.diag.text);
+        }
+        assert_int_equal(simlab_count(&lab, ".tmp."), 0);
+    }
+    (void)signal(SIGXFSZ, handler);
+    new_source("");
+    assert_int_equal(simlab_locate(&lab, "tsim"), VTA_OK);
+    assert_works();
+}
+
 /* Nothing says where a cache might be. */
 static void test_homeless(void)
 {
@@ -371,7 +399,7 @@ int main(void)
         cmocka_unit_test(test_changed_source), cmocka_unit_test(test_other_addresses),
         cmocka_unit_test(test_two_processes),  cmocka_unit_test(test_stopped_builder),
         cmocka_unit_test(test_broken_rtl),     cmocka_unit_test(test_missing_tools),
-        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_refusals),       cmocka_unit_test(test_full_disk),
     };
     return cmocka_run_group_tests(tests, open_lab, close_lab);
 }
