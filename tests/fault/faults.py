@@ -27,7 +27,7 @@ STRACE = shutil.which("strace")
 FAULTS = [("openat", "EACCES"), ("openat", "EMFILE"), ("openat", "EINTR"), ("read", "EIO"), ("read", "EINTR"), ("pread64", "EIO"),
           ("write", "ENOSPC"), ("write", "EIO"), ("write", "EINTR"), ("fsync", "EIO"), ("ftruncate", "ENOSPC"), ("rename", "EACCES"),
           ("renameat", "EACCES"), ("renameat2", "EACCES"), ("linkat", "EACCES"), ("mkdir", "ENOSPC"), ("close", "EIO"),
-          ("newfstatat", "EIO"), ("clone3", "EAGAIN"), ("vfork", "EAGAIN"), ("mmap", "ENOMEM"), ("getrandom", "EINTR")]
+          ("newfstatat", "EIO"), ("clone3", "EAGAIN"), ("vfork", "EAGAIN"), ("mmap", "ENOMEM"), ("brk", "ENOMEM"), ("getrandom", "EINTR")]
 CALLS = sorted({call for call, _ in FAULTS})
 OLD = b"what was there before\n"
 
@@ -36,9 +36,9 @@ Case = collections.namedtuple("Case", "name words without")
 
 def cases():
     """Verbs on files that `prepare` makes: arguments, and calls that are left out."""
-    linked = {"mmap"}  # LLVM ends a process that has no memory (compiler/README.md)
+    linked = {"mmap", "brk"}  # LLVM ends a process that has no memory (compiler/README.md)
     return [
-        Case("zoo", ["zoo", "tiny_kws", "--int8", "-o", "out.onnx"], set()),
+        Case("zoo", ["zoo", "tiny_kws", "--int8", "-o", "out.onnx"], {"brk"}),  # LLVM, as below
         Case("asm", ["asm", "program.vasm", "-o", "out.bin"], set()),
         Case("exec", ["exec", "program.vasm", "--device", "fsim"], set()),
         Case("inspect", ["inspect", "float.onnx", "--html", "out.html"], set()),
@@ -78,6 +78,17 @@ def counts(trace):
     return found
 
 
+def maps_before(trace):
+    """For each `brk` of a run, how many `mmap` it has made before. Memory that has run out at a `brk` does not come back by
+    either call. (The kernel's answer to a `brk` that fails is an address that is too low.)"""
+    found, maps = [], 0
+    for call in re.findall(r"^\d+ +(brk|mmap)\(", trace, re.M):
+        maps += call == "mmap"
+        if call == "brk":
+            found.append(maps)
+    return found
+
+
 def digest(folder, name):
     path = os.path.join(folder, name)
     if not os.path.exists(path):
@@ -101,6 +112,7 @@ class Trial:
         self.inputs = set(os.listdir(self.folder))
         self.outputs = []  # what a run without a fault makes
         self.expected = None
+        self.maps = []
 
     def clear(self, old):
         for name in os.listdir(self.folder):
@@ -120,6 +132,7 @@ class Trial:
         made = {name: digest(self.folder, name) for name in self.outputs}
         assert self.expected in (None, made), "another result than before"
         self.expected = made
+        self.maps = maps_before(trace)
         return counts(trace)
 
     def fault(self, call, error, when, old):
@@ -127,14 +140,19 @@ class Trial:
         self.clear(old)
         before = hashlib.sha256(OLD).hexdigest() if old else None
         try:
-            status, err, trace = run(self.vtac, self.case, self.folder, "-e", "trace=?" + call,
-                                     "-e", "inject=?%s:error=%s:when=%d" % (call, error, when))
+            faults = ["inject=?%s:error=%s:when=%d" % (call, error, when)]
+            if call == "brk":
+                faults = ["inject=brk:retval=0:when=%d+" % when, "inject=mmap:error=ENOMEM:when=%d+" % (self.maps[when - 1] + 1)]
+            status, err, trace = run(self.vtac, self.case, self.folder, "-e", "trace=?%s,mmap" % call,
+                                     *(word for fault in faults for word in ("-e", fault)))
         except subprocess.TimeoutExpired:
             return "it does not end"
         lines = err.splitlines()
         muted = re.search(r"write\(2<.*INJECTED", trace)
         if re.search(r"(?:write|close)\(\d+</memfd:.*INJECTED", trace):  # memory, which LLVM cannot be without (compiler/README.md)
             return None
+        if error == "ENOMEM" and "cannot allocate memory for thread-local data" in err:
+            return None  # the C library's loader ends the process
         if error == "EINTR" and re.search("cannot (open shared object file|read file data)", err):
             return None  # the C library's loader does not try again
         if status not in (0, 1):
@@ -143,6 +161,8 @@ class Trial:
             return "an interrupted call is no failure: %s" % err.strip()[-300:]
         if status == 1 and not muted and [line.startswith("vtac: ") for line in lines if line.strip()].count(True) != 1:
             return "not one line: %s" % err.strip()[-500:]
+        if status == 1 and error == "ENOMEM" and not re.search("memory|cannot be loaded", err):
+            return "it does not say that memory has run out: %s" % err.strip()[-300:]
         if status == 1 and not muted and len(lines) > 8:  # a tool's log may stand behind the line
             return "too many lines: %s" % err.strip()[-500:]
         for name in self.outputs:

@@ -3,6 +3,7 @@
  * Handing out work: whatever workers do, die of or lose, the results are those of one process. Under mpirun
  * the same program is all of its ranks.
  */
+#include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -12,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,7 +24,7 @@
 #include "vta/clock.h"
 #include "vtac/work.h"
 
-enum { PIECES = 150, ROUNDS = 2 };
+enum { PIECES = 150, ROUNDS = 2, SLOW_PIECES = 3 };
 
 /* What a worker makes of "NUMBER HOW". The result is a function of the number alone. */
 typedef struct ways {
@@ -359,6 +361,81 @@ static void folder_that_vanishes(void **state)
     vtac_work_close(work);
 }
 
+/* A machine whose clock is an hour behind and stands still but for nanoseconds: all that it touches. */
+static _Atomic bool clock_runs;
+
+static void *set_clocks_back(void *argument)
+{
+    struct timespec times[2] = {{0}};
+    const struct timespec pause = {.tv_nsec = 20000000};
+    (void)clock_gettime(CLOCK_REALTIME, &times[1]);
+    times[1].tv_sec -= 3600;
+    times[1].tv_nsec = 0;
+    while (clock_runs) {
+        for (uint32_t i = 0; i < SLOW_PIECES; i++) {
+            char path[TEMPORARY_PATH + 32];
+            (void)snprintf(path, sizeof path, "%s/claims/%08u", (const char *)argument, i);
+            times[0] = times[1];
+            (void)utimensat(AT_FDCWD, path, times, 0);
+        }
+        times[1].tv_nsec++;
+        (void)nanosleep(&pause, NULL);
+    }
+    return NULL;
+}
+
+static vta_status slow_square(void *context, const char *piece, vta_str *result, vta_diag *diag)
+{
+    const struct timespec long_time = {.tv_sec = 1, .tv_nsec = 200000000};
+    (void)nanosleep(&long_time, NULL);
+    return square(context, piece, result, diag);
+}
+
+static void *help_slowly(void *argument)
+{
+    vtac_work *work = NULL;
+    ways w = {.deaths = 0};
+    const vtac_work_options options = {.engine = VTAC_WORK_FOLDER, .folder = argument, .joins = true};
+    const pid_t pid = fork();
+    if (pid == 0) {
+        _exit(vtac_work_open(&options, slow_square, &w, &work, NULL) == VTA_OK ? 0 : 1);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    return NULL;
+}
+
+/* Workers whose machine has another clock than the leader's, or one that is set, are not given up. */
+static void folder_with_other_clocks(void **state)
+{
+    (void)state;
+    char folder[TEMPORARY_PATH];
+    vtac_work *work = NULL;
+    pthread_t helper;
+    pthread_t spoiler;
+    char text[PIECES][32];
+    const char *pieces[PIECES];
+    results r = {0};
+    make_folder(folder);
+    const vtac_work_options options = {
+        .engine = VTAC_WORK_FOLDER, .folder = folder, .key = "one", .stale_s = 5.0};
+    make_pieces(text, pieces, 0);
+    assert_int_equal(vtac_work_open(&options, slow_square, NULL, &work, NULL), VTA_OK);
+    clock_runs = true;
+    assert_int_equal(pthread_create(&helper, NULL, help_slowly, folder), 0);
+    assert_int_equal(pthread_create(&spoiler, NULL, set_clocks_back, folder), 0);
+    assert_int_equal(vtac_work_run(work, pieces, SLOW_PIECES, take, &r, NULL), VTA_OK);
+    assert_int_equal(vtac_work_lost(work), 0);
+    assert_int_equal(r.count, SLOW_PIECES);
+    vtac_work_close(work);
+    clock_runs = false;
+    assert_int_equal(pthread_join(spoiler, NULL), 0);
+    assert_int_equal(pthread_join(helper, NULL), 0);
+    free_results(&r);
+    remove_folder(folder);
+}
+
 /* ---- ranks */
 
 /* Longer than what MPI sends before somebody takes it; one rank is slow. */
@@ -494,6 +571,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(folder_with_deaths),
         cmocka_unit_test(folder_with_other_pieces),
         cmocka_unit_test(folder_that_vanishes),
+        cmocka_unit_test(folder_with_other_clocks),
         cmocka_unit_test(simulated),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
