@@ -408,7 +408,9 @@ vta_status vta_remote_wait(vta_remote *r, vta_content *reply, vta_diag *diag)
     if (reply->bad || status >= VTA_STATUS_COUNT) {
         return gone(r, VTA_PROTOCOL, "a reply makes no sense", diag);
     }
-    return status == VTA_OK ? VTA_OK : vta_fail(diag, (vta_status)status, "%s: %s", r->where, sentence);
+    return status == VTA_OK ? VTA_OK
+                            : vta_fail(diag, (vta_status)status, "%s: %s", r->where,
+                                       *sentence != '\0' ? sentence : vta_status_text((vta_status)status));
 }
 
 vta_status vta_remote_call(vta_remote *r, vta_wire_kind kind, vta_str *request, vta_content *reply,

@@ -203,7 +203,8 @@ static vta_status take_report(remote_device *d, vta_content *in, vta_report *rep
         status == VTA_INTERRUPTED) {
         return report->error != VTA_ERROR_NONE ? VTA_OK : (vta_status)status;
     }
-    return vta_fail(diag, (vta_status)status, "%s", sentence);
+    return vta_fail(diag, (vta_status)status, "%s",
+                    *sentence != '\0' ? sentence : vta_status_text((vta_status)status));
 }
 
 static vta_status remote_wait(void *self, double timeout_s, vta_report *report, vta_diag *diag)

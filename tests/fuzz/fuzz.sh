@@ -53,10 +53,12 @@ for target in $targets; do
     seeds=$root/tests/fuzz/corpus/$target
     [ -d "$seeds" ] || seeds=$build/tests/fuzz/seeds/$target
     [ -d "$seeds" ] || seeds=$root/tests/fuzz/corpus/assembler
+    found=$root/tests/fuzz/found/$target
+    [ -d "$found" ] || found=
     mkdir -p "$build/corpus/$target" "$build/findings"
     log=$build/$target.log
     if "$build/bin/fuzz_$target" -max_total_time="$seconds" -timeout=60 -rss_limit_mb=2048 -max_len=8192 \
-        -print_final_stats=1 -artifact_prefix="$build/findings/$target-" "$build/corpus/$target" "$seeds" \
+        -print_final_stats=1 -artifact_prefix="$build/findings/$target-" "$build/corpus/$target" "$seeds" ${found:+"$found"} \
         >"$log" 2>&1; then
         runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
         echo "fuzz $target: $runs runs in $seconds s, no finding"

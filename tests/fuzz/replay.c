@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Runs a fuzz target without a fuzzer: on files (a finding, say), or on every file of a folder and on
+ * Runs a fuzz target without a fuzzer: on files (a finding, say), or on every file of some folders and on
  * mutations of them that follow from VTAC_SEED.
  *
  *   replay FILE...
- *   replay --mutations N FOLDER
+ *   replay --mutations N FOLDER...
  */
 #include <dirent.h>
 #include <stdio.h>
@@ -56,10 +56,9 @@ static int visible(const struct dirent *entry)
     return entry->d_name[0] != '.';
 }
 
-static uint32_t read_folder(const char *folder, input *inputs)
+static uint32_t read_folder(const char *folder, input *inputs, uint32_t count)
 {
     struct dirent **names = NULL;
-    uint32_t count = 0;
     const int found = scandir(folder, &names, visible, by_name);
     for (int i = 0; i < found; i++) {
         char path[4096];
@@ -120,14 +119,18 @@ static size_t mutate(uint8_t *data, size_t size, const input *other, rng *r)
     return insert(data, size, at, piece, length);
 }
 
-static int run_folder(const char *name, const char *folder, uint32_t mutations)
+static int run_folders(const char *name, char **folders, int folder_count, uint32_t mutations)
 {
     static input inputs[MAX_FILES];
     static uint8_t work[MAX_SIZE];
-    const uint32_t count = read_folder(folder, inputs);
-    if (count == 0) {
-        (void)fprintf(stderr, "%s: no inputs\n", folder);
-        return 1;
+    uint32_t count = 0;
+    for (int i = 0; i < folder_count; i++) {
+        const uint32_t more = read_folder(folders[i], inputs, count);
+        if (more == count) {
+            (void)fprintf(stderr, "%s: no inputs\n", folders[i]);
+            return 1;
+        }
+        count = more;
     }
     for (uint32_t i = 0; i < count; i++) {
         feed(inputs[i].data, inputs[i].size);
@@ -152,9 +155,10 @@ static int run_folder(const char *name, const char *folder, uint32_t mutations)
 
 int main(int argc, char **argv)
 {
-    if (argc == 4 && strcmp(argv[1], "--mutations") == 0) {
+    if (argc >= 4 && strcmp(argv[1], "--mutations") == 0) {
         const char *slash = strrchr(argv[0], '/');
-        return run_folder(slash == NULL ? argv[0] : slash + 1, argv[3], (uint32_t)strtoul(argv[2], NULL, 10));
+        return run_folders(slash == NULL ? argv[0] : slash + 1, argv + 3, argc - 3,
+                           (uint32_t)strtoul(argv[2], NULL, 10));
     }
     for (int i = 1; i < argc; i++) {
         input one = {0};
