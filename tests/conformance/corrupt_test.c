@@ -3,7 +3,9 @@
  * Damaged programs, judged (judge.h): whatever the checker lets through runs alike everywhere, what it
  * refuses is wrong, and nothing crashes or takes for ever.
  *
- *   corrupt_test [--seed N] [--count N] [-v]
+ *   corrupt_test [--seed N] [--count N] [--config NAME|FILE]... [-v]
+ *
+ * Without --config: all configurations that are shipped, in turn.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,7 +16,7 @@
 #include "judge.h"
 #include "seed.h"
 
-enum { DAMAGES = 4 };
+enum { DAMAGES = 4, MAX_CONFIGS = 32 };
 
 static const double max_cost = 4e6; /* the interpreter's tenth of a second */
 
@@ -23,6 +25,13 @@ typedef struct tally {
     uint64_t errors[32];
     double slowest;
 } tally;
+
+typedef struct options {
+    uint64_t seed, count;
+    bool seeded, verbose;
+    const char *configs[MAX_CONFIGS];
+    uint32_t config_count;
+} options;
 
 static void complain(const progen_program *program, const char *what)
 {
@@ -101,40 +110,51 @@ static void print_tally(const tally *total)
     (void)printf("slowest check %.4f s; %" PRIu64 " too long to run\n", total->slowest, total->skipped);
 }
 
-int main(int argc, char **argv)
+static bool parse_options(int argc, char **argv, options *o)
 {
-    uint64_t seed = 0;
-    bool seeded = false;
-    uint64_t count = 500;
-    bool verbose = false;
     for (int i = 1; i < argc; i++) {
-        const bool more = i + 1 < argc;
-        if (more && strcmp(argv[i], "--seed") == 0) {
-            seed = strtoull(argv[++i], NULL, 10);
-            seeded = true;
-        } else if (more && strcmp(argv[i], "--count") == 0) {
-            count = strtoull(argv[++i], NULL, 10);
-        } else if (strcmp(argv[i], "-v") == 0) {
-            verbose = true;
+        const char *value = i + 1 < argc ? argv[i + 1] : NULL;
+        if (strcmp(argv[i], "-v") == 0) {
+            o->verbose = true;
+            continue;
+        }
+        if (value != NULL && strcmp(argv[i], "--seed") == 0) {
+            o->seed = strtoull(value, NULL, 10);
+            o->seeded = true;
+        } else if (value != NULL && strcmp(argv[i], "--count") == 0) {
+            o->count = strtoull(value, NULL, 10);
+        } else if (value != NULL && strcmp(argv[i], "--config") == 0 && o->config_count < MAX_CONFIGS) {
+            o->configs[o->config_count++] = value;
         } else {
             (void)fprintf(stderr, "corrupt_test: unknown or incomplete option '%s'\n", argv[i]);
-            return 2;
+            return false;
         }
+        i++;
     }
-    seed = seeded ? seed : test_seed("conformance_corrupt");
-    (void)printf("seed %" PRIu64 ", %" PRIu64 " programs, %d damages each\n", seed, count, DAMAGES);
+    return true;
+}
+
+int main(int argc, char **argv)
+{
+    options o = {.count = 500};
+    if (!parse_options(argc, argv, &o)) {
+        return 2;
+    }
+    const uint64_t seed = o.seeded ? o.seed : test_seed("conformance_corrupt");
+    (void)printf("seed %" PRIu64 ", %" PRIu64 " programs, %d damages each\n", seed, o.count, DAMAGES);
     (void)fflush(stdout);
-    uint32_t configs = 0;
-    const char *const *names = vta_config_names(&configs);
+    uint32_t shipped = 0;
+    const char *const *names = vta_config_names(&shipped);
     tally total = {0};
-    for (uint64_t n = 0; n < count; n++) {
+    for (uint64_t n = 0; n < o.count; n++) {
+        const char *name =
+            o.config_count > 0 ? o.configs[(seed + n) % o.config_count] : names[(seed + n) % shipped];
         vta_config config;
-        if (vta_config_load(names[(seed + n) % configs], &config, NULL) != VTA_OK ||
-            !run_seed(&config, seed + n, &total)) {
+        if (vta_config_load(name, &config, NULL) != VTA_OK || !run_seed(&config, seed + n, &total)) {
             return 1;
         }
     }
-    if (verbose) {
+    if (o.verbose) {
         print_tally(&total);
     }
     return 0;

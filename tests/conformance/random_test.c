@@ -4,7 +4,7 @@
  * row with different data. A failure is shrunk and written out as assembler text with the command that reruns
  * it.
  *
- *   random_test [--seed N] [--count N] [--length N] [--config NAME|FILE] [--device URI]... [--out DIR]
+ *   random_test [--seed N] [--count N] [--length N] [--config NAME|FILE]... [--device URI]... [--out DIR]
  *               [--runs N] [--damages N] [--shrink CHANGES] [-v]
  *
  * Program n of a run has the seed N + n, so `--seed N+n --count 1` repeats it. A device is "interp" (again,
@@ -39,8 +39,9 @@ enum {
 typedef struct options {
     uint64_t seed;
     uint32_t count, length, shrink;
-    uint32_t runs, damages; /* of a program, with other data; copies of it that are damaged */
-    const char *config;     /* NULL: all that are shipped, in turn */
+    uint32_t runs, damages;           /* of a program, with other data; copies of it that are damaged */
+    const char *configs[MAX_CONFIGS]; /* in turn; none: all that are shipped */
+    uint32_t config_count;
     const char *devices[MAX_DEVICES];
     uint32_t device_count;
     const char *out;
@@ -79,7 +80,9 @@ static bool take_option(options *o, const char *name, const char *value)
 {
     uint64_t n = 0;
     if (strcmp(name, "--config") == 0) {
-        o->config = value;
+        if (o->config_count < MAX_CONFIGS) {
+            o->configs[o->config_count++] = value;
+        }
     } else if (strcmp(name, "--out") == 0) {
         o->out = value;
     } else if (strcmp(name, "--device") == 0) {
@@ -211,7 +214,9 @@ static void write_out(const session *s, const failure *f, const progen_program *
                       "; %s\n; rerun: random_test --seed %" PRIu64
                       " --count 1 --length %u --config %s --device '%s'\n%s",
                       f->text, program->seed, s->options.length,
-                      s->options.config != NULL ? s->options.config : program->config.name,
+                      s->options.config_count > 0
+                          ? s->options.configs[program->seed % s->options.config_count]
+                          : program->config.name,
                       f->device == NULL ? "interp" : rig_uri(f->device), text);
         (void)fclose(file);
         (void)fprintf(stderr, "written to %s\n", path);
@@ -253,17 +258,16 @@ static bool open_devices(session *s, bench *b, uint64_t seed)
 
 static bool prepare(session *s)
 {
-    uint32_t count = 0;
-    const char *const *names = vta_config_names(&count);
-    for (uint32_t i = 0; i < count && i < MAX_CONFIGS; i++) {
-        const char *name = s->options.config != NULL ? s->options.config : names[i];
+    uint32_t shipped = 0;
+    const char *const *names = vta_config_names(&shipped);
+    const bool given = s->options.config_count > 0;
+    s->bench_count = given ? s->options.config_count : shipped < MAX_CONFIGS ? shipped : MAX_CONFIGS;
+    for (uint32_t i = 0; i < s->bench_count; i++) {
         vta_diag diag = {0};
-        if (vta_config_load(name, &s->benches[s->bench_count++].config, &diag) != VTA_OK) {
+        if (vta_config_load(given ? s->options.configs[i] : names[i], &s->benches[i].config, &diag) !=
+            VTA_OK) {
             (void)fprintf(stderr, "%s\n", diag.text);
             return false;
-        }
-        if (s->options.config != NULL) {
-            break;
         }
     }
     return true;
@@ -353,7 +357,7 @@ static uint32_t length_of(const options *o, uint64_t seed)
 
 static bool run_one(session *s, uint64_t seed)
 {
-    bench *b = &s->benches[s->options.config != NULL ? 0 : seed % s->bench_count];
+    bench *b = &s->benches[seed % s->bench_count];
     if (b->programs++ % REOPEN_EVERY == 0 && !open_devices(s, b, seed)) {
         return false;
     }
