@@ -148,7 +148,8 @@ module vta_board (
         .TABLE(`VTA_TABLE),
         .LOOP_BACK(`VTA_LOOP_BACK),
         .DEPTHWISE_TAPS(`VTA_DEPTHWISE_TAPS),
-        .ROWS(`VTA_ROWS)
+        .ROWS(`VTA_ROWS),
+        .WGT4(`VTA_WGT4)
     ) top (
         .clk(aclk),
         .clk2x(aclk2x),

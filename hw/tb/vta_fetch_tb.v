@@ -16,6 +16,7 @@ module vta_fetch_tb;
     parameter integer LOG_WGT_DEPTH = 7;
     parameter integer LOG_ACC_DEPTH = 7;
     parameter integer LOG_BUS_BYTES = 3;
+    parameter integer WGT4          = 0;
 `include "vta_isa.vh"
     localparam integer ADDR_BITS = 40;
     localparam integer SIZE      = 1 << 14, LATENCY = 40;
@@ -39,7 +40,7 @@ module vta_fetch_tb;
     vta_fetch #(
         .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT),
         .LOG_UOP_DEPTH(LOG_UOP_DEPTH), .LOG_INP_DEPTH(LOG_INP_DEPTH), .LOG_WGT_DEPTH(LOG_WGT_DEPTH),
-        .LOG_ACC_DEPTH(LOG_ACC_DEPTH), .LOG_BUS_BYTES(LOG_BUS_BYTES), .ADDR_BITS(ADDR_BITS)
+        .LOG_ACC_DEPTH(LOG_ACC_DEPTH), .LOG_BUS_BYTES(LOG_BUS_BYTES), .ADDR_BITS(ADDR_BITS), .WGT4(WGT4)
     ) dut (
         .clk(clk), .rst(rst), .addr(addr), .count(count),
         .rd_cmd_valid(rd_cmd_valid), .rd_cmd_ready(rd_cmd_ready[0]), .rd_cmd_addr(rd_cmd_addr), .rd_cmd_len(rd_cmd_len),
@@ -54,11 +55,11 @@ module vta_fetch_tb;
     integer kind, size, faulty, out, full, rate;
     reg     fast;
 
-    // Where an instruction belongs: INP and WGT are loaded by the load unit, all else but STORE is compute's.
+    // Where an instruction belongs: INP and WGT are loaded by the load unit, all else but STORE is compute's; WGT4 is WGT's, too.
     function [2:0] unit_of(input [127:0] word);
         case (word[2:0])
         VTA_OP_STORE: unit_of = 3'b100;
-        VTA_OP_LOAD:  unit_of = word[9:7] == VTA_MEM_INP || word[9:7] == VTA_MEM_WGT ? 3'b001 : 3'b010;
+        VTA_OP_LOAD:  unit_of = word[9:7] == VTA_MEM_INP || word[9:7] == VTA_MEM_WGT || (WGT4 != 0 && word[9:7] == VTA_MEM_WGT4) ? 3'b001 : 3'b010;
         default:      unit_of = 3'b010;
         endcase
     endfunction

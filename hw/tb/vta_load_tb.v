@@ -19,6 +19,7 @@ module vta_load_tb;
     parameter integer LOG_WGT_DEPTH = 6;
     parameter integer LOG_ACC_DEPTH = 6;
     parameter integer LOG_BUS_BYTES = 3;
+    parameter integer WGT4          = 0;
     localparam integer ADDR_BITS    = 40;
 `include "vta_isa.vh"
 `include "mem_insn.vh"
@@ -58,7 +59,7 @@ module vta_load_tb;
     vta_load #(
         .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT),
         .LOG_UOP_DEPTH(LOG_UOP_DEPTH), .LOG_INP_DEPTH(LOG_INP_DEPTH), .LOG_WGT_DEPTH(LOG_WGT_DEPTH),
-        .LOG_ACC_DEPTH(LOG_ACC_DEPTH), .LOG_BUS_BYTES(LOG_BUS_BYTES), .ADDR_BITS(ADDR_BITS)
+        .LOG_ACC_DEPTH(LOG_ACC_DEPTH), .LOG_BUS_BYTES(LOG_BUS_BYTES), .ADDR_BITS(ADDR_BITS), .WGT4(WGT4)
     ) dut (
         .clk(clk), .clk_unit(clk_unit), .awake(awake), .rst(rst),
         .insn_valid(insn_valid), .insn_ready(insn_ready), .insn_data(insn), .insn_index(index), .bases(bases),
@@ -136,12 +137,13 @@ module vta_load_tb;
 
     // One random LOAD, and what it does: the reference.
     integer x, y, stride, x0, x1, y0, y1, n, sram, segment, dram, base, bytes, r, c, k;
-    reg     to_wgt;
+    reg     to_wgt, four;       // four: weights of four bits
     reg [7:0] pad;
     task random_load;
         begin
             to_wgt = chance(40);
-            bytes  = to_wgt ? WGT_BYTES : INP_BYTES;
+            four   = WGT4 != 0 && to_wgt && chance(60);
+            bytes  = four ? WGT_BYTES/2 : to_wgt ? WGT_BYTES : INP_BYTES;
             x = range(1, 5); y = range(1, 3);
             stride = chance(40) ? x : range(0, 8);
             {x0, x1, y0, y1} = 0;
@@ -154,7 +156,7 @@ module vta_load_tb;
             segment = range(0, 7);
             base    = bases[segment*ADDR_BITS +: 31];
             dram    = range(0, (SIZE - base)/bytes - 30);
-            make_insn(VTA_OP_LOAD, to_wgt ? VTA_MEM_WGT : VTA_MEM_INP, sram, segment, dram, y, x, stride);
+            make_insn(VTA_OP_LOAD, four ? VTA_MEM_WGT4 : to_wgt ? VTA_MEM_WGT : VTA_MEM_INP, sram, segment, dram, y, x, stride);
             pad_insn(y0, y1, x0, x1, pad);
         end
     endtask
@@ -162,7 +164,8 @@ module vta_load_tb;
     task reference;
         if (x != 0) for (r = 0; r < y0 + y + y1; r = r + 1) for (c = 0; c < x0 + x + x1; c = c + 1) begin
             for (k = 0; k < bytes; k = k + 1) begin
-                if (to_wgt) wgt[sram][8*k +: 8] = byte_at(r - y0, c - x0, k);
+                if (four)        wgt[sram][16*k +: 16] = in_pad(r - y0, c - x0) ? {pad, pad} : both(byte_at(r - y0, c - x0, k));
+                else if (to_wgt) wgt[sram][8*k +: 8] = byte_at(r - y0, c - x0, k);
                 else        inp[sram][8*k +: 8] = byte_at(r - y0, c - x0, k);
             end
             if (to_wgt) wgt_known[sram] = 1'b1;
@@ -171,8 +174,17 @@ module vta_load_tb;
         end
     endtask
 
+    function in_pad(input integer row, input integer column);
+        in_pad = row < 0 || row >= y || column < 0 || column >= x;
+    endfunction
+
+    // The two weights of a byte, the lower one first.
+    function [15:0] both(input [7:0] two);
+        both = {{4{two[7]}}, two[7:4], {4{two[3]}}, two[3:0]};
+    endfunction
+
     function [7:0] byte_at(input integer row, input integer column, input integer which);
-        byte_at = row < 0 || row >= y || column < 0 || column >= x ? pad
+        byte_at = in_pad(row, column) ? pad
                 : mem.data[base + (dram + row*stride + column)*bytes + which];
     endfunction
 
@@ -201,7 +213,7 @@ module vta_load_tb;
             case (range(0, 4))
             0: begin code = VTA_ERROR_FIELD; insn[VTA_F_HEADER_POP_PREV_LSB] = 1'b1; end
             1: begin code = VTA_ERROR_FIELD; insn[VTA_F_HEADER_PUSH_PREV_LSB] = 1'b1; end
-            2: begin code = VTA_ERROR_FIELD; insn[VTA_F_MEM_MEMORY_LSB +: VTA_F_MEM_MEMORY_WIDTH] = 3'd7; end
+            2: begin code = VTA_ERROR_FIELD; insn[VTA_F_MEM_MEMORY_LSB +: VTA_F_MEM_MEMORY_WIDTH] = WGT4 != 0 ? VTA_MEM_OUT : VTA_MEM_WGT4; end
             3: begin
                 code = VTA_ERROR_SRAM_RANGE;
                 make_insn(VTA_OP_LOAD, VTA_MEM_INP, range(INP_DEPTH - 3, INP_DEPTH - 1), 0, 0, 2, 2, range(0, 9));

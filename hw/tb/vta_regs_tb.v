@@ -21,6 +21,7 @@ module vta_regs_tb;
     parameter integer LOOP_BACK       = 1;
     parameter integer DEPTHWISE_TAPS  = 3;
     parameter integer ROWS            = 1;
+    parameter integer WGT4            = 1;
 `define VTA_ISA_CONFIG
 `include "vta_isa.vh"
 `undef VTA_ISA_CONFIG
@@ -60,7 +61,7 @@ module vta_regs_tb;
         .LOG_UOP_DEPTH(LOG_UOP_DEPTH), .LOG_INP_DEPTH(LOG_INP_DEPTH), .LOG_WGT_DEPTH(LOG_WGT_DEPTH),
         .LOG_ACC_DEPTH(LOG_ACC_DEPTH), .LOG_BUS_BYTES(LOG_BUS_BYTES), .LOG_QUEUE_DEPTH(LOG_QUEUE_DEPTH),
         .ADDR_BITS(ADDR_BITS), .CONFIG_HASH(CONFIG_HASH), .TABLE(TABLE), .LOOP_BACK(LOOP_BACK), .DEPTHWISE_TAPS(DEPTHWISE_TAPS),
-        .ROWS(ROWS)
+        .ROWS(ROWS), .WGT4(WGT4)
     ) dut (
         .clk(clk), .rst(rst),
         .s_axil_awvalid(awvalid), .s_axil_awready(awready), .s_axil_awaddr(awaddr),

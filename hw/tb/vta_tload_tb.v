@@ -18,6 +18,7 @@ module vta_tload_tb;
     parameter integer LOG_ACC_DEPTH = 7;
     parameter integer LOG_BUS_BYTES = 3;
     parameter integer COMPUTE       = 1;
+    parameter integer WGT4          = 0;
     localparam integer ADDR_BITS    = 40;
 `include "vta_isa.vh"
     localparam integer SIZE       = 1 << 17, LATENCY = 20;
@@ -56,7 +57,7 @@ module vta_tload_tb;
     vta_mem_decode #(
         .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT),
         .LOG_UOP_DEPTH(LOG_UOP_DEPTH), .LOG_INP_DEPTH(LOG_INP_DEPTH), .LOG_WGT_DEPTH(LOG_WGT_DEPTH),
-        .LOG_ACC_DEPTH(LOG_ACC_DEPTH), .ADDR_BITS(ADDR_BITS)
+        .LOG_ACC_DEPTH(LOG_ACC_DEPTH), .ADDR_BITS(ADDR_BITS), .WGT4(WGT4)
     ) decode (
         .clk(clk), .rst(rst), .in_valid(insn_valid), .in_ready(insn_ready), .in_insn(insn), .bases(bases),
         .out_valid(cmd_valid), .out_ready(cmd_ready), .out_error(cmd_error), .out_mem(cmd_mem), .out_sram(cmd_sram),
@@ -67,7 +68,7 @@ module vta_tload_tb;
     vta_tload #(
         .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT),
         .LOG_UOP_DEPTH(LOG_UOP_DEPTH), .LOG_INP_DEPTH(LOG_INP_DEPTH), .LOG_WGT_DEPTH(LOG_WGT_DEPTH),
-        .LOG_ACC_DEPTH(LOG_ACC_DEPTH), .LOG_BUS_BYTES(LOG_BUS_BYTES), .ADDR_BITS(ADDR_BITS), .COMPUTE(COMPUTE)
+        .LOG_ACC_DEPTH(LOG_ACC_DEPTH), .LOG_BUS_BYTES(LOG_BUS_BYTES), .ADDR_BITS(ADDR_BITS), .WGT4(WGT4), .COMPUTE(COMPUTE)
     ) dut (
         .clk(clk), .rst(rst), .cmd_valid(cmd_valid), .cmd_ready(cmd_ready), .cmd_mem(cmd_mem), .cmd_sram(cmd_sram),
         .cmd_addr(cmd_addr), .cmd_stride(cmd_stride), .cmd_x(cmd_x), .cmd_y(cmd_y), .cmd_pads(cmd_pads), .cmd_pad(cmd_pad),
@@ -80,7 +81,7 @@ module vta_tload_tb;
         .rd_err(rd_err), .stat_wait(), .stat_rd_en(), .stat_rd_mem(), .stat_rd_bytes()
     );
 
-    // Scratchpads by memory id (ACC8 lands in ACC): what the engine wrote, and what it should have.
+    // Scratchpads by memory id (ACC8 lands in ACC, WGT4 as it comes in the place of UOP): what the engine wrote, and what it should have.
     localparam integer ROOM = 1 << 15;
     reg [7:0] have [0:4*ROOM-1];
     reg [7:0] want [0:4*ROOM-1];
@@ -89,6 +90,7 @@ module vta_tload_tb;
         case (memory)
         VTA_MEM_UOP: log_bytes = VTA_LOG_BYTES_UOP;
         VTA_MEM_WGT: log_bytes = VTA_LOG_BYTES_WGT;
+        VTA_MEM_WGT4: log_bytes = VTA_LOG_BYTES_WGT4;
         VTA_MEM_INP: log_bytes = VTA_LOG_BYTES_INP;
         VTA_MEM_ACC: log_bytes = VTA_LOG_BYTES_ACC;
         default:     log_bytes = VTA_LOG_BYTES_ACC8;
@@ -98,7 +100,7 @@ module vta_tload_tb;
     function integer depth(input [2:0] memory);
         case (memory)
         VTA_MEM_UOP: depth = 1 << LOG_UOP_DEPTH;
-        VTA_MEM_WGT: depth = 1 << LOG_WGT_DEPTH;
+        VTA_MEM_WGT, VTA_MEM_WGT4: depth = 1 << LOG_WGT_DEPTH;
         VTA_MEM_INP: depth = 1 << LOG_INP_DEPTH;
         default:     depth = 1 << LOG_ACC_DEPTH;
         endcase
@@ -106,7 +108,7 @@ module vta_tload_tb;
 
     // Where byte `at` of entry `entry` is in the arrays.
     function integer spot(input [2:0] memory, input integer entry, input integer at);
-        spot = (memory == VTA_MEM_ACC8 ? VTA_MEM_ACC : memory)*ROOM
+        spot = (memory == VTA_MEM_ACC8 ? VTA_MEM_ACC : memory == VTA_MEM_WGT4 ? VTA_MEM_UOP : memory)*ROOM
              + (entry << (memory == VTA_MEM_ACC8 ? VTA_LOG_BYTES_ACC : log_bytes(memory))) + at;
     endfunction
 
@@ -151,7 +153,7 @@ module vta_tload_tb;
                 memory = range(0, 2);
                 memory = memory == 0 ? VTA_MEM_UOP : memory == 1 ? VTA_MEM_ACC : VTA_MEM_ACC8;
             end else begin
-                memory = range(0, 1) == 0 ? VTA_MEM_INP : VTA_MEM_WGT;
+                memory = range(0, 1) == 0 ? VTA_MEM_INP : WGT4 != 0 && range(0, 1) == 0 ? VTA_MEM_WGT4 : VTA_MEM_WGT;
             end
             size   = 1 << log_bytes(memory);
             x      = range(0, 15) == 0 ? 0 : range(1, size >= 256 ? 3 : 12);

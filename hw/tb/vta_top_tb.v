@@ -31,6 +31,7 @@ module vta_top_tb;
     parameter integer LOOP_BACK       = 1;
     parameter integer DEPTHWISE_TAPS  = 9;
     parameter integer ROWS            = 0;
+    parameter integer WGT4            = 0;
 `define VTA_ISA_CONFIG
 `include "vta_isa.vh"
 `undef VTA_ISA_CONFIG
@@ -75,7 +76,7 @@ module vta_top_tb;
         .LOG_UOP_DEPTH(LOG_UOP_DEPTH), .LOG_INP_DEPTH(LOG_INP_DEPTH), .LOG_WGT_DEPTH(LOG_WGT_DEPTH),
         .LOG_ACC_DEPTH(LOG_ACC_DEPTH), .LOG_BUS_BYTES(LOG_BUS_BYTES), .LOG_QUEUE_DEPTH(LOG_QUEUE_DEPTH),
         .ADDR_BITS(ADDR_BITS), .CONFIG_HASH(CONFIG_HASH), .TABLE(TABLE), .LOOP_BACK(LOOP_BACK), .DEPTHWISE_TAPS(DEPTHWISE_TAPS),
-        .ROWS(ROWS)
+        .ROWS(ROWS), .WGT4(WGT4)
     ) dut (
         .clk(clk), .clk2x(1'b0), .rst(rst),
         .s_axil_awvalid(awvalid), .s_axil_awready(awready), .s_axil_awaddr(awaddr),
@@ -191,13 +192,24 @@ module vta_top_tb;
 
     task set_entry(input [2:0] memory, input integer entry, input is_pad, input [7:0] pad, input integer from);
         integer b;
+        reg [3:0] four;
         begin
-            if (memory == VTA_MEM_INP)
+            if (memory == VTA_MEM_WGT4)
+                for (b = 0; b < WGT_BYTES; b = b + 1) begin
+                    four = ref_dram[from + b/2] >> b%2*4;
+                    ref_wgt[entry*WGT_BYTES + b] = is_pad ? pad : {{4{four[3]}}, four};
+                end
+            else if (memory == VTA_MEM_INP)
                 for (b = 0; b < INP_BYTES; b = b + 1) ref_inp[entry*INP_BYTES + b] = is_pad ? pad : ref_dram[from + b];
             else
                 for (b = 0; b < WGT_BYTES; b = b + 1) ref_wgt[entry*WGT_BYTES + b] = is_pad ? pad : ref_dram[from + b];
         end
     endtask
+
+    // Bytes of an element in memory.
+    function integer element(input [2:0] memory);
+        element = memory == VTA_MEM_INP ? INP_BYTES : memory == VTA_MEM_WGT4 ? WGT_BYTES/2 : WGT_BYTES;
+    endfunction
 
     task load(input [3:0] flags, input [2:0] memory, input integer sram, input integer segment, input integer dram,
               input integer y, input integer x, input integer stride, input integer y0, input integer y1,
@@ -205,7 +217,7 @@ module vta_top_tb;
         integer r, c, bytes, entry;
         begin
             mem_insn(VTA_OP_LOAD, flags, memory, sram, segment, dram, y, x, stride, y0, y1, x0, x1, pad);
-            bytes = memory == VTA_MEM_INP ? INP_BYTES : WGT_BYTES;
+            bytes = element(memory);
             entry = sram;
             for (r = 0; r < y0 + y + y1; r = r + 1) begin
                 for (c = 0; c < x0 + x + x1 && x > 0; c = c + 1) begin
@@ -269,8 +281,8 @@ module vta_top_tb;
     task random_load(input [3:0] flags, input integer round);
         integer memory, bytes, depth, x, y, y0, y1, x0, x1, stride, sram, segment, dram, from, to, huge;
         begin
-            memory  = range(0, 2) != 0 ? VTA_MEM_INP : VTA_MEM_WGT;
-            bytes   = memory == VTA_MEM_INP ? INP_BYTES : WGT_BYTES;
+            memory  = range(0, 2) != 0 ? VTA_MEM_INP : WGT4 != 0 && chance(60) ? VTA_MEM_WGT4 : VTA_MEM_WGT;
+            bytes   = element(memory);
             depth   = memory == VTA_MEM_INP ? INP_DEPTH : WGT_DEPTH;
             huge   = bytes >= 256;
             x       = range(0, 15) == 0 ? 0 : range(1, huge ? 3 : 9);
@@ -722,6 +734,9 @@ module vta_top_tb;
             for (i = 0; i < 40; i = i + 1)
                 load(4'd0, VTA_MEM_WGT, i, 0, (SOURCE - base[0])/WGT_BYTES + i*5, 1, 8, 0, 0, 0, 0, 0, 8'd0);
             rate(40*8*WGT_BYTES, 950, "load wgt");
+            for (i = 0; i < 40 && WGT4 != 0; i = i + 1)
+                load(4'd0, VTA_MEM_WGT4, i, 0, (SOURCE - base[0])/(WGT_BYTES/2) + i*5, 1, 16, 0, 0, 0, 0, 0, 8'd0);
+            if (WGT4 != 0) rate(40*16*WGT_BYTES/2, 950, "load wgt4");
             row = 64/INP_BYTES;
             for (i = 0; i < 16; i = i + 1)
                 load(4'd0, VTA_MEM_INP, i, 0, (SOURCE - base[0])/INP_BYTES + i*11, 32, row, 3*row, 0, 0, 0, 0, 8'd0);

@@ -45,6 +45,7 @@ static const substitution config_values[] = {
     {"loop_back", "LOOP_BACK"},
     {"depthwise_taps", "DEPTHWISE_TAPS"},
     {"rows", "ROWS"},
+    {"wgt4", "WGT4"},
 };
 
 static const char *const formats[] = {"MEM", "GEMM", "ALU", "REQUANT", "DEPTHWISE", "FINISH"};
@@ -252,6 +253,7 @@ static void put_memories(void)
         "localparam integer VTA_LOG_BYTES_ACC = LOG_BATCH + LOG_BLOCK_OUT + 2;\n"
         "localparam integer VTA_LOG_BYTES_OUT = LOG_BATCH + LOG_BLOCK_OUT;\n"
         "localparam integer VTA_LOG_BYTES_ACC8 = LOG_BATCH + LOG_BLOCK_OUT;\n"
+        "localparam integer VTA_LOG_BYTES_WGT4 = LOG_BLOCK_IN + LOG_BLOCK_OUT - 1;\n"
         "localparam integer VTA_LOG_BYTES_TAB = 2;\n"
         "localparam integer VTA_LOG_DEPTH_UOP = LOG_UOP_DEPTH;\n"
         "localparam integer VTA_LOG_DEPTH_WGT = LOG_WGT_DEPTH;\n"

@@ -374,7 +374,7 @@ vta_status vta_asm_data(vta_asm *a)
     vta_memory memory = VTA_MEM_UOP;
     VTA_TRY(vta_take_symbol_name(a, "a name for the data", &name));
     if (vta_asm_memory(&a->lex.token, a, &memory) != VTA_OK) {
-        return vta_asm_expected(a, "a memory: uop, wgt, inp, acc, out or acc8");
+        return vta_asm_expected(a, "a memory: uop, wgt, inp, acc, out, acc8, tab or wgt4");
     }
     VTA_TRY(vta_lex_next(a));
     contents c = contents_of(a, memory, UINT64_MAX, &name);

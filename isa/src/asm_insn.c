@@ -267,7 +267,7 @@ static vta_status load(draft *d)
     const vta_token suffix = suffix_of(d);
     vta_memory memory = VTA_MEM_UOP;
     if (vta_asm_memory(&suffix, d->a, &memory) != VTA_OK || memory == VTA_MEM_OUT) {
-        return bad_suffix(d, "load.uop, load.wgt, load.inp, load.acc or load.acc8");
+        return bad_suffix(d, "load.uop, load.wgt, load.wgt4, load.inp, load.acc, load.acc8 or load.tab");
     }
     d->insn.mem.memory = memory;
     return transfer(d);

@@ -373,7 +373,8 @@ static vta_status step_load(checker *c, const check_step *step)
     const check_span span = {(uint16_t)first, (uint16_t)count};
     switch ((vta_memory)insn->mem.memory) {
     case VTA_MEM_INP: return write_inp(c, step, span);
-    case VTA_MEM_WGT: return write_span(c, step, &c->sram->wgt, span);
+    case VTA_MEM_WGT:
+    case VTA_MEM_WGT4: return write_span(c, step, &c->sram->wgt, span);
     case VTA_MEM_UOP: set_bits(c->sram->uop_written, first, count); return load_uops(c, insn, step->index);
     case VTA_MEM_ACC:
     case VTA_MEM_ACC8: set_bits(c->sram->acc_written, first, count); break;

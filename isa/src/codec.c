@@ -235,8 +235,9 @@ static vta_error legal_store(const vta_insn *insn, vta_fault *fault)
 
 static vta_error legal_mem(const vta_config *config, const vta_insn *insn, vta_fault *fault)
 {
-    if (insn->mem.memory >= VTA_MEM_COUNT) {
-        return refuse(fault, "memory", insn->mem.memory, VTA_MEM_COUNT - 1, "the memory id is reserved");
+    if (insn->mem.memory == VTA_MEM_WGT4 && config->wgt4 == 0) {
+        return refuse(fault, "memory", VTA_MEM_WGT4, VTA_MEM_TAB,
+                      "the configuration has no weights of four bits (WGT4 is 0)");
     }
     return insn->opcode == VTA_OP_STORE ? legal_store(insn, fault) : legal_load(config, insn, fault);
 }
@@ -567,7 +568,7 @@ int64_t vta_row_imm(vta_row row)
 vta_unit vta_insn_unit(const vta_insn *insn)
 {
     if (insn->opcode == VTA_OP_LOAD) {
-        const bool tensor = insn->mem.memory == VTA_MEM_INP || insn->mem.memory == VTA_MEM_WGT;
+        const bool tensor = insn->mem.memory == VTA_MEM_INP || vta_loads_wgt(insn->mem.memory);
         return tensor ? VTA_UNIT_LOAD : VTA_UNIT_COMPUTE;
     }
     return insn->opcode == VTA_OP_STORE ? VTA_UNIT_STORE : VTA_UNIT_COMPUTE;

@@ -356,6 +356,7 @@ static void derive(vta_config *c)
     set_memory(c, VTA_MEM_ACC, c->log_acc_buff, log_out + 2);
     set_memory(c, VTA_MEM_OUT, c->log_acc_buff - 2, log_out);
     set_memory(c, VTA_MEM_ACC8, c->log_acc_buff - 2, log_out);
+    set_memory(c, VTA_MEM_WGT4, c->log_wgt_buff - 1, c->log_block_in + c->log_block_out - 1);
     set_memory(c, VTA_MEM_TAB, VTA_LOG_TABLE_WORDS + 2 + 1, 2); /* VTA_TABLES of them */
 
     c->hash = vta_hash_u32(VTA_HASH_START, VTA_ISA_MAJOR);

@@ -63,6 +63,7 @@ uint32_t vta_program_lanes(const vta_config *config, vta_memory memory)
     case VTA_MEM_UOP: return 1;
     case VTA_MEM_TAB: return 4;
     case VTA_MEM_WGT: return config->block_out * config->block_in;
+    case VTA_MEM_WGT4: return config->block_out * config->block_in / 2; /* bytes: two weights in each */
     case VTA_MEM_INP: return config->batch * config->block_in;
     case VTA_MEM_ACC:
     case VTA_MEM_ACC8:

@@ -30,9 +30,10 @@ static vta_status init(vta_stream *stream)
         return vta_fail(&stream->diag, VTA_NOMEM, "no memory for a stream");
     }
     stream->granule = config->elem_bytes[VTA_MEM_INP];
-    for (vta_memory memory = VTA_MEM_WGT; memory < VTA_MEM_TAB; memory++) { /* a table is larger than that */
+    for (vta_memory memory = VTA_MEM_WGT; memory < VTA_MEM_COUNT; memory++) {
         const uint32_t bytes = config->elem_bytes[memory];
-        stream->granule = bytes < stream->granule ? bytes : stream->granule;
+        const bool smaller = memory != VTA_MEM_TAB && bytes < stream->granule; /* a table has many words */
+        stream->granule = smaller ? bytes : stream->granule;
     }
     return vta_kernel_init(stream);
 }
@@ -227,10 +228,10 @@ static vta_status check_sram(vta_stream *stream, vta_memory memory, int64_t sram
 
 static vta_status encode_load(vta_stream *stream, const vta_load2d *args, vta_word *word)
 {
-    if (args->memory != VTA_MEM_INP && args->memory != VTA_MEM_WGT && args->memory != VTA_MEM_ACC &&
+    if (args->memory != VTA_MEM_INP && !vta_loads_wgt(args->memory) && args->memory != VTA_MEM_ACC &&
         args->memory != VTA_MEM_ACC8) {
         return vta_fail(&stream->diag, VTA_INVALID,
-                        "memory '%s' is not for load2d; it takes inp, wgt, acc, acc8",
+                        "memory '%s' is not for load2d; it takes inp, wgt, wgt4, acc, acc8",
                         vta_memory_name(args->memory));
     }
     if (args->pad_value < INT8_MIN || args->pad_value > INT8_MAX) {

@@ -86,7 +86,7 @@ static bool allocate_lists(vta_fsim *f)
         ok = ok && f->units[u].ring != NULL;
     }
     for (int i = 0; f->strict && i < VTA_MEM_COUNT; i++) {
-        if (i != VTA_MEM_ACC8) {
+        if (i != VTA_MEM_ACC8 && i != VTA_MEM_WGT4) {
             f->written[i] = zeroed(f->config.depth[i]);
             ok = ok && f->written[i] != NULL;
         }

@@ -50,7 +50,7 @@ struct vta_fsim {
     fsim_memory mem;
     uint32_t *uop; /* micro-ops as they stand in DRAM */
     int8_t tab[VTA_TABLES << (VTA_LOG_TABLE_WORDS + 2)];
-    uint8_t *written[VTA_MEM_COUNT]; /* strict: a byte per entry; ACC8 has none of its own */
+    uint8_t *written[VTA_MEM_COUNT]; /* strict: a byte per entry; ACC8 and WGT4 have none of their own */
     uint8_t *inp_parts; /* strict: of each INP entry, a bit for each part that REQUANT has written */
     fsim_uop_field uop_dst, uop_src, uop_aux;
 

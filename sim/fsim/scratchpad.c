@@ -41,6 +41,7 @@ void vta_fsim_scratchpad(const vta_fsim *f, vta_memory memory, void *out)
     case VTA_MEM_INP: copy_inp(f, out); break;
     case VTA_MEM_WGT: copy_wgt(f, out); break;
     case VTA_MEM_ACC8:
+    case VTA_MEM_WGT4:
     case VTA_MEM_COUNT: break;
     }
 }

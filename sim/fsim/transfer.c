@@ -21,7 +21,9 @@ bool vta_fsim_written(const vta_fsim *f, vta_memory memory, uint32_t first, uint
 
 void vta_fsim_set_written(vta_fsim *f, vta_memory memory, uint32_t first, uint32_t count)
 {
-    const vta_memory real = memory == VTA_MEM_ACC8 ? VTA_MEM_ACC : memory;
+    const vta_memory real = memory == VTA_MEM_ACC8   ? VTA_MEM_ACC
+                            : memory == VTA_MEM_WGT4 ? VTA_MEM_WGT
+                                                     : memory;
     if (f->written[real] != NULL) {
         memset(f->written[real] + first, 1, count);
     }
@@ -37,6 +39,19 @@ static uint8_t *map(const vta_fsim *f, int64_t segment, uint64_t offset, uint64_
     return f->bus.map(f->bus.context, base + offset, bytes);
 }
 
+/* `count` elements of weights of four bits, tile by tile: two in a byte, the lower one first. */
+static void put_wgt4(const vta_fsim *f, const transfer *t, const uint8_t *from, uint32_t count)
+{
+    int8_t tile[64 * 64];
+    for (uint32_t n = 0; n < count; n++, from += t->bytes) {
+        for (uint32_t i = 0; i < 2 * t->bytes; i++) {
+            const int nibble = from[i / 2] >> i % 2 * 4 & 15;
+            tile[i] = (int8_t)(nibble < 8 ? nibble : nibble - 16);
+        }
+        f->kernel->pack_wgt(&f->mem, t->at + n, tile, 1);
+    }
+}
+
 /* `count` elements of DRAM into the scratchpad. */
 static void put(vta_fsim *f, transfer *t, const uint8_t *from, uint32_t count)
 {
@@ -47,6 +62,7 @@ static void put(vta_fsim *f, transfer *t, const uint8_t *from, uint32_t count)
     case VTA_MEM_UOP: memcpy(f->uop + t->at, from, (size_t)count * sizeof *f->uop); break;
     case VTA_MEM_TAB: memcpy(f->tab + (size_t)4 * t->at, from, (size_t)count * 4); break;
     case VTA_MEM_WGT: f->kernel->pack_wgt(m, t->at, (const int8_t *)from, count); break;
+    case VTA_MEM_WGT4: put_wgt4(f, t, from, count); break;
     case VTA_MEM_INP: f->kernel->pack_inp(m, t->at * m->batch, (const int8_t *)from, count * m->batch); break;
     case VTA_MEM_ACC: memcpy(acc, from, count * lanes * sizeof *acc); break;
     case VTA_MEM_ACC8:
@@ -74,13 +90,16 @@ static void pad(vta_fsim *f, transfer *t, uint32_t count)
         }
         break;
     case VTA_MEM_INP:
+    case VTA_MEM_WGT4:
     case VTA_MEM_WGT: {
-        uint8_t element[64 * 64]; /* the largest of either */
-        memset(element, (uint8_t)t->pad, t->bytes);
+        uint8_t element[64 * 64]; /* the largest of them */
+        transfer whole = *t;
+        whole.memory = t->memory == VTA_MEM_INP ? VTA_MEM_INP : VTA_MEM_WGT;
+        memset(element, (uint8_t)t->pad, f->config.elem_bytes[whole.memory]);
         for (uint32_t i = 0; i < count; i++) {
-            put(f, t, element, 1);
+            put(f, &whole, element, 1);
         }
-        return;
+        break;
     }
     case VTA_MEM_OUT:
     case VTA_MEM_COUNT: break;
@@ -93,7 +112,8 @@ static uint64_t *bytes_counter(vta_counters *c, vta_memory memory)
     switch (memory) {
     case VTA_MEM_UOP:
     case VTA_MEM_TAB: return &c->uop_bytes;
-    case VTA_MEM_WGT: return &c->wgt_bytes;
+    case VTA_MEM_WGT:
+    case VTA_MEM_WGT4: return &c->wgt_bytes;
     case VTA_MEM_INP: return &c->inp_bytes;
     case VTA_MEM_ACC:
     case VTA_MEM_ACC8: return &c->acc_bytes;

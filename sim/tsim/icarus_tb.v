@@ -23,6 +23,7 @@ module icarus_tb;
     parameter integer LOOP_BACK       = 1;
     parameter integer DEPTHWISE_TAPS  = 9;
     parameter integer ROWS            = 0;
+    parameter integer WGT4            = 0;
     parameter integer LOG_MEMORY      = 18;
     parameter integer REGS            = 1;
     parameter integer RESULT          = 0;
@@ -72,7 +73,7 @@ module icarus_tb;
         .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT), .LOG_UOP_DEPTH(LOG_UOP_DEPTH),
         .LOG_INP_DEPTH(LOG_INP_DEPTH), .LOG_WGT_DEPTH(LOG_WGT_DEPTH), .LOG_ACC_DEPTH(LOG_ACC_DEPTH),
         .LOG_BUS_BYTES(LOG_BUS_BYTES), .LOG_QUEUE_DEPTH(LOG_QUEUE_DEPTH), .ADDR_BITS(ADDR_BITS), .PUMP(PUMP), .TABLE(TABLE),
-        .LOOP_BACK(LOOP_BACK), .DEPTHWISE_TAPS(DEPTHWISE_TAPS), .ROWS(ROWS)
+        .LOOP_BACK(LOOP_BACK), .DEPTHWISE_TAPS(DEPTHWISE_TAPS), .ROWS(ROWS), .WGT4(WGT4)
     ) dut (
         .clk(clk), .clk2x(1'b0), .rst(rst), .irq(irq),
         .s_axil_awvalid(s_awvalid), .s_axil_awready(s_awready), .s_axil_awaddr(s_awaddr), .s_axil_wvalid(s_wvalid),

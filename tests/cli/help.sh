@@ -28,7 +28,7 @@ done
 
 vtac --version
 exits 0
-says out "vtac 1.0.0, instruction set 2.2"
+says out "vtac 1.0.0, instruction set 2.3"
 
 vtac
 refused 2 "vtac: expected a verb (try 'vtac help')"

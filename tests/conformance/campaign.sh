@@ -3,10 +3,11 @@
 #
 # campaign.sh BUILD PROGRAMS [DEVICE...]
 #
-# PROGRAMS random programs, spread over all shipped configurations, each on every DEVICE (fsim strict and not, tsim and
-# systemc with random stalls as far as they are there), with two damaged copies of each; then as many damaged programs through
-# checker, interpreter and fsim. They are run in slices. What is done is kept in BUILD/campaign: a campaign that was
-# interrupted goes on where it was, unless what it tests has changed. A disagreement leaves a shrunk program there.
+# PROGRAMS random programs, spread over all shipped configurations and those of tests/lib/configs with what no shipped one has
+# (rows*.json, wgt4*.json; VTAC_CAMPAIGN names other ones), each on every DEVICE (fsim strict and not, tsim and systemc with random stalls as far
+# as they are there), with two damaged copies of each; then as many damaged programs through checker, interpreter and fsim. They are
+# run in slices. What is done is kept in BUILD/campaign: a campaign that was interrupted goes on where it was, unless what it tests
+# has changed. A disagreement leaves a shrunk program there.
 set -eu
 export LC_ALL=C.UTF-8 # ranges, orders and decimal points are those of no country
 
@@ -45,8 +46,10 @@ for device; do
     set -- "$@" --device "$device"
 done
 
+chosen=${VTAC_CAMPAIGN:-$(printf '%s\n' "$root"/isa/configs/*.json "$root"/tests/lib/configs/rows*.json "$root"/tests/lib/configs/wgt4*.json)}
+
 # One word for all that takes part.
-subject=$({ echo "$names"; find "$root/hw/rtl" "$root/sim" -type f | LC_ALL=C sort | xargs cat "$test"; } | cksum | tr ' ' -)
+subject=$({ echo "$names" "$chosen"; find "$root/hw/rtl" "$root/sim" -type f | LC_ALL=C sort | xargs cat "$test"; } | cksum | tr ' ' -)
 base=$(date +%s)00000 done=0 insns=0 disagreements=0
 if [ -f "$state" ]; then
     read -r was base_was done_was insns_was disagreements_was < "$state"
@@ -57,8 +60,9 @@ if [ -f "$state" ]; then
 fi
 
 configurations=0
-for config in "$root"/isa/configs/*.json; do
-    [ ! -f "$config" ] || configurations=$((configurations + 1))
+for config in $chosen; do
+    configurations=$((configurations + 1))
+    set -- "$@" --config "$config"
 done
 echo "$programs programs, seed $base, $configurations configurations, devices: $names"
 
@@ -88,7 +92,11 @@ while [ "$done" -lt "$programs" ]; do
     echo "$(date +%T)  $done of $programs programs, $disagreements disagreements"
 done
 
-"$corrupt" --seed "$base" --count "$programs" -v
+set --
+for config in $chosen; do
+    set -- "$@" --config "$config"
+done
+"$corrupt" "$@" --seed "$base" --count "$programs" -v
 echo "campaign: $programs programs ($insns instructions in those that agree), $configurations configurations," \
     "devices $names: $disagreements disagreements; repeat with --seed $base"
 [ "$disagreements" -eq 0 ]

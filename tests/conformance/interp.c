@@ -158,7 +158,8 @@ static int unit_of(const interp_insn *x)
     if (x->opcode == 1) {
         return STORE_UNIT;
     }
-    return x->opcode == 0 && (x->memory == WGT || x->memory == INP) ? LOAD_UNIT : COMPUTE_UNIT;
+    return x->opcode == 0 && (x->memory == WGT || x->memory == INP || x->memory == WGT4) ? LOAD_UNIT
+                                                                                         : COMPUTE_UNIT;
 }
 
 /* Reads the next instruction without taking it: false when there is none or it is in error. */

@@ -4,14 +4,15 @@
  */
 #include "interp_count.h"
 
-enum { UOP, WGT, INP, ACC, OUT, ACC8, TAB };
+enum { UOP, WGT, INP, ACC, OUT, ACC8, TAB, WGT4 };
 
 static uint64_t *bytes_of(vta_counters *c, int64_t memory)
 {
     switch (memory) {
     case UOP:
     case TAB: return &c->uop_bytes;
-    case WGT: return &c->wgt_bytes;
+    case WGT:
+    case WGT4: return &c->wgt_bytes;
     case INP: return &c->inp_bytes;
     case OUT: return &c->out_bytes;
     default: return &c->acc_bytes;
@@ -25,6 +26,7 @@ static uint64_t element_bytes(const vta_config *config, int64_t memory)
     case UOP:
     case TAB: return 4;
     case WGT: return in * out;
+    case WGT4: return in * out / 2;
     case INP: return batch * in;
     case ACC: return 4 * batch * out;
     default: return batch * out;
@@ -84,7 +86,7 @@ static void count_compute(const vta_config *config, const interp_insn *x, vta_co
 void interp_count(const vta_config *config, const interp_insn *x, vta_counters *c)
 {
     const bool store = x->opcode == 1;
-    const bool load_unit = x->opcode == 0 && (x->memory == INP || x->memory == WGT);
+    const bool load_unit = x->opcode == 0 && (x->memory == INP || x->memory == WGT || x->memory == WGT4);
     c->fetch_insns++;
     c->fetch_bytes += 16;
     *(store ? &c->store_insns : load_unit ? &c->load_insns : &c->compute_insns) += 1;

@@ -144,7 +144,8 @@ static void decode_depthwise(cursor *c, interp_insn *x)
 
 static bool legal_transfer(const vta_config *k, const interp_insn *x)
 {
-    if (x->memory > 6 || (x->opcode == 0 && (x->memory == 4 || (x->memory == 6 && !k->table)))) {
+    if ((x->memory == 7 && !k->wgt4) ||
+        (x->opcode == 0 && (x->memory == 4 || (x->memory == 6 && !k->table)))) {
         return false;
     }
     if (x->x_size == 0) {
@@ -193,7 +194,7 @@ static bool legal_row(const vta_config *k, const interp_insn *x)
 /* The sentences "… is illegal" of ISA.md that concern one instruction. */
 static bool legal(const vta_config *k, const interp_insn *x)
 {
-    const bool load_unit = x->opcode == 0 && (x->memory == 1 || x->memory == 2);
+    const bool load_unit = x->opcode == 0 && (x->memory == 1 || x->memory == 2 || x->memory == 7);
     if ((load_unit && (x->pop_prev || x->push_prev)) || (x->opcode == 1 && (x->pop_next || x->push_next))) {
         return false;
     }

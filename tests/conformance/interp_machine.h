@@ -12,7 +12,7 @@
 #include "rng.h"
 
 /* Memories by their number in the instruction. */
-enum { UOP, WGT, INP, ACC, OUT, ACC8, TAB, MEMORIES };
+enum { UOP, WGT, INP, ACC, OUT, ACC8, TAB, WGT4, MEMORIES };
 enum { LOAD_UNIT, COMPUTE_UNIT, STORE_UNIT, UNITS, FETCH = UNITS, ACTORS };
 enum { L2C, C2L, C2S, S2C, QUEUES };
 enum { TOKEN_PLACES = 255, MAX_QUEUE = 512 };
@@ -48,7 +48,7 @@ typedef struct machine {
     uint32_t tokens[QUEUES];
     uint32_t pushed[QUEUES], popped[QUEUES];
     bool over;
-    uint8_t *data[MEMORIES]; /* as bytes in DRAM order; nothing is kept in that of ACC8 */
+    uint8_t *data[MEMORIES]; /* as bytes in DRAM order; nothing is kept in those of ACC8, WGT4 */
     bool *written[MEMORIES];
     bool *lanes;                   /* of INP entries: those that REQUANT has written */
     int64_t *bias, *mult, *amount; /* a REQUANT's parameters */
@@ -71,7 +71,10 @@ static inline int64_t block_out(const machine *m)
 
 static inline int64_t depth(const machine *m, int memory)
 {
-    return memory == TAB ? 128 : INT64_C(1) << m->config->log_depth[memory == ACC8 ? ACC : memory];
+    return memory == TAB ? 128
+                         : INT64_C(1) << m->config->log_depth[memory == ACC8   ? ACC
+                                                              : memory == WGT4 ? WGT
+                                                                               : memory];
 }
 
 /* Bytes of an element in DRAM. */
@@ -81,6 +84,7 @@ static inline int64_t dram_bytes(const machine *m, int64_t memory)
     case UOP:
     case TAB: return 4;
     case WGT: return block_out(m) * block_in(m);
+    case WGT4: return block_out(m) * block_in(m) / 2;
     case INP: return batch(m) * block_in(m);
     case ACC: return 4 * batch(m) * block_out(m);
     default: return batch(m) * block_out(m);

@@ -117,9 +117,15 @@ static void fill_pad(machine *m, int memory, int64_t index, int64_t value)
     }
 }
 
+/* int4 as int8. */
+static uint8_t signed_nibble(int value)
+{
+    return (uint8_t)(value > 7 ? value + 240 : value);
+}
+
 static void load_step(machine *m, int which, const interp_insn *x, int64_t step)
 {
-    const int memory = x->memory == ACC8 ? ACC : (int)x->memory;
+    const int memory = x->memory == ACC8 ? ACC : x->memory == WGT4 ? WGT : (int)x->memory;
     const int64_t pitch = x->x_pad_0 + x->x_size + x->x_pad_1;
     const int64_t index = x->sram_base + step;
     const int64_t row = step / pitch - x->y_pad_0;
@@ -139,6 +145,9 @@ static void load_step(machine *m, int which, const interp_insn *x, int64_t step)
     for (int64_t i = 0; i < bytes; i++) {
         if (x->memory == ACC8) {
             put32(to, i, lane8(from, i));
+        } else if (x->memory == WGT4) {
+            to[2 * i] = signed_nibble(from[i] % 16);
+            to[2 * i + 1] = signed_nibble(from[i] / 16);
         } else {
             to[i] = from[i];
         }

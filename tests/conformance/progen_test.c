@@ -29,13 +29,13 @@ static bool verbose;
 /* The shipped configurations, and those that have what is left out there. */
 static void config_of(uint32_t n, vta_config *config)
 {
-    static const char *const rows[] = {VTA_TEST_CONFIGS "/rows.json", VTA_TEST_CONFIGS "/rows_pynq.json",
-                                       VTA_TEST_CONFIGS "/rows_batch.json"};
-    enum { ROWS = sizeof rows / sizeof rows[0] };
+    static const char *const more[] = {VTA_TEST_CONFIGS "/rows.json", VTA_TEST_CONFIGS "/rows_pynq.json",
+                                       VTA_TEST_CONFIGS "/rows_batch.json", VTA_TEST_CONFIGS "/wgt4.json"};
+    enum { MORE = sizeof more / sizeof more[0] };
     uint32_t count = 0;
     const char *const *names = vta_config_names(&count);
-    const uint32_t which = n % (count + ROWS);
-    assert_int_equal(vta_config_load(which < count ? names[which] : rows[which - count], config, NULL),
+    const uint32_t which = n % (count + MORE);
+    assert_int_equal(vta_config_load(which < count ? names[which] : more[which - count], config, NULL),
                      VTA_OK);
 }
 

@@ -22,16 +22,16 @@ enum { WORDS = 30000, TEXT_INSNS = 400, TEXT_PROGRAMS = 10, ROUND_TRIP_PROGRAMS 
 
 static uint64_t seed;
 
-/* Behind the shipped configurations, those with functions on rows. */
-static const char *const rows_configs[] = {VTA_TEST_CONFIGS "/rows.json",
-                                           VTA_TEST_CONFIGS "/rows_batch.json"};
-enum { ROWS_CONFIGS = sizeof rows_configs / sizeof rows_configs[0] };
+/* Behind the shipped configurations, those with functions on rows or weights of four bits. */
+static const char *const more[] = {VTA_TEST_CONFIGS "/rows.json", VTA_TEST_CONFIGS "/rows_batch.json",
+                                   VTA_TEST_CONFIGS "/wgt4.json"};
+enum { MORE = sizeof more / sizeof more[0] };
 
 static uint32_t config_count(void)
 {
     uint32_t count = 0;
     (void)vta_config_names(&count);
-    return count + ROWS_CONFIGS;
+    return count + MORE;
 }
 
 static void config_of(uint32_t n, vta_config *config)
@@ -39,8 +39,8 @@ static void config_of(uint32_t n, vta_config *config)
     uint32_t count = 0;
     const char *const *names = vta_config_names(&count);
     const uint32_t which = n % config_count();
-    assert_int_equal(
-        vta_config_load(which < count ? names[which] : rows_configs[which - count], config, NULL), VTA_OK);
+    assert_int_equal(vta_config_load(which < count ? names[which] : more[which - count], config, NULL),
+                     VTA_OK);
 }
 
 /* The instruction as sixteen bytes in the order of memory. */

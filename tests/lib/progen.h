@@ -18,6 +18,7 @@
 #define PROGEN_FEATURES(X)                                                                                   \
     X(LOAD_UOP, "load uop")                                                                                  \
     X(LOAD_WGT, "load wgt")                                                                                  \
+    X(LOAD_WGT4, "load wgt4")                                                                                \
     X(LOAD_INP, "load inp")                                                                                  \
     X(LOAD_ACC, "load acc")                                                                                  \
     X(LOAD_ACC8, "load acc8")                                                                                \

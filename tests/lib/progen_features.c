@@ -57,9 +57,9 @@ static bool crosses_page(const tally *t, const vta_insn *insn)
 static void note_load(tally *t, const vta_insn *insn)
 {
     static const int feature[] = {
-        [VTA_MEM_UOP] = PROGEN_LOAD_UOP, [VTA_MEM_WGT] = PROGEN_LOAD_WGT, [VTA_MEM_INP] = PROGEN_LOAD_INP,
-        [VTA_MEM_ACC] = PROGEN_LOAD_ACC, [VTA_MEM_OUT] = PROGEN_STORE,    [VTA_MEM_ACC8] = PROGEN_LOAD_ACC8,
-        [VTA_MEM_TAB] = PROGEN_LOAD_TAB};
+        [VTA_MEM_UOP] = PROGEN_LOAD_UOP, [VTA_MEM_WGT] = PROGEN_LOAD_WGT,  [VTA_MEM_INP] = PROGEN_LOAD_INP,
+        [VTA_MEM_ACC] = PROGEN_LOAD_ACC, [VTA_MEM_OUT] = PROGEN_STORE,     [VTA_MEM_ACC8] = PROGEN_LOAD_ACC8,
+        [VTA_MEM_TAB] = PROGEN_LOAD_TAB, [VTA_MEM_WGT4] = PROGEN_LOAD_WGT4};
     const bool rows = insn->mem.y_size > 1;
     const int64_t gap = insn->mem.x_stride - insn->mem.x_size;
     note(t, feature[insn->mem.memory], true);

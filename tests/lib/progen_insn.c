@@ -172,8 +172,8 @@ static bool draw_place(gen *g, vta_insn *insn, const progen_segment *segment, bo
 
 static int64_t draw_sram(gen *g, vta_memory memory, int64_t count)
 {
-    const gen_window window = g->windows[memory == VTA_MEM_ACC8 ? VTA_MEM_ACC : memory];
-    const int64_t depth = log_limit(g, memory == VTA_MEM_ACC8 ? VTA_MEM_ACC : memory);
+    const gen_window window = g->windows[gen_space(memory)];
+    const int64_t depth = log_limit(g, gen_space(memory));
     if (percent(g, 6)) {
         return depth - count; /* up to the last entry */
     }
@@ -185,7 +185,7 @@ static int64_t draw_sram(gen *g, vta_memory memory, int64_t count)
 
 static bool random_load(gen *g, vta_memory memory)
 {
-    const int64_t window = g->windows[memory == VTA_MEM_ACC8 ? VTA_MEM_ACC : memory].size;
+    const int64_t window = g->windows[gen_space(memory)].size;
     vta_insn insn = {.opcode = VTA_OP_LOAD};
     insn.mem.memory = memory;
     if (percent(g, 45)) {
@@ -201,6 +201,12 @@ static bool random_load(gen *g, vta_memory memory)
     return gen_take(g, &insn);
 }
 
+/* WGT, or its form of four bits where there is one. */
+static vta_memory draw_weights(gen *g)
+{
+    return g->config->wgt4 != 0 && percent(g, 50) ? VTA_MEM_WGT4 : VTA_MEM_WGT;
+}
+
 /* Loads what a recent STORE has written. */
 static bool read_back(gen *g)
 {
@@ -212,13 +218,16 @@ static bool read_back(gen *g)
     const vta_insn *store = &g->nodes[g->store_node - 1].insn;
     vta_insn insn = {.opcode = VTA_OP_LOAD};
     insn.mem.memory = into[below(g, sizeof into / sizeof into[0])];
+    if (insn.mem.memory == VTA_MEM_WGT) {
+        insn.mem.memory = draw_weights(g);
+    }
     const int64_t bytes = g->config->elem_bytes[insn.mem.memory];
     insn.mem.segment = store->mem.segment;
     insn.mem.dram_base = store->mem.dram_base * (int64_t)g->config->elem_bytes[VTA_MEM_OUT] / bytes;
     insn.mem.y_size = store->mem.y_size;
     insn.mem.x_size = store->mem.x_size;
     insn.mem.x_stride = store->mem.x_stride;
-    const int64_t window = g->windows[insn.mem.memory == VTA_MEM_ACC8 ? VTA_MEM_ACC : insn.mem.memory].size;
+    const int64_t window = g->windows[gen_space((vta_memory)insn.mem.memory)].size;
     shrink_to(&insn, window);
     insn.mem.sram_base = draw_sram(g, (vta_memory)insn.mem.memory, entries(&insn));
     return gen_take(g, &insn);
@@ -246,7 +255,7 @@ static void ensure_window(gen *g, vta_memory memory)
     if (whole) {
         return;
     }
-    (void)gen_load_data(g, memory, window.base, window.size);
+    (void)gen_load_data(g, memory == VTA_MEM_WGT ? draw_weights(g) : memory, window.base, window.size);
 }
 
 void gen_ensure_compute(gen *g)
@@ -667,11 +676,11 @@ bool gen_store_run(gen *g, uint32_t first, uint32_t count)
 
 vta_insn gen_nop(gen *g, int unit)
 {
-    static const vta_memory of_load[] = {VTA_MEM_INP, VTA_MEM_WGT};
+    static const vta_memory of_load[] = {VTA_MEM_INP, VTA_MEM_WGT, VTA_MEM_WGT4};
     static const vta_memory of_compute[] = {VTA_MEM_UOP, VTA_MEM_ACC, VTA_MEM_ACC8, VTA_MEM_TAB};
     vta_insn insn = {.opcode = VTA_OP_LOAD};
-    insn.mem.memory =
-        unit == GEN_LOAD ? of_load[below(g, 2)] : of_compute[below(g, g->config->table ? 4 : 3)];
+    insn.mem.memory = unit == GEN_LOAD ? of_load[below(g, g->config->wgt4 ? 3 : 2)]
+                                       : of_compute[below(g, g->config->table ? 4 : 3)];
     if (unit == GEN_STORE) {
         insn.opcode = VTA_OP_STORE;
         insn.mem.memory = VTA_MEM_OUT;
@@ -685,7 +694,7 @@ vta_insn gen_nop(gen *g, int unit)
         draw_pads(g, &insn);
         vta_insn_set_pad_value(&insn, draw_pad_value(g));
         if (unit == GEN_STORE) {
-            insn.mem.memory = below(g, VTA_MEM_COUNT);
+            insn.mem.memory = below(g, g->config->wgt4 ? VTA_MEM_COUNT : VTA_MEM_WGT4);
         }
     }
     return insn;
@@ -704,7 +713,7 @@ static bool random_once(gen *g)
         return random_load(g, VTA_MEM_INP);
     }
     if (kind < 20) {
-        return random_load(g, VTA_MEM_WGT);
+        return random_load(g, draw_weights(g));
     }
     if (kind < 26) {
         return random_load(g, VTA_MEM_ACC);

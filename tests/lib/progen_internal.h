@@ -18,6 +18,12 @@ enum { GEN_LOAD, GEN_COMPUTE, GEN_STORE, GEN_UNITS };
 enum { GEN_DRAM = VTA_MEM_ACC8, GEN_SPACES = VTA_MEM_COUNT };
 enum { GEN_GRANULE = 4 }; /* bytes of the arena that share a cell */
 
+/* The scratchpad that a LOAD of `memory` writes. */
+static inline vta_memory gen_space(vta_memory memory)
+{
+    return memory == VTA_MEM_ACC8 ? VTA_MEM_ACC : memory == VTA_MEM_WGT4 ? VTA_MEM_WGT : memory;
+}
+
 /* Who touched a place last, by the unit's own count of instructions; 0: nobody. INP has a second writer,
  * compute: what it writes counts as read by it, for a LOAD must wait for either. */
 typedef struct gen_cell {

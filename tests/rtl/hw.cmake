@@ -32,7 +32,9 @@ hw_top(top_rect 0 3 4 8 8 7 8 5 32 +runs=5 +clean) # errors and resets do not kn
 hw_top(top_wide 0 5 5 8 7 5 7 6 63 +runs=5 +clean)
 hw_top(top_built 0 2 2 8 8 7 7 3 32 +runs=1 +built)
 # a PYNQ's point, and speed
-hw_top(top_speed 0 4 4 13 11 10 11 3 32 +runs=1 +speed)
+hw_bench(top_speed vta_top_tb "LOG_BLOCK_IN=4 LOG_BLOCK_OUT=4 LOG_UOP_DEPTH=13 LOG_INP_DEPTH=11 LOG_WGT_DEPTH=10 LOG_ACC_DEPTH=11 \
+LOG_BUS_BYTES=3 ADDR_BITS=32 WGT4=1" +runs=1 +speed)
+hw_bench(top_wgt4 vta_top_tb "WGT4=1" +runs=2 +clean)
 
 # The INP scratchpad, simulated as one piece and built of banks, down to the smallest that has three rows.
 hw_bench(inp vta_inp_tb "")
@@ -45,18 +47,25 @@ foreach(bus 3 4 5 6)
     hw_bench(tload_compute_${bus} vta_tload_tb "LOG_BUS_BYTES=${bus} COMPUTE=1")
     hw_bench(tload_load_${bus} vta_tload_tb "LOG_BUS_BYTES=${bus} COMPUTE=0 LOG_BLOCK_IN=4 LOG_BLOCK_OUT=3" +runs=2)
 endforeach()
+hw_bench(tload_wgt4 vta_tload_tb "LOG_BUS_BYTES=3 COMPUTE=0 WGT4=1 LOG_BLOCK_IN=4 LOG_BLOCK_OUT=3" +runs=2)
 hw_bench(tload_batch vta_tload_tb "LOG_BATCH=2 LOG_BLOCK_OUT=3 COMPUTE=1" +runs=2)
 
 # Units and bus masters each by itself, at a narrow bus and at one wider than some elements.
 hw_bench(axi vta_axi_tb "LOG_BUS_BYTES=3")
 hw_bench(axi_wide vta_axi_tb "LOG_BUS_BYTES=6" +runs=2)
 hw_bench(fetch vta_fetch_tb "LOG_BUS_BYTES=3")
-hw_bench(fetch_wide vta_fetch_tb "LOG_BUS_BYTES=6" +runs=20)
+hw_bench(fetch_wide vta_fetch_tb "LOG_BUS_BYTES=6 WGT4=1" +runs=20)
 hw_bench(load vta_load_tb "LOG_BUS_BYTES=3")
 hw_bench(load_wide vta_load_tb "LOG_BUS_BYTES=5 LOG_BATCH=1 LOG_BLOCK_OUT=3" +runs=30)
 hw_bench(load_rows vta_load_tb "LOG_BUS_BYTES=3 LOG_BLOCK_IN=4 LOG_BLOCK_OUT=4" +runs=6)
 hw_bench(load_parts vta_load_tb "LOG_BUS_BYTES=3 LOG_BATCH=1 LOG_BLOCK_IN=3" +runs=12)
 hw_bench(load_rows_built vta_load_tb "LOG_BUS_BYTES=3 LOG_BLOCK_IN=4 LOG_BLOCK_OUT=4" +runs=5 +built)
+# Weights of four bits: a tile of two slices, of many, of one, and of less than one.
+hw_bench(load_wgt4 vta_load_tb "LOG_BUS_BYTES=3 WGT4=1")
+hw_bench(load_wgt4_many vta_load_tb "LOG_BUS_BYTES=3 WGT4=1 LOG_BLOCK_IN=4 LOG_BLOCK_OUT=3" +runs=20)
+hw_bench(load_wgt4_one vta_load_tb "LOG_BUS_BYTES=4 WGT4=1" +runs=30)
+hw_bench(load_wgt4_less vta_load_tb "LOG_BUS_BYTES=6 WGT4=1" +runs=30)
+hw_bench(load_wgt4_built vta_load_tb "LOG_BUS_BYTES=3 WGT4=1" +runs=20 +built)
 hw_bench(store vta_store_tb "LOG_BUS_BYTES=3")
 hw_bench(store_wide vta_store_tb "LOG_BUS_BYTES=3 LOG_BATCH=1 LOG_BLOCK_OUT=4" +runs=20)
 hw_bench(control vta_control_tb "")

@@ -157,7 +157,7 @@ static vta_word random_transfer(rng *r, const vta_program *program)
     vta_insn insn = {.opcode = rng_percent(r, 30) ? VTA_OP_STORE : VTA_OP_LOAD};
     insn.mem.memory = VTA_MEM_OUT;
     while (insn.opcode == VTA_OP_LOAD && insn.mem.memory == VTA_MEM_OUT) {
-        insn.mem.memory = rng_below(r, VTA_MEM_COUNT);
+        insn.mem.memory = rng_below(r, program->config.wgt4 ? VTA_MEM_COUNT : VTA_MEM_WGT4);
     }
     const uint32_t element = program->config.elem_bytes[insn.mem.memory];
     insn.mem.segment = rng_below(r, VTA_SEGMENTS);

@@ -324,7 +324,7 @@ static void errors_name_place_and_remedy(void **state)
                       "alu.shr, alu.mul, alu.clip, alu.mov, alu.row_min, alu.row_max, alu.row_add, "
                       "alu.row_mov, alu.exp2, alu.root, alu.recip or alu.recip_root"},
         {"load.out 0, 0, 1", "t.vasm:1:1: unknown instruction 'load.out'; expected load.uop, load.wgt, "
-                             "load.inp, load.acc or load.acc8"},
+                             "load.wgt4, load.inp, load.acc, load.acc8 or load.tab"},
         {".dta", "t.vasm:1:1: expected one of .config .set .data .uops .expect .insn .tag, not '.dta'"},
         {"finish finish", "t.vasm:1:8: expected the end of the line, not 'finish'"},
         {"load.inp 0", "t.vasm:1:11: expected ',' and a DRAM address, not the end of the text"},
@@ -342,7 +342,8 @@ static void errors_name_place_and_remedy(void **state)
         {".data a inp = 200", "t.vasm:1:15: value 200 is out of range; expected -128 to 127"},
         {".data a inp",
          "t.vasm:1:12: expected a number of elements, or '=' and contents, not the end of the text"},
-        {".data a foo 3", "t.vasm:1:9: expected a memory: uop, wgt, inp, acc, out or acc8, not 'foo'"},
+        {".data a foo 3", "t.vasm:1:9: expected a memory: uop, wgt, inp, acc, out, acc8, tab or wgt4, "
+                          "not 'foo'"},
         {".data a acc = hex \"123\"", "t.vasm:1:19: 3 hexadecimal digits; expected a multiple of 8"},
         {".data a inp 1 in 8", "t.vasm:1:18: segment 8 is out of range; expected 0 to 7"},
         {".data a inp 1 at 8", "t.vasm:1:18: offset 8 is not a multiple of the 16 bytes of an element"},
@@ -723,6 +724,27 @@ static void any_text_gets_an_answer(void **state)
     assert_in_range(good, 1, ROUNDS - 1);
 }
 
+/* Weights of four bits: a symbol of two tiles of 16 x 16, a byte for two weights. */
+static void narrow_weights_have_words(void **state)
+{
+    (void)state;
+    vta_program p = assemble_ok(".config { \"WGT4\" : 1 }\n"
+                                ".data w wgt4 2 = { 0x12, -1, fill(3) }\n"
+                                "load.wgt4 depth(wgt4) - 2, w + 1, 1\n");
+    const vta_insn i = insn_of(&p, 0);
+    assert_int_equal(i.mem.memory, VTA_MEM_WGT4);
+    assert_int_equal(i.mem.sram_base, 1022);
+    assert_int_equal(i.mem.segment, VTA_MEM_WGT4);
+    assert_int_equal(i.mem.dram_base, 1);
+    assert_int_equal(p.symbols[0].size, 256);
+    assert_int_equal(p.symbols[0].data[0], 0x12);
+    assert_int_equal(p.symbols[0].data[1], 0xff);
+    assert_int_equal(p.symbols[0].data[255], 3);
+    vta_program_free(&p);
+    assert_refused("load.wgt4 0, 0, 1", "t.vasm:1:1: load: memory 7 (limit: 6): the configuration has no "
+                                        "weights of four bits (WGT4 is 0)");
+}
+
 /* Functions on rows, and what REQUANT has with them. */
 static void rows_have_words(void **state)
 {
@@ -763,6 +785,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(transfers_fill_their_fields),
         cmocka_unit_test(loop_nests_fill_their_fields),
+        cmocka_unit_test(narrow_weights_have_words),
         cmocka_unit_test(rows_have_words),
         cmocka_unit_test(loops_and_conditions_repeat_code),
         cmocka_unit_test(contents_become_bytes),

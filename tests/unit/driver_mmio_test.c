@@ -327,15 +327,16 @@ static void a_reset_that_does_not_help_is_an_error(void **state)
     assert_says(&diag, VTA_PROTOCOL, "device 'mock' stays busy after a soft reset; load the hardware again");
 }
 
-/* Identification: 16 hardware-visible values from 0x80 on, in the order of config.def. */
+/* Identification: 17 hardware-visible values from 0x80 on, in the order of config.def. */
 
 static void expect_config(mock *m, const vta_config *config)
 {
-    const uint32_t values[] = {
-        config->log_inp_width, config->log_wgt_width, config->log_acc_width,  config->log_batch,
-        config->log_block_in,  config->log_block_out, config->log_uop_buff,   config->log_inp_buff,
-        config->log_wgt_buff,  config->log_acc_buff,  config->log_bus_width,  config->log_queue,
-        config->table,         config->loop_back,     config->depthwise_taps, config->rows};
+    const uint32_t values[] = {config->log_inp_width, config->log_wgt_width, config->log_acc_width,
+                               config->log_batch,     config->log_block_in,  config->log_block_out,
+                               config->log_uop_buff,  config->log_inp_buff,  config->log_wgt_buff,
+                               config->log_acc_buff,  config->log_bus_width, config->log_queue,
+                               config->table,         config->loop_back,     config->depthwise_taps,
+                               config->rows,          config->wgt4};
     for (uint32_t i = 0; i < sizeof values / sizeof values[0]; i++) {
         expect_access(m, READ, 0x080 + 4 * i, values[i]);
     }

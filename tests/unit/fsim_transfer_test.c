@@ -5,6 +5,9 @@
  */
 #include "fsim_lab.h"
 
+#include "rng.h"
+#include "seed.h"
+
 /* Reads four lanes of an INP entry by multiplying it with the unit matrix, into ACC and OUT entry 0. */
 static void show_input(lab *l, uint32_t entry)
 {
@@ -55,6 +58,36 @@ static void loads_inputs_and_weights(void **state)
     assert_int_equal(l->report.counters.inp_bytes, 4);
     assert_int_equal(l->report.counters.wgt_bytes, 16);
     assert_int_equal(l->report.counters.uop_bytes, 4);
+}
+
+/* A configuration with weights of four bits: random tiles between pads. */
+static void extends_weights_of_four_bits(void **state)
+{
+    enum { TILES = 3, PAIRS = 8, TO = 5 };
+    lab l;
+    int8_t got[128][2 * PAIRS];
+    rng r = rng_split(test_seed("fsim weights of four bits"), 0);
+    lab_open(&l, VTA_TEST_CONFIGS "/wgt4.json", true, vta_fsim_kernel(((lab *)*state)->fsim));
+    for (uint32_t i = 0; i < TILES * PAIRS; i++) {
+        l.mem[VTA_MEM_WGT4][i] = (uint8_t)rng_below(&r, 256);
+    }
+    vta_insn insn = lab_load_insn(VTA_MEM_WGT4, TO, 0, TILES);
+    insn.mem.x_pad_0 = insn.mem.x_pad_1 = 1;
+    vta_insn_set_pad_value(&insn, -77);
+    lab_transfer(&l, insn);
+    lab_ok(&l);
+    vta_fsim_scratchpad(l.fsim, VTA_MEM_WGT, got);
+    for (uint32_t i = 0; i < 2 * PAIRS; i++) {
+        assert_int_equal(got[TO][i], -77);
+        assert_int_equal(got[TO + TILES + 1][i], -77);
+        for (uint32_t t = 0; t < TILES; t++) {
+            const int byte = l.mem[VTA_MEM_WGT4][t * PAIRS + i / 2];
+            const int weight = i % 2 == 0 ? byte % 16 : byte / 16;
+            assert_int_equal(got[TO + 1 + t][i], weight >= 8 ? weight - 16 : weight);
+        }
+    }
+    assert_int_equal(l.report.counters.wgt_bytes, TILES * PAIRS);
+    lab_close(&l);
 }
 
 /* Two rows of two entries out of rows of five: DRAM entries 1, 2, 6, 7. Pads 1 left, 2 right, 1 above, 3
@@ -280,6 +313,7 @@ int main(void)
         cmocka_unit_test(loads_accumulators),
         cmocka_unit_test(sign_extends_acc8),
         cmocka_unit_test(loads_inputs_and_weights),
+        cmocka_unit_test(extends_weights_of_four_bits),
         cmocka_unit_test(pads_on_all_sides),
         cmocka_unit_test(pads_by_fifteen),
         cmocka_unit_test(pads_inputs),

@@ -267,7 +267,7 @@ static void run_nest(uint32_t n, const vta_insn *insn)
 
 static void run_transfer(uint32_t n, const vta_insn *insn)
 {
-    static const int things[] = {AT_UOP, AT_WGT, AT_INP, AT_ACC, AT_OUT, AT_ACC};
+    static const int things[] = {AT_UOP, AT_WGT, AT_INP, AT_ACC, AT_OUT, AT_ACC, -1, AT_WGT};
     const bool is_load = insn->opcode == VTA_OP_LOAD;
     const int64_t bytes = t.config.elem_bytes[insn->mem.memory];
     int64_t entry = things[insn->mem.memory] + insn->mem.sram_base;
@@ -589,7 +589,8 @@ static void random_step(rng *r)
 {
     const uint32_t kind = rng_below(r, 10);
     if (kind < 2) {
-        add(random_transfer(r, kind == 0 ? VTA_MEM_INP : VTA_MEM_WGT));
+        const vta_memory weights = rng_percent(r, 30) ? VTA_MEM_WGT4 : VTA_MEM_WGT;
+        add(random_transfer(r, kind == 0 ? VTA_MEM_INP : weights));
     } else if (kind == 2) {
         add(random_transfer(r, rng_percent(r, 50) ? VTA_MEM_ACC : VTA_MEM_ACC8));
     } else if (kind == 3) {
@@ -619,7 +620,7 @@ static void random_program(rng *r)
 {
     memset(&t, 0, sizeof t);
     assert_int_equal(vta_config_parse(config_texts[rng_below(r, PARTS)], "x", &t.config, NULL), VTA_OK);
-    t.config.rows = 1;
+    t.config.rows = t.config.wgt4 = 1;
     for (int i = 0; i < UOP_COUNT; i++) {
         const vta_uop uop = {
             .dst = rng_below(r, 6), .src = rng_below(r, 6), .aux = rng_below(r, rng_percent(r, 1) ? 90 : 4)};

@@ -196,7 +196,7 @@ static void instructions_round_trip(void **state)
     const char *const *names = vta_config_names(&count);
     for (uint32_t n = 0; n < 2 * count; n++) {
         vta_config config = load(names[n / 2]);
-        config.rows = n % 2;
+        config.rows = config.wgt4 = n % 2;
         vta_field_info rows[VTA_FIELD_COUNT];
         const uint32_t row_count = vta_isa_fields(&config, rows);
         rng r = rng_split(seed, n);
@@ -242,7 +242,7 @@ static void random_words_decode_or_not(void **state)
     const char *const *names = vta_config_names(&count);
     for (uint32_t n = 0; n < 2 * count; n++) {
         vta_config config = load(names[n / 2]);
-        config.rows = n % 2;
+        config.rows = config.wgt4 = n % 2;
         uint32_t legal = 0;
         for (int round = 0; round < 50000; round++) {
             const vta_word word = {{rng_next(&r), rng_next(&r)}};
@@ -304,7 +304,8 @@ static void illegal_instructions(void **state)
     vta_insn insn = {.opcode = VTA_OP_LOAD, .mem = {.memory = VTA_MEM_OUT}};
     expect_illegal("pynq", &insn, "load: memory 4 (limit: 5): nothing loads into out");
     insn.mem.memory = 7;
-    expect_illegal("pynq", &insn, "load: memory 7 (limit: 6): the memory id is reserved");
+    expect_illegal("pynq", &insn,
+                   "load: memory 7 (limit: 6): the configuration has no weights of four bits (WGT4 is 0)");
     insn = (vta_insn){.opcode = VTA_OP_LOAD, .mem = {.memory = VTA_MEM_UOP, .x_size = 1}};
     vta_insn_set_pad_value(&insn, -128);
     expect_illegal("pynq", &insn, "load: pad -128 (limit: 0): micro-ops are padded with 0 alone");
@@ -458,6 +459,8 @@ static void legal_edges(void **state)
          .push_prev = 1,
          .pop_next = 1,
          .mem = {.memory = VTA_MEM_ACC8, .x_size = 1}},
+        {.opcode = VTA_OP_LOAD, .mem = {.memory = VTA_MEM_WGT4, .x_size = 1, .pad_low = 9}},
+        {.opcode = VTA_OP_STORE, .mem = {.memory = VTA_MEM_WGT4}},
         {.opcode = VTA_OP_ALU, .alu = {.ignored = 1, .alu_op = VTA_ALU_SHR, .imm = 1000}},
         {.opcode = VTA_OP_ALU, .alu = {.alu_op = VTA_ALU_SHR, .use_imm = 1, .imm = -31}},
         {.opcode = VTA_OP_ALU, .alu = {.alu_op = VTA_ALU_MOV, .use_imm = 1, .from_src = 1}},
@@ -466,7 +469,8 @@ static void legal_edges(void **state)
         {.opcode = VTA_OP_DEPTHWISE, .depthwise = {.group = 1, .taps_x = 2, .taps_y = 8}},
         {.opcode = VTA_OP_FINISH, .finish = {.ignored_low = 0x1ffffffffffffff, .ignored_high = -1}},
     };
-    const vta_config config = load("pynq512");
+    vta_config config = load("pynq512");
+    config.wgt4 = 1;
     for (size_t i = 0; i < sizeof insns / sizeof insns[0]; i++) {
         vta_word word;
         vta_insn back;

@@ -55,8 +55,8 @@ static void vta_sample_loads(void **state)
     assert_int_equal(c.batch, 1);
     assert_int_equal(c.block_in, 16);
     assert_int_equal(c.block_out, 16);
-    static const uint32_t depth[VTA_MEM_COUNT] = {8192, 1024, 2048, 2048, 2048, 2048, 128};
-    static const uint32_t bytes[VTA_MEM_COUNT] = {4, 256, 16, 64, 16, 16, 4};
+    static const uint32_t depth[VTA_MEM_COUNT] = {8192, 1024, 2048, 2048, 2048, 2048, 128, 1024};
+    static const uint32_t bytes[VTA_MEM_COUNT] = {4, 256, 16, 64, 16, 16, 4, 128};
     for (int memory = 0; memory < VTA_MEM_COUNT; memory++) {
         assert_int_equal(c.depth[memory], depth[memory]);
         assert_int_equal(1U << c.log_depth[memory], depth[memory]);
@@ -200,7 +200,9 @@ static void parts_have_their_hash(void **state)
                                         "{\"DEPTHWISE_TAPS\": 1}",
                                         "{\"DEPTHWISE_TAPS\": 3}",
                                         "{\"TABLE\": 0, \"LOOP_BACK\": 0}",
-                                        "{\"ROWS\": 1}"};
+                                        "{\"ROWS\": 1}",
+                                        "{\"WGT4\": 1}",
+                                        "{\"ROWS\": 1, \"WGT4\": 1}"};
     enum { TEXTS = sizeof texts / sizeof texts[0] };
     vta_config c[TEXTS];
     (void)state;
@@ -212,7 +214,7 @@ static void parts_have_their_hash(void **state)
             assert_true(vta_config_diff(&c[i], &c[k], text, sizeof text) > 0);
         }
     }
-    /* The JSON gives the same hash again, and names the newest key only where it is not the default. */
+    /* The JSON gives the same hash again, and names the newest keys only where they are not the defaults. */
     for (uint32_t i = 0; i < TEXTS; i++) {
         char *json = vta_config_to_json(&c[i]);
         vta_config back;
@@ -220,6 +222,7 @@ static void parts_have_their_hash(void **state)
         assert_int_equal(vta_config_parse(json, "c.json", &back, NULL), VTA_OK);
         assert_true(back.hash == c[i].hash);
         assert_int_equal(strstr(json, "\"ROWS\"") != NULL, c[i].rows);
+        assert_int_equal(strstr(json, "\"WGT4\"") != NULL, c[i].wgt4);
         free(json);
     }
     vta_config pynq;

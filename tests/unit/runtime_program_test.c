@@ -198,7 +198,7 @@ static const struct {
     {two_of_a_name, VTA_INVALID, "two symbols are called 'input'"},
     {shared_segment, VTA_INVALID, "'input' and 'output' share segment 0; in code, each buffer has a segment"},
     {segment_skipped, VTA_INVALID, "segment 1 has no symbol; in code, buffers are numbered from 0"},
-    {segment_out_of_range, VTA_INVALID, "symbol 'output': segment 8, memory 4; limits: 7, 6"},
+    {segment_out_of_range, VTA_INVALID, "symbol 'output': segment 8, memory 4; limits: 7, 7"},
     {not_at_the_start, VTA_INVALID, "symbol 'input': 24 bytes at offset 4; in code, a buffer begins its"},
     {empty_buffer, VTA_INVALID, "symbol 'input': 0 bytes at offset 0; in code, a buffer begins its segment"},
     {uops_without_contents, VTA_INVALID, "symbol 'uops': segment 7 is for micro-ops, with their contents"},

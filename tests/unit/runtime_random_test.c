@@ -189,7 +189,7 @@ static void random_call(setup *s)
     switch (below(s, 12)) {
     case 0:
     case 1: random_load(s, VTA_MEM_INP); break;
-    case 2: random_load(s, VTA_MEM_WGT); break;
+    case 2: random_load(s, s->config->wgt4 && below(s, 2) == 0 ? VTA_MEM_WGT4 : VTA_MEM_WGT); break;
     case 3: random_load(s, below(s, 2) == 0 ? VTA_MEM_ACC : VTA_MEM_ACC8); break;
     case 4:
     case 5: random_store(s); break;
@@ -423,11 +423,22 @@ static void rows_agree(void **state)
     random_sequences(VTA_TEST_CONFIGS "/rows_batch.json", 40, first_seed() + 6000);
 }
 
+static void weights_of_four_bits_agree(void **state)
+{
+    (void)state;
+    random_sequences(VTA_TEST_CONFIGS "/wgt4.json", 150, first_seed() + 7000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_agree),  cmocka_unit_test(tiny_agrees), cmocka_unit_test(batch2_agrees),
-        cmocka_unit_test(rect_agrees), cmocka_unit_test(pynq_agrees), cmocka_unit_test(pynq512_agrees),
+        cmocka_unit_test(weights_of_four_bits_agree),
+        cmocka_unit_test(rows_agree),
+        cmocka_unit_test(tiny_agrees),
+        cmocka_unit_test(batch2_agrees),
+        cmocka_unit_test(rect_agrees),
+        cmocka_unit_test(pynq_agrees),
+        cmocka_unit_test(pynq512_agrees),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

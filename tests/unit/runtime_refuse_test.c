@@ -284,7 +284,7 @@ static void every_bad_argument_is_named(void **state)
         const char *text;
     } cases[] = {
         {load_uop, VTA_INVALID,
-         "call 2 (load2d): memory 'uop' is not for load2d; it takes inp, wgt, acc, acc8"},
+         "call 2 (load2d): memory 'uop' is not for load2d; it takes inp, wgt, wgt4, acc, acc8"},
         {load_out, VTA_INVALID, "memory 'out' is not for load2d"},
         {load_too_wide, VTA_RANGE,
          "call 2 (load2d): load: x_size 70000 does not fit in its field (limit: 65535)"},

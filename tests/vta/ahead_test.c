@@ -42,7 +42,7 @@ static uint64_t mix(uint64_t a, uint64_t b)
 static void toy_load(toy *m, const vta_load2d *l)
 {
     const int64_t bytes = config.elem_bytes[l->memory];
-    uint64_t *to = l->memory == VTA_MEM_INP ? m->inp : l->memory == VTA_MEM_WGT ? m->wgt : m->acc;
+    uint64_t *to = l->memory == VTA_MEM_INP ? m->inp : vta_loads_wgt(l->memory) ? m->wgt : m->acc;
     int64_t at = l->sram;
     for (int64_t y = -l->y_pad_0; y < l->y_size + l->y_pad_1; y++) {
         for (int64_t x = -l->x_pad_0; x < l->x_size + l->x_pad_1; x++, at++) {
@@ -208,7 +208,7 @@ static void draw(rng *r, step_list *list)
         switch (below(r, 7)) {
         case 0:
         case 1: add_load(r, list, VTA_MEM_INP); break;
-        case 2: add_load(r, list, VTA_MEM_WGT); break;
+        case 2: add_load(r, list, below(r, 2) == 0 ? VTA_MEM_WGT4 : VTA_MEM_WGT); break;
         case 3: add_gemm(r, list); break;
         case 4: add_depthwise(r, list); break;
         case 5: add_requant(r, list); break;

@@ -281,7 +281,7 @@ static bool array_waits(const model *t, size_t to)
             waits = stretches_meet(j->src, run_array->dst);
         } else if (j->kind == STEP_LOAD) {
             waits = stretches_meet(j->dst, j->memory == VTA_MEM_INP   ? run_array->src
-                                           : j->memory == VTA_MEM_WGT ? run_array->other
+                                           : vta_loads_wgt(j->memory) ? run_array->other
                                                                       : run_array->dst);
         }
         if (waits) {

@@ -191,7 +191,7 @@ static uint32_t latest_piece(const interleaver *w, const uint32_t *of, list_rang
 /* Notes the slots that a step reuses. */
 static void note_slots(interleaver *w, draft_piece *p, uint32_t number, const step *s)
 {
-    if (s->kind == STEP_LOAD && (s->load.memory == VTA_MEM_INP || s->load.memory == VTA_MEM_WGT)) {
+    if (s->kind == STEP_LOAD && (s->load.memory == VTA_MEM_INP || vta_loads_wgt(s->load.memory))) {
         p->slot = latest_piece(w, s->load.memory == VTA_MEM_INP ? w->inp : w->wgt, list_fills(&s->load),
                                p->stage, p->slot);
     } else if (s->kind == STEP_GEMM || s->kind == STEP_DEPTHWISE) {

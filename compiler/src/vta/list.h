@@ -121,7 +121,7 @@ void vtac_vta_list_store(step_list *list, const vta_store2d *store);
 /* True if a step is a LOAD that ahead.c may move up: one into INP or WGT. */
 static inline bool list_is_early(const step *s)
 {
-    return s->kind == STEP_LOAD && (s->load.memory == VTA_MEM_INP || s->load.memory == VTA_MEM_WGT);
+    return s->kind == STEP_LOAD && (s->load.memory == VTA_MEM_INP || vta_loads_wgt(s->load.memory));
 }
 
 /* The number of entries from the first to the last one that a REQUANT writes. */

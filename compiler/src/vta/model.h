@@ -250,7 +250,7 @@ static inline void set_places(marks *of, granule_run r, cycles when)
 /* The scratchpad that a LOAD fills. */
 static inline track *load_track(model *t, const job *j)
 {
-    return j->memory == VTA_MEM_INP ? &t->inp : j->memory == VTA_MEM_WGT ? &t->wgt : &t->out;
+    return j->memory == VTA_MEM_INP ? &t->inp : vta_loads_wgt(j->memory) ? &t->wgt : &t->out;
 }
 
 static inline bool runs_on_array(const job *j)

@@ -4,7 +4,8 @@
 //
 // Contract: rd_data is the entry of rd_addr one cycle after rd_en and stays until the next rd_en. A read in the cycle
 // of a write to the same entry gives the old contents. An entry is WIDTH bits in slices of SLICE bits, each written
-// where its strobe is set. WR_WIDTH = WIDTH: every slice has its own data; WR_WIDTH = SLICE: all are offered the same.
+// where its strobe is set. WR_WIDTH = WIDTH: every slice has its own data; WR_WIDTH = SLICE: all are offered the same; twice
+// that: the even ones the lower half, the odd ones the upper.
 `include "vta_assert.vh"
 `default_nettype none
 
@@ -70,7 +71,7 @@ module vta_ram #(
     // verilator lint_on BLKSEQ
 `endif
 
-    `VTA_PARAM_CHECK(WIDTH % SLICE == 0 && (WR_WIDTH == WIDTH || WR_WIDTH == SLICE))
+    `VTA_PARAM_CHECK(WIDTH % SLICE == 0 && (WR_WIDTH == WIDTH || WR_WIDTH == SLICE || WR_WIDTH == 2*SLICE))
 endmodule
 
 `default_nettype wire

@@ -20,7 +20,8 @@ module vta_fetch #(
     parameter integer LOG_WGT_DEPTH = 10,
     parameter integer LOG_ACC_DEPTH = 11,
     parameter integer LOG_BUS_BYTES = 3,
-    parameter integer ADDR_BITS     = 40
+    parameter integer ADDR_BITS     = 40,
+    parameter integer WGT4          = 0
 ) (
     input  wire                          clk,
     input  wire                          rst,
@@ -169,7 +170,7 @@ module vta_fetch #(
     reg         done_q;       // the last instruction has been handed out
     wire [2:0]  opcode  = insn_data[VTA_F_HEADER_OPCODE_LSB +: VTA_F_HEADER_OPCODE_WIDTH];
     wire [2:0]  memory  = insn_data[VTA_F_MEM_MEMORY_LSB +: VTA_F_MEM_MEMORY_WIDTH];
-    wire        to_load  = opcode == VTA_OP_LOAD && (memory == VTA_MEM_INP || memory == VTA_MEM_WGT);
+    wire        to_load  = opcode == VTA_OP_LOAD && (memory == VTA_MEM_INP || memory == VTA_MEM_WGT || (WGT4 != 0 && memory == VTA_MEM_WGT4));
     wire        to_store = opcode == VTA_OP_STORE;
     wire [2:0]  unit     = {to_store, !to_load && !to_store, to_load};
     wire        reserved = opcode > VTA_OP_DEPTHWISE;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// vta_load -- the load unit: LOAD of INP and WGT, and the two scratchpads.
+// vta_load -- the load unit: LOAD of INP and WGT, with WGT4 = 1 of weights of four bits, too, and the two scratchpads.
 //
 // Contract: instructions start in order and retire in order; the next ones start while data of earlier ones are in
 // flight. The token of an instruction is given when all its entries are in the scratchpad. Read ports: data one cycle
@@ -19,7 +19,8 @@ module vta_load #(
     parameter integer LOG_BUS_BYTES = 3,
     parameter integer ADDR_BITS     = 40,
     parameter integer LOOP_BACK     = 1,    // 0: inp_wr_en stays low
-    parameter integer DEPTHWISE_TAPS = 9
+    parameter integer DEPTHWISE_TAPS = 9,
+    parameter integer WGT4          = 0
 ) (
     input  wire                          clk,
     input  wire                          clk_unit,      // may stop while awake is low
@@ -111,7 +112,7 @@ module vta_load #(
     vta_mem_front #(
         .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT),
         .LOG_UOP_DEPTH(LOG_UOP_DEPTH), .LOG_INP_DEPTH(LOG_INP_DEPTH), .LOG_WGT_DEPTH(LOG_WGT_DEPTH),
-        .LOG_ACC_DEPTH(LOG_ACC_DEPTH), .ADDR_BITS(ADDR_BITS), .STORE(0)
+        .LOG_ACC_DEPTH(LOG_ACC_DEPTH), .ADDR_BITS(ADDR_BITS), .WGT4(WGT4), .STORE(0)
     ) front (
         .clk(clk_unit), .rst(rst),
         .insn_valid(insn_valid), .insn_ready(insn_ready), .insn_data(insn_data), .insn_index(insn_index),
@@ -149,7 +150,7 @@ module vta_load #(
     vta_tload #(
         .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT),
         .LOG_UOP_DEPTH(LOG_UOP_DEPTH), .LOG_INP_DEPTH(LOG_INP_DEPTH), .LOG_WGT_DEPTH(LOG_WGT_DEPTH),
-        .LOG_ACC_DEPTH(LOG_ACC_DEPTH), .LOG_BUS_BYTES(LOG_BUS_BYTES), .ADDR_BITS(ADDR_BITS), .COMPUTE(0)
+        .LOG_ACC_DEPTH(LOG_ACC_DEPTH), .LOG_BUS_BYTES(LOG_BUS_BYTES), .ADDR_BITS(ADDR_BITS), .WGT4(WGT4), .COMPUTE(0)
     ) engine (
         .clk(clk_unit), .rst(rst),
         .cmd_valid(cmd_valid && pending_ready), .cmd_ready(engine_ready),
@@ -178,15 +179,43 @@ module vta_load #(
     reg [LOG_WGT_DEPTH-1:0] wgt_addr_q;
     reg [BUS_BITS-1:0]      wr_data_q;
 
+    // Weights of four bits: what a beat brings fills two slices, so that slices beside each other get data of their own.
+    localparam integer WGT_WRITE = WGT4 != 0 && WGT_SLICES > 1 ? 2*WGT_SLICE : WGT_SLICE;
+    wire                  to_wgt4 = WGT4 != 0 && wr_mem == VTA_MEM_WGT4;
+    wire                  extend  = to_wgt4 && !wr_pad;
+    wire [2*BUS_BITS-1:0] extended;
+    wire [WGT_SLICES-1:0] pairs;
+    wire [WGT_WRITE-1:0]  wgt_data;
+
+    genvar n;
+    generate
+        for (n = 0; n < BUS_BITS/4; n = n + 1) begin : weight
+            assign extended[8*n +: 8] = {{4{wr_data[4*n+3]}}, wr_data[4*n +: 4]};
+        end
+        for (n = 0; n < WGT_SLICES; n = n + 1) begin : pair
+            assign pairs[n] = wr_strobe[n/2];
+        end
+        if (WGT_WRITE > WGT_SLICE) begin : upper
+            reg [WGT_SLICE-1:0] upper_q;
+            always @(posedge clk) begin
+                if (wr_en) upper_q <= extend ? extended[WGT_SLICE +: WGT_SLICE] : wr_data[WGT_SLICE-1:0];
+            end
+            assign wgt_data = {upper_q, wr_data_q[WGT_SLICE-1:0]};
+        end else begin : single
+            assign wgt_data = wr_data_q[WGT_SLICE-1:0];
+            wire unused_upper = |extended[2*BUS_BITS-1:BUS_BITS];
+        end
+    endgenerate
+
     always @(posedge clk) begin
         inp_en_q <= wr_en && wr_free && wr_mem == VTA_MEM_INP;
-        wgt_en_q <= wr_en && wr_mem == VTA_MEM_WGT;
+        wgt_en_q <= (wr_en && wr_mem == VTA_MEM_WGT) || (wr_en && to_wgt4);
         if (wr_en) begin
             inp_strobe_q <= wr_strobe[INP_SLICES-1:0];
-            wgt_strobe_q <= wr_strobe[WGT_SLICES-1:0];
+            wgt_strobe_q <= extend ? pairs : wr_strobe[WGT_SLICES-1:0];
             inp_addr_q   <= wr_addr[LOG_INP_DEPTH-1:0];
             wgt_addr_q   <= wr_addr[LOG_WGT_DEPTH-1:0];
-            wr_data_q    <= wr_data;
+            wr_data_q    <= extend ? extended[BUS_BITS-1:0] : wr_data;
         end
     end
 
@@ -241,10 +270,10 @@ module vta_load #(
     );
 
     vta_ram #(
-        .LOG_DEPTH(LOG_WGT_DEPTH), .WIDTH(WGT_BITS), .SLICE(WGT_SLICE), .WR_WIDTH(WGT_SLICE)
+        .LOG_DEPTH(LOG_WGT_DEPTH), .WIDTH(WGT_BITS), .SLICE(WGT_SLICE), .WR_WIDTH(WGT_WRITE)
     ) wgt (
         .clk(clk),
-        .wr_en(wgt_en_q), .wr_strobe(wgt_strobe_q), .wr_addr(wgt_addr_q), .wr_data(wr_data_q[WGT_SLICE-1:0]),
+        .wr_en(wgt_en_q), .wr_strobe(wgt_strobe_q), .wr_addr(wgt_addr_q), .wr_data(wgt_data),
         .rd_en(wgt_rd_en), .rd_addr(wgt_rd_addr), .rd_data(wgt_rd_data)
     );
 

@@ -19,6 +19,7 @@ module vta_mem_decode #(
     parameter integer LOG_ACC_DEPTH = 11,
     parameter integer ADDR_BITS     = 40,
     parameter integer TABLE         = 1,    // 0: nothing loads into TAB
+    parameter integer WGT4          = 0,    // 0: no weights of four bits
     parameter integer ELASTIC       = 0     // 1: the last stage holds two, and in_ready is a register
 ) (
     input  wire                   clk,
@@ -51,22 +52,24 @@ module vta_mem_decode #(
     // What the table has per memory.
     function [3:0] log_bytes(input [2:0] mem);
         case (mem)
-        VTA_MEM_UOP: log_bytes = VTA_LOG_BYTES_UOP[3:0];
-        VTA_MEM_TAB: log_bytes = VTA_LOG_BYTES_TAB[3:0];
-        VTA_MEM_WGT: log_bytes = VTA_LOG_BYTES_WGT[3:0];
-        VTA_MEM_INP: log_bytes = VTA_LOG_BYTES_INP[3:0];
-        VTA_MEM_ACC: log_bytes = VTA_LOG_BYTES_ACC[3:0];
-        default:     log_bytes = VTA_LOG_BYTES_OUT[3:0];
+        VTA_MEM_UOP:  log_bytes = VTA_LOG_BYTES_UOP[3:0];
+        VTA_MEM_TAB:  log_bytes = VTA_LOG_BYTES_TAB[3:0];
+        VTA_MEM_WGT:  log_bytes = VTA_LOG_BYTES_WGT[3:0];
+        VTA_MEM_WGT4: log_bytes = WGT4 != 0 ? VTA_LOG_BYTES_WGT4[3:0] : VTA_LOG_BYTES_OUT[3:0];
+        VTA_MEM_INP:  log_bytes = VTA_LOG_BYTES_INP[3:0];
+        VTA_MEM_ACC:  log_bytes = VTA_LOG_BYTES_ACC[3:0];
+        default:      log_bytes = VTA_LOG_BYTES_OUT[3:0];
         endcase
     endfunction
 
     function [13:0] depth(input [2:0] mem);
         case (mem)
-        VTA_MEM_UOP: depth = 14'd1 << VTA_LOG_DEPTH_UOP;
-        VTA_MEM_TAB: depth = 14'd1 << VTA_LOG_DEPTH_TAB;
-        VTA_MEM_WGT: depth = 14'd1 << VTA_LOG_DEPTH_WGT;
-        VTA_MEM_INP: depth = 14'd1 << VTA_LOG_DEPTH_INP;
-        default:     depth = 14'd1 << VTA_LOG_DEPTH_ACC;
+        VTA_MEM_UOP:  depth = 14'd1 << VTA_LOG_DEPTH_UOP;
+        VTA_MEM_TAB:  depth = 14'd1 << VTA_LOG_DEPTH_TAB;
+        VTA_MEM_WGT:  depth = 14'd1 << VTA_LOG_DEPTH_WGT;
+        VTA_MEM_WGT4: depth = 14'd1 << (WGT4 != 0 ? VTA_LOG_DEPTH_WGT : VTA_LOG_DEPTH_ACC);
+        VTA_MEM_INP:  depth = 14'd1 << VTA_LOG_DEPTH_INP;
+        default:      depth = 14'd1 << VTA_LOG_DEPTH_ACC;
         endcase
     endfunction
 
@@ -97,8 +100,8 @@ module vta_mem_decode #(
                               in_insn[VTA_F_MEM_PAD_LOW_LSB +: VTA_F_MEM_PAD_LOW_WIDTH]};
     wire        in_padded  = {in_y_pad_0, in_y_pad_1, in_x_pad_0, in_x_pad_1} != 16'd0 || in_pad != 8'd0;
 
-    // Reserved memory ids are illegal always, the other rules hold where something moves; nothing ever loads into OUT.
-    wire in_illegal = in_mem > VTA_MEM_TAB
+    // A memory that is not there is illegal always, the other rules hold where something moves; nothing ever loads into OUT.
+    wire in_illegal = (in_mem == VTA_MEM_WGT4 && WGT4 == 0)
                    || (in_store ? in_x != 16'd0 && (in_mem != VTA_MEM_OUT || in_padded)
                                 : in_mem == VTA_MEM_OUT || (in_mem == VTA_MEM_TAB && TABLE == 0)
                                   || ((in_mem == VTA_MEM_UOP || in_mem == VTA_MEM_TAB) && in_x != 16'd0 && in_pad != 8'd0));

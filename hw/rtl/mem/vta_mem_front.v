@@ -18,6 +18,7 @@ module vta_mem_front #(
     parameter integer LOG_WGT_DEPTH = 10,
     parameter integer LOG_ACC_DEPTH = 11,
     parameter integer ADDR_BITS     = 40,
+    parameter integer WGT4          = 0,
     parameter integer STORE         = 0
 ) (
     input  wire                   clk,
@@ -76,7 +77,7 @@ module vta_mem_front #(
     vta_mem_decode #(
         .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT),
         .LOG_UOP_DEPTH(LOG_UOP_DEPTH), .LOG_INP_DEPTH(LOG_INP_DEPTH), .LOG_WGT_DEPTH(LOG_WGT_DEPTH),
-        .LOG_ACC_DEPTH(LOG_ACC_DEPTH), .ADDR_BITS(ADDR_BITS), .ELASTIC(1)
+        .LOG_ACC_DEPTH(LOG_ACC_DEPTH), .ADDR_BITS(ADDR_BITS), .WGT4(WGT4), .ELASTIC(1)
     ) decode (
         .clk(clk), .rst(rst),
         .in_valid(insn_valid && side_ready), .in_ready(decode_ready), .in_insn(insn_data), .bases(bases),

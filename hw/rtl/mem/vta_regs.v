@@ -25,7 +25,8 @@ module vta_regs #(
     parameter integer TABLE           = 1,
     parameter integer LOOP_BACK       = 1,
     parameter integer DEPTHWISE_TAPS  = 9,
-    parameter integer ROWS            = 0
+    parameter integer ROWS            = 0,
+    parameter integer WGT4            = 0
 ) (
     input  wire                   clk,
     input  wire                   rst,
@@ -294,7 +295,7 @@ module vta_regs #(
         default:
             value = in_bases ? base_words[word_index[3:0]*32 +: 32]
                   : in_windows ? window_words[word_index[3:0]*32 +: 32]
-                  : in_config ? vta_config_value({28'd0, word_index[3:0]})
+                  : in_config ? vta_config_value({27'd0, word_index[4:0]})
                   : in_counts ? (upper ? upper_q : ar_addr_q[2] ? count_data[63:32] : count_data[31:0]) : 32'd0;
         endcase
     end

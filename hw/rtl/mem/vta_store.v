@@ -18,7 +18,8 @@ module vta_store #(
     parameter integer LOG_WGT_DEPTH = 10,
     parameter integer LOG_ACC_DEPTH = 11,
     parameter integer LOG_BUS_BYTES = 3,
-    parameter integer ADDR_BITS     = 40
+    parameter integer ADDR_BITS     = 40,
+    parameter integer WGT4          = 0
 ) (
     input  wire                          clk,
     input  wire                          clk_unit,      // may stop while awake is low
@@ -90,7 +91,7 @@ module vta_store #(
     vta_mem_front #(
         .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT),
         .LOG_UOP_DEPTH(LOG_UOP_DEPTH), .LOG_INP_DEPTH(LOG_INP_DEPTH), .LOG_WGT_DEPTH(LOG_WGT_DEPTH),
-        .LOG_ACC_DEPTH(LOG_ACC_DEPTH), .ADDR_BITS(ADDR_BITS), .STORE(1)
+        .LOG_ACC_DEPTH(LOG_ACC_DEPTH), .ADDR_BITS(ADDR_BITS), .WGT4(WGT4), .STORE(1)
     ) front (
         .clk(clk_unit), .rst(rst),
         .insn_valid(insn_valid), .insn_ready(insn_ready), .insn_data(insn_data), .insn_index(insn_index),

@@ -5,7 +5,7 @@
 // Contract: commands come from vta_mem_decode and are carried out in order. Up to 32 are held: addresses run ahead of data, so
 // that consecutive commands overlap their latencies. Rows that follow each other in DRAM are fetched as one run.
 //   wr_*    one write a cycle, held until wr_ready. An element not wider than the bus comes whole, right-aligned, with
-//           strobe bit 0; a wider one comes in bus-wide slices, strobe bit s for slice s. Padding comes as one write with
+//           strobe bit 0; a wider one comes in bus-wide slices, strobe bit s for slice s; that of WGT4 as it lies in DRAM. Padding comes as one write with
 //           all strobes, wr_data being the pattern of every slice; ACC8 is padded as ACC (int32 lanes). Whether it may be
 //           written is said of data and of padding apart (wr_ready, wr_pad_ready), by their addresses, which stand in registers.
 //   done    one pulse a command, in order, in the cycle after its last write.
@@ -25,7 +25,8 @@ module vta_tload #(
     parameter integer LOG_ACC_DEPTH = 11,
     parameter integer LOG_BUS_BYTES = 3,
     parameter integer ADDR_BITS     = 40,
-    parameter integer COMPUTE       = 0,    // 0: INP, WGT; 1: UOP, TAB, ACC, ACC8
+    parameter integer WGT4          = 0,
+    parameter integer COMPUTE       = 0,    // 0: INP, WGT, with WGT4 = 1 WGT4, too; 1: UOP, TAB, ACC, ACC8
     parameter integer LOG_SLICES    = (COMPUTE != 0 ? LOG_BATCH + LOG_BLOCK_OUT + 2
                                      : LOG_BATCH > LOG_BLOCK_OUT ? LOG_BATCH + LOG_BLOCK_IN
                                      : LOG_BLOCK_IN + LOG_BLOCK_OUT) > LOG_BUS_BYTES
@@ -99,7 +100,8 @@ module vta_tload #(
             log_bytes = mem == VTA_MEM_UOP || mem == VTA_MEM_TAB ? VTA_LOG_BYTES_UOP[3:0]
                       : mem == VTA_MEM_ACC ? VTA_LOG_BYTES_ACC[3:0] : VTA_LOG_BYTES_ACC8[3:0];
         else
-            log_bytes = mem == VTA_MEM_WGT ? VTA_LOG_BYTES_WGT[3:0] : VTA_LOG_BYTES_INP[3:0];
+            log_bytes = mem == VTA_MEM_WGT ? VTA_LOG_BYTES_WGT[3:0]
+                      : WGT4 != 0 && mem == VTA_MEM_WGT4 ? VTA_LOG_BYTES_WGT4[3:0] : VTA_LOG_BYTES_INP[3:0];
     endfunction
 
     // Bytes of one write, at most a bus word; one less than that.

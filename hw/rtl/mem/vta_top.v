@@ -27,6 +27,7 @@ module vta_top #(
     parameter integer LOOP_BACK       = 1,     // 0: REQUANT never writes to INP
     parameter integer DEPTHWISE_TAPS  = 9,     // of a step, at most: 9, 3, 1; 0: no DEPTHWISE
     parameter integer ROWS            = 0,     // 1: functions on rows, long results and a record a row
+    parameter integer WGT4            = 0,     // 1: weights of four bits
     parameter integer PUMP            = 1,     // cycles of the multipliers in one of clk: 1 or 2
     parameter integer LANE_DSPS       = 3      // of an ALU lane: 3, or 2 of 27 × 18 bits
 ) (
@@ -206,7 +207,7 @@ module vta_top #(
         .LOG_UOP_DEPTH(LOG_UOP_DEPTH), .LOG_INP_DEPTH(LOG_INP_DEPTH), .LOG_WGT_DEPTH(LOG_WGT_DEPTH),
         .LOG_ACC_DEPTH(LOG_ACC_DEPTH), .LOG_BUS_BYTES(LOG_BUS_BYTES), .LOG_QUEUE_DEPTH(LOG_QUEUE_DEPTH),
         .ADDR_BITS(ADDR_BITS), .CONFIG_HASH(CONFIG_HASH), .TABLE(TABLE), .LOOP_BACK(LOOP_BACK), .DEPTHWISE_TAPS(DEPTHWISE_TAPS),
-        .ROWS(ROWS)
+        .ROWS(ROWS), .WGT4(WGT4)
     ) regs (
         .clk(clk_host), .work(work_host), .rst(rst),
         .s_axil_awvalid(s_axil_awvalid), .s_axil_awready(s_axil_awready), .s_axil_awaddr(s_axil_awaddr),
@@ -321,7 +322,7 @@ module vta_top #(
     vta_fetch #(
         .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT),
         .LOG_UOP_DEPTH(LOG_UOP_DEPTH), .LOG_INP_DEPTH(LOG_INP_DEPTH), .LOG_WGT_DEPTH(LOG_WGT_DEPTH),
-        .LOG_ACC_DEPTH(LOG_ACC_DEPTH), .LOG_BUS_BYTES(LOG_BUS_BYTES), .ADDR_BITS(ADDR_BITS)
+        .LOG_ACC_DEPTH(LOG_ACC_DEPTH), .LOG_BUS_BYTES(LOG_BUS_BYTES), .ADDR_BITS(ADDR_BITS), .WGT4(WGT4)
     ) fetch (
         .clk(clk_flow), .work(work_fetch), .rst(unit_rst), .addr(insn_addr), .count(insn_count),
         .rd_cmd_valid(rd_cmd_valid[0]), .rd_cmd_ready(rd_cmd_ready[0]),
@@ -401,7 +402,7 @@ module vta_top #(
         .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT),
         .LOG_UOP_DEPTH(LOG_UOP_DEPTH), .LOG_INP_DEPTH(LOG_INP_DEPTH), .LOG_WGT_DEPTH(LOG_WGT_DEPTH),
         .LOG_ACC_DEPTH(LOG_ACC_DEPTH), .LOG_BUS_BYTES(LOG_BUS_BYTES), .ADDR_BITS(ADDR_BITS),
-        .LOOP_BACK(LOOP_BACK), .DEPTHWISE_TAPS(DEPTHWISE_TAPS)
+        .LOOP_BACK(LOOP_BACK), .DEPTHWISE_TAPS(DEPTHWISE_TAPS), .WGT4(WGT4)
     ) load (
         .clk(clk), .clk_unit(clk_load), .awake(awake_load), .rst(unit_rst),
         .insn_valid(insn_valid[LOAD]), .insn_ready(insn_ready[LOAD]),
@@ -455,7 +456,7 @@ module vta_top #(
     vta_store #(
         .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT),
         .LOG_UOP_DEPTH(LOG_UOP_DEPTH), .LOG_INP_DEPTH(LOG_INP_DEPTH), .LOG_WGT_DEPTH(LOG_WGT_DEPTH),
-        .LOG_ACC_DEPTH(LOG_ACC_DEPTH), .LOG_BUS_BYTES(LOG_BUS_BYTES), .ADDR_BITS(ADDR_BITS)
+        .LOG_ACC_DEPTH(LOG_ACC_DEPTH), .LOG_BUS_BYTES(LOG_BUS_BYTES), .ADDR_BITS(ADDR_BITS), .WGT4(WGT4)
     ) store (
         .clk(clk), .clk_unit(clk_store), .awake(awake_store), .rst(unit_rst),
         .insn_valid(insn_valid[STORE]), .insn_ready(insn_ready[STORE]),
@@ -531,7 +532,7 @@ module vta_top #(
         events[VTA_COUNT_STORE_MEM]       = mem_wait[STORE];
         events[VTA_COUNT_FETCH_BYTES]     = fetch_insn;
         events[VTA_COUNT_UOP_BYTES]       = compute_rd_en && (compute_rd_mem == VTA_MEM_UOP || compute_rd_mem == VTA_MEM_TAB);
-        events[VTA_COUNT_WGT_BYTES]       = load_rd_en && load_rd_mem == VTA_MEM_WGT;
+        events[VTA_COUNT_WGT_BYTES]       = load_rd_en && (load_rd_mem == VTA_MEM_WGT || (WGT4 != 0 && load_rd_mem == VTA_MEM_WGT4));
         events[VTA_COUNT_INP_BYTES]       = load_rd_en && load_rd_mem == VTA_MEM_INP;
         events[VTA_COUNT_ACC_BYTES]       = compute_rd_en && compute_rd_mem != VTA_MEM_UOP && compute_rd_mem != VTA_MEM_TAB;
         events[VTA_COUNT_OUT_BYTES]       = store_element;

@@ -5,6 +5,7 @@
 #ifndef VTA_CONFIG_H
 #define VTA_CONFIG_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "vta/status.h"
@@ -20,6 +21,12 @@ typedef enum vta_memory {
     VTA_MEM_COUNT
 } vta_memory;
 
+/* True if a LOAD of that memory writes WGT. */
+static inline bool vta_loads_wgt(int64_t memory)
+{
+    return memory == VTA_MEM_WGT || memory == VTA_MEM_WGT4;
+}
+
 /* The keys of a configuration, and the numbers that follow from them. Plain data: copy it freely. */
 typedef struct vta_config {
     char name[32];       /* "pynq"; from the file's name where the file has no NAME */
@@ -32,7 +39,7 @@ typedef struct vta_config {
 #undef VTA_CONFIG
 
     uint32_t batch, block_in, block_out;
-    uint32_t log_depth[VTA_MEM_COUNT];  /* entries of each scratchpad, log2; ACC8 as ACC */
+    uint32_t log_depth[VTA_MEM_COUNT];  /* entries of each scratchpad, log2; ACC8 as ACC, WGT4 as WGT */
     uint32_t depth[VTA_MEM_COUNT];      /* entries of each scratchpad */
     uint32_t elem_bytes[VTA_MEM_COUNT]; /* bytes of one element in DRAM */
     uint64_t hash;                      /* of the hardware-visible values */

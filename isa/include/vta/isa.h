@@ -18,7 +18,7 @@ extern "C" {
 
 enum {
     VTA_ISA_MAJOR = 2,
-    VTA_ISA_MINOR = 2,
+    VTA_ISA_MINOR = 3,
     VTA_INSN_BYTES = 16,
     VTA_UOP_BYTES = 4,
     VTA_SEGMENTS = 8,

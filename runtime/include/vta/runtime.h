@@ -61,7 +61,7 @@ vta_kernel vta_stream_kernel(vta_stream *stream, const vta_uop *uops, uint32_t c
 /* Marks the instructions of the following calls, for profiles: any number, 0 at first. */
 void vta_stream_tag(vta_stream *stream, uint32_t tag);
 
-/* LOAD, with the meaning of ISA.md §4. memory: INP, WGT, ACC or ACC8. */
+/* LOAD, with the meaning of ISA.md §4. memory: INP, WGT, WGT4, ACC or ACC8. */
 typedef struct vta_load2d {
     vta_memory memory;
     int64_t sram; /* first scratchpad entry */

@@ -23,6 +23,7 @@ module vta_top #(
     parameter integer LOOP_BACK       = 1,
     parameter integer DEPTHWISE_TAPS  = 9,
     parameter integer ROWS            = 0,
+    parameter integer WGT4            = 0,
     parameter [63:0]  CONFIG_HASH     = 64'd0
 ) (
     input  wire                          clk,
