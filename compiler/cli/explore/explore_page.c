@@ -47,7 +47,7 @@ static const char *const script[] = {
     "const whole = n => Math.round(n).toLocaleString('en-US'), percent = x => (100 * x).toFixed(1) + ' %', joule = x => (x * 1e3).toPrecision(3) + ' mJ';",
     "document.title = `explore ${d.part}`;",
     "$('title').textContent = `Configurations for ${d.networks.map(n => n.name + (d.networks.some(o => o.weigh !== n.weigh) ? ` × ${n.weigh}` : '')).join(', ')} on ${d.part}`;",
-    "$('under').textContent = `${whole(d.space)} configurations: ${whole(d.illegal)} not legal, ${whole(d.too_large)} too large, ${whole(d.candidates)} judged by the timing model; objective ${d.objective}; ${d.seconds.toFixed(0)} s`;",
+    "$('under').textContent = `${whole(d.space)} configurations: ${whole(d.illegal)} not legal, ${whole(d.too_large)} too large, ${whole(d.candidates)} judged by the timing model; objective ${d.objective}`;",
     "const all = d.points.concat(d.shipped); let now = d.points[0] || d.shipped[0]; const dots = new Map();",
     "function plot(place, x, y, names) {",
     "  const ns = 'http://www.w3.org/2000/svg', w = 640, h = 400, m = [46, 14, 40, 76];",
@@ -248,8 +248,8 @@ static void put_json(vta_str *out, const cli_explored *e)
     put_string(out, "objective", vtac_objective_name(e->options->objective));
     vta_str_printf(out,
                    ", \"space\": %" PRIu64 ", \"around\": %" PRIu64 ", \"illegal\": %" PRIu64
-                   ", \"too_large\": %" PRIu64 ", \"candidates\": %u, \"timed\": %u, \"seconds\": %.3f",
-                   x->space, x->around, x->illegal, x->too_large, x->count, x->timed, e->seconds);
+                   ", \"too_large\": %" PRIu64 ", \"candidates\": %u, \"timed\": %u",
+                   x->space, x->around, x->illegal, x->too_large, x->count, x->timed);
     vta_str_printf(out, ", \"most\": {\"lut\": %.0f, \"dsp\": %.0f, \"bram\": %.0f}", e->part->lut_max,
                    e->part->dsp_max, e->part->bram_max);
     vta_str_printf(out,

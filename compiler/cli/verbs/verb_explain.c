@@ -15,6 +15,7 @@
 #include "vtac/codegen.h"
 #include "vtac/pass.h"
 #include "vtac/power.h"
+#include "what_if.h"
 
 static const cli_option options[] = {
     {"--config", "NAME|FILE", CLI_CONFIG, "the accelerator's configuration (default pynq)"},
@@ -24,6 +25,7 @@ static const cli_option options[] = {
     {"--shape", "NAME=AxBxC", CLI_TEXT, "size of a dynamic input (may be repeated)"},
     CLI_MODEL_OPTIONS,
     {"-O", "N", CLI_TEXT, "0 to 3 (default 3)"},
+    {"--what-if", "KEY=VALUE", CLI_TEXT, "and with this value of a key, or these: 4,5"},
     {"--power", "FILE", CLI_FILE, "your boards' watts: lines 'PART WATTS WORDS'"},
     {"--host-only", NULL, CLI_FLAG, "list only what stays on the host"},
     {"--json", NULL, CLI_FLAG, "print JSON"},
@@ -172,7 +174,7 @@ static void print_text(const cli_args *args, const vtac_graph *graph, const vtac
 }
 
 static void print_json(const vtac_graph *graph, const vtac_partition *p, const vtac_quantize_report *quality,
-                       const vtac_powers *powers)
+                       const vtac_powers *powers, const cli_what_if *what_if)
 {
     const explain_totals t = count_nodes(graph, p);
     const explain_energy energy = energy_of(p, &t, powers);
@@ -209,6 +211,7 @@ static void print_json(const vtac_graph *graph, const vtac_partition *p, const v
                   energy.part, energy.power.watts, energy.power.count, energy.power.error,
                   energy.seconds * energy.power.watts);
     }
+    cli_what_if_json(what_if);
     cli_quality_json(quality);
     cli_print("}\n");
 }
@@ -226,27 +229,33 @@ static int explain_graph(const cli_args *args, vtac_graph *graph, const cli_offl
     cli_stages_begin();
     vtac_quantize_report quality = {0};
     vtac_powers powers = {0};
+    cli_what_if what_if = {0};
     vta_status status = VTA_OK;
     VTA_TRY_OUT(vtac_powers_read(cli_value(args, "--power"), &powers, &diag));
     VTA_TRY_OUT(cli_quantize_float(args, graph, &quality, &diag));
     VTA_TRY_OUT(
         vtac_run_passes(graph, &(vtac_pass_options){.level = level, .progress = cli_stages()}, &diag));
     VTA_TRY_OUT(vtac_partition_graph(graph, &how, &partition, &diag));
+    VTA_TRY_OUT(cli_what_if_find(args, graph, &how, &powers, &what_if, &diag));
 out:
     cli_stages_end();
     if (status != VTA_OK) {
+        vtac_partition_free(partition);
+        cli_what_if_free(&what_if);
         vtac_quantize_report_free(&quality);
         vtac_powers_free(&powers);
         return cli_fail_model(args, &diag);
     }
     if (cli_flag(args, "--json")) {
-        print_json(graph, partition, &quality, &powers);
+        print_json(graph, partition, &quality, &powers, &what_if);
     } else {
         print_text(args, graph, partition, &powers);
+        cli_what_if_text(&what_if);
         cli_quality_text(&quality);
     }
     vtac_quantize_report_free(&quality);
     vtac_powers_free(&powers);
+    cli_what_if_free(&what_if);
     vtac_partition_free(partition);
     return cli_done(args);
 }
@@ -259,7 +268,7 @@ static int run_explain(const cli_args *args)
     vtac_range_method method;
     const char *asked = cli_value(args, "-O");
     if (cli_read_shapes(args, &shapes) != CLI_OK || cli_read_offload(args, &offload) != CLI_OK ||
-        cli_read_method(args, &method) != CLI_OK) {
+        cli_read_method(args, &method) != CLI_OK || cli_what_if_check(args, &offload.config) != CLI_OK) {
         return CLI_USAGE;
     }
     if (asked != NULL && (!cli_number(asked, &level) || level > 3)) {
