@@ -11,9 +11,19 @@ for program in munged slurmctld slurmd sbatch squeue scancel; do
 done
 work=$(mktemp -d)
 pids=
+# Jobs end before the daemons do: a step that ends without them asks for ever, and slurmd waits for it.
 leave() {
+    tries=0
+    while [ $tries -lt 40 ] && squeue -h 2>/dev/null | grep -q .; do
+        tries=$((tries + 1))
+        sleep 0.5
+    done
     for pid in $pids; do kill "$pid" 2>/dev/null; done
-    wait
+    { sleep 20 && for pid in $pids; do kill -9 "$pid"; done; } 2>/dev/null &
+    late=$!
+    # shellcheck disable=SC2086  # words
+    wait $pids
+    kill "$late" 2>/dev/null
     rm -rf "$work"
 }
 trap leave EXIT
