@@ -57,6 +57,13 @@ uint32_t lab_add_concat(lab_region *lab, const uint32_t *inputs, uint32_t count,
 /* Of the channels of each pixel. */
 uint32_t lab_add_softmax(lab_region *lab, uint32_t input);
 uint32_t lab_add_norm(lab_region *lab, uint32_t input);
+/* Softmax of `heads` rows of `numbers` channels for each pixel, each with the channels of whole blocks. */
+uint32_t lab_add_heads(lab_region *lab, uint32_t input, int64_t heads, int64_t numbers);
+/* Pixels become channels, of which `channels` are used. */
+uint32_t lab_add_transpose(lab_region *lab, uint32_t input, int64_t channels);
+/* The product of an image with the weights that another image holds, in `heads` groups. */
+uint32_t lab_add_product_of(lab_region *lab, uint32_t input, uint32_t weights, int64_t heads,
+                            int64_t channels);
 uint32_t lab_add_resize(lab_region *lab, uint32_t input, int64_t rows, int64_t cols);
 
 /* A movement of one or two inputs into `channels` channels, its places drawn; `columns`: the most by which it

@@ -86,6 +86,15 @@ static int32_t finish(const point *p, int64_t v, vtac_fixed scale)
     return l->behind != NULL ? l->behind[128 + q] : q;
 }
 
+/* The weight of an output channel for a term of its group: a pixel and a channel of the second input. */
+static int64_t image_weight(const point *p, int64_t group, int64_t term)
+{
+    const vtac_vta_tensor *w = input(p, 1);
+    const int64_t in = input(p, 0)->c / p->layer->groups, pixels = w->h * w->w;
+    const int64_t channel = (group * in + term) % w->c, pixel = p->c % pixels;
+    return read_image(p, 1, p->n, channel, pixel / w->w, pixel % w->w);
+}
+
 static int32_t conv(const point *p)
 {
     const vtac_vta_layer *l = p->layer;
@@ -98,7 +107,9 @@ static int32_t conv(const point *p)
         for (int64_t ky = 0; ky < w->kernel[0]; ky++) {
             for (int64_t kx = 0; kx < w->kernel[1]; kx++) {
                 const int64_t weight =
-                    l->weights[((p->c * in_group + i) * w->kernel[0] + ky) * w->kernel[1] + kx] - zero;
+                    l->image
+                        ? image_weight(p, group, i)
+                        : l->weights[((p->c * in_group + i) * w->kernel[0] + ky) * w->kernel[1] + kx] - zero;
                 sum += weight * read(p, 0, group * in_group + i,
                                      p->y * w->stride[0] + ky * w->dilation[0] - w->before[0],
                                      p->x * w->stride[1] + kx * w->dilation[1] - w->before[1]);
@@ -233,13 +244,22 @@ static int32_t move(const point *p)
                   l->scales[k]);
 }
 
+static int32_t transpose(const point *p)
+{
+    const vtac_vta_tensor *t = input(p, 0);
+    const int64_t pixel = p->c, channel = p->y * p->lab->tensors[p->layer->output].w + p->x;
+    return p->values->of[p->layer->inputs[0]][at(t, p->n, channel, pixel / t->w, pixel % t->w)];
+}
+
 typedef int32_t formula(const point *p);
 
 static formula *const formulas[VTAC_VTA_KINDS] = {
-    [VTAC_VTA_CONV] = conv,          [VTAC_VTA_ADD] = add,          [VTAC_VTA_MUL] = multiply,
-    [VTAC_VTA_MAX_POOL] = maximum,   [VTAC_VTA_AVG_POOL] = average, [VTAC_VTA_RESCALE] = rescale,
-    [VTAC_VTA_CONCAT] = concatenate, [VTAC_VTA_RESIZE] = resize,    [VTAC_VTA_MOVE] = move,
-    [VTAC_VTA_TABLE] = look_up,
+    [VTAC_VTA_CONV] = conv,           [VTAC_VTA_ADD] = add,
+    [VTAC_VTA_MUL] = multiply,        [VTAC_VTA_MAX_POOL] = maximum,
+    [VTAC_VTA_AVG_POOL] = average,    [VTAC_VTA_RESCALE] = rescale,
+    [VTAC_VTA_CONCAT] = concatenate,  [VTAC_VTA_RESIZE] = resize,
+    [VTAC_VTA_MOVE] = move,           [VTAC_VTA_TABLE] = look_up,
+    [VTAC_VTA_TRANSPOSE] = transpose,
 };
 
 /* A softmax or a normalization of the channels of each pixel, by the functions that define them. */
@@ -252,18 +272,22 @@ static void compute_rows(const lab_region *lab, const vtac_vta_layer *layer, con
         fprintf(stderr, "reference: no memory\n");
         exit(1);
     }
-    for (int64_t i = 0; i < to->n * to->h * to->w; i++) {
-        const int64_t n = i / (to->h * to->w), y = i / to->w % to->h, x = i % to->w;
-        for (int64_t c = 0; c < to->c; c++) {
-            row[c] = values->of[layer->inputs[0]][at(to, n, c, y, x)];
+    const int64_t heads = layer->groups, each = to->c / heads, pixels = to->h * to->w;
+    const int64_t numbers = layer->kind == VTAC_VTA_SOFTMAX ? layer->softmax->n : each;
+    memset(out, (int)to->zero, count_of(to));
+    for (int64_t i = 0; i < to->n * heads * pixels; i++) {
+        const int64_t n = i / pixels / heads, y = i / to->w % to->h, x = i % to->w;
+        const int64_t first = i / pixels % heads * each;
+        for (int64_t c = 0; c < numbers; c++) {
+            row[c] = values->of[layer->inputs[0]][at(to, n, first + c, y, x)];
         }
         if (layer->kind == VTAC_VTA_SOFTMAX) {
             vtac_row_softmax(layer->softmax, row, NULL, row);
         } else {
             vtac_row_norm(layer->norm, row, row);
         }
-        for (int64_t c = 0; c < to->c; c++) {
-            out[at(to, n, c, y, x)] = (int8_t)row[c];
+        for (int64_t c = 0; c < numbers; c++) {
+            out[at(to, n, first + c, y, x)] = (int8_t)row[c];
         }
     }
     free(row);

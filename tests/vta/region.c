@@ -327,12 +327,21 @@ uint32_t lab_add_concat(lab_region *lab, const uint32_t *inputs, uint32_t count,
 
 uint32_t lab_add_softmax(lab_region *lab, uint32_t input)
 {
+    return lab_add_heads(lab, input, 1, lab->tensors[input].c);
+}
+
+uint32_t lab_add_heads(lab_region *lab, uint32_t input, int64_t heads, int64_t numbers)
+{
     const uint32_t output = add_simple(lab, VTAC_VTA_SOFTMAX, "softmax", &input, 1, lab->tensors[input], 1.0);
     vtac_vta_layer *layer = &lab->layers[lab->region.layer_count - 1];
+    if (numbers < lab->tensors[input].c) { /* what is beside the numbers must be 0 */
+        layer->low = INT8_MIN;
+        layer->high = INT8_MAX;
+    }
     vtac_softmax *softmax = take(lab, 1, sizeof *softmax);
     const float octaves = ldexpf(1.0F, (int)rng_between(&lab->random, -7, 0));
     const float scale = rng_percent(&lab->random, 50) ? 1.0F / 256 : octaves / 100;
-    const vtac_softmax_want want = {.n = lab->tensors[input].c,
+    const vtac_softmax_want want = {.n = numbers,
                                     .x_scale = octaves * 0.7F,
                                     .y_scale = scale,
                                     .y_zero = -128,
@@ -343,7 +352,42 @@ uint32_t lab_add_softmax(lab_region *lab, uint32_t input)
         exit(1);
     }
     layer->softmax = softmax;
+    layer->groups = heads;
     lab->tensors[output].zero = -128;
+    return output;
+}
+
+uint32_t lab_add_transpose(lab_region *lab, uint32_t input, int64_t channels)
+{
+    vtac_vta_tensor like = lab->tensors[input];
+    like.h = 1;
+    like.w = like.c;
+    like.c = channels;
+    const uint32_t output = add_simple(lab, VTAC_VTA_TRANSPOSE, "transpose", &input, 1, like, 1.0);
+    keep_zero(lab, input, output);
+    return output;
+}
+
+uint32_t lab_add_product_of(lab_region *lab, uint32_t input, uint32_t weights, int64_t heads,
+                            int64_t channels)
+{
+    const uint32_t inputs[] = {input, weights};
+    vtac_vta_tensor like = lab->tensors[input];
+    like.c = channels;
+    lab->tensors[weights].zero = 0;
+    const double terms = (double)(lab->tensors[input].c / heads);
+    const uint32_t output = add_simple(lab, VTAC_VTA_CONV, "product", inputs, 2, like, 1.0);
+    vtac_vta_layer *layer = &lab->layers[lab->region.layer_count - 1];
+    vtac_fixed *scales = take(lab, (size_t)channels, sizeof *scales);
+    const vtac_fixed scale = draw_scale(lab, 74.0 * 74.0 * sqrt(terms));
+    for (int64_t o = 0; o < channels; o++) {
+        scales[o] = scale;
+    }
+    layer->scales = scales;
+    layer->window = lab_window(1, 1, 0);
+    layer->groups = heads;
+    layer->planes = 1;
+    layer->image = true;
     return output;
 }
 

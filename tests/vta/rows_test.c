@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * rows_test DEVICE CONFIG [SEED]: layers on rows, each a region of its own: a few shapes that networks have
- * and some at random. Each runs twice with different inputs and is compared with the functions that define
- * it; on a device with a clock, so are the cycles with the prediction.
+ * rows_test DEVICE CONFIG [SEED]: layers on rows, each a region of its own, and attention: a few shapes that
+ * networks have and some at random. Each runs twice with different inputs and is compared with the functions
+ * that define it; on a device with a clock, so are the cycles with the prediction.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -12,13 +12,19 @@
 
 #include "lab.h"
 #include "seed.h"
+#include "vta/number.h"
 
-enum { ROUNDS = 2, DRAWN = 12, PER_CENT = 100 };
-/* The limits of a prediction's error: per cent, and cycles, as steps of a few rows wait for each other. */
+enum { ROUNDS = 2, DRAWN = 14, PER_CENT = 100 };
+/* The limits of a prediction's error: per cent, and cycles for each layer, as steps of a few rows wait for
+ * each other. */
 enum { NEAR = 2, ENDS = 120 };
 
+typedef enum shape_kind { SOFTMAX, NORM, ATTENTION } shape_kind;
+static const char *const kind_names[] = {"softmax", "norm", "attention"};
+
+/* Of attention: n heads of c numbers each, for w tokens. */
 typedef struct shape {
-    bool softmax;
+    shape_kind kind;
     int64_t n, c, h, w;
 } shape;
 
@@ -46,14 +52,13 @@ static vta_status run_once(lab_device *device, const lab_region *lab, uint32_t r
 }
 
 /* Prints what was predicted and measured. */
-static void compare_cycles(task *t, const shape *s, uint64_t predicted, uint64_t measured)
+static void compare_cycles(task *t, const shape *s, uint32_t layers, uint64_t predicted, uint64_t measured)
 {
     const double off = (double)predicted - (double)measured, error = off / (double)measured * PER_CENT;
-    const bool far = fabs(off) > NEAR * (double)measured / PER_CENT + ENDS;
-    printf("%-8s %5" PRId64 " x %" PRId64 "x%" PRId64 "x%-4" PRId64 " predicted %8" PRIu64
+    const bool far = fabs(off) > NEAR * (double)measured / PER_CENT + ENDS * layers;
+    printf("%-9s %5" PRId64 " x %" PRId64 "x%" PRId64 "x%-4" PRId64 " predicted %8" PRIu64
            " measured %8" PRIu64 " %6.2f%%%s\n",
-           s->softmax ? "softmax" : "norm", s->c, s->n, s->h, s->w, predicted, measured, error,
-           far ? " too far" : "");
+           kind_names[s->kind], s->c, s->n, s->h, s->w, predicted, measured, error, far ? " too far" : "");
     t->far += far;
 }
 
@@ -67,10 +72,44 @@ static vta_status check_region(task *t, const lab_region *lab, const shape *s, c
         status = run_once(device, lab, round, &report, diag);
     }
     if (status == VTA_OK && t->clock) {
-        compare_cycles(t, s, image->cycles, report.counters.cycles);
+        compare_cycles(t, s, lab->region.layer_count, image->cycles, report.counters.cycles);
     }
     lab_device_close(device);
     return status;
+}
+
+/* Scores of queries and keys, their softmax, and its product with the values: keys and values have as many
+ * pixels as blocks have room for. */
+static void make_attention(lab_region *lab, const shape *s, int64_t block)
+{
+    const int64_t keys = vta_round_up(s->w, block);
+    const lab_conv how = {.channels = s->n * s->c, .groups = 1, .window = lab_window(1, 1, 0)};
+    const uint32_t q = lab_input(lab, 1, s->n * s->c, 1, s->w), x = lab_input(lab, 1, block, 1, keys);
+    const uint32_t k = lab_add_conv(lab, x, &how), v = lab_add_conv(lab, x, &how);
+    const uint32_t scores = lab_add_product_of(lab, q, k, s->n, s->n * keys);
+    const uint32_t shares = lab_add_heads(lab, scores, s->n, s->w);
+    (void)lab_add_product_of(lab, shares, lab_add_transpose(lab, v, keys), s->n, s->n * s->c);
+}
+
+static void make_region(lab_region *lab, uint64_t seed, const shape *s, int64_t block)
+{
+    lab_init(lab, seed);
+    if (s->kind == ATTENTION) {
+        make_attention(lab, s, block);
+    } else {
+        const uint32_t input = lab_input(lab, s->n, s->c, s->h, s->w);
+        (void)(s->kind == SOFTMAX ? lab_add_softmax(lab, input) : lab_add_norm(lab, input));
+    }
+    lab_finish(lab);
+}
+
+static bool is_supported(const lab_region *lab, const vta_config *config, vta_diag *diag)
+{
+    bool supported = true;
+    for (uint32_t n = 0; supported && n < lab->region.layer_count; n++) {
+        supported = vtac_vta_supports(config, &lab->region, n, diag) == VTA_OK;
+    }
+    return supported;
 }
 
 /* Rows that are too long for the configuration are refused, and counted. */
@@ -80,11 +119,8 @@ static vta_status check_shape(task *t, uint64_t seed, const shape *s, vta_diag *
     vtac_vta_image image;
     const vtac_vta_options options = {.level = 3};
     vta_status status = VTA_OK;
-    lab_init(&lab, seed);
-    const uint32_t input = lab_input(&lab, s->n, s->c, s->h, s->w);
-    (void)(s->softmax ? lab_add_softmax(&lab, input) : lab_add_norm(&lab, input));
-    lab_finish(&lab);
-    if (vtac_vta_supports(t->config, &lab.region, 0, diag) != VTA_OK) {
+    make_region(&lab, seed, s, vtac_vta_block(t->config));
+    if (!is_supported(&lab, t->config, diag)) {
         t->refused++;
     } else {
         status = vtac_vta_schedule(t->config, &lab.region, &options, &image, diag);
@@ -98,11 +134,23 @@ static vta_status check_shape(task *t, uint64_t seed, const shape *s, vta_diag *
     return status;
 }
 
+static shape draw_attention(rng *r, int64_t block)
+{
+    return (shape){.kind = ATTENTION,
+                   .n = rng_between(r, 1, 3),
+                   .c = block * rng_between(r, 1, 4),
+                   .h = 1,
+                   .w = rng_between(r, 2, 5 * block)};
+}
+
 static shape draw_shape(uint64_t seed, const vta_config *config)
 {
     static const int64_t longest[] = {10, 100, 300, 1100};
     rng r = rng_split(seed, 1);
-    return (shape){.softmax = rng_percent(&r, 50),
+    if (rng_percent(&r, 30)) {
+        return draw_attention(&r, vtac_vta_block(config));
+    }
+    return (shape){.kind = rng_percent(&r, 50) ? SOFTMAX : NORM,
                    .n = rng_between(&r, 1, 2 * (int64_t)config->batch),
                    .c = rng_between(&r, 1, longest[rng_below(&r, 4)]),
                    .h = rng_percent(&r, 70) ? 1 : rng_between(&r, 2, 9),
@@ -111,14 +159,15 @@ static shape draw_shape(uint64_t seed, const vta_config *config)
 
 static vta_status check_all(task *t, uint64_t seed, vta_diag *diag)
 {
-    static const shape known[] = {{true, 1, 197, 1, 197}, {false, 1, 192, 1, 197}, {true, 3, 64, 8, 8},
-                                  {false, 1, 768, 1, 64}, {true, 1, 1000, 1, 20},  {true, 1, 5, 1, 1}};
+    static const shape known[] = {{SOFTMAX, 1, 197, 1, 197}, {NORM, 1, 192, 1, 197},
+                                  {SOFTMAX, 3, 64, 8, 8},    {NORM, 1, 768, 1, 64},
+                                  {SOFTMAX, 1, 1000, 1, 20}, {ATTENTION, 3, 64, 1, 197}};
     enum { KNOWN = sizeof known / sizeof known[0] };
     for (uint32_t i = 0; i < KNOWN + DRAWN; i++) {
         const shape s = i < KNOWN ? known[i] : draw_shape(seed + i, t->config);
         if (check_shape(t, seed + i, &s, diag) != VTA_OK) {
             printf("seed %" PRIu64 ", %s of %" PRId64 " numbers, %" PRId64 "x%" PRId64 "x%" PRId64 ": %s\n",
-                   seed + i, s.softmax ? "softmax" : "norm", s.c, s.n, s.h, s.w, diag->text);
+                   seed + i, kind_names[s.kind], s.c, s.n, s.h, s.w, diag->text);
             return diag->code;
         }
     }

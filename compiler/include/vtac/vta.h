@@ -66,14 +66,15 @@ typedef enum vtac_vta_kind {
     VTAC_VTA_ADD,  /* two inputs of one shape */
     VTAC_VTA_MUL,  /* two inputs of one shape, or the second with h = w = 1 */
     VTAC_VTA_MAX_POOL,
-    VTAC_VTA_AVG_POOL, /* any window */
-    VTAC_VTA_RESCALE,  /* to another scale or zero point, or a clamp (ReLU) */
-    VTAC_VTA_TABLE,    /* any function of one number, given as `table` */
-    VTAC_VTA_CONCAT,   /* along channels; each input is rescaled */
-    VTAC_VTA_RESIZE,   /* nearest neighbour, by the whole factors window.stride */
-    VTAC_VTA_MOVE,     /* moves numbers between channels, rows and columns, as `from` says */
-    VTAC_VTA_SOFTMAX,  /* of the channels of each pixel: vtac_row_softmax */
-    VTAC_VTA_NORM,     /* the same: vtac_row_norm */
+    VTAC_VTA_AVG_POOL,  /* any window */
+    VTAC_VTA_RESCALE,   /* to another scale or zero point, or a clamp (ReLU) */
+    VTAC_VTA_TABLE,     /* any function of one number, given as `table` */
+    VTAC_VTA_CONCAT,    /* along channels; each input is rescaled */
+    VTAC_VTA_RESIZE,    /* nearest neighbour, by the whole factors window.stride */
+    VTAC_VTA_MOVE,      /* moves numbers between channels, rows and columns, as `from` says */
+    VTAC_VTA_SOFTMAX,   /* of the channels of each pixel: vtac_row_softmax */
+    VTAC_VTA_NORM,      /* the same: vtac_row_norm */
+    VTAC_VTA_TRANSPOSE, /* the pixels of each image become channels, and the channels pixels */
     VTAC_VTA_KINDS
 } vtac_vta_kind;
 
@@ -97,6 +98,11 @@ enum { VTAC_MAX_LANES = 128 }; /* the largest block, in channels, that a MOVE su
  * REQUANT: for each block_out outputs, [block_out] int32 biases, -zero · Σ w, then as many scales
  * (vta_requant_scale). With several groups, both sizes of a group are multiples of vtac_vta_block.
  *
+ * With `image` the second input is an image made in the region, on machines with one size of blocks, a
+ * multiple of which its pixels are: the weight of pixel n and channel k is that of output n for term k. With
+ * several groups, one of the two has the numbers of all groups, and the other one those of a group. The zero
+ * point of the second input is 0; that of the first one need not be, and there is no third input.
+ *
  * Whole sums: a CONV with `bytes` does not round. Its output holds the sums of x · (w - zero of w), without
  * the zero point of x, byte by byte: byte k (the lowest is 0) of channel c is channel k · n + c, where n is
  * `outputs` rounded up to vtac_vta_block. The sums must fit: the highest byte has the sign.
@@ -114,9 +120,10 @@ typedef struct vtac_vta_layer {
     uint32_t input_count;
     const uint32_t *inputs; /* tensors of the region */
     uint32_t output;
-    vtac_vta_window window; /* CONV and pools */
-    int64_t groups;         /* CONV; depthwise: groups = input channels = output channels (or a multiple) */
-    const int8_t *weights;  /* CONV: [c_out][c_in / groups][kernel[0]][kernel[1]]; NULL: packed (above) */
+    vtac_vta_window window;     /* CONV and pools */
+    int64_t groups;             /* CONV; depthwise: groups = input channels = output channels (or a multiple).
+                                    SOFTMAX: rows of a pixel, each with as many whole blocks */
+    const int8_t *weights;      /* CONV: [c_out][c_in / groups][kernel[0]][kernel[1]]; NULL: packed (above) */
     const int32_t *weight_zero; /* one per output channel; NULL: all 0 */
     const int32_t *bias; /* CONV: per output channel; AVG_POOL: per divisor; ADD with `wide`: one; or NULL */
     const vtac_fixed
@@ -139,6 +146,7 @@ typedef struct vtac_vta_layer {
     bool wide;                   /* multipliers have 31 bits; CONV, AVG_POOL, ADD, MUL, RESCALE */
     int32_t zero_less;           /* AVG_POOL: subtracted from the output's zero point; 0 elsewhere */
     int32_t more_times;          /* AVG_POOL: v is (1 + more_times) · the sum; 0 elsewhere */
+    bool image;                  /* CONV, packed: the weights are an image of the region */
     int64_t planes;              /* CONV, packed: a weight is the sum of so many int8; else 0 */
     uint64_t products;           /* CONV, packed or whole sums: multiplications without padding; else 0 */
     int64_t bytes, outputs;      /* CONV, whole sums: bytes of a sum; channels that have one; else 0 */

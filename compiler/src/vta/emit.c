@@ -119,6 +119,25 @@ static void load_row(emitter *e, vta_memory memory, int64_t sram, int64_t from, 
     load_from(e, memory, sram, CONSTANTS_BUFFER, from, count);
 }
 
+/* Minus the zero point of the input, or half of it where that needs nine bits. */
+static int32_t factor_of(const conv *c)
+{
+    return -c->zero_in > INT8_MAX ? -c->zero_in / 2 : -c->zero_in;
+}
+
+/* Fills an entry of INP with it, by padding. */
+static void load_factor(emitter *e)
+{
+    const tiling *t = e->t;
+    e->factor = e->c->machine->side > 0 ? t->inp_first + t->inp_slots * t->inp_size : e->c->machine->inp - 1;
+    vtac_vta_list_load_padded(e->list, &(vta_load2d){.memory = VTA_MEM_INP,
+                                                     .sram = e->factor,
+                                                     .buffer = {WORK_BUFFER},
+                                                     .y_pad_0 = 1,
+                                                     .x_pad_0 = 1,
+                                                     .pad_value = factor_of(e->c)});
+}
+
 void vtac_vta_emit_constants(emitter *e)
 {
     if (e->c->sum != NULL) {
@@ -130,6 +149,9 @@ void vtac_vta_emit_constants(emitter *e)
     }
     if (conv_table(e->c) != NULL) {
         vtac_vta_list_table(e->list, e->table - 1, CONSTANTS_BUFFER, e->at->table);
+    }
+    if (conv_sums_weights(e->c)) {
+        load_factor(e);
     }
 }
 
@@ -159,13 +181,35 @@ static void load_packed(emitter *e, int64_t group, const part *p, int64_t sram)
                                               .x_stride = whole ? count * row : row});
 }
 
+/* Loads weights that are an image: for each output block, its pixels in the blocks of the terms. */
+static void load_image(emitter *e, int64_t group, const part *p, int64_t sram)
+{
+    const conv *c = e->c;
+    const int64_t block = c->machine->block, first = group * e->t->group;
+    const vtac_vta_tensor *image = &c->region->tensors[c->layer->inputs[1]];
+    const int64_t outs = image->h * image->w / block, terms = vta_ceil_div(image->c, block);
+    const reach now = vtac_vta_part_reach(c, e->t, group, p);
+    for (int64_t n = 0; n < vtac_vta_group_blocks(c, e->t, group); n++) {
+        vtac_vta_list_load(e->list, &(vta_load2d){.memory = VTA_MEM_WGT,
+                                                  .sram = sram + n * now.count,
+                                                  .buffer = {WORK_BUFFER},
+                                                  .offset = input_at(e, 1, VTA_MEM_WGT) +
+                                                            now.first % terms * outs + (first + n) % outs,
+                                                  .y_size = now.count,
+                                                  .x_size = 1,
+                                                  .x_stride = outs});
+    }
+}
+
 int64_t vtac_vta_emit_weights(emitter *e, int64_t group, int64_t index)
 {
     bool present;
     const part p = vtac_vta_tiling_part(e->c, e->t, group, index);
     const int64_t chunk = vtac_vta_chunk_of(e->c, e->t, group, index);
     const int64_t sram = vtac_vta_slots_take(&e->wgt, chunk, &present);
-    if (!present && conv_packed(e->c)) {
+    if (!present && conv_is_image(e->c)) {
+        load_image(e, group, &p, sram);
+    } else if (!present && conv_packed(e->c)) {
         load_packed(e, group, &p, sram);
     } else if (!present && e->chunks[chunk + 1] > e->chunks[chunk]) {
         load_row(e, VTA_MEM_WGT, sram, e->at->weights + e->chunks[chunk],
@@ -207,6 +251,7 @@ int64_t vtac_vta_emit_params(emitter *e, int64_t group)
             load_records(e, sram, e->at->params + e->c->record * first, count);
         }
     }
+    e->fresh = !present;
     return conv_is_mean(e->c) ? sram : sram + e->c->record * (group * t->group - first);
 }
 
@@ -591,6 +636,34 @@ static void finish_blocks(emitter *e, const piece *p, int64_t n)
     store_tiles(e, p, n, at, 0);
 }
 
+/* Adds the weights of output block n, times minus the input's zero point, to the block's bias. */
+static void sum_weights(emitter *e, const piece *p, const reduction *t, int64_t n, bool last)
+{
+    const int64_t bias = p->params + n * e->c->record;
+    const int64_t steps = vtac_vta_part_entries(e->c, e->t, p->group, &t->part);
+    for (int64_t k = 0; k < steps; k++) {
+        e->uops[k] = (vta_uop){
+            .dst = (uint32_t)bias, .src = (uint32_t)e->factor, .aux = (uint32_t)(t->wgt + n * steps + k)};
+    }
+    vtac_vta_list_gemm(e->list,
+                       &(vta_gemm){.kernel = vtac_vta_list_kernel_of(e->list, e->uops, (uint32_t)steps),
+                                   .init = t->init,
+                                   .iter_out = 1,
+                                   .iter_in = 1},
+                       (list_range){bias, 1});
+    if (last && factor_of(e->c) != -e->c->zero_in) {
+        const vta_uop uop = {.dst = (uint32_t)bias, .src = (uint32_t)bias};
+        vtac_vta_list_alu(e->list,
+                          &(vta_alu){.kernel = vtac_vta_list_kernel_of(e->list, &uop, 1),
+                                     .op = VTA_ALU_MUL,
+                                     .use_imm = true,
+                                     .imm = 2,
+                                     .iter_out = 1,
+                                     .iter_in = 1},
+                          (list_range){bias, 1}, (list_range){bias, 1});
+    }
+}
+
 void vtac_vta_emit_reduction(emitter *e, piece *p, const reduction *t, bool last)
 {
     const int64_t ro = e->c->machine->ro;
@@ -602,6 +675,9 @@ void vtac_vta_emit_reduction(emitter *e, piece *p, const reduction *t, bool last
             vtac_vta_emit_depthwise(e, p, t, n);
         } else {
             vtac_vta_emit_gemm(e, p, t, n);
+        }
+        if (p->biases) {
+            sum_weights(e, p, t, n, last);
         }
         if (last && (n + 1) % ro == 0) {
             finish_blocks(e, p, n + 1 - ro);
@@ -632,6 +708,7 @@ static void emit_piece(emitter *e, int64_t group, int64_t tile_index)
                .acc = e->sums + (e->pieces + e->first_slot) % t->acc_slots * t->acc_size};
     vtac_vta_list_piece(e->list);
     p.params = conv_whole(e->c) ? 0 : vtac_vta_emit_params(e, group);
+    p.biases = e->fresh && conv_sums_weights(e->c);
     const interval rows = vtac_vta_tiling_rows(e->c, t, p.out.y, p.out.rows),
                    cols = vtac_vta_conv_made(e->c, 1, p.out.x, p.out.cols);
     p.tile =
@@ -677,7 +754,7 @@ static void begin_behind(emitter *e)
     if (c->machine->side > 0) {
         return;
     }
-    slots_behind(&e->inp, ends->inp, c->machine->inp);
+    slots_behind(&e->inp, ends->inp, c->machine->inp - conv_sums_weights(c));
     slots_behind(&e->wgt, ends->wgt, c->machine->wgt);
     if (c->sum != NULL || c->pool != NULL) {
         return;

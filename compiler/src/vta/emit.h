@@ -34,6 +34,9 @@ typedef struct emitter {
     int64_t sums, first_slot; /* of sums: the first entry of the slots; the slot that is filled first */
     vta_uop *uops;            /* room for a kernel, owned */
     int64_t table;            /* the table of REQUANT that this layer uses: 1 or 2 */
+    bool fresh;               /* the newest parameters were loaded, not there */
+    int64_t factor;           /* the entry of INP that holds minus the zero point of the input, if it is
+                               * needed there */
 } emitter;
 
 /* A piece of work: one tile for one group of output blocks, and its places. */
@@ -42,6 +45,7 @@ typedef struct piece {
     patch out;                  /* the outputs that it stores */
     patch tile;                 /* the outputs of the array; the same without a pool */
     int64_t acc, params, other; /* ACC entries: of sums, of parameters, of the joined sum's other operand */
+    bool biases;                /* its biases are still to be made, from sums of weights */
 } piece;
 
 /* A reduction over one part of a piece's input: everything that is summed before another part begins. */

@@ -20,7 +20,8 @@ static int64_t alignment_of(const machine *m, const vtac_vta_region *region)
     bool any = false;
     for (uint32_t n = 0; n < region->layer_count; n++) {
         const vtac_vta_layer *layer = &region->layers[n];
-        any = any || (layer->kind == VTAC_VTA_CONV && layer->weights == NULL);
+        any = any || (layer->kind == VTAC_VTA_CONV && layer->weights == NULL) ||
+              layer->kind == VTAC_VTA_TRANSPOSE;
     }
     return any ? vta_ceil_div(larger, ALIGN) * ALIGN : ALIGN;
 }

@@ -89,7 +89,7 @@ static int64_t entry_at(const rows_emitter *e, const row_piece *at, int64_t firs
 static void mask_last(rows_emitter *e, const row_piece *at, vta_alu_op op, int64_t first, int64_t constant)
 {
     const plan *p = e->p;
-    if (p->region->tensors[p->layer->output].c % p->machine->block_out != 0) {
+    if (p->rows.numbers % p->machine->block_out != 0) {
         const entry_walk last = {entry_at(e, at, first, p->rows.used - 1), 0, p->machine->ro};
         apply_to_rows(e, at, plain(op), last, constant_walk(e, constant));
     }

@@ -27,6 +27,12 @@ static int64_t pixel_count(const plan *p)
     return tensor_out(p)->h * tensor_out(p)->w;
 }
 
+/* Rows of a pixel, each with the blocks that follow those of the row before. */
+static int64_t rows_of_pixel(const plan *p)
+{
+    return p->layer->kind == VTAC_VTA_SOFTMAX ? p->layer->groups : 1;
+}
+
 /* ---- planning */
 
 static int64_t constant_entries(const plan *p)
@@ -72,8 +78,9 @@ static vta_status choose_tiling(plan *p, vta_diag *diag)
 {
     row_tiling *t = &p->rows;
     const bool wide = p->layer->kind == VTAC_VTA_SOFTMAX && vtac_vta_rows_are_wide(p->layer);
-    t->entries = vta_ceil_div(tensor_out(p)->c, p->machine->block) * p->machine->ro;
-    t->used = vta_ceil_div(tensor_out(p)->c, p->machine->block_out);
+    t->numbers = p->layer->kind == VTAC_VTA_SOFTMAX ? p->layer->softmax->n : p->layer->norm->n;
+    t->entries = vta_ceil_div(tensor_out(p)->c / rows_of_pixel(p), p->machine->block) * p->machine->ro;
+    t->used = vta_ceil_div(t->numbers, p->machine->block_out);
     t->record_size[FIRST_RECORD] = NARROW;
     t->record_size[SECOND_RECORD] = wide ? WIDE : NARROW;
     t->slots = SLOTS;
@@ -85,7 +92,7 @@ static vta_status choose_tiling(plan *p, vta_diag *diag)
         return vta_fail(diag, VTA_RANGE,
                         "a row of %" PRId64 " numbers does not fit: it needs %" PRId64
                         " accumulators of %" PRId64 " (LOG_ACC_BUFF_SIZE); a larger buffer would help",
-                        tensor_out(p)->c, entries_of_row(p, 1) + constant_entries(p), p->machine->acc);
+                        t->numbers, entries_of_row(p, 1) + constant_entries(p), p->machine->acc);
     }
     t->pixels = vta_ceil_div(pixel_count(p), vta_ceil_div(pixel_count(p), t->pixels));
     place_parts(p);
@@ -124,7 +131,7 @@ vta_status vtac_vta_rows_plan(const machine *m, const vtac_vta_region *region, u
 {
     vtac_vta_plan_init(m, region, number, out);
     VTA_TRY(choose_tiling(out, diag));
-    const int64_t rows = out->images * pixel_count(out);
+    const int64_t rows = out->images * rows_of_pixel(out) * pixel_count(out);
     const uint64_t bytes = (uint64_t)(rows * out->rows.entries * m->config->elem_bytes[VTA_MEM_OUT]);
     out->units = (load_of_units){.alu = (uint64_t)(rows * steps_of_row(out)),
                                  .load = bytes / (uint64_t)m->beat,
@@ -193,7 +200,7 @@ static void fill_norm(const row_constants *c, const plan *p, int64_t rest)
 vta_status vtac_vta_rows_pack(plan *p, blob *to, vta_diag *diag)
 {
     const int64_t element = p->machine->config->elem_bytes[VTA_MEM_ACC], out = p->machine->block_out;
-    const int64_t rest = tensor_out(p)->c - (p->rows.used - 1) * out;
+    const int64_t rest = p->rows.numbers - (p->rows.used - 1) * out;
     uint64_t offset;
     const row_constants c = {(int32_t *)(void *)vtac_vta_blob_add(
                                  to, (uint64_t)(constant_entries(p) * element), (uint64_t)element, &offset),
@@ -268,7 +275,7 @@ static void compute_piece(rows_emitter *e, const row_piece *at)
 static void emit_pieces(rows_emitter *e)
 {
     const plan *p = e->p;
-    const int64_t count = p->images * vta_ceil_div(pixel_count(p), p->rows.pixels);
+    const int64_t count = p->images * rows_of_pixel(p) * vta_ceil_div(pixel_count(p), p->rows.pixels);
     const int64_t early = p->rows.slots > 1;
     for (int64_t n = 0; n < count + early; n++) {
         if (n < count) {

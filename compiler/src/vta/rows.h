@@ -27,7 +27,7 @@ typedef struct rows_emitter {
     int64_t room;  /* of a kernel, in micro-ops */
 } rows_emitter;
 
-/* Some pixels of an image, in a slot that begins at entry `at`. */
+/* Some pixels of an image, or of one of the rows that each pixel has, in a slot that begins at entry `at`. */
 typedef struct row_piece {
     int64_t image, pixel, pixels, at;
 } row_piece;

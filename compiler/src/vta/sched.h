@@ -17,6 +17,7 @@
  *   flow.c       a rough estimate of a group's time
  *   elementwise.c, window.c, move.c     the layers that are no convolutions
  *   rows.c       the layers that work on the channels of one pixel
+ *   transpose.c  transpositions
  *   list.c       lists of calls
  *   interleave.c the calls of several layers in one order
  *   ahead.c      prefetch: loads move up in a list
@@ -130,6 +131,18 @@ static inline bool conv_packed(const conv *c)
 static inline bool conv_whole(const conv *c)
 {
     return c->layer->kind == VTAC_VTA_CONV && c->layer->bytes > 0;
+}
+
+/* True if the packed weights are an image of the region; and if the sums of weights, which such a layer needs
+ * for its first input's zero point, are made by the array. */
+static inline bool conv_is_image(const conv *c)
+{
+    return conv_packed(c) && c->layer->image;
+}
+
+static inline bool conv_sums_weights(const conv *c)
+{
+    return conv_is_image(c) && c->zero_in != 0;
 }
 
 static inline bool conv_packs_params(const conv *c)
@@ -346,11 +359,17 @@ typedef struct layer_group {
 
 /* Layers on rows (rows.c): the channels of one pixel. */
 typedef struct row_tiling {
+    int64_t numbers;       /* of a row */
     int64_t entries, used; /* of a row: entries of its tiles; those that have channels */
     int64_t pixels, slots; /* rows of a piece, which fills a slot */
     /* entries of ACC: the first of each row's two records, and of a record; of constants, squares, slots */
     int64_t record[2], record_size[2], fixed, squares, first;
 } row_tiling;
+
+/* Transpositions (transpose.c), in blocks: of the input's channels and pixels; how many of them at a time. */
+typedef struct transpose_tiling {
+    int64_t in_blocks, out_blocks, ins, outs;
+} transpose_tiling;
 
 typedef struct plan {
     const machine *machine;
@@ -371,6 +390,7 @@ typedef struct plan {
         window_tiling window;
         move_tiling move;
         row_tiling rows;
+        transpose_tiling transpose;
     };
 } plan;
 

@@ -55,6 +55,21 @@ static vta_status rule_sum(const vtac_vta_layer *layer, const vtac_vta_tensor *i
     return VTA_OK;
 }
 
+/* Checks weights that are an image: entries of WGT must lie in it as they are loaded. */
+static vta_status rule_image(const machine *m, const vtac_vta_tensor *image, vta_diag *diag)
+{
+    if (m->block_in != m->block_out || image->h * image->w % m->block != 0) {
+        return vta_fail(
+            diag, VTA_UNSUPPORTED,
+            "its second factor is an image of %" PRId64 " pixels, and this machine has blocks of %" PRId64
+            "x%" PRId64
+            "; use a configuration with LOG_BLOCK_IN equal to LOG_BLOCK_OUT, and pad the image to "
+            "a multiple of them",
+            image->h * image->w, m->block_in, m->block_out);
+    }
+    return VTA_OK;
+}
+
 vta_status vtac_vta_rule_conv(const machine *m, const vtac_vta_region *region, uint32_t number,
                               vta_diag *diag)
 {
@@ -66,6 +81,7 @@ vta_status vtac_vta_rule_conv(const machine *m, const vtac_vta_region *region, u
                         " images at a time; use a configuration with LOG_BATCH 0",
                         m->batch);
     }
+    VTA_TRY(layer->image ? rule_image(m, &region->tensors[layer->inputs[1]], diag) : VTA_OK);
     return rule_sum(layer, in, to, diag);
 }
 

@@ -215,13 +215,13 @@ static bool complete_tiling(const conv *c, tiling *t)
                             : made_rows * made_cols * t->group;
     const int64_t blocks = c->layer->wide ? WIDE_BLOCKS : PARAM_BLOCKS;
     const int64_t together = vta_max(1, vta_min(blocks, m->acc / 32) / t->group);
-    t->param_groups = conv_is_mean(c) ? out_groups : vta_min(out_groups, together);
+    t->param_groups = conv_is_mean(c) ? out_groups : conv_sums_weights(c) ? 1 : vta_min(out_groups, together);
     t->param_size = c->record * (conv_is_mean(c) ? c->pairs : t->group * t->param_groups);
     t->param_slots =
         vta_min(vta_ceil_div(out_groups, t->param_groups), vta_max(2, m->acc / 8 / t->param_size));
     const int64_t sums = place_sums(c, t);
     const int64_t inputs = t->tiles * t->parts * (c->groups > 1 ? out_groups : 1);
-    t->inp_slots = vta_min(vta_min(m->inp / t->inp_size, inputs), MAX_SLOTS);
+    t->inp_slots = vta_min(vta_min((m->inp - conv_sums_weights(c)) / t->inp_size, inputs), MAX_SLOTS);
     t->wgt_slots = vta_min(vta_min(m->wgt / t->wgt_size, out_groups * t->parts), MAX_SLOTS);
     t->acc_slots = vta_min(sums / t->acc_size, t->parted ? t->acc_slots : ACC_SLOTS);
     const bool one_row =
@@ -263,7 +263,8 @@ entries_used vtac_vta_tiling_trim(const conv *c, tiling *t)
     t->wgt_slots =
         useful_slots(t->wgt_slots, weights, t->tiles_outside || c->alike ? weights : t->parts, true);
     t->acc_used = c->machine->side > 0 ? t->acc_slots * t->acc_size : c->machine->acc;
-    return (entries_used){t->inp_slots * t->inp_size, t->wgt_slots * t->wgt_size, t->acc_used, t->side_used};
+    return (entries_used){t->inp_slots * t->inp_size + conv_sums_weights(c), t->wgt_slots * t->wgt_size,
+                          t->acc_used, t->side_used};
 }
 
 void vtac_vta_tiling_move(tiling *t, const entries_used *to)
