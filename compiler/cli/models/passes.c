@@ -43,33 +43,51 @@ int cli_read_passes(const cli_args *args, vtac_pass_options *out)
     return CLI_OK;
 }
 
+/* Who tells what importing assumes, and of which file. */
 typedef struct teller {
     const char *verb, *path;
 } teller;
 
-static void print_dump(void *context, const char *text)
+static void print_note(void *context, const char *text)
 {
     const teller *t = context;
     cli_say("vtac %s: %s: %s\n", t->verb, t->path, text);
 }
 
-vta_status cli_load_graph(const cli_args *args, const char *path, const cli_shapes *shapes, vtac_graph **out,
-                          vta_diag *diag)
+static bool is_text(const char *path)
 {
     const size_t length = strlen(path);
-    if (length < 3 || strcmp(path + length - 3, ".ir") != 0) {
-        teller t = {args->verb->name, path};
-        vtac_import_options import = cli_import_options(shapes);
-        import.note = print_dump;
-        import.context = &t;
-        return vtac_model_load(path, &import, out, diag);
-    }
+    return length >= 3 && strcmp(path + length - 3, ".ir") == 0;
+}
+
+static vta_status load_with(const char *path, const vtac_import_options *import, vtac_graph **out,
+                            vta_diag *diag)
+{
     uint8_t *text;
     size_t size;
+    if (!is_text(path)) {
+        return vtac_model_load(path, import, out, diag);
+    }
     VTA_TRY(vta_file_read(path, MAX_TEXT, &text, &size, diag));
     const vta_status status = vtac_graph_parse((const char *)text, size, path, out, diag);
     free(text);
     return status;
+}
+
+vta_status cli_load_graph(const cli_args *args, const char *path, const cli_shapes *shapes, vtac_graph **out,
+                          vta_diag *diag)
+{
+    teller t = {args->verb->name, path};
+    vtac_import_options import = cli_import_options(shapes);
+    import.note = print_note;
+    import.context = &t;
+    return load_with(path, &import, out, diag);
+}
+
+vta_status cli_load_graph_again(const char *path, const cli_shapes *shapes, vtac_graph **out, vta_diag *diag)
+{
+    const vtac_import_options import = cli_import_options(shapes);
+    return load_with(path, &import, out, diag);
 }
 
 static void fill_row(const void *context, uint32_t row, cli_cell *cells)

@@ -25,6 +25,9 @@ int cli_read_passes(const cli_args *args, vtac_pass_options *out);
 vta_status cli_load_graph(const cli_args *args, const char *path, const cli_shapes *shapes, vtac_graph **out,
                           vta_diag *diag);
 
+/* The same, without a word about what importing assumes. */
+vta_status cli_load_graph_again(const char *path, const cli_shapes *shapes, vtac_graph **out, vta_diag *diag);
+
 /* The table of passes on stdout, as JSON with --json. */
 int cli_list_passes(const cli_args *args);
 

@@ -352,6 +352,7 @@ vta_status cli_quantize_mixed(const cli_args *args, const cli_model_source *sour
     }
     mixed->kept = s.names;
     mixed->kept_count = s.named + mixed->chosen;
+    mixed->samples = s.samples;
     *graph = s.graph;
     return status;
 }

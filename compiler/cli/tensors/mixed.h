@@ -30,7 +30,8 @@ typedef struct cli_mixed {
     const char *const *kept;     /* float in the end: what --keep-float names, then those that were chosen */
     uint32_t kept_count, chosen; /* the last `chosen` of them */
     uint32_t trials;
-    vtac_range_method method; /* of the result */
+    vtac_range_method method;    /* of the result */
+    const vtac_samples *samples; /* read for it, in the arena; NULL: made up */
 } cli_mixed;
 
 /* CLI_OK or the status of a misuse. */

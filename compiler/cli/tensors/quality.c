@@ -46,6 +46,16 @@ void cli_quality_text(const vtac_quantize_report *report)
     if (rows < report->output_count) {
         cli_sentence(0, "and %u outputs more; --json has them all", report->output_count - rows);
     }
+    const vtac_detections *d = &report->detections;
+    if (d->floats + d->bytes > 0) {
+        cli_sentence(
+            0,
+            "detections: %llu of %llu are found again (intersection at least half of the union, the same "
+            "class), of %llu in 8 bits; the mean of intersection by union is %.3f, scores change by %.3f "
+            "at most: %s",
+            (unsigned long long)d->matched, (unsigned long long)d->floats, (unsigned long long)d->bytes,
+            d->overlap, d->score_change, vtac_quality_name(d->quality));
+    }
 }
 
 /* JSON has no infinity. */
@@ -83,7 +93,15 @@ void cli_quality_json(const vtac_quantize_report *report)
         cli_print("%s", i == 0 ? "" : ",\n ");
         print_output(&report->outputs[i]);
     }
-    cli_print("]}");
+    cli_print("]");
+    const vtac_detections *d = &report->detections;
+    if (d->floats + d->bytes > 0) {
+        cli_print(", \"detections\": {\"float\": %llu, \"int8\": %llu, \"matched\": %llu, \"overlap\": %.6g, "
+                  "\"score_change\": %.6g, \"mark\": \"%s\"}",
+                  (unsigned long long)d->floats, (unsigned long long)d->bytes, (unsigned long long)d->matched,
+                  d->overlap, d->score_change, vtac_quality_name(d->quality));
+    }
+    cli_print("}");
 }
 
 static const vtac_output_quality *worst_of(const vtac_quantize_report *report)
@@ -114,6 +132,22 @@ static vta_status check_deviation(const cli_args *args, double deviation, vta_di
     return VTA_OK;
 }
 
+static vta_status check_detections(const cli_args *args, const vtac_detections *d, vta_diag *diag)
+{
+    if (d->quality == VTAC_QUALITY_BAD && !cli_flag(args, "--force")) {
+        return vta_fail(diag, VTA_INVALID,
+                        "8 bits spoil the detections: %llu of %llu are found again, of %llu; give more "
+                        "inputs, or take the model as it is with --force",
+                        (unsigned long long)d->matched, (unsigned long long)d->floats,
+                        (unsigned long long)d->bytes);
+    }
+    cli_stages_hide();
+    cli_say("vtac %s: %s: warning: in 8 bits %llu of %llu detections are found again, of %llu\n",
+            args->verb->name, args->operands[0], (unsigned long long)d->matched,
+            (unsigned long long)d->floats, (unsigned long long)d->bytes);
+    return VTA_OK;
+}
+
 vta_status cli_quality_check(const cli_args *args, const vtac_quantize_report *report, vta_diag *diag)
 {
     if (report->made_up) {
@@ -121,6 +155,9 @@ vta_status cli_quality_check(const cli_args *args, const vtac_quantize_report *r
     }
     if (report->output_count == 0 || report->quality == VTAC_QUALITY_GOOD) {
         return VTA_OK;
+    }
+    if (report->detections.quality == report->quality) {
+        return check_detections(args, &report->detections, diag);
     }
     const vtac_output_quality *worst = worst_of(report);
     if (report->quality == VTAC_QUALITY_BAD && !cli_flag(args, "--force")) {

@@ -9,6 +9,7 @@
 #include "emit.h"
 #include "mixed.h"
 #include "offload.h"
+#include "parts.h"
 #include "passes.h"
 #include "quality.h"
 #include "report.h"
@@ -45,6 +46,7 @@ typedef struct compilation {
     vtac_partition *partition;
     vtac_quantize_report quality; /* empty for a model that was quantized already */
     cli_mixed mixed;              /* what stays float for the sake of the outputs */
+    cli_parts parts;
     vta_arena names;
 } compilation;
 
@@ -109,29 +111,6 @@ static vta_status check_moved(const cli_args *args, const vtac_graph *graph, con
     return VTA_OK;
 }
 
-static vta_status load_model(void *context, vtac_graph **out, vta_diag *diag)
-{
-    const compilation *c = context;
-    return cli_load_graph(c->args, c->args->operands[0], c->shapes, out, diag);
-}
-
-/* With calibration inputs layers stay float that would spoil the outputs; without them nothing is known of
- * the outputs. States have no samples, and what runs by itself has none either. */
-static vta_status quantize_graph(compilation *c, vta_diag *diag)
-{
-    vtac_quantize_options how = VTAC_QUANTIZE_DEFAULTS;
-    c->mixed = cli_mixed_automatic(c->args);
-    if (!c->mixed.automatic || !vtac_quantizable(c->graph) || c->graph->flow != NULL ||
-        c->graph->state_count > 0 || cli_read_method(c->args, &how.method) != CLI_OK) {
-        return cli_quantize_float(c->args, c->graph, &c->quality, diag);
-    }
-    vtac_graph_destroy(c->graph);
-    c->graph = NULL;
-    how.progress = cli_stages();
-    const cli_model_source source = {load_model, c};
-    return cli_quantize_mixed(c->args, &source, &how, &c->mixed, &c->names, &c->graph, &c->quality, diag);
-}
-
 /* The host computes floats with floats: integers that nothing takes would only cost answers. */
 static vta_status take_floats_back(compilation *c, vta_diag *diag)
 {
@@ -151,7 +130,7 @@ static vta_status take_floats_back(compilation *c, vta_diag *diag)
 static vta_status prepare_graph(compilation *c, const cli_offload *offload, vta_diag *diag)
 {
     if (offload->wanted) {
-        VTA_TRY(quantize_graph(c, diag));
+        VTA_TRY(cli_parts_quantize(&c->parts, &c->graph, &c->mixed, &c->names, &c->quality, diag));
     }
     VTA_TRY(vtac_run_passes(c->graph, c->passes, diag));
     VTA_TRY(cli_offload_graph(offload, c->passes->level, c->graph, &c->partition, diag));
@@ -355,7 +334,10 @@ static int run_compile(const cli_args *args)
     cli_stages_begin();
     passes.progress = passes.report != NULL ? NULL : cli_stages(); /* one of them on a terminal */
     cli_stage("reading", args->operands[0], 0, 0);
-    compilation c = {.args = args, .shapes = &shapes, .passes = &passes};
+    compilation c = {.args = args,
+                     .shapes = &shapes,
+                     .passes = &passes,
+                     .parts = {.args = args, .shapes = &shapes, .told = true}};
     if (cli_load_graph(args, args->operands[0], &shapes, &c.graph, &diag) != VTA_OK) {
         cli_stages_end();
         return cli_fail(args, &diag);
@@ -364,6 +346,7 @@ static int run_compile(const cli_args *args)
     vtac_partition_free(c.partition);
     vtac_quantize_report_free(&c.quality);
     vta_arena_free(&c.names);
+    cli_parts_free(&c.parts);
     vtac_graph_destroy(c.graph);
     return status;
 }

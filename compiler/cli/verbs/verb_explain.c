@@ -7,6 +7,8 @@
 
 #include "calib.h"
 #include "offload.h"
+#include "parts.h"
+#include "passes.h"
 #include "quality.h"
 #include "stages.h"
 #include "table.h"
@@ -216,8 +218,9 @@ static void print_json(const vtac_graph *graph, const vtac_partition *p, const v
     cli_print("}\n");
 }
 
-static int explain_graph(const cli_args *args, vtac_graph *graph, const cli_offload *offload, int level)
+static int explain_graph(cli_parts *parts, vtac_graph *graph, const cli_offload *offload, int level)
 {
+    const cli_args *args = parts->args;
     vta_diag diag = {0};
     vtac_partition *partition = NULL;
     const vtac_partition_options how = {.config = &offload->config,
@@ -230,23 +233,21 @@ static int explain_graph(const cli_args *args, vtac_graph *graph, const cli_offl
     vtac_quantize_report quality = {0};
     vtac_powers powers = {0};
     cli_what_if what_if = {0};
+    vta_arena names = {0};
+    cli_mixed mixed;
     vta_status status = VTA_OK;
     VTA_TRY_OUT(vtac_powers_read(cli_value(args, "--power"), &powers, &diag));
-    VTA_TRY_OUT(cli_quantize_float(args, graph, &quality, &diag));
+    VTA_TRY_OUT(cli_parts_quantize(parts, &graph, &mixed, &names, &quality, &diag));
     VTA_TRY_OUT(
         vtac_run_passes(graph, &(vtac_pass_options){.level = level, .progress = cli_stages()}, &diag));
     VTA_TRY_OUT(vtac_partition_graph(graph, &how, &partition, &diag));
     VTA_TRY_OUT(cli_what_if_find(args, graph, &how, &powers, &what_if, &diag));
 out:
     cli_stages_end();
+    int result = CLI_OK;
     if (status != VTA_OK) {
-        vtac_partition_free(partition);
-        cli_what_if_free(&what_if);
-        vtac_quantize_report_free(&quality);
-        vtac_powers_free(&powers);
-        return cli_fail_model(args, &diag);
-    }
-    if (cli_flag(args, "--json")) {
+        result = cli_fail_model(args, &diag);
+    } else if (cli_flag(args, "--json")) {
         print_json(graph, partition, &quality, &powers, &what_if);
     } else {
         print_text(args, graph, partition, &powers);
@@ -257,7 +258,10 @@ out:
     vtac_powers_free(&powers);
     cli_what_if_free(&what_if);
     vtac_partition_free(partition);
-    return cli_done(args);
+    vtac_graph_destroy(graph);
+    vta_arena_free(&names);
+    cli_parts_free(parts);
+    return result == CLI_OK ? cli_done(args) : result;
 }
 
 static int run_explain(const cli_args *args)
@@ -274,7 +278,6 @@ static int run_explain(const cli_args *args)
     if (asked != NULL && (!cli_number(asked, &level) || level > 3)) {
         return cli_usage(args, "-O takes 0 to 3, not '%s'", asked);
     }
-    const vtac_import_options import = cli_import_options(&shapes);
     vtac_graph *graph = NULL;
     vta_diag diag = {0};
     vtac_target target;
@@ -283,12 +286,11 @@ static int run_explain(const cli_args *args)
     if (found != VTA_OK) { /* not its words, but what was to look for it */
         return found == VTA_IO ? cli_fail(args, &diag) : cli_usage(args, "%s", diag.text);
     }
-    if (vtac_model_load(args->operands[0], &import, &graph, &diag) != VTA_OK) {
+    if (cli_load_graph_again(args->operands[0], &shapes, &graph, &diag) != VTA_OK) {
         return cli_fail(args, &diag);
     }
-    const int status = explain_graph(args, graph, &offload, (int)level);
-    vtac_graph_destroy(graph);
-    return status;
+    cli_parts parts = {.args = args, .shapes = &shapes, .told = true};
+    return explain_graph(&parts, graph, &offload, (int)level);
 }
 
 const cli_verb cli_verb_explain = {

@@ -8,6 +8,7 @@
 
 #include "calib.h"
 #include "mixed.h"
+#include "parts.h"
 #include "quality.h"
 #include "stages.h"
 #include "table.h"
@@ -34,11 +35,6 @@ static const cli_option options[] = {
     {"--report", NULL, CLI_FLAG, "print the noise of each layer, worst first"},
     {"--json", NULL, CLI_FLAG, "print the summary (and the report) as JSON"},
 };
-
-static void print_message(void *context, const char *text)
-{
-    cli_say("vtac quantize: %s: %s\n", *(const char *const *)context, text);
-}
 
 /* JSON has no infinity. */
 static void json_number(double value)
@@ -171,24 +167,13 @@ static const char *output_path(const cli_args *args, char *own, size_t size)
 }
 
 /* A model that real inputs show to be spoilt is not written. */
-static vta_status write_model(const cli_args *args, const vtac_graph *graph, const char *path,
+static vta_status write_model(const cli_parts *parts, const vtac_graph *graph, const char *path,
                               const vtac_quantize_report *report, vta_diag *diag)
 {
-    if (!report->made_up && cli_quality_check(args, report, diag) != VTA_OK) {
-        return vta_context(diag, "%s", args->operands[0]);
+    if (!report->made_up && cli_quality_check(parts->args, report, diag) != VTA_OK) {
+        return vta_context(diag, "%s", parts->args->operands[0]);
     }
-    return vtac_onnx_write(graph, "vtac quantize", path, diag);
-}
-
-typedef struct import_source {
-    const char *path;
-    const vtac_import_options *import;
-} import_source;
-
-static vta_status load_model(void *context, vtac_graph **out, vta_diag *diag)
-{
-    const import_source *from = context;
-    return vtac_model_load(from->path, from->import, out, diag);
+    return cli_parts_write(parts, graph, "vtac quantize", path, diag);
 }
 
 /* Reads the names of --keep-float into `kept`. */
@@ -236,11 +221,8 @@ static int run_quantize(const cli_args *args)
     cli_stages_begin();
     how.progress = cli_stages();
     cli_stage("reading", args->operands[0], 0, 0);
-    vtac_import_options import = cli_import_options(&shapes);
-    import.note = print_message;
-    import.context = &args->operands[0];
-    import_source from = {args->operands[0], &import};
-    const cli_model_source source = {load_model, &from};
+    cli_parts parts = {.args = args, .shapes = &shapes};
+    const cli_model_source source = {cli_parts_load, &parts};
     char own[4096];
     const char *path = output_path(args, own, sizeof own);
     vta_diag diag = {0};
@@ -249,8 +231,10 @@ static int run_quantize(const cli_args *args)
     vtac_quantize_report report = {0};
     vta_status status = VTA_OK;
     VTA_TRY_OUT(cli_quantize_mixed(args, &source, &how, &mixed, &arena, &graph, &report, &diag));
-    VTA_TRY_OUT(write_model(args, graph, path, &report, &diag));
+    VTA_TRY_OUT(cli_parts_join(&parts, mixed.samples, &graph, &report, &diag));
+    VTA_TRY_OUT(write_model(&parts, graph, path, &report, &diag));
 out:
+    cli_parts_free(&parts);
     vtac_graph_destroy(graph);
     cli_stages_end();
     if (status == VTA_OK) {

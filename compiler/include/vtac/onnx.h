@@ -18,6 +18,17 @@ vta_status vtac_onnx_load(const char *path, const vtac_import_options *options, 
 vta_status vtac_onnx_parse(const uint8_t *bytes, size_t size, const char *what, const char *folder,
                            const vtac_import_options *options, vtac_graph **out, vta_diag *diag);
 
+/* The trunk of a model with control flow or sizes that only the run knows: the nodes from its inputs on that
+ * do not depend on either. The graph's outputs are what the other nodes read of it, and outputs of the model.
+ */
+vta_status vtac_onnx_load_trunk(const vtac_model_file *file, const vtac_import_options *options,
+                                vtac_graph **out, vta_diag *diag);
+
+/* The model with `trunk`, which came of vtac_onnx_load_trunk and was changed, in the place of its own; values
+ * in `trunk` may get other names. *bytes is owned (free()). */
+vta_status vtac_onnx_graft(const vtac_model_file *file, const vtac_import_options *options, vtac_graph *trunk,
+                           const char *producer, uint8_t **bytes, size_t *size, vta_diag *diag);
+
 /* The operators that the importer makes of others: row i, NULL behind the last. */
 typedef struct vtac_composition {
     const char *name, *domain;

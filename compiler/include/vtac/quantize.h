@@ -114,10 +114,20 @@ typedef struct vtac_output_quality {
     char why[80]; /* what lowers the mark; empty where it is good */
 } vtac_output_quality;
 
+/* Boxes that a detector finds, quantized against float. A box is matched by a box of its class whose
+ * intersection is at least half of their union. */
+typedef struct vtac_detections {
+    uint64_t floats, bytes, matched; /* of the float model, of the quantized one; and of both */
+    double overlap;                  /* of matched boxes: intersection by union, the mean */
+    double score_change;             /* of a matched box, the largest */
+    vtac_quality quality;
+} vtac_detections;
+
 typedef struct vtac_quantize_report {
     vtac_output_quality *outputs; /* of floats; in the model's order */
     uint32_t output_count;
     vtac_quality quality;
+    vtac_detections detections;   /* floats and bytes 0: no output is boxes, or none was found */
     uint64_t macs, macs_float;    /* multiplications with weights, and those of them that stay float */
     vtac_quantized_layer *layers; /* worst first */
     uint32_t layer_count;
@@ -139,6 +149,12 @@ typedef struct vtac_quantize_report {
  * free it afterwards, also on failure. */
 vta_status vtac_quantize(vtac_graph *graph, const vtac_samples *samples, const vtac_quantize_options *options,
                          vtac_quantize_report *report, vta_diag *diag);
+/* Compares what two detectors find in the samples, whose inputs are those of `trunk` (vtac/onnx.h), and puts
+ * the result into the report. Passes change both graphs. Nothing happens where no output is boxes. */
+vta_status vtac_quant_detections(vtac_graph *floats, vtac_graph *bytes, const vtac_graph *trunk,
+                                 const vtac_samples *samples, const vtac_progress *progress,
+                                 vtac_quantize_report *report, vta_diag *diag);
+
 void vtac_quantize_report_free(vtac_quantize_report *report);
 
 typedef struct vtac_sample_range {

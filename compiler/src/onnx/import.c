@@ -14,9 +14,8 @@
 #include "vta/file.h"
 #include "vtac/protobuf.h"
 
-/* The opsets that all of this was written for, and how many nodes may come on top of those that the model
- * has. */
-enum { OLDEST_OPSET = 1, MAX_GROWTH = 1 << 18, MAX_MODEL_BYTES = 0x7fffffff };
+/* The first opset that all of this was written for. */
+enum { OLDEST_OPSET = 1 };
 
 const char *vtac_proto_text(const char *text)
 {
@@ -27,7 +26,7 @@ vta_status vtac_charge(vtac_importer *im, vta_diag *diag)
 {
     if (im->budget == 0) {
         return vta_fail(diag, VTA_RANGE, "unrolling and inlining add more than %d nodes to the model",
-                        MAX_GROWTH);
+                        VTAC_MAX_GROWTH);
     }
     im->budget--;
     return VTA_OK;
@@ -440,7 +439,7 @@ static vta_status import_dynamic(vtac_importer *im, vtac_graph **graph, vta_stat
     vtac_graph *first = im->graph;
     im->graph = other;
     im->has_flow = true;
-    im->budget = MAX_GROWTH + im->model->graph->n_node;
+    im->budget = VTAC_MAX_GROWTH + im->model->graph->n_node;
     vta_status again = vtac_check_operators(im, &second);
     again = again == VTA_OK ? vtac_import_flow(im, &second) : again;
     if (again != VTA_OK) {
@@ -476,7 +475,7 @@ static vta_status import_either(vtac_importer *im, vtac_graph **graph, vta_diag 
         *diag = (vta_diag){0};
         im->has_flow = false;
         im->depth = 0;
-        im->budget = MAX_GROWTH + model->n_node;
+        im->budget = VTAC_MAX_GROWTH + model->n_node;
         status = import_graph(im, diag);
     }
     return !tried && (status == VTA_UNSUPPORTED || status == VTA_INVALID)
@@ -493,31 +492,43 @@ static vta_status create_graph(const Onnx__ModelProto *model, const vtac_import_
     return vta_allocated(*out != NULL, diag);
 }
 
+vta_status vtac_onnx_unpack(const uint8_t *bytes, size_t size, Onnx__ModelProto **out, vta_diag *diag)
+{
+    bool starved;
+    ProtobufCAllocator allocator = vtac_protobuf_allocator(&starved);
+    *out = NULL;
+    VTA_TRY(vtac_wire_check(&onnx__model_proto__descriptor, bytes, size, diag));
+    Onnx__ModelProto *model = onnx__model_proto__unpack(&allocator, size, bytes);
+    if (model != NULL && model->graph != NULL) {
+        *out = model;
+        return VTA_OK;
+    }
+    if (model != NULL) {
+        onnx__model_proto__free_unpacked(model, NULL);
+    }
+    return starved ? vta_no_memory(diag)
+                   : vta_fail(diag, VTA_SYNTAX, "not an ONNX model, or damaged (%zu bytes)", size);
+}
+
 vta_status vtac_onnx_parse(const uint8_t *bytes, size_t size, const char *what, const char *folder,
                            const vtac_import_options *options, vtac_graph **out, vta_diag *diag)
 {
     vta_diag own = {0};
     diag = diag == NULL ? &own : diag;
     *out = NULL;
-    vta_status status = vtac_wire_check(&onnx__model_proto__descriptor, bytes, size, diag);
-    bool starved;
-    ProtobufCAllocator allocator = vtac_protobuf_allocator(&starved);
-    Onnx__ModelProto *model = status == VTA_OK ? onnx__model_proto__unpack(&allocator, size, bytes) : NULL;
+    Onnx__ModelProto *model = NULL;
     vtac_graph *graph = NULL;
-    if (model != NULL && model->graph != NULL) {
+    vta_status status = vtac_onnx_unpack(bytes, size, &model, diag);
+    if (status == VTA_OK) {
         status = create_graph(model, options, &graph, diag);
-    } else if (starved) {
-        status = vta_no_memory(diag);
-    } else if (status == VTA_OK) {
-        status = vta_fail(diag, VTA_SYNTAX, "not an ONNX model, or damaged (%zu bytes)", size);
     }
-    if (status == VTA_OK && graph != NULL) {
+    if (status == VTA_OK) {
         vtac_importer im = {.model = model,
                             .folder = folder,
                             .options = options,
                             .graph = graph,
                             .diag = diag,
-                            .budget = MAX_GROWTH + model->graph->n_node,
+                            .budget = VTAC_MAX_GROWTH + model->graph->n_node,
                             .texts = {.item_size = sizeof(const char *)}};
         status = import_either(&im, &graph, diag);
         free(im.text_ids.slots);
@@ -541,7 +552,7 @@ vta_status vtac_onnx_load(const char *path, const vtac_import_options *options, 
 {
     uint8_t *bytes;
     size_t size;
-    VTA_TRY(vta_file_read(path, MAX_MODEL_BYTES, &bytes, &size, diag));
+    VTA_TRY(vta_file_read(path, VTAC_MAX_MODEL_BYTES, &bytes, &size, diag));
     const char *slash = strrchr(path, '/');
     char *folder = slash == NULL ? strdup(".") : strndup(path, slash == path ? 1 : (size_t)(slash - path));
     vta_status status =

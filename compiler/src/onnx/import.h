@@ -49,6 +49,9 @@ typedef struct vtac_draft {
 
 enum { VTAC_NEWEST_OPSET = 28, VTAC_MAX_INPUTS = 1024, VTAC_MAX_ATTRS = 64, VTAC_MAX_DEPTH = 32 };
 
+/* VTAC_MAX_GROWTH: nodes that may come on top of those that the model has. */
+enum { VTAC_MAX_GROWTH = 1 << 18, VTAC_MAX_MODEL_BYTES = 0x7fffffff };
+
 /* Context in which a list of nodes is imported: opsets, names, and the call that led to it. */
 typedef struct vtac_import_place {
     vtac_scope *scope;
@@ -91,9 +94,11 @@ vta_status vtac_import_flow(vtac_importer *im, vta_diag *diag);
 vta_status vtac_import_input(const vtac_importer *im, const Onnx__ValueInfoProto *info,
                              struct vtac_flow_end *out, vta_diag *diag);
 
-/* import.c: text of protobuf (never NULL); a domain ("" for ONNX's own); pieces of the walk over nodes. */
+/* import.c: a model of bytes, to be freed by protobuf-c; text of protobuf (never NULL); a domain ("" for
+ * ONNX's own); pieces of the walk over nodes. */
 const char *vtac_proto_text(const char *text);
 const char *vtac_plain_domain(const char *domain);
+vta_status vtac_onnx_unpack(const uint8_t *bytes, size_t size, Onnx__ModelProto **out, vta_diag *diag);
 bool vtac_is_made(const Onnx__NodeProto *node); /* by flow_make.c: it is of the newest opset */
 const Onnx__FunctionProto *vtac_find_function(const vtac_importer *im, const Onnx__NodeProto *node);
 vta_status vtac_charge(vtac_importer *im, vta_diag *diag);

@@ -8,6 +8,7 @@
 #include "import.h"
 #include "save.h"
 #include "vta/fail.h"
+#include "writer.h"
 
 /* Opsets after 13 that gave an operator its present form, or brought it. All others have had it since 13. */
 static const struct {
@@ -47,14 +48,7 @@ static const struct {
     {VTAC_OP_TRILU, 14},
 };
 
-/* A job; a failure sticks, and everything afterwards does nothing. */
-typedef struct onnx_writer {
-    const vtac_graph *graph;
-    vta_arena arena;
-    bool failed;
-} onnx_writer;
-
-static void *alloc_items(onnx_writer *w, size_t count, size_t size)
+void *vtac_writer_alloc(vtac_onnx_writer *w, size_t count, size_t size)
 {
     void *memory = w->failed ? NULL : vta_arena_array(&w->arena, count, size);
     w->failed = memory == NULL;
@@ -62,7 +56,7 @@ static void *alloc_items(onnx_writer *w, size_t count, size_t size)
 }
 
 /* protobuf-c's structures have no const: what it only reads is passed so. */
-static char *lend_text(const char *text)
+char *vtac_writer_text(const char *text)
 {
     union {
         const char *in;
@@ -71,10 +65,10 @@ static char *lend_text(const char *text)
     return both.out;
 }
 
-static Onnx__TensorProto *tensor_of(onnx_writer *w, const vtac_tensor *from, const char *name)
+Onnx__TensorProto *vtac_writer_tensor(vtac_onnx_writer *w, const vtac_tensor *from, const char *name)
 {
-    Onnx__TensorProto *to = alloc_items(w, 1, sizeof *to);
-    int64_t *dims = alloc_items(w, from->type.rank + 1, sizeof *dims);
+    Onnx__TensorProto *to = vtac_writer_alloc(w, 1, sizeof *to);
+    int64_t *dims = vtac_writer_alloc(w, from->type.rank + 1, sizeof *dims);
     if (to == NULL || dims == NULL) {
         return NULL;
     }
@@ -84,7 +78,7 @@ static Onnx__TensorProto *tensor_of(onnx_writer *w, const vtac_tensor *from, con
         const void *in;
         uint8_t *out;
     } data = {.in = from->data};
-    to->name = lend_text(name);
+    to->name = vtac_writer_text(name);
     to->n_dims = from->type.rank;
     to->dims = dims;
     to->has_data_type = 1;
@@ -95,15 +89,15 @@ static Onnx__TensorProto *tensor_of(onnx_writer *w, const vtac_tensor *from, con
 }
 
 /* Declaration of a graph input or output. */
-static Onnx__ValueInfoProto *declare_value(onnx_writer *w, const vtac_value *value)
+static Onnx__ValueInfoProto *declare_value(vtac_onnx_writer *w, const vtac_value *value)
 {
-    Onnx__ValueInfoProto *info = alloc_items(w, 1, sizeof *info);
-    Onnx__TypeProto *type = alloc_items(w, 1, sizeof *type);
-    Onnx__TypeProto__Tensor *tensor = alloc_items(w, 1, sizeof *tensor);
-    Onnx__TensorShapeProto *shape = alloc_items(w, 1, sizeof *shape);
-    Onnx__TensorShapeProto__Dimension *dims = alloc_items(w, value->type.rank + 1, sizeof *dims);
+    Onnx__ValueInfoProto *info = vtac_writer_alloc(w, 1, sizeof *info);
+    Onnx__TypeProto *type = vtac_writer_alloc(w, 1, sizeof *type);
+    Onnx__TypeProto__Tensor *tensor = vtac_writer_alloc(w, 1, sizeof *tensor);
+    Onnx__TensorShapeProto *shape = vtac_writer_alloc(w, 1, sizeof *shape);
+    Onnx__TensorShapeProto__Dimension *dims = vtac_writer_alloc(w, value->type.rank + 1, sizeof *dims);
     Onnx__TensorShapeProto__Dimension **list =
-        alloc_items(w, value->type.rank + 1, sizeof(Onnx__TensorShapeProto__Dimension *));
+        vtac_writer_alloc(w, value->type.rank + 1, sizeof(Onnx__TensorShapeProto__Dimension *));
     if (w->failed) {
         return NULL;
     }
@@ -124,14 +118,14 @@ static Onnx__ValueInfoProto *declare_value(onnx_writer *w, const vtac_value *val
     tensor->shape = shape;
     type->value_case = ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE;
     type->tensor_type = tensor;
-    info->name = lend_text(value->name);
+    info->name = vtac_writer_text(value->name);
     info->type = type;
     return info;
 }
 
-static void put_floats(onnx_writer *w, const vtac_attr *from, Onnx__AttributeProto *to)
+static void put_floats(vtac_onnx_writer *w, const vtac_attr *from, Onnx__AttributeProto *to)
 {
-    float *floats = alloc_items(w, from->count + 1, sizeof *floats);
+    float *floats = vtac_writer_alloc(w, from->count + 1, sizeof *floats);
     for (size_t i = 0; floats != NULL && i < from->count; i++) {
         floats[i] = (float)from->floats[i];
     }
@@ -139,9 +133,9 @@ static void put_floats(onnx_writer *w, const vtac_attr *from, Onnx__AttributePro
     to->floats = floats;
 }
 
-static void put_ints(onnx_writer *w, const vtac_attr *from, Onnx__AttributeProto *to)
+static void put_ints(vtac_onnx_writer *w, const vtac_attr *from, Onnx__AttributeProto *to)
 {
-    int64_t *ints = alloc_items(w, from->count + 1, sizeof *ints);
+    int64_t *ints = vtac_writer_alloc(w, from->count + 1, sizeof *ints);
     if (ints != NULL && from->count > 0) {
         memcpy(ints, from->ints, from->count * sizeof *ints);
     }
@@ -154,13 +148,13 @@ static ProtobufCBinaryData text_bytes(const char *text)
     union {
         char *in;
         uint8_t *out;
-    } both = {.in = lend_text(text)};
+    } both = {.in = vtac_writer_text(text)};
     return (ProtobufCBinaryData){.len = strlen(both.in), .data = both.out};
 }
 
-static void put_strings(onnx_writer *w, const vtac_attr *from, Onnx__AttributeProto *to)
+static void put_strings(vtac_onnx_writer *w, const vtac_attr *from, Onnx__AttributeProto *to)
 {
-    ProtobufCBinaryData *strings = alloc_items(w, from->count + 1, sizeof *strings);
+    ProtobufCBinaryData *strings = vtac_writer_alloc(w, from->count + 1, sizeof *strings);
     for (size_t i = 0; strings != NULL && i < from->count; i++) {
         strings[i] = text_bytes(from->strings[i]);
     }
@@ -168,7 +162,7 @@ static void put_strings(onnx_writer *w, const vtac_attr *from, Onnx__AttributePr
     to->strings = strings;
 }
 
-static void put_attr(onnx_writer *w, const vtac_attr *from, Onnx__AttributeProto *to)
+static void put_attr(vtac_onnx_writer *w, const vtac_attr *from, Onnx__AttributeProto *to)
 {
     static const Onnx__AttributeProto__AttributeType types[] = {
         [VTAC_ATTR_INT] = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT,
@@ -183,7 +177,7 @@ static void put_attr(onnx_writer *w, const vtac_attr *from, Onnx__AttributeProto
                                  ? vtac_dtype_parse(from->s)
                                  : VTAC_NO_DTYPE;
     onnx__attribute_proto__init(to);
-    to->name = lend_text(from->name);
+    to->name = vtac_writer_text(from->name);
     to->has_type = 1;
     if (named != VTAC_NO_DTYPE) {
         to->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT;
@@ -208,35 +202,62 @@ static void put_attr(onnx_writer *w, const vtac_attr *from, Onnx__AttributeProto
     case VTAC_ATTR_INTS: put_ints(w, from, to); break;
     case VTAC_ATTR_FLOATS: put_floats(w, from, to); break;
     case VTAC_ATTR_STRINGS: put_strings(w, from, to); break;
-    case VTAC_ATTR_TENSOR: to->t = tensor_of(w, &from->tensor, ""); break;
+    case VTAC_ATTR_TENSOR: to->t = vtac_writer_tensor(w, &from->tensor, ""); break;
     }
 }
 
 /* Names of values; an absent one is empty, and at the end it is left out. */
-static char **names_of(onnx_writer *w, const vtac_value_id *values, uint32_t count, size_t *used)
+static char **names_of(vtac_onnx_writer *w, const vtac_value_id *values, uint32_t count, size_t *used)
 {
-    char **names = alloc_items(w, count + 1, sizeof *names);
+    char **names = vtac_writer_alloc(w, count + 1, sizeof *names);
     *used = 0;
     for (uint32_t i = 0; names != NULL && i < count; i++) {
-        names[i] = lend_text(values[i] == 0 ? "" : w->graph->values[values[i]].name);
+        names[i] = vtac_writer_text(values[i] == 0 ? "" : w->graph->values[values[i]].name);
         *used = values[i] == 0 ? *used : i + 1;
     }
     return names;
 }
 
-static Onnx__NodeProto *node_of(onnx_writer *w, const vtac_node *from)
+/* The opset since which most reductions have their axes as an input. */
+enum { MOVED_AXES = 18 };
+
+/* Reductions whose axes became an input with opset 18; an attribute before. */
+static bool has_moved_axes(vtac_op op)
+{
+    return op == VTAC_OP_REDUCE_L1 || op == VTAC_OP_REDUCE_L2 || op == VTAC_OP_REDUCE_LOG_SUM ||
+           op == VTAC_OP_REDUCE_LOG_SUM_EXP || op == VTAC_OP_REDUCE_MAX || op == VTAC_OP_REDUCE_MEAN ||
+           op == VTAC_OP_REDUCE_MIN || op == VTAC_OP_REDUCE_PROD || op == VTAC_OP_REDUCE_SUM_SQUARE;
+}
+
+/* An attribute of what is an input since MOVED_AXES. */
+static void put_axes(vtac_onnx_writer *w, const vtac_tensor *axes, Onnx__AttributeProto *to)
+{
+    const size_t count = (size_t)vtac_type_elements(&axes->type);
+    int64_t *ints = vtac_writer_alloc(w, count + 1, sizeof *ints);
+    for (size_t i = 0; ints != NULL && i < count; i++) {
+        ints[i] = vtac_tensor_int(axes, (int64_t)i);
+    }
+    onnx__attribute_proto__init(to);
+    to->name = vtac_writer_text("axes");
+    to->has_type = 1;
+    to->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS;
+    to->n_ints = count;
+    to->ints = ints;
+}
+
+static Onnx__NodeProto *node_of(vtac_onnx_writer *w, const vtac_node *from)
 {
     const vtac_op_info *info = vtac_op_get(from->op);
-    Onnx__NodeProto *to = alloc_items(w, 1, sizeof *to);
-    Onnx__AttributeProto *attrs = alloc_items(w, from->attr_count + 1, sizeof *attrs);
-    Onnx__AttributeProto **list = alloc_items(w, from->attr_count + 1, sizeof(Onnx__AttributeProto *));
+    Onnx__NodeProto *to = vtac_writer_alloc(w, 1, sizeof *to);
+    Onnx__AttributeProto *attrs = vtac_writer_alloc(w, from->attr_count + 1, sizeof *attrs);
+    Onnx__AttributeProto **list = vtac_writer_alloc(w, from->attr_count + 1, sizeof(Onnx__AttributeProto *));
     if (w->failed) {
         return NULL;
     }
     onnx__node_proto__init(to);
-    to->op_type = lend_text(info->name);
-    to->domain = lend_text(vtac_plain_domain(info->domain));
-    to->name = lend_text(from->name);
+    to->op_type = vtac_writer_text(info->name);
+    to->domain = vtac_writer_text(vtac_plain_domain(info->domain));
+    to->name = vtac_writer_text(from->name);
     to->input = names_of(w, from->inputs, from->input_count, &to->n_input);
     to->output = names_of(w, from->outputs, from->output_count, &to->n_output);
     for (uint32_t i = 0; i < from->attr_count; i++) {
@@ -245,6 +266,11 @@ static Onnx__NodeProto *node_of(onnx_writer *w, const vtac_node *from)
     }
     to->n_attribute = from->attr_count;
     to->attribute = list;
+    if (w->opset < MOVED_AXES && has_moved_axes(from->op) && from->input_count > 1 && from->inputs[1] != 0) {
+        to->n_input = 1;
+        put_axes(w, vtac_in_constant(w->graph, from, 1), &attrs[from->attr_count]);
+        list[to->n_attribute++] = &attrs[from->attr_count];
+    }
     return to;
 }
 
@@ -260,7 +286,7 @@ static bool is_taken(const Onnx__GraphProto *graph, const Onnx__NodeProto *but, 
 
 /* ONNX Runtime refuses two nodes of one name: all but the last take that of their result, and what keeps them
  * apart from the others. */
-static void name_apart(onnx_writer *w, Onnx__GraphProto *graph)
+void vtac_writer_name_apart(vtac_onnx_writer *w, Onnx__GraphProto *graph)
 {
     for (size_t i = 0; i < graph->n_node && !w->failed; i++) {
         Onnx__NodeProto *node = graph->node[i];
@@ -269,7 +295,7 @@ static void name_apart(onnx_writer *w, Onnx__GraphProto *graph)
         }
         while (node->name[0] != '\0' && is_taken(graph, node, node->name) && !w->failed) {
             const size_t size = strlen(node->name);
-            char *longer = alloc_items(w, size + 2, 1);
+            char *longer = vtac_writer_alloc(w, size + 2, 1);
             if (longer != NULL) {
                 memcpy(longer, node->name, size);
                 longer[size] = '_';
@@ -279,15 +305,15 @@ static void name_apart(onnx_writer *w, Onnx__GraphProto *graph)
     }
 }
 
-static void put_graph(onnx_writer *w, Onnx__GraphProto *to)
+void vtac_writer_graph(vtac_onnx_writer *w, Onnx__GraphProto *to)
 {
     const vtac_graph *g = w->graph;
     onnx__graph_proto__init(to);
-    to->name = lend_text(g->name == NULL || g->name[0] == '\0' ? "graph" : g->name);
-    to->node = alloc_items(w, g->order_count + 1, sizeof(void *));
-    to->initializer = alloc_items(w, g->value_count + 1, sizeof(void *));
-    to->input = alloc_items(w, g->input_count + 1, sizeof(void *));
-    to->output = alloc_items(w, g->output_count + 1, sizeof(void *));
+    to->name = vtac_writer_text(g->name == NULL || g->name[0] == '\0' ? "graph" : g->name);
+    to->node = vtac_writer_alloc(w, g->order_count + 1, sizeof(void *));
+    to->initializer = vtac_writer_alloc(w, g->value_count + 1, sizeof(void *));
+    to->input = vtac_writer_alloc(w, g->input_count + 1, sizeof(void *));
+    to->output = vtac_writer_alloc(w, g->output_count + 1, sizeof(void *));
     if (w->failed) {
         return;
     }
@@ -298,11 +324,11 @@ static void put_graph(onnx_writer *w, Onnx__GraphProto *to)
         }
         to->node[to->n_node++] = node;
     }
-    name_apart(w, to);
+    vtac_writer_name_apart(w, to);
     for (uint32_t v = 1; v <= g->value_count; v++) {
         const vtac_value *value = &g->values[v];
         if (!value->dead && value->node == 0 && value->constant != NULL) {
-            to->initializer[to->n_initializer++] = tensor_of(w, value->constant, value->name);
+            to->initializer[to->n_initializer++] = vtac_writer_tensor(w, value->constant, value->name);
         }
     }
     for (uint32_t i = 0; i < g->input_count; i++) {
@@ -313,8 +339,32 @@ static void put_graph(onnx_writer *w, Onnx__GraphProto *to)
     }
 }
 
+/* True if a node has something that only the newer form of its operator has. */
+static bool uses_new_form(const vtac_graph *g, const vtac_node *node)
+{
+    const char *reduction = vtac_attr_string(node, "reduction", "none");
+    const bool has_axes = node->input_count > 1 && node->inputs[1] != 0;
+    if (has_moved_axes(node->op)) {
+        return vtac_attr_int(node, "noop_with_empty_axes", 0) != 0 ||
+               (has_axes && vtac_in_constant(g, node, 1) == NULL);
+    }
+    if (node->op == VTAC_OP_RESHAPE) {
+        return vtac_attr_int(node, "allowzero", 0) != 0;
+    }
+    if (node->op == VTAC_OP_PAD) {
+        return node->input_count > 3 || strcmp(vtac_attr_string(node, "mode", "constant"), "wrap") == 0;
+    }
+    if (node->op == VTAC_OP_SPLIT) {
+        return !has_axes;
+    }
+    if (node->op == VTAC_OP_SCATTER_ELEMENTS || node->op == VTAC_OP_SCATTER_ND) {
+        return strcmp(reduction, "none") != 0;
+    }
+    return true;
+}
+
 /* The opset for ONNX's operators; *microsoft tells whether there are others. */
-static vta_status opset_of(const vtac_graph *g, int64_t *opset, bool *microsoft, vta_diag *diag)
+vta_status vtac_writer_opset(const vtac_graph *g, int64_t *opset, bool *microsoft, vta_diag *diag)
 {
     *opset = 13;
     *microsoft = false;
@@ -325,7 +375,8 @@ static vta_status opset_of(const vtac_graph *g, int64_t *opset, bool *microsoft,
                             "node '%s' is an operator of the compiler: no ONNX model has it", node->name);
         }
         for (size_t k = 0; k < sizeof forms / sizeof forms[0]; k++) {
-            *opset = forms[k].op == node->op && forms[k].opset > *opset ? forms[k].opset : *opset;
+            const bool newer = forms[k].op == node->op && forms[k].opset > *opset;
+            *opset = newer && uses_new_form(g, node) ? forms[k].opset : *opset;
         }
         *microsoft = *microsoft || vtac_plain_domain(vtac_op_get(node->op)->domain)[0] != '\0';
     }
@@ -333,7 +384,7 @@ static vta_status opset_of(const vtac_graph *g, int64_t *opset, bool *microsoft,
 }
 
 /* IR version that goes with an opset. */
-static int64_t ir_version(int64_t opset)
+int64_t vtac_writer_ir_version(int64_t opset)
 {
     return opset >= 19 ? 9 : opset >= 15 ? 8 : 7;
 }
@@ -341,7 +392,7 @@ static int64_t ir_version(int64_t opset)
 vta_status vtac_onnx_write(const vtac_graph *graph, const char *producer, const char *path, vta_diag *diag)
 {
     static char microsoft_domain[] = "com.microsoft";
-    onnx_writer w = {.graph = graph};
+    vtac_onnx_writer w = {.graph = graph};
     int64_t opset;
     if (graph->flow != NULL) {
         return vta_fail(
@@ -350,23 +401,24 @@ vta_status vtac_onnx_write(const vtac_graph *graph, const char *producer, const 
             "as ONNX");
     }
     bool microsoft;
-    VTA_TRY(opset_of(graph, &opset, &microsoft, diag));
+    VTA_TRY(vtac_writer_opset(graph, &opset, &microsoft, diag));
+    w.opset = opset;
     Onnx__OperatorSetIdProto sets[2];
     Onnx__OperatorSetIdProto *list[] = {&sets[0], &sets[1]};
     onnx__operator_set_id_proto__init(&sets[0]);
     onnx__operator_set_id_proto__init(&sets[1]);
-    sets[0].domain = lend_text("");
+    sets[0].domain = vtac_writer_text("");
     sets[0].has_version = sets[1].has_version = 1;
     sets[0].version = opset;
     sets[1].domain = microsoft_domain;
     sets[1].version = 1;
     Onnx__GraphProto proto;
-    put_graph(&w, &proto);
+    vtac_writer_graph(&w, &proto);
     Onnx__ModelProto model;
     onnx__model_proto__init(&model);
     model.has_ir_version = 1;
-    model.ir_version = ir_version(opset);
-    model.producer_name = lend_text(producer);
+    model.ir_version = vtac_writer_ir_version(opset);
+    model.producer_name = vtac_writer_text(producer);
     model.n_opset_import = microsoft ? 2 : 1;
     model.opset_import = list;
     model.graph = &proto;

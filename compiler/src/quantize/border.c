@@ -55,13 +55,15 @@ static bool feeds_active(const vtac_quant_plan *plan, vtac_node_id id, vtac_valu
     return feeds;
 }
 
+static bool needs_reader(const vtac_quant_plan *plan, vtac_node_id id);
+
 /* Sums of results that have integers anyway. */
 static bool adds_integers(const vtac_quant_plan *plan, const vtac_node *node)
 {
     bool both = node->op == VTAC_OP_ADD;
     for (uint32_t i = 0; both && i < node->input_count; i++) {
         const vtac_node_id maker = plan->graph->values[node->inputs[i]].node;
-        both = maker != 0 && plan->active[maker];
+        both = maker != 0 && plan->active[maker] && !needs_reader(plan, maker);
     }
     return both;
 }

@@ -35,9 +35,7 @@ void vtac_why_float(const vtac_graph *graph, const vtac_node *node, char text[12
 {
     const vtac_type *x = vtac_in_type(graph, node, 0);
     uint32_t axis;
-    if (graph->flow != NULL) {
-        (void)snprintf(text, 128, "8 bits need sizes that are known, and no control flow");
-    } else if (vtac_quantizable(graph)) {
+    if (vtac_quantizable(graph)) {
         (void)snprintf(text, 128, "quantize the model (vtac quantize)");
     } else if (x != NULL && x->dtype != VTAC_F32) {
         (void)snprintf(text, 128, "vtac quantize takes f32, f16 and bf16");

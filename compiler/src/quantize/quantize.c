@@ -385,8 +385,8 @@ static vta_status fail_flow(vta_diag *diag)
 {
     return vta_fail(
         diag, VTA_UNSUPPORTED,
-        "8 bits need sizes that are known and no control flow: give open sizes with --shape; a model "
-        "with If, Loop or NonMaxSuppression is quantized without that part, or compiled with floats");
+        "there is nothing to quantize: no Conv, Gemm or MatMul of floats with constant weights stands "
+        "before what only the run knows; give open sizes with --shape");
 }
 
 /* Quantizes the graph by its samples. */

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A model of floats on its way to 8 bits: whole, or, with control flow or sizes that only the run knows, by
+ * its trunk (vtac/onnx.h).
+ */
+#ifndef VTAC_CLI_PARTS_H
+#define VTAC_CLI_PARTS_H
+
+#include "mixed.h"
+#include "tensors.h"
+
+typedef struct cli_parts {
+    const cli_args *args;
+    const cli_shapes *shapes;
+    bool told;  /* what importing assumes was */
+    bool split; /* the graph is a trunk: the model has more */
+    char *folder;
+    uint8_t *file, *joined; /* the model's bytes; those of the quantized one */
+    size_t size, joined_size;
+} cli_parts;
+
+/* A source for cli_quantize_mixed: the graph of the model, or of its trunk, in `*out`. `context` is a
+ * cli_parts.
+ */
+vta_status cli_parts_load(void *context, vtac_graph **out, vta_diag *diag);
+
+/* Quantizes *graph, which was loaded from the model, for the accelerator: with --calib and --method, layers
+ * in float where the mark asks for it, a model with control flow by its trunk; a quantized model stays as it
+ * is. The report is empty where nothing was quantized. Names are in the arena. */
+vta_status cli_parts_quantize(cli_parts *parts, vtac_graph **graph, cli_mixed *mixed, vta_arena *arena,
+                              vtac_quantize_report *report, vta_diag *diag);
+
+/* Puts the quantized graph, which is the whole model then, in the place of the quantized trunk, and compares
+ * the detections of both models on the samples (NULL: none). Nothing happens where the model is not split. */
+vta_status cli_parts_join(cli_parts *parts, const vtac_samples *samples, vtac_graph **graph,
+                          vtac_quantize_report *report, vta_diag *diag);
+
+/* Writes the quantized model as a file. */
+vta_status cli_parts_write(const cli_parts *parts, const vtac_graph *graph, const char *producer,
+                           const char *path, vta_diag *diag);
+
+void cli_parts_free(cli_parts *parts);
+
+#endif
