@@ -29,6 +29,8 @@ static uint64_t seed;
     QUANTIZED "input %f: f32[7,20]\n"                                                                        \
               "%q: i8[7,20] = QuantizeLinear(%f, %sx, %zx)\n"                                                \
               "%x: f32[7,20] = DequantizeLinear(%q, %sx, %zx)\n"
+#define SHARES "const %share: f32[] = [0.00390625]\n"
+#define SHARE  "%o: i8[7,20] = QuantizeLinear(%s, %share, %zy)\noutput %o\n"
 #define FILTER                                                                                               \
     "random %qw: i8[8,6,3,3] -90 90\nrandom %sw: f32[8] 1 3\nconst %zw: i8[8] = [0, 0, 0, 0, 0, 0, 0, 0]\n"  \
     "%w: f32[8,6,3,3] = DequantizeLinear(%qw, %sw, %zw) {axis=0}\n"
@@ -236,6 +238,45 @@ static const struct {
      "random %b: f32[8] -330 -320\n%c: f32[1,8,9,10] = Conv(%x, %w, %b)\n"
      "%o: i8[1,8,9,10] = QuantizeLinear(%c, %sy, %zm)\noutput %o\n",
      "QuantizeLinear DequantizeLinear DequantizeLinear Conv QuantizeLinear"},
+    {"softmax of the last axis", MATRIX SHARES "%s: f32[7,20] = Softmax(%x) {axis=-1}\n" SHARE,
+     "QuantizeLinear RowSoftmax"},
+    {"softmax of another axis", MATRIX SHARES "%s: f32[7,20] = Softmax(%x) {axis=0}\n" SHARE,
+     "QuantizeLinear QLinearSoftmax"},
+    {"softmax behind a quotient and a mask",
+     MATRIX SHARES
+     "const %eight: f32[] = [3]\nconst %m: f32[20] = [0, 0, -1000, 0, 0, 0, 0, -inf, 0, 0, 0, 0, 0, 0, "
+     "0, 0, 0, 0, 0, -10000]\n"
+     "%a: f32[7,20] = Div(%x, %eight)\n%c: f32[7,20] = Add(%m, %a)\n%s: f32[7,20] = Softmax(%c)\n" SHARE,
+     "QuantizeLinear Less RowSoftmax"},
+    {"softmax behind a choice",
+     MATRIX SHARES "random %t: bool[7,20] 0 1\nconst %far: f32[] = [-3.4e38]\n"
+                   "%c: f32[7,20] = Where(%t, %x, %far)\n%s: f32[7,20] = Softmax(%c)\n" SHARE,
+     "QuantizeLinear Not RowSoftmax"},
+    {"softmax behind two masks, one of which the run gives",
+     MATRIX SHARES "input %k: f32[1,20]\nconst %one: f32[] = [1]\nconst %far: f32[] = [-10000]\n"
+                   "random %t: bool[7,20] 0 1\n%h: f32[1,20] = HardSigmoid(%k) {alpha=1000.0f}\n"
+                   "%i: f32[1,20] = Sub(%one, %h)\n%j: f32[1,20] = Mul(%i, %far)\n"
+                   "%c: f32[7,20] = Add(%x, %j)\n%d: f32[7,20] = Where(%t, %far, %c)\n"
+                   "%s: f32[7,20] = Softmax(%d)\n" SHARE,
+     "QuantizeLinear HardSigmoid Sub Mul Less Or RowSoftmax"},
+    {"softmax of sums with numbers that hide nothing",
+     MATRIX SHARES
+     "random %m: f32[20] -300 300\n%c: f32[7,20] = Add(%x, %m)\n%s: f32[7,20] = Softmax(%c)\n" SHARE,
+     "QuantizeLinear DequantizeLinear Add Softmax QuantizeLinear"},
+    {"layer normalization",
+     MATRIX "random %g: f32[20] -100 100\nrandom %b: f32[20] -50 50\n"
+            "%n: f32[7,20] = LayerNormalization(%x, %g, %b) {axis=1, epsilon=0.001f}\n"
+            "%o: i8[7,20] = QuantizeLinear(%n, %sx, %zm)\noutput %o\n",
+     "QuantizeLinear RowNorm"},
+    {"RMS normalization with a stored gain",
+     MATRIX
+     "random %qg: i8[20] -100 100\nconst %sg: f32[] = [0.01]\n%g: f32[20] = DequantizeLinear(%qg, %sg)\n"
+     "%n: f32[7,20] = RMSNormalization(%x, %g)\n%o: i8[7,20] = QuantizeLinear(%n, %sx, %zm)\noutput %o\n",
+     "QuantizeLinear RowNorm"},
+    {"layer normalization over two axes",
+     MATRIX "random %g: f32[7,20] -100 100\n%n: f32[7,20] = LayerNormalization(%x, %g) {axis=0}\n"
+            "%o: i8[7,20] = QuantizeLinear(%n, %sx, %zm)\noutput %o\n",
+     "QuantizeLinear DequantizeLinear LayerNormalization QuantizeLinear"},
 };
 
 /* Both models on the same inputs; how many elements differ. */

@@ -19,6 +19,9 @@ static uint64_t seed;
 #define NORM                                                                                                 \
     "random %g: f32[4] 50 150\nrandom %b: f32[4] -50 50\nrandom %m: f32[4] -50 50\nrandom %v: f32[4] 50 "    \
     "150\n"
+#define ROW                                                                                                  \
+    "const %last: i64[1] = [-1]\nconst %two: f32[] = [2]\nconst %one: f32[] = [1]\nconst %minus: f32[] = "   \
+    "[-0.5]\nconst %eps: f32[] = [0.01]\nrandom %g: f32[7] -150 150\nrandom %b: f32[1,7] -50 50\n"
 #define FILTER "random %w: f32[4,4,3,3] -30 30\n"
 #define CONV   "%c: f32[2,4,6,7] = Conv(%x, %w) {pads=[1, 1, 1, 1]}\n"
 
@@ -157,6 +160,45 @@ static const struct {
      "Conv Softmax Add"},
     {VTAC_PASS_ELIMINATE_DEAD, "what nothing needs",
      IMAGE FILTER CONV "%r: f32[2,4,6,7] = Relu(%x)\noutput %r\n", "Relu"},
+    {VTAC_PASS_GATHER_ROWS, "a layer normalization in its parts",
+     IMAGE ROW
+     "%m: f32[2,4,6,1] = ReduceMean(%x, %last)\n%d: f32[2,4,6,7] = Sub(%x, %m)\n"
+     "%p: f32[2,4,6,7] = Pow(%d, %two)\n%v: f32[2,4,6,1] = ReduceMean(%p, %last)\n"
+     "%e: f32[2,4,6,1] = Add(%v, %eps)\n%s: f32[2,4,6,1] = Sqrt(%e)\n%n: f32[2,4,6,7] = Div(%d, %s)\n"
+     "%h: f32[2,4,6,7] = Mul(%n, %g)\n%y: f32[2,4,6,7] = Add(%h, %b)\noutput %y\n",
+     "LayerNormalization"},
+    {VTAC_PASS_GATHER_ROWS, "a layer normalization with two differences, casts and a product",
+     IMAGE ROW
+     "%c: f32[2,4,6,7] = Cast(%x) {to=\"f32\"}\n%m: f32[2,4,6,1] = ReduceMean(%c, %last)\n"
+     "%d: f32[2,4,6,7] = Sub(%c, %m)\n%f: f32[2,4,6,7] = Sub(%x, %m)\n%p: f32[2,4,6,7] = Mul(%f, %f)\n"
+     "%v: f32[2,4,6,1] = ReduceMean(%p, %last)\n%e: f32[2,4,6,1] = Add(%eps, %v)\n"
+     "%r: f32[2,4,6,1] = Pow(%e, %minus)\n%n: f32[2,4,6,7] = Mul(%r, %d)\noutput %n\n",
+     "LayerNormalization"},
+    {VTAC_PASS_GATHER_ROWS, "an RMS normalization by the reciprocal of a root",
+     IMAGE ROW
+     "%p: f32[2,4,6,7] = Pow(%x, %two)\n%v: f32[2,4,6,1] = ReduceMean(%p, %last)\n"
+     "%e: f32[2,4,6,1] = Add(%v, %eps)\n%s: f32[2,4,6,1] = Sqrt(%e)\n%r: f32[2,4,6,1] = Reciprocal(%s)\n"
+     "%n: f32[2,4,6,7] = Mul(%x, %r)\n%y: f32[2,4,6,7] = Mul(%g, %n)\noutput %y\n",
+     "RMSNormalization"},
+    {VTAC_PASS_GATHER_ROWS, "an RMS normalization by 1 / root, whose result two read",
+     IMAGE ROW
+     "%p: f32[2,4,6,7] = Mul(%x, %x)\n%v: f32[2,4,6,1] = ReduceMean(%p, %last)\n"
+     "%e: f32[2,4,6,1] = Add(%v, %eps)\n%s: f32[2,4,6,1] = Sqrt(%e)\n%r: f32[2,4,6,1] = Div(%one, %s)\n"
+     "%n: f32[2,4,6,7] = Mul(%x, %r)\n%y: f32[2,4,6,7] = Mul(%n, %g)\noutput %y\noutput %n\n",
+     "RMSNormalization Mul"},
+    {VTAC_PASS_GATHER_ROWS, "a softmax in its parts",
+     IMAGE ROW "%m: f32[2,4,6,1] = ReduceMax(%x, %last)\n%d: f32[2,4,6,7] = Sub(%x, %m)\n"
+               "%e: f32[2,4,6,7] = Exp(%d)\n%s: f32[2,4,6,1] = ReduceSum(%e, %last)\n"
+               "%y: f32[2,4,6,7] = Div(%e, %s)\noutput %y\n",
+     "Softmax"},
+    {VTAC_PASS_GATHER_ROWS, "the variance of something else, and a mean over another axis",
+     IMAGE ROW
+     "%m: f32[2,4,6,1] = ReduceMean(%x, %last)\n%d: f32[2,4,6,7] = Sub(%x, %m)\n"
+     "%p: f32[2,4,6,7] = Mul(%x, %x)\n%v: f32[2,4,6,1] = ReduceMean(%p, %last)\n"
+     "%e: f32[2,4,6,1] = Add(%v, %eps)\n%s: f32[2,4,6,1] = Sqrt(%e)\n%n: f32[2,4,6,7] = Div(%d, %s)\n"
+     "const %rows: i64[1] = [2]\n%q: f32[2,4,6,7] = Mul(%n, %n)\n%w: f32[2,4,1,7] = ReduceMean(%q, %rows)\n"
+     "%z: f32[2,4,1,7] = Sqrt(%w)\n%y: f32[2,4,6,7] = Div(%n, %z)\noutput %y\n",
+     "ReduceMean Sub Mul ReduceMean Add Sqrt Div Mul ReduceMean Sqrt Div"},
 };
 
 static void compare(vta_model *a, vta_model *b, const char *name)

@@ -20,6 +20,12 @@ typedef struct span {
     int64_t row;
 } span;
 
+/* Over all axes from one on. */
+static bool is_layer(vtac_op op)
+{
+    return op == VTAC_OP_LAYER_NORMALIZATION || op == VTAC_OP_RMS_NORMALIZATION;
+}
+
 static void span_place(vtac_lower *l, const span *s, const vtac_expr *const *index, const vtac_expr **at)
 {
     if (s->channels == 0) {
@@ -49,7 +55,7 @@ static void find_row(const vtac_lower *l, span *s)
     for (uint32_t i = 0; i < s->loops.rank; i++) {
         marked *= s->marks[i] ? s->loops.dim[i] : 1;
     }
-    for (uint32_t i = 1; l->node->op == VTAC_OP_LAYER_NORMALIZATION && i < 3; i++) { /* broadcast or whole */
+    for (uint32_t i = 1; is_layer(l->node->op) && i < 3; i++) { /* broadcast or whole */
         one = one || (vtac_has_in(l, i) && vtac_type_elements(vtac_type_in(l, i)) != marked);
     }
     while (!one && s->first > 0 && s->marks[s->first - 1]) {
@@ -121,8 +127,9 @@ static void lower_moments(vtac_lower *l, const span *s, double epsilon, vtac_buf
         count *= s->marks[i] ? s->loops.dim[i] : 1;
     }
     const vtac_expr *n = vtac_e_float(l->k, type, (double)count);
-    const vtac_expr *sum = sum_of(l, s, NULL, index);
-    vtac_store(l->k, mean, zero, E2(DIV, sum, n));
+    const bool centered = l->node->op != VTAC_OP_RMS_NORMALIZATION;
+    const vtac_expr *sum = centered ? sum_of(l, s, NULL, index) : vtac_e_int(l->k, type, 0);
+    vtac_store(l->k, mean, zero, centered ? E2(DIV, sum, n) : sum);
     const vtac_expr *variance = E2(DIV, sum_of(l, s, mean, index), n);
     const vtac_expr *root = E1(SQRT, E2(ADD, variance, vtac_e_float(l->k, type, epsilon)));
     vtac_store(l->k, scale, zero, E2(DIV, vtac_e_int(l->k, type, 1), root));
@@ -136,7 +143,7 @@ double vtac_norm_epsilon(const vtac_node *node)
 const vtac_expr *vtac_norm_parameter(vtac_lower *l, uint32_t i, const vtac_expr *group,
                                      const vtac_expr *const *at)
 {
-    if (l->node->op == VTAC_OP_LAYER_NORMALIZATION) {
+    if (is_layer(l->node->op)) {
         return vtac_arg(l, l->node, i, at);
     }
     const bool one = vtac_type_elements(vtac_type_in(l, i)) == 1;
@@ -186,7 +193,7 @@ static vta_status span_of(vtac_lower *l, span *s)
     if (op == VTAC_OP_MEAN_VARIANCE) {
         return mark_named(l->node, s->loops.rank, s->marks, l->diag);
     }
-    if (op == VTAC_OP_LAYER_NORMALIZATION) {
+    if (is_layer(op)) {
         VTA_TRY(vtac_axis(vtac_attr_int(l->node, "axis", -1), x->rank, &axis, l->diag));
     }
     if (op == VTAC_OP_GROUP_NORMALIZATION) {

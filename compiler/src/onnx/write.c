@@ -40,6 +40,7 @@ static const struct {
     {VTAC_OP_REDUCE_SUM_SQUARE, 18},
     {VTAC_OP_RESHAPE, 14},
     {VTAC_OP_RESIZE, 18},
+    {VTAC_OP_RMS_NORMALIZATION, 23},
     {VTAC_OP_RNN, 14},
     {VTAC_OP_SCATTER_ELEMENTS, 16},
     {VTAC_OP_SCATTER_ND, 16},
@@ -386,7 +387,7 @@ vta_status vtac_writer_opset(const vtac_graph *g, int64_t *opset, bool *microsof
 /* IR version that goes with an opset. */
 int64_t vtac_writer_ir_version(int64_t opset)
 {
-    return opset >= 19 ? 9 : opset >= 15 ? 8 : 7;
+    return opset >= 23 ? 11 : opset >= 19 ? 9 : opset >= 15 ? 8 : 7;
 }
 
 vta_status vtac_onnx_write(const vtac_graph *graph, const char *producer, const char *path, vta_diag *diag)

@@ -48,13 +48,17 @@ static bool always_outside(const void *context, vtac_value_id value)
 #define NORMALIZATION                                                                                        \
     "its numbers are divided by how far they lie from their mean, which the run alone knows; the "           \
     "host does it between two launches"
+#define SOFTMAX                                                                                              \
+    "each number is divided by the sum of its row, which the run alone knows; the host does it between two " \
+    "launches"
 static const char *const reasons[VTAC_OP_COUNT] = {
     [VTAC_OP_QUANTIZE_LINEAR] = "floats become integers here: the host's side of the border",
     [VTAC_OP_DEQUANTIZE_LINEAR] = "integers become floats here: the host's side of the border",
-    [VTAC_OP_QLINEAR_SOFTMAX] =
-        ("the accelerator has no QLinearSoftmax: each number is divided by the sum of its row, which "
-         "the run alone knows; the host does it between two launches"),
+    [VTAC_OP_QLINEAR_SOFTMAX] = SOFTMAX,
+    [VTAC_OP_ROW_SOFTMAX] = SOFTMAX,
+    [VTAC_OP_ROW_NORM] = NORMALIZATION,
     [VTAC_OP_LAYER_NORMALIZATION] = NORMALIZATION,
+    [VTAC_OP_RMS_NORMALIZATION] = NORMALIZATION,
     [VTAC_OP_INSTANCE_NORMALIZATION] = NORMALIZATION,
     [VTAC_OP_GROUP_NORMALIZATION] = NORMALIZATION,
 };

@@ -33,11 +33,13 @@ static const struct {
     {VTAC_OP_DEQUANTIZE_LINEAR, VTAC_OP_QLINEAR_CONCAT, vtac_fold_rescale},
     {VTAC_OP_GEMM, VTAC_OP_QGEMM, vtac_fold_gemm},
     {VTAC_OP_GLOBAL_AVERAGE_POOL, VTAC_OP_QLINEAR_GLOBAL_AVERAGE_POOL, vtac_fold_global_pool},
+    {VTAC_OP_LAYER_NORMALIZATION, VTAC_OP_ROW_NORM, vtac_fold_norm},
     {VTAC_OP_LEAKY_RELU, VTAC_OP_QLINEAR_LEAKY_RELU, vtac_fold_unary},
     {VTAC_OP_MATMUL, VTAC_OP_QLINEAR_MATMUL, vtac_fold_matmul},
     {VTAC_OP_MUL, VTAC_OP_QLINEAR_MUL, vtac_fold_mul},
     {VTAC_OP_REDUCE_MEAN, VTAC_OP_QLINEAR_GLOBAL_AVERAGE_POOL, vtac_fold_reduce_mean},
     {VTAC_OP_RESIZE, VTAC_OP_QLINEAR_AVERAGE_POOL, vtac_fold_resize},
+    {VTAC_OP_RMS_NORMALIZATION, VTAC_OP_ROW_NORM, vtac_fold_norm},
     {VTAC_OP_SIGMOID, VTAC_OP_QLINEAR_SIGMOID, vtac_fold_unary},
     {VTAC_OP_SOFTMAX, VTAC_OP_QLINEAR_SOFTMAX, vtac_fold_softmax},
 };

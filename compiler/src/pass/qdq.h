@@ -69,7 +69,8 @@ vtac_fold_fn vtac_fold_global_pool;
 vtac_fold_fn vtac_fold_reduce_mean;
 vtac_fold_fn vtac_fold_concat;
 vtac_fold_fn vtac_fold_unary;
-vtac_fold_fn vtac_fold_softmax;
+vtac_fold_fn vtac_fold_softmax; /* with its masks */
+vtac_fold_fn vtac_fold_norm;    /* LayerNormalization, RMSNormalization */
 vtac_fold_fn vtac_fold_rescale;
 vtac_fold_fn vtac_fold_resize;
 

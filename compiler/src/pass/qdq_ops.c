@@ -199,13 +199,3 @@ vta_status vtac_fold_unary(vtac_fold *f, vtac_value_id *out)
     return vtac_read_operand(f, &x) ? vtac_emit_unary(f, op, &x, f->core.attrs, f->core.attr_count, out)
                                     : VTA_OK;
 }
-
-vta_status vtac_fold_softmax(vtac_fold *f, vtac_value_id *out)
-{
-    const vtac_attr attrs[] = {
-        {.name = "axis", .kind = VTAC_ATTR_INT, .i = vtac_attr_int(&f->core, "axis", -1)},
-        {.name = "opset", .kind = VTAC_ATTR_INT, .i = 13}}; /* over one axis, as our Softmax is */
-    vtac_qvalue x;
-    *out = 0;
-    return vtac_read_operand(f, &x) ? vtac_emit_unary(f, VTAC_OP_QLINEAR_SOFTMAX, &x, attrs, 2, out) : VTA_OK;
-}

@@ -76,6 +76,10 @@ static bool needs_reader(const vtac_quant_plan *plan, vtac_node_id id)
     if (plan->island[id] != 0 || node->op == VTAC_OP_MUL || node->op == VTAC_OP_SIGMOID) {
         return true;
     }
+    if (node->op == VTAC_OP_SOFTMAX || node->op == VTAC_OP_LAYER_NORMALIZATION ||
+        node->op == VTAC_OP_RMS_NORMALIZATION) {
+        return true;
+    }
     const bool pools = node->op == VTAC_OP_MAX_POOL || node->op == VTAC_OP_GLOBAL_MAX_POOL;
     return (node->op == VTAC_OP_ADD && !adds_integers(plan, node)) || (vtac_quant_moves(node) && !pools);
 }

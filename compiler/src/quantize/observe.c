@@ -230,7 +230,8 @@ static vtac_quant_range bounds_of(const vtac_graph *g, vtac_node_id id)
         bounds.low = low != NULL ? vtac_tensor_float(low, 0) : bounds.low;
         bounds.high = high != NULL ? vtac_tensor_float(high, 0) : bounds.high;
     }
-    return node->op == VTAC_OP_SIGMOID ? (vtac_quant_range){.low = 0.0, .high = 1.0} : bounds;
+    const bool share = node->op == VTAC_OP_SIGMOID || node->op == VTAC_OP_SOFTMAX;
+    return share ? (vtac_quant_range){.low = 0.0, .high = 1.0} : bounds;
 }
 
 vta_status vtac_quant_widen(vtac_quant_observer *o, double factor, vta_diag *diag)

@@ -15,6 +15,7 @@
 #include "vta/fail.h"
 #include "vtac/island.h"
 #include "vtac/quantize.h"
+#include "vtac/rows.h"
 
 typedef struct role_row {
     vtac_quant_role role;
@@ -148,13 +149,37 @@ static bool is_small(const vtac_quant_plan *plan, const vtac_node *node)
     const vtac_tensor *w = vtac_in_constant(g, node, 1);
     const vtac_node_id maker = maker_of(g, node->inputs[0]);
     uint32_t axis;
-    if (maker == 0 || plan->island[maker] != 0 || roles[g->nodes[maker].op].role != QUANT_FLOAT ||
+    if (maker == 0 ||
+        (g->nodes[maker].op != VTAC_OP_SOFTMAX &&
+         (plan->island[maker] != 0 || roles[g->nodes[maker].op].role != QUANT_FLOAT)) ||
         !vtac_quant_is_product(g, node, &axis)) {
         return false;
     }
     const double x = (double)vtac_type_elements(vtac_in_type(g, node, 0));
     const double y = (double)vtac_type_elements(&g->values[node->outputs[0]].type);
     return y * (double)vtac_type_elements(&w->type) / (double)w->type.dim[axis] < MIN_PRODUCTS * (x + y);
+}
+
+/* True for an operator on rows that has no integers for this node: over another axis than the last, of rows
+ * that are too long, with gains that only the run knows, or with a mean that something reads. */
+static bool is_other_row(const vtac_graph *g, const vtac_node *node)
+{
+    const bool norm = node->op == VTAC_OP_LAYER_NORMALIZATION || node->op == VTAC_OP_RMS_NORMALIZATION;
+    if (!norm && node->op != VTAC_OP_SOFTMAX) {
+        return false;
+    }
+    const vtac_type *x = vtac_in_type(g, node, 0);
+    const int64_t axis = vtac_attr_int(node, "axis", -1);
+    bool other = x->rank == 0 || (axis != -1 && axis != (int64_t)x->rank - 1) ||
+                 x->dim[x->rank - 1] > VTAC_ROW_LONGEST;
+    for (uint32_t i = 1; i < node->output_count; i++) {
+        other = other || node->outputs[i] != 0;
+    }
+    for (uint32_t i = 1; norm && !other && i < node->input_count; i++) {
+        const vtac_tensor *columns = vtac_in_constant(g, node, i);
+        other = columns == NULL || vtac_type_elements(&columns->type) != x->dim[x->rank - 1];
+    }
+    return other;
 }
 
 /* True if a node could be quantized at all. */
@@ -170,6 +195,7 @@ static bool is_eligible(const vtac_quant_plan *plan, vtac_node_id id)
         return true;
     }
     if (roles[node->op].role == QUANT_FLOAT || is_centre(g, node) || is_small(plan, node) ||
+        is_other_row(g, node) ||
         (roles[node->op].role == QUANT_PRODUCT && !vtac_quant_is_product(g, node, &axis) &&
          !is_pair(g, node))) {
         return false;
@@ -261,13 +287,40 @@ static bool keeps_one(const vtac_quant_plan *plan, const vtac_island *is)
     return keeps;
 }
 
+/* A Softmax with the factor and the masks in front of it: between scores and shares nothing is rounded.
+ * Returns how many there are. */
+static uint32_t find_heads(const vtac_quant_plan *plan)
+{
+    const vtac_graph *g = plan->graph;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < g->order_count; i++) {
+        vtac_softmax_head head;
+        if (g->nodes[g->order[i]].op != VTAC_OP_SOFTMAX || is_other_row(g, &g->nodes[g->order[i]])) {
+            continue;
+        }
+        vtac_softmax_head_of(g, g->order[i], &head);
+        bool kept = head.node_count == 1;
+        for (uint32_t k = 0; k < head.node_count; k++) {
+            kept = kept || (plan->kept != NULL && plan->kept[head.nodes[k]]);
+        }
+        count += !kept;
+        for (uint32_t k = 0; !kept && k < head.node_count; k++) {
+            plan->island[head.nodes[k]] = count;
+        }
+        for (uint32_t k = 0; !kept && k < head.mask_count; k++) {
+            plan->mask[head.masks[k].value] = true;
+        }
+    }
+    return count;
+}
+
 static vta_status find_islands(const vtac_quant_plan *plan, vta_diag *diag)
 {
     const vtac_graph *g = plan->graph;
     const vtac_island_search how = {
         .graph = g, .position = vtac_positions(g, plan->arena), .begins = begins_island, .takes = takes_node};
     vtac_island is;
-    uint32_t count = 0;
+    uint32_t count = find_heads(plan);
     if (how.position == NULL) {
         return vta_no_memory(diag);
     }
@@ -311,7 +364,7 @@ static void activate_node(const vtac_quant_plan *plan, vtac_node_id id)
     for (uint32_t i = 0; i < reach_of(plan, node); i++) {
         const vtac_value *in = &plan->graph->values[node->inputs[i]];
         const bool known = plan->island[id] != 0 && in->constant != NULL;
-        plan->wanted[node->inputs[i]] = !known;
+        plan->wanted[node->inputs[i]] = !known && !plan->mask[node->inputs[i]];
     }
 }
 
@@ -426,12 +479,13 @@ vta_status vtac_quant_plan_make(vtac_graph *graph, const bool *kept, vta_arena *
                              .active = vta_arena_array(arena, nodes, sizeof(bool)),
                              .exact = vta_arena_array(arena, nodes, sizeof(bool)),
                              .wanted = vta_arena_array(arena, values, sizeof(bool)),
+                             .mask = vta_arena_array(arena, values, sizeof(bool)),
                              .island = vta_arena_array(arena, nodes, sizeof(uint32_t)),
                              .parent = vta_arena_array(arena, values, sizeof(vtac_value_id)),
                              .node_room = (uint32_t)nodes,
                              .value_room = (uint32_t)values};
-    if (out->active == NULL || out->exact == NULL || out->wanted == NULL || out->island == NULL ||
-        out->parent == NULL) {
+    if (out->active == NULL || out->exact == NULL || out->wanted == NULL || out->mask == NULL ||
+        out->island == NULL || out->parent == NULL) {
         return vta_no_memory(diag);
     }
     for (size_t n = 0; n < nodes; n++) {
@@ -441,6 +495,7 @@ vta_status vtac_quant_plan_make(vtac_graph *graph, const bool *kept, vta_arena *
     }
     for (vtac_value_id v = 0; v < values; v++) {
         out->wanted[v] = false;
+        out->mask[v] = false;
         out->parent[v] = v;
     }
     VTA_TRY(find_islands(out, diag));

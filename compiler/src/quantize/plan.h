@@ -19,11 +19,13 @@ typedef enum vtac_quant_role {
 typedef struct vtac_quant_plan {
     vtac_graph *graph;
     vta_arena *arena;
-    const bool *kept;      /* by node: it stays float; NULL: none does */
-    bool *active;          /* by node */
-    bool *exact;           /* by node: its result needs more than 8 bits (relative.h) */
-    bool *wanted;          /* by value: it is to be quantized */
-    uint32_t *island;      /* by node: the function of one value that it is part of, from 1 on; 0: none */
+    const bool *kept; /* by node: it stays float; NULL: none does */
+    bool *active;     /* by node */
+    bool *exact;      /* by node: its result needs more than 8 bits (relative.h) */
+    bool *wanted;     /* by value: it is to be quantized */
+    bool *mask;       /* by value: it hides scores of a Softmax and stays as it is */
+    uint32_t *island; /* by node: the function of one value, or the Softmax with its masks, that it is part
+                         of, from 1 on; 0: none */
     vtac_value_id *parent; /* by value: towards the one that stands for its group */
     uint32_t node_room, value_room;
 } vtac_quant_plan;

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * From nodes to the numbers of rows.
+ */
+#include "vtac/rows.h"
+
+/* One number that is known. */
+static bool known_number(const vtac_graph *graph, const vtac_node *node, uint32_t i, double *out)
+{
+    const vtac_tensor *tensor = vtac_in_constant(graph, node, i);
+    if (tensor == NULL || vtac_type_elements(&tensor->type) != 1) {
+        return false;
+    }
+    *out = vtac_tensor_float(tensor, 0);
+    return true;
+}
+
+/* Scales and zero points, both as the integers are stored. */
+static bool known_numbers(const vtac_graph *graph, const vtac_node *node, double out[4])
+{
+    bool known = true;
+    for (uint32_t i = 0; i < 4; i++) {
+        known = known && known_number(graph, node, i + 1, &out[i]);
+    }
+    const vtac_type *x = vtac_in_type(graph, node, 0);
+    return known && x->rank > 0 && (x->dtype == VTAC_I8 || x->dtype == VTAC_U8);
+}
+
+bool vtac_softmax_of_node(const vtac_graph *graph, const vtac_node *node, vtac_softmax *out)
+{
+    const vtac_type *x = vtac_in_type(graph, node, 0);
+    double known[4];
+    if (!known_numbers(graph, node, known)) {
+        return false;
+    }
+    const vtac_softmax_want want = {.n = x->dim[x->rank - 1],
+                                    .x_scale = (float)known[0],
+                                    .y_scale = (float)known[2],
+                                    .y_zero = (int32_t)known[3],
+                                    .y_low = x->dtype == VTAC_I8 ? INT8_MIN : 0,
+                                    .y_high = x->dtype == VTAC_I8 ? INT8_MAX : UINT8_MAX};
+    return vtac_softmax_of(&want, out);
+}
+
+/* A float for each column; NULL: not known, not as many, or no memory. */
+static const float *known_columns(const vtac_graph *graph, const vtac_node *node, uint32_t i, int64_t n,
+                                  vta_arena *arena)
+{
+    const vtac_tensor *tensor = vtac_in_constant(graph, node, i);
+    float *columns = vta_arena_array(arena, (size_t)n, sizeof *columns);
+    if (tensor == NULL || vtac_type_elements(&tensor->type) != n || columns == NULL) {
+        return NULL;
+    }
+    for (int64_t c = 0; c < n; c++) {
+        columns[c] = (float)vtac_tensor_float(tensor, c);
+    }
+    return columns;
+}
+
+bool vtac_norm_of_node(const vtac_graph *graph, const vtac_node *node, vta_arena *arena, vtac_norm *out)
+{
+    const vtac_type *x = vtac_in_type(graph, node, 0);
+    const bool biased = vtac_in_type(graph, node, 6) != NULL;
+    double known[4];
+    if (!known_numbers(graph, node, known) || x->dim[x->rank - 1] < 1 ||
+        x->dim[x->rank - 1] > VTAC_ROW_LONGEST) {
+        return false;
+    }
+    const int64_t n = x->dim[x->rank - 1];
+    const int32_t low = x->dtype == VTAC_I8 ? INT8_MIN : 0;
+    const vtac_norm_want want = {.n = (int32_t)n,
+                                 .centered = vtac_attr_int(node, "centered", 1) != 0,
+                                 .epsilon = vtac_attr_float(node, "epsilon", 1e-5),
+                                 .gain = known_columns(graph, node, 5, n, arena),
+                                 .bias = biased ? known_columns(graph, node, 6, n, arena) : NULL,
+                                 .x_scale = (float)known[0],
+                                 .y_scale = (float)known[2],
+                                 .x_zero = (int32_t)known[1] - low + INT8_MIN,
+                                 .y_zero = (int32_t)known[3],
+                                 .y_low = low,
+                                 .y_high = low + UINT8_MAX};
+    vtac_norm_column *columns = vta_arena_array(arena, (size_t)n, sizeof *columns);
+    return columns != NULL && want.gain != NULL && (!biased || want.bias != NULL) &&
+           vtac_norm_of(&want, columns, out);
+}

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * gather-rows: normalizations and softmax that an exporter wrote in their parts become one operator.
+ *
+ *     Div(c, Sqrt(ReduceMean(c * c) + epsilon)) * gain + bias,  c = x - ReduceMean(x)   -> LayerNormalization
+ *     the same with c = x                                                               -> RMSNormalization
+ *     Div(e, ReduceSum(e)),  e = Exp(x - ReduceMax(x))                                  -> Softmax
+ *
+ * The square may be Mul or Pow, the root Sqrt or Pow, the division Div, or Mul by Reciprocal, by Div or by
+ * Pow; the mean is over the last axis. Casts that change nothing, and Identity, may stand anywhere.
+ *
+ * Requires   float32, and gains and biases that are known.
+ * Cost       linear in the nodes.
+ */
+#include "rewrite.h"
+#include "vta/fail.h"
+
+/* The value behind operators that change nothing. */
+static vtac_value_id origin_of(const vtac_rewrite *r, vtac_value_id value)
+{
+    const vtac_node *node = vtac_producer(r, value);
+    while (node != NULL && (node->op == VTAC_OP_IDENTITY || node->op == VTAC_OP_CAST) &&
+           r->graph->values[node->inputs[0]].type.dtype == r->graph->values[value].type.dtype) {
+        value = node->inputs[0];
+        node = vtac_producer(r, value);
+    }
+    return value;
+}
+
+/* The operator that makes a value; NULL: it is not this one. */
+static const vtac_node *maker_of(const vtac_rewrite *r, vtac_value_id value, vtac_op op)
+{
+    const vtac_node *node = vtac_producer(r, origin_of(r, value));
+    return node != NULL && node->op == op ? node : NULL;
+}
+
+static bool is_number(const vtac_rewrite *r, vtac_value_id value, double number)
+{
+    double is;
+    return vtac_scalar_of(r->graph, origin_of(r, value), &is) && is == number;
+}
+
+/* The operand of a reduction over the last axis, which stays; 0: it is none. */
+static vtac_value_id reduced_by(const vtac_rewrite *r, vtac_value_id value, vtac_op op)
+{
+    const vtac_node *node = maker_of(r, value, op);
+    const vtac_tensor *axes = node == NULL ? NULL : vtac_in_constant(r->graph, node, 1);
+    if (axes == NULL || vtac_type_elements(&axes->type) != 1 || vtac_attr_int(node, "keepdims", 1) == 0) {
+        return 0;
+    }
+    const int64_t rank = vtac_in_type(r->graph, node, 0)->rank;
+    const int64_t axis = vtac_tensor_int(axes, 0);
+    return axis == -1 || axis == rank - 1 ? origin_of(r, node->inputs[0]) : 0;
+}
+
+/* The number whose square a value is. */
+static vtac_value_id squared_by(const vtac_rewrite *r, vtac_value_id value)
+{
+    const vtac_node *mul = maker_of(r, value, VTAC_OP_MUL);
+    const vtac_node *pow = maker_of(r, value, VTAC_OP_POW);
+    if (mul != NULL && origin_of(r, mul->inputs[0]) == origin_of(r, mul->inputs[1])) {
+        return origin_of(r, mul->inputs[0]);
+    }
+    return pow != NULL && is_number(r, pow->inputs[1], 2.0) ? origin_of(r, pow->inputs[0]) : 0;
+}
+
+/* Number that a mean is taken from: x of x - mean(x); 0: the value is no such difference. */
+static vtac_value_id centred_by(const vtac_rewrite *r, vtac_value_id value)
+{
+    const vtac_node *sub = maker_of(r, value, VTAC_OP_SUB);
+    const vtac_value_id x = sub == NULL ? 0 : origin_of(r, sub->inputs[0]);
+    return x != 0 && reduced_by(r, sub->inputs[1], VTAC_OP_REDUCE_MEAN) == x ? x : 0;
+}
+
+/* A sum with one number, either way round. */
+static vtac_value_id without_number(const vtac_rewrite *r, vtac_value_id value, double *number)
+{
+    const vtac_node *add = maker_of(r, value, VTAC_OP_ADD);
+    for (uint32_t i = 0; add != NULL && i < 2; i++) {
+        if (vtac_scalar_of(r->graph, origin_of(r, add->inputs[i]), number)) {
+            return add->inputs[1 - i];
+        }
+    }
+    *number = 0.0;
+    return value;
+}
+
+/* The operand of a root, by Sqrt or by Pow with this exponent. */
+static vtac_value_id rooted_by(const vtac_rewrite *r, vtac_value_id value, double exponent)
+{
+    const vtac_node *sqrt = maker_of(r, value, VTAC_OP_SQRT);
+    const vtac_node *pow = maker_of(r, value, VTAC_OP_POW);
+    if (sqrt != NULL && exponent > 0.0) {
+        return sqrt->inputs[0];
+    }
+    return pow != NULL && is_number(r, pow->inputs[1], exponent) ? pow->inputs[0] : 0;
+}
+
+/* The number under the root that a value is the reciprocal of. */
+static vtac_value_id inverse_rooted_by(const vtac_rewrite *r, vtac_value_id value)
+{
+    const vtac_node *reciprocal = maker_of(r, value, VTAC_OP_RECIPROCAL);
+    const vtac_node *div = maker_of(r, value, VTAC_OP_DIV);
+    if (reciprocal != NULL) {
+        return rooted_by(r, reciprocal->inputs[0], 0.5);
+    }
+    if (div != NULL && is_number(r, div->inputs[0], 1.0)) {
+        return rooted_by(r, div->inputs[1], 0.5);
+    }
+    return rooted_by(r, value, -0.5);
+}
+
+typedef struct gathered_norm {
+    vtac_value_id x, gain, bias; /* gain, bias 0: none */
+    bool centred;
+    double epsilon;
+    vtac_node_id last; /* the node whose result is that of all */
+} gathered_norm;
+
+/* The variance that stands under the root, of the number that is divided. */
+static bool read_variance(const vtac_rewrite *r, vtac_value_id under, vtac_value_id divided, gathered_norm *n)
+{
+    const vtac_value_id mean = under == 0 ? 0 : without_number(r, under, &n->epsilon);
+    const vtac_value_id square = mean == 0 ? 0 : reduced_by(r, mean, VTAC_OP_REDUCE_MEAN);
+    const vtac_value_id c = square == 0 ? 0 : squared_by(r, square);
+    const vtac_value_id of = c == 0 ? 0 : centred_by(r, c);
+    divided = origin_of(r, divided);
+    n->centred = of != 0 && of == centred_by(r, divided);
+    n->x = n->centred ? of : divided;
+    return c != 0 && (n->centred || c == divided) && n->epsilon >= 0.0;
+}
+
+/* c / root, or c * (1 / root). */
+static bool read_quotient(const vtac_rewrite *r, const vtac_node *node, gathered_norm *n)
+{
+    if (node->op == VTAC_OP_DIV) {
+        return read_variance(r, rooted_by(r, node->inputs[1], 0.5), node->inputs[0], n);
+    }
+    for (uint32_t i = 0; node->op == VTAC_OP_MUL && i < 2; i++) {
+        if (read_variance(r, inverse_rooted_by(r, node->inputs[i]), node->inputs[1 - i], n)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The known operand of what alone reads the result so far: one number for each column, or one for all; 0: it
+ * has none. */
+static vtac_value_id next_columns(const vtac_rewrite *r, vtac_op op, gathered_norm *n)
+{
+    vtac_value_id y = r->graph->nodes[n->last].outputs[0];
+    const vtac_type *x = &r->graph->values[n->x].type;
+    const vtac_node *user = vtac_only_user(r, y);
+    while (user != NULL && (user->op == VTAC_OP_IDENTITY || user->op == VTAC_OP_CAST) &&
+           origin_of(r, user->outputs[0]) == origin_of(r, y)) {
+        y = user->outputs[0];
+        user = vtac_only_user(r, y);
+    }
+    if (user == NULL || user->op != op || vtac_is_output(r->graph, y)) {
+        return 0;
+    }
+    const vtac_value_id other = user->inputs[user->inputs[0] == y ? 1 : 0];
+    const vtac_tensor *known = r->graph->values[origin_of(r, other)].constant;
+    const int64_t columns = x->dim[x->rank - 1];
+    const bool fits = known != NULL && known->type.rank <= x->rank &&
+                      (known->type.rank == 0 || known->type.dim[known->type.rank - 1] == columns) &&
+                      vtac_type_elements(&known->type) == (known->type.rank == 0 ? 1 : columns);
+    n->last = fits ? vtac_node_id_of(r, user) : n->last;
+    return fits ? origin_of(r, other) : 0;
+}
+
+/* The columns as a constant of one axis; value 0: as many ones. */
+static vta_status columns_of(vtac_rewrite *r, vtac_value_id value, int64_t count, vtac_value_id *out)
+{
+    const vtac_type type = {.dtype = VTAC_F32, .rank = 1, .dim = {count}};
+    float *columns = vta_arena_array(&r->graph->arena, (size_t)count + 1, sizeof *columns);
+    const vtac_tensor *known = value == 0 ? NULL : r->graph->values[value].constant;
+    if (columns == NULL) {
+        return vta_no_memory(r->diag);
+    }
+    for (int64_t i = 0; i < count; i++) {
+        const int64_t at = known != NULL && vtac_type_elements(&known->type) == 1 ? 0 : i;
+        columns[i] = known == NULL ? 1.0F : (float)vtac_tensor_float(known, at);
+    }
+    return vtac_new_constant(r, NULL, &type, columns, out);
+}
+
+static vta_status put_norm(vtac_rewrite *r, const gathered_norm *n)
+{
+    const vtac_node last = r->graph->nodes[n->last];
+    const vtac_type *x = &r->graph->values[n->x].type;
+    const int64_t columns = x->dim[x->rank - 1];
+    const vtac_attr attrs[] = {{.name = "axis", .kind = VTAC_ATTR_INT, .i = -1},
+                               {.name = "epsilon", .kind = VTAC_ATTR_FLOAT, .f = n->epsilon}};
+    vtac_value_id inputs[3] = {n->x};
+    vtac_value_id y;
+    VTA_TRY(columns_of(r, n->gain, columns, &inputs[1]));
+    VTA_TRY(n->bias == 0 ? VTA_OK : columns_of(r, n->bias, columns, &inputs[2]));
+    const vtac_node_spec spec = {.op = n->centred ? VTAC_OP_LAYER_NORMALIZATION : VTAC_OP_RMS_NORMALIZATION,
+                                 .inputs = inputs,
+                                 .input_count = n->bias == 0 ? 2 : 3,
+                                 .output_count = 1,
+                                 .attrs = attrs,
+                                 .attr_count = 2};
+    VTA_TRY(vtac_new_node(r, n->last, &last, spec, &y));
+    vtac_replace(r, last.outputs[0], y);
+    vtac_remove_node(r->graph, n->last);
+    return VTA_OK;
+}
+
+static vta_status gather_norm(vtac_rewrite *r, vtac_node_id id, bool *changed)
+{
+    const vtac_node node = r->graph->nodes[id];
+    gathered_norm n = {.last = id};
+    const vtac_type *y = &r->graph->values[node.outputs[0]].type;
+    if (y->dtype != VTAC_F32 || y->rank == 0 || vtac_type_elements(y) <= 0 || !read_quotient(r, &node, &n) ||
+        !vtac_type_equal(&r->graph->values[n.x].type, y)) {
+        return VTA_OK;
+    }
+    n.gain = next_columns(r, VTAC_OP_MUL, &n);
+    n.bias = n.centred ? next_columns(r, VTAC_OP_ADD, &n) : 0;
+    *changed = true;
+    return put_norm(r, &n);
+}
+
+static vta_status gather_softmax(vtac_rewrite *r, vtac_node_id id, bool *changed)
+{
+    const vtac_node node = r->graph->nodes[id];
+    const vtac_value_id e = origin_of(r, node.inputs[0]);
+    const vtac_node *exp = maker_of(r, e, VTAC_OP_EXP);
+    const vtac_node *sub = exp == NULL ? NULL : maker_of(r, exp->inputs[0], VTAC_OP_SUB);
+    if (sub == NULL || reduced_by(r, node.inputs[1], VTAC_OP_REDUCE_SUM) != e ||
+        reduced_by(r, sub->inputs[1], VTAC_OP_REDUCE_MAX) != origin_of(r, sub->inputs[0])) {
+        return VTA_OK;
+    }
+    const vtac_value_id x = sub->inputs[0];
+    const vtac_attr axis = {.name = "axis", .kind = VTAC_ATTR_INT, .i = -1};
+    const vtac_node_spec spec = {.op = VTAC_OP_SOFTMAX,
+                                 .inputs = &x,
+                                 .input_count = 1,
+                                 .output_count = 1,
+                                 .attrs = &axis,
+                                 .attr_count = 1};
+    vtac_value_id y;
+    VTA_TRY(vtac_new_node(r, id, &node, spec, &y));
+    vtac_replace(r, node.outputs[0], y);
+    vtac_remove_node(r->graph, id);
+    *changed = true;
+    return VTA_OK;
+}
+
+static const vtac_rule rules[] = {
+    {VTAC_OP_DIV, gather_norm},
+    {VTAC_OP_MUL, gather_norm},
+    {VTAC_OP_DIV, gather_softmax},
+};
+
+vtac_pass_fn vtac_pass_gather_rows;
+
+vta_status vtac_pass_gather_rows(vtac_graph *graph, uint32_t *changes, vta_diag *diag)
+{
+    return vtac_apply_rules(graph, rules, sizeof rules / sizeof rules[0], changes, diag);
+}
