@@ -21,7 +21,7 @@ import word_seed
 
 PHRASES = {
     "tensorflow-savedmodel": "a SavedModel of TensorFlow", "tensorflow-graphdef": "a GraphDef of TensorFlow", "tfjs": "a model of TensorFlow.js",
-    "caffe2": "a network of Caffe2", "mxnet": "MXNet", "coreml": "a model of CoreML", "pytorch-export": "PyTorch's torch.export",
+    "caffe2": "a network of Caffe2", "coreml": "a model of CoreML", "pytorch-export": "PyTorch's torch.export",
     "pytorch-torchscript": "a TorchScript of PyTorch", "pytorch-statedict": "PyTorch's torch.save", "safetensors": "safetensors",
 }
 PLAIN = (".bin", ".txt", ".index", "fingerprint.pb")  # what lies beside a model and has no mark
@@ -71,8 +71,6 @@ def samples(draw):
     yield "a.pb", "tensorflow-savedmodel", message((1, 1), (2, meta))
     yield "a.json", "tfjs", (spaces + json.dumps({"format": "graph-model", "modelTopology": {}, "weightsManifest": []})).encode()
     yield "a.pb", "caffe2", message((1, word), (2, op), (7, "data"), (8, "y"))
-    yield "a.json", "mxnet", (spaces + json.dumps({"nodes": [], "arg_nodes": [], "heads": []})).encode()
-    yield "a.params", "mxnet", struct.pack("<QQQ", 0x112, 0, 1) + bytes(40)
     for kind in (202, 401, 500, 502, draw.randint(300, 1000)):
         yield "a.mlmodel", "coreml", message((1, draw.randint(1, 9)), (2, message((1, message((1, "image"))))), (kind, message((1, b"\0"))))
     yield "Manifest.json", "coreml", (spaces + json.dumps({"fileFormatVersion": "1.0.0", "itemInfoEntries": {}})).encode()
@@ -124,7 +122,7 @@ def published(t, models):
             continue  # it is read: importer_models.py
         path = os.path.join(models, entry["file"])
         plain = path.endswith(PLAIN) or "variables.data" in path
-        t.refused(path, "no model of a known kind" if plain else PHRASES[entry["format"]] + ("" if entry["format"] == "mxnet" else " is not read; "))
+        t.refused(path, "no model of a known kind" if plain else PHRASES[entry["format"]] + " is not read; ")
         folder = os.path.dirname(path)
         if os.path.basename(path) == "saved_model.pb":
             t.refused(folder, PHRASES[entry["format"]])

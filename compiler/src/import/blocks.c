@@ -1,7 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "blocks.h"
 
+#include <string.h>
+
 #include "window.h"
+
+vtac_id vtac_make_weights(vtac_import_builder *m, const vtac_type *type, const void *bytes)
+{
+    vtac_type to = *type;
+    const int64_t count = vtac_type_elements(type);
+    const size_t size = vtac_dtype_bytes(type->dtype);
+    to.dtype = VTAC_F32;
+    if (type->dtype == VTAC_F32 && m->status == VTA_OK) {
+        return vtac_make_constant(m, type, bytes);
+    }
+    uint8_t *from = vtac_make_room(m, count, size);
+    float *room = vtac_make_room(m, count, sizeof *room);
+    if (from == NULL || room == NULL) {
+        return 0;
+    }
+    if (count > 0) {
+        memcpy(from, bytes, (size_t)count * size);
+    }
+    const vtac_tensor tensor = {*type, from, (size_t)count * size};
+    for (int64_t i = 0; i < count; i++) {
+        room[i] = (float)vtac_tensor_float(&tensor, i);
+    }
+    return vtac_make_borrowed(m, &to, room);
+}
 
 vtac_id vtac_make_along(vtac_import_builder *m, vtac_op op, vtac_id x, vtac_id row, uint32_t axis)
 {

@@ -8,6 +8,9 @@
 
 #include "maker.h"
 
+/* A constant of f32 from the bytes of a file, numbers of any type. */
+vtac_id vtac_make_weights(vtac_import_builder *m, const vtac_type *type, const void *bytes);
+
 /* x op row, the row along an axis of x. */
 vtac_id vtac_make_along(vtac_import_builder *m, vtac_op op, vtac_id x, vtac_id row, uint32_t axis);
 

@@ -185,14 +185,14 @@ static bool is_tfjs(const vtac_model_file *file)
     return has_members(file, "modelTopology", "weightsManifest");
 }
 
-static bool is_mxnet_symbol(const vtac_model_file *file)
+bool vtac_recognize_mxnet(const vtac_model_file *file)
 {
     return has_members(file, "nodes", "heads");
 }
 
 /* ---- marks and archives */
 
-static bool is_mxnet_params(const vtac_model_file *file)
+bool vtac_recognize_mxnet_params(const vtac_model_file *file)
 {
     return begins_with(file, "\x12\x01\0\0\0\0\0\0\0\0\0\0\0\0\0", 16);
 }
