@@ -20,7 +20,7 @@ import zipfile
 import word_seed
 
 PHRASES = {
-    "tensorflow-savedmodel": "a SavedModel of TensorFlow", "tensorflow-graphdef": "a GraphDef of TensorFlow", "tfjs": "a model of TensorFlow.js",
+    "tensorflow-savedmodel": "a SavedModel of TensorFlow", "tfjs": "a model of TensorFlow.js",
     "caffe2": "a network of Caffe2", "coreml": "a model of CoreML", "pytorch-export": "PyTorch's torch.export",
     "pytorch-torchscript": "a TorchScript of PyTorch", "pytorch-statedict": "PyTorch's torch.save", "safetensors": "safetensors",
 }
@@ -67,7 +67,6 @@ def samples(draw):
     meta = message((1, message((4, "serve"))), (2, graph_def(draw)), (5, message((1, "serving_default"))))
     spaces = draw.choice(["", " ", "\n", "  \t\n"])
     method = draw.choice([zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
-    yield "a.pb", "tensorflow-graphdef", graph_def(draw)
     yield "a.pb", "tensorflow-savedmodel", message((1, 1), (2, meta))
     yield "a.json", "tfjs", (spaces + json.dumps({"format": "graph-model", "modelTopology": {}, "weightsManifest": []})).encode()
     yield "a.pb", "caffe2", message((1, word), (2, op), (7, "data"), (8, "y"))

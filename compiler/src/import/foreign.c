@@ -31,37 +31,6 @@ static vtac_wire message_of(const vtac_model_file *file)
     return (vtac_wire){file->bytes, file->bytes + file->size};
 }
 
-/* True where all fields are among the numbers 1 ... max, and there is one. */
-static bool has_only(vtac_wire message, uint64_t max)
-{
-    vtac_wire_field field;
-    bool any = false;
-    while (vtac_wire_next(&message, &field)) {
-        if (field.number < 1 || field.number > max) {
-            return false;
-        }
-        any = true;
-    }
-    return any && message.at == message.end;
-}
-
-/* A GraphDef begins with a node: its name and its operator, a word that begins with a capital letter or '_'.
- * Behind the nodes, which are field 1, are versions and a library. */
-static bool has_nodes(vtac_wire message)
-{
-    enum { NODE = 1, LAST = 5, NODE_NAME = 1, NODE_OP = 2 };
-    vtac_wire node;
-    vtac_wire op;
-    return has_only(message, LAST) && vtac_wire_message(message, NODE, &node) &&
-           vtac_wire_has_text(node, NODE_NAME) && vtac_wire_has_text(node, NODE_OP) &&
-           vtac_wire_message(node, NODE_OP, &op) && (isupper(*op.at) != 0 || *op.at == '_');
-}
-
-static bool is_graph_def(const vtac_model_file *file)
-{
-    return has_nodes(message_of(file));
-}
-
 /* The version of the schema, then graphs with their signatures; a model of ONNX has a text in field 2. */
 static bool is_saved_model(const vtac_model_file *file)
 {
@@ -70,9 +39,11 @@ static bool is_saved_model(const vtac_model_file *file)
     vtac_wire_field version;
     vtac_wire graph;
     vtac_wire nodes;
-    return has_only(message, META_GRAPH) && vtac_wire_find(message, VERSION, &version) &&
+    return vtac_wire_has_only(message, META_GRAPH) && vtac_wire_find(message, VERSION, &version) &&
            version.type == VTAC_WIRE_VARINT && vtac_wire_message(message, META_GRAPH, &graph) &&
-           vtac_wire_message(graph, GRAPH_DEF, &nodes) && has_nodes(nodes);
+           vtac_wire_message(graph, GRAPH_DEF, &nodes) &&
+           vtac_recognize_graphdef(
+               &(vtac_model_file){.bytes = nodes.at, .size = (size_t)(nodes.end - nodes.at)});
 }
 
 /* Operators: inputs, outputs and, as a text in field 4, the type; a layer of Caffe has a number in field 5.
@@ -83,7 +54,7 @@ static bool is_caffe2(const vtac_model_file *file)
     const vtac_wire message = message_of(file);
     vtac_wire op;
     vtac_wire_field argument;
-    return has_only(message, LAST) && vtac_wire_message(message, OPERATOR, &op) &&
+    return vtac_wire_has_only(message, LAST) && vtac_wire_message(message, OPERATOR, &op) &&
            vtac_wire_has_text(op, OUTPUT) && vtac_wire_has_text(op, TYPE) &&
            (!vtac_wire_find(op, ARGUMENT, &argument) || argument.type == VTAC_WIRE_BYTES);
 }

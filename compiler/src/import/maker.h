@@ -63,6 +63,9 @@ vtac_id vtac_make_slice(vtac_import_builder *m, vtac_id x, uint32_t axis, int64_
 vtac_id vtac_make_reduce(vtac_import_builder *m, vtac_op op, vtac_id x, const int64_t *axes, uint32_t count,
                          bool keep);
 vtac_id vtac_make_clip(vtac_import_builder *m, vtac_id x, double low, double high);
+/* Of rows x that are planes with the channels last, the planes' own order, and the weights [n][k] in it,
+ * which are known: so that no numbers move. Other rows stay (planes.c). */
+void vtac_make_rows_of_planes(vtac_import_builder *m, vtac_id *x, vtac_id *weights);
 
 /* The type of a value; of id 0 an empty one. */
 const vtac_type *vtac_made_type(const vtac_import_builder *m, vtac_id id);

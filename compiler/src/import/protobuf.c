@@ -158,3 +158,16 @@ size_t vtac_wire_ints(vtac_wire message, uint64_t number, int64_t *out, size_t r
     }
     return count;
 }
+
+bool vtac_wire_has_only(vtac_wire message, uint64_t max)
+{
+    vtac_wire_field field;
+    bool any = false;
+    while (vtac_wire_next(&message, &field)) {
+        if (field.number < 1 || field.number > max) {
+            return false;
+        }
+        any = true;
+    }
+    return any && message.at == message.end;
+}

@@ -31,6 +31,8 @@ bool vtac_wire_find(vtac_wire message, uint64_t number, vtac_wire_field *out);
 bool vtac_wire_message(vtac_wire message, uint64_t number, vtac_wire *out);
 /* True where the first field of a number is a text that is printable and not empty. */
 bool vtac_wire_has_text(vtac_wire message, uint64_t number);
+/* True where all fields are among the numbers 1 ... max, and there is one. */
+bool vtac_wire_has_only(vtac_wire message, uint64_t max);
 
 /* The value of a varint, and of a float (FOUR) or double (EIGHT); 0 of a field of another type. */
 uint64_t vtac_wire_number(const vtac_wire_field *field);

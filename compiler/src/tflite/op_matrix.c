@@ -84,56 +84,13 @@ static vtac_id dense_mixed(vtac_tflite *im, vtac_id x, const vtac_tflite_tensor 
     return product_mixed(im, x, w, filter, asymmetric);
 }
 
-/* Rows that are planes laid out with the channels last, as they come from convolutions: the planes. 0: not.
- */
-static vtac_id planes_behind(vtac_tflite *im, vtac_id rows)
-{
-    const vtac_graph *g = im->maker.graph;
-    const int64_t images = vtac_made_type(&im->maker, rows)->dim[0];
-    for (vtac_id id = rows; im->maker.status == VTA_OK && id != 0 && g->values[id].constant == NULL;) {
-        const vtac_value *v = &g->values[id];
-        const vtac_node *node = v->node == 0 ? NULL : &g->nodes[v->node];
-        const vtac_attr *perm = node == NULL ? NULL : vtac_find_attr(node, "perm");
-        if (node != NULL && (node->op == VTAC_OP_RESHAPE || node->op == VTAC_OP_IDENTITY)) {
-            id = node->inputs[0];
-            continue;
-        }
-        const bool turned = node != NULL && node->op == VTAC_OP_TRANSPOSE && perm != NULL &&
-                            perm->count == 4 && perm->ints[0] == 0 && perm->ints[1] == 2 &&
-                            perm->ints[2] == 3 && perm->ints[3] == 1;
-        return turned && v->type.dim[0] == images ? node->inputs[0] : 0;
-    }
-    return 0;
-}
-
-/* Of rows that are planes, the planes' own order, and the weights [n][k] in it: so that no numbers move. */
-static void dense_of_planes(vtac_tflite *im, vtac_id *x, vtac_id *weights)
-{
-    vtac_import_builder *m = &im->maker;
-    const vtac_id planes = planes_behind(im, *x);
-    const vtac_tensor *known = vtac_made_constant(m, *weights);
-    if (planes == 0 || known == NULL) {
-        return;
-    }
-    const vtac_type to = *vtac_made_type(m, planes);
-    const vtac_type w = known->type;
-    if (to.dim[1] * to.dim[2] * to.dim[3] != w.dim[1]) {
-        return;
-    }
-    const int64_t last[] = {w.dim[0], to.dim[2], to.dim[3], to.dim[1]};
-    vtac_id turned = vtac_make_reshape(m, *weights, last, 4);
-    turned = vtac_make_transpose(m, turned, (int64_t[]){0, 3, 1, 2}, 4);
-    *weights = vtac_make_reshape(m, turned, w.dim, 2);
-    *x = vtac_make_reshape(m, planes, (int64_t[]){to.dim[0], w.dim[1]}, 2);
-}
-
 static vtac_id dense_bytes(vtac_tflite *im, vtac_id x, const vtac_tflite_tensor *in,
                            const vtac_tflite_tensor *filter, const vtac_tflite_tensor *out)
 {
     const vtac_attr attrs[] = {vtac_attr_of_int("transB", 1),
                                vtac_attr_of_string("rounding", vtac_rounding_name(VTAC_ROUND_UP))};
     vtac_id weights = vtac_tflite_plain(im, 1);
-    dense_of_planes(im, &x, &weights);
+    vtac_make_rows_of_planes(&im->maker, &x, &weights);
     const vtac_id inputs[] = {x,
                               vtac_tflite_scale_value(im, in),
                               vtac_tflite_zero_value(im, in),
@@ -230,7 +187,7 @@ void vtac_tflite_import_dense(vtac_tflite *im)
             y = bias == 0 ? y : vtac_make2(m, VTAC_OP_ADD, y, bias);
         } else {
             vtac_id inputs[] = {rows, vtac_tflite_plain(im, 1), bias};
-            dense_of_planes(im, &inputs[0], &inputs[1]);
+            vtac_make_rows_of_planes(&im->maker, &inputs[0], &inputs[1]);
             y = vtac_make(m, VTAC_OP_GEMM, inputs, 3, &turned, 1);
         }
         y = vtac_tflite_activate(im, y, out, activation);

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Calls, branches, loops, variables, lists of tensors. Functions are written out where they are called. Of a
+ * branch whose condition is known one side is imported, else both, and the condition chooses among the
+ * results. A loop is written out round by round: its condition must be known each time.
+ */
+#include <string.h>
+
+#include "import.h"
+
+enum { MAX_ROUNDS = 1 << 16 };
+
+typedef struct vtac_tf_list {
+    vtac_id *items; /* 0: not set */
+    int64_t count;
+} vtac_tf_list;
+
+/* ---- calls */
+
+static vtac_tf_value *arguments(vtac_tf *im, uint32_t from)
+{
+    vtac_tf_value *args = vtac_make_room(&im->maker, im->in_count, sizeof *args);
+    for (uint32_t i = from; args != NULL && i < im->in_count; i++) {
+        args[i - from] = *im->in[i];
+    }
+    return args;
+}
+
+static void set_all(vtac_tf *im, const vtac_tf_value *values, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        *vtac_tf_out(im, i) = values[i];
+    }
+}
+
+void vtac_tf_import_call(vtac_tf *im)
+{
+    vtac_tf_value *args = arguments(im, 0);
+    vtac_tf_value *out;
+    uint32_t count;
+    if (args != NULL && vtac_tf_call(im, vtac_tf_text(im->node, "f", ""), args, im->in_count, &out, &count)) {
+        set_all(im, out, count);
+    }
+}
+
+/* The truth of a value that the graph knows. */
+static bool is_known_truth(vtac_tf *im, vtac_tf_value *v, bool *out)
+{
+    const vtac_tensor *known = vtac_made_constant(&im->maker, vtac_tf_plain_of(im, v));
+    *out = known != NULL && vtac_type_elements(&known->type) == 1 && vtac_tensor_float(known, 0) != 0.0;
+    return known != NULL;
+}
+
+static void choose_result(vtac_tf *im, vtac_id condition, vtac_tf_value *yes, vtac_tf_value *no, uint32_t i)
+{
+    vtac_import_builder *m = &im->maker;
+    const vtac_id a = vtac_tf_plain_of(im, yes);
+    const vtac_id b = vtac_tf_plain_of(im, no);
+    if (m->status == VTA_OK && !vtac_type_equal(vtac_made_type(m, a), vtac_made_type(m, b))) {
+        vtac_tf_refuse(im, "branches whose output %u has different shapes", i);
+        return;
+    }
+    vtac_tf_set(im, i, vtac_make3(m, VTAC_OP_WHERE, condition, a, b));
+}
+
+void vtac_tf_import_if(vtac_tf *im)
+{
+    static const char *const branches[] = {"else_branch", "then_branch"};
+    vtac_tf_value *args = arguments(im, 1);
+    vtac_tf_value *out[2] = {NULL, NULL};
+    uint32_t count[2] = {0, 0};
+    bool truth;
+    if (args == NULL) {
+        return;
+    }
+    const bool known = is_known_truth(im, im->in[0], &truth);
+    for (int side = 0; side < 2; side++) {
+        const char *name = vtac_tf_text(im->node, branches[side], "");
+        if ((!known || truth == (side == 1)) &&
+            !vtac_tf_call(im, name, args, im->in_count - 1, &out[side], &count[side])) {
+            return;
+        }
+    }
+    if (known) {
+        set_all(im, out[truth ? 1 : 0], count[truth ? 1 : 0]);
+        return;
+    }
+    for (uint32_t i = 0; i < count[0] && i < count[1]; i++) {
+        choose_result(im, vtac_tf_plain(im, 0), &out[1][i], &out[0][i], i);
+    }
+}
+
+void vtac_tf_import_while(vtac_tf *im)
+{
+    const char *condition = vtac_tf_text(im->node, "cond", "");
+    const char *body = vtac_tf_text(im->node, "body", "");
+    vtac_tf_value *values = arguments(im, 0);
+    vtac_tf_value *asked;
+    uint32_t count = im->in_count;
+    for (uint32_t round = 0; values != NULL && im->maker.status == VTA_OK; round++) {
+        bool again = false;
+        uint32_t answers;
+        if (!vtac_tf_call(im, condition, values, count, &asked, &answers) || answers != 1) {
+            return;
+        }
+        if (!is_known_truth(im, &asked[0], &again) || round == MAX_ROUNDS) {
+            vtac_tf_refuse(im, "a loop whose rounds the run counts, or of more than %d", MAX_ROUNDS);
+            return;
+        }
+        if (!again) {
+            set_all(im, values, count);
+            return;
+        }
+        if (!vtac_tf_call(im, body, values, count, &values, &count) || count != im->in_count) {
+            vtac_make_fail(&im->maker, VTA_INVALID, "a loop whose round gives another number of values");
+            return;
+        }
+    }
+}
+
+/* ---- TensorFlow 1's branches */
+
+/* x and a condition: x goes to output 1 where that is true, else to output 0. */
+void vtac_tf_import_switch(vtac_tf *im)
+{
+    bool truth;
+    const bool known = is_known_truth(im, im->in[1], &truth);
+    const vtac_id condition = vtac_tf_plain(im, 1);
+    for (uint32_t i = 0; i < 2; i++) {
+        vtac_tf_value *out = vtac_tf_out(im, i);
+        *out = *im->in[0];
+        out->dead = known && truth != (i == 1);
+        out->choice = known ? out->choice : condition;
+        out->side = known ? out->side : i == 1;
+    }
+}
+
+/* Gives the value of the branch that is taken, and its number. */
+void vtac_tf_import_merge(vtac_tf *im)
+{
+    const vtac_tf_value *a = im->in[0];
+    const vtac_tf_value *b = im->in_count == 2 ? im->in[1] : a;
+    if (im->in_count != 2 || (a->dead && b->dead)) {
+        vtac_tf_refuse(im, "the end of a branch with %u inputs", im->in_count);
+        return;
+    }
+    if (a->dead || b->dead) {
+        *vtac_tf_out(im, 0) = *(a->dead ? b : a);
+        vtac_tf_set(im, 1, vtac_make_number(&im->maker, VTAC_I32, a->dead ? 1.0 : 0.0));
+        return;
+    }
+    const vtac_tf_value *known = a->choice != 0 ? a : b;
+    const bool first = known == a ? a->side : !b->side; /* a is what comes where it is true */
+    if (known->choice == 0 ||
+        (a->choice != 0 && b->choice != 0 && (a->choice != b->choice || a->side == b->side))) {
+        vtac_tf_refuse(im, "the end of branches that do not belong together");
+        return;
+    }
+    choose_result(im, known->choice, im->in[first ? 0 : 1], im->in[first ? 1 : 0], 0);
+}
+
+/* ---- variables */
+
+/* A handle, or of TensorFlow 1 the variable itself. */
+void vtac_tf_import_variable(vtac_tf *im)
+{
+    const char *shared = vtac_tf_text(im->node, "shared_name", im->node->name);
+    vtac_tf_out(im, 0)->variable = shared;
+    if (im->how == TF_VALUE) {
+        im->in = vtac_make_room(&im->maker, 1, sizeof *im->in);
+        if (im->in != NULL) {
+            im->in[0] = vtac_tf_out(im, 0);
+            im->in[0]->variable = im->node->name;
+            im->in_count = 1;
+            vtac_tf_import_read_variable(im);
+        }
+    }
+}
+
+void vtac_tf_import_read_variable(vtac_tf *im)
+{
+    vtac_tf_refuse(im, "a variable, whose contents are not in the file: freeze the graph");
+}
+
+/* ---- lists of tensors, whose lengths are known */
+
+static vtac_tf_list *new_list(vtac_tf *im, int64_t count)
+{
+    vtac_tf_list *list = vtac_make_room(&im->maker, 1, sizeof *list);
+    if (list == NULL || count < 0 || count > MAX_ROUNDS) {
+        vtac_tf_refuse(im, "a list of %lld tensors", (long long)count);
+        return NULL;
+    }
+    list->count = count;
+    list->items = vtac_make_room(&im->maker, count, sizeof *list->items);
+    return list->items == NULL ? NULL : list;
+}
+
+static vtac_tf_list *list_input(vtac_tf *im)
+{
+    if (im->in[0]->list == NULL) {
+        vtac_tf_refuse(im, "an input that is no list whose length is known");
+    }
+    return im->in[0]->list;
+}
+
+void vtac_tf_import_list_reserve(vtac_tf *im)
+{
+    vtac_tf_out(im, 0)->list = new_list(im, vtac_tf_known_int(im, 1, "length"));
+}
+
+/* A list of the rows of a tensor. */
+void vtac_tf_import_list_from(vtac_tf *im)
+{
+    const vtac_type x = vtac_tf_type(im, 0);
+    vtac_tf_list *list = new_list(im, x.rank == 0 ? -1 : x.dim[0]);
+    for (int64_t i = 0; list != NULL && i < list->count; i++) {
+        const vtac_id row = vtac_make_slice(&im->maker, vtac_tf_plain(im, 0), 0, i, i + 1);
+        list->items[i] = vtac_make_reshape(&im->maker, row, x.dim + 1, x.rank - 1);
+    }
+    vtac_tf_out(im, 0)->list = list;
+}
+
+static bool list_place(vtac_tf *im, const vtac_tf_list *list, int64_t *at)
+{
+    *at = vtac_tf_known_int(im, 1, "place");
+    if (im->maker.status == VTA_OK && (*at < 0 || *at >= list->count)) {
+        vtac_make_fail(&im->maker, VTA_INVALID, "place %lld of a list of %lld", (long long)*at,
+                       (long long)list->count);
+    }
+    return im->maker.status == VTA_OK;
+}
+
+void vtac_tf_import_list_get(vtac_tf *im)
+{
+    const vtac_tf_list *list = list_input(im);
+    int64_t at;
+    if (list == NULL || !list_place(im, list, &at)) {
+        return;
+    }
+    if (list->items[at] == 0) {
+        vtac_tf_refuse(im, "place %lld of a list, which was never set", (long long)at);
+        return;
+    }
+    vtac_tf_set(im, 0, list->items[at]);
+}
+
+/* The list before it stays what it was. */
+void vtac_tf_import_list_set(vtac_tf *im)
+{
+    const vtac_tf_list *list = list_input(im);
+    int64_t at;
+    vtac_tf_list *copy = list == NULL || !list_place(im, list, &at) ? NULL : new_list(im, list->count);
+    if (copy != NULL) {
+        memcpy(copy->items, list->items, (size_t)list->count * sizeof *copy->items);
+        copy->items[at] = vtac_tf_plain(im, 2);
+    }
+    vtac_tf_out(im, 0)->list = copy;
+}
+
+void vtac_tf_import_list_stack(vtac_tf *im)
+{
+    vtac_import_builder *m = &im->maker;
+    const vtac_tf_list *list = list_input(im);
+    vtac_id *parts = list == NULL ? NULL : vtac_make_room(m, list->count, sizeof *parts);
+    for (int64_t i = 0; parts != NULL && i < list->count; i++) {
+        const vtac_type type = *vtac_made_type(m, list->items[i]);
+        int64_t dims[VTAC_MAX_RANK + 1] = {1};
+        memcpy(dims + 1, type.dim, sizeof type.dim);
+        if (list->items[i] == 0 || type.rank == VTAC_MAX_RANK) {
+            vtac_tf_refuse(im, "a list whose place %lld was never set", (long long)i);
+            return;
+        }
+        parts[i] = vtac_make_reshape(m, list->items[i], dims, type.rank + 1);
+    }
+    if (parts != NULL && list->count > 0) {
+        vtac_tf_set(im, 0, vtac_make_concat(m, parts, (uint32_t)list->count, 0));
+    }
+}
