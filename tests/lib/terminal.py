@@ -31,7 +31,7 @@ def lead(argv, terminal, errors, told, go):
     os._exit(status if status >= 0 else 128 - status)
 
 
-def session(argv, columns=80, watch=None, errors=None, limit=120):
+def session(argv, columns=80, watch=None, errors=None, limit=600):
     """(exit status, text): what the program wrote on a terminal of so many columns, with stderr in the file `errors` if
     there is one. watch(pid, text, keyboard) is called ten times a second and more. A signal is 128 more than its number."""
     ours, theirs = pty.openpty()

@@ -137,11 +137,8 @@ static vta_status only_input(const pile *p, vta_diag *diag)
 /* The input that a member of an archive is for: by its name, or the only one. */
 static bool input_of(const vtac_graph *g, const char *member, uint32_t *input)
 {
-    const size_t length = strlen(member);
-    const size_t stem = length > 4 && strcmp(member + length - 4, ".npy") == 0 ? length - 4 : length;
     for (uint32_t i = 0; i < g->input_count; i++) {
-        const char *name = g->values[g->inputs[i]].name;
-        if (strlen(name) == stem && strncmp(name, member, stem) == 0) {
+        if (cli_member_is(member, g->values[g->inputs[i]].name)) {
             *input = i;
             return true;
         }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Inputs of a model from the command line. "NAME=FILE" is for the input of that name; files without a name
- * go to the inputs that none is named for, in turn.
+ * go to the inputs that none is named for, in turn, but for archives (.npz): each has a member for every
+ * input.
  */
 #include "inputs.h"
 
@@ -49,6 +50,12 @@ static uint32_t named_input(const vta_model *model, const char *text)
     return NOBODY;
 }
 
+static bool is_archive(const char *text)
+{
+    const size_t length = strlen(text);
+    return length > 4 && strcmp(text + length - 4, ".npz") == 0;
+}
+
 static bool has_named(const cli_inputs *inputs, const vta_model *model, uint32_t input)
 {
     size_t at = 0;
@@ -93,8 +100,9 @@ static const char *file_of(const cli_inputs *inputs, const vta_model *model, uin
     for (const char *text = cli_next(inputs->args, "--input", &at); text != NULL;
          text = cli_next(inputs->args, "--input", &at)) {
         const uint32_t name = named_input(model, text);
-        const bool mine = name == input || (name == NOBODY && place < turns && unnamed % turns == place);
-        unnamed += name == NOBODY;
+        const bool taken = is_archive(text) || (turns > 0 && unnamed % turns == place);
+        const bool mine = name == input || (name == NOBODY && place < turns && taken);
+        unnamed += name == NOBODY && !is_archive(text);
         if (mine && (*count)++ == which) {
             found = name == input ? strchr(text, '=') + 1 : text;
         }
@@ -110,7 +118,7 @@ vta_status cli_count_cases(const cli_inputs *inputs, const vta_model *model, uin
     size_t at = 0;
     for (const char *text = cli_next(inputs->args, "--input", &at); text != NULL;
          text = cli_next(inputs->args, "--input", &at)) {
-        files += named_input(model, text) == NOBODY;
+        files += named_input(model, text) == NOBODY && !is_archive(text);
         const bool meant = strchr(text, '=') != NULL && access(text, F_OK) != 0;
         if (named_input(model, text) == NOBODY && (unnamed == 0 || meant)) {
             return vta_fail(diag, VTA_INVALID, "'%s' is for no input of the model, whose first is '%s'", text,
@@ -195,7 +203,9 @@ static vta_status give_tensor(vta_model *model, uint32_t i, const char *path, vt
     vtac_tensor tensor;
     char wanted[160];
     char given[160];
-    VTA_TRY(cli_read_tensor(path, arena, &tensor, diag));
+    VTA_TRY(is_archive(path) ? cli_read_member(path, vta_model_input(model, i).name,
+                                               vta_model_input_count(model) == 1, arena, &tensor, diag)
+                             : cli_read_tensor(path, arena, &tensor, diag));
     vta_diag why = {0};
     const vta_status fits = vta_model_set_input_shape(model, i, tensor.type.dim, tensor.type.rank, &why);
     const vta_tensor_info info = vta_model_input(model, i);

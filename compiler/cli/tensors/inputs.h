@@ -19,7 +19,7 @@ typedef struct cli_inputs {
 
 /* Rows of a verb's options. */
 #define CLI_INPUT_OPTIONS                                                                                    \
-    {"--input", "[NAME=]FILE", CLI_FILE, "an input: .npy, .pb, .png, .jpg (may be repeated)"},               \
+    {"--input", "[NAME=]FILE", CLI_FILE, "an input: .npy, .pb, .png, .jpg; or all: .npz"},                   \
         {"--preprocess", "HOW", CLI_TEXT, "of pictures: 'vtac run --preprocess list'"},                      \
         {"--fill", "HOW", CLI_TEXT, "other inputs: zeros, ones, random (default)"},                          \
     {                                                                                                        \

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../src/import/zip.h"
 #include "parcels.h"
 #include "vta/fail.h"
 #include "vta/file.h"
@@ -184,6 +185,46 @@ vta_status cli_read_tensor(const char *path, vta_arena *arena, vtac_tensor *out,
         (void)vta_context(diag, "%s", path);
     }
     return status;
+}
+
+bool cli_member_is(const char *member, const char *name)
+{
+    const size_t length = strlen(member);
+    const size_t stem = length > 4 && strcmp(member + length - 4, ".npy") == 0 ? length - 4 : length;
+    return strlen(name) == stem && strncmp(name, member, stem) == 0;
+}
+
+static vta_status parse_member(const vtac_zip_member *members, uint32_t count, const char *name, bool only,
+                               vta_arena *arena, vtac_tensor *out, vta_diag *diag)
+{
+    uint32_t m = 0;
+    while (m < count && !cli_member_is(members[m].name, name)) {
+        m++;
+    }
+    m = m == count && only && count == 1 ? 0 : m;
+    if (m == count) {
+        return vta_fail(diag, VTA_INVALID, "none of its %u members is called '%s', as the input is", count,
+                        name);
+    }
+    return cli_parse_npy(members[m].bytes, members[m].size, arena, out, diag) == VTA_OK
+               ? VTA_OK
+               : vta_context(diag, "%s", members[m].name);
+}
+
+vta_status cli_read_member(const char *path, const char *name, bool only, vta_arena *arena, vtac_tensor *out,
+                           vta_diag *diag)
+{
+    uint8_t *bytes;
+    size_t size;
+    vtac_zip_member *members;
+    uint32_t count;
+    VTA_TRY(vta_file_read(path, max_bytes, &bytes, &size, diag));
+    vta_status status = vtac_unzip(bytes, size, arena, &members, &count, diag);
+    free(bytes);
+    if (status == VTA_OK) {
+        status = parse_member(members, count, name, only, arena, out, diag);
+    }
+    return status == VTA_OK ? VTA_OK : vta_context(diag, "%s", path);
 }
 
 vtac_dtype cli_dtype(const vta_tensor_info *info)

@@ -43,6 +43,12 @@ vta_status cli_read_tensor(const char *path, vta_arena *arena, vtac_tensor *out,
 /* The contents of a .npy file, copied into the arena. */
 vta_status cli_parse_npy(const uint8_t *bytes, size_t size, vta_arena *arena, vtac_tensor *out,
                          vta_diag *diag);
+/* True where a member of an .npz archive ("x.npy") is called `name`. */
+bool cli_member_is(const char *member, const char *name);
+/* The member of an .npz archive for the input `name`: the one of that name; where `only`, the model has no
+ * other input, and the archive's only member will do. */
+vta_status cli_read_member(const char *path, const char *name, bool only, vta_arena *arena, vtac_tensor *out,
+                           vta_diag *diag);
 vta_status cli_write_npy(const char *path, const vta_tensor_info *info, const void *data, vta_diag *diag);
 
 vtac_dtype cli_dtype(const vta_tensor_info *info);
