@@ -357,6 +357,31 @@ static void a_full_disk_leaves_the_old_file(void **state)
     assert_int_equal(rmdir(folder), 0);
 }
 
+/* A pipe that nobody reads keeps its writer waiting: a signal ends the wait. */
+static void a_signal_ends_the_wait_for_a_pipe(void **state)
+{
+    (void)state;
+    char folder[TEMPORARY_PATH];
+    char path[TEMPORARY_PATH + 16];
+    int status = 0;
+    assert_true(temporary_folder(folder));
+    (void)snprintf(path, sizeof path, "%s/pipe", folder);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        (void)alarm(60);
+        (void)vta_file_write(path, "bytes", 5, NULL);
+        _exit(0);
+    }
+    (void)usleep(100000);
+    assert_int_equal(kill(child, SIGTERM), 0);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status));
+    assert_int_equal(WTERMSIG(status), SIGTERM);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(rmdir(folder), 0);
+}
+
 static void a_fork_has_no_say_about_a_file(void **state)
 {
     (void)state;
@@ -655,6 +680,7 @@ int main(void)
         cmocka_unit_test(a_writer_makes_a_whole_file_or_none),
         cmocka_unit_test(all_bytes_are_written),
         cmocka_unit_test(a_full_disk_leaves_the_old_file),
+        cmocka_unit_test(a_signal_ends_the_wait_for_a_pipe),
         cmocka_unit_test(a_fork_has_no_say_about_a_file),
         cmocka_unit_test(lines_are_those_of_any_editor),
         cmocka_unit_test(what_is_no_text_has_no_lines),

@@ -26,12 +26,14 @@ vta_status vtac_onnx_save(const Onnx__ModelProto *model, const char *path, vta_d
         return vta_fail(diag, VTA_RANGE, "'%s': a model in one file has at most 2 GiB", path);
     }
     sigset_t was;
-    vta_hold_signals(&was);
+    const bool holds = vta_hold_signals_for(path, &was);
     vta_status status = vta_writer_open(path, &buffer.writer, diag);
     if (status == VTA_OK) {
         (void)onnx__model_proto__pack_to_buffer(model, &buffer.base);
         status = vta_writer_close(&buffer.writer, diag);
     }
-    vta_release_signals(&was);
+    if (holds) {
+        vta_release_signals(&was);
+    }
     return status;
 }

@@ -31,6 +31,7 @@
 #include "vta/clock.h"
 #include "vta/file.h"
 #include "vta/hash.h"
+#include "vta/inside.h"
 
 extern char **environ;
 
@@ -52,9 +53,17 @@ static void path_of(const vtac_work *w, char *path, const char *kind, uint32_t n
     path_in(w, path, name);
 }
 
+/* Reads a file of the folder, in which others write, too: a regular one, or none. */
+static bool read_entry(const vtac_work *w, const char *path, uint8_t **bytes, size_t *size)
+{
+    const size_t folder = strlen(w->options.folder) + 1;
+    return strlen(path) > folder && vta_inside_whole(w->options.folder, path + folder, "the file", MAX_TEXT,
+                                                     bytes, size, NULL) == VTA_OK;
+}
+
 static bool touch_file(const char *path)
 {
-    const int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    const int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
     if (fd < 0) {
         return false;
     }
@@ -140,7 +149,7 @@ static vta_status do_piece(const vtac_work *w, uint32_t number, vta_diag *diag)
     vtac_work_result result;
     path_of(w, path, "pieces", number);
     path_of(w, claim, "claims", number);
-    if (vta_file_read(path, MAX_TEXT, &piece, &size, NULL) != VTA_OK) {
+    if (!read_entry(w, path, &piece, &size)) {
         (void)unlink(claim); /* its text is being changed */
         return VTA_OK;
     }
@@ -208,8 +217,7 @@ static vta_status check_joined(const vtac_work *w, vta_diag *diag)
     size_t size = 0;
     const char *key = w->options.key;
     path_in(w, path, "key");
-    if (key == NULL || access(path, F_OK) != 0 ||
-        vta_file_read(path, MAX_TEXT, &bytes, &size, NULL) != VTA_OK) {
+    if (key == NULL || access(path, F_OK) != 0 || !read_entry(w, path, &bytes, &size)) {
         return VTA_OK; /* its leader has not come */
     }
     const bool same = size == strlen(key) && memcmp(bytes, key, size) == 0;
@@ -279,7 +287,9 @@ static vta_status check_key(const vtac_work *w, vta_diag *diag)
     if (access(path, F_OK) != 0) {
         return vta_file_write_scratch(path, key, strlen(key), diag);
     }
-    VTA_TRY(vta_file_read(path, MAX_TEXT, &bytes, &size, diag));
+    if (!read_entry(w, path, &bytes, &size)) {
+        return vta_fail(diag, VTA_IO, "cannot read '%s', which must be a file; name another folder", path);
+    }
     const bool same = size == strlen(key) && memcmp(bytes, key, size) == 0;
     free(bytes);
     return same ? VTA_OK
@@ -377,10 +387,10 @@ static void collect_result(folder_state *r, uint32_t index)
     uint8_t *bytes = NULL;
     size_t size = 0;
     path_of(r->w, path, "results", r->w->base + index);
-    if (access(path, F_OK) != 0 || vta_file_read(path, MAX_TEXT, &bytes, &size, NULL) != VTA_OK) {
+    if (access(path, F_OK) != 0) {
         return;
     }
-    const char *text = memchr(bytes, '\n', size);
+    const char *text = read_entry(r->w, path, &bytes, &size) ? memchr(bytes, '\n', size) : NULL;
     if (text == NULL || sscanf((const char *)bytes, "%15s %lf %" SCNx64, word, &seconds, &hash) != 3 ||
         hash != vta_hash_text(VTA_HASH_START, r->pieces[index])) { /* of another piece: it is anybody's */
         take_away(r->w, "results", r->w->base + index);
@@ -420,8 +430,9 @@ static vta_status post(const folder_state *r, uint32_t index, vta_diag *diag)
     size_t size = 0;
     const char *piece = r->pieces[index];
     path_of(r->w, path, "pieces", r->w->base + index);
-    if (access(path, F_OK) == 0 && vta_file_read(path, MAX_TEXT, &bytes, &size, NULL) == VTA_OK) {
-        const bool same = size == strlen(piece) && memcmp(bytes, piece, size) == 0;
+    if (access(path, F_OK) == 0) {
+        const bool same =
+            read_entry(r->w, path, &bytes, &size) && size == strlen(piece) && memcmp(bytes, piece, size) == 0;
         free(bytes);
         if (same) {
             return VTA_OK;

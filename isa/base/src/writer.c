@@ -137,6 +137,15 @@ static vta_status cannot_write(const char *path, int cause, vta_diag *diag)
                     strerror(cause));
 }
 
+bool vta_hold_signals_for(const char *path, sigset_t *was)
+{
+    const bool holds = !is_special(path);
+    if (holds) {
+        vta_hold_signals(was);
+    }
+    return holds;
+}
+
 vta_status vta_writer_open(const char *path, vta_writer *out, vta_diag *diag)
 {
     *out =
@@ -215,14 +224,16 @@ static vta_status write_whole(const char *path, const void *bytes, size_t size, 
 {
     sigset_t was;
     vta_writer writer;
-    vta_hold_signals(&was);
+    const bool holds = vta_hold_signals_for(path, &was);
     vta_status status = vta_writer_open(path, &writer, diag);
     if (status == VTA_OK) {
         writer.scratch = scratch;
         write_now(&writer, bytes, size);
         status = vta_writer_close(&writer, diag);
     }
-    vta_release_signals(&was);
+    if (holds) {
+        vta_release_signals(&was);
+    }
     return status;
 }
 

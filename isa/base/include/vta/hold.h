@@ -7,6 +7,7 @@
 #define VTA_HOLD_H
 
 #include <signal.h>
+#include <stdbool.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -14,6 +15,10 @@ extern "C" {
 
 /* From here on SIGINT, SIGTERM and SIGHUP wait; `was` is what the calling thread held back before. */
 void vta_hold_signals(sigset_t *was);
+
+/* The same while a file of this name is in the making; false, and nothing is held back, for a device or a
+ * pipe, which may keep its writer waiting for ever and has nothing that could be left behind. */
+bool vta_hold_signals_for(const char *path, sigset_t *was);
 
 /* Holds back every signal but those that a fault of the thread itself raises: for the start of a thread.
  */
