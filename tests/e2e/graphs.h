@@ -9,11 +9,15 @@
 #include "vta/model.h"
 #include "vtac/partition.h"
 
-/* Which graph: a number, and the steps of its growth (one bit each) that are left out. */
-enum { GRAPH_STEPS = 8 };
+/* Which graph: a number, the steps of its growth (one bit each) that are left out, and how large its input
+ * may be. */
+enum { GRAPH_STEPS = 8, GRAPH_ROOM = 40 };
 typedef struct graph_seed {
     uint64_t number;
     uint32_t without;
+    uint32_t room; /* channels, rows, columns of the input at most; 0: GRAPH_ROOM */
+    bool planted;  /* a compiler's bug, for tests of the shrinker: the upper limit of each Clip is halfway to
+                      the lower */
 } graph_seed;
 
 /* A valid graph of quantized operators on small images; *out is owned. The same seed gives the same graph. */

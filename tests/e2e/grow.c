@@ -23,6 +23,7 @@ typedef struct grower {
     quantized pool[MOST_VALUES];
     uint32_t count;
     vtac_dtype dtype; /* of the activations; VTAC_NO_DTYPE: each product chooses */
+    bool planted;
     vta_diag *diag;
 } grower;
 
@@ -337,7 +338,9 @@ static vta_status grow_clip(grower *g)
     const vtac_dtype dtype = type_of(g, &x)->dtype;
     const int64_t least = dtype == VTAC_U8 ? 0 : -128;
     const int64_t low = rng_between(&g->r, least, least + 100);
-    const int8_t limits[] = {(int8_t)(uint8_t)low, (int8_t)(uint8_t)rng_between(&g->r, low, least + 255)};
+    const int64_t drawn = rng_between(&g->r, low, least + 255);
+    const int64_t high = g->planted ? (low + drawn) / 2 : drawn;
+    const int8_t limits[] = {(int8_t)(uint8_t)low, (int8_t)(uint8_t)high};
     vtac_value_id in[] = {x.value, 0, 0};
     VTA_TRY(constant(g, dtype, 0, NULL, &limits[0], &in[1]));
     VTA_TRY(constant(g, dtype, 0, NULL, &limits[1], &in[2]));
@@ -626,6 +629,10 @@ static vta_status plant(grower *g, const graph_seed *seed)
     type.dim[1] = rng_percent(&g->r, 30) ? 3 : rng_between(&g->r, 1, MOST_CHANNELS);
     type.dim[2] = rng_between(&g->r, 1, 12);
     type.dim[3] = rng_between(&g->r, 1, 12);
+    for (uint32_t i = 1; i < 4; i++) {
+        const int64_t room = seed->room > 0 ? seed->room : GRAPH_ROOM;
+        type.dim[i] = type.dim[i] < room ? type.dim[i] : room;
+    }
     VTA_TRY(draw_quantized(g, type.dtype, 0.05, &x));
     VTA_TRY(vtac_add_input(g->graph, "x", &type, &x.value, g->diag));
     VTA_TRY(add(g, &x));
@@ -642,7 +649,10 @@ static vta_status plant(grower *g, const graph_seed *seed)
 
 vta_status graph_random(const graph_seed *seed, vtac_graph **out, vta_diag *diag)
 {
-    grower g = {.graph = vtac_graph_create("random"), .r = rng_split(seed->number, 1), .diag = diag};
+    grower g = {.graph = vtac_graph_create("random"),
+                .r = rng_split(seed->number, 1),
+                .planted = seed->planted,
+                .diag = diag};
     if (g.graph == NULL) {
         return vta_fail(diag, VTA_NOMEM, "out of memory");
     }
