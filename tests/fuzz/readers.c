@@ -12,11 +12,14 @@
 
 #include "agent.h"
 #include "fuzz.h"
+#include "image.h"
 #include "outputs.h"
 #include "parcels.h"
+#include "picture.h"
 #include "regress.h"
 #include "temporary.h"
 #include "tensors.h"
+#include "vta/dram.h"
 #include "vta/lines.h"
 #include "vta/untrusted.h"
 #include "vta/uri.h"
@@ -226,6 +229,154 @@ static void read_parcel(const uint8_t *data, size_t size)
     vta_str_free(&parcel);
 }
 
+/* ---- pictures */
+
+static void use_picture(const cli_picture *p)
+{
+    static const uint32_t sizes[][2] = {{1, 1}, {7, 3}, {2, 19}};
+    uint64_t sum = 0;
+    for (size_t i = 0; i < (size_t)p->width * p->height * 3; i += 1 + (size_t)p->width * p->height / 4096) {
+        sum += p->rgb[i];
+    }
+    FUZZ_REQUIRE(sum <= UINT64_MAX / 2);
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        vta_diag diag = {0};
+        cli_picture out = {0};
+        check_outcome(cli_picture_fit(p, sizes[i][0], sizes[i][1], i == 1 ? 0.875 : 1.0, &out, &diag), &diag);
+        cli_picture_free(&out);
+    }
+}
+
+/* The sizes that a picture may claim are those of a machine with room; here small ones are enough. */
+static void read_picture(const uint8_t *data, size_t size)
+{
+    enum { USED = 1 << 20 };
+    vta_diag diag = {0};
+    cli_picture picture;
+    const vta_status status = cli_picture_parse(data, size, &picture, &diag);
+    check_outcome(status, &diag);
+    if (status == VTA_OK && (uint64_t)picture.width * picture.height < USED) {
+        use_picture(&picture);
+    }
+    cli_picture_free(&picture);
+}
+
+/* A picture of 2 x 3 pixels is turned as the marker says. */
+static void read_exif(const uint8_t *data, size_t size)
+{
+    static const uint8_t pixels[] = "P6 2 3 255\nabcdefghijklmnopqr";
+    vta_diag diag = {0};
+    cli_picture picture;
+    const int orientation = cli_exif_orientation(data, size);
+    FUZZ_REQUIRE(orientation >= 1 && orientation <= 8);
+    FUZZ_REQUIRE(cli_picture_parse(pixels, sizeof pixels - 1, &picture, &diag) == VTA_OK);
+    check_outcome(cli_picture_orient(&picture, orientation, &diag), &diag);
+    FUZZ_REQUIRE((orientation >= 5) == (picture.width == 3) && picture.width * picture.height == 6);
+    cli_picture_free(&picture);
+}
+
+/* ---- memory images: --mem FILE@ADDR, --dump ADDR:BYTES=FILE, --insn-addr ADDR of raw instructions */
+
+static vta_status alloc_memory(void *context, uint64_t at, size_t size, vta_mem *out, vta_diag *diag)
+{
+    enum { GRANTED = 1 << 22 };
+    *out = (vta_mem){.addr = at, .size = size};
+    if (size > GRANTED) {
+        return vta_fail(diag, VTA_NOMEM, "no memory for %zu bytes", size);
+    }
+    return at == 0 ? vta_dram_alloc(context, size, &out->addr, &out->host, diag)
+                   : vta_dram_alloc_at(context, at, size, &out->host, diag);
+}
+
+/* All that was asked for is there, and may be written. */
+static void use_image(const cli_image *image, const vta_program *program)
+{
+    FUZZ_REQUIRE(image->launch.insn_count == program->insn_count && image->code.host != NULL);
+    for (size_t i = 0; i < image->output_count; i++) {
+        uint8_t *at = cli_image_at(image, image->outputs[i].addr, image->outputs[i].size);
+        FUZZ_REQUIRE(at != NULL);
+        memset(at, 1, image->outputs[i].size);
+    }
+}
+
+enum { IMAGE_WORDS = 12, SPEC = sizeof file + 256 };
+
+/* Each line becomes an option, which its first character chooses, and its value, in which '%' stands for the
+ * one file that there is. Returns the number of words. */
+static int make_words(char *text, char (*specs)[SPEC], char **words)
+{
+    static const char *const options[] = {"--mem", "--dump", "--insn-addr"};
+    char *rest = NULL;
+    int count = 2;
+    words[0] = (char *)(uintptr_t) "--raw";
+    words[1] = file;
+    for (char *line = strtok_r(text, "\n", &rest); line != NULL && count < IMAGE_WORDS;
+         line = strtok_r(NULL, "\n", &rest)) {
+        const char *value = line + 1;
+        char *mark = strchr(value, '%');
+        if (mark != NULL) {
+            *mark = '\0';
+        }
+        (void)snprintf(specs[count], SPEC, "%.100s%s%.100s", value, mark != NULL ? file : "",
+                       mark != NULL ? mark + 1 : "");
+        words[count] = (char *)(uintptr_t)options[(unsigned char)line[0] % 3];
+        words[count + 1] = specs[count];
+        count += 2;
+    }
+    return count;
+}
+
+static vta_status place_program(const cli_args *args, cli_image *image, vta_program *program, vta_diag *diag)
+{
+    bool usage = false;
+    VTA_TRY(cli_program(args, file, program, diag));
+    VTA_TRY(cli_image_read(image, args, program, &usage, diag));
+    return cli_image_place(image, args, program, diag);
+}
+
+static void place_words(const cli_args *args, vta_dram *dram)
+{
+    vta_diag diag = {0};
+    vta_program program = {0};
+    cli_image image = {.alloc = alloc_memory, .context = dram};
+    const vta_status status = place_program(args, &image, &program, &diag);
+    check_outcome(status, &diag);
+    if (status == VTA_OK) {
+        use_image(&image, &program);
+    }
+    cli_image_free(&image);
+    vta_program_free(&program);
+}
+
+/* Lines of words, a 0, and the instructions, which are the one file. */
+static void place_image(const uint8_t *data, size_t size)
+{
+    static char specs[IMAGE_WORDS + 2][SPEC];
+    char *words[IMAGE_WORDS + 2];
+    char text[2048];
+    vta_dram *dram = NULL;
+    cli_args args;
+    const uint8_t *end = memchr(data, '\0', size);
+    const size_t length = end != NULL ? (size_t)(end - data) : size;
+    if (end == NULL || length >= sizeof text || size - length - 1 < VTA_INSN_BYTES) {
+        return;
+    }
+    (void)write_input(end + 1, (size - length - 1) / VTA_INSN_BYTES * VTA_INSN_BYTES, ".bin");
+    memcpy(text, data, length + 1);
+    cli_ground ground = {.guest = true, .process = getpid()};
+    cli_stand_on(&ground);
+    const int count = make_words(text, specs, words);
+    FUZZ_REQUIRE(vta_dram_create(&dram, NULL) == VTA_OK);
+    if (cli_parse(cli_verb_find("exec"), count, words, &args) == CLI_OK) {
+        place_words(&args, dram);
+    }
+    cli_args_free(&args);
+    vta_dram_destroy(dram);
+    cli_stand_on(NULL);
+    vta_str_free(&ground.answer);
+    vta_str_free(&ground.line);
+}
+
 /* ---- an agent's options */
 
 /* The value of `check` as an option, by another way than vta_uri_option's; NULL: there is none. */
@@ -267,8 +418,8 @@ static void ask_agent(const uint8_t *data, size_t size)
 void fuzz_input(const uint8_t *data, size_t size)
 {
     static void (*const readers[])(const uint8_t *, size_t) = {
-        read_lines, read_labels, read_records, read_suite,  read_space, parse_npy,
-        parse_npz,  read_pb,     use_parcel,   read_parcel, ask_agent,
+        read_lines, read_labels, read_records, read_suite, read_space,   parse_npy, parse_npz,
+        read_pb,    use_parcel,  read_parcel,  ask_agent,  read_picture, read_exif, place_image,
     };
     if (size > 0) {
         readers[data[0] % (sizeof readers / sizeof readers[0])](data + 1, size - 1);
