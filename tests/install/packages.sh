@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# The Debian packages: the same bytes each time, without an error of lintian, manual pages without a warning; unpacked in one
+# The Debian packages: the same bytes each time, lists of their contents that are true, without an error of lintian, manual pages without a warning; unpacked in one
 # place, and nothing else, the compiler, the library, Python's module and the programs for boards work together.
 # Checks the packages as `./run package` does; too slow for each commit. Arguments: BUILD
 set -eu
@@ -24,6 +24,20 @@ count=$(find "$work/once" -name '*.deb' | wc -l)
 lintian --fail-on error "$work"/once/*.deb >"$work/log" 2>&1 || { grep '^E:' "$work/log"; fail 'lintian finds errors'; }
 
 root=$work/root/usr
+/usr/bin/python3 - "$work/root" "$count" <<'END'
+import hashlib, json, pathlib, sys
+root = pathlib.Path(sys.argv[1])
+lists = sorted(root.glob("usr/share/doc/*/sbom.spdx.json"))
+listed = {}
+for path in lists:
+    document = json.loads(path.read_text())
+    assert document["packages"][0]["name"] == path.parent.name, path
+    for file in document["files"]:
+        listed[file["fileName"][2:]] = {sum["algorithm"]: sum["checksumValue"] for sum in file["checksums"]}["SHA256"]
+found = {str(path.relative_to(root)): hashlib.sha256(path.read_bytes()).hexdigest()
+         for path in root.rglob("*") if path.is_file() and not path.is_symlink() and path not in lists}
+assert len(lists) == int(sys.argv[2]) and listed == found, (len(lists), set(listed) ^ set(found))
+END
 for page in "$root"/share/man/man1/*.gz; do
     said=$(zcat "$page" | groff -K utf8 -man -Tutf8 -ww -z 2>&1) || fail "${page##*/}: groff fails"
     [ -z "$said" ] || fail "${page##*/}: $said"

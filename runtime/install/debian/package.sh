@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # package.sh BUILD FOLDER: Debian packages of what the build installs, in FOLDER: libvta1, libvtac1, libvta-dev, vtac, python3-vta,
-# golang-vta-dev, libvta-java and vtac-mpi (where Java and MPI are), vta-board; and a wheel for Python. The same tree gives the same bytes: times are the last commit's, owners root, files in the order of their names.
+# golang-vta-dev, libvta-java and vtac-mpi (where Java and MPI are), vta-board; and a wheel for Python. Each package lists its contents (usr/share/doc/PACKAGE/sbom.spdx.json). The same tree gives the same bytes: times are the last commit's, owners root, files in the order of their names.
 set -eu
 build=$(cd "$1" && pwd)
 mkdir -p "$2"
@@ -103,6 +103,9 @@ pack() {
         printf 'vtac (%s-1) unstable; urgency=medium\n\n  * Release %s; CHANGELOG.md of the source tells what changed.\n\n' "$version" "$version"
         printf ' -- %s  %s\n' "$maintainer" "$date"
     } | gzip -9n >"$tree/usr/share/doc/$package/changelog.Debian.gz"
+    python3 -B "$here/../sbom.py" "$tree" "$package" "$version-1" "$SOURCE_DATE_EPOCH" Apache-2.0 "$3" >"$work/sbom"
+    mv "$work/sbom" "$tree/usr/share/doc/$package/sbom.spdx.json"
+    chmod 644 "$tree/usr/share/doc/$package/sbom.spdx.json"
     {
         printf 'Package: %s\nSource: vtac\nVersion: %s-1\nArchitecture: %s\nMaintainer: %s\n' "$package" "$version" "$arch" "$maintainer"
         printf 'Installed-Size: %s\nSection: %s\nPriority: optional\n' "$(du -sk --apparent-size "$tree/usr" | cut -f 1)" "$2"
