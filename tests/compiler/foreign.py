@@ -21,7 +21,7 @@ import word_seed
 
 PHRASES = {
     "tensorflow-savedmodel": "a SavedModel of TensorFlow", "tfjs": "a model of TensorFlow.js",
-    "caffe2": "a network of Caffe2", "coreml": "a model of CoreML", "pytorch-export": "PyTorch's torch.export",
+    "coreml": "a model of CoreML", "pytorch-export": "PyTorch's torch.export",
     "pytorch-torchscript": "a TorchScript of PyTorch", "pytorch-statedict": "PyTorch's torch.save", "safetensors": "safetensors",
 }
 PLAIN = (".bin", ".txt", ".index", "fingerprint.pb")  # what lies beside a model and has no mark
@@ -63,13 +63,11 @@ def graph_def(draw):
 def samples(draw):
     """Name of a file, format, contents."""
     word = "net%d" % draw.randint(0, 99)
-    op = message((1, "data"), (1, "w"), (2, "y"), (4, "Conv"), (5, message((1, "pad"), (3, 1))))
     meta = message((1, message((4, "serve"))), (2, graph_def(draw)), (5, message((1, "serving_default"))))
     spaces = draw.choice(["", " ", "\n", "  \t\n"])
     method = draw.choice([zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
     yield "a.pb", "tensorflow-savedmodel", message((1, 1), (2, meta))
     yield "a.json", "tfjs", (spaces + json.dumps({"format": "graph-model", "modelTopology": {}, "weightsManifest": []})).encode()
-    yield "a.pb", "caffe2", message((1, word), (2, op), (7, "data"), (8, "y"))
     for kind in (202, 401, 500, 502, draw.randint(300, 1000)):
         yield "a.mlmodel", "coreml", message((1, draw.randint(1, 9)), (2, message((1, message((1, "image"))))), (kind, message((1, b"\0"))))
     yield "Manifest.json", "coreml", (spaces + json.dumps({"fileFormatVersion": "1.0.0", "itemInfoEntries": {}})).encode()

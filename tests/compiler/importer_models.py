@@ -10,6 +10,7 @@
 import glob
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -20,7 +21,8 @@ except ImportError:
     sys.exit(77)
 
 LIMIT = 1e-3
-MODEL_FILES = {"tensorflow-graphdef": (".pb",), "tensorflow-savedmodel": ("saved_model.pb",), "tfjs": (".json",)}
+MODEL_FILES = {"tensorflow-graphdef": (".pb",), "tensorflow-savedmodel": ("saved_model.pb",), "tfjs": (".json",),
+               "caffe": (".prototxt", ".caffemodel"), "mxnet": ("-symbol.json", ".params"), "caffe2": (".pb",)}
 
 
 class Runner:
@@ -67,9 +69,17 @@ def errors(found, folder, case):
         yield fitting[best]
 
 
-def shapes_of(folder, case):
+def open_input(runner, path):
+    """The input whose sizes a file leaves open; "": there is none."""
+    said = subprocess.run([runner.vtac, "inspect", path], capture_output=True, text=True).stderr
+    found = re.search(r"--shape ([^= ]+)=", said)
+    return found.group(1) if found else ""
+
+
+def shapes_of(runner, model, folder, case):
     """--shape for inputs of one axis and more, which files may leave open."""
     for name, path in inputs_of(folder, case).items():
+        name = name or open_input(runner, model)
         dims = numpy.load(path, mmap_mode="r").shape
         if name and dims:
             yield from ("--shape", "%s=%s" % (name, "x".join(str(d) for d in dims)))
@@ -77,7 +87,7 @@ def shapes_of(folder, case):
 
 def check(runner, folder, path, cases):
     so = os.path.join(runner.work, "model.so")
-    runner.run("compile", path, "-O", "3", "-o", so, *shapes_of(folder, cases[0]))
+    runner.run("compile", path, "-O", "3", "-o", so, *shapes_of(runner, path, folder, cases[0]))
     worst = 0.0
     for case in cases:
         given = inputs_of(folder, case)

@@ -81,6 +81,10 @@ vta_status vtac_caffe_parse(const vtac_model_file *file, const uint8_t *weights,
 vta_status vtac_mxnet_parse(const vtac_model_file *file, const uint8_t *params, size_t size,
                             const vtac_import_options *options, vtac_graph **out, vta_diag *diag);
 
+/* A net of Caffe2 from memory: the network, and the net that fills its weights. */
+vta_status vtac_caffe2_parse(const vtac_model_file *file, const uint8_t *init, size_t size,
+                             const vtac_import_options *options, vtac_graph **out, vta_diag *diag);
+
 /* Parses NAME=AxBxC; dims are 0 or more, or a range (A..B). */
 vta_status vtac_shape_parse(const char *text, char *name, size_t name_size, vtac_shape_option *out,
                             vta_diag *diag);

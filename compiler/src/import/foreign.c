@@ -48,7 +48,7 @@ static bool is_saved_model(const vtac_model_file *file)
 
 /* Operators: inputs, outputs and, as a text in field 4, the type; a layer of Caffe has a number in field 5.
  */
-static bool is_caffe2(const vtac_model_file *file)
+bool vtac_recognize_caffe2(const vtac_model_file *file)
 {
     enum { NAME = 1, OPERATOR = 2, LAST = 8, OUTPUT = 2, TYPE = 4, ARGUMENT = 5 };
     const vtac_wire message = message_of(file);

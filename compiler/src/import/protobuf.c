@@ -154,6 +154,9 @@ size_t vtac_wire_ints(vtac_wire message, uint64_t number, int64_t *out, size_t r
                 out[count] = (int64_t)value;
             }
             count++;
+            if (!packed) {
+                break;
+            }
         }
     }
     return count;
