@@ -144,7 +144,8 @@ vta_status vta_async_start(vta_async **async, vta_engine *engine, vta_diag *diag
 static bool await(vta_async *a, double timeout_s)
 {
     const double longest = 1e8, billion = 1e9;
-    const double wait_s = timeout_s < 0 || timeout_s > longest ? longest : timeout_s;
+    const double wait_s =
+        timeout_s >= 0 && timeout_s < longest ? timeout_s : longest; /* also where it is no number */
     struct timespec until;
     (void)clock_gettime(CLOCK_MONOTONIC, &until);
     const double at = (double)until.tv_nsec / billion + wait_s;

@@ -301,7 +301,7 @@ static PyObject *model_new(PyTypeObject *type, PyObject *arguments, PyObject *na
             if (options.shared == NULL) {
                 PyErr_SetString(PyExc_ValueError, "the device is closed");
             }
-        } else if (to_path(device, &uri, &name)) {
+        } else if (!PyErr_Occurred() && to_path(device, &uri, &name)) {
             options.device = name;
         }
         if (!PyErr_Occurred()) {

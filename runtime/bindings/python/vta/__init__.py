@@ -24,6 +24,7 @@ import importlib
 import math
 import operator
 import os
+import reprlib
 
 def _bring():
     """A wheel has the libraries beside the module; elsewhere the system has them."""
@@ -217,8 +218,8 @@ class Tensor:
         try:
             view = memoryview(values)
         except TypeError:
-            raise TypeError("'%s' takes a buffer, a DLPack tensor or lists of numbers, not %r of type %s"
-                            % (self.name, values, type(values).__name__)) from None
+            raise TypeError("'%s' takes a buffer, a DLPack tensor or lists of numbers, not %s of type %s"
+                            % (self.name, reprlib.repr(values), type(values).__name__)) from None
         if view.format not in ("B", "c") or view.shape == self.shape:
             form = view.format.lstrip("@=<") or "B"
             form = {"l": "q", "L": "Q"}.get(form, form) if view.itemsize == 8 else form
