@@ -3,11 +3,12 @@
 # The labels of tests. `quick`: what `./run check` runs, the lines of quick.txt. `wide`: what `./run test` leaves to `./run wide`,
 # the lines of wide.txt. `threads`: what PRESET=tsan runs, the lines of threads.txt. `simulators`: what runs the RTL's simulators,
 # the lines of simulators.txt; these wait until they are built.
+# `unsanitized`: what `./run sanitized` leaves out, the lines of unsanitized.txt.
 # `random`: what VTAC_SEED decides, found by reading what a test is made of; `./run test` runs these
 # once more with a new seed.
 #
 # costs.txt says which tests take long: those begin first, so that none is left alone at the end.
-set(vta_tiers quick wide threads simulators)
+set(vta_tiers quick wide threads simulators unsanitized)
 foreach(tier ${vta_tiers})
     file(STRINGS ${CMAKE_CURRENT_LIST_DIR}/${tier}.txt vta_${tier} REGEX "^[^#]")
     list(TRANSFORM vta_${tier} REPLACE " +\\|.*$" "") # a reason
