@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# lint.sh TOOL VTA_PARAMS HEADERS: the whole RTL, for every shipped configuration and two with functions on rows, under one tool without a
-# single warning. Yosys, which takes half a minute for a board's, reads one small one of each form: the smallest, two rows a tile, an array at
-# twice the clock, functions on rows; `./run synth` shows it the boards'.
+# lint.sh TOOL VTA_PARAMS HEADERS: the whole RTL, for every shipped configuration and three of tests/lib/configs, with functions on rows
+# and weights of four bits, under one tool without a single warning. Yosys, which takes half a minute for a board's, reads one small one of
+# each form: the smallest, two rows a tile, an array at twice the clock, functions on rows, weights of four bits; `./run synth` shows it the
+# boards'.
 # TOOL: verilator, icarus, yosys. VTA_PARAMS: the vta-params program. HEADERS: the folder of vta_isa.vh.
 set -eu
 export LC_ALL=C.UTF-8 # ranges, orders and decimal points are those of no country
@@ -38,15 +39,15 @@ words() {
     esac
 }
 
-names="$(basename -s .json "$root"/isa/configs/*.json) rows rows_batch"
-[ "$tool" != yosys ] || names='tiny batch2 pumped rows_batch'
+names="$(basename -s .json "$root"/isa/configs/*.json) rows rows_batch wgt4_wide"
+[ "$tool" != yosys ] || names='tiny batch2 pumped rows_batch wgt4'
 sed 's/"NAME" : "rect"/"NAME" : "pumped", "ARRAY_PUMP" : 2/' "$root/isa/configs/rect.json" >pumped.json
 status=0
 for name in $names; do
     config=$root/isa/configs/$name.json
     case $name in
     pumped) config=pumped.json ;;
-    rows*) config=$root/tests/lib/configs/$name.json ;;
+    rows* | wgt4*) config=$root/tests/lib/configs/$name.json ;;
     esac
     words "$config" > said || { echo "$tool, $name: no parameters"; exit 1; }
     if [ -s said ]; then
