@@ -25,6 +25,7 @@ typedef struct lab_region {
     vtac_vta_layer layers[LAB_LAYERS];
     vtac_vta_region region;
     uint32_t refused; /* layers that lab_random drew and the configuration cannot run */
+    bool narrow;      /* weights of four bits in many convolutions */
     bool varied;      /* layers of every rounding, as lab_random draws them; networks round as ONNX does */
 } lab_region;
 

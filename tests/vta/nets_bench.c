@@ -131,6 +131,7 @@ static vta_status bench(const lab_net *net, const task *t, vta_diag *diag)
     vtac_vta_image image;
     const vtac_vta_options options = {.level = 3};
     lab_init(&lab, 1);
+    lab.narrow = t->config->wgt4 != 0;
     net->build(&lab);
     lab_finish(&lab);
     vta_status status = vtac_vta_schedule(t->config, &lab.region, &options, &image, diag);

@@ -145,12 +145,14 @@ uint32_t lab_add_conv(lab_region *lab, uint32_t input, const lab_conv *how)
     int8_t *weights = take(lab, channels * (size_t)row, 1);
     int32_t *zero = take(lab, channels, sizeof *zero), *bias = take(lab, channels, sizeof *bias);
     vtac_fixed *scales = take(lab, channels, sizeof *scales);
-    const double spread = 74.0 * 80.0 * sqrt((double)row);
+    const bool narrow = lab->narrow && rng_percent(&lab->random, 70);
+    const int32_t low = narrow ? -6 : -128, high = narrow ? 6 : 127;
+    const double spread = (narrow ? 3.8 : 74.0) * 80.0 * sqrt((double)row);
     for (size_t o = 0; o < channels; o++) {
         for (int64_t k = 0; k < row; k++) {
-            weights[(int64_t)o * row + k] = (int8_t)rng_between(&lab->random, -128, 127);
+            weights[(int64_t)o * row + k] = (int8_t)rng_between(&lab->random, low, high);
         }
-        zero[o] = (int32_t)rng_between(&lab->random, -128, 127);
+        zero[o] = (int32_t)rng_between(&lab->random, narrow ? -1 : low, narrow ? 2 : high);
         bias[o] = (int32_t)rng_between(&lab->random, (int64_t)-spread, (int64_t)spread);
         scales[o] = draw_scale(lab, spread);
     }
@@ -708,6 +710,7 @@ void lab_random_chain(lab_region *lab, uint64_t seed, const vta_config *config)
 {
     lab_init(lab, seed);
     lab->varied = true;
+    lab->narrow = config->wgt4 != 0;
     const int64_t block = vtac_vta_block(config),
                   n = rng_between(&lab->random, 1, 2 * (int64_t)config->batch);
     uint32_t x = lab_input(lab, n, draw_channels(lab, block), rng_between(&lab->random, 1, 48),
@@ -743,6 +746,7 @@ void lab_random(lab_region *lab, uint64_t seed, const vta_config *config, uint32
 {
     lab_init(lab, seed);
     lab->varied = true;
+    lab->narrow = config->wgt4 != 0;
     const int64_t block = vtac_vta_block(config),
                   n = rng_between(&lab->random, 1, 2 * (int64_t)config->batch);
     (void)lab_input(lab, n, draw_channels(lab, block), rng_between(&lab->random, 1, 20),

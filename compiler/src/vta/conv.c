@@ -48,6 +48,23 @@ bool vtac_vta_window_is_point(const vtac_vta_window *w)
     return one;
 }
 
+/* True if the machine has LOADs of int4 and int4 holds every weight less its zero point. */
+static bool has_narrow_weights(const conv *c)
+{
+    const vtac_vta_layer *layer = c->layer;
+    if (c->machine->config->wgt4 == 0 || layer->kind != VTAC_VTA_CONV || conv_packed(c)) {
+        return false;
+    }
+    const int64_t channels = c->c_in / (c->fold.kernel[0] * c->fold.kernel[1]);
+    const int64_t row = channels / c->groups * layer->window.kernel[0] * layer->window.kernel[1];
+    bool narrow = true;
+    for (int64_t k = 0; narrow && k < c->c_out * row; k++) {
+        const int32_t v = layer->weights[k] - (layer->weight_zero != NULL ? layer->weight_zero[k / row] : 0);
+        narrow = v >= -8 && v <= 7;
+    }
+    return narrow;
+}
+
 static int64_t plane_count(const conv *c)
 {
     const vtac_vta_layer *layer = c->layer;
@@ -126,6 +143,7 @@ void vtac_vta_conv_of(const machine *m, const vtac_vta_region *region, uint32_t 
     out->pairs = conv_is_mean(out) ? layer->divisor_count : out->out_blocks;
     out->record = record_entries(layer->wide);
     out->planes = plane_count(out);
+    out->narrow = has_narrow_weights(out);
     find_depthwise(out);
     if (vtac_vta_window_is_point(&out->window)) {
         out->w *= out->h;

@@ -212,7 +212,7 @@ int64_t vtac_vta_emit_weights(emitter *e, int64_t group, int64_t index)
     } else if (!present && conv_packed(e->c)) {
         load_packed(e, group, &p, sram);
     } else if (!present && e->chunks[chunk + 1] > e->chunks[chunk]) {
-        load_row(e, VTA_MEM_WGT, sram, e->at->weights + e->chunks[chunk],
+        load_row(e, conv_form(e->c), sram, e->at->weights + e->chunks[chunk],
                  e->chunks[chunk + 1] - e->chunks[chunk]);
     }
     return sram;

@@ -146,24 +146,49 @@ vta_status vtac_vta_table_pack(plan *p, const vtac_vta_layer *layer, const int8_
     return VTA_OK;
 }
 
+static void pack_chunks(const conv *c, const tiling *t, int8_t *tiles)
+{
+    for (int64_t i = 0; i < chunk_count(c, t); i++) {
+        const bool own = vtac_vta_chunk_of(c, t, i / t->parts, i % t->parts) == i;
+        tiles = own ? pack_chunk(c, t, i / t->parts, i % t->parts, tiles) : tiles;
+    }
+}
+
+/* Packs weights of four bits: tiles of `bytes` bytes altogether, two weights in each, the lower one first. */
+static bool pack_narrow(const conv *c, const tiling *t, uint64_t bytes, int8_t *to)
+{
+    int8_t *tiles = calloc(2 * bytes + 1, 1);
+    if (tiles == NULL) {
+        return false;
+    }
+    pack_chunks(c, t, tiles);
+    for (uint64_t i = 0; i < bytes; i++) {
+        to[i] = (int8_t)((tiles[2 * i] & 15) | (tiles[2 * i + 1] & 15) << 4);
+    }
+    free(tiles);
+    return true;
+}
+
 vta_status vtac_vta_conv_pack(plan *p, blob *to, vta_diag *diag)
 {
     const conv *c = &p->conv;
     const tiling *t = &p->tiling;
     const vta_config *config = c->machine->config;
-    const uint64_t wgt = config->elem_bytes[VTA_MEM_WGT], acc = config->elem_bytes[VTA_MEM_ACC];
+    const uint64_t wgt = config->elem_bytes[conv_form(c)], acc = config->elem_bytes[VTA_MEM_ACC];
     int64_t *chunks = vtac_vta_chunk_table(c, t);
-    uint64_t weights = 0, params = 0;
+    uint64_t weights = 0, params = 0, count = 0;
     int8_t *tiles = NULL;
     if (chunks != NULL) {
-        const uint64_t count = conv_packed(c) ? 0 : (uint64_t)chunks[chunk_count(c, t)];
+        count = conv_packed(c) ? 0 : (uint64_t)chunks[chunk_count(c, t)];
         tiles = (int8_t *)vtac_vta_blob_add(to, count * wgt, wgt, &weights);
     }
-    for (int64_t i = 0; tiles != NULL && !to->places_only && !conv_packed(c) && i < chunk_count(c, t); i++) {
-        const bool own = vtac_vta_chunk_of(c, t, i / t->parts, i % t->parts) == i;
-        tiles = own ? pack_chunk(c, t, i / t->parts, i % t->parts, tiles) : tiles;
-    }
     free(chunks);
+    const bool fills = tiles != NULL && !to->places_only && !conv_packed(c);
+    if (fills && !c->narrow) {
+        pack_chunks(c, t, tiles);
+    } else if (fills && !pack_narrow(c, t, count * wgt, tiles)) {
+        tiles = NULL;
+    }
     int32_t *entries =
         tiles != NULL
             ? (int32_t *)(void *)vtac_vta_blob_add(to, (uint64_t)(c->pairs * c->record) * acc, acc, &params)

@@ -72,6 +72,7 @@ typedef struct conv {
     vtac_vta_window fold;          /* the part of the window that the host does; else a kernel of 1 x 1 */
     int64_t in_blocks, out_blocks; /* out_blocks fills whole tiles */
     int64_t planes; /* of int8 whose sum is w less its zero point: 1; 2 for 9 bits; 3 for more */
+    bool narrow;    /* int4 holds each weight less its zero point: LOADs extend them to int8 */
     bool depthwise; /* each channel by itself, on the DEPTHWISE instruction */
     bool alike;     /* depthwise with the same weights in all blocks */
     int64_t pairs;  /* records of parameters: one per output block; of means, one per divisor */
@@ -120,6 +121,12 @@ bool vtac_vta_window_is_point(const vtac_vta_window *w);
 
 /* A weight of the folded layer minus its zero point; 0 outside the window. */
 int32_t vtac_vta_conv_weight(const conv *c, int64_t out, int64_t in, int64_t ky, int64_t kx);
+
+/* The form in which LOADs find the weights in DRAM. */
+static inline vta_memory conv_form(const conv *c)
+{
+    return c->narrow ? VTA_MEM_WGT4 : VTA_MEM_WGT;
+}
 
 /* True if the weights are an input of the region (conv_packed); the parameters, too (conv_packs_params). */
 static inline bool conv_packed(const conv *c)

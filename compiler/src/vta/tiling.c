@@ -334,7 +334,7 @@ int64_t vtac_vta_tiling_all_cycles(const conv *c, int64_t row_cycles, int64_t co
 void vtac_vta_tiling_measure(const conv *c, const tiling *t, load_of_units *out)
 {
     const machine *m = c->machine;
-    const int64_t tile_bytes = m->batch * m->block, wgt_bytes = m->block_in * m->block_out;
+    const int64_t tile_bytes = m->batch * m->block, wgt_bytes = m->config->elem_bytes[conv_form(c)];
     const int64_t reach_blocks =
         c->groups == 1 ? c->in_blocks : vta_min(c->in_blocks, widest_reach(c, t->group) * m->ri);
     const int64_t taps = c->window.kernel[0] * c->window.kernel[1] * c->planes;
