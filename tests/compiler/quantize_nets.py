@@ -30,7 +30,16 @@ def soft(x, axis=-1):
     return e / e.sum(axis=axis, keepdims=True)
 
 
+def pool_max(x, kernel_shape, strides):
+    """Windows that lie side by side."""
+    (h, w), (n, c) = kernel_shape, x.shape[:2]
+    assert kernel_shape == strides
+    return x[:, :, :x.shape[2] // h * h, :x.shape[3] // w * w].reshape(n, c, x.shape[2] // h, h, x.shape[3] // w, w).max((3, 5))
+
+
 OPERATORS = {
+    "Shape": lambda x: numpy.array(x.shape), "Flatten": lambda x: x.reshape(len(x), -1), "Gemm": lambda a, b: a @ b, "GlobalAveragePool": lambda x: x.mean((2, 3), keepdims=True),
+    "MaxPool": pool_max, "Resize": lambda x, _, scales, mode: x.repeat(int(scales[2]), 2).repeat(int(scales[3]), 3),
     "Add": lambda a, b: a + b, "Sub": lambda a, b: a - b, "Mul": lambda a, b: a * b, "Div": lambda a, b: a / b, "Pow": lambda a, b: a ** b,
     "Clip": numpy.clip, "Concat": lambda *x, axis: numpy.concatenate(x, axis), "Conv": convolve, "Exp": numpy.exp, "Log": numpy.log,
     "MatMul": lambda a, b: a @ b, "ReduceMean": lambda x, axes, keepdims=1: numpy.asarray(x.mean(tuple(axes), keepdims=bool(keepdims))),
@@ -47,7 +56,7 @@ def evaluate(model, x):
     values.update((name, value.astype(float)) for name, value in inputs.items())
     for node in model.graph.node:
         attributes = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
-        values[node.output[0]] = OPERATORS[node.op_type](*(values[name] for name in node.input), **attributes)
+        values[node.output[0]] = OPERATORS[node.op_type](*(values[name] if name else None for name in node.input), **attributes)
     return [values[o.name] for o in model.graph.output]
 
 

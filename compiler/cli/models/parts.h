@@ -8,21 +8,31 @@
 
 #include "mixed.h"
 #include "tensors.h"
+#include "vta/vec.h"
 
 typedef struct cli_parts {
     const cli_args *args;
     const cli_shapes *shapes;
-    bool told;  /* what importing assumes was */
-    bool split; /* the graph is a trunk: the model has more */
+    bool told;         /* what importing assumes was */
+    bool split;        /* the graph is a trunk: the model has more */
+    bool open;         /* the graph is the model at the first of `sizes` */
+    vta_vec sizes;     /* of vtac_type: an item for each input, at one size after the other */
+    uint32_t inputs;   /* of the model */
+    uint32_t given;    /* sizes that the calibration inputs have; one more is made up */
+    vtac_graph *ends;  /* the inputs alone, for their names */
+    vtac_graph *other; /* at the size that is made up */
+    vtac_samples more; /* at the size that was asked for last */
+    vta_arena arena;
     char *folder;
     uint8_t *file, *joined; /* the model's bytes; those of the quantized one */
     size_t size, joined_size;
 } cli_parts;
 
-/* A source for cli_quantize_mixed: the graph of the model, or of its trunk, in `*out`. `context` is a
- * cli_parts.
- */
-vta_status cli_parts_load(void *context, vtac_graph **out, vta_diag *diag);
+/* The parts as a source for cli_quantize_mixed; the graph is that of the model, or of its trunk. */
+cli_model_source cli_parts_source(cli_parts *parts);
+
+/* Further sizes for the quantizer. */
+vtac_more_sizes cli_parts_sizes(cli_parts *parts);
 
 /* Quantizes *graph, which was loaded from the model, for the accelerator: with --calib and --method, layers
  * in float where the mark asks for it, a model with control flow by its trunk; a quantized model stays as it

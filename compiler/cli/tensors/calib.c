@@ -32,7 +32,9 @@ typedef struct pile {
     uint32_t count, room;
     const char *verb;
     cli_preprocess preprocess;
-    bool guessed; /* it was told once what is done with a picture */
+    bool guessed;  /* it was told once what is done with a picture */
+    bool pick;     /* arrays of other shapes are left out */
+    vta_vec *scan; /* of vtac_type: the shapes alone are wanted, the inputs' of one sample after the other */
 } pile;
 
 static bool grow_pile(pile *p, uint32_t count)
@@ -94,6 +96,22 @@ static vta_status convert_array(const pile *p, vtac_tensor *array, vtac_dtype dt
     return VTA_OK;
 }
 
+/* The shape of one sample in an array of an input whose sizes are open. */
+static vta_status scan_array(const pile *p, const vtac_tensor *array, uint32_t input, vta_diag *diag)
+{
+    const vtac_value *value = &p->graph->values[p->graph->inputs[input]];
+    const vtac_type *own = &value->type;
+    const uint32_t stacked = array->type.rank == own->rank + 1;
+    vtac_type type = *own;
+    char is[128];
+    if (array->type.rank != own->rank + stacked) {
+        return vta_fail(diag, VTA_INVALID, "it is %s, input '%s' has %u axes",
+                        vtac_type_text(&array->type, is, sizeof is), value->name, own->rank);
+    }
+    memcpy(type.dim, array->type.dim + stacked, own->rank * sizeof *type.dim);
+    return vta_allocated(vta_vec_push(p->scan, &type) != NULL, diag);
+}
+
 /* Splits an array into samples first, first + 1, … of one input. */
 static vta_status add_array(pile *p, vtac_tensor array, uint32_t input, uint32_t first, uint32_t *count,
                             vta_diag *diag)
@@ -104,8 +122,16 @@ static vta_status add_array(pile *p, vtac_tensor array, uint32_t input, uint32_t
     /* the quantizer computes with floats, whatever floats the model takes */
     const vtac_dtype own = value->type.dtype;
     const vtac_dtype dtype = own == VTAC_F16 || own == VTAC_BF16 ? VTAC_F32 : own;
+    *count = 0;
+    if (p->scan != NULL) {
+        *count = 1;
+        return scan_array(p, &array, input, diag);
+    }
     VTA_TRY(convert_array(p, &array, dtype, diag));
     *count = samples_in(&array.type, &value->type);
+    if (*count == 0 && p->pick) {
+        return VTA_OK;
+    }
     if (*count == 0 || array.type.dtype != dtype) {
         return vta_fail(diag, VTA_INVALID,
                         "it is %s, input '%s' takes %s or several of these, one after the other",
@@ -169,6 +195,10 @@ static vta_status add_members(pile *p, const vtac_zip_member *members, uint32_t 
         }
         if (add_member(p, &members[m], input, inputs == 1 ? p->count : first, &here, diag) != VTA_OK) {
             return vta_context(diag, "%s", members[m].name);
+        }
+        if (inputs > 1 && here == 0) { /* of another size */
+            p->count = first;
+            return VTA_OK;
         }
         if (inputs > 1 && matched > 0 && first + here != p->count) {
             return vta_fail(diag, VTA_INVALID, "%s: it has %u samples, the member before it %u",
@@ -274,6 +304,15 @@ static vta_status add_folder(pile *p, const char *folder, vta_diag *diag)
     return status;
 }
 
+static vta_status add_path(pile *p, const char *path, vta_diag *diag)
+{
+    struct stat status;
+    if (stat(path, &status) != 0) {
+        return vta_fail(diag, VTA_IO, "%s: %s", path, strerror(errno));
+    }
+    return S_ISDIR(status.st_mode) ? add_folder(p, path, diag) : add_file(p, path, diag);
+}
+
 vta_status cli_read_samples(const cli_args *args, const vtac_graph *graph, vta_arena *arena,
                             const vtac_samples **out, vta_diag *diag)
 {
@@ -289,13 +328,9 @@ vta_status cli_read_samples(const cli_args *args, const vtac_graph *graph, vta_a
         *out = NULL;
         return VTA_OK;
     }
-    struct stat status;
-    if (stat(path, &status) != 0) {
-        return vta_fail(diag, VTA_IO, "%s: %s", path, strerror(errno));
-    }
     pile p = {.graph = graph, .arena = arena, .verb = args->verb->name};
     VTA_TRY(cli_preprocess_parse(cli_value(args, "--preprocess"), &p.preprocess, diag));
-    VTA_TRY(S_ISDIR(status.st_mode) ? add_folder(&p, path, diag) : add_file(&p, path, diag));
+    VTA_TRY(add_path(&p, path, diag));
     vtac_samples *samples = vta_arena_alloc(arena, sizeof *samples);
     if (samples == NULL) {
         return vta_no_memory(diag);
@@ -303,6 +338,45 @@ vta_status cli_read_samples(const cli_args *args, const vtac_graph *graph, vta_a
     *samples = (vtac_samples){.tensors = p.tensors, .count = p.count, .inputs = graph->input_count};
     *out = samples;
     return VTA_OK;
+}
+
+vta_status cli_pick_samples(const char *path, const vtac_graph *graph, vta_arena *arena, vtac_samples *out,
+                            vta_diag *diag)
+{
+    pile p = {.graph = graph, .arena = arena, .pick = true};
+    VTA_TRY(add_path(&p, path, diag));
+    *out = (vtac_samples){.tensors = p.tensors, .count = p.count, .inputs = graph->input_count};
+    return VTA_OK;
+}
+
+/* True if one of the sizes before is the same. */
+static bool is_known_size(const vtac_type *types, uint32_t inputs, size_t at)
+{
+    bool known = false;
+    for (size_t k = 0; k < at && !known; k++) {
+        known = true;
+        for (uint32_t i = 0; i < inputs; i++) {
+            known = known && vtac_type_equal(&types[k * inputs + i], &types[at * inputs + i]);
+        }
+    }
+    return known;
+}
+
+vta_status cli_scan_sizes(const char *path, const vtac_graph *graph, vta_vec *out, vta_diag *diag)
+{
+    vta_arena arena = {0};
+    pile p = {.graph = graph, .arena = &arena, .scan = out};
+    const vta_status status = add_path(&p, path, diag);
+    const uint32_t inputs = graph->input_count;
+    vtac_type *types = out->items;
+    size_t kept = 0;
+    for (size_t k = 0; inputs > 0 && k < out->count / inputs; k++) {
+        memmove(&types[kept * inputs], &types[k * inputs], inputs * sizeof *types);
+        kept += !is_known_size(types, inputs, kept);
+    }
+    out->count = kept * inputs;
+    vta_arena_free(&arena);
+    return status;
 }
 
 int cli_read_method(const cli_args *args, vtac_range_method *out)

@@ -6,6 +6,7 @@
 #define VTAC_CLI_CALIB_H
 
 #include "cli.h"
+#include "vta/vec.h"
 #include "vtac/quantize.h"
 
 #define CLI_CALIB_OPTIONS                                                                                    \
@@ -18,6 +19,14 @@
 /* The inputs that --calib names, or, without it, NULL and a warning. Memory is the arena's. */
 vta_status cli_read_samples(const cli_args *args, const vtac_graph *graph, vta_arena *arena,
                             const vtac_samples **out, vta_diag *diag);
+
+/* The samples at `path` that have the sizes of the graph's inputs; the others are left out. */
+vta_status cli_pick_samples(const char *path, const vtac_graph *graph, vta_arena *arena, vtac_samples *out,
+                            vta_diag *diag);
+
+/* The sizes of the samples at `path`, each once: in `out` a vtac_type for each input of the graph, whose
+ * inputs have the number of axes alone. */
+vta_status cli_scan_sizes(const char *path, const vtac_graph *graph, vta_vec *out, vta_diag *diag);
 
 /* --method; CLI_OK or the status of a misuse. */
 int cli_read_method(const cli_args *args, vtac_range_method *out);

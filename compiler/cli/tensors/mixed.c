@@ -138,7 +138,8 @@ static vta_status try_floats(mixed_search *s, uint32_t chosen, bool any, vtac_qu
     s->mixed->trials++;
     cli_stage("reading", s->args->operands[0], 0, 0);
     VTA_TRY(s->source->load(s->source->context, &graph, s->diag));
-    vta_status status = s->read ? VTA_OK : cli_read_samples(s->args, graph, s->arena, &s->samples, s->diag);
+    vta_status status =
+        s->read ? VTA_OK : s->source->read(s->source->context, graph, s->arena, &s->samples, s->diag);
     s->read = true;
     how.labels = s->how.labels;
     if (status == VTA_OK && vtac_quantize(graph, s->samples, &how, report, s->diag) != VTA_OK) {

@@ -19,6 +19,8 @@
 /* Source of the model, asked as often as the search tries another form of it. */
 typedef struct cli_model_source {
     vta_status (*load)(void *context, vtac_graph **out, vta_diag *diag); /* *out: owned */
+    vta_status (*read)(void *context, const vtac_graph *graph, vta_arena *arena, const vtac_samples **out,
+                       vta_diag *diag); /* its calibration inputs, as cli_read_samples */
     void *context;
 } cli_model_source;
 

@@ -24,6 +24,7 @@ static const cli_option options[] = {
     {"--offload", "HOW", CLI_TEXT, "what pays (default), or all that it can"},
     {"--host", "NAME", CLI_TEXT, "the processor beside it (default: a PYNQ's)"},
     CLI_CALIB_OPTIONS,
+    {"--dynamic", NULL, CLI_FLAG, "sizes that the model leaves open stay open"},
     {"--shape", "NAME=AxBxC", CLI_TEXT, "size of a dynamic input (may be repeated)"},
     CLI_MODEL_OPTIONS,
     {"-O", "N", CLI_TEXT, "0 to 3 (default 3)"},

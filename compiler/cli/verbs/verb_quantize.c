@@ -29,6 +29,7 @@ static const cli_option options[] = {
     {"--keep-float", "NODE", CLI_TEXT, "leave a node in float (may be repeated)"},
     CLI_MIXED_OPTIONS,
     CLI_QUALITY_OPTIONS,
+    {"--dynamic", NULL, CLI_FLAG, "sizes that the model leaves open stay open"},
     {"--shape", "NAME=AxBxC", CLI_TEXT, "size of a dynamic input (may be repeated)"},
     CLI_MODEL_OPTIONS,
     {"-o", "FILE", CLI_FILE, "the quantized model (default: MODEL.int8.onnx)"},
@@ -222,7 +223,8 @@ static int run_quantize(const cli_args *args)
     how.progress = cli_stages();
     cli_stage("reading", args->operands[0], 0, 0);
     cli_parts parts = {.args = args, .shapes = &shapes};
-    const cli_model_source source = {cli_parts_load, &parts};
+    const cli_model_source source = cli_parts_source(&parts);
+    how.sizes = cli_parts_sizes(&parts);
     char own[4096];
     const char *path = output_path(args, own, sizeof own);
     vta_diag diag = {0};

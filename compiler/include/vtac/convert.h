@@ -13,6 +13,7 @@ typedef struct vtac_convert_options {
      * NULL. */
     void (*note)(void *context, const char *text);
     void *context;
+    bool keep_products; /* QLinearConv, QGemm, QLinearMatMul, QLinearAdd and QLinearMul stay as they are */
 } vtac_convert_options;
 
 /* Afterwards vtac_onnx_write takes the graph. */

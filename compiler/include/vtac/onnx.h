@@ -29,6 +29,15 @@ vta_status vtac_onnx_load_trunk(const vtac_model_file *file, const vtac_import_o
 vta_status vtac_onnx_graft(const vtac_model_file *file, const vtac_import_options *options, vtac_graph *trunk,
                            const char *producer, uint8_t **bytes, size_t *size, vta_diag *diag);
 
+/* The graph of a model whose sizes are open, at one size, becomes a graph for all; `other` is that at another
+ * size, after the same passes. What depends on the size and cannot be written so is refused. */
+vta_status vtac_open_sizes(vtac_graph *graph, const vtac_graph *other, vta_diag *diag);
+
+/* Packs such a graph as a model in which the sizes of inputs and outputs that differ from those of `other`
+ * are open. *bytes is owned (free()). */
+vta_status vtac_onnx_pack_open(const vtac_graph *graph, const vtac_graph *other, const char *producer,
+                               uint8_t **bytes, size_t *size, vta_diag *diag);
+
 /* The operators that the importer makes of others: row i, NULL behind the last. */
 typedef struct vtac_composition {
     const char *name, *domain;

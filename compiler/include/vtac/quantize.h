@@ -35,6 +35,15 @@ typedef struct vtac_samples {
     uint32_t count, inputs;
 } vtac_samples;
 
+/* A model of open sizes at further sizes, whose ranges count, too: the one of number `i` with its calibration
+ * inputs, or *graph NULL behind the last. The graph has had the same passes as that of the first size; it is
+ * the caller's of `load`, the samples are not. */
+typedef struct vtac_more_sizes {
+    vta_status (*load)(void *context, uint32_t i, vtac_graph **graph, const vtac_samples **samples,
+                       vta_diag *diag); /* NULL: there are none */
+    void *context;
+} vtac_more_sizes;
+
 typedef struct vtac_quantize_options {
     vtac_range_method method;
     bool per_channel;              /* weights: a scale for each output channel */
@@ -48,6 +57,7 @@ typedef struct vtac_quantize_options {
     bool measure_harm; /* fill `harm` of the layers where the mark is not good and the samples are real */
     const uint32_t *labels; /* the right answer of each sample's rows of the first output, in order; NULL */
     uint32_t label_count;
+    vtac_more_sizes sizes;
     const vtac_progress *progress; /* NULL: silent */
 } vtac_quantize_options;
 

@@ -144,8 +144,8 @@ static vtac_id convert_plain(converter *c, vtac_op op, const vtac_id *inputs, ui
         const char *name = c->node->attrs[i].name;
         if (strcmp(name, "rounding") == 0) {
             note_rounding(c, c->node->attrs[i].s);
-        } else if (strcmp(name, "in_order") != 0 && !says_nothing(&c->node->attrs[i]) &&
-                   kept < sizeof attrs / sizeof attrs[0]) {
+        } else if (strcmp(name, "in_order") != 0 && strcmp(name, "channels_last") != 0 &&
+                   !says_nothing(&c->node->attrs[i]) && kept < sizeof attrs / sizeof attrs[0]) {
             attrs[kept++] = c->node->attrs[i];
         }
     }
@@ -190,6 +190,21 @@ static vtac_id convert_pool(converter *c)
     }
     return quantized_value(
         c, convert_plain(c, global ? VTAC_OP_GLOBAL_AVERAGE_POOL : VTAC_OP_AVERAGE_POOL, &x, 1), 3);
+}
+
+/* Operands of their own scales, joined. */
+static vtac_id convert_join(converter *c)
+{
+    enum { MAX = 64, FIRST = 2, EACH = 3 };
+    vtac_id inputs[MAX];
+    const uint32_t count = (c->node->input_count - FIRST) / EACH;
+    if (count > MAX) {
+        return 0;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        inputs[i] = real_of(c, FIRST + EACH * i, 1);
+    }
+    return quantized_value(c, convert_plain(c, VTAC_OP_CONCAT, inputs, count), 0);
 }
 
 /* table[x - first] */
@@ -240,16 +255,18 @@ static vtac_id convert_factor(converter *c)
 static const struct {
     vtac_op op;
     vtac_id (*convert)(converter *c);
+    bool product; /* stays where products are kept */
 } rules[] = {
-    {VTAC_OP_QLINEAR_CONV, convert_convolution},
-    {VTAC_OP_QLINEAR_MATMUL, convert_matrix},
-    {VTAC_OP_QGEMM, convert_dense},
-    {VTAC_OP_QLINEAR_ADD, convert_pair},
-    {VTAC_OP_QLINEAR_MUL, convert_pair},
-    {VTAC_OP_QLINEAR_AVERAGE_POOL, convert_pool},
-    {VTAC_OP_QLINEAR_GLOBAL_AVERAGE_POOL, convert_pool},
-    {VTAC_OP_LOOK_UP, convert_table},
-    {VTAC_OP_RESCALE, convert_factor},
+    {VTAC_OP_QLINEAR_CONV, convert_convolution, true},
+    {VTAC_OP_QLINEAR_MATMUL, convert_matrix, true},
+    {VTAC_OP_QGEMM, convert_dense, true},
+    {VTAC_OP_QLINEAR_ADD, convert_pair, true},
+    {VTAC_OP_QLINEAR_MUL, convert_pair, true},
+    {VTAC_OP_QLINEAR_AVERAGE_POOL, convert_pool, false},
+    {VTAC_OP_QLINEAR_CONCAT, convert_join, false},
+    {VTAC_OP_QLINEAR_GLOBAL_AVERAGE_POOL, convert_pool, false},
+    {VTAC_OP_LOOK_UP, convert_table, false},
+    {VTAC_OP_RESCALE, convert_factor, false},
 };
 
 /* ONNX clips the gates' sums, and never the cell. */
@@ -282,7 +299,7 @@ static vta_status convert_node(converter *c, vtac_node_id id)
     }
     const vtac_node node = m->graph->nodes[id]; /* stays where it is while nodes are added */
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
-        if (rules[i].op != node.op) {
+        if (rules[i].op != node.op || (rules[i].product && c->options->keep_products)) {
             continue;
         }
         c->node = &node;

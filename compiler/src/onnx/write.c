@@ -390,40 +390,49 @@ int64_t vtac_writer_ir_version(int64_t opset)
     return opset >= 23 ? 11 : opset >= 19 ? 9 : opset >= 15 ? 8 : 7;
 }
 
+vta_status vtac_writer_model(vtac_onnx_writer *w, const char *producer, Onnx__ModelProto *model,
+                             Onnx__GraphProto *graph, vta_diag *diag)
+{
+    bool microsoft;
+    VTA_TRY(vtac_writer_opset(w->graph, &w->opset, &microsoft, diag));
+    Onnx__OperatorSetIdProto *sets = vtac_writer_alloc(w, 2, sizeof *sets);
+    Onnx__OperatorSetIdProto **list = vtac_writer_alloc(w, 2, sizeof(void *));
+    if (sets == NULL || list == NULL) {
+        return vta_no_memory(diag);
+    }
+    for (int i = 0; i < 2; i++) {
+        onnx__operator_set_id_proto__init(&sets[i]);
+        sets[i].domain = vtac_writer_text(i == 0 ? "" : "com.microsoft");
+        sets[i].has_version = 1;
+        sets[i].version = i == 0 ? w->opset : 1;
+        list[i] = &sets[i];
+    }
+    vtac_writer_graph(w, graph);
+    onnx__model_proto__init(model);
+    model->has_ir_version = 1;
+    model->ir_version = vtac_writer_ir_version(w->opset);
+    model->producer_name = vtac_writer_text(producer);
+    model->n_opset_import = microsoft ? 2 : 1;
+    model->opset_import = list;
+    model->graph = graph;
+    return vta_allocated(!w->failed, diag);
+}
+
 vta_status vtac_onnx_write(const vtac_graph *graph, const char *producer, const char *path, vta_diag *diag)
 {
-    static char microsoft_domain[] = "com.microsoft";
     vtac_onnx_writer w = {.graph = graph};
-    int64_t opset;
+    Onnx__GraphProto proto;
+    Onnx__ModelProto model;
+    vta_status status = VTA_OK;
     if (graph->flow != NULL) {
         return vta_fail(
             diag, VTA_UNSUPPORTED,
             "a model with control flow, or with sizes that are known only at run time, is not written "
             "as ONNX");
     }
-    bool microsoft;
-    VTA_TRY(vtac_writer_opset(graph, &opset, &microsoft, diag));
-    w.opset = opset;
-    Onnx__OperatorSetIdProto sets[2];
-    Onnx__OperatorSetIdProto *list[] = {&sets[0], &sets[1]};
-    onnx__operator_set_id_proto__init(&sets[0]);
-    onnx__operator_set_id_proto__init(&sets[1]);
-    sets[0].domain = vtac_writer_text("");
-    sets[0].has_version = sets[1].has_version = 1;
-    sets[0].version = opset;
-    sets[1].domain = microsoft_domain;
-    sets[1].version = 1;
-    Onnx__GraphProto proto;
-    vtac_writer_graph(&w, &proto);
-    Onnx__ModelProto model;
-    onnx__model_proto__init(&model);
-    model.has_ir_version = 1;
-    model.ir_version = vtac_writer_ir_version(opset);
-    model.producer_name = vtac_writer_text(producer);
-    model.n_opset_import = microsoft ? 2 : 1;
-    model.opset_import = list;
-    model.graph = &proto;
-    const vta_status status = w.failed ? vta_no_memory(diag) : vtac_onnx_save(&model, path, diag);
+    VTA_TRY_OUT(vtac_writer_model(&w, producer, &model, &proto, diag));
+    VTA_TRY_OUT(vtac_onnx_save(&model, path, diag));
+out:
     vta_arena_free(&w.arena);
     return status;
 }

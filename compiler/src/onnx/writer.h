@@ -26,6 +26,10 @@ Onnx__TensorProto *vtac_writer_tensor(vtac_onnx_writer *w, const vtac_tensor *fr
 /* The whole graph. */
 void vtac_writer_graph(vtac_onnx_writer *w, Onnx__GraphProto *to);
 
+/* The graph as a model, whose graph is `graph`. */
+vta_status vtac_writer_model(vtac_onnx_writer *w, const char *producer, Onnx__ModelProto *model,
+                             Onnx__GraphProto *graph, vta_diag *diag);
+
 /* Gives nodes of one name names of their own: ONNX Runtime wants that. */
 void vtac_writer_name_apart(vtac_onnx_writer *w, Onnx__GraphProto *graph);
 

@@ -216,6 +216,35 @@ vta_status vtac_quant_observe(vtac_quant_observer *o, const vtac_samples *sample
     return VTA_OK;
 }
 
+static void merge_seen(vtac_quant_seen *to, const vtac_quant_seen *from)
+{
+    for (int64_t c = 0; to->channels == from->channels && c < to->channels; c++) {
+        to->sum[c] += from->sum[c];
+    }
+    to->count += to->channels == from->channels ? from->count : 0;
+}
+
+vta_status vtac_quant_observe_merge(vtac_quant_observer *o, const vtac_quant_observer *other, vta_diag *diag)
+{
+    bool same = o->count == other->count;
+    for (uint32_t i = 0; same && i < o->count; i++) {
+        same = o->seen[i].value == other->seen[i].value;
+    }
+    if (!same) {
+        return vta_fail(diag, VTA_UNSUPPORTED,
+                        "the values to be quantized depend on the sizes that are left open; give them with "
+                        "--shape");
+    }
+    for (uint32_t i = 0; i < o->count; i++) {
+        vtac_quant_range *to = &head_of(o, o->seen[i].value)->range;
+        const vtac_quant_range *from = &head_of(other, o->seen[i].value)->range;
+        to->low = fmin(to->low, from->low);
+        to->high = fmax(to->high, from->high);
+        merge_seen(&o->seen[i], &other->seen[i]);
+    }
+    return VTA_OK;
+}
+
 /* Range that a node's results cannot exceed. */
 static vtac_quant_range bounds_of(const vtac_graph *g, vtac_node_id id)
 {

@@ -37,6 +37,10 @@ void vtac_quant_observe_close(vtac_quant_observer *observer);
 vta_status vtac_quant_observe(vtac_quant_observer *observer, const vtac_samples *samples,
                               vtac_range_method method, const vtac_progress *progress, vta_diag *diag);
 
+/* Widens the ranges by what another observer saw of the same network at another size. */
+vta_status vtac_quant_observe_merge(vtac_quant_observer *observer, const vtac_quant_observer *other,
+                                    vta_diag *diag);
+
 /* Leaves each range room by a factor, as far as operators with bounded results allow. */
 vta_status vtac_quant_widen(vtac_quant_observer *observer, double factor, vta_diag *diag);
 

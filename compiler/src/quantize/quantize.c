@@ -321,6 +321,18 @@ static vta_status make_plan(quantize_job *j, vta_diag *diag)
     return vtac_quant_plan_make(j->graph, kept, &j->arena, &j->plan, diag);
 }
 
+/* The graph as it is planned for, and the plan. */
+static vta_status prepare_graph(quantize_job *j, vtac_quant_borders *borders, const vtac_samples *samples,
+                                vta_diag *diag)
+{
+    VTA_TRY(vtac_quant_floats(j->graph, borders, diag));
+    VTA_TRY(
+        vtac_run_passes(j->graph, &(vtac_pass_options){.level = 2, .progress = j->options->progress}, diag));
+    VTA_TRY(vtac_quant_join_biases(j->graph, diag));
+    VTA_TRY(check_samples(j, samples, diag));
+    return make_plan(j, diag);
+}
+
 /* The model of floats, compiled once for all that is asked of it. */
 static vta_status open_floats(quantize_job *j, bool made_up, vta_diag *diag)
 {
@@ -335,6 +347,36 @@ static vta_status observe_ranges(quantize_job *j, const vtac_samples *samples, b
 {
     VTA_TRY(vtac_quant_observe(&j->observer, samples, j->options->method, j->options->progress, diag));
     return made_up ? vtac_quant_widen(&j->observer, ROOM, diag) : VTA_OK;
+}
+
+/* Ranges at another size. */
+static vta_status observe_size(quantize_job *j, quantize_job *other, const vtac_samples *samples,
+                               vta_diag *diag)
+{
+    vtac_quant_borders borders;
+    VTA_TRY(prepare_graph(other, &borders, samples, diag));
+    VTA_TRY(open_floats(other, false, diag));
+    VTA_TRY(vtac_quant_observe(&other->observer, samples, j->options->method, j->options->progress, diag));
+    return vtac_quant_observe_merge(&j->observer, &other->observer, diag);
+}
+
+static vta_status observe_sizes(quantize_job *j, vta_diag *diag)
+{
+    const vtac_more_sizes *sizes = &j->options->sizes;
+    for (uint32_t i = 0; sizes->load != NULL; i++) {
+        quantize_job other = {.options = j->options, .dtype = j->dtype};
+        const vtac_samples *samples = NULL;
+        VTA_TRY(sizes->load(sizes->context, i, &other.graph, &samples, diag));
+        if (other.graph == NULL) {
+            break;
+        }
+        const vta_status status = observe_size(j, &other, samples, diag);
+        vtac_quant_observe_close(&other.observer);
+        vtac_graph_destroy(other.graph);
+        vta_arena_free(&other.arena);
+        VTA_TRY(status);
+    }
+    return VTA_OK;
 }
 
 static vta_status compare_models(const quantize_job *j, const vtac_samples *samples,
@@ -394,6 +436,7 @@ static vta_status convert_graph(quantize_job *j, const vtac_samples *samples, co
                                 vtac_quantize_report *report, vta_diag *diag)
 {
     VTA_TRY(observe_ranges(j, samples, made_up != NULL, diag));
+    VTA_TRY(observe_sizes(j, diag));
     VTA_TRY(vtac_progress_at(j->options->progress, "rounding weights", NULL, 0, 0, diag));
     VTA_TRY(round_products(j, samples, diag));
     if (j->product_count == 0) {
@@ -415,12 +458,7 @@ static vta_status run_job(quantize_job *j, const vtac_samples *samples, vtac_qua
     vtac_samples own;
     vtac_samples others;
     vtac_quant_borders borders;
-    VTA_TRY(vtac_quant_floats(j->graph, &borders, diag));
-    VTA_TRY(
-        vtac_run_passes(j->graph, &(vtac_pass_options){.level = 2, .progress = j->options->progress}, diag));
-    VTA_TRY(vtac_quant_join_biases(j->graph, diag));
-    VTA_TRY(check_samples(j, samples, diag));
-    VTA_TRY(make_plan(j, diag));
+    VTA_TRY(prepare_graph(j, &borders, samples, diag));
     VTA_TRY(open_floats(j, samples == NULL, diag));
     VTA_TRY(samples == NULL ? make_up(j, &own, &others, diag) : VTA_OK);
     VTA_TRY(
