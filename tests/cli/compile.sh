@@ -117,6 +117,18 @@ vtac compile net.onnx -o nowhere/m.so
 exits 1
 one_line err
 holds "nothing half-written" test ! -e m.so
+# A model is not written over by what is made of it, whatever its name.
+cp net.onnx own.onnx
+cp net.onnx own.so
+ln -s own.onnx link.so
+for words in "own.onnx -o own.onnx" "own.onnx -o ./own.onnx" "own.onnx -o link.so" "own.so"; do
+    # shellcheck disable=SC2086  # these are words
+    vtac compile $words
+    exits 1
+    one_line err
+    says err "is the model itself; name another file with -o"
+    holds "$words: the model is as it was" cmp net.onnx "${words%% *}"
+done
 # An output that is no file is written to and stays what it is: a pipe as /dev/null is.
 mkfifo pipe
 for out in "compile net.onnx -o" "convert net.onnx -o"; do

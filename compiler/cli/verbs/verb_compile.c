@@ -4,6 +4,7 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "calib.h"
 #include "emit.h"
@@ -250,6 +251,15 @@ static void report_unused(const cli_args *args, const vtac_target *target, const
     cli_say("vtac compile: '--tuned %s': no record of it is used: %s\n", path, why);
 }
 
+/* True if two paths name one file. */
+static bool is_same_file(const char *a, const char *b)
+{
+    struct stat first;
+    struct stat second;
+    return stat(a, &first) == 0 && stat(b, &second) == 0 && S_ISREG(first.st_mode) &&
+           first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+}
+
 static int compile_graph(compilation *c, const vtac_target *target, const cli_offload *offload)
 {
     const cli_args *args = c->args;
@@ -264,6 +274,11 @@ static int compile_graph(compilation *c, const vtac_target *target, const cli_of
         (void)snprintf(own, sizeof own, "%.*s.%s", dot == NULL ? (int)strlen(base) : (int)(dot - base), base,
                        target->is_wasm ? "wasm" : "so");
         path = own;
+    }
+    if (is_same_file(args->operands[0], path)) {
+        vta_diag own_model = {0};
+        (void)vta_fail(&own_model, VTA_INVALID, "'%s' is the model itself; name another file with -o", path);
+        return cli_fail(args, &own_model);
     }
     vtac_compile_options compile_options = {.level = passes->level,
                                             .row_major = passes->disabled[VTAC_PASS_ALTER_LAYOUT],
