@@ -43,7 +43,7 @@ static void check_graph(const char *text, int extent, bool is_signed, expect_fn 
         for (int r = 0; r < ROWS / 2; r++) { /* rows of few numbers */
             uint8_t *data = (uint8_t *)vta_model_input_data(model, 0) + (size_t)r * (size_t)extent;
             for (int i = 0; i < extent; i++) {
-                data[i] = (uint8_t)(data[i] % (2 + 5 * (unsigned)r) + 100);
+                data[i] = (uint8_t)(r == 0 ? 100 + (i == 1) : data[i] % (2 + 5 * (unsigned)r) + 100);
             }
         }
         graph_run(model);

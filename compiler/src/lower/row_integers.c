@@ -89,28 +89,48 @@ static void open_rows(vtac_lower *l, integer_row *r)
     vtac_open_others(l, r->x, marks, r->at);
 }
 
-/* ---- softmax */
+/* ---- softmax: e of every difference is in a table, one that is masked first. With a tail, an entry is e
+ * above and below it what the sum grows by, in units of 2^-VTAC_ROW_TAIL: the lower halves of all make the
+ * sum.
+ * -------------------------------------------------------------------------------------------------- */
 
-enum { SCORES = 256 }; /* differences of scores that are not masked */
+enum {
+    SCORES = 256, /* differences of scores that are not masked */
+    ABOVE = 40    /* the place of e; no sum has so many bits */
+};
 
 typedef struct softmax_row {
     integer_row row;
     vtac_softmax p;
-    vtac_buffer *powers, *tails, *power; /* by difference; of each number of the row */
-    vtac_buffer *tail;
+    vtac_buffer *table, *power; /* by difference; of each number of the row */
     const vtac_expr *max, *share;
 } softmax_row;
 
-/* e, or what the tail sums, for the differences 0 ... -255 and one that is masked. */
-static vtac_buffer *power_table(vtac_lower *l, const vtac_softmax *p, bool tail)
+static vtac_dtype entry_type(const vtac_softmax *p)
 {
-    int32_t *table = vta_arena_array(&l->program->arena, SCORES + 1, sizeof *table);
-    for (int32_t d = 0; table != NULL && d <= SCORES; d++) {
-        const int32_t v = d < SCORES ? -d : VTAC_ROW_MASKED;
-        table[d] = tail ? vtac_softmax_tail(p, v) : vtac_softmax_power(p, v);
+    return p->tail ? VTAC_I64 : VTAC_I32;
+}
+
+/* What a number with this e adds to the sum, in the units of the tail. */
+static int64_t grown_by(const vtac_softmax *p, int32_t v, int32_t e)
+{
+    enum { MIN_POWER = 1 << (16 - VTAC_ROW_TAIL) };
+    const int64_t above = e > MIN_POWER ? e - MIN_POWER : 0;
+    return above * (1 << VTAC_ROW_TAIL) + vtac_softmax_tail(p, v);
+}
+
+static vtac_buffer *power_table(vtac_lower *l, const vtac_softmax *p)
+{
+    const size_t each = vtac_dtype_bytes(entry_type(p));
+    uint8_t *table = vta_arena_array(&l->program->arena, SCORES + 1, each);
+    for (int32_t j = 0; table != NULL && j <= SCORES; j++) {
+        const int32_t v = j == 0 ? VTAC_ROW_MASKED : j - SCORES;
+        const int32_t e = vtac_softmax_power(p, v);
+        const int64_t both = (int64_t)e * (INT64_C(1) << ABOVE) + (p->tail ? grown_by(p, v, e) : 0);
+        memcpy(table + (size_t)j * each, p->tail ? (const void *)&both : (const void *)&e, each);
     }
-    const vtac_storage_id id = table == NULL ? 0 : vtac_constant(l, table, (SCORES + 1) * sizeof *table);
-    return vtac_use(l, id, tail ? "tails" : "powers", VTAC_I32, SCORES + 1);
+    const vtac_storage_id id = table == NULL ? 0 : vtac_constant(l, table, (SCORES + 1) * each);
+    return vtac_use(l, id, "powers", entry_type(p), SCORES + 1);
 }
 
 static const vtac_expr *score_at(vtac_lower *l, softmax_row *s, const vtac_expr *i)
@@ -131,22 +151,43 @@ static void take_max(vtac_lower *l, void *context, const vtac_expr *i, const vta
     vtac_store(l->k, s->row.part, lane, max);
 }
 
-/* The part of the sum that e and its tail are. */
+/* The entries of the row. One after the other: processors read a table no faster by vectors. */
+static void take_entries(vtac_lower *l, softmax_row *s)
+{
+    const vtac_expr *last = vtac_e_cast(l->k, VTAC_I64, E2(SUB, whole_number(l, SCORES), s->max));
+    last = vtac_let(l->k, "last", last);
+    const vtac_expr *i = vtac_for(l->k, VTAC_LOOP_SERIAL, s->row.extent, "i");
+    const vtac_expr *place = E2(ADD, vtac_e_cast(l->k, VTAC_I64, score_at(l, s, i)), last);
+    place = vtac_has_in(l, 5) ? E2(MAX, place, vtac_e_index(l->k, 0)) : place;
+    vtac_store(l->k, s->power, i, vtac_e_load(l->k, s->table, place));
+    vtac_end(l->k);
+}
+
+typedef struct power_sum {
+    const softmax_row *s;
+    vtac_buffer *part;
+} power_sum;
+
 static void take_power(vtac_lower *l, void *context, const vtac_expr *i, const vtac_expr *lane)
 {
-    softmax_row *s = context;
-    const vtac_expr *below = E2(MIN, E2(SUB, s->max, score_at(l, s, i)), whole_number(l, SCORES));
-    const vtac_expr *place = vtac_let(l->k, "below", vtac_e_cast(l->k, VTAC_I64, below));
-    const vtac_expr *e = vtac_let(l->k, "e", vtac_e_load(l->k, s->powers, place));
-    vtac_store(l->k, s->power, i, e);
-    const vtac_expr *part = e;
-    if (s->p.tail) {
-        const vtac_expr *min = whole_number(l, 1 << (16 - VTAC_ROW_TAIL));
-        const vtac_expr *tail = E2(ADD, vtac_e_load(l->k, s->tail, lane), vtac_e_load(l->k, s->tails, place));
-        part = E2(SUB, E2(MAX, e, min), min);
-        vtac_store(l->k, s->tail, lane, tail);
+    power_sum *sum = context;
+    const vtac_expr *entry = vtac_e_load(l->k, sum->s->power, i);
+    vtac_store(l->k, sum->part, lane, E2(ADD, vtac_e_load(l->k, sum->part, lane), entry));
+}
+
+static const vtac_expr *sum_of_row(vtac_lower *l, const softmax_row *s)
+{
+    const vtac_dtype type = entry_type(&s->p);
+    const int64_t lanes = vtac_row_lanes(l, type, s->row.extent);
+    power_sum sum = {.s = s, .part = vtac_local(l, "sum", type, lanes)};
+    vtac_set_lanes(l, sum.part, lanes, vtac_e_int(l->k, type, 0));
+    vtac_each_of_row(l, s->row.extent, lanes, take_power, &sum);
+    const vtac_expr *all = vtac_join_lanes(l, sum.part, lanes, VTAC_E_ADD);
+    if (!s->p.tail) {
+        return vtac_e_cast(l->k, VTAC_I64, all);
     }
-    vtac_store(l->k, s->row.part, lane, E2(ADD, vtac_e_load(l->k, s->row.part, lane), part));
+    all = E2(AND, all, vtac_e_int(l->k, VTAC_I64, (INT64_C(1) << ABOVE) - 1));
+    return E2(SHR, all, vtac_e_int(l->k, VTAC_I64, VTAC_ROW_TAIL));
 }
 
 static void take_share(vtac_lower *l, void *context, const vtac_expr *i, const vtac_expr *lane)
@@ -154,32 +195,23 @@ static void take_share(vtac_lower *l, void *context, const vtac_expr *i, const v
     softmax_row *s = context;
     (void)lane;
     const vtac_expr *e = vtac_e_load(l->k, s->power, i);
+    e = s->p.tail ? E2(SHR, e, vtac_e_int(l->k, VTAC_I64, ABOVE)) : e;
     s->row.at[s->row.axis] = i;
     vtac_out_at(l, 0, s->row.at,
-                vtac_rescale(l, e, s->share, s->p.shift >= -14, whole_number(l, s->p.zero),
-                             vtac_type_out(l, 0)->dtype));
+                vtac_rescale(l, vtac_e_cast(l->k, VTAC_I32, e), s->share, s->p.shift >= -14,
+                             whole_number(l, s->p.zero), vtac_type_out(l, 0)->dtype));
 }
 
 /* recip of the sum, by the scale of the result. */
 static const vtac_expr *share_of(vtac_lower *l, const vtac_softmax *p, const vtac_expr *sum)
 {
-    const vtac_expr *v = vtac_let(l->k, "sum", vtac_e_cast(l->k, VTAC_I64, sum));
+    const vtac_expr *v = vtac_let(l->k, "sum", sum);
     const vtac_expr *log = vtac_let(l->k, "log", log_below(l, v));
     const vtac_expr *k = E2(SUB, vtac_e_int(l->k, VTAC_I64, 31), log);
     const vtac_expr *w = E2(SHR, E2(SHL, v, k), vtac_e_int(l->k, VTAC_I64, 14));
     const vtac_expr *mult = E2(MUL, quotient(l, w), vtac_e_int(l->k, VTAC_I64, p->mult));
     const vtac_expr *shift = E2(SUB, vtac_e_int(l->k, VTAC_I64, 47 + p->shift), k);
     return vtac_let(l->k, "share", E2(MUL, vtac_e_cast(l->k, VTAC_F64, mult), power_below(l, shift)));
-}
-
-static const vtac_expr *sum_of_row(vtac_lower *l, const softmax_row *s)
-{
-    const vtac_expr *sum = vtac_join_lanes(l, s->row.part, s->row.lanes, VTAC_E_ADD);
-    if (!s->p.tail) {
-        return sum;
-    }
-    const vtac_expr *tail = vtac_join_lanes(l, s->tail, s->row.lanes, VTAC_E_ADD);
-    return E2(ADD, sum, E2(SHR, tail, whole_number(l, VTAC_ROW_TAIL)));
 }
 
 vta_status vtac_lower_row_softmax(vtac_lower *l)
@@ -189,19 +221,13 @@ vta_status vtac_lower_row_softmax(vtac_lower *l)
         return vtac_unsupported(l, "its scales must be known, and its rows short");
     }
     VTA_TRY(vtac_begin(l, ""));
-    s.powers = power_table(l, &s.p, false);
-    s.tails = s.p.tail ? power_table(l, &s.p, true) : NULL;
+    s.table = power_table(l, &s.p);
     open_rows(l, &s.row);
-    s.power = vtac_kernel_buffer(l->k, "power", VTAC_I32, s.row.extent, VTAC_BUFFER_SCRATCH);
-    s.tail = s.p.tail ? vtac_local(l, "tail", VTAC_I32, s.row.lanes) : NULL;
+    s.power = vtac_kernel_buffer(l->k, "power", entry_type(&s.p), s.row.extent, VTAC_BUFFER_SCRATCH);
     vtac_set_lanes(l, s.row.part, s.row.lanes, whole_number(l, INT32_MIN));
     vtac_each_of_row(l, s.row.extent, s.row.lanes, take_max, &s);
     s.max = vtac_let(l->k, "max", vtac_join_lanes(l, s.row.part, s.row.lanes, VTAC_E_MAX));
-    vtac_set_lanes(l, s.row.part, s.row.lanes, whole_number(l, 0));
-    if (s.tail != NULL) {
-        vtac_set_lanes(l, s.tail, s.row.lanes, whole_number(l, 0));
-    }
-    vtac_each_of_row(l, s.row.extent, s.row.lanes, take_power, &s);
+    take_entries(l, &s);
     s.share = share_of(l, &s.p, sum_of_row(l, &s));
     vtac_each_of_row(l, s.row.extent, s.row.lanes, take_share, &s);
     vtac_end(l->k);
@@ -214,51 +240,55 @@ typedef struct norm_row {
     integer_row row;
     vtac_norm p;
     bool plain;                           /* the factor of each column is 1 */
-    vtac_buffer *times, *biases, *scales; /* by column */
-    const vtac_expr *sum, *near, *root;
+    bool fits;                            /* no z needs to be clamped */
+    bool is_small;                        /* no result before it is clamped is far outside */
+    vtac_buffer *times, *biases, *scales; /* by column; biases less ROUNDER where `fits` */
+    vtac_buffer *square;                  /* the sum of squares, in each lane */
+    const vtac_expr *sum, *root;
 } norm_row;
+
+/* Notes what is known of all columns. */
+static void judge_columns(norm_row *n)
+{
+    const double far = 1073741824.0;
+    n->plain = n->fits = n->is_small = true;
+    for (int64_t c = 0; c < n->p.n; c++) {
+        const vtac_norm_column *column = &n->p.columns[c];
+        const double reach = (VTAC_ROW_LONG + fabs((double)column->bias)) * factor_of(column->scale);
+        n->plain = n->plain && column->times == 1;
+        n->fits = n->fits && column->times >= -1 && column->times <= 1;
+        n->is_small = n->is_small && reach < far;
+    }
+}
 
 /* The numbers of the columns, each kind by itself. */
 static void put_columns(vtac_lower *l, norm_row *n)
 {
     const int64_t count = n->p.n;
     int32_t *times = vta_arena_array(&l->program->arena, (size_t)count, sizeof *times);
-    int32_t *biases = vta_arena_array(&l->program->arena, (size_t)count, sizeof *biases);
-    float *scales = vta_arena_array(&l->program->arena, (size_t)count, sizeof *scales);
+    double *biases = vta_arena_array(&l->program->arena, (size_t)count, sizeof *biases);
+    double *scales = vta_arena_array(&l->program->arena, (size_t)count, sizeof *scales);
     const bool room = times != NULL && biases != NULL && scales != NULL;
-    n->plain = true;
+    judge_columns(n);
     for (int64_t c = 0; room && c < count; c++) {
         times[c] = n->p.columns[c].times;
-        biases[c] = n->p.columns[c].bias;
-        scales[c] = (float)factor_of(n->p.columns[c].scale);
-        n->plain = n->plain && times[c] == 1;
+        biases[c] = (double)n->p.columns[c].bias - (n->fits ? ROUNDER : 0.0);
+        scales[c] = factor_of(n->p.columns[c].scale);
     }
-    const uint64_t bytes = (uint64_t)count * sizeof *times;
-    n->times = vtac_use(l, room ? vtac_constant(l, times, bytes) : 0, "times", VTAC_I32, count);
-    n->biases = vtac_use(l, room ? vtac_constant(l, biases, bytes) : 0, "biases", VTAC_I32, count);
-    n->scales = vtac_use(l, room ? vtac_constant(l, scales, bytes) : 0, "scales", VTAC_F32, count);
+    const uint64_t whole = (uint64_t)count * sizeof *times;
+    const uint64_t real = (uint64_t)count * sizeof *biases;
+    n->times =
+        n->plain ? NULL : vtac_use(l, room ? vtac_constant(l, times, whole) : 0, "times", VTAC_I32, count);
+    n->biases = vtac_use(l, room ? vtac_constant(l, biases, real) : 0, "biases", VTAC_F64, count);
+    n->scales = vtac_use(l, room ? vtac_constant(l, scales, real) : 0, "scales", VTAC_F64, count);
 }
 
 static void take_number(vtac_lower *l, void *context, const vtac_expr *i, const vtac_expr *lane)
 {
     norm_row *n = context;
-    const vtac_expr *x = number_at(l, &n->row, i);
+    const vtac_expr *x = vtac_let(l->k, "x", number_at(l, &n->row, i));
     vtac_store(l->k, n->row.part, lane, E2(ADD, vtac_e_load(l->k, n->row.part, lane), x));
-}
-
-static void take_square(vtac_lower *l, void *context, const vtac_expr *i, const vtac_expr *lane)
-{
-    norm_row *n = context;
-    const vtac_expr *off = vtac_let(l->k, "off", E2(SUB, number_at(l, &n->row, i), n->near));
-    vtac_store(l->k, n->row.part, lane, E2(ADD, vtac_e_load(l->k, n->row.part, lane), E2(MUL, off, off)));
-}
-
-/* A sum over the row, by what `take` adds. */
-static const vtac_expr *sum_by(vtac_lower *l, norm_row *n, vtac_row_fn *take, const char *name)
-{
-    vtac_set_lanes(l, n->row.part, n->row.lanes, whole_number(l, 0));
-    vtac_each_of_row(l, n->row.extent, n->row.lanes, take, n);
-    return vtac_let(l->k, name, vtac_join_lanes(l, n->row.part, n->row.lanes, VTAC_E_ADD));
+    vtac_store(l->k, n->square, lane, E2(ADD, vtac_e_load(l->k, n->square, lane), E2(MUL, x, x)));
 }
 
 /* REQUANT with long_result of an int32, as an int32. */
@@ -268,17 +298,29 @@ static const vtac_expr *long_integer(vtac_lower *l, const vtac_expr *v, vtac_fix
     return vtac_e_cast(l->k, VTAC_I32, y);
 }
 
+/* The sum of (x - near)^2, of the sums of x and of x^2. */
+static const vtac_expr *squares_from(vtac_lower *l, const norm_row *n, const vtac_expr *squares,
+                                     const vtac_expr *near)
+{
+    const vtac_expr *off = E2(SUB, E2(MUL, near, whole_number(l, n->p.n)), E2(ADD, n->sum, n->sum));
+    return E2(ADD, squares, E2(MUL, near, off));
+}
+
 /* V */
 static const vtac_expr *spread_of(vtac_lower *l, norm_row *n)
 {
     const vtac_norm *p = &n->p;
-    n->sum = p->centered ? sum_by(l, n, take_number, "sum") : whole_number(l, 0);
-    n->near =
-        p->centered ? vtac_let(l->k, "near", long_integer(l, n->sum, p->mean)) : whole_number(l, -p->offset);
-    const vtac_expr *v = sum_by(l, n, take_square, "squares");
-    v = E2(SHL, v, whole_number(l, p->spread));
+    vtac_set_lanes(l, n->row.part, n->row.lanes, whole_number(l, 0));
+    vtac_set_lanes(l, n->square, n->row.lanes, whole_number(l, 0));
+    vtac_each_of_row(l, n->row.extent, n->row.lanes, take_number, n);
+    n->sum = vtac_let(l->k, "sum", vtac_join_lanes(l, n->row.part, n->row.lanes, VTAC_E_ADD));
+    const vtac_expr *squares =
+        vtac_let(l->k, "squares", vtac_join_lanes(l, n->square, n->row.lanes, VTAC_E_ADD));
+    const vtac_expr *near = whole_number(l, -p->offset);
+    near = p->centered ? vtac_let(l->k, "near", long_integer(l, n->sum, p->mean)) : near;
+    const vtac_expr *v = E2(SHL, squares_from(l, n, squares, near), whole_number(l, p->spread));
     if (p->centered) {
-        const vtac_expr *off = E2(SUB, n->sum, E2(MUL, n->near, whole_number(l, p->n)));
+        const vtac_expr *off = E2(SUB, n->sum, E2(MUL, near, whole_number(l, p->n)));
         off = vtac_let(l->k, "off", off);
         v = E2(SUB, v, long_integer(l, E2(MUL, off, off), p->square));
     }
@@ -300,6 +342,17 @@ static const vtac_expr *inverse_root(vtac_lower *l, const vtac_norm *p, const vt
     return vtac_let(l->k, "root", E2(MUL, vtac_e_cast(l->k, VTAC_F64, mult), power_below(l, shift)));
 }
 
+/* z and the bias of the column. */
+static const vtac_expr *biased(vtac_lower *l, const norm_row *n, const vtac_expr *d, const vtac_expr *i)
+{
+    const vtac_expr *bias = vtac_e_load(l->k, n->biases, i);
+    const vtac_expr *v = vtac_e_cast(l->k, VTAC_F64, d);
+    if (n->fits) {
+        return E2(ADD, vtac_e3(l->k, VTAC_E_FMA, v, n->root, real_number(l, ROUNDER)), bias);
+    }
+    return E2(ADD, long_result(l, v, n->root), bias);
+}
+
 static void take_normal(vtac_lower *l, void *context, const vtac_expr *i, const vtac_expr *lane)
 {
     norm_row *n = context;
@@ -309,12 +362,11 @@ static void take_normal(vtac_lower *l, void *context, const vtac_expr *i, const 
     d = E2(MUL, d, whole_number(l, p->times));
     d = p->centered ? E2(SUB, d, n->sum) : d;
     d = n->plain ? d : E2(MUL, d, vtac_e_load(l->k, n->times, i));
-    const vtac_expr *z = long_result(l, vtac_e_cast(l->k, VTAC_F64, d), n->root);
-    z = E2(ADD, z, vtac_e_cast(l->k, VTAC_F64, vtac_e_load(l->k, n->biases, i)));
+    const vtac_expr *z = biased(l, n, d, i);
     n->row.at[n->row.axis] = i;
-    const vtac_expr *scale = vtac_e_load(l->k, n->scales, i);
     vtac_out_at(l, 0, n->row.at,
-                vtac_rescale(l, z, scale, false, whole_number(l, p->zero), vtac_type_out(l, 0)->dtype));
+                vtac_rescale(l, z, vtac_e_load(l->k, n->scales, i), n->is_small, whole_number(l, p->zero),
+                             vtac_type_out(l, 0)->dtype));
 }
 
 vta_status vtac_lower_row_norm(vtac_lower *l)
@@ -326,6 +378,7 @@ vta_status vtac_lower_row_norm(vtac_lower *l)
     VTA_TRY(vtac_begin(l, ""));
     put_columns(l, &n);
     open_rows(l, &n.row);
+    n.square = vtac_local(l, "square", VTAC_I32, n.row.lanes);
     n.root = inverse_root(l, &n.p, spread_of(l, &n));
     if (n.p.centered) {
         n.sum = vtac_let(l->k, "sum", E2(MUL, n.sum, whole_number(l, n.p.sum_times)));

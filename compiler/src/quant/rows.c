@@ -129,7 +129,9 @@ static bool choose_spread(const vtac_norm_want *w, vtac_norm *p)
 static double choose_times(const vtac_norm_want *w, vtac_norm *p)
 {
     const double n = w->n;
-    const double limit = (VTAC_ROW_LONG - 2) / sqrt(n); /* rounding of r is below 2 / VTAC_ROW_LONG */
+    /* r is off by less than 2^-14, and by what V is rounded by where it is lowest */
+    const double off = 0x1p-12 + (w->centered ? ldexp(0.5, -(int)p->spread) : 0.0);
+    const double limit = VTAC_ROW_LONG * (1.0 - off) / sqrt(n);
     const double base = (w->centered ? sqrt(n) : 1.0 / sqrt(n)) / sqrt(ldexp(1.0, (int)p->spread));
     const int32_t factor = w->centered ? w->n : 1;
     double best = 0.0;
