@@ -170,7 +170,7 @@ static void zoo_round_trips(void **state)
     assert_true(temporary_file(path, ".onnx"));
     for (uint32_t i = 0; i < count; i++) {
         vta_diag diag = {0};
-        GRAPH_CHECK(vtac_zoo_write(zoo[i].name, 1, path, &diag), diag);
+        GRAPH_CHECK(vtac_zoo_write(zoo[i].name, 1, NULL, path, &diag), diag);
         check_model(path);
     }
     (void)unlink(path);

@@ -45,6 +45,12 @@ ssd_mobilenet_v2 84 2935 1,12828,4
 unet 19 1947 1,3,128,128
 deeplab 33 450 1,21,224,224
 vit_tiny 1 5717 1,1000
+bert 0 413 1,128,128
+minilm 0 10671 1,64,384
+gpt 0 462 1,64,512
+llama 0 471 1,64,512
+whisper 2 488 1,100,128
+conformer 8 1060 1,64,144
 tcn 14 141 1,10,256
 c3d 5 1609 1,10
 TABLE
@@ -63,6 +69,44 @@ cmp b.onnx c.onnx
 ! cmp -s b.onnx d.onnx || { echo "seeds 1 and 2 give the same quantized model"; exit 1; }
 convolutions=$("$vtac" inspect b.onnx --after fold-qdq | grep -c '= QLinearConv(')
 [ "$convolutions" -eq 9 ] || { echo "tiny_kws has 9 convolutions, quantized $convolutions"; exit 1; }
+
+# transformers: between the first and the last layer all are integers of rows; the last normalization is the answer of an encoder
+while read -r name norms softmaxes floats; do
+    "$vtac" zoo "$name" --int8 -o t.onnx >/dev/null
+    "$vtac" inspect t.onnx --after fold-qdq >ir
+    for row in "RowNorm $norms" "RowSoftmax $softmaxes" "LayerNormalization $floats" "ReduceMean 0" "Softmax 0" "Sqrt 0" "QuantizeLinear 1"; do
+        got=$(grep -cE "= (vtac\.)?${row% *}\(" ir || true)
+        [ "$got" = "${row#* }" ] || { echo "$name: $got ${row% *}, expected ${row#* }"; exit 1; }
+    done
+    echo "ok $name: $norms normalizations and $softmaxes softmaxes in integers"
+done <<TABLE
+bert 3 2 2
+gpt 5 2 0
+llama 5 2 0
+whisper 4 2 1
+conformer 9 2 1
+vit_tiny 25 12 0
+TABLE
+
+# sizes that are chosen
+"$vtac" zoo gpt --layers 1 --width 48 --heads 3 --tokens 20 -o t.onnx >/dev/null
+"$vtac" inspect t.onnx >ir
+grep -q '^input  *%input: f32\[1,20,48\]' ir || { echo "gpt: tokens and width are not those that were asked for"; exit 1; }
+[ "$(grep -c '= Softmax(' ir)" = 1 ] || { echo "gpt: more than one layer"; exit 1; }
+refused() { # WHAT THE MESSAGE SAYS, THEN THE ARGUMENTS
+    says=$1
+    shift
+    if message=$("$vtac" zoo "$@" -o never.onnx 2>&1); then echo "zoo $*: not refused"; exit 1; fi
+    case $message in
+    *"$says"*) ;;
+    *) echo "zoo $*: $message"; exit 1 ;;
+    esac
+    [ ! -e never.onnx ] || { echo "a failed call left a file"; exit 1; }
+}
+refused "has the sizes of its architecture" vit_tiny --layers 2
+refused "give both" bert --width 64
+refused "no multiple" llama --width 60 --heads 4
+refused "numbers from 1 on" gpt --layers 0
 
 message=$("$vtac" zoo resnet19 2>&1) && { echo "resnet19 exists?"; exit 1; }
 case $message in

@@ -54,7 +54,7 @@ static vta_status load_zoo(const cli_args *args, const char *name, const cli_sha
     char path[VTAC_TEMPORARY_PATH];
     VTA_TRY(cli_temporary_file("zoo", path, diag));
     vta_status status = VTA_OK;
-    VTA_TRY_OUT(vtac_zoo_write(name, ZOO_SEED, path, diag));
+    VTA_TRY_OUT(vtac_zoo_write(name, ZOO_SEED, NULL, path, diag));
     VTA_TRY_OUT(cli_load_graph(args, path, shapes, out, diag));
 out:
     cli_temporary_remove(path);

@@ -19,6 +19,10 @@ enum { INT8_SAMPLES = 4 };
 static const cli_option options[] = {
     {"-o", "FILE", CLI_FILE, "where the model goes (default: NAME.onnx)"},
     {"--seed", "N", CLI_TEXT, "seed of the weights (default 1)"},
+    {"--layers", "N", CLI_TEXT, "bert, minilm, gpt, llama, whisper, conformer: layers"},
+    {"--width", "N", CLI_TEXT, "the same: columns of a token; with --heads"},
+    {"--heads", "N", CLI_TEXT, "the same: heads of attention"},
+    {"--tokens", "N", CLI_TEXT, "the same: tokens"},
     {"--int8", NULL, CLI_FLAG, "quantized (QDQ), for inputs made from the seed"},
     {"--json", NULL, CLI_FLAG, "print the list as JSON"},
 };
@@ -51,20 +55,22 @@ static int list_networks(const cli_args *args)
 }
 
 /* The float model through a file, as any other. */
-static vta_status load_float(const char *name, uint64_t seed, vtac_graph **graph, vta_diag *diag)
+static vta_status load_float(const char *name, uint64_t seed, const vtac_zoo_sizes *sizes, vtac_graph **graph,
+                             vta_diag *diag)
 {
     char file[VTAC_TEMPORARY_PATH];
     VTA_TRY(cli_temporary_file("zoo", file, diag));
     const vtac_import_options import = {0};
     vta_status status = VTA_OK;
-    VTA_TRY_OUT(vtac_zoo_write(name, seed, file, diag));
+    VTA_TRY_OUT(vtac_zoo_write(name, seed, sizes, file, diag));
     VTA_TRY_OUT(vtac_onnx_load(file, &import, graph, diag));
 out:
     cli_temporary_remove(file);
     return status;
 }
 
-static vta_status write_int8(const char *name, uint64_t seed, const char *path, vta_diag *diag)
+static vta_status write_int8(const char *name, uint64_t seed, const vtac_zoo_sizes *sizes, const char *path,
+                             vta_diag *diag)
 {
     const vtac_quantize_options how = {
         .method = VTAC_RANGE_DEFAULT, .per_channel = true, .progress = cli_stages()};
@@ -72,7 +78,7 @@ static vta_status write_int8(const char *name, uint64_t seed, const char *path, 
     vta_arena arena = {0};
     vtac_samples samples;
     const vtac_sample_range range = {-1.0, 1.0};
-    VTA_TRY(load_float(name, seed, &graph, diag));
+    VTA_TRY(load_float(name, seed, sizes, &graph, diag));
     vta_status status = VTA_OK;
     VTA_TRY_OUT(vtac_generate_samples(graph, &range, INT8_SAMPLES, seed, &arena, &samples, diag));
     VTA_TRY_OUT(vtac_quantize(graph, &samples, &how, NULL, diag));
@@ -81,6 +87,21 @@ out:
     vta_arena_free(&arena);
     vtac_graph_destroy(graph);
     return status;
+}
+
+static bool read_sizes(const cli_args *args, vtac_zoo_sizes *sizes)
+{
+    static const char *const names[] = {"--layers", "--width", "--heads", "--tokens"};
+    int64_t *const places[] = {&sizes->layers, &sizes->width, &sizes->heads, &sizes->tokens};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        const char *given = cli_value(args, names[i]);
+        uint64_t number = 1;
+        if (given != NULL && (!cli_number(given, &number) || number == 0 || number > INT32_MAX)) {
+            return false;
+        }
+        *places[i] = given == NULL ? 0 : (int64_t)number;
+    }
+    return true;
 }
 
 static int run_zoo(const cli_args *args)
@@ -93,6 +114,10 @@ static int run_zoo(const cli_args *args)
     if (given != NULL && !cli_number(given, &seed)) {
         return cli_usage(args, "--seed takes a number, not '%s'", given);
     }
+    vtac_zoo_sizes sizes = {0};
+    if (!read_sizes(args, &sizes)) {
+        return cli_usage(args, "--layers, --width, --heads and --tokens take numbers from 1 on");
+    }
     char own[80];
     const char *path = cli_value(args, "-o");
     const bool int8 = cli_flag(args, "--int8");
@@ -103,7 +128,8 @@ static int run_zoo(const cli_args *args)
     vta_diag diag = {0};
     cli_stages_begin();
     cli_stage("making", args->operands[0], 0, 0);
-    const vta_status status = (int8 ? write_int8 : vtac_zoo_write)(args->operands[0], seed, path, &diag);
+    const vta_status status =
+        (int8 ? write_int8 : vtac_zoo_write)(args->operands[0], seed, &sizes, path, &diag);
     cli_stages_end();
     if (status != VTA_OK) {
         return cli_fail(args, &diag);

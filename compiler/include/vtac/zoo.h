@@ -7,6 +7,7 @@
 #ifndef VTAC_ZOO_H
 #define VTAC_ZOO_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "vta/status.h"
@@ -15,12 +16,20 @@ typedef struct vtac_zoo_entry {
     const char *name;
     const char *input; /* "1x3x224x224" */
     const char *doc;
+    bool sized; /* layers, width, heads and tokens may be chosen */
 } vtac_zoo_entry;
 
 /* The list, borrowed. */
 const vtac_zoo_entry *vtac_zoo_list(uint32_t *count);
 
-/* Writes model `name` (opset 17) to `path`; equal seeds give equal bytes. */
-vta_status vtac_zoo_write(const char *name, uint64_t seed, const char *path, vta_diag *diag);
+/* The sizes of a network whose entry says so; 0: those that it has by itself. */
+typedef struct vtac_zoo_sizes {
+    int64_t layers, width, heads, tokens;
+} vtac_zoo_sizes;
+
+/* Writes model `name` (opset 17) to `path`; equal seeds and sizes give equal bytes. `sizes` NULL: none are
+ * given. Sizes that the network cannot have are refused. */
+vta_status vtac_zoo_write(const char *name, uint64_t seed, const vtac_zoo_sizes *sizes, const char *path,
+                          vta_diag *diag);
 
 #endif

@@ -111,7 +111,7 @@ static vtac_dtype entry_type(const vtac_softmax *p)
     return p->tail ? VTAC_I64 : VTAC_I32;
 }
 
-/* What a number with this e adds to the sum, in the units of the tail. */
+/* Growth of the sum by a number with this e, in the units of the tail. */
 static int64_t grown_by(const vtac_softmax *p, int32_t v, int32_t e)
 {
     enum { MIN_POWER = 1 << (16 - VTAC_ROW_TAIL) };
@@ -248,7 +248,7 @@ typedef struct norm_row {
 } norm_row;
 
 /* Notes what is known of all columns. */
-static void judge_columns(norm_row *n)
+static void note_columns(norm_row *n)
 {
     const double far = 1073741824.0;
     n->plain = n->fits = n->is_small = true;
@@ -269,7 +269,7 @@ static void put_columns(vtac_lower *l, norm_row *n)
     double *biases = vta_arena_array(&l->program->arena, (size_t)count, sizeof *biases);
     double *scales = vta_arena_array(&l->program->arena, (size_t)count, sizeof *scales);
     const bool room = times != NULL && biases != NULL && scales != NULL;
-    judge_columns(n);
+    note_columns(n);
     for (int64_t c = 0; room && c < count; c++) {
         times[c] = n->p.columns[c].times;
         biases[c] = (double)n->p.columns[c].bias - (n->fits ? ROUNDER : 0.0);

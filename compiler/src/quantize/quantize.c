@@ -27,6 +27,7 @@
 #include "guess.h"
 #include "half.h"
 #include "insert.h"
+#include "parts.h"
 #include "vta/fail.h"
 #include "vtac/pass.h"
 #include "weights.h"
@@ -260,7 +261,7 @@ static vta_status store_products(const quantize_job *j, vta_diag *diag)
     for (uint32_t i = 0; i < j->product_count; i++) {
         VTA_TRY(vtac_quant_store_product(&j->plan, &j->products[i], j->x_scales[i], diag));
     }
-    VTA_TRY(vtac_graph_sort(j->graph, diag));
+    VTA_TRY(vtac_quant_take_apart(j->graph, diag));
     (void)vtac_remove_dead(j->graph);
     return vtac_graph_verify(j->graph, diag);
 }

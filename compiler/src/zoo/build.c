@@ -118,6 +118,18 @@ vtac_zoo_value vtac_zoo_weight(vtac_zoo *z, const char *role, uint32_t rank, con
     return value;
 }
 
+vtac_zoo_value vtac_zoo_floats(vtac_zoo *z, const char *role, uint32_t rank, const int64_t *dim,
+                               float *values)
+{
+    vtac_zoo_value value = fresh_value(z, role, rank, dim);
+    if (values == NULL) {
+        z->status = vta_no_memory(z->diag);
+        return value;
+    }
+    (void)add_tensor(z, &value, 1, values, (size_t)element_count(rank, dim) * sizeof *values);
+    return value;
+}
+
 vtac_zoo_value vtac_zoo_ints(vtac_zoo *z, const char *role, uint32_t count, const int64_t *values)
 {
     const int64_t dim = count;

@@ -12,6 +12,7 @@
 #include "onnx.pb-c.h"
 #include "vta/arena.h"
 #include "vta/status.h"
+#include "vtac/zoo.h"
 
 /* A value under construction: its name and its shape. */
 typedef struct vtac_zoo_value {
@@ -26,6 +27,7 @@ typedef struct vtac_zoo {
     size_t node_room, tensor_room;
     uint64_t random;
     uint32_t counter;
+    vtac_zoo_sizes sizes;
     vta_status status;
     vta_diag *diag;
 } vtac_zoo;
@@ -34,6 +36,9 @@ typedef struct vtac_zoo {
 vtac_zoo_value vtac_zoo_weight(vtac_zoo *z, const char *role, uint32_t rank, const int64_t *dim, float mean,
                                float deviation);
 vtac_zoo_value vtac_zoo_ints(vtac_zoo *z, const char *role, uint32_t count, const int64_t *values);
+/* A tensor of these numbers, which are the arena's; NULL: there was no memory. */
+vtac_zoo_value vtac_zoo_floats(vtac_zoo *z, const char *role, uint32_t rank, const int64_t *dim,
+                               float *values);
 
 vtac_zoo_value vtac_zoo_input(vtac_zoo *z, const char *name, uint32_t rank, const int64_t *dim);
 void vtac_zoo_output(vtac_zoo *z, vtac_zoo_value value);

@@ -27,4 +27,12 @@ vtac_zoo_value vtac_zoo_vit_tiny(vtac_zoo *z);
 vtac_zoo_value vtac_zoo_tcn(vtac_zoo *z);
 vtac_zoo_value vtac_zoo_c3d(vtac_zoo *z);
 
+/* tokens.c */
+vtac_zoo_value vtac_zoo_bert(vtac_zoo *z);
+vtac_zoo_value vtac_zoo_minilm(vtac_zoo *z);
+vtac_zoo_value vtac_zoo_gpt(vtac_zoo *z);
+vtac_zoo_value vtac_zoo_llama(vtac_zoo *z);
+vtac_zoo_value vtac_zoo_whisper(vtac_zoo *z);
+vtac_zoo_value vtac_zoo_conformer(vtac_zoo *z);
+
 #endif

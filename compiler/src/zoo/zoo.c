@@ -298,38 +298,44 @@ static vtac_zoo_value vtac_zoo_transformer(vtac_zoo *z)
 /* ---- the list and the file ---- */
 
 #define ZOO(X)                                                                                               \
-    X(resnet18, "1x3x224x224", "residual network, 18 layers")                                                \
-    X(resnet34, "1x3x224x224", "residual network, 34 layers")                                                \
-    X(resnet50, "1x3x224x224", "residual network with bottlenecks, 50 layers")                               \
-    X(mobilenet_v1, "1x3x224x224", "depthwise separable convolutions, width 1.0")                            \
-    X(mobilenet_v2, "1x3x224x224", "inverted residuals, width 1.0")                                          \
-    X(squeezenet1_1, "1x3x224x224", "fire modules")                                                          \
-    X(vgg11, "1x3x224x224", "plain convolutions and large dense layers (507 MiB)")                           \
-    X(densenet121, "1x3x224x224", "dense blocks")                                                            \
-    X(tiny_ic, "1x3x32x32", "MLPerf Tiny image classification: ResNet-8")                                    \
-    X(tiny_kws, "1x1x49x10", "MLPerf Tiny keyword spotting: DS-CNN")                                         \
-    X(tiny_vww, "1x3x96x96", "MLPerf Tiny visual wake words: MobileNetV1 0.25")                              \
-    X(tiny_ad, "1x640", "MLPerf Tiny anomaly detection: autoencoder")                                        \
-    X(lstm, "32x1x64", "one LSTM layer and a dense one")                                                     \
-    X(transformer, "64x128", "one transformer encoder block, 4 heads")                                       \
-    X(shufflenet_v2, "1x3x224x224", "channel shuffle, width 1.0")                                            \
-    X(mobilenet_v3_small, "1x3x224x224", "hard-swish and squeeze-and-excite, width 1.0")                     \
-    X(efficientnet_lite0, "1x3x224x224", "inverted residuals with 3x3 and 5x5 windows")                      \
-    X(yolov5n, "1x3x320x320", "detector with SiLU and three heads (YOLOv5n's layers)")                       \
-    X(ssd_mobilenet_v2, "1x3x320x320", "detector with six heads, three of them on a feature pyramid")        \
-    X(unet, "1x3x128x128", "segmentation: transposed convolutions, skips joined")                            \
-    X(deeplab, "1x3x224x224", "segmentation: dilated convolutions side by side, linear resizing")            \
-    X(vit_tiny, "1x3x224x224", "vision transformer of width 192, 4 of 12 blocks")                            \
-    X(tcn, "1x16x256", "temporal convolutions, dilated and causal")                                          \
-    X(c3d, "1x3x8x56x56", "3-D convolutions over short videos")
+    X(resnet18, "1x3x224x224", "residual network, 18 layers", false)                                         \
+    X(resnet34, "1x3x224x224", "residual network, 34 layers", false)                                         \
+    X(resnet50, "1x3x224x224", "residual network with bottlenecks, 50 layers", false)                        \
+    X(mobilenet_v1, "1x3x224x224", "depthwise separable convolutions, width 1.0", false)                     \
+    X(mobilenet_v2, "1x3x224x224", "inverted residuals, width 1.0", false)                                   \
+    X(squeezenet1_1, "1x3x224x224", "fire modules", false)                                                   \
+    X(vgg11, "1x3x224x224", "plain convolutions and large dense layers (507 MiB)", false)                    \
+    X(densenet121, "1x3x224x224", "dense blocks", false)                                                     \
+    X(tiny_ic, "1x3x32x32", "MLPerf Tiny image classification: ResNet-8", false)                             \
+    X(tiny_kws, "1x1x49x10", "MLPerf Tiny keyword spotting: DS-CNN", false)                                  \
+    X(tiny_vww, "1x3x96x96", "MLPerf Tiny visual wake words: MobileNetV1 0.25", false)                       \
+    X(tiny_ad, "1x640", "MLPerf Tiny anomaly detection: autoencoder", false)                                 \
+    X(lstm, "32x1x64", "one LSTM layer and a dense one", false)                                              \
+    X(transformer, "64x128", "one transformer encoder block, 4 heads", false)                                \
+    X(shufflenet_v2, "1x3x224x224", "channel shuffle, width 1.0", false)                                     \
+    X(mobilenet_v3_small, "1x3x224x224", "hard-swish and squeeze-and-excite, width 1.0", false)              \
+    X(efficientnet_lite0, "1x3x224x224", "inverted residuals with 3x3 and 5x5 windows", false)               \
+    X(yolov5n, "1x3x320x320", "detector with SiLU and three heads (YOLOv5n's layers)", false)                \
+    X(ssd_mobilenet_v2, "1x3x320x320", "detector with six heads, three of them on a feature pyramid", false) \
+    X(unet, "1x3x128x128", "segmentation: transposed convolutions, skips joined", false)                     \
+    X(deeplab, "1x3x224x224", "segmentation: dilated convolutions side by side, linear resizing", false)     \
+    X(vit_tiny, "1x3x224x224", "vision transformer of width 192, 4 of 12 blocks", false)                     \
+    X(bert, "1x128x128", "text encoder as PyTorch exports it, behind the embedding", true)                   \
+    X(minilm, "1x64x384", "text encoder of MiniLM's width and layers", true)                                 \
+    X(gpt, "1x64x128", "text decoder: a causal mask that is chosen, GELU by tanh", true)                     \
+    X(llama, "1x64x128", "text decoder: RMS norms, turned positions, gates", true)                           \
+    X(whisper, "1x80x200", "sound encoder: convolutions, then a transformer", true)                          \
+    X(conformer, "1x80x128", "sound encoder: attention and convolutions in turn", true)                      \
+    X(tcn, "1x16x256", "temporal convolutions, dilated and causal", false)                                   \
+    X(c3d, "1x3x8x56x56", "3-D convolutions over short videos", false)
 
 static const vtac_zoo_entry entries[] = {
-#define X(id, input, doc) {#id, input, doc},
+#define X(id, input, doc, sized) {#id, input, doc, sized},
     ZOO(X)
 #undef X
 };
 static vtac_zoo_value (*const builders[])(vtac_zoo *) = {
-#define X(id, input, doc) vtac_zoo_##id,
+#define X(id, input, doc, sized) vtac_zoo_##id,
     ZOO(X)
 #undef X
 };
@@ -361,7 +367,32 @@ static vta_status write_graph(vtac_zoo *z, const char *path, vta_diag *diag)
     return vtac_onnx_save(&model, path, diag);
 }
 
-vta_status vtac_zoo_write(const char *name, uint64_t seed, const char *path, vta_diag *diag)
+/* Sizes that a network of tokens can have: heads share the width evenly, in pairs of columns. */
+static vta_status check_sizes(const vtac_zoo_entry *entry, const vtac_zoo_sizes *s, vta_diag *diag)
+{
+    enum { MAX_LAYERS = 64, MAX_SIZE = 8192 };
+    const bool any = s->layers != 0 || s->width != 0 || s->heads != 0 || s->tokens != 0;
+    if (any && !entry->sized) {
+        return vta_fail(diag, VTA_INVALID,
+                        "'%s' has the sizes of its architecture; bert, gpt and llama have others",
+                        entry->name);
+    }
+    if (s->layers < 0 || s->layers > MAX_LAYERS || s->width < 0 || s->width > MAX_SIZE || s->heads < 0 ||
+        s->heads > MAX_SIZE || s->tokens < 0 || s->tokens > MAX_SIZE) {
+        return vta_fail(diag, VTA_INVALID, "layers are up to %d, width, heads and tokens up to %d",
+                        MAX_LAYERS, MAX_SIZE);
+    }
+    if (any && (s->width == 0) != (s->heads == 0)) {
+        return vta_fail(diag, VTA_INVALID, "width and heads belong together; give both");
+    }
+    return s->heads == 0 || s->width % (2 * s->heads) == 0
+               ? VTA_OK
+               : vta_fail(diag, VTA_INVALID, "a width of %lld is no multiple of 2 for each of %lld heads",
+                          (long long)s->width, (long long)s->heads);
+}
+
+vta_status vtac_zoo_write(const char *name, uint64_t seed, const vtac_zoo_sizes *sizes, const char *path,
+                          vta_diag *diag)
 {
     const char *names[sizeof entries / sizeof entries[0]];
     size_t found = sizeof entries / sizeof entries[0];
@@ -377,6 +408,8 @@ vta_status vtac_zoo_write(const char *name, uint64_t seed, const char *path, vta
     }
     vtac_zoo z = {.random = seed * 0x9e3779b97f4a7c15ULL + 0x632be59bd9b4e019ULL, .diag = diag};
     z.random = z.random == 0 ? 1 : z.random;
+    z.sizes = sizes == NULL ? (vtac_zoo_sizes){0} : *sizes;
+    VTA_TRY(check_sizes(&entries[found], &z.sizes, diag));
     onnx__graph_proto__init(&z.graph);
     char graph_name[64];
     (void)snprintf(graph_name, sizeof graph_name, "%s", name);

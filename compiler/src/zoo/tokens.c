@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Transformers for texts and sounds, as PyTorch exports them: normalizations in their parts, masks added or
+ * chosen, positions turned. They begin behind the embedding: the input is a row for each token.
+ */
+#include <math.h>
+
+#include "nets.h"
+
+static const float far_below = -3.4028234663852886e38F; /* what PyTorch masks with */
+
+static vtac_zoo_value number(vtac_zoo *z, const char *role, float value)
+{
+    static const int64_t none[] = {0};
+    return vtac_zoo_weight(z, role, 0, none, value, 0.0F);
+}
+
+/* ---- normalizations in their parts */
+
+static vtac_zoo_value row_mean(vtac_zoo *z, vtac_zoo_value x)
+{
+    static const int64_t last[] = {-1};
+    vtac_zoo_value y = x;
+    y.dim[y.rank - 1] = 1;
+    y = vtac_zoo_node(z, "ReduceMean", &x, 1, y.rank, y.dim);
+    vtac_zoo_attr_ints(z, "axes", 1, last);
+    return y;
+}
+
+/* The root of the mean of squares and a little more. */
+static vtac_zoo_value row_root(vtac_zoo *z, vtac_zoo_value x, float epsilon)
+{
+    const vtac_zoo_value square = vtac_zoo_binary(z, "Pow", x, number(z, "two", 2.0F));
+    const vtac_zoo_value mean = vtac_zoo_add(z, row_mean(z, square), number(z, "epsilon", epsilon));
+    return vtac_zoo_unary(z, "Sqrt", mean);
+}
+
+static vtac_zoo_value layer_norm(vtac_zoo *z, vtac_zoo_value x)
+{
+    const int64_t *last = &x.dim[x.rank - 1];
+    const vtac_zoo_value off = vtac_zoo_binary(z, "Sub", x, row_mean(z, x));
+    const vtac_zoo_value y = vtac_zoo_binary(z, "Div", off, row_root(z, off, 1e-5F));
+    const vtac_zoo_value scaled =
+        vtac_zoo_binary(z, "Mul", y, vtac_zoo_weight(z, "gamma", 1, last, 1.0F, 0.1F));
+    return vtac_zoo_add(z, scaled, vtac_zoo_weight(z, "beta", 1, last, 0.0F, 0.1F));
+}
+
+static vtac_zoo_value rms_norm(vtac_zoo *z, vtac_zoo_value x)
+{
+    vtac_zoo_value root = row_root(z, x, 1e-6F);
+    const vtac_zoo_value parts[] = {number(z, "one", 1.0F), root};
+    root = vtac_zoo_node(z, "Div", parts, 2, root.rank, root.dim);
+    const vtac_zoo_value y = vtac_zoo_binary(z, "Mul", x, root);
+    return vtac_zoo_binary(z, "Mul", y, vtac_zoo_weight(z, "gamma", 1, &x.dim[x.rank - 1], 1.0F, 0.1F));
+}
+
+/* ---- attention */
+
+typedef enum row_mask { NO_MASK, ADDED_MASK, CHOSEN_MASK } row_mask;
+
+typedef struct token_attention {
+    int64_t heads;
+    row_mask mask;
+    bool turns, biased; /* positions are turned in; products have a bias */
+} token_attention;
+
+static vtac_zoo_value project(vtac_zoo *z, vtac_zoo_value x, int64_t features, bool biased)
+{
+    if (biased) {
+        return vtac_zoo_linear(z, x, features);
+    }
+    const int64_t last = x.dim[x.rank - 1];
+    const int64_t weight[] = {last, features};
+    const vtac_zoo_value inputs[] = {
+        x, vtac_zoo_weight(z, "weight", 2, weight, 0.0F, sqrtf(1.0F / (float)last))};
+    vtac_zoo_value y = x;
+    y.dim[x.rank - 1] = features;
+    return vtac_zoo_node(z, "MatMul", inputs, 2, y.rank, y.dim);
+}
+
+/* [1, tokens, width] as [1, heads, tokens, width / heads] */
+static vtac_zoo_value split_heads(vtac_zoo *z, vtac_zoo_value x, int64_t heads)
+{
+    static const int64_t by_head[] = {0, 2, 1, 3};
+    const int64_t apart[] = {1, x.dim[1], heads, x.dim[2] / heads};
+    return vtac_zoo_transpose(z, vtac_zoo_reshape(z, x, 4, apart), by_head);
+}
+
+static vtac_zoo_value slice_last(vtac_zoo *z, vtac_zoo_value x, int64_t begin, int64_t end)
+{
+    const int64_t axis = (int64_t)x.rank - 1;
+    const vtac_zoo_value inputs[] = {x, vtac_zoo_ints(z, "begin", 1, &begin),
+                                     vtac_zoo_ints(z, "end", 1, &end), vtac_zoo_ints(z, "axis", 1, &axis)};
+    vtac_zoo_value y = x;
+    y.dim[axis] = end - begin;
+    return vtac_zoo_node(z, "Slice", inputs, 4, y.rank, y.dim);
+}
+
+/* A sine or a cosine of each position for each pair of columns. */
+static vtac_zoo_value position_waves(vtac_zoo *z, const char *role, vtac_zoo_value x, bool sine)
+{
+    const int64_t tokens = x.dim[2];
+    const int64_t columns = x.dim[3];
+    const int64_t dim[] = {1, 1, tokens, columns};
+    float *waves = vta_arena_array(&z->arena, (size_t)(tokens * columns) + 1, sizeof *waves);
+    for (int64_t i = 0; waves != NULL && i < tokens * columns; i++) {
+        const double pair = (double)(i % columns % (columns / 2));
+        const int64_t token = i / columns;
+        const double angle = (double)token * pow(10000.0, -2.0 * pair / (double)columns);
+        waves[i] = (float)(sine ? sin(angle) : cos(angle));
+    }
+    return vtac_zoo_floats(z, role, 4, dim, waves);
+}
+
+/* Rotary embedding: each pair of columns turned by its position. */
+static vtac_zoo_value rotate_positions(vtac_zoo *z, vtac_zoo_value x)
+{
+    const int64_t half = x.dim[3] / 2;
+    const vtac_zoo_value first = slice_last(z, x, 0, half);
+    const vtac_zoo_value parts[] = {vtac_zoo_unary(z, "Neg", slice_last(z, x, half, x.dim[3])), first};
+    const vtac_zoo_value turned = vtac_zoo_node(z, "Concat", parts, 2, 4, x.dim);
+    vtac_zoo_attr_int(z, "axis", -1);
+    const vtac_zoo_value along = vtac_zoo_binary(z, "Mul", x, position_waves(z, "cos", x, false));
+    return vtac_zoo_add(z, along, vtac_zoo_binary(z, "Mul", turned, position_waves(z, "sin", x, true)));
+}
+
+/* Scores of tokens that come later are far below, by a sum or by a choice. */
+static vtac_zoo_value mask_later(vtac_zoo *z, vtac_zoo_value scores, row_mask how)
+{
+    enum { BOOL = 9 };
+    const int64_t tokens = scores.dim[3];
+    const int64_t square[] = {1, 1, tokens, tokens};
+    const size_t room = (size_t)(tokens * tokens) + 1;
+    float *added = vta_arena_array(&z->arena, room, sizeof *added);
+    int64_t *seen = vta_arena_array(&z->arena, room, sizeof *seen);
+    for (int64_t i = 0; added != NULL && seen != NULL && i < tokens * tokens; i++) {
+        seen[i] = i % tokens <= i / tokens;
+        added[i] = seen[i] != 0 ? 0.0F : far_below;
+    }
+    if (how == ADDED_MASK) {
+        return vtac_zoo_add(z, scores, vtac_zoo_floats(z, "mask", 4, square, added));
+    }
+    const vtac_zoo_value flat = vtac_zoo_ints(z, "mask", (uint32_t)(tokens * tokens), seen);
+    vtac_zoo_value choice = vtac_zoo_reshape(z, flat, 4, square);
+    choice = vtac_zoo_node(z, "Cast", &choice, 1, 4, square);
+    vtac_zoo_attr_int(z, "to", BOOL);
+    const vtac_zoo_value inputs[] = {choice, scores, number(z, "far", far_below)};
+    return vtac_zoo_node(z, "Where", inputs, 3, 4, scores.dim);
+}
+
+static vtac_zoo_value attend(vtac_zoo *z, vtac_zoo_value x, const token_attention *a)
+{
+    static const int64_t turned[] = {0, 1, 3, 2};
+    static const int64_t back[] = {0, 2, 1, 3};
+    const int64_t width = x.dim[2];
+    vtac_zoo_value q = split_heads(z, project(z, x, width, a->biased), a->heads);
+    vtac_zoo_value k = split_heads(z, project(z, x, width, a->biased), a->heads);
+    const vtac_zoo_value v = split_heads(z, project(z, x, width, a->biased), a->heads);
+    q = a->turns ? rotate_positions(z, q) : q;
+    k = a->turns ? rotate_positions(z, k) : k;
+    const int64_t square[] = {1, a->heads, x.dim[1], x.dim[1]};
+    const vtac_zoo_value qk[] = {q, vtac_zoo_transpose(z, k, turned)};
+    vtac_zoo_value s = vtac_zoo_node(z, "MatMul", qk, 2, 4, square);
+    s = vtac_zoo_binary(z, "Div", s, number(z, "root", sqrtf((float)q.dim[3])));
+    s = a->mask == NO_MASK ? s : mask_later(z, s, a->mask);
+    s = vtac_zoo_unary(z, "Softmax", s);
+    const vtac_zoo_value sv[] = {s, v};
+    const vtac_zoo_value mixed = vtac_zoo_transpose(z, vtac_zoo_node(z, "MatMul", sv, 2, 4, v.dim), back);
+    return project(z, vtac_zoo_reshape(z, mixed, 3, x.dim), width, a->biased);
+}
+
+/* GELU by tanh. */
+static vtac_zoo_value gelu_tanh(vtac_zoo *z, vtac_zoo_value x)
+{
+    vtac_zoo_value y = vtac_zoo_binary(z, "Pow", x, number(z, "three", 3.0F));
+    y = vtac_zoo_add(z, x, vtac_zoo_binary(z, "Mul", y, number(z, "cubic", 0.044715F)));
+    y = vtac_zoo_unary(z, "Tanh", vtac_zoo_binary(z, "Mul", y, number(z, "slope", 0.7978846F)));
+    y = vtac_zoo_add(z, y, number(z, "one", 1.0F));
+    return vtac_zoo_binary(z, "Mul", vtac_zoo_binary(z, "Mul", x, number(z, "half", 0.5F)), y);
+}
+
+/* ---- networks of texts */
+
+typedef struct text_sizes {
+    int64_t layers, width, heads, tokens;
+} text_sizes;
+
+static int64_t chosen(int64_t given, int64_t usual)
+{
+    return given > 0 ? given : usual;
+}
+
+static text_sizes sizes_of(const vtac_zoo *z, text_sizes usual)
+{
+    return (text_sizes){chosen(z->sizes.layers, usual.layers), chosen(z->sizes.width, usual.width),
+                        chosen(z->sizes.heads, usual.heads), chosen(z->sizes.tokens, usual.tokens)};
+}
+
+static vtac_zoo_value text_input(vtac_zoo *z, const text_sizes *s)
+{
+    const int64_t shape[] = {1, s->tokens, s->width};
+    return vtac_zoo_input(z, "input", 3, shape);
+}
+
+/* Normalizations behind the sums. */
+static vtac_zoo_value encode_text(vtac_zoo *z, text_sizes usual)
+{
+    const text_sizes s = sizes_of(z, usual);
+    const token_attention a = {.heads = s.heads, .biased = true};
+    const int64_t places[] = {1, s.tokens, s.width};
+    vtac_zoo_value x =
+        vtac_zoo_add(z, text_input(z, &s), vtac_zoo_weight(z, "position", 3, places, 0.0F, 0.3F));
+    x = layer_norm(z, x);
+    for (int64_t i = 0; i < s.layers; i++) {
+        x = layer_norm(z, vtac_zoo_add(z, attend(z, x, &a), x));
+        const vtac_zoo_value wide = vtac_zoo_gelu(z, vtac_zoo_linear(z, x, 4 * s.width));
+        x = layer_norm(z, vtac_zoo_add(z, vtac_zoo_linear(z, wide, s.width), x));
+    }
+    return x;
+}
+
+vtac_zoo_value vtac_zoo_bert(vtac_zoo *z)
+{
+    return encode_text(z, (text_sizes){2, 128, 2, 128});
+}
+
+vtac_zoo_value vtac_zoo_minilm(vtac_zoo *z)
+{
+    return encode_text(z, (text_sizes){6, 384, 12, 64});
+}
+
+enum { WORDS = 512 }; /* among which a decoder chooses */
+
+vtac_zoo_value vtac_zoo_gpt(vtac_zoo *z)
+{
+    const text_sizes s = sizes_of(z, (text_sizes){2, 128, 4, 64});
+    const token_attention a = {.heads = s.heads, .mask = CHOSEN_MASK, .biased = true};
+    vtac_zoo_value x = text_input(z, &s);
+    for (int64_t i = 0; i < s.layers; i++) {
+        x = vtac_zoo_add(z, attend(z, layer_norm(z, x), &a), x);
+        const vtac_zoo_value wide = gelu_tanh(z, vtac_zoo_linear(z, layer_norm(z, x), 4 * s.width));
+        x = vtac_zoo_add(z, x, vtac_zoo_linear(z, wide, s.width));
+    }
+    return project(z, layer_norm(z, x), WORDS, false);
+}
+
+vtac_zoo_value vtac_zoo_llama(vtac_zoo *z)
+{
+    const text_sizes s = sizes_of(z, (text_sizes){2, 128, 4, 64});
+    const token_attention a = {.heads = s.heads, .mask = ADDED_MASK, .turns = true};
+    vtac_zoo_value x = text_input(z, &s);
+    for (int64_t i = 0; i < s.layers; i++) {
+        x = vtac_zoo_add(z, x, attend(z, rms_norm(z, x), &a));
+        const vtac_zoo_value y = rms_norm(z, x);
+        const int64_t wide = 8 * s.width / 3 / 16 * 16;
+        const vtac_zoo_value gate = vtac_zoo_silu(z, project(z, y, wide, false));
+        const vtac_zoo_value gated = vtac_zoo_binary(z, "Mul", gate, project(z, y, wide, false));
+        x = vtac_zoo_add(z, x, project(z, gated, s.width, false));
+    }
+    return project(z, rms_norm(z, x), WORDS, false);
+}
+
+/* ---- networks of sounds: bands of a spectrum, two frames a token */
+
+enum { BANDS = 80 };
+
+static vtac_zoo_value sound_input(vtac_zoo *z, const text_sizes *s)
+{
+    static const int64_t tokens_first[] = {0, 2, 1};
+    const int64_t shape[] = {1, BANDS, 2 * s->tokens};
+    const vtac_zoo_conv_shape first = {
+        .channels = s->width, .kernel = 3, .stride = 1, .pad = -1, .bias = true};
+    vtac_zoo_conv_shape second = first;
+    second.stride = 2;
+    vtac_zoo_value x = vtac_zoo_gelu(z, vtac_zoo_conv(z, vtac_zoo_input(z, "input", 3, shape), first));
+    x = vtac_zoo_gelu(z, vtac_zoo_conv(z, x, second));
+    return vtac_zoo_transpose(z, x, tokens_first);
+}
+
+vtac_zoo_value vtac_zoo_whisper(vtac_zoo *z)
+{
+    const text_sizes s = sizes_of(z, (text_sizes){2, 128, 4, 100});
+    const token_attention a = {.heads = s.heads, .biased = true};
+    vtac_zoo_value x = sound_input(z, &s);
+    x = vtac_zoo_add(z, x, vtac_zoo_weight(z, "position", 3, x.dim, 0.0F, 0.3F));
+    for (int64_t i = 0; i < s.layers; i++) {
+        x = vtac_zoo_add(z, x, attend(z, layer_norm(z, x), &a));
+        const vtac_zoo_value wide = vtac_zoo_gelu(z, vtac_zoo_linear(z, layer_norm(z, x), 4 * s.width));
+        x = vtac_zoo_add(z, x, vtac_zoo_linear(z, wide, s.width));
+    }
+    return layer_norm(z, x);
+}
+
+/* Half of a step through a wider layer. */
+static vtac_zoo_value half_step(vtac_zoo *z, vtac_zoo_value x)
+{
+    const int64_t width = x.dim[2];
+    const vtac_zoo_value wide = vtac_zoo_silu(z, vtac_zoo_linear(z, layer_norm(z, x), 4 * width));
+    const vtac_zoo_value y = vtac_zoo_linear(z, wide, width);
+    return vtac_zoo_add(z, x, vtac_zoo_binary(z, "Mul", y, number(z, "half", 0.5F)));
+}
+
+/* A gate, then each channel along the time by itself. */
+static vtac_zoo_value along_time(vtac_zoo *z, vtac_zoo_value x)
+{
+    static const int64_t swapped[] = {0, 2, 1};
+    const int64_t width = x.dim[2];
+    const vtac_zoo_conv_shape wide = {.channels = 2 * width, .kernel = 1, .stride = 1, .bias = true};
+    const vtac_zoo_conv_shape each = {
+        .channels = width, .kernel = 15, .stride = 1, .pad = -1, .group = -1, .bias = true};
+    const vtac_zoo_conv_shape last = {.channels = width, .kernel = 1, .stride = 1, .bias = true};
+    vtac_zoo_value halves[2];
+    vtac_zoo_halve(z, vtac_zoo_conv(z, vtac_zoo_transpose(z, layer_norm(z, x), swapped), wide), halves);
+    vtac_zoo_value y = vtac_zoo_binary(z, "Mul", halves[0], vtac_zoo_unary(z, "Sigmoid", halves[1]));
+    y = vtac_zoo_silu(z, vtac_zoo_norm(z, vtac_zoo_conv(z, y, each)));
+    return vtac_zoo_add(z, x, vtac_zoo_transpose(z, vtac_zoo_conv(z, y, last), swapped));
+}
+
+vtac_zoo_value vtac_zoo_conformer(vtac_zoo *z)
+{
+    const text_sizes s = sizes_of(z, (text_sizes){2, 144, 4, 64});
+    const token_attention a = {.heads = s.heads, .biased = true};
+    vtac_zoo_value x = sound_input(z, &s);
+    for (int64_t i = 0; i < s.layers; i++) {
+        x = half_step(z, x);
+        x = vtac_zoo_add(z, x, attend(z, layer_norm(z, x), &a));
+        x = layer_norm(z, half_step(z, along_time(z, x)));
+    }
+    return x;
+}
