@@ -21,8 +21,8 @@ import word_seed
 
 PHRASES = {
     "tensorflow-savedmodel": "a SavedModel of TensorFlow", "tfjs": "a model of TensorFlow.js",
-    "coreml": "a model of CoreML", "pytorch-export": "PyTorch's torch.export",
-    "pytorch-torchscript": "a TorchScript of PyTorch", "pytorch-statedict": "PyTorch's torch.save", "safetensors": "safetensors",
+    "coreml": "a model of CoreML",
+    "pytorch-statedict": "PyTorch's torch.save", "safetensors": "safetensors",
 }
 PLAIN = (".bin", ".txt", ".index", "fingerprint.pb")  # what lies beside a model and has no mark
 
@@ -71,9 +71,6 @@ def samples(draw):
     for kind in (202, 401, 500, 502, draw.randint(300, 1000)):
         yield "a.mlmodel", "coreml", message((1, draw.randint(1, 9)), (2, message((1, message((1, "image"))))), (kind, message((1, b"\0"))))
     yield "Manifest.json", "coreml", (spaces + json.dumps({"fileFormatVersion": "1.0.0", "itemInfoEntries": {}})).encode()
-    yield "a.pt2", "pytorch-export", archive(["serialized_exported_program.json", "version"], method)
-    yield "a.pt2", "pytorch-export", archive([word + "/archive_format", word + "/models/model.json"], method)
-    yield "a.keras", "pytorch-torchscript", archive([word + "/data.pkl", word + "/code/__torch__.py", word + "/version"], method)
     yield "a.pt", "pytorch-statedict", archive([word + "/data.pkl", word + "/data/0"], method)
     yield "a.pth", "pytorch-statedict", b"\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.\x80\x02"
     header = json.dumps({word: {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}}).encode() + b" " * draw.randint(0, 7)

@@ -37,8 +37,8 @@ static const char *output_path(const cli_args *args, char *own, size_t size)
 /* True if a name promises another kind of file than ONNX. */
 static bool promises_other(const char *path)
 {
-    static const char *const ends[] = {".tflite", ".keras",   ".h5",       ".hdf5",       ".pb",
-                                       ".cfg",    ".weights", ".prototxt", ".caffemodel", ".so"};
+    static const char *const ends[] = {".tflite",   ".keras",      ".h5", ".hdf5", ".pb",  ".cfg", ".weights",
+                                       ".prototxt", ".caffemodel", ".pt", ".pth",  ".pt2", ".so"};
     const char *dot = strrchr(path, '.');
     bool other = false;
     for (size_t i = 0; dot != NULL && i < sizeof ends / sizeof ends[0]; i++) {

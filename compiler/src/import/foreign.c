@@ -173,21 +173,13 @@ static bool has_member(const vtac_model_file *file, const char *part)
     return begins_with(file, "PK\3\4", 4) && vtac_zip_names(file->bytes, file->size, part);
 }
 
-static bool is_torch_export(const vtac_model_file *file)
-{
-    return has_member(file, "serialized_exported_program.json") || has_member(file, "/archive_format");
-}
-
-static bool is_torch_script(const vtac_model_file *file)
-{
-    return has_member(file, "/code/__torch__") || has_member(file, "/constants.pkl");
-}
-
 /* An archive of pickled objects or, before PyTorch 1.6, a pickle that begins with a number of its own. */
 static bool is_torch_save(const vtac_model_file *file)
 {
-    return has_member(file, "/data.pkl") ||
-           begins_with(file, "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19", 14);
+    const bool saved = has_member(file, "/data.pkl") && !has_member(file, "/code/__torch__") &&
+                       !has_member(file, "serialized_exported_program.json") &&
+                       !has_member(file, "/archive_format");
+    return saved || begins_with(file, "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19", 14);
 }
 
 /* The length of the header, then the header, which is JSON. */
