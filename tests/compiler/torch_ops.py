@@ -305,6 +305,8 @@ def cases():
     yield "upsample_nearest1d", "torch.upsample_nearest1d(s, [13])", lambda v: nearest(v.s, [13])
     yield "upsample_nearest2d", "torch.upsample_nearest2d(x, [9, 20])", lambda v: nearest(v.x, [9, 20])
     yield "upsample_nearest2d", "torch.upsample_nearest2d(x, None, [2., 2.])", lambda v: nearest(v.x, [12, 16])
+    yield ("upsample_nearest2d", "torch.upsample_nearest2d(x, [10, 13], 1.7, 1.7)",
+           lambda v: v.x[:, :, np.floor(np.arange(10) / 1.7).astype(int)][..., np.floor(np.arange(13) / 1.7).astype(int)])
     yield "upsample_nearest3d", "torch.upsample_nearest3d(torch.unsqueeze(x, 0), [8, 6, 8])", lambda v: nearest(v.x[None], [8, 6, 8])
     yield "_upsample_nearest_exact2d", "torch._upsample_nearest_exact2d(x, [9, 20])", lambda v: nearest(v.x, [9, 20], True)
     yield "upsample_linear1d", "torch.upsample_linear1d(s, [13], False)", lambda v: linear_resize(v.s, [13])
@@ -342,6 +344,7 @@ def cases():
     yield "gather", "torch.gather(m, 1, torch.reshape(torch.slice(i, 0, 0, 2), [2, 1]))", lambda v: np.take_along_axis(v.m, v.i[:2].reshape(2, 1), 1)
     yield "index", "torch.index(x, annotate(List[Optional[Tensor]], [None, None, i]))", lambda v: v.x[:, :, v.i]
     yield "scatter", "torch.scatter(m, 1, torch.zeros([2, 1], dtype=4), self.o21)", lambda v: np.concatenate([v.a["o21"], v.m[:, 1:]], 1)
+    yield "scatter", "torch.scatter(m, 1, torch.zeros([2, 1], dtype=4), 0.5)", lambda v: np.concatenate([np.full((2, 1), 0.5), v.m[:, 1:]], 1)
     yield "one_hot", "torch.one_hot(i, 5)", lambda v: np.eye(5, dtype=int)[v.i]
     # shapes
     for n in ("contiguous", "alias", "detach", "lift_fresh_copy", "requires_grad", "cpu", "clone"):
@@ -464,6 +467,12 @@ def cases():
         return q8(np.maximum(y, 0) if relu else y, 0.0625, 110)
     for n, relu in (("quantized.batch_norm2d", False), ("quantized.batch_norm2d_relu", True)):
         yield n, "torch.dequantize(ops.%s(q, self.g4, self.h4, self.c4, self.v4, 1e-05, 0.0625, 110))" % n, lambda v, relu=relu: q_batch(v, relu), 0.0625
+    yield ("quantized_decomposed.quantize_per_tensor", "torch.to(ops.quantized_decomposed.quantize_per_tensor(x, 0.03125, 0, -30, 127, 1), 6)",
+           lambda v: np.clip(np.rint(v.x * 32), -30, 127), 1.0)
+    yield ("quantized_decomposed.dequantize_per_tensor", "ops.quantized_decomposed.dequantize_per_tensor(ops.quantized_decomposed.quantize_per_tensor(x, 0.03125, 100, 0, 255, 0), "
+           "0.03125, 100, 0, 255, 0)", real)
+    yield ("quantized_decomposed.dequantize_per_channel", "torch.matmul(m, ops.quantized_decomposed.dequantize_per_channel(self.qi, self.qs, self.qz, 0, -127, 127, 1))",
+           lambda v: v.m @ (v.a["qi"] * v.a["qs"][:, None]))
     yield "relu", "torch.dequantize(torch.relu(q))", lambda v: np.maximum(real(v), 0)
     yield "max_pool2d", "torch.dequantize(torch.max_pool2d(q, [2, 2]))", lambda v: pool(real(v), "max", 2, 2, 0)
     yield "mean", "torch.dequantize(torch.mean(q, [2, 3]))", lambda v: q8(real(v).mean((2, 3)), 1 / 32, 100), 1 / 32
@@ -489,6 +498,7 @@ class Values:
         scales = rng.uniform(0.005, 0.02, 6)
         self.a["qw"] = Quantized(rng.integers(-127, 128, (6, 4, 3, 3)).astype(np.int8), scales, np.zeros(6, np.int64), 0)
         self.a["ql"] = Quantized(rng.integers(-127, 128, (5, 192)).astype(np.int8), 0.01, 0)
+        self.a.update(qi=rng.integers(-127, 128, (6, 4)).astype(np.int8), qs=np.abs(f(6)), qz=np.zeros(6, np.int64))
         numbers = [2, 1, 1, 1, 1, 1, 1, 0, 0, 1, 0]
         packed = "__torch__.torch.classes.quantized.%sPackedParamsBase"
         self.a["packed2"] = Object(packed % "Conv2d", ("2", [np.array(numbers, np.int16), self.a["qw"]], [self.a["b6"]]))

@@ -37,6 +37,19 @@ static bool next_name(const char **list, char *name, size_t size, bool *ignored)
     return length > 0;
 }
 
+/* True where a name is one of several with '|' between them. */
+static bool is_named(const char *names, const char *wanted)
+{
+    const size_t length = strlen(wanted);
+    for (const char *at = names; at != NULL; at = strchr(at, '|')) {
+        at += *at == '|' ? 1 : 0;
+        if (strncmp(at, wanted, length) == 0 && (at[length] == '|' || at[length] == '\0')) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* The place of an argument in the operator's row; TORCH_MAX_ARGS: it has none of that name. */
 static uint32_t place_of(const vtac_torch_op *op, const char *wanted)
 {
@@ -44,7 +57,7 @@ static uint32_t place_of(const vtac_torch_op *op, const char *wanted)
     char name[48];
     bool ignored;
     for (uint32_t i = 0; next_name(&list, name, sizeof name, &ignored) && i < TORCH_MAX_ARGS; i++) {
-        if (strcmp(name, wanted) == 0) {
+        if (is_named(name, wanted)) {
             return i;
         }
     }

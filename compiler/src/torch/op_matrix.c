@@ -194,7 +194,14 @@ vtac_torch_value vtac_torch_make_scatter(vtac_torch *im, int32_t how)
     const vtac_id x = vtac_torch_in(im, "self");
     const vtac_attr axis =
         vtac_attr_of_int("axis", vtac_torch_axis(im, "dim", 0, vtac_made_type(&im->maker, x)->rank));
-    const vtac_id in[] = {x, vtac_torch_indices(im, "index"), vtac_torch_in(im, "src")};
+    const vtac_id index = vtac_torch_indices(im, "index");
+    const vtac_type type = *vtac_made_type(&im->maker, index);
+    const vtac_torch_value *number = vtac_torch_arg(im, "src");
+    const vtac_dtype dtype = vtac_made_type(&im->maker, x)->dtype;
+    const vtac_id src = vtac_torch_is_number(number)
+                            ? vtac_torch_full(im, type.dim, type.rank, dtype, vtac_torch_number(number))
+                            : vtac_torch_in(im, "src");
+    const vtac_id in[] = {x, index, src};
     (void)how;
     return result_of(im, vtac_make(&im->maker, VTAC_OP_SCATTER_ELEMENTS, in, 3, &axis, 1));
 }

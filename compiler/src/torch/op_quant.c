@@ -51,6 +51,44 @@ vtac_torch_value vtac_torch_make_dequantize(vtac_torch *im, int32_t how)
     return vtac_torch_tensor_of(im, floats_of(im, "self"));
 }
 
+/* ---- torch.export's form: integers whose scale is told at each operator */
+
+vtac_torch_value vtac_torch_make_quantize_tensor(vtac_torch *im, int32_t how)
+{
+    vtac_id x = vtac_torch_in(im, "input");
+    const vtac_dtype dtype = vtac_torch_dtype_arg(im, "dtype", VTAC_I8);
+    const double s = vtac_torch_float(im, "scale", 0.0);
+    const int64_t z = vtac_torch_int(im, "zero_point", 0);
+    const int64_t low = vtac_torch_int(im, "quant_min", -128);
+    const int64_t high = vtac_torch_int(im, "quant_max", 127);
+    const int64_t first = dtype == VTAC_U8 ? 0 : -128;
+    (void)how;
+    if (im->maker.status != VTA_OK || (dtype != VTAC_U8 && dtype != VTAC_I8) || !isfinite(s) || s <= 0.0 ||
+        low < first || high > first + 255 || z < low || z > high) {
+        vtac_torch_refuse(im, "integers of this type from %lld to %lld", (long long)low, (long long)high);
+        return none_value();
+    }
+    if (low != first || high != first + 255) {
+        x = vtac_make_clip(&im->maker, x, (double)(low - z) * s, (double)(high - z) * s);
+    }
+    const vtac_torch_value q = vtac_torch_quantize(im, x, s, z, dtype);
+    return q.kind == TORCH_TENSOR ? vtac_torch_tensor_of(im, q.tensor->id) : q;
+}
+
+/* how: 1: a scale for each place of an axis */
+vtac_torch_value vtac_torch_make_dequantize_tensor(vtac_torch *im, int32_t how)
+{
+    const vtac_id x = vtac_torch_in(im, "input");
+    const vtac_type type = *vtac_made_type(&im->maker, x);
+    const vtac_id scale = vtac_make_cast(&im->maker, vtac_torch_in(im, "scale"), VTAC_F32);
+    const vtac_id zero = vtac_make_cast(&im->maker, vtac_torch_in_or_none(im, "zero_point"), type.dtype);
+    const vtac_attr axis = vtac_attr_of_int("axis", how == 1 ? vtac_torch_axis(im, "axis", 0, type.rank) : 0);
+    const vtac_id in[] = {x, scale, zero};
+    const vtac_id y = vtac_make(&im->maker, VTAC_OP_DEQUANTIZE_LINEAR, in, 3, &axis, how == 1 ? 1 : 0);
+    return vtac_torch_tensor_of(
+        im, vtac_make_cast(&im->maker, y, vtac_torch_dtype_arg(im, "out_dtype", VTAC_F32)));
+}
+
 /* ---- packed parameters: weight, bias, and how a window moves */
 
 static void set_attr(vtac_torch *im, vtac_torch_object *o, const char *name, const vtac_torch_value *v)

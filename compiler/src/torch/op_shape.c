@@ -61,6 +61,9 @@ vtac_torch_value vtac_torch_make_reshape(vtac_torch *im, int32_t how)
     const vtac_id x = self_of(im, &type);
     int64_t dims[VTAC_MAX_RANK] = {0};
     const char *name = vtac_torch_has(im, "size") ? "size" : "shape";
+    if (vtac_torch_arg(im, name)->kind == TORCH_INT) {
+        vtac_torch_refuse(im, "the same bytes as another type");
+    }
     const uint32_t rank = vtac_torch_ints(im, name, dims, VTAC_MAX_RANK);
     int64_t known = 1;
     uint32_t open = rank;

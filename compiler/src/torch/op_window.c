@@ -371,7 +371,13 @@ static double factor_of(vtac_torch *im, uint32_t axis, uint32_t axes)
         const vtac_torch_value *v = axis < list->list->count ? &list->list->items[axis] : NULL;
         return v != NULL && vtac_torch_is_number(v) ? vtac_torch_number(v) : 0.0;
     }
-    const char *name = axes == 1 ? "scales" : names[VTAC_WINDOW_AXES - axes + axis];
+    const bool in_order =
+        list->kind != TORCH_NONE; /* they stand where the list would: all are one place on */
+    if (in_order && axis == 0) {
+        return vtac_torch_float(im, "scale_factors", 0.0);
+    }
+    const uint32_t at = VTAC_WINDOW_AXES - axes + axis - (in_order ? 1 : 0);
+    const char *name = axes == 1 ? "scales" : names[at];
     return vtac_torch_float(im, name, 0.0);
 }
 

@@ -943,6 +943,7 @@ typedef struct torch_ends {
     vtac_torch_named named[TORCH_MAX_INPUTS];
     uint32_t count;
     char missing[300];
+    const char *first; /* of those */
 } torch_ends;
 
 /* An input for a parameter that is a tensor. What has a value of its own needs none. */
@@ -970,6 +971,7 @@ static void read_parameter(vtac_torch *im, torch_frame *f, torch_ends *ends)
         ends->count++;
     } else if (tensor) {
         const size_t used = strlen(ends->missing);
+        ends->first = used == 0 ? name : ends->first;
         (void)snprintf(ends->missing + used, sizeof ends->missing - used, "%s'%.60s'", used == 0 ? "" : ", ",
                        name);
     } else if (!own) {
@@ -998,10 +1000,10 @@ static void read_parameters(vtac_torch *im, const torch_cursor *def, torch_ends 
         (void)take_byte(&f.c, ',');
     }
     if (im->maker.status == VTA_OK && ends->missing[0] != '\0') {
-        vtac_make_fail(
-            &im->maker, VTA_INVALID,
-            "a TorchScript holds no shapes of its inputs: give one for %s, as in --shape NAME=1x3x224x224",
-            ends->missing);
+        vtac_make_fail(&im->maker, VTA_INVALID,
+                       "a TorchScript holds no shapes of its inputs: give one for %s, as in --shape "
+                       "%.60s=1x3x224x224",
+                       ends->missing, ends->first);
     }
 }
 

@@ -123,9 +123,10 @@ typedef struct vtac_torch {
     uint32_t input_count;
 } vtac_torch;
 
-/* An operator (ops.def). `args`: the names of its arguments in the order of its schema, "-" in front of one
- * that changes nothing here. `traits`: "v" its result is a view of its first argument; of quantized tensors
- * "m" moves the integers, "l" computes on floats and quantizes the result like its first argument. */
+/* An operator (ops.def). `args`: the names of its arguments in the order of its schema, others of the same
+ * with "|", "-" in front of one that changes nothing here. `traits`: "v" its result is a view of its first
+ * argument; of quantized tensors "m" moves the integers, "l" computes on floats and quantizes the result like
+ * its first argument. */
 typedef vtac_torch_value vtac_torch_op_fn(vtac_torch *im, int32_t how);
 typedef struct vtac_torch_op {
     const char *name;
