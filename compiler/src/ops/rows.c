@@ -26,6 +26,12 @@ static bool known_numbers(const vtac_graph *graph, const vtac_node *node, double
     return known && x->rank > 0 && (x->dtype == VTAC_I8 || x->dtype == VTAC_U8);
 }
 
+/* Numbers of a row: those of the last axis, but in the partition's images. */
+static int64_t numbers_of(const vtac_node *node, const vtac_type *x)
+{
+    return vtac_attr_int(node, "numbers", x->rank > 0 ? x->dim[x->rank - 1] : 0);
+}
+
 bool vtac_softmax_of_node(const vtac_graph *graph, const vtac_node *node, vtac_softmax *out)
 {
     const vtac_type *x = vtac_in_type(graph, node, 0);
@@ -33,7 +39,7 @@ bool vtac_softmax_of_node(const vtac_graph *graph, const vtac_node *node, vtac_s
     if (!known_numbers(graph, node, known)) {
         return false;
     }
-    const vtac_softmax_want want = {.n = x->dim[x->rank - 1],
+    const vtac_softmax_want want = {.n = numbers_of(node, x),
                                     .x_scale = (float)known[0],
                                     .y_scale = (float)known[2],
                                     .y_zero = (int32_t)known[3],
@@ -62,11 +68,10 @@ bool vtac_norm_of_node(const vtac_graph *graph, const vtac_node *node, vta_arena
     const vtac_type *x = vtac_in_type(graph, node, 0);
     const bool biased = vtac_in_type(graph, node, 6) != NULL;
     double known[4];
-    if (!known_numbers(graph, node, known) || x->dim[x->rank - 1] < 1 ||
-        x->dim[x->rank - 1] > VTAC_ROW_LONGEST) {
+    const int64_t n = numbers_of(node, x);
+    if (!known_numbers(graph, node, known) || n < 1 || n > VTAC_ROW_LONGEST) {
         return false;
     }
-    const int64_t n = x->dim[x->rank - 1];
     const int32_t low = x->dtype == VTAC_I8 ? INT8_MIN : 0;
     const vtac_norm_want want = {.n = (int32_t)n,
                                  .centered = vtac_attr_int(node, "centered", 1) != 0,

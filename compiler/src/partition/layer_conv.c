@@ -266,6 +266,7 @@ vta_status vtac_layer_product(vtac_maker *m, vtac_vta_layer *layer)
     layer->kind = VTAC_VTA_CONV;
     layer->groups = vtac_attr_int(m->node, "group", 1);
     layer->planes = vtac_attr_int(m->node, "planes", 1);
+    layer->image = vtac_attr_int(m->node, "image", 0) != 0;
     layer->products = (uint64_t)vtac_attr_int(m->node, "products", 0);
     VTA_TRY(keep_product_scale(m, y[1], layer));
     keep_clamp(m, layer);

@@ -21,6 +21,9 @@ typedef struct vtac_pair {
     uint32_t out;       /* the input with the output's scale */
 } vtac_pair;
 
+/* product.c: the sizes and zero points of a product; false: it is no such product. */
+bool vtac_pair_of(const vtac_node_builder *b, const vtac_node *node, vtac_pair *s);
+
 /* Sets the sizes from a [.., m, k] and b [.., k, n], or [n, k] with `transposed`. */
 void vtac_pair_sizes(const vtac_node_builder *b, const vtac_type *x, const vtac_type *w, vtac_pair *s);
 

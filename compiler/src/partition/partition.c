@@ -250,7 +250,7 @@ static void trim_ends(partitioner *r)
 static double packing_cost(const partitioner *r, const vtac_node *node)
 {
     double cycles = 0.0;
-    const bool both = node->op == VTAC_OP_VTA_PRODUCT ||
+    const bool both = (node->op == VTAC_OP_VTA_PRODUCT && vtac_attr_int(node, "image", 0) == 0) ||
                       (node->op == VTAC_OP_VTA_SUMS && vtac_in_constant(r->graph, node, 3) == NULL);
     for (uint32_t i = 0; both && i < 4; i += 3) {
         vtac_value_id value = node->inputs[i];
@@ -416,6 +416,7 @@ static vta_status undo_unused(partitioner *r)
 {
     vtac_partition *p = r->p;
     VTA_TRY(vtac_undo_unused_legalized(r->graph, &r->products, p, r->diag));
+    VTA_TRY(vtac_undo_unused_rows(r->graph, p, r->diag));
     VTA_TRY(vtac_undo_unused_legalized(r->graph, &r->sums, p, r->diag));
     VTA_TRY(vtac_undo_unused_legalized(r->graph, &r->pairs, p, r->diag));
     VTA_TRY(vtac_undo_unused_legalized(r->graph, &r->volumes, p, r->diag));
@@ -463,12 +464,15 @@ static vta_status legalize_graph(partitioner *r)
     const bool always = r->options->always;
     vtac_graph *graph = r->graph;
     vta_arena *arena = &r->p->arena;
-    VTA_TRY(vtac_legalize_rows(graph, always, arena, r->diag));
+    VTA_TRY(vtac_legalize_rows(graph, config, always, arena, r->diag));
     VTA_TRY(vtac_legalize_volumes(graph, config, always, arena, &r->volumes, r->diag));
     VTA_TRY(vtac_spread_operands(graph, arena, r->diag));
     VTA_TRY(vtac_fuse_moves(graph, arena, &r->moves, r->diag));
     VTA_TRY(vtac_legalize_matmuls(graph, config, always, arena, &r->products, r->diag));
+    VTA_TRY(vtac_use_images(graph, config, arena, &r->products, r->diag));
     VTA_TRY(vtac_shorten_transposes(graph, config, arena, r->diag));
+    VTA_TRY(vtac_join_softmax(graph, config, arena, &r->products, r->diag));
+    VTA_TRY(vtac_use_images(graph, config, arena, &r->products, r->diag));
     VTA_TRY(vtac_legalize_integers(graph, config, always, arena, &r->sums, r->diag));
     return vtac_legalize_integer_pairs(graph, config, always, arena, &r->pairs, r->diag);
 }

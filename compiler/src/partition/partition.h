@@ -9,6 +9,7 @@
  *   move.c       operators that only move numbers, fused into one
  *   packed.c     the operands of matrix products of two activations, the second packed as weights
  *   product.c    these products
+ *   attention.c  normalizations, softmax between products, factors that the accelerator makes
  *   transposes.c the Reshapes and Transposes around these products
  *   integer.c    ConvInteger and MatMulInteger with constant weights, as sums
  *   integer_pair.c  MatMulInteger of two activations, as sums
@@ -49,9 +50,10 @@ bool vtac_image_shape(const vtac_type *type, int64_t shape[4]);
 
 /* ---- rows.c */
 
-/* Replaces products of rows with constant matrices by convolutions of one pixel; `always`: small ones, too.
- */
-vta_status vtac_legalize_rows(vtac_graph *graph, bool always, vta_arena *arena, vta_diag *diag);
+/* Replaces products of rows with constant matrices by convolutions of one pixel, and normalizations of rows
+ * by those of images if the configuration has them; `always`: small products, too. */
+vta_status vtac_legalize_rows(vtac_graph *graph, const vta_config *config, bool always, vta_arena *arena,
+                              vta_diag *diag);
 
 /* spread.c: expands the broadcast operands of sums and products to the size of the output. */
 vta_status vtac_spread_operands(vtac_graph *graph, vta_arena *arena, vta_diag *diag);
@@ -133,6 +135,31 @@ vta_status vtac_legalize_matmuls(vtac_graph *graph, const vta_config *config, bo
  */
 vta_status vtac_shorten_transposes(vtac_graph *graph, const vta_config *config, vta_arena *arena,
                                    vta_diag *diag);
+
+/* The order of the elements of a value in an image: three loops, the outermost first, or with `swapped` the
+ * inner two in the other order. */
+typedef struct vtac_order_want {
+    int64_t size[3], stride[3];
+    bool swapped;
+} vtac_order_want;
+
+/* The image [1, c, pixels] of which a chain of Reshapes and Transposes makes the value, with its elements in
+ * this order; 0: it has another one. */
+vtac_value_id vtac_image_of_order(const vtac_graph *graph, vtac_value_id value, const vtac_order_want *want);
+
+/* ---- attention.c */
+
+/* Call before vtac_shorten_transposes: lets products read images that convolutions make as their second
+ * factors. Then call it again behind vtac_join_softmax, which puts softmax between products. */
+vta_status vtac_use_images(vtac_graph *graph, const vta_config *config, vta_arena *arena,
+                           vtac_legalized_list *products, vta_diag *diag);
+vta_status vtac_join_softmax(vtac_graph *graph, const vta_config *config, vta_arena *arena,
+                             const vtac_legalized_list *products, vta_diag *diag);
+/* The second factor of a product that was an image, as the old product read it. */
+vta_status vtac_factor_of_image(const vtac_node_builder *b, const vtac_node *product, const vtac_type *as,
+                                bool swapped, vtac_value_id *x);
+/* Puts operators of rows in the place of layers that no region took. */
+vta_status vtac_undo_unused_rows(vtac_graph *graph, vtac_partition *partition, vta_diag *diag);
 
 /* The node that makes a value; NULL for a constant or an input. */
 const vtac_node *vtac_producer_of(const vtac_graph *graph, vtac_value_id value);

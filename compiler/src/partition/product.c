@@ -75,7 +75,7 @@ static bool read_gemm(const vtac_node_builder *b, const vtac_node *node, vtac_pa
                              (vtac_type_elements(bias) == n && bias->dim[bias->rank - 1] == n)));
 }
 
-static bool read_shapes(const vtac_node_builder *b, const vtac_node *node, vtac_pair *s)
+bool vtac_pair_of(const vtac_node_builder *b, const vtac_node *node, vtac_pair *s)
 {
     vtac_pair form = {.out = 6};
     const bool gemm = node->op == VTAC_OP_QGEMM;
@@ -231,7 +231,7 @@ static vta_status legalize_pair(const vtac_node_builder *b, bool always, vtac_le
 {
     vtac_pair s;
     vtac_fixed scale;
-    *done = b->config->batch == 1 && read_shapes(b, &b->like, &s) && scale_of(b, &s, &scale) &&
+    *done = b->config->batch == 1 && vtac_pair_of(b, &b->like, &s) && scale_of(b, &s, &scale) &&
             (always || s.g * s.m * s.n >= MIN_PRODUCTS / s.k);
     p->operands[1] = 3;
     return *done ? replace_product(b, &s, scale, p) : VTA_OK;
@@ -320,6 +320,7 @@ static vta_status undo_one(const vtac_node_builder *b, const vtac_legalized *p, 
 {
     const vtac_node *was = &p->was;
     vtac_graph *graph = b->graph;
+    const vtac_node copy = graph->nodes[graph->values[p->made].node], *product = &copy;
     vtac_value_id *inputs = vta_arena_array(&graph->arena, was->input_count + 1U, sizeof *inputs);
     vtac_node_id id;
     if (inputs == NULL) {
@@ -327,7 +328,10 @@ static vta_status undo_one(const vtac_node_builder *b, const vtac_legalized *p, 
     }
     memcpy(inputs, was->inputs, was->input_count * sizeof *inputs);
     for (int i = 0; i < 2; i++) {
-        if (p->holders[i] != 0 && !graph->nodes[p->holders[i]].dead) {
+        if (i == 1 && vtac_attr_int(product, "image", 0) != 0) {
+            VTA_TRY(vtac_factor_of_image(b, product, vtac_b_type(b, was->inputs[3]),
+                                         vtac_attr_int(was, "transB", 0) != 0, &inputs[3]));
+        } else if (p->holders[i] != 0 && !graph->nodes[p->holders[i]].dead) {
             inputs[p->operands[i]] = graph->nodes[p->holders[i]].inputs[0];
         } else if (p->holders[i] != 0) {
             VTA_TRY(factor_of(b, p, &inputs[p->operands[i]]));

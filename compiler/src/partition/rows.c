@@ -13,6 +13,7 @@
 
 #include "partition.h"
 #include "vta/fail.h"
+#include "vtac/rows.h"
 
 enum { IMAGE_RANK = 3, MAX_OPERANDS = 9, RESCALE_INPUTS = 5, MIN_PRODUCTS = 1 << 14 };
 /* Up to MAX_IMAGES rows of rank 2 count as images of a dense network, whose layers take several at a time. */
@@ -20,7 +21,9 @@ enum { MAX_IMAGES = 4 };
 
 typedef struct rows {
     vtac_graph *graph;
+    const vta_config *config;
     bool always;               /* also small products */
+    vta_arena *arena;          /* of the partition */
     bool *of_images;           /* by value: of rank 2, and every row belongs to another image */
     vtac_value_id *transposed; /* by value: the image of its rows, if it was made; else 0 */
     uint32_t room;             /* number of original values */
@@ -435,6 +438,29 @@ static vta_status convert_node(rows *r, const vtac_node *node, uint32_t operands
     return replace_by_rows(r, out, node->outputs[0]);
 }
 
+/* A normalization of rows becomes one of an image's channels. */
+static vta_status convert_norm(rows *r, const vtac_node *node, bool *any)
+{
+    enum { MORE = 8 };
+    const vtac_type x = *type_of(r, node->inputs[0]);
+    const vtac_attr numbers = {.name = "numbers", .kind = VTAC_ATTR_INT, .i = x.dim[x.rank - 1]};
+    vtac_value_id inputs[MAX_OPERANDS];
+    vtac_attr attrs[MORE + 1];
+    vtac_norm norm;
+    vtac_value_id out;
+    if (r->config->rows == 0 || x.rank < 2 || rows_of(&x) < 2 || node->attr_count > MORE ||
+        !vtac_norm_of_node(r->graph, node, r->arena, &norm)) {
+        return VTA_OK;
+    }
+    memcpy(attrs, node->attrs, node->attr_count * sizeof *attrs);
+    attrs[node->attr_count] = numbers;
+    memcpy(inputs, node->inputs, node->input_count * sizeof *inputs);
+    VTA_TRY(rows_to_image(r, node->inputs[0], &inputs[0]));
+    VTA_TRY(add_node(r, VTAC_OP_VTA_NORM, inputs, node->input_count, attrs, node->attr_count + 1U, &out));
+    *any = true;
+    return replace_by_rows(r, out, node->outputs[0]);
+}
+
 /* A mean over rows, for each column, becomes a mean over the pixels of the image. */
 static vta_status convert_mean(rows *r, const vtac_node *node)
 {
@@ -484,6 +510,9 @@ static vta_status visit_node(rows *r, vtac_node_id id, bool *any)
         *any = true;
         return replace_dense(r, &node, &d);
     }
+    if (node.op == VTAC_OP_ROW_NORM) {
+        return convert_norm(r, &node, any);
+    }
     const uint32_t operands = operands_of(&node);
     if (*any && operands > 0 && type_of(r, node.outputs[0])->rank > 1 && can_convert(r, &node, operands)) {
         return convert_node(r, &node, operands);
@@ -494,9 +523,15 @@ static vta_status visit_node(rows *r, vtac_node_id id, bool *any)
     return *any && node.op == VTAC_OP_TRANSPOSE ? remove_transpose(r, &node) : VTA_OK;
 }
 
-vta_status vtac_legalize_rows(vtac_graph *graph, bool always, vta_arena *arena, vta_diag *diag)
+vta_status vtac_legalize_rows(vtac_graph *graph, const vta_config *config, bool always, vta_arena *arena,
+                              vta_diag *diag)
 {
-    rows r = {.graph = graph, .always = always, .room = graph->value_count + 1, .diag = diag};
+    rows r = {.graph = graph,
+              .config = config,
+              .always = always,
+              .arena = arena,
+              .room = graph->value_count + 1,
+              .diag = diag};
     const uint32_t count = graph->order_count;
     vtac_node_id *order = vta_arena_array(arena, (size_t)count + 1, sizeof *order);
     bool any = false;

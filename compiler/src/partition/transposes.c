@@ -147,6 +147,26 @@ static bool order_of(const vtac_graph *graph, const transpose_chain *c, uint32_t
     return true;
 }
 
+vtac_value_id vtac_image_of_order(const vtac_graph *graph, vtac_value_id value, const vtac_order_want *want)
+{
+    const transpose_chain c = chain_of(graph, value);
+    const vtac_value_id image = c.values[c.count];
+    const vtac_type *type = &graph->values[image].type;
+    order own, other = {.count = 0};
+    uint32_t turns;
+    for (int i = 0; i < 3; i++) {
+        const int at = want->swapped && i > 0 ? 3 - i : i;
+        if (want->size[at] > 1) {
+            (void)push_loop(&other, want->size[at], want->stride[at]);
+        }
+    }
+    join_loops(&other);
+    const bool good = c.count > 0 && type->rank == 3 && type->dim[0] == 1 &&
+                      order_of(graph, &c, c.count, &own, &turns) && own.count == other.count &&
+                      memcmp(own.loops, other.loops, own.count * sizeof *own.loops) == 0;
+    return good ? image : 0;
+}
+
 /* Permutes elements into an order, by one Transpose. */
 static vta_status permute_elements(const vtac_node_builder *b, const order *o, vtac_value_id *x)
 {

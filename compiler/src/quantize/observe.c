@@ -288,6 +288,24 @@ vta_status vtac_quant_widen(vtac_quant_observer *o, double factor, vta_diag *dia
     return VTA_OK;
 }
 
+void vtac_quant_centre_factors(vtac_quant_observer *o)
+{
+    const vtac_quant_plan *plan = o->plan;
+    for (vtac_node_id n = 1; n < plan->node_room; n++) {
+        const vtac_node *node = &plan->graph->nodes[n];
+        const bool pair = plan->active[n] && !node->dead && vtac_quant_is_pair(plan->graph, node);
+        if (!pair || o->of[node->inputs[1]] == 0) {
+            continue;
+        }
+        vtac_quant_range *range = &head_of(o, node->inputs[1])->range;
+        const double step = fmax(range->low / INT8_MIN, range->high / INT8_MAX);
+        if (range->low < 0.0) {
+            range->low = step * INT8_MIN;
+            range->high = step * INT8_MAX;
+        }
+    }
+}
+
 const vtac_quant_range *vtac_quant_range_of(const vtac_quant_observer *o, vtac_value_id value)
 {
     return &head_of(o, value)->range;

@@ -49,8 +49,7 @@ void vtac_why_float(const vtac_graph *graph, const vtac_node *node, char text[12
     }
 }
 
-/* A product of two matrices that both change with the input: what stands beside other products. */
-static bool is_pair(const vtac_graph *graph, const vtac_node *node)
+bool vtac_quant_is_pair(const vtac_graph *graph, const vtac_node *node)
 {
     return node->op == VTAC_OP_MATMUL && vtac_in_constant(graph, node, 0) == NULL &&
            vtac_in_constant(graph, node, 1) == NULL && vtac_in_type(graph, node, 0)->rank > 1 &&
@@ -59,7 +58,7 @@ static bool is_pair(const vtac_graph *graph, const vtac_node *node)
 
 static uint32_t operands_of(const vtac_graph *graph, const vtac_node *node)
 {
-    const uint32_t max = is_pair(graph, node) ? 2 : roles[node->op].operands;
+    const uint32_t max = vtac_quant_is_pair(graph, node) ? 2 : roles[node->op].operands;
     return node->input_count < max ? node->input_count : max;
 }
 
@@ -197,7 +196,7 @@ static bool is_eligible(const vtac_quant_plan *plan, vtac_node_id id)
     if (roles[node->op].role == QUANT_FLOAT || is_centre(g, node) || is_small(plan, node) ||
         is_other_row(g, node) ||
         (roles[node->op].role == QUANT_PRODUCT && !vtac_quant_is_product(g, node, &axis) &&
-         !is_pair(g, node))) {
+         !vtac_quant_is_pair(g, node))) {
         return false;
     }
     bool moving = false; /* some operand is not a constant */
@@ -377,7 +376,8 @@ static void activate_all(const vtac_quant_plan *plan)
             const vtac_node_id id = g->order[i];
             const vtac_node *node = &g->nodes[id];
             if (!plan->active[id] && is_eligible(plan, id) &&
-                ((roles[node->op].role == QUANT_PRODUCT && !is_pair(g, node)) || beside_active(plan, node))) {
+                ((roles[node->op].role == QUANT_PRODUCT && !vtac_quant_is_pair(g, node)) ||
+                 beside_active(plan, node))) {
                 activate_node(plan, id);
                 changed = true;
             }

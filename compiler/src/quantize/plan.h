@@ -67,6 +67,9 @@ void vtac_quant_move_border(const vtac_quant_plan *plan);
 /* True if the operator is that of a product; with constant weights, the node is a product. */
 bool vtac_quant_may_be_product(const vtac_node *node);
 
+/* True for a product of two matrices that both change with the input: what stands beside other products. */
+bool vtac_quant_is_pair(const vtac_graph *graph, const vtac_node *node);
+
 /* The multiplications of a product; 0 for other nodes. */
 uint64_t vtac_quant_macs(const vtac_graph *graph, const vtac_node *node);
 

@@ -347,7 +347,9 @@ static vta_status open_floats(quantize_job *j, bool made_up, vta_diag *diag)
 static vta_status observe_ranges(quantize_job *j, const vtac_samples *samples, bool made_up, vta_diag *diag)
 {
     VTA_TRY(vtac_quant_observe(&j->observer, samples, j->options->method, j->options->progress, diag));
-    return made_up ? vtac_quant_widen(&j->observer, ROOM, diag) : VTA_OK;
+    VTA_TRY(made_up ? vtac_quant_widen(&j->observer, ROOM, diag) : VTA_OK);
+    vtac_quant_centre_factors(&j->observer);
+    return VTA_OK;
 }
 
 /* Ranges at another size. */

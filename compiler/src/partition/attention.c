@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Attention on the accelerator: softmax and normalizations of rows, as layers on the channels of images, and
+ * products of two activations whose factors the region makes, without packing on the host.
+ *
+ *     RowNorm(rows)                       ->  rows(Norm(image))                          rows.c
+ *     RowSoftmax(back(Product))           ->  back(Softmax(Product)), by groups
+ *     Product(transpose(RowSoftmax), …)   ->  Product(Softmax, …)
+ *     Product(…, pack(keys))              ->  Product(…, image of the keys)
+ *     Product(…, pack(values))            ->  Product(…, Transpose(image of the values))
+ *
+ * The image of keys is [1, g·k, n] and that of the values [1, g·n, k]; both get as many pixels as whole
+ * blocks have, by padding of the convolution that makes them.
+ */
+#include <string.h>
+
+#include "packed.h"
+#include "partition.h"
+#include "vta/fail.h"
+#include "vta/number.h"
+#include "vtac/rows.h"
+
+/* ---- layers */
+
+/* Integers of uint8 as those of int8. */
+static void to_signed(vtac_dtype dtype, int32_t *zero, int32_t *low, int32_t *high)
+{
+    const int32_t move = dtype == VTAC_U8 ? 128 : 0;
+    *zero -= move;
+    *low -= move;
+    *high -= move;
+}
+
+static vta_status read_ends(vtac_maker *m, vtac_vta_layer *layer, int64_t shape[4])
+{
+    int64_t y[4];
+    VTA_TRY(vtac_layer_input(m, layer, 0, shape, NULL));
+    return vtac_layer_output(m, layer, y);
+}
+
+/* Softmax of each pixel's channels, in groups (attribute `group`). */
+vta_status vtac_layer_image_softmax(vtac_maker *m, vtac_vta_layer *layer)
+{
+    int64_t shape[4];
+    vtac_softmax *softmax = vtac_maker_array(m, 1, sizeof *softmax);
+    if (softmax == NULL) {
+        return vta_no_memory(m->diag);
+    }
+    VTA_TRY(read_ends(m, layer, shape));
+    layer->kind = VTAC_VTA_SOFTMAX;
+    layer->groups = vtac_attr_int(m->node, "group", 1);
+    layer->softmax = softmax;
+    if (!vtac_softmax_of_node(m->graph, m->node, softmax)) {
+        return vtac_no_layer(m, "its scales do not fit the integers of rows");
+    }
+    to_signed(m->graph->values[m->node->outputs[0]].type.dtype, &softmax->zero, &softmax->low,
+              &softmax->high);
+    return VTA_OK;
+}
+
+vta_status vtac_layer_image_norm(vtac_maker *m, vtac_vta_layer *layer)
+{
+    int64_t shape[4];
+    vtac_norm *norm = vtac_maker_array(m, 1, sizeof *norm);
+    if (norm == NULL) {
+        return vta_no_memory(m->diag);
+    }
+    VTA_TRY(read_ends(m, layer, shape));
+    layer->kind = VTAC_VTA_NORM;
+    layer->norm = norm;
+    if (!vtac_norm_of_node(m->graph, m->node, m->arena, norm)) {
+        return vtac_no_layer(m, "its gains, biases or scales do not fit the integers of rows");
+    }
+    to_signed(m->graph->values[m->node->outputs[0]].type.dtype, &norm->zero, &norm->low, &norm->high);
+    return VTA_OK;
+}
+
+vta_status vtac_layer_image_transpose(vtac_maker *m, vtac_vta_layer *layer)
+{
+    int64_t shape[4];
+    layer->kind = VTAC_VTA_TRANSPOSE;
+    return read_ends(m, layer, shape);
+}
+
+/* ---- softmax behind a product */
+
+typedef struct heads {
+    const vtac_node_builder *b; /* `like` is the softmax, or the product */
+    const vtac_legalized_list *products;
+} heads;
+
+/* The number of numbers in a row of a value. */
+static int64_t columns_of(const vtac_graph *graph, vtac_value_id value)
+{
+    const vtac_type *type = &graph->values[value].type;
+    return type->rank > 0 ? type->dim[type->rank - 1] : 0;
+}
+
+/* Goes up through reshapes that keep rows as they are. */
+static vtac_value_id above_reshapes(const vtac_graph *graph, vtac_value_id value)
+{
+    const vtac_node *node = vtac_producer_of(graph, value);
+    while (node != NULL && (node->op == VTAC_OP_RESHAPE || node->op == VTAC_OP_IDENTITY) &&
+           columns_of(graph, node->inputs[0]) == columns_of(graph, value)) {
+        value = node->inputs[0];
+        node = vtac_producer_of(graph, value);
+    }
+    return value;
+}
+
+/* The product in whose place a value stands; NULL: none. */
+static const vtac_legalized *product_at(const heads *h, vtac_value_id value)
+{
+    for (uint32_t i = 0; i < h->products->count; i++) {
+        const vtac_legalized *p = &h->products->items[i];
+        if (value == p->stands || value == above_reshapes(h->b->graph, p->stands)) {
+            return p;
+        }
+    }
+    return NULL;
+}
+
+/* The first node of the chain that turns the product's image, or what functions make of it, into the value
+ * that stands for the product; 0: its image has other readers. */
+static vtac_node_id first_of_chain(const vtac_graph *graph, vtac_value_id value, vtac_value_id *image)
+{
+    vtac_node_id first = 0;
+    while (vtac_is_host_step(graph, graph->values[value].node)) {
+        first = graph->values[value].node;
+        value = graph->nodes[first].inputs[0];
+    }
+    *image = value;
+    return vtac_use_count(graph, value) == 1 ? first : 0;
+}
+
+/* Puts a softmax of the product's image in the place of the softmax of its rows. */
+static vta_status move_softmax(const heads *h, const vtac_legalized *p)
+{
+    const vtac_node_builder *b = h->b;
+    const vtac_type type = *vtac_b_type(b, p->made);
+    vtac_value_id inputs[5], image, out;
+    const vtac_node_id first = first_of_chain(b->graph, b->like.inputs[0], &image);
+    const int64_t group = vtac_attr_int(&b->graph->nodes[b->graph->values[p->made].node], "group", 1);
+    const vtac_attr attrs[] = {
+        {.name = "group", .kind = VTAC_ATTR_INT, .i = group},
+        {.name = "numbers", .kind = VTAC_ATTR_INT, .i = columns_of(b->graph, b->like.inputs[0])}};
+    if (first == 0 || !vtac_type_equal(vtac_b_type(b, image), &type) ||
+        vtac_is_output(b->graph, b->like.outputs[0])) {
+        return VTA_OK;
+    }
+    memcpy(inputs, b->like.inputs, sizeof inputs);
+    inputs[0] = image;
+    VTA_TRY(vtac_b_add(b, VTAC_OP_VTA_SOFTMAX, inputs, 5, attrs, 2, &out));
+    VTA_TRY(vtac_set_input(b->graph, first, 0, out, b->diag));
+    vtac_replace_uses(b->graph, b->like.outputs[0], b->like.inputs[0]);
+    return VTA_OK;
+}
+
+static vta_status visit_softmax(const heads *h)
+{
+    const vtac_node *node = &h->b->like;
+    if (node->op != VTAC_OP_ROW_SOFTMAX || node->input_count > 5 ||
+        vtac_use_count(h->b->graph, node->inputs[0]) != 1) {
+        return VTA_OK;
+    }
+    const vtac_legalized *p = product_at(h, above_reshapes(h->b->graph, node->inputs[0]));
+    return p != NULL ? move_softmax(h, p) : VTA_OK;
+}
+
+/* ---- factors of products */
+
+/* The softmax of an image that stands between a value and the product in whose place it stands; 0: none. */
+static vtac_value_id softmax_behind(const vtac_graph *graph, vtac_value_id value)
+{
+    while (vtac_is_host_step(graph, graph->values[value].node)) {
+        value = graph->nodes[graph->values[value].node].inputs[0];
+    }
+    const vtac_node *node = vtac_producer_of(graph, value);
+    return node != NULL && node->op == VTAC_OP_VTA_SOFTMAX ? value : 0;
+}
+
+/* Lets a product read the image of the softmax that makes its first factor: rows of one product, as they
+ * are. */
+static vta_status use_shares(const heads *h, const vtac_legalized *p)
+{
+    const vtac_graph *graph = h->b->graph;
+    const vtac_node_id product = graph->values[p->made].node;
+    if (p->holders[0] == 0 || graph->nodes[p->holders[0]].dead || graph->nodes[product].dead) {
+        return VTA_OK;
+    }
+    const vtac_value_id held = graph->nodes[p->holders[0]].inputs[0];
+    const vtac_legalized *before = product_at(h, above_reshapes(graph, held));
+    const vtac_value_id image = before != NULL ? softmax_behind(graph, before->stands) : 0;
+    const vtac_type *type = &graph->values[graph->nodes[product].inputs[0]].type;
+    return image != 0 && vtac_type_equal(type, &graph->values[image].type)
+               ? vtac_set_input(h->b->graph, product, 0, image, h->b->diag)
+               : VTA_OK;
+}
+
+/* The convolution with a window of one pixel that makes an image of rows, without padding. */
+static bool is_point(const vtac_graph *graph, const vtac_node *node)
+{
+    const vtac_type *w =
+        node == NULL || node->op != VTAC_OP_QLINEAR_CONV ? NULL : vtac_in_type(graph, node, 3);
+    return w != NULL && w->rank == 3 && w->dim[2] == 1 && vtac_find_attr(node, "pads") == NULL &&
+           vtac_find_attr(node, "strides") == NULL && graph->values[node->outputs[0]].type.dim[0] == 1;
+}
+
+/* The image [1, c, pixels] that the second factor of a product comes from, by one permutation; 0: none.
+ * *transposed: its pixels are the terms of the product, not its outputs. */
+static vtac_value_id image_of_factor(const heads *h, const vtac_legalized *p, const vtac_pair *s,
+                                     bool *transposed)
+{
+    const vtac_graph *graph = h->b->graph;
+    const vtac_value_id held = graph->nodes[p->holders[1]].outputs[0];
+    const bool swapped = s->transposed;
+    *transposed = false;
+    const vtac_value_id keys = vtac_image_of_order(
+        graph, held, &(vtac_order_want){{s->g, s->k, s->n}, {s->k * s->n, s->n, 1}, swapped});
+    if (keys != 0) {
+        return keys;
+    }
+    *transposed = true;
+    return vtac_image_of_order(graph, held,
+                               &(vtac_order_want){{s->g, s->k, s->n}, {s->k * s->n, 1, s->k}, swapped});
+}
+
+/* The same image with whole blocks of pixels: its convolution gets padding. */
+static vta_status fill_blocks(const vtac_node_builder *b, vtac_value_id *image)
+{
+    const vtac_type *type = vtac_b_type(b, *image);
+    const int64_t pixels = type->dim[2], block = vtac_vta_block(b->config);
+    const int64_t pads[2] = {0, vta_round_up(pixels, block) - pixels};
+    const vtac_node maker = b->graph->nodes[b->graph->values[*image].node];
+    vtac_attr attrs[4] = {{.name = "pads", .kind = VTAC_ATTR_INTS, .count = 2, .ints = pads}};
+    if (pads[1] == 0) {
+        return VTA_OK;
+    }
+    memcpy(attrs + 1, maker.attrs, maker.attr_count * sizeof *attrs);
+    const vtac_node_builder own = {b->graph, b->arena, b->config, maker, b->diag};
+    return vtac_b_add(&own, VTAC_OP_QLINEAR_CONV, maker.inputs, maker.input_count, attrs,
+                      maker.attr_count + 1, image);
+}
+
+static vta_status transpose_image(const vtac_node_builder *b, vtac_value_id *image)
+{
+    const vtac_type type = *vtac_b_type(b, *image);
+    const int64_t dims[3] = {1, type.dim[2], type.dim[1]};
+    const vtac_attr attrs[] = {{.name = "dims", .kind = VTAC_ATTR_INTS, .count = 3, .ints = dims},
+                               {.name = "to", .kind = VTAC_ATTR_STRING, .s = vtac_dtype_name(type.dtype)}};
+    return vtac_b_add(b, VTAC_OP_VTA_TRANSPOSE, image, 1, attrs, 2, image);
+}
+
+/* True if a product can take its second factor as an image: each entry of the weights has whole blocks, or
+ * what is beside its terms is 0 in the first factor, as a softmax makes it. */
+static bool can_take_image(const heads *h, const vtac_legalized *p, const vtac_pair *s)
+{
+    const vtac_graph *graph = h->b->graph;
+    const vtac_node *first = vtac_producer_of(graph, graph->nodes[graph->values[p->made].node].inputs[0]);
+    const bool shares = first != NULL && first->op == VTAC_OP_VTA_SOFTMAX;
+    return s->zero_b == 0 && s->bias == 0 && (s->k % s->block == 0 || shares);
+}
+
+static vta_status use_image(const heads *h, vtac_legalized *p)
+{
+    const vtac_node_builder *b = h->b;
+    const vtac_node product = b->graph->nodes[b->graph->values[p->made].node];
+    vtac_pair s;
+    bool transposed;
+    if (!vtac_pair_of(b, &p->was, &s) || !can_take_image(h, p, &s)) {
+        return VTA_OK;
+    }
+    vtac_value_id image = image_of_factor(h, p, &s, &transposed), out;
+    const int64_t channels = transposed ? s.n : s.k;
+    if (image == 0 || !is_point(b->graph, vtac_producer_of(b->graph, image)) ||
+        (s.g > 1 && channels % s.block != 0) || product.attr_count > 6) {
+        return VTA_OK;
+    }
+    VTA_TRY(fill_blocks(b, &image));
+    VTA_TRY(transposed ? transpose_image(b, &image) : VTA_OK);
+    vtac_value_id inputs[7];
+    vtac_attr attrs[8];
+    uint32_t count = 0;
+    memcpy(inputs, product.inputs, sizeof inputs);
+    inputs[3] = image;
+    for (uint32_t i = 0; i < product.attr_count; i++) {
+        attrs[count++] = product.attrs[i];
+    }
+    attrs[count++] = (vtac_attr){.name = "image", .kind = VTAC_ATTR_INT, .i = transposed ? 2 : 1};
+    VTA_TRY(vtac_b_add(b, VTAC_OP_VTA_PRODUCT, inputs, 7, attrs, count, &out));
+    vtac_replace_uses(b->graph, p->made, out);
+    p->stands = p->stands == p->made ? out : p->stands;
+    p->made = out;
+    return VTA_OK;
+}
+
+/* ---- all of a graph */
+
+/* True if the machine has what attention needs: one size of blocks, and functions on rows. */
+static bool has_rows(const vta_config *config)
+{
+    return config->rows != 0 && config->batch == 1 && config->block_in == config->block_out;
+}
+
+static vta_status tidy_graph(vtac_graph *graph, vta_diag *diag)
+{
+    VTA_TRY(vtac_graph_sort(graph, diag));
+    (void)vtac_remove_dead(graph);
+    return VTA_OK;
+}
+
+vta_status vtac_use_images(vtac_graph *graph, const vta_config *config, vta_arena *arena,
+                           vtac_legalized_list *products, vta_diag *diag)
+{
+    if (!has_rows(config) || products->count == 0) {
+        return VTA_OK;
+    }
+    for (uint32_t i = 0; i < products->count; i++) {
+        vtac_legalized *p = &products->items[i];
+        const vtac_node_id product = graph->values[p->made].node;
+        const vtac_node_builder b = {graph, arena, config, p->was, diag};
+        const heads h = {&b, products};
+        const bool open = p->holders[1] != 0 && !graph->nodes[p->holders[1]].dead &&
+                          !graph->nodes[product].dead &&
+                          vtac_attr_int(&graph->nodes[product], "image", 0) == 0;
+        VTA_TRY(open ? use_image(&h, p) : VTA_OK);
+    }
+    return tidy_graph(graph, diag);
+}
+
+vta_status vtac_join_softmax(vtac_graph *graph, const vta_config *config, vta_arena *arena,
+                             const vtac_legalized_list *products, vta_diag *diag)
+{
+    const uint32_t count = graph->order_count;
+    vtac_node_id *order = vta_arena_array(arena, (size_t)count + 1, sizeof *order);
+    if (order == NULL) {
+        return vta_no_memory(diag);
+    }
+    if (!has_rows(config) || products->count == 0) {
+        return VTA_OK;
+    }
+    memcpy(order, graph->order, count * sizeof *order);
+    for (uint32_t i = 0; i < count; i++) {
+        const vtac_node_builder b = {graph, arena, config, graph->nodes[order[i]], diag};
+        VTA_TRY(visit_softmax(&(heads){&b, products}));
+    }
+    for (uint32_t i = 0; i < products->count; i++) {
+        const vtac_node_builder b = {graph, arena, config, products->items[i].was, diag};
+        VTA_TRY(use_shares(&(heads){&b, products}, &products->items[i]));
+    }
+    return tidy_graph(graph, diag);
+}
+
+/* ---- back */
+
+/* The first `rows` and `columns` of [g, rows, columns]. */
+static vta_status cut_matrices(const vtac_node_builder *b, int64_t rows, int64_t columns, vtac_value_id *x)
+{
+    vtac_value_id inputs[4] = {*x};
+    VTA_TRY(vtac_b_list(b, (int64_t[]){0, 0}, 2, &inputs[1]));
+    VTA_TRY(vtac_b_list(b, (int64_t[]){rows, columns}, 2, &inputs[2]));
+    VTA_TRY(vtac_b_list(b, (int64_t[]){1, 2}, 2, &inputs[3]));
+    return vtac_b_add(b, VTAC_OP_SLICE, inputs, 4, NULL, 0, x);
+}
+
+vta_status vtac_factor_of_image(const vtac_node_builder *b, const vtac_node *product, const vtac_type *as,
+                                bool swapped, vtac_value_id *x)
+{
+    enum { TRANSPOSED = 2 };
+    const vtac_type image = *vtac_b_type(b, product->inputs[3]);
+    const bool transposed = vtac_attr_int(product, "image", 0) == TRANSPOSED;
+    const int64_t g = vtac_attr_int(product, "group", 1), pixels = image.dim[2];
+    const int64_t terms = as->dim[as->rank - (swapped ? 1 : 2)];
+    const int64_t outputs = as->dim[as->rank - (swapped ? 2 : 1)];
+    *x = product->inputs[3];
+    VTA_TRY(vtac_b_reshape(
+        b, transposed ? (int64_t[]){image.dim[1], g, pixels / g} : (int64_t[]){g, image.dim[1] / g, pixels},
+        3, x));
+    VTA_TRY(transposed ? vtac_b_transpose(b, (int64_t[]){1, 0, 2}, 3, x) : VTA_OK);
+    VTA_TRY(cut_matrices(b, terms, outputs, x));
+    VTA_TRY(swapped ? vtac_b_transpose(b, (int64_t[]){0, 2, 1}, 3, x) : VTA_OK);
+    return vtac_b_reshape(b, as->dim, as->rank, x);
+}
+
+static vta_status undo_transpose(const vtac_node_builder *b, vtac_value_id *x)
+{
+    *x = b->like.inputs[0];
+    return vtac_b_transpose(b, (int64_t[]){0, 2, 1}, 3, x);
+}
+
+/* The operator of rows, of [g, rows, numbers]. */
+static vta_status apply_to_rows(const vtac_node_builder *b, vtac_op op, vtac_value_id *x)
+{
+    vtac_value_id inputs[8];
+    memcpy(inputs, b->like.inputs, b->like.input_count * sizeof *inputs);
+    inputs[0] = *x;
+    const bool norm = op == VTAC_OP_ROW_NORM;
+    return vtac_b_add(b, op, inputs, b->like.input_count, norm ? b->like.attrs : NULL,
+                      norm ? b->like.attr_count : 0, x);
+}
+
+static vta_status undo_norm(const vtac_node_builder *b, vtac_value_id *x)
+{
+    *x = b->like.inputs[0];
+    VTA_TRY(vtac_b_transpose(b, (int64_t[]){0, 2, 1}, 3, x));
+    VTA_TRY(apply_to_rows(b, VTAC_OP_ROW_NORM, x));
+    return vtac_b_transpose(b, (int64_t[]){0, 2, 1}, 3, x);
+}
+
+static vta_status undo_softmax(const vtac_node_builder *b, vtac_value_id *x)
+{
+    const vtac_type type = *vtac_b_type(b, b->like.outputs[0]);
+    const int64_t g = vtac_attr_int(&b->like, "group", 1), each = type.dim[1] / g, pixels = type.dim[2];
+    const vtac_tensor *zero = vtac_in_constant(b->graph, &b->like, 4);
+    *x = b->like.inputs[0];
+    VTA_TRY(vtac_b_reshape(b, (int64_t[]){g, each, pixels}, 3, x));
+    VTA_TRY(cut_matrices(b, vtac_attr_int(&b->like, "numbers", each), pixels, x));
+    VTA_TRY(vtac_b_transpose(b, (int64_t[]){0, 2, 1}, 3, x));
+    VTA_TRY(apply_to_rows(b, VTAC_OP_ROW_SOFTMAX, x));
+    VTA_TRY(vtac_b_transpose(b, (int64_t[]){0, 2, 1}, 3, x));
+    VTA_TRY(vtac_pair_pad(b, each, pixels, (int)vtac_tensor_int(zero, 0), x));
+    return vtac_b_reshape(b, type.dim, type.rank, x);
+}
+
+vta_status vtac_undo_unused_rows(vtac_graph *graph, vtac_partition *partition, vta_diag *diag)
+{
+    const uint32_t count = graph->order_count;
+    for (uint32_t i = 0; i < count; i++) {
+        const vtac_node_id id = graph->order[i];
+        const vtac_node_builder b = {graph, &partition->arena, &partition->config, graph->nodes[id], diag};
+        const vtac_op op = b.like.op;
+        vtac_value_id x = 0;
+        if ((op != VTAC_OP_VTA_NORM && op != VTAC_OP_VTA_SOFTMAX && op != VTAC_OP_VTA_TRANSPOSE) ||
+            partition->places[id].kind == VTAC_PLACE_ACCELERATOR) {
+            continue;
+        }
+        VTA_TRY(op == VTAC_OP_VTA_NORM      ? undo_norm(&b, &x)
+                : op == VTAC_OP_VTA_SOFTMAX ? undo_softmax(&b, &x)
+                                            : undo_transpose(&b, &x));
+        vtac_swap_names(graph, b.like.outputs[0], x);
+        vtac_replace_uses(graph, b.like.outputs[0], x);
+        vtac_rename_tensors(partition, b.like.outputs[0], x);
+    }
+    return VTA_OK;
+}
