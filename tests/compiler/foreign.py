@@ -21,7 +21,6 @@ import word_seed
 
 PHRASES = {
     "tensorflow-savedmodel": "a SavedModel of TensorFlow", "tfjs": "a model of TensorFlow.js",
-    "coreml": "a model of CoreML",
     "pytorch-statedict": "PyTorch's torch.save", "safetensors": "safetensors",
 }
 PLAIN = (".bin", ".txt", ".index", "fingerprint.pb")  # what lies beside a model and has no mark
@@ -68,9 +67,6 @@ def samples(draw):
     method = draw.choice([zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
     yield "a.pb", "tensorflow-savedmodel", message((1, 1), (2, meta))
     yield "a.json", "tfjs", (spaces + json.dumps({"format": "graph-model", "modelTopology": {}, "weightsManifest": []})).encode()
-    for kind in (202, 401, 500, 502, draw.randint(300, 1000)):
-        yield "a.mlmodel", "coreml", message((1, draw.randint(1, 9)), (2, message((1, message((1, "image"))))), (kind, message((1, b"\0"))))
-    yield "Manifest.json", "coreml", (spaces + json.dumps({"fileFormatVersion": "1.0.0", "itemInfoEntries": {}})).encode()
     yield "a.pt", "pytorch-statedict", archive([word + "/data.pkl", word + "/data/0"], method)
     yield "a.pth", "pytorch-statedict", b"\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.\x80\x02"
     header = json.dumps({word: {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}}).encode() + b" " * draw.randint(0, 7)
@@ -120,8 +116,6 @@ def published(t, models):
         folder = os.path.dirname(path)
         if os.path.basename(path) == "saved_model.pb":
             t.refused(folder, PHRASES[entry["format"]])
-        if folder.endswith(".mlpackage"):
-            t.refused(folder, PHRASES["coreml"])
 
 
 def main():

@@ -22,7 +22,7 @@ except ImportError:
 
 LIMIT = 1e-3
 MODEL_FILES = {"tensorflow-graphdef": (".pb",), "tensorflow-savedmodel": ("saved_model.pb",), "tfjs": (".json",),
-               "caffe": (".prototxt", ".caffemodel"), "mxnet": ("-symbol.json", ".params"), "caffe2": (".pb",),
+               "caffe": (".prototxt", ".caffemodel"), "mxnet": ("-symbol.json", ".params"), "caffe2": (".pb",), "coreml": (".mlmodel", "Manifest.json"),
                "pytorch-torchscript": (".pt", ".pth"), "pytorch-export": (".pt2",)}
 
 

@@ -11,7 +11,7 @@ export LC_ALL=C.UTF-8 # ranges, orders and decimal points are those of no countr
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
 build=${VTA_FUZZ_BUILD:-$root/build/fuzz}
-all='config assembler container program graph importer tflite darknet keras hdf5 caffe mxnet caffe2 torch artifact agent client readers work'
+all='config assembler container program graph importer tflite darknet keras hdf5 caffe mxnet caffe2 coreml torch artifact agent client readers work'
 
 usage() {
     echo "usage: fuzz.sh SECONDS [TARGET] | TARGET|all SECONDS   targets: $all" >&2

@@ -130,7 +130,7 @@ static bool has_members(const vtac_model_file *file, const char *a, const char *
 
 /* The version, a description, and a field from 200 on, which says what kind of model it is; of a
  * package, the list of its files. */
-static bool is_coreml(const vtac_model_file *file)
+bool vtac_recognize_coreml(const vtac_model_file *file)
 {
     enum { VERSION = 1, DESCRIPTION = 2, LAST_COMMON = 10, FIRST_KIND = 200, LAST_KIND = 3000 };
     vtac_wire message = message_of(file);
@@ -148,7 +148,8 @@ static bool is_coreml(const vtac_model_file *file)
         }
         has_kind = has_kind || (is_kind && field.type == VTAC_WIRE_BYTES);
     }
-    return has_kind;
+    const bool is_cut = message.at != message.end && field.type == VTAC_WIRE_BYTES;
+    return has_kind || (is_cut && field.number >= FIRST_KIND && field.number <= LAST_KIND);
 }
 
 static bool is_tfjs(const vtac_model_file *file)
