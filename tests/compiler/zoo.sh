@@ -51,6 +51,7 @@ gpt 0 462 1,64,512
 llama 0 471 1,64,512
 whisper 2 488 1,100,128
 conformer 8 1060 1,64,144
+swin 1 400 1,100
 tcn 14 141 1,10,256
 c3d 5 1609 1,10
 TABLE
@@ -85,6 +86,7 @@ gpt 5 2 0
 llama 5 2 0
 whisper 4 2 1
 conformer 9 2 1
+swin 11 4 0
 vit_tiny 25 12 0
 TABLE
 

@@ -34,5 +34,6 @@ vtac_zoo_value vtac_zoo_gpt(vtac_zoo *z);
 vtac_zoo_value vtac_zoo_llama(vtac_zoo *z);
 vtac_zoo_value vtac_zoo_whisper(vtac_zoo *z);
 vtac_zoo_value vtac_zoo_conformer(vtac_zoo *z);
+vtac_zoo_value vtac_zoo_swin(vtac_zoo *z);
 
 #endif

@@ -328,3 +328,140 @@ vtac_zoo_value vtac_zoo_conformer(vtac_zoo *z)
     }
     return x;
 }
+
+/* ---- windows of a picture (Swin): attention inside each, and every other time between those beside each
+ * other */
+
+enum { SIDE = 7, WINDOW = SIDE * SIDE, SHIFT = SIDE / 2 };
+
+/* [1, rows, columns, channels] with `first` rows or columns taken to the end. */
+static vtac_zoo_value roll_axis(vtac_zoo *z, vtac_zoo_value x, int64_t axis, int64_t first)
+{
+    const int64_t zero = 0;
+    const int64_t end = x.dim[axis];
+    const vtac_zoo_value ends[] = {vtac_zoo_ints(z, "begin", 1, &zero), vtac_zoo_ints(z, "middle", 1, &first),
+                                   vtac_zoo_ints(z, "end", 1, &end), vtac_zoo_ints(z, "axis", 1, &axis)};
+    const vtac_zoo_value low[] = {x, ends[0], ends[1], ends[3]};
+    const vtac_zoo_value high[] = {x, ends[1], ends[2], ends[3]};
+    vtac_zoo_value part = x;
+    part.dim[axis] = end - first;
+    const vtac_zoo_value behind = vtac_zoo_node(z, "Slice", high, 4, 4, part.dim);
+    part.dim[axis] = first;
+    const vtac_zoo_value parts[] = {behind, vtac_zoo_node(z, "Slice", low, 4, 4, part.dim)};
+    const vtac_zoo_value y = vtac_zoo_node(z, "Concat", parts, 2, 4, x.dim);
+    vtac_zoo_attr_int(z, "axis", axis);
+    return y;
+}
+
+/* [1, rows, columns, channels] as [windows, tokens, channels], and back. */
+static vtac_zoo_value to_windows(vtac_zoo *z, vtac_zoo_value x)
+{
+    static const int64_t inside[] = {0, 2, 1, 3, 4};
+    const int64_t down = x.dim[1] / SIDE;
+    const int64_t across = x.dim[2] / SIDE;
+    const int64_t apart[] = {down, SIDE, across, SIDE, x.dim[3]};
+    const int64_t windows[] = {down * across, WINDOW, x.dim[3]};
+    return vtac_zoo_reshape(z, vtac_zoo_transpose(z, vtac_zoo_reshape(z, x, 5, apart), inside), 3, windows);
+}
+
+static vtac_zoo_value from_windows(vtac_zoo *z, vtac_zoo_value x, const int64_t *picture)
+{
+    static const int64_t inside[] = {0, 2, 1, 3, 4};
+    const int64_t apart[] = {picture[1] / SIDE, picture[2] / SIDE, SIDE, SIDE, picture[3]};
+    return vtac_zoo_reshape(z, vtac_zoo_transpose(z, vtac_zoo_reshape(z, x, 5, apart), inside), 4, picture);
+}
+
+/* The part of the picture that a row or a column of it belongs to, after it was rolled. */
+static int64_t part_of(int64_t place, int64_t extent)
+{
+    return place < extent - SIDE ? 0 : place < extent - SHIFT ? 1 : 2;
+}
+
+/* Tokens that came together by rolling do not see each other: 100 is taken off their scores. */
+static vtac_zoo_value window_mask(vtac_zoo *z, const int64_t *picture)
+{
+    const int64_t across = picture[2] / SIDE;
+    const int64_t windows = picture[1] / SIDE * across;
+    const int64_t dim[] = {windows, 1, WINDOW, WINDOW};
+    float *mask = vta_arena_array(&z->arena, (size_t)(windows * WINDOW * WINDOW), sizeof *mask);
+    for (int64_t i = 0; mask != NULL && i < windows * WINDOW * WINDOW; i++) {
+        const int64_t row = i / (WINDOW * WINDOW) / across * SIDE;
+        const int64_t column = i / (WINDOW * WINDOW) % across * SIDE;
+        const int64_t a = i / WINDOW % WINDOW;
+        const int64_t b = i % WINDOW;
+        const bool same = part_of(row + a / SIDE, picture[1]) == part_of(row + b / SIDE, picture[1]) &&
+                          part_of(column + a % SIDE, picture[2]) == part_of(column + b % SIDE, picture[2]);
+        mask[i] = same ? 0.0F : -100.0F;
+    }
+    return vtac_zoo_floats(z, "mask", 4, dim, mask);
+}
+
+static vtac_zoo_value window_heads(vtac_zoo *z, vtac_zoo_value x, int64_t heads)
+{
+    static const int64_t by_head[] = {0, 2, 1, 3};
+    const int64_t apart[] = {x.dim[0], x.dim[1], heads, x.dim[2] / heads};
+    return vtac_zoo_transpose(z, vtac_zoo_reshape(z, vtac_zoo_linear(z, x, x.dim[2]), 4, apart), by_head);
+}
+
+/* `picture`: as it lies beside the windows; shifted: with the mask. */
+static vtac_zoo_value attend_windows(vtac_zoo *z, vtac_zoo_value x, int64_t heads, const int64_t *picture,
+                                     bool shifted)
+{
+    static const int64_t turned[] = {0, 1, 3, 2};
+    static const int64_t back[] = {0, 2, 1, 3};
+    const int64_t scores[] = {x.dim[0], heads, WINDOW, WINDOW};
+    vtac_zoo_value q = window_heads(z, x, heads);
+    q = vtac_zoo_binary(z, "Mul", q, number(z, "scale", 1.0F / sqrtf((float)q.dim[3])));
+    const vtac_zoo_value k = window_heads(z, x, heads);
+    const vtac_zoo_value v = window_heads(z, x, heads);
+    const vtac_zoo_value qk[] = {q, vtac_zoo_transpose(z, k, turned)};
+    vtac_zoo_value s = vtac_zoo_node(z, "MatMul", qk, 2, 4, scores);
+    const int64_t bias[] = {1, heads, WINDOW, WINDOW};
+    s = vtac_zoo_add(z, s, vtac_zoo_weight(z, "place", 4, bias, 0.0F, 0.3F));
+    s = shifted ? vtac_zoo_add(z, s, window_mask(z, picture)) : s;
+    const vtac_zoo_value sv[] = {vtac_zoo_unary(z, "Softmax", s), v};
+    const vtac_zoo_value mixed = vtac_zoo_transpose(z, vtac_zoo_node(z, "MatMul", sv, 2, 4, v.dim), back);
+    return vtac_zoo_linear(z, vtac_zoo_reshape(z, mixed, 3, x.dim), x.dim[2]);
+}
+
+static vtac_zoo_value swin_block(vtac_zoo *z, vtac_zoo_value x, int64_t heads, bool shifted)
+{
+    vtac_zoo_value y = layer_norm(z, x);
+    y = shifted ? roll_axis(z, roll_axis(z, y, 1, SHIFT), 2, SHIFT) : y;
+    y = from_windows(z, attend_windows(z, to_windows(z, y), heads, x.dim, shifted), x.dim);
+    y = shifted ? roll_axis(z, roll_axis(z, y, 1, x.dim[1] - SHIFT), 2, x.dim[2] - SHIFT) : y;
+    x = vtac_zoo_add(z, x, y);
+    const int64_t width = x.dim[3];
+    y = vtac_zoo_gelu(z, vtac_zoo_linear(z, layer_norm(z, x), 4 * width));
+    return vtac_zoo_add(z, x, vtac_zoo_linear(z, y, width));
+}
+
+/* Four neighbours become one of twice the channels. */
+static vtac_zoo_value merge_patches(vtac_zoo *z, vtac_zoo_value x)
+{
+    static const int64_t pairs_inside[] = {0, 2, 1, 3, 4};
+    const int64_t apart[] = {x.dim[1] / 2, 2, x.dim[2] / 2, 2, x.dim[3]};
+    const int64_t merged[] = {1, x.dim[1] / 2, x.dim[2] / 2, 4 * x.dim[3]};
+    vtac_zoo_value y = vtac_zoo_transpose(z, vtac_zoo_reshape(z, x, 5, apart), pairs_inside);
+    y = layer_norm(z, vtac_zoo_reshape(z, y, 4, merged));
+    return project(z, y, 2 * x.dim[3], false);
+}
+
+vtac_zoo_value vtac_zoo_swin(vtac_zoo *z)
+{
+    enum { PATCH = 4, CHANNELS = 48, STAGES = 2, CLASSES = 100 };
+    static const int64_t shape[] = {1, 3, 112, 112};
+    static const int64_t channels_last[] = {0, 2, 3, 1};
+    const vtac_zoo_conv_shape patches = {
+        .channels = CHANNELS, .kernel = PATCH, .stride = PATCH, .bias = true};
+    vtac_zoo_value x = vtac_zoo_conv(z, vtac_zoo_input(z, "input", 4, shape), patches);
+    x = layer_norm(z, vtac_zoo_transpose(z, x, channels_last));
+    for (int64_t stage = 0; stage < STAGES; stage++) {
+        x = stage == 0 ? x : merge_patches(z, x);
+        x = swin_block(z, x, 3 << stage, false);
+        x = swin_block(z, x, 3 << stage, true);
+    }
+    static const int64_t channels_first[] = {0, 3, 1, 2};
+    x = vtac_zoo_transpose(z, layer_norm(z, x), channels_first);
+    return vtac_zoo_dense(z, vtac_zoo_flatten(z, vtac_zoo_global_average(z, x)), CLASSES);
+}

@@ -326,6 +326,8 @@ static vtac_zoo_value vtac_zoo_transformer(vtac_zoo *z)
     X(llama, "1x64x128", "text decoder: RMS norms, turned positions, gates", true)                           \
     X(whisper, "1x80x200", "sound encoder: convolutions, then a transformer", true)                          \
     X(conformer, "1x80x128", "sound encoder: attention and convolutions in turn", true)                      \
+    X(swin, "1x3x112x112", "windows of a picture, shifted every other time; two stages of two blocks",       \
+      false)                                                                                                 \
     X(tcn, "1x16x256", "temporal convolutions, dilated and causal", false)                                   \
     X(c3d, "1x3x8x56x56", "3-D convolutions over short videos", false)
 
