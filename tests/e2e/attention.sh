@@ -32,4 +32,18 @@ for config in "$configs/rows_pynq.json" "$configs/rows.json" pynq; do
         grep -q 'agree on all' said || { echo "$config:"; cat said; exit 1; }
     done
 done
+
+# A vision transformer: from the first normalization to the last dense layer all is one region.
+"$vtac" zoo vit_tiny --int8 --seed "$seed" -o vit.onnx > zoo.log
+"$vtac" explain vit.onnx --config "$configs/rows_pynq.json" -O 0 --json > explain.json
+python3 - explain.json <<'END'
+import json, sys
+nodes = json.load(open(sys.argv[1]))["nodes"]
+first = [i for i, n in enumerate(nodes) if n["op"] == "ImageNorm"][0]
+last = [i for i, n in enumerate(nodes) if n["op"] == "QGemm"][-1]
+places = {n["where"] for n in nodes[first:last + 1]} - {"nowhere"}
+assert len(places) == 1 and places.pop().startswith("region"), places
+END
+"$vtac" diff vit.onnx --config "$configs/rows_pynq.json" -O 0 --seed "$((seed % 100000))" > said || { cat said; exit 1; }
+grep -q 'agree on all' said || { cat said; exit 1; }
 echo "attention: one region, and the host's integers on three machines"

@@ -461,6 +461,56 @@ static vta_status convert_norm(rows *r, const vtac_node *node, bool *any)
     return replace_by_rows(r, out, node->outputs[0]);
 }
 
+/* True if a constant holds one number, and that is 1 or -2: the axis of rows among three. */
+static bool is_row_axis(const vtac_tensor *axes)
+{
+    return axes != NULL && vtac_type_elements(&axes->type) == 1 &&
+           (vtac_tensor_int(axes, 0) == 1 || vtac_tensor_int(axes, 0) == -2);
+}
+
+/* True if a Reshape names all sizes, and copies none of its input. */
+static bool names_sizes(const rows *r, const vtac_node *node)
+{
+    const vtac_tensor *dims = node->op == VTAC_OP_RESHAPE ? vtac_in_constant(r->graph, node, 1) : NULL;
+    bool named = dims != NULL;
+    for (int64_t i = 0; named && i < vtac_type_elements(&dims->type); i++) {
+        named = vtac_tensor_int(dims, i) != 0;
+    }
+    return named;
+}
+
+/* Lets the Reshapes of a single row read its pixel. */
+static vta_status reshape_pixel(rows *r, vtac_value_id row, vtac_value_id pixel)
+{
+    for (uint32_t i = r->graph->values[row].user_count; i-- > 0;) { /* users vanish from the list */
+        const vtac_node_id user = r->graph->values[row].users[i];
+        const vtac_node *node = &r->graph->nodes[user];
+        VTA_TRY(!node->dead && node->inputs[0] == row && names_sizes(r, node)
+                    ? vtac_set_input(r->graph, user, 0, pixel, r->diag)
+                    : VTA_OK);
+    }
+    return VTA_OK;
+}
+
+/* A slice of the rows that come from an image becomes one of its pixels, for machines that have all else of a
+ * transformer. */
+static vta_status convert_slice(rows *r, const vtac_node *node)
+{
+    static const int64_t pixels = 2;
+    const vtac_type x = *type_of(r, node->inputs[0]);
+    vtac_value_id inputs[MAX_OPERANDS], out;
+    if (r->config->rows == 0 || x.rank != 3 || x.dim[0] != 1 || node->input_count < 4 ||
+        !is_row_axis(vtac_in_constant(r->graph, node, 3)) || image_behind(r, node->inputs[0]) == 0) {
+        return VTA_OK;
+    }
+    memcpy(inputs, node->inputs, node->input_count * sizeof *inputs);
+    VTA_TRY(rows_to_image(r, node->inputs[0], &inputs[0]));
+    VTA_TRY(add_constant(r, &(vtac_type){.dtype = VTAC_I64, .rank = 1, .dim = {1}}, &pixels, &inputs[3]));
+    VTA_TRY(add_node(r, VTAC_OP_SLICE, inputs, node->input_count, NULL, 0, &out));
+    VTA_TRY(type_of(r, out)->dim[2] == 1 ? reshape_pixel(r, node->outputs[0], out) : VTA_OK);
+    return replace_by_rows(r, out, node->outputs[0]);
+}
+
 /* A mean over rows, for each column, becomes a mean over the pixels of the image. */
 static vta_status convert_mean(rows *r, const vtac_node *node)
 {
@@ -512,6 +562,9 @@ static vta_status visit_node(rows *r, vtac_node_id id, bool *any)
     }
     if (node.op == VTAC_OP_ROW_NORM) {
         return convert_norm(r, &node, any);
+    }
+    if (*any && node.op == VTAC_OP_SLICE) {
+        return convert_slice(r, &node);
     }
     const uint32_t operands = operands_of(&node);
     if (*any && operands > 0 && type_of(r, node.outputs[0])->rank > 1 && can_convert(r, &node, operands)) {
