@@ -15,7 +15,7 @@
 #include "rng.h"
 #include "seed.h"
 
-enum { MAX_FILES = 1024, MAX_SIZE = 1 << 16 };
+enum { MAX_FILES = 4096, MAX_SIZE = 1 << 16 };
 
 typedef struct input {
     uint8_t *data;
@@ -32,6 +32,8 @@ static bool read_input(const char *path, input *out)
     }
     out->size = fread(out->data, 1, MAX_SIZE, file);
     (void)fclose(file);
+    uint8_t *fitting = realloc(out->data, out->size + 1); /* there are thousands of inputs */
+    out->data = fitting != NULL ? fitting : out->data;
     return true;
 }
 

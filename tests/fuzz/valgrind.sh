@@ -18,7 +18,7 @@ for target; do
     [ -d "$folder" ] || folder=$here/corpus/assembler
     found=$here/found/$target
     [ -d "$found" ] || found=
-    if said=$(valgrind -q --error-exitcode=9 --exit-on-first-error=yes "$build/bin/test_fuzz_$target" --mutations "$mutations" "$folder" ${found:+"$found"} 2>&1); then
+    if said=$(valgrind -q --error-exitcode=9 --exit-on-first-error=yes --suppressions="$here/valgrind.supp" "$build/bin/test_fuzz_$target" --mutations "$mutations" "$folder" ${found:+"$found"} 2>&1); then
         echo "$target: $(echo "$said" | tail -n 1)"
     else
         status=1
