@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 #
-# One network in the files of several frameworks: the published detector of faces in Caffe, MXNet and Caffe2 gives the same
-# numbers, at sizes that are not those of the published cases, too, where pools round up. MXNet's form has the colours in reverse
-# and rows and columns swapped.
+# One network in the files of several frameworks: a published one of poses in CoreML and in TensorFlow gives the same numbers,
+# and so does the published detector of faces in Caffe, MXNet and Caffe2, at sizes that are not those of the published cases,
+# too, where pools round up. MXNet's form has the colours in reverse and rows and columns swapped.
 #
 # usage: importer_twins.py VTAC MODELS   (exit status 77: no models)
 import os
@@ -21,6 +21,15 @@ import importer_lab as lab
 
 def swapped(x):
     return x.transpose(0, 1, 3, 2)
+
+
+def hourglass(t, models, draw):
+    """Poses, in CoreML with the channels first, in TensorFlow with them last."""
+    x = draw.uniform(0, 255, (3, 192, 192)).astype(numpy.float32)
+    coreml = t.outputs(models + "/coreml/pose_hourglass/hourglass.mlmodel", {"image__0": x})
+    graph = t.outputs(models + "/tensorflow-graphdef/pose_hourglass/model.pb", {"image": x.transpose(1, 2, 0)[None]})
+    (own,), (other,) = coreml.values(), graph.values()
+    t.compare("the hourglass", {"poses": own}, {"poses": other[0].transpose(2, 0, 1)})
 
 
 def main():
@@ -46,6 +55,7 @@ def main():
             mxnet = t.outputs(models + "/mxnet/mtcnn_rnet/det2-symbol.json", {"data": x}, "--shape", "data=1x3x24x24")
             caffe2 = t.outputs(models + "/caffe2/mtcnn_rnet/predict_net.pb", {"data": x}, "--shape", "data=1x3x24x24")
             worst = max(worst, t.compare("the second stage", caffe2, mxnet))
+        hourglass(t, models, draw)
         print("twins differ by at most %g of their range" % worst)
 
 

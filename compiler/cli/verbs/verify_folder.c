@@ -30,8 +30,8 @@ static bool ends_with(const char *text, const char *end)
 
 static bool is_named_so(const char *path)
 {
-    static const char *const ends[] = {".onnx", ".tflite",   ".keras", ".h5",  ".hdf5", ".pb",
-                                       ".cfg",  ".prototxt", ".pt",    ".pth", ".pt2"};
+    static const char *const ends[] = {".onnx",     ".tflite",      ".keras",   ".h5", ".hdf5", ".pb", ".cfg",
+                                       ".prototxt", "-symbol.json", ".mlmodel", ".pt", ".pth",  ".pt2"};
     bool named = false;
     for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
         named = named || ends_with(path, ends[i]);
