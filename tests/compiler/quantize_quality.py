@@ -155,9 +155,13 @@ def check_search(seed):
           f"{100 * told['float_share']:.1f} % of the work, by {told['method']}, {told['trials']} trials")
     assert whole["quality"]["mark"] == "bad" and whole["kept_float"] == [] and whole["float_share"] == 0
     assert told["quality"]["mark"] == "good" and told["kept_float"] and 0 < told["float_share"] < 0.5
+    # the layer whose channel of thousands spoils the others is the worst of what was told
+    harms = [worst["harm"] for worst in told["worst"]]
+    assert told["worst"][0]["layer"] in ("conv5", "relu5") and harms == sorted(harms, reverse=True) and 1 < len(harms) <= 3, told["worst"]
     device = json.loads(run("compile", "chain.onnx", "--target", "vta", "--calib", "calib.npy", "--json", "-o", "v.so"))
     assert device["quality"] == told["quality"] and device["kept_float"] == told["kept_float"]
     said = run("compile", "chain.onnx", "--target", "vta", "--calib", "calib.npy", "-o", "v.so")
+    assert f"8 bits harm the outputs most in '{told['worst'][0]['layer']}'" in said
     assert f"kept in float: {told['kept_float'][0]}" in said and "of the multiplications" in said
 
 

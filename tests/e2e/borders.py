@@ -190,6 +190,21 @@ def rows_of_images(n):
     return n.quantize(dense(n, x, 30, 3))
 
 
+def one_row(bias):
+    """One row of rank 3 behind a mean: small dense layers, a function and a residual between, read by a convolution again."""
+    def make(n):
+        x = n.quantize(n.conv(n.quantize(n.input([1, 3, 6, 5])), [16, 3, 3, 3]))
+        mean = n.quantize(n.add("GlobalAveragePool", [x]))
+        row = n.add("Reshape", [mean, n.constant(numpy.array([1, 1, 16]))])
+        y = n.quantize(n.add("Relu", [dense(n, row, 16, 24, bias)]), zero=-128)
+        y = n.quantize(n.add("HardSwish", [n.quantize(dense(n, y, 24, 16, bias))]))
+        y = n.quantize(n.add("Add", [row, y]))
+        y = n.quantize(n.add("Sigmoid", [n.quantize(dense(n, y, 16, 16, bias))]), 1 / 255, -128)
+        gate = n.add("Reshape", [y, n.constant(numpy.array([1, 16, 1, 1]))])
+        return n.quantize(n.conv(n.quantize(n.add("Mul", [x, gate])), [5, 16, 3, 3]))
+    return make
+
+
 def standing_rows(n):
     """A matrix whose columns are the rows (transA), with a bias and a factor."""
     x = n.quantize(n.input([24, 37]))
@@ -355,6 +370,7 @@ TURN = "Transpose"  # rows become pixels on the way in, and rows again on the wa
 CASES.update({f.__name__: (f, beside) for f, beside in (
     (feed_forward, [TURN] * 2), (siblings, [TURN] * 4), (channels_last, []), (rows_of_images, []), (rank_four, [TURN] * 2),
     (standing_rows, [TURN]), (standing_rows_both, [TURN]))})
+CASES.update({"one_row": (one_row(False), []), "one_row_bias": (one_row(True), [])})
 CASES.update({f.__name__: (f, []) for f in (silu_in_two, squeeze_and_excite, sum_then_function)})
 CASES.update({name: (operator(name), []) for name in OPERATORS})
 CASES["dying_between"] = (lambda n: n.quantize(n.conv(n.quantize(dying(n, n.quantize(n.conv(

@@ -327,6 +327,45 @@ static vta_status improve_quality(mixed_search *s)
     return reach_target(s, VTAC_QUALITY_DOUBTFUL);
 }
 
+/* The layer that adds the most noise in the group that does the most to the outputs, but for groups that do
+ * `below` or more; NULL: none is left. */
+static const vtac_quantized_layer *worst_below(const vtac_quantize_report *report, double below)
+{
+    const vtac_quantized_layer *worst = NULL;
+    for (uint32_t i = 0; i < report->layer_count; i++) {
+        const vtac_quantized_layer *layer = &report->layers[i];
+        const bool counts = layer->harm > 0.0 && layer->harm < below;
+        if (counts && (worst == NULL || layer->harm > worst->harm ||
+                       (layer->harm >= worst->harm && layer->added > worst->added))) {
+            worst = layer;
+        }
+    }
+    return worst;
+}
+
+static vta_status keep_worst(const mixed_search *s)
+{
+    double below = (double)INFINITY;
+    for (cli_mixed *m = s->mixed; m->worst_count < CLI_WORST; m->worst_count++) {
+        const vtac_quantized_layer *layer = worst_below(s->report, below);
+        if (layer == NULL) {
+            break;
+        }
+        const char *name = layer->node[0] != '\0' ? layer->node : layer->value;
+        m->worst[m->worst_count].layer = vta_arena_string(s->arena, name, strlen(name));
+        m->worst[m->worst_count].harm = below = layer->harm;
+        VTA_TRY(vta_allocated(m->worst[m->worst_count].layer != NULL, s->diag));
+    }
+    return VTA_OK;
+}
+
+/* All layers in 8 bits. */
+static vta_status try_first(mixed_search *s, bool *good)
+{
+    VTA_TRY(try_floats(s, 0, true, s->report, good));
+    return keep_worst(s);
+}
+
 vta_status cli_quantize_mixed(const cli_args *args, const cli_model_source *source,
                               const vtac_quantize_options *how, cli_mixed *mixed, vta_arena *arena,
                               vtac_graph **graph, vtac_quantize_report *report, vta_diag *diag)
@@ -344,7 +383,7 @@ vta_status cli_quantize_mixed(const cli_args *args, const cli_model_source *sour
     mixed->method = how->method;
     s.how.measure_harm = mixed->automatic;
     VTA_TRY(read_labels(cli_value(args, "--labels"), arena, &s.how, diag));
-    vta_status status = try_floats(&s, 0, true, report, &good);
+    vta_status status = try_first(&s, &good);
     if (status == VTA_OK && !good && mixed->automatic) {
         status = improve_quality(&s);
     } else if (status == VTA_OK && !good && mixed->bounded) {
@@ -372,6 +411,17 @@ void cli_mixed_text(const cli_mixed *mixed, const vtac_quantize_report *report)
         cli_sentence(0, "%u layers stay float so that the outputs hold: %.1f %% of the multiplications",
                      mixed->chosen, 100.0 * share_in_float(report));
     }
+    for (uint32_t i = 0; i < mixed->worst_count; i++) {
+        if (i == 0) {
+            cli_sentence(
+                0,
+                "8 bits harm the outputs most in '%s': with the layers beside it, by noise of %.3g %% "
+                "of their variance",
+                mixed->worst[i].layer, 100.0 * mixed->worst[i].harm);
+        } else {
+            cli_sentence(0, "then in '%s': %.3g %%", mixed->worst[i].layer, 100.0 * mixed->worst[i].harm);
+        }
+    }
     for (uint32_t i = mixed->kept_count - mixed->chosen; i < mixed->kept_count; i++) {
         cli_sentence(0, "kept in float: %s", mixed->kept[i]);
     }
@@ -384,6 +434,12 @@ void cli_mixed_json(const cli_mixed *mixed, const vtac_quantize_report *report)
     for (uint32_t i = 0; i < mixed->kept_count; i++) {
         cli_print("%s", i == 0 ? "" : ", ");
         cli_json_string(mixed->kept[i]);
+    }
+    cli_print("], \"worst\": [");
+    for (uint32_t i = 0; i < mixed->worst_count; i++) {
+        cli_print("%s{\"layer\": ", i == 0 ? "" : ", ");
+        cli_json_string(mixed->worst[i].layer);
+        cli_print(", \"harm\": %.6g}", mixed->worst[i].harm);
     }
     cli_print("]");
 }

@@ -24,6 +24,8 @@ typedef struct cli_model_source {
     void *context;
 } cli_model_source;
 
+enum { CLI_WORST = 3 };
+
 typedef struct cli_mixed {
     bool automatic; /* real inputs, and no bound is given: until the mark is good, at the lowest price */
     bool bounded;   /* --max-loss or --max-drop is given */
@@ -32,7 +34,12 @@ typedef struct cli_mixed {
     const char *const *kept;     /* float in the end: what --keep-float names, then those that were chosen */
     uint32_t kept_count, chosen; /* the last `chosen` of them */
     uint32_t trials;
-    vtac_range_method method;    /* of the result */
+    vtac_range_method method; /* of the result */
+    struct {
+        const char *layer;
+        double harm;    /* of its group of layers (vtac_quantized_layer) */
+    } worst[CLI_WORST]; /* before layers were left in float; in the arena */
+    uint32_t worst_count;
     const vtac_samples *samples; /* read for it, in the arena; NULL: made up */
 } cli_mixed;
 

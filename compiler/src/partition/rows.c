@@ -137,6 +137,28 @@ static int64_t rows_of(const vtac_type *type)
     return count;
 }
 
+/* True for a Transpose of one row: elements stay in their order. */
+static bool keeps_row(const rows *r, const vtac_node *node)
+{
+    const vtac_type *x = type_of(r, node->inputs[0]);
+    uint32_t longer = 0;
+    for (uint32_t i = 0; i < x->rank; i++) {
+        longer += x->dim[i] > 1;
+    }
+    return longer <= 1;
+}
+
+/* The value in the shape in which it was computed, in front of all that keeps the order of elements. */
+static vtac_value_id computed_behind(const rows *r, vtac_value_id value)
+{
+    const vtac_node *node = vtac_producer_of(r->graph, value);
+    while (node != NULL && vtac_is_reshaping(node) && (node->op != VTAC_OP_TRANSPOSE || keeps_row(r, node))) {
+        value = node->inputs[0];
+        node = vtac_producer_of(r->graph, value);
+    }
+    return value;
+}
+
 /* Turns the rows of a value into an image [1, c, rows]. */
 static vta_status rows_to_image(rows *r, vtac_value_id x, vtac_value_id *out)
 {
@@ -148,8 +170,9 @@ static vta_status rows_to_image(rows *r, vtac_value_id x, vtac_value_id *out)
     const vtac_type type = *type_of(r, x);
     const int64_t count = rows_of(&type), columns = type.dim[type.rank - 1];
     const vtac_value_id image = image_behind(r, x);
-    if (image != 0) {
-        return add_reshape(r, image, (int64_t[]){1, columns, count}, IMAGE_RANK, out);
+    if (image != 0 || count == 1) {
+        return add_reshape(r, image != 0 ? image : computed_behind(r, x), (int64_t[]){1, columns, count},
+                           IMAGE_RANK, out);
     }
     VTA_TRY(add_reshape(r, x, (int64_t[]){1, count, columns}, IMAGE_RANK, out));
     VTA_TRY(add_transpose(r, *out, out));
@@ -244,8 +267,9 @@ static bool is_worth_it(const rows *r, const vtac_node *node, const dense_produc
     const bool image =
         x->rank == 2 && !d->standing && node->inputs[0] < r->room && r->of_images[node->inputs[0]];
     const int64_t count = x->rank < 2 || vtac_type_elements(x) == 0 ? 0 : vtac_type_elements(x) / d->terms;
+    const bool one_row = count == 1 && x->rank > 2; /* its transposes move nothing */
     return !image && (x->rank == 2 ? count > MAX_IMAGES : count > 0) &&
-           (r->always || count * d->outputs >= MIN_PRODUCTS / (d->terms > 0 ? d->terms : 1));
+           (r->always || one_row || count * d->outputs >= MIN_PRODUCTS / (d->terms > 0 ? d->terms : 1));
 }
 
 /* Converts the weights to [outputs, terms, 1]. */
@@ -547,8 +571,31 @@ static vta_status remove_transpose(rows *r, const vtac_node *node)
     return VTA_OK;
 }
 
+/* True if the shape of a Reshape is written out: it does not depend on that of its operand. */
+static bool has_own_shape(const rows *r, const vtac_node *node)
+{
+    const vtac_tensor *shape = node->op == VTAC_OP_RESHAPE ? vtac_in_constant(r->graph, node, 1) : NULL;
+    bool own = shape != NULL;
+    for (int64_t i = 0; own && i < vtac_type_elements(&shape->type); i++) {
+        own = vtac_tensor_int(shape, i) > 0;
+    }
+    return own;
+}
+
+/* A Reshape of reshaped elements reads them where they were computed. */
+static vta_status skip_reshapes(rows *r, vtac_node_id id)
+{
+    const vtac_node *node = &r->graph->nodes[id];
+    if (!has_own_shape(r, node)) {
+        return VTA_OK;
+    }
+    const vtac_value_id x = computed_behind(r, node->inputs[0]);
+    return x != node->inputs[0] ? vtac_set_input(r->graph, id, 0, x, r->diag) : VTA_OK;
+}
+
 static vta_status visit_node(rows *r, vtac_node_id id, bool *any)
 {
+    VTA_TRY(skip_reshapes(r, id));
     const vtac_node node = r->graph->nodes[id]; /* a copy: the graph's nodes move when others are added */
     dense_product d;
     r->like = node;
