@@ -168,6 +168,7 @@ def refusals(t, rng):
     t.refused(plain(["y = torch.relu(" * 500]), "goes deeper")
     t.refused(plain(["while True:", "  y = 1"]), "more than")
     t.refused(plain(["for i in range(100000000000):", "  y = 1"]), "more than")
+    t.refused(plain(["while True:", "  y = torch.zeros([60000])"]), "MB of constants")
     t.refused(plain(["y = (self).forward(x)"]), "goes deeper")
     t.refused(plain(["y = [x]", "_0 = torch.append(y, y)"]), "a list within itself")
     t.refused(plain(["y = self.nothing"]), "a result that is a method")

@@ -29,6 +29,7 @@ static const cli_option options[] = {
     {"--rtol", "R", CLI_TEXT, "relative error that passes (default 1e-3)"},
     {"--atol", "A", CLI_TEXT, "absolute error that passes (default 1e-7)"},
     {"--dynamic", NULL, CLI_FLAG, "sizes that a model leaves open stay open"},
+    {"--shape", "NAME=AxBxC", CLI_TEXT, "size of a dynamic input; ONNX: its case tells"},
     CLI_END_OPTIONS,
     {"--json", NULL, CLI_FLAG, "print JSON"},
 };

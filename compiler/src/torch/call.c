@@ -364,6 +364,22 @@ static vtac_torch_value change_in_place(vtac_torch *im, vtac_torch_tensor *t, vt
     return (vtac_torch_value){.kind = TORCH_TENSOR, .tensor = t};
 }
 
+/* Constants that are computed may not be out of proportion to the file. */
+static void count_constants(vtac_torch *im, const vtac_torch_value *result)
+{
+    const bool many = result->kind == TORCH_LIST || result->kind == TORCH_TUPLE;
+    const uint32_t count = many ? result->list->count : 1;
+    for (uint32_t i = 0; i < count; i++) {
+        const vtac_torch_value *v = many ? &result->list->items[i] : result;
+        const vtac_tensor *t = v->kind == TORCH_TENSOR ? vtac_made_constant(&im->maker, v->tensor->id) : NULL;
+        im->made += t == NULL ? 0 : t->bytes;
+    }
+    if (im->made > ((uint64_t)1 << 27) + 8 * im->stored) {
+        vtac_torch_refuse(im, "a program that computes %llu MB of constants",
+                          (unsigned long long)(im->made >> 20));
+    }
+}
+
 static vtac_torch_value call_row(vtac_torch *im, bool in_place)
 {
     const vtac_torch_op *op = im->op;
@@ -372,6 +388,7 @@ static vtac_torch_value call_row(vtac_torch *im, bool in_place)
     vtac_torch_value result = op->make(im, op->how);
     if (im->maker.status == VTA_OK) {
         check_used(im);
+        count_constants(im, &result);
     }
     if (im->maker.status == VTA_OK && quantized && (has_trait(im, 'm') || has_trait(im, 'l'))) {
         result = keep_scale(im, result, first);

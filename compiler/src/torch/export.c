@@ -19,6 +19,8 @@ typedef struct torch_program {
     uint32_t weight_sources;
 } torch_program;
 
+enum { COSTLY = 4096 }; /* so many names that are searched count as a step */
+
 static const vtac_torch_value nothing;
 
 static const cJSON *member_of(const cJSON *object, const char *name)
@@ -169,6 +171,10 @@ static void set_name(torch_program *p, const char *name, vtac_torch_value v)
 
 static vtac_torch_value named_value(torch_program *p, const char *name)
 {
+    p->im->steps += p->names.count / COSTLY;
+    if (p->im->steps > TORCH_MAX_STEPS) {
+        vtac_torch_refuse(p->im, "a program with more than %u names in its nodes", p->names.count / 2);
+    }
     for (uint32_t i = p->names.count; i >= 2; i -= 2) {
         if (strcmp(p->names.items[i - 2].s, name) == 0) {
             return p->names.items[i - 1];

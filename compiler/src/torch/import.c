@@ -139,6 +139,7 @@ static void check_shapes(vtac_torch *im)
 static vta_status import_archive(vtac_torch *im, const vtac_model_file *file)
 {
     VTA_TRY(vtac_torch_open(im, file->bytes, file->size, &im->archive));
+    im->stored = file->size;
     if (is_export(file)) {
         vtac_torch_run_export(im);
     } else {

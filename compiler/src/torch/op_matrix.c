@@ -104,7 +104,12 @@ static vtac_id without_later(vtac_torch *im, vtac_id s)
     const int64_t rows = type.rank < 2 ? 0 : type.dim[type.rank - 2];
     const int64_t columns = type.rank < 2 ? 0 : type.dim[type.rank - 1];
     const vtac_type shape = {VTAC_F32, 2, {rows, columns}};
-    float *far = vtac_make_room(m, vtac_type_elements(&shape), sizeof *far);
+    if (rows > 1 << 13 || columns > 1 << 13) {
+        vtac_torch_refuse(im, "a causal mask of %lld by %lld places", (long long)rows, (long long)columns);
+        return 0;
+    }
+    im->steps += (uint64_t)(rows * columns) / 16;
+    float *far = vtac_make_room(m, rows * columns, sizeof *far);
     for (int64_t i = 0; far != NULL && i < rows * columns; i++) {
         far[i] = i % columns > i / columns ? -INFINITY : 0.0F;
     }

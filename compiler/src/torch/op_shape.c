@@ -625,12 +625,13 @@ vtac_torch_value vtac_torch_make_range(vtac_torch *im, int32_t how)
     const double count = ceil((vtac_torch_float(im, to, 0.0) - start) / step);
     const vtac_dtype dtype = vtac_torch_dtype_arg(im, "dtype", whole ? VTAC_I64 : VTAC_F32);
     (void)how;
-    if (im->maker.status != VTA_OK || !(count >= 0.0 && count < 1 << 24)) {
+    if (im->maker.status != VTA_OK || !(count >= 0.0 && count < 1 << 20)) {
         vtac_torch_refuse(im, "a range of %g numbers", count);
         return none_value();
     }
     const vtac_type type = {VTAC_F64, 1, {(int64_t)count}};
     double *room = vtac_make_room(&im->maker, (int64_t)count + 1, sizeof *room);
+    im->steps += (uint64_t)count / 16;
     for (int64_t i = 0; room != NULL && i < (int64_t)count; i++) {
         room[i] = start + (double)i * step;
     }

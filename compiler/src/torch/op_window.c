@@ -174,7 +174,12 @@ static vtac_id average_axis(vtac_torch *im, vtac_id x, uint32_t axis, int64_t m)
     const int64_t n = type.dim[axis];
     const vtac_type shape = {VTAC_F32, 2, {n, m}};
     int64_t order[VTAC_MAX_RANK];
-    float *share = vtac_make_room(&im->maker, vtac_type_elements(&shape), sizeof *share);
+    if (n > 1 << 12 || m > 1 << 12) {
+        vtac_torch_refuse(im, "windows of different sizes over %lld places", (long long)n);
+        return 0;
+    }
+    im->steps += (uint64_t)(n * m) / 16;
+    float *share = vtac_make_room(&im->maker, n * m, sizeof *share);
     if (share == NULL || n == m) {
         return x;
     }

@@ -7,6 +7,8 @@
 
 #include "torch.h"
 
+enum { COSTLY = 16 }; /* so many items of a list that is copied count as a step */
+
 static const vtac_torch_value nothing;
 
 static bool is_name(const char *name, const char *a, const char *b)
@@ -252,6 +254,7 @@ static vtac_torch_value slice_of(vtac_torch *im, const vtac_torch_value *args, u
     const int64_t to = clamped(count > 2 ? &args[2] : &nothing, list->count, list->count);
     const int64_t step = count > 3 && args[3].kind == TORCH_INT ? args[3].i : 1;
     const vtac_torch_value out = vtac_torch_list_value(im, args[0].kind, NULL, 0);
+    im->steps += list->count / COSTLY;
     for (int64_t i = from; step > 0 && i < to; i += step) {
         vtac_torch_append(im, out.list, list->items[i]);
     }
@@ -261,6 +264,7 @@ static vtac_torch_value slice_of(vtac_torch *im, const vtac_torch_value *args, u
 static vtac_torch_value joined(vtac_torch *im, const vtac_torch_value *a, const vtac_torch_value *b)
 {
     const vtac_torch_value out = vtac_torch_list_value(im, a->kind, a->list->items, a->list->count);
+    im->steps += (a->list->count + b->list->count) / COSTLY;
     for (uint32_t i = 0; i < b->list->count; i++) {
         vtac_torch_append(im, out.list, b->list->items[i]);
     }
@@ -270,7 +274,12 @@ static vtac_torch_value joined(vtac_torch *im, const vtac_torch_value *a, const 
 static vtac_torch_value repeated(vtac_torch *im, const vtac_torch_value *list, int64_t times)
 {
     const vtac_torch_value out = vtac_torch_list_value(im, list->kind, NULL, 0);
-    for (int64_t i = 0; i < times && (uint64_t)times * list->list->count < 1 << 20; i++) {
+    if (times > 1 << 16 || (uint64_t)times * list->list->count > 1 << 16) {
+        vtac_torch_refuse(im, "a list of %lld times %u items", (long long)times, list->list->count);
+        return out;
+    }
+    im->steps += (uint64_t)times * list->list->count / COSTLY;
+    for (int64_t i = 0; i < times; i++) {
         for (uint32_t k = 0; k < list->list->count; k++) {
             vtac_torch_append(im, out.list, list->list->items[k]);
         }

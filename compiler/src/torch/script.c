@@ -30,6 +30,8 @@ struct vtac_torch_script {
     bool placed; /* the message has the place */
 };
 
+enum { COSTLY = 512 }; /* so many items of a search, or lines that are passed over, count as a step */
+
 static const vtac_torch_value nothing;
 
 static vtac_torch_value read_expression(vtac_torch *im, torch_frame *f);
@@ -155,8 +157,9 @@ static bool count_step(vtac_torch *im, torch_cursor *c)
 
 /* ---- variables and attributes */
 
-static vtac_torch_value *find_variable(const torch_frame *f, const char *name)
+static vtac_torch_value *find_variable(vtac_torch *im, const torch_frame *f, const char *name)
 {
+    im->steps += f->variables.count / COSTLY;
     for (uint32_t i = f->variables.count; i >= 2; i -= 2) {
         if (strcmp(f->variables.items[i - 2].s, name) == 0) {
             return &f->variables.items[i - 1];
@@ -167,7 +170,7 @@ static vtac_torch_value *find_variable(const torch_frame *f, const char *name)
 
 static void set_variable(vtac_torch *im, torch_frame *f, const char *name, vtac_torch_value value)
 {
-    vtac_torch_value *old = find_variable(f, name);
+    vtac_torch_value *old = find_variable(im, f, name);
     if (old != NULL) {
         *old = value;
         return;
@@ -188,6 +191,7 @@ static bool open_code(vtac_torch *im, const char *module, size_t length, torch_c
     }
     (void)snprintf(name + strlen(name), sizeof name - strlen(name), ".py");
     const vtac_zip_member *member = vtac_torch_member(im, &im->archive, name);
+    im->steps += im->archive.count / COSTLY;
     if (member == NULL) {
         return false;
     }
@@ -197,13 +201,14 @@ static bool open_code(vtac_torch *im, const char *module, size_t length, torch_c
 }
 
 /* Moves to behind "def NAME" or "class NAME" at this depth, before the next line that is less deep. */
-static bool find_definition(torch_cursor *c, const char *what, const char *name, size_t indent)
+static bool find_definition(vtac_torch *im, torch_cursor *c, const char *what, const char *name,
+                            size_t indent)
 {
     const size_t lead = strlen(what);
     const size_t length = strlen(name);
-    for (;;) {
+    for (uint32_t lines = 1;; lines++) {
         const size_t own = line_indent(c);
-        if (own == SIZE_MAX || own < indent) {
+        if (own == SIZE_MAX || own < indent || (lines % COSTLY == 0 && !count_step(im, c))) {
             return false;
         }
         const char *at = c->at + own;
@@ -225,13 +230,13 @@ static bool find_code(vtac_torch *im, const char *path, const char *method, torc
         return false;
     }
     if (method == NULL) {
-        return find_definition(c, "def ", dot + 1, 0);
+        return find_definition(im, c, "def ", dot + 1, 0);
     }
-    if (!find_definition(c, "class ", dot + 1, 0)) {
+    if (!find_definition(im, c, "class ", dot + 1, 0)) {
         return false;
     }
     skip_line(c);
-    return find_definition(c, "def ", method, 2);
+    return find_definition(im, c, "def ", method, 2);
 }
 
 static vtac_torch_value call_method(vtac_torch *im, vtac_torch_object *object, const char *name,
@@ -353,7 +358,7 @@ static vtac_torch_value read_items(vtac_torch *im, torch_frame *f, char close, v
 static vtac_torch_value read_named(vtac_torch *im, torch_frame *f)
 {
     const char *word = read_word(im, &f->c);
-    const vtac_torch_value *variable = find_variable(f, word);
+    const vtac_torch_value *variable = find_variable(im, f, word);
     if (variable != NULL) {
         return *variable;
     }
@@ -472,7 +477,7 @@ static bool is_named_tuple(vtac_torch *im, const char *path)
     torch_cursor c;
     const char *dot = strrchr(path, '.');
     return dot != NULL && open_code(im, path, (size_t)(dot - path), &c) &&
-           find_definition(&c, "class ", dot + 1, 0) && take_byte(&c, '(') && take_word(&c, "NamedTuple");
+           find_definition(im, &c, "class ", dot + 1, 0) && take_byte(&c, '(') && take_word(&c, "NamedTuple");
 }
 
 static vtac_torch_value call_own(vtac_torch *im, const char *path, const torch_call *call)
@@ -534,26 +539,24 @@ static vtac_torch_value call_named(vtac_torch *im, const char *path, const torch
 
 static vtac_torch_value call_value(vtac_torch *im, torch_frame *f, const vtac_torch_value *what)
 {
-    torch_call *call;
+    torch_call call;
     if (what->kind == TORCH_NAME &&
         (strcmp(what->s, "annotate") == 0 || strcmp(what->s, "unchecked_cast") == 0 ||
          strcmp(what->s, "uninitialized") == 0)) {
         return read_typed(im, f);
     }
-    call = vtac_make_room(&im->maker, 1, sizeof *call);
-    if (call == NULL) {
-        return nothing;
-    }
-    read_arguments(im, f, call);
+    call.count = 0;
+    call.named_count = 0;
+    read_arguments(im, f, &call);
     if (im->maker.status != VTA_OK) {
         return nothing;
     }
     if (what->kind == TORCH_METHOD) {
-        return call_method(im, what->method->object, what->method->name, call->args, call->count, call->named,
-                           call->named_count);
+        return call_method(im, what->method->object, what->method->name, call.args, call.count, call.named,
+                           call.named_count);
     }
     if (what->kind == TORCH_NAME) {
-        return call_named(im, what->s, call);
+        return call_named(im, what->s, &call);
     }
     refuse_code(im, &f->c, "a %s is called", vtac_torch_kind_name(what->kind));
     return nothing;
@@ -652,11 +655,14 @@ static bool read_condition(vtac_torch *im, torch_frame *f)
     return im->maker.status == VTA_OK && vtac_torch_number(&v) != 0.0;
 }
 
-static void skip_block(torch_cursor *c, size_t indent)
+static void skip_block(vtac_torch *im, torch_cursor *c, size_t indent)
 {
+    uint32_t lines = 0;
     for (size_t own = line_indent(c); own != SIZE_MAX && own > indent; own = line_indent(c)) {
         skip_line(c);
+        lines++;
     }
+    im->steps += lines / COSTLY;
 }
 
 static void run_if(vtac_torch *im, torch_frame *f, size_t indent)
@@ -667,7 +673,7 @@ static void run_if(vtac_torch *im, torch_frame *f, size_t indent)
     if (yes) {
         run_block(im, f, indent + 1);
     } else {
-        skip_block(&f->c, indent);
+        skip_block(im, &f->c, indent);
     }
     if (f->returned || im->maker.status != VTA_OK || line_indent(&f->c) != indent) {
         return;
@@ -677,7 +683,7 @@ static void run_if(vtac_torch *im, torch_frame *f, size_t indent)
         f->c = ahead;
         skip_line(&f->c);
         if (yes) {
-            skip_block(&f->c, indent);
+            skip_block(im, &f->c, indent);
         } else {
             run_block(im, f, indent + 1);
         }
@@ -709,7 +715,7 @@ static void run_for(vtac_torch *im, torch_frame *f, size_t indent)
     }
     if (im->maker.status == VTA_OK && !f->returned) {
         f->c = body;
-        skip_block(&f->c, indent);
+        skip_block(im, &f->c, indent);
     }
 }
 
@@ -726,7 +732,7 @@ static void run_while(vtac_torch *im, torch_frame *f, size_t indent)
         f->c = head;
     }
     skip_line(&f->c);
-    skip_block(&f->c, indent);
+    skip_block(im, &f->c, indent);
 }
 
 /* The words before '=', with commas; `count` 0: the statement assigns nothing. */
@@ -797,7 +803,7 @@ static bool assign_attribute(vtac_torch *im, torch_frame *f)
 {
     torch_cursor ahead = f->c;
     const char *object = read_word(im, &ahead);
-    const vtac_torch_value *v = find_variable(f, object);
+    const vtac_torch_value *v = find_variable(im, f, object);
     if (v == NULL || v->kind != TORCH_OBJECT || !take_byte(&ahead, '.')) {
         return false;
     }

@@ -106,7 +106,7 @@ enum {
     TORCH_EXP2
 };
 
-enum { TORCH_MAX_ARGS = 24, TORCH_MAX_DEPTH = 200, TORCH_MAX_STEPS = 1 << 22, TORCH_MAX_INPUTS = 64 };
+enum { TORCH_MAX_ARGS = 24, TORCH_MAX_DEPTH = 200, TORCH_MAX_STEPS = 1 << 21, TORCH_MAX_INPUTS = 64 };
 
 typedef struct vtac_torch {
     vtac_import_builder maker;
@@ -116,7 +116,9 @@ typedef struct vtac_torch {
     vtac_torch_value args[TORCH_MAX_ARGS];
     bool given[TORCH_MAX_ARGS], used[TORCH_MAX_ARGS];
     struct vtac_torch_script *script; /* NULL: a program of torch.export */
-    uint32_t depth, steps;
+    uint32_t depth;
+    uint64_t stored, made; /* bytes of the archive, and of constants that were computed */
+    uint64_t steps;        /* that the program took; long searches and lists count as several */
     /* Inputs whose file says no type: floats, until an operator wants indices. */
     vtac_id inputs[TORCH_MAX_INPUTS];
     bool indices[TORCH_MAX_INPUTS], again;

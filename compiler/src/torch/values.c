@@ -64,7 +64,7 @@ void vtac_torch_append(vtac_torch *im, vtac_torch_list *list, vtac_torch_value i
     if (list->count == list->room) {
         const uint32_t room = list->room < 8 ? 8 : list->room * 2;
         vtac_torch_value *items =
-            room > 1U << 28 ? NULL : vta_arena_array(&im->maker.graph->arena, room, sizeof *items);
+            room > 1U << 22 ? NULL : vta_arena_array(&im->maker.graph->arena, room, sizeof *items);
         if (items == NULL) {
             vtac_make_fail(&im->maker, VTA_NOMEM, "out of memory");
             return;
@@ -201,6 +201,7 @@ vtac_torch_value vtac_torch_stored(vtac_torch *im, const vtac_torch_storage *sto
         fits = stride[i] >= 0 && (steps == 0 || stride[i] <= (held - last) / steps);
         last += fits ? steps * stride[i] : 0;
     }
+    fits = fits && (count <= held || count <= 1 << 24); /* one element may stand for many */
     if (!fits || (count > 0 && last >= held)) {
         char text[160];
         vtac_make_fail(&im->maker, VTA_INVALID, "a tensor %s does not lie in its storage of %zu bytes",

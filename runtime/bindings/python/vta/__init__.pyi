@@ -150,6 +150,7 @@ def verify(
     rtol: Optional[float] = ...,
     atol: Optional[float] = ...,
     dynamic: bool = ...,
+    shape: Optional[Union[str, Sequence[str]]] = ...,
     signature: Optional[str] = ...,
     progress: Optional[Callable[[str, str, int, int], Any]] = ...,
     notes: Optional[Callable[[str], Any]] = ...,
