@@ -108,6 +108,7 @@ def quantize(
     labels: Optional[_Path] = ...,
     max_drop: Optional[float] = ...,
     force: bool = ...,
+    dynamic: bool = ...,
     shape: Optional[Union[str, Sequence[str]]] = ...,
     weights: Optional[_Path] = ...,
     report: bool = ...,
