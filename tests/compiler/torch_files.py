@@ -162,6 +162,7 @@ def refusals(t, rng):
     t.refused(plain(["y = torch.fft_fft(x)", "z = torch.add(torch.sort_of(x), 1)"]), "operator 'fft_fft'", "fft_fft, sort_of", "code/__torch__.py', line 6")
     t.refused(plain(["if bool(torch.gt(torch.sum(x), 0)):", "  y = x", "else:", "  y = torch.neg(x)"]), "a number that the run finds")
     t.refused(plain(["y = torch.dropout(x, 0.5, True)"]), "dropout in training", ".eval()")
+    t.refused(plain(["y = torch.fft_fft(x)", "z = torch.(x)"]), "these that are not: fft_fft;")
     t.refused(plain(["y = torch.relu(x, 3)"]), "a call with 2 arguments")
     t.refused(plain(["y = torch.sum(x, other=3)"]), "the argument 'other'")
     t.refused(plain(["y = torch.relu(x"]), "is expected")

@@ -1032,6 +1032,9 @@ static bool operator_at(const torch_cursor *c, char *name, size_t size)
 static bool names_item(const char *list, const char *name)
 {
     const size_t length = strlen(name);
+    if (length == 0) { /* "torch.(" names nothing */
+        return true;
+    }
     for (const char *at = strstr(list, name); at != NULL; at = strstr(at + 1, name)) {
         if ((at == list || at[-1] == ' ') && (at[length] == ',' || at[length] == '\0')) {
             return true;
