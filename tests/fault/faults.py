@@ -161,7 +161,8 @@ class Trial:
             return "an interrupted call is no failure: %s" % err.strip()[-300:]
         if status == 1 and not muted and [line.startswith("vtac: ") for line in lines if line.strip()].count(True) != 1:
             return "not one line: %s" % err.strip()[-500:]
-        if status == 1 and error == "ENOMEM" and not re.search("memory|cannot be loaded|map segment|zero-fill", err):  # or the loader's words
+        known = "memory|cannot be loaded|map segment|zero-fill|cannot start a thread"  # ours, the loader's, a thread's stack
+        if status == 1 and error == "ENOMEM" and not re.search(known, err):
             return "it does not say that memory has run out: %s" % err.strip()[-300:]
         if status == 1 and not muted and len(lines) > 8:  # a tool's log may stand behind the line
             return "too many lines: %s" % err.strip()[-500:]
