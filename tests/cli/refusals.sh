@@ -122,8 +122,7 @@ uncalibrated float.onnx packed.npz "member 'input.npy' is packed by method 12; s
 mkdir -p saved bare case
 : >saved/saved_model.pb
 vtac compile saved -o saved.so
-refused 1 "vtac: saved: a SavedModel of TensorFlow is not read; save the model as .keras, or make it a .tflite by \
-tf.lite.TFLiteConverter.from_saved_model"
+refused 1 "vtac: saved/saved_model.pb: no model of a known kind: it is empty; known are "
 vtac inspect bare
 refused 1 "vtac: bare: a folder without the file of a model; known are "
 vtac verify net.so

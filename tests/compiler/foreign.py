@@ -20,7 +20,6 @@ import zipfile
 import word_seed
 
 PHRASES = {
-    "tensorflow-savedmodel": "a SavedModel of TensorFlow", "tfjs": "a model of TensorFlow.js",
     "pytorch-statedict": "PyTorch's torch.save", "safetensors": "safetensors",
 }
 PLAIN = (".bin", ".txt", ".index", "fingerprint.pb")  # what lies beside a model and has no mark
@@ -54,19 +53,11 @@ def archive(names, method):
     return out.getvalue()
 
 
-def graph_def(draw):
-    node = message((1, "in/put"), (2, draw.choice(["Placeholder", "_FusedConv2D", "Const"])), (5, message((1, "dtype"), (2, message((6, 1))))))
-    return message(*[(1, node)] * draw.randint(1, 4), (4, message((1, 1087))))
-
-
 def samples(draw):
     """Name of a file, format, contents."""
     word = "net%d" % draw.randint(0, 99)
-    meta = message((1, message((4, "serve"))), (2, graph_def(draw)), (5, message((1, "serving_default"))))
     spaces = draw.choice(["", " ", "\n", "  \t\n"])
     method = draw.choice([zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
-    yield "a.pb", "tensorflow-savedmodel", message((1, 1), (2, meta))
-    yield "a.json", "tfjs", (spaces + json.dumps({"format": "graph-model", "modelTopology": {}, "weightsManifest": []})).encode()
     yield "a.pt", "pytorch-statedict", archive([word + "/data.pkl", word + "/data/0"], method)
     yield "a.pth", "pytorch-statedict", b"\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.\x80\x02"
     header = json.dumps({word: {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}}).encode() + b" " * draw.randint(0, 7)

@@ -31,21 +31,6 @@ static vtac_wire message_of(const vtac_model_file *file)
     return (vtac_wire){file->bytes, file->bytes + file->size};
 }
 
-/* The version of the schema, then graphs with their signatures; a model of ONNX has a text in field 2. */
-static bool is_saved_model(const vtac_model_file *file)
-{
-    enum { VERSION = 1, META_GRAPH = 2, GRAPH_DEF = 2 };
-    const vtac_wire message = message_of(file);
-    vtac_wire_field version;
-    vtac_wire graph;
-    vtac_wire nodes;
-    return vtac_wire_has_only(message, META_GRAPH) && vtac_wire_find(message, VERSION, &version) &&
-           version.type == VTAC_WIRE_VARINT && vtac_wire_message(message, META_GRAPH, &graph) &&
-           vtac_wire_message(graph, GRAPH_DEF, &nodes) &&
-           vtac_recognize_graphdef(
-               &(vtac_model_file){.bytes = nodes.at, .size = (size_t)(nodes.end - nodes.at)});
-}
-
 /* Operators: inputs, outputs and, as a text in field 4, the type; a layer of Caffe has a number in field 5.
  */
 bool vtac_recognize_caffe2(const vtac_model_file *file)
@@ -114,8 +99,7 @@ bool vtac_recognize_caffe(const vtac_model_file *file)
     return false;
 }
 
-/* True where a file of JSON is an object with two members. */
-static bool has_members(const vtac_model_file *file, const char *a, const char *b)
+bool vtac_json_has(const vtac_model_file *file, const char *a, const char *b)
 {
     const char *end = (const char *)file->bytes + file->size;
     const char *at = skip_blanks((const char *)file->bytes, end);
@@ -139,7 +123,7 @@ bool vtac_recognize_coreml(const vtac_model_file *file)
     bool has_kind = false;
     if (!vtac_wire_find(message, VERSION, &field) || field.type != VTAC_WIRE_VARINT ||
         !vtac_wire_message(message, DESCRIPTION, &description)) {
-        return has_members(file, "fileFormatVersion", "itemInfoEntries");
+        return vtac_json_has(file, "fileFormatVersion", "itemInfoEntries");
     }
     while (vtac_wire_next(&message, &field)) {
         const bool is_kind = field.number >= FIRST_KIND && field.number <= LAST_KIND;
@@ -152,14 +136,9 @@ bool vtac_recognize_coreml(const vtac_model_file *file)
     return has_kind || (is_cut && field.number >= FIRST_KIND && field.number <= LAST_KIND);
 }
 
-static bool is_tfjs(const vtac_model_file *file)
-{
-    return has_members(file, "modelTopology", "weightsManifest");
-}
-
 bool vtac_recognize_mxnet(const vtac_model_file *file)
 {
-    return has_members(file, "nodes", "heads");
+    return vtac_json_has(file, "nodes", "heads");
 }
 
 /* ---- marks and archives */

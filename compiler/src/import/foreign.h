@@ -11,4 +11,7 @@
 vta_status vtac_refuse_foreign_file(const vtac_model_file *file, vta_diag *diag);
 vta_status vtac_refuse_foreign_folder(const char *path, vta_diag *diag);
 
+/* True where a file is an object of JSON with two members of those names. */
+bool vtac_json_has(const vtac_model_file *file, const char *a, const char *b);
+
 #endif

@@ -619,6 +619,19 @@ static const cJSON *built_shape(const cJSON *config, const keras_layer *first)
     return shape != NULL ? shape : member_of(member_of(first->node, "build_config"), "input_shape");
 }
 
+/* The configuration that has the shape of a sequence's input: the first layer's, in models within models. */
+static const cJSON *innermost_first(const cJSON *config)
+{
+    for (uint32_t depth = 0; depth < KERAS_MAX_DEPTH; depth++) {
+        const cJSON *first = cJSON_GetArrayItem(member_of(config, "layers"), 0);
+        if (first == NULL || member_of(config, "batch_input_shape") != NULL) {
+            break;
+        }
+        config = member_of(first, "config");
+    }
+    return config;
+}
+
 static vta_status import_sequence(vtac_keras *k, const cJSON *config, model *m, bool zipped,
                                   vtac_keras_value *out, vta_diag *diag)
 {
@@ -629,8 +642,8 @@ static vta_status import_sequence(vtac_keras *k, const cJSON *config, model *m, 
     for (uint32_t i = 0; i < m->count; i++) {
         keras_layer *l = &m->layers[i];
         if (i == 0 && m->in == NULL) {
-            VTA_TRY(
-                add_input(k, l->config, l->is_input ? l->name : "input", built_shape(config, l), &v, diag));
+            VTA_TRY(add_input(k, innermost_first(l->config), l->is_input ? l->name : "input",
+                              built_shape(config, l), &v, diag));
         }
         if (l->is_input) {
             continue;
@@ -830,6 +843,30 @@ bool vtac_recognize_keras(const vtac_model_file *file)
     return is_archive(file) || (file->size >= 8 && memcmp(file->bytes, "\211HDF\r\n\032\n", 8) == 0);
 }
 
+void vtac_keras_one_line(vta_diag *diag)
+{
+    for (char *p = diag->text; *p != '\0'; p++) {
+        if ((unsigned char)*p < ' ' || *p == 0x7f) {
+            *p = '_';
+        }
+    }
+}
+
+vta_status vtac_keras_import(vtac_graph *graph, const vtac_import_options *options, const char *config,
+                             vtac_keras_store *store, vta_diag *diag)
+{
+    vtac_keras *k = calloc(1, sizeof *k);
+    if (k == NULL) {
+        return vta_no_memory(diag);
+    }
+    k->options = options;
+    k->store = store;
+    k->maker = (vtac_import_builder){.graph = graph, .diag = diag, .name = "", .budget = VTAC_BUILDER_NODES};
+    const vta_status status = import_config(k, config, "/model_weights", false, diag);
+    free(k);
+    return status;
+}
+
 vta_status vtac_load_keras(const vtac_model_file *file, const vtac_import_options *options, vtac_graph **out,
                            vta_diag *diag)
 {
@@ -845,11 +882,7 @@ vta_status vtac_load_keras(const vtac_model_file *file, const vtac_import_option
     }
     free(k);
     if (status != VTA_OK) {
-        for (char *p = diag->text; *p != '\0'; p++) {
-            if ((unsigned char)*p < ' ' || *p == 0x7f) { /* names of a file in a message of one line */
-                *p = '_';
-            }
-        }
+        vtac_keras_one_line(diag);
         vtac_graph_destroy(graph);
         (void)vta_context(diag, "%s", file->path);
         return status;

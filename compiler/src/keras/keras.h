@@ -95,6 +95,13 @@ vtac_id vtac_keras_activated(vtac_keras *k, vtac_id x, int64_t axis);
 vtac_id vtac_keras_bias(vtac_keras *k, uint32_t i);
 void vtac_keras_refuse(vtac_keras *k, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* Imports a model from its configuration and a store that has the layers' weights below /model_weights, as an
+ * .h5 file has them. */
+vta_status vtac_keras_import(vtac_graph *graph, const vtac_import_options *options, const char *config,
+                             vtac_keras_store *store, vta_diag *diag);
+/* Names of a file in a message are made fit for one line. */
+void vtac_keras_one_line(vta_diag *diag);
+
 /* Layers of Keras 1 in the words of Keras 2, from `item` on; their weights as one for all gates (old.c). */
 void vtac_keras_modernize(cJSON *item, uint32_t depth);
 void vtac_keras_old_weights(vtac_keras *k, const char *class);

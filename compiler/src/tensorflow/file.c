@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The containers: a frozen GraphDef, a SavedModel, a model of TensorFlow.js.
+ * What the three containers have in common, and the plainest of them, a frozen GraphDef.
  */
 #include <ctype.h>
 #include <string.h>
 
+#include "../keras/keras.h"
 #include "import.h"
 #include "vta/fail.h"
-
-/* ---- GraphDef */
 
 /* A GraphDef begins with a node: its name and its operator, a word that begins with a capital letter or '_'.
  * Behind the nodes, which are field 1, are versions and a library. */
@@ -33,8 +32,6 @@ static vta_status load_frozen(vtac_tf *im, const vtac_model_file *file, vta_diag
     return vtac_tf_import(im, diag);
 }
 
-/* ---- what all have in common */
-
 typedef vta_status load_fn(vtac_tf *im, const vtac_model_file *file, vta_diag *diag);
 
 static vta_status read_into(vtac_graph *graph, const vtac_model_file *file, load_fn *read,
@@ -56,6 +53,7 @@ static vta_status load(const vtac_model_file *file, load_fn *read, const vtac_im
         graph == NULL ? vta_no_memory(diag) : read_into(graph, file, read, options, diag);
     if (status != VTA_OK) {
         vtac_graph_destroy(graph);
+        vtac_keras_one_line(diag);
         (void)vta_context(diag, "%s", file->path);
         return status;
     }
@@ -68,4 +66,16 @@ vta_status vtac_load_graphdef(const vtac_model_file *file, const vtac_import_opt
                               vtac_graph **out, vta_diag *diag)
 {
     return load(file, load_frozen, options, out, diag);
+}
+
+vta_status vtac_load_savedmodel(const vtac_model_file *file, const vtac_import_options *options,
+                                vtac_graph **out, vta_diag *diag)
+{
+    return load(file, vtac_tf_load_saved, options, out, diag);
+}
+
+vta_status vtac_load_tfjs(const vtac_model_file *file, const vtac_import_options *options, vtac_graph **out,
+                          vta_diag *diag)
+{
+    return load(file, vtac_tf_load_json, options, out, diag);
 }

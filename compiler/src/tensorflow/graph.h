@@ -73,6 +73,7 @@ typedef struct vtac_tf_graph {
     bool has_signature; /* then the ends are its */
     vtac_tf_end *inputs, *outputs;
     uint32_t input_count, output_count;
+    const struct vtac_tf_bundle *variables; /* NULL: there is no file of them */
 } vtac_tf_graph;
 
 /* ---- graph.c */

@@ -368,9 +368,10 @@ static vta_status close_shape(vtac_tf *im, const char *name, const vtac_tf_shape
     }
     if (option == NULL &&
         shape->rank == TF_OPEN_RANK) { /* as that of a rate, which is fed beside a picture */
-        vtac_tf_note(
-            im, "input '%.100s': the graph leaves its shape open, taken as one number; --shape gives another",
-            name);
+        vtac_tf_note(im,
+                     "input '%.100s': the graph leaves its shape open, taken as one number; --shape "
+                     "%.60s=AxBxC gives another",
+                     name, name);
         type->rank = 0;
         return VTA_OK;
     }

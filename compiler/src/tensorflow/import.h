@@ -98,6 +98,17 @@ bool vtac_tf_call(vtac_tf *im, const char *name, vtac_tf_value *args, uint32_t a
 /* A graph that was read, to a graph of ours. */
 vta_status vtac_tf_import(vtac_tf *im, vta_diag *diag);
 
+/* ---- saved.c and json.c: a file of that kind, to a graph of ours */
+vta_status vtac_tf_load_saved(vtac_tf *im, const vtac_model_file *file, vta_diag *diag);
+vta_status vtac_tf_load_json(vtac_tf *im, const vtac_model_file *file, vta_diag *diag);
+
+/* ---- bundle.c: variables of a SavedModel */
+vta_status vtac_tf_bundle_open(const char *folder, vta_arena *arena, const struct vtac_tf_bundle **out,
+                               vta_diag *diag);
+/* The contents of a variable by its name, or by the key that the object graph has for it. */
+vta_status vtac_tf_bundle_read(const struct vtac_tf_bundle *bundle, const char *name, vta_arena *arena,
+                               vtac_tensor *out, vta_diag *diag);
+
 /* ---- recognize.c: what was written in pieces; the sum, difference or quotient of a and b as one operator,
  * 0: it is none */
 vtac_id vtac_tf_recognize(vtac_tf *im, vtac_op op, vtac_id a, vtac_id b);

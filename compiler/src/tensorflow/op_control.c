@@ -179,7 +179,20 @@ void vtac_tf_import_variable(vtac_tf *im)
 
 void vtac_tf_import_read_variable(vtac_tf *im)
 {
-    vtac_tf_refuse(im, "a variable, whose contents are not in the file: freeze the graph");
+    vtac_tensor tensor;
+    const char *name = im->in[0]->variable;
+    if (name == NULL || im->graph.variables == NULL) {
+        vtac_tf_refuse(im, "a variable, whose contents are not in the file: freeze the graph, or give the "
+                           "SavedModel's folder");
+        return;
+    }
+    const vta_status status =
+        vtac_tf_bundle_read(im->graph.variables, name, &im->maker.graph->arena, &tensor, im->maker.diag);
+    if (status != VTA_OK) {
+        im->maker.status = im->maker.status == VTA_OK ? status : im->maker.status;
+        return;
+    }
+    vtac_tf_set(im, 0, vtac_make_borrowed(&im->maker, &tensor.type, tensor.data));
 }
 
 /* ---- lists of tensors, whose lengths are known */

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Any bytes as a file of TensorFlow: a GraphDef, a SavedModel without a folder, a model of TensorFlow.js
+ * without weights. Variables and weights have files of their own; the first half of every fourth input is
+ * the index of variables of the second half.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../../compiler/src/tensorflow/import.h"
+#include "models.h"
+#include "vta/file.h"
+#include "vtac/import.h"
+
+static char folder[64];
+static char path[128];
+
+static void remove_folder(void)
+{
+    char inner[96];
+    (void)snprintf(inner, sizeof inner, "%s/variables", folder);
+    (void)unlink(path);
+    (void)rmdir(inner);
+    (void)rmdir(folder);
+}
+
+/* The index lies in a folder that this process has to itself. */
+static const char *index_of(const uint8_t *data, size_t size)
+{
+    if (folder[0] == '\0') {
+        (void)snprintf(folder, sizeof folder, "/tmp/fuzz_tensorflow.%ld", (long)getpid());
+        (void)snprintf(path, sizeof path, "%s/variables", folder);
+        FUZZ_REQUIRE(mkdir(folder, 0700) == 0 && mkdir(path, 0700) == 0);
+        (void)snprintf(path, sizeof path, "%s/variables/variables.index", folder);
+        FUZZ_REQUIRE(atexit(remove_folder) == 0);
+    }
+    FUZZ_REQUIRE(vta_file_write(path, data, size, NULL) == VTA_OK);
+    return folder;
+}
+
+static void read_index(const uint8_t *data, size_t size)
+{
+    const struct vtac_tf_bundle *bundle = NULL;
+    vta_arena arena = {0};
+    vta_diag diag = {0};
+    vtac_tensor tensor;
+    vta_status status = vtac_tf_bundle_open(index_of(data, size), &arena, &bundle, &diag);
+    if (status == VTA_OK) {
+        status = vtac_tf_bundle_read(bundle, "v", &arena, &tensor, &diag);
+    }
+    FUZZ_REQUIRE(status == VTA_OK || (diag.text[0] != '\0' && strchr(diag.text, '\n') == NULL));
+    vta_arena_free(&arena);
+}
+
+void fuzz_input(const uint8_t *data, size_t size)
+{
+    static vtac_load_fn *const loaders[] = {vtac_load_graphdef, vtac_load_savedmodel, vtac_load_tfjs};
+    const vtac_import_options options = {.shape_count = 0};
+    const vtac_model_file file = {.path = "model", .bytes = data, .size = size};
+    for (int i = 0; i < 3; i++) {
+        vtac_graph *graph = NULL;
+        vta_diag diag = {0};
+        const vta_status status = loaders[i](&file, &options, &graph, &diag);
+        require_line_or_graph(status, &diag, graph);
+    }
+    if (size > 48 && data[size / 2] % 4 == 0) {
+        read_index(data, size);
+    }
+}
