@@ -59,6 +59,8 @@ def error_of(found, wanted):
 def errors(found, folder, case):
     """The error of each reference: that of the nearest output of its shape, since formats differ in their order."""
     paths = sorted(glob.glob(os.path.join(glob.escape(folder), case + "_out*.npy")))
+    if not paths:
+        sys.exit("%s: no reference of the case %s" % (folder, case))
     left = dict(found)
     for path in paths:
         wanted = numpy.load(path)
@@ -109,7 +111,7 @@ def main():
     with tempfile.TemporaryDirectory() as work:
         for entry in entries:
             path = os.path.join(models, entry["file"])
-            error = check(Runner(vtac, work), os.path.dirname(path), path, entry["cases"])
+            error = check(Runner(vtac, work), os.path.join(models, *entry["file"].split("/")[:2]), path, entry["cases"])
             print("%-24s %d cases, largest error %.2e of the range" % (entry["model"], len(entry["cases"]), error), flush=True)
             bad += [entry["model"]] if not error <= LIMIT else []
     if bad or not entries:
