@@ -18,7 +18,7 @@ vtac explain "$model"
 exits 0
 says out "region 0"
 says out "the host's side of the border"
-says out "the accelerator has no QLinearSoftmax"
+says out "it works on whole rows, and this configuration has no instructions for that; use one with ROWS 1"
 vtac explain "$model" --json
 exits 0
 good_json out
