@@ -19,7 +19,7 @@ die() { echo "pnr.sh: $*" >&2; exit 1; }
 place() {
     unit=$1 mhz=$2 set_all=
     shift 2
-    has=$(sed -n 's/^ *parameter integer *\([A-Z_]*\).*/\1/p' "$(find rtl -name "$unit.v")")
+    has=$(sed -n 's/^ *parameter integer *\([A-Z][A-Z0-9_]*\).*/\1/p' "$(find rtl -name "$unit.v")")
     for value in $smallest "$@"; do
         ! echo "$has" | grep -qx "${value%%=*}" || set_all="$set_all -set ${value%%=*} ${value#*=}"
     done
@@ -52,7 +52,7 @@ END
 
 LONGEST=1800 # seconds of one run of the router
 # NAME=VALUE of the smallest configuration
-smallest=$("$params" yosys "$here/smallest.json" | sed -n 's/.*-set \([A-Z_]*\) \([0-9]*\) *$/\1=\2/p')
+smallest=$("$params" yosys "$here/smallest.json" | sed -n 's/.*-set \([A-Z][A-Z0-9_]*\) \([0-9]*\) *$/\1=\2/p')
 in_hw
 sources=$(find rtl -name '*.v' | sort | tr '\n' ' ')
 # shellcheck disable=SC2046  # a list of words

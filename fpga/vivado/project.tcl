@@ -33,7 +33,7 @@ proc ip_of {name} {
 proc parameters_of {board params} {
     set found {}
     foreach line [split [string trim [exec $params plain [dict get $board config]]] "\n"] {
-        if {![regexp {^([A-Z_]+)=(\S+)$} $line - name value]} {
+        if {![regexp {^([A-Z][A-Z0-9_]*)=(\S+)$} $line - name value]} {
             error "$params printed '$line'"
         }
         dict set found $name $value

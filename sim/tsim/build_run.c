@@ -21,6 +21,7 @@
 
 extern char **environ;
 
+enum { ROOM_BYTES = 4 << 20, ROOM_PIECE = 1 << 16 };
 enum { LOG_LIMIT = 64 << 20, TAIL_BYTES = 600, TAIL_LINES = 6, ARG_LIMIT = 4096 };
 
 void vta_build_arg(build_command *command, const char *fmt, ...)
@@ -126,6 +127,38 @@ static void report_until_end(build_job *job, const char *what, int pid)
     }
 }
 
+/* 0 where the folder of the build takes a file of ROOM_BYTES; else the error. Verilator does not look at its
+ * own writes, so that a full disk is a mistake in what it wrote to the tool that comes next. */
+static int missing_room(const build_job *job)
+{
+    static const uint8_t zeros[ROOM_PIECE];
+    char path[BUILD_PATH];
+    int error = 0;
+    const bool fits = vta_build_path(path, "%s/room", job->work);
+    const int file = fits ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600) : -1;
+    if (file < 0) {
+        return fits ? errno : 0;
+    }
+    for (int written = 0; written < ROOM_BYTES && error == 0; written += ROOM_PIECE) {
+        error = vta_write_all(file, zeros, sizeof zeros);
+    }
+    error = close(file) != 0 && error == 0 ? errno : error;
+    (void)unlink(path);
+    return error;
+}
+
+static vta_status fail_tool(build_job *job, const char *what)
+{
+    char tail[TAIL_BYTES + 8];
+    const int error = missing_room(job);
+    log_tail(job, tail, sizeof tail);
+    return error != 0
+               ? vta_fail(job->diag, VTA_IO, "%s failed, and '%s' takes no more: %s; is the disk full?", what,
+                          job->work, strerror(error))
+               : vta_fail(job->diag, VTA_IO, "%s failed; the log is '%s' and ends with:\n%s", what, job->log,
+                          tail);
+}
+
 static vta_status finish(build_job *job, const char *what, build_command *command)
 {
     int result = 0;
@@ -142,10 +175,7 @@ static vta_status finish(build_job *job, const char *what, build_command *comman
         return vta_fail(job->diag, VTA_INTERRUPTED, "interrupted while %s", what);
     }
     if (!WIFEXITED(result) || WEXITSTATUS(result) != 0) {
-        char tail[TAIL_BYTES + 8];
-        log_tail(job, tail, sizeof tail);
-        return vta_fail(job->diag, VTA_IO, "%s failed; the log is '%s' and ends with:\n%s", what, job->log,
-                        tail);
+        return fail_tool(job, what);
     }
     return VTA_OK;
 }

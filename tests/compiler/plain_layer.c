@@ -248,6 +248,35 @@ static bool softmax(const layer *l)
     return true;
 }
 
+/* The formula is that of softmax; what is settled are the integers of vtac/quant.h. */
+static bool row_softmax(const layer *l)
+{
+    enum { LONGEST = 1024 };
+    int32_t x[LONGEST], y[LONGEST];
+    const int32_t n = (int32_t)l->y->dim[l->y->rank - 1];
+    const bool bytes = l->y->dtype == VTAC_U8;
+    const vtac_softmax_want want = {.n = n,
+                                    .x_scale = scale_of(l, 1, 0),
+                                    .y_scale = scale_of(l, 3, 0),
+                                    .y_zero = (int32_t)zero_of(l, 4, 0),
+                                    .y_low = bytes ? 0 : INT8_MIN,
+                                    .y_high = bytes ? UINT8_MAX : INT8_MAX};
+    vtac_softmax row;
+    if (l->node->input_count != 5 || n > LONGEST || !softmax(l) || !vtac_softmax_of(&want, &row)) {
+        return false;
+    }
+    for (int64_t from = 0; from < l->out->count; from += n) {
+        for (int32_t i = 0; i < n; i++) {
+            x[i] = (int32_t)vtac_tensor_int(&l->in[0], from + i);
+        }
+        vtac_row_softmax(&row, x, NULL, y);
+        for (int32_t i = 0; i < n; i++) {
+            l->out->settled[from + i] = y[i];
+        }
+    }
+    return true;
+}
+
 /* Of floats: ONNX divides in float32. */
 static bool quantize(const layer *l)
 {
@@ -277,6 +306,7 @@ static bool evaluate(const layer *l)
     case VTAC_OP_QLINEAR_ADD: return add(l);
     case VTAC_OP_QLINEAR_GLOBAL_AVERAGE_POOL: return global_pool(l);
     case VTAC_OP_QLINEAR_SOFTMAX: return vtac_attr_int(l->node, "axis", -1) == -1 && softmax(l);
+    case VTAC_OP_ROW_SOFTMAX: return row_softmax(l);
     case VTAC_OP_QUANTIZE_LINEAR: return quantize(l);
     case VTAC_OP_RESHAPE: return copy(l);
     default: return false;

@@ -119,7 +119,7 @@ static void load_uop_word(gen *g, int64_t index, int64_t element)
 
 static bool walk_load(walk *w, const vta_insn *insn)
 {
-    const int space = gen_space((vta_memory)insn->mem.memory);
+    const int space = (int)gen_space((vta_memory)insn->mem.memory);
     const int64_t pitch = insn->mem.x_pad_0 + insn->mem.x_size + insn->mem.x_pad_1;
     const int64_t rows = insn->mem.y_pad_0 + insn->mem.y_size + insn->mem.y_pad_1;
     for (int64_t i = 0; i < rows * pitch; i++) {

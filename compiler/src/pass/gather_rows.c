@@ -40,12 +40,14 @@ static bool is_number(const vtac_rewrite *r, vtac_value_id value, double number)
     return vtac_scalar_of(r->graph, origin_of(r, value), &is) && is == number;
 }
 
-/* The operand of a reduction over the last axis, which stays; 0: it is none. */
+/* The operand of a reduction over the last axis, which stays; 0: it is none, or the order of its sum is
+ * given. */
 static vtac_value_id reduced_by(const vtac_rewrite *r, vtac_value_id value, vtac_op op)
 {
     const vtac_node *node = maker_of(r, value, op);
     const vtac_tensor *axes = node == NULL ? NULL : vtac_in_constant(r->graph, node, 1);
-    if (axes == NULL || vtac_type_elements(&axes->type) != 1 || vtac_attr_int(node, "keepdims", 1) == 0) {
+    if (axes == NULL || vtac_attr_int(node, "in_order", 0) != 0 || vtac_type_elements(&axes->type) != 1 ||
+        vtac_attr_int(node, "keepdims", 1) == 0) {
         return 0;
     }
     const int64_t rank = vtac_in_type(r->graph, node, 0)->rank;

@@ -79,7 +79,8 @@ static vtac_id follow(vtac_tf *im, vtac_id y, const char *op, uint32_t *next, bo
         return vtac_make_clip(m, y, 0.0, 6.0);
     }
     if (strcmp(op, "LeakyRelu") == 0) {
-        const vtac_attr attr = vtac_attr_of_float("alpha", vtac_tf_real(im->node, "leakyrelu_alpha", 0.2F));
+        const vtac_attr attr =
+            vtac_attr_of_float("alpha", vtac_tf_real(im->node, "leakyrelu_alpha", (double)0.2F));
         return vtac_make(m, VTAC_OP_LEAKY_RELU, &y, 1, &attr, 1);
     }
     if (strcmp(op, "Prelu") == 0) {
@@ -255,7 +256,7 @@ void vtac_tf_import_batch_norm(vtac_tf *im)
     vtac_import_builder *m = &im->maker;
     const vtac_id x = vtac_tf_window_input(im, 0);
     const bool training = vtac_tf_int(im->node, "is_training", 1) != 0;
-    const vtac_attr attr = vtac_attr_of_float("epsilon", vtac_tf_real(im->node, "epsilon", 1e-4F));
+    const vtac_attr attr = vtac_attr_of_float("epsilon", vtac_tf_real(im->node, "epsilon", (double)1e-4F));
     if (vtac_made_type(m, x)->rank != 4) {
         vtac_tf_refuse(im, "rank %u", vtac_made_type(m, x)->rank);
         return;

@@ -80,7 +80,7 @@ void vtac_tf_import_leaky_relu(vtac_tf *im)
 {
     bool planes;
     const vtac_id x = vtac_tf_either(im, 0, &planes);
-    const vtac_attr attr = vtac_attr_of_float("alpha", vtac_tf_real(im->node, "alpha", 0.2F));
+    const vtac_attr attr = vtac_attr_of_float("alpha", vtac_tf_real(im->node, "alpha", (double)0.2F));
     vtac_tf_set_either(im, 0, vtac_make(&im->maker, VTAC_OP_LEAKY_RELU, &x, 1, &attr, 1), planes);
 }
 

@@ -123,7 +123,7 @@ static vtac_id with_mask(vtac_torch *im, vtac_id s, vtac_id mask)
         return s;
     }
     if (vtac_made_type(m, mask)->dtype == VTAC_BOOL) {
-        return vtac_make3(m, VTAC_OP_WHERE, mask, s, vtac_make_number(m, VTAC_F32, -INFINITY));
+        return vtac_make3(m, VTAC_OP_WHERE, mask, s, vtac_make_number(m, VTAC_F32, (double)-INFINITY));
     }
     return vtac_make2(m, VTAC_OP_ADD, s, mask);
 }

@@ -185,7 +185,7 @@ static bool call_number(vtac_torch *im, const char *name, const vtac_torch_value
         return true;
     }
     if (strcmp(name, "float") == 0 && v.kind == TORCH_TEXT) {
-        *out = vtac_torch_real(v.s[0] == '-' ? -INFINITY : v.s[0] == 'n' ? NAN : INFINITY);
+        *out = vtac_torch_real((double)(v.s[0] == '-' ? -INFINITY : v.s[0] == 'n' ? NAN : INFINITY));
         return is_name(v.s, "inf", "-inf") || strcmp(v.s, "nan") == 0;
     }
     if (!vtac_torch_is_number(&v)) {

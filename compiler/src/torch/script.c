@@ -369,7 +369,7 @@ static vtac_torch_value read_named(vtac_torch *im, torch_frame *f)
         return vtac_torch_bool(word[0] == 'T');
     }
     if (strcmp(word, "inf") == 0 || strcmp(word, "nan") == 0) {
-        return vtac_torch_real(word[0] == 'i' ? INFINITY : NAN);
+        return vtac_torch_real((double)(word[0] == 'i' ? INFINITY : NAN));
     }
     if (word[0] == '\0') {
         refuse_code(im, &f->c, "a value is expected before '%.*s'",
