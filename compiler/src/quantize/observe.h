@@ -44,8 +44,8 @@ vta_status vtac_quant_observe_merge(vtac_quant_observer *observer, const vtac_qu
 /* Leaves each range room by a factor, as far as operators with bounded results allow. */
 vta_status vtac_quant_widen(vtac_quant_observer *observer, double factor, vta_diag *diag);
 
-/* Centres the ranges of the second factors of products of two activations at 0, where they reach below it: the
- * accelerator takes such a factor as weights, which have no zero point. */
+/* Centres the ranges of the second factors of products of two activations at 0, where they reach below it:
+ * the accelerator takes such a factor as weights, which have no zero point. */
 void vtac_quant_centre_factors(vtac_quant_observer *observer);
 
 /* The range of a value that is no constant. */
