@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The numbers that ALU operation 7 makes of one lane (ISA.md, section 7): for the simulator, and for a compiler
- * that computes what the accelerator will.
+ * The numbers that ALU operation 7 makes of one lane (ISA.md, section 7): for the simulator, and for a
+ * compiler that computes what the accelerator will.
  */
 #ifndef VTA_ROWS_H
 #define VTA_ROWS_H
@@ -18,12 +18,12 @@ static inline int32_t vta_row_exp2(int32_t s)
 {
     enum { FRACTION = 12, LOW = 6 };
     static const uint16_t high[] = {
-#define VTA_EXP2(n, hi, lo) [(n)] = (hi),
+#define VTA_EXP2(n, hi, lo) [n] = (hi),
 #include "vta/exp2.def"
 #undef VTA_EXP2
     };
     static const uint16_t low[] = {
-#define VTA_EXP2(n, hi, lo) [(n)] = (lo),
+#define VTA_EXP2(n, hi, lo) [n] = (lo),
 #include "vta/exp2.def"
 #undef VTA_EXP2
     };
