@@ -265,6 +265,12 @@ uint32_t vtac_torch_wrap(vtac_torch *im, int64_t axis, uint32_t rank)
     return (uint32_t)(axis < 0 ? axis + room : axis);
 }
 
+int64_t vtac_torch_clamp(int64_t at, int64_t size)
+{
+    at = at < 0 ? at + size : at;
+    return at < 0 ? 0 : at > size ? size : at;
+}
+
 uint32_t vtac_torch_axis(vtac_torch *im, const char *name, int64_t otherwise, uint32_t rank)
 {
     return vtac_torch_wrap(im, vtac_torch_int(im, name, otherwise), rank);
@@ -442,7 +448,7 @@ bool vtac_torch_is_known(const char *name)
 vtac_torch_value vtac_torch_call_op(vtac_torch *im, const char *name, const vtac_torch_value *args,
                                     uint32_t count, const vtac_torch_named *named, uint32_t named_count)
 {
-    vtac_torch_value out = {TORCH_NONE, {0}};
+    vtac_torch_value out = vtac_torch_none;
     bool in_place;
     if (im->maker.status != VTA_OK) {
         return out;
@@ -465,7 +471,7 @@ vtac_torch_value vtac_torch_call_op(vtac_torch *im, const char *name, const vtac
     }
     if (im->maker.status != VTA_OK) {
         (void)vta_context(im->maker.diag, "operator '%.100s'", name);
-        return (vtac_torch_value){TORCH_NONE, {0}};
+        return vtac_torch_none;
     }
     return out;
 }

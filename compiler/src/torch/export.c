@@ -21,8 +21,6 @@ typedef struct torch_program {
 
 enum { COSTLY = 4096 }; /* so many names that are searched count as a step */
 
-static const vtac_torch_value nothing;
-
 static const cJSON *member_of(const cJSON *object, const char *name)
 {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
@@ -64,7 +62,7 @@ static void load_weights(torch_program *p, const char *name)
         return;
     }
     im->maker.status = vtac_torch_open(im, member->bytes, member->size, &inner);
-    vtac_torch_value v = nothing;
+    vtac_torch_value v = vtac_torch_none;
     if (im->maker.status == VTA_OK) {
         v = vtac_torch_unpickle(im, &inner, "data.pkl", "data");
     }
@@ -181,7 +179,7 @@ static vtac_torch_value named_value(torch_program *p, const char *name)
         }
     }
     vtac_make_fail(&p->im->maker, VTA_INVALID, "'%.100s' is read and made by no node", name);
-    return nothing;
+    return vtac_torch_none;
 }
 
 static vtac_torch_value read_argument(torch_program *p, const cJSON *arg, uint32_t depth);
@@ -193,7 +191,7 @@ static vtac_torch_value read_list(torch_program *p, const cJSON *list, uint32_t 
     cJSON_ArrayForEach(item, list)
     {
         const cJSON *name = member_of(item, "name");
-        vtac_torch_value v = nothing;
+        vtac_torch_value v = vtac_torch_none;
         if (cJSON_IsNumber(item)) {
             const bool whole = strcmp(list->string == NULL ? "" : list->string, "as_ints") == 0;
             v = whole ? vtac_torch_integer(whole_of(item)) : vtac_torch_real(item->valuedouble);
@@ -220,7 +218,7 @@ static vtac_torch_value read_code(const char *kind, const cJSON *item)
 {
     return strcmp(kind, "as_scalar_type") == 0
                ? vtac_torch_integer(vtac_torch_dtype_code(dtype_of(whole_of(item))))
-               : nothing;
+               : vtac_torch_none;
 }
 
 /* {"as_KIND": …} */
@@ -231,13 +229,13 @@ static vtac_torch_value read_argument(torch_program *p, const cJSON *arg, uint32
     const size_t length = strlen(kind);
     if (depth > 8 || p->im->maker.status != VTA_OK || strncmp(kind, "as_", 3) != 0) {
         vtac_make_fail(&p->im->maker, VTA_UNSUPPORTED, "an argument of the kind '%.40s' is not taken", kind);
-        return nothing;
+        return vtac_torch_none;
     }
     if (cJSON_IsArray(item)) {
         return read_list(p, item, depth);
     }
     if (strcmp(kind, "as_none") == 0) {
-        return nothing;
+        return vtac_torch_none;
     }
     if (strcmp(kind, "as_tensor") == 0 || strcmp(kind, "as_name") == 0) {
         return named_value(p, cJSON_IsString(item) ? item->valuestring : text_of(member_of(item, "name")));
@@ -266,7 +264,7 @@ static vtac_torch_value read_argument(torch_program *p, const cJSON *arg, uint32
         return read_code(kind, item);
     }
     vtac_make_fail(&p->im->maker, VTA_UNSUPPORTED, "an argument of the kind '%.40s' is not taken", kind);
-    return nothing;
+    return vtac_torch_none;
 }
 
 /* ---- nodes */
@@ -336,7 +334,7 @@ static void name_results(torch_program *p, const cJSON *outputs, const vtac_torc
             const bool whole = count == 1 && !cJSON_IsArray(kind);
             const vtac_torch_value v = whole && !(is_list && result->kind == TORCH_TUPLE) ? *result
                                        : is_list && i < result->list->count ? result->list->items[i]
-                                                                            : nothing;
+                                                                            : vtac_torch_none;
             i++;
             if (cJSON_IsString(name)) {
                 set_name(p, name->valuestring, v);
@@ -365,7 +363,7 @@ static void import_node(torch_program *p, const cJSON *node)
         named[count] = (vtac_torch_named){text_of(member_of(input, "name")), plain[count]};
         count++;
     }
-    vtac_torch_value out = nothing;
+    vtac_torch_value out = vtac_torch_none;
     if (im->maker.status == VTA_OK && is_plain_target(target)) {
         if (!vtac_torch_call_plain(im, op, plain, count, &out)) {
             vtac_torch_refuse(im, "%.60s of sizes", target);

@@ -8,8 +8,6 @@
 #include "torch.h"
 #include "vta/fail.h"
 
-static const vtac_torch_value nothing;
-
 static bool names_member(const vtac_model_file *file, const char *part)
 {
     return file->size >= 4 && memcmp(file->bytes, "PK\3\4", 4) == 0 &&
@@ -66,7 +64,7 @@ vtac_torch_value vtac_torch_input(vtac_torch *im, const char *name, const vtac_t
         vtac_make_fail(&im->maker, VTA_RANGE, "input '%s' is too large", name);
     }
     if (im->maker.status != VTA_OK) {
-        return nothing;
+        return vtac_torch_none;
     }
     im->maker.status = vtac_add_input(im->maker.graph, name, &as, &id, im->maker.diag);
     im->inputs[im->input_count++] = type == NULL ? id : 0;

@@ -7,11 +7,6 @@
 
 #include "torch.h"
 
-static vtac_torch_value none_value(void)
-{
-    return (vtac_torch_value){TORCH_NONE, {0}};
-}
-
 /* ---- LSTM and GRU */
 
 typedef struct torch_recurrent {
@@ -112,7 +107,7 @@ vtac_torch_value vtac_torch_make_recurrent(vtac_torch *im, int32_t how)
     const vtac_torch_value *hx = vtac_torch_arg(im, "hx");
     const uint32_t kinds = how == 4 ? 2 : 1;
     if (!read_recurrent(im, how, &r)) {
-        return none_value();
+        return vtac_torch_none;
     }
     for (uint32_t i = 0; i < kinds; i++) {
         const bool is_list = hx->kind == TORCH_LIST || hx->kind == TORCH_TUPLE;
@@ -122,7 +117,7 @@ vtac_torch_value vtac_torch_make_recurrent(vtac_torch *im, int32_t how)
     vtac_id x = vtac_torch_in(im, "input");
     if (im->maker.status != VTA_OK || vtac_made_type(m, x)->rank != 3) {
         vtac_torch_refuse(im, "a sequence without an axis for the batch");
-        return none_value();
+        return vtac_torch_none;
     }
     x = first ? vtac_make_transpose(m, x, (int64_t[]){1, 0, 2}, 3) : x;
     for (int64_t layer = 0; layer < r.layers && m->status == VTA_OK; layer++) {
@@ -193,7 +188,7 @@ vtac_torch_value vtac_torch_make_multi_head(vtac_torch *im, int32_t how)
         vtac_torch_refuse(im, "attention to another tensor, or whose weights are a result");
     }
     const vtac_torch_value out[] = {
-        vtac_torch_tensor_of(im, attend(im, x, vtac_torch_int(im, "num_heads", 1))), none_value()};
+        vtac_torch_tensor_of(im, attend(im, x, vtac_torch_int(im, "num_heads", 1))), vtac_torch_none};
     return vtac_torch_list_value(im, TORCH_TUPLE, out, 2);
 }
 

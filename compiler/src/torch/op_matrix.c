@@ -7,11 +7,6 @@
 
 #include "torch.h"
 
-static vtac_torch_value result_of(vtac_torch *im, vtac_id id)
-{
-    return vtac_torch_tensor_of(im, id);
-}
-
 /* The last two axes in the other order. */
 static vtac_id transpose_last(vtac_torch *im, vtac_id x)
 {
@@ -42,8 +37,9 @@ vtac_id vtac_torch_linear(vtac_torch *im, vtac_id x, vtac_id w, vtac_id bias)
 vtac_torch_value vtac_torch_make_linear(vtac_torch *im, int32_t how)
 {
     (void)how;
-    return result_of(im, vtac_torch_linear(im, vtac_torch_in(im, "input"), vtac_torch_in(im, "weight"),
-                                           vtac_torch_in_or_none(im, "bias")));
+    return vtac_torch_tensor_of(im,
+                                vtac_torch_linear(im, vtac_torch_in(im, "input"), vtac_torch_in(im, "weight"),
+                                                  vtac_torch_in_or_none(im, "bias")));
 }
 
 vtac_torch_value vtac_torch_make_product(vtac_torch *im, int32_t how)
@@ -53,7 +49,7 @@ vtac_torch_value vtac_torch_make_product(vtac_torch *im, int32_t how)
     vtac_id y;
     (void)how;
     vtac_torch_promote(im, vtac_torch_arg(im, "self"), other, &x, &y);
-    return result_of(im, vtac_make2(&im->maker, VTAC_OP_MATMUL, x, y));
+    return vtac_torch_tensor_of(im, vtac_make2(&im->maker, VTAC_OP_MATMUL, x, y));
 }
 
 /* beta * self + alpha * (a x b) */
@@ -69,12 +65,12 @@ vtac_torch_value vtac_torch_make_add_product(vtac_torch *im, int32_t how)
     const vtac_id b = vtac_torch_in(im, second);
     if (how == 0) {
         const vtac_attr attrs[] = {vtac_attr_of_float("alpha", alpha), vtac_attr_of_float("beta", beta)};
-        return result_of(im, vtac_make(m, VTAC_OP_GEMM, (vtac_id[]){a, b, c}, 3, attrs, 2));
+        return vtac_torch_tensor_of(im, vtac_make(m, VTAC_OP_GEMM, (vtac_id[]){a, b, c}, 3, attrs, 2));
     }
     vtac_id y = vtac_make2(m, VTAC_OP_MATMUL, a, b);
     y = alpha == 1.0 ? y : vtac_torch_with(im, VTAC_OP_MUL, y, alpha);
     c = beta == 1.0 ? c : vtac_torch_with(im, VTAC_OP_MUL, c, beta);
-    return result_of(im, beta == 0.0 ? y : vtac_make2(m, VTAC_OP_ADD, c, y));
+    return vtac_torch_tensor_of(im, beta == 0.0 ? y : vtac_make2(m, VTAC_OP_ADD, c, y));
 }
 
 vtac_torch_value vtac_torch_make_einsum(vtac_torch *im, int32_t how)
@@ -86,12 +82,12 @@ vtac_torch_value vtac_torch_make_einsum(vtac_torch *im, int32_t how)
     (void)vtac_torch_arg(im, "path"); /* the order of the products is ours */
     if (list->kind != TORCH_LIST || list->list->count < 1 || list->list->count > 16) {
         vtac_torch_refuse(im, "an einsum of no operands, or of more than 16");
-        return (vtac_torch_value){TORCH_NONE, {0}};
+        return vtac_torch_none;
     }
     for (uint32_t i = 0; i < list->list->count; i++) {
         in[i] = vtac_torch_value_id(im, &list->list->items[i], "tensors");
     }
-    return result_of(im, vtac_make(&im->maker, VTAC_OP_EINSUM, in, list->list->count, &attr, 1));
+    return vtac_torch_tensor_of(im, vtac_make(&im->maker, VTAC_OP_EINSUM, in, list->list->count, &attr, 1));
 }
 
 /* ---- attention */
@@ -147,7 +143,7 @@ vtac_torch_value vtac_torch_make_attention(vtac_torch *im, int32_t how)
     s = vtac_torch_flag(im, "is_causal", false) ? without_later(im, s) : s;
     s = with_mask(im, s, vtac_torch_in_or_none(im, "attn_mask"));
     s = vtac_make(m, VTAC_OP_SOFTMAX, &s, 1, &last, 1);
-    return result_of(im, vtac_make2(m, VTAC_OP_MATMUL, s, v));
+    return vtac_torch_tensor_of(im, vtac_make2(m, VTAC_OP_MATMUL, s, v));
 }
 
 /* ---- rows by their numbers */
@@ -156,7 +152,8 @@ vtac_torch_value vtac_torch_make_embedding(vtac_torch *im, int32_t how)
 {
     const vtac_id weight = vtac_torch_in(im, "weight");
     (void)how;
-    return result_of(im, vtac_make2(&im->maker, VTAC_OP_GATHER, weight, vtac_torch_indices(im, "indices")));
+    return vtac_torch_tensor_of(
+        im, vtac_make2(&im->maker, VTAC_OP_GATHER, weight, vtac_torch_indices(im, "indices")));
 }
 
 /* how: 0: index_select, 1: gather */
@@ -166,7 +163,7 @@ vtac_torch_value vtac_torch_make_gather(vtac_torch *im, int32_t how)
     const vtac_attr axis =
         vtac_attr_of_int("axis", vtac_torch_axis(im, "dim", 0, vtac_made_type(&im->maker, x)->rank));
     const vtac_id in[] = {x, vtac_torch_indices(im, "index")};
-    return result_of(
+    return vtac_torch_tensor_of(
         im, vtac_make(&im->maker, how == 0 ? VTAC_OP_GATHER : VTAC_OP_GATHER_ELEMENTS, in, 2, &axis, 1));
 }
 
@@ -188,10 +185,11 @@ vtac_torch_value vtac_torch_make_index(vtac_torch *im, int32_t how)
     const char kind = vtac_dtype_kind(vtac_made_type(&im->maker, index)->dtype);
     if (index == 0 || kind != 'i' || axis >= vtac_made_type(&im->maker, x)->rank) {
         vtac_torch_refuse(im, "an index that is no tensor of integers");
-        return (vtac_torch_value){TORCH_NONE, {0}};
+        return vtac_torch_none;
     }
     const vtac_attr attr = vtac_attr_of_int("axis", axis);
-    return result_of(im, vtac_make(&im->maker, VTAC_OP_GATHER, (vtac_id[]){x, index}, 2, &attr, 1));
+    return vtac_torch_tensor_of(im,
+                                vtac_make(&im->maker, VTAC_OP_GATHER, (vtac_id[]){x, index}, 2, &attr, 1));
 }
 
 vtac_torch_value vtac_torch_make_scatter(vtac_torch *im, int32_t how)
@@ -208,7 +206,7 @@ vtac_torch_value vtac_torch_make_scatter(vtac_torch *im, int32_t how)
                             : vtac_torch_in(im, "src");
     const vtac_id in[] = {x, index, src};
     (void)how;
-    return result_of(im, vtac_make(&im->maker, VTAC_OP_SCATTER_ELEMENTS, in, 3, &axis, 1));
+    return vtac_torch_tensor_of(im, vtac_make(&im->maker, VTAC_OP_SCATTER_ELEMENTS, in, 3, &axis, 1));
 }
 
 vtac_torch_value vtac_torch_make_one_hot(vtac_torch *im, int32_t how)
@@ -220,7 +218,7 @@ vtac_torch_value vtac_torch_make_one_hot(vtac_torch *im, int32_t how)
     if (depth < 1) {
         vtac_torch_refuse(im, "a number of classes that the run finds");
     }
-    return result_of(im,
-                     vtac_make3(m, VTAC_OP_ONE_HOT, vtac_torch_indices(im, "self"),
-                                vtac_make_number(m, VTAC_I64, (double)depth), vtac_make_ints(m, values, 2)));
+    return vtac_torch_tensor_of(im, vtac_make3(m, VTAC_OP_ONE_HOT, vtac_torch_indices(im, "self"),
+                                               vtac_make_number(m, VTAC_I64, (double)depth),
+                                               vtac_make_ints(m, values, 2)));
 }

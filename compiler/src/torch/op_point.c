@@ -73,11 +73,6 @@ vtac_id vtac_torch_with(vtac_torch *im, vtac_op op, vtac_id x, double number)
                       vtac_make_cast(&im->maker, vtac_make_number(&im->maker, VTAC_F32, number), dtype));
 }
 
-static vtac_torch_value result_of(vtac_torch *im, vtac_id id)
-{
-    return vtac_torch_tensor_of(im, id);
-}
-
 static vtac_id float_in(vtac_torch *im, const char *name)
 {
     return vtac_torch_as_float(im, vtac_torch_in(im, name));
@@ -87,12 +82,12 @@ static vtac_id float_in(vtac_torch *im, const char *name)
 
 vtac_torch_value vtac_torch_make_same(vtac_torch *im, int32_t how)
 {
-    return result_of(im, vtac_make1(&im->maker, (vtac_op)how, vtac_torch_in(im, "self")));
+    return vtac_torch_tensor_of(im, vtac_make1(&im->maker, (vtac_op)how, vtac_torch_in(im, "self")));
 }
 
 vtac_torch_value vtac_torch_make_real(vtac_torch *im, int32_t how)
 {
-    return result_of(im, vtac_make1(&im->maker, (vtac_op)how, float_in(im, "self")));
+    return vtac_torch_tensor_of(im, vtac_make1(&im->maker, (vtac_op)how, float_in(im, "self")));
 }
 
 static vtac_id truncated(vtac_torch *im, vtac_id x)
@@ -107,11 +102,11 @@ vtac_torch_value vtac_torch_make_composed(vtac_torch *im, int32_t how)
     vtac_import_builder *m = &im->maker;
     if (how == TORCH_SQUARE) {
         const vtac_id own = vtac_torch_in(im, "self");
-        return result_of(im, vtac_make2(m, VTAC_OP_MUL, own, own));
+        return vtac_torch_tensor_of(im, vtac_make2(m, VTAC_OP_MUL, own, own));
     }
     if (how == TORCH_LOGICAL_NOT) {
-        return result_of(im,
-                         vtac_make1(m, VTAC_OP_NOT, vtac_make_cast(m, vtac_torch_in(im, "self"), VTAC_BOOL)));
+        return vtac_torch_tensor_of(
+            im, vtac_make1(m, VTAC_OP_NOT, vtac_make_cast(m, vtac_torch_in(im, "self"), VTAC_BOOL)));
     }
     vtac_id x = float_in(im, "self");
     switch (how) {
@@ -130,14 +125,15 @@ vtac_torch_value vtac_torch_make_composed(vtac_torch *im, int32_t how)
         break;
     default: x = truncated(im, x); break;
     }
-    return result_of(im, x);
+    return vtac_torch_tensor_of(im, x);
 }
 
 vtac_torch_value vtac_torch_make_silu(vtac_torch *im, int32_t how)
 {
     const vtac_id x = float_in(im, "self");
     (void)how;
-    return result_of(im, vtac_make2(&im->maker, VTAC_OP_MUL, x, vtac_make1(&im->maker, VTAC_OP_SIGMOID, x)));
+    return vtac_torch_tensor_of(
+        im, vtac_make2(&im->maker, VTAC_OP_MUL, x, vtac_make1(&im->maker, VTAC_OP_SIGMOID, x)));
 }
 
 vtac_torch_value vtac_torch_make_gelu(vtac_torch *im, int32_t how)
@@ -146,7 +142,7 @@ vtac_torch_value vtac_torch_make_gelu(vtac_torch *im, int32_t how)
     const vtac_id x = float_in(im, "self");
     const vtac_attr attr = vtac_attr_of_string("approximate", form);
     (void)how;
-    return result_of(im, vtac_make(&im->maker, VTAC_OP_GELU, &x, 1, &attr, 1));
+    return vtac_torch_tensor_of(im, vtac_make(&im->maker, VTAC_OP_GELU, &x, 1, &attr, 1));
 }
 
 /* Functions whose results are bounded: of quantized tensors the scale of the result is fixed. */
@@ -158,7 +154,7 @@ vtac_torch_value vtac_torch_make_bounded(vtac_torch *im, int32_t how)
     const vtac_id x = quantized ? vtac_torch_floats(im, self->tensor) : float_in(im, "self");
     const vtac_id y = vtac_make(&im->maker, (vtac_op)how, &x, 1, attrs, how == VTAC_OP_HARD_SIGMOID ? 2 : 0);
     const bool both = how == VTAC_OP_TANH; /* from -1 on */
-    return !quantized ? result_of(im, y)
+    return !quantized ? vtac_torch_tensor_of(im, y)
                       : vtac_torch_quantize(im, y, both ? 2.0 / 256.0 : 1.0 / 256.0, both ? 128 : 0, VTAC_U8);
 }
 
@@ -166,7 +162,7 @@ vtac_torch_value vtac_torch_make_bounded(vtac_torch *im, int32_t how)
 vtac_torch_value vtac_torch_make_relu6(vtac_torch *im, int32_t how)
 {
     (void)how;
-    return result_of(im, vtac_make_clip(&im->maker, vtac_torch_in(im, "self"), 0.0, 6.0));
+    return vtac_torch_tensor_of(im, vtac_make_clip(&im->maker, vtac_torch_in(im, "self"), 0.0, 6.0));
 }
 
 vtac_torch_value vtac_torch_make_hardtanh(vtac_torch *im, int32_t how)
@@ -174,7 +170,7 @@ vtac_torch_value vtac_torch_make_hardtanh(vtac_torch *im, int32_t how)
     const double low = vtac_torch_float(im, "min_val", -1.0);
     const double high = vtac_torch_float(im, "max_val", 1.0);
     (void)how;
-    return result_of(im, vtac_make_clip(&im->maker, float_in(im, "self"), low, high));
+    return vtac_torch_tensor_of(im, vtac_make_clip(&im->maker, float_in(im, "self"), low, high));
 }
 
 static vtac_id bounded(vtac_torch *im, const vtac_torch_value *self, const char *name, vtac_op op)
@@ -196,14 +192,14 @@ vtac_torch_value vtac_torch_make_clamp(vtac_torch *im, int32_t how)
         const double from = low->kind == TORCH_NONE ? -(double)INFINITY : vtac_torch_number(low);
         const double to = high->kind == TORCH_NONE ? (double)INFINITY : vtac_torch_number(high);
         if (from > to) { /* the upper bound counts */
-            return result_of(im, vtac_make_clip(&im->maker, vtac_torch_in(im, "self"), to, to));
+            return vtac_torch_tensor_of(im, vtac_make_clip(&im->maker, vtac_torch_in(im, "self"), to, to));
         }
-        return result_of(im, vtac_make_clip(&im->maker, vtac_torch_in(im, "self"), from, to));
+        return vtac_torch_tensor_of(im, vtac_make_clip(&im->maker, vtac_torch_in(im, "self"), from, to));
     }
     if (low->kind != TORCH_NONE) {
-        x = result_of(im, bounded(im, &x, "min", VTAC_OP_MAX));
+        x = vtac_torch_tensor_of(im, bounded(im, &x, "min", VTAC_OP_MAX));
     }
-    return high->kind == TORCH_NONE ? x : result_of(im, bounded(im, &x, "max", VTAC_OP_MIN));
+    return high->kind == TORCH_NONE ? x : vtac_torch_tensor_of(im, bounded(im, &x, "max", VTAC_OP_MIN));
 }
 
 /* Operators with one number as an attribute: elu, celu, leaky_relu. */
@@ -217,7 +213,7 @@ vtac_torch_value vtac_torch_make_sloped(vtac_torch *im, int32_t how)
         (vtac_torch_float(im, "scale", 1.0) != 1.0 || vtac_torch_float(im, "input_scale", 1.0) != 1.0)) {
         vtac_torch_refuse(im, "an ELU with factors");
     }
-    return result_of(im, vtac_make(&im->maker, (vtac_op)how, &x, 1, &attr, 1));
+    return vtac_torch_tensor_of(im, vtac_make(&im->maker, (vtac_op)how, &x, 1, &attr, 1));
 }
 
 vtac_torch_value vtac_torch_make_prelu(vtac_torch *im, int32_t how)
@@ -234,7 +230,7 @@ vtac_torch_value vtac_torch_make_prelu(vtac_torch *im, int32_t how)
     dims[0] = count;
     const uint32_t after = count > 1 && rank > 2 ? rank - 1 : 1;
     slope = vtac_make_reshape(&im->maker, slope, dims, after);
-    return result_of(im, vtac_make2(&im->maker, VTAC_OP_PRELU, x, slope));
+    return vtac_torch_tensor_of(im, vtac_make2(&im->maker, VTAC_OP_PRELU, x, slope));
 }
 
 vtac_torch_value vtac_torch_make_softplus(vtac_torch *im, int32_t how)
@@ -246,7 +242,7 @@ vtac_torch_value vtac_torch_make_softplus(vtac_torch *im, int32_t how)
         vtac_torch_refuse(im, "a softplus that is linear from below 15 on");
     }
     const vtac_id y = vtac_make1(&im->maker, VTAC_OP_SOFTPLUS, vtac_torch_with(im, VTAC_OP_MUL, x, beta));
-    return result_of(im, beta == 1.0 ? y : vtac_torch_with(im, VTAC_OP_DIV, y, beta));
+    return vtac_torch_tensor_of(im, beta == 1.0 ? y : vtac_torch_with(im, VTAC_OP_DIV, y, beta));
 }
 
 vtac_torch_value vtac_torch_make_threshold(vtac_torch *im, int32_t how)
@@ -257,7 +253,7 @@ vtac_torch_value vtac_torch_make_threshold(vtac_torch *im, int32_t how)
         vtac_make_cast(&im->maker, vtac_make_number(&im->maker, VTAC_F32, vtac_torch_float(im, "value", 0.0)),
                        vtac_made_type(&im->maker, x)->dtype);
     (void)how;
-    return result_of(im, vtac_make3(&im->maker, VTAC_OP_WHERE, above, x, value));
+    return vtac_torch_tensor_of(im, vtac_make3(&im->maker, VTAC_OP_WHERE, above, x, value));
 }
 
 vtac_torch_value vtac_torch_make_softmax(vtac_torch *im, int32_t how)
@@ -267,7 +263,7 @@ vtac_torch_value vtac_torch_make_softmax(vtac_torch *im, int32_t how)
     const vtac_attr axis =
         vtac_attr_of_int("axis", vtac_torch_axis(im, "dim", -1, vtac_made_type(&im->maker, x)->rank));
     x = vtac_make_cast(&im->maker, x, dtype);
-    return result_of(im, vtac_make(&im->maker, (vtac_op)how, &x, 1, &axis, 1));
+    return vtac_torch_tensor_of(im, vtac_make(&im->maker, (vtac_op)how, &x, 1, &axis, 1));
 }
 
 vtac_torch_value vtac_torch_make_glu(vtac_torch *im, int32_t how)
@@ -279,11 +275,12 @@ vtac_torch_value vtac_torch_make_glu(vtac_torch *im, int32_t how)
     (void)how;
     if (im->maker.status != VTA_OK || type.rank == 0 || type.dim[axis] % 2 != 0) {
         vtac_make_fail(&im->maker, VTA_INVALID, "an axis that has no halves");
-        return (vtac_torch_value){TORCH_NONE, {0}};
+        return vtac_torch_none;
     }
     const vtac_id gate = vtac_make_slice(&im->maker, x, axis, half, 2 * half);
-    return result_of(im, vtac_make2(&im->maker, VTAC_OP_MUL, vtac_make_slice(&im->maker, x, axis, 0, half),
-                                    vtac_make1(&im->maker, VTAC_OP_SIGMOID, gate)));
+    return vtac_torch_tensor_of(im, vtac_make2(&im->maker, VTAC_OP_MUL,
+                                               vtac_make_slice(&im->maker, x, axis, 0, half),
+                                               vtac_make1(&im->maker, VTAC_OP_SIGMOID, gate)));
 }
 
 /* ---- two operands */
@@ -304,24 +301,27 @@ static vtac_id combine(vtac_torch *im, vtac_op op, vtac_id x, vtac_id y)
     return vtac_make2(&im->maker, bools ? op_of_bools(op) : op, x, y);
 }
 
-vtac_torch_value vtac_torch_make_binary(vtac_torch *im, int32_t how)
+/* op(self, alpha * other), or the operands in the opposite order: op(other, alpha * self). */
+static vtac_torch_value combine_scaled(vtac_torch *im, vtac_op op, bool opposite)
 {
     vtac_id x;
     vtac_id y;
     vtac_torch_promote(im, vtac_torch_arg(im, "self"), vtac_torch_arg(im, "other"), &x, &y);
+    const vtac_id first = opposite ? y : x;
+    const vtac_id second = opposite ? x : y;
     const double alpha = vtac_torch_float(im, "alpha", 1.0);
-    y = alpha == 1.0 ? y : vtac_torch_with(im, VTAC_OP_MUL, y, alpha);
-    return result_of(im, combine(im, (vtac_op)how, x, y));
+    return vtac_torch_tensor_of(
+        im, combine(im, op, first, alpha == 1.0 ? second : vtac_torch_with(im, VTAC_OP_MUL, second, alpha)));
+}
+
+vtac_torch_value vtac_torch_make_binary(vtac_torch *im, int32_t how)
+{
+    return combine_scaled(im, (vtac_op)how, false);
 }
 
 vtac_torch_value vtac_torch_make_rsub(vtac_torch *im, int32_t how)
 {
-    vtac_id x;
-    vtac_id y;
-    vtac_torch_promote(im, vtac_torch_arg(im, "self"), vtac_torch_arg(im, "other"), &x, &y);
-    const double alpha = vtac_torch_float(im, "alpha", 1.0);
-    x = alpha == 1.0 ? x : vtac_torch_with(im, VTAC_OP_MUL, x, alpha);
-    return result_of(im, combine(im, (vtac_op)how, y, x));
+    return combine_scaled(im, (vtac_op)how, true);
 }
 
 vtac_torch_value vtac_torch_make_not_equal(vtac_torch *im, int32_t how)
@@ -330,7 +330,8 @@ vtac_torch_value vtac_torch_make_not_equal(vtac_torch *im, int32_t how)
     vtac_id y;
     vtac_torch_promote(im, vtac_torch_arg(im, "self"), vtac_torch_arg(im, "other"), &x, &y);
     (void)how;
-    return result_of(im, vtac_make1(&im->maker, VTAC_OP_NOT, vtac_make2(&im->maker, VTAC_OP_EQUAL, x, y)));
+    return vtac_torch_tensor_of(
+        im, vtac_make1(&im->maker, VTAC_OP_NOT, vtac_make2(&im->maker, VTAC_OP_EQUAL, x, y)));
 }
 
 /* how: of bools; 0: and, 1: or, 2: xor */
@@ -344,8 +345,8 @@ vtac_torch_value vtac_torch_make_logical(vtac_torch *im, int32_t how)
     if (words) {
         vtac_torch_refuse(im, "bits of integers");
     }
-    return result_of(im, vtac_make2(&im->maker, ops[how], vtac_make_cast(&im->maker, x, VTAC_BOOL),
-                                    vtac_make_cast(&im->maker, y, VTAC_BOOL)));
+    return vtac_torch_tensor_of(im, vtac_make2(&im->maker, ops[how], vtac_make_cast(&im->maker, x, VTAC_BOOL),
+                                               vtac_make_cast(&im->maker, y, VTAC_BOOL)));
 }
 
 /* x / y downwards, for floats and integers. */
@@ -367,14 +368,14 @@ vtac_torch_value vtac_torch_make_divide(vtac_torch *im, int32_t how)
     vtac_torch_promote(im, vtac_torch_arg(im, "self"), vtac_torch_arg(im, "other"), &x, &y);
     const bool is_float = vtac_dtype_kind(vtac_made_type(&im->maker, x)->dtype) == 'f';
     if (strcmp(mode, "floor") == 0) {
-        return result_of(im, floor_quotient(im, x, y));
+        return vtac_torch_tensor_of(im, floor_quotient(im, x, y));
     }
     if (mode[0] == '\0') {
-        return result_of(
+        return vtac_torch_tensor_of(
             im, vtac_make2(&im->maker, VTAC_OP_DIV, vtac_torch_as_float(im, x), vtac_torch_as_float(im, y)));
     }
     const vtac_id q = vtac_make2(&im->maker, VTAC_OP_DIV, x, y);
-    return result_of(im, is_float ? truncated(im, q) : q);
+    return vtac_torch_tensor_of(im, is_float ? truncated(im, q) : q);
 }
 
 vtac_torch_value vtac_torch_make_remainder(vtac_torch *im, int32_t how)
@@ -385,10 +386,10 @@ vtac_torch_value vtac_torch_make_remainder(vtac_torch *im, int32_t how)
     (void)how;
     vtac_torch_promote(im, vtac_torch_arg(im, "self"), vtac_torch_arg(im, "other"), &x, &y);
     if (vtac_dtype_kind(vtac_made_type(m, x)->dtype) != 'f') {
-        return result_of(im, vtac_make2(m, VTAC_OP_MOD, x, y));
+        return vtac_torch_tensor_of(im, vtac_make2(m, VTAC_OP_MOD, x, y));
     }
-    return result_of(im,
-                     vtac_make2(m, VTAC_OP_SUB, x, vtac_make2(m, VTAC_OP_MUL, floor_quotient(im, x, y), y)));
+    return vtac_torch_tensor_of(
+        im, vtac_make2(m, VTAC_OP_SUB, x, vtac_make2(m, VTAC_OP_MUL, floor_quotient(im, x, y), y)));
 }
 
 vtac_torch_value vtac_torch_make_power(vtac_torch *im, int32_t how)
@@ -399,9 +400,9 @@ vtac_torch_value vtac_torch_make_power(vtac_torch *im, int32_t how)
     vtac_torch_promote(im, vtac_torch_arg(im, "self"), exponent, &x, &y);
     (void)how;
     if (vtac_torch_is_number(exponent) && vtac_torch_number(exponent) == 2.0) {
-        return result_of(im, vtac_make2(&im->maker, VTAC_OP_MUL, x, x));
+        return vtac_torch_tensor_of(im, vtac_make2(&im->maker, VTAC_OP_MUL, x, x));
     }
-    return result_of(im, vtac_make2(&im->maker, VTAC_OP_POW, x, y));
+    return vtac_torch_tensor_of(im, vtac_make2(&im->maker, VTAC_OP_POW, x, y));
 }
 
 vtac_torch_value vtac_torch_make_where(vtac_torch *im, int32_t how)
@@ -411,7 +412,7 @@ vtac_torch_value vtac_torch_make_where(vtac_torch *im, int32_t how)
     vtac_id y;
     (void)how;
     vtac_torch_promote(im, vtac_torch_arg(im, "self"), vtac_torch_arg(im, "other"), &x, &y);
-    return result_of(im, vtac_make3(&im->maker, VTAC_OP_WHERE, condition, x, y));
+    return vtac_torch_tensor_of(im, vtac_make3(&im->maker, VTAC_OP_WHERE, condition, x, y));
 }
 
 vtac_torch_value vtac_torch_make_masked_fill(vtac_torch *im, int32_t how)
@@ -421,7 +422,7 @@ vtac_torch_value vtac_torch_make_masked_fill(vtac_torch *im, int32_t how)
     const vtac_id value =
         vtac_make_cast(&im->maker, vtac_torch_in(im, "value"), vtac_made_type(&im->maker, x)->dtype);
     (void)how;
-    return result_of(im, vtac_make3(&im->maker, VTAC_OP_WHERE, mask, value, x));
+    return vtac_torch_tensor_of(im, vtac_make3(&im->maker, VTAC_OP_WHERE, mask, value, x));
 }
 
 /* ---- reductions */
@@ -452,10 +453,10 @@ vtac_torch_value vtac_torch_make_reduction(vtac_torch *im, int32_t how)
     uint32_t count;
     const bool keep = vtac_torch_flag(im, "keepdim", false);
     if (!axes_of(im, "dim", vtac_made_type(m, x)->rank, axes, &count)) {
-        return (vtac_torch_value){TORCH_NONE, {0}};
+        return vtac_torch_none;
     }
     x = vtac_make_cast(m, x, dtype);
-    return result_of(im, vtac_make_reduce(m, (vtac_op)how, x, axes, count, keep));
+    return vtac_torch_tensor_of(im, vtac_make_reduce(m, (vtac_op)how, x, axes, count, keep));
 }
 
 /* how: the reduction that stands for "any" (max) or "all" (min) */
@@ -467,10 +468,10 @@ vtac_torch_value vtac_torch_make_truth(vtac_torch *im, int32_t how)
     uint32_t count;
     const bool keep = vtac_torch_flag(im, "keepdim", false);
     if (!axes_of(im, "dim", vtac_made_type(m, x)->rank, axes, &count)) {
-        return (vtac_torch_value){TORCH_NONE, {0}};
+        return vtac_torch_none;
     }
     x = vtac_make_reduce(m, (vtac_op)how, vtac_make_cast(m, x, VTAC_I32), axes, count, keep);
-    return result_of(im, vtac_make_cast(m, x, VTAC_BOOL));
+    return vtac_torch_tensor_of(im, vtac_make_cast(m, x, VTAC_BOOL));
 }
 
 static vtac_id places_of(vtac_torch *im, vtac_op op, vtac_id x, int64_t axis, bool keep)
@@ -486,10 +487,12 @@ vtac_torch_value vtac_torch_make_arg_extreme(vtac_torch *im, int32_t how)
     if (!vtac_torch_has(im, "dim")) {
         const int64_t all = vtac_type_elements(&type);
         x = vtac_make_reshape(&im->maker, x, &all, 1);
-        return result_of(im, places_of(im, (vtac_op)how, x, 0, vtac_torch_flag(im, "keepdim", false)));
+        return vtac_torch_tensor_of(im,
+                                    places_of(im, (vtac_op)how, x, 0, vtac_torch_flag(im, "keepdim", false)));
     }
     const uint32_t axis = vtac_torch_axis(im, "dim", 0, type.rank);
-    return result_of(im, places_of(im, (vtac_op)how, x, axis, vtac_torch_flag(im, "keepdim", false)));
+    return vtac_torch_tensor_of(im,
+                                places_of(im, (vtac_op)how, x, axis, vtac_torch_flag(im, "keepdim", false)));
 }
 
 /* max and min: of all, of two tensors, or along an axis with the places. how: 0 max, 1 min */
@@ -501,7 +504,7 @@ vtac_torch_value vtac_torch_make_extreme(vtac_torch *im, int32_t how)
         vtac_id x;
         vtac_id y;
         vtac_torch_promote(im, vtac_torch_arg(im, "self"), vtac_torch_arg(im, other), &x, &y);
-        return result_of(im, vtac_make2(m, how == 0 ? VTAC_OP_MAX : VTAC_OP_MIN, x, y));
+        return vtac_torch_tensor_of(im, vtac_make2(m, how == 0 ? VTAC_OP_MAX : VTAC_OP_MIN, x, y));
     }
     if (!vtac_torch_has(im, "dim")) {
         return vtac_torch_make_reduction(im, how == 0 ? VTAC_OP_REDUCE_MAX : VTAC_OP_REDUCE_MIN);
@@ -510,9 +513,9 @@ vtac_torch_value vtac_torch_make_extreme(vtac_torch *im, int32_t how)
     const int64_t axis = vtac_torch_axis(im, "dim", 0, vtac_made_type(m, x)->rank);
     const bool keep = vtac_torch_flag(im, "keepdim", false);
     const vtac_torch_value out[] = {
-        result_of(im,
-                  vtac_make_reduce(m, how == 0 ? VTAC_OP_REDUCE_MAX : VTAC_OP_REDUCE_MIN, x, &axis, 1, keep)),
-        result_of(im, places_of(im, how == 0 ? VTAC_OP_ARG_MAX : VTAC_OP_ARG_MIN, x, axis, keep))};
+        vtac_torch_tensor_of(
+            im, vtac_make_reduce(m, how == 0 ? VTAC_OP_REDUCE_MAX : VTAC_OP_REDUCE_MIN, x, &axis, 1, keep)),
+        vtac_torch_tensor_of(im, places_of(im, how == 0 ? VTAC_OP_ARG_MAX : VTAC_OP_ARG_MIN, x, axis, keep))};
     return vtac_torch_list_value(im, TORCH_TUPLE, out, 2);
 }
 
@@ -529,7 +532,7 @@ vtac_torch_value vtac_torch_make_variance(vtac_torch *im, int32_t how)
     int64_t axes[VTAC_MAX_RANK] = {0};
     uint32_t count;
     if (!axes_of(im, flag ? "none" : "dim", type.rank, axes, &count)) {
-        return (vtac_torch_value){TORCH_NONE, {0}};
+        return vtac_torch_none;
     }
     double elements = 1.0;
     for (uint32_t i = 0; i < count; i++) {
@@ -542,7 +545,7 @@ vtac_torch_value vtac_torch_make_variance(vtac_torch *im, int32_t how)
     if (less != 0.0) {
         y = vtac_torch_with(im, VTAC_OP_MUL, y, elements / (elements - less));
     }
-    return result_of(im, how == 1 ? vtac_make1(m, VTAC_OP_SQRT, y) : y);
+    return vtac_torch_tensor_of(im, how == 1 ? vtac_make1(m, VTAC_OP_SQRT, y) : y);
 }
 
 vtac_torch_value vtac_torch_make_norm(vtac_torch *im, int32_t how)
@@ -553,13 +556,13 @@ vtac_torch_value vtac_torch_make_norm(vtac_torch *im, int32_t how)
     int64_t axes[VTAC_MAX_RANK] = {0};
     uint32_t count;
     if (!axes_of(im, "dim", vtac_made_type(&im->maker, x)->rank, axes, &count)) {
-        return (vtac_torch_value){TORCH_NONE, {0}};
+        return vtac_torch_none;
     }
     if (p != 1.0 && p != 2.0) {
         vtac_torch_refuse(im, "a norm of order %g", p);
     }
     const vtac_op op = p == 1.0 ? VTAC_OP_REDUCE_L1 : VTAC_OP_REDUCE_L2;
-    return result_of(im, vtac_make_reduce(&im->maker, op, x, axes, count, keep));
+    return vtac_torch_tensor_of(im, vtac_make_reduce(&im->maker, op, x, axes, count, keep));
 }
 
 vtac_torch_value vtac_torch_make_running(vtac_torch *im, int32_t how)
@@ -570,7 +573,7 @@ vtac_torch_value vtac_torch_make_running(vtac_torch *im, int32_t how)
     const int64_t axis = vtac_torch_axis(im, "dim", 0, type.rank);
     x = vtac_make_cast(&im->maker, x, vtac_torch_dtype_arg(im, "dtype", whole));
     const vtac_id in[] = {x, vtac_make_number(&im->maker, VTAC_I64, (double)axis)};
-    return result_of(im, vtac_make(&im->maker, (vtac_op)how, in, 2, NULL, 0));
+    return vtac_torch_tensor_of(im, vtac_make(&im->maker, (vtac_op)how, in, 2, NULL, 0));
 }
 
 /* how: 0 topk, 1 sort, 2 argsort */
@@ -587,6 +590,6 @@ vtac_torch_value vtac_torch_make_top(vtac_torch *im, int32_t how)
     const vtac_id in[] = {x, vtac_make_ints(&im->maker, &k, 1)};
     vtac_id both[2];
     vtac_make_many(&im->maker, VTAC_OP_TOP_K, in, 2, attrs, 3, both, 2);
-    const vtac_torch_value out[] = {result_of(im, both[0]), result_of(im, both[1])};
+    const vtac_torch_value out[] = {vtac_torch_tensor_of(im, both[0]), vtac_torch_tensor_of(im, both[1])};
     return how == 2 ? out[1] : vtac_torch_list_value(im, TORCH_TUPLE, out, 2);
 }

@@ -9,11 +9,6 @@
 #include "../import/window.h"
 #include "torch.h"
 
-static vtac_torch_value none_value(void)
-{
-    return (vtac_torch_value){TORCH_NONE, {0}};
-}
-
 static vtac_id floats_of(vtac_torch *im, const char *name)
 {
     vtac_torch_tensor *t = vtac_torch_arg_tensor(im, name);
@@ -28,7 +23,7 @@ static vtac_torch_value quantized(vtac_torch *im, vtac_id x, const char *scale, 
     if (im->maker.status == VTA_OK && (!isfinite(s) || s <= 0.0 || z < 0 || z > 255)) {
         vtac_torch_refuse(im, "a scale of %g with the zero point %lld", s, (long long)z);
     }
-    return im->maker.status != VTA_OK ? none_value() : vtac_torch_quantize(im, x, s, z, VTAC_U8);
+    return im->maker.status != VTA_OK ? vtac_torch_none : vtac_torch_quantize(im, x, s, z, VTAC_U8);
 }
 
 vtac_torch_value vtac_torch_make_quantize(vtac_torch *im, int32_t how)
@@ -40,7 +35,7 @@ vtac_torch_value vtac_torch_make_quantize(vtac_torch *im, int32_t how)
     (void)how;
     if (im->maker.status != VTA_OK || !isfinite(s) || s <= 0.0 || z < -128 || z > 255) {
         vtac_torch_refuse(im, "a scale of %g with the zero point %lld", s, (long long)z);
-        return none_value();
+        return vtac_torch_none;
     }
     return vtac_torch_quantize(im, x, s, z, dtype);
 }
@@ -66,7 +61,7 @@ vtac_torch_value vtac_torch_make_quantize_tensor(vtac_torch *im, int32_t how)
     if (im->maker.status != VTA_OK || (dtype != VTAC_U8 && dtype != VTAC_I8) || !isfinite(s) || s <= 0.0 ||
         low < first || high > first + 255 || z < low || z > high) {
         vtac_torch_refuse(im, "integers of this type from %lld to %lld", (long long)low, (long long)high);
-        return none_value();
+        return vtac_torch_none;
     }
     if (low != first || high != first + 255) {
         x = vtac_make_clip(&im->maker, x, (double)(low - z) * s, (double)(high - z) * s);
@@ -102,7 +97,7 @@ vtac_torch_value vtac_torch_make_prepack(vtac_torch *im, int32_t how)
     static const char *const names[] = {"weight", "bias", "stride", "padding", "dilation", "groups"};
     vtac_torch_object *o = vtac_make_room(&im->maker, 1, sizeof *o);
     if (o == NULL) {
-        return none_value();
+        return vtac_torch_none;
     }
     o->class = "packed";
     o->attrs = vtac_torch_list_value(im, TORCH_LIST, NULL, 0).list;
@@ -153,7 +148,7 @@ static const vtac_torch_list *list_in(const vtac_torch_list *state, uint32_t i)
  * layer (weight, bias). False: it is none of these. */
 static bool unpack_state(vtac_torch *im, vtac_torch_object *o)
 {
-    const vtac_torch_value none = none_value();
+    const vtac_torch_value none = vtac_torch_none;
     const vtac_torch_list *state =
         o->state.kind == TORCH_TUPLE || o->state.kind == TORCH_LIST ? o->state.list : NULL;
     const vtac_torch_list *first = list_in(state, 1);
@@ -257,7 +252,7 @@ vtac_torch_value vtac_torch_make_q_conv(vtac_torch *im, int32_t how)
     vtac_torch_object *o = packed_of(im);
     if (im->maker.status != VTA_OK || !x->quantized || window_number(o, "transposed", 0) != 0) {
         vtac_torch_refuse(im, "a convolution of what is not quantized, or a transposed one");
-        return none_value();
+        return vtac_torch_none;
     }
     vtac_torch_tensor *w = vtac_torch_look_up(o->attrs, "weight")->tensor;
     const vtac_id weight = vtac_torch_floats(im, w);
@@ -265,7 +260,7 @@ vtac_torch_value vtac_torch_make_q_conv(vtac_torch *im, int32_t how)
     vtac_import_window window = {.axes = rank < 2 ? 0 : rank - 2};
     if (window.axes < 1 || window.axes > VTAC_WINDOW_AXES) {
         vtac_torch_refuse(im, "a weight of rank %u", rank);
-        return none_value();
+        return vtac_torch_none;
     }
     window_numbers(o, "stride", 1, window.axes, window.stride);
     window_numbers(o, "padding", 0, window.axes, window.pads);
@@ -282,7 +277,7 @@ vtac_torch_value vtac_torch_make_q_linear(vtac_torch *im, int32_t how)
     vtac_torch_object *o = packed_of(im);
     if (im->maker.status != VTA_OK || !x->quantized) {
         vtac_torch_refuse(im, "a product of what is not quantized");
-        return none_value();
+        return vtac_torch_none;
     }
     vtac_torch_tensor *w = vtac_torch_look_up(o->attrs, "weight")->tensor;
     const vtac_id y =
@@ -307,7 +302,7 @@ vtac_torch_value vtac_torch_make_q_times(vtac_torch *im, int32_t how)
     const double c = vtac_torch_float(im, "qb", 0.0);
     if (im->maker.status != VTA_OK || !x->quantized || x->scales != 0 || c <= 0.0) {
         vtac_torch_refuse(im, "a quantized tensor times %g", c);
-        return none_value();
+        return vtac_torch_none;
     }
     const vtac_torch_value y = vtac_torch_quantized_of(im, vtac_torch_id(im, x), x->scale * c, x->zero);
     return how == 0 || y.kind != TORCH_TENSOR
@@ -323,7 +318,7 @@ vtac_torch_value vtac_torch_make_q_plus(vtac_torch *im, int32_t how)
     const double c = vtac_torch_float(im, "qb", 0.0);
     if (im->maker.status != VTA_OK || !x->quantized || x->scales != 0 || fabs(c / x->scale) > 1e6) {
         vtac_torch_refuse(im, "a quantized tensor plus %g", c);
-        return none_value();
+        return vtac_torch_none;
     }
     const int64_t steps = (int64_t)nearbyint(c / x->scale);
     const int64_t zero = x->zero - steps;
@@ -355,7 +350,7 @@ vtac_torch_value vtac_torch_make_q_cat(vtac_torch *im, int32_t how)
     }
     if (parts == NULL || count == 0 || parts[0] == 0) {
         vtac_torch_refuse(im, "a row of no tensors");
-        return none_value();
+        return vtac_torch_none;
     }
     const uint32_t axis = vtac_torch_axis(im, "dim", 0, vtac_made_type(&im->maker, parts[0])->rank);
     return activated(im, vtac_make_concat(&im->maker, parts, count, axis), how == 1, "scale", "zero_point");
@@ -368,7 +363,7 @@ vtac_torch_value vtac_torch_make_q_unary(vtac_torch *im, int32_t how)
     if (how == -2) {
         const vtac_torch_tensor *like = vtac_torch_arg_tensor(im, "qx");
         const vtac_id y = vtac_make_clip(&im->maker, x, 0.0, 6.0);
-        return like == NULL ? none_value() : vtac_torch_quantize_like(im, y, like);
+        return like == NULL ? vtac_torch_none : vtac_torch_quantize_like(im, y, like);
     }
     if (how == -1) {
         const vtac_attr attr = vtac_attr_of_float("alpha", vtac_torch_float(im, "negative_slope", 0.01));

@@ -7,16 +7,6 @@
 
 #include "torch.h"
 
-static vtac_torch_value none_value(void)
-{
-    return (vtac_torch_value){TORCH_NONE, {0}};
-}
-
-static vtac_torch_value result_of(vtac_torch *im, vtac_id id)
-{
-    return vtac_torch_tensor_of(im, id);
-}
-
 /* The first argument, and its type. */
 static vtac_id self_of(vtac_torch *im, vtac_type *type)
 {
@@ -42,7 +32,7 @@ vtac_torch_value vtac_torch_make_itself(vtac_torch *im, int32_t how)
 vtac_torch_value vtac_torch_make_copy(vtac_torch *im, int32_t how)
 {
     (void)how;
-    return result_of(im, vtac_torch_in(im, "self"));
+    return vtac_torch_tensor_of(im, vtac_torch_in(im, "self"));
 }
 
 vtac_torch_value vtac_torch_make_dropout(vtac_torch *im, int32_t how)
@@ -72,14 +62,14 @@ vtac_torch_value vtac_torch_make_reshape(vtac_torch *im, int32_t how)
         open = dims[i] == -1 ? i : open;
         if (dims[i] != -1 && (dims[i] < 0 || (dims[i] > 0 && known > INT64_MAX / dims[i]))) {
             vtac_make_fail(&im->maker, VTA_INVALID, "a size of %lld", (long long)dims[i]);
-            return none_value();
+            return vtac_torch_none;
         }
         known *= dims[i] == -1 ? 1 : dims[i];
     }
     if (open < rank) {
         dims[open] = known == 0 ? 0 : vtac_type_elements(&type) / known;
     }
-    return result_of(im, vtac_make_reshape(&im->maker, x, dims, rank));
+    return vtac_torch_tensor_of(im, vtac_make_reshape(&im->maker, x, dims, rank));
 }
 
 vtac_torch_value vtac_torch_make_reshape_as(vtac_torch *im, int32_t how)
@@ -88,7 +78,8 @@ vtac_torch_value vtac_torch_make_reshape_as(vtac_torch *im, int32_t how)
     const vtac_id like = other == NULL ? 0 : vtac_torch_id(im, vtac_torch_arg_tensor(im, "other"));
     const vtac_type type = *vtac_made_type(&im->maker, like);
     (void)how;
-    return result_of(im, vtac_make_reshape(&im->maker, vtac_torch_in(im, "self"), type.dim, type.rank));
+    return vtac_torch_tensor_of(
+        im, vtac_make_reshape(&im->maker, vtac_torch_in(im, "self"), type.dim, type.rank));
 }
 
 vtac_torch_value vtac_torch_make_flatten(vtac_torch *im, int32_t how)
@@ -107,7 +98,7 @@ vtac_torch_value vtac_torch_make_flatten(vtac_torch *im, int32_t how)
             dims[rank++] = type.dim[a];
         }
     }
-    return result_of(im, vtac_make_reshape(&im->maker, x, dims, rank));
+    return vtac_torch_tensor_of(im, vtac_make_reshape(&im->maker, x, dims, rank));
 }
 
 vtac_torch_value vtac_torch_make_unflatten(vtac_torch *im, int32_t how)
@@ -131,9 +122,9 @@ vtac_torch_value vtac_torch_make_unflatten(vtac_torch *im, int32_t how)
     }
     if (im->maker.status != VTA_OK || type.rank == 0 || count == 0 || type.rank + count - 1 > VTAC_MAX_RANK) {
         vtac_torch_refuse(im, "a result of more than %d axes", VTAC_MAX_RANK);
-        return none_value();
+        return vtac_torch_none;
     }
-    return result_of(im, vtac_make_reshape(&im->maker, x, dims, type.rank + count - 1));
+    return vtac_torch_tensor_of(im, vtac_make_reshape(&im->maker, x, dims, type.rank + count - 1));
 }
 
 vtac_torch_value vtac_torch_make_squeeze(vtac_torch *im, int32_t how)
@@ -158,7 +149,7 @@ vtac_torch_value vtac_torch_make_squeeze(vtac_torch *im, int32_t how)
             dims[rank++] = type.dim[a];
         }
     }
-    return result_of(im, vtac_make_reshape(&im->maker, x, dims, rank));
+    return vtac_torch_tensor_of(im, vtac_make_reshape(&im->maker, x, dims, rank));
 }
 
 static vtac_id unsqueezed(vtac_torch *im, vtac_id x, uint32_t axis)
@@ -180,7 +171,7 @@ vtac_torch_value vtac_torch_make_unsqueeze(vtac_torch *im, int32_t how)
     vtac_type type;
     const vtac_id x = self_of(im, &type);
     (void)how;
-    return result_of(im, unsqueezed(im, x, vtac_torch_axis(im, "dim", 0, type.rank + 1)));
+    return vtac_torch_tensor_of(im, unsqueezed(im, x, vtac_torch_axis(im, "dim", 0, type.rank + 1)));
 }
 
 vtac_torch_value vtac_torch_make_permute(vtac_torch *im, int32_t how)
@@ -199,7 +190,7 @@ vtac_torch_value vtac_torch_make_permute(vtac_torch *im, int32_t how)
         vtac_make_fail(&im->maker, VTA_INVALID, "%u axes in an order that does not name each once",
                        type.rank);
     }
-    return result_of(im, vtac_make_transpose(&im->maker, x, order, count));
+    return vtac_torch_tensor_of(im, vtac_make_transpose(&im->maker, x, order, count));
 }
 
 vtac_torch_value vtac_torch_make_transpose(vtac_torch *im, int32_t how)
@@ -212,7 +203,7 @@ vtac_torch_value vtac_torch_make_transpose(vtac_torch *im, int32_t how)
     for (uint32_t i = 0; i < type.rank; i++) {
         order[i] = i == a ? b : i == b ? a : i;
     }
-    return result_of(im, type.rank < 2 ? x : vtac_make_transpose(&im->maker, x, order, type.rank));
+    return vtac_torch_tensor_of(im, type.rank < 2 ? x : vtac_make_transpose(&im->maker, x, order, type.rank));
 }
 
 /* ---- copies of elements */
@@ -239,14 +230,14 @@ vtac_torch_value vtac_torch_make_expand(vtac_torch *im, int32_t how)
     int64_t dims[VTAC_MAX_RANK];
     const uint32_t rank = vtac_torch_ints(im, "size", dims, VTAC_MAX_RANK);
     (void)how;
-    return result_of(im, expanded(im, vtac_torch_in(im, "self"), dims, rank));
+    return vtac_torch_tensor_of(im, expanded(im, vtac_torch_in(im, "self"), dims, rank));
 }
 
 vtac_torch_value vtac_torch_make_expand_as(vtac_torch *im, int32_t how)
 {
     const vtac_type type = *vtac_made_type(&im->maker, vtac_torch_in(im, "other"));
     (void)how;
-    return result_of(im, expanded(im, vtac_torch_in(im, "self"), type.dim, type.rank));
+    return vtac_torch_tensor_of(im, expanded(im, vtac_torch_in(im, "self"), type.dim, type.rank));
 }
 
 vtac_torch_value vtac_torch_make_repeat(vtac_torch *im, int32_t how)
@@ -259,13 +250,14 @@ vtac_torch_value vtac_torch_make_repeat(vtac_torch *im, int32_t how)
     (void)how;
     if (im->maker.status != VTA_OK || rank < type.rank) {
         vtac_torch_refuse(im, "%u numbers of copies for rank %u", rank, type.rank);
-        return none_value();
+        return vtac_torch_none;
     }
     for (uint32_t a = 0; a < rank; a++) {
         dims[a] = a + type.rank < rank ? 1 : type.dim[a + type.rank - rank];
     }
     x = vtac_make_reshape(&im->maker, x, dims, rank);
-    return result_of(im, vtac_make2(&im->maker, VTAC_OP_TILE, x, vtac_make_ints(&im->maker, times, rank)));
+    return vtac_torch_tensor_of(
+        im, vtac_make2(&im->maker, VTAC_OP_TILE, x, vtac_make_ints(&im->maker, times, rank)));
 }
 
 /* ---- several tensors */
@@ -276,7 +268,7 @@ static uint32_t parts_of(vtac_torch *im, vtac_id *parts, uint32_t max, int32_t h
     const vtac_torch_value *list = vtac_torch_arg(im, "tensors");
     const bool is_list = list->kind == TORCH_LIST || list->kind == TORCH_TUPLE;
     uint32_t count = 0;
-    vtac_torch_value first = none_value();
+    vtac_torch_value first = vtac_torch_none;
     for (uint32_t i = 0; is_list && i < list->list->count && im->maker.status == VTA_OK; i++) {
         const vtac_id id = vtac_torch_value_id(im, &list->list->items[i], "tensors");
         const vtac_type *type = vtac_made_type(&im->maker, id);
@@ -321,7 +313,7 @@ vtac_torch_value vtac_torch_make_join(vtac_torch *im, int32_t how)
     vtac_id *parts = vtac_make_room(&im->maker, MAX_PARTS, sizeof *parts);
     const uint32_t count = parts == NULL ? 0 : parts_of(im, parts, MAX_PARTS, how);
     if (count == 0) {
-        return none_value();
+        return vtac_torch_none;
     }
     if (first != NULL && first->quantized && !shared) {
         vtac_torch_refuse(im, "quantized tensors of different scales in a row");
@@ -341,7 +333,7 @@ vtac_torch_value vtac_torch_make_join(vtac_torch *im, int32_t how)
     }
     const vtac_id y = vtac_make_concat(&im->maker, parts, count, axis);
     return first != NULL && first->quantized ? vtac_torch_quantized_of(im, y, first->scale, first->zero)
-                                             : result_of(im, y);
+                                             : vtac_torch_tensor_of(im, y);
 }
 
 vtac_id vtac_torch_slice(vtac_torch *im, vtac_id x, uint32_t axis, int64_t begin, int64_t end, int64_t step)
@@ -355,28 +347,22 @@ vtac_id vtac_torch_slice(vtac_torch *im, vtac_id x, uint32_t axis, int64_t begin
     return vtac_make(&im->maker, VTAC_OP_SLICE, in, 5, NULL, 0);
 }
 
-static int64_t clamped(int64_t at, int64_t size)
-{
-    at = at < 0 ? at + size : at;
-    return at < 0 ? 0 : at > size ? size : at;
-}
-
 vtac_torch_value vtac_torch_make_slice(vtac_torch *im, int32_t how)
 {
     vtac_type type;
     const vtac_id x = self_of(im, &type);
     const uint32_t axis = vtac_torch_axis(im, "dim", 0, type.rank);
     const int64_t size = type.rank == 0 ? 0 : type.dim[axis];
-    const int64_t begin = clamped(vtac_torch_int(im, "start", 0), size);
-    int64_t end = clamped(vtac_torch_int(im, "end", INT64_MAX), size);
+    const int64_t begin = vtac_torch_clamp(vtac_torch_int(im, "start", 0), size);
+    int64_t end = vtac_torch_clamp(vtac_torch_int(im, "end", INT64_MAX), size);
     const int64_t step = vtac_torch_int(im, "step", 1);
     (void)how;
     end = end < begin ? begin : end;
     if (im->maker.status != VTA_OK || type.rank == 0 || step < 1) {
         vtac_torch_refuse(im, "a slice of rank %u with a step of %lld", type.rank, (long long)step);
-        return none_value();
+        return vtac_torch_none;
     }
-    return result_of(im, vtac_torch_slice(im, x, axis, begin, end, step));
+    return vtac_torch_tensor_of(im, vtac_torch_slice(im, x, axis, begin, end, step));
 }
 
 vtac_torch_value vtac_torch_make_narrow(vtac_torch *im, int32_t how)
@@ -385,15 +371,15 @@ vtac_torch_value vtac_torch_make_narrow(vtac_torch *im, int32_t how)
     const vtac_id x = self_of(im, &type);
     const uint32_t axis = vtac_torch_axis(im, "dim", 0, type.rank);
     const int64_t size = type.rank == 0 ? 0 : type.dim[axis];
-    const int64_t begin = clamped(vtac_torch_int(im, "start", 0), size);
+    const int64_t begin = vtac_torch_clamp(vtac_torch_int(im, "start", 0), size);
     const int64_t length = vtac_torch_int(im, "length", 0);
     (void)how;
     if (im->maker.status != VTA_OK || type.rank == 0 || length < 0 || length > size - begin) {
         vtac_make_fail(&im->maker, VTA_INVALID, "%lld places from %lld on of %lld", (long long)length,
                        (long long)begin, (long long)size);
-        return none_value();
+        return vtac_torch_none;
     }
-    return result_of(im, vtac_torch_slice(im, x, axis, begin, begin + length, 1));
+    return vtac_torch_tensor_of(im, vtac_torch_slice(im, x, axis, begin, begin + length, 1));
 }
 
 static vtac_id selected(vtac_torch *im, vtac_id x, uint32_t axis, int64_t at)
@@ -418,9 +404,9 @@ vtac_torch_value vtac_torch_make_select(vtac_torch *im, int32_t how)
     at = at < 0 ? at + size : at;
     if (im->maker.status != VTA_OK || at < 0 || at >= size) {
         vtac_make_fail(&im->maker, VTA_INVALID, "place %lld of %lld", (long long)at, (long long)size);
-        return none_value();
+        return vtac_torch_none;
     }
-    return result_of(im, selected(im, x, axis, at));
+    return vtac_torch_tensor_of(im, selected(im, x, axis, at));
 }
 
 /* how: 0 split (a size, or sizes), 1 chunk, 2 unbind, 3 split_with_sizes */
@@ -440,7 +426,7 @@ vtac_torch_value vtac_torch_make_split(vtac_torch *im, int32_t how)
     const int64_t n = count == 1 ? sizes[0] : 1;
     if (im->maker.status != VTA_OK || (equal && n < 1)) {
         vtac_make_fail(&im->maker, VTA_INVALID, "parts of %lld", (long long)n);
-        return none_value();
+        return vtac_torch_none;
     }
     const int64_t each = how == 1 ? (size + n - 1) / n : n;
     const int64_t parts = equal ? (each == 0 ? 0 : (size + each - 1) / each) : count;
@@ -455,7 +441,7 @@ vtac_torch_value vtac_torch_make_split(vtac_torch *im, int32_t how)
         }
         const vtac_id part =
             how == 2 ? selected(im, x, axis, at) : vtac_make_slice(&im->maker, x, axis, at, at + length);
-        vtac_torch_append(im, out.list, result_of(im, part));
+        vtac_torch_append(im, out.list, vtac_torch_tensor_of(im, part));
         at += length;
     }
     return out;
@@ -471,7 +457,7 @@ vtac_torch_value vtac_torch_make_flip(vtac_torch *im, int32_t how)
     for (uint32_t i = 0; i < count; i++) {
         x = vtac_torch_slice(im, x, vtac_torch_wrap(im, axes[i], type.rank), -1, INT64_MIN + 1, -1);
     }
-    return result_of(im, x);
+    return vtac_torch_tensor_of(im, x);
 }
 
 vtac_torch_value vtac_torch_make_roll(vtac_torch *im, int32_t how)
@@ -493,7 +479,7 @@ vtac_torch_value vtac_torch_make_roll(vtac_torch *im, int32_t how)
                                  vtac_make_slice(&im->maker, x, axis, 0, cut)};
         x = cut == 0 ? x : vtac_make_concat(&im->maker, parts, 2, axis);
     }
-    return result_of(im, x);
+    return vtac_torch_tensor_of(im, x);
 }
 
 /* Borders: pairs from the last axis on. how: 0 as "mode" says, 1 of a value, 2 mirrored, 3 repeated */
@@ -510,7 +496,7 @@ vtac_torch_value vtac_torch_make_pad(vtac_torch *im, int32_t how)
     const double value = vtac_torch_float(im, "value", 0.0);
     if (im->maker.status != VTA_OK || count % 2 != 0 || count / 2 > type.rank) {
         vtac_torch_refuse(im, "%u borders for rank %u", count, type.rank);
-        return none_value();
+        return vtac_torch_none;
     }
     for (uint32_t i = 0; i < count / 2; i++) {
         const uint32_t axis = type.rank - 1 - i;
@@ -520,7 +506,7 @@ vtac_torch_value vtac_torch_make_pad(vtac_torch *im, int32_t how)
         const int64_t after = given[2 * i + 1] < 0 ? -given[2 * i + 1] : 0;
         if (before + after > type.dim[axis]) {
             vtac_make_fail(&im->maker, VTA_INVALID, "a border cuts off more than there is");
-            return none_value();
+            return vtac_torch_none;
         }
         x = vtac_make_slice(&im->maker, x, axis, before, type.dim[axis] - after);
     }
@@ -529,7 +515,7 @@ vtac_torch_value vtac_torch_make_pad(vtac_torch *im, int32_t how)
     const vtac_id filler =
         vtac_make_cast(&im->maker, vtac_make_number(&im->maker, VTAC_F32, value), type.dtype);
     const vtac_id in[] = {x, vtac_make_ints(&im->maker, pads, 2 * type.rank), constant ? filler : 0};
-    return result_of(im, vtac_make(&im->maker, VTAC_OP_PAD, in, 3, &attr, 1));
+    return vtac_torch_tensor_of(im, vtac_make(&im->maker, VTAC_OP_PAD, in, 3, &attr, 1));
 }
 
 /* how: 0: channels become places, 1: places become channels */
@@ -542,17 +528,18 @@ vtac_torch_value vtac_torch_make_shuffle(vtac_torch *im, int32_t how)
     if (im->maker.status != VTA_OK || type.rank != 4 || r < 1 || r > 1024 ||
         (how == 1 && (type.dim[2] % r != 0 || type.dim[3] % r != 0))) {
         vtac_torch_refuse(im, "pixels in blocks of %lld of rank %u", (long long)r, type.rank);
-        return none_value();
+        return vtac_torch_none;
     }
     if (how == 0) {
         const vtac_attr attrs[] = {vtac_attr_of_int("blocksize", r), vtac_attr_of_string("mode", "CRD")};
-        return result_of(im, vtac_make(m, VTAC_OP_DEPTH_TO_SPACE, &x, 1, attrs, 2));
+        return vtac_torch_tensor_of(im, vtac_make(m, VTAC_OP_DEPTH_TO_SPACE, &x, 1, attrs, 2));
     }
     const int64_t h = type.dim[2] / r;
     const int64_t w = type.dim[3] / r;
     vtac_id y = vtac_make_reshape(m, x, (int64_t[]){type.dim[0], type.dim[1], h, r, w, r}, 6);
     y = vtac_make_transpose(m, y, (int64_t[]){0, 1, 3, 5, 2, 4}, 6);
-    return result_of(im, vtac_make_reshape(m, y, (int64_t[]){type.dim[0], type.dim[1] * r * r, h, w}, 4));
+    return vtac_torch_tensor_of(
+        im, vtac_make_reshape(m, y, (int64_t[]){type.dim[0], type.dim[1] * r * r, h, w}, 4));
 }
 
 vtac_torch_value vtac_torch_make_channel_shuffle(vtac_torch *im, int32_t how)
@@ -563,12 +550,12 @@ vtac_torch_value vtac_torch_make_channel_shuffle(vtac_torch *im, int32_t how)
     (void)how;
     if (im->maker.status != VTA_OK || type.rank != 4 || groups < 1 || type.dim[1] % groups != 0) {
         vtac_torch_refuse(im, "channels in %lld groups of rank %u", (long long)groups, type.rank);
-        return none_value();
+        return vtac_torch_none;
     }
     const int64_t apart[] = {type.dim[0], groups, type.dim[1] / groups, type.dim[2], type.dim[3]};
     x = vtac_make_reshape(&im->maker, x, apart, 5);
     x = vtac_make_transpose(&im->maker, x, (int64_t[]){0, 2, 1, 3, 4}, 5);
-    return result_of(im, vtac_make_reshape(&im->maker, x, type.dim, 4));
+    return vtac_torch_tensor_of(im, vtac_make_reshape(&im->maker, x, type.dim, 4));
 }
 
 vtac_torch_value vtac_torch_make_triangle(vtac_torch *im, int32_t how)
@@ -576,7 +563,7 @@ vtac_torch_value vtac_torch_make_triangle(vtac_torch *im, int32_t how)
     const vtac_attr upper = vtac_attr_of_int("upper", how);
     const vtac_id in[] = {vtac_torch_in(im, "self"),
                           vtac_make_number(&im->maker, VTAC_I64, (double)vtac_torch_int(im, "diagonal", 0))};
-    return result_of(im, vtac_make(&im->maker, VTAC_OP_TRILU, in, 2, &upper, 1));
+    return vtac_torch_tensor_of(im, vtac_make(&im->maker, VTAC_OP_TRILU, in, 2, &upper, 1));
 }
 
 /* ---- new tensors */
@@ -593,8 +580,9 @@ vtac_torch_value vtac_torch_make_full(vtac_torch *im, int32_t how)
                            : how == -1 && value->kind == TORCH_BOOL ? VTAC_BOOL
                                                                     : VTAC_F32;
     const vtac_dtype dtype = vtac_torch_dtype_arg(im, "dtype", own);
-    return result_of(im, vtac_torch_full(im, dims, rank, dtype,
-                                         how == -1 ? vtac_torch_float(im, "fill_value", 0.0) : how));
+    return vtac_torch_tensor_of(
+        im,
+        vtac_torch_full(im, dims, rank, dtype, how == -1 ? vtac_torch_float(im, "fill_value", 0.0) : how));
 }
 
 vtac_torch_value vtac_torch_make_full_like(vtac_torch *im, int32_t how)
@@ -602,8 +590,9 @@ vtac_torch_value vtac_torch_make_full_like(vtac_torch *im, int32_t how)
     vtac_type type;
     (void)self_of(im, &type);
     const vtac_dtype dtype = vtac_torch_dtype_arg(im, "dtype", type.dtype);
-    return result_of(im, vtac_torch_full(im, type.dim, type.rank, dtype,
-                                         how == -1 ? vtac_torch_float(im, "fill_value", 0.0) : how));
+    return vtac_torch_tensor_of(im,
+                                vtac_torch_full(im, type.dim, type.rank, dtype,
+                                                how == -1 ? vtac_torch_float(im, "fill_value", 0.0) : how));
 }
 
 /* (end), (start, end) or (start, end, step) */
@@ -627,7 +616,7 @@ vtac_torch_value vtac_torch_make_range(vtac_torch *im, int32_t how)
     (void)how;
     if (im->maker.status != VTA_OK || !(count >= 0.0 && count < 1 << 20)) {
         vtac_torch_refuse(im, "a range of %g numbers", count);
-        return none_value();
+        return vtac_torch_none;
     }
     const vtac_type type = {VTAC_F64, 1, {(int64_t)count}};
     double *room = vtac_make_room(&im->maker, (int64_t)count + 1, sizeof *room);
@@ -635,9 +624,10 @@ vtac_torch_value vtac_torch_make_range(vtac_torch *im, int32_t how)
     for (int64_t i = 0; room != NULL && i < (int64_t)count; i++) {
         room[i] = start + (double)i * step;
     }
-    return room == NULL ? none_value()
-                        : result_of(im, vtac_make_cast(&im->maker,
-                                                       vtac_make_borrowed(&im->maker, &type, room), dtype));
+    return room == NULL
+               ? vtac_torch_none
+               : vtac_torch_tensor_of(
+                     im, vtac_make_cast(&im->maker, vtac_make_borrowed(&im->maker, &type, room), dtype));
 }
 
 /* A number as a tensor. */
@@ -649,11 +639,12 @@ vtac_torch_value vtac_torch_make_scalar(vtac_torch *im, int32_t how)
         int64_t items[4096];
         const uint32_t count = vtac_torch_ints(im, "self", items, 4096);
         const vtac_id list = vtac_make_ints(&im->maker, items, count);
-        return result_of(im, vtac_make_cast(&im->maker, list, vtac_torch_dtype_arg(im, "dtype", VTAC_I64)));
+        return vtac_torch_tensor_of(
+            im, vtac_make_cast(&im->maker, list, vtac_torch_dtype_arg(im, "dtype", VTAC_I64)));
     }
     const vtac_id id = vtac_torch_in(im, "self");
     const vtac_dtype dtype = vtac_torch_dtype_arg(im, "dtype", vtac_made_type(&im->maker, id)->dtype);
-    return result_of(im, vtac_make_cast(&im->maker, id, dtype));
+    return vtac_torch_tensor_of(im, vtac_make_cast(&im->maker, id, dtype));
 }
 
 /* ---- types and sizes */
@@ -675,7 +666,7 @@ vtac_torch_value vtac_torch_make_to(vtac_torch *im, int32_t how)
         dtype = vtac_torch_dtype_arg(im, "dtype", dtype);
     }
     const vtac_id y = vtac_make_cast(&im->maker, x, dtype);
-    return y == x ? *vtac_torch_arg(im, "self") : result_of(im, y);
+    return y == x ? *vtac_torch_arg(im, "self") : vtac_torch_tensor_of(im, y);
 }
 
 /* how: the type's code; -1: another tensor has it */
@@ -684,7 +675,7 @@ vtac_torch_value vtac_torch_make_cast(vtac_torch *im, int32_t how)
     const vtac_id x = vtac_torch_in(im, "self");
     const vtac_dtype dtype =
         how == -1 ? vtac_made_type(&im->maker, vtac_torch_in(im, "other"))->dtype : vtac_torch_dtype(how);
-    return result_of(im, vtac_make_cast(&im->maker, x, dtype));
+    return vtac_torch_tensor_of(im, vtac_make_cast(&im->maker, x, dtype));
 }
 
 /* The type of a tensor, quantized or not, without its contents' being used. */
@@ -729,7 +720,7 @@ vtac_torch_value vtac_torch_make_measure(vtac_torch *im, int32_t how)
 /* The one number of a tensor, which must be known. */
 vtac_torch_value vtac_torch_make_item(vtac_torch *im, int32_t how)
 {
-    vtac_torch_value out = none_value();
+    vtac_torch_value out = vtac_torch_none;
     (void)how;
     if (!vtac_torch_item(im, *vtac_torch_arg(im, "self"), &out)) {
         vtac_torch_refuse(im, "a number that the run finds where the program needs one now");
@@ -741,5 +732,5 @@ vtac_torch_value vtac_torch_make_item(vtac_torch *im, int32_t how)
 vtac_torch_value vtac_torch_make_nothing(vtac_torch *im, int32_t how)
 {
     (void)im;
-    return how == 1 ? vtac_torch_string("cpu") : none_value();
+    return how == 1 ? vtac_torch_string("cpu") : vtac_torch_none;
 }

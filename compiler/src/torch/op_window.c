@@ -8,11 +8,6 @@
 #include "../import/window.h"
 #include "torch.h"
 
-static vtac_torch_value none_value(void)
-{
-    return (vtac_torch_value){TORCH_NONE, {0}};
-}
-
 /* `axes` numbers, or one for all. */
 static void spread_ints(vtac_torch *im, const char *name, int64_t otherwise, uint32_t axes, int64_t *out)
 {
@@ -70,7 +65,7 @@ vtac_torch_value vtac_torch_make_conv(vtac_torch *im, int32_t how)
     const uint32_t rank = vtac_made_type(&im->maker, in[0])->rank;
     if (im->maker.status != VTA_OK || rank != weight.rank || rank < 3 || rank > VTAC_WINDOW_AXES + 2) {
         vtac_torch_refuse(im, "a convolution of rank %u by a weight of rank %u", rank, weight.rank);
-        return none_value();
+        return vtac_torch_none;
     }
     vtac_import_window w = {.axes = rank - 2};
     spread_ints(im, "stride", 1, w.axes, w.stride);
@@ -140,10 +135,10 @@ vtac_torch_value vtac_torch_make_max_pool(vtac_torch *im, int32_t how)
 {
     torch_pool p;
     if (!read_pool(im, (uint32_t)how % 10, &p)) {
-        return none_value();
+        return vtac_torch_none;
     }
     const vtac_torch_value first = vtac_torch_tensor_of(im, pool_node(im, VTAC_OP_MAX_POOL, &p, false));
-    const vtac_torch_value both[] = {first, none_value()};
+    const vtac_torch_value both[] = {first, vtac_torch_none};
     return how > 10 ? vtac_torch_list_value(im, TORCH_TUPLE, both, 2) : first;
 }
 
@@ -151,7 +146,7 @@ vtac_torch_value vtac_torch_make_avg_pool(vtac_torch *im, int32_t how)
 {
     torch_pool p;
     if (!read_pool(im, (uint32_t)how, &p)) {
-        return none_value();
+        return vtac_torch_none;
     }
     const bool counts = vtac_torch_flag(im, "count_include_pad", true);
     const int64_t divisor = vtac_torch_int(im, "divisor_override", 0);
@@ -254,7 +249,7 @@ static vtac_id adaptive_pool(vtac_torch *im, int32_t how)
 /* The maximum comes with the places, which nothing may read. */
 vtac_torch_value vtac_torch_make_adaptive_pool(vtac_torch *im, int32_t how)
 {
-    const vtac_torch_value both[] = {vtac_torch_tensor_of(im, adaptive_pool(im, how)), none_value()};
+    const vtac_torch_value both[] = {vtac_torch_tensor_of(im, adaptive_pool(im, how)), vtac_torch_none};
     return how > 10 ? vtac_torch_list_value(im, TORCH_TUPLE, both, 2) : both[0];
 }
 
@@ -277,7 +272,7 @@ static vtac_id weight_or(vtac_torch *im, const char *name, const int64_t *dims, 
 /* how: 3: the form with three results */
 static vtac_torch_value of_three(vtac_torch *im, vtac_id y, int32_t how)
 {
-    const vtac_torch_value all[] = {vtac_torch_tensor_of(im, y), none_value(), none_value()};
+    const vtac_torch_value all[] = {vtac_torch_tensor_of(im, y), vtac_torch_none, vtac_torch_none};
     return how == 3 ? vtac_torch_list_value(im, TORCH_TUPLE, all, 3) : all[0];
 }
 
@@ -290,7 +285,7 @@ vtac_torch_value vtac_torch_make_batch_norm(vtac_torch *im, int32_t how)
     }
     if (im->maker.status != VTA_OK || type.rank < 2) {
         vtac_torch_refuse(im, "a batch normalization of rank %u", type.rank);
-        return none_value();
+        return vtac_torch_none;
     }
     const int64_t channels = type.dim[1];
     const vtac_attr attr = vtac_attr_of_float("epsilon", vtac_torch_float(im, "eps", 1e-5));
@@ -308,7 +303,7 @@ vtac_torch_value vtac_torch_make_layer_norm(vtac_torch *im, int32_t how)
     const uint32_t count = vtac_torch_ints(im, "normalized_shape", dims, VTAC_MAX_RANK);
     if (im->maker.status != VTA_OK || count < 1 || count > rank) {
         vtac_torch_refuse(im, "a normalization of %u axes of rank %u", count, rank);
-        return none_value();
+        return vtac_torch_none;
     }
     const vtac_attr attrs[] = {vtac_attr_of_int("axis", (int64_t)rank - count),
                                vtac_attr_of_float("epsilon", vtac_torch_float(im, "eps", 1e-5))};
@@ -344,7 +339,7 @@ vtac_torch_value vtac_torch_make_group_norm(vtac_torch *im, int32_t how)
     const vtac_torch_value *uses = vtac_torch_arg(im, "use_input_stats");
     if (type.rank < 3 || (uses->kind == TORCH_BOOL && uses->i == 0)) {
         vtac_torch_refuse(im, "a normalization of rank %u, or by kept statistics", type.rank);
-        return none_value();
+        return vtac_torch_none;
     }
     (void)vtac_torch_arg(im, "running_mean");
     (void)vtac_torch_arg(im, "running_var");
@@ -426,7 +421,7 @@ vtac_torch_value vtac_torch_make_upsample(vtac_torch *im, int32_t how)
     static const char *const modes[] = {"nearest", "nearest", "linear", "cubic"};
     torch_resize r;
     if (!read_resize(im, (uint32_t)how % 10, &r)) {
-        return none_value();
+        return vtac_torch_none;
     }
     const vtac_type type = *vtac_made_type(&im->maker, r.x);
     const char *coordinates = how < 10 ? "asymmetric" : r.corners ? "align_corners" : "half_pixel";

@@ -40,7 +40,7 @@ static vtac_torch_value pop_value(torch_pickle *p)
 {
     if (p->stack.count == 0) {
         refuse_pickle(p, "the stack is empty");
-        return (vtac_torch_value){TORCH_NONE, {0}};
+        return vtac_torch_none;
     }
     return p->stack.items[--p->stack.count];
 }
@@ -120,7 +120,7 @@ static vtac_torch_value pop_marked(torch_pickle *p, vtac_torch_kind kind)
     }
     if (at == 0) {
         refuse_pickle(p, "there is no mark on the stack");
-        return (vtac_torch_value){TORCH_NONE, {0}};
+        return vtac_torch_none;
     }
     const vtac_torch_value list =
         vtac_torch_list_value(p->im, kind, p->stack.items + at, p->stack.count - at);
@@ -132,7 +132,7 @@ static vtac_torch_value pop_tuple(torch_pickle *p, uint32_t count)
 {
     if (p->stack.count < count) {
         refuse_pickle(p, "the stack is empty");
-        return (vtac_torch_value){TORCH_NONE, {0}};
+        return vtac_torch_none;
     }
     p->stack.count -= count;
     return vtac_torch_list_value(p->im, TORCH_TUPLE, p->stack.items + p->stack.count, count);
@@ -262,7 +262,7 @@ static vtac_torch_value rebuild_tensor(torch_pickle *p, const vtac_torch_list *a
     if (args->count < 4 || a[0].kind != TORCH_STORAGE || a[1].kind != TORCH_INT || !is_integer_list(&a[2]) ||
         !is_integer_list(&a[3]) || a[2].list->count != a[3].list->count) {
         refuse_pickle(p, "a tensor without storage, size or strides, or of more than %d axes", VTAC_MAX_RANK);
-        return (vtac_torch_value){TORCH_NONE, {0}};
+        return vtac_torch_none;
     }
     vtac_type type = {.dtype = dtype == VTAC_NO_DTYPE ? a[0].storage->dtype : dtype,
                       .rank = a[2].list->count};
@@ -313,7 +313,7 @@ static void push_call(torch_pickle *p)
 {
     const vtac_torch_value args = pop_value(p);
     const vtac_torch_value f = pop_value(p);
-    vtac_torch_value out = {TORCH_NONE, {0}};
+    vtac_torch_value out = vtac_torch_none;
     const char *name = f.kind == TORCH_NAME ? f.s : "a value";
     const uint32_t count = args.kind == TORCH_TUPLE ? args.list->count : 0;
     if (args.kind != TORCH_TUPLE) {
@@ -391,7 +391,7 @@ static bool run_plain(torch_pickle *p, unsigned code)
     case 0x95: (void)read_number(p, 8); break; /* a frame's length */
     case '.': p->done = true; break;
     case '(': push_value(p, (vtac_torch_value){TORCH_MARK, {0}}); break;
-    case 'N': push_value(p, (vtac_torch_value){TORCH_NONE, {0}}); break;
+    case 'N': push_value(p, vtac_torch_none); break;
     case 0x88: push_value(p, vtac_torch_bool(true)); break;
     case 0x89: push_value(p, vtac_torch_bool(false)); break;
     case 'K': push_value(p, vtac_torch_integer((int64_t)read_number(p, 1))); break;
@@ -470,7 +470,7 @@ vtac_torch_value vtac_torch_unpickle(vtac_torch *im, const vtac_torch_archive *a
     const vtac_zip_member *member = vtac_torch_member(im, archive, name);
     if (im->maker.status != VTA_OK || member == NULL) {
         vtac_make_fail(&im->maker, VTA_INVALID, "'%s' is missing from the archive", name);
-        return (vtac_torch_value){TORCH_NONE, {0}};
+        return vtac_torch_none;
     }
     torch_pickle p = {.im = im,
                       .archive = archive,

@@ -9,8 +9,6 @@
 
 enum { COSTLY = 16 }; /* so many items of a list that is copied count as a step */
 
-static const vtac_torch_value nothing;
-
 static bool is_name(const char *name, const char *a, const char *b)
 {
     return strcmp(name, a) == 0 || strcmp(name, b) == 0;
@@ -169,7 +167,7 @@ static vtac_torch_value integer_of(vtac_torch *im, double v)
 {
     if (!(fabs(v) < 9e18)) {
         vtac_torch_refuse(im, "the integer of %g", v);
-        return nothing;
+        return vtac_torch_none;
     }
     return vtac_torch_integer((int64_t)v);
 }
@@ -181,7 +179,7 @@ static bool call_number(vtac_torch *im, const char *name, const vtac_torch_value
     const bool casts = is_name(name, "int", "float") || strcmp(name, "bool") == 0;
     if (casts && v.kind == TORCH_TENSOR && !vtac_torch_item(im, v, &v)) {
         vtac_torch_refuse(im, "a number that the run finds where the program needs one now");
-        *out = nothing;
+        *out = vtac_torch_none;
         return true;
     }
     if (strcmp(name, "float") == 0 && v.kind == TORCH_TEXT) {
@@ -223,7 +221,7 @@ static bool item_of(vtac_torch *im, const vtac_torch_value *list, const vtac_tor
         if (found == NULL) {
             vtac_make_fail(&im->maker, VTA_INVALID, "the dictionary has no '%.60s'", key->s);
         }
-        *out = found == NULL ? nothing : *found;
+        *out = found == NULL ? vtac_torch_none : *found;
         return true;
     }
     if (!is_list(list) || key->kind != TORCH_INT) {
@@ -232,7 +230,7 @@ static bool item_of(vtac_torch *im, const vtac_torch_value *list, const vtac_tor
     const int64_t at = key->i < 0 ? key->i + list->list->count : key->i;
     if (at < 0 || at >= list->list->count) {
         vtac_make_fail(&im->maker, VTA_INVALID, "item %lld of %u", (long long)key->i, list->list->count);
-        *out = nothing;
+        *out = vtac_torch_none;
         return true;
     }
     *out = list->list->items[at];
@@ -241,17 +239,15 @@ static bool item_of(vtac_torch *im, const vtac_torch_value *list, const vtac_tor
 
 static int64_t clamped(const vtac_torch_value *v, int64_t otherwise, int64_t size)
 {
-    int64_t at = v->kind == TORCH_INT ? v->i : otherwise;
-    at = at < 0 ? at + size : at;
-    return at < 0 ? 0 : at > size ? size : at;
+    return vtac_torch_clamp(v->kind == TORCH_INT ? v->i : otherwise, size);
 }
 
 /* slice(list, start, end, step) */
 static vtac_torch_value slice_of(vtac_torch *im, const vtac_torch_value *args, uint32_t count)
 {
     const vtac_torch_list *list = args[0].list;
-    const int64_t from = clamped(count > 1 ? &args[1] : &nothing, 0, list->count);
-    const int64_t to = clamped(count > 2 ? &args[2] : &nothing, list->count, list->count);
+    const int64_t from = clamped(count > 1 ? &args[1] : &vtac_torch_none, 0, list->count);
+    const int64_t to = clamped(count > 2 ? &args[2] : &vtac_torch_none, list->count, list->count);
     const int64_t step = count > 3 && args[3].kind == TORCH_INT ? args[3].i : 1;
     const vtac_torch_value out = vtac_torch_list_value(im, args[0].kind, NULL, 0);
     im->steps += list->count / COSTLY;
@@ -370,7 +366,7 @@ static bool call_range(const char *name, const vtac_torch_value *args, uint32_t 
 bool vtac_torch_call_plain(vtac_torch *im, const char *name, const vtac_torch_value *args, uint32_t count,
                            vtac_torch_value *out)
 {
-    *out = nothing;
+    *out = vtac_torch_none;
     if (is_name(name, "warn", "format") || is_name(name, "prim.Print", "print") || strcmp(name, "str") == 0) {
         *out = vtac_torch_string("");
         return true;

@@ -32,8 +32,6 @@ struct vtac_torch_script {
 
 enum { COSTLY = 512 }; /* so many items of a search, or lines that are passed over, count as a step */
 
-static const vtac_torch_value nothing;
-
 static vtac_torch_value read_expression(vtac_torch *im, torch_frame *f);
 static void run_block(vtac_torch *im, torch_frame *f, size_t indent);
 static vtac_torch_value call_function(vtac_torch *im, const torch_cursor *def, const vtac_torch_value *args,
@@ -248,7 +246,7 @@ static vtac_torch_value call_method(vtac_torch *im, vtac_torch_object *object, c
     if (count + 1 > TORCH_MAX_INPUTS || !find_code(im, object->class, name, &def)) {
         vtac_make_fail(&im->maker, VTA_UNSUPPORTED, "class '%.200s' has no method '%.60s' in the archive",
                        object->class, name);
-        return nothing;
+        return vtac_torch_none;
     }
     for (uint32_t i = 0; i < count; i++) {
         all[i + 1] = args[i];
@@ -266,7 +264,7 @@ bool vtac_torch_attribute(vtac_torch *im, vtac_torch_object *object, const char 
         }
     }
     const vtac_torch_value *found = vtac_torch_look_up(object->attrs, name);
-    *out = found == NULL ? nothing : *found;
+    *out = found == NULL ? vtac_torch_none : *found;
     return found != NULL;
 }
 
@@ -363,7 +361,7 @@ static vtac_torch_value read_named(vtac_torch *im, torch_frame *f)
         return *variable;
     }
     if (strcmp(word, "None") == 0) {
-        return nothing;
+        return vtac_torch_none;
     }
     if (strcmp(word, "True") == 0 || strcmp(word, "False") == 0) {
         return vtac_torch_bool(word[0] == 'T');
@@ -393,7 +391,7 @@ static vtac_torch_value read_primary(vtac_torch *im, torch_frame *f)
     if (b == '-') {
         f->c.at++;
         const vtac_torch_value v = read_expression(im, f);
-        vtac_torch_value out = nothing;
+        vtac_torch_value out = vtac_torch_none;
         if (!vtac_torch_call_plain(im, "neg", &v, 1, &out)) {
             out = vtac_torch_call_op(im, "neg", &v, 1, NULL, 0);
         }
@@ -460,7 +458,7 @@ static void read_arguments(vtac_torch *im, torch_frame *f, torch_call *call)
 /* annotate(T, v), unchecked_cast(T, v), uninitialized(T) */
 static vtac_torch_value read_typed(vtac_torch *im, torch_frame *f)
 {
-    vtac_torch_value v = nothing;
+    vtac_torch_value v = vtac_torch_none;
     f->c.nest++;
     skip_type(&f->c);
     if (take_byte(&f->c, ',')) {
@@ -493,7 +491,7 @@ static vtac_torch_value call_own(vtac_torch *im, const char *path, const torch_c
                    "'%.200s' is called, which the archive does not define, or an object "
                    "of it made",
                    path);
-    return nothing;
+    return vtac_torch_none;
 }
 
 /* "torch.add", "ops.aten.add": "add"; "ops.quantized.add": "quantized.add". */
@@ -510,7 +508,7 @@ static const char *plain_name(const char *name)
 
 static vtac_torch_value call_named(vtac_torch *im, const char *path, const torch_call *call)
 {
-    vtac_torch_value out = nothing;
+    vtac_torch_value out = vtac_torch_none;
     const char *name = plain_name(path);
     if (im->maker.status != VTA_OK) {
         return out;
@@ -549,7 +547,7 @@ static vtac_torch_value call_value(vtac_torch *im, torch_frame *f, const vtac_to
     call.named_count = 0;
     read_arguments(im, f, &call);
     if (im->maker.status != VTA_OK) {
-        return nothing;
+        return vtac_torch_none;
     }
     if (what->kind == TORCH_METHOD) {
         return call_method(im, what->method->object, what->method->name, call.args, call.count, call.named,
@@ -559,7 +557,7 @@ static vtac_torch_value call_value(vtac_torch *im, torch_frame *f, const vtac_to
         return call_named(im, what->s, &call);
     }
     refuse_code(im, &f->c, "a %s is called", vtac_torch_kind_name(what->kind));
-    return nothing;
+    return vtac_torch_none;
 }
 
 /* ---- what stands behind a value */
@@ -573,7 +571,7 @@ static vtac_torch_value member_value(vtac_torch *im, torch_frame *f, const vtac_
         const unsigned long i = name[0] == 'c' ? strtoul(name + 1, NULL, 10) : 0;
         if ((all->kind != TORCH_TUPLE && all->kind != TORCH_LIST) || i >= all->list->count) {
             refuse_code(im, &f->c, "constant '%.20s' is not in the archive", name);
-            return nothing;
+            return vtac_torch_none;
         }
         return all->list->items[i];
     }
@@ -582,14 +580,14 @@ static vtac_torch_value member_value(vtac_torch *im, torch_frame *f, const vtac_
     }
     if (of->kind != TORCH_OBJECT) {
         refuse_code(im, &f->c, "'%.60s' of a %s", name, vtac_torch_kind_name(of->kind));
-        return nothing;
+        return vtac_torch_none;
     }
     if (vtac_torch_attribute(im, of->object, name, &out)) {
         return out;
     }
     vtac_torch_method *method = vtac_make_room(&im->maker, 1, sizeof *method);
     if (method == NULL) {
-        return nothing;
+        return vtac_torch_none;
     }
     *method = (vtac_torch_method){of->object, name};
     return (vtac_torch_value){.kind = TORCH_METHOD, .method = method};
@@ -598,8 +596,8 @@ static vtac_torch_value member_value(vtac_torch *im, torch_frame *f, const vtac_
 /* [i] or [a:b], behind the '[' */
 static vtac_torch_value read_subscript(vtac_torch *im, torch_frame *f, const vtac_torch_value *of)
 {
-    vtac_torch_value args[3] = {*of, nothing, nothing};
-    vtac_torch_value out = nothing;
+    vtac_torch_value args[3] = {*of, vtac_torch_none, vtac_torch_none};
+    vtac_torch_value out = vtac_torch_none;
     f->c.nest++;
     if (!is_at(&f->c, ':')) {
         args[1] = read_expression(im, f);
@@ -620,7 +618,7 @@ static vtac_torch_value read_subscript(vtac_torch *im, torch_frame *f, const vta
 static vtac_torch_value read_expression(vtac_torch *im, torch_frame *f)
 {
     im->depth++;
-    vtac_torch_value v = count_step(im, &f->c) ? read_primary(im, f) : nothing;
+    vtac_torch_value v = count_step(im, &f->c) ? read_primary(im, f) : vtac_torch_none;
     while (im->maker.status == VTA_OK && count_step(im, &f->c)) {
         if (take_byte(&f->c, '.')) {
             v = member_value(im, f, &v, read_word(im, &f->c));
@@ -694,7 +692,7 @@ static void run_if(vtac_torch *im, torch_frame *f, size_t indent)
 static void run_for(vtac_torch *im, torch_frame *f, size_t indent)
 {
     const char *name = read_word(im, &f->c);
-    vtac_torch_value n = nothing;
+    vtac_torch_value n = vtac_torch_none;
     if (take_word(&f->c, "in") && take_word(&f->c, "range")) {
         n = read_expression(im, f);
     }
@@ -858,7 +856,7 @@ static void run_statement(vtac_torch *im, torch_frame *f, size_t indent)
 {
     if (take_word(&f->c, "return")) {
         skip_blanks(&f->c);
-        f->result = f->c.at < f->c.end && *f->c.at != '\n' ? read_values(im, f) : nothing;
+        f->result = f->c.at < f->c.end && *f->c.at != '\n' ? read_values(im, f) : vtac_torch_none;
         f->returned = true;
     } else if (take_word(&f->c, "if")) {
         run_if(im, f, indent);
@@ -900,7 +898,7 @@ static void bind_parameters(vtac_torch *im, torch_frame *f, const vtac_torch_val
     f->c.nest = 1;
     while (!is_at(&f->c, ')') && count_step(im, &f->c)) {
         const char *name = read_word(im, &f->c);
-        vtac_torch_value value = nothing;
+        vtac_torch_value value = vtac_torch_none;
         bool given = i < count;
         skip_type(&f->c);
         if (take_byte(&f->c, '=')) {
@@ -928,7 +926,7 @@ static vtac_torch_value call_function(vtac_torch *im, const torch_cursor *def, c
 {
     torch_frame *f = vtac_make_room(&im->maker, 1, sizeof *f);
     if (f == NULL) {
-        return nothing;
+        return vtac_torch_none;
     }
     im->depth += 4;
     f->c = *def;
@@ -973,7 +971,7 @@ static void read_parameter(vtac_torch *im, torch_frame *f, torch_ends *ends)
         *n = (vtac_torch_named){name, vtac_torch_input(im, name, NULL)};
         ends->count++;
     } else if (maybe && !own) {
-        *n = (vtac_torch_named){name, nothing};
+        *n = (vtac_torch_named){name, vtac_torch_none};
         ends->count++;
     } else if (tensor) {
         const size_t used = strlen(ends->missing);

@@ -159,6 +159,7 @@ bool vtac_torch_call_plain(vtac_torch *im, const char *name, const vtac_torch_va
 __attribute__((format(printf, 2, 3))) void vtac_torch_refuse(vtac_torch *im, const char *fmt, ...);
 
 /* ---- values */
+extern const vtac_torch_value vtac_torch_none; /* Python's None, and the result of a failure */
 vtac_torch_value vtac_torch_bool(bool b);
 vtac_torch_value vtac_torch_integer(int64_t i);
 vtac_torch_value vtac_torch_real(double f);
@@ -201,6 +202,8 @@ uint32_t vtac_torch_ints(vtac_torch *im, const char *name, int64_t *out, uint32_
 /* An axis, which may be counted from the end, as 0 to rank - 1. */
 uint32_t vtac_torch_axis(vtac_torch *im, const char *name, int64_t otherwise, uint32_t rank);
 uint32_t vtac_torch_wrap(vtac_torch *im, int64_t axis, uint32_t rank);
+/* A bound of a slice, which may be counted from the end, as 0 to size. */
+int64_t vtac_torch_clamp(int64_t at, int64_t size);
 /* "dtype" as the type to compute in; `otherwise` where it is not given. */
 vtac_dtype vtac_torch_dtype_arg(vtac_torch *im, const char *name, vtac_dtype otherwise);
 /* A tensor of indices, which an input without a type becomes. */

@@ -21,6 +21,8 @@ void vtac_torch_refuse(vtac_torch *im, const char *fmt, ...)
 
 /* ---- plain values */
 
+const vtac_torch_value vtac_torch_none = {TORCH_NONE, {0}};
+
 vtac_torch_value vtac_torch_bool(bool b)
 {
     return (vtac_torch_value){.kind = TORCH_BOOL, .i = b};
@@ -170,7 +172,7 @@ vtac_torch_value vtac_torch_tensor_of(vtac_torch *im, vtac_id id)
     vtac_torch_tensor *t = vtac_make_room(&im->maker, 1, sizeof *t);
     uint32_t *changes = vtac_make_room(&im->maker, 1, sizeof *changes);
     if (t == NULL || changes == NULL) {
-        return (vtac_torch_value){TORCH_NONE, {0}};
+        return vtac_torch_none;
     }
     t->id = id;
     t->changes = changes;
@@ -206,7 +208,7 @@ vtac_torch_value vtac_torch_stored(vtac_torch *im, const vtac_torch_storage *sto
         char text[160];
         vtac_make_fail(&im->maker, VTA_INVALID, "a tensor %s does not lie in its storage of %zu bytes",
                        vtac_type_text(type, text, sizeof text), storage->size);
-        return (vtac_torch_value){TORCH_NONE, {0}};
+        return vtac_torch_none;
     }
     const vtac_torch_value v = vtac_torch_tensor_of(im, 0);
     if (v.kind == TORCH_TENSOR) {
