@@ -7,38 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "message.h"
 #include "models.h"
 #include "vtac/import.h"
 
-enum { ROOM = 1 << 15, MAX_WORD = 64 };
-
-typedef struct message {
-    uint8_t bytes[ROOM];
-    size_t size;
-} message;
-
-static void put_number(message *m, uint64_t value)
-{
-    for (; value > 127 && m->size < ROOM; value >>= 7) {
-        m->bytes[m->size++] = (uint8_t)(value | 128);
-    }
-    if (m->size < ROOM) {
-        m->bytes[m->size++] = (uint8_t)value;
-    }
-}
-
-static void put_bytes(message *m, uint64_t number, const void *bytes, size_t size)
-{
-    put_number(m, number << 3 | 2);
-    put_number(m, size);
-    if (m->size + size <= ROOM) {
-        memcpy(m->bytes + m->size, bytes, size);
-        m->size += size;
-    }
-}
+enum { MAX_WORD = 64 };
 
 /* Names between commas; "-" is none. */
-static void put_names(message *m, uint64_t number, const char *names)
+static void put_names(vta_str *m, uint64_t number, const char *names)
 {
     while (names[0] != '\0' && names[0] != '-') {
         const size_t length = strcspn(names, ",");
@@ -48,22 +24,21 @@ static void put_names(message *m, uint64_t number, const char *names)
 }
 
 /* name=3, name=0.5, name=2,2 or name:text */
-static void put_argument(message *op, const char *word)
+static void put_argument(vta_str *op, const char *word)
 {
-    static message argument;
+    static vta_str argument;
     const size_t length = strcspn(word, "=:");
     const char *at = word + length;
-    argument.size = 0;
+    start_message(&argument);
     put_bytes(&argument, 1, word, length);
     if (*at == ':') {
         put_bytes(&argument, 4, at + 1, strlen(at + 1));
     } else if (strchr(at, '.') != NULL) {
         const float real = strtof(at + 1, NULL);
         const bool list = strchr(at, ',') != NULL;
-        for (int i = 0; i < (list ? 4 : 1) && argument.size + 5 < ROOM; i++) {
+        for (int i = 0; i < (list ? 4 : 1); i++) {
             put_number(&argument, (list ? 5U : 2U) << 3 | 5);
-            memcpy(argument.bytes + argument.size, &real, sizeof real);
-            argument.size += sizeof real;
+            vta_str_append(&argument, &real, sizeof real);
         }
     } else {
         const bool list = strchr(at, ',') != NULL;
@@ -72,16 +47,16 @@ static void put_argument(message *op, const char *word)
             put_number(&argument, (uint64_t)strtoll(++at, NULL, 10));
         }
     }
-    put_bytes(op, 5, argument.bytes, argument.size);
+    put_bytes(op, 5, argument.text, argument.size);
 }
 
 /* A line of a seed: type, inputs, outputs, arguments. */
-static void put_line(message *net, const char *line, size_t length)
+static void put_line(vta_str *net, const char *line, size_t length)
 {
-    static message op;
+    static vta_str op;
     char word[MAX_WORD];
     const char *end = line + length;
-    op.size = 0;
+    start_message(&op);
     for (int i = 0; line < end; i++) {
         const size_t all = strcspn(line, " \n");
         const size_t size = all < MAX_WORD ? all : MAX_WORD - 1;
@@ -96,21 +71,18 @@ static void put_line(message *net, const char *line, size_t length)
         }
         line += all + 1;
     }
-    put_bytes(net, 2, op.bytes, op.size);
+    put_bytes(net, 2, op.text, op.size);
 }
 
 void fuzz_input(const uint8_t *data, size_t size)
 {
-    static message net;
+    static vta_str net;
     static const vtac_shape_option shape = {"data", 4, {1, 2, 5, 6}, {0}};
     const vtac_import_options options = {.shapes = &shape, .shape_count = 1};
     vtac_model_file file = {.path = "predict_net.pb", .bytes = data, .size = size};
-    char *text = malloc(size + 1);
-    FUZZ_REQUIRE(text != NULL);
-    memcpy(text, data, size);
-    text[size] = '\0';
+    char *text = fuzz_text(data, size);
     if (size > 0 && data[0] == '\n') { /* a seed */
-        net.size = 0;
+        start_message(&net);
         put_bytes(&net, 7, "data", 4);
         for (const char *line = text + 1; *line != '\0';) {
             const size_t length = strcspn(line, "\n");
@@ -118,7 +90,7 @@ void fuzz_input(const uint8_t *data, size_t size)
             line += length + (line[length] == '\n');
         }
         put_bytes(&net, 8, "y", 1);
-        file.bytes = net.bytes;
+        file.bytes = (const uint8_t *)net.text;
         file.size = net.size;
     }
     vtac_graph *graph = NULL;

@@ -8,109 +8,84 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "message.h"
 #include "models.h"
 #include "vtac/import.h"
 
-enum { ROOM = 1 << 14, MAX_DEPTH = 12 };
+enum { MAX_DEPTH = 12 };
 
-typedef struct writer {
-    uint8_t bytes[ROOM];
-    size_t size;
-    const char *at;
-} writer;
-
-static void put_number(writer *w, uint64_t value)
+/* Makes the bytes from `begin` on field `number`. */
+static void wrap_message(vta_str *out, size_t begin, uint64_t number)
 {
-    for (; value > 127 && w->size < ROOM; value >>= 7) {
-        w->bytes[w->size++] = (uint8_t)(value | 128);
-    }
-    if (w->size < ROOM) {
-        w->bytes[w->size++] = (uint8_t)value;
-    }
+    vta_str inner = {0};
+    vta_str_append(&inner, out->text + begin, out->size - begin);
+    out->size = begin;
+    put_bytes(out, number, inner.text, inner.size);
+    vta_str_free(&inner);
 }
 
-/* The key and the length of a message go in front of its bytes, which are those from `begin` on. */
-static void wrap_message(writer *w, size_t begin, uint64_t number)
+/* A text up to its quote; returns what follows. */
+static const char *put_text(vta_str *out, uint64_t number, const char *text)
 {
-    static uint8_t inner[ROOM];
-    const size_t size = w->size - begin;
-    memcpy(inner, w->bytes + begin, size);
-    w->size = begin;
-    put_number(w, number << 3 | 2);
-    put_number(w, size);
-    if (w->size + size <= ROOM) {
-        memcpy(w->bytes + w->size, inner, size);
-        w->size += size;
-    }
+    const size_t length = strcspn(text, "'");
+    put_bytes(out, number, text, length);
+    return text + length + (text[length] == '\'');
 }
 
-static void put_text(writer *w, uint64_t number)
+/* A whole number, or a float, which has a point; returns what follows. */
+static const char *put_value(vta_str *out, uint64_t number, const char *text)
 {
-    const size_t length = strcspn(++w->at, "'");
-    put_number(w, number << 3 | 2);
-    put_number(w, length);
-    if (w->size + length <= ROOM) {
-        memcpy(w->bytes + w->size, w->at, length);
-        w->size += length;
+    char *end;
+    const float real = strtof(text, &end);
+    if (memchr(text, '.', (size_t)(end - text)) != NULL) {
+        put_number(out, number << 3 | 5);
+        vta_str_append(out, &real, sizeof real);
+    } else {
+        put_number(out, number << 3);
+        put_number(out, (uint64_t)strtoll(text, NULL, 10));
     }
-    w->at += length + (w->at[length] == '\'');
+    return end;
 }
 
-static void put_fields(writer *w)
+static void put_fields(vta_str *out, const char *at)
 {
     size_t begins[MAX_DEPTH];
     uint64_t numbers[MAX_DEPTH];
     unsigned depth = 0;
-    while (*w->at != '\0') {
+    while (*at != '\0') {
         char *end;
-        while (isspace((unsigned char)*w->at) != 0) {
-            w->at++;
-        }
-        if (*w->at == '}' && depth > 0) {
+        at += strspn(at, " \t\r\n\v\f");
+        if (*at == '}' && depth > 0) {
             depth--;
-            wrap_message(w, begins[depth], numbers[depth]);
+            wrap_message(out, begins[depth], numbers[depth]);
         }
-        const uint64_t number = strtoull(w->at, &end, 10);
-        if (end == w->at) {
-            w->at += *w->at != '\0';
+        const uint64_t number = strtoull(at, &end, 10);
+        if (end == at) {
+            at += *at != '\0';
             continue;
         }
-        w->at = end + (*end == ' ');
-        if (*w->at == '{' && depth < MAX_DEPTH) {
-            begins[depth] = w->size;
+        at = end + (*end == ' ');
+        if (*at == '{' && depth < MAX_DEPTH) {
+            begins[depth] = out->size;
             numbers[depth++] = number;
-        } else if (*w->at == '\'') {
-            put_text(w, number);
-        } else if (isdigit((unsigned char)*w->at) != 0 || *w->at == '-') {
-            const char *from = w->at;
-            const float real = strtof(from, &end);
-            const bool whole = memchr(from, '.', (size_t)(end - from)) == NULL;
-            put_number(w, number << 3 | (whole ? 0U : 5U));
-            if (whole) {
-                put_number(w, (uint64_t)strtoll(from, NULL, 10));
-            } else if (w->size + sizeof real <= ROOM) {
-                memcpy(w->bytes + w->size, &real, sizeof real);
-                w->size += sizeof real;
-            }
-            w->at = end;
+        } else if (*at == '\'') {
+            at = put_text(out, number, at + 1);
+        } else if (isdigit((unsigned char)*at) != 0 || *at == '-') {
+            at = put_value(out, number, at);
         }
     }
 }
 
 void fuzz_input(const uint8_t *data, size_t size)
 {
-    static writer w;
-    char *text = malloc(size + 1);
-    FUZZ_REQUIRE(text != NULL);
-    memcpy(text, data, size);
-    text[size] = '\0';
+    static vta_str made;
+    char *text = fuzz_text(data, size);
     vtac_model_file file = {.path = "a.mlmodel", .bytes = data, .size = size};
     if (size > 0 && text[0] == '#') {
-        w.size = 0;
-        w.at = text + 1;
-        put_fields(&w);
-        file.bytes = w.bytes;
-        file.size = w.size;
+        start_message(&made);
+        put_fields(&made, text + 1);
+        file.bytes = (const uint8_t *)made.text;
+        file.size = made.size;
     }
     vtac_graph *graph = NULL;
     vta_diag diag = {0};

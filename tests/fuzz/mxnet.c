@@ -7,24 +7,16 @@
 #include <string.h>
 
 #include "models.h"
+#include "vta/str.h"
 #include "vtac/import.h"
 
-enum { ROOM = 1 << 16, MAX_NAMES = 32, MAX_NAME = 32 };
+enum { MAX_NAMES = 32, MAX_NAME = 32 };
 
 typedef struct params {
-    uint8_t bytes[ROOM];
-    size_t size;
+    vta_str file;
     char names[MAX_NAMES][MAX_NAME];
     uint64_t count;
 } params;
-
-static void put_bytes(params *p, const void *bytes, size_t size)
-{
-    if (p->size + size <= ROOM) {
-        memcpy(p->bytes + p->size, bytes, size);
-        p->size += size;
-    }
-}
 
 /* The array whose shape stands in its name, with the header of files before 1.0. */
 static void put_array(params *p, const char *name, size_t length)
@@ -45,30 +37,30 @@ static void put_array(params *p, const char *name, size_t length)
         return;
     }
     memcpy(p->names[p->count++], own, MAX_NAME);
-    put_bytes(p, head, 4 * (1 + (size_t)head[0]));
-    put_bytes(p, place, sizeof place);
+    vta_str_append(&p->file, head, 4 * (1 + (size_t)head[0]));
+    vta_str_append(&p->file, place, sizeof place);
     for (uint32_t i = 0; i < count; i++) {
-        put_bytes(p, &number, sizeof number);
+        vta_str_append(&p->file, &number, sizeof number);
     }
 }
 
 static void make_params(params *p, const char *text)
 {
     uint64_t head[3] = {0x112, 0, 0};
-    p->size = p->count = 0;
-    put_bytes(p, head, sizeof head);
+    p->file.size = p->count = 0;
+    vta_str_append(&p->file, head, sizeof head);
     for (const char *at = text; (at = strstr(at, "\"w")) != NULL && p->count < MAX_NAMES; at++) {
         const char *end = strchr(at + 1, '"');
         if (end != NULL && end - at < MAX_NAME) {
             put_array(p, at + 1, (size_t)(end - at - 1));
         }
     }
-    memcpy(p->bytes + 16, &p->count, sizeof p->count);
-    put_bytes(p, &p->count, sizeof p->count);
+    memcpy(p->file.text + 16, &p->count, sizeof p->count);
+    vta_str_append(&p->file, &p->count, sizeof p->count);
     for (uint64_t i = 0; i < p->count; i++) {
         const uint64_t length = strlen(p->names[i]);
-        put_bytes(p, &length, sizeof length);
-        put_bytes(p, p->names[i], length);
+        vta_str_append(&p->file, &length, sizeof length);
+        vta_str_append(&p->file, p->names[i], length);
     }
 }
 
@@ -77,18 +69,16 @@ void fuzz_input(const uint8_t *data, size_t size)
     static params made;
     static const vtac_shape_option shape = {"data", 4, {1, 2, 5, 6}, {0}};
     const vtac_import_options options = {.shapes = &shape, .shape_count = 1};
-    char *text = malloc(size + 1);
-    FUZZ_REQUIRE(text != NULL);
-    memcpy(text, data, size);
-    text[size] = '\0';
+    char *text = fuzz_text(data, size);
     const size_t length = strlen(text);
     make_params(&made, text);
     const bool own = length < size;
     const vtac_model_file file = {.path = "a-symbol.json", .bytes = (const uint8_t *)text, .size = length};
     vtac_graph *graph = NULL;
     vta_diag diag = {0};
-    const vta_status status = vtac_mxnet_parse(&file, own ? data + length + 1 : made.bytes,
-                                               own ? size - length - 1 : made.size, &options, &graph, &diag);
+    const vta_status status =
+        vtac_mxnet_parse(&file, own ? data + length + 1 : (const uint8_t *)made.file.text,
+                         own ? size - length - 1 : made.file.size, &options, &graph, &diag);
     require_line_or_graph(status, &diag, graph);
     free(text);
 }
