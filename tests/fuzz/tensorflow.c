@@ -1,28 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Any bytes as a file of TensorFlow: a GraphDef, a SavedModel without a folder, a model of TensorFlow.js
- * without weights. Variables and weights have files of their own; the first half of every fourth input is
- * the index of variables of the second half.
+ * without weights. Variables have files of their own: an input whose middle byte is a multiple of four is
+ * read as their index, too.
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "../../compiler/src/tensorflow/import.h"
 #include "models.h"
+#include "temporary.h"
 #include "vta/file.h"
 #include "vtac/import.h"
 
-static char folder[64];
-static char path[128];
+static char folder[TEMPORARY_PATH];
+static char variables[TEMPORARY_PATH + 16];
+static char path[TEMPORARY_PATH + 32];
 
 static void remove_folder(void)
 {
-    char inner[96];
-    (void)snprintf(inner, sizeof inner, "%s/variables", folder);
     (void)unlink(path);
-    (void)rmdir(inner);
+    (void)rmdir(variables);
     (void)rmdir(folder);
 }
 
@@ -30,13 +31,12 @@ static void remove_folder(void)
 static const char *index_of(const uint8_t *data, size_t size)
 {
     if (folder[0] == '\0') {
-        (void)snprintf(folder, sizeof folder, "/tmp/fuzz_tensorflow.%ld", (long)getpid());
-        (void)snprintf(path, sizeof path, "%s/variables", folder);
-        FUZZ_REQUIRE(mkdir(folder, 0700) == 0 && mkdir(path, 0700) == 0);
-        (void)snprintf(path, sizeof path, "%s/variables/variables.index", folder);
-        FUZZ_REQUIRE(atexit(remove_folder) == 0);
+        FUZZ_REQUIRE(temporary_folder(folder));
+        (void)snprintf(variables, sizeof variables, "%s/variables", folder);
+        (void)snprintf(path, sizeof path, "%s/variables.index", variables);
+        FUZZ_REQUIRE(mkdir(variables, 0700) == 0 && atexit(remove_folder) == 0);
     }
-    FUZZ_REQUIRE(vta_file_write(path, data, size, NULL) == VTA_OK);
+    FUZZ_REQUIRE(vta_file_write_scratch(path, data, size, NULL) == VTA_OK);
     return folder;
 }
 
