@@ -82,6 +82,19 @@ END
 holds "what if a key were another" python3 changed.py "$vtac_program" "$source/isa/configs/pynq.json"
 vtac explain ic.onnx --what-if TABLE=0
 says out "TABLE=0"
+# A network whose nodes are legalized for the configuration: no row sees what was made for another one.
+vtac zoo transformer --int8 -o rows.onnx
+cp "$source/tests/lib/configs/rows_pynq.json" rows.json
+sed 's/"ROWS" *: *1/"ROWS" : 0/' rows.json >norows.json
+vtac explain rows.onnx --config ./rows.json --what-if ROWS=0 --json
+cp out changed.json
+vtac explain rows.onnx --config ./norows.json --json
+holds "a changed key that legalizes otherwise" python3 -c 'import json
+d, alone = json.load(open("changed.json")), json.load(open("out"))
+a, b = d["what_if"]
+assert (a["cycles"], a["host_cycles"]) == (d["cycles"], d["host_stays_cycles"]), a
+assert (b["cycles"], b["host_cycles"], b["regions"]) == (alone["cycles"], alone["host_stays_cycles"], alone["regions"]), b
+assert a["regions"] < b["regions"] and a["lut"] == 0 and "ROWS" in a["note"] and b["lut"] > 0, (a, b)'
 for bad in FOO=1 '' LOG_BLOCK_IN LOG_BLOCK_IN=9 'CLOCK_MHZ=1x'; do
     vtac explain ic.onnx --what-if "$bad"
     exits 2

@@ -109,11 +109,10 @@ static vta_status load_one(const cli_args *args, const char *path, const vta_con
 static void describe_network(const cli_network *n, vtac_explored *out)
 {
     const vtac_partition *p = n->partition;
-    *out = (vtac_explored){.name = n->name, .regions = p->regions, .region_count = p->region_count};
-    for (uint32_t i = 0; i < n->graph->order_count; i++) {
-        const vtac_placement *place = &p->places[n->graph->order[i]];
-        out->host_cycles += place->kind == VTAC_PLACE_HOST ? place->host_cycles : 0.0;
-    }
+    *out = (vtac_explored){.name = n->name,
+                           .regions = p->regions,
+                           .region_count = p->region_count,
+                           .host_cycles = vtac_partition_cycles(n->graph, p).host};
 }
 
 /* The first name of the list, into `path`; what is behind it. */

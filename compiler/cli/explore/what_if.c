@@ -20,6 +20,8 @@ typedef struct what_if {
     const vtac_part *part; /* NULL: none */
     vtac_area_model area;
     cli_what_if *out;
+    const vta_config *config; /* that is priced now, */
+    cli_changed *row;         /* for this row */
 } what_if;
 
 /* The values of a space's keys in one configuration: "LOG_BLOCK_IN=5 TABLE=0". */
@@ -34,10 +36,45 @@ static void name_change(const vtac_space *space, uint64_t index, char *text, siz
     }
 }
 
-/* Area, and whether it fits the part. */
-static void find_area(const what_if *w, const vta_config *config, cli_changed *row)
+/* Partitions the graph for `w->config` and tells what a run costs. Runs in a worker, since it changes the
+ * graph. */
+static vta_status price_piece(void *context, const char *piece, vta_str *result, vta_diag *diag)
 {
+    const what_if *w = context;
+    (void)piece;
+    vtac_partition *partition = NULL;
+    vtac_partition_options how = *w->how;
+    how.config = w->config;
+    how.schedule.progress = NULL;
+    VTA_TRY(vtac_partition_graph(w->graph, &how, &partition, diag));
+    const vtac_run_cycles cycles = vtac_partition_cycles(w->graph, partition);
+    vta_str_printf(result, "%u %.17g %.17g", partition->region_count, cycles.accelerator, cycles.host);
+    vtac_partition_free(partition);
+    return VTA_OK;
+}
+
+static void take_price(void *context, uint32_t number, const char *result, const char *why, double seconds)
+{
+    const what_if *w = context;
+    cli_changed *row = w->row;
+    (void)number;
+    (void)seconds;
+    row->legal =
+        result != NULL && sscanf(result, "%u %lf %lf", &row->regions, &row->cycles, &row->host_cycles) == 3;
+    if (!row->legal) {
+        (void)snprintf(row->why, sizeof row->why, "%.180s", why != NULL ? why : "");
+    }
+}
+
+/* Time, energy, area, and what does not fit the part. */
+static void finish_row(const what_if *w, const vta_config *config, cli_changed *row)
+{
+    row->seconds = (row->cycles + row->host_cycles) / (1e6 * config->clock_mhz);
     if (w->part == NULL) {
+        return;
+    }
+    row->joules = row->seconds * vtac_board_power_of(w->powers, w->part->name).watts;
+    if (!vtac_area_knows(config, row->why, sizeof row->why)) {
         return;
     }
     row->area = vtac_area_of(&w->area, w->part, config);
@@ -46,38 +83,25 @@ static void find_area(const what_if *w, const vta_config *config, cli_changed *r
     }
 }
 
-static void add_costs(const vtac_graph *graph, const vtac_partition *p, cli_changed *row)
+/* Prices a configuration in a process of its own, which has the graph as it was. */
+static vta_status price_row(what_if *w, const vta_config *config, cli_changed *row, vta_diag *diag)
 {
-    for (uint32_t i = 0; i < graph->order_count; i++) {
-        const vtac_placement *place = &p->places[graph->order[i]];
-        if (place->kind == VTAC_PLACE_ACCELERATOR) {
-            row->cycles += (double)place->cost.cycles;
-        } else if (place->kind == VTAC_PLACE_HOST) {
-            row->host_cycles += place->host_cycles;
-        }
+    static const char *const pieces[] = {"price"};
+    vtac_work *work = NULL;
+    w->config = config;
+    w->row = row;
+    VTA_TRY(vtac_work_open(&(vtac_work_options){.workers = 1}, price_piece, w, &work, diag));
+    const vta_status status = vtac_work_run(work, pieces, 1, take_price, w, diag);
+    vtac_work_close(work);
+    VTA_TRY(status);
+    if (row->legal) {
+        finish_row(w, config, row);
     }
-    row->regions = p->region_count;
-}
-
-static vta_status price_row(const what_if *w, const vta_config *config, cli_changed *row, vta_diag *diag)
-{
-    vtac_partition *partition = NULL;
-    vtac_partition_options how = *w->how;
-    how.config = config;
-    VTA_TRY(vtac_partition_graph(w->graph, &how, &partition, diag));
-    add_costs(w->graph, partition, row);
-    vtac_partition_free(partition);
-    row->legal = true;
-    row->seconds = (row->cycles + row->host_cycles) / (1e6 * config->clock_mhz);
-    if (w->part != NULL) {
-        row->joules = row->seconds * vtac_board_power_of(w->powers, w->part->name).watts;
-    }
-    find_area(w, config, row);
     return VTA_OK;
 }
 
 /* Every configuration of a space as a row. One that is not legal has the reason. */
-static vta_status add_space(const what_if *w, const vtac_space *space, vta_diag *diag)
+static vta_status add_space(what_if *w, const vtac_space *space, vta_diag *diag)
 {
     const uint64_t size = vtac_space_size(space);
     for (uint64_t i = 0; i < size && w->out->count < MAX_CHANGES; i++) {

@@ -57,12 +57,12 @@ static explain_totals count_nodes(const vtac_graph *graph, const vtac_partition 
         if (place->kind == VTAC_PLACE_ACCELERATOR) {
             t.moved++;
             t.macs += place->cost.macs;
-            t.cycles += (double)place->cost.cycles;
             t.host += place->host_cycles;
-        } else if (place->kind == VTAC_PLACE_HOST) {
-            t.rest += place->host_cycles;
         }
     }
+    const vtac_run_cycles cycles = vtac_partition_cycles(graph, p);
+    t.cycles = cycles.accelerator;
+    t.rest = cycles.host;
     return t;
 }
 
@@ -241,8 +241,8 @@ static int explain_graph(cli_parts *parts, vtac_graph *graph, const cli_offload 
     VTA_TRY_OUT(cli_parts_quantize(parts, &graph, &mixed, &names, &quality, &diag));
     VTA_TRY_OUT(
         vtac_run_passes(graph, &(vtac_pass_options){.level = level, .progress = cli_stages()}, &diag));
-    VTA_TRY_OUT(vtac_partition_graph(graph, &how, &partition, &diag));
     VTA_TRY_OUT(cli_what_if_find(args, graph, &how, &powers, &what_if, &diag));
+    VTA_TRY_OUT(vtac_partition_graph(graph, &how, &partition, &diag));
 out:
     cli_stages_end();
     int result = CLI_OK;

@@ -49,6 +49,8 @@ typedef struct vtac_area_model {
 
 /* The fit. */
 vta_status vtac_area_fit(vtac_area_model *out, vta_diag *diag);
+/* False where nobody has counted the configuration's units. Then `why` names the key. */
+bool vtac_area_knows(const vta_config *config, char *why, size_t size);
 /* In the part's own LUTs, as they are placed, and multipliers. */
 vtac_area vtac_area_of(const vtac_area_model *model, const vtac_part *part, const vta_config *config);
 

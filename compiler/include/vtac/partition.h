@@ -54,9 +54,16 @@ typedef struct vtac_partition_options {
     vtac_vta_options schedule;
     double host_speed; /* of the processor beside the accelerator (vtac_host_speed); 0 is 1 */
     bool always;       /* everything that can run on the accelerator does, at any cost */
-    bool look;         /* only finds the places: schedules nothing, leaves the graph as it is */
+    bool look;         /* only finds the places: schedules nothing, puts no regions into the graph, which is
+                        * legalized for the configuration all the same */
     bool predict;      /* with `look`: also schedules the regions, and predicts costs */
 } vtac_partition_options;
+
+/* A run: cycles on the accelerator, and of what stays on the host, in cycles of the accelerator's clock. */
+typedef struct vtac_run_cycles {
+    double accelerator, host;
+} vtac_run_cycles;
+vtac_run_cycles vtac_partition_cycles(const vtac_graph *graph, const vtac_partition *partition);
 
 /* True if the accelerator has a layer for this operator on 8-bit operands. */
 bool vtac_op_has_layer(vtac_op op);

@@ -8,7 +8,7 @@
 
 #include "vtac/explore.h"
 
-/* One measurement. */
+/* A measurement of a board. */
 typedef struct vtac_power {
     char part[32];
     double watts;

@@ -299,6 +299,16 @@ vta_status vtac_area_fit(vtac_area_model *out, vta_diag *diag)
     return VTA_OK;
 }
 
+bool vtac_area_knows(const vta_config *config, char *why, size_t size)
+{
+    const char *key = config->rows != 0 ? "ROWS" : config->wgt4 != 0 ? "WGT4" : NULL;
+    if (key != NULL) {
+        (void)snprintf(why, size, "the area with %s is not in the fit; './run area FILE.json' counts it",
+                       key);
+    }
+    return key == NULL;
+}
+
 vtac_area vtac_area_of(const vtac_area_model *model, const vtac_part *part, const vta_config *config)
 {
     const sample s = {.batch = config->log_batch,

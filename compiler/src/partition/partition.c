@@ -544,6 +544,17 @@ vta_status vtac_partition_graph(vtac_graph *graph, const vtac_partition_options 
     return VTA_OK;
 }
 
+vtac_run_cycles vtac_partition_cycles(const vtac_graph *graph, const vtac_partition *partition)
+{
+    vtac_run_cycles sum = {0};
+    for (uint32_t i = 0; i < graph->order_count; i++) {
+        const vtac_placement *place = &partition->places[graph->order[i]];
+        sum.accelerator += place->kind == VTAC_PLACE_ACCELERATOR ? (double)place->cost.cycles : 0.0;
+        sum.host += place->kind == VTAC_PLACE_HOST ? place->host_cycles : 0.0;
+    }
+    return sum;
+}
+
 void vtac_partition_free(vtac_partition *p)
 {
     if (p == NULL) {
