@@ -16,6 +16,7 @@ except ImportError:
     sys.exit(77)
 
 import importer_lab as lab
+from messages import message
 
 
 def rows_of(path):
@@ -35,8 +36,8 @@ def operator(kind, inputs, outputs, **args):
         else:
             floats = len(value) > 0 and isinstance(value[0], float)
             own = [(5 if floats else 6, v) for v in value] # one tag each
-        fields.append((5, lab.message((1, name), *own)))
-    return lab.message(*fields)
+        fields.append((5, message((1, name), *own)))
+    return message(*fields)
 
 
 class Net:
@@ -71,7 +72,7 @@ class Net:
 
     def messages(self):
         ends = [(7, n) for n in self.names] + [(8, n) for n in self.wanted]
-        return {"predict_net.pb": lab.message((1, "net"), *[(2, o) for o in self.ops], *ends), "init_net.pb": lab.message((1, "init"), *[(2, o) for o in self.init])}
+        return {"predict_net.pb": message((1, "net"), *[(2, o) for o in self.ops], *ends), "init_net.pb": message((1, "init"), *[(2, o) for o in self.init])}
 
 
 def windows(net, x, last):

@@ -16,6 +16,7 @@ except ImportError:
     sys.exit(77)
 
 import importer_lab as lab
+from messages import message, varint
 
 
 def rows_of(path):
@@ -61,22 +62,22 @@ class Net:
             flat = b.reshape(-1)
             fields = [dims] if dims else list(zip((1, 2, 3, 4), (1,) * (4 - b.ndim) + b.shape))
             if i % 3 == 2:
-                return lab.message(*fields, (8, flat.astype("<f8").tobytes()))
-            return lab.message(*fields, (5, flat.astype("<f4").tobytes()))
+                return message(*fields, (8, flat.astype("<f8").tobytes()))
+            return message(*fields, (5, flat.astype("<f4").tobytes()))
 
         def message_of_dims(shape):
-            return lab.message((1, b"".join(lab.varint(d) for d in shape)))
+            return message((1, b"".join(varint(d) for d in shape)))
 
         fields = [(1, "trained")]
         if training:
-            fields.append((2, lab.message((4, "loss"), (5, 21))) if old else (100, lab.message((1, "loss"), (2, "SoftmaxWithLoss"))))
+            fields.append((2, message((4, "loss"), (5, 21))) if old else (100, message((1, "loss"), (2, "SoftmaxWithLoss"))))
         for name, kind, _, blobs, _, _ in self.layers[::-1]:
             packed = [blob(i, b) for i, b in enumerate(blobs)]
             if old:
-                fields.append((2, lab.message((4, name), (5, 4), *[(6, b) for b in packed])))
+                fields.append((2, message((4, name), (5, 4), *[(6, b) for b in packed])))
             else:
-                fields.append((100, lab.message((1, name), (2, kind), *[(7, b) for b in packed])))
-        return lab.message(*fields)
+                fields.append((100, message((1, name), (2, kind), *[(7, b) for b in packed])))
+        return message(*fields)
 
     def without(self, kinds):
         """The branches whose kinds are among these, as a network of their own."""
@@ -317,7 +318,7 @@ layer { name: "drop" type: "Dropout" bottom: "fc" top: "fc" include { phase: TES
 def small(draw):
     """Rules, layers in place, names of files."""
     w, b = draw.standard_normal((3, 50)), draw.standard_normal(3)
-    weights = lab.message((1, "small"), (100, lab.message((1, "fc"), (2, "InnerProduct"), (7, lab.message((5, list(w.reshape(-1))))), (7, lab.message((5, list(b)))))))
+    weights = message((1, "small"), (100, message((1, "fc"), (2, "InnerProduct"), (7, message((5, list(w.reshape(-1))))), (7, message((5, list(b)))))))
     x = draw.standard_normal((1, 2, 5, 5)).astype(numpy.float32)
     return x, weights, {"fc": numpy.maximum(x.reshape(1, -1) @ w.T.astype(numpy.float32) + b, 0)}
 

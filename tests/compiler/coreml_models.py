@@ -19,7 +19,7 @@ except ImportError:
     sys.exit(77)
 
 import importer_lab as lab
-from importer_lab import message
+from messages import message, varint
 
 F32, F16, I32, U8, BOOL, I8 = 11, 10, 23, 31, 1, 21
 
@@ -30,7 +30,7 @@ def rows_of(path, word):
 
 
 def ints(values):
-    return b"".join(lab.varint(int(v)) for v in values)
+    return b"".join(varint(int(v)) for v in values)
 
 
 def array_type(shape):

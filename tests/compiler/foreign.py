@@ -18,31 +18,12 @@ import tempfile
 import zipfile
 
 import word_seed
+from messages import message
 
 PHRASES = {
     "pytorch-statedict": "PyTorch's torch.save", "safetensors": "safetensors",
 }
 PLAIN = (".bin", ".txt", ".index", "fingerprint.pb")  # what lies beside a model and has no mark
-
-
-def varint(v):
-    out = bytearray()
-    while v > 127:
-        out.append(v & 127 | 128)
-        v >>= 7
-    return bytes(out + bytes([v]))
-
-
-def message(*fields):
-    """Fields (number, value): a number, text, or bytes."""
-    out = b""
-    for number, value in fields:
-        if isinstance(value, int):
-            out += varint(number << 3) + varint(value)
-        else:
-            value = value.encode() if isinstance(value, str) else value
-            out += varint(number << 3 | 2) + varint(len(value)) + value
-    return out
 
 
 def archive(names, method):

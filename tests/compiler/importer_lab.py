@@ -1,39 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# What the tests of the importers share: files in protobuf, a model through `vtac compile` and `vtac run`, windows as plain
+# What the tests of the importers share: a model through `vtac compile` and `vtac run`, windows as plain
 # loops in double, and damage.
 import glob
 import os
-import struct
 import subprocess
 import sys
 import tempfile
 
 import numpy
-
-
-def varint(v):
-    v &= (1 << 64) - 1
-    out = bytearray()
-    while v > 127:
-        out.append(v & 127 | 128)
-        v >>= 7
-    return bytes(out + bytes([v]))
-
-
-def message(*fields):
-    """Fields (number, value): a whole number, a float, text, bytes, or a list of floats, which is packed."""
-    out = b""
-    for number, value in fields:
-        if isinstance(value, bool) or isinstance(value, (int, numpy.integer)):
-            out += varint(number << 3) + varint(int(value))
-        elif isinstance(value, float):
-            out += varint(number << 3 | 5) + struct.pack("<f", value)
-        else:
-            value = value.encode() if isinstance(value, str) else value
-            value = struct.pack("<%df" % len(value), *value) if isinstance(value, list) else value
-            out += varint(number << 3 | 2) + varint(len(value)) + value
-    return out
 
 
 def one_line(said):

@@ -5,25 +5,14 @@
 import base64
 import json
 import os
-import struct
 
 import numpy
 
-from importer_lab import varint
+from messages import field, varint
 
 TYPES = {"float32": 1, "float64": 2, "int32": 3, "uint8": 4, "int16": 5, "int8": 6, "int64": 9, "bool": 10, "float16": 19}
 NAMES = {"float32": "DT_FLOAT", "float64": "DT_DOUBLE", "int32": "DT_INT32", "uint8": "DT_UINT8", "int16": "DT_INT16", "int8": "DT_INT8",
          "int64": "DT_INT64", "bool": "DT_BOOL", "float16": "DT_HALF"}
-
-
-def field(number, value):
-    """A number, a float, text, or bytes."""
-    if isinstance(value, float):
-        return varint(number << 3 | 5) + struct.pack("<f", value)
-    if isinstance(value, int):
-        return varint(number << 3) + varint(value)
-    value = value.encode() if isinstance(value, str) else value
-    return varint(number << 3 | 2) + varint(len(value)) + value
 
 
 def shape_message(dims):
