@@ -301,7 +301,7 @@ def faults(t, draw):
                                                                                          n.init.append(operator("XavierFill", [], ["r"], shape=[3]))))
     changed("nothing before it gives 'nothing'", lambda n: n.add("Relu", 0, inputs=["nothing"]))
     changed("49 values for a shape of 50", lambda n: n.init.append(operator("GivenTensorFill", [], ["x"], shape=[50], values=[0.5] * 49)))
-    changed("begins behind the input", lambda n: n.add("MaxPool", 0, kernel=1, stride=5, legacy_pad=3, pads=[0, 0, 0, 0]) if False else n.add("MaxPool", 0, kernel=1, stride=3, legacy_pad=3))
+    changed("begins behind the input", lambda n: n.add("MaxPool", 0, kernel=1, stride=3, legacy_pad=3))
     changed("legacy_pad is 3, expected 0 to 2", lambda n: n.add("Conv", 0, [n.numbers(1, 2, 1, 1)], kernel=1, legacy_pad=3))
     changed("Y_scale is 0", lambda n: n.add("Int8Quantize", 0))
     changed("an operand without a scale", lambda n: n.add("Int8Dequantize", 0))

@@ -341,12 +341,7 @@ def faults(t, draw):
     _, weights, _ = small(draw)
 
     def changed(phrase, *pairs, data=weights):
-        text = SMALL
-        for a, b in pairs:
-            if a not in text:
-                sys.exit("'%s' is not in the network" % a)
-            text = text.replace(a, b)
-        t.refused({"a.prototxt": text, "a.caffemodel": data}, phrase)
+        t.refused({"a.prototxt": lab.replaced(SMALL, pairs), "a.caffemodel": data}, phrase)
     changed("layers that are not supported: Python, LSTM", ('type: "ReLU"', 'type: "Python"'), ('type: "Dropout"', 'type: "LSTM"'))
     changed("nothing before it gives 'date'", ('bottom: "data"', 'bottom: "date"'))
     changed("blob 0 has 150 weights, expected 200", ("num_output: 3", "num_output: 4"))

@@ -11,6 +11,15 @@ import tempfile
 import numpy
 
 
+def replaced(text, pairs):
+    """The text with the second of each pair in the place of the first, which has to be there."""
+    for old, new in pairs:
+        if old not in text:
+            sys.exit("'%s' is not in:\n%s" % (old, text))
+        text = text.replace(old, new)
+    return text
+
+
 def one_line(said):
     """True where an error is one line, behind remarks of the verb."""
     lines = said.splitlines()

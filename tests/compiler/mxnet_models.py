@@ -298,12 +298,7 @@ def faults(t, draw):
     data, text = params(s.arrays), s.text()
 
     def changed(phrase, *pairs, weights=data):
-        new = text
-        for a, b in pairs:
-            if a not in new:
-                sys.exit("'%s' is not in the symbol" % a)
-            new = new.replace(a, b)
-        t.refused({"a-symbol.json": new, "a-0000.params": weights}, phrase)
+        t.refused({"a-symbol.json": lab.replaced(text, pairs), "a-0000.params": weights}, phrase)
     changed("operators that are not supported: RNN", ('"FullyConnected"', '"RNN"'))
     changed("input 'w1' has sizes that the model leaves open", weights=params({k: v for k, v in s.arrays.items() if k != "arg:w1"}))
     changed("is no list of at most 8 numbers", ("(0, 2, 5, 5)", "(0, 2, x)"))
@@ -331,8 +326,7 @@ def main():
             if set(rows) != s.used:
                 sys.exit("not tested: %s" % (set(rows) - s.used))
             path = t.write({"net-symbol.json": s.text(), "net-0000.params": params(s.arrays, i)})
-            given = {name: x for name, x in s.inputs.items()}
-            worst = max(worst, t.compare(spelling, t.outputs(path, given, *shape_options(s.inputs)), s.wanted))
+            worst = max(worst, t.compare(spelling, t.outputs(path, s.inputs, *shape_options(s.inputs)), s.wanted))
             files_and_names(t, draw)
         faults(t, draw)
         s, _ = small(draw)
