@@ -428,30 +428,14 @@ out:
 vta_status vtac_load_caffe(const vtac_model_file *file, const vtac_import_options *options, vtac_graph **out,
                            vta_diag *diag)
 {
-    static const vtac_file_pair weights_of = {"its weights", ".prototxt", ".caffemodel", "_iter_", true};
-    const char *given = options != NULL ? options->weights : NULL;
-    char *path;
-    uint8_t *bytes;
-    size_t size;
-    VTA_TRY(vtac_pair_read(file, &weights_of, given, &path, &bytes, &size, diag));
-    const vta_status status = vtac_caffe_parse(file, bytes, size, options, out, diag);
-    free(path);
-    free(bytes);
-    return status;
+    static const vtac_file_pair weights_of = {false,         "its weights", ".prototxt",
+                                              ".caffemodel", "_iter_",      true};
+    return vtac_load_pair(file, &weights_of, vtac_caffe_parse, options, out, diag);
 }
 
 vta_status vtac_load_caffemodel(const vtac_model_file *file, const vtac_import_options *options,
                                 vtac_graph **out, vta_diag *diag)
 {
-    static const vtac_file_pair net_of = {"its network", ".caffemodel", ".prototxt", "_iter_", true};
-    char *path;
-    vtac_model_file net = {.folder = file->folder};
-    uint8_t *bytes;
-    VTA_TRY(vtac_pair_read(file, &net_of, NULL, &path, &bytes, &net.size, diag));
-    net.path = path;
-    net.bytes = bytes;
-    const vta_status status = vtac_caffe_parse(&net, file->bytes, file->size, options, out, diag);
-    free(path);
-    free(bytes);
-    return status;
+    static const vtac_file_pair net_of = {true, "its network", ".caffemodel", ".prototxt", "_iter_", true};
+    return vtac_load_pair(file, &net_of, vtac_caffe_parse, options, out, diag);
 }

@@ -3,7 +3,6 @@
  * Caffe2: two nets, lists of operators that name their inputs and outputs. The first, init_net, fills the
  * weights, the second, predict_net, is the network. Both are walked by the same table.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "../import/pair.h"
@@ -386,20 +385,9 @@ static bool only_fills(const vtac_model_file *file)
 vta_status vtac_load_caffe2(const vtac_model_file *file, const vtac_import_options *options, vtac_graph **out,
                             vta_diag *diag)
 {
-    static const vtac_file_pair init_of = {"its init_net", "predict_net.pb", "init_net.pb", NULL, true};
-    static const vtac_file_pair net_of = {"its predict_net", "init_net.pb", "predict_net.pb", NULL, true};
-    const bool fills = only_fills(file);
-    const char *given = options != NULL && !fills ? options->weights : NULL;
-    char *path;
-    vtac_model_file other = {.folder = file->folder};
-    uint8_t *bytes;
-    VTA_TRY(vtac_pair_read(file, fills ? &net_of : &init_of, given, &path, &bytes, &other.size, diag));
-    other.path = path;
-    other.bytes = bytes;
-    const vtac_model_file *init = fills ? file : &other;
-    const vta_status status =
-        vtac_caffe2_parse(fills ? &other : file, init->bytes, init->size, options, out, diag);
-    free(path);
-    free(bytes);
-    return status;
+    static const vtac_file_pair init_of = {false,         "its init_net", "predict_net.pb",
+                                           "init_net.pb", NULL,           true};
+    static const vtac_file_pair net_of = {true, "its predict_net", "init_net.pb", "predict_net.pb", NULL,
+                                          true};
+    return vtac_load_pair(file, only_fills(file) ? &net_of : &init_of, vtac_caffe2_parse, options, out, diag);
 }

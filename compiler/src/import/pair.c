@@ -73,8 +73,9 @@ static bool find_file(const char *folder, const vtac_file_pair *pair, const char
     return best > 0 && !several;
 }
 
-vta_status vtac_pair_read(const vtac_model_file *file, const vtac_file_pair *pair, const char *given,
-                          char **path, uint8_t **bytes, size_t *size, vta_diag *diag)
+/* Reads the other file; *path and *bytes are owned (free()). */
+static vta_status read_other(const vtac_model_file *file, const vtac_file_pair *pair, const char *given,
+                             char **path, uint8_t **bytes, size_t *size, vta_diag *diag)
 {
     char name[MAX_NAME] = "";
     char whole[4200];
@@ -99,4 +100,22 @@ vta_status vtac_pair_read(const vtac_model_file *file, const vtac_file_pair *pai
         return vta_no_memory(diag);
     }
     return VTA_OK;
+}
+
+vta_status vtac_load_pair(const vtac_model_file *file, const vtac_file_pair *pair, vtac_pair_parse_fn *parse,
+                          const vtac_import_options *options, vtac_graph **out, vta_diag *diag)
+{
+    const char *given = options != NULL && !pair->weights ? options->weights : NULL;
+    vtac_model_file other = {.folder = file->folder};
+    char *path;
+    uint8_t *bytes;
+    VTA_TRY(read_other(file, pair, given, &path, &bytes, &other.size, diag));
+    other.path = path;
+    other.bytes = bytes;
+    const vtac_model_file *network = pair->weights ? &other : file;
+    const vtac_model_file *weights = pair->weights ? file : &other;
+    const vta_status status = parse(network, weights->bytes, weights->size, options, out, diag);
+    free(path);
+    free(bytes);
+    return status;
 }

@@ -356,30 +356,13 @@ out:
 vta_status vtac_load_mxnet(const vtac_model_file *file, const vtac_import_options *options, vtac_graph **out,
                            vta_diag *diag)
 {
-    static const vtac_file_pair params_of = {"its weights", "-symbol.json", ".params", "-", true};
-    const char *given = options != NULL ? options->weights : NULL;
-    char *path;
-    uint8_t *bytes;
-    size_t size;
-    VTA_TRY(vtac_pair_read(file, &params_of, given, &path, &bytes, &size, diag));
-    const vta_status status = vtac_mxnet_parse(file, bytes, size, options, out, diag);
-    free(path);
-    free(bytes);
-    return status;
+    static const vtac_file_pair params_of = {false, "its weights", "-symbol.json", ".params", "-", true};
+    return vtac_load_pair(file, &params_of, vtac_mxnet_parse, options, out, diag);
 }
 
 vta_status vtac_load_mxnet_params(const vtac_model_file *file, const vtac_import_options *options,
                                   vtac_graph **out, vta_diag *diag)
 {
-    static const vtac_file_pair symbol_of = {"its symbol", ".params", "-symbol.json", "-", true};
-    char *path;
-    vtac_model_file symbol = {.folder = file->folder};
-    uint8_t *bytes;
-    VTA_TRY(vtac_pair_read(file, &symbol_of, NULL, &path, &bytes, &symbol.size, diag));
-    symbol.path = path;
-    symbol.bytes = bytes;
-    const vta_status status = vtac_mxnet_parse(&symbol, file->bytes, file->size, options, out, diag);
-    free(path);
-    free(bytes);
-    return status;
+    static const vtac_file_pair symbol_of = {true, "its symbol", ".params", "-symbol.json", "-", true};
+    return vtac_load_pair(file, &symbol_of, vtac_mxnet_parse, options, out, diag);
 }
