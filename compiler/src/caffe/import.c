@@ -145,11 +145,9 @@ static vta_status list_stored(vtac_caffe *c, vtac_wire message)
 /* The stored layer of a name: most often the one behind that of the layer before. */
 static const vtac_caffe_stored *stored_of(vtac_caffe *c, const char *name)
 {
-    const size_t length = strlen(name);
     for (uint32_t i = 0; i < c->stored_count; i++) {
         const uint32_t at = (c->next + i) % c->stored_count;
-        const vtac_wire *own = &c->stored[at].name;
-        if ((size_t)(own->end - own->at) == length && (length == 0 || memcmp(own->at, name, length) == 0)) {
+        if (vtac_wire_is(c->stored[at].name, name)) {
             c->next = at + 1;
             return &c->stored[at];
         }
@@ -159,14 +157,9 @@ static const vtac_caffe_stored *stored_of(vtac_caffe *c, const char *name)
 
 static bool find_blob(const vtac_caffe *c, uint32_t number, vtac_wire *out)
 {
-    vtac_wire_field f;
-    if (c->own == NULL) {
-        return false;
-    }
-    vtac_wire message = c->own->bytes;
-    while (vtac_wire_next(&message, &f)) {
-        if (f.number == c->own->blobs && f.type == VTAC_WIRE_BYTES && number-- == 0) {
-            *out = f.bytes;
+    vtac_wire message = c->own == NULL ? (vtac_wire){NULL, NULL} : c->own->bytes;
+    while (c->own != NULL && vtac_wire_each(&message, c->own->blobs, out)) {
+        if (number-- == 0) {
             return true;
         }
     }

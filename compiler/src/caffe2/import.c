@@ -23,18 +23,12 @@ static const caffe2_kind kinds[] = {
 #include "operators.def"
 };
 
-static bool is_text(vtac_wire bytes, const char *text)
-{
-    const size_t size = strlen(text);
-    return (size_t)(bytes.end - bytes.at) == size && (size == 0 || memcmp(bytes.at, text, size) == 0);
-}
-
 static const caffe2_kind *kind_of(vtac_wire op)
 {
     vtac_wire type;
     (void)vtac_wire_message(op, OP_TYPE, &type);
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
-        if (is_text(type, kinds[i].name)) {
+        if (vtac_wire_is(type, kinds[i].name)) {
             return &kinds[i];
         }
     }
@@ -46,12 +40,9 @@ static const caffe2_kind *kind_of(vtac_wire op)
 bool vtac_caffe2_find(const vtac_caffe2 *c, const char *name, vtac_wire *out)
 {
     vtac_wire message = c->op;
-    vtac_wire_field f;
-    while (vtac_wire_next(&message, &f)) {
-        vtac_wire own;
-        if (f.number == OP_ARG && f.type == VTAC_WIRE_BYTES && vtac_wire_message(f.bytes, ARG_NAME, &own) &&
-            is_text(own, name)) {
-            *out = f.bytes;
+    vtac_wire own;
+    while (vtac_wire_each(&message, OP_ARG, out)) {
+        if (vtac_wire_message(*out, ARG_NAME, &own) && vtac_wire_is(own, name)) {
             return true;
         }
     }
@@ -83,7 +74,7 @@ bool vtac_caffe2_is(const vtac_caffe2 *c, const char *name, const char *word)
     vtac_wire argument;
     vtac_wire text;
     return vtac_caffe2_find(c, name, &argument) && vtac_wire_message(argument, ARG_TEXT, &text) &&
-           is_text(text, word);
+           vtac_wire_is(text, word);
 }
 
 uint32_t vtac_caffe2_ints(vtac_caffe2 *c, const char *name, int64_t *out, uint32_t room)
@@ -286,13 +277,12 @@ static vta_status import_op(vtac_caffe2 *c, vtac_wire op, uint32_t number)
 static vta_status check_ops(vtac_caffe2 *c, vtac_wire net, const char *what)
 {
     vtac_wire message = net;
-    vtac_wire_field f;
+    vtac_wire op;
     uint32_t count = 0;
-    while (vtac_wire_next(&message, &f)) {
+    while (vtac_wire_each(&message, NET_OP, &op)) {
         vtac_wire type;
-        if (f.number == NET_OP && f.type == VTAC_WIRE_BYTES && ++count <= CAFFE2_MAX_OPS &&
-            kind_of(f.bytes) == NULL) {
-            (void)vtac_wire_message(f.bytes, OP_TYPE, &type);
+        if (++count <= CAFFE2_MAX_OPS && kind_of(op) == NULL) {
+            (void)vtac_wire_message(op, OP_TYPE, &type);
             vtac_layered_miss(&c->net, text_of(c, type));
         }
     }
@@ -307,12 +297,10 @@ static vta_status check_ops(vtac_caffe2 *c, vtac_wire net, const char *what)
 
 static vta_status import_ops(vtac_caffe2 *c, vtac_wire net)
 {
-    vtac_wire_field f;
+    vtac_wire op;
     uint32_t number = 0;
-    while (vtac_wire_next(&net, &f)) {
-        if (f.number == NET_OP && f.type == VTAC_WIRE_BYTES) {
-            VTA_TRY(import_op(c, f.bytes, number++));
-        }
+    while (vtac_wire_each(&net, NET_OP, &op)) {
+        VTA_TRY(import_op(c, op, number++));
     }
     return VTA_OK;
 }
@@ -321,12 +309,9 @@ static vta_status import_ops(vtac_caffe2 *c, vtac_wire net)
 static vta_status add_inputs(vtac_caffe2 *c, vtac_wire net)
 {
     const vtac_type open = {.dtype = VTAC_F32};
-    vtac_wire_field f;
-    while (vtac_wire_next(&net, &f)) {
-        if (f.number != NET_INPUT || f.type != VTAC_WIRE_BYTES) {
-            continue;
-        }
-        const char *name = text_of(c, f.bytes);
+    vtac_wire input;
+    while (vtac_wire_each(&net, NET_INPUT, &input)) {
+        const char *name = text_of(c, input);
         if (vtac_layered_look(&c->net, name) == 0) {
             (void)vtac_layered_input(&c->net, name, &open);
         }
@@ -338,7 +323,7 @@ static vta_status add_inputs(vtac_caffe2 *c, vtac_wire net)
 static vta_status import_nets(vtac_caffe2 *c, vtac_wire init, vtac_wire predict)
 {
     vtac_wire first;
-    vtac_wire_field f;
+    vtac_wire output;
     VTA_TRY(check_ops(c, init, "its init_net"));
     VTA_TRY(check_ops(c, predict, "its predict_net"));
     VTA_TRY(vtac_layered_missing(&c->net, "operators"));
@@ -347,10 +332,8 @@ static vta_status import_nets(vtac_caffe2 *c, vtac_wire init, vtac_wire predict)
     c->first_input = NULL;
     VTA_TRY(add_inputs(c, predict));
     VTA_TRY(import_ops(c, predict));
-    while (vtac_wire_next(&predict, &f)) {
-        if (f.number == NET_OUTPUT && f.type == VTAC_WIRE_BYTES) {
-            vtac_layered_output(&c->net, text_of(c, f.bytes));
-        }
+    while (vtac_wire_each(&predict, NET_OUTPUT, &output)) {
+        vtac_layered_output(&c->net, text_of(c, output));
     }
     return c->net.maker.status != VTA_OK || c->net.maker.graph->output_count > 0
                ? c->net.maker.status
@@ -371,10 +354,10 @@ vta_status vtac_caffe2_parse(const vtac_model_file *file, const uint8_t *init, s
 static bool only_fills(const vtac_model_file *file)
 {
     vtac_wire net = {file->bytes, file->bytes + file->size};
-    vtac_wire_field f;
-    while (vtac_wire_next(&net, &f)) {
-        vtac_wire type = {NULL, NULL};
-        if (f.number == NET_OP && f.type == VTAC_WIRE_BYTES && vtac_wire_message(f.bytes, OP_TYPE, &type) &&
+    vtac_wire op;
+    while (vtac_wire_each(&net, NET_OP, &op)) {
+        vtac_wire type;
+        if (vtac_wire_message(op, OP_TYPE, &type) &&
             (type.end - type.at < 4 || memcmp(type.end - 4, "Fill", 4) != 0)) {
             return false;
         }

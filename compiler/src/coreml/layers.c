@@ -42,15 +42,11 @@ static void field_pair(vtac_coreml *c, uint64_t number, int64_t otherwise, int64
 static void read_edges(vtac_wire amounts, int64_t pads[4])
 {
     enum { AMOUNTS = 10, START = 1, END = 2 };
-    vtac_wire_field f;
-    uint32_t axis = 0;
+    vtac_wire edges;
     memset(pads, 0, 4 * sizeof pads[0]);
-    while (vtac_wire_next(&amounts, &f)) {
-        if (f.number == AMOUNTS && f.type == VTAC_WIRE_BYTES && axis < 2) {
-            pads[axis] = vtac_wire_int(f.bytes, START, 0);
-            pads[axis + 2] = vtac_wire_int(f.bytes, END, 0);
-            axis++;
-        }
+    for (uint32_t axis = 0; axis < 2 && vtac_wire_each(&amounts, AMOUNTS, &edges); axis++) {
+        pads[axis] = vtac_wire_int(edges, START, 0);
+        pads[axis + 2] = vtac_wire_int(edges, END, 0);
     }
 }
 

@@ -130,23 +130,22 @@ static vta_status add_inputs(vtac_coreml *c, vtac_wire network)
     enum { FEATURE = 1 };
     vtac_wire description = vtac_coreml_message(c->model, DESCRIPTION);
     const bool exact = vtac_wire_int(network, ARRAY_MAPPING, 0) != 0;
-    vtac_wire_field f;
-    while (vtac_wire_next(&description, &f)) {
+    vtac_wire input;
+    while (vtac_wire_each(&description, INPUT, &input)) {
         vtac_type type;
         int64_t colours;
-        if (f.number != INPUT || f.type != VTAC_WIRE_BYTES || !read_type(c, f.bytes, &type, &colours)) {
+        if (!read_type(c, input, &type, &colours)) {
             continue;
         }
-        const char *name = vtac_coreml_text(c, f.bytes, NAME);
+        const char *name = vtac_coreml_text(c, input, NAME);
         vtac_id x = vtac_layered_input(&c->net, name, &type);
         vtac_wire steps = network;
-        vtac_wire_field s;
-        while (colours != 0 && c->net.maker.status == VTA_OK && vtac_wire_next(&steps, &s)) {
-            const bool own = s.number == PREPROCESSING && s.type == VTAC_WIRE_BYTES;
-            const char *feature = own ? vtac_coreml_text(c, s.bytes, FEATURE) : "-";
-            x = own && (feature[0] == '\0' || strcmp(feature, name) == 0)
-                    ? prepare_picture(c, s.bytes, x, colours)
-                    : x;
+        vtac_wire step;
+        while (colours != 0 && c->net.maker.status == VTA_OK &&
+               vtac_wire_each(&steps, PREPROCESSING, &step)) {
+            const char *feature = vtac_coreml_text(c, step, FEATURE);
+            const bool own = feature[0] == '\0' || strcmp(feature, name) == 0;
+            x = own ? prepare_picture(c, step, x, colours) : x;
         }
         vtac_layered_set_constant(&c->net, name, as_planes(c, x, exact && colours == 0));
     }
@@ -207,14 +206,11 @@ static vta_status import_layer(vtac_coreml *c, vtac_wire layer, uint32_t number)
 
 static vta_status check_layers(vtac_coreml *c, vtac_wire network)
 {
-    vtac_wire_field f;
+    vtac_wire layer;
+    vtac_wire_field params;
     uint32_t count = 0;
-    while (vtac_wire_next(&network, &f)) {
-        vtac_wire_field params;
-        if (f.number != LAYER || f.type != VTAC_WIRE_BYTES || ++count > COREML_MAX_LAYERS) {
-            continue;
-        }
-        const coreml_kind *kind = kind_of(f.bytes, &params);
+    while (vtac_wire_each(&network, LAYER, &layer) && ++count <= COREML_MAX_LAYERS) {
+        const coreml_kind *kind = kind_of(layer, &params);
         if (kind == NULL) {
             vtac_layered_miss(&c->net, "a layer of another kind");
         } else if (kind->make == NULL) {
@@ -262,12 +258,9 @@ static vta_status add_outputs(vtac_coreml *c, vtac_wire network, bool classifier
     vtac_wire description = vtac_coreml_message(c->model, DESCRIPTION);
     const bool exact = vtac_wire_int(network, ARRAY_MAPPING, 0) != 0;
     bool added = false;
-    vtac_wire_field f;
-    while (vtac_wire_next(&description, &f)) {
-        if (f.number != OUTPUT || f.type != VTAC_WIRE_BYTES) {
-            continue;
-        }
-        const char *name = vtac_coreml_text(c, f.bytes, NAME);
+    vtac_wire output;
+    while (vtac_wire_each(&description, OUTPUT, &output)) {
+        const char *name = vtac_coreml_text(c, output, NAME);
         if (!classifier || vtac_layered_look(&c->net, name) != 0) {
             add_output(c, name, exact);
         } else if (!added) { /* the class and the dictionary of probabilities are one output here */
@@ -283,16 +276,14 @@ static vta_status add_outputs(vtac_coreml *c, vtac_wire network, bool classifier
 vta_status vtac_coreml_network(vtac_coreml *c, vtac_wire network, bool classifier)
 {
     vtac_wire layers = network;
-    vtac_wire_field f;
+    vtac_wire layer;
     uint32_t number = 0;
     const char *last = "";
     VTA_TRY(check_layers(c, network));
     VTA_TRY(add_inputs(c, network));
-    while (vtac_wire_next(&layers, &f)) {
-        if (f.number == LAYER && f.type == VTAC_WIRE_BYTES) {
-            VTA_TRY(import_layer(c, f.bytes, number++));
-            last = c->outputs[0];
-        }
+    while (vtac_wire_each(&layers, LAYER, &layer)) {
+        VTA_TRY(import_layer(c, layer, number++));
+        last = c->outputs[0];
     }
     return add_outputs(c, network, classifier, last);
 }

@@ -30,17 +30,11 @@ static const program_kind kinds[] = {
 #include "operations.def"
 };
 
-static bool is_text(vtac_wire bytes, const char *text)
-{
-    const size_t size = strlen(text);
-    return (size_t)(bytes.end - bytes.at) == size && (size == 0 || memcmp(bytes.at, text, size) == 0);
-}
-
 static const program_kind *kind_of(vtac_wire op)
 {
     const vtac_wire type = vtac_coreml_message(op, OP_TYPE);
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
-        if (is_text(type, kinds[i].name)) {
+        if (vtac_wire_is(type, kinds[i].name)) {
             return &kinds[i];
         }
     }
@@ -50,10 +44,10 @@ static const program_kind *kind_of(vtac_wire op)
 /* The content of a key in a map; false: there is none. */
 static bool find_key(vtac_wire message, uint64_t map, const char *key, vtac_wire *out)
 {
-    vtac_wire_field f;
-    while (vtac_wire_next(&message, &f)) {
-        if (f.number == map && f.type == VTAC_WIRE_BYTES && is_text(vtac_coreml_message(f.bytes, KEY), key)) {
-            *out = vtac_coreml_message(f.bytes, CONTENT);
+    vtac_wire entry;
+    while (vtac_wire_each(&message, map, &entry)) {
+        if (vtac_wire_is(vtac_coreml_message(entry, KEY), key)) {
+            *out = vtac_coreml_message(entry, CONTENT);
             return true;
         }
     }
@@ -85,21 +79,17 @@ static bool read_type(vtac_wire value_type, vtac_type *type)
 {
     enum { DTYPE = 1, DIMENSION = 3, CONSTANT = 1, SIZE = 1 };
     vtac_wire tensor;
-    vtac_wire_field f;
+    vtac_wire axis;
+    vtac_wire dim;
     if (!vtac_wire_message(value_type, 1, &tensor)) {
         return false;
     }
     *type = (vtac_type){.dtype = dtype_of(vtac_wire_int(tensor, DTYPE, 0))};
-    while (vtac_wire_next(&tensor, &f)) {
-        vtac_wire dim;
-        if (f.number != DIMENSION || f.type != VTAC_WIRE_BYTES) {
-            continue;
-        }
+    while (vtac_wire_each(&tensor, DIMENSION, &axis)) {
         if (type->rank == VTAC_MAX_RANK) {
             return false;
         }
-        type->dim[type->rank++] =
-            vtac_wire_message(f.bytes, CONSTANT, &dim) ? vtac_wire_int(dim, SIZE, 0) : -1;
+        type->dim[type->rank++] = vtac_wire_message(axis, CONSTANT, &dim) ? vtac_wire_int(dim, SIZE, 0) : -1;
     }
     return true;
 }
@@ -232,25 +222,22 @@ uint32_t vtac_coreml_arguments(vtac_coreml *c, const char *name, vtac_id *out, u
 {
     enum { BINDING = 1, BOUND_NAME = 1, BOUND_VALUE = 2 };
     vtac_wire argument;
-    vtac_wire_field f;
+    vtac_wire binding;
+    vtac_wire bound;
     uint32_t count = 0;
     if (!find_key(c->layer, OP_INPUTS, name, &argument)) {
         const bool has = find_key(c->layer, OP_ATTRIBUTES, name, &argument) && room > 0;
         out[0] = has ? vtac_coreml_value(c, argument) : 0;
         return has ? 1 : 0;
     }
-    while (vtac_wire_next(&argument, &f)) {
-        vtac_wire bound;
-        if (f.number != BINDING || f.type != VTAC_WIRE_BYTES) {
-            continue;
-        }
+    while (vtac_wire_each(&argument, BINDING, &binding)) {
         if (count == room) {
             vtac_make_fail(&c->net.maker, VTA_RANGE, "more than %u values of '%s'", room, name);
             return 0;
         }
-        out[count++] = vtac_wire_message(f.bytes, BOUND_VALUE, &bound)
+        out[count++] = vtac_wire_message(binding, BOUND_VALUE, &bound)
                            ? vtac_coreml_value(c, bound)
-                           : vtac_layered_get(&c->net, vtac_coreml_text(c, f.bytes, BOUND_NAME));
+                           : vtac_layered_get(&c->net, vtac_coreml_text(c, binding, BOUND_NAME));
     }
     return count;
 }
@@ -376,13 +363,11 @@ static vta_status import_op(vtac_coreml *c, vtac_wire op, uint32_t number)
 {
     const program_kind *kind = kind_of(op);
     vtac_wire walked = op;
-    vtac_wire_field f;
+    vtac_wire output;
     c->layer = op;
     c->in_count = c->out_count = 0;
-    while (vtac_wire_next(&walked, &f)) {
-        if (f.number == OP_OUTPUTS && f.type == VTAC_WIRE_BYTES && c->out_count < COREML_MAX_ENDS) {
-            c->outputs[c->out_count++] = vtac_coreml_text(c, f.bytes, 1);
-        }
+    while (c->out_count < COREML_MAX_ENDS && vtac_wire_each(&walked, OP_OUTPUTS, &output)) {
+        c->outputs[c->out_count++] = vtac_coreml_text(c, output, 1);
     }
     const char *name = c->out_count > 0 ? c->outputs[0] : "";
     vtac_layered_at(&c->net, name, number);
@@ -399,12 +384,11 @@ static vta_status import_op(vtac_coreml *c, vtac_wire op, uint32_t number)
 static vta_status check_ops(vtac_coreml *c, vtac_wire block)
 {
     enum { OPERATION = 3 };
-    vtac_wire_field f;
+    vtac_wire op;
     uint32_t count = 0;
-    while (vtac_wire_next(&block, &f)) {
-        if (f.number == OPERATION && f.type == VTAC_WIRE_BYTES && ++count <= COREML_MAX_LAYERS &&
-            kind_of(f.bytes) == NULL) {
-            vtac_layered_miss(&c->net, vtac_coreml_text(c, f.bytes, OP_TYPE));
+    while (vtac_wire_each(&block, OPERATION, &op)) {
+        if (++count <= COREML_MAX_LAYERS && kind_of(op) == NULL) {
+            vtac_layered_miss(&c->net, vtac_coreml_text(c, op, OP_TYPE));
         }
     }
     return count > COREML_MAX_LAYERS
@@ -415,14 +399,11 @@ static vta_status check_ops(vtac_coreml *c, vtac_wire block)
 static vta_status add_inputs(vtac_coreml *c, vtac_wire function)
 {
     enum { INPUT = 1, NAME = 1, TYPE = 2 };
-    vtac_wire_field f;
-    while (vtac_wire_next(&function, &f)) {
+    vtac_wire input;
+    while (vtac_wire_each(&function, INPUT, &input)) {
         vtac_type type;
-        if (f.number != INPUT || f.type != VTAC_WIRE_BYTES) {
-            continue;
-        }
-        const char *name = vtac_coreml_text(c, f.bytes, NAME);
-        if (!read_type(vtac_coreml_message(f.bytes, TYPE), &type) || type.dtype == VTAC_NO_DTYPE) {
+        const char *name = vtac_coreml_text(c, input, NAME);
+        if (!read_type(vtac_coreml_message(input, TYPE), &type) || type.dtype == VTAC_NO_DTYPE) {
             return vta_fail(c->net.maker.diag, VTA_UNSUPPORTED, "input '%.80s' is no tensor of numbers",
                             name);
         }
@@ -438,7 +419,7 @@ vta_status vtac_coreml_program(vtac_coreml *c, vtac_wire program)
     enum { FUNCTIONS = 2, OPSET = 2, BLOCKS = 3, BLOCK_OUTPUT = 2, OPERATION = 3 };
     vtac_wire function;
     vtac_wire block = {NULL, NULL};
-    vtac_wire_field f;
+    vtac_wire part;
     uint32_t number = 0;
     if (!find_key(program, FUNCTIONS, "main", &function) ||
         !find_key(function, BLOCKS, vtac_coreml_text(c, function, OPSET), &block)) {
@@ -446,15 +427,11 @@ vta_status vtac_coreml_program(vtac_coreml *c, vtac_wire program)
     }
     VTA_TRY(check_ops(c, block));
     VTA_TRY(add_inputs(c, function));
-    for (vtac_wire walked = block; vtac_wire_next(&walked, &f);) {
-        if (f.number == OPERATION && f.type == VTAC_WIRE_BYTES) {
-            VTA_TRY(import_op(c, f.bytes, number++));
-        }
+    for (vtac_wire walked = block; vtac_wire_each(&walked, OPERATION, &part);) {
+        VTA_TRY(import_op(c, part, number++));
     }
-    while (vtac_wire_next(&block, &f)) {
-        if (f.number == BLOCK_OUTPUT && f.type == VTAC_WIRE_BYTES) {
-            vtac_layered_output(&c->net, vtac_coreml_bytes_text(c, f.bytes));
-        }
+    while (vtac_wire_each(&block, BLOCK_OUTPUT, &part)) {
+        vtac_layered_output(&c->net, vtac_coreml_bytes_text(c, part));
     }
     return c->net.maker.status != VTA_OK || c->net.maker.graph->output_count > 0
                ? c->net.maker.status

@@ -74,6 +74,24 @@ bool vtac_wire_message(vtac_wire message, uint64_t number, vtac_wire *out)
     return found;
 }
 
+bool vtac_wire_each(vtac_wire *message, uint64_t number, vtac_wire *out)
+{
+    vtac_wire_field field;
+    while (vtac_wire_next(message, &field)) {
+        if (field.number == number && field.type == VTAC_WIRE_BYTES) {
+            *out = field.bytes;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool vtac_wire_is(vtac_wire bytes, const char *text)
+{
+    const size_t size = strlen(text);
+    return (size_t)(bytes.end - bytes.at) == size && (size == 0 || memcmp(bytes.at, text, size) == 0);
+}
+
 static bool is_text(vtac_wire text)
 {
     const uint8_t *end = text.end - text.at > MAX_TEXT ? text.at + MAX_TEXT : text.end;

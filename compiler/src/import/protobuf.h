@@ -29,6 +29,11 @@ bool vtac_wire_next(vtac_wire *message, vtac_wire_field *out);
 bool vtac_wire_find(vtac_wire message, uint64_t number, vtac_wire_field *out);
 /* The bytes of the first field of a number. False: there is none, or it holds no bytes. */
 bool vtac_wire_message(vtac_wire message, uint64_t number, vtac_wire *out);
+/* The bytes of the next field of a number that holds bytes; the message is moved behind it. False: there is
+ * none, and the message is moved to its end or to where it is damaged. */
+bool vtac_wire_each(vtac_wire *message, uint64_t number, vtac_wire *out);
+/* True where bytes are a text's. */
+bool vtac_wire_is(vtac_wire bytes, const char *text);
 /* True where the first field of a number is a text that is printable and not empty. */
 bool vtac_wire_has_text(vtac_wire message, uint64_t number);
 /* True where all fields are among the numbers 1 ... max, and there is one. */
