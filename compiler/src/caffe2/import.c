@@ -225,8 +225,7 @@ bool vtac_caffe2_window(vtac_caffe2 *c, vtac_id x, const int64_t *kernel, bool p
 
 static const char *text_of(vtac_caffe2 *c, vtac_wire bytes)
 {
-    const char *text = vtac_layered_text(&c->net, bytes.at, (size_t)(bytes.end - bytes.at));
-    return text == NULL ? "" : text;
+    return vtac_layered_text(&c->net, bytes.at, (size_t)(bytes.end - bytes.at));
 }
 
 static vta_status read_ends(vtac_caffe2 *c, const caffe2_kind *kind)
@@ -335,9 +334,7 @@ static vta_status import_nets(vtac_caffe2 *c, vtac_wire init, vtac_wire predict)
     while (vtac_wire_each(&predict, NET_OUTPUT, &output)) {
         vtac_layered_output(&c->net, text_of(c, output));
     }
-    return c->net.maker.status != VTA_OK || c->net.maker.graph->output_count > 0
-               ? c->net.maker.status
-               : vta_fail(c->net.maker.diag, VTA_INVALID, "a net without an external output");
+    return vtac_layered_outputs(&c->net, "a net without an external output");
 }
 
 vta_status vtac_caffe2_parse(const vtac_model_file *file, const uint8_t *init, size_t size,

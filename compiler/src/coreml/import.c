@@ -35,8 +35,7 @@ static const struct {
 
 const char *vtac_coreml_bytes_text(vtac_coreml *c, vtac_wire bytes)
 {
-    const char *text = vtac_layered_text(&c->net, bytes.at, (size_t)(bytes.end - bytes.at));
-    return text == NULL ? "" : text;
+    return vtac_layered_text(&c->net, bytes.at, (size_t)(bytes.end - bytes.at));
 }
 
 const char *vtac_coreml_text(vtac_coreml *c, vtac_wire message, uint64_t number)

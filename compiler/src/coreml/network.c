@@ -268,9 +268,7 @@ static vta_status add_outputs(vtac_coreml *c, vtac_wire network, bool classifier
             added = true;
         }
     }
-    return c->net.maker.status != VTA_OK || c->net.maker.graph->output_count > 0
-               ? c->net.maker.status
-               : vta_fail(c->net.maker.diag, VTA_INVALID, "a model without outputs");
+    return vtac_layered_outputs(&c->net, "a model without outputs");
 }
 
 vta_status vtac_coreml_network(vtac_coreml *c, vtac_wire network, bool classifier)

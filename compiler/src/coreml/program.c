@@ -433,7 +433,5 @@ vta_status vtac_coreml_program(vtac_coreml *c, vtac_wire program)
     while (vtac_wire_each(&block, BLOCK_OUTPUT, &part)) {
         vtac_layered_output(&c->net, vtac_coreml_bytes_text(c, part));
     }
-    return c->net.maker.status != VTA_OK || c->net.maker.graph->output_count > 0
-               ? c->net.maker.status
-               : vta_fail(c->net.maker.diag, VTA_INVALID, "a program without outputs");
+    return vtac_layered_outputs(&c->net, "a program without outputs");
 }

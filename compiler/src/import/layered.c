@@ -89,7 +89,7 @@ static vtac_layered_value *give(vtac_layered *l, const char *name, vtac_id id)
     }
     if (v == NULL) {
         const char *own = vtac_layered_text(l, name, strlen(name));
-        if (own == NULL) {
+        if (l->maker.status != VTA_OK) {
             return NULL;
         }
         v = &l->values[l->count];
@@ -125,8 +125,9 @@ const char *vtac_layered_text(vtac_layered *l, const void *text, size_t size)
     char *own = vta_arena_string(&l->maker.graph->arena, text, size);
     if (own == NULL) {
         vtac_make_fail(&l->maker, VTA_NOMEM, "out of memory");
+        return "";
     }
-    for (char *at = own; at != NULL && at < own + size; at++) {
+    for (char *at = own; at < own + size; at++) {
         *at = isprint((unsigned char)*at) != 0 ? *at : '_';
     }
     return own;
@@ -236,9 +237,15 @@ void vtac_layered_ends(vtac_layered *l)
          after = v->given) {
         vtac_layered_add_output(l, v->name, v->id);
     }
-    if (l->maker.status == VTA_OK && l->maker.graph->output_count == 0) {
-        vtac_make_fail(&l->maker, VTA_INVALID, "a network without an output");
+    (void)vtac_layered_outputs(l, "a network without an output");
+}
+
+vta_status vtac_layered_outputs(vtac_layered *l, const char *none)
+{
+    if (l->maker.graph->output_count == 0) {
+        vtac_make_fail(&l->maker, VTA_INVALID, "%s", none);
     }
+    return l->maker.status;
 }
 
 /* ---- what is not supported, and the end */

@@ -33,14 +33,15 @@ vta_status vtac_layered_begin(vtac_layered *l, const char *name, const vtac_impo
 
 /* The value of that name; a failure in the maker, and 0, where there is none. It counts as used. */
 vtac_id vtac_layered_get(vtac_layered *l, const char *name);
-/* The same; 0 and no failure where there is none. */
+/* The value of that name; 0 and no failure where there is none. It counts as used. */
 vtac_id vtac_layered_look(const vtac_layered *l, const char *name);
 /* The value of an operator, from now on the one of that name. */
 void vtac_layered_set(vtac_layered *l, const char *name, vtac_id id);
-/* The same for a constant of the model, which is no output where nobody takes it. */
+/* A constant of the model, from now on the value of that name; it is no output where nobody takes it. */
 void vtac_layered_set_constant(vtac_layered *l, const char *name, vtac_id id);
 
-/* A text of the model that lives as long as the graph: `size` bytes, what is not printable as '_'. */
+/* A text of the model that lives as long as the graph: `size` bytes, what is not printable as '_'; "" after a
+ * failure. */
 const char *vtac_layered_text(vtac_layered *l, const void *text, size_t size);
 
 /* The node that is imported: for names and messages. */
@@ -56,6 +57,8 @@ void vtac_layered_output(vtac_layered *l, const char *name);
 void vtac_layered_add_output(vtac_layered *l, const char *name, vtac_id id);
 /* All values that operators gave and none took become outputs, in the order in which they were given. */
 void vtac_layered_ends(vtac_layered *l);
+/* The first failure; `none` is the message where the graph has no output. */
+vta_status vtac_layered_outputs(vtac_layered *l, const char *none);
 
 /* Remembers an operator that is not supported. */
 void vtac_layered_miss(vtac_layered *l, const char *op);

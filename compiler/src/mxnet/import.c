@@ -304,9 +304,7 @@ static vta_status add_heads(vtac_mxnet *x, const mxnet_graph *g, const cJSON *he
         vtac_layered_add_output(&x->net, own, made->values[at[1]]);
         VTA_TRY(x->net.maker.status);
     }
-    return x->net.maker.graph->output_count > 0
-               ? VTA_OK
-               : vta_fail(x->net.maker.diag, VTA_INVALID, "a symbol without heads");
+    return vtac_layered_outputs(&x->net, "a symbol without heads");
 }
 
 static vta_status import_symbol(vtac_mxnet *x, const cJSON *symbol)

@@ -114,7 +114,7 @@ static vta_status take_name(vtac_mxnet *x, params_reader *r, vtac_mxnet_array *a
     const bool kind = length > 4 && (memcmp(text, "arg:", 4) == 0 || memcmp(text, "aux:", 4) == 0);
     const size_t begin = kind ? 4 : 0;
     a->name = vtac_layered_text(&x->net, text + begin, (size_t)length - begin);
-    return a->name == NULL ? VTA_NOMEM : VTA_OK;
+    return x->net.maker.status;
 }
 
 vta_status vtac_mxnet_read_params(vtac_mxnet *x, const uint8_t *bytes, size_t size)
