@@ -150,8 +150,7 @@ uint32_t vtac_mxnet_axis(vtac_mxnet *x, const char *name, int64_t otherwise)
 /* ---- nodes */
 
 /* Number of a node and of its output, of an entry [node, output, …]. */
-static vta_status read_entry(const vtac_mxnet *x, const mxnet_graph *g, const cJSON *entry, uint32_t before,
-                             uint32_t at[2])
+static vta_status read_entry(const vtac_mxnet *x, const cJSON *entry, uint32_t before, uint32_t at[2])
 {
     for (int i = 0; i < 2; i++) {
         const cJSON *item = cJSON_GetArrayItem(entry, i);
@@ -162,7 +161,6 @@ static vta_status read_entry(const vtac_mxnet *x, const mxnet_graph *g, const cJ
         }
         at[i] = (uint32_t)value;
     }
-    (void)g;
     return VTA_OK;
 }
 
@@ -188,7 +186,7 @@ static vta_status check_nodes(vtac_mxnet *x, mxnet_graph *g)
         {
             uint32_t at[2] = {0, 0};
             const char *name = text_of(g->nodes[i], "name");
-            if (read_entry(x, g, entry, i, at) != VTA_OK) {
+            if (read_entry(x, entry, i, at) != VTA_OK) {
                 return vta_context(x->net.maker.diag, "node %u '%.80s'", i, name);
             }
             g->made[at[0]].wanted = g->made[at[0]].wanted || !is_label(op, k);
@@ -222,7 +220,7 @@ static vta_status read_inputs(vtac_mxnet *x, const mxnet_graph *g, uint32_t numb
     cJSON_ArrayForEach(entry, cJSON_GetObjectItemCaseSensitive(x->node, "inputs"))
     {
         uint32_t at[2] = {0, 0};
-        VTA_TRY(read_entry(x, g, entry, number, at));
+        VTA_TRY(read_entry(x, entry, number, at));
         if (is_label(kind->name, k++)) {
             continue;
         }
@@ -254,36 +252,45 @@ static vta_status keep_outputs(vtac_mxnet *x, mxnet_made *made, const char *name
     return m->status;
 }
 
+/* The value of a node without an operator, where some operator needs it. */
+static vta_status import_variable(vtac_mxnet *x, mxnet_made *made, const char *name)
+{
+    if (!made->wanted) {
+        return VTA_OK;
+    }
+    const vtac_id id = make_variable(x, name);
+    made->values = vtac_make_room(&x->net.maker, 1, sizeof id);
+    if (made->values != NULL) {
+        made->values[0] = id;
+        made->count = 1;
+    }
+    return x->net.maker.status;
+}
+
+static vta_status import_operator(vtac_mxnet *x, mxnet_graph *g, uint32_t number, const mxnet_kind *kind,
+                                  const char *name)
+{
+    VTA_TRY(read_inputs(x, g, number, kind));
+    kind->make(x, kind->how);
+    VTA_TRY(x->net.maker.status);
+    return keep_outputs(x, &g->made[number], name);
+}
+
 static vta_status import_node(vtac_mxnet *x, mxnet_graph *g, uint32_t number)
 {
-    const char *op = text_of(g->nodes[number], "op");
-    const char *name = vtac_layered_text(&x->net, text_of(g->nodes[number], "name"),
-                                         strlen(text_of(g->nodes[number], "name")));
-    vtac_import_builder *m = &x->net.maker;
+    vta_diag *diag = x->net.maker.diag;
     x->node = g->nodes[number];
-    vtac_layered_at(&x->net, name == NULL ? "" : name, number);
-    x->in_count = x->out_count = 0;
-    vta_status status = m->status;
-    if (status == VTA_OK && strcmp(op, "null") == 0) {
-        if (g->made[number].wanted) {
-            x->out[0] = make_variable(x, name);
-            g->made[number].values = vtac_make_room(m, 1, sizeof x->out[0]);
-            g->made[number].count = 1;
-        }
-        status = m->status;
-        if (status == VTA_OK && g->made[number].wanted) {
-            g->made[number].values[0] = x->out[0];
-        }
-        return status == VTA_OK ? status : vta_context(m->diag, "node %u '%.80s'", number, name);
+    const char *op = text_of(x->node, "op");
+    const char *given = text_of(x->node, "name");
+    const char *name = vtac_layered_text(&x->net, given, strlen(given));
+    VTA_TRY(x->net.maker.status);
+    vtac_layered_at(&x->net, name, number);
+    if (strcmp(op, "null") == 0) {
+        const vta_status status = import_variable(x, &g->made[number], name);
+        return status == VTA_OK ? VTA_OK : vta_context(diag, "node %u '%.80s'", number, name);
     }
-    const mxnet_kind *kind = kind_of(op);
-    VTA_TRY_OUT(status);
-    VTA_TRY_OUT(read_inputs(x, g, number, kind));
-    kind->make(x, kind->how);
-    VTA_TRY_OUT(m->status);
-    VTA_TRY_OUT(keep_outputs(x, &g->made[number], name));
-out:
-    return status == VTA_OK ? VTA_OK : vta_context(m->diag, "node %u '%.80s' (%.40s)", number, name, op);
+    const vta_status status = import_operator(x, g, number, kind_of(op), name);
+    return status == VTA_OK ? VTA_OK : vta_context(diag, "node %u '%.80s' (%.40s)", number, name, op);
 }
 
 static vta_status add_heads(vtac_mxnet *x, const mxnet_graph *g, const cJSON *heads)
@@ -292,7 +299,7 @@ static vta_status add_heads(vtac_mxnet *x, const mxnet_graph *g, const cJSON *he
     cJSON_ArrayForEach(entry, heads)
     {
         uint32_t at[2] = {0, 0};
-        VTA_TRY(read_entry(x, g, entry, g->count, at));
+        VTA_TRY(read_entry(x, entry, g->count, at));
         const mxnet_made *made = &g->made[at[0]];
         if (at[1] >= made->count) {
             return vta_fail(x->net.maker.diag, VTA_INVALID, "a head is output %u of node %u, which has %u",
