@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the functions of Caffe's layers share: the layer's fields, its weights, its values.
+ * A layer of Caffe as the functions that import layers see it: its fields, its weights, its values.
  */
 #ifndef VTAC_CAFFE_CAFFE_H
 #define VTAC_CAFFE_CAFFE_H
@@ -48,7 +48,7 @@ uint32_t vtac_caffe_ints(vtac_caffe *c, const vtac_prototxt_field *message, cons
 
 /* Blob i of the layer's weights, as a constant of that shape; 0 and a failure where it has other elements. */
 vtac_id vtac_caffe_weights(vtac_caffe *c, uint32_t i, const int64_t *dims, uint32_t rank);
-/* Its number of elements; 0: there is none. */
+/* The number of elements of blob i; 0: there is no such blob. */
 int64_t vtac_caffe_weight_count(const vtac_caffe *c, uint32_t i);
 
 /* Type of bottom i. */

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Caffe: the network is a text (.prototxt), the weights are those of the layers of the same names in a
- * message
- * (.caffemodel), which holds the network of the training as well; that one is not read. Layers are of the
- * second version (`layer`, types as texts) or of the first (`layers`, types as words).
+ * message (.caffemodel), which holds the network of the training as well; the network of the training is not
+ * read. Layers are of the second version (`layer`, types as texts) or of the first (`layers`, types as words).
  */
 #include <stdlib.h>
 #include <string.h>

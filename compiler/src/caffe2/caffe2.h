@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the functions of Caffe2's operators share: arguments, inputs, outputs, scales of 8-bit values.
+ * An operator of Caffe2 as the functions that import operators see it: arguments, inputs, outputs, and the
+ * scales of 8-bit values.
  */
 #ifndef VTAC_CAFFE2_CAFFE2_H
 #define VTAC_CAFFE2_CAFFE2_H

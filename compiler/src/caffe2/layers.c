@@ -329,7 +329,7 @@ void vtac_caffe2_make_power(vtac_caffe2 *c, const char *how)
                         : vtac_make_with(m, VTAC_OP_POW, c->in[0], vtac_caffe2_real(c, "exponent", 1.0)));
 }
 
-/* With "broadcast", the axes of the second operand are those of the first from `axis` on. */
+/* Two operands; with "broadcast", the axes of the second are those of the first from `axis` on. */
 void vtac_caffe2_make_binary(vtac_caffe2 *c, const char *how)
 {
     vtac_import_builder *m = &c->net.maker;
@@ -359,7 +359,7 @@ void vtac_caffe2_make_join(vtac_caffe2 *c, const char *how)
     vtac_caffe2_set(c, 0, y);
 }
 
-/* Over all axes from `axis` on. */
+/* A softmax over all axes from `axis` on. */
 void vtac_caffe2_make_softmax(vtac_caffe2 *c, const char *how)
 {
     vtac_import_builder *m = &c->net.maker;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the two kinds of CoreML's models share: a list of layers (neuralNetwork), and a program of operations.
+ * CoreML's models are of two kinds, a list of layers (neuralNetwork) and a program of operations. The state
+ * of an import, texts, weights and values are the same for both.
  */
 #ifndef VTAC_COREML_COREML_H
 #define VTAC_COREML_COREML_H

@@ -326,7 +326,7 @@ void vtac_coreml_do_instance_norm(vtac_coreml *c, const char *how)
     vtac_coreml_set(c, 0, vtac_make(&c->net.maker, VTAC_OP_INSTANCE_NORMALIZATION, in, 3, &attr, 1));
 }
 
-/* Over the last axes. */
+/* Normalization over the last axes. */
 void vtac_coreml_do_layer_norm(vtac_coreml *c, const char *how)
 {
     vtac_import_builder *m = &c->net.maker;

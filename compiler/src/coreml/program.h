@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the functions of a program's operations share: arguments by name, which are values or constants.
+ * An operation of a program as the functions that import operations see it: arguments by name, which are
+ * values or constants.
  */
 #ifndef VTAC_COREML_PROGRAM_H
 #define VTAC_COREML_PROGRAM_H
@@ -13,7 +14,7 @@ typedef void vtac_coreml_do_fn(vtac_coreml *c, const char *how);
 
 /* The values of an argument, or those of an attribute; up to `room`, 0 where there is none. */
 uint32_t vtac_coreml_arguments(vtac_coreml *c, const char *name, vtac_id *out, uint32_t room);
-/* One value; 0 where there is none, and a failure, too, where it is wanted. */
+/* The value of an argument; 0 where there is none, and a failure, too, where the argument is wanted. */
 vtac_id vtac_coreml_argument(vtac_coreml *c, const char *name, bool wanted);
 /* A constant text; the default where there is none. */
 const char *vtac_coreml_word(vtac_coreml *c, const char *name, const char *otherwise);

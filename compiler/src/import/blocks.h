@@ -33,7 +33,7 @@ vtac_id vtac_make_dense(vtac_import_builder *m, vtac_id x, uint32_t axis, vtac_i
 
 vtac_id vtac_make_softmax(vtac_import_builder *m, vtac_id x, int64_t axis);
 vtac_id vtac_make_leaky(vtac_import_builder *m, vtac_id x, double alpha);
-/* One slope, or one for each channel. */
+/* PReLU with one slope for all channels, or one for each. */
 vtac_id vtac_make_prelu(vtac_import_builder *m, vtac_id x, vtac_id slopes);
 
 /* Normalization over `size` channels around: x / (bias + alpha / size * sum of squares) ^ beta; `within`:

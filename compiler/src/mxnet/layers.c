@@ -336,7 +336,7 @@ void vtac_mxnet_make_softmax(vtac_mxnet *x, const char *how)
     vtac_mxnet_give(x, vtac_make(m, vtac_op_find("", how), &in, 1, &axis, 1));
 }
 
-/* Over all of an image; `axis` other than 0: along that axis. */
+/* A softmax over all of an image; `axis` other than 0: along that axis. */
 static void give_softmax(vtac_mxnet *x, uint32_t axis)
 {
     vtac_import_builder *m = &x->net.maker;

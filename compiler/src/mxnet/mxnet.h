@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the functions of MXNet's operators share: the node's attributes, which are all texts, and its values.
+ * A node of MXNet as the functions that import operators see it: its attributes, which are all texts, and its
+ * values.
  */
 #ifndef VTAC_MXNET_MXNET_H
 #define VTAC_MXNET_MXNET_H
