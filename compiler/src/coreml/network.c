@@ -247,9 +247,9 @@ static void add_probabilities(vtac_coreml *c, vtac_wire network, const char *las
     while (vtac_wire_next(&labels, &f)) {
         count++;
     }
-    vtac_layered_note(&c->net,
-                      "the model has names for %u classes; `vtac run --labels FILE` takes them from a file",
-                      count);
+    vtac_import_note(c->net.options,
+                     "the model has names for %u classes; `vtac run --labels FILE` takes them from a file",
+                     count);
     add_output(c, name[0] != '\0' && vtac_layered_look(&c->net, name) != 0 ? name : last, exact);
 }
 

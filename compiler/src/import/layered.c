@@ -2,7 +2,6 @@
 #include "layered.h"
 
 #include <ctype.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -155,8 +154,8 @@ static void assume_batch(const vtac_layered *l, const char *name, vtac_type *typ
 {
     if (type->rank > 0 && type->dim[0] < 0) {
         type->dim[0] = 1;
-        vtac_layered_note(l, "input '%.80s': its first axis, which the model leaves open, is taken as 1",
-                          name);
+        vtac_import_note(l->options,
+                         "input '%.80s': its first axis, which the model leaves open, is taken as 1", name);
     }
 }
 
@@ -285,17 +284,4 @@ vta_status vtac_layered_end(vtac_layered *l, vta_status status, const char *path
     }
     vtac_graph_destroy(l->maker.graph);
     return vta_context(l->maker.diag, "%s", path);
-}
-
-void vtac_layered_note(const vtac_layered *l, const char *fmt, ...)
-{
-    char text[256];
-    va_list args;
-    if (l->options == NULL || l->options->note == NULL) {
-        return;
-    }
-    va_start(args, fmt);
-    (void)vsnprintf(text, sizeof text, fmt, args);
-    va_end(args);
-    l->options->note(l->options->context, text);
 }

@@ -7,6 +7,7 @@
 #define VTAC_IMPORT_LAYERED_H
 
 #include "maker.h"
+#include "options.h"
 #include "vtac/import.h"
 
 typedef struct vtac_layered_value {
@@ -67,8 +68,5 @@ vta_status vtac_layered_missing(vtac_layered *l, const char *what);
 
 /* The graph of what was made; NULL and the first failure, behind the model's path, otherwise. */
 vta_status vtac_layered_end(vtac_layered *l, vta_status status, const char *path, vtac_graph **out);
-
-/* Tells the user what was assumed. */
-__attribute__((format(printf, 2, 3))) void vtac_layered_note(const vtac_layered *l, const char *fmt, ...);
 
 #endif

@@ -6,16 +6,29 @@
 #include <stdio.h>
 #include <string.h>
 
-void vtac_make_fail(vtac_import_builder *m, vta_status status, const char *fmt, ...)
+static void fail_as_listed(vtac_import_builder *m, vta_status status, const char *fmt, va_list args)
 {
     char text[512];
-    va_list args;
-    va_start(args, fmt);
     (void)vsnprintf(text, sizeof text, fmt, args);
-    va_end(args);
     if (m->status == VTA_OK) {
         m->status = vta_fail(m->diag, status, "%s", text);
     }
+}
+
+void vtac_make_fail(vtac_import_builder *m, vta_status status, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    fail_as_listed(m, status, fmt, args);
+    va_end(args);
+}
+
+void vtac_make_refuse(vtac_import_builder *m, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    fail_as_listed(m, VTA_UNSUPPORTED, fmt, args);
+    va_end(args);
 }
 
 static void out_of_memory(vtac_import_builder *m)

@@ -26,6 +26,9 @@ typedef vtac_value_id vtac_id;
 __attribute__((format(printf, 3, 4))) void vtac_make_fail(vtac_import_builder *m, vta_status status,
                                                           const char *fmt, ...);
 
+/* Remembers that the model needs something that is not supported (VTA_UNSUPPORTED). */
+__attribute__((format(printf, 2, 3))) void vtac_make_refuse(vtac_import_builder *m, const char *fmt, ...);
+
 /* A node of one output. */
 vtac_id vtac_make(vtac_import_builder *m, vtac_op op, const vtac_id *inputs, uint32_t input_count,
                   const vtac_attr *attrs, uint32_t attr_count);

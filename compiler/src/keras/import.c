@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../import/options.h"
 #include "../import/zip.h"
 #include "keras.h"
 #include "vta/fail.h"
@@ -488,7 +489,7 @@ static vtac_keras_value at_each_step(vtac_keras *k, const model *m, keras_layer 
         const vta_status status = import_nested(k, m, l, zipped, &y, diag);
         b->status = b->status == VTA_OK ? status : b->status;
         if (b->status == VTA_OK && k->more_count > 0) {
-            vtac_keras_refuse(k, "a model of several outputs at each step");
+            vtac_make_refuse(&k->maker, "a model of several outputs at each step");
         }
     }
     const vtac_id made = b->status == VTA_OK ? vtac_keras_plain(k, &y) : 0;
@@ -593,10 +594,8 @@ static vta_status add_input(vtac_keras *k, const cJSON *config, const char *name
         if (type.dim[i] < 0) {
             return vta_fail(diag, VTA_RANGE, "input '%.80s': axis %d is too large or below 0", name, i);
         }
-        if (open && given == NULL && k->options != NULL && k->options->note != NULL) {
-            char text[200];
-            (void)snprintf(text, sizeof text, "input '%.80s': batch dimension taken as 1", name);
-            k->options->note(k->options->context, text);
+        if (open && given == NULL) {
+            vtac_import_note(k->options, "input '%.80s': batch dimension taken as 1", name);
         }
     }
     if (vtac_type_elements(&type) < 0) {

@@ -93,7 +93,6 @@ vtac_id vtac_keras_activate(vtac_keras *k, vtac_id x, const char *name, int64_t 
 /* The layer's own activation, channels on `axis`; weight i where the layer has a bias. */
 vtac_id vtac_keras_activated(vtac_keras *k, vtac_id x, int64_t axis);
 vtac_id vtac_keras_bias(vtac_keras *k, uint32_t i);
-void vtac_keras_refuse(vtac_keras *k, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* Imports a model from its configuration and a store that has the layers' weights below /model_weights, as an
  * .h5 file has them. */

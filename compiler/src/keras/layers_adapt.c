@@ -42,7 +42,7 @@ vtac_keras_value vtac_keras_make_adaptive_pool(vtac_keras *k, const void *how)
     }
     for (uint32_t a = 0; a < axes && m->status == VTA_OK; a++) {
         if (to[a] < 1 || to[a] > MAX_WINDOWS || type.dim[a + 2] < 1) {
-            vtac_keras_refuse(k, "%lld windows; at most %d are taken", (long long)to[a], MAX_WINDOWS);
+            vtac_make_refuse(&k->maker, "%lld windows; at most %d are taken", (long long)to[a], MAX_WINDOWS);
             break;
         }
         even = even && type.dim[a + 2] % to[a] == 0;

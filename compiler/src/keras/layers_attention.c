@@ -15,19 +15,20 @@ static bool inputs_of(vtac_keras *k, vtac_id *in)
     for (size_t i = 0; i < sizeof masks / sizeof masks[0]; i++) {
         const cJSON *given = cJSON_GetObjectItemCaseSensitive(k->kwargs, masks[i]);
         if (cJSON_IsObject(given) || cJSON_IsArray(given)) {
-            vtac_keras_refuse(k, "the argument '%s'", masks[i]);
+            vtac_make_refuse(&k->maker, "the argument '%s'", masks[i]);
             return false;
         }
     }
     if (k->in_count < 2 || k->in_count > 3) {
-        vtac_keras_refuse(k, "attention over %u inputs, 2 or 3 are expected", k->in_count);
+        vtac_make_refuse(&k->maker, "attention over %u inputs, 2 or 3 are expected", k->in_count);
         return false;
     }
     for (uint32_t i = 0; i < 3; i++) {
         const uint32_t from = order[i] < k->in_count ? order[i] : 1;
         in[i] = vtac_keras_plain(k, &k->in[from]);
         if (k->maker.status != VTA_OK || vtac_made_type(&k->maker, in[i])->rank != 3) {
-            vtac_keras_refuse(k, "attention over inputs that are not [batch][steps][size], or with a mask");
+            vtac_make_refuse(&k->maker,
+                             "attention over inputs that are not [batch][steps][size], or with a mask");
             return false;
         }
     }
@@ -118,7 +119,7 @@ vtac_keras_value vtac_keras_make_multi_head(vtac_keras *k, const void *how)
     }
     if (heads < 1 || each < 1 || valued < 1 || heads > 1 << 16 || each > 1 << 16 || valued > 1 << 16 ||
         shared < 1 || heads % shared != 0) {
-        vtac_keras_refuse(k, "%lld heads of %lld", (long long)heads, (long long)each);
+        vtac_make_refuse(&k->maker, "%lld heads of %lld", (long long)heads, (long long)each);
         return vtac_keras_as_plain(0);
     }
     const vtac_id q = heads_of(k, in[0], 0, heads, each);
@@ -151,7 +152,7 @@ vtac_keras_value vtac_keras_make_attention(vtac_keras *k, const void *how)
     const bool sums = strcmp(how, "add") == 0;
     const bool scaled = vtac_keras_bool(k, "use_scale", sums);
     if (strcmp(vtac_keras_text(k, "score_mode", "dot"), "dot") != 0) {
-        vtac_keras_refuse(k, "scores other than products");
+        vtac_make_refuse(&k->maker, "scores other than products");
         return vtac_keras_as_plain(0);
     }
     if (!inputs_of(k, in)) {

@@ -22,8 +22,9 @@ static vtac_keras_value encode_rows(vtac_keras *k, vtac_id x, int64_t count, con
     if (count < 1 || count > MAX_TOKENS || vtac_type_elements(&type) > MAX_MARKS / count ||
         (!single && type.rank != 2) || type.rank < 1 || type.rank >= VTAC_MAX_RANK ||
         (!single && strcmp(mode, "multi_hot") != 0 && strcmp(mode, "count") != 0)) {
-        vtac_keras_refuse(
-            k, "the output '%.40s' of %lld tokens, rank %u; 'one_hot', and 'multi_hot' or 'count' of rank 2",
+        vtac_make_refuse(
+            &k->maker,
+            "the output '%.40s' of %lld tokens, rank %u; 'one_hot', and 'multi_hot' or 'count' of rank 2",
             mode, (long long)count, type.rank);
         return vtac_keras_as_plain(0);
     }
@@ -56,7 +57,7 @@ static vtac_keras_value encode_rows(vtac_keras *k, vtac_id x, int64_t count, con
 static bool one_input(vtac_keras *k)
 {
     if (k->in_count > 1) {
-        vtac_keras_refuse(k, "weights of the counts");
+        vtac_make_refuse(&k->maker, "weights of the counts");
     }
     return k->in_count <= 1;
 }
@@ -82,8 +83,8 @@ vtac_keras_value vtac_keras_make_discretization(vtac_keras *k, const void *how)
     float *values = vtac_make_room(m, count + 1, sizeof *values);
     int64_t dims[VTAC_MAX_RANK];
     if (count < 1 || !cJSON_IsArray(bounds) || type.rank >= VTAC_MAX_RANK) {
-        vtac_keras_refuse(
-            k, "its bounds are not in its configuration (it was adapted); give it 'bin_boundaries'");
+        vtac_make_refuse(
+            &k->maker, "its bounds are not in its configuration (it was adapted); give it 'bin_boundaries'");
         return vtac_keras_as_plain(0);
     }
     int i = 0;
@@ -123,9 +124,10 @@ static bool read_vocabulary(vtac_keras *k, bool places, vocabulary *v)
     const cJSON *mask = vtac_keras_option(k, "mask_token");
     const int count = cJSON_GetArraySize(list);
     if (!cJSON_IsArray(list) || count < 1) {
-        vtac_keras_refuse(
-            k, "its vocabulary is not in its configuration (it was adapted, or is in a file); give the "
-               "layer its words as 'vocabulary' before it is saved");
+        vtac_make_refuse(
+            &k->maker,
+            "its vocabulary is not in its configuration (it was adapted, or is in a file); give the "
+            "layer its words as 'vocabulary' before it is saved");
         return false;
     }
     *v = (vocabulary){.strange = vtac_keras_int(k, "num_oov_indices", 1),
@@ -171,7 +173,7 @@ static vtac_id find_places(vtac_keras *k, vtac_id x, const vocabulary *v)
         high = v->words[i] > high ? v->words[i] : high;
     }
     if ((uint64_t)high - (uint64_t)low >= MAX_SPAN) {
-        vtac_keras_refuse(k, "a vocabulary whose integers are 2^22 apart, or more");
+        vtac_make_refuse(&k->maker, "a vocabulary whose integers are 2^22 apart, or more");
         return 0;
     }
     const int64_t span = high - low + 1;

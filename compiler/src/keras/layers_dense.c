@@ -85,7 +85,7 @@ vtac_keras_value vtac_keras_make_rms_norm(vtac_keras *k, const void *how)
     const uint32_t rank = vtac_made_type(m, x)->rank;
     const int64_t axis[] = {vtac_keras_axis(k, rank)};
     if (axis[0] + 1 != (int64_t)rank) {
-        vtac_keras_refuse(k, "an axis that is not the last");
+        vtac_make_refuse(&k->maker, "an axis that is not the last");
         return vtac_keras_as_plain(0);
     }
     vtac_id root = vtac_make_reduce(m, VTAC_OP_REDUCE_MEAN, vtac_make2(m, VTAC_OP_MUL, x, x), axis, 1, true);
@@ -169,8 +169,8 @@ vtac_keras_value vtac_keras_make_group_norm(vtac_keras *k, const void *how)
     groups = groups == -1 ? channels : groups;
     if (m->status != VTA_OK || axis + 1 != type.rank || type.rank < 2 || groups < 1 ||
         channels % groups != 0 || vtac_type_elements(&type) < 1) {
-        vtac_keras_refuse(k, "%lld groups of %lld channels on axis %u of %u; the last is taken",
-                          (long long)groups, (long long)channels, axis, type.rank);
+        vtac_make_refuse(&k->maker, "%lld groups of %lld channels on axis %u of %u; the last is taken",
+                         (long long)groups, (long long)channels, axis, type.rank);
         return vtac_keras_as_plain(0);
     }
     /* [batch][places][groups][each]: mean and variance over places and each */
@@ -236,7 +236,7 @@ static vtac_id channel_numbers(vtac_keras *k, const char *name, double otherwise
     }
     const uint32_t count = numbers_of(item, room, MAX_NUMBERS);
     if (count != 1 && count != channels) {
-        vtac_keras_refuse(k, "'%s' of %u numbers for %lld channels", name, count, (long long)channels);
+        vtac_make_refuse(&k->maker, "'%s' of %u numbers for %lld channels", name, count, (long long)channels);
         return vector_along(k, none, 1, 0, 1);
     }
     return count == 1 ? vtac_keras_number(k, (double)room[0]) : vector_along(k, room, count, rank - 1, rank);
@@ -271,7 +271,7 @@ vtac_keras_value vtac_keras_make_normalization(vtac_keras *k, const void *how)
     } else if (k->weight_count >= 2) {
         const bool scalar = vtac_type_elements(&k->weights[0].type) == 1;
         if (!scalar && vtac_keras_axis(k, type.rank) + 1 != type.rank) {
-            vtac_keras_refuse(k, "an axis that is not the last");
+            vtac_make_refuse(&k->maker, "an axis that is not the last");
         }
         for (int i = 0; i < 2; i++) {
             const int64_t count = vtac_type_elements(&k->weights[i].type);
@@ -284,7 +284,7 @@ vtac_keras_value vtac_keras_make_normalization(vtac_keras *k, const void *how)
                 k, k->weights[i].data, count, count == 1 ? 0 : type.rank - 1, count == 1 ? 1 : type.rank);
         }
     } else {
-        vtac_keras_refuse(k, "it has neither weights nor a mean");
+        vtac_make_refuse(&k->maker, "it has neither weights nor a mean");
         return vtac_keras_as_plain(0);
     }
     const vtac_id root =
@@ -302,7 +302,7 @@ vtac_keras_value vtac_keras_make_layer_norm(vtac_keras *k, const void *how)
     const uint32_t rank = vtac_made_type(&k->maker, x)->rank;
     const uint32_t axis = vtac_keras_axis(k, rank);
     if (axis + 1 != rank) {
-        vtac_keras_refuse(k, "an axis that is not the last");
+        vtac_make_refuse(&k->maker, "an axis that is not the last");
         return vtac_keras_as_plain(0);
     }
     uint32_t next = 0;

@@ -23,7 +23,7 @@ static bool sizes_of(vtac_keras *k, local *l)
     if (strcmp(vtac_keras_text(k, "data_format", "channels_last"), "channels_last") != 0 ||
         strcmp(vtac_keras_text(k, "padding", "valid"), "valid") != 0 ||
         vtac_keras_int(k, "implementation", 1) != 1) {
-        vtac_keras_refuse(k, "channels first, borders, or weights of another implementation than 1");
+        vtac_make_refuse(&k->maker, "channels first, borders, or weights of another implementation than 1");
     }
     if (k->maker.status != VTA_OK || type->rank != l->axes + 2) {
         vtac_make_fail(&k->maker, VTA_INVALID, "an input of rank %u, expected %u", type->rank, l->axes + 2);

@@ -31,7 +31,7 @@ vtac_keras_value vtac_keras_make_relu(vtac_keras *k, const void *how)
     const double max = vtac_keras_float(k, "max_value", HUGE_VAL);
     const double threshold = vtac_keras_float(k, "threshold", 0.0);
     if (threshold != 0.0 && (slope != 0.0 || threshold < 0.0)) {
-        vtac_keras_refuse(k, "a threshold below 0, or with a slope");
+        vtac_make_refuse(&k->maker, "a threshold below 0, or with a slope");
     }
     if (threshold > 0.0) {
         x = vtac_keras_with_float(k, VTAC_OP_THRESHOLDED_RELU, x, "alpha", threshold);
@@ -108,7 +108,7 @@ vtac_keras_value vtac_keras_make_merge(vtac_keras *k, const void *how)
     for (uint32_t i = 0; i < k->in_count; i++) {
         in_planes = in_planes && k->in[i].planes != 0;
         if (vtac_keras_rank(k, &k->in[i]) != rank) {
-            vtac_keras_refuse(k, "inputs of different ranks");
+            vtac_make_refuse(&k->maker, "inputs of different ranks");
             return vtac_keras_as_plain(0);
         }
     }
@@ -158,7 +158,7 @@ vtac_keras_value vtac_keras_make_dot(vtac_keras *k, const void *how)
         int64_t axis = vtac_keras_whole(cJSON_IsArray(axes) ? cJSON_GetArrayItem(axes, i) : axes);
         axis += axis < 0 ? rank[i] : 0;
         if (m->status != VTA_OK || rank[i] < 2 || rank[i] > 3 || axis < 1 || axis >= (int64_t)rank[i]) {
-            vtac_keras_refuse(k, "axis %lld of %u", (long long)axis, rank[i]);
+            vtac_make_refuse(&k->maker, "axis %lld of %u", (long long)axis, rank[i]);
             return vtac_keras_as_plain(0);
         }
         if (vtac_keras_bool(k, "normalize", false)) {

@@ -74,7 +74,7 @@ static const char *onnx_activation(vtac_keras *k, const char *name)
             return pairs[i][1];
         }
     }
-    vtac_keras_refuse(k, "the activation '%.60s' of a cell", name);
+    vtac_make_refuse(&k->maker, "the activation '%.60s' of a cell", name);
     return "Tanh";
 }
 
@@ -119,7 +119,7 @@ static bool read_cell(vtac_keras *k, const char *name, const pass *p, cell_weigh
 {
     vtac_import_builder *m = &k->maker;
     if (!cell_of(name, &s->c)) {
-        vtac_keras_refuse(k, "a cell of class '%.60s'", name);
+        vtac_make_refuse(&k->maker, "a cell of class '%.60s'", name);
         return false;
     }
     const vtac_tensor *kernel = vtac_keras_weight(k, p->first, 2);
@@ -174,7 +174,7 @@ static void fill_attrs(vtac_keras *k, const cell_weights *s, bool backwards, cel
             (vtac_attr){.name = "activation_beta", .kind = VTAC_ATTR_FLOATS, .count = 1, .floats = &a->beta};
     }
     if (strcmp(own, "Affine") == 0 || strcmp(own, "Elu") == 0 || strcmp(own, "HardSigmoid") == 0) {
-        vtac_keras_refuse(k, "the activation of a cell, with parameters");
+        vtac_make_refuse(&k->maker, "the activation of a cell, with parameters");
     }
     if (s->c.op == VTAC_OP_GRU) {
         a->list[a->count++] = vtac_attr_of_int("linear_before_reset", s->after);
@@ -246,7 +246,7 @@ static vtac_id counted_steps(vtac_keras *k, vtac_id *lengths)
     const cJSON *own = cJSON_GetObjectItemCaseSensitive(k->kwargs, "mask");
     *lengths = 0;
     if (cJSON_IsArray(own) || cJSON_IsObject(own)) {
-        vtac_keras_refuse(k, "a mask that is an argument of its own");
+        vtac_make_refuse(&k->maker, "a mask that is an argument of its own");
         return 0;
     }
     return steps_first(k, k->in[0].mask == 0 ? x : vtac_keras_steps_that_count(k, x, k->in[0].mask, lengths));
@@ -277,7 +277,7 @@ static void push_cell(vtac_keras *k, stack *s, const char *class, const cJSON *c
     const char *end = strstr(class, "Cell");
     const int size = (int)(end == NULL ? strlen(class) : (size_t)(end - class));
     if (s->count == MAX_CELLS) {
-        vtac_keras_refuse(k, "more than %d cells", MAX_CELLS);
+        vtac_make_refuse(&k->maker, "more than %d cells", MAX_CELLS);
         return;
     }
     (void)snprintf(s->name[s->count], sizeof s->name[0], "%.*s", size < 39 ? size : 39, class);
@@ -307,7 +307,7 @@ static stack stack_of(vtac_keras *k, const char *class, const cJSON *config)
         push_item(k, &s, item);
     }
     if (s.count == 0) {
-        vtac_keras_refuse(k, "a stack of no cells");
+        vtac_make_refuse(&k->maker, "a stack of no cells");
     }
     return s;
 }
@@ -356,7 +356,7 @@ vtac_keras_value vtac_keras_make_recurrent(vtac_keras *k, const void *how)
     const uint32_t states = states_of_stack(&s);
     const vtac_id x = counted_steps(k, &lengths);
     if (vtac_keras_bool(k, "time_major", false) || (k->in_count > 1 && k->in_count != 1 + states)) {
-        vtac_keras_refuse(k, "steps on axis 0, or %u states", k->in_count - 1);
+        vtac_make_refuse(&k->maker, "steps on axis 0, or %u states", k->in_count - 1);
         return vtac_keras_as_plain(0);
     }
     for (uint32_t i = 0, from = 1; i < s.count && k->in_count > 1; i++) {
@@ -394,7 +394,7 @@ vtac_keras_value vtac_keras_make_bidirectional(vtac_keras *k, const void *how)
     vtac_id lengths;
     const vtac_id x = counted_steps(k, &lengths);
     if (k->in_count > 1) {
-        vtac_keras_refuse(k, "states to start from, both ways");
+        vtac_make_refuse(&k->maker, "states to start from, both ways");
         return vtac_keras_as_plain(0);
     }
     k->config = cJSON_GetObjectItemCaseSensitive(layer, "config");

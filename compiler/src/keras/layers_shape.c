@@ -54,7 +54,7 @@ vtac_keras_value vtac_keras_make_reshape(vtac_keras *k, const void *how)
     int64_t known = dims[0];
     int open = -1;
     if (count >= VTAC_MAX_RANK || type->rank == 0) {
-        vtac_keras_refuse(k, "a shape of %d axes", count + 1);
+        vtac_make_refuse(&k->maker, "a shape of %d axes", count + 1);
         return vtac_keras_as_plain(0);
     }
     for (int i = 0; i < count; i++) {
@@ -79,7 +79,7 @@ vtac_keras_value vtac_keras_make_permute(vtac_keras *k, const void *how)
     const uint32_t rank = vtac_made_type(&k->maker, x)->rank;
     int64_t order[VTAC_MAX_RANK] = {0};
     if (rank < 2) {
-        vtac_keras_refuse(k, "an input of %u axes", rank);
+        vtac_make_refuse(&k->maker, "an input of %u axes", rank);
         return vtac_keras_as_plain(0);
     }
     vtac_keras_ints(k, "dims", 1, order + 1, rank - 1);
@@ -158,7 +158,7 @@ vtac_keras_value vtac_keras_make_upsampling(vtac_keras *k, const void *how)
     const char *mode = vtac_keras_text(k, "interpolation", "nearest");
     const bool near = strcmp(mode, "nearest") == 0;
     if (!near && strcmp(mode, "bilinear") != 0) {
-        vtac_keras_refuse(k, "interpolation '%.40s'", mode);
+        vtac_make_refuse(&k->maker, "interpolation '%.40s'", mode);
     }
     const vtac_attr attrs[] = {
         vtac_attr_of_string("mode", near ? "nearest" : "linear"),
@@ -180,8 +180,8 @@ vtac_keras_value vtac_keras_make_center_crop(vtac_keras *k, const void *how)
         const vtac_type *type = vtac_made_type(&k->maker, x);
         const int64_t more = type->rank == 4 ? type->dim[a + 2] - size[a] : -1;
         if (more < 0 || size[a] < 1) {
-            vtac_keras_refuse(k, "a picture of rank %u that is smaller than %lld x %lld", type->rank,
-                              (long long)size[0], (long long)size[1]);
+            vtac_make_refuse(&k->maker, "a picture of rank %u that is smaller than %lld x %lld", type->rank,
+                             (long long)size[0], (long long)size[1]);
             return vtac_keras_as_plain(0);
         }
         x = vtac_make_slice(&k->maker, x, a + 2, more / 2, more / 2 + size[a]);
@@ -201,7 +201,8 @@ vtac_keras_value vtac_keras_make_resizing(vtac_keras *k, const void *how)
     if ((!near && strcmp(mode, "bilinear") != 0) || vtac_keras_bool(k, "crop_to_aspect_ratio", false) ||
         vtac_keras_bool(k, "pad_to_aspect_ratio", false) || vtac_keras_bool(k, "antialias", false) ||
         type->rank != 4 || to[2] < 1 || to[3] < 1) {
-        vtac_keras_refuse(k, "interpolation '%.40s', or with borders, a filter or another rank than 4", mode);
+        vtac_make_refuse(&k->maker, "interpolation '%.40s', or with borders, a filter or another rank than 4",
+                         mode);
         return vtac_keras_as_plain(0);
     }
     /* the nearest is that of the pixel's middle */

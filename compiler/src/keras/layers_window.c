@@ -231,7 +231,8 @@ static bool begin_conv_lstm(vtac_keras *k, uint32_t axes, vtac_type *type, conv_
     *type = *vtac_made_type(m, x);
     if (m->status == VTA_OK && (type->rank != axes + 3 || k->in[0].mask != 0 || k->in_count == 2 ||
                                 k->in_count > 3 || type->dim[1] < 1 || type->dim[1] > MAX_STEPS)) {
-        vtac_keras_refuse(k, "an input of %u axes, a mask, or more than %d steps", type->rank, MAX_STEPS);
+        vtac_make_refuse(&k->maker, "an input of %u axes, a mask, or more than %d steps", type->rank,
+                         MAX_STEPS);
     }
     if (m->status != VTA_OK) {
         return false;

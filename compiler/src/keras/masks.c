@@ -57,12 +57,12 @@ vtac_id vtac_keras_mask_after(vtac_keras *k, const char *class, const vtac_keras
         return 0;
     }
     if (is_one_of(class, ask)) {
-        vtac_keras_refuse(k, "a mask, from an earlier layer");
+        vtac_make_refuse(&k->maker, "a mask, from an earlier layer");
         return 0;
     }
     if (strcmp(class, "Concatenate") == 0 &&
         vtac_keras_axis(k, vtac_keras_rank(k, &in[0])) + 1 != vtac_keras_rank(k, &in[0])) {
-        vtac_keras_refuse(k, "masks along an axis that is not the last");
+        vtac_make_refuse(&k->maker, "masks along an axis that is not the last");
         return 0;
     }
     if (is_one_of(class, recurrent)) {
@@ -153,7 +153,7 @@ vtac_keras_value vtac_keras_make_masking(vtac_keras *k, const void *how)
     const int64_t last[] = {(int64_t)type.rank - 1};
     const vtac_id differs = vtac_make_cast(m, vtac_make1(m, VTAC_OP_NOT, marks), VTAC_I32);
     if (m->status != VTA_OK || type.rank != 3 || type.dtype != VTAC_F32) {
-        vtac_keras_refuse(k, "a mask of rank %u; [batch][steps][size] is taken", type.rank);
+        vtac_make_refuse(&k->maker, "a mask of rank %u; [batch][steps][size] is taken", type.rank);
         return vtac_keras_as_plain(0);
     }
     const vtac_id any = vtac_make_reduce(m, VTAC_OP_REDUCE_MAX, differs, last, 1, true);

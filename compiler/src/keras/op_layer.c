@@ -106,7 +106,7 @@ vtac_id vtac_keras_strided_slice(vtac_keras *k, vtac_id x)
 {
     const int count = cJSON_GetArraySize(constant_input(k, 1));
     if (constant_input(k, 0) != NULL || count < 1 || count > 2 * VTAC_MAX_RANK) {
-        vtac_keras_refuse(k, "a slice whose bounds the run finds");
+        vtac_make_refuse(&k->maker, "a slice whose bounds the run finds");
         return 0;
     }
     cJSON *spec = cJSON_CreateArray();

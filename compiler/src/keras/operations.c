@@ -177,7 +177,7 @@ static vtac_id make_reshape(vtac_keras *k, vtac_id x)
         known *= dims[i] > 0 && known < 1 << 30 ? dims[i] : 1;
     }
     if (count == 0 || (open < 0 && known != elements) || elements % known != 0) {
-        vtac_keras_refuse(k, "a shape of %u sizes for %lld elements", count, (long long)elements);
+        vtac_make_refuse(&k->maker, "a shape of %u sizes for %lld elements", count, (long long)elements);
         return 0;
     }
     if (open >= 0) {
@@ -209,7 +209,7 @@ static vtac_id with_axes(vtac_keras *k, vtac_id x, bool more)
     const uint32_t count = numbers_of(option_named(k, "axis"), axes, VTAC_MAX_RANK);
     if (more) {
         if (count != 1 || type.rank == VTAC_MAX_RANK) {
-            vtac_keras_refuse(k, "%u new axes", count);
+            vtac_make_refuse(&k->maker, "%u new axes", count);
             return 0;
         }
         const int64_t at = wrapped_axis(k, axes[0], type.rank + 1);
@@ -275,7 +275,7 @@ static vtac_id to_length(vtac_keras *k, vtac_id x)
         axes[i] = wrapped_axis(k, axes[i], rank);
     }
     if (number_named(k, (const char *const[]){"order", "ord", NULL}, 2.0) != 2.0) {
-        vtac_keras_refuse(k, "a length that is no root of squares");
+        vtac_make_refuse(&k->maker, "a length that is no root of squares");
     }
     vtac_id length = vtac_make_reduce(m, VTAC_OP_REDUCE_SUM_SQUARE, x, axes, count, true);
     length = vtac_make2(m, VTAC_OP_MAX, length, vtac_keras_number(k, 1e-12));
@@ -288,7 +288,7 @@ static vtac_id space_depth(vtac_keras *k, vtac_id x, vtac_op op)
     double size = number_named(k, (const char *const[]){"block_size", NULL}, 0.0);
     size = size == 0.0 && k->operand_count > 1 && !k->operands[1].is_tensor ? k->operands[1].number : size;
     if (vtac_made_type(m, x)->rank != 4 || size < 1.0 || size > 1024.0) {
-        vtac_keras_refuse(k, "blocks of %g in rank %u", size, vtac_made_type(m, x)->rank);
+        vtac_make_refuse(&k->maker, "blocks of %g in rank %u", size, vtac_made_type(m, x)->rank);
         return 0;
     }
     const vtac_attr block = vtac_attr_of_int("blocksize", (int64_t)size);
@@ -308,7 +308,7 @@ static vtac_id make_stack(vtac_keras *k)
         const int64_t at = type.rank < VTAC_MAX_RANK ? wrapped_axis(k, axis, type.rank + 1) : VTAC_MAX_RANK;
         int64_t dims[VTAC_MAX_RANK + 1];
         if (at == VTAC_MAX_RANK) {
-            vtac_keras_refuse(k, "a result of more than %d axes", VTAC_MAX_RANK);
+            vtac_make_refuse(&k->maker, "a result of more than %d axes", VTAC_MAX_RANK);
             return 0;
         }
         for (uint32_t a = 0; a <= type.rank; a++) {
@@ -329,7 +329,7 @@ static vtac_id make_tile(vtac_keras *k, vtac_id x)
     const uint32_t count =
         numbers_of(option_of(k, (const char *const[]){"multiples", "repeats", NULL}), times, VTAC_MAX_RANK);
     if (count != vtac_made_type(m, x)->rank) {
-        vtac_keras_refuse(k, "%u numbers of copies for rank %u", count, vtac_made_type(m, x)->rank);
+        vtac_make_refuse(&k->maker, "%u numbers of copies for rank %u", count, vtac_made_type(m, x)->rank);
         return 0;
     }
     return vtac_make2(m, VTAC_OP_TILE, x, vtac_make_ints(m, times, count));
@@ -346,8 +346,8 @@ static vtac_id make_pad(vtac_keras *k, vtac_id x)
     if ((uint32_t)cJSON_GetArraySize(items) != rank ||
         (cJSON_IsString(mode) && strcmp(mode->valuestring, "CONSTANT") != 0 &&
          strcmp(mode->valuestring, "constant") != 0)) {
-        vtac_keras_refuse(k, "a border for %d of %u axes, or not of one number", cJSON_GetArraySize(items),
-                          rank);
+        vtac_make_refuse(&k->maker, "a border for %d of %u axes, or not of one number",
+                         cJSON_GetArraySize(items), rank);
         return 0;
     }
     for (uint32_t a = 0; a < rank; a++) {
@@ -356,7 +356,7 @@ static vtac_id make_pad(vtac_keras *k, vtac_id x)
         pads[a] = pair[0];
         pads[a + rank] = pair[1];
         if (pair[0] < 0 || pair[1] < 0) {
-            vtac_keras_refuse(k, "a border of less than nothing");
+            vtac_make_refuse(&k->maker, "a border of less than nothing");
             return 0;
         }
     }
@@ -396,7 +396,7 @@ static vtac_id make_roll(vtac_keras *k, vtac_id x)
     int64_t axes[VTAC_MAX_RANK] = {0};
     const uint32_t count = numbers_of(option_named(k, "shift"), by, VTAC_MAX_RANK);
     if (count == 0 || numbers_of(option_named(k, "axis"), axes, VTAC_MAX_RANK) != count) {
-        vtac_keras_refuse(k, "places moved on without as many axes");
+        vtac_make_refuse(&k->maker, "places moved on without as many axes");
         return 0;
     }
     for (uint32_t i = 0; i < count && m->status == VTA_OK; i++) {
@@ -508,8 +508,8 @@ static vtac_keras_value make_split(vtac_keras *k)
         at += sizes[i];
     }
     if (m->status != VTA_OK || count == 0 || at != whole) {
-        vtac_keras_refuse(k, "parts of %lld places that do not make all of them, or more than %d",
-                          (long long)whole, KERAS_MAX_MORE + 1);
+        vtac_make_refuse(&k->maker, "parts of %lld places that do not make all of them, or more than %d",
+                         (long long)whole, KERAS_MAX_MORE + 1);
         return (vtac_keras_value){0};
     }
     k->more_count = count - 1;
@@ -537,8 +537,9 @@ static vtac_keras_value make_resize(vtac_keras *k, bool near)
         plain = plain && !cJSON_IsTrue(option_named(k, others[i]));
     }
     if (m->status != VTA_OK || !plain) {
-        vtac_keras_refuse(k, "a size of %u numbers, '%.40s', or a filter, borders, another rank than 4",
-                          count, name);
+        vtac_make_refuse(&k->maker,
+                         "a size of %u numbers, '%.40s', or a filter, borders, another rank than 4", count,
+                         name);
         return (vtac_keras_value){0};
     }
     const int64_t to[] = {type.dim[0], type.dim[1], size[0], size[1]};

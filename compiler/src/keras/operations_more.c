@@ -99,7 +99,7 @@ static vtac_id make_exchange(vtac_keras *k, bool move)
     int64_t order[VTAC_MAX_RANK];
     const uint32_t count = axes_of(k, move ? "source" : "axis1", rank, from);
     if (axes_of(k, move ? "destination" : "axis2", rank, to) != count || count != 1) {
-        vtac_keras_refuse(k, "other than one axis that moves");
+        vtac_make_refuse(&k->maker, "other than one axis that moves");
         return 0;
     }
     for (uint32_t i = 0; i < rank; i++) {
@@ -149,7 +149,7 @@ static vtac_id make_quotient(vtac_keras *k, bool rest)
     const vtac_id a = operand_at(k, 0);
     const vtac_id b = operand_at(k, 1);
     if (m->status != VTA_OK || vtac_dtype_kind(vtac_made_type(m, a)->dtype) != 'f') {
-        vtac_keras_refuse(k, "a quotient of integers");
+        vtac_make_refuse(&k->maker, "a quotient of integers");
         return 0;
     }
     const vtac_id whole = vtac_make1(m, VTAC_OP_FLOOR, vtac_make2(m, VTAC_OP_DIV, a, b));

@@ -45,7 +45,7 @@ static vtac_id step_slice(vtac_keras *k, vtac_id x, uint32_t axis, const cJSON *
     const int64_t begin = bound_place(bounds[0], size, 0, back ? size - 1 : size, back ? size - 1 : 0);
     const int64_t end = bound_place(bounds[1], size, back ? -1 : 0, size, back ? -1 : size);
     if (step == 0 || (back ? begin <= end : begin >= end)) {
-        vtac_keras_refuse(k, "a slice of nothing, of an axis of %lld", (long long)size);
+        vtac_make_refuse(&k->maker, "a slice of nothing, of an axis of %lld", (long long)size);
         return 0;
     }
     if (step == 1) {
@@ -67,7 +67,7 @@ typedef struct slice_cursor {
 static bool keep_axis(vtac_keras *k, slice_cursor *c, int64_t size)
 {
     if (c->kept == VTAC_MAX_RANK) {
-        vtac_keras_refuse(k, "a result of more than %d axes", VTAC_MAX_RANK);
+        vtac_make_refuse(&k->maker, "a result of more than %d axes", VTAC_MAX_RANK);
         return false;
     }
     c->dims[c->kept++] = size;
@@ -86,13 +86,13 @@ static vtac_id one_entry(vtac_keras *k, vtac_id x, const cJSON *entry, slice_cur
         int64_t at = vtac_keras_whole(entry);
         at += at < 0 ? size : 0;
         if (at < 0 || at >= size) {
-            vtac_keras_refuse(k, "place %lld of an axis of %lld", (long long)at, (long long)size);
+            vtac_make_refuse(&k->maker, "place %lld of an axis of %lld", (long long)at, (long long)size);
             return 0;
         }
         return vtac_make_slice(m, x, c->axis++, at, at + 1);
     }
     if (!cJSON_IsObject(entry)) {
-        vtac_keras_refuse(k, "a slice by something else than numbers");
+        vtac_make_refuse(&k->maker, "a slice by something else than numbers");
         return 0;
     }
     x = step_slice(k, x, c->axis,
@@ -123,7 +123,7 @@ vtac_id vtac_keras_item(vtac_keras *k, vtac_id x, const cJSON *spec)
     const uint32_t named = named_axes(spec, count);
     slice_cursor c = {0};
     if (spec == NULL || named > rank) {
-        vtac_keras_refuse(k, "a slice of %d entries of %u axes", count, rank);
+        vtac_make_refuse(&k->maker, "a slice of %d entries of %u axes", count, rank);
         return 0;
     }
     for (int i = 0; i < count && m->status == VTA_OK; i++) {

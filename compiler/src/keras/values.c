@@ -3,22 +3,11 @@
  * Options of layers, the two forms of values, activations.
  */
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "keras.h"
-
-void vtac_keras_refuse(vtac_keras *k, const char *fmt, ...)
-{
-    char text[400];
-    va_list args;
-    va_start(args, fmt);
-    (void)vsnprintf(text, sizeof text, fmt, args);
-    va_end(args);
-    vtac_make_fail(&k->maker, VTA_UNSUPPORTED, "%s", text);
-}
 
 /* ---- options */
 
@@ -106,8 +95,8 @@ void vtac_keras_check_quantization(vtac_keras *k, const char *class)
     const char *mode = quantization_of(k);
     if (mode != NULL &&
         (strncmp(mode, "int8", 4) != 0 || (strcmp(class, "Dense") != 0 && strcmp(class, "Embedding") != 0))) {
-        vtac_keras_refuse(k, "a quantized %.40s of '%.40s'; Dense and Embedding of int8 are taken", class,
-                          mode);
+        vtac_make_refuse(&k->maker, "a quantized %.40s of '%.40s'; Dense and Embedding of int8 are taken",
+                         class, mode);
     }
 }
 
@@ -404,13 +393,13 @@ vtac_id vtac_keras_activate(vtac_keras *k, vtac_id x, const char *name, int64_t 
         const uint32_t at = (uint32_t)(axis < 0 ? axis + (int64_t)type.rank : axis);
         const int64_t half = m->status == VTA_OK && at < type.rank ? type.dim[at] / 2 : 0;
         if (half < 1 || type.dim[at] % 2 != 0) {
-            vtac_keras_refuse(k, "the activation 'glu' of an odd number of channels");
+            vtac_make_refuse(&k->maker, "the activation 'glu' of an odd number of channels");
             return 0;
         }
         return vtac_make2(m, VTAC_OP_MUL, vtac_make_slice(m, x, at, 0, half),
                           vtac_make1(m, VTAC_OP_SIGMOID, vtac_make_slice(m, x, at, half, 2 * half)));
     }
-    vtac_keras_refuse(k, "the activation '%.60s' is not supported", name);
+    vtac_make_refuse(&k->maker, "the activation '%.60s' is not supported", name);
     return 0;
 }
 
@@ -451,7 +440,7 @@ uint32_t vtac_keras_axis(vtac_keras *k, uint32_t rank)
     int64_t axis = item == NULL ? -1 : cJSON_IsNumber(item) ? vtac_keras_whole(item) : VTAC_MAX_RANK;
     axis = axis < 0 ? axis + rank : axis;
     if (axis < 0 || axis >= (int64_t)rank) {
-        vtac_keras_refuse(k, "an axis of its own, of %u, is needed", rank);
+        vtac_make_refuse(&k->maker, "an axis of its own, of %u, is needed", rank);
         return 0;
     }
     return (uint32_t)axis;

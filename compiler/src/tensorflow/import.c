@@ -225,7 +225,7 @@ static void import_node(vtac_tf *im, uint32_t number)
         vtac_make_fail(&im->maker, VTA_RANGE, "functions and loops come to more than %d nodes", TF_MAX_WORK);
     } else if (gather_inputs(im)) {
         if (node->row == NULL) {
-            vtac_tf_refuse(im, "an operator that is not taken");
+            vtac_make_refuse(&im->maker, "an operator that is not taken");
         } else {
             import_row(im, node->row);
         }
@@ -368,10 +368,10 @@ static vta_status close_shape(vtac_tf *im, const char *name, const vtac_tf_shape
     }
     if (option == NULL &&
         shape->rank == TF_OPEN_RANK) { /* as that of a rate, which is fed beside a picture */
-        vtac_tf_note(im,
-                     "input '%.100s': the graph leaves its shape open, taken as one number; --shape "
-                     "%.60s=AxBxC gives another",
-                     name, name);
+        vtac_import_note(im->options,
+                         "input '%.100s': the graph leaves its shape open, taken as one number; --shape "
+                         "%.60s=AxBxC gives another",
+                         name, name);
         type->rank = 0;
         return VTA_OK;
     }
@@ -384,7 +384,7 @@ static vta_status close_shape(vtac_tf *im, const char *name, const vtac_tf_shape
                             i, (long long)own, (long long)option->dim[i]);
         }
         if (type->dim[i] < 0 && i == 0) {
-            vtac_tf_note(im, "input '%.200s': axis 0 is open in the graph, taken as 1", name);
+            vtac_import_note(im->options, "input '%.200s': axis 0 is open in the graph, taken as 1", name);
             type->dim[i] = 1;
         } else if (type->dim[i] < 0) {
             return vta_fail(
@@ -519,7 +519,7 @@ static vta_status add_output(vtac_tf *im, const vtac_tf_end *end, vta_diag *diag
     vtac_tf_value *v = make_ref(im, vtac_tf_find(&im->graph.main, end->ref));
     vtac_id id = v == NULL ? 0 : vtac_tf_plain_of(im, v);
     if (v != NULL && im->maker.status == VTA_OK && v->random) {
-        vtac_tf_refuse(im, "it depends on random numbers, which are taken for dropout alone");
+        vtac_make_refuse(&im->maker, "it depends on random numbers, which are taken for dropout alone");
     }
     if (im->maker.status != VTA_OK) {
         return vta_context(diag, "output '%.100s'", end->name);

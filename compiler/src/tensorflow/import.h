@@ -11,6 +11,7 @@
 #define VTAC_TENSORFLOW_IMPORT_H
 
 #include "../import/maker.h"
+#include "../import/options.h"
 #include "graph.h"
 
 typedef struct vtac_tf_value {
@@ -83,8 +84,6 @@ vtac_tf_value *vtac_tf_out(vtac_tf *im, uint32_t i); /* output i, to be filled i
 void vtac_tf_set(vtac_tf *im, uint32_t i, vtac_id value);
 void vtac_tf_set_planes(vtac_tf *im, uint32_t i, vtac_id value);
 void vtac_tf_set_either(vtac_tf *im, uint32_t i, vtac_id value, bool planes);
-void vtac_tf_refuse(vtac_tf *im, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void vtac_tf_note(const vtac_tf *im, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* True where the node's data_format has the channels on axis 1. */
 bool vtac_tf_channels_first(const vtac_tf *im);
 /* x as the graph's own order of axes for windows, and the result in the file's. */

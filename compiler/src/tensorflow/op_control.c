@@ -57,7 +57,7 @@ static void choose_result(vtac_tf *im, vtac_id condition, vtac_tf_value *yes, vt
     const vtac_id a = vtac_tf_plain_of(im, yes);
     const vtac_id b = vtac_tf_plain_of(im, no);
     if (m->status == VTA_OK && !vtac_type_equal(vtac_made_type(m, a), vtac_made_type(m, b))) {
-        vtac_tf_refuse(im, "branches whose output %u has different shapes", i);
+        vtac_make_refuse(&im->maker, "branches whose output %u has different shapes", i);
         return;
     }
     vtac_tf_set(im, i, vtac_make3(m, VTAC_OP_WHERE, condition, a, b));
@@ -104,7 +104,8 @@ void vtac_tf_import_while(vtac_tf *im)
             return;
         }
         if (!is_known_truth(im, &asked[0], &again) || round == MAX_ROUNDS) {
-            vtac_tf_refuse(im, "a loop whose rounds the run counts, or of more than %d", MAX_ROUNDS);
+            vtac_make_refuse(&im->maker, "a loop whose rounds the run counts, or of more than %d",
+                             MAX_ROUNDS);
             return;
         }
         if (!again) {
@@ -141,7 +142,7 @@ void vtac_tf_import_merge(vtac_tf *im)
     const vtac_tf_value *a = im->in[0];
     const vtac_tf_value *b = im->in_count == 2 ? im->in[1] : a;
     if (im->in_count != 2 || (a->dead && b->dead)) {
-        vtac_tf_refuse(im, "the end of a branch with %u inputs", im->in_count);
+        vtac_make_refuse(&im->maker, "the end of a branch with %u inputs", im->in_count);
         return;
     }
     if (a->dead || b->dead) {
@@ -153,7 +154,7 @@ void vtac_tf_import_merge(vtac_tf *im)
     const bool first = known == a ? a->side : !b->side; /* a is what comes where it is true */
     if (known->choice == 0 ||
         (a->choice != 0 && b->choice != 0 && (a->choice != b->choice || a->side == b->side))) {
-        vtac_tf_refuse(im, "the end of branches that do not belong together");
+        vtac_make_refuse(&im->maker, "the end of branches that do not belong together");
         return;
     }
     choose_result(im, known->choice, im->in[first ? 0 : 1], im->in[first ? 1 : 0], 0);
@@ -182,8 +183,9 @@ void vtac_tf_import_read_variable(vtac_tf *im)
     vtac_tensor tensor;
     const char *name = im->in[0]->variable;
     if (name == NULL || im->graph.variables == NULL) {
-        vtac_tf_refuse(im, "a variable, whose contents are not in the file: freeze the graph, or give the "
-                           "SavedModel's folder");
+        vtac_make_refuse(&im->maker,
+                         "a variable, whose contents are not in the file: freeze the graph, or give the "
+                         "SavedModel's folder");
         return;
     }
     const vta_status status =
@@ -201,7 +203,7 @@ static vtac_tf_list *new_list(vtac_tf *im, int64_t count)
 {
     vtac_tf_list *list = vtac_make_room(&im->maker, 1, sizeof *list);
     if (list == NULL || count < 0 || count > MAX_ROUNDS) {
-        vtac_tf_refuse(im, "a list of %lld tensors", (long long)count);
+        vtac_make_refuse(&im->maker, "a list of %lld tensors", (long long)count);
         return NULL;
     }
     list->count = count;
@@ -212,7 +214,7 @@ static vtac_tf_list *new_list(vtac_tf *im, int64_t count)
 static vtac_tf_list *list_input(vtac_tf *im)
 {
     if (im->in[0]->list == NULL) {
-        vtac_tf_refuse(im, "an input that is no list whose length is known");
+        vtac_make_refuse(&im->maker, "an input that is no list whose length is known");
     }
     return im->in[0]->list;
 }
@@ -252,7 +254,7 @@ void vtac_tf_import_list_get(vtac_tf *im)
         return;
     }
     if (list->items[at] == 0) {
-        vtac_tf_refuse(im, "place %lld of a list, which was never set", (long long)at);
+        vtac_make_refuse(&im->maker, "place %lld of a list, which was never set", (long long)at);
         return;
     }
     vtac_tf_set(im, 0, list->items[at]);
@@ -281,7 +283,7 @@ void vtac_tf_import_list_stack(vtac_tf *im)
         int64_t dims[VTAC_MAX_RANK + 1] = {1};
         memcpy(dims + 1, type.dim, sizeof type.dim);
         if (list->items[i] == 0 || type.rank == VTAC_MAX_RANK) {
-            vtac_tf_refuse(im, "a list whose place %lld was never set", (long long)i);
+            vtac_make_refuse(&im->maker, "a list whose place %lld was never set", (long long)i);
             return;
         }
         parts[i] = vtac_make_reshape(m, list->items[i], dims, type.rank + 1);

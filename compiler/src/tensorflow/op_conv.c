@@ -54,7 +54,7 @@ static vtac_window_rule read_window(vtac_tf *im, uint32_t axes, vtac_import_wind
         w->dilation[a] = list_item(im, "dilations", axes, a, 1);
     }
     if (!spares_the_rest(im, "strides", axes) || !spares_the_rest(im, "dilations", axes)) {
-        vtac_tf_refuse(im, "steps over the batch or the channels");
+        vtac_make_refuse(&im->maker, "steps over the batch or the channels");
     }
     return read_padding(im, w);
 }
@@ -88,7 +88,7 @@ static vtac_id follow(vtac_tf *im, vtac_id y, const char *op, uint32_t *next, bo
         (*next)++;
         return vtac_make2(m, VTAC_OP_PRELU, y, slope);
     }
-    vtac_tf_refuse(im, "'%.40s' within it", op);
+    vtac_make_refuse(&im->maker, "'%.40s' within it", op);
     return 0;
 }
 
@@ -228,7 +228,7 @@ void vtac_tf_import_pool(vtac_tf *im)
         window.kernel[a] = list_item(im, "ksize", axes, a, 0);
     }
     if (!spares_the_rest(im, "ksize", axes)) {
-        vtac_tf_refuse(im, "a pool over the batch or the channels");
+        vtac_make_refuse(&im->maker, "a pool over the batch or the channels");
     }
     if (vtac_lay_window(m, x, rule, &window)) {
         vtac_tf_set_window(im, vtac_make_pool(m, (vtac_op)im->how, x, &window, false));
@@ -258,13 +258,14 @@ void vtac_tf_import_batch_norm(vtac_tf *im)
     const bool training = vtac_tf_int(im->node, "is_training", 1) != 0;
     const vtac_attr attr = vtac_attr_of_float("epsilon", vtac_tf_real(im->node, "epsilon", (double)1e-4F));
     if (vtac_made_type(m, x)->rank != 4) {
-        vtac_tf_refuse(im, "rank %u", vtac_made_type(m, x)->rank);
+        vtac_make_refuse(&im->maker, "rank %u", vtac_made_type(m, x)->rank);
         return;
     }
     vtac_id mean;
     vtac_id variance;
     if (training) {
-        vtac_tf_note(im, "node '%.200s' normalizes by the batch itself: is_training is true", im->node->name);
+        vtac_import_note(im->options, "node '%.200s' normalizes by the batch itself: is_training is true",
+                         im->node->name);
         mean = own_statistic(im, x, 0);
         variance = own_statistic(im, x, mean);
     } else {

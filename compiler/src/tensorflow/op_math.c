@@ -18,7 +18,7 @@ void vtac_tf_import_identity(vtac_tf *im)
 
 void vtac_tf_import_placeholder(vtac_tf *im)
 {
-    vtac_tf_refuse(im, "an input that only a function has");
+    vtac_make_refuse(&im->maker, "an input that only a function has");
 }
 
 void vtac_tf_import_constant(vtac_tf *im)
@@ -91,7 +91,7 @@ void vtac_tf_import_cast(vtac_tf *im)
     vtac_id x = vtac_tf_either(im, 0, &planes);
     const vtac_dtype to = vtac_tf_dtype(vtac_tf_int(im->node, "DstT", 0));
     if (to == VTAC_NO_DTYPE) {
-        vtac_tf_refuse(im, "a cast to a type that is not taken");
+        vtac_make_refuse(&im->maker, "a cast to a type that is not taken");
         return;
     }
     vtac_tf_set_either(im, 0, vtac_make_cast(m, x, to), planes);
@@ -284,7 +284,7 @@ static vtac_id reduce_value(vtac_tf *im, vtac_id x, const int64_t *axes, uint32_
     vtac_import_builder *m = &im->maker;
     const vtac_dtype dtype = vtac_made_type(m, x)->dtype;
     if (im->how == VTAC_OP_REDUCE_MEAN && vtac_dtype_kind(dtype) != 'f' && count > 0) {
-        vtac_tf_refuse(im, "a mean of whole numbers (%s)", vtac_dtype_name(dtype));
+        vtac_make_refuse(&im->maker, "a mean of whole numbers (%s)", vtac_dtype_name(dtype));
         return 0;
     }
     if (dtype == VTAC_BOOL) { /* all is the minimum, any the maximum */
@@ -367,7 +367,7 @@ void vtac_tf_import_dropout_mask(vtac_tf *im)
         im->how == VTAC_OP_FLOOR ? vtac_tf_import_unary(im) : vtac_tf_import_binary(im);
         return;
     }
-    vtac_tf_note(im, "node '%.200s' drops nothing: dropout is for training", im->node->name);
+    vtac_import_note(im->options, "node '%.200s' drops nothing: dropout is for training", im->node->name);
     const vtac_type type = vtac_tf_type(im, 0);
     const vtac_id one = vtac_make_number(m, im->how == VTAC_OP_FLOOR ? type.dtype : VTAC_BOOL, 1.0);
     vtac_tf_set(im, 0, vtac_make2(m, VTAC_OP_EXPAND, one, vtac_make_ints(m, type.dim, type.rank)));

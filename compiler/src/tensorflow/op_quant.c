@@ -21,7 +21,7 @@ static bool place_range(vtac_tf *im, int64_t i, double min, double max, int64_t 
     const float top = (float)((1 << bits) - 1);
     const float scale = (float)(max - min) / (top - bottom);
     if (!(max > min) || min > 0.0 || max < 0.0 || !isfinite(scale)) {
-        vtac_tf_refuse(im, "a range of %g to %g, which must have 0 in it", min, max);
+        vtac_make_refuse(&im->maker, "a range of %g to %g, which must have 0 in it", min, max);
         return false;
     }
     const float zero = fminf(top, fmaxf(bottom, roundf(bottom - (float)min / scale)));
@@ -36,7 +36,7 @@ static const vtac_tensor *range_input(vtac_tf *im, uint32_t i)
 {
     const vtac_tensor *known = vtac_made_constant(&im->maker, vtac_tf_plain(im, i));
     if (known == NULL) {
-        vtac_tf_refuse(im, "a range that the run works out (input %u)", i);
+        vtac_make_refuse(&im->maker, "a range that the run works out (input %u)", i);
     }
     return known;
 }
@@ -57,7 +57,7 @@ static bool read_ranges(vtac_tf *im, quant_range *r)
         return false;
     }
     if (bits != 8) {
-        vtac_tf_refuse(im, "%lld bits; 8 are taken", (long long)bits);
+        vtac_make_refuse(&im->maker, "%lld bits; 8 are taken", (long long)bits);
         return false;
     }
     for (int64_t i = 0; i < r->count; i++) {

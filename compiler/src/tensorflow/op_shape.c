@@ -89,7 +89,7 @@ void vtac_tf_import_expand_dims(vtac_tf *im)
     const uint32_t axis = vtac_tf_axis(im, given, x.rank + 1, false);
     int64_t dims[VTAC_MAX_RANK + 1];
     if (x.rank == VTAC_MAX_RANK) {
-        vtac_tf_refuse(im, "more than %d axes", VTAC_MAX_RANK);
+        vtac_make_refuse(&im->maker, "more than %d axes", VTAC_MAX_RANK);
         return;
     }
     memcpy(dims, x.dim, axis * sizeof dims[0]);
@@ -147,7 +147,7 @@ void vtac_tf_import_pack(vtac_tf *im)
     vtac_id *parts = vtac_make_room(m, im->in_count, sizeof *parts);
     int64_t dims[VTAC_MAX_RANK + 1];
     if (x.rank == VTAC_MAX_RANK || parts == NULL) {
-        vtac_tf_refuse(im, "more than %d axes", VTAC_MAX_RANK);
+        vtac_make_refuse(&im->maker, "more than %d axes", VTAC_MAX_RANK);
         return;
     }
     memcpy(dims, x.dim, axis * sizeof dims[0]);
@@ -378,7 +378,7 @@ void vtac_tf_import_strided_slice(vtac_tf *im)
     }
     plan_slice(im, &p, &x, lists, count);
     if (p.rank > VTAC_MAX_RANK) {
-        vtac_tf_refuse(im, "more than %d axes", VTAC_MAX_RANK);
+        vtac_make_refuse(&im->maker, "more than %d axes", VTAC_MAX_RANK);
         return;
     }
     const vtac_id y = slice_by(im, vtac_tf_plain(im, 0), &p);
@@ -431,7 +431,7 @@ void vtac_tf_import_pad(vtac_tf *im)
                                                        : strcmp(mode, "REFLECT") == 0 ? "reflect"
                                                                                       : "symmetric");
     if (im->how != TF_CONSTANT && strcmp(mode, "REFLECT") != 0) {
-        vtac_tf_refuse(im, "the mode '%.40s'; REFLECT is taken", mode);
+        vtac_make_refuse(&im->maker, "the mode '%.40s'; REFLECT is taken", mode);
         return;
     }
     const vtac_id fill = im->in_count > 2 ? vtac_tf_plain(im, 2) : 0;
@@ -480,7 +480,7 @@ void vtac_tf_import_gather(vtac_tf *im)
     const int64_t given = im->in_count > 2 ? vtac_tf_known_int(im, 2, "axis") : 0;
     const vtac_attr attr = vtac_attr_of_int("axis", vtac_tf_axis(im, given, x.rank, false));
     if (vtac_tf_int(im->node, "batch_dims", 0) != 0) {
-        vtac_tf_refuse(im, "batch_dims %lld", (long long)vtac_tf_int(im->node, "batch_dims", 0));
+        vtac_make_refuse(&im->maker, "batch_dims %lld", (long long)vtac_tf_int(im->node, "batch_dims", 0));
         return;
     }
     const vtac_id in[] = {vtac_tf_plain(im, 0), vtac_tf_plain(im, 1)};
@@ -506,7 +506,7 @@ void vtac_tf_import_one_hot(vtac_tf *im)
     int64_t dims[VTAC_MAX_RANK] = {1, 1, 1, 1, 1, 1, 1, 1};
     int64_t spread[VTAC_MAX_RANK + 1];
     if (count == NULL || rank >= VTAC_MAX_RANK) {
-        vtac_tf_refuse(im, "a depth of %lld for rank %u", (long long)depth, rank);
+        vtac_make_refuse(&im->maker, "a depth of %lld for rank %u", (long long)depth, rank);
         return;
     }
     for (int64_t i = 0; i < depth; i++) {

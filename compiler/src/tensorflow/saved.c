@@ -132,8 +132,8 @@ static vta_status take_signature(vtac_tf *im, vtac_wire meta, vta_diag *diag)
         return vta_fail(diag, VTA_INVALID, "no signature is called '%.100s'; there are %s", wanted, list);
     }
     if (count > 1 && wanted == NULL) {
-        vtac_tf_note(im, "it has %u signatures, %s; this is '%.60s', --signature takes another", count, list,
-                     chosen->name);
+        vtac_import_note(im->options, "it has %u signatures, %s; this is '%.60s', --signature takes another",
+                         count, list, chosen->name);
     }
     VTA_TRY(read_ends(chosen->message, 1, g->arena, &inputs, diag));
     VTA_TRY(read_ends(chosen->message, 2, g->arena, &outputs, diag));

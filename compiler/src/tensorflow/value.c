@@ -2,7 +2,6 @@
  *
  * The values of nodes, in both their forms.
  */
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,28 +9,6 @@
 
 static const int64_t to_planes[] = {0, 3, 1, 2};
 static const int64_t to_plain[] = {0, 2, 3, 1};
-
-void vtac_tf_refuse(vtac_tf *im, const char *fmt, ...)
-{
-    char text[400];
-    va_list args;
-    va_start(args, fmt);
-    (void)vsnprintf(text, sizeof text, fmt, args);
-    va_end(args);
-    vtac_make_fail(&im->maker, VTA_UNSUPPORTED, "%s", text);
-}
-
-void vtac_tf_note(const vtac_tf *im, const char *fmt, ...)
-{
-    char text[400];
-    va_list args;
-    va_start(args, fmt);
-    (void)vsnprintf(text, sizeof text, fmt, args);
-    va_end(args);
-    if (im->options != NULL && im->options->note != NULL) {
-        im->options->note(im->options->context, text);
-    }
-}
 
 static vtac_tf_value *input(vtac_tf *im, uint32_t i)
 {
@@ -132,8 +109,8 @@ uint32_t vtac_tf_known_ints(vtac_tf *im, uint32_t i, const char *what, int64_t *
     }
     const int64_t count = known == NULL ? 0 : vtac_type_elements(&known->type);
     if (known == NULL || vtac_dtype_kind(known->type.dtype) == 'f' || count > (int64_t)max) {
-        vtac_tf_refuse(im, "%s (input %u) must be at most %u whole numbers that the graph knows", what, i,
-                       max);
+        vtac_make_refuse(&im->maker, "%s (input %u) must be at most %u whole numbers that the graph knows",
+                         what, i, max);
         return 0;
     }
     for (int64_t k = 0; k < count; k++) {

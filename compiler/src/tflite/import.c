@@ -5,7 +5,6 @@
 #include "import.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -45,16 +44,6 @@ const vtac_tflite_operator *vtac_tflite_custom_find(const char *name)
         }
     }
     return NULL;
-}
-
-void vtac_tflite_refuse(vtac_tflite *im, const char *fmt, ...)
-{
-    char text[400];
-    va_list args;
-    va_start(args, fmt);
-    (void)vsnprintf(text, sizeof text, fmt, args);
-    va_end(args);
-    vtac_make_fail(&im->maker, VTA_UNSUPPORTED, "%s", text);
 }
 
 /* ---- tensors */
@@ -239,13 +228,13 @@ uint32_t vtac_tflite_known_ints(vtac_tflite *im, uint32_t i, const char *what, i
         return 0;
     }
     if (known == NULL) {
-        vtac_tflite_refuse(im, "the %s (input %u) must be known, the run works it out", what, i);
+        vtac_make_refuse(&im->maker, "the %s (input %u) must be known, the run works it out", what, i);
         return 0;
     }
     const int64_t count = vtac_type_elements(&known->type);
     if (count > (int64_t)max || vtac_dtype_kind(known->type.dtype) == 'f') {
-        vtac_tflite_refuse(im, "the %s (input %u): %lld numbers, at most %u integers are taken", what, i,
-                           (long long)count, max);
+        vtac_make_refuse(&im->maker, "the %s (input %u): %lld numbers, at most %u integers are taken", what,
+                         i, (long long)count, max);
         return 0;
     }
     for (int64_t k = 0; k < count; k++) {
@@ -289,18 +278,6 @@ int64_t vtac_tflite_custom_count(vtac_tflite *im, const char *key, double otherw
 
 /* ---- the walk */
 
-void vtac_tflite_note(const vtac_tflite *im, const char *fmt, ...)
-{
-    char text[400];
-    va_list args;
-    va_start(args, fmt);
-    (void)vsnprintf(text, sizeof text, fmt, args);
-    va_end(args);
-    if (im->options != NULL && im->options->note != NULL) {
-        im->options->note(im->options->context, text);
-    }
-}
-
 /* The name of an input or output: the signature's, or the tensor's. */
 static const char *outer_name(const char **names, const vtac_tflite_tensor *t, uint32_t i)
 {
@@ -327,8 +304,8 @@ static vta_status input_type(const vtac_tflite *im, const char *name, const vtac
         if (option != NULL) {
             type->dim[i] = option->dim[i];
         } else if (t->open[i]) {
-            vtac_tflite_note(im, "input '%.200s': axis %u is open in the model, taken as %lld", name, i,
-                             (long long)type->dim[i]);
+            vtac_import_note(im->options, "input '%.200s': axis %u is open in the model, taken as %lld", name,
+                             i, (long long)type->dim[i]);
         }
     }
     return vtac_type_elements(type) >= 0 ? VTA_OK
@@ -407,8 +384,9 @@ static vta_status import_op(vtac_tflite *im, uint32_t i, vta_diag *diag)
     for (uint32_t k = 0; k < op->input_count && im->maker.status == VTA_OK; k++) {
         const vtac_tflite_tensor *t = op->inputs[k] < 0 ? NULL : &im->graph->tensors[op->inputs[k]];
         if (t != NULL && t->type.dtype == VTAC_NO_DTYPE && t->handle == 0 && t->imaginary == 0) {
-            vtac_tflite_refuse(im, "tensor '%s' is of a type that is not taken (text, complex, a resource)",
-                               t->name);
+            vtac_make_refuse(&im->maker,
+                             "tensor '%s' is of a type that is not taken (text, complex, a resource)",
+                             t->name);
         }
     }
     if (im->maker.status == VTA_OK) {

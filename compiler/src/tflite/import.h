@@ -10,6 +10,7 @@
 #ifndef VTAC_TFLITE_IMPORT_H
 #define VTAC_TFLITE_IMPORT_H
 
+#include "../import/options.h"
 #include "model.h"
 #include "vtac/quant.h"
 
@@ -98,8 +99,6 @@ vtac_id vtac_tflite_dequantize(vtac_tflite *im, vtac_id x, const vtac_tflite_ten
 /* x through a table of `count` numbers for first, first + 1, … */
 vtac_id vtac_tflite_look_up(vtac_tflite *im, vtac_id x, vtac_dtype dtype, const void *table, int64_t count,
                             int64_t first);
-/* A line for whoever asked for notes. */
-__attribute__((format(printf, 2, 3))) void vtac_tflite_note(const vtac_tflite *im, const char *fmt, ...);
 /* Value that is kept from run to run: `start` in the first run, later the last value of *now in the run
  * before. `start` alone where runs keep nothing. */
 vtac_id vtac_tflite_state_of(vtac_tflite *im, const char *name, vtac_id start, vtac_id *now);
@@ -133,8 +132,6 @@ void vtac_tflite_slice_at_run(vtac_tflite *im);
 void vtac_tflite_strided_slice_at_run(vtac_tflite *im);
 void vtac_tflite_update_slice_at_run(vtac_tflite *im);
 void vtac_tflite_range(vtac_dtype dtype, int64_t *low, int64_t *high);
-
-__attribute__((format(printf, 2, 3))) void vtac_tflite_refuse(vtac_tflite *im, const char *fmt, ...);
 
 enum { TFL_NONE, TFL_RELU, TFL_RELU_N1, TFL_RELU6, TFL_TANH, TFL_RELU_01 = 16 };
 

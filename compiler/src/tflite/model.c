@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../import/options.h"
 #include "operators.h"
 #include "vta/fail.h"
 #include "vta/untrusted.h"
@@ -446,15 +447,12 @@ static vta_status read_signatures(vtac_tflite_model *m, vtac_flat_table root, co
 void vtac_tflite_list_signatures(const vtac_tflite_model *m, const vtac_import_options *options)
 {
     char list[320] = "";
-    char text[480];
-    if (!m->has_signatures || m->key_count < 2 || options == NULL || options->note == NULL ||
-        options->signature != NULL) {
+    if (!m->has_signatures || m->key_count < 2 || options == NULL || options->signature != NULL) {
         return;
     }
     list_keys(m, list, sizeof list);
-    (void)snprintf(text, sizeof text, "it has %u signatures, %s; --signature takes another than the first",
-                   m->key_count, list);
-    options->note(options->context, text);
+    vtac_import_note(options, "it has %u signatures, %s; --signature takes another than the first",
+                     m->key_count, list);
 }
 
 /* Every graph: operators of the first name others. */

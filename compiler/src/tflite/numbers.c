@@ -47,8 +47,8 @@ vtac_id vtac_tflite_zero_value(vtac_tflite *im, const vtac_tflite_tensor *t)
     vtac_tflite_range(t->type.dtype, &low, &high);
     for (uint32_t i = 0; i < t->scale_count; i++) {
         if (t->zero[i] < low || t->zero[i] > high) {
-            vtac_tflite_refuse(im, "tensor '%s': zero point %lld is no %s", t->name, (long long)t->zero[i],
-                               vtac_dtype_name(t->type.dtype));
+            vtac_make_refuse(&im->maker, "tensor '%s': zero point %lld is no %s", t->name,
+                             (long long)t->zero[i], vtac_dtype_name(t->type.dtype));
             return 0;
         }
     }
@@ -107,7 +107,7 @@ vtac_id vtac_tflite_rescale_wide(vtac_tflite *im, vtac_id sum, const vtac_tfl_sc
 static bool has_scale(vtac_tflite *im, const vtac_tflite_tensor *t)
 {
     if (t->scale_count == 0) {
-        vtac_tflite_refuse(im, "tensor '%s' has no scale", t->name == NULL ? "" : t->name);
+        vtac_make_refuse(&im->maker, "tensor '%s' has no scale", t->name == NULL ? "" : t->name);
     }
     return t->scale_count > 0;
 }
@@ -141,7 +141,7 @@ void vtac_tflite_activation_range(vtac_tflite *im, const vtac_tflite_tensor *t, 
         first = quantize_number(t, 0.0);
         last = quantize_number(t, 1.0);
         break;
-    default: vtac_tflite_refuse(im, "fused activation %d on integers", activation);
+    default: vtac_make_refuse(&im->maker, "fused activation %d on integers", activation);
     }
     *low = first > *low ? first : *low;
     *high = last < *high ? last : *high;
@@ -183,7 +183,7 @@ vtac_id vtac_tflite_activate(vtac_tflite *im, vtac_id x, const vtac_tflite_tenso
     case TFL_RELU6: return vtac_make_clip(m, x, 0.0, 6.0);
     case TFL_RELU_01: return vtac_make_clip(m, x, 0.0, 1.0);
     case TFL_TANH: return vtac_make1(m, VTAC_OP_TANH, x);
-    default: vtac_tflite_refuse(im, "fused activation %d", activation); return 0;
+    default: vtac_make_refuse(&im->maker, "fused activation %d", activation); return 0;
     }
 }
 
@@ -228,7 +228,8 @@ vtac_id vtac_tflite_dequantize(vtac_tflite *im, vtac_id x, const vtac_tflite_ten
         const vtac_id in[] = {x, vtac_tflite_scale_value(im, from)};
         for (uint32_t i = 0; i < from->scale_count; i++) {
             if (from->zero[i] != 0) {
-                vtac_tflite_refuse(im, "tensor '%s': zero points that are not 0 on an axis", from->name);
+                vtac_make_refuse(&im->maker, "tensor '%s': zero points that are not 0 on an axis",
+                                 from->name);
             }
         }
         return vtac_make(m, VTAC_OP_DEQUANTIZE_LINEAR, in, 2, &axis, 1);

@@ -151,9 +151,9 @@ void vtac_tflite_import_arithmetic(vtac_tflite *im)
     } else if (im->how == VTAC_OP_DIV && all_quantized(im) && out->type.dtype == VTAC_U8) {
         y = vtac_tflite_divide_bytes(im, a, b, activation);
     } else if (!all_quantized(im) || im->how == VTAC_OP_DIV) {
-        vtac_tflite_refuse(im, "%s and %s to %s", vtac_dtype_name(vtac_tflite_in(im, 0)->type.dtype),
-                           vtac_dtype_name(vtac_tflite_in(im, 1)->type.dtype),
-                           vtac_dtype_name(out->type.dtype));
+        vtac_make_refuse(&im->maker, "%s and %s to %s", vtac_dtype_name(vtac_tflite_in(im, 0)->type.dtype),
+                         vtac_dtype_name(vtac_tflite_in(im, 1)->type.dtype),
+                         vtac_dtype_name(out->type.dtype));
     } else if (im->how == VTAC_OP_SUB || (im->how == VTAC_OP_ADD && words)) {
         y = vtac_tflite_store(im, add_words(im, a, b, vtac_tflite_option(im, 1, 1, 1) != 0), out, activation);
     } else if (words) {
@@ -202,7 +202,7 @@ void vtac_tflite_import_binary(vtac_tflite *im)
     vtac_id b;
     const bool planes = read_operands(im, &a, &b);
     if (im->maker.status == VTA_OK && any_quantized(im)) {
-        vtac_tflite_refuse(im, "quantized integers");
+        vtac_make_refuse(&im->maker, "quantized integers");
         return;
     }
     vtac_tflite_set_either(im, 0, plain_numbers(im, a, b), planes);
@@ -215,8 +215,8 @@ static vtac_id squared_bytes(vtac_tflite *im, vtac_id a, vtac_id b)
     vtac_import_builder *m = &im->maker;
     const vtac_tflite_tensor *t[] = {vtac_tflite_in(im, 0), vtac_tflite_in(im, 1), vtac_tflite_out(im, 0)};
     if (!all_quantized(im) || t[0]->type.dtype != VTAC_I8) {
-        vtac_tflite_refuse(im, "%s and %s", vtac_dtype_name(t[0]->type.dtype),
-                           vtac_dtype_name(t[1]->type.dtype));
+        vtac_make_refuse(&im->maker, "%s and %s", vtac_dtype_name(t[0]->type.dtype),
+                         vtac_dtype_name(t[1]->type.dtype));
         return 0;
     }
     const vtac_tfl_sum s = vtac_tfl_sum_of(t[0]->scale[0], t[1]->scale[0], t[2]->scale[0], LEFT);
@@ -252,7 +252,7 @@ void vtac_tflite_import_floor_div(vtac_tflite *im)
     const bool planes = read_operands(im, &a, &b);
     const vtac_dtype dtype = vtac_tflite_out(im, 0)->type.dtype;
     if (m->status == VTA_OK && any_quantized(im)) {
-        vtac_tflite_refuse(im, "quantized integers");
+        vtac_make_refuse(&im->maker, "quantized integers");
         return;
     }
     const vtac_dtype wide = dtype == VTAC_F32 ? VTAC_F32 : VTAC_F64;
@@ -280,8 +280,8 @@ void vtac_tflite_import_prelu(vtac_tflite *im)
         return;
     }
     if (!all_quantized(im)) {
-        vtac_tflite_refuse(im, "%s and %s", vtac_dtype_name(in->type.dtype),
-                           vtac_dtype_name(slope->type.dtype));
+        vtac_make_refuse(&im->maker, "%s and %s", vtac_dtype_name(in->type.dtype),
+                         vtac_dtype_name(slope->type.dtype));
         return;
     }
     x = vtac_tflite_centred(im, x, in->zero[0]);
@@ -327,7 +327,7 @@ void vtac_tflite_import_right_shift(vtac_tflite *im)
     const vtac_dtype d = vtac_tflite_in(im, 0)->type.dtype;
     const int bits = (int)vtac_dtype_bytes(d) * 8;
     if (m->status != VTA_OK || bits > 32 || vtac_dtype_kind(d) == 'f') {
-        vtac_tflite_refuse(im, "a shift of %s", vtac_dtype_name(d));
+        vtac_make_refuse(&im->maker, "a shift of %s", vtac_dtype_name(d));
         return;
     }
     int64_t powers[32];

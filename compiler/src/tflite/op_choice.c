@@ -40,7 +40,7 @@ void vtac_tflite_import_non_max(vtac_tflite *im)
     }
     if (min == NULL || min->type.dtype != VTAC_F32 ||
         (soft && (sigma == NULL || vtac_tensor_float(sigma, 0) != 0.0))) {
-        vtac_tflite_refuse(im, "a least score that the run works out, or a sigma that is not 0");
+        vtac_make_refuse(&im->maker, "a least score that the run works out, or a sigma that is not 0");
         return;
     }
     const int64_t n = boxes.dim[0];

@@ -59,8 +59,9 @@ static bool may_call(vtac_tflite *im, int64_t number, uint32_t given, uint32_t w
     }
     im->work += (uint64_t)model->graphs[number].tensor_count + model->graphs[number].op_count + 1;
     if (im->depth == MAX_DEPTH || im->work > MAX_WORK) {
-        vtac_tflite_refuse(
-            im, "graphs that call each other deeper than %d, or too many turns of a loop to write them out",
+        vtac_make_refuse(
+            &im->maker,
+            "graphs that call each other deeper than %d, or too many turns of a loop to write them out",
             MAX_DEPTH);
     }
     return im->maker.status == VTA_OK;
@@ -148,7 +149,7 @@ void vtac_tflite_import_while(vtac_tflite *im)
             break;
         }
         if (truth < 0 && im->maker.status == VTA_OK) {
-            vtac_tflite_refuse(im, "how many turns the loop takes depends on the network's inputs");
+            vtac_make_refuse(&im->maker, "how many turns the loop takes depends on the network's inputs");
         }
         state = call_graph(im, body, state, op->input_count, op->output_count);
     }
@@ -190,8 +191,8 @@ static void choose_variables(vtac_tflite *im, vtac_id condition, vtac_id *const 
         const vtac_id a = values[1][i];
         const vtac_id b = values[0][i];
         if (a != b && (a == 0 || b == 0 || !vtac_type_equal(vtac_made_type(m, a), vtac_made_type(m, b)))) {
-            vtac_tflite_refuse(im,
-                               "a branch that the run decides, with a variable of another shape, or of none");
+            vtac_make_refuse(&im->maker,
+                             "a branch that the run decides, with a variable of another shape, or of none");
             return;
         }
         im->variables[i].value = a == b ? a : vtac_make3(m, VTAC_OP_WHERE, condition, a, b);
@@ -237,8 +238,8 @@ void vtac_tflite_import_if(vtac_tflite *im)
         }
         if (out[0][i].handle != 0 ||
             !vtac_type_equal(vtac_made_type(m, side[0]), vtac_made_type(m, side[1]))) {
-            vtac_tflite_refuse(im,
-                               "a branch that the run decides, with results of different shapes or handles");
+            vtac_make_refuse(&im->maker,
+                             "a branch that the run decides, with results of different shapes or handles");
             return;
         }
         vtac_tflite_set(im, i, vtac_make3(m, VTAC_OP_WHERE, given[0].plain, side[1], side[0]));
@@ -286,7 +287,7 @@ void vtac_tflite_import_variable(vtac_tflite *im)
     }
     if (at == im->variable_count) {
         if (at == 0 && (im->options == NULL || !im->options->states)) {
-            vtac_tflite_note(im, "its variables start anew in each run");
+            vtac_import_note(im->options, "its variables start anew in each run");
         }
         im->variables[im->variable_count++] = v;
     }

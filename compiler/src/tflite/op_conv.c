@@ -224,8 +224,8 @@ static void make_convolution(vtac_tflite *im, convolution *c)
     } else if (in == VTAC_F32 && filter == VTAC_F32 && out == VTAC_F32) {
         y = conv_floats(im, c);
     } else {
-        vtac_tflite_refuse(im, "a convolution of %s by %s to %s", vtac_dtype_name(in),
-                           vtac_dtype_name(filter), vtac_dtype_name(out));
+        vtac_make_refuse(&im->maker, "a convolution of %s by %s to %s", vtac_dtype_name(in),
+                         vtac_dtype_name(filter), vtac_dtype_name(out));
     }
     vtac_tflite_set_planes(im, 0, y);
 }
@@ -380,8 +380,8 @@ void vtac_tflite_import_transpose_conv(vtac_tflite *im)
                scales_fit(im, &c)) {
         vtac_tflite_set_planes(im, 0, transpose_bytes(im, &c, attrs, count));
     } else {
-        vtac_tflite_refuse(im, "a transposed convolution of %s by %s", vtac_dtype_name(d),
-                           vtac_dtype_name(c.filter->type.dtype));
+        vtac_make_refuse(&im->maker, "a transposed convolution of %s by %s", vtac_dtype_name(d),
+                         vtac_dtype_name(c.filter->type.dtype));
     }
 }
 

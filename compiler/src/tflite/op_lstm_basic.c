@@ -117,8 +117,8 @@ void vtac_tflite_import_lstm_basic(vtac_tflite *im)
     if (!floats && (!is_bytes(vtac_tflite_in(im, X)) || !is_bytes(vtac_tflite_in(im, LAST)) ||
                     w.dtype != VTAC_U8 || weights->scale_count != 1 || bias.dtype != VTAC_I32 ||
                     vtac_tflite_in(im, BIAS)->scale_count != 1 || cell.dtype != VTAC_I16)) {
-        vtac_tflite_refuse(
-            im, "a basic LSTM over %s; over f32, and over u8 in 128ths around 128 with a cell of i16",
+        vtac_make_refuse(
+            &im->maker, "a basic LSTM over %s; over f32, and over u8 in 128ths around 128 with a cell of i16",
             vtac_dtype_name(x.dtype));
         return;
     }

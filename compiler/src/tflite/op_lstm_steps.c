@@ -125,9 +125,10 @@ static bool plan_integers(plan *p)
         p->cell_log < -15 || p->x->scale_count != 1 || p->state->type.dtype != VTAC_I8 ||
         p->state->scale_count != 1 || p->hidden->scale_count != 1 || p->hidden->zero[0] <= INT8_MIN ||
         p->hidden->zero[0] > INT8_MAX) {
-        vtac_tflite_refuse(
-            im, "an LSTM of integers whose cell is no int16 in units of a power of two (2^-15 to 2^-9), "
-                "or without scales of its input and state");
+        vtac_make_refuse(
+            &im->maker,
+            "an LSTM of integers whose cell is no int16 in units of a power of two (2^-15 to 2^-9), "
+            "or without scales of its input and state");
         return false;
     }
     column_factors(p, 0, l->at.input, scale_of(p->x));
@@ -176,8 +177,8 @@ vtac_id vtac_tflite_rows_by(vtac_tflite *im, vtac_id rows, uint32_t weights, boo
         return vtac_make2(&im->maker, VTAC_OP_MATMUL, rows, transposed);
     }
     if (w->type.dtype != VTAC_I8 || w->scale_count != 1) {
-        vtac_tflite_refuse(im, "weights of %s with %u scales", vtac_dtype_name(w->type.dtype),
-                           w->scale_count);
+        vtac_make_refuse(&im->maker, "weights of %s with %u scales", vtac_dtype_name(w->type.dtype),
+                         w->scale_count);
         return 0;
     }
     return mixed_product(im, rows, transposed, vtac_tflite_scale_value(im, w), asymmetric);
@@ -312,7 +313,7 @@ static vtac_id own_activation(const plan *p, vtac_id x)
     case TFL_RELU: return vtac_make1(m, VTAC_OP_RELU, x);
     case TFL_RELU6: return vtac_make_clip(m, x, 0.0, 6.0);
     case TFL_TANH: return vtac_make1(m, VTAC_OP_TANH, x);
-    default: vtac_tflite_refuse(p->l->im, "the activation %d of an LSTM", p->l->activation); return 0;
+    default: vtac_make_refuse(&p->l->im->maker, "the activation %d of an LSTM", p->l->activation); return 0;
     }
 }
 
@@ -408,11 +409,11 @@ vtac_id vtac_tflite_lstm_steps(const vtac_tflite_lstm *l, vtac_id x)
     plan p = {.l = l, .first = l->coupled ? 1 : 0, .gates = l->coupled ? 3 : 4};
     vtac_id *out = vtac_make_room(m, l->steps, sizeof *out);
     if (l->steps < 1 || l->steps > MAX_STEPS) {
-        vtac_tflite_refuse(im, "an LSTM of more than 1024 steps, or of none");
+        vtac_make_refuse(&im->maker, "an LSTM of more than 1024 steps, or of none");
     }
     if (l->whole && l->normal && (im->op->intermediate_count < LSTM_GATES || l->units > 1 << 20)) {
-        vtac_tflite_refuse(im,
-                           "an LSTM of integers that normalizes its layers and does not say in which units");
+        vtac_make_refuse(&im->maker,
+                         "an LSTM of integers that normalizes its layers and does not say in which units");
     }
     if (out == NULL || im->maker.status != VTA_OK || (l->whole && !plan_integers(&p))) {
         return 0;

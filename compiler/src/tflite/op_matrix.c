@@ -151,7 +151,7 @@ void vtac_tflite_import_dense(vtac_tflite *im)
     const vtac_type x = vtac_tflite_type(im, 0);
     const vtac_type w = vtac_tflite_type(im, 1);
     if (vtac_tflite_option(im, 1, 1, 0) != 0) {
-        vtac_tflite_refuse(im, "weights in a shuffled format");
+        vtac_make_refuse(&im->maker, "weights in a shuffled format");
         return;
     }
     const int64_t count = vtac_type_elements(&x);
@@ -178,7 +178,7 @@ void vtac_tflite_import_dense(vtac_tflite *im)
             filter->type.dtype == VTAC_I8 && (filter->scale_count == 1 || filter->scale_count == w.dim[0]);
         const vtac_attr turned = vtac_attr_of_int("transB", 1);
         if (!mixed && !vtac_tflite_is_float(filter)) {
-            vtac_tflite_refuse(im, "a dense layer of f32 by %s", vtac_dtype_name(filter->type.dtype));
+            vtac_make_refuse(&im->maker, "a dense layer of f32 by %s", vtac_dtype_name(filter->type.dtype));
             return;
         }
         const vtac_id bias = vtac_tflite_has(im, 2) ? vtac_tflite_plain(im, 2) : 0;
@@ -192,10 +192,10 @@ void vtac_tflite_import_dense(vtac_tflite *im)
         }
         y = vtac_tflite_activate(im, y, out, activation);
     } else {
-        vtac_tflite_refuse(im, "a dense layer of %s by %s to %s (%u, %u and %u scales)",
-                           vtac_dtype_name(in->type.dtype), vtac_dtype_name(filter->type.dtype),
-                           vtac_dtype_name(out->type.dtype), in->scale_count, filter->scale_count,
-                           out->scale_count);
+        vtac_make_refuse(&im->maker, "a dense layer of %s by %s to %s (%u, %u and %u scales)",
+                         vtac_dtype_name(in->type.dtype), vtac_dtype_name(filter->type.dtype),
+                         vtac_dtype_name(out->type.dtype), in->scale_count, filter->scale_count,
+                         out->scale_count);
     }
     if (vtac_tflite_option(im, 2, 1, 0) != 0 && x.rank > 0) {
         vtac_type to = x;
@@ -244,8 +244,8 @@ void vtac_tflite_import_batch_matmul(vtac_tflite *im)
         return;
     }
     if (!whole) {
-        vtac_tflite_refuse(im, "a product of %s and %s", vtac_dtype_name(in[0]->type.dtype),
-                           vtac_dtype_name(in[1]->type.dtype));
+        vtac_make_refuse(&im->maker, "a product of %s and %s", vtac_dtype_name(in[0]->type.dtype),
+                         vtac_dtype_name(in[1]->type.dtype));
         return;
     }
     const vtac_tfl_scale scale =

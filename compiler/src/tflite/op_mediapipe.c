@@ -32,8 +32,8 @@ static bool has_floats(vtac_tflite *im, uint32_t i, uint32_t rank)
 {
     const vtac_type x = vtac_tflite_type(im, i);
     if (im->maker.status == VTA_OK && (x.dtype != VTAC_F32 || x.rank != rank)) {
-        vtac_tflite_refuse(im, "input %u is %s of rank %u, float32 of rank %u is taken", i,
-                           vtac_dtype_name(x.dtype), x.rank, rank);
+        vtac_make_refuse(&im->maker, "input %u is %s of rank %u, float32 of rank %u is taken", i,
+                         vtac_dtype_name(x.dtype), x.rank, rank);
     }
     return im->maker.status == VTA_OK;
 }
@@ -220,7 +220,7 @@ void vtac_tflite_import_max_unpool(vtac_tflite *im)
 static bool is_second(vtac_tflite *im)
 {
     if (im->op->version != 2) {
-        vtac_tflite_refuse(im, "version %d of %s, 2 is taken", im->op->version, im->op->custom);
+        vtac_make_refuse(&im->maker, "version %d of %s, 2 is taken", im->op->version, im->op->custom);
     }
     return im->maker.status == VTA_OK;
 }
@@ -260,8 +260,8 @@ void vtac_tflite_import_transform_landmarks(vtac_tflite *im)
     }
     const vtac_type x = vtac_tflite_type(im, 0);
     if (x.dim[0] != 1 || x.dim[2] < 2 || x.dim[2] > 3) {
-        vtac_tflite_refuse(im, "%lld sets of points of %lld numbers, one of 2 or 3 is taken",
-                           (long long)x.dim[0], (long long)x.dim[2]);
+        vtac_make_refuse(&im->maker, "%lld sets of points of %lld numbers, one of 2 or 3 is taken",
+                         (long long)x.dim[0], (long long)x.dim[2]);
         return;
     }
     const vtac_id points = vtac_make_reshape(m, vtac_tflite_plain(im, 0), &x.dim[1], 2);
@@ -367,7 +367,7 @@ void vtac_tflite_import_transform_image(vtac_tflite *im)
     }
     const vtac_type x = vtac_tflite_type(im, 0);
     if (x.dim[0] != 1 || vtac_type_elements(&x) < 1) {
-        vtac_tflite_refuse(im, "%lld images, one is taken", (long long)x.dim[0]);
+        vtac_make_refuse(&im->maker, "%lld images, one is taken", (long long)x.dim[0]);
         return;
     }
     const vtac_id points = seen_points(im, size, rotation, shift);

@@ -130,7 +130,8 @@ void vtac_tflite_import_softmax(vtac_tflite *im)
     }
     if (!vtac_tflite_quantized(in) || !vtac_tflite_quantized(out) || in->type.dtype == VTAC_I16 ||
         type.rank == 0) {
-        vtac_tflite_refuse(im, "%s to %s", vtac_dtype_name(in->type.dtype), vtac_dtype_name(out->type.dtype));
+        vtac_make_refuse(&im->maker, "%s to %s", vtac_dtype_name(in->type.dtype),
+                         vtac_dtype_name(out->type.dtype));
         return;
     }
     /* exp of the distance to the largest, from a steps; the sum, and its inverse in units of the output */
@@ -232,7 +233,8 @@ static void l2_norm_bytes(vtac_tflite *im, vtac_id x, int64_t last)
     const vtac_tflite_tensor *out = vtac_tflite_out(im, 0);
     if (!vtac_tflite_quantized(out) || in->type.dtype == VTAC_I16 || in->type.dtype != out->type.dtype ||
         last < 0) {
-        vtac_tflite_refuse(im, "%s to %s", vtac_dtype_name(in->type.dtype), vtac_dtype_name(out->type.dtype));
+        vtac_make_refuse(&im->maker, "%s to %s", vtac_dtype_name(in->type.dtype),
+                         vtac_dtype_name(out->type.dtype));
         return;
     }
     x = vtac_tflite_centred(im, x, in->zero[0]);
@@ -284,7 +286,8 @@ static void log_softmax_bytes(vtac_tflite *im, vtac_id x)
     float steps[STEPS];
     if (!vtac_tflite_quantized(in) || !vtac_tflite_quantized(out) || in->type.dtype == VTAC_I16 ||
         type.rank == 0 || in->type.dtype != out->type.dtype) {
-        vtac_tflite_refuse(im, "%s to %s", vtac_dtype_name(in->type.dtype), vtac_dtype_name(out->type.dtype));
+        vtac_make_refuse(&im->maker, "%s to %s", vtac_dtype_name(in->type.dtype),
+                         vtac_dtype_name(out->type.dtype));
         return;
     }
     for (int i = 0; i < STEPS; i++) {

@@ -120,7 +120,7 @@ void vtac_tflite_import_bucketize(vtac_tflite *im)
     const vtac_flat_vector list = vtac_flat_list(&im->model.flat, im->op->options, 0, 4);
     const vtac_type x = vtac_tflite_type(im, 0);
     if (m->status != VTA_OK || list.count > MAX || x.rank >= VTAC_MAX_RANK) {
-        vtac_tflite_refuse(im, "%u limits for rank %u", list.count, x.rank);
+        vtac_make_refuse(&im->maker, "%u limits for rank %u", list.count, x.rank);
         return;
     }
     const uint32_t count = list.count;
@@ -152,7 +152,7 @@ void vtac_tflite_import_atan2(vtac_tflite *im)
     vtac_import_builder *m = &im->maker;
     const vtac_dtype d = vtac_tflite_out(im, 0)->type.dtype;
     if (d != VTAC_F32 && d != VTAC_F64) {
-        vtac_tflite_refuse(im, "numbers of %s", vtac_dtype_name(d));
+        vtac_make_refuse(&im->maker, "numbers of %s", vtac_dtype_name(d));
         return;
     }
     const vtac_id y = vtac_tflite_plain(im, 0);
@@ -314,7 +314,7 @@ void vtac_tflite_import_unique(vtac_tflite *im)
     enum { MAX = 1 << 14 };
     const int64_t all = x->type.dim[0];
     if (all > MAX) {
-        vtac_tflite_refuse(im, "%lld elements; up to %d are taken", (long long)all, MAX);
+        vtac_make_refuse(&im->maker, "%lld elements; up to %d are taken", (long long)all, MAX);
     }
     int64_t *first = vtac_make_room(m, all + 1, sizeof *first);
     int64_t *which = vtac_make_room(m, all + 1, sizeof *which);

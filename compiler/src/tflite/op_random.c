@@ -70,7 +70,7 @@ void vtac_tflite_import_random(vtac_tflite *im)
     }
     const int64_t count = vtac_type_elements(&type);
     if (im->maker.status == VTA_OK && (count < 0 || count > MAX_DRAWN)) {
-        vtac_tflite_refuse(im, "random numbers are up to 2^24 floats");
+        vtac_make_refuse(&im->maker, "random numbers are up to 2^24 floats");
         return;
     }
     float *values = vtac_make_room(&im->maker, count + WORDS, sizeof *values);
@@ -100,9 +100,9 @@ void vtac_tflite_import_multinomial(vtac_tflite *im)
     if (vtac_tflite_known_ints(im, 1, "count of samples", &samples, 1) != 1 || x.rank != 2 ||
         x.dtype != VTAC_F32 || x.dim[1] < 1 || samples < 0 || samples > MAX_DRAWN ||
         x.dim[0] * samples > MAX_DRAWN || x.dim[0] * samples > MAX_DRAWN / x.dim[1]) {
-        vtac_tflite_refuse(
-            im, "%lld samples of %s of rank %u; f32 of rank 2, and up to 2^24 samples times classes",
-            (long long)samples, vtac_dtype_name(x.dtype), x.rank);
+        vtac_make_refuse(&im->maker,
+                         "%lld samples of %s of rank %u; f32 of rank 2, and up to 2^24 samples times classes",
+                         (long long)samples, vtac_dtype_name(x.dtype), x.rank);
         return;
     }
     const int64_t count = x.dim[0] * samples;

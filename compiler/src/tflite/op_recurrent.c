@@ -87,9 +87,9 @@ static bool weights_alike(const vtac_tflite_lstm *l)
         const bool good = w == NULL || (l->bytes ? w->type.dtype == VTAC_I8 && w->scale_count == 1
                                                  : vtac_tflite_is_float(w));
         if (!good) {
-            vtac_tflite_refuse(l->im, "an LSTM of %s with weights of %s (%u scales)",
-                               vtac_dtype_name(vtac_tflite_in(l->im, X)->type.dtype),
-                               vtac_dtype_name(w->type.dtype), w->scale_count);
+            vtac_make_refuse(&l->im->maker, "an LSTM of %s with weights of %s (%u scales)",
+                             vtac_dtype_name(vtac_tflite_in(l->im, X)->type.dtype),
+                             vtac_dtype_name(w->type.dtype), w->scale_count);
             return false;
         }
     }
@@ -121,7 +121,7 @@ static bool find_type(vtac_tflite_lstm *l, const vtac_type *given)
     l->whole = x->type.dtype == VTAC_I8;
     l->bytes = l->whole || !vtac_tflite_is_float(vtac_tflite_in(im, l->at.input + LSTM_OUT));
     if (!l->whole && !vtac_tflite_is_float(x)) {
-        vtac_tflite_refuse(im, "an LSTM over %s; over f32 and i8", vtac_dtype_name(x->type.dtype));
+        vtac_make_refuse(&im->maker, "an LSTM over %s; over f32 and i8", vtac_dtype_name(x->type.dtype));
         return false;
     }
     return weights_fit(l) && weights_alike(l);
@@ -133,7 +133,7 @@ static const char *activation_of(vtac_tflite *im, int activation)
     case TFL_NONE: return "Affine";
     case TFL_RELU: return "Relu";
     case TFL_TANH: return "Tanh";
-    default: vtac_tflite_refuse(im, "the activation %d of an LSTM", activation); return "Tanh";
+    default: vtac_make_refuse(&im->maker, "the activation %d of an LSTM", activation); return "Tanh";
     }
 }
 
@@ -249,7 +249,7 @@ static bool has_auxiliary(vtac_tflite *im, uint32_t first, uint32_t last)
 {
     for (uint32_t i = first; i <= last; i++) {
         if (vtac_tflite_has(im, i)) {
-            vtac_tflite_refuse(im, "an auxiliary input (input %u)", i);
+            vtac_make_refuse(&im->maker, "an auxiliary input (input %u)", i);
             return true;
         }
     }
@@ -394,7 +394,7 @@ static vtac_id svdf_integers(vtac_tflite *im, vtac_id x, const int64_t *size, in
     if (features->type.dtype != VTAC_I8 || time->type.dtype != VTAC_I16 || state->type.dtype != VTAC_I16 ||
         out->type.dtype != VTAC_I8 || in->scale_count != 1 || features->scale_count != 1 ||
         time->scale_count != 1 || state->scale_count != 1 || out->scale_count != 1) {
-        vtac_tflite_refuse(im, "an SVDF of i8 whose weights are not i8 and i16 with a scale each");
+        vtac_make_refuse(&im->maker, "an SVDF of i8 whose weights are not i8 and i16 with a scale each");
         return 0;
     }
     const float one = features->scale[0] * in->scale[0] / state->scale[0];

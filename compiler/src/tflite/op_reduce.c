@@ -149,8 +149,8 @@ void vtac_tflite_import_mean(vtac_tflite *im)
         return;
     }
     if (vtac_tflite_quantized(in) != vtac_tflite_quantized(out) || count < 1 || used == 0) {
-        vtac_tflite_refuse(im, "%s to %s over %lld places", vtac_dtype_name(in->type.dtype),
-                           vtac_dtype_name(out->type.dtype), (long long)count);
+        vtac_make_refuse(&im->maker, "%s to %s over %lld places", vtac_dtype_name(in->type.dtype),
+                         vtac_dtype_name(out->type.dtype), (long long)count);
         return;
     }
     const bool of_plane = is_mean && keep && planes && names_plane(im);
@@ -183,9 +183,9 @@ static void reduce_products(vtac_tflite *im, const int64_t *axes, uint32_t used,
     const vtac_type x = vtac_tflite_type(im, 0);
     if (!vtac_tflite_quantized(out) || in->type.dtype != out->type.dtype || in->type.dtype == VTAC_U8 ||
         count < 1 || count > MAX) {
-        vtac_tflite_refuse(im, "products of %lld of %s in %s; 1 to %d of i8 or i16 are taken",
-                           (long long)count, vtac_dtype_name(in->type.dtype),
-                           vtac_dtype_name(out->type.dtype), MAX);
+        vtac_make_refuse(&im->maker, "products of %lld of %s in %s; 1 to %d of i8 or i16 are taken",
+                         (long long)count, vtac_dtype_name(in->type.dtype), vtac_dtype_name(out->type.dtype),
+                         MAX);
         return;
     }
     int64_t order[VTAC_MAX_RANK];
@@ -304,7 +304,7 @@ void vtac_tflite_import_cumsum(vtac_tflite *im)
                                vtac_attr_of_int("reverse", vtac_tflite_option(im, 1, 1, 0))};
     const vtac_id in[] = {vtac_tflite_plain(im, 0), vtac_make_ints(&im->maker, &axis, 1)};
     if (vtac_tflite_quantized(vtac_tflite_in(im, 0))) {
-        vtac_tflite_refuse(im, "quantized integers");
+        vtac_make_refuse(&im->maker, "quantized integers");
     }
     vtac_tflite_set(im, 0, vtac_make(&im->maker, VTAC_OP_CUM_SUM, in, 2, attrs, 2));
 }

@@ -135,8 +135,8 @@ static vtac_id blend_floats(vtac_tflite *im, vtac_id x, const axis_plan *rows, c
     vtac_import_builder *m = &im->maker;
     vtac_id sum = 0;
     if (r->to[0] * r->to[1] > MAX) {
-        vtac_tflite_refuse(im, "planes of %lld x %lld; up to %d places are taken", (long long)r->to[0],
-                           (long long)r->to[1], MAX);
+        vtac_make_refuse(&im->maker, "planes of %lld x %lld; up to %d places are taken", (long long)r->to[0],
+                         (long long)r->to[1], MAX);
         return 0;
     }
     for (int k = 0; k < 4; k++) {
@@ -234,7 +234,7 @@ void vtac_tflite_import_resize_bilinear(vtac_tflite *im)
     } else if (dtype == VTAC_U8 && !units) {
         y = vtac_make2(m, VTAC_OP_ADD, y, vtac_make_number(m, VTAC_F32, 0.5));
     } else if (dtype != VTAC_F32 && !bytes) {
-        vtac_tflite_refuse(im, "numbers of %s", vtac_dtype_name(dtype));
+        vtac_make_refuse(&im->maker, "numbers of %s", vtac_dtype_name(dtype));
     }
     vtac_tflite_set_planes(im, 0, vtac_make_cast(m, y, dtype));
 }

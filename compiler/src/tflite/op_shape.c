@@ -395,7 +395,7 @@ void vtac_tflite_import_strided_slice(vtac_tflite *im)
         shape[i] = s.new_axis[i] ? 1 : from < s.x.rank ? type->dim[from++] : 1;
     }
     if (s.rank > VTAC_MAX_RANK) {
-        vtac_tflite_refuse(im, "a result of %u axes", s.rank);
+        vtac_make_refuse(&im->maker, "a result of %u axes", s.rank);
         return;
     }
     vtac_tflite_set(im, 0, vtac_make_reshape(&im->maker, y, shape, s.rank));
@@ -465,7 +465,7 @@ static vtac_id part_in_scale(vtac_tflite *im, vtac_id x, const vtac_tflite_tenso
     }
     if (!vtac_tflite_quantized(in) || in->type.dtype != out->type.dtype ||
         vtac_dtype_bytes(in->type.dtype) != 1) {
-        vtac_tflite_refuse(im, "parts of different scales or types");
+        vtac_make_refuse(&im->maker, "parts of different scales or types");
         return 0;
     }
     uint8_t table[256];
@@ -493,7 +493,7 @@ void vtac_tflite_import_concat(vtac_tflite *im)
     bool planes = first.rank == 4;
     bool any = false;
     if (im->maker.status != VTA_OK || count > MAX) {
-        vtac_tflite_refuse(im, "%u parts", count);
+        vtac_make_refuse(&im->maker, "%u parts", count);
         return;
     }
     for (uint32_t i = 0; i < count && im->maker.status == VTA_OK; i++) {
@@ -521,7 +521,7 @@ void vtac_tflite_import_pack(vtac_tflite *im)
     const uint32_t count = im->op->input_count;
     const uint32_t at = vtac_tflite_wrap(im, vtac_tflite_option(im, 1, 4, 0), x.rank + 1);
     if (im->maker.status != VTA_OK || count > MAX || x.rank >= VTAC_MAX_RANK) {
-        vtac_tflite_refuse(im, "%u parts of rank %u", count, x.rank);
+        vtac_make_refuse(&im->maker, "%u parts of rank %u", count, x.rank);
         return;
     }
     for (uint32_t i = 0; i < count; i++) {
@@ -747,8 +747,9 @@ void vtac_tflite_import_space_batch(vtac_tflite *im)
     if (rank < 3 || rank > 4 || vtac_tflite_known_ints(im, 1, "blocks", block, 2) != rank - 2 ||
         vtac_tflite_known_ints(im, 2, "edges", edge, 4) != 2 * (rank - 2) || block[0] < 1 || block[1] < 1 ||
         block[0] > 1 << 15 || block[1] > 1 << 15) {
-        vtac_tflite_refuse(
-            im, "rank %u; rank 4 with blocks on two axes is taken, and rank 3 with blocks on one", rank);
+        vtac_make_refuse(&im->maker,
+                         "rank %u; rank 4 with blocks on two axes is taken, and rank 3 with blocks on one",
+                         rank);
         return;
     }
     vtac_id y = vtac_tflite_plain(im, 0);

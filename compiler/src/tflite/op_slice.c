@@ -89,9 +89,9 @@ void vtac_tflite_slice_at_run(vtac_tflite *im)
         int64_t at = 0;
         const bool known = known_element(im, begin, a, &at);
         if (size[a] < 0 && !known) {
-            vtac_tflite_refuse(
-                im, "axis %u is taken from a place that the run works out to the end: its size must be known",
-                a);
+            vtac_make_refuse(
+                &im->maker,
+                "axis %u is taken from a place that the run works out to the end: its size must be known", a);
             return;
         }
         const int64_t count = size[a] < 0 ? x.dim[a] - at : size[a];
@@ -128,8 +128,9 @@ void vtac_tflite_strided_slice_at_run(vtac_tflite *im)
         return;
     }
     if (vtac_tflite_option(im, 2, 4, 0) != 0 || vtac_tflite_option(im, 3, 4, 0) != 0) {
-        vtac_tflite_refuse(
-            im, "the begin (input 1) or the end (input 2) must be known where axes are left out or added");
+        vtac_make_refuse(
+            &im->maker,
+            "the begin (input 1) or the end (input 2) must be known where axes are left out or added");
         return;
     }
     vtac_id y = vtac_tflite_plain(im, 0);
@@ -149,8 +150,8 @@ void vtac_tflite_strided_slice_at_run(vtac_tflite *im)
             continue;
         }
         if (!from_known || !to_known || step[a] != 1) {
-            vtac_tflite_refuse(
-                im,
+            vtac_make_refuse(
+                &im->maker,
                 "axis %u: the begin (input 1) and the end (input 2) must be known, the run works them out",
                 a);
             return;

@@ -17,8 +17,8 @@ typedef double fill_fn(const void *context, int64_t row, int64_t column);
 static vtac_id table_of(vtac_tflite *im, int64_t rows, int64_t columns, fill_fn *fill, const void *context)
 {
     if (rows * columns > MAX_PLACES) {
-        vtac_tflite_refuse(im, "a table of %lld x %lld; up to %d numbers are taken", (long long)rows,
-                           (long long)columns, MAX_PLACES);
+        vtac_make_refuse(&im->maker, "a table of %lld x %lld; up to %d numbers are taken", (long long)rows,
+                         (long long)columns, MAX_PLACES);
     }
     double *room = vtac_make_room(&im->maker, rows * columns, sizeof *room);
     for (int64_t i = 0; room != NULL && i < rows * columns; i++) {
@@ -57,8 +57,8 @@ static vtac_id frames_of(vtac_tflite *im, vtac_id x, int64_t frames, int64_t win
 {
     vtac_import_builder *m = &im->maker;
     if (frames * window > MAX_PLACES) {
-        vtac_tflite_refuse(im, "%lld windows of %lld samples; up to %d samples in all are taken",
-                           (long long)frames, (long long)window, MAX_PLACES);
+        vtac_make_refuse(&im->maker, "%lld windows of %lld samples; up to %d samples in all are taken",
+                         (long long)frames, (long long)window, MAX_PLACES);
     }
     int64_t *places = vtac_make_room(m, frames * window, sizeof *places);
     for (int64_t i = 0; places != NULL && i < frames * window; i++) {

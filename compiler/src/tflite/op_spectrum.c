@@ -33,8 +33,8 @@ void vtac_tflite_import_rfft(vtac_tflite *im)
     if (vtac_tflite_known_ints(im, 1, "length", length, 2) != 2 || x.rank < 2 || x.dtype != VTAC_F32 ||
         length[0] != 1 || x.dim[x.rank - 2] != 1 || length[1] < 2 || length[1] > MAX_LENGTH ||
         x.dim[x.rank - 1] < 1) {
-        vtac_tflite_refuse(im, "a transform of %lld by %lld; of one row of 2 to %d numbers",
-                           (long long)length[0], (long long)length[1], MAX_LENGTH);
+        vtac_make_refuse(&im->maker, "a transform of %lld by %lld; of one row of 2 to %d numbers",
+                         (long long)length[0], (long long)length[1], MAX_LENGTH);
         return;
     }
     vtac_id rows = vtac_tflite_plain(im, 0);

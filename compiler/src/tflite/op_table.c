@@ -48,8 +48,8 @@ static bool begin_table(vtac_tflite *im, byte_table *t)
     t->in = vtac_tflite_in(im, 0);
     t->out = vtac_tflite_out(im, 0);
     if (vtac_tflite_quantized(t->in) != vtac_tflite_quantized(t->out)) {
-        vtac_tflite_refuse(im, "%s to %s", vtac_dtype_name(t->in->type.dtype),
-                           vtac_dtype_name(t->out->type.dtype));
+        vtac_make_refuse(&im->maker, "%s to %s", vtac_dtype_name(t->in->type.dtype),
+                         vtac_dtype_name(t->out->type.dtype));
     }
     if (im->maker.status != VTA_OK || !vtac_tflite_quantized(t->in)) {
         return false;
@@ -332,7 +332,7 @@ void vtac_tflite_import_hard_swish(vtac_tflite *im)
     byte_table t = {.op = VTAC_OP_HARD_SWISH};
     if (begin_table(im, &t)) {
         if (t.in->type.dtype == VTAC_I16) {
-            vtac_tflite_refuse(im, "16-bit integers");
+            vtac_make_refuse(&im->maker, "16-bit integers");
             return;
         }
         set_table(im, &t, hard_swish);
@@ -365,8 +365,8 @@ void vtac_tflite_import_quantize(vtac_tflite *im)
         return;
     }
     if (!vtac_tflite_quantized(t.in) || t.out->scale_count == 0) {
-        vtac_tflite_refuse(im, "%s to %s", vtac_dtype_name(t.in->type.dtype),
-                           vtac_dtype_name(t.out->type.dtype));
+        vtac_make_refuse(&im->maker, "%s to %s", vtac_dtype_name(t.in->type.dtype),
+                         vtac_dtype_name(t.out->type.dtype));
         return;
     }
     if (t.out->type.dtype == VTAC_I32) {
@@ -379,8 +379,8 @@ void vtac_tflite_import_quantize(vtac_tflite *im)
         return;
     }
     if (!vtac_tflite_quantized(t.out)) {
-        vtac_tflite_refuse(im, "%s to %s", vtac_dtype_name(t.in->type.dtype),
-                           vtac_dtype_name(t.out->type.dtype));
+        vtac_make_refuse(&im->maker, "%s to %s", vtac_dtype_name(t.in->type.dtype),
+                         vtac_dtype_name(t.out->type.dtype));
         return;
     }
     vtac_tflite_range(t.out->type.dtype, &t.low, &t.high);
@@ -401,7 +401,7 @@ void vtac_tflite_import_dequantize(vtac_tflite *im)
     } else if (vtac_tflite_quantized(in)) {
         x = vtac_tflite_dequantize(im, x, in);
     } else {
-        vtac_tflite_refuse(im, "numbers of %s", vtac_dtype_name(in->type.dtype));
+        vtac_make_refuse(&im->maker, "numbers of %s", vtac_dtype_name(in->type.dtype));
     }
     vtac_tflite_set_either(im, 0, x, planes);
 }
@@ -417,7 +417,7 @@ void vtac_tflite_import_unary(vtac_tflite *im)
 {
     const vtac_tflite_tensor *in = vtac_tflite_in(im, 0);
     if (vtac_tflite_quantized(in)) {
-        vtac_tflite_refuse(im, "quantized integers");
+        vtac_make_refuse(&im->maker, "quantized integers");
         return;
     }
     plain_function(im, (vtac_op)im->how, NULL, 0);
@@ -449,7 +449,7 @@ void vtac_tflite_import_fake_quant(vtac_tflite *im)
     const int64_t bits = vtac_tflite_option(im, 2, 4, 0);
     if (!vtac_tflite_is_float(vtac_tflite_in(im, 0)) || !(max > min) || bits < 2 || bits > 16 || min > 0.0F ||
         max < 0.0F) {
-        vtac_tflite_refuse(im, "%g to %g in %lld bits", (double)min, (double)max, (long long)bits);
+        vtac_make_refuse(&im->maker, "%g to %g in %lld bits", (double)min, (double)max, (long long)bits);
         return;
     }
     const float bottom = vtac_tflite_option(im, 3, 1, 0) != 0 ? 1.0F : 0.0F;
@@ -475,8 +475,8 @@ void vtac_tflite_import_bitcast(vtac_tflite *im)
     const vtac_dtype from = vtac_tflite_in(im, 0)->type.dtype;
     if (im->maker.status == VTA_OK && (from == VTAC_BOOL || to == VTAC_NO_DTYPE || to == VTAC_BOOL ||
                                        vtac_dtype_bytes(to) != vtac_dtype_bytes(from))) {
-        vtac_tflite_refuse(im, "%s as %s, which has another size", vtac_dtype_name(from),
-                           vtac_dtype_name(to));
+        vtac_make_refuse(&im->maker, "%s as %s, which has another size", vtac_dtype_name(from),
+                         vtac_dtype_name(to));
         return;
     }
     const vtac_attr attr = vtac_attr_of_string("to", vtac_dtype_name(to));

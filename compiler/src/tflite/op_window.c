@@ -14,7 +14,7 @@ static bool can_do(vtac_tflite *im, double work)
 {
     const bool good = work <= (double)(vtac_tflite_known(im, 0) ? MAX_KNOWN : max);
     if (im->maker.status == VTA_OK && !good) {
-        vtac_tflite_refuse(im, "%g steps; up to 2^34 are taken, 2^26 where all is known", work);
+        vtac_make_refuse(&im->maker, "%g steps; up to 2^34 are taken, 2^26 where all is known", work);
     }
     return good;
 }

@@ -34,7 +34,7 @@ struct vtac_tflite_rest {
 static bool has_rest(vtac_tflite *im)
 {
     if (im->maker.status == VTA_OK && im->depth > 0) {
-        vtac_tflite_refuse(im, "a list whose length the run finds, in a graph that an operator calls");
+        vtac_make_refuse(&im->maker, "a list whose length the run finds, in a graph that an operator calls");
     }
     if (im->rest == NULL && im->maker.status == VTA_OK) {
         im->rest = vtac_make_room(&im->maker, 1, sizeof *im->rest);
@@ -44,7 +44,8 @@ static bool has_rest(vtac_tflite *im)
     }
     if (im->maker.status == VTA_OK &&
         (im->rest->insn_count + 3 > MAX_REST || im->rest->value_count + MAX_PARTS + 2 > MAX_REST)) {
-        vtac_tflite_refuse(im, "more than %d operators on lists whose length the run finds", MAX_REST / 3);
+        vtac_make_refuse(&im->maker, "more than %d operators on lists whose length the run finds",
+                         MAX_REST / 3);
     }
     return im->maker.status == VTA_OK;
 }
@@ -94,7 +95,7 @@ void vtac_tflite_rest_where(vtac_tflite *im)
     const vtac_type x = vtac_tflite_type(im, 0);
     const uint32_t from = slot_of(im, vtac_tflite_in(im, 0));
     if (x.rank == 0 || vtac_tflite_out(im, 0)->type.dtype != VTAC_I64) {
-        vtac_tflite_refuse(im, "the place of one number, or places that are not of i64");
+        vtac_make_refuse(&im->maker, "the place of one number, or places that are not of i64");
         return;
     }
     const rest_insn *places = add_instruction(im, VTA_FLOW_NON_ZERO, &from, 1, NULL, 0);
@@ -233,11 +234,12 @@ void vtac_tflite_rest_operator(vtac_tflite *im)
     for (uint32_t i = 0; i < im->op->input_count; i++) {
         if (im->maker.status == VTA_OK &&
             (!taken || inputs > MAX_PARTS || (i >= inputs && vtac_tflite_in(im, i)->slot != 0))) {
-            vtac_tflite_refuse(
-                im, "how long its input is depends on the network's inputs; over such go GATHER, GATHER_ND, "
-                    "CONCATENATION, RESHAPE, SQUEEZE, EXPAND_DIMS and TRANSPOSE, and over numbers without a "
-                    "scale SUM, MEAN, "
-                    "REDUCE_MAX and REDUCE_MIN");
+            vtac_make_refuse(
+                &im->maker,
+                "how long its input is depends on the network's inputs; over such go GATHER, GATHER_ND, "
+                "CONCATENATION, RESHAPE, SQUEEZE, EXPAND_DIMS and TRANSPOSE, and over numbers without a "
+                "scale SUM, MEAN, "
+                "REDUCE_MAX and REDUCE_MIN");
         }
     }
     for (uint32_t i = 0; i < inputs && im->maker.status == VTA_OK; i++) {

@@ -21,7 +21,7 @@ static vtac_id add_state(vtac_tflite *im, const char *name, const vtac_type *typ
         im->states = vtac_make_room(m, MAX_STATES, sizeof *im->states);
     }
     if (m->status == VTA_OK && im->state_count == MAX_STATES) {
-        vtac_tflite_refuse(im, "more than %d states", MAX_STATES);
+        vtac_make_refuse(&im->maker, "more than %d states", MAX_STATES);
     }
     if (m->status != VTA_OK) {
         return 0;

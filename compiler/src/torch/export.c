@@ -396,15 +396,13 @@ static void close_sizes(vtac_torch *im, const cJSON *meta, const char *name, vta
     for (uint32_t i = 0; i < type->rank; i++) {
         const cJSON *item = cJSON_GetArrayItem(member_of(meta, "sizes"), (int)i);
         const cJSON *hint = member_of(member_of(member_of(item, "as_expr"), "hint"), "as_int");
-        char text[200];
         if (type->dim[i] >= 0) {
             continue;
         }
         type->dim[i] = cJSON_IsNumber(hint) ? whole_of(hint) : 1;
-        (void)snprintf(text, sizeof text, "input '%.100s': axis %u is open in the model, taken as %lld", name,
-                       i, (long long)type->dim[i]);
-        if (im->options != NULL && im->options->note != NULL && !vtac_torch_has_shape(im, name)) {
-            im->options->note(im->options->context, text);
+        if (!vtac_torch_has_shape(im, name)) {
+            vtac_import_note(im->options, "input '%.100s': axis %u is open in the model, taken as %lld", name,
+                             i, (long long)type->dim[i]);
         }
     }
 }

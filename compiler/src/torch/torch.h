@@ -10,6 +10,7 @@
 #include <cjson/cJSON.h>
 
 #include "../import/maker.h"
+#include "../import/options.h"
 #include "../import/zip.h"
 #include "vtac/import.h"
 

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The options of an import, as all importers read them.
+ */
+#ifndef VTAC_IMPORT_OPTIONS_H
+#define VTAC_IMPORT_OPTIONS_H
+
+#include "vtac/import.h"
+
+/* Gives a line to options->note; nothing happens where there are no options, or nobody asked. */
+__attribute__((format(printf, 2, 3))) void vtac_import_note(const vtac_import_options *options,
+                                                            const char *fmt, ...);
+
+#endif
