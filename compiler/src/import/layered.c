@@ -140,16 +140,6 @@ void vtac_layered_at(vtac_layered *l, const char *name, uint32_t number)
 
 /* ---- inputs and outputs */
 
-static const vtac_shape_option *shape_for(const vtac_layered *l, const char *name)
-{
-    for (uint32_t i = 0; l->options != NULL && i < l->options->shape_count; i++) {
-        if (strcmp(l->options->shapes[i].name, name) == 0) {
-            return &l->options->shapes[i];
-        }
-    }
-    return NULL;
-}
-
 static void assume_batch(const vtac_layered *l, const char *name, vtac_type *type)
 {
     if (type->rank > 0 && type->dim[0] < 0) {
@@ -164,7 +154,7 @@ vtac_id vtac_layered_input(vtac_layered *l, const char *name, const vtac_type *t
     vtac_import_builder *m = &l->maker;
     vtac_type is = *type;
     vtac_id id = 0;
-    const vtac_shape_option *given = shape_for(l, name);
+    const vtac_shape_option *given = vtac_import_shape(l->options, name);
     if (given != NULL && is.rank != 0 && given->rank != is.rank) {
         vtac_make_fail(m, VTA_INVALID, "--shape: input '%.80s' has %u axes, not %u", name, is.rank,
                        given->rank);

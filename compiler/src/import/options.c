@@ -3,6 +3,17 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
+
+const vtac_shape_option *vtac_import_shape(const vtac_import_options *options, const char *name)
+{
+    for (uint32_t i = 0; options != NULL && i < options->shape_count; i++) {
+        if (strcmp(options->shapes[i].name, name) == 0) {
+            return &options->shapes[i];
+        }
+    }
+    return NULL;
+}
 
 void vtac_import_note(const vtac_import_options *options, const char *fmt, ...)
 {

@@ -7,6 +7,9 @@
 
 #include "vtac/import.h"
 
+/* The size that --shape gives an input; NULL: it gives none. */
+const vtac_shape_option *vtac_import_shape(const vtac_import_options *options, const char *name);
+
 /* Gives a line to options->note; nothing happens where there are no options, or nobody asked. */
 __attribute__((format(printf, 2, 3))) void vtac_import_note(const vtac_import_options *options,
                                                             const char *fmt, ...);

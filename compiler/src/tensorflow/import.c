@@ -347,21 +347,11 @@ bool vtac_tf_call(vtac_tf *im, const char *name, vtac_tf_value *args, uint32_t a
 
 /* ---- inputs */
 
-static const vtac_shape_option *find_option(const vtac_tf *im, const char *name)
-{
-    for (uint32_t i = 0; im->options != NULL && i < im->options->shape_count; i++) {
-        if (strcmp(im->options->shapes[i].name, name) == 0) {
-            return &im->options->shapes[i];
-        }
-    }
-    return NULL;
-}
-
 /* Fills in what the file leaves open: from --shape, and 1 for a batch. */
 static vta_status close_shape(vtac_tf *im, const char *name, const vtac_tf_shape *shape, vtac_type *type,
                               vta_diag *diag)
 {
-    const vtac_shape_option *option = find_option(im, name);
+    const vtac_shape_option *option = vtac_import_shape(im->options, name);
     if (option != NULL && shape->rank != TF_OPEN_RANK && option->rank != shape->rank) {
         return vta_fail(diag, VTA_INVALID, "input '%.100s' has %u axes, --shape gives %u", name, shape->rank,
                         option->rank);
@@ -447,7 +437,7 @@ static vta_status add_inputs(vtac_tf *im, const uint8_t *met, vta_diag *diag)
     }
     for (uint32_t i = 0; i < f->node_count; i++) {
         const vtac_tf_node *node = &f->nodes[i];
-        const bool asked = find_option(im, node->name) != NULL;
+        const bool asked = vtac_import_shape(im->options, node->name) != NULL;
         if (met[i] != 0 && (asked || strcmp(node->op, "Placeholder") == 0)) {
             VTA_TRY(add_input(im, (vtac_tf_ref){.node = (int32_t)i}, node->name, NULL, diag));
         }
@@ -547,7 +537,7 @@ static vta_status check_operators(vtac_tf *im, uint8_t **met, vta_diag *diag)
         VTA_TRY(vtac_tf_room(g->arena, f->node_count, 1, &c.met[i], diag));
     }
     for (uint32_t i = 0; i < g->main.node_count; i++) { /* nothing behind an input matters */
-        c.met[0][i] = find_option(im, g->main.nodes[i].name) != NULL ? 2 : 0;
+        c.met[0][i] = vtac_import_shape(im->options, g->main.nodes[i].name) != NULL ? 2 : 0;
     }
     for (uint32_t i = 0; i < g->input_count; i++) {
         const vtac_tf_ref ref = vtac_tf_find(&g->main, g->inputs[i].ref);

@@ -400,7 +400,7 @@ static void close_sizes(vtac_torch *im, const cJSON *meta, const char *name, vta
             continue;
         }
         type->dim[i] = cJSON_IsNumber(hint) ? whole_of(hint) : 1;
-        if (!vtac_torch_has_shape(im, name)) {
+        if (vtac_import_shape(im->options, name) == NULL) {
             vtac_import_note(im->options, "input '%.100s': axis %u is open in the model, taken as %lld", name,
                              i, (long long)type->dim[i]);
         }

@@ -26,24 +26,9 @@ bool vtac_recognize_torch(const vtac_model_file *file)
 
 /* ---- inputs and outputs */
 
-static const vtac_shape_option *shape_named(const vtac_torch *im, const char *name)
-{
-    for (uint32_t i = 0; im->options != NULL && i < im->options->shape_count; i++) {
-        if (strcmp(im->options->shapes[i].name, name) == 0) {
-            return &im->options->shapes[i];
-        }
-    }
-    return NULL;
-}
-
-bool vtac_torch_has_shape(const vtac_torch *im, const char *name)
-{
-    return shape_named(im, name) != NULL;
-}
-
 vtac_torch_value vtac_torch_input(vtac_torch *im, const char *name, const vtac_type *type)
 {
-    const vtac_shape_option *given = shape_named(im, name);
+    const vtac_shape_option *given = vtac_import_shape(im->options, name);
     vtac_type as = type != NULL ? *type : (vtac_type){.dtype = VTAC_F32};
     vtac_id id = 0;
     if (given != NULL && type != NULL && given->rank != type->rank) {

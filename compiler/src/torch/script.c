@@ -967,7 +967,7 @@ static void read_parameter(vtac_torch *im, torch_frame *f, torch_ends *ends)
         own = true;
     }
     vtac_torch_named *n = &ends->named[ends->count];
-    if ((tensor || maybe) && vtac_torch_has_shape(im, name)) {
+    if ((tensor || maybe) && vtac_import_shape(im->options, name) != NULL) {
         *n = (vtac_torch_named){name, vtac_torch_input(im, name, NULL)};
         ends->count++;
     } else if (maybe && !own) {

@@ -236,8 +236,6 @@ void vtac_torch_run_script(vtac_torch *im);
 void vtac_torch_run_export(vtac_torch *im);
 /* An attribute of an object; false: there is none. */
 bool vtac_torch_attribute(vtac_torch *im, vtac_torch_object *object, const char *name, vtac_torch_value *out);
-/* True where --shape gives one for an input. */
-bool vtac_torch_has_shape(const vtac_torch *im, const char *name);
 /* An input of the graph: --shape where it is given, else the file's type, else (rank unknown) a refusal. */
 vtac_torch_value vtac_torch_input(vtac_torch *im, const char *name, const vtac_type *type);
 /* The result of a program, in lists or not, as outputs of the graph. */
