@@ -6,7 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static void fail_as_listed(vtac_import_builder *m, vta_status status, const char *fmt, va_list args)
+__attribute__((format(printf, 3, 0))) static void fail_as_listed(vtac_import_builder *m, vta_status status,
+                                                                 const char *fmt, va_list args)
 {
     char text[512];
     (void)vsnprintf(text, sizeof text, fmt, args);
