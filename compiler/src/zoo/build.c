@@ -478,7 +478,7 @@ static vtac_zoo_value number_weight(vtac_zoo *z, const char *role, float value)
     return vtac_zoo_weight(z, role, 0, none, value, 0.0F);
 }
 
-vtac_zoo_value vtac_zoo_linear(vtac_zoo *z, vtac_zoo_value x, int64_t features)
+vtac_zoo_value vtac_zoo_project(vtac_zoo *z, vtac_zoo_value x, int64_t features)
 {
     const int64_t last = x.dim[x.rank - 1];
     const int64_t weight[] = {last, features};
@@ -486,7 +486,12 @@ vtac_zoo_value vtac_zoo_linear(vtac_zoo *z, vtac_zoo_value x, int64_t features)
         x, vtac_zoo_weight(z, "weight", 2, weight, 0.0F, sqrtf(1.0F / (float)last))};
     vtac_zoo_value y = x;
     y.dim[x.rank - 1] = features;
-    y = vtac_zoo_node(z, "MatMul", inputs, 2, y.rank, y.dim);
+    return vtac_zoo_node(z, "MatMul", inputs, 2, y.rank, y.dim);
+}
+
+vtac_zoo_value vtac_zoo_linear(vtac_zoo *z, vtac_zoo_value x, int64_t features)
+{
+    const vtac_zoo_value y = vtac_zoo_project(z, x, features);
     return vtac_zoo_add(z, y, vtac_zoo_weight(z, "bias", 1, &features, 0.0F, 0.05F));
 }
 

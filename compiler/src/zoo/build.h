@@ -80,7 +80,8 @@ vtac_zoo_value vtac_zoo_global_average(vtac_zoo *z, vtac_zoo_value x);
 vtac_zoo_value vtac_zoo_concat(vtac_zoo *z, const vtac_zoo_value *parts, uint32_t count);
 vtac_zoo_value vtac_zoo_flatten(vtac_zoo *z, vtac_zoo_value x);
 vtac_zoo_value vtac_zoo_dense(vtac_zoo *z, vtac_zoo_value x, int64_t features);
-/* The last axis times a matrix, and a bias. */
+/* The last axis times a matrix, and the same with a bias. */
+vtac_zoo_value vtac_zoo_project(vtac_zoo *z, vtac_zoo_value x, int64_t features);
 vtac_zoo_value vtac_zoo_linear(vtac_zoo *z, vtac_zoo_value x, int64_t features);
 vtac_zoo_value vtac_zoo_layer_norm(vtac_zoo *z, vtac_zoo_value x);
 vtac_zoo_value vtac_zoo_hard_swish(vtac_zoo *z, vtac_zoo_value x);

@@ -66,16 +66,7 @@ typedef struct token_attention {
 
 static vtac_zoo_value project(vtac_zoo *z, vtac_zoo_value x, int64_t features, bool biased)
 {
-    if (biased) {
-        return vtac_zoo_linear(z, x, features);
-    }
-    const int64_t last = x.dim[x.rank - 1];
-    const int64_t weight[] = {last, features};
-    const vtac_zoo_value inputs[] = {
-        x, vtac_zoo_weight(z, "weight", 2, weight, 0.0F, sqrtf(1.0F / (float)last))};
-    vtac_zoo_value y = x;
-    y.dim[x.rank - 1] = features;
-    return vtac_zoo_node(z, "MatMul", inputs, 2, y.rank, y.dim);
+    return biased ? vtac_zoo_linear(z, x, features) : vtac_zoo_project(z, x, features);
 }
 
 /* [1, tokens, width] as [1, heads, tokens, width / heads] */
@@ -241,7 +232,7 @@ vtac_zoo_value vtac_zoo_gpt(vtac_zoo *z)
         const vtac_zoo_value wide = gelu_tanh(z, vtac_zoo_linear(z, layer_norm(z, x), 4 * s.width));
         x = vtac_zoo_add(z, x, vtac_zoo_linear(z, wide, s.width));
     }
-    return project(z, layer_norm(z, x), WORDS, false);
+    return vtac_zoo_project(z, layer_norm(z, x), WORDS);
 }
 
 vtac_zoo_value vtac_zoo_llama(vtac_zoo *z)
@@ -253,11 +244,11 @@ vtac_zoo_value vtac_zoo_llama(vtac_zoo *z)
         x = vtac_zoo_add(z, x, attend(z, rms_norm(z, x), &a));
         const vtac_zoo_value y = rms_norm(z, x);
         const int64_t wide = 8 * s.width / 3 / 16 * 16;
-        const vtac_zoo_value gate = vtac_zoo_silu(z, project(z, y, wide, false));
-        const vtac_zoo_value gated = vtac_zoo_binary(z, "Mul", gate, project(z, y, wide, false));
-        x = vtac_zoo_add(z, x, project(z, gated, s.width, false));
+        const vtac_zoo_value gate = vtac_zoo_silu(z, vtac_zoo_project(z, y, wide));
+        const vtac_zoo_value gated = vtac_zoo_binary(z, "Mul", gate, vtac_zoo_project(z, y, wide));
+        x = vtac_zoo_add(z, x, vtac_zoo_project(z, gated, s.width));
     }
-    return project(z, rms_norm(z, x), WORDS, false);
+    return vtac_zoo_project(z, rms_norm(z, x), WORDS);
 }
 
 /* ---- networks of sounds: bands of a spectrum, two frames a token */
@@ -444,7 +435,7 @@ static vtac_zoo_value merge_patches(vtac_zoo *z, vtac_zoo_value x)
     const int64_t merged[] = {1, x.dim[1] / 2, x.dim[2] / 2, 4 * x.dim[3]};
     vtac_zoo_value y = vtac_zoo_transpose(z, vtac_zoo_reshape(z, x, 5, apart), pairs_inside);
     y = layer_norm(z, vtac_zoo_reshape(z, y, 4, merged));
-    return project(z, y, 2 * x.dim[3], false);
+    return vtac_zoo_project(z, y, 2 * x.dim[3]);
 }
 
 vtac_zoo_value vtac_zoo_swin(vtac_zoo *z)
