@@ -22,64 +22,59 @@
 
 /* ---- layers */
 
-/* Integers of uint8 as those of int8. */
-static void to_signed(vtac_dtype dtype, int32_t *zero, int32_t *low, int32_t *high)
+/* Integers of the node's output, those of uint8 as those of int8. */
+static void to_signed(const vtac_maker *m, int32_t *zero, int32_t *low, int32_t *high)
 {
-    const int32_t move = dtype == VTAC_U8 ? 128 : 0;
+    const int32_t move = m->graph->values[m->node->outputs[0]].type.dtype == VTAC_U8 ? 128 : 0;
     *zero -= move;
     *low -= move;
     *high -= move;
 }
 
-static vta_status read_ends(vtac_maker *m, vtac_vta_layer *layer, int64_t shape[4])
+/* Gives a layer of rows its kind, its input and its output. */
+static vta_status begin_layer(vtac_maker *m, vtac_vta_layer *layer, vtac_vta_kind kind)
 {
-    int64_t y[4];
+    int64_t shape[4];
+    layer->kind = kind;
     VTA_TRY(vtac_layer_input(m, layer, 0, shape, NULL));
-    return vtac_layer_output(m, layer, y);
+    return vtac_layer_output(m, layer, shape);
 }
 
 /* Softmax of each pixel's channels, in groups (attribute `group`). */
 vta_status vtac_layer_image_softmax(vtac_maker *m, vtac_vta_layer *layer)
 {
-    int64_t shape[4];
     vtac_softmax *softmax = vtac_maker_array(m, 1, sizeof *softmax);
     if (softmax == NULL) {
         return vta_no_memory(m->diag);
     }
-    VTA_TRY(read_ends(m, layer, shape));
-    layer->kind = VTAC_VTA_SOFTMAX;
+    VTA_TRY(begin_layer(m, layer, VTAC_VTA_SOFTMAX));
     layer->groups = vtac_attr_int(m->node, "group", 1);
     layer->softmax = softmax;
     if (!vtac_softmax_of_node(m->graph, m->node, softmax)) {
         return vtac_no_layer(m, "its scales do not fit the integers of rows");
     }
-    to_signed(m->graph->values[m->node->outputs[0]].type.dtype, &softmax->zero, &softmax->low,
-              &softmax->high);
+    to_signed(m, &softmax->zero, &softmax->low, &softmax->high);
     return VTA_OK;
 }
 
 vta_status vtac_layer_image_norm(vtac_maker *m, vtac_vta_layer *layer)
 {
-    int64_t shape[4];
     vtac_norm *norm = vtac_maker_array(m, 1, sizeof *norm);
     if (norm == NULL) {
         return vta_no_memory(m->diag);
     }
-    VTA_TRY(read_ends(m, layer, shape));
-    layer->kind = VTAC_VTA_NORM;
+    VTA_TRY(begin_layer(m, layer, VTAC_VTA_NORM));
     layer->norm = norm;
     if (!vtac_norm_of_node(m->graph, m->node, m->arena, norm)) {
         return vtac_no_layer(m, "its gains, biases or scales do not fit the integers of rows");
     }
-    to_signed(m->graph->values[m->node->outputs[0]].type.dtype, &norm->zero, &norm->low, &norm->high);
+    to_signed(m, &norm->zero, &norm->low, &norm->high);
     return VTA_OK;
 }
 
 vta_status vtac_layer_image_transpose(vtac_maker *m, vtac_vta_layer *layer)
 {
-    int64_t shape[4];
-    layer->kind = VTAC_VTA_TRANSPOSE;
-    return read_ends(m, layer, shape);
+    return begin_layer(m, layer, VTAC_VTA_TRANSPOSE);
 }
 
 /* ---- softmax behind a product */
