@@ -170,10 +170,11 @@ enum { VTAC_ROW_LONGEST = 8192, VTAC_ROW_MASKED = -(1 << 20), VTAC_ROW_LONG = 1 
  *     y = clamp(round(e * recip(S).mult * mult / 2^(recip(S).shift + shift)) + zero, low, high)
  *
  * A masked number has e = 0; a row whose numbers are all masked is as without the mask. Rows of more than
- * VTAC_ROW_SHORT numbers have a tail: what is small there is summed with seven places more, since the
- * rounding of so many would show in y. mult is 2^14 where the scale of y is a power of two; then a narrow
- * record does, with places = 14 - shift. Else a wide one does, whose multiplier has 31 bits. */
-enum { VTAC_ROW_SHORT = 256, VTAC_ROW_TAIL = 7 };
+ * VTAC_ROW_SHORT numbers have a tail: what a power has below 512 (VTAC_ROW_TAIL_BELOW) is summed with seven
+ * places more, since the rounding of so many would show in y. mult is 2^14 where the scale of y is a power of
+ * two; then a narrow record does, with places = 14 - shift. Else a wide one does, whose multiplier has 31
+ * bits. */
+enum { VTAC_ROW_SHORT = 256, VTAC_ROW_TAIL = 7, VTAC_ROW_TAIL_BELOW = 1 << (16 - VTAC_ROW_TAIL) };
 
 typedef struct vtac_softmax {
     int32_t n;

@@ -114,8 +114,7 @@ static vtac_dtype entry_type(const vtac_softmax *p)
 /* Growth of the sum by a number with this e, in the units of the tail. */
 static int64_t grown_by(const vtac_softmax *p, int32_t v, int32_t e)
 {
-    enum { MIN_POWER = 1 << (16 - VTAC_ROW_TAIL) };
-    const int64_t above = e > MIN_POWER ? e - MIN_POWER : 0;
+    const int64_t above = e > VTAC_ROW_TAIL_BELOW ? e - VTAC_ROW_TAIL_BELOW : 0;
     return above * (1 << VTAC_ROW_TAIL) + vtac_softmax_tail(p, v);
 }
 

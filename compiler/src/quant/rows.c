@@ -60,12 +60,11 @@ int32_t vtac_softmax_tail(const vtac_softmax *p, int32_t v)
 /* S, of the numbers v - m. */
 static int32_t sum_of(const vtac_softmax *p, const int32_t *v)
 {
-    enum { MIN_POWER = 1 << (16 - VTAC_ROW_TAIL) };
     int32_t sum = 0;
     int32_t tail = 0;
     for (int32_t i = 0; i < p->n; i++) {
         const int32_t e = vtac_softmax_power(p, v[i]);
-        sum += !p->tail ? e : e > MIN_POWER ? e - MIN_POWER : 0;
+        sum += !p->tail ? e : e > VTAC_ROW_TAIL_BELOW ? e - VTAC_ROW_TAIL_BELOW : 0;
         tail += p->tail ? vtac_softmax_tail(p, v[i]) : 0;
     }
     return sum + (tail >> VTAC_ROW_TAIL);

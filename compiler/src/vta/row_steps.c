@@ -242,7 +242,7 @@ static void sum_with_tail(rows_emitter *e, const row_piece *at)
     reduce(e, at, VTA_ALU_ADD, small, tail);
     apply_to_rows(e, at, immediate(VTA_ALU_SHR, VTAC_ROW_TAIL), small, small);
     apply_to_entries(e, at, power, at->at, at->at);
-    apply_to_entries(e, at, immediate(VTA_ALU_MAX, TAIL_BELOW), tail, at->at);
+    apply_to_entries(e, at, immediate(VTA_ALU_MAX, VTAC_ROW_TAIL_BELOW), tail, at->at);
     reduce(e, at, VTA_ALU_ADD, sum, tail);
     apply_to_rows(e, at, plain(VTA_ALU_ADD), sum, constant_walk(e, COMMON_ENTRY));
     apply_to_rows(e, at, plain(VTA_ALU_ADD), sum, small);

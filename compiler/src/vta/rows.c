@@ -167,7 +167,7 @@ static void fill_mask(const row_constants *c, int64_t entry, int64_t rest, int32
 
 static void fill_softmax(const row_constants *c, const vtac_softmax *s, int64_t used, int64_t rest)
 {
-    fill_entry(c, COMMON_ENTRY, (int32_t)(-TAIL_BELOW * used * c->channels));
+    fill_entry(c, COMMON_ENTRY, (int32_t)(-VTAC_ROW_TAIL_BELOW * used * c->channels));
     fill_entry(c, POWER_ENTRY, vta_requant_scale(s->power.mult, s->power.shift));
     fill_mask(c, SMALLEST_ENTRY, rest, INT32_MAX, INT32_MIN / 2);
 }

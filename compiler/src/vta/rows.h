@@ -14,9 +14,6 @@
 enum { POWER_ENTRY, SMALLEST_ENTRY, COMMON_ENTRY, SOFTMAX_ENTRIES };
 enum { MEAN_ENTRY, SQUARE_ENTRY = 2, PRESENT_ENTRY = 4, EPSILON_ENTRY, COLUMN_ENTRY };
 
-/* The powers whose tail is summed on its own, in units of 2^-16: at most so much. */
-enum { TAIL_BELOW = 1 << (16 - VTAC_ROW_TAIL) };
-
 /* Each row has two records of REQUANT's parameters, which the ALU makes of the row's own numbers. */
 enum { FIRST_RECORD, SECOND_RECORD };
 
