@@ -270,6 +270,8 @@ const char *vtac_attr_string(const vtac_node *node, const char *name, const char
 /* Inputs of a node: the type (NULL: absent), and the contents where they are known (NULL: not). */
 const vtac_type *vtac_in_type(const vtac_graph *graph, const vtac_node *node, uint32_t i);
 const vtac_tensor *vtac_in_constant(const vtac_graph *graph, const vtac_node *node, uint32_t i);
+/* Contents of a constant with one element; false: the value is none. */
+bool vtac_scalar_of(const vtac_graph *graph, vtac_value_id value, double *out);
 
 /* The one scale of all axes that a Resize has whose policy keeps the aspect ratio; 0: each axis has its own.
  */

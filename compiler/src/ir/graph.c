@@ -591,3 +591,13 @@ const vtac_tensor *vtac_in_constant(const vtac_graph *graph, const vtac_node *no
 {
     return i < node->input_count && node->inputs[i] != 0 ? graph->values[node->inputs[i]].constant : NULL;
 }
+
+bool vtac_scalar_of(const vtac_graph *graph, vtac_value_id value, double *out)
+{
+    const vtac_tensor *tensor = value == 0 ? NULL : graph->values[value].constant;
+    if (tensor == NULL || vtac_type_elements(&tensor->type) != 1) {
+        return false;
+    }
+    *out = vtac_tensor_float(tensor, 0);
+    return true;
+}

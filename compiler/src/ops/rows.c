@@ -4,23 +4,12 @@
  */
 #include "vtac/rows.h"
 
-/* One number that is known. */
-static bool known_number(const vtac_graph *graph, const vtac_node *node, uint32_t i, double *out)
-{
-    const vtac_tensor *tensor = vtac_in_constant(graph, node, i);
-    if (tensor == NULL || vtac_type_elements(&tensor->type) != 1) {
-        return false;
-    }
-    *out = vtac_tensor_float(tensor, 0);
-    return true;
-}
-
 /* Scales and zero points, both as the integers are stored. */
 static bool known_numbers(const vtac_graph *graph, const vtac_node *node, double out[4])
 {
     bool known = true;
-    for (uint32_t i = 0; i < 4; i++) {
-        known = known && known_number(graph, node, i + 1, &out[i]);
+    for (uint32_t i = 1; i <= 4; i++) {
+        known = known && i < node->input_count && vtac_scalar_of(graph, node->inputs[i], &out[i - 1]);
     }
     const vtac_type *x = vtac_in_type(graph, node, 0);
     return known && x->rank > 0 && (x->dtype == VTAC_I8 || x->dtype == VTAC_U8);

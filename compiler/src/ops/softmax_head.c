@@ -17,16 +17,6 @@ static const vtac_node *maker_of(const vtac_graph *g, vtac_value_id value)
     return id == 0 ? NULL : &g->nodes[id];
 }
 
-static bool is_one_number(const vtac_graph *g, vtac_value_id value, double *out)
-{
-    const vtac_tensor *tensor = value == 0 ? NULL : g->values[value].constant;
-    if (tensor == NULL || vtac_type_elements(&tensor->type) != 1) {
-        return false;
-    }
-    *out = vtac_tensor_float(tensor, 0);
-    return true;
-}
-
 /* Operators that only move or choose elements of their first input. */
 static bool hands_on(vtac_op op)
 {
@@ -49,7 +39,7 @@ static bool is_unit(const vtac_graph *g, vtac_value_id value, int depth)
     if (node->op == VTAC_OP_CAST && vtac_in_type(g, node, 0)->dtype == VTAC_BOOL) {
         return true;
     }
-    if (node->op == VTAC_OP_SUB && is_one_number(g, node->inputs[0], &one)) {
+    if (node->op == VTAC_OP_SUB && vtac_scalar_of(g, node->inputs[0], &one)) {
         return one == 1.0;
     }
     return hands_on(node->op) && is_unit(g, node->inputs[0], depth - 1);
@@ -87,7 +77,7 @@ static bool is_mask(const vtac_graph *g, vtac_value_id value, int depth, double 
                is_mask(g, node->inputs[1], depth - 1, weakest);
     }
     for (uint32_t i = 0; node->op == VTAC_OP_MUL && i < 2; i++) {
-        if (is_one_number(g, node->inputs[i], &factor)) {
+        if (vtac_scalar_of(g, node->inputs[i], &factor)) {
             *weakest = factor > *weakest ? factor : *weakest;
             return factor <= hides && is_unit(g, node->inputs[1 - i], depth - 1);
         }
@@ -106,7 +96,7 @@ static bool takes_factor(const vtac_graph *g, const vtac_node *node, vtac_softma
     double number;
     for (uint32_t i = 0; i < 2; i++) {
         const bool divides = node->op == VTAC_OP_DIV && i == 1;
-        if ((node->op == VTAC_OP_MUL || divides) && is_one_number(g, node->inputs[i], &number) &&
+        if ((node->op == VTAC_OP_MUL || divides) && vtac_scalar_of(g, node->inputs[i], &number) &&
             number > 0.0 && isfinite(number)) {
             h->factor *= divides ? 1.0 / number : number;
             h->source = node->inputs[1 - i];
@@ -139,7 +129,7 @@ static bool takes_mask(const vtac_graph *g, const vtac_node *node, vtac_softmax_
     }
     for (uint32_t i = 1; node->op == VTAC_OP_WHERE && i < 3; i++) {
         double number;
-        if (is_one_number(g, node->inputs[i], &number) && number <= hides) {
+        if (vtac_scalar_of(g, node->inputs[i], &number) && number <= hides) {
             const vtac_mask_kind kind = i == 1 ? VTAC_MASK_TRUE : VTAC_MASK_FALSE;
             return adds_mask(h, (vtac_mask){node->inputs[0], kind, number}, node->inputs[3 - i]);
         }

@@ -179,13 +179,3 @@ vta_status vtac_attrs_without(vtac_rewrite *r, const vtac_node *node, const char
     }
     return VTA_OK;
 }
-
-bool vtac_scalar_of(const vtac_graph *graph, vtac_value_id value, double *out)
-{
-    const vtac_tensor *tensor = value == 0 ? NULL : graph->values[value].constant;
-    if (tensor == NULL || vtac_type_elements(&tensor->type) != 1) {
-        return false;
-    }
-    *out = vtac_tensor_float(tensor, 0);
-    return true;
-}

@@ -76,7 +76,4 @@ vtac_rule_fn vtac_widen_halves;
 /* An Einsum of two operands as a product of matrices (einsum.c). */
 vtac_rule_fn vtac_einsum_to_product;
 
-/* Contents of a constant with one element. */
-bool vtac_scalar_of(const vtac_graph *graph, vtac_value_id value, double *out);
-
 #endif
