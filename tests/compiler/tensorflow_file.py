@@ -158,6 +158,16 @@ def stored_weight(name, a, quantized):
     return entry, numpy.round((a - low) / scale).astype(quantized).tobytes()
 
 
+def real_weight(a, quantized):
+    """The weight that the numbers stored for `a` stand for."""
+    entry, stored = stored_weight("", a, quantized)
+    how = entry.get("quantization")
+    if how is None:
+        return a
+    numbers = numpy.frombuffer(stored, how["dtype"]).reshape(a.shape).astype(float)
+    return (numbers * how.get("scale", 1.0) + how.get("min", 0.0)).astype("float32")
+
+
 def write_shards(folder, weights, data, shard):
     parts = [data[i:i + (shard or len(data) or 1)] for i in range(0, len(data) or 1, shard or len(data) or 1)]
     paths = ["group1-shard%dof%d.bin" % (i + 1, len(parts)) for i in range(len(parts))]
@@ -218,7 +228,7 @@ def softmax(x, axis=-1):
 # ---- MobileNetV1
 
 def mobilenet(random, size, width, classes):
-    """A frozen graph of MobileNetV1's layers, and the same in NumPy, in double."""
+    """A frozen graph of MobileNetV1's layers, and the same in NumPy, in double, with the weights as `real` gives them."""
     g, layers = Graph(), []
     blocks = [(64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2)] + [(512, 1)] * 5 + [(1024, 2), (1024, 1)]
     deep = lambda n: max(8, int(n * width))
@@ -228,15 +238,19 @@ def mobilenet(random, size, width, classes):
         values = [v.astype("float32") for v in values]
         inputs = [g("Identity", g.constant(v), name="%s/BatchNorm/%s/read" % (name, n)) for v, n in zip(values, ("gamma", "beta", "moving_mean", "moving_variance"))]
         y = g("FusedBatchNorm", x, *inputs, name=name + "/BatchNorm/FusedBatchNorm", epsilon=0.001, is_training=False, data_format="NHWC", T=Type("float32"))
-        scale = values[0] / numpy.sqrt(values[3].astype(float) + 0.001)
-        layers.append(lambda v: numpy.clip((v - values[2]) * scale + values[1], 0, 6))
+
+        def apply(v, real):
+            gamma, beta, mean, variance = (real(value).astype(float) for value in values)
+            return numpy.clip((v - mean) * (gamma / numpy.sqrt(variance + 0.001)) + beta, 0, 6)
+
+        layers.append(apply)
         return g("Relu6", y, name=name + "/Relu6", T=Type("float32"))
 
     def layer(name, op, x, w, stride):
         w = w.astype("float32")
         weights = g("Identity", g.constant(w, name=name + "/weights"), name=name + "/weights/read")
         y = g(op, x, weights, name="%s/%s" % (name, op), strides=[1, stride, stride, 1], padding="SAME", data_format="NHWC", T=Type("float32"))
-        layers.append(lambda v: (conv if op == "Conv2D" else depthwise)(v, w, (stride, stride)))
+        layers.append(lambda v, real: (conv if op == "Conv2D" else depthwise)(v, real(w), (stride, stride)))
         return norm(name, y, w.shape[3] if op == "Conv2D" else w.shape[2])
 
     x = g.input("input", (-1, size, size, 3))
@@ -257,9 +271,9 @@ def mobilenet(random, size, width, classes):
     x = g("Softmax", x, name="MobilenetV1/Predictions/Softmax")
     g("Reshape", x, shape, name="MobilenetV1/Predictions/Reshape_1")
 
-    def reference(v):
+    def reference(v, real=lambda weight: weight):
         for f in layers:
-            v = f(v)
-        return softmax((v.mean((1, 2)) @ w[0, 0].astype(float)) + b)
+            v = f(v, real)
+        return softmax((v.mean((1, 2)) @ real(w)[0, 0].astype(float)) + real(b))
 
     return g, reference

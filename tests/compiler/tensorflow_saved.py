@@ -18,7 +18,7 @@ import tempfile
 try:
     import numpy
     import word_seed
-    from tensorflow_file import TYPES, Function, Graph, Shape, Type, conv, depthwise, field, mobilenet, shape_message, softmax, stored_weight, varint, write_shards
+    from tensorflow_file import TYPES, Function, Graph, Shape, Type, conv, depthwise, field, mobilenet, real_weight, shape_message, softmax, stored_weight, varint, write_shards
 except ImportError:
     sys.exit(77)
 
@@ -259,7 +259,6 @@ def old(t):
 
 def graph_models(t):
     g, reference = mobilenet(t.random, 32, 0.25, 5)
-    exact = {n: v["value"] for n, op, _, v in g.nodes if op == "Const"}
     signature = {"inputs": {"picture": {"name": "input:0", "dtype": "DT_FLOAT", "tensorShape": {"dim": [{"size": d} for d in ("-1", "32", "32", "3")]}}},
                  "outputs": {"classes": {"name": "MobilenetV1/Predictions/Reshape_1:0"}}}
     draw = lambda: {"picture": t.draw(1, 32, 32, 3)}
@@ -267,18 +266,14 @@ def graph_models(t):
         folder = t.folder({})
         g.tfjs(folder, shard=shard, signature=signature)
         t.gives(folder, draw, lambda picture: {"classes": reference(picture)})
-    for kind, error in (("float16", 2e-2), ("uint16", 1e-3), ("uint8", 0.3)):
-        folder = t.folder({})
-        t.gives(g.tfjs(folder, quantized=kind, shard=5000), lambda: {"input": t.draw(1, 32, 32, 3)}, lambda input: {"MobilenetV1_Predictions_Reshape_1": reference(input)}, tolerance=error)
+    for kind in ("float16", "uint16", "uint8"):
+        real = lambda weight: real_weight(weight, kind)
+        t.gives(g.tfjs(t.folder({}), quantized=kind, shard=5000), lambda: {"input": t.draw(1, 32, 32, 3)}, lambda input: {"MobilenetV1_Predictions_Reshape_1": reference(input, real)})
     small = Graph()
     w = t.draw(5, 4)
     small("MatMul", small.input("x", (2, 5)), w, name="y")
     for kind in ("uint8", "uint16", "float16"):
-        _, stored = stored_weight("w", w, kind)
-        q = numpy.frombuffer(stored, kind).reshape(w.shape).astype("float32")
-        low, top = float(w.min()), 2 ** (8 * numpy.dtype(kind).itemsize) - 1
-        real = q if kind == "float16" else (q * ((float(w.max()) - low) / top) + low).astype("float32")
-        t.gives(small.tfjs(t.folder({}), quantized=kind), lambda: {"x": t.draw(2, 5)}, lambda x: {"y": x @ real}, tolerance=1e-5)
+        t.gives(small.tfjs(t.folder({}), quantized=kind), lambda: {"x": t.draw(2, 5)}, lambda x: {"y": x @ real_weight(w, kind)}, tolerance=1e-5)
     path = g.tfjs(t.folder({}), shard=4099)
     folder = os.path.dirname(path)
     with open(path) as f:
@@ -310,17 +305,18 @@ def layers_models(t):
               layer("DepthwiseConv2D", "deep", kernel_size=[3, 3], depth_multiplier=1, activation="linear", **window), layer("BatchNormalization", "norm", axis=[3], epsilon=0.001, scale=True, center=True),
               layer("Flatten", "flatten"), layer("Dense", "dense", units=3, activation="softmax", use_bias=True)]
 
-    def reference(x):
-        y = numpy.maximum(conv(x, w["conv/kernel"]) + w["conv/bias"], 0)
-        y = depthwise(y, w["deep/depthwise_kernel"]) + w["deep/bias"]
-        y = (y - w["norm/moving_mean"]) / numpy.sqrt(w["norm/moving_variance"] + 0.001) * w["norm/gamma"] + w["norm/beta"]
-        return softmax(y.reshape(1, -1) @ w["dense/kernel"] + w["dense/bias"])
+    def reference(x, r):
+        y = numpy.maximum(conv(x, r["conv/kernel"]) + r["conv/bias"], 0)
+        y = depthwise(y, r["deep/depthwise_kernel"]) + r["deep/bias"]
+        y = (y - r["norm/moving_mean"]) / numpy.sqrt(r["norm/moving_variance"] + 0.001) * r["norm/gamma"] + r["norm/beta"]
+        return softmax(y.reshape(1, -1) @ r["dense/kernel"] + r["dense/bias"])
 
     plain = {"class_name": "Sequential", "config": {"name": "net", "layers": layers}}
     nested = {"class_name": "Sequential", "config": {"name": "net", "layers": [{"class_name": "Sequential", "config": {"name": "base", "layers": layers[:4]}}] + layers[4:]}}
     for topology in (plain, {"keras_version": "2.4.0", "backend": "tensorflow", "model_config": plain}, nested):
         for kind, shard in ((None, None), (None, 333), ("uint16", None)):
             folder, entries, data = t.folder({}), [], b""
+            real = {name: real_weight(value, kind) for name, value in w.items()}
             for name, value in w.items():
                 entry, stored = stored_weight(name, value, kind)
                 entries.append(entry)
@@ -334,7 +330,7 @@ def layers_models(t):
                 numpy.save(os.path.join(t.work, "x.npy"), x)
                 t.passes("run", so, "--input", os.path.join(t.work, "x.npy"), "--output-dir", out)
                 (found,) = os.listdir(out)
-                numpy.testing.assert_allclose(numpy.load(os.path.join(out, found)), reference(x), atol=1e-5 if kind is None else 2e-3)
+                numpy.testing.assert_allclose(numpy.load(os.path.join(out, found)), reference(x, real), atol=1e-5)
     del model["weightsManifest"][0]["weights"][-1]
     write(os.path.join(folder, "model.json"), json.dumps(model).encode())
     t.refused("a layer without a weight", folder, "'dense'")
