@@ -329,11 +329,35 @@ static void folder_with_other_pieces(void **state)
     remove_folder(folder);
 }
 
-static void *remove_soon(void *argument)
+/* A leader over a folder of its own. */
+typedef struct led_work {
+    char folder[TEMPORARY_PATH];
+    vtac_work *work;
+    char text[PIECES][32];
+    const char *pieces[PIECES];
+    results r;
+} led_work;
+
+static void open_led(led_work *led, vtac_work_fn *work, double stale_s)
 {
-    const struct timespec soon = {.tv_nsec = 300000000};
-    (void)nanosleep(&soon, NULL);
-    remove_folder(argument);
+    *led = (led_work){.work = NULL};
+    make_folder(led->folder);
+    make_pieces(led->text, led->pieces, 0);
+    const vtac_work_options options = {
+        .engine = VTAC_WORK_FOLDER, .folder = led->folder, .key = "one", .stale_s = stale_s};
+    assert_int_equal(vtac_work_open(&options, work, NULL, &led->work, NULL), VTA_OK);
+}
+
+/* Removes the folder once its last piece is there. */
+static void *remove_posted(void *folder)
+{
+    const struct timespec pause = {.tv_nsec = 5000000};
+    char path[TEMPORARY_PATH + 32];
+    (void)snprintf(path, sizeof path, "%s/pieces/%08d", (const char *)folder, PIECES - 1);
+    while (access(path, F_OK) != 0) {
+        (void)nanosleep(&pause, NULL);
+    }
+    remove_folder(folder);
     return NULL;
 }
 
@@ -341,24 +365,16 @@ static void *remove_soon(void *argument)
 static void folder_that_vanishes(void **state)
 {
     (void)state;
-    char folder[TEMPORARY_PATH];
-    vtac_work *work = NULL;
+    led_work led;
     pthread_t thread;
-    char text[PIECES][32];
-    const char *pieces[PIECES];
-    results r = {0};
     vta_diag diag = {0};
-    make_folder(folder);
-    const vtac_work_options options = {
-        .engine = VTAC_WORK_FOLDER, .folder = folder, .key = "one", .stale_s = 0.5};
-    make_pieces(text, pieces, 0);
-    assert_int_equal(vtac_work_open(&options, square, NULL, &work, NULL), VTA_OK);
-    assert_int_equal(pthread_create(&thread, NULL, remove_soon, folder), 0);
-    assert_int_equal(vtac_work_run(work, pieces, PIECES, take, &r, &diag), VTA_IO);
+    open_led(&led, square, 0.5);
+    assert_int_equal(pthread_create(&thread, NULL, remove_posted, led.folder), 0);
+    assert_int_equal(vtac_work_run(led.work, led.pieces, PIECES, take, &led.r, &diag), VTA_IO);
     assert_non_null(strstr(diag.text, "is not there any more"));
-    assert_int_equal(r.count, 0);
+    assert_int_equal(led.r.count, 0);
     assert_int_equal(pthread_join(thread, NULL), 0);
-    vtac_work_close(work);
+    vtac_work_close(led.work);
 }
 
 /* A machine whose clock is an hour behind and stands still but for nanoseconds: all that it touches. */
@@ -410,30 +426,22 @@ static void *help_slowly(void *argument)
 static void folder_with_other_clocks(void **state)
 {
     (void)state;
-    char folder[TEMPORARY_PATH];
-    vtac_work *work = NULL;
+    led_work led;
     pthread_t helper;
     pthread_t spoiler;
-    char text[PIECES][32];
-    const char *pieces[PIECES];
-    results r = {0};
-    make_folder(folder);
-    const vtac_work_options options = {
-        .engine = VTAC_WORK_FOLDER, .folder = folder, .key = "one", .stale_s = 5.0};
-    make_pieces(text, pieces, 0);
-    assert_int_equal(vtac_work_open(&options, slow_square, NULL, &work, NULL), VTA_OK);
+    open_led(&led, slow_square, 5.0);
     clock_runs = true;
-    assert_int_equal(pthread_create(&helper, NULL, help_slowly, folder), 0);
-    assert_int_equal(pthread_create(&spoiler, NULL, set_clocks_back, folder), 0);
-    assert_int_equal(vtac_work_run(work, pieces, SLOW_PIECES, take, &r, NULL), VTA_OK);
-    assert_int_equal(vtac_work_lost(work), 0);
-    assert_int_equal(r.count, SLOW_PIECES);
-    vtac_work_close(work);
+    assert_int_equal(pthread_create(&helper, NULL, help_slowly, led.folder), 0);
+    assert_int_equal(pthread_create(&spoiler, NULL, set_clocks_back, led.folder), 0);
+    assert_int_equal(vtac_work_run(led.work, led.pieces, SLOW_PIECES, take, &led.r, NULL), VTA_OK);
+    assert_int_equal(vtac_work_lost(led.work), 0);
+    assert_int_equal(led.r.count, SLOW_PIECES);
+    vtac_work_close(led.work);
     clock_runs = false;
     assert_int_equal(pthread_join(spoiler, NULL), 0);
     assert_int_equal(pthread_join(helper, NULL), 0);
-    free_results(&r);
-    remove_folder(folder);
+    free_results(&led.r);
+    remove_folder(led.folder);
 }
 
 /* ---- ranks */

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -357,27 +358,30 @@ static void a_full_disk_leaves_the_old_file(void **state)
     assert_int_equal(rmdir(folder), 0);
 }
 
-/* A pipe that nobody reads keeps its writer waiting: a signal ends the wait. */
+/* A pipe that is full keeps its writer waiting: a signal ends the wait. */
 static void a_signal_ends_the_wait_for_a_pipe(void **state)
 {
     (void)state;
+    static const uint8_t bytes[1 << 17]; /* more than a pipe holds */
     char folder[TEMPORARY_PATH];
     char path[TEMPORARY_PATH + 16];
     int status = 0;
     assert_true(temporary_folder(folder));
     (void)snprintf(path, sizeof path, "%s/pipe", folder);
     assert_int_equal(mkfifo(path, 0600), 0);
+    struct pollfd begun = {.fd = open(path, O_RDONLY | O_NONBLOCK), .events = POLLIN};
     const pid_t child = fork();
     if (child == 0) {
         (void)alarm(60);
-        (void)vta_file_write(path, "bytes", 5, NULL);
+        (void)vta_file_write(path, bytes, sizeof bytes, NULL);
         _exit(0);
     }
-    (void)usleep(100000);
+    assert_int_equal(poll(&begun, 1, 60000), 1);
     assert_int_equal(kill(child, SIGTERM), 0);
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFSIGNALED(status));
     assert_int_equal(WTERMSIG(status), SIGTERM);
+    assert_int_equal(close(begun.fd), 0);
     assert_int_equal(unlink(path), 0);
     assert_int_equal(rmdir(folder), 0);
 }
