@@ -21,7 +21,7 @@
 
 extern char **environ;
 
-enum { ROOM_BYTES = 4 << 20, ROOM_PIECE = 1 << 16 };
+enum { ROOM_BYTES = 4 << 20 };
 enum { LOG_LIMIT = 64 << 20, TAIL_BYTES = 600, TAIL_LINES = 6, ARG_LIMIT = 4096 };
 
 void vta_build_arg(build_command *command, const char *fmt, ...)
@@ -131,18 +131,17 @@ static void report_until_end(build_job *job, const char *what, int pid)
  * own writes, so that a full disk is a mistake in what it wrote to the tool that comes next. */
 static int missing_room(const build_job *job)
 {
-    static const uint8_t zeros[ROOM_PIECE];
     char path[BUILD_PATH];
-    int error = 0;
     const bool fits = vta_build_path(path, "%s/room", job->work);
     const int file = fits ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600) : -1;
     if (file < 0) {
         return fits ? errno : 0;
     }
-    for (int written = 0; written < ROOM_BYTES && error == 0; written += ROOM_PIECE) {
-        error = vta_write_all(file, zeros, sizeof zeros);
-    }
-    error = close(file) != 0 && error == 0 ? errno : error;
+    int error;
+    do {
+        error = posix_fallocate(file, 0, ROOM_BYTES);
+    } while (error == EINTR);
+    (void)close(file);
     (void)unlink(path);
     return error;
 }

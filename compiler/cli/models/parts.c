@@ -143,6 +143,7 @@ out:
     }
     return status;
 }
+
 /* The model at the first size, made fit for all. */
 static vta_status load_open(cli_parts *p, vtac_graph **out, vta_diag *diag)
 {

@@ -81,7 +81,7 @@ def vtac(verb, *operands, progress=None, notes=None, **options):
 
 
 def compile(model, output=None, *, target="llvm", **options):
-    """Compiles a model (ONNX, TensorFlow Lite, Keras, Darknet, Caffe, MXNet, Caffe2, CoreML) to one that `Model` loads, here `output` or MODEL.so. Options are
+    """Compiles a model of any kind that `vtac` reads to one that `Model` loads, here `output` or MODEL.so. Options are
     those of `vtac compile`: `target="vta"`, `config="pynq"`, `host="pynq"`, `calib=…`. Returns the summary; its "file" is the
     path."""
     return vtac("compile", model, o=output, target=target, json=True, **options)
