@@ -25,6 +25,18 @@ static double field_real(const vtac_coreml *c, uint64_t number, double otherwise
     return vtac_wire_float(c->layer, number, otherwise);
 }
 
+/* The weights of a field. */
+static vtac_id field_weights(vtac_coreml *c, uint64_t number, const int64_t *dims, uint32_t rank)
+{
+    return vtac_coreml_weights(c, vtac_coreml_message(c->layer, number), dims, rank);
+}
+
+/* The bias in the field `number`, where the field `has` tells that there is one; 0: none. */
+static vtac_id field_bias(vtac_coreml *c, uint64_t has, uint64_t number, int64_t outputs)
+{
+    return field_int(c, has, 0, 0, 1) != 0 ? field_weights(c, number, &outputs, 1) : 0;
+}
+
 /* Two numbers, both the default where there are none. */
 static void field_pair(vtac_coreml *c, uint64_t number, int64_t otherwise, int64_t *out)
 {
@@ -70,7 +82,7 @@ static void make_deconvolution(vtac_coreml *c, vtac_import_window *w, vtac_windo
     enum { OUTPUTS = 1, CHANNELS = 2, HAS_BIAS = 70, WEIGHTS = 90, BIAS = 91, OUTPUT_SHAPE = 100 };
     vtac_import_builder *m = &c->net.maker;
     const vtac_type type = *vtac_coreml_type(c, 0);
-    int64_t outputs = field_int(c, OUTPUTS, 0, 1, MAX_OUTPUTS);
+    const int64_t outputs = field_int(c, OUTPUTS, 0, 1, MAX_OUTPUTS);
     int64_t more[2] = {0};
     int64_t target[2];
     field_pair(c, OUTPUT_SHAPE, 0, target);
@@ -100,10 +112,8 @@ static void make_deconvolution(vtac_coreml *c, vtac_import_window *w, vtac_windo
         vtac_attr_of_ints("strides", w->stride, 2), vtac_attr_of_ints("dilations", w->dilation, 2),
         vtac_attr_of_ints("pads", w->pads, 4), vtac_attr_of_ints("output_padding", more, 2),
         vtac_attr_of_int("group", groups)};
-    const vtac_id in[] = {c->in[0], vtac_coreml_weights(c, vtac_coreml_message(c->layer, WEIGHTS), dims, 4),
-                          field_int(c, HAS_BIAS, 0, 0, 1) != 0
-                              ? vtac_coreml_weights(c, vtac_coreml_message(c->layer, BIAS), &outputs, 1)
-                              : 0};
+    const vtac_id in[] = {c->in[0], field_weights(c, WEIGHTS, dims, 4),
+                          field_bias(c, HAS_BIAS, BIAS, outputs)};
     vtac_coreml_set(c, 0, vtac_make(m, VTAC_OP_CONV_TRANSPOSE, in, 3, attrs, 5));
 }
 
@@ -124,7 +134,7 @@ void vtac_coreml_make_convolution(vtac_coreml *c)
         BIAS = 91
     };
     vtac_import_builder *m = &c->net.maker;
-    int64_t outputs = field_int(c, OUTPUTS, 0, 1, MAX_OUTPUTS);
+    const int64_t outputs = field_int(c, OUTPUTS, 0, 1, MAX_OUTPUTS);
     const int64_t given = field_int(c, GROUPS, 1, 0, MAX_OUTPUTS);
     const int64_t groups = given == 0 ? 1 : given;
     vtac_import_window w = {.axes = 2};
@@ -140,10 +150,8 @@ void vtac_coreml_make_convolution(vtac_coreml *c)
         return;
     }
     const int64_t dims[] = {outputs, field_int(c, CHANNELS, 0, 1, MAX_OUTPUTS), w.kernel[0], w.kernel[1]};
-    const vtac_id weight = vtac_coreml_weights(c, vtac_coreml_message(c->layer, WEIGHTS), dims, 4);
-    const vtac_id bias = field_int(c, HAS_BIAS, 0, 0, 1) != 0
-                             ? vtac_coreml_weights(c, vtac_coreml_message(c->layer, BIAS), &outputs, 1)
-                             : 0;
+    const vtac_id weight = field_weights(c, WEIGHTS, dims, 4);
+    const vtac_id bias = field_bias(c, HAS_BIAS, BIAS, outputs);
     vtac_coreml_set(c, 0, vtac_make_conv(m, c->in[0], weight, bias, &w, groups));
 }
 
@@ -191,16 +199,14 @@ void vtac_coreml_make_inner_product(vtac_coreml *c)
 {
     enum { INPUTS = 1, OUTPUTS = 2, HAS_BIAS = 10, WEIGHTS = 20, BIAS = 21, DYNAMIC = 22 };
     vtac_import_builder *m = &c->net.maker;
-    int64_t outputs = field_int(c, OUTPUTS, 0, 1, MAX_OUTPUTS);
+    const int64_t outputs = field_int(c, OUTPUTS, 0, 1, MAX_OUTPUTS);
     const int64_t dims[] = {outputs, field_int(c, INPUTS, 0, 1, MAX_OUTPUTS)};
     if (vtac_wire_int(c->layer, DYNAMIC, 0) != 0) {
         vtac_make_fail(m, VTA_UNSUPPORTED, "inputs that the run quantizes");
         return;
     }
-    const vtac_id weight = vtac_coreml_weights(c, vtac_coreml_message(c->layer, WEIGHTS), dims, 2);
-    const vtac_id bias = field_int(c, HAS_BIAS, 0, 0, 1) != 0
-                             ? vtac_coreml_weights(c, vtac_coreml_message(c->layer, BIAS), &outputs, 1)
-                             : 0;
+    const vtac_id weight = field_weights(c, WEIGHTS, dims, 2);
+    const vtac_id bias = field_bias(c, HAS_BIAS, BIAS, outputs);
     const vtac_id y = vtac_make_dense(m, c->in[0], 1, weight, false, bias);
     const int64_t shape[] = {vtac_coreml_type(c, 0)->dim[0], outputs, 1, 1};
     vtac_coreml_set(c, 0, vtac_make_reshape(m, y, shape, 4));
@@ -218,7 +224,7 @@ void vtac_coreml_make_batchnorm(vtac_coreml *c)
     const bool computed = vtac_wire_int(c->layer, COMPUTE, 0) != 0;
     vtac_id rows[4];
     for (uint64_t i = 0; i < (computed ? 2 : 4); i++) {
-        rows[i] = vtac_coreml_weights(c, vtac_coreml_message(c->layer, GAMMA + i), &channels, 1);
+        rows[i] = field_weights(c, GAMMA + i, &channels, 1);
     }
     if (computed && vtac_wire_int(c->layer, INSTANCE, 0) == 0) {
         vtac_make_fail(m, VTA_UNSUPPORTED, "a mean that the run computes over a batch");
@@ -275,7 +281,7 @@ static vtac_id shaped_weights(vtac_coreml *c, uint64_t shape, uint64_t weights)
         vtac_make_fail(&c->net.maker, VTA_INVALID, "a shape of %zu axes, expected 1 or 3", count);
         return 0;
     }
-    return vtac_coreml_weights(c, vtac_coreml_message(c->layer, weights), dims, 3);
+    return field_weights(c, weights, dims, 3);
 }
 
 void vtac_coreml_make_scale(vtac_coreml *c)
