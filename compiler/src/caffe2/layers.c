@@ -198,15 +198,11 @@ void vtac_caffe2_make_matmul(vtac_caffe2 *c, const char *how)
     (void)how;
     for (uint32_t i = 0; i < 2; i++) {
         const uint32_t rank = vtac_caffe2_type(c, i)->rank;
-        int64_t order[VTAC_MAX_RANK] = {0, 1, 2, 3, 4, 5, 6, 7};
         if (rank < 2) {
             vtac_make_fail(m, VTA_UNSUPPORTED, "an operand of %u axes", rank);
             return;
         }
-        order[rank - 1] = rank - 2;
-        order[rank - 2] = rank - 1;
-        in[i] = vtac_caffe2_int(c, names[i], 0, 0, 1) != 0 ? vtac_make_transpose(m, c->in[i], order, rank)
-                                                           : c->in[i];
+        in[i] = vtac_caffe2_int(c, names[i], 0, 0, 1) != 0 ? vtac_make_turned(m, c->in[i]) : c->in[i];
     }
     vtac_caffe2_set(c, 0, vtac_make2(m, VTAC_OP_MATMUL, in[0], in[1]));
 }

@@ -276,7 +276,6 @@ void vtac_coreml_do_matmul(vtac_coreml *c, const char *how)
     vtac_id in[2];
     (void)how;
     for (uint32_t i = 0; i < 2; i++) {
-        int64_t order[VTAC_MAX_RANK] = {0, 1, 2, 3, 4, 5, 6, 7};
         in[i] = vtac_coreml_argument(c, names[i][0], true);
         const uint32_t rank = type_of(c, in[i])->rank;
         if (!flag(c, names[i][1], false)) {
@@ -286,9 +285,7 @@ void vtac_coreml_do_matmul(vtac_coreml *c, const char *how)
             vtac_make_fail(m, VTA_INVALID, "an operand of %u axes to be transposed", rank);
             return;
         }
-        order[rank - 1] = rank - 2;
-        order[rank - 2] = rank - 1;
-        in[i] = vtac_make_transpose(m, in[i], order, rank);
+        in[i] = vtac_make_turned(m, in[i]);
     }
     vtac_coreml_set(c, 0, vtac_make2(m, VTAC_OP_MATMUL, in[0], in[1]));
 }

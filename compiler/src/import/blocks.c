@@ -63,6 +63,18 @@ vtac_id vtac_make_batch_norm(vtac_import_builder *m, vtac_id x, const vtac_id ro
     return vtac_make(m, VTAC_OP_BATCH_NORMALIZATION, in, 5, &attr, 1);
 }
 
+vtac_id vtac_make_turned(vtac_import_builder *m, vtac_id x)
+{
+    const uint32_t rank = vtac_made_type(m, x)->rank;
+    int64_t order[VTAC_MAX_RANK] = {0, 1, 2, 3, 4, 5, 6, 7};
+    if (rank < 2) {
+        return x;
+    }
+    order[rank - 1] = rank - 2;
+    order[rank - 2] = rank - 1;
+    return vtac_make_transpose(m, x, order, rank);
+}
+
 vtac_id vtac_make_rows(vtac_import_builder *m, vtac_id x, uint32_t axis)
 {
     const vtac_type *type = vtac_made_type(m, x);

@@ -23,6 +23,9 @@ vtac_id vtac_make_linear(vtac_import_builder *m, vtac_id x, double scale, double
 /* Normalization by a stored mean and variance: rows of as many elements as axis 1. */
 vtac_id vtac_make_batch_norm(vtac_import_builder *m, vtac_id x, const vtac_id rows[4], double epsilon);
 
+/* x with its last two axes in the other order; it has two axes or more. */
+vtac_id vtac_make_turned(vtac_import_builder *m, vtac_id x);
+
 /* Rows [left][rest], `left` the product of the axes before `axis`. */
 vtac_id vtac_make_rows(vtac_import_builder *m, vtac_id x, uint32_t axis);
 

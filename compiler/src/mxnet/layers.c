@@ -147,15 +147,11 @@ void vtac_mxnet_make_dot(vtac_mxnet *x, const char *how)
     (void)how;
     for (uint32_t i = 0; i < 2; i++) {
         const uint32_t rank = vtac_mxnet_type(x, i)->rank;
-        int64_t order[] = {0, 1, 2};
         if (rank < 2 || rank > 3) {
             vtac_make_fail(m, VTA_UNSUPPORTED, "an operand of %u axes, 2 or 3 are taken", rank);
             return;
         }
-        order[rank - 1] = rank - 2;
-        order[rank - 2] = rank - 1;
-        in[i] =
-            vtac_mxnet_flag(x, turned[i], false) ? vtac_make_transpose(m, x->in[i], order, rank) : x->in[i];
+        in[i] = vtac_mxnet_flag(x, turned[i], false) ? vtac_make_turned(m, x->in[i]) : x->in[i];
     }
     vtac_mxnet_give(x, vtac_make2(m, VTAC_OP_MATMUL, in[0], in[1]));
 }
