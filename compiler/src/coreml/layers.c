@@ -25,6 +25,13 @@ static double field_real(const vtac_coreml *c, uint64_t number, double otherwise
     return vtac_wire_float(c->layer, number, otherwise);
 }
 
+/* A small number of a normalization, which a file stores as 0 where it means the default. */
+static double field_epsilon(const vtac_coreml *c, uint64_t number, double otherwise)
+{
+    const double given = field_real(c, number, 0.0);
+    return given == 0.0 ? otherwise : given;
+}
+
 /* The weights of a field. */
 static vtac_id field_weights(vtac_coreml *c, uint64_t number, const int64_t *dims, uint32_t rank)
 {
@@ -219,8 +226,7 @@ void vtac_coreml_make_batchnorm(vtac_coreml *c)
     enum { CHANNELS = 1, COMPUTE = 5, INSTANCE = 6, EPSILON = 10, GAMMA = 15 };
     vtac_import_builder *m = &c->net.maker;
     const int64_t channels = field_int(c, CHANNELS, 0, 1, MAX_OUTPUTS);
-    const double given = field_real(c, EPSILON, 0.0);
-    const vtac_attr attr = vtac_attr_of_float("epsilon", given == 0.0 ? 1e-5 : given);
+    const vtac_attr attr = vtac_attr_of_float("epsilon", field_epsilon(c, EPSILON, 1e-5));
     const bool computed = vtac_wire_int(c->layer, COMPUTE, 0) != 0;
     vtac_id rows[4];
     for (uint64_t i = 0; i < (computed ? 2 : 4); i++) {
@@ -243,13 +249,13 @@ void vtac_coreml_make_mvn(vtac_coreml *c)
     const bool across = vtac_wire_int(c->layer, ACROSS, 0) != 0;
     const int64_t axes[] = {across ? 1 : 2, across ? 2 : 3, 3};
     const uint32_t count = across ? 3 : 2;
-    const double given = field_real(c, EPSILON, 0.0);
     vtac_id x = vtac_make2(m, VTAC_OP_SUB, c->in[0],
                            vtac_make_reduce(m, VTAC_OP_REDUCE_MEAN, c->in[0], axes, count, true));
     if (vtac_wire_int(c->layer, VARIANCE, 0) != 0) {
         vtac_id square =
             vtac_make_reduce(m, VTAC_OP_REDUCE_MEAN, vtac_make2(m, VTAC_OP_MUL, x, x), axes, count, true);
-        square = vtac_make1(m, VTAC_OP_SQRT, vtac_make_linear(m, square, 1.0, given == 0.0 ? 1e-5 : given));
+        square =
+            vtac_make1(m, VTAC_OP_SQRT, vtac_make_linear(m, square, 1.0, field_epsilon(c, EPSILON, 1e-5)));
         x = vtac_make2(m, VTAC_OP_DIV, x, square);
     }
     vtac_coreml_set(c, 0, x);
@@ -257,9 +263,8 @@ void vtac_coreml_make_mvn(vtac_coreml *c)
 
 void vtac_coreml_make_l2(vtac_coreml *c)
 {
-    const double given = field_real(c, 1, 0.0);
     const int64_t axes[] = {1, 2, 3};
-    vtac_coreml_set(c, 0, vtac_make_unit(&c->net.maker, c->in[0], axes, 3, given == 0.0 ? 1e-6 : given));
+    vtac_coreml_set(c, 0, vtac_make_unit(&c->net.maker, c->in[0], axes, 3, field_epsilon(c, 1, 1e-6)));
 }
 
 void vtac_coreml_make_lrn(vtac_coreml *c)
@@ -421,8 +426,7 @@ void vtac_coreml_make_unary(vtac_coreml *c)
     enum { SQRT, RSQRT, INVERSE, POWER, EXP, LOG, ABS, THRESHOLD };
     vtac_import_builder *m = &c->net.maker;
     const double scale = field_real(c, SCALE, 0.0);
-    const double given = field_real(c, EPSILON, 0.0);
-    const double epsilon = given == 0.0 ? 1e-6 : given;
+    const double epsilon = field_epsilon(c, EPSILON, 1e-6);
     const double alpha = field_real(c, ALPHA, 0.0);
     const vtac_id x = vtac_make_linear(m, c->in[0], scale == 0.0 ? 1.0 : scale, field_real(c, SHIFT, 0.0));
     vtac_id y = 0;
