@@ -11,7 +11,7 @@ export LC_ALL=C.UTF-8 # ranges, orders and decimal points are those of no countr
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
 build=${VTA_FUZZ_BUILD:-$root/build/fuzz}
-all='config assembler container program graph importer tflite darknet keras hdf5 caffe mxnet caffe2 coreml torch artifact agent client readers work'
+all=$(sed -n 's/^vta_fuzz(\([a-z0-9]*\) .*/\1/p' "$root/tests/fuzz/CMakeLists.txt" | tr '\n' ' ')
 
 usage() {
     echo "usage: fuzz.sh SECONDS [TARGET] | TARGET|all SECONDS   targets: $all" >&2
@@ -34,15 +34,7 @@ mkdir -p "$build"
 cmake -S "$root" -B "$build" -G Ninja -DCMAKE_C_COMPILER=clang -DCMAKE_BUILD_TYPE=Debug \
     -DCMAKE_C_FLAGS_DEBUG="$flags" -DVTA_FUZZ=ON >"$build/configure.log" || { cat "$build/configure.log" >&2; exit 1; }
 for target in $targets; do
-    made=
-    case $target in
-    importer) made=fuzz_seeds_made ;;
-    tflite) made=fuzz_tflite_seeds_made ;;
-    agent | client) made=fuzz_wire_seeds_made ;;
-    readers) made=fuzz_reader_seeds_made ;;
-    esac
-    # shellcheck disable=SC2086  # none or one
-    ninja -C "$build" "fuzz_$target" "test_fuzz_$target" $made >"$build/build.log" || { cat "$build/build.log" >&2; exit 1; }
+    ninja -C "$build" "fuzz_$target" "test_fuzz_$target" >"$build/build.log" || { cat "$build/build.log" >&2; exit 1; }
 done
 
 # Memory that somebody only claims to need is granted as far as the machine has it, and costs nothing by itself; the
