@@ -6,13 +6,17 @@
 # accelerator loaded: the board's package, the load script with its unit, the compiled overlay, and vta-BOARD.bin.
 set -eu
 die() { echo "image.sh: $*" >&2; exit 1; }
-[ $# -ge 2 ] || die "usage: image.sh pynq|ultra96 ROOT [BITSTREAM.bin]"
+[ $# -ge 2 ] || die "usage: image.sh BOARD ROOT [BITSTREAM.bin]"
 board=$1
 root=$2
 here=$(cd "$(dirname "$0")" && pwd)
 source=$(cd "$here/../.." && pwd)
 package=${VTA_PACKAGES:-$source/build/cross}/vta-$board.tar.gz
-case $board in pynq | ultra96) ;; *) die "expected pynq or ultra96, not '$board'" ;; esac
+fpga=$source/fpga
+# shellcheck source=fpga/boards.sh
+. "$fpga/boards.sh"
+family=$(board_is "$board" 2)
+[ -n "$family" ] || die "expected one of $(boards), not '$board'"
 [ -d "$root/etc/" ] || die "'$root' is no root file system"
 [ -f "$package" ] || die "$package is missing; './run cross $board' makes it"
 
@@ -23,10 +27,10 @@ tar -C "$work" -xzf "$package"
 mkdir -p "$root/etc/udev/rules.d" "$root/lib/firmware/vta" "$root/usr/local/sbin" "$root/etc/systemd/system/multi-user.target.wants"
 cp "$work/vta-$board"/share/vta/udev/*.rules "$root/etc/udev/rules.d/"
 # One overlay for each label that images give the bus, and one for images without; vta-load takes the one that fits.
-dtc -q -@ -I dts -O dtb -o "$root/lib/firmware/vta/vta.dtbo" "$source/fpga/$board/vta.dts"
-sed 's/&amba/\&axi/' "$source/fpga/$board/vta.dts" | dtc -q -@ -I dts -O dtb -o "$root/lib/firmware/vta/vta-axi.dtbo" -
-sed 's|target = <&amba>|target-path = "/"|' "$source/fpga/$board/vta.dts" | dtc -q -@ -I dts -O dtb -o "$root/lib/firmware/vta/vta-root.dtbo" -
-cp "$source/fpga/$board/vta.board" "$root/lib/firmware/vta/"
+dtc -q -@ -I dts -O dtb -o "$root/lib/firmware/vta/vta.dtbo" "$fpga/$family/vta.dts"
+sed 's/&amba/\&axi/' "$fpga/$family/vta.dts" | dtc -q -@ -I dts -O dtb -o "$root/lib/firmware/vta/vta-axi.dtbo" -
+sed 's|target = <&amba>|target-path = "/"|' "$fpga/$family/vta.dts" | dtc -q -@ -I dts -O dtb -o "$root/lib/firmware/vta/vta-root.dtbo" -
+cp "$fpga/$family/vta.board" "$root/lib/firmware/vta/"
 cp "$here/vta-load" "$root/usr/local/sbin/"
 cp "$here/vta-load.service" "$root/etc/systemd/system/"
 ln -sf ../vta-load.service "$root/etc/systemd/system/multi-user.target.wants/vta-load.service"

@@ -12,13 +12,18 @@ board=$1
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 folder=${2:-$root/build/cross}
-case $board in
-pynq) tools=arm-linux-gnueabihf ;;
-ultra96) tools=aarch64-linux-gnu ;;
+fpga=$root/fpga
+# shellcheck source=fpga/boards.sh
+. "$fpga/boards.sh"
+family=$(board_is "$board" 2)
+[ "$board" != riscv64 ] || family=riscv64
+case $family in
+zynq7) tools=arm-linux-gnueabihf ;;
+zynqmp) tools=aarch64-linux-gnu ;;
 riscv64) tools=riscv64-linux-gnu ;;
-*) echo "package.sh: expected pynq, ultra96 or riscv64, not '$board'" >&2; exit 2 ;;
+*) echo "package.sh: expected one of $(boards) riscv64, not '$board'" >&2; exit 2 ;;
 esac
-build=$folder/$board
+build=$folder/$family # boards of a family get the same programs
 tree=$folder/vta-$board
 
 fail() { echo "package.sh: $*" >&2; exit 1; }
@@ -26,7 +31,7 @@ fail() { echo "package.sh: $*" >&2; exit 1; }
 mkdir -p "$folder"
 {
     [ -f "$build/build.ninja" ] ||
-        cmake -S "$root" -B "$build" -G Ninja -DCMAKE_TOOLCHAIN_FILE="$here/$board.cmake" -DCMAKE_INSTALL_LIBDIR=lib
+        cmake -S "$root" -B "$build" -G Ninja -DCMAKE_TOOLCHAIN_FILE="$here/$family.cmake" -DCMAKE_INSTALL_LIBDIR=lib
     ninja -C "$build"
 } >"$build.log" 2>&1 || { tail -n 20 "$build.log" >&2; fail "the build for '$board' failed"; }
 

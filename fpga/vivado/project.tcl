@@ -4,8 +4,7 @@
 # Without a GUI and without Vivado's board files, which a plain installation does not have. Vivado 2020.1 to 2024.x.
 #
 # `board` is a dictionary:
-#   name, part                 what is built, for which part
-#   config                     the accelerator's configuration (isa/configs)
+#   name, part, config, memory the board's row of fpga/boards.txt
 #   processor, properties      the IP of the processing system, and how it is set
 #   clock, reset               its pins: the clock of everything, and its reset
 #   source                     MHz of the processing system's clock that an MMCM makes the others from, where an array wants one at twice
@@ -27,6 +26,20 @@ proc ip_of {name} {
         error "this Vivado has no IP '$name'"
     }
     return [lindex $versions end]
+}
+
+# The row of boards.txt that the first of a script's arguments names: a dictionary.
+proc row_of {root arguments} {
+    set name [lindex $arguments 0]
+    set in [open [file join $root fpga boards.txt]]
+    set rows [split [read $in] "\n"]
+    close $in
+    foreach row $rows {
+        if {[regexp {^([a-z0-9-]+)\s+(\w+)\s+(\S+)\s+(\w+)\s+(\d+)\s} $row - board - part config memory] && $board eq $name} {
+            return [dict create name $name part $part config $config memory $memory]
+        }
+    }
+    error "boards.txt has no board '$name'"
 }
 
 # The parameters of the configuration: a dictionary.
@@ -218,7 +231,26 @@ proc run_to_the_end {run args} {
     }
 }
 
-# Reports, the bitstream and the form of it that the kernel's FPGA manager takes. A design that misses its clock gives none.
+# The least slack in ns of one kind of check: a path's end is late (setup), early (hold), or a clock's pulse is too short for a cell.
+proc slack_of {kind} {
+    if {$kind eq "pulse"} {
+        return [get_property STATS.TPWS [get_runs impl_1]]
+    }
+    return [get_property SLACK [get_timing_paths -max_paths 1 -$kind]]
+}
+
+# A design that misses its clock in any way gives no bitstream.
+proc check_timing_met {out} {
+    foreach {kind what} {setup "misses its clock" hold "holds too short" pulse "has clock pulses that are too short,"} {
+        set slack [slack_of $kind]
+        puts "worst $kind slack: $slack ns"
+        if {$slack < 0} {
+            error "the design $what by [expr {-$slack}] ns; see $out/timing.rpt"
+        }
+    }
+}
+
+# Reports, the bitstream and the form of it that the kernel's FPGA manager takes.
 proc finish {board build} {
     set out [file join $build out]
     file mkdir $out
@@ -226,11 +258,10 @@ proc finish {board build} {
     report_timing_summary -file [file join $out timing.rpt]
     report_utilization -hierarchical -file [file join $out utilization.rpt]
     report_power -file [file join $out power.rpt]
-    set slack [get_property SLACK [get_timing_paths -max_paths 1 -setup]]
-    puts "worst setup slack: $slack ns"
-    if {$slack < 0} {
-        error "the design misses its clock by [expr {-$slack}] ns; see $out/timing.rpt"
-    }
+    report_pulse_width -file [file join $out pulse_width.rpt]
+    report_cdc -details -file [file join $out cdc.rpt]
+    report_methodology -file [file join $out methodology.rpt]
+    check_timing_met $out
     set name vta-[dict get $board name]
     write_bitstream -force [file join $out $name.bit]
     write_cfgmem -force -format BIN -interface SMAPx32 -disablebitswap \
@@ -239,13 +270,13 @@ proc finish {board build} {
     puts "bitstream: [file join $out $name.bit], for the FPGA manager: [file join $out $name.bin]"
 }
 
-# -tclargs BUILD HEADERS PARAMS: the folder to work in, that of vta_isa.vh, and the program vta-params. VTA_CONFIG in the
+# -tclargs BOARD BUILD HEADERS PARAMS: the board's name, the folder to work in, that of vta_isa.vh, and the program vta-params. VTA_CONFIG in the
 # environment is the file of another configuration than the board's own.
 proc build_board {board root arguments} {
-    if {[llength $arguments] != 3} {
-        error "usage: vivado -mode batch -source build.tcl -tclargs BUILD HEADERS PARAMS"
+    if {[llength $arguments] != 4} {
+        error "usage: vivado -mode batch -source build.tcl -tclargs BOARD BUILD HEADERS PARAMS"
     }
-    lassign $arguments build headers params
+    lassign $arguments - build headers params
     if {[info exists ::env(VTA_CONFIG)] && $::env(VTA_CONFIG) ne ""} {
         dict set board config $::env(VTA_CONFIG)
     }

@@ -19,7 +19,7 @@ mkdir -p bin "$root/etc" "$root/home"
 vtac exec "$source/isa/programs/matmul.vasm" --device tsim:pynq
 exits 0
 dtc -q -@ -I dts -O dtb -o base.dtb "$source/tests/fpga/trees/pynq-3.0.dts"
-python3 "$source/tests/fpga/kernel.py" "$root" base.dtb pynq "$source" "$vtac_program" >kernel.log 2>kernel.err &
+python3 "$source/tests/fpga/kernel.py" "$root" base.dtb zynq7 "$source" "$vtac_program" >kernel.log 2>kernel.err &
 kernel=$!
 trap 'kill $kernel; pkill -f "board --dir $root"; rm -rf "$work"' EXIT
 tries=0

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""kernel.py ROOT BASE.dtb BOARD SOURCE VTAC [LACK...]: what a board's kernel does below the folder ROOT, until it is ended.
+"""kernel.py ROOT BASE.dtb FAMILY SOURCE VTAC [LACK...]: what a board's kernel does below the folder ROOT, until it is ended.
 
 It shows the device tree BASE, applies overlays that are written below sys/kernel/config/device-tree by fdtoverlay, and
 makes devices of what is in the tree then as Linux would: only of nodes below the root or a bus ("simple-bus"), in the
@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 
-root, base, board, source, vtac = sys.argv[1:6]
+root, base, family, source, vtac = sys.argv[1:6]
 lack = set(sys.argv[6:])
 
 
@@ -176,12 +176,12 @@ def make(tree, running, uio_taken):
             uio = node
     if uio is None or interrupt_of(tree, uio) is None or interrupt_of(tree, uio) in uio_taken() or not memory:
         return None
-    with open(os.path.join(source, "fpga", board, "build.tcl"), encoding="utf-8") as script:
+    with open(os.path.join(source, "fpga", family, "build.tcl"), encoding="utf-8") as script:
         built_at = int(re.search(r"registers (0x[0-9A-Fa-f]+)", script.read()).group(1), 16)
     answers = address_of(uio) == built_at and clock_of(tree, uio) in running
     if "slow" in lack:
         time.sleep(2)
-    config = {"pynq": "pynq", "ultra96": "ultra96"}[board]
+    config = {"zynq7": "pynq", "zynqmp": "ultra96"}[family]
     return subprocess.Popen([vtac, "board", "--dir", root, "--config", os.environ.get("KERNEL_CONFIG", config)]
                             + ([] if answers else ["--fault", "dead"]), stdout=subprocess.DEVNULL)
 

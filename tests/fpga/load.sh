@@ -37,19 +37,19 @@ boot() {
     end_kernel
     tree=$1
     shift
-    board=${tree%%-*}
+    case $tree in pynq*) family=zynq7 ;; *) family=zynqmp ;; esac
     VTA_ROOT=$work/root
     export VTA_ROOT
     rm -rf "$VTA_ROOT"
     mkdir -p "$VTA_ROOT/lib/firmware/vta"
     dtc -q -@ -I dts -O dtb -o base.dtb "$source/tests/fpga/trees/$tree.dts"
-    dtc -q -@ -I dts -O dtb -o "$VTA_ROOT/lib/firmware/vta/vta.dtbo" "$source/fpga/$board/vta.dts"
-    sed 's/&amba/\&axi/' "$source/fpga/$board/vta.dts" | dtc -q -@ -I dts -O dtb -o "$VTA_ROOT/lib/firmware/vta/vta-axi.dtbo" -
-    sed 's|target = <&amba>|target-path = "/"|' "$source/fpga/$board/vta.dts" | dtc -q -@ -I dts -O dtb -o "$VTA_ROOT/lib/firmware/vta/vta-root.dtbo" -
-    cp "$source/fpga/$board/vta.board" "$VTA_ROOT/lib/firmware/vta/"
+    dtc -q -@ -I dts -O dtb -o "$VTA_ROOT/lib/firmware/vta/vta.dtbo" "$source/fpga/$family/vta.dts"
+    sed 's/&amba/\&axi/' "$source/fpga/$family/vta.dts" | dtc -q -@ -I dts -O dtb -o "$VTA_ROOT/lib/firmware/vta/vta-axi.dtbo" -
+    sed 's|target = <&amba>|target-path = "/"|' "$source/fpga/$family/vta.dts" | dtc -q -@ -I dts -O dtb -o "$VTA_ROOT/lib/firmware/vta/vta-root.dtbo" -
+    cp "$source/fpga/$family/vta.board" "$VTA_ROOT/lib/firmware/vta/"
     echo bits >"$VTA_ROOT/lib/firmware/vta/vta.bin"
     rm -f kernel.log
-    python3 "$source/tests/fpga/kernel.py" "$VTA_ROOT" base.dtb "$board" "$source" "$vtac_program" "$@" >kernel.log 2>kernel.err &
+    python3 "$source/tests/fpga/kernel.py" "$VTA_ROOT" base.dtb "$family" "$source" "$vtac_program" "$@" >kernel.log 2>kernel.err &
     kernel=$!
     tries=0
     until grep -q ready kernel.log 2>/dev/null; do
@@ -140,16 +140,16 @@ refuses "VTA_WAIT is 'soon'"
 VTA_WAIT=120
 boot pynq-3.0
 sed -i 's/0x43c00000 0x1000/0x43c10000 0x1000/; s/43c00000/43c10000/' "$VTA_ROOT/lib/firmware/vta/vta.board"
-sed 's/43c00000/43c10000/' "$source/fpga/pynq/vta.dts" | dtc -q -@ -I dts -O dtb -o "$VTA_ROOT/lib/firmware/vta/vta.dtbo" -
+sed 's/43c00000/43c10000/' "$source/fpga/zynq7/vta.dts" | dtc -q -@ -I dts -O dtb -o "$VTA_ROOT/lib/firmware/vta/vta.dtbo" -
 refuses "the accelerator does not answer as it should"
 boot pynq-3.0
-sed 's/&amba/\&nobody/' "$source/fpga/pynq/vta.dts" | dtc -q -@ -I dts -O dtb -o "$VTA_ROOT/lib/firmware/vta/vta.dtbo" -
+sed 's/&amba/\&nobody/' "$source/fpga/zynq7/vta.dts" | dtc -q -@ -I dts -O dtb -o "$VTA_ROOT/lib/firmware/vta/vta.dtbo" -
 VTA_WAIT=1
 refuses "the kernel has refused the device tree"
 one_line err
 # The overlay of the first releases: below /amba, which is no bus on this image.
 boot pynq-3.0
-sed 's|target = <&amba>|target-path = "/amba"|' "$source/fpga/pynq/vta.dts" | dtc -q -@ -I dts -O dtb -o "$VTA_ROOT/lib/firmware/vta/vta.dtbo" -
+sed 's|target = <&amba>|target-path = "/amba"|' "$source/fpga/zynq7/vta.dts" | dtc -q -@ -I dts -O dtb -o "$VTA_ROOT/lib/firmware/vta/vta.dtbo" -
 load
 exits 1
 boot pynq-3.0

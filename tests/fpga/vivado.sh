@@ -12,6 +12,9 @@ for tool in tclsh dtc fdtget verilator iverilog; do
     command -v $tool >/dev/null || { echo "$tool is not installed"; exit 77; }
 done
 standin=$source/tests/fpga/vivado.tcl
+fpga=$source/fpga
+. "$fpga/boards.sh"
+family_of() { board_is "$1" 2; }
 
 # tree FOLDER: a copy of what the scripts need.
 tree() {
@@ -22,8 +25,8 @@ tree() {
 
 # facts TREE BOARD: what the board's device tree says, for the stand-in.
 facts() {
-    dtc -q -@ -I dts -O dtb -o overlay.dtbo "$1/fpga/$2/vta.dts" || return 1
-    mhz=$(sed -n 's/.*"CLOCK_MHZ" *: *\([0-9]*\).*/\1/p' "${VTA_CONFIG:-$1/isa/configs/$2.json}")
+    dtc -q -@ -I dts -O dtb -o overlay.dtbo "$1/fpga/$(family_of "$2")/vta.dts" || return 1
+    mhz=$(sed -n 's/.*"CLOCK_MHZ" *: *\([0-9]*\).*/\1/p' "${VTA_CONFIG:-$1/isa/configs/$(board_is "$2" 4).json}")
     node=/fragment@0/__overlay__/$(fdtget -l overlay.dtbo /fragment@0/__overlay__ | grep '^vta@')
     set -- $(fdtget -t x overlay.dtbo "$node" reg)
     shift $(($# / 2 - 1)) # the address' low word, of one cell or two
@@ -41,7 +44,7 @@ facts() {
 build() {
     rm -rf out
     facts "$1" "$2" >facts || return 1
-    tclsh "$standin" facts "$1/fpga/$2/build.tcl" "$PWD/out" "$headers" "$params" >log 2>error
+    tclsh "$standin" facts "$1/fpga/$(family_of "$2")/build.tcl" "$2" "$PWD/out" "$headers" "$params" >log 2>error
 }
 
 # A configuration of one's own: its parameters, and its clock, which must be the device tree's.
@@ -63,14 +66,26 @@ build "$source" pynq
 holds "another clock than the device tree's is told" grep -qF "_hz is 77" error
 unset VTA_CONFIG
 
-for board in pynq ultra96; do
-    holds "the device tree of $board compiles without a warning" \
-        sh -c "dtc -@ -I dts -O dtb -o /dev/null '$source/fpga/$board/vta.dts' 2>warnings && test ! -s warnings"
+for family in zynq7 zynqmp; do
+    holds "the device tree of $family compiles without a warning" \
+        sh -c "dtc -@ -I dts -O dtb -o /dev/null '$source/fpga/$family/vta.dts' 2>warnings && test ! -s warnings"
+done
+seen=
+for board in $(boards); do
     for run in first second; do
-        holds "the script of $board runs, $run time" build "$source" $board
+        holds "the script of $board runs, $run time" build "$source" "$board"
         cat error
     done
     holds "$board: a bitstream and the kernel's form of it" grep -q "^write_cfgmem .*vta-$board.bin" log
+    grep -q "^create_project .* $(board_is "$board" 3)\$" log || wrong "$board: not for its part"
+    # DRAM beyond 2 GiB is a segment of its own, and none is asked for where there is none.
+    high=0
+    [ "$(family_of "$board")" = zynq7 ] || [ "$(board_is "$board" 5)" -le 2048 ] || high=1
+    holds "$board: the segments of its DRAM" test "$(grep -c '^address .*HP0_DDR_HIGH' log)" = $high
+    # The checks below depend on the configuration alone.
+    config=$(board_is "$board" 4)
+    case " $seen " in *" $config "*) continue ;; esac
+    seen="$seen $config"
     # A tool that reads Verilog finds all modules and headers in what was collected, and nothing to say.
     sed -n 's/^source //p' log | grep '\.v$' | grep -v wrapper >sources
     includes=$(sed -n 's/^include //p' log | tr ' ' '\n' | sed 's/^/-I/' | tr '\n' ' ')
@@ -79,7 +94,7 @@ for board in pynq ultra96; do
         $(cat sources)
     # No module refuses the board's parameters, as they are checked when a simulation begins; values next to them are refused.
     header=$(sed -n 's/^include //p' log | tr ' ' '\n' | sed 's|$|/vta_config.vh|' | xargs ls 2>/dev/null)
-    "$params" plain $board | sed 's/\(.*\)=\(.*\)/`define VTA_\1 \2/' | sort >wanted
+    "$params" plain "$config" | sed 's/\(.*\)=\(.*\)/`define VTA_\1 \2/' | sort >wanted
     holds "$board: its parameters are those of the configuration" sh -c "grep -v '^//' '$header' | sort | cmp - wanted"
     cat >begins <<END
 #!/bin/sh
@@ -106,15 +121,15 @@ mistake() {
         return
     fi
     board=${5:-pynq}
-    case $2 in *ultra96*) board=ultra96 ;; esac
-    holds "$1 is noticed" sh -c '! "$@"' sh tclsh_of copy "$board"
+    case $2 in */zynqmp/*) board=${5:-ultra96} ;; esac
+    holds "$1 is noticed" sh -c '! "$@"' sh tclsh_of copy "$board" "$(family_of "$board")"
     holds "$1 is told" grep -qF -- "$4" error
 }
 # (a shell function cannot be called by another shell: the call, spelled out)
 cat >tclsh_of <<END
 #!/bin/sh
 rm -rf out
-exec tclsh "$standin" facts "\$1/fpga/\$2/build.tcl" "\$PWD/out" "$headers" "$params" >log 2>error
+exec tclsh "$standin" facts "\$1/fpga/\$3/build.tcl" "\$2" "\$PWD/out" "$headers" "$params" >log 2>error
 END
 chmod +x tclsh_of
 PATH=$PWD:$PATH
@@ -124,24 +139,26 @@ project=fpga/vivado/project.tcl
 mistake 'an unknown command' $project 's/create_bd_design system/create_bd_desing system/' "unknown command 'create_bd_desing'"
 mistake 'an unknown option' $project 's/-target_address_space/-address_space/' "unknown option '-address_space'"
 mistake 'a missing source' $project 's/vta_board\.v/vta_bord.v/' "no file"
-mistake 'missing constraints' fpga/pynq/build.tcl 's/vta\.xdc/pins.xdc/' "no file"
+mistake 'missing constraints' fpga/zynq7/build.tcl 's/vta\.xdc/pins.xdc/' "no file"
 mistake 'a pin that the RTL lacks' $project 's|vta/irq|vta/interrupt|' "no pin 'vta/interrupt'"
 mistake 'a port renamed in the RTL' fpga/vivado/vta_board.v 's/output wire                 irq/output wire intr/' "no pin 'vta/irq'"
 mistake 'an interface renamed in the RTL' fpga/vivado/vta_board.v 's/ M_AXI \([AWRB]\)/ DRAM \1/' "is called DRAM"
 mistake 'a port without its interface' fpga/vivado/vta_board.v '/1.0 M_AXI RLAST"/d' "port 'm_axi_rlast' of vta_board has no"
-mistake 'another address' fpga/pynq/build.tcl 's/0x43C00000/0x43C10000/' "registers is 1136721920, the device tree has"
-mistake 'another clock' fpga/pynq/build.tcl 's/@MHZ@/50/' "clock_hz is 50000000, the device tree has 100000000"
-mistake 'an unknown property' fpga/pynq/build.tcl 's/PCW_EN_CLK0_PORT/PCW_EN_CLOCK0_PORT/' "has no property 'CONFIG.PCW_EN_CLOCK0_PORT'"
-mistake 'a port that is switched off' fpga/pynq/build.tcl 's/PCW_USE_S_AXI_HP0 1/PCW_USE_S_AXI_HP0 0/' "no interface 'ps/S_AXI_HP0'"
-mistake 'a narrower port' fpga/pynq/build.tcl 's/HP0_DATA_WIDTH 64/HP0_DATA_WIDTH 32/' "the memory port has 32 bits"
+mistake 'another address' fpga/zynq7/build.tcl 's/0x43C00000/0x43C10000/' "registers is 1136721920, the device tree has"
+mistake 'another clock' fpga/zynq7/build.tcl 's/@MHZ@/50/' "clock_hz is 50000000, the device tree has 100000000"
+mistake 'an unknown property' fpga/zynq7/build.tcl 's/PCW_EN_CLK0_PORT/PCW_EN_CLOCK0_PORT/' "has no property 'CONFIG.PCW_EN_CLOCK0_PORT'"
+mistake 'a port that is switched off' fpga/zynq7/build.tcl 's/PCW_USE_S_AXI_HP0 1/PCW_USE_S_AXI_HP0 0/' "no interface 'ps/S_AXI_HP0'"
+mistake 'a narrower port' fpga/zynq7/build.tcl 's/HP0_DATA_WIDTH 64/HP0_DATA_WIDTH 32/' "the memory port has 32 bits"
 mistake 'a clock that is not connected' $project 's| memory/M00_ACLK||' "nothing drives 'memory/M00_ACLK'"
-mistake 'DRAM without an address' fpga/pynq/build.tcl 's|segments {S_AXI_HP0/HP0_DDR_LOWOCM}|segments {}|' "has no address"
-mistake 'another part' fpga/pynq/build.tcl 's/xc7z020clg400-1/xczu3eg-sbva484-1-i/' "is not in part"
+mistake 'DRAM without an address' fpga/zynq7/build.tcl 's|segments {S_AXI_HP0/HP0_DDR_LOWOCM}|segments {}|' "has no address"
+mistake 'another part' fpga/boards.txt 's/^\(pynq  *zynq7  *\)xc7z020clg400-1/\1xczu3eg-sbva484-1-i/' "is not in part"
+mistake 'a board that the table lacks' fpga/boards.txt '/^pynq /d' "boards.txt has no board 'pynq'"
 mistake 'a step left out' $project 's/run_to_the_end synth_1/puts none/' "there is no synth_1 yet"
 facts "$source" ultra96 >facts
-mistake 'another address' fpga/ultra96/build.tcl 's/0xA0000000/0xA0010000/' "the device tree has"
-mistake 'an unknown property' fpga/ultra96/build.tcl 's/PSU__USE__IRQ0/PSU__USE_IRQ0/' "has no property"
-mistake 'an interface that is switched off' fpga/ultra96/build.tcl 's/PSU__USE__S_AXI_GP2 1/PSU__USE__S_AXI_GP2 0/' "no interface"
+mistake 'another address' fpga/zynqmp/build.tcl 's/0xA0000000/0xA0010000/' "the device tree has"
+mistake 'an unknown property' fpga/zynqmp/build.tcl 's/PSU__USE__IRQ0/PSU__USE_IRQ0/' "has no property"
+mistake 'high DRAM that is switched off' fpga/zynqmp/build.tcl 's/ENABLE @HIGH@/ENABLE 0/' "HP0_DDR_HIGH" kv260
+mistake 'an interface that is switched off' fpga/zynqmp/build.tcl 's/PSU__USE__S_AXI_GP2 1/PSU__USE__S_AXI_GP2 0/' "no interface"
 
 # A clock at twice the rate: of two buffers on Ultra96, of two outputs with PYNQ's larger array.
 mistake 'no twice the rate' $project 's/DIV \$divide/DIV 1/' "expected 2 to 1" ultra96
@@ -170,17 +187,28 @@ holds "the clock of the larger array is not the device tree's" grep -qF "vta_hz 
 mkdir -p own/isa
 cp -r "$source/fpga" "$source/hw" own/ && cp -r "$source/isa/configs" own/isa/
 awk '/vta-clock \{/ { clock = 1; print "vta_mmcm: vta-mmcm { compatible = \"fixed-factor-clock\"; #clock-cells = <0>; clocks = <&clkc 15>; clock-mult = <28>; clock-div = <25>; };" }
-    clock && /clocks/ { sub(/<.*>/, "<\\&vta_mmcm>"); clock = 0 } { print }' "$source/fpga/pynq/vta.dts" >own/fpga/pynq/vta.dts
+    clock && /clocks/ { sub(/<.*>/, "<\\&vta_mmcm>"); clock = 0 } { print }' "$source/fpga/zynq7/vta.dts" >own/fpga/zynq7/vta.dts
 holds "the array at twice the clock on PYNQ" build own pynq
 cat error
 holds "has one MMCM with two outputs" grep -qx 'connect clocks/clk_out2 vta/aclk2x' log
 mistake 'one output for both clocks' $project 's|{clocks/clk_out1 clocks/clk_out2}|{clocks/clk_out1 clocks/clk_out1}|' "expected 2 to 1"
 mistake 'an output that is switched off' $project 's/CLKOUT2_USED true/CLKOUT2_USED false/' "no pin 'clocks/clk_out2'"
-mistake 'a buffer that the part lacks' fpga/pynq/build.tcl 's/doubled outputs/doubled dividers/' "util_ds_buf is not in part"
+mistake 'a buffer that the part lacks' fpga/zynq7/build.tcl 's/doubled outputs/doubled dividers/' "util_ds_buf is not in part"
 unset VTA_CONFIG
+
+# A design that is late, early or short of a pulse gives no bitstream, and its reports are there all the same.
+facts "$source" pynq >facts
+for late in setup hold pulse; do
+    STANDIN_LATE=$late
+    export STANDIN_LATE
+    holds "a design that fails $late is refused" sh -c '! "$@"' sh tclsh_of "$source" pynq zynq7
+    holds "and told" grep -q "by 0.25 ns; see .*timing.rpt" error
+    holds "has its reports" sh -c 'grep -q "^report_cdc" log && grep -q "^report_methodology" log && ! grep -q "^write_bitstream" log'
+done
+unset STANDIN_LATE
 
 # The device tree alone changes: the script must see it, too.
 facts "$source" pynq | sed 's/^interrupt .*/interrupt 30/' >facts
-holds "another interrupt is noticed" sh -c '! "$@"' sh tclsh_of "$source" pynq
+holds "another interrupt is noticed" sh -c '! "$@"' sh tclsh_of "$source" pynq zynq7
 holds "another interrupt is told" grep -qF 'interrupt is 29, the device tree has 30' error
 finish

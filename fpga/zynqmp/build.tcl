@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Ultra96 (V1 and V2): vivado -mode batch -source fpga/ultra96/build.tcl -tclargs BUILD HEADERS PARAMS
-# (./run bitstream BOARD passes them). Registers on HPM0 of the full-power domain, DRAM through HP0, everything on PL clock 0.
+# Boards with a Zynq UltraScale+: vivado -mode batch -source fpga/zynqmp/build.tcl -tclargs BOARD BUILD HEADERS PARAMS
+# (./run bitstream BOARD passes them). Registers on HPM0 of the full-power domain, DRAM through HP0, everything on PL clock 0. DRAM beyond
+# 2 GiB lies above 32 GiB, and is an address segment of its own.
 set here [file dirname [file normalize [info script]]]
 set root [file normalize [file join $here .. ..]]
 source [file join $root fpga vivado project.tcl]
 
-build_board [dict create \
-    name ultra96 \
-    part xczu3eg-sbva484-1-i \
-    config ultra96 \
+set row [row_of $root $argv]
+set high [expr {[dict get $row memory] > 2048}]
+build_board [dict merge $row [dict create \
     processor zynq_ultra_ps_e \
-    properties {
+    properties [string map [list @HIGH@ $high] {
         CONFIG.PSU__CRL_APB__PL0_REF_CTRL__FREQMHZ @MHZ@
         CONFIG.PSU__FPGA_PL0_ENABLE 1
         CONFIG.PSU__USE__M_AXI_GP0 1
@@ -21,7 +21,8 @@ build_board [dict create \
         CONFIG.PSU__USE__S_AXI_GP2 1
         CONFIG.PSU__SAXIGP2__DATA_WIDTH 128
         CONFIG.PSU__USE__IRQ0 1
-    } \
+        CONFIG.PSU__HIGH_ADDRESS__ENABLE @HIGH@
+    }] \
     clock pl_clk0 \
     reset pl_resetn0 \
     source 100 \
@@ -31,7 +32,7 @@ build_board [dict create \
     memory S_AXI_HP0_FPD \
     memory_clock saxihp0_fpd_aclk \
     interrupt pl_ps_irq0 \
-    segments {SAXIGP2/HP0_DDR_LOW SAXIGP2/HP0_DDR_HIGH} \
+    segments [expr {$high ? {SAXIGP2/HP0_DDR_LOW SAXIGP2/HP0_DDR_HIGH} : {SAXIGP2/HP0_DDR_LOW}}] \
     registers 0xA0000000 \
     externals {} \
-    xdc [file join $here vta.xdc]] $root $argv
+    xdc [file join $here vta.xdc]]] $root $argv

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Ultra96: four Cortex-A53, by Debian's gcc-aarch64-linux-gnu.
+# Zynq UltraScale+: four Cortex-A53, by Debian's gcc-aarch64-linux-gnu.
 # They have no atomic instructions of ARMv8.1, so that none is looked for at run time.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)

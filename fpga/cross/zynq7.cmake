@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# PYNQ-Z1, PYNQ-Z2: two Cortex-A9 with NEON, hard-float ABI, by Debian's gcc-arm-linux-gnueabihf.
+# Zynq-7000: two Cortex-A9 with NEON, hard-float ABI, by Debian's gcc-arm-linux-gnueabihf.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR arm)
 set(CMAKE_C_COMPILER arm-linux-gnueabihf-gcc)

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# PYNQ-Z1 and PYNQ-Z2: vivado -mode batch -source fpga/pynq/build.tcl -tclargs BUILD HEADERS PARAMS
-# (./run bitstream BOARD passes them). Registers on GP0, DRAM through HP0, everything on FCLK0.
+# Boards with a Zynq-7000: vivado -mode batch -source fpga/zynq7/build.tcl -tclargs BOARD BUILD HEADERS PARAMS
+# (./run bitstream BOARD passes them). Registers on GP0, DRAM through HP0, everything on FCLK0. The width of DRAM tells how much of it HP0
+# reaches; the boot loader has set all else of it.
 set here [file dirname [file normalize [info script]]]
 set root [file normalize [file join $here .. ..]]
 source [file join $root fpga vivado project.tcl]
 
-build_board [dict create \
-    name pynq \
-    part xc7z020clg400-1 \
-    config pynq \
+set row [row_of $root $argv]
+set width [expr {[dict get $row memory] > 512 ? 32 : 16}]
+build_board [dict merge $row [dict create \
     processor processing_system7 \
-    properties {
+    properties [string map [list @WIDTH@ $width] {
         CONFIG.PCW_FPGA0_PERIPHERAL_FREQMHZ @MHZ@
         CONFIG.PCW_EN_CLK0_PORT 1
         CONFIG.PCW_EN_RST0_PORT 1
@@ -21,8 +21,8 @@ build_board [dict create \
         CONFIG.PCW_USE_FABRIC_INTERRUPT 1
         CONFIG.PCW_IRQ_F2P_INTR 1
         CONFIG.PCW_UIPARAM_DDR_PARTNO {MT41K256M16 RE-125}
-        CONFIG.PCW_UIPARAM_DDR_BUS_WIDTH {16 Bit}
-    } \
+        CONFIG.PCW_UIPARAM_DDR_BUS_WIDTH {@WIDTH@ Bit}
+    }] \
     clock FCLK_CLK0 \
     reset FCLK_RESET0_N \
     source 100 \
@@ -35,4 +35,4 @@ build_board [dict create \
     segments {S_AXI_HP0/HP0_DDR_LOWOCM} \
     registers 0x43C00000 \
     externals {DDR FIXED_IO} \
-    xdc [file join $here vta.xdc]] $root $argv
+    xdc [file join $here vta.xdc]]] $root $argv
