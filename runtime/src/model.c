@@ -249,6 +249,12 @@ vta_tensor_info vta_model_output(const vta_model *m, uint32_t index)
     return describe(m->engine.artifact->outputs, m->engine.artifact->output_count, index);
 }
 
+const vta_state *vta_model_states(const vta_model *m, uint32_t *count)
+{
+    *count = m->engine.artifact->state_count;
+    return m->engine.states;
+}
+
 /* DLPack knows no tensors that must not be written: what is const here is so by its owner's word. */
 static vta_dl_tensor as_dlpack(const vta_tensor_info *info, void *data)
 {

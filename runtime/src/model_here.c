@@ -637,6 +637,16 @@ static vta_status open_flow(here *h, vta_diag *diag)
     return vta_engine_check_tensors(&h->face, diag);
 }
 
+static vta_status check_states(const vta_engine *engine, vta_diag *diag)
+{
+    const vta_artifact *a = engine->artifact;
+    bool ok = true;
+    for (uint32_t i = 0; i < a->state_count; i++) {
+        ok = ok && engine->states[i].input < a->input_count && engine->states[i].output < a->output_count;
+    }
+    return ok ? VTA_OK : vta_fail(diag, VTA_SYNTAX, "its table of states is damaged");
+}
+
 static vta_status open_artifact(const vta_artifact *artifact, const vta_model_options *options, here *h,
                                 vta_diag *diag)
 {
@@ -645,11 +655,12 @@ static vta_status open_artifact(const vta_artifact *artifact, const vta_model_op
     VTA_TRY(artifact->flow_bytes > 0 ? open_flow(h, diag) : VTA_OK);
     vta_engine *engine = h->engine;
     engine->artifact = h->flow != NULL ? &h->face : artifact;
+    engine->states = (const vta_state *)(artifact + 1);
     engine->workspace_bytes = artifact->workspace_bytes;
     engine->steps = h->profile;
     engine->layers = h->layers.rows;
     engine->layer_count = h->layers.count;
-    return VTA_OK;
+    return check_states(engine, diag);
 }
 
 vta_status vta_here_open(const vta_artifact *artifact, const vta_model_options *options, vta_engine *engine,

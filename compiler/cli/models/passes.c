@@ -10,6 +10,7 @@
 
 #include "table.h"
 #include "vta/file.h"
+#include "vtac/states.h"
 
 enum { MAX_TEXT = 1 << 30 };
 
@@ -69,8 +70,11 @@ static vta_status load_with(const char *path, const vtac_import_options *import,
         return vtac_model_load(path, import, out, diag);
     }
     VTA_TRY(vta_file_read(path, MAX_TEXT, &text, &size, diag));
-    const vta_status status = vtac_graph_parse((const char *)text, size, path, out, diag);
+    vta_status status = vtac_graph_parse((const char *)text, size, path, out, diag);
     free(text);
+    if (status == VTA_OK) {
+        status = vtac_name_states(*out, import->state_names, import->state_name_count, diag);
+    }
     return status;
 }
 

@@ -12,9 +12,9 @@
 #define CLI_PASS_OPTIONS                                                                                     \
     {"-O", "N", CLI_TEXT, "0 to 3: how much to optimize (default 3)"},                                       \
         {"--disable-pass", "NAME", CLI_TEXT, "leave a pass out (may be repeated)"},                          \
-        {"--time-passes", NULL, CLI_FLAG, "tell what each pass did, on stderr"},                             \
+        {"--time-passes", NULL, CLI_FLAG, "tell what each pass did; --list-passes: list them"},              \
     {                                                                                                        \
-        "--list-passes", NULL, CLI_FLAG, "list the passes and end"                                           \
+        "--list-passes", NULL, CLI_FLAG, NULL                                                                \
     }
 
 /* The options above but for --list-passes. CLI_OK, or CLI_USAGE with the message written. */

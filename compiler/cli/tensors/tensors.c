@@ -32,6 +32,27 @@ static int read_outputs(const cli_args *args, cli_shapes *out)
     return CLI_OK;
 }
 
+static int read_states(const cli_args *args, cli_shapes *out)
+{
+    size_t at = 0;
+    out->state_count = 0;
+    for (const char *text = cli_next(args, "--state", &at); text != NULL;
+         text = cli_next(args, "--state", &at)) {
+        const char *equals = strchr(text, '=');
+        char *input = out->state_inputs[out->state_count];
+        if (out->state_count == CLI_MAX_SHAPES) {
+            return cli_usage(args, "more than %d --state options", CLI_MAX_SHAPES);
+        }
+        if (equals == NULL || equals == text || equals[1] == '\0' ||
+            equals - text >= (ptrdiff_t)sizeof out->state_inputs[0]) {
+            return cli_usage(args, "--state takes INPUT=OUTPUT, two names of the model, not '%s'", text);
+        }
+        (void)snprintf(input, sizeof out->state_inputs[0], "%.*s", (int)(equals - text), text);
+        out->states_named[out->state_count++] = (vtac_state_name){input, equals + 1};
+    }
+    return CLI_OK;
+}
+
 vtac_import_options cli_import_options(const cli_shapes *shapes)
 {
     return (vtac_import_options){.shapes = shapes->items,
@@ -41,6 +62,8 @@ vtac_import_options cli_import_options(const cli_shapes *shapes)
                                  .states = shapes->states,
                                  .outputs = shapes->outputs,
                                  .output_count = shapes->output_count,
+                                 .state_names = shapes->states_named,
+                                 .state_name_count = shapes->state_count,
                                  .signature = shapes->signature};
 }
 
@@ -53,7 +76,7 @@ int cli_read_shapes(const cli_args *args, cli_shapes *out)
     out->signature = cli_value(args, "--signature");
     out->dynamic = cli_flag(args, "--dynamic");
     out->states = false;
-    if (read_outputs(args, out) != CLI_OK) {
+    if (read_outputs(args, out) != CLI_OK || read_states(args, out) != CLI_OK) {
         return CLI_USAGE;
     }
     for (const char *text = cli_next(args, "--shape", &at); text != NULL;

@@ -22,6 +22,12 @@ enum { CLI_MAX_SHAPES = 64 };
         "--output-value", "NAME", CLI_TEXT, NULL                                                             \
     }
 
+/* An input and an output that are a state of the model. */
+#define CLI_STATE_OPTION                                                                                     \
+    {                                                                                                        \
+        "--state", "IN=OUT", CLI_TEXT, "the output is this input's value at the next run"                    \
+    }
+
 /* --shape options, and the others that say how a model is read. */
 typedef struct cli_shapes {
     char names[CLI_MAX_SHAPES][256];
@@ -31,8 +37,11 @@ typedef struct cli_shapes {
     const char *outputs[CLI_MAX_SHAPES]; /* --output-value */
     uint32_t output_count;
     const char *signature; /* --signature, or NULL */
-    bool dynamic;          /* --dynamic */
-    bool states;           /* the verb keeps a model's states */
+    char state_inputs[CLI_MAX_SHAPES][256];
+    vtac_state_name states_named[CLI_MAX_SHAPES]; /* --state */
+    uint32_t state_count;
+    bool dynamic; /* --dynamic */
+    bool states;  /* the verb keeps a model's states */
 } cli_shapes;
 int cli_read_shapes(const cli_args *args, cli_shapes *out);
 /* The same for an importer, which borrows them; notes are not told. */

@@ -29,6 +29,7 @@ static const cli_option options[] = {
     CLI_PASS_OPTIONS,
     {"--shape", "NAME=AxBxC", CLI_TEXT, "size of a dynamic input; (A..B): from A to B"},
     {"--dynamic", NULL, CLI_FLAG, "sizes that the model leaves open stay open"},
+    CLI_STATE_OPTION,
     CLI_MODEL_OPTIONS,
     {"-o", "FILE", CLI_FILE, "shared object (MODEL.so); wasm32: .wasm or .html (page)"},
     {"--emit", "LIST:DIR", CLI_TEXT, "write texts: ir, plan, ll, asm, loops, dot"},
@@ -64,6 +65,9 @@ static int print_summary(const compilation *c, const char *path, const vtac_targ
                   "\"tuned\": %u, \"seconds\": %.3f",
                   target->name, image->step_count, (unsigned long long)image->constant_bytes,
                   (unsigned long long)image->workspace_bytes, taken, seconds);
+        if (image->state_count > 0) {
+            cli_print(", \"states\": %u", image->state_count);
+        }
         if (report) {
             cli_report_json_of(partition);
         }
@@ -77,6 +81,10 @@ static int print_summary(const compilation *c, const char *path, const vtac_targ
                      "%s: %u steps for %s, %llu bytes of constants, %llu bytes of memory at its peak, %.2f s",
                      path, image->step_count, target->name, (unsigned long long)image->constant_bytes,
                      (unsigned long long)image->workspace_bytes, seconds);
+        if (image->state_count > 0) {
+            cli_sentence(0, "%u states, outputs that are inputs of the next run; vtac inspect lists them",
+                         image->state_count);
+        }
         if (report) {
             cli_report_text_of(partition);
         }

@@ -11,11 +11,13 @@
 #include "tensors.h"
 #include "vta/fail.h"
 #include "vta/file.h"
+#include "vtac/states.h"
 
 enum { INLINE_ELEMENTS = 16 };
 
 static const cli_option options[] = {
     {"--shape", "NAME=AxBxC", CLI_TEXT, "size of a dynamic input (may be repeated)"},
+    CLI_STATE_OPTION,
     CLI_MODEL_OPTIONS,
     {"--inline", "N", CLI_TEXT, "print constants of up to N elements (default 16)"},
     {"-o", "FILE", CLI_FILE, "write the text there, with all constants: it reads back"},
@@ -24,6 +26,20 @@ static const cli_option options[] = {
     {"--after", "PASS", CLI_TEXT, "show the graph as it is after this pass"},
     CLI_PASS_OPTIONS,
 };
+
+/* The states of a model as comments, since its text holds its graph alone. */
+static vta_status put_states(const vtac_graph *graph, vta_diag *diag)
+{
+    vta_state *states;
+    uint32_t count;
+    VTA_TRY(vtac_find_states(graph, &states, &count, diag));
+    for (uint32_t i = 0; i < count; i++) {
+        cli_print("# state %s = %s\n", vtac_model_input_name(graph, states[i].input),
+                  vtac_model_output_name(graph, states[i].output));
+    }
+    free(states);
+    return VTA_OK;
+}
 
 /* Writes the graph on stdout for reading, or into a file as a whole. */
 static int put_graph(const cli_args *args, const vtac_graph *graph, int64_t limit)
@@ -37,6 +53,7 @@ static int put_graph(const cli_args *args, const vtac_graph *graph, int64_t limi
         (void)vta_file_write(path, text, strlen(text), &diag);
     } else {
         cli_put(text);
+        (void)put_states(graph, &diag);
     }
     free(text);
     return diag.code == VTA_OK ? cli_done(args) : cli_fail(args, &diag);

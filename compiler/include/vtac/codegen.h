@@ -69,6 +69,7 @@ typedef struct vtac_artifact_image {
     char *plan, *loops, *ll, *assembly; /* owned; NULL unless they were asked for */
     uint64_t workspace_bytes, constant_bytes;
     uint32_t step_count;
+    uint32_t state_count;  /* vtac/states.h */
     bool is_bare, is_wasm; /* of the target */
 } vtac_artifact_image;
 

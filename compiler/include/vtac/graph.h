@@ -135,6 +135,11 @@ typedef struct vtac_node {
     bool dead;
 } vtac_node;
 
+/* An input and an output whose value is that input's at the next run, by their names. */
+typedef struct vtac_state_name {
+    const char *input, *output;
+} vtac_state_name;
+
 typedef struct vtac_graph {
     const char *name;
     vtac_value *values; /* [1 … value_count]; slot 0 is "none" */
@@ -147,6 +152,9 @@ typedef struct vtac_graph {
     /* States: the last so many inputs and outputs. What such an output gives is the input of the next run,
      * zeros that of the first; whoever runs the model sees neither. */
     uint32_t state_count;
+    /* States that whoever runs the model carries from run to run, where they were named (vtac/states.h). */
+    const vtac_state_name *named_states;
+    uint32_t named_state_count;
     vta_arena arena;
     size_t value_room, node_room, order_room, input_room, output_room;
     vtac_value_id *names; /* values by name: a hash table of name_room places, a power of two or 0 */

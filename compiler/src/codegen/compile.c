@@ -7,6 +7,7 @@
 #include "llvm.h"
 #include "vta/fail.h"
 #include "vta/str.h"
+#include "vtac/states.h"
 
 static vtac_step *step_at(const vtac_program *p, size_t i)
 {
@@ -60,6 +61,9 @@ static vta_status compile_program(vtac_program *p, const vtac_compile_options *o
     out->workspace_bytes = p->workspace_bytes;
     out->constant_bytes = p->constant_bytes;
     out->step_count = (uint32_t)p->steps.count;
+    vta_state *states;
+    VTA_TRY(vtac_find_states(p->graph, &states, &out->state_count, diag));
+    free(states);
     if (options->want_texts) {
         out->plan = plan_text(p);
         out->loops = loops_text(p);

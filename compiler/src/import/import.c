@@ -14,6 +14,7 @@
 #include "foreign.h"
 #include "vta/fail.h"
 #include "vta/file.h"
+#include "vtac/states.h"
 
 enum { MAX_MODEL_BYTES = 0x7fffffff, SHOWN = 8, MAX_PATH = 4352, MAX_KNOWN = 1024 };
 
@@ -111,6 +112,12 @@ static vta_status choose_outputs(vtac_graph *graph, const vtac_import_options *o
     return VTA_OK;
 }
 
+static vta_status choose_ends(vtac_graph *graph, const vtac_import_options *options, vta_diag *diag)
+{
+    VTA_TRY(options->output_count > 0 ? choose_outputs(graph, options, diag) : VTA_OK);
+    return vtac_name_states(graph, options->state_names, options->state_name_count, diag);
+}
+
 static vta_status load_as(const vtac_import_kind *kind, const vtac_model_file *file,
                           const vtac_import_options *options, vtac_graph **out, vta_diag *diag)
 {
@@ -119,10 +126,9 @@ static vta_status load_as(const vtac_import_kind *kind, const vtac_model_file *f
                         file->path, kind->name, options->signature);
     }
     VTA_TRY(kind->load(file, options, out, diag));
-    if (options == NULL || options->output_count == 0) {
-        return VTA_OK;
-    }
-    const vta_status status = choose_outputs(*out, options, diag);
+    vta_status status = VTA_OK;
+    VTA_TRY_OUT(options != NULL ? choose_ends(*out, options, diag) : VTA_OK);
+out:
     if (status != VTA_OK) {
         vtac_graph_destroy(*out);
         *out = NULL;

@@ -22,6 +22,7 @@
 #include "vta/str.h"
 #include "vtac/flow.h"
 #include "vtac/partition.h"
+#include "vtac/states.h"
 #include "weights.h"
 
 #define HOST_SECTION   ".rodata.weights"
@@ -338,8 +339,31 @@ static LLVMValueRef flow_of(object_writer *w, uint64_t *bytes)
     return all;
 }
 
+/* The table of states that lies behind the artifact, and how many they are; NULL: none. */
+static LLVMValueRef states_of(object_writer *w, LLVMValueRef *count_field)
+{
+    vta_state *states;
+    uint32_t count;
+    if (vtac_find_states(w->program->graph, &states, &count, w->diag) != VTA_OK) {
+        w->em.failed = true;
+        return NULL;
+    }
+    LLVMValueRef *items = calloc(2 * (size_t)count + 1, sizeof(LLVMValueRef));
+    w->em.failed = w->em.failed || items == NULL;
+    for (uint32_t i = 0; items != NULL && i < count; i++) {
+        items[2 * i] = u32_of(w, states[i].input);
+        items[2 * i + 1] = u32_of(w, states[i].output);
+    }
+    LLVMValueRef table = items != NULL && count > 0 ? LLVMConstArray(w->u32, items, 2 * count) : NULL;
+    *count_field = u32_of(w, table != NULL ? count : 0);
+    free(items);
+    free(states);
+    return table;
+}
+
 static void emit_artifact(object_writer *w)
 {
+    enum { STATE_COUNT = 13 }; /* among the fields */
     const vtac_graph *graph = w->program->graph;
     const vtac_target *target = w->program->target;
     const vtac_partition *partition = w->program->partition;
@@ -365,7 +389,7 @@ static void emit_artifact(object_writer *w)
                              u32_of(w, graph->input_count - graph->state_count),
                              u32_of(w, graph->output_count - graph->state_count),
                              u32_of(w, w->program->steps.count),
-                             u32_of(w, 0),
+                             u32_of(w, 0), /* states */
                              tensors_of(w, graph->inputs, graph->input_count - graph->state_count),
                              tensors_of(w, graph->outputs, graph->output_count - graph->state_count),
                              steps,
@@ -382,8 +406,11 @@ static void emit_artifact(object_writer *w)
     const unsigned count = sizeof fields / sizeof fields[0];
     LLVMTypeRef type = LLVMTypeOf(struct_of(w, fields, count));
     fields[2] = u32_of(w, LLVMABISizeOfType(LLVMGetModuleDataLayout(w->em.module), type)); /* the target's */
+    LLVMValueRef states = states_of(w, &fields[STATE_COUNT]);
     LLVMValueRef value = struct_of(w, fields, count);
-    LLVMValueRef global = LLVMAddGlobal(w->em.module, type, VTA_ARTIFACT_SYMBOL);
+    LLVMValueRef parts[] = {value, states};
+    value = states != NULL ? struct_of(w, parts, 2) : value;
+    LLVMValueRef global = LLVMAddGlobal(w->em.module, LLVMTypeOf(value), VTA_ARTIFACT_SYMBOL);
     LLVMSetInitializer(global, value);
     LLVMSetGlobalConstant(global, 1);
     LLVMSetAlignment(global, 8);

@@ -107,7 +107,8 @@ typedef struct vta_artifact {
     const char *required;                /* CPU features that the loader must find, "avx512f,avx512vnni" */
     const char *config_json;             /* accelerator configuration, or NULL */
     uint64_t config_hash;
-    uint32_t input_count, output_count, step_count, reserved;
+    uint32_t input_count, output_count, step_count;
+    uint32_t state_count; /* vta_state (vta/model.h): so many follow behind this structure */
     const vta_artifact_tensor *inputs, *outputs;
     const vta_artifact_step *steps;
     const void *constants;

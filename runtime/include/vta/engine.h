@@ -43,6 +43,7 @@ typedef struct vta_engine {
     const vta_engine_ops *ops;
     void *self;
     const vta_artifact *artifact; /* name, tensors, steps */
+    const vta_state *states;      /* the artifact's */
     uint64_t workspace_bytes;     /* that the model is to give it here */
     vta_step_profile *steps;      /* rows that a run fills in */
     vta_layer_profile *layers;

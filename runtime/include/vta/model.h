@@ -81,6 +81,14 @@ uint32_t vta_model_output_count(const vta_model *model);
 vta_tensor_info vta_model_input(const vta_model *model, uint32_t index);
 vta_tensor_info vta_model_output(const vta_model *model, uint32_t index);
 
+/* A state of the model: the output's value is to be the input's at the next run (a cache of keys, what a
+ * recurrent layer carries). Their types are the same, and so are their shapes, but for sizes that the model
+ * leaves open. Borrowed from the model; none of a model that runs on another machine. */
+typedef struct vta_state {
+    uint32_t input, output;
+} vta_state;
+const vta_state *vta_model_states(const vta_model *model, uint32_t *count);
+
 /* The same memory as a tensor of DLPack 0.6 and later: this structure is its DLTensor, member by member, and
  * may be cast to it. Row-major, on the host; `shape` is borrowed from the model. data is NULL beyond the
  * last. */
