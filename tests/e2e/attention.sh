@@ -33,13 +33,15 @@ for config in "$configs/rows_pynq.json" "$configs/rows.json" pynq; do
     done
 done
 
-# A vision transformer: from the first normalization to the last dense layer all is one region.
+# A vision transformer: from the convolution that makes patches to the last dense layer all is one region, the class token's
+# place in front of the patches among it.
 "$vtac" zoo vit_tiny --int8 --seed "$seed" -o vit.onnx > zoo.log
 "$vtac" explain vit.onnx --config "$configs/rows_pynq.json" -O 0 --json > explain.json
 python3 - explain.json <<'END'
 import json, sys
 nodes = json.load(open(sys.argv[1]))["nodes"]
-first = [i for i, n in enumerate(nodes) if n["op"] == "ImageNorm"][0]
+first = [i for i, n in enumerate(nodes) if n["op"] == "QLinearConv"][0]
+assert [n["op"] for n in nodes[:first]] == ["QuantizeLinear"], nodes[:first]
 last = [i for i, n in enumerate(nodes) if n["op"] == "QGemm"][-1]
 places = {n["where"] for n in nodes[first:last + 1]} - {"nowhere"}
 assert len(places) == 1 and places.pop().startswith("region"), places

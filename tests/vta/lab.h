@@ -55,6 +55,8 @@ uint32_t lab_add_table(lab_region *lab, uint32_t input);
 void lab_put_table(lab_region *lab, vtac_vta_layer *layer);
 /* `alike`: all inputs and the output have one scale and zero point. */
 uint32_t lab_add_concat(lab_region *lab, const uint32_t *inputs, uint32_t count, bool alike);
+/* Rows of pixels one after the other. */
+uint32_t lab_add_pixels(lab_region *lab, const uint32_t *inputs, uint32_t count);
 /* Of the channels of each pixel. */
 uint32_t lab_add_softmax(lab_region *lab, uint32_t input);
 uint32_t lab_add_norm(lab_region *lab, uint32_t input);

@@ -209,8 +209,21 @@ static int32_t look_up(const point *p)
     return clamp(p, p->layer->table[128 + number(p, 0)]);
 }
 
+static int32_t concatenate_pixels(const point *p)
+{
+    uint32_t k = 0;
+    int64_t pixel = p->y * p->lab->tensors[p->layer->output].w + p->x;
+    for (; pixel >= input(p, k)->h * input(p, k)->w; k++) {
+        pixel -= input(p, k)->h * input(p, k)->w;
+    }
+    return finish(p, read(p, k, p->c, pixel / input(p, k)->w, pixel % input(p, k)->w), p->layer->scales[k]);
+}
+
 static int32_t concatenate(const point *p)
 {
+    if (p->layer->by_pixels) {
+        return concatenate_pixels(p);
+    }
     uint32_t k = 0;
     int64_t c = p->c;
     for (; c >= input(p, k)->c; k++) {

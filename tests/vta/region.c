@@ -327,6 +327,17 @@ uint32_t lab_add_concat(lab_region *lab, const uint32_t *inputs, uint32_t count,
     return output;
 }
 
+uint32_t lab_add_pixels(lab_region *lab, const uint32_t *inputs, uint32_t count)
+{
+    vtac_vta_tensor like = lab->tensors[inputs[0]];
+    for (uint32_t k = 1; k < count; k++) {
+        like.h += lab->tensors[inputs[k]].h;
+    }
+    const uint32_t output = add_simple(lab, VTAC_VTA_CONCAT, "pixels", inputs, count, like, 74.0);
+    lab->layers[lab->region.layer_count - 1].by_pixels = true;
+    return output;
+}
+
 uint32_t lab_add_softmax(lab_region *lab, uint32_t input)
 {
     return lab_add_heads(lab, input, 1, lab->tensors[input].c);
@@ -565,6 +576,20 @@ static void draw_concat(lab_region *lab, uint32_t input, int64_t block)
     (void)lab_add_concat(lab, parts, count, rng_percent(&lab->random, 60));
 }
 
+/* Convolutions with several strides along rows make what is joined; perhaps the input comes first. */
+static void draw_pixels(lab_region *lab, uint32_t input, int64_t block)
+{
+    uint32_t parts[4] = {input};
+    const uint32_t first = rng_below(&lab->random, 2), count = first + 1 + rng_below(&lab->random, 3);
+    lab_conv how = {.channels = first > 0 ? lab->tensors[input].c : draw_channels(lab, block), .groups = 1};
+    for (uint32_t k = first; k < count; k++) {
+        how.window = lab_window(1, 1, 0);
+        how.window.stride[0] = rng_between(&lab->random, 1, 4);
+        parts[k] = lab_add_conv(lab, input, &how);
+    }
+    (void)lab_add_pixels(lab, parts, count);
+}
+
 /* Another tensor of that shape, or with one pixel where `scalar`; `input` itself where there is none. */
 static uint32_t mate_of(lab_region *lab, uint32_t input, bool scalar)
 {
@@ -644,7 +669,13 @@ static void draw_layer(lab_region *lab, uint32_t input, int64_t block, bool rows
     case 4:
         (void)(rng_percent(&lab->random, 50) ? lab_add_rescale(lab, input) : lab_add_table(lab, input));
         break;
-    case 5: draw_concat(lab, input, block); break;
+    case 5:
+        if (rng_percent(&lab->random, 40)) {
+            draw_pixels(lab, input, block);
+        } else {
+            draw_concat(lab, input, block);
+        }
+        break;
     case 6:
         if (t->h * t->w < 150) {
             (void)lab_add_resize(lab, input, rng_between(&lab->random, 1, 3),

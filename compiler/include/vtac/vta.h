@@ -69,7 +69,7 @@ typedef enum vtac_vta_kind {
     VTAC_VTA_AVG_POOL,  /* any window */
     VTAC_VTA_RESCALE,   /* to another scale or zero point, or a clamp (ReLU) */
     VTAC_VTA_TABLE,     /* any function of one number, given as `table` */
-    VTAC_VTA_CONCAT,    /* along channels; each input is rescaled */
+    VTAC_VTA_CONCAT,    /* along channels or (`by_pixels`) pixels; each input is rescaled */
     VTAC_VTA_RESIZE,    /* nearest neighbour, by the whole factors window.stride */
     VTAC_VTA_MOVE,      /* moves numbers between channels, rows and columns, as `from` says */
     VTAC_VTA_SOFTMAX,   /* of the channels of each pixel: vtac_row_softmax */
@@ -141,6 +141,7 @@ typedef struct vtac_vta_layer {
     const vtac_softmax *softmax; /* SOFTMAX */
     const vtac_norm *norm;       /* NORM */
     bool across;                 /* MOVE: between images; not for machines with a batch */
+    bool by_pixels;              /* CONCAT: along pixels; each input has all channels */
     int32_t low, high;           /* -128 … 127 */
     vta_rounding rounding;       /* EVEN as in ONNX; other front ends set their own */
     bool wide;                   /* multipliers have 31 bits; CONV, AVG_POOL, ADD, MUL, RESCALE */

@@ -440,6 +440,21 @@ vta_status vtac_layer_move(vtac_maker *m, vtac_vta_layer *layer)
 
 /* ---- joins */
 
+/* Channels follow one another, or pixels: the rows of images, or the columns of images of one row. */
+static vta_status join_axis(vtac_maker *m, vtac_vta_layer *layer, const int64_t y[4])
+{
+    const int64_t rank = m->graph->values[m->node->outputs[0]].type.rank;
+    const int64_t named = vtac_attr_int(m->node, "axis", 1), axis = named < 0 ? named + rank : named;
+    layer->by_pixels = axis == 2 || (axis == 3 && y[2] == 1);
+    m->any_rows = layer->by_pixels;
+    return axis == 1 || layer->by_pixels
+               ? VTA_OK
+               : vtac_no_layer(m,
+                               "it joins along axis %lld; the accelerator joins channels (axis 1) or rows "
+                               "of pixels (axis 2)",
+                               (long long)named);
+}
+
 vta_status vtac_layer_concat(vtac_maker *m, vtac_vta_layer *layer)
 {
     const vtac_layer_row *row = vtac_layer_row_of(m->node->op);
@@ -448,15 +463,11 @@ vta_status vtac_layer_concat(vtac_maker *m, vtac_vta_layer *layer)
     vtac_fixed *scales = vtac_maker_array(m, count, sizeof *scales);
     int64_t y[4];
     float sy = 1.0F;
-    const int64_t axis = vtac_attr_int(m->node, "axis", 1);
     if (scales == NULL) {
         return vta_no_memory(m->diag);
     }
     VTA_TRY(vtac_layer_output(m, layer, y));
-    if ((axis < 0 ? axis + (int64_t)m->graph->values[m->node->outputs[0]].type.rank : axis) != 1) {
-        return vtac_no_layer(m, "it joins along axis %lld; the accelerator joins channels (axis 1)",
-                             (long long)axis);
-    }
+    VTA_TRY(join_axis(m, layer, y));
     VTA_TRY(own_scales ? vtac_layer_scale(m, 0, &sy) : VTA_OK);
     for (uint32_t k = 0; k < count; k++) {
         const uint32_t i = vtac_operand(row, k);

@@ -462,6 +462,46 @@ static vta_status convert_node(rows *r, const vtac_node *node, uint32_t operands
     return replace_by_rows(r, out, node->outputs[0]);
 }
 
+/* True if a node joins rows one after the other: along the last axis but one, with nothing in front of it. */
+static bool joins_rows(const rows *r, const vtac_node *node)
+{
+    const vtac_type *y = type_of(r, node->outputs[0]);
+    const bool joins = node->op == VTAC_OP_CONCAT ||
+                       (node->op == VTAC_OP_QLINEAR_CONCAT && node->input_count > RESCALE_INPUTS);
+    const int64_t named = vtac_attr_int(node, "axis", 0), axis = named < 0 ? named + y->rank : named;
+    return joins && y->rank >= 2 && axis + 2 == y->rank && rows_of(y) == y->dim[axis];
+}
+
+/* A join of rows becomes one of pixels, on machines that have all else of a transformer, where one of the
+ * rows come from an image. */
+static vta_status convert_join(rows *r, const vtac_node *node, bool *any)
+{
+    enum { MAX_INPUTS = 50, PIXELS = 2 };
+    const bool scaled = node->op == VTAC_OP_QLINEAR_CONCAT;
+    const uint32_t first = scaled ? 2 : 0, step = scaled ? 3 : 1;
+    const vtac_attr axis = {.name = "axis", .kind = VTAC_ATTR_INT, .i = PIXELS};
+    vtac_value_id inputs[MAX_INPUTS], out;
+    bool images = false;
+    for (uint32_t i = first; i < node->input_count; i += step) {
+        const bool constant = vtac_in_constant(r->graph, node, i) != NULL;
+        images = images || (!constant && image_behind(r, node->inputs[i]) != 0);
+    }
+    if (!images || node->input_count > MAX_INPUTS) {
+        return VTA_OK;
+    }
+    memcpy(inputs, node->inputs, node->input_count * sizeof *inputs);
+    for (uint32_t i = first; i < node->input_count; i += step) {
+        const vtac_tensor *constant = vtac_in_constant(r->graph, node, i);
+        const vtac_type type = *type_of(r, node->inputs[i]);
+        VTA_TRY(constant != NULL
+                    ? convert_constant(r, constant, rows_of(&type), type.dim[type.rank - 1], &inputs[i])
+                    : rows_to_image(r, node->inputs[i], &inputs[i]));
+    }
+    VTA_TRY(add_node(r, node->op, inputs, node->input_count, &axis, 1, &out));
+    *any = true;
+    return replace_by_rows(r, out, node->outputs[0]);
+}
+
 /* A normalization of rows becomes one of an image's channels. */
 static vta_status convert_norm(rows *r, const vtac_node *node, bool *any)
 {
@@ -599,6 +639,9 @@ static vta_status visit_node(rows *r, vtac_node_id id, bool *any)
     const vtac_node node = r->graph->nodes[id]; /* a copy: the graph's nodes move when others are added */
     dense_product d;
     r->like = node;
+    if (r->config->rows != 0 && node.output_count == 1 && joins_rows(r, &node)) {
+        return convert_join(r, &node, any);
+    }
     if (node.output_count != 1 || node.input_count > MAX_OPERANDS) {
         return VTA_OK;
     }
@@ -614,7 +657,9 @@ static vta_status visit_node(rows *r, vtac_node_id id, bool *any)
         return convert_slice(r, &node);
     }
     const uint32_t operands = operands_of(&node);
-    if (*any && operands > 0 && type_of(r, node.outputs[0])->rank > 1 && can_convert(r, &node, operands)) {
+    const bool sees_images = *any || r->config->rows != 0;
+    if (sees_images && operands > 0 && type_of(r, node.outputs[0])->rank > 1 &&
+        can_convert(r, &node, operands)) {
         return convert_node(r, &node, operands);
     }
     if (*any && node.op == VTAC_OP_QLINEAR_GLOBAL_AVERAGE_POOL) {

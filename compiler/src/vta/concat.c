@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Concatenations: tile by tile where all inputs begin with a block, movements of channels otherwise.
+ * Concatenations: tile by tile where all inputs begin with a block or have all channels, movements of
+ * channels otherwise.
  */
 #include "sched.h"
 
@@ -8,7 +9,7 @@ static bool is_aligned(const machine *m, const vtac_vta_region *region, const vt
 {
     int64_t first = 0;
     bool aligned = true;
-    for (uint32_t k = 0; k < layer->input_count; k++) {
+    for (uint32_t k = 0; k < layer->input_count && !layer->by_pixels; k++) {
         aligned = aligned && first % m->block == 0;
         first += region->tensors[layer->inputs[k]].c;
     }

@@ -143,7 +143,8 @@ static void decide_slices(const machine *m, const vtac_vta_region *region, decis
     for (uint32_t n = 0; n < region->layer_count; n++) {
         const vtac_vta_layer *layer = &region->layers[n];
         int64_t first = 0;
-        if (layer->kind != VTAC_VTA_CONCAT || region->tensors[layer->output].n > m->batch) {
+        if (layer->kind != VTAC_VTA_CONCAT || layer->by_pixels ||
+            region->tensors[layer->output].n > m->batch) {
             continue;
         }
         for (uint32_t k = 0; k < layer->input_count; k++) {

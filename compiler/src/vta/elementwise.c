@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Layers whose output tiles each come from one tile of each input: sums, products, rescaling, tables, and
- * concatenations whose inputs begin with a block. Tiles are loaded into ACC as int8, go through the ALU in
- * place, and are stored from there.
+ * concatenations whose inputs begin with a block or have all channels. Tiles are loaded into ACC as int8, go
+ * through the ALU in place, and are stored from there.
  *
  * A product with one number per channel (gates) loads the tiles of these numbers all at once.
  *
@@ -235,24 +235,34 @@ static void compute_tiles(elementwise *e, const tile_run *s, int64_t a, int64_t 
     requantize_tiles(e, a, count, s->record);
 }
 
+/* Computes the tiles of a piece and stores them in `rows` rows, which lie `stride` tiles apart. */
+static void emit_piece(elementwise *e, const tile_run *s, int64_t rows, int64_t stride)
+{
+    const int64_t a = e->pieces % SLOTS * e->slot, b = e->second + a;
+    e->pieces++;
+    load_tiles(e, a, s->a, s->count);
+    if (has_two(e->p->layer)) {
+        load_tiles(e, b, s->b, s->count);
+    }
+    vtac_vta_list_flush(e->list);
+    compute_tiles(e, s, a, b, s->count);
+    vtac_vta_list_store(e->list, &(vta_store2d){.sram = a,
+                                                .buffer = {WORK_BUFFER},
+                                                .offset = s->out,
+                                                .y_size = rows,
+                                                .x_size = s->count / rows,
+                                                .x_stride = rows > 1 ? stride : s->count});
+}
+
 static void emit_run(elementwise *e, const tile_run *s)
 {
     for (int64_t at = 0; at < s->count; at += e->slot) {
-        const int64_t count = vta_min(e->slot, s->count - at);
-        const int64_t a = e->pieces % SLOTS * e->slot, b = e->second + a;
-        e->pieces++;
-        load_tiles(e, a, s->a + at, count);
-        if (has_two(e->p->layer)) {
-            load_tiles(e, b, s->b + at, count);
-        }
-        vtac_vta_list_flush(e->list);
-        compute_tiles(e, s, a, b, count);
-        vtac_vta_list_store(e->list, &(vta_store2d){.sram = a,
-                                                    .buffer = {WORK_BUFFER},
-                                                    .offset = s->out + at,
-                                                    .y_size = 1,
-                                                    .x_size = count,
-                                                    .x_stride = count});
+        const tile_run piece = {.a = s->a + at,
+                                .b = s->b + at,
+                                .out = s->out + at,
+                                .count = vta_min(e->slot, s->count - at),
+                                .record = s->record};
+        emit_piece(e, &piece, 1, 0);
     }
 }
 
@@ -277,7 +287,7 @@ static int64_t block_count(const plan *p, uint32_t tensor)
 static bool is_in_place(const plan *p)
 {
     int64_t block = 0;
-    bool there = p->layer->kind == VTAC_VTA_CONCAT && p->images == 1;
+    bool there = p->layer->kind == VTAC_VTA_CONCAT && p->images == 1 && !p->layer->by_pixels;
     for (uint32_t k = 0; there && k < p->layer->input_count; k++) {
         const uint32_t in = p->layer->inputs[k];
         there = origin_of(p, in) == origin_of(p, p->layer->output) + block * plane_size(p, in);
@@ -301,6 +311,31 @@ static void emit_concat(elementwise *e)
             }
             block += own;
         }
+    }
+}
+
+/* Puts the pixels of each input behind those of the inputs before, block by block; small blocks go together.
+ */
+static void emit_pixels(elementwise *e)
+{
+    const plan *p = e->p;
+    const vtac_vta_layer *layer = p->layer;
+    const int64_t blocks = p->images * block_count(p, layer->output), size = plane_size(p, layer->output);
+    int64_t to = origin_of(p, layer->output);
+    for (uint32_t k = 0; k < layer->input_count; k++) {
+        const int64_t own = plane_size(p, layer->inputs[k]), from = origin_of(p, layer->inputs[k]);
+        const int64_t each = vta_max(1, e->slot / own);
+        for (int64_t block = 0; block < blocks; block += each) {
+            const int64_t rows = vta_min(each, blocks - block);
+            const tile_run run = {
+                .a = from + block * own, .out = to + block * size, .count = rows * own, .record = k};
+            if (rows > 1) {
+                emit_piece(e, &run, rows, size);
+            } else {
+                emit_run(e, &run);
+            }
+        }
+        to += own;
     }
 }
 
@@ -441,7 +476,9 @@ vta_status vtac_vta_elementwise_emit(const plan *p, step_list *list, vta_diag *d
     if (p->layer->table != NULL || p->layer->behind != NULL) {
         vtac_vta_list_table(list, 0, CONSTANTS_BUFFER, p->at.table);
     }
-    if (p->layer->kind == VTAC_VTA_CONCAT) {
+    if (p->layer->by_pixels) {
+        emit_pixels(&e);
+    } else if (p->layer->kind == VTAC_VTA_CONCAT) {
         emit_concat(&e);
     } else {
         emit_all(&e);

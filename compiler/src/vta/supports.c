@@ -142,6 +142,27 @@ vta_status vtac_vta_rule_shapes(const machine *m, const vtac_vta_region *region,
     return VTA_OK;
 }
 
+vta_status vtac_vta_rule_concat(const machine *m, const vtac_vta_region *region, uint32_t number,
+                                vta_diag *diag)
+{
+    const vtac_vta_layer *layer = &region->layers[number];
+    const vtac_vta_tensor *to = tensor_of(region, layer->output);
+    int64_t pixels = 0;
+    bool alike = true;
+    for (uint32_t k = 0; k < layer->input_count; k++) {
+        const vtac_vta_tensor *in = tensor_of(region, layer->inputs[k]);
+        alike = alike && in->n == to->n && in->c == to->c;
+        pixels += in->h * in->w;
+    }
+    if (!layer->by_pixels) {
+        return vtac_vta_rule_shapes(m, region, number, diag);
+    }
+    return alike && pixels == to->h * to->w
+               ? VTA_OK
+               : vta_fail(diag, VTA_UNSUPPORTED,
+                          "its inputs do not have all channels of the output, or other pixels than it has");
+}
+
 vta_status vtac_vta_rule_none(const machine *m, const vtac_vta_region *region, uint32_t number,
                               vta_diag *diag)
 {
