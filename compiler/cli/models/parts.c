@@ -312,7 +312,7 @@ vta_status cli_parts_quantize(cli_parts *p, vtac_graph **graph, cli_mixed *mixed
     vtac_quantize_options how = VTAC_QUANTIZE_DEFAULTS;
     *mixed = cli_mixed_automatic(p->args);
     if (!mixed->automatic || !vtac_quantizable(*graph) || (*graph)->state_count > 0 ||
-        cli_read_method(p->args, &how.method) != CLI_OK) {
+        cli_read_method(p->args, &how.method) != CLI_OK || cli_read_width(p->args, &how) != CLI_OK) {
         return cli_quantize_float(p->args, *graph, report, diag);
     }
     vtac_graph_destroy(*graph);

@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#include "cli.h"
+#include "stages.h"
 #include "table.h"
 
 enum { INDENT = 15 }; /* of what the summary says, behind its words */
@@ -86,6 +86,63 @@ static double share_of(const vtac_partition *p)
     return fraction_of(here, all);
 }
 
+/* Bits of the weights of layers. */
+typedef struct bits {
+    uint32_t narrow, layers; /* of 4 bits, and all that have weights */
+    uint64_t narrow_weights, weights;
+} bits;
+
+static uint64_t count_weights(const vtac_region *region, uint32_t i, bool *narrow)
+{
+    const vtac_vta_layer *layer = &region->region.layers[i];
+    const vtac_vta_tensor *in = &region->region.tensors[layer->inputs[0]],
+                          *to = &region->region.tensors[layer->output];
+    const int64_t *kernel = layer->window.kernel;
+    if (layer->kind != VTAC_VTA_CONV || layer->weights == NULL) {
+        *narrow = false;
+        return 0;
+    }
+    *narrow = vtac_vta_narrow_weights(layer, in->c, to->c);
+    return (uint64_t)(to->c * in->c / layer->groups * kernel[0] * kernel[1]);
+}
+
+static bits count_bits(const vtac_partition *p)
+{
+    bits b = {0};
+    for (uint32_t r = 0; r < p->region_count; r++) {
+        for (uint32_t i = 0; i < p->regions[r].region.layer_count; i++) {
+            bool narrow;
+            const uint64_t weights = count_weights(&p->regions[r], i, &narrow);
+            b.layers += weights > 0;
+            b.narrow += narrow;
+            b.weights += weights;
+            b.narrow_weights += narrow ? weights : 0;
+        }
+    }
+    return b;
+}
+
+void cli_report_bits(const vtac_partition *p)
+{
+    const bits b = count_bits(p);
+    if (b.narrow > 0) {
+        cli_sentence(INDENT, "weights        %u of %u layers have weights of 4 bits; '%s' loads them as %s",
+                     b.narrow, b.layers, p->config.name,
+                     p->config.wgt4 != 0 ? "these" : "8 bits, since its key WGT4 is 0");
+    }
+}
+
+void cli_report_wide_loads(const cli_args *args, const vtac_partition *p)
+{
+    const bits b = count_bits(p);
+    if (p->config.wgt4 == 0 && b.narrow_weights * 2 > b.weights) {
+        cli_stages_hide();
+        cli_say("vtac %s: %s: weights of 4 bits in %u of %u layers: '%s' loads them as 8 bits, since its key "
+                "WGT4 is 0\n",
+                args->verb->name, args->operands[0], b.narrow, b.layers, p->config.name);
+    }
+}
+
 void cli_report_text_of(const vtac_partition *p)
 {
     if (p == NULL) {
@@ -112,6 +169,7 @@ void cli_report_text_of(const vtac_partition *p)
                  (unsigned long long)s.read, (unsigned long long)s.written);
     cli_sentence(INDENT, "               %.3f ms, %.1f inferences a second", 1e3 * seconds,
                  fraction_of(1.0, seconds));
+    cli_report_bits(p);
 }
 
 /* Minimum traffic of a layer: its tensors and weights, each byte once. */
@@ -130,6 +188,8 @@ static void min_bytes(const vtac_vta_region *region, const vtac_vta_layer *layer
 static void json_layer(const vtac_region *region, uint32_t i, double peak)
 {
     uint64_t read, written;
+    bool narrow;
+    const uint64_t weights = count_weights(region, i, &narrow);
     const vtac_vta_layer *layer = &region->region.layers[i];
     const vtac_vta_plan *plan = &region->image.plans[i];
     const vtac_vta_cost *cost = &plan->cost;
@@ -146,6 +206,9 @@ static void json_layer(const vtac_region *region, uint32_t i, double peak)
               (unsigned long long)cost->array, (unsigned long long)read, (unsigned long long)written,
               bound_of(cost), plan->joined_into >= 0 ? "true" : "false", plan->feeds >= 0 ? "true" : "false");
     cli_json_string(plan->schedule);
+    if (weights > 0) {
+        cli_print(", \"weight_bits\": %d", narrow ? 4 : 8);
+    }
     cli_print("}");
 }
 

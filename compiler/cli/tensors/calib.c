@@ -388,6 +388,31 @@ int cli_read_method(const cli_args *args, vtac_range_method *out)
                : CLI_OK;
 }
 
+int cli_read_width(const cli_args *args, vtac_quantize_options *how)
+{
+    static const char narrow[] = "int4:";
+    size_t at = 0;
+    uint64_t block = 0;
+    for (const char *word = cli_next(args, "--weights", &at); word != NULL;
+         word = cli_next(args, "--weights", &at)) {
+        if (!cli_names_bits(word)) {
+            continue;
+        }
+        const bool blocks = strncmp(word, narrow, sizeof narrow - 1) == 0;
+        if (strcmp(word, "int8") != 0 && strcmp(word, "int4") != 0 &&
+            (!blocks || !cli_number(word + sizeof narrow - 1, &block) ||
+             (block != 32 && block != 64 && block != 128))) {
+            return cli_usage(args, "--weights takes int8, int4, int4:32, int4:64 or int4:128, not '%s'",
+                             word);
+        }
+        how->weight_bits = strcmp(word, "int8") == 0 ? 8 : 4;
+        how->weight_block = blocks ? (uint32_t)block : 0;
+    }
+    return how->weight_block > 0 && !how->per_channel
+               ? cli_usage(args, "blocks of weights have scales of their own; leave out --per-tensor")
+               : CLI_OK;
+}
+
 int cli_check_preprocess(const cli_args *args)
 {
     cli_preprocess preprocess;
@@ -403,11 +428,16 @@ vta_status cli_quantize_float(const cli_args *args, vtac_graph *graph, vtac_quan
     vtac_quantize_options options = VTAC_QUANTIZE_DEFAULTS;
     vta_arena arena = {0};
     const vtac_samples *samples = NULL;
-    if (!vtac_quantizable(graph) || graph->flow != NULL) { /* of its parts no samples can be made up */
-        return VTA_OK;
+    if (cli_read_method(args, &options.method) != CLI_OK || cli_read_width(args, &options) != CLI_OK) {
+        return vta_fail(diag, VTA_INVALID, "--method names no method, or --weights no bits");
     }
-    if (cli_read_method(args, &options.method) != CLI_OK) {
-        return vta_fail(diag, VTA_INVALID, "--method names no method");
+    if (!vtac_quantizable(graph) || graph->flow != NULL) { /* of its parts no samples can be made up */
+        return options.weight_bits == 0
+                   ? VTA_OK
+                   : vta_fail(diag, VTA_UNSUPPORTED,
+                              "%s: --weights %s is for a model of floats, and this one is of integers or has "
+                              "nothing to quantize; leave it out",
+                              args->operands[0], options.weight_bits == 4 ? "int4" : "int8");
     }
     options.progress = cli_stages();
     if (graph->state_count > 0) { /* there are no samples of them */

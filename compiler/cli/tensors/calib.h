@@ -31,6 +31,10 @@ vta_status cli_scan_sizes(const char *path, const vtac_graph *graph, vta_vec *ou
 /* --method; CLI_OK or the status of a misuse. */
 int cli_read_method(const cli_args *args, vtac_range_method *out);
 
+/* --weights where it names bits, not a file: int8, int4, or int4:32 for blocks of 32 inputs. CLI_OK or the
+ * status of a misuse. */
+int cli_read_width(const cli_args *args, vtac_quantize_options *how);
+
 /* Checks that --preprocess applies; CLI_OK or the status of a misuse. */
 int cli_check_preprocess(const cli_args *args);
 

@@ -4,6 +4,7 @@
  */
 #include "tensors.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,12 +68,31 @@ vtac_import_options cli_import_options(const cli_shapes *shapes)
                                  .signature = shapes->signature};
 }
 
+bool cli_names_bits(const char *word)
+{
+    static const char name[] = "int";
+    return strncmp(word, name, sizeof name - 1) == 0 && isdigit((unsigned char)word[sizeof name - 1]) &&
+           strpbrk(word, "./") == NULL;
+}
+
+/* The last --weights that is a file. */
+static const char *weights_file(const cli_args *args)
+{
+    const char *last = NULL;
+    size_t at = 0;
+    for (const char *word = cli_next(args, "--weights", &at); word != NULL;
+         word = cli_next(args, "--weights", &at)) {
+        last = cli_names_bits(word) ? last : word;
+    }
+    return last;
+}
+
 int cli_read_shapes(const cli_args *args, cli_shapes *out)
 {
     vta_diag diag = {0};
     size_t at = 0;
     out->count = 0;
-    out->weights = cli_value(args, "--weights");
+    out->weights = weights_file(args);
     out->signature = cli_value(args, "--signature");
     out->dynamic = cli_flag(args, "--dynamic");
     out->states = false;

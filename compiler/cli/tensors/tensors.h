@@ -15,7 +15,7 @@ enum { CLI_MAX_SHAPES = 64 };
 #define CLI_END_OPTIONS                                                                                      \
     {"--signature", "NAME", CLI_TEXT, "of several; --output-value NAME: an output"}, CLI_OUTPUT_OPTION
 #define CLI_MODEL_OPTIONS                                                                                    \
-    {"--weights", "FILE", CLI_FILE, "Darknet's; --signature, --output-value NAME: ends"},                    \
+    {"--weights", "FILE|int4", CLI_FILE, "Darknet's or 4 bits; --signature, --output-value: ends"},          \
         {"--signature", "NAME", CLI_TEXT, NULL}, CLI_OUTPUT_OPTION
 #define CLI_OUTPUT_OPTION                                                                                    \
     {                                                                                                        \
@@ -44,6 +44,9 @@ typedef struct cli_shapes {
     bool states;  /* the verb keeps a model's states */
 } cli_shapes;
 int cli_read_shapes(const cli_args *args, cli_shapes *out);
+
+/* True for a word of --weights that is no file's name but a number of bits, as int4. */
+bool cli_names_bits(const char *word);
 /* The same for an importer, which borrows them; notes are not told. */
 vtac_import_options cli_import_options(const cli_shapes *shapes);
 

@@ -147,6 +147,7 @@ static vta_status prepare_graph(compilation *c, const cli_offload *offload, vta_
         return VTA_OK;
     }
     VTA_TRY(check_moved(c->args, c->graph, offload, c->partition, diag));
+    cli_report_wide_loads(c->args, c->partition);
     return c->partition->region_count == 0 && c->quality.samples > 0
                ? take_floats_back(c, diag)
                : cli_quality_check(c->args, &c->quality, diag);
@@ -342,10 +343,16 @@ static int run_compile(const cli_args *args)
     vtac_pass_options passes;
     cli_offload offload;
     vtac_range_method method;
+    vtac_quantize_options width = VTAC_QUANTIZE_DEFAULTS;
     if (cli_read_emit(args) != CLI_OK || cli_read_passes(args, &passes) != CLI_OK ||
         cli_read_offload(args, &offload) != CLI_OK || cli_read_method(args, &method) != CLI_OK ||
-        cli_check_preprocess(args) != CLI_OK) {
+        cli_check_preprocess(args) != CLI_OK || cli_read_width(args, &width) != CLI_OK) {
         return CLI_USAGE;
+    }
+    if (width.weight_bits != 0 && !offload.wanted) {
+        return cli_usage(args,
+                         "the host computes this model with floats; give --target vta, or 'vtac quantize' "
+                         "it with --weights first");
     }
     vta_diag diag = {0};
     vtac_target target;

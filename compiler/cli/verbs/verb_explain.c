@@ -10,6 +10,7 @@
 #include "parts.h"
 #include "passes.h"
 #include "quality.h"
+#include "report.h"
 #include "stages.h"
 #include "table.h"
 #include "tensors.h"
@@ -174,6 +175,7 @@ static void print_text(const cli_args *args, const vtac_graph *graph, const vtac
         (unsigned long long)t.macs, t.cycles, t.host);
     const explain_energy energy = energy_of(p, &t, powers);
     print_energy(&energy);
+    cli_report_bits(p);
 }
 
 static void print_json(const vtac_graph *graph, const vtac_partition *p, const vtac_quantize_report *quality,

@@ -27,6 +27,8 @@ static const cli_option options[] = {
     {"--tune-rounding", NULL, CLI_FLAG, "weights go up or down as their layer's outputs need"},
     {"--no-bias-correction", NULL, CLI_FLAG, "do not correct what rounding the weights shifts"},
     {"--keep-float", "NODE", CLI_TEXT, "leave a node in float (may be repeated)"},
+    {"--keep-int8", "NODE", CLI_TEXT, NULL},
+    {"--round-nearest", NULL, CLI_FLAG, NULL},
     CLI_MIXED_OPTIONS,
     CLI_QUALITY_OPTIONS,
     {"--dynamic", NULL, CLI_FLAG, "sizes that the model leaves open stay open"},
@@ -52,6 +54,12 @@ static double percent_of(uint64_t part, uint64_t all)
     return all > 0 ? 100.0 * (double)part / (double)all : 0.0;
 }
 
+/* With the scales. */
+static double bits_of_weight(const vtac_quantize_report *r)
+{
+    return r->weights > 0 ? (double)r->weight_bits / (double)r->weights : 0.0;
+}
+
 static void print_json(const cli_args *args, const char *path, const vtac_quantize_report *r,
                        const cli_mixed *mixed)
 {
@@ -69,6 +77,10 @@ static void print_json(const cli_args *args, const char *path, const vtac_quanti
                   (unsigned long long)r->right, (unsigned long long)r->right_float,
                   percent_of(r->right, r->decisions), percent_of(r->right_float, r->decisions));
     }
+    if (r->narrow > 0) {
+        cli_print(", \"narrow\": %u, \"products\": %u, \"bits_a_weight\": %.4g", r->narrow, r->products,
+                  bits_of_weight(r));
+    }
     if (r->tuned > 0) {
         cli_print(", \"tuned\": %u, \"rounding_left\": %.6g", r->tuned, r->rounding_left);
     }
@@ -84,6 +96,9 @@ static void print_json(const cli_args *args, const char *path, const vtac_quanti
         json_number(layer->snr_db);
         cli_print(", \"low\": %.9g, \"high\": %.9g, \"scale\": %.9g, \"zero\": %d", layer->low, layer->high,
                   (double)layer->scale, layer->zero);
+        if (layer->weight_bits > 0) {
+            cli_print(", \"weight_bits\": %u", layer->weight_bits);
+        }
         if (layer->tuned) {
             cli_print(", \"rounding_before\": ");
             json_number(layer->rounding_before);
@@ -105,8 +120,11 @@ static void fill_row(const void *context, uint32_t row, cli_cell *cells)
     cli_cell_print(&cells[3], "%d", layer->zero);
     cells[4].text = layer->node[0] == '\0' ? layer->value : layer->node;
     cells[5].text = layer->op;
+    if (layer->weight_bits > 0) {
+        cli_cell_print(&cells[6], "%u", layer->weight_bits);
+    }
     if (layer->tuned) {
-        cli_cell_print(&cells[6], "%.3g -> %.3g", layer->rounding_before, layer->rounding_after);
+        cli_cell_print(&cells[7], "%.3g -> %.3g", layer->rounding_before, layer->rounding_after);
     }
 }
 
@@ -114,8 +132,8 @@ static void print_text(const cli_args *args, const char *path, const vtac_quanti
                        const cli_mixed *mixed)
 {
     static const cli_column columns[] = {
-        {"SNR [dB]", CLI_FIGURE}, {"range", CLI_WORD},    {"scale", CLI_WORD},   {"zero", CLI_FIGURE},
-        {"layer", CLI_NAME},      {"operator", CLI_NAME}, {"rounding", CLI_WORD}};
+        {"SNR [dB]", CLI_FIGURE}, {"range", CLI_WORD},    {"scale", CLI_WORD},  {"zero", CLI_FIGURE},
+        {"layer", CLI_NAME},      {"operator", CLI_NAME}, {"bits", CLI_FIGURE}, {"rounding", CLI_WORD}};
     const size_t all = sizeof columns / sizeof columns[0];
     if (cli_flag(args, "--report")) {
         cli_table(columns, r->tuned > 0 ? all : all - 1, r->layer_count, fill_row, r);
@@ -128,6 +146,13 @@ static void print_text(const cli_args *args, const char *path, const vtac_quanti
     cli_sentence(0,
                  "%s: %u values of 8 bits; over %u samples, %slargest output error %.4g, output SNR %.1f dB",
                  path, r->layer_count, r->samples, decided, r->output_error, r->output_snr_db);
+    if (r->narrow > 0) {
+        cli_sentence(
+            0,
+            "weights of 4 bits in %u of %u layers; with their scales, a weight of the model has %.2f "
+            "bits",
+            r->narrow, r->products, bits_of_weight(r));
+    }
     if (r->tuned > 0) {
         cli_sentence(0,
                      "rounding tuned in %u layers: what it adds to their outputs, squared, is %.1f %% less",
@@ -157,13 +182,14 @@ static void warn_of_changes(const cli_args *args, const vtac_quantize_options *h
     }
 }
 
-static const char *output_path(const cli_args *args, char *own, size_t size)
+static const char *output_path(const cli_args *args, uint32_t weight_bits, char *own, size_t size)
 {
     const char *path = cli_value(args, "-o");
     const char *base = strrchr(args->operands[0], '/');
     base = base == NULL ? args->operands[0] : base + 1;
     const char *dot = strrchr(base, '.');
-    (void)snprintf(own, size, "%.*s.int8.onnx", dot == NULL ? (int)strlen(base) : (int)(dot - base), base);
+    (void)snprintf(own, size, "%.*s.int%d.onnx", dot == NULL ? (int)strlen(base) : (int)(dot - base), base,
+                   weight_bits == 4 ? 4 : 8);
     return path == NULL ? own : path;
 }
 
@@ -177,22 +203,42 @@ static vta_status write_model(const cli_parts *parts, const vtac_graph *graph, c
     return cli_parts_write(parts, graph, "vtac quantize", path, diag);
 }
 
-/* Reads the names of --keep-float into `kept`. */
-static int read_kept(const cli_args *args, const char *kept[MAX_KEPT], vtac_quantize_options *how)
+/* Names of nodes that an option gives, one each time. */
+typedef struct kept_names {
+    const char *name[MAX_KEPT];
+    uint32_t count;
+} kept_names;
+
+static int read_kept(const cli_args *args, const char *option, kept_names *kept)
 {
     size_t at = 0;
-    for (const char *name = cli_next(args, "--keep-float", &at); name != NULL;
-         name = cli_next(args, "--keep-float", &at)) {
-        if (how->keep_count == MAX_KEPT) {
-            return cli_usage(args, "--keep-float may be given %d times", MAX_KEPT);
+    kept->count = 0;
+    for (const char *name = cli_next(args, option, &at); name != NULL; name = cli_next(args, option, &at)) {
+        if (kept->count == MAX_KEPT) {
+            return cli_usage(args, "%s may be given %d times", option, MAX_KEPT);
         }
-        kept[how->keep_count++] = name;
+        kept->name[kept->count++] = name;
     }
-    how->keep_float = kept;
     return CLI_OK;
 }
 
-static int read_options(const cli_args *args, const char *kept[MAX_KEPT], vtac_quantize_options *how)
+/* Names of nodes that stay float, and of those whose weights keep 8 bits. */
+static int read_all_kept(const cli_args *args, kept_names kept[2], vtac_quantize_options *how)
+{
+    if (read_kept(args, "--keep-float", &kept[0]) != CLI_OK ||
+        read_kept(args, "--keep-int8", &kept[1]) != CLI_OK) {
+        return CLI_USAGE;
+    }
+    how->keep_float = kept[0].name;
+    how->keep_count = kept[0].count;
+    how->keep_bytes = kept[1].name;
+    how->keep_bytes_count = kept[1].count;
+    return how->keep_bytes_count > 0 && how->weight_bits != 4
+               ? cli_usage(args, "--keep-int8 is about weights of 4 bits; give --weights int4")
+               : CLI_OK;
+}
+
+static int read_options(const cli_args *args, kept_names kept[2], vtac_quantize_options *how)
 {
     if (cli_flag(args, "--per-channel") && cli_flag(args, "--per-tensor")) {
         return cli_usage(args, "--per-channel or --per-tensor, not both");
@@ -204,8 +250,12 @@ static int read_options(const cli_args *args, const char *kept[MAX_KEPT], vtac_q
     if (how->tune_rounding && cli_value(args, "--calib") == NULL) {
         return cli_usage(args, "--tune-rounding looks at real inputs; give --calib");
     }
+    how->round_nearest = cli_flag(args, "--round-nearest");
+    if (how->tune_rounding && how->round_nearest) {
+        return cli_usage(args, "--tune-rounding or --round-nearest, not both");
+    }
     how->correct_bias = !cli_flag(args, "--no-bias-correction");
-    return read_kept(args, kept, how);
+    return cli_read_width(args, how) != CLI_OK ? CLI_USAGE : read_all_kept(args, kept, how);
 }
 
 static int run_quantize(const cli_args *args)
@@ -213,7 +263,7 @@ static int run_quantize(const cli_args *args)
     vtac_quantize_options how = VTAC_QUANTIZE_DEFAULTS;
     cli_shapes shapes;
     cli_mixed mixed;
-    const char *kept[MAX_KEPT];
+    kept_names kept[2];
     if (cli_read_mixed(args, &mixed) != CLI_OK || cli_read_shapes(args, &shapes) != CLI_OK ||
         cli_read_method(args, &how.method) != CLI_OK || cli_check_preprocess(args) != CLI_OK ||
         read_options(args, kept, &how) != CLI_OK) {
@@ -226,7 +276,7 @@ static int run_quantize(const cli_args *args)
     const cli_model_source source = cli_parts_source(&parts);
     how.sizes = cli_parts_sizes(&parts);
     char own[4096];
-    const char *path = output_path(args, own, sizeof own);
+    const char *path = output_path(args, how.weight_bits, own, sizeof own);
     vta_diag diag = {0};
     vta_arena arena = {0};
     vtac_graph *graph = NULL;
@@ -252,7 +302,7 @@ const cli_verb cli_verb_quantize = {
     .name = "quantize",
     .operands = "MODEL [--calib DIR|FILE] [-o FILE.onnx]",
     .summary = "make an 8-bit model (QDQ) of a float one",
-    .more = "Example: vtac quantize m.onnx --calib s.npz --method mse --report\n",
+    .more = "Example: vtac quantize m.onnx --calib s.npz --weights int4 --report\n",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .min = 1,

@@ -47,10 +47,15 @@ typedef struct vtac_more_sizes {
 typedef struct vtac_quantize_options {
     vtac_range_method method;
     bool per_channel;              /* weights: a scale for each output channel */
+    uint32_t weight_bits;          /* of weights: 4; 8, or 0 for it */
+    uint32_t weight_block;         /* with 4 bits: this many inputs of an output have a scale; 0: all */
+    const char *const *keep_bytes; /* nodes whose weights have 8 bits nevertheless, named as those below */
+    uint32_t keep_bytes_count;
     bool unsigned_activations;     /* uint8; otherwise int8 */
     bool correct_bias;             /* take out what rounding the weights adds to the mean of each channel */
     bool equalize;                 /* even out weights from layer to layer first; for one scale per tensor */
     bool tune_rounding;            /* weights go up or down so that the outputs of their layer are right */
+    bool round_nearest;            /* those of 4 bits do not, which else do where there are samples */
     const char *const *keep_float; /* nodes that stay float, by name or by that of a result */
     uint32_t keep_count;
     bool keep_readers; /* what reads a result of these stays float, too, so that the result is one */
@@ -89,7 +94,8 @@ typedef struct vtac_quantized_layer {
     uint64_t macs;    /* multiplications of its node */
     float scale;
     int32_t zero;
-    bool tuned; /* the rounding of its weights */
+    uint32_t weight_bits; /* of its weights; 0: it has none */
+    bool tuned;           /* the rounding of its weights */
     /* then: what rounding the weights adds to its outputs, root of the mean square, to the nearest and tuned
      */
     double rounding_before, rounding_after;
@@ -145,6 +151,9 @@ typedef struct vtac_quantize_report {
     uint64_t decisions, agreed; /* of the first output: rows of scores, places of a map; and those whose
                                    largest score stayed where it was */
     uint32_t tuned;             /* layers whose rounding was tuned */
+    uint32_t products, narrow;  /* layers with weights, and those of them whose weights have 4 bits */
+    uint64_t weight_bits;       /* of all weights and their scales together */
+    uint64_t weights;
     double rounding_left; /* their error, squared, in parts of that of rounding to the nearest: the mean */
     uint64_t right, right_float; /* of the labels: the model of integers, the model of floats */
     double output_error;         /* largest absolute error of any output */

@@ -153,6 +153,10 @@ typedef struct vtac_vta_layer {
     int64_t bytes, outputs;      /* CONV, whole sums: bytes of a sum; channels that have one; else 0 */
 } vtac_vta_layer;
 
+/* True if 4 bits hold every weight of a CONV less its zero point, for channels of the input and the output.
+ */
+bool vtac_vta_narrow_weights(const vtac_vta_layer *layer, int64_t c_in, int64_t c_out);
+
 typedef struct vtac_vta_region {
     const char *name;
     vtac_vta_tensor *tensors;

@@ -20,6 +20,7 @@ static const struct {
     {VTAC_OP_BITWISE_OR, 18},
     {VTAC_OP_BITWISE_XOR, 18},
     {VTAC_OP_CAST_LIKE, 15},
+    {VTAC_OP_DEQUANTIZE_LINEAR, 21},
     {VTAC_OP_GELU, 20},
     {VTAC_OP_GRU, 14},
     {VTAC_OP_GROUP_NORMALIZATION, 21},
@@ -66,6 +67,22 @@ char *vtac_writer_text(const char *text)
     return both.out;
 }
 
+/* Elements of less than eight bits, which have a byte each here, side by side, the first lowest. */
+static void pack_bits(vtac_onnx_writer *w, const vtac_tensor *from, ProtobufCBinaryData *to)
+{
+    const size_t bits = vtac_dtype_bits(from->type.dtype), count = from->bytes, in_byte = 8 / bits;
+    const uint8_t *bytes = from->data;
+    to->len = (count + in_byte - 1) / in_byte;
+    to->data = vtac_writer_alloc(w, to->len + 1, 1);
+    for (size_t i = 0; to->data != NULL && i < to->len; i++) {
+        unsigned byte = 0;
+        for (size_t k = 0; k < in_byte && i * in_byte + k < count; k++) {
+            byte |= (bytes[i * in_byte + k] & ((1U << bits) - 1)) << (k * bits);
+        }
+        to->data[i] = (uint8_t)byte;
+    }
+}
+
 Onnx__TensorProto *vtac_writer_tensor(vtac_onnx_writer *w, const vtac_tensor *from, const char *name)
 {
     Onnx__TensorProto *to = vtac_writer_alloc(w, 1, sizeof *to);
@@ -86,6 +103,9 @@ Onnx__TensorProto *vtac_writer_tensor(vtac_onnx_writer *w, const vtac_tensor *fr
     to->data_type = vtac_export_dtype(from->type.dtype);
     to->has_raw_data = 1;
     to->raw_data = (ProtobufCBinaryData){.len = from->bytes, .data = data.out};
+    if (vtac_dtype_bits(from->type.dtype) < 8) {
+        pack_bits(w, from, &to->raw_data);
+    }
     return to;
 }
 
@@ -349,6 +369,10 @@ static bool uses_new_form(const vtac_graph *g, const vtac_node *node)
         return vtac_attr_int(node, "noop_with_empty_axes", 0) != 0 ||
                (has_axes && vtac_in_constant(g, node, 1) == NULL);
     }
+    if (node->op == VTAC_OP_DEQUANTIZE_LINEAR) {
+        return vtac_dtype_bits(vtac_in_type(g, node, 0)->dtype) < 8 ||
+               vtac_attr_int(node, "block_size", 0) != 0;
+    }
     if (node->op == VTAC_OP_RESHAPE) {
         return vtac_attr_int(node, "allowzero", 0) != 0;
     }
@@ -387,7 +411,7 @@ vta_status vtac_writer_opset(const vtac_graph *g, int64_t *opset, bool *microsof
 /* IR version that goes with an opset. */
 int64_t vtac_writer_ir_version(int64_t opset)
 {
-    return opset >= 23 ? 11 : opset >= 19 ? 9 : opset >= 15 ? 8 : 7;
+    return opset >= 23 ? 11 : opset >= 21 ? 10 : opset >= 19 ? 9 : opset >= 15 ? 8 : 7;
 }
 
 vta_status vtac_writer_model(vtac_onnx_writer *w, const char *producer, Onnx__ModelProto *model,

@@ -250,6 +250,7 @@ static vta_status compare_integers(vtac_rewrite *r, vtac_node_id id, bool *chang
 }
 
 static const vtac_rule rules[] = {
+    {VTAC_OP_DEQUANTIZE_LINEAR, vtac_widen_weights},
     {VTAC_OP_COUNT, vtac_sink_dequantize},
     {VTAC_OP_QUANTIZE_LINEAR, skip_requantize},
     {VTAC_OP_DEQUANTIZE_LINEAR, skip_redequantize},

@@ -114,6 +114,9 @@ vtac_rule_fn vtac_fold_channel_scale;
 /* A dense layer whose result stays float: QGemm without an output scale. Anchored at Gemm. */
 vtac_rule_fn vtac_fold_float_gemm;
 
+/* Constants of less than 8 bits behind a DequantizeLinear as bytes. */
+vtac_rule_fn vtac_widen_weights;
+
 /* Islands of operators between one 8-bit value and another, all other operands known, become tables. */
 vta_status vtac_fold_islands(vtac_graph *graph, uint32_t *changes, vta_diag *diag);
 

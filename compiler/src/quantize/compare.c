@@ -208,12 +208,13 @@ static int by_noise(const void *a, const void *b)
     return x->snr_db < y->snr_db ? -1 : x->snr_db > y->snr_db ? 1 : strcmp(x->value, y->value);
 }
 
-/* The layer's rounding before and after it was tuned, where it was. */
+/* The layer's bits, and its rounding before and after it was tuned, where it was. */
 static void report_rounding(const vtac_quant_comparison *c, const vtac_node *node,
                             vtac_quantized_layer *layer)
 {
     for (uint32_t i = 0; i < c->product_count; i++) {
         const vtac_quant_product *p = &c->products[i];
+        layer->weight_bits = &c->quantized->nodes[p->node] == node ? p->bits : layer->weight_bits;
         if (p->tuned && &c->quantized->nodes[p->node] == node) {
             layer->tuned = true;
             layer->rounding_before = sqrt(p->rounding_before);

@@ -58,7 +58,8 @@ static vta_status add_affine(vtac_graph *graph, const affine_kind *what, vtac_no
     char output[NAME_ROOM];
     const char *const outputs[] = {derived_name(output, graph->values[x].name, suffix)};
     const vtac_value_id inputs[] = {x, params->scale, params->zero};
-    const vtac_attr axis = {.name = "axis", .kind = VTAC_ATTR_INT, .i = params->axis};
+    const vtac_attr attrs[] = {{.name = "axis", .kind = VTAC_ATTR_INT, .i = params->axis},
+                               {.name = "block_size", .kind = VTAC_ATTR_INT, .i = params->block}};
     const vtac_node *like = near == 0 ? NULL : &graph->nodes[near];
     const vtac_node_spec spec = {
         .op = what->op,
@@ -68,8 +69,8 @@ static vta_status add_affine(vtac_graph *graph, const affine_kind *what, vtac_no
         .input_count = params->zero == 0 ? 2 : 3,
         .output_count = 1,
         .output_names = outputs,
-        .attrs = &axis,
-        .attr_count = params->per_axis};
+        .attrs = attrs,
+        .attr_count = params->block > 0 ? 2 : params->per_axis};
     vtac_node_id node;
     VTA_TRY(vtac_add_node(graph, &spec, &node, diag));
     *out = graph->nodes[node].outputs[0];

@@ -12,6 +12,7 @@ typedef struct vtac_quant_params {
     vtac_value_id scale, zero; /* zero 0: none */
     bool per_axis;
     uint32_t axis;
+    uint32_t block; /* places along the axis that share a scale; 0: one has its own */
 } vtac_quant_params;
 
 /* A scale and a zero point for a whole tensor, as constants. */

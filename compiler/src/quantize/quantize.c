@@ -49,6 +49,7 @@ typedef struct quantize_job {
     vtac_dtype dtype;
     vtac_quant_plan plan;
     vtac_quant_observer observer;
+    const bool *keeps_bytes; /* by node: its weights have 8 bits; NULL: none does */
     vtac_quant_product *products;
     float *x_scales; /* of the operand of each product */
     uint32_t product_count;
@@ -119,8 +120,11 @@ static vta_status round_product(quantize_job *j, uint32_t at, vtac_quant_patches
     if (j->options->correct_bias) {
         VTA_TRY(vtac_quant_means(&j->observer, x, &means, diag));
     }
-    return vtac_quant_round_product(&j->plan, j->x_scales[at], j->options->per_channel, means, patches,
-                                    &j->products[at], diag);
+    const bool narrow = j->options->weight_bits == 4 && !(j->keeps_bytes != NULL && j->keeps_bytes[n]);
+    const vtac_quant_width width = {
+        .bits = narrow ? 4 : 8, .block = j->options->weight_block, .per_channel = j->options->per_channel};
+    return vtac_quant_round_product(&j->plan, j->x_scales[at], &width, means, patches, &j->products[at],
+                                    diag);
 }
 
 /* Tunes as many products as have room together, from the first on; *next is the one behind them. */
@@ -153,12 +157,14 @@ static vta_status tune_some(quantize_job *j, const vtac_samples *samples, uint32
     return VTA_OK;
 }
 
-static vta_status round_products(quantize_job *j, const vtac_samples *samples, vta_diag *diag)
+static vta_status round_products(quantize_job *j, const vtac_samples *samples, bool made_up, vta_diag *diag)
 {
+    const vtac_quantize_options *how = j->options;
+    const bool tunes = how->tune_rounding || (how->weight_bits == 4 && !made_up && !how->round_nearest);
     VTA_TRY(find_products(j, diag));
     for (uint32_t at = 0; at < j->product_count;) {
         vta_status status;
-        if (j->options->tune_rounding) {
+        if (tunes) {
             vta_arena arena = {0};
             status = tune_some(j, samples, at, &at, &arena, diag);
             vta_arena_free(&arena);
@@ -176,7 +182,14 @@ static void sum_up_rounding(const quantize_job *j, vtac_quantize_report *report)
     double left = 0.0;
     for (uint32_t i = 0; i < j->product_count; i++) {
         const vtac_quant_product *p = &j->products[i];
+        const uint64_t scales =
+            (uint64_t)p->channels * (p->factors != NULL ? (uint64_t)vtac_quant_blocks(p) : 1);
+        const uint64_t weights = (uint64_t)vtac_type_elements(&p->type);
         report->tuned += p->tuned;
+        report->products++;
+        report->narrow += p->bits == 4;
+        report->weights += weights;
+        report->weight_bits += weights * p->bits + (p->per_channel ? scales : 1) * 8 * sizeof(float);
         left += !p->tuned ? 0.0 : p->rounding_before > 0.0 ? p->rounding_after / p->rounding_before : 1.0;
     }
     report->rounding_left = report->tuned > 0 ? left / report->tuned : 1.0;
@@ -313,6 +326,8 @@ static vta_status make_plan(quantize_job *j, vta_diag *diag)
 {
     const bool *kept = NULL;
     VTA_TRY(find_kept(j, &kept, diag));
+    VTA_TRY(vtac_quant_find_kept(j->graph, j->options->keep_bytes, j->options->keep_bytes_count, &j->arena,
+                                 &j->keeps_bytes, diag));
     VTA_TRY(vtac_quant_plan_make(j->graph, kept, &j->arena, &j->plan, diag));
     if (!j->options->equalize) {
         return VTA_OK;
@@ -441,7 +456,7 @@ static vta_status convert_graph(quantize_job *j, const vtac_samples *samples, co
     VTA_TRY(observe_ranges(j, samples, made_up != NULL, diag));
     VTA_TRY(observe_sizes(j, diag));
     VTA_TRY(vtac_progress_at(j->options->progress, "rounding weights", NULL, 0, 0, diag));
-    VTA_TRY(round_products(j, samples, diag));
+    VTA_TRY(round_products(j, samples, made_up != NULL, diag));
     if (j->product_count == 0) {
         return fail_nothing(diag);
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Weights are symmetric (-127 … 127, zero point 0). The bias has the unit of the accumulator, x_scale times
- * the scale of the weights, and 32 bits.
+ * Weights are symmetric (-127 … 127, those of 4 bits -8 … 7 times a factor; zero point 0). The bias has the
+ * unit of the accumulator, x_scale times the scale of the weights, and 32 bits.
  */
 #include "weights.h"
 
@@ -15,7 +15,7 @@
 
 #define MAX_BIAS ((double)(1 << 30))
 
-enum { MAX_WEIGHT = 127 };
+enum { MAX_WEIGHT = 127, MAX_NARROW = 7 };
 
 /* Number of elements between two output channels of the weights. */
 static int64_t inner_of(const vtac_type *type, uint32_t axis)
@@ -30,6 +30,32 @@ static int64_t inner_of(const vtac_type *type, uint32_t axis)
 static int64_t channel_of(const vtac_quant_product *p, int64_t i, int64_t inner)
 {
     return i / inner % p->channels;
+}
+
+int64_t vtac_quant_terms(const vtac_quant_product *p)
+{
+    return vtac_type_elements(&p->type) / p->channels;
+}
+
+int64_t vtac_quant_blocks(const vtac_quant_product *p)
+{
+    return p->block > 0 ? (vtac_quant_terms(p) + p->block - 1) / p->block : 0;
+}
+
+int64_t vtac_quant_weight_place(const vtac_quant_product *p, int64_t c, int64_t k)
+{
+    const int64_t inner = inner_of(&p->type, p->axis);
+    return p->axis == 0 ? c * inner + k : (k / inner * p->channels + c) * inner + k % inner;
+}
+
+vtac_quant_grid vtac_quant_grid_of(const vtac_quant_product *p, int64_t c, int64_t k)
+{
+    if (p->bits != 4) {
+        return (vtac_quant_grid){-MAX_WEIGHT, MAX_WEIGHT, 1};
+    }
+    const int64_t blocks = vtac_quant_blocks(p);
+    const int32_t step = p->factors == NULL ? 1 : p->factors[c * blocks + k / p->block];
+    return (vtac_quant_grid){(-MAX_NARROW - 1) * step, MAX_NARROW * step, step};
 }
 
 /* The bias as floats, 0 where there is none; *usable is false where it has another shape than [channels].
@@ -58,8 +84,10 @@ static double *read_bias(const vtac_quant_plan *plan, const vtac_node *node, vta
     return values;
 }
 
-/* Scales that have every weight in them, and every bias. */
-static void choose_scales(vtac_quant_product *p, const float *w, const double *bias, float x_scale)
+/* Scales that have every weight in them, and every bias, whose floats become the least scale that they allow.
+ */
+static void choose_scales(vtac_quant_product *p, const float *w, const double *bias, float x_scale,
+                          double *lower)
 {
     const int64_t inner = inner_of(&p->type, p->axis);
     const int64_t count = vtac_type_elements(&p->type);
@@ -72,9 +100,9 @@ static void choose_scales(vtac_quant_product *p, const float *w, const double *b
         *largest = fabsf(w[i]) > *largest ? fabsf(w[i]) : *largest;
     }
     for (int64_t c = 0; c < p->channels; c++) {
-        const double min = fabs(bias[c]) / (MAX_BIAS * (double)x_scale);
-        const double scale = (double)p->scales[c] / MAX_WEIGHT;
-        p->scales[c] = (float)(scale > min ? scale : min);
+        lower[c] = fabs(bias[c]) / (MAX_BIAS * (double)x_scale);
+        const double scale = (double)p->scales[c] / (p->bits == 4 ? MAX_NARROW : MAX_WEIGHT);
+        p->scales[c] = (float)(scale > lower[c] ? scale : lower[c]);
         all = p->scales[c] > all ? p->scales[c] : all;
     }
     all = all > QUANT_MIN_SCALE ? all : 1.0F;
@@ -89,13 +117,21 @@ static int32_t round_weight(double value, double max)
     return (int32_t)(whole > max ? max : whole < -max ? -max : whole);
 }
 
+int32_t vtac_quant_nearest(const vtac_quant_grid *grid, double exact)
+{
+    const double whole = rint(exact / grid->step) * grid->step;
+    return (int32_t)(whole > grid->high ? grid->high : whole < grid->low ? grid->low : whole);
+}
+
 static void round_weights(vtac_quant_product *p, const float *w)
 {
-    const int64_t inner = inner_of(&p->type, p->axis);
-    const int64_t count = vtac_type_elements(&p->type);
-    for (int64_t i = 0; i < count; i++) {
-        const int64_t c = channel_of(p, i, inner);
-        p->weights[i] = (int8_t)round_weight((double)w[i] / (double)p->scales[c], MAX_WEIGHT);
+    const int64_t terms = vtac_quant_terms(p);
+    for (int64_t c = 0; c < p->channels; c++) {
+        for (int64_t k = 0; k < terms; k++) {
+            const int64_t i = vtac_quant_weight_place(p, c, k);
+            const vtac_quant_grid grid = vtac_quant_grid_of(p, c, k);
+            p->weights[i] = (int8_t)vtac_quant_nearest(&grid, (double)w[i] / (double)p->scales[c]);
+        }
     }
 }
 
@@ -164,7 +200,38 @@ static vta_status check_finite(const vtac_graph *g, const vtac_node *node, vta_d
     return VTA_OK;
 }
 
-vta_status vtac_quant_round_product(const vtac_quant_plan *plan, float x_scale, bool per_channel,
+/* True if the weights of a channel are one for each input, so that blocks of inputs can have factors. */
+static bool has_blocks(const vtac_node *node, const vtac_type *type)
+{
+    bool points = node->op != VTAC_OP_CONV_TRANSPOSE;
+    for (uint32_t i = 2; i < type->rank; i++) {
+        points = points && type->dim[i] == 1;
+    }
+    return points;
+}
+
+/* Integers from floats, in rooms of the graph's. */
+static vta_status round_floats(vtac_graph *g, vtac_quant_product *p, const vtac_tensor *w, const double *bias,
+                               float x_scale, vta_diag *diag)
+{
+    const size_t count = (size_t)vtac_type_elements(&w->type);
+    const int64_t blocks = vtac_quant_blocks(p);
+    double *lower = vta_arena_array(&g->arena, (size_t)p->channels + 1, sizeof *lower);
+    p->weights = vta_arena_array(&g->arena, count + 1, sizeof *p->weights);
+    p->scales = vta_arena_array(&g->arena, (size_t)p->channels + 1, sizeof *p->scales);
+    p->factors = blocks > 0 ? vta_arena_array(&g->arena, (size_t)(p->channels * blocks), 1) : NULL;
+    if (lower == NULL || p->weights == NULL || p->scales == NULL || (blocks > 0 && p->factors == NULL)) {
+        return vta_no_memory(diag);
+    }
+    choose_scales(p, w->data, bias, x_scale, lower);
+    if (p->bits == 4 && p->per_channel) {
+        vtac_quant_narrow_scales(p, w->data, lower);
+    }
+    round_weights(p, w->data);
+    return VTA_OK;
+}
+
+vta_status vtac_quant_round_product(const vtac_quant_plan *plan, float x_scale, const vtac_quant_width *width,
                                     const double *mean, vtac_quant_patches *patches, vtac_quant_product *p,
                                     vta_diag *diag)
 {
@@ -173,22 +240,22 @@ vta_status vtac_quant_round_product(const vtac_quant_plan *plan, float x_scale, 
     const vtac_node *node = &g->nodes[id];
     const vtac_tensor *w = vtac_in_constant(g, node, 1);
     VTA_TRY(check_finite(g, node, diag));
-    *p = (vtac_quant_product){
-        .node = id, .type = w->type, .per_channel = per_channel, .name = g->values[node->inputs[1]].name};
+    *p = (vtac_quant_product){.node = id,
+                              .type = w->type,
+                              .per_channel = width->per_channel,
+                              .bits = width->bits,
+                              .block = width->bits == 4 && has_blocks(node, &w->type) ? width->block : 0,
+                              .name = g->values[node->inputs[1]].name};
     (void)vtac_quant_is_product(g, node, &p->axis);
     p->channels = w->type.dim[p->axis];
-    const size_t count = (size_t)vtac_type_elements(&w->type);
-    float *real = vta_arena_array(&g->arena, count + 1, sizeof *real);
-    p->weights = vta_arena_array(&g->arena, count + 1, sizeof *p->weights);
-    p->scales = vta_arena_array(&g->arena, (size_t)p->channels + 1, sizeof *p->scales);
+    float *real = vta_arena_array(&g->arena, (size_t)vtac_type_elements(&w->type) + 1, sizeof *real);
     bool usable = false;
     double *bias = read_bias(plan, node, p, &usable);
-    if (real == NULL || p->weights == NULL || p->scales == NULL || bias == NULL) {
+    if (real == NULL || bias == NULL) {
         return vta_no_memory(diag);
     }
-    choose_scales(p, w->data, bias, x_scale);
+    VTA_TRY(round_floats(g, p, w, bias, x_scale, diag));
     mean = usable ? mean : NULL;
-    round_weights(p, w->data);
     if (patches != NULL && patches->count > 0) {
         VTA_TRY(vtac_quant_tune_rounding(p, w->data, mean, patches, diag));
     }
@@ -223,7 +290,8 @@ static vta_status weight_zero(vtac_graph *g, const vtac_quant_product *p, vtac_q
                               vta_diag *diag)
 {
     const size_t count = p->per_channel ? (size_t)p->channels : 1;
-    const vtac_type type = {.dtype = VTAC_I8, .rank = p->per_channel, .dim = {p->channels}};
+    const vtac_type type = {
+        .dtype = p->bits == 4 ? VTAC_I4 : VTAC_I8, .rank = p->per_channel, .dim = {p->channels}};
     int8_t *zeros = vta_arena_array(&g->arena, count, 1);
     if (zeros == NULL) {
         return vta_no_memory(diag);
@@ -247,6 +315,39 @@ static vta_status store_bias(vtac_graph *g, const vtac_quant_product *p, float x
     return vtac_set_input(g, p->node, 2, real, diag);
 }
 
+/* The scales of blocks: that of the channel times the factor, which is exact (narrow.c). */
+static vta_status block_operand(vtac_graph *g, const vtac_quant_product *p, vtac_quant_params *to,
+                                vta_diag *diag)
+{
+    const int64_t blocks = vtac_quant_blocks(p);
+    const size_t count = (size_t)(p->channels * blocks);
+    vtac_type type = p->type;
+    float *scales = vta_arena_array(&g->arena, count, sizeof *scales);
+    if (scales == NULL) {
+        return vta_no_memory(diag);
+    }
+    for (int64_t i = 0; i < p->channels * blocks; i++) {
+        const int64_t to_place = p->axis == 0 ? i : i % blocks * p->channels + i / blocks;
+        scales[to_place] = p->scales[i / blocks] * (float)p->factors[i];
+    }
+    type.dim[1 - p->axis] = blocks;
+    const vtac_tensor tensor = {.type = type, .data = scales, .bytes = count * sizeof *scales};
+    to->axis = 1 - p->axis;
+    to->block = (uint32_t)p->block;
+    return vtac_add_constant(g, "", &tensor, &to->scale, diag);
+}
+
+/* Numbers of 4 bits in place of their multiples. */
+static void divide_by_factors(const vtac_quant_product *p)
+{
+    const int64_t terms = vtac_quant_terms(p);
+    for (int64_t i = 0; p->factors != NULL && i < p->channels * terms; i++) {
+        const vtac_quant_grid grid = vtac_quant_grid_of(p, i / terms, i % terms);
+        int8_t *weight = &p->weights[vtac_quant_weight_place(p, i / terms, i % terms)];
+        *weight = (int8_t)(*weight / grid.step);
+    }
+}
+
 vta_status vtac_quant_store_product(const vtac_quant_plan *plan, const vtac_quant_product *p, float x_scale,
                                     vta_diag *diag)
 {
@@ -256,10 +357,12 @@ vta_status vtac_quant_store_product(const vtac_quant_plan *plan, const vtac_quan
     vtac_quant_params params = {.axis = p->axis, .per_axis = p->per_channel};
     vtac_value_id stored;
     vtac_value_id real;
-    tensor.type.dtype = VTAC_I8;
+    divide_by_factors(p);
+    tensor.type.dtype = p->bits == 4 ? VTAC_I4 : VTAC_I8;
     VTA_TRY(vtac_quant_add_constant(g, p->name, &tensor, &stored, diag));
-    VTA_TRY(scale_operand(g, p, 1.0F, &params, diag));
-    VTA_TRY(weight_zero(g, p, &params, diag));
+    VTA_TRY(p->factors != NULL ? block_operand(g, p, &params, diag)
+                               : scale_operand(g, p, 1.0F, &params, diag));
+    VTA_TRY(p->factors != NULL ? VTA_OK : weight_zero(g, p, &params, diag));
     VTA_TRY(vtac_quant_add_dequantize(g, p->node, stored, &params, &real, diag));
     VTA_TRY(vtac_set_input(g, p->node, 1, real, diag));
     return p->bias == NULL ? VTA_OK : store_bias(g, p, x_scale, diag);

@@ -48,21 +48,22 @@ bool vtac_vta_window_is_point(const vtac_vta_window *w)
     return one;
 }
 
-/* True if the machine has LOADs of int4 and int4 holds every weight less its zero point. */
-static bool has_narrow_weights(const conv *c)
+bool vtac_vta_narrow_weights(const vtac_vta_layer *layer, int64_t c_in, int64_t c_out)
 {
-    const vtac_vta_layer *layer = c->layer;
-    if (c->machine->config->wgt4 == 0 || layer->kind != VTAC_VTA_CONV || conv_packed(c)) {
-        return false;
-    }
-    const int64_t channels = c->c_in / (c->fold.kernel[0] * c->fold.kernel[1]);
-    const int64_t row = channels / c->groups * layer->window.kernel[0] * layer->window.kernel[1];
-    bool narrow = true;
-    for (int64_t k = 0; narrow && k < c->c_out * row; k++) {
+    bool narrow = layer->kind == VTAC_VTA_CONV && layer->weights != NULL;
+    const int64_t row = c_in / layer->groups * layer->window.kernel[0] * layer->window.kernel[1];
+    for (int64_t k = 0; narrow && k < c_out * row; k++) {
         const int32_t v = layer->weights[k] - (layer->weight_zero != NULL ? layer->weight_zero[k / row] : 0);
         narrow = v >= -8 && v <= 7;
     }
     return narrow;
+}
+
+/* True if the machine has LOADs of int4 and int4 holds every weight less its zero point. */
+static bool has_narrow_weights(const conv *c)
+{
+    return c->machine->config->wgt4 != 0 &&
+           vtac_vta_narrow_weights(c->layer, c->c_in / (c->fold.kernel[0] * c->fold.kernel[1]), c->c_out);
 }
 
 static int64_t plane_count(const conv *c)
