@@ -4,7 +4,7 @@
 # vtac quantize --weights int4: the file's integers and scales are read byte by byte and held against the floats they stand for (nearest
 # integers, multiples of one scale for blocks, errors of outputs no larger than those of the published column-by-column rounding, done
 # here in numpy with an inverse); what the compiled file answers is what numpy makes of its nodes; the accelerator has the host's
-# integers; files and constants shrink; what cannot be is told in one line. Fails when a nibble is packed in the wrong half, a block
+# integers; files and constants shrink; perplexities follow from the files' scores; what cannot be is told in one line. Fails when a nibble is packed in the wrong half, a block
 # takes its neighbour's scale, or an error is handed to the wrong weight.
 #
 # usage: quantize_narrow.py VTAC CONFIGS [DEVICE]   (exit status 77: python3-onnx is not installed)
@@ -291,8 +291,84 @@ def check_kept(random):
     assert open("q.onnx", "rb").read() == once, "the same model twice"
 
 
+def check_sensitive(random):
+    """Layers that harm the outputs get 8 bits until the noise is as far below them as was asked for."""
+    samples = picture_net("m.onnx", random)
+    numpy.savez("calib.npz", x=numpy.concatenate(samples))
+    answers = {}
+    for bits in ("int4", "int8"):
+        answers[bits] = json.loads(run("quantize", "m.onnx", "--calib", "calib.npz", "--max-loss", "0", "--force", "--weights", bits, "--json",
+                                       "-o", "q.onnx"))["output_snr_db"]
+    bound = 0.65 * answers["int4"] + 0.35 * answers["int8"]
+    said = json.loads(run("quantize", "m.onnx", "--calib", "calib.npz", "--max-loss", f"{bound:.3f}", "--force", "--weights", "int4", "--json",
+                          "-o", "q.onnx"))
+    wide = {name for name, (*_, narrow) in weights_of(onnx.load("q.onnx")).items() if not narrow}
+    print(f"4 bits {answers['int4']:.1f} dB, 8 bits {answers['int8']:.1f} dB, {bound:.1f} asked: {said['output_snr_db']:.1f} dB, 8 bits in {wide}")
+    assert said["output_snr_db"] >= bound - 0.001 and wide and wide == set(said["kept_int8"]) and not said["kept_float"]
+    assert said["narrow"] == 4 - len(wide) > 0
+
+
+def language_model(path, random, rows, length):
+    """A network that was trained to know which id follows an id."""
+    words, width, hidden = 24, 12, 40
+    chain = random.dirichlet(numpy.full(words, 0.15), words)
+    w = {"e": random.normal(0, 1, (words, width)), "w0": random.normal(0, 0.4, (width, hidden)), "w1": random.normal(0, 0.3, (hidden, words))}
+    for _ in range(400):  # gradients of the cross entropy, over all ids at once
+        inner = numpy.maximum(w["e"] @ w["w0"], 0)
+        scores = inner @ w["w1"]
+        odds = numpy.exp(scores - scores.max(1, keepdims=True))
+        odds = (odds / odds.sum(1, keepdims=True) - chain) / words
+        back = (odds @ w["w1"].T) * (inner > 0)
+        step = {"w1": inner.T @ odds, "w0": w["e"].T @ back, "e": back @ w["w0"].T}
+        w = {name: w[name] - 3.0 * step[name] for name in w}
+    make, info = onnx.helper.make_node, onnx.helper.make_tensor_value_info
+    nodes = [make("Gather", ["e", "x"], ["v"]), make("MatMul", ["v", "w0"], ["h"], "first"), make("Relu", ["h"], ["r"]),
+             make("MatMul", ["r", "w1"], ["y"], "last")]
+    tensors = [onnx.numpy_helper.from_array(value.astype(numpy.float32), name) for name, value in w.items()]
+    graph = onnx.helper.make_graph(nodes, "net", [info("x", 7, [rows, length])], [info("y", 1, [rows, length, words])], tensors)
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 13)], ir_version=7), path)
+    ids = numpy.zeros((3 * rows, length), numpy.int64)
+    for row in ids:
+        row[0] = random.integers(words)
+        for i in range(1, length):
+            row[i] = random.choice(words, p=chain[row[i - 1]])
+    return [ids[i * rows:(i + 1) * rows] for i in range(3)]
+
+
+def perplexity_of(path, samples):
+    run("compile", path, "--host", "host", "-o", "m.so")
+    cost, count = 0.0, 0
+    for ids in samples:
+        numpy.save("in.npy", ids)
+        run("run", "m.so", "--input", "in.npy", "--output-dir", ".")
+        scores = numpy.load("y.npy").astype(numpy.float64)[:, :-1]
+        scores -= scores.max(2, keepdims=True)
+        odds = scores - numpy.log(numpy.exp(scores).sum(2, keepdims=True))
+        cost -= numpy.take_along_axis(odds, ids[:, 1:, None], 2).sum()
+        count += ids[:, 1:].size
+    return float(numpy.exp(cost / count)), count
+
+
+def check_language(random):
+    """Perplexities are those of the scores that the files answer; ids beyond the scores are none."""
+    samples = language_model("m.onnx", random, 4, 20)
+    numpy.savez("calib.npz", x=numpy.concatenate(samples))
+    words = ("quantize", "m.onnx", "--calib", "calib.npz", "--max-loss", "0", "--force")
+    wide = json.loads(run(*words, "--json", "-o", "q8.onnx"))
+    narrow = json.loads(run(*words, "--json", "--weights", "int4", "-o", "q.onnx"))
+    (real, count), (bytes_, _), (four, _) = (perplexity_of(f"{name}.onnx", samples) for name in ("m", "q8", "q"))
+    print(f"perplexity over {count} ids: {real:.3f} in float, {bytes_:.3f} in 8 bits, {four:.3f} with weights of 4 bits")
+    assert wide["predicted"] == narrow["predicted"] == count and "perplexity_int8" not in wide
+    for is_, should in ((wide["perplexity_float"], real), (wide["perplexity"], bytes_), (narrow["perplexity_float"], real),
+                        (narrow["perplexity_int8"], bytes_), (narrow["perplexity"], four)):
+        assert abs(is_ / should - 1.0) < 0.01, (is_, should)
+    assert real < 20.0 and bytes_ < 1.02 * real and four < 1.1 * real, "the model knows nothing, or quantizing lost it"
+    said = run(*words, "--weights", "int4", "-o", "q.onnx")
+    assert f"perplexity over {count} ids: " in said and "in 8 bits" in said and "with weights of 4 bits" in said
+
+
 def check_refusals(random):
-    picture_net("m.onnx", random)
+    quantize("m.onnx", picture_net("m.onnx", random), "--weights", "int4")
     expected = (
         (["quantize", "m.onnx", "--weights", "int5"], 2, "--weights takes int8, int4, int4:32, int4:64 or int4:128, not 'int5'"),
         (["quantize", "m.onnx", "--weights", "int4:48"], 2, "not 'int4:48'"),
@@ -323,6 +399,8 @@ def main():
                 check_errors(random, ["int4"])
                 check_errors(random, ["int4:32"])
                 check_kept(random)
+                check_sensitive(random)
+                check_language(random)
                 check_sizes(random)
             for bits in ("int4", "int4:32"):
                 check_answers(random, bits)

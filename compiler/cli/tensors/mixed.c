@@ -106,6 +106,7 @@ typedef struct mixed_search {
     const char *const *names;
     uint32_t named, names_count; /* named by hand; and all of them, the noisiest first */
     vtac_quality target;         /* of the automatic search */
+    bool widens;                 /* the trial gives weights of 4 bits 8, and leaves no layer in float */
     bool chosen;                 /* the trial leaves layers in float for the sake of the outputs */
     vtac_graph *graph;           /* the best so far */
     vtac_quantize_report *report;
@@ -132,9 +133,14 @@ static vta_status try_floats(mixed_search *s, uint32_t chosen, bool any, vtac_qu
 {
     vtac_graph *graph = NULL;
     vtac_quantize_options how = s->how;
-    how.keep_float = s->names;
-    how.keep_count = s->named + chosen;
-    s->chosen = chosen > 0;
+    if (s->widens) {
+        how.keep_bytes = s->names;
+        how.keep_bytes_count = s->named + chosen;
+    } else {
+        how.keep_float = s->names;
+        how.keep_count = s->named + chosen;
+    }
+    s->chosen = chosen > 0 && !s->widens;
     s->mixed->trials++;
     cli_stage("reading", s->args->operands[0], 0, 0);
     VTA_TRY(s->source->load(s->source->context, &graph, s->diag));
@@ -149,7 +155,7 @@ static vta_status try_floats(mixed_search *s, uint32_t chosen, bool any, vtac_qu
     if (*good || (status == VTA_OK && any)) {
         vtac_graph_destroy(s->graph);
         s->graph = graph;
-        s->mixed->chosen = chosen;
+        *(s->widens ? &s->mixed->wide_chosen : &s->mixed->chosen) = chosen;
         return VTA_OK;
     }
     vtac_graph_destroy(graph);
@@ -190,16 +196,22 @@ static vta_status rank_layers(mixed_search *s, const vtac_quantize_report *repor
     memcpy(layers, report->layers, report->layer_count * sizeof *layers);
     price_harm(layers, report);
     qsort(layers, report->layer_count, sizeof *layers, by_added);
-    memcpy(names, s->names, s->named * sizeof *names);
+    for (uint32_t i = 0; i < s->named; i++) {
+        names[i] = s->names[i];
+    }
+    s->names_count = 0;
     for (uint32_t i = 0; i < report->layer_count; i++) {
+        if (s->widens && layers[i].weight_bits != 4) {
+            continue;
+        }
         const char *name = layers[i].node[0] != '\0' ? layers[i].node : layers[i].value;
-        names[s->named + i] = vta_arena_string(s->arena, name, strlen(name));
-        if (names[s->named + i] == NULL) {
+        const char **to = &names[s->named + s->names_count++];
+        *to = vta_arena_string(s->arena, name, strlen(name));
+        if (*to == NULL) {
             return vta_no_memory(s->diag);
         }
     }
     s->names = names;
-    s->names_count = report->layer_count;
     return VTA_OK;
 }
 
@@ -243,15 +255,16 @@ static vta_status narrow_search(mixed_search *s)
 {
     uint32_t bad = 0, enough = 1;
     bool good = false;
-    /* something is quantized; without a bound it is most of it */
-    const uint32_t max = s->mixed->automatic ? s->names_count / 3 : s->names_count - 1;
+    /* something is quantized, and has 4 bits; without a bound it is most of it */
+    const uint32_t last = s->names_count > 0 ? s->names_count - 1 : 0;
+    const uint32_t max = s->mixed->automatic ? s->names_count / (s->widens ? 2 : 3) : last;
     for (;;) {
         VTA_TRY(max == 0 ? VTA_OK : step_search(s, enough, &good));
         if (good) {
             break;
         }
         if (enough >= max) {
-            return s->mixed->automatic ? VTA_OK : cannot_hold(s, max);
+            return s->mixed->automatic || s->widens ? VTA_OK : cannot_hold(s, max);
         }
         bad = enough;
         enough = 2 * enough < max ? 2 * enough : max;
@@ -265,6 +278,26 @@ static vta_status narrow_search(mixed_search *s)
             bad = middle;
         }
     }
+    return VTA_OK;
+}
+
+/* Weights of 4 bits get 8 in those layers first that harm the outputs most; layers in float are the next
+ * thing to try. */
+static vta_status widen_layers(mixed_search *s, bool *good)
+{
+    const char *const *floats = s->names;
+    const uint32_t named = s->named;
+    s->widens = true;
+    s->names = s->how.keep_bytes;
+    s->named = s->how.keep_bytes_count;
+    VTA_TRY(rank_layers(s, s->report));
+    VTA_TRY(narrow_search(s));
+    s->mixed->wide = s->how.keep_bytes = s->names;
+    s->mixed->wide_count = s->how.keep_bytes_count = s->named + s->mixed->wide_chosen;
+    s->widens = false;
+    s->names = floats;
+    s->named = named;
+    *good = is_good(s, s->report);
     return VTA_OK;
 }
 
@@ -384,6 +417,9 @@ vta_status cli_quantize_mixed(const cli_args *args, const cli_model_source *sour
     s.how.measure_harm = mixed->automatic;
     VTA_TRY(read_labels(cli_value(args, "--labels"), arena, &s.how, diag));
     vta_status status = try_first(&s, &good);
+    if (status == VTA_OK && !good && how->weight_bits == 4 && (mixed->automatic || mixed->bounded)) {
+        status = widen_layers(&s, &good);
+    }
     if (status == VTA_OK && !good && mixed->automatic) {
         status = improve_quality(&s);
     } else if (status == VTA_OK && !good && mixed->bounded) {
@@ -411,6 +447,9 @@ void cli_mixed_text(const cli_mixed *mixed, const vtac_quantize_report *report)
         cli_sentence(0, "%u layers stay float so that the outputs hold: %.1f %% of the multiplications",
                      mixed->chosen, 100.0 * share_in_float(report));
     }
+    for (uint32_t i = mixed->wide_count - mixed->wide_chosen; i < mixed->wide_count; i++) {
+        cli_sentence(0, "kept in 8 bits so that the outputs hold: %s", mixed->wide[i]);
+    }
     for (uint32_t i = 0; i < mixed->worst_count; i++) {
         if (i == 0) {
             cli_sentence(
@@ -434,6 +473,11 @@ void cli_mixed_json(const cli_mixed *mixed, const vtac_quantize_report *report)
     for (uint32_t i = 0; i < mixed->kept_count; i++) {
         cli_print("%s", i == 0 ? "" : ", ");
         cli_json_string(mixed->kept[i]);
+    }
+    cli_print("], \"kept_int8\": [");
+    for (uint32_t i = 0; i < mixed->wide_count; i++) {
+        cli_print("%s", i == 0 ? "" : ", ");
+        cli_json_string(mixed->wide[i]);
     }
     cli_print("], \"worst\": [");
     for (uint32_t i = 0; i < mixed->worst_count; i++) {

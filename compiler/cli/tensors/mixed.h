@@ -33,6 +33,8 @@ typedef struct cli_mixed {
     double max_loss, max_drop;   /* negative: not asked for */
     const char *const *kept;     /* float in the end: what --keep-float names, then those that were chosen */
     uint32_t kept_count, chosen; /* the last `chosen` of them */
+    const char *const *wide;     /* weights of 8 bits beside such of 4: named, then those that were chosen */
+    uint32_t wide_count, wide_chosen;
     uint32_t trials;
     vtac_range_method method; /* of the result */
     struct {

@@ -60,8 +60,37 @@ static double bits_of_weight(const vtac_quantize_report *r)
     return r->weights > 0 ? (double)r->weight_bits / (double)r->weights : 0.0;
 }
 
+/* Perplexity in floats and in 8 bits, and with weights of 4 bits where the model has such; 8 bits of a model
+ * of 4 bits are 0 where they were not tried. */
+static void perplexity_json(const vtac_quantize_report *r, double bytes)
+{
+    if (r->predicted == 0) {
+        return;
+    }
+    cli_print(", \"predicted\": %llu, \"perplexity_float\": %.6g, \"perplexity\": %.6g",
+              (unsigned long long)r->predicted, r->perplexity_float, r->perplexity);
+    if (bytes > 0.0) {
+        cli_print(", \"perplexity_int8\": %.6g", bytes);
+    }
+}
+
+static void perplexity_text(const vtac_quantize_report *r, double bytes)
+{
+    char wide[48] = "";
+    if (r->predicted == 0) {
+        return;
+    }
+    if (bytes > 0.0) {
+        (void)snprintf(wide, sizeof wide, "%.4g in 8 bits, ", bytes);
+    }
+    cli_sentence(0, "perplexity over %llu ids: %.4g in float, %s%.4g %s (%+.2f %%)",
+                 (unsigned long long)r->predicted, r->perplexity_float, wide, r->perplexity,
+                 r->narrow > 0 ? "with weights of 4 bits" : "in 8 bits",
+                 100.0 * (r->perplexity / r->perplexity_float - 1.0));
+}
+
 static void print_json(const cli_args *args, const char *path, const vtac_quantize_report *r,
-                       const cli_mixed *mixed)
+                       const cli_mixed *mixed, double bytes)
 {
     cli_print("{\"file\": ");
     cli_json_string(path);
@@ -77,6 +106,7 @@ static void print_json(const cli_args *args, const char *path, const vtac_quanti
                   (unsigned long long)r->right, (unsigned long long)r->right_float,
                   percent_of(r->right, r->decisions), percent_of(r->right_float, r->decisions));
     }
+    perplexity_json(r, bytes);
     if (r->narrow > 0) {
         cli_print(", \"narrow\": %u, \"products\": %u, \"bits_a_weight\": %.4g", r->narrow, r->products,
                   bits_of_weight(r));
@@ -129,7 +159,7 @@ static void fill_row(const void *context, uint32_t row, cli_cell *cells)
 }
 
 static void print_text(const cli_args *args, const char *path, const vtac_quantize_report *r,
-                       const cli_mixed *mixed)
+                       const cli_mixed *mixed, double bytes)
 {
     static const cli_column columns[] = {
         {"SNR [dB]", CLI_FIGURE}, {"range", CLI_WORD},    {"scale", CLI_WORD},  {"zero", CLI_FIGURE},
@@ -158,6 +188,7 @@ static void print_text(const cli_args *args, const char *path, const vtac_quanti
                      "rounding tuned in %u layers: what it adds to their outputs, squared, is %.1f %% less",
                      r->tuned, 100.0 * (1.0 - r->rounding_left));
     }
+    perplexity_text(r, bytes);
     if (mixed->labelled) {
         const double now = percent_of(r->right, r->decisions), was = percent_of(r->right_float, r->decisions);
         cli_sentence(0, "%llu of %llu answers are right (%.2f %%), %llu in float (%.2f %%): %.2f points %s",
@@ -258,6 +289,32 @@ static int read_options(const cli_args *args, kept_names kept[2], vtac_quantize_
     return cli_read_width(args, how) != CLI_OK ? CLI_USAGE : read_all_kept(args, kept, how);
 }
 
+/* The perplexity of the same model with weights of 8 bits; 0 where the model predicts no ids. */
+static vta_status try_bytes(const cli_model_source *source, const vtac_quantize_options *how,
+                            const cli_mixed *mixed, const vtac_quantize_report *narrow, double *out,
+                            vta_diag *diag)
+{
+    vtac_quantize_options wide = *how;
+    vtac_quantize_report report = {0};
+    vtac_graph *graph = NULL;
+    vta_status status = VTA_OK;
+    if (narrow->narrow == 0 || narrow->predicted == 0 || narrow->made_up) {
+        return VTA_OK;
+    }
+    wide.weight_bits = 8;
+    wide.keep_bytes_count = 0;
+    wide.method = mixed->method;
+    wide.keep_float = mixed->kept;
+    wide.keep_count = mixed->kept_count;
+    VTA_TRY_OUT(source->load(source->context, &graph, diag));
+    VTA_TRY_OUT(vtac_quantize(graph, mixed->samples, &wide, &report, diag));
+    *out = report.perplexity;
+out:
+    vtac_graph_destroy(graph);
+    vtac_quantize_report_free(&report);
+    return status;
+}
+
 static int run_quantize(const cli_args *args)
 {
     vtac_quantize_options how = VTAC_QUANTIZE_DEFAULTS;
@@ -281,8 +338,10 @@ static int run_quantize(const cli_args *args)
     vta_arena arena = {0};
     vtac_graph *graph = NULL;
     vtac_quantize_report report = {0};
+    double bytes = 0.0; /* perplexity with weights of 8 bits */
     vta_status status = VTA_OK;
     VTA_TRY_OUT(cli_quantize_mixed(args, &source, &how, &mixed, &arena, &graph, &report, &diag));
+    VTA_TRY_OUT(try_bytes(&source, &how, &mixed, &report, &bytes, &diag));
     VTA_TRY_OUT(cli_parts_join(&parts, mixed.samples, &graph, &report, &diag));
     VTA_TRY_OUT(write_model(&parts, graph, path, &report, &diag));
 out:
@@ -290,7 +349,7 @@ out:
     vtac_graph_destroy(graph);
     cli_stages_end();
     if (status == VTA_OK) {
-        (cli_flag(args, "--json") ? print_json : print_text)(args, path, &report, &mixed);
+        (cli_flag(args, "--json") ? print_json : print_text)(args, path, &report, &mixed, bytes);
         warn_of_changes(args, &how, &report);
     }
     vtac_quantize_report_free(&report);

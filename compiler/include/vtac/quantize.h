@@ -155,6 +155,8 @@ typedef struct vtac_quantize_report {
     uint64_t weight_bits;       /* of all weights and their scales together */
     uint64_t weights;
     double rounding_left; /* their error, squared, in parts of that of rounding to the nearest: the mean */
+    uint64_t predicted;   /* ids of the samples that the scores before them predict; 0: there are none */
+    double perplexity, perplexity_float;
     uint64_t right, right_float; /* of the labels: the model of integers, the model of floats */
     double output_error;         /* largest absolute error of any output */
     double output_deviation; /* root of the mean squared error of the outputs, in parts of what they span */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "harm.h"
+#include "language.h"
 #include "quality.h"
 #include "vta/fail.h"
 #include "vtac/exact.h"
@@ -264,6 +265,8 @@ static vta_status walk_samples(const vtac_quant_comparison *c, vtac_quant_probe 
                                vtac_quantize_report *report, vta_diag *diag)
 {
     const vtac_quant_observer *o = c->observer;
+    vtac_quant_language language;
+    vtac_quant_language_find(c->quantized, &language);
     for (uint32_t s = 0; s < c->samples->count; s++) {
         VTA_TRY(vtac_progress_at(c->progress, "comparing sample", NULL, s, c->samples->count, diag));
         VTA_TRY(vtac_quant_probe_run(o->probe, c->samples, s, diag));
@@ -273,7 +276,14 @@ static vta_status walk_samples(const vtac_quant_comparison *c, vtac_quant_probe 
                       (size_t)vtac_type_elements(&c->quantized->values[o->seen[i].value].type));
         }
         add_outputs(c, probe, total, qualities, report);
+        if (language.found) {
+            vtac_quant_language_add(&language,
+                                    &c->samples->tensors[(size_t)s * c->samples->inputs + language.input],
+                                    vtac_quant_probe_output(probe, language.output),
+                                    vtac_quant_probe_output(o->probe, language.output));
+        }
     }
+    vtac_quant_language_close(&language, report);
     return VTA_OK;
 }
 

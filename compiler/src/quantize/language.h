@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * How well a model that scores the next id knows the ids of its own inputs.
+ */
+#ifndef VTAC_QUANTIZE_LANGUAGE_H
+#define VTAC_QUANTIZE_LANGUAGE_H
+
+#include "vtac/quantize.h"
+
+typedef struct vtac_quant_language {
+    bool found;
+    uint32_t input;        /* of ids: [rows, length], or [length] */
+    uint32_t output;       /* [rows, length, words] */
+    int64_t length, words; /* of a row; ids are below `words` */
+    uint64_t predicted;    /* ids that had one before them */
+    double is, should;     /* what they cost, summed: -log of their probability, quantized and in floats */
+} vtac_quant_language;
+
+/* Finds the ids and their scores; `found` is false where a model has none. */
+void vtac_quant_language_find(const vtac_graph *graph, vtac_quant_language *out);
+
+/* Counts a sample, whose scores are those of both models. Ids that have no scores end it: they are no ids. */
+void vtac_quant_language_add(vtac_quant_language *language, const vtac_tensor *ids, const float *is,
+                             const float *should);
+
+/* The perplexities; nothing is reported where no id was predicted. */
+void vtac_quant_language_close(const vtac_quant_language *language, vtac_quantize_report *report);
+
+#endif
