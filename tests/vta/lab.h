@@ -86,6 +86,9 @@ void lab_random(lab_region *lab, uint64_t seed, const vta_config *config, uint32
 /* The same, of convolutions in chains, by channels and not, with sums: what may be computed together. */
 void lab_random_chain(lab_region *lab, uint64_t seed, const vta_config *config);
 
+/* The same, of images with few channels, whose pixels can be merged. */
+void lab_random_thin(lab_region *lab, uint64_t seed, const vta_config *config);
+
 /* The values of a tensor, [n][c][h][w]. */
 typedef struct lab_values {
     int8_t *of[LAB_TENSORS]; /* owned; NULL: not known */

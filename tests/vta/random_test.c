@@ -31,15 +31,17 @@ static vta_status check_rounds(lab_device *device, const lab_region *lab, vta_di
     return status;
 }
 
-/* Layers whose output stays on chip, and those of them whose reader works beside the next tile. */
+/* Layers whose output stays on chip, those of them whose reader works beside the next tile, and layers that
+ * make merged pixels. */
 typedef struct grouped {
-    uint32_t on_chip, beside;
+    uint32_t on_chip, beside, merged;
 } grouped;
 
 static void count_grouped(const vtac_vta_image *image, grouped *sum)
 {
     for (uint32_t n = 0; n < image->plan_count; n++) {
         sum->on_chip += image->plans[n].feeds >= 0;
+        sum->merged += strstr(image->plans[n].schedule, "pixels in one") != NULL;
         sum->beside += strstr(image->plans[n].schedule, "beside its next tile") != NULL;
     }
 }
@@ -62,7 +64,8 @@ static vta_status check(const char *uri, const vta_config *config, lab_region *l
     const vtac_vta_options options = {.level = level_of(seed),
                                       .no_fold = seed % 4 == 0,
                                       .no_join = seed % 5 == 0,
-                                      .all_groups = seed % 3 > 0};
+                                      .all_groups = seed % 3 > 0,
+                                      .all_merges = seed % 7 < 4};
     VTA_TRY(vtac_vta_schedule(config, &lab->region, &options, &image, diag));
     count_grouped(&image, sum);
     vta_status status = lab_device_open(uri, lab, &image, &device, diag);
@@ -90,7 +93,9 @@ int main(int argc, char **argv)
     for (uint64_t seed = first; seed < first + count; seed++) {
         static lab_region lab;
         diag = (vta_diag){0};
-        if (layers == 0 && seed % 2 > 0) {
+        if (layers == 0 && seed % 5 == 0) {
+            lab_random_thin(&lab, seed, &config);
+        } else if (layers == 0 && seed % 2 > 0) {
             lab_random_chain(&lab, seed, &config);
         } else {
             lab_random(&lab, seed, &config, layers > 0 ? layers : (uint32_t)(1 + seed % 5));
@@ -105,8 +110,8 @@ int main(int argc, char **argv)
         lab_free(&lab);
     }
     printf("%s %s: %" PRIu32 " regions from seed %" PRIu64 ", %" PRIu32 " layers, %" PRIu32
-           " on chip into the next (%" PRIu32 " beside its next tile), and %" PRIu32 " refused, %" PRIu32
-           " failed\n",
-           argv[1], argv[2], count, first, drawn, sum.on_chip, sum.beside, refused, failures);
+           " on chip into the next (%" PRIu32 " beside its next tile), %" PRIu32
+           " with merged pixels, and %" PRIu32 " refused, %" PRIu32 " failed\n",
+           argv[1], argv[2], count, first, drawn, sum.on_chip, sum.beside, sum.merged, refused, failures);
     return failures > 0 || refused * 10 > drawn; /* what is drawn is meant to run */
 }

@@ -773,6 +773,54 @@ void lab_random_chain(lab_region *lab, uint64_t seed, const vta_config *config)
     lab_finish(lab);
 }
 
+/* A convolution of few channels that keeps the size of its input, or halves it. */
+static uint32_t draw_thin(lab_region *lab, uint32_t input, int64_t block)
+{
+    const vtac_vta_tensor *in = &lab->tensors[input];
+    const int64_t half = vta_max(1, block / 2), own = rng_between(&lab->random, 1, half);
+    lab_conv how = {.channels = own, .groups = 1, .weight_zero = rng_percent(&lab->random, 30)};
+    if (rng_percent(&lab->random, 30)) { /* depthwise, perhaps with several outputs of an input */
+        how.groups = in->c;
+        how.channels = in->c * rng_between(&lab->random, 1, vta_max(1, half / in->c));
+    } else if (rng_percent(&lab->random, 30)) {
+        how.channels = in->c; /* for sums */
+    }
+    for (int d = 0; d < 2; d++) {
+        const int64_t size = d == 0 ? in->h : in->w;
+        vtac_vta_window *w = &how.window;
+        w->kernel[d] = rng_between(&lab->random, 1, 4);
+        w->dilation[d] = rng_percent(&lab->random, 25) ? 2 : 1;
+        w->stride[d] = size % 2 == 0 && size > 4 && rng_percent(&lab->random, 25) ? 2 : 1;
+        w->before[d] = (w->kernel[d] - 1) * w->dilation[d] / 2;
+        w->after[d] = (w->kernel[d] - 1) * w->dilation[d] - w->before[d];
+    }
+    return lab_add_conv(lab, input, &how);
+}
+
+void lab_random_thin(lab_region *lab, uint64_t seed, const vta_config *config)
+{
+    enum { MIN_WIDTH = 8, MAX_TIMES = 4, MAX_ROWS = 12 };
+    lab_init(lab, seed);
+    lab->varied = true;
+    lab->narrow = config->wgt4 != 0;
+    const int64_t block = vtac_vta_block(config);
+    uint32_t first = lab_input(lab, rng_between(&lab->random, 1, 1 + (int64_t)config->batch),
+                               rng_between(&lab->random, 1, block), rng_between(&lab->random, 1, MAX_ROWS),
+                               MIN_WIDTH * rng_between(&lab->random, 1, MAX_TIMES));
+    for (int64_t more = rng_between(&lab->random, 2, 5); more > 0; more--) {
+        const uint32_t x = draw_thin(lab, first, block);
+        const vtac_vta_tensor *a = &lab->tensors[first], *b = &lab->tensors[x];
+        const bool alike = a->c == b->c && a->h == b->h && a->w == b->w;
+        first = alike && rng_percent(&lab->random, 60) ? lab_add_sum(lab, x, first)
+                : rng_percent(&lab->random, 20)        ? lab_add_rescale(lab, x)
+                                                       : x;
+        if (config->table != 0 && rng_percent(&lab->random, 20)) {
+            lab_put_table(lab, &lab->layers[lab->region.layer_count - 1]);
+        }
+    }
+    lab_finish(lab);
+}
+
 void lab_random(lab_region *lab, uint64_t seed, const vta_config *config, uint32_t layers)
 {
     lab_init(lab, seed);

@@ -575,6 +575,45 @@ static void test_joined_means(void **state)
     assert_int_equal(load_config(state), 0);
 }
 
+/* Two images of two channels, a depthwise one, a sum, then strides of two and a dilation. */
+static void build_thin(uint64_t seed)
+{
+    const vtac_vta_window dilated = {
+        .kernel = {1, 3}, .stride = {1, 2}, .dilation = {1, 2}, .before = {0, 3}, .after = {0, 2}};
+    lab_conv how = {.channels = 2, .groups = 1, .window = lab_window(3, 1, 1), .weight_zero = true};
+    lab_init(&lab, seed);
+    const uint32_t x = lab_add_conv(&lab, lab_input(&lab, 1, 3, 8, 32), &how);
+    const uint32_t y = lab_add_conv(&lab, x, &how);
+    const uint32_t sum = lab_add_sum(&lab, lab_add_rescale(&lab, y), x);
+    how.groups = 2;
+    const uint32_t z = lab_add_conv(&lab, sum, &how);
+    how = (lab_conv){.channels = 3, .groups = 1, .window = dilated};
+    const uint32_t half = lab_add_conv(&lab, z, &how);
+    how = (lab_conv){.channels = 6, .groups = 3, .window = lab_window(3, 2, 1)};
+    (void)lab_add_conv(&lab, half, &how);
+    lab_finish(&lab);
+}
+
+/* Images with fewer channels than a tile has lanes: as many pixels as fit are one. */
+static void test_merged_pixels(void **state)
+{
+    (void)state;
+    const uint64_t seed = test_seed("vta_schedule");
+    for (uint64_t i = 0; i < 4; i++) {
+        vtac_vta_image apart, merged;
+        build_thin(seed + i);
+        assert_true(runs_as("fsim:tiny?strict=1&check=1",
+                            &(vtac_vta_options){.level = (int)i, .all_merges = true}, "2 pixels in one"));
+        build_thin(seed + i);
+        schedule(&(vtac_vta_options){.level = 3, .no_merge = true}, &apart);
+        schedule(&(vtac_vta_options){.level = 3}, &merged);
+        assert_true(merged.cycles < apart.cycles);
+        vtac_vta_image_free(&apart);
+        vtac_vta_image_free(&merged);
+        lab_free(&lab);
+    }
+}
+
 static void refuses(const char *sentence)
 {
     vta_diag diag = {0};
@@ -647,6 +686,7 @@ int main(void)
         cmocka_unit_test(test_ways_of_parted_pools),
         cmocka_unit_test(test_pairs),
         cmocka_unit_test(test_joined_means),
+        cmocka_unit_test(test_merged_pixels),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_empty),
     };

@@ -151,6 +151,10 @@ typedef struct vtac_vta_layer {
     int64_t planes;              /* CONV, packed: a weight is the sum of so many int8; else 0 */
     uint64_t products;           /* CONV, packed or whole sums: multiplications without padding; else 0 */
     int64_t bytes, outputs;      /* CONV, whole sums: bytes of a sum; channels that have one; else 0 */
+    /* the members below are the scheduler's: by block_out outputs, block_in inputs and tap, 0 for a tile of
+     * weights without a number; NULL: all tiles have numbers; and how many have some */
+    const uint8_t *tiles;
+    int64_t filled;
 } vtac_vta_layer;
 
 /* True if 4 bits hold every weight of a CONV less its zero point, for channels of the input and the output.
@@ -209,6 +213,7 @@ typedef struct vtac_vta_options {
     bool no_fold;                    /* for tests: the host folds no inputs */
     bool no_join;                    /* for tests: every layer alone, through DRAM */
     bool all_groups;                 /* for tests: groups wherever they fit, even if slower */
+    bool no_merge, all_merges;       /* for tests: pixels are never merged; wherever they can be, if slower */
     bool predict_only;               /* plans and cycles only, no program and no constants */
     const vtac_schedules *schedules; /* NULL: the standard schedules */
     const vtac_progress *progress;   /* NULL: silent */

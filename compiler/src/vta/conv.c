@@ -139,6 +139,8 @@ void vtac_vta_conv_of(const machine *m, const vtac_vta_region *region, uint32_t 
         .high = layer->high,
     };
     out->window = rest_of_window(&layer->window, &out->fold);
+    out->tiles = in->folded ? NULL : layer->tiles;
+    out->filled = layer->filled;
     out->in_blocks = vta_ceil_div(out->c_in, m->block_in);
     out->out_blocks = vta_ceil_div(out->c_out, m->block) * m->ro;
     out->pairs = conv_is_mean(out) ? layer->divisor_count : out->out_blocks;

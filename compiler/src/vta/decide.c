@@ -350,13 +350,14 @@ static uint64_t cycles_alone(const machine *m, const vtac_vta_region *region, co
     return own.cycles;
 }
 
-/* True if a member is depthwise. Depthwise layers make groups worthwhile: they move much data
+/* True if a member is depthwise or has merged pixels. Such layers make groups worthwhile: they move much data
  * for little work. */
-static bool any_depthwise(const vtac_vta_region *region, const uint32_t *members, uint32_t count)
+static bool any_thin(const vtac_vta_region *region, const uint32_t *members, uint32_t count)
 {
     bool found = false;
     for (uint32_t k = 0; k < count; k++) {
-        found = found || region->layers[members[k]].groups > 1;
+        const vtac_vta_layer *layer = &region->layers[members[k]];
+        found = found || layer->groups > 1 || layer->tiles != NULL;
     }
     return found;
 }
@@ -402,7 +403,7 @@ static void decide_group(const machine *m, const vtac_vta_region *region, uint32
     }
     const uint32_t count = vtac_vta_decisions_members(d, (uint32_t)maker, members);
     members[count] = n;
-    const bool some = always || any_depthwise(region, members, count + 1);
+    const bool some = always || any_thin(region, members, count + 1);
     const uint64_t own =
         count < MAX_MEMBERS && (some || after >= 0) ? cycles_alone(m, region, d, &n, 1, &apart) : 0;
     const bool may = own > 0 && (some || waits_for_sum(m, d, n, own, &apart));

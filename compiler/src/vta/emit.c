@@ -299,7 +299,17 @@ static int64_t in_rows_of(const emitter *e, const piece *p, const reduction *t)
     return (p->tile.rows - 1) * w->stride[0] + (t->part.kys - 1) * w->dilation[0] + 1;
 }
 
-/* A padding block needs one zero product; its accumulators then hold the parameters alone. */
+/* True if output block n of a piece has weights for a tap of an input block. */
+static bool has_weights(const emitter *e, const piece *p, int64_t n, int64_t block, int64_t tap)
+{
+    const conv *c = e->c;
+    const int64_t out_block = p->group * e->t->group + n;
+    return c->tiles == NULL ||
+           c->tiles[(out_block * c->in_blocks + block) * c->window.kernel[0] * c->window.kernel[1] + tap] > 0;
+}
+
+/* A padding block needs one zero product; its accumulators then hold the parameters alone. So does a block
+ * without weights in a part that comes first. */
 void vtac_vta_emit_grid(emitter *e, const piece *p, const reduction *t, int64_t n, const pixel_grid *which)
 {
     const conv *c = e->c;
@@ -309,8 +319,10 @@ void vtac_vta_emit_grid(emitter *e, const piece *p, const reduction *t, int64_t 
     const int64_t in_rows = in_rows_of(e, p, t), in_cols = in_cols_of(e, p, t);
     const int64_t all = vtac_vta_part_entries(c, e->t, p->group, &t->part);
     const int64_t first = which->y * w->stride[0] * in_cols + which->x * w->stride[1];
-    const bool fills = p->group * e->t->group + n >= conv_used_blocks(c);
-    const int64_t steps = fills ? 1 : all;
+    const int64_t filled = vtac_vta_filled_blocks(c, e->t, p->group);
+    const bool fills = n >= filled;
+    const int64_t steps = fills ? 1 : all, weights = t->wgt + (fills ? filled : n) * all;
+    int64_t count = 0;
     if (fills && !t->init) {
         return;
     }
@@ -321,16 +333,21 @@ void vtac_vta_emit_grid(emitter *e, const piece *p, const reduction *t, int64_t 
         for (int64_t ky = 0; ky < t->part.kys && k < steps; ky++) {
             int64_t src = t->inp + (corner + ky * w->dilation[0] * in_cols) * m->ri + block % m->ri;
             for (int64_t kx = 0; kx < t->part.kxs && k < steps; kx++, k++) {
-                e->uops[k] = (vta_uop){.dst = (uint32_t)which->to,
-                                       .src = (uint32_t)src,
-                                       .aux = (uint32_t)(t->wgt + n * all + k)};
+                const int64_t tap = (t->part.ky + ky) * w->kernel[1] + t->part.kx + kx;
+                e->uops[count] = (vta_uop){
+                    .dst = (uint32_t)which->to, .src = (uint32_t)src, .aux = (uint32_t)(weights + k)};
+                count += fills || has_weights(e, p, n, block, tap);
                 src += w->dilation[1] * m->ri;
             }
         }
     }
+    count = count == 0 && t->init ? 1 : count;
+    if (count == 0) {
+        return;
+    }
     vtac_vta_list_gemm(
         e->list,
-        &(vta_gemm){.kernel = vtac_vta_list_kernel_of(e->list, e->uops, (uint32_t)steps),
+        &(vta_gemm){.kernel = vtac_vta_list_kernel_of(e->list, e->uops, (uint32_t)count),
                     .init = t->init,
                     .iter_out = which->rows,
                     .iter_in = which->cols,

@@ -813,6 +813,7 @@ static void sum_as_loaded(group_emitter *ch, emitter *e, piece *p, const reducti
 {
     const tiling *t = e->t;
     const int64_t each = vtac_vta_part_entries(e->c, t, p->group, &all->part) / all->part.blocks;
+    const int64_t filled = vtac_vta_filled_blocks(e->c, t, p->group);
     const int64_t rows = span_of(e->c, 0, p->tile.rows),
                   cols = vtac_vta_conv_pitch(e->c, span_of(e->c, 1, p->tile.cols));
     for (int64_t k = 0; k < all->part.blocks; k++) {
@@ -822,7 +823,7 @@ static void sum_as_loaded(group_emitter *ch, emitter *e, piece *p, const reducti
             one.part.block += k;
             one.part.blocks = 1;
             one.inp += k * rows * cols;
-            one.wgt += k * each + n * each * (all->part.blocks - 1);
+            one.wgt += k * each + vta_min(n, filled) * each * (all->part.blocks - 1);
             vtac_vta_emit_gemm(e, p, &one, n);
             ch->mains++;
         }

@@ -74,7 +74,8 @@ static int8_t *pack_chunk(const conv *c, const tiling *t, int64_t group, int64_t
         const int64_t block = group * t->group / c->machine->ro + k / pieces;
         pack_window(c, &p, to, block, vtac_vta_piece_of_kind(c, &p, k % pieces));
     }
-    for (int64_t n = 0; !c->depthwise && n < vtac_vta_group_blocks(c, t, group); n++) {
+    const int64_t filled = c->depthwise ? 0 : vtac_vta_filled_blocks(c, t, group);
+    for (int64_t n = 0; n < filled; n++) {
         for (int64_t k = 0; k < vtac_vta_part_entries(c, t, group, &p); k++) {
             const int64_t taps = p.kys * p.kxs, tap = k % taps;
             pack_tile(c, to, group * t->group + n, r.first + k / taps / c->planes, k / taps % c->planes,
@@ -82,7 +83,8 @@ static int8_t *pack_chunk(const conv *c, const tiling *t, int64_t group, int64_t
             to += entry;
         }
     }
-    return to;
+    /* all blocks of padding share one tile of zeros */
+    return !c->depthwise && filled < vtac_vta_group_blocks(c, t, group) ? to + entry : to;
 }
 
 /* Packs the constants of a joined sum, the same in all lanes. */

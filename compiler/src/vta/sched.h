@@ -8,6 +8,7 @@
  *   decide.c     inputs folded by the host, sums and pools computed with their convolutions, tensors inside
  *                others, groups
  *   layout.c     the places of tensors in memory
+ *   merge.c      neighbouring pixels of images with few channels become one pixel
  *   conv.c       a layer as a convolution: geometry, weights, parameters
  *   conv_plan.c  the choice of a tiling for a convolution
  *   tiling.c     the tilings of a convolution, and a rough estimate of each
@@ -71,6 +72,8 @@ typedef struct conv {
     vtac_vta_window window;
     vtac_vta_window fold;          /* the part of the window that the host does; else a kernel of 1 x 1 */
     int64_t in_blocks, out_blocks; /* out_blocks fills whole tiles */
+    const uint8_t *tiles;          /* by output block, input block and tap: 0 if it has no weights; or NULL */
+    int64_t filled;                /* the number of tiles that have weights */
     int64_t planes; /* of int8 whose sum is w less its zero point: 1; 2 for 9 bits; 3 for more */
     bool narrow;    /* int4 holds each weight less its zero point: LOADs extend them to int8 */
     bool depthwise; /* each channel by itself, on the DEPTHWISE instruction */
@@ -313,6 +316,9 @@ reach vtac_vta_part_reach(const conv *c, const tiling *t, int64_t group, const p
 int64_t vtac_vta_part_entries(const conv *c, const tiling *t, int64_t group, const part *p);
 int64_t vtac_vta_chunk_entries(const conv *c, const tiling *t, int64_t group, const part *p);
 int64_t vtac_vta_group_blocks(const conv *c, const tiling *t, int64_t group);
+/* The blocks of a group that have channels. Those behind them share one entry of zeros, the last of a chunk.
+ */
+int64_t vtac_vta_filled_blocks(const conv *c, const tiling *t, int64_t group);
 
 /* Planning, packing and emitting, for every kind of layer. */
 
@@ -559,6 +565,31 @@ bool vtac_vta_decisions_alike(const vtac_vta_region *region, const decisions *a,
 
 /* The members of the group whose last member is `last`, in order; returns 1 for a layer without a group. */
 uint32_t vtac_vta_decisions_members(const decisions *d, uint32_t last, uint32_t *members);
+
+/* merge.c */
+
+/* A region in which pixels of some tensors are merged. */
+typedef struct merger {
+    const machine *machine;
+    const vtac_vta_region *from;
+    int64_t *by;     /* by tensor of `from`: the pixels that become one; 1: the tensor stays as it is */
+    int64_t *before; /* the same before the last change */
+    vtac_vta_region region;
+    vta_arena arena;
+    bool failed; /* no memory */
+} merger;
+
+vta_status vtac_vta_merge_open(const machine *m, const vtac_vta_region *from, merger *out, vta_diag *diag);
+void vtac_vta_merge_close(merger *g);
+/* Merges as many pixels of a tensor as fit in a tile, and what other tensors then must; false, and nothing
+ * changed, if none can be. _swap takes the last change back, and makes it again. */
+bool vtac_vta_merge_try(merger *g, uint32_t tensor);
+void vtac_vta_merge_swap(merger *g);
+bool vtac_vta_merge_any(const merger *g);
+/* Makes the region for the present choice. */
+vta_status vtac_vta_merge_make(merger *g, vta_diag *diag);
+/* Gives the tensors of the region that pixels were merged in the places that they got. */
+void vtac_vta_merge_lay_out(const merger *g, vtac_vta_region *to);
 
 /* layout.c */
 

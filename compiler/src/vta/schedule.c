@@ -3,6 +3,7 @@
  * Schedules a region: makes one stream of its layers, each planned and emitted as its kind says.
  */
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -379,17 +380,26 @@ static vta_status emit_stage(scheduler *s, const stage *of, interleave_stage *in
     return draft_stage(s, p, &s->next, &s->list, interleaved, diag);
 }
 
+/* Adds words to what a report says of a schedule. */
+__attribute__((format(printf, 2, 3))) static void describe(vtac_vta_plan *to, const char *format, ...)
+{
+    size_t used = strlen(to->schedule);
+    va_list words;
+    used += (size_t)snprintf(to->schedule + used, sizeof to->schedule - used, "%s", used > 0 ? ", " : "");
+    va_start(words, format);
+    if (used < sizeof to->schedule) {
+        (void)vsnprintf(to->schedule + used, sizeof to->schedule - used, format, words);
+    }
+    va_end(words);
+}
+
 /* For reports: adds the layer that was still at work when this one began. */
 static void describe_overlaps(scheduler *s, const interleave_stage *interleaved)
 {
     for (size_t i = 0; i < s->stages.count; i++) {
-        vtac_vta_plan *to = &s->image->plans[vtac_vta_stage_at(s, i)->number];
-        const size_t used = strlen(to->schedule);
         if (interleaved[i].beside > 0) {
-            const char *name =
-                s->region->layers[vtac_vta_stage_at(s, interleaved[i].beside - 1)->number].name;
-            (void)snprintf(to->schedule + used, sizeof to->schedule - used, "%sbegins beside %s",
-                           used > 0 ? ", " : "", name);
+            describe(&s->image->plans[vtac_vta_stage_at(s, i)->number], "begins beside %s",
+                     s->region->layers[vtac_vta_stage_at(s, interleaved[i].beside - 1)->number].name);
         }
     }
 }
@@ -706,12 +716,115 @@ static vta_status schedule_best(const vta_config *config, vtac_vta_region *regio
                                         : VTA_OK;
 }
 
-vta_status vtac_vta_schedule(const vta_config *config, vtac_vta_region *region,
-                             const vtac_vta_options *options, vtac_vta_image *out, vta_diag *diag)
+static vta_status schedule_alone(const vta_config *config, vtac_vta_region *region,
+                                 const vtac_vta_options *options, vtac_vta_image *out, vta_diag *diag)
 {
     decisions decided = {0};
     const vta_status status = schedule_best(config, region, options, &decided, out, diag);
     vtac_vta_decisions_free(&decided);
+    return status;
+}
+
+/* The cycles of a region by the tilings of the rough estimate; 0 if it cannot be scheduled. */
+static vta_status quick_cycles(const vta_config *config, merger *g, const vtac_vta_options *options,
+                               uint64_t *cycles, vta_diag *diag)
+{
+    vtac_vta_options quick = *options;
+    vtac_vta_image image;
+    vta_diag own = {0};
+    quick.level = 0;
+    quick.predict_only = true;
+    VTA_TRY(vtac_vta_merge_make(g, diag));
+    const vta_status status = schedule_alone(config, &g->region, &quick, &image, &own);
+    *cycles = status == VTA_OK ? image.cycles : 0;
+    if (status == VTA_OK) {
+        vtac_vta_image_free(&image);
+    }
+    return status == VTA_OK || status == VTA_RANGE || status == VTA_UNSUPPORTED
+               ? VTA_OK
+               : vta_fail(diag, status, "%s", own.text);
+}
+
+/* Merges pixels of one tensor after the other, where the quick schedule becomes faster by it. */
+static vta_status choose_merges(const vta_config *config, merger *g, const vtac_vta_options *options,
+                                vta_diag *diag)
+{
+    enum { MAX_TRIED = 32 };
+    uint64_t best = 0, cycles = 0;
+    uint32_t tried = 0;
+    for (uint32_t i = 0; i < g->from->tensor_count && tried < MAX_TRIED; i++) {
+        if (g->from->tensors[i].role != VTAC_VTA_INTERNAL || !vtac_vta_merge_try(g, i)) {
+            continue;
+        }
+        if (options->all_merges) {
+            continue;
+        }
+        vtac_vta_merge_swap(g);
+        VTA_TRY(tried++ == 0 ? quick_cycles(config, g, options, &best, diag) : VTA_OK);
+        vtac_vta_merge_swap(g);
+        VTA_TRY(quick_cycles(config, g, options, &cycles, diag));
+        if (cycles > 0 && cycles < best) {
+            best = cycles;
+        } else {
+            vtac_vta_merge_swap(g);
+        }
+    }
+    return VTA_OK;
+}
+
+/* For reports: adds how many pixels of a layer's output are one. */
+static void describe_merges(const merger *g, vtac_vta_image *image)
+{
+    for (uint32_t n = 0; n < g->from->layer_count; n++) {
+        const int64_t by = g->by[g->from->layers[n].output];
+        if (by > 1) {
+            describe(&image->plans[n], "%" PRId64 " pixels in one", by);
+        }
+    }
+}
+
+/* Schedules the region again with merged pixels, and keeps the faster result. */
+static vta_status schedule_merged(const vta_config *config, vtac_vta_region *region,
+                                  const vtac_vta_options *options, merger *g, vtac_vta_image *out,
+                                  vta_diag *diag)
+{
+    vtac_vta_image other;
+    VTA_TRY(choose_merges(config, g, options, diag));
+    if (!vtac_vta_merge_any(g)) {
+        return VTA_OK;
+    }
+    VTA_TRY(vtac_vta_merge_make(g, diag));
+    VTA_TRY(schedule_alone(config, &g->region, options, &other, diag));
+    if (options->all_merges) {
+        out->cycles = UINT64_MAX;
+    }
+    if (keep_faster(out, &other, 0)) {
+        vtac_vta_merge_lay_out(g, region);
+        describe_merges(g, out);
+    }
+    return VTA_OK;
+}
+
+vta_status vtac_vta_schedule(const vta_config *config, vtac_vta_region *region,
+                             const vtac_vta_options *options, vtac_vta_image *out, vta_diag *diag)
+{
+    merger g;
+    machine m;
+    VTA_TRY(schedule_alone(config, region, options, out, diag));
+    if (options->no_merge) {
+        return VTA_OK;
+    }
+    vta_status status = vtac_vta_machine_of(config, &m, diag);
+    if (status == VTA_OK) {
+        status = vtac_vta_merge_open(&m, region, &g, diag);
+    }
+    if (status == VTA_OK) {
+        status = schedule_merged(config, region, options, &g, out, diag);
+        vtac_vta_merge_close(&g);
+    }
+    if (status != VTA_OK) {
+        vtac_vta_image_free(out);
+    }
     return status;
 }
 

@@ -312,6 +312,9 @@ static int64_t loads_of(int64_t count, int64_t rounds, int64_t slots)
 int64_t vtac_vta_tiling_row_cycles(const conv *c, int64_t reach_blocks, int64_t cols)
 {
     const vtac_vta_window *w = &c->window;
+    if (c->tiles != NULL) {
+        return vta_ceil_div(reach_blocks * c->filled * c->planes * cols, c->in_blocks * conv_used_blocks(c));
+    }
     if (!c->depthwise) {
         return reach_blocks * w->kernel[0] * w->kernel[1] * c->planes * cols;
     }
@@ -348,7 +351,7 @@ void vtac_vta_tiling_measure(const conv *c, const tiling *t, load_of_units *out)
         (c->alike ? t->wgt_size * part_kinds(c, t)
          : c->depthwise
              ? c->out_blocks / m->ro * vtac_vta_piece_count(c, t->part_rows, t->part_cols) * t->window_parts
-             : c->out_blocks * reach_blocks * taps) *
+             : conv_used_blocks(c) * reach_blocks * taps) *
         wgt_bytes;
     const int64_t inp_units = t->tiles * t->parts, wgt_units = t->groups * t->parts;
     int64_t inp_loads = 0, wgt_loads = 0;
@@ -743,6 +746,12 @@ int64_t vtac_vta_group_blocks(const conv *c, const tiling *t, int64_t group)
     return vta_min(t->group, c->out_blocks - group * t->group);
 }
 
+int64_t vtac_vta_filled_blocks(const conv *c, const tiling *t, int64_t group)
+{
+    const int64_t left = vta_max(0, conv_used_blocks(c) - group * t->group);
+    return vta_min(left, vtac_vta_group_blocks(c, t, group));
+}
+
 int64_t vtac_vta_chunk_entries(const conv *c, const tiling *t, int64_t group, const part *p)
 {
     const int64_t blocks = vtac_vta_group_blocks(c, t, group);
@@ -750,5 +759,7 @@ int64_t vtac_vta_chunk_entries(const conv *c, const tiling *t, int64_t group, co
         const piece_grid g = grid_of(c, p);
         return g.row_kinds * g.col_kinds;
     }
-    return vtac_vta_part_entries(c, t, group, p) * (c->depthwise ? blocks / c->machine->ro : blocks);
+    const int64_t entries = vtac_vta_part_entries(c, t, group, p);
+    const int64_t filled = vtac_vta_filled_blocks(c, t, group);
+    return c->depthwise ? entries * (blocks / c->machine->ro) : entries * filled + (filled < blocks);
 }

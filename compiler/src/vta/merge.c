@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Neighbouring pixels of a row merged into one pixel.
+ *
+ * A tile has as many lanes as the larger side of the array. An image with fewer channels leaves lanes empty:
+ * memory moves them, and the array multiplies them. With `by` pixels of a row merged, channel c of pixel x is
+ * channel x % by · channels + c of merged pixel x / by. A convolution between merged images is a convolution
+ * again: its kernel covers the columns of all pixels of an output, and weights outside a pixel's own window
+ * are zero. Tiles of weights that are zero altogether need no step of the array. Layers that work element by
+ * element stay what they are.
+ *
+ * Inputs and outputs of the region are not merged: the host knows nothing of merged pixels, and folds.
+ */
+#include <string.h>
+
+#include "sched.h"
+#include "vta/fail.h"
+#include "vta/number.h"
+
+enum { MAX_MERGED = 8 }; /* pixels */
+
+static const vtac_vta_tensor *input_of(const merger *g, const vtac_vta_layer *layer)
+{
+    return &g->from->tensors[layer->inputs[0]];
+}
+
+static int64_t made_size(const vtac_vta_tensor *in, const vtac_vta_window *w, int d)
+{
+    const int64_t size = d == 0 ? in->h : in->w;
+    return (size + w->before[d] + w->after[d] - (w->kernel[d] - 1) * w->dilation[d] - 1) / w->stride[d] + 1;
+}
+
+/* True for a convolution with known weights whose input and output have the shapes that its window gives. */
+static bool is_plain_conv(const merger *g, const vtac_vta_layer *layer)
+{
+    const vtac_vta_tensor *in = input_of(g, layer), *to = &g->from->tensors[layer->output];
+    return layer->kind == VTAC_VTA_CONV && layer->weights != NULL && layer->bytes == 0 &&
+           made_size(in, &layer->window, 0) == to->h && made_size(in, &layer->window, 1) == to->w;
+}
+
+static bool is_pointwise(const merger *g, const vtac_vta_layer *layer)
+{
+    const vtac_vta_tensor *to = &g->from->tensors[layer->output];
+    bool good = layer->kind == VTAC_VTA_ADD || layer->kind == VTAC_VTA_MUL ||
+                layer->kind == VTAC_VTA_RESCALE || layer->kind == VTAC_VTA_TABLE;
+    for (uint32_t k = 0; good && k < layer->input_count; k++) {
+        const vtac_vta_tensor *in = &g->from->tensors[layer->inputs[k]];
+        good = in->h == to->h && in->w == to->w;
+    }
+    return good;
+}
+
+/* Merges at least `by` pixels of a tensor. */
+static bool raise_tensor(merger *g, uint32_t tensor, int64_t by, bool *changed)
+{
+    const vtac_vta_tensor *t = &g->from->tensors[tensor];
+    if (g->by[tensor] >= by) {
+        return true;
+    }
+    g->by[tensor] = by;
+    *changed = true;
+    return t->role == VTAC_VTA_INTERNAL && t->w % by == 0 && by <= MAX_MERGED;
+}
+
+/* An output of a convolution has as many merged pixels as whole merged pixels of the input belong to. */
+static bool spread_conv(merger *g, const vtac_vta_layer *layer, bool *changed)
+{
+    const int64_t in_by = g->by[layer->inputs[0]];
+    int64_t by = g->by[layer->output];
+    while (layer->window.stride[1] * by % in_by != 0) {
+        by *= 2;
+    }
+    return raise_tensor(g, layer->output, by, changed);
+}
+
+static bool spread_pointwise(merger *g, const vtac_vta_layer *layer, bool *changed)
+{
+    int64_t by = g->by[layer->output];
+    for (uint32_t k = 0; k < layer->input_count; k++) {
+        by = vta_max(by, g->by[layer->inputs[k]]);
+    }
+    bool good = raise_tensor(g, layer->output, by, changed);
+    for (uint32_t k = 0; k < layer->input_count && good; k++) {
+        good = raise_tensor(g, layer->inputs[k], by, changed);
+    }
+    return good;
+}
+
+/* Layers of other kinds read and write images as they are. */
+static bool is_untouched(const merger *g, const vtac_vta_layer *layer)
+{
+    bool untouched = g->by[layer->output] == 1;
+    for (uint32_t k = 0; k < layer->input_count; k++) {
+        untouched = untouched && g->by[layer->inputs[k]] == 1;
+    }
+    return untouched;
+}
+
+static bool spread_layer(merger *g, const vtac_vta_layer *layer, bool *changed)
+{
+    return is_untouched(g, layer)    ? true
+           : is_plain_conv(g, layer) ? spread_conv(g, layer, changed)
+           : is_pointwise(g, layer)  ? spread_pointwise(g, layer, changed)
+                                     : false;
+}
+
+static bool spread_all(merger *g)
+{
+    bool good = true, changed = true;
+    while (good && changed) {
+        changed = false;
+        for (uint32_t n = 0; n < g->from->layer_count && good; n++) {
+            good = spread_layer(g, &g->from->layers[n], &changed);
+        }
+    }
+    return good;
+}
+
+bool vtac_vta_merge_try(merger *g, uint32_t tensor)
+{
+    const vtac_vta_tensor *t = &g->from->tensors[tensor];
+    const size_t size = g->from->tensor_count * sizeof *g->by;
+    bool changed = false;
+    int64_t by = 1;
+    while (2 * by * t->c <= g->machine->block && t->w % (2 * by) == 0) {
+        by *= 2;
+    }
+    if (by <= g->by[tensor]) {
+        return false;
+    }
+    memcpy(g->before, g->by, size);
+    if (raise_tensor(g, tensor, by, &changed) && spread_all(g)) {
+        return true;
+    }
+    memcpy(g->by, g->before, size);
+    return false;
+}
+
+void vtac_vta_merge_swap(merger *g)
+{
+    int64_t *now = g->by;
+    g->by = g->before;
+    g->before = now;
+}
+
+bool vtac_vta_merge_any(const merger *g)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < g->from->tensor_count; i++) {
+        any = any || g->by[i] > 1;
+    }
+    return any;
+}
+
+/* ---- convolutions between merged images */
+
+typedef struct merged_conv {
+    const vtac_vta_layer *from;
+    int64_t in_by, out_by; /* merged pixels of an input and an output pixel */
+    int64_t c_in, c_out;   /* channels of one pixel */
+    vtac_vta_window window;
+} merged_conv;
+
+static vtac_vta_window merge_window(const merger *g, const merged_conv *c)
+{
+    const vtac_vta_window *w = &c->from->window;
+    vtac_vta_window out = *w;
+    const int64_t last = w->stride[1] * (c->out_by - 1) - w->before[1] + (w->kernel[1] - 1) * w->dilation[1];
+    out.before[1] = vta_ceil_div(w->before[1], c->in_by);
+    out.kernel[1] = (last + out.before[1] * c->in_by) / c->in_by + 1;
+    out.stride[1] = w->stride[1] * c->out_by / c->in_by;
+    out.dilation[1] = 1;
+    const int64_t made = g->from->tensors[c->from->output].w / c->out_by, read = input_of(g, c->from)->w;
+    out.after[1] = vta_max(0, (made - 1) * out.stride[1] + out.kernel[1] - out.before[1] - read / c->in_by);
+    return out;
+}
+
+/* The column of the window that pixel `made` of a merged output takes from pixel `read` of tap `tap`; or -1.
+ */
+static int64_t column_of(const merged_conv *c, int64_t made, int64_t read, int64_t tap)
+{
+    const vtac_vta_window *w = &c->from->window;
+    const int64_t at = (tap - c->window.before[1]) * c->in_by + read + w->before[1] - made * w->stride[1];
+    const bool inside = at >= 0 && at % w->dilation[1] == 0 && at / w->dilation[1] < w->kernel[1];
+    return inside ? at / w->dilation[1] : -1;
+}
+
+/* The number of a weight of the layer, for merged channels; or -1. */
+static int64_t weight_of(const merged_conv *c, int64_t out, int64_t in, int64_t ky, int64_t tap)
+{
+    const int64_t *kernel = c->from->window.kernel;
+    const int64_t kx = column_of(c, out / c->c_out, in / c->c_in, tap);
+    const int64_t per_group = c->c_in / c->from->groups, own = out % c->c_out;
+    const int64_t channel = in % c->c_in - own / (c->c_out / c->from->groups) * per_group;
+    const bool none = kx < 0 || channel < 0 || channel >= per_group;
+    return none ? -1 : ((own * per_group + channel) * kernel[0] + ky) * kernel[1] + kx;
+}
+
+/* Fills in the weights, and notes the tiles that have any. */
+static int64_t merge_weights(const machine *m, const merged_conv *c, int8_t *weights, uint8_t *tiles)
+{
+    const int64_t ins = c->c_in * c->in_by, outs = c->c_out * c->out_by;
+    const int64_t taps = c->window.kernel[0] * c->window.kernel[1],
+                  in_blocks = vta_ceil_div(ins, m->block_in);
+    int64_t filled = 0;
+    for (int64_t i = 0; i < outs * ins * taps; i++) {
+        const int64_t out = i / taps / ins, in = i / taps % ins, tap = i % taps;
+        const int64_t from = weight_of(c, out, in, tap / c->window.kernel[1], tap % c->window.kernel[1]);
+        const int32_t *zero = c->from->weight_zero;
+        uint8_t *tile = &tiles[(out / m->block_out * in_blocks + in / m->block_in) * taps + tap];
+        weights[i] = from >= 0 ? c->from->weights[from] : zero != NULL ? (int8_t)zero[out % c->c_out] : 0;
+        filled += from >= 0 && *tile == 0;
+        *tile |= from >= 0;
+    }
+    return filled;
+}
+
+/* `count` elements of `size` bytes, `times` times. */
+static void *repeat(merger *g, const void *from, int64_t count, size_t size, int64_t times)
+{
+    const size_t bytes = (size_t)count * size;
+    char *to = from != NULL ? vta_arena_array(&g->arena, (size_t)times, bytes) : NULL;
+    g->failed = g->failed || (from != NULL && to == NULL);
+    for (int64_t i = 0; to != NULL && i < times; i++) {
+        memcpy(to + (size_t)i * bytes, from, bytes);
+    }
+    return to;
+}
+
+static void merge_conv(merger *g, vtac_vta_layer *layer)
+{
+    const machine *m = g->machine;
+    const vtac_vta_tensor *in = input_of(g, layer), *to = &g->from->tensors[layer->output];
+    const vtac_vta_layer from = *layer;
+    merged_conv c = {.from = &from,
+                     .in_by = g->by[layer->inputs[0]],
+                     .out_by = g->by[layer->output],
+                     .c_in = in->c,
+                     .c_out = to->c};
+    c.window = merge_window(g, &c);
+    const int64_t ins = c.c_in * c.in_by, outs = c.c_out * c.out_by;
+    const int64_t taps = c.window.kernel[0] * c.window.kernel[1];
+    int8_t *weights = vta_arena_array(&g->arena, (size_t)(ins * outs * taps), 1);
+    uint8_t *tiles = vta_arena_array(
+        &g->arena, (size_t)(vta_ceil_div(outs, m->block) * m->ro * vta_ceil_div(ins, m->block_in) * taps), 1);
+    layer->window = c.window;
+    layer->groups = 1;
+    layer->weights = weights;
+    layer->tiles = tiles;
+    layer->weight_zero = repeat(g, from.weight_zero, to->c, sizeof *from.weight_zero, c.out_by);
+    layer->bias = repeat(g, from.bias, to->c, sizeof *from.bias, c.out_by);
+    layer->scales = repeat(g, from.scales, to->c, sizeof *from.scales, c.out_by);
+    layer->products = (uint64_t)(to->n * to->c * to->h * to->w * (in->c / from.groups) *
+                                 from.window.kernel[0] * from.window.kernel[1]);
+    g->failed = g->failed || weights == NULL || tiles == NULL;
+    layer->filled = g->failed ? 0 : merge_weights(m, &c, weights, tiles);
+}
+
+/* ---- regions */
+
+vta_status vtac_vta_merge_open(const machine *m, const vtac_vta_region *from, merger *out, vta_diag *diag)
+{
+    *out = (merger){.machine = m, .from = from};
+    out->by = vta_arena_array(&out->arena, from->tensor_count + 1, sizeof *out->by);
+    out->before = vta_arena_array(&out->arena, from->tensor_count + 1, sizeof *out->before);
+    if (out->by == NULL || out->before == NULL) {
+        vtac_vta_merge_close(out);
+        return vta_no_memory(diag);
+    }
+    for (uint32_t i = 0; i < from->tensor_count; i++) {
+        out->by[i] = 1;
+    }
+    return VTA_OK;
+}
+
+void vtac_vta_merge_close(merger *g)
+{
+    vta_arena_free(&g->arena);
+}
+
+vta_status vtac_vta_merge_make(merger *g, vta_diag *diag)
+{
+    g->region = *g->from;
+    g->region.tensors = repeat(g, g->from->tensors, g->from->tensor_count, sizeof *g->from->tensors, 1);
+    g->region.layers = repeat(g, g->from->layers, g->from->layer_count, sizeof *g->from->layers, 1);
+    for (uint32_t i = 0; !g->failed && i < g->from->tensor_count; i++) {
+        g->region.tensors[i].c *= g->by[i];
+        g->region.tensors[i].w /= g->by[i];
+    }
+    for (uint32_t n = 0; !g->failed && n < g->from->layer_count; n++) {
+        vtac_vta_layer *layer = &g->region.layers[n];
+        if (layer->kind == VTAC_VTA_CONV && !is_untouched(g, layer)) {
+            merge_conv(g, layer);
+        }
+    }
+    return g->failed ? vta_no_memory(diag) : VTA_OK;
+}
+
+void vtac_vta_merge_lay_out(const merger *g, vtac_vta_region *to)
+{
+    for (uint32_t i = 0; i < to->tensor_count; i++) {
+        vtac_vta_tensor laid_out = g->region.tensors[i];
+        laid_out.c = to->tensors[i].c;
+        laid_out.w = to->tensors[i].w;
+        to->tensors[i] = laid_out;
+    }
+}
