@@ -31,10 +31,11 @@ PLACES = ('names', 'comments', 'both', 'static')
 C_FILES = ('.c', '.h', '.cc', '.def')
 SCRIPTS = ('.py', '.sh', '.cmake', 'CMakeLists.txt', '.tcl')
 VERILOG = ('.v', '.vh')
-LIBRARIES = (('vta', ('isa/', 'sim/', 'driver/', 'runtime/src/')), ('vtac', ('compiler/src/',)), ('cli', ('compiler/cli/',)))
+LIBRARIES = (('vta', ('isa/', 'sim/', 'driver/', 'runtime/src/', 'runtime/generate/')), ('vtac', ('compiler/src/',)), ('cli', ('compiler/cli/',)))
 PROGRAMS = ('isa/gen/', 'driver/baremetal/')  # programs of their own, and a second form of the driver
 # Beginnings of external names of a folder's objects. VTA[A-Z]: the first interface of VTA, which programs link against.
 PREFIXES = (('isa/', 'vta_'), ('sim/', 'vta_'), ('driver/', 'vta_|VTA[A-Z]'), ('runtime/src/', 'vta_|VTA[A-Z]'),
+            ('runtime/generate/', 'vta_'),
             ('compiler/src/', 'vtac_'), ('compiler/cli/', 'cli_|libvtac_|main$'))
 NO_SUBJECT = r'(?:What|Whether|Where|How|Which|Those|That|These|Such|Likewise|Otherwise|Else)\b'
 MONTHS = 'January|February|March|April|May|June|July|August|September|October|November|December'

@@ -11,6 +11,7 @@
 #include "layers.h"
 #include "outputs.h"
 #include "profile.h"
+#include "run_generate.h"
 #include "table.h"
 #include "temporary.h"
 #include "vta/clock.h"
@@ -20,15 +21,16 @@
 static const cli_option options[] = {
     CLI_INPUT_OPTIONS,
     {"--output-dir", "DIR", CLI_FILE, "write each output as NAME.npy"},
-    {"--top", "N", CLI_TEXT, "print the N largest values of each output"},
-    {"--labels", "FILE", CLI_FILE, "their names, one a line (implies --top 5)"},
+    {"--top", "N", CLI_TEXT, "print the N largest values; --labels FILE has names"},
+    {"--labels", "FILE", CLI_FILE, NULL},
     {"--repeat", "N", CLI_TEXT, "run N times and print the times"},
     {"--device", "URI", CLI_DEVICE, "the accelerator: fsim (default), tsim, systemc, …"},
     CLI_WORK_OPTIONS_SHORT("tsim: simulate it in parts, by N workers at once"),
     {"--timeout", "SECONDS", CLI_TEXT, "give up a launch after this long"},
     {"--threads", "N", CLI_TEXT, "threads (default: VTAC_THREADS, or all cores)"},
-    {"--layers", NULL, CLI_FLAG, "the accelerator's layers: predicted, measured, why"},
-    {"--steps", NULL, CLI_FLAG, "where the time went, step by step"},
+    CLI_GENERATE_OPTIONS,
+    {"--layers", NULL, CLI_FLAG, "the accelerator's layers; --steps: time of all steps"},
+    {"--steps", NULL, CLI_FLAG, NULL},
     {"--profile", "FILE", CLI_FILE, "the same and more: .html, .json or trace.json (repeat)"},
     {"--json", NULL, CLI_FLAG, "print everything as JSON"},
 };
@@ -445,7 +447,8 @@ static int run_run(const cli_args *args)
             return cli_usage(args, "--profile takes one model and a file .html, .json or trace.json");
         }
     }
-    if (cli_read_inputs(args, &call.inputs) != CLI_OK || check_names(args) != CLI_OK) {
+    if (cli_read_inputs(args, &call.inputs) != CLI_OK || check_names(args) != CLI_OK ||
+        cli_check_generate(args) != CLI_OK) {
         return CLI_USAGE;
     }
     call.repeat = numbers[0];
@@ -458,7 +461,7 @@ static int run_run(const cli_args *args)
     call.model.device = cli_value(args, "--device");
     call.model.progress = cli_progress();
     cli_die_tidily();
-    return run_models(&call);
+    return cli_flag(args, "--generate") ? cli_generate(args, &call.model) : run_models(&call);
 }
 
 const cli_verb cli_verb_run = {

@@ -5,19 +5,10 @@
 #include <stdint.h>
 #include <string.h>
 
-/* log(2) and a quarter turn, each the sum of its parts: a whole number times a part but the last is exact. */
-static const double log2_high = 6.93147180369123816490e-01;
-static const double log2_low = 1.90821492927058770002e-10;
+#include "vta/exact_exp.h"
+
+/* A quarter turn, the sum of its parts: a whole number times a part but the last is exact. */
 static const double quarter_parts[] = {0x1.921fb544p+0, 0x1.0b4611a6p-34, 0x1.3198a2e037073p-69};
-
-enum { BIAS = 1023, MANTISSA = 52 };
-
-static double from_bits(uint64_t bits)
-{
-    double out;
-    memcpy(&out, &bits, sizeof out);
-    return out;
-}
 
 static uint64_t to_bits(double x)
 {
@@ -26,51 +17,9 @@ static uint64_t to_bits(double x)
     return out;
 }
 
-/* The nearest whole number, for what is far below 2^31. */
-static int32_t nearest_integer(double x)
-{
-    return (int32_t)(x < 0.0 ? x - 0.5 : x + 0.5);
-}
-
-/* terms[0] + terms[1] x + ... */
-static double polynomial_at(double x, const double *terms, int count)
-{
-    double sum = terms[count - 1];
-    for (int i = count - 1; i-- > 0;) {
-        sum = sum * x + terms[i];
-    }
-    return sum;
-}
-
-/* x times 2^power for |power| up to twice the exponent's range, in two steps. */
-static double scale_by_power(double x, int32_t power)
-{
-    const int32_t half = power / 2;
-    return x * from_bits((uint64_t)(BIAS + half) << MANTISSA) *
-           from_bits((uint64_t)(BIAS + power - half) << MANTISSA);
-}
-
 double vtac_exp(double x)
 {
-    static const double series[] = {1.0 / 2,       1.0 / 6,        1.0 / 24,        1.0 / 120,
-                                    1.0 / 720,     1.0 / 5040,     1.0 / 40320,     1.0 / 362880,
-                                    1.0 / 3628800, 1.0 / 39916800, 1.0 / 479001600, 1.0 / 6227020800.0};
-    if (x != x) {
-        return x;
-    }
-    if (x > 710.0) {
-        return HUGE_VAL;
-    }
-    if (x < -746.0) {
-        return 0.0;
-    }
-    const int32_t n = nearest_integer(x * 1.4426950408889634);
-    const double high = x - n * log2_high;
-    const double low = n * log2_low;
-    const double r = high - low;
-    const double tail = (high - r) - low; /* what r has lost */
-    const double rest = tail + r * r * polynomial_at(r, series, (int)(sizeof series / sizeof series[0]));
-    return scale_by_power(1.0 + (r + rest), n);
+    return vta_exact_exp(x);
 }
 
 double vtac_log(double x)
@@ -81,12 +30,12 @@ double vtac_log(double x)
         return x;
     }
     if (x <= 0.0) {
-        return x == 0.0 ? -HUGE_VAL : from_bits(UINT64_C(0x7ff8000000000000));
+        return x == 0.0 ? -HUGE_VAL : vta_exact_from_bits(UINT64_C(0x7ff8000000000000));
     }
     const int32_t tiny = x < 0x1p-1022 ? 54 : 0;
     const uint64_t bits = to_bits(tiny != 0 ? x * 0x1p54 : x);
-    int32_t power = (int32_t)(bits >> MANTISSA) - BIAS - tiny;
-    double m = from_bits((bits & UINT64_C(0x000fffffffffffff)) | UINT64_C(0x3ff0000000000000));
+    int32_t power = (int32_t)(bits >> VTA_EXACT_MANTISSA) - VTA_EXACT_BIAS - tiny;
+    double m = vta_exact_from_bits((bits & UINT64_C(0x000fffffffffffff)) | UINT64_C(0x3ff0000000000000));
     if (m > 1.4142135623730951) {
         m *= 0.5;
         power++;
@@ -97,8 +46,8 @@ double vtac_log(double x)
     const double square = s * s;
     const double half = 0.5 * f * f;
     const double rest =
-        s * (half + square * polynomial_at(square, series, (int)(sizeof series / sizeof series[0])));
-    return power * log2_high - ((half - (rest + power * log2_low)) - f);
+        s * (half + square * vta_exact_polynomial(square, series, (int)(sizeof series / sizeof series[0])));
+    return power * vta_exact_log2_high - ((half - (rest + power * vta_exact_log2_low)) - f);
 }
 
 /* The sine `quarters` quarter turns on. */
@@ -121,9 +70,9 @@ static double sine_of_quarters(double x, int32_t quarters)
                                   1.0 / 20922789888000.0,
                                   -1.0 / 6402373705728000.0};
     if (!(x >= -1e6 && x <= 1e6)) {
-        return from_bits(UINT64_C(0x7ff8000000000000));
+        return vta_exact_from_bits(UINT64_C(0x7ff8000000000000));
     }
-    const int32_t n = nearest_integer(x * 0.63661977236758134);
+    const int32_t n = vta_exact_nearest(x * 0.63661977236758134);
     const double first = x - n * quarter_parts[0];
     const double second = n * quarter_parts[1];
     const double near = first - second;
@@ -134,11 +83,12 @@ static double sine_of_quarters(double x, int32_t quarters)
     const uint32_t place = (uint32_t)(n + quarters) & 3;
     double y;
     if (place % 2 == 0) {
-        y = r + (tail * (1.0 - 0.5 * square) + r * square * polynomial_at(square, odd, 8));
+        y = r + (tail * (1.0 - 0.5 * square) + r * square * vta_exact_polynomial(square, odd, 8));
     } else {
         const double half = 0.5 * square;
         const double max = 1.0 - half;
-        y = max + (((1.0 - max) - half) + (square * square * polynomial_at(square, even, 8) - r * tail));
+        y = max +
+            (((1.0 - max) - half) + (square * square * vta_exact_polynomial(square, even, 8) - r * tail));
     }
     return place < 2 ? y : -y;
 }

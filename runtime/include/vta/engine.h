@@ -77,7 +77,4 @@ bool vta_async_busy(vta_async *async);
 int vta_async_descriptor(vta_async **async, vta_engine *engine, vta_diag *diag);
 void vta_async_close(vta_async *async);
 
-/* Interruptions that came too late are forgotten. */
-void vta_model_forget_stops(vta_model *model);
-
 #endif

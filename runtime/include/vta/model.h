@@ -170,6 +170,9 @@ vta_model_position vta_model_where(const vta_model *model);
  * idle then. Each call ends one run. Safe from every thread, and from a signal handler. */
 void vta_model_interrupt(vta_model *model);
 
+/* Forgets interruptions that came too late to end a run. */
+void vta_model_forget_stops(vta_model *model);
+
 /* The device of the accelerator steps; NULL: all runs on the host, or on another machine. The model's own. */
 vta_device *vta_model_device(const vta_model *model);
 
