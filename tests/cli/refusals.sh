@@ -114,7 +114,7 @@ uncalibrated() { # MODEL FILE TEXT
     refused 1 "$3"
     holds "no model is made" test ! -e q.onnx
 }
-uncalibrated net.onnx packed.npz "vtac: net.onnx: there is nothing to quantize: no Conv, Gemm or MatMul of floats with constant weights; a model \
+uncalibrated net.onnx packed.npz "vtac: net.onnx: there is nothing to quantize: no Conv, Gemm, MatMul, LSTM, GRU or RNN of floats with constant weights; a model \
 of integers is compiled as it is"
 uncalibrated float.onnx packed.npz "member 'input.npy' is packed by method 12; stored and deflated can be read"
 

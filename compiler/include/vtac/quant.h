@@ -250,6 +250,79 @@ bool vtac_norm_of(const vtac_norm_want *want, vtac_norm_column *columns, vtac_no
 /* y may be x. */
 void vtac_row_norm(const vtac_norm *p, const int32_t *x, int32_t *y);
 
+/* ---- recurrent cells: LSTM, GRU, RNN
+ *
+ * One direction of a layer, one step. x and h are int8 (uint8 less 128), with scales and zero points; a row j
+ * of weights belongs to one unit of one gate. All products of a row have one unit u = scale of x * scale of
+ * the row of W = scale of h * scale of the row of R, so that both products are one sum, rounded once:
+ *
+ *     S = sum((x - zx) * w) + sum((h - zh) * r) + bias      a = clamp(round(S * scale), -128, 127)
+ *
+ * a counts 16ths for the logistic function and 32nds for tanh. Both are tables:
+ *
+ *     sigmoid(a) = min(127, round(256 / (1 + exp(-a / 16))) - 128) + 128          0 ... 255, in 256ths
+ *     tanh(a)    = round(127 * tanh(a / 32))                                      in 127ths
+ *
+ * What is kept is 256 less a gate, so that what is kept whole stays whole: the rows of that gate are stored
+ * negated, and sigmoid gives what is lost.
+ *
+ *     LSTM  i, o, l = sigmoid(a)     g = tanh(a)
+ *           C' = C + floor((32 * i * g - l * C + 128) / 256)     t = tanh(clamp(round(C' / 127)))
+ *           h' = clamp(round(o * t * out) + zh)
+ *     GRU   l, r = sigmoid(a)        n = tanh(a)
+ *           H' = H + floor((l * (256 * n - H) + 128) / 256)      h' = clamp(round(H' * out) + zh)
+ *           with reset_after, S of n is sum of x + bias + floor((r * (sum of h + state_bias) + 128) / 256);
+ *           else its sum over h takes clamp(round(r * H * out / 256) + zh) in place of h
+ *     RNN   h' = result(a), a table
+ *
+ * C counts 4064ths (32 * 127) and H 32512ths (256 * 127), in 32 bits: VTAC_RECURRENT_STEPS steps cannot
+ * overflow. */
+enum { VTAC_RECURRENT_STEPS = 2000, VTAC_SIGMOID_ONE = 16, VTAC_TANH_ONE = 32, VTAC_TANH_MAX = 127 };
+
+typedef enum vtac_recurrent_kind {
+    VTAC_RECURRENT_LSTM, /* gates in the order i, o, l, g */
+    VTAC_RECURRENT_GRU,  /* l, r, n */
+    VTAC_RECURRENT_RNN
+} vtac_recurrent_kind;
+
+typedef struct vtac_recurrent {
+    vtac_recurrent_kind kind;
+    bool reset_after;
+    int32_t inputs, hidden, gates;
+    const int8_t *w, *r;           /* [gates * hidden][inputs], [gates * hidden][hidden] */
+    const int32_t *bias;           /* of each row, with what the zero points add */
+    const int32_t *state_bias;     /* reset_after: of each row of n, for the sum over h; else NULL */
+    const vtac_fixed *scales;      /* of each row */
+    vtac_fixed memory, out, reset; /* LSTM: of C; of h'; GRU: of r * H */
+    int32_t zero;                  /* of h */
+    int8_t tables[2][256];         /* for -128 ... 127: sigmoid less 128; tanh, or an RNN's result */
+} vtac_recurrent;
+
+/* A cell in the words of ONNX: W, R and B as the operator has them, for one direction; B NULL: all 0. */
+typedef struct vtac_recurrent_want {
+    vtac_recurrent_kind kind;
+    bool reset_after;
+    int32_t inputs, hidden;
+    const float *w, *r, *b;
+    float x_scale, h_scale;
+    int32_t x_zero, h_zero; /* of int8 */
+} vtac_recurrent_want;
+
+int32_t vtac_recurrent_gates(vtac_recurrent_kind kind);
+
+/* Room for what `out` refers to. */
+typedef struct vtac_recurrent_room {
+    int8_t *w, *r;
+    int32_t *bias, *state_bias;
+    vtac_fixed *scales;
+} vtac_recurrent_room;
+
+/* Fills the room. False: a number is not finite, a scale is not above 0, or a sum does not fit. */
+bool vtac_recurrent_of(const vtac_recurrent_want *want, const vtac_recurrent_room *room, vtac_recurrent *out);
+
+/* One step. `wide` is C or H; sums: room for (gates + 2) * hidden numbers. */
+void vtac_recurrent_step(const vtac_recurrent *p, const int8_t *x, int8_t *h, int32_t *wide, int32_t *sums);
+
 /* A mean over planes of uint8: the sum of the numbers as they are is scaled, and the bias added. */
 typedef struct vtac_tfl_mean {
     vtac_tfl_scale scale;

@@ -74,6 +74,8 @@ typedef enum vtac_vta_kind {
     VTAC_VTA_MOVE,      /* moves numbers between channels, rows and columns, as `from` says */
     VTAC_VTA_SOFTMAX,   /* of the channels of each pixel: vtac_row_softmax */
     VTAC_VTA_NORM,      /* the same: vtac_row_norm */
+    VTAC_VTA_RECURRENT, /* a direction of an LSTM, GRU or RNN: vtac_recurrent_step; its pixels are steps,
+                           each with all rows of the batch */
     VTAC_VTA_TRANSPOSE, /* the pixels of each image become channels, and the channels pixels */
     VTAC_VTA_KINDS
 } vtac_vta_kind;
@@ -140,6 +142,9 @@ typedef struct vtac_vta_layer {
     const vtac_vta_from *from;   /* MOVE: [up[0]·up[1]][across ? n : 1][c_out] */
     const vtac_softmax *softmax; /* SOFTMAX */
     const vtac_norm *norm;       /* NORM */
+    const vtac_recurrent *cell;  /* RECURRENT */
+    int64_t steps;               /* RECURRENT */
+    bool reverse;                /* RECURRENT: from the last step to the first */
     bool across;                 /* MOVE: between images; not for machines with a batch */
     bool by_pixels;              /* CONCAT: along pixels; each input has all channels */
     int32_t low, high;           /* -128 … 127 */

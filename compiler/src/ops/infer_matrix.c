@@ -213,3 +213,24 @@ vta_status vtac_infer_rnn(const vtac_graph *graph, const vtac_node *node, vtac_t
     }
     return VTA_OK;
 }
+
+/* x [steps, batch, inputs] by W [gates * hidden, inputs] and R [gates * hidden, hidden]: [steps, batch,
+ * hidden] */
+vta_status vtac_infer_recurrence(const vtac_graph *graph, const vtac_node *node, vtac_type *out,
+                                 vta_diag *diag)
+{
+    enum { W = 5, R = 6, B = 7 };
+    const vtac_type *x;
+    const vtac_type *r;
+    VTA_TRY(vtac_need_type(graph, node, 0, &x, diag));
+    VTA_TRY(vtac_need_type(graph, node, R, &r, diag));
+    if (x->rank != 3 || r->rank != 2 || r->dim[1] < 1) {
+        return vta_fail(diag, VTA_INVALID, "inputs x and R have rank %u and %u, expected 3 and 2", x->rank,
+                        r->rank);
+    }
+    const int64_t columns = r->dim[0];
+    VTA_TRY(vtac_expect_shape(graph, node, W, "W", 2, (int64_t[]){columns, x->dim[2]}, diag));
+    VTA_TRY(vtac_expect_shape(graph, node, B, "B", 1, (int64_t[]){2 * columns}, diag));
+    out[0] = (vtac_type){.dtype = x->dtype, .rank = 3, .dim = {x->dim[0], x->dim[1], r->dim[1]}};
+    return VTA_OK;
+}

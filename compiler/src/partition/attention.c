@@ -18,6 +18,7 @@
 #include "partition.h"
 #include "vta/fail.h"
 #include "vta/number.h"
+#include "vtac/recurrence.h"
 #include "vtac/rows.h"
 
 /* ---- layers */
@@ -70,6 +71,21 @@ vta_status vtac_layer_image_norm(vtac_maker *m, vtac_vta_layer *layer)
     }
     to_signed(m, &norm->zero, &norm->low, &norm->high);
     return VTA_OK;
+}
+
+vta_status vtac_layer_image_recurrence(vtac_maker *m, vtac_vta_layer *layer)
+{
+    vtac_recurrent *cell = vtac_maker_array(m, 1, sizeof *cell);
+    if (cell == NULL) {
+        return vta_no_memory(m->diag);
+    }
+    VTA_TRY(begin_layer(m, layer, VTAC_VTA_RECURRENT));
+    layer->cell = cell;
+    layer->steps = vtac_attr_int(m->node, "steps", 1);
+    layer->reverse = vtac_attr_int(m->node, "reverse", 0) != 0;
+    return vtac_recurrent_of_node(m->graph, m->node, m->arena, cell)
+               ? VTA_OK
+               : vtac_no_layer(m, "its weights or scales do not fit the integers of recurrent cells");
 }
 
 vta_status vtac_layer_image_transpose(vtac_maker *m, vtac_vta_layer *layer)
@@ -417,6 +433,22 @@ static vta_status undo_softmax(const vtac_node_builder *b, vtac_value_id *x)
     return vtac_b_reshape(b, type.dim, type.rank, x);
 }
 
+/* The recurrence of rows: its images are [1, columns, steps * batch]. */
+static vta_status undo_recurrence(const vtac_node_builder *b, vtac_value_id *x)
+{
+    const vtac_type from = *vtac_b_type(b, b->like.inputs[0]), to = *vtac_b_type(b, b->like.outputs[0]);
+    const int64_t steps = vtac_attr_int(&b->like, "steps", 1);
+    vtac_value_id inputs[8];
+    *x = b->like.inputs[0];
+    VTA_TRY(vtac_b_transpose(b, (int64_t[]){0, 2, 1}, 3, x));
+    VTA_TRY(vtac_b_reshape(b, (int64_t[]){steps, from.dim[2] / steps, from.dim[1]}, 3, x));
+    memcpy(inputs, b->like.inputs, sizeof inputs);
+    inputs[0] = *x;
+    VTA_TRY(vtac_b_add(b, VTAC_OP_RECURRENCE, inputs, 8, b->like.attrs, VTAC_RECURRENCE_ATTRS, x));
+    VTA_TRY(vtac_b_reshape(b, (int64_t[]){1, to.dim[2], to.dim[1]}, 3, x));
+    return vtac_b_transpose(b, (int64_t[]){0, 2, 1}, 3, x);
+}
+
 vta_status vtac_undo_unused_rows(vtac_graph *graph, vtac_partition *partition, vta_diag *diag)
 {
     const uint32_t count = graph->order_count;
@@ -425,13 +457,15 @@ vta_status vtac_undo_unused_rows(vtac_graph *graph, vtac_partition *partition, v
         const vtac_node_builder b = {graph, &partition->arena, &partition->config, graph->nodes[id], diag};
         const vtac_op op = b.like.op;
         vtac_value_id x = 0;
-        if ((op != VTAC_OP_VTA_NORM && op != VTAC_OP_VTA_SOFTMAX && op != VTAC_OP_VTA_TRANSPOSE) ||
+        if ((op != VTAC_OP_VTA_NORM && op != VTAC_OP_VTA_SOFTMAX && op != VTAC_OP_VTA_TRANSPOSE &&
+             op != VTAC_OP_VTA_RECURRENCE) ||
             partition->places[id].kind == VTAC_PLACE_ACCELERATOR) {
             continue;
         }
-        VTA_TRY(op == VTAC_OP_VTA_NORM      ? undo_norm(&b, &x)
-                : op == VTAC_OP_VTA_SOFTMAX ? undo_softmax(&b, &x)
-                                            : undo_transpose(&b, &x));
+        VTA_TRY(op == VTAC_OP_VTA_NORM         ? undo_norm(&b, &x)
+                : op == VTAC_OP_VTA_SOFTMAX    ? undo_softmax(&b, &x)
+                : op == VTAC_OP_VTA_RECURRENCE ? undo_recurrence(&b, &x)
+                                               : undo_transpose(&b, &x));
         vtac_swap_names(graph, b.like.outputs[0], x);
         vtac_replace_uses(graph, b.like.outputs[0], x);
         vtac_rename_tensors(partition, b.like.outputs[0], x);

@@ -19,6 +19,18 @@ static double elements_of(const vtac_graph *graph, vtac_value_id value)
     return value == 0 ? 0.0 : (double)vtac_type_elements(&graph->values[value].type);
 }
 
+static bool is_recurrence(const vtac_node *node)
+{
+    return node->op == VTAC_OP_RECURRENCE || node->op == VTAC_OP_VTA_RECURRENCE;
+}
+
+static double weights_of(const vtac_graph *graph, const vtac_node *node)
+{
+    return is_recurrence(node) ? (double)vtac_type_elements(vtac_in_type(graph, node, 5)) +
+                                     (double)vtac_type_elements(vtac_in_type(graph, node, 6))
+                               : (double)vtac_type_elements(vtac_in_type(graph, node, 3));
+}
+
 /* The multiplications for one element of the output, by the weights' shape. */
 static double terms_of(const vtac_graph *graph, const vtac_node *node)
 {
@@ -33,12 +45,7 @@ static double terms_of(const vtac_graph *graph, const vtac_node *node)
     if (node->op == VTAC_OP_VTA_PRODUCT || node->op == VTAC_OP_VTA_SUMS) {
         return (double)vtac_attr_int(node, "products", 0) / (double)vtac_type_elements(y);
     }
-    return 0.0;
-}
-
-static double weights_of(const vtac_graph *graph, const vtac_node *node)
-{
-    return (double)vtac_type_elements(vtac_in_type(graph, node, 3));
+    return is_recurrence(node) ? weights_of(graph, node) / (double)vtac_in_type(graph, node, 6)->dim[1] : 0.0;
 }
 
 double vtac_host_cycles(const vtac_graph *graph, const vtac_node *node, const vtac_partition_options *options)

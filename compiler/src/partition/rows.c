@@ -13,6 +13,7 @@
 
 #include "partition.h"
 #include "vta/fail.h"
+#include "vtac/recurrence.h"
 #include "vtac/rows.h"
 
 enum { IMAGE_RANK = 3, MAX_OPERANDS = 9, RESCALE_INPUTS = 5, MIN_PRODUCTS = 1 << 14 };
@@ -525,6 +526,34 @@ static vta_status convert_norm(rows *r, const vtac_node *node, bool *any)
     return replace_by_rows(r, out, node->outputs[0]);
 }
 
+/* A recurrence becomes one of an image whose pixels are the steps, each with all rows of the batch. */
+static vta_status convert_recurrence(rows *r, const vtac_node *node, bool *any)
+{
+    enum { ATTRS = VTAC_RECURRENCE_ATTRS };
+    const vtac_type x = *type_of(r, node->inputs[0]), y = *type_of(r, node->outputs[0]);
+    const int64_t dims[] = {1, y.dim[2], y.dim[0] * y.dim[1]};
+    int64_t *copy = vta_arena_array(&r->graph->arena, IMAGE_RANK, sizeof *copy);
+    vtac_attr attrs[ATTRS + 3];
+    vtac_value_id inputs[VTAC_RECURRENCE_INPUTS];
+    vtac_value_id out;
+    if (copy == NULL) {
+        return vta_no_memory(r->diag);
+    }
+    if (rows_of(&x) < 2) {
+        return VTA_OK;
+    }
+    memcpy(copy, dims, sizeof dims);
+    memcpy(attrs, node->attrs, ATTRS * sizeof *attrs);
+    attrs[ATTRS] = (vtac_attr){.name = "steps", .kind = VTAC_ATTR_INT, .i = y.dim[0]};
+    attrs[ATTRS + 1] = (vtac_attr){.name = "dims", .kind = VTAC_ATTR_INTS, .count = IMAGE_RANK, .ints = copy};
+    attrs[ATTRS + 2] = (vtac_attr){.name = "to", .kind = VTAC_ATTR_STRING, .s = vtac_dtype_name(y.dtype)};
+    memcpy(inputs, node->inputs, sizeof inputs);
+    VTA_TRY(rows_to_image(r, node->inputs[0], &inputs[0]));
+    VTA_TRY(add_node(r, VTAC_OP_VTA_RECURRENCE, inputs, VTAC_RECURRENCE_INPUTS, attrs, ATTRS + 3, &out));
+    *any = true;
+    return replace_by_rows(r, out, node->outputs[0]);
+}
+
 /* True if a constant holds one number, and that is 1 or -2: the axis of rows among three. */
 static bool is_row_axis(const vtac_tensor *axes)
 {
@@ -652,6 +681,9 @@ static vta_status visit_node(rows *r, vtac_node_id id, bool *any)
     }
     if (node.op == VTAC_OP_ROW_NORM) {
         return convert_norm(r, &node, any);
+    }
+    if (node.op == VTAC_OP_RECURRENCE) {
+        return convert_recurrence(r, &node, any);
     }
     if (*any && node.op == VTAC_OP_SLICE) {
         return convert_slice(r, &node);

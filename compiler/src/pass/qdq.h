@@ -56,6 +56,11 @@ typedef struct vtac_fold {
     vtac_value_id y_zero; /* operand */
 } vtac_fold;
 
+/* Elements of a known value from `first` on, perhaps stored in 8 or 32 bits, as a constant of floats of a
+ * type; *out 0: not known, or not as many. With `first` 0 and a type of the value's rank, all are meant. */
+vta_status vtac_known_floats(vtac_fold *f, vtac_value_id value, const vtac_type *type, int64_t first,
+                             vtac_value_id *out);
+
 /* Makes the integer operator; *out 0: it has none. */
 typedef vta_status vtac_fold_fn(vtac_fold *f, vtac_value_id *out);
 vtac_fold_fn vtac_fold_conv;
@@ -69,8 +74,9 @@ vtac_fold_fn vtac_fold_global_pool;
 vtac_fold_fn vtac_fold_reduce_mean;
 vtac_fold_fn vtac_fold_concat;
 vtac_fold_fn vtac_fold_unary;
-vtac_fold_fn vtac_fold_softmax; /* with its masks */
-vtac_fold_fn vtac_fold_norm;    /* LayerNormalization, RMSNormalization */
+vtac_fold_fn vtac_fold_softmax;    /* with its masks */
+vtac_fold_fn vtac_fold_norm;       /* LayerNormalization, RMSNormalization */
+vtac_fold_fn vtac_fold_recurrence; /* LSTM, GRU, RNN */
 vtac_fold_fn vtac_fold_rescale;
 vtac_fold_fn vtac_fold_resize;
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "qdq.h"
+#include "vta/fail.h"
 
 int32_t vtac_qlow(vtac_dtype dtype)
 {
@@ -125,4 +126,39 @@ vta_status vtac_zero_operand(vtac_rewrite *r, const vtac_qparams *p, vtac_value_
     const vtac_type type = {.dtype = p->dtype};
     *out = p->zero;
     return p->zero != 0 ? VTA_OK : vtac_new_constant(r, NULL, &type, &zero, out);
+}
+
+/* Element i of what a DequantizeLinear makes of known integers. */
+static double known_real(const vtac_tensor *known, const vtac_qparams *p, int64_t i)
+{
+    int64_t inner = 1;
+    for (uint32_t axis = p->axis + 1; p->per_axis && axis < known->type.rank; axis++) {
+        inner *= known->type.dim[axis];
+    }
+    const int64_t at = p->per_axis ? i / inner % vtac_type_elements(&p->scales->type) : 0;
+    const double zero = p->zeros != NULL ? vtac_tensor_float(p->zeros, at) : 0.0;
+    return (vtac_tensor_float(known, i) - zero) * vtac_tensor_float(p->scales, at);
+}
+
+vta_status vtac_known_floats(vtac_fold *f, vtac_value_id value, const vtac_type *type, int64_t first,
+                             vtac_value_id *out)
+{
+    vtac_qvalue stored;
+    const bool quantized = vtac_read_dequantize(f->r, value, &stored);
+    const vtac_tensor *known = f->r->graph->values[quantized ? stored.q : value].constant;
+    const int64_t count = vtac_type_elements(type);
+    *out = 0;
+    if (known == NULL || first + count > vtac_type_elements(&known->type) ||
+        (first == 0 && known->type.rank == type->rank && vtac_type_elements(&known->type) != count)) {
+        return VTA_OK;
+    }
+    float *numbers = vta_arena_array(&f->r->graph->arena, (size_t)count + 1, sizeof *numbers);
+    if (numbers == NULL) {
+        return vta_no_memory(f->r->diag);
+    }
+    for (int64_t i = 0; i < count; i++) {
+        numbers[i] = (float)(quantized ? known_real(known, &stored.p, first + i)
+                                       : vtac_tensor_float(known, first + i));
+    }
+    return vtac_new_constant(f->r, NULL, type, numbers, out);
 }

@@ -100,29 +100,11 @@ vta_status vtac_fold_softmax(vtac_fold *f, vtac_value_id *out)
 
 /* ---- normalizations */
 
-/* A known number for each column, perhaps stored in 8 or 32 bits, as a constant of floats; *out 0: not known,
- * or not as many. */
+/* A known number for each column as a constant of floats; *out 0: not known, or not as many. */
 static vta_status known_columns(vtac_fold *f, vtac_value_id value, int64_t count, vtac_value_id *out)
 {
     const vtac_type type = {.dtype = VTAC_F32, .rank = 1, .dim = {count}};
-    vtac_qvalue stored;
-    const bool quantized = vtac_read_dequantize(f->r, value, &stored);
-    const vtac_tensor *known = f->r->graph->values[quantized ? stored.q : value].constant;
-    float *columns = vta_arena_array(&f->r->graph->arena, (size_t)count + 1, sizeof *columns);
-    if (columns == NULL) {
-        return vta_no_memory(f->r->diag);
-    }
-    *out = 0;
-    if (known == NULL || vtac_type_elements(&known->type) != count) {
-        return VTA_OK;
-    }
-    for (int64_t i = 0; i < count; i++) {
-        const int64_t at = quantized && stored.p.per_axis ? i : 0;
-        const double number = vtac_tensor_float(known, i);
-        const double zero = quantized && stored.p.zeros != NULL ? vtac_tensor_float(stored.p.zeros, at) : 0.0;
-        columns[i] = (float)(quantized ? (number - zero) * vtac_tensor_float(stored.p.scales, at) : number);
-    }
-    return vtac_new_constant(f->r, NULL, &type, columns, out);
+    return vtac_known_floats(f, value, &type, 0, out);
 }
 
 /* The inputs of RowNorm; *count 0: something is not known. */

@@ -38,10 +38,9 @@ static void join_moved(const vtac_quant_plan *plan)
 
 bool vtac_quant_is_bounded(const vtac_graph *g, vtac_node_id id)
 {
-    static const bool bounded[VTAC_OP_COUNT] = {[VTAC_OP_HARD_SIGMOID] = true,
-                                                [VTAC_OP_SIGMOID] = true,
-                                                [VTAC_OP_SOFTMAX] = true,
-                                                [VTAC_OP_TANH] = true};
+    static const bool bounded[VTAC_OP_COUNT] = {
+        [VTAC_OP_GRU] = true,     [VTAC_OP_HARD_SIGMOID] = true, [VTAC_OP_LSTM] = true, [VTAC_OP_RNN] = true,
+        [VTAC_OP_SIGMOID] = true, [VTAC_OP_SOFTMAX] = true,      [VTAC_OP_TANH] = true};
     const vtac_node *node = &g->nodes[id];
     const bool clips = id != 0 && node->op == VTAC_OP_CLIP && vtac_in_constant(g, node, 1) != NULL &&
                        vtac_in_constant(g, node, 2) != NULL;

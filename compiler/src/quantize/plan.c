@@ -15,6 +15,7 @@
 #include "vta/fail.h"
 #include "vtac/island.h"
 #include "vtac/quantize.h"
+#include "vtac/recurrence.h"
 #include "vtac/rows.h"
 
 typedef struct role_row {
@@ -101,9 +102,24 @@ bool vtac_quant_is_product(const vtac_graph *graph, const vtac_node *node, uint3
     return fits && graph->values[node->inputs[0]].constant == NULL;
 }
 
+bool vtac_quant_is_recurrent(const vtac_graph *graph, const vtac_node *node)
+{
+    return roles[node->op].role == QUANT_RECURRENT && vtac_recurrent_is_plain(graph, node);
+}
+
+static uint64_t recurrent_macs(const vtac_graph *graph, const vtac_node *node)
+{
+    const vtac_type *x = vtac_in_type(graph, node, 0), *w = vtac_in_type(graph, node, 1);
+    const vtac_type *r = vtac_in_type(graph, node, 2);
+    return (uint64_t)(x->dim[0] * x->dim[1] * (vtac_type_elements(w) + vtac_type_elements(r)));
+}
+
 uint64_t vtac_quant_macs(const vtac_graph *graph, const vtac_node *node)
 {
     uint32_t axis;
+    if (vtac_quant_is_recurrent(graph, node)) {
+        return recurrent_macs(graph, node);
+    }
     if (!vtac_quant_is_product(graph, node, &axis)) {
         return 0;
     }
@@ -197,6 +213,9 @@ static bool is_eligible(const vtac_quant_plan *plan, vtac_node_id id)
         is_other_row(g, node) ||
         (roles[node->op].role == QUANT_PRODUCT && !vtac_quant_is_product(g, node, &axis) &&
          !vtac_quant_is_pair(g, node))) {
+        return false;
+    }
+    if (roles[node->op].role == QUANT_RECURRENT && !vtac_recurrent_is_plain(g, node)) {
         return false;
     }
     bool moving = false; /* some operand is not a constant */
@@ -376,7 +395,8 @@ static void activate_all(const vtac_quant_plan *plan)
             const vtac_node_id id = g->order[i];
             const vtac_node *node = &g->nodes[id];
             if (!plan->active[id] && is_eligible(plan, id) &&
-                ((roles[node->op].role == QUANT_PRODUCT && !vtac_quant_is_pair(g, node)) ||
+                (roles[node->op].role == QUANT_RECURRENT ||
+                 (roles[node->op].role == QUANT_PRODUCT && !vtac_quant_is_pair(g, node)) ||
                  beside_active(plan, node))) {
                 activate_node(plan, id);
                 changed = true;

@@ -10,6 +10,7 @@
 typedef enum vtac_quant_role {
     QUANT_FLOAT,
     QUANT_PRODUCT,
+    QUANT_RECURRENT,
     QUANT_FREE,
     QUANT_SHARE,
     QUANT_JOIN,
@@ -70,7 +71,10 @@ bool vtac_quant_may_be_product(const vtac_node *node);
 /* True for a product of two matrices that both change with the input: what stands beside other products. */
 bool vtac_quant_is_pair(const vtac_graph *graph, const vtac_node *node);
 
-/* The multiplications of a product; 0 for other nodes. */
+/* True for an LSTM, GRU or RNN that has integers (vtac/recurrence.h). */
+bool vtac_quant_is_recurrent(const vtac_graph *graph, const vtac_node *node);
+
+/* The multiplications of a product or a recurrent layer; 0 for other nodes. */
 uint64_t vtac_quant_macs(const vtac_graph *graph, const vtac_node *node);
 
 /* True if the operator is Conv, Gemm or MatMul with weights known at compile time; *axis is that of the

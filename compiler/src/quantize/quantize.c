@@ -28,8 +28,10 @@
 #include "half.h"
 #include "insert.h"
 #include "parts.h"
+#include "recurrent.h"
 #include "vta/fail.h"
 #include "vtac/pass.h"
+#include "vtac/recurrence.h"
 #include "weights.h"
 
 enum { MADE_UP = 16, OTHERS = 4, SEED = 1 };
@@ -345,6 +347,7 @@ static vta_status prepare_graph(quantize_job *j, vtac_quant_borders *borders, co
     VTA_TRY(
         vtac_run_passes(j->graph, &(vtac_pass_options){.level = 2, .progress = j->options->progress}, diag));
     VTA_TRY(vtac_quant_join_biases(j->graph, diag));
+    VTA_TRY(vtac_quant_take_states(j->graph, diag));
     VTA_TRY(check_samples(j, samples, diag));
     return make_plan(j, diag);
 }
@@ -427,8 +430,17 @@ static vta_status make_up(quantize_job *j, vtac_samples *ranges, vtac_samples *o
 static vta_status fail_nothing(vta_diag *diag)
 {
     return vta_fail(diag, VTA_UNSUPPORTED,
-                    "there is nothing to quantize: no Conv, Gemm or MatMul of floats with constant "
-                    "weights; a model of integers is compiled as it is");
+                    "there is nothing to quantize: no Conv, Gemm, MatMul, LSTM, GRU or RNN of floats with "
+                    "constant weights; a model of integers is compiled as it is");
+}
+
+static bool has_recurrent(const quantize_job *j)
+{
+    bool has = false;
+    for (vtac_node_id n = 1; n < j->plan.node_room; n++) {
+        has = has || (j->plan.active[n] && vtac_quant_is_recurrent(j->graph, &j->graph->nodes[n]));
+    }
+    return has;
 }
 
 static void count_macs(const quantize_job *j, vtac_quantize_report *report)
@@ -457,7 +469,7 @@ static vta_status convert_graph(quantize_job *j, const vtac_samples *samples, co
     VTA_TRY(observe_sizes(j, diag));
     VTA_TRY(vtac_progress_at(j->options->progress, "rounding weights", NULL, 0, 0, diag));
     VTA_TRY(round_products(j, samples, made_up != NULL, diag));
-    if (j->product_count == 0) {
+    if (j->product_count == 0 && !has_recurrent(j)) {
         return fail_nothing(diag);
     }
     VTA_TRY(wrap_activations(j, diag));
@@ -504,7 +516,8 @@ bool vtac_quantizable(const vtac_graph *graph)
         if (makes_bytes(graph, node)) {
             return false;
         }
-        products = products || vtac_quant_is_product(graph, node, &axis);
+        products =
+            products || vtac_quant_is_product(graph, node, &axis) || vtac_recurrent_is_usual(graph, node);
     }
     return products;
 }
@@ -512,7 +525,8 @@ bool vtac_quantizable(const vtac_graph *graph)
 /* A product of floats, but for one of what was integers: QDQ. Weights may become constant by passes. */
 static bool multiplies_floats(const vtac_graph *graph, const vtac_node *node)
 {
-    if (!vtac_quant_may_be_product(node) ||
+    vtac_recurrent_kind kind;
+    if ((!vtac_quant_may_be_product(node) && !vtac_recurrent_kind_of(node->op, &kind)) ||
         vtac_dtype_kind(graph->values[node->outputs[0]].type.dtype) != 'f') {
         return false;
     }

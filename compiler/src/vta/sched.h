@@ -18,6 +18,7 @@
  *   flow.c       a rough estimate of a group's time
  *   elementwise.c, window.c, move.c     the layers that are no convolutions
  *   rows.c       the layers that work on the channels of one pixel
+ *   recurrent.c  recurrent cells
  *   transpose.c  transpositions
  *   list.c       lists of calls
  *   interleave.c the calls of several layers in one order
@@ -379,6 +380,16 @@ typedef struct row_tiling {
     int64_t record[2], record_size[2], fixed, squares, first;
 } row_tiling;
 
+/* Recurrent cells (recurrent.c). A *row* is a block of one gate's units; steps are taken in chunks. */
+typedef struct recurrent_tiling {
+    int64_t batch, rows, state_rows;  /* rows: of all gates; state_rows: of one, which are those of a state */
+    int64_t terms[2];                 /* blocks of the input and of the state */
+    int64_t chunk, slot_rows, slots;  /* rows of weights in a slot of WGT, and the slots */
+    int64_t reset, input;             /* INP: the state behind a reset gate, the inputs of a chunk */
+    int64_t fixed, biases, wide, out; /* ACC: records of no row, biases of the state's sums, C or H, h */
+    int64_t work, sums;               /* the gates of a step; the sums over the inputs of a chunk */
+} recurrent_tiling;
+
 /* Transpositions (transpose.c), in blocks: of the input's channels and pixels; how many of them at a time. */
 typedef struct transpose_tiling {
     int64_t in_blocks, out_blocks, ins, outs;
@@ -403,6 +414,7 @@ typedef struct plan {
         window_tiling window;
         move_tiling move;
         row_tiling rows;
+        recurrent_tiling recurrent;
         transpose_tiling transpose;
     };
 } plan;
@@ -479,6 +491,11 @@ extern const kind_of_layer vtac_vta_layer_kinds[VTAC_VTA_KINDS];
     kind_emit vtac_vta_##family##_emit;
 #include "kinds.def"
 #undef VTAC_VTA_KIND
+
+/* recurrent.c */
+
+/* The multiplications of all steps. */
+uint64_t vtac_vta_recurrent_macs(const vtac_vta_layer *layer, int64_t batch);
 
 /* group.c */
 

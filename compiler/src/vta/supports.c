@@ -216,6 +216,9 @@ static uint64_t macs_of(const plan *p)
     if (p->layer->products > 0) {
         return p->layer->products;
     }
+    if (p->layer->kind == VTAC_VTA_RECURRENT) {
+        return vtac_vta_recurrent_macs(p->layer, p->recurrent.batch);
+    }
     const vtac_vta_tensor *in = &p->region->tensors[p->layer->inputs[0]],
                           *to = &p->region->tensors[p->layer->output];
     const vtac_vta_window *w = &p->layer->window;
