@@ -19,6 +19,7 @@
 #include "vta/engine.h"
 #include "vta/fail.h"
 #include "vta/hash.h"
+#include "vta/kernels.h"
 #include "vta/log.h"
 #include "vta/room.h"
 
@@ -28,7 +29,10 @@ typedef struct here {
     const vta_artifact *artifact;
     const void *constants; /* of the artifact, or a copy */
     vta_pool *pool;
-    vta_accel *accel; /* NULL: no step needs one */
+    vta_accel *accel;                /* NULL: no step needs one */
+    vta_kernels *kernels;            /* NULL: no step runs as a kernel of a device */
+    const vta_kernels_calls *device; /* that device's */
+    bool queued;                     /* the last step is in that device's queue, which times it */
     double timeout_s;
     int32_t priority;
     void ***buffers; /* of each step */
@@ -99,7 +103,7 @@ static vta_status check_artifact(const vta_artifact *a, vta_diag *diag)
     }
     const bool has_flow = a->size == sizeof *a && a->flow_bytes > 0;
     const uint32_t abi = has_flow ? VTA_ARTIFACT_FLOW_ABI : VTA_ARTIFACT_ABI;
-    if (a->abi != abi || a->size != sizeof *a) {
+    if ((a->abi & ~(uint32_t)VTA_ARTIFACT_KERNELS) != abi || a->size != sizeof *a) {
         return vta_fail(diag, VTA_UNSUPPORTED,
                         "it was compiled for model format %u, this runtime reads %u; compile it again",
                         a->abi, abi);
@@ -291,11 +295,18 @@ static vta_status launch_step(here *h, uint32_t i, vta_diag *diag)
 static vta_status run_step(here *h, uint32_t i, vta_diag *diag)
 {
     atomic_store(&h->step, i);
+    h->queued = false;
     if (vta_stop_take(&h->engine->stop)) {
         return vta_fail(diag, VTA_INTERRUPTED, "interrupted before step '%s'", h->artifact->steps[i].name);
     }
     if (h->artifact->steps[i].kind == VTA_STEP_ACCELERATOR) {
         return launch_step(h, i, diag);
+    }
+    if (h->kernels != NULL) {
+        VTA_TRY(h->device->step(h->kernels, i, &h->queued, diag));
+    }
+    if (h->queued) {
+        return VTA_OK;
     }
     step_call call = {.here = h, .step = i, .piece = piece_of(&h->artifact->steps[i])};
     vta_pool_run(h->pool, h->artifact->steps[i].extent, do_range, &call);
@@ -303,21 +314,40 @@ static vta_status run_step(here *h, uint32_t i, vta_diag *diag)
         (void)vta_stop_take(&h->engine->stop);
         return vta_fail(diag, VTA_INTERRUPTED, "interrupted in step '%s'", h->artifact->steps[i].name);
     }
-    return VTA_OK;
+    return h->kernels != NULL ? h->device->after(h->kernels, i, diag) : VTA_OK;
+}
+
+/* A device that runs kernels gets the places of the tensors before the steps, and is waited for behind them,
+ * whatever came of them. */
+static void begin_kernels(const here *h)
+{
+    const vta_kernels_places places = {h->inputs, h->outputs, h->engine->workspace, h->profiled};
+    if (h->kernels != NULL) {
+        h->device->begin(h->kernels, &places);
+    }
+}
+
+static vta_status finish_kernels(here *h, vta_status so_far, vta_diag *diag)
+{
+    vta_diag own = {0};
+    if (h->kernels == NULL) {
+        return so_far;
+    }
+    const vta_status status = h->device->finish(h->kernels, h->profile, &own);
+    return so_far != VTA_OK || status == VTA_OK ? so_far : vta_fail(diag, status, "%s", own.text);
 }
 
 /* Steps of a segment, on what the flow has put into its places. A step may run many times: its row has the
  * sum. */
-static vta_status flow_steps(void *self, const int64_t *steps, int64_t count, vta_diag *diag)
+static vta_status walk_segment(here *h, const int64_t *steps, int64_t count, vta_diag *diag)
 {
-    here *h = self;
     for (int64_t i = 0; i < count; i++) {
         const uint32_t step = (uint32_t)steps[i];
         const uint64_t cycles = h->profile[step].cycles;
         const double begin = h->profiled ? vta_now() : 0;
         bind_step(h, step);
         VTA_TRY(run_step(h, step, diag));
-        if (h->profiled) {
+        if (h->profiled && !h->queued) {
             h->profile[step].seconds += vta_now() - begin;
         }
         if (h->artifact->steps[step].kind == VTA_STEP_ACCELERATOR) {
@@ -325,6 +355,13 @@ static vta_status flow_steps(void *self, const int64_t *steps, int64_t count, vt
         }
     }
     return VTA_OK;
+}
+
+static vta_status flow_steps(void *self, const int64_t *steps, int64_t count, vta_diag *diag)
+{
+    here *h = self;
+    begin_kernels(h);
+    return finish_kernels(h, walk_segment(h, steps, count, diag), diag);
 }
 
 /* An output whose size the run decided is where the flow has it, until the next run. */
@@ -407,6 +444,18 @@ static vta_status run_flow(here *h, vta_diag *diag)
     return VTA_OK;
 }
 
+static vta_status walk_steps(here *h, vta_diag *diag)
+{
+    for (uint32_t i = 0; i < h->artifact->step_count; i++) {
+        const double begin = h->profiled ? vta_now() : 0;
+        VTA_TRY(run_step(h, i, diag));
+        if (h->profiled) {
+            h->profile[i].seconds = h->queued ? 0 : vta_now() - begin;
+        }
+    }
+    return VTA_OK;
+}
+
 static vta_status here_run(void *self, bool profiled, vta_diag *diag)
 {
     here *h = self;
@@ -415,14 +464,8 @@ static vta_status here_run(void *self, bool profiled, vta_diag *diag)
     if (h->flow != NULL) {
         return run_flow(h, diag);
     }
-    for (uint32_t i = 0; i < h->artifact->step_count; i++) {
-        const double begin = profiled ? vta_now() : 0;
-        VTA_TRY(run_step(h, i, diag));
-        if (profiled) {
-            h->profile[i].seconds = vta_now() - begin;
-        }
-    }
-    return VTA_OK;
+    begin_kernels(h);
+    return finish_kernels(h, walk_steps(h, diag), diag);
 }
 
 /* Gives an input that the model leaves open a size. */
@@ -503,7 +546,9 @@ static vta_device *here_device(const void *self)
 static const char *here_device_uri(const void *self)
 {
     const here *h = self;
-    return h->accel != NULL ? vta_device_uri(vta_accel_device(h->accel)) : "";
+    return h->accel != NULL     ? vta_device_uri(vta_accel_device(h->accel))
+           : h->kernels != NULL ? h->device->uri(h->kernels)
+                                : "";
 }
 
 static uint32_t here_threads(const void *self)
@@ -521,6 +566,9 @@ static void here_close(void *self)
         free(h->scratch_owners[i]);
     }
     vta_accel_close(h->accel);
+    if (h->kernels != NULL) {
+        h->device->close(h->kernels);
+    }
     vta_pool_destroy(h->pool);
     free(h->buffers);
     free(h->scratch);
@@ -568,6 +616,15 @@ static vta_status open_accelerator(const vta_model_options *options, here *h, vt
     return needed ? vta_accel_open(h->artifact, options, &h->accel, diag) : VTA_OK;
 }
 
+static vta_status open_kernels(const vta_model_options *options, here *h, vta_diag *diag)
+{
+    if (options->shared != NULL || !vta_kernels_is(options->device)) {
+        return VTA_OK;
+    }
+    VTA_TRY(vta_kernels_get(&h->device, diag));
+    return h->device->open(h->artifact, h->constants, options->device, &h->kernels, diag);
+}
+
 /* From the artifact to a model that runs. */
 static vta_status open_parts(const vta_model_options *options, here *h, vta_diag *diag)
 {
@@ -576,6 +633,7 @@ static vta_status open_parts(const vta_model_options *options, here *h, vta_diag
     VTA_TRY(vta_pool_create(options->threads > 0 ? options->threads : vta_pool_default_threads(), &h->pool,
                             diag));
     VTA_TRY(open_accelerator(options, h, diag));
+    VTA_TRY(open_kernels(options, h, diag));
     VTA_TRY(vta_layers_create(h->artifact, &h->layers, diag));
     return prepare_steps(h, diag);
 }

@@ -108,7 +108,7 @@ refused 2 "vtac compile: unknown option '-Ofast'"
 vtac compile net.onnx --emit ir -o m.so
 refused 2 "--emit takes LIST:DIR, as in ir,asm:texts, not 'ir'"
 vtac compile net.onnx --emit ir,wasm:d -o m.so
-refused 2 "--emit knows ir, plan, ll, asm, loops and dot, not 'wasm'"
+refused 2 "--emit knows ir, plan, ll, asm, loops, dot and kernels, not 'wasm'"
 touch file
 vtac compile net.onnx --emit ir:file -o m.so
 exits 1

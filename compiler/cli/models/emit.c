@@ -11,8 +11,8 @@
 #include "page.h"
 #include "vta/file.h"
 
-static const char *const names[] = {"ir", "plan", "ll", "asm", "loops", "dot"};
-enum { IR, PLAN, LL, ASM, LOOPS, DOT, NAMES };
+static const char *const names[] = {"ir", "plan", "ll", "asm", "loops", "dot", "kernels"};
+enum { IR, PLAN, LL, ASM, LOOPS, DOT, KERNELS, NAMES };
 
 /* Index of a word among the names; NAMES: it is none. */
 static size_t find_name(const char *word, size_t size)
@@ -34,7 +34,8 @@ int cli_read_emit(const cli_args *args)
     for (const char *p = spec; p != NULL && p < folder;) {
         const size_t size = strcspn(p, ",:");
         if (find_name(p, size) == NAMES) {
-            return cli_usage(args, "--emit knows ir, plan, ll, asm, loops and dot, not '%.*s'", (int)size, p);
+            return cli_usage(args, "--emit knows ir, plan, ll, asm, loops, dot and kernels, not '%.*s'",
+                             (int)size, p);
         }
         p += size + 1;
     }
@@ -60,9 +61,13 @@ vta_status cli_emit(const cli_args *args, const vtac_graph *graph, const vtac_ar
     VTA_TRY(vta_folder_make(folder, 0777, diag));
     char *ir = vtac_graph_print(graph, 16);
     char *dot = cli_graph_dot(graph);
-    const char *const texts[NAMES] = {
-        [IR] = ir,  [PLAN] = image->plan, [LL] = image->ll, [ASM] = image->assembly, [LOOPS] = image->loops,
-        [DOT] = dot};
+    const char *const texts[NAMES] = {[IR] = ir,
+                                      [PLAN] = image->plan,
+                                      [LL] = image->ll,
+                                      [ASM] = image->assembly,
+                                      [LOOPS] = image->loops,
+                                      [DOT] = dot,
+                                      [KERNELS] = image->kernels != NULL ? image->kernels : ""};
     vta_status status = VTA_OK;
     for (const char *p = spec; p < folder && status == VTA_OK; p += strcspn(p, ",:") + 1) {
         const size_t i = find_name(p, strcspn(p, ",:"));

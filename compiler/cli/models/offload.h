@@ -9,7 +9,8 @@
 #include "vtac/partition.h"
 
 typedef struct cli_offload {
-    bool wanted; /* --target vta */
+    bool wanted;         /* --target vta */
+    const char *kernels; /* --target opencl: the host's steps as kernels in this language, too; else NULL */
     vta_config config;
     bool always;
     double host_speed;               /* of --host */
@@ -18,7 +19,7 @@ typedef struct cli_offload {
 
 /* Rows of a verb's option table. */
 #define CLI_OFFLOAD_OPTIONS                                                                                  \
-    {"--target", "llvm|vta", CLI_TEXT, "the host alone (default), or with the accelerator"},                 \
+    {"--target", "TARGET", CLI_TEXT, "llvm (default), vta (accelerator), opencl (GPU)"},                     \
         {"--config", "NAME|FILE", CLI_CONFIG, "vta: the accelerator's configuration (default pynq)"},        \
     {                                                                                                        \
         "--offload", "HOW", CLI_TEXT, "vta: what pays (default), or all that it can"                         \

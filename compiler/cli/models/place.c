@@ -20,8 +20,11 @@ vta_status cli_compile_image(vtac_graph *graph, const char *host, int level, con
     VTA_TRY(vtac_run_passes(graph, &(vtac_pass_options){.level = level, .progress = cli_stages()}, diag));
     vtac_partition *partition;
     VTA_TRY(cli_offload_graph(offload, level, graph, &partition, diag));
-    const vtac_compile_options options = {
-        .level = level, .target = &target, .partition = partition, .progress = cli_stages()};
+    const vtac_compile_options options = {.level = level,
+                                          .target = &target,
+                                          .partition = partition,
+                                          .kernels = offload->kernels,
+                                          .progress = cli_stages()};
     const vta_status status = vtac_compile(graph, &options, out, diag);
     vtac_partition_free(partition);
     if (status != VTA_OK) {

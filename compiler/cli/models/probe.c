@@ -11,6 +11,7 @@
 #include "place.h"
 #include "remote_host.h"
 #include "stages.h"
+#include "vta/kernels.h"
 #include "vtac/codegen.h"
 #include "vtac/pass.h"
 
@@ -70,12 +71,16 @@ vta_status cli_probe_load(cli_probe *probe, const cli_probe_options *options, co
     vtac_artifact_image image;
     const char *host;
     cli_offload offload = options->offload;
-    offload.wanted = device != NULL;
+    offload.kernels = vta_kernels_is(device) ? "opencl" : NULL;
+    offload.wanted = device != NULL && offload.kernels == NULL;
     VTA_TRY(cli_host_of(device, &host, diag));
     VTA_TRY(vtac_target_find(host, &target, diag));
     VTA_TRY(cli_offload_graph(&offload, options->level, probe->graph, &probe->partition, diag));
-    const vtac_compile_options how = {
-        .level = options->level, .target = &target, .partition = probe->partition, .progress = cli_stages()};
+    const vtac_compile_options how = {.level = options->level,
+                                      .target = &target,
+                                      .partition = probe->partition,
+                                      .kernels = offload.kernels,
+                                      .progress = cli_stages()};
     VTA_TRY(vtac_compile(probe->graph, &how, &image, diag));
     const vta_status status =
         cli_place_image(&image, &(vta_model_options){.device = device}, &probe->loaded, diag);

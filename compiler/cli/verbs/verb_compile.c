@@ -32,7 +32,7 @@ static const cli_option options[] = {
     CLI_STATE_OPTION,
     CLI_MODEL_OPTIONS,
     {"-o", "FILE", CLI_FILE, "shared object (MODEL.so); wasm32: .wasm or .html (page)"},
-    {"--emit", "LIST:DIR", CLI_TEXT, "write texts: ir, plan, ll, asm, loops, dot"},
+    {"--emit", "LIST:DIR", CLI_TEXT, "write texts: ir, plan, ll, asm, loops, dot, kernels"},
     {"--tuned", "FILE", CLI_FILE, "use the schedules that 'vtac tune' found"},
     {"--no-records", NULL, CLI_FLAG, "without the schedules that come with vtac"},
     {"--report", NULL, CLI_FLAG, "vta: print each layer's prediction"},
@@ -68,6 +68,9 @@ static int print_summary(const compilation *c, const char *path, const vtac_targ
         if (image->state_count > 0) {
             cli_print(", \"states\": %u", image->state_count);
         }
+        if (image->kernels_left != NULL) {
+            cli_print(", \"kernels\": %u", image->launch_count);
+        }
         if (report) {
             cli_report_json_of(partition);
         }
@@ -84,6 +87,10 @@ static int print_summary(const compilation *c, const char *path, const vtac_targ
         if (image->state_count > 0) {
             cli_sentence(0, "%u states, outputs that are inputs of the next run; vtac inspect lists them",
                          image->state_count);
+        }
+        if (image->kernels_left != NULL) {
+            cli_print("%u of %u steps are kernels for %s, too\n%s", image->launch_count, image->step_count,
+                      cli_value(args, "--target"), image->kernels_left);
         }
         if (report) {
             cli_report_text_of(partition);
@@ -294,6 +301,7 @@ static int compile_graph(compilation *c, const vtac_target *target, const cli_of
                                             .apart = passes->disabled[VTAC_PASS_FUSE],
                                             .target = target,
                                             .want_texts = cli_flag(args, "--emit"),
+                                            .kernels = offload->kernels,
                                             .progress = cli_stages()};
     vta_diag diag = {0};
     vtac_artifact_image image;

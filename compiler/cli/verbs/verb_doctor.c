@@ -14,6 +14,7 @@
 #include "format.h"
 #include "table.h"
 #include "vta/doctor.h"
+#include "vta/kernels.h"
 #include "vta/rtlbuild.h"
 
 static const cli_option options[] = {
@@ -178,6 +179,51 @@ static void check_runner(report *r)
                  "compiled models");
 }
 
+/* ---- devices that run kernels */
+
+static void print_kernel_device(report *r, const vta_kernels_device *device)
+{
+    print_finding(r, true, device->uri, "%s, driver %s, %u units, %llu MiB", device->name, device->driver,
+                  device->units, (unsigned long long)(device->bytes >> 20));
+    if (!device->has_doubles) {
+        vta_doctor_row row = {.finding = VTA_FINDING_SKIPPED, .name = "doubles"};
+        (void)snprintf(row.text, sizeof row.text,
+                       "it has no double precision: steps that need it stay on the host");
+        print_row(r, &row);
+    }
+}
+
+enum { MAX_FOUND = 16 };
+
+static vta_status list_kernels(vta_kernels_device *found, uint32_t *count, vta_diag *diag)
+{
+    const vta_kernels_calls *calls;
+    VTA_TRY(vta_kernels_get(&calls, diag));
+    VTA_TRY(calls->list(found, MAX_FOUND, count, diag));
+    return *count > 0 ? VTA_OK : vta_fail(diag, VTA_RANGE, "the driver has no device");
+}
+
+static void check_kernels(report *r, const char *uri)
+{
+    vta_kernels_device found[MAX_FOUND];
+    uint32_t count = 0;
+    bool there = false;
+    vta_diag diag = {0};
+    if (list_kernels(found, &count, &diag) != VTA_OK) {
+        print_finding(r, false, "driver", "%s", diag.text);
+        return;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (strcmp(found[i].uri, uri) == 0 || (i == 0 && strchr(uri, ':') == NULL)) {
+            there = true;
+            print_kernel_device(r, &found[i]);
+        }
+    }
+    if (!there) {
+        print_finding(r, false, "device", "there is no '%.64s'; 'vtac devices' lists what is there", uri);
+    }
+}
+
 static int run_doctor(const cli_args *args)
 {
     const char *uri = cli_value(args, "--device");
@@ -190,7 +236,12 @@ static int run_doctor(const cli_args *args)
         check_runner(&r);
     }
     cli_die_tidily();
-    vta_doctor(uri, cli_progress(), rows, &count);
+    if (vta_kernels_is(uri)) {
+        check_kernels(&r, uri);
+        count = 0;
+    } else {
+        vta_doctor(uri, cli_progress(), rows, &count);
+    }
     for (uint32_t i = 0; i < count; i++) {
         print_row(&r, &rows[i]);
     }

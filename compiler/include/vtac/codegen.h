@@ -55,7 +55,8 @@ typedef struct vtac_compile_options {
     const struct vtac_schedules *schedules; /* vtac/schedules.h; NULL: the standard ones */
     bool once;                              /* it runs once: LLVM takes no time over the code */
     bool want_texts;                        /* fill the texts below */
-    const vtac_progress *progress;          /* NULL: silent */
+    const char *kernels;           /* "opencl": the steps as kernels in that language, too; NULL: no */
+    const vtac_progress *progress; /* NULL: silent */
 } vtac_compile_options;
 
 typedef struct vtac_artifact_image {
@@ -67,6 +68,9 @@ typedef struct vtac_artifact_image {
     /* Names that the code may call there, NULL behind the last; NULL: none of them. Not owned. */
     const char *const *libc, *const *libm;
     char *plan, *loops, *ll, *assembly; /* owned; NULL unless they were asked for */
+    char *kernels;                      /* the same, and NULL where there are none */
+    char *kernels_left;                 /* of steps that are none, a line each with the reason; else NULL */
+    uint32_t launch_count;              /* steps that are kernels for a GPU, too */
     uint64_t workspace_bytes, constant_bytes;
     uint32_t step_count;
     uint32_t state_count;  /* vtac/states.h */

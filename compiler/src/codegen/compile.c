@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 
+#include "../gpu/gpu.h"
 #include "llvm.h"
 #include "vta/fail.h"
 #include "vta/str.h"
@@ -45,7 +46,42 @@ static char *plan_text(const vtac_program *p)
     return vta_str_take(&text);
 }
 
-static vta_status compile_program(vtac_program *p, const vtac_compile_options *options,
+/* A line for each step that stays on the host, and the number of the others. */
+static char *left_text(const vtac_program *p, const vtac_gpu *gpu, uint32_t *launch_count)
+{
+    vta_str text = {0};
+    vta_str_put(&text, "");
+    for (size_t i = 0; i < p->steps.count; i++) {
+        const vtac_gpu_launch *launch = &gpu->launches[i];
+        *launch_count += launch->kernel >= 0;
+        if (launch->kernel < 0) {
+            vta_str_printf(&text, "step '%s' stays on the host: %s\n", step_at(p, i)->name, launch->reason);
+        }
+    }
+    return vta_str_take(&text);
+}
+
+/* The steps in the language of a GPU, beside the host's code. */
+static vta_status print_kernels(vtac_program *p, const vtac_compile_options *options, vtac_gpu *gpu,
+                                vtac_artifact_image *out, vta_diag *diag)
+{
+    const vtac_printer *printer = vtac_printer_of(options->kernels);
+    if (options->kernels == NULL) {
+        return VTA_OK;
+    }
+    if (printer == NULL || p->target->is_wasm || p->target->is_bare) {
+        return vta_fail(diag, VTA_UNSUPPORTED, "kernels in '%s' cannot be made for %s", options->kernels,
+                        p->target->name);
+    }
+    VTA_TRY(vtac_progress_at(p->progress, "printing kernels", options->kernels, 0, 0, diag));
+    VTA_TRY(vtac_gpu_print(printer, p, gpu, diag));
+    out->kernels_left = left_text(p, gpu, &out->launch_count);
+    out->kernels = options->want_texts ? vtac_gpu_text(gpu) : NULL;
+    p->gpu = gpu;
+    return vta_allocated(out->kernels_left != NULL && (!options->want_texts || out->kernels != NULL), diag);
+}
+
+static vta_status compile_program(vtac_program *p, const vtac_compile_options *options, vtac_gpu *gpu,
                                   vtac_artifact_image *out, vta_diag *diag)
 {
     const vtac_llvm_calls *llvm = NULL;
@@ -71,6 +107,7 @@ static vta_status compile_program(vtac_program *p, const vtac_compile_options *o
             return vta_no_memory(diag);
         }
     }
+    VTA_TRY(print_kernels(p, options, gpu, out, diag));
     VTA_TRY(vtac_llvm_get(&llvm, diag));
     VTA_TRY(llvm->emit(p, options->want_texts, out, diag));
     out->is_bare = p->target->is_bare;
@@ -91,7 +128,9 @@ vta_status vtac_compile(const vtac_graph *graph, const vtac_compile_options *opt
                             .once = options->once,
                             .schedules = options->schedules,
                             .progress = options->progress};
-    const vta_status status = compile_program(&program, options, out, diag);
+    vtac_gpu gpu = {0};
+    const vta_status status = compile_program(&program, options, &gpu, out, diag);
+    vtac_gpu_free(&gpu);
     vtac_program_free(&program);
     if (status != VTA_OK) {
         vtac_artifact_image_free(out);
@@ -107,5 +146,7 @@ void vtac_artifact_image_free(vtac_artifact_image *image)
     free(image->loops);
     free(image->ll);
     free(image->assembly);
+    free(image->kernels);
+    free(image->kernels_left);
     *image = (vtac_artifact_image){0};
 }

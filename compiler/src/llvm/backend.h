@@ -9,7 +9,7 @@
 #include "../lower/lower.h"
 #include "vta/artifact.h"
 
-enum { VTAC_LLVM_EDITION = 1 };
+enum { VTAC_LLVM_EDITION = 2 };
 
 struct LLVMOrcOpaqueLLJIT;
 

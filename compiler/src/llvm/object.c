@@ -12,6 +12,7 @@
 #include <llvm-c/Analysis.h>
 #include <llvm-c/Transforms/PassBuilder.h>
 
+#include "../gpu/gpu.h"
 #include "emit.h"
 #include "target.h"
 #include "vta/anonymous.h"
@@ -361,6 +362,80 @@ static LLVMValueRef states_of(object_writer *w, LLVMValueRef *count_field)
     return table;
 }
 
+/* ---- kernels for a GPU */
+
+static LLVMValueRef sources_of(object_writer *w, const vtac_gpu *gpu)
+{
+    const uint32_t count = (uint32_t)gpu->kernels.count;
+    LLVMValueRef *items = calloc((size_t)count + 1, sizeof(LLVMValueRef));
+    if (items == NULL) {
+        w->em.failed = true;
+        return LLVMConstNull(w->pointer);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        const vtac_gpu_kernel *kernel = vta_vec_at(&gpu->kernels, i);
+        LLVMValueRef fields[] = {text_of(w, kernel->name), text_of(w, kernel->source),
+                                 u32_of(w, kernel->needs), u32_of(w, 0)};
+        items[i] = struct_of(w, fields, 4);
+    }
+    LLVMValueRef all = array_global(w, count > 0 ? LLVMTypeOf(items[0]) : w->u32, items, count);
+    free(items);
+    return all;
+}
+
+/* "rrw": which of a step's buffers are read and written. */
+static LLVMValueRef accesses_of(object_writer *w, const vtac_step *step)
+{
+    vta_str text = {0};
+    vta_str_put(&text, "");
+    for (size_t i = 0; i < step->arg_count; i++) {
+        vta_str_put(&text, step->args[i].written ? "w" : "r");
+    }
+    w->em.failed = w->em.failed || text.failed;
+    LLVMValueRef all = text.failed ? LLVMConstNull(w->pointer) : text_of(w, text.text);
+    vta_str_free(&text);
+    return all;
+}
+
+static LLVMValueRef launches_of(object_writer *w, const vtac_gpu *gpu)
+{
+    const uint32_t count = (uint32_t)w->program->steps.count;
+    LLVMValueRef *items = calloc((size_t)count + 1, sizeof(LLVMValueRef));
+    if (items == NULL) {
+        w->em.failed = true;
+        return LLVMConstNull(w->pointer);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        const vtac_gpu_launch *launch = &gpu->launches[i];
+        LLVMValueRef fields[] = {u64_of(w, (uint64_t)launch->kernel), u64_of(w, (uint64_t)launch->items),
+                                 text_of(w, launch->reason),
+                                 accesses_of(w, *(vtac_step **)vta_vec_at(&w->program->steps, i))};
+        items[i] = struct_of(w, fields, 4);
+    }
+    LLVMValueRef all = array_global(w, count > 0 ? LLVMTypeOf(items[0]) : w->u32, items, count);
+    free(items);
+    return all;
+}
+
+/* The structure of vta/kernels.h. */
+static LLVMValueRef kernels_of(object_writer *w)
+{
+    const vtac_gpu *gpu = w->program->gpu;
+    LLVMValueRef fields[] = {u64_of(w, VTA_KERNELS_MAGIC),
+                             u32_of(w, VTA_KERNELS_ABI),
+                             u32_of(w, 0),
+                             text_of(w, gpu->printer->language),
+                             text_of(w, gpu->printer->prelude),
+                             u32_of(w, gpu->kernels.count),
+                             u32_of(w, w->program->steps.count),
+                             sources_of(w, gpu),
+                             launches_of(w, gpu)};
+    const unsigned count = sizeof fields / sizeof fields[0];
+    LLVMTypeRef type = LLVMTypeOf(struct_of(w, fields, count));
+    fields[2] = u32_of(w, LLVMABISizeOfType(LLVMGetModuleDataLayout(w->em.module), type));
+    return struct_of(w, fields, count);
+}
+
 static void emit_artifact(object_writer *w)
 {
     enum { STATE_COUNT = 13 }; /* among the fields */
@@ -377,7 +452,8 @@ static void emit_artifact(object_writer *w)
     LLVMValueRef device_constants =
         constants_of(w, DEVICE_SECTION, device_bytes(w), vtac_device_constants, &device_hash);
     LLVMValueRef fields[] = {u64_of(w, VTA_ARTIFACT_MAGIC),
-                             u32_of(w, flow_bytes > 0 ? VTA_ARTIFACT_FLOW_ABI : VTA_ARTIFACT_ABI),
+                             u32_of(w, (flow_bytes > 0 ? VTA_ARTIFACT_FLOW_ABI : VTA_ARTIFACT_ABI) |
+                                           (w->program->gpu != NULL ? VTA_ARTIFACT_KERNELS : 0)),
                              u32_of(w, 0),
                              text_of(w, graph->name != NULL ? graph->name : ""),
                              text_of(w, target->triple),
@@ -408,8 +484,15 @@ static void emit_artifact(object_writer *w)
     fields[2] = u32_of(w, LLVMABISizeOfType(LLVMGetModuleDataLayout(w->em.module), type)); /* the target's */
     LLVMValueRef states = states_of(w, &fields[STATE_COUNT]);
     LLVMValueRef value = struct_of(w, fields, count);
-    LLVMValueRef parts[] = {value, states};
-    value = states != NULL ? struct_of(w, parts, 2) : value;
+    LLVMValueRef parts[3] = {value};
+    unsigned part_count = 1;
+    if (states != NULL) {
+        parts[part_count++] = states;
+    }
+    if (w->program->gpu != NULL) {
+        parts[part_count++] = kernels_of(w);
+    }
+    value = part_count > 1 ? struct_of(w, parts, part_count) : value;
     LLVMValueRef global = LLVMAddGlobal(w->em.module, LLVMTypeOf(value), VTA_ARTIFACT_SYMBOL);
     LLVMSetInitializer(global, value);
     LLVMSetGlobalConstant(global, 1);

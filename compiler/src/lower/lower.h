@@ -86,6 +86,7 @@ typedef struct vtac_program {
     bool apart;     /* no elementwise operator in the kernel of what it follows */
     bool once;      /* code that is made quickly rather than quick */
     const vtac_schedules *schedules;
+    const struct vtac_gpu *gpu;    /* its steps as kernels (../gpu/gpu.h); NULL: there are none */
     const vtac_progress *progress; /* NULL: silent */
     vta_arena arena;
     vta_vec steps;             /* of vtac_step * */

@@ -20,7 +20,8 @@ extern "C" {
 
 enum {
     VTA_ARTIFACT_ABI = 3,
-    VTA_ARTIFACT_FLOW_ABI = 4, /* of a model with instructions */
+    VTA_ARTIFACT_FLOW_ABI = 4,      /* of a model with instructions */
+    VTA_ARTIFACT_KERNELS = 1 << 16, /* added: kernels for a GPU (vta/kernels.h) are there, too */
     VTA_ARTIFACT_MAX_RANK = 8,
     VTA_ARTIFACT_ALIGN = 64 /* of every buffer */
 };

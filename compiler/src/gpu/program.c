@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * All steps of a program as kernels; layers of one shape share one.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "gpu.h"
+#include "vta/fail.h"
+
+const vtac_printer *vtac_printer_of(const char *language)
+{
+    static const vtac_printer *const printers[] = {&vtac_opencl_printer};
+    for (size_t i = 0; language != NULL && i < sizeof printers / sizeof printers[0]; i++) {
+        if (strcmp(printers[i]->language, language) == 0) {
+            return printers[i];
+        }
+    }
+    return NULL;
+}
+
+static vtac_step *step_at(const vtac_program *p, size_t i)
+{
+    return *(vtac_step **)vta_vec_at(&p->steps, i);
+}
+
+/* The place of a source among those that are there; a new one is taken, an old one freed. */
+static int64_t place_of(vtac_gpu *gpu, const vtac_gpu_kernel *kernel)
+{
+    for (size_t i = 0; i < gpu->kernels.count; i++) {
+        if (strcmp(((vtac_gpu_kernel *)vta_vec_at(&gpu->kernels, i))->source, kernel->source) == 0) {
+            free(kernel->source);
+            return (int64_t)i;
+        }
+    }
+    return vta_vec_push(&gpu->kernels, kernel) != NULL ? (int64_t)gpu->kernels.count - 1 : -1;
+}
+
+static vta_status print_bound(vtac_gpu *gpu, const vtac_bound *bound, const char *name, vta_str *text,
+                              vtac_gpu_launch *launch, vta_diag *diag)
+{
+    vtac_gpu_kernel kernel = {.name = name};
+    VTA_TRY(gpu->printer->print(bound, text, &kernel.needs, diag));
+    kernel.source = vta_str_take(text);
+    VTA_TRY(vta_allocated(kernel.source != NULL, diag));
+    launch->items = bound->items;
+    launch->kernel = place_of(gpu, &kernel);
+    if (launch->kernel < 0) {
+        free(kernel.source);
+    }
+    return vta_allocated(launch->kernel >= 0, diag);
+}
+
+static vta_status print_kernel(vtac_gpu *gpu, const vtac_step *step, vtac_gpu_launch *launch, vta_diag *diag)
+{
+    vtac_bound bound;
+    vta_str text = {0};
+    vta_status status = VTA_OK;
+    VTA_TRY_OUT(vtac_bind(&step->kernel, &bound, diag));
+    status = print_bound(gpu, &bound, step->name, &text, launch, diag);
+out:
+    vta_str_free(&text);
+    vtac_bound_free(&bound);
+    return status;
+}
+
+static vta_status print_step(vtac_gpu *gpu, vtac_program *p, const vtac_step *step, vtac_gpu_launch *launch,
+                             vta_diag *diag)
+{
+    vta_diag own = {0};
+    launch->kernel = -1;
+    launch->reason = "";
+    if (step->on_accelerator) {
+        launch->reason = "the accelerator runs it";
+        return VTA_OK;
+    }
+    if (step->arg_count > VTA_KERNEL_MAX_BUFFERS) {
+        launch->reason = "it has more buffers than a kernel takes";
+        return VTA_OK;
+    }
+    const vta_status status = print_kernel(gpu, step, launch, &own);
+    if (status == VTA_UNSUPPORTED) {
+        launch->reason = vta_arena_string(&p->arena, own.text, strlen(own.text));
+        return vta_allocated(launch->reason != NULL, diag);
+    }
+    return status == VTA_OK ? VTA_OK : vta_fail(diag, status, "step '%s': %s", step->name, own.text);
+}
+
+vta_status vtac_gpu_print(const vtac_printer *printer, vtac_program *p, vtac_gpu *out, vta_diag *diag)
+{
+    *out = (vtac_gpu){.printer = printer, .kernels = {.item_size = sizeof(vtac_gpu_kernel)}};
+    out->launches = vta_arena_array(&p->arena, p->steps.count + 1, sizeof *out->launches);
+    if (out->launches == NULL) {
+        return vta_no_memory(diag);
+    }
+    for (size_t i = 0; i < p->steps.count; i++) {
+        VTA_TRY(print_step(out, p, step_at(p, i), &out->launches[i], diag));
+    }
+    return VTA_OK;
+}
+
+void vtac_gpu_free(vtac_gpu *gpu)
+{
+    for (size_t i = 0; i < gpu->kernels.count; i++) {
+        free(((vtac_gpu_kernel *)vta_vec_at(&gpu->kernels, i))->source);
+    }
+    vta_vec_free(&gpu->kernels);
+}
+
+char *vtac_gpu_text(const vtac_gpu *gpu)
+{
+    vta_str text = {0};
+    vta_str_put(&text, gpu->printer->prelude);
+    for (size_t i = 0; i < gpu->kernels.count; i++) {
+        const vtac_gpu_kernel *kernel = vta_vec_at(&gpu->kernels, i);
+        vta_str_printf(&text, "\n/* %s */\n__kernel void k%zu%s", kernel->name, i, kernel->source);
+    }
+    return vta_str_take(&text);
+}

@@ -1,0 +1,514 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * OpenCL 1.2, of any vendor: through the loader libOpenCL.so.1, which is looked for when a model asks. The
+ * few functions and numbers that are needed are declared here; there is no header to build with.
+ */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device.h"
+#include "vta/fail.h"
+#include "vta/str.h"
+
+typedef int32_t cl_int;
+typedef uint32_t cl_uint;
+typedef uint64_t cl_ulong;
+typedef void cl_notify(const char *, const void *, size_t, void *);
+typedef void cl_program_notify(void *, void *);
+
+enum {
+    CL_SUCCESS = 0,
+    CL_DEVICE_NOT_FOUND = -1,
+    CL_MEM_OBJECT_ALLOCATION_FAILURE = -4,
+    CL_OUT_OF_RESOURCES = -5,
+    CL_OUT_OF_HOST_MEMORY = -6,
+    CL_DEVICE_TYPE = 0x1000,
+    CL_DEVICE_MAX_COMPUTE_UNITS = 0x1002,
+    CL_DEVICE_MAX_WORK_GROUP_SIZE = 0x1004,
+    CL_DEVICE_MAX_MEM_ALLOC_SIZE = 0x1010,
+    CL_DEVICE_SINGLE_FP_CONFIG = 0x101B,
+    CL_DEVICE_GLOBAL_MEM_SIZE = 0x101F,
+    CL_DEVICE_NAME = 0x102B,
+    CL_DRIVER_VERSION = 0x102D,
+    CL_DEVICE_EXTENSIONS = 0x1030,
+    CL_PROGRAM_BUILD_LOG = 0x1183,
+    CL_PROFILING_COMMAND_START = 0x1282,
+    CL_PROFILING_COMMAND_END = 0x1283
+};
+#define CL_DEVICE_TYPE_ALL        UINT64_C(0xffffffff)
+#define CL_DEVICE_TYPE_CPU        UINT64_C(2)
+#define CL_CORRECTLY_ROUNDED      UINT64_C(0x80)
+#define CL_QUEUE_PROFILING_ENABLE UINT64_C(2)
+#define CL_MEM_READ_WRITE         UINT64_C(1)
+
+enum { MAX_DEVICES = 16, GROUP = 64, GROUPS_PER_UNIT = 32 };
+
+/* The functions, from the loader. */
+typedef struct cl_calls {
+#define CL_CALL(name, result, parameters) result(*name) parameters;
+#include "opencl.def"
+#undef CL_CALL
+} cl_calls;
+
+typedef struct cl_device {
+    const cl_calls *cl;
+    vta_kernels_device about;
+    void *device, *context, *queue, *program;
+    void **kernels;
+    uint32_t kernel_count;
+    void **events; /* of timed launches; NULL: none */
+    uint32_t event_count;
+    cl_ulong max_allocation;
+    size_t group; /* items of a work group */
+    bool is_cpu, rounds_divisions;
+} cl_device;
+
+/* ---- the loader ---- */
+
+static const struct {
+    const char *name;
+    size_t offset;
+} call_rows[] = {
+#define CL_CALL(name, result, parameters) {#name, offsetof(cl_calls, name)},
+#include "opencl.def"
+#undef CL_CALL
+};
+
+static vta_status find_calls(void *file, cl_calls *out, vta_diag *diag)
+{
+    for (size_t i = 0; i < sizeof call_rows / sizeof call_rows[0]; i++) {
+        void *found = dlsym(file, call_rows[i].name);
+        if (found == NULL) {
+            return vta_fail(diag, VTA_UNSUPPORTED, "libOpenCL.so.1 has no '%s'; OpenCL 1.2 is needed",
+                            call_rows[i].name);
+        }
+        memcpy((char *)out + call_rows[i].offset, &found, sizeof found);
+    }
+    return VTA_OK;
+}
+
+static vta_status load_calls(const cl_calls **out, vta_diag *diag)
+{
+    static cl_calls calls;
+    void *file = dlopen("libOpenCL.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (file == NULL) {
+        return vta_fail(
+            diag, VTA_UNSUPPORTED,
+            "no OpenCL: libOpenCL.so.1 cannot be loaded; 'apt-get install ocl-icd-libopencl1' and the "
+            "driver of the device (for the processor: pocl-opencl-icd)");
+    }
+    VTA_TRY(find_calls(file, &calls, diag));
+    *out = &calls;
+    return VTA_OK;
+}
+
+static vta_status get_calls(const cl_calls **out, vta_diag *diag)
+{
+    static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
+    static const cl_calls *loaded;
+    (void)pthread_mutex_lock(&guard);
+    const vta_status status = loaded != NULL ? VTA_OK : load_calls(&loaded, diag);
+    *out = loaded;
+    (void)pthread_mutex_unlock(&guard);
+    return status;
+}
+
+/* ---- devices ---- */
+
+static cl_ulong number_of(const cl_calls *cl, void *device, cl_uint what)
+{
+    cl_ulong value = 0; /* shorter ones fill its lower half: all machines with OpenCL are little-endian */
+    return cl->clGetDeviceInfo(device, what, sizeof value, &value, NULL) == CL_SUCCESS ? value : 0;
+}
+
+static void text_of(const cl_calls *cl, void *device, cl_uint what, char *out, size_t size)
+{
+    char text[4096] = "";
+    if (cl->clGetDeviceInfo(device, what, sizeof text - 1, text, NULL) != CL_SUCCESS) {
+        text[0] = '\0';
+    }
+    (void)snprintf(out, size, "%s", text);
+}
+
+static bool has_extension(const cl_calls *cl, void *device, const char *name)
+{
+    char all[8192];
+    text_of(cl, device, CL_DEVICE_EXTENSIONS, all, sizeof all);
+    return strstr(all, name) != NULL;
+}
+
+static vta_kernels_device describe(const cl_calls *cl, void *device, uint32_t number)
+{
+    vta_kernels_device about = {.bytes = number_of(cl, device, CL_DEVICE_GLOBAL_MEM_SIZE),
+                                .units = (uint32_t)number_of(cl, device, CL_DEVICE_MAX_COMPUTE_UNITS),
+                                .has_doubles = has_extension(cl, device, "cl_khr_fp64")};
+    (void)snprintf(about.uri, sizeof about.uri, "opencl:%u", number);
+    text_of(cl, device, CL_DEVICE_NAME, about.name, sizeof about.name);
+    text_of(cl, device, CL_DRIVER_VERSION, about.driver, sizeof about.driver);
+    return about;
+}
+
+/* Devices of all platforms, in the loader's order. */
+static vta_status find_devices(const cl_calls *cl, void **devices, uint32_t *count, vta_diag *diag)
+{
+    void *platforms[MAX_DEVICES];
+    cl_uint platform_count = 0;
+    *count = 0;
+    if (cl->clGetPlatformIDs(MAX_DEVICES, platforms, &platform_count) != CL_SUCCESS || platform_count == 0) {
+        return vta_fail(
+            diag, VTA_UNSUPPORTED,
+            "no OpenCL driver is installed; that of a GPU comes with it, that of the processor is "
+            "pocl-opencl-icd");
+    }
+    for (cl_uint i = 0; i < platform_count && i < MAX_DEVICES; i++) {
+        cl_uint found = 0;
+        if (cl->clGetDeviceIDs(platforms[i], CL_DEVICE_TYPE_ALL, MAX_DEVICES - *count, devices + *count,
+                               &found) == CL_SUCCESS) {
+            *count = *count + found < MAX_DEVICES ? *count + found : MAX_DEVICES;
+        }
+        if (*count == MAX_DEVICES) {
+            break;
+        }
+    }
+    return VTA_OK;
+}
+
+static vta_status opencl_list(vta_kernels_device *out, uint32_t room, uint32_t *count, vta_diag *diag)
+{
+    const cl_calls *cl;
+    void *devices[MAX_DEVICES];
+    uint32_t found;
+    *count = 0;
+    VTA_TRY(get_calls(&cl, diag));
+    VTA_TRY(find_devices(cl, devices, &found, diag));
+    for (uint32_t i = 0; i < found && i < room; i++) {
+        out[(*count)++] = describe(cl, devices[i], i);
+    }
+    return VTA_OK;
+}
+
+static void opencl_describe(const void *self, vta_kernels_device *out)
+{
+    *out = ((const cl_device *)self)->about;
+}
+
+static vta_status failed(const cl_device *d, const char *what, cl_int code, vta_diag *diag)
+{
+    const bool memory = code == CL_MEM_OBJECT_ALLOCATION_FAILURE || code == CL_OUT_OF_RESOURCES ||
+                        code == CL_OUT_OF_HOST_MEMORY;
+    return vta_fail(diag, memory ? VTA_NOMEM : VTA_IO, "device '%s' (%s): %s failed: OpenCL's error %d%s",
+                    d->about.uri, d->about.name, what, code, memory ? ", out of memory" : "");
+}
+
+static vta_status start_device(cl_device *d, vta_diag *diag)
+{
+    cl_int code = CL_SUCCESS;
+    const size_t max = (size_t)number_of(d->cl, d->device, CL_DEVICE_MAX_WORK_GROUP_SIZE);
+    d->is_cpu = (number_of(d->cl, d->device, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_CPU) != 0;
+    d->group = d->is_cpu ? 1 : max < GROUP ? max : GROUP;
+    d->max_allocation = number_of(d->cl, d->device, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
+    d->rounds_divisions =
+        (number_of(d->cl, d->device, CL_DEVICE_SINGLE_FP_CONFIG) & CL_CORRECTLY_ROUNDED) != 0;
+    d->context = d->cl->clCreateContext(NULL, 1, &d->device, NULL, NULL, &code);
+    if (d->context == NULL) {
+        return failed(d, "its context", code, diag);
+    }
+    d->queue = d->cl->clCreateCommandQueue(d->context, d->device, CL_QUEUE_PROFILING_ENABLE, &code);
+    return d->queue != NULL ? VTA_OK : failed(d, "its queue", code, diag);
+}
+
+static void opencl_close(void *self)
+{
+    cl_device *d = self;
+    if (d->queue != NULL) {
+        (void)d->cl->clFinish(d->queue);
+    }
+    for (uint32_t i = 0; d->kernels != NULL && i < d->kernel_count; i++) {
+        if (d->kernels[i] != NULL) {
+            (void)d->cl->clReleaseKernel(d->kernels[i]);
+        }
+    }
+    if (d->program != NULL) {
+        (void)d->cl->clReleaseProgram(d->program);
+    }
+    if (d->queue != NULL) {
+        (void)d->cl->clReleaseCommandQueue(d->queue);
+    }
+    if (d->context != NULL) {
+        (void)d->cl->clReleaseContext(d->context);
+    }
+    free(d->kernels);
+    free(d->events);
+    free(d);
+}
+
+static vta_status find_device(cl_device *d, uint32_t number, vta_diag *diag)
+{
+    void *devices[MAX_DEVICES];
+    uint32_t count;
+    VTA_TRY(get_calls(&d->cl, diag));
+    VTA_TRY(find_devices(d->cl, devices, &count, diag));
+    if (number >= count) {
+        return vta_fail(diag, VTA_RANGE, "device 'opencl:%u' does not exist; OpenCL's drivers have %u%s",
+                        number, count, count > 0 ? ", from opencl:0 on ('vtac devices')" : "");
+    }
+    d->device = devices[number];
+    d->about = describe(d->cl, d->device, number);
+    return start_device(d, diag);
+}
+
+static vta_status opencl_open(uint32_t number, uint32_t timers, void **self, vta_diag *diag)
+{
+    cl_device *d = calloc(1, sizeof *d);
+    *self = NULL;
+    if (d == NULL) {
+        return vta_no_memory(diag);
+    }
+    d->events = calloc((size_t)timers + 1, sizeof *d->events);
+    d->event_count = timers;
+    const vta_status status = d->events != NULL ? find_device(d, number, diag) : vta_no_memory(diag);
+    if (status != VTA_OK) {
+        opencl_close(d);
+        return status;
+    }
+    *self = d;
+    return VTA_OK;
+}
+
+/* ---- memory ---- */
+
+static vta_status opencl_allocate(void *self, uint64_t bytes, void **memory, vta_diag *diag)
+{
+    cl_device *d = self;
+    cl_int code = CL_SUCCESS;
+    if (bytes > d->about.bytes || bytes > d->max_allocation) {
+        return vta_fail(diag, VTA_NOMEM,
+                        "device '%s' (%s): the model needs %llu MiB in one piece, it gives %llu of its %llu",
+                        d->about.uri, d->about.name, (unsigned long long)(bytes >> 20),
+                        (unsigned long long)(d->max_allocation >> 20),
+                        (unsigned long long)(d->about.bytes >> 20));
+    }
+    *memory = d->cl->clCreateBuffer(d->context, CL_MEM_READ_WRITE, (size_t)bytes, NULL, &code);
+    return *memory != NULL ? VTA_OK : failed(d, "room for a model", code, diag);
+}
+
+static void opencl_release(void *self, void *memory)
+{
+    (void)((cl_device *)self)->cl->clReleaseMemObject(memory);
+}
+
+static vta_status opencl_write(void *self, const vta_gpu_place *to, const void *from, uint64_t bytes,
+                               vta_diag *diag)
+{
+    cl_device *d = self;
+    const cl_int code = bytes == 0 ? CL_SUCCESS
+                                   : d->cl->clEnqueueWriteBuffer(d->queue, to->memory, 0, (size_t)to->offset,
+                                                                 (size_t)bytes, from, 0, NULL, NULL);
+    return code == CL_SUCCESS ? VTA_OK : failed(d, "a copy to it", code, diag);
+}
+
+static vta_status opencl_read(void *self, const vta_gpu_place *from, void *to, uint64_t bytes, vta_diag *diag)
+{
+    cl_device *d = self;
+    const cl_int code = bytes == 0
+                            ? CL_SUCCESS
+                            : d->cl->clEnqueueReadBuffer(d->queue, from->memory, 0, (size_t)from->offset,
+                                                         (size_t)bytes, to, 0, NULL, NULL);
+    return code == CL_SUCCESS ? VTA_OK : failed(d, "a copy from it", code, diag);
+}
+
+/* ---- kernels ---- */
+
+static const char *options_of(const cl_device *d)
+{
+    return d->rounds_divisions ? "-cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt" : "-cl-std=CL1.2";
+}
+
+static bool is_wanted(const cl_device *d, const vta_artifact_kernel *kernel)
+{
+    return d->about.has_doubles || (kernel->needs & VTA_KERNEL_DOUBLES) == 0;
+}
+
+/* Kernels `first` to `last` - 1 as one text. */
+static char *source_of(const cl_device *d, const vta_artifact_kernels *table, uint32_t first, uint32_t last)
+{
+    vta_str text = {0};
+    vta_str_put(&text, table->prelude);
+    for (uint32_t i = first; i < last; i++) {
+        if (is_wanted(d, &table->kernels[i])) {
+            vta_str_printf(&text, "__kernel void k%u%s", i, table->kernels[i].source);
+        }
+    }
+    return vta_str_take(&text);
+}
+
+static vta_status build_source(cl_device *d, char *source, void **program, cl_int *code, vta_diag *diag)
+{
+    const char *text = source;
+    if (source == NULL) {
+        return vta_no_memory(diag);
+    }
+    *program = d->cl->clCreateProgramWithSource(d->context, 1, &text, NULL, code);
+    free(source);
+    if (*program == NULL) {
+        return failed(d, "a program", *code, diag);
+    }
+    *code = d->cl->clBuildProgram(*program, 1, &d->device, options_of(d), NULL, NULL);
+    return VTA_OK;
+}
+
+/* The line of a log that names an error, or its first one. */
+static void first_error(char *log, char *out, size_t size)
+{
+    char *error = strstr(log, "error");
+    char *line = error != NULL ? error : log + strspn(log, "\n ");
+    while (error != NULL && line > log && line[-1] != '\n') {
+        line--;
+    }
+    (void)snprintf(out, size, "%.*s", (int)strcspn(line, "\n"), line);
+}
+
+static vta_status refuse(cl_device *d, const char *name, void *program, cl_int code, vta_diag *diag)
+{
+    char log[8192] = "";
+    char line[256];
+    (void)d->cl->clGetProgramBuildInfo(program, d->device, CL_PROGRAM_BUILD_LOG, sizeof log - 1, log, NULL);
+    first_error(log, line, sizeof line);
+    return vta_fail(diag, VTA_UNSUPPORTED,
+                    "device '%s' (%s) refuses the kernel of '%s': %s (OpenCL's error %d)", d->about.uri,
+                    d->about.name, name, line[0] != '\0' ? line : "without a log", code);
+}
+
+/* Finds the kernel that the driver does not take, by building each alone. */
+static vta_status find_refused(cl_device *d, const vta_artifact_kernels *table, void *whole,
+                               cl_int whole_code, vta_diag *diag)
+{
+    for (uint32_t i = 0; i < table->kernel_count; i++) {
+        void *program = NULL;
+        cl_int code = CL_SUCCESS;
+        if (!is_wanted(d, &table->kernels[i])) {
+            continue;
+        }
+        VTA_TRY(build_source(d, source_of(d, table, i, i + 1), &program, &code, diag));
+        const vta_status status =
+            code != CL_SUCCESS ? refuse(d, table->kernels[i].name, program, code, diag) : VTA_OK;
+        (void)d->cl->clReleaseProgram(program);
+        VTA_TRY(status);
+    }
+    return refuse(d, "all steps", whole, whole_code, diag);
+}
+
+static vta_status make_kernels(cl_device *d, const vta_artifact_kernels *table, vta_diag *diag)
+{
+    d->kernels = calloc((size_t)table->kernel_count + 1, sizeof *d->kernels);
+    d->kernel_count = table->kernel_count;
+    if (d->kernels == NULL) {
+        return vta_no_memory(diag);
+    }
+    for (uint32_t i = 0; i < table->kernel_count; i++) {
+        char name[16];
+        cl_int code = CL_SUCCESS;
+        (void)snprintf(name, sizeof name, "k%u", i);
+        d->kernels[i] =
+            is_wanted(d, &table->kernels[i]) ? d->cl->clCreateKernel(d->program, name, &code) : NULL;
+        if (code != CL_SUCCESS) {
+            return refuse(d, table->kernels[i].name, d->program, code, diag);
+        }
+    }
+    return VTA_OK;
+}
+
+static vta_status opencl_build(void *self, const vta_artifact_kernels *table, vta_diag *diag)
+{
+    cl_device *d = self;
+    cl_int code = CL_SUCCESS;
+    if (table->kernel_count == 0) {
+        return VTA_OK;
+    }
+    VTA_TRY(build_source(d, source_of(d, table, 0, table->kernel_count), &d->program, &code, diag));
+    return code == CL_SUCCESS ? make_kernels(d, table, diag) : find_refused(d, table, d->program, code, diag);
+}
+
+/* Items that are started. A processor takes each as a group of its own; a GPU as many as keep it busy. */
+static size_t items_of(const cl_device *d, const vta_gpu_launch *launch)
+{
+    uint64_t items = launch->items;
+    const uint64_t busy = (uint64_t)d->about.units * GROUPS_PER_UNIT * d->group;
+    const uint64_t room =
+        launch->scratch_bytes > 0 ? launch->scratch_room / launch->scratch_bytes : UINT64_MAX;
+    items = !d->is_cpu && items > busy ? busy : items;
+    items = items > room ? room / d->group * d->group : (items + d->group - 1) / d->group * d->group;
+    return items > 0 ? (size_t)items : d->group;
+}
+
+static vta_status set_arguments(const cl_device *d, void *kernel, const vta_gpu_launch *launch,
+                                vta_diag *diag)
+{
+    cl_uint n = 0;
+    cl_int code = CL_SUCCESS;
+    for (uint32_t i = 0; i < launch->place_count && code == CL_SUCCESS; i++) {
+        const cl_ulong offset = launch->places[i].offset;
+        code = d->cl->clSetKernelArg(kernel, n++, sizeof(void *), &launch->places[i].memory);
+        code = code == CL_SUCCESS ? d->cl->clSetKernelArg(kernel, n++, sizeof offset, &offset) : code;
+    }
+    code = code == CL_SUCCESS ? d->cl->clSetKernelArg(kernel, n++, sizeof(void *), &launch->scratch) : code;
+    code = code == CL_SUCCESS
+               ? d->cl->clSetKernelArg(kernel, n++, sizeof launch->scratch_bytes, &launch->scratch_bytes)
+               : code;
+    return code == CL_SUCCESS ? VTA_OK : failed(d, "an argument of a kernel", code, diag);
+}
+
+static vta_status opencl_launch(void *self, const vta_gpu_launch *launch, vta_diag *diag)
+{
+    cl_device *d = self;
+    void *kernel = d->kernels[launch->kernel];
+    const size_t items = items_of(d, launch);
+    VTA_TRY(set_arguments(d, kernel, launch, diag));
+    void **event = launch->timed && d->events[launch->timer] == NULL ? &d->events[launch->timer] : NULL;
+    const cl_int code =
+        d->cl->clEnqueueNDRangeKernel(d->queue, kernel, 1, NULL, &items, &d->group, 0, NULL, event);
+    return code == CL_SUCCESS ? VTA_OK : failed(d, "a launch", code, diag);
+}
+
+static vta_status opencl_wait(void *self, vta_diag *diag)
+{
+    cl_device *d = self;
+    const cl_int code = d->cl->clFinish(d->queue);
+    return code == CL_SUCCESS ? VTA_OK : failed(d, "what was queued", code, diag);
+}
+
+static double opencl_seconds(void *self, uint32_t timer)
+{
+    cl_device *d = self;
+    cl_ulong at[2] = {0, 0};
+    void *event = d->events[timer];
+    if (event == NULL) {
+        return 0;
+    }
+    (void)d->cl->clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof at[0], &at[0], NULL);
+    (void)d->cl->clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof at[1], &at[1], NULL);
+    (void)d->cl->clReleaseEvent(event);
+    d->events[timer] = NULL;
+    return at[1] > at[0] ? 1e-9 * (double)(at[1] - at[0]) : 0;
+}
+
+const vta_gpu_ops vta_gpu_opencl = {
+    .scheme = "opencl",
+    .language = "opencl",
+    .open = opencl_open,
+    .close = opencl_close,
+    .list = opencl_list,
+    .describe = opencl_describe,
+    .allocate = opencl_allocate,
+    .release = opencl_release,
+    .build = opencl_build,
+    .write = opencl_write,
+    .read = opencl_read,
+    .launch = opencl_launch,
+    .wait = opencl_wait,
+    .seconds = opencl_seconds,
+};

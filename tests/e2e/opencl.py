@@ -1,0 +1,124 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+#
+# Models as kernels of OpenCL against the same file on the host, twice with different data: integers equal, floats within a
+# thousandth of the range; then what a user gets who has no driver, no such device, a kernel that the driver refuses.
+#
+# usage: opencl.py VTAC FOLDER [NETWORK[:int8]...]   (FOLDER keeps what the driver compiles; exit status 77: no driver)
+import os
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+
+import numpy
+
+vtac, cache = sys.argv[1], sys.argv[2]
+os.makedirs(cache, exist_ok=True)
+environment = dict(os.environ, POCL_CACHE_DIR=cache)
+wrong = []
+
+
+def run(*words, **changes):
+    done = subprocess.run([vtac, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False,
+                          env=dict(environment, **changes))
+    return done.returncode, done.stdout, done.stderr
+
+
+def must(*words):
+    status, out, err = run(*words)
+    if status != 0:
+        sys.exit("vtac %s: exit status %d: %s" % (" ".join(words), status, err))
+    return out
+
+
+def refused(text, *words, driver="", **changes):
+    """One line of vtac's; a line with `driver` in it is the driver's own."""
+    status, _, err = run(*words, **changes)
+    err = "".join(line for line in err.splitlines(True) if not driver or driver not in line)
+    if status != 1 or err.count("\n") != 1 or text not in err:
+        wrong.append("vtac %s: exit status %d, %r instead of one line with %r" % (" ".join(words), status, err, text))
+
+
+def outputs(folder):
+    return {name: numpy.load(os.path.join(folder, name)) for name in sorted(os.listdir(folder))}
+
+
+def compare(what, host, device):
+    if host.keys() != device.keys() or not host:
+        wrong.append("%s: other outputs" % what)
+    for name, a in host.items():
+        b = device[name]
+        reach = float(numpy.abs(a.astype(numpy.float64)).max()) or 1.0
+        far = float(numpy.abs(a.astype(numpy.float64) - b.astype(numpy.float64)).max()) if a.shape == b.shape else 1e9
+        if a.dtype != b.dtype or not far <= (1e-3 * reach if a.dtype.kind == "f" else 0):
+            wrong.append("%s: '%s' is %g off, its range is %g" % (what, name, far, reach))
+
+
+def check_network(name):
+    base, _, kind = name.partition(":")
+    must("zoo", base, "-o", "m.onnx", *(["--int8"] if kind else []))
+    told = must("compile", "m.onnx", "--target", "opencl", "-o", "m.so")
+    print("%s: %s" % (name, told.splitlines()[-1]))
+    last = None
+    for seed in ("1", "2"):
+        must("run", "m.so", "--seed", seed, "--output-dir", "host")
+        must("run", "m.so", "--seed", seed, "--output-dir", "device", "--device", "opencl:0", "--repeat", "2")
+        host = outputs("host")
+        compare("%s, seed %s" % (name, seed), host, outputs("device"))
+        if last is not None and all(numpy.array_equal(host[k], last[k]) for k in host):
+            wrong.append("%s: other data give the same outputs" % name)
+        last = host
+
+
+def seal_of(content):
+    """The hash at the end of a compiled model (vta/artifact.h)."""
+    value, prime, mask = 0xCBF29CE484222325, 0x100000001B3, (1 << 64) - 1
+    whole = len(content) // 8
+    for word in struct.unpack("<%dQ" % whole, content[: 8 * whole]):
+        value = (value ^ word) * prime & mask
+        value ^= value >> 32
+    for byte in content[8 * whole :]:
+        value = (value ^ byte) * prime & mask
+    return value
+
+
+def check_refusals():
+    with open("m.so", "rb") as file:
+        whole = file.read()
+    must("compile", "m.onnx", "-o", "plain.so")
+    refused("compile it with '--target opencl'", "run", "plain.so", "--device", "opencl:0")
+    refused("does not exist", "run", "m.so", "--device", "opencl:99")
+    refused("expected opencl or opencl:NUMBER", "run", "m.so", "--device", "opencl:one")
+    refused("no OpenCL driver is installed", "run", "m.so", "--device", "opencl:0", OCL_ICD_VENDORS=os.getcwd())
+    spoilt = whole.replace(b"get_global_size(0)", b"get_global_shape()", 1)[:-16]  # a function that OpenCL C lacks
+    if len(spoilt) + 16 != len(whole) or whole.startswith(spoilt):
+        wrong.append("the file holds no kernel's text")
+    with open("spoilt.so", "wb") as file:
+        file.write(spoilt + whole[-16:-8] + struct.pack("<Q", seal_of(spoilt)))
+    for text in ("refuses the kernel of '", "get_global_shape"):
+        refused(text, "run", "spoilt.so", "--device", "opencl:0", driver=" error generated.")
+
+
+def main():
+    probe, out, err = run("doctor", "--device", "opencl:0")
+    if probe != 0:
+        print(out + err)
+        return 77
+    if "opencl:0" not in must("devices"):
+        wrong.append("'vtac devices' does not list opencl:0")
+    home = os.getcwd()
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        for name in sys.argv[3:]:
+            check_network(name)
+            shutil.rmtree("host")
+            shutil.rmtree("device")
+        check_refusals()
+        os.chdir(home)
+    print("\n".join(wrong) or "%d networks are the same" % len(sys.argv[3:]))
+    return 1 if wrong else 0
+
+
+sys.exit(main())
