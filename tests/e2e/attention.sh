@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# attention.sh VTAC CONFIGS: a transformer's block on machines with functions on rows: one region holds its products, its softmax
-# and its first normalization, and all values are what the host computes; so are they where rows are too long for the machine,
-# and where it has none of these functions. Inputs are drawn twice.
+# attention.sh VTAC CONFIGS: transformers on machines with functions on rows: one region holds their products, softmax with its
+# masks, normalizations and turned positions, and all values are what the host computes; so are they where rows are too long for
+# the machine, and where it has none of these functions. Inputs are drawn twice.
 set -eu
 export LC_ALL=C.UTF-8 # ranges, orders and decimal points are those of no country
 vtac=$1
@@ -33,6 +33,50 @@ for config in "$configs/rows_pynq.json" "$configs/rows.json" pynq; do
     done
 done
 
+# one_region MODEL COUNT OP: all that the accelerator does is one region, with so many layers of that kind, and no softmax is left
+# to the host.
+one_region() {
+    "$vtac" explain "$1" --config "$configs/rows_pynq.json" -O 0 --offload all --json > explain.json
+    python3 - "$2" "$3" <<'END'
+import json, sys
+nodes = json.load(open("explain.json"))["nodes"]
+assert {n["where"] for n in nodes} - {"host", "nowhere"} == {"region 0"}, nodes
+ops = [n["op"] for n in nodes if n["where"] == "region 0"]
+assert ops.count(sys.argv[2]) == int(sys.argv[1]), ops
+assert not [n for n in nodes if n["op"] in ("RowSoftmax", "RowNorm", "Softmax")], nodes
+END
+}
+
+# agree MODEL [inputs]: the integers of the host, twice, on two machines; for random inputs or those in files.
+agree() {
+    for config in "$configs/rows_pynq.json" "$configs/rows.json"; do
+        for round in 1 2; do
+            with="--seed $((seed % 100000 + round))"
+            [ $# = 1 ] || with="--input run$round.npz"
+            # shellcheck disable=SC2086  # two words
+            "$vtac" diff "$1" -O 0 --config "$config" $with > said || { cat said; exit 1; }
+            grep -q 'agree on all' said || { echo "$1, $config:"; cat said; exit 1; }
+        done
+    done
+}
+
+# Networks of texts and sounds. Masks that are known (gpt, llama), positions that turn pairs of columns (llama); the tokens do not
+# fill blocks.
+tokens=$((seed % 29 + 18))
+for net in bert gpt llama whisper; do
+    "$vtac" zoo "$net" --int8 --layers 1 --width 64 --heads 2 --tokens "$tokens" --seed "$seed" -o "$net.onnx" > zoo.log
+    one_region "$net.onnx" 1 ImageSoftmax
+    agree "$net.onnx"
+done
+
+# Masks that the run gives: one row for all tokens, a row for each.
+for kind in tokens pairs; do
+    /usr/bin/python3 "$here/attention_model.py" "$((seed % 100000))" "$tokens" 64 2 "$kind"
+    "$vtac" quantize masked.onnx --calib samples.npz -o masked8.onnx > quantize.log
+    one_region masked8.onnx 1 ImageSoftmax
+    agree masked8.onnx inputs
+done
+
 # A vision transformer: from the convolution that makes patches to the last dense layer all is one region, the class token's
 # place in front of the patches among it.
 "$vtac" zoo vit_tiny --int8 --seed "$seed" -o vit.onnx > zoo.log
@@ -48,4 +92,4 @@ assert len(places) == 1 and places.pop().startswith("region"), places
 END
 "$vtac" diff vit.onnx --config "$configs/rows_pynq.json" -O 0 --seed "$((seed % 100000))" > said || { cat said; exit 1; }
 grep -q 'agree on all' said || { cat said; exit 1; }
-echo "attention: one region, and the host's integers on three machines"
+echo "attention: one region each, and the host's integers on three machines"

@@ -275,6 +275,23 @@ static formula *const formulas[VTAC_VTA_KINDS] = {
     [VTAC_VTA_TRANSPOSE] = transpose,
 };
 
+/* The mask of a row, for all its numbers; NULL: there is none. */
+static int32_t *mask_of(const lab_region *lab, const vtac_vta_layer *layer, const lab_values *values,
+                        const int64_t place[4])
+{
+    const vtac_vta_tensor *to = &lab->tensors[layer->output];
+    const vtac_vta_tensor *mask = layer->input_count > 1 ? &lab->tensors[layer->inputs[1]] : NULL;
+    int32_t *row = mask == NULL ? NULL : malloc((size_t)to->c * sizeof *row);
+    for (int64_t c = 0; row != NULL && c < to->c / layer->groups; c++) {
+        const bool one = mask->h * mask->w == 1;
+        const int64_t channel = mask->c == to->c ? place[1] + c : c;
+        const size_t from =
+            at(mask, mask->n > 1 ? place[0] : 0, channel, one ? 0 : place[2], one ? 0 : place[3]);
+        row[c] = values->of[layer->inputs[1]][from] * 8192;
+    }
+    return row;
+}
+
 /* A softmax or a normalization of the channels of each pixel, by the functions that define them. */
 static void compute_rows(const lab_region *lab, const vtac_vta_layer *layer, const lab_values *values,
                          int8_t *out)
@@ -295,7 +312,9 @@ static void compute_rows(const lab_region *lab, const vtac_vta_layer *layer, con
             row[c] = values->of[layer->inputs[0]][at(to, n, first + c, y, x)];
         }
         if (layer->kind == VTAC_VTA_SOFTMAX) {
-            vtac_row_softmax(layer->softmax, row, NULL, row);
+            int32_t *mask = mask_of(lab, layer, values, (const int64_t[]){n, first, y, x});
+            vtac_row_softmax(layer->softmax, row, mask, row);
+            free(mask);
         } else {
             vtac_row_norm(layer->norm, row, row);
         }
@@ -338,6 +357,17 @@ void lab_reference(const lab_region *lab, lab_values *values)
     }
 }
 
+/* True if a tensor is the mask of a softmax. */
+static bool is_mask(const lab_region *lab, uint32_t tensor)
+{
+    bool found = false;
+    for (uint32_t n = 0; n < lab->region.layer_count && !found; n++) {
+        const vtac_vta_layer *layer = &lab->layers[n];
+        found = layer->kind == VTAC_VTA_SOFTMAX && layer->input_count > 1 && layer->inputs[1] == tensor;
+    }
+    return found;
+}
+
 void lab_draw_inputs(const lab_region *lab, uint32_t round, lab_values *values)
 {
     *values = (lab_values){0};
@@ -352,8 +382,10 @@ void lab_draw_inputs(const lab_region *lab, uint32_t round, lab_values *values)
             fprintf(stderr, "out of memory\n");
             exit(1);
         }
+        const bool mask = is_mask(lab, i);
         for (size_t k = 0; k < count_of(t); k++) {
-            values->of[i][k] = (int8_t)rng_between(&random, -128, 127);
+            values->of[i][k] =
+                (int8_t)(mask ? -128 * rng_percent(&random, 40) : rng_between(&random, -128, 127));
         }
     }
 }

@@ -370,6 +370,20 @@ uint32_t lab_add_heads(lab_region *lab, uint32_t input, int64_t heads, int64_t n
     return output;
 }
 
+void lab_put_mask(lab_region *lab, bool of_pixels, bool of_heads)
+{
+    vtac_vta_layer *layer = &lab->layers[lab->region.layer_count - 1];
+    const vtac_vta_tensor *to = &lab->tensors[layer->output];
+    uint32_t *inputs = take(lab, 2, sizeof *inputs);
+    inputs[0] = layer->inputs[0];
+    inputs[1] =
+        add_tensor(lab, VTAC_VTA_INPUT, rng_percent(&lab->random, 50) ? to->n : 1,
+                   of_heads ? to->c : to->c / layer->groups, of_pixels ? to->h : 1, of_pixels ? to->w : 1);
+    lab->tensors[inputs[1]].zero = 0;
+    layer->inputs = inputs;
+    layer->input_count = 2;
+}
+
 uint32_t lab_add_transpose(lab_region *lab, uint32_t input, int64_t channels)
 {
     vtac_vta_tensor like = lab->tensors[input];
@@ -658,7 +672,11 @@ static void draw_layer(lab_region *lab, uint32_t input, int64_t block, bool rows
 {
     const vtac_vta_tensor *t = &lab->tensors[input];
     if (rows && rng_percent(&lab->random, 25)) {
-        (void)(rng_percent(&lab->random, 50) ? lab_add_softmax(lab, input) : lab_add_norm(lab, input));
+        const bool softmax = rng_percent(&lab->random, 50);
+        (void)(softmax ? lab_add_softmax(lab, input) : lab_add_norm(lab, input));
+        if (softmax && rng_percent(&lab->random, 40)) {
+            lab_put_mask(lab, rng_percent(&lab->random, 60), false);
+        }
         return;
     }
     switch (rng_below(&lab->random, 18)) {

@@ -51,14 +51,31 @@ static vta_status run_once(lab_device *device, const lab_region *lab, uint32_t r
     return status;
 }
 
-/* Prints what was predicted and measured. */
-static void compare_cycles(task *t, const shape *s, uint32_t layers, uint64_t predicted, uint64_t measured)
+/* For reports: what kind of mask a region has. */
+static const char *mask_words(const lab_region *lab)
 {
+    const char *words = "";
+    for (uint32_t n = 0; n < lab->region.layer_count; n++) {
+        const vtac_vta_layer *layer = &lab->layers[n];
+        if (layer->kind == VTAC_VTA_SOFTMAX && layer->input_count > 1) {
+            const vtac_vta_tensor *mask = &lab->tensors[layer->inputs[1]];
+            words = mask->h * mask->w > 1 ? " masks" : " mask";
+        }
+    }
+    return words;
+}
+
+/* Prints what was predicted and measured. */
+static void compare_cycles(task *t, const shape *s, const lab_region *lab, uint64_t predicted,
+                           uint64_t measured)
+{
+    const uint32_t layers = lab->region.layer_count;
     const double off = (double)predicted - (double)measured, error = off / (double)measured * PER_CENT;
     const bool far = fabs(off) > NEAR * (double)measured / PER_CENT + ENDS * layers;
-    printf("%-9s %5" PRId64 " x %" PRId64 "x%" PRId64 "x%-4" PRId64 " predicted %8" PRIu64
+    printf("%-9s %5" PRId64 " x %" PRId64 "x%" PRId64 "x%-4" PRId64 "%s predicted %8" PRIu64
            " measured %8" PRIu64 " %6.2f%%%s\n",
-           kind_names[s->kind], s->c, s->n, s->h, s->w, predicted, measured, error, far ? " too far" : "");
+           kind_names[s->kind], s->c, s->n, s->h, s->w, mask_words(lab), predicted, measured, error,
+           far ? " too far" : "");
     t->far += far;
 }
 
@@ -72,10 +89,18 @@ static vta_status check_region(task *t, const lab_region *lab, const shape *s, c
         status = run_once(device, lab, round, &report, diag);
     }
     if (status == VTA_OK && t->clock) {
-        compare_cycles(t, s, lab->region.layer_count, image->cycles, report.counters.cycles);
+        compare_cycles(t, s, lab, image->cycles, report.counters.cycles);
     }
     lab_device_close(device);
     return status;
+}
+
+/* Every second softmax has a mask. */
+static void draw_mask(lab_region *lab)
+{
+    if (rng_percent(&lab->random, 50)) {
+        lab_put_mask(lab, rng_percent(&lab->random, 60), rng_percent(&lab->random, 40));
+    }
 }
 
 /* Scores of queries and keys, their softmax, and its product with the values: keys and values have as many
@@ -88,6 +113,7 @@ static void make_attention(lab_region *lab, const shape *s, int64_t block)
     const uint32_t k = lab_add_conv(lab, x, &how), v = lab_add_conv(lab, x, &how);
     const uint32_t scores = lab_add_product_of(lab, q, k, s->n, s->n * keys);
     const uint32_t shares = lab_add_heads(lab, scores, s->n, s->w);
+    draw_mask(lab);
     (void)lab_add_product_of(lab, shares, lab_add_transpose(lab, v, keys), s->n, s->n * s->c);
 }
 
@@ -99,6 +125,9 @@ static void make_region(lab_region *lab, uint64_t seed, const shape *s, int64_t 
     } else {
         const uint32_t input = lab_input(lab, s->n, s->c, s->h, s->w);
         (void)(s->kind == SOFTMAX ? lab_add_softmax(lab, input) : lab_add_norm(lab, input));
+        if (s->kind == SOFTMAX) {
+            draw_mask(lab);
+        }
     }
     lab_finish(lab);
 }

@@ -260,6 +260,9 @@ bool vtac_type_equal(const vtac_type *a, const vtac_type *b);
 /* Product of the dimensions, or -1 where it does not fit (nor the bytes do). */
 int64_t vtac_type_elements(const vtac_type *type);
 
+/* The element of a type that broadcasts to element `i` of the type `to`. */
+int64_t vtac_broadcast_at(const vtac_type *type, const vtac_type *to, int64_t i);
+
 /* "f32[1,3,224,224]"; always terminated. */
 const char *vtac_type_text(const vtac_type *type, char *text, size_t size);
 

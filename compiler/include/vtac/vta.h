@@ -72,7 +72,7 @@ typedef enum vtac_vta_kind {
     VTAC_VTA_CONCAT,    /* along channels or (`by_pixels`) pixels; each input is rescaled */
     VTAC_VTA_RESIZE,    /* nearest neighbour, by the whole factors window.stride */
     VTAC_VTA_MOVE,      /* moves numbers between channels, rows and columns, as `from` says */
-    VTAC_VTA_SOFTMAX,   /* of the channels of each pixel: vtac_row_softmax */
+    VTAC_VTA_SOFTMAX,   /* of the channels of each pixel: vtac_row_softmax; perhaps with a mask */
     VTAC_VTA_NORM,      /* the same: vtac_row_norm */
     VTAC_VTA_RECURRENT, /* a direction of an LSTM, GRU or RNN: vtac_recurrent_step; its pixels are steps,
                            each with all rows of the batch */
@@ -108,6 +108,11 @@ enum { VTAC_MAX_LANES = 128 }; /* the largest block, in channels, that a MOVE su
  * Whole sums: a CONV with `bytes` does not round. Its output holds the sums of x · (w - zero of w), without
  * the zero point of x, byte by byte: byte k (the lowest is 0) of channel c is channel k · n + c, where n is
  * `outputs` rounded up to vtac_vta_block. The sums must fit: the highest byte has the sign.
+ *
+ * Masks: a second input of a SOFTMAX has -128 for each number that is left out, and 0 elsewhere; its zero
+ * point is 0. It has one pixel for all pixels or as many as the first input, one image for all or as many,
+ * and the channels of one row, which all rows of a pixel share, or those of all rows. Not on machines with a
+ * batch.
  *
  * Table behind a layer: `behind` maps each result (-128 … 127, with zero point `between`) to another number,
  * as an activation function does. CONV, MUL, AVG_POOL, RESCALE, and ADD without `table` may have one.

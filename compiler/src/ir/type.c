@@ -72,6 +72,19 @@ int64_t vtac_type_elements(const vtac_type *type)
     return __builtin_mul_overflow(count, (int64_t)dtypes[type->dtype].bytes, &bytes) ? -1 : count;
 }
 
+int64_t vtac_broadcast_at(const vtac_type *type, const vtac_type *to, int64_t i)
+{
+    int64_t at = 0;
+    int64_t stride = 1;
+    for (uint32_t axis = to->rank; axis + type->rank > to->rank; axis--) {
+        const int64_t size = type->dim[axis - 1 + type->rank - to->rank];
+        at += size == 1 ? 0 : i % to->dim[axis - 1] * stride;
+        stride *= size;
+        i /= to->dim[axis - 1];
+    }
+    return at;
+}
+
 const char *vtac_type_text(const vtac_type *type, char *text, size_t size)
 {
     size_t used = (size_t)snprintf(text, size, "%s[", dtypes[type->dtype].name);

@@ -73,15 +73,7 @@ static int64_t ravel_index(const vtac_type *type, const int64_t *at)
 /* The element of input k that broadcasts to element i of the result. */
 static int64_t broadcast_from(const evaluation *e, uint32_t k, int64_t i)
 {
-    int64_t at[VTAC_MAX_RANK];
-    int64_t own[VTAC_MAX_RANK];
-    const vtac_type *in = &e->in[k]->type;
-    unravel_index(&e->type, i, at);
-    for (uint32_t axis = 0; axis < in->rank; axis++) {
-        const int64_t place = at[axis + e->type.rank - in->rank];
-        own[axis] = in->dim[axis] == 1 ? 0 : place;
-    }
-    return ravel_index(in, own);
+    return vtac_broadcast_at(&e->in[k]->type, &e->type, i);
 }
 
 static int64_t int_at(const evaluation *e, uint32_t k, int64_t i)

@@ -10,7 +10,7 @@
  *     Product(…, pack(values))            ->  Product(…, Transpose(image of the values))
  *
  * The image of keys is [1, g·k, n] and that of the values [1, g·n, k]; both get as many pixels as whole
- * blocks have, by padding of the convolution that makes them.
+ * blocks have, by padding of the convolution that makes them, or by pixels that are joined to them.
  */
 #include <string.h>
 
@@ -20,6 +20,8 @@
 #include "vta/number.h"
 #include "vtac/recurrence.h"
 #include "vtac/rows.h"
+
+enum { MASK = 5 }; /* the input of a softmax */
 
 /* ---- layers */
 
@@ -41,6 +43,18 @@ static vta_status begin_layer(vtac_maker *m, vtac_vta_layer *layer, vtac_vta_kin
     return vtac_layer_output(m, layer, shape);
 }
 
+/* A mask of a softmax: an image of its own. */
+static vta_status add_mask(vtac_maker *m, vtac_vta_layer *layer)
+{
+    int64_t shape[4];
+    const vtac_type *type = vtac_in_type(m->graph, m->node, MASK);
+    if (type == NULL) {
+        return VTA_OK;
+    }
+    return vtac_image_shape(type, shape) ? vtac_layer_operand(m, layer, MASK, shape)
+                                         : vtac_no_layer(m, "its mask is no image");
+}
+
 /* Softmax of each pixel's channels, in groups (attribute `group`). */
 vta_status vtac_layer_image_softmax(vtac_maker *m, vtac_vta_layer *layer)
 {
@@ -49,6 +63,7 @@ vta_status vtac_layer_image_softmax(vtac_maker *m, vtac_vta_layer *layer)
         return vta_no_memory(m->diag);
     }
     VTA_TRY(begin_layer(m, layer, VTAC_VTA_SOFTMAX));
+    VTA_TRY(add_mask(m, layer));
     layer->groups = vtac_attr_int(m->node, "group", 1);
     layer->softmax = softmax;
     if (!vtac_softmax_of_node(m->graph, m->node, softmax)) {
@@ -149,7 +164,7 @@ static vta_status move_softmax(const heads *h, const vtac_legalized *p)
 {
     const vtac_node_builder *b = h->b;
     const vtac_type type = *vtac_b_type(b, p->made);
-    vtac_value_id inputs[5], image, out;
+    vtac_value_id inputs[MASK + 1] = {0}, image, out;
     const vtac_node_id first = first_of_chain(b->graph, b->like.inputs[0], &image);
     const int64_t group = vtac_attr_int(&b->graph->nodes[b->graph->values[p->made].node], "group", 1);
     const vtac_attr attrs[] = {
@@ -159,9 +174,10 @@ static vta_status move_softmax(const heads *h, const vtac_legalized *p)
         vtac_is_output(b->graph, b->like.outputs[0])) {
         return VTA_OK;
     }
-    memcpy(inputs, b->like.inputs, sizeof inputs);
+    memcpy(inputs, b->like.inputs, b->like.input_count * sizeof *inputs);
     inputs[0] = image;
-    VTA_TRY(vtac_b_add(b, VTAC_OP_VTA_SOFTMAX, inputs, 5, attrs, 2, &out));
+    VTA_TRY(inputs[MASK] != 0 ? vtac_mask_to_image(b, &type, group, &inputs[MASK]) : VTA_OK);
+    VTA_TRY(vtac_b_add(b, VTAC_OP_VTA_SOFTMAX, inputs, inputs[MASK] != 0 ? MASK + 1 : MASK, attrs, 2, &out));
     VTA_TRY(vtac_set_input(b->graph, first, 0, out, b->diag));
     vtac_replace_uses(b->graph, b->like.outputs[0], b->like.inputs[0]);
     return VTA_OK;
@@ -170,7 +186,7 @@ static vta_status move_softmax(const heads *h, const vtac_legalized *p)
 static vta_status visit_softmax(const heads *h)
 {
     const vtac_node *node = &h->b->like;
-    if (node->op != VTAC_OP_ROW_SOFTMAX || node->input_count > 5 ||
+    if (node->op != VTAC_OP_ROW_SOFTMAX || node->input_count > MASK + 1 ||
         vtac_use_count(h->b->graph, node->inputs[0]) != 1) {
         return VTA_OK;
     }
@@ -236,7 +252,32 @@ static vtac_value_id image_of_factor(const heads *h, const vtac_legalized *p, co
                                &(vtac_order_want){{s->g, s->k, s->n}, {s->k * s->n, 1, s->k}, swapped});
 }
 
-/* The same image with whole blocks of pixels: its convolution gets padding. */
+/* True if a layer makes the image. */
+static bool is_made(const vtac_graph *graph, vtac_value_id image)
+{
+    const vtac_node *maker = vtac_producer_of(graph, image);
+    const vtac_layer_row *row = maker == NULL ? NULL : vtac_layer_row_of(maker->op);
+    return row != NULL && row->make != NULL;
+}
+
+/* Joins pixels of zeros to an image. */
+static vta_status join_zeros(const vtac_node_builder *b, int64_t pixels, vtac_value_id *image)
+{
+    const vtac_attr axis = {.name = "axis", .kind = VTAC_ATTR_INT, .i = 2};
+    vtac_type type = *vtac_b_type(b, *image);
+    vtac_value_id inputs[2] = {*image};
+    type.dim[2] = pixels;
+    const size_t count = (size_t)vtac_type_elements(&type);
+    uint8_t *data = vta_arena_array(b->arena, count, 1);
+    if (data == NULL) {
+        return vtac_b_no_memory(b);
+    }
+    memset(data, type.dtype == VTAC_U8 ? -INT8_MIN : 0, count);
+    VTA_TRY(vtac_b_constant(b, type, data, &inputs[1]));
+    return vtac_b_layer(b, VTAC_OP_CONCAT, inputs, 2, &axis, 1, image);
+}
+
+/* The same image with whole blocks of pixels: its convolution gets padding, or zeros are joined. */
 static vta_status fill_blocks(const vtac_node_builder *b, vtac_value_id *image)
 {
     const vtac_type *type = vtac_b_type(b, *image);
@@ -246,6 +287,9 @@ static vta_status fill_blocks(const vtac_node_builder *b, vtac_value_id *image)
     vtac_attr attrs[4] = {{.name = "pads", .kind = VTAC_ATTR_INTS, .count = 2, .ints = pads}};
     if (pads[1] == 0) {
         return VTA_OK;
+    }
+    if (!is_point(b->graph, &maker)) {
+        return join_zeros(b, pads[1], image);
     }
     memcpy(attrs + 1, maker.attrs, maker.attr_count * sizeof *attrs);
     const vtac_node_builder own = {b->graph, b->arena, b->config, maker, b->diag};
@@ -283,8 +327,8 @@ static vta_status use_image(const heads *h, vtac_legalized *p)
     }
     vtac_value_id image = image_of_factor(h, p, &s, &transposed), out;
     const int64_t channels = transposed ? s.n : s.k;
-    if (image == 0 || !is_point(b->graph, vtac_producer_of(b->graph, image)) ||
-        (s.g > 1 && channels % s.block != 0) || product.attr_count > 6) {
+    if (image == 0 || !is_made(b->graph, image) || (s.g > 1 && channels % s.block != 0) ||
+        product.attr_count > 6) {
         return VTA_OK;
     }
     VTA_TRY(fill_blocks(b, &image));
@@ -364,8 +408,7 @@ vta_status vtac_join_softmax(vtac_graph *graph, const vta_config *config, vta_ar
 
 /* ---- back */
 
-/* The first `rows` and `columns` of [g, rows, columns]. */
-static vta_status cut_matrices(const vtac_node_builder *b, int64_t rows, int64_t columns, vtac_value_id *x)
+vta_status vtac_cut_matrices(const vtac_node_builder *b, int64_t rows, int64_t columns, vtac_value_id *x)
 {
     vtac_value_id inputs[4] = {*x};
     VTA_TRY(vtac_b_list(b, (int64_t[]){0, 0}, 2, &inputs[1]));
@@ -388,7 +431,7 @@ vta_status vtac_factor_of_image(const vtac_node_builder *b, const vtac_node *pro
         b, transposed ? (int64_t[]){image.dim[1], g, pixels / g} : (int64_t[]){g, image.dim[1] / g, pixels},
         3, x));
     VTA_TRY(transposed ? vtac_b_transpose(b, (int64_t[]){1, 0, 2}, 3, x) : VTA_OK);
-    VTA_TRY(cut_matrices(b, terms, outputs, x));
+    VTA_TRY(vtac_cut_matrices(b, terms, outputs, x));
     VTA_TRY(swapped ? vtac_b_transpose(b, (int64_t[]){0, 2, 1}, 3, x) : VTA_OK);
     return vtac_b_reshape(b, as->dim, as->rank, x);
 }
@@ -399,12 +442,13 @@ static vta_status undo_transpose(const vtac_node_builder *b, vtac_value_id *x)
     return vtac_b_transpose(b, (int64_t[]){0, 2, 1}, 3, x);
 }
 
-/* The operator of rows, of [g, rows, numbers]. */
-static vta_status apply_to_rows(const vtac_node_builder *b, vtac_op op, vtac_value_id *x)
+/* The operator of rows, of [g, rows, numbers]; `mask` 0: the inputs are as they were. */
+static vta_status apply_to_rows(const vtac_node_builder *b, vtac_op op, vtac_value_id mask, vtac_value_id *x)
 {
     vtac_value_id inputs[8];
     memcpy(inputs, b->like.inputs, b->like.input_count * sizeof *inputs);
     inputs[0] = *x;
+    inputs[MASK] = mask != 0 ? mask : inputs[MASK];
     const bool norm = op == VTAC_OP_ROW_NORM;
     return vtac_b_add(b, op, inputs, b->like.input_count, norm ? b->like.attrs : NULL,
                       norm ? b->like.attr_count : 0, x);
@@ -414,7 +458,7 @@ static vta_status undo_norm(const vtac_node_builder *b, vtac_value_id *x)
 {
     *x = b->like.inputs[0];
     VTA_TRY(vtac_b_transpose(b, (int64_t[]){0, 2, 1}, 3, x));
-    VTA_TRY(apply_to_rows(b, VTAC_OP_ROW_NORM, x));
+    VTA_TRY(apply_to_rows(b, VTAC_OP_ROW_NORM, 0, x));
     return vtac_b_transpose(b, (int64_t[]){0, 2, 1}, 3, x);
 }
 
@@ -422,12 +466,15 @@ static vta_status undo_softmax(const vtac_node_builder *b, vtac_value_id *x)
 {
     const vtac_type type = *vtac_b_type(b, b->like.outputs[0]);
     const int64_t g = vtac_attr_int(&b->like, "group", 1), each = type.dim[1] / g, pixels = type.dim[2];
+    const int64_t numbers = vtac_attr_int(&b->like, "numbers", each);
     const vtac_tensor *zero = vtac_in_constant(b->graph, &b->like, 4);
+    vtac_value_id mask = b->like.input_count > MASK ? b->like.inputs[MASK] : 0;
+    VTA_TRY(mask != 0 ? vtac_mask_of_image(b, each, numbers, &mask) : VTA_OK);
     *x = b->like.inputs[0];
     VTA_TRY(vtac_b_reshape(b, (int64_t[]){g, each, pixels}, 3, x));
-    VTA_TRY(cut_matrices(b, vtac_attr_int(&b->like, "numbers", each), pixels, x));
+    VTA_TRY(vtac_cut_matrices(b, numbers, pixels, x));
     VTA_TRY(vtac_b_transpose(b, (int64_t[]){0, 2, 1}, 3, x));
-    VTA_TRY(apply_to_rows(b, VTAC_OP_ROW_SOFTMAX, x));
+    VTA_TRY(apply_to_rows(b, VTAC_OP_ROW_SOFTMAX, mask, x));
     VTA_TRY(vtac_b_transpose(b, (int64_t[]){0, 2, 1}, 3, x));
     VTA_TRY(vtac_pair_pad(b, each, pixels, (int)vtac_tensor_int(zero, 0), x));
     return vtac_b_reshape(b, type.dim, type.rank, x);

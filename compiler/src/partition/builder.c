@@ -20,10 +20,26 @@ vta_status vtac_b_no_memory(const vtac_node_builder *b)
     return vta_no_memory(b->diag);
 }
 
+vta_status vtac_b_layer(const vtac_node_builder *b, vtac_op op, const vtac_value_id *inputs, uint32_t count,
+                        const vtac_attr *attrs, uint32_t attr_count, vtac_value_id *out)
+{
+    vtac_node_id id;
+    const vtac_node_spec spec = {.op = op,
+                                 .name = b->like.name,
+                                 .origin = b->like.origin,
+                                 .inputs = inputs,
+                                 .input_count = count,
+                                 .output_count = 1,
+                                 .attrs = attrs,
+                                 .attr_count = attr_count};
+    VTA_TRY(vtac_add_node(b->graph, &spec, &id, b->diag));
+    *out = b->graph->nodes[id].outputs[0];
+    return VTA_OK;
+}
+
 vta_status vtac_b_add(const vtac_node_builder *b, vtac_op op, const vtac_value_id *inputs, uint32_t count,
                       const vtac_attr *attrs, uint32_t attr_count, vtac_value_id *out)
 {
-    vtac_node_id id;
     vtac_attr all[MAX_ATTRS + 1];
     const bool layer = op == VTAC_OP_VTA_PRODUCT || op == VTAC_OP_VTA_SUMS || op == VTAC_OP_QLINEAR_CONV ||
                        op == VTAC_OP_QLINEAR_AVERAGE_POOL || op == VTAC_OP_MAX_POOL ||
@@ -35,17 +51,7 @@ vta_status vtac_b_add(const vtac_node_builder *b, vtac_op op, const vtac_value_i
         memcpy(all, attrs, attr_count * sizeof *all);
     }
     all[attr_count] = (vtac_attr){.name = "host", .kind = VTAC_ATTR_INT, .i = 1};
-    const vtac_node_spec spec = {.op = op,
-                                 .name = b->like.name,
-                                 .origin = b->like.origin,
-                                 .inputs = inputs,
-                                 .input_count = count,
-                                 .output_count = 1,
-                                 .attrs = all,
-                                 .attr_count = attr_count + !layer};
-    VTA_TRY(vtac_add_node(b->graph, &spec, &id, b->diag));
-    *out = b->graph->nodes[id].outputs[0];
-    return VTA_OK;
+    return vtac_b_layer(b, op, inputs, count, all, attr_count + !layer, out);
 }
 
 vta_status vtac_b_constant(const vtac_node_builder *b, vtac_type type, const void *data, vtac_value_id *out)

@@ -22,6 +22,9 @@ typedef struct vtac_node_builder {
 const vtac_type *vtac_b_type(const vtac_node_builder *b, vtac_value_id value);
 vta_status vtac_b_no_memory(const vtac_node_builder *b);
 
+/* A node that may become a layer. */
+vta_status vtac_b_layer(const vtac_node_builder *b, vtac_op op, const vtac_value_id *inputs, uint32_t count,
+                        const vtac_attr *attrs, uint32_t attr_count, vtac_value_id *out);
 vta_status vtac_b_add(const vtac_node_builder *b, vtac_op op, const vtac_value_id *inputs, uint32_t count,
                       const vtac_attr *attrs, uint32_t attr_count, vtac_value_id *out);
 /* Constants; the data are copied. */

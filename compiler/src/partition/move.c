@@ -473,8 +473,17 @@ static vta_status replace_chain(vtac_graph *graph, vta_arena *arena, vtac_moved 
     return status;
 }
 
+/* True for a product of two activations: on machines with functions on rows its operands and its result are
+ * images, and what stands around them moves nothing then (attention.c). */
+static bool is_attention(const vtac_graph *graph, const vta_config *config, const vtac_node *node)
+{
+    return config->rows != 0 && (node->op == VTAC_OP_QLINEAR_MATMUL || node->op == VTAC_OP_QGEMM) &&
+           vtac_in_constant(graph, node, 3) == NULL;
+}
+
 /* Finds the chain that ends in a value; false if there is none that pays. */
-static bool find_chain(const vtac_graph *graph, vtac_value_id value, move_chain *out)
+static bool find_chain(const vtac_graph *graph, const vta_config *config, vtac_value_id value,
+                       move_chain *out)
 {
     int64_t shape[4];
     const vtac_type *type = &graph->values[value].type;
@@ -490,7 +499,8 @@ static bool find_chain(const vtac_graph *graph, vtac_value_id value, move_chain 
     for (uint32_t i = 0; i < out->base_count; i++) {
         const vtac_node *maker = vtac_producer_of(graph, out->bases[i]);
         const vtac_layer_row *row = maker == NULL ? NULL : vtac_layer_row_of(maker->op);
-        layers = layers && ((row != NULL && row->make != NULL) || (maker != NULL && is_slice(maker)));
+        layers = layers && ((row != NULL && row->make != NULL) || (maker != NULL && is_slice(maker))) &&
+                 !is_attention(graph, config, maker);
         elements += vtac_type_elements(&graph->values[out->bases[i]].type);
     }
     const bool joins = node->op == VTAC_OP_CONCAT && vtac_attr_int(node, "axis", 0) == 1;
@@ -509,12 +519,12 @@ static vta_status keep_nodes(const vtac_graph *graph, vta_arena *arena, vtac_mov
     return VTA_OK;
 }
 
-static vta_status try_fuse(vtac_graph *graph, vta_arena *arena, vtac_value_id value, vtac_moves *out,
-                           vta_diag *diag)
+static vta_status try_fuse(vtac_graph *graph, const vta_config *config, vta_arena *arena, vtac_value_id value,
+                           vtac_moves *out, vta_diag *diag)
 {
     vtac_moved m = {.new = 0};
     const vtac_source source = vtac_source_of(graph, value);
-    if (source.base == 0 || !find_chain(graph, source.base, &m.c)) {
+    if (source.base == 0 || !find_chain(graph, config, source.base, &m.c)) {
         return VTA_OK;
     }
     VTA_TRY(keep_nodes(graph, arena, &m, diag));
@@ -535,7 +545,8 @@ static vta_status try_fuse(vtac_graph *graph, vta_arena *arena, vtac_value_id va
     return VTA_OK;
 }
 
-vta_status vtac_fuse_moves(vtac_graph *graph, vta_arena *arena, vtac_moves *out, vta_diag *diag)
+vta_status vtac_fuse_moves(vtac_graph *graph, const vta_config *config, vta_arena *arena, vtac_moves *out,
+                           vta_diag *diag)
 {
     *out = (vtac_moves){NULL, 0};
     /* readers first: a chain ends where it is read */
@@ -547,19 +558,21 @@ vta_status vtac_fuse_moves(vtac_graph *graph, vta_arena *arena, vtac_moves *out,
     memcpy(order, graph->order, nodes * sizeof *order);
     for (uint32_t i = 0; i < nodes; i++) {
         const vtac_layer_row *row = vtac_layer_row_of(graph->nodes[order[i]].op);
-        const uint32_t count = row == NULL || row->make == NULL ? 0
+        const bool none =
+            row == NULL || row->make == NULL || is_attention(graph, config, &graph->nodes[order[i]]);
+        const uint32_t count = none ? 0
                                : graph->nodes[order[i]].op == VTAC_OP_LOOK_UP
                                    ? 1
                                    : vtac_operand_count(&graph->nodes[order[i]], row);
         for (uint32_t k = 0; k < count; k++) {
             const vtac_value_id value = graph->nodes[order[i]].inputs[vtac_operand(row, k)];
-            VTA_TRY(value != 0 ? try_fuse(graph, arena, value, out, diag) : VTA_OK);
+            VTA_TRY(value != 0 ? try_fuse(graph, config, arena, value, out, diag) : VTA_OK);
         }
     }
     for (uint32_t i = 0; i < out->count; i++) { /* grows: a movement may read another one */
         for (uint32_t k = 0; k < out->items[i].c.base_count; k++) {
             const vtac_node *move = &graph->nodes[graph->values[out->items[i].new].node];
-            VTA_TRY(try_fuse(graph, arena, move->inputs[k], out, diag));
+            VTA_TRY(try_fuse(graph, config, arena, move->inputs[k], out, diag));
         }
     }
     VTA_TRY(vtac_graph_sort(graph, diag));

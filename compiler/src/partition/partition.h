@@ -4,12 +4,14 @@
  *
  *   source.c     the image that a value is, seen through reshapes that move nothing
  *   rows.c       matrix products of rows as convolutions
+ *   heads.c      operators on the heads of attention, for images
  *   spread.c     broadcast operands, expanded to the size of the output
  *   parts.c      one dense layer that stands for several
  *   move.c       operators that only move numbers, fused into one
  *   packed.c     the operands of matrix products of two activations, the second packed as weights
  *   product.c    these products
  *   attention.c  normalizations, softmax between products, factors that the accelerator makes
+ *   mask.c       masks of softmax, as images
  *   transposes.c the Reshapes and Transposes around these products
  *   integer.c    ConvInteger and MatMulInteger with constant weights, as sums
  *   integer_pair.c  MatMulInteger of two activations, as sums
@@ -55,6 +57,10 @@ bool vtac_image_shape(const vtac_type *type, int64_t shape[4]);
 vta_status vtac_legalize_rows(vtac_graph *graph, const vta_config *config, bool always, vta_arena *arena,
                               vta_diag *diag);
 
+/* heads.c: moves operators in front of the Reshapes and Transposes that make heads of an image, on machines
+ * with functions on rows. */
+vta_status vtac_legalize_heads(vtac_graph *graph, const vta_config *config, vta_arena *arena, vta_diag *diag);
+
 /* spread.c: expands the broadcast operands of sums and products to the size of the output. */
 vta_status vtac_spread_operands(vtac_graph *graph, vta_arena *arena, vta_diag *diag);
 
@@ -96,7 +102,8 @@ typedef struct vtac_moves {
 } vtac_moves;
 
 /* Fuses each chain of operators that only move numbers into one Move, where the accelerator has it. */
-vta_status vtac_fuse_moves(vtac_graph *graph, vta_arena *arena, vtac_moves *out, vta_diag *diag);
+vta_status vtac_fuse_moves(vtac_graph *graph, const vta_config *config, vta_arena *arena, vtac_moves *out,
+                           vta_diag *diag);
 
 /* Replaces moves that no region took by their chains again. */
 vta_status vtac_undo_unused_moves(vtac_graph *graph, const vtac_moves *moved, vtac_partition *partition,
@@ -160,6 +167,18 @@ vta_status vtac_factor_of_image(const vtac_node_builder *b, const vtac_node *pro
                                 bool swapped, vtac_value_id *x);
 /* Puts operators of rows in the place of layers that no region took. */
 vta_status vtac_undo_unused_rows(vtac_graph *graph, vtac_partition *partition, vta_diag *diag);
+
+/* The first `rows` and `columns` of [g, rows, columns]. */
+vta_status vtac_cut_matrices(const vtac_node_builder *b, int64_t rows, int64_t columns, vtac_value_id *x);
+
+/* ---- mask.c; the builder's node is a RowSoftmax */
+
+/* Turns a mask, true for each number that is left out, into that of an image [1, groups · channels of a row,
+ * pixels] which has the same scores. */
+vta_status vtac_mask_to_image(const vtac_node_builder *b, const vtac_type *image, int64_t groups,
+                              vtac_value_id *x);
+/* And back, for rows [groups, pixels, numbers]; `each`: channels of a row. */
+vta_status vtac_mask_of_image(const vtac_node_builder *b, int64_t each, int64_t numbers, vtac_value_id *x);
 
 /* The node that makes a value; NULL for a constant or an input. */
 const vtac_node *vtac_producer_of(const vtac_graph *graph, vtac_value_id value);

@@ -150,10 +150,7 @@ static bool order_of(const vtac_graph *graph, const transpose_chain *c, uint32_t
 vtac_value_id vtac_image_of_order(const vtac_graph *graph, vtac_value_id value, const vtac_order_want *want)
 {
     const transpose_chain c = chain_of(graph, value);
-    const vtac_value_id image = c.values[c.count];
-    const vtac_type *type = &graph->values[image].type;
-    order own, other = {.count = 0};
-    uint32_t turns;
+    order other = {.count = 0};
     for (int i = 0; i < 3; i++) {
         const int at = want->swapped && i > 0 ? 3 - i : i;
         if (want->size[at] > 1) {
@@ -161,10 +158,16 @@ vtac_value_id vtac_image_of_order(const vtac_graph *graph, vtac_value_id value, 
         }
     }
     join_loops(&other);
-    const bool good = c.count > 0 && type->rank == 3 && type->dim[0] == 1 &&
-                      order_of(graph, &c, c.count, &own, &turns) && own.count == other.count &&
-                      memcmp(own.loops, other.loops, own.count * sizeof *own.loops) == 0;
-    return good ? image : 0;
+    for (uint32_t steps = c.count; steps > 0; steps--) {
+        const vtac_type *type = &graph->values[c.values[steps]].type;
+        order own;
+        uint32_t turns;
+        if (type->rank == 3 && type->dim[0] == 1 && order_of(graph, &c, steps, &own, &turns) &&
+            own.count == other.count && memcmp(own.loops, other.loops, own.count * sizeof *own.loops) == 0) {
+            return c.values[steps];
+        }
+    }
+    return 0;
 }
 
 /* Permutes elements into an order, by one Transpose. */

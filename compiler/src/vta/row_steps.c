@@ -194,6 +194,9 @@ void vtac_vta_rows_prepare(rows_emitter *e)
 
 /* ---- softmax */
 
+/* A mask has -128 where it leaves a number out: VTAC_ROW_MASKED by so many places. */
+enum { MASK_PLACES = 13 };
+
 bool vtac_vta_rows_are_wide(const vtac_vta_layer *layer)
 {
     enum { FACTOR_BITS = 14, MIN_SHIFT = 32 }; /* of the reciprocal of a sum, which is 2^16 or more */
@@ -248,10 +251,36 @@ static void sum_with_tail(rows_emitter *e, const row_piece *at)
     apply_to_rows(e, at, plain(VTA_ALU_ADD), sum, small);
 }
 
+void vtac_vta_rows_scale_mask(rows_emitter *e, const row_piece *at)
+{
+    const row_tiling *t = &e->p->rows;
+    const int64_t count = t->entries * vta_min(t->masked, at->pixels);
+    const vta_alu shift = immediate(VTA_ALU_SHR, -MASK_PLACES);
+    apply(e, &shift, (entry_walk){t->mask, 0, 1}, (entry_walk){t->mask, 0, 1}, 1, count);
+}
+
+/* Adds the mask, of each row or of all. */
+static void add_mask(rows_emitter *e, const row_piece *at)
+{
+    const int64_t ro = e->p->machine->ro, blocks = e->p->rows.entries / ro, mask = e->p->rows.mask;
+    const vta_alu add = plain(VTA_ALU_ADD);
+    if (e->p->rows.masked > 1) {
+        apply_to_entries(e, at, add, at->at, mask);
+        return;
+    }
+    for (int64_t r = 0; r < ro; r++) {
+        apply(e, &add, (entry_walk){at->at + r, at->pixels * ro, ro}, (entry_walk){mask + r, ro, 0}, blocks,
+              at->pixels);
+    }
+}
+
 void vtac_vta_rows_softmax(rows_emitter *e, const row_piece *at)
 {
     const vtac_softmax *s = e->p->layer->softmax;
     const entry_walk largest = record_walk(e, FIRST_RECORD, 0);
+    if (e->p->rows.masked > 0) {
+        add_mask(e, at);
+    }
     mask_last(e, at, VTA_ALU_MIN, at->at, SMALLEST_ENTRY);
     reduce(e, at, VTA_ALU_MAX, largest, at->at);
     apply_to_rows(e, at, immediate(VTA_ALU_MUL, -1), largest, largest);

@@ -4,8 +4,8 @@
  * pixels at a time, go through the ALU, and are stored from there.
  *
  * ACC: the second records of all rows, then their first ones; the constants; squares, or the tail of a
- * softmax; the slots. A slot has the entries of a piece in the order of memory: by block, by pixel, by entry
- * of the tile.
+ * softmax; its mask; the slots. A slot has the entries of a piece in the order of memory: by block, by pixel,
+ * by entry of the tile. So has a mask, of one pixel where all share one.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -33,6 +33,18 @@ static int64_t rows_of_pixel(const plan *p)
     return p->layer->kind == VTAC_VTA_SOFTMAX ? p->layer->groups : 1;
 }
 
+/* The mask of a softmax; NULL: it has none. */
+static const vtac_vta_tensor *mask_of(const plan *p)
+{
+    return p->layer->input_count > 1 ? &p->region->tensors[p->layer->inputs[1]] : NULL;
+}
+
+/* The rows of a pixel that have a mask of their own: all, or one for all. */
+static int64_t masks_of_pixel(const plan *p)
+{
+    return mask_of(p)->c == tensor_out(p)->c ? rows_of_pixel(p) : 1;
+}
+
 /* ---- planning */
 
 static int64_t constant_entries(const plan *p)
@@ -53,13 +65,19 @@ static bool needs_squares(const plan *p)
 static int64_t entries_of_row(const plan *p, int64_t slots)
 {
     const row_tiling *t = &p->rows;
-    const int64_t squares = needs_squares(p) ? t->entries : 0;
-    return t->record_size[FIRST_RECORD] + t->record_size[SECOND_RECORD] + squares + slots * t->entries;
+    const int64_t squares = needs_squares(p) ? t->entries : 0, mask = t->masked > 1 ? t->entries : 0;
+    return t->record_size[FIRST_RECORD] + t->record_size[SECOND_RECORD] + squares + mask + slots * t->entries;
+}
+
+/* Entries that do not depend on the number of rows. */
+static int64_t entries_of_piece(const plan *p)
+{
+    return constant_entries(p) + (p->rows.masked == 1 ? p->rows.entries : 0);
 }
 
 static int64_t rows_with(const plan *p, int64_t slots)
 {
-    const int64_t room = p->machine->acc - constant_entries(p);
+    const int64_t room = p->machine->acc - entries_of_piece(p);
     return vta_min(room / entries_of_row(p, slots), pixel_count(p));
 }
 
@@ -71,7 +89,9 @@ static void place_parts(plan *p)
     t->record[FIRST_RECORD] = t->record_size[SECOND_RECORD] * t->pixels;
     t->fixed = t->record[FIRST_RECORD] + t->record_size[FIRST_RECORD] * t->pixels;
     t->squares = t->fixed + constant_entries(p);
-    t->first = t->squares + (needs_squares(p) ? t->entries * t->pixels : 0);
+    t->masked = vta_min(t->masked, t->pixels);
+    t->mask = t->squares + (needs_squares(p) ? t->entries * t->pixels : 0);
+    t->first = t->mask + t->entries * t->masked;
 }
 
 static vta_status choose_tiling(plan *p, vta_diag *diag)
@@ -81,6 +101,7 @@ static vta_status choose_tiling(plan *p, vta_diag *diag)
     t->numbers = p->layer->kind == VTAC_VTA_SOFTMAX ? p->layer->softmax->n : p->layer->norm->n;
     t->entries = vta_ceil_div(tensor_out(p)->c / rows_of_pixel(p), p->machine->block) * p->machine->ro;
     t->used = vta_ceil_div(t->numbers, p->machine->block_out);
+    t->masked = mask_of(p) == NULL ? 0 : mask_of(p)->h * mask_of(p)->w;
     t->record_size[FIRST_RECORD] = NARROW;
     t->record_size[SECOND_RECORD] = wide ? WIDE : NARROW;
     t->slots = SLOTS;
@@ -92,18 +113,38 @@ static vta_status choose_tiling(plan *p, vta_diag *diag)
         return vta_fail(diag, VTA_RANGE,
                         "a row of %" PRId64 " numbers does not fit: it needs %" PRId64
                         " accumulators of %" PRId64 " (LOG_ACC_BUFF_SIZE); a larger buffer would help",
-                        t->numbers, entries_of_row(p, 1) + constant_entries(p), p->machine->acc);
+                        t->numbers, entries_of_row(p, 1) + entries_of_piece(p), p->machine->acc);
     }
     t->pixels = vta_ceil_div(pixel_count(p), vta_ceil_div(pixel_count(p), t->pixels));
     place_parts(p);
     return VTA_OK;
 }
 
+static vta_status check_mask(const machine *m, const vtac_vta_region *region, const vtac_vta_layer *layer,
+                             vta_diag *diag)
+{
+    const vtac_vta_tensor *to = &region->tensors[layer->output], *mask = &region->tensors[layer->inputs[1]];
+    const int64_t pixels = mask->h * mask->w;
+    const bool fits = (mask->n == 1 || mask->n == to->n) &&
+                      (mask->c == to->c / layer->groups || mask->c == to->c) &&
+                      (pixels == 1 || pixels == to->h * to->w) && mask->zero == 0;
+    if (m->batch > 1) {
+        return vta_fail(diag, VTA_UNSUPPORTED,
+                        "it has a mask, and this machine takes %" PRId64
+                        " images at a time; use a configuration with LOG_BATCH 0",
+                        m->batch);
+    }
+    return fits ? VTA_OK
+                : vta_fail(diag, VTA_UNSUPPORTED, "its mask has neither its rows nor one row for all pixels");
+}
+
 vta_status vtac_vta_rule_rows(const machine *m, const vtac_vta_region *region, uint32_t number,
                               vta_diag *diag)
 {
-    (void)region;
-    (void)number;
+    const vtac_vta_layer *layer = &region->layers[number];
+    if (layer->input_count > 1) {
+        VTA_TRY(check_mask(m, region, layer, diag));
+    }
     return m->config->rows != 0
                ? VTA_OK
                : vta_fail(diag, VTA_UNSUPPORTED,
@@ -119,8 +160,8 @@ static int64_t steps_of_row(const plan *p)
     enum { NORM_PASSES = 7, FACTOR_PASSES = 2 };
     const int64_t turns = 2 * (int64_t)p->machine->config->log_block_out + RECORD_STEPS;
     if (p->layer->kind == VTAC_VTA_SOFTMAX) {
-        const int64_t passes = SOFTMAX_PASSES + (p->layer->softmax->tail ? TAIL_PASSES : 0);
-        return passes * p->rows.entries + turns + UNIT_STEPS;
+        const int64_t tail = p->layer->softmax->tail ? TAIL_PASSES : 0, mask = p->rows.masked > 0;
+        return (SOFTMAX_PASSES + tail + mask) * p->rows.entries + turns + UNIT_STEPS;
     }
     const int64_t passes = NORM_PASSES + (vtac_vta_rows_have_factors(p->layer) ? FACTOR_PASSES : 0);
     return passes * p->rows.entries + turns + 2 * UNIT_STEPS;
@@ -252,14 +293,50 @@ static void store_piece(rows_emitter *e, const row_piece *at)
                                                 .x_stride = pixel_count(p) * ro});
 }
 
+/* The element of WORK where the mask of a piece begins. */
+static int64_t mask_offset(const plan *p, const row_piece *at)
+{
+    const int64_t ro = p->machine->ro, heads = rows_of_pixel(p), masks = masks_of_pixel(p);
+    const int64_t image = mask_of(p)->n > 1 ? at->image / heads : 0, row = at->image % heads % masks;
+    const int64_t plane = mask_of(p)->h * mask_of(p)->w * ro;
+    return (int64_t)mask_of(p)->offset / p->machine->config->elem_bytes[VTA_MEM_OUT] +
+           (image * masks + row) * (p->rows.entries / ro) * plane + (plane > ro ? at->pixel * ro : 0);
+}
+
+/* Loads the mask of a piece unless that of the piece before is the same. */
+static void load_mask(rows_emitter *e, const row_piece *at)
+{
+    const plan *p = e->p;
+    const int64_t ro = p->machine->ro, offset = p->rows.masked > 0 ? mask_offset(p, at) : e->mask;
+    if (offset == e->mask) {
+        return;
+    }
+    const int64_t plane = mask_of(p)->h * mask_of(p)->w * ro;
+    e->mask = offset;
+    vtac_vta_list_load(e->list, &(vta_load2d){.memory = VTA_MEM_ACC8,
+                                              .sram = p->rows.mask,
+                                              .buffer = {WORK_BUFFER},
+                                              .offset = offset,
+                                              .y_size = p->rows.entries / ro,
+                                              .x_size = vta_min(at->pixels * ro, plane),
+                                              .x_stride = plane});
+    vtac_vta_rows_scale_mask(e, at);
+}
+
+/* Rows of a pixel that share a mask follow one another. */
 static row_piece piece_of(const plan *p, int64_t number)
 {
-    const int64_t each = vta_ceil_div(pixel_count(p), p->rows.pixels);
+    const int64_t each = vta_ceil_div(pixel_count(p), p->rows.pixels), heads = rows_of_pixel(p);
+    const int64_t slot = number % p->rows.slots;
+    if (p->rows.masked > 1 && masks_of_pixel(p) == 1) {
+        const int64_t image = number / each / heads, chunk = number / heads % each;
+        number = (image * heads + number % heads) * each + chunk;
+    }
     const int64_t pixel = number % each * p->rows.pixels;
     return (row_piece){.image = number / each,
                        .pixel = pixel,
                        .pixels = vta_min(p->rows.pixels, pixel_count(p) - pixel),
-                       .at = p->rows.first + number % p->rows.slots * p->rows.entries * p->rows.pixels};
+                       .at = p->rows.first + slot * p->rows.entries * p->rows.pixels};
 }
 
 static void compute_piece(rows_emitter *e, const row_piece *at)
@@ -271,19 +348,23 @@ static void compute_piece(rows_emitter *e, const row_piece *at)
     }
 }
 
-/* A piece is loaded before the piece ahead of it is computed, if there are two slots. */
+/* A piece is loaded before the piece ahead of it is computed, if there are two slots: behind that one's mask,
+ * which need not wait for a slot. */
 static void emit_pieces(rows_emitter *e)
 {
     const plan *p = e->p;
     const int64_t count = p->images * rows_of_pixel(p) * vta_ceil_div(pixel_count(p), p->rows.pixels);
     const int64_t early = p->rows.slots > 1;
     for (int64_t n = 0; n < count + early; n++) {
+        const row_piece own = piece_of(p, n >= early ? n - early : 0);
+        if (n >= early) {
+            load_mask(e, &own);
+        }
         if (n < count) {
             const row_piece next = piece_of(p, n);
             load_piece(e, &next);
         }
         if (n >= early) {
-            const row_piece own = piece_of(p, n - early);
             compute_piece(e, &own);
             store_piece(e, &own);
             vtac_vta_list_flush(e->list);
@@ -293,7 +374,7 @@ static void emit_pieces(rows_emitter *e)
 
 vta_status vtac_vta_rows_emit(const plan *p, step_list *list, vta_diag *diag)
 {
-    rows_emitter e = {.p = p, .list = list, .room = vta_max(1, p->machine->uop / 2)};
+    rows_emitter e = {.p = p, .list = list, .room = vta_max(1, p->machine->uop / 2), .mask = -1};
     e.uops = calloc((size_t)e.room, sizeof *e.uops);
     if (e.uops != NULL) {
         const int64_t count = constant_entries(p);

@@ -22,9 +22,11 @@ typedef struct rows_emitter {
     step_list *list;
     vta_uop *uops; /* room for a kernel, owned */
     int64_t room;  /* of a kernel, in micro-ops */
+    int64_t mask;  /* the element where the mask in ACC begins in memory; -1: there is none */
 } rows_emitter;
 
-/* Some pixels of an image, or of one of the rows that each pixel has, in a slot that begins at entry `at`. */
+/* Some pixels of an image, or of one of the rows that each pixel has, in a slot that begins at entry `at`.
+ * The image counts rows of pixels: row `image` % groups. */
 typedef struct row_piece {
     int64_t image, pixel, pixels, at;
 } row_piece;
@@ -34,6 +36,8 @@ bool vtac_vta_rows_are_wide(const vtac_vta_layer *layer);
 /* True if columns of a normalization have factors. */
 bool vtac_vta_rows_have_factors(const vtac_vta_layer *layer);
 
+/* The numbers of a mask in ACC, as they are added: 0, or so far below that nothing of a number is left. */
+void vtac_vta_rows_scale_mask(rows_emitter *e, const row_piece *at);
 /* Fills what is constant of the records. */
 void vtac_vta_rows_prepare(rows_emitter *e);
 void vtac_vta_rows_softmax(rows_emitter *e, const row_piece *at);

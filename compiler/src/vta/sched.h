@@ -376,8 +376,10 @@ typedef struct row_tiling {
     int64_t numbers;       /* of a row */
     int64_t entries, used; /* of a row: entries of its tiles; those that have channels */
     int64_t pixels, slots; /* rows of a piece, which fills a slot */
-    /* entries of ACC: the first of each row's two records, and of a record; of constants, squares, slots */
-    int64_t record[2], record_size[2], fixed, squares, first;
+    /* entries of ACC: the first of each row's two records, and of a record; of constants, squares, the mask,
+     * slots */
+    int64_t record[2], record_size[2], fixed, squares, mask, first;
+    int64_t masked; /* rows that have a mask of their own in a piece: each, or one for all; 0: none */
 } row_tiling;
 
 /* Recurrent cells (recurrent.c). A *row* is a block of one gate's units; steps are taken in chunks. */
