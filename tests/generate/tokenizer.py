@@ -408,6 +408,8 @@ def draw_pattern(rng, depth=0):
         return draw_pattern(rng, depth + 1) + rng.choice(["(?=[a-f])", "(?!b)", r"(?!\S)", "(?= )", "$"])
     if kind == 6:
         return "(?>" + draw_pattern(rng, depth + 1) + "|" + draw_pattern(rng, depth + 1) + ")"
+    if kind == 7 and rng.random() < 0.3:
+        return draw_pattern(rng, depth + 1) + rng.choice(["(?:|b)", "(?:a|)", "(?:)?", "(?:a?|b){0,2}"])
     if kind == 7:
         return "(?i:" + rng.choice(["ab", "[b-d]", "x|Y"]) + ")"
     return draw_pattern(rng, depth + 1) + draw_pattern(rng, depth + 1)

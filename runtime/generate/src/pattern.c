@@ -82,8 +82,9 @@ static pattern_insn *insn_at(const pattern_reader *r, size_t index)
 static vta_status insert_insn(pattern_reader *r, size_t begin, pattern_insn insn)
 {
     VTA_TRY(add_insn(r, (pattern_insn){.op = OP_MATCH}));
-    memmove(insn_at(r, begin + 1), insn_at(r, begin), (r->code.count - 1 - begin) * sizeof insn);
-    *insn_at(r, begin) = insn;
+    pattern_insn *place = insn_at(r, begin);
+    memmove(place + 1, place, (r->code.count - 1 - begin) * sizeof insn);
+    *place = insn;
     for (size_t i = begin + 1; i < r->code.count; i++) {
         pattern_insn *moved = insn_at(r, i);
         moved->to += moved->to >= begin && moved->op != OP_SET;
@@ -569,7 +570,8 @@ static vta_status match_from(matcher *m, uint32_t at, size_t place, int64_t *end
             return VTA_OK;
         }
         if (!alive) {
-            t = *(match_try *)vta_vec_at(&m->tries, --m->tries.count);
+            t = *(match_try *)vta_vec_at(&m->tries, m->tries.count - 1);
+            m->tries.count--;
         }
     }
 }
