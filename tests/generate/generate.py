@@ -210,6 +210,21 @@ def refused(what, text, *words, status=1):
           (done.returncode, done.stdout, done.stderr, text))
 
 
+def kept_inputs(so):
+    """--save-inputs: an archive for each new token, of the run that made it."""
+    got = run_ids(so, [7, 8, 9], 5, "--save-inputs", "kept/inputs")
+    names = sorted(os.listdir("kept/inputs"))
+    check("kept", names == ["%06d.npz" % i for i in range(1, 6)], names)
+    fed = [9] + got["ids"][:-1]
+    for i, name in enumerate(names):
+        with numpy.load(f"kept/inputs/{name}") as kept:
+            check("kept arrays", len(kept.files) == 2 + 2 * LAYERS and kept["past_key_values.0.key"].shape[2] == PLACES, kept.files)
+            check("kept tokens", (kept["input_ids"].tolist(), kept["position"].tolist()) == ([[fed[i]]], [2 + i]), (i, fed))
+            check("kept cache", bool(kept["past_key_values.1.value"][:, :, 2 + i].any()) and
+                  not kept["past_key_values.1.value"][:, :, 3 + i:].any(), i)
+    refused("kept nowhere", "/dev/null/x", so, "--generate", "1", "--ids", "1", "--save-inputs", "/dev/null/x")
+
+
 # ---- what a tokenizer makes of it
 
 def write_tokenizer(path, names, ends=()):
@@ -359,6 +374,7 @@ def main():
         for name, most in (("whole", 32), ("step", PLACES), ("steps", PLACES)):
             got = run_ids(made[name], [1, 2, 3], 1000)
             check(f"{name}, the end of the context", (got.get("end"), len(got["ids"])) == ("context", most - 2), got)
+        kept_inputs(made["step"])
         texts(decoder, made["growing"])
         misuse(made["whole"], made["open"])
         interrupted(made["carried"])

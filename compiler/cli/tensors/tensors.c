@@ -299,7 +299,7 @@ vta_tensor_info cli_as_info(const vtac_type *type, const char *name)
     return info;
 }
 
-vta_status cli_write_npy(const char *path, const vta_tensor_info *info, const void *data, vta_diag *diag)
+void cli_format_npy(const vta_tensor_info *info, const void *data, vta_str *out)
 {
     const vtac_dtype dtype = cli_dtype(info);
     const vtac_dtype held = vtac_dtype_held(dtype); /* narrow types: their bytes */
@@ -307,7 +307,6 @@ vta_status cli_write_npy(const char *path, const vta_tensor_info *info, const vo
     for (size_t i = 0; i < sizeof npy_types / sizeof npy_types[0]; i++) {
         name = npy_types[i].dtype == held ? npy_types[i].text : name;
     }
-    vta_str file = {0};
     vta_str header = {0};
     vta_str_printf(&header, "{'descr': '%s%s', 'fortran_order': False, 'shape': (",
                    info->dtype_bits <= 8 ? "|" : "<", name);
@@ -321,13 +320,20 @@ vta_status cli_write_npy(const char *path, const vta_tensor_info *info, const vo
     vta_str_put(&header, "\n");
     const uint8_t prefix[] = {
         0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (uint8_t)header.size, (uint8_t)(header.size >> 8)};
-    vta_str_append(&file, prefix, sizeof prefix);
-    vta_str_append(&file, header.text, header.size);
-    vta_str_append(&file, data, info->bytes);
-    const bool failed = file.failed || header.failed;
-    const vta_status status = failed ? vta_no_memory(diag) : vta_file_write(path, file.text, file.size, diag);
-    vta_str_free(&file);
+    vta_str_append(out, prefix, sizeof prefix);
+    vta_str_append(out, header.text, header.size);
+    vta_str_append(out, data, info->bytes);
+    out->failed = out->failed || header.failed;
     vta_str_free(&header);
+}
+
+vta_status cli_write_npy(const char *path, const vta_tensor_info *info, const void *data, vta_diag *diag)
+{
+    vta_str file = {0};
+    cli_format_npy(info, data, &file);
+    const vta_status status =
+        file.failed ? vta_no_memory(diag) : vta_file_write(path, file.text, file.size, diag);
+    vta_str_free(&file);
     return status;
 }
 

@@ -7,6 +7,7 @@
 
 #include "cli.h"
 #include "vta/model.h"
+#include "vta/str.h"
 #include "vtac/onnx.h"
 
 enum { CLI_MAX_SHAPES = 64 };
@@ -61,6 +62,8 @@ bool cli_member_is(const char *member, const char *name);
  * other input, and the archive's only member will do. */
 vta_status cli_read_member(const char *path, const char *name, bool only, vta_arena *arena, vtac_tensor *out,
                            vta_diag *diag);
+/* Adds the contents of a .npy file. */
+void cli_format_npy(const vta_tensor_info *info, const void *data, vta_str *out);
 vta_status cli_write_npy(const char *path, const vta_tensor_info *info, const void *data, vta_diag *diag);
 
 vtac_dtype cli_dtype(const vta_tensor_info *info);

@@ -8,9 +8,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "archive.h"
 #include "layers.h"
 #include "vta/clock.h"
 #include "vta/fail.h"
+#include "vta/file.h"
 #include "vta/generate.h"
 #include "vta/vec.h"
 
@@ -20,7 +22,9 @@ typedef struct text_call {
     vta_vec prompt; /* uint32_t: --ids */
     vta_vec ids;    /* uint32_t: the new tokens */
     vta_str text;   /* of the new tokens */
-    bool json, failed;
+    bool json;
+    vta_status status; /* of what the callback does */
+    vta_diag diag;
     uint64_t cycles; /* of the last run */
     vta_model *model;
 } text_call;
@@ -99,8 +103,8 @@ static int check_others(const cli_args *args)
 {
     static const char *const others[] = {"--input",  "--preprocess", "--output-dir", "--top",   "--labels",
                                          "--repeat", "--jobs",       "--profile",    "--slurm", "--steps"};
-    static const char *const own[] = {"--prompt", "--ids",   "--tokenizer", "--temperature",
-                                      "--top-k",  "--top-p", "--ignore-end"};
+    static const char *const own[] = {"--prompt",      "--ids",   "--save-inputs", "--tokenizer",
+                                      "--temperature", "--top-k", "--top-p",       "--ignore-end"};
     const bool generates = cli_flag(args, "--generate");
     for (size_t i = 0; generates && i < sizeof others / sizeof others[0]; i++) {
         if (cli_flag(args, others[i])) {
@@ -139,21 +143,47 @@ int cli_check_generate(const cli_args *args)
 
 /* ---- results */
 
+/* The inputs of the run that made the token, as an archive of --save-inputs. */
+static vta_status save_inputs(text_call *call)
+{
+    char path[4096];
+    const char *folder = cli_value(call->args, "--save-inputs");
+    if (folder == NULL) {
+        return VTA_OK;
+    }
+    VTA_TRY(vta_folder_make(folder, 0777, &call->diag));
+    const int size = snprintf(path, sizeof path, "%s/%06zu.npz", folder, call->ids.count);
+    return size < 0 || (size_t)size >= sizeof path
+               ? vta_fail(&call->diag, VTA_RANGE, "%s: the name is too long", folder)
+               : cli_save_inputs(call->model, path, &call->diag);
+}
+
+static vta_status keep_token(text_call *call, uint32_t id, const char *text, size_t size)
+{
+    call->cycles = vta_model_cycles(call->model);
+    vta_str_append(&call->text, text, size);
+    if (call->text.failed || (id != VTA_NO_TOKEN && vta_vec_push(&call->ids, &id) == NULL)) {
+        return vta_no_memory(&call->diag);
+    }
+    return id == VTA_NO_TOKEN ? VTA_OK : save_inputs(call);
+}
+
 /* Shows a piece of text, or the number of a token where there is no text. */
 static int show_token(void *context, uint32_t id, const char *text, size_t size)
 {
     text_call *call = context;
-    call->cycles = vta_model_cycles(call->model);
-    call->failed = call->failed || (id != VTA_NO_TOKEN && vta_vec_push(&call->ids, &id) == NULL);
     const size_t before = call->text.size;
-    vta_str_append(&call->text, text, size);
+    call->status = keep_token(call, id, text, size);
+    if (call->status != VTA_OK) {
+        return 1;
+    }
     if (!call->json && cli_flag(call->args, "--ids")) {
         id != VTA_NO_TOKEN ? cli_print(call->ids.count > 1 ? ",%u" : "%u", id) : (void)0;
-    } else if (!call->json && size > 0 && !call->text.failed) {
+    } else if (!call->json && size > 0) {
         cli_put(call->text.text + before);
     }
     cli_flush();
-    return call->failed || call->text.failed;
+    return 0;
 }
 
 static double rate_of(const vta_generate_report *r)
@@ -256,7 +286,10 @@ static vta_status run_generator(text_call *call, vta_generator *generator, vta_d
     if (status != VTA_OK && call->ids.count > 0 && !call->json) {
         cli_print("\n"); /* the text ends here */
     }
-    return status == VTA_OK && (call->failed || call->text.failed) ? vta_no_memory(diag) : status;
+    if (status == VTA_OK && call->status != VTA_OK) {
+        return vta_fail(diag, call->status, "%s", call->diag.text);
+    }
+    return status;
 }
 
 static vta_status run_text(text_call *call, const vta_model_options *options, vta_diag *diag)

@@ -12,9 +12,9 @@
 #define CLI_GENERATE_OPTIONS                                                                                 \
     {"--generate", "N", CLI_TEXT, "N new tokens behind --prompt TEXT, or --ids LIST"},                       \
         {"--tokenizer", "FILE", CLI_FILE, "its; --temperature T, --top-k K, --top-p P, --ignore-end"},       \
-        {"--prompt", "TEXT", CLI_TEXT, NULL}, {"--ids", "LIST", CLI_TEXT, NULL},                             \
-        {"--temperature", "T", CLI_TEXT, NULL}, {"--top-k", "K", CLI_TEXT, NULL},                            \
-        {"--top-p", "P", CLI_TEXT, NULL},                                                                    \
+        {"--prompt", "TEXT", CLI_TEXT, NULL}, {"--save-inputs", "DIR", CLI_FILE, NULL},                      \
+        {"--ids", "LIST", CLI_TEXT, NULL}, {"--temperature", "T", CLI_TEXT, NULL},                           \
+        {"--top-k", "K", CLI_TEXT, NULL}, {"--top-p", "P", CLI_TEXT, NULL},                                  \
     {                                                                                                        \
         "--ignore-end", NULL, CLI_FLAG, NULL                                                                 \
     }
