@@ -453,7 +453,7 @@ void vtac_vta_emit_into_inp(emitter *e, const piece *p, int64_t n, int64_t to, i
 {
     const conv *c = e->c;
     const int64_t ro = c->machine->ro, rows = p->tile.rows, cols = p->tile.cols;
-    for (int64_t r = 0; r < ro; r++) {
+    for (int64_t r = 0; r < p->blocks; r++) {
         const int64_t at = sums_of(e, p, n + r);
         const list_range range = {at, (rows * cols - 1) * ro + 1};
         vtac_vta_list_requant(e->list,

@@ -738,8 +738,8 @@ static bool same_extent(const extent *a, const extent *b)
     return a->before == b->before && a->count == b->count && a->after == b->after;
 }
 
-/* Loads the border of a slot of member m's input, unless it has the same border already. *to gets the first
- * entry of the inside, *pitch the distance of rows. */
+/* Loads the border of a slot of member m's input, and the lanes without channels, unless it has them already.
+ * *to gets the first entry of the inside, *pitch the distance of rows. */
 static void prepare_line(group_emitter *ch, uint32_t m, int64_t number, int64_t *to, int64_t *pitch)
 {
     const item of = item_of(ch, number);
@@ -753,7 +753,9 @@ static void prepare_line(group_emitter *ch, uint32_t m, int64_t number, int64_t 
     *pitch = vtac_vta_conv_pitch(c, now.cols.before + now.cols.count + now.cols.after);
     *to = line + (together ? of.block * height * *pitch : 0) + now.rows.before * *pitch + now.cols.before;
     const bool bare = now.rows.before + now.rows.after + now.cols.before + now.cols.after == 0;
-    if (!bare && !(was->known && same_extent(&was->rows, &now.rows) && same_extent(&was->cols, &now.cols))) {
+    const bool whole = c->machine->ro == 1 || c->c_in % c->machine->block == 0; /* all lanes are written */
+    if (!(bare && whole) &&
+        !(was->known && same_extent(&was->rows, &now.rows) && same_extent(&was->cols, &now.cols))) {
         vtac_vta_list_load_padded(ch->list, &(vta_load2d){.memory = VTA_MEM_INP,
                                                           .sram = line,
                                                           .buffer = {WORK_BUFFER},
@@ -844,6 +846,14 @@ static void sum_inside(group_emitter *ch, uint32_t m, int64_t number, piece *p, 
     }
 }
 
+/* The blocks of an item that have channels. The next member reads the lanes behind them with weights of 0,
+ * whatever they hold, so nothing need be made there. */
+static int64_t used_blocks(const emitter *e, const piece *p)
+{
+    const int64_t used = vta_ceil_div(e->c->c_out, e->c->machine->block_out);
+    return vta_min(p->blocks, used - p->group * e->t->group);
+}
+
 /* Member m's work on an item. */
 static void emit_item(group_emitter *ch, uint32_t m, int64_t number)
 {
@@ -864,6 +874,7 @@ static void emit_item(group_emitter *ch, uint32_t m, int64_t number)
         return;
     }
     int64_t to, pitch;
+    p.blocks = used_blocks(e, &p);
     sum_inside(ch, m, number, &p, &now);
     prepare_line(ch, m + 1, number, &to, &pitch);
     ch->list->tag = e->c->number + 1;
