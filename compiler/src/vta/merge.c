@@ -208,7 +208,8 @@ static int64_t merge_weights(const machine *m, const merged_conv *c, int8_t *wei
         const int64_t from = weight_of(c, out, in, tap / c->window.kernel[1], tap % c->window.kernel[1]);
         const int32_t *zero = c->from->weight_zero;
         uint8_t *tile = &tiles[(out / m->block_out * in_blocks + in / m->block_in) * taps + tap];
-        weights[i] = from >= 0 ? c->from->weights[from] : zero != NULL ? (int8_t)zero[out % c->c_out] : 0;
+        const int32_t none = zero != NULL ? zero[out % c->c_out] : 0;
+        weights[i] = (int8_t)(from >= 0 ? c->from->weights[from] : none);
         filled += from >= 0 && *tile == 0;
         *tile |= from >= 0;
     }
