@@ -19,6 +19,7 @@ struct vta_kernels {
     const vta_artifact *artifact;
     const vta_artifact_kernels *table;
     char uri[32];
+    char *kept; /* operators whose steps stay on the host, with commas between; NULL: none; owned */
     void *workspace, *constants, *scratch;
     void **inputs, **outputs;
     bool *input_is_there, *output_is_there; /* the device has it, in this run */
@@ -32,24 +33,37 @@ static const vta_gpu_ops *const kinds[] = {&vta_gpu_opencl};
 
 /* ---- opening ---- */
 
-/* "opencl" or "opencl:2". */
-static vta_status parse_uri(const char *uri, const vta_gpu_ops **ops, uint32_t *number, vta_diag *diag)
+/* "opencl", "opencl:2", "opencl:2?host=Conv,Softmax". */
+static vta_status parse_uri(vta_kernels *k, const char *uri, uint32_t *number, vta_diag *diag)
 {
-    const char *rest = uri;
+    static const char option[] = "?host=";
+    size_t at = 0;
     *number = 0;
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         const size_t length = strlen(kinds[i]->scheme);
         if (strncmp(uri, kinds[i]->scheme, length) == 0) {
-            *ops = kinds[i];
-            rest = uri + length;
+            k->ops = kinds[i];
+            at = length;
         }
     }
-    bool good = rest != uri && (*rest == '\0' || (*rest == ':' && rest[1] != '\0' && strlen(rest) <= 4));
-    for (const char *c = rest; good && *rest != '\0' && *++c != '\0';) {
-        good = *c >= '0' && *c <= '9';
-        *number = *number * 10 + (uint32_t)(*c - '0');
+    const size_t digits = uri[at] == ':' ? strspn(uri + at + 1, "0123456789") : 0;
+    bool good = at > 0 && (uri[at] != ':' || (digits > 0 && digits <= 3));
+    if (good && digits > 0) {
+        *number = (uint32_t)strtoul(uri + at + 1, NULL, 10);
+        at += digits + 1;
     }
-    return good ? VTA_OK : vta_fail(diag, VTA_INVALID, "device '%s': expected opencl or opencl:NUMBER", uri);
+    if (good && strncmp(uri + at, option, sizeof option - 1) == 0) {
+        k->kept = strdup(uri + at + sizeof option - 1);
+        return vta_allocated(k->kept != NULL, diag);
+    }
+    good = good && uri[at] == '\0';
+    return good
+               ? VTA_OK
+               : vta_fail(
+                     diag, VTA_INVALID,
+                     "device '%s': expected opencl or opencl:NUMBER, with ?host=OPERATOR,... where steps are "
+                     "to stay on the host",
+                     uri);
 }
 
 static vta_status allocate(vta_kernels *k, uint64_t bytes, void **memory, vta_diag *diag)
@@ -66,6 +80,18 @@ static vta_status allocate_ends(vta_kernels *k, const vta_artifact_tensor *tenso
     return VTA_OK;
 }
 
+static bool is_kept(const vta_kernels *k, const char *op)
+{
+    for (const char *at = k->kept; at != NULL && *at != '\0';) {
+        const size_t length = strcspn(at, ",");
+        if (strlen(op) == length && strncmp(at, op, length) == 0) {
+            return true;
+        }
+        at += length + (at[length] == ',');
+    }
+    return false;
+}
+
 /* Steps that touch what the accelerator works in, and those whose kernel asks for more than there is, stay.
  */
 static void choose_steps(vta_kernels *k)
@@ -76,7 +102,7 @@ static void choose_steps(vta_kernels *k)
         const vta_artifact_step *step = &k->artifact->steps[i];
         const int64_t kernel = k->table->launches[i].kernel;
         const bool known = kernel >= 0 && kernel < k->table->kernel_count;
-        k->stays[i] = !known || step->buffer_count > VTA_KERNEL_MAX_BUFFERS ||
+        k->stays[i] = !known || is_kept(k, step->op) || step->buffer_count > VTA_KERNEL_MAX_BUFFERS ||
                       ((k->table->kernels[kernel].needs & VTA_KERNEL_DOUBLES) != 0 && !device.has_doubles);
         for (uint32_t b = 0; b < step->buffer_count; b++) {
             k->stays[i] = k->stays[i] || step->buffers[b].space == VTA_SPACE_DEVICE;
@@ -144,7 +170,7 @@ static vta_status make_lists(vta_kernels *k, vta_diag *diag)
 static vta_status open_device(vta_kernels *k, const void *constants, const char *uri, vta_diag *diag)
 {
     uint32_t number;
-    VTA_TRY(parse_uri(uri, &k->ops, &number, diag));
+    VTA_TRY(parse_uri(k, uri, &number, diag));
     (void)snprintf(k->uri, sizeof k->uri, "%s:%u", k->ops->scheme, number);
     if (k->table == NULL || strcmp(k->table->language, k->ops->language) != 0) {
         return vta_fail(diag, VTA_UNSUPPORTED, "it has no kernels for '%s'; compile it with '--target %s'",
@@ -178,6 +204,7 @@ static void run_close(vta_kernels *k)
         release_all(k, (void *[]){k->workspace, k->constants, k->scratch}, 3);
         k->ops->close(k->self);
     }
+    free(k->kept);
     free(k->inputs);
     free(k->outputs);
     free(k->input_is_there);

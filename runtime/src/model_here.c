@@ -53,6 +53,11 @@ typedef struct here {
     vta_item *given; /* its inputs */
 } here;
 
+static bool has_kernels(const here *h)
+{
+    return VTA_HAS_KERNELS != 0 && h->kernels != NULL;
+}
+
 /* ---- checks ---- */
 
 static bool fits(uint64_t offset, uint64_t bytes, uint64_t size)
@@ -302,7 +307,7 @@ static vta_status run_step(here *h, uint32_t i, vta_diag *diag)
     if (h->artifact->steps[i].kind == VTA_STEP_ACCELERATOR) {
         return launch_step(h, i, diag);
     }
-    if (h->kernels != NULL) {
+    if (has_kernels(h)) {
         VTA_TRY(h->device->step(h->kernels, i, &h->queued, diag));
     }
     if (h->queued) {
@@ -314,7 +319,7 @@ static vta_status run_step(here *h, uint32_t i, vta_diag *diag)
         (void)vta_stop_take(&h->engine->stop);
         return vta_fail(diag, VTA_INTERRUPTED, "interrupted in step '%s'", h->artifact->steps[i].name);
     }
-    return h->kernels != NULL ? h->device->after(h->kernels, i, diag) : VTA_OK;
+    return has_kernels(h) ? h->device->after(h->kernels, i, diag) : VTA_OK;
 }
 
 /* A device that runs kernels gets the places of the tensors before the steps, and is waited for behind them,
@@ -322,7 +327,7 @@ static vta_status run_step(here *h, uint32_t i, vta_diag *diag)
 static void begin_kernels(const here *h)
 {
     const vta_kernels_places places = {h->inputs, h->outputs, h->engine->workspace, h->profiled};
-    if (h->kernels != NULL) {
+    if (has_kernels(h)) {
         h->device->begin(h->kernels, &places);
     }
 }
@@ -330,7 +335,7 @@ static void begin_kernels(const here *h)
 static vta_status finish_kernels(here *h, vta_status so_far, vta_diag *diag)
 {
     vta_diag own = {0};
-    if (h->kernels == NULL) {
+    if (!has_kernels(h)) {
         return so_far;
     }
     const vta_status status = h->device->finish(h->kernels, h->profile, &own);
@@ -546,9 +551,9 @@ static vta_device *here_device(const void *self)
 static const char *here_device_uri(const void *self)
 {
     const here *h = self;
-    return h->accel != NULL     ? vta_device_uri(vta_accel_device(h->accel))
-           : h->kernels != NULL ? h->device->uri(h->kernels)
-                                : "";
+    return h->accel != NULL ? vta_device_uri(vta_accel_device(h->accel))
+           : has_kernels(h) ? h->device->uri(h->kernels)
+                            : "";
 }
 
 static uint32_t here_threads(const void *self)
@@ -566,7 +571,7 @@ static void here_close(void *self)
         free(h->scratch_owners[i]);
     }
     vta_accel_close(h->accel);
-    if (h->kernels != NULL) {
+    if (has_kernels(h)) {
         h->device->close(h->kernels);
     }
     vta_pool_destroy(h->pool);

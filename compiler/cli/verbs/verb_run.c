@@ -16,6 +16,7 @@
 #include "temporary.h"
 #include "vta/clock.h"
 #include "vta/fail.h"
+#include "vta/kernels.h"
 #include "watch.h"
 
 static const cli_option options[] = {
@@ -62,12 +63,19 @@ static int by_value(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+/* Layers of a device that runs kernels are the steps, with the device's times. */
+static bool wants_steps(const run_call *call, const vta_model *model)
+{
+    return cli_flag(call->args, "--steps") ||
+           (cli_flag(call->args, "--layers") && vta_kernels_is(vta_model_device_uri(model)));
+}
+
 /* Runs once, with a clock around each step if the steps' times are wanted. */
 static vta_status run_once(const run_call *call, vta_model *model, vta_diag *diag)
 {
     const vta_step_profile *steps;
     uint32_t count;
-    return cli_flag(call->args, "--steps") || cli_flag(call->args, "--profile")
+    return wants_steps(call, model) || cli_flag(call->args, "--profile")
                ? vta_model_profile(model, &steps, &count, diag)
                : vta_model_run(model, diag);
 }
@@ -163,13 +171,13 @@ static void print_result(run_call *call, const vta_model *model, const char *pat
     }
     print_times(call, model, times);
     cli_print_outputs(&call->outputs, model);
-    if (cli_flag(call->args, "--steps")) {
+    if (wants_steps(call, model)) {
         print_steps(model, call->json);
     }
     if (call->cut != NULL) {
         (call->json ? cli_cut_json : cli_cut_print)(call->cut);
     }
-    if (cli_flag(call->args, "--layers")) {
+    if (cli_flag(call->args, "--layers") && !vta_kernels_is(vta_model_device_uri(model))) {
         (call->json ? cli_layers_json : cli_layers_text)(model);
     }
     cli_print("%s", call->json ? "}" : "");

@@ -16,13 +16,14 @@
 #include "gpu.h"
 #include "vta/fail.h"
 
-enum { MAX_LANES = 16, ALL_LANES = -1 };
+enum { MAX_LANES = 16, ALL_LANES = -1, MAX_EVEN = 6 };
 
 typedef enum var_kind { VAR_SCALAR, VAR_VECTOR, VAR_NUMBER, VAR_LANE } var_kind;
 
 typedef struct variable {
     var_kind kind;
     int64_t number; /* NUMBER: its value; LANE: that of lane 0 */
+    unsigned even;  /* logarithm of a power of two that divides it, at lane 0 */
 } variable;
 
 typedef struct opencl_printer {
@@ -285,9 +286,62 @@ static void put_element(opencl_printer *p, const vtac_buffer *buffer, const vtac
     vta_str_printf(p->out, "]%s", around[1]);
 }
 
+/* The logarithm of a power of two that divides a number. */
+static unsigned evenness_of(int64_t number)
+{
+    unsigned log = 0;
+    while (log < MAX_EVEN && ((uint64_t)number >> log & 1) == 0) {
+        log++;
+    }
+    return log;
+}
+
+/* The same of an expression at lane 0. */
+static unsigned evenness(const opencl_printer *p, const vtac_expr *e)
+{
+    const bool is_sum = e->op == VTAC_E_ADD || e->op == VTAC_E_SUB;
+    if (e->op == VTAC_E_INT) {
+        return evenness_of(e->i);
+    }
+    if (e->op == VTAC_E_VAR) {
+        const variable *v = &p->vars[e->var];
+        return v->kind == VAR_NUMBER || v->kind == VAR_LANE ? evenness_of(v->number) : v->even;
+    }
+    if (!is_sum && e->op != VTAC_E_MUL) {
+        return 0;
+    }
+    const unsigned a = evenness(p, e->in[0]);
+    const unsigned b = evenness(p, e->in[1]);
+    return !is_sum ? (a + b < MAX_EVEN ? a + b : MAX_EVEN) : a < b ? a : b;
+}
+
+/* True if neighbours from an index on begin at a multiple of their size: all buffers but local ones begin at
+ * a multiple of 64 bytes. Drivers take such a vector at once, and others element by element. */
+static bool is_aligned(const opencl_printer *p, const vtac_buffer *buffer, const vtac_expr *index)
+{
+    const size_t bytes = p->lanes * vtac_dtype_bytes(buffer->dtype);
+    return buffer->space != VTAC_BUFFER_LOCAL && buffer->dtype != VTAC_F16 && bytes <= 64 &&
+           1U << evenness(p, index) >= p->lanes;
+}
+
+/* "*(__global const float8 *)(b1 + …": the place of such neighbours. */
+static void put_vector_place(opencl_printer *p, const vtac_buffer *buffer, const vtac_expr *index)
+{
+    put_form(p, buffer->written ? "*(__global " : "*(__global const ", memory_name(buffer->dtype), p->lanes,
+             " *)(");
+    put_buffer(p, buffer);
+    put_text(p, " + ");
+    put_at_lane(p, index, 0);
+    put_text(p, ")");
+}
+
 /* "vload8(0, b1 + …": neighbours from the index of lane 0 on. */
 static void put_neighbours(opencl_printer *p, const vtac_buffer *buffer, const vtac_expr *index)
 {
+    if (is_aligned(p, buffer, index)) {
+        put_vector_place(p, buffer, index);
+        return;
+    }
     vta_str_printf(p->out, "vload%s%u(0, ", buffer->dtype == VTAC_F16 ? "_half" : "", p->lanes);
     put_buffer(p, buffer);
     put_text(p, " + ");
@@ -680,7 +734,7 @@ static void put_braced(opencl_printer *p, const vtac_stmt *body)
 /* The body with the variable a number. */
 static void put_round(opencl_printer *p, const vtac_stmt *s, int64_t number)
 {
-    p->vars[s->var] = (variable){VAR_NUMBER, number};
+    p->vars[s->var] = (variable){VAR_NUMBER, number, 0};
     put_line(p);
     put_braced(p, s->body);
 }
@@ -696,10 +750,10 @@ static void put_vectors(opencl_printer *p, const vtac_stmt *s)
             put_round(p, s, at);
         } else {
             p->lanes = lanes;
-            p->vars[s->var] = (variable){VAR_LANE, at};
+            p->vars[s->var] = (variable){VAR_LANE, at, 0};
             put_line(p);
             put_braced(p, s->body);
-            p->vars[s->var] = (variable){VAR_NUMBER, at};
+            p->vars[s->var] = (variable){VAR_NUMBER, at, 0};
             p->lanes = 1;
         }
         at += lanes;
@@ -709,7 +763,7 @@ static void put_vectors(opencl_printer *p, const vtac_stmt *s)
 static void put_for(opencl_printer *p, const vtac_stmt *s)
 {
     const bool shared = s->loop == VTAC_LOOP_PARALLEL;
-    p->vars[s->var] = (variable){VAR_SCALAR, 0};
+    p->vars[s->var] = (variable){VAR_SCALAR, 0, 0};
     if (s->loop == VTAC_LOOP_VECTOR) {
         put_vectors(p, s);
         return;
@@ -735,7 +789,7 @@ static void put_let(opencl_printer *p, const vtac_stmt *s)
     vta_str_printf(p->out, "v%u = ", s->var);
     put_expr(p, s->value);
     put_text(p, ";\n");
-    p->vars[s->var] = (variable){lanes > 1 ? VAR_VECTOR : VAR_SCALAR, 0};
+    p->vars[s->var] = (variable){lanes > 1 ? VAR_VECTOR : VAR_SCALAR, 0, evenness(p, s->value)};
 }
 
 /* "b0[7] = " and the value behind it, as the buffer holds it. */
@@ -782,6 +836,10 @@ static void put_store(opencl_printer *p, const vtac_stmt *s)
     put_stored(p, s, vector ? p->lanes : 1);
     if (!vector) {
         store_element(p, s, 0, "t");
+    } else if (lane_step(p, s->index) == 1 && is_aligned(p, s->buffer, s->index)) {
+        put_line(p);
+        put_vector_place(p, s->buffer, s->index);
+        put_text(p, " = t;\n");
     } else if (lane_step(p, s->index) == 1) {
         put_line(p);
         put_form(p, "vstore", s->buffer->dtype == VTAC_F16 ? "_half" : "", p->lanes,

@@ -88,10 +88,26 @@ typedef struct vta_kernels_calls {
     vta_status (*list)(vta_kernels_device *out, uint32_t room, uint32_t *count, vta_diag *diag);
 } vta_kernels_calls;
 
+#ifdef VTA_NO_RTL_SIMULATORS /* a board, a browser: no such device, and no code for one */
+enum { VTA_HAS_KERNELS = 0 };
+static inline bool vta_kernels_is(const char *uri)
+{
+    (void)uri;
+    return false;
+}
+static inline vta_status vta_kernels_get(const vta_kernels_calls **calls, vta_diag *diag)
+{
+    (void)diag;
+    *calls = NULL;
+    return VTA_UNSUPPORTED;
+}
+#else
+enum { VTA_HAS_KERNELS = 1 };
 /* True where a device URI names one that runs kernels. */
 bool vta_kernels_is(const char *uri);
 /* The module, loaded by the first who asks. */
 vta_status vta_kernels_get(const vta_kernels_calls **calls, vta_diag *diag);
+#endif
 /* A shared object from where it is built or installed with the caller's library or program: from `folder`,
  * seen from the caller's own, its neighbours, or where the system looks. As dlopen. */
 void *vta_open_beside(const char *name, const char *folder, int mode);
