@@ -109,6 +109,13 @@ def check_refusals():
     with open("m.so", "rb") as file:
         whole = file.read()
     must("compile", "m.onnx", "-o", "plain.so")
+    told = must("explain", "m.onnx", "--target", "opencl").splitlines()
+    steps = int(told[-1].split()[2])
+    if len(told) != steps + 1 or sum(": kernel k" in line for line in told) != int(told[-1].split()[0]):
+        wrong.append("'vtac explain' tells %d lines of %d steps" % (len(told), steps))
+    refused("cannot be made for wasm32", "compile", "m.onnx", "--target", "opencl", "--host", "wasm32", "-o", "m.wasm")
+    if os.path.exists("m.wasm") or run("tune", "m.onnx", "--target", "opencl")[0] != 2:
+        wrong.append("what has no kernels is not refused")
     refused("compile it with '--target opencl'", "run", "plain.so", "--device", "opencl:0")
     refused("does not exist", "run", "m.so", "--device", "opencl:99")
     for uri in ("opencl:one", "opencl:", "opencl:0?guest=Conv", "opencl:1000"):

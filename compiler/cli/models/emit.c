@@ -77,3 +77,12 @@ vta_status cli_emit(const cli_args *args, const vtac_graph *graph, const vtac_ar
     free(dot);
     return status;
 }
+
+void cli_print_lines(const char *text)
+{
+    while (*text != '\0') {
+        const size_t length = strcspn(text, "\n");
+        cli_print("%.*s\n", (int)length, text);
+        text += length + (text[length] == '\n');
+    }
+}

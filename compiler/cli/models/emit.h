@@ -16,4 +16,7 @@ int cli_read_emit(const cli_args *args);
 vta_status cli_emit(const cli_args *args, const vtac_graph *graph, const vtac_artifact_image *image,
                     vta_diag *diag);
 
+/* Prints the lines of a text that names nodes. */
+void cli_print_lines(const char *text);
+
 #endif

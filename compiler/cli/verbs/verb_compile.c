@@ -89,8 +89,9 @@ static int print_summary(const compilation *c, const char *path, const vtac_targ
                          image->state_count);
         }
         if (image->kernels_left != NULL) {
-            cli_print("%u of %u steps are kernels for %s, too\n%s", image->launch_count, image->step_count,
-                      cli_value(args, "--target"), image->kernels_left);
+            cli_print("%u of %u steps are kernels for %s, too\n", image->launch_count, image->step_count,
+                      cli_value(args, "--target"));
+            cli_print_lines(image->kernels_left);
         }
         if (report) {
             cli_report_text_of(partition);

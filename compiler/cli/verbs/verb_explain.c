@@ -6,9 +6,11 @@
 #include <string.h>
 
 #include "calib.h"
+#include "emit.h"
 #include "offload.h"
 #include "parts.h"
 #include "passes.h"
+#include "place.h"
 #include "quality.h"
 #include "report.h"
 #include "stages.h"
@@ -21,6 +23,7 @@
 #include "what_if.h"
 
 static const cli_option options[] = {
+    {"--target", "TARGET", CLI_TEXT, "vta (default), or opencl: the kernel of each step"},
     {"--config", "NAME|FILE", CLI_CONFIG, "the accelerator's configuration (default pynq)"},
     {"--offload", "HOW", CLI_TEXT, "what pays (default), or all that it can"},
     {"--host", "NAME", CLI_TEXT, "the processor beside it (default: a PYNQ's)"},
@@ -267,6 +270,31 @@ out:
     return result == CLI_OK ? cli_done(args) : result;
 }
 
+/* --target opencl: each step's kernel. */
+static int explain_kernels(const cli_args *args, vtac_graph *graph, const cli_offload *offload, int level)
+{
+    const char *host = cli_value(args, "--host");
+    vtac_artifact_image image;
+    vta_diag diag = {0};
+    const vta_status status =
+        cli_compile_image(graph, host != NULL ? host : "x86-64-v3", level, offload, &image, &diag);
+    vtac_graph_destroy(graph);
+    if (status != VTA_OK) {
+        return cli_fail_model(args, &diag);
+    }
+    if (cli_flag(args, "--json")) {
+        cli_print("{\"steps\": %u, \"kernels\": %u, \"plan\": ", image.step_count, image.launch_count);
+        cli_json_string(image.kernels_plan);
+        cli_print("}\n");
+    } else {
+        cli_print_lines(cli_flag(args, "--host-only") ? image.kernels_left : image.kernels_plan);
+        cli_print("%u of %u steps are kernels for %s\n", image.launch_count, image.step_count,
+                  offload->kernels);
+    }
+    vtac_artifact_image_free(&image);
+    return cli_done(args);
+}
+
 static int run_explain(const cli_args *args)
 {
     cli_shapes shapes;
@@ -291,6 +319,9 @@ static int run_explain(const cli_args *args)
     }
     if (cli_load_graph_again(args->operands[0], &shapes, &graph, &diag) != VTA_OK) {
         return cli_fail(args, &diag);
+    }
+    if (offload.kernels != NULL) {
+        return explain_kernels(args, graph, &offload, (int)level);
     }
     cli_parts parts = {.args = args, .shapes = &shapes, .told = true};
     return explain_graph(&parts, graph, &offload, (int)level);

@@ -62,6 +62,10 @@ static int read_arguments(const cli_args *args, cli_tuning *t, cli_shapes *shape
         read_tuner(args, t) != CLI_OK) {
         return CLI_USAGE;
     }
+    if (t->offload.kernels != NULL) {
+        return cli_usage(args, "kernels for %s have the host's schedules: tune those, with --target llvm",
+                         t->offload.kernels);
+    }
     t->trials = t->offload.wanted ? 400 : 64;
     t->seed = t->threads = 1;
     t->repeat = 10;

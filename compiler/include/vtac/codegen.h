@@ -70,6 +70,7 @@ typedef struct vtac_artifact_image {
     char *plan, *loops, *ll, *assembly; /* owned; NULL unless they were asked for */
     char *kernels;                      /* the same, and NULL where there are none */
     char *kernels_left;                 /* of steps that are none, a line each with the reason; else NULL */
+    char *kernels_plan;                 /* of each step, a line: its kernel, or why it has none; else NULL */
     uint32_t launch_count;              /* steps that are kernels for a GPU, too */
     uint64_t workspace_bytes, constant_bytes;
     uint32_t step_count;

@@ -61,6 +61,27 @@ static char *left_text(const vtac_program *p, const vtac_gpu *gpu, uint32_t *lau
     return vta_str_take(&text);
 }
 
+/* A line for each step: the operator, the kernel and its items. */
+static char *kernels_plan(const vtac_program *p, const vtac_gpu *gpu)
+{
+    vta_str text = {0};
+    vta_str_put(&text, "");
+    for (size_t i = 0; i < p->steps.count; i++) {
+        const vtac_gpu_launch *launch = &gpu->launches[i];
+        const vtac_step *step = step_at(p, i);
+        vta_str_printf(&text, "%s (%s): ", step->name, step->op);
+        if (launch->kernel < 0) {
+            vta_str_printf(&text, "on the host: %s\n", launch->reason);
+        } else {
+            const vtac_gpu_kernel *kernel = vta_vec_at(&gpu->kernels, (size_t)launch->kernel);
+            vta_str_printf(&text, "kernel k%lld, %lld items%s\n", (long long)launch->kernel,
+                           (long long)launch->items,
+                           (kernel->needs & VTA_KERNEL_DOUBLES) != 0 ? ", double precision" : "");
+        }
+    }
+    return vta_str_take(&text);
+}
+
 /* The steps in the language of a GPU, beside the host's code. */
 static vta_status print_kernels(vtac_program *p, const vtac_compile_options *options, vtac_gpu *gpu,
                                 vtac_artifact_image *out, vta_diag *diag)
@@ -76,9 +97,12 @@ static vta_status print_kernels(vtac_program *p, const vtac_compile_options *opt
     VTA_TRY(vtac_progress_at(p->progress, "printing kernels", options->kernels, 0, 0, diag));
     VTA_TRY(vtac_gpu_print(printer, p, gpu, diag));
     out->kernels_left = left_text(p, gpu, &out->launch_count);
+    out->kernels_plan = kernels_plan(p, gpu);
     out->kernels = options->want_texts ? vtac_gpu_text(gpu) : NULL;
     p->gpu = gpu;
-    return vta_allocated(out->kernels_left != NULL && (!options->want_texts || out->kernels != NULL), diag);
+    return vta_allocated(out->kernels_left != NULL && out->kernels_plan != NULL &&
+                             (!options->want_texts || out->kernels != NULL),
+                         diag);
 }
 
 static vta_status compile_program(vtac_program *p, const vtac_compile_options *options, vtac_gpu *gpu,
@@ -148,5 +172,6 @@ void vtac_artifact_image_free(vtac_artifact_image *image)
     free(image->assembly);
     free(image->kernels);
     free(image->kernels_left);
+    free(image->kernels_plan);
     *image = (vtac_artifact_image){0};
 }

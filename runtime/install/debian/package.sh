@@ -35,7 +35,7 @@ take() {
         mv "$all/$path" "$work/$package/usr/$path"
     done
 }
-(cd "$all" && find lib -name 'libvta.so.*') >"$work/runtime"
+(cd "$all" && find lib -name 'libvta.so.*' -o -name libvta_gpu.so) >"$work/runtime"
 # shellcheck disable=SC2046  # names without blanks
 take libvta1 $(cat "$work/runtime")
 (cd "$all" && find lib -name 'libvtac.so.*' -o -name libvtac_llvm.so -o -name libvtac_hdf5.so) >"$work/compiler"
@@ -124,9 +124,10 @@ pack() {
     find "$tree" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
     dpkg-deb --root-owner-group -Zxz --build "$tree" "$out/${package}_$version-1_$arch.deb" >"$work/log" 2>&1 || { cat "$work/log" >&2; fail "$package"; }
 }
-pack libvta1 libs "$(depends "$work"/libvta1/usr/lib/libvta.so.*.*.*)" 'runtime of the vtac accelerator' <<'END'
+pack libvta1 libs "$(depends "$work"/libvta1/usr/lib/libvta.so.*.*.* "$work"/libvta1/usr/lib/vtac/*.so)" 'runtime of the vtac accelerator' <<'END'
 Loads models that vtac compiled and runs them on the host, on simulators of
-the accelerator, on a board's accelerator, or on another machine over ssh.
+the accelerator, on a board's accelerator, on devices with OpenCL, or on
+another machine over ssh.
 END
 pack libvtac1 libs "lld-19 | lld, $(depends "$work"/libvtac1/usr/lib/libvtac.so.*.*.* "$work"/libvtac1/usr/lib/vtac/*.so)" 'compiler of ONNX models for the vtac accelerator, as a library' <<'END'
 What the program vtac does, as functions of C, in the process of their caller;
