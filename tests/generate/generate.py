@@ -352,6 +352,48 @@ def from_c(library, so, prompt, expected):
     library.vta.vta_model_destroy(model)
 
 
+def from_python(so, prompt, expected):
+    """The Python binding, from the build's libraries and the sources."""
+    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../runtime/bindings/python/vta")
+    os.mkdir("vta")
+    for path in [os.path.join(source, name) for name in os.listdir(source)] + [os.path.join(LIBRARIES, "_vta.abi3.so")]:
+        if os.path.isfile(path):
+            os.symlink(os.path.realpath(path), os.path.join("vta", os.path.basename(path)))
+    sys.path.insert(0, os.getcwd())
+    import vta  # pylint: disable=import-outside-toplevel
+    text = vtac("run", so, "--generate", "12", "--prompt", "the cat", "--ignore-end").stdout[:-1]
+    check("vta.generate", "".join(vta.generate(so, "the cat", max_tokens=12, ignore_end=True)) == text, text)
+    with vta.Generator(so) as generator:
+        for _ in range(2):
+            got = [token for token, _ in generator.generate(prompt, max_tokens=len(expected), ignore_end=True) if token is not None]
+            check("vta.Generator", got == expected, (got, expected))
+        check("sizes", (generator.vocabulary, generator.context) in ((0, 0), (WORDS, 0)), (generator.vocabulary, generator.context))
+        check("decode", generator.decode(generator.encode("the cat")) == "the cat")
+        left = generator.generate(prompt, max_tokens=5)
+        next(left)
+        again = [next(generator.generate(prompt))[0]]
+        check("begun anew", again == expected[:1], again)
+
+        def refused_by(kind, text, call):
+            try:
+                check(f"Python, {text}", False, call())
+            except kind as error:
+                check(f"Python, {text}", text in str(error), str(error))
+        refused_by(vta.InvalidError, "another generation", lambda: next(left))
+        refused_by(vta.Error, "no tokens", lambda: generator.generate([]))
+        refused_by(OverflowError, "", lambda: generator.generate([-1]))
+        refused_by(TypeError, "", lambda: generator.generate([1.5]))
+        refused_by(vta.InvalidError, "temperature", lambda: generator.generate([1], temperature=-1.0))
+        refused_by(UnicodeEncodeError, "", lambda: generator.generate("\ud800"))
+        running = generator.generate(prompt, ignore_end=True)
+        next(running)
+        generator.cancel()
+        refused_by(vta.Interrupted, "interrupted", lambda: next(running))
+        check("after that", [token for token, _ in generator.generate(prompt, max_tokens=3)] == expected[:3])
+    refused_by(ValueError, "closed", lambda: generator.generate(prompt))
+    refused_by(vta.Error, "nowhere", lambda: vta.Generator("nowhere.so"))
+
+
 def main():
     seed = word_seed.told()
     rng = numpy.random.default_rng(seed)
@@ -378,6 +420,7 @@ def main():
         texts(decoder, made["growing"])
         misuse(made["whole"], made["open"])
         interrupted(made["carried"])
+        from_python(made["growing"], [5, 6], greedy(decoder, [5, 6], 6))
         for name in ("growing", "step", "carried"):
             model = recurrent if name == "carried" else decoder
             from_c(library, os.path.join(folder, made[name]), [5, 6], greedy(model, [5, 6], 8) if name != "carried" else

@@ -10,7 +10,7 @@
 #define PY_SSIZE_T_CLEAN
 /* NOLINTNEXTLINE(readability-identifier-naming): CPython's name */
 #define Py_LIMITED_API 0x03080000
-#include <Python.h>
+#include "vta_generate.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,7 +28,7 @@ static PyObject *text_of(const char *text)
 }
 
 /* An exception of the class of its status, with the library's sentence and `code`. */
-static PyObject *raise(const vta_diag *diag, vta_status status)
+PyObject *vta_python_raise(const vta_diag *diag, vta_status status)
 {
     PyObject *code = PyLong_FromLong((long)status);
     PyObject *class = code != NULL ? PyDict_GetItem(error_classes, code) : NULL;
@@ -117,7 +117,7 @@ static PyObject *device_new(PyTypeObject *type, PyObject *arguments, PyObject *n
     Py_XDECREF(kept[1]);
     if (status != VTA_OK) {
         Py_XDECREF((PyObject *)self);
-        return raise(&diag, status);
+        return vta_python_raise(&diag, status);
     }
     return (PyObject *)self; /* NULL: there was no memory for it */
 }
@@ -128,7 +128,7 @@ static PyObject *device_close(device_object *self, PyObject *none)
     if (self->users > 0) {
         vta_diag diag = {0};
         const vta_status status = vta_fail(&diag, VTA_BUSY, "the device has models on it; close them first");
-        return raise(&diag, status);
+        return vta_python_raise(&diag, status);
     }
     close_device(self);
     Py_RETURN_NONE;
@@ -175,8 +175,9 @@ static int enter(model_object *self)
         return 0;
     }
     if (self->working > 0) {
-        (void)raise(&diag, vta_fail(&diag, VTA_BUSY,
-                                    "the model is at work in another thread; use one model for each"));
+        (void)vta_python_raise(
+            &diag,
+            vta_fail(&diag, VTA_BUSY, "the model is at work in another thread; use one model for each"));
         return 0;
     }
     self->working++;
@@ -192,7 +193,8 @@ static int enter_idle(model_object *self)
     }
     if (self->started) {
         self->working--;
-        (void)raise(&diag, vta_fail(&diag, VTA_BUSY, "a run of this model was started; wait for it first"));
+        (void)vta_python_raise(
+            &diag, vta_fail(&diag, VTA_BUSY, "a run of this model was started; wait for it first"));
         return 0;
     }
     return 1;
@@ -202,7 +204,7 @@ static PyObject *leave(model_object *self, const vta_diag *diag, vta_status stat
 {
     self->working--;
     if (status != VTA_OK) {
-        return raise(diag, status);
+        return vta_python_raise(diag, status);
     }
     Py_RETURN_NONE;
 }
@@ -314,7 +316,7 @@ static PyObject *model_new(PyTypeObject *type, PyObject *arguments, PyObject *na
         PyErr_Restore(self->kinds[0], self->kinds[1], self->kinds[2]);
         memset(self->kinds, 0, sizeof self->kinds);
     } else if (status != VTA_OK) {
-        (void)raise(&diag, status);
+        (void)vta_python_raise(&diag, status);
     } else if (self != NULL && !PyErr_Occurred()) {
         self->memory = PyDict_New();
     }
@@ -495,7 +497,7 @@ static PyObject *model_wait(model_object *self, PyObject *arguments)
     }
     self->started = 0;
     if (status != VTA_OK) {
-        return raise(&diag, status);
+        return vta_python_raise(&diag, status);
     }
     Py_RETURN_TRUE;
 }
@@ -528,7 +530,7 @@ static PyObject *model_fileno(model_object *self, PyObject *none)
         return NULL;
     }
     const int descriptor = vta_model_descriptor(self->model, &diag);
-    return descriptor < 0 ? raise(&diag, diag.code) : PyLong_FromLong(descriptor);
+    return descriptor < 0 ? vta_python_raise(&diag, diag.code) : PyLong_FromLong(descriptor);
 }
 
 /* [(name, op, on_accelerator, seconds, cycles, predicted, flops), …] of the last run */
@@ -913,7 +915,8 @@ PyMODINIT_FUNC PyInit__vta(void)
     if (error_classes == NULL || PyModule_AddObject(module, "errors", error_classes) != 0 ||
         PyModule_AddObject(module, "Device", device) != 0 ||
         PyModule_AddObject(module, "Model", model) != 0 ||
-        PyModule_AddObject(module, "Error", error_class) != 0) {
+        PyModule_AddObject(module, "Error", error_class) != 0 ||
+        PyModule_AddObject(module, "Speaker", vta_python_speaker()) != 0) {
         Py_DECREF(module);
         return NULL;
     }

@@ -48,7 +48,7 @@ vta_status vta_generator_create(vta_model *model, const vta_tokenizer *tokenizer
     }
     g->model = model;
     g->tokenizer = tokenizer;
-    g->history.item_size = sizeof(uint32_t);
+    g->history.item_size = g->ends.item_size = sizeof(uint32_t);
     g->states = vta_model_states(model, &g->state_count);
     vta_status status = VTA_OK;
     VTA_TRY_OUT(vta_generate_find_roles(g, diag));
@@ -75,6 +75,7 @@ void vta_generator_destroy(vta_generator *g)
     vta_text_stream_destroy(g->stream);
     vta_sampler_free(&g->sampler);
     vta_vec_free(&g->history);
+    vta_vec_free(&g->ends);
     free(g->state_memory);
     free(g->roles);
     free(g);
@@ -103,13 +104,6 @@ uint64_t vta_generator_context(const vta_generator *g)
 
 /* ---- a generation */
 
-typedef struct generation {
-    vta_generator *g;
-    const vta_generate_options *options;
-    vta_generate_token *token;
-    void *context;
-} generation;
-
 static vta_status check_prompt(const vta_generator *g, const uint32_t *prompt, size_t count, vta_diag *diag)
 {
     if (count == 0) {
@@ -131,93 +125,57 @@ static vta_status check_prompt(const vta_generator *g, const uint32_t *prompt, s
                      count, (unsigned long long)g->context);
 }
 
-static bool ends_text(const generation *n, uint32_t id)
+static bool ends_text(const vta_generator *g, uint32_t id)
 {
-    for (size_t i = 0; i < n->options->end_count; i++) {
-        if (n->options->ends[i] == id) {
+    for (size_t i = 0; i < g->ends.count; i++) {
+        if (*(uint32_t *)vta_vec_at(&g->ends, i) == id) {
             return true;
         }
     }
-    return n->g->tokenizer != NULL && vta_tokenizer_is_end(n->g->tokenizer, id) != 0;
+    return g->tokenizer != NULL && vta_tokenizer_is_end(g->tokenizer, id) != 0;
 }
 
-/* Reports a token with its text; *stop: the caller wants no more. */
-static vta_status report_token(const generation *n, uint32_t id, bool *stop, vta_diag *diag)
+static vta_status copy_options(vta_generator *g, const vta_generate_options *options, vta_diag *diag)
 {
-    const char *text = "";
-    size_t size = 0;
-    if (n->g->stream != NULL) {
-        VTA_TRY(vta_text_stream_add(n->g->stream, id, &text, &size, diag));
+    vta_generate_options own = {.size = sizeof own};
+    if (options != NULL) {
+        memcpy(&own, options, options->size < sizeof own ? options->size : sizeof own);
     }
-    *stop = n->token != NULL && n->token(n->context, id, text, size) != 0;
-    return VTA_OK;
+    g->options = own;
+    g->ends.count = 0;
+    for (size_t i = 0; i < own.end_count; i++) {
+        if (vta_vec_push(&g->ends, &own.ends[i]) == NULL) {
+            return vta_no_memory(diag);
+        }
+    }
+    g->sampler.temperature = own.temperature;
+    g->sampler.top_k = own.top_k;
+    g->sampler.top_p = own.top_p;
+    g->sampler.state = own.seed;
+    return vta_sampler_check(&g->sampler, diag);
 }
 
-static vta_status report_rest(const generation *n, vta_diag *diag)
+/* The stream begins with the prompt, whose text is not given: what follows may be the rest of a character. */
+static vta_status stream_prompt(vta_generator *g, vta_diag *diag)
 {
     const char *text;
     size_t size;
-    if (n->g->stream == NULL) {
+    if (g->stream == NULL) {
         return VTA_OK;
     }
-    VTA_TRY(vta_text_stream_end(n->g->stream, &text, &size, diag));
-    if (size > 0 && n->token != NULL) {
-        (void)n->token(n->context, VTA_NO_TOKEN, text, size);
+    VTA_TRY(vta_text_stream_end(g->stream, &text, &size, diag));
+    for (size_t i = 0; i < g->history.count; i++) {
+        VTA_TRY(vta_text_stream_add(g->stream, *(uint32_t *)vta_vec_at(&g->history, i), &text, &size, diag));
     }
     return VTA_OK;
 }
 
-/* Chooses the next token and reports it; *done where it is the last. */
-static vta_status choose_token(const generation *n, const float *logits, bool *done, vta_diag *diag)
+vta_status vta_generate_begin(vta_generator *g, const uint32_t *prompt, size_t count,
+                              const vta_generate_options *options, vta_diag *diag)
 {
-    vta_generator *g = n->g;
-    uint32_t id;
-    bool stop = false;
-    VTA_TRY(vta_sample(&g->sampler, logits, g->vocabulary, &id, diag));
-    if (vta_vec_push(&g->history, &id) == NULL) {
-        return vta_no_memory(diag);
-    }
-    g->report.new_tokens++;
-    const bool ended = !n->options->ignore_end && ends_text(n, id);
-    VTA_TRY(report_token(n, id, &stop, diag));
-    const bool counted = n->options->max_tokens != 0 && g->report.new_tokens == n->options->max_tokens;
-    const bool full = g->context != 0 && g->history.count > g->context;
-    g->report.end = ended ? VTA_END_TEXT : stop ? VTA_END_CALLER : counted ? VTA_END_COUNT : VTA_END_CONTEXT;
-    *done = ended || stop || counted || full;
-    return VTA_OK;
-}
-
-static vta_status generate_tokens(const generation *n, vta_diag *diag)
-{
-    vta_generator *g = n->g;
-    const float *logits;
-    bool done = false;
-    const double begin = vta_now();
-    VTA_TRY(vta_generate_step(g, &logits, diag));
-    VTA_TRY(check_tokenizer(g, diag)); /* a model with open sizes knows its vocabulary only now */
-    VTA_TRY(choose_token(n, logits, &done, diag));
-    const double first = vta_now();
-    g->report.prompt_seconds = first - begin;
-    while (!done) {
-        VTA_TRY(vta_generate_step(g, &logits, diag));
-        VTA_TRY(choose_token(n, logits, &done, diag));
-        g->report.new_seconds = vta_now() - first;
-    }
-    return report_rest(n, diag);
-}
-
-/* Begins anew: no history, empty caches, the sampler at its seed. */
-static vta_status begin_generation(const generation *n, const uint32_t *prompt, size_t count, vta_diag *diag)
-{
-    vta_generator *g = n->g;
-    const char *text;
-    size_t size;
+    g->begun = g->done = false;
     g->report = (vta_generate_report){.prompt_tokens = count};
-    g->sampler.temperature = n->options->temperature;
-    g->sampler.top_k = n->options->top_k;
-    g->sampler.top_p = n->options->top_p;
-    g->sampler.state = n->options->seed;
-    VTA_TRY(vta_sampler_check(&g->sampler, diag));
+    VTA_TRY(copy_options(g, options, diag));
     VTA_TRY(check_prompt(g, prompt, count, diag));
     g->history.count = 0;
     uint32_t *items = vta_vec_add(&g->history, count);
@@ -225,25 +183,90 @@ static vta_status begin_generation(const generation *n, const uint32_t *prompt, 
         return vta_no_memory(diag);
     }
     memcpy(items, prompt, count * sizeof *items);
-    VTA_TRY(g->stream == NULL ? VTA_OK : vta_text_stream_end(g->stream, &text, &size, diag));
-    return vta_generate_empty(g, diag);
+    VTA_TRY(stream_prompt(g, diag));
+    VTA_TRY(vta_generate_empty(g, diag));
+    g->begun = true;
+    return VTA_OK;
+}
+
+/* Chooses the next token by its logit and puts it behind the others. */
+static vta_status choose_token(vta_generator *g, uint32_t *id, vta_diag *diag)
+{
+    const float *logits;
+    const double begin = vta_now();
+    VTA_TRY(vta_generate_step(g, &logits, diag));
+    VTA_TRY(check_tokenizer(g, diag)); /* a model with open sizes knows its vocabulary only now */
+    VTA_TRY(vta_sample(&g->sampler, logits, g->vocabulary, id, diag));
+    if (vta_vec_push(&g->history, id) == NULL) {
+        return vta_no_memory(diag);
+    }
+    *(g->report.new_tokens == 0 ? &g->report.prompt_seconds : &g->report.new_seconds) += vta_now() - begin;
+    g->report.new_tokens++;
+    return VTA_OK;
+}
+
+/* Finds out whether a token is the last, and why. */
+static void find_end(vta_generator *g, uint32_t id)
+{
+    const bool ended = !g->options.ignore_end && ends_text(g, id);
+    const bool counted = g->options.max_tokens != 0 && g->report.new_tokens == g->options.max_tokens;
+    const bool full = g->context != 0 && g->history.count > g->context;
+    g->report.end = ended ? VTA_END_TEXT : counted ? VTA_END_COUNT : VTA_END_CONTEXT;
+    g->done = ended || counted || full;
+}
+
+static vta_status next_token(vta_generator *g, uint32_t *id, const char **text, size_t *size, vta_diag *diag)
+{
+    *id = VTA_NO_TOKEN;
+    *text = "";
+    *size = 0;
+    if (g->begun && !g->done) {
+        uint32_t chosen;
+        VTA_TRY(choose_token(g, &chosen, diag));
+        VTA_TRY(g->stream == NULL ? VTA_OK : vta_text_stream_add(g->stream, chosen, text, size, diag));
+        find_end(g, chosen);
+        *id = chosen;
+        return VTA_OK;
+    }
+    const bool rest = g->begun && g->stream != NULL;
+    g->begun = false;
+    return rest ? vta_text_stream_end(g->stream, text, size, diag) : VTA_OK;
+}
+
+/* A generation that is over leaves no interruption behind. */
+static void end_generation(vta_generator *g)
+{
+    g->begun = false;
+    g->cancelled = 0;
+    vta_model_forget_stops(g->model);
+}
+
+vta_status vta_generate_next(vta_generator *g, uint32_t *id, const char **text, size_t *size, vta_diag *diag)
+{
+    const vta_status status = next_token(g, id, text, size, diag);
+    if (status != VTA_OK || *id == VTA_NO_TOKEN) {
+        end_generation(g);
+    }
+    return status;
 }
 
 vta_status vta_generate(vta_generator *g, const uint32_t *prompt, size_t count,
                         const vta_generate_options *options, vta_generate_token *token, void *context,
                         vta_diag *diag)
 {
-    vta_generate_options own = {.size = sizeof own};
-    if (options != NULL) {
-        memcpy(&own, options, options->size < sizeof own ? options->size : sizeof own);
+    uint32_t id = 0;
+    vta_status status = vta_generate_begin(g, prompt, count, options, diag);
+    while (status == VTA_OK && id != VTA_NO_TOKEN) {
+        const char *text;
+        size_t size;
+        status = vta_generate_next(g, &id, &text, &size, diag);
+        const bool given = status == VTA_OK && token != NULL && (id != VTA_NO_TOKEN || size > 0);
+        if (given && token(context, id, text, size) != 0 && !g->done) {
+            g->report.end = VTA_END_CALLER;
+            g->done = true;
+        }
     }
-    const generation n = {g, &own, token, context};
-    vta_status status = VTA_OK;
-    VTA_TRY_OUT(begin_generation(&n, prompt, count, diag));
-    VTA_TRY_OUT(generate_tokens(&n, diag));
-out:
-    g->cancelled = 0;
-    vta_model_forget_stops(g->model);
+    end_generation(g);
     return status;
 }
 

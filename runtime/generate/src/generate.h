@@ -44,6 +44,9 @@ struct vta_generator {
     vta_vec history; /* uint32_t: all tokens, the prompt's first */
     uint64_t past;   /* those that the states hold */
     vta_sampler sampler;
+    vta_generate_options options; /* of the generation; its `ends` are `ends` */
+    vta_vec ends;                 /* uint32_t */
+    bool begun, done;             /* a generation is going on; its last token was given */
     vta_generate_report report;
     volatile sig_atomic_t cancelled;
 };

@@ -516,6 +516,80 @@ class Model:
             return "<vta.Model, closed>"
         return "<vta.Model '%s' on '%s': %s -> %s>" % (self.name, self.device, self.inputs, self.outputs)
 
+class Generator:
+    """A compiled language model that speaks. `tokenizer` is a tokenizer.json, by default the one beside the model, if there
+    is one; without a tokenizer prompts are lists of tokens, and all texts are empty.
+
+        with vta.Generator("model.so") as generator:
+            for token, text in generator.generate("Once upon a time", max_tokens=100, temperature=0.8):
+                print(text, end="", flush=True)
+
+    One thread uses a generator at a time; `cancel` may be called from any."""
+
+    def __init__(self, path, tokenizer=None, device=None, threads=0, timeout=0.0):
+        path = os.fspath(path)
+        if tokenizer is None:
+            beside = os.path.join(os.path.dirname(path), "tokenizer.json")
+            tokenizer = beside if os.path.exists(beside) else None
+        names = [None if name is None else os.fsencode(name) for name in (path, tokenizer, device)]
+        self._speaker = _vta.Speaker(*names, threads, timeout)
+        self._turn = 0
+
+    @property
+    def vocabulary(self):
+        """The number of tokens among which the model chooses; 0: only its first run tells."""
+        return self._speaker.sizes()[0]
+
+    @property
+    def context(self):
+        """The number of tokens that the model takes at most; 0: any."""
+        return self._speaker.sizes()[1]
+
+    def encode(self, text, begin=True):
+        """The tokens of a text, with those that the tokenizer puts in front of each."""
+        return self._speaker.encode(text.encode(), begin)
+
+    def decode(self, tokens):
+        return self._speaker.decode([operator.index(token) for token in tokens])
+
+    def generate(self, prompt, max_tokens=0, temperature=0.0, top_k=0, top_p=0.0, seed=1, ignore_end=False):
+        """An iterator of (token, text) behind a prompt, a text or tokens. Text comes as its characters become whole: what is
+        left at the end has the token None. max_tokens 0: until the model ends its text. A later call ends an earlier one."""
+        tokens = self.encode(prompt) if isinstance(prompt, str) else [operator.index(token) for token in prompt]
+        self._speaker.begin(tokens, max_tokens, temperature, top_k, top_p, seed, ignore_end)
+        self._turn += 1
+        return self._tokens(self._turn)
+
+    def _tokens(self, turn):
+        token = 0
+        while token is not None:
+            if turn != self._turn:
+                raise InvalidError("another generation has begun since")
+            token, text = self._speaker.next()
+            if token is not None or text:
+                yield token, text
+
+    def cancel(self):
+        """Makes the token in work, or the next one, raise Interrupted."""
+        self._speaker.cancel()
+
+    def close(self):
+        self._speaker.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+def generate(model, prompt, tokenizer=None, device=None, threads=0, **how):
+    """The text of `Generator.generate` behind a prompt, piece by piece; `model` is a compiled language model's path."""
+    with Generator(model, tokenizer, device, threads) as generator:
+        for _, text in generator.generate(prompt, **how):
+            if text:
+                yield text
+
 
 class Argument:
     """An input or an output as ONNX Runtime describes one."""

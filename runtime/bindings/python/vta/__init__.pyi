@@ -208,6 +208,45 @@ class Model:
     def __enter__(self) -> "Model": ...
     def __exit__(self, *_: Any) -> None: ...
 
+class Generator:
+    def __init__(
+        self,
+        path: _Path,
+        tokenizer: Optional[_Path] = ...,
+        device: Optional[str] = ...,
+        threads: int = ...,
+        timeout: float = ...,
+    ) -> None: ...
+    @property
+    def vocabulary(self) -> int: ...
+    @property
+    def context(self) -> int: ...
+    def encode(self, text: str, begin: bool = ...) -> List[int]: ...
+    def decode(self, tokens: Sequence[int]) -> str: ...
+    def generate(
+        self,
+        prompt: Union[str, Sequence[int]],
+        max_tokens: int = ...,
+        temperature: float = ...,
+        top_k: int = ...,
+        top_p: float = ...,
+        seed: int = ...,
+        ignore_end: bool = ...,
+    ) -> Iterator[Tuple[Optional[int], str]]: ...
+    def cancel(self) -> None: ...
+    def close(self) -> None: ...
+    def __enter__(self) -> "Generator": ...
+    def __exit__(self, *_: Any) -> None: ...
+
+def generate(
+    model: _Path,
+    prompt: Union[str, Sequence[int]],
+    tokenizer: Optional[_Path] = ...,
+    device: Optional[str] = ...,
+    threads: int = ...,
+    **how: Any,
+) -> Iterator[str]: ...
+
 class Argument:
     name: str
     type: str

@@ -137,6 +137,14 @@ vta_status vta_generate_text(vta_generator *generator, const char *prompt, size_
                              const vta_generate_options *options, vta_generate_token *token, void *context,
                              vta_diag *diag);
 
+/* The same for a caller who asks for one token after the other: begins a generation. */
+vta_status vta_generate_begin(vta_generator *generator, const uint32_t *prompt, size_t count,
+                              const vta_generate_options *options, vta_diag *diag);
+/* The next token and the text that is complete with it, borrowed until the next call. At the end *id is
+ * VTA_NO_TOKEN, and the text is the rest, if there is one. */
+vta_status vta_generate_next(vta_generator *generator, uint32_t *id, const char **text, size_t *size,
+                             vta_diag *diag);
+
 /* Makes the generation that another thread is in end soon with VTA_INTERRUPTED. Safe from every thread and
  * from a signal handler. The generator can be used again. */
 void vta_generator_cancel(vta_generator *generator);
