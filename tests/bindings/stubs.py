@@ -20,7 +20,7 @@ def options(verb):
     """name → whether it is a flag, from the verb's help"""
     found = {}
     for line in subprocess.run([vtac, verb, "--help"], check=True, capture_output=True, text=True).stdout.splitlines():
-        match = re.match(r"  --?([A-Za-z][a-z-]*)(?: ([A-Z][A-Z0-9|:=.x]*|[a-z]+\|[a-z]+))?  +\S", line)
+        match = re.match(r"  --?([A-Za-z][a-z-]*)(?: ([A-Z][A-Za-z0-9|:=.]*|[a-z]+\|[a-z]+))?  +\S", line)
         if match:
             found[match[1].replace("-", "_")] = match[2] is None
     return found
