@@ -36,6 +36,9 @@ tiny_kws 9 23 1,12
 tiny_vww 27 215 1,2
 tiny_ad 0 267 1,640
 lstm 0 100 32,10
+gru 0 76 32,10
+bilstm 0 201 32,10
+crnn 2 106 32,10
 transformer 0 198 64,128
 shufflenet_v2 56 2279 1,1000
 mobilenet_v3_small 52 2543 1,1000

@@ -19,10 +19,10 @@ enum { INT8_SAMPLES = 4 };
 static const cli_option options[] = {
     {"-o", "FILE", CLI_FILE, "where the model goes (default: NAME.onnx)"},
     {"--seed", "N", CLI_TEXT, "seed of the weights (default 1)"},
-    {"--layers", "N", CLI_TEXT, "bert, minilm, gpt, llama, whisper, conformer: layers"},
-    {"--width", "N", CLI_TEXT, "the same: columns of a token; with --heads"},
-    {"--heads", "N", CLI_TEXT, "the same: heads of attention"},
-    {"--tokens", "N", CLI_TEXT, "the same: tokens"},
+    {"--layers", "N", CLI_TEXT, "layers of networks for texts and sounds"},
+    {"--width", "N", CLI_TEXT, "the same: columns (with --heads), units of a cell"},
+    {"--heads", "N", CLI_TEXT, "transformers: heads of attention"},
+    {"--tokens", "N", CLI_TEXT, "all of these: tokens, steps"},
     {"--int8", NULL, CLI_FLAG, "quantized (QDQ), for inputs made from the seed"},
     {"--json", NULL, CLI_FLAG, "print the list as JSON"},
 };

@@ -7,16 +7,22 @@
 #ifndef VTAC_ZOO_H
 #define VTAC_ZOO_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "vta/status.h"
+
+/* The sizes that may be chosen. */
+typedef enum vtac_zoo_sized {
+    VTAC_ZOO_FIXED,  /* none */
+    VTAC_ZOO_TOKENS, /* layers, width with heads, tokens */
+    VTAC_ZOO_STEPS   /* layers, width, tokens: of recurrent networks, whose steps these are */
+} vtac_zoo_sized;
 
 typedef struct vtac_zoo_entry {
     const char *name;
     const char *input; /* "1x3x224x224" */
     const char *doc;
-    bool sized; /* layers, width, heads and tokens may be chosen */
+    vtac_zoo_sized sized;
 } vtac_zoo_entry;
 
 /* The list, borrowed. */

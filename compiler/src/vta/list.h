@@ -157,8 +157,11 @@ static inline list_nest list_nest_of(const step_list *list, const step *s)
 {
     if (s->kind == STEP_GEMM) {
         const vta_gemm *g = &s->gemm;
-        return list_nest_by(list, g->kernel, (g->iter_out - 1) * g->dst_out + (g->iter_in - 1) * g->dst_in,
-                            (g->iter_out - 1) * g->src_out + (g->iter_in - 1) * g->src_in);
+        list_nest nest =
+            list_nest_by(list, g->kernel, (g->iter_out - 1) * g->dst_out + (g->iter_in - 1) * g->dst_in,
+                         (g->iter_out - 1) * g->src_out + (g->iter_in - 1) * g->src_in);
+        nest.wgt_count += (g->iter_out - 1) * g->wgt_out + (g->iter_in - 1) * g->wgt_in;
+        return nest;
     }
     if (s->kind == STEP_DEPTHWISE) {
         const vta_depthwise *d = &s->depthwise;

@@ -7,8 +7,10 @@
  * stay in ACC, in 32 bits. Weights lie in slots of WGT, each with some rows, and stay there while no others
  * need the slot: those of the state are loaded once where all fit, else once a chunk, at worst once a step.
  *
- * ACC, for all rows of the batch: the gates of a step side by side in `work`, each as the state is: by block,
- * by row of the batch, by entry of the tile. The sums of a chunk are by row of weights, by pixel.
+ * ACC, for all rows of the batch: the gates of a step at both ends, in one of two parts of `work`, each as
+ * the state is: by block, by row of the batch, by entry of the tile. The sums of a chunk are by row of
+ * weights, by pixel. While the array sums for one gate, the ALU works on the gate before, and takes the sums
+ * over the inputs of the next step; the gate that the cell needs last is summed last.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -21,6 +23,9 @@ enum { RECORD = 2 }; /* entries of a record */
 enum { MEMORY_RECORD, OUT_RECORD, RESET_RECORD, RECORDS };
 enum { SIGMOID = 1, TANH = 2 }; /* tables, as REQUANT counts them */
 enum { HALF = 128, PLACES = 8, FINE = 5, MAX_STRIDE = UINT16_MAX };
+
+enum { FRONT, BACK }; /* ends of ACC */
+enum { PARTS = 2 };   /* of `work`: of this step and of the next */
 
 /* The gates, by their place in `work`; S: a GRU's sums over the state that the reset gate multiplies. */
 enum { LSTM_I, LSTM_O, LSTM_LOST, LSTM_G };
@@ -53,10 +58,35 @@ static int64_t state_entries(const recurrent_tiling *t)
     return t->state_rows * t->batch;
 }
 
-/* Gates in `work`, with the sums over the state that a GRU keeps apart. */
+/* Gates, with the sums over the state that a GRU keeps apart. */
 static int64_t groups_of(const vtac_recurrent *c)
 {
     return c->gates + (c->reset_after ? 1 : 0);
+}
+
+/* The end of ACC where a gate lies: what the ALU takes together comes from both ends, which are in different
+ * banks. C or H lie at the front. */
+static int64_t end_of(const vtac_recurrent *c, int64_t gate)
+{
+    static const int64_t ends[][4] = {[VTAC_RECURRENT_LSTM] = {BACK, BACK, BACK, FRONT},
+                                      [VTAC_RECURRENT_GRU] = {FRONT, FRONT, BACK, BACK},
+                                      [VTAC_RECURRENT_RNN] = {FRONT}};
+    return ends[c->kind][gate];
+}
+
+/* The number of gates at an end, up to gate `before`. */
+static int64_t gates_before(const vtac_recurrent *c, int64_t end, int64_t before)
+{
+    int64_t count = 0;
+    for (int64_t gate = 0; gate < before; gate++) {
+        count += end_of(c, gate) == end;
+    }
+    return count;
+}
+
+static int64_t groups_at(const vtac_recurrent *c, int64_t end)
+{
+    return gates_before(c, end, groups_of(c));
 }
 
 /* ---- planning */
@@ -90,8 +120,8 @@ static void place_parts(const vtac_recurrent *c, recurrent_tiling *t)
     t->biases = t->fixed + RECORD * RECORDS;
     t->wide = t->biases + (c->reset_after ? t->state_rows : 0);
     t->out = t->wide + state;
-    t->work = t->out + state;
-    t->sums = t->work + groups_of(c) * state;
+    t->work[FRONT] = t->out + state;
+    t->sums = t->work[FRONT] + PARTS * groups_at(c, FRONT) * state;
     t->reset = t->terms[1] * t->batch;
     t->input = t->reset + (c->kind == VTAC_RECURRENT_GRU && !c->reset_after ? t->reset : 0);
 }
@@ -100,8 +130,19 @@ static void place_parts(const vtac_recurrent *c, recurrent_tiling *t)
 static void choose_slots(const machine *m, recurrent_tiling *t)
 {
     const int64_t row = vta_max(t->terms[0], t->terms[1]);
-    t->slot_rows = vta_max(1, vta_ceil_div(m->wgt, row * MAX_SLOTS));
-    t->slots = vta_min(MAX_SLOTS, m->wgt / (row * t->slot_rows));
+    t->slot = row * vta_max(1, vta_ceil_div(m->wgt, row * MAX_SLOTS));
+    t->slots = vta_min(MAX_SLOTS, m->wgt / t->slot);
+}
+
+/* Rows of weights over the input (kind 0) or the state in a slot; slots that all rows need. */
+static int64_t rows_of_slot(const recurrent_tiling *t, int64_t kind)
+{
+    return t->slot / t->terms[kind];
+}
+
+static int64_t slots_of(const recurrent_tiling *t, int64_t kind)
+{
+    return vta_ceil_div(t->rows, rows_of_slot(t, kind));
 }
 
 static vta_status choose_tiling(plan *p, vta_diag *diag)
@@ -116,7 +157,8 @@ static vta_status choose_tiling(plan *p, vta_diag *diag)
     t->rows = c->gates * t->state_rows;
     place_parts(c, t);
     choose_slots(m, t);
-    const int64_t of_acc = (m->acc - t->sums) / (t->rows * t->batch);
+    t->work[BACK] = m->acc - PARTS * groups_at(c, BACK) * state_entries(t);
+    const int64_t of_acc = (t->work[BACK] - t->sums) / (t->rows * t->batch);
     const int64_t of_inp = (m->inp - t->input) / (t->terms[0] * t->batch);
     t->chunk = vta_min(p->layer->steps, vta_min(of_acc, of_inp));
     if (t->chunk < 1 || t->slots < 1 || vta_max(t->terms[0], t->terms[1]) > m->uop) {
@@ -124,7 +166,8 @@ static vta_status choose_tiling(plan *p, vta_diag *diag)
                         "the sums of a step need %" PRId64 " accumulators of %" PRId64
                         ", its input and states %" PRId64 " entries of %" PRId64
                         "; larger buffers (LOG_ACC_BUFF_SIZE, LOG_INP_BUFF_SIZE) would help",
-                        t->sums + t->rows * t->batch, m->acc, t->input + t->terms[0] * t->batch, m->inp);
+                        t->sums + t->rows * t->batch + m->acc - t->work[BACK], m->acc,
+                        t->input + t->terms[0] * t->batch, m->inp);
     }
     t->chunk = vta_ceil_div(p->layer->steps, vta_ceil_div(p->layer->steps, t->chunk));
     return VTA_OK;
@@ -134,7 +177,7 @@ static vta_status choose_tiling(plan *p, vta_diag *diag)
  */
 static int64_t loads_of(const recurrent_tiling *t, int64_t times)
 {
-    return 2 * vta_ceil_div(t->rows, t->slot_rows) <= t->slots ? 1 : times;
+    return slots_of(t, 0) + slots_of(t, 1) <= t->slots ? 1 : times;
 }
 
 vta_status vtac_vta_recurrent_plan(const machine *m, const vtac_vta_region *region, uint32_t number,
@@ -145,7 +188,7 @@ vta_status vtac_vta_recurrent_plan(const machine *m, const vtac_vta_region *regi
     VTA_TRY(choose_tiling(out, diag));
     const recurrent_tiling *t = &out->recurrent;
     const int64_t steps = out->layer->steps, chunks = vta_ceil_div(steps, t->chunk);
-    const int64_t streams = vta_ceil_div(t->rows, t->slot_rows) <= t->slots ? chunks : steps;
+    const int64_t streams = slots_of(t, 1) <= t->slots ? chunks : steps;
     const int64_t tiles = t->rows * (t->terms[0] * loads_of(t, chunks) + t->terms[1] * loads_of(t, streams));
     const uint64_t read = (uint64_t)(tiles * m->config->elem_bytes[VTA_MEM_WGT] +
                                      steps * t->batch * t->terms[0] * m->config->elem_bytes[VTA_MEM_INP]);
@@ -255,13 +298,21 @@ typedef struct recurrent_emitter {
     step_list *list;
     vta_uop *uops; /* room for a kernel, owned */
     slots wgt;
+    int64_t part;         /* of `work`, where the gates of the step at hand are */
     int64_t first, count; /* the chunk's first pixel, and its pixels */
 } recurrent_emitter;
 
-/* The first entry of a gate in `work`. */
+/* The first entry of a gate of this step (ahead 0) or of the next one. */
+static int64_t gate_in(const recurrent_emitter *e, int64_t gate, int64_t ahead)
+{
+    const int64_t end = end_of(e->c, gate), own = (e->part + ahead) % PARTS;
+    return e->t->work[end] +
+           (own * groups_at(e->c, end) + gates_before(e->c, end, gate)) * state_entries(e->t);
+}
+
 static int64_t gate_at(const recurrent_emitter *e, int64_t gate)
 {
-    return e->t->work + gate * state_entries(e->t);
+    return gate_in(e, gate, 0);
 }
 
 /* The entry of a gate in `work`, or of a state, that row `row` of the state's rows begins with. */
@@ -274,7 +325,8 @@ static int64_t entry_of(const recurrent_emitter *e, int64_t row)
 static void load_weights(recurrent_emitter *e, int64_t kind, int64_t group, int64_t sram)
 {
     const recurrent_tiling *t = e->t;
-    const int64_t first = group * t->slot_rows, count = vta_min(t->slot_rows, t->rows - first);
+    const int64_t each = rows_of_slot(t, kind), first = group * each;
+    const int64_t count = vta_min(each, t->rows - first);
     const int64_t begin = e->p->at.weights + (kind == 0 ? 0 : t->rows * t->terms[0]);
     vtac_vta_list_load(e->list, &(vta_load2d){.memory = VTA_MEM_WGT,
                                               .sram = sram,
@@ -289,37 +341,42 @@ static void load_weights(recurrent_emitter *e, int64_t kind, int64_t group, int6
 static int64_t weights_of(recurrent_emitter *e, int64_t kind, int64_t row)
 {
     const recurrent_tiling *t = e->t;
-    const int64_t group = row / t->slot_rows;
+    const int64_t each = rows_of_slot(t, kind), group = row / each;
     bool present;
     const int64_t sram = vtac_vta_slots_take(&e->wgt, 2 * group + kind, &present);
     if (!present) {
         load_weights(e, kind, group, sram);
     }
-    return sram + row % t->slot_rows * t->terms[kind];
+    return sram + row % each * t->terms[kind];
 }
 
-/* Sums of a row over numbers in INP: `count` pixels, of which the blocks are `count` entries apart. */
+/* Sums of some rows, whose weights follow each other, over numbers in INP: `count` pixels, of which the
+ * blocks are `count` entries apart. In ACC they begin at `to`; `apart` from row to row, `step` from pixel to
+ * pixel. The rows are a loop, not micro-ops, so that the ALU knows at once which entries the array will
+ * write. */
 typedef struct row_sums {
-    int64_t kind, row, from, count, to, step; /* step: entries from pixel to pixel in ACC */
+    int64_t kind, weights, rows, from, count, to, apart, step;
     bool init;
 } row_sums;
 
-static void sum_row(recurrent_emitter *e, const row_sums *s)
+static void sum_rows(recurrent_emitter *e, const row_sums *s)
 {
-    const int64_t weights = weights_of(e, s->kind, s->row), terms = e->t->terms[s->kind];
+    const int64_t terms = e->t->terms[s->kind];
     for (int64_t k = 0; k < terms; k++) {
         e->uops[k] = (vta_uop){.dst = (uint32_t)s->to,
                                .src = (uint32_t)(s->from + k * s->count),
-                               .aux = (uint32_t)(weights + k)};
+                               .aux = (uint32_t)(s->weights + k)};
     }
     vtac_vta_list_gemm(e->list,
                        &(vta_gemm){.kernel = vtac_vta_list_kernel_of(e->list, e->uops, (uint32_t)terms),
                                    .init = s->init,
-                                   .iter_out = 1,
+                                   .iter_out = s->rows,
                                    .iter_in = s->count,
+                                   .dst_out = s->rows > 1 ? s->apart : 0,
                                    .dst_in = s->count > 1 ? s->step : 0,
-                                   .src_in = s->count > 1},
-                       (list_range){s->to, (s->count - 1) * s->step + 1});
+                                   .src_in = s->count > 1,
+                                   .wgt_out = s->rows > 1 ? terms : 0},
+                       (list_range){s->to, (s->rows - 1) * s->apart + (s->count - 1) * s->step + 1});
 }
 
 /* An ALU operation of `count` entries and as many others. */
@@ -418,44 +475,18 @@ static void look_up(recurrent_emitter *e, int64_t row)
                           range, range);
 }
 
-/* ---- the cells */
+/* ---- sums of gates */
 
-static void update_lstm(recurrent_emitter *e)
-{
-    const int64_t count = state_entries(e->t), wide = e->t->wide;
-    const int64_t in = gate_at(e, LSTM_I), out = gate_at(e, LSTM_O), lost = gate_at(e, LSTM_LOST);
-    apply_number(e, VTA_ALU_ADD, in, in, HALF, LSTM_G * count);
-    apply(e, VTA_ALU_MUL, lost, wide, count);
-    apply_number(e, VTA_ALU_MUL, lost, lost, -1, count);
-    apply(e, VTA_ALU_MUL, in, gate_at(e, LSTM_G), count);
-    apply_number(e, VTA_ALU_SHR, in, in, -FINE, count);
-    apply(e, VTA_ALU_ADD, in, lost, count);
-    shift_back(e, in, count);
-    apply(e, VTA_ALU_ADD, wide, in, count);
-    requantize(e, in, wide, MEMORY_RECORD, count, &(vta_requant){.table = TANH});
-    apply(e, VTA_ALU_MUL, out, in, count);
-}
-
-static void update_gru(recurrent_emitter *e)
-{
-    const int64_t count = state_entries(e->t), wide = e->t->wide;
-    const int64_t spare = gate_at(e, GRU_RESET), new = gate_at(e, GRU_NEW);
-    apply_number(e, VTA_ALU_SHR, new, new, -PLACES, count);
-    apply_number(e, VTA_ALU_MUL, spare, wide, -1, count);
-    apply(e, VTA_ALU_ADD, new, spare, count);
-    apply(e, VTA_ALU_MUL, new, gate_at(e, GRU_LOST), count);
-    shift_back(e, new, count);
-    apply(e, VTA_ALU_ADD, wide, new, count);
-}
-
-/* Copies the sums over the inputs of a step, pixel `pixel` of the chunk and those behind it, to `work`. */
-static void take_sums(recurrent_emitter *e, int64_t pixel)
+/* Copies the sums over the inputs of a step, pixel `pixel` of the chunk and those behind it, to the gates of
+ * this step (ahead 0) or of the next one. */
+static void take_sums(recurrent_emitter *e, int64_t pixel, int64_t ahead)
 {
     const recurrent_tiling *t = e->t;
-    const int64_t ro = e->p->machine->ro, blocks = t->rows / ro;
-    for (int64_t r = 0; r < ro; r++) {
-        const vta_uop uop = {.dst = (uint32_t)(t->work + r),
-                             .src = (uint32_t)(t->sums + r * e->count + pixel)};
+    const int64_t ro = e->p->machine->ro, blocks = t->terms[1];
+    for (int64_t i = 0; i < e->c->gates * ro; i++) {
+        const int64_t to = gate_in(e, i / ro, ahead), first = i / ro * t->state_rows + i % ro;
+        const vta_uop uop = {.dst = (uint32_t)(to + i % ro),
+                             .src = (uint32_t)(t->sums + first * e->count + pixel)};
         vtac_vta_list_alu(e->list,
                           &(vta_alu){.kernel = vtac_vta_list_kernel_of(e->list, &uop, 1),
                                      .op = VTA_ALU_MOV,
@@ -465,8 +496,7 @@ static void take_sums(recurrent_emitter *e, int64_t pixel)
                                      .dst_in = t->batch > 1 ? ro : 0,
                                      .src_out = blocks > 1 ? ro * e->count : 0,
                                      .src_in = t->batch > 1},
-                          (list_range){t->work, t->rows * t->batch},
-                          (list_range){t->sums, t->rows * e->count});
+                          (list_range){to, state_entries(t)}, (list_range){t->sums, t->rows * e->count});
     }
 }
 
@@ -491,55 +521,137 @@ static void take_biases(recurrent_emitter *e)
     }
 }
 
-/* Adds the sums of row `row` over a state in INP to what stands in gate `gate` of `work`. */
-static void add_state(recurrent_emitter *e, int64_t row, int64_t gate, int64_t from)
+/* Rows whose weights one kernel may name: all of them are in WGT at that time. Where weights come and go,
+ * those of other rows are loaded meanwhile. */
+static int64_t rows_together(const recurrent_tiling *t)
 {
-    const recurrent_tiling *t = e->t;
-    sum_row(e, &(row_sums){.kind = 1,
-                           .row = row,
-                           .from = from,
-                           .count = t->batch,
-                           .to = gate_at(e, gate) + entry_of(e, row % t->state_rows),
-                           .step = e->p->machine->ro});
+    enum { SHARE = 4 };
+    const int64_t together = slots_of(t, 1) <= t->slots ? t->slots - 1 : t->slots / SHARE;
+    return vta_max(1, together * rows_of_slot(t, 1));
 }
 
-/* A GRU's last gate. */
-static void reset_gru(recurrent_emitter *e)
+/* Adds the sums of gate `gate` over a state in INP to what stands in gate `to` of `work`. */
+static void add_state(recurrent_emitter *e, int64_t gate, int64_t to, int64_t from)
 {
     const recurrent_tiling *t = e->t;
-    const int64_t count = state_entries(t), reset = gate_at(e, GRU_RESET), state = gate_at(e, GRU_STATE);
-    apply_number(e, VTA_ALU_ADD, gate_at(e, GRU_LOST), gate_at(e, GRU_LOST), HALF, GRU_NEW * count);
-    if (e->c->reset_after) {
-        apply(e, VTA_ALU_MUL, state, reset, count);
-        shift_back(e, state, count);
-        apply(e, VTA_ALU_ADD, gate_at(e, GRU_NEW), state, count);
-    } else {
-        apply(e, VTA_ALU_MUL, reset, t->wide, count);
-        requantize_into_inp(e, t->reset, reset, RESET_RECORD, e->c->zero);
-        vtac_vta_list_flush(e->list);
-    }
-    for (int64_t row = GRU_NEW * t->state_rows; row < t->rows; row++) {
-        if (!e->c->reset_after) {
-            add_state(e, row, GRU_NEW, t->reset);
+    const int64_t together = rows_together(t), first = gate * t->state_rows;
+    row_sums sums = {.kind = 1, .from = from, .count = t->batch, .step = e->p->machine->ro};
+    vtac_vta_list_flush(e->list); /* the order of the calls is that in which they are made */
+    for (int64_t row = 0; row < t->state_rows; row++) {
+        const int64_t at = gate_at(e, to) + entry_of(e, row), weights = weights_of(e, 1, first + row);
+        const bool follows = sums.rows > 0 && sums.rows < together &&
+                             weights == sums.weights + sums.rows * t->terms[1] &&
+                             (sums.rows == 1 || at == sums.to + sums.rows * sums.apart);
+        if (sums.rows > 0 && !follows) {
+            sum_rows(e, &sums);
+            sums.rows = 0;
         }
-        look_up(e, row);
+        sums.to = sums.rows == 0 ? at : sums.to;
+        sums.weights = sums.rows == 0 ? weights : sums.weights;
+        sums.apart = sums.rows == 1 ? at - sums.to : sums.apart;
+        sums.rows++;
+    }
+    sum_rows(e, &sums);
+}
+
+static void look_up_gate(recurrent_emitter *e, int64_t gate)
+{
+    for (int64_t row = 0; row < e->t->state_rows; row++) {
+        look_up(e, gate * e->t->state_rows + row);
     }
 }
 
-/* The gates whose sums over the state wait for nothing. */
-static void sum_gates(recurrent_emitter *e)
+/* ---- the cells: `next` is the pixel of the chunk with which the next step begins, or -1 */
+
+/* Takes the sums over the inputs of the next step, beside the array's work for this one. */
+static void prepare_next(recurrent_emitter *e, int64_t next)
+{
+    if (next >= 0) {
+        take_sums(e, next, 1);
+    }
+}
+
+static void step_lstm(recurrent_emitter *e, int64_t next)
+{
+    const int64_t count = state_entries(e->t), wide = e->t->wide, new = gate_at(e, LSTM_G);
+    const int64_t in = gate_at(e, LSTM_I), out = gate_at(e, LSTM_O), lost = gate_at(e, LSTM_LOST);
+    add_state(e, LSTM_LOST, LSTM_LOST, 0);
+    prepare_next(e, next);
+    add_state(e, LSTM_I, LSTM_I, 0);
+    look_up_gate(e, LSTM_LOST);
+    apply_number(e, VTA_ALU_ADD, lost, lost, HALF, count);
+    apply(e, VTA_ALU_MUL, lost, wide, count);
+    apply_number(e, VTA_ALU_MUL, lost, lost, -1, count);
+    add_state(e, LSTM_G, LSTM_G, 0);
+    look_up_gate(e, LSTM_I);
+    apply_number(e, VTA_ALU_ADD, in, in, HALF, count);
+    apply_number(e, VTA_ALU_SHR, in, in, -FINE, count);
+    add_state(e, LSTM_O, LSTM_O, 0);
+    look_up_gate(e, LSTM_G);
+    apply(e, VTA_ALU_MUL, new, in, count);
+    apply(e, VTA_ALU_ADD, lost, new, count);
+    shift_back(e, lost, count);
+    apply(e, VTA_ALU_ADD, wide, lost, count);
+    requantize(e, new, wide, MEMORY_RECORD, count, &(vta_requant){.table = TANH});
+    look_up_gate(e, LSTM_O);
+    apply_number(e, VTA_ALU_ADD, out, out, HALF, count);
+    apply(e, VTA_ALU_MUL, out, new, count);
+}
+
+/* A GRU's n where the reset gate multiplies sums over the state. */
+static void reset_sums(recurrent_emitter *e, int64_t next)
+{
+    const int64_t count = state_entries(e->t), state = gate_at(e, GRU_STATE), reset = gate_at(e, GRU_RESET);
+    add_state(e, GRU_NEW, GRU_STATE, 0);
+    prepare_next(e, next);
+    look_up_gate(e, GRU_RESET);
+    apply_number(e, VTA_ALU_ADD, reset, reset, HALF, count);
+    add_state(e, GRU_LOST, GRU_LOST, 0);
+    apply(e, VTA_ALU_MUL, state, reset, count);
+    shift_back(e, state, count);
+    apply(e, VTA_ALU_ADD, gate_at(e, GRU_NEW), state, count);
+}
+
+/* The same where it multiplies the state. */
+static void reset_state(recurrent_emitter *e, int64_t next)
 {
     const recurrent_tiling *t = e->t;
-    const bool gru = e->c->kind == VTAC_RECURRENT_GRU;
-    const int64_t plain = gru ? GRU_NEW * t->state_rows : t->rows;
-    vtac_vta_list_flush(e->list); /* the state is in INP */
-    for (int64_t row = plain; e->c->reset_after && row < t->rows; row++) {
-        add_state(e, row, GRU_STATE, 0);
+    const int64_t count = state_entries(t), reset = gate_at(e, GRU_RESET);
+    add_state(e, GRU_LOST, GRU_LOST, 0);
+    look_up_gate(e, GRU_RESET);
+    apply_number(e, VTA_ALU_ADD, reset, reset, HALF, count);
+    apply(e, VTA_ALU_MUL, reset, t->wide, count);
+    requantize_into_inp(e, t->reset, reset, RESET_RECORD, e->c->zero);
+    add_state(e, GRU_NEW, GRU_NEW, t->reset);
+    prepare_next(e, next);
+}
+
+static void step_gru(recurrent_emitter *e, int64_t next)
+{
+    const int64_t count = state_entries(e->t), wide = e->t->wide;
+    const int64_t lost = gate_at(e, GRU_LOST), spare = gate_at(e, GRU_RESET), new = gate_at(e, GRU_NEW);
+    add_state(e, GRU_RESET, GRU_RESET, 0);
+    if (e->c->reset_after) {
+        reset_sums(e, next);
+    } else {
+        reset_state(e, next);
     }
-    for (int64_t row = 0; row < plain; row++) {
-        add_state(e, row, row / t->state_rows, 0);
-        look_up(e, row);
-    }
+    apply_number(e, VTA_ALU_MUL, spare, wide, -1, count);
+    look_up_gate(e, GRU_LOST);
+    apply_number(e, VTA_ALU_ADD, lost, lost, HALF, count);
+    look_up_gate(e, GRU_NEW);
+    apply_number(e, VTA_ALU_SHR, new, new, -PLACES, count);
+    apply(e, VTA_ALU_ADD, new, spare, count);
+    apply(e, VTA_ALU_MUL, new, lost, count);
+    shift_back(e, new, count);
+    apply(e, VTA_ALU_ADD, wide, new, count);
+}
+
+static void step_rnn(recurrent_emitter *e, int64_t next)
+{
+    add_state(e, 0, 0, 0);
+    prepare_next(e, next);
+    look_up_gate(e, 0);
 }
 
 /* Stores the state of a step, whose pixels begin with `pixel` of the image. */
@@ -557,21 +669,22 @@ static void store_state(recurrent_emitter *e, int64_t pixel)
                                                 .x_stride = pixels_of(tensor_out(e->p)) * ro});
 }
 
-static void emit_step(recurrent_emitter *e, int64_t pixel)
+/* The step whose pixels begin with `pixel` of the chunk. */
+static void emit_step(recurrent_emitter *e, int64_t pixel, int64_t next)
 {
     const recurrent_tiling *t = e->t;
     const vtac_recurrent *c = e->c;
     const int64_t count = state_entries(t);
-    take_sums(e, pixel - e->first);
     if (c->reset_after) {
         take_biases(e);
     }
-    sum_gates(e);
+    vtac_vta_list_flush(e->list); /* the state is in INP */
     if (c->kind == VTAC_RECURRENT_LSTM) {
-        update_lstm(e);
+        step_lstm(e, next);
     } else if (c->kind == VTAC_RECURRENT_GRU) {
-        reset_gru(e);
-        update_gru(e);
+        step_gru(e, next);
+    } else {
+        step_rnn(e, next);
     }
     const int64_t from = c->kind == VTAC_RECURRENT_LSTM  ? gate_at(e, LSTM_O)
                          : c->kind == VTAC_RECURRENT_GRU ? t->wide
@@ -579,7 +692,8 @@ static void emit_step(recurrent_emitter *e, int64_t pixel)
     const int64_t zero = c->kind == VTAC_RECURRENT_RNN ? 0 : c->zero;
     requantize_into_inp(e, 0, from, OUT_RECORD, zero);
     requantize(e, t->out, from, OUT_RECORD, count, &(vta_requant){.zero_point = zero});
-    store_state(e, pixel);
+    store_state(e, e->first + pixel);
+    e->part = 1 - e->part;
 }
 
 /* The sums over the inputs of a chunk. */
@@ -598,12 +712,13 @@ static void sum_inputs(recurrent_emitter *e)
                                               .x_size = e->count,
                                               .x_stride = t->terms[0] > 1 ? pixels : e->count});
     for (int64_t row = 0; row < t->rows; row++) {
-        sum_row(e, &(row_sums){.row = row,
-                               .from = t->input,
-                               .count = e->count,
-                               .to = t->sums + row * e->count,
-                               .step = 1,
-                               .init = true});
+        sum_rows(e, &(row_sums){.weights = weights_of(e, 0, row),
+                                .rows = 1,
+                                .from = t->input,
+                                .count = e->count,
+                                .to = t->sums + row * e->count,
+                                .step = 1,
+                                .init = true});
     }
 }
 
@@ -617,8 +732,10 @@ static void emit_chunks(recurrent_emitter *e)
         e->first = (reverse ? steps - begin - count : begin) * t->batch;
         e->count = count * t->batch;
         sum_inputs(e);
+        take_sums(e, reverse ? (count - 1) * t->batch : 0, 0);
         for (int64_t i = 0; i < count; i++) {
-            emit_step(e, e->first + (reverse ? count - 1 - i : i) * t->batch);
+            const int64_t pixel = (reverse ? count - 1 - i : i) * t->batch;
+            emit_step(e, pixel, i + 1 == count ? -1 : pixel + (reverse ? -t->batch : t->batch));
         }
     }
 }
@@ -651,10 +768,10 @@ static void prepare(recurrent_emitter *e)
 vta_status vtac_vta_recurrent_emit(const plan *p, step_list *list, vta_diag *diag)
 {
     const recurrent_tiling *t = &p->recurrent;
-    const int64_t room = vta_max(t->terms[0], t->terms[1]);
+    const int64_t row = vta_max(t->terms[0], t->terms[1]);
     recurrent_emitter e = {.p = p, .c = p->layer->cell, .t = t, .list = list};
-    vtac_vta_slots_init(&e.wgt, 0, t->slot_rows * room, t->slots);
-    e.uops = calloc((size_t)room, sizeof *e.uops);
+    vtac_vta_slots_init(&e.wgt, 0, t->slot, t->slots);
+    e.uops = calloc((size_t)row, sizeof *e.uops);
     if (e.uops != NULL) {
         prepare(&e);
         emit_chunks(&e);

@@ -386,10 +386,10 @@ typedef struct row_tiling {
 typedef struct recurrent_tiling {
     int64_t batch, rows, state_rows;  /* rows: of all gates; state_rows: of one, which are those of a state */
     int64_t terms[2];                 /* blocks of the input and of the state */
-    int64_t chunk, slot_rows, slots;  /* rows of weights in a slot of WGT, and the slots */
+    int64_t chunk, slot, slots;       /* WGT: entries of a slot, and the slots */
     int64_t reset, input;             /* INP: the state behind a reset gate, the inputs of a chunk */
     int64_t fixed, biases, wide, out; /* ACC: records of no row, biases of the state's sums, C or H, h */
-    int64_t work, sums;               /* the gates of a step; the sums over the inputs of a chunk */
+    int64_t work[2], sums;            /* gates, at both ends; the sums over the inputs of a chunk */
 } recurrent_tiling;
 
 /* Transpositions (transpose.c), in blocks: of the input's channels and pixels; how many of them at a time. */

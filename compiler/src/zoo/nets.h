@@ -36,4 +36,10 @@ vtac_zoo_value vtac_zoo_whisper(vtac_zoo *z);
 vtac_zoo_value vtac_zoo_conformer(vtac_zoo *z);
 vtac_zoo_value vtac_zoo_swin(vtac_zoo *z);
 
+/* recurrent.c */
+vtac_zoo_value vtac_zoo_lstm(vtac_zoo *z);
+vtac_zoo_value vtac_zoo_gru(vtac_zoo *z);
+vtac_zoo_value vtac_zoo_bilstm(vtac_zoo *z);
+vtac_zoo_value vtac_zoo_crnn(vtac_zoo *z);
+
 #endif

@@ -237,25 +237,6 @@ static vtac_zoo_value vtac_zoo_tiny_ad(vtac_zoo *z)
 
 /* ---- sequences ---- */
 
-static vtac_zoo_value vtac_zoo_lstm(vtac_zoo *z)
-{
-    enum { STEPS = 32, FEATURES = 64, HIDDEN = 128 };
-    static const int64_t shape[] = {STEPS, 1, FEATURES};
-    static const int64_t w[] = {1, 4 * HIDDEN, FEATURES};
-    static const int64_t r[] = {1, 4 * HIDDEN, HIDDEN};
-    static const int64_t b[] = {1, 8 * HIDDEN};
-    static const int64_t y[] = {STEPS, 1, 1, HIDDEN};
-    const vtac_zoo_value x = vtac_zoo_input(z, "input", 3, shape);
-    const vtac_zoo_value inputs[] = {x, vtac_zoo_weight(z, "w", 3, w, 0.0F, 0.1F),
-                                     vtac_zoo_weight(z, "r", 3, r, 0.0F, 0.08F),
-                                     vtac_zoo_weight(z, "b", 2, b, 0.0F, 0.05F)};
-    const vtac_zoo_value all = vtac_zoo_node(z, "LSTM", inputs, 4, 4, y);
-    vtac_zoo_attr_int(z, "hidden_size", HIDDEN);
-    const int64_t flat[] = {STEPS, HIDDEN};
-    const vtac_zoo_value reshape[] = {all, vtac_zoo_ints(z, "shape", 2, flat)};
-    return vtac_zoo_dense(z, vtac_zoo_node(z, "Reshape", reshape, 2, 2, flat), 10);
-}
-
 /* Splits [tokens, width] into heads: [heads, tokens, width / heads]; `perm` says how. */
 static vtac_zoo_value split_heads(vtac_zoo *z, vtac_zoo_value x, int64_t count, const int64_t *perm)
 {
@@ -298,38 +279,43 @@ static vtac_zoo_value vtac_zoo_transformer(vtac_zoo *z)
 /* ---- the list and the file ---- */
 
 #define ZOO(X)                                                                                               \
-    X(resnet18, "1x3x224x224", "residual network, 18 layers", false)                                         \
-    X(resnet34, "1x3x224x224", "residual network, 34 layers", false)                                         \
-    X(resnet50, "1x3x224x224", "residual network with bottlenecks, 50 layers", false)                        \
-    X(mobilenet_v1, "1x3x224x224", "depthwise separable convolutions, width 1.0", false)                     \
-    X(mobilenet_v2, "1x3x224x224", "inverted residuals, width 1.0", false)                                   \
-    X(squeezenet1_1, "1x3x224x224", "fire modules", false)                                                   \
-    X(vgg11, "1x3x224x224", "plain convolutions and large dense layers (507 MiB)", false)                    \
-    X(densenet121, "1x3x224x224", "dense blocks", false)                                                     \
-    X(tiny_ic, "1x3x32x32", "MLPerf Tiny image classification: ResNet-8", false)                             \
-    X(tiny_kws, "1x1x49x10", "MLPerf Tiny keyword spotting: DS-CNN", false)                                  \
-    X(tiny_vww, "1x3x96x96", "MLPerf Tiny visual wake words: MobileNetV1 0.25", false)                       \
-    X(tiny_ad, "1x640", "MLPerf Tiny anomaly detection: autoencoder", false)                                 \
-    X(lstm, "32x1x64", "one LSTM layer and a dense one", false)                                              \
-    X(transformer, "64x128", "one transformer encoder block, 4 heads", false)                                \
-    X(shufflenet_v2, "1x3x224x224", "channel shuffle, width 1.0", false)                                     \
-    X(mobilenet_v3_small, "1x3x224x224", "hard-swish and squeeze-and-excite, width 1.0", false)              \
-    X(efficientnet_lite0, "1x3x224x224", "inverted residuals with 3x3 and 5x5 windows", false)               \
-    X(yolov5n, "1x3x320x320", "detector with SiLU and three heads (YOLOv5n's layers)", false)                \
-    X(ssd_mobilenet_v2, "1x3x320x320", "detector with six heads, three of them on a feature pyramid", false) \
-    X(unet, "1x3x128x128", "segmentation: transposed convolutions, skips joined", false)                     \
-    X(deeplab, "1x3x224x224", "segmentation: dilated convolutions side by side, linear resizing", false)     \
-    X(vit_tiny, "1x3x224x224", "vision transformer of width 192, 4 of 12 blocks", false)                     \
-    X(bert, "1x128x128", "text encoder as PyTorch exports it, behind the embedding", true)                   \
-    X(minilm, "1x64x384", "text encoder of MiniLM's width and layers", true)                                 \
-    X(gpt, "1x64x128", "text decoder: a causal mask that is chosen, GELU by tanh", true)                     \
-    X(llama, "1x64x128", "text decoder: RMS norms, turned positions, gates", true)                           \
-    X(whisper, "1x80x200", "sound encoder: convolutions, then a transformer", true)                          \
-    X(conformer, "1x80x128", "sound encoder: attention and convolutions in turn", true)                      \
+    X(resnet18, "1x3x224x224", "residual network, 18 layers", VTAC_ZOO_FIXED)                                \
+    X(resnet34, "1x3x224x224", "residual network, 34 layers", VTAC_ZOO_FIXED)                                \
+    X(resnet50, "1x3x224x224", "residual network with bottlenecks, 50 layers", VTAC_ZOO_FIXED)               \
+    X(mobilenet_v1, "1x3x224x224", "depthwise separable convolutions, width 1.0", VTAC_ZOO_FIXED)            \
+    X(mobilenet_v2, "1x3x224x224", "inverted residuals, width 1.0", VTAC_ZOO_FIXED)                          \
+    X(squeezenet1_1, "1x3x224x224", "fire modules", VTAC_ZOO_FIXED)                                          \
+    X(vgg11, "1x3x224x224", "plain convolutions and large dense layers (507 MiB)", VTAC_ZOO_FIXED)           \
+    X(densenet121, "1x3x224x224", "dense blocks", VTAC_ZOO_FIXED)                                            \
+    X(tiny_ic, "1x3x32x32", "MLPerf Tiny image classification: ResNet-8", VTAC_ZOO_FIXED)                    \
+    X(tiny_kws, "1x1x49x10", "MLPerf Tiny keyword spotting: DS-CNN", VTAC_ZOO_FIXED)                         \
+    X(tiny_vww, "1x3x96x96", "MLPerf Tiny visual wake words: MobileNetV1 0.25", VTAC_ZOO_FIXED)              \
+    X(tiny_ad, "1x640", "MLPerf Tiny anomaly detection: autoencoder", VTAC_ZOO_FIXED)                        \
+    X(lstm, "32x1x64", "LSTM layers and a dense one", VTAC_ZOO_STEPS)                                        \
+    X(gru, "32x1x64", "the same of GRU", VTAC_ZOO_STEPS)                                                     \
+    X(bilstm, "32x1x64", "the same of LSTM in both directions", VTAC_ZOO_STEPS)                              \
+    X(crnn, "1x1x16x128", "text lines: convolutions, LSTM in both directions", VTAC_ZOO_STEPS)               \
+    X(transformer, "64x128", "one transformer encoder block, 4 heads", VTAC_ZOO_FIXED)                       \
+    X(shufflenet_v2, "1x3x224x224", "channel shuffle, width 1.0", VTAC_ZOO_FIXED)                            \
+    X(mobilenet_v3_small, "1x3x224x224", "hard-swish and squeeze-and-excite, width 1.0", VTAC_ZOO_FIXED)     \
+    X(efficientnet_lite0, "1x3x224x224", "inverted residuals with 3x3 and 5x5 windows", VTAC_ZOO_FIXED)      \
+    X(yolov5n, "1x3x320x320", "detector with SiLU and three heads (YOLOv5n's layers)", VTAC_ZOO_FIXED)       \
+    X(ssd_mobilenet_v2, "1x3x320x320", "detector with six heads, three of them on a feature pyramid",        \
+      VTAC_ZOO_FIXED)                                                                                        \
+    X(unet, "1x3x128x128", "segmentation: transposed convolutions, skips joined", VTAC_ZOO_FIXED)            \
+    X(deeplab, "1x3x224x224", "segmentation: dilated convolutions side by side, linear resizing",            \
+      VTAC_ZOO_FIXED)                                                                                        \
+    X(vit_tiny, "1x3x224x224", "vision transformer of width 192, 4 of 12 blocks", VTAC_ZOO_FIXED)            \
+    X(bert, "1x128x128", "text encoder as PyTorch exports it, behind the embedding", VTAC_ZOO_TOKENS)        \
+    X(minilm, "1x64x384", "text encoder of MiniLM's width and layers", VTAC_ZOO_TOKENS)                      \
+    X(gpt, "1x64x128", "text decoder: a causal mask that is chosen, GELU by tanh", VTAC_ZOO_TOKENS)          \
+    X(llama, "1x64x128", "text decoder: RMS norms, turned positions, gates", VTAC_ZOO_TOKENS)                \
+    X(whisper, "1x80x200", "sound encoder: convolutions, then a transformer", VTAC_ZOO_TOKENS)               \
+    X(conformer, "1x80x128", "sound encoder: attention and convolutions in turn", VTAC_ZOO_TOKENS)           \
     X(swin, "1x3x112x112", "windows of a picture, shifted every other time; two stages of two blocks",       \
-      false)                                                                                                 \
-    X(tcn, "1x16x256", "temporal convolutions, dilated and causal", false)                                   \
-    X(c3d, "1x3x8x56x56", "3-D convolutions over short videos", false)
+      VTAC_ZOO_FIXED)                                                                                        \
+    X(tcn, "1x16x256", "temporal convolutions, dilated and causal", VTAC_ZOO_FIXED)                          \
+    X(c3d, "1x3x8x56x56", "3-D convolutions over short videos", VTAC_ZOO_FIXED)
 
 static const vtac_zoo_entry entries[] = {
 #define X(id, input, doc, sized) {#id, input, doc, sized},
@@ -369,14 +355,14 @@ static vta_status write_graph(vtac_zoo *z, const char *path, vta_diag *diag)
     return vtac_onnx_save(&model, path, diag);
 }
 
-/* Sizes that a network of tokens can have: heads share the width evenly, in pairs of columns. */
+/* Checks sizes: heads share the width evenly, in pairs of columns. */
 static vta_status check_sizes(const vtac_zoo_entry *entry, const vtac_zoo_sizes *s, vta_diag *diag)
 {
     enum { MAX_LAYERS = 64, MAX_SIZE = 8192 };
     const bool any = s->layers != 0 || s->width != 0 || s->heads != 0 || s->tokens != 0;
-    if (any && !entry->sized) {
+    if (any && entry->sized == VTAC_ZOO_FIXED) {
         return vta_fail(diag, VTA_INVALID,
-                        "'%s' has the sizes of its architecture; bert, gpt and llama have others",
+                        "'%s' has the sizes of its architecture; bert, gpt, llama and lstm have others",
                         entry->name);
     }
     if (s->layers < 0 || s->layers > MAX_LAYERS || s->width < 0 || s->width > MAX_SIZE || s->heads < 0 ||
@@ -384,7 +370,10 @@ static vta_status check_sizes(const vtac_zoo_entry *entry, const vtac_zoo_sizes 
         return vta_fail(diag, VTA_INVALID, "layers are up to %d, width, heads and tokens up to %d",
                         MAX_LAYERS, MAX_SIZE);
     }
-    if (any && (s->width == 0) != (s->heads == 0)) {
+    if (entry->sized == VTAC_ZOO_STEPS && s->heads != 0) {
+        return vta_fail(diag, VTA_INVALID, "'%s' has no heads; it has layers, width and tokens", entry->name);
+    }
+    if (entry->sized == VTAC_ZOO_TOKENS && (s->width == 0) != (s->heads == 0)) {
         return vta_fail(diag, VTA_INVALID, "width and heads belong together; give both");
     }
     return s->heads == 0 || s->width % (2 * s->heads) == 0
