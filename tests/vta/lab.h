@@ -85,7 +85,11 @@ void lab_finish(lab_region *lab);
 /* A random region that `config` can run, of about `layers` layers; small enough to be run in a blink. */
 void lab_random(lab_region *lab, uint64_t seed, const vta_config *config, uint32_t layers);
 
-/* The same, of convolutions in chains, by channels and not, with sums: what may be computed together. */
+/* Dense layers one after the other, most of them with weights that are numbers of four bits times factors. */
+void lab_random_dense(lab_region *lab, uint64_t seed);
+
+/* A random region of convolutions in chains, by channels and not, with sums: what may be computed together.
+ */
 void lab_random_chain(lab_region *lab, uint64_t seed, const vta_config *config);
 
 /* The same, of images with few channels, whose pixels can be merged. */

@@ -35,6 +35,7 @@ static vta_status check_rounds(lab_device *device, const lab_region *lab, vta_di
  * make merged pixels. */
 typedef struct grouped {
     uint32_t on_chip, beside, merged;
+    uint32_t factored; /* layers whose blocks of inputs have factors in ACC */
 } grouped;
 
 static void count_grouped(const vtac_vta_image *image, grouped *sum)
@@ -42,6 +43,7 @@ static void count_grouped(const vtac_vta_image *image, grouped *sum)
     for (uint32_t n = 0; n < image->plan_count; n++) {
         sum->on_chip += image->plans[n].feeds >= 0;
         sum->merged += strstr(image->plans[n].schedule, "pixels in one") != NULL;
+        sum->factored += strstr(image->plans[n].schedule, "weights of 4 bits, factors of") != NULL;
         sum->beside += strstr(image->plans[n].schedule, "beside its next tile") != NULL;
     }
 }
@@ -65,7 +67,8 @@ static vta_status check(const char *uri, const vta_config *config, lab_region *l
                                       .no_fold = seed % 4 == 0,
                                       .no_join = seed % 5 == 0,
                                       .all_groups = seed % 3 > 0,
-                                      .all_merges = seed % 7 < 4};
+                                      .all_merges = seed % 7 < 4,
+                                      .all_factors = seed % 4 != 1};
     VTA_TRY(vtac_vta_schedule(config, &lab->region, &options, &image, diag));
     count_grouped(&image, sum);
     vta_status status = lab_device_open(uri, lab, &image, &device, diag);
@@ -76,6 +79,8 @@ static vta_status check(const char *uri, const vta_config *config, lab_region *l
     vtac_vta_image_free(&image);
     return status;
 }
+
+enum { ENOUGH = 40 }; /* regions among which some have each kind of layer */
 
 int main(int argc, char **argv)
 {
@@ -95,6 +100,8 @@ int main(int argc, char **argv)
         diag = (vta_diag){0};
         if (layers == 0 && seed % 5 == 0) {
             lab_random_thin(&lab, seed, &config);
+        } else if (layers == 0 && config.wgt4 != 0 && seed % 4 == 0) {
+            lab_random_dense(&lab, seed);
         } else if (layers == 0 && seed % 2 > 0) {
             lab_random_chain(&lab, seed, &config);
         } else {
@@ -111,7 +118,10 @@ int main(int argc, char **argv)
     }
     printf("%s %s: %" PRIu32 " regions from seed %" PRIu64 ", %" PRIu32 " layers, %" PRIu32
            " on chip into the next (%" PRIu32 " beside its next tile), %" PRIu32
-           " with merged pixels, and %" PRIu32 " refused, %" PRIu32 " failed\n",
-           argv[1], argv[2], count, first, drawn, sum.on_chip, sum.beside, sum.merged, refused, failures);
-    return failures > 0 || refused * 10 > drawn; /* what is drawn is meant to run */
+           " with merged pixels, %" PRIu32 " with factors in ACC, and %" PRIu32 " refused, %" PRIu32
+           " failed\n",
+           argv[1], argv[2], count, first, drawn, sum.on_chip, sum.beside, sum.merged, sum.factored, refused,
+           failures);
+    const bool met = config.wgt4 == 0 || count < ENOUGH || sum.factored > 0;
+    return failures > 0 || !met || refused * 10 > drawn; /* what is drawn is meant to run */
 }

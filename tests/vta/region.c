@@ -134,6 +134,24 @@ static void draw_clamp(lab_region *lab, vtac_vta_layer *layer)
     }
 }
 
+/* Weights that are numbers of four bits times a factor for each block of inputs, now and then. */
+static bool draw_factors(lab_region *lab, const lab_conv *how, int8_t *weights, int64_t row)
+{
+    enum { BLOCK = 32, MAX_FACTOR = 18 };
+    const bool point = how->window.kernel[0] * how->window.kernel[1] == 1 && how->groups == 1;
+    if (!lab->narrow || !point || row <= BLOCK || rng_percent(&lab->random, 15)) {
+        return false;
+    }
+    const int64_t block = (int64_t)BLOCK << rng_below(&lab->random, 3);
+    for (int64_t i = 0; i < how->channels * row; i += vta_min(block, row - i % row)) {
+        const int32_t factor = (int32_t)rng_between(&lab->random, 1, MAX_FACTOR);
+        for (int64_t k = i; k < i + vta_min(block, row - i % row); k++) {
+            weights[k] = (int8_t)(factor * (int32_t)rng_between(&lab->random, -7, 7));
+        }
+    }
+    return true;
+}
+
 uint32_t lab_add_conv(lab_region *lab, uint32_t input, const lab_conv *how)
 {
     const vtac_vta_tensor *in = &lab->tensors[input];
@@ -156,10 +174,11 @@ uint32_t lab_add_conv(lab_region *lab, uint32_t input, const lab_conv *how)
         bias[o] = (int32_t)rng_between(&lab->random, (int64_t)-spread, (int64_t)spread);
         scales[o] = draw_scale(lab, spread);
     }
+    const bool factored = draw_factors(lab, how, weights, row);
     layer->window = how->window;
     layer->groups = how->groups;
     layer->weights = weights;
-    layer->weight_zero = how->weight_zero ? zero : NULL;
+    layer->weight_zero = how->weight_zero && !factored ? zero : NULL;
     layer->bias = how->no_bias ? NULL : bias;
     layer->scales = scales;
     draw_rounding(lab, layer, scales, channels);
@@ -753,6 +772,26 @@ static uint32_t draw_member(lab_region *lab, uint32_t input, int64_t most)
         draw_window(lab, &lab->tensors[input], &how.window);
     }
     return lab_add_conv(lab, input, &how);
+}
+
+void lab_random_dense(lab_region *lab, uint64_t seed)
+{
+    enum { MAX_CHANNELS = 300, LAYERS = 3 };
+    lab_init(lab, seed);
+    lab->varied = true;
+    lab->narrow = true;
+    const bool rows = rng_percent(&lab->random, 40); /* of a matrix: images of one pixel each */
+    uint32_t x = lab_input(
+        lab, rng_between(&lab->random, 1, rows ? 9 : 2), rng_between(&lab->random, 33, MAX_CHANNELS),
+        rows ? 1 : rng_between(&lab->random, 1, 4), rows ? 1 : rng_between(&lab->random, 1, 12));
+    for (uint32_t layers = 1 + rng_below(&lab->random, LAYERS); layers > 0; layers--) {
+        const lab_conv how = {.channels = rng_between(&lab->random, 1, MAX_CHANNELS),
+                              .groups = 1,
+                              .window = lab_window(1, 1, 0),
+                              .no_bias = rng_percent(&lab->random, 15)};
+        x = lab_add_conv(lab, x, &how);
+    }
+    lab_finish(lab);
 }
 
 void lab_random_chain(lab_region *lab, uint64_t seed, const vta_config *config)

@@ -88,11 +88,12 @@ static double share_of(const vtac_partition *p)
 
 /* Bits of the weights of layers. */
 typedef struct bits {
-    uint32_t narrow, layers; /* of 4 bits, and all that have weights */
+    uint32_t narrow, layers; /* that are loaded as 4 bits, or could be where the configuration has no such
+                                LOADs; and all that have weights */
     uint64_t narrow_weights, weights;
 } bits;
 
-static uint64_t count_weights(const vtac_region *region, uint32_t i, bool *narrow)
+static uint64_t count_weights(const vtac_partition *p, const vtac_region *region, uint32_t i, bool *narrow)
 {
     const vtac_vta_layer *layer = &region->region.layers[i];
     const vtac_vta_tensor *in = &region->region.tensors[layer->inputs[0]],
@@ -102,7 +103,8 @@ static uint64_t count_weights(const vtac_region *region, uint32_t i, bool *narro
         *narrow = false;
         return 0;
     }
-    *narrow = vtac_vta_narrow_weights(layer, in->c, to->c);
+    *narrow = p->config.wgt4 != 0 ? region->image.plans[i].weight_bits == 4
+                                  : vtac_vta_narrow_weights(layer, in->c, to->c);
     return (uint64_t)(to->c * in->c / layer->groups * kernel[0] * kernel[1]);
 }
 
@@ -112,7 +114,7 @@ static bits count_bits(const vtac_partition *p)
     for (uint32_t r = 0; r < p->region_count; r++) {
         for (uint32_t i = 0; i < p->regions[r].region.layer_count; i++) {
             bool narrow;
-            const uint64_t weights = count_weights(&p->regions[r], i, &narrow);
+            const uint64_t weights = count_weights(p, &p->regions[r], i, &narrow);
             b.layers += weights > 0;
             b.narrow += narrow;
             b.weights += weights;
@@ -188,8 +190,6 @@ static void min_bytes(const vtac_vta_region *region, const vtac_vta_layer *layer
 static void json_layer(const vtac_region *region, uint32_t i, double peak)
 {
     uint64_t read, written;
-    bool narrow;
-    const uint64_t weights = count_weights(region, i, &narrow);
     const vtac_vta_layer *layer = &region->region.layers[i];
     const vtac_vta_plan *plan = &region->image.plans[i];
     const vtac_vta_cost *cost = &plan->cost;
@@ -206,8 +206,8 @@ static void json_layer(const vtac_region *region, uint32_t i, double peak)
               (unsigned long long)cost->array, (unsigned long long)read, (unsigned long long)written,
               bound_of(cost), plan->joined_into >= 0 ? "true" : "false", plan->feeds >= 0 ? "true" : "false");
     cli_json_string(plan->schedule);
-    if (weights > 0) {
-        cli_print(", \"weight_bits\": %d", narrow ? 4 : 8);
+    if (plan->weight_bits > 0) {
+        cli_print(", \"weight_bits\": %u", plan->weight_bits);
     }
     cli_print("}");
 }

@@ -216,6 +216,7 @@ typedef struct vtac_vta_plan {
     int32_t joined_into; /* the layer that this layer is computed with, or -1. An ADD inside its CONV: both
                           * run at the place of the ADD, under the tag of the CONV. */
     int32_t feeds; /* the layer that reads this layer's output on chip, tile by tile, without memory; or -1 */
+    uint32_t weight_bits; /* as LOADs find the layer's weights: 4 or 8; 0: it has none of its own */
 } vtac_vta_plan;
 
 typedef struct vtac_vta_options {
@@ -224,6 +225,7 @@ typedef struct vtac_vta_options {
     bool no_join;                    /* for tests: every layer alone, through DRAM */
     bool all_groups;                 /* for tests: groups wherever they fit, even if slower */
     bool no_merge, all_merges;       /* for tests: pixels are never merged; wherever they can be, if slower */
+    bool all_factors;                /* for tests: factors of weights wherever they fit, even if slower */
     bool predict_only;               /* plans and cycles only, no program and no constants */
     const vtac_schedules *schedules; /* NULL: the standard schedules */
     const vtac_progress *progress;   /* NULL: silent */

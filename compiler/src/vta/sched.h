@@ -20,6 +20,7 @@
  *   rows.c       the layers that work on the channels of one pixel
  *   recurrent.c  recurrent cells
  *   transpose.c  transpositions
+ *   factors.c    dense layers whose weights are multiples of numbers of 4 bits
  *   list.c       lists of calls
  *   interleave.c the calls of several layers in one order
  *   ahead.c      prefetch: loads move up in a list
@@ -397,6 +398,17 @@ typedef struct transpose_tiling {
     int64_t in_blocks, out_blocks, ins, outs;
 } transpose_tiling;
 
+/* Dense layers whose weights are multiples of numbers of 4 bits (factors.c). */
+typedef struct factor_tiling {
+    int64_t block;                         /* inputs of an output that share a factor */
+    int64_t in_blocks, out_blocks, groups; /* tile blocks; blocks of inputs that have a factor */
+    int64_t per_group;                     /* tile blocks of one of these */
+    int64_t record;                        /* entries of ACC */
+    int64_t pixels, outs, part;            /* of a piece: pixels, output blocks; groups loaded together */
+    int64_t inp_slots, wgt_size, acc_size; /* slots of INP; entries of a slot */
+    bool by_images;                        /* images of one pixel each count as pixels of one image */
+} factor_tiling;
+
 typedef struct plan {
     const machine *machine;
     const vtac_vta_region *region;
@@ -407,6 +419,7 @@ typedef struct plan {
     load_of_units units;
     uint64_t cycles; /* a rough estimate of the layer alone */
     bool grouped;    /* a group; `layer` is its last member */
+    bool factored;   /* a dense layer by factors.c */
     union {
         layer_group group;
         struct {
@@ -418,6 +431,7 @@ typedef struct plan {
         row_tiling rows;
         recurrent_tiling recurrent;
         transpose_tiling transpose;
+        factor_tiling factors;
     };
 } plan;
 
@@ -498,6 +512,18 @@ extern const kind_of_layer vtac_vta_layer_kinds[VTAC_VTA_KINDS];
 
 /* The multiplications of all steps. */
 uint64_t vtac_vta_recurrent_macs(const vtac_vta_layer *layer, int64_t batch);
+
+/* factors.c */
+
+/* Plans a dense layer by its weights' factors; false: it has none, this machine cannot load them, or they do
+ * not fit. */
+bool vtac_vta_factors_plan(const machine *m, const vtac_vta_region *region, uint32_t number, plan *out);
+/* Takes the number of output blocks in a piece that the timing model finds fastest; false: none is below
+ * `limit`. */
+bool vtac_vta_factors_refine(plan *p, uint64_t limit);
+kind_pack vtac_vta_factors_pack;
+kind_emit vtac_vta_factors_emit;
+void vtac_vta_factors_describe(const plan *p, char *text, size_t size);
 
 /* group.c */
 

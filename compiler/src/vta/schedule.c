@@ -88,7 +88,7 @@ void vtac_vta_plan_apply(plan *p, const candidate *one)
 /* True if a plan is a convolution outside a group, perhaps with a sum or pool joined. */
 static bool is_single(const plan *p)
 {
-    return !p->grouped && vtac_vta_layer_kinds[p->layer->kind].plan == vtac_vta_conv_plan;
+    return !p->grouped && !p->factored && vtac_vta_layer_kinds[p->layer->kind].plan == vtac_vta_conv_plan;
 }
 
 bool vtac_vta_plan_has_tilings(const plan *p)
@@ -140,6 +140,24 @@ static vta_status plan_group(scheduler *s, stage *of, uint32_t option, const mac
     return VTA_OK;
 }
 
+/* Plans a dense layer by its weights' factors where that is faster than with weights of 8 bits, by the timing
+ * model or, where that is not asked, by the rough estimate. */
+static bool takes_factors(scheduler *s, uint32_t number, plan *out)
+{
+    enum { TRIALS = 4 };
+    plan whole;
+    trials all;
+    if (!vtac_vta_factors_plan(&s->hardware, s->region, number, out)) {
+        return false;
+    }
+    uint64_t limit = UINT64_MAX;
+    if (!s->factors && vtac_vta_conv_plan(&s->hardware, s->region, number, &whole, NULL) == VTA_OK) {
+        limit =
+            s->trials == 0 || vtac_vta_conv_refine(&whole, TRIALS, &all, NULL) == VTA_OK ? whole.cycles : 0;
+    }
+    return s->trials > 0 ? vtac_vta_factors_refine(out, limit) : out->cycles < limit;
+}
+
 static vta_status plan_option(scheduler *s, stage *of, uint32_t option, vta_diag *diag)
 {
     const vtac_vta_layer *layer = &s->region->layers[of->number];
@@ -148,6 +166,10 @@ static vta_status plan_option(scheduler *s, stage *of, uint32_t option, vta_diag
     const bool is_conv = vtac_vta_layer_kinds[layer->kind].plan == vtac_vta_conv_plan;
     if (of->member_count > 1) {
         return plan_group(s, of, option, m, diag);
+    }
+    if (of->joined < 0 && option == 0 && takes_factors(s, of->number, p)) {
+        of->there[option] = true;
+        return VTA_OK;
     }
     if (of->joined >= 0) {
         VTA_TRY(
@@ -174,7 +196,8 @@ static void plan_shares(scheduler *s, stage *of)
 {
     const kind_of_layer *kind = &vtac_vta_layer_kinds[s->region->layers[of->number].kind];
     const bool parted = is_single(&of->options[0]) && of->options[0].tiling.parted;
-    const bool shares = !parted && (kind->plan == vtac_vta_conv_plan || kind->plan == vtac_vta_window_plan);
+    const bool shares = !parted && !of->options[0].factored &&
+                        (kind->plan == vtac_vta_conv_plan || kind->plan == vtac_vta_window_plan);
     for (uint32_t k = 1; k < OPTIONS && shares; k++) {
         (void)plan_option(s, of, k, NULL);
     }
@@ -257,8 +280,9 @@ static vta_status draft_stage(scheduler *s, plan *p, entries_used *next, step_li
     list->tag = p->number + 1;
     list->flush = false;
     vtac_vta_list_piece(list);
-    VTA_TRY(p->grouped ? vtac_vta_group_emit(p, list, diag)
-                       : vtac_vta_layer_kinds[p->layer->kind].emit(p, list, diag));
+    VTA_TRY(p->grouped    ? vtac_vta_group_emit(p, list, diag)
+            : p->factored ? vtac_vta_factors_emit(p, list, diag)
+                          : vtac_vta_layer_kinds[p->layer->kind].emit(p, list, diag));
     list->ends = is_conv && !s->still ? list->ends : (list_ends){0};
     interleaved->end = list->drafts.count;
     if (list->drafts.count == before) { /* nothing to do: the layer's inputs were made in place */
@@ -348,6 +372,11 @@ static vta_status choose_options(scheduler *s, vta_diag *diag)
     return VTA_OK;
 }
 
+static uint32_t weight_bits(const conv *c)
+{
+    return c->layer->weights == NULL ? 0 : c->narrow ? 4 : 8;
+}
+
 /* Sets the cost of each member of a group as if it were a layer alone. */
 static void set_member_costs(scheduler *s, const plan *p)
 {
@@ -361,6 +390,7 @@ static void set_member_costs(scheduler *s, const plan *p)
                             .cycles = vtac_vta_units_cycles(&own->units)};
         vtac_vta_plan *to = &s->image->plans[own->conv.number];
         vtac_vta_plan_cost(&alone, &to->cost);
+        to->weight_bits = weight_bits(&own->conv);
         vtac_vta_group_describe(p, m, to->schedule, sizeof to->schedule);
     }
 }
@@ -371,12 +401,17 @@ static vta_status emit_stage(scheduler *s, const stage *of, interleave_stage *in
     vtac_vta_plan *to = &s->image->plans[p->number];
     vtac_vta_plan_cost(p, &to->cost);
     if (is_single(p)) {
+        to->weight_bits = weight_bits(&p->conv);
         vtac_vta_tiling_describe(&p->conv, &p->tiling, to->schedule, sizeof to->schedule);
     } else if (p->grouped) {
         set_member_costs(s, p);
+    } else if (p->factored) {
+        to->weight_bits = 4;
+        vtac_vta_factors_describe(p, to->schedule, sizeof to->schedule);
     }
-    VTA_TRY(p->grouped ? vtac_vta_group_pack(p, &s->constants, diag)
-                       : vtac_vta_layer_kinds[p->layer->kind].pack(p, &s->constants, diag));
+    VTA_TRY(p->grouped    ? vtac_vta_group_pack(p, &s->constants, diag)
+            : p->factored ? vtac_vta_factors_pack(p, &s->constants, diag)
+                          : vtac_vta_layer_kinds[p->layer->kind].pack(p, &s->constants, diag));
     return draft_stage(s, p, &s->next, &s->list, interleaved, diag);
 }
 
@@ -635,6 +670,7 @@ static vta_status schedule_once(const vta_config *config, vtac_vta_region *regio
                    .groups = groups,
                    .before = groups ? decided : NULL,
                    .quick = options->predict_only,
+                   .factors = options->all_factors,
                    .interleaves =
                        level == MAX_LEVEL && !(options->predict_only && options->schedules != NULL)};
     s.searches = s.interleaves;

@@ -31,8 +31,9 @@ typedef struct scheduler {
     const vtac_schedules *schedules;
     bool groups; /* layers form groups wherever that is faster than one by one */
     const decisions
-        *before; /* of an earlier schedule: a schedule with the same decisions is not made again */
-    bool quick;  /* only predicts: `schedules` picks tilings without timing them first */
+        *before;  /* of an earlier schedule: a schedule with the same decisions is not made again */
+    bool factors; /* for tests: dense layers go by factors of their weights wherever they can */
+    bool quick;   /* only predicts: `schedules` picks tilings without timing them first */
     blob constants;
     step_list list;
     step_list trial;     /* some of the stages, to be timed */
