@@ -4,7 +4,8 @@
  * places that meet and conditions, are run statement by statement as they were and by each schedule that is
  * legal; the arguments must be the same to the bit, on two inputs. Iterations of a parallel loop come
  * backwards, and find nothing in the thread's own memory. That nests whose order matters are refused is told
- * by name. VTAC_SEED chooses other nests.
+ * by name. Nests that are bound to work items run by one, several, and as many items as there are iterations,
+ * and no item may touch an element that another one writes. VTAC_SEED chooses other nests.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -16,6 +17,7 @@
 
 #include <cmocka.h>
 
+#include "../../compiler/src/gpu/gpu.h"
 #include "rng.h"
 #include "seed.h"
 #include "vtac/loop.h"
@@ -24,8 +26,38 @@ enum { ELEMENTS = 4100, BUFFERS = 5, VARIABLES = 256, NESTS = 400, MOST = 96 };
 
 /* ---- running a nest, statement by statement */
 
+/* The items that touched each element of the arguments: none is 0. */
+enum { ARGUMENTS = 3, SEVERAL_ITEMS = -1 };
+typedef struct item_marks {
+    int64_t item; /* at work, from 1; 0: nobody looks */
+    int64_t writer[ARGUMENTS][ELEMENTS], reader[ARGUMENTS][ELEMENTS];
+    uint32_t races;
+} item_marks;
+
+static void mark_read(item_marks *marks, uint32_t buffer, int64_t at)
+{
+    if (marks == NULL || buffer >= ARGUMENTS) {
+        return;
+    }
+    int64_t *reader = &marks->reader[buffer][at];
+    marks->races += marks->writer[buffer][at] != 0 && marks->writer[buffer][at] != marks->item;
+    *reader = *reader == 0 || *reader == marks->item ? marks->item : SEVERAL_ITEMS;
+}
+
+static void mark_write(item_marks *marks, uint32_t buffer, int64_t at)
+{
+    if (marks == NULL || buffer >= ARGUMENTS) {
+        return;
+    }
+    const int64_t reader = marks->reader[buffer][at];
+    const int64_t writer = marks->writer[buffer][at];
+    marks->races += (reader != 0 && reader != marks->item) || (writer != 0 && writer != marks->item);
+    marks->writer[buffer][at] = marks->item;
+}
+
 typedef struct machine {
     const vtac_kernel *k;
+    item_marks *marks; /* NULL: nobody looks */
     float memory[BUFFERS][ELEMENTS];
     int64_t var[VARIABLES]; /* of loops and of named places; named values are floats */
     float value[VARIABLES];
@@ -61,7 +93,12 @@ static float number(const machine *m, const vtac_expr *e)
     switch ((int)e->op) {
     case VTAC_E_FLOAT: return (float)e->f;
     case VTAC_E_VAR: return m->value[e->var];
-    case VTAC_E_LOAD: return m->memory[number_of(m, e->buffer)][place(m, e->in[0])];
+    case VTAC_E_LOAD: {
+        const uint32_t buffer = number_of(m, e->buffer);
+        const int64_t at = place(m, e->in[0]);
+        mark_read(m->marks, buffer, at);
+        return m->memory[buffer][at];
+    }
     case VTAC_E_ADD: return number(m, e->in[0]) + number(m, e->in[1]);
     case VTAC_E_MUL: return number(m, e->in[0]) * number(m, e->in[1]);
     default: fail_msg("a value has operation %d", (int)e->op); return 0.0F;
@@ -104,15 +141,20 @@ static void run_block(machine *m, const vtac_stmt *s)
                 m->var[s->var] = place(m, s->value);
             }
             break;
-        case VTAC_S_STORE:
-            m->memory[number_of(m, s->buffer)][place(m, s->index)] = number(m, s->value);
+        case VTAC_S_STORE: {
+            const uint32_t buffer = number_of(m, s->buffer);
+            const int64_t at = place(m, s->index);
+            const float value = number(m, s->value);
+            mark_write(m->marks, buffer, at);
+            m->memory[buffer][at] = value;
             break;
+        }
         case VTAC_S_AHEAD: break;
         }
     }
 }
 
-static void run(machine *m, const vtac_kernel *k, uint64_t seed)
+static void start_machine(machine *m, const vtac_kernel *k, uint64_t seed)
 {
     rng r = rng_split(seed, 99);
     *m = (machine){.k = k};
@@ -122,7 +164,30 @@ static void run(machine *m, const vtac_kernel *k, uint64_t seed)
         }
     }
     forget_own(m);
+}
+
+static void run(machine *m, const vtac_kernel *k, uint64_t seed)
+{
+    start_machine(m, k, seed);
     run_block(m, k->body);
+}
+
+/* By `items` work items, the last one first: each takes every items-th iteration, and finds nothing in its
+ * own memory when it begins. */
+static void run_items(machine *m, const vtac_bound *bound, uint64_t seed, int64_t items, item_marks *marks)
+{
+    const vtac_stmt *loop = bound->kernel.body;
+    start_machine(m, &bound->kernel, seed);
+    *marks = (item_marks){0};
+    m->marks = marks;
+    for (int64_t item = items; item-- > 0;) {
+        marks->item = item + 1;
+        forget_own(m);
+        for (int64_t i = item; i < bound->items; i += items) {
+            m->var[loop->var] = i;
+            run_block(m, loop->body);
+        }
+    }
 }
 
 /* ---- random nests */
@@ -310,6 +375,54 @@ static void legal_schedules_keep_results(void **state)
     }
 }
 
+/* ---- items */
+
+static void check_items(const vtac_bound *bound, const machine *before, uint64_t seed, int64_t items)
+{
+    static machine after;
+    static item_marks marks;
+    run_items(&after, bound, seed, items, &marks);
+    const bool same = memcmp(before->memory, after.memory, ARGUMENTS * sizeof after.memory[0]) == 0;
+    if (!same || marks.races > 0) {
+        vta_str text = {0};
+        vtac_kernel_print(&bound->kernel, &text);
+        fail_msg("seed %llu, %d items: %s, %u accesses to elements of other items:\n%s",
+                 (unsigned long long)seed, (int)items, same ? "the results are the same" : "other results",
+                 marks.races, text.text);
+    }
+}
+
+static void bound_nests_have_no_races(void **state)
+{
+    (void)state;
+    static machine before;
+    const uint64_t seed = test_seed("codegen_nest_items");
+    uint32_t bound_count = 0;
+    uint32_t fused = 0;
+    for (uint64_t i = 0; i < 2 * NESTS; i++) {
+        vta_arena arena = {0};
+        vtac_kernel k;
+        vtac_bound bound;
+        rng r = rng_split(seed + i, 1);
+        make_nest(&k, &arena, &r);
+        assert_int_equal(vtac_bind(&k, &bound, NULL), VTA_OK);
+        for (uint64_t draw = 0; draw < 2 && bound.items > 1; draw++) {
+            run(&before, &k, (seed + i) * 2 + draw);
+            check_items(&bound, &before, (seed + i) * 2 + draw, 1);
+            check_items(&bound, &before, (seed + i) * 2 + draw, 3);
+            check_items(&bound, &before, (seed + i) * 2 + draw, bound.items);
+        }
+        bound_count += bound.items > 1;
+        fused += bound.items > k.body->extent;
+        vtac_bound_free(&bound);
+        vtac_kernel_free(&k);
+        vta_arena_free(&arena);
+    }
+    print_message("seed %llu: of %d nests %u are bound, %u of them by several loops\n",
+                  (unsigned long long)seed, 2 * NESTS, bound_count, fused);
+    assert_true(bound_count > 0 && fused > 0);
+}
+
 /* ---- what is refused */
 
 typedef struct lab {
@@ -436,6 +549,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(legal_schedules_keep_results),
+        cmocka_unit_test(bound_nests_have_no_races),
         cmocka_unit_test(refuses_orders_that_matter),
         cmocka_unit_test(changes_what_it_says),
     };

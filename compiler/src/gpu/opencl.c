@@ -16,7 +16,7 @@
 #include "gpu.h"
 #include "vta/fail.h"
 
-enum { MAX_LANES = 16, ALL_LANES = -1, MAX_EVEN = 6 };
+enum { MAX_LANES = 16, ALL_LANES = -1, MAX_EVEN = 6, ALIGNMENT = 64 };
 
 typedef enum var_kind { VAR_SCALAR, VAR_VECTOR, VAR_NUMBER, VAR_LANE } var_kind;
 
@@ -315,20 +315,19 @@ static unsigned evenness(const opencl_printer *p, const vtac_expr *e)
     return !is_sum ? (a + b < MAX_EVEN ? a + b : MAX_EVEN) : a < b ? a : b;
 }
 
-/* True if neighbours from an index on begin at a multiple of their size: all buffers but local ones begin at
- * a multiple of 64 bytes. Drivers take such a vector at once, and others element by element. */
+/* True if neighbours from an index on begin at a multiple of their size: all buffers begin at a multiple of
+ * 64 bytes. Drivers take such a vector at once, and others element by element. */
 static bool is_aligned(const opencl_printer *p, const vtac_buffer *buffer, const vtac_expr *index)
 {
     const size_t bytes = p->lanes * vtac_dtype_bytes(buffer->dtype);
-    return buffer->space != VTAC_BUFFER_LOCAL && buffer->dtype != VTAC_F16 && bytes <= 64 &&
-           1U << evenness(p, index) >= p->lanes;
+    return buffer->dtype != VTAC_F16 && bytes <= ALIGNMENT && 1U << evenness(p, index) >= p->lanes;
 }
 
 /* "*(__global const float8 *)(b1 + …": the place of such neighbours. */
 static void put_vector_place(opencl_printer *p, const vtac_buffer *buffer, const vtac_expr *index)
 {
-    put_form(p, buffer->written ? "*(__global " : "*(__global const ", memory_name(buffer->dtype), p->lanes,
-             " *)(");
+    put_text(p, buffer->space == VTAC_BUFFER_LOCAL ? "*(__private " : "*(__global ");
+    put_form(p, buffer->written ? "" : "const ", memory_name(buffer->dtype), p->lanes, " *)(");
     put_buffer(p, buffer);
     put_text(p, " + ");
     put_at_lane(p, index, 0);
@@ -904,7 +903,8 @@ static void put_buffers(opencl_printer *p)
         const char *change = b->written ? "" : "const ";
         put_line(p);
         if (b->space == VTAC_BUFFER_LOCAL) {
-            vta_str_printf(p->out, "%s b%zu[%" PRId64 "];\n", type, i, b->elements > 0 ? b->elements : 1);
+            vta_str_printf(p->out, "%s b%zu[%" PRId64 "] __attribute__((aligned(%d)));\n", type, i,
+                           b->elements > 0 ? b->elements : 1, ALIGNMENT);
         } else if (b->space == VTAC_BUFFER_ARGUMENT) {
             vta_str_printf(p->out, "__global %s%s *b%zu = (__global %s%s *)(m%zu + o%zu); /* %s */\n", change,
                            type, i, change, type, i, i, b->name);
