@@ -292,7 +292,7 @@ for key in LOG_BUS_WIDTH=7 ALU_DSPS=2; do
     says err "fits xc7z020 within the budget: what is nearest to it takes ${key%%=*} "
 done
 vtac explore --models tiny_ic --part xc7z02
-refused 1 "vtac: there is no part 'xc7z02'; there are xc7z010, xc7z020, xczu3eg, xczu7ev, ecp5-85"
+refused 1 "vtac: there is no part 'xc7z02'; there are xc7z010, xc7z020, xczu3eg, xczu7ev, xck26, ecp5-85"
 small='--models tiny_kws --fix LOG_BLOCK_IN=2,3 --fix LOG_BLOCK_OUT=2 --fix LOG_INP_BUFF_SIZE=13 --fix LOG_WGT_BUFF_SIZE=14
        --fix LOG_ACC_BUFF_SIZE=13 --fix ARRAY_PUMP=1 --fix LOG_QUEUE_DEPTH=6 --fix TABLE=1 --fix LOOP_BACK=1 --fix DEPTHWISE_TAPS=0,3'
 # shellcheck disable=SC2086  # words
@@ -331,7 +331,7 @@ holds "two taps beside each other are not those of one" python3 -c 'import json
 points = json.load(open("out"))["points"]
 assert len({p["networks"][0]["cycles"] for p in points}) == len(points) == 2'
 # Each part's own space has something for it.
-for part in xc7z010 xczu7ev ecp5-85; do
+for part in xc7z010 xczu7ev xck26 ecp5-85; do
     vtac explore --models tiny_ad --part $part --limit 200 --jobs 1 -o $part
     exits 0
     holds "$part is no board's" grep -q '"bitstream": ""' $part/front.json

@@ -28,7 +28,7 @@ enum { SHOWN = 10, PATH = 4096, MAX_WEIGHT = 1000000 };
 static const cli_option options[] = {
     {"--models", "A,B,...", CLI_FILE, "files, or names of the zoo (with 8-bit integers)"},
     {"--weigh", "W,W,...", CLI_TEXT, "how much each of them counts (default: alike)"},
-    {"--part", "NAME", CLI_TEXT, "xc7z020 (default), xc7z010, xczu3eg, xczu7ev, ecp5-85"},
+    {"--part", "NAME", CLI_TEXT, "xc7z020 (default) xc7z010 xczu3eg xczu7ev xck26 ecp5-85"},
     {"--fix", "KEY=VALUE", CLI_TEXT, "a key of the configuration: this value, or these: 3,4,5"},
     {"--space", "FILE", CLI_FILE, "keys and their values: {\"LOG_BLOCK_IN\": [3, 4], ...}"},
     {"--limit", "N", CLI_TEXT, "look at N of the space's configurations, evenly"},
