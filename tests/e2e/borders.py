@@ -341,6 +341,32 @@ OPERATORS.update({
     "transposed_lower": lambda n, x: transposed(n, x, [12, 5, 4, 4], strides=[3, 2], auto_pad="SAME_LOWER"),
     "transposed_shape": lambda n, x: transposed(n, x, [12, 5, 3, 3], strides=[2, 2], output_shape=[14, 12]),
 })
+
+def mate(n, x):
+    """Another value of its shape, with a scale of its own."""
+    return n.quantize(n.conv(x, [12, 12, 3, 3]))
+
+
+OPERATORS.update({
+    "larger_of_two": lambda n, x: n.add("Max", [x, mate(n, x)]),
+    "smaller_of_two": lambda n, x: n.add("Min", [mate(n, x), x]),
+    "larger_of_halves": lambda n, x: n.add("Max", n.add("Split", [x, n.constant(numpy.array([6, 6]))], 2, axis=1)),
+    "smaller_then_function": lambda n, x: n.add("HardSwish", [n.quantize(n.add("Min", [x, mate(n, x)]))]),
+    "difference": lambda n, x: n.add("Sub", [x, mate(n, x)]),
+    "pool_minus_input": lambda n, x: n.add("Sub", [n.quantize(n.add("AveragePool", [x], kernel_shape=[3, 3], pads=[1] * 4)), x]),
+    "edges_repeated": lambda n, x: n.add("Pad", [x, n.constant(numpy.array([0, 0, 2, 1, 0, 0, 1, 3]))], mode="edge"),
+    "edges_mirrored": lambda n, x: n.add("Pad", [x, n.constant(numpy.array([0, 0, 1, 4, 0, 0, 5, 2]))], mode="reflect"),
+    "edges_of_rows": lambda n, x: n.add("Pad", [x, n.constant(numpy.array([0, 0, 3, 0, 0, 0, 2, 0]))], mode="reflect"),
+    "edges_of_columns_1d": lambda n, x: n.add("Pad", [x, n.constant(numpy.array([0, 0, 3, 0, 0, 9]))], mode="edge"),
+    "edges_of_part": lambda n, x: n.add("Pad", [n.add("Slice", [x] + [n.constant(numpy.array(v)) for v in ([1, 1], [9, 6], [1, 2])]), n.constant(
+        numpy.array([0, 0, 1, 1, 0, 0, 1, 1]))], mode="edge"),
+    "mean_of_channels": lambda n, x: n.add("ReduceMean", [x], axes=[1], keepdims=1),
+    "largest_of_channels": lambda n, x: n.add("ReduceMax", [x], axes=[1], keepdims=1),
+    "sum_with_largest": lambda n, x: n.add("Add", [x, n.quantize(n.add("ReduceMax", [x], axes=[1], keepdims=1))]),
+    "smallest_of_channels": lambda n, x: n.add("ReduceMin", [n.quantize(n.conv(x, [37, 12, 1, 1]))], axes=[-3], keepdims=1),
+    "attention_of_pixels": lambda n, x: n.add("Mul", [x, n.quantize(n.add("Sigmoid", [n.quantize(n.conv(n.quantize(n.add("Concat", [
+        n.quantize(n.add(op, [x], axes=[1], keepdims=1)) for op in ("ReduceMean", "ReduceMax")], axis=1)), [1, 2, 7, 7]))]), 1 / 255, -128)]),
+})
 OPERATORS.update({name: CHANNELS[name] for name in ("normalized_relu", "normalized_relu_1d", "normalized_prelu", "prelu_both_signs", "prelu_falling", "prelu_falling_1d", "prelu_spread",
                                                          "normalized_prelu_both")})
 
@@ -699,6 +725,41 @@ def check_slopes(vtac):
             raise RuntimeError("other numbers than on the host")
 
 
+def check_floats(vtac):
+    """A float network with all that stands between two values of one shape, quantized: one region, the integers of the host, answers near floats."""
+    n = Net("floats")
+    draw = lambda *shape: n.constant(n.random.normal(0, 0.3, shape).astype(F32))
+    conv = lambda x, i, o, k=3, pad=1: n.add("Conv", [x, draw(o, i, k, k)], pads=[pad] * 4)
+    x = n.add("Relu", [conv(n.input([1, 3, 12, 11]), 3, 16)])
+    x = n.add("Max", [x, conv(x, 16, 16)])
+    pooled = n.add("AveragePool", [x], kernel_shape=[3, 3], pads=[1] * 4)
+    x = n.add("Add", [x, conv(n.add("Sub", [pooled, x]), 16, 16, 1, 0)])
+    x = n.add("Min", n.add("Split", [conv(x, 16, 32), n.constant(numpy.array([16, 16]))], 2, axis=1))
+    gate = n.add("Concat", [n.add("ReduceMean", [x], axes=[1]), n.add("ReduceMax", [x], axes=[1])], axis=1)
+    x = n.add("Mul", [x, n.add("Sigmoid", [conv(gate, 2, 1, 7, 3)])])
+    for mode in ("edge", "reflect"):
+        x = conv(n.add("Pad", [x, n.constant(numpy.array([0, 0, 1, 1, 0, 0, 1, 1]))], mode=mode), 16, 16, 3, 0)
+    with open("f.onnx", "wb") as file:
+        file.write(n.model(conv(x, 16, 5)).SerializeToString())
+    numpy.save("calib.npy", n.random.normal(0, 1, (6, 3, 12, 11)).astype(F32))
+    call(vtac, "quantize", "f.onnx", "--calib", "calib.npy", "-o", "m.onnx")
+    call(vtac, "compile", "f.onnx", "--target", "llvm", "-o", "float.so")
+    call(vtac, "compile", "m.onnx", "--target", "llvm", "-o", "host.so")
+    report = json.loads(call(vtac, "compile", "m.onnx", "--target", "vta", "--config", "tiny", "--offload", "all", "--report", "--json", "-o", "vta.so"))
+    told = json.loads(call(vtac, "explain", "m.onnx", "--host-only", "--offload", "all", "--json"))
+    left = [x["op"] for x in told["nodes"] if x["where"] == "host" and x["op"] not in BORDER]
+    if report.get("regions") != 1 or left:
+        raise RuntimeError("%s regions, and on the host %s" % (report.get("regions"), left))
+    for seed in (1, 2):
+        numpy.save("x.npy", n.random.normal(0, 1, (1, 3, 12, 11)).astype(F32))
+        real, want, got = [list(answers(vtac, so, seed, "--input", "x.npy", *words).values())[0] for so, words in (
+            ("float.so", ()), ("host.so", ()), ("vta.so", ("--device", "fsim:tiny")))]
+        if not numpy.array_equal(got, want):
+            raise RuntimeError("other numbers than on the host")
+        if numpy.corrcoef(real.ravel(), got.ravel())[0, 1] < 0.99:
+            raise RuntimeError("the answers are far from those of floats")
+
+
 def cancelling(n, channels, difference, offset):
     """A sum of two convolutions that nearly cancel: 8 bits lose most of it. The offset gives them different scales."""
     x = n.input([1, 3, 8, 8])
@@ -803,7 +864,7 @@ def check_cut(vtac):
 
 def main():
     vtac = os.path.abspath(sys.argv[1])
-    groups = {"operators": list(OPERATORS) + list(CHANNELS), "quantizing": ["kept", "mixed", "refused", "cut", "slopes", "f16", "bf16"] + list(ATTENTION)}
+    groups = {"operators": list(OPERATORS) + list(CHANNELS), "quantizing": ["kept", "mixed", "refused", "cut", "slopes", "floats", "f16", "bf16"] + list(ATTENTION)}
     names = groups.get(sys.argv[2], sys.argv[2:]) if len(sys.argv) == 3 else sys.argv[2:]
     failed = 0
     with tempfile.TemporaryDirectory() as folder:
@@ -813,7 +874,7 @@ def main():
         checks += [("channels " + f, check_channels, (f,)) for f in CHANNELS]
         checks += [("inputs", check_inputs, ())]
         checks += [("attention " + c, check_attention, (c,)) for c in ATTENTION]
-        checks += [("kept", check_kept, ()), ("mixed", check_mixed, ()), ("refused", check_refused, ()), ("cut", check_cut, ()), ("slopes", check_slopes, ())]
+        checks += [("kept", check_kept, ()), ("mixed", check_mixed, ()), ("refused", check_refused, ()), ("cut", check_cut, ()), ("slopes", check_slopes, ()), ("floats", check_floats, ())]
         checks += [("half f16", check_half, (TensorProto.FLOAT16,)), ("half bf16", check_half, (TensorProto.BFLOAT16,))]
         checks += [(c, check_network, (c,) + CASES[c]) for c in CASES]
         for name, check, words in checks:

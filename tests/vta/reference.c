@@ -73,6 +73,18 @@ static int64_t read_image(const point *p, uint32_t k, int64_t n, int64_t c, int6
     return p->values->of[p->layer->inputs[k]][at(t, n, c, y, x)] - t->zero;
 }
 
+/* A row or column of an image whose edges are repeated, or which is mirrored at them, found step by step. */
+static int64_t come_back(vtac_vta_beyond beyond, int64_t at, int64_t size)
+{
+    int64_t place = 0, step = 1;
+    for (int64_t i = 0; beyond != VTAC_VTA_ZEROS && i < (at < 0 ? -at : at); i++) {
+        const bool turns = place + step < 0 || place + step >= size;
+        step = turns && beyond == VTAC_VTA_MIRROR ? -step : step;
+        place += size == 1 || (turns && beyond == VTAC_VTA_EDGES) ? 0 : step;
+    }
+    return beyond == VTAC_VTA_ZEROS ? at : at < 0 && beyond == VTAC_VTA_EDGES ? 0 : place;
+}
+
 static int64_t read(const point *p, uint32_t k, int64_t c, int64_t y, int64_t x)
 {
     return read_image(p, k, p->n, c, y, x);
@@ -199,6 +211,12 @@ static int32_t multiply(const point *p)
                   p->layer->scales[0]);
 }
 
+static int32_t choose_one(const point *p)
+{
+    const int64_t a = read(p, 0, p->c, p->y, p->x), b = read(p, 1, p->c, p->y, p->x);
+    return finish(p, (a > b) != p->layer->min ? a : b, (vtac_fixed){1, 0});
+}
+
 static int32_t rescale(const point *p)
 {
     return finish(p, read(p, 0, p->c, p->y, p->x), p->layer->scales[0]);
@@ -251,10 +269,9 @@ static int32_t move(const point *p)
         return finish(p, 0, l->scales[0]);
     }
     const uint32_t k = (uint32_t)from.input;
-    return finish(p,
-                  read_image(p, k, l->across ? from.image : p->n, from.channel,
-                             p->y / l->up[0] * l->down[0] + from.dy, p->x / l->up[1] * l->down[1] + from.dx),
-                  l->scales[k]);
+    const int64_t y = come_back(l->beyond, p->y / l->up[0] * l->down[0] + from.dy, input(p, k)->h);
+    const int64_t x = come_back(l->beyond, p->x / l->up[1] * l->down[1] + from.dx, input(p, k)->w);
+    return finish(p, read_image(p, k, l->across ? from.image : p->n, from.channel, y, x), l->scales[k]);
 }
 
 static int32_t transpose(const point *p)
@@ -272,7 +289,7 @@ static formula *const formulas[VTAC_VTA_KINDS] = {
     [VTAC_VTA_AVG_POOL] = average,    [VTAC_VTA_RESCALE] = rescale,
     [VTAC_VTA_CONCAT] = concatenate,  [VTAC_VTA_RESIZE] = resize,
     [VTAC_VTA_MOVE] = move,           [VTAC_VTA_TABLE] = look_up,
-    [VTAC_VTA_TRANSPOSE] = transpose,
+    [VTAC_VTA_TRANSPOSE] = transpose, [VTAC_VTA_CHOOSE] = choose_one,
 };
 
 /* The mask of a row, for all its numbers; NULL: there is none. */

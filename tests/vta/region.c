@@ -305,6 +305,16 @@ uint32_t lab_add_product(lab_region *lab, uint32_t a, uint32_t b)
     return add_simple(lab, VTAC_VTA_MUL, "mul", (const uint32_t[]){a, b}, 2, lab->tensors[a], 74.0 * 74.0);
 }
 
+uint32_t lab_add_choice(lab_region *lab, uint32_t a, uint32_t b, bool min)
+{
+    lab->tensors[b].zero = lab->tensors[a].zero;
+    const uint32_t output =
+        add_simple(lab, VTAC_VTA_CHOOSE, "choose", (const uint32_t[]){a, b}, 2, lab->tensors[a], 1);
+    lab->layers[lab->region.layer_count - 1].min = min;
+    keep_zero(lab, a, output);
+    return output;
+}
+
 uint32_t lab_add_rescale(lab_region *lab, uint32_t input)
 {
     return add_simple(lab, VTAC_VTA_RESCALE, "rescale", &input, 1, lab->tensors[input], 74.0);
@@ -524,6 +534,9 @@ uint32_t lab_add_move(lab_region *lab, const uint32_t *inputs, uint32_t count, i
     }
     layer->from = from;
     layer->across = images > 0;
+    layer->beyond = rng_percent(r, 70)   ? VTAC_VTA_ZEROS
+                    : rng_percent(r, 50) ? VTAC_VTA_EDGES
+                                         : VTAC_VTA_MIRROR;
     return output;
 }
 
@@ -674,6 +687,14 @@ static void draw_residual(lab_region *lab, uint32_t input)
     (void)lab_add_sum(lab, swapped ? other : input, swapped ? input : other);
 }
 
+/* The larger or the smaller of a tensor and a convolution of it. */
+static void draw_choice(lab_region *lab, uint32_t input)
+{
+    const lab_conv how = {.channels = lab->tensors[input].c, .groups = 1, .window = lab_window(1, 1, 0)};
+    const uint32_t other = lab_add_conv(lab, input, &how);
+    (void)lab_add_choice(lab, input, other, rng_percent(&lab->random, 50));
+}
+
 static void draw_move(lab_region *lab, uint32_t input, int64_t block)
 {
     uint32_t inputs[2] = {input, input};
@@ -698,7 +719,7 @@ static void draw_layer(lab_region *lab, uint32_t input, int64_t block, bool rows
         }
         return;
     }
-    switch (rng_below(&lab->random, 18)) {
+    switch (rng_below(&lab->random, 19)) {
     case 0: (void)lab_add_sum(lab, input, mate_of(lab, input, false)); break;
     case 1: (void)lab_add_product(lab, input, mate_of(lab, input, rng_percent(&lab->random, 60))); break;
     case 2: draw_pool(lab, input, false); break;
@@ -725,6 +746,7 @@ static void draw_layer(lab_region *lab, uint32_t input, int64_t block, bool rows
             draw_move(lab, input, block);
         }
         break;
+    case 18: draw_choice(lab, input); break;
     case 7:
     case 8: draw_depthwise(lab, input); break;
     case 9:
@@ -741,7 +763,7 @@ static void draw_tables(lab_region *lab, const vta_config *config, uint32_t firs
         const bool can = layer->kind == VTAC_VTA_CONV ||
                          (layer->kind == VTAC_VTA_ADD && layer->table == NULL) ||
                          layer->kind == VTAC_VTA_MUL || layer->kind == VTAC_VTA_AVG_POOL ||
-                         layer->kind == VTAC_VTA_RESCALE;
+                         layer->kind == VTAC_VTA_RESCALE || layer->kind == VTAC_VTA_CHOOSE;
         if (config->table == 0) {
             layer->table = layer->kind == VTAC_VTA_ADD ? NULL : layer->table;
         } else if (can && rng_percent(&lab->random, 20)) {

@@ -77,14 +77,19 @@ typedef enum vtac_vta_kind {
     VTAC_VTA_RECURRENT, /* a direction of an LSTM, GRU or RNN: vtac_recurrent_step; its pixels are steps,
                            each with all rows of the batch */
     VTAC_VTA_TRANSPOSE, /* the pixels of each image become channels, and the channels pixels */
+    VTAC_VTA_CHOOSE,    /* the larger of two inputs of one shape, or with `min` the smaller one */
     VTAC_VTA_KINDS
 } vtac_vta_kind;
+
+/* The numbers that a MOVE finds beyond the edge of an image: the zero point, the pixel at the edge, or the
+ * image mirrored at that pixel, which stands once. */
+typedef enum vtac_vta_beyond { VTAC_VTA_ZEROS, VTAC_VTA_EDGES, VTAC_VTA_MIRROR } vtac_vta_beyond;
 
 /*
  * The source of a number of a MOVE. In phase (y % up[0], x % up[1]), out(n, c, y, x) is channel `channel` of
  * input `input` at row (y / up[0])·down[0] + dy and column (x / up[1])·down[1] + dx. A source outside the
- * image, or with `input` -1, gives the input's zero point. The source lies in the same image n; only a MOVE
- * with `across` has one entry for each image and channel, and takes the number from image `image`.
+ * image gives what `beyond` says, and `input` -1 the zero point. The source lies in the same image n; only a
+ * MOVE with `across` has one entry for each image and channel, and takes the number from image `image`.
  */
 typedef struct vtac_vta_from {
     int32_t input, channel, dy, dx, image;
@@ -115,10 +120,11 @@ enum { VTAC_MAX_LANES = 128 }; /* the largest block, in channels, that a MOVE su
  * batch.
  *
  * Table behind a layer: `behind` maps each result (-128 … 127, with zero point `between`) to another number,
- * as an activation function does. CONV, MUL, AVG_POOL, RESCALE, and ADD without `table` may have one.
+ * as an activation function does. CONV, MUL, AVG_POOL, RESCALE, CHOOSE, and ADD without `table` may have one.
  *
  * Every layer: out = clamp(round(v · scale) + out.zero - zero_less, low, high), with v by kind as in
- * vtac/quant.h. MAX_POOL and RESIZE keep q (zero point and scale are the same on both sides) and clamp it. */
+ * vtac/quant.h. MAX_POOL, RESIZE and CHOOSE keep q (zero point and scale are the same on both sides) and
+ * clamp it. */
 typedef struct vtac_vta_layer {
     vtac_vta_kind kind;
     const char *name; /* of the ONNX node; "conv1+relu1" where several nodes became one layer */
@@ -152,6 +158,8 @@ typedef struct vtac_vta_layer {
     bool reverse;                /* RECURRENT: from the last step to the first */
     bool across;                 /* MOVE: between images; not for machines with a batch */
     bool by_pixels;              /* CONCAT: along pixels; each input has all channels */
+    bool min;                    /* CHOOSE */
+    vtac_vta_beyond beyond;      /* MOVE */
     int32_t low, high;           /* -128 … 127 */
     vta_rounding rounding;       /* EVEN as in ONNX; other front ends set their own */
     bool wide;                   /* multipliers have 31 bits; CONV, AVG_POOL, ADD, MUL, RESCALE */
@@ -182,6 +190,9 @@ typedef struct vtac_vta_region {
 /* AVG_POOL: the number of elements along dimension d that the mean at output row or column `at` has, for an
  * input of `size`. The product of both dimensions is one of the layer's divisors. */
 int64_t vtac_vta_elements(const vtac_vta_layer *layer, int d, int64_t at, int64_t size);
+
+/* The row or column that stands for `at`, which may lie outside of 0 … size - 1. */
+int64_t vtac_vta_place_beyond(vtac_vta_beyond beyond, int64_t at, int64_t size);
 
 /* ---- the scheduler ---- */
 

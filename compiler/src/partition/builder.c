@@ -43,7 +43,8 @@ vta_status vtac_b_add(const vtac_node_builder *b, vtac_op op, const vtac_value_i
     vtac_attr all[MAX_ATTRS + 1];
     const bool layer = op == VTAC_OP_VTA_PRODUCT || op == VTAC_OP_VTA_SUMS || op == VTAC_OP_QLINEAR_CONV ||
                        op == VTAC_OP_QLINEAR_AVERAGE_POOL || op == VTAC_OP_MAX_POOL ||
-                       op == VTAC_OP_VTA_SOFTMAX || op == VTAC_OP_VTA_TRANSPOSE;
+                       op == VTAC_OP_VTA_SOFTMAX || op == VTAC_OP_VTA_TRANSPOSE || op == VTAC_OP_MAX ||
+                       op == VTAC_OP_MIN;
     if (attr_count > MAX_ATTRS) {
         return vta_fail(b->diag, VTA_INVALID, "a node for the host has %u attributes", attr_count);
     }

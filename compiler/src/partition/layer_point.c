@@ -117,6 +117,22 @@ vta_status vtac_layer_mul(vtac_maker *m, vtac_vta_layer *layer)
     return vtac_layer_one_scale(m, layer, vtac_scale_product(s[0], s[1], s[2]));
 }
 
+vta_status vtac_layer_choose(vtac_maker *m, vtac_vta_layer *layer)
+{
+    int64_t y[4];
+    if (m->node->input_count != 2) {
+        return vtac_no_layer(m, "it chooses among %u values; choose between two at a time",
+                             m->node->input_count);
+    }
+    m->any_rows = true;
+    VTA_TRY(vtac_layer_output(m, layer, y));
+    VTA_TRY(vtac_layer_operand(m, layer, 0, y));
+    VTA_TRY(vtac_layer_operand(m, layer, 1, y));
+    layer->kind = VTAC_VTA_CHOOSE;
+    layer->min = m->node->op == VTAC_OP_MIN;
+    return VTA_OK;
+}
+
 /* ---- pools */
 
 static bool is_global(vtac_op op)
@@ -434,6 +450,7 @@ vta_status vtac_layer_move(vtac_maker *m, vtac_vta_layer *layer)
     layer->kind = VTAC_VTA_MOVE;
     layer->from = places;
     layer->across = vtac_attr_int(m->node, "across", 0) != 0;
+    layer->beyond = (vtac_vta_beyond)vtac_attr_int(m->node, "beyond", VTAC_VTA_ZEROS);
     layer->scales = scales;
     return VTA_OK;
 }

@@ -30,6 +30,7 @@ typedef struct move_chain {
     uint32_t base_count, node_count;
     bool fills; /* a Pad in the chain fills places with this number */
     int64_t fill;
+    vtac_vta_beyond beyond; /* a Pad in the chain repeats edges or mirrors */
 } move_chain;
 
 /* True if an operator only moves elements, or puts a constant beside them. */
@@ -91,6 +92,26 @@ static bool add_base(move_chain *c, vtac_value_id value)
     return true;
 }
 
+/* Notes what a Pad puts beside the elements; false where another Pad puts something else. */
+static bool note_pad(const vtac_graph *graph, const vtac_node *node, move_chain *c)
+{
+    const char *mode = vtac_attr_string(node, "mode", "constant");
+    const vtac_vta_beyond beyond = strcmp(mode, "edge") == 0      ? VTAC_VTA_EDGES
+                                   : strcmp(mode, "reflect") == 0 ? VTAC_VTA_MIRROR
+                                                                  : VTAC_VTA_ZEROS;
+    const vtac_tensor *with = vtac_in_constant(graph, node, 2);
+    const int64_t number = with == NULL ? 0 : vtac_tensor_int(with, 0);
+    if (beyond != VTAC_VTA_ZEROS) {
+        const bool good = c->beyond == VTAC_VTA_ZEROS || c->beyond == beyond;
+        c->beyond = beyond;
+        return good;
+    }
+    const bool good = !c->fills || c->fill == number;
+    c->fills = true;
+    c->fill = number;
+    return good;
+}
+
 /* Collects the chain above a value; false if it is too long, or has an input that no layer can read. */
 static bool collect_chain(const vtac_graph *graph, move_chain *c, vtac_value_id value)
 {
@@ -113,13 +134,7 @@ static bool collect_chain(const vtac_graph *graph, move_chain *c, vtac_value_id 
     for (uint32_t i = 0; good && i < data; i++) {
         good = collect_chain(graph, c, node->inputs[i]);
     }
-    if (good && node->op == VTAC_OP_PAD) {
-        const vtac_tensor *with = vtac_in_constant(graph, node, 2);
-        const int64_t number = with == NULL ? 0 : vtac_tensor_int(with, 0);
-        good = !c->fills || c->fill == number;
-        c->fills = true;
-        c->fill = number;
-    }
+    good = good && (node->op != VTAC_OP_PAD || note_pad(graph, node, c));
     if (good && c->node_count < MAX_CHAIN) {
         c->nodes[c->node_count++] = id;
     }
@@ -234,6 +249,7 @@ typedef struct reading {
     int64_t images;   /* images with entries of their own: all; 1 if each image reads itself */
     int64_t up[2], down[2];
     vtac_vta_from *from;
+    vtac_vta_beyond beyond;
 } reading;
 
 static element_source source_at(const reading *r, int64_t n, int64_t c, int64_t y, int64_t x)
@@ -269,6 +285,16 @@ static bool is_inside(const reading *r, const element_source *p)
     return p->at[0] >= 0 && p->at[0] < own[2] && p->at[1] >= 0 && p->at[1] < own[3];
 }
 
+/* The place that stands for one beyond the edges. */
+static void bring_inside(const reading *r, element_source *p)
+{
+    int64_t own[4];
+    (void)vtac_image_shape(&r->graph->values[r->c->bases[p->input]].type, own);
+    for (int d = 0; d < 2; d++) {
+        p->at[d] = vtac_vta_place_beyond(r->beyond, p->at[d], own[2 + d]);
+    }
+}
+
 static bool same_place(const element_source *a, const element_source *b)
 {
     return a->input == b->input && a->image == b->image && a->channel == b->channel && a->at[0] == b->at[0] &&
@@ -296,6 +322,40 @@ static void find_down(reading *r, int d)
     }
 }
 
+/* True if the entry of an element tells its source; `fills`: an entry without a source gets it first. */
+static bool tells_element(const reading *r, int64_t e, bool fills)
+{
+    const int64_t *s = r->shape;
+    const int64_t x = e % s[3], y = e / s[3] % s[2], c = e / s[3] / s[2] % s[1];
+    const int64_t n = e / s[3] / s[2] / s[1], phase = y % r->up[0] * r->up[1] + x % r->up[1];
+    const int64_t base[2] = {y / r->up[0] * r->down[0], x / r->up[1] * r->down[1]};
+    const element_source is = source_at(r, n, c, y, x);
+    vtac_vta_from *from = &r->from[(phase * r->images + (r->across ? n : 0)) * s[1] + c];
+    if (fills && is.input >= 0 && from->input < 0) {
+        *from = (vtac_vta_from){is.input, is.channel, (int32_t)(is.at[0] - base[0]),
+                                (int32_t)(is.at[1] - base[1]), is.image};
+    }
+    element_source told = {from->input,
+                           from->channel,
+                           {base[0] + from->dy, base[1] + from->dx},
+                           r->across ? from->image : (int32_t)n};
+    if (told.input >= 0) {
+        bring_inside(r, &told);
+    }
+    const bool there = told.input >= 0 && is_inside(r, &told);
+    return is.input >= 0 ? there && same_place(&told, &is) : fills || !there;
+}
+
+static bool tells_all(const reading *r, bool fills)
+{
+    const int64_t *s = r->shape;
+    bool all = true;
+    for (int64_t e = 0; all && e < s[0] * s[1] * s[2] * s[3]; e++) {
+        all = tells_element(r, e, fills);
+    }
+    return all;
+}
+
 /* True if the pattern repeats every up[0] rows and up[1] columns; fills `from`. */
 static bool has_period(reading *r)
 {
@@ -308,28 +368,8 @@ static bool has_period(reading *r)
     for (int64_t i = 0; i < phases * r->images * s[1]; i++) {
         r->from[i] = (vtac_vta_from){.input = -1};
     }
-    for (int pass = 0; pass < 2; pass++) { /* first fills the entries, then checks every element */
-        for (int64_t e = 0; e < s[0] * s[1] * s[2] * s[3]; e++) {
-            const int64_t x = e % s[3], y = e / s[3] % s[2], c = e / s[3] / s[2] % s[1];
-            const int64_t n = e / s[3] / s[2] / s[1], phase = y % r->up[0] * r->up[1] + x % r->up[1];
-            const int64_t base[2] = {y / r->up[0] * r->down[0], x / r->up[1] * r->down[1]};
-            const element_source is = source_at(r, n, c, y, x);
-            vtac_vta_from *from = &r->from[(phase * r->images + (r->across ? n : 0)) * s[1] + c];
-            if (pass == 0 && is.input >= 0 && from->input < 0) {
-                *from = (vtac_vta_from){is.input, is.channel, (int32_t)(is.at[0] - base[0]),
-                                        (int32_t)(is.at[1] - base[1]), is.image};
-            }
-            const element_source told = {from->input,
-                                         from->channel,
-                                         {base[0] + from->dy, base[1] + from->dx},
-                                         r->across ? from->image : (int32_t)n};
-            const bool there = told.input >= 0 && is_inside(r, &told);
-            if (is.input >= 0 ? !there || !same_place(&told, &is) : pass == 1 && there) {
-                return false;
-            }
-        }
-    }
-    return true;
+    /* first fills the entries, then checks every element */
+    return tells_all(r, true) && tells_all(r, false);
 }
 
 static bool read_phases(reading *r, const int64_t max[2])
@@ -347,11 +387,39 @@ static bool read_phases(reading *r, const int64_t max[2])
     return false;
 }
 
+/* Finds a pattern of pixel by pixel whose edges are repeated or mirrored: the pixel in the middle of the
+ * output shows where the pixels come from. */
+static bool find_bordered(reading *r)
+{
+    const int64_t *s = r->shape;
+    *r = (reading){.graph = r->graph,
+                   .c = r->c,
+                   .numbers = r->numbers,
+                   .shape = {s[0], s[1], s[2], s[3]},
+                   .images = 1,
+                   .up = {1, 1},
+                   .down = {1, 1},
+                   .from = r->from,
+                   .beyond = r->c->beyond};
+    for (int64_t c = 0; c < s[1]; c++) {
+        const element_source is = source_at(r, 0, c, s[2] / 2, s[3] / 2);
+        r->from[c] = (vtac_vta_from){is.input, is.channel, (int32_t)(is.at[0] - s[2] / 2),
+                                     (int32_t)(is.at[1] - s[3] / 2), 0};
+        if (is.input < 0) {
+            return false;
+        }
+    }
+    return tells_all(r, false);
+}
+
 /* Finds the pattern. If no image reads another one, all images share one set of entries. */
 static bool find_pattern(reading *r)
 {
     const int64_t *s = r->shape, elements = s[0] * s[1] * s[2] * s[3];
     bool others = false;
+    if (r->c->beyond != VTAC_VTA_ZEROS) {
+        return s[1] <= MAX_ENTRIES && find_bordered(r);
+    }
     for (int64_t e = 0; e < elements && !others; e++) {
         const int64_t n = e / s[3] / s[2] / s[1];
         const element_source p = source_at(r, n, e / s[3] / s[2] % s[1], e / s[3] % s[2], e % s[3]);
@@ -396,6 +464,7 @@ static vta_status add_movement(vtac_graph *graph, const reading *r, vtac_value_i
                                {.name = "down", .kind = VTAC_ATTR_INTS, .count = 2, .ints = r->down},
                                {.name = "from", .kind = VTAC_ATTR_INTS, .count = count, .ints = from},
                                {.name = "across", .kind = VTAC_ATTR_INT, .i = r->across},
+                               {.name = "beyond", .kind = VTAC_ATTR_INT, .i = r->beyond},
                                {.name = "fill", .kind = VTAC_ATTR_INT, .i = r->c->fill}};
     const vtac_node *last = &graph->nodes[v->node];
     const vtac_node_spec spec = {.op = VTAC_OP_VTA_MOVE,
@@ -405,7 +474,7 @@ static vta_status add_movement(vtac_graph *graph, const reading *r, vtac_value_i
                                  .input_count = r->c->base_count,
                                  .output_count = 1,
                                  .attrs = attrs,
-                                 .attr_count = r->c->fills ? 7 : 6};
+                                 .attr_count = r->c->fills ? 8 : 7};
     vtac_node_id node;
     VTA_TRY(vtac_add_node(graph, &spec, &node, diag));
     *out = graph->nodes[node].outputs[0];

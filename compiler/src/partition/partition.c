@@ -471,6 +471,7 @@ static vta_status legalize_graph(partitioner *r)
     VTA_TRY(vtac_legalize_rows(graph, config, always, arena, r->diag));
     VTA_TRY(vtac_legalize_heads(graph, config, arena, r->diag));
     VTA_TRY(vtac_legalize_volumes(graph, config, always, arena, &r->volumes, r->diag));
+    VTA_TRY(vtac_choose_channels(graph, arena, r->diag));
     VTA_TRY(vtac_spread_operands(graph, arena, r->diag));
     VTA_TRY(vtac_fuse_moves(graph, config, arena, &r->moves, r->diag));
     VTA_TRY(vtac_legalize_matmuls(graph, config, always, arena, &r->products, r->diag));

@@ -6,6 +6,7 @@
  *   rows.c       matrix products of rows as convolutions
  *   heads.c      operators on the heads of attention, for images
  *   spread.c     broadcast operands, expanded to the size of the output
+ *   channels.c   the largest or smallest number of a pixel's channels, as choices between two
  *   parts.c      one dense layer that stands for several
  *   move.c       operators that only move numbers, fused into one
  *   packed.c     the operands of matrix products of two activations, the second packed as weights
@@ -63,6 +64,12 @@ vta_status vtac_legalize_heads(vtac_graph *graph, const vta_config *config, vta_
 
 /* spread.c: expands the broadcast operands of sums and products to the size of the output. */
 vta_status vtac_spread_operands(vtac_graph *graph, vta_arena *arena, vta_diag *diag);
+
+/* channels.c: replaces maxima and minima over the channels of what a layer makes. */
+vta_status vtac_choose_channels(vtac_graph *graph, vta_arena *arena, vta_diag *diag);
+
+/* True if a layer can make a value. */
+bool vtac_is_made_by_layer(const vtac_graph *graph, vtac_value_id value);
 
 /* ---- parts.c */
 

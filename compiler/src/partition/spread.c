@@ -1,17 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Sums and products with one broadcast operand: over channels (a gate for each pixel) or, in a sum, over
- * pixels. If a layer makes the operand, a movement expands it.
+ * Sums, products and choices with one broadcast operand: over channels (a gate for each pixel) or, but for
+ * products, over pixels. If a layer makes the operand, a movement expands it.
  */
 #include <string.h>
 
 #include "partition.h"
 
-static bool is_layer(const vtac_graph *graph, vtac_value_id value)
+bool vtac_is_made_by_layer(const vtac_graph *graph, vtac_value_id value)
 {
     const vtac_node *maker = vtac_producer_of(graph, value);
     const vtac_layer_row *row = maker == NULL ? NULL : vtac_layer_row_of(maker->op);
     return row != NULL && row->make != NULL;
+}
+
+/* The same of a value that is taken out of another one. */
+static bool is_taken_from_layer(const vtac_graph *graph, vtac_value_id value)
+{
+    const vtac_node *maker = vtac_producer_of(graph, value);
+    while (maker != NULL && (maker->op == VTAC_OP_GATHER || maker->op == VTAC_OP_SLICE)) {
+        value = maker->inputs[0];
+        maker = vtac_producer_of(graph, value);
+    }
+    return vtac_is_made_by_layer(graph, value);
 }
 
 /* True if operand i is smaller than the output in a way that no layer supports directly. */
@@ -25,7 +36,7 @@ static bool is_spread(const vtac_graph *graph, const vtac_node *node, uint32_t i
         return false;
     }
     const bool gate = node->op == VTAC_OP_QLINEAR_MUL && x[0] == y[0] && x[1] == y[1] && x[2] * x[3] == 1;
-    return !gate && is_layer(graph, node->inputs[i]);
+    return !gate && is_taken_from_layer(graph, node->inputs[i]);
 }
 
 /* Expands operand i of a node to the size of the node's output. */
@@ -40,8 +51,10 @@ static vta_status expand_operand(const vtac_node_builder *b, vtac_node_id id, ui
 
 static vta_status expand_operands(const vtac_node_builder *b, vtac_node_id id, bool *any)
 {
-    const bool binary = b->like.op == VTAC_OP_QLINEAR_ADD || b->like.op == VTAC_OP_QLINEAR_MUL;
-    for (uint32_t i = 0; binary && i <= 3; i += 3) {
+    const bool chooses = (b->like.op == VTAC_OP_MAX || b->like.op == VTAC_OP_MIN) && b->like.input_count == 2;
+    const bool binary = chooses || b->like.op == VTAC_OP_QLINEAR_ADD || b->like.op == VTAC_OP_QLINEAR_MUL;
+    const uint32_t step = chooses ? 1 : 3;
+    for (uint32_t i = 0; binary && i <= step; i += step) {
         if (is_spread(b->graph, &b->like, i)) {
             VTA_TRY(expand_operand(b, id, i));
             *any = true;

@@ -38,6 +38,8 @@ static const struct {
     {VTAC_OP_LEAKY_RELU, VTAC_OP_QLINEAR_LEAKY_RELU, vtac_fold_unary},
     {VTAC_OP_LSTM, VTAC_OP_RECURRENCE, vtac_fold_recurrence},
     {VTAC_OP_MATMUL, VTAC_OP_QLINEAR_MATMUL, vtac_fold_matmul},
+    {VTAC_OP_MAX, VTAC_OP_MAX, vtac_fold_choice},
+    {VTAC_OP_MIN, VTAC_OP_MIN, vtac_fold_choice},
     {VTAC_OP_MUL, VTAC_OP_QLINEAR_MUL, vtac_fold_mul},
     {VTAC_OP_REDUCE_MEAN, VTAC_OP_QLINEAR_GLOBAL_AVERAGE_POOL, vtac_fold_reduce_mean},
     {VTAC_OP_RESIZE, VTAC_OP_QLINEAR_AVERAGE_POOL, vtac_fold_resize},
@@ -45,6 +47,7 @@ static const struct {
     {VTAC_OP_RNN, VTAC_OP_RECURRENCE, vtac_fold_recurrence},
     {VTAC_OP_SIGMOID, VTAC_OP_QLINEAR_SIGMOID, vtac_fold_unary},
     {VTAC_OP_SOFTMAX, VTAC_OP_QLINEAR_SOFTMAX, vtac_fold_softmax},
+    {VTAC_OP_SUB, VTAC_OP_QLINEAR_ADD, vtac_fold_difference},
 };
 
 typedef struct int_range {

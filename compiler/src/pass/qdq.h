@@ -79,6 +79,11 @@ vtac_fold_fn vtac_fold_norm;       /* LayerNormalization, RMSNormalization */
 vtac_fold_fn vtac_fold_recurrence; /* LSTM, GRU, RNN */
 vtac_fold_fn vtac_fold_rescale;
 vtac_fold_fn vtac_fold_resize;
+vtac_fold_fn vtac_fold_choice;     /* Max and Min of two activations */
+vtac_fold_fn vtac_fold_difference; /* of two activations */
+
+/* The mean over the channels of images, which keeps their axis; *out 0: its scale does not fit. */
+vta_status vtac_fold_channel_mean(vtac_fold *f, const vtac_qvalue *x, vtac_value_id *out);
 
 /* The one float operand of the core as integers of the output's type. */
 bool vtac_read_operand(const vtac_fold *f, vtac_qvalue *x);

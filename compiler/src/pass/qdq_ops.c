@@ -93,8 +93,20 @@ static vta_status emit_partial_pool(vtac_fold *f, const vtac_qvalue *x, const bo
     return vtac_emit_unary(f, VTAC_OP_QLINEAR_AVERAGE_POOL, x, &attr, 1, out);
 }
 
+/* A reduction's output has the axes that were reduced, as 1, or has not. */
+static vta_status keep_axes(vtac_fold *f, uint32_t rank, vtac_value_id *out)
+{
+    const vtac_type y = f->r->graph->values[f->core.outputs[0]].type;
+    vtac_value_id inputs[2] = {*out};
+    if (y.rank == rank) {
+        return VTA_OK;
+    }
+    VTA_TRY(vtac_new_ints(f->r, y.dim, y.rank, &inputs[1]));
+    return vtac_new_simple(f->r, f->at, &f->core, VTAC_OP_RESHAPE, inputs, 2, out);
+}
+
 /* A mean over all axes but two is a global pool, where those two are the first (or the first and the last);
- * one over some of the axes behind the first two is a pool.
+ * one over some of the axes behind the first two is a pool, one over channels a convolution.
  */
 vta_status vtac_fold_reduce_mean(vtac_fold *f, vtac_value_id *out)
 {
@@ -105,6 +117,10 @@ vta_status vtac_fold_reduce_mean(vtac_fold *f, vtac_value_id *out)
     if (rank < 3 || !vtac_read_operand(f, &x) || !vtac_mean_fits(f, &x, 1) ||
         !reduced_axes(f, rank, reduced)) {
         return VTA_OK;
+    }
+    if (rank == 4 && reduced[1] && !reduced[0] && !reduced[2] && !reduced[3]) {
+        VTA_TRY(vtac_fold_channel_mean(f, &x, out));
+        return *out == 0 ? VTA_OK : keep_axes(f, rank, out);
     }
     const bool last = reduced[1];
     const uint32_t kept = last ? rank - 1 : 1; /* the axis of channels */
@@ -117,12 +133,7 @@ vta_status vtac_fold_reduce_mean(vtac_fold *f, vtac_value_id *out)
         return VTA_OK;
     }
     VTA_TRY(all ? emit_global_pool(f, &x, last, out) : emit_partial_pool(f, &x, reduced, out));
-    if (y.rank == rank) {
-        return VTA_OK;
-    }
-    vtac_value_id inputs[2] = {*out};
-    VTA_TRY(vtac_new_ints(f->r, y.dim, y.rank, &inputs[1]));
-    return vtac_new_simple(f->r, f->at, &f->core, VTAC_OP_RESHAPE, inputs, 2, out);
+    return keep_axes(f, rank, out);
 }
 
 /* *out 0: the scales do not fit. */

@@ -7,7 +7,7 @@
 
 bool vtac_quant_moves(const vtac_node *node)
 {
-    return vtac_quant_role_of(node->op) == QUANT_SHARE || vtac_quant_role_of(node->op) == QUANT_JOIN;
+    return vtac_quant_role_of(node->op) == QUANT_SHARE || node->op == VTAC_OP_CONCAT;
 }
 
 static bool same_island(const vtac_quant_plan *plan, vtac_node_id a, vtac_node_id b)
@@ -77,7 +77,8 @@ static bool needs_reader(const vtac_quant_plan *plan, vtac_node_id id)
         return true;
     }
     if (node->op == VTAC_OP_SOFTMAX || node->op == VTAC_OP_LAYER_NORMALIZATION ||
-        node->op == VTAC_OP_RMS_NORMALIZATION) {
+        node->op == VTAC_OP_RMS_NORMALIZATION || node->op == VTAC_OP_MAX || node->op == VTAC_OP_MIN ||
+        node->op == VTAC_OP_SUB) {
         return true;
     }
     const bool pools = node->op == VTAC_OP_MAX_POOL || node->op == VTAC_OP_GLOBAL_MAX_POOL;

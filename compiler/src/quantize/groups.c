@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Values that have one scale together: what is moved has the scale of where it comes from. A concatenation
- * brings its operands to the scale of its result. Where nothing else reads an operand, the operand has that
- * scale from the start, and nothing is rounded twice.
+ * or a choice between two brings its operands to the scale of its result. Where nothing else reads an
+ * operand, the operand has that scale from the start, and nothing is rounded twice.
  */
 #include "plan.h"
 
@@ -84,7 +84,8 @@ static void join_concatenated(const vtac_quant_plan *plan)
     for (uint32_t i = 0; i < g->order_count; i++) {
         const vtac_node_id id = g->order[i];
         const vtac_node *node = &g->nodes[id];
-        const bool joins = plan->active[id] && vtac_quant_role_of(node->op) == QUANT_JOIN;
+        const bool joins =
+            plan->active[id] && plan->island[id] == 0 && vtac_quant_role_of(node->op) == QUANT_JOIN;
         for (uint32_t k = 0; joins && k < vtac_quant_operands(plan, id); k++) {
             if (g->values[node->inputs[k]].constant != NULL ||
                 is_only_joined(plan, vtac_quant_group(plan, node->inputs[k]), id)) {

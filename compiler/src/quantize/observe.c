@@ -187,7 +187,8 @@ static void join_concatenated(vtac_quant_observer *o)
     const vtac_graph *g = o->plan->graph;
     for (uint32_t i = 0; i < g->order_count; i++) {
         const vtac_node *node = &g->nodes[g->order[i]];
-        const bool joins = o->plan->active[g->order[i]] && vtac_quant_role_of(node->op) == QUANT_JOIN;
+        const bool joins = o->plan->active[g->order[i]] && o->plan->island[g->order[i]] == 0 &&
+                           vtac_quant_role_of(node->op) == QUANT_JOIN;
         for (uint32_t k = 0; joins && k < vtac_quant_operands(o->plan, g->order[i]); k++) {
             const vtac_value_id x = node->inputs[k], y = node->outputs[0];
             if (o->of[x] != 0 && o->of[y] != 0 && !vtac_quant_is_bounded(g, g->values[x].node)) {

@@ -33,6 +33,27 @@ vtac_quant_role vtac_quant_role_of(vtac_op op)
     return roles[op].role;
 }
 
+/* True if both operands of a node are activations of its result's shape. */
+static bool is_pair_of_like(const vtac_graph *g, const vtac_node *node)
+{
+    bool like = node->input_count == 2;
+    for (uint32_t i = 0; like && i < 2; i++) {
+        like = vtac_in_constant(g, node, i) == NULL && vtac_in_type(g, node, i) != NULL &&
+               vtac_type_equal(vtac_in_type(g, node, i), &g->values[node->outputs[0]].type);
+    }
+    return like;
+}
+
+static bool needs_pair(vtac_op op)
+{
+    return op == VTAC_OP_MAX || op == VTAC_OP_MIN || op == VTAC_OP_SUB;
+}
+
+static bool stays_float(const vtac_graph *g, const vtac_node *node)
+{
+    return roles[node->op].role == QUANT_FLOAT || (needs_pair(node->op) && !is_pair_of_like(g, node));
+}
+
 void vtac_why_float(const vtac_graph *graph, const vtac_node *node, char text[128])
 {
     const vtac_type *x = vtac_in_type(graph, node, 0);
@@ -41,7 +62,7 @@ void vtac_why_float(const vtac_graph *graph, const vtac_node *node, char text[12
         (void)snprintf(text, 128, "quantize the model (vtac quantize)");
     } else if (x != NULL && x->dtype != VTAC_F32) {
         (void)snprintf(text, 128, "vtac quantize takes f32, f16 and bf16");
-    } else if (roles[node->op].role == QUANT_FLOAT) {
+    } else if (stays_float(graph, node)) {
         (void)snprintf(text, 128, "it has no 8-bit %s", vtac_op_get(node->op)->name);
     } else if (roles[node->op].role == QUANT_PRODUCT && !vtac_quant_is_product(graph, node, &axis)) {
         (void)snprintf(text, 128, "its weights are constant, those here change with the input");
@@ -166,7 +187,7 @@ static bool is_small(const vtac_quant_plan *plan, const vtac_node *node)
     uint32_t axis;
     if (maker == 0 ||
         (g->nodes[maker].op != VTAC_OP_SOFTMAX &&
-         (plan->island[maker] != 0 || roles[g->nodes[maker].op].role != QUANT_FLOAT)) ||
+         (plan->island[maker] != 0 || !stays_float(g, &g->nodes[maker]))) ||
         !vtac_quant_is_product(g, node, &axis)) {
         return false;
     }
@@ -209,8 +230,7 @@ static bool is_eligible(const vtac_quant_plan *plan, vtac_node_id id)
     if (plan->island[id] != 0) {
         return true;
     }
-    if (roles[node->op].role == QUANT_FLOAT || is_centre(g, node) || is_small(plan, node) ||
-        is_other_row(g, node) ||
+    if (stays_float(g, node) || is_centre(g, node) || is_small(plan, node) || is_other_row(g, node) ||
         (roles[node->op].role == QUANT_PRODUCT && !vtac_quant_is_product(g, node, &axis) &&
          !vtac_quant_is_pair(g, node))) {
         return false;
@@ -257,8 +277,8 @@ static bool is_worth_it(const vtac_graph *graph, const vtac_island *is)
     bool worth = false;
     for (uint32_t i = 0; i < is->count; i++) {
         const vtac_op op = graph->nodes[is->nodes[i]].op;
-        worth = worth || roles[op].role == QUANT_FLOAT || op == VTAC_OP_SIGMOID || op == VTAC_OP_LEAKY_RELU ||
-                op == VTAC_OP_PRELU;
+        worth = worth || roles[op].role == QUANT_FLOAT || needs_pair(op) || op == VTAC_OP_SIGMOID ||
+                op == VTAC_OP_LEAKY_RELU || op == VTAC_OP_PRELU;
     }
     return worth;
 }
@@ -289,8 +309,8 @@ static bool feeds_integers(const vtac_quant_plan *plan, const vtac_island *is)
     for (uint32_t i = 0; !feeds && i < v->user_count; i++) {
         const vtac_node *user = &g->nodes[v->users[i]];
         for (uint32_t k = 0; !user->dead && k < user->input_count; k++) {
-            feeds = feeds || (user->inputs[k] == y &&
-                              (roles[user->op].role != QUANT_FLOAT || plan->island[v->users[i]] != 0));
+            feeds =
+                feeds || (user->inputs[k] == y && (!stays_float(g, user) || plan->island[v->users[i]] != 0));
         }
     }
     return feeds;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Layers whose output tiles each come from one tile of each input: sums, products, rescaling, tables, and
- * concatenations whose inputs begin with a block or have all channels. Tiles are loaded into ACC as int8, go
- * through the ALU in place, and are stored from there.
+ * Layers whose output tiles each come from one tile of each input: sums, products, the larger of two,
+ * rescaling, tables, and concatenations whose inputs begin with a block or have all channels. Tiles are
+ * loaded into ACC as int8, go through the ALU in place, and are stored from there.
  *
  * A product with one number per channel (gates) loads the tiles of these numbers all at once.
  *
@@ -39,7 +39,7 @@ typedef struct tile_run {
 
 static bool has_two(const vtac_vta_layer *layer)
 {
-    return layer->kind == VTAC_VTA_ADD || layer->kind == VTAC_VTA_MUL;
+    return layer->kind == VTAC_VTA_ADD || layer->kind == VTAC_VTA_MUL || layer->kind == VTAC_VTA_CHOOSE;
 }
 
 static int64_t record_count(const vtac_vta_layer *layer)
@@ -63,9 +63,8 @@ static void fill_lanes(int32_t *lanes, int64_t count, int32_t value)
 /* The scale of the results, and (bias_of) the number added before it; k: the input of a concatenation. */
 static vtac_fixed scale_of(const vtac_vta_layer *layer, int64_t k)
 {
-    return layer->kind == VTAC_VTA_ADD     ? sum_scale(layer)
-           : layer->kind == VTAC_VTA_TABLE ? (vtac_fixed){1, 0}
-                                           : layer->scales[k];
+    const bool as_it_is = layer->kind == VTAC_VTA_TABLE || layer->kind == VTAC_VTA_CHOOSE;
+    return layer->kind == VTAC_VTA_ADD ? sum_scale(layer) : as_it_is ? (vtac_fixed){1, 0} : layer->scales[k];
 }
 
 static int32_t bias_of(const plan *p, int64_t k)
@@ -231,6 +230,9 @@ static void compute_tiles(elementwise *e, const tile_run *s, int64_t a, int64_t 
         add_number(e, a, count, -tensors[layer->inputs[0]].zero);
         add_number(e, b, count, -tensors[layer->inputs[1]].zero);
         apply_alu(e, VTA_ALU_MUL, a, b, count, 0);
+    }
+    if (layer->kind == VTAC_VTA_CHOOSE) {
+        apply_alu(e, layer->min ? VTA_ALU_MIN : VTA_ALU_MAX, a, b, count, 0);
     }
     requantize_tiles(e, a, count, s->record);
 }
@@ -509,7 +511,7 @@ vta_status vtac_vta_elementwise_plan(const machine *m, const vtac_vta_region *re
     const vtac_vta_layer *layer = out->layer;
     VTA_TRY(must_fit(m, layer, diag));
     const int64_t more = layer->kind == VTAC_VTA_ADD && layer->table != NULL ? 2 : 0;
-    const int64_t passes = has_two(layer) ? 4 + more : 1;
+    const int64_t passes = layer->kind == VTAC_VTA_CHOOSE ? 2 : has_two(layer) ? 4 + more : 1;
     const int64_t entries = out->images * block_count(out, layer->output) * plane_size(out, layer->output);
     const int64_t bytes = entries * m->config->elem_bytes[VTA_MEM_OUT];
     const int64_t second =

@@ -156,6 +156,18 @@ static int64_t max_sources(const plan *p)
     return count;
 }
 
+int64_t vtac_vta_place_beyond(vtac_vta_beyond beyond, int64_t at, int64_t size)
+{
+    const int64_t last = size - 1;
+    if (beyond == VTAC_VTA_ZEROS) {
+        return at;
+    }
+    while (beyond == VTAC_VTA_MIRROR && last > 0 && (at < 0 || at > last)) {
+        at = at < 0 ? -at : 2 * last - at;
+    }
+    return vta_max(0, vta_min(at, last));
+}
+
 /* ---- tiling */
 
 /* Finds the places of the output, and the window of the inputs that a place reads in all phases. */
@@ -254,10 +266,19 @@ static bool shrink_until_fit(const plan *p, move_tiling *t)
     return tiling_fits(p, t);
 }
 
+/* Calls of LOAD that bring what lies beyond the edges of a block: those rows, and of each row those columns.
+ */
+static int64_t border_loads(const plan *p)
+{
+    const vtac_vta_tensor *from = input_tensor(p, 0), *to = output_tensor(p);
+    const int64_t rows = to->h - from->h, cols = to->w - from->w;
+    return p->images * vta_max(0, cols > 0 ? to->h * (1 + cols) : rows);
+}
+
 /* Estimates the work of each unit, in groups of t->group; returns cycles. */
 static uint64_t estimate_group(const plan *p, const move_tiling *t, source *sources, load_of_units *units)
 {
-    enum { PIECE_CYCLES = 40 };
+    enum { PIECE_CYCLES = 40, BORDER_CYCLES = 12 };
     const machine *m = p->machine;
     const int64_t pieces =
         p->images * vta_ceil_div(t->places[0], t->rows) * vta_ceil_div(t->places[1], t->cols);
@@ -275,9 +296,10 @@ static uint64_t estimate_group(const plan *p, const move_tiling *t, source *sour
         all += steps;
     }
     const int64_t written = p->images * tile_blocks(p) * output_tensor(p)->h * output_tensor(p)->w * tile;
+    const int64_t border = p->layer->beyond == VTAC_VTA_ZEROS ? 0 : all * BORDER_CYCLES * border_loads(p);
     *units = (load_of_units){.array = (uint64_t)(p->images * all * pixels),
                              .alu = (uint64_t)(p->images * tile_blocks(p) * pixels * phases_of(p) * m->ro),
-                             .load = (uint64_t)(read / m->beat),
+                             .load = (uint64_t)(read / m->beat + border),
                              .store = (uint64_t)(written / m->beat),
                              .bytes_read = (uint64_t)read,
                              .bytes_written = (uint64_t)written};
@@ -441,6 +463,55 @@ static void load_row(mover *e, vta_memory memory, int64_t sram, int64_t from, in
                                               .x_stride = count});
 }
 
+/* A window of an input whose rows or columns begin or end beyond the edges. */
+typedef struct bordered_window {
+    vta_load2d load; /* of its first pixel, were it there */
+    vtac_vta_beyond beyond;
+    int64_t at[2], count[2], size[2]; /* of the window; of the image */
+    int64_t pixel;                    /* elements of one */
+} bordered_window;
+
+/* The number of places from `first` on along dimension d that follow one another in the image. */
+static int64_t run_of(const bordered_window *r, int d, int64_t first)
+{
+    const int64_t from = vtac_vta_place_beyond(r->beyond, r->at[d] + first, r->size[d]);
+    int64_t count = 1;
+    while (first + count < r->count[d] &&
+           vtac_vta_place_beyond(r->beyond, r->at[d] + first + count, r->size[d]) == from + count) {
+        count++;
+    }
+    return count;
+}
+
+/* Loads rows y … y + rows - 1 of the window from column x on. */
+static void load_run(mover *e, const bordered_window *r, int64_t y, int64_t x, int64_t rows, int64_t cols)
+{
+    vta_load2d load = r->load;
+    const int64_t from[2] = {vtac_vta_place_beyond(r->beyond, r->at[0] + y, r->size[0]),
+                             vtac_vta_place_beyond(r->beyond, r->at[1] + x, r->size[1])};
+    load.sram += (y * r->count[1] + x) * r->pixel;
+    load.offset += (from[0] * r->size[1] + from[1]) * r->pixel;
+    load.y_size = rows;
+    load.x_size = cols * r->pixel;
+    vtac_vta_list_load(e->list, &load);
+}
+
+/* Loads a window run by run: whole rows that follow one another at once, else what follows one another in a
+ * row. */
+static void load_border(mover *e, const bordered_window *r)
+{
+    for (int64_t y = 0; y < r->count[0];) {
+        const bool whole = run_of(r, 1, 0) == r->count[1];
+        const int64_t rows = whole ? run_of(r, 0, y) : 1;
+        for (int64_t x = 0; x < r->count[1];) {
+            const int64_t cols = run_of(r, 1, x);
+            load_run(e, r, y, x, rows, cols);
+            x += cols;
+        }
+        y += rows;
+    }
+}
+
 /* Loads the window of a source that a tile of places reads. */
 static void load_source(mover *e, const source *from, const patch *tile, int64_t sram)
 {
@@ -454,6 +525,21 @@ static void load_source(mover *e, const source *from, const patch *tile, int64_t
         vtac_vta_extent_of(tile->y * t->down[0] + t->first[0], pixel_span(t, 0, tile->rows), h);
     const extent cols =
         vtac_vta_extent_of(tile->x * t->down[1] + t->first[1], pixel_span(t, 1, tile->cols), w);
+    if (p->layer->beyond != VTAC_VTA_ZEROS && rows.before + rows.after + cols.before + cols.after > 0) {
+        load_border(e, &(bordered_window){
+                           .load = {.memory = VTA_MEM_INP,
+                                    .sram = sram,
+                                    .buffer = {WORK_BUFFER},
+                                    .offset = (int64_t)in->offset / m->config->elem_bytes[VTA_MEM_INP] +
+                                              (tile->image * blocks + from->block) * h * w * m->ri,
+                                    .x_stride = w * m->ri},
+                           .beyond = p->layer->beyond,
+                           .at = {tile->y * t->down[0] + t->first[0], tile->x * t->down[1] + t->first[1]},
+                           .count = {pixel_span(t, 0, tile->rows), pixel_span(t, 1, tile->cols)},
+                           .size = {h, w},
+                           .pixel = m->ri});
+        return;
+    }
     vtac_vta_list_load_padded(
         e->list,
         &(vta_load2d){.memory = VTA_MEM_INP,
