@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 #
-# Convolutions, pools, normalizations and resizing of tensors whose height and width stay open (`--dynamic`), against plain
-# loops: two data sets of different sizes on one loaded model.
+# Convolutions, pools, normalizations and resizing of tensors whose height and width stay open (`--dynamic`), and RoiAlign over an
+# open number of boxes, against plain loops: two data sets of different sizes on one loaded model.
 #
 # usage: flow_windows.py VTAC   (exit status 77: python3-onnx is not there)
 import itertools
@@ -337,8 +337,46 @@ def add_resizing(suite):
               model=model_of([helper.make_node("Upsample", ["x", "s"], ["y"])], (), [("s", numpy.array([1, 1, 2, 3], F32))], 9))
 
 
+def align_boxes(x, boxes, pictures, cells, scale):
+    """Means of 2 x 2 samples of each cell, half pixels; no box here is larger than the features."""
+    y = numpy.zeros((len(boxes), x.shape[1]) + cells)
+    for r, c, i, j, s, t in itertools.product(range(len(boxes)), range(x.shape[1]), range(cells[0]), range(cells[1]), range(2), range(2)):
+        at = []
+        for axis, (cell, sample) in enumerate(((i, s), (j, t))):
+            low, high = (float(boxes[r][1 - axis + 2 * k]) * scale - 0.5 for k in range(2))
+            at.append(min(max(low + (high - low) / cells[axis] * (cell + (sample + 0.5) / 2), 0), x.shape[2 + axis] - 1))
+        (a, u), (b, v) = [(int(p), p - int(p)) for p in at]
+        plane = x[pictures[r], c]
+        e, f = min(a + 1, plane.shape[0] - 1), min(b + 1, plane.shape[1] - 1)
+        y[r, c, i, j] += ((1 - u) * ((1 - v) * plane[a, b] + v * plane[a, f]) + u * ((1 - v) * plane[e, b] + v * plane[e, f])) / 4
+    return y.astype(F32)
+
+
+def add_boxes(suite):
+    """RoiAlign over a number of boxes that the run decides; the features are an input of one size, or the run makes them."""
+    for cells, scale, made in (((3, 2), 0.5, False), ((7, 7), 1.0, True)):
+        def make(random):
+            count = int(random.integers(1, 9))
+            low = random.uniform(0, 4, (count, 2))
+            boxes = numpy.concatenate([low, low + random.uniform(1, 4, (count, 2))], 1).astype(F32)
+            return [("x", floats(random, 2, 3, 9, 11)), ("boxes", boxes), ("pictures", random.integers(0, 2, count))]
+
+        def reference(x, boxes, pictures, cells=cells, scale=scale, made=made):
+            return align_boxes(numpy.maximum(x, 0) if made else x, boxes, pictures, cells, scale)
+
+        def model(inputs, outputs, cells=cells, scale=scale, made=made):
+            infos = [helper.make_tensor_value_info(n, TYPES[a.dtype], a.shape if n == "x" else ["many"] + list(a.shape[1:])) for n, a in inputs]
+            nodes = [helper.make_node("Relu", ["x"], ["f"])] if made else []
+            nodes.append(helper.make_node("RoiAlign", ["f" if made else "x", "boxes", "pictures"], ["y"], output_height=cells[0], output_width=cells[1],
+                                          sampling_ratio=2, spatial_scale=scale))
+            ends = [helper.make_tensor_value_info(n, TYPES[a.dtype], [None] * a.ndim) for n, a in outputs]
+            return helper.make_model(helper.make_graph(nodes, "g", infos, ends), opset_imports=[helper.make_opsetid("", 16)], ir_version=8)
+        suite.add("RoiAlign", make, reference, model=model)
+
+
 def main():
     suite = Suite()
+    add_boxes(suite)
     add_convolutions(suite)
     add_transposed(suite)
     add_pools(suite)

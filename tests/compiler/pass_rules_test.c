@@ -60,6 +60,19 @@ static const struct {
     {VTAC_PASS_CANONICALIZE, "clip with an upper bound",
      IMAGE "const %z: f32[] = [0]\nconst %h: f32[] = [1]\n%a: f32[2,4,6,7] = Clip(%x, %z, %h)\noutput %a\n",
      "Clip"},
+    {VTAC_PASS_CANONICALIZE, "zeros around an image that a convolution reads",
+     IMAGE FILTER "const %p: i64[8] = [0, 0, 0, 2, 0, 0, 1, 3]\n%q: f32[2,4,7,12] = Pad(%x, %p)\n"
+                  "%c: f32[2,4,4,6] = Conv(%q, %w) {pads=[1, 0, 1, 1], strides=[2, 2]}\noutput %c\n",
+     "Conv"},
+    {VTAC_PASS_CANONICALIZE, "other numbers around an image",
+     IMAGE FILTER "const %p: i64[8] = [0, 0, 0, 2, 0, 0, 1, 3]\nconst %v: f32[] = [2]\n%q: f32[2,4,7,12] = "
+                  "Pad(%x, %p, %v)\n"
+                  "%c: f32[2,4,5,10] = Conv(%q, %w)\noutput %c\n",
+     "Pad Conv"},
+    {VTAC_PASS_CANONICALIZE, "zeros around an image that something else reads, too",
+     IMAGE FILTER "const %p: i64[8] = [0, 0, 0, 2, 0, 0, 1, 3]\n%q: f32[2,4,7,12] = Pad(%x, %p)\n"
+                  "%c: f32[2,4,5,10] = Conv(%q, %w)\noutput %c\noutput %q\n",
+     "Pad Conv"},
     {VTAC_PASS_CANONICALIZE, "pads in words",
      IMAGE FILTER "%c: f32[2,4,3,4] = Conv(%x, %w) {auto_pad=\"SAME_LOWER\", strides=[2, 2]}\n"
                   "%p: f32[2,4,2,2] = MaxPool(%c) {auto_pad=\"SAME_UPPER\", kernel_shape=[2, 2], strides=[2, "
@@ -145,6 +158,10 @@ static const struct {
            "= Mul(%a, %f)\n"
            "%d: f32[2,4,6,7] = Transpose(%c) {perm=[0, 3, 1, 2]}\noutput %d\n",
      "Transpose Mul Transpose"},
+    {VTAC_PASS_ALTER_LAYOUT, "a maximum pool of halves",
+     IMAGE "%h: f16[2,4,6,7] = Cast(%x) {to=\"f16\"}\n%m: f16[2,4,4,5] = MaxPool(%h) {kernel_shape=[3, 3]}\n"
+           "%d: f16[2,4,4,5] = Sign(%m)\n%f: f32[2,4,4,5] = Cast(%d) {to=\"f32\"}\noutput %f\n",
+     "Cast Cast MaxPool Cast Sign Cast"},
     {VTAC_PASS_ALTER_LAYOUT, "a convolution of halves",
      "graph \"t\"\ninput %x: f32[1,2,3,4]\nconst %w: f16[3,2,1,1] = [0.5, -1.25, 2.0, 0.25, -3.0, 1.5]\n"
      "const %b: f16[3] = [0.125, -2.0, 7.0]\n%h: f16[1,2,3,4] = Cast(%x) {to=\"f16\"}\n"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Classic models (ai.onnx.ml) over an open number of rows: each of their operators does every row by itself,
- * so it is a Scan over rows, whose body has fixed sizes. How wide the rows are follows from what is declared,
- * and is carried along from one operator to the next.
+ * Classic models (ai.onnx.ml) over an open number of rows, and RoiAlign over an open number of boxes: each of
+ * these operators does every row by itself, so it is a Scan over rows, whose body has fixed sizes. How wide
+ * the rows are follows from what is declared, and is carried along from one operator to the next.
  */
 #include "flow_words.h"
 
@@ -69,6 +69,12 @@ void vtac_flow_set_row(vtac_flow_builder *b, const vtac_flow_node *item, size_t 
     }
 }
 
+/* The operator reads features whole, and for each row a box and the number of the box's picture. */
+static bool is_of_boxes(const char *domain, const char *name)
+{
+    return domain[0] == '\0' && strcmp(name, "RoiAlign") == 0;
+}
+
 bool vtac_flow_is_by_rows(const char *domain, const char *name)
 {
     static const char *const names[] = {
@@ -93,10 +99,11 @@ bool vtac_flow_is_by_rows(const char *domain, const char *name)
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         found = found || strcmp(name, names[i]) == 0;
     }
-    return found && strcmp(domain, "ai.onnx.ml") == 0;
+    return (found && strcmp(domain, "ai.onnx.ml") == 0) || is_of_boxes(domain, name);
 }
 
 enum { MAX_ROWS = 32 }; /* inputs and outputs of such an operator */
+enum { BOX = 4 };       /* numbers of a box */
 
 /* The row of input i under a name of the body, as a table of one row under the name that the operator reads.
  */
@@ -105,7 +112,10 @@ static vta_status add_row(vtac_words *w, size_t i, Onnx__NodeProto *op, char **i
     char word[32];
     char sizes[VTAC_MAX_RANK * 24] = "";
     vtac_type row;
-    if (!vtac_flow_row_type(w->w->b, w->item, i, &row)) {
+    const Onnx__NodeProto *node = w->item->node;
+    if (is_of_boxes(vtac_plain_domain(node->domain), vtac_proto_text(node->op_type))) {
+        row = (vtac_type){.rank = i == 1, .dim = {BOX}};
+    } else if (!vtac_flow_row_type(w->w->b, w->item, i, &row)) {
         return vta_fail(
             diag, VTA_UNSUPPORTED,
             "how wide the rows of its input %zu are is known only at run time; declare it, or give "
@@ -166,13 +176,19 @@ vta_status vtac_fused_by_rows(vtac_words *w, vta_diag *diag)
     char *out[MAX_ROWS];
     char word[32];
     size_t rows = 0;
+    const bool boxes = is_of_boxes(vtac_plain_domain(node->domain), vtac_proto_text(node->op_type));
     Onnx__NodeProto *op = copy_of(w, node);
     if (op == NULL || node->n_input > MAX_ROWS || node->n_output > 8 || node->n_output < 1) {
         return vta_fail(diag, VTA_UNSUPPORTED, "it has too many inputs or outputs");
     }
     for (size_t i = 0; i < node->n_input; i++) {
         const vtac_flow_value *v = vtac_flow_input(w->w->b, w->item, i);
-        if (v != NULL && !v->known) {
+        const bool is_whole = boxes ? i == 0 : v != NULL && v->known;
+        if (boxes && i == 0 && v != NULL && !v->known) {
+            return vta_fail(diag, VTA_UNSUPPORTED,
+                            "the size of its features is known only at run time; give fixed sizes (--shape)");
+        }
+        if (v != NULL && !is_whole) {
             from[rows] = node->input[i];
             VTA_TRY(add_row(w, i, op, &in[rows], diag));
             rows++;

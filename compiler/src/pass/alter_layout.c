@@ -108,6 +108,7 @@ static const vtac_rule rules[] = {
     {VTAC_OP_CONV_TRANSPOSE, vtac_line_to_picture},
     {VTAC_OP_CONV, vtac_widen_halves},
     {VTAC_OP_CONV_TRANSPOSE, vtac_widen_halves},
+    {VTAC_OP_MAX_POOL, vtac_widen_halves},
     {VTAC_OP_COUNT, vtac_row_stays},
 };
 

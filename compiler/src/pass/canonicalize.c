@@ -251,6 +251,8 @@ static const vtac_rule rules[] = {
     {VTAC_OP_PRELU, shrink_slopes},
     {VTAC_OP_CONV, explicit_pads},
     {VTAC_OP_QLINEAR_CONV, explicit_pads},
+    {VTAC_OP_CONV, vtac_join_pad},
+    {VTAC_OP_QLINEAR_CONV, vtac_join_pad},
     {VTAC_OP_MAX_POOL, explicit_pads},
     {VTAC_OP_AVERAGE_POOL, explicit_pads},
     {VTAC_OP_QLINEAR_AVERAGE_POOL, explicit_pads},

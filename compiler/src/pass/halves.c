@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Convolutions of 16-bit floats are those of floats between two casts: sums are floats anyway, and kernels
- * that would widen an element wherever a window meets it widen each once.
+ * Convolutions and maximum pools of 16-bit floats are those of floats between two casts: sums are floats
+ * anyway, and kernels that would widen an element wherever a window meets it widen each once.
  */
 #include "rewrite.h"
 #include "vta/fail.h"
@@ -55,8 +55,9 @@ vta_status vtac_widen_halves(vtac_rewrite *r, vtac_node_id id, bool *changed)
     vtac_value_id inputs[MAX_INPUTS] = {0};
     vtac_value_id wide;
     vtac_value_id narrow;
-    if (!is_half(x.dtype) || x.rank < 4 || node.input_count > MAX_INPUTS || node.output_count != 1 ||
-        vtac_in_constant(r->graph, &node, 1) == NULL || vtac_type_elements(&y) == 0) {
+    const bool fits = node.op == VTAC_OP_MAX_POOL || vtac_in_constant(r->graph, &node, 1) != NULL;
+    if (!is_half(x.dtype) || x.rank < 4 || node.input_count > MAX_INPUTS || node.output_count != 1 || !fits ||
+        vtac_type_elements(&y) == 0) {
         return VTA_OK;
     }
     for (uint32_t i = 0; i < node.input_count; i++) {

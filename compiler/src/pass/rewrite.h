@@ -71,7 +71,9 @@ bool vtac_is_plain(const vtac_rewrite *r, const vtac_node *node);
 /* A convolution of one axis as one of two; and elementwise operators keep the axis that it gained (line.c).
  */
 vtac_rule_fn vtac_line_to_picture, vtac_row_stays;
-/* A convolution of 16-bit floats as one of floats (halves.c). */
+/* A Pad with zeros as the padding of the convolution behind it (join_pad.c). */
+vtac_rule_fn vtac_join_pad;
+/* A convolution or a maximum pool of 16-bit floats as one of floats (halves.c). */
 vtac_rule_fn vtac_widen_halves;
 /* An Einsum of two operands as a product of matrices (einsum.c). */
 vtac_rule_fn vtac_einsum_to_product;
