@@ -64,6 +64,10 @@ void vtac_why_float(const vtac_graph *graph, const vtac_node *node, char text[12
         (void)snprintf(text, 128, "vtac quantize takes f32, f16 and bf16");
     } else if (stays_float(graph, node)) {
         (void)snprintf(text, 128, "it has no 8-bit %s", vtac_op_get(node->op)->name);
+    } else if (roles[node->op].role == QUANT_RECURRENT && !vtac_recurrent_is_plain(graph, node)) {
+        (void)snprintf(
+            text, 128,
+            "its states are given or read at the end, a sequence is cut, or its functions are others");
     } else if (roles[node->op].role == QUANT_PRODUCT && !vtac_quant_is_product(graph, node, &axis)) {
         (void)snprintf(text, 128, "its weights are constant, those here change with the input");
     } else {

@@ -4,8 +4,9 @@
  *
  * Steps are taken in chunks. First the array sums over the inputs of all steps of a chunk; then, step by
  * step, over the state, which the ALU requantizes into INP. Nothing of the state goes through memory: C or H
- * stay in ACC, in 32 bits. Weights lie in slots of WGT, each with some rows, and stay there while no others
- * need the slot: those of the state are loaded once where all fit, else once a chunk, at worst once a step.
+ * stay in ACC, in 32 bits. Weights lie in slots of WGT, each with some rows. Those of the state stay there,
+ * but for a few slots that the weights over the input take for each chunk where both do not fit; where those
+ * of the state alone do not, they come anew in each step.
  *
  * ACC, for all rows of the batch: the gates of a step at both ends, in one of two parts of `work`, each as
  * the state is: by block, by row of the batch, by entry of the tile. The sums of a chunk are by row of
@@ -173,11 +174,23 @@ static vta_status choose_tiling(plan *p, vta_diag *diag)
     return VTA_OK;
 }
 
-/* The number of times that all weights of a kind are loaded: once, or each time that they are gone through.
- */
-static int64_t loads_of(const recurrent_tiling *t, int64_t times)
+/* Slots of WGT for the weights over the input, which are at its end, and for those over the state, at its
+ * front. Where both do not fit, those over the input come anew for each chunk, in a few slots that may be the
+ * state's. */
+static int64_t state_slots(const recurrent_tiling *t)
 {
-    return slots_of(t, 0) + slots_of(t, 1) <= t->slots ? 1 : times;
+    return vta_min(t->slots, slots_of(t, 1));
+}
+
+static int64_t input_slots(const recurrent_tiling *t)
+{
+    enum { SHARED = 4 };
+    return vta_min(vta_min(slots_of(t, 0), t->slots), vta_max(t->slots - state_slots(t), SHARED));
+}
+
+static bool slots_overlap(const recurrent_tiling *t)
+{
+    return state_slots(t) + input_slots(t) > t->slots;
 }
 
 vta_status vtac_vta_recurrent_plan(const machine *m, const vtac_vta_region *region, uint32_t number,
@@ -188,8 +201,10 @@ vta_status vtac_vta_recurrent_plan(const machine *m, const vtac_vta_region *regi
     VTA_TRY(choose_tiling(out, diag));
     const recurrent_tiling *t = &out->recurrent;
     const int64_t steps = out->layer->steps, chunks = vta_ceil_div(steps, t->chunk);
-    const int64_t streams = slots_of(t, 1) <= t->slots ? chunks : steps;
-    const int64_t tiles = t->rows * (t->terms[0] * loads_of(t, chunks) + t->terms[1] * loads_of(t, streams));
+    const bool stay = slots_of(t, 1) <= t->slots;
+    const int64_t of_input = input_slots(t) < slots_of(t, 0) || slots_overlap(t) ? chunks : 1;
+    const int64_t again = slots_overlap(t) ? (chunks - 1) * input_slots(t) * t->slot : 0;
+    const int64_t tiles = t->rows * (t->terms[0] * of_input + t->terms[1] * (stay ? 1 : steps)) + again;
     const uint64_t read = (uint64_t)(tiles * m->config->elem_bytes[VTA_MEM_WGT] +
                                      steps * t->batch * t->terms[0] * m->config->elem_bytes[VTA_MEM_INP]);
     const uint64_t written = (uint64_t)(steps * state_entries(t) * m->config->elem_bytes[VTA_MEM_OUT]);
@@ -233,7 +248,10 @@ static void pack_weights(const plan *p, const int8_t *from, int64_t count, int64
             for (int64_t i = 0; i < m->block_out * m->block_in; i++, to++) {
                 const int64_t cell = cell_row(p, row, i / m->block_in);
                 const int64_t at = k * m->block_in + i % m->block_in;
-                *to = cell >= 0 && at < count ? from[cell * count + at] : 0;
+                *to = 0;
+                if (cell >= 0 && at < count) {
+                    *to = from[cell * count + at];
+                }
             }
         }
     }
@@ -296,8 +314,8 @@ typedef struct recurrent_emitter {
     const vtac_recurrent *c;
     const recurrent_tiling *t;
     step_list *list;
-    vta_uop *uops; /* room for a kernel, owned */
-    slots wgt;
+    vta_uop *uops;        /* room for a kernel, owned */
+    slots wgt[2];         /* for the weights over the input, and over the state */
     int64_t part;         /* of `work`, where the gates of the step at hand are */
     int64_t first, count; /* the chunk's first pixel, and its pixels */
 } recurrent_emitter;
@@ -343,7 +361,7 @@ static int64_t weights_of(recurrent_emitter *e, int64_t kind, int64_t row)
     const recurrent_tiling *t = e->t;
     const int64_t each = rows_of_slot(t, kind), group = row / each;
     bool present;
-    const int64_t sram = vtac_vta_slots_take(&e->wgt, 2 * group + kind, &present);
+    const int64_t sram = vtac_vta_slots_take(&e->wgt[kind], group, &present);
     if (!present) {
         load_weights(e, kind, group, sram);
     }
@@ -722,6 +740,16 @@ static void sum_inputs(recurrent_emitter *e)
     }
 }
 
+/* Forgets what the slots of a kind hold, from slot `first` on: the other kind has used them. */
+static void forget_slots(recurrent_emitter *e, int64_t kind, int64_t first)
+{
+    slots *s = &e->wgt[kind];
+    for (int64_t i = first; slots_overlap(e->t) && i < s->count; i++) {
+        s->key[i] = -1;
+        s->used[i] = 0;
+    }
+}
+
 static void emit_chunks(recurrent_emitter *e)
 {
     const recurrent_tiling *t = e->t;
@@ -731,7 +759,9 @@ static void emit_chunks(recurrent_emitter *e)
         const int64_t count = vta_min(t->chunk, steps - begin);
         e->first = (reverse ? steps - begin - count : begin) * t->batch;
         e->count = count * t->batch;
+        forget_slots(e, 0, 0);
         sum_inputs(e);
+        forget_slots(e, 1, t->slots - input_slots(t));
         take_sums(e, reverse ? (count - 1) * t->batch : 0, 0);
         for (int64_t i = 0; i < count; i++) {
             const int64_t pixel = (reverse ? count - 1 - i : i) * t->batch;
@@ -770,7 +800,8 @@ vta_status vtac_vta_recurrent_emit(const plan *p, step_list *list, vta_diag *dia
     const recurrent_tiling *t = &p->recurrent;
     const int64_t row = vta_max(t->terms[0], t->terms[1]);
     recurrent_emitter e = {.p = p, .c = p->layer->cell, .t = t, .list = list};
-    vtac_vta_slots_init(&e.wgt, 0, t->slot, t->slots);
+    vtac_vta_slots_init(&e.wgt[0], (t->slots - input_slots(t)) * t->slot, t->slot, input_slots(t));
+    vtac_vta_slots_init(&e.wgt[1], 0, t->slot, state_slots(t));
     e.uops = calloc((size_t)row, sizeof *e.uops);
     if (e.uops != NULL) {
         prepare(&e);
