@@ -297,6 +297,24 @@ static vta_status fill_blocks(const vtac_node_builder *b, vtac_value_id *image)
                       maker.attr_count + 1, image);
 }
 
+/* The same image with whole blocks of channels for each group: zeros follow those of a group. */
+static vta_status fill_channels(const vtac_node_builder *b, int64_t groups, vtac_value_id *image)
+{
+    const vtac_type type = *vtac_b_type(b, *image);
+    const int64_t each = type.dim[1] / groups, full = vta_round_up(each, vtac_vta_block(b->config));
+    const int64_t pads[10] = {0, 0, 0, 0, 0, 0, 0, 0, full - each, 0};
+    const uint8_t zero = type.dtype == VTAC_U8 ? -INT8_MIN : 0;
+    vtac_value_id inputs[3] = {*image};
+    if (full == each) {
+        return VTA_OK;
+    }
+    VTA_TRY(vtac_b_reshape(b, (int64_t[]){1, 1, groups, each, type.dim[2]}, 5, &inputs[0]));
+    VTA_TRY(vtac_b_list(b, pads, 10, &inputs[1]));
+    VTA_TRY(vtac_b_number(b, type.dtype, &zero, &inputs[2]));
+    VTA_TRY(vtac_b_add(b, VTAC_OP_PAD, inputs, 3, NULL, 0, image));
+    return vtac_b_reshape(b, (int64_t[]){1, groups * full, type.dim[2]}, 3, image);
+}
+
 static vta_status transpose_image(const vtac_node_builder *b, vtac_value_id *image)
 {
     const vtac_type type = *vtac_b_type(b, *image);
@@ -306,14 +324,14 @@ static vta_status transpose_image(const vtac_node_builder *b, vtac_value_id *ima
     return vtac_b_add(b, VTAC_OP_VTA_TRANSPOSE, image, 1, attrs, 2, image);
 }
 
-/* True if a product can take its second factor as an image: each entry of the weights has whole blocks, or
- * what is beside its terms is 0 in the first factor, as a softmax makes it. */
-static bool can_take_image(const heads *h, const vtac_legalized *p, const vtac_pair *s)
+/* True if a product can take its second factor as an image, whose pixels are the terms where it is
+ * transposed: then what is beside the terms must be 0 in the first factor, as a softmax makes it. */
+static bool can_take_image(const heads *h, const vtac_legalized *p, const vtac_pair *s, bool transposed)
 {
     const vtac_graph *graph = h->b->graph;
     const vtac_node *first = vtac_producer_of(graph, graph->nodes[graph->values[p->made].node].inputs[0]);
     const bool shares = first != NULL && first->op == VTAC_OP_VTA_SOFTMAX;
-    return s->zero_b == 0 && s->bias == 0 && (s->k % s->block == 0 || shares);
+    return s->zero_b == 0 && s->bias == 0 && (s->k % s->block == 0 || shares || !transposed);
 }
 
 static vta_status use_image(const heads *h, vtac_legalized *p)
@@ -322,15 +340,16 @@ static vta_status use_image(const heads *h, vtac_legalized *p)
     const vtac_node product = b->graph->nodes[b->graph->values[p->made].node];
     vtac_pair s;
     bool transposed;
-    if (!vtac_pair_of(b, &p->was, &s) || !can_take_image(h, p, &s)) {
+    if (!vtac_pair_of(b, &p->was, &s)) {
         return VTA_OK;
     }
     vtac_value_id image = image_of_factor(h, p, &s, &transposed), out;
-    const int64_t channels = transposed ? s.n : s.k;
-    if (image == 0 || !is_made(b->graph, image) || (s.g > 1 && channels % s.block != 0) ||
+    if (image == 0 || !is_made(b->graph, image) || !can_take_image(h, p, &s, transposed) ||
         product.attr_count > 6) {
         return VTA_OK;
     }
+    VTA_TRY(is_point(b->graph, vtac_producer_of(b->graph, image)) ? fill_blocks(b, &image) : VTA_OK);
+    VTA_TRY(s.g > 1 || !transposed ? fill_channels(b, s.g, &image) : VTA_OK);
     VTA_TRY(fill_blocks(b, &image));
     VTA_TRY(transposed ? transpose_image(b, &image) : VTA_OK);
     vtac_value_id inputs[7];

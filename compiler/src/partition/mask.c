@@ -61,10 +61,10 @@ static vta_status known_image(const vtac_node_builder *b, const vtac_tensor *mas
     return vtac_b_constant(b, type, data, out);
 }
 
-static vta_status image_of_run(const vtac_node_builder *b, const mask_shape *s, vtac_value_id *x)
+/* Expands a mask to the rows that have one of their own: int32 [heads, places, numbers]. */
+static vta_status expand_rows(const vtac_node_builder *b, const mask_shape *s, vtac_value_id *x)
 {
     const vtac_type *scores = vtac_b_type(b, b->like.inputs[0]);
-    const int64_t pixels = s->places == 1 ? 1 : s->pixels;
     vtac_value_id shape;
     int64_t dims[VTAC_MAX_RANK];
     for (uint32_t i = 0; i < scores->rank; i++) {
@@ -74,8 +74,14 @@ static vta_status image_of_run(const vtac_node_builder *b, const mask_shape *s, 
     VTA_TRY(vtac_b_list(b, dims, scores->rank, &shape));
     VTA_TRY(vtac_b_cast(b, VTAC_I32, x));
     VTA_TRY(vtac_b_apply(b, VTAC_OP_EXPAND, shape, NULL, x));
+    return vtac_b_reshape(b, (int64_t[]){s->heads, s->places, s->numbers}, 3, x);
+}
+
+static vta_status image_of_run(const vtac_node_builder *b, const mask_shape *s, vtac_value_id *x)
+{
+    const int64_t pixels = s->places == 1 ? 1 : s->pixels;
+    VTA_TRY(expand_rows(b, s, x));
     VTA_TRY(vtac_b_with(b, VTAC_OP_MUL, LEFT_OUT, x));
-    VTA_TRY(vtac_b_reshape(b, (int64_t[]){s->heads, s->places, s->numbers}, 3, x));
     VTA_TRY(vtac_pair_pad(b, pixels, s->each, 0, x));
     VTA_TRY(vtac_b_transpose(b, (int64_t[]){0, 2, 1}, 3, x));
     VTA_TRY(vtac_b_reshape(b, (int64_t[]){1, s->heads * s->each, pixels}, 3, x));

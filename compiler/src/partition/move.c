@@ -637,6 +637,10 @@ vta_status vtac_fuse_moves(vtac_graph *graph, const vta_config *config, vta_aren
             const vtac_value_id value = graph->nodes[order[i]].inputs[vtac_operand(row, k)];
             VTA_TRY(value != 0 ? try_fuse(graph, config, arena, value, out, diag) : VTA_OK);
         }
+        if (graph->nodes[order[i]].op == VTAC_OP_VTA_PRODUCT &&
+            vtac_attr_int(&graph->nodes[order[i]], "image", 0) != 0) {
+            VTA_TRY(try_fuse(graph, config, arena, graph->nodes[order[i]].inputs[3], out, diag));
+        }
     }
     for (uint32_t i = 0; i < out->count; i++) { /* grows: a movement may read another one */
         for (uint32_t k = 0; k < out->items[i].c.base_count; k++) {

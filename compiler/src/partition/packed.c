@@ -75,7 +75,9 @@ vta_status vtac_pair_matrices(const vtac_node_builder *b, const vtac_pair *s, in
 
 vta_status vtac_pair_transpose(const vtac_node_builder *b, const vtac_pair *s, vtac_value_id *x)
 {
-    const int zero = vtac_b_type(b, *x)->dtype == VTAC_U8 ? 128 : 0;
+    /* The weights beside the terms are 0, so padding may be the zero point, with which a movement can pad. */
+    const int move = vtac_b_type(b, *x)->dtype == VTAC_U8 ? 128 : 0;
+    const int zero = b->config->rows != 0 ? s->zero_a + move : move;
     VTA_TRY(vtac_pair_matrices(b, s, s->m, s->k, x));
     VTA_TRY(vtac_pair_pad(b, s->group_m, s->group_k, zero, x));
     VTA_TRY(vtac_b_transpose(b, (int64_t[]){0, 2, 1}, 3, x));
@@ -130,11 +132,17 @@ vta_status vtac_pair_back(const vtac_node_builder *b, const vtac_pair *s, vtac_v
 {
     VTA_TRY(vtac_b_reshape(b, (int64_t[]){s->g, s->group_n, s->group_m}, 3, x));
     if (s->group_n != s->n || s->group_m != s->m) {
-        vtac_value_id inputs[4] = {*x};
+        /* of a rank that no image has, a movement can go on to the product */
+        const int64_t first = b->config->rows != 0 ? 3 : 1;
+        vtac_value_id inputs[4] = {0};
+        VTA_TRY(first > 1 ? vtac_b_reshape(b, (int64_t[]){1, 1, s->g, s->group_n, s->group_m}, 5, x)
+                          : VTA_OK);
+        inputs[0] = *x;
         VTA_TRY(vtac_b_list(b, (int64_t[]){0, 0}, 2, &inputs[1]));
         VTA_TRY(vtac_b_list(b, (int64_t[]){s->n, s->m}, 2, &inputs[2]));
-        VTA_TRY(vtac_b_list(b, (int64_t[]){1, 2}, 2, &inputs[3]));
+        VTA_TRY(vtac_b_list(b, (int64_t[]){first, first + 1}, 2, &inputs[3]));
         VTA_TRY(vtac_b_add(b, VTAC_OP_SLICE, inputs, 4, NULL, 0, x));
+        VTA_TRY(vtac_b_reshape(b, (int64_t[]){s->g, s->n, s->m}, 3, x));
     }
     return vtac_b_transpose(b, (int64_t[]){0, 2, 1}, 3, x);
 }

@@ -24,7 +24,7 @@ typedef struct partitioner {
     const int32_t *zeros;
     bool *eligible; /* by node */
     vtac_grouping grouping;
-    vtac_moves moves;
+    vtac_moves moves, head_moves;
     vtac_legalized_list products, sums, pairs, volumes;
     uint32_t *region_of; /* by group: 1 + its region; 0: it stays on the host */
     vta_diag *diag;
@@ -424,6 +424,7 @@ static vta_status undo_unused(partitioner *r)
     VTA_TRY(vtac_undo_unused_legalized(r->graph, &r->sums, p, r->diag));
     VTA_TRY(vtac_undo_unused_legalized(r->graph, &r->pairs, p, r->diag));
     VTA_TRY(vtac_undo_unused_legalized(r->graph, &r->volumes, p, r->diag));
+    VTA_TRY(vtac_undo_unused_moves(r->graph, &r->head_moves, p, r->diag));
     VTA_TRY(vtac_undo_unused_moves(r->graph, &r->moves, p, r->diag));
     vtac_placement *places = vta_arena_array(&p->arena, r->graph->node_count + 1U, sizeof *places);
     if (places == NULL) {
@@ -479,6 +480,9 @@ static vta_status legalize_graph(partitioner *r)
     VTA_TRY(vtac_shorten_transposes(graph, config, arena, r->diag));
     VTA_TRY(vtac_join_softmax(graph, config, arena, &r->products, r->diag));
     VTA_TRY(vtac_use_images(graph, config, arena, &r->products, r->diag));
+    if (config->rows != 0) { /* around products: heads that do not fill blocks */
+        VTA_TRY(vtac_fuse_moves(graph, config, arena, &r->head_moves, r->diag));
+    }
     VTA_TRY(vtac_legalize_integers(graph, config, always, arena, &r->sums, r->diag));
     return vtac_legalize_integer_pairs(graph, config, always, arena, &r->pairs, r->diag);
 }

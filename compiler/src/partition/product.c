@@ -310,8 +310,10 @@ static vta_status factor_of(const vtac_node_builder *b, const vtac_legalized *p,
     const vtac_node product = b->graph->nodes[b->graph->values[p->made].node];
     const vtac_type type = *vtac_b_type(b, p->was.inputs[0]);
     const int64_t g = vtac_attr_int(&product, "group", 1), k = type.dim[type.rank - 1];
+    const vtac_type image = *vtac_b_type(b, product.inputs[0]);
     *x = product.inputs[0];
-    VTA_TRY(vtac_b_reshape(b, (int64_t[]){g, k, vtac_type_elements(&type) / k / g}, 3, x));
+    VTA_TRY(vtac_b_reshape(b, (int64_t[]){g, image.dim[1] / g, image.dim[2]}, 3, x));
+    VTA_TRY(vtac_cut_matrices(b, k, vtac_type_elements(&type) / k / g, x));
     VTA_TRY(vtac_b_transpose(b, (int64_t[]){0, 2, 1}, 3, x));
     return vtac_b_reshape(b, type.dim, type.rank, x);
 }
