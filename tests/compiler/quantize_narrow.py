@@ -62,7 +62,7 @@ def attribute(node, name, other):
 def spread(param, x, node):
     """A scale or a zero point for each element."""
     axis, block = attribute(node, "axis", 1), attribute(node, "block_size", 0)
-    if block > 0:
+    if block > 0 and param.ndim > 0:
         return numpy.repeat(param, block, axis).take(numpy.arange(x.shape[axis]), axis)
     return param if param.ndim == 0 else param.reshape([-1 if i == axis else 1 for i in range(x.ndim)])
 
@@ -286,6 +286,47 @@ def check_sizes(random):
     assert "have weights of 4 bits; 'wgt4' loads them as these" in run("explain", "q.onnx", "--config", f"{CONFIGS}/wgt4.json", "--offload", "all")
 
 
+def blocked_net(path, random, multiples, one_zero, block):
+    """A file as others write them: int8 around a product whose weights are blocks of four bits."""
+    make, info = onnx.helper.make_node, onnx.helper.make_tensor_value_info
+    inputs, outputs, size = 100, 12, 32
+    shape = [-(-inputs // size), outputs]
+    scale = random.uniform(0.01, 0.03, (1, outputs)) * (random.integers(1, 9, shape) if multiples else random.uniform(1, 8, shape))
+    scale = numpy.float32(scale) if not multiples else numpy.float32(2.0 ** -7) * numpy.rint(scale * 128).clip(1, 9).astype(numpy.float32)
+    codes = random.integers(-8, 8, (inputs, outputs))
+    flat = (codes.reshape(-1) & 15).astype(numpy.uint8)
+    zero = numpy.array([1] if one_zero else random.integers(-1, 2, shape), numpy.int64)
+    packed = (zero.reshape(-1) & 15).astype(numpy.uint8)
+    packed = numpy.append(packed, [0] * (len(packed) % 2)).astype(numpy.uint8)
+    tensors = [onnx.TensorProto(name="w", data_type=INT4, dims=[inputs, outputs], raw_data=(flat[0::2] | flat[1::2] << 4).tobytes()),
+               onnx.TensorProto(name="wz", data_type=INT4, dims=[] if one_zero else shape, raw_data=(packed[0::2] | packed[1::2] << 4).tobytes()),
+               onnx.numpy_helper.from_array(scale, "ws")]
+    for name, value in (("xs", numpy.float32(0.02)), ("xz", numpy.int8(3)), ("ys", numpy.float32(0.05)), ("yz", numpy.int8(-4))):
+        tensors.append(onnx.numpy_helper.from_array(numpy.array(value), name))
+    nodes = [make("QuantizeLinear", ["x", "xs", "xz"], ["xq"]), make("DequantizeLinear", ["xq", "xs", "xz"], ["xr"]),
+             make("DequantizeLinear", ["w", "ws", "wz"], ["wr"], axis=0, block_size=block), make("MatMul", ["xr", "wr"], ["m"]),
+             make("QuantizeLinear", ["m", "ys", "yz"], ["yq"]), make("DequantizeLinear", ["yq", "ys", "yz"], ["y"])]
+    graph = onnx.helper.make_graph(nodes, "net", [info("x", 1, [3, inputs])], [info("y", 1, [3, outputs])], tensors)
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 21)], ir_version=10), path)
+
+
+def check_foreign(random):
+    """Blocks of other tools: integers where scales are multiples, floats where they are not, with a zero point each or one for all."""
+    for multiples, one_zero in ((True, False), (True, True), (False, False), (False, True)):
+        blocked_net("f.onnx", random, multiples, one_zero, 32)
+        run("compile", "f.onnx", "--host", "host", "-o", "m.so")
+        sample = random.normal(0, 1, (3, 100)).astype(numpy.float32)
+        numpy.save("in.npy", sample)
+        run("run", "m.so", "--input", "in.npy", "--output-dir", ".")
+        off = numpy.abs(numpy.load("y.npy") - evaluated(onnx.load("f.onnx"), sample))
+        assert off.max() <= 0.0501 and (off > 0.001).mean() < 0.1, f"multiples {multiples}, one zero {one_zero}: off by {off.max()}"
+        integers = "QLinearMatMul" in run("inspect", "f.onnx", "-O", "3") or "QGemm" in run("inspect", "f.onnx", "-O", "3")
+        assert integers == multiples, f"multiples {multiples}: {run('inspect', 'f.onnx', '-O', '3')}"
+    blocked_net("f.onnx", random, True, True, 2 ** 63 - 1)
+    said = run("compile", "f.onnx", "-o", "none", status=1)
+    assert "scales do not fit blocks of" in said and said.count("\n") == 1, said
+
+
 def check_kept(random):
     """A layer that is named keeps 8 bits."""
     samples = picture_net("m.onnx", random)
@@ -405,6 +446,7 @@ def main():
                 check_errors(random, ["int4"])
                 check_errors(random, ["int4:32"])
                 check_kept(random)
+                check_foreign(random)
                 check_sensitive(random)
                 check_language(random)
                 check_sizes(random)

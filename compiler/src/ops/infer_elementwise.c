@@ -162,7 +162,7 @@ static vta_status check_scale(const vtac_node *node, const vtac_type *x, const v
     if (block > 0) {
         bool fits = scale->rank == x->rank;
         for (uint32_t i = 0; fits && i < x->rank; i++) {
-            fits = scale->dim[i] == (i == axis ? (x->dim[i] + block - 1) / block : x->dim[i]);
+            fits = scale->dim[i] == (i == axis ? x->dim[i] / block + (x->dim[i] % block != 0) : x->dim[i]);
         }
         return fits ? VTA_OK
                     : vta_fail(diag, VTA_INVALID, "scales do not fit blocks of %lld", (long long)block);

@@ -66,7 +66,7 @@ static bool read_blocks(const vtac_rewrite *r, const vtac_node *node, blocked_we
     b->inputs = type->dim[b->axis];
     b->outputs = type->dim[1 - b->axis];
     b->blocks = b->scales->type.dim[b->axis];
-    return b->outputs > 0 && b->blocks > 0 && b->blocks == (b->inputs + b->size - 1) / b->size &&
+    return b->outputs > 0 && b->blocks > 0 && b->blocks == b->inputs / b->size + (b->inputs % b->size != 0) &&
            vtac_type_elements(&b->scales->type) == b->outputs * b->blocks;
 }
 
@@ -74,6 +74,13 @@ static bool read_blocks(const vtac_rewrite *r, const vtac_node *node, blocked_we
 static int64_t place_in(const blocked_weights *b, int64_t output, int64_t k, int64_t count)
 {
     return b->axis == 1 ? output * count + k : k * b->outputs + output;
+}
+
+/* Of a block, or of all. */
+static int64_t block_zero(const blocked_weights *b, int64_t output, int64_t block)
+{
+    const bool one = b->zeros != NULL && vtac_type_elements(&b->zeros->type) == 1;
+    return b->zeros == NULL ? 0 : vtac_tensor_int(b->zeros, one ? 0 : place_in(b, output, block, b->blocks));
 }
 
 static double block_scale(const blocked_weights *b, int64_t output, int64_t block)
@@ -115,10 +122,8 @@ static bool fill_output(const blocked_weights *b, int64_t output)
     bool fit = true;
     for (int64_t k = 0; fit && k < b->inputs; k++) {
         const int64_t at = place_in(b, output, k, b->inputs), block = k / b->size;
-        const int64_t zero =
-            b->zeros == NULL ? 0 : vtac_tensor_int(b->zeros, place_in(b, output, block, b->blocks));
         const int64_t factor = (int64_t)rint(block_scale(b, output, block) / unit);
-        const int64_t byte = (vtac_tensor_int(b->w, at) - zero) * factor;
+        const int64_t byte = (vtac_tensor_int(b->w, at) - block_zero(b, output, block)) * factor;
         fit = byte >= INT8_MIN && byte <= INT8_MAX;
         b->bytes[at] = (int8_t)byte;
     }
