@@ -54,6 +54,26 @@ static int read_states(const cli_args *args, cli_shapes *out)
     return CLI_OK;
 }
 
+static int read_context(const cli_args *args, cli_shapes *out)
+{
+    const char *text = cli_value(args, "--context");
+    const char *colon = text != NULL ? strchr(text, ':') : NULL;
+    char room[32] = "";
+    out->context = 0;
+    out->step = 1;
+    if (text == NULL) {
+        return CLI_OK;
+    }
+    (void)snprintf(room, sizeof room, "%.*s", colon != NULL ? (int)(colon - text) : (int)strlen(text), text);
+    if (!cli_number(room, &out->context) || out->context == 0 || out->context > INT32_MAX ||
+        (colon != NULL && (!cli_number(colon + 1, &out->step) || out->step == 0 || out->step > INT32_MAX))) {
+        return cli_usage(
+            args, "--context takes tokens of a cache, or those and the new ones of a run (256:16), not '%s'",
+            text);
+    }
+    return CLI_OK;
+}
+
 vtac_import_options cli_import_options(const cli_shapes *shapes)
 {
     return (vtac_import_options){.shapes = shapes->items,
@@ -63,6 +83,8 @@ vtac_import_options cli_import_options(const cli_shapes *shapes)
                                  .states = shapes->states,
                                  .outputs = shapes->outputs,
                                  .output_count = shapes->output_count,
+                                 .cache_tokens = (int64_t)shapes->context,
+                                 .new_tokens = (int64_t)shapes->step,
                                  .state_names = shapes->states_named,
                                  .state_name_count = shapes->state_count,
                                  .signature = shapes->signature};
@@ -96,7 +118,8 @@ int cli_read_shapes(const cli_args *args, cli_shapes *out)
     out->signature = cli_value(args, "--signature");
     out->dynamic = cli_flag(args, "--dynamic");
     out->states = false;
-    if (read_outputs(args, out) != CLI_OK || read_states(args, out) != CLI_OK) {
+    if (read_outputs(args, out) != CLI_OK || read_states(args, out) != CLI_OK ||
+        read_context(args, out) != CLI_OK) {
         return CLI_USAGE;
     }
     for (const char *text = cli_next(args, "--shape", &at); text != NULL;

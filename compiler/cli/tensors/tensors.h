@@ -23,10 +23,20 @@ enum { CLI_MAX_SHAPES = 64 };
         "--output-value", "NAME", CLI_TEXT, NULL                                                             \
     }
 
-/* An input and an output that are a state of the model. */
-#define CLI_STATE_OPTION                                                                                     \
+/* Caches of a decoder that get a fixed size, and an end of a state beside the other. HIDDEN: for a verb whose
+ * help has no room for a line more. */
+#define CLI_CONTEXT_OPTION                                                                                   \
     {                                                                                                        \
-        "--state", "IN=OUT", CLI_TEXT, "the output is this input's value at the next run"                    \
+        "--context", "N:T", CLI_TEXT, "caches of N tokens, T (default 1) new ones a run"                     \
+    }
+#define CLI_CONTEXT_HIDDEN                                                                                   \
+    {                                                                                                        \
+        "--context", "N:T", CLI_TEXT, NULL                                                                   \
+    }
+#define CLI_STATE_OPTION                                                                                     \
+    {"--context", "N:T", CLI_TEXT, "caches of N tokens, T a run; --state IN=OUT: a state"},                  \
+    {                                                                                                        \
+        "--state", "IN=OUT", CLI_TEXT, NULL                                                                  \
     }
 
 /* --shape options, and the others that say how a model is read. */
@@ -41,8 +51,9 @@ typedef struct cli_shapes {
     char state_inputs[CLI_MAX_SHAPES][256];
     vtac_state_name states_named[CLI_MAX_SHAPES]; /* --state */
     uint32_t state_count;
-    bool dynamic; /* --dynamic */
-    bool states;  /* the verb keeps a model's states */
+    uint64_t context, step; /* --context N:T; 0: none */
+    bool dynamic;           /* --dynamic */
+    bool states;            /* the verb keeps a model's states */
 } cli_shapes;
 int cli_read_shapes(const cli_args *args, cli_shapes *out);
 

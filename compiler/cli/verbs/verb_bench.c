@@ -20,6 +20,7 @@ static const cli_option options[] = {
     {"--host", "NAME", CLI_TEXT, "model: compile for this processor (default: this one)"},
     {"-O", "N", CLI_TEXT, "model: how much to optimize, 0 to 3 (default)"},
     {"--shape", "NAME=AxBxC", CLI_TEXT, "model: size of a dynamic input (may be repeated)"},
+    CLI_CONTEXT_HIDDEN,
     CLI_MODEL_OPTIONS,
     {"--threads", "N", CLI_TEXT, "model: threads (default: VTAC_THREADS, or all cores)"},
     {"--repeat", "N", CLI_TEXT, "model: runs (default: a second's worth)"},

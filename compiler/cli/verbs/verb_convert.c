@@ -15,6 +15,7 @@
 static const cli_option options[] = {
     {"-o", "FILE", CLI_FILE, "the ONNX model (default: MODEL.onnx)"},
     {"--shape", "NAME=AxBxC", CLI_TEXT, "size of a dynamic input (may be repeated)"},
+    CLI_CONTEXT_OPTION,
     CLI_MODEL_OPTIONS,
 };
 

@@ -23,6 +23,7 @@ static const cli_option options[] = {
     CLI_CALIB_OPTIONS,
     CLI_INPUT_OPTIONS,
     {"--shape", "NAME=AxBxC", CLI_TEXT, "size of a dynamic input (may be repeated)"},
+    CLI_CONTEXT_OPTION,
     CLI_MODEL_OPTIONS,
     {"-O", "N", CLI_TEXT, "0 to 3 (default 3)"},
     {"--all", NULL, CLI_FLAG, "count the differing elements of every value first"},

@@ -30,6 +30,7 @@ static const cli_option options[] = {
     CLI_CALIB_OPTIONS,
     {"--dynamic", NULL, CLI_FLAG, "sizes that the model leaves open stay open"},
     {"--shape", "NAME=AxBxC", CLI_TEXT, "size of a dynamic input (may be repeated)"},
+    CLI_CONTEXT_OPTION,
     CLI_MODEL_OPTIONS,
     {"-O", "N", CLI_TEXT, "0 to 3 (default 3)"},
     {"--what-if", "KEY=VALUE", CLI_TEXT, "and with this value of a key, or these: 4,5"},

@@ -30,6 +30,7 @@ static const cli_option options[] = {
     {"--atol", "A", CLI_TEXT, "absolute error that passes (default 1e-7)"},
     {"--dynamic", NULL, CLI_FLAG, "sizes that a model leaves open stay open"},
     {"--shape", "NAME=AxBxC", CLI_TEXT, "size of a dynamic input; ONNX: its case tells"},
+    CLI_CONTEXT_HIDDEN,
     CLI_END_OPTIONS,
     {"--json", NULL, CLI_FLAG, "print JSON"},
 };
@@ -169,7 +170,9 @@ static vta_status compile_bytes(verification *v, const char *folder, const case_
 {
     const bool dynamic = cli_flag(v->args, "--dynamic");
     const vtac_import_options import = {.shapes = shapes->items,
-                                        .shape_count = dynamic ? 0 : shapes->count,
+                                        .shape_count = dynamic || v->ends.context > 0 ? 0 : shapes->count,
+                                        .cache_tokens = (int64_t)v->ends.context,
+                                        .new_tokens = (int64_t)v->ends.step,
                                         .shapes_hold = shapes->hold,
                                         .dynamic = dynamic};
     vtac_graph *graph = NULL;

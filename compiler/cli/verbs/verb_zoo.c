@@ -23,6 +23,9 @@ static const cli_option options[] = {
     {"--width", "N", CLI_TEXT, "the same: columns (with --heads), units of a cell"},
     {"--heads", "N", CLI_TEXT, "transformers: heads of attention"},
     {"--tokens", "N", CLI_TEXT, "all of these: tokens, steps"},
+    {"--cache", NULL, CLI_FLAG, "llama: with a cache, as Hugging Face exports it"},
+    {"--kv-heads", "N", CLI_TEXT, "with --cache: heads of keys and values (default all)"},
+    {"--words", "N", CLI_TEXT, "with --cache: words that it knows (default 512)"},
     {"--int8", NULL, CLI_FLAG, "quantized (QDQ), for inputs made from the seed"},
     {"--json", NULL, CLI_FLAG, "print the list as JSON"},
 };
@@ -91,8 +94,11 @@ out:
 
 static bool read_sizes(const cli_args *args, vtac_zoo_sizes *sizes)
 {
-    static const char *const names[] = {"--layers", "--width", "--heads", "--tokens"};
-    int64_t *const places[] = {&sizes->layers, &sizes->width, &sizes->heads, &sizes->tokens};
+    static const char *const names[] = {"--layers", "--width",    "--heads",
+                                        "--tokens", "--kv-heads", "--words"};
+    int64_t *const places[] = {&sizes->layers, &sizes->width,  &sizes->heads,
+                               &sizes->tokens, &sizes->cached, &sizes->words};
+    sizes->cache = cli_flag(args, "--cache");
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         const char *given = cli_value(args, names[i]);
         uint64_t number = 1;
@@ -116,7 +122,12 @@ static int run_zoo(const cli_args *args)
     }
     vtac_zoo_sizes sizes = {0};
     if (!read_sizes(args, &sizes)) {
-        return cli_usage(args, "--layers, --width, --heads and --tokens take numbers from 1 on");
+        return cli_usage(
+            args, "--layers, --width, --heads, --tokens, --kv-heads and --words take numbers from 1 on");
+    }
+    if (sizes.cache && cli_flag(args, "--int8")) {
+        return cli_usage(args,
+                         "a cache has open sizes: 'vtac quantize --context N' closes and quantizes them");
     }
     char own[80];
     const char *path = cli_value(args, "-o");

@@ -27,8 +27,10 @@ typedef struct vtac_import_options {
     bool states;         /* what a model keeps from run to run is kept; else every run is a first one */
     bool dynamic;        /* sizes that the model leaves open stay so: it takes any, at run time */
     const char *weights; /* the file of weights, where a model has one of its own; NULL: beside the model */
-    const char *const *outputs;         /* names of the values that become the outputs, in this order */
-    uint32_t output_count;              /* 0: the outputs are the model's own */
+    const char *const *outputs; /* names of the values that become the outputs, in this order */
+    uint32_t output_count;      /* 0: the outputs are the model's own */
+    int64_t cache_tokens,
+        new_tokens; /* caches of fixed size, of so many tokens; the new ones of a run. 0: open */
     const vtac_state_name *state_names; /* states that are not found by their names (vtac/states.h) */
     uint32_t state_name_count;
     const char *signature; /* the signature that is taken; NULL: the model's first */

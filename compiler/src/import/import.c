@@ -125,6 +125,10 @@ static vta_status load_as(const vtac_import_kind *kind, const vtac_model_file *f
         return vta_fail(diag, VTA_INVALID, "%s: a model of %s has no signatures, so none is called '%s'",
                         file->path, kind->name, options->signature);
     }
+    if (options != NULL && options->cache_tokens > 0 && kind->load != vtac_load_onnx) {
+        return vta_fail(diag, VTA_UNSUPPORTED, "%s: --context takes models of ONNX; this is one of %s",
+                        file->path, kind->name);
+    }
     VTA_TRY(kind->load(file, options, out, diag));
     vta_status status = VTA_OK;
     VTA_TRY_OUT(options != NULL ? choose_ends(*out, options, diag) : VTA_OK);

@@ -104,6 +104,15 @@ static bool fits_form(const state_form *form, const char *input, const char *out
     return in != NULL && out != NULL && in_size == out_size && memcmp(in, out, in_size) == 0;
 }
 
+bool vtac_state_names_fit(const char *input, const char *output)
+{
+    bool fits = false;
+    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
+        fits = fits || fits_form(&forms[i], input, output);
+    }
+    return fits;
+}
+
 /* Number of the output that belongs to an input by form `form`; output_count: none does. */
 static uint32_t partner_of(const vtac_graph *graph, const model_end *in, const state_form *form)
 {

@@ -182,6 +182,36 @@ const vtac_expr *vtac_map_gather_elements(vtac_lower *l, const vtac_node *n, con
     return vtac_in_at(l, 0, from);
 }
 
+/* An element of the cache depends on the element of the old cache at its own place alone, so that both may be
+ * one buffer. */
+const vtac_expr *vtac_map_tensor_scatter(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at)
+{
+    const vtac_type *cache = in_type(l, n, 0);
+    const uint32_t axis = axis_attr(n, "axis", -2, cache->rank);
+    const int64_t rows = in_type(l, n, 1)->dim[axis];
+    const vtac_expr *zero = vtac_e_index(l->k, 0);
+    const vtac_expr *row = at[axis];
+    const vtac_expr *from[VTAC_MAX_RANK];
+    if (vtac_type_elements(in_type(l, n, 1)) == 0) {
+        return vtac_in_at(l, 0, at);
+    }
+    if (in_type(l, n, 2) != NULL) {
+        const vtac_expr *first = vtac_e_load(l->k, vtac_in(l, 2), at[0]);
+        row = E2(SUB, row, vtac_e_cast(l->k, VTAC_I64, first));
+    }
+    row = vtac_let(l->k, "row", row);
+    if (strcmp(vtac_attr_string(n, "mode", "linear"), "circular") == 0) {
+        const vtac_expr *rest = vtac_let(l->k, "rest", vtac_i_remc(l->k, row, cache->dim[axis]));
+        row =
+            vtac_e3(l->k, VTAC_E_SELECT, E2(LT, rest, zero), vtac_i_addc(l->k, rest, cache->dim[axis]), rest);
+        row = vtac_let(l->k, "row", row);
+    }
+    const vtac_expr *inside = E2(AND, E2(GE, row, zero), E2(LT, row, vtac_e_index(l->k, rows)));
+    memcpy(from, at, sizeof from);
+    from[axis] = vtac_let(l->k, "from", E2(MAX, zero, E2(MIN, vtac_e_index(l->k, rows - 1), row)));
+    return vtac_e3(l->k, VTAC_E_SELECT, inside, vtac_in_at(l, 1, from), vtac_in_at(l, 0, at));
+}
+
 const vtac_expr *vtac_map_gather_nd(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at)
 {
     const vtac_type *x = in_type(l, n, 0);

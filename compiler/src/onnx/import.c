@@ -10,6 +10,7 @@
 
 #include "../import/protobuf.h"
 #include "compose.h"
+#include "context.h"
 #include "vta/fail.h"
 #include "vta/file.h"
 #include "vtac/protobuf.h"
@@ -32,6 +33,16 @@ vta_status vtac_charge(vtac_importer *im, vta_diag *diag)
     return VTA_OK;
 }
 
+/* True for numbers that are looked up, in a model whose positions are to follow from an input: what is looked
+ * up stays to be seen. */
+static bool is_row_of_table(const vtac_importer *im, vtac_node_id id)
+{
+    const vtac_node *node = &im->graph->nodes[id];
+    return im->options != NULL && im->options->cache_tokens > 0 &&
+           (node->op == VTAC_OP_GATHER || node->op == VTAC_OP_SLICE) &&
+           vtac_dtype_kind(im->graph->values[node->outputs[0]].type.dtype) == 'f';
+}
+
 vta_status vtac_emit(vtac_importer *im, const vtac_draft *draft, vtac_op op, const char *const *names,
                      vtac_value_id *outputs, vta_diag *diag)
 {
@@ -50,9 +61,10 @@ vta_status vtac_emit(vtac_importer *im, const vtac_draft *draft, vtac_op op, con
     for (uint32_t i = 0; i < draft->output_count; i++) {
         outputs[i] = im->graph->nodes[id].outputs[i];
     }
-    bool done;
+    bool done = false;
     vtac_tensor result;
-    VTA_TRY(vtac_evaluate(im->graph, &im->graph->nodes[id], &done, &result, diag));
+    VTA_TRY(is_row_of_table(im, id) ? VTA_OK
+                                    : vtac_evaluate(im->graph, &im->graph->nodes[id], &done, &result, diag));
     if (done) {
         const vtac_value_id computed = outputs[0];
         vtac_remove_node(im->graph, id);
@@ -510,6 +522,38 @@ vta_status vtac_onnx_unpack(const uint8_t *bytes, size_t size, Onnx__ModelProto 
                    : vta_fail(diag, VTA_SYNTAX, "not an ONNX model, or damaged (%zu bytes)", size);
 }
 
+typedef vta_status import_method(vtac_importer *im, vtac_graph **graph, vta_diag *diag);
+
+static vta_status import_model(const Onnx__ModelProto *model, const char *folder,
+                               const vtac_import_options *options, import_method *method, vtac_graph **graph,
+                               vta_diag *diag)
+{
+    VTA_TRY(create_graph(model, options, graph, diag));
+    vtac_importer im = {.model = model,
+                        .folder = folder,
+                        .options = options,
+                        .graph = *graph,
+                        .diag = diag,
+                        .budget = VTAC_MAX_GROWTH + model->graph->n_node,
+                        .texts = {.item_size = sizeof(const char *)}};
+    const vta_status status = method(&im, graph, diag);
+    free(im.text_ids.slots);
+    vta_vec_free(&im.texts);
+    return status;
+}
+
+static vta_status import_fixed(vtac_importer *im, vtac_graph **graph, vta_diag *diag)
+{
+    (void)graph;
+    return import_graph(im, diag);
+}
+
+vta_status vtac_import_static(const Onnx__ModelProto *model, const char *folder,
+                              const vtac_import_options *options, vtac_graph **out, vta_diag *diag)
+{
+    return import_model(model, folder, options, import_fixed, out, diag);
+}
+
 vta_status vtac_onnx_parse(const uint8_t *bytes, size_t size, const char *what, const char *folder,
                            const vtac_import_options *options, vtac_graph **out, vta_diag *diag)
 {
@@ -520,19 +564,9 @@ vta_status vtac_onnx_parse(const uint8_t *bytes, size_t size, const char *what, 
     vtac_graph *graph = NULL;
     vta_status status = vtac_onnx_unpack(bytes, size, &model, diag);
     if (status == VTA_OK) {
-        status = create_graph(model, options, &graph, diag);
-    }
-    if (status == VTA_OK) {
-        vtac_importer im = {.model = model,
-                            .folder = folder,
-                            .options = options,
-                            .graph = graph,
-                            .diag = diag,
-                            .budget = VTAC_MAX_GROWTH + model->graph->n_node,
-                            .texts = {.item_size = sizeof(const char *)}};
-        status = import_either(&im, &graph, diag);
-        free(im.text_ids.slots);
-        vta_vec_free(&im.texts);
+        status = options != NULL && options->cache_tokens > 0
+                     ? vtac_import_context(model, folder, options, &graph, diag)
+                     : import_model(model, folder, options, import_either, &graph, diag);
     }
     if (model != NULL) {
         onnx__model_proto__free_unpacked(model, NULL);

@@ -98,6 +98,9 @@ vta_status vtac_import_input(const vtac_importer *im, const Onnx__ValueInfoProto
  * ONNX's own); pieces of the walk over nodes. */
 const char *vtac_proto_text(const char *text);
 const char *vtac_plain_domain(const char *domain);
+/* The model as a graph of fixed sizes. What a failure leaves in *out, the caller frees. */
+vta_status vtac_import_static(const Onnx__ModelProto *model, const char *folder,
+                              const vtac_import_options *options, vtac_graph **out, vta_diag *diag);
 vta_status vtac_onnx_unpack(const uint8_t *bytes, size_t size, Onnx__ModelProto **out, vta_diag *diag);
 bool vtac_is_made(const Onnx__NodeProto *node); /* by flow_make.c: it is of the newest opset */
 const Onnx__FunctionProto *vtac_find_function(const vtac_importer *im, const Onnx__NodeProto *node);

@@ -47,6 +47,7 @@ static const struct {
     {VTAC_OP_SCATTER_ND, 16},
     {VTAC_OP_SHAPE, 15},
     {VTAC_OP_SPLIT, 18},
+    {VTAC_OP_TENSOR_SCATTER, 24},
     {VTAC_OP_TRILU, 14},
 };
 

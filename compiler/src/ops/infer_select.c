@@ -80,6 +80,26 @@ vta_status vtac_infer_scatter_elements(const vtac_graph *graph, const vtac_node 
     return check_places(graph, node, data, indices, diag);
 }
 
+/* A cache, what is written into it along an axis, and from which place on in each batch. */
+vta_status vtac_infer_tensor_scatter(const vtac_graph *graph, const vtac_node *node, vtac_type *out,
+                                     vta_diag *diag)
+{
+    const vtac_type *cache;
+    const vtac_type *update;
+    VTA_TRY(vtac_need_type(graph, node, 0, &cache, diag));
+    VTA_TRY(vtac_need_type(graph, node, 1, &update, diag));
+    const int64_t given = vtac_attr_int(node, "axis", -2);
+    const int64_t axis = given < 0 ? given + cache->rank : given;
+    bool fits = axis > 0 && axis < (int64_t)cache->rank && update->rank == cache->rank;
+    for (uint32_t i = 0; fits && i < cache->rank; i++) {
+        fits = i == (uint32_t)axis ? update->dim[i] <= cache->dim[i] : update->dim[i] == cache->dim[i];
+    }
+    out[0] = *cache;
+    return fits ? VTA_OK
+                : vta_fail(diag, VTA_INVALID, "the update does not fit the cache along axis %lld",
+                           (long long)given);
+}
+
 /* indices [..., depth]; updates have its shape without the last axis, and what is left of the data's. */
 vta_status vtac_infer_scatter_nd(const vtac_graph *graph, const vtac_node *node, vtac_type *out,
                                  vta_diag *diag)

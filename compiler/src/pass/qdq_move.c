@@ -14,6 +14,7 @@ typedef enum mover_kind {
     NOT_A_MOVER,
     FIRST,     /* input 0 is data, the others say where it goes */
     ALL,       /* all inputs are data and need the same scale and zero point */
+    BOTH,      /* so are the first two, and the third says where the second goes */
     PADDED,    /* as FIRST; the padding must be the real 0 */
     TRANSPOSED /* as FIRST; axes trade places, so that scales along an axis follow it */
 } mover_kind;
@@ -49,6 +50,7 @@ static const struct mover_row {
     [VTAC_OP_MAX] = {ALL, false},
     [VTAC_OP_MIN] = {ALL, false},
     [VTAC_OP_PAD] = {PADDED, false},
+    [VTAC_OP_TENSOR_SCATTER] = {BOTH, false},
     [VTAC_OP_TRANSPOSE] = {TRANSPOSED, true},
 };
 
@@ -70,6 +72,12 @@ static mover_kind kind_of(const vtac_node *node)
     return only_moves(node) ? movers[node->op].kind : NOT_A_MOVER;
 }
 
+/* The number of its first inputs that are data. */
+static uint32_t data_count(const vtac_node *node, mover_kind kind)
+{
+    return kind == ALL ? node->input_count : kind == BOTH ? 2 : 1;
+}
+
 /* True if a Pad fills with the real 0, or repeats elements. */
 static bool pads_with_zero(const vtac_rewrite *r, const vtac_node *node)
 {
@@ -83,7 +91,7 @@ static bool read_data(const vtac_rewrite *r, const vtac_node *node, mover_kind k
                       vtac_qparams *params)
 {
     memcpy(inputs, node->inputs, node->input_count * sizeof *inputs);
-    for (uint32_t i = 0; i < (kind == ALL ? node->input_count : 1); i++) {
+    for (uint32_t i = 0; i < data_count(node, kind); i++) {
         vtac_qvalue x;
         if (!vtac_read_dequantize(r, node->inputs[i], &x) || x.p.dtype == VTAC_I32 ||
             (x.p.per_axis && kind != TRANSPOSED) || (i > 0 && !vtac_same_params(&x.p, params))) {
@@ -188,7 +196,7 @@ vta_status vtac_sink_dequantize(vtac_rewrite *r, vtac_node_id id, bool *changed)
 static bool worth_raising(const vtac_rewrite *r, const vtac_node *mover, mover_kind kind)
 {
     const vtac_value *values = r->graph->values;
-    for (uint32_t i = 0; i < (kind == ALL ? mover->input_count : 1); i++) {
+    for (uint32_t i = 0; i < data_count(mover, kind); i++) {
         const vtac_value *in = &values[mover->inputs[i]];
         const bool shrinks =
             vtac_type_elements(&in->type) > vtac_type_elements(&values[mover->outputs[0]].type);
@@ -218,7 +226,7 @@ vta_status vtac_raise_quantize(vtac_rewrite *r, vtac_node_id id, bool *changed)
         return VTA_OK;
     }
     memcpy(inputs, mover.inputs, count * sizeof *inputs);
-    for (uint32_t i = 0; i < (kind == ALL ? mover.input_count : 1); i++) {
+    for (uint32_t i = 0; i < data_count(&mover, kind); i++) {
         VTA_TRY(insert_convert(r, id, &quantize, VTAC_OP_QUANTIZE_LINEAR, mover.inputs[i], &p, &inputs[i]));
     }
     if (kind == PADDED) {

@@ -29,6 +29,7 @@
 #include "insert.h"
 #include "parts.h"
 #include "recurrent.h"
+#include "steps.h"
 #include "vta/fail.h"
 #include "vtac/pass.h"
 #include "vtac/recurrence.h"
@@ -493,7 +494,8 @@ static vta_status run_job(quantize_job *j, const vtac_samples *samples, vtac_qua
     VTA_TRY(samples == NULL ? make_up(j, &own, &others, diag) : VTA_OK);
     VTA_TRY(
         convert_graph(j, samples != NULL ? samples : &own, samples != NULL ? NULL : &others, report, diag));
-    return vtac_quant_restore(j->graph, &borders, diag);
+    VTA_TRY(vtac_quant_restore(j->graph, &borders, diag));
+    return vtac_quant_narrow_states(j->graph, diag);
 }
 
 /* True if one of a node's results has 8 bits. */

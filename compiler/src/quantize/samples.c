@@ -3,6 +3,7 @@
  * Made-up inputs: pictures of leaves in the axes of an input that can be those of one.
  */
 #include "leaves.h"
+#include "steps.h"
 #include "vta/fail.h"
 #include "vtac/quantize.h"
 
@@ -64,6 +65,11 @@ vta_status vtac_generate_samples(const vtac_graph *graph, const vtac_sample_rang
     state = state == 0 ? 1 : state;
     if (tensors == NULL) {
         return vta_no_memory(diag);
+    }
+    if (vtac_quant_has_steps(graph)) {
+        VTA_TRY(vtac_quant_make_steps(graph, range, count, &state, arena, tensors, diag));
+        *out = (vtac_samples){.tensors = tensors, .count = count, .inputs = graph->input_count};
+        return VTA_OK;
     }
     for (size_t i = 0; i < total; i++) {
         VTA_TRY(make_sample(graph, graph->inputs[i % graph->input_count], range, &state, arena, &tensors[i],

@@ -142,8 +142,33 @@ vtac_zoo_value vtac_zoo_ints(vtac_zoo *z, const char *role, uint32_t count, cons
     return value;
 }
 
+vtac_zoo_value vtac_zoo_whole(vtac_zoo *z, const char *role, int64_t value)
+{
+    vtac_zoo_value made = fresh_value(z, role, 0, &value);
+    int64_t *data = alloc_items(z, 1, sizeof *data);
+    if (data != NULL) {
+        *data = value;
+    }
+    (void)add_tensor(z, &made, VTAC_ZOO_LONG, data, sizeof *data);
+    return made;
+}
+
+/* A size of an end: a number, or the name of one that the run decides. */
+static void declare_dim(vtac_zoo *z, Onnx__TensorShapeProto__Dimension *dim, int64_t size)
+{
+    static const char *const open[] = {"sequence_length", "past_sequence_length", "total_sequence_length"};
+    onnx__tensor_shape_proto__dimension__init(dim);
+    if (size < 0) {
+        dim->value_case = ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM;
+        dim->dim_param = take_text(z, open[-size - 1]);
+        return;
+    }
+    dim->value_case = ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE;
+    dim->dim_value = size;
+}
+
 /* The declaration of a graph input or output. */
-static Onnx__ValueInfoProto *declare_value(vtac_zoo *z, const vtac_zoo_value *value)
+static Onnx__ValueInfoProto *declare_value(vtac_zoo *z, const vtac_zoo_value *value, int32_t element)
 {
     Onnx__ValueInfoProto *info = alloc_items(z, 1, sizeof *info);
     Onnx__TypeProto *type = alloc_items(z, 1, sizeof *type);
@@ -163,14 +188,12 @@ static Onnx__ValueInfoProto *declare_value(vtac_zoo *z, const vtac_zoo_value *va
         if (dims[i] == NULL) {
             return NULL;
         }
-        onnx__tensor_shape_proto__dimension__init(dims[i]);
-        dims[i]->value_case = ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE;
-        dims[i]->dim_value = value->dim[i];
+        declare_dim(z, dims[i], value->dim[i]);
     }
     shape->n_dim = value->rank;
     shape->dim = dims;
     tensor->has_elem_type = 1;
-    tensor->elem_type = 1;
+    tensor->elem_type = element;
     tensor->shape = shape;
     type->value_case = ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE;
     type->tensor_type = tensor;
@@ -179,10 +202,11 @@ static Onnx__ValueInfoProto *declare_value(vtac_zoo *z, const vtac_zoo_value *va
     return info;
 }
 
-static void append_info(vtac_zoo *z, Onnx__ValueInfoProto ***list, size_t *count, const vtac_zoo_value *value)
+static void append_info(vtac_zoo *z, Onnx__ValueInfoProto ***list, size_t *count, const vtac_zoo_value *value,
+                        int32_t element)
 {
     Onnx__ValueInfoProto **larger = alloc_items(z, *count + 1, sizeof(Onnx__ValueInfoProto *));
-    Onnx__ValueInfoProto *info = declare_value(z, value);
+    Onnx__ValueInfoProto *info = declare_value(z, value, element);
     if (larger == NULL || info == NULL) {
         return;
     }
@@ -197,13 +221,22 @@ vtac_zoo_value vtac_zoo_input(vtac_zoo *z, const char *name, uint32_t rank, cons
 {
     vtac_zoo_value value = {.name = name, .rank = rank};
     memcpy(value.dim, dim, rank * sizeof *dim);
-    append_info(z, &z->graph.input, &z->graph.n_input, &value);
+    append_info(z, &z->graph.input, &z->graph.n_input, &value, VTAC_ZOO_FLOAT);
+    return value;
+}
+
+vtac_zoo_value vtac_zoo_input_of(vtac_zoo *z, const char *name, int32_t type, uint32_t rank,
+                                 const int64_t *dim)
+{
+    vtac_zoo_value value = {.name = take_text(z, name), .rank = rank};
+    memcpy(value.dim, dim, rank * sizeof *dim);
+    append_info(z, &z->graph.input, &z->graph.n_input, &value, type);
     return value;
 }
 
 void vtac_zoo_output(vtac_zoo *z, vtac_zoo_value value)
 {
-    append_info(z, &z->graph.output, &z->graph.n_output, &value);
+    append_info(z, &z->graph.output, &z->graph.n_output, &value, VTAC_ZOO_FLOAT);
 }
 
 vtac_zoo_value vtac_zoo_node(vtac_zoo *z, const char *type, const vtac_zoo_value *inputs, uint32_t count,
@@ -231,6 +264,15 @@ vtac_zoo_value vtac_zoo_node(vtac_zoo *z, const char *type, const vtac_zoo_value
     z->graph.node = list;
     list[z->graph.n_node++] = node;
     return value;
+}
+
+void vtac_zoo_rename(vtac_zoo *z, vtac_zoo_value *value, const char *name)
+{
+    char *copy = take_text(z, name);
+    if (copy != NULL && z->status == VTA_OK) {
+        z->graph.node[z->graph.n_node - 1]->output[0] = copy;
+        value->name = copy;
+    }
 }
 
 /* An attribute of the node added last. */

@@ -14,6 +14,14 @@
 #include "vta/status.h"
 #include "vtac/zoo.h"
 
+/* Sizes that the run decides: new tokens, tokens in the cache, both. */
+enum { VTAC_ZOO_NEW = -1, VTAC_ZOO_PAST = -2, VTAC_ZOO_ALL = -3 };
+
+/* Element types, by ONNX's numbers. */
+enum { VTAC_ZOO_FLOAT = 1, VTAC_ZOO_LONG = 7, VTAC_ZOO_BOOL = 9 };
+
+enum { VTAC_ZOO_MAX_LAYERS = 64 };
+
 /* A value under construction: its name and its shape. */
 typedef struct vtac_zoo_value {
     const char *name;
@@ -40,12 +48,20 @@ vtac_zoo_value vtac_zoo_ints(vtac_zoo *z, const char *role, uint32_t count, cons
 vtac_zoo_value vtac_zoo_floats(vtac_zoo *z, const char *role, uint32_t rank, const int64_t *dim,
                                float *values);
 
+/* One integer without axes. */
+vtac_zoo_value vtac_zoo_whole(vtac_zoo *z, const char *role, int64_t value);
+
+/* An input of floats, and one of another type, whose name is copied. */
 vtac_zoo_value vtac_zoo_input(vtac_zoo *z, const char *name, uint32_t rank, const int64_t *dim);
+vtac_zoo_value vtac_zoo_input_of(vtac_zoo *z, const char *name, int32_t type, uint32_t rank,
+                                 const int64_t *dim);
 void vtac_zoo_output(vtac_zoo *z, vtac_zoo_value value);
 
 /* Adds a node with one result of the given shape. Attributes are added to it afterwards. */
 vtac_zoo_value vtac_zoo_node(vtac_zoo *z, const char *type, const vtac_zoo_value *inputs, uint32_t count,
                              uint32_t rank, const int64_t *dim);
+/* Another name for the result of the node that was added last. */
+void vtac_zoo_rename(vtac_zoo *z, vtac_zoo_value *value, const char *name);
 void vtac_zoo_attr_int(vtac_zoo *z, const char *name, int64_t value);
 void vtac_zoo_attr_float(vtac_zoo *z, const char *name, float value);
 void vtac_zoo_attr_ints(vtac_zoo *z, const char *name, uint32_t count, const int64_t *values);

@@ -36,10 +36,21 @@ vtac_zoo_value vtac_zoo_whisper(vtac_zoo *z);
 vtac_zoo_value vtac_zoo_conformer(vtac_zoo *z);
 vtac_zoo_value vtac_zoo_swin(vtac_zoo *z);
 
+/* Its pieces: a number, x by the root of its mean square, columns of the last axis, a size or the usual one.
+ */
+#define VTAC_ZOO_FAR (-3.4028234663852886e38F) /* what PyTorch masks with */
+vtac_zoo_value vtac_zoo_number(vtac_zoo *z, const char *role, float value);
+vtac_zoo_value vtac_zoo_rms_norm(vtac_zoo *z, vtac_zoo_value x);
+vtac_zoo_value vtac_zoo_slice_last(vtac_zoo *z, vtac_zoo_value x, int64_t begin, int64_t end);
+int64_t vtac_zoo_chosen(int64_t given, int64_t usual);
+
 /* recurrent.c */
 vtac_zoo_value vtac_zoo_lstm(vtac_zoo *z);
 vtac_zoo_value vtac_zoo_gru(vtac_zoo *z);
 vtac_zoo_value vtac_zoo_bilstm(vtac_zoo *z);
 vtac_zoo_value vtac_zoo_crnn(vtac_zoo *z);
+
+/* decoder.c */
+vtac_zoo_value vtac_zoo_cached_llama(vtac_zoo *z);
 
 #endif

@@ -14,11 +14,6 @@ typedef struct recurrent_layer {
     int64_t gates, directions, hidden;
 } recurrent_layer;
 
-static int64_t chosen(int64_t given, int64_t usual)
-{
-    return given > 0 ? given : usual;
-}
-
 /* Weights for `count` terms: sums keep their size. */
 static vtac_zoo_value weights(vtac_zoo *z, const char *name, const recurrent_layer *l, int64_t count,
                               float spread)
@@ -63,9 +58,9 @@ static vtac_zoo_value recurrent_layers(vtac_zoo *z, vtac_zoo_value x, const recu
 static vtac_zoo_value recurrent_net(vtac_zoo *z, recurrent_layer l)
 {
     enum { STEPS = 32, FEATURES = 64, HIDDEN = 128 };
-    const int64_t shape[] = {chosen(z->sizes.tokens, STEPS), 1, FEATURES};
-    l.hidden = chosen(z->sizes.width, HIDDEN);
-    return recurrent_layers(z, vtac_zoo_input(z, "input", 3, shape), &l, chosen(z->sizes.layers, 1));
+    const int64_t shape[] = {vtac_zoo_chosen(z->sizes.tokens, STEPS), 1, FEATURES};
+    l.hidden = vtac_zoo_chosen(z->sizes.width, HIDDEN);
+    return recurrent_layers(z, vtac_zoo_input(z, "input", 3, shape), &l, vtac_zoo_chosen(z->sizes.layers, 1));
 }
 
 vtac_zoo_value vtac_zoo_lstm(vtac_zoo *z)
@@ -88,7 +83,7 @@ vtac_zoo_value vtac_zoo_crnn(vtac_zoo *z)
 {
     enum { HEIGHT = 16, USUAL_STEPS = 32, HIDDEN = 64, SMALLER = 4 };
     static const int64_t by_column[] = {3, 0, 1, 2};
-    const int64_t shape[] = {1, 1, HEIGHT, SMALLER * chosen(z->sizes.tokens, USUAL_STEPS)};
+    const int64_t shape[] = {1, 1, HEIGHT, SMALLER * vtac_zoo_chosen(z->sizes.tokens, USUAL_STEPS)};
     vtac_zoo_value x = vtac_zoo_input(z, "input", 4, shape);
     x = vtac_zoo_relu(z, vtac_zoo_conv_norm(z, x, 16, 3, 2, 1));
     x = vtac_zoo_relu(z, vtac_zoo_conv_norm(z, x, 32, 3, 2, 1));
@@ -98,6 +93,6 @@ vtac_zoo_value vtac_zoo_crnn(vtac_zoo *z)
     const int64_t rows[] = {x.dim[3], 1, x.dim[1] * x.dim[2]};
     const vtac_zoo_value reshape[] = {y, vtac_zoo_ints(z, "shape", 3, rows)};
     y = vtac_zoo_node(z, "Reshape", reshape, 2, 3, rows);
-    const recurrent_layer l = {"LSTM", LSTM_GATES, 2, chosen(z->sizes.width, HIDDEN)};
-    return recurrent_layers(z, y, &l, chosen(z->sizes.layers, 1));
+    const recurrent_layer l = {"LSTM", LSTM_GATES, 2, vtac_zoo_chosen(z->sizes.width, HIDDEN)};
+    return recurrent_layers(z, y, &l, vtac_zoo_chosen(z->sizes.layers, 1));
 }

@@ -7,9 +7,7 @@
 
 #include "nets.h"
 
-static const float far_below = -3.4028234663852886e38F; /* what PyTorch masks with */
-
-static vtac_zoo_value number(vtac_zoo *z, const char *role, float value)
+vtac_zoo_value vtac_zoo_number(vtac_zoo *z, const char *role, float value)
 {
     static const int64_t none[] = {0};
     return vtac_zoo_weight(z, role, 0, none, value, 0.0F);
@@ -30,8 +28,8 @@ static vtac_zoo_value row_mean(vtac_zoo *z, vtac_zoo_value x)
 /* The root of the mean of squares and a little more. */
 static vtac_zoo_value row_root(vtac_zoo *z, vtac_zoo_value x, float epsilon)
 {
-    const vtac_zoo_value square = vtac_zoo_binary(z, "Pow", x, number(z, "two", 2.0F));
-    const vtac_zoo_value mean = vtac_zoo_add(z, row_mean(z, square), number(z, "epsilon", epsilon));
+    const vtac_zoo_value square = vtac_zoo_binary(z, "Pow", x, vtac_zoo_number(z, "two", 2.0F));
+    const vtac_zoo_value mean = vtac_zoo_add(z, row_mean(z, square), vtac_zoo_number(z, "epsilon", epsilon));
     return vtac_zoo_unary(z, "Sqrt", mean);
 }
 
@@ -45,10 +43,10 @@ static vtac_zoo_value layer_norm(vtac_zoo *z, vtac_zoo_value x)
     return vtac_zoo_add(z, scaled, vtac_zoo_weight(z, "beta", 1, last, 0.0F, 0.1F));
 }
 
-static vtac_zoo_value rms_norm(vtac_zoo *z, vtac_zoo_value x)
+vtac_zoo_value vtac_zoo_rms_norm(vtac_zoo *z, vtac_zoo_value x)
 {
     vtac_zoo_value root = row_root(z, x, 1e-6F);
-    const vtac_zoo_value parts[] = {number(z, "one", 1.0F), root};
+    const vtac_zoo_value parts[] = {vtac_zoo_number(z, "one", 1.0F), root};
     root = vtac_zoo_node(z, "Div", parts, 2, root.rank, root.dim);
     const vtac_zoo_value y = vtac_zoo_binary(z, "Mul", x, root);
     return vtac_zoo_binary(z, "Mul", y, vtac_zoo_weight(z, "gamma", 1, &x.dim[x.rank - 1], 1.0F, 0.1F));
@@ -77,7 +75,7 @@ static vtac_zoo_value split_heads(vtac_zoo *z, vtac_zoo_value x, int64_t heads)
     return vtac_zoo_transpose(z, vtac_zoo_reshape(z, x, 4, apart), by_head);
 }
 
-static vtac_zoo_value slice_last(vtac_zoo *z, vtac_zoo_value x, int64_t begin, int64_t end)
+vtac_zoo_value vtac_zoo_slice_last(vtac_zoo *z, vtac_zoo_value x, int64_t begin, int64_t end)
 {
     const int64_t axis = (int64_t)x.rank - 1;
     const vtac_zoo_value inputs[] = {x, vtac_zoo_ints(z, "begin", 1, &begin),
@@ -107,8 +105,9 @@ static vtac_zoo_value position_waves(vtac_zoo *z, const char *role, vtac_zoo_val
 static vtac_zoo_value rotate_positions(vtac_zoo *z, vtac_zoo_value x)
 {
     const int64_t half = x.dim[3] / 2;
-    const vtac_zoo_value first = slice_last(z, x, 0, half);
-    const vtac_zoo_value parts[] = {vtac_zoo_unary(z, "Neg", slice_last(z, x, half, x.dim[3])), first};
+    const vtac_zoo_value first = vtac_zoo_slice_last(z, x, 0, half);
+    const vtac_zoo_value parts[] = {vtac_zoo_unary(z, "Neg", vtac_zoo_slice_last(z, x, half, x.dim[3])),
+                                    first};
     const vtac_zoo_value turned = vtac_zoo_node(z, "Concat", parts, 2, 4, x.dim);
     vtac_zoo_attr_int(z, "axis", -1);
     const vtac_zoo_value along = vtac_zoo_binary(z, "Mul", x, position_waves(z, "cos", x, false));
@@ -126,7 +125,7 @@ static vtac_zoo_value mask_later(vtac_zoo *z, vtac_zoo_value scores, row_mask ho
     int64_t *seen = vta_arena_array(&z->arena, room, sizeof *seen);
     for (int64_t i = 0; added != NULL && seen != NULL && i < tokens * tokens; i++) {
         seen[i] = i % tokens <= i / tokens;
-        added[i] = seen[i] != 0 ? 0.0F : far_below;
+        added[i] = seen[i] != 0 ? 0.0F : VTAC_ZOO_FAR;
     }
     if (how == ADDED_MASK) {
         return vtac_zoo_add(z, scores, vtac_zoo_floats(z, "mask", 4, square, added));
@@ -135,7 +134,7 @@ static vtac_zoo_value mask_later(vtac_zoo *z, vtac_zoo_value scores, row_mask ho
     vtac_zoo_value choice = vtac_zoo_reshape(z, flat, 4, square);
     choice = vtac_zoo_node(z, "Cast", &choice, 1, 4, square);
     vtac_zoo_attr_int(z, "to", BOOL);
-    const vtac_zoo_value inputs[] = {choice, scores, number(z, "far", far_below)};
+    const vtac_zoo_value inputs[] = {choice, scores, vtac_zoo_number(z, "far", VTAC_ZOO_FAR)};
     return vtac_zoo_node(z, "Where", inputs, 3, 4, scores.dim);
 }
 
@@ -152,7 +151,7 @@ static vtac_zoo_value attend(vtac_zoo *z, vtac_zoo_value x, const token_attentio
     const int64_t square[] = {1, a->heads, x.dim[1], x.dim[1]};
     const vtac_zoo_value qk[] = {q, vtac_zoo_transpose(z, k, turned)};
     vtac_zoo_value s = vtac_zoo_node(z, "MatMul", qk, 2, 4, square);
-    s = vtac_zoo_binary(z, "Div", s, number(z, "root", sqrtf((float)q.dim[3])));
+    s = vtac_zoo_binary(z, "Div", s, vtac_zoo_number(z, "root", sqrtf((float)q.dim[3])));
     s = a->mask == NO_MASK ? s : mask_later(z, s, a->mask);
     s = vtac_zoo_unary(z, "Softmax", s);
     const vtac_zoo_value sv[] = {s, v};
@@ -163,11 +162,11 @@ static vtac_zoo_value attend(vtac_zoo *z, vtac_zoo_value x, const token_attentio
 /* GELU by tanh. */
 static vtac_zoo_value gelu_tanh(vtac_zoo *z, vtac_zoo_value x)
 {
-    vtac_zoo_value y = vtac_zoo_binary(z, "Pow", x, number(z, "three", 3.0F));
-    y = vtac_zoo_add(z, x, vtac_zoo_binary(z, "Mul", y, number(z, "cubic", 0.044715F)));
-    y = vtac_zoo_unary(z, "Tanh", vtac_zoo_binary(z, "Mul", y, number(z, "slope", 0.7978846F)));
-    y = vtac_zoo_add(z, y, number(z, "one", 1.0F));
-    return vtac_zoo_binary(z, "Mul", vtac_zoo_binary(z, "Mul", x, number(z, "half", 0.5F)), y);
+    vtac_zoo_value y = vtac_zoo_binary(z, "Pow", x, vtac_zoo_number(z, "three", 3.0F));
+    y = vtac_zoo_add(z, x, vtac_zoo_binary(z, "Mul", y, vtac_zoo_number(z, "cubic", 0.044715F)));
+    y = vtac_zoo_unary(z, "Tanh", vtac_zoo_binary(z, "Mul", y, vtac_zoo_number(z, "slope", 0.7978846F)));
+    y = vtac_zoo_add(z, y, vtac_zoo_number(z, "one", 1.0F));
+    return vtac_zoo_binary(z, "Mul", vtac_zoo_binary(z, "Mul", x, vtac_zoo_number(z, "half", 0.5F)), y);
 }
 
 /* ---- networks of texts */
@@ -176,15 +175,16 @@ typedef struct text_sizes {
     int64_t layers, width, heads, tokens;
 } text_sizes;
 
-static int64_t chosen(int64_t given, int64_t usual)
+int64_t vtac_zoo_chosen(int64_t given, int64_t usual)
 {
     return given > 0 ? given : usual;
 }
 
 static text_sizes sizes_of(const vtac_zoo *z, text_sizes usual)
 {
-    return (text_sizes){chosen(z->sizes.layers, usual.layers), chosen(z->sizes.width, usual.width),
-                        chosen(z->sizes.heads, usual.heads), chosen(z->sizes.tokens, usual.tokens)};
+    return (text_sizes){
+        vtac_zoo_chosen(z->sizes.layers, usual.layers), vtac_zoo_chosen(z->sizes.width, usual.width),
+        vtac_zoo_chosen(z->sizes.heads, usual.heads), vtac_zoo_chosen(z->sizes.tokens, usual.tokens)};
 }
 
 static vtac_zoo_value text_input(vtac_zoo *z, const text_sizes *s)
@@ -237,18 +237,21 @@ vtac_zoo_value vtac_zoo_gpt(vtac_zoo *z)
 
 vtac_zoo_value vtac_zoo_llama(vtac_zoo *z)
 {
+    if (z->sizes.cache) {
+        return vtac_zoo_cached_llama(z);
+    }
     const text_sizes s = sizes_of(z, (text_sizes){2, 128, 4, 64});
     const token_attention a = {.heads = s.heads, .mask = ADDED_MASK, .turns = true};
     vtac_zoo_value x = text_input(z, &s);
     for (int64_t i = 0; i < s.layers; i++) {
-        x = vtac_zoo_add(z, x, attend(z, rms_norm(z, x), &a));
-        const vtac_zoo_value y = rms_norm(z, x);
+        x = vtac_zoo_add(z, x, attend(z, vtac_zoo_rms_norm(z, x), &a));
+        const vtac_zoo_value y = vtac_zoo_rms_norm(z, x);
         const int64_t wide = 8 * s.width / 3 / 16 * 16;
         const vtac_zoo_value gate = vtac_zoo_silu(z, vtac_zoo_project(z, y, wide));
         const vtac_zoo_value gated = vtac_zoo_binary(z, "Mul", gate, vtac_zoo_project(z, y, wide));
         x = vtac_zoo_add(z, x, vtac_zoo_project(z, gated, s.width));
     }
-    return vtac_zoo_project(z, rms_norm(z, x), WORDS);
+    return vtac_zoo_project(z, vtac_zoo_rms_norm(z, x), WORDS);
 }
 
 /* ---- networks of sounds: bands of a spectrum, two frames a token */
@@ -288,7 +291,7 @@ static vtac_zoo_value half_step(vtac_zoo *z, vtac_zoo_value x)
     const int64_t width = x.dim[2];
     const vtac_zoo_value wide = vtac_zoo_silu(z, vtac_zoo_linear(z, layer_norm(z, x), 4 * width));
     const vtac_zoo_value y = vtac_zoo_linear(z, wide, width);
-    return vtac_zoo_add(z, x, vtac_zoo_binary(z, "Mul", y, number(z, "half", 0.5F)));
+    return vtac_zoo_add(z, x, vtac_zoo_binary(z, "Mul", y, vtac_zoo_number(z, "half", 0.5F)));
 }
 
 /* A gate, then each channel along the time by itself. */
@@ -402,7 +405,7 @@ static vtac_zoo_value attend_windows(vtac_zoo *z, vtac_zoo_value x, int64_t head
     static const int64_t back[] = {0, 2, 1, 3};
     const int64_t scores[] = {x.dim[0], heads, WINDOW, WINDOW};
     vtac_zoo_value q = window_heads(z, x, heads);
-    q = vtac_zoo_binary(z, "Mul", q, number(z, "scale", 1.0F / sqrtf((float)q.dim[3])));
+    q = vtac_zoo_binary(z, "Mul", q, vtac_zoo_number(z, "scale", 1.0F / sqrtf((float)q.dim[3])));
     const vtac_zoo_value k = window_heads(z, x, heads);
     const vtac_zoo_value v = window_heads(z, x, heads);
     const vtac_zoo_value qk[] = {q, vtac_zoo_transpose(z, k, turned)};

@@ -355,10 +355,31 @@ static vta_status write_graph(vtac_zoo *z, const char *path, vta_diag *diag)
     return vtac_onnx_save(&model, path, diag);
 }
 
+static vta_status check_cache(const vtac_zoo_entry *entry, const vtac_zoo_sizes *s, vta_diag *diag)
+{
+    enum { MAX_WORDS = 1 << 18 };
+    if (s->cache && builders[entry - entries] != vtac_zoo_llama) {
+        return vta_fail(diag, VTA_INVALID, "'%s' has no form with a cache; llama has one", entry->name);
+    }
+    if (!s->cache && (s->cached != 0 || s->words != 0)) {
+        return vta_fail(diag, VTA_INVALID, "--kv-heads and --words are for a network with --cache");
+    }
+    if (s->cache && s->tokens != 0) {
+        return vta_fail(diag, VTA_INVALID, "with --cache the number of tokens is open; leave --tokens out");
+    }
+    if (s->words > MAX_WORDS || (s->cached != 0 && (s->heads == 0 || s->heads % s->cached != 0))) {
+        return vta_fail(diag, VTA_INVALID,
+                        "words are up to %d, and heads of keys and values divide the heads (--heads)",
+                        MAX_WORDS);
+    }
+    return VTA_OK;
+}
+
 /* Checks sizes: heads share the width evenly, in pairs of columns. */
 static vta_status check_sizes(const vtac_zoo_entry *entry, const vtac_zoo_sizes *s, vta_diag *diag)
 {
-    enum { MAX_LAYERS = 64, MAX_SIZE = 8192 };
+    enum { MAX_LAYERS = VTAC_ZOO_MAX_LAYERS, MAX_SIZE = 8192 };
+    VTA_TRY(check_cache(entry, s, diag));
     const bool any = s->layers != 0 || s->width != 0 || s->heads != 0 || s->tokens != 0;
     if (any && entry->sized == VTAC_ZOO_FIXED) {
         return vta_fail(diag, VTA_INVALID,

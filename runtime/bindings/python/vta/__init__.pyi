@@ -83,7 +83,7 @@ def compile(
     time_passes: bool = ...,
     shape: Optional[Union[str, Sequence[str]]] = ...,
     dynamic: bool = ...,
-    state: Optional[Union[str, Sequence[str]]] = ...,
+    context: Optional[str] = ...,
     weights: Optional[_Path] = ...,
     emit: Optional[str] = ...,
     tuned: Optional[_Path] = ...,
