@@ -207,7 +207,7 @@ static void norm_forward(const net *n, net_layer *l)
         const double mean = wide_lanes_sum(sum) / (double)count;
         const double spread = wide_lanes_sum(squares) / (double)count - mean * mean;
         const double variance = spread > 0.0 ? spread : 0.0;
-        const bool first = n->steps == 0;
+        const bool first = n->adam.steps == 0;
         l->mean[c] = first ? (float)mean : keep * l->mean[c] + (1.0F - keep) * (float)mean;
         l->variance[c] = first ? (float)variance : keep * l->variance[c] + (1.0F - keep) * (float)variance;
         l->batch_mean[c] = (float)mean;

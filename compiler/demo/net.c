@@ -138,7 +138,7 @@ vta_status demo_net_create(uint32_t batch, uint64_t seed, net *out, vta_diag *di
     out->layers[0].channels = PICTURE_CHANNELS;
     out->layers[0].side = PICTURE_SIDE;
     measure_layers(out);
-    float **const arrays[] = {&out->parameters, &out->slopes, &out->moments[0], &out->moments[1]};
+    float **const arrays[] = {&out->parameters, &out->slopes, &out->adam.moments[0], &out->adam.moments[1]};
     bool good = out->layers[LAYERS - 1].channels == demo_class_count;
     for (size_t i = 0; good && i < sizeof arrays / sizeof arrays[0]; i++) {
         *arrays[i] = alloc_floats(out, out->parameter_count);
@@ -201,43 +201,13 @@ static float softmax_loss(const net *n, const uint32_t *classes, uint32_t *right
     return loss / (float)n->batch;
 }
 
-static void adjust_weights(net *n, float rate)
-{
-    static const float keep[] = {0.9F, 0.99F};
-    static const float decay = 1e-3F;
-    float *const mean = n->moments[0];
-    float *const square = n->moments[1];
-    n->steps++;
-    for (int i = 0; i < 2; i++) {
-        n->begin[i] = n->steps == 1 ? keep[i] : n->begin[i] * keep[i];
-    }
-    const float scale = sqrtf(1.0F - n->begin[1]) / (1.0F - n->begin[0]);
-    for (size_t i = 0; i < n->parameter_count; i++) {
-        const float slope = n->slopes[i];
-        mean[i] = keep[0] * mean[i] + (1.0F - keep[0]) * slope;
-        square[i] = keep[1] * square[i] + (1.0F - keep[1]) * slope * slope;
-        n->parameters[i] -= rate * (scale * mean[i] / (sqrtf(square[i]) + 1e-8F) + decay * n->parameters[i]);
-    }
-}
-
-/* FNV-1a over the bits. */
-static uint64_t hash_floats(uint64_t hash, const float *values, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        uint32_t bits;
-        memcpy(&bits, &values[i], sizeof bits);
-        hash = vta_hash_u32(hash, bits);
-    }
-    return hash;
-}
-
 uint64_t demo_net_fingerprint(const net *n)
 {
     uint64_t hash = VTA_HASH_START;
-    hash = hash_floats(hash, n->parameters, n->parameter_count);
+    hash = demo_hash_floats(hash, n->parameters, n->parameter_count);
     for (uint32_t i = 1; i < n->count; i++) {
-        hash = hash_floats(hash, n->layers[i].mean, n->layers[i].channels);
-        hash = hash_floats(hash, n->layers[i].variance, n->layers[i].channels);
+        hash = demo_hash_floats(hash, n->layers[i].mean, n->layers[i].channels);
+        hash = demo_hash_floats(hash, n->layers[i].variance, n->layers[i].channels);
     }
     return hash;
 }
@@ -254,6 +224,6 @@ float demo_net_learn(net *n, const uint32_t *classes, float rate, uint32_t *righ
     for (uint32_t i = n->count; i-- > 1;) {
         demo_net_backward(n, &n->layers[i]);
     }
-    adjust_weights(n, rate);
+    demo_adam_adjust(&n->adam, n->parameters, n->slopes, n->parameter_count, rate);
     return loss;
 }

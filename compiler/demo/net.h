@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "adam.h"
 #include "vta/arena.h"
 #include "vta/status.h"
 
@@ -36,10 +37,8 @@ typedef struct net {
     uint32_t batch, count; /* layers[0] is the picture */
     net_layer *layers;
     float *parameters, *slopes; /* of all layers, one behind the other */
-    float *moments[2];          /* Adam's */
-    float begin[2];             /* the share of a moment that is still its first 0 */
+    adam adam;
     size_t parameter_count;
-    uint64_t steps;
     float *columns, *turned; /* scratch */
     vta_arena arena;
 } net;

@@ -8,6 +8,7 @@
 #define VTAC_ZOO_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "vta/status.h"
@@ -32,9 +33,11 @@ const vtac_zoo_entry *vtac_zoo_list(uint32_t *count);
 /* The sizes of a network whose entry says so; 0: those that it has by itself. */
 typedef struct vtac_zoo_sizes {
     int64_t layers, width, heads, tokens;
-    int64_t cached; /* heads of keys and values, of a network with a cache */
-    int64_t words;  /* among which such a network chooses */
-    bool cache;     /* with a cache of keys and values, for an open number of new tokens */
+    int64_t cached;       /* heads of keys and values, of a network with a cache */
+    int64_t words;        /* among which such a network chooses */
+    const float *weights; /* in the order in which the network draws them; NULL: they are drawn */
+    size_t weight_count;
+    bool cache; /* with a cache of keys and values, for an open number of new tokens */
 } vtac_zoo_sizes;
 
 /* Writes model `name` (opset 17) to `path`; equal seeds and sizes give equal bytes. `sizes` NULL: none are

@@ -105,6 +105,16 @@ static Onnx__TensorProto *add_tensor(vtac_zoo *z, const vtac_zoo_value *value, i
     return tensor;
 }
 
+/* The next number that belongs into a weight, of those that were given, or drawn. */
+static float next_weight(vtac_zoo *z, float mean, float deviation)
+{
+    const size_t at = z->given++;
+    const bool given = z->sizes.weights != NULL;
+    return !given                       ? mean + deviation * random_normal(z)
+           : at < z->sizes.weight_count ? z->sizes.weights[at]
+                                        : 0.0F;
+}
+
 vtac_zoo_value vtac_zoo_weight(vtac_zoo *z, const char *role, uint32_t rank, const int64_t *dim, float mean,
                                float deviation)
 {
@@ -112,7 +122,7 @@ vtac_zoo_value vtac_zoo_weight(vtac_zoo *z, const char *role, uint32_t rank, con
     const size_t count = (size_t)element_count(rank, dim);
     float *data = alloc_items(z, count, sizeof *data);
     for (size_t i = 0; data != NULL && i < count; i++) {
-        data[i] = deviation == 0.0F ? mean : mean + deviation * random_normal(z);
+        data[i] = deviation == 0.0F ? mean : next_weight(z, mean, deviation);
     }
     (void)add_tensor(z, &value, 1, data, count * sizeof *data);
     return value;

@@ -36,6 +36,7 @@ typedef struct vtac_zoo {
     uint64_t random;
     uint32_t counter;
     vtac_zoo_sizes sizes;
+    size_t given; /* weights that were taken of those in `sizes` */
     vta_status status;
     vta_diag *diag;
 } vtac_zoo;

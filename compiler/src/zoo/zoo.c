@@ -427,7 +427,15 @@ vta_status vtac_zoo_write(const char *name, uint64_t seed, const vtac_zoo_sizes 
     (void)snprintf(graph_name, sizeof graph_name, "%s", name);
     z.graph.name = graph_name;
     vtac_zoo_output(&z, builders[found](&z));
-    const vta_status status = z.status == VTA_OK ? write_graph(&z, path, diag) : z.status;
+    const bool fits = z.sizes.weights == NULL || z.given == z.sizes.weight_count;
+    vta_status status = z.status;
+    if (status == VTA_OK && !fits) {
+        status = vta_fail(diag, VTA_INVALID, "'%s' of these sizes has %zu weights, and %zu are given", name,
+                          z.given, z.sizes.weight_count);
+    }
+    if (status == VTA_OK) {
+        status = write_graph(&z, path, diag);
+    }
     vta_arena_free(&z.arena);
     return status;
 }

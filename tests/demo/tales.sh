@@ -1,0 +1,59 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck source=tests/cli/lib.sh
+#
+# The demo's language model: learns the same twice, tells tales in the words of its tokenizer, and says the same with caches
+# that grow, with caches of a fixed size, and with several tokens a run.
+. "$(dirname "$0")/../cli/lib.sh"
+tales=$3
+tales_in() { ran="tales $*"; "$tales" "$@" >out 2>err; status=$?; }
+
+tales_in tell --tales 3 --seed 5
+exits 0
+holds "tales of questions and answers" test "$(grep -c '? [A-Za-z ]*\.$' out)" = 3
+cp out told
+tales_in tell --tales 3 --seed 5
+holds "the same tales again" cmp out told
+tales_in tell --tales 3 --seed 6
+holds "others of another seed" sh -c '! cmp -s out told'
+
+tales_in train --steps 120 -o one.onnx
+exits 0
+cp out first
+tales_in train --steps 120 -o two.onnx
+holds "the same weights again" test "$(grep -o 'weights [0-9a-f]*' out)" = "$(grep -o 'weights [0-9a-f]*' first)"
+holds "and the same model" cmp one.onnx two.onnx
+holds "it learns" awk '/^step *50 / { early = $NF } /^step *100 / { late = $NF } END { exit !(late + 0 < 0.8 * early) }' first
+tales_in train --steps 20 --seed 2 -o two.onnx
+holds "other weights of another seed" sh -c '! cmp -s one.onnx two.onnx'
+holds "under a megabyte" test "$(wc -c <one.onnx)" -lt 1000000
+
+vtac compile one.onnx --dynamic -o grows.so
+exits 0
+vtac compile one.onnx --context 64 -o step.so
+exits 0
+vtac compile one.onnx --context 64:8 -o steps.so
+exits 0
+prompt='Tom has a red ball. Tom gives the ball to Mia. Mia goes to the park.'
+for how in '--temperature 0' '--temperature 1 --seed 3'; do
+    for form in grows step steps; do
+        # shellcheck disable=SC2086
+        vtac run $form.so --generate 30 --prompt "$prompt" --ignore-end $how
+        exits 0
+        cp out $form.txt
+    done
+    holds "caches that grow and of a fixed size" cmp grows.txt step.txt
+    holds "several tokens a run" cmp grows.txt steps.txt
+    holds "words of the tales" awk '{ gsub(/[.?]/, ""); for (i = 1; i <= NF; i++) if ($i !~ /^[A-Za-z]+$/) exit 1; exit NF < 10 }' grows.txt
+done
+vtac run step.so --generate 1000 --prompt "$prompt" --ignore-end --json
+holds "to the end of the context" test "$(python3 -c 'import json; r = json.load(open("out")); print(r["end"], r["prompt_tokens"] + r["new_tokens"])')" = 'context 65'
+
+for words in '' 'sing' 'train' 'train --steps 0 -o x.onnx' 'train --steps' 'tell -o x' 'tell --rate 3'; do
+    # shellcheck disable=SC2086
+    tales_in $words
+    exits 2
+done
+tales_in train --steps 1 -o /nowhere/x.onnx
+holds "a folder that is not there" grep -q "^tales: .*/nowhere/x.onnx" err
+finish
