@@ -755,18 +755,22 @@ static void draw_layer(lab_region *lab, uint32_t input, int64_t block, bool rows
     }
 }
 
+/* A layer looks up one table at a time. */
+static bool takes_table(const vtac_vta_layer *layer)
+{
+    return layer->kind == VTAC_VTA_CONV || (layer->kind == VTAC_VTA_ADD && layer->table == NULL) ||
+           layer->kind == VTAC_VTA_MUL || layer->kind == VTAC_VTA_AVG_POOL ||
+           layer->kind == VTAC_VTA_RESCALE || layer->kind == VTAC_VTA_CHOOSE;
+}
+
 /* Tables behind some of the new layers; no sum has one where the configuration has none. */
 static void draw_tables(lab_region *lab, const vta_config *config, uint32_t first)
 {
     for (uint32_t n = first; n < lab->region.layer_count; n++) {
         vtac_vta_layer *layer = &lab->layers[n];
-        const bool can = layer->kind == VTAC_VTA_CONV ||
-                         (layer->kind == VTAC_VTA_ADD && layer->table == NULL) ||
-                         layer->kind == VTAC_VTA_MUL || layer->kind == VTAC_VTA_AVG_POOL ||
-                         layer->kind == VTAC_VTA_RESCALE || layer->kind == VTAC_VTA_CHOOSE;
         if (config->table == 0) {
             layer->table = layer->kind == VTAC_VTA_ADD ? NULL : layer->table;
-        } else if (can && rng_percent(&lab->random, 20)) {
+        } else if (takes_table(layer) && rng_percent(&lab->random, 20)) {
             lab_put_table(lab, layer);
         }
     }
@@ -893,8 +897,9 @@ void lab_random_thin(lab_region *lab, uint64_t seed, const vta_config *config)
         first = alike && rng_percent(&lab->random, 60) ? lab_add_sum(lab, x, first)
                 : rng_percent(&lab->random, 20)        ? lab_add_rescale(lab, x)
                                                        : x;
-        if (config->table != 0 && rng_percent(&lab->random, 20)) {
-            lab_put_table(lab, &lab->layers[lab->region.layer_count - 1]);
+        vtac_vta_layer *last = &lab->layers[lab->region.layer_count - 1];
+        if (config->table != 0 && takes_table(last) && rng_percent(&lab->random, 20)) {
+            lab_put_table(lab, last);
         }
     }
     lab_finish(lab);

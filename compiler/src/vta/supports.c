@@ -181,6 +181,9 @@ static vta_status rule_built(const vta_config *config, const vtac_vta_layer *lay
                         "it needs a table, and configuration '%s' has none; use one with TABLE 1",
                         config->name);
     }
+    if (layer->kind == VTAC_VTA_ADD && layer->table != NULL && layer->behind != NULL) {
+        return vta_fail(diag, VTA_UNSUPPORTED, "a sum looks up one table, not two");
+    }
     return VTA_OK;
 }
 
