@@ -756,7 +756,8 @@ def check_floats(vtac):
             ("float.so", ()), ("host.so", ()), ("vta.so", ("--device", "fsim:tiny")))]
         if not numpy.array_equal(got, want):
             raise RuntimeError("other numbers than on the host")
-        if numpy.corrcoef(real.ravel(), got.ravel())[0, 1] < 0.99:
+        # Rounding leaves 0.986 or more (16 draws); with one operator exchanged for its neighbour it is at most 0.83.
+        if numpy.corrcoef(real.ravel(), got.ravel())[0, 1] < 0.96:
             raise RuntimeError("the answers are far from those of floats")
 
 

@@ -105,6 +105,23 @@ static vta_status print_kernels(vtac_program *p, const vtac_compile_options *opt
                          diag);
 }
 
+/* Sizes and numbers of the planned program, and its texts where they are wanted. */
+static vta_status describe(const vtac_program *p, bool want_texts, vtac_artifact_image *out, vta_diag *diag)
+{
+    vta_state *states;
+    out->workspace_bytes = p->workspace_bytes;
+    out->constant_bytes = p->constant_bytes;
+    out->step_count = (uint32_t)p->steps.count;
+    VTA_TRY(vtac_find_states(p->graph, &states, &out->state_count, diag));
+    free(states);
+    if (!want_texts) {
+        return VTA_OK;
+    }
+    out->plan = plan_text(p);
+    out->loops = loops_text(p);
+    return vta_allocated(out->plan != NULL && out->loops != NULL, diag);
+}
+
 static vta_status compile_program(vtac_program *p, const vtac_compile_options *options, vtac_gpu *gpu,
                                   vtac_artifact_image *out, vta_diag *diag)
 {
@@ -118,19 +135,7 @@ static vta_status compile_program(vtac_program *p, const vtac_compile_options *o
     VTA_TRY(vtac_lower_graph(p, diag));
     VTA_TRY(vtac_progress_at(p->progress, "planning memory", NULL, 0, 0, diag));
     VTA_TRY(vtac_plan(p, diag));
-    out->workspace_bytes = p->workspace_bytes;
-    out->constant_bytes = p->constant_bytes;
-    out->step_count = (uint32_t)p->steps.count;
-    vta_state *states;
-    VTA_TRY(vtac_find_states(p->graph, &states, &out->state_count, diag));
-    free(states);
-    if (options->want_texts) {
-        out->plan = plan_text(p);
-        out->loops = loops_text(p);
-        if (out->plan == NULL || out->loops == NULL) {
-            return vta_no_memory(diag);
-        }
-    }
+    VTA_TRY(describe(p, options->want_texts, out, diag));
     VTA_TRY(print_kernels(p, options, gpu, out, diag));
     VTA_TRY(vtac_llvm_get(&llvm, diag));
     VTA_TRY(llvm->emit(p, options->want_texts, out, diag));

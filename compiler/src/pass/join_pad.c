@@ -78,7 +78,7 @@ vta_status vtac_join_pad(vtac_rewrite *r, vtac_node_id id, bool *changed)
     const vtac_node conv = r->graph->nodes[id];
     const vtac_node *above = vtac_producer(r, conv.inputs[0]);
     const char *mode = vtac_attr_string(&conv, "auto_pad", "NOTSET");
-    int64_t added[2 * VTAC_MAX_RANK];
+    int64_t added[2 * VTAC_MAX_RANK] = {0};
     if (above == NULL || above->op != VTAC_OP_PAD || vtac_only_user(r, conv.inputs[0]) == NULL ||
         strcmp(mode, "NOTSET") != 0) {
         return VTA_OK;

@@ -168,7 +168,8 @@ vta_status vtac_quant_make_steps(const vtac_graph *graph, const vtac_sample_rang
                                  uint64_t *random, vta_arena *arena, vtac_tensor *tensors, vta_diag *diag)
 {
     vta_state *states;
-    step_run r = {.graph = graph, .random = random};
+    step_run r = {.graph = graph};
+    r.random = random;
     VTA_TRY(vtac_find_states(graph, &states, &r.state_count, diag));
     r.states = states;
     measure_steps(&r);
