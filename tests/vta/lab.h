@@ -49,8 +49,7 @@ uint32_t lab_add_average(lab_region *lab, uint32_t input, const vtac_vta_window 
                          const vtac_vta_window *counted);
 uint32_t lab_add_sum(lab_region *lab, uint32_t a, uint32_t b);
 uint32_t lab_add_product(lab_region *lab, uint32_t a, uint32_t b);
-uint32_t lab_add_choice(lab_region *lab, uint32_t a, uint32_t b,
-                        bool min); /* gives b the zero point of a */
+uint32_t lab_add_choice(lab_region *lab, uint32_t a, uint32_t b, bool min); /* gives b the zero point of a */
 uint32_t lab_add_rescale(lab_region *lab, uint32_t input);
 uint32_t lab_add_table(lab_region *lab, uint32_t input);
 /* A table behind what a layer makes. */

@@ -891,16 +891,14 @@ void lab_random_thin(lab_region *lab, uint64_t seed, const vta_config *config)
                                rng_between(&lab->random, 1, block), rng_between(&lab->random, 1, MAX_ROWS),
                                MIN_WIDTH * rng_between(&lab->random, 1, MAX_TIMES));
     for (int64_t more = rng_between(&lab->random, 2, 5); more > 0; more--) {
+        const uint32_t before = lab->region.layer_count;
         const uint32_t x = draw_thin(lab, first, block);
         const vtac_vta_tensor *a = &lab->tensors[first], *b = &lab->tensors[x];
         const bool alike = a->c == b->c && a->h == b->h && a->w == b->w;
         first = alike && rng_percent(&lab->random, 60) ? lab_add_sum(lab, x, first)
                 : rng_percent(&lab->random, 20)        ? lab_add_rescale(lab, x)
                                                        : x;
-        vtac_vta_layer *last = &lab->layers[lab->region.layer_count - 1];
-        if (config->table != 0 && takes_table(last) && rng_percent(&lab->random, 20)) {
-            lab_put_table(lab, last);
-        }
+        draw_tables(lab, config, before);
     }
     lab_finish(lab);
 }

@@ -2,7 +2,8 @@
  *
  * Caffe: the network is a text (.prototxt), the weights are those of the layers of the same names in a
  * message (.caffemodel), which holds the network of the training as well; the network of the training is not
- * read. Layers are of the second version (`layer`, types as texts) or of the first (`layers`, types as words).
+ * read. Layers are of the second version (`layer`, types as texts) or of the first (`layers`, types as
+ * words).
  */
 #include <stdlib.h>
 #include <string.h>
