@@ -191,13 +191,17 @@ static void multiply(const tale_net *n, uint32_t in, uint32_t out, float *from, 
     demo_gemm(n->rows, out, in, whole(from, in), whole(weight, out), whole(to, out), add);
 }
 
+typedef struct sloped {
+    float *at, *slope;
+} sloped;
+
 /* The slopes of both factors of such a product from that of the result. */
-static void multiply_back(tale_net *n, uint32_t in, uint32_t out, float *from, float *weight, float *slope,
-                          float *from_slope, int add)
+static void multiply_back(tale_net *n, uint32_t in, uint32_t out, sloped from, float *weight, float *slope,
+                          int add)
 {
     demo_transpose(in, out, whole(weight, out), whole(n->turned, in));
-    demo_gemm(n->rows, in, out, whole(slope, out), whole(n->turned, in), whole(from_slope, in), add);
-    demo_transpose(n->rows, in, whole(from, in), whole(n->turned, n->rows));
+    demo_gemm(n->rows, in, out, whole(slope, out), whole(n->turned, in), whole(from.slope, in), add);
+    demo_transpose(n->rows, in, whole(from.at, in), whole(n->turned, n->rows));
     demo_gemm(in, out, n->rows, whole(n->turned, n->rows), whole(slope, out), whole(slope_of(n, weight), out),
               1);
 }
@@ -262,7 +266,8 @@ static head_view view_head(const tale_net *n, const tale_layer *l, uint32_t text
 
 static float score_scale(const tale_net *n)
 {
-    return 1.0F / sqrtf((float)(n->sizes.width / n->sizes.heads));
+    const uint32_t size = n->sizes.width / n->sizes.heads; /* of a head */
+    return 1.0F / sqrtf((float)size);
 }
 
 /* Softmax of the first so many of a row; the others become 0: later tokens are not seen. */
@@ -374,9 +379,9 @@ static void attend_back(tale_net *n, const tale_layer *l)
     }
     rotate_rows(n, n->query_slope, -1.0F);
     rotate_rows(n, n->key_slope, -1.0F);
-    multiply_back(n, width, width, l->norm, l->query, n->query_slope, n->row_slope, 0);
-    multiply_back(n, width, width, l->norm, l->key, n->key_slope, n->row_slope, 1);
-    multiply_back(n, width, width, l->norm, l->value, n->value_slope, n->row_slope, 1);
+    multiply_back(n, width, width, (sloped){l->norm, n->row_slope}, l->query, n->query_slope, 0);
+    multiply_back(n, width, width, (sloped){l->norm, n->row_slope}, l->key, n->key_slope, 1);
+    multiply_back(n, width, width, (sloped){l->norm, n->row_slope}, l->value, n->value_slope, 1);
 }
 
 static float sigmoid(float x)
@@ -424,12 +429,12 @@ static void layer_forward(const tale_net *n, tale_layer *l, float *out)
 static void layer_backward(tale_net *n, const tale_layer *l)
 {
     const tale_sizes *s = &n->sizes;
-    multiply_back(n, s->wide, s->width, l->hidden, l->down, n->slope, n->wide_slope, 0);
+    multiply_back(n, s->wide, s->width, (sloped){l->hidden, n->wide_slope}, l->down, n->slope, 0);
     gate_hidden_back(n, l);
-    multiply_back(n, s->width, s->wide, l->middle_norm, l->gate, n->wide_slope, n->row_slope, 0);
-    multiply_back(n, s->width, s->wide, l->middle_norm, l->up, n->up_slope, n->row_slope, 1);
+    multiply_back(n, s->width, s->wide, (sloped){l->middle_norm, n->row_slope}, l->gate, n->wide_slope, 0);
+    multiply_back(n, s->width, s->wide, (sloped){l->middle_norm, n->row_slope}, l->up, n->up_slope, 1);
     normalize_back(n, l->middle, l->gain[1], l->middle_root, n->row_slope, n->slope);
-    multiply_back(n, s->width, s->width, l->mixed, l->output, n->slope, n->row_slope, 0);
+    multiply_back(n, s->width, s->width, (sloped){l->mixed, n->row_slope}, l->output, n->slope, 0);
     attend_back(n, l);
     normalize_back(n, l->in, l->gain[0], l->root, n->row_slope, n->slope);
 }
@@ -501,7 +506,7 @@ float demo_tale_backward(tale_net *n, const uint32_t *tokens, const tale_targets
     memset(n->slopes, 0, n->parameter_count * sizeof *n->slopes);
     memset(n->slope, 0, (size_t)n->rows * s->width * sizeof *n->slope);
     const float loss = logits_loss(n, targets);
-    multiply_back(n, s->width, s->vocabulary, n->norm, n->head, n->wide_slope, n->row_slope, 0);
+    multiply_back(n, s->width, s->vocabulary, (sloped){n->norm, n->row_slope}, n->head, n->wide_slope, 0);
     normalize_back(n, n->last, n->gain, n->root, n->row_slope, n->slope);
     for (uint32_t i = s->layers; i-- > 0;) {
         layer_backward(n, &n->layers[i]);

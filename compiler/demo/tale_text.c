@@ -107,10 +107,10 @@ static void add_event(tale_state *s)
 
 static void add_answer(tale_state *s, const char *before, uint32_t answer)
 {
-    add_sentence(s, before, NULL);
+    add_sentence(s, before, &answer);
     s->out->answers[s->out->count] = true;
     add_token(s, answer);
-    add_sentence(s, ".", NULL);
+    add_token(s, token_of("."));
 }
 
 static void add_question(tale_state *s)

@@ -53,14 +53,23 @@ static vta_status price_piece(void *context, const char *piece, vta_str *result,
     return VTA_OK;
 }
 
+/* Reads the line that price_piece wrote; false where a number is missing. */
+static bool read_price(const char *text, cli_changed *row)
+{
+    char *first, *second, *third;
+    row->regions = (uint32_t)strtoul(text, &first, 10);
+    row->cycles = strtod(first, &second);
+    row->host_cycles = strtod(second, &third);
+    return first != text && second != first && third != second;
+}
+
 static void take_price(void *context, uint32_t number, const char *result, const char *why, double seconds)
 {
     const what_if *w = context;
     cli_changed *row = w->row;
     (void)number;
     (void)seconds;
-    row->legal =
-        result != NULL && sscanf(result, "%u %lf %lf", &row->regions, &row->cycles, &row->host_cycles) == 3;
+    row->legal = result != NULL && read_price(result, row);
     if (!row->legal) {
         (void)snprintf(row->why, sizeof row->why, "%.180s", why != NULL ? why : "");
     }

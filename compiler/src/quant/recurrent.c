@@ -117,8 +117,10 @@ static void fill_tables(const vtac_recurrent_want *w, vtac_recurrent *p)
         const double logistic = SIGMOID_UNITS / (1.0 + exp(-(double)n / VTAC_SIGMOID_ONE));
         const double tangent = tanh((double)n / VTAC_TANH_ONE);
         p->tables[0][n + HALF] = (int8_t)fmin(INT8_MAX, rint(logistic) - HALF);
-        p->tables[1][n + HALF] =
-            w->kind == VTAC_RECURRENT_RNN ? as_result(tangent, w) : (int8_t)rint(VTAC_TANH_MAX * tangent);
+        p->tables[1][n + HALF] = (int8_t)rint(VTAC_TANH_MAX * tangent);
+        if (w->kind == VTAC_RECURRENT_RNN) {
+            p->tables[1][n + HALF] = as_result(tangent, w);
+        }
     }
 }
 
