@@ -12,7 +12,7 @@ typedef struct adam {
     uint64_t steps;
 } adam;
 
-/* One step of Adam, with a decay of the parameters. */
+/* Moves the parameters by a step of Adam, with a decay. */
 void demo_adam_adjust(adam *a, float *parameters, const float *slopes, size_t count, float rate);
 
 /* FNV-1a over the bits. */

@@ -53,7 +53,7 @@ float *demo_net_input(net *n);
 /* One step of Adam at the given rate; returns the mean loss, and how many pictures were right before it. */
 float demo_net_learn(net *n, const uint32_t *classes, float rate, uint32_t *right);
 
-/* One number over the bits of all weights and statistics: the same wherever the same was learnt. */
+/* A hash of the bits of all weights and statistics: equal wherever the same was learnt. */
 uint64_t demo_net_fingerprint(const net *n);
 
 /* layer.c, for net.c: a layer forwards and, from its slope, backwards. */

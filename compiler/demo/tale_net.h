@@ -55,7 +55,7 @@ typedef struct tale_targets {
 
 /* The weighted mean of the loss; `slopes` are those of the parameters then. */
 float demo_tale_backward(tale_net *n, const uint32_t *tokens, const tale_targets *targets);
-/* One number over the bits of all weights: the same wherever the same was learnt. */
+/* A hash of the bits of all weights: equal wherever the same was learnt. */
 uint64_t demo_tale_fingerprint(const tale_net *n);
 /* Forward, backward and a step of Adam; returns the loss before it. */
 float demo_tale_learn(tale_net *n, const uint32_t *tokens, const tale_targets *targets, float rate);

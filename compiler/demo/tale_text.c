@@ -48,7 +48,7 @@ static uint32_t token_of(const char *text)
     return TALE_FIRST_WORD + i;
 }
 
-/* One of a kind, but not `other`. */
+/* Draws a word of a kind, but not `other`. */
 static uint32_t draw_word(uint64_t *state, word_kind kind, uint32_t other)
 {
     uint32_t first = 0;

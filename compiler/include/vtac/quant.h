@@ -252,9 +252,10 @@ void vtac_row_norm(const vtac_norm *p, const int32_t *x, int32_t *y);
 
 /* ---- recurrent cells: LSTM, GRU, RNN
  *
- * One direction of a layer, one step. x and h are int8 (uint8 less 128), with scales and zero points; a row j
- * of weights belongs to one unit of one gate. All products of a row have one unit u = scale of x * scale of
- * the row of W = scale of h * scale of the row of R, so that both products are one sum, rounded once:
+ * A step of a recurrent layer in one direction. x and h are int8 (uint8 less 128), with scales and zero
+ * points; a row j of weights belongs to one unit of one gate. All products of a row have one unit u = scale
+ * of x * scale of the row of W = scale of h * scale of the row of R, so that both products are one sum,
+ * rounded once:
  *
  *     S = sum((x - zx) * w) + sum((h - zh) * r) + bias      a = clamp(round(S * scale), -128, 127)
  *
@@ -263,8 +264,8 @@ void vtac_row_norm(const vtac_norm *p, const int32_t *x, int32_t *y);
  *     sigmoid(a) = min(127, round(256 / (1 + exp(-a / 16))) - 128) + 128          0 ... 255, in 256ths
  *     tanh(a)    = round(127 * tanh(a / 32))                                      in 127ths
  *
- * What is kept is 256 less a gate, so that what is kept whole stays whole: the rows of that gate are stored
- * negated, and sigmoid gives what is lost.
+ * The share of a state that a step keeps is 256 less a gate, so that a state can be kept whole: the rows of
+ * that gate are stored negated, and sigmoid gives the share that is lost.
  *
  *     LSTM  i, o, l = sigmoid(a)     g = tanh(a)
  *           C' = C + floor((32 * i * g - l * C + 128) / 256)     t = tanh(clamp(round(C' / 127)))
@@ -320,7 +321,7 @@ typedef struct vtac_recurrent_room {
 /* Fills the room. False: a number is not finite, a scale is not above 0, or a sum does not fit. */
 bool vtac_recurrent_of(const vtac_recurrent_want *want, const vtac_recurrent_room *room, vtac_recurrent *out);
 
-/* One step. `wide` is C or H; sums: room for (gates + 2) * hidden numbers. */
+/* Computes a step. `wide` is C or H; sums: room for (gates + 2) * hidden numbers. */
 void vtac_recurrent_step(const vtac_recurrent *p, const int8_t *x, int8_t *h, int32_t *wide, int32_t *sums);
 
 /* A mean over planes of uint8: the sum of the numbers as they are is scaled, and the bias added. */

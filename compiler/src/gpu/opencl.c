@@ -146,7 +146,7 @@ static void put_spread(opencl_printer *p, const vtac_expr *e, unsigned lanes)
     put_text(p, ")");
 }
 
-/* One lane after the other: always possible. */
+/* Prints a vector lane by lane, which every expression allows. */
 static void put_lanes(opencl_printer *p, const vtac_expr *e)
 {
     vta_str_printf(p->out, "(%s%u)(", type_name(e->type), p->lanes);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which outputs of a model are inputs of its next run.
+ * States of a model: outputs that are inputs of its next run.
  */
 #include "vtac/states.h"
 

@@ -76,7 +76,7 @@ static int64_t place_in(const blocked_weights *b, int64_t output, int64_t k, int
     return b->axis == 1 ? output * count + k : k * b->outputs + output;
 }
 
-/* Of a block, or of all. */
+/* The zero point of a block, which may be that of all blocks. */
 static int64_t block_zero(const blocked_weights *b, int64_t output, int64_t block)
 {
     const bool one = b->zeros != NULL && vtac_type_elements(&b->zeros->type) == 1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How well a model that scores the next id knows the ids of its own inputs.
+ * The perplexity of a model that scores the next id, on the ids of its own inputs.
  */
 #ifndef VTAC_QUANTIZE_LANGUAGE_H
 #define VTAC_QUANTIZE_LANGUAGE_H

@@ -28,7 +28,7 @@ enum { SWEEPS = 6 };
 /* A turn must be worth this part of what it moves: sums of floats are not more exact. */
 #define MIN_GAIN 1e-5
 
-/* One output channel, and the inputs of its group: `gram` has no factors where the nearest integers come
+/* An output channel with the inputs of its group: `gram` has no factors where the nearest integers come
  * first. */
 typedef struct rounded_channel {
     vtac_quant_gram gram;

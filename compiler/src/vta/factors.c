@@ -230,7 +230,7 @@ static int32_t number_at(const factor_pack *k, int64_t output, int64_t input)
                      factor_at(k, output, input / k->p->factors.block);
 }
 
-/* One tile of weights, two in a byte, the lower one first. */
+/* Packs a tile of weights, two in a byte, the lower one first. */
 static void pack_tile(const factor_pack *k, int64_t out_block, int64_t in_block, uint8_t *to)
 {
     const int64_t size = k->p->machine->block;
