@@ -577,19 +577,9 @@ static void store_whole(emitter *e, const piece *p, int64_t n)
 {
     enum { BYTE = 8 };
     const int64_t count = p->out.rows * p->out.cols * e->c->machine->ro, at = sums_of(e, p, n);
-    const vta_uop uop = {.dst = (uint32_t)at, .src = (uint32_t)at};
     for (int64_t byte = 0; byte < e->c->layer->bytes; byte++) {
         if (byte > 0) {
-            vtac_vta_list_alu(e->list,
-                              &(vta_alu){.kernel = vtac_vta_list_kernel_of(e->list, &uop, 1),
-                                         .op = VTA_ALU_SHR,
-                                         .use_imm = true,
-                                         .imm = BYTE,
-                                         .iter_out = 1,
-                                         .iter_in = count,
-                                         .dst_in = count > 1,
-                                         .src_in = count > 1},
-                              (list_range){at, count}, (list_range){at, count});
+            vtac_vta_list_alu_number(e->list, VTA_ALU_SHR, at, at, BYTE, count);
         }
         store_tiles(e, p, n, at, byte);
     }

@@ -394,6 +394,22 @@ void vtac_vta_list_alu(step_list *list, const vta_alu *alu, list_range to, list_
     add_call(list, (step){.kind = STEP_ALU, .to = to, .from = from, .alu = *alu});
 }
 
+void vtac_vta_list_alu_number(step_list *list, vta_alu_op op, int64_t dst, int64_t src, int64_t number,
+                              int64_t count)
+{
+    const vta_uop uop = {.dst = (uint32_t)dst, .src = (uint32_t)src};
+    vtac_vta_list_alu(list,
+                      &(vta_alu){.kernel = vtac_vta_list_kernel_of(list, &uop, 1),
+                                 .op = op,
+                                 .use_imm = true,
+                                 .imm = number,
+                                 .iter_out = 1,
+                                 .iter_in = count,
+                                 .dst_in = count > 1,
+                                 .src_in = count > 1},
+                      (list_range){dst, count}, (list_range){src, count});
+}
+
 void vtac_vta_list_requant(step_list *list, const vta_requant *requant, list_range to, list_range from)
 {
     add_call(list, (step){.kind = STEP_REQUANT, .to = to, .from = from, .requant = *requant});

@@ -115,6 +115,9 @@ void vtac_vta_list_depthwise(step_list *list, const vta_depthwise *depthwise, li
 /* Calls of the epilogue. `to` and `from` have the entries that they may write and read; a REQUANT also
  * reads its parameters. */
 void vtac_vta_list_alu(step_list *list, const vta_alu *alu, list_range to, list_range from);
+/* An ALU operation of `count` entries from src on with one number; the results go to dst on. */
+void vtac_vta_list_alu_number(step_list *list, vta_alu_op op, int64_t dst, int64_t src, int64_t number,
+                              int64_t count);
 void vtac_vta_list_requant(step_list *list, const vta_requant *requant, list_range to, list_range from);
 void vtac_vta_list_store(step_list *list, const vta_store2d *store);
 

@@ -414,17 +414,7 @@ static void apply(recurrent_emitter *e, vta_alu_op op, int64_t dst, int64_t src,
 static void apply_number(recurrent_emitter *e, vta_alu_op op, int64_t dst, int64_t src, int64_t number,
                          int64_t count)
 {
-    const vta_uop uop = {.dst = (uint32_t)dst, .src = (uint32_t)src};
-    vtac_vta_list_alu(e->list,
-                      &(vta_alu){.kernel = vtac_vta_list_kernel_of(e->list, &uop, 1),
-                                 .op = op,
-                                 .use_imm = true,
-                                 .imm = number,
-                                 .iter_out = 1,
-                                 .iter_in = count,
-                                 .dst_in = count > 1,
-                                 .src_in = count > 1},
-                      (list_range){dst, count}, (list_range){src, count});
+    vtac_vta_list_alu_number(e->list, op, dst, src, number, count);
 }
 
 /* v / 256, halves up. */
