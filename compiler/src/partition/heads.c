@@ -5,6 +5,9 @@
  * joins of columns move in front of the Reshapes and Transposes, where the accelerator has them: for images.
  *
  *     op(heads(image), …)  ->  heads(op(image, …))
+ *
+ * Operands that all heads share (cosines and sines of positions that the run gives) become images, once for
+ * all of their readers: the host writes them.
  */
 #include <string.h>
 
@@ -78,8 +81,63 @@ static vta_status convert_constant(const vtac_node_builder *b, const vtac_tensor
     return vtac_b_constant(b, type, data, out);
 }
 
+/* Images of values that all heads share. */
+typedef struct shared_image {
+    vtac_value_id value, image;
+    int64_t heads;
+} shared_image;
+
+typedef struct shared_images {
+    shared_image *items;
+    uint32_t count, room;
+} shared_images;
+
+/* True if a value has the rows and columns of another one, for all heads alike. */
+static bool is_shared(const vtac_type *type, const vtac_type *y)
+{
+    int64_t heads = 1;
+    for (uint32_t i = 0; i + 2 < type->rank; i++) {
+        heads *= type->dim[i];
+    }
+    return type->rank >= 2 && heads == 1 && shape_of(y).heads > 1 &&
+           type->dim[type->rank - 1] == y->dim[y->rank - 1] &&
+           type->dim[type->rank - 2] == y->dim[y->rank - 2];
+}
+
+static vta_status spread_heads(const vtac_node_builder *b, const head_shape *s, vtac_value_id *x)
+{
+    vtac_value_id shape;
+    VTA_TRY(vtac_b_reshape(b, (int64_t[]){1, s->rows, s->columns}, 3, x));
+    VTA_TRY(s->rows > 1 ? vtac_b_transpose(b, (int64_t[]){0, 2, 1}, 3, x) : VTA_OK);
+    VTA_TRY(vtac_b_reshape(b, (int64_t[]){1, 1, 1, s->columns, s->rows}, 5, x));
+    VTA_TRY(vtac_b_list(b, (int64_t[]){1, 1, s->heads, s->columns, s->rows}, 5, &shape));
+    VTA_TRY(vtac_b_apply(b, VTAC_OP_EXPAND, shape, NULL, x));
+    return vtac_b_reshape(b, (int64_t[]){1, s->heads * s->columns, s->rows}, 3, x);
+}
+
+/* The image of a value that all heads share; only of one that no layer makes. */
+static vta_status convert_shared(const vtac_node_builder *b, shared_images *all, vtac_value_id value,
+                                 vtac_value_id *out)
+{
+    const head_shape s = shape_of(vtac_b_type(b, b->like.outputs[0]));
+    for (uint32_t i = 0; i < all->count; i++) {
+        if (all->items[i].value == value && all->items[i].heads == s.heads) {
+            *out = all->items[i].image;
+            return VTA_OK;
+        }
+    }
+    if (all->count == all->room || vtac_is_made_by_layer(b->graph, value)) {
+        return VTA_OK;
+    }
+    *out = value;
+    VTA_TRY(spread_heads(b, &s, out));
+    all->items[all->count++] = (shared_image){value, *out, s.heads};
+    return VTA_OK;
+}
+
 /* The image of a data operand; *out 0: it has none. */
-static vta_status convert_operand(const vtac_node_builder *b, uint32_t i, vtac_value_id *out)
+static vta_status convert_operand(const vtac_node_builder *b, shared_images *all, uint32_t i,
+                                  vtac_value_id *out)
 {
     const vtac_type y = *vtac_b_type(b, b->like.outputs[0]);
     const vtac_tensor *constant = vtac_in_constant(b->graph, &b->like, i);
@@ -93,17 +151,33 @@ static vta_status convert_operand(const vtac_node_builder *b, uint32_t i, vtac_v
     }
     if (type->rank == y.rank && memcmp(type->dim, y.dim, y.rank * sizeof *y.dim) == 0) {
         *out = image_behind(b->graph, b->like.inputs[i]);
+        return VTA_OK;
     }
-    return VTA_OK;
+    return is_shared(type, &y) ? convert_shared(b, all, b->like.inputs[i], out) : VTA_OK;
+}
+
+/* True if a data operand comes from an image already. */
+static bool has_image(const vtac_node_builder *b, uint32_t first, uint32_t count)
+{
+    bool any = false;
+    for (uint32_t i = first; i < first + STEP * count; i += STEP) {
+        any = any || (vtac_in_constant(b->graph, &b->like, i) == NULL &&
+                      image_behind(b->graph, b->like.inputs[i]) != 0);
+    }
+    return any;
 }
 
 /* Converts an elementwise operator, whose data operands are the inputs `first`, `first` + 3, … */
-static vta_status convert_point(const vtac_node_builder *b, uint32_t first, uint32_t count)
+static vta_status convert_point(const vtac_node_builder *b, shared_images *all, uint32_t first,
+                                uint32_t count)
 {
     vtac_value_id inputs[MAX_INPUTS], out;
+    if (!has_image(b, first, count)) {
+        return VTA_OK;
+    }
     memcpy(inputs, b->like.inputs, b->like.input_count * sizeof *inputs);
     for (uint32_t i = first; i < first + STEP * count; i += STEP) {
-        VTA_TRY(convert_operand(b, i, &inputs[i]));
+        VTA_TRY(convert_operand(b, all, i, &inputs[i]));
         if (inputs[i] == 0) {
             return VTA_OK;
         }
@@ -182,7 +256,7 @@ static vta_status convert_join(const vtac_node_builder *b)
 
 /* ---- all of a graph */
 
-static vta_status visit_node(const vtac_node_builder *b)
+static vta_status visit_node(const vtac_node_builder *b, shared_images *all)
 {
     static const uint8_t operands[VTAC_OP_COUNT] = {
         [VTAC_OP_QLINEAR_ADD] = 2, [VTAC_OP_QLINEAR_MUL] = 2,        [VTAC_OP_LOOK_UP] = 1,
@@ -195,10 +269,10 @@ static vta_status visit_node(const vtac_node_builder *b)
         return VTA_OK;
     }
     if (operands[node->op] > 0) {
-        return convert_point(b, 0, operands[node->op]);
+        return convert_point(b, all, 0, operands[node->op]);
     }
     if (node->op == VTAC_OP_QLINEAR_CONCAT && node->input_count == RESCALE_INPUTS) {
-        return convert_point(b, 2, 1);
+        return convert_point(b, all, 2, 1);
     }
     return node->op == VTAC_OP_SLICE    ? convert_slice(b)
            : node->op == VTAC_OP_CONCAT ? convert_join(b)
@@ -209,7 +283,9 @@ vta_status vtac_legalize_heads(vtac_graph *graph, const vta_config *config, vta_
 {
     const uint32_t count = graph->order_count;
     vtac_node_id *order = vta_arena_array(arena, (size_t)count + 1, sizeof *order);
-    if (order == NULL) {
+    shared_images all = {.items = vta_arena_array(arena, (size_t)count + 1, sizeof *all.items),
+                         .room = count};
+    if (order == NULL || all.items == NULL) {
         return vta_no_memory(diag);
     }
     if (config->rows == 0) {
@@ -218,7 +294,7 @@ vta_status vtac_legalize_heads(vtac_graph *graph, const vta_config *config, vta_
     memcpy(order, graph->order, count * sizeof *order);
     for (uint32_t i = 0; i < count; i++) {
         const vtac_node_builder b = {graph, arena, config, graph->nodes[order[i]], diag};
-        VTA_TRY(visit_node(&b));
+        VTA_TRY(visit_node(&b, &all));
     }
     VTA_TRY(vtac_graph_sort(graph, diag));
     (void)vtac_remove_dead(graph);

@@ -513,7 +513,7 @@ static vta_status convert_norm(rows *r, const vtac_node *node, bool *any)
     vtac_attr attrs[MORE + 1];
     vtac_norm norm;
     vtac_value_id out;
-    if (r->config->rows == 0 || x.rank < 2 || rows_of(&x) < 2 || node->attr_count > MORE ||
+    if (r->config->rows == 0 || x.rank < 2 || rows_of(&x) < 1 || node->attr_count > MORE ||
         !vtac_norm_of_node(r->graph, node, r->arena, &norm)) {
         return VTA_OK;
     }

@@ -61,6 +61,13 @@ static bool same_pixels(const vtac_type *a, const vtac_type *b)
            from[2] * from[3] == to[2] * to[3];
 }
 
+/* True for one row of numbers that no layer makes: as channels of one pixel it is cheaper for the host to
+ * write, and any layer reads it. */
+static bool is_row_of_host(const vtac_graph *graph, vtac_value_id value, const int64_t shape[4])
+{
+    return shape[1] == 1 && shape[2] == 1 && shape[3] > 1 && !vtac_is_made_by_layer(graph, value);
+}
+
 bool vtac_is_view(const vtac_graph *graph, const vtac_node *node)
 {
     int64_t from[4];
@@ -76,6 +83,7 @@ bool vtac_is_view(const vtac_graph *graph, const vtac_node *node)
         return true;
     }
     return vtac_image_shape(in, from) && is_flat(out) && in->dim[0] == out->dim[0] &&
+           !is_row_of_host(graph, node->inputs[0], from) &&
            (node->op != VTAC_OP_TRANSPOSE || transposes_nothing(node, in));
 }
 

@@ -1,0 +1,71 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# decode.sh VTAC CONFIGS: a decoder with caches of a fixed size, one token a run, of drawn sizes. On machines with functions on
+# rows its dense layers, normalizations, gates and turned positions are in regions; all values are what the host computes, at drawn
+# places of the cache, and so are they on a machine without these functions.
+set -eu
+export LC_ALL=C.UTF-8 # ranges, orders and decimal points are those of no country
+vtac=$1
+configs=$2
+here=$(cd "$(dirname "$0")" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+seed=$("$here/../lib/seed.sh" e2e_decode)
+echo "seed $seed"
+
+# ends MODEL CONTEXT ROUND: run.npz, a token at a drawn place behind a drawn past; the first and the last place come in turn.
+ends() {
+    "$vtac" inspect "$1" > ends.txt
+    /usr/bin/python3 - "$2" "$((seed % 100000 + $3))" "$3" <<'END'
+import re, sys
+import numpy
+context, seed, turn = (int(x) for x in sys.argv[1:])
+draw = numpy.random.RandomState(seed)
+given = {}
+for line in open("ends.txt"):
+    found = re.match(r"input +%(\S+): (\w+)\[([0-9,]*)\]", line)
+    if not found:
+        continue
+    name, kind, dims = found.group(1), found.group(2), [int(x) for x in found.group(3).split(",") if x]
+    if name == "position":
+        given[name] = numpy.array({1: 0, 2: context - 1}.get(turn, draw.randint(context)), "int64").reshape(dims)
+    elif kind == "i64":
+        given[name] = draw.randint(0, 50, dims).astype("int64")
+    else:
+        given[name] = draw.randint(-128, 128, dims).astype("int8")
+numpy.savez("run.npz", **given)
+END
+}
+
+# agree MODEL CONTEXT CONFIG: the integers of the host, at three places.
+agree() {
+    for round in 1 2 3; do
+        ends "$1" "$2" "$round"
+        "$vtac" diff "$1" -O 0 --config "$3" --input run.npz > said || { cat said; exit 1; }
+        grep -q 'agree on all' said || { echo "$1, $3:"; cat said; exit 1; }
+    done
+}
+
+# decoder NAME WIDTH HEADS CACHED CONTEXT: NAME.onnx in 8 bits.
+decoder() {
+    "$vtac" zoo llama --cache --layers 1 --width "$2" --heads "$3" --kv-heads "$4" --words 70 --seed "$seed" -o open.onnx > zoo.log
+    "$vtac" quantize open.onnx --context "$5" -o "$1.onnx" > quantize.log 2>&1
+}
+
+decoder pairs $((seed % 3 * 32 + 64)) 2 2 32
+"$vtac" explain pairs.onnx --config "$configs/rows_pynq.json" -O 0 --offload all --json > explain.json
+python3 - <<'END'
+import json
+nodes = json.load(open("explain.json"))["nodes"]
+there = [n["op"] for n in nodes if n["where"].startswith("region")]
+for op, count in (("ImageNorm", 3), ("QLinearConv", 8), ("LookUp", 3), ("QLinearMul", 5), ("QLinearAdd", 4)):
+    assert there.count(op) == count, (op, count, there)
+END
+agree pairs.onnx 32 "$configs/rows_pynq.json"
+agree pairs.onnx 32 "$configs/rows.json"
+agree pairs.onnx 32 pynq
+decoder shared 72 4 2 48
+agree shared.onnx 48 "$configs/rows_pynq.json"
+echo "decode: one token a run, with the host's integers"
