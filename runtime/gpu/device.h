@@ -18,6 +18,7 @@ typedef struct vta_gpu_launch {
     uint32_t place_count;
     const vta_gpu_place *places;   /* of the step's buffers */
     uint64_t items, scratch_bytes; /* of each item */
+    uint64_t group;                /* items in a group; 0: as suits the device */
     void *scratch;
     uint64_t scratch_room;
     uint32_t timer;

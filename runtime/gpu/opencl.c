@@ -437,6 +437,9 @@ static vta_status opencl_build(void *self, const vta_artifact_kernels *table, vt
 static size_t items_of(const cl_device *d, const vta_gpu_launch *launch)
 {
     uint64_t items = launch->items;
+    if (launch->group > 0) {
+        return (size_t)items;
+    }
     const uint64_t busy = (uint64_t)d->about.units * GROUPS_PER_UNIT * d->group;
     const uint64_t room =
         launch->scratch_bytes > 0 ? launch->scratch_room / launch->scratch_bytes : UINT64_MAX;
@@ -467,10 +470,11 @@ static vta_status opencl_launch(void *self, const vta_gpu_launch *launch, vta_di
     cl_device *d = self;
     void *kernel = d->kernels[launch->kernel];
     const size_t items = items_of(d, launch);
+    const size_t group = launch->group > 0 ? (size_t)launch->group : d->group;
     VTA_TRY(set_arguments(d, kernel, launch, diag));
     void **event = launch->timed && d->events[launch->timer] == NULL ? &d->events[launch->timer] : NULL;
     const cl_int code =
-        d->cl->clEnqueueNDRangeKernel(d->queue, kernel, 1, NULL, &items, &d->group, 0, NULL, event);
+        d->cl->clEnqueueNDRangeKernel(d->queue, kernel, 1, NULL, &items, &group, 0, NULL, event);
     return code == CL_SUCCESS ? VTA_OK : failed(d, "a launch", code, diag);
 }
 

@@ -283,6 +283,7 @@ static vta_status launch_step(vta_kernels *k, uint32_t i, vta_diag *diag)
                                    .place_count = step->buffer_count,
                                    .places = places,
                                    .items = k->table->launches[i].items,
+                                   .group = k->table->launches[i].group,
                                    .scratch = k->scratch,
                                    .scratch_bytes = scratch_of(step),
                                    .scratch_room = k->scratch_bytes,

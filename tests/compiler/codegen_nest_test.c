@@ -149,6 +149,7 @@ static void run_block(machine *m, const vtac_stmt *s)
             m->memory[buffer][at] = value;
             break;
         }
+        case VTAC_S_BARRIER:
         case VTAC_S_AHEAD: break;
         }
     }

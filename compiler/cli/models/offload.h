@@ -10,7 +10,7 @@
 
 typedef struct cli_offload {
     bool wanted;         /* --target vta */
-    const char *kernels; /* --target opencl: the host's steps as kernels in this language, too; else NULL */
+    const char *kernels; /* --target opencl, cuda:sm_80: the host's steps as such kernels, too; else NULL */
     vta_config config;
     bool always;
     double host_speed;               /* of --host */
@@ -19,7 +19,7 @@ typedef struct cli_offload {
 
 /* Rows of a verb's option table. */
 #define CLI_OFFLOAD_OPTIONS                                                                                  \
-    {"--target", "TARGET", CLI_TEXT, "llvm (default), vta (accelerator), opencl (GPU)"},                     \
+    {"--target", "TARGET", CLI_TEXT, "llvm (default), vta (accelerator), opencl or cuda[:sm_80] (GPU)"},     \
         {"--config", "NAME|FILE", CLI_CONFIG, "vta: the accelerator's configuration (default pynq)"},        \
     {                                                                                                        \
         "--offload", "HOW", CLI_TEXT, "vta: what pays (default), or all that it can"                         \

@@ -21,6 +21,7 @@ typedef struct vtac_target {
     bool has_vnni;         /* dot products of four u8 with four i8 */
     bool has_signed_dot;   /* of four i8 with four i8 */
     bool has_tiles;        /* registers of 16 times 64 bytes, and products of such */
+    bool dots_by_pairs;    /* has_vnni, for nests that a GPU runs, too; the processor does them by pairs */
     bool has_pairs;        /* neither, but of two i16 with two i16 */
     bool has_long;         /* none, but an i32 and the product of two i16 */
     bool has_fma;
@@ -55,7 +56,7 @@ typedef struct vtac_compile_options {
     const struct vtac_schedules *schedules; /* vtac/schedules.h; NULL: the standard ones */
     bool once;                              /* it runs once: LLVM takes no time over the code */
     bool want_texts;                        /* fill the texts below */
-    const char *kernels;           /* "opencl": the steps as kernels in that language, too; NULL: no */
+    const char *kernels;           /* "opencl", "cuda:sm_80": the steps as kernels of it, too; NULL: no */
     const vtac_progress *progress; /* NULL: silent */
 } vtac_compile_options;
 
@@ -81,6 +82,9 @@ typedef struct vtac_artifact_image {
 vta_status vtac_compile(const vtac_graph *graph, const vtac_compile_options *options,
                         vtac_artifact_image *out, vta_diag *diag);
 void vtac_artifact_image_free(vtac_artifact_image *image);
+
+/* The language of kernels that a target like "cuda:sm_80" names; NULL: none. */
+const char *vtac_kernels_language(const char *target);
 
 /* Links the object into a shared object with lld, or writes it as it is for a target without an operating
  * system: the same bytes for the same input; the file appears whole or not at all. */

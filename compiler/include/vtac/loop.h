@@ -83,7 +83,8 @@ int vtac_expr_operands(vtac_expr_op op);
 typedef enum vtac_buffer_space {
     VTAC_BUFFER_ARGUMENT, /* of the kernel */
     VTAC_BUFFER_LOCAL,    /* the thread's, of a few elements: registers where its indices are constant */
-    VTAC_BUFFER_SCRATCH   /* the thread's, in the step's scratch memory */
+    VTAC_BUFFER_SCRATCH,  /* the thread's, in the step's scratch memory */
+    VTAC_BUFFER_SHARED    /* of a GPU's work group: its items share it, between barriers */
 } vtac_buffer_space;
 
 typedef struct vtac_buffer {
@@ -114,10 +115,20 @@ typedef enum vtac_loop_kind {
     VTAC_LOOP_PARALLEL, /* outermost alone: its iterations are independent */
     VTAC_LOOP_VECTOR,   /* its iterations are the lanes of vectors */
     VTAC_LOOP_UNROLL,
-    VTAC_LOOP_ROLLED /* serial, and never unrolled: rounds that read the same must not share registers */
+    VTAC_LOOP_ROLLED, /* serial, and never unrolled: rounds that read the same must not share registers */
+    VTAC_LOOP_GROUP,  /* of a GPU, outermost alone: each iteration is a work group's */
+    VTAC_LOOP_ITEM    /* all of a GROUP loop's body: each iteration is an item's of the group */
 } vtac_loop_kind;
 
-typedef enum vtac_stmt_kind { VTAC_S_FOR, VTAC_S_IF, VTAC_S_LET, VTAC_S_STORE, VTAC_S_AHEAD } vtac_stmt_kind;
+typedef enum vtac_stmt_kind {
+    VTAC_S_FOR,
+    VTAC_S_IF,
+    VTAC_S_LET,
+    VTAC_S_STORE,
+    VTAC_S_AHEAD,
+    VTAC_S_BARRIER /* in an ITEM loop, under no condition: all items of the group come here before one goes on
+                    */
+} vtac_stmt_kind;
 
 typedef struct vtac_stmt {
     vtac_stmt_kind kind;
@@ -200,6 +211,8 @@ void vtac_store(vtac_kernel *k, vtac_buffer *buffer, const vtac_expr *index, con
 void vtac_ahead(vtac_kernel *k, vtac_buffer *buffer, const vtac_expr *index);
 /* Prefetches an element that is read later into the cache behind the nearest one. */
 void vtac_ahead_later(vtac_kernel *k, vtac_buffer *buffer, const vtac_expr *index);
+/* Items of a work group wait for each other; what they stored is seen by all of them. */
+void vtac_barrier(vtac_kernel *k);
 
 /* ---- questions */
 

@@ -86,7 +86,9 @@ static char *kernels_plan(const vtac_program *p, const vtac_gpu *gpu)
 static vta_status print_kernels(vtac_program *p, const vtac_compile_options *options, vtac_gpu *gpu,
                                 vtac_artifact_image *out, vta_diag *diag)
 {
-    const vtac_printer *printer = vtac_printer_of(options->kernels);
+    const char *detail = "";
+    const vtac_printer *printer = vtac_printer_of(options->kernels, &detail);
+    const vtac_llvm_calls *llvm = NULL;
     if (options->kernels == NULL) {
         return VTA_OK;
     }
@@ -95,7 +97,8 @@ static vta_status print_kernels(vtac_program *p, const vtac_compile_options *opt
                         p->target->name);
     }
     VTA_TRY(vtac_progress_at(p->progress, "printing kernels", options->kernels, 0, 0, diag));
-    VTA_TRY(vtac_gpu_print(printer, p, gpu, diag));
+    VTA_TRY(vtac_llvm_get(&llvm, diag));
+    VTA_TRY(vtac_gpu_print(printer, &(vtac_print_options){.detail = detail, .ptx = llvm->ptx}, p, gpu, diag));
     out->kernels_left = left_text(p, gpu, &out->launch_count);
     out->kernels_plan = kernels_plan(p, gpu);
     out->kernels = options->want_texts ? vtac_gpu_text(gpu) : NULL;
@@ -144,12 +147,25 @@ static vta_status compile_program(vtac_program *p, const vtac_compile_options *o
     return out->is_bare || out->is_wasm ? VTA_OK : llvm->add_libraries(p->target, out, diag);
 }
 
+/* The host, with nests of four products of bytes where a GPU that has such runs them, too. */
+static vtac_target shared_target(const vtac_compile_options *options)
+{
+    const vtac_printer *printer = vtac_printer_of(options->kernels, NULL);
+    vtac_target target = *options->target;
+    if (printer != NULL && printer->has_dots && !target.has_vnni && !target.has_signed_dot) {
+        target.has_vnni = target.dots_by_pairs = true;
+        target.has_pairs = target.has_long = false;
+    }
+    return target;
+}
+
 vta_status vtac_compile(const vtac_graph *graph, const vtac_compile_options *options,
                         vtac_artifact_image *out, vta_diag *diag)
 {
     *out = (vtac_artifact_image){0};
+    const vtac_target target = shared_target(options);
     vtac_program program = {.graph = graph,
-                            .target = options->target,
+                            .target = &target,
                             .partition = options->partition,
                             .level = options->level,
                             .row_major = options->row_major,
@@ -165,6 +181,12 @@ vta_status vtac_compile(const vtac_graph *graph, const vtac_compile_options *opt
         vtac_artifact_image_free(out);
     }
     return status;
+}
+
+const char *vtac_kernels_language(const char *target)
+{
+    const vtac_printer *printer = vtac_printer_of(target, NULL);
+    return printer != NULL ? printer->language : NULL;
 }
 
 void vtac_artifact_image_free(vtac_artifact_image *image)

@@ -10,30 +10,48 @@
 #include "vta/kernels.h"
 #include "vta/str.h"
 
-/* A nest whose outermost loop, where it is a parallel one, is shared among the items. */
+/* A nest in one of two forms. Shared out freely: the outermost loop, where it is a parallel one, is shared
+ * among any number of items. In groups: a GROUP loop holds an ITEM loop (vtac/loop.h), and as many groups
+ * and items as these have iterations run it. */
 typedef struct vtac_bound {
     vtac_kernel kernel; /* a copy, whose buffers are those of the nest */
-    int64_t items;      /* iterations of that loop; 1: one item does all */
+    int64_t items;      /* iterations of the outermost loop; 1: one item does all. In groups: all items */
+    int64_t group;      /* items of a group; 0: any number */
 } vtac_bound;
 
 /* The nest stays as it is. */
 vta_status vtac_bind(const vtac_kernel *nest, vtac_bound *out, vta_diag *diag);
 void vtac_bound_free(vtac_bound *bound);
 
+/* A kernel as PTX, behind its name, for a processor like "sm_70"; see `print` below. LLVM's module has it
+ * (../llvm/backend.h). */
+typedef vta_status vtac_ptx_fn(const vtac_bound *bound, const char *processor, vta_str *out, uint32_t *needs,
+                               vta_diag *diag);
+
+typedef struct vtac_print_options {
+    const char *detail; /* what follows the language's name and a colon, as in cuda:sm_80; else "" */
+    vtac_ptx_fn *ptx;
+} vtac_print_options;
+
 /* A language that kernels are printed in. */
 typedef struct vtac_printer {
     const char *language; /* as in --target and in the artifact */
-    const char *prelude;  /* goes before each kernel */
+    const char *head;     /* goes before a kernel's name */
+    bool has_dots;        /* its devices have products of four bytes at once: nests are made of such */
+    /* Checks the detail and appends what goes before the kernels. */
+    vta_status (*begin)(const vtac_print_options *options, vta_str *prelude, vta_diag *diag);
     /* Appends the kernel's parameters and body, behind its name; *needs gets VTA_KERNEL_DOUBLES and the like.
      * VTA_UNSUPPORTED: the language has no form for it, and `diag` says of what. */
-    vta_status (*print)(const vtac_bound *bound, vta_str *out, uint32_t *needs, vta_diag *diag);
+    vta_status (*print)(const vtac_bound *bound, const vtac_print_options *options, vta_str *out,
+                        uint32_t *needs, vta_diag *diag);
 } vtac_printer;
 
-extern const vtac_printer vtac_opencl_printer;
+extern const vtac_printer vtac_opencl_printer, vtac_ptx_printer;
 extern const char vtac_opencl_prelude[];
 
-/* The printer of a language; NULL: there is none. */
-const vtac_printer *vtac_printer_of(const char *language);
+/* The printer of a target like "opencl" or "cuda:sm_80", and the place of what follows the colon (or ""),
+ * where `detail` is not NULL. NULL: there is none. */
+const vtac_printer *vtac_printer_of(const char *target, const char **detail);
 
 /* A printed kernel, which steps of one shape share. */
 typedef struct vtac_gpu_kernel {
@@ -44,18 +62,21 @@ typedef struct vtac_gpu_kernel {
 
 /* A step on the device; kernel -1: on the host, for a reason. */
 typedef struct vtac_gpu_launch {
-    int64_t kernel, items;
+    int64_t kernel, items, group; /* items, group: as of vtac_bound */
     const char *reason;
 } vtac_gpu_launch;
 
 /* The steps of a planned program as kernels. */
 typedef struct vtac_gpu {
     const vtac_printer *printer;
+    vtac_print_options options;
+    char *prelude;             /* owned, like the kernels: vtac_gpu_free */
     vta_vec kernels;           /* of vtac_gpu_kernel */
     vtac_gpu_launch *launches; /* one for each step; the program's arena has them */
 } vtac_gpu;
 
-vta_status vtac_gpu_print(const vtac_printer *printer, vtac_program *program, vtac_gpu *out, vta_diag *diag);
+vta_status vtac_gpu_print(const vtac_printer *printer, const vtac_print_options *options,
+                          vtac_program *program, vtac_gpu *out, vta_diag *diag);
 void vtac_gpu_free(vtac_gpu *gpu);
 /* Kernels and what stays on the host, in words; owned. */
 char *vtac_gpu_text(const vtac_gpu *gpu);

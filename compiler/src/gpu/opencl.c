@@ -323,10 +323,19 @@ static bool is_aligned(const opencl_printer *p, const vtac_buffer *buffer, const
     return buffer->dtype != VTAC_F16 && bytes <= ALIGNMENT && 1U << evenness(p, index) >= p->lanes;
 }
 
+/* Address space of a buffer, in OpenCL's words. */
+static const char *space_name(const vtac_buffer *buffer)
+{
+    return buffer->space == VTAC_BUFFER_LOCAL    ? "__private "
+           : buffer->space == VTAC_BUFFER_SHARED ? "__local "
+                                                 : "__global ";
+}
+
 /* "*(__global const float8 *)(b1 + …": the place of such neighbours. */
 static void put_vector_place(opencl_printer *p, const vtac_buffer *buffer, const vtac_expr *index)
 {
-    put_text(p, buffer->space == VTAC_BUFFER_LOCAL ? "*(__private " : "*(__global ");
+    put_text(p, "*(");
+    put_text(p, space_name(buffer));
     put_form(p, buffer->written ? "" : "const ", memory_name(buffer->dtype), p->lanes, " *)(");
     put_buffer(p, buffer);
     put_text(p, " + ");
@@ -759,6 +768,15 @@ static void put_vectors(opencl_printer *p, const vtac_stmt *s)
     }
 }
 
+/* A loop whose variable is the number of a work group, or of an item in it. */
+static void put_shared_out(opencl_printer *p, const vtac_stmt *s)
+{
+    put_line(p);
+    vta_str_printf(p->out, "const long v%u = %s(0);\n", s->var,
+                   s->loop == VTAC_LOOP_GROUP ? "get_group_id" : "get_local_id");
+    put_block(p, s->body);
+}
+
 static void put_for(opencl_printer *p, const vtac_stmt *s)
 {
     const bool shared = s->loop == VTAC_LOOP_PARALLEL;
@@ -771,6 +789,10 @@ static void put_for(opencl_printer *p, const vtac_stmt *s)
         put_round(p, s, i);
     }
     if (s->loop == VTAC_LOOP_UNROLL) {
+        return;
+    }
+    if (s->loop == VTAC_LOOP_GROUP || s->loop == VTAC_LOOP_ITEM) {
+        put_shared_out(p, s);
         return;
     }
     put_line(p);
@@ -878,6 +900,10 @@ static void put_block(opencl_printer *p, const vtac_stmt *s)
         case VTAC_S_LET: put_let(p, s); break;
         case VTAC_S_STORE: put_store(p, s); break;
         case VTAC_S_AHEAD: break; /* caches are the device's own business */
+        case VTAC_S_BARRIER:
+            put_line(p);
+            put_text(p, "barrier(CLK_LOCAL_MEM_FENCE);\n");
+            break;
         }
     }
 }
@@ -902,7 +928,8 @@ static void put_buffers(opencl_printer *p)
         const char *type = memory_name(b->dtype);
         const char *change = b->written ? "" : "const ";
         put_line(p);
-        if (b->space == VTAC_BUFFER_LOCAL) {
+        if (b->space == VTAC_BUFFER_LOCAL || b->space == VTAC_BUFFER_SHARED) {
+            put_text(p, b->space == VTAC_BUFFER_SHARED ? "__local " : "");
             vta_str_printf(p->out, "%s b%zu[%" PRId64 "] __attribute__((aligned(%d)));\n", type, i,
                            b->elements > 0 ? b->elements : 1, ALIGNMENT);
         } else if (b->space == VTAC_BUFFER_ARGUMENT) {
@@ -917,8 +944,18 @@ static void put_buffers(opencl_printer *p)
     }
 }
 
-static vta_status print_opencl(const vtac_bound *bound, vta_str *out, uint32_t *needs, vta_diag *diag)
+static vta_status begin_opencl(const vtac_print_options *options, vta_str *prelude, vta_diag *diag)
 {
+    vta_str_put(prelude, vtac_opencl_prelude);
+    return options->detail[0] == '\0'
+               ? vta_allocated(!prelude->failed, diag)
+               : vta_fail(diag, VTA_INVALID, "target 'opencl:%s': expected opencl", options->detail);
+}
+
+static vta_status print_opencl(const vtac_bound *bound, const vtac_print_options *options, vta_str *out,
+                               uint32_t *needs, vta_diag *diag)
+{
+    (void)options;
     const vtac_kernel *k = &bound->kernel;
     opencl_printer p = {.kernel = k, .out = out, .lanes = 1, .lane = ALL_LANES};
     p.vars = calloc(k->var_count + 1, sizeof *p.vars);
@@ -928,7 +965,7 @@ static vta_status print_opencl(const vtac_bound *bound, vta_str *out, uint32_t *
     put_parameters(&p);
     open_brace(&p);
     put_buffers(&p);
-    if (bound->items == 1) {
+    if (bound->items == 1 && bound->group == 0) {
         put_line(&p);
         put_text(&p, "if (get_global_id(0) != 0) return;\n");
     }
@@ -944,6 +981,7 @@ static vta_status print_opencl(const vtac_bound *bound, vta_str *out, uint32_t *
 
 const vtac_printer vtac_opencl_printer = {
     .language = "opencl",
-    .prelude = vtac_opencl_prelude,
+    .head = "__kernel void",
+    .begin = begin_opencl,
     .print = print_opencl,
 };

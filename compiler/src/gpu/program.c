@@ -8,11 +8,15 @@
 #include "gpu.h"
 #include "vta/fail.h"
 
-const vtac_printer *vtac_printer_of(const char *language)
+const vtac_printer *vtac_printer_of(const char *target, const char **detail)
 {
-    static const vtac_printer *const printers[] = {&vtac_opencl_printer};
-    for (size_t i = 0; language != NULL && i < sizeof printers / sizeof printers[0]; i++) {
-        if (strcmp(printers[i]->language, language) == 0) {
+    static const vtac_printer *const printers[] = {&vtac_opencl_printer, &vtac_ptx_printer};
+    const size_t length = target != NULL ? strcspn(target, ":") : 0;
+    for (size_t i = 0; length > 0 && i < sizeof printers / sizeof printers[0]; i++) {
+        if (strlen(printers[i]->language) == length && strncmp(printers[i]->language, target, length) == 0) {
+            if (detail != NULL) {
+                *detail = target + length + (target[length] == ':');
+            }
             return printers[i];
         }
     }
@@ -40,10 +44,11 @@ static vta_status print_bound(vtac_gpu *gpu, const vtac_bound *bound, const char
                               vtac_gpu_launch *launch, vta_diag *diag)
 {
     vtac_gpu_kernel kernel = {.name = name};
-    VTA_TRY(gpu->printer->print(bound, text, &kernel.needs, diag));
+    VTA_TRY(gpu->printer->print(bound, &gpu->options, text, &kernel.needs, diag));
     kernel.source = vta_str_take(text);
     VTA_TRY(vta_allocated(kernel.source != NULL, diag));
     launch->items = bound->items;
+    launch->group = bound->group;
     launch->kernel = place_of(gpu, &kernel);
     if (launch->kernel < 0) {
         free(kernel.source);
@@ -86,9 +91,21 @@ static vta_status print_step(vtac_gpu *gpu, vtac_program *p, const vtac_step *st
     return status == VTA_OK ? VTA_OK : vta_fail(diag, status, "step '%s': %s", step->name, own.text);
 }
 
-vta_status vtac_gpu_print(const vtac_printer *printer, vtac_program *p, vtac_gpu *out, vta_diag *diag)
+static vta_status print_prelude(vtac_gpu *gpu, vta_diag *diag)
 {
-    *out = (vtac_gpu){.printer = printer, .kernels = {.item_size = sizeof(vtac_gpu_kernel)}};
+    vta_str text = {0};
+    const vta_status status = gpu->printer->begin(&gpu->options, &text, diag);
+    gpu->prelude = vta_str_take(&text);
+    VTA_TRY(status);
+    return vta_allocated(gpu->prelude != NULL, diag);
+}
+
+vta_status vtac_gpu_print(const vtac_printer *printer, const vtac_print_options *options, vtac_program *p,
+                          vtac_gpu *out, vta_diag *diag)
+{
+    *out = (vtac_gpu){
+        .printer = printer, .options = *options, .kernels = {.item_size = sizeof(vtac_gpu_kernel)}};
+    VTA_TRY(print_prelude(out, diag));
     out->launches = vta_arena_array(&p->arena, p->steps.count + 1, sizeof *out->launches);
     if (out->launches == NULL) {
         return vta_no_memory(diag);
@@ -105,15 +122,17 @@ void vtac_gpu_free(vtac_gpu *gpu)
         free(((vtac_gpu_kernel *)vta_vec_at(&gpu->kernels, i))->source);
     }
     vta_vec_free(&gpu->kernels);
+    free(gpu->prelude);
+    gpu->prelude = NULL;
 }
 
 char *vtac_gpu_text(const vtac_gpu *gpu)
 {
     vta_str text = {0};
-    vta_str_put(&text, gpu->printer->prelude);
+    vta_str_put(&text, gpu->prelude);
     for (size_t i = 0; i < gpu->kernels.count; i++) {
         const vtac_gpu_kernel *kernel = vta_vec_at(&gpu->kernels, i);
-        vta_str_printf(&text, "\n/* %s */\n__kernel void k%zu%s", kernel->name, i, kernel->source);
+        vta_str_printf(&text, "\n/* %s */\n%s k%zu%s", kernel->name, gpu->printer->head, i, kernel->source);
     }
     return vta_str_take(&text);
 }

@@ -6,10 +6,11 @@
 #ifndef VTAC_LLVM_BACKEND_H
 #define VTAC_LLVM_BACKEND_H
 
+#include "../gpu/gpu.h"
 #include "../lower/lower.h"
 #include "vta/artifact.h"
 
-enum { VTAC_LLVM_EDITION = 2 };
+enum { VTAC_LLVM_EDITION = 3 };
 
 struct LLVMOrcOpaqueLLJIT;
 
@@ -30,6 +31,9 @@ typedef struct vtac_llvm_calls {
     vta_status (*place)(const vtac_artifact_image *image, struct LLVMOrcOpaqueLLJIT **jit,
                         const vta_artifact **artifact, vta_diag *diag);
     void (*forget)(struct LLVMOrcOpaqueLLJIT *jit);
+
+    /* A kernel as PTX (../gpu/gpu.h). */
+    vtac_ptx_fn *ptx;
 } vtac_llvm_calls;
 
 /* The module's one name. */

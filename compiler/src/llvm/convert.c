@@ -54,6 +54,23 @@ static LLVMValueRef widen_half(const convert_maker *m, LLVMValueRef h)
     return as_float(m, LLVMBuildOr(m->b, bits, sign, ""));
 }
 
+LLVMValueRef vtac_emit_extend(vtac_emitter *em, LLVMValueRef x, LLVMTypeRef element)
+{
+    const unsigned lanes = vtac_llvm_lanes(x);
+    LLVMTypeRef type = vtac_llvm_like(x, element);
+    if (lanes == 1 || em->item == NULL) {
+        return LLVMBuildFPExt(em->builder, x, type, "");
+    }
+    LLVMValueRef all = LLVMGetPoison(type);
+    for (unsigned i = 0; i < lanes; i++) {
+        LLVMValueRef lane = LLVMConstInt(LLVMInt32TypeInContext(em->context), i, 0);
+        LLVMValueRef one = LLVMBuildExtractElement(em->builder, x, lane, "");
+        one = LLVMBuildFPExt(em->builder, one, element, "");
+        all = LLVMBuildInsertElement(em->builder, all, one, lane, "");
+    }
+    return all;
+}
+
 LLVMValueRef vtac_emit_widen(vtac_emitter *em, vtac_dtype dtype, LLVMValueRef bits)
 {
     const convert_maker m = maker_for(em, bits);
@@ -63,7 +80,8 @@ LLVMValueRef vtac_emit_widen(vtac_emitter *em, vtac_dtype dtype, LLVMValueRef bi
     }
     if (em->target->has_half) {
         LLVMTypeRef half = vtac_llvm_like(bits, LLVMHalfTypeInContext(em->context));
-        return LLVMBuildFPExt(m.b, LLVMBuildBitCast(m.b, bits, half, ""), m.f32, "");
+        return vtac_emit_extend(em, LLVMBuildBitCast(m.b, bits, half, ""),
+                                LLVMFloatTypeInContext(em->context));
     }
     return widen_half(&m, wide);
 }

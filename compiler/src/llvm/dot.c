@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "emit.h"
+#include "target.h"
 
 typedef struct dot_maker {
     vtac_emitter *em;
@@ -103,14 +104,40 @@ static LLVMValueRef by_signed_dot(const dot_maker *m, LLVMValueRef *v)
     return vtac_llvm_intrinsic(m->em, "llvm.aarch64.neon.sdot", types, 2, args, 3);
 }
 
+/* dp4a of NVIDIA, word by word: LLVM has no intrinsic for it. */
+static LLVMValueRef by_dp4a(const dot_maker *m, LLVMValueRef *v)
+{
+    static const char constraints[] = "=r,r,r,r";
+    const char *text = m->is_signed ? "dp4a.s32.s32 $0, $1, $2, $3;" : "dp4a.u32.s32 $0, $1, $2, $3;";
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(m->em->context);
+    LLVMTypeRef type = LLVMFunctionType(i32, (LLVMTypeRef[]){i32, i32, i32}, 3, 0);
+    LLVMValueRef instruction = LLVMGetInlineAsm(type, text, strlen(text), constraints, sizeof constraints - 1,
+                                                0, 0, LLVMInlineAsmDialectATT, 0);
+    LLVMValueRef all = LLVMGetPoison(LLVMTypeOf(v[0]));
+    for (unsigned i = 0; i < m->lanes; i++) {
+        LLVMValueRef lane = LLVMConstInt(i32, i, 0);
+        LLVMValueRef words[3] = {v[1], v[2], v[0]};
+        for (int k = 0; k < 3 && m->lanes > 1; k++) {
+            words[k] = LLVMBuildExtractElement(m->b, words[k], lane, "");
+        }
+        LLVMValueRef sum = LLVMBuildCall2(m->b, type, instruction, words, 3, "");
+        all = m->lanes > 1 ? LLVMBuildInsertElement(m->b, all, sum, lane, "") : sum;
+    }
+    return all;
+}
+
 LLVMValueRef vtac_emit_dot4(vtac_emitter *em, bool is_signed, LLVMValueRef *v)
 {
     const dot_maker m = {em, em->builder, vtac_llvm_lanes(v[0]), is_signed};
+    if (vtac_target_is(em->target, "nvptx64")) {
+        return by_dp4a(&m, v);
+    }
     const bool is_x86 = strncmp(em->target->triple, "x86_64", 6) == 0;
     for (size_t i = 0; is_x86 && i < sizeof x86 / sizeof x86[0]; i++) {
         if (x86[i].bytes == 4 * m.lanes && x86[i].bytes <= em->target->vector_bytes) {
-            return em->target->has_vnni && !is_signed ? vtac_llvm_intrinsic(em, x86[i].dot, NULL, 0, v, 3)
-                                                      : by_pairs(&m, x86[i].pairs, v);
+            return em->target->has_vnni && !em->target->dots_by_pairs && !is_signed
+                       ? vtac_llvm_intrinsic(em, x86[i].dot, NULL, 0, v, 3)
+                       : by_pairs(&m, x86[i].pairs, v);
         }
     }
     return is_signed && em->target->has_signed_dot && m.lanes == 4 ? by_signed_dot(&m, v) : plain_dot(&m, v);

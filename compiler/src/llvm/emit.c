@@ -11,7 +11,7 @@
 
 #include <llvm-c/Target.h>
 
-enum { MAX_LANES = 1024, MAX_TRANSPOSED = 64, MAX_EVEN = 6 };
+enum { MAX_LANES = 1024, MAX_TRANSPOSED = 64, MAX_EVEN = 6, BUFFER_ALIGN = 64 };
 
 #include <math.h>
 #include <string.h>
@@ -200,6 +200,10 @@ static unsigned alignment_at(const vtac_emitter *em, const vtac_buffer *buffer, 
 {
     const unsigned bytes = (unsigned)vtac_dtype_bytes(buffer->dtype);
     const unsigned wanted = em->lanes * bytes;
+    if (em->item != NULL) { /* all buffers of a GPU begin at a multiple of 64 bytes */
+        const unsigned known = bytes << index_alignment(em, index);
+        return known < BUFFER_ALIGN ? known : BUFFER_ALIGN;
+    }
     const bool is_half = wanted == 4 || wanted == 8;
     const bool known = is_half && buffer->aligned && vtac_target_is(em->target, "arm") &&
                        (bytes << index_alignment(em, index)) >= wanted;
@@ -410,7 +414,8 @@ static LLVMValueRef emit_cast(vtac_emitter *em, const vtac_expr *e)
                                 : LLVMBuildICmp(b, LLVMIntNE, x, zero, "");
     }
     if (from_kind == 'f' && to_kind == 'f') {
-        return from == VTAC_F64 ? LLVMBuildFPTrunc(b, x, type, "") : LLVMBuildFPExt(b, x, type, "");
+        return from == VTAC_F64 ? LLVMBuildFPTrunc(b, x, type, "")
+                                : vtac_emit_extend(em, x, vtac_llvm_type(em, e->type));
     }
     if (from_kind == 'f' && vtac_llvm_lanes(x) > 1) {
         return vtac_emit_whole(em, from, e->type, x);
@@ -728,6 +733,9 @@ static void emit_store(vtac_emitter *em, const vtac_stmt *s)
 /* llvm.prefetch: to read, into the nearest cache, data. */
 static void emit_ahead(vtac_emitter *em, const vtac_stmt *s)
 {
+    if (em->item != NULL) {
+        return; /* a GPU hides the time of a load by other items */
+    }
     LLVMTypeRef i32 = LLVMInt32TypeInContext(em->context);
     const unsigned nearness = s->later ? 2 : 3;
     LLVMValueRef words[] = {element_address(em, s->buffer, emit_at_first_lane(em, s->index)),
@@ -775,7 +783,9 @@ static void emit_counted(vtac_emitter *em, const vtac_stmt *s, LLVMValueRef begi
     em->vars[s->var] = LLVMBuildIntCast2(b, i, index_type(em), 1, "");
     em->even[s->var] = 0;
     emit_block(em, s->body);
-    LLVMValueRef next = LLVMBuildNSWAdd(b, i, LLVMConstInt(type, 1, 0), "");
+    LLVMValueRef step =
+        s->loop == VTAC_LOOP_PARALLEL && em->step != NULL ? em->step : LLVMConstInt(type, 1, 0);
+    LLVMValueRef next = LLVMBuildNSWAdd(b, i, step, "");
     LLVMBasicBlockRef last = LLVMGetInsertBlock(b);
     LLVMAddIncoming(i, &next, &last, 1);
     LLVMValueRef back = LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntSLT, next, end, ""), body, after);
@@ -806,6 +816,12 @@ static void emit_for(vtac_emitter *em, const vtac_stmt *s)
         em->lane_var = 0;
         return;
     case VTAC_LOOP_PARALLEL: emit_counted(em, s, em->begin, em->end); return;
+    case VTAC_LOOP_GROUP:
+    case VTAC_LOOP_ITEM:
+        em->vars[s->var] = s->loop == VTAC_LOOP_GROUP ? em->group : em->item;
+        em->even[s->var] = 0;
+        emit_block(em, s->body);
+        return;
     case VTAC_LOOP_ROLLED:
     case VTAC_LOOP_SERIAL: emit_counted(em, s, index_of(em, 0), index_of(em, s->extent)); return;
     }
@@ -813,6 +829,9 @@ static void emit_for(vtac_emitter *em, const vtac_stmt *s)
 
 static void emit_if(vtac_emitter *em, const vtac_stmt *s)
 {
+    if (em->item != NULL && s->value->op == VTAC_E_TILES) {
+        return; /* a GPU has none */
+    }
     LLVMBasicBlockRef then = LLVMAppendBasicBlockInContext(em->context, em->function, "then");
     LLVMBasicBlockRef after = LLVMAppendBasicBlockInContext(em->context, em->function, "after");
     LLVMBuildCondBr(em->builder, emit_expr(em, s->value), then, after);
@@ -834,22 +853,45 @@ static void emit_block(vtac_emitter *em, const vtac_stmt *s)
             break;
         case VTAC_S_STORE: emit_store(em, s); break;
         case VTAC_S_AHEAD: emit_ahead(em, s); break;
+        case VTAC_S_BARRIER: (void)vtac_llvm_intrinsic(em, "llvm.nvvm.barrier0", NULL, 0, NULL, 0); break;
         }
     }
 }
 
 /* ---- the function */
 
-static void bind_buffers(vtac_emitter *em, LLVMValueRef buffers)
+static LLVMValueRef argument_of(vtac_emitter *em, const vtac_buffer *buffer)
 {
     LLVMTypeRef pointer = LLVMPointerTypeInContext(em->context, 0);
+    LLVMValueRef at = index_of(em, buffer->number);
+    if (em->arguments != NULL) {
+        return em->arguments[buffer->number];
+    }
+    at = LLVMBuildGEP2(em->builder, pointer, LLVMGetParam(em->function, 0), &at, 1, "");
+    return LLVMBuildLoad2(em->builder, pointer, at, buffer->name);
+}
+
+/* Local memory of a work group, in the address space that NVIDIA's back end has for it. */
+static LLVMValueRef shared_of(vtac_emitter *em, const vtac_buffer *buffer)
+{
+    enum { SHARED_SPACE = 3 };
+    LLVMTypeRef type = LLVMArrayType(vtac_llvm_memory_type(em, buffer->dtype), (unsigned)buffer->elements);
+    LLVMValueRef global = LLVMAddGlobalInAddressSpace(em->module, type, "shared", SHARED_SPACE);
+    LLVMSetInitializer(global, LLVMGetPoison(type));
+    LLVMSetLinkage(global, LLVMInternalLinkage);
+    LLVMSetAlignment(global, 64);
+    return LLVMConstAddrSpaceCast(global, LLVMPointerTypeInContext(em->context, 0));
+}
+
+static void bind_buffers(vtac_emitter *em)
+{
     LLVMTypeRef byte = LLVMInt8TypeInContext(em->context);
     for (size_t i = 0; i < em->kernel->buffer_count; i++) {
         const vtac_buffer *buffer = em->kernel->buffers[i];
         if (buffer->space == VTAC_BUFFER_ARGUMENT) {
-            LLVMValueRef at = index_of(em, buffer->number);
-            at = LLVMBuildGEP2(em->builder, pointer, buffers, &at, 1, "");
-            em->buffers[i] = LLVMBuildLoad2(em->builder, pointer, at, buffer->name);
+            em->buffers[i] = argument_of(em, buffer);
+        } else if (buffer->space == VTAC_BUFFER_SHARED) {
+            em->buffers[i] = shared_of(em, buffer);
         } else if (buffer->space == VTAC_BUFFER_SCRATCH) {
             LLVMValueRef at = index_of(em, (int64_t)buffer->offset);
             em->buffers[i] = LLVMBuildGEP2(em->builder, byte, em->scratch, &at, 1, buffer->name);
@@ -862,36 +904,41 @@ static void bind_buffers(vtac_emitter *em, LLVMValueRef buffers)
     }
 }
 
+void vtac_emit_body(vtac_emitter *em, const vtac_kernel *kernel)
+{
+    em->kernel = kernel;
+    em->vars = vta_arena_array(kernel->arena, kernel->var_count, sizeof(LLVMValueRef));
+    em->even = vta_arena_array(kernel->arena, kernel->var_count + 1, 1);
+    em->buffers = vta_arena_array(kernel->arena, kernel->buffer_count + 1, sizeof(LLVMValueRef));
+    if (em->vars == NULL || em->even == NULL || em->buffers == NULL) {
+        em->failed = true;
+        return;
+    }
+    em->lane_var = 0;
+    em->first_lane = false;
+    bind_buffers(em);
+    if (kernel->has_tiles && em->item == NULL) {
+        vtac_emit_tiles_begin(em);
+    }
+    emit_block(em, kernel->body);
+    if (kernel->has_tiles && em->item == NULL) {
+        vtac_emit_tiles_end(em);
+    }
+    LLVMBuildRetVoid(em->builder);
+}
+
 LLVMValueRef vtac_emit_kernel(vtac_emitter *em, const vtac_kernel *kernel, const char *symbol)
 {
     LLVMTypeRef pointer = LLVMPointerTypeInContext(em->context, 0);
     LLVMTypeRef i64 = index_type(em);
     LLVMTypeRef parameters[] = {pointer, i64, i64, pointer};
     LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(em->context), parameters, 4, 0);
-    em->kernel = kernel;
     em->function = LLVMAddFunction(em->module, symbol, type);
     LLVMSetLinkage(em->function, LLVMInternalLinkage);
-    em->vars = vta_arena_array(kernel->arena, kernel->var_count, sizeof(LLVMValueRef));
-    em->even = vta_arena_array(kernel->arena, kernel->var_count + 1, 1);
-    em->buffers = vta_arena_array(kernel->arena, kernel->buffer_count + 1, sizeof(LLVMValueRef));
-    if (em->vars == NULL || em->even == NULL || em->buffers == NULL) {
-        em->failed = true;
-        return NULL;
-    }
     LLVMPositionBuilderAtEnd(em->builder, LLVMAppendBasicBlockInContext(em->context, em->function, "entry"));
     em->begin = LLVMGetParam(em->function, 1);
     em->end = LLVMGetParam(em->function, 2);
     em->scratch = LLVMGetParam(em->function, 3);
-    em->lane_var = 0;
-    em->first_lane = false;
-    bind_buffers(em, LLVMGetParam(em->function, 0));
-    if (kernel->has_tiles) {
-        vtac_emit_tiles_begin(em);
-    }
-    emit_block(em, kernel->body);
-    if (kernel->has_tiles) {
-        vtac_emit_tiles_end(em);
-    }
-    LLVMBuildRetVoid(em->builder);
+    vtac_emit_body(em, kernel);
     return em->failed ? NULL : em->function;
 }

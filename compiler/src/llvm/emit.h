@@ -22,8 +22,11 @@ typedef struct vtac_emitter {
     uint8_t *even;         /* by variable: the logarithm of a power of two that divides it */
     LLVMValueRef *buffers; /* by place in the kernel's list */
     LLVMValueRef begin, end, scratch;
-    LLVMValueRef tiles; /* whether they may be used, where the kernel asks for them */
-    uint32_t lane_var;  /* of the vector loop around, or 0 */
+    LLVMValueRef step;        /* of the loop that is shared out; NULL: 1 */
+    LLVMValueRef *arguments;  /* by number; NULL: the list that the function's first parameter points to */
+    LLVMValueRef group, item; /* on a GPU: numbers of the work group, and of the item in it; else NULL */
+    LLVMValueRef tiles;       /* whether they may be used, where the kernel asks for them */
+    uint32_t lane_var;        /* of the vector loop around, or 0 */
     unsigned lanes;
     bool first_lane; /* the lane variable stands for lane 0 */
     bool failed;     /* out of memory, or an expression that has no form here: a bug */
@@ -31,6 +34,9 @@ typedef struct vtac_emitter {
 
 /* Adds a kernel as function `symbol`; NULL where `failed` was set. */
 LLVMValueRef vtac_emit_kernel(vtac_emitter *em, const vtac_kernel *kernel, const char *symbol);
+
+/* Adds a kernel's loops to the function at hand, whose begin, end, step, scratch and arguments are known. */
+void vtac_emit_body(vtac_emitter *em, const vtac_kernel *kernel);
 
 /* Types: of a value in a register, and in memory. */
 LLVMTypeRef vtac_llvm_type(const vtac_emitter *em, vtac_dtype dtype);
@@ -81,6 +87,10 @@ LLVMValueRef vtac_llvm_transpose_words(vtac_emitter *em, const LLVMValueRef *row
 LLVMValueRef vtac_llvm_joined(vtac_emitter *em, LLVMValueRef *v, unsigned count);
 /* Some neighbouring lanes. */
 LLVMValueRef vtac_llvm_vector_part(vtac_emitter *em, LLVMValueRef all, unsigned first, unsigned count);
+
+/* Floats to a wider type. On a GPU lane by lane: LLVM 19 prints a load of floats that are widened as a load
+ * of doubles, which the assembler refuses. */
+LLVMValueRef vtac_emit_extend(vtac_emitter *em, LLVMValueRef x, LLVMTypeRef element);
 
 /* f16 and bf16 bits (i16) to float, and back with rounding to nearest even. */
 LLVMValueRef vtac_emit_widen(vtac_emitter *em, vtac_dtype dtype, LLVMValueRef bits);

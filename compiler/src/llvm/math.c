@@ -420,8 +420,8 @@ LLVMValueRef vtac_emit_math(vtac_emitter *em, vtac_expr_op op, LLVMValueRef x, L
     const bool narrow = f.bits == 32 && op != VTAC_E_EXP && op != VTAC_E_TANH && op != VTAC_E_ERF;
     if (narrow) {
         f = function_on(em, vtac_llvm_like(x, LLVMDoubleTypeInContext(em->context)));
-        x = LLVMBuildFPExt(em->builder, x, f.type, "");
-        y = y == NULL ? NULL : LLVMBuildFPExt(em->builder, y, f.type, "");
+        x = vtac_emit_extend(em, x, LLVMDoubleTypeInContext(em->context));
+        y = y == NULL ? NULL : vtac_emit_extend(em, y, LLVMDoubleTypeInContext(em->context));
     }
     if (op != VTAC_E_POW && functions[op] == NULL) {
         em->failed = true;

@@ -408,9 +408,9 @@ static LLVMValueRef launches_of(object_writer *w, const vtac_gpu *gpu)
     for (uint32_t i = 0; i < count; i++) {
         const vtac_gpu_launch *launch = &gpu->launches[i];
         LLVMValueRef fields[] = {u64_of(w, (uint64_t)launch->kernel), u64_of(w, (uint64_t)launch->items),
-                                 text_of(w, launch->reason),
+                                 u64_of(w, (uint64_t)launch->group), text_of(w, launch->reason),
                                  accesses_of(w, *(vtac_step **)vta_vec_at(&w->program->steps, i))};
-        items[i] = struct_of(w, fields, 4);
+        items[i] = struct_of(w, fields, 5);
     }
     LLVMValueRef all = array_global(w, count > 0 ? LLVMTypeOf(items[0]) : w->u32, items, count);
     free(items);
@@ -421,15 +421,10 @@ static LLVMValueRef launches_of(object_writer *w, const vtac_gpu *gpu)
 static LLVMValueRef kernels_of(object_writer *w)
 {
     const vtac_gpu *gpu = w->program->gpu;
-    LLVMValueRef fields[] = {u64_of(w, VTA_KERNELS_MAGIC),
-                             u32_of(w, VTA_KERNELS_ABI),
-                             u32_of(w, 0),
-                             text_of(w, gpu->printer->language),
-                             text_of(w, gpu->printer->prelude),
-                             u32_of(w, gpu->kernels.count),
-                             u32_of(w, w->program->steps.count),
-                             sources_of(w, gpu),
-                             launches_of(w, gpu)};
+    LLVMValueRef fields[] = {
+        u64_of(w, VTA_KERNELS_MAGIC),       u32_of(w, VTA_KERNELS_ABI), u32_of(w, 0),
+        text_of(w, gpu->printer->language), text_of(w, gpu->prelude),   u32_of(w, gpu->kernels.count),
+        u32_of(w, w->program->steps.count), sources_of(w, gpu),         launches_of(w, gpu)};
     const unsigned count = sizeof fields / sizeof fields[0];
     LLVMTypeRef type = LLVMTypeOf(struct_of(w, fields, count));
     fields[2] = u32_of(w, LLVMABISizeOfType(LLVMGetModuleDataLayout(w->em.module), type));

@@ -7,6 +7,7 @@
 
 #include <llvm-c/TargetMachine.h>
 
+#include "../gpu/gpu.h"
 #include "../lower/lower.h"
 
 /* The level of code that runs once: it is made as quickly as can be. */
@@ -29,6 +30,10 @@ bool vtac_target_is(const vtac_target *target, const char *arch);
 /* Code, plan and constants of a program as one object. */
 vta_status vtac_emit_object(const vtac_program *program, bool want_texts, vtac_artifact_image *out,
                             vta_diag *diag);
+
+/* Prints a bound nest as a kernel of PTX: see vtac_ptx_fn. */
+vta_status vtac_emit_ptx(const vtac_bound *bound, const char *processor, vta_str *out, uint32_t *needs,
+                         vta_diag *diag);
 
 /* Adds the libraries that the link of an object needs: see vtac_artifact_image. */
 vta_status vtac_emit_libraries(const vtac_target *target, vtac_artifact_image *image, vta_diag *diag);

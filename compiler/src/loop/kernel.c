@@ -163,6 +163,11 @@ void vtac_ahead_later(vtac_kernel *k, vtac_buffer *buffer, const vtac_expr *inde
     ask_for(k, buffer, index, true);
 }
 
+void vtac_barrier(vtac_kernel *k)
+{
+    (void)append_stmt(k, VTAC_S_BARRIER);
+}
+
 int64_t vtac_kernel_extent(const vtac_kernel *k)
 {
     const vtac_stmt *s = k->body;

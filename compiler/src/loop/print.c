@@ -74,11 +74,10 @@ static void print_expr(const vtac_expr *e, vta_str *out)
 
 static void print_block(const vtac_stmt *s, int indent, vta_str *out)
 {
-    static const char *const kinds[] = {[VTAC_LOOP_SERIAL] = "",
-                                        [VTAC_LOOP_PARALLEL] = "parallel ",
-                                        [VTAC_LOOP_VECTOR] = "vector ",
-                                        [VTAC_LOOP_UNROLL] = "unroll ",
-                                        [VTAC_LOOP_ROLLED] = "rolled "};
+    static const char *const kinds[] = {
+        [VTAC_LOOP_SERIAL] = "",        [VTAC_LOOP_PARALLEL] = "parallel ", [VTAC_LOOP_VECTOR] = "vector ",
+        [VTAC_LOOP_UNROLL] = "unroll ", [VTAC_LOOP_ROLLED] = "rolled ",     [VTAC_LOOP_GROUP] = "group ",
+        [VTAC_LOOP_ITEM] = "item "};
     for (; s != NULL; s = s->next) {
         vta_str_printf(out, "%*s", indent, "");
         switch (s->kind) {
@@ -112,13 +111,14 @@ static void print_block(const vtac_stmt *s, int indent, vta_str *out)
             print_expr(s->index, out);
             vta_str_put(out, "]\n");
             break;
+        case VTAC_S_BARRIER: vta_str_put(out, "barrier\n"); break;
         }
     }
 }
 
 void vtac_kernel_print(const vtac_kernel *k, vta_str *out)
 {
-    static const char *const spaces[] = {"argument", "local", "scratch"};
+    static const char *const spaces[] = {"argument", "local", "scratch", "shared"};
     vta_str_put(out, "kernel \"");
     for (const char *p = k->name; *p != '\0'; p++) {
         vta_str_append(out, *p == '\n' ? " " : p, 1);

@@ -12,6 +12,7 @@ typedef struct checker {
     const vtac_kernel *kernel;
     bool *defined;   /* by variable */
     uint32_t vector; /* the enclosing vector loop's variable, or 0 */
+    bool in_item;    /* in an ITEM loop, and under no condition there */
     vta_diag *diag;
 } checker;
 
@@ -65,17 +66,32 @@ static vta_status check_expr(const checker *c, const vtac_expr *e)
 
 static vta_status check_block(checker *c, const vtac_stmt *s, int depth);
 
+/* Loops that are shared out stand outside all others; an item loop is all that a group loop holds. */
+static vta_status check_place(const checker *c, const vtac_stmt *s, int depth)
+{
+    const vtac_stmt *outer = c->kernel->body;
+    if ((s->loop == VTAC_LOOP_PARALLEL || s->loop == VTAC_LOOP_GROUP) &&
+        (depth > 0 || s != outer || s->next != NULL)) {
+        return vta_fail(c->diag, VTA_INVALID, "%s loop v%u is not the outermost",
+                        s->loop == VTAC_LOOP_GROUP ? "group" : "parallel", s->var);
+    }
+    if (s->loop == VTAC_LOOP_ITEM &&
+        (depth != 1 || outer->loop != VTAC_LOOP_GROUP || s != outer->body || s->next != NULL)) {
+        return vta_fail(c->diag, VTA_INVALID, "item loop v%u is not all of a group loop", s->var);
+    }
+    return VTA_OK;
+}
+
 static vta_status check_for(checker *c, const vtac_stmt *s, int depth)
 {
-    if (s->loop == VTAC_LOOP_PARALLEL && (depth > 0 || s != c->kernel->body || s->next != NULL)) {
-        return vta_fail(c->diag, VTA_INVALID, "parallel loop v%u is not the outermost", s->var);
-    }
+    VTA_TRY(check_place(c, s, depth));
     if (c->vector != 0 && s->loop != VTAC_LOOP_UNROLL) {
         return vta_fail(c->diag, VTA_INVALID, "loop v%u stands in vector loop v%u", s->var, c->vector);
     }
     const uint32_t outer = c->vector;
     c->vector = s->loop == VTAC_LOOP_VECTOR && s->extent > 1 ? s->var : outer; /* one lane is no vector */
     c->defined[s->var] = true;
+    c->in_item = c->in_item || s->loop == VTAC_LOOP_ITEM;
     const vta_status status = check_block(c, s->body, depth + 1);
     c->defined[s->var] = false;
     c->vector = outer;
@@ -104,7 +120,11 @@ static vta_status check_if(checker *c, const vtac_stmt *s, int depth)
     if (s->value->type != VTAC_BOOL || (c->vector != 0 && vtac_expr_uses(s->value, c->vector))) {
         return vta_fail(c->diag, VTA_INVALID, "a condition is not one bool for all lanes");
     }
-    return check_block(c, s->body, depth + 1);
+    const bool was = c->in_item;
+    c->in_item = false;
+    const vta_status status = check_block(c, s->body, depth + 1);
+    c->in_item = was;
+    return status;
 }
 
 static vta_status check_statement(checker *c, const vtac_stmt *s, int depth)
@@ -119,6 +139,10 @@ static vta_status check_statement(checker *c, const vtac_stmt *s, int depth)
     }
     case VTAC_S_STORE: return check_store(c, s);
     case VTAC_S_AHEAD: return check_index(c, s->buffer, s->index);
+    case VTAC_S_BARRIER:
+        return c->in_item && c->vector == 0
+                   ? VTA_OK
+                   : vta_fail(c->diag, VTA_INVALID, "a barrier that not all items of a group reach");
     }
     return VTA_OK;
 }

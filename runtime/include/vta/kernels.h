@@ -15,7 +15,7 @@
 
 #define VTA_KERNELS_MAGIC UINT64_C(0x314c4e524b415456) /* "VTAKRNL1" */
 enum {
-    VTA_KERNELS_ABI = 1,
+    VTA_KERNELS_ABI = 2,
     VTA_KERNELS_EDITION = 1, /* of the module's calls */
     VTA_KERNEL_DOUBLES = 1,  /* `needs`: the device has double precision */
     VTA_KERNEL_MAX_BUFFERS = 48
@@ -23,7 +23,7 @@ enum {
 
 /* A kernel "kN", N its place in the table. Its parameters are, for each buffer of a step in turn, the memory
  * and the bytes from its start, then the scratch memory of all items and the bytes of each. Any number of
- * items may run it; what is to be done is shared among them. */
+ * items may run it, and what is to be done is shared among them; or as many as the launch says, in groups. */
 typedef struct vta_artifact_kernel {
     const char *name; /* of the first step that uses it, for messages */
     const char *source;
@@ -34,6 +34,7 @@ typedef struct vta_artifact_kernel {
 typedef struct vta_artifact_launch {
     int64_t kernel;      /* its place in the table; below 0: the step stays on the host */
     uint64_t items;      /* that have something to do */
+    uint64_t group;      /* of so many items, as many groups as make up `items`; 0: any number of either */
     const char *reason;  /* why it stays; "" where it does not */
     const char *written; /* for each of its buffers 'w' where it is written, else 'r' */
 } vta_artifact_launch;
@@ -41,7 +42,7 @@ typedef struct vta_artifact_launch {
 typedef struct vta_artifact_kernels {
     uint64_t magic;       /* VTA_KERNELS_MAGIC */
     uint32_t abi, size;   /* VTA_KERNELS_ABI; of this structure */
-    const char *language; /* "opencl" */
+    const char *language; /* "opencl", "cuda" */
     const char *prelude;  /* goes before each kernel */
     uint32_t kernel_count, step_count;
     const vta_artifact_kernel *kernels;
