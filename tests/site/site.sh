@@ -1,0 +1,54 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# site.sh SOURCE BUILD: the site is made twice with the same bytes, its links lead somewhere, its search finds, and a link that
+# leads nowhere ends it with one line.
+set -eu
+source=$1
+build=$2
+here=$source/tests/site
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+make_site() { python3 -B "$source/compiler/site/site.py" "$@"; }
+
+make_site "$source" "$work/one" "$build/bin/vtac"
+make_site "$source" "$work/two" "$build/bin/vtac"
+diff -r "$work/one" "$work/two"
+python3 -B "$here/pages.py" "$work/one"
+
+cat "$work/one/index.js" - >"$work/search.js" <<'EOF'
+const document = new Proxy({}, { get: () => () => ({ addEventListener() {}, form: { addEventListener() {} } }) });
+EOF
+sed '/^"use strict"/d' "$source/compiler/site/search.js" >>"$work/search.js"
+cat >>"$work/search.js" <<'EOF'
+for (const [words, page] of [["vta_model_load", "api/vta_model.h.html"], ["vtac quantize", "verbs.html"],
+    ["REQUANT rounding", "isa/ISA.html"], ["BatchNormalization", "compiler/OPERATORS.html"], ["cycles ci", "tutorials/ci.html"]]) {
+    const terms = words.toLowerCase().split(" ");
+    const hits = pages.map((row) => [scoreOf(row, terms), row[0]]).filter(([score]) => score > 0).sort((a, b) => b[0] - a[0]);
+    if (!hits.slice(0, 5).some(([, name]) => name === page)) {
+        throw new Error(`'${words}' finds ${hits.slice(0, 5).map(([, name]) => name)}, not ${page}`);
+    }
+}
+EOF
+node "$work/search.js"
+
+# A tree with a link to nothing, and one with a link to a section that is not there.
+for link in 'nothing.md' 'README.md#nowhere'; do
+    rm -rf "$work/tree"
+    mkdir "$work/tree"
+    for folder in README.md isa runtime driver compiler sim hw fpga tests SECURITY.md CHANGELOG.md CONTRIBUTING.md LICENSE; do
+        ln -s "$source/$folder" "$work/tree/$folder"
+    done
+    rm "$work/tree/README.md"
+    { cat "$source/README.md"; echo "[a link]($link)"; } >"$work/tree/README.md"
+    if make_site "$work/tree" "$work/three" 2>"$work/said"; then
+        echo "site.sh: a link to '$link' was taken"
+        exit 1
+    fi
+    if [ "$(wc -l <"$work/said")" != 1 ] || ! grep -q "README.md: .*'$link'" "$work/said"; then
+        cat "$work/said"
+        exit 1
+    fi
+    [ ! -e "$work/three" ] || { echo "site.sh: something was written"; exit 1; }
+done
