@@ -35,8 +35,43 @@ offers vtac help di -- disasm
 offers vtac exec so -- some.vasm
 offers vtac check --mem so -- some.vasm
 
+
+vtac completion zsh
+exits 0
+silent err
+cp out _vtac
+holds "zsh can read it" zsh -n _vtac
+: >config.json
+holds "zsh completes a line that is typed" timeout 120 zsh -f "$(dirname "$0")/completion.zsh" "$PWD/_vtac" \
+    'vtac ex' explore 'vtac exec --dev' --device 'vtac exec --device fs' fsim 'vtac config sho' show \
+    'vtac config check co' config.json 'vtac asm --config ti' tiny 'vtac check so' some.vasm 'vtac zoo --la' --layers
+
 vtac completion fish
-refused 2 "vtac completion: no completion for 'fish'; there is 'bash'"
+exits 0
+silent err
+cp out vtac.fish
+holds "fish can read it" fish -n vtac.fish
+
+# fish_offers LINE WORD...: fish offers these behind the line.
+fish_offers() {
+    ran="fish's completion of '$1'"
+    HOME=$PWD fish --no-config -c "source vtac.fish; complete -C'$1'" | cut -f 1 >out
+    shift
+    for word in "$@"; do
+        says out "$word"
+    done
+}
+fish_offers 'vtac ex' exec explain explore
+fish_offers 'vtac --v' --version
+fish_offers 'vtac exec --d' --device --dump
+fish_offers 'vtac exec --device fs' fsim
+fish_offers 'vtac config s' show
+fish_offers 'vtac asm --config t' tiny
+fish_offers 'vtac help di' diff disasm
+fish_offers 'vtac check so' some.vasm
+
+vtac completion tcsh
+refused 2 "vtac completion: no completion for 'tcsh'; there are 'bash', 'zsh' and 'fish'"
 vtac completion
-refused 2 "vtac completion: expected bash"
+refused 2 "vtac completion: expected bash|zsh|fish"
 finish

@@ -33,4 +33,6 @@ check 'cmake package' "$work/cmake/outside"
 
 # The installed command works from its new place, and completion is where bash looks for it.
 "$prefix/bin/vtac" config show tiny | grep -q '"LOG_BLOCK' || { echo 'install: vtac config show: wrong'; exit 1; }
-[ -f "$prefix/share/bash-completion/completions/vtac" ] || { echo 'install: no bash completion'; exit 1; }
+for script in bash-completion/completions/vtac zsh/vendor-completions/_vtac fish/vendor_completions.d/vtac.fish; do
+    [ -s "$prefix/share/$script" ] || { echo "install: no completion in share/$script"; exit 1; }
+done

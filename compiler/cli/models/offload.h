@@ -19,7 +19,7 @@ typedef struct cli_offload {
 
 /* Rows of a verb's option table. */
 #define CLI_OFFLOAD_OPTIONS                                                                                  \
-    {"--target", "TARGET", CLI_TEXT, "llvm (default), vta (accelerator), opencl or cuda[:sm_80] (GPU)"},     \
+    {"--target", "TARGET", CLI_TEXT, "llvm (default), vta (accelerator), opencl or cuda (GPU)"},             \
         {"--config", "NAME|FILE", CLI_CONFIG, "vta: the accelerator's configuration (default pynq)"},        \
     {                                                                                                        \
         "--offload", "HOW", CLI_TEXT, "vta: what pays (default), or all that it can"                         \

@@ -1,16 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * vtac completion bash: the completion script, written from the tables of the verbs.
+ * vtac completion SHELL: the completion script, written from the tables of the verbs.
  */
-#include <stdio.h>
+#include "completion.h"
+
 #include <string.h>
 
-#include "cli.h"
 #include "vta/driver.h"
 
-static const char *const words[] = {"bash"};
+static const struct {
+    const char *name;
+    void (*print)(void);
+} shells[] = {
+    {"bash", cli_print_completion_bash},
+    {"zsh", cli_print_completion_zsh},
+    {"fish", cli_print_completion_fish},
+};
 
-static void print_configs(void)
+static const char *const words[] = {"bash", "zsh", "fish"};
+_Static_assert(sizeof words / sizeof words[0] == sizeof shells / sizeof shells[0], "a word for each shell");
+
+void cli_print_config_names(void)
 {
     uint32_t count = 0;
     const char *const *names = vta_config_names(&count);
@@ -19,7 +29,7 @@ static void print_configs(void)
     }
 }
 
-static void print_devices(void)
+void cli_print_device_names(void)
 {
     uint32_t count = 0;
     const vta_device_kind *kinds = vta_device_kinds(&count);
@@ -28,65 +38,13 @@ static void print_devices(void)
     }
 }
 
-/* Prints the completion of an option's value, as a line of the case below. */
-static void print_value_case(const cli_option *option)
+bool cli_has_first_words(const cli_verb *verb)
 {
-    if (option->kind == CLI_FLAG) {
-        return;
-    }
-    cli_print("    %s) ", option->name);
-    switch (option->kind) {
-    case CLI_CONFIG:
-        cli_print("COMPREPLY=($(compgen -f -W '");
-        print_configs();
-        cli_print("' -- \"$cur\"))");
-        break;
-    case CLI_DEVICE:
-        cli_print("COMPREPLY=($(compgen -W '");
-        print_devices();
-        cli_print("' -- \"$cur\"))");
-        break;
-    case CLI_FILE: cli_print("COMPREPLY=($(compgen -f -- \"$cur\"))"); break;
-    case CLI_TEXT:
-    case CLI_FLAG: cli_print("COMPREPLY=()"); break;
-    }
-    cli_print("; return ;;\n");
+    return verb == &cli_verb_help || verb->word_count > 0;
 }
 
-static bool has_option(const cli_verb *verb, const char *name)
+void cli_print_first_words(const cli_verb *verb)
 {
-    for (size_t i = 0; i < verb->option_count; i++) {
-        if (strcmp(verb->options[i].name, name) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Each option once, though several verbs may have it. */
-static void print_values(void)
-{
-    for (size_t v = 0; v < cli_verb_count; v++) {
-        for (size_t i = 0; i < cli_verbs[v]->option_count; i++) {
-            const cli_option *option = &cli_verbs[v]->options[i];
-            size_t first = 0;
-            while (!has_option(cli_verbs[first], option->name)) {
-                first++;
-            }
-            if (first == v) {
-                print_value_case(option);
-            }
-        }
-    }
-}
-
-static void print_verb(const cli_verb *verb)
-{
-    cli_print("    %s) options='", verb->name);
-    for (size_t i = 0; i < verb->option_count; i++) {
-        cli_print("%s ", verb->options[i].name);
-    }
-    cli_print("--help'; words='");
     if (verb == &cli_verb_help) {
         for (size_t i = 0; i < cli_verb_count; i++) {
             cli_print("%s%s", i > 0 ? " " : "", cli_verbs[i]->name);
@@ -95,55 +53,32 @@ static void print_verb(const cli_verb *verb)
     for (size_t i = 0; i < verb->word_count; i++) {
         cli_print("%s%s", i > 0 ? " " : "", verb->words[i]);
     }
-    cli_print("' ;;\n");
+}
+
+void cli_print_marked(const char *text, const char *special, const char *mark)
+{
+    for (const char *at = text; *at != '\0'; at++) {
+        cli_print("%s%c", strchr(special, *at) != NULL ? mark : "", *at);
+    }
 }
 
 static int run_completion(const cli_args *args)
 {
-    if (strcmp(args->operands[0], "bash") != 0) {
-        return cli_usage(args, "no completion for '%s'; there is 'bash'", args->operands[0]);
+    for (size_t i = 0; i < sizeof shells / sizeof shells[0]; i++) {
+        if (strcmp(args->operands[0], shells[i].name) == 0) {
+            shells[i].print();
+            return cli_done(args);
+        }
     }
-    cli_print("# SPDX-License-Identifier: Apache-2.0\n#\n"
-              "# Completion of vtac for bash, as printed by `vtac completion bash`.\n"
-              "_vtac() {\n"
-              "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} options= words=\n"
-              "    COMPREPLY=()\n"
-              "    case $prev in\n");
-    print_values();
-    cli_print("    esac\n"
-              "    if [ \"$COMP_CWORD\" = 1 ]; then\n"
-              "        COMPREPLY=($(compgen -W '");
-    for (size_t i = 0; i < cli_verb_count; i++) {
-        cli_print("%s ", cli_verbs[i]->name);
-    }
-    cli_print("--help --version' -- \"$cur\"))\n"
-              "        return\n"
-              "    fi\n"
-              "    case ${COMP_WORDS[1]} in\n");
-    for (size_t i = 0; i < cli_verb_count; i++) {
-        print_verb(cli_verbs[i]);
-    }
-    cli_print("    esac\n"
-              "    case $cur in\n"
-              "    -*) COMPREPLY=($(compgen -W \"$options\" -- \"$cur\")) ;;\n"
-              "    *)\n"
-              "        if [ \"$COMP_CWORD\" = 2 ] && [ -n \"$words\" ]; then\n"
-              "            COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
-              "        else\n"
-              "            COMPREPLY=($(compgen -f -- \"$cur\"))\n"
-              "        fi\n"
-              "        ;;\n"
-              "    esac\n"
-              "}\n"
-              "complete -o filenames -F _vtac vtac\n");
-    return cli_done(args);
+    return cli_usage(args, "no completion for '%s'; there are 'bash', 'zsh' and 'fish'", args->operands[0]);
 }
 
 const cli_verb cli_verb_completion = {
     .name = "completion",
-    .operands = "bash",
+    .operands = "bash|zsh|fish",
     .summary = "print the completion script of a shell",
-    .more = "  . <(vtac completion bash)\n",
+    .more = "  . <(vtac completion bash)\n"
+            "  vtac completion fish | source\n",
     .words = words,
     .word_count = sizeof words / sizeof words[0],
     .min = 1,
