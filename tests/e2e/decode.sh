@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # decode.sh VTAC CONFIGS: a decoder with caches of a fixed size, one token a run, of drawn sizes. On machines with functions on
-# rows its dense layers, normalizations, gates and turned positions are in regions; all values are what the host computes, at drawn
-# places of the cache, and so are they on a machine without these functions.
+# rows all between the embedding and the logits is one region, attention to the cache included; all values are what the host
+# computes, at drawn places of the cache, and so are they on a machine without these functions.
 set -eu
 export LC_ALL=C.UTF-8 # ranges, orders and decimal points are those of no country
 vtac=$1
@@ -54,18 +54,33 @@ decoder() {
     "$vtac" quantize open.onnx --context "$5" -o "$1.onnx" > quantize.log 2>&1
 }
 
-decoder pairs $((seed % 3 * 32 + 64)) 2 2 32
-"$vtac" explain pairs.onnx --config "$configs/rows_pynq.json" -O 0 --offload all --json > explain.json
-python3 - <<'END'
+# one_region MODEL: all of a step between the embedding and the logits is one region; the host turns no cache into an operand.
+one_region() {
+    "$vtac" explain "$1" --config "$configs/rows_pynq.json" -O 0 --offload all --json > explain.json
+    python3 - <<'END'
 import json
 nodes = json.load(open("explain.json"))["nodes"]
 there = [n["op"] for n in nodes if n["where"].startswith("region")]
-for op, count in (("ImageNorm", 3), ("QLinearConv", 8), ("LookUp", 3), ("QLinearMul", 5), ("QLinearAdd", 4)):
+assert {n["where"] for n in nodes} - {"host", "nowhere"} == {"region 0"}, {n["name"]: n["where"] for n in nodes}
+for op, count in (("ImageNorm", 3), ("QLinearConv", 8), ("LookUp", 3), ("QLinearMul", 5), ("Product", 2), ("ImageSoftmax", 1)):
     assert there.count(op) == count, (op, count, there)
+assert not [n for n in nodes if n["op"] in ("RowSoftmax", "RowNorm", "QLinearMatMul", "Expand")], there
 END
+}
+
+# One token a run: a head of keys for each of queries; for two of them, of columns that do not fill blocks. Several tokens a run.
+decoder pairs $((seed % 3 * 32 + 64)) 2 2 32
+one_region pairs.onnx
 agree pairs.onnx 32 "$configs/rows_pynq.json"
 agree pairs.onnx 32 "$configs/rows.json"
 agree pairs.onnx 32 pynq
 decoder shared 72 4 2 48
+one_region shared.onnx
 agree shared.onnx 48 "$configs/rows_pynq.json"
+decoder several 96 4 1 64:$((seed % 5 + 2))
+one_region several.onnx
+agree several.onnx 64 "$configs/rows_pynq.json"
+# A cache that does not fill blocks stays with the host.
+decoder odd 64 2 2 $((seed % 7 + 33))
+agree odd.onnx $((seed % 7 + 33)) "$configs/rows_pynq.json"
 echo "decode: one token a run, with the host's integers"

@@ -108,7 +108,9 @@ enum { VTAC_MAX_LANES = 128 }; /* the largest block, in channels, that a MOVE su
  * With `image` the second input is an image made in the region, on machines with one size of blocks, a
  * multiple of which its pixels are: the weight of pixel n and channel k is that of output n for term k. With
  * several groups, one of the two has the numbers of all groups, and the other one those of a group. The zero
- * point of the second input is 0; that of the first one need not be, and there is no third input.
+ * point of the second input is 0; that of the first one need not be. The second input may also be an input of
+ * the region, and a third one an image whose pixels follow its pixels as outputs, or with `more_terms` whose
+ * channels follow its channels as terms. `readers` neighbouring groups share the weights of one.
  *
  * Whole sums: a CONV with `bytes` does not round. Its output holds the sums of x · (w - zero of w), without
  * the zero point of x, byte by byte: byte k (the lowest is 0) of channel c is channel k · n + c, where n is
@@ -165,7 +167,8 @@ typedef struct vtac_vta_layer {
     bool wide;                   /* multipliers have 31 bits; CONV, AVG_POOL, ADD, MUL, RESCALE */
     int32_t zero_less;           /* AVG_POOL: subtracted from the output's zero point; 0 elsewhere */
     int32_t more_times;          /* AVG_POOL: v is (1 + more_times) · the sum; 0 elsewhere */
-    bool image;                  /* CONV, packed: the weights are an image of the region */
+    bool image, more_terms;      /* CONV, packed: the weights are an image of the region (above) */
+    int64_t readers;             /* CONV with `image`: groups that share weights; 1 or 0: each has its own */
     int64_t planes;              /* CONV, packed: a weight is the sum of so many int8; else 0 */
     uint64_t products;           /* CONV, packed or whole sums: multiplications without padding; else 0 */
     int64_t bytes, outputs;      /* CONV, whole sums: bytes of a sum; channels that have one; else 0 */

@@ -14,7 +14,7 @@
  */
 #include <string.h>
 
-#include "packed.h"
+#include "cache.h"
 #include "partition.h"
 #include "vta/fail.h"
 #include "vta/number.h"
@@ -334,38 +334,79 @@ static bool can_take_image(const heads *h, const vtac_legalized *p, const vtac_p
     return s->zero_b == 0 && s->bias == 0 && (s->k % s->block == 0 || shares || !transposed);
 }
 
-static vta_status use_image(const heads *h, vtac_legalized *p)
-{
-    const vtac_node_builder *b = h->b;
-    const vtac_node product = b->graph->nodes[b->graph->values[p->made].node];
-    vtac_pair s;
+/* Images that are a product's second factor: what a layer makes, or a cache and what a layer adds to it. */
+typedef struct factor_images {
+    vtac_value_id image, more; /* more 0: there is one image alone */
+    int64_t readers;
     bool transposed;
-    if (!vtac_pair_of(b, &p->was, &s)) {
-        return VTA_OK;
-    }
-    vtac_value_id image = image_of_factor(h, p, &s, &transposed), out;
-    if (image == 0 || !is_made(b->graph, image) || !can_take_image(h, p, &s, transposed) ||
-        product.attr_count > 6) {
-        return VTA_OK;
-    }
-    VTA_TRY(is_point(b->graph, vtac_producer_of(b->graph, image)) ? fill_blocks(b, &image) : VTA_OK);
-    VTA_TRY(s.g > 1 || !transposed ? fill_channels(b, s.g, &image) : VTA_OK);
-    VTA_TRY(fill_blocks(b, &image));
-    VTA_TRY(transposed ? transpose_image(b, &image) : VTA_OK);
-    vtac_value_id inputs[7];
-    vtac_attr attrs[8];
+} factor_images;
+
+static vta_status take_images(const vtac_node_builder *b, vtac_legalized *p, const factor_images *f)
+{
+    enum { KEPT = 7, ATTRS = 7 };
+    const vtac_node product = b->graph->nodes[b->graph->values[p->made].node];
+    vtac_value_id inputs[VTAC_PRODUCT_MORE + 1] = {0}, out;
+    vtac_attr attrs[ATTRS + 2];
     uint32_t count = 0;
-    memcpy(inputs, product.inputs, sizeof inputs);
-    inputs[3] = image;
+    memcpy(inputs, product.inputs, KEPT * sizeof *inputs);
+    inputs[VTAC_PRODUCT_IMAGE] = f->image;
+    inputs[VTAC_PRODUCT_MORE] = f->more;
     for (uint32_t i = 0; i < product.attr_count; i++) {
         attrs[count++] = product.attrs[i];
     }
-    attrs[count++] = (vtac_attr){.name = "image", .kind = VTAC_ATTR_INT, .i = transposed ? 2 : 1};
-    VTA_TRY(vtac_b_add(b, VTAC_OP_VTA_PRODUCT, inputs, 7, attrs, count, &out));
+    attrs[count++] = (vtac_attr){.name = "image", .kind = VTAC_ATTR_INT, .i = f->transposed ? 2 : 1};
+    attrs[count++] = (vtac_attr){.name = "readers", .kind = VTAC_ATTR_INT, .i = f->readers};
+    VTA_TRY(vtac_b_add(b, VTAC_OP_VTA_PRODUCT, inputs, f->more != 0 ? VTAC_PRODUCT_MORE + 1 : KEPT, attrs,
+                       count, &out));
     vtac_replace_uses(b->graph, p->made, out);
     p->stands = p->stands == p->made ? out : p->stands;
     p->made = out;
     return VTA_OK;
+}
+
+/* An image with whole blocks: of pixels, and of channels for each of its groups. */
+static vta_status fill_image(const vtac_node_builder *b, int64_t groups, bool transposed,
+                             vtac_value_id *image)
+{
+    VTA_TRY(is_point(b->graph, vtac_producer_of(b->graph, *image)) ? fill_blocks(b, image) : VTA_OK);
+    VTA_TRY(groups > 1 || !transposed ? fill_channels(b, groups, image) : VTA_OK);
+    VTA_TRY(fill_blocks(b, image));
+    return transposed ? transpose_image(b, image) : VTA_OK;
+}
+
+static vta_status use_cache(const heads *h, vtac_legalized *p, const vtac_pair *s,
+                            const vtac_cache_factor *cache)
+{
+    const vtac_node_builder *b = h->b;
+    const bool whole = s->g > 1 || cache->columns % s->block == 0;
+    factor_images f = {.more = cache->new, .readers = cache->readers, .transposed = cache->transposed};
+    if (f.more == 0 || !whole || !is_made(b->graph, f.more) || !can_take_image(h, p, s, f.transposed)) {
+        return VTA_OK;
+    }
+    VTA_TRY(fill_image(b, cache->heads, f.transposed, &f.more));
+    VTA_TRY(vtac_cache_image(b, cache, &f.image));
+    return take_images(b, p, &f);
+}
+
+static vta_status use_image(const heads *h, vtac_legalized *p)
+{
+    enum { ATTRS = 6 };
+    const vtac_node_builder *b = h->b;
+    const vtac_cache_factor cache = vtac_cache_of(b->graph, b->graph->nodes[p->holders[1]].inputs[0]);
+    factor_images f = {.readers = 1};
+    vtac_pair s;
+    if (!vtac_pair_of(b, &p->was, &s) || b->graph->nodes[b->graph->values[p->made].node].attr_count > ATTRS) {
+        return VTA_OK;
+    }
+    if (cache.past != 0) {
+        return use_cache(h, p, &s, &cache);
+    }
+    f.image = image_of_factor(h, p, &s, &f.transposed);
+    if (f.image == 0 || !is_made(b->graph, f.image) || !can_take_image(h, p, &s, f.transposed)) {
+        return VTA_OK;
+    }
+    VTA_TRY(fill_image(b, s.g, f.transposed, &f.image));
+    return take_images(b, p, &f);
 }
 
 /* ---- all of a graph */
@@ -445,6 +486,9 @@ vta_status vtac_factor_of_image(const vtac_node_builder *b, const vtac_node *pro
     const int64_t g = vtac_attr_int(product, "group", 1), pixels = image.dim[2];
     const int64_t terms = as->dim[as->rank - (swapped ? 1 : 2)];
     const int64_t outputs = as->dim[as->rank - (swapped ? 2 : 1)];
+    if (product->input_count > VTAC_PRODUCT_MORE) {
+        return vtac_factor_of_cache(b, product, as, x);
+    }
     *x = product->inputs[3];
     VTA_TRY(vtac_b_reshape(
         b, transposed ? (int64_t[]){image.dim[1], g, pixels / g} : (int64_t[]){g, image.dim[1] / g, pixels},

@@ -99,8 +99,7 @@ static bool is_shared(const vtac_type *type, const vtac_type *y)
     for (uint32_t i = 0; i + 2 < type->rank; i++) {
         heads *= type->dim[i];
     }
-    return type->rank >= 2 && heads == 1 && shape_of(y).heads > 1 &&
-           type->dim[type->rank - 1] == y->dim[y->rank - 1] &&
+    return type->rank >= 2 && heads == 1 && type->dim[type->rank - 1] == y->dim[y->rank - 1] &&
            type->dim[type->rank - 2] == y->dim[y->rank - 2];
 }
 
@@ -151,9 +150,8 @@ static vta_status convert_operand(const vtac_node_builder *b, shared_images *all
     }
     if (type->rank == y.rank && memcmp(type->dim, y.dim, y.rank * sizeof *y.dim) == 0) {
         *out = image_behind(b->graph, b->like.inputs[i]);
-        return VTA_OK;
     }
-    return is_shared(type, &y) ? convert_shared(b, all, b->like.inputs[i], out) : VTA_OK;
+    return *out == 0 && is_shared(type, &y) ? convert_shared(b, all, b->like.inputs[i], out) : VTA_OK;
 }
 
 /* True if a data operand comes from an image already. */

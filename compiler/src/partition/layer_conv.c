@@ -256,17 +256,21 @@ static vta_status keep_product_scale(const vtac_maker *m, int64_t outputs, vtac_
 /* Inputs: x, x_scale, x_zero, packed weights, their scale, y_scale, y_zero, records (product.c). */
 vta_status vtac_layer_product(vtac_maker *m, vtac_vta_layer *layer)
 {
-    enum { WEIGHTS = 3, RECORDS = 7 };
+    enum { WEIGHTS = 3, RECORDS = 7, MORE = 8, TRANSPOSED = 2 };
     int64_t shape[4];
     int64_t y[4];
     VTA_TRY(vtac_layer_input(m, layer, 0, shape, NULL));
     VTA_TRY(vtac_layer_input(m, layer, WEIGHTS, shape, NULL));
-    VTA_TRY(m->node->input_count > RECORDS ? vtac_layer_input(m, layer, RECORDS, shape, NULL) : VTA_OK);
+    for (uint32_t i = RECORDS; i < m->node->input_count; i++) {
+        VTA_TRY(m->node->inputs[i] != 0 ? vtac_layer_input(m, layer, i, shape, NULL) : VTA_OK);
+    }
     VTA_TRY(vtac_layer_output(m, layer, y));
     layer->kind = VTAC_VTA_CONV;
     layer->groups = vtac_attr_int(m->node, "group", 1);
     layer->planes = vtac_attr_int(m->node, "planes", 1);
     layer->image = vtac_attr_int(m->node, "image", 0) != 0;
+    layer->readers = vtac_attr_int(m->node, "readers", 1);
+    layer->more_terms = m->node->input_count > MORE && vtac_attr_int(m->node, "image", 0) == TRANSPOSED;
     layer->products = (uint64_t)vtac_attr_int(m->node, "products", 0);
     VTA_TRY(keep_product_scale(m, y[1], layer));
     keep_clamp(m, layer);

@@ -627,8 +627,9 @@ vta_status vtac_fuse_moves(vtac_graph *graph, const vta_config *config, vta_aren
     memcpy(order, graph->order, nodes * sizeof *order);
     for (uint32_t i = 0; i < nodes; i++) {
         const vtac_layer_row *row = vtac_layer_row_of(graph->nodes[order[i]].op);
-        const bool none =
-            row == NULL || row->make == NULL || is_attention(graph, config, &graph->nodes[order[i]]);
+        const bool none = row == NULL || row->make == NULL ||
+                          vtac_attr_int(&graph->nodes[order[i]], VTAC_CACHE_ATTR, 0) != 0 ||
+                          is_attention(graph, config, &graph->nodes[order[i]]);
         const uint32_t count = none ? 0
                                : graph->nodes[order[i]].op == VTAC_OP_LOOK_UP
                                    ? 1

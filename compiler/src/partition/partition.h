@@ -11,6 +11,7 @@
  *   move.c       operators that only move numbers, fused into one
  *   packed.c     the operands of matrix products of two activations, the second packed as weights
  *   product.c    these products
+ *   cache.c      attention with a cache: its rows and those of the new tokens, apart
  *   attention.c  normalizations, softmax between products, factors that the accelerator makes
  *   mask.c       masks of softmax, as images
  *   transposes.c the Reshapes and Transposes around these products
@@ -160,6 +161,19 @@ typedef struct vtac_order_want {
 /* The image [1, c, pixels] of which a chain of Reshapes and Transposes makes the value, with its elements in
  * this order; 0: it has another one. */
 vtac_value_id vtac_image_of_order(const vtac_graph *graph, vtac_value_id value, const vtac_order_want *want);
+
+/* True if a chain of Reshapes and Transposes makes the value from another one, in this order. */
+bool vtac_has_order(const vtac_graph *graph, vtac_value_id value, vtac_value_id from,
+                    const vtac_order_want *want);
+
+/* ---- cache.c */
+
+/* The attribute of a join of a cache and new rows, which no node runs. */
+#define VTAC_CACHE_ATTR "cache"
+
+/* Lets attention with a cache read the cache and the new rows apart, on machines with functions on rows. */
+vta_status vtac_legalize_caches(vtac_graph *graph, const vta_config *config, vta_arena *arena,
+                                vta_diag *diag);
 
 /* ---- attention.c */
 

@@ -16,7 +16,7 @@
  */
 #include <string.h>
 
-#include "packed.h"
+#include "cache.h"
 #include "partition.h"
 #include "vta/fail.h"
 #include "vta/runtime.h"
@@ -92,6 +92,9 @@ bool vtac_pair_of(const vtac_node_builder *b, const vtac_node *node, vtac_pair *
     }
     vtac_pair_sizes(b, x, w, s);
     s->planes = planes_of(s->zero_b);
+    if (vtac_cache_of(b->graph, node->inputs[3]).past != 0) {
+        s->group_m = s->m; /* what stands around attention with a cache are images of one pixel, too */
+    }
     return vtac_in_constant(b->graph, node, 3) == NULL ||
            s->g > 1; /* rows.c takes single constant matrices */
 }

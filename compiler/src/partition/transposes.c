@@ -147,9 +147,8 @@ static bool order_of(const vtac_graph *graph, const transpose_chain *c, uint32_t
     return true;
 }
 
-vtac_value_id vtac_image_of_order(const vtac_graph *graph, vtac_value_id value, const vtac_order_want *want)
+static order order_of_want(const vtac_order_want *want)
 {
-    const transpose_chain c = chain_of(graph, value);
     order other = {.count = 0};
     for (int i = 0; i < 3; i++) {
         const int at = want->swapped && i > 0 ? 3 - i : i;
@@ -158,12 +157,37 @@ vtac_value_id vtac_image_of_order(const vtac_graph *graph, vtac_value_id value, 
         }
     }
     join_loops(&other);
+    return other;
+}
+
+/* True if the end of a chain has an order, relative to the value `steps` above. */
+static bool is_in_order(const vtac_graph *graph, const transpose_chain *c, uint32_t steps, const order *want)
+{
+    order own;
+    uint32_t turns;
+    return order_of(graph, c, steps, &own, &turns) && own.count == want->count &&
+           memcmp(own.loops, want->loops, own.count * sizeof *own.loops) == 0;
+}
+
+bool vtac_has_order(const vtac_graph *graph, vtac_value_id value, vtac_value_id from,
+                    const vtac_order_want *want)
+{
+    const transpose_chain c = chain_of(graph, value);
+    const order other = order_of_want(want);
+    bool has = false;
+    for (uint32_t steps = 0; steps <= c.count && !has; steps++) {
+        has = c.values[steps] == from && is_in_order(graph, &c, steps, &other);
+    }
+    return has;
+}
+
+vtac_value_id vtac_image_of_order(const vtac_graph *graph, vtac_value_id value, const vtac_order_want *want)
+{
+    const transpose_chain c = chain_of(graph, value);
+    const order other = order_of_want(want);
     for (uint32_t steps = c.count; steps > 0; steps--) {
         const vtac_type *type = &graph->values[c.values[steps]].type;
-        order own;
-        uint32_t turns;
-        if (type->rank == 3 && type->dim[0] == 1 && order_of(graph, &c, steps, &own, &turns) &&
-            own.count == other.count && memcmp(own.loops, other.loops, own.count * sizeof *own.loops) == 0) {
+        if (type->rank == 3 && type->dim[0] == 1 && is_in_order(graph, &c, steps, &other)) {
             return c.values[steps];
         }
     }

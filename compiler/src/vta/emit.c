@@ -181,23 +181,67 @@ static void load_packed(emitter *e, int64_t group, const part *p, int64_t sram)
                                               .x_stride = whole ? count * row : row});
 }
 
-/* Loads weights that are an image: for each output block, its pixels in the blocks of the terms. */
+/* An image that holds weights: the second input, or the third one. */
+typedef struct weight_image {
+    int64_t first, outs, terms; /* its first entry of WGT; its pixels and its channels in blocks */
+} weight_image;
+
+static weight_image weight_image_of(const emitter *e, uint32_t input)
+{
+    const conv *c = e->c;
+    const int64_t block = c->machine->block;
+    const vtac_vta_tensor *image = &c->region->tensors[c->layer->inputs[input]];
+    return (weight_image){input_at(e, input, VTA_MEM_WGT), image->h * image->w / block,
+                          vta_ceil_div(image->c, block)};
+}
+
+/* Loads the weights of one output block for `count` blocks of terms: its pixels in these. */
+static void load_terms(emitter *e, const weight_image *w, int64_t out, int64_t term, int64_t count,
+                       int64_t sram)
+{
+    if (count > 0) {
+        vtac_vta_list_load(e->list, &(vta_load2d){.memory = VTA_MEM_WGT,
+                                                  .sram = sram,
+                                                  .buffer = {WORK_BUFFER},
+                                                  .offset = w->first + term * w->outs + out,
+                                                  .y_size = count,
+                                                  .x_size = 1,
+                                                  .x_stride = w->outs});
+    }
+}
+
+/* The group whose weights an output block has, among those that do not share them. */
+static int64_t owner_of(const conv *c, int64_t out)
+{
+    return out / (c->out_blocks / c->groups) / vta_max(c->layer->readers, 1);
+}
+
+/* Loads weights that are an image, or two: an output block of the third input follows those of the second,
+ * or its terms do. */
 static void load_image(emitter *e, int64_t group, const part *p, int64_t sram)
 {
     const conv *c = e->c;
-    const int64_t block = c->machine->block, first = group * e->t->group;
-    const vtac_vta_tensor *image = &c->region->tensors[c->layer->inputs[1]];
-    const int64_t outs = image->h * image->w / block, terms = vta_ceil_div(image->c, block);
+    const weight_image image = weight_image_of(e, 1);
+    const weight_image more = c->layer->input_count > 2 ? weight_image_of(e, 2) : image;
+    const int64_t outs = c->out_blocks / c->groups, terms = c->in_blocks / c->groups;
     const reach now = vtac_vta_part_reach(c, e->t, group, p);
     for (int64_t n = 0; n < vtac_vta_group_blocks(c, e->t, group); n++) {
-        vtac_vta_list_load(e->list, &(vta_load2d){.memory = VTA_MEM_WGT,
-                                                  .sram = sram + n * now.count,
-                                                  .buffer = {WORK_BUFFER},
-                                                  .offset = input_at(e, 1, VTA_MEM_WGT) +
-                                                            now.first % terms * outs + (first + n) % outs,
-                                                  .y_size = now.count,
-                                                  .x_size = 1,
-                                                  .x_stride = outs});
+        const int64_t block = group * e->t->group + n, owner = owner_of(c, block);
+        const int64_t out = block % outs, term = now.first - block / outs * terms;
+        const int64_t at = sram + n * now.count;
+        if (c->layer->input_count > 2 && c->layer->more_terms) {
+            const int64_t kept = vta_min(now.count, vta_max(image.terms - term, 0));
+            load_terms(e, &image, owner * outs + out, term, kept, at);
+            load_terms(e, &more, owner * outs + out, vta_max(term - image.terms, 0), now.count - kept,
+                       at + kept);
+        } else if (c->layer->input_count > 2) {
+            const bool kept = out < image.outs;
+            load_terms(e, kept ? &image : &more, kept ? out : out - image.outs, owner * terms + term,
+                       now.count, at);
+        } else { /* one of the two has the numbers of all groups */
+            load_terms(e, &image, (owner * outs + out) % image.outs, (owner * terms + term) % image.terms,
+                       now.count, at);
+        }
     }
 }
 

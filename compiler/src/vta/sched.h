@@ -159,7 +159,7 @@ static inline bool conv_sums_weights(const conv *c)
 
 static inline bool conv_packs_params(const conv *c)
 {
-    return conv_packed(c) && c->layer->input_count > 2;
+    return conv_packed(c) && !c->layer->image && c->layer->input_count > 2;
 }
 
 /* True if parameters depend on a pixel's divisor and not on its block. */
