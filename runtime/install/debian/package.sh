@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # package.sh BUILD FOLDER: Debian packages of what the build installs, in FOLDER: libvta1, libvtac1, libvta-dev, vtac, python3-vta,
-# golang-vta-dev, libvta-java and vtac-mpi (where Java and MPI are), vta-board; and a wheel for Python. Each package lists its contents (usr/share/doc/PACKAGE/sbom.spdx.json). The same tree gives the same bytes: times are the last commit's, owners root, files in the order of their names.
+# golang-vta-dev, libvta-onnxruntime, libvta-java and vtac-mpi (where Java and MPI are), vta-board; and a wheel for Python. Each package lists its contents (usr/share/doc/PACKAGE/sbom.spdx.json). The same tree gives the same bytes: times are the last commit's, owners root, files in the order of their names.
 set -eu
 build=$(cd "$1" && pwd)
 mkdir -p "$2"
@@ -41,6 +41,7 @@ take libvta1 $(cat "$work/runtime")
 (cd "$all" && find lib -name 'libvtac.so.*' -o -name libvtac_llvm.so -o -name libvtac_hdf5.so) >"$work/compiler"
 # shellcheck disable=SC2046
 take libvtac1 $(cat "$work/compiler")
+take libvta-onnxruntime lib/vtac/libvta-onnxruntime.so
 take libvta-dev include lib/libvta.so lib/libvtac.so lib/libvta.a lib/pkgconfig lib/cmake
 take python3-vta lib/python3
 take vta-board bin/vtac-agent bin/vta-run bin/vta-mem
@@ -84,7 +85,10 @@ strip --strip-debug --enable-deterministic-archives "$work/libvta-dev/usr/lib/li
 # depends FILE…: the Debian packages that own the libraries they need.
 depends() {
     for file in "$@"; do objdump -p "$file"; done | sed -n 's/^ *NEEDED *//p' | sort -u | while read -r library; do
-        case $library in libvta.so.*) echo "libvta1 (= $version-1)"; continue ;; esac
+        case $library in
+        libvta.so.*) echo "libvta1 (= $version-1)"; continue ;;
+        libvtac.so.*) echo "libvtac1 (= $version-1)"; continue ;;
+        esac
         path=$(ldconfig -p | sed -n "s|^\t$library (.*x86-64.*) => ||p; s|^\t$library (libc6,AArch64.*) => ||p" | head -n 1)
         [ -n "$path" ] || fail "no package has $library"
         owner=$(dpkg-query -S "$path" 2>/dev/null || dpkg-query -S "$(readlink -f "$path")") || fail "no package has $path"
@@ -147,6 +151,11 @@ asyncio, exceptions.
 END
 pack golang-vta-dev golang "libvta-dev (= $version-1), golang-go (>= 2:1.19~), pkgconf" 'runtime of the vtac accelerator, for Go' <<'END'
 Compiled models from Go, by its C interface: slices, errors, contexts.
+END
+pack libvta-onnxruntime libs "$(depends "$work"/libvta-onnxruntime/usr/lib/vtac/*.so)" 'the vtac accelerator in ONNX Runtime' <<'END'
+An execution provider that ONNX Runtime 1.23 and later loads: quantized parts
+of a model are compiled and run on the accelerator, on a simulator of it, or
+on a board over ssh.
 END
 [ ! -d "$work/libvta-java" ] || pack libvta-java java "default-jre-headless (>= 2:1.17) | java17-runtime-headless, $(depends "$work"/libvta-java/usr/lib/jni/*.so)" \
     'runtime of the vtac accelerator, for Java' <<'END'

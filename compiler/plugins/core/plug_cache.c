@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The cache of compiled parts, a folder of the user's alone. A part has two files there: its model, which
+ * `vtac explain` and `vtac run` read, too, and the artifact that was compiled from it. Their name is a hash
+ * of the model and one of all that the compiler was told; the model is compared byte by byte before its
+ * artifact counts. Files appear whole, so that processes may share the folder.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "plug_internal.h"
+#include "vta/fail.h"
+#include "vta/file.h"
+#include "vta/hash.h"
+#include "vta/str.h"
+
+static char *format_path(const char *folder, const char *rest)
+{
+    vta_str text = {0};
+    vta_str_printf(&text, "%s/%s", folder, rest);
+    return vta_str_take(&text);
+}
+
+/* The folder that the options or the environment name; NULL: none does. Owned. */
+static char *wanted_folder(const vtac_plug *plug)
+{
+    const char *given = vtac_plug_value(plug, VTAC_PLUG_CACHE);
+    const char *own = getenv("VTAC_CACHE");
+    const char *xdg = getenv("XDG_CACHE_HOME");
+    const char *home = getenv("HOME");
+    if (given[0] != '\0') {
+        return strdup(given);
+    }
+    if (own != NULL && own[0] != '\0') {
+        return format_path(own, "plugins");
+    }
+    if (xdg != NULL && xdg[0] == '/') {
+        return format_path(xdg, "vtac/plugins");
+    }
+    return home != NULL && home[0] == '/' ? format_path(home, ".cache/vtac/plugins") : NULL;
+}
+
+/* Artifacts are code: nobody else may write where they lie. */
+static vta_status check_folder(const char *folder, vta_diag *diag)
+{
+    struct stat about;
+    VTA_TRY(vta_folder_make(folder, 0700, diag));
+    if (stat(folder, &about) != 0) {
+        return vta_fail(diag, VTA_IO, "cannot look at the cache folder '%s': %s", folder, strerror(errno));
+    }
+    if (about.st_uid != geteuid() || (about.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+        return vta_fail(diag, VTA_IO,
+                        "others may write to the cache folder '%s'; make it yours, with mode 700", folder);
+    }
+    if (access(folder, W_OK | X_OK) != 0) {
+        return vta_fail(diag, VTA_IO, "cannot write to the cache folder '%s': %s", folder, strerror(errno));
+    }
+    return VTA_OK;
+}
+
+static vta_status make_temporary(vtac_plug *plug, vta_diag *diag)
+{
+    const char *place = getenv("TMPDIR");
+    char *name = format_path(place != NULL && place[0] == '/' ? place : "/tmp", "vtac-plugin-XXXXXX");
+    VTA_TRY(vta_allocated(name != NULL, diag));
+    if (mkdtemp(name) == NULL) {
+        const vta_status status =
+            vta_fail(diag, VTA_IO, "cannot make the temporary folder '%s': %s", name, strerror(errno));
+        free(name);
+        return status;
+    }
+    plug->folder = name;
+    plug->is_temporary = true;
+    return VTA_OK;
+}
+
+static vta_status open_folder(vtac_plug *plug, vta_diag *diag)
+{
+    vta_diag why = {0};
+    plug->folder = wanted_folder(plug);
+    if (plug->folder != NULL && check_folder(plug->folder, &why) == VTA_OK) {
+        return VTA_OK;
+    }
+    vtac_plug_say(plug, true, "nothing is cached: %s",
+                  plug->folder != NULL ? why.text
+                                       : "neither VTAC_CACHE nor XDG_CACHE_HOME nor HOME names a folder");
+    free(plug->folder);
+    plug->folder = NULL;
+    return make_temporary(plug, diag);
+}
+
+/* The configuration as a file, whose name is of its content. */
+static vta_status keep_config(vtac_plug *plug, vta_diag *diag)
+{
+    char name[64];
+    char *json = vta_config_to_json(&plug->config);
+    VTA_TRY(vta_allocated(json != NULL, diag));
+    (void)snprintf(name, sizeof name, "config-%016" PRIx64 ".json", vta_hash_text(VTA_HASH_START, json));
+    plug->config_path = format_path(plug->folder, name);
+    vta_status status = vta_allocated(plug->config_path != NULL, diag);
+    if (status == VTA_OK && access(plug->config_path, R_OK) != 0) {
+        status = vta_file_write(plug->config_path, json, strlen(json), diag);
+    }
+    free(json);
+    return status;
+}
+
+vta_status vtac_plug_cache_open(vtac_plug *plug, vta_diag *diag)
+{
+    VTA_TRY(open_folder(plug, diag));
+    return keep_config(plug, diag);
+}
+
+static void remove_folder(const char *folder)
+{
+    DIR *files = opendir(folder);
+    for (const struct dirent *entry = files != NULL ? readdir(files) : NULL; entry != NULL;
+         entry = readdir(files)) {
+        char *path = entry->d_name[0] != '.' ? format_path(folder, entry->d_name) : NULL;
+        if (path != NULL) {
+            (void)unlink(path);
+        }
+        free(path);
+    }
+    if (files != NULL) {
+        (void)closedir(files);
+    }
+    (void)rmdir(folder);
+}
+
+void vtac_plug_cache_close(vtac_plug *plug)
+{
+    if (plug->is_temporary) {
+        remove_folder(plug->folder);
+    }
+    free(plug->folder);
+    free(plug->config_path);
+}
+
+/* Takes in a text with its end, so that two texts are not one. */
+static uint64_t hash_part(uint64_t hash, const char *text)
+{
+    return vta_hash_bytes(hash, text, strlen(text) + 1);
+}
+
+char *vtac_plug_cache_name(const vtac_plug *plug, const vtac_plug_model *model, const char *ending)
+{
+    uint64_t told = hash_part(VTA_HASH_START, vta_version());
+    told = hash_part(told, strrchr(plug->config_path, '/'));
+    told = hash_part(told, plug->host);
+    told = hash_part(told, vtac_plug_value(plug, VTAC_PLUG_OFFLOAD));
+    vta_str text = {0};
+    vta_str_printf(&text, "%s/%016" PRIx64 "-%016" PRIx64 ".%s", plug->folder,
+                   vta_hash_bytes(VTA_HASH_START, model->bytes, model->size), told, ending);
+    return vta_str_take(&text);
+}
+
+static vta_status keep_model(const char *path, const vtac_plug_model *model, vta_diag *diag)
+{
+    uint8_t *bytes = NULL;
+    size_t size = 0;
+    if (vta_file_read(path, model->size, &bytes, &size, NULL) != VTA_OK) {
+        return vta_file_write_scratch(path, model->bytes, model->size, diag);
+    }
+    const bool same = size == model->size && memcmp(bytes, model->bytes, size) == 0;
+    free(bytes);
+    return same ? VTA_OK : vta_fail(diag, VTA_IO, "'%s' is the model of another part; remove it", path);
+}
+
+vta_status vtac_plug_cache_keep(const vtac_plug *plug, const vtac_plug_model *model, char **path,
+                                vta_diag *diag)
+{
+    *path = vtac_plug_cache_name(plug, model, model->kind);
+    VTA_TRY(vta_allocated(*path != NULL, diag));
+    const vta_status status = keep_model(*path, model, diag);
+    if (status != VTA_OK) {
+        free(*path);
+        *path = NULL;
+    }
+    return status;
+}
