@@ -51,7 +51,14 @@ typedef struct vta_gpu_ops {
     double (*seconds)(void *self, uint32_t timer);
 } vta_gpu_ops;
 
-extern const vta_gpu_ops vta_gpu_opencl;
+extern const vta_gpu_ops vta_gpu_opencl, vta_gpu_cuda;
+
+/* Items that a launch starts, in groups: as the kernel asks, or in groups of `group` as many as have
+ * something to do, find scratch memory, and keep a device busy. */
+typedef struct vta_gpu_shape {
+    uint64_t items, group;
+} vta_gpu_shape;
+vta_gpu_shape vta_gpu_shape_of(const vta_gpu_launch *launch, uint64_t group, uint64_t busy);
 
 /* The module's one name. */
 __attribute__((visibility("default"))) const vta_kernels_calls *vta_gpu(void);

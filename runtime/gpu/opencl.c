@@ -433,21 +433,6 @@ static vta_status opencl_build(void *self, const vta_artifact_kernels *table, vt
     return code == CL_SUCCESS ? make_kernels(d, table, diag) : find_refused(d, table, d->program, code, diag);
 }
 
-/* Items that are started. A processor takes each as a group of its own; a GPU as many as keep it busy. */
-static size_t items_of(const cl_device *d, const vta_gpu_launch *launch)
-{
-    uint64_t items = launch->items;
-    if (launch->group > 0) {
-        return (size_t)items;
-    }
-    const uint64_t busy = (uint64_t)d->about.units * GROUPS_PER_UNIT * d->group;
-    const uint64_t room =
-        launch->scratch_bytes > 0 ? launch->scratch_room / launch->scratch_bytes : UINT64_MAX;
-    items = !d->is_cpu && items > busy ? busy : items;
-    items = items > room ? room / d->group * d->group : (items + d->group - 1) / d->group * d->group;
-    return items > 0 ? (size_t)items : d->group;
-}
-
 static vta_status set_arguments(const cl_device *d, void *kernel, const vta_gpu_launch *launch,
                                 vta_diag *diag)
 {
@@ -469,8 +454,11 @@ static vta_status opencl_launch(void *self, const vta_gpu_launch *launch, vta_di
 {
     cl_device *d = self;
     void *kernel = d->kernels[launch->kernel];
-    const size_t items = items_of(d, launch);
-    const size_t group = launch->group > 0 ? (size_t)launch->group : d->group;
+    /* A processor takes each item as a group of its own; a GPU as many as keep it busy. */
+    const uint64_t busy = d->is_cpu ? UINT64_MAX : (uint64_t)d->about.units * GROUPS_PER_UNIT * d->group;
+    const vta_gpu_shape shape = vta_gpu_shape_of(launch, d->group, busy);
+    const size_t items = (size_t)shape.items;
+    const size_t group = (size_t)shape.group;
     VTA_TRY(set_arguments(d, kernel, launch, diag));
     void **event = launch->timed && d->events[launch->timer] == NULL ? &d->events[launch->timer] : NULL;
     const cl_int code =

@@ -29,7 +29,8 @@ struct vta_kernels {
     vta_kernels_places places;
 };
 
-static const vta_gpu_ops *const kinds[] = {&vta_gpu_opencl};
+static const vta_gpu_ops *const kinds[] = {&vta_gpu_opencl, &vta_gpu_cuda};
+enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
 /* ---- opening ---- */
 
@@ -39,7 +40,7 @@ static vta_status parse_uri(vta_kernels *k, const char *uri, uint32_t *number, v
     static const char option[] = "?host=";
     size_t at = 0;
     *number = 0;
-    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+    for (size_t i = 0; i < KINDS; i++) {
         const size_t length = strlen(kinds[i]->scheme);
         if (strncmp(uri, kinds[i]->scheme, length) == 0) {
             k->ops = kinds[i];
@@ -57,13 +58,12 @@ static vta_status parse_uri(vta_kernels *k, const char *uri, uint32_t *number, v
         return vta_allocated(k->kept != NULL, diag);
     }
     good = good && uri[at] == '\0';
-    return good
-               ? VTA_OK
-               : vta_fail(
-                     diag, VTA_INVALID,
-                     "device '%s': expected opencl or opencl:NUMBER, with ?host=OPERATOR,... where steps are "
-                     "to stay on the host",
-                     uri);
+    return good ? VTA_OK
+                : vta_fail(diag, VTA_INVALID,
+                           "device '%s': expected opencl or opencl:NUMBER (or cuda), with ?host=OPERATOR,... "
+                           "where steps "
+                           "are to stay on the host",
+                           uri);
 }
 
 static vta_status allocate(vta_kernels *k, uint64_t bytes, void **memory, vta_diag *diag)
@@ -199,6 +199,7 @@ static void release_all(vta_kernels *k, void **memory, uint32_t count)
 static void run_close(vta_kernels *k)
 {
     if (k->self != NULL) {
+        (void)k->ops->wait(k->self, NULL); /* copies that were queued may use the memory */
         release_all(k, k->inputs, k->artifact->input_count);
         release_all(k, k->outputs, k->artifact->output_count);
         release_all(k, (void *[]){k->workspace, k->constants, k->scratch}, 3);
@@ -357,9 +358,41 @@ static vta_status run_finish(vta_kernels *k, vta_step_profile *steps, vta_diag *
     return status != VTA_OK ? status : waited;
 }
 
-static vta_status run_list(vta_kernels_device *out, uint32_t room, uint32_t *count, vta_diag *diag)
+/* Devices of one kind, or of all; a kind whose driver is not there has none, and says why where it alone was
+ * asked for. */
+static vta_status run_list(const char *uri, vta_kernels_device *out, uint32_t room, uint32_t *count,
+                           vta_diag *diag)
 {
-    return vta_gpu_opencl.list(out, room, count, diag);
+    *count = 0;
+    for (size_t i = 0; i < KINDS; i++) {
+        uint32_t found = 0;
+        if (uri != NULL && strncmp(uri, kinds[i]->scheme, strlen(kinds[i]->scheme)) != 0) {
+            continue;
+        }
+        const vta_status status =
+            kinds[i]->list(out + *count, room - *count, &found, uri != NULL ? diag : NULL);
+        if (uri != NULL) {
+            VTA_TRY(status);
+        }
+        *count += found;
+    }
+    return VTA_OK;
+}
+
+/* ---- launches */
+
+vta_gpu_shape vta_gpu_shape_of(const vta_gpu_launch *launch, uint64_t group, uint64_t busy)
+{
+    const uint64_t room =
+        launch->scratch_bytes > 0 ? launch->scratch_room / launch->scratch_bytes : UINT64_MAX;
+    uint64_t items = launch->items < busy ? launch->items : busy;
+    if (launch->group > 0) {
+        return (vta_gpu_shape){launch->items, launch->group};
+    }
+    group = group < room ? group : room;
+    group = group > 0 ? group : 1;
+    items = items > room ? room / group * group : (items + group - 1) / group * group;
+    return (vta_gpu_shape){items > 0 ? items : group, group};
 }
 
 const vta_kernels_calls *vta_gpu(void)

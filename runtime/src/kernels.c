@@ -16,17 +16,22 @@
 
 #include "vta/fail.h"
 
-static const char *const schemes[] = {"opencl"};
+static const char *const schemes[] = {"opencl", "cuda"};
 
-bool vta_kernels_is(const char *uri)
+const char *vta_kernels_language(const char *uri)
 {
     for (size_t i = 0; uri != NULL && i < sizeof schemes / sizeof schemes[0]; i++) {
         const size_t length = strlen(schemes[i]);
         if (strncmp(uri, schemes[i], length) == 0 && strchr(":?", uri[length]) != NULL) {
-            return true;
+            return schemes[i];
         }
     }
-    return false;
+    return NULL;
+}
+
+bool vta_kernels_is(const char *uri)
+{
+    return vta_kernels_language(uri) != NULL;
 }
 
 const vta_artifact_kernels *vta_kernels_of(const vta_artifact *artifact)

@@ -71,7 +71,7 @@ vta_status cli_probe_load(cli_probe *probe, const cli_probe_options *options, co
     vtac_artifact_image image;
     const char *host;
     cli_offload offload = options->offload;
-    offload.kernels = vta_kernels_is(device) ? "opencl" : NULL;
+    offload.kernels = vta_kernels_language(device);
     offload.wanted = device != NULL && offload.kernels == NULL;
     VTA_TRY(cli_host_of(device, &host, diag));
     VTA_TRY(vtac_target_find(host, &target, diag));

@@ -29,7 +29,8 @@ static uint32_t find_kernel_devices(vta_kernels_device *out)
 {
     const vta_kernels_calls *calls;
     uint32_t count = 0;
-    return vta_kernels_get(&calls, NULL) == VTA_OK && calls->list(out, MAX_FOUND, &count, NULL) == VTA_OK
+    return vta_kernels_get(&calls, NULL) == VTA_OK &&
+                   calls->list(NULL, out, MAX_FOUND, &count, NULL) == VTA_OK
                ? count
                : 0;
 }
@@ -100,7 +101,8 @@ const cli_verb cli_verb_devices = {
     .operands = "",
     .summary = "list the devices that programs can run on",
     .more = "A device is named by URI: 'fsim', 'fsim:tiny', 'fsim:my.json?strict=1'.\n"
-            "Those of OpenCL run models that were compiled with '--target opencl'.\n",
+            "Those of OpenCL run models that were compiled with '--target opencl', those of\n"
+            "CUDA models of '--target cuda'; 'vtac doctor --device cuda:0' says why one is not there.\n",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .run = run_devices,

@@ -195,11 +195,11 @@ static void print_kernel_device(report *r, const vta_kernels_device *device)
 
 enum { MAX_FOUND = 16 };
 
-static vta_status list_kernels(vta_kernels_device *found, uint32_t *count, vta_diag *diag)
+static vta_status list_kernels(const char *uri, vta_kernels_device *found, uint32_t *count, vta_diag *diag)
 {
     const vta_kernels_calls *calls;
     VTA_TRY(vta_kernels_get(&calls, diag));
-    VTA_TRY(calls->list(found, MAX_FOUND, count, diag));
+    VTA_TRY(calls->list(uri, found, MAX_FOUND, count, diag));
     return *count > 0 ? VTA_OK : vta_fail(diag, VTA_RANGE, "the driver has no device");
 }
 
@@ -209,7 +209,7 @@ static void check_kernels(report *r, const char *uri)
     uint32_t count = 0;
     bool there = false;
     vta_diag diag = {0};
-    if (list_kernels(found, &count, &diag) != VTA_OK) {
+    if (list_kernels(uri, found, &count, &diag) != VTA_OK) {
         print_finding(r, false, "driver", "%s", diag.text);
         return;
     }

@@ -23,7 +23,7 @@
 #include "what_if.h"
 
 static const cli_option options[] = {
-    {"--target", "TARGET", CLI_TEXT, "vta (default), or opencl: the kernel of each step"},
+    {"--target", "TARGET", CLI_TEXT, "vta (default), opencl or cuda: the kernel of each step"},
     {"--config", "NAME|FILE", CLI_CONFIG, "the accelerator's configuration (default pynq)"},
     {"--offload", "HOW", CLI_TEXT, "what pays (default), or all that it can"},
     {"--host", "NAME", CLI_TEXT, "the processor beside it (default: a PYNQ's)"},
@@ -271,7 +271,7 @@ out:
     return result == CLI_OK ? cli_done(args) : result;
 }
 
-/* --target opencl: each step's kernel. */
+/* --target opencl, cuda: each step's kernel. */
 static int explain_kernels(const cli_args *args, vtac_graph *graph, const cli_offload *offload, int level)
 {
     const char *host = cli_value(args, "--host");

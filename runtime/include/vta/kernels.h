@@ -16,7 +16,7 @@
 #define VTA_KERNELS_MAGIC UINT64_C(0x314c4e524b415456) /* "VTAKRNL1" */
 enum {
     VTA_KERNELS_ABI = 2,
-    VTA_KERNELS_EDITION = 1, /* of the module's calls */
+    VTA_KERNELS_EDITION = 2, /* of the module's calls */
     VTA_KERNEL_DOUBLES = 1,  /* `needs`: the device has double precision */
     VTA_KERNEL_MAX_BUFFERS = 48
 };
@@ -85,12 +85,19 @@ typedef struct vta_kernels_calls {
     vta_status (*after)(vta_kernels *kernels, uint32_t i, vta_diag *diag);
     vta_status (*finish)(vta_kernels *kernels, vta_step_profile *steps, vta_diag *diag);
 
-    /* Fills in up to `room` devices. VTA_UNSUPPORTED: no driver is there. */
-    vta_status (*list)(vta_kernels_device *out, uint32_t room, uint32_t *count, vta_diag *diag);
+    /* Fills in up to `room` devices of all kinds, or of the kind that a URI names. VTA_UNSUPPORTED: that
+     * one's driver is not there. */
+    vta_status (*list)(const char *uri, vta_kernels_device *out, uint32_t room, uint32_t *count,
+                       vta_diag *diag);
 } vta_kernels_calls;
 
 #ifdef VTA_NO_RTL_SIMULATORS /* a board, a browser: no such device, and no code for one */
 enum { VTA_HAS_KERNELS = 0 };
+static inline const char *vta_kernels_language(const char *uri)
+{
+    (void)uri;
+    return NULL;
+}
 static inline bool vta_kernels_is(const char *uri)
 {
     (void)uri;
@@ -104,6 +111,8 @@ static inline vta_status vta_kernels_get(const vta_kernels_calls **calls, vta_di
 }
 #else
 enum { VTA_HAS_KERNELS = 1 };
+/* The language of a device that runs kernels, by its URI: "cuda" for cuda:0; NULL: it is another one. */
+const char *vta_kernels_language(const char *uri);
 /* True where a device URI names one that runs kernels. */
 bool vta_kernels_is(const char *uri);
 /* The module, loaded by the first who asks. */

@@ -130,8 +130,8 @@ pack() {
 }
 pack libvta1 libs "$(depends "$work"/libvta1/usr/lib/libvta.so.*.*.* "$work"/libvta1/usr/lib/vtac/*.so)" 'runtime of the vtac accelerator' <<'END'
 Loads models that vtac compiled and runs them on the host, on simulators of
-the accelerator, on a board's accelerator, on devices with OpenCL, or on
-another machine over ssh.
+the accelerator, on a board's accelerator, on devices with OpenCL
+or CUDA, or on another machine over ssh.
 END
 pack libvtac1 libs "lld-19 | lld, $(depends "$work"/libvtac1/usr/lib/libvtac.so.*.*.* "$work"/libvtac1/usr/lib/vtac/*.so)" 'compiler of ONNX models for the vtac accelerator, as a library' <<'END'
 What the program vtac does, as functions of C, in the process of their caller;
