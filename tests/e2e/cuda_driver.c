@@ -83,7 +83,7 @@ static int dummy_context, dummy_stream;
 static int lost;
 static struct {
     int contexts, streams, modules, events, memory; /* that are there */
-    unsigned launches, waits, allocations, most_queued;
+    unsigned launches, waits, allocations, longest_queue;
     bool launched;
     unsigned late; /* allocations between launches */
 } use;
@@ -110,7 +110,7 @@ __attribute__((destructor)) static void report(void)
             file,
             "launches %u waits %u queued %u late %u left: contexts %d streams %d modules %d events %d "
             "memory %d queue %u\n",
-            use.launches, use.waits, use.most_queued, use.late, use.contexts, use.streams, use.modules,
+            use.launches, use.waits, use.longest_queue, use.late, use.contexts, use.streams, use.modules,
             use.events, use.memory, queued);
         (void)fclose(file);
     }
@@ -237,7 +237,7 @@ static work *add_work(void)
         run_queue();
     }
     queued++;
-    use.most_queued = queued > use.most_queued ? queued : use.most_queued;
+    use.longest_queue = queued > use.longest_queue ? queued : use.longest_queue;
     return &queue[queued - 1];
 }
 

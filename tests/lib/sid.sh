@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=sh
 #
-# Packages of Debian sid, beside what is installed: apt-get downloads with a state, a cache and a source of its own, dpkg -x unpacks. The
+# Packages of Debian sid (or of another suite: sid_source='bookworm non-free'), beside what is installed: apt-get downloads with a state, a cache and a source of its own, dpkg -x unpacks. The
 # mirror is that of the machine's own sources. To be sourced, under set -eu:
 #
 #   sid_open CACHE    nothing, where CACHE is whole; else what is needed to fetch
@@ -10,7 +10,7 @@
 #   sid_take NAME…    unpacks them into CACHE/root; sid_close then writes CACHE/versions, with which it is whole
 #   sid_cannot WHY    exit 75, with that line: it cannot be had here
 
-sid_cannot() { echo "$(basename "$0"): not from Debian sid: $*" >&2; exit 75; }
+sid_cannot() { echo "$(basename "$0"): not from Debian ${sid_source:-sid}: $*" >&2; exit 75; }
 
 sid_has() { [ -s "$sid_cache/versions" ]; }
 
@@ -36,7 +36,7 @@ sid_open() {
     sid_key=/usr/share/keyrings/debian-archive-keyring.gpg
     [ -s $sid_key ] || sid_cannot "there is no $sid_key (package debian-archive-keyring)"
     mkdir -p "$sid_work/state/lists/partial" "$sid_work/cache/archives/partial" "$sid_work/packages" "$sid_cache/root"
-    echo "deb [signed-by=$sid_key] $sid_mirror sid main" >"$sid_work/sources.list"
+    echo "deb [signed-by=$sid_key] $sid_mirror ${sid_source:-sid main}" >"$sid_work/sources.list"
     sid_apt apt-get update -o APT::Update::Error-Mode=any >"$sid_work/log" 2>&1 || sid_cannot "its list of packages cannot be fetched: $(tail -n 1 "$sid_work/log")"
 }
 

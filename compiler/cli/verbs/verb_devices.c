@@ -102,7 +102,8 @@ const cli_verb cli_verb_devices = {
     .summary = "list the devices that programs can run on",
     .more = "A device is named by URI: 'fsim', 'fsim:tiny', 'fsim:my.json?strict=1'.\n"
             "Those of OpenCL run models that were compiled with '--target opencl', those of\n"
-            "CUDA models of '--target cuda'; 'vtac doctor --device cuda:0' says why one is not there.\n",
+            "CUDA models of '--target cuda'; 'vtac doctor --device cuda:0' says why none\n"
+            "is there.\n",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .run = run_devices,

@@ -25,7 +25,7 @@ static const cli_option options[] = {
     {"--top", "N", CLI_TEXT, "print the N largest values; --labels FILE has names"},
     {"--labels", "FILE", CLI_FILE, NULL},
     {"--repeat", "N", CLI_TEXT, "run N times and print the times"},
-    {"--device", "URI", CLI_DEVICE, "the accelerator: fsim (default), tsim, …; opencl:0, cuda:0"},
+    {"--device", "URI", CLI_DEVICE, "fsim (default), tsim, …; a GPU: opencl:0, cuda:0"},
     CLI_WORK_OPTIONS_SHORT("tsim: simulate it in parts, by N workers at once"),
     {"--timeout", "SECONDS", CLI_TEXT, "give up a launch after this long"},
     {"--threads", "N", CLI_TEXT, "threads (default: VTAC_THREADS, or all cores)"},
