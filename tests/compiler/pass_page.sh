@@ -44,6 +44,21 @@ read -r nodes edges <<END
 $(check model)
 END
 
+# Quantization is folded into the edges: the drawing has what stands between.
+"$vtac" zoo tiny_ic --int8 -o quantized.onnx
+"$vtac" inspect quantized.onnx --html quantized.html
+"$vtac" inspect quantized.onnx -o quantized.ir
+python3 - <<'PY' || fail "quantized.html"
+import json, re
+page, text = open('quantized.html', encoding='utf-8').read(), open('quantized.ir', encoding='utf-8').read()
+ops = [node['op'] for node in json.loads(re.search(r'id="data">(.*?)</script>', page, re.S).group(1))]
+names = [re.search(r' = ([\w.]+)\(', line).group(1) for line in text.splitlines() if line.startswith('%')]
+gone = [name for name in names if name in ('QuantizeLinear', 'DequantizeLinear')]
+assert gone and not set(gone) & set(ops), ops
+assert [name for name in names if name not in gone] == ops[:len(names) - len(gone)], ops
+assert f'{len(gone)} nodes of quantization folded into edges' in page
+PY
+
 cat >nasty.ir <<'END'
 graph "</title><script>alert(1)</script>"
 input %"</script><script>alert(2)</script>": f32[2]

@@ -112,17 +112,14 @@ def pick(build, path, seconds, word):
     return 0
 
 
+FAMILY = os.path.join(os.path.dirname(__file__), '../../compiler/cli/pages/assets/family.css')
 STYLE = '''
-:root { color-scheme: light dark; --line: #8884; --bar: #4a8fd4; --bad: #d0453c; --dim: #888; }
-body { font: 15px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem; padding: 0 1rem; }
-h1 { font-size: 1.5rem; margin-bottom: .3rem; } h2 { font-size: 1.1rem; margin: 2rem 0 .5rem; }
-table { border-collapse: collapse; width: 100%; } th { text-align: left; color: var(--dim); font-weight: normal; }
-td, th { border-bottom: 1px solid var(--line); padding: .2rem .5rem; vertical-align: top; }
-td.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; width: 5rem; }
-td.name { white-space: nowrap; font-family: ui-monospace, monospace; font-size: .9em; }
-.bar { background: var(--bar); height: .8rem; min-width: 1px; border-radius: 2px; margin-top: .3rem; }
-.failed { color: var(--bad); font-weight: 600; } .skipped { color: var(--dim); }
-pre { overflow: auto; max-height: 24rem; background: #8881; padding: .7rem; border-radius: 4px; font-size: .85em; }
+td { text-align: left; vertical-align: top; } th { text-align: left; }
+td.number { text-align: right; width: 5rem; }
+td.name { font-family: ui-monospace, monospace; }
+.bar { background: var(--blue); height: .8rem; min-width: 1px; border-radius: 2px; margin-top: .3rem; }
+.failed { color: var(--bad); font-weight: 600; } .skipped { color: var(--quiet); }
+pre { max-height: 24rem; overflow: auto; }
 '''
 
 
@@ -147,24 +144,26 @@ def table(tests):
 
 
 def section(title, tests):
-    lines = [f'<h2>{title}: {count(tests)}; {sum(test.seconds for test in tests):.0f} seconds of tests</h2>']
+    lines = [f'<section class="scroll"><h2>{title}: {count(tests)}; {sum(test.seconds for test in tests):.0f} seconds of tests</h2>']
     for test in tests:
         if test.state != 'passed':
             lines.append(f'<details{" open" if test.state == "failed" else ""}><summary class="{test.state}">'
                          f'{html.escape(test.name)}: {test.state} {html.escape(test.why or "")}</summary>'
                          f'<pre>{html.escape(test.output[-8000:])}</pre></details>')
-    return lines + table(tests)
+    return lines + table(tests) + ['</section>']
 
 
 def page(out, path, new=None):
+    with open(FAMILY, encoding='utf-8') as file:
+        family = file.read()
     lines = ['<!doctype html><html lang="en"><meta charset="utf-8"><title>vtac: tests</title>',
-             '<meta name="viewport" content="width=device-width">', f'<style>{STYLE}</style>', '<h1>Tests</h1>',
-             '<p>The slowest first; wall time of each, and their share of the sum up to there.</p>']
+             '<meta name="viewport" content="width=device-width">', f'<style>{family}{STYLE}</style>', '<header><h1>Tests</h1>',
+             '<p>The slowest first; wall time of each, and their share of the sum up to there.</p></header><main>']
     lines += section('What decides', read(path))
     if new and read(new):
         lines += section('Once more, with a new seed', read(new))
     with open(out + '.part', 'w', encoding='utf-8') as file:
-        file.write('\n'.join(lines) + '\n</html>\n')
+        file.write('\n'.join(lines) + '\n</main></html>\n')
     os.replace(out + '.part', out)
     return 0
 

@@ -5,21 +5,11 @@
 #include "html.h"
 
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "assets.h"
 #include "vta/untrusted.h"
-
-/* clang-format off */
-static const char *const helpers[] = {
-    "'use strict';",
-    "function element(tag, text, name) {",
-    "  const e = document.createElement(tag);",
-    "  if (text !== undefined) e.textContent = text;",
-    "  if (name) e.className = name;",
-    "  return e;",
-    "}",
-    NULL};
-/* clang-format on */
 
 /* Writes a code point by its number, as JSON does: two numbers beyond the first 65536. */
 static void put_number(vta_str *out, uint32_t point)
@@ -51,18 +41,49 @@ void cli_put_json(vta_str *out, const char *text)
     vta_str_put(out, "\"");
 }
 
-void cli_put_lines(vta_str *out, const char *const *lines)
+/* Puts text into an element; what would begin another element or an entity is written as an entity. */
+static void put_title(vta_str *out, const char *text)
 {
-    for (; *lines != NULL; lines++) {
-        vta_str_put(out, *lines);
+    for (; *text != '\0'; text++) {
+        const char one[2] = {*text, '\0'};
+        vta_str_put(out, *text == '<' ? "&lt;" : *text == '&' ? "&amp;" : one);
+    }
+}
+
+void cli_put_asset(vta_str *out, const char *file)
+{
+    const cli_asset *asset = cli_assets;
+    while (strcmp(asset->file, file) != 0) {
+        asset++;
+    }
+    for (const char *const *line = asset->lines; *line != NULL; line++) {
+        vta_str_put(out, *line);
         vta_str_put(out, "\n");
     }
 }
 
-void cli_put_script(vta_str *out, const char *const *lines)
+static void put_asset_of(vta_str *out, const char *kind, const char *suffix)
+{
+    char file[64];
+    (void)snprintf(file, sizeof file, "%s.%s", kind, suffix);
+    cli_put_asset(out, file);
+}
+
+void cli_put_page_head(vta_str *out, const char *kind, const char *title)
+{
+    vta_str_put(out, "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
+                     "<meta name=\"viewport\" content=\"width=device-width\"><title>");
+    put_title(out, title);
+    vta_str_put(out, "</title><style>\n");
+    cli_put_asset(out, "family.css");
+    put_asset_of(out, kind, "css");
+    vta_str_put(out, "</style></head><body>\n");
+}
+
+void cli_put_page_script(vta_str *out, const char *kind)
 {
     vta_str_put(out, "<script>\n");
-    cli_put_lines(out, helpers);
-    cli_put_lines(out, lines);
-    vta_str_put(out, "</script>");
+    cli_put_asset(out, "helpers.js");
+    put_asset_of(out, kind, "js");
+    vta_str_put(out, "</script></body></html>\n");
 }

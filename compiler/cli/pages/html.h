@@ -11,10 +11,15 @@
  * fit for one is written by its number, and bytes that are no UTF-8 as U+FFFD. */
 void cli_put_json(vta_str *out, const char *text);
 
-/* Lines, up to a NULL. */
-void cli_put_lines(vta_str *out, const char *const *lines);
+/* The head of a page: its title, and the styles of all pages (assets/family.css) and of this kind
+ * (assets/KIND.css). The body begins. */
+void cli_put_page_head(vta_str *out, const char *kind, const char *title);
 
-/* A script element of these lines; `element(tag, text, class)` is defined before them. */
-void cli_put_script(vta_str *out, const char *const *lines);
+/* The text of a file of assets/; the tree has it. */
+void cli_put_asset(vta_str *out, const char *file);
+
+/* The script of a kind of pages, assets/KIND.js, behind `element(tag, text, class)` and its other helpers
+ * (assets/helpers.js). The page ends. */
+void cli_put_page_script(vta_str *out, const char *kind);
 
 #endif

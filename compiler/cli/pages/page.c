@@ -19,6 +19,7 @@ typedef struct page {
     const vtac_graph *graph;
     const vtac_placement *runs; /* by node id, or NULL */
     cli_place *places;
+    uint32_t folded;
 } page;
 
 static void put_html(vta_str *out, const char *text, size_t max)
@@ -308,24 +309,25 @@ static void put_head(page *p)
     for (vtac_value_id v = 1; v <= g->value_count; v++) {
         bytes += g->values[v].constant != NULL && !g->values[v].dead ? g->values[v].constant->bytes : 0;
     }
-    vta_str_put(&p->out, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>");
-    put_html(&p->out, g->name, SIZE_MAX);
-    vta_str_put(&p->out, "</title><style>\n");
-    cli_put_lines(&p->out, cli_page_style);
-    vta_str_put(&p->out, "</style></head><body>\n<header><b>");
+    cli_put_page_head(&p->out, "graph", g->name);
+    vta_str_put(&p->out, "<header><b>");
     put_html(&p->out, g->name, 80);
+    vta_str_printf(&p->out, "</b> <span>%u nodes · %.2f MB of constants", p->graph->order_count,
+                   (double)bytes / 1e6);
+    if (p->folded > 0) {
+        vta_str_printf(&p->out, " · %u nodes of quantization folded into edges", p->folded);
+    }
     vta_str_printf(&p->out,
-                   "</b> <span>%u nodes · %.2f MB of constants</span>"
+                   "</span>"
                    "<input id=\"find\" type=\"search\" placeholder=\"find operator or name ( / )\" "
                    "aria-label=\"find\"><span id=\"found\"></span>"
                    "%s<button id=\"fit\" title=\"all of it (f)\">fit</button></header>\n",
-                   g->order_count, (double)bytes / 1e6,
                    p->runs == NULL ? "" : "<span class=\"key\">on the accelerator</span>");
 }
 
-char *cli_graph_page(const vtac_graph *graph, const vtac_placement *places)
+char *cli_graph_page(const vtac_graph *graph, const vtac_placement *places, uint32_t folded)
 {
-    page p = {.graph = graph, .runs = places};
+    page p = {.graph = graph, .runs = places, .folded = folded};
     double width = 0.0;
     double height = 0.0;
     p.places = cli_place_graph(graph, &width, &height);
@@ -345,8 +347,7 @@ char *cli_graph_page(const vtac_graph *graph, const vtac_placement *places)
     vta_str_put(&p.out, "</g></svg><aside id=\"side\"><p>Drag to move, wheel to zoom, click a node.</p>"
                         "</aside></main>\n");
     put_data(&p);
-    cli_put_script(&p.out, cli_page_script);
-    vta_str_put(&p.out, "</body></html>\n");
+    cli_put_page_script(&p.out, "graph");
     free(p.places);
     if (!ok) {
         vta_str_free(&p.out);

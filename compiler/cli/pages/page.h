@@ -22,12 +22,13 @@ enum { CLI_NODE_WIDTH = 206, CLI_NODE_HEIGHT = 42, CLI_LAYER_STEP = 74, CLI_RANK
  * NULL without memory. */
 cli_place *cli_place_graph(const vtac_graph *graph, double *width, double *height);
 
-/* The page; owned, NULL without memory. With `places` (by node id, or NULL) it shows where each node runs. */
-char *cli_graph_page(const vtac_graph *graph, const vtac_placement *places);
+/* Draws less: the quantization of values and constants becomes part of the edges. Returns how many nodes
+ * went. The graph is for drawing alone afterwards. */
+uint32_t cli_fold_quantization(vtac_graph *graph);
 
-/* Style and script of the page. */
-extern const char *const cli_page_style[];
-extern const char *const cli_page_script[];
+/* The page; owned, NULL without memory. With `places` (by node id, or NULL) it shows where each node runs.
+ * `folded` is how many nodes were folded into edges, which the page tells. */
+char *cli_graph_page(const vtac_graph *graph, const vtac_placement *places, uint32_t folded);
 
 /* The graph as Graphviz reads it, for `dot -Tsvg`: what runs on the accelerator by colour. Owned; NULL
  * without memory. */

@@ -67,8 +67,4 @@ void cli_profile_json(const cli_profile *profile, vta_str *out);
 void cli_profile_page(const cli_profile *profile, vta_str *out);
 void cli_profile_trace(const cli_profile *profile, vta_str *out);
 
-extern const char *const cli_profile_style[];
-extern const char *const cli_profile_body[];
-extern const char *const cli_profile_script[];
-
 #endif

@@ -288,14 +288,10 @@ void cli_profile_trace(const cli_profile *p, vta_str *out)
 
 void cli_profile_page(const cli_profile *p, vta_str *out)
 {
-    vta_str_put(out, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>profile</title>"
-                     "<meta name=\"viewport\" content=\"width=device-width\"><style>\n");
-    cli_put_lines(out, cli_profile_style);
-    vta_str_put(out, "</style></head><body>\n");
-    cli_put_lines(out, cli_profile_body);
+    cli_put_page_head(out, "profile", p->model);
+    cli_put_asset(out, "profile.html");
     vta_str_put(out, "<script type=\"application/json\" id=\"data\">\n");
     cli_profile_json(p, out);
     vta_str_put(out, "</script>\n");
-    cli_put_script(out, cli_profile_script);
-    vta_str_put(out, "</body></html>\n");
+    cli_put_page_script(out, "profile");
 }

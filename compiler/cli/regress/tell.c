@@ -109,85 +109,6 @@ vta_status cli_regress_junit(const char *path, const cli_regress_suite *s, vta_d
 
 /* ---- the page */
 
-static const char *const head[] = {
-    "<!DOCTYPE html>",
-    "<html lang=\"en\"><head><meta charset=\"utf-8\">",
-    "<meta name=\"viewport\" content=\"width=device-width\"><title>vtac regress</title>",
-    "<style>",
-    "body { font: 15px/1.4 system-ui, sans-serif; margin: 2em; color: #222; background: #fff }",
-    "table { border-collapse: collapse }",
-    "th, td { padding: .3em .9em; text-align: left; border-bottom: 1px solid #ddd }",
-    "td:first-child, .why { overflow-wrap: anywhere; min-width: 16em }",
-    ".why { color: #555; max-width: 40em }",
-    "th.n, td.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap }",
-    ".passed { color: #176b2c } .wrong, .slower, .broken, .notrun { color: #b3261e; font-weight: 600 }",
-    "svg { vertical-align: middle }",
-    "@media (max-width: 70em) { /* no room for columns: a paragraph for each case */",
-    "body { margin: 1em } thead { display: none } table { width: 100% }",
-    "tr { display: flex; flex-wrap: wrap; gap: 0 1em; padding: .5em 0; border-bottom: 1px solid #ddd }",
-    "td { border: 0; padding: .1em 0 } td:empty { display: none }",
-    "td:first-child, .why { width: 100%; min-width: 0 }",
-    "td[data-name]::before { content: attr(data-name) ' '; color: #777 } }",
-    "</style></head><body>",
-    NULL,
-};
-static const char *const script[] = {
-    "const body = document.getElementById('rows'), told = document.getElementById('runs');",
-    "const passed = suite.cases.filter(c => c.outcome === 'passed').length;",
-    "document.getElementById('sum').textContent = passed + ' of ' + suite.cases.length + ' passed';",
-    "if (runs.length > 1)",
-    "    told.textContent = ' The curves are of ' + runs.length + ' runs; red: it grew by more.';",
-    "function cell(row, text, kind, name) {",
-    "    const td = element('td', text, kind);",
-    "    if (name) td.dataset.name = name;",
-    "    row.appendChild(td); return td;",
-    "}",
-    "function shape(svg, kind, values) {",
-    "    const made = document.createElementNS('http://www.w3.org/2000/svg', kind);",
-    "    for (const name in values) made.setAttribute(name, values[name]);",
-    "    svg.appendChild(made); return made;",
-    "}",
-    "const figure = v => v ? v.toLocaleString('en') : '';",
-    "// The cycles of runs: the whole height is their span, or 2 % where that is more.",
-    "function curve(past, tolerance) {",
-    "    const w = 160, h = 26, values = past.map(p => p.cycles);",
-    "    const least = Math.min(...values), most = Math.max(...values);",
-    "    const span = Math.max(most - least, most * 0.02);",
-    "    const x = i => values.length < 2 ? w / 2 : 4 + i * (w - 8) / (values.length - 1);",
-    "    const y = v => h - 4 - (v - (least + most - span) / 2) / span * (h - 8);",
-    "    const svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg');",
-    "    svg.setAttribute('width', w); svg.setAttribute('height', h);",
-    "    const points = values.map((v, i) => x(i) + ',' + y(v)).join(' ');",
-    "    shape(svg, 'polyline', {points, fill: 'none', stroke: '#3367d6', 'stroke-width': 1.5});",
-    "    values.forEach((v, i) => {",
-    "        const grew = i > 0 && v > values[i - 1] * (1 + tolerance / 100);",
-    "        const fill = grew ? '#b3261e' : '#3367d6', r = grew ? 1.8 : 2.5;",
-    "        if (grew || i === values.length - 1) shape(svg, 'circle', {cx: x(i), cy: y(v), r, fill});",
-    "    });",
-    "    const tell = p => (p.label || 'a run') + ': ' + figure(p.cycles);",
-    "    const lines = past.slice(-12).reverse().map(tell);",
-    "    if (past.length > 12)",
-    "        lines.push(past.length + ' runs, from ' + figure(least) + ' to ' + figure(most));",
-    "    shape(svg, 'title', {}).textContent = lines.join('\\n');",
-    "    return svg;",
-    "}",
-    "const bad = c => c.outcome !== 'passed' ? 0 : 1;",
-    "for (const c of [...suite.cases].sort((a, b) => bad(a) - bad(b))) {",
-    "    const row = document.createElement('tr');",
-    "    cell(row, c.model); cell(row, c.config); cell(row, c.device);",
-    "    cell(row, c.outcome, c.outcome.replace(' ', ''));",
-    "    cell(row, figure(c.cycles), 'n', 'cycles'); cell(row, figure(c.baseline), 'n', 'baseline');",
-    "    const change = (c.change > 0 ? '+' : '') + c.change.toFixed(2) + '\\u00a0%';",
-    "    cell(row, c.baseline && c.cycles ? change : '', 'n', 'change');",
-    "    const past = runs.filter(h => h.cycles && h.cycles[c.key] > 0)",
-    "        .map(h => ({label: h.label, cycles: h.cycles[c.key]}));",
-    "    const drawn = cell(row, ''); if (past.length) drawn.appendChild(curve(past, c.tolerance));",
-    "    cell(row, c.seconds.toFixed(1), 'n', 'seconds'); cell(row, c.why, 'why');",
-    "    body.appendChild(row);",
-    "}",
-    NULL,
-};
-
 static void put_cases(vta_str *out, const cli_regress_suite *s)
 {
     vta_str_put(out, "const suite = {\"cases\": [");
@@ -238,20 +159,23 @@ vta_status cli_regress_page(const char *path, const cli_regress_suite *s, const 
 {
     vta_str out = {0};
     vta_str data = {0};
-    cli_put_lines(&out, head);
-    vta_str_put(&out, "<h1>vtac regress</h1>\n<p><b id=\"sum\"></b>, suite <code>");
+    cli_put_page_head(&out, "regress", "vtac regress");
+    vta_str_put(&out, "<header><h1>vtac regress</h1>\n<p><b id=\"sum\"></b>, suite <code>");
     put_xml(&out, s->path);
-    vta_str_printf(&out, "</code>, cycles may grow by %g %%.<span id=\"runs\"></span></p>\n", s->tolerance);
+    vta_str_printf(&out,
+                   "</code>, cycles may grow by %g %%.<span id=\"runs\"></span></p></header>\n<main><section "
+                   "class=\"scroll\">",
+                   s->tolerance);
     vta_str_put(&out,
                 "<table><thead><tr><th>model<th>configuration<th>device<th>outcome<th class=\"n\">cycles"
                 "<th class=\"n\">baseline<th class=\"n\">change<th>history<th "
-                "class=\"n\">seconds<th></tr></thead><tbody id=\"rows\"></tbody></table>\n<script>\n");
+                "class=\"n\">seconds<th></tr></thead><tbody "
+                "id=\"rows\"></tbody></table></section></main>\n<script>\n");
     put_cases(&data, s);
     put_history(&data, history);
     vta_str_append(&out, data.text, data.size);
     vta_str_put(&out, "</script>\n");
-    cli_put_script(&out, script);
-    vta_str_put(&out, "</body></html>\n");
+    cli_put_page_script(&out, "regress");
     out.failed = out.failed || data.failed;
     vta_str_free(&data);
     return write_text(path, &out, diag);

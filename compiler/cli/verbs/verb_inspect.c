@@ -74,7 +74,8 @@ static int put_page(const cli_args *args, vtac_graph *graph, const char *path)
         status = vtac_partition_graph(graph, &look, &partition, &diag);
     }
     if (status == VTA_OK) {
-        page = cli_graph_page(graph, partition == NULL ? NULL : partition->places);
+        const uint32_t folded = given ? 0 : cli_fold_quantization(graph);
+        page = cli_graph_page(graph, partition == NULL ? NULL : partition->places, folded);
         status = page == NULL ? vta_no_memory(&diag) : vta_file_write(path, page, strlen(page), &diag);
     }
     free(page);
