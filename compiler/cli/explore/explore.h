@@ -63,6 +63,11 @@ const char *cli_layers_of(const cli_explored *e, const vtac_candidate *candidate
 char *cli_schedule_text(const vtac_exploration *x);
 char *cli_schedule_drawing(const vtac_exploration *x);
 
+/* explore_export.c: writes the best configuration and the networks' convolutions as another tool reads them,
+ * and a table of cycles, into `folder`/`tool`. */
+vta_status cli_explore_export(const cli_explored *e, const char *tool, const char *folder, vta_diag *diag);
+bool cli_knows_export(const char *tool);
+
 /* explore_page.c: a page; owned; NULL without memory. */
 char *cli_explore_page(const cli_explored *e);
 /* The exploration as JSON. */

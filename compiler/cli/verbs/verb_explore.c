@@ -37,7 +37,8 @@ static const cli_option options[] = {
     {"--finalists", "N", CLI_TEXT, "run the best N on tsim, too (default 0)"},
     {"--power", "FILE", CLI_FILE, "your boards' watts: lines 'PART WATTS WORDS'"},
     {"--count", "COMMAND", CLI_TEXT, "and have Yosys count each: './run area'"},
-    {"-o", "DIR", CLI_FILE, "write front.html, front.json, bestN.json (for --config)"},
+    {"-o", "DIR", CLI_FILE, "pages, bestN.json; --export scalesim|timeloop|zigzag"},
+    {"--export", "TOOL", CLI_TEXT, NULL},
     CLI_WORK_OPTIONS,
     {"--calib", "DIR|FILE", CLI_FILE, "inputs to quantize models of floats with"},
     {"--shape", "NAME=AxBxC", CLI_TEXT, "size of a dynamic input (may be repeated)"},
@@ -130,6 +131,21 @@ static int read_objective(const cli_args *args, vtac_explore_options *o)
                : cli_usage(args, "'--objective %s': expected fps, latency, area, energy or edp", text);
 }
 
+static int read_exports(const cli_args *args)
+{
+    size_t at = 0;
+    for (const char *tool = cli_next(args, "--export", &at); tool != NULL;
+         tool = cli_next(args, "--export", &at)) {
+        if (!cli_knows_export(tool)) {
+            return cli_usage(args, "'--export %s': expected scalesim, timeloop or zigzag", tool);
+        }
+        if (cli_value(args, "-o") == NULL) {
+            return cli_usage(args, "'--export' writes into the folder that '-o DIR' names");
+        }
+    }
+    return CLI_OK;
+}
+
 static int read_arguments(explore_job *j)
 {
     const cli_args *args = j->args;
@@ -146,6 +162,9 @@ static int read_arguments(explore_job *j)
     }
     if (j->finalists > 0 && cli_value(args, "-o") == NULL) {
         return cli_usage(args, "'--finalists' works in the folder that '-o DIR' names");
+    }
+    if (read_exports(args) != CLI_OK) {
+        return CLI_USAGE;
     }
     if (j->finalists == 0 && cli_value(args, "--count") != NULL) {
         return cli_usage(args, "'--count' goes with '--finalists N'");
@@ -464,6 +483,11 @@ static vta_status write_all(explore_job *j, cli_explored *e, vta_diag *diag)
     VTA_TRY(remove_configs(folder, diag));
     VTA_TRY(write_configs(folder, e, diag));
     VTA_TRY(cli_prove_finalists(j->args, e, (uint32_t)j->finalists, folder, diag));
+    size_t at = 0;
+    for (const char *tool = cli_next(j->args, "--export", &at); tool != NULL;
+         tool = cli_next(j->args, "--export", &at)) {
+        VTA_TRY(cli_explore_export(e, tool, folder, diag));
+    }
     return write_files(folder, e, diag);
 }
 
