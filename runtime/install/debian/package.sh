@@ -66,11 +66,7 @@ page() { # PACKAGE NAME WHAT COMMAND…
     mkdir -p "$work/$package/usr/share/man/man1"
     "$here/man.sh" "$name" "$what" "$version" "$SOURCE_DATE_EPOCH" "$@" | gzip -9n >"$work/$package/usr/share/man/man1/$name.1.gz"
 }
-page vtac vtac 'compile ONNX models for an open accelerator, and run them' "$work/vtac/usr/bin/vtac" --help
-for verb in $("$work/vtac/usr/bin/vtac" --help | sed -n 's/^  \([a-z]*\)  *[a-z].*/\1/p'); do
-    what=$("$work/vtac/usr/bin/vtac" --help | sed -n "s/^  $verb  *//p")
-    [ "$verb" = help ] || page vtac "vtac-$verb" "$what" "$work/vtac/usr/bin/vtac" "$verb" --help
-done
+"$here/manuals.sh" "$work/vtac/usr/bin/vtac" "$work/vtac/usr/share/man/man1" "$version" "$SOURCE_DATE_EPOCH"
 page vta-board vta-run "run a compiled model from a board's shell" "$work/vta-board/usr/bin/vta-run" --help
 page vta-board vtac-agent 'the other end of ssh:// devices' "$work/vta-board/usr/bin/vtac-agent" --help
 
