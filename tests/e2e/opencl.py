@@ -57,12 +57,13 @@ def compare(what, host, device):
 
 
 def check_network(name):
-    """NETWORK[:int8][?host=OPERATOR,...]: the named operators' steps stay on the host, between launches."""
+    """NETWORK[:int8][@gpu][?host=OPERATOR,...]: @gpu: in groups; the named operators' steps stay on the host, between launches."""
     name, _, kept = name.partition("?")
     device = "opencl:0" + ("?" + kept if kept else "")
+    name, _, form = name.partition("@")
     base, _, kind = name.partition(":")
     must("zoo", base, "-o", "m.onnx", *(["--int8"] if kind else []))
-    told = must("compile", "m.onnx", "--target", "opencl", "-o", "m.so")
+    told = must("compile", "m.onnx", "--target", "opencl" + (":" + form if form else ""), "-o", "m.so")
     print("%s: %s" % (name, told.splitlines()[-1]))
     last = None
     for seed in ("1", "2"):

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "../loop/schedule.h"
-#include "gpu.h"
+#include "bind.h"
 #include "vta/fail.h"
 
 /* Items below which the next loop is made part of the bound one. */
@@ -29,7 +29,7 @@ static bool is_only_loop(const vtac_stmt *s)
     return s != NULL && s->kind == VTAC_S_FOR && s->next == NULL;
 }
 
-vta_status vtac_bind(const vtac_kernel *nest, vtac_bound *out, vta_diag *diag)
+vta_status vtac_bind(const vtac_kernel *nest, bool groups, vtac_bound *out, vta_diag *diag)
 {
     vtac_kernel *k = &out->kernel;
     *out = (vtac_bound){.items = 1};
@@ -43,7 +43,8 @@ vta_status vtac_bind(const vtac_kernel *nest, vtac_bound *out, vta_diag *diag)
            vtac_loop_fuse(k, loop->var, loop->body->var, NULL) == VTA_OK) {
     }
     out->items = loop->extent;
-    return vta_allocated(!k->failed, diag);
+    VTA_TRY(vta_allocated(!k->failed, diag));
+    return groups ? vtac_bind_lanes(out, diag) : VTA_OK;
 }
 
 void vtac_bound_free(vtac_bound *bound)

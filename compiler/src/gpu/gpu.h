@@ -19,8 +19,8 @@ typedef struct vtac_bound {
     int64_t group;      /* items of a group; 0: any number */
 } vtac_bound;
 
-/* The nest stays as it is. */
-vta_status vtac_bind(const vtac_kernel *nest, vtac_bound *out, vta_diag *diag);
+/* The nest stays as it is. `groups`: in groups, where the nest allows that. */
+vta_status vtac_bind(const vtac_kernel *nest, bool groups, vtac_bound *out, vta_diag *diag);
 void vtac_bound_free(vtac_bound *bound);
 
 /* A kernel as PTX, behind its name, for a processor like "sm_70"; see `print` below. LLVM's module has it
@@ -30,6 +30,7 @@ typedef vta_status vtac_ptx_fn(const vtac_bound *bound, const char *processor, v
 
 typedef struct vtac_print_options {
     const char *detail; /* what follows the language's name and a colon, as in cuda:sm_80; else "" */
+    bool groups;        /* nests are bound in groups; vtac_gpu_print sets it */
     vtac_ptx_fn *ptx;
 } vtac_print_options;
 
@@ -38,6 +39,8 @@ typedef struct vtac_printer {
     const char *language; /* as in --target and in the artifact */
     const char *head;     /* goes before a kernel's name */
     bool has_dots;        /* its devices have products of four bytes at once: nests are made of such */
+    /* True if the devices want groups, whose neighbouring items are at neighbouring places. */
+    bool (*wants_groups)(const vtac_print_options *options);
     /* Checks the detail and appends what goes before the kernels. */
     vta_status (*begin)(const vtac_print_options *options, vta_str *prelude, vta_diag *diag);
     /* Appends the kernel's parameters and body, behind its name; *needs gets VTA_KERNEL_DOUBLES and the like.

@@ -944,12 +944,19 @@ static void put_buffers(opencl_printer *p)
     }
 }
 
+/* Processors, and whatever the device may be, take vectors; a GPU takes items. */
+static bool wants_groups(const vtac_print_options *options)
+{
+    return strcmp(options->detail, "gpu") == 0;
+}
+
 static vta_status begin_opencl(const vtac_print_options *options, vta_str *prelude, vta_diag *diag)
 {
     vta_str_put(prelude, vtac_opencl_prelude);
-    return options->detail[0] == '\0'
+    return options->detail[0] == '\0' || options->groups
                ? vta_allocated(!prelude->failed, diag)
-               : vta_fail(diag, VTA_INVALID, "target 'opencl:%s': expected opencl", options->detail);
+               : vta_fail(diag, VTA_INVALID, "target 'opencl:%s': expected opencl, or opencl:gpu",
+                          options->detail);
 }
 
 static vta_status print_opencl(const vtac_bound *bound, const vtac_print_options *options, vta_str *out,
@@ -982,6 +989,7 @@ static vta_status print_opencl(const vtac_bound *bound, const vtac_print_options
 const vtac_printer vtac_opencl_printer = {
     .language = "opencl",
     .head = "__kernel void",
+    .wants_groups = wants_groups,
     .begin = begin_opencl,
     .print = print_opencl,
 };

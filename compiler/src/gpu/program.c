@@ -61,7 +61,7 @@ static vta_status print_kernel(vtac_gpu *gpu, const vtac_step *step, vtac_gpu_la
     vtac_bound bound;
     vta_str text = {0};
     vta_status status = VTA_OK;
-    VTA_TRY_OUT(vtac_bind(&step->kernel, &bound, diag));
+    VTA_TRY_OUT(vtac_bind(&step->kernel, gpu->options.groups, &bound, diag));
     status = print_bound(gpu, &bound, step->name, &text, launch, diag);
 out:
     vta_str_free(&text);
@@ -105,6 +105,7 @@ vta_status vtac_gpu_print(const vtac_printer *printer, const vtac_print_options 
 {
     *out = (vtac_gpu){
         .printer = printer, .options = *options, .kernels = {.item_size = sizeof(vtac_gpu_kernel)}};
+    out->options.groups = printer->wants_groups(options);
     VTA_TRY(print_prelude(out, diag));
     out->launches = vta_arena_array(&p->arena, p->steps.count + 1, sizeof *out->launches);
     if (out->launches == NULL) {

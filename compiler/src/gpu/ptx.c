@@ -29,6 +29,12 @@ static bool is_known(const char *processor)
     return false;
 }
 
+static bool wants_groups(const vtac_print_options *options)
+{
+    (void)options;
+    return true;
+}
+
 static vta_status begin_ptx(const vtac_print_options *options, vta_str *prelude, vta_diag *diag)
 {
     if (!is_known(processor_of(options))) {
@@ -51,6 +57,7 @@ const vtac_printer vtac_ptx_printer = {
     .language = "cuda",
     .head = ".visible .entry",
     .has_dots = true,
+    .wants_groups = wants_groups,
     .begin = begin_ptx,
     .print = print_ptx,
 };
