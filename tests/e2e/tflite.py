@@ -99,7 +99,7 @@ class Net:
         w = self.model.tensor(self.kind, (outputs, terms), scale, 0 if self.kind == "int8" else 64, 0, values)
         b = self.model.tensor("int32", (outputs,), scale * at["q"]["scale"], data=self.random.integers(-4000, 4000, outputs))
         shape = self.model.tensor("int32", (2,), data=[at["shape"][0], terms])
-        flat = self.add(22, [at, shape], (at["shape"][0], terms), at["q"])
+        flat = self.add(22, [at, shape], (at["shape"][0], terms), at["q"], version=1)
         self.layers -= 1
         return self.add(9, [flat, w, b], (at["shape"][0], outputs), q, {}, 8)
 
@@ -205,4 +205,5 @@ def main():
             same_cost(vtac, path, work)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -20,7 +20,7 @@ done
 wheel=$(find "$work/once" -name '*.whl')
 cmp "$wheel" "$work/again/${wheel##*/}" || fail "the wheel is another one each time"
 count=$(find "$work/once" -name '*.deb' | wc -l)
-[ "$count" = 10 ] || fail "$count packages"
+[ "$count" = 11 ] || fail "$count packages"
 lintian --fail-on error "$work"/once/*.deb >"$work/log" 2>&1 || { grep '^E:' "$work/log"; fail 'lintian finds errors'; }
 
 root=$work/root/usr

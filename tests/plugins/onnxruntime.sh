@@ -22,7 +22,7 @@ run() { # STATUS MODEL REFERENCE [KEY=VALUE…]
     reference=$3
     shift 3
     status=0
-    "$build/bin/ort_run" "$host" "$plugin" "$model" "$reference" "$@" >"$work/out" 2>&1 || status=$?
+    "$build/bin/ort_run" "$host" "$plugin" "$model" "$reference" log=all "$@" >"$work/out" 2>&1 || status=$?
     [ "$status" = "$expected" ] || fail "$model $*: exit status $status, not $expected"
 }
 said() { grep -qE -e "$1" "$work/out" || fail "'$1' is not said"; }
@@ -69,7 +69,7 @@ device="pipe:/usr/bin/python3 $here/relay.py $work/gone $build/bin/vtac-agent --
 run 0 "$work/tiny_kws.onnx" "$work/tiny_kws.so" "device=$device" config=tiny
 said 'nodes run as one'
 not_said 'in its place'
-ORT_AFTER_FIRST=$work/gone run 0 "$work/tiny_kws.onnx" "$work/tiny_kws.so" "device=$device" config=tiny
+RUN_AFTER_FIRST=$work/gone run 0 "$work/tiny_kws.onnx" "$work/tiny_kws.so" "device=$device" config=tiny
 said 'from here on the simulator fsim computes in its place'
 [ "$(grep -c log: "$work/out")" = 2 ] || fail 'more than one line'
 

@@ -4,7 +4,7 @@
  * and now by the provider in PLUGIN, with these options. HOST is ONNX Runtime's library or the stand-in
  * (standin.c). REFERENCE is "host", a session without the provider, or the artifact of the whole model. Three
  * runs with different random inputs must leave the same bytes. Lines of the provider in the host's log are
- * printed as they are; ORT_LEVEL sets how far the host optimizes graphs (0, 1, 2 or 99); ORT_AFTER_FIRST
+ * printed as they are; ORT_LEVEL sets how far the host optimizes graphs (0, 1, 2 or 99); RUN_AFTER_FIRST
  * names a file that is made after the first run. Exit status: 0 the
  * same, 1 not, 3 the host made no session, whose sentence is printed.
  */
@@ -264,8 +264,8 @@ static size_t compare_runs(OrtSession *session, OrtSession *plain, vta_model *mo
             run_session(plain, &in, &expected);
         }
         differ += compare(&out, &expected);
-        if (run == 0 && getenv("ORT_AFTER_FIRST") != NULL) {
-            FILE *file = fopen(getenv("ORT_AFTER_FIRST"), "w");
+        if (run == 0 && getenv("RUN_AFTER_FIRST") != NULL) {
+            FILE *file = fopen(getenv("RUN_AFTER_FIRST"), "w");
             (void)(file != NULL && fclose(file));
         }
         for (size_t i = 0; i < out.count; i++) {

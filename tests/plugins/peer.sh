@@ -1,12 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# peer.sh onnxruntime BUILD: the plug-in in the real program, whose library is below the folder VTAC_PEER: npm's onnxruntime-node
-# (npm install --ignore-scripts onnxruntime-node there). Skipped without it.
+# peer.sh onnxruntime|tflite BUILD: the plug-in in the real program, whose library is below the folder VTAC_PEER: npm's
+# onnxruntime-node, tfjs-tflite-node (npm install --ignore-scripts onnxruntime-node there). Skipped without it.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 case $1 in
 onnxruntime) pattern="*/linux/x64/libonnxruntime.so*" ;;
+tflite) pattern="*/linux_amd64/libtensorflowlite_c.so" ;;
 esac
 library=
 [ -z "${VTAC_PEER:-}" ] || library=$(find "$(cd "$VTAC_PEER" && pwd)" -path "$pattern" | head -n 1)

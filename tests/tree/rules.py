@@ -37,7 +37,7 @@ PROGRAMS = ('isa/gen/', 'driver/baremetal/')  # programs of their own, and a sec
 PREFIXES = (('isa/', 'vta_'), ('sim/', 'vta_'), ('driver/', 'vta_|VTA[A-Z]'), ('runtime/src/', 'vta_|VTA[A-Z]'),
             ('runtime/generate/', 'vta_'),
             ('compiler/src/', 'vtac_'), ('compiler/cli/', 'cli_|libvtac_|main$'),
-            ('compiler/plugins/', 'vtac_plug_|vtac_ort_|vtac_tfl_|(?:CreateEpFactories|ReleaseEpFactory)$'))
+            ('compiler/plugins/', 'vtac_plug_|vtac_ort_|vtac_tfl_|(?:CreateEpFactories|ReleaseEpFactory|tflite_plugin_create_delegate|tflite_plugin_destroy_delegate)$'))
 NO_SUBJECT = r'(?:What|Whether|Where|How|Which|Those|That|These|Such|Likewise|Otherwise|Else)\b'
 MONTHS = 'January|February|March|April|May|June|July|August|September|October|November|December'
 MEASURED = re.compile(rf'\b\d{{1,2}} (?:{MONTHS})\b|\b(?:{MONTHS}) 20\d\d\b|\b20\d\d-\d\d-\d\d\b'

@@ -18,7 +18,7 @@ void vtac_plug_say(const vtac_plug *plug, bool warning, const char *fmt, ...)
 {
     char line[1280];
     va_list args;
-    if (plug->log.line == NULL) {
+    if (plug->log.line == NULL || (!warning && strcmp(vtac_plug_value(plug, VTAC_PLUG_LOG), "all") != 0)) {
         return;
     }
     va_start(args, fmt);
@@ -26,6 +26,11 @@ void vtac_plug_say(const vtac_plug *plug, bool warning, const char *fmt, ...)
     va_end(args);
     line[strcspn(line, "\n")] = '\0';
     plug->log.line(plug->log.context, warning, line);
+}
+
+void vtac_plug_log_to(vtac_plug *plug, const vtac_plug_log *log)
+{
+    plug->log = *log;
 }
 
 static vta_status copy_settings(vtac_plug *plug, const vtac_plug_settings *settings, vta_diag *diag)

@@ -58,7 +58,10 @@ vta_status vtac_plug_open(const vtac_plug_settings *settings, const vtac_plug_lo
                           vta_diag *diag);
 void vtac_plug_close(vtac_plug *plug);
 
-/* One line into the host program's log. */
+/* The log from now on, where the host program has another one. */
+void vtac_plug_log_to(vtac_plug *plug, const vtac_plug_log *log);
+
+/* One line into the host program's log; one that is no warning, where the option `log` asks for it. */
 __attribute__((format(printf, 3, 4))) void vtac_plug_say(const vtac_plug *plug, bool warning, const char *fmt,
                                                          ...);
 

@@ -69,6 +69,9 @@ static vta_status check_value(uint32_t option, const char *value, vta_diag *diag
     if (option == VTAC_PLUG_OFFLOAD && strcmp(value, "pays") != 0 && strcmp(value, "all") != 0) {
         return vta_fail(diag, VTA_INVALID, "option 'offload' takes pays or all, not '%s'", value);
     }
+    if (option == VTAC_PLUG_LOG && strcmp(value, "failures") != 0 && strcmp(value, "all") != 0) {
+        return vta_fail(diag, VTA_INVALID, "option 'log' takes failures or all, not '%s'", value);
+    }
     if (option == VTAC_PLUG_THREADS && !is_number(value, 1024, false)) {
         return vta_fail(diag, VTA_INVALID, "option 'threads' takes 0 to 1024, not '%s'", value);
     }

@@ -35,21 +35,18 @@ static int32_t region_of(const cJSON *where)
                                                             : VTAC_PLUG_STAYS;
 }
 
-/* A node is of a region if each row of it is. */
+/* The compiler may have made several nodes of one: the node is of the region that has one of them. */
 static void read_rows(const cJSON *rows, int32_t *regions, uint32_t count)
 {
     const cJSON *row = NULL;
-    bool *seen = calloc(count + 1, sizeof *seen);
     cJSON_ArrayForEach(row, rows)
     {
         const uint32_t node = number_of(cJSON_GetStringValue(cJSON_GetObjectItem(row, "name")), count);
         const int32_t region = region_of(cJSON_GetObjectItem(row, "where"));
-        if (node < count && seen != NULL) {
-            regions[node] = !seen[node] || regions[node] == region ? region : VTAC_PLUG_STAYS;
-            seen[node] = true;
+        if (node < count && region != VTAC_PLUG_STAYS) {
+            regions[node] = region;
         }
     }
-    free(seen);
 }
 
 static vta_status explain_file(const vtac_plug *plug, const char *path, int32_t *regions, uint32_t count,

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # package.sh BUILD FOLDER: Debian packages of what the build installs, in FOLDER: libvta1, libvtac1, libvta-dev, vtac, python3-vta,
-# golang-vta-dev, libvta-onnxruntime, libvta-java and vtac-mpi (where Java and MPI are), vta-board; and a wheel for Python. Each package lists its contents (usr/share/doc/PACKAGE/sbom.spdx.json). The same tree gives the same bytes: times are the last commit's, owners root, files in the order of their names.
+# golang-vta-dev, libvta-onnxruntime, libvta-tflite, libvta-java and vtac-mpi (where Java and MPI are), vta-board; and a wheel for Python. Each package lists its contents (usr/share/doc/PACKAGE/sbom.spdx.json). The same tree gives the same bytes: times are the last commit's, owners root, files in the order of their names.
 set -eu
 build=$(cd "$1" && pwd)
 mkdir -p "$2"
@@ -42,6 +42,7 @@ take libvta1 $(cat "$work/runtime")
 # shellcheck disable=SC2046
 take libvtac1 $(cat "$work/compiler")
 take libvta-onnxruntime lib/vtac/libvta-onnxruntime.so
+take libvta-tflite lib/vtac/libvta-tflite.so
 take libvta-dev include lib/libvta.so lib/libvtac.so lib/libvta.a lib/pkgconfig lib/cmake
 take python3-vta lib/python3
 take vta-board bin/vtac-agent bin/vta-run bin/vta-mem
@@ -152,6 +153,11 @@ pack libvta-onnxruntime libs "$(depends "$work"/libvta-onnxruntime/usr/lib/vtac/
 An execution provider that ONNX Runtime 1.23 and later loads: quantized parts
 of a model are compiled and run on the accelerator, on a simulator of it, or
 on a board over ssh.
+END
+pack libvta-tflite libs "$(depends "$work"/libvta-tflite/usr/lib/vtac/*.so)" 'the vtac accelerator in TensorFlow Lite' <<'END'
+An external delegate that TensorFlow Lite loads: 8-bit parts of a model are
+compiled and run on the accelerator, on a simulator of it, or on a board over
+ssh, with the integers of TensorFlow Lite.
 END
 [ ! -d "$work/libvta-java" ] || pack libvta-java java "default-jre-headless (>= 2:1.17) | java17-runtime-headless, $(depends "$work"/libvta-java/usr/lib/jni/*.so)" \
     'runtime of the vtac accelerator, for Java' <<'END'

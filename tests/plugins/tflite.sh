@@ -1,0 +1,78 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# tflite.sh BUILD [HOST]: the delegate in TensorFlow Lite. HOST is the C library of a real one; without it, the stand-in. Random
+# networks, and with a real host the published models of ../shared/models, run by the delegate and without it, with the same
+# bytes; then the cache, a device that fails as it runs, options that cannot be.
+set -eu
+export LC_ALL=C.UTF-8 # ranges, orders and decimal points are those of no country
+build=$1
+host=${2:-$build/lib/libtfl_standin.so}
+here=$(cd "$(dirname "$0")" && pwd)
+plugin=$build/lib/libvta-tflite.so
+vtac=$build/bin/vtac
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT INT TERM
+export VTAC_CACHE="$work/cache"
+failed=0
+fail() { echo "FAILED: $*"; cat "$work/out"; failed=1; }
+run() { # STATUS MODEL REFERENCE [KEY=VALUE…]
+    expected=$1
+    model=$2
+    reference=$3
+    shift 3
+    status=0
+    "$build/bin/tfl_run" "$host" "$plugin" "$model" "$reference" log=all "$@" >"$work/out" 2>&1 || status=$?
+    [ "$status" = "$expected" ] || fail "$model $*: exit status $status, not $expected"
+}
+said() { grep -qE -e "$1" "$work/out" || fail "'$1' is not said"; }
+not_said() { ! grep -qE -e "$1" "$work/out" || fail "'$1' is said"; }
+
+# Network 0, 3, … join tensors of two scales, which the real kernel refuses.
+/usr/bin/python3 "$here/tfl_nets.py" "$work" 6
+for number in 1 2 4 5; do
+    net=$work/net$number
+    "$vtac" compile "$net.tflite" --host host -o "$net.so" >/dev/null
+    run 0 "$net.tflite" "$net.so" offload=all
+    said 'vtac: [0-9]+ nodes run as one on the accelerator'
+    [ $# -lt 2 ] || run 0 "$net.tflite" host offload=all config=tiny
+done
+if [ $# -lt 2 ]; then
+    "$vtac" compile "$work/net0.tflite" --host host -o "$work/net0.so" >/dev/null
+    run 0 "$work/net0.tflite" "$work/net0.so" offload=all config=ultra96
+fi
+cat "$work/out"
+
+# A second session compiles nothing.
+folder=$VTAC_CACHE/plugins
+before=$(cd "$folder" && stat -c '%n %Y %s %i' ./*)
+run 0 "$work/net1.tflite" "$work/net1.so" offload=all
+[ "$before" = "$(cd "$folder" && stat -c '%n %Y %s %i' ./*)" ] || fail 'a second session writes to the cache'
+
+# The device goes away as it runs: the simulator goes on, with the same integers and one line.
+device="pipe:/usr/bin/python3 $here/relay.py $work/gone $build/bin/vtac-agent --stdio?device=fsim:tiny"
+RUN_AFTER_FIRST=$work/gone run 0 "$work/net2.tflite" "$work/net2.so" "device=$device" config=tiny offload=all
+said 'from here on the simulator fsim computes in its place'
+[ "$(grep -c vtac: "$work/out")" = 2 ] || fail 'more than one line'
+
+# An option that cannot be is the host's error, in one sentence.
+run 3 "$work/net1.tflite" "$work/net1.so" devise=fsim
+said "vtac: unknown option 'devise': did you mean 'device'"
+run 3 "$work/net1.tflite" "$work/net1.so" device=nope
+said "vtac: unknown device 'nope'"
+run 3 "$work/net1.tflite" "$work/net1.so" config=/nowhere.json
+said "vtac: cannot open '/nowhere.json'"
+
+models=$here/../../../shared/models/tflite
+if [ $# -ge 2 ] && [ -d "$models" ]; then
+    for model in "$models"/*int8/*.tflite; do
+        case $model in
+        *person_detect*) continue ;; # this host refuses its quantized dimensions, without the delegate, too
+        esac
+        run 0 "$model" host
+        said 'nodes run as one'
+        not_said 'stays'
+        echo "${model##*/}: $(grep -o '[0-9]* nodes' "$work/out") on the accelerator, $(tail -n 1 "$work/out")"
+    done
+fi
+exit $failed
