@@ -29,7 +29,7 @@ enum {
 
 typedef struct rtlsim_options {
     vta_rtlsim_options rtl;
-    const char *object;
+    const char *object, *form;
     uint32_t watchdog;
 } rtlsim_options;
 
@@ -53,6 +53,8 @@ static const vta_option options[] = {
      "cycles without progress that end a run; 0: never"},
     {"object", VTA_OPTION_TEXT, MEMBER(object), 0,
      "use this simulator (a shared object) instead of building one"},
+    {"form", VTA_OPTION_TEXT, MEMBER(form), 0,
+     "'quick', or 'built': as it is synthesized, with the array's own clock"},
     {"memory", VTA_OPTION_TEXT, MEMBER(rtl.memory_model), 0, "memory model: 'simple' or 'dram'"},
     {"traffic", VTA_OPTION_U32, MEMBER(rtl.traffic_percent), 100,
      "bus share that other masters ask for, percent"},
@@ -309,10 +311,17 @@ static const vta_backend_ops ops = {
 
 /* Opening. */
 
-static vta_status locate(const vta_opening *opening, bool trace, char *path, size_t size, vta_diag *diag)
+static vta_status locate(const vta_opening *opening, char *path, size_t size, vta_diag *diag)
 {
+    const rtlsim_options *set = opening->options;
+    const bool built = set->form != NULL && strcmp(set->form, "built") == 0;
+    if (set->form != NULL && !built && strcmp(set->form, "quick") != 0) {
+        return vta_fail(diag, VTA_INVALID, "device '%s': 'form' is '%s'; expected 'quick' or 'built'",
+                        opening->scheme, set->form);
+    }
     char kind[32];
-    (void)snprintf(kind, sizeof kind, "%s%s", opening->scheme, trace ? "+trace" : "");
+    (void)snprintf(kind, sizeof kind, "%s%s%s", opening->scheme, built ? "+built" : "",
+                   set->rtl.trace_file != NULL ? "+trace" : "");
     const vta_progress *progress = opening->progress;
     return vta_rtlsim_locate(kind, &opening->config, progress != NULL ? progress->line : NULL,
                              progress != NULL ? progress->context : NULL, path, size, diag);
@@ -383,7 +392,7 @@ static vta_status open_parts(rtlsim_device *device, const vta_opening *opening, 
     char built[4096];
     const char *path = set->object;
     if (path == NULL) {
-        VTA_TRY(locate(opening, set->rtl.trace_file != NULL, built, sizeof built, diag));
+        VTA_TRY(locate(opening, built, sizeof built, diag));
         path = built;
     }
     VTA_TRY(load_object(device, path, diag));

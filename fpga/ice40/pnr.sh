@@ -30,7 +30,7 @@ place() {
     python3 "$here/harness.py" "$unit" "$work/ports.json" >"$work/harness.v"
     # an iCE40 has no RAM in its tables: what asks for that becomes block RAM or registers
     yosys -q -p "$read; read_verilog -lib +/ice40/cells_sim.v; read_verilog $work/harness.v; hierarchy -check -top harness;
-        proc; setattr -unset ram_style m:*; synth_ice40 -top harness -json $work/net.json" >"$work/log" 2>&1 ||
+        proc; setattr -unset ram_style m:*; setattr -mod -unset keep_hierarchy; synth_ice40 -top harness -json $work/net.json" >"$work/log" 2>&1 ||
         { tail -n 5 "$work/log" >&2; die "Yosys failed on $unit"; }
     # The clock alone is a global net: of others, few tables in a tile can take one as an input, which the placer does not know
     # and the router tries for ever.

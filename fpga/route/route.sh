@@ -20,7 +20,6 @@ shift 5
 die() { echo "route.sh: $*" >&2; exit 1; }
 NEEDED=105      # MHz
 LONGEST=3600    # seconds of one run of the router
-kept=$(sed -n "s/^kept='\(.*\)'\$/\1/p" "$root/fpga/timing/timing.sh")     # modules that are mapped alone
 seeds=${SEEDS:-1 2}
 delays=$root/fpga/timing/xc7z020-1.txt
 
@@ -43,8 +42,8 @@ END
 harness() {
     run_yosys "$1" "$read; hierarchy -top $2; delete */p:*; write_json $work/$1.ports"
     python3 "$root/fpga/ice40/harness.py" routed_unit "$work/$1.ports" xilinx >"$work/$1.v"
-    run_yosys "$1" "$read; rename $2 routed_unit; read_verilog -lib -specify +/xilinx/cells_sim.v; read_verilog $work/$1.v; hierarchy -check -top harness; setattr -mod -set keep_hierarchy 1 $kept
-        synth_xilinx -flatten -family xc7 -top harness; setattr -mod -unset keep_hierarchy $kept; flatten; opt_clean; write_json $work/$1.json"
+    run_yosys "$1" "$read; rename $2 routed_unit; read_verilog -lib -specify +/xilinx/cells_sim.v; read_verilog $work/$1.v; hierarchy -check -top harness
+        synth_xilinx -flatten -family xc7 -top harness; setattr -mod -unset keep_hierarchy; flatten; opt_clean; write_json $work/$1.json"
 }
 
 # route UNIT SEED: one line; its second number to work/UNIT.best, if it is the best.

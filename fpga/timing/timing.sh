@@ -44,16 +44,13 @@ synthesize() {
         printf '%s' " -run begin:coarse; chtype -set DSP48E1 t:DSP48E2; xilinx_dsp -family xc7; chtype -set DSP48E2 t:DSP48E1; $words -run coarse:"
 }
 
-# netlist NAME MODULE: work/NAME.json, unless it is there for these sources and parameters. Adders that stand alone are flattened
-# late, so that no compressor is made of them, and the choices of a multiplier's factor, so that each bit takes one table and the
-# multiplier its register, and what enables the ranges of steps, so that it is one table behind the latest of what it needs, and two
-# choices as wide as an entry of ACC, so that what makes the choice is not made again for each bit.
-kept='*vta_add* *vta_factor* *vta_enter* *vta_offer* *vta_extend*'
+# netlist NAME MODULE: work/NAME.json, unless it is there for these sources and parameters. Modules that the sources have mapped alone
+# (keep_hierarchy) are flattened late.
 netlist() {
     want="$sources $arguments $2"
     [ "$(cat "$work/$1.key" 2>/dev/null)" != "$want" ] || return 0
     rm -f "$work/$1.key"
-    printf '%s' "$read; setattr -mod -set keep_hierarchy 1 $kept; $(synthesize "$2"); setattr -mod -unset keep_hierarchy $kept; flatten; setattr -unset src c:* w:* m:*; write_json $work/$1.json" | tr ';' '\n' >"$work/$1.ys"
+    printf '%s' "$read; $(synthesize "$2"); setattr -mod -unset keep_hierarchy; flatten; setattr -unset src c:* w:* m:*; write_json $work/$1.json" | tr ';' '\n' >"$work/$1.ys"
     yosys -q -l "$work/$1.log" -s "$work/$1.ys" >/dev/null 2>"$work/$1.err" || { tail -n 5 "$work/$1.err" >&2; die "Yosys failed on $1"; }
     echo "$want" >"$work/$1.key"
 }

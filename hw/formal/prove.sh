@@ -31,8 +31,8 @@ for name in "$@"; do
     depth=${plan%% *}
     # Induction refers to registers inside, whose names a netlist keeps when it is flattened late; `prep` simplifies more.
     case $plan in
-    *induction*) flat="hierarchy -check -top ${name}_formal; proc; memory_map; flatten" ;;
-    *) flat="prep -flatten -top ${name}_formal; memory_map" ;;
+    *induction*) flat="hierarchy -check -top ${name}_formal; setattr -mod -unset keep_hierarchy; proc; memory_map; flatten" ;;
+    *) flat="hierarchy -check -top ${name}_formal; setattr -mod -unset keep_hierarchy; prep -flatten -top ${name}_formal; memory_map" ;;
     esac
     # Gates suit z3 better than words, but where sums are compared with sums.
     gates="techmap; dffunmap; simplemap; abc -g AND,XOR,MUX; dffunmap; opt_clean;"

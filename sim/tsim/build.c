@@ -36,7 +36,10 @@ static const char model_flags[] =
     ;
 static const char verilator_flags[] =
     "-O3 --x-assign fast --x-initial unique -fno-const-bit-op-tree --output-split 0 "
-    "--noassert -Wno-fatal -Wno-lint -Wno-style +define+VTA_CLOCK_PINS";
+    "--noassert -Wno-fatal -Wno-lint -Wno-style";
+/* The quick form lets units sleep; in the one that is built all clocks are one net, and assertions stay. */
+static const char quick_flags[] = "+define+VTA_CLOCK_PINS";
+static const char built_flags[] = "+define+SYNTHESIS +define+VTA_CHECKED";
 
 const char *const *vta_build_products(const build_job *job, uint32_t *count)
 {
@@ -81,8 +84,9 @@ static vta_status add_rtl(build_job *job, build_command *command)
     return VTA_OK;
 }
 
-static void add_parameters(const vta_config *c, build_command *command)
+static void add_parameters(const build_job *job, build_command *command)
 {
+    const vta_config *c = job->config;
     const struct {
         const char *name;
         uint32_t value;
@@ -95,6 +99,9 @@ static void add_parameters(const vta_config *c, build_command *command)
         vta_build_arg(command, "-G%s=%u", parameters[i].name, parameters[i].value);
     }
     vta_build_arg(command, "-GCONFIG_HASH=64'h%016" PRIx64, c->hash);
+    if (job->built) {
+        vta_build_arg(command, "-GLANE_DSPS=%u", c->alu_dsps);
+    }
 }
 
 static vta_status verilate(build_job *job)
@@ -105,6 +112,7 @@ static vta_status verilate(build_job *job)
     vta_build_arg(&command, "--top-module");
     vta_build_arg(&command, "vta_top");
     vta_build_words(&command, verilator_flags);
+    vta_build_words(&command, job->built ? built_flags : quick_flags);
     if (job->trace) {
         vta_build_words(&command, "--trace-fst --trace-max-width 4096 --trace-max-array 64");
     }
@@ -112,7 +120,7 @@ static vta_status verilate(build_job *job)
     vta_build_arg(&command, "%s/obj", job->work);
     vta_build_arg(&command, "-I%s/include", job->hw);
     vta_build_arg(&command, "-I%s", job->headers);
-    add_parameters(job->config, &command);
+    add_parameters(job, &command);
     const vta_status status = add_rtl(job, &command);
     if (status != VTA_OK) {
         vta_str_free(&command.args);
@@ -214,10 +222,12 @@ static void add_folders(const compiler *c, build_command *command)
     }
 }
 
-static void add_model_facts(const vta_config *config, build_command *command)
+static void add_model_facts(const build_job *job, build_command *command)
 {
+    const vta_config *config = job->config;
     vta_build_arg(command, "-DVTA_MODEL_HASH=UINT64_C(0x%016" PRIx64 ")", config->hash);
     vta_build_arg(command, "-DVTA_MODEL_BUS_BYTES=%u", 1U << (config->log_bus_width - 3));
+    vta_build_arg(command, "-DVTA_MODEL_PUMP=%u", job->built ? config->array_pump : 1);
 }
 
 static build_command compile_cxx(const compiler *c, const char *optimize, const char *source,
@@ -240,7 +250,7 @@ static build_command compile_cxx(const compiler *c, const char *optimize, const 
     vta_build_words(&command, job->trace
                                   ? "-DVM_TRACE=1 -DVM_TRACE_FST=1 -DVM_TRACE_VCD=0 -DVTA_MODEL_TRACE=1"
                                   : "-DVM_TRACE=0 -DVM_TRACE_FST=0 -DVM_TRACE_VCD=0");
-    add_model_facts(job->config, &command);
+    add_model_facts(job, &command);
     vta_build_words(&command, "-c");
     vta_build_arg(&command, "%s", source);
     vta_build_words(&command, "-o");
@@ -252,7 +262,7 @@ static build_command compile_c(const compiler *c, const char *source, const char
 {
     build_command command = {0};
     vta_build_arg(&command, "%s", c->job->gcc);
-    add_model_facts(c->job->config, &command);
+    add_model_facts(c->job, &command);
     vta_build_words(
         &command,
         "-std=c17 -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE -D_GNU_SOURCE -O3 -march=native -fPIC "
@@ -376,8 +386,8 @@ static vta_status build_entry(build_job *job)
     vta_status status = VTA_OK;
     if (!vta_build_entry_good(job)) {
         job->began = job->reported = vta_now();
-        vta_build_say(job, "building the %s simulator of '%s', once; this takes one to four minutes",
-                      job->kind, job->config->name);
+        vta_build_say(job, "building the %s simulator of '%s'%s, once; this takes one to four minutes",
+                      job->kind, job->config->name, job->built ? ", as built" : "");
         status = vta_build_begin(job);
         status = status == VTA_OK ? build(job) : status;
         status = status == VTA_OK ? vta_build_publish(job) : status;
@@ -392,17 +402,25 @@ static vta_status build_entry(build_job *job)
     return status;
 }
 
+/* Takes `word` from the front of `*text`. */
+static bool take_word(const char **text, const char *word)
+{
+    const bool there = strncmp(*text, word, strlen(word)) == 0;
+    *text += there ? strlen(word) : 0;
+    return there;
+}
+
 static vta_status parse_kind(build_job *job, const char *kind)
 {
-    const char *plus = strchr(kind, '+');
-    const size_t length = plus != NULL ? (size_t)(plus - kind) : strlen(kind);
-    job->trace = plus != NULL && strcmp(plus, "+trace") == 0;
-    job->systemc = length == strlen("systemc") && strncmp(kind, "systemc", length) == 0;
-    const bool tsim = length == strlen("tsim") && strncmp(kind, "tsim", length) == 0;
-    if ((!tsim && !job->systemc) || (plus != NULL && !job->trace)) {
-        return vta_fail(job->diag, VTA_INVALID,
-                        "no simulator is called '%s'; there are tsim, tsim+trace, systemc, systemc+trace",
-                        kind);
+    const char *rest = kind;
+    job->systemc = take_word(&rest, "systemc");
+    const bool known = job->systemc || take_word(&rest, "tsim");
+    job->built = take_word(&rest, "+built");
+    job->trace = take_word(&rest, "+trace");
+    if (!known || *rest != '\0') {
+        return vta_fail(
+            job->diag, VTA_INVALID,
+            "no simulator is called '%s'; there are tsim and systemc, with +built, +trace or both", kind);
     }
     (void)snprintf(job->kind, sizeof job->kind, "%s", job->systemc ? "systemc" : "tsim");
     return VTA_OK;

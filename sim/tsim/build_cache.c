@@ -56,9 +56,10 @@ vta_status vta_build_open_cache(build_job *job)
         return vta_fail(job->diag, VTA_IO,
                         "no cache folder: neither VTAC_CACHE nor XDG_CACHE_HOME nor HOME is set");
     }
-    const char *variant = job->trace ? "-trace" : "";
-    fits =
-        fits && vta_build_path(job->entry, "%s/%s%s-%016" PRIx64, job->cache, job->kind, variant, job->key);
+    const char *form = job->built ? "-built" : "";
+    const char *waves = job->trace ? "-trace" : "";
+    fits = fits &&
+           vta_build_path(job->entry, "%s/%s%s%s-%016" PRIx64, job->cache, job->kind, form, waves, job->key);
     fits = fits && vta_build_path(job->log, "%s.log", job->entry);
     fits = fits && vta_build_path(job->work, "%s.tmp.%ld", job->entry, (long)getpid());
     if (!fits) {

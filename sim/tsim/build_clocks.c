@@ -3,7 +3,9 @@
  * clocks.h: how the model that Verilator wrote keeps its clocks, for rtl_model.cc.
  *
  *   VTA_MODEL_UNITS(UNIT)         UNIT(name) for each pair of pins clk_NAME, awake_NAME
- *   VTA_MODEL_EDGES(CLOCK, UNIT)  CLOCK(index) or UNIT(index, name) for each trigger of the model
+ *   VTA_MODEL_EDGES(CLOCK, UNIT, TWICE)
+ *                                 for each trigger of the model: CLOCK(index) of clk, TWICE(index) of clk2x,
+ *                                 UNIT(index, name) of clk_NAME
  *
  * The second one is there if all that Verilator's scheduler does in a cycle is to look which clocks have
  * risen: then who knows that can tell, and the look is saved. What is not understood here leaves it out, and
@@ -141,11 +143,13 @@ static void put_units(const char *header, vta_str *out)
 
 static void put_edges(const findings *found, vta_str *out)
 {
-    vta_str_put(out, "#define VTA_MODEL_EDGES(CLOCK, UNIT)");
+    vta_str_put(out, "#define VTA_MODEL_EDGES(CLOCK, UNIT, TWICE)");
     for (uint32_t i = 0; i < found->count; i++) {
         const trigger *t = &found->triggers[i];
         if (strcmp(t->name, "clk") == 0) {
             vta_str_printf(out, " CLOCK(%u)", t->index);
+        } else if (strcmp(t->name, "clk2x") == 0) {
+            vta_str_printf(out, " TWICE(%u)", t->index);
         } else {
             vta_str_printf(out, " UNIT(%u, %s)", t->index, t->name + strlen("clk_"));
         }
@@ -154,14 +158,15 @@ static void put_edges(const findings *found, vta_str *out)
                      "void Vvta_top___024root___eval_nba(Vvta_top___024root *);\n");
 }
 
-/* One trigger for "clk", all others are of "clk_NAME". */
+/* One trigger for "clk", all others are of "clk2x" or "clk_NAME". */
 static bool understood(const findings *found)
 {
     uint32_t main_clocks = 0;
     for (uint32_t i = 0; i < found->count; i++) {
         const char *name = found->triggers[i].name;
         main_clocks += strcmp(name, "clk") == 0;
-        if (strncmp(name, "clk", 3) != 0 || (name[3] != '\0' && name[3] != '_')) {
+        if (strcmp(name, "clk2x") != 0 &&
+            (strncmp(name, "clk", 3) != 0 || (name[3] != '\0' && name[3] != '_'))) {
             return false;
         }
     }

@@ -22,8 +22,8 @@ enum { BUILD_PATH = 4096, BUILD_FILES = 2, BUILD_MODEL_LIMIT = 256 << 20 };
 
 typedef struct build_job {
     const vta_config *config;
-    bool systemc, trace;
-    char kind[16]; /* "tsim", "systemc" */
+    bool systemc, trace, built; /* built: the form that is synthesized, not the one that is quick */
+    char kind[16];              /* "tsim", "systemc" */
 
     char root[BUILD_PATH];    /* has sim/ and isa/ */
     char hw[BUILD_PATH];      /* has rtl/ and include/ */

@@ -280,6 +280,10 @@ vta_status vta_build_make_key(build_job *job)
     uint64_t hash = hash_text(FORMAT, job->kind);
     const uint64_t facts[] = {job->trace, job->config->hash, job->config->addr_bits};
     hash = vta_build_hash(hash, facts, sizeof facts);
+    if (job->built) {
+        const uint64_t form[] = {job->config->array_pump, job->config->alu_dsps};
+        hash = vta_build_hash(hash, form, sizeof form);
+    }
     VTA_TRY(hash_sources(job, &hash));
     hash = hash_tool(hash, job->verilator);
     hash = hash_tool(hash, job->gxx);

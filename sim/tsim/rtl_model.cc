@@ -214,14 +214,16 @@ bool rtl_model::open_trace(const vta_rtlsim_options *options, char *message, uin
     return true;
 }
 
-void rtl_model::dump(bool high)
+// A cycle has two steps of time, four where there is a clock of twice the rate; step 0 is before the clocks
+// rise.
+void rtl_model::dump(unsigned step)
 {
     if (trace_ && cycle_ >= begin_ && cycle_ <= end_) {
-        if (!high) {
+        if (step == 0) {
             top_->eval_step();
         }
         vta_waves_error = trace_error_;
-        trace_->dump(2 * cycle_ + (high ? 1 : 0));
+        trace_->dump(2 * VTA_MODEL_PUMP * cycle_ + step);
         trace_error_ = vta_waves_error;
     }
 }
@@ -233,6 +235,15 @@ void rtl_model::draw_clocks(uint8_t level, uint8_t all)
 #    define UNIT(name) top_->clk_##name = level & (top_->awake_##name | all);
     VTA_MODEL_UNITS(UNIT)
 #    undef UNIT
+    (void)all; // units alone ask for it
+}
+
+void rtl_model::draw_twice(uint8_t level)
+{
+#    if VTA_MODEL_PUMP == 2
+    top_->clk2x = level;
+#    endif
+    (void)level;
 }
 #else
 bool rtl_model::open_trace(const vta_rtlsim_options *options, char *message, uint32_t size)
@@ -243,8 +254,9 @@ bool rtl_model::open_trace(const vta_rtlsim_options *options, char *message, uin
     return options->trace_file == nullptr;
 }
 
-void rtl_model::dump(bool) {}
+void rtl_model::dump(unsigned) {}
 void rtl_model::draw_clocks(uint8_t, uint8_t) {}
+void rtl_model::draw_twice(uint8_t) {}
 #endif
 
 // Puts the inputs on the pins; false if all that counts is as it was, as it is in most cycles.
@@ -356,12 +368,13 @@ void rtl_model::check_registered(const vta_pins_out &before)
     }
 }
 
-// The clocks rise and fall; the model sees the rise alone where the builder knows how (VTA_MODEL_EDGES).
+// The clocks rise and fall; the model sees the rise alone where the builder knows how (VTA_MODEL_EDGES). With
+// an array at twice the clock, `half_way` is the edge of clk2x in the middle of the cycle, where clk falls.
+#ifdef VTA_MODEL_EDGES
 void rtl_model::rise(bool changed)
 {
     Vvta_top &top = *top_;
-    const uint8_t all = always_ || top.rst != 0 || host_ != 0;
-#ifdef VTA_MODEL_EDGES
+    [[maybe_unused]] const uint8_t all = always_ || top.rst != 0 || host_ != 0;
     Vvta_top___024root &root = *top.rootp;
     if (changed) {
         root.__VicoTriggered.at(0) = true;
@@ -369,34 +382,83 @@ void rtl_model::rise(bool changed)
     }
 #    define CLOCK(index)      root.__VnbaTriggered.at(index) = true;
 #    define UNIT(index, name) root.__VnbaTriggered.at(index) = (top.awake_##name | all) != 0;
-    VTA_MODEL_EDGES(CLOCK, UNIT)
+    VTA_MODEL_EDGES(CLOCK, UNIT, CLOCK)
 #    undef CLOCK
 #    undef UNIT
     draw_clocks(1, all);
+    draw_twice(1);
     Vvta_top___024root___eval_nba(&root);
-    dump(true);
+    dump(1);
+    half_way();
     draw_clocks(0, 0);
+}
+
+#    if VTA_MODEL_PUMP == 2
+void rtl_model::half_way()
+{
+    Vvta_top___024root &root = *top_->rootp;
+    draw_twice(0);
+    dump(2);
+#        define CLOCK(index)      root.__VnbaTriggered.at(index) = false;
+#        define UNIT(index, name) root.__VnbaTriggered.at(index) = false;
+#        define TWICE(index)      root.__VnbaTriggered.at(index) = true;
+    VTA_MODEL_EDGES(CLOCK, UNIT, TWICE)
+#        undef CLOCK
+#        undef UNIT
+#        undef TWICE
+    draw_clocks(0, 0);
+    draw_twice(1);
+    Vvta_top___024root___eval_nba(&root);
+    dump(3);
+    draw_twice(0);
+}
+#    else
+void rtl_model::half_way() {}
+#    endif
 #else
-    (void)changed;
+void rtl_model::rise(bool)
+{
+    Vvta_top &top = *top_;
+    [[maybe_unused]] const uint8_t all = always_ || top.rst != 0 || host_ != 0;
 #    define UNIT(name) top.clk_##name = top.awake_##name | all;
     VTA_MODEL_UNITS(UNIT)
 #    undef UNIT
     top.clk = 1;
+#    if VTA_MODEL_PUMP == 2
+    top.clk2x = 1;
+#    endif
     top.eval_step();
-    dump(true);
+    dump(1);
+    half_way();
 #    define UNIT(name) top.clk_##name = 0;
     VTA_MODEL_UNITS(UNIT)
 #    undef UNIT
     top.clk = 0;
     top.eval_step();
-#endif
 }
+
+#    if VTA_MODEL_PUMP == 2
+void rtl_model::half_way()
+{
+    top_->clk2x = 0;
+    top_->eval_step();
+    dump(2);
+    top_->clk = 0;
+    top_->clk2x = 1;
+    top_->eval_step();
+    dump(3);
+    top_->clk2x = 0;
+}
+#    else
+void rtl_model::half_way() {}
+#    endif
+#endif
 
 void rtl_model::clock(const vta_pins_in &in, vta_pins_out &out)
 {
     enter();
     const bool changed = drive(in);
-    dump(false);
+    dump(0);
     if (check_ && cycle_ > 1 && !in.reset) {
         check_registered(out);
     }

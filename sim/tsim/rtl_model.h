@@ -50,8 +50,10 @@ class rtl_model {
     void check_registered(const vta_pins_out &before);
     uint32_t awake() const;
     void rise(bool changed);
-    void dump(bool high);
+    void half_way();
+    void dump(unsigned step);
     void draw_clocks(uint8_t level, uint8_t all);
+    void draw_twice(uint8_t level);
 
     VerilatedContext context_;
     std::unique_ptr<Vvta_top> top_;

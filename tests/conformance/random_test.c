@@ -5,12 +5,13 @@
  * it.
  *
  *   random_test [--seed N] [--count N] [--length N] [--config NAME|FILE]... [--device URI]... [--out DIR]
- *               [--runs N] [--damages N] [--shrink CHANGES] [-v]
+ *               [--runs N] [--damages N] [--shrink CHANGES] [--same-cycles 1] [-v]
  *
  * Program n of a run has the seed N + n, so `--seed N+n --count 1` repeats it. A device is "interp" (again,
  * in other orders of the units) or a driver's URI without its configuration; "{seed}" in it is replaced.
  * Each program runs --runs times with other data, then --damages damaged copies of it, which all devices must
- * refuse alike. --shrink bounds the changes that are tried on a program that fails.
+ * refuse alike. --shrink bounds the changes that are tried on a program that fails. --same-cycles 1: every
+ * run takes as many cycles on each device as on the first.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -40,6 +41,7 @@ typedef struct options {
     uint64_t seed;
     uint32_t count, length, shrink;
     uint32_t runs, damages;           /* of a program, with other data; copies of it that are damaged */
+    bool same_cycles;                 /* every run takes as many on each device */
     const char *configs[MAX_CONFIGS]; /* in turn; none: all that are shipped */
     uint32_t config_count;
     const char *devices[MAX_DEVICES];
@@ -62,6 +64,7 @@ typedef struct session {
     uint32_t bench_count;
     uint64_t features[PROGEN_FEATURE_COUNT], events[INTERP_EVENT_COUNT];
     uint64_t insns;
+    uint64_t cycles;     /* of the first device */
     uint64_t errors[32]; /* of damaged programs */
     bool no_device;      /* a device could not be opened */
 } session;
@@ -104,6 +107,8 @@ static bool take_option(options *o, const char *name, const char *value)
         o->runs = (uint32_t)n;
     } else if (strcmp(name, "--damages") == 0 && n <= MAX_TIMES) {
         o->damages = (uint32_t)n;
+    } else if (strcmp(name, "--same-cycles") == 0 && n <= 1) {
+        o->same_cycles = n == 1;
     } else {
         return false;
     }
@@ -319,6 +324,22 @@ static bool run_damaged(session *s, bench *b, const progen_program *original)
     return good;
 }
 
+/* After a run on all devices: whether each took as many cycles as the first, where that is asked for. */
+static bool same_cycles(session *s, const bench *b, failure *f)
+{
+    const uint64_t first = rig_cycles(b->devices[0]);
+    s->cycles += first;
+    for (uint32_t d = 1; s->options.same_cycles && d < s->options.device_count; d++) {
+        const uint64_t cycles = rig_cycles(b->devices[d]);
+        if (cycles != first) {
+            (void)snprintf(f->text, sizeof f->text, "%" PRIu64 " cycles on '%s', %" PRIu64 " on '%s'", first,
+                           rig_uri(b->devices[0]), cycles, rig_uri(b->devices[d]));
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Program n: checked, then run on every device with two sets of data. */
 static bool run_program(session *s, bench *b, progen_program *program)
 {
@@ -340,6 +361,12 @@ static bool run_program(session *s, bench *b, progen_program *program)
                 give_account(s, &f, program);
                 return false;
             }
+        }
+        if (!same_cycles(s, b, &f)) {
+            (void)fprintf(stderr, "seed %" PRIu64 ", configuration %s: %s\n", program->seed,
+                          program->config.name, f.text);
+            write_out(s, &f, program);
+            return false;
         }
     }
     return run_damaged(s, b, program);
@@ -414,6 +441,9 @@ static bool run_all(session *s)
     }
     (void)printf("%u programs, %" PRIu64 " instructions, %u runs each on %u devices: all agree\n",
                  s->options.count, s->insns, s->options.runs, s->options.device_count);
+    if (s->options.same_cycles) {
+        (void)printf("%" PRIu64 " cycles, the same on each\n", s->cycles);
+    }
     return true;
 }
 

@@ -20,6 +20,7 @@ struct rig_device {
     vta_config config;
     vta_device *device; /* NULL: the interpreter */
     uint64_t order;     /* of the interpreter's units, another one for each run */
+    uint64_t cycles;    /* of the last run that agreed */
 };
 
 /* Whether a device can be asked for the configuration by its name; others come from files. */
@@ -254,10 +255,16 @@ bool rig_agree(rig_device *device, const progen_program *program, uint64_t data_
         agree = ended_well(device->uri, status, &report, &diag, text, size) &&
                 same_bytes(program, expected, got, text, size) &&
                 same_counts(&reference.counters, &report.counters, text, size);
+        device->cycles = report.counters.cycles;
     }
     free(expected);
     free(got);
     return agree;
+}
+
+uint64_t rig_cycles(const rig_device *device)
+{
+    return device->cycles;
 }
 
 /* ---- failing programs ---- */

@@ -3,7 +3,7 @@
 # The RTL by itself: lint, benches of modules, proofs, area.
 set(hw_params $<TARGET_FILE:vta-params>)
 
-foreach(tool verilator icarus yosys)
+foreach(tool verilator built icarus yosys)
     add_test(NAME rtl_lint_${tool} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/lint.sh ${tool} ${hw_params} ${VTA_VERILOG_HEADERS})
     set_tests_properties(rtl_lint_${tool} PROPERTIES TIMEOUT 900)
 endforeach()

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # lint.sh TOOL VTA_PARAMS HEADERS: the whole RTL, for every shipped configuration and three of tests/lib/configs, with functions on rows
-# and weights of four bits, under one tool without a single warning. Yosys, which takes half a minute for a board's, reads one small one of
+# and weights of four bits, under one tool without a single warning. Verilator reads it as it is simulated; `built` is Verilator with
+# what is synthesized; both also read configurations that are drawn (draw_configs.py, four each; VTAC_SEED). Yosys, which takes half a minute for a board's, reads one small one of
 # each form: the smallest, two rows a tile, an array at twice the clock, functions on rows, weights of four bits; `./run synth` shows it the
 # boards'.
-# TOOL: verilator, icarus, yosys. VTA_PARAMS: the vta-params program. HEADERS: the folder of vta_isa.vh.
+# TOOL: verilator, built, icarus, yosys. VTA_PARAMS: the vta-params program. HEADERS: the folder of vta_isa.vh.
 set -eu
 export LC_ALL=C.UTF-8 # ranges, orders and decimal points are those of no country
 tool=$1 params=$2 headers=$3
@@ -21,10 +22,10 @@ dirs="-Iheaders -Iinclude $(find rtl/ -type d | sed 's/^/-I/' | tr '\n' ' ')"
 
 # The tool's words about one configuration, on stdout.
 words() {
-    arguments=$("$params" "$tool" "$1") || return 1
+    arguments=$("$params" "$language" "$1") || return 1
     case $tool in
-    verilator) # shellcheck disable=SC2086
-        verilator --lint-only -Wall $dirs $arguments --top-module vta_top $sources 2>&1 || echo "verilator fails" ;;
+    verilator | built) # shellcheck disable=SC2086
+        verilator --lint-only -Wall $form $dirs $arguments --top-module vta_top $sources 2>&1 || echo "verilator fails" ;;
     icarus) # shellcheck disable=SC2086
         iverilog -g2005 -Wall -tnull $dirs $arguments -s vta_top $sources 2>&1 || echo "iverilog fails" ;;
     yosys)
@@ -39,19 +40,36 @@ words() {
     esac
 }
 
-names="$(basename -s .json "$root"/isa/configs/*.json) rows rows_batch wgt4_wide"
+language=$tool form='' drawn=''
+case $tool in
+verilator) form=+define+VTA_CLOCK_PINS ;;
+built) form=+define+SYNTHESIS language=verilator ;;
+esac
+if [ "$language" = verilator ]; then
+    seed=$("$root/tests/lib/seed.sh" "rtl_lint_$tool")
+    echo "drawn with seed $seed"
+    python3 "$root/tests/rtl/draw_configs.py" "$params" "$seed" 4 .
+    drawn='drawn_0 drawn_1 drawn_2 drawn_3'
+fi
+
+names="$(basename -s .json "$root"/isa/configs/*.json) rows rows_batch wgt4_wide $drawn"
 [ "$tool" != yosys ] || names='tiny batch2 pumped rows_batch wgt4'
 sed 's/"NAME" : "rect"/"NAME" : "pumped", "ARRAY_PUMP" : 2/' "$root/isa/configs/rect.json" >pumped.json
+# A module that is mapped alone says so to every tool.
 status=0
+for file in $(grep -l 'is mapped alone' $sources); do
+    grep -q '^(\* keep_hierarchy = "yes" \*)$' "$file" || { echo "$file: is mapped alone, but there is no keep_hierarchy before the module"; status=1; }
+done
+
 for name in $names; do
     config=$root/isa/configs/$name.json
     case $name in
-    pumped) config=pumped.json ;;
+    pumped | drawn_*) config=$name.json ;;
     rows* | wgt4*) config=$root/tests/lib/configs/$name.json ;;
     esac
     words "$config" > said || { echo "$tool, $name: no parameters"; exit 1; }
     if [ -s said ]; then
-        echo "$tool, $name:"
+        echo "$tool, $name: $(case $name in drawn_*) tr -d '\n' <"$config" ;; esac)"
         head -n 40 said
         status=1
     else

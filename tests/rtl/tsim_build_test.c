@@ -330,8 +330,9 @@ static void test_homeless(void)
 static void test_refusals(void **state)
 {
     (void)state;
-    assert_says(simlab_locate(&lab, "verilator"), VTA_INVALID,
-                "no simulator is called 'verilator'; there are tsim, tsim+trace, systemc, systemc+trace");
+    assert_says(
+        simlab_locate(&lab, "verilator"), VTA_INVALID,
+        "no simulator is called 'verilator'; there are tsim and systemc, with +built, +trace or both");
     assert_says(simlab_locate(&lab, "tsim+waves"), VTA_INVALID, "no simulator is called 'tsim+waves'");
     setenv("VTAC_HW", "/nonexistent", 1);
     assert_says(simlab_locate(&lab, "tsim"), VTA_NO_DEVICE,

@@ -183,6 +183,8 @@ static void bad_uris_are_refused(void **state)
     assert_open_fails("tsim?stall=100", VTA_INVALID,
                       "device option 'stall=100': expected a number from 0 to 99");
     assert_open_fails("tsim?trace=", VTA_INVALID, "device option 'trace' has no value (file for FST waves)");
+    assert_open_fails("tsim?form=slow", VTA_INVALID,
+                      "device 'tsim': 'form' is 'slow'; expected 'quick' or 'built'");
     assert_open_fails("tsim?memory=dram", VTA_INVALID, "device 'tsim' has no option 'memory'");
     assert_open_fails("tsim?seed=18446744073709551616", VTA_INVALID, "expected a number from 0 to");
     vta_diag diag = {0};

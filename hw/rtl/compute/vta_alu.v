@@ -315,6 +315,7 @@ module vta_alu #(
     wire [A-1:0] u_src  = uop_src[A-1:0] + u_src_q;
     wire [1:0]   u_place = u_kind_q - BIAS;
     wire [A-1:0] u_pair  = (record[A-1:0] + u_record_at) | {{(A-PLACE_BITS){1'b0}}, u_place[PLACE_BITS-1:0]};
+    wire unused_place = u_place[1];     // with two entries
 
     // The step that is next in s0: from U, or from the place beside it, which takes what s0 has no room for. Of what it reads,
     // an instruction in place gives the range that it writes: any part of that will do. What one that writes INP says of
@@ -555,6 +556,7 @@ module vta_alu #(
     vta_enter pair (.full(s0_valid_q), .able(s0_able), .go(!must_wait), .sure(src_begins), .may(1'b0), .wider(1'b0), .enters(pair_begins));
     wire         next_requant = next_op[OP_BITS-1];
     wire [1:0]   next_places  = {next_op[OP_BITS-2], 1'b1};     // of a record, less one
+    wire         unused_next_place = next_places[1];            // as above
 
     always @(posedge clk) begin
         if (src_down) run_src_first_q <= next_reads;

@@ -80,7 +80,10 @@ module vta_array_dsp #(
     generate
         if (PUMP == 1) begin : once
             assign second  = {COPIES{1'b0}};
-            assign w_later = {17*COLUMNS*OUT/2{1'b0}};
+            for (o = 0; o < OUT; o = o + 2) begin : half
+                assign w_later[17*COLUMNS*(o/2) +: 17*COLUMNS] = {17*COLUMNS{1'b0}};
+            end
+            wire unused_later = |{second, w_later};
         end else begin : twice
             reg toggle_q = 1'b0;        // changes with each edge of clk
             reg seen_q;
@@ -120,6 +123,7 @@ module vta_array_dsp #(
                 if (PUMP == 1) begin : single
                     assign x_second[8*i +: 8] = 8'd0;
                     assign fix[10*i +: 10]    = 10'd0;
+                    wire unused_fix = |fix[10*i +: 10];
                 end else begin : double
                     wire [7:0] near = x[8*(b*IN + i) +: 8];
                     wire [7:0] far  = x[8*(b*IN + IN - COLUMNS + i) +: 8];
@@ -141,6 +145,7 @@ module vta_array_dsp #(
                 assign dw_second = dw_second_q;
             end else begin : never
                 assign dw_second = {8*LANES{1'b0}};
+                wire unused_second = |dw_second;
             end
 
             // What a column adds to the outputs.
@@ -163,7 +168,9 @@ module vta_array_dsp #(
             end
             if (ROWS == 3) begin : untapped
                 assign taps = {16*TAPS*LANES{1'b0}};
+                wire unused_taps = |taps;
             end
+            wire unused_parts = |parts;     // few of them are columns
 
             vta_columns #(.LANES(LANES), .TAPS(TAPS)) add (
                 .clk(clk), .en(s3_en_q && s3_dw_q), .row(s3_how_q[6:3]), .add_1(s3_how_q[1]), .add_2(s3_how_q[0]),
@@ -204,6 +211,7 @@ module vta_array_dsp #(
                         assign x1  = x_second[8*i +: 8];
                     end
                     if (PUMP == 1) begin : single
+                        wire unused_x1 = |x1;
                         wire [7:0] w1;
                         if (SHARED != 0 && ROWS == 3 && FACTOR == 0) begin : both
                             assign w1 = depthwise ? dw_w[8*((R*TAPS + 1)*LANES + LANE) +: 8] : w[8*((o+1)*IN + i) +: 8];

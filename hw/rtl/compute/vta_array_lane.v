@@ -56,6 +56,8 @@ module vta_array_lane #(
     wire [31:0] of_window = {{13{window[18]}}, window};
     wire [31:0] of_parts  = {{(32-SUM_BITS){total[SUM_BITS-1]}}, total};
 
+    wire unused_upper = |{of_window, of_parts};     // bits of the sign
+
     reg [KEPT-1:0] sum_q;
     always @(posedge clk) begin
         if (out_en && depthwise && !ends) sum_q <= {KEPT{1'b0}};       // its registers' reset, so that no bit takes a wider table

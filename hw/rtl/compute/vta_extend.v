@@ -2,9 +2,10 @@
 //
 // vta_extend -- the upper bits of a lane's result: its own, or the sign of the byte below, with `narrow`.
 //
-// Contract: combinational. A module of its own, so that it is mapped alone (fpga/timing/timing.sh): the sign is chosen once for all bits.
+// Contract: combinational. A module of its own, so that it is mapped alone: the sign is chosen once for all bits.
 `default_nettype none
 
+(* keep_hierarchy = "yes" *)
 module vta_extend #(
     parameter integer BITS = 24
 ) (

@@ -4,10 +4,11 @@
 //
 // Contract: with `second` high, `later`. With it low, the factor of the weights w0 and w1: {w1, 0, w0 + 128}; or, where depthwise
 // steps take part (SHARED) and with `alone`, that of `tap`: its eight bits under nine times its sign.
-// `second` has half a cycle: a synthesizer that does not look beyond modules puts one table for each bit between it and the
+// A module of its own, so that it is mapped alone: `second` has half a cycle, and one table for each bit is between it and the
 // multiplier.
 `default_nettype none
 
+(* keep_hierarchy = "yes" *)
 module vta_factor #(
     parameter integer SHARED = 1
 ) (
@@ -28,6 +29,7 @@ module vta_factor #(
         if (SHARED != 0) begin : either
             assign factor = second ? later : alone ? {{9{tap[7]}}, tap} : both;
         end else begin : plain
+            wire unused_both = both[8];
             assign factor = {second ? later[16:9] : both[16:9], 1'b0, second ? later[7:0] : both[7:0]};
         end
     endgenerate

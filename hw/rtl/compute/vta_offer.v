@@ -2,10 +2,10 @@
 //
 // vta_offer -- what two banks of ACC beside each other may write: one of them what a pipeline gives, the other one what a load does.
 //
-// Contract: combinational; without `en` the outputs mean nothing. A module of its own, so that it is mapped alone
-// (fpga/timing/timing.sh): a bit for both banks has five inputs, which is one LUT with two outputs.
+// Contract: combinational; without `en` the outputs mean nothing. A module of its own, so that it is mapped alone: a bit for both banks has five inputs, which is one LUT with two outputs.
 `default_nettype none
 
+(* keep_hierarchy = "yes" *)
 module vta_offer #(
     parameter integer WIDTH = 32
 ) (

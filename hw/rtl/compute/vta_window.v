@@ -20,10 +20,10 @@ module vta_window #(
     // verilator lint_off UNUSEDSIGNAL
     input  wire                                               three,
     input  wire [(16 << (LOG_BATCH + LOG_BLOCK_IN)) - 1:0]    x_more,
+    input  wire [(8 << (LOG_BATCH + LOG_BLOCK_IN)) - 1:0]     x,
     // verilator lint_on UNUSEDSIGNAL
     input  wire                                               group,
     input  wire [LOG_BLOCK_OUT-1:0]                           low,
-    input  wire [(8 << (LOG_BATCH + LOG_BLOCK_IN)) - 1:0]     x,
     input  wire [(8 << (LOG_BLOCK_IN + LOG_BLOCK_OUT)) - 1:0] w,
     output wire [8*ROWS*LANES*(1 << LOG_BATCH) - 1:0]         dw_x,
     output wire [8*ROWS*TAPS*LANES - 1:0]                     dw_w
@@ -67,7 +67,9 @@ module vta_window #(
             wire [8*IN-1:0] row_w;
             // verilator lint_on UNUSEDSIGNAL
 `ifdef SYNTHESIS
-            assign row_w = near[8*IN*(TAPS - 1 - t) +: 8*IN*4] >> {low[1:0], {(LOG_BLOCK_IN+3){1'b0}}};
+            wire [8*IN*4-1:0] moved = near[8*IN*(TAPS - 1 - t) +: 8*IN*4] >> {low[1:0], {(LOG_BLOCK_IN+3){1'b0}}};
+            wire unused_moved = |moved;     // the others
+            assign row_w = moved[8*IN-1:0];
 `else
             // The same in one step, which is simulated faster.
             localparam integer UP = TAPS - 1 - t;

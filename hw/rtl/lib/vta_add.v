@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// vta_add -- the sum of two signed numbers, one bit wider: combinational. A module of its own keeps a synthesizer that does
-// not look beyond modules from making a tree of such sums into one compressor, which takes half as many LUTs again as the
-// carry chains.
+// vta_add -- the sum of two signed numbers, one bit wider: combinational. A module of its own, so that it is mapped alone: a tree of
+// such sums made into one compressor takes half as many LUTs again as the carry chains.
 `default_nettype none
 
+(* keep_hierarchy = "yes" *)
 module vta_add #(
     parameter integer BITS = 16
 ) (

@@ -67,6 +67,7 @@ module vta_fifo #(
     `VTA_PARAM_CHECK(LOG_DEPTH >= 1)
     `VTA_FORMAL_RESET
     wire [LOG_DEPTH-1:0] apart = wr_q - rd_q;
+    wire unused_apart = |apart;     // where no assertion is built
     `VTA_ASSERT(overflow, fill_q <= DEPTH[LOG_DEPTH:0])
     `VTA_ASSERT(count, fill_q[LOG_DEPTH-1:0] == apart)
     `VTA_ASSERT(some, some_q == (fill_q != 0))

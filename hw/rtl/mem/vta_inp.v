@@ -146,8 +146,9 @@ module vta_inp #(
     assign rd_more_data = more_q;
 `endif
 
+    wire unused_rst = rst;  // where no assertion is built
     `VTA_PARAM_CHECK(WIDTH % SLICE == 0 && SLICE % GRAIN == 0 && (ROWS == 1 || ROWS == 3))
-    `VTA_ASSERT(writers, !wr_en || !two_en || (ROWS == 3 && LOG_DEPTH >= 2 && wr_addr[1:0] != two_addr[1:0]))
+    `VTA_ASSERT(writers, !wr_en || !two_en || (ROWS == 3 && LOG_DEPTH >= 2 && wr_addr[(LOG_DEPTH >= 2 ? 1 : 0):0] != two_addr[(LOG_DEPTH >= 2 ? 1 : 0):0]))
 endmodule
 
 `default_nettype wire

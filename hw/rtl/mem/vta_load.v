@@ -143,8 +143,9 @@ module vta_load #(
     // INP is one RAM, or four that take entries in turn (vta_inp).
     localparam integer ROWS = LOG_BLOCK_OUT > 3 && DEPTHWISE_TAPS == 9 ? 3 : 1;
     wire all_free  = LOOP_BACK == 0 || !inp_wr_en || now_mem != VTA_MEM_INP;
-    wire data_free = all_free || (ROWS == 3 && LOG_INP_DEPTH >= 2 && inp_wr_addr[1:0] != data_addr[1:0]);
-    wire pad_free  = all_free || (ROWS == 3 && LOG_INP_DEPTH >= 2 && inp_wr_addr[1:0] != pad_addr[1:0]);
+    localparam integer BANK = LOG_INP_DEPTH >= 2 ? 2 : 1;   // bits that tell which of four
+    wire data_free = all_free || (ROWS == 3 && LOG_INP_DEPTH >= 2 && inp_wr_addr[BANK-1:0] != data_addr[BANK-1:0]);
+    wire pad_free  = all_free || (ROWS == 3 && LOG_INP_DEPTH >= 2 && inp_wr_addr[BANK-1:0] != pad_addr[BANK-1:0]);
     wire wr_free   = wr_pad ? pad_free : data_free;
 
     vta_tload #(
@@ -243,7 +244,7 @@ module vta_load #(
 
     genvar g;
     generate
-        if (LOG_BLOCK_IN >= LOG_BLOCK_OUT) begin : fits
+        if (LOOP_BACK != 0 && LOG_BLOCK_IN >= LOG_BLOCK_OUT) begin : fits
             for (g = 0; g < GRAINS; g = g + 1) begin : grain
                 // Of the grain: its row of the batch, its part, its place there.
                 localparam integer ROW  = g*GRAIN/ROW_BITS;
@@ -324,6 +325,7 @@ module vta_load #(
     assign stat_mem    = engine_wait;
 
     wire unused_addr = |{wr_addr, data_addr, pad_addr};
+    wire unused_data = |wr_data_q;      // a bus may be wider than what an entry takes of it
 
     vta_awake #(.LINGER(8)) sleep (
         .clk(clk), .rst(rst), .awake(awake),

@@ -105,6 +105,7 @@ module vta_mem_front #(
     assign stat_token = decode_valid && !illegal && pop && !token_avail;
 
     `VTA_FORMAL_RESET
+    wire unused_side_valid = side_valid;    // where no assertion is built
     `VTA_ASSERT(together, !decode_valid || side_valid)
 endmodule
 

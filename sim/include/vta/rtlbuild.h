@@ -21,8 +21,9 @@
 extern "C" {
 #endif
 
-/* Finds or builds the simulator and writes its file name to `path`. `kind` is "tsim" or "systemc";
- * "tsim+trace" and "systemc+trace" can write waves (options.trace_file) and are a little slower. `progress`
+/* Finds or builds the simulator and writes its file name to `path`. `kind` is "tsim" or "systemc", and then
+ * "+built", the form that is synthesized with both its clocks, "+trace", which can write waves
+ * (options.trace_file) and is a little slower, or "+built+trace". `progress`
  * (may be NULL) gets a line of text without a newline whenever there is something to wait for, and every 30 s
  * of a build. VTA_NO_DEVICE: a tool or the RTL is missing; VTA_INTERRUPTED: a tool was stopped by a signal.
  */
