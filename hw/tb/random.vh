@@ -23,6 +23,15 @@
         chance = range(0, 99) < percent;
     endfunction
 
+    // Where a memory of `size` bytes may lie on a bus of `bits` address bits: at the start, around 4 GiB, at the very end.
+    function automatic [63:0] draw_origin(input integer bits, input integer size);
+        case (range(0, 3))
+        0: draw_origin = 64'd0;
+        1: draw_origin = (64'd1 << bits) - size;
+        default: draw_origin = bits > 32 ? 64'h100000000 - 4096*range(1, size/4096 - 1) : (64'd1 << bits) - size;
+        endcase
+    endfunction
+
     task begin_bench(input integer default_runs);
         begin
             if (!$value$plusargs("seed=%d", seed)) seed = 1;

@@ -3,8 +3,10 @@
 // vta_axi_mem -- for benches: a memory behind AXI4 that checks the rules of the bus.
 //
 // Bursts are answered in order, the first beat LATENCY cycles after the address, then a beat a cycle. `stall` percent of
-// the cycles each channel is held back at random. Bursts that touch [bad_begin, bad_end) are refused with SLVERR, as are
-// those beyond SIZE. Any broken rule ends the simulation. The contents are `data`, a byte an entry. While `dead` nothing
+// the cycles each channel is held back at random. Write data may be taken long before their address, or an address only when its data
+// are offered: `order` says how, and changes at random. Beats in [bad_begin, bad_end) are refused, with SLVERR or DECERR in turn, as are
+// those outside of `origin` to `origin` + SIZE, where the memory lies; a bench may set it before the first burst. Any broken rule ends
+// the simulation (vta_axi_rules). The contents are `data`, a byte an entry. While `dead` nothing
 // new is taken or answered; an answer already shown stands until it is taken, as on any bus.
 `default_nettype none
 
@@ -46,8 +48,10 @@ module vta_axi_mem #(
 );
     localparam integer BUS_BYTES = 1 << LOG_BUS_BYTES;
     localparam integer FLIGHT    = 64;
+    localparam integer EARLY     = 1024;    // beats of data without their address, at most
 
     reg [7:0] data [0:SIZE-1];
+    reg [ADDR_BITS-1:0] origin;
 
     // Pending bursts, as rings.
     reg [ADDR_BITS-1:0] r_addr [0:FLIGHT-1];
@@ -56,19 +60,27 @@ module vta_axi_mem #(
     integer             r_head, r_tail, r_beat;
     reg [ADDR_BITS-1:0] w_addr [0:FLIGHT-1];
     integer             w_len [0:FLIGHT-1];
-    integer             w_head, w_tail, w_beat;
+    integer             w_head, w_tail;
     integer             b_time [0:FLIGHT-1];
     reg                 b_bad [0:FLIGHT-1];
     integer             b_head, b_tail;
     reg                 w_bad;
+    // Beats of data that wait for their address.
+    reg [(9<<LOG_BUS_BYTES):0] d_beat [0:EARLY-1];
+    integer             d_head, d_tail;
+    reg [1:0]           order;      // 0: an address first, 1: in any order, 2: data first
+    reg                 go_on;
     integer             now;
     integer             i;
     integer             max_len;
 
-    // What the masters showed in the cycle before, for the rule that an offer must stand until it is taken.
-    reg                          ar_held, aw_held, w_held;
-    reg [ADDR_BITS+7:0]          ar_was, aw_was;
-    reg [(9<<LOG_BUS_BYTES):0]   w_was;
+    vta_axi_rules #(.LOG_BUS_BYTES(LOG_BUS_BYTES), .ADDR_BITS(ADDR_BITS)) rules (
+        .clk(clk), .rst(rst), .arvalid(arvalid), .arready(arready), .araddr(araddr), .arlen(arlen),
+        .rvalid(rvalid), .rready(rready), .rdata(rdata), .rresp(rresp), .rlast(rlast),
+        .awvalid(awvalid), .awready(awready), .awaddr(awaddr), .awlen(awlen),
+        .wvalid(wvalid), .wready(wready), .wdata(wdata), .wstrb(wstrb), .wlast(wlast),
+        .bvalid(bvalid), .bready(bready), .bresp(bresp)
+    );
 
     reg [31:0] state;
     task draw;
@@ -79,18 +91,30 @@ module vta_axi_mem #(
         end
     endtask
 
-    task check_burst(input [ADDR_BITS-1:0] addr, input [7:0] len);
+    function refused(input [ADDR_BITS-1:0] addr);
+        refused = addr < origin || addr - origin >= SIZE || (addr - origin + BUS_BYTES > bad_begin && addr - origin < bad_end);
+    endfunction
+
+    // One beat of data with its address.
+    task take_beat(input [(8<<LOG_BUS_BYTES)-1:0] beat, input [BUS_BYTES-1:0] strobe, input last);
         begin
-            if (addr % BUS_BYTES != 0) $fatal(1, "burst at %0h is not aligned", addr);
-            if (addr[11:0] + (len + 1) * BUS_BYTES > 4096) $fatal(1, "burst at %0h crosses 4 KiB", addr);
+            for (i = 0; i < BUS_BYTES; i = i + 1) begin
+                if (strobe[i] && !refused(w_addr[w_head % FLIGHT])) data[w_addr[w_head % FLIGHT] - origin + i] = beat[i*8 +: 8];
+            end
+            w_bad = w_bad || refused(w_addr[w_head % FLIGHT]);
+            w_addr[w_head % FLIGHT] = w_addr[w_head % FLIGHT] + BUS_BYTES;
+            if (last) begin
+                b_time[b_tail % FLIGHT] = now + LATENCY / 2;
+                b_bad[b_tail % FLIGHT]  = w_bad;
+                b_tail = b_tail + 1;
+                w_head = w_head + 1;
+                w_bad  = 1'b0;
+            end
         end
     endtask
 
-    function refused(input [ADDR_BITS-1:0] addr);
-        refused = addr >= SIZE || (addr + BUS_BYTES > bad_begin && addr < bad_end);
-    endfunction
-
     initial begin
+        origin = {ADDR_BITS{1'b0}};
         for (i = 0; i < SIZE; i = i + 1) data[i] = 8'd0;
         max_len = 0;
         state = 32'd1;
@@ -100,25 +124,17 @@ module vta_axi_mem #(
         if (rst) begin
             {arready, rvalid, awready, wready, bvalid} <= 5'd0;
             r_head = 0; r_tail = 0; r_beat = 0;
-            w_head = 0; w_tail = 0; w_beat = 0;
+            w_head = 0; w_tail = 0;
             b_head = 0; b_tail = 0;
+            d_head = 0; d_tail = 0;
             w_bad = 1'b0;
+            order = 2'd0;
             now = 0;
-            {ar_held, aw_held, w_held} = 3'd0;
             state = seed | 32'd1;
         end else begin
             now = now + 1;
-            if (ar_held && !(arvalid && {araddr, arlen} === ar_was)) $fatal(1, "AR changed before it was taken");
-            if (aw_held && !(awvalid && {awaddr, awlen} === aw_was)) $fatal(1, "AW changed before it was taken");
-            if (w_held && !(wvalid && {wdata, wstrb, wlast} === w_was)) $fatal(1, "W changed before it was taken");
-            ar_held = arvalid && !arready;  ar_was = {araddr, arlen};
-            aw_held = awvalid && !awready;  aw_was = {awaddr, awlen};
-            w_held  = wvalid && !wready;    w_was = {wdata, wstrb, wlast};
-            if ((^{arvalid, awvalid, wvalid, rready, bready}) === 1'bx) $fatal(1, "a handshake is undefined");
-
             // Addresses.
             if (arvalid && arready) begin
-                check_burst(araddr, arlen);
                 r_addr[r_tail % FLIGHT] = araddr;
                 r_len[r_tail % FLIGHT]  = arlen;
                 r_time[r_tail % FLIGHT] = now + LATENCY - 1;
@@ -126,7 +142,6 @@ module vta_axi_mem #(
                 if (arlen > max_len) max_len = arlen;
             end
             if (awvalid && awready) begin
-                check_burst(awaddr, awlen);
                 w_addr[w_tail % FLIGHT] = awaddr;
                 w_len[w_tail % FLIGHT]  = awlen;
                 w_tail = w_tail + 1;
@@ -134,29 +149,22 @@ module vta_axi_mem #(
 
             // Write data.
             if (wvalid && wready) begin
-                if (w_head == w_tail) $fatal(1, "write data without an address");
-                for (i = 0; i < BUS_BYTES; i = i + 1) begin
-                    if (wstrb[i] && !refused(w_addr[w_head % FLIGHT])) data[w_addr[w_head % FLIGHT] + i] = wdata[i*8 +: 8];
-                end
-                w_bad = w_bad || refused(w_addr[w_head % FLIGHT]);
-                if (wlast !== (w_beat == w_len[w_head % FLIGHT])) $fatal(1, "WLAST in beat %0d of %0d", w_beat, w_len[w_head % FLIGHT]);
-                w_addr[w_head % FLIGHT] = w_addr[w_head % FLIGHT] + BUS_BYTES;
-                w_beat = w_beat + 1;
-                if (wlast) begin
-                    b_time[b_tail % FLIGHT] = now + LATENCY / 2;
-                    b_bad[b_tail % FLIGHT]  = w_bad;
-                    b_tail = b_tail + 1;
-                    w_head = w_head + 1;
-                    w_beat = 0;
-                    w_bad  = 1'b0;
-                end
+                d_beat[d_tail % EARLY] = {wlast, wstrb, wdata};
+                d_tail = d_tail + 1;
+            end
+            go_on = 1'b1;
+            while (go_on && d_head != d_tail && w_head != w_tail) begin
+                take_beat(d_beat[d_head % EARLY][0 +: 8*BUS_BYTES], d_beat[d_head % EARLY][8*BUS_BYTES +: BUS_BYTES],
+                          d_beat[d_head % EARLY][9*BUS_BYTES]);
+                d_head = d_head + 1;
+                go_on  = b_tail - b_head < FLIGHT - 1;
             end
             if (bvalid && bready) bvalid <= 1'b0;
             if ((!bvalid || bready) && b_head != b_tail && b_time[b_head % FLIGHT] <= now && !dead) begin
                 draw;
                 if (state % 100 >= stall) begin
                     bvalid <= 1'b1;
-                    bresp  <= b_bad[b_head % FLIGHT] ? 2'b10 : 2'b00;
+                    bresp  <= b_bad[b_head % FLIGHT] ? {1'b1, state[9]} : 2'b00;
                     b_head = b_head + 1;
                 end
             end
@@ -167,9 +175,9 @@ module vta_axi_mem #(
                 draw;
                 if (state % 100 >= stall) begin
                     rvalid <= 1'b1;
-                    rresp  <= refused(r_addr[r_head % FLIGHT]) ? 2'b10 : 2'b00;
+                    rresp  <= refused(r_addr[r_head % FLIGHT]) ? {1'b1, state[9]} : 2'b00;
                     rlast  <= r_beat == r_len[r_head % FLIGHT];
-                    for (i = 0; i < BUS_BYTES; i = i + 1) rdata[i*8 +: 8] <= data[(r_addr[r_head % FLIGHT] + i) % SIZE];
+                    for (i = 0; i < BUS_BYTES; i = i + 1) rdata[i*8 +: 8] <= data[(r_addr[r_head % FLIGHT] - origin + i) % SIZE];
                     r_addr[r_head % FLIGHT] = r_addr[r_head % FLIGHT] + BUS_BYTES;
                     if (r_beat == r_len[r_head % FLIGHT]) begin
                         r_head = r_head + 1;
@@ -181,12 +189,19 @@ module vta_axi_mem #(
             end
 
             draw;
+            if (state % 64 == 0) begin
+                draw;
+                order = state[8] ? 2'd0 : {state[9], !state[9]};
+            end
+            draw;
             arready <= !dead && state % 100 >= stall && r_tail - r_head < FLIGHT / 2;
             draw;
-            awready <= !dead && state % 100 >= stall && w_tail - w_head < FLIGHT / 2 && b_tail - b_head < FLIGHT / 2;
+            // With data first, an address waits for the first beat behind those that have theirs.
+            awready <= !dead && state % 100 >= stall && w_tail - w_head < FLIGHT / 2 && b_tail - b_head < FLIGHT / 2
+                    && (order != 2'd2 || (!(awvalid && awready) && (wvalid || d_head != d_tail)));
             draw;
-            // Data are taken only when their address has been: the model keeps no data without one.
-            wready <= !dead && state % 100 >= stall && w_tail - w_head > (wvalid && wready && wlast ? 1 : 0);
+            wready <= !dead && state % 100 >= stall && d_tail - d_head < EARLY - 4
+                   && (order != 2'd0 || w_tail - w_head > (wvalid && wready && wlast ? 1 : 0));
         end
     end
 endmodule

@@ -89,14 +89,21 @@ module vta_fetch_tb;
         endcase
     endfunction
 
-    integer i, j;
+    integer    i, j, at;
+    reg [63:0] edge_at;
     task make_program;
         begin
             kind   = chance(40) ? GOOD : range(1, KINDS - 1);
             size   = chance(20) ? range(1, 3) : range(4, MOST);
             if (kind == EARLY && size < 2) kind = GOOD;
             faulty = kind == MISSING ? size - 1 : kind == EARLY ? range(0, size - 2) : range(0, size - 1);
-            addr   = 64 * range(0, (SIZE - 16*size) / 64);
+            mem.origin = draw_origin(ADDR_BITS, SIZE);
+            at     = 64 * range(0, (SIZE - 16*size) / 64);
+            // Often across 4 GiB.
+            edge_at = 64'h100000000 - mem.origin;
+            if (mem.origin != 0 && edge_at < SIZE && chance(60)) at = edge_at < 16*size ? 64*range(0, edge_at/64) : edge_at - 64*range(0, size/4);
+            if (at > SIZE - 16*size) at = (SIZE - 16*size) & ~63;
+            addr   = mem.origin + at;
             count  = size;
             for (i = 0; i < size; i = i + 1) begin
                 for (j = 0; j < 128; j = j + 16) program[i][j +: 16] = range(0, 65535);
@@ -109,14 +116,14 @@ module vta_fetch_tb;
             if (kind == MISSING) program[faulty][2:0] = VTA_OP_GEMM;
             bad_begin = 0; bad_end = 0;
             if (kind == REFUSED) begin
-                bad_begin = addr + 16*faulty + range(0, 15);
+                bad_begin = at + 16*faulty + range(0, 15);
                 bad_end   = bad_begin + 1;
                 // The bus refuses beats, so the first instruction in that one is hit.
-                while (faulty > 0 && (addr + 16*faulty) / BUS_BYTES == (addr + 16*(faulty - 1)) / BUS_BYTES) faulty = faulty - 1;
+                while (faulty > 0 && (at + 16*faulty) / BUS_BYTES == (at + 16*(faulty - 1)) / BUS_BYTES) faulty = faulty - 1;
             end
             if (kind == NOTHING) begin count = 0; faulty = 0; end
             for (i = 0; i < size; i = i + 1)
-                for (j = 0; j < 16; j = j + 1) mem.data[addr + 16*i + j] = program[i][8*j +: 8];
+                for (j = 0; j < 16; j = j + 1) mem.data[at + 16*i + j] = program[i][8*j +: 8];
         end
     endtask
 

@@ -88,10 +88,10 @@ module vta_lib_tb;
     reg  [4:0]  rd_index;
     wire        rd_done;
     wire [63:0] rd_count;
-    integer     tally [0:4];                    // without the events of the cycle before
+    reg  [63:0] tally [0:4];                    // without the events of the cycle before
     reg  [4:0]  recent = 0;
     reg  [19:0] recent_amounts;
-    integer     before [0:4], earlier [0:4];    // a cycle ago, two cycles ago: what an answer tells
+    reg  [63:0] before [0:4], earlier [0:4];    // a cycle ago, two cycles ago: what an answer tells
     integer     asked;                          // cycles since the read was asked for
     integer     round;                          // and since it or a clear, which begins the round of the slots anew
     integer     e;
@@ -120,6 +120,21 @@ module vta_lib_tb;
         if (rd_done || !rd_valid) begin
             rd_valid <= range(0, 3) == 0;
             rd_index <= range(0, 4);
+        end
+    end
+
+    // Years in a moment: a total that is not on its way jumps to just below a carry into its upper word, or to the end of both.
+    integer     jump;
+    reg  [63:0] further;
+    always @(negedge clk) begin
+        jump = range(0, 4);
+        if (!rst && range(0, 199) == 0 && counters.used_q[jump] && counters.slot_q != jump && counters.sum_slot_q != jump
+            && counters.new_slot_q != jump) begin
+            further = {range(0, 3) == 0 ? 32'hffffffff : range(0, 99), 32'd0 - range(0, 2000)} - tally[jump];
+            counters.total_q[jump] = counters.total_q[jump] + further;
+            tally[jump]   = tally[jump] + further;
+            before[jump]  = before[jump] + further;
+            earlier[jump] = earlier[jump] + further;
         end
     end
 

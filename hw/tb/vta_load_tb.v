@@ -135,6 +135,15 @@ module vta_load_tb;
         end
     endtask
 
+    // The memory lies somewhere else, with what is in it.
+    integer b;
+    task move_memory;
+        begin
+            mem.origin = draw_origin(ADDR_BITS, SIZE);
+            for (b = 0; b < 8; b = b + 1) bases[b*ADDR_BITS +: ADDR_BITS] = mem.origin + 64*range(0, 100);
+        end
+    endtask
+
     // One random LOAD, and what it does: the reference.
     integer x, y, stride, x0, x1, y0, y1, n, sram, segment, dram, base, bytes, r, c, k;
     reg     to_wgt, four;       // four: weights of four bits
@@ -154,7 +163,7 @@ module vta_load_tb;
             sram    = x == 0 ? range(0, 100) : range(0, (to_wgt ? WGT_DEPTH : INP_DEPTH - OWN) - n);
             pad     = chance(50) ? 0 : range(0, 255);
             segment = range(0, 7);
-            base    = bases[segment*ADDR_BITS +: 31];
+            base    = bases[segment*ADDR_BITS +: ADDR_BITS] - mem.origin;
             dram    = range(0, (SIZE - base)/bytes - 30);
             make_insn(VTA_OP_LOAD, four ? VTA_MEM_WGT4 : to_wgt ? VTA_MEM_WGT : VTA_MEM_INP, sram, segment, dram, y, x, stride);
             pad_insn(y0, y1, x0, x1, pad);
@@ -246,13 +255,14 @@ module vta_load_tb;
         begin_bench(60);
         stall = 0; bad_begin = 0; bad_end = 0; insn_valid = 0; c2l_avail = 0; {inp_en, wgt_en} = 2'd0;
         inp_addr = 0; wgt_addr = 0; index = 0; failures = 0; code = 0; insn = 128'd0; inp_known = 0; wgt_known = 0;
-        for (i = 0; i < 8; i = i + 1) bases[i*ADDR_BITS +: ADDR_BITS] = 64*range(0, 100);
+        move_memory;
         repeat (4) @(negedge clk);
         bus_rst = 1'b0; halt = 1'b0;
         reset;
         for (i = 0; i < SIZE; i = i + 1) mem.data[i] = range(0, 255);
         for (run = 0; run < runs; run = run + 1) begin
             stall  = run % 3 == 0 ? 0 : range(0, 80);
+            if (chance(30)) move_memory;
             group  = range(1, 40);
             before = pushed;
             for (i = 0; i < group; i = i + 1) begin
@@ -292,14 +302,16 @@ module vta_load_tb;
                     give(1'b0, 1'b0);
                     make_insn(VTA_OP_LOAD, VTA_MEM_INP, INP_DEPTH - 1, 0, 0, 2, 2, 2);
                 end else spoil;
-                give(1'b0, 1'b1);
+                // One that is illegal does not wait for a token, nor takes one.
+                give(code != VTA_ERROR_READ_BUS && chance(50), 1'b1);
                 random_load;            // it never gets through
                 insn[VTA_F_HEADER_PUSH_NEXT_LSB] = 1'b1;
                 insn_valid = 1'b1;
                 expect_error(before);
                 insn_valid = 1'b0;
                 repeat (3) @(negedge clk);      // time for the tokens that are due
-                if (retired != before || pushed != run + 1 - failures) $fatal(1, "%0d of %0d LOADs have retired", retired, before);
+                if (retired != before || pushed != run + 1 - failures || popped != run + 1 - failures)
+                    $fatal(1, "%0d of %0d LOADs have retired, %0d tokens taken, %0d given", retired, before, popped, pushed);
                 inp_known = 0;          // what younger LOADs have done meanwhile is their affair
                 wgt_known = 0;
                 halt = 1'b1;

@@ -130,6 +130,15 @@ module vta_store_tb;
         end
     endtask
 
+    // The memory lies somewhere else, with what is in it.
+    integer b;
+    task move_memory;
+        begin
+            mem.origin = draw_origin(ADDR_BITS, SIZE);
+            for (b = 0; b < 8; b = b + 1) bases[b*ADDR_BITS +: ADDR_BITS] = mem.origin + 64*range(0, 100);
+        end
+    endtask
+
     // One random STORE, and what it does: the reference.
     integer x, y, stride, sram, segment, dram, base, r, c, k;
     task random_store;
@@ -140,7 +149,7 @@ module vta_store_tb;
             if (chance(5)) y = 0;
             sram    = x == 0 ? range(0, 100) : range(0, OUT_DEPTH - x*y);
             segment = range(0, 7);
-            base    = bases[segment*ADDR_BITS +: 31];
+            base    = bases[segment*ADDR_BITS +: ADDR_BITS] - mem.origin;
             dram    = range(0, (SIZE - base)/OUT_BYTES - 60);
             make_insn(VTA_OP_STORE, VTA_MEM_OUT, sram, segment, dram, y, x, stride);
         end
@@ -224,13 +233,14 @@ module vta_store_tb;
         begin_bench(50);
         stall = 0; bad_begin = 0; bad_end = 0; insn_valid = 0; c2s_avail = 0; out_en = 1'b0; out_addr = 0; out_data = 0;
         index = 0; failures = 0; first = 0; insn = 128'd0; promised = 0; run = 0;
-        for (i = 0; i < 8; i = i + 1) bases[i*ADDR_BITS +: ADDR_BITS] = 64*range(0, 100);
+        move_memory;
         repeat (4) @(negedge clk);
         bus_rst = 1'b0; halt = 1'b0;
         reset;
         for (i = 0; i < SIZE; i = i + 1) begin mem.data[i] = range(0, 255); copy[i] = mem.data[i]; end
         for (run = 0; run < runs; run = run + 1) begin
             stall  = run % 3 == 0 ? 0 : range(0, 80);
+            if (chance(30)) move_memory;
             group  = range(1, 40);
             before = pushed;
             refill;
@@ -269,9 +279,11 @@ module vta_store_tb;
                     give(1'b0, 1'b0);
                     make_insn(VTA_OP_STORE, VTA_MEM_OUT, OUT_DEPTH - 1, 0, 0, 2, 2, 2);
                 end else spoil;
-                give(1'b0, 1'b1);
+                // One that is illegal does not wait for a token, nor takes one.
+                give(code != VTA_ERROR_WRITE_BUS && chance(50), 1'b1);
                 expect_error(before);
-                if (retired != before || pushed != run + 1 - first) $fatal(1, "%0d of %0d STOREs have retired", retired, before);
+                if (retired != before || pushed != run + 1 - first || popped != run + 1 - first)
+                    $fatal(1, "%0d of %0d STOREs have retired, %0d tokens taken, %0d given", retired, before, popped, pushed);
                 halt = 1'b1;
                 reset;
                 while (!idle) @(negedge clk);

@@ -146,7 +146,7 @@ module vta_tload_tb;
 
     integer count, expected;
     task random_command;
-        integer memory, x, y, y0, y1, x0, x1, stride, sram, segment, dram, span, r, c, k, from, n, size, first, last;
+        integer memory, x, y, y0, y1, x0, x1, stride, sram, segment, dram, span, r, c, k, from, n, size, first, last, start;
         reg [7:0] pad, value;
         begin
             if (COMPUTE != 0) begin
@@ -167,8 +167,9 @@ module vta_tload_tb;
             n       = x == 0 ? 0 : (y0 + y + y1)*(x0 + x + x1);
             sram    = x == 0 ? range(0, 8191) : range(0, depth(memory) - n);
             segment = range(0, 7);
+            start   = bases[segment*ADDR_BITS +: ADDR_BITS] - mem.origin;
             span    = (y == 0 ? 0 : y - 1)*stride + x;
-            last    = (SIZE - bases[segment*ADDR_BITS +: 31]) / size - span;
+            last    = (SIZE - start) / size - span;
             dram    = range(0, last);
             insn = 128'd0;
             insn[VTA_F_HEADER_OPCODE_LSB +: VTA_F_HEADER_OPCODE_WIDTH]   = VTA_OP_LOAD;
@@ -195,7 +196,7 @@ module vta_tload_tb;
             for (r = 0; r < y0 + y + y1 && x != 0; r = r + 1) begin
                 for (c = 0; c < x0 + x + x1; c = c + 1) begin
                     first = r < y0 || r >= y0 + y || c < x0 || c >= x0 + x;
-                    from  = bases[segment*ADDR_BITS +: 31] + (dram + (r - y0)*stride + c - x0)*size;
+                    from  = start + (dram + (r - y0)*stride + c - x0)*size;
                     for (k = 0; k < size; k = k + 1) begin
                         value = first != 0 ? pad : mem.data[from + k];
                         if (memory == VTA_MEM_ACC8) begin
@@ -213,18 +214,28 @@ module vta_tload_tb;
         end
     endtask
 
+    // The memory lies somewhere else, with what is in it.
+    integer g;
+    task move_memory;
+        begin
+            mem.origin = draw_origin(ADDR_BITS, SIZE);
+            for (g = 0; g < 8; g = g + 1) bases[g*ADDR_BITS +: ADDR_BITS] = mem.origin + 64*range(0, 300);
+        end
+    endtask
+
     integer i, j, waited;
     initial begin
         begin_bench(4);
         {count, expected, dones, entries} = 0;
         for (i = 0; i < 4*ROOM; i = i + 1) begin have[i] = 8'ha5; want[i] = 8'ha5; end
-        for (i = 0; i < 8; i = i + 1) bases[i*ADDR_BITS +: ADDR_BITS] = 64*range(0, 300);
+        move_memory;
         reset;
         bus_rst = 1'b0; halt = 1'b0;
         for (i = 0; i < SIZE; i = i + 1) mem.data[i] = range(0, 255);
         for (j = 0; j < runs; j = j + 1) begin
             stall = j % 3 == 0 ? 0 : range(0, 85);
             count = 0; expected = 0; dones = 0; entries = 0;
+            if (j > 0) move_memory;
             for (i = 0; i < 80; i = i + 1) random_command;
             waited = 0;
             while (dones < count) begin

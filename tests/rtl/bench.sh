@@ -35,7 +35,7 @@ else # the model stands in for the compute unit
 fi
 # shellcheck disable=SC2086
 iverilog -g2005 -Wall -Wno-timescale $define "-I$headers" -Iinclude -Itb -Itb/compute $overrides -s "$bench" -o "$work/bench" \
-    $sources tb/vta_axi_mem.v > "$work/warnings" 2>&1 || { cat "$work/warnings"; exit 1; }
+    $sources tb/vta_axi_mem.v tb/vta_axi_rules.v > "$work/warnings" 2>&1 || { cat "$work/warnings"; exit 1; }
 [ ! -s "$work/warnings" ] || { cat "$work/warnings"; echo "iverilog warns"; exit 1; }
 echo "$bench $parameters $*"
 vvp -N "$work/bench" "$@" | tee "$work/log"

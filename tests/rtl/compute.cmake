@@ -28,6 +28,8 @@ hw_unit(array_pynq vta_array_tb "")
 hw_unit(array_512 vta_array_tb "LOG_BLOCK_IN=5" +count=60)
 hw_unit(array_1024 vta_array_tb "LOG_BLOCK_IN=5 LOG_BLOCK_OUT=5" +count=40)
 hw_unit(array_batch_512 vta_array_tb "LOG_BATCH=1 LOG_BLOCK_IN=4 LOG_BLOCK_OUT=3" +count=60)
+# Rows of a batch and of a window at once, at twice the clock.
+hw_unit(array_batch_rows vta_array_tb "LOG_BATCH=1 LOG_BLOCK_IN=5 LOG_BLOCK_OUT=4" +count=30)
 hw_unit(window_tiny vta_window_tb "LOG_BLOCK_IN=2 LOG_BLOCK_OUT=2")
 hw_unit(window_batch2 vta_window_tb "LOG_BATCH=1 LOG_BLOCK_IN=3 LOG_BLOCK_OUT=3")
 hw_unit(window_groups vta_window_tb "LOG_BATCH=1 LOG_BLOCK_IN=5 LOG_BLOCK_OUT=3")

@@ -51,7 +51,7 @@ translate() {
     verilator --cc --timing --coverage-line --coverage-toggle -Wno-fatal -Wno-lint -Wno-style -fno-const-bit-op-tree --x-assign unique \
         --x-initial unique --output-split 0 --default-language 1800-2005 "-I$headers" -Ihw/include -Ihw/tb -Ihw/tb/compute \
         $(find hw/rtl -mindepth 1 -type d | sort | sed 's/.*/-y & -I&/') $2 $overrides --top-module "$1" --prefix Vbench --Mdir model \
-        $(for s in $sources tb/vta_axi_mem.v; do echo "hw/$s"; done) >model/log 2>&1 || { tail -n 5 model/log; return 1; }
+        $(for s in $sources tb/vta_axi_mem.v tb/vta_axi_rules.v; do echo "hw/$s"; done) >model/log 2>&1 || { tail -n 5 model/log; return 1; }
     for part in model/*.cpp; do echo "#include \"${part#model/}\""; done >model/all.cc
     echo "#include \"$here/coverage_main.cc\"" >>model/all.cc
     $cxx -O0 -Imodel -c model/all.cc -o model/all.o

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# mutate.sh BUILD [--matrix | --stale] [NAME...]: would the suite notice if the RTL were wrong?
+# mutate.sh BUILD [--matrix | --stale | --drawn COUNT SEED] [--near] [NAME...]: would the suite notice if the RTL were wrong?
 #
 # Each line of mutations.txt breaks a copy of hw/ in one small way; then the suite's own tests run on that copy, the
 # nearest first: benches that judge the module (benched.sh), random programs with fixed seeds and a shipped program on the
@@ -13,17 +13,29 @@
 # simulated and, if they say nothing there, on what is built. A table, and how many each layer caught; status 0 unless a mutant is
 # caught by none.
 #
+# --drawn COUNT SEED: mutants that draw_mutants.py draws by class over all modules, instead of those of the table. What nobody notices, Yosys
+# tries to prove equal to the module as it is, in the form that is synthesized. Those that cannot be built count for nothing. Status 0 if
+# 97 of 100 are caught or equal; the others are listed again at the end.
+#
+# --near: the benches and proofs that judge the module itself alone, which takes minutes where all tests take hours.
+#
 # --stale: no test at all; only that no mutation is stale and that every module has one (but vta_array, which only chooses a form). Seconds.
 set -eu
 export LC_ALL=C.UTF-8 # ranges, orders and decimal points are those of no country
 
 build=$(cd "$1" && pwd)
 shift
-matrix='' stale=''
+matrix='' stale='' drawn='' near_alone=''
 case ${1:-} in
 --matrix) matrix=yes && shift ;;
 --stale) stale=yes && shift ;;
+--drawn)
+    [ $# -ge 3 ] || { echo "mutate.sh: --drawn takes a count and a seed" >&2; exit 2; }
+    drawn="$2 $3"
+    shift 3
+    ;;
 esac
+[ "${1:-}" != --near ] || { near_alone=yes && shift; }
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 table=$here/mutations.txt
@@ -53,6 +65,11 @@ replace() {
 
 # The table, its separators as a character that shells split at.
 bar=$(printf '\037')
+if [ -n "$drawn" ]; then
+    table=$work/drawn.txt
+    # shellcheck disable=SC2086  # two words
+    python3 -B "$here/draw_mutants.py" "$work/good/hw/rtl" $drawn > "$table"
+fi
 sed -n "/^#/d; s/ :: /$bar/gp" "$table" > "$work/table"
 
 if [ -n "$stale" ]; then
@@ -107,6 +124,7 @@ runs() {
     case $1 in
     builds) random_programs --count 1 --length 1 --device tsim ;;
     random) random_programs --count 800 --device 'tsim?watchdog=20000' ;;
+    built) random_programs --count 200 --device 'tsim?form=built&watchdog=20000' ;;
     stalls) random_programs --count 200 --device 'tsim?watchdog=20000&stall=30&seed={seed}' ;;
     *_proof) timeout 600 "$work/$2/hw/formal/prove.sh" "$build/vh" "${1%_proof}" ;;
     program) timeout 60 "$build/bin/vtac" exec "$root/isa/programs/tiny.vasm" --device 'tsim?watchdog=20000' ;;
@@ -165,7 +183,8 @@ row() {
 # The first test that fails for the mutant of FILE, or nothing.
 noticed_by() {
     near=$(nearest "$1")
-    for by in $near random stalls program $benches; do
+    [ -n "$near_alone" ] || near="$near random built stalls program $benches"
+    for by in $near; do
         if [ "$by" = random ] && ! runs builds mutant && grep -q 'the log is' "$work/log"; then
             echo 'not built'
             return
@@ -179,6 +198,31 @@ is_sound() {
     [ -e "$work/sound/$1-$config" ] || { runs "$1" good && : > "$work/sound/$1-$config"; }
 }
 
+# equal FILE: Yosys proves the mutant of FILE equal to the module, with its own parameters, from any state that both can be in; and it is
+# another one in the form that is read.
+equal() {
+    module=$(basename "$1" .v)
+    ! cmp -s "$work/mutant/hw/rtl/$1" "$work/good/hw/rtl/$1" || return 1
+    for side in good mutant; do
+        cat <<END > "$work/$side.ys"
+read_verilog -DSYNTHESIS -I$build/vh -I$work/$side/hw/include $(find "$work/$side/hw/rtl" -name '*.v' | tr '\n' ' ')
+hierarchy -check -top $module
+setattr -mod -unset keep_hierarchy
+proc
+flatten
+opt_clean
+memory_map
+opt -fast
+rename $module $side
+write_rtlil $work/$side.il
+END
+        timeout 60 yosys -q -s "$work/$side.ys" > "$work/log" 2>&1 || return 1
+    done
+    ! cmp -s "$work/good.il" "$work/mutant.il" || return 1
+    timeout 120 yosys -q -p "read_rtlil $work/good.il; read_rtlil $work/mutant.il; equiv_make good mutant both; hierarchy -top both;
+        opt_clean; equiv_simple -undef; equiv_induct -undef; equiv_status -assert" > "$work/log" 2>&1
+}
+
 # judge FILE OLD NEW: prints the verdict.
 judge() {
     rm -rf "$work/mutant"
@@ -188,13 +232,13 @@ judge() {
     [ -z "$matrix" ] || { row "$1"; return; }
     by=$(noticed_by "$1")
     case $by in
-    '') echo "SURVIVED"; return ;;
+    '') if [ -n "$drawn" ] && equal "$1"; then echo "equal by proof"; else echo "SURVIVED"; fi; return ;;
     'not built') echo "DOES NOT BUILD: $(grep 'the log is' "$work/log")"; return ;;
     esac
     if is_sound "$by"; then echo "caught by $by"; else echo "NO VERDICT: $by fails on the unbroken RTL, too"; fi
 }
 
-count=0 caught=0 by_bench=0 by_proof=0 by_random=0
+count=0 caught=0 equal=0 unbuilt=0 by_bench=0 by_proof=0 by_random=0
 [ -z "$matrix" ] || printf '%-18s %-26s %-6s %-6s %s\n' mutant module bench proof random
 while IFS=$bar read -r name config file old new what <&3; do
     case " $* " in '  ' | *" $name "*) ;; *) continue ;; esac
@@ -202,7 +246,12 @@ while IFS=$bar read -r name config file old new what <&3; do
     count=$((count + 1))
     if [ -z "$matrix" ]; then
         printf '%-18s %s (%s)\n' "$name" "$verdict" "$what"
-        case $verdict in caught*) caught=$((caught + 1)) ;; esac
+        case $verdict in
+        caught*) caught=$((caught + 1)) ;;
+        equal*) equal=$((equal + 1)) ;;
+        'DOES NOT BUILD'*) unbuilt=$((unbuilt + 1)) ;;
+        *) printf '%-18s %s\n    %s\n    %s\n' "$name" "$file ($what)" "$old" "$new" >> "$work/survivors" ;;
+        esac
         continue
     fi
     case $verdict in [x.]' '*) ;; *) printf '%-18s %s\n' "$name" "$verdict" && continue ;; esac
@@ -215,5 +264,12 @@ while IFS=$bar read -r name config file old new what <&3; do
 done 3< "$work/table"
 
 [ -z "$matrix" ] || echo "caught by benches $by_bench, by proofs $by_proof, by random programs $by_random"
+if [ -n "$drawn" ]; then
+    judged=$((count - unbuilt))
+    [ ! -f "$work/survivors" ] || { echo "what nobody noticed:"; cat "$work/survivors"; }
+    echo "$count mutants, seed ${drawn#* }: $unbuilt cannot be built; of $judged, $caught caught and $equal equal"
+    [ "$judged" -gt 0 ] && [ $((100 * (caught + equal))) -ge $((97 * judged)) ]
+    exit
+fi
 echo "$count mutations, $caught caught"
 [ "$count" -gt 0 ] && [ "$caught" -eq "$count" ]

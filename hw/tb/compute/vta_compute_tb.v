@@ -199,7 +199,7 @@ module vta_compute_tb;
     endtask
 
     task add_depthwise;
-        integer x, y;
+        integer x, y, step, far;
         begin
             loops;
             insn = 128'd0;
@@ -219,7 +219,15 @@ module vta_compute_tb;
             insn[VTA_F_DEPTHWISE_SRC_IN_LSB +: 11]    = chance(60) ? range(0, 2) : b_in;
             insn[VTA_F_DEPTHWISE_TAPS_X_LSB +: 4]     = x;
             insn[VTA_F_DEPTHWISE_TAPS_Y_LSB +: 4]     = y;
-            insn[VTA_F_DEPTHWISE_COL_STEP_LSB +: 3]   = range(0, 2);
+            step = range(0, 2);
+            insn[VTA_F_DEPTHWISE_COL_STEP_LSB +: 3]   = step;
+            // Columns are taken over at some steps from output to output, and not at those that are equal to them modulo a power of two.
+            far = 4 << range(0, 7);
+            if (chance(25) && 2*step + far + 12 < INPS/2) begin
+                insn[VTA_F_DEPTHWISE_ITER_IN_LSB +: 14] = 2;
+                insn[VTA_F_DEPTHWISE_SRC_OUT_LSB +: 11] = 0;
+                insn[VTA_F_DEPTHWISE_SRC_IN_LSB +: 11]  = step*range(1, 2) + far;
+            end
             insn[VTA_F_DEPTHWISE_ROW_STEP_LSB +: 8]   = range(0, 4);
             insn[VTA_F_DEPTHWISE_GROUP_LSB]           = IN > OUT && chance(50);
             add;
