@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A folder that has all that makes a board, or a simulator, of a configuration: what `vtac build` writes.
+ */
+#ifndef VTAC_CLI_BOARD_FOLDER_H
+#define VTAC_CLI_BOARD_FOLDER_H
+
+#include "cli.h"
+#include "vta/rtlbuild.h"
+#include "vtac/explore.h"
+
+/* A row of fpga/boards.txt. */
+typedef struct cli_board {
+    char name[32], family[16], part[48], words[64];
+} cli_board;
+
+/* Reads the table for a board. VTA_INVALID: it has none of that name; the message lists those that it has. */
+vta_status cli_find_board(const char *name, const vta_rtl_sources *from, cli_board *out, vta_diag *diag);
+
+/* The part of the board as explorations know it; false where they do not. */
+bool cli_part_of_board(const cli_board *board, vtac_part *out);
+
+/* Writes the folder whole or not at all. `board` NULL: for a simulator alone. `promise` is the text of the
+ * README's table of networks, or NULL. */
+vta_status cli_write_board_folder(const char *folder, const vta_config *config, const cli_board *board,
+                                  const vta_rtl_sources *from, const char *promise, vta_diag *diag);
+
+#endif
