@@ -40,7 +40,7 @@ misused "'--memory 0': expected MiB from 1 to 1024" board --dir b --memory 0
 misused "--disable-pass: there is no pass 'wxyz'; --list-passes shows them" compile net.onnx --disable-pass wxyz
 misused "--pass: there is no pass 'wxyz'; --list-passes shows them" opt net.ir --pass wxyz
 misused "it writes ONNX, and nothing else: name a file that ends in .onnx with -o, not 'x.tflite'" convert net.onnx -o x.tflite
-misused "--method takes minmax, percentile, mse or entropy, not 'x'" quantize float.onnx --calib . --method x -o q.onnx
+misused "--method takes minmax, percentile, mse, entropy or room, not 'x'" quantize float.onnx --calib . --method x -o q.onnx
 
 # ---- files that may grow no more: one line, and no file
 for limit in 1 8 64; do

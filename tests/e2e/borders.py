@@ -795,7 +795,7 @@ def check_mixed(vtac):
     told = json.loads(call(vtac, "quantize", "f.onnx", "--calib", "calib.npy", "-o", "q.onnx", "--json"))
     if told["kept_float"] or told["trials"] != 1:
         raise RuntimeError("without a bound it keeps %s" % told["kept_float"])
-    base = told["output_snr_db"]
+    base = json.loads(call(vtac, "quantize", "f.onnx", "--calib", "calib.npy", "--max-loss", "0", "-o", "q.onnx", "--json"))["output_snr_db"]
     for bound in (base - 3, base + 3):
         told = json.loads(call(vtac, "quantize", "f.onnx", "--calib", "calib.npy", "--max-loss", "%.2f" % bound, "-o", "q.onnx",
                                "--json"))

@@ -169,7 +169,7 @@ refused 1 "takes f32[1,1,49,10]"
 vtac compile "$float" --target vta --calib nowhere -o none.so
 refused 1 "nowhere"
 vtac explain "$float" --calib calib --method median
-refused 2 "--method takes minmax, percentile, mse or entropy, not 'median'"
+refused 2 "--method takes minmax, percentile, mse, entropy or room, not 'median'"
 holds "no file of a failed call" test ! -e none.so
 
 # Nodes that a quantized model leaves in floats, and why.

@@ -311,6 +311,7 @@ vta_status cli_parts_quantize(cli_parts *p, vtac_graph **graph, cli_mixed *mixed
 {
     vtac_quantize_options how = VTAC_QUANTIZE_DEFAULTS;
     *mixed = cli_mixed_automatic(p->args);
+    mixed->arena = arena;
     if (!mixed->automatic || !vtac_quantizable(*graph) || (*graph)->state_count > 0 ||
         cli_read_method(p->args, &how.method) != CLI_OK || cli_read_width(p->args, &how) != CLI_OK) {
         return cli_quantize_float(p->args, *graph, report, diag);
@@ -320,7 +321,7 @@ vta_status cli_parts_quantize(cli_parts *p, vtac_graph **graph, cli_mixed *mixed
     how.progress = cli_stages();
     const cli_model_source source = cli_parts_source(p);
     how.sizes = cli_parts_sizes(p);
-    VTA_TRY(cli_quantize_mixed(p->args, &source, &how, mixed, arena, graph, report, diag));
+    VTA_TRY(cli_quantize_mixed(p->args, &source, &how, mixed, graph, report, diag));
     return cli_parts_join(p, mixed->samples, graph, report, diag);
 }
 

@@ -384,7 +384,7 @@ int cli_read_method(const cli_args *args, vtac_range_method *out)
     const char *name = cli_value(args, "--method");
     *out = name == NULL ? VTAC_RANGE_DEFAULT : vtac_range_method_find(name);
     return *out == VTAC_RANGE_COUNT
-               ? cli_usage(args, "--method takes minmax, percentile, mse or entropy, not '%s'", name)
+               ? cli_usage(args, "--method takes minmax, percentile, mse, entropy or room, not '%s'", name)
                : CLI_OK;
 }
 

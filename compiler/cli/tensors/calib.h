@@ -13,7 +13,7 @@
     {"--calib", "DIR|FILE", CLI_FILE, "inputs: .npz, .npy, .pb, .png, .jpg or a folder"},                    \
         {"--preprocess", "HOW", CLI_TEXT, "of pictures, as in 'vtac run --help'"},                           \
     {                                                                                                        \
-        "--method", "NAME", CLI_TEXT, "ranges by minmax, percentile, mse or entropy"                         \
+        "--method", "NAME", CLI_TEXT, "ranges by minmax, percentile, mse, entropy or room"                   \
     }
 
 /* The inputs that --calib names, or, without it, NULL and a warning. Memory is the arena's. */

@@ -42,7 +42,8 @@ typedef struct cli_mixed {
         double harm;    /* of its group of layers (vtac_quantized_layer) */
     } worst[CLI_WORST]; /* before layers were left in float; in the arena */
     uint32_t worst_count;
-    const vtac_samples *samples; /* read for it, in the arena; NULL: made up */
+    vta_arena *arena;            /* of names and samples, given by whoever searches */
+    const vtac_samples *samples; /* read for it; NULL: made up */
 } cli_mixed;
 
 /* CLI_OK or the status of a misuse. */
@@ -51,11 +52,14 @@ int cli_read_mixed(const cli_args *args, cli_mixed *out);
 /* The search without bounds, for whoever has calibration inputs. */
 cli_mixed cli_mixed_automatic(const cli_args *args);
 
+/* Reads the right answers, a number a line, into the options; NULL: there are none. */
+vta_status cli_read_answers(const char *path, vta_arena *arena, vtac_quantize_options *how, vta_diag *diag);
+
 /* Quantizes the model, more than once where it is bounded or its mark is not good; *graph is the result,
- * owned, and `report` is about it. Names are in the arena. */
+ * owned, and `report` is about it. */
 vta_status cli_quantize_mixed(const cli_args *args, const cli_model_source *source,
-                              const vtac_quantize_options *how, cli_mixed *mixed, vta_arena *arena,
-                              vtac_graph **graph, vtac_quantize_report *report, vta_diag *diag);
+                              const vtac_quantize_options *how, cli_mixed *mixed, vtac_graph **graph,
+                              vtac_quantize_report *report, vta_diag *diag);
 
 /* Sentences: the method where the search took another one, layers in float and their share of the work. */
 void cli_mixed_text(const cli_mixed *mixed, const vtac_quantize_report *report);

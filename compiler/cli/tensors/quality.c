@@ -39,8 +39,9 @@ void cli_quality_text(const vtac_quantize_report *report)
         return;
     }
     const uint32_t rows = report->output_count < MAX_ROWS ? report->output_count : MAX_ROWS;
-    cli_sentence(0, "8 bits against floats, on %u %s: %s", report->samples,
+    cli_sentence(0, "8 bits against floats, on %u %s%s: %s", report->samples,
                  report->made_up ? "made-up inputs" : "calibration inputs",
+                 report->held_out ? ", each with the ranges of the others" : "",
                  vtac_quality_name(report->quality));
     cli_table(columns, sizeof columns / sizeof columns[0], rows, fill_output, report);
     if (rows < report->output_count) {
@@ -87,8 +88,10 @@ void cli_quality_json(const vtac_quantize_report *report)
     if (report->output_count == 0) {
         return;
     }
-    cli_print(", \"quality\": {\"mark\": \"%s\", \"samples\": %u, \"made_up\": %s, \"outputs\": [",
-              vtac_quality_name(report->quality), report->samples, report->made_up ? "true" : "false");
+    cli_print(", \"quality\": {\"mark\": \"%s\", \"samples\": %u, \"made_up\": %s, \"held_out\": %s, "
+              "\"outputs\": [",
+              vtac_quality_name(report->quality), report->samples, report->made_up ? "true" : "false",
+              report->held_out ? "true" : "false");
     for (uint32_t i = 0; i < report->output_count; i++) {
         cli_print("%s", i == 0 ? "" : ",\n ");
         print_output(&report->outputs[i]);

@@ -337,11 +337,12 @@ static int run_quantize(const cli_args *args)
     const char *path = output_path(args, how.weight_bits, own, sizeof own);
     vta_diag diag = {0};
     vta_arena arena = {0};
+    mixed.arena = &arena;
     vtac_graph *graph = NULL;
     vtac_quantize_report report = {0};
     double bytes = 0.0; /* perplexity with weights of 8 bits */
     vta_status status = VTA_OK;
-    VTA_TRY_OUT(cli_quantize_mixed(args, &source, &how, &mixed, &arena, &graph, &report, &diag));
+    VTA_TRY_OUT(cli_quantize_mixed(args, &source, &how, &mixed, &graph, &report, &diag));
     VTA_TRY_OUT(try_bytes(&source, &how, &mixed, &report, &bytes, &diag));
     VTA_TRY_OUT(cli_parts_join(&parts, mixed.samples, &graph, &report, &diag));
     VTA_TRY_OUT(write_model(&parts, graph, path, &report, &diag));

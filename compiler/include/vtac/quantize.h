@@ -16,7 +16,8 @@
     X(MINMAX, "minmax", "all that was seen")                                                                 \
     X(PERCENTILE, "percentile", "all but the rarest 0.01 %")                                                 \
     X(MSE, "mse", "the range with the least squared error of rounding and cutting")                          \
-    X(ENTROPY, "entropy", "the range that keeps the distribution best (Kullback-Leibler)")
+    X(ENTROPY, "entropy", "the range that keeps the distribution best (Kullback-Leibler)")                   \
+    X(ROOM, "room", "all that was seen and a quarter more, for few calibration inputs")
 
 typedef enum vtac_range_method {
 #define X(id, name, doc) VTAC_RANGE_##id,
@@ -44,6 +45,9 @@ typedef struct vtac_more_sizes {
     void *context;
 } vtac_more_sizes;
 
+/* A model that was compiled once, for trials of what stays float (below). */
+typedef struct vtac_trials vtac_trials;
+
 typedef struct vtac_quantize_options {
     vtac_range_method method;
     bool per_channel;              /* weights: a scale for each output channel */
@@ -59,10 +63,13 @@ typedef struct vtac_quantize_options {
     const char *const *keep_float; /* nodes that stay float, by name or by that of a result */
     uint32_t keep_count;
     bool keep_readers; /* what reads a result of these stays float, too, so that the result is one */
+    bool hold_out;     /* trials judge each of many samples with the ranges of the others */
     bool measure_harm; /* fill `harm` of the layers where the mark is not good and the samples are real */
     const uint32_t *labels; /* the right answer of each sample's rows of the first output, in order; NULL */
     uint32_t label_count;
     vtac_more_sizes sizes;
+    vtac_trials
+        *trials; /* of the same model: they have seen its ranges; NULL: it is compiled and seen here */
     const vtac_progress *progress; /* NULL: silent */
 } vtac_quantize_options;
 
@@ -148,6 +155,7 @@ typedef struct vtac_quantize_report {
     vtac_quantized_layer *layers; /* worst first */
     uint32_t layer_count;
     uint32_t samples;
+    bool held_out;              /* each sample was quantized with the ranges of the others */
     uint64_t decisions, agreed; /* of the first output: rows of scores, places of a map; and those whose
                                    largest score stayed where it was */
     uint32_t tuned;             /* layers whose rounding was tuned */
@@ -170,6 +178,22 @@ typedef struct vtac_quantize_report {
  * free it afterwards, also on failure. */
 vta_status vtac_quantize(vtac_graph *graph, const vtac_samples *samples, const vtac_quantize_options *options,
                          vtac_quantize_report *report, vta_diag *diag);
+
+/* Trials: what would happen to the outputs, layer by layer, without another compilation. `graph` and `twin`
+ * are the same model, read twice; both change, and stay as long as the trials, as the samples do. *out is
+ * NULL where the options ask for what trials do not have: weights of 4 bits, tuned rounding, weights that are
+ * evened out, further sizes. */
+vta_status vtac_trials_open(vtac_graph *graph, vtac_graph *twin, const vtac_samples *samples,
+                            const vtac_quantize_options *how, vtac_trials **out, vta_diag *diag);
+
+/* The report of vtac_quantize with these options, which differ in the method and in what stays float. Without
+ * `layers` the report is about the outputs alone, and made sooner. VTA_UNSUPPORTED where nothing would be
+ * quantized. Free the report also after a failure. */
+vta_status vtac_trials_try(vtac_trials *trials, const vtac_quantize_options *how, bool layers,
+                           vtac_quantize_report *report, vta_diag *diag);
+
+void vtac_trials_close(vtac_trials *trials);
+
 /* Compares what two detectors find in the samples, whose inputs are those of `trunk` (vtac/onnx.h), and puts
  * the result into the report. Passes change both graphs. Nothing happens where no output is boxes. */
 vta_status vtac_quant_detections(vtac_graph *floats, vtac_graph *bytes, const vtac_graph *trunk,

@@ -155,8 +155,15 @@ static vta_status close_qualities(const vtac_quant_comparison *c, vtac_quant_qua
     return VTA_OK;
 }
 
-static void add_outputs(const vtac_quant_comparison *c, const vtac_quant_probe *probe, power *total,
-                        vtac_quant_quality *const *qualities, vtac_quantize_report *report)
+/* Output `i` of the float model for a sample. */
+static const float *float_output(const vtac_quant_comparison *c, uint32_t sample, uint32_t i)
+{
+    return c->floats != NULL ? c->floats[(size_t)sample * c->quantized->output_count + i]
+                             : vtac_quant_probe_output(c->observer->probe, i);
+}
+
+static void add_outputs(const vtac_quant_comparison *c, const vtac_quant_probe *probe, uint32_t sample,
+                        power *total, vtac_quant_quality *const *qualities, vtac_quantize_report *report)
 {
     const vtac_graph *graph = c->quantized;
     bool first = true;
@@ -166,7 +173,7 @@ static void add_outputs(const vtac_quant_comparison *c, const vtac_quant_probe *
             continue;
         }
         const float *is = vtac_quant_probe_output(probe, i);
-        const float *should = vtac_quant_probe_output(c->observer->probe, i);
+        const float *should = float_output(c, sample, i);
         add_error(total, is, should, (size_t)vtac_type_elements(type));
         if (qualities[i] != NULL) {
             vtac_quant_quality_add(qualities[i], is, should);
@@ -178,9 +185,9 @@ static void add_outputs(const vtac_quant_comparison *c, const vtac_quant_probe *
     }
 }
 
-/* The node that made a value, before the clamps that belong to it. */
-static const vtac_node *layer_of(const vtac_graph *g, vtac_value_id value, const vtac_quant_plan *plan)
+const vtac_node *vtac_quant_layer_of(const vtac_quant_plan *plan, vtac_value_id value)
 {
+    const vtac_graph *g = plan->graph;
     const vtac_node *node = &g->nodes[g->values[value].node];
     while (vtac_quant_role_of(node->op) == QUANT_CLAMP && node->inputs[0] < plan->value_room &&
            !plan->wanted[node->inputs[0]] && g->values[node->inputs[0]].node != 0) {
@@ -236,7 +243,7 @@ static vta_status fill_report(const vtac_quant_comparison *c, const power *power
             continue; /* an input of the graph */
         }
         const vtac_quant_range *range = vtac_quant_range_of(o, seen->value);
-        const vtac_node *node = layer_of(g, seen->value, o->plan);
+        const vtac_node *node = vtac_quant_layer_of(o->plan, seen->value);
         vtac_quantized_layer *layer = &report->layers[report->layer_count++];
         *layer = (vtac_quantized_layer){.node = copy_text(report, node->name),
                                         .op = vtac_op_get(node->op)->name,
@@ -260,31 +267,51 @@ static vta_status fill_report(const vtac_quant_comparison *c, const power *power
     return VTA_OK;
 }
 
+/* Errors of all values that are quantized. */
+static void add_values(const vtac_quant_comparison *c, const vtac_quant_probe *probe, power *powers)
+{
+    const vtac_quant_observer *o = c->observer;
+    for (uint32_t i = 0; i < o->count; i++) {
+        const uint32_t place = c->places != NULL ? c->places[i] : i;
+        add_error(&powers[i], vtac_quant_probe_value(probe, place), vtac_quant_probe_value(o->probe, place),
+                  (size_t)vtac_type_elements(&c->quantized->values[o->seen[i].value].type));
+    }
+}
+
 static vta_status walk_samples(const vtac_quant_comparison *c, vtac_quant_probe *probe, power *powers,
                                power *total, vtac_quant_quality *const *qualities,
                                vtac_quantize_report *report, vta_diag *diag)
 {
-    const vtac_quant_observer *o = c->observer;
     vtac_quant_language language;
     vtac_quant_language_find(c->quantized, &language);
     for (uint32_t s = 0; s < c->samples->count; s++) {
         VTA_TRY(vtac_progress_at(c->progress, "comparing sample", NULL, s, c->samples->count, diag));
-        VTA_TRY(vtac_quant_probe_run(o->probe, c->samples, s, diag));
+        VTA_TRY(c->before != NULL ? c->before(c->context, s, diag) : VTA_OK);
         VTA_TRY(vtac_quant_probe_run(probe, c->samples, s, diag));
-        for (uint32_t i = 0; i < o->count; i++) {
-            add_error(&powers[i], vtac_quant_probe_value(probe, i), vtac_quant_probe_value(o->probe, i),
-                      (size_t)vtac_type_elements(&c->quantized->values[o->seen[i].value].type));
+        if (c->floats == NULL) {
+            VTA_TRY(vtac_quant_probe_run(c->observer->probe, c->samples, s, diag));
+            add_values(c, probe, powers);
         }
-        add_outputs(c, probe, total, qualities, report);
+        add_outputs(c, probe, s, total, qualities, report);
         if (language.found) {
-            vtac_quant_language_add(&language,
-                                    &c->samples->tensors[(size_t)s * c->samples->inputs + language.input],
-                                    vtac_quant_probe_output(probe, language.output),
-                                    vtac_quant_probe_output(o->probe, language.output));
+            vtac_quant_language_add(
+                &language, &c->samples->tensors[(size_t)s * c->samples->inputs + language.input],
+                vtac_quant_probe_output(probe, language.output), float_output(c, s, language.output));
         }
     }
     vtac_quant_language_close(&language, report);
     return VTA_OK;
+}
+
+/* Compiles the quantized graph, where that was not done. */
+static vta_status open_quantized(const vtac_quant_comparison *c, vtac_quant_probe **out, vta_diag *diag)
+{
+    *out = c->probe;
+    if (c->probe != NULL) {
+        return VTA_OK;
+    }
+    VTA_TRY(vtac_progress_at(c->progress, "compiling the model of integers", NULL, 0, 0, diag));
+    return vtac_quant_probe_open(c->quantized, c->real, c->observer->count, out, diag);
 }
 
 vta_status vtac_quant_compare(const vtac_quant_comparison *c, vtac_quantize_report *report, vta_diag *diag)
@@ -300,10 +327,9 @@ vta_status vtac_quant_compare(const vtac_quant_comparison *c, vtac_quantize_repo
     report->samples = c->samples->count;
     vtac_quant_quality **qualities = NULL;
     VTA_TRY(open_qualities(c, &qualities, report, diag));
-    VTA_TRY(vtac_progress_at(c->progress, "compiling the model of integers", NULL, 0, 0, diag));
-    VTA_TRY(vtac_quant_probe_open(c->quantized, c->real, o->count, &probe, diag));
+    VTA_TRY(open_quantized(c, &probe, diag));
     const vta_status status = walk_samples(c, probe, powers, &total, qualities, report, diag);
-    vtac_quant_probe_close(probe);
+    vtac_quant_probe_close(c->probe == NULL ? probe : NULL);
     VTA_TRY(status);
     VTA_TRY(close_qualities(c, qualities, report, diag));
     report->output_error = total.worst;
@@ -314,6 +340,9 @@ vta_status vtac_quant_compare(const vtac_quant_comparison *c, vtac_quantize_repo
                         "there are %u labels for %llu answers; give one for each row of the first output, in "
                         "the order of the calibration inputs",
                         c->label_count, (unsigned long long)report->decisions);
+    }
+    if (c->floats != NULL) {
+        return VTA_OK;
     }
     double *harm = vta_arena_array(o->plan->arena, o->count + (size_t)1, sizeof *harm);
     if (harm == NULL) {

@@ -41,7 +41,7 @@ static vta_status make_sums(vtac_quant_observer *o, vta_diag *diag)
     return VTA_OK;
 }
 
-static vta_status make_bins(vtac_quant_observer *o, vta_diag *diag)
+vta_status vtac_quant_observe_bins(vtac_quant_observer *o, vta_diag *diag)
 {
     for (uint32_t i = 0; i < o->count; i++) {
         vtac_quant_seen *seen = &o->seen[i];
@@ -73,32 +73,43 @@ static void note_groups(vtac_quant_observer *o)
     }
 }
 
-vta_status vtac_quant_observe_open(const vtac_quant_plan *plan, const vtac_value_id *others,
-                                   uint32_t other_count, vtac_quant_observer *o, vta_diag *diag)
+vta_status vtac_quant_observe_list(const vtac_quant_plan *plan, vtac_quant_observer *o, vta_diag *diag)
 {
-    vtac_graph *g = plan->graph;
+    const vtac_graph *g = plan->graph;
     *o = (vtac_quant_observer){.plan = plan,
                                .seen = vta_arena_array(plan->arena, plan->value_room, sizeof *o->seen),
                                .of = vta_arena_array(plan->arena, plan->value_room, sizeof *o->of)};
-    vtac_value_id *values =
-        vta_arena_array(plan->arena, (size_t)plan->value_room + other_count, sizeof *values);
-    if (o->seen == NULL || o->of == NULL || values == NULL) {
+    if (o->seen == NULL || o->of == NULL) {
         return vta_no_memory(diag);
     }
     memset(o->of, 0, plan->value_room * sizeof *o->of);
     for (vtac_value_id v = 1; v < plan->value_room; v++) {
         if (plan->wanted[v] && g->values[v].constant == NULL) {
-            values[o->count] = v;
             o->seen[o->count] = (vtac_quant_seen){.value = v};
             o->of[v] = ++o->count;
         }
     }
     note_groups(o);
     note_channels(o);
+    return make_sums(o, diag);
+}
+
+vta_status vtac_quant_observe_open(const vtac_quant_plan *plan, const vtac_value_id *others,
+                                   uint32_t other_count, vtac_quant_observer *o, vta_diag *diag)
+{
+    vtac_value_id *values =
+        vta_arena_array(plan->arena, (size_t)plan->value_room + other_count, sizeof *values);
+    if (values == NULL) {
+        return vta_no_memory(diag);
+    }
+    VTA_TRY(vtac_quant_observe_list(plan, o, diag));
+    for (uint32_t i = 0; i < o->count; i++) {
+        values[i] = o->seen[i].value;
+    }
     for (uint32_t i = 0; i < other_count; i++) {
         values[o->count + i] = others[i];
     }
-    return vtac_quant_probe_open(g, values, o->count + other_count, &o->probe, diag);
+    return vtac_quant_probe_open(plan->graph, values, o->count + other_count, &o->probe, diag);
 }
 
 void vtac_quant_observe_close(vtac_quant_observer *o)
@@ -131,24 +142,39 @@ static void add_means(vtac_quant_seen *seen, const vtac_type *type, const float 
     seen->count += count / (size_t)seen->channels;
 }
 
+vta_status vtac_quant_observe_sample(const vtac_quant_observer *o, const vtac_samples *samples,
+                                     uint32_t sample, bool histograms, vta_diag *diag)
+{
+    VTA_TRY(vtac_quant_probe_run(o->probe, samples, sample, diag));
+    for (uint32_t i = 0; i < o->count; i++) {
+        vtac_quant_seen *seen = &o->seen[i];
+        const float *x = vtac_quant_probe_value(o->probe, i);
+        const size_t count = elements_of(o, seen->value);
+        if (histograms) {
+            vtac_quant_range_count(&head_of(o, seen->value)->range, x, count);
+        } else {
+            vtac_quant_range_see(&head_of(o, seen->value)->range, x, count);
+            add_means(seen, &o->plan->graph->values[seen->value].type, x, count);
+        }
+    }
+    return VTA_OK;
+}
+
+void vtac_quant_observe_run(const vtac_quant_observer *o, vtac_quant_range *out)
+{
+    for (uint32_t i = 0; i < o->count; i++) {
+        out[i] = (vtac_quant_range){0};
+        vtac_quant_range_see(&out[i], vtac_quant_probe_value(o->probe, i), elements_of(o, o->seen[i].value));
+    }
+}
+
 static vta_status walk_samples(const vtac_quant_observer *o, const vtac_samples *samples, bool histograms,
                                const vtac_progress *progress, vta_diag *diag)
 {
     for (uint32_t s = 0; s < samples->count; s++) {
         VTA_TRY(vtac_progress_at(progress, histograms ? "histograms of sample" : "ranges of sample", NULL, s,
                                  samples->count, diag));
-        VTA_TRY(vtac_quant_probe_run(o->probe, samples, s, diag));
-        for (uint32_t i = 0; i < o->count; i++) {
-            vtac_quant_seen *seen = &o->seen[i];
-            const float *x = vtac_quant_probe_value(o->probe, i);
-            const size_t count = elements_of(o, seen->value);
-            if (histograms) {
-                vtac_quant_range_count(&head_of(o, seen->value)->range, x, count);
-            } else {
-                vtac_quant_range_see(&head_of(o, seen->value)->range, x, count);
-                add_means(seen, &o->plan->graph->values[seen->value].type, x, count);
-            }
-        }
+        VTA_TRY(vtac_quant_observe_sample(o, samples, s, histograms, diag));
     }
     return VTA_OK;
 }
@@ -202,19 +228,56 @@ static void join_concatenated(vtac_quant_observer *o)
 vta_status vtac_quant_observe(vtac_quant_observer *o, const vtac_samples *samples, vtac_range_method method,
                               const vtac_progress *progress, vta_diag *diag)
 {
-    VTA_TRY(make_sums(o, diag));
     VTA_TRY(walk_samples(o, samples, false, progress, diag));
     see_constants(o);
     join_concatenated(o);
-    if (method == VTAC_RANGE_MINMAX) {
-        return VTA_OK;
+    if (method == VTAC_RANGE_MINMAX || method == VTAC_RANGE_ROOM) {
+        return method == VTAC_RANGE_ROOM ? vtac_quant_widen(o, QUANT_ROOM, diag) : VTA_OK;
     }
-    VTA_TRY(make_bins(o, diag));
+    VTA_TRY(vtac_quant_observe_bins(o, diag));
     VTA_TRY(walk_samples(o, samples, true, progress, diag));
     for (uint32_t i = 0; i < o->count; i++) {
         vtac_quant_range_narrow(&o->seen[i].range, method);
     }
     return VTA_OK;
+}
+
+vta_status vtac_quant_observe_like(vtac_quant_observer *o, const vtac_quant_observer *other,
+                                   const vtac_quant_range *ranges, vta_diag *diag)
+{
+    for (uint32_t i = 0; i < o->count; i++) {
+        vtac_quant_seen *seen = &o->seen[i];
+        const uint32_t place = other->of[seen->value];
+        if (place == 0) {
+            return vta_fail(diag, VTA_UNSUPPORTED, "the range of '%s' was not observed",
+                            o->plan->graph->values[seen->value].name);
+        }
+        vtac_quant_range *to = &head_of(o, seen->value)->range;
+        to->low = fmin(to->low, ranges[place - 1].low);
+        to->high = fmax(to->high, ranges[place - 1].high);
+        if (seen->channels == other->seen[place - 1].channels) {
+            seen->sum = other->seen[place - 1].sum;
+            seen->count = other->seen[place - 1].count;
+        }
+    }
+    see_constants(o);
+    join_concatenated(o);
+    return VTA_OK;
+}
+
+void vtac_quant_observe_again(const vtac_quant_observer *o, const vtac_quant_observer *other,
+                              const vtac_quant_range *ranges)
+{
+    for (uint32_t i = 0; i < o->count; i++) {
+        head_of(o, o->seen[i].value)->range = (vtac_quant_range){0};
+    }
+    for (uint32_t i = 0; i < o->count; i++) {
+        const vtac_quant_range *from = &ranges[other->of[o->seen[i].value] - 1];
+        vtac_quant_range *to = &head_of(o, o->seen[i].value)->range;
+        to->low = fmin(to->low, from->low);
+        to->high = fmax(to->high, from->high);
+    }
+    see_constants(o);
 }
 
 static void merge_seen(vtac_quant_seen *to, const vtac_quant_seen *from)
@@ -264,7 +327,7 @@ static vtac_quant_range bounds_of(const vtac_graph *g, vtac_node_id id)
     return share ? (vtac_quant_range){.low = 0.0, .high = 1.0} : bounds;
 }
 
-vta_status vtac_quant_widen(vtac_quant_observer *o, double factor, vta_diag *diag)
+vta_status vtac_quant_widen(const vtac_quant_observer *o, double factor, vta_diag *diag)
 {
     const vtac_graph *g = o->plan->graph;
     vtac_quant_range *bounds = vta_arena_array(o->plan->arena, o->count + (size_t)1, sizeof *bounds);
@@ -289,7 +352,7 @@ vta_status vtac_quant_widen(vtac_quant_observer *o, double factor, vta_diag *dia
     return VTA_OK;
 }
 
-void vtac_quant_centre_factors(vtac_quant_observer *o)
+void vtac_quant_centre_factors(const vtac_quant_observer *o)
 {
     const vtac_quant_plan *plan = o->plan;
     for (vtac_node_id n = 1; n < plan->node_room; n++) {

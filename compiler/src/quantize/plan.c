@@ -8,8 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "vta/str.h"
-
 #include "half.h"
 #include "relative.h"
 #include "vta/fail.h"
@@ -320,11 +318,15 @@ static bool feeds_integers(const vtac_quant_plan *plan, const vtac_island *is)
     return feeds;
 }
 
-static bool keeps_one(const vtac_quant_plan *plan, const vtac_island *is)
+/* True where one of the nodes is kept: then all of them stay float, since a part is no table. */
+static bool keeps_one(const vtac_quant_plan *plan, const vtac_node_id *nodes, uint32_t count)
 {
     bool keeps = false;
-    for (uint32_t i = 0; plan->kept != NULL && i < is->count; i++) {
-        keeps = keeps || plan->kept[is->nodes[i]];
+    for (uint32_t i = 0; plan->kept != NULL && i < count; i++) {
+        keeps = keeps || plan->kept[nodes[i]];
+    }
+    for (uint32_t i = 0; keeps && i < count; i++) {
+        plan->exact[nodes[i]] = true;
     }
     return keeps;
 }
@@ -341,10 +343,7 @@ static uint32_t find_heads(const vtac_quant_plan *plan)
             continue;
         }
         vtac_softmax_head_of(g, g->order[i], &head);
-        bool kept = head.node_count == 1;
-        for (uint32_t k = 0; k < head.node_count; k++) {
-            kept = kept || (plan->kept != NULL && plan->kept[head.nodes[k]]);
-        }
+        const bool kept = head.node_count == 1 || keeps_one(plan, head.nodes, head.node_count);
         count += !kept;
         for (uint32_t k = 0; !kept && k < head.node_count; k++) {
             plan->island[head.nodes[k]] = count;
@@ -369,7 +368,7 @@ static vta_status find_islands(const vtac_quant_plan *plan, vta_diag *diag)
     for (uint32_t i = g->order_count; i-- > 0;) {
         if (plan->island[g->order[i]] != 0 || !is_float(g, g->nodes[g->order[i]].outputs[0]) ||
             !vtac_find_island(&how, g->order[i], &is) || !is_worth_it(g, &is) || !feeds_integers(plan, &is) ||
-            keeps_one(plan, &is)) {
+            keeps_one(plan, is.nodes, is.count)) {
             continue;
         }
         trim_island(g, &is);
@@ -464,52 +463,6 @@ static void want_values(const vtac_quant_plan *plan)
                               (vtac_quant_moves(node) || clamp_behind(plan, y) == 0);
         }
     }
-}
-
-static bool is_named(const vtac_graph *g, const vtac_node *node, const char *name)
-{
-    bool named = node->name != NULL && strcmp(node->name, name) == 0;
-    for (uint32_t i = 0; i < node->output_count; i++) {
-        const char *result = node->outputs[i] == 0 ? NULL : g->values[node->outputs[i]].name;
-        named = named || (result != NULL && strcmp(result, name) == 0);
-    }
-    return named;
-}
-
-static vta_status no_such_node(const vtac_graph *g, const char *name, vta_arena *arena, vta_diag *diag)
-{
-    const char **names = vta_arena_array(arena, (size_t)g->order_count + 1, sizeof *names);
-    for (uint32_t i = 0; names != NULL && i < g->order_count; i++) {
-        const char *own = g->nodes[g->order[i]].name;
-        names[i] = own == NULL ? "" : own;
-    }
-    const char *near = names == NULL ? NULL : vta_nearest(name, names, g->order_count);
-    return near != NULL
-               ? vta_fail(diag, VTA_INVALID, "no node is named '%s'; did you mean '%s'?", name, near)
-               : vta_fail(diag, VTA_INVALID,
-                          "no node is named '%s', nor a result of one; vtac inspect shows them", name);
-}
-
-vta_status vtac_quant_find_kept(const vtac_graph *graph, const char *const *names, uint32_t count,
-                                vta_arena *arena, const bool **out, vta_diag *diag)
-{
-    bool *kept = vta_arena_array(arena, (size_t)graph->node_count + 1, sizeof *kept);
-    if (kept == NULL) {
-        return vta_no_memory(diag);
-    }
-    for (uint32_t n = 0; n < count; n++) {
-        bool found = false;
-        for (uint32_t i = 0; i < graph->order_count; i++) {
-            const bool is = is_named(graph, &graph->nodes[graph->order[i]], names[n]);
-            kept[graph->order[i]] = kept[graph->order[i]] || is;
-            found = found || is;
-        }
-        if (!found) {
-            return no_such_node(graph, names[n], arena, diag);
-        }
-    }
-    *out = kept;
-    return VTA_OK;
 }
 
 vta_status vtac_quant_plan_make(vtac_graph *graph, const bool *kept, vta_arena *arena, vtac_quant_plan *out,

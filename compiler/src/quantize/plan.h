@@ -35,10 +35,6 @@ typedef struct vtac_quant_plan {
 vta_status vtac_quant_plan_make(vtac_graph *graph, const bool *kept, vta_arena *arena, vtac_quant_plan *out,
                                 vta_diag *diag);
 
-/* The nodes that `names` tell, by their own name or that of a result; a name that is none is refused. */
-vta_status vtac_quant_find_kept(const vtac_graph *graph, const char *const *names, uint32_t count,
-                                vta_arena *arena, const bool **out, vta_diag *diag);
-
 vtac_quant_role vtac_quant_role_of(vtac_op op);
 
 /* The value that stands for all with which this one shares a scale. */

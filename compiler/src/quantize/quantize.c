@@ -27,9 +27,12 @@
 #include "guess.h"
 #include "half.h"
 #include "insert.h"
+#include "job.h"
+#include "kept.h"
 #include "parts.h"
 #include "recurrent.h"
 #include "steps.h"
+#include "trials.h"
 #include "vta/fail.h"
 #include "vtac/pass.h"
 #include "vtac/recurrence.h"
@@ -59,13 +62,13 @@ typedef struct quantize_job {
     vtac_value_id *real; /* by place in the observer: what stands for it now */
 } quantize_job;
 
-static vta_status check_samples(const quantize_job *j, const vtac_samples *samples, vta_diag *diag)
+static vta_status check_samples(const vtac_graph *g, const vtac_samples *samples,
+                                const vtac_quantize_options *how, vta_diag *diag)
 {
-    const vtac_graph *g = j->graph;
     char is[128];
     char should[128];
     if (samples == NULL) { /* they will be made up */
-        return j->options->tune_rounding
+        return how->tune_rounding
                    ? vta_fail(diag, VTA_INVALID, "rounding is tuned on real inputs; give calibration inputs")
                    : VTA_OK;
     }
@@ -213,6 +216,17 @@ static vta_status group_params(const quantize_job *j, vtac_quant_params *made, v
     return VTA_OK;
 }
 
+vtac_quant_range vtac_quant_constant_range(const vtac_quant_observer *o, vtac_value_id constant)
+{
+    const vtac_value *value = &o->plan->graph->values[constant];
+    vtac_quant_range range = {0};
+    if (o->of[vtac_quant_group(o->plan, constant)] != 0) {
+        return *vtac_quant_range_of(o, constant);
+    }
+    vtac_quant_range_see(&range, value->constant->data, (size_t)vtac_type_elements(&value->type));
+    return range;
+}
+
 /* A constant has the scale of its group; where no value was observed that would have one, its own. */
 static vta_status constant_params(const quantize_job *j, vtac_quant_params *made, vtac_value_id x,
                                   vtac_quant_params *out, vta_diag *diag)
@@ -220,11 +234,9 @@ static vta_status constant_params(const quantize_job *j, vtac_quant_params *made
     if (j->observer.of[vtac_quant_group(&j->plan, x)] != 0) {
         return group_params(j, made, x, out, diag);
     }
-    const vtac_value *value = &j->graph->values[x];
-    vtac_quant_range range = {0};
+    const vtac_quant_range range = vtac_quant_constant_range(&j->observer, x);
     float scale;
     int32_t zero;
-    vtac_quant_range_see(&range, value->constant->data, (size_t)vtac_type_elements(&value->type));
     vtac_quant_range_params(&range, j->dtype, &scale, &zero);
     return vtac_quant_add_params(j->graph, j->dtype, scale, zero, out, diag);
 }
@@ -282,55 +294,12 @@ static vta_status store_products(const quantize_job *j, vta_diag *diag)
     return vtac_graph_verify(j->graph, diag);
 }
 
-static bool reads_any(const vtac_graph *g, const bool *nodes, const vtac_node *node)
-{
-    bool reads = false;
-    for (uint32_t i = 0; i < node->input_count; i++) {
-        reads = reads || nodes[g->values[node->inputs[i]].node];
-    }
-    return reads;
-}
-
-/* Clamps and moves hand a result on as it is: their readers count, too. */
-static bool hands_on(const vtac_node *node)
-{
-    return vtac_quant_role_of(node->op) == QUANT_CLAMP || vtac_quant_moves(node);
-}
-
-/* The nodes that stay float, with their readers where that is asked for. */
-static vta_status find_kept(quantize_job *j, const bool **out, vta_diag *diag)
-{
-    const vtac_graph *g = j->graph;
-    const bool *kept = NULL;
-    VTA_TRY(vtac_quant_find_kept(g, j->options->keep_float, j->options->keep_count, &j->arena, &kept, diag));
-    *out = kept;
-    if (!j->options->keep_readers) {
-        return VTA_OK;
-    }
-    const size_t room = (size_t)g->node_count + 1;
-    bool *all = vta_arena_array(&j->arena, room, sizeof *all);
-    bool *sources = vta_arena_array(&j->arena, room, sizeof *sources);
-    if (all == NULL || sources == NULL) {
-        return vta_no_memory(diag);
-    }
-    memcpy(all, kept, room * sizeof *all);
-    memcpy(sources, kept, room * sizeof *sources);
-    for (uint32_t i = 0; i < g->order_count; i++) {
-        const vtac_node_id id = g->order[i];
-        const bool reads = reads_any(g, sources, &g->nodes[id]);
-        all[id] = all[id] || reads;
-        sources[id] = sources[id] || (reads && hands_on(&g->nodes[id]));
-    }
-    *out = all;
-    return VTA_OK;
-}
-
 static vta_status make_plan(quantize_job *j, vta_diag *diag)
 {
     const bool *kept = NULL;
-    VTA_TRY(find_kept(j, &kept, diag));
-    VTA_TRY(vtac_quant_find_kept(j->graph, j->options->keep_bytes, j->options->keep_bytes_count, &j->arena,
-                                 &j->keeps_bytes, diag));
+    VTA_TRY(vtac_quant_find_kept(j->graph, j->options, &j->arena, &kept, diag));
+    VTA_TRY(vtac_quant_find_named(j->graph, j->options->keep_bytes, j->options->keep_bytes_count, &j->arena,
+                                  &j->keeps_bytes, diag));
     VTA_TRY(vtac_quant_plan_make(j->graph, kept, &j->arena, &j->plan, diag));
     if (!j->options->equalize) {
         return VTA_OK;
@@ -340,16 +309,21 @@ static vta_status make_plan(quantize_job *j, vta_diag *diag)
     return vtac_quant_plan_make(j->graph, kept, &j->arena, &j->plan, diag);
 }
 
+vta_status vtac_quant_prepare(vtac_graph *graph, vtac_quant_borders *borders, const vtac_samples *samples,
+                              const vtac_quantize_options *how, vta_diag *diag)
+{
+    VTA_TRY(vtac_quant_floats(graph, borders, diag));
+    VTA_TRY(vtac_run_passes(graph, &(vtac_pass_options){.level = 2, .progress = how->progress}, diag));
+    VTA_TRY(vtac_quant_join_biases(graph, diag));
+    VTA_TRY(vtac_quant_take_states(graph, diag));
+    return check_samples(graph, samples, how, diag);
+}
+
 /* The graph as it is planned for, and the plan. */
 static vta_status prepare_graph(quantize_job *j, vtac_quant_borders *borders, const vtac_samples *samples,
                                 vta_diag *diag)
 {
-    VTA_TRY(vtac_quant_floats(j->graph, borders, diag));
-    VTA_TRY(
-        vtac_run_passes(j->graph, &(vtac_pass_options){.level = 2, .progress = j->options->progress}, diag));
-    VTA_TRY(vtac_quant_join_biases(j->graph, diag));
-    VTA_TRY(vtac_quant_take_states(j->graph, diag));
-    VTA_TRY(check_samples(j, samples, diag));
+    VTA_TRY(vtac_quant_prepare(j->graph, borders, samples, j->options, diag));
     return make_plan(j, diag);
 }
 
@@ -359,13 +333,18 @@ static vta_status open_floats(quantize_job *j, bool made_up, vta_diag *diag)
     const vtac_value_id *guessed = NULL;
     uint32_t count = 0;
     VTA_TRY(made_up ? vtac_quant_guess_values(&j->plan, &guessed, &count, diag) : VTA_OK);
+    if (j->options->trials != NULL) {
+        return vtac_trials_observe(j->options->trials, &j->plan, j->options->method, &j->observer, diag);
+    }
     VTA_TRY(vtac_progress_at(j->options->progress, "compiling the model of floats", NULL, 0, 0, diag));
     return vtac_quant_observe_open(&j->plan, guessed, count, &j->observer, diag);
 }
 
 static vta_status observe_ranges(quantize_job *j, const vtac_samples *samples, bool made_up, vta_diag *diag)
 {
-    VTA_TRY(vtac_quant_observe(&j->observer, samples, j->options->method, j->options->progress, diag));
+    if (j->options->trials == NULL) {
+        VTA_TRY(vtac_quant_observe(&j->observer, samples, j->options->method, j->options->progress, diag));
+    }
     VTA_TRY(made_up ? vtac_quant_widen(&j->observer, ROOM, diag) : VTA_OK);
     vtac_quant_centre_factors(&j->observer);
     return VTA_OK;
@@ -428,29 +407,32 @@ static vta_status make_up(quantize_job *j, vtac_samples *ranges, vtac_samples *o
     return vtac_generate_samples(j->graph, &range, OTHERS, SEED + 1, &j->arena, others, diag);
 }
 
-static vta_status fail_nothing(vta_diag *diag)
+vta_status vtac_quant_fail_nothing(vta_diag *diag)
 {
     return vta_fail(diag, VTA_UNSUPPORTED,
                     "there is nothing to quantize: no Conv, Gemm, MatMul, LSTM, GRU or RNN of floats with "
                     "constant weights; a model of integers is compiled as it is");
 }
 
-static bool has_recurrent(const quantize_job *j)
+bool vtac_quant_has_work(const vtac_quant_plan *plan)
 {
     bool has = false;
-    for (vtac_node_id n = 1; n < j->plan.node_room; n++) {
-        has = has || (j->plan.active[n] && vtac_quant_is_recurrent(j->graph, &j->graph->nodes[n]));
+    uint32_t axis;
+    for (vtac_node_id n = 1; n < plan->node_room; n++) {
+        const vtac_node *node = &plan->graph->nodes[n];
+        has = has || (plan->active[n] && (vtac_quant_is_product(plan->graph, node, &axis) ||
+                                          vtac_quant_is_recurrent(plan->graph, node)));
     }
     return has;
 }
 
-static void count_macs(const quantize_job *j, vtac_quantize_report *report)
+void vtac_quant_count_macs(const vtac_quant_plan *plan, vtac_quantize_report *report)
 {
-    for (vtac_node_id n = 1; n < j->plan.node_room; n++) {
-        const vtac_node *node = &j->graph->nodes[n];
-        const uint64_t macs = node->dead ? 0 : vtac_quant_macs(j->graph, node);
+    for (vtac_node_id n = 1; n < plan->node_room; n++) {
+        const vtac_node *node = &plan->graph->nodes[n];
+        const uint64_t macs = node->dead ? 0 : vtac_quant_macs(plan->graph, node);
         report->macs += macs;
-        report->macs_float += j->plan.active[n] ? 0 : macs;
+        report->macs_float += plan->active[n] ? 0 : macs;
     }
 }
 
@@ -470,13 +452,11 @@ static vta_status convert_graph(quantize_job *j, const vtac_samples *samples, co
     VTA_TRY(observe_sizes(j, diag));
     VTA_TRY(vtac_progress_at(j->options->progress, "rounding weights", NULL, 0, 0, diag));
     VTA_TRY(round_products(j, samples, made_up != NULL, diag));
-    if (j->product_count == 0 && !has_recurrent(j)) {
-        return fail_nothing(diag);
-    }
+    VTA_TRY(vtac_quant_has_work(&j->plan) ? VTA_OK : vtac_quant_fail_nothing(diag));
     VTA_TRY(wrap_activations(j, diag));
     if (report != NULL) {
         report->made_up = made_up != NULL;
-        count_macs(j, report);
+        vtac_quant_count_macs(&j->plan, report);
         sum_up_rounding(j, report);
         VTA_TRY(compare_models(j, made_up != NULL ? made_up : samples, report, diag));
     }
@@ -548,7 +528,7 @@ vta_status vtac_quantize_check(const vtac_graph *graph, vta_diag *diag)
         floats = multiplies_floats(graph, node);
         bytes = bytes || makes_bytes(graph, node);
     }
-    return floats || !bytes ? VTA_OK : fail_nothing(diag);
+    return floats || !bytes ? VTA_OK : vtac_quant_fail_nothing(diag);
 }
 
 vta_status vtac_quantize(vtac_graph *graph, const vtac_samples *samples, const vtac_quantize_options *options,

@@ -154,7 +154,7 @@ static bin_range common_part(const uint64_t *bins, int zero)
 void vtac_quant_range_narrow(vtac_quant_range *range, vtac_range_method method)
 {
     const double width = (range->high - range->low) / QUANT_BINS;
-    if (method == VTAC_RANGE_MINMAX || range->bins == NULL || !(width > 0.0)) {
+    if (method == VTAC_RANGE_MINMAX || method == VTAC_RANGE_ROOM || range->bins == NULL || !(width > 0.0)) {
         return;
     }
     const int at = (int)(-range->low / width);

@@ -58,10 +58,8 @@ vtac_quant_grid vtac_quant_grid_of(const vtac_quant_product *p, int64_t c, int64
     return (vtac_quant_grid){(-MAX_NARROW - 1) * step, MAX_NARROW * step, step};
 }
 
-/* The bias as floats, 0 where there is none; *usable is false where it has another shape than [channels].
- * NULL: out of memory. */
-static double *read_bias(const vtac_quant_plan *plan, const vtac_node *node, vtac_quant_product *p,
-                         bool *usable)
+double *vtac_quant_read_bias(const vtac_quant_plan *plan, const vtac_node *node, vtac_quant_product *p,
+                             bool *usable)
 {
     const vtac_graph *g = plan->graph;
     const bool has = vtac_in_type(g, node, 2) != NULL;
@@ -135,12 +133,10 @@ static void round_weights(vtac_quant_product *p, const float *w)
     }
 }
 
-/* `real` becomes what the integers stand for. What rounding adds to the mean of each output channel, given
- * the means of the input channels, is taken off the bias; `share` is the part of its taps that an output
- * sees. Where a kernel hangs over the edge, its taps see zeros: they are counted as if they did not, which is
- * little where the picture is larger than it. */
-static void correct_bias(const vtac_quant_product *p, const float *w, float *real, const double *mean,
-                         int64_t group, double share, double *bias)
+/* Taps of a kernel that hangs over the edge see zeros: they are counted as if they did not, which is little
+ * where the picture is larger than the kernel. */
+void vtac_quant_correct_bias(const vtac_quant_product *p, const float *w, float *real, const double *mean,
+                             int64_t group, double share, double *bias)
 {
     const int64_t inner = inner_of(&p->type, p->axis);
     const int64_t count = vtac_type_elements(&p->type);
@@ -157,6 +153,11 @@ static void correct_bias(const vtac_quant_product *p, const float *w, float *rea
             bias[c] -= ((double)real[i] - (double)w[i]) * mean[input] * share;
         }
     }
+}
+
+int32_t vtac_quant_bias_integer(double bias, float unit)
+{
+    return round_weight(bias / (double)unit, MAX_BIAS);
 }
 
 /* Gives the node a third input. */
@@ -176,7 +177,7 @@ static vta_status round_bias(const vtac_quant_plan *plan, vtac_quant_product *p,
     }
     for (int64_t c = 0; c < p->channels; c++) {
         const float unit = x_scale * p->scales[c];
-        p->bias[c] = round_weight(bias[c] / (double)unit, MAX_BIAS);
+        p->bias[c] = vtac_quant_bias_integer(bias[c], unit);
         real[c] = (float)p->bias[c] * unit;
     }
     const vtac_tensor tensor = {
@@ -250,7 +251,7 @@ vta_status vtac_quant_round_product(const vtac_quant_plan *plan, float x_scale, 
     p->channels = w->type.dim[p->axis];
     float *real = vta_arena_array(&g->arena, (size_t)vtac_type_elements(&w->type) + 1, sizeof *real);
     bool usable = false;
-    double *bias = read_bias(plan, node, p, &usable);
+    double *bias = vtac_quant_read_bias(plan, node, p, &usable);
     if (real == NULL || bias == NULL) {
         return vta_no_memory(diag);
     }
@@ -259,8 +260,8 @@ vta_status vtac_quant_round_product(const vtac_quant_plan *plan, float x_scale, 
     if (patches != NULL && patches->count > 0) {
         VTA_TRY(vtac_quant_tune_rounding(p, w->data, mean, patches, diag));
     }
-    correct_bias(p, w->data, real, mean, vtac_attr_int(node, "group", 1), vtac_quant_tap_share(g, node),
-                 bias);
+    vtac_quant_correct_bias(p, w->data, real, mean, vtac_attr_int(node, "group", 1),
+                            vtac_quant_tap_share(g, node), bias);
     const bool has_bias = usable && (vtac_in_type(g, node, 2) != NULL || mean != NULL);
     const vtac_tensor tensor = {.type = w->type, .data = real, .bytes = w->bytes};
     vtac_value_id value;

@@ -62,6 +62,20 @@ vta_status vtac_quant_round_product(const vtac_quant_plan *plan, float x_scale, 
                                     const double *mean, vtac_quant_patches *patches, vtac_quant_product *p,
                                     vta_diag *diag);
 
+/* The bias of a product as floats, 0 where there is none, in memory of the plan's; NULL: out of memory.
+ * *usable is false where a bias of [channels] has no place, or another one stands there. */
+double *vtac_quant_read_bias(const vtac_quant_plan *plan, const vtac_node *node, vtac_quant_product *product,
+                             bool *usable);
+
+/* `real` becomes what the integers stand for. What rounding the weights adds to the mean of each output
+ * channel, given the means of the input channels (NULL: nothing is known), is taken off the bias; `share` is
+ * the part of its taps that an output sees. */
+void vtac_quant_correct_bias(const vtac_quant_product *product, const float *w, float *real,
+                             const double *mean, int64_t group, double share, double *bias);
+
+/* The integer of a bias whose unit is that of the accumulator. */
+int32_t vtac_quant_bias_integer(double bias, float unit);
+
 /* Puts the integers and DequantizeLinear in their place. */
 vta_status vtac_quant_store_product(const vtac_quant_plan *plan, const vtac_quant_product *product,
                                     float x_scale, vta_diag *diag);
