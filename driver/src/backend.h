@@ -69,6 +69,9 @@ typedef struct vta_backend_ops {
     vta_status (*play)(void *self, const vta_launch *launch, const vta_played *played, vta_diag *diag);
     bool (*block)(void *self, uint32_t index, vta_mem *out);
 
+    /* As vta_device_dram (optional). */
+    bool (*dram)(void *self, vta_dram_counts *out);
+
     /* As vta_device_cycles (optional): the one function that other threads call while one is in wait. */
     uint64_t (*cycles)(void *self);
 } vta_backend_ops;

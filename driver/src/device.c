@@ -278,6 +278,11 @@ const uint64_t *vta_device_account(vta_device *device, uint32_t *insn_count)
     return device->ops->account != NULL ? device->ops->account(device->self, insn_count) : NULL;
 }
 
+bool vta_device_dram(vta_device *device, vta_dram_counts *out)
+{
+    return device->ops->dram != NULL && device->ops->dram(device->self, out);
+}
+
 uint64_t vta_device_cycles(vta_device *device)
 {
     return device->ops->cycles != NULL ? device->ops->cycles(device->self) : 0;

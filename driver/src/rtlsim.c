@@ -29,7 +29,7 @@ enum {
 
 typedef struct rtlsim_options {
     vta_rtlsim_options rtl;
-    const char *object, *form;
+    const char *object, *form, *dram;
     uint32_t watchdog;
 } rtlsim_options;
 
@@ -41,6 +41,8 @@ static const vta_option options[] = {
     {"bandwidth", VTA_OPTION_U32, MEMBER(rtl.bandwidth), 1 << 20, "memory: bytes a cycle; 0: unlimited"},
     {"shared", VTA_OPTION_U32, MEMBER(rtl.shared_bytes), 1000000,
      "memory: MB/s of both directions together at the configuration's clock; 0: unlimited"},
+    {"dram", VTA_OPTION_TEXT, MEMBER(dram), 0,
+     "memory: a kind of DRAM in place of latency and shared ('ddr3-1050'; 'flat': none)"},
     {"stall", VTA_OPTION_U32, MEMBER(rtl.stall_percent), 99, "random back-pressure, percent of cycles"},
     {"seed", VTA_OPTION_U64, MEMBER(rtl.seed), UINT64_MAX,
      "of the back-pressure and of initial register contents"},
@@ -152,6 +154,12 @@ static const uint64_t *rtlsim_account(void *self, uint32_t *insn_count)
 {
     const rtlsim_device *device = self;
     return device->rtl->account != NULL ? device->rtl->account(device->instance, insn_count) : NULL;
+}
+
+static bool rtlsim_dram(void *self, vta_dram_counts *out)
+{
+    const rtlsim_device *device = self;
+    return device->rtl->dram != NULL && device->rtl->dram(device->instance, out);
 }
 
 static uint64_t rtlsim_cycles(void *self)
@@ -307,6 +315,7 @@ static const vta_backend_ops ops = {
     .play = rtlsim_play,
     .block = rtlsim_block,
     .cycles = rtlsim_cycles,
+    .dram = rtlsim_dram,
 };
 
 /* Opening. */
@@ -364,11 +373,13 @@ static vta_status start_instance(rtlsim_device *device, const vta_opening *openi
     rtl.latency = rtl.latency == FROM_CONFIG ? opening->config.mem_latency : rtl.latency;
     rtl.bandwidth = rtl.bandwidth == FROM_CONFIG ? opening->config.mem_bandwidth : rtl.bandwidth;
     rtl.shared_bytes = rtl.shared_bytes == FROM_CONFIG ? opening->config.mem_shared : rtl.shared_bytes;
-    rtl.shared_cycles = opening->config.clock_mhz; /* MB/s are bytes in so many cycles */
+    rtl.shared_cycles = rtl.clock_mhz = opening->config.clock_mhz; /* MB/s are bytes in so many cycles */
+    VTA_TRY(vta_dram_choose(set->dram != NULL ? set->dram : opening->config.dram, &rtl.dram, diag));
     device->watchdog = set->watchdog;
     device->config = opening->config;
     device->whim = rtl.stall_percent != 0   ? "its back-pressure is random ('stall')"
                    : rtl.trace_file != NULL ? "it writes waves ('trace')"
+                   : rtl.dram.rate != 0     ? "its memory refreshes rows at times of its own ('dram')"
                                             : NULL;
     VTA_TRY(vta_dram_create(&device->dram, diag));
     device->bus = vta_dram_bus(device->dram);

@@ -510,8 +510,10 @@ char *vta_config_to_json(const vta_config *config)
     vta_str str = {0};
     vta_str_put(&str, "{\n");
     for (size_t i = 0; i < STRINGS; i++) {
-        vta_str_printf(&str, "  \"%s\" : \"%s\",\n", string_keys[i].name,
-                       (const char *)config + string_keys[i].offset);
+        const char *text = (const char *)config + string_keys[i].offset;
+        if (text[0] != '\0') {
+            vta_str_printf(&str, "  \"%s\" : \"%s\",\n", string_keys[i].name, text);
+        }
     }
     const char *between = "";
     for (size_t i = 0; i < NUMBERS; i++) {

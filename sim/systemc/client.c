@@ -170,6 +170,8 @@ static bool pack(const vta_rtlsim_options *o, wire_options *w)
                         .shared_cycles = o->shared_cycles,
                         .stall_percent = o->stall_percent,
                         .traffic_percent = o->traffic_percent,
+                        .dram = o->dram,
+                        .clock_mhz = o->clock_mhz,
                         .seed = o->seed,
                         .trace_begin = o->trace_begin,
                         .trace_end = o->trace_end};
@@ -244,6 +246,13 @@ static const uint64_t *account(void *self, uint32_t *insn_count)
     return c->account;
 }
 
+static bool dram(void *self, vta_dram_counts *out)
+{
+    client *c = self;
+    const bool is = request(c, WIRE_DRAM, 0, 0, NULL) != 0;
+    return c->socket >= 0 && wire_receive(c->socket, out, sizeof *out) && is;
+}
+
 static bool irq(void *self)
 {
     return ((const client *)self)->irq;
@@ -267,6 +276,7 @@ __attribute__((visibility("default"))) const vta_rtlsim *vta_rtlsim_entry(void)
                                      .step = step,
                                      .irq = irq,
                                      .failure = failure,
-                                     .account = account};
+                                     .account = account,
+                                     .dram = dram};
     return &entry;
 }

@@ -185,6 +185,10 @@ SC_MODULE(axi_to_tlm)
     {
         vta_axi_mem_seed(mem_, seed);
     }
+    const vta_dram_counts *dram() const
+    {
+        return vta_axi_mem_counts(mem_);
+    }
 
   private:
     slave_pins pins(uint64_t cycle) const
@@ -319,8 +323,8 @@ SC_MODULE(memory)
     tlm_utils::simple_target_socket<memory> socket;
 
     memory(sc_core::sc_module_name name, const vta_rtlsim_options &options, bool is_dram)
-        : sc_module(name), socket("socket"), latency_(options.latency > 0 ? options.latency : 1),
-          is_dram_(is_dram), requests_("requests"), answers_("answers")
+        : sc_module(name), socket("socket"), latency_(latency_of(options)), is_dram_(is_dram),
+          requests_("requests"), answers_("answers")
     {
         dram_.options = vta_dram_options_default(latency_, options.bandwidth);
         socket.register_nb_transport_fw(this, &memory::nb_transport_fw);
@@ -351,6 +355,12 @@ SC_MODULE(memory)
         finish(t);
         t.release();
         return tlm::TLM_COMPLETED;
+    }
+
+    // With a kind of DRAM the bridge keeps its times (axi_mem.h), and the memory behind it has the contents.
+    static uint32_t latency_of(const vta_rtlsim_options &options)
+    {
+        return options.latency > 0 && options.dram.rate == 0 ? options.latency : 1;
     }
 
     // Starts an access; true: its answer counts in the next cycle already.
@@ -554,6 +564,8 @@ struct platform {
         axi.shared_cycles = options.shared_cycles;
         axi.stall_percent = options.stall_percent;
         axi.seed = options.seed;
+        axi.dram = options.dram;
+        axi.clock_mhz = options.clock_mhz;
         return axi;
     }
 
@@ -629,8 +641,13 @@ void model_seed(void *self, uint64_t seed)
     static_cast<platform *>(self)->bridge.seed(seed);
 }
 
-const vta_model model = {"systemc",     VTA_MODEL_HASH, VTA_MODEL_BUS_BYTES, true,      model_create,
-                         model_destroy, model_clock,    model_failure,       model_seed};
+const vta_dram_counts *model_dram(void *self)
+{
+    return static_cast<platform *>(self)->bridge.dram();
+}
+
+const vta_model model = {"systemc",     VTA_MODEL_HASH, VTA_MODEL_BUS_BYTES, true,       model_create,
+                         model_destroy, model_clock,    model_failure,       model_seed, model_dram};
 
 } // namespace
 

@@ -67,6 +67,8 @@ static void *create(const vta_rtlsim *sim, const vta_bus *bus)
                                         .shared_cycles = w.shared_cycles,
                                         .stall_percent = w.stall_percent,
                                         .traffic_percent = w.traffic_percent,
+                                        .dram = w.dram,
+                                        .clock_mhz = w.clock_mhz,
                                         .seed = w.seed,
                                         .trace_begin = w.trace_begin,
                                         .trace_end = w.trace_end,
@@ -89,6 +91,13 @@ static bool reply_account(const vta_rtlsim *sim, void *self)
            wire_send(WIRE_SOCKET, counts, wire_account_size(insn_count));
 }
 
+static bool reply_dram(const vta_rtlsim *sim, void *self)
+{
+    vta_dram_counts counts = {0};
+    const bool is = sim->dram(self, &counts);
+    return reply(sim, self, is, NULL) && wire_send(WIRE_SOCKET, &counts, sizeof counts);
+}
+
 int server_run(void)
 {
     const vta_rtlsim *sim = vta_rtlsim_entry();
@@ -100,8 +109,8 @@ int server_run(void)
     good = self != NULL;
     while (good && wire_receive(WIRE_SOCKET, &m, sizeof m)) {
         uint64_t result = 0;
-        if (m.op == WIRE_ACCOUNT) {
-            good = reply_account(sim, self);
+        if (m.op == WIRE_ACCOUNT || m.op == WIRE_DRAM) {
+            good = m.op == WIRE_DRAM ? reply_dram(sim, self) : reply_account(sim, self);
             continue;
         }
         switch (m.op) {

@@ -24,6 +24,7 @@ typedef enum wire_op {
     WIRE_WRITE,   /* a: offset, b: value */
     WIRE_STEP,    /* a: cycles */
     WIRE_ACCOUNT, /* the reply's result: instructions, 0: none are known; then their numbers */
+    WIRE_DRAM,    /* the reply's result: whether there is one; then a vta_dram_counts */
     /* server to client */
     WIRE_REPLY, /* a: result, b: interrupt line; followed by WIRE_TEXT bytes: the failure, or empty */
     WIRE_LOAD,  /* a: address, b: bytes; the client answers with a byte (1: it exists) and the bytes */
@@ -38,6 +39,8 @@ typedef struct wire_message {
 typedef struct wire_options {
     uint32_t latency, bandwidth, shared_bytes, shared_cycles, stall_percent, traffic_percent;
     uint64_t seed, trace_begin, trace_end;
+    vta_dram_kind dram;
+    uint32_t clock_mhz;
     char trace_file[WIRE_TEXT], trace_scope[WIRE_TEXT], timeline_file[WIRE_TEXT], memory_model[WIRE_TEXT];
 } wire_options;
 

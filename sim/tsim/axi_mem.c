@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dram_queue.h"
+
 #define NEVER UINT64_MAX
 
 enum {
@@ -21,9 +23,10 @@ enum {
 
 /* A burst from its address to its last answer. */
 typedef struct burst {
-    uint64_t base;  /* of its first beat, aligned to the bus */
-    uint64_t ready; /* cycle in which the answer may begin */
-    uint32_t first; /* byte lane of its first byte */
+    uint64_t base;     /* of its first beat, aligned to the bus */
+    uint64_t ready;    /* cycle in which the answer may begin */
+    uint64_t earliest; /* of a write: the same for the DRAM's controller */
+    uint32_t first;    /* byte lane of its first byte */
     uint32_t id, beats, beat;
     bool error;
 } burst;
@@ -37,8 +40,20 @@ typedef struct direction {
     uint32_t credit; /* bytes that may still flow */
 } direction;
 
+/* A DRAM, and what of its data the port waits for. Times begin with the run. */
+typedef struct axi_dram {
+    vta_dram_queue queue;
+    uint64_t begin;    /* the run's first cycle */
+    uint64_t period;   /* of the clock, in millionths of a picosecond: 10^12 / MHz */
+    uint32_t answer;   /* cycles from a write's last beat to its answer */
+    uint32_t buffered; /* bytes that the controller holds for writing */
+    uint64_t there[VTA_AXI_BURSTS][VTA_AXI_BEATS]; /* by beat of a read: the cycle from which it may go */
+    vta_dram_request *filling[VTA_AXI_BURSTS];     /* by burst of writes */
+} axi_dram;
+
 struct vta_axi_mem {
     vta_axi_options options;
+    axi_dram *dram; /* NULL: none */
     vta_bus bus;
     uint32_t credit_limit, threshold;
     uint64_t shared_credit, shared_limit; /* of both directions, in bytes times shared_cycles */
@@ -103,6 +118,17 @@ static bool has_share(const vta_axi_mem *mem, bool others_first)
     return !is_shared(mem) || mem->shared_credit >= shared_beat(mem) * (others_first ? 2 : 1);
 }
 
+/* A DRAM at rest, at the time of the next cycle, if the port waits for none of its data. */
+static void rest_dram(vta_axi_mem *mem)
+{
+    axi_dram *d = mem->dram;
+    if (d != NULL && vta_axi_mem_idle(mem)) {
+        d->queue = (vta_dram_queue){.kind = mem->options.dram, .counts = d->queue.counts};
+        d->begin = mem->cycle;
+        d->buffered = 0;
+    }
+}
+
 vta_axi_mem *vta_axi_mem_create(const vta_axi_options *options, const vta_bus *bus)
 {
     vta_axi_mem *mem = calloc(1, sizeof *mem);
@@ -119,9 +145,20 @@ vta_axi_mem *vta_axi_mem_create(const vta_axi_options *options, const vta_bus *b
     size_t bytes = (size_t)VTA_AXI_BURSTS * VTA_AXI_BEATS * options->bus_bytes;
     mem->read.data = malloc(bytes);
     mem->write.data = malloc(bytes);
-    if (mem->read.data == NULL || mem->write.data == NULL) {
+    const bool is_dram = options->dram.rate > 0;
+    if (is_dram) {
+        mem->options.shared_bytes = 0;
+        mem->dram = calloc(1, sizeof *mem->dram);
+    }
+    if (mem->read.data == NULL || mem->write.data == NULL || (is_dram && mem->dram == NULL)) {
         vta_axi_mem_destroy(mem);
         return NULL;
+    }
+    if (is_dram) {
+        mem->dram->queue.counts.peak = 1e6 * options->dram.rate * options->dram.width / 8;
+        mem->dram->period = UINT64_C(1000000000000) / options->clock_mhz;
+        mem->dram->answer = vta_dram_answer_cycles(&options->dram, options->clock_mhz);
+        rest_dram(mem);
     }
     return mem;
 }
@@ -129,6 +166,7 @@ vta_axi_mem *vta_axi_mem_create(const vta_axi_options *options, const vta_bus *b
 void vta_axi_mem_destroy(vta_axi_mem *mem)
 {
     if (mem != NULL) {
+        free(mem->dram);
         free(mem->read.data);
         free(mem->write.data);
         free(mem);
@@ -335,6 +373,105 @@ static uint32_t take_address(vta_axi_mem *mem, direction *d, const vta_axi_addre
     return slot;
 }
 
+/* ---- the DRAM */
+
+static uint64_t time_of(const vta_axi_mem *mem, uint64_t cycle)
+{
+    return (cycle - mem->dram->begin) * mem->dram->period / 1000000;
+}
+
+/* The first cycle at or after a time. */
+static uint64_t cycle_of(const vta_axi_mem *mem, uint64_t ps)
+{
+    const uint64_t period = mem->dram->period;
+    return mem->dram->begin + (ps * 1000000 + period - 1) / period;
+}
+
+/* Asks the DRAM for a read burst. */
+static void ask_dram(vta_axi_mem *mem, uint32_t slot, uint32_t bytes)
+{
+    axi_dram *d = mem->dram;
+    const burst *b = &mem->read.bursts[slot];
+    (void)vta_dram_add(&d->queue, false, time_of(mem, mem->cycle), b->base, bytes, slot);
+    for (uint32_t i = 0; i < b->beats; i++) {
+        d->there[slot][i] = NEVER;
+    }
+}
+
+/* Announces a write burst, of whose data nothing is there. */
+static void announce_write(vta_axi_mem *mem, uint32_t slot)
+{
+    axi_dram *d = mem->dram;
+    const burst *b = &mem->write.bursts[slot];
+    vta_dram_request *r = vta_dram_add(&d->queue, true, time_of(mem, mem->cycle), b->base,
+                                       b->beats * mem->options.bus_bytes, slot);
+    r->there = 0;
+    d->filling[slot] = r;
+}
+
+/* A beat of a write burst has come; `b->beat` counts it. */
+static void fill_write(vta_axi_mem *mem, uint32_t slot)
+{
+    axi_dram *d = mem->dram;
+    const burst *b = &mem->write.bursts[slot];
+    vta_dram_request *r = d->filling[slot];
+    const uint32_t bus = mem->options.bus_bytes, column = vta_dram_column_bytes(&d->queue.kind);
+    const uint64_t end = b->base + (uint64_t)b->beat * bus;
+    r->there = b->beat == b->beats ? r->columns : (uint32_t)((end - r->addr) / column);
+    d->buffered += bus;
+}
+
+/* The bytes of a column of a burst. */
+static uint32_t bytes_of_column(const vta_axi_mem *mem, const burst *b, uint32_t column, uint64_t *first)
+{
+    const uint32_t size = vta_dram_column_bytes(&mem->dram->queue.kind);
+    const uint64_t end = b->base + (uint64_t)b->beats * mem->options.bus_bytes;
+    const uint64_t from = (b->base / size + column) * size, to = from + size;
+    *first = from > b->base ? from : b->base;
+    return (uint32_t)((to < end ? to : end) - *first);
+}
+
+/* The data of a column are there: beats that end in it may go. */
+static void finish_column(vta_axi_mem *mem, const vta_dram_done *done)
+{
+    axi_dram *d = mem->dram;
+    uint64_t first;
+    if (done->write) {
+        const uint32_t bytes = vta_dram_column_bytes(&d->queue.kind);
+        d->buffered -= bytes < d->buffered ? bytes : d->buffered;
+        return;
+    }
+    const burst *b = &mem->read.bursts[done->tag];
+    const uint32_t bytes = bytes_of_column(mem, b, done->column, &first), bus = mem->options.bus_bytes;
+    const uint64_t begin = (first - b->base) / bus, end = (first + bytes - b->base) / bus;
+    for (uint64_t i = begin; i < end; i++) {
+        d->there[done->tag][i] = cycle_of(mem, done->at);
+    }
+}
+
+/* The column accesses of the cycle that begins. */
+static void run_dram(vta_axi_mem *mem)
+{
+    axi_dram *d = mem->dram;
+    const uint64_t now = time_of(mem, mem->cycle), until = time_of(mem, mem->cycle + 1);
+    vta_dram_done done;
+    if (vta_dram_is_idle(&d->queue)) {
+        d->buffered = 0; /* columns that were written in part */
+        return;
+    }
+    d->queue.counts.busy_ps += vta_dram_is_busy(&d->queue) ? until - now : 0;
+    while (vta_dram_next(&d->queue, now, until, &done)) {
+        finish_column(mem, &done);
+    }
+}
+
+const vta_dram_counts *vta_axi_mem_counts(const vta_axi_mem *mem)
+{
+    return mem->dram != NULL ? &mem->dram->queue.counts : NULL;
+}
+
+/* ---- transfers */
+
 static void take_read(vta_axi_mem *mem, const vta_axi_address *a)
 {
     direction *d = &mem->read;
@@ -343,11 +480,14 @@ static void take_read(vta_axi_mem *mem, const vta_axi_address *a)
     const uint32_t size = b->beats * mem->options.bus_bytes;
     uint8_t *data = slot_data(mem, d, slot);
     d->filled = d->count;
+    if (mem->dram != NULL) {
+        ask_dram(mem, slot, size);
+    }
     if (mem->options.backend.begin != NULL) {
         mem->options.backend.begin(mem->options.backend.context, slot, false, b->base, data, size, NULL);
         return;
     }
-    b->ready = mem->cycle + mem->options.latency;
+    b->ready = mem->dram != NULL ? 0 : mem->cycle + mem->options.latency;
     b->error = !vta_axi_copy_in(&mem->bus, mem->options.bus_bytes, b->base, data, size);
     if (b->error) {
         memset(data, 0, size);
@@ -364,15 +504,20 @@ static void take_data(vta_axi_mem *mem, const vta_axi_master *m)
     mem->strobes[slot][b->beat] = m->wstrb;
     d->credit -= bus_bytes <= d->credit ? bus_bytes : d->credit;
     spend(mem, true);
-    if (++b->beat < b->beats) {
+    b->beat++;
+    if (mem->dram != NULL) {
+        fill_write(mem, slot);
+    }
+    if (b->beat < b->beats) {
         return;
     }
     d->filled++;
+    b->earliest = mem->cycle + (mem->dram != NULL ? mem->dram->answer : 0);
     if (mem->options.backend.begin != NULL) {
         mem->options.backend.begin(mem->options.backend.context, slot, true, b->base, slot_data(mem, d, slot),
                                    b->beats * bus_bytes, mem->strobes[slot]);
     } else {
-        b->ready = mem->cycle + mem->options.latency;
+        b->ready = mem->dram != NULL ? 0 : mem->cycle + mem->options.latency;
     }
 }
 
@@ -403,6 +548,7 @@ static uint64_t draw(vta_axi_mem *mem)
 void vta_axi_mem_seed(vta_axi_mem *mem, uint64_t seed)
 {
     mem->random = seed;
+    rest_dram(mem);
 }
 
 /* A bit for each channel that is held back in the next cycle. */
@@ -435,6 +581,22 @@ static bool has_credit(const vta_axi_mem *mem, const direction *d)
     return !is_slow(mem) || d->credit >= mem->options.bus_bytes;
 }
 
+static uint64_t later(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* True where the DRAM's controller takes another beat, and another burst. */
+static bool has_room(const vta_axi_mem *mem)
+{
+    return mem->dram == NULL || mem->dram->buffered + mem->options.bus_bytes <= VTA_DRAM_WRITE_BUFFER;
+}
+
+static bool takes_write(const vta_axi_mem *mem)
+{
+    return mem->dram == NULL || mem->dram->queue.count[1] < VTA_DRAM_REQUESTS - 1;
+}
+
 /* `writing`: the master offers write data, too. */
 static void drive_read(vta_axi_mem *mem, vta_axi_slave *s, bool writing)
 {
@@ -444,7 +606,8 @@ static void drive_read(vta_axi_mem *mem, vta_axi_slave *s, bool writing)
         return;
     }
     const burst *b = &d->bursts[d->head];
-    if (b->ready > mem->cycle || !has_share(mem, writing && mem->reads_ahead > 0)) {
+    if (b->ready > mem->cycle || !has_share(mem, writing && mem->reads_ahead > 0) ||
+        (mem->dram != NULL && mem->dram->there[d->head][b->beat] > mem->cycle)) {
         return;
     }
     spend(mem, false);
@@ -460,7 +623,7 @@ static void drive_response(vta_axi_mem *mem, vta_axi_slave *s)
 {
     direction *d = &mem->write;
     s->bvalid = 0;
-    if (d->filled == 0 || d->bursts[d->head].ready > mem->cycle) {
+    if (d->filled == 0 || later(d->bursts[d->head].ready, d->bursts[d->head].earliest) > mem->cycle) {
         return;
     }
     burst *b = &d->bursts[d->head];
@@ -497,11 +660,12 @@ static void drive(vta_axi_mem *mem, const vta_axi_master *m, vta_axi_slave *s, b
     }
     const bool owes_data = mem->write.filled < mem->write.count;
     s->arready = mem->read.count < VTA_AXI_BURSTS && (held & STALL_AR) == 0;
-    s->awready = mem->write.count < VTA_AXI_BURSTS && (held & STALL_AW) == 0;
+    s->awready = mem->write.count < VTA_AXI_BURSTS && (held & STALL_AW) == 0 && takes_write(mem);
     if (mem->hold_address && !owes_data && !m->wvalid) {
         s->awready = 0;
     }
-    s->wready = owes_data && (held & STALL_W) == 0 && has_credit(mem, &mem->write) && has_share(mem, false);
+    s->wready = owes_data && (held & STALL_W) == 0 && has_credit(mem, &mem->write) && has_share(mem, false) &&
+                has_room(mem);
 }
 
 vta_axi_slave vta_axi_mem_first(vta_axi_mem *mem)
@@ -527,7 +691,7 @@ static bool rests(const vta_axi_mem *mem, const vta_axi_master *m, const vta_axi
     const bool full = (!is_slow(mem) ||
                        (mem->read.credit == mem->credit_limit && mem->write.credit == mem->credit_limit)) &&
                       (!is_shared(mem) || mem->shared_credit == mem->shared_limit);
-    return (asked | open) == 0 && full;
+    return (asked | open) == 0 && full && (mem->dram == NULL || vta_dram_is_idle(&mem->dram->queue));
 }
 
 void vta_axi_mem_cycle(vta_axi_mem *mem, const vta_axi_master *m, vta_axi_slave *s)
@@ -554,10 +718,16 @@ void vta_axi_mem_cycle(vta_axi_mem *mem, const vta_axi_master *m, vta_axi_slave 
             take_data(mem, m);
         }
         if (m->aw.valid && s->awready) {
-            take_address(mem, &mem->write, &m->aw);
+            const uint32_t slot = take_address(mem, &mem->write, &m->aw);
+            if (mem->dram != NULL) {
+                announce_write(mem, slot);
+            }
             mem->hold_address = mem->threshold != 0 && (draw(mem) & 3) == 0;
         }
     }
     mem->cycle++;
+    if (mem->dram != NULL) {
+        run_dram(mem);
+    }
     drive(mem, m, s, r_free, b_free);
 }

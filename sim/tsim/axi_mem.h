@@ -7,8 +7,9 @@
  * was taken, a write's response `latency` cycles after its last beat; beats flow at `bandwidth` bytes a cycle
  * in each direction, and at `shared_bytes` in `shared_cycles` of both directions together, which then take
  * turns; VTA_AXI_BURSTS bursts may be under way in each direction; answers keep the order of the
- * addresses. With `stall_percent`, each ready and each new valid is randomly withheld, and an address may
- * wait for its data.
+ * addresses. With a `dram`, a beat is offered when the DRAM has read it (dram_queue.h), and a write is
+ * answered when the controller has its last beat; `latency` and `shared_bytes` do not count. With
+ * `stall_percent`, each ready and each new valid is randomly withheld, and an address may wait for its data.
  *
  * Contents. A read is sampled when its address is taken, a write becomes visible with its response: a master
  * that relies on anything sooner reads old bytes. A burst that touches memory that does not exist is answered
@@ -25,6 +26,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "vta/dram_kind.h"
 #include "vta/launch.h"
 
 #ifdef __cplusplus
@@ -72,6 +74,8 @@ typedef struct vta_axi_options {
     uint32_t bus_bytes; /* 8 to 64, a power of two */
     uint32_t latency, bandwidth, stall_percent;
     uint32_t shared_bytes, shared_cycles; /* either 0: no such limit */
+    vta_dram_kind dram;                   /* {0}: none */
+    uint32_t clock_mhz;                   /* of the port, for the DRAM's times */
     uint64_t seed;
     vta_axi_backend backend; /* {0}: the memory behind the bus answers by itself */
 } vta_axi_options;
@@ -82,8 +86,11 @@ typedef struct vta_axi_mem vta_axi_mem;
 vta_axi_mem *vta_axi_mem_create(const vta_axi_options *options, const vta_bus *bus);
 void vta_axi_mem_destroy(vta_axi_mem *mem);
 
-/* Random back-pressure begins again from this seed. */
+/* A run begins: random back-pressure from this seed, and the DRAM from rest. */
 void vta_axi_mem_seed(vta_axi_mem *mem, uint64_t seed);
+
+/* The counts of the DRAM so far; NULL: there is none. */
+const vta_dram_counts *vta_axi_mem_counts(const vta_axi_mem *mem);
 
 /* Signals that the memory drives in cycle 0. */
 vta_axi_slave vta_axi_mem_first(vta_axi_mem *mem);

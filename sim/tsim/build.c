@@ -276,10 +276,10 @@ static build_command compile_c(const compiler *c, const char *source, const char
 }
 
 /* The C sources that both kinds share, then those of the platform. */
-static const char *const c_sources[] = {"tsim/harness.c",        "tsim/axi_mem.c",   "tsim/timeline.c",
-                                        "tsim/account.c",        "tsim/recorder.c",  "systemc/wire.c",
-                                        "systemc/dram_timing.c", "systemc/server.c", "systemc/client.c"};
-enum { SHARED_SOURCES = 5, C_SOURCES = sizeof c_sources / sizeof c_sources[0] };
+static const char *const c_sources[] = {
+    "tsim/harness.c",    "tsim/axi_mem.c", "tsim/timeline.c",       "tsim/account.c",   "tsim/recorder.c",
+    "tsim/dram_queue.c", "systemc/wire.c", "systemc/dram_timing.c", "systemc/server.c", "systemc/client.c"};
+enum { SHARED_SOURCES = 6, C_SOURCES = sizeof c_sources / sizeof c_sources[0] };
 
 /* "tsim/harness.c" gives "harness.c.o". */
 static const char *object_name(const char *source, char *object)
@@ -363,6 +363,7 @@ static vta_status link_systemc(build_job *job)
     add_object(job, &commands[1], "client.c");
     add_object(job, &commands[1], "wire.c");
     add_object(job, &commands[1], "axi_mem.c");
+    add_object(job, &commands[1], "dram_queue.c");
     return vta_build_run(job, "linking the platform", commands, 2, PARALLEL);
 }
 

@@ -288,6 +288,18 @@ static void play(void *self, const vta_stretch *stretches, uint64_t count, const
         (vta_player){.stretches = stretches, .count = count, .counters = *counters, .ready = true};
 }
 
+static bool dram(void *self, vta_dram_counts *out)
+{
+    const harness *h = self;
+    const vta_dram_counts *counts = h->mem != NULL           ? vta_axi_mem_counts(h->mem)
+                                    : h->model->dram != NULL ? h->model->dram(h->self)
+                                                             : NULL;
+    if (counts != NULL) {
+        *out = *counts;
+    }
+    return counts != NULL;
+}
+
 static const uint64_t *account(void *self, uint32_t *insn_count)
 {
     const harness *h = self;
@@ -338,6 +350,8 @@ static bool open_parts(harness *h, const vta_rtlsim_options *options, const vta_
                                  .bandwidth = options->bandwidth,
                                  .shared_bytes = options->shared_bytes,
                                  .shared_cycles = options->shared_cycles,
+                                 .dram = options->dram,
+                                 .clock_mhz = options->clock_mhz,
                                  .stall_percent = options->stall_percent,
                                  .seed = options->seed};
     h->mem = vta_axi_mem_create(&axi, bus);
@@ -389,7 +403,8 @@ __attribute__((visibility("default"))) const vta_rtlsim *vta_rtlsim_entry(void)
                                .account = account,
                                .record = record,
                                .recording = recording,
-                               .play = play};
+                               .play = play,
+                               .dram = dram};
     entry.kind = vta_model_get()->kind;
     entry.config_hash = vta_model_get()->config_hash;
     return &entry;

@@ -44,6 +44,8 @@ typedef struct vta_model {
     const char *(*failure)(void *self);
     /* Random back-pressure of its memory begins again from this seed; NULL without has_memory. */
     void (*seed)(void *self, uint64_t seed);
+    /* The counts of its DRAM so far; NULL, also as a function: it has none. */
+    const vta_dram_counts *(*dram)(void *self);
 } vta_model;
 
 /* The model that is linked into this simulator. */

@@ -34,8 +34,8 @@ const char *model_failure(void *self)
     return static_cast<rtl_model *>(self)->failure();
 }
 
-const vta_model model = {"tsim",        VTA_MODEL_HASH, VTA_MODEL_BUS_BYTES, false,  model_create,
-                         model_destroy, model_clock,    model_failure,       nullptr};
+const vta_model model = {"tsim",        VTA_MODEL_HASH, VTA_MODEL_BUS_BYTES, false,   model_create,
+                         model_destroy, model_clock,    model_failure,       nullptr, nullptr};
 
 } // namespace
 

@@ -236,7 +236,7 @@ static void test_results_stay(void **state)
             first[i] = ((const step *)vta_vec_at(&list.steps, i))->tag;
         }
         toy_run(&before, &list);
-        vtac_vta_list_load_ahead(&list, &config);
+        vtac_vta_list_load_ahead(&list, &config, config.mem_latency);
         toy_run(&after, &list);
         assert_memory_equal(&before, &after, sizeof before);
         for (size_t i = 0; i < list.steps.count; i++) {
@@ -273,7 +273,7 @@ static void test_hides_behind_work(void **state)
                 .kernel = vtac_vta_list_kernel_of(&list, &uop, 1), .iter_out = 1, .iter_in = 32, .src_in = 1},
             (list_range){i % 2, 1});
     }
-    vtac_vta_list_load_ahead(&list, &config);
+    vtac_vta_list_load_ahead(&list, &config, config.mem_latency);
     static const step_kind want[] = {STEP_LOAD, STEP_LOAD, STEP_GEMM, STEP_LOAD, STEP_GEMM, STEP_GEMM};
     for (size_t i = 0; i < sizeof want / sizeof want[0]; i++) {
         assert_int_equal(((const step *)vta_vec_at(&list.steps, i))->kind, want[i]);

@@ -36,7 +36,7 @@ static vta_status judge(const plan *p, uint64_t *best, tally *all, vta_diag *dia
     vtac_vta_list_init(&list);
     const double begin = seconds();
     const vta_status status = vtac_vta_conv_emit(p, &list, diag);
-    vtac_vta_list_load_ahead(&list, p->machine->config);
+    vtac_vta_list_load_ahead(&list, p->machine->config, p->machine->latency);
     const double emitted = seconds();
     const uint64_t below = status == VTA_OK ? vtac_vta_timing_below(p->machine, &list, 0, *best) : 0;
     const double judged = seconds();

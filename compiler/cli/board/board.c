@@ -284,10 +284,12 @@ static vta_status load_rtl(served_board *b, const vta_progress *progress, vta_di
         return vta_fail(diag, VTA_IO, "cannot load simulator '%s'", path);
     }
     const vta_bus bus = {map_memory, b};
-    const vta_rtlsim_options options = {.latency = config->mem_latency,
-                                        .bandwidth = config->mem_bandwidth,
-                                        .shared_bytes = config->mem_shared,
-                                        .shared_cycles = config->clock_mhz};
+    vta_rtlsim_options options = {.latency = config->mem_latency,
+                                  .bandwidth = config->mem_bandwidth,
+                                  .shared_bytes = config->mem_shared,
+                                  .shared_cycles = config->clock_mhz,
+                                  .clock_mhz = config->clock_mhz};
+    VTA_TRY(vta_dram_choose(config->dram, &options.dram, diag));
     b->instance = b->rtl->create(&options, &bus, message, sizeof message);
     return b->instance != NULL ? VTA_OK
                                : vta_fail(diag, VTA_NO_DEVICE, "the simulator does not start: %s", message);

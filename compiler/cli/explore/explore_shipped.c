@@ -55,6 +55,7 @@ vta_status cli_time_shipped(cli_explored *e, vta_diag *diag)
             continue;
         }
         config.mem_shared = e->part->shared_mb_s;
+        memcpy(config.dram, e->options->space->base.dram, sizeof config.dram);
         VTA_TRY(time_one(e, &config, &e->shipped[e->shipped_count], e->fits[e->shipped_count],
                          sizeof e->fits[0], diag));
         e->shipped_count++;

@@ -8,6 +8,7 @@
 
 #include "cli.h"
 #include "table.h"
+#include "vtac/power.h"
 
 enum { FIRST_CLASS = 5 }; /* the column */
 
@@ -57,6 +58,92 @@ static void fill_row(const void *context, uint32_t row, cli_cell *cells)
     }
 }
 
+/* ---- memory */
+
+static double efficiency_of(const vta_dram_counts *d)
+{
+    const double bytes = (double)(d->read_bytes + d->written_bytes), busy = (double)d->busy_ps * 1e-12;
+    return busy > 0 ? bytes / (busy * d->peak) : 0.0;
+}
+
+static bool dram_of(const vta_model *model, vta_dram_counts *out)
+{
+    vta_device *device = vta_model_device(model);
+    return device != NULL && vta_device_dram(device, out) && out->busy_ps > 0;
+}
+
+static void print_memory(const vta_model *model)
+{
+    vta_dram_counts d;
+    if (!dram_of(model, &d)) {
+        return;
+    }
+    const uint64_t rows = d.hits + d.closed + d.conflicts;
+    cli_sentence(
+        0,
+        "DRAM: %.0f %% of its %.0f MB/s while it had work (%llu KB read, %llu KB written); %.1f %% of "
+        "accesses found their row open, %llu closed another one; %llu refreshes, %llu turns of the bus",
+        100 * efficiency_of(&d), d.peak * 1e-6, (unsigned long long)d.read_bytes / 1024,
+        (unsigned long long)d.written_bytes / 1024, 100 * (double)d.hits / (double)(rows + !rows),
+        (unsigned long long)d.conflicts, (unsigned long long)d.refreshes, (unsigned long long)d.turns);
+}
+
+static void json_memory(const vta_model *model)
+{
+    vta_dram_counts d;
+    if (dram_of(model, &d)) {
+        cli_print(", \"dram\": {\"efficiency\": %.4f, \"peak_mb_s\": %.0f, \"busy_s\": %.9f, "
+                  "\"bytes_read\": %llu, \"bytes_written\": %llu, \"open\": %llu, \"closed\": %llu, "
+                  "\"conflicts\": %llu, \"refreshes\": %llu, \"turns\": %llu}",
+                  efficiency_of(&d), d.peak * 1e-6, (double)d.busy_ps * 1e-12,
+                  (unsigned long long)d.read_bytes, (unsigned long long)d.written_bytes,
+                  (unsigned long long)d.hits, (unsigned long long)d.closed, (unsigned long long)d.conflicts,
+                  (unsigned long long)d.refreshes, (unsigned long long)d.turns);
+    }
+}
+
+/* ---- energy */
+
+/* A run's joules on the board that the configuration is for; 0: there is no clock, no board, or nobody
+ * measured. */
+static double joules_of(const vta_model *model, vtac_board_power *power, const vtac_part **part)
+{
+    vta_device *device = vta_model_device(model);
+    const uint64_t cycles = vta_model_cycles(model);
+    if (device == NULL || cycles == 0) {
+        return 0.0;
+    }
+    *part = vtac_part_of(vta_device_config(device));
+    return vtac_board_joules(vta_device_config(device), cycles, power);
+}
+
+static void print_energy(const vta_model *model)
+{
+    char text[VTAC_POWER_TEXT];
+    const vtac_part *part = NULL;
+    vtac_board_power power;
+    const double joules = joules_of(model, &power, &part);
+    if (joules > 0 && part != NULL) {
+        vtac_power_text(&power, part->name, text, sizeof text);
+        cli_sentence(0, "%.3g mJ ± %.2g while the accelerator works (board, %u measurements): %s",
+                     1e3 * joules, 1e3 * joules * power.error, power.count, text);
+    }
+}
+
+static void json_energy(const vta_model *model)
+{
+    const vtac_part *part = NULL;
+    vtac_board_power power;
+    const double joules = joules_of(model, &power, &part);
+    if (joules > 0 && part != NULL) {
+        cli_print(", \"board\": {\"part\": \"%s\", \"watts\": %.4g, \"measurements\": %u, "
+                  "\"error\": %.4g, \"joules\": %.4g}",
+                  part->name, power.watts, power.count, power.error, joules);
+    }
+}
+
+/* ---- layers */
+
 void cli_layers_text(const vta_model *model)
 {
     static const cli_column columns[] = {{"layer", CLI_NAME},       {"operator", CLI_NAME},
@@ -78,6 +165,8 @@ void cli_layers_text(const vta_model *model)
     if (r.sum.cycles == 0) {
         cli_sentence(0, "this device does not tell where its cycles went; tsim and systemc do");
     }
+    print_memory(model);
+    print_energy(model);
 }
 
 void cli_layers_json(const vta_model *model)
@@ -107,4 +196,6 @@ void cli_layers_json(const vta_model *model)
         cli_print("}");
     }
     cli_print("]");
+    json_memory(model);
+    json_energy(model);
 }

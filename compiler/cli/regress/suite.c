@@ -355,8 +355,8 @@ static bool hardware_of(const char *config, char *text, size_t size)
     if (vta_config_load(config, &c, NULL) != VTA_OK) {
         return false;
     }
-    (void)snprintf(text, size, "%016" PRIx64 " %" PRIu32 " %" PRIu32 " %" PRIu32, c.hash, c.mem_latency,
-                   c.mem_bandwidth, c.mem_shared);
+    (void)snprintf(text, size, "%016" PRIx64 " %" PRIu32 " %" PRIu32 " %" PRIu32 "%s%s", c.hash,
+                   c.mem_latency, c.mem_bandwidth, c.mem_shared, c.dram[0] != '\0' ? " " : "", c.dram);
     return true;
 }
 

@@ -16,6 +16,7 @@
 #include "stages.h"
 #include "table.h"
 #include "tensors.h"
+#include "vta/dram_kind.h"
 #include "vta/fail.h"
 #include "vtac/codegen.h"
 #include "vtac/pass.h"
@@ -161,6 +162,36 @@ static void print_energy(const explain_energy *e)
                  1e3 * e->host_seconds, 1e3 * e->seconds * e->power.watts, text);
 }
 
+/* The bytes that the plans of all regions move, beside the peak of the DRAM. */
+typedef struct explain_memory {
+    vta_dram_kind kind; /* {0}: memory is flat */
+    double bytes, seconds, peak;
+} explain_memory;
+
+static explain_memory memory_of(const vtac_partition *p, const explain_totals *t)
+{
+    explain_memory m = {.seconds = t->cycles / (1e6 * p->config.clock_mhz)};
+    if (vta_dram_choose(p->config.dram, &m.kind, NULL) != VTA_OK) {
+        m.kind = (vta_dram_kind){0};
+    }
+    m.peak = 1e6 * m.kind.rate * m.kind.width / 8;
+    for (uint32_t r = 0; r < p->region_count; r++) {
+        const vtac_vta_image *image = &p->regions[r].image;
+        for (uint32_t i = 0; i < image->plan_count; i++) {
+            m.bytes += (double)(image->plans[i].cost.bytes_read + image->plans[i].cost.bytes_written);
+        }
+    }
+    return m;
+}
+
+static void print_memory(const explain_memory *m)
+{
+    if (m->kind.rate > 0 && m->seconds > 0) {
+        cli_sentence(0, "memory %s: %.0f KB a run, %.0f MB/s in the mean, %.0f %% of its peak", m->kind.name,
+                     m->bytes / 1024, 1e-6 * m->bytes / m->seconds, 100 * m->bytes / m->seconds / m->peak);
+    }
+}
+
 static void print_text(const cli_args *args, const vtac_graph *graph, const vtac_partition *p,
                        const vtac_powers *powers)
 {
@@ -179,6 +210,8 @@ static void print_text(const cli_args *args, const vtac_graph *graph, const vtac
         (unsigned long long)t.macs, t.cycles, t.host);
     const explain_energy energy = energy_of(p, &t, powers);
     print_energy(&energy);
+    const explain_memory memory = memory_of(p, &t);
+    print_memory(&memory);
     cli_report_bits(p);
 }
 
@@ -219,6 +252,11 @@ static void print_json(const vtac_graph *graph, const vtac_partition *p, const v
                   "\"joules\": %.4g}",
                   energy.part, energy.power.watts, energy.power.count, energy.power.error,
                   energy.seconds * energy.power.watts);
+    }
+    const explain_memory memory = memory_of(p, &t);
+    if (memory.kind.rate > 0) {
+        cli_print(", \"memory\": {\"kind\": \"%s\", \"peak_mb_s\": %.0f, \"bytes\": %.0f, \"seconds\": %.9f}",
+                  memory.kind.name, 1e-6 * memory.peak, memory.bytes, memory.seconds);
     }
     cli_what_if_json(what_if);
     cli_quality_json(quality);

@@ -18,6 +18,7 @@
 #include "table.h"
 #include "tensors.h"
 #include "vta/clock.h"
+#include "vta/dram_kind.h"
 #include "vta/fail.h"
 #include "vta/file.h"
 #include "vta/hash.h"
@@ -36,6 +37,7 @@ static const cli_option options[] = {
     {"--budget", "WHAT=N", CLI_TEXT, "lut, dsp or bram: no more than that (may be repeated)"},
     {"--finalists", "N", CLI_TEXT, "run the best N on tsim, too (default 0)"},
     {"--power", "FILE", CLI_FILE, "your boards' watts: lines 'PART WATTS WORDS'"},
+    {"--dram", "KIND", CLI_TEXT, "memory: ddr3-1050, ddr4-2400, ... (default: a flat 70 %)"},
     {"--count", "COMMAND", CLI_TEXT, "and have Yosys count each: './run area'"},
     {"-o", "DIR", CLI_FILE, "pages, bestN.json; --export scalesim|timeloop|zigzag"},
     {"--export", "TOOL", CLI_TEXT, NULL},
@@ -176,6 +178,19 @@ static int read_arguments(explore_job *j)
     return read_objective(args, &j->options);
 }
 
+/* --dram: the kind of memory of all points. */
+static vta_status read_dram(explore_job *j, vta_diag *diag)
+{
+    const char *name = cli_value(j->args, "--dram");
+    vta_config *base = &j->space.base;
+    vta_dram_kind kind;
+    if (name != NULL) {
+        VTA_TRY(vta_dram_choose(name, &kind, diag));
+        (void)snprintf(base->dram, sizeof base->dram, "%s", kind.name);
+    }
+    return VTA_OK;
+}
+
 static vta_status read_space(explore_job *j, vta_diag *diag)
 {
     const char *name = cli_value(j->args, "--part");
@@ -194,7 +209,7 @@ static vta_status read_space(explore_job *j, vta_diag *diag)
         VTA_TRY(vtac_space_fix(&j->space, fix, diag));
     }
     j->options.space = &j->space;
-    return VTA_OK;
+    return read_dram(j, diag);
 }
 
 /* ---- results */
@@ -286,6 +301,32 @@ static void print_beside(const cli_explored *e)
     }
 }
 
+/* The memory, and what the best configuration reaches of it. */
+static void print_memory(const cli_explored *e)
+{
+    const vtac_candidate *best = &e->found->candidates[0];
+    vta_dram_kind kind;
+    vta_str text = {0};
+    if (vta_dram_choose(best->config.dram, &kind, NULL) != VTA_OK || kind.rate == 0) {
+        cli_sentence(0,
+                     "memory: %u MB/s for both directions, whatever the accesses; '--dram KIND' has banks, "
+                     "refresh and turns of the bus",
+                     best->config.mem_shared);
+        return;
+    }
+    const double peak = (double)kind.rate * kind.width / 8;
+    for (uint32_t n = 0; n < e->networks->count; n++) {
+        const vtac_estimate *of = &best->networks[n];
+        const double bytes = (double)(of->sum.bytes_read + of->sum.bytes_written);
+        const double reached = bytes * best->config.clock_mhz / (double)of->cycles;
+        vta_str_printf(&text, "%s%s %.0f MB/s (%.0f %%)", n > 0 ? ", " : "", e->networks->items[n].name,
+                       reached, 100 * reached / peak);
+    }
+    cli_sentence(0, "memory: %s, %.0f MB/s at its peak, of which best1 takes in the mean over a run: %s",
+                 kind.name, peak, text.text != NULL ? text.text : "");
+    vta_str_free(&text);
+}
+
 /* The board's energy: the time times watts that others measured, and how far off that has been. */
 static void print_power(const cli_explored *e)
 {
@@ -351,6 +392,7 @@ static void print_text(const cli_explored *e)
             "LUTs as they are placed: %.2f of those that Yosys counts, where pairs of small ones share one",
             x->area_model.placed);
     }
+    print_memory(e);
     print_power(e);
     const char *const *line = vtac_energy_sources();
     cli_sentence(0, "chip mJ, which rank configurations and leave the rest of a board out: %s", *line);
@@ -502,6 +544,7 @@ static uint64_t hash_of_space(const vtac_space *space, const vtac_part *part, ui
             hash = vta_hash_text(hash, text);
         }
     }
+    hash = space->base.dram[0] != '\0' ? vta_hash_text(hash, space->base.dram) : hash;
     (void)snprintf(text, sizeof text, " %g %g %g", part->lut_max, part->dsp_max, part->bram_max);
     return vta_hash_text(hash, text);
 }

@@ -18,6 +18,7 @@
 #include "table.h"
 #include "vta/fail.h"
 #include "vta/file.h"
+#include "vtac/power.h"
 #include "vtac/temporary.h"
 #include "workers.h"
 #include "writable.h"
@@ -45,6 +46,20 @@ static void print_case(void *context, const cli_regress_case *c, uint32_t finish
     cli_say("%" PRIu32 "/%" PRIu32 " %s: %s\n", finished, s->case_count, key, cli_regress_word(c->outcome));
 }
 
+/* The energy of the board that a case's configuration is for, with the spread of its measurements. */
+static void fill_energy(const cli_regress_case *c, cli_cell *cell)
+{
+    vta_config config;
+    vtac_board_power power;
+    if (c->cycles == 0 || vta_config_load(c->config, &config, NULL) != VTA_OK) {
+        return;
+    }
+    const double joules = vtac_board_joules(&config, c->cycles, &power);
+    if (power.count > 0) {
+        cli_cell_print(cell, "%.3g ± %.2g", 1e3 * joules, 1e3 * joules * power.error);
+    }
+}
+
 static void fill_row(const void *context, uint32_t row, cli_cell *cells)
 {
     const cli_regress_case *c = &((const cli_regress_suite *)context)->cases[row];
@@ -58,7 +73,8 @@ static void fill_row(const void *context, uint32_t row, cli_cell *cells)
     if (c->cycles > 0 && c->baseline > 0) {
         cli_cell_print(&cells[5], "%+.2f%%", c->change);
     }
-    cells[6].text = c->why;
+    fill_energy(c, &cells[6]);
+    cells[7].text = c->why;
 }
 
 static uint32_t count_bad(const cli_regress_suite *s)
@@ -73,8 +89,8 @@ static uint32_t count_bad(const cli_regress_suite *s)
 static void print_text(const cli_regress_suite *s)
 {
     static const cli_column columns[] = {
-        {"model", CLI_NAME},    {"config", CLI_NAME},   {"device", CLI_NAME}, {"outcome", CLI_WORD},
-        {"cycles", CLI_FIGURE}, {"change", CLI_FIGURE}, {"", CLI_SENTENCE},
+        {"model", CLI_NAME},    {"config", CLI_NAME},   {"device", CLI_NAME},     {"outcome", CLI_WORD},
+        {"cycles", CLI_FIGURE}, {"change", CLI_FIGURE}, {"board mJ", CLI_FIGURE}, {"", CLI_SENTENCE},
     };
     cli_table(columns, sizeof columns / sizeof columns[0], s->case_count, fill_row, s);
     const uint32_t bad = count_bad(s);

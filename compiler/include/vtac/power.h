@@ -41,4 +41,8 @@ void vtac_power_text(const vtac_board_power *power, const char *part, char *text
 /* The part whose bitstream is made for a configuration: by its TARGET. NULL: none is. */
 const vtac_part *vtac_part_of(const vta_config *config);
 
+/* Joules of so many cycles on the board that a configuration is for, by the published measurements;
+ * power->count 0: it is for none, or nobody measured. */
+double vtac_board_joules(const vta_config *config, uint64_t cycles, vtac_board_power *power);
+
 #endif

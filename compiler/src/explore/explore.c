@@ -310,11 +310,12 @@ static void key_of(const vta_config *c, bool tables, char *key)
     const bool reached = c->depthwise_taps > 0 && c->log_block_in <= c->log_block_out + 1;
     const int64_t two = vta_window_steps_of(c, 2, 2, 1, 1, 1).kept; /* columns; also of tiles of four lanes */
     const int64_t taps = reached ? 2 * max.rows * (max.kept + 1) + two : 0;
-    (void)snprintf(key, KEY, "%u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %u", c->log_batch, c->log_block_in,
-                   c->log_block_out, c->log_uop_buff, c->log_inp_buff, c->log_wgt_buff, c->log_acc_buff,
-                   c->log_bus_width, c->log_queue, c->mem_latency, c->mem_bandwidth, c->mem_shared,
-                   c->mem_shared > 0 ? c->clock_mhz : 0, tables ? c->table : 1,
-                   c->log_block_in >= c->log_block_out ? c->loop_back : 0, (unsigned)taps);
+    (void)snprintf(key, KEY, "%u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %s", c->log_batch,
+                   c->log_block_in, c->log_block_out, c->log_uop_buff, c->log_inp_buff, c->log_wgt_buff,
+                   c->log_acc_buff, c->log_bus_width, c->log_queue, c->mem_latency, c->mem_bandwidth,
+                   c->mem_shared, c->mem_shared > 0 || c->dram[0] != '\0' ? c->clock_mhz : 0,
+                   tables ? c->table : 1, c->log_block_in >= c->log_block_out ? c->loop_back : 0,
+                   (unsigned)taps, c->dram);
 }
 
 typedef struct keyed {

@@ -134,3 +134,15 @@ const vtac_part *vtac_part_of(const vta_config *config)
     }
     return NULL;
 }
+
+double vtac_board_joules(const vta_config *config, uint64_t cycles, vtac_board_power *power)
+{
+    vtac_powers powers = {0};
+    const vtac_part *part = vtac_part_of(config);
+    *power = (vtac_board_power){0};
+    if (part != NULL && vtac_powers_read(NULL, &powers, NULL) == VTA_OK) {
+        *power = vtac_board_power_of(&powers, part->name);
+        vtac_powers_free(&powers);
+    }
+    return power->watts * (double)cycles / (1e6 * config->clock_mhz);
+}

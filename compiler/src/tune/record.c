@@ -198,7 +198,7 @@ void vtac_target_text(const vtac_target *target, char *text, size_t size)
 
 void vtac_vta_target_text(const vta_config *config, char *text, size_t size)
 {
-    (void)snprintf(text, size, "vta %016" PRIx64 " %u %u %u", config->hash, config->mem_latency,
-                   config->mem_bandwidth,
-                   config->mem_shared > 0 ? config->mem_shared / config->clock_mhz : 0);
+    (void)snprintf(text, size, "vta %016" PRIx64 " %u %u %u%s%s", config->hash, config->mem_latency,
+                   config->mem_bandwidth, config->mem_shared > 0 ? config->mem_shared / config->clock_mhz : 0,
+                   config->dram[0] != '\0' ? " " : "", config->dram);
 }

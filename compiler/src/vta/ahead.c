@@ -95,10 +95,11 @@ static void reorder_steps(step_list *list, const uint32_t *order)
 }
 
 /* The place in `order` to which the load at place i moves. */
-static size_t place_of(const step_list *list, const vta_config *config, const uint32_t *order, size_t i)
+static size_t place_of(const step_list *list, const vta_config *config, const uint32_t *order,
+                       int64_t latency, size_t i)
 {
     const step *steps = list->steps.items;
-    const int64_t enough = LATENCIES * config->mem_latency;
+    const int64_t enough = LATENCIES * latency;
     int64_t hidden = 0;
     size_t to = i;
     for (size_t k = i; k > 0 && hidden < enough; k--) {
@@ -112,7 +113,7 @@ static size_t place_of(const step_list *list, const vta_config *config, const ui
     return to;
 }
 
-void vtac_vta_list_load_ahead(step_list *list, const vta_config *config)
+void vtac_vta_list_load_ahead(step_list *list, const vta_config *config, int64_t latency)
 {
     const step *steps = list->steps.items;
     const size_t count = list->steps.count;
@@ -120,7 +121,7 @@ void vtac_vta_list_load_ahead(step_list *list, const vta_config *config)
     bool moved = false;
     for (size_t i = 0; order != NULL && i < count; i++) {
         order[i] = (uint32_t)i;
-        const size_t to = list_is_early(&steps[i]) ? place_of(list, config, order, i) : i;
+        const size_t to = list_is_early(&steps[i]) ? place_of(list, config, order, latency, i) : i;
         if (to < i) {
             memmove(&order[to + 1], &order[to], (i - to) * sizeof *order);
             order[to] = (uint32_t)i;

@@ -119,7 +119,7 @@ static void beside_acc_loads(model *t, const acc_span *writer)
         t->retired = later(t->retired, l->to); /* instructions retire in order */
     }
     if (lost > 0) {
-        vtac_vta_bus_yield(&t->reads, writer->from, t->m->config->mem_latency, lost);
+        vtac_vta_bus_yield(&t->reads, writer->from, (cycles)t->m->latency, lost);
     }
 }
 

@@ -48,7 +48,7 @@ static vta_status time_tiling(const plan *p, const tiling *t, step_list *list, u
     trial.tiling = *t;
     vtac_vta_list_clear(list);
     const vta_status status = vtac_vta_conv_emit(&trial, list, diag);
-    vtac_vta_list_load_ahead(list, p->machine->config);
+    vtac_vta_list_load_ahead(list, p->machine->config, p->machine->latency);
     *cycles = status == VTA_OK ? vtac_vta_timing_below(p->machine, list, 0, limit) : 0;
     *cycles +=
         *cycles > 0 && *cycles < limit ? vtac_vta_tiling_lag(&p->conv, t, *cycles, list->steps.count) : 0;

@@ -579,7 +579,7 @@ static vta_status time_plan(const plan *p, step_list *list, uint64_t limit, uint
 {
     vtac_vta_list_clear(list);
     VTA_TRY(vtac_vta_factors_emit(p, list, NULL));
-    vtac_vta_list_load_ahead(list, p->machine->config);
+    vtac_vta_list_load_ahead(list, p->machine->config, p->machine->latency);
     *cycles = vtac_vta_timing_below(p->machine, list, 0, limit);
     return VTA_OK;
 }

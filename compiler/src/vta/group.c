@@ -437,7 +437,7 @@ static uint64_t estimate_cycles(const layer_group *g, const load_of_units *units
               .pieces = last_of(g)->tiling.groups,
               .inputs = t->inp_slots,
               .parts = first->depthwise ? 1 : first->in_blocks,
-              .latency = (double)of->config->mem_latency};
+              .latency = (double)of->latency};
     for (uint32_t m = 0; m < g->count; m++) {
         f.members[m] = flow_of(g, m);
         weights += (double)weight_bytes(g, m) / (double)of->beat;
@@ -547,7 +547,7 @@ static vta_status time_tiling(plan *p, const group_tiling *one, step_list *list,
     vtac_vta_group_apply(p, one);
     vtac_vta_list_clear(list);
     const vta_status status = vtac_vta_group_emit(p, list, diag);
-    vtac_vta_list_load_ahead(list, p->machine->config);
+    vtac_vta_list_load_ahead(list, p->machine->config, p->machine->latency);
     *cycles = status == VTA_OK ? vtac_vta_timing_below(p->machine, list, 0, limit) : 0;
     return status;
 }

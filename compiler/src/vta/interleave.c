@@ -280,7 +280,7 @@ static cycles later(cycles a, cycles b)
 
 static forecast forecast_of(const interleaver *w, const draft_piece *p)
 {
-    const cycles latency = w->m->config->mem_latency;
+    const cycles latency = (cycles)w->m->latency;
     cycles load = 0;
     for (uint32_t d = 0; d < WINDOW && d < p->stage; d++) {
         if (p->need[d] > 0) {

@@ -189,7 +189,7 @@ void vtac_vta_list_piece(step_list *list);
 void vtac_vta_list_put(step_list *list, const step *draft);
 
 /* Prefetch: moves loads up so that work of the array hides them (ahead.c). Results do not change. */
-void vtac_vta_list_load_ahead(step_list *list, const vta_config *config);
+void vtac_vta_list_load_ahead(step_list *list, const vta_config *config, int64_t latency);
 
 /* A hash of everything that decides how long the list takes. */
 uint64_t vtac_vta_list_hash(const step_list *list);

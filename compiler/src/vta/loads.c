@@ -254,7 +254,7 @@ cycles vtac_vta_store_step(model *t)
     cycles start = later(vtac_vta_traffic_fetch(t), t->store_issue);
     start = later(start, latest_at(&t->out.wrote, j->from) + TOKEN);
     t->store_issue = start + 1;
-    const cycles answer = t->m->config->mem_latency;
+    const cycles answer = (cycles)t->m->answer;
     const bursts b = {j->bursts, (cycles)j->beats};
     const cycles begin = later(start + STORE_GAP, t->bus_store);
     t->bus_store = begin + vtac_vta_traffic_yield(t, begin, (cycles)b.count * b.each);

@@ -55,6 +55,9 @@ typedef struct machine {
     bool by_blocks;             /* of a share: the layer's neighbours work block by block, not row by row */
     int64_t beat;               /* bytes that the bus moves in a cycle, in each direction */
     double shared; /* bytes that the memory moves in a cycle, both directions together; 0: no limit */
+    int64_t latency, answer; /* cycles to a read's first beat; from a write's last beat to its answer */
+    double both;             /* `shared` while both directions are busy, as turning the bus takes time */
+    double reopen;           /* cycles that a burst costs the memory besides its bytes */
 } machine;
 
 vta_status vtac_vta_machine_of(const vta_config *config, machine *out, vta_diag *diag);

@@ -466,7 +466,7 @@ vta_status vtac_vta_schedule_build(scheduler *s, vta_diag *diag)
     if (vtac_vta_blob_add(&s->constants, s->constants.size == 0 ? LINE : 0, LINE, &offset) == NULL) {
         return vta_fail(diag, VTA_NOMEM, "no memory for constants");
     }
-    vtac_vta_list_load_ahead(&s->list, s->hardware.config);
+    vtac_vta_list_load_ahead(&s->list, s->hardware.config, s->hardware.latency);
     return VTA_OK;
 }
 
@@ -526,7 +526,7 @@ vta_status vtac_vta_schedule_time_stages(scheduler *s, size_t first, size_t end,
         status = vtac_vta_list_interleave(list, &s->hardware, interleaved, (uint32_t)(end - first),
                                           s->image->work_bytes, NULL, diag);
     }
-    vtac_vta_list_load_ahead(list, s->hardware.config);
+    vtac_vta_list_load_ahead(list, s->hardware.config, s->hardware.latency);
     *calls = list->steps.count;
     *cycles = status == VTA_OK ? vtac_vta_schedule_time(s, list, limit) : 0;
     return status;

@@ -14,6 +14,12 @@ cycles vtac_vta_traffic_paced(const model *t, cycles beats, int64_t bytes)
     return t->m->shared > 0 ? later(beats, (cycles)ceil((double)bytes / t->m->shared)) : beats;
 }
 
+/* The cycles of a transfer with what it costs the memory to begin one. */
+static cycles reopened(const model *t, cycles beats)
+{
+    return beats + (cycles)t->m->reopen;
+}
+
 /* The longest burst: bounded by beats and by a page of bytes (vta_burst.v). */
 static cycles burst_beats(const model *t)
 {
@@ -25,7 +31,10 @@ static cycles burst_beats(const model *t)
 void vtac_vta_traffic_init(model *t)
 {
     t->burst_beats = burst_beats(t);
-    t->chunk_beats = vtac_vta_traffic_paced(t, (cycles)vta_ceil_div(CHUNK_BYTES, t->m->beat), CHUNK_BYTES);
+    const cycles chunk = (cycles)vta_ceil_div(CHUNK_BYTES, t->m->beat);
+    t->chunk_beats = vtac_vta_traffic_paced(t, chunk, CHUNK_BYTES);
+    t->chunk_beats =
+        reopened(t, reopened(t, t->chunk_beats)); /* its row, and that of the transfer behind it */
 }
 
 bursts vtac_vta_bursts_of(const model *t, int64_t y, int64_t x, int64_t stride, int64_t bytes)
@@ -35,16 +44,16 @@ bursts vtac_vta_bursts_of(const model *t, int64_t y, int64_t x, int64_t stride, 
         x *= y;
         y = 1;
     }
-    return (bursts){
-        y, vtac_vta_traffic_paced(t, (cycles)(bytes < beat ? x : vta_ceil_div(x * bytes, beat)), x * bytes)};
+    const cycles beats = (cycles)(bytes < beat ? x : vta_ceil_div(x * bytes, beat));
+    return (bursts){y, reopened(t, vtac_vta_traffic_paced(t, beats, x * bytes))};
 }
 
 /* The extra cycles of a beat in one direction while the other direction is busy, too: each gets half of
  * the shared bandwidth. */
 static double overlap_cost(const model *t)
 {
-    const double shared = t->m->shared, beat = (double)t->m->beat;
-    return shared <= 0 || shared >= 2 * beat ? 0 : shared <= beat ? 1 : 2 * beat / shared - 1;
+    const double beat = (double)t->m->beat, alone = fmin(beat, t->m->shared); /* of one direction */
+    return t->m->shared <= 0 || t->m->both >= 2 * beat ? 0 : fmax(2 * alone / t->m->both - 1, 0);
 }
 
 /* The fraction of a time that reads take. Where they are not known yet, the fraction of the
@@ -74,7 +83,7 @@ cycles vtac_vta_traffic_yield(model *t, cycles when, cycles writes)
     const cycles whole = (cycles)t->yielded;
     if (whole > 0) {
         t->yielded -= (double)whole;
-        vtac_vta_bus_yield(&t->reads, when, t->m->config->mem_latency, whole);
+        vtac_vta_bus_yield(&t->reads, when, (cycles)t->m->latency, whole);
     }
     return (cycles)((double)writes * (1 / left - 1));
 }
@@ -95,9 +104,8 @@ void vtac_vta_traffic_read_chunk(model *t)
     const cycles beats = t->chunk_beats;
     const uint32_t owner = t->reads.owner;
     t->reads.owner = 0;
-    const cycles end =
-        vtac_vta_bus_read(&t->reads, &t->fetching, *queue_room, vtac_vta_reader_opens(&t->fetching),
-                          t->m->config->mem_latency, beats);
+    const cycles end = vtac_vta_bus_read(&t->reads, &t->fetching, *queue_room,
+                                         vtac_vta_reader_opens(&t->fetching), (cycles)t->m->latency, beats);
     t->reads.owner = owner;
     const cycles first = later(t->chunk_handed, end - beats);
     t->chunk_at[t->chunks++ % CHUNKS_AHEAD] = first;
@@ -147,7 +155,7 @@ cycles vtac_vta_traffic_fetch(model *t)
 
 cycles vtac_vta_traffic_read(model *t, reader *who, cycles start, bursts b)
 {
-    const cycles latency = t->m->config->mem_latency, at_most = t->burst_beats;
+    const cycles latency = (cycles)t->m->latency, at_most = t->burst_beats;
     cycles end = start + who->lead + latency, asks = start;
     for (int64_t i = 0; i < b.count; i++) {
         for (cycles left = b.each; left > 0; asks++) {

@@ -33,6 +33,7 @@ typedef struct vta_config {
     char target[32];     /* VTA's TARGET, for display */
     char hw_ver[32];     /* VTA's HW_VER, for display */
     char clock_from[32]; /* where clock_mhz comes from, for display */
+    char dram[32];       /* the kind of DRAM that simulated memory is (dram_kind.h); "": flat */
 
 #define VTA_CONFIG(field, key, def, min, max, hw, doc) uint32_t field;
 #include "vta/config.def"

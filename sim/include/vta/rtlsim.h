@@ -14,13 +14,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "vta/dram_kind.h"
 #include "vta/launch.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-enum { VTA_RTLSIM_ABI = 4 };
+enum { VTA_RTLSIM_ABI = 5 };
 
 /* The beginning of a failure that says nothing of the hardware: the timeline's file takes no more. */
 #define VTA_RTLSIM_TIMELINE "the timeline "
@@ -39,6 +40,8 @@ typedef struct vta_rtlsim_options {
     const char *timeline_file;       /* instruction timeline (JSON), NULL: none */
     const char *memory_model;        /* systemc: "simple" or "dram"; NULL: simple */
     uint32_t traffic_percent;        /* systemc: share of the bus that other masters ask for */
+    vta_dram_kind dram;              /* memory: a DRAM in place of latency and shared bytes; {0}: none */
+    uint32_t clock_mhz;              /* for its times */
 } vta_rtlsim_options;
 
 /* The simulator's functions. `self` is opaque. `message` buffers get a sentence on failure. */
@@ -76,6 +79,9 @@ typedef struct vta_rtlsim {
      * show these counters and a run that has ended well. Memory is the caller's to change. Both are borrowed
      * until the run is started. */
     void (*play)(void *self, const vta_stretch *stretches, uint64_t count, const vta_counters *counters);
+
+    /* The counts of the DRAM so far; false: there is none. */
+    bool (*dram)(void *self, vta_dram_counts *out);
 } vta_rtlsim;
 
 /* The one exported symbol. */
