@@ -36,3 +36,6 @@ check 'cmake package' "$work/cmake/outside"
 for script in bash-completion/completions/vtac zsh/vendor-completions/_vtac fish/vendor_completions.d/vtac.fish; do
     [ -s "$prefix/share/$script" ] || { echo "install: no completion in share/$script"; exit 1; }
 done
+for file in vim/vimfiles/syntax/vasm.vim vim/vimfiles/ftdetect/vasm.vim vtac/vscode/vasm/vasm.tmLanguage.json vtac/vscode/vasm/package.json; do
+    [ -s "$prefix/share/$file" ] || { echo "install: no share/$file"; exit 1; }
+done
