@@ -34,19 +34,6 @@ bool vta_kernels_is(const char *uri)
     return vta_kernels_language(uri) != NULL;
 }
 
-const vta_artifact_kernels *vta_kernels_of(const vta_artifact *artifact)
-{
-    const vta_state *states = (const vta_state *)(const void *)(artifact + 1);
-    const vta_artifact_kernels *table =
-        (artifact->abi & VTA_ARTIFACT_KERNELS) != 0
-            ? (const vta_artifact_kernels *)(const void *)(states + artifact->state_count)
-            : NULL;
-    return table != NULL && table->magic == VTA_KERNELS_MAGIC && table->abi == VTA_KERNELS_ABI &&
-                   table->size == sizeof *table && table->step_count == artifact->step_count
-               ? table
-               : NULL;
-}
-
 /* The folder of the file that this code is in: the program, or a shared library of it. */
 static bool own_folder(char *path)
 {

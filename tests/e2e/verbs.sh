@@ -71,7 +71,7 @@ exits 0
 says out "inferences a second"
 says out "configuration  pynq: 1x16x16"
 vtac compile "$model" --target gpu
-refused 2 "unknown target 'gpu'; known are llvm, vta and opencl"
+refused 2 "unknown target 'gpu'; known are llvm, vta, opencl, cuda and webgpu"
 
 # Two runs with different inputs, and the host's answer to the second.
 vtac run m.so --seed 1 --output-dir one

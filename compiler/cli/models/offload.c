@@ -20,7 +20,7 @@ int cli_read_offload(const cli_args *args, cli_offload *out)
                          .kernels = vtac_kernels_language(target) != NULL ? target : NULL,
                          .host_speed = vtac_host_speed(cli_value(args, "--host"))};
     if (target != NULL && !out->wanted && out->kernels == NULL && strcmp(target, "llvm") != 0) {
-        return cli_usage(args, "unknown target '%s'; known are llvm, vta, opencl and cuda", target);
+        return cli_usage(args, "unknown target '%s'; known are llvm, vta, opencl, cuda and webgpu", target);
     }
     if (how != NULL && !out->always && strcmp(how, "pays") != 0) {
         return cli_usage(args, "--offload takes pays or all, not '%s'", how);

@@ -309,14 +309,15 @@ out:
     return result == CLI_OK ? cli_done(args) : result;
 }
 
-/* --target opencl, cuda: each step's kernel. */
+/* --target opencl, cuda, webgpu: each step's kernel. Without a host, that of the target. */
 static int explain_kernels(const cli_args *args, vtac_graph *graph, const cli_offload *offload, int level)
 {
-    const char *host = cli_value(args, "--host");
+    const char *given = cli_value(args, "--host");
+    const char *own = strcmp(offload->kernels, "webgpu") == 0 ? "wasm32" : "x86-64-v3";
     vtac_artifact_image image;
     vta_diag diag = {0};
     const vta_status status =
-        cli_compile_image(graph, host != NULL ? host : "x86-64-v3", level, offload, &image, &diag);
+        cli_compile_image(graph, given != NULL ? given : own, level, offload, &image, &diag);
     vtac_graph_destroy(graph);
     if (status != VTA_OK) {
         return cli_fail_model(args, &diag);

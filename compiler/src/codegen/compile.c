@@ -92,9 +92,11 @@ static vta_status print_kernels(vtac_program *p, const vtac_compile_options *opt
     if (options->kernels == NULL) {
         return VTA_OK;
     }
-    if (printer == NULL || p->target->is_wasm || p->target->is_bare) {
-        return vta_fail(diag, VTA_UNSUPPORTED, "kernels in '%s' cannot be made for %s", options->kernels,
-                        p->target->name);
+    if (printer == NULL || p->target->is_wasm != printer->of_browsers || p->target->is_bare) {
+        return vta_fail(
+            diag, VTA_UNSUPPORTED, "kernels in '%s' cannot be made for %s%s", options->kernels,
+            p->target->name,
+            printer != NULL && printer->of_browsers ? "; they run in a browser: add '--host wasm32'" : "");
     }
     VTA_TRY(vtac_progress_at(p->progress, "printing kernels", options->kernels, 0, 0, diag));
     VTA_TRY(vtac_llvm_get(&llvm, diag));

@@ -17,6 +17,7 @@ typedef struct vtac_bound {
     vtac_kernel kernel; /* a copy, whose buffers are those of the nest */
     int64_t items;      /* iterations of the outermost loop; 1: one item does all. In groups: all items */
     int64_t group;      /* items of a group; 0: any number */
+    uint64_t held;      /* bit i: argument i is a constant */
 } vtac_bound;
 
 /* The nest stays as it is. `groups`: in groups, where the nest allows that. */
@@ -38,6 +39,7 @@ typedef struct vtac_print_options {
 typedef struct vtac_printer {
     const char *language; /* as in --target and in the artifact */
     const char *head;     /* goes before a kernel's name */
+    bool of_browsers;     /* runs beside WebAssembly, and nowhere else */
     bool has_dots;        /* its devices have products of four bytes at once: nests are made of such */
     /* True if the devices want groups, whose neighbouring items are at neighbouring places. */
     bool (*wants_groups)(const vtac_print_options *options);
@@ -49,7 +51,7 @@ typedef struct vtac_printer {
                         uint32_t *needs, vta_diag *diag);
 } vtac_printer;
 
-extern const vtac_printer vtac_opencl_printer, vtac_ptx_printer;
+extern const vtac_printer vtac_opencl_printer, vtac_ptx_printer, vtac_wgsl_printer;
 extern const char vtac_opencl_prelude[];
 
 /* The printer of a target like "opencl" or "cuda:sm_80", and the place of what follows the colon (or ""),

@@ -14,24 +14,14 @@
 #include <string.h>
 
 #include "gpu.h"
+#include "vectors.h"
 #include "vta/fail.h"
 
-enum { MAX_LANES = 16, ALL_LANES = -1, MAX_EVEN = 6, ALIGNMENT = 64 };
-
-typedef enum var_kind { VAR_SCALAR, VAR_VECTOR, VAR_NUMBER, VAR_LANE } var_kind;
-
-typedef struct variable {
-    var_kind kind;
-    int64_t number; /* NUMBER: its value; LANE: that of lane 0 */
-    unsigned even;  /* logarithm of a power of two that divides it, at lane 0 */
-} variable;
+enum { MAX_LANES = 16, ALIGNMENT = 64 };
 
 typedef struct opencl_printer {
-    const vtac_kernel *kernel;
+    vtac_lanes at;
     vta_str *out;
-    variable *vars;
-    unsigned lanes; /* of the vector loop around; 1: there is none */
-    int lane;       /* the one that is printed, or ALL_LANES */
     int indent;
     bool doubles;
     const char *missing; /* what has no form here */
@@ -109,29 +99,22 @@ static void put_as(const opencl_printer *p, const char *type, unsigned lanes)
 
 static bool is_vector(const opencl_printer *p, const vtac_expr *e)
 {
-    if (e == NULL || p->lanes == 1 || p->lane != ALL_LANES) {
-        return false;
-    }
-    if (e->op == VTAC_E_VAR) {
-        return p->vars[e->var].kind == VAR_VECTOR || p->vars[e->var].kind == VAR_LANE;
-    }
-    return is_vector(p, e->in[0]) || is_vector(p, e->in[1]) || is_vector(p, e->in[2]);
+    return vtac_lanes_is_vector(&p->at, e);
 }
 
-/* Lanes of what is printed of an expression. */
 static unsigned lanes_of(const opencl_printer *p, const vtac_expr *e)
 {
-    return is_vector(p, e) ? p->lanes : 1;
+    return vtac_lanes_of(&p->at, e);
 }
 
 static void put_expr(opencl_printer *p, const vtac_expr *e);
 
 static void put_at_lane(opencl_printer *p, const vtac_expr *e, int lane)
 {
-    const int was = p->lane;
-    p->lane = lane;
+    const int was = p->at.lane;
+    p->at.lane = lane;
     put_expr(p, e);
-    p->lane = was;
+    p->at.lane = was;
 }
 
 /* With `lanes` lanes, those of a scalar all the same. */
@@ -149,8 +132,8 @@ static void put_spread(opencl_printer *p, const vtac_expr *e, unsigned lanes)
 /* Prints a vector lane by lane, which every expression allows. */
 static void put_lanes(opencl_printer *p, const vtac_expr *e)
 {
-    vta_str_printf(p->out, "(%s%u)(", type_name(e->type), p->lanes);
-    for (unsigned i = 0; i < p->lanes; i++) {
+    vta_str_printf(p->out, "(%s%u)(", type_name(e->type), p->at.lanes);
+    for (unsigned i = 0; i < p->at.lanes; i++) {
         put_text(p, i > 0 ? ", " : "");
         put_text(p, e->type == VTAC_BOOL ? "-" : "");
         put_at_lane(p, e, (int)i);
@@ -209,15 +192,15 @@ static void put_float(opencl_printer *p, vtac_dtype type, double value)
 
 static void put_variable(opencl_printer *p, const vtac_expr *e)
 {
-    const variable *v = &p->vars[e->var];
-    if (v->kind == VAR_NUMBER) {
+    const vtac_lane_var *v = &p->at.vars[e->var];
+    if (v->kind == VTAC_LANE_NUMBER) {
         put_integer(p, e->type, v->number);
-    } else if (v->kind == VAR_LANE && p->lane != ALL_LANES) {
-        put_integer(p, e->type, v->number + p->lane);
-    } else if (v->kind == VAR_LANE) {
+    } else if (v->kind == VTAC_LANE_LANE && p->at.lane != VTAC_ALL_LANES) {
+        put_integer(p, e->type, v->number + p->at.lane);
+    } else if (v->kind == VTAC_LANE_LANE) {
         put_lanes(p, e);
-    } else if (v->kind == VAR_VECTOR && p->lane != ALL_LANES) {
-        vta_str_printf(p->out, "(%sv%u.s%x)", e->type == VTAC_BOOL ? "-" : "", e->var, (unsigned)p->lane);
+    } else if (v->kind == VTAC_LANE_VECTOR && p->at.lane != VTAC_ALL_LANES) {
+        vta_str_printf(p->out, "(%sv%u.s%x)", e->type == VTAC_BOOL ? "-" : "", e->var, (unsigned)p->at.lane);
     } else {
         vta_str_printf(p->out, "v%u", e->var);
     }
@@ -225,40 +208,14 @@ static void put_variable(opencl_printer *p, const vtac_expr *e)
 
 static void put_buffer(const opencl_printer *p, const vtac_buffer *buffer)
 {
-    size_t at = 0;
-    while (at < p->kernel->buffer_count && p->kernel->buffers[at] != buffer) {
-        at++;
-    }
-    vta_str_printf(p->out, "b%zu", at);
+    vta_str_printf(p->out, "b%zu", vtac_lanes_buffer(&p->at, buffer));
 }
 
-/* ---- loads. Step of an index from lane to lane: 0, 1, or anything else (-1). */
-
-static bool names_lanes(const opencl_printer *p, const vtac_expr *e)
-{
-    return e != NULL && ((e->op == VTAC_E_VAR && p->vars[e->var].kind == VAR_VECTOR) ||
-                         names_lanes(p, e->in[0]) || names_lanes(p, e->in[1]) || names_lanes(p, e->in[2]));
-}
-
-static uint32_t lane_variable(const opencl_printer *p)
-{
-    uint32_t var = 0;
-    while (var < p->kernel->var_count && p->vars[var].kind != VAR_LANE) {
-        var++;
-    }
-    return var;
-}
+/* ---- loads */
 
 static int lane_step(const opencl_printer *p, const vtac_expr *index)
 {
-    int64_t stride = 0;
-    if (!is_vector(p, index)) {
-        return 0;
-    }
-    if (names_lanes(p, index) || !vtac_expr_stride(index, lane_variable(p), &stride)) {
-        return -1;
-    }
-    return stride == 0 || stride == 1 ? (int)stride : -1;
+    return vtac_lanes_step(&p->at, index);
 }
 
 static void put_element(opencl_printer *p, const vtac_buffer *buffer, const vtac_expr *index)
@@ -286,41 +243,13 @@ static void put_element(opencl_printer *p, const vtac_buffer *buffer, const vtac
     vta_str_printf(p->out, "]%s", around[1]);
 }
 
-/* The logarithm of a power of two that divides a number. */
-static unsigned evenness_of(int64_t number)
-{
-    unsigned log = 0;
-    while (log < MAX_EVEN && ((uint64_t)number >> log & 1) == 0) {
-        log++;
-    }
-    return log;
-}
-
-/* The same of an expression at lane 0. */
-static unsigned evenness(const opencl_printer *p, const vtac_expr *e)
-{
-    const bool is_sum = e->op == VTAC_E_ADD || e->op == VTAC_E_SUB;
-    if (e->op == VTAC_E_INT) {
-        return evenness_of(e->i);
-    }
-    if (e->op == VTAC_E_VAR) {
-        const variable *v = &p->vars[e->var];
-        return v->kind == VAR_NUMBER || v->kind == VAR_LANE ? evenness_of(v->number) : v->even;
-    }
-    if (!is_sum && e->op != VTAC_E_MUL) {
-        return 0;
-    }
-    const unsigned a = evenness(p, e->in[0]);
-    const unsigned b = evenness(p, e->in[1]);
-    return !is_sum ? (a + b < MAX_EVEN ? a + b : MAX_EVEN) : a < b ? a : b;
-}
-
 /* True if neighbours from an index on begin at a multiple of their size: all buffers begin at a multiple of
  * 64 bytes. Drivers take such a vector at once, and others element by element. */
 static bool is_aligned(const opencl_printer *p, const vtac_buffer *buffer, const vtac_expr *index)
 {
-    const size_t bytes = p->lanes * vtac_dtype_bytes(buffer->dtype);
-    return buffer->dtype != VTAC_F16 && bytes <= ALIGNMENT && 1U << evenness(p, index) >= p->lanes;
+    const size_t bytes = p->at.lanes * vtac_dtype_bytes(buffer->dtype);
+    return buffer->dtype != VTAC_F16 && bytes <= ALIGNMENT &&
+           1U << vtac_lanes_evenness(&p->at, index) >= p->at.lanes;
 }
 
 /* Address space of a buffer, in OpenCL's words. */
@@ -336,7 +265,7 @@ static void put_vector_place(opencl_printer *p, const vtac_buffer *buffer, const
 {
     put_text(p, "*(");
     put_text(p, space_name(buffer));
-    put_form(p, buffer->written ? "" : "const ", memory_name(buffer->dtype), p->lanes, " *)(");
+    put_form(p, buffer->written ? "" : "const ", memory_name(buffer->dtype), p->at.lanes, " *)(");
     put_buffer(p, buffer);
     put_text(p, " + ");
     put_at_lane(p, index, 0);
@@ -350,7 +279,7 @@ static void put_neighbours(opencl_printer *p, const vtac_buffer *buffer, const v
         put_vector_place(p, buffer, index);
         return;
     }
-    vta_str_printf(p->out, "vload%s%u(0, ", buffer->dtype == VTAC_F16 ? "_half" : "", p->lanes);
+    vta_str_printf(p->out, "vload%s%u(0, ", buffer->dtype == VTAC_F16 ? "_half" : "", p->at.lanes);
     put_buffer(p, buffer);
     put_text(p, " + ");
     put_at_lane(p, index, 0);
@@ -367,11 +296,11 @@ static void put_load(opencl_printer *p, const vtac_expr *e)
     } else if (step != 1) {
         put_lanes(p, e);
     } else if (buffer->dtype == VTAC_BOOL) {
-        vta_str_printf(p->out, "convert_int%u(", p->lanes);
+        vta_str_printf(p->out, "convert_int%u(", p->at.lanes);
         put_neighbours(p, buffer, e->in[0]);
         put_text(p, " != (uchar)0)");
     } else if (buffer->dtype == VTAC_BF16) {
-        vta_str_printf(p->out, "as_float%u(convert_uint%u(", p->lanes, p->lanes);
+        vta_str_printf(p->out, "as_float%u(convert_uint%u(", p->at.lanes, p->at.lanes);
         put_neighbours(p, buffer, e->in[0]);
         put_text(p, ") << 16)");
     } else {
@@ -742,7 +671,7 @@ static void put_braced(opencl_printer *p, const vtac_stmt *body)
 /* The body with the variable a number. */
 static void put_round(opencl_printer *p, const vtac_stmt *s, int64_t number)
 {
-    p->vars[s->var] = (variable){VAR_NUMBER, number, 0};
+    p->at.vars[s->var] = (vtac_lane_var){VTAC_LANE_NUMBER, number, 0};
     put_line(p);
     put_braced(p, s->body);
 }
@@ -757,12 +686,12 @@ static void put_vectors(opencl_printer *p, const vtac_stmt *s)
         if (lanes == 1) {
             put_round(p, s, at);
         } else {
-            p->lanes = lanes;
-            p->vars[s->var] = (variable){VAR_LANE, at, 0};
+            p->at.lanes = lanes;
+            p->at.vars[s->var] = (vtac_lane_var){VTAC_LANE_LANE, at, 0};
             put_line(p);
             put_braced(p, s->body);
-            p->vars[s->var] = (variable){VAR_NUMBER, at, 0};
-            p->lanes = 1;
+            p->at.vars[s->var] = (vtac_lane_var){VTAC_LANE_NUMBER, at, 0};
+            p->at.lanes = 1;
         }
         at += lanes;
     }
@@ -780,7 +709,7 @@ static void put_shared_out(opencl_printer *p, const vtac_stmt *s)
 static void put_for(opencl_printer *p, const vtac_stmt *s)
 {
     const bool shared = s->loop == VTAC_LOOP_PARALLEL;
-    p->vars[s->var] = (variable){VAR_SCALAR, 0, 0};
+    p->at.vars[s->var] = (vtac_lane_var){VTAC_LANE_SCALAR, 0, 0};
     if (s->loop == VTAC_LOOP_VECTOR) {
         put_vectors(p, s);
         return;
@@ -810,7 +739,8 @@ static void put_let(opencl_printer *p, const vtac_stmt *s)
     vta_str_printf(p->out, "v%u = ", s->var);
     put_expr(p, s->value);
     put_text(p, ";\n");
-    p->vars[s->var] = (variable){lanes > 1 ? VAR_VECTOR : VAR_SCALAR, 0, evenness(p, s->value)};
+    p->at.vars[s->var] = (vtac_lane_var){lanes > 1 ? VTAC_LANE_VECTOR : VTAC_LANE_SCALAR, 0,
+                                         vtac_lanes_evenness(&p->at, s->value)};
 }
 
 /* "b0[7] = " and the value behind it, as the buffer holds it. */
@@ -854,7 +784,7 @@ static void put_store(opencl_printer *p, const vtac_stmt *s)
     p->doubles = p->doubles || s->buffer->dtype == VTAC_F64;
     put_line(p);
     open_brace(p);
-    put_stored(p, s, vector ? p->lanes : 1);
+    put_stored(p, s, vector ? p->at.lanes : 1);
     if (!vector) {
         store_element(p, s, 0, "t");
     } else if (lane_step(p, s->index) == 1 && is_aligned(p, s->buffer, s->index)) {
@@ -863,14 +793,14 @@ static void put_store(opencl_printer *p, const vtac_stmt *s)
         put_text(p, " = t;\n");
     } else if (lane_step(p, s->index) == 1) {
         put_line(p);
-        put_form(p, "vstore", s->buffer->dtype == VTAC_F16 ? "_half" : "", p->lanes,
+        put_form(p, "vstore", s->buffer->dtype == VTAC_F16 ? "_half" : "", p->at.lanes,
                  s->buffer->dtype == VTAC_F16 ? "_rte(t, 0, " : "(t, 0, ");
         put_buffer(p, s->buffer);
         put_text(p, " + ");
         put_at_lane(p, s->index, 0);
         put_text(p, ");\n");
     } else {
-        for (unsigned i = 0; i < p->lanes; i++) {
+        for (unsigned i = 0; i < p->at.lanes; i++) {
             char value[16];
             (void)snprintf(value, sizeof value, "t.s%x", i);
             store_element(p, s, (int)i, value);
@@ -913,8 +843,8 @@ static void put_block(opencl_printer *p, const vtac_stmt *s)
 static void put_parameters(opencl_printer *p)
 {
     put_text(p, "(");
-    for (size_t i = 0; i < p->kernel->buffer_count; i++) {
-        if (p->kernel->buffers[i]->space == VTAC_BUFFER_ARGUMENT) {
+    for (size_t i = 0; i < p->at.kernel->buffer_count; i++) {
+        if (p->at.kernel->buffers[i]->space == VTAC_BUFFER_ARGUMENT) {
             vta_str_printf(p->out, "__global uchar *m%zu, ulong o%zu, ", i, i);
         }
     }
@@ -923,8 +853,8 @@ static void put_parameters(opencl_printer *p)
 
 static void put_buffers(opencl_printer *p)
 {
-    for (size_t i = 0; i < p->kernel->buffer_count; i++) {
-        const vtac_buffer *b = p->kernel->buffers[i];
+    for (size_t i = 0; i < p->at.kernel->buffer_count; i++) {
+        const vtac_buffer *b = p->at.kernel->buffers[i];
         const char *type = memory_name(b->dtype);
         const char *change = b->written ? "" : "const ";
         put_line(p);
@@ -964,9 +894,9 @@ static vta_status print_opencl(const vtac_bound *bound, const vtac_print_options
 {
     (void)options;
     const vtac_kernel *k = &bound->kernel;
-    opencl_printer p = {.kernel = k, .out = out, .lanes = 1, .lane = ALL_LANES};
-    p.vars = calloc(k->var_count + 1, sizeof *p.vars);
-    if (p.vars == NULL) {
+    opencl_printer p = {.at = {.kernel = k, .lanes = 1, .lane = VTAC_ALL_LANES}, .out = out};
+    p.at.vars = calloc(k->var_count + 1, sizeof *p.at.vars);
+    if (p.at.vars == NULL) {
         return vta_no_memory(diag);
     }
     put_parameters(&p);
@@ -978,7 +908,7 @@ static vta_status print_opencl(const vtac_bound *bound, const vtac_print_options
     }
     put_block(&p, k->body);
     close_brace(&p);
-    free(p.vars);
+    free(p.at.vars);
     *needs = p.doubles ? VTA_KERNEL_DOUBLES : 0;
     if (p.missing != NULL) {
         return vta_fail(diag, VTA_UNSUPPORTED, "OpenCL C has no form for %s", p.missing);

@@ -10,7 +10,8 @@
 
 const vtac_printer *vtac_printer_of(const char *target, const char **detail)
 {
-    static const vtac_printer *const printers[] = {&vtac_opencl_printer, &vtac_ptx_printer};
+    static const vtac_printer *const printers[] = {&vtac_opencl_printer, &vtac_ptx_printer,
+                                                   &vtac_wgsl_printer};
     const size_t length = target != NULL ? strcspn(target, ":") : 0;
     for (size_t i = 0; length > 0 && i < sizeof printers / sizeof printers[0]; i++) {
         if (strlen(printers[i]->language) == length && strncmp(printers[i]->language, target, length) == 0) {
@@ -56,12 +57,26 @@ static vta_status print_bound(vtac_gpu *gpu, const vtac_bound *bound, const char
     return vta_allocated(launch->kernel >= 0, diag);
 }
 
-static vta_status print_kernel(vtac_gpu *gpu, const vtac_step *step, vtac_gpu_launch *launch, vta_diag *diag)
+/* A bit for each argument of a step, set where it is a constant; a step has VTA_KERNEL_MAX_BUFFERS of them at
+ * most. */
+static uint64_t held_of(const vtac_program *p, const vtac_step *step)
+{
+    uint64_t held = 0;
+    for (size_t i = 0; i < step->arg_count; i++) {
+        const vtac_storage *storage = vta_vec_at(&p->storages, step->args[i].storage);
+        held |= storage->kind == VTAC_STORAGE_CONSTANT ? UINT64_C(1) << i : 0;
+    }
+    return held;
+}
+
+static vta_status print_kernel(vtac_gpu *gpu, const vtac_program *p, const vtac_step *step,
+                               vtac_gpu_launch *launch, vta_diag *diag)
 {
     vtac_bound bound;
     vta_str text = {0};
     vta_status status = VTA_OK;
     VTA_TRY_OUT(vtac_bind(&step->kernel, gpu->options.groups, &bound, diag));
+    bound.held = held_of(p, step);
     status = print_bound(gpu, &bound, step->name, &text, launch, diag);
 out:
     vta_str_free(&text);
@@ -83,7 +98,7 @@ static vta_status print_step(vtac_gpu *gpu, vtac_program *p, const vtac_step *st
         launch->reason = "it has more buffers than a kernel takes";
         return VTA_OK;
     }
-    const vta_status status = print_kernel(gpu, step, launch, &own);
+    const vta_status status = print_kernel(gpu, p, step, launch, &own);
     if (status == VTA_UNSUPPORTED) {
         launch->reason = vta_arena_string(&p->arena, own.text, strlen(own.text));
         return vta_allocated(launch->reason != NULL, diag);

@@ -42,7 +42,7 @@ typedef struct vta_artifact_launch {
 typedef struct vta_artifact_kernels {
     uint64_t magic;       /* VTA_KERNELS_MAGIC */
     uint32_t abi, size;   /* VTA_KERNELS_ABI; of this structure */
-    const char *language; /* "opencl", "cuda" */
+    const char *language; /* "opencl", "cuda", "webgpu" */
     const char *prelude;  /* goes before each kernel */
     uint32_t kernel_count, step_count;
     const vta_artifact_kernel *kernels;
@@ -121,7 +121,17 @@ vta_status vta_kernels_get(const vta_kernels_calls **calls, vta_diag *diag);
 /* A shared object from where it is built or installed with the caller's library or program: from `folder`,
  * seen from the caller's own, its neighbours, or where the system looks. As dlopen. */
 void *vta_open_beside(const char *name, const char *folder, int mode);
-/* The table of an artifact; NULL: it has none, or one that is damaged. */
-const vta_artifact_kernels *vta_kernels_of(const vta_artifact *artifact);
+/* The table of an artifact; NULL: it has none, or one that is damaged. It lies at a multiple of 8 bytes. */
+static inline const vta_artifact_kernels *vta_kernels_of(const vta_artifact *artifact)
+{
+    const vta_state *states = (const vta_state *)(const void *)(artifact + 1);
+    const uintptr_t end = ((uintptr_t)(states + artifact->state_count) + 7) & ~(uintptr_t)7;
+    const vta_artifact_kernels *table = (const vta_artifact_kernels *)end;
+    return (artifact->abi & VTA_ARTIFACT_KERNELS) != 0 && table->magic == VTA_KERNELS_MAGIC &&
+                   table->abi == VTA_KERNELS_ABI && table->size == sizeof *table &&
+                   table->step_count == artifact->step_count
+               ? table
+               : NULL;
+}
 
 #endif
