@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cache.h"
 #include "device.h"
 #include "vta/fail.h"
 #include "vta/str.h"
@@ -35,6 +36,8 @@ enum {
     CL_DEVICE_NAME = 0x102B,
     CL_DRIVER_VERSION = 0x102D,
     CL_DEVICE_EXTENSIONS = 0x1030,
+    CL_PROGRAM_BINARY_SIZES = 0x1165,
+    CL_PROGRAM_BINARIES = 0x1166,
     CL_PROGRAM_BUILD_LOG = 0x1183,
     CL_PROFILING_COMMAND_START = 0x1282,
     CL_PROFILING_COMMAND_END = 0x1283
@@ -346,19 +349,63 @@ static char *source_of(const cl_device *d, const vta_artifact_kernels *table, ui
     return vta_str_take(&text);
 }
 
-static vta_status build_source(cl_device *d, char *source, void **program, cl_int *code, vta_diag *diag)
+static vta_status build_source(cl_device *d, const char *source, void **program, cl_int *code, vta_diag *diag)
 {
-    const char *text = source;
-    if (source == NULL) {
-        return vta_no_memory(diag);
-    }
-    *program = d->cl->clCreateProgramWithSource(d->context, 1, &text, NULL, code);
-    free(source);
+    *program = d->cl->clCreateProgramWithSource(d->context, 1, &source, NULL, code);
     if (*program == NULL) {
         return failed(d, "a program", *code, diag);
     }
     *code = d->cl->clBuildProgram(*program, 1, &d->device, options_of(d), NULL, NULL);
     return VTA_OK;
+}
+
+/* ---- what the driver built, kept in the cache */
+
+/* All that a built program depends on but its text. */
+static void describe_driver(const cl_device *d, char *out, size_t size)
+{
+    (void)snprintf(out, size, "%s\n%s\n%s\n", d->about.name, d->about.driver, options_of(d));
+}
+
+/* A program as it was built before; NULL: none was, or the driver does not take it any more. */
+static void *program_before(cl_device *d, const char *driver, const char *source)
+{
+    uint8_t *bytes;
+    size_t size;
+    cl_int code = CL_SUCCESS;
+    cl_int taken = CL_SUCCESS;
+    if (!vta_gpu_cache_read(driver, source, &bytes, &size)) {
+        return NULL;
+    }
+    const unsigned char *binary = bytes;
+    void *program =
+        d->cl->clCreateProgramWithBinary(d->context, 1, &d->device, &size, &binary, &taken, &code);
+    free(bytes);
+    if (program != NULL &&
+        d->cl->clBuildProgram(program, 1, &d->device, options_of(d), NULL, NULL) != CL_SUCCESS) {
+        (void)d->cl->clReleaseProgram(program);
+        program = NULL;
+    }
+    if (program == NULL) {
+        vta_gpu_cache_drop(driver, source);
+    }
+    return program;
+}
+
+static void keep_program(const cl_device *d, const char *driver, const char *source)
+{
+    size_t size = 0;
+    if (d->cl->clGetProgramInfo(d->program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, NULL) !=
+            CL_SUCCESS ||
+        size == 0) {
+        return;
+    }
+    unsigned char *bytes = malloc(size);
+    if (bytes != NULL && d->cl->clGetProgramInfo(d->program, CL_PROGRAM_BINARIES, sizeof bytes,
+                                                 (void *)&bytes, NULL) == CL_SUCCESS) {
+        vta_gpu_cache_write(driver, source, bytes, size);
+    }
+    free(bytes);
 }
 
 /* The line of a log that names an error, or its first one. */
@@ -393,7 +440,11 @@ static vta_status find_refused(cl_device *d, const vta_artifact_kernels *table, 
         if (!is_wanted(d, &table->kernels[i])) {
             continue;
         }
-        VTA_TRY(build_source(d, source_of(d, table, i, i + 1), &program, &code, diag));
+        char *source = source_of(d, table, i, i + 1);
+        const vta_status built =
+            source != NULL ? build_source(d, source, &program, &code, diag) : vta_no_memory(diag);
+        free(source);
+        VTA_TRY(built);
         const vta_status status =
             code != CL_SUCCESS ? refuse(d, table->kernels[i].name, program, code, diag) : VTA_OK;
         (void)d->cl->clReleaseProgram(program);
@@ -422,15 +473,34 @@ static vta_status make_kernels(cl_device *d, const vta_artifact_kernels *table, 
     return VTA_OK;
 }
 
+static vta_status build_all(cl_device *d, const vta_artifact_kernels *table, const char *source,
+                            vta_diag *diag)
+{
+    char driver[512];
+    cl_int code = CL_SUCCESS;
+    describe_driver(d, driver, sizeof driver);
+    d->program = program_before(d, driver, source);
+    if (d->program != NULL) {
+        return make_kernels(d, table, diag);
+    }
+    VTA_TRY(build_source(d, source, &d->program, &code, diag));
+    if (code != CL_SUCCESS) {
+        return find_refused(d, table, d->program, code, diag);
+    }
+    VTA_TRY(make_kernels(d, table, diag));
+    keep_program(d, driver, source);
+    return VTA_OK;
+}
+
 static vta_status opencl_build(void *self, const vta_artifact_kernels *table, vta_diag *diag)
 {
-    cl_device *d = self;
-    cl_int code = CL_SUCCESS;
     if (table->kernel_count == 0) {
         return VTA_OK;
     }
-    VTA_TRY(build_source(d, source_of(d, table, 0, table->kernel_count), &d->program, &code, diag));
-    return code == CL_SUCCESS ? make_kernels(d, table, diag) : find_refused(d, table, d->program, code, diag);
+    char *source = source_of(self, table, 0, table->kernel_count);
+    const vta_status status = source != NULL ? build_all(self, table, source, diag) : vta_no_memory(diag);
+    free(source);
+    return status;
 }
 
 static vta_status set_arguments(const cl_device *d, void *kernel, const vta_gpu_launch *launch,

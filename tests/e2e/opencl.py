@@ -14,9 +14,9 @@ import tempfile
 
 import numpy
 
-vtac, cache = sys.argv[1], sys.argv[2]
+vtac, cache = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 os.makedirs(cache, exist_ok=True)
-environment = dict(os.environ, POCL_CACHE_DIR=cache)
+environment = dict(os.environ, POCL_CACHE_DIR=cache, VTAC_CACHE=os.path.join(cache, "vtac"))
 wrong = []
 
 
@@ -88,6 +88,50 @@ def seal_of(content):
     return value
 
 
+def check_cache():
+    """What the driver built is kept; a damaged file, and one that the driver does not take, are built anew."""
+    def files():
+        folder = os.path.join("kept", "kernels")
+        return {name: os.stat(os.path.join(folder, name)).st_size for name in os.listdir(folder)} if os.path.isdir(folder) else {}
+
+    def go(what):
+        status, out, err = run("run", "m.so", "--seed", "5", "--output-dir", "got", "--device", "opencl:0", VTAC_CACHE="kept")
+        if status != 0 or err:
+            wrong.append("%s: exit status %d, %s" % (what, status, err))
+        compare(what, outputs("host"), outputs("got"))
+
+    must("run", "m.so", "--seed", "5", "--output-dir", "host")
+    go("without a cache")
+    first = files()
+    path = os.path.join("kept", "kernels", next(iter(first), ""))
+    if len(first) != 1:
+        wrong.append("the cache has %d files after one model" % len(first))
+        return
+    with open(path, "rb") as file:
+        whole = file.read()
+    header = struct.unpack("<6Q", whole[:48])
+    driver, program = whole[48 : 48 + header[3]], whole[48 + header[3] :]
+    useless = bytes(len(program))
+    value = 0xCBF29CE484222325
+    for byte in useless:
+        value = (value ^ byte) * 0x100000001B3 & (1 << 64) - 1
+    for what, spoilt in (
+        ("the same again", None),
+        ("a damaged file", whole[:-1] + bytes([whole[-1] ^ 1])),
+        ("half a file", whole[: len(whole) // 2]),
+        ("a program that the driver does not take", struct.pack("<6Q", *header[:4], value, len(useless)) + driver + useless),
+    ):
+        if spoilt is not None:
+            with open(path, "wb") as file:
+                file.write(spoilt)
+        go(what)
+        with open(path, "rb") as file:
+            if len(file.read()) != len(whole) or len(files()) != 1:
+                wrong.append("%s: the cache is not as it was" % what)
+    if run("run", "m.so", "--device", "opencl:0", VTAC_CACHE="/dev/null/none")[0] != 0:
+        wrong.append("a cache that cannot be written stops a model")
+
+
 def write_large(path):
     """A model with a gigabyte of outputs, more than PoCL gives where its limit is that; False: python3-onnx is not there."""
     try:
@@ -148,6 +192,7 @@ def main():
             check_network(name)
             shutil.rmtree("host")
             shutil.rmtree("device")
+        check_cache()
         check_refusals()
         os.chdir(home)
     print("\n".join(wrong) or "%d networks are the same" % len(sys.argv[3:]))
