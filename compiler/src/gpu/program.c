@@ -69,13 +69,25 @@ static uint64_t held_of(const vtac_program *p, const vtac_step *step)
     return held;
 }
 
+static bool stores_parts(const vtac_kernel *k)
+{
+    bool found = false;
+    for (size_t i = 0; i < k->buffer_count; i++) {
+        const vtac_buffer *b = k->buffers[i];
+        found = found || (b->space == VTAC_BUFFER_ARGUMENT && b->written &&
+                          vtac_dtype_bytes(b->dtype) < sizeof(uint32_t));
+    }
+    return found;
+}
+
 static vta_status print_kernel(vtac_gpu *gpu, const vtac_program *p, const vtac_step *step,
                                vtac_gpu_launch *launch, vta_diag *diag)
 {
     vtac_bound bound;
     vta_str text = {0};
     vta_status status = VTA_OK;
-    VTA_TRY_OUT(vtac_bind(&step->kernel, gpu->options.groups, &bound, diag));
+    const bool groups = gpu->options.groups && !(gpu->printer->stores_words && stores_parts(&step->kernel));
+    VTA_TRY_OUT(vtac_bind(&step->kernel, groups, &bound, diag));
     bound.held = held_of(p, step);
     status = print_bound(gpu, &bound, step->name, &text, launch, diag);
 out:

@@ -295,8 +295,9 @@ static const char atomic_work[] =
 static void put_kernel(vtac_wgsl *p, const vtac_bound *bound)
 {
     p->indent = 0;
-    put_text(p,
-             "(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) count: vec3<u32>) {\n");
+    put_text(p, "(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) count: vec3<u32>,\n"
+                "    @builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_id) local_id: "
+                "vec3<u32>) {\n");
     p->indent++;
     put_line(p);
     put_text(p, "let item = i32(id.x);\n");
@@ -313,6 +314,12 @@ static void put_kernel(vtac_wgsl *p, const vtac_bound *bound)
     put_text(p, "}\n");
     put_shared(p, bound);
     put_text(p, p->atomic ? atomic_work : plain_work);
+}
+
+static bool wants_groups(const vtac_print_options *options)
+{
+    (void)options;
+    return true;
 }
 
 static vta_status begin_wgsl(const vtac_print_options *options, vta_str *prelude, vta_diag *diag)
@@ -353,5 +360,7 @@ const vtac_printer vtac_wgsl_printer = {
     .head = "@compute @workgroup_size(group) fn",
     .begin = begin_wgsl,
     .of_browsers = true,
+    .stores_words = true,
+    .wants_groups = wants_groups,
     .print = print_wgsl,
 };
