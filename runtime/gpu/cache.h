@@ -16,7 +16,7 @@
 bool vta_gpu_cache_read(const char *driver, const char *text, uint8_t **bytes, size_t *size);
 /* Removes the files that were used longest ago, too, where there are many. */
 void vta_gpu_cache_write(const char *driver, const char *text, const void *bytes, size_t size);
-/* What was read is of no use. */
+/* Removes a program that the driver does not take any more. */
 void vta_gpu_cache_drop(const char *driver, const char *text);
 
 #endif

@@ -71,8 +71,8 @@ async function check(prelude, seed) {
         ["vtac_wide_to_u(vtac_f(x.x))", (x) => u(whole(single(x), 0n, (1n << 64n) - 1n))],
         ["vec2<u32>(bitcast<u32>(vtac_float_i(x)), 0u)", (x) => { // double rounding: through the odd one of two doubles
             const size = i(x) < 0n ? -i(x) : i(x);
-            const cut = size >> 40n !== 0n ? BigInt.asUintN(64, (size >> 20n) | (size & 0xfffffn ? 1n : 0n)) : size;
-            const value = Number(cut) * (size >> 40n !== 0n ? 1048576 : 1);
+            const cut = size >> 53n !== 0n ? (size >> 11n) | (size & 0x7ffn ? 1n : 0n) : size;
+            const value = Number(cut) * (size >> 53n !== 0n ? 2048 : 1);
             return bitsOfSingle(i(x) < 0n ? -value : value);
         }],
         ["vtac_d_add(x, y)", (x, y) => bits(real(x) + real(y)), "real"],
@@ -87,7 +87,7 @@ async function check(prelude, seed) {
         ["vtac_d_floor(x)", (x) => bits(Math.floor(real(x))), "real"],
         ["vtac_d_ceil(x)", (x) => bits(Math.ceil(real(x))), "real"],
         ["vtac_d_trunc(x)", (x) => bits(Math.trunc(real(x))), "real"],
-        ["vtac_d_round(x)", (x) => (Math.abs(real(x)) < 2 ** 51 ? bits(Math.sign(real(x)) < 0 ? -Math.abs(half(real(x))) : half(real(x))) : x), "real"],
+        ["vtac_d_round(x)", (x) => (Math.abs(real(x)) < 2 ** 52 ? bits(Math.sign(real(x)) < 0 ? -Math.abs(half(real(x))) : half(real(x))) : x), "real"],
         ["vtac_d_from_i(x)", (x) => bits(Number(i(x)))],
         ["vtac_d_from_u(x)", (x) => bits(Number(x))],
         ["vtac_d_from_f(vtac_f(x.x))", (x) => bits(single(x)), "real"],

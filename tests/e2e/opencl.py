@@ -4,7 +4,12 @@
 # Models as kernels of OpenCL against the same file on the host, twice with different data: integers equal, floats within a
 # thousandth of the range; then what a user gets who has no driver, no such device, a kernel that the driver refuses.
 #
-# usage: opencl.py VTAC FOLDER [NETWORK[:int8]...]   (FOLDER keeps what the driver compiles; exit status 77: no driver)
+# With --results, networks alone: all of the zoo, in float and int8, where none is named; FILE gets what came of each, in the place of
+# what it had.
+#
+# usage: opencl.py VTAC FOLDER [--results FILE] [NETWORK[:int8]...]   (FOLDER keeps what the driver compiles; exit status 77: no driver)
+import datetime
+import json
 import os
 import shutil
 import struct
@@ -18,6 +23,10 @@ vtac, cache = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 os.makedirs(cache, exist_ok=True)
 environment = dict(os.environ, POCL_CACHE_DIR=cache, VTAC_CACHE=os.path.join(cache, "vtac"))
 wrong = []
+names = sys.argv[3:]
+results = None
+if names[:1] == ["--results"]:
+    results, names = os.path.abspath(names[1]), names[2:]
 
 
 def run(*words, **changes):
@@ -46,14 +55,18 @@ def outputs(folder):
 
 
 def compare(what, host, device):
+    """The largest error, in parts of the range."""
+    worst = 0.0
     if host.keys() != device.keys() or not host:
         wrong.append("%s: other outputs" % what)
     for name, a in host.items():
         b = device[name]
         reach = float(numpy.abs(a.astype(numpy.float64)).max()) or 1.0
         far = float(numpy.abs(a.astype(numpy.float64) - b.astype(numpy.float64)).max()) if a.shape == b.shape else 1e9
+        worst = max(worst, far / reach)
         if a.dtype != b.dtype or not far <= (1e-3 * reach if a.dtype.kind == "f" else 0):
             wrong.append("%s: '%s' is %g off, its range is %g" % (what, name, far, reach))
+    return worst
 
 
 def check_network(name):
@@ -64,16 +77,34 @@ def check_network(name):
     base, _, kind = name.partition(":")
     must("zoo", base, "-o", "m.onnx", *(["--int8"] if kind else []))
     told = must("compile", "m.onnx", "--target", "opencl" + (":" + form if form else ""), "-o", "m.so")
-    print("%s: %s" % (name, told.splitlines()[-1]))
-    last = None
+    kernels = next(line for line in told.splitlines() if " are kernels " in line)
+    print("%s: %s" % (name, kernels), flush=True)
+    last, error = None, 0.0
     for seed in ("1", "2"):
         must("run", "m.so", "--seed", seed, "--output-dir", "host")
         must("run", "m.so", "--seed", seed, "--output-dir", "device", "--device", device, "--repeat", "2")
         host = outputs("host")
-        compare("%s, seed %s" % (name, seed), host, outputs("device"))
+        error = max(error, compare("%s, seed %s" % (name, seed), host, outputs("device")))
         if last is not None and all(numpy.array_equal(host[k], last[k]) for k in host):
             wrong.append("%s: other data give the same outputs" % name)
         last = host
+    return kernels.split(" are ")[0], error
+
+
+def record_zoo(networks):
+    """All networks, one after the other; the file is written after each."""
+    rows = {}
+    if os.path.exists(results):
+        with open(results, encoding="utf-8") as file:
+            rows = json.load(file)
+    zoo = rows.setdefault("zoo", {})
+    for name in networks:
+        before = len(wrong)
+        kernels, error = check_network(name)
+        zoo[name] = {"kernels": kernels, "error": float("%.2g" % error), "right": len(wrong) == before, "date": datetime.date.today().isoformat()}
+        with open(results, "w", encoding="utf-8") as file:
+            json.dump(rows, file, indent=1, sort_keys=True)
+            file.write("\n")
 
 
 def seal_of(content):
@@ -188,14 +219,16 @@ def main():
     home = os.getcwd()
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
-        for name in sys.argv[3:]:
-            check_network(name)
-            shutil.rmtree("host")
-            shutil.rmtree("device")
-        check_cache()
-        check_refusals()
+        if results:
+            whole = [line.split()[0] for line in must("zoo", "list").splitlines()]
+            record_zoo(names or [n + kind for n in whole for kind in ("", ":int8")])
+        else:
+            for name in names:
+                check_network(name)
+            check_cache()
+            check_refusals()
         os.chdir(home)
-    print("\n".join(wrong) or "%d networks are the same" % len(sys.argv[3:]))
+    print("\n".join(wrong) or "all networks are the same")
     return 1 if wrong else 0
 
 
