@@ -214,12 +214,10 @@ fn vtac_rem_i(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
     let r = vtac_divided(vtac_abs_i(a), vtac_abs_i(b), true);
     return select(r, vtac_negate(r), vtac_is_negative(a));
 }
+// Devices need not round a u32 of 32 bits correctly.
 fn vtac_float_u(a: vec2<u32>) -> f32 {
-    if (a.y == 0u) { return f32(a.x); }
-    let n = 32u - countLeadingZeros(a.y);
-    let high = vtac_down(a, n).x;
-    let lost = (a.x << (32u - n)) != 0u;
-    return f32(high | select(0u, 1u, lost)) * vtac_f((n + 127u) << 23u);
+    let n = vtac_leading(a);
+    return f32(vtac_rounded(vtac_up(a, n), 40u, false).x) * vtac_f((167u - n) << 23u);
 }
 fn vtac_float_i(a: vec2<u32>) -> f32 { return select(1.0, -1.0, vtac_is_negative(a)) * vtac_float_u(vtac_abs_i(a)); }
 fn vtac_wide_to_u(x: f32) -> vec2<u32> {
