@@ -52,6 +52,17 @@ static bool stays_float(const vtac_graph *g, const vtac_node *node)
     return roles[node->op].role == QUANT_FLOAT || (needs_pair(node->op) && !is_pair_of_like(g, node));
 }
 
+/* The reason that keeps an operator of products float. */
+static const char *why_no_product(const vtac_graph *graph, const vtac_node *node)
+{
+    if (vtac_in_constant(graph, node, 1) == NULL) {
+        return "its weights are constant, those here change with the input";
+    }
+    return node->op == VTAC_OP_CONV_TRANSPOSE
+               ? "it has one group, and volumes' taps in depth do not overlap: their number is the stride"
+               : "its weights are one matrix, those here are several";
+}
+
 void vtac_why_float(const vtac_graph *graph, const vtac_node *node, char text[128])
 {
     const vtac_type *x = vtac_in_type(graph, node, 0);
@@ -67,7 +78,7 @@ void vtac_why_float(const vtac_graph *graph, const vtac_node *node, char text[12
             text, 128,
             "its states are given or read at the end, a sequence is cut, or its functions are others");
     } else if (roles[node->op].role == QUANT_PRODUCT && !vtac_quant_is_product(graph, node, &axis)) {
-        (void)snprintf(text, 128, "its weights are constant, those here change with the input");
+        (void)snprintf(text, 128, "%s", why_no_product(graph, node));
     } else {
         (void)snprintf(text, 128, "no product in int8 stands beside this one");
     }

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Max(a, b, c) becomes Max(Max(a, b), c). Min has the same form, and Sum becomes Add.
+ *
+ * A transposed convolution of volumes becomes one of images: its slices are the images of a batch, and its
+ * taps in depth are channels of the output, which become slices. It is taken so where the taps do not
+ * overlap: their number is the stride.
+ */
+#include "split.h"
+
+#include <string.h>
+
+#include "vta/fail.h"
+
+enum { VOLUME = 5, DEPTH = 2 };
+
+typedef struct splitter {
+    vtac_graph *graph;
+    vtac_node like;
+    vta_diag *diag;
+} splitter;
+
+static vta_status add_node(const splitter *s, vtac_op op, const vtac_value_id *inputs, uint32_t count,
+                           const vtac_attr *attrs, uint32_t attr_count, vtac_value_id *out)
+{
+    const vtac_node_spec spec = {.op = op,
+                                 .name = s->like.name,
+                                 .origin = s->like.origin,
+                                 .inputs = inputs,
+                                 .input_count = count,
+                                 .output_count = 1,
+                                 .attrs = attrs,
+                                 .attr_count = attr_count};
+    vtac_node_id id;
+    VTA_TRY(vtac_add_node(s->graph, &spec, &id, s->diag));
+    *out = s->graph->nodes[id].outputs[0];
+    return VTA_OK;
+}
+
+static void replace_result(const splitter *s, vtac_value_id with)
+{
+    const vtac_value_id was = s->like.outputs[0];
+    vtac_swap_names(s->graph, was, with);
+    vtac_replace_uses(s->graph, was, with);
+}
+
+/* ---- many operands */
+
+static bool is_float_of(const vtac_graph *g, vtac_value_id value, const vtac_type *type)
+{
+    return value != 0 && g->values[value].type.dtype == VTAC_F32 &&
+           (type == NULL || vtac_type_equal(&g->values[value].type, type));
+}
+
+/* True for a sum, or a maximum or minimum of three values and more. */
+static bool is_many(const vtac_graph *g, const vtac_node *node)
+{
+    const bool sum = node->op == VTAC_OP_SUM;
+    bool many = (sum && node->input_count > 1) ||
+                ((node->op == VTAC_OP_MAX || node->op == VTAC_OP_MIN) && node->input_count > 2);
+    for (uint32_t i = 0; many && i < node->input_count; i++) {
+        many = is_float_of(g, node->inputs[i], sum ? NULL : &g->values[node->outputs[0]].type);
+    }
+    return many;
+}
+
+static vta_status split_many(const splitter *s)
+{
+    const vtac_op op = s->like.op == VTAC_OP_SUM ? VTAC_OP_ADD : s->like.op;
+    vtac_value_id y = s->like.inputs[0];
+    for (uint32_t i = 1; i < s->like.input_count; i++) {
+        const vtac_value_id pair[] = {y, s->like.inputs[i]};
+        VTA_TRY(add_node(s, op, pair, 2, NULL, 0, &y));
+    }
+    replace_result(s, y);
+    return VTA_OK;
+}
+
+/* ---- transposed convolutions of volumes */
+
+/* Lists of a transposed convolution; those that are absent are all `otherwise`. */
+static int64_t item_of(const vtac_node *node, const char *name, size_t i, int64_t otherwise)
+{
+    const vtac_attr *attr = vtac_find_attr(node, name);
+    return attr != NULL && attr->kind == VTAC_ATTR_INTS && i < attr->count ? attr->ints[i] : otherwise;
+}
+
+static bool is_volume(const vtac_graph *g, const vtac_node *node)
+{
+    enum { PAD_BEHIND = 3 }; /* place of the padding behind in depth */
+    const vtac_tensor *w = node->op == VTAC_OP_CONV_TRANSPOSE ? vtac_in_constant(g, node, 1) : NULL;
+    const bool biased = node->op == VTAC_OP_CONV_TRANSPOSE && vtac_in_type(g, node, 2) != NULL;
+    return w != NULL && w->type.dtype == VTAC_F32 && w->type.rank == VOLUME &&
+           vtac_type_elements(&w->type) > 0 && is_float_of(g, node->inputs[0], NULL) &&
+           (!biased || (vtac_in_constant(g, node, 2) != NULL && is_float_of(g, node->inputs[2], NULL))) &&
+           vtac_attr_int(node, "group", 1) == 1 &&
+           strcmp(vtac_attr_string(node, "auto_pad", "NOTSET"), "NOTSET") == 0 &&
+           vtac_find_attr(node, "output_shape") == NULL &&
+           item_of(node, "strides", 0, 1) == w->type.dim[DEPTH] && item_of(node, "pads", 0, 0) == 0 &&
+           item_of(node, "pads", PAD_BEHIND, 0) == 0 && item_of(node, "dilations", 0, 1) == 1 &&
+           item_of(node, "output_padding", 0, 0) == 0;
+}
+
+/* [c, o, kd, kh, kw] as [c, kd o, kh, kw] */
+static vta_status convert_weights(const splitter *s, vtac_value_id *out)
+{
+    const vtac_tensor *w = vtac_in_constant(s->graph, &s->like, 1);
+    const int64_t *dim = w->type.dim, plane = dim[3] * dim[4];
+    float *to = vta_arena_array(&s->graph->arena, (size_t)vtac_type_elements(&w->type), sizeof *to);
+    const float *from = w->data;
+    if (to == NULL) {
+        return vta_no_memory(s->diag);
+    }
+    for (int64_t c = 0; c < dim[0]; c++) {
+        for (int64_t i = 0; i < dim[1] * dim[DEPTH]; i++) {
+            const int64_t o = i / dim[DEPTH], tap = i % dim[DEPTH];
+            memcpy(to + (c * dim[1] * dim[DEPTH] + tap * dim[1] + o) * plane,
+                   from + (c * dim[1] * dim[DEPTH] + i) * plane, (size_t)plane * sizeof *to);
+        }
+    }
+    const vtac_tensor tensor = {
+        .type = {.dtype = VTAC_F32, .rank = 4, .dim = {dim[0], dim[1] * dim[DEPTH], dim[3], dim[4]}},
+        .data = to,
+        .bytes = w->bytes};
+    return vtac_add_constant(s->graph, "", &tensor, out, s->diag);
+}
+
+/* The bias, once for each tap in depth; 0: there is none. */
+static vta_status repeat_bias(const splitter *s, int64_t taps, vtac_value_id *out)
+{
+    const vtac_tensor *bias = vtac_in_constant(s->graph, &s->like, 2);
+    *out = 0;
+    if (bias == NULL) {
+        return VTA_OK;
+    }
+    const int64_t count = vtac_type_elements(&bias->type);
+    float *to = vta_arena_array(&s->graph->arena, (size_t)(count * taps) + 1, sizeof *to);
+    if (to == NULL) {
+        return vta_no_memory(s->diag);
+    }
+    for (int64_t tap = 0; tap < taps; tap++) {
+        memcpy(to + tap * count, bias->data, (size_t)count * sizeof *to);
+    }
+    const vtac_tensor tensor = {.type = {.dtype = VTAC_F32, .rank = 1, .dim = {count * taps}},
+                                .data = to,
+                                .bytes = (size_t)(count * taps) * sizeof *to};
+    return vtac_add_constant(s->graph, "", &tensor, out, s->diag);
+}
+
+static vta_status reshape_value(const splitter *s, const int64_t *dims, uint32_t rank, vtac_value_id *value)
+{
+    int64_t *copy = vta_arena_array(&s->graph->arena, rank, sizeof *copy);
+    if (copy == NULL) {
+        return vta_no_memory(s->diag);
+    }
+    memcpy(copy, dims, rank * sizeof *dims);
+    const vtac_tensor shape = {
+        .type = {.dtype = VTAC_I64, .rank = 1, .dim = {rank}}, .data = copy, .bytes = rank * sizeof *copy};
+    vtac_value_id inputs[2] = {*value};
+    VTA_TRY(vtac_add_constant(s->graph, "", &shape, &inputs[1], s->diag));
+    return add_node(s, VTAC_OP_RESHAPE, inputs, 2, NULL, 0, value);
+}
+
+/* Depth and channels change places. */
+static vta_status swap_depth(const splitter *s, vtac_value_id *value)
+{
+    static const int64_t perm[VOLUME] = {0, 2, 1, 3, 4};
+    const vtac_attr attr = {.name = "perm", .kind = VTAC_ATTR_INTS, .count = VOLUME, .ints = perm};
+    return add_node(s, VTAC_OP_TRANSPOSE, value, 1, &attr, 1, value);
+}
+
+/* The transposed convolution of the slices. */
+static vta_status add_planes(const splitter *s, int64_t taps, vtac_value_id *x)
+{
+    const vtac_node *n = &s->like;
+    const int64_t strides[] = {item_of(n, "strides", 1, 1), item_of(n, "strides", 2, 1)};
+    const int64_t dilations[] = {item_of(n, "dilations", 1, 1), item_of(n, "dilations", 2, 1)};
+    const int64_t more[] = {item_of(n, "output_padding", 1, 0), item_of(n, "output_padding", 2, 0)};
+    const int64_t pads[] = {item_of(n, "pads", 1, 0), item_of(n, "pads", 2, 0), item_of(n, "pads", 4, 0),
+                            item_of(n, "pads", 5, 0)};
+    const vtac_attr attrs[] = {
+        {.name = "strides", .kind = VTAC_ATTR_INTS, .count = 2, .ints = strides},
+        {.name = "dilations", .kind = VTAC_ATTR_INTS, .count = 2, .ints = dilations},
+        {.name = "output_padding", .kind = VTAC_ATTR_INTS, .count = 2, .ints = more},
+        {.name = "pads", .kind = VTAC_ATTR_INTS, .count = 4, .ints = pads},
+    };
+    vtac_value_id inputs[3] = {*x};
+    VTA_TRY(convert_weights(s, &inputs[1]));
+    VTA_TRY(repeat_bias(s, taps, &inputs[2]));
+    return add_node(s, VTAC_OP_CONV_TRANSPOSE, inputs, inputs[2] == 0 ? 2 : 3, attrs, 4, x);
+}
+
+static vta_status split_volume(const splitter *s)
+{
+    const vtac_graph *g = s->graph;
+    const vtac_type from = g->values[s->like.inputs[0]].type, to = g->values[s->like.outputs[0]].type;
+    const int64_t taps = vtac_in_constant(g, &s->like, 1)->type.dim[DEPTH];
+    const int64_t slices[] = {from.dim[0] * from.dim[DEPTH], from.dim[1], from.dim[3], from.dim[4]};
+    const int64_t back[] = {to.dim[0], to.dim[DEPTH], to.dim[1], to.dim[3], to.dim[4]};
+    vtac_value_id y = s->like.inputs[0];
+    VTA_TRY(swap_depth(s, &y));
+    VTA_TRY(reshape_value(s, slices, 4, &y));
+    VTA_TRY(add_planes(s, taps, &y));
+    VTA_TRY(reshape_value(s, back, VOLUME, &y));
+    VTA_TRY(swap_depth(s, &y));
+    replace_result(s, y);
+    return VTA_OK;
+}
+
+vta_status vtac_quant_split(vtac_graph *graph, vta_diag *diag)
+{
+    bool any = false;
+    for (uint32_t i = 0, count = graph->order_count; i < count; i++) {
+        const splitter s = {graph, graph->nodes[graph->order[i]], diag};
+        const bool many = is_many(graph, &s.like), volume = !many && is_volume(graph, &s.like);
+        any = any || many || volume;
+        VTA_TRY(many ? split_many(&s) : volume ? split_volume(&s) : VTA_OK);
+    }
+    if (any) {
+        VTA_TRY(vtac_graph_sort(graph, diag));
+        (void)vtac_remove_dead(graph);
+    }
+    return VTA_OK;
+}
