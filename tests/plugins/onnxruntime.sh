@@ -38,6 +38,13 @@ done
 cat "$work/out"
 [ $# -lt 2 ] || run 0 "$work/tiny_ic.onnx" host
 
+# A size that only the run knows: 1, 2 and 3 rows.
+/usr/bin/python3 "$here/onnx_cut.py" "$work/whole.onnx" "$work/open.onnx" --open
+"$vtac" compile "$work/open.onnx" --dynamic --host host -o "$work/open.so" >/dev/null
+run 0 "$work/open.onnx" "$work/open.so" config=tiny
+said '[0-9]+ nodes run as one on the accelerator'
+[ $# -lt 2 ] || run 0 "$work/open.onnx" host
+
 # A second session compiles nothing; a damaged artifact is compiled again.
 folder=$VTAC_CACHE/plugins
 [ "$(stat -c %a "$folder")" = 700 ] || fail "the cache folder is open to others"

@@ -26,6 +26,7 @@ typedef struct tensors {
     int types[ROOM];
     size_t rank[ROOM];
     int64_t dims[ROOM][ORT_MAX_RANK];
+    bool open[ROOM][ORT_MAX_RANK]; /* sizes that the model leaves open: 1, 2, 3 in the three runs */
     size_t bytes[ROOM];
     void *data[ROOM];
     OrtValue *values[ROOM];
@@ -139,28 +140,38 @@ static void describe_inputs(OrtSession *session, tensors *t)
         must(call.GetTensorElementType(info, &t->types[i]), 1);
         must(call.GetDimensionsCount(info, &t->rank[i]), 1);
         must(call.GetDimensions(info, t->dims[i], t->rank[i]), 1);
+        for (size_t k = 0; k < t->rank[i]; k++) {
+            t->open[i][k] = t->dims[i][k] < 0;
+        }
         host.ReleaseTypeInfo(type);
     }
 }
 
-static void fill_input(tensors *t, size_t i, rng *r)
+static void make_input(tensors *t, size_t i, int run)
 {
     size_t count = 1;
     for (size_t k = 0; k < t->rank[i]; k++) {
-        t->dims[i][k] = t->dims[i][k] < 0 ? 1 : t->dims[i][k];
+        t->dims[i][k] = t->open[i][k] ? run + 1 : t->dims[i][k];
         count *= (size_t)t->dims[i][k];
     }
-    t->bytes[i] = count * vtac_ort_bits(t->types[i]) / 8;
-    if (t->data[i] == NULL) {
-        t->data[i] = calloc(1, t->bytes[i] + 1);
-        must(host.CreateTensorWithDataAsOrtValue(memory, t->data[i], t->bytes[i], t->dims[i], t->rank[i],
-                                                 t->types[i], &t->values[i]),
-             1);
+    if (t->values[i] != NULL) {
+        call.ReleaseValue(t->values[i]);
+        free(t->data[i]);
     }
+    t->bytes[i] = count * vtac_ort_bits(t->types[i]) / 8;
+    t->data[i] = calloc(1, t->bytes[i] + 1);
+    must(host.CreateTensorWithDataAsOrtValue(memory, t->data[i], t->bytes[i], t->dims[i], t->rank[i],
+                                             t->types[i], &t->values[i]),
+         1);
+}
+
+static void fill_input(tensors *t, size_t i, int run, rng *r)
+{
+    make_input(t, i, run);
     for (size_t k = 0; k < t->bytes[i] && t->types[i] != 1; k++) {
         ((uint8_t *)t->data[i])[k] = (uint8_t)rng_between(r, 0, 255);
     }
-    for (size_t k = 0; k < count && t->types[i] == 1; k++) {
+    for (size_t k = 0; k < t->bytes[i] / sizeof(float) && t->types[i] == 1; k++) {
         ((float *)t->data[i])[k] = (float)rng_between(r, -3000, 3000) / 1000.0F;
     }
 }
@@ -207,7 +218,9 @@ static void run_model(vta_model *model, const tensors *in, tensors *out)
     vta_diag diag = {0};
     bool good = true;
     for (size_t i = 0; i < in->count && good; i++) {
-        good = vta_model_set_input(model, (uint32_t)i, in->data[i], in->bytes[i], &diag) == VTA_OK;
+        good = vta_model_set_input_shape(model, (uint32_t)i, in->dims[i], (uint32_t)in->rank[i], &diag) ==
+               VTA_OK;
+        good = good && vta_model_set_input(model, (uint32_t)i, in->data[i], in->bytes[i], &diag) == VTA_OK;
     }
     if (!good || vta_model_run(model, &diag) != VTA_OK) {
         printf("reference: %s\n", diag.text);
@@ -255,7 +268,7 @@ static size_t compare_runs(OrtSession *session, OrtSession *plain, vta_model *mo
     describe_outputs(session, &expected);
     for (int run = 0; run < RUNS; run++) {
         for (size_t i = 0; i < in.count; i++) {
-            fill_input(&in, i, &r);
+            fill_input(&in, i, run, &r);
         }
         run_session(session, &in, &out);
         if (model != NULL) {

@@ -460,7 +460,9 @@ static OrtStatus *run_plain(const OrtNode *node, OrtValue **inputs, OrtValue **o
     }
     const float scale = *(const float *)inputs[1]->data;
     const int zero = node->input_count > 2 ? read_integer(inputs[2], 0) : 0;
-    outputs[0] = standin_value(&node->outputs[0]->type.tensor, NULL);
+    OrtTensorTypeAndShapeInfo info = inputs[0]->info; /* sizes that the run knows */
+    info.type = node->outputs[0]->type.tensor.type;
+    outputs[0] = standin_value(&info, NULL);
     if (to_integers) {
         quantize(inputs[0], scale, zero, outputs[0]);
         return NULL;

@@ -74,7 +74,9 @@ bool vtac_plug_has_operator(const char *domain, const char *name);
 typedef struct vtac_plug_model {
     const uint8_t *bytes;
     size_t size;
-    const char *kind; /* the ending of its file's name: "onnx" or "tflite" */
+    const char *kind;          /* the ending of its file's name: "onnx" or "tflite" */
+    const char *const *shapes; /* sizes of inputs that the model leaves open, "i0=1x3x32x32", the last NULL;
+                                  NULL: it leaves none open */
 } vtac_plug_model;
 
 enum { VTAC_PLUG_STAYS = -1 }; /* in the place of a region: the node stays with the host program */
@@ -139,6 +141,14 @@ vta_status vtac_plug_load(vtac_plug *plug, const vtac_plug_model *model, uint32_
 /* One inference; threads may share a part, and run one after the other. */
 vta_status vtac_plug_run(vtac_plug_part *part, const vtac_plug_tensor *inputs,
                          const vtac_plug_tensor *outputs, vta_diag *diag);
+
+/* The sizes of an output; all zero beyond the last. Borrowed from the part. */
+typedef struct vtac_plug_shape {
+    const int64_t *dim;
+    uint32_t rank;
+    size_t bytes;
+} vtac_plug_shape;
+vtac_plug_shape vtac_plug_output(const vtac_plug_part *part, uint32_t output);
 
 /* To be called before the close of its session; NULL is allowed. */
 void vtac_plug_unload(vtac_plug_part *part);

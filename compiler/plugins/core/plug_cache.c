@@ -156,6 +156,9 @@ char *vtac_plug_cache_name(const vtac_plug *plug, const vtac_plug_model *model, 
     told = hash_part(told, strrchr(plug->config_path, '/'));
     told = hash_part(told, plug->host);
     told = hash_part(told, vtac_plug_value(plug, VTAC_PLUG_OFFLOAD));
+    for (size_t i = 0; model->shapes != NULL && model->shapes[i] != NULL; i++) {
+        told = hash_part(told, model->shapes[i]);
+    }
     vta_str text = {0};
     vta_str_printf(&text, "%s/%016" PRIx64 "-%016" PRIx64 ".%s", plug->folder,
                    vta_hash_bytes(VTA_HASH_START, model->bytes, model->size), told, ending);

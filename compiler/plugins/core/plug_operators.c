@@ -12,7 +12,7 @@
 #include "vtac.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static char **names; /* "domain/name", in order; they stay for as long as the process lives */
+static char **names; /* "domain/name", in order; they stay for as long as the library is loaded */
 static size_t name_count;
 
 static int compare_names(const void *a, const void *b)
@@ -44,6 +44,14 @@ static void list_names(const cJSON *rows)
     if (names != NULL) {
         qsort(names, name_count, sizeof *names, compare_names);
     }
+}
+
+__attribute__((destructor)) static void free_names(void)
+{
+    for (size_t i = 0; i < name_count; i++) {
+        free(names[i]);
+    }
+    free(names);
 }
 
 static void ask_names(void)

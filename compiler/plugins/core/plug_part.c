@@ -31,13 +31,29 @@ static void say_note(void *context, const char *line)
     vtac_plug_say(context, false, "%s", line);
 }
 
-static vta_status compile_model(vtac_plug *plug, const vtac_plug_model *model, const char *artifact,
-                                vta_diag *diag)
+/* The words of the compiler for what libvtac_options has no member for; owned, the texts are not. */
+static const char **list_words(const vtac_plug *plug, const vtac_plug_model *model)
 {
-    char *path = NULL;
+    size_t count = 0;
+    while (model->shapes != NULL && model->shapes[count] != NULL) {
+        count++;
+    }
+    const char **words = calloc(2 * count + 3, sizeof *words);
+    if (words != NULL) {
+        words[0] = "--offload";
+        words[1] = vtac_plug_value(plug, VTAC_PLUG_OFFLOAD);
+    }
+    for (size_t i = 0; words != NULL && i < count; i++) {
+        words[2 * i + 2] = "--shape";
+        words[2 * i + 3] = model->shapes[i];
+    }
+    return words;
+}
+
+static vta_status compile_file(vtac_plug *plug, const char *path, const char *const *more,
+                               const char *artifact, vta_diag *diag)
+{
     char *answer = NULL;
-    const char *const more[] = {"--offload", vtac_plug_value(plug, VTAC_PLUG_OFFLOAD), NULL};
-    VTA_TRY(vtac_plug_cache_keep(plug, model, &path, diag));
     const libvtac_options options = {.size = sizeof options,
                                      .output = artifact,
                                      .target = "vta",
@@ -52,7 +68,23 @@ static vta_status compile_model(vtac_plug *plug, const vtac_plug_model *model, c
         status = vta_fail(diag, (vta_status)failed, "%s", answer != NULL ? answer : "out of memory");
     }
     libvtac_free(answer);
+    return status;
+}
+
+static vta_status compile_model(vtac_plug *plug, const vtac_plug_model *model, const char *artifact,
+                                vta_diag *diag)
+{
+    char *path = NULL;
+    const char **more = list_words(plug, model);
+    vta_status status = vta_allocated(more != NULL, diag);
+    if (status == VTA_OK) {
+        status = vtac_plug_cache_keep(plug, model, &path, diag);
+    }
+    if (status == VTA_OK) {
+        status = compile_file(plug, path, more, artifact, diag);
+    }
     free(path);
+    free(more);
     return status;
 }
 
@@ -158,6 +190,15 @@ vta_status vtac_plug_load(vtac_plug *plug, const vtac_plug_model *model, uint32_
     }
     *out = part;
     return VTA_OK;
+}
+
+vtac_plug_shape vtac_plug_output(const vtac_plug_part *part, uint32_t output)
+{
+    if (output >= part->output_count) {
+        return (vtac_plug_shape){0};
+    }
+    const vta_tensor_info info = vta_model_output(part->model, part->outputs[output]);
+    return (vtac_plug_shape){info.dim, info.rank, info.bytes};
 }
 
 void vtac_plug_unload(vtac_plug_part *part)

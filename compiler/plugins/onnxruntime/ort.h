@@ -8,6 +8,7 @@
 #include "../core/plug.h"
 #include "ort_abi.h"
 #include "vta/arena.h"
+#include "vta/str.h"
 
 /* ---- calls of the host */
 
@@ -37,7 +38,8 @@ typedef struct vtac_ort_value {
     int type; /* ONNX's number of the element type; 0: no tensor, or not known */
     uint32_t rank;
     int64_t dim[ORT_MAX_RANK];
-    bool is_fixed;            /* all sizes are known */
+    bool is_ranked;           /* the number of its axes is known, and that of a constant; a scalar's is not */
+    bool is_open;             /* the host knows some size only as it runs: below 0 in `dim` */
     const OrtValue *constant; /* an initializer that stays what it is; NULL: none */
 } vtac_ort_value;
 
@@ -56,9 +58,6 @@ typedef struct vtac_ort_graph {
     vta_arena arena;
 } vtac_ort_graph;
 
-/* The bytes of a value of known sizes; 0 where they do not fit. */
-size_t vtac_ort_value_bytes(const vtac_ort_value *value);
-
 /* {0} and what this left may be freed. */
 vta_status vtac_ort_graph_read(const OrtGraph *graph, vtac_ort_graph *out, vta_diag *diag);
 void vtac_ort_graph_free(vtac_ort_graph *graph);
@@ -69,8 +68,9 @@ void vtac_ort_graph_free(vtac_ort_graph *graph);
 uint32_t vtac_ort_bits(int type);
 
 /* The nodes `region` of the graph as a model, with the names that plug.h asks for; borders of other nodes
- * become inputs and outputs. */
+ * become inputs and outputs. Open sizes stay open, or are 1 if `assume` says so. `out` is the caller's to
+ * free, after a failure, too. */
 vta_status vtac_ort_write(const vtac_ort_graph *graph, const int32_t *regions, int32_t region,
-                          const vtac_plug_border *border, uint8_t **bytes, size_t *size, vta_diag *diag);
+                          const vtac_plug_border *border, bool assume, vta_str *out, vta_diag *diag);
 
 #endif

@@ -54,9 +54,9 @@ static vta_status read_type(const OrtValueInfo *info, vtac_ort_value *value, vta
     }
     HOST_TRY(vtac_ort_host.GetDimensions(tensor, value->dim, rank));
     value->rank = (uint32_t)rank;
-    value->is_fixed = true;
+    value->is_ranked = rank > 0; /* the host says 0 where it does not know, too */
     for (uint32_t i = 0; i < value->rank; i++) {
-        value->is_fixed = value->is_fixed && value->dim[i] >= 0;
+        value->is_open = value->is_open || value->dim[i] < 0;
     }
     return VTA_OK;
 }
@@ -79,8 +79,9 @@ static vta_status read_constant(const OrtValueInfo *info, vtac_ort_value *value,
     vta_status status = VTA_OK;
     VTA_TRY_OUT(vtac_ort_check(vtac_ort_host.GetTensorElementType(tensor, &value->type), diag));
     VTA_TRY_OUT(vtac_ort_check(vtac_ort_host.GetDimensionsCount(tensor, &rank), diag));
-    value->is_fixed = rank <= ORT_MAX_RANK;
-    value->rank = value->is_fixed ? (uint32_t)rank : 0;
+    value->is_ranked = rank <= ORT_MAX_RANK;
+    value->is_open = false;
+    value->rank = value->is_ranked ? (uint32_t)rank : 0;
     VTA_TRY_OUT(vtac_ort_check(vtac_ort_host.GetDimensions(tensor, value->dim, value->rank), diag));
 out:
     vtac_ort_host.ReleaseTensorTypeAndShapeInfo(tensor);
@@ -131,17 +132,6 @@ static vta_status number_values(graph_reader *r, const OrtValueInfo **infos, siz
     return VTA_OK;
 }
 
-size_t vtac_ort_value_bytes(const vtac_ort_value *value)
-{
-    size_t count = 1;
-    for (uint32_t i = 0; i < value->rank; i++) {
-        if (__builtin_mul_overflow(count, (size_t)value->dim[i], &count) || count > SIZE_MAX / 128) {
-            return 0;
-        }
-    }
-    return (count * vtac_ort_bits(value->type) + 7) / 8;
-}
-
 /* ---- nodes */
 
 static vtac_plug_node_kind kind_of(const vtac_ort_node *node)
@@ -182,7 +172,7 @@ static vta_status read_ends(graph_reader *r, uint32_t i, size_t inputs, size_t o
 static bool is_plain_tensor(const vtac_ort_graph *graph, uint32_t value)
 {
     enum { TEXTS = 8 };
-    return value == UINT32_MAX || (graph->values[value].is_fixed && graph->values[value].type != 0 &&
+    return value == UINT32_MAX || (graph->values[value].is_ranked && graph->values[value].type != 0 &&
                                    graph->values[value].type != TEXTS);
 }
 

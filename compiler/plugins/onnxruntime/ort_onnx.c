@@ -96,7 +96,7 @@ static vta_status put_tensor(vta_str *out, int field, const char *name, const Or
     return status;
 }
 
-static void put_value(vta_str *out, int field, const char *name, const vtac_ort_value *value)
+static void put_value(vta_str *out, int field, const char *name, const vtac_ort_value *value, bool assume)
 {
     vta_str shape = {0};
     vta_str tensor = {0};
@@ -104,7 +104,9 @@ static void put_value(vta_str *out, int field, const char *name, const vtac_ort_
     vta_str inner = {0};
     for (uint32_t i = 0; i < value->rank; i++) {
         vta_str dim = {0};
-        put_number(&dim, DIM_VALUE, value->dim[i]);
+        if (value->dim[i] >= 0 || assume) {
+            put_number(&dim, DIM_VALUE, value->dim[i] >= 0 ? value->dim[i] : 1);
+        }
         put_message(&shape, SHAPE_DIM, &dim);
     }
     put_number(&tensor, TENSOR_ELEM, value->type);
@@ -245,6 +247,7 @@ typedef struct onnx_writer {
     const vtac_ort_graph *graph;
     const int32_t *regions;
     int32_t region;
+    bool assume;
     char (*names)[16]; /* by value; "": not met yet */
     uint32_t met;
     vta_str text; /* of the graph */
@@ -320,12 +323,12 @@ static void name_border(onnx_writer *w, const vtac_plug_border *border)
     for (uint32_t i = 0; i < border->input_count; i++) {
         char *name = w->names[border->inputs[i]];
         (void)snprintf(name, sizeof w->names[0], "i%u", i);
-        put_value(&w->text, GRAPH_INPUT, name, &w->graph->values[border->inputs[i]]);
+        put_value(&w->text, GRAPH_INPUT, name, &w->graph->values[border->inputs[i]], w->assume);
     }
     for (uint32_t i = 0; i < border->output_count; i++) {
         char *name = w->names[border->outputs[i]];
         (void)snprintf(name, sizeof w->names[0], "o%u", i);
-        put_value(&w->text, GRAPH_OUTPUT, name, &w->graph->values[border->outputs[i]]);
+        put_value(&w->text, GRAPH_OUTPUT, name, &w->graph->values[border->outputs[i]], w->assume);
     }
 }
 
@@ -344,20 +347,17 @@ static vta_status write_model(onnx_writer *w, const vtac_plug_border *border, vt
 }
 
 vta_status vtac_ort_write(const vtac_ort_graph *graph, const int32_t *regions, int32_t region,
-                          const vtac_plug_border *border, uint8_t **bytes, size_t *size, vta_diag *diag)
+                          const vtac_plug_border *border, bool assume, vta_str *out, vta_diag *diag)
 {
-    vta_str out = {0};
-    onnx_writer w = {.graph = graph, .regions = regions, .region = region};
+    onnx_writer w = {.graph = graph, .regions = regions, .region = region, .assume = assume};
+    *out = (vta_str){0};
     w.names = calloc((size_t)graph->shape.value_count + 1, sizeof *w.names);
     VTA_TRY(vta_allocated(w.names != NULL, diag));
-    vta_status status = write_model(&w, border, &out, diag);
+    vta_status status = write_model(&w, border, out, diag);
     if (status == VTA_OK) {
-        *size = out.size;
-        *bytes = (uint8_t *)vta_str_take(&out);
-        status = vta_allocated(*bytes != NULL, diag);
+        status = vta_allocated(!out->failed, diag);
     }
     vta_str_free(&w.text);
-    vta_str_free(&out);
     free(w.names);
     return status;
 }

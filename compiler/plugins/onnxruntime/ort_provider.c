@@ -11,30 +11,21 @@
 #include <string.h>
 
 #include "ort_options.h"
+#include "ort_part.h"
 #include "vta/fail.h"
 #include "vta/vec.h"
-
-/* A part of the host's graph, which the host runs as one node. */
-typedef struct ort_part {
-    vtac_plug_part *part;
-    char **inputs, **outputs; /* names of the host's values; owned */
-    uint32_t input_count, output_count;
-    uint32_t *ranks; /* by output */
-    int64_t (*dims)[ORT_MAX_RANK];
-    size_t *input_bytes, *output_bytes;
-} ort_part;
 
 typedef struct ort_provider {
     OrtEp ep; /* the first member: the host has its address */
     const OrtLogger *logger;
     vtac_plug *plug;
-    vta_vec parts; /* of ort_part * */
+    vta_vec parts; /* of vtac_ort_part * */
 } ort_provider;
 
 /* One part as a node of a session. */
 typedef struct ort_kernel {
     OrtNodeComputeInfo info; /* the first member: the host has its address */
-    ort_part *part;
+    vtac_ort_part *part;
     uint32_t *inputs, *outputs; /* by the part's: the node's number */
 } ort_kernel;
 
@@ -50,81 +41,6 @@ static void write_log(void *context, bool warning, const char *line)
 }
 
 /* ---- parts */
-
-static void free_names(char **names, uint32_t count)
-{
-    for (uint32_t i = 0; names != NULL && i < count; i++) {
-        free(names[i]);
-    }
-    free(names);
-}
-
-static void free_part(ort_part *part)
-{
-    if (part == NULL) {
-        return;
-    }
-    vtac_plug_unload(part->part);
-    free_names(part->inputs, part->input_count);
-    free_names(part->outputs, part->output_count);
-    free(part->ranks);
-    free(part->dims);
-    free(part->input_bytes);
-    free(part->output_bytes);
-    free(part);
-}
-
-static vta_status copy_names(const vtac_ort_graph *graph, const uint32_t *values, uint32_t count,
-                             char ***names, vta_diag *diag)
-{
-    *names = calloc((size_t)count + 1, sizeof **names);
-    VTA_TRY(vta_allocated(*names != NULL, diag));
-    for (uint32_t i = 0; i < count; i++) {
-        (*names)[i] = strdup(graph->values[values[i]].name);
-        VTA_TRY(vta_allocated((*names)[i] != NULL, diag));
-    }
-    return VTA_OK;
-}
-
-static vta_status describe_part(const vtac_ort_graph *graph, const vtac_plug_border *border, ort_part *part,
-                                vta_diag *diag)
-{
-    part->input_count = border->input_count;
-    part->output_count = border->output_count;
-    VTA_TRY(copy_names(graph, border->inputs, border->input_count, &part->inputs, diag));
-    VTA_TRY(copy_names(graph, border->outputs, border->output_count, &part->outputs, diag));
-    part->ranks = calloc((size_t)part->output_count + 1, sizeof *part->ranks);
-    part->dims = calloc((size_t)part->output_count + 1, sizeof *part->dims);
-    part->input_bytes = calloc((size_t)part->input_count + 1, sizeof *part->input_bytes);
-    part->output_bytes = calloc((size_t)part->output_count + 1, sizeof *part->output_bytes);
-    VTA_TRY(vta_allocated(part->ranks != NULL && part->dims != NULL && part->input_bytes != NULL &&
-                              part->output_bytes != NULL,
-                          diag));
-    for (uint32_t i = 0; i < border->input_count; i++) {
-        part->input_bytes[i] = vtac_ort_value_bytes(&graph->values[border->inputs[i]]);
-    }
-    for (uint32_t i = 0; i < border->output_count; i++) {
-        const vtac_ort_value *value = &graph->values[border->outputs[i]];
-        part->ranks[i] = value->rank;
-        memcpy(part->dims[i], value->dim, sizeof value->dim);
-        part->output_bytes[i] = vtac_ort_value_bytes(value);
-    }
-    return VTA_OK;
-}
-
-static vta_status load_part(ort_provider *p, const vtac_ort_graph *graph, const int32_t *regions,
-                            int32_t region, const vtac_plug_border *border, ort_part *part, vta_diag *diag)
-{
-    uint8_t *bytes = NULL;
-    size_t size = 0;
-    VTA_TRY(describe_part(graph, border, part, diag));
-    VTA_TRY(vtac_ort_write(graph, regions, region, border, &bytes, &size, diag));
-    const vtac_plug_model model = {bytes, size, "onnx"};
-    const vta_status status =
-        vtac_plug_load(p->plug, &model, border->input_count, border->output_count, &part->part, diag);
-    free(bytes);
-    return status;
-}
 
 /* Hands the nodes of a region to the host as one. */
 static vta_status claim_nodes(const vtac_ort_graph *graph, const int32_t *regions, int32_t region,
@@ -150,21 +66,16 @@ static vta_status claim_nodes(const vtac_ort_graph *graph, const int32_t *region
 static vta_status add_part(ort_provider *p, const vtac_ort_graph *graph, const int32_t *regions,
                            int32_t region, OrtEpGraphSupportInfo *support, vta_diag *diag)
 {
-    vtac_plug_border border = {0};
     uint32_t count = 0;
-    ort_part *part = calloc(1, sizeof *part);
-    vta_status status = vta_allocated(part != NULL, diag);
-    VTA_TRY_OUT(status);
-    VTA_TRY_OUT(vtac_plug_border_find(&graph->shape, regions, region, &border, diag));
-    VTA_TRY_OUT(load_part(p, graph, regions, region, &border, part, diag));
-    VTA_TRY_OUT(vta_allocated(vta_vec_push(&p->parts, &part) != NULL, diag));
-    part = NULL; /* the provider has it */
-    VTA_TRY_OUT(claim_nodes(graph, regions, region, support, &count, diag));
+    vtac_ort_part *part = NULL;
+    VTA_TRY(vtac_ort_part_load(p->plug, graph, regions, region, &part, diag));
+    if (vta_vec_push(&p->parts, &part) == NULL) {
+        vtac_ort_part_free(part);
+        return vta_no_memory(diag);
+    }
+    VTA_TRY(claim_nodes(graph, regions, region, support, &count, diag));
     vtac_plug_say(p->plug, false, "%u nodes run as one on the accelerator", count);
-out:
-    vtac_plug_border_free(&border);
-    free_part(part);
-    return status;
+    return VTA_OK;
 }
 
 /* ---- what of a graph the provider takes */
@@ -184,21 +95,20 @@ static bool is_quantized(const vtac_ort_graph *graph)
 /* The regions of the accelerator in what the compiler knows of the graph. */
 static vta_status place_nodes(ort_provider *p, const vtac_ort_graph *graph, int32_t *regions, vta_diag *diag)
 {
-    uint8_t *bytes = NULL;
-    size_t size = 0;
+    vta_str text = {0};
     vtac_plug_border border = {0};
     for (uint32_t i = 0; i < graph->shape.node_count; i++) {
         regions[i] = graph->nodes[i].is_known ? 0 : VTAC_PLUG_STAYS;
     }
     vta_status status = vtac_plug_border_find(&graph->shape, regions, 0, &border, diag);
     VTA_TRY_OUT(status);
-    VTA_TRY_OUT(vtac_ort_write(graph, regions, 0, &border, &bytes, &size, diag));
-    const vtac_plug_model model = {bytes, size, "onnx"};
+    VTA_TRY_OUT(vtac_ort_write(graph, regions, 0, &border, true, &text, diag));
+    const vtac_plug_model model = {(const uint8_t *)text.text, text.size, "onnx", NULL};
     VTA_TRY_OUT(vtac_plug_place(p->plug, &model, regions, graph->shape.node_count, diag));
     VTA_TRY_OUT(vtac_plug_cut(&graph->shape, regions, diag));
 out:
     vtac_plug_border_free(&border);
-    free(bytes);
+    vta_str_free(&text);
     return status;
 }
 
@@ -260,30 +170,6 @@ static OrtStatus *get_capability(OrtEp *ep, const OrtGraph *host, OrtEpGraphSupp
 
 /* ---- nodes of the host */
 
-static vta_status run_kernel(const ort_kernel *kernel, OrtKernelContext *context, vtac_plug_tensor *tensors,
-                             vta_diag *diag)
-{
-    const ort_part *part = kernel->part;
-    const OrtValue *input = NULL;
-    OrtValue *output = NULL;
-    vtac_plug_tensor *outputs = tensors + part->input_count;
-    for (uint32_t i = 0; i < part->input_count; i++) {
-        const void *data = NULL;
-        VTA_TRY(
-            vtac_ort_check(vtac_ort_host.KernelContext_GetInput(context, kernel->inputs[i], &input), diag));
-        VTA_TRY(vtac_ort_check(vtac_ort_host.GetTensorData(input, &data), diag));
-        tensors[i] = (vtac_plug_tensor){(void *)(uintptr_t)data, part->input_bytes[i]};
-    }
-    for (uint32_t i = 0; i < part->output_count; i++) {
-        VTA_TRY(vtac_ort_check(vtac_ort_host.KernelContext_GetOutput(context, kernel->outputs[i],
-                                                                     part->dims[i], part->ranks[i], &output),
-                               diag));
-        VTA_TRY(vtac_ort_check(vtac_ort_host.GetTensorMutableData(output, &outputs[i].data), diag));
-        outputs[i].bytes = part->output_bytes[i];
-    }
-    return vtac_plug_run(part->part, tensors, outputs, diag);
-}
-
 static OrtStatus *create_state(OrtNodeComputeInfo *info, OrtNodeComputeContext *context, void **state)
 {
     (void)context;
@@ -296,13 +182,8 @@ static OrtStatus *compute(OrtNodeComputeInfo *info, void *state, OrtKernelContex
     const ort_kernel *kernel = (const ort_kernel *)info;
     vta_diag diag = {0};
     (void)state;
-    vtac_plug_tensor *tensors =
-        calloc((size_t)kernel->part->input_count + kernel->part->output_count + 1, sizeof *tensors);
-    vta_status status = vta_allocated(tensors != NULL, &diag);
-    if (status == VTA_OK) {
-        status = run_kernel(kernel, context, tensors, &diag);
-    }
-    free(tensors);
+    const vta_status status =
+        vtac_ort_part_run(kernel->part, context, kernel->inputs, kernel->outputs, &diag);
     return vtac_ort_status(status, &diag);
 }
 
@@ -345,15 +226,18 @@ static vta_status read_node_ends(const OrtNode *node, ends_counter *count_ends, 
 }
 
 /* The part that makes the first output of a node. */
-static vta_status find_part(const ort_provider *p, const OrtValueInfo *output, ort_part **out, vta_diag *diag)
+static vta_status find_part(const ort_provider *p, const OrtValueInfo *output, vtac_ort_part **out,
+                            vta_diag *diag)
 {
     const char *name = NULL;
     *out = NULL;
     VTA_TRY(vtac_ort_check(vtac_ort_host.GetValueInfoName(output, &name), diag));
     for (size_t i = 0; i < p->parts.count; i++) {
-        ort_part *part = *(ort_part **)vta_vec_at(&p->parts, i);
-        for (uint32_t k = 0; k < part->output_count; k++) {
-            *out = strcmp(part->outputs[k], name) == 0 ? part : *out;
+        vtac_ort_part *part = *(vtac_ort_part **)vta_vec_at(&p->parts, i);
+        uint32_t count = 0;
+        char *const *names = vtac_ort_part_outputs(part, &count);
+        for (uint32_t k = 0; k < count; k++) {
+            *out = strcmp(names[k], name) == 0 ? part : *out;
         }
     }
     return *out != NULL ? VTA_OK : vta_fail(diag, VTA_INVALID, "no part makes the value '%s'", name);
@@ -372,6 +256,8 @@ static vta_status fill_kernel(const ort_provider *p, const OrtNode *node, ort_ke
     const OrtValueInfo **outputs = NULL;
     size_t input_count = 0;
     size_t output_count = 0;
+    uint32_t ours_in = 0;
+    uint32_t ours_out = 0;
     vta_status status = VTA_OK;
     VTA_TRY_OUT(read_node_ends(node, vtac_ort_host.Node_GetNumInputs, vtac_ort_host.Node_GetInputs, &inputs,
                                &input_count, diag));
@@ -379,13 +265,13 @@ static vta_status fill_kernel(const ort_provider *p, const OrtNode *node, ort_ke
                                &outputs, &output_count, diag));
     VTA_TRY_OUT(output_count > 0 ? VTA_OK : vta_fail(diag, VTA_INVALID, "the fused node has no output"));
     VTA_TRY_OUT(find_part(p, outputs[0], &kernel->part, diag));
-    kernel->inputs = calloc((size_t)kernel->part->input_count + 1, sizeof *kernel->inputs);
-    kernel->outputs = calloc((size_t)kernel->part->output_count + 1, sizeof *kernel->outputs);
+    char *const *names_in = vtac_ort_part_inputs(kernel->part, &ours_in);
+    char *const *names_out = vtac_ort_part_outputs(kernel->part, &ours_out);
+    kernel->inputs = calloc((size_t)ours_in + 1, sizeof *kernel->inputs);
+    kernel->outputs = calloc((size_t)ours_out + 1, sizeof *kernel->outputs);
     VTA_TRY_OUT(vta_allocated(kernel->inputs != NULL && kernel->outputs != NULL, diag));
-    VTA_TRY_OUT(match_names(kernel->part->inputs, kernel->part->input_count, inputs, input_count,
-                            kernel->inputs, diag));
-    VTA_TRY_OUT(match_names(kernel->part->outputs, kernel->part->output_count, outputs, output_count,
-                            kernel->outputs, diag));
+    VTA_TRY_OUT(match_names(names_in, ours_in, inputs, input_count, kernel->inputs, diag));
+    VTA_TRY_OUT(match_names(names_out, ours_out, outputs, output_count, kernel->outputs, diag));
 out:
     free(inputs);
     free(outputs);
@@ -468,7 +354,7 @@ vta_status vtac_ort_provider_create(const OrtSessionOptions *options, const OrtL
     VTA_TRY(vta_allocated(p != NULL, diag));
     p->ep = table;
     p->logger = logger;
-    p->parts.item_size = sizeof(ort_part *);
+    p->parts.item_size = sizeof(vtac_ort_part *);
     const vta_status status = open_plug(p, options, diag);
     if (status != VTA_OK) {
         (void)vta_context(diag, VTAC_ORT_NAME);
@@ -483,7 +369,7 @@ void vtac_ort_provider_destroy(OrtEp *ep)
 {
     ort_provider *p = (ort_provider *)ep;
     for (size_t i = 0; i < p->parts.count; i++) {
-        free_part(*(ort_part **)vta_vec_at(&p->parts, i));
+        vtac_ort_part_free(*(vtac_ort_part **)vta_vec_at(&p->parts, i));
     }
     vta_vec_free(&p->parts);
     vtac_plug_close(p->plug);

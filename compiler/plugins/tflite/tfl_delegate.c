@@ -213,7 +213,7 @@ static vta_status load_part(const vtac_tfl_graph *graph, const int32_t *regions,
     VTA_TRY(describe_part(graph->context, border, part, diag));
     vta_status status = vtac_tfl_write(graph, regions, region, border, false, &text, diag);
     if (status == VTA_OK) {
-        const vtac_plug_model model = {(const uint8_t *)text.text, text.size, "tflite"};
+        const vtac_plug_model model = {(const uint8_t *)text.text, text.size, "tflite", NULL};
         status = vtac_plug_load(part->plug, &model, part->input_count, part->output_count, &part->part, diag);
     }
     vta_str_free(&text);
@@ -274,7 +274,7 @@ static vta_status place_nodes(vtac_plug *plug, const vtac_tfl_graph *graph, int3
     }
     VTA_TRY_OUT(vtac_plug_border_find(&graph->shape, regions, 0, &border, diag));
     VTA_TRY_OUT(vtac_tfl_write(graph, regions, 0, &border, true, &text, diag));
-    const vtac_plug_model model = {(const uint8_t *)text.text, text.size, "tflite"};
+    const vtac_plug_model model = {(const uint8_t *)text.text, text.size, "tflite", NULL};
     VTA_TRY_OUT(vtac_plug_place(plug, &model, regions, graph->shape.node_count, diag));
     VTA_TRY_OUT(vtac_plug_cut(&graph->shape, regions, diag));
 out:
