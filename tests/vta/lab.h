@@ -25,6 +25,7 @@ typedef struct lab_region {
     vtac_vta_layer layers[LAB_LAYERS];
     vtac_vta_region region;
     uint32_t refused; /* layers that lab_random drew and the configuration cannot run */
+    int64_t block;    /* of lab_add_runs: the channels of a tile */
     bool narrow;      /* weights of four bits in many convolutions */
     bool varied;      /* layers of every rounding, as lab_random draws them; networks round as ONNX does */
 } lab_region;
@@ -76,6 +77,10 @@ uint32_t lab_add_resize(lab_region *lab, uint32_t input, int64_t rows, int64_t c
  * reads beside a place. `images`: into so many, from any of the inputs'; 0: each from its own. */
 uint32_t lab_add_move(lab_region *lab, const uint32_t *inputs, uint32_t count, int64_t channels,
                       int64_t columns, int64_t images);
+
+/* A movement of whole blocks of `block` channels into another shape: of one input or two, in runs that may
+ * lie at equal distances, or of all tiles of an input in their order. */
+uint32_t lab_add_runs(lab_region *lab, const uint32_t *inputs, uint32_t count, int64_t block);
 
 /* A square window with the same padding on all sides. */
 vtac_vta_window lab_window(int64_t kernel, int64_t stride, int64_t pad);

@@ -281,6 +281,25 @@ static int32_t transpose(const point *p)
     return p->values->of[p->layer->inputs[0]][at(t, p->n, channel, pixel / t->w, pixel % t->w)];
 }
 
+static int32_t take_tile(const point *p)
+{
+    const vtac_vta_tensor *to = &p->lab->tensors[p->layer->output];
+    const int64_t block = p->lab->block, blocks = (to->c + block - 1) / block;
+    int64_t tile = (p->n * blocks + p->c / block) * to->h * to->w + p->y * to->w + p->x;
+    const vtac_vta_run *run = p->layer->runs;
+    for (; tile >= run->count; run++) {
+        tile -= run->count;
+    }
+    if (run->input < 0) {
+        return to->zero;
+    }
+    const vtac_vta_tensor *t = input(p, (uint32_t)run->input);
+    const int64_t own = (t->c + block - 1) / block, from = run->from + tile, pixel = from % (t->h * t->w);
+    const int64_t plane = from / (t->h * t->w), channel = plane % own * block + p->c % block;
+    return p->values
+        ->of[p->layer->inputs[run->input]][at(t, plane / own, channel, pixel / t->w, pixel % t->w)];
+}
+
 typedef int32_t formula(const point *p);
 
 static formula *const formulas[VTAC_VTA_KINDS] = {
@@ -290,6 +309,7 @@ static formula *const formulas[VTAC_VTA_KINDS] = {
     [VTAC_VTA_CONCAT] = concatenate,  [VTAC_VTA_RESIZE] = resize,
     [VTAC_VTA_MOVE] = move,           [VTAC_VTA_TABLE] = look_up,
     [VTAC_VTA_TRANSPOSE] = transpose, [VTAC_VTA_CHOOSE] = choose_one,
+    [VTAC_VTA_RUNS] = take_tile,
 };
 
 /* The mask of a row, for all its numbers; NULL: there is none. */

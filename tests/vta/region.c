@@ -492,6 +492,74 @@ uint32_t lab_add_resize(lab_region *lab, uint32_t input, int64_t rows, int64_t c
     return output;
 }
 
+/* Draws the next tiles of a run: of a block that has at least `lanes` channels; input -1: none has. */
+static vtac_vta_run draw_run(lab_region *lab, const uint32_t *inputs, uint32_t count, int64_t lanes)
+{
+    rng *r = &lab->random;
+    const uint32_t k = rng_below(r, count);
+    const vtac_vta_tensor *t = &lab->tensors[inputs[k]];
+    const int64_t blocks = vta_ceil_div(t->c, lab->block), pixels = t->h * t->w;
+    const int64_t block = rng_between(r, 0, blocks - 1), image = rng_between(r, 0, t->n - 1);
+    const int64_t first = rng_between(r, 0, pixels - 1);
+    if (t->c - block * lab->block < lanes || rng_percent(r, 10)) {
+        return (vtac_vta_run){-1, 0, 1 + rng_below(r, 9)};
+    }
+    return (vtac_vta_run){k, (image * blocks + block) * pixels + first, rng_between(r, 1, pixels - first)};
+}
+
+/* Fills the pixels of an output block; returns the number of runs. */
+static uint32_t draw_runs(lab_region *lab, const uint32_t *inputs, uint32_t count, const int64_t size[2],
+                          vtac_vta_run *runs)
+{
+    uint32_t made = 0;
+    for (int64_t left = size[0]; left > 0;) {
+        const vtac_vta_run one = draw_run(lab, inputs, count, size[1]);
+        const int64_t parts = one.input < 0 ? 1 : rng_between(&lab->random, 1, vta_min(4, one.count));
+        const int64_t each = one.count / parts, pitch = each - (parts > 1 && each > 1 ? 1 : 0);
+        for (int64_t i = 0; i < parts && left > 0; i++) { /* of one length, at equal distances */
+            const int64_t own = vta_min(pitch, left);
+            runs[made++] = (vtac_vta_run){one.input, one.from + i * each, own};
+            left -= own;
+        }
+    }
+    return made;
+}
+
+uint32_t lab_add_runs(lab_region *lab, const uint32_t *inputs, uint32_t count, int64_t block)
+{
+    rng *r = &lab->random;
+    vtac_vta_tensor like = lab->tensors[inputs[0]];
+    const bool all = like.c % block == 0 && rng_percent(r, 30);
+    const int64_t blocks = like.n * vta_ceil_div(like.c, block);
+    if (all) { /* images become channels */
+        like.c = blocks * block;
+        like.n = 1;
+    } else {
+        like.n = rng_between(r, 1, 3);
+        like.c = rng_percent(r, 50) ? block : rng_between(r, 1, 2 * block);
+        like.h = rng_between(r, 1, 6);
+        like.w = rng_between(r, 1, 9);
+    }
+    lab->block = block;
+    const uint32_t output = add_simple(lab, VTAC_VTA_RUNS, "runs", inputs, count, like, 1.0);
+    vtac_vta_layer *layer = &lab->layers[lab->region.layer_count - 1];
+    const int64_t pixels = like.h * like.w, planes = like.n * vta_ceil_div(like.c, block);
+    vtac_vta_run *runs = take(lab, (size_t)(planes * pixels) + 1, sizeof *runs);
+    keep_zero(lab, inputs[0], output);
+    layer->low = INT8_MIN;
+    layer->high = INT8_MAX;
+    layer->runs = runs;
+    if (all) {
+        runs[layer->run_count++] = (vtac_vta_run){0, 0, blocks * pixels};
+    }
+    for (int64_t p = 0; p < planes && !all; p++) {
+        const int64_t lanes = vta_min(block, like.c - p % vta_ceil_div(like.c, block) * block);
+        layer->run_count +=
+            draw_runs(lab, inputs, count, (int64_t[]){pixels, lanes}, runs + layer->run_count);
+    }
+    return output;
+}
+
 uint32_t lab_add_move(lab_region *lab, const uint32_t *inputs, uint32_t count, int64_t channels,
                       int64_t columns, int64_t images)
 {
@@ -708,9 +776,21 @@ static void draw_move(lab_region *lab, uint32_t input, int64_t block)
                        across ? rng_between(&lab->random, 1, 5) : 0);
 }
 
+static void draw_blocks(lab_region *lab, uint32_t input, int64_t block)
+{
+    const uint32_t other = rng_below(&lab->random, lab->region.tensor_count);
+    const uint32_t inputs[2] = {input, other};
+    const bool alike = lab->tensors[other].zero == lab->tensors[input].zero;
+    (void)lab_add_runs(lab, inputs, alike && other != input ? 2 : 1, block);
+}
+
 static void draw_layer(lab_region *lab, uint32_t input, int64_t block, bool rows)
 {
     const vtac_vta_tensor *t = &lab->tensors[input];
+    if (rows && rng_percent(&lab->random, 15)) {
+        draw_blocks(lab, input, block);
+        return;
+    }
     if (rows && rng_percent(&lab->random, 25)) {
         const bool softmax = rng_percent(&lab->random, 50);
         (void)(softmax ? lab_add_softmax(lab, input) : lab_add_norm(lab, input));

@@ -77,6 +77,7 @@ typedef enum vtac_vta_kind {
     VTAC_VTA_RECURRENT, /* a direction of an LSTM, GRU or RNN: vtac_recurrent_step; its pixels are steps,
                            each with all rows of the batch */
     VTAC_VTA_TRANSPOSE, /* the pixels of each image become channels, and the channels pixels */
+    VTAC_VTA_RUNS,      /* moves pixels of whole blocks, each number in its lane, as `runs` say */
     VTAC_VTA_CHOOSE,    /* the larger of two inputs of one shape, or with `min` the smaller one */
     VTAC_VTA_KINDS
 } vtac_vta_kind;
@@ -94,6 +95,15 @@ typedef enum vtac_vta_beyond { VTAC_VTA_ZEROS, VTAC_VTA_EDGES, VTAC_VTA_MIRROR }
 typedef struct vtac_vta_from {
     int32_t input, channel, dy, dx, image;
 } vtac_vta_from;
+
+/*
+ * Tiles of a RUNS: `count` tiles of input `input` from tile `from` on, in the order of memory (image, block
+ * of channels, row, column), or with input -1 so many tiles with the zero point. The runs of a layer fill its
+ * output one after the other. Not for machines with a batch.
+ */
+typedef struct vtac_vta_run {
+    int64_t input, from, count;
+} vtac_vta_run;
 
 enum { VTAC_MAX_LANES = 128 }; /* the largest block, in channels, that a MOVE supports */
 
@@ -148,11 +158,13 @@ typedef struct vtac_vta_layer {
     int64_t counted_before[2], counted_after[2]; /* AVG_POOL: padding that counts as elements */
     vtac_fixed_sum sum;                          /* ADD; with `wide`, scales[0] replaces its shift */
     int64_t up[2], down[2];                      /* MOVE */
-    const int8_t *table;         /* TABLE: the result for -128 … 127; ADD: what one input adds; or NULL */
-    uint32_t corrected;          /* ADD with `table`: the input whose number selects the entry */
-    const int8_t *behind;        /* the table behind the layer, for -128 … 127 (above); or NULL */
-    int32_t between;             /* the zero point of the numbers that `behind` takes */
-    const vtac_vta_from *from;   /* MOVE: [up[0]·up[1]][across ? n : 1][c_out] */
+    const int8_t *table;       /* TABLE: the result for -128 … 127; ADD: what one input adds; or NULL */
+    uint32_t corrected;        /* ADD with `table`: the input whose number selects the entry */
+    const int8_t *behind;      /* the table behind the layer, for -128 … 127 (above); or NULL */
+    int32_t between;           /* the zero point of the numbers that `behind` takes */
+    const vtac_vta_from *from; /* MOVE: [up[0]·up[1]][across ? n : 1][c_out] */
+    const vtac_vta_run *runs;  /* RUNS */
+    uint32_t run_count;
     const vtac_softmax *softmax; /* SOFTMAX */
     const vtac_norm *norm;       /* NORM */
     const vtac_recurrent *cell;  /* RECURRENT */

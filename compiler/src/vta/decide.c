@@ -137,12 +137,26 @@ static bool is_copy(const vtac_vta_region *region, const vtac_vta_layer *layer, 
            region->tensors[layer->inputs[k]].zero == region->tensors[layer->output].zero;
 }
 
+/* Tiles that stay as they are, of a tensor with another shape, are made where they are read. */
+static void decide_view(const machine *m, const vtac_vta_region *region, const vtac_vta_layer *layer,
+                        decisions *d)
+{
+    const uint32_t tensor = layer->inputs[0];
+    if (vtac_vta_runs_are_one(m, region, layer) && region->tensors[tensor].role == VTAC_VTA_INTERNAL &&
+        d->part_of[tensor] < 0) {
+        d->part_of[tensor] = (int32_t)layer->output;
+    }
+}
+
 /* With several groups of images a slice would not be contiguous, so it is left alone. */
 static void decide_slices(const machine *m, const vtac_vta_region *region, decisions *d)
 {
     for (uint32_t n = 0; n < region->layer_count; n++) {
         const vtac_vta_layer *layer = &region->layers[n];
         int64_t first = 0;
+        if (layer->kind == VTAC_VTA_RUNS) {
+            decide_view(m, region, layer, d);
+        }
         if (layer->kind != VTAC_VTA_CONCAT || layer->by_pixels ||
             region->tensors[layer->output].n > m->batch) {
             continue;

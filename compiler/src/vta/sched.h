@@ -20,6 +20,7 @@
  *   rows.c       the layers that work on the channels of one pixel
  *   recurrent.c  recurrent cells
  *   transpose.c  transpositions
+ *   runs.c       movements of whole blocks of pixels
  *   factors.c    dense layers whose weights are multiples of numbers of 4 bits
  *   list.c       lists of calls
  *   interleave.c the calls of several layers in one order
@@ -401,6 +402,11 @@ typedef struct transpose_tiling {
     int64_t in_blocks, out_blocks, ins, outs;
 } transpose_tiling;
 
+/* Movements of whole blocks (runs.c): the tiles of a slot. */
+typedef struct runs_tiling {
+    int64_t slot;
+} runs_tiling;
+
 /* Dense layers whose weights are multiples of numbers of 4 bits (factors.c). */
 typedef struct factor_tiling {
     int64_t block;                         /* inputs of an output that share a factor */
@@ -434,6 +440,7 @@ typedef struct plan {
         row_tiling rows;
         recurrent_tiling recurrent;
         transpose_tiling transpose;
+        runs_tiling runs;
         factor_tiling factors;
     };
 } plan;
@@ -510,6 +517,11 @@ extern const kind_of_layer vtac_vta_layer_kinds[VTAC_VTA_KINDS];
     kind_emit vtac_vta_##family##_emit;
 #include "kinds.def"
 #undef VTAC_VTA_KIND
+
+/* runs.c */
+
+/* True if a layer moves nothing: its output has the tiles of its only input in their order. */
+bool vtac_vta_runs_are_one(const machine *m, const vtac_vta_region *region, const vtac_vta_layer *layer);
 
 /* recurrent.c */
 
