@@ -78,6 +78,14 @@ for kind in tokens pairs; do
     agree masked8.onnx inputs
 done
 
+# Windows of a picture that are rolled, with queries, keys and values of one dense layer, positions and masks that are added: all
+# from the first normalization to the mean is one region, whose windows are runs of pixels.
+/usr/bin/python3 "$here/windows_model.py" "$((seed % 100000))" $((seed % 3 + 4)) 2 2 16
+"$vtac" quantize windows.onnx --calib samples.npz -o windows8.onnx > quantize.log
+one_region windows8.onnx 1 ImageSoftmax
+one_region windows8.onnx 6 Runs
+agree windows8.onnx inputs
+
 # A vision transformer: from the convolution that makes patches to the last dense layer all is one region, the class token's
 # place in front of the patches among it.
 "$vtac" zoo vit_tiny --int8 --seed "$seed" -o vit.onnx > zoo.log

@@ -21,7 +21,8 @@
 #include "vtac/recurrence.h"
 #include "vtac/rows.h"
 
-enum { MASK = 5 }; /* the input of a softmax */
+enum { MASK = 5 };     /* the input of a softmax */
+enum { SUM_STEP = 3 }; /* from the first operand of a sum to the second */
 
 /* ---- layers */
 
@@ -39,6 +40,7 @@ static vta_status begin_layer(vtac_maker *m, vtac_vta_layer *layer, vtac_vta_kin
 {
     int64_t shape[4];
     layer->kind = kind;
+    m->any_rows = kind == VTAC_VTA_NORM; /* of each pixel alone */
     VTA_TRY(vtac_layer_input(m, layer, 0, shape, NULL));
     return vtac_layer_output(m, layer, shape);
 }
@@ -106,6 +108,13 @@ vta_status vtac_layer_image_recurrence(vtac_maker *m, vtac_vta_layer *layer)
 vta_status vtac_layer_image_transpose(vtac_maker *m, vtac_vta_layer *layer)
 {
     return begin_layer(m, layer, VTAC_VTA_TRANSPOSE);
+}
+
+static vta_status tidy_graph(vtac_graph *graph, vta_diag *diag)
+{
+    VTA_TRY(vtac_graph_sort(graph, diag));
+    (void)vtac_remove_dead(graph);
+    return VTA_OK;
 }
 
 /* ---- softmax behind a product */
@@ -194,6 +203,76 @@ static vta_status visit_softmax(const heads *h)
     return p != NULL ? move_softmax(h, p) : VTA_OK;
 }
 
+/* ---- sums of scores and known numbers: relative positions, masks that are added */
+
+/* The numbers of a constant for the image of scores, with its zero point beside them. */
+static vta_status scores_of(const vtac_node_builder *b, uint32_t operand, const vtac_type *image,
+                            int64_t group, vtac_value_id *out)
+{
+    const vtac_tensor *from = vtac_in_constant(b->graph, &b->like, operand);
+    const vtac_tensor *zero = vtac_in_constant(b->graph, &b->like, operand + 2);
+    const vtac_type y = *vtac_b_type(b, b->like.outputs[0]);
+    const int64_t each = image->dim[1] / group, pixels = image->dim[2], count = vtac_type_elements(image);
+    const int64_t numbers = y.dim[y.rank - 1], rows = vtac_type_elements(&y) / numbers / group;
+    uint8_t *data = vta_arena_array(b->arena, (size_t)count, 1);
+    if (data == NULL) {
+        return vtac_b_no_memory(b);
+    }
+    memset(data, (int)(zero == NULL ? 0 : vtac_tensor_int(zero, 0)), (size_t)count);
+    for (int64_t i = 0; i < group * rows * numbers; i++) {
+        const int64_t row = i / numbers % rows, head = i / numbers / rows;
+        data[(head * each + i % numbers) * pixels + row] =
+            ((const uint8_t *)from->data)[vtac_broadcast_at(&from->type, &y, i)];
+    }
+    const vtac_type type = {.dtype = from->type.dtype, .rank = 3, .dim = {1, image->dim[1], pixels}};
+    return vtac_b_constant(b, type, data, out);
+}
+
+/* Puts a sum of the product's image in the place of a sum of its rows. `data`: the operand that is no
+ * constant. */
+static vta_status move_sum(const heads *h, const vtac_legalized *p, uint32_t data)
+{
+    const vtac_node_builder *b = h->b;
+    const vtac_type type = *vtac_b_type(b, p->made);
+    const vtac_value_id x = b->like.inputs[data];
+    const int64_t group = vtac_attr_int(&b->graph->nodes[b->graph->values[p->made].node], "group", 1);
+    vtac_value_id inputs[8] = {0}, image, out;
+    const vtac_node_id first = first_of_chain(b->graph, x, &image);
+    if (first == 0 || !vtac_type_equal(vtac_b_type(b, image), &type) ||
+        vtac_b_type(b, b->like.outputs[0])->dtype != type.dtype ||
+        vtac_type_elements(vtac_b_type(b, x)) != vtac_type_elements(vtac_b_type(b, b->like.outputs[0]))) {
+        return VTA_OK;
+    }
+    memcpy(inputs, b->like.inputs, b->like.input_count * sizeof *inputs);
+    inputs[data] = image;
+    VTA_TRY(scores_of(b, SUM_STEP - data, &type, group, &inputs[SUM_STEP - data]));
+    VTA_TRY(
+        vtac_b_layer(b, b->like.op, inputs, b->like.input_count, b->like.attrs, b->like.attr_count, &out));
+    VTA_TRY(vtac_set_input(b->graph, first, 0, out, b->diag));
+    vtac_replace_uses(b->graph, b->like.outputs[0], x);
+    return tidy_graph(b->graph, b->diag); /* a softmax wants to be the only reader */
+}
+
+static vta_status visit_sum(const heads *h)
+{
+    const vtac_graph *graph = h->b->graph;
+    const vtac_node *node = &h->b->like;
+    if (node->op != VTAC_OP_QLINEAR_ADD || node->input_count > 8 || vtac_is_output(graph, node->outputs[0])) {
+        return VTA_OK;
+    }
+    for (uint32_t data = 0; data <= SUM_STEP; data += SUM_STEP) {
+        const vtac_tensor *known = vtac_in_constant(graph, node, SUM_STEP - data);
+        const bool scores = known != NULL && vtac_in_constant(graph, node, data) == NULL &&
+                            known->type.rank <= graph->values[node->outputs[0]].type.rank &&
+                            vtac_use_count(graph, node->inputs[data]) == 1;
+        const vtac_legalized *p = scores ? product_at(h, above_reshapes(graph, node->inputs[data])) : NULL;
+        if (p != NULL) {
+            return move_sum(h, p, data);
+        }
+    }
+    return VTA_OK;
+}
+
 /* ---- factors of products */
 
 /* The softmax of an image that stands between a value and the product in whose place it stands; 0: none. */
@@ -250,6 +329,31 @@ static vtac_value_id image_of_factor(const heads *h, const vtac_legalized *p, co
     *transposed = true;
     return vtac_image_of_order(graph, held,
                                &(vtac_order_want){{s->g, s->k, s->n}, {s->k * s->n, 1, s->k}, swapped});
+}
+
+/* The same image where a movement of whole blocks makes it, of what a layer makes; its pixels are padded to
+ * whole blocks, and so are the channels of each group. */
+static vta_status move_factor(const heads *h, const vtac_legalized *p, const vtac_pair *s, bool transposed,
+                              vtac_value_id *image)
+{
+    const vtac_node_builder *b = h->b;
+    const int64_t block = vtac_vta_block(b->config);
+    const int64_t rows = transposed ? s->n : s->k, pixels = transposed ? s->k : s->n;
+    const int64_t each = s->g > 1 || !transposed ? vta_round_up(rows, block) : rows;
+    const int64_t whole = vta_round_up(pixels, block);
+    vtac_value_id x = b->graph->nodes[p->holders[1]].outputs[0];
+    const vtac_type held = *vtac_b_type(b, x);
+    *image = 0;
+    if (vtac_type_elements(&held) != s->g * s->k * s->n) {
+        return VTA_OK;
+    }
+    const bool turned = s->transposed != transposed; /* it is held with its pixels first */
+    VTA_TRY(vtac_b_reshape(b, (int64_t[]){s->g, turned ? pixels : rows, turned ? rows : pixels}, 3, &x));
+    VTA_TRY(turned ? vtac_b_transpose(b, (int64_t[]){0, 2, 1}, 3, &x) : VTA_OK);
+    VTA_TRY(vtac_pair_pad(b, each, whole, held.dtype == VTAC_U8 ? -INT8_MIN : 0, &x));
+    VTA_TRY(vtac_b_reshape(b, (int64_t[]){1, s->g * each, whole}, 3, &x));
+    *image = vtac_moves_blocks(b->graph, b->config, b->arena, x) ? x : 0;
+    return VTA_OK;
 }
 
 /* True if a layer makes the image. */
@@ -388,6 +492,19 @@ static vta_status use_cache(const heads *h, vtac_legalized *p, const vtac_pair *
     return take_images(b, p, &f);
 }
 
+/* The image of keys or of values that a movement of blocks makes; 0: none does. */
+static vta_status move_any_factor(const heads *h, const vtac_legalized *p, const vtac_pair *s,
+                                  factor_images *f)
+{
+    f->transposed = false;
+    VTA_TRY(move_factor(h, p, s, false, &f->image));
+    if (f->image == 0) {
+        f->transposed = true;
+        VTA_TRY(move_factor(h, p, s, true, &f->image));
+    }
+    return VTA_OK;
+}
+
 static vta_status use_image(const heads *h, vtac_legalized *p)
 {
     enum { ATTRS = 6 };
@@ -402,7 +519,10 @@ static vta_status use_image(const heads *h, vtac_legalized *p)
         return use_cache(h, p, &s, &cache);
     }
     f.image = image_of_factor(h, p, &s, &f.transposed);
-    if (f.image == 0 || !is_made(b->graph, f.image) || !can_take_image(h, p, &s, f.transposed)) {
+    if (f.image == 0 || !is_made(b->graph, f.image)) {
+        VTA_TRY(move_any_factor(h, p, &s, &f));
+    }
+    if (f.image == 0 || !can_take_image(h, p, &s, f.transposed)) {
         return VTA_OK;
     }
     VTA_TRY(fill_image(b, s.g, f.transposed, &f.image));
@@ -415,13 +535,6 @@ static vta_status use_image(const heads *h, vtac_legalized *p)
 static bool has_rows(const vta_config *config)
 {
     return config->rows != 0 && config->batch == 1 && config->block_in == config->block_out;
-}
-
-static vta_status tidy_graph(vtac_graph *graph, vta_diag *diag)
-{
-    VTA_TRY(vtac_graph_sort(graph, diag));
-    (void)vtac_remove_dead(graph);
-    return VTA_OK;
 }
 
 vta_status vtac_use_images(vtac_graph *graph, const vta_config *config, vta_arena *arena,
@@ -457,7 +570,8 @@ vta_status vtac_join_softmax(vtac_graph *graph, const vta_config *config, vta_ar
     memcpy(order, graph->order, count * sizeof *order);
     for (uint32_t i = 0; i < count; i++) {
         const vtac_node_builder b = {graph, arena, config, graph->nodes[order[i]], diag};
-        VTA_TRY(visit_softmax(&(heads){&b, products}));
+        VTA_TRY(b.like.dead ? VTA_OK : visit_sum(&(heads){&b, products}));
+        VTA_TRY(b.like.dead ? VTA_OK : visit_softmax(&(heads){&b, products}));
     }
     for (uint32_t i = 0; i < products->count; i++) {
         const vtac_node_builder b = {graph, arena, config, products->items[i].was, diag};

@@ -455,6 +455,33 @@ vta_status vtac_layer_move(vtac_maker *m, vtac_vta_layer *layer)
     return VTA_OK;
 }
 
+/* Attribute `runs`: input, first tile and count of each. */
+vta_status vtac_layer_runs(vtac_maker *m, vtac_vta_layer *layer)
+{
+    int64_t x[4];
+    int64_t y[4];
+    const vtac_attr *all = vtac_find_attr(m->node, "runs");
+    const size_t count = all->count / VTAC_RUN_INTS;
+    vtac_vta_run *runs = vtac_maker_array(m, count, sizeof *runs);
+    if (runs == NULL) {
+        return vta_no_memory(m->diag);
+    }
+    m->any_rows = true;
+    VTA_TRY(vtac_layer_output(m, layer, y));
+    VTA_TRY(check_fill(m, layer));
+    for (uint32_t k = 0; k < m->node->input_count; k++) {
+        VTA_TRY(vtac_layer_input(m, layer, k, x, NULL));
+    }
+    for (size_t i = 0; i < count; i++) {
+        const int64_t *one = all->ints + VTAC_RUN_INTS * i;
+        runs[i] = (vtac_vta_run){one[0], one[1], one[2]};
+    }
+    layer->kind = VTAC_VTA_RUNS;
+    layer->runs = runs;
+    layer->run_count = (uint32_t)count;
+    return VTA_OK;
+}
+
 /* ---- joins */
 
 /* Channels follow one another, or pixels: the rows of images, or the columns of images of one row. */

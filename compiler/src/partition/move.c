@@ -31,6 +31,7 @@ typedef struct move_chain {
     bool fills; /* a Pad in the chain fills places with this number */
     int64_t fill;
     vtac_vta_beyond beyond; /* a Pad in the chain repeats edges or mirrors */
+    bool deep;              /* it goes on through nodes that are layers of their own */
 } move_chain;
 
 /* True if an operator only moves elements, or puts a constant beside them. */
@@ -118,7 +119,7 @@ static bool collect_chain(const vtac_graph *graph, move_chain *c, vtac_value_id 
     const vtac_node *node = vtac_producer_of(graph, value);
     const vtac_type *type = &graph->values[value].type;
     if (node == NULL || !is_movement(graph, node) ||
-        (value != c->value && is_layer_end(graph, value, node))) {
+        (value != c->value && !c->deep && is_layer_end(graph, value, node))) {
         int64_t shape[4];
         return graph->values[value].constant == NULL && is_eight_bits(type) &&
                vtac_image_shape(type, shape) && add_base(c, value);
@@ -444,6 +445,15 @@ struct vtac_moved {
     vtac_node *nodes; /* copies of the chain's nodes */
 };
 
+/* The state that all chains share. */
+typedef struct fusing {
+    vtac_graph *graph;
+    const vta_config *config;
+    vta_arena *arena;
+    bool deep; /* chains are deep, and become runs */
+    bool look; /* nothing is replaced */
+} fusing;
+
 static vta_status add_movement(vtac_graph *graph, const reading *r, vtac_value_id *out, vta_diag *diag)
 {
     const vtac_value *v = &graph->values[r->c->value];
@@ -483,6 +493,47 @@ static vta_status add_movement(vtac_graph *graph, const reading *r, vtac_value_i
     return VTA_OK;
 }
 
+/* Adds the node that moves runs of blocks; *out 0: the chain does something else. */
+static vta_status add_runs(vtac_graph *graph, const vta_config *config, const reading *r, vtac_value_id *out,
+                           vta_diag *diag)
+{
+    const vtac_value *v = &graph->values[r->c->value];
+    const vtac_type type = v->type, *bases[MAX_BASES];
+    const int64_t block = vtac_vta_block(config);
+    const vtac_sources sources = {r->numbers, &type, bases};
+    const vtac_node *last = &graph->nodes[v->node];
+    vtac_node_id node;
+    size_t count = 0;
+    int64_t *runs =
+        vta_arena_array(&graph->arena, (size_t)(VTAC_RUN_INTS * vtac_max_runs(&type, block)), sizeof *runs);
+    if (runs == NULL) {
+        return vta_no_memory(diag);
+    }
+    for (uint32_t i = 0; i < r->c->base_count; i++) {
+        bases[i] = &graph->values[r->c->bases[i]].type;
+    }
+    *out = 0;
+    if (!vtac_find_runs(&sources, block, runs, &count)) {
+        return VTA_OK;
+    }
+    const vtac_attr attrs[] = {
+        {.name = "dims", .kind = VTAC_ATTR_INTS, .count = type.rank, .ints = type.dim},
+        {.name = "to", .kind = VTAC_ATTR_STRING, .s = vtac_dtype_name(type.dtype)},
+        {.name = "runs", .kind = VTAC_ATTR_INTS, .count = VTAC_RUN_INTS * count, .ints = runs},
+        {.name = "fill", .kind = VTAC_ATTR_INT, .i = r->c->fill}};
+    const vtac_node_spec spec = {.op = VTAC_OP_VTA_RUNS,
+                                 .name = last->name,
+                                 .origin = last->origin,
+                                 .inputs = r->c->bases,
+                                 .input_count = r->c->base_count,
+                                 .output_count = 1,
+                                 .attrs = attrs,
+                                 .attr_count = r->c->fills ? 4 : 3};
+    VTA_TRY(vtac_add_node(graph, &spec, &node, diag));
+    *out = graph->nodes[node].outputs[0];
+    return VTA_OK;
+}
+
 /* True if the value has the elements of the only base in order, and readers of images see the same image. */
 static bool moves_nothing(const vtac_graph *graph, const move_chain *c, const int32_t *numbers, size_t count)
 {
@@ -509,9 +560,28 @@ static vta_status see_through(vtac_graph *graph, vta_arena *arena, const move_ch
     return VTA_OK;
 }
 
-/* Replaces a chain by one movement if possible; *out->new 0: it is not. */
-static vta_status replace_chain(vtac_graph *graph, vta_arena *arena, vtac_moved *out, vta_diag *diag)
+/* Makes a movement of what the chain does; *out->new 0: the accelerator has none. */
+static vta_status make_movement(const fusing *u, reading *r, vtac_moved *out, size_t count, vta_diag *diag)
 {
+    vtac_graph *graph = u->graph;
+    if (moves_nothing(graph, &out->c, r->numbers, count)) {
+        return out->c.deep ? VTA_OK : see_through(graph, u->arena, &out->c, diag);
+    }
+    if (!out->c.deep) {
+        return find_pattern(r) ? add_movement(graph, r, &out->new, diag) : VTA_OK;
+    }
+    VTA_TRY(add_runs(graph, u->config, r, &out->new, diag));
+    if (out->new != 0 && !u->look) {
+        vtac_swap_names(graph, out->c.value, out->new);
+        vtac_replace_uses(graph, out->c.value, out->new);
+    }
+    return VTA_OK;
+}
+
+/* Replaces a chain by one movement if possible; *out->new 0: it is not. */
+static vta_status replace_chain(const fusing *u, vtac_moved *out, vta_diag *diag)
+{
+    vtac_graph *graph = u->graph;
     const vtac_type *type = &graph->values[out->c.value].type;
     const size_t count = (size_t)vtac_type_elements(type);
     int32_t *numbers = calloc(count + 1, sizeof *numbers);
@@ -529,11 +599,7 @@ static vta_status replace_chain(vtac_graph *graph, vta_arena *arena, vtac_moved 
     if (numbers == NULL || t.small == NULL || t.copy == NULL || r.from == NULL) {
         status = vta_no_memory(diag);
     } else if (run_chain(&t, numbers, count) == VTA_OK) { /* else the chain stays */
-        if (moves_nothing(graph, &out->c, numbers, count)) {
-            status = see_through(graph, arena, &out->c, diag);
-        } else if (find_pattern(&r)) {
-            status = add_movement(graph, &r, &out->new, diag);
-        }
+        status = make_movement(u, &r, out, count, diag);
     }
     vtac_graph_destroy(t.small);
     free(t.copy);
@@ -551,13 +617,13 @@ static bool is_attention(const vtac_graph *graph, const vta_config *config, cons
 }
 
 /* Finds the chain that ends in a value; false if there is none that pays. */
-static bool find_chain(const vtac_graph *graph, const vta_config *config, vtac_value_id value,
-                       move_chain *out)
+static bool find_chain(const fusing *u, vtac_value_id value, move_chain *out)
 {
+    const vtac_graph *graph = u->graph;
     int64_t shape[4];
     const vtac_type *type = &graph->values[value].type;
     const vtac_node *node = vtac_producer_of(graph, value);
-    *out = (move_chain){.value = value};
+    *out = (move_chain){.value = value, .deep = u->deep};
     if (node == NULL || !is_movement(graph, node) || !is_eight_bits(type) || !vtac_image_shape(type, shape) ||
         vtac_type_elements(type) > MAX_ELEMENTS || !collect_chain(graph, out, value) ||
         out->base_count == 0) {
@@ -569,7 +635,7 @@ static bool find_chain(const vtac_graph *graph, const vta_config *config, vtac_v
         const vtac_node *maker = vtac_producer_of(graph, out->bases[i]);
         const vtac_layer_row *row = maker == NULL ? NULL : vtac_layer_row_of(maker->op);
         layers = layers && ((row != NULL && row->make != NULL) || (maker != NULL && is_slice(maker))) &&
-                 !is_attention(graph, config, maker);
+                 !is_attention(graph, u->config, maker);
         elements += vtac_type_elements(&graph->values[out->bases[i]].type);
     }
     const bool joins = node->op == VTAC_OP_CONCAT && vtac_attr_int(node, "axis", 0) == 1;
@@ -588,16 +654,17 @@ static vta_status keep_nodes(const vtac_graph *graph, vta_arena *arena, vtac_mov
     return VTA_OK;
 }
 
-static vta_status try_fuse(vtac_graph *graph, const vta_config *config, vta_arena *arena, vtac_value_id value,
-                           vtac_moves *out, vta_diag *diag)
+static vta_status try_fuse(const fusing *u, vtac_value_id value, vtac_moves *out, vta_diag *diag)
 {
+    vtac_graph *graph = u->graph;
+    vta_arena *arena = u->arena;
     vtac_moved m = {.new = 0};
     const vtac_source source = vtac_source_of(graph, value);
-    if (source.base == 0 || !find_chain(graph, config, source.base, &m.c)) {
+    if (source.base == 0 || !find_chain(u, source.base, &m.c)) {
         return VTA_OK;
     }
     VTA_TRY(keep_nodes(graph, arena, &m, diag));
-    VTA_TRY(replace_chain(graph, arena, &m, diag));
+    VTA_TRY(replace_chain(u, &m, diag));
     if (m.new == 0) {
         return VTA_OK;
     }
@@ -614,9 +681,42 @@ static vta_status try_fuse(vtac_graph *graph, const vta_config *config, vta_aren
     return VTA_OK;
 }
 
+/* Fuses the chains that end in the operands of a node. */
+static vta_status fuse_operands(const fusing *u, vtac_node_id id, vtac_moves *out, vta_diag *diag)
+{
+    vtac_graph *graph = u->graph;
+    const vtac_layer_row *row = vtac_layer_row_of(graph->nodes[id].op);
+    const bool none = row == NULL || row->make == NULL ||
+                      vtac_attr_int(&graph->nodes[id], VTAC_CACHE_ATTR, 0) != 0 ||
+                      is_attention(graph, u->config, &graph->nodes[id]) ||
+                      (u->deep && is_movement(graph, &graph->nodes[id]));
+    const uint32_t count = none ? 0
+                           : graph->nodes[id].op == VTAC_OP_LOOK_UP
+                               ? 1
+                               : vtac_operand_count(&graph->nodes[id], row);
+    for (uint32_t k = 0; k < count; k++) {
+        const vtac_value_id value = graph->nodes[id].inputs[vtac_operand(row, k)];
+        VTA_TRY(value != 0 ? try_fuse(u, value, out, diag) : VTA_OK);
+    }
+    if (graph->nodes[id].op == VTAC_OP_VTA_PRODUCT && vtac_attr_int(&graph->nodes[id], "image", 0) != 0) {
+        return try_fuse(u, graph->nodes[id].inputs[3], out, diag);
+    }
+    return VTA_OK;
+}
+
+bool vtac_moves_blocks(vtac_graph *graph, const vta_config *config, vta_arena *arena, vtac_value_id value)
+{
+    const fusing u = {.graph = graph, .config = config, .arena = arena, .deep = true, .look = true};
+    vta_diag quiet = {0};
+    vtac_moved m = {.new = 0};
+    return find_chain(&u, vtac_source_of(graph, value).base, &m.c) && m.c.base_count == 1 &&
+           replace_chain(&u, &m, &quiet) == VTA_OK && m.new != 0;
+}
+
 vta_status vtac_fuse_moves(vtac_graph *graph, const vta_config *config, vta_arena *arena, vtac_moves *out,
                            vta_diag *diag)
 {
+    fusing u = {.graph = graph, .config = config, .arena = arena};
     *out = (vtac_moves){NULL, 0};
     /* readers first: a chain ends where it is read */
     const uint32_t nodes = graph->order_count;
@@ -625,28 +725,22 @@ vta_status vtac_fuse_moves(vtac_graph *graph, const vta_config *config, vta_aren
         return vta_no_memory(diag);
     }
     memcpy(order, graph->order, nodes * sizeof *order);
+    u.deep = config->rows != 0 && config->batch == 1;
+    for (uint32_t i = 0; i < nodes && u.deep; i++) {
+        VTA_TRY(fuse_operands(&u, order[i], out, diag));
+    }
+    if (out->count > 0) { /* what these chains went through must not be fused for nobody */
+        VTA_TRY(vtac_graph_sort(graph, diag));
+        (void)vtac_remove_dead(graph);
+    }
+    u.deep = false;
     for (uint32_t i = 0; i < nodes; i++) {
-        const vtac_layer_row *row = vtac_layer_row_of(graph->nodes[order[i]].op);
-        const bool none = row == NULL || row->make == NULL ||
-                          vtac_attr_int(&graph->nodes[order[i]], VTAC_CACHE_ATTR, 0) != 0 ||
-                          is_attention(graph, config, &graph->nodes[order[i]]);
-        const uint32_t count = none ? 0
-                               : graph->nodes[order[i]].op == VTAC_OP_LOOK_UP
-                                   ? 1
-                                   : vtac_operand_count(&graph->nodes[order[i]], row);
-        for (uint32_t k = 0; k < count; k++) {
-            const vtac_value_id value = graph->nodes[order[i]].inputs[vtac_operand(row, k)];
-            VTA_TRY(value != 0 ? try_fuse(graph, config, arena, value, out, diag) : VTA_OK);
-        }
-        if (graph->nodes[order[i]].op == VTAC_OP_VTA_PRODUCT &&
-            vtac_attr_int(&graph->nodes[order[i]], "image", 0) != 0) {
-            VTA_TRY(try_fuse(graph, config, arena, graph->nodes[order[i]].inputs[3], out, diag));
-        }
+        VTA_TRY(graph->nodes[order[i]].dead ? VTA_OK : fuse_operands(&u, order[i], out, diag));
     }
     for (uint32_t i = 0; i < out->count; i++) { /* grows: a movement may read another one */
         for (uint32_t k = 0; k < out->items[i].c.base_count; k++) {
             const vtac_node *move = &graph->nodes[graph->values[out->items[i].new].node];
-            VTA_TRY(try_fuse(graph, config, arena, move->inputs[k], out, diag));
+            VTA_TRY(try_fuse(&u, move->inputs[k], out, diag));
         }
     }
     VTA_TRY(vtac_graph_sort(graph, diag));

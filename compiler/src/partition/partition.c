@@ -205,6 +205,11 @@ static bool is_join(vtac_op op)
     return op == VTAC_OP_CONCAT || op == VTAC_OP_QLINEAR_CONCAT;
 }
 
+static bool is_movement(vtac_op op)
+{
+    return op == VTAC_OP_VTA_MOVE || op == VTAC_OP_VTA_RUNS;
+}
+
 /* Adds the cost of a node and of the movements that only it reads: on the accelerator, and on the host. */
 static void add_end_cost(const partitioner *r, vtac_node_id id, double *there, double *host)
 {
@@ -213,7 +218,7 @@ static void add_end_cost(const partitioner *r, vtac_node_id id, double *there, d
     *host += r->p->places[id].host_cycles;
     for (uint32_t k = 0; is_join(node->op) && k < node->input_count; k++) {
         const vtac_node_id from = node->inputs[k] == 0 ? 0 : r->graph->values[node->inputs[k]].node;
-        if (from != 0 && r->eligible[from] && r->graph->nodes[from].op == VTAC_OP_VTA_MOVE &&
+        if (from != 0 && r->eligible[from] && is_movement(r->graph->nodes[from].op) &&
             vtac_use_count(r->graph, node->inputs[k]) == 1) {
             add_end_cost(r, from, there, host);
         }
@@ -229,7 +234,7 @@ static void trim_ends(partitioner *r)
         double there = 0.0;
         double host = 0.0;
         char text[256];
-        if (!r->eligible[id] || (node->op != VTAC_OP_VTA_MOVE && !is_join(node->op)) ||
+        if (!r->eligible[id] || (!is_movement(node->op) && !is_join(node->op)) ||
             read_by_layer(r, node->outputs[0])) {
             continue;
         }

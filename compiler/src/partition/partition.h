@@ -9,6 +9,7 @@
  *   channels.c   the largest or smallest number of a pixel's channels, as choices between two
  *   parts.c      one dense layer that stands for several
  *   move.c       operators that only move numbers, fused into one
+ *   runs.c       those of them that move whole blocks of channels
  *   packed.c     the operands of matrix products of two activations, the second packed as weights
  *   product.c    these products
  *   cache.c      attention with a cache: its rows and those of the new tokens, apart
@@ -103,6 +104,8 @@ bool vtac_repeats_pixels(const vtac_graph *graph, const vtac_node *node);
 
 enum { VTAC_MOVE_INTS = 5 }; /* of an entry of a Move's `from`, in the order of vtac_vta_from */
 
+enum { VTAC_RUN_INTS = 3 }; /* of an entry of a Runs' `runs`, in the order of vtac_vta_run */
+
 typedef struct vtac_moved vtac_moved;
 typedef struct vtac_moves {
     vtac_moved *items;
@@ -119,6 +122,24 @@ vta_status vtac_undo_unused_moves(vtac_graph *graph, const vtac_moves *moved, vt
 
 /* In all regions, replaces the value `old` of tensors by `new`. */
 void vtac_rename_tensors(vtac_partition *p, vtac_value_id old, vtac_value_id new);
+
+/* True if a layer can move blocks as a chain does that ends in a value: runs of one image that a layer makes.
+ */
+bool vtac_moves_blocks(vtac_graph *graph, const vta_config *config, vta_arena *arena, vtac_value_id value);
+
+/* ---- runs.c */
+
+/* For every number of `to`, the number of its source, from 1 on through all bases; 0: none. */
+typedef struct vtac_sources {
+    const int32_t *numbers;
+    const vtac_type *to;
+    const vtac_type **bases;
+} vtac_sources;
+
+/* The most entries of `runs` (VTAC_RUN_INTS each) that vtac_find_runs fills. */
+int64_t vtac_max_runs(const vtac_type *to, int64_t block);
+/* False: some numbers change their lanes. */
+bool vtac_find_runs(const vtac_sources *sources, int64_t block, int64_t *runs, size_t *count);
 
 /* ---- product.c */
 

@@ -604,18 +604,32 @@ static vta_status convert_slice(rows *r, const vtac_node *node)
     return replace_by_rows(r, out, node->outputs[0]);
 }
 
+/* The image of rows that a mean reads as an image of several rows of pixels; 0: it reads another one. */
+static vtac_value_id image_of_mean(const rows *r, const vtac_node *node)
+{
+    const vtac_value_id image = vtac_source_of(r->graph, node->inputs[0]).base;
+    const vtac_type *x = type_of(r, image), *y = type_of(r, node->inputs[0]);
+    return r->config->rows != 0 && x->rank == IMAGE_RANK && y->rank == 4 && x->dim[1] == y->dim[1] ? image
+                                                                                                   : 0;
+}
+
 /* A mean over rows, for each column, becomes a mean over the pixels of the image. */
 static vta_status convert_mean(rows *r, const vtac_node *node)
 {
     const vtac_type x = *type_of(r, node->inputs[0]), y = *type_of(r, node->outputs[0]);
+    const bool last = vtac_attr_int(node, "channels_last", 0) != 0;
     vtac_value_id inputs[MAX_OPERANDS];
     vtac_value_id out;
-    if (vtac_attr_int(node, "channels_last", 0) == 0 || x.rank < 3 || x.dim[0] != 1 ||
-        vtac_find_attr(node, "rounding") != NULL || image_behind(r, node->inputs[0]) == 0) {
+    if (x.rank < 3 || x.dim[0] != 1 || vtac_find_attr(node, "rounding") != NULL ||
+        (last ? image_behind(r, node->inputs[0]) : image_of_mean(r, node)) == 0) {
         return VTA_OK;
     }
     memcpy(inputs, node->inputs, node->input_count * sizeof *inputs);
-    VTA_TRY(rows_to_image(r, node->inputs[0], &inputs[0]));
+    if (last) {
+        VTA_TRY(rows_to_image(r, node->inputs[0], &inputs[0]));
+    } else {
+        inputs[0] = image_of_mean(r, node);
+    }
     VTA_TRY(add_node(r, node->op, inputs, node->input_count, NULL, 0, &out));
     VTA_TRY(add_reshape(r, out, y.dim, y.rank, &out));
     vtac_swap_names(r->graph, node->outputs[0], out);

@@ -285,7 +285,15 @@ static vta_status flatten_numbers(const vtac_node_builder *b, vtac_value_id *inp
     return VTA_OK;
 }
 
-/* Moves a function from behind a chain to the product in front of the chain. */
+/* True if a function behind a chain moves to the node in front of it: to a product, and on machines whose
+ * attention is all images to any layer. */
+static bool takes_function(const vtac_node_builder *b, const vtac_node *node)
+{
+    const vtac_layer_row *row = vtac_layer_row_of(node->op);
+    return node->op == VTAC_OP_VTA_PRODUCT || (b->config->rows != 0 && row != NULL && row->make != NULL);
+}
+
+/* Moves a function from behind a chain to the layer in front of the chain. */
 static vta_status move_up(const vtac_node_builder *b)
 {
     enum { MAX_INPUTS = 8 };
@@ -301,9 +309,9 @@ static vta_status move_up(const vtac_node_builder *b)
         above = node->inputs[0];
         node = vtac_producer_of(b->graph, above);
     }
-    if (first == 0 || node == NULL || node->op != VTAC_OP_VTA_PRODUCT ||
-        vtac_use_count(b->graph, above) != 1 || b->like.input_count > MAX_INPUTS ||
-        vtac_b_type(b, above)->dtype != vtac_b_type(b, old)->dtype || vtac_is_output(b->graph, old)) {
+    if (first == 0 || node == NULL || !takes_function(b, node) || vtac_use_count(b->graph, above) != 1 ||
+        b->like.input_count > MAX_INPUTS || vtac_b_type(b, above)->dtype != vtac_b_type(b, old)->dtype ||
+        vtac_is_output(b->graph, old)) {
         return VTA_OK;
     }
     vtac_node_id id;
@@ -341,23 +349,30 @@ static vta_status skip_reshape(vtac_graph *graph, vtac_node_id id, vta_diag *dia
     return vtac_set_input(graph, id, 0, above->inputs[0], diag);
 }
 
+static vta_status shorten_at(const vtac_node_builder *b, vtac_node_id id)
+{
+    return b->like.op == VTAC_OP_TRANSPOSE ? shorten_chain(b, b->like.outputs[0])
+           : b->like.op == VTAC_OP_RESHAPE ? skip_reshape(b->graph, id, b->diag)
+                                           : VTA_OK;
+}
+
 vta_status vtac_shorten_transposes(vtac_graph *graph, const vta_config *config, vta_arena *arena,
                                    vta_diag *diag)
 {
     const uint32_t count = graph->order_count;
+    const bool apart = config->rows != 0; /* shortened chains leave the old nodes beside them */
     vtac_node_id *nodes = vta_arena_array(arena, (size_t)count + 1, sizeof *nodes);
     if (nodes == NULL) {
         return vta_no_memory(diag);
     }
     memcpy(nodes, graph->order, count * sizeof *nodes);
-    for (uint32_t i = 0; i < count; i++) {
-        const vtac_node_builder b = {graph, arena, config, graph->nodes[nodes[i]], diag};
-        if (is_function(graph, &b.like)) {
-            VTA_TRY(move_up(&b));
-        } else if (b.like.op == VTAC_OP_TRANSPOSE) {
-            VTA_TRY(shorten_chain(&b, b.like.outputs[0]));
-        } else if (b.like.op == VTAC_OP_RESHAPE) {
-            VTA_TRY(skip_reshape(graph, nodes[i], diag));
+    for (int pass = 0; pass < 1 + apart; pass++) {
+        for (uint32_t i = 0; i < count; i++) {
+            const vtac_node_builder b = {graph, arena, config, graph->nodes[nodes[i]], diag};
+            const bool function = is_function(graph, &b.like);
+            VTA_TRY(function && pass == 0             ? move_up(&b)
+                    : !function && pass == (int)apart ? shorten_at(&b, nodes[i])
+                                                      : VTA_OK);
         }
     }
     VTA_TRY(vtac_graph_sort(graph, diag));

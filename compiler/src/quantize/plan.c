@@ -243,7 +243,9 @@ static bool is_eligible(const vtac_quant_plan *plan, vtac_node_id id)
     if (plan->island[id] != 0) {
         return true;
     }
-    if (stays_float(g, node) || is_centre(g, node) || is_small(plan, node) || is_other_row(g, node) ||
+    const bool looks_up = node->op == VTAC_OP_GATHER && vtac_in_constant(g, node, 1) == NULL;
+    if (stays_float(g, node) || looks_up || is_centre(g, node) || is_small(plan, node) ||
+        is_other_row(g, node) ||
         (roles[node->op].role == QUANT_PRODUCT && !vtac_quant_is_product(g, node, &axis) &&
          !vtac_quant_is_pair(g, node))) {
         return false;
