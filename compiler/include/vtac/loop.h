@@ -117,7 +117,11 @@ typedef enum vtac_loop_kind {
     VTAC_LOOP_UNROLL,
     VTAC_LOOP_ROLLED, /* serial, and never unrolled: rounds that read the same must not share registers */
     VTAC_LOOP_GROUP,  /* of a GPU, outermost alone: each iteration is a work group's */
-    VTAC_LOOP_ITEM    /* all of a GROUP loop's body: each iteration is an item's of the group */
+    VTAC_LOOP_ITEM,   /* all of a GROUP loop's body: each iteration is an item's of the group */
+    /* For vtac_for alone: a SERIAL loop that notes that its rounds may run in any order, and at the same
+     * time. Each writes places of its own, or what another one writes there, too, as the last tile of a row
+     * does that overlaps the one before it. */
+    VTAC_LOOP_APART
 } vtac_loop_kind;
 
 typedef enum vtac_stmt_kind {
@@ -142,6 +146,7 @@ typedef struct vtac_stmt {
     const vtac_expr *index; /* STORE, AHEAD */
     const vtac_expr *value; /* STORE, LET; IF: the condition */
     bool later;             /* AHEAD: not into the nearest cache */
+    bool apart;             /* FOR: see VTAC_LOOP_APART */
 } vtac_stmt;
 
 enum { VTAC_MAX_NESTING = 40 };

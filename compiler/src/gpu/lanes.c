@@ -13,7 +13,7 @@
 #include "bind.h"
 #include "vta/fail.h"
 
-enum { MAX_LANES = 32, MIN_LANES = 4, GROUP = 64 };
+enum { MAX_LANES = 32, MIN_LANES = 4, GROUP = 64, MIN_GROUP = 32, MAX_GROUP = 256 };
 
 /* Use that lanes make of a local buffer. */
 typedef enum lane_use { UNUSED, SPLIT, COPIED, MIXED } lane_use;
@@ -320,7 +320,58 @@ static void wrap_body(lane_binder *l, vtac_stmt *outer, int64_t rounds, const vt
                          .body = inner};
 }
 
-static void bind_lanes(lane_binder *l, vtac_bound *bound)
+/* ---- rounds of a group */
+
+static int64_t common_divisor(int64_t a, int64_t b)
+{
+    while (b != 0) {
+        const int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* The common divisor of the number and of all by which the loop's variable is divided. */
+static int64_t divisor_in(const vtac_expr *e, uint32_t var, int64_t number)
+{
+    if (e == NULL) {
+        return number;
+    }
+    if (e->op == VTAC_E_DIV && e->in[0]->op == VTAC_E_VAR && e->in[0]->var == var &&
+        e->in[1]->op == VTAC_E_INT) {
+        return common_divisor(number, e->in[1]->i);
+    }
+    for (int i = 0; i < 3; i++) {
+        number = divisor_in(e->in[i], var, number);
+    }
+    return number;
+}
+
+static int64_t divisor_of(const vtac_stmt *s, uint32_t var, int64_t number)
+{
+    for (; s != NULL; s = s->next) {
+        number = divisor_in(s->index, var, divisor_in(s->value, var, number));
+        number = s->body != NULL ? divisor_of(s->body, var, number) : number;
+    }
+    return number;
+}
+
+/* Iterations of the outermost loop in a group: as many as read the same weights, so that these can be shared,
+ * where the group is then of a size that suits a GPU. */
+static int64_t rounds_of(const lane_binder *l, const vtac_stmt *outer)
+{
+    const int64_t common = divisor_of(outer->body, outer->var, outer->extent);
+    const int64_t max = GROUP / l->lanes;
+    for (int64_t rounds = MAX_GROUP / l->lanes; rounds * l->lanes >= MIN_GROUP && rounds > 1; rounds--) {
+        if (common % rounds == 0) {
+            return rounds;
+        }
+    }
+    return outer->extent < max ? outer->extent : max;
+}
+
+static vtac_group_lanes bind_lanes(lane_binder *l, vtac_bound *bound)
 {
     vtac_kernel *k = l->k;
     vtac_stmt *outer = k->body;
@@ -332,18 +383,18 @@ static void bind_lanes(lane_binder *l, vtac_bound *bound)
         .name = "lane",
         .value = vtac_i_remc(k, vtac_variable_of(k, item), l->lanes),
     };
-    const int64_t max = GROUP / l->lanes;
-    const int64_t rounds = outer->extent < max ? outer->extent : max;
+    const vtac_group_lanes lanes = {l->lanes, rounds_of(l, outer), item, outer->var, lane};
     l->lane = vtac_variable_of(k, lane);
     change_block(l, outer->body);
-    wrap_body(l, outer, rounds, &named, item);
+    wrap_body(l, outer, lanes.rounds, &named, item);
     for (size_t i = 0; i < k->buffer_count; i++) {
         k->buffers[i] = l->own[i] != NULL ? l->own[i] : k->buffers[i];
     }
     if (!k->failed) {
-        bound->group = rounds * l->lanes;
+        bound->group = lanes.rounds * l->lanes;
         bound->items = outer->extent * bound->group;
     }
+    return lanes;
 }
 
 vta_status vtac_bind_lanes(vtac_bound *bound, vta_diag *diag)
@@ -361,7 +412,9 @@ vta_status vtac_bind_lanes(vtac_bound *bound, vta_diag *diag)
         return vta_no_memory(diag);
     }
     if (lanes_are_apart(&l)) {
-        bind_lanes(&l, bound);
+        const vtac_group_lanes lanes = bind_lanes(&l, bound);
+        VTA_TRY(vta_allocated(!k->failed, diag));
+        return vtac_stage_tiles(bound, &lanes, diag);
     }
     return vta_allocated(!k->failed, diag);
 }

@@ -822,6 +822,7 @@ static void emit_for(vtac_emitter *em, const vtac_stmt *s)
         em->even[s->var] = 0;
         emit_block(em, s->body);
         return;
+    case VTAC_LOOP_APART:
     case VTAC_LOOP_ROLLED:
     case VTAC_LOOP_SERIAL: emit_counted(em, s, index_of(em, 0), index_of(em, s->extent)); return;
     }

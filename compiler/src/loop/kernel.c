@@ -87,7 +87,8 @@ const vtac_expr *vtac_for(vtac_kernel *k, vtac_loop_kind kind, int64_t extent, c
     if (s == NULL) {
         return NULL;
     }
-    s->loop = kind;
+    s->loop = kind == VTAC_LOOP_APART ? VTAC_LOOP_SERIAL : kind;
+    s->apart = kind == VTAC_LOOP_APART;
     s->var = k->var_count++;
     s->name = name;
     s->extent = extent;

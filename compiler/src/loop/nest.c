@@ -310,6 +310,8 @@ vta_status vtac_loop_reorder(vtac_kernel *k, uint32_t outer, uint32_t inner, vta
     out->var = in->var;
     out->name = in->name;
     out->extent = in->extent;
+    out->apart = in->apart;
+    in->apart = was.apart;
     in->var = was.var;
     in->name = was.name;
     in->extent = was.extent;
@@ -332,6 +334,7 @@ vta_status vtac_loop_fuse(vtac_kernel *k, uint32_t outer, uint32_t inner, vta_di
     vtac_substitute_block(k, in->body, outer, high);
     vtac_substitute_block(k, in->body, inner, vtac_i_remc(k, whole, in->extent));
     out->extent *= in->extent;
+    out->apart = out->apart && in->apart;
     out->body = in->body;
     return vta_allocated(!k->failed, diag);
 }

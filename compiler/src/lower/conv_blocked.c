@@ -466,7 +466,7 @@ static void place_tile(vtac_lower *l, kernel *t, const vtac_expr *chunk, const v
     const vtac_expr *in_row = vtac_i_mulc(k, vtac_i_remc(k, chunk, c->parts), c->tiles);
     t->pass = vtac_i_mulc(k, chunk, c->tiles);
     if (c->tiles > 1) {
-        const vtac_expr *tile = vtac_for(k, VTAC_LOOP_SERIAL, c->tiles, "tile");
+        const vtac_expr *tile = vtac_for(k, VTAC_LOOP_APART, c->tiles, "tile");
         t->pass = vtac_i_add(k, t->pass, tile);
         in_row = vtac_i_add(k, in_row, tile);
     }

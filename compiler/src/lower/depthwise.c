@@ -309,7 +309,7 @@ static vta_status multiply_tiles(vtac_lower *l, const depthwise *d)
     const vtac_expr *block = vtac_let(k, "block", vtac_i_remc(k, plane, d->blocks));
     const vtac_expr *x = vtac_e_index(k, 0);
     if (d->tiles > 1) {
-        x = vtac_i_mulc(k, vtac_for(k, VTAC_LOOP_SERIAL, d->tiles, "tile"), d->columns);
+        x = vtac_i_mulc(k, vtac_for(k, VTAC_LOOP_APART, d->tiles, "tile"), d->columns);
         if (w->extent[1] % d->columns != 0) { /* the last one overlaps the one before it */
             x = vtac_e2(k, VTAC_E_MIN, x, vtac_e_index(k, w->extent[1] - d->columns));
         }

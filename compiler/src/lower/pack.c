@@ -401,7 +401,7 @@ vta_status vtac_lower_vta_pack(vtac_lower *l)
                            vtac_device_quantizes(l->program, before); /* done: by what comes before it */
     const int64_t plane = g.shape[2] * g.shape[3];
     if (!quantizes && !is_window(&g) &&
-        vtac_parallel_if(g.stored[0] * g.rows * plane * vtac_device_lanes(&g)) == VTAC_LOOP_SERIAL) {
+        vtac_parallel_if(g.stored[0] * g.rows * plane * vtac_device_lanes(&g)) != VTAC_LOOP_PARALLEL) {
         g.shape[2] = g.stored[2] = 1; /* the rows of a plane are one */
         g.shape[3] = g.stored[3] = plane;
     }

@@ -220,7 +220,7 @@ void vtac_out_at(vtac_lower *l, uint32_t i, const vtac_expr *const *at, const vt
 
 vtac_loop_kind vtac_parallel_if(int64_t work)
 {
-    return work >= PARALLEL_WORK ? VTAC_LOOP_PARALLEL : VTAC_LOOP_SERIAL;
+    return work >= PARALLEL_WORK ? VTAC_LOOP_PARALLEL : VTAC_LOOP_APART;
 }
 
 bool vtac_is_far(const vtac_buffer *buffer)
