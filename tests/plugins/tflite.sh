@@ -49,6 +49,17 @@ before=$(cd "$folder" && stat -c '%n %Y %s %i' ./*)
 run 0 "$work/net1.tflite" "$work/net1.so" offload=all
 [ "$before" = "$(cd "$folder" && stat -c '%n %Y %s %i' ./*)" ] || fail 'a second session writes to the cache'
 
+# Of many files the oldest go.
+number=0
+while [ $number -lt 600 ]; do
+    touch -d "2001-01-01 $((number / 60)):$((number % 60))" "$folder/old$number.plan"
+    number=$((number + 1))
+done
+run 0 "$work/net1.tflite" "$work/net1.so" offload=all
+[ "$(find "$folder" -type f | wc -l)" -le 512 ] || fail 'the cache grows for ever'
+[ ! -e "$folder/old0.plan" ] || fail 'the oldest file stays'
+[ -e "$folder/old599.plan" ] || fail 'not the oldest files went'
+
 # The device goes away as it runs: the simulator goes on, with the same integers and one line.
 device="pipe:/usr/bin/python3 $here/relay.py $work/gone $build/bin/vtac-agent --stdio?device=fsim:tiny"
 RUN_AFTER_FIRST=$work/gone run 0 "$work/net2.tflite" "$work/net2.so" "device=$device" config=tiny offload=all

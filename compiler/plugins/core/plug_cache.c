@@ -20,6 +20,9 @@
 #include "vta/file.h"
 #include "vta/hash.h"
 #include "vta/str.h"
+#include "vta/vec.h"
+
+enum { MAX_FILES = 512 };
 
 static char *format_path(const char *folder, const char *rest)
 {
@@ -112,9 +115,67 @@ static vta_status keep_config(vtac_plug *plug, vta_diag *diag)
     return status;
 }
 
+/* ---- what is too old */
+
+typedef struct cache_entry {
+    char *path;
+    struct timespec made;
+} cache_entry;
+
+static int compare_entries(const void *a, const void *b)
+{
+    const struct timespec *x = &((const cache_entry *)a)->made;
+    const struct timespec *y = &((const cache_entry *)b)->made;
+    if (x->tv_sec != y->tv_sec) {
+        return x->tv_sec < y->tv_sec ? -1 : 1;
+    }
+    return (x->tv_nsec > y->tv_nsec) - (x->tv_nsec < y->tv_nsec);
+}
+
+static void add_entry(const char *folder, const char *name, vta_vec *entries)
+{
+    struct stat about;
+    cache_entry entry = {.path = name[0] != '.' ? format_path(folder, name) : NULL};
+    if (entry.path == NULL || stat(entry.path, &about) != 0) {
+        free(entry.path);
+        return;
+    }
+    entry.made = about.st_mtim;
+    if (vta_vec_push(entries, &entry) == NULL) {
+        free(entry.path);
+    }
+}
+
+/* Removes the oldest files where there are more than MAX_FILES. A session that has one loaded keeps it, and
+ * one that misses it makes it again. */
+static void remove_oldest(const char *folder)
+{
+    vta_vec entries = {.item_size = sizeof(cache_entry)};
+    DIR *files = opendir(folder);
+    for (const struct dirent *file = files != NULL ? readdir(files) : NULL; file != NULL;
+         file = readdir(files)) {
+        add_entry(folder, file->d_name, &entries);
+    }
+    if (files != NULL) {
+        (void)closedir(files);
+    }
+    if (entries.count > MAX_FILES) {
+        qsort(entries.items, entries.count, sizeof(cache_entry), compare_entries);
+    }
+    for (size_t i = 0; i < entries.count; i++) {
+        cache_entry *entry = vta_vec_at(&entries, i);
+        if (i + MAX_FILES < entries.count) {
+            (void)unlink(entry->path);
+        }
+        free(entry->path);
+    }
+    vta_vec_free(&entries);
+}
+
 vta_status vtac_plug_cache_open(vtac_plug *plug, vta_diag *diag)
 {
     VTA_TRY(open_folder(plug, diag));
+    remove_oldest(plug->folder);
     return keep_config(plug, diag);
 }
 
