@@ -79,30 +79,29 @@ static double squared_error(const uint64_t *bins, bin_range p)
 }
 
 /* Divergence of the values' distribution from that of their levels, where each level's mass is spread over
- * those of its bins that hold something. Values that are cut off count as all but impossible. */
+ * those of its bins that hold something, but for the distribution's own entropy, which no part changes.
+ * Values that are cut off count as all but impossible. */
 static double part_divergence(const uint64_t *bins, bin_range p)
 {
     const double impossible = 1e-9;
     const int width = p.last - p.first;
-    double mass[LEVELS] = {0.0};
+    double mass[LEVELS] = {0.0}, inside[LEVELS] = {0.0};
     int used[LEVELS] = {0};
-    double total = 0.0;
+    double total = 0.0, cut = 0.0;
     for (int i = 0; i < QUANT_BINS; i++) {
         const int at = i < p.first ? p.first : i >= p.last ? p.last - 1 : i;
         const int level = (at - p.first) * LEVELS / width;
         total += (double)bins[i];
         mass[level] += (double)bins[i];
+        inside[level] += at == i ? (double)bins[i] : 0.0;
+        cut += at == i ? 0.0 : (double)bins[i];
         used[level] += at == i && bins[i] != 0;
     }
-    double sum = 0.0;
-    for (int i = 0; i < QUANT_BINS && total > 0.0; i++) {
-        const int level = (i - p.first) * LEVELS / width;
-        const bool inside = i >= p.first && i < p.last;
-        const double is = (double)bins[i] / total;
-        const double means = inside && bins[i] != 0 ? mass[level] / used[level] / total : impossible;
-        sum += is > 0.0 ? is * vtac_log(is / means) : 0.0;
+    double sum = cut > 0.0 ? -cut * vtac_log(impossible) : 0.0;
+    for (int level = 0; level < LEVELS && total > 0.0; level++) {
+        sum -= inside[level] > 0.0 ? inside[level] * vtac_log(mass[level] / used[level] / total) : 0.0;
     }
-    return sum;
+    return total > 0.0 ? sum / total : 0.0;
 }
 
 static double part_cost(vtac_range_method method, const uint64_t *bins, bin_range p)
