@@ -3,7 +3,7 @@
 #
 # Operators that have no 8-bit form as they stand, between two convolutions: transposed convolutions of volumes, maxima, minima and sums
 # of several. Each network is one region with nearly all of the work, and the accelerator's answers are those of floats, twice with other
-# data. Fails when a slice, a tap or a bias goes to another place, and when a form that does not fit is taken. One step aside: taps that
+# data; choices, differences and borders also on the RTL. Fails when a slice, a tap or a bias goes to another place, and when a form that does not fit is taken. One step aside: taps that
 # overlap in depth and maxima of other shapes stay float, and `explain` says why.
 #
 # usage: quantize_split.py VTAC   (exit status 77: python3-onnx is not installed)
@@ -63,6 +63,16 @@ def volumes(random, depth, biased, **how):
     return [1, 3, 3, 6, 5]
 
 
+def bordered(random, mode):
+    """A border that repeats or mirrors the edge, in front of a convolution of two branches' difference."""
+    constants = {"zw": random.normal(0, 0.2, (8, 16, 3, 3))}
+    nodes = conv(constants, random, "a", "x", "r", (16, 3), 2) + conv(constants, random, "b", "r", "s", (16, 16), 2)
+    nodes += [make("Sub", ["r", "s"], ["d"], "difference"), make("Constant", [], ["pads"], value_ints=[0, 0, 1, 2, 0, 0, 2, 1]),
+              make("Pad", ["d", "pads"], ["p"], "border", mode=mode), make("Conv", ["p", "zw"], ["y"], "z")]
+    save(nodes, constants, [1, 3, 9, 8], 4)
+    return [1, 3, 9, 8]
+
+
 def several(random, op, count):
     """An operator on as many branches."""
     constants = {}
@@ -85,7 +95,7 @@ def draw(random, shape):
     return random.normal(0, 1, shape).astype(numpy.float32)
 
 
-def check(name, random, shape, whole):
+def check(name, random, shape, whole, device="fsim"):
     numpy.save("calib.npy", numpy.concatenate([draw(random, shape) for _ in range(12)]))
     run("compile", "net.onnx", "-o", "host.so")
     told = json.loads(run("compile", "net.onnx", "--target", "vta", "--calib", "calib.npy", "--offload", "all", "--report", "--json", "-o", "vta.so"))
@@ -93,6 +103,7 @@ def check(name, random, shape, whole):
     for _ in range(2):
         x = draw(random, shape)
         real, got = answer("host.so", x), answer("vta.so", x, "--device", "fsim")
+        assert device == "fsim" or numpy.array_equal(got, answer("vta.so", x, "--device", device)), f"{device} has other numbers"
         assert real.shape == got.shape
         errors.append(float(numpy.abs(real - got).mean() / numpy.ptp(real)))
     print(f"{name}: {told['regions']} regions, {100 * told['share']:.1f} % of the work, off by {100 * max(errors):.2f} %")
@@ -108,7 +119,10 @@ with tempfile.TemporaryDirectory() as folder:
         check(f"transposed, {depth} taps in depth", draws, volumes(draws, depth, biased, **how), True)
     for kind, branches in (("Max", 3), ("Min", 4), ("Sum", 3)):
         draws = numpy.random.default_rng([seed, branches])
-        check(f"{kind} of {branches}", draws, several(draws, kind, branches), True)
+        check(f"{kind} of {branches}", draws, several(draws, kind, branches), True, "tsim")
+    for kind in ("edge", "reflect"):
+        draws = numpy.random.default_rng([seed, len(kind)])
+        check(f"border {kind}", draws, bordered(draws, kind), True, "tsim")
     draws = numpy.random.default_rng([seed, 9])
     check("taps that overlap", draws, volumes(draws, 3, True, plane=(2, 2), strides=[2, 2, 2]), False)
     said = run("explain", "net.onnx", "--calib", "calib.npy", "--offload", "all")
