@@ -227,7 +227,7 @@ module order_formal (
         .drain_first(inp_drain_first), .drain_last(inp_drain_last)
     );
 
-    // What the ALU reads elsewhere: a range as vta_alu makes it, of the first step and those that follow.
+    // Operands of the ALU elsewhere: a range as vta_alu makes it, of the first step and those that follow.
     vta_range #(.A(3)) sources1 (
         .clk(clk), .rst(rst), .full(1'b1), .able(1'b1), .go(enter[1] || leave[1]), .valid(enter[1]), .first(first1),
         .spare(1'b0), .begins(reads), .ends(reads_last), .spare_begins(3'd0), .spare_ends(3'd0), .last(1'b0), .drained(1'b1),
@@ -262,7 +262,7 @@ module order_formal (
         .load_ask_first({10'd0, load_first}), .load_ask_last({10'd0, load_last}), .load_wait(load_wait)
     );
 
-    // Which LOADs in work hold an entry.
+    // LOADs in work that hold an entry.
     function [1:0] held(input [2:0] entry);
         held = {table_first1 <= entry && entry <= table_last1, table_first0 <= entry && entry <= table_last0};
     endfunction
