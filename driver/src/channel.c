@@ -145,8 +145,8 @@ static vta_status no_frame(const vta_channel *channel, vta_diag *diag)
     char text[64];
     (void)vta_make_plain((const char *)channel->buffer, channel->filled, text, sizeof text);
     return vta_fail(diag, VTA_PROTOCOL,
-                    "the other side sends '%s', which is not the protocol of vtac-agent; a login shell must "
-                    "be silent when it runs a command",
+                    "the other side sends '%s', which is not the protocol of vtac-agent; its login shell "
+                    "must be silent",
                     text);
 }
 

@@ -190,7 +190,7 @@ static vta_status all_copied(const copying *c, vta_diag *diag)
         if (c->spans[i].end != 0 && !c->spans[i].copied) {
             return vta_fail(diag, VTA_UNSUPPORTED,
                             "the checked micro-ops of segment %" PRIu32
-                            " cannot be copied: they need one block of memory and a segment of their own",
+                            " need one block of memory and a segment of their own",
                             i);
         }
     }

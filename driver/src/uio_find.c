@@ -135,9 +135,7 @@ vta_status vta_uio_find(const char *dir, const char *name, uio_node *out, vta_di
     vta_status status = VTA_OK;
     if (!find_entry(dir, name, sys, out->node, &others)) {
         status = vta_fail(
-            diag, VTA_NO_DEVICE,
-            "no UIO device is called '%s' (%s%s); 'sudo vta-load' on the board loads bitstream, device "
-            "tree and kernel modules",
+            diag, VTA_NO_DEVICE, "no UIO device is called '%s' (%s%s); 'sudo vta-load' on the board makes it",
             name, others.size > 0 ? "there is " : "there is none", others.size > 0 ? others.text : "");
     } else if (!read_number(sys, "maps/map0/size", &out->bytes)) {
         status =

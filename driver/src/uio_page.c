@@ -165,7 +165,7 @@ static vta_status check_progress(uio_page *page, vta_diag *diag)
                : vta_fail(
                      diag, VTA_TIMEOUT,
                      "device '%s' has stopped in the middle of a run: its cycle counter has stood at %u for "
-                     "%g s; if it comes back, load the bitstream again",
+                     "%g s; load the bitstream again",
                      page->where, cycles, most_s);
 }
 

@@ -33,6 +33,11 @@ static bool inside(uint64_t offset, uint64_t bytes, uint64_t size)
     return bytes <= size && offset <= size - bytes && offset % VTA_BASE_ALIGN == 0;
 }
 
+static vta_status damaged(const vta_artifact_step *step, vta_diag *diag)
+{
+    return vta_fail(diag, VTA_SYNTAX, "the accelerator program of step '%s' is damaged", step->name);
+}
+
 vta_status vta_accel_check_step(const vta_artifact *a, const vta_artifact_step *step, vta_diag *diag)
 {
     const vta_artifact_region *r = step->region;
@@ -46,8 +51,7 @@ vta_status vta_accel_check_step(const vta_artifact *a, const vta_artifact_step *
                             step->name);
         }
     }
-    return good ? VTA_OK
-                : vta_fail(diag, VTA_SYNTAX, "the accelerator program of step '%s' is damaged", step->name);
+    return good ? VTA_OK : damaged(step, diag);
 }
 
 /* ---- setting up */
@@ -67,9 +71,7 @@ static vta_status read_code(const vta_artifact_step *step, launch *out, vta_diag
         vta_buffer_info buffer;
         VTA_TRY(vta_code_buffer(out->code, (vta_buffer){i}, &buffer, diag));
         if (info.buffer_count != BUFFERS || buffer.size > room[i]) {
-            return vta_fail(diag, VTA_SYNTAX,
-                            "the program of step '%s' does not fit the memory that is planned for it",
-                            step->name);
+            return damaged(step, diag);
         }
     }
     return VTA_OK;

@@ -223,10 +223,11 @@ vta_status vta_flow_open(const vta_artifact *artifact, vta_flow *out, vta_diag *
     r.end = r.at + artifact->flow_bytes / 8;
     const int64_t rows = read_head(&r);
     if (rows > VTA_FLOW_OPS) {
-        return vta_fail(diag, VTA_UNSUPPORTED,
-                        "its instructions are of %lld kinds, this runtime is older and knows %d; take the "
-                        "newer one, or compile with the vtac of this one",
-                        (long long)rows, VTA_FLOW_OPS);
+        return vta_fail(
+            diag, VTA_UNSUPPORTED,
+            "its instructions are of %lld kinds, this runtime is older and knows %d; take a newer "
+            "one, or compile with its vtac",
+            (long long)rows, VTA_FLOW_OPS);
     }
     read_all(&r, out);
     out->input_places = calloc((size_t)artifact->input_count + 1, sizeof *out->input_places);

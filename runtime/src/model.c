@@ -88,6 +88,12 @@ static vta_status place_tensors(vta_model *m, vta_diag *diag)
         m->own[i] = m->bound[i] = m->engine.workspace;
         m->engine.workspace += vta_engine_aligned(tensor_of(a, i)->bytes);
     }
+    for (uint32_t i = 0; i < a->step_count && m->engine.held != NULL; i++) {
+        const vta_artifact_buffer *from = a->steps[i].buffers; /* an input that stays in device memory */
+        if (a->steps[i].kind == VTA_STEP_STATE && from->space == VTA_SPACE_INPUT) {
+            m->own[from->index] = m->bound[from->index] = m->engine.held + from[1].offset;
+        }
+    }
     m->engine.inputs = m->bound;
     m->engine.outputs = m->bound + a->input_count;
     return VTA_OK;

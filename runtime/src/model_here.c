@@ -91,7 +91,7 @@ static vta_status check_step(const vta_artifact *a, uint32_t i, vta_diag *diag)
     const vta_artifact_step *step = &a->steps[i];
     if (step->kind == VTA_STEP_ACCELERATOR) {
         VTA_TRY(vta_accel_check_step(a, step, diag));
-    } else if (step->kind != VTA_STEP_HOST || step->kernel == NULL) {
+    } else if (step->kind > VTA_STEP_STATE || step->kernel == NULL) {
         return vta_fail(diag, VTA_UNSUPPORTED, "step %u is of kind %u, which this runtime does not run", i,
                         step->kind);
     }
@@ -306,6 +306,9 @@ static vta_status run_step(here *h, uint32_t i, vta_diag *diag)
     }
     if (h->artifact->steps[i].kind == VTA_STEP_ACCELERATOR) {
         return launch_step(h, i, diag);
+    }
+    if (h->artifact->steps[i].kind == VTA_STEP_STATE && h->buffers[i][0] == h->buffers[i][1]) {
+        return VTA_OK;
     }
     if (has_kernels(h)) {
         VTA_TRY(h->device->step(h->kernels, i, &h->queued, diag));
@@ -638,6 +641,7 @@ static vta_status open_parts(const vta_model_options *options, here *h, vta_diag
     VTA_TRY(vta_pool_create(options->threads > 0 ? options->threads : vta_pool_default_threads(), &h->pool,
                             diag));
     VTA_TRY(open_accelerator(options, h, diag));
+    h->engine->held = h->accel != NULL && h->artifact->flow_bytes == 0 ? vta_accel_work(h->accel) : NULL;
     VTA_TRY(open_kernels(options, h, diag));
     VTA_TRY(vta_layers_create(h->artifact, &h->layers, diag));
     return prepare_steps(h, diag);

@@ -37,6 +37,7 @@ vta_status cli_offload_graph(const cli_offload *offload, int level, vtac_graph *
         .config = &offload->config,
         .schedule = {.level = level, .schedules = offload->schedules, .progress = cli_stages()},
         .host_speed = offload->host_speed,
-        .always = offload->always};
+        .always = offload->always,
+        .holds_states = offload->holds_states};
     return offload->wanted ? vtac_partition_graph(graph, &options, out, diag) : VTA_OK;
 }

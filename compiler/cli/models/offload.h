@@ -15,6 +15,7 @@ typedef struct cli_offload {
     bool always;
     double host_speed;               /* of --host */
     const vtac_schedules *schedules; /* NULL: the standard ones */
+    bool holds_states;               /* caches stay in device memory, in the accelerator's order */
 } cli_offload;
 
 /* Rows of a verb's option table. */

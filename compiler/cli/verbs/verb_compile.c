@@ -310,6 +310,7 @@ static int compile_graph(compilation *c, const vtac_target *target, const cli_of
     const vtac_schedules for_host = {pick_schedule, &found.host};
     const vtac_schedules for_vta = {pick_schedule, &found.vta};
     cli_offload there = *offload;
+    there.holds_states = true;
     vta_status status = read_tuned(args, target, offload, &found, &diag);
     compile_options.schedules = found.host.any ? &for_host : NULL;
     there.schedules = found.vta.any ? &for_vta : NULL;

@@ -272,6 +272,7 @@ static int explain_graph(cli_parts *parts, vtac_graph *graph, const cli_offload 
                                         .schedule = {.level = level, .progress = cli_stages()},
                                         .host_speed = offload->host_speed,
                                         .always = offload->always,
+                                        .holds_states = true,
                                         .look = true,
                                         .predict = true};
     cli_stages_begin();

@@ -54,6 +54,8 @@ typedef struct vtac_partition_options {
     vtac_vta_options schedule;
     double host_speed; /* of the processor beside the accelerator (vtac_host_speed); 0 is 1 */
     bool always;       /* everything that can run on the accelerator does, at any cost */
+    bool holds_states; /* caches stay in device memory from run to run, in the accelerator's order: the types
+                        * of these inputs and outputs change */
     bool look;         /* only finds the places: schedules nothing, puts no regions into the graph, which is
                         * legalized for the configuration all the same */
     bool predict;      /* with `look`: also schedules the regions, and predicts costs */

@@ -52,6 +52,7 @@ typedef struct vtac_vta_tensor {
     int64_t n, c, h, w;
     int32_t zero;   /* -128 … 127 */
     uint32_t value; /* the graph's value; the scheduler does not use it */
+    bool kept;      /* an input that stays in WORK from run to run: it shares no memory */
     /* the members below are filled by the scheduler */
     bool folded;
     vtac_vta_window fold;

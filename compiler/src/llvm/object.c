@@ -237,7 +237,10 @@ static LLVMValueRef step_of(object_writer *w, const vtac_step *step, uint32_t nu
 {
     const bool device = step->on_accelerator;
     LLVMValueRef kernel = device ? LLVMConstNull(w->pointer) : kernel_of(w, step, number);
-    LLVMValueRef fields[] = {u32_of(w, device ? VTA_STEP_ACCELERATOR : VTA_STEP_HOST),
+    const vta_step_kind kind = device              ? VTA_STEP_ACCELERATOR
+                               : step->moves_state ? VTA_STEP_STATE
+                                                   : VTA_STEP_HOST;
+    LLVMValueRef fields[] = {u32_of(w, kind),
                              u32_of(w, step->node),
                              text_of(w, step->name),
                              text_of(w, step->op),

@@ -97,6 +97,96 @@ const vtac_expr *vtac_map_vta_unpack(vtac_lower *l, const vtac_node *n, const vt
     return value;
 }
 
+/* ---- caches that stay in device memory */
+
+static void copy_bytes(vtac_lower *l)
+{
+    const int64_t count = vtac_type_elements(&l->graph->values[l->node->outputs[0]].type);
+    vtac_buffer *from = vtac_in(l, 0), *to = vtac_out(l, 0);
+    const vtac_expr *i = vtac_for(l->k, vtac_parallel_if(count), count, "i");
+    vtac_store(l->k, to, i, vtac_e_load(l->k, from, i));
+    vtac_end(l->k);
+}
+
+/* To device memory, or from there: a step that the runtime leaves out where both are one place. */
+vta_status vtac_lower_vta_state(vtac_lower *l)
+{
+    const int64_t offset = vtac_attr_int(l->node, "offset", -1);
+    VTA_TRY(offset >= 0 ? vtac_device_place(l, 0, offset) : VTA_OK);
+    VTA_TRY(vtac_begin(l, ""));
+    l->step->moves_state = true;
+    copy_bytes(l);
+    return VTA_OK;
+}
+
+typedef struct cache_layout {
+    int64_t heads, tokens, count, columns, full, lanes; /* full: columns of a head with its padding */
+    bool transposed;
+} cache_layout;
+
+static cache_layout cache_layout_of(const vtac_lower *l)
+{
+    const vtac_type *rows = vtac_type_in(l, 1);
+    return (cache_layout){.heads = rows->dim[1],
+                          .tokens = vtac_attr_int(l->node, "tokens", 1),
+                          .count = rows->dim[2],
+                          .columns = rows->dim[3],
+                          .full = vtac_attr_int(l->node, "columns", 1),
+                          .lanes = vtac_attr_int(l->node, "lanes", 1),
+                          .transposed = vtac_attr_int(l->node, "transposed", 0) != 0};
+}
+
+/* The byte of the cache that belongs to a head's column of a token. */
+static const vtac_expr *place_in_cache(vtac_lower *l, const cache_layout *c, const vtac_expr *head,
+                                       const vtac_expr *token, const vtac_expr *column)
+{
+    vtac_kernel *k = l->k;
+    const vtac_expr *channel = vtac_i_add(k, vtac_i_mulc(k, head, c->full), column);
+    const vtac_expr *lane = c->transposed ? token : channel, *pixel = c->transposed ? channel : token;
+    const int64_t pixels = c->transposed ? c->heads * c->full : c->tokens;
+    const vtac_expr *block = vtac_i_mulc(k, vtac_i_divc(k, lane, c->lanes), pixels);
+    return vtac_i_add(k, vtac_i_mulc(k, vtac_i_add(k, block, pixel), c->lanes),
+                      vtac_i_remc(k, lane, c->lanes));
+}
+
+static void write_rows(vtac_lower *l, const cache_layout *c, vtac_buffer *to)
+{
+    vtac_kernel *k = l->k;
+    vtac_buffer *rows = vtac_in(l, 1), *position = vtac_in(l, 2);
+    const vtac_expr *first = vtac_e_cast(k, VTAC_I64, vtac_e_load(k, position, vtac_e_index(k, 0)));
+    first = vtac_let(k, "first", first);
+    const vtac_expr *t = vtac_for(k, VTAC_LOOP_SERIAL, c->count, "t");
+    const vtac_expr *token = vtac_let(k, "token", vtac_i_add(k, first, t));
+    vtac_if(k, vtac_e2(k, VTAC_E_AND, vtac_e2(k, VTAC_E_GE, token, vtac_e_index(k, 0)),
+                       vtac_e2(k, VTAC_E_LT, token, vtac_e_index(k, c->tokens))));
+    const vtac_expr *h = vtac_for(k, VTAC_LOOP_SERIAL, c->heads, "h");
+    const vtac_expr *d = vtac_for(k, VTAC_LOOP_SERIAL, c->columns, "d");
+    const vtac_expr *row = vtac_i_add(k, vtac_i_mulc(k, h, c->count), t);
+    const vtac_expr *from = vtac_i_add(k, vtac_i_mulc(k, row, c->columns), d);
+    vtac_store(k, to, place_in_cache(l, c, h, token, d), vtac_e_load(k, rows, from));
+    for (int i = 0; i < 4; i++) {
+        vtac_end(k);
+    }
+}
+
+/* Writes new rows into a cache: in its place, if that is device memory. */
+vta_status vtac_lower_vta_append(vtac_lower *l)
+{
+    const cache_layout c = cache_layout_of(l);
+    const vtac_storage_id cache = l->program->of_value[l->node->inputs[0]];
+    const vtac_storage *storage = vta_vec_at(&l->program->storages, cache);
+    const bool in_place = cache != 0 && storage->kind == VTAC_STORAGE_DEVICE_WORK;
+    if (in_place) {
+        l->program->of_value[l->node->outputs[0]] = cache;
+    }
+    VTA_TRY(vtac_begin(l, ""));
+    if (!in_place) {
+        copy_bytes(l);
+    }
+    write_rows(l, &c, vtac_out(l, 0));
+    return VTA_OK;
+}
+
 /* ---- the region itself: a step without a kernel */
 
 static vta_status add_argument(vtac_lower *l, vtac_storage_id storage)

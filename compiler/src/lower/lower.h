@@ -49,6 +49,7 @@ typedef struct vtac_step {
     size_t arg_count, arg_room;
     uint64_t flops;
     bool on_accelerator; /* no kernel: a launch of `region`; args: its inputs, its outputs */
+    bool moves_state;    /* a copy of its first argument, which is left out where both are one place */
     uint32_t region, input_count;
     uint32_t segment; /* of a model with control flow (vtac/flow.h), from 1 */
 } vtac_step;

@@ -11,6 +11,7 @@
  * changes nothing. The join [past, new] is no node that runs: `use_cache` of attention.c gives its two parts
  * to the products. The host writes the new rows into the cache, beside all that.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "cache.h"
@@ -18,6 +19,7 @@
 #include "vta/fail.h"
 #include "vta/number.h"
 #include "vtac/pass.h"
+#include "vtac/states.h"
 
 enum { RANK = 4, HEADS = 1, TOKENS = 2, COLUMNS = 3, MASK = 5, MAX_INPUTS = 8 };
 
@@ -46,6 +48,8 @@ typedef struct caches {
     vta_arena *arena;
     moved_mask *masks;
     uint32_t mask_count;
+    vta_state *states; /* of the model, owned */
+    uint32_t state_count;
     bool any;
     vta_diag *diag;
 } caches;
@@ -284,8 +288,29 @@ vtac_cache_factor vtac_cache_of(const vtac_graph *graph, vtac_value_id factor)
     return f;
 }
 
+bool vtac_is_held(const vtac_graph *graph, const vtac_node *node)
+{
+    const vtac_value *x = node->op == VTAC_OP_VTA_UNPACK ? &graph->values[node->inputs[0]] : NULL;
+    return x != NULL && x->node == 0 && x->constant == NULL;
+}
+
+/* The image of which a held cache is made; 0: it is not held. */
+static vtac_value_id held_image(const vtac_graph *graph, vtac_value_id past)
+{
+    while (vtac_is_host_step(graph, graph->values[past].node)) {
+        past = graph->nodes[graph->values[past].node].inputs[0];
+    }
+    const vtac_node *node = vtac_producer_of(graph, past);
+    return node != NULL && vtac_is_held(graph, node) ? past : 0;
+}
+
 vta_status vtac_cache_image(const vtac_node_builder *b, const vtac_cache_factor *f, vtac_value_id *out)
 {
+    const vtac_value_id held = held_image(b->graph, f->past);
+    if (held != 0) {
+        *out = held;
+        return VTA_OK;
+    }
     const int64_t full = vta_round_up(f->columns, vtac_vta_block(b->config));
     const bool moves = vtac_b_type(b, f->past)->dtype == VTAC_U8;
     const int64_t keys[] = {0, 2, 1}, values[] = {1, 0, 2};
@@ -339,6 +364,83 @@ vta_status vtac_factor_of_cache(const vtac_node_builder *b, const vtac_node *pro
     return vtac_b_reshape(b, as->dim, as->rank, x);
 }
 
+/* ---- caches in device memory */
+
+/* True if values are the two ends of one of the model's states. */
+static bool is_state(const caches *c, vtac_value_id in, vtac_value_id out)
+{
+    bool found = false;
+    for (uint32_t i = 0; i < c->state_count && !found; i++) {
+        found = c->graph->inputs[c->states[i].input] == in && c->graph->outputs[c->states[i].output] == out;
+    }
+    return found;
+}
+
+/* The only node that reads a value; NULL: there are more, or none. */
+static const vtac_node *living_user_of(const caches *c, vtac_value_id value)
+{
+    const vtac_value *v = &c->graph->values[value];
+    const vtac_node *found = NULL;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < v->user_count; i++) {
+        const vtac_node *node = &c->graph->nodes[v->users[i]];
+        found = node->dead ? found : node;
+        count += !node->dead;
+    }
+    return count == 1 ? found : NULL;
+}
+
+/* The scatter whose cache is a state that nothing else reads; NULL: there is none. */
+static const vtac_node *holder_of(const caches *c, const cached_rows *r)
+{
+    const vtac_node *node = living_user_of(c, r->past);
+    const bool alone = node != NULL && is_scatter(c, node) && is_state(c, r->past, node->outputs[0]) &&
+                       living_user_of(c, node->outputs[0]) != NULL;
+    return alone && c->graph->values[r->past].type.dtype == VTAC_I8 ? node : NULL;
+}
+
+/* The rows of a held cache: [1, heads, tokens, columns]. */
+static vta_status unpack_cache(const vtac_node_builder *b, const cached_rows *r, const vtac_type *image,
+                               bool transposed, vtac_value_id *x)
+{
+    const int64_t shape[] = {1, image->dim[1], 1, image->dim[2]}, lanes[] = {1, vtac_vta_block(b->config)};
+    const vtac_attr attrs[] = {{.name = "dims", .kind = VTAC_ATTR_INTS, .count = 3, .ints = image->dim},
+                               {.name = "to", .kind = VTAC_ATTR_STRING, .s = vtac_dtype_name(VTAC_I8)},
+                               {.name = "shape", .kind = VTAC_ATTR_INTS, .count = RANK, .ints = shape},
+                               {.name = "block", .kind = VTAC_ATTR_INTS, .count = 2, .ints = lanes},
+                               {.name = "stored", .kind = VTAC_ATTR_INTS, .count = 3, .ints = shape + 1}};
+    const vtac_cache_factor f = {.heads = r->heads, .columns = r->columns, .transposed = transposed};
+    VTA_TRY(vtac_b_add(b, VTAC_OP_VTA_UNPACK, x, 1, attrs, 5, x));
+    VTA_TRY(rows_of_image(b, &f, r->tokens, x));
+    VTA_TRY(transposed ? VTA_OK : vtac_b_transpose(b, (int64_t[]){0, 2, 1}, 3, x));
+    return vtac_b_reshape(b, (int64_t[]){1, r->heads, r->tokens, r->columns}, RANK, x);
+}
+
+/* Makes a cache that is a state what it is in device memory, if nothing but attention reads it. */
+static vta_status hold_cache(caches *c, const vtac_node_builder *b, cached_rows *r, bool transposed)
+{
+    const vtac_node *found = holder_of(c, r);
+    const int64_t lanes = vtac_vta_block(c->config), full = vta_round_up(r->columns, lanes);
+    const int64_t wide = r->heads * full;
+    const vtac_attr attrs[] = {{.name = "tokens", .kind = VTAC_ATTR_INT, .i = r->tokens},
+                               {.name = "columns", .kind = VTAC_ATTR_INT, .i = full},
+                               {.name = "lanes", .kind = VTAC_ATTR_INT, .i = lanes},
+                               {.name = "transposed", .kind = VTAC_ATTR_INT, .i = transposed}};
+    if (found == NULL) {
+        return VTA_OK;
+    }
+    const vtac_node scatter = *found;
+    const vtac_type image = {.dtype = VTAC_I8,
+                             .rank = 3,
+                             .dim = {1, transposed ? r->tokens : wide, transposed ? wide : r->tokens}};
+    c->graph->values[r->past].type.dim[COLUMNS] = full;
+    vtac_value_id out = r->past;
+    VTA_TRY(vtac_b_add(b, VTAC_OP_VTA_APPEND, scatter.inputs, 3, attrs, 4, &out));
+    vtac_swap_names(c->graph, scatter.outputs[0], out);
+    vtac_replace_uses(c->graph, scatter.outputs[0], out);
+    return unpack_cache(b, r, &image, transposed, &r->past);
+}
+
 /* ---- the graph */
 
 /* The rows of all tokens, [1, heads, columns, tokens] with `keys`. */
@@ -366,7 +468,7 @@ static vta_status again(const caches *c, const vtac_node *node, const vtac_value
     return vtac_b_layer(&b, node->op, inputs, node->input_count, node->attrs, node->attr_count, out);
 }
 
-static vta_status replace_attention(caches *c, const cached_attention *a)
+static vta_status replace_attention(caches *c, cached_attention *a)
 {
     const vtac_node_builder b = {c->graph, c->arena, c->config, a->scores, c->diag};
     const vtac_node *nodes[] = {&a->scores, &a->softmax, &a->product};
@@ -374,6 +476,8 @@ static vta_status replace_attention(caches *c, const cached_attention *a)
     for (int i = 0; i < 3; i++) {
         memcpy(inputs[i], nodes[i]->inputs, nodes[i]->input_count * sizeof **inputs);
     }
+    VTA_TRY(hold_cache(c, &b, &a->keys, false));
+    VTA_TRY(hold_cache(c, &b, &a->values, true));
     VTA_TRY(join_rows(&b, &a->keys, true, &inputs[0][3]));
     VTA_TRY(join_rows(&b, &a->values, false, &inputs[2][3]));
     VTA_TRY(move_mask(c, &b, &a->keys, &inputs[1][MASK]));
@@ -412,7 +516,8 @@ static bool has_scatter(const caches *c)
     return any;
 }
 
-vta_status vtac_legalize_caches(vtac_graph *graph, const vta_config *config, vta_arena *arena, vta_diag *diag)
+vta_status vtac_legalize_caches(vtac_graph *graph, const vta_config *config, bool hold, vta_arena *arena,
+                                vta_diag *diag)
 {
     caches c = {.graph = graph, .config = config, .arena = arena, .diag = diag};
     vtac_pass_report report;
@@ -422,7 +527,10 @@ vta_status vtac_legalize_caches(vtac_graph *graph, const vta_config *config, vta
     }
     /* masks and positions of all layers are often the same numbers */
     VTA_TRY(vtac_run_pass(graph, VTAC_PASS_ELIMINATE_COMMON, false, &report, diag));
-    VTA_TRY(visit_nodes(&c));
+    VTA_TRY(hold && graph->flow == NULL ? vtac_find_states(graph, &c.states, &c.state_count, diag) : VTA_OK);
+    const vta_status status = visit_nodes(&c);
+    free(c.states);
+    VTA_TRY(status);
     if (!c.any) {
         return VTA_OK;
     }

@@ -55,8 +55,11 @@ double vtac_host_cycles(const vtac_graph *graph, const vtac_node *node, const vt
     for (uint32_t i = 0; i < node->input_count; i++) {
         read += vtac_in_constant(graph, node, i) == NULL ? elements_of(graph, node->inputs[i]) : 0.0;
     }
-    if (vtac_is_view(graph, node)) {
+    if (vtac_is_view(graph, node) || vtac_is_held(graph, node)) {
         return 0.0;
+    }
+    if (node->op == VTAC_OP_VTA_APPEND) { /* rows in the place of a cache */
+        return 2.0 * elements_of(graph, node->inputs[1]) / elements * options->config->clock_mhz / 1000.0;
     }
     const double terms = terms_of(graph, node);
     const bool depthwise = node->op == VTAC_OP_QLINEAR_CONV && vtac_attr_int(node, "group", 1) > 1;

@@ -465,5 +465,9 @@ vta_status vtac_make_region(vtac_maker *m, const char *name, vtac_outside_fn *us
         vtac_vta_tensor *t = &out->tensors[out->layers[i].output];
         t->role = used_outside(context, t->value) ? VTAC_VTA_OUTPUT : VTAC_VTA_INTERNAL;
     }
+    for (uint32_t i = 0; i < out->tensor_count; i++) {
+        const vtac_node *maker = vtac_producer_of(m->graph, out->tensors[i].value);
+        out->tensors[i].kept = maker != NULL && vtac_is_held(m->graph, maker);
+    }
     return VTA_OK;
 }

@@ -474,7 +474,7 @@ static vta_status legalize_graph(partitioner *r)
     const bool always = r->options->always;
     vtac_graph *graph = r->graph;
     vta_arena *arena = &r->p->arena;
-    VTA_TRY(vtac_legalize_caches(graph, config, arena, r->diag));
+    VTA_TRY(vtac_legalize_caches(graph, config, r->options->holds_states, arena, r->diag));
     VTA_TRY(vtac_legalize_rows(graph, config, always, arena, r->diag));
     VTA_TRY(vtac_legalize_heads(graph, config, arena, r->diag));
     VTA_TRY(vtac_legalize_volumes(graph, config, always, arena, &r->volumes, r->diag));

@@ -192,9 +192,13 @@ bool vtac_has_order(const vtac_graph *graph, vtac_value_id value, vtac_value_id 
 /* The attribute of a join of a cache and new rows, which no node runs. */
 #define VTAC_CACHE_ATTR "cache"
 
-/* Lets attention with a cache read the cache and the new rows apart, on machines with functions on rows. */
-vta_status vtac_legalize_caches(vtac_graph *graph, const vta_config *config, vta_arena *arena,
+/* Lets attention with a cache read the cache and the new rows apart, on machines with functions on rows. With
+ * `hold`, caches that are states of the model become what they are in device memory. */
+vta_status vtac_legalize_caches(vtac_graph *graph, const vta_config *config, bool hold, vta_arena *arena,
                                 vta_diag *diag);
+
+/* True for a node that makes an image of such a cache: the accelerator reads it where it is. */
+bool vtac_is_held(const vtac_graph *graph, const vtac_node *node);
 
 /* ---- attention.c */
 

@@ -62,8 +62,63 @@ static void describe_layout(const rewriter *r, const vtac_vta_tensor *t, layout 
     }
 }
 
+/* A copy of a state, to device memory if `offset` is not below 0. */
+static vta_status add_state(const rewriter *r, const char *name, vtac_value_id in, int64_t offset,
+                            vtac_value_id *out)
+{
+    vtac_node_id node;
+    const vtac_attr attr = int_attr("offset", offset);
+    const vtac_node_spec spec = {.op = VTAC_OP_VTA_STATE,
+                                 .name = name,
+                                 .inputs = &in,
+                                 .input_count = 1,
+                                 .output_count = 1,
+                                 .attrs = &attr,
+                                 .attr_count = 1};
+    VTA_TRY(vtac_add_node(r->graph, &spec, &node, r->diag));
+    *out = r->graph->nodes[node].outputs[0];
+    return VTA_OK;
+}
+
+/* The node that writes new rows into a state; 0: there is none. */
+static vtac_node_id append_to(const vtac_graph *graph, vtac_value_id state)
+{
+    const vtac_value *v = &graph->values[state];
+    vtac_node_id found = 0;
+    for (uint32_t i = 0; i < v->user_count; i++) {
+        const vtac_node *node = &graph->nodes[v->users[i]];
+        found =
+            node->op == VTAC_OP_VTA_APPEND && !node->dead && node->inputs[0] == state ? v->users[i] : found;
+    }
+    return found;
+}
+
+/* The region reads a state in device memory, where the host writes new rows into it afterwards. */
+static vta_status read_state(const rewriter *r, const vtac_vta_tensor *t, vtac_value_id state,
+                             vtac_value_id *out)
+{
+    char name[300];
+    vtac_value_id back;
+    const vtac_node_id append = append_to(r->graph, state);
+    (void)snprintf(name, sizeof name, "hold %s", r->graph->values[state].name);
+    VTA_TRY(add_state(r, name, state, offset_of(r, t), out));
+    if (append == 0) {
+        return VTA_OK;
+    }
+    const vtac_value_id new = r->graph->nodes[append].outputs[0];
+    (void)snprintf(name, sizeof name, "give %s", r->graph->values[new].name);
+    VTA_TRY(add_state(r, name, *out, -1, &back));
+    vtac_swap_names(r->graph, new, back);
+    vtac_replace_uses(r->graph, new, back);
+    VTA_TRY(vtac_set_input(r->graph, r->graph->values[back].node, 0, new, r->diag));
+    return vtac_set_input(r->graph, append, 0, *out, r->diag);
+}
+
 static vta_status add_pack(const rewriter *r, const vtac_vta_tensor *t, vtac_value_id *out)
 {
+    if (t->kept) {
+        return read_state(r, t, r->graph->nodes[r->graph->values[t->value].node].inputs[0], out);
+    }
     layout l;
     char name[300];
     vtac_node_id node;

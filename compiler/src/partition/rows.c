@@ -470,7 +470,8 @@ static bool joins_rows(const rows *r, const vtac_node *node)
     const bool joins = node->op == VTAC_OP_CONCAT ||
                        (node->op == VTAC_OP_QLINEAR_CONCAT && node->input_count > RESCALE_INPUTS);
     const int64_t named = vtac_attr_int(node, "axis", 0), axis = named < 0 ? named + y->rank : named;
-    return joins && y->rank >= 2 && axis + 2 == y->rank && rows_of(y) == y->dim[axis];
+    return joins && vtac_attr_int(node, VTAC_CACHE_ATTR, 0) == 0 && y->rank >= 2 && axis + 2 == y->rank &&
+           rows_of(y) == y->dim[axis];
 }
 
 /* A join of rows becomes one of pixels, on machines that have all else of a transformer, where one of the

@@ -77,7 +77,7 @@ static void find_lives(const vtac_vta_region *region, const decisions *decided, 
     }
     for (uint32_t i = 0; i < region->tensor_count; i++) {
         lives[i].last = (uint32_t)vta_min(lives[i].last + INTERLEAVE_WINDOW, region->layer_count);
-        if (region->tensors[i].role == VTAC_VTA_OUTPUT) {
+        if (region->tensors[i].role == VTAC_VTA_OUTPUT || region->tensors[i].kept) {
             lives[i].last = region->layer_count;
         }
     }

@@ -83,7 +83,9 @@ typedef struct vta_artifact_region {
     const vta_artifact_layer *layers;
 } vta_artifact_region;
 
-typedef enum vta_step_kind { VTA_STEP_HOST, VTA_STEP_ACCELERATOR } vta_step_kind;
+/* STATE: a host kernel that copies its first buffer to its second one: a state of the model to device memory,
+ * or from there. It is left out where both are one place; the input's own memory is that place. */
+typedef enum vta_step_kind { VTA_STEP_HOST, VTA_STEP_ACCELERATOR, VTA_STEP_STATE } vta_step_kind;
 
 typedef struct vta_artifact_step {
     uint32_t kind;
