@@ -48,12 +48,15 @@ ssd_mobilenet_v2 84 2935 1,12828,4
 unet 19 1947 1,3,128,128
 deeplab 33 450 1,21,224,224
 vit_tiny 1 5717 1,1000
+deit_tiny 1 5919 1,1000
 bert 0 413 1,128,128
 minilm 0 10671 1,64,384
 gpt 0 462 1,64,512
 llama 0 471 1,64,512
 whisper 2 488 1,100,128
+whisper_decoder 0 608 1,48,512
 conformer 8 1060 1,64,144
+mobilevit 35 1288 1,1000
 swin 1 400 1,100
 tcn 14 141 1,10,256
 c3d 5 1609 1,10

@@ -103,7 +103,19 @@ static vtac_zoo_value self_attention(vtac_zoo *z, vtac_zoo_value x)
     return vtac_zoo_linear(z, vtac_zoo_reshape(z, mixed, 3, x.dim), WIDTH);
 }
 
-vtac_zoo_value vtac_zoo_vit_tiny(vtac_zoo *z)
+/* Row `at` of the tokens. */
+static vtac_zoo_value take_token(vtac_zoo *z, vtac_zoo_value x, int64_t at)
+{
+    static const int64_t one[] = {1, 1, WIDTH};
+    const int64_t end = at + 1, axis = 1;
+    const vtac_zoo_value slice[] = {x, vtac_zoo_ints(z, "begin", 1, &at), vtac_zoo_ints(z, "end", 1, &end),
+                                    vtac_zoo_ints(z, "axis", 1, &axis)};
+    x = vtac_zoo_node(z, "Slice", slice, 4, 3, one);
+    return vtac_zoo_reshape(z, x, 2, (int64_t[]){1, WIDTH});
+}
+
+/* The tokens of a picture, behind `more` that are learned: those of the class, and of the teacher's. */
+static vtac_zoo_value see_patches(vtac_zoo *z, uint32_t more)
 {
     static const int64_t shape[] = {1, 3, 224, 224};
     static const int64_t one[] = {1, 1, WIDTH};
@@ -112,8 +124,12 @@ vtac_zoo_value vtac_zoo_vit_tiny(vtac_zoo *z)
     vtac_zoo_value x = vtac_zoo_conv(z, vtac_zoo_input(z, "input", 4, shape), patches);
     const int64_t row[] = {1, WIDTH, x.dim[2] * x.dim[3]};
     x = vtac_zoo_transpose(z, vtac_zoo_reshape(z, x, 3, row), tokens_first);
-    const vtac_zoo_value parts[] = {vtac_zoo_weight(z, "class", 3, one, 0.0F, 0.5F), x};
-    x = vtac_zoo_concat(z, parts, 2);
+    vtac_zoo_value parts[3] = {vtac_zoo_weight(z, "class", 3, one, 0.0F, 0.5F)};
+    if (more > 1) {
+        parts[1] = vtac_zoo_weight(z, "teacher", 3, one, 0.0F, 0.5F);
+    }
+    parts[more] = x;
+    x = vtac_zoo_concat(z, parts, more + 1);
     x = vtac_zoo_add(z, x, vtac_zoo_weight(z, "position", 3, x.dim, 0.0F, 0.5F));
     for (int i = 0; i < BLOCKS; i++) {
         x = vtac_zoo_add(z, x, self_attention(z, vtac_zoo_layer_norm(z, x)));
@@ -121,12 +137,22 @@ vtac_zoo_value vtac_zoo_vit_tiny(vtac_zoo *z)
             vtac_zoo_gelu(z, vtac_zoo_linear(z, vtac_zoo_layer_norm(z, x), 4 * WIDTH));
         x = vtac_zoo_add(z, x, vtac_zoo_linear(z, wide, WIDTH));
     }
-    x = vtac_zoo_layer_norm(z, x);
-    const int64_t zero = 0, end = 1, axis = 1;
-    const vtac_zoo_value slice[] = {x, vtac_zoo_ints(z, "begin", 1, &zero), vtac_zoo_ints(z, "end", 1, &end),
-                                    vtac_zoo_ints(z, "axis", 1, &axis)};
-    x = vtac_zoo_node(z, "Slice", slice, 4, 3, one);
-    return vtac_zoo_dense(z, vtac_zoo_reshape(z, x, 2, (int64_t[]){1, WIDTH}), 1000);
+    return vtac_zoo_layer_norm(z, x);
+}
+
+vtac_zoo_value vtac_zoo_vit_tiny(vtac_zoo *z)
+{
+    return vtac_zoo_dense(z, take_token(z, see_patches(z, 1), 0), 1000);
+}
+
+/* The answer is the mean of two: of the class, and of what a teacher said. */
+vtac_zoo_value vtac_zoo_deit_tiny(vtac_zoo *z)
+{
+    static const int64_t none[] = {0};
+    const vtac_zoo_value x = see_patches(z, 2);
+    const vtac_zoo_value own = vtac_zoo_dense(z, take_token(z, x, 0), 1000);
+    const vtac_zoo_value both = vtac_zoo_add(z, own, vtac_zoo_dense(z, take_token(z, x, 1), 1000));
+    return vtac_zoo_binary(z, "Div", both, vtac_zoo_weight(z, "two", 0, none, 2.0F, 0.0F));
 }
 
 /* ---- temporal convolutions */

@@ -24,6 +24,7 @@ vtac_zoo_value vtac_zoo_ssd_mobilenet_v2(vtac_zoo *z);
 vtac_zoo_value vtac_zoo_unet(vtac_zoo *z);
 vtac_zoo_value vtac_zoo_deeplab(vtac_zoo *z);
 vtac_zoo_value vtac_zoo_vit_tiny(vtac_zoo *z);
+vtac_zoo_value vtac_zoo_deit_tiny(vtac_zoo *z);
 vtac_zoo_value vtac_zoo_tcn(vtac_zoo *z);
 vtac_zoo_value vtac_zoo_c3d(vtac_zoo *z);
 
@@ -33,7 +34,9 @@ vtac_zoo_value vtac_zoo_minilm(vtac_zoo *z);
 vtac_zoo_value vtac_zoo_gpt(vtac_zoo *z);
 vtac_zoo_value vtac_zoo_llama(vtac_zoo *z);
 vtac_zoo_value vtac_zoo_whisper(vtac_zoo *z);
+vtac_zoo_value vtac_zoo_whisper_decoder(vtac_zoo *z);
 vtac_zoo_value vtac_zoo_conformer(vtac_zoo *z);
+vtac_zoo_value vtac_zoo_mobilevit(vtac_zoo *z);
 vtac_zoo_value vtac_zoo_swin(vtac_zoo *z);
 
 /* Its pieces: a number, x by the root of its mean square, columns of the last axis, a size or the usual one.

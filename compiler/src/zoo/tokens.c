@@ -67,11 +67,11 @@ static vtac_zoo_value project(vtac_zoo *z, vtac_zoo_value x, int64_t features, b
     return biased ? vtac_zoo_linear(z, x, features) : vtac_zoo_project(z, x, features);
 }
 
-/* [1, tokens, width] as [1, heads, tokens, width / heads] */
+/* [n, tokens, width] as [n, heads, tokens, width / heads] */
 static vtac_zoo_value split_heads(vtac_zoo *z, vtac_zoo_value x, int64_t heads)
 {
     static const int64_t by_head[] = {0, 2, 1, 3};
-    const int64_t apart[] = {1, x.dim[1], heads, x.dim[2] / heads};
+    const int64_t apart[] = {x.dim[0], x.dim[1], heads, x.dim[2] / heads};
     return vtac_zoo_transpose(z, vtac_zoo_reshape(z, x, 4, apart), by_head);
 }
 
@@ -138,25 +138,31 @@ static vtac_zoo_value mask_later(vtac_zoo *z, vtac_zoo_value scores, row_mask ho
     return vtac_zoo_node(z, "Where", inputs, 3, 4, scores.dim);
 }
 
-static vtac_zoo_value attend(vtac_zoo *z, vtac_zoo_value x, const token_attention *a)
+/* Of rows x to rows `to`, which may be the same. */
+static vtac_zoo_value attend_to(vtac_zoo *z, vtac_zoo_value x, vtac_zoo_value to, const token_attention *a)
 {
     static const int64_t turned[] = {0, 1, 3, 2};
     static const int64_t back[] = {0, 2, 1, 3};
     const int64_t width = x.dim[2];
     vtac_zoo_value q = split_heads(z, project(z, x, width, a->biased), a->heads);
-    vtac_zoo_value k = split_heads(z, project(z, x, width, a->biased), a->heads);
-    const vtac_zoo_value v = split_heads(z, project(z, x, width, a->biased), a->heads);
+    vtac_zoo_value k = split_heads(z, project(z, to, width, a->biased), a->heads);
+    const vtac_zoo_value v = split_heads(z, project(z, to, width, a->biased), a->heads);
     q = a->turns ? rotate_positions(z, q) : q;
     k = a->turns ? rotate_positions(z, k) : k;
-    const int64_t square[] = {1, a->heads, x.dim[1], x.dim[1]};
+    const int64_t scores[] = {x.dim[0], a->heads, x.dim[1], to.dim[1]};
     const vtac_zoo_value qk[] = {q, vtac_zoo_transpose(z, k, turned)};
-    vtac_zoo_value s = vtac_zoo_node(z, "MatMul", qk, 2, 4, square);
+    vtac_zoo_value s = vtac_zoo_node(z, "MatMul", qk, 2, 4, scores);
     s = vtac_zoo_binary(z, "Div", s, vtac_zoo_number(z, "root", sqrtf((float)q.dim[3])));
     s = a->mask == NO_MASK ? s : mask_later(z, s, a->mask);
     s = vtac_zoo_unary(z, "Softmax", s);
     const vtac_zoo_value sv[] = {s, v};
-    const vtac_zoo_value mixed = vtac_zoo_transpose(z, vtac_zoo_node(z, "MatMul", sv, 2, 4, v.dim), back);
+    const vtac_zoo_value mixed = vtac_zoo_transpose(z, vtac_zoo_node(z, "MatMul", sv, 2, 4, q.dim), back);
     return project(z, vtac_zoo_reshape(z, mixed, 3, x.dim), width, a->biased);
+}
+
+static vtac_zoo_value attend(vtac_zoo *z, vtac_zoo_value x, const token_attention *a)
+{
+    return attend_to(z, x, x, a);
 }
 
 /* GELU by tanh. */
@@ -285,6 +291,26 @@ vtac_zoo_value vtac_zoo_whisper(vtac_zoo *z)
     return layer_norm(z, x);
 }
 
+/* Words that follow what was heard: the second input is what the encoder makes of a sound. */
+vtac_zoo_value vtac_zoo_whisper_decoder(vtac_zoo *z)
+{
+    enum { HEARD = 100 };
+    const text_sizes s = sizes_of(z, (text_sizes){2, 128, 4, 48});
+    const token_attention own = {.heads = s.heads, .mask = ADDED_MASK, .biased = true};
+    const token_attention cross = {.heads = s.heads, .biased = true};
+    const int64_t places[] = {1, s.tokens, s.width}, heard[] = {1, HEARD, s.width};
+    vtac_zoo_value x = text_input(z, &s);
+    const vtac_zoo_value sound = vtac_zoo_input(z, "sound", 3, heard);
+    x = vtac_zoo_add(z, x, vtac_zoo_weight(z, "position", 3, places, 0.0F, 0.3F));
+    for (int64_t i = 0; i < s.layers; i++) {
+        x = vtac_zoo_add(z, x, attend(z, layer_norm(z, x), &own));
+        x = vtac_zoo_add(z, x, attend_to(z, layer_norm(z, x), sound, &cross));
+        const vtac_zoo_value wide = vtac_zoo_gelu(z, vtac_zoo_linear(z, layer_norm(z, x), 4 * s.width));
+        x = vtac_zoo_add(z, x, vtac_zoo_linear(z, wide, s.width));
+    }
+    return vtac_zoo_project(z, layer_norm(z, x), WORDS);
+}
+
 /* Half of a step through a wider layer. */
 static vtac_zoo_value half_step(vtac_zoo *z, vtac_zoo_value x)
 {
@@ -321,6 +347,80 @@ vtac_zoo_value vtac_zoo_conformer(vtac_zoo *z)
         x = layer_norm(z, half_step(z, along_time(z, x)));
     }
     return x;
+}
+
+/* ---- convolutions and attention in turn (MobileViT): each pixel of a patch attends to those at its place */
+
+enum { SPOT = 2, SPOTS = SPOT * SPOT };
+
+static vtac_zoo_value to_spots(vtac_zoo *z, vtac_zoo_value x)
+{
+    static const int64_t apart[] = {0, 2, 1, 3}, last[] = {0, 3, 2, 1};
+    const int64_t c = x.dim[1], down = x.dim[2] / SPOT, across = x.dim[3] / SPOT;
+    const int64_t rows[] = {c * down, SPOT, across, SPOT}, spots[] = {1, c, down * across, SPOTS};
+    const int64_t tokens[] = {SPOTS, down * across, c};
+    x = vtac_zoo_transpose(z, vtac_zoo_reshape(z, x, 4, rows), apart);
+    return vtac_zoo_reshape(z, vtac_zoo_transpose(z, vtac_zoo_reshape(z, x, 4, spots), last), 3, tokens);
+}
+
+static vtac_zoo_value from_spots(vtac_zoo *z, vtac_zoo_value x, const int64_t *picture)
+{
+    static const int64_t apart[] = {0, 2, 1, 3}, first[] = {0, 3, 2, 1};
+    const int64_t c = x.dim[2], down = picture[2] / SPOT, across = picture[3] / SPOT;
+    const int64_t spots[] = {1, SPOTS, down * across, c}, rows[] = {c * down, across, SPOT, SPOT};
+    const int64_t whole[] = {1, c, picture[2], picture[3]};
+    x = vtac_zoo_transpose(z, vtac_zoo_reshape(z, x, 4, spots), first);
+    return vtac_zoo_reshape(z, vtac_zoo_transpose(z, vtac_zoo_reshape(z, x, 4, rows), apart), 4, whole);
+}
+
+static vtac_zoo_value silu_conv(vtac_zoo *z, vtac_zoo_value x, int64_t channels, int64_t kernel,
+                                int64_t stride, int64_t group)
+{
+    return vtac_zoo_silu(z, vtac_zoo_conv_norm(z, x, channels, kernel, stride, group));
+}
+
+static vtac_zoo_value mobile_block(vtac_zoo *z, vtac_zoo_value x, int64_t channels, int64_t stride)
+{
+    enum { WIDER = 2 };
+    vtac_zoo_value y = silu_conv(z, x, WIDER * x.dim[1], 1, 1, 1);
+    y = silu_conv(z, y, y.dim[1], 3, stride, -1);
+    y = vtac_zoo_conv_norm(z, y, channels, 1, 1, 1);
+    return stride == 1 && x.dim[1] == channels ? vtac_zoo_add(z, x, y) : y;
+}
+
+static vtac_zoo_value attend_spots(vtac_zoo *z, vtac_zoo_value x, int64_t width, int64_t layers)
+{
+    const token_attention a = {.heads = 4, .biased = true};
+    const vtac_zoo_conv_shape in = {.channels = width, .kernel = 1, .stride = 1};
+    const int64_t channels = x.dim[1];
+    vtac_zoo_value y = vtac_zoo_conv(z, silu_conv(z, x, channels, 3, 1, 1), in);
+    const vtac_zoo_value picture = y;
+    y = to_spots(z, y);
+    for (int64_t i = 0; i < layers; i++) {
+        y = vtac_zoo_add(z, y, attend(z, layer_norm(z, y), &a));
+        const vtac_zoo_value wide = vtac_zoo_silu(z, vtac_zoo_linear(z, layer_norm(z, y), 2 * width));
+        y = vtac_zoo_add(z, y, vtac_zoo_linear(z, wide, width));
+    }
+    y = silu_conv(z, from_spots(z, layer_norm(z, y), picture.dim), channels, 1, 1, 1);
+    const vtac_zoo_value both[] = {x, y};
+    return silu_conv(z, vtac_zoo_concat(z, both, 2), channels, 3, 1, 1);
+}
+
+/* MobileViT-XXS for pictures of half its size. */
+vtac_zoo_value vtac_zoo_mobilevit(vtac_zoo *z)
+{
+    static const int64_t shape[] = {1, 3, 128, 128};
+    static const struct {
+        int64_t channels, width, layers;
+    } stages[] = {{48, 64, 2}, {64, 80, 4}, {80, 96, 3}};
+    vtac_zoo_value x = silu_conv(z, vtac_zoo_input(z, "input", 4, shape), 16, 3, 2, 1);
+    x = mobile_block(z, mobile_block(z, x, 16, 1), 24, 2);
+    x = mobile_block(z, mobile_block(z, x, 24, 1), 24, 1);
+    for (size_t i = 0; i < sizeof stages / sizeof stages[0]; i++) {
+        x = attend_spots(z, mobile_block(z, x, stages[i].channels, 2), stages[i].width, stages[i].layers);
+    }
+    x = silu_conv(z, x, 320, 1, 1, 1);
+    return vtac_zoo_dense(z, vtac_zoo_flatten(z, vtac_zoo_global_average(z, x)), 1000);
 }
 
 /* ---- windows of a picture (Swin): attention inside each, and every other time between those beside each

@@ -306,12 +306,15 @@ static vtac_zoo_value vtac_zoo_transformer(vtac_zoo *z)
     X(deeplab, "1x3x224x224", "segmentation: dilated convolutions side by side, linear resizing",            \
       VTAC_ZOO_FIXED)                                                                                        \
     X(vit_tiny, "1x3x224x224", "vision transformer of width 192, 4 of 12 blocks", VTAC_ZOO_FIXED)            \
+    X(deit_tiny, "1x3x224x224", "the same with a second token, for what a teacher said", VTAC_ZOO_FIXED)     \
     X(bert, "1x128x128", "text encoder as PyTorch exports it, behind the embedding", VTAC_ZOO_TOKENS)        \
     X(minilm, "1x64x384", "text encoder of MiniLM's width and layers", VTAC_ZOO_TOKENS)                      \
     X(gpt, "1x64x128", "text decoder: a causal mask that is chosen, GELU by tanh", VTAC_ZOO_TOKENS)          \
     X(llama, "1x64x128", "text decoder: RMS norms, turned positions, gates", VTAC_ZOO_TOKENS)                \
     X(whisper, "1x80x200", "sound encoder: convolutions, then a transformer", VTAC_ZOO_TOKENS)               \
+    X(whisper_decoder, "1x48x128", "words that follow what was heard, the second input", VTAC_ZOO_TOKENS)    \
     X(conformer, "1x80x128", "sound encoder: attention and convolutions in turn", VTAC_ZOO_TOKENS)           \
+    X(mobilevit, "1x3x128x128", "convolutions and attention in turn (MobileViT-XXS)", VTAC_ZOO_FIXED)        \
     X(swin, "1x3x112x112", "windows of a picture, shifted every other time; two stages of two blocks",       \
       VTAC_ZOO_FIXED)                                                                                        \
     X(tcn, "1x16x256", "temporal convolutions, dilated and causal", VTAC_ZOO_FIXED)                          \
