@@ -49,13 +49,13 @@ static const number_key number_keys[] = {
 };
 
 typedef struct string_key {
-    const char *name;
-    size_t offset;
+    char name[12];
+    uint16_t offset;
 } string_key;
 
 static const string_key string_keys[] = {
 #define VTA_CONFIG(field, key, def, min, max, hw, doc)
-#define VTA_CONFIG_TEXT(field, key, doc) {(key), offsetof(vta_config, field)},
+#define VTA_CONFIG_TEXT(field, key, doc) {key, offsetof(vta_config, field)},
 #include "vta/config.def"
 #undef VTA_CONFIG_TEXT
 #undef VTA_CONFIG

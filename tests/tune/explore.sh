@@ -19,6 +19,21 @@ says out "ISSCC 2014"
 holds "every energy is on the terminal" sh -c 'grep -c " pJ (" out | grep -qx "$(grep -c "^VTAC_ENERGY(" "$1/compiler/src/explore/energy.def")"' sh "$source"
 says out "best1 beside pynq, pictures a second: tiny_ic "
 says out "mJ a picture: 1.66 W, the mean of 4 measurements of boards with xc7z020 (1.60 to 1.76 W), ± 7 %"
+# A DRAM: slower memory, fewer pictures; the configurations have it.
+# shellcheck disable=SC2086  # words
+vtac explore $space --limit 4 --jobs 1 -o flat
+says out "memory: 1470 MB/s for both directions"
+# shellcheck disable=SC2086  # words
+vtac explore $space --limit 4 --jobs 1 --dram hyperram-400 -o narrow
+exits 0
+says out "memory: hyperram-400, 400 MB/s at its peak, of which best1 takes"
+holds "the configuration has its DRAM" grep -q '"DRAM" : "hyperram-400"' narrow/best1.json
+holds "less memory, fewer pictures" python3 -c 'import json
+flat, narrow = (json.load(open(f"{x}/front.json"))["points"] for x in ("flat", "narrow"))
+assert max(p["fps"] for p in narrow) < max(p["fps"] for p in flat)'
+vtac explore --models tiny_ic --limit 1 --dram ddr9 -o never
+exits 1
+says err "no kind of DRAM is called 'ddr9'"
 cat >power.py <<'END'
 import json, re, sys
 

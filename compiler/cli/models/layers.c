@@ -8,6 +8,7 @@
 
 #include "cli.h"
 #include "table.h"
+#include "vta/recording.h"
 #include "vtac/power.h"
 
 enum { FIRST_CLASS = 5 }; /* the column */

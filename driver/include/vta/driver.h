@@ -24,7 +24,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "vta/dram_kind.h"
 #include "vta/launch.h"
 
 #ifdef __cplusplus
@@ -101,9 +100,6 @@ uint64_t vta_device_cycles(vta_device *device);
 /* The cycles of the last run by class: VTA_CYCLE_CLASSES numbers for each of its *insn_count instructions,
  * valid until the next run. NULL where the device does not report them. */
 const uint64_t *vta_device_account(vta_device *device, uint32_t *insn_count);
-
-/* The counts of the simulated DRAM so far; false: the device has none. */
-bool vta_device_dram(vta_device *device, vta_dram_counts *out);
 
 /* Makes the wait that another thread is in, or the next one, end soon with VTA_INTERRUPTED; the device was
  * reset then and is idle. Each call ends one wait. The one call that is safe from every thread, and from a

@@ -6,6 +6,7 @@
 #ifndef VTA_RECORDING_H
 #define VTA_RECORDING_H
 
+#include "vta/dram_kind.h"
 #include "vta/driver.h"
 
 #ifdef __cplusplus
@@ -33,6 +34,9 @@ typedef vta_status vta_play_fn(void *context, vta_device *device, const vta_laun
 /* A played run has the functional simulator's effect on memory. One without stretches has nothing else: no
  * cycle passes. `fn` NULL: all runs are simulated. */
 vta_status vta_device_play(vta_device *device, vta_play_fn *fn, void *context, vta_diag *diag);
+
+/* The counts of the simulated DRAM so far; false: the device has none. */
+bool vta_device_dram(vta_device *device, vta_dram_counts *out);
 
 /* The blocks of its memory, in the order of their addresses; false beyond the last. */
 bool vta_device_block(vta_device *device, uint32_t index, vta_mem *out);
