@@ -713,6 +713,26 @@ bool vtac_moves_blocks(vtac_graph *graph, const vta_config *config, vta_arena *a
            replace_chain(&u, &m, &quiet) == VTA_OK && m.new != 0;
 }
 
+/* Fuses the chains that layers read: first those that become runs, with what they went through removed. */
+static vta_status fuse_read(fusing *u, const vtac_node_id *order, uint32_t nodes, vtac_moves *out,
+                            vta_diag *diag)
+{
+    vtac_graph *graph = u->graph;
+    u->deep = u->config->rows != 0 && u->config->batch == 1;
+    for (uint32_t i = 0; i < nodes && u->deep; i++) {
+        VTA_TRY(fuse_operands(u, order[i], out, diag));
+    }
+    if (out->count > 0) {
+        VTA_TRY(vtac_graph_sort(graph, diag));
+        (void)vtac_remove_dead(graph);
+    }
+    u->deep = false;
+    for (uint32_t i = 0; i < nodes; i++) {
+        VTA_TRY(graph->nodes[order[i]].dead ? VTA_OK : fuse_operands(u, order[i], out, diag));
+    }
+    return VTA_OK;
+}
+
 vta_status vtac_fuse_moves(vtac_graph *graph, const vta_config *config, vta_arena *arena, vtac_moves *out,
                            vta_diag *diag)
 {
@@ -725,18 +745,7 @@ vta_status vtac_fuse_moves(vtac_graph *graph, const vta_config *config, vta_aren
         return vta_no_memory(diag);
     }
     memcpy(order, graph->order, nodes * sizeof *order);
-    u.deep = config->rows != 0 && config->batch == 1;
-    for (uint32_t i = 0; i < nodes && u.deep; i++) {
-        VTA_TRY(fuse_operands(&u, order[i], out, diag));
-    }
-    if (out->count > 0) { /* what these chains went through must not be fused for nobody */
-        VTA_TRY(vtac_graph_sort(graph, diag));
-        (void)vtac_remove_dead(graph);
-    }
-    u.deep = false;
-    for (uint32_t i = 0; i < nodes; i++) {
-        VTA_TRY(graph->nodes[order[i]].dead ? VTA_OK : fuse_operands(&u, order[i], out, diag));
-    }
+    VTA_TRY(fuse_read(&u, order, nodes, out, diag));
     for (uint32_t i = 0; i < out->count; i++) { /* grows: a movement may read another one */
         for (uint32_t k = 0; k < out->items[i].c.base_count; k++) {
             const vtac_node *move = &graph->nodes[graph->values[out->items[i].new].node];

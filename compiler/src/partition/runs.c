@@ -72,10 +72,11 @@ static void add_tile(block_finder *f, const vtac_vta_run *tile)
 
 bool vtac_find_runs(const vtac_sources *sources, int64_t block, int64_t *runs, size_t *count)
 {
-    block_finder f = {.s = sources, .block = block, .runs = runs};
+    block_finder f = {.s = sources, .block = block};
     (void)vtac_image_shape(sources->to, f.shape);
     f.pixels = pixels_of(f.shape);
     f.blocks = vta_ceil_div(f.shape[1], block);
+    f.runs = runs;
     bool found = true;
     for (int64_t at = 0; found && at < f.shape[0] * f.blocks * f.pixels; at++) {
         vtac_vta_run tile = {0};
