@@ -191,6 +191,17 @@ static double rate_of(const vta_generate_report *r)
     return r->new_tokens > 1 && r->new_seconds > 0.0 ? (double)(r->new_tokens - 1) / r->new_seconds : 0.0;
 }
 
+/* Tokens a second of the accelerator alone, at the clock that its configuration is for; 0: it counts no
+ * cycles.
+ */
+static double board_rate_of(const text_call *call)
+{
+    const vta_device *device = vta_model_device(call->model);
+    return device != NULL && call->cycles > 0
+               ? 1e6 * vta_device_config(device)->clock_mhz / (double)call->cycles
+               : 0.0;
+}
+
 static const char *end_name(vta_generate_end end)
 {
     static const char *const names[] = {"count", "end of text", "context", "stopped"};
@@ -203,9 +214,11 @@ static void print_json(const text_call *call, const vta_generate_report *r)
     cli_print("{\"model\": ");
     cli_json_string(call->args->operands[0]);
     cli_print(", \"prompt_tokens\": %llu, \"new_tokens\": %llu, \"prompt_s\": %.6f, \"new_s\": %.6f, "
-              "\"tokens_per_s\": %.3f, \"end\": \"%s\", \"cycles\": %llu, \"ids\": [",
+              "\"tokens_per_s\": %.3f, \"end\": \"%s\", \"cycles\": %llu, \"accelerator_tokens_per_s\": "
+              "%.3f, \"ids\": [",
               (unsigned long long)r->prompt_tokens, (unsigned long long)r->new_tokens, r->prompt_seconds,
-              r->new_seconds, rate_of(r), end_name(r->end), (unsigned long long)call->cycles);
+              r->new_seconds, rate_of(r), end_name(r->end), (unsigned long long)call->cycles,
+              board_rate_of(call));
     for (size_t i = 0; i < call->ids.count; i++) {
         cli_print(i > 0 ? ", %u" : "%u", ids[i]);
     }
@@ -226,7 +239,10 @@ static void say_rates(const text_call *call, const vta_generate_report *r)
             (unsigned long long)r->new_tokens, (unsigned long long)r->prompt_tokens, r->prompt_seconds,
             rate_of(r), end_name(r->end));
     if (call->cycles > 0) {
-        cli_say("%llu cycles of the accelerator for the last token\n", (unsigned long long)call->cycles);
+        cli_say("%llu cycles of the accelerator for the last token: %.1f tokens a second at %u MHz, without "
+                "the host\n",
+                (unsigned long long)call->cycles, board_rate_of(call),
+                vta_device_config(vta_model_device(call->model))->clock_mhz);
     }
 }
 

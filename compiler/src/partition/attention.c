@@ -364,6 +364,36 @@ static bool is_made(const vtac_graph *graph, vtac_value_id image)
     return row != NULL && row->make != NULL;
 }
 
+/* True if all bytes of a constant are alike. */
+static bool is_filled(const vtac_tensor *t, uint8_t byte)
+{
+    const uint8_t *data = t->data;
+    return t->bytes > 0 && data[0] == byte && memcmp(data, data + 1, t->bytes - 1) == 0;
+}
+
+/* Finds or adds the constant of this type with zeros alone: the host brings each to the device in each run.
+ */
+static vta_status zeros_of(const vtac_node_builder *b, const vtac_type *type, vtac_value_id *out)
+{
+    static const char name[] = "zeros";
+    const size_t count = (size_t)vtac_type_elements(type);
+    for (*out = b->graph->value_count; *out > 0; (*out)--) {
+        const vtac_value *v = &b->graph->values[*out];
+        if (v->constant != NULL && !v->dead && v->name != NULL && vtac_type_equal(&v->type, type) &&
+            strncmp(v->name, name, sizeof name - 1) == 0 &&
+            is_filled(v->constant, type->dtype == VTAC_U8 ? 128 : 0)) {
+            return VTA_OK;
+        }
+    }
+    uint8_t *data = vta_arena_array(&b->graph->arena, count, 1);
+    const vtac_tensor tensor = {.type = *type, .data = data, .bytes = count};
+    if (data == NULL) {
+        return vtac_b_no_memory(b);
+    }
+    memset(data, type->dtype == VTAC_U8 ? -INT8_MIN : 0, count);
+    return vtac_add_constant(b->graph, name, &tensor, out, b->diag);
+}
+
 /* Joins pixels of zeros to an image. */
 static vta_status join_zeros(const vtac_node_builder *b, int64_t pixels, vtac_value_id *image)
 {
@@ -371,13 +401,7 @@ static vta_status join_zeros(const vtac_node_builder *b, int64_t pixels, vtac_va
     vtac_type type = *vtac_b_type(b, *image);
     vtac_value_id inputs[2] = {*image};
     type.dim[2] = pixels;
-    const size_t count = (size_t)vtac_type_elements(&type);
-    uint8_t *data = vta_arena_array(b->arena, count, 1);
-    if (data == NULL) {
-        return vtac_b_no_memory(b);
-    }
-    memset(data, type.dtype == VTAC_U8 ? -INT8_MIN : 0, count);
-    VTA_TRY(vtac_b_constant(b, type, data, &inputs[1]));
+    VTA_TRY(zeros_of(b, &type, &inputs[1]));
     return vtac_b_layer(b, VTAC_OP_CONCAT, inputs, 2, &axis, 1, image);
 }
 

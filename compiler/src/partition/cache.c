@@ -468,6 +468,16 @@ static vta_status again(const caches *c, const vtac_node *node, const vtac_value
     return vtac_b_layer(&b, node->op, inputs, node->input_count, node->attrs, node->attr_count, out);
 }
 
+/* The second factors of both products, with all tokens. */
+static vta_status join_both(caches *c, const vtac_node_builder *b, cached_attention *a, vtac_value_id *keys,
+                            vtac_value_id *values)
+{
+    VTA_TRY(hold_cache(c, b, &a->keys, false));
+    VTA_TRY(hold_cache(c, b, &a->values, true));
+    VTA_TRY(join_rows(b, &a->keys, true, keys));
+    return join_rows(b, &a->values, false, values);
+}
+
 static vta_status replace_attention(caches *c, cached_attention *a)
 {
     const vtac_node_builder b = {c->graph, c->arena, c->config, a->scores, c->diag};
@@ -476,10 +486,7 @@ static vta_status replace_attention(caches *c, cached_attention *a)
     for (int i = 0; i < 3; i++) {
         memcpy(inputs[i], nodes[i]->inputs, nodes[i]->input_count * sizeof **inputs);
     }
-    VTA_TRY(hold_cache(c, &b, &a->keys, false));
-    VTA_TRY(hold_cache(c, &b, &a->values, true));
-    VTA_TRY(join_rows(&b, &a->keys, true, &inputs[0][3]));
-    VTA_TRY(join_rows(&b, &a->values, false, &inputs[2][3]));
+    VTA_TRY(join_both(c, &b, a, &inputs[0][3], &inputs[2][3]));
     VTA_TRY(move_mask(c, &b, &a->keys, &inputs[1][MASK]));
     VTA_TRY(again(c, &a->scores, inputs[0], &inputs[1][0]));
     VTA_TRY(again(c, &a->softmax, inputs[1], &inputs[2][0]));

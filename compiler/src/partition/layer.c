@@ -328,7 +328,11 @@ vta_status vtac_layer_operand(vtac_maker *m, vtac_vta_layer *layer, uint32_t i, 
         return vtac_no_layer(m, "the constant '%s' does not broadcast to its output",
                              m->graph->values[m->node->inputs[i]].name);
     }
-    VTA_TRY(broadcast_constant(m, &image, want, &value));
+    if (memcmp(image.type.dim, want, 4 * sizeof *want) == 0) {
+        value = m->node->inputs[i]; /* as it is: layers that read the same constant share it */
+    } else {
+        VTA_TRY(broadcast_constant(m, &image, want, &value));
+    }
     VTA_TRY(tensor_of(m, value, want, zero, &tensor));
     return push_input(m, layer, tensor);
 }
