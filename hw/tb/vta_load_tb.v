@@ -23,7 +23,7 @@ module vta_load_tb;
     localparam integer ADDR_BITS    = 40;
 `include "vta_isa.vh"
 `include "mem_insn.vh"
-    localparam integer SIZE      = 1 << 14, LATENCY = 30;
+    localparam integer SIZE      = LOG_WGT_DEPTH == 13 ? 1 << 18 : 1 << 14, LATENCY = 30;
     localparam integer INP_BYTES = 1 << VTA_LOG_BYTES_INP;
     localparam integer WGT_BYTES = 1 << VTA_LOG_BYTES_WGT;
     localparam integer INP_DEPTH = 1 << LOG_INP_DEPTH;
@@ -159,12 +159,19 @@ module vta_load_tb;
             if (chance(50)) begin x0 = range(0, 2); x1 = range(0, 2); y0 = range(0, 1); y1 = range(0, 1); end
             if (chance(5)) x = 0;
             if (chance(5)) y = 0;
+            // The largest scratchpad whole, as one row and as rows of one.
+            if (WGT_DEPTH == 8192 && chance(15)) begin
+                to_wgt = 1'b1; four = 1'b0; bytes = WGT_BYTES; {x0, x1, y0, y1} = 0;
+                x = chance(50) ? WGT_DEPTH : 1;
+                y = x == 1 ? WGT_DEPTH : 1;
+                stride = x == 1 ? 0 : x;
+            end
             n       = x == 0 ? 0 : (x0 + x + x1) * (y0 + y + y1);
             sram    = x == 0 ? range(0, 100) : range(0, (to_wgt ? WGT_DEPTH : INP_DEPTH - OWN) - n);
             pad     = chance(50) ? 0 : range(0, 255);
             segment = range(0, 7);
             base    = bases[segment*ADDR_BITS +: ADDR_BITS] - mem.origin;
-            dram    = range(0, (SIZE - base)/bytes - 30);
+            dram    = range(0, (SIZE - base)/bytes - (x > 30 ? x : 30));
             make_insn(VTA_OP_LOAD, four ? VTA_MEM_WGT4 : to_wgt ? VTA_MEM_WGT : VTA_MEM_INP, sram, segment, dram, y, x, stride);
             pad_insn(y0, y1, x0, x1, pad);
         end

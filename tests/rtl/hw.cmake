@@ -60,6 +60,7 @@ hw_bench(load_wide vta_load_tb "LOG_BUS_BYTES=5 LOG_BATCH=1 LOG_BLOCK_OUT=3" +ru
 hw_bench(load_rows vta_load_tb "LOG_BUS_BYTES=3 LOG_BLOCK_IN=4 LOG_BLOCK_OUT=4" +runs=6)
 hw_bench(load_parts vta_load_tb "LOG_BUS_BYTES=3 LOG_BATCH=1 LOG_BLOCK_IN=3" +runs=12)
 hw_bench(load_rows_built vta_load_tb "LOG_BUS_BYTES=3 LOG_BLOCK_IN=4 LOG_BLOCK_OUT=4" +runs=5 +built)
+hw_bench(load_whole vta_load_tb "LOG_BUS_BYTES=3 LOG_WGT_DEPTH=13" +runs=2)
 # Weights of four bits: a tile of two slices, of many, of one, and of less than one.
 hw_bench(load_wgt4 vta_load_tb "LOG_BUS_BYTES=3 WGT4=1")
 hw_bench(load_wgt4_many vta_load_tb "LOG_BUS_BYTES=3 WGT4=1 LOG_BLOCK_IN=4 LOG_BLOCK_OUT=3" +runs=20)
