@@ -24,9 +24,13 @@ typedef void cl_program_notify(void *, void *);
 enum {
     CL_SUCCESS = 0,
     CL_DEVICE_NOT_FOUND = -1,
+    CL_DEVICE_NOT_AVAILABLE = -2,
     CL_MEM_OBJECT_ALLOCATION_FAILURE = -4,
     CL_OUT_OF_RESOURCES = -5,
     CL_OUT_OF_HOST_MEMORY = -6,
+    CL_INVALID_DEVICE = -33,
+    CL_INVALID_CONTEXT = -34,
+    CL_INVALID_COMMAND_QUEUE = -36,
     CL_DEVICE_TYPE = 0x1000,
     CL_DEVICE_MAX_COMPUTE_UNITS = 0x1002,
     CL_DEVICE_MAX_WORK_GROUP_SIZE = 0x1004,
@@ -35,6 +39,7 @@ enum {
     CL_DEVICE_GLOBAL_MEM_SIZE = 0x101F,
     CL_DEVICE_NAME = 0x102B,
     CL_DRIVER_VERSION = 0x102D,
+    CL_DEVICE_VERSION = 0x102F,
     CL_DEVICE_EXTENSIONS = 0x1030,
     CL_PROGRAM_BINARY_SIZES = 0x1165,
     CL_PROGRAM_BINARIES = 0x1166,
@@ -203,13 +208,32 @@ static vta_status failed(const cl_device *d, const char *what, cl_int code, vta_
 {
     const bool memory = code == CL_MEM_OBJECT_ALLOCATION_FAILURE || code == CL_OUT_OF_RESOURCES ||
                         code == CL_OUT_OF_HOST_MEMORY;
+    const bool lost = code == CL_DEVICE_NOT_AVAILABLE || code == CL_INVALID_DEVICE ||
+                      code == CL_INVALID_CONTEXT || code == CL_INVALID_COMMAND_QUEUE;
     return vta_fail(diag, memory ? VTA_NOMEM : VTA_IO, "device '%s' (%s): %s failed: OpenCL's error %d%s",
-                    d->about.uri, d->about.name, what, code, memory ? ", out of memory" : "");
+                    d->about.uri, d->about.name, what, code,
+                    memory ? ", out of memory"
+                    : lost ? ", the device is lost"
+                           : "");
+}
+
+/* Kernels are in OpenCL C 1.2. */
+static vta_status check_version(const cl_device *d, vta_diag *diag)
+{
+    char text[128];
+    unsigned major = 0;
+    unsigned minor = 0;
+    text_of(d->cl, d->device, CL_DEVICE_VERSION, text, sizeof text);
+    const bool good = sscanf(text, "OpenCL %u.%u", &major, &minor) == 2 && 10 * major + minor >= 12;
+    return good ? VTA_OK
+                : vta_fail(diag, VTA_UNSUPPORTED, "device '%s' (%s) knows '%.40s'; OpenCL 1.2 is needed",
+                           d->about.uri, d->about.name, text);
 }
 
 static vta_status start_device(cl_device *d, vta_diag *diag)
 {
     cl_int code = CL_SUCCESS;
+    VTA_TRY(check_version(d, diag));
     const size_t max = (size_t)number_of(d->cl, d->device, CL_DEVICE_MAX_WORK_GROUP_SIZE);
     d->is_cpu = (number_of(d->cl, d->device, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_CPU) != 0;
     d->group = d->is_cpu ? 1 : max < GROUP ? max : GROUP;

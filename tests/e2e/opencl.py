@@ -7,7 +7,10 @@
 # With --results, networks alone: all of the zoo, in float and int8, where none is named; FILE gets what came of each, in the place of
 # what it had.
 #
-# usage: opencl.py VTAC FOLDER [--results FILE] [NETWORK[:int8]...]   (FOLDER keeps what the driver compiles; exit status 77: no driver)
+# The drivers' loader is a stand-in then, which lets go wrong what a driver on the processor does not.
+#
+# usage: opencl.py VTAC FOLDER [--stand-in FOLDER] [--results FILE] [NETWORK[:int8]...]   (FOLDER keeps what the driver compiles; exit status 77: no driver)
+import ctypes
 import datetime
 import json
 import os
@@ -24,7 +27,9 @@ os.makedirs(cache, exist_ok=True)
 environment = dict(os.environ, POCL_CACHE_DIR=cache, VTAC_CACHE=os.path.join(cache, "vtac"))
 wrong = []
 names = sys.argv[3:]
-results = None
+results = stand_in = None
+if names[:1] == ["--stand-in"]:
+    stand_in, names = os.path.abspath(names[1]), names[2:]
 if names[:1] == ["--results"]:
     results, names = os.path.abspath(names[1]), names[2:]
 
@@ -163,6 +168,58 @@ def check_cache():
         wrong.append("a cache that cannot be written stops a model")
 
 
+def check_stand_in():
+    """What a driver on the processor does not do: each is one line, and the model is whole afterwards."""
+    ctypes.CDLL("libOpenCL.so.1")
+    with open("/proc/self/maps", encoding="utf-8") as file:
+        real = next(line.split()[-1] for line in file if "libOpenCL.so" in line)
+    device = ("run", "m.so", "--device", "opencl:0")
+    for fault, text in (
+        ("none", "no OpenCL driver is installed"),
+        ("empty", "does not exist; OpenCL's drivers have 0"),
+        ("old", "knows 'OpenCL 1.1 stand-in'; OpenCL 1.2 is needed"),
+        ("small", "room for a model failed: OpenCL's error -4, out of memory"),
+        ("late", "a launch failed: OpenCL's error -6, out of memory"),
+        ("lost", "failed: OpenCL's error -36, the device is lost"),
+        ("refusing", "refuses the kernel of '"),
+    ):
+        refused(text, *device, LD_LIBRARY_PATH=stand_in, OPENCL_REAL=real, OPENCL_STAND_IN=fault, VTAC_CACHE="cold")
+        if fault in ("none", "empty", "old"):
+            out = run("doctor", "--device", "opencl:0", LD_LIBRARY_PATH=stand_in, OPENCL_REAL=real, OPENCL_STAND_IN=fault)[1]
+            if "FAILED  driver" not in out:
+                wrong.append("'vtac doctor' says nothing of a driver that is %s: %s" % (fault, out))
+    status, _, err = run(*device, LD_LIBRARY_PATH=stand_in, OPENCL_REAL=real)
+    if status != 0:
+        wrong.append("the stand-in does not hand calls on: %s" % err)
+
+
+def check_verbs():
+    """What vtac does for the host it does for such a device."""
+    must("zoo", "tiny_ad", "-o", "ad.onnx")
+    if "by its own clock" not in must("bench", "ad.onnx", "--device", "opencl:0", "--repeat", "3"):
+        wrong.append("'vtac bench' does not tell the device's clock")
+    if json.loads(must("bench", "ad.onnx", "--device", "opencl:0", "--repeat", "3", "--json"))["device_median_ms"] <= 0:
+        wrong.append("'vtac bench --json' has no time of the device")
+    must("tune", "ad.onnx", "--device", "opencl:0", "--trials", "3", "--repeat", "2", "--log", "t.jsonl")
+    with open("t.jsonl", encoding="utf-8") as file:
+        if not all('"opencl kernels of ' in line for line in file if '"kernel"' in line):
+            wrong.append("records of kernels are not told from the host's")
+    must("compile", "ad.onnx", "--target", "opencl", "--host", "host", "--tuned", "t.jsonl", "-o", "t.so")
+    must("run", "t.so", "--output-dir", "host")
+    must("run", "t.so", "--output-dir", "device", "--device", "opencl:0", "--profile", "p.html")
+    compare("what is tuned", outputs("host"), outputs("device"))
+    with open("p.html", encoding="utf-8") as file:
+        if "Gemm_3" not in file.read():
+            wrong.append("the profile's page has no steps")
+    if "agree" not in must("diff", "ad.onnx", "--a", "llvm", "--b", "opencl:0"):
+        wrong.append("'vtac diff' finds a difference")
+    with open("suite.json", "w", encoding="ascii") as file:
+        json.dump({"models": [{"zoo": "tiny_ad"}, {"zoo": "tiny_kws", "int8": True}], "devices": ["opencl:0"], "seeds": [1, 2]}, file)
+    must("regress", "suite.json", "--jobs", "1")
+    if run("tune", "ad.onnx", "--target", "opencl")[0] != 2 or run("tune", "ad.onnx", "--target", "opencl", "--device", "fsim")[0] != 2:
+        wrong.append("kernels are tuned on no device")
+
+
 def write_large(path):
     """A model with a gigabyte of outputs, more than PoCL gives where its limit is that; False: python3-onnx is not there."""
     try:
@@ -227,6 +284,9 @@ def main():
                 check_network(name)
             check_cache()
             check_refusals()
+            check_verbs()
+            if stand_in:
+                check_stand_in()
         os.chdir(home)
     print("\n".join(wrong) or "all networks are the same")
     return 1 if wrong else 0

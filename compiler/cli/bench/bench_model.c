@@ -19,6 +19,7 @@
 #include "temporary.h"
 #include "vta/clock.h"
 #include "vta/fail.h"
+#include "vta/kernels.h"
 #include "watch.h"
 
 enum { MIN_RUNS = 5, MAX_RUNS = 10000, WARM_RUNS = 2 };
@@ -34,10 +35,11 @@ typedef struct model_bench {
     vta_model *model;
     uint64_t runs, capacity;
     uint32_t step_count;
-    double *whole; /* of each run */
-    double *steps; /* of each run, of each step */
-    double slower; /* --pipeline: the board's processor */
-    double *parts; /* of each step: its speed, of the best of its kind */
+    double *whole;  /* of each run */
+    double *steps;  /* of each run, of each step */
+    double *device; /* of each run, by the clock of a device that runs kernels; NULL: there is none */
+    double slower;  /* --pipeline: the board's processor */
+    double *parts;  /* of each step: its speed, of the best of its kind */
 } model_bench;
 
 /* ---- the model */
@@ -111,10 +113,13 @@ static vta_status run_both(model_bench *b, vta_diag *diag)
     const double begin = vta_now();
     VTA_TRY(vta_model_run(b->model, diag));
     b->whole[b->runs] = vta_now() - begin;
-    if (b->steps != NULL) {
+    if (b->steps != NULL || b->device != NULL) {
         VTA_TRY(vta_model_profile(b->model, &steps, &count, diag));
-        for (uint32_t i = 0; i < count; i++) {
+        for (uint32_t i = 0; i < count && b->steps != NULL; i++) {
             b->steps[(size_t)i * b->capacity + b->runs] = steps[i].seconds;
+        }
+        for (uint32_t i = 0; i < count && b->device != NULL; i++) {
+            b->device[b->runs] += steps[i].seconds;
         }
     }
     b->runs++;
@@ -316,6 +321,11 @@ static void print_json(const model_bench *b)
               vta_model_threads(b->model), (unsigned long long)b->runs, 1e3 * m.median, 1e3 * m.min,
               1e3 * m.max, m.spread, (unsigned long long)flops, rate_of(flops, m.median),
               (unsigned long long)vta_model_cycles(b->model));
+    if (b->device != NULL) {
+        const measure there = measure_of(b->device, b->runs);
+        cli_print(", \"device_median_ms\": %.5f, \"device_least_ms\": %.5f", 1e3 * there.median,
+                  1e3 * there.min);
+    }
     if (b->steps != NULL) {
         cli_print(", \"steps\": [");
         for (uint32_t i = 0; i < b->step_count; i++) {
@@ -349,6 +359,11 @@ static void print_text(const model_bench *b)
     cli_sentence(0, "%s: median %.3f ms +-%.1f %%, least %.3f ms, most %.3f ms of %llu runs, %.2f GFLOP/s",
                  b->args->operands[0], 1e3 * m.median, 50 * m.spread, 1e3 * m.min, 1e3 * m.max,
                  (unsigned long long)b->runs, rate_of(flops_of(b), m.median));
+    if (b->device != NULL) {
+        const measure there = measure_of(b->device, b->runs);
+        cli_print("%s: median %.3f ms +-%.1f %%, least %.3f ms, the steps by its own clock\n",
+                  vta_model_device_uri(b->model), 1e3 * there.median, 50 * there.spread, 1e3 * there.min);
+    }
     if (cycles > 0) {
         cli_print("%llu cycles on %s\n", (unsigned long long)cycles, vta_model_device_uri(b->model));
     }
@@ -372,7 +387,10 @@ static vta_status time_model(model_bench *b, uint64_t repeat, vta_diag *diag)
     if (cli_flag(b->args, "--layers")) {
         b->steps = calloc(b->capacity * ((size_t)b->step_count + 1), sizeof *b->steps);
     }
-    if (b->whole == NULL || (cli_flag(b->args, "--layers") && b->steps == NULL)) {
+    const bool has_clock = vta_kernels_is(vta_model_device_uri(b->model));
+    b->device = has_clock ? calloc(b->capacity, sizeof *b->device) : NULL;
+    if (b->whole == NULL || (has_clock && b->device == NULL) ||
+        (cli_flag(b->args, "--layers") && b->steps == NULL)) {
         return vta_no_memory(diag);
     }
     VTA_TRY(measure_all(b, repeat > 0, diag));
@@ -428,6 +446,7 @@ int cli_bench_model(const cli_args *args)
     vta_model_destroy(b.model);
     free(b.whole);
     free(b.steps);
+    free(b.device);
     free(b.parts);
     if (status == VTA_OK) {
         return cli_done(args);

@@ -4,10 +4,30 @@
  */
 #include "offload.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "stages.h"
+#include "vta/kernels.h"
 #include "vtac/codegen.h"
+#include "vtac/tune.h"
+
+/* The language of kernels: the target's, or that of a device that is named without a target. */
+static const char *language_of(const cli_args *args, const char *target)
+{
+    if (target != NULL) {
+        return vtac_kernels_language(target) != NULL ? target : NULL;
+    }
+    const char *device = cli_value(args, "--device");
+    return device != NULL ? vta_kernels_language(device) : NULL;
+}
+
+void cli_offload_text(const cli_offload *offload, const vtac_target *target, char *text, size_t size)
+{
+    const size_t length = offload->kernels != NULL ? strcspn(offload->kernels, ":") : 0;
+    const int used = length > 0 ? snprintf(text, size, "%.*s kernels of ", (int)length, offload->kernels) : 0;
+    vtac_target_text(target, text + used, size - (size_t)used);
+}
 
 int cli_read_offload(const cli_args *args, cli_offload *out)
 {
@@ -17,7 +37,7 @@ int cli_read_offload(const cli_args *args, cli_offload *out)
     bool given;
     *out = (cli_offload){.wanted = target != NULL && strcmp(target, "vta") == 0,
                          .always = how != NULL && strcmp(how, "all") == 0,
-                         .kernels = vtac_kernels_language(target) != NULL ? target : NULL,
+                         .kernels = language_of(args, target),
                          .host_speed = vtac_host_speed(cli_value(args, "--host"))};
     if (target != NULL && !out->wanted && out->kernels == NULL && strcmp(target, "llvm") != 0) {
         return cli_usage(args, "unknown target '%s'; known are llvm, vta, opencl, cuda and webgpu", target);

@@ -6,6 +6,7 @@
 #define VTAC_CLI_OFFLOAD_H
 
 #include "cli.h"
+#include "vtac/codegen.h"
 #include "vtac/partition.h"
 
 typedef struct cli_offload {
@@ -25,6 +26,9 @@ typedef struct cli_offload {
     {                                                                                                        \
         "--offload", "HOW", CLI_TEXT, "vta: what pays (default), or all that it can"                         \
     }
+
+/* The processor's words of a record; kernels for another device have their own. */
+void cli_offload_text(const cli_offload *offload, const vtac_target *target, char *text, size_t size);
 
 int cli_read_offload(const cli_args *args, cli_offload *out);
 

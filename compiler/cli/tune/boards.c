@@ -19,6 +19,7 @@
 #include "vta/clock.h"
 #include "vta/fail.h"
 #include "vta/file.h"
+#include "vta/kernels.h"
 #include "vta/remote.h"
 
 enum { PATH = 4200, MAX_ANSWER = 1 << 26, FIRST_TIMEOUT = 120, WHY = 1024 };
@@ -67,10 +68,12 @@ static vta_status begin_run(cli_boards *b, tuning_board *one, const char *path, 
     return VTA_OK;
 }
 
-/* Kernels of a host run where its processor is: here, without a device, or behind an agent. */
-static vta_status check_uri(const char *uri, vta_diag *diag)
+/* Kernels of a host run where its processor is: here, without a device, or behind an agent; those of another
+ * device run there. */
+static vta_status check_uri(const cli_tuning *t, const char *uri, vta_diag *diag)
 {
-    if (!vta_remote_is(uri)) {
+    const bool good = t->offload.kernels != NULL ? vta_kernels_is(uri) : vta_remote_is(uri);
+    if (!good) {
         return vta_fail(
             diag, VTA_INVALID,
             "'--device %s': a host's kernels are timed here, without '--device', or on a board by "
@@ -86,7 +89,7 @@ vta_status cli_boards_open(const cli_tuning *t, const char *standard, cli_boards
     uint32_t count = 0;
     *out = NULL;
     for (const char *uri; (uri = cli_next(t->args, "--device", &at)) != NULL; count++) {
-        VTA_TRY(check_uri(uri, diag));
+        VTA_TRY(check_uri(t, uri, diag));
     }
     cli_boards *b = calloc(1, sizeof *b);
     *out = b;

@@ -31,7 +31,10 @@ void cli_tuning_hint(const cli_tuning *t, char *text, size_t size)
 {
     const char *host = cli_value(t->args, "--host");
     const char *config = cli_value(t->args, "--config");
-    if (!t->offload.wanted) {
+    if (t->offload.kernels != NULL) {
+        (void)snprintf(text, size, "vtac compile --target %s --host %s --tuned %s", t->offload.kernels,
+                       host != NULL ? host : "host", t->log);
+    } else if (!t->offload.wanted) {
         (void)snprintf(text, size, "vtac compile --host %s --tuned %s", host != NULL ? host : "host", t->log);
     } else if (config != NULL) {
         (void)snprintf(text, size, "vtac compile --target vta --config %s --tuned %s", config, t->log);
@@ -45,7 +48,7 @@ void cli_tuning_target(const cli_tuning *t, char *text, size_t size)
     if (t->offload.wanted) {
         vtac_vta_target_text(&t->offload.config, text, size);
     } else {
-        vtac_target_text(&t->target, text, size);
+        cli_offload_text(&t->offload, &t->target, text, size);
     }
 }
 

@@ -190,13 +190,16 @@ static vta_status read_tuned(const cli_args *args, const vtac_target *target, co
 {
     struct tuned_for *const targets[] = {&t->host, &t->vta};
     size_t at = 0;
-    vtac_target_text(target, t->host.target, sizeof t->host.target);
     vtac_vta_target_text(&offload->config, t->vta.target, sizeof t->vta.target);
     for (const char *path = cli_next(args, "--tuned", &at); path != NULL;
          path = cli_next(args, "--tuned", &at)) {
         VTA_TRY(vtac_records_read(path, &t->given, diag));
     }
     VTA_TRY(cli_flag(args, "--no-records") ? VTA_OK : vtac_records_shipped(&t->shipped, diag));
+    cli_offload_text(offload, target, t->host.target, sizeof t->host.target);
+    if (!vtac_records_any(&t->given, t->host.target)) { /* those of the host's own code will do */
+        vtac_target_text(target, t->host.target, sizeof t->host.target);
+    }
     for (size_t i = 0; i < 2; i++) {
         targets[i]->records = t;
         targets[i]->any = vtac_records_any(&t->given, targets[i]->target) ||

@@ -11,6 +11,7 @@
 #include "tensors.h"
 #include "tuning.h"
 #include "vta/clock.h"
+#include "vta/kernels.h"
 
 enum { MAX_THREADS = 1024 }; /* as 'vtac bench' */
 
@@ -18,7 +19,7 @@ static const cli_option options[] = {
     {"--log", "FILE", CLI_FILE, "what was found, a JSON object a line (tune.jsonl)"},
     CLI_OFFLOAD_OPTIONS,
     {"--host", "NAME", CLI_TEXT, "llvm: compile for this processor (default: this one)"},
-    {"--device", "URI", CLI_DEVICE, "llvm: time there (repeat); vta: prove there (tsim)"},
+    {"--device", "URI", CLI_DEVICE, "llvm: time there (repeat), opencl:0 too; vta: prove there"},
     {"--tuner", "NAME", CLI_TEXT, "xgb, ga (default), random, grid or model"},
     {"--trials", "N", CLI_TEXT, "at most so many (64; vta: 400)"},
     {"--early-stop", "N", CLI_TEXT, "end after so many in which nothing got better"},
@@ -62,8 +63,11 @@ static int read_arguments(const cli_args *args, cli_tuning *t, cli_shapes *shape
         read_tuner(args, t) != CLI_OK) {
         return CLI_USAGE;
     }
-    if (t->offload.kernels != NULL) {
-        return cli_usage(args, "kernels for %s have the host's schedules: tune those, with --target llvm",
+    const char *device = cli_value(args, "--device");
+    const char *language = device != NULL ? vta_kernels_language(device) : NULL;
+    if (t->offload.kernels != NULL &&
+        (language == NULL || strncmp(t->offload.kernels, language, strlen(language)) != 0)) {
+        return cli_usage(args, "kernels for %s are timed on such a device: name it with --device",
                          t->offload.kernels);
     }
     t->trials = t->offload.wanted ? 400 : 64;
