@@ -74,8 +74,14 @@ def compare(what, host, device):
     return worst
 
 
+def forget_outputs():
+    for folder in ("host", "device", "got"):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 def check_network(name):
     """NETWORK[:int8][@gpu][?host=OPERATOR,...]: @gpu: in groups; the named operators' steps stay on the host, between launches."""
+    forget_outputs()
     name, _, kept = name.partition("?")
     device = "opencl:0" + ("?" + kept if kept else "")
     name, _, form = name.partition("@")
@@ -136,6 +142,7 @@ def check_cache():
             wrong.append("%s: exit status %d, %s" % (what, status, err))
         compare(what, outputs("host"), outputs("got"))
 
+    forget_outputs()
     must("run", "m.so", "--seed", "5", "--output-dir", "host")
     go("without a cache")
     first = files()
@@ -195,6 +202,7 @@ def check_stand_in():
 
 def check_verbs():
     """What vtac does for the host it does for such a device."""
+    forget_outputs()
     must("zoo", "tiny_ad", "-o", "ad.onnx")
     if "by its own clock" not in must("bench", "ad.onnx", "--device", "opencl:0", "--repeat", "3"):
         wrong.append("'vtac bench' does not tell the device's clock")

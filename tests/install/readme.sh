@@ -26,10 +26,24 @@ if readelf -d "$work/classify" "$libdir/libvta.so" | grep 'NEEDED.*\(LLVM\|stdc+
 fi
 
 failed=0
-for target in llvm vta; do
+# The same program on a device that runs kernels: what it gives as options is its only change.
+sed 's/vta_model_load(argv\[1\], NULL,/vta_model_load(argv[1], \&(vta_model_options){.size = sizeof(vta_model_options), .device = "opencl:0"},/' \
+    "$work/classify.c" >"$work/classify_gpu.c"
+[ "$(diff "$work/classify.c" "$work/classify_gpu.c" | grep -c '^>')" = 1 ] || { echo 'readme: the program loads no model as it did'; exit 1; }
+targets='llvm vta'
+if "$prefix/bin/vtac" doctor --device opencl:0 >/dev/null 2>&1; then
+    # shellcheck disable=SC2046,SC2086
+    eval "\$cc -std=c17 -Wall -Wextra -Werror \$CFLAGS -o \"\$work/classify_gpu\" \"\$work/classify_gpu.c\" $(pkg-config --cflags --libs vta) -ljpeg"
+    targets="$targets opencl"
+    VTAC_CACHE=$work/cache
+    export VTAC_CACHE
+fi
+program=$work/classify
+for target in $targets; do
+    [ "$target" != opencl ] || program=$work/classify_gpu
     "$prefix/bin/vtac" compile "$models/mobilenetv2-12-int8.onnx" --host host --target $target -o "$work/m.so" >/dev/null 2>&1
     for row in goldfish:1 kimono:614 hummingbird:94 parrot:88; do
-        said=$("$work/classify" "$work/m.so" "$models/images/${row%:*}.jpg") || said="nothing, exit status $?"
+        said=$("$program" "$work/m.so" "$models/images/${row%:*}.jpg") || said="nothing, exit status $?"
         case $said in
         "class ${row#*:}, score "*) echo "ok   $target ${row%:*}: $said" ;;
         *) echo "FAIL $target ${row%:*} is not class ${row#*:}: $said"; failed=1 ;;
