@@ -191,7 +191,7 @@ def check_stand_in():
         ("refusing", "refuses the kernel of '"),
     ):
         refused(text, *device, LD_LIBRARY_PATH=stand_in, OPENCL_REAL=real, OPENCL_STAND_IN=fault, VTAC_CACHE="cold")
-        if fault in ("none", "empty", "old"):
+        if fault in ("none", "empty"):
             out = run("doctor", "--device", "opencl:0", LD_LIBRARY_PATH=stand_in, OPENCL_REAL=real, OPENCL_STAND_IN=fault)[1]
             if "FAILED  driver" not in out:
                 wrong.append("'vtac doctor' says nothing of a driver that is %s: %s" % (fault, out))
