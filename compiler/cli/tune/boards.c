@@ -68,6 +68,12 @@ static vta_status begin_run(cli_boards *b, tuning_board *one, const char *path, 
     return VTA_OK;
 }
 
+/* A driver compiles the kernels of each trial; those of the standard network it may have had before. */
+static double limit_of(const cli_boards *b, const tuning_board *one)
+{
+    return b->t->offload.kernels != NULL ? FIRST_TIMEOUT : patience * (1.0 + one->standard_s);
+}
+
 /* Kernels of a host run where its processor is: here, without a device, or behind an agent; those of another
  * device run there. */
 static vta_status check_uri(const cli_tuning *t, const char *uri, vta_diag *diag)
@@ -185,7 +191,7 @@ vta_status cli_boards_give(cli_boards *b, const char *path, uint32_t number, vta
         tuning_board *one = &b->items[i];
         if (one->state == BOARD_IDLE) {
             one->number = number;
-            return begin_run(b, one, path, patience * (1.0 + one->standard_s), BOARD_BUSY, diag);
+            return begin_run(b, one, path, limit_of(b, one), BOARD_BUSY, diag);
         }
     }
     return vta_fail(diag, VTA_BUSY, "no board waits");
@@ -272,8 +278,8 @@ bool cli_boards_take(cli_boards *b, uint32_t *number, bool *timed, double *costs
         tuning_board *one = &b->items[i];
         bool good = false;
         vta_diag diag = {0};
-        if (one->state == BOARD_NEW && begin_run(b, one, b->standard, patience * (1.0 + one->standard_s),
-                                                 BOARD_PROVING, &diag) != VTA_OK) {
+        if (one->state == BOARD_NEW &&
+            begin_run(b, one, b->standard, limit_of(b, one), BOARD_PROVING, &diag) != VTA_OK) {
             (void)snprintf(b->why, sizeof b->why, "%s", diag.text);
             finish_standard(b, one, false);
         } else if (one->state == BOARD_PROVING && is_over(b, one, costs, &good)) {
@@ -304,7 +310,7 @@ vta_status cli_boards_time(cli_boards *b, const char *path, double *costs, doubl
     if (one == b->items + b->count) {
         return vta_fail(diag, VTA_IO, "no board is left, of those that '--device' names: %s", b->why);
     }
-    VTA_TRY(begin_run(b, one, path, patience * (1.0 + one->standard_s), BOARD_BUSY, diag));
+    VTA_TRY(begin_run(b, one, path, limit_of(b, one), BOARD_BUSY, diag));
     while (!is_over(b, one, costs, &good)) {
         (void)nanosleep(&pause, NULL);
     }
