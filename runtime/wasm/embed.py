@@ -1,16 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What vtac needs for WebAssembly, as C: the binding and the page as text, the runtime's object, if there is one.
-Arguments: OUT BINDING PAGE [OBJECT]"""
+"""What vtac needs for WebAssembly, as C: the binding and the page as text, the runtime's object, if there is one. The page has the
+style sheet of all pages in the place of @FAMILY@.
+Arguments: OUT BINDING PAGE FAMILY [OBJECT]"""
 import sys
 
-out, binding, page, *object_file = sys.argv[1:]
+out, binding, page, family, *object_file = sys.argv[1:]
 rows = ["/* SPDX-License-Identifier: Apache-2.0", " * Generated: do not edit. */", "#include <stddef.h>", "#include <stdint.h>"]
 for name, path in (("runtime", object_file[0] if object_file else None), ("binding", binding), ("page", page)):
     content = b""
     if path is not None:
         with open(path, "rb") as file:
             content = file.read()
+    if name == "page":
+        with open(family, "rb") as file:
+            content = content.replace(b"@FAMILY@", file.read())
     rows.append("extern const uint8_t vta_wasm_%s[];" % name)
     rows.append("extern const size_t vta_wasm_%s_bytes;" % name)
     rows.append("const uint8_t vta_wasm_%s[] = {" % name)

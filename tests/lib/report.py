@@ -112,7 +112,7 @@ def pick(build, path, seconds, word):
     return 0
 
 
-FAMILY = os.path.join(os.path.dirname(__file__), '../../compiler/cli/pages/assets/family.css')
+FAMILY = os.path.join(os.path.dirname(__file__), '../../runtime/wasm/family.css')
 STYLE = '''
 td { text-align: left; vertical-align: top; } th { text-align: left; }
 td.number { text-align: right; width: 5rem; }

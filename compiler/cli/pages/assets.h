@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The files of assets/, which the build writes into the program (embed.py).
+ * The files of assets/, and runtime/wasm/family.css, which the build writes into the program (embed.py).
  */
 #ifndef VTAC_CLI_ASSETS_H
 #define VTAC_CLI_ASSETS_H

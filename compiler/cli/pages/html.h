@@ -11,7 +11,7 @@
  * fit for one is written by its number, and bytes that are no UTF-8 as U+FFFD. */
 void cli_put_json(vta_str *out, const char *text);
 
-/* The head of a page: its title, and the styles of all pages (assets/family.css) and of this kind
+/* The head of a page: its title, and the styles of all pages (runtime/wasm/family.css) and of this kind
  * (assets/KIND.css). The body begins. */
 void cli_put_page_head(vta_str *out, const char *kind, const char *title);
 
