@@ -84,7 +84,7 @@ static vtac_wgsl_range by_number(vtac_expr_op op, vtac_wgsl_range a, int64_t num
         return number >= 0 && number < 63 ? (vtac_wgsl_range){a.min >> number, a.max >> number} : any;
     case VTAC_E_SHL:
         return number >= 0 && number < 32
-                   ? combine(VTAC_E_MUL, a, (vtac_wgsl_range){1LL << number, 1LL << number})
+                   ? combine(VTAC_E_MUL, a, (vtac_wgsl_range){(int64_t)1 << number, (int64_t)1 << number})
                    : any;
     default: return any;
     }
