@@ -52,7 +52,7 @@ hw_unit(compute_one_tap vta_compute_tb "DEPTHWISE_TAPS=1 LOOP_BACK=0" +runs=12)
 
 # With functions on rows.
 hw_unit(compute_rows vta_compute_tb "ROWS=1" +runs=25)
-hw_unit(compute_rows_batch vta_compute_tb "LOG_BATCH=1 LOG_BLOCK_IN=3 LOG_BUS_BYTES=4 ROWS=1" +runs=10)
+hw_unit(compute_rows_batch vta_compute_tb "LOG_BATCH=1 LOG_BLOCK_IN=3 LOG_BUS_BYTES=4 ROWS=1" +runs=20)
 hw_unit(compute_rows_lanes vta_compute_tb "LOG_BLOCK_IN=3 LOG_BLOCK_OUT=4 LANE_DSPS=2 ROWS=1" +runs=6)
 hw_unit(compute_rows_built vta_compute_tb "LOG_BLOCK_IN=3 LOG_BLOCK_OUT=3 TABLE=0 LOOP_BACK=0 DEPTHWISE_TAPS=0 ROWS=1" +runs=12 +built)
 

@@ -19,7 +19,7 @@ static const cli_option options[] = {
     {"--log", "FILE", CLI_FILE, "what was found, a JSON object a line (tune.jsonl)"},
     CLI_OFFLOAD_OPTIONS,
     {"--host", "NAME", CLI_TEXT, "llvm: compile for this processor (default: this one)"},
-    {"--device", "URI", CLI_DEVICE, "llvm: time there (repeat), opencl:0 too; vta: prove there"},
+    {"--device", "URI", CLI_DEVICE, "llvm: time there (repeat), or opencl:0; vta: prove there"},
     {"--tuner", "NAME", CLI_TEXT, "xgb, ga (default), random, grid or model"},
     {"--trials", "N", CLI_TEXT, "at most so many (64; vta: 400)"},
     {"--early-stop", "N", CLI_TEXT, "end after so many in which nothing got better"},
