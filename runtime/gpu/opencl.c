@@ -221,13 +221,15 @@ static vta_status failed(const cl_device *d, const char *what, cl_int code, vta_
 static vta_status check_version(const cl_device *d, vta_diag *diag)
 {
     char text[128];
-    unsigned major = 0;
-    unsigned minor = 0;
     text_of(d->cl, d->device, CL_DEVICE_VERSION, text, sizeof text);
-    const bool good = sscanf(text, "OpenCL %u.%u", &major, &minor) == 2 && 10 * major + minor >= 12;
-    return good ? VTA_OK
-                : vta_fail(diag, VTA_UNSUPPORTED, "device '%s' (%s) knows '%.40s'; OpenCL 1.2 is needed",
-                           d->about.uri, d->about.name, text);
+    const size_t word = strlen("OpenCL ");
+    char *end = text;
+    const unsigned long major = strncmp(text, "OpenCL ", word) == 0 ? strtoul(text + word, &end, 10) : 0;
+    const unsigned long minor = *end == '.' ? strtoul(end + 1, NULL, 10) : 0;
+    return major > 1 || (major == 1 && minor >= 2)
+               ? VTA_OK
+               : vta_fail(diag, VTA_UNSUPPORTED, "device '%s' (%s) knows '%.40s'; OpenCL 1.2 is needed",
+                          d->about.uri, d->about.name, text);
 }
 
 static vta_status start_device(cl_device *d, vta_diag *diag)

@@ -102,7 +102,7 @@ static vtac_wgsl_range range_of_operation(const vtac_wgsl *p, const vtac_expr *e
     case VTAC_E_MIN: return (vtac_wgsl_range){smaller(a.min, b.min), smaller(a.max, b.max)};
     case VTAC_E_MAX: return (vtac_wgsl_range){larger(a.min, b.min), larger(a.max, b.max)};
     case VTAC_E_SELECT: return hull(b, vtac_wgsl_range_of(p, e->in[2]));
-    case VTAC_E_CAST: return vtac_dtype_kind(e->in[0]->type) == 'f' ? any : a;
+    case VTAC_E_CAST: return e->in[0] == NULL || vtac_dtype_kind(e->in[0]->type) == 'f' ? any : a;
     default: break;
     }
     return b.min == b.max ? by_number(e->op, a, b.min) : any;
