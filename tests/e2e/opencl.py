@@ -4,14 +4,12 @@
 # Models as kernels of OpenCL against the same file on the host, twice with different data: integers equal, floats within a
 # thousandth of the range; then what a user gets who has no driver, no such device, a kernel that the driver refuses.
 #
-# With --results, networks alone: all of the zoo, in float and int8, where none is named; FILE gets what came of each, in the place of
-# what it had.
+# With --results, networks alone: all of the zoo, in float and int8, where none is named; tests/results/opencl.json keeps what came of each.
 #
 # The drivers' loader is a stand-in then, which lets go wrong what a driver on the processor does not.
 #
-# usage: opencl.py VTAC FOLDER [--stand-in FOLDER] [--results FILE] [NETWORK[:int8]...]   (FOLDER keeps what the driver compiles; exit status 77: no driver)
+# usage: opencl.py VTAC FOLDER [--stand-in FOLDER] [--results] [NETWORK[:int8]...]   (FOLDER keeps what the driver compiles; exit status 77: no driver)
 import ctypes
-import datetime
 import json
 import os
 import shutil
@@ -22,6 +20,9 @@ import tempfile
 
 import numpy
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from results import record  # noqa: E402
+
 vtac, cache = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 os.makedirs(cache, exist_ok=True)
 environment = dict(os.environ, POCL_CACHE_DIR=cache, VTAC_CACHE=os.path.join(cache, "vtac"))
@@ -31,7 +32,7 @@ results = stand_in = None
 if names[:1] == ["--stand-in"]:
     stand_in, names = os.path.abspath(names[1]), names[2:]
 if names[:1] == ["--results"]:
-    results, names = os.path.abspath(names[1]), names[2:]
+    results, names = True, names[1:]
 
 
 def run(*words, **changes):
@@ -103,19 +104,11 @@ def check_network(name):
 
 
 def record_zoo(networks):
-    """All networks, one after the other; the file is written after each."""
-    rows = {}
-    if os.path.exists(results):
-        with open(results, encoding="utf-8") as file:
-            rows = json.load(file)
-    zoo = rows.setdefault("zoo", {})
+    """All networks, one after the other; each is recorded at once (`./run results opencl`)."""
     for name in networks:
         before = len(wrong)
         kernels, error = check_network(name)
-        zoo[name] = {"kernels": kernels, "error": float("%.2g" % error), "right": len(wrong) == before, "date": datetime.date.today().isoformat()}
-        with open(results, "w", encoding="utf-8") as file:
-            json.dump(rows, file, indent=1, sort_keys=True)
-            file.write("\n")
+        record("opencl", name, {"kernels": kernels, "error": float("%.2g" % error), "right": len(wrong) == before})
 
 
 def seal_of(content):

@@ -5,7 +5,7 @@
 # with different data; integers equal, floats within a thousandth of the range. Then what a person sees where there is no GPU, where
 # it refuses a kernel, has no memory, or is lost: one line, and the answer of WebAssembly.
 #
-# usage: webgpu.py VTAC SOURCE [--out RESULTS.json] [--numbers NETWORK] [--failures NETWORK] NETWORK[:int8]...   (exit status 77: no Chromium or no Node)
+# usage: webgpu.py VTAC SOURCE [--record] [--numbers NETWORK] [--failures NETWORK] NETWORK[:int8]...   (exit status 77: no Chromium or no Node)
 import argparse
 import hashlib
 import json
@@ -18,10 +18,13 @@ import tempfile
 
 import numpy
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from results import record  # noqa: E402
+
 parser = argparse.ArgumentParser()
 parser.add_argument("vtac")
 parser.add_argument("source")
-parser.add_argument("--out", help="writes what was measured")
+parser.add_argument("--record", action="store_true", help="keeps what was measured (./run results webgpu)")
 parser.add_argument("--numbers", metavar="NETWORK", help="compares the prelude's functions, too")
 parser.add_argument("--failures", metavar="NETWORK", help="of a picture: what a person sees where there is no GPU, or it fails")
 parser.add_argument("networks", nargs="*")
@@ -203,10 +206,8 @@ def main():
         if args.failures:
             check_failures(args.failures)
         os.chdir(home)
-    if args.out:
-        with open(args.out, "w", encoding="ascii") as file:
-            json.dump({"networks": rows, "wrong": wrong}, file, indent=1)
-            file.write("\n")
+    for row in rows if args.record else []:
+        record("webgpu", row["network"], {"kernels": row["kernels"], "error": float("%.2g" % row["error"]), "right": not wrong})
     print("\n".join(wrong) or "%d networks are the same" % len(rows))
     return 1 if wrong else 0
 
