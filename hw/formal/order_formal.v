@@ -269,7 +269,7 @@ module order_formal (
     wire in_load = load_first <= at && at <= load_last;
     wire in_read = array_reads && array_first <= at && at <= array_last;
 
-    // One that writes INP writes nothing in ACC, and has done with what it reads there when it has left; what has left in the array has
+    // An instruction that writes INP writes nothing in ACC, and has done with what it reads there when it has left; what has left in the array has
     // read INP. One that has not begun may turn out either way.
     wire in_acc1 = pending1 && !(inp1 && begun1);
     wire in_inp1 = pending1 && (inp1 || !begun1);

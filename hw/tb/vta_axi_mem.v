@@ -95,7 +95,7 @@ module vta_axi_mem #(
         refused = addr < origin || addr - origin >= SIZE || (addr - origin + BUS_BYTES > bad_begin && addr - origin < bad_end);
     endfunction
 
-    // One beat of data with its address.
+    // Takes a beat of data with its address.
     task take_beat(input [(8<<LOG_BUS_BYTES)-1:0] beat, input [BUS_BYTES-1:0] strobe, input last);
         begin
             for (i = 0; i < BUS_BYTES; i = i + 1) begin

@@ -4,7 +4,7 @@
 // simulation at the first one that is broken, with the name of who broke it.
 //
 // Rules of all channels: what is offered stands until it is taken; nothing is offered in a reset; valid and ready are never undefined.
-// Of a master: bursts of whole, aligned beats that stay within 4 KiB; data with WLAST in the last beat of their burst and no other,
+// Rules of a master: bursts of whole, aligned beats that stay within 4 KiB; data with WLAST in the last beat of their burst and no other,
 // whether their address came before, with them or after. Of a slave: read beats for a burst that was taken, in order, RLAST in the last and no other; one answer for a burst whose
 // address and last data have been taken; no EXOKAY, which nobody asks for. LITE = 1: bursts of one beat, lengths and lasts tied.
 `default_nettype none

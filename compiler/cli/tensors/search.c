@@ -312,7 +312,7 @@ static vta_status take_back(mixed_search *s, uint32_t size, uint32_t *count)
     return VTA_OK;
 }
 
-/* Of the first `count` layers, which are enough, those that need not stay float get 8 bits again. */
+/* Layers that need not stay float get 8 bits again, out of the first `count` layers, which are enough. */
 static vta_status prune_names(mixed_search *s, uint32_t count)
 {
     sort_names(s, count);

@@ -61,7 +61,8 @@ void vtac_plug_close(vtac_plug *plug);
 /* The log from now on, where the host program has another one. */
 void vtac_plug_log_to(vtac_plug *plug, const vtac_plug_log *log);
 
-/* One line into the host program's log; one that is no warning, where the option `log` asks for it. */
+/* Writes a line into the host program's log; a line that is no warning, where the option `log` asks for it.
+ */
 __attribute__((format(printf, 3, 4))) void vtac_plug_say(const vtac_plug *plug, bool warning, const char *fmt,
                                                          ...);
 
@@ -138,7 +139,7 @@ typedef struct vtac_plug_tensor {
 vta_status vtac_plug_load(vtac_plug *plug, const vtac_plug_model *model, uint32_t inputs, uint32_t outputs,
                           vtac_plug_part **out, vta_diag *diag);
 
-/* One inference; threads may share a part, and run one after the other. */
+/* Runs a part once; threads may share the part, and run one after the other. */
 vta_status vtac_plug_run(vtac_plug_part *part, const vtac_plug_tensor *inputs,
                          const vtac_plug_tensor *outputs, vta_diag *diag);
 

@@ -21,7 +21,8 @@ void vtac_ort_part_free(vtac_ort_part *part);
 char *const *vtac_ort_part_inputs(const vtac_ort_part *part, uint32_t *count);
 char *const *vtac_ort_part_outputs(const vtac_ort_part *part, uint32_t *count);
 
-/* One run; `inputs` and `outputs` are the numbers of the part's in the node. Safe from every thread. */
+/* Runs the part; `inputs` and `outputs` are the numbers, in the node, of the part's inputs and outputs. Safe
+ * from every thread. */
 vta_status vtac_ort_part_run(vtac_ort_part *part, OrtKernelContext *context, const uint32_t *inputs,
                              const uint32_t *outputs, vta_diag *diag);
 

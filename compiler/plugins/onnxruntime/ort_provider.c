@@ -22,7 +22,7 @@ typedef struct ort_provider {
     vta_vec parts; /* of vtac_ort_part * */
 } ort_provider;
 
-/* One part as a node of a session. */
+/* A part as a node of a session. */
 typedef struct ort_kernel {
     OrtNodeComputeInfo info; /* the first member: the host has its address */
     vtac_ort_part *part;

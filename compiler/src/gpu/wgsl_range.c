@@ -108,7 +108,7 @@ static vtac_wgsl_range range_of_operation(const vtac_wgsl *p, const vtac_expr *e
     return b.min == b.max ? by_number(e->op, a, b.min) : any;
 }
 
-/* Of u64, ranges hold for those values alone that i64 has, too. */
+/* Tells if a range is known to fit its type. A range of u64 holds for values alone that i64 has, too. */
 static bool is_known(vtac_wgsl_range r, vtac_dtype type)
 {
     const vtac_wgsl_range all = range_of_type(type);

@@ -324,7 +324,8 @@ vta_status vtac_cache_image(const vtac_node_builder *b, const vtac_cache_factor 
                           3, out);
 }
 
-/* One of the two images back: [heads, columns, tokens], or `transposed` [heads, tokens, columns]. */
+/* Turns an image of the factor back into rows: [heads, columns, tokens], or `transposed` [heads, tokens,
+ * columns]. */
 static vta_status rows_of_image(const vtac_node_builder *b, const vtac_cache_factor *f, int64_t tokens,
                                 vtac_value_id *x)
 {

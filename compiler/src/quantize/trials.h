@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What trials (vtac/quantize.h) have seen of a model, for whoever quantizes it by their result.
+ * Observations of a model by trials (vtac/quantize.h), for whoever quantizes it by their result.
  */
 #ifndef VTAC_QUANTIZE_TRIALS_H
 #define VTAC_QUANTIZE_TRIALS_H

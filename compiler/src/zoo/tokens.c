@@ -138,7 +138,7 @@ static vtac_zoo_value mask_later(vtac_zoo *z, vtac_zoo_value scores, row_mask ho
     return vtac_zoo_node(z, "Where", inputs, 3, 4, scores.dim);
 }
 
-/* Of rows x to rows `to`, which may be the same. */
+/* Attention of rows x to rows `to`, which may be the same rows. */
 static vtac_zoo_value attend_to(vtac_zoo *z, vtac_zoo_value x, vtac_zoo_value to, const token_attention *a)
 {
     static const int64_t turned[] = {0, 1, 3, 2};
