@@ -111,29 +111,26 @@ static vta_status copy_folder(const char *from, const char *to, vta_diag *diag)
 static vta_status copy_sources(const char *folder, const vta_rtl_sources *from, const cli_board *board,
                                vta_diag *diag)
 {
-    const char *family = board != NULL ? board->family : NULL;
-    char fpga[PATH + 8], board_folder[PATH + 32];
-    (void)snprintf(fpga, sizeof fpga, "%s/fpga", from->root);
-    (void)snprintf(board_folder, sizeof board_folder, "%s/fpga/%s", from->root, family != NULL ? family : "");
+    char family[32] = "";
+    (void)snprintf(family, sizeof family, "fpga/%s", board != NULL ? board->family : "");
     const struct {
         const char *from, *what, *to;
         bool file, for_boards;
     } rows[] = {{from->hw, "rtl", "hw/rtl", false, false},
                 {from->hw, "include", "hw/include", false, false},
                 {from->headers, "vta_isa.vh", "vh/vta_isa.vh", true, false},
-                {fpga, "boards.txt", "fpga/boards.txt", true, true},
-                {fpga, "vivado", "fpga/vivado", false, true},
-                {fpga, "timing/cycles.txt", "fpga/timing/cycles.txt", true, true},
-                {fpga, "boot", "fpga/boot", false, true},
-                {fpga, family, family, false, true}};
+                {from->root, "fpga/boards.txt", "fpga/boards.txt", true, true},
+                {from->root, "fpga/vivado", "fpga/vivado", false, true},
+                {from->root, "fpga/timing/cycles.txt", "fpga/timing/cycles.txt", true, true},
+                {from->root, "fpga/boot", "fpga/boot", false, true},
+                {from->root, family, family, false, true}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         char source[2 * PATH], target[2 * PATH];
         if (rows[i].for_boards && board == NULL) {
             continue;
         }
         (void)snprintf(source, sizeof source, "%s/%s", rows[i].from, rows[i].what);
-        (void)snprintf(target, sizeof target, "%s/%s%s", folder, rows[i].to == family ? "fpga/" : "",
-                       rows[i].to);
+        (void)snprintf(target, sizeof target, "%s/%s", folder, rows[i].to);
         if (rows[i].file) {
             char *slash = strrchr(target, '/');
             *slash = '\0';
