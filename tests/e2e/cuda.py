@@ -16,6 +16,9 @@ import tempfile
 
 import numpy
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from seal import seal_of  # noqa: E402
+
 vtac, stand_in, cc = sys.argv[1:4]
 here = os.path.dirname(os.path.abspath(__file__))
 wrong = []
@@ -84,18 +87,6 @@ def check_network(name):
                 name, seen["launches"], steps, seen["waits"], seen["late"]))
         check_left(name, seen)
         last = host
-
-
-def seal_of(content):
-    """The hash at the end of a compiled model (vta/artifact.h)."""
-    value, prime, mask = 0xCBF29CE484222325, 0x100000001B3, (1 << 64) - 1
-    whole = len(content) // 8
-    for word in struct.unpack("<%dQ" % whole, content[: 8 * whole]):
-        value = (value ^ word) * prime & mask
-        value ^= value >> 32
-    for byte in content[8 * whole :]:
-        value = (value ^ byte) * prime & mask
-    return value
 
 
 def check_refusals():

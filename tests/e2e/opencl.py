@@ -22,6 +22,7 @@ import numpy
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from results import record  # noqa: E402
+from seal import seal_of  # noqa: E402
 
 vtac, cache = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 os.makedirs(cache, exist_ok=True)
@@ -109,18 +110,6 @@ def record_zoo(networks):
         before = len(wrong)
         kernels, error = check_network(name)
         record("opencl", name, {"kernels": kernels, "error": float("%.2g" % error), "right": len(wrong) == before})
-
-
-def seal_of(content):
-    """The hash at the end of a compiled model (vta/artifact.h)."""
-    value, prime, mask = 0xCBF29CE484222325, 0x100000001B3, (1 << 64) - 1
-    whole = len(content) // 8
-    for word in struct.unpack("<%dQ" % whole, content[: 8 * whole]):
-        value = (value ^ word) * prime & mask
-        value ^= value >> 32
-    for byte in content[8 * whole :]:
-        value = (value ^ byte) * prime & mask
-    return value
 
 
 def check_cache():
