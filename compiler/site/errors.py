@@ -51,8 +51,9 @@ def messages(source):
 
 
 def statuses(source):
+    """(name, words) of each status."""
     with open(os.path.join(source, 'isa/base/include/vta/status.def'), encoding='utf-8') as file:
-        return re.findall(r'^VTA_STATUS\((\w+),\s*"([^"]*)"\)\s*(?:/\*\s*(.*?)\s*\*/)?', file.read(), re.M)
+        return re.findall(r'^VTA_STATUS\((\w+),\s*"([^"]*)"\)', file.read(), re.M)
 
 
 def escape(text):
@@ -68,7 +69,7 @@ def page(source):
            '## Why something fails', '',
            'Each failure has a status, which programs test; `vtac` prints the sentence and ends with exit status 1, or 2 '
            'where the command line is wrong.', '', '| status | in words |', '|---|---|']
-    out += [f'| `VTA_{name}` | {escape(text)} |' for name, text, _ in statuses(source)]
+    out += [f'| `VTA_{name}` | {escape(text)} |' for name, text in statuses(source)]
     where = None
     for module, words, status, path in rows:
         folder = os.path.dirname(path)
