@@ -5,28 +5,12 @@
 # Networks of the zoo in 8 bits run by the provider and by the artifact of the whole network, with the same bytes; then the cache, a
 # damaged artifact, a device that fails as it runs, options that cannot be.
 set -eu
-export LC_ALL=C.UTF-8 # ranges, orders and decimal points are those of no country
-build=$1
-host=${2:-$build/lib/libort_standin.so}
 here=$(cd "$(dirname "$0")" && pwd)
-plugin=$build/lib/libvta-onnxruntime.so
-vtac=$build/bin/vtac
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT INT TERM
-export VTAC_CACHE="$work/cache"
-failed=0
-fail() { echo "FAILED: $*"; cat "$work/out"; failed=1; }
-run() { # STATUS MODEL REFERENCE [KEY=VALUE…]
-    expected=$1
-    model=$2
-    reference=$3
-    shift 3
-    status=0
-    "$build/bin/ort_run" "$host" "$plugin" "$model" "$reference" log=all "$@" >"$work/out" 2>&1 || status=$?
-    [ "$status" = "$expected" ] || fail "$model $*: exit status $status, not $expected"
-}
-said() { grep -qE -e "$1" "$work/out" || fail "'$1' is not said"; }
-not_said() { ! grep -qE -e "$1" "$work/out" || fail "'$1' is said"; }
+plugin_name=libvta-onnxruntime.so
+stand_in=libort_standin.so
+runner=ort_run
+# shellcheck source=tests/plugins/lib.sh
+. "$here/lib.sh"
 
 for net in tiny_ic tiny_kws tiny_ad; do
     "$vtac" zoo $net --int8 -o "$work/whole.onnx" >/dev/null

@@ -5,28 +5,12 @@
 # networks, and with a real host the published models of ../shared/models, run by the delegate and without it, with the same
 # bytes; then the cache, a device that fails as it runs, options that cannot be.
 set -eu
-export LC_ALL=C.UTF-8 # ranges, orders and decimal points are those of no country
-build=$1
-host=${2:-$build/lib/libtfl_standin.so}
 here=$(cd "$(dirname "$0")" && pwd)
-plugin=$build/lib/libvta-tflite.so
-vtac=$build/bin/vtac
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT INT TERM
-export VTAC_CACHE="$work/cache"
-failed=0
-fail() { echo "FAILED: $*"; cat "$work/out"; failed=1; }
-run() { # STATUS MODEL REFERENCE [KEY=VALUE…]
-    expected=$1
-    model=$2
-    reference=$3
-    shift 3
-    status=0
-    "$build/bin/tfl_run" "$host" "$plugin" "$model" "$reference" log=all "$@" >"$work/out" 2>&1 || status=$?
-    [ "$status" = "$expected" ] || fail "$model $*: exit status $status, not $expected"
-}
-said() { grep -qE -e "$1" "$work/out" || fail "'$1' is not said"; }
-not_said() { ! grep -qE -e "$1" "$work/out" || fail "'$1' is said"; }
+plugin_name=libvta-tflite.so
+stand_in=libtfl_standin.so
+runner=tfl_run
+# shellcheck source=tests/plugins/lib.sh
+. "$here/lib.sh"
 
 # Network 0, 3, … join tensors of two scales, which the real kernel refuses.
 /usr/bin/python3 "$here/tfl_nets.py" "$work" 6
