@@ -46,6 +46,12 @@ static bool find_folder(char *folder)
     return size > 0 && size < MAX_PATH && vta_folder_make(folder, 0700, NULL) == VTA_OK;
 }
 
+bool vta_gpu_cache_is_there(void)
+{
+    char folder[MAX_PATH];
+    return find_folder(folder);
+}
+
 /* The file of a program; false: there is no folder for it. */
 static bool find_path(const char *driver, const char *text, char *path, size_t room)
 {

@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* False: there is no folder for it, and none can be made. */
+bool vta_gpu_cache_is_there(void);
 /* `driver`: all that the program depends on but the text: device, driver's version, options. *bytes is owned.
  */
 bool vta_gpu_cache_read(const char *driver, const char *text, uint8_t **bytes, size_t *size);

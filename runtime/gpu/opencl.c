@@ -232,6 +232,29 @@ static vta_status check_version(const cl_device *d, vta_diag *diag)
                           d->about.uri, d->about.name, text);
 }
 
+/* The driver of a processor reads its library of functions into each context, which takes longer than a small
+ * model: models of one process share a processor's context, and it stays. Other devices get theirs back. */
+static void *shared_context(const cl_device *d, cl_int *code)
+{
+    static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
+    static struct {
+        const void *device;
+        void *context;
+    } rows[MAX_DEVICES];
+    size_t at = 0;
+    (void)pthread_mutex_lock(&guard);
+    while (at < MAX_DEVICES - 1 && rows[at].device != NULL && rows[at].device != d->device) {
+        at++;
+    }
+    if (rows[at].device != d->device) {
+        rows[at].context = d->cl->clCreateContext(NULL, 1, &d->device, NULL, NULL, code);
+        rows[at].device = rows[at].context != NULL ? d->device : NULL;
+    }
+    void *context = rows[at].context;
+    (void)pthread_mutex_unlock(&guard);
+    return context;
+}
+
 static vta_status start_device(cl_device *d, vta_diag *diag)
 {
     cl_int code = CL_SUCCESS;
@@ -242,7 +265,8 @@ static vta_status start_device(cl_device *d, vta_diag *diag)
     d->max_allocation = number_of(d->cl, d->device, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
     d->rounds_divisions =
         (number_of(d->cl, d->device, CL_DEVICE_SINGLE_FP_CONFIG) & CL_CORRECTLY_ROUNDED) != 0;
-    d->context = d->cl->clCreateContext(NULL, 1, &d->device, NULL, NULL, &code);
+    d->context =
+        d->is_cpu ? shared_context(d, &code) : d->cl->clCreateContext(NULL, 1, &d->device, NULL, NULL, &code);
     if (d->context == NULL) {
         return failed(d, "its context", code, diag);
     }
@@ -267,7 +291,7 @@ static void opencl_close(void *self)
     if (d->queue != NULL) {
         (void)d->cl->clReleaseCommandQueue(d->queue);
     }
-    if (d->context != NULL) {
+    if (d->context != NULL && !d->is_cpu) {
         (void)d->cl->clReleaseContext(d->context);
     }
     free(d->kernels);
@@ -421,7 +445,8 @@ static void *program_before(cl_device *d, const char *driver, const char *source
 static void keep_program(const cl_device *d, const char *driver, const char *source)
 {
     size_t size = 0;
-    if (d->cl->clGetProgramInfo(d->program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, NULL) !=
+    if (!vta_gpu_cache_is_there() || /* asking may compile all kernels once more */
+        d->cl->clGetProgramInfo(d->program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, NULL) !=
             CL_SUCCESS ||
         size == 0) {
         return;

@@ -5,14 +5,14 @@
 # a case does not pass and no row says why, or does not pass in the way that its row says. The cases of `light` are whole networks
 # without their weights: their inputs are made as ONNX's own runner makes them.
 #
-# With a device that runs kernels, all steps that can be kernels run there; steps that stay on the host are named with the reason. The
-# totals go into RESULTS.
+# With a device that runs kernels, all steps that can be kernels run there; steps that stay on the host are named with the reason. Each
+# case is noted when it is done, in FOLDER: a run that was interrupted goes on there, as long as vtac is the same. The drivers keep what
+# they compile there, too. With --record the totals of all cases go into tests/results/nodes.json.
 #
-# usage: nodes.py VTAC DATA JOBS TABLE [--device opencl:0 RESULTS] [NAME...]   (NAME: a case, or a pattern; exit status 77: python3-onnx
-# is not there)
+# usage: nodes.py VTAC DATA JOBS TABLE [--device opencl:0 FOLDER] [--record] [NAME...]   (NAME: a case, or a pattern; exit status 77:
+# python3-onnx is not there)
 import collections
 import concurrent.futures
-import datetime
 import fnmatch
 import json
 import os
@@ -25,8 +25,11 @@ import tempfile
 from onnx_cases import numpy, numpy_helper, write_set
 import onnx
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+import results  # noqa: E402
+
 KINDS = ("node", "simple", "pytorch-converted", "pytorch-operator")
-AT_ONCE = 40
+AT_ONCE = 20
 
 
 def light_cases(data, folder):
@@ -57,17 +60,18 @@ def light_cases(data, folder):
 
 
 def verify(vtac, how, folders):
-    """The lines of some cases, by name."""
+    """[case, how it ended, what was said] of some cases; a case that ends the program is looked for among them."""
     run = subprocess.run([vtac, "verify", "-O1", *how, *folders], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     found = {}
     for line in run.stdout.splitlines():
         said = re.match(r"(PASS|FAIL|UNSUPPORTED) ([^ :]+)(?: \(.*?\))?:? ?(.*)", line)
         if said:
             found[os.path.basename(said.group(2))] = (said.group(1), said.group(3))
-    for folder in folders:
-        if os.path.basename(folder) not in found:
-            found[os.path.basename(folder)] = ("CRASH", "exit status %d: %s" % (run.returncode, run.stdout[-200:].strip()))
-    return found
+    left = [f for f in folders if os.path.basename(f) not in found]
+    if left == folders:
+        found[os.path.basename(left[0])] = ("CRASH", "exit status %d: %s" % (run.returncode, run.stdout[-200:].strip()))
+        left = left[1:]
+    return {**found, **(verify(vtac, how, left) if left else {})}
 
 
 def rows_of(table):
@@ -94,51 +98,91 @@ def left_on_host(vtac, target, folder):
     return [f.group(2) for f in found if f], [int(n) for n in whole.groups()] if whole else None
 
 
-def tell_device(vtac, device, jobs, passed, counts, results):
-    """Prints which passing cases run on the device, in whole or in part, and writes the totals."""
-    target = device.split(":")[0]
+class Journal:
+    """What is known of the cases, kept in a file; one of another vtac is forgotten."""
+
+    def __init__(self, vtac, path):
+        about = [[os.stat(f).st_size, os.stat(f).st_mtime] for f in (vtac, os.path.join(os.path.dirname(vtac), "..", "lib", "libvta_gpu.so"))]
+        self.path, self.rows = path, {}
+        if os.path.exists(path):
+            with open(path, encoding="utf-8") as file:
+                lines = [json.loads(line) for line in file if line.endswith("\n")]
+            self.rows = {row[0]: row[1:] for row in lines[1:]} if lines[:1] == [about] else {}
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("".join(json.dumps(row) + "\n" for row in [about] + [[name, *row] for name, row in self.rows.items()]))
+
+    def add(self, rows):
+        self.rows.update(rows)
+        with open(self.path, "a", encoding="utf-8") as file:
+            file.write("".join(json.dumps([name, *row]) + "\n" for name, row in rows.items()))
+
+
+def verify_all(vtac, device, folder, jobs, cases):
+    """[how it ended, what was said, steps on the host, [kernels, steps]] of all cases; tells how far it is."""
+    how = ["--target", device.split(":")[0], "--device", device] if device else []
+    journal = Journal(vtac, os.path.join(folder, "cases.jsonl")) if device else None
+    known = {os.path.basename(c): journal.rows[os.path.basename(c)] for c in cases if os.path.basename(c) in journal.rows} if device else {}
+    left = [c for c in cases if os.path.basename(c) not in known]
+    parts = [left[i:i + AT_ONCE] for i in range(0, len(left), AT_ONCE)]
+
+    def run(part):
+        found = verify(vtac, how, part)
+        where = {os.path.basename(c): left_on_host(vtac, device.split(":")[0], c) for c in part} if device else {}
+        return {name: [*result, *where.get(name, ([], None))] for name, result in found.items()}
+
     with concurrent.futures.ThreadPoolExecutor(int(jobs)) as pool:
-        told = dict(zip(passed, pool.map(lambda folder: left_on_host(vtac, target, folder), passed)))
+        for done in concurrent.futures.as_completed([pool.submit(run, part) for part in parts]):
+            known.update(done.result())
+            if device:
+                journal.add(done.result())
+            print("%d of %d cases, %d pass" % (len(known), len(cases), sum(row[0] == "PASS" for row in known.values())), flush=True)
+    return known
+
+
+def tell_device(device, found, unexplained, keep):
+    """Prints which passing cases run on the device, in whole or in part; the totals are kept in tests/results/nodes.json."""
     reasons, kinds = collections.defaultdict(list), collections.Counter()
-    for folder, (why, steps) in told.items():
+    for name, (how, _, why, steps) in found.items():
+        if how != "PASS":
+            continue
         kinds["without a step" if steps is None or steps[1] == 0 else "whole" if not why else "in part" if steps[0] else "on the host"] += 1
         for reason in set(why):
-            reasons[reason].append(os.path.basename(folder))
+            reasons[reason].append(name)
     for reason, names in sorted(reasons.items()):
         print("\nsteps on the host, %d: %s\n%s" % (len(names), reason, "\n".join("    " + name for name in names)))
-    print("\nof %d that pass on %s: %s" % (len(told), device, ", ".join("%d %s" % (n, kind) for kind, n in sorted(kinds.items()))))
-    known = {}
-    if os.path.exists(results):
-        with open(results, encoding="utf-8") as file:
-            known = json.load(file)
-    known["nodes"] = {"date": datetime.date.today().isoformat(), **{how.lower(): n for how, n in counts.items()}, **dict(sorted(kinds.items())),
-                      "left": {reason: sorted(names) for reason, names in sorted(reasons.items())}}
-    with open(results, "w", encoding="utf-8") as file:
-        json.dump(known, file, indent=1)
-        file.write("\n")
+    passed = sum(kinds.values())
+    print("\nof %d that pass on %s: %s" % (passed, device, ", ".join("%d %s" % (n, kind) for kind, n in sorted(kinds.items()))))
+    rows = {"passes": [passed, ""], "passes, %s" % device: [kinds["whole"], ""]}
+    rows.update({"passes, " + kind: [n, ""] for kind, n in sorted(kinds.items()) if kind != "whole"})
+    rows["wrong"] = [len(unexplained), " ".join(sorted(unexplained))]
+    rows["neither"] = [len(found) - passed - len(unexplained), "nodes.txt says why"]
+    rows.update({"on the host: " + reason: [len(names), " ".join(sorted(names))] for reason, names in sorted(reasons.items())})
+    if keep:
+        results.record_all("nodes", {name: {"cases": row[0], "which": row[1]} for name, row in rows.items()})
 
 
 def main():
     vtac, data, jobs, table = sys.argv[1:5]
     names = sys.argv[5:]
-    device = results = None
+    device = folder = None
     if names[:1] == ["--device"]:
-        device, results, *names = names[1:]
+        device, folder, *names = names[1:]
+        os.makedirs(folder, exist_ok=True)
+        os.environ.update(POCL_CACHE_DIR=folder, VTAC_CACHE=os.devnull + "/none")
+    keep = names[:1] == ["--record"]
+    names = names[keep:]
     wanted = names or ["*"]
-    how = ["--target", device.split(":")[0], "--device", device] if device else []
     rows = rows_of(table)
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as light:
         cases = [os.path.join(data, kind, name) for kind in KINDS for name in sorted(os.listdir(os.path.join(data, kind)))]
-        cases += light_cases(os.path.join(data, "light"), folder)
+        cases += light_cases(os.path.join(data, "light"), light)
         cases = [c for c in cases if any(fnmatch.fnmatch(os.path.basename(c), w) for w in wanted)]
-        with concurrent.futures.ThreadPoolExecutor(int(jobs)) as pool:
-            parts = pool.map(lambda i: verify(vtac, how, cases[i:i + AT_ONCE]), range(0, len(cases), AT_ONCE))
-            found = {name: result for part in parts for name, result in part.items()}
+        found = verify_all(vtac, device, folder, jobs, cases)
     counts = {"PASS": 0, "FAIL": 0, "UNSUPPORTED": 0, "CRASH": 0}
-    for how, _ in found.values():
+    for how, *_ in found.values():
         counts[how] += 1
     told, reasons = set(), {}
-    for name, (how, text) in found.items():
+    for name, (how, text, *_) in found.items():
         row = next((r for r in rows if fnmatch.fnmatch(name, r[0])), None)
         if how != "PASS" and row is not None and row[1] == how:
             told.add(row[0])
@@ -148,8 +192,8 @@ def main():
     for (how, reason), names in sorted(reasons.items()):
         print("\n%s %d: %s" % (how, len(names), reason or "NO ROW OF %s SAYS WHY" % os.path.basename(table)))
         print("\n".join("    " + name for name in names))
-    if device and not names:
-        tell_device(vtac, device, jobs, [c for c in cases if found[os.path.basename(c)][0] == "PASS"], counts, results)
+    if device:
+        tell_device(device, found, [text for key, texts in reasons.items() if key[1] == "" for text in texts], keep and not names)
     if not names and not device:
         for row in rows:
             if row[0] not in told:

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# nodes.sh VTAC CACHE JOBS [--device opencl:0] [NAME…]: all of ONNX's own test cases, as Debian sid has them, fetched into CACHE (tests/lib/sid.sh); nodes.py
+# nodes.sh VTAC CACHE JOBS [--device opencl:0] [--record] [NAME…]: all of ONNX's own test cases, as Debian sid has them, fetched into CACHE (tests/lib/sid.sh); nodes.py
 # judges them. Exit 75, with a line that says why: they cannot be had here.
 set -eu
 export LC_ALL=C.UTF-8
@@ -19,7 +19,7 @@ shift 3
 if [ "${1:-}" = --device ]; then
     device=${2:?}
     shift 2
-    set -- --device "$device" "$here/../results/opencl.json" "$@"
+    set -- --device "$device" "$(dirname "$vtac")/../nodes-$device" "$@"
 fi
 echo "ONNX's cases of $(cat "$sid_cache/versions")"
 exec /usr/bin/python3 -B "$here/nodes.py" "$vtac" "$sid_cache/root/usr/share/libonnx-testdata/data" "$jobs" "$here/nodes.txt" "$@"

@@ -4,11 +4,12 @@
 # Models as kernels of OpenCL against the same file on the host, twice with different data: integers equal, floats within a
 # thousandth of the range; then what a user gets who has no driver, no such device, a kernel that the driver refuses.
 #
-# With --results, networks alone: all of the zoo, in float and int8, where none is named; tests/results/opencl.json keeps what came of each.
+# With --results, networks alone: all of the zoo, in float and int8, where none is named; tests/results/opencl.json keeps what came of each,
+# and, with --time, what it takes, as a multiple of the same file's time on the host: the processor's time of both, in turn.
 #
 # The drivers' loader is a stand-in then, which lets go wrong what a driver on the processor does not.
 #
-# usage: opencl.py VTAC FOLDER [--stand-in FOLDER] [--results] [NETWORK[:int8]...]   (FOLDER keeps what the driver compiles; exit status 77: no driver)
+# usage: opencl.py VTAC FOLDER [--stand-in FOLDER] [--results [--time]] [NETWORK[:int8]...]   (FOLDER keeps what the driver compiles; exit status 77: no driver)
 import ctypes
 import json
 import os
@@ -24,16 +25,19 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from results import record  # noqa: E402
 from seal import seal_of  # noqa: E402
 
+here = os.path.dirname(os.path.abspath(__file__))
 vtac, cache = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 os.makedirs(cache, exist_ok=True)
 environment = dict(os.environ, POCL_CACHE_DIR=cache, VTAC_CACHE=os.path.join(cache, "vtac"))
 wrong = []
 names = sys.argv[3:]
-results = stand_in = None
+results = stand_in = timed = None
 if names[:1] == ["--stand-in"]:
     stand_in, names = os.path.abspath(names[1]), names[2:]
 if names[:1] == ["--results"]:
     results, names = True, names[1:]
+    timed = names[:1] == ["--time"]
+    names = names[timed:]
 
 
 def run(*words, **changes):
@@ -104,12 +108,34 @@ def check_network(name):
     return kernels.split(" are ")[0], error
 
 
+def seconds_of(runs, *device):
+    """The processor's time of so many runs, but for what loading takes."""
+    def spent(count):
+        before = os.times()
+        must("run", "m.so", "--repeat", str(count), *device)
+        after = os.times()
+        return after.children_user - before.children_user + after.children_system - before.children_system
+
+    return spent(runs + 1) - spent(1)
+
+
+def times_of_host():
+    """What a run takes as a multiple of the host's time: the median of pairs in turn, each of half a second or more."""
+    runs = 4
+    while seconds_of(runs) < 0.5:
+        runs *= 2
+    pairs = sorted(seconds_of(runs, "--device", "opencl:0") / seconds_of(runs) for _ in range(7))
+    print("the processor's time, of the host's: %s" % ", ".join("%.2f" % pair for pair in pairs), flush=True)
+    return pairs[len(pairs) // 2]
+
+
 def record_zoo(networks):
     """All networks, one after the other; each is recorded at once (`./run results opencl`)."""
     for name in networks:
         before = len(wrong)
         kernels, error = check_network(name)
-        record("opencl", name, {"kernels": kernels, "error": float("%.2g" % error), "right": len(wrong) == before})
+        row = {"kernels": kernels, "error": float("%.2g" % error), "right": len(wrong) == before}
+        record("opencl", name, {**row, **({"times the host": float("%.2f" % times_of_host())} if timed else {})})
 
 
 def check_cache():
@@ -177,9 +203,30 @@ def check_stand_in():
             out = run("doctor", "--device", "opencl:0", LD_LIBRARY_PATH=stand_in, OPENCL_REAL=real, OPENCL_STAND_IN=fault)[1]
             if "FAILED  driver" not in out:
                 wrong.append("'vtac doctor' says nothing of a driver that is %s: %s" % (fault, out))
-    status, _, err = run(*device, LD_LIBRARY_PATH=stand_in, OPENCL_REAL=real)
-    if status != 0:
-        wrong.append("the stand-in does not hand calls on: %s" % err)
+    library = os.path.join(os.path.dirname(vtac), "..", "lib", "libvta.so")
+    for fault, status, text in ((None, 0, ""), ("lost", 1, "the device is lost\n"), ("late", 1, "out of memory\n")):
+        done = subprocess.run(["/usr/bin/python3", "-B", os.path.join(here, "intact.py"), library, "m.so", "opencl:0", "11"],
+                              stdout=subprocess.PIPE, text=True, check=False,
+                              env=dict(environment, LD_LIBRARY_PATH=stand_in, OPENCL_REAL=real, OPENCL_STAND_IN=fault or ""))
+        if done.returncode != status or not done.stdout.endswith(text) or done.stdout.count("\n") != status:
+            wrong.append("a program whose device is %s: exit status %d, %s" % (fault or "well", done.returncode, done.stdout))
+    check_use(real)
+
+
+def check_use(real):
+    """A run makes no buffer and waits once, at its end; all goes through one queue."""
+    steps = int(must("explain", "m.onnx", "--target", "opencl").splitlines()[-1].split()[2])
+    for runs in (2, 5):
+        status, _, err = run("run", "m.so", "--device", "opencl:0", "--repeat", str(runs), LD_LIBRARY_PATH=stand_in, OPENCL_REAL=real,
+                             OPENCL_STAND_IN_REPORT="use.txt")
+        if status != 0:
+            wrong.append("the stand-in does not hand calls on: %s" % err)
+        with open("use.txt", encoding="ascii") as file:
+            words = file.read().split()
+        use = dict(zip(words[::2], map(int, words[1::2])))
+        if use["launches"] % steps != 0 or use["launches"] < runs * steps or use["late"] != 0 or use["queues"] != 1 or \
+                use["waits"] > use["launches"] // steps + 4:  # two when it is loaded, two when it is closed
+            wrong.append("%d runs of %d steps: %s" % (runs, steps, use))
 
 
 def check_verbs():

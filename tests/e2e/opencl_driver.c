@@ -4,6 +4,8 @@
  * (OPENCL_REAL), but for what OPENCL_STAND_IN asks to go wrong. "none": no driver; "empty": a driver without
  * a device; "old": a device of OpenCL 1.1; "small": memory that is not given; "refusing": a program that is
  * not built; "late": the run's launch fails; "lost": the device goes away within a run.
+ *
+ * What was called is counted: OPENCL_STAND_IN_REPORT names a file that gets a line of it at the end.
  */
 #include <dlfcn.h>
 #include <stdint.h>
@@ -48,7 +50,20 @@ static int asks(const char *fault)
     return asked != NULL && strcmp(asked, fault) == 0;
 }
 
-static int launched;
+static struct {
+    unsigned queues, launches, waits, buffers, late; /* late: buffers after the first launch */
+} use;
+
+__attribute__((destructor)) static void report_use(void)
+{
+    const char *path = getenv("OPENCL_STAND_IN_REPORT");
+    FILE *file = path != NULL ? fopen(path, "w") : NULL;
+    if (file != NULL) {
+        (void)fprintf(file, "queues %u launches %u waits %u buffers %u late %u\n", use.queues, use.launches,
+                      use.waits, use.buffers, use.late);
+        (void)fclose(file);
+    }
+}
 
 typedef cl_int clGetPlatformIDs_fn(cl_uint, void **, cl_uint *);
 cl_int clGetPlatformIDs(cl_uint a, void **b, cl_uint *c);
@@ -116,6 +131,7 @@ typedef void *clCreateCommandQueue_fn(void *, void *, cl_ulong, cl_int *);
 void *clCreateCommandQueue(void *a, void *b, cl_ulong c, cl_int *d);
 void *clCreateCommandQueue(void *a, void *b, cl_ulong c, cl_int *d)
 {
+    use.queues++;
     clCreateCommandQueue_fn *call;
     void *found = real(__func__);
     memcpy(&call, &found, sizeof call);
@@ -136,6 +152,8 @@ typedef void *clCreateBuffer_fn(void *, cl_ulong, size_t, void *, cl_int *);
 void *clCreateBuffer(void *a, cl_ulong b, size_t c, void *d, cl_int *e);
 void *clCreateBuffer(void *a, cl_ulong b, size_t c, void *d, cl_int *e)
 {
+    use.buffers++;
+    use.late += use.launches > 0;
     if (asks("small")) {
         *e = CL_MEM_OBJECT_ALLOCATION_FAILURE;
         return NULL;
@@ -288,28 +306,19 @@ cl_int clEnqueueNDRangeKernel(void *a, void *b, cl_uint c, const size_t *d, cons
     if (asks("late")) {
         return CL_OUT_OF_HOST_MEMORY;
     }
-    launched = 1;
+    use.launches++;
     clEnqueueNDRangeKernel_fn *call;
     void *found = real(__func__);
     memcpy(&call, &found, sizeof call);
     return call(a, b, c, d, e, f, g, h, i);
 }
 
-typedef cl_int clFlush_fn(void *);
-cl_int clFlush(void *a);
-cl_int clFlush(void *a)
-{
-    clFlush_fn *call;
-    void *found = real(__func__);
-    memcpy(&call, &found, sizeof call);
-    return call(a);
-}
-
 typedef cl_int clFinish_fn(void *);
 cl_int clFinish(void *a);
 cl_int clFinish(void *a)
 {
-    if (asks("lost") && launched) {
+    use.waits++;
+    if (asks("lost") && use.launches > 0) {
         return CL_INVALID_COMMAND_QUEUE;
     }
     clFinish_fn *call;

@@ -21,17 +21,33 @@ def read(verb):
         return json.load(file)
 
 
-def record(verb, name, cells):
-    """Keeps the cells of one row, column: value, with the date of today; other rows stay."""
-    table = read(verb)
-    unknown = set(cells) - set(table['columns'])
-    assert not unknown, f'{verb}: no column {sorted(unknown)}'
-    table['rows'][name] = {**cells, 'date': datetime.date.today().isoformat()}
+def write(verb, table):
     with open(path_of(verb) + '.new', 'w', encoding='utf-8') as file:
         file.write('{"columns": %s,\n "rows": {\n' % json.dumps(table['columns']))
         file.write(',\n'.join(f'  {json.dumps(row)}: {json.dumps(table["rows"][row])}' for row in table['rows']))
         file.write('\n }}\n')
     os.replace(path_of(verb) + '.new', path_of(verb))
+
+
+def put(table, verb, name, cells):
+    unknown = set(cells) - set(table['columns'])
+    assert not unknown, f'{verb}: no column {sorted(unknown)}'
+    table['rows'][name] = {**cells, 'date': datetime.date.today().isoformat()}
+
+
+def record(verb, name, cells):
+    """Keeps the cells of one row, column: value, with the date of today; other rows stay."""
+    table = read(verb)
+    put(table, verb, name, cells)
+    write(verb, table)
+
+
+def record_all(verb, rows):
+    """These rows alone."""
+    table = {'columns': read(verb)['columns'], 'rows': {}}
+    for name, cells in rows.items():
+        put(table, verb, name, cells)
+    write(verb, table)
 
 
 def show(verb):
