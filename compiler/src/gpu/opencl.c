@@ -13,16 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gpu.h"
-#include "vectors.h"
 #include "vta/fail.h"
+#include "walk.h"
 
 enum { MAX_LANES = 16, ALIGNMENT = 64 };
 
 typedef struct opencl_printer {
-    vtac_lanes at;
-    vta_str *out;
-    int indent;
+    vtac_walker walk;
     bool doubles;
     const char *missing; /* what has no form here */
 } opencl_printer;
@@ -79,14 +76,14 @@ static const char *suffix_of(unsigned lanes)
 
 static void put_text(const opencl_printer *p, const char *text)
 {
-    vta_str_put(p->out, text);
+    vtac_walk_text(&p->walk, text);
 }
 
 /* A type between two texts: "convert_", "float", 8, "(". */
 static void put_form(const opencl_printer *p, const char *before, const char *type, unsigned lanes,
                      const char *after)
 {
-    vta_str_printf(p->out, "%s%s%s%s", before, type, suffix_of(lanes), after);
+    vta_str_printf(p->walk.out, "%s%s%s%s", before, type, suffix_of(lanes), after);
 }
 
 /* Opens a reading of the same bits as another type of integers, or, of one lane, of a number of any width. */
@@ -99,22 +96,22 @@ static void put_as(const opencl_printer *p, const char *type, unsigned lanes)
 
 static bool is_vector(const opencl_printer *p, const vtac_expr *e)
 {
-    return vtac_lanes_is_vector(&p->at, e);
+    return vtac_lanes_is_vector(&p->walk.at, e);
 }
 
 static unsigned lanes_of(const opencl_printer *p, const vtac_expr *e)
 {
-    return vtac_lanes_of(&p->at, e);
+    return vtac_lanes_of(&p->walk.at, e);
 }
 
 static void put_expr(opencl_printer *p, const vtac_expr *e);
 
 static void put_at_lane(opencl_printer *p, const vtac_expr *e, int lane)
 {
-    const int was = p->at.lane;
-    p->at.lane = lane;
+    const int was = p->walk.at.lane;
+    p->walk.at.lane = lane;
     put_expr(p, e);
-    p->at.lane = was;
+    p->walk.at.lane = was;
 }
 
 /* With `lanes` lanes, those of a scalar all the same. */
@@ -132,8 +129,8 @@ static void put_spread(opencl_printer *p, const vtac_expr *e, unsigned lanes)
 /* Prints a vector lane by lane, which every expression allows. */
 static void put_lanes(opencl_printer *p, const vtac_expr *e)
 {
-    vta_str_printf(p->out, "(%s%u)(", type_name(e->type), p->at.lanes);
-    for (unsigned i = 0; i < p->at.lanes; i++) {
+    vta_str_printf(p->walk.out, "(%s%u)(", type_name(e->type), p->walk.at.lanes);
+    for (unsigned i = 0; i < p->walk.at.lanes; i++) {
         put_text(p, i > 0 ? ", " : "");
         put_text(p, e->type == VTAC_BOOL ? "-" : "");
         put_at_lane(p, e, (int)i);
@@ -149,7 +146,7 @@ static void put_signed(const opencl_printer *p, int64_t value, int64_t min, cons
     if (value == min) {
         put_text(p, name);
     } else {
-        vta_str_printf(p->out, "%s%" PRId64 "%s%s", value < 0 ? "(" : "", value, suffix,
+        vta_str_printf(p->walk.out, "%s%" PRId64 "%s%s", value < 0 ? "(" : "", value, suffix,
                        value < 0 ? ")" : "");
     }
 }
@@ -159,15 +156,15 @@ static void put_integer(opencl_printer *p, vtac_dtype type, int64_t value)
     if (type == VTAC_I64) {
         put_signed(p, value, INT64_MIN, "LONG_MIN", "L");
     } else if (type == VTAC_U64) {
-        vta_str_printf(p->out, "%" PRIu64 "UL", (uint64_t)value);
+        vta_str_printf(p->walk.out, "%" PRIu64 "UL", (uint64_t)value);
     } else if (type == VTAC_U32) {
-        vta_str_printf(p->out, "%" PRIu32 "U", (uint32_t)value);
+        vta_str_printf(p->walk.out, "%" PRIu32 "U", (uint32_t)value);
     } else if (type == VTAC_I32) {
         put_signed(p, (int32_t)value, INT32_MIN, "INT_MIN", "");
     } else if (type == VTAC_BOOL) {
         put_text(p, value != 0 ? "1" : "0");
     } else {
-        vta_str_printf(p->out, "(%s)(%" PRId64 ")", type_name(type), value);
+        vta_str_printf(p->walk.out, "(%s)(%" PRId64 ")", type_name(type), value);
     }
 }
 
@@ -176,7 +173,7 @@ static void put_float(opencl_printer *p, vtac_dtype type, double value)
     const bool wide = type == VTAC_F64;
     p->doubles = p->doubles || wide;
     if (isnan(value) || isinf(value)) {
-        vta_str_printf(p->out, "(%s)(%s)", wide ? "double" : "float",
+        vta_str_printf(p->walk.out, "(%s)(%s)", wide ? "double" : "float",
                        isnan(value) ? "NAN"
                        : value < 0  ? "-INFINITY"
                                     : "INFINITY");
@@ -187,35 +184,36 @@ static void put_float(opencl_printer *p, vtac_dtype type, double value)
         put_float(p, type, held);
         return;
     }
-    vta_str_printf(p->out, "(%a%s)", held, wide ? "" : "f");
+    vta_str_printf(p->walk.out, "(%a%s)", held, wide ? "" : "f");
 }
 
 static void put_variable(opencl_printer *p, const vtac_expr *e)
 {
-    const vtac_lane_var *v = &p->at.vars[e->var];
+    const vtac_lane_var *v = &p->walk.at.vars[e->var];
     if (v->kind == VTAC_LANE_NUMBER) {
         put_integer(p, e->type, v->number);
-    } else if (v->kind == VTAC_LANE_LANE && p->at.lane != VTAC_ALL_LANES) {
-        put_integer(p, e->type, v->number + p->at.lane);
+    } else if (v->kind == VTAC_LANE_LANE && p->walk.at.lane != VTAC_ALL_LANES) {
+        put_integer(p, e->type, v->number + p->walk.at.lane);
     } else if (v->kind == VTAC_LANE_LANE) {
         put_lanes(p, e);
-    } else if (v->kind == VTAC_LANE_VECTOR && p->at.lane != VTAC_ALL_LANES) {
-        vta_str_printf(p->out, "(%sv%u.s%x)", e->type == VTAC_BOOL ? "-" : "", e->var, (unsigned)p->at.lane);
+    } else if (v->kind == VTAC_LANE_VECTOR && p->walk.at.lane != VTAC_ALL_LANES) {
+        vta_str_printf(p->walk.out, "(%sv%u.s%x)", e->type == VTAC_BOOL ? "-" : "", e->var,
+                       (unsigned)p->walk.at.lane);
     } else {
-        vta_str_printf(p->out, "v%u", e->var);
+        vta_str_printf(p->walk.out, "v%u", e->var);
     }
 }
 
 static void put_buffer(const opencl_printer *p, const vtac_buffer *buffer)
 {
-    vta_str_printf(p->out, "b%zu", vtac_lanes_buffer(&p->at, buffer));
+    vta_str_printf(p->walk.out, "b%zu", vtac_lanes_buffer(&p->walk.at, buffer));
 }
 
 /* ---- loads */
 
 static int lane_step(const opencl_printer *p, const vtac_expr *index)
 {
-    return vtac_lanes_step(&p->at, index);
+    return vtac_lanes_step(&p->walk.at, index);
 }
 
 static void put_element(opencl_printer *p, const vtac_buffer *buffer, const vtac_expr *index)
@@ -240,16 +238,16 @@ static void put_element(opencl_printer *p, const vtac_buffer *buffer, const vtac
     put_buffer(p, buffer);
     put_text(p, "[");
     put_expr(p, index);
-    vta_str_printf(p->out, "]%s", around[1]);
+    vta_str_printf(p->walk.out, "]%s", around[1]);
 }
 
 /* True if neighbours from an index on begin at a multiple of their size: all buffers begin at a multiple of
  * 64 bytes. Drivers take such a vector at once, and others element by element. */
 static bool is_aligned(const opencl_printer *p, const vtac_buffer *buffer, const vtac_expr *index)
 {
-    const size_t bytes = p->at.lanes * vtac_dtype_bytes(buffer->dtype);
+    const size_t bytes = p->walk.at.lanes * vtac_dtype_bytes(buffer->dtype);
     return buffer->dtype != VTAC_F16 && bytes <= ALIGNMENT &&
-           1U << vtac_lanes_evenness(&p->at, index) >= p->at.lanes;
+           1U << vtac_lanes_evenness(&p->walk.at, index) >= p->walk.at.lanes;
 }
 
 /* Address space of a buffer, in OpenCL's words. */
@@ -265,7 +263,7 @@ static void put_vector_place(opencl_printer *p, const vtac_buffer *buffer, const
 {
     put_text(p, "*(");
     put_text(p, space_name(buffer));
-    put_form(p, buffer->written ? "" : "const ", memory_name(buffer->dtype), p->at.lanes, " *)(");
+    put_form(p, buffer->written ? "" : "const ", memory_name(buffer->dtype), p->walk.at.lanes, " *)(");
     put_buffer(p, buffer);
     put_text(p, " + ");
     put_at_lane(p, index, 0);
@@ -279,7 +277,7 @@ static void put_neighbours(opencl_printer *p, const vtac_buffer *buffer, const v
         put_vector_place(p, buffer, index);
         return;
     }
-    vta_str_printf(p->out, "vload%s%u(0, ", buffer->dtype == VTAC_F16 ? "_half" : "", p->at.lanes);
+    vta_str_printf(p->walk.out, "vload%s%u(0, ", buffer->dtype == VTAC_F16 ? "_half" : "", p->walk.at.lanes);
     put_buffer(p, buffer);
     put_text(p, " + ");
     put_at_lane(p, index, 0);
@@ -296,11 +294,11 @@ static void put_load(opencl_printer *p, const vtac_expr *e)
     } else if (step != 1) {
         put_lanes(p, e);
     } else if (buffer->dtype == VTAC_BOOL) {
-        vta_str_printf(p->out, "convert_int%u(", p->at.lanes);
+        vta_str_printf(p->walk.out, "convert_int%u(", p->walk.at.lanes);
         put_neighbours(p, buffer, e->in[0]);
         put_text(p, " != (uchar)0)");
     } else if (buffer->dtype == VTAC_BF16) {
-        vta_str_printf(p->out, "as_float%u(convert_uint%u(", p->at.lanes, p->at.lanes);
+        vta_str_printf(p->walk.out, "as_float%u(convert_uint%u(", p->walk.at.lanes, p->walk.at.lanes);
         put_neighbours(p, buffer, e->in[0]);
         put_text(p, ") << 16)");
     } else {
@@ -315,7 +313,7 @@ static void put_byte(opencl_printer *p, const vtac_expr *e, unsigned number)
     const vtac_expr index = {.op = VTAC_E_ADD, .type = VTAC_I64, .in = {e->in[0], &by}};
     const unsigned lanes = lanes_of(p, e);
     if (lanes > 1) {
-        vta_str_printf(p->out, "convert_uint%u(as_uchar%u(", lanes, lanes);
+        vta_str_printf(p->walk.out, "convert_uint%u(as_uchar%u(", lanes, lanes);
         put_neighbours(p, e->buffer, &index);
         put_text(p, "))");
     } else {
@@ -326,7 +324,7 @@ static void put_byte(opencl_printer *p, const vtac_expr *e, unsigned number)
         put_text(p, "]");
     }
     if (number > 0) {
-        vta_str_printf(p->out, " << %u", 8 * number);
+        vta_str_printf(p->walk.out, " << %u", 8 * number);
     }
 }
 
@@ -350,7 +348,7 @@ static void put_cast_to_bool(opencl_printer *p, const vtac_expr *x, unsigned lan
 {
     put_form(p, lanes > 1 ? "convert_" : "(", "int", lanes, lanes > 1 ? "(" : ")(");
     put_expr(p, x);
-    vta_str_printf(p->out, " != (%s)0)", type_name(x->type));
+    vta_str_printf(p->walk.out, " != (%s)0)", type_name(x->type));
 }
 
 static void put_cast(opencl_printer *p, const vtac_expr *e)
@@ -416,8 +414,8 @@ static void put_call(opencl_printer *p, const char *call, vtac_dtype type, unsig
 {
     const bool own = strncmp(call, "vtac_", 5) == 0;
     const bool dots = strstr(call, "dot") != NULL; /* of words alone */
-    vta_str_printf(p->out, "%s%s%s%s(", call, own && !dots ? "_" : "", own && !dots ? type_name(type) : "",
-                   own ? suffix_of(lanes) : "");
+    vta_str_printf(p->walk.out, "%s%s%s%s(", call, own && !dots ? "_" : "",
+                   own && !dots ? type_name(type) : "", own ? suffix_of(lanes) : "");
 }
 
 static void put_operands(opencl_printer *p, const vtac_expr *e, unsigned lanes)
@@ -431,7 +429,7 @@ static void put_operands(opencl_printer *p, const vtac_expr *e, unsigned lanes)
 
 static void put_infix_sign(const opencl_printer *p, const vtac_expr *e)
 {
-    vta_str_printf(p->out, " %s ", operations[e->op].infix);
+    vta_str_printf(p->walk.out, " %s ", operations[e->op].infix);
 }
 
 /* Sums, differences and products of integers wrap: as unsigned ones. Those of 64 bits are indices. */
@@ -489,7 +487,7 @@ static void put_plain_shift(opencl_printer *p, const vtac_expr *e, unsigned lane
     put_spread(p, e->in[0], lanes);
     put_text(p, left ? ") << " : ") >> ");
     put_form(p, "(", as, lanes, ")");
-    vta_str_printf(p->out, "(%d))", (int)e->in[1]->i);
+    vta_str_printf(p->walk.out, "(%d))", (int)e->in[1]->i);
 }
 
 /* Division of integers by a constant that cannot trap. */
@@ -587,7 +585,7 @@ static void put_select(opencl_printer *p, const vtac_expr *e)
     put_spread(p, e->in[2], lanes);
     put_text(p, ", ");
     put_spread(p, e->in[1], lanes);
-    vta_str_printf(p->out, ", convert_%s%u(", masks[bytes], lanes);
+    vta_str_printf(p->walk.out, ", convert_%s%u(", masks[bytes], lanes);
     put_expr(p, e->in[0]);
     put_text(p, "))");
 }
@@ -641,42 +639,7 @@ static void put_expr(opencl_printer *p, const vtac_expr *e)
 
 /* ---- statements */
 
-static void put_block(opencl_printer *p, const vtac_stmt *s);
-
-static void put_line(const opencl_printer *p)
-{
-    vta_str_printf(p->out, "%*s", 4 * p->indent, "");
-}
-
-static void open_brace(opencl_printer *p)
-{
-    put_text(p, "{\n");
-    p->indent++;
-}
-
-static void close_brace(opencl_printer *p)
-{
-    p->indent--;
-    put_line(p);
-    put_text(p, "}\n");
-}
-
-static void put_braced(opencl_printer *p, const vtac_stmt *body)
-{
-    open_brace(p);
-    put_block(p, body);
-    close_brace(p);
-}
-
-/* The body with the variable a number. */
-static void put_round(opencl_printer *p, const vtac_stmt *s, int64_t number)
-{
-    p->at.vars[s->var] = (vtac_lane_var){VTAC_LANE_NUMBER, number, 0};
-    put_line(p);
-    put_braced(p, s->body);
-}
-
-static void put_vectors(opencl_printer *p, const vtac_stmt *s)
+static void put_vectors(vtac_walker *w, const vtac_stmt *s)
 {
     for (int64_t at = 0; at < s->extent;) {
         unsigned lanes = MAX_LANES;
@@ -684,72 +647,53 @@ static void put_vectors(opencl_printer *p, const vtac_stmt *s)
             lanes /= 2;
         }
         if (lanes == 1) {
-            put_round(p, s, at);
+            vtac_walk_round(w, s, at);
         } else {
-            p->at.lanes = lanes;
-            p->at.vars[s->var] = (vtac_lane_var){VTAC_LANE_LANE, at, 0};
-            put_line(p);
-            put_braced(p, s->body);
-            p->at.vars[s->var] = (vtac_lane_var){VTAC_LANE_NUMBER, at, 0};
-            p->at.lanes = 1;
+            vtac_walk_lanes(w, s, at, lanes);
         }
         at += lanes;
     }
 }
 
 /* A loop whose variable is the number of a work group, or of an item in it. */
-static void put_shared_out(opencl_printer *p, const vtac_stmt *s)
+static void put_shared_out(vtac_walker *w, const vtac_stmt *s)
 {
-    put_line(p);
-    vta_str_printf(p->out, "const long v%u = %s(0);\n", s->var,
+    vtac_walk_line(w);
+    vta_str_printf(w->out, "const long v%u = %s(0);\n", s->var,
                    s->loop == VTAC_LOOP_GROUP ? "get_group_id" : "get_local_id");
-    put_block(p, s->body);
+    vtac_walk_block(w, s->body);
 }
 
-static void put_for(opencl_printer *p, const vtac_stmt *s)
+static void put_loop(vtac_walker *w, const vtac_stmt *s)
 {
     const bool shared = s->loop == VTAC_LOOP_PARALLEL;
-    p->at.vars[s->var] = (vtac_lane_var){VTAC_LANE_SCALAR, 0, 0};
-    if (s->loop == VTAC_LOOP_VECTOR) {
-        put_vectors(p, s);
-        return;
-    }
-    for (int64_t i = 0; s->loop == VTAC_LOOP_UNROLL && i < s->extent; i++) {
-        put_round(p, s, i);
-    }
-    if (s->loop == VTAC_LOOP_UNROLL) {
-        return;
-    }
-    if (s->loop == VTAC_LOOP_GROUP || s->loop == VTAC_LOOP_ITEM) {
-        put_shared_out(p, s);
-        return;
-    }
-    put_line(p);
-    vta_str_printf(p->out, "for (long v%u = %s; v%u < %" PRId64 "; v%u += %s) ", s->var,
+    vtac_walk_line(w);
+    vta_str_printf(w->out, "for (long v%u = %s; v%u < %" PRId64 "; v%u += %s) ", s->var,
                    shared ? "get_global_id(0)" : "0", s->var, s->extent, s->var,
                    shared ? "get_global_size(0)" : "1");
-    put_braced(p, s->body);
+    vtac_walk_braced(w, s->body);
 }
 
-static void put_let(opencl_printer *p, const vtac_stmt *s)
+static void put_let(vtac_walker *w, const vtac_stmt *s)
 {
+    opencl_printer *p = (opencl_printer *)w;
     const unsigned lanes = lanes_of(p, s->value);
-    put_line(p);
+    vtac_walk_line(&p->walk);
     put_form(p, "const ", type_name(s->value->type), lanes, " ");
-    vta_str_printf(p->out, "v%u = ", s->var);
+    vta_str_printf(p->walk.out, "v%u = ", s->var);
     put_expr(p, s->value);
     put_text(p, ";\n");
-    p->at.vars[s->var] = (vtac_lane_var){lanes > 1 ? VTAC_LANE_VECTOR : VTAC_LANE_SCALAR, 0,
-                                         vtac_lanes_evenness(&p->at, s->value)};
+    p->walk.at.vars[s->var] = (vtac_lane_var){lanes > 1 ? VTAC_LANE_VECTOR : VTAC_LANE_SCALAR, 0,
+                                              vtac_lanes_evenness(&p->walk.at, s->value)};
 }
 
 /* "b0[7] = " and the value behind it, as the buffer holds it. */
 static void store_element(opencl_printer *p, const vtac_stmt *s, int lane, const char *value)
 {
     const bool half = s->buffer->dtype == VTAC_F16;
-    put_line(p);
+    vtac_walk_line(&p->walk);
     if (half) {
-        vta_str_printf(p->out, "vstore_half_rte(%s, ", value);
+        vta_str_printf(p->walk.out, "vstore_half_rte(%s, ", value);
         put_at_lane(p, s->index, lane);
         put_text(p, ", ");
     }
@@ -757,7 +701,7 @@ static void store_element(opencl_printer *p, const vtac_stmt *s, int lane, const
     if (!half) {
         put_text(p, "[");
         put_at_lane(p, s->index, lane);
-        vta_str_printf(p->out, "] = %s", value);
+        vta_str_printf(p->walk.out, "] = %s", value);
     }
     put_text(p, half ? ");\n" : ";\n");
 }
@@ -767,7 +711,7 @@ static void put_stored(opencl_printer *p, const vtac_stmt *s, unsigned lanes)
 {
     const vtac_dtype dtype = s->buffer->dtype;
     const bool packed = dtype == VTAC_BOOL || dtype == VTAC_BF16;
-    put_line(p);
+    vtac_walk_line(&p->walk);
     put_form(p, "const ", packed ? memory_name(dtype) : type_name(dtype), lanes, " t = ");
     if (dtype == VTAC_BOOL) {
         put_form(p, "convert_", "uchar", lanes, lanes > 1 ? "(1 & " : "(");
@@ -778,74 +722,61 @@ static void put_stored(opencl_printer *p, const vtac_stmt *s, unsigned lanes)
     put_text(p, packed ? ");\n" : ";\n");
 }
 
-static void put_store(opencl_printer *p, const vtac_stmt *s)
+static void put_store(vtac_walker *w, const vtac_stmt *s)
 {
+    opencl_printer *p = (opencl_printer *)w;
     const bool vector = is_vector(p, s->index) || is_vector(p, s->value);
     p->doubles = p->doubles || s->buffer->dtype == VTAC_F64;
-    put_line(p);
-    open_brace(p);
-    put_stored(p, s, vector ? p->at.lanes : 1);
+    vtac_walk_line(&p->walk);
+    vtac_walk_open(w);
+    put_stored(p, s, vector ? p->walk.at.lanes : 1);
     if (!vector) {
         store_element(p, s, 0, "t");
     } else if (lane_step(p, s->index) == 1 && is_aligned(p, s->buffer, s->index)) {
-        put_line(p);
+        vtac_walk_line(&p->walk);
         put_vector_place(p, s->buffer, s->index);
         put_text(p, " = t;\n");
     } else if (lane_step(p, s->index) == 1) {
-        put_line(p);
-        put_form(p, "vstore", s->buffer->dtype == VTAC_F16 ? "_half" : "", p->at.lanes,
+        vtac_walk_line(&p->walk);
+        put_form(p, "vstore", s->buffer->dtype == VTAC_F16 ? "_half" : "", p->walk.at.lanes,
                  s->buffer->dtype == VTAC_F16 ? "_rte(t, 0, " : "(t, 0, ");
         put_buffer(p, s->buffer);
         put_text(p, " + ");
         put_at_lane(p, s->index, 0);
         put_text(p, ");\n");
     } else {
-        for (unsigned i = 0; i < p->at.lanes; i++) {
+        for (unsigned i = 0; i < p->walk.at.lanes; i++) {
             char value[16];
             (void)snprintf(value, sizeof value, "t.s%x", i);
             store_element(p, s, (int)i, value);
         }
     }
-    close_brace(p);
+    vtac_walk_close(w);
 }
 
-static void put_if(opencl_printer *p, const vtac_stmt *s)
+static void put_value(vtac_walker *w, const vtac_expr *e)
 {
-    if (s->value->op == VTAC_E_TILES) {
-        return; /* never */
-    }
-    put_line(p);
-    put_text(p, "if (");
-    put_expr(p, s->value);
-    put_text(p, ") ");
-    put_braced(p, s->body);
+    put_expr((opencl_printer *)w, e);
 }
 
-static void put_block(opencl_printer *p, const vtac_stmt *s)
-{
-    for (; s != NULL; s = s->next) {
-        switch (s->kind) {
-        case VTAC_S_FOR: put_for(p, s); break;
-        case VTAC_S_IF: put_if(p, s); break;
-        case VTAC_S_LET: put_let(p, s); break;
-        case VTAC_S_STORE: put_store(p, s); break;
-        case VTAC_S_AHEAD: break; /* caches are the device's own business */
-        case VTAC_S_BARRIER:
-            put_line(p);
-            put_text(p, "barrier(CLK_LOCAL_MEM_FENCE);\n");
-            break;
-        }
-    }
-}
+static const vtac_walk_language language = {
+    .barrier = "barrier(CLK_LOCAL_MEM_FENCE);\n",
+    .put_expr = put_value,
+    .put_vectors = put_vectors,
+    .put_shared_out = put_shared_out,
+    .put_loop = put_loop,
+    .put_let = put_let,
+    .put_store = put_store,
+};
 
 /* ---- a kernel */
 
 static void put_parameters(opencl_printer *p)
 {
     put_text(p, "(");
-    for (size_t i = 0; i < p->at.kernel->buffer_count; i++) {
-        if (p->at.kernel->buffers[i]->space == VTAC_BUFFER_ARGUMENT) {
-            vta_str_printf(p->out, "__global uchar *m%zu, ulong o%zu, ", i, i);
+    for (size_t i = 0; i < p->walk.at.kernel->buffer_count; i++) {
+        if (p->walk.at.kernel->buffers[i]->space == VTAC_BUFFER_ARGUMENT) {
+            vta_str_printf(p->walk.out, "__global uchar *m%zu, ulong o%zu, ", i, i);
         }
     }
     put_text(p, "__global uchar *scratch, ulong each)\n");
@@ -853,20 +784,20 @@ static void put_parameters(opencl_printer *p)
 
 static void put_buffers(opencl_printer *p)
 {
-    for (size_t i = 0; i < p->at.kernel->buffer_count; i++) {
-        const vtac_buffer *b = p->at.kernel->buffers[i];
+    for (size_t i = 0; i < p->walk.at.kernel->buffer_count; i++) {
+        const vtac_buffer *b = p->walk.at.kernel->buffers[i];
         const char *type = memory_name(b->dtype);
         const char *change = b->written ? "" : "const ";
-        put_line(p);
+        vtac_walk_line(&p->walk);
         if (b->space == VTAC_BUFFER_LOCAL || b->space == VTAC_BUFFER_SHARED) {
             put_text(p, b->space == VTAC_BUFFER_SHARED ? "__local " : "");
-            vta_str_printf(p->out, "%s b%zu[%" PRId64 "] __attribute__((aligned(%d)));\n", type, i,
+            vta_str_printf(p->walk.out, "%s b%zu[%" PRId64 "] __attribute__((aligned(%d)));\n", type, i,
                            b->elements > 0 ? b->elements : 1, ALIGNMENT);
         } else if (b->space == VTAC_BUFFER_ARGUMENT) {
-            vta_str_printf(p->out, "__global %s%s *b%zu = (__global %s%s *)(m%zu + o%zu); /* %s */\n", change,
-                           type, i, change, type, i, i, b->name);
+            vta_str_printf(p->walk.out, "__global %s%s *b%zu = (__global %s%s *)(m%zu + o%zu); /* %s */\n",
+                           change, type, i, change, type, i, i, b->name);
         } else {
-            vta_str_printf(p->out,
+            vta_str_printf(p->walk.out,
                            "__global %s *b%zu = (__global %s *)(scratch + get_global_id(0) * each + %" PRIu64
                            "UL);\n",
                            type, i, type, b->offset);
@@ -894,21 +825,22 @@ static vta_status print_opencl(const vtac_bound *bound, const vtac_print_options
 {
     (void)options;
     const vtac_kernel *k = &bound->kernel;
-    opencl_printer p = {.at = {.kernel = k, .lanes = 1, .lane = VTAC_ALL_LANES}, .out = out};
-    p.at.vars = calloc(k->var_count + 1, sizeof *p.at.vars);
-    if (p.at.vars == NULL) {
+    opencl_printer p = {
+        .walk = {.at = {.kernel = k, .lanes = 1, .lane = VTAC_ALL_LANES}, .out = out, .language = &language}};
+    p.walk.at.vars = calloc(k->var_count + 1, sizeof *p.walk.at.vars);
+    if (p.walk.at.vars == NULL) {
         return vta_no_memory(diag);
     }
     put_parameters(&p);
-    open_brace(&p);
+    vtac_walk_open(&p.walk);
     put_buffers(&p);
     if (bound->items == 1 && bound->group == 0) {
-        put_line(&p);
+        vtac_walk_line(&p.walk);
         put_text(&p, "if (get_global_id(0) != 0) return;\n");
     }
-    put_block(&p, k->body);
-    close_brace(&p);
-    free(p.at.vars);
+    vtac_walk_block(&p.walk, k->body);
+    vtac_walk_close(&p.walk);
+    free(p.walk.at.vars);
     *needs = p.doubles ? VTA_KERNEL_DOUBLES : 0;
     if (p.missing != NULL) {
         return vta_fail(diag, VTA_UNSUPPORTED, "OpenCL C has no form for %s", p.missing);

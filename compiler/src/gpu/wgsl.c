@@ -19,115 +19,74 @@ enum { GROUP = 64 };
 
 static void put_text(const vtac_wgsl *p, const char *text)
 {
-    vta_str_put(p->out, text);
+    vta_str_put(p->walk.out, text);
 }
 
 static void put_line(const vtac_wgsl *p)
 {
-    vta_str_printf(p->out, "%*s", 4 * p->indent, "");
+    vtac_walk_line(&p->walk);
 }
 
 /* ---- statements */
 
-static void put_block(vtac_wgsl *p, const vtac_stmt *s);
-
-static void put_braced(vtac_wgsl *p, const vtac_stmt *body)
+static void put_loop(vtac_walker *w, const vtac_stmt *s)
 {
-    put_text(p, "{\n");
-    p->indent++;
-    put_block(p, body);
-    p->indent--;
-    put_line(p);
-    put_text(p, "}\n");
-}
-
-/* The body with the variable a number. */
-static void put_round(vtac_wgsl *p, const vtac_stmt *s, int64_t number)
-{
-    p->at.vars[s->var] = (vtac_lane_var){VTAC_LANE_NUMBER, number, 0};
-    put_line(p);
-    put_braced(p, s->body);
-}
-
-static void put_loop(vtac_wgsl *p, const vtac_stmt *s)
-{
+    vtac_wgsl *p = (vtac_wgsl *)w;
     const bool shared = s->loop == VTAC_LOOP_PARALLEL;
-    p->at.vars[s->var] = (vtac_lane_var){VTAC_LANE_SCALAR, 0, 0};
+    p->walk.at.vars[s->var] = (vtac_lane_var){VTAC_LANE_SCALAR, 0, 0};
     p->ranges[s->var] = (vtac_wgsl_range){0, s->extent - 1};
     put_line(p);
-    vta_str_printf(p->out, "for (var v%u = %s; v%u < %" PRId64 "; v%u += %s) ", s->var, shared ? "item" : "0",
-                   s->var, s->extent, s->var, shared ? "items" : "1");
-    put_braced(p, s->body);
-}
-
-static void put_four(vtac_wgsl *p, const vtac_stmt *s, int64_t first)
-{
-    p->at.lanes = VTAC_WGSL_LANES;
-    p->at.vars[s->var] = (vtac_lane_var){VTAC_LANE_LANE, first, 0};
-    put_line(p);
-    put_braced(p, s->body);
-    p->at.vars[s->var] = (vtac_lane_var){VTAC_LANE_NUMBER, first, 0};
-    p->at.lanes = 1;
+    vta_str_printf(p->walk.out, "for (var v%u = %s; v%u < %" PRId64 "; v%u += %s) ", s->var,
+                   shared ? "item" : "0", s->var, s->extent, s->var, shared ? "items" : "1");
+    vtac_walk_braced(w, s->body);
 }
 
 /* Four lanes after the other; where something has no form with vectors, a loop over the lanes. */
-static void put_vectors(vtac_wgsl *p, const vtac_stmt *s)
+static void put_vectors(vtac_walker *w, const vtac_stmt *s)
 {
-    const size_t begin = p->out->size;
+    vtac_wgsl *p = (vtac_wgsl *)w;
+    const size_t begin = p->walk.out->size;
     int64_t at = 0;
     p->refused = false;
     while (at + VTAC_WGSL_LANES <= s->extent && !p->refused) {
-        put_four(p, s, at);
+        vtac_walk_lanes(w, s, at, VTAC_WGSL_LANES);
         at += VTAC_WGSL_LANES;
     }
     for (; at < s->extent && !p->refused; at++) {
-        put_round(p, s, at);
+        vtac_walk_round(w, s, at);
     }
-    if (p->refused && !p->out->failed) {
-        p->out->size = begin;
-        p->out->text[begin] = '\0';
-        put_loop(p, s);
+    if (p->refused && !p->walk.out->failed) {
+        p->walk.out->size = begin;
+        p->walk.out->text[begin] = '\0';
+        put_loop(w, s);
     }
     p->refused = false;
 }
 
 /* A loop whose iterations are groups or items: each has a number of its own. */
-static void put_shared_out(vtac_wgsl *p, const vtac_stmt *s)
+static void put_shared_out(vtac_walker *w, const vtac_stmt *s)
 {
-    p->at.vars[s->var] = (vtac_lane_var){VTAC_LANE_SCALAR, 0, 0};
+    vtac_wgsl *p = (vtac_wgsl *)w;
+    p->walk.at.vars[s->var] = (vtac_lane_var){VTAC_LANE_SCALAR, 0, 0};
     p->ranges[s->var] = (vtac_wgsl_range){0, s->extent - 1};
     put_line(p);
-    vta_str_printf(p->out, "let v%u = i32(%s.x);\n", s->var,
+    vta_str_printf(p->walk.out, "let v%u = i32(%s.x);\n", s->var,
                    s->loop == VTAC_LOOP_GROUP ? "group_id" : "local_id");
     put_line(p);
-    put_braced(p, s->body);
+    vtac_walk_braced(w, s->body);
 }
 
-static void put_for(vtac_wgsl *p, const vtac_stmt *s)
+static void put_let(vtac_walker *w, const vtac_stmt *s)
 {
-    if (s->loop == VTAC_LOOP_VECTOR) {
-        put_vectors(p, s);
-    } else if (s->loop == VTAC_LOOP_UNROLL) {
-        for (int64_t i = 0; i < s->extent; i++) {
-            put_round(p, s, i);
-        }
-    } else if (s->loop == VTAC_LOOP_GROUP || s->loop == VTAC_LOOP_ITEM) {
-        put_shared_out(p, s);
-    } else {
-        put_loop(p, s);
-    }
-}
-
-static void put_let(vtac_wgsl *p, const vtac_stmt *s)
-{
-    const unsigned lanes = vtac_lanes_of(&p->at, s->value);
+    vtac_wgsl *p = (vtac_wgsl *)w;
+    const unsigned lanes = vtac_lanes_of(&p->walk.at, s->value);
     put_line(p);
-    vta_str_printf(p->out, "let v%u = ", s->var);
+    vta_str_printf(p->walk.out, "let v%u = ", s->var);
     vtac_wgsl_put(p, s->value);
     put_text(p, ";\n");
     p->ranges[s->var] = vtac_wgsl_range_of(p, s->value);
-    p->at.vars[s->var] = (vtac_lane_var){lanes > 1 ? VTAC_LANE_VECTOR : VTAC_LANE_SCALAR, 0,
-                                         vtac_lanes_evenness(&p->at, s->value)};
+    p->walk.at.vars[s->var] = (vtac_lane_var){lanes > 1 ? VTAC_LANE_VECTOR : VTAC_LANE_SCALAR, 0,
+                                              vtac_lanes_evenness(&p->walk.at, s->value)};
 }
 
 /* The form of a buffer's elements: those of 64 bits may have any value. */
@@ -149,18 +108,18 @@ static void store_element(vtac_wgsl *p, const vtac_stmt *s, int lane, const char
     const size_t bytes = vtac_dtype_bytes(b->dtype);
     const bool rounds = b->dtype == VTAC_F16 || b->dtype == VTAC_BF16;
     const char *element = vtac_wgsl_element(b->dtype);
-    const size_t number = vtac_lanes_buffer(&p->at, b);
+    const size_t number = vtac_lanes_buffer(&p->walk.at, b);
     put_line(p);
     if (vtac_wgsl_is_array(b)) {
-        vta_str_printf(p->out, "b%zu[", number);
+        vta_str_printf(p->walk.out, "b%zu[", number);
         vtac_wgsl_put_index(p, s->index, lane);
-        vta_str_printf(p->out, rounds ? "] = vtac_round_%s(%s);\n" : "]%.0s = %s;\n", element, value);
+        vta_str_printf(p->walk.out, rounds ? "] = vtac_round_%s(%s);\n" : "]%.0s = %s;\n", element, value);
         return;
     }
     p->atomic = p->atomic || (bytes < sizeof(uint32_t) && b->space == VTAC_BUFFER_ARGUMENT && p->items > 1);
-    vta_str_printf(p->out, "work_put_%s(o%zu + ", element, number);
+    vta_str_printf(p->walk.out, "work_put_%s(o%zu + ", element, number);
     vtac_wgsl_put_index(p, s->index, lane);
-    vta_str_printf(p->out, ", %s);\n", value);
+    vta_str_printf(p->walk.out, ", %s);\n", value);
 }
 
 /* True if four lanes are stored as whole words: bytes from a multiple of four on, halves from one of two. */
@@ -169,26 +128,27 @@ static bool is_words(const vtac_wgsl *p, const vtac_stmt *s)
     const size_t bytes = vtac_dtype_bytes(s->buffer->dtype);
     const unsigned even = bytes == 1 ? 2 : bytes == 2 ? 1 : 0;
     return !vtac_wgsl_is_array(s->buffer) && bytes <= sizeof(uint32_t) &&
-           vtac_lanes_step(&p->at, s->index) == 1 && vtac_lanes_evenness(&p->at, s->index) >= even;
+           vtac_lanes_step(&p->walk.at, s->index) == 1 && vtac_lanes_evenness(&p->walk.at, s->index) >= even;
 }
 
-static void put_store(vtac_wgsl *p, const vtac_stmt *s)
+static void put_store(vtac_walker *w, const vtac_stmt *s)
 {
-    const bool vector = vtac_lanes_is_vector(&p->at, s->index) || vtac_lanes_is_vector(&p->at, s->value);
+    vtac_wgsl *p = (vtac_wgsl *)w;
+    const bool vector =
+        vtac_lanes_is_vector(&p->walk.at, s->index) || vtac_lanes_is_vector(&p->walk.at, s->value);
     const vtac_wgsl_form form = form_of_elements(s->buffer->dtype);
     put_line(p);
-    put_text(p, "{\n");
-    p->indent++;
+    vtac_walk_open(w);
     put_line(p);
-    vta_str_printf(p->out, "let t%s = ", vector ? "" : form == VTAC_WGSL_INT ? ": i32" : "");
+    vta_str_printf(p->walk.out, "let t%s = ", vector ? "" : form == VTAC_WGSL_INT ? ": i32" : "");
     vtac_wgsl_put_spread(p, s->value, vector ? VTAC_WGSL_LANES : 1, form);
     put_text(p, ";\n");
     if (!vector) {
-        store_element(p, s, p->at.lane, "t");
+        store_element(p, s, p->walk.at.lane, "t");
     } else if (is_words(p, s)) {
         put_line(p);
-        vta_str_printf(p->out, "work_put_%sx4(o%zu + ", vtac_wgsl_element(s->buffer->dtype),
-                       vtac_lanes_buffer(&p->at, s->buffer));
+        vta_str_printf(p->walk.out, "work_put_%sx4(o%zu + ", vtac_wgsl_element(s->buffer->dtype),
+                       vtac_lanes_buffer(&p->walk.at, s->buffer));
         vtac_wgsl_put_index(p, s->index, 0);
         put_text(p, ", t);\n");
     } else {
@@ -197,47 +157,31 @@ static void put_store(vtac_wgsl *p, const vtac_stmt *s)
             store_element(p, s, i, value);
         }
     }
-    p->indent--;
-    put_line(p);
-    put_text(p, "}\n");
+    vtac_walk_close(w);
 }
 
-static void put_if(vtac_wgsl *p, const vtac_stmt *s)
+static void put_value(vtac_walker *w, const vtac_expr *e)
 {
-    if (s->value->op == VTAC_E_TILES) {
-        return; /* never */
-    }
-    put_line(p);
-    put_text(p, "if (");
-    vtac_wgsl_put(p, s->value);
-    put_text(p, ") ");
-    put_braced(p, s->body);
+    vtac_wgsl_put((vtac_wgsl *)w, e);
 }
 
-static void put_block(vtac_wgsl *p, const vtac_stmt *s)
-{
-    for (; s != NULL; s = s->next) {
-        switch (s->kind) {
-        case VTAC_S_FOR: put_for(p, s); break;
-        case VTAC_S_IF: put_if(p, s); break;
-        case VTAC_S_LET: put_let(p, s); break;
-        case VTAC_S_STORE: put_store(p, s); break;
-        case VTAC_S_AHEAD: break; /* caches are the device's own business */
-        case VTAC_S_BARRIER:
-            put_line(p);
-            put_text(p, "workgroupBarrier();\n");
-            break;
-        }
-    }
-}
+static const vtac_walk_language language = {
+    .barrier = "workgroupBarrier();\n",
+    .put_expr = put_value,
+    .put_vectors = put_vectors,
+    .put_shared_out = put_shared_out,
+    .put_loop = put_loop,
+    .put_let = put_let,
+    .put_store = put_store,
+};
 
 /* ---- a kernel */
 
 static void put_array(vtac_wgsl *p, size_t i)
 {
-    const vtac_buffer *b = p->at.kernel->buffers[i];
-    vta_str_printf(p->out, "b%zu: array<%s, %" PRId64 ">;\n", i, vtac_wgsl_type(form_of_elements(b->dtype)),
-                   b->elements > 0 ? b->elements : 1);
+    const vtac_buffer *b = p->walk.at.kernel->buffers[i];
+    vta_str_printf(p->walk.out, "b%zu: array<%s, %" PRId64 ">;\n", i,
+                   vtac_wgsl_type(form_of_elements(b->dtype)), b->elements > 0 ? b->elements : 1);
 }
 
 static const char *shift_of(vtac_dtype dtype)
@@ -249,8 +193,8 @@ static const char *shift_of(vtac_dtype dtype)
 /* Places are bytes from the start of a memory; "o3" counts elements. */
 static void put_buffers(vtac_wgsl *p)
 {
-    for (size_t i = 0; i < p->at.kernel->buffer_count; i++) {
-        const vtac_buffer *b = p->at.kernel->buffers[i];
+    for (size_t i = 0; i < p->walk.at.kernel->buffer_count; i++) {
+        const vtac_buffer *b = p->walk.at.kernel->buffers[i];
         if (b->space == VTAC_BUFFER_SHARED) {
             continue; /* put_shared */
         }
@@ -259,11 +203,12 @@ static void put_buffers(vtac_wgsl *p)
             put_text(p, "var ");
             put_array(p, i);
         } else if (b->space == VTAC_BUFFER_ARGUMENT) {
-            vta_str_printf(p->out, "let o%zu = i32(places[%u].%c%s); // %s\n", i, b->number / 4,
+            vta_str_printf(p->walk.out, "let o%zu = i32(places[%u].%c%s); // %s\n", i, b->number / 4,
                            "xyzw"[b->number % 4], shift_of(b->dtype), b -> name);
         } else {
-            vta_str_printf(p->out, "let o%zu = i32((scratch.x + u32(item) * scratch.y + %" PRIu64 "u)%s);\n",
-                           i, b->offset, shift_of(b->dtype));
+            vta_str_printf(p->walk.out,
+                           "let o%zu = i32((scratch.x + u32(item) * scratch.y + %" PRIu64 "u)%s);\n", i,
+                           b->offset, shift_of(b->dtype));
         }
     }
 }
@@ -271,9 +216,9 @@ static void put_buffers(vtac_wgsl *p)
 /* Declares the arrays that the items of a group share, and their number. */
 static void put_shared(vtac_wgsl *p, const vtac_bound *bound)
 {
-    vta_str_printf(p->out, "const group = %lldu;\n", bound->group > 0 ? (long long)bound->group : GROUP);
-    for (size_t i = 0; i < p->at.kernel->buffer_count; i++) {
-        if (p->at.kernel->buffers[i]->space == VTAC_BUFFER_SHARED) {
+    vta_str_printf(p->walk.out, "const group = %lldu;\n", bound->group > 0 ? (long long)bound->group : GROUP);
+    for (size_t i = 0; i < p->walk.at.kernel->buffer_count; i++) {
+        if (p->walk.at.kernel->buffers[i]->space == VTAC_BUFFER_SHARED) {
             put_text(p, "var<workgroup> ");
             put_array(p, i);
         }
@@ -294,11 +239,11 @@ static const char atomic_work[] =
 
 static void put_kernel(vtac_wgsl *p, const vtac_bound *bound)
 {
-    p->indent = 0;
+    p->walk.indent = 0;
     put_text(p, "(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) count: vec3<u32>,\n"
                 "    @builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_id) local_id: "
                 "vec3<u32>) {\n");
-    p->indent++;
+    p->walk.indent++;
     put_line(p);
     put_text(p, "let item = i32(id.x);\n");
     put_line(p);
@@ -310,7 +255,7 @@ static void put_kernel(vtac_wgsl *p, const vtac_bound *bound)
         put_line(p);
         put_text(p, "if (item != 0) { return; }\n");
     }
-    put_block(p, bound->kernel.body);
+    vtac_walk_block(&p->walk, bound->kernel.body);
     put_text(p, "}\n");
     put_shared(p, bound);
     put_text(p, p->atomic ? atomic_work : plain_work);
@@ -335,18 +280,18 @@ static vta_status print_wgsl(const vtac_bound *bound, const vtac_print_options *
 {
     (void)options;
     const vtac_kernel *k = &bound->kernel;
-    vtac_wgsl p = {.at = {.kernel = k, .lanes = 1, .lane = VTAC_ALL_LANES},
-                   .out = out,
-                   .held = bound->held,
-                   .items = bound->items};
-    p.at.vars = calloc(k->var_count + 1, sizeof *p.at.vars);
+    vtac_wgsl p = {
+        .walk = {.at = {.kernel = k, .lanes = 1, .lane = VTAC_ALL_LANES}, .out = out, .language = &language},
+        .held = bound->held,
+        .items = bound->items};
+    p.walk.at.vars = calloc(k->var_count + 1, sizeof *p.walk.at.vars);
     p.ranges = calloc(k->var_count + 1, sizeof *p.ranges);
-    if (p.at.vars != NULL && p.ranges != NULL) {
+    if (p.walk.at.vars != NULL && p.ranges != NULL) {
         put_kernel(&p, bound);
     } else {
         out->failed = true;
     }
-    free(p.at.vars);
+    free(p.walk.at.vars);
     free(p.ranges);
     *needs = 0;
     if (p.missing != NULL) {

@@ -6,8 +6,7 @@
 #ifndef VTAC_GPU_WGSL_H
 #define VTAC_GPU_WGSL_H
 
-#include "gpu.h"
-#include "vectors.h"
+#include "walk.h"
 
 enum { VTAC_WGSL_LANES = 4 };
 
@@ -27,11 +26,9 @@ typedef struct vtac_wgsl_range {
 } vtac_wgsl_range;
 
 typedef struct vtac_wgsl {
-    vtac_lanes at;
+    vtac_walker walk;
     vtac_wgsl_range *ranges; /* of the variables */
-    vta_str *out;
-    int indent;
-    uint64_t held; /* bit i: argument i is a constant */
+    uint64_t held;           /* bit i: argument i is a constant */
     int64_t items;
     bool opaque;         /* literals are arguments of a function: the compiler must not compute with them */
     bool refused;        /* a vector has no form: its loop is to be printed lane by lane */

@@ -13,7 +13,7 @@
 
 static void put_text(const vtac_wgsl *p, const char *text)
 {
-    vta_str_put(p->out, text);
+    vta_str_put(p->walk.out, text);
 }
 
 const char *vtac_wgsl_type(vtac_wgsl_form form)
@@ -50,7 +50,7 @@ static void put_type(const vtac_wgsl *p, vtac_wgsl_form form, unsigned lanes)
     if (lanes == 1) {
         put_text(p, vtac_wgsl_type(form));
     } else {
-        vta_str_printf(p->out, "vec%u<%s>", lanes, vtac_wgsl_type(form));
+        vta_str_printf(p->walk.out, "vec%u<%s>", lanes, vtac_wgsl_type(form));
     }
 }
 
@@ -58,10 +58,10 @@ static void put_type(const vtac_wgsl *p, vtac_wgsl_form form, unsigned lanes)
 
 static void put_at_lane(vtac_wgsl *p, const vtac_expr *e, int lane)
 {
-    const int was = p->at.lane;
-    p->at.lane = lane;
+    const int was = p->walk.at.lane;
+    p->walk.at.lane = lane;
     vtac_wgsl_put(p, e);
-    p->at.lane = was;
+    p->walk.at.lane = was;
 }
 
 /* Prints a vector lane by lane, which every expression allows that is not wide. */
@@ -69,8 +69,8 @@ static void put_lanes(vtac_wgsl *p, const vtac_expr *e)
 {
     const vtac_wgsl_form form = vtac_wgsl_form_of(p, e);
     p->refused = p->refused || vtac_wgsl_is_pair(form);
-    put_type(p, form, p->at.lanes);
-    for (unsigned i = 0; i < p->at.lanes; i++) {
+    put_type(p, form, p->walk.at.lanes);
+    for (unsigned i = 0; i < p->walk.at.lanes; i++) {
         put_text(p, i == 0 ? "(" : ", ");
         put_at_lane(p, e, (int)i);
     }
@@ -81,7 +81,7 @@ void vtac_wgsl_put_spread(vtac_wgsl *p, const vtac_expr *e, unsigned lanes, vtac
 {
     const vtac_wgsl_form own = vtac_wgsl_form_of(p, e);
     const bool widens = form == VTAC_WGSL_WIDE && !vtac_wgsl_is_pair(own);
-    const bool spreads = lanes != vtac_lanes_of(&p->at, e);
+    const bool spreads = lanes != vtac_lanes_of(&p->walk.at, e);
     p->refused = p->refused || (lanes > 1 && (vtac_wgsl_is_pair(form) || vtac_wgsl_is_pair(own)));
     if (widens) {
         put_text(p, "vtac_wide(");
@@ -109,12 +109,12 @@ static void put_integer(const vtac_wgsl *p, vtac_wgsl_form form, int64_t value)
     if (form == VTAC_WGSL_BOOL) {
         put_text(p, value != 0 ? "true" : "false");
     } else if (form == VTAC_WGSL_WIDE) {
-        vta_str_printf(p->out, "vec2<u32>(%" PRIu32 "u, %" PRIu32 "u)", (uint32_t)value,
+        vta_str_printf(p->walk.out, "vec2<u32>(%" PRIu32 "u, %" PRIu32 "u)", (uint32_t)value,
                        (uint32_t)((uint64_t)value >> 32));
     } else if (form == VTAC_WGSL_UINT) {
-        vta_str_printf(p->out, "%s(%" PRIu32 "u)", call, (uint32_t)value);
+        vta_str_printf(p->walk.out, "%s(%" PRIu32 "u)", call, (uint32_t)value);
     } else {
-        vta_str_printf(p->out, p->opaque || value < 0 ? "%s(%" PRId32 ")" : "%s%" PRId32, call,
+        vta_str_printf(p->walk.out, p->opaque || value < 0 ? "%s(%" PRId32 ")" : "%s%" PRId32, call,
                        (int32_t)value);
     }
 }
@@ -138,25 +138,25 @@ static void put_real(vtac_wgsl *p, const vtac_expr *e)
     } else if (p->opaque) {
         uint32_t bits;
         memcpy(&bits, &value, sizeof bits);
-        vta_str_printf(p->out, "vtac_f(0x%" PRIx32 "u)", bits);
+        vta_str_printf(p->walk.out, "vtac_f(0x%" PRIx32 "u)", bits);
     } else {
-        vta_str_printf(p->out, "(%af)", (double)value);
+        vta_str_printf(p->walk.out, "(%af)", (double)value);
     }
 }
 
 static void put_variable(vtac_wgsl *p, const vtac_expr *e)
 {
-    const vtac_lane_var *v = &p->at.vars[e->var];
+    const vtac_lane_var *v = &p->walk.at.vars[e->var];
     if (v->kind == VTAC_LANE_NUMBER) {
         put_integer(p, vtac_wgsl_form_of(p, e), v->number);
-    } else if (v->kind == VTAC_LANE_LANE && p->at.lane != VTAC_ALL_LANES) {
-        put_integer(p, VTAC_WGSL_INT, v->number + p->at.lane);
+    } else if (v->kind == VTAC_LANE_LANE && p->walk.at.lane != VTAC_ALL_LANES) {
+        put_integer(p, VTAC_WGSL_INT, v->number + p->walk.at.lane);
     } else if (v->kind == VTAC_LANE_LANE) {
         put_lanes(p, e);
-    } else if (v->kind == VTAC_LANE_VECTOR && p->at.lane != VTAC_ALL_LANES) {
-        vta_str_printf(p->out, "v%u.%c", e->var, "xyzw"[p->at.lane]);
+    } else if (v->kind == VTAC_LANE_VECTOR && p->walk.at.lane != VTAC_ALL_LANES) {
+        vta_str_printf(p->walk.out, "v%u.%c", e->var, "xyzw"[p->walk.at.lane]);
     } else {
-        vta_str_printf(p->out, "v%u", e->var);
+        vta_str_printf(p->walk.out, "v%u", e->var);
     }
 }
 
@@ -175,33 +175,33 @@ const char *vtac_wgsl_memory(const vtac_wgsl *p, const vtac_buffer *buffer)
 /* "o3 + 7": the element in the memory that the buffer is a part of; the scratch memory of an item is one. */
 static void put_place(vtac_wgsl *p, const vtac_buffer *buffer, const vtac_expr *index, int lane)
 {
-    vta_str_printf(p->out, "o%zu + ", vtac_lanes_buffer(&p->at, buffer));
+    vta_str_printf(p->walk.out, "o%zu + ", vtac_lanes_buffer(&p->walk.at, buffer));
     vtac_wgsl_put_index(p, index, lane);
 }
 
 static void put_element(vtac_wgsl *p, const vtac_buffer *buffer, const vtac_expr *index)
 {
     if (vtac_wgsl_is_array(buffer)) {
-        vta_str_printf(p->out, "b%zu[", vtac_lanes_buffer(&p->at, buffer));
-        vtac_wgsl_put_index(p, index, p->at.lane);
+        vta_str_printf(p->walk.out, "b%zu[", vtac_lanes_buffer(&p->walk.at, buffer));
+        vtac_wgsl_put_index(p, index, p->walk.at.lane);
         put_text(p, "]");
         return;
     }
-    vta_str_printf(p->out, "%s_%s(", vtac_wgsl_memory(p, buffer), vtac_wgsl_element(buffer->dtype));
-    put_place(p, buffer, index, p->at.lane);
+    vta_str_printf(p->walk.out, "%s_%s(", vtac_wgsl_memory(p, buffer), vtac_wgsl_element(buffer->dtype));
+    put_place(p, buffer, index, p->walk.at.lane);
     put_text(p, ")");
 }
 
 /* True if four bytes from an index on are one word. */
 static bool is_word(const vtac_wgsl *p, const vtac_expr *index)
 {
-    return vtac_lanes_evenness(&p->at, index) >= 2;
+    return vtac_lanes_evenness(&p->walk.at, index) >= 2;
 }
 
 static void put_neighbours(vtac_wgsl *p, const vtac_buffer *buffer, const vtac_expr *index)
 {
     const bool word = vtac_dtype_bytes(buffer->dtype) == 1 && buffer->dtype != VTAC_BOOL && is_word(p, index);
-    vta_str_printf(p->out, "%s_%sx4%s(", vtac_wgsl_memory(p, buffer), vtac_wgsl_element(buffer->dtype),
+    vta_str_printf(p->walk.out, "%s_%sx4%s(", vtac_wgsl_memory(p, buffer), vtac_wgsl_element(buffer->dtype),
                    word ? "_word" : "");
     put_place(p, buffer, index, 0);
     put_text(p, ")");
@@ -210,9 +210,9 @@ static void put_neighbours(vtac_wgsl *p, const vtac_buffer *buffer, const vtac_e
 static void put_load(vtac_wgsl *p, const vtac_expr *e)
 {
     const vtac_buffer *buffer = e->buffer;
-    if (!vtac_lanes_is_vector(&p->at, e)) {
+    if (!vtac_lanes_is_vector(&p->walk.at, e)) {
         put_element(p, buffer, e->in[0]);
-    } else if (vtac_wgsl_is_array(buffer) || vtac_lanes_step(&p->at, e->in[0]) != 1) {
+    } else if (vtac_wgsl_is_array(buffer) || vtac_lanes_step(&p->walk.at, e->in[0]) != 1) {
         put_lanes(p, e);
     } else {
         put_neighbours(p, buffer, e->in[0]);
@@ -222,18 +222,18 @@ static void put_load(vtac_wgsl *p, const vtac_expr *e)
 /* Four bytes as a word; of all lanes, where those are neighbours, by transposing four words. */
 static void put_quad(vtac_wgsl *p, const vtac_expr *e)
 {
-    const bool vector = vtac_lanes_is_vector(&p->at, e);
+    const bool vector = vtac_lanes_is_vector(&p->walk.at, e);
     if (vtac_wgsl_is_array(e->buffer)) {
         p->missing = "four bytes of an item's own memory as one word";
     }
-    if (vector && (vtac_lanes_step(&p->at, e->in[0]) != 1 || e->i % 4 != 0 || !is_word(p, e->in[0]))) {
+    if (vector && (vtac_lanes_step(&p->walk.at, e->in[0]) != 1 || e->i % 4 != 0 || !is_word(p, e->in[0]))) {
         put_lanes(p, e);
         return;
     }
     const char *how = vector ? "quadx4" : e->i == 1 && is_word(p, e->in[0]) ? "quad_word" : "quad";
-    vta_str_printf(p->out, "%s_%s(", vtac_wgsl_memory(p, e->buffer), how);
-    put_place(p, e->buffer, e->in[0], vector ? 0 : p->at.lane);
-    vta_str_printf(p->out, ", %" PRId64 ")", e->i);
+    vta_str_printf(p->walk.out, "%s_%s(", vtac_wgsl_memory(p, e->buffer), how);
+    put_place(p, e->buffer, e->in[0], vector ? 0 : p->walk.at.lane);
+    vta_str_printf(p->walk.out, ", %" PRId64 ")", e->i);
 }
 
 /* ---- casts */
@@ -258,14 +258,14 @@ static void put_from_float(vtac_wgsl *p, const vtac_expr *e, unsigned lanes)
     const bool narrow = bits < 32;
     const int64_t low = form == VTAC_WGSL_INT ? -(INT64_C(1) << (bits - 1)) : 0;
     const int64_t high = (INT64_C(1) << (bits - (form == VTAC_WGSL_INT))) - 1;
-    vta_str_printf(p->out, "%svtac_to_%c%s(", narrow ? "clamp(" : "", form == VTAC_WGSL_INT ? 'i' : 'u',
+    vta_str_printf(p->walk.out, "%svtac_to_%c%s(", narrow ? "clamp(" : "", form == VTAC_WGSL_INT ? 'i' : 'u',
                    lanes > 1 ? "x4" : "");
     vtac_wgsl_put(p, e->in[0]);
     put_text(p, ")");
     for (int i = 0; narrow && i < 2; i++) {
         put_text(p, ", ");
         put_type(p, form, lanes);
-        vta_str_printf(p->out, "(%" PRId64 ")", i == 0 ? low : high);
+        vta_str_printf(p->walk.out, "(%" PRId64 ")", i == 0 ? low : high);
     }
     put_text(p, narrow ? ")" : "");
 }
@@ -305,7 +305,7 @@ static void put_between(vtac_wgsl *p, const vtac_expr *e, unsigned lanes)
 static void put_cast(vtac_wgsl *p, const vtac_expr *e)
 {
     const vtac_expr *x = e->in[0];
-    const unsigned lanes = vtac_lanes_of(&p->at, e);
+    const unsigned lanes = vtac_lanes_of(&p->walk.at, e);
     const vtac_wgsl_form from = vtac_wgsl_form_of(p, x);
     const vtac_wgsl_form to = vtac_wgsl_form_of(p, e);
     if (to == from && to >= VTAC_WGSL_FLOAT && to <= VTAC_WGSL_BOOL) {
@@ -327,7 +327,7 @@ static void put_bits(vtac_wgsl *p, const vtac_expr *e)
     p->opaque = true;
     put_text(p, opening_of_wrap(e->type));
     put_text(p, "bitcast<");
-    put_type(p, vtac_wgsl_form_of(p, e), vtac_lanes_of(&p->at, e));
+    put_type(p, vtac_wgsl_form_of(p, e), vtac_lanes_of(&p->walk.at, e));
     put_text(p, ">(");
     vtac_wgsl_put(p, e->in[0]);
     put_text(p, ")");
@@ -386,7 +386,7 @@ static const wgsl_operation operations[VTAC_EXPR_OP_COUNT] = {
 static void put_call(vtac_wgsl *p, const vtac_expr *e, const char *name, const char *suffix, unsigned lanes,
                      vtac_wgsl_form form)
 {
-    vta_str_printf(p->out, "%s%s(", name, suffix);
+    vta_str_printf(p->walk.out, "%s%s(", name, suffix);
     for (int i = 0; i < vtac_expr_operands(e->op); i++) {
         put_text(p, i > 0 ? ", " : "");
         vtac_wgsl_put_spread(p, e->in[i], lanes, form);
@@ -398,7 +398,7 @@ static void put_infix(vtac_wgsl *p, const vtac_expr *e, const char *sign, unsign
 {
     put_text(p, "(");
     vtac_wgsl_put_spread(p, e->in[0], lanes, form);
-    vta_str_printf(p->out, " %s ", sign);
+    vta_str_printf(p->walk.out, " %s ", sign);
     vtac_wgsl_put_spread(p, e->in[1], lanes, form);
     put_text(p, ")");
 }
@@ -426,7 +426,7 @@ static void put_plain_shift(vtac_wgsl *p, const vtac_expr *e, unsigned lanes)
     vtac_wgsl_put_spread(p, e->in[0], lanes, vtac_wgsl_form_of(p, e));
     put_text(p, e->op == VTAC_E_SHL ? " << " : " >> ");
     put_type(p, VTAC_WGSL_UINT, lanes);
-    vta_str_printf(p->out, "(%d))", (int)e->in[1]->i);
+    vta_str_printf(p->walk.out, "(%d))", (int)e->in[1]->i);
 }
 
 /* A division by a literal 0 is an error of the language. */
@@ -472,7 +472,7 @@ static void put_word(vtac_wgsl *p, const vtac_expr *e, unsigned lanes)
 static bool is_literal(const vtac_wgsl *p, const vtac_expr *e)
 {
     return e == NULL || e->op == VTAC_E_INT || e->op == VTAC_E_FLOAT ||
-           (e->op == VTAC_E_VAR && p->at.vars[e->var].kind == VTAC_LANE_NUMBER);
+           (e->op == VTAC_E_VAR && p->walk.at.vars[e->var].kind == VTAC_LANE_NUMBER);
 }
 
 static void put_binary(vtac_wgsl *p, const vtac_expr *e, unsigned lanes)
@@ -513,7 +513,7 @@ static void put_plain_unary(vtac_wgsl *p, const vtac_expr *e, unsigned lanes)
            : e->op == VTAC_E_ABS && form != VTAC_WGSL_UINT ? "abs"
                                                            : call;
     put_text(p, opening_of_wrap(e->type));
-    vta_str_printf(p->out, "%s(", call != NULL ? call : "");
+    vta_str_printf(p->walk.out, "%s(", call != NULL ? call : "");
     vtac_wgsl_put(p, e->in[0]);
     put_text(p, ")");
     put_text(p, closing_of_wrap(e->type));
@@ -533,7 +533,7 @@ static void put_unary(vtac_wgsl *p, const vtac_expr *e, unsigned lanes)
 /* Both values are computed; a load from outside its memory gives some number. */
 static void put_select(vtac_wgsl *p, const vtac_expr *e)
 {
-    const unsigned lanes = vtac_lanes_of(&p->at, e);
+    const unsigned lanes = vtac_lanes_of(&p->walk.at, e);
     const vtac_wgsl_form form = vtac_wgsl_form_of(p, e);
     put_text(p, "select(");
     vtac_wgsl_put_spread(p, e->in[2], lanes, form);
@@ -546,7 +546,7 @@ static void put_select(vtac_wgsl *p, const vtac_expr *e)
 
 static void put_operation(vtac_wgsl *p, const vtac_expr *e)
 {
-    const unsigned lanes = vtac_lanes_of(&p->at, e);
+    const unsigned lanes = vtac_lanes_of(&p->walk.at, e);
     const bool was = p->opaque;
     p->opaque = vtac_dtype_bytes(e->type) < sizeof(int64_t) && is_literal(p, e->in[0]) &&
                 is_literal(p, e->in[1]) && is_literal(p, e->in[2]);
@@ -596,7 +596,7 @@ void vtac_wgsl_put(vtac_wgsl *p, const vtac_expr *e)
     if (pairs && vtac_wgsl_put_rounded(p, e)) {
         return;
     }
-    if (pairs && vtac_lanes_is_vector(&p->at, e)) {
+    if (pairs && vtac_lanes_is_vector(&p->walk.at, e)) {
         put_lanes(p, e);
         return;
     }

@@ -10,7 +10,7 @@
 
 static void put_text(const vtac_wgsl *p, const char *text)
 {
-    vta_str_put(p->out, text);
+    vta_str_put(p->walk.out, text);
 }
 
 static void put_wide(vtac_wgsl *p, const vtac_expr *e)
@@ -21,7 +21,7 @@ static void put_wide(vtac_wgsl *p, const vtac_expr *e)
 /* "name(a, b)"; the operands of a float of double precision are such, those of an integer wide. */
 static void put_call(vtac_wgsl *p, const char *name, const vtac_expr *e)
 {
-    vta_str_printf(p->out, "%s(", name);
+    vta_str_printf(p->walk.out, "%s(", name);
     for (int i = 0; i < vtac_expr_operands(e->op); i++) {
         put_text(p, i > 0 ? ", " : "");
         put_wide(p, e->in[i]);
@@ -101,7 +101,7 @@ static void put_compare(vtac_wgsl *p, const vtac_expr *e)
     const bool real = e->in[0]->type == VTAC_F64;
     const bool equal = e->op == VTAC_E_EQ || e->op == VTAC_E_NE;
     const bool turned = rows[e->op].turned;
-    vta_str_printf(p->out, "%s%s%s(", rows[e->op].negated ? "!" : "",
+    vta_str_printf(p->walk.out, "%s%s%s(", rows[e->op].negated ? "!" : "",
                    real ? rows[e->op].reals : rows[e->op].integers,
                    real || equal                ? ""
                    : e->in[0]->type == VTAC_I64 ? "_i"
@@ -146,9 +146,9 @@ static void put_from_real(vtac_wgsl *p, const vtac_expr *e)
     } else if (e->type == VTAC_BOOL) {
         put_text(p, "!vtac_d_equal(vec2<u32>(0u, 0u), ");
     } else if (bits == 64) {
-        vta_str_printf(p->out, "vtac_%sto_%s(", x->type == VTAC_F64 ? "d_" : "wide_", sign ? "i" : "u");
+        vta_str_printf(p->walk.out, "vtac_%sto_%s(", x->type == VTAC_F64 ? "d_" : "wide_", sign ? "i" : "u");
     } else {
-        vta_str_printf(p->out, "vtac_d_to_word_%s(%uu, ", sign ? "i" : "u", bits);
+        vta_str_printf(p->walk.out, "vtac_d_to_word_%s(%uu, ", sign ? "i" : "u", bits);
     }
     vtac_wgsl_put(p, x);
     put_text(p, ")");
@@ -177,8 +177,8 @@ static void put_from_wide(vtac_wgsl *p, const vtac_expr *e)
     } else if (vtac_dtype_kind(e->type) == 'f') {
         put_text(p, x->type == VTAC_I64 ? "vtac_float_i(" : "vtac_float_u(");
     } else {
-        vta_str_printf(p->out, "vtac_part_%c(%uu, ", vtac_wgsl_form_of(p, e) == VTAC_WGSL_UINT ? 'u' : 'i',
-                       bits < 32 ? bits : 32);
+        vta_str_printf(p->walk.out, "vtac_part_%c(%uu, ",
+                       vtac_wgsl_form_of(p, e) == VTAC_WGSL_UINT ? 'u' : 'i', bits < 32 ? bits : 32);
     }
     vtac_wgsl_put(p, x);
     put_text(p, ")");
@@ -235,20 +235,20 @@ static const vtac_expr *find_rounded(const vtac_expr *e)
 /* A pair, or those of all lanes as an array. */
 static void put_pairs(vtac_wgsl *p, const vtac_expr *e, unsigned lanes)
 {
-    const int was = p->at.lane;
+    const int was = p->walk.at.lane;
     put_text(p, lanes > 1 ? "array<vec2<u32>, 4>(" : "(");
     for (unsigned i = 0; i < lanes; i++) {
-        p->at.lane = lanes > 1 ? (int)i : was;
+        p->walk.at.lane = lanes > 1 ? (int)i : was;
         put_text(p, i > 0 ? ", " : "");
         vtac_wgsl_put(p, e);
     }
-    p->at.lane = was;
+    p->walk.at.lane = was;
     put_text(p, ")");
 }
 
 bool vtac_wgsl_put_rounded(vtac_wgsl *p, const vtac_expr *e)
 {
-    const unsigned lanes = vtac_lanes_of(&p->at, e);
+    const unsigned lanes = vtac_lanes_of(&p->walk.at, e);
     const vtac_expr *rounded =
         vtac_dtype_kind(e->type) == 'i' && vtac_dtype_bytes(e->type) >= 4 ? find_rounded(e) : NULL;
     const vtac_expr *sum = rounded != NULL && e->type == VTAC_I32 ? find_sum(p, rounded) : NULL;
@@ -260,7 +260,7 @@ bool vtac_wgsl_put_rounded(vtac_wgsl *p, const vtac_expr *e)
         return false;
     }
     put_text(p, e->type == VTAC_I64 ? "vtac_wide(" : "(");
-    vta_str_printf(p->out, "%s%s(",
+    vta_str_printf(p->walk.out, "%s%s(",
                    sum != NULL ? "vtac_scaled"
                    : is_float  ? "vtac_near_f"
                                : "vtac_near_d",

@@ -123,7 +123,7 @@ static vtac_wgsl_range range_of_leaf(const vtac_wgsl *p, const vtac_expr *e)
     if (e->op != VTAC_E_VAR) {
         return range_of_operation(p, e);
     }
-    const vtac_lane_var *v = &p->at.vars[e->var];
+    const vtac_lane_var *v = &p->walk.at.vars[e->var];
     if (v->kind == VTAC_LANE_NUMBER || v->kind == VTAC_LANE_LANE) {
         const int64_t last = v->kind == VTAC_LANE_LANE ? VTAC_WGSL_LANES - 1 : 0;
         return (vtac_wgsl_range){v->number, v->number + last};
