@@ -278,7 +278,7 @@ def check_sizes(random):
     print(f"bytes of files and constants: {sizes}")
     assert all(narrow < 0.57 * wide for wide, narrow in zip(sizes["q8"], sizes["q"])), sizes
     quantize("m.onnx", samples, "--weights", "int4:128", out="blocks.onnx")
-    config = f"{CONFIGS}/wgt4_pynq.json"
+    config = "pynq_lm"
     said = json.loads(run("compile", "blocks.onnx", "--target", "vta", "--offload", "all", "--config", config, "--report", "--json", "-o", "a.so"))
     layer = max(said["layers"], key=lambda one: one["macs"])
     assert "factors of 128 inputs" in layer["schedule"] and layer["weight_bits"] == 4 and layer["bytes_read"] < 0.7 * layer["least_read"], layer

@@ -47,7 +47,7 @@ for how in '--temperature 0' '--temperature 1 --seed 3'; do
     holds "words of the tales" awk '{ gsub(/[.?]/, ""); for (i = 1; i <= NF; i++) if ($i !~ /^[A-Za-z]+$/) exit 1; exit NF < 10 }' grows.txt
 done
 # In 8 bits, and with weights of 4: the accelerator, which holds the caches, says what the host says.
-rows=$2/tests/lib/configs/rows_pynq.json
+rows=pynq_lm
 vtac run step.so --generate 40 --prompt "$prompt" --ignore-end --temperature 1 --seed 5 --save-inputs inputs
 exits 0
 for weights in int8 int4; do

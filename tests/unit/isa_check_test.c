@@ -8,7 +8,8 @@
 static void whole_program_passes(void **state)
 {
     (void)state;
-    static const char *const configs[] = {"pynq", "tiny", "rect", "batch2", "ultra96", "wide"};
+    static const char *const configs[] = {"pynq",    "tiny",    "rect",       "batch2",
+                                          "ultra96", "pynq_lm", "ultra96_lm", "wide"};
     for (size_t i = 0; i < sizeof configs / sizeof configs[0]; i++) {
         bench *b = &shared;
         start(b, configs[i]);

@@ -91,13 +91,15 @@ static void shipped_shapes(void **state)
         uint32_t batch, in, out, uop, inp, wgt, acc, bus, queue;
     } want[] = {
         /* clang-format off */
-        {"batch2",  2, 8,  8,  8,  8,  7,  7,  64,  16 },
-        {"pynq",    1, 16, 16, 13, 11, 10, 11, 64,  512},
-        {"pynq512", 1, 32, 16, 13, 11, 9,  11, 64,  64 },
-        {"rect",    1, 8,  16, 8,  7,  7,  8,  128, 16 },
-        {"tiny",    1, 4,  4,  8,  8,  7,  7,  64,  16 },
-        {"ultra96", 1, 32, 32, 13, 11, 9,  10, 128, 512},
-        {"wide",    1, 32, 32, 13, 11, 9,  11, 512, 512},
+        {"batch2",     2, 8,  8,  8,  8,  7,  7,  64,  16 },
+        {"pynq",       1, 16, 16, 13, 11, 10, 11, 64,  512},
+        {"pynq512",    1, 32, 16, 13, 11, 9,  11, 64,  64 },
+        {"pynq_lm",    1, 16, 16, 13, 11, 10, 11, 64,  512},
+        {"rect",       1, 8,  16, 8,  7,  7,  8,  128, 16 },
+        {"tiny",       1, 4,  4,  8,  8,  7,  7,  64,  16 },
+        {"ultra96",    1, 32, 32, 13, 11, 9,  10, 128, 512},
+        {"ultra96_lm", 1, 16, 16, 13, 11, 10, 11, 128, 512},
+        {"wide",       1, 32, 32, 13, 11, 9,  11, 512, 512},
         /* clang-format on */
     };
     uint32_t count = 0;
@@ -321,9 +323,10 @@ static void files_load(void **state)
     assert_string_equal(diag.text, "cannot open 'no/such.json': No such file or directory");
     diag = (vta_diag){0};
     assert_int_equal(vta_config_load("pinq", &c, &diag), VTA_INVALID);
-    assert_string_equal(diag.text,
-                        "no configuration is called 'pinq' (there are 'batch2', 'pynq', 'pynq512', 'rect', "
-                        "'tiny', 'ultra96', 'wide'; a file needs a '/' or '.json')");
+    assert_string_equal(
+        diag.text,
+        "no configuration is called 'pinq' (there are 'batch2', 'pynq', 'pynq512', 'pynq_lm', 'rect', "
+        "'tiny', 'ultra96', 'ultra96_lm', 'wide'; a file needs a '/' or '.json')");
 }
 
 static void hash_covers_what_hardware_sees(void **state)

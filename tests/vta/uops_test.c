@@ -122,7 +122,7 @@ static size_t compare(const lab *l)
 static void test_as_recorded(void **state)
 {
     (void)state;
-    const char *configs[] = {"tiny", "pynq", "ultra96"};
+    const char *configs[] = {"tiny", "pynq", "ultra96", "ultra96_lm"};
     rng r = rng_split(test_seed("vta_uops"), 0);
     for (int i = 0; i < LISTS; i++) {
         lab l = {0};

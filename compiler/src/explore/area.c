@@ -47,6 +47,12 @@ static const double lane[] = {
 #include "area.def"
 };
 
+/* Placed LUTs and FFs of functions on rows and weights of four bits, a lane. */
+static const double rows_lane[] = {
+#define VTAC_AREA_ROWS(lut, ff) lut, ff
+#include "area.def"
+};
+
 /* Area of the units on an xc7 and on an ECP5. */
 static const struct {
     double lut, dsp, lut4, multipliers;
@@ -301,12 +307,12 @@ vta_status vtac_area_fit(vtac_area_model *out, vta_diag *diag)
 
 bool vtac_area_knows(const vta_config *config, char *why, size_t size)
 {
-    const char *key = config->rows != 0 ? "ROWS" : config->wgt4 != 0 ? "WGT4" : NULL;
-    if (key != NULL) {
-        (void)snprintf(why, size, "the area with %s is not in the fit; './run area FILE.json' counts it",
-                       key);
+    const bool known = config->rows != 0 || config->wgt4 == 0;
+    if (!known) {
+        (void)snprintf(why, size,
+                       "the area with WGT4 alone is not in the fit; './run area FILE.json' counts it");
     }
-    return key == NULL;
+    return known;
 }
 
 vtac_area vtac_area_of(const vtac_area_model *model, const vtac_part *part, const vta_config *config)
@@ -326,8 +332,10 @@ vtac_area vtac_area_of(const vtac_area_model *model, const vtac_part *part, cons
                       .loop = config->loop_back,
                       .taps = config->depthwise_taps};
     const bool ecp5 = part->family == VTAC_ECP5;
-    return (vtac_area){.lut = value_of(model->lut, &s, LUT) * (ecp5 ? model->lut4 : model->placed),
-                       .ff = value_of(model->ff, &s, FF),
+    const double row_lanes = config->rows != 0 ? exp2(s.batch) * exp2(s.out) : 0.0;
+    const double lut = value_of(model->lut, &s, LUT) + row_lanes * rows_lane[0] / model->placed;
+    return (vtac_area){.lut = lut * (ecp5 ? model->lut4 : model->placed),
+                       .ff = value_of(model->ff, &s, FF) + row_lanes * rows_lane[1],
                        .dsp = value_of(model->dsp, &s, DSP) * (ecp5 ? model->multiplier : 1),
                        .bram = value_of(model->bram, &s, BRAM)};
 }
