@@ -278,14 +278,14 @@ def norms(suite):
             return (x / numpy.sqrt((x.astype(float) ** 2).mean(over, keepdims=True) + 1e-3) * s).astype(F32)
         suite.add("RMSNormalization", make, rms, version=23, axis=axis, epsilon=1e-3)
     rows = lambda random: [("x", normal(random, 2, 3, 8)), ("k", normal(random, 2, 3, 8)), ("g", normal(random, 8)), ("b", normal(random, 8))]
-    suite.add("SkipLayerNormalization", rows, lambda x, k, g, b: layer_norm(x + k, g, b).astype(F32), domain=MS)
+    suite.add("SkipLayerNormalization", rows, lambda x, k, g, b: layer_norm(x + k, g, b, 1e-12).astype(F32), domain=MS)
     few = lambda random: rows(random)[:3]
     suite.add("SkipSimplifiedLayerNormalization", few, lambda x, k, g: (
-        (x + k) / numpy.sqrt(((x + k).astype(float) ** 2).mean(-1, keepdims=True) + 1e-5) * g).astype(F32), domain=MS)
+        (x + k) / numpy.sqrt(((x + k).astype(float) ** 2).mean(-1, keepdims=True) + 1e-12) * g).astype(F32), domain=MS)
     words = lambda random: [("i", random.integers(0, 9, (2, 3)).astype(numpy.int32)), ("t", random.integers(0, 2, (2, 3)).astype(numpy.int32)),
                             ("w", normal(random, 9, 8)), ("p", normal(random, 5, 8)), ("s", normal(random, 2, 8)), ("g", normal(random, 8)),
                             ("b", normal(random, 8))]
-    suite.add("EmbedLayerNormalization", words, lambda i, t, w, p, s, g, b: layer_norm(w[i] + p[:3] + s[t], g, b).astype(F32), domain=MS)
+    suite.add("EmbedLayerNormalization", words, lambda i, t, w, p, s, g, b: layer_norm(w[i] + p[:3] + s[t], g, b, 1e-12).astype(F32), domain=MS)
     for shape in ((2, 3), (2, 3, 4), (2, 3, 4, 5)):
         def batch(random, shape=shape):
             return [("x", normal(random, *shape))] + [(n, random.uniform(0.5, 2, 3).astype(F32)) for n in "sbmv"]

@@ -6,6 +6,7 @@
 # read from the wrong place, or rows run into each other.
 #
 # usage: flow_fused.py VTAC   (exit status 77: python3-onnx is not there)
+import math
 import sys
 
 from onnx_cases import MS, Suite, helper, numpy, numpy_helper
@@ -365,6 +366,19 @@ def add_optimized(suite):
         [("SkipLayerNormalization", "x s gamma", "y", MS, dict(epsilon=0.1))], constants=[("gamma", gamma)]))
     suite.add("SimplifiedLayerNormalization", rows, lambda x, s: (x / numpy.sqrt((x ** 2).mean(-1, keepdims=True) + 1e-2) * gamma).astype(F32) + s, model=model(
         [("SimplifiedLayerNormalization", "x gamma", "h", "", dict(axis=-1, epsilon=1e-2)), ("Add", "h s", "y", "", {})], constants=[("gamma", gamma)]))
+    def gelu(x):
+        return x * numpy.array([0.5 * (1 + math.erf(v / 2 ** 0.5)) for v in x.ravel()], F32).reshape(x.shape)
+    suite.add("BiasSplitGelu", rows, lambda x, s: (x + bias + s)[..., :4] * gelu((x + bias + s)[..., 4:]), model=model(
+        [("Add", "x s", "h", "", {}), ("BiasSplitGelu", "h bias", "y", MS, {})], constants=[("bias", bias)]))
+    images = lambda r: [("x", floats(r, r.integers(1, 4), r.integers(1, 5), r.integers(1, 6), width))]
+
+    def grouped(x):
+        parts = x.reshape(len(x), -1, 2, 4).astype(float)
+        off = parts - parts.mean((1, 3), keepdims=True)
+        y = (off / numpy.sqrt((off * off).mean((1, 3), keepdims=True) + 1e-2)).reshape(x.shape) * gamma + beta
+        return (y / (1 + numpy.exp(-y))).astype(F32)
+    suite.add("GroupNorm", images, grouped, model=model(
+        [("GroupNorm", "x gamma beta", "y", MS, dict(epsilon=1e-2, groups=2, activation=1))], constants=[("gamma", gamma), ("beta", beta)]))
     for axis in (0, 2, -1):
         suite.add("ExpandDims", rows, lambda x, s, axis=axis: numpy.expand_dims(x * s, axis), model=model(
             [("Mul", "x s", "h", "", {}), ("ExpandDims", "h axis", "y", MS, {})], constants=[("axis", numpy.array(axis, numpy.int32))]))

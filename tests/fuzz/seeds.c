@@ -106,11 +106,11 @@ static void every_operator(void)
 /* Those whose inputs are not of one shape are refused as they are: something to begin with all the same. */
 static void every_composition(void)
 {
-    const vtac_composition *made;
-    for (uint32_t i = 0; (made = vtac_composition_get(i)) != NULL; i++) {
-        if (!try_shapes(made->name, made->domain, 0, 3) && !try_shapes(made->name, made->domain, 3, 5)) {
-            (void)try_operator(made->name, made->domain, 3, F32, 3, shape, true);
-            (void)try_operator(made->name, made->domain, 7, F32, 3, open_shape, true);
+    vtac_composition made;
+    for (uint32_t i = 0; vtac_composition_get(i, &made); i++) {
+        if (!try_shapes(made.name, made.domain, 0, 3) && !try_shapes(made.name, made.domain, 3, 5)) {
+            (void)try_operator(made.name, made.domain, 3, F32, 3, shape, true);
+            (void)try_operator(made.name, made.domain, 7, F32, 3, open_shape, true);
         }
     }
 }

@@ -10,7 +10,7 @@ import os
 import re
 import sys
 
-EXPECTED = {'an operator', 'a pass', 'an instruction, or a field', 'a hardware unit', 'a board', 'a front end'}
+EXPECTED = {'an operator', 'a composed operator', 'a pass', 'an instruction, or a field', 'a hardware unit', 'a board', 'a front end'}
 WORD = re.compile(r'`([^`]+)`')
 COMMAND = re.compile(r'^(\./run|vtac|ctest|vta-doc)( |$)')
 

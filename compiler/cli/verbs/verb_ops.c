@@ -67,10 +67,10 @@ static uint32_t collect_entries(void)
                                                vtac_op_limits((vtac_op)i), NULL});
         }
     }
-    const vtac_composition *made;
-    for (uint32_t i = 0; (made = vtac_composition_get(i)) != NULL; i++) {
-        add_entry(&count, (operator_entry){made->name, made->domain, made->since, "of its parts", "composed",
-                                           "its parts", made->limits, NULL});
+    vtac_composition made;
+    for (uint32_t i = 0; vtac_composition_get(i, &made); i++) {
+        add_entry(&count, (operator_entry){made.name, made.domain, made.since, "of its parts", "composed",
+                                           "its parts", made.limits, NULL});
     }
     vtac_flow_only code;
     for (uint32_t i = 0; (code = vtac_flow_only_get(i)).name != NULL; i++) {

@@ -38,13 +38,13 @@ vta_status vtac_open_sizes(vtac_graph *graph, const vtac_graph *other, vta_diag 
 vta_status vtac_onnx_pack_open(const vtac_graph *graph, const vtac_graph *other, const char *producer,
                                uint8_t **bytes, size_t *size, vta_diag *diag);
 
-/* The operators that the importer makes of others: row i, NULL behind the last. */
+/* The operators that the importer makes of others: row i; false behind the last. */
 typedef struct vtac_composition {
     const char *name, *domain;
     uint16_t since; /* the first opset that has this form of it */
     const char *limits;
 } vtac_composition;
-const vtac_composition *vtac_composition_get(uint32_t i);
+bool vtac_composition_get(uint32_t i, vtac_composition *out);
 
 /* Writes a graph as a model, of the oldest opset from 13 on that has its operators. The file appears whole or
  * not at all. */

@@ -37,11 +37,21 @@ static void out_of_memory(vtac_import_builder *m)
     vtac_make_fail(m, VTA_NOMEM, "out of memory");
 }
 
+static bool is_row_of_table(const vtac_import_builder *m, vtac_node_id id)
+{
+    const vtac_node *node = &m->graph->nodes[id];
+    return m->keeps_rows && (node->op == VTAC_OP_GATHER || node->op == VTAC_OP_SLICE) &&
+           vtac_dtype_kind(m->graph->values[node->outputs[0]].type.dtype) == 'f';
+}
+
 /* A node whose inputs are known and small is a constant in its place. */
 static void fold_constant(vtac_import_builder *m, vtac_node_id node, vtac_id *value)
 {
     bool done = false;
     vtac_tensor result;
+    if (is_row_of_table(m, node)) {
+        return;
+    }
     m->status = vtac_evaluate(m->graph, &m->graph->nodes[node], &done, &result, m->diag);
     if (m->status == VTA_OK && done) {
         const vtac_id computed = *value;
@@ -53,10 +63,11 @@ static void fold_constant(vtac_import_builder *m, vtac_node_id node, vtac_id *va
     }
 }
 
-void vtac_make_many(vtac_import_builder *m, vtac_op op, const vtac_id *inputs, uint32_t input_count,
-                    const vtac_attr *attrs, uint32_t attr_count, vtac_id *out, uint32_t output_count)
+void vtac_make_node(vtac_import_builder *m, const vtac_node_spec *given, vtac_id *out)
 {
-    memset(out, 0, output_count * sizeof *out);
+    vtac_node_spec spec = *given;
+    vtac_node_id node;
+    memset(out, 0, spec.output_count * sizeof *out);
     if (m->status == VTA_OK && m->budget == 0) {
         vtac_make_fail(m, VTA_RANGE, "the model has more than %d nodes", VTAC_BUILDER_NODES);
     }
@@ -64,27 +75,33 @@ void vtac_make_many(vtac_import_builder *m, vtac_op op, const vtac_id *inputs, u
         return;
     }
     m->budget--;
-    while (input_count > 0 && inputs[input_count - 1] == 0) {
-        input_count--;
+    while (spec.input_count > 0 && spec.inputs[spec.input_count - 1] == 0) {
+        spec.input_count--;
     }
-    const vtac_node_spec spec = {.op = op,
-                                 .name = m->name,
-                                 .origin = m->origin,
-                                 .inputs = inputs,
-                                 .input_count = input_count,
-                                 .output_count = output_count,
-                                 .attrs = attrs,
-                                 .attr_count = attr_count};
-    vtac_node_id node;
+    spec.name = m->name;
+    spec.origin = m->origin;
     m->status = vtac_add_node(m->graph, &spec, &node, m->diag);
     if (m->status != VTA_OK) {
         return;
     }
-    memcpy(out, m->graph->nodes[node].outputs, output_count * sizeof *out);
+    memcpy(out, m->graph->nodes[node].outputs, spec.output_count * sizeof *out);
     fold_constant(m, node, out);
     if (m->status != VTA_OK) {
-        memset(out, 0, output_count * sizeof *out);
+        memset(out, 0, spec.output_count * sizeof *out);
     }
+}
+
+void vtac_make_many(vtac_import_builder *m, vtac_op op, const vtac_id *inputs, uint32_t input_count,
+                    const vtac_attr *attrs, uint32_t attr_count, vtac_id *out, uint32_t output_count)
+{
+    vtac_make_node(m,
+                   &(vtac_node_spec){.op = op,
+                                     .inputs = inputs,
+                                     .input_count = input_count,
+                                     .output_count = output_count,
+                                     .attrs = attrs,
+                                     .attr_count = attr_count},
+                   out);
 }
 
 vtac_id vtac_make(vtac_import_builder *m, vtac_op op, const vtac_id *inputs, uint32_t input_count,

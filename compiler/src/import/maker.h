@@ -15,6 +15,7 @@ typedef struct vtac_import_builder {
     const char *name; /* of the model's node that is being imported */
     uint32_t origin;  /* its index */
     uint64_t budget;  /* nodes that may still be made */
+    bool keeps_rows;  /* numbers that are looked up in a table stay to be seen, though they are known */
     vta_status status;
 } vtac_import_builder;
 
@@ -35,6 +36,8 @@ vtac_id vtac_make(vtac_import_builder *m, vtac_op op, const vtac_id *inputs, uin
 /* A node of several. */
 void vtac_make_many(vtac_import_builder *m, vtac_op op, const vtac_id *inputs, uint32_t input_count,
                     const vtac_attr *attrs, uint32_t attr_count, vtac_id *out, uint32_t output_count);
+/* The node of a specification, whose name and origin are the maker's; its outputs may have names. */
+void vtac_make_node(vtac_import_builder *m, const vtac_node_spec *spec, vtac_id *out);
 vtac_id vtac_make1(vtac_import_builder *m, vtac_op op, vtac_id a);
 vtac_id vtac_make2(vtac_import_builder *m, vtac_op op, vtac_id a, vtac_id b);
 vtac_id vtac_make3(vtac_import_builder *m, vtac_op op, vtac_id a, vtac_id b, vtac_id c);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../compose/graph.h"
 #include "vta/fail.h"
 #include "vtac/onnx.h"
 
@@ -32,9 +33,32 @@ static const struct {
 };
 enum { ROWS = sizeof table / sizeof table[0] };
 
-const vtac_composition *vtac_composition_get(uint32_t i)
+/* True for a text of an operator that models name: other front ends have words of their own. */
+static bool is_of_models(const vtac_template_row *row)
 {
-    return i < ROWS ? &table[i].what : NULL;
+    static const char *const domains[] = {ONNX, MS, ML, PREVIEW, TRAIN};
+    for (size_t i = 0; i < sizeof domains / sizeof domains[0]; i++) {
+        if (strcmp(row->domain, domains[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool vtac_composition_get(uint32_t i, vtac_composition *out)
+{
+    if (i < ROWS) {
+        *out = table[i].what;
+        return true;
+    }
+    i -= ROWS;
+    for (const vtac_template_row *row = vtac_template_rows; row->name != NULL; row++) {
+        if (is_of_models(row) && i-- == 0) {
+            *out = (vtac_composition){row->name, row->domain, row->since, row->limits};
+            return true;
+        }
+    }
+    return false;
 }
 
 bool vtac_is_composed(const char *domain, const char *name)
@@ -44,51 +68,109 @@ bool vtac_is_composed(const char *domain, const char *name)
             return true;
         }
     }
-    return false;
+    return vtac_template_find(domain, name, 0) != NULL;
+}
+
+static vta_status compose_call(vtac_importer *im, const vtac_draft *draft, size_t row, vtac_value_id *out,
+                               vta_diag *diag)
+{
+    vtac_compose c = {.im = im, .of = draft, .make = vtac_builder_at(im, draft->name, diag)};
+    table[row].function(&c, out);
+    for (uint32_t i = 0; out[0] != 0 && i < draft->output_count; i++) {
+        if (c.make.status == VTA_OK && out[i] == 0) {
+            (void)vtac_compose_fail(&c, VTA_UNSUPPORTED, "its output %u is not made", i);
+        }
+    }
+    return c.make.status;
+}
+
+/* An operator that a text is made of and that a function composes. */
+static vta_status compose_other(void *context, vtac_import_builder *m, const vtac_template_node *node,
+                                vtac_id *out)
+{
+    const vtac_draft *of = ((const vtac_compose *)context)->of;
+    vtac_draft *draft = malloc(sizeof *draft);
+    vtac_value_id *values = malloc(VTAC_MAX_INPUTS * sizeof *values);
+    bool done = false;
+    vta_status status = vta_allocated(draft != NULL && values != NULL, m->diag);
+    if (status == VTA_OK) {
+        *draft = (vtac_draft){.op_type = node->name,
+                              .domain = node->domain,
+                              .name = of->name,
+                              .opset = VTAC_NEWEST_OPSET,
+                              .input_count = node->input_count,
+                              .attr_count = node->attr_count,
+                              .output_count = node->output_count,
+                              .at = of->at};
+        for (uint32_t i = 0; i < node->input_count; i++) {
+            draft->inputs[i] = (vtac_value_id)node->inputs[i];
+        }
+        memcpy(draft->attrs, node->attrs, node->attr_count * sizeof *node->attrs);
+        status = vtac_compose_draft(((const vtac_compose *)context)->im, draft, values, &done, m->diag);
+    }
+    if (status == VTA_OK && !done) {
+        status =
+            vta_fail(m->diag, VTA_UNSUPPORTED, "there is no operator '%.64s' to compose it of", node->name);
+    }
+    for (uint32_t i = 0; status == VTA_OK && i < node->output_count; i++) {
+        out[i] = values[i];
+    }
+    free(values);
+    free(draft);
+    return status;
+}
+
+static vta_status compose_text(vtac_importer *im, const vtac_draft *draft, const vtac_template_row *row,
+                               vtac_value_id *out, vta_diag *diag)
+{
+    vtac_compose c = {.im = im, .of = draft, .make = vtac_builder_at(im, draft->name, diag)};
+    char *const *names = draft->node == NULL ? NULL : draft->node->output;
+    const vtac_composed_node node = {.inputs = draft->inputs,
+                                     .input_count = draft->input_count,
+                                     .attrs = draft->attrs,
+                                     .attr_count = draft->attr_count,
+                                     .output_names = (const char *const *)names,
+                                     .output_count = draft->output_count,
+                                     .other = compose_other,
+                                     .context = &c};
+    c.make.budget = im->budget;
+    vtac_compose_graph(&c.make, row, &node, out);
+    im->budget = im->budget < c.make.budget ? im->budget : c.make.budget;
+    return c.make.status;
 }
 
 vta_status vtac_compose_draft(vtac_importer *im, const vtac_draft *draft, vtac_value_id *out, bool *done,
                               vta_diag *diag)
 {
     size_t row = 0;
+    const vtac_template_row *text =
+        vtac_template_find(draft->domain, draft->op_type, draft->domain[0] == '\0' ? draft->opset : 0);
     while (row < ROWS && (strcmp(table[row].what.name, draft->op_type) != 0 ||
                           strcmp(table[row].what.domain, draft->domain) != 0 ||
                           (draft->domain[0] == '\0' &&
                            (draft->opset < table[row].what.since || draft->opset > table[row].last)))) {
         row++;
     }
-    *done = row < ROWS;
+    *done = row < ROWS || text != NULL;
     if (!*done) {
         return VTA_OK;
     }
-    vtac_draft *piece = malloc(sizeof *piece);
-    if (piece == NULL) {
-        return vta_no_memory(diag);
-    }
-    piece->name = draft->name;
-    piece->attr_count = 0;
-    vtac_compose c = {.im = im, .of = draft, .draft = piece, .diag = diag};
     memset(out, 0, VTAC_MAX_INPUTS * sizeof *out);
-    table[row].function(&c, out);
-    *done = c.status != VTA_OK || out[0] != 0;
-    for (uint32_t i = 0; *done && i < draft->output_count; i++) {
-        if (c.status == VTA_OK && out[i] == 0) {
-            (void)vtac_compose_fail(&c, VTA_UNSUPPORTED, "its output %u is not made", i);
-        }
-    }
-    free(piece);
-    return c.status;
+    VTA_TRY(text != NULL ? compose_text(im, draft, text, out, diag)
+                         : compose_call(im, draft, row, out, diag));
+    *done = out[0] != 0;
+    return VTA_OK;
 }
 
 vtac_value_id vtac_compose_fail(vtac_compose *c, vta_status status, const char *format, ...)
 {
-    if (c->status == VTA_OK) {
+    if (c->make.status == VTA_OK) {
         char text[256];
         va_list args;
         va_start(args, format);
         (void)vsnprintf(text, sizeof text, format, args);
         va_end(args);
-        c->status = vta_fail(c->diag, status, "%s", text);
+        c->make.status = vta_fail(c->make.diag, status, "%s", text);
     }
     return 0;
 }
@@ -135,9 +217,9 @@ const char *vtac_c_string(const vtac_compose *c, const char *name, const char *o
 
 vtac_value_id vtac_c_apply(vtac_compose *c, const char *attr, vtac_value_id x)
 {
-    const Onnx__AttributeProto *found = vtac_proto_attr(c->of->node, attr);
+    const Onnx__AttributeProto *found = c->of->node == NULL ? NULL : vtac_proto_attr(c->of->node, attr);
     found = found == NULL ? NULL : vtac_resolve_attr(found, c->of->at->caller);
-    if (found == NULL || c->status != VTA_OK) {
+    if (found == NULL || c->make.status != VTA_OK) {
         return x;
     }
     const Onnx__GraphProto *body = found->g;
@@ -146,12 +228,12 @@ vtac_value_id vtac_c_apply(vtac_compose *c, const char *attr, vtac_value_id x)
     }
     vtac_scope scope = {.outer = c->of->at->scope};
     vtac_value_id y = 0;
-    c->status = vtac_scope_set(&scope, vtac_proto_text(body->input[0]->name), x, c->diag);
-    if (c->status == VTA_OK) {
-        c->status = vtac_import_body(c->im, c->of->at, &scope, body, &y, c->diag);
+    c->make.status = vtac_scope_set(&scope, vtac_proto_text(body->input[0]->name), x, c->make.diag);
+    if (c->make.status == VTA_OK) {
+        c->make.status = vtac_import_body(c->im, c->of->at, &scope, body, &y, c->make.diag);
     }
     free(scope.slots);
-    if (c->status == VTA_OK && (y == 0 || !vtac_type_equal(vtac_c_type(c, x), vtac_c_type(c, y)))) {
+    if (c->make.status == VTA_OK && (y == 0 || !vtac_type_equal(vtac_c_type(c, x), vtac_c_type(c, y)))) {
         return vtac_compose_fail(c, VTA_INVALID, "'%s' is to keep the type and shape of what it is given",
                                  attr);
     }
@@ -161,7 +243,7 @@ vtac_value_id vtac_c_apply(vtac_compose *c, const char *attr, vtac_value_id x)
 const vtac_type *vtac_c_type(const vtac_compose *c, vtac_value_id value)
 {
     static const vtac_type some = {.dtype = VTAC_F32, .rank = VTAC_MAX_RANK, .dim = {1, 1, 1, 1, 1, 1, 1, 1}};
-    return value == 0 || c->status != VTA_OK ? &some : &c->im->graph->values[value].type;
+    return value == 0 || c->make.status != VTA_OK ? &some : &c->im->graph->values[value].type;
 }
 
 uint32_t vtac_c_rank(const vtac_compose *c, vtac_value_id value)
@@ -181,35 +263,35 @@ vtac_dtype vtac_c_dtype(const vtac_compose *c, vtac_value_id value)
 
 const vtac_tensor *vtac_c_known(const vtac_compose *c, vtac_value_id value)
 {
-    return value == 0 || c->status != VTA_OK ? NULL : c->im->graph->values[value].constant;
+    return value == 0 || c->make.status != VTA_OK ? NULL : c->im->graph->values[value].constant;
 }
 
 bool vtac_c_known_ints(vtac_compose *c, uint32_t i, int64_t *out, uint32_t room, uint32_t *count)
 {
     const vtac_tensor *known = vtac_c_known(c, vtac_c_in(c, i));
     const int64_t elements = known == NULL ? 0 : vtac_type_elements(&known->type);
-    if (c->status == VTA_OK && known == NULL) {
+    if (c->make.status == VTA_OK && known == NULL) {
         (void)vtac_compose_fail(c, VTA_UNSUPPORTED, "input %u is not known at compile time", i);
-    } else if (c->status == VTA_OK &&
+    } else if (c->make.status == VTA_OK &&
                (elements < 0 || elements > room || vtac_dtype_kind(known->type.dtype) == 'f')) {
         (void)vtac_compose_fail(c, VTA_INVALID, "input %u needs at most %u integers", i, room);
     }
-    for (int64_t k = 0; c->status == VTA_OK && k < elements; k++) {
+    for (int64_t k = 0; c->make.status == VTA_OK && k < elements; k++) {
         out[k] = vtac_tensor_int(known, k);
     }
     *count = (uint32_t)elements;
-    return c->status == VTA_OK;
+    return c->make.status == VTA_OK;
 }
 
 double vtac_c_known_number(vtac_compose *c, uint32_t i)
 {
     const vtac_tensor *known = vtac_c_known(c, vtac_c_in(c, i));
-    if (c->status == VTA_OK && known == NULL) {
+    if (c->make.status == VTA_OK && known == NULL) {
         (void)vtac_compose_fail(c, VTA_UNSUPPORTED, "input %u is not known at compile time", i);
-    } else if (c->status == VTA_OK && vtac_type_elements(&known->type) != 1) {
+    } else if (c->make.status == VTA_OK && vtac_type_elements(&known->type) != 1) {
         (void)vtac_compose_fail(c, VTA_INVALID, "input %u needs one number", i);
     }
-    return c->status == VTA_OK ? vtac_tensor_float(known, 0) : 0.0;
+    return c->make.status == VTA_OK ? vtac_tensor_float(known, 0) : 0.0;
 }
 
 int64_t vtac_c_known_integer(vtac_compose *c, uint32_t i)
@@ -239,8 +321,8 @@ vtac_dtype vtac_c_dtype_attr(vtac_compose *c, const char *name, vtac_dtype other
     if (attr != NULL && attr->kind == VTAC_ATTR_STRING) { /* its number was read before */
         dtype = vtac_dtype_parse(attr->s);
     } else if (attr != NULL && attr->kind == VTAC_ATTR_INT &&
-               vtac_import_dtype(attr->i, &dtype, c->diag) != VTA_OK) {
-        c->status = c->status == VTA_OK ? VTA_UNSUPPORTED : c->status;
+               vtac_import_dtype(attr->i, &dtype, c->make.diag) != VTA_OK) {
+        c->make.status = c->make.status == VTA_OK ? VTA_UNSUPPORTED : c->make.status;
     }
     if (dtype == VTAC_NO_DTYPE) {
         (void)vtac_compose_fail(c, VTA_UNSUPPORTED, "attribute '%s' is no type that is known", name);
@@ -261,19 +343,19 @@ uint32_t vtac_c_axis(vtac_compose *c, int64_t axis, uint32_t rank)
 bool vtac_c_expect_rank(vtac_compose *c, uint32_t input, uint32_t rank)
 {
     const vtac_value_id x = vtac_c_in(c, input);
-    if (c->status == VTA_OK && vtac_c_rank(c, x) != rank) {
+    if (c->make.status == VTA_OK && vtac_c_rank(c, x) != rank) {
         (void)vtac_compose_fail(c, VTA_INVALID, "input %u has %u axes, expected %u", input, vtac_c_rank(c, x),
                                 rank);
     }
-    return c->status == VTA_OK;
+    return c->make.status == VTA_OK;
 }
 
 /* ---- nodes */
 
 static void set_attr(vtac_compose *c, vtac_attr attr)
 {
-    if (c->draft->attr_count < VTAC_MAX_ATTRS) {
-        c->draft->attrs[c->draft->attr_count++] = attr;
+    if (c->attr_count < VTAC_MAX_ATTRS) {
+        c->attrs[c->attr_count++] = attr;
     }
 }
 
@@ -301,13 +383,12 @@ void vtac_c_nodes(vtac_compose *c, vtac_op op, const vtac_value_id *inputs, uint
                   vtac_value_id *out, uint32_t outputs)
 {
     memset(out, 0, outputs * sizeof *out);
-    if (c->status == VTA_OK && count <= VTAC_MAX_INPUTS) {
-        memcpy(c->draft->inputs, inputs, count * sizeof *inputs);
-        c->draft->input_count = count;
-        c->draft->output_count = outputs;
-        c->status = vtac_emit(c->im, c->draft, op, NULL, out, c->diag);
+    if (c->make.status == VTA_OK && count <= VTAC_MAX_INPUTS) {
+        c->make.status = vtac_charge(c->im, c->make.diag);
+        c->make.budget = 1;
+        vtac_make_many(&c->make, op, inputs, count, c->attrs, c->attr_count, out, outputs);
     }
-    c->draft->attr_count = 0;
+    c->attr_count = 0;
 }
 
 vtac_value_id vtac_c_node(vtac_compose *c, vtac_op op, const vtac_value_id *inputs, uint32_t count)
@@ -322,8 +403,8 @@ vtac_value_id vtac_c_node(vtac_compose *c, vtac_op op, const vtac_value_id *inpu
 vtac_value_id vtac_c_ints(vtac_compose *c, const int64_t *values, uint32_t count)
 {
     vtac_value_id out = 0;
-    if (c->status == VTA_OK) {
-        c->status = vtac_emit_ints(c->im, values, count, &out, c->diag);
+    if (c->make.status == VTA_OK) {
+        c->make.status = vtac_emit_ints(c->im, values, count, &out, c->make.diag);
     }
     return out;
 }
@@ -332,7 +413,7 @@ vtac_value_id vtac_c_numbers(vtac_compose *c, const vtac_type *type, const doubl
 {
     const int64_t count = vtac_type_elements(type);
     const vtac_dtype plain = vtac_dtype_kind(type->dtype) == 'f' ? VTAC_F64 : VTAC_I64;
-    if (c->status != VTA_OK) {
+    if (c->make.status != VTA_OK) {
         return 0;
     }
     union {
@@ -352,7 +433,7 @@ vtac_value_id vtac_c_numbers(vtac_compose *c, const vtac_type *type, const doubl
     vtac_tensor tensor = {*type, data, (size_t)count * sizeof *data};
     tensor.type.dtype = plain;
     vtac_value_id value = 0;
-    c->status = vtac_add_constant(c->im->graph, NULL, &tensor, &value, c->diag);
+    c->make.status = vtac_add_constant(c->im->graph, NULL, &tensor, &value, c->make.diag);
     return vtac_c_cast(c, value, type->dtype);
 }
 
@@ -445,7 +526,7 @@ vtac_value_id vtac_c_gather_elements(vtac_compose *c, vtac_value_id x, vtac_valu
 
 vtac_value_id vtac_c_cast(vtac_compose *c, vtac_value_id x, vtac_dtype dtype)
 {
-    if (c->status != VTA_OK || vtac_c_dtype(c, x) == dtype) {
+    if (c->make.status != VTA_OK || vtac_c_dtype(c, x) == dtype) {
         return x;
     }
     const bool of_text = vtac_c_dtype(c, x) == VTAC_TEXT;
@@ -490,8 +571,8 @@ vtac_value_id vtac_c_gather(vtac_compose *c, vtac_value_id x, vtac_value_id indi
 const int64_t *vtac_c_texts(vtac_compose *c, const char *const *texts, size_t count)
 {
     vtac_tensor tensor = {.data = NULL};
-    if (c->status == VTA_OK) {
-        c->status = vtac_import_texts(c->im, texts, count, &tensor, c->diag);
+    if (c->make.status == VTA_OK) {
+        c->make.status = vtac_import_texts(c->im, texts, count, &tensor, c->make.diag);
     }
-    return c->status == VTA_OK ? tensor.data : NULL;
+    return c->make.status == VTA_OK ? tensor.data : NULL;
 }

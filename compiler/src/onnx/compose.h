@@ -7,14 +7,15 @@
 #ifndef VTAC_ONNX_COMPOSE_H
 #define VTAC_ONNX_COMPOSE_H
 
+#include "../import/maker.h"
 #include "import.h"
 
 typedef struct vtac_compose {
     vtac_importer *im;
     const vtac_draft *of; /* the operator that is composed */
-    vtac_draft *draft;    /* the node that is being made; its attributes are set beforehand */
-    vta_status status;
-    vta_diag *diag;
+    vtac_import_builder make;
+    vtac_attr attrs[VTAC_MAX_ATTRS]; /* of the node that is made next: they are set beforehand */
+    uint32_t attr_count;
 } vtac_compose;
 
 /* Writes the values of the operator's outputs; leaves the first 0 where it is to stay the operator that it
@@ -24,6 +25,9 @@ typedef void vtac_compose_fn(vtac_compose *c, vtac_value_id *out);
 /* Makes the draft's operator, where it is one of compose.def; `done` says whether it was. */
 vta_status vtac_compose_draft(vtac_importer *im, const vtac_draft *draft, vtac_value_id *out, bool *done,
                               vta_diag *diag);
+
+/* The builder at a node of the model, before anything is charged for. */
+vtac_import_builder vtac_builder_at(vtac_importer *im, const char *name, vta_diag *diag);
 
 /* Keeps the first fault; returns 0, which stands for no value. */
 vtac_value_id vtac_compose_fail(vtac_compose *c, vta_status status, const char *format, ...)

@@ -37,7 +37,7 @@ static vtac_value_id repeat_heads(vtac_compose *c, vtac_value_id x, int64_t time
 {
     const vtac_type type = *vtac_c_type(c, x);
     const int64_t *d = type.dim;
-    if (times == 1 || c->status != VTA_OK) {
+    if (times == 1 || c->make.status != VTA_OK) {
         return x;
     }
     const int64_t wide[] = {d[0], d[1], times, d[2], d[3]};
@@ -281,7 +281,7 @@ static vtac_value_id rotate_heads(vtac_compose *c, vtac_value_id x, vtac_value_i
 {
     const vtac_type type = *vtac_c_type(c, x);
     const int64_t turned = 2 * vtac_c_dim(c, cosine, 2);
-    if (c->status == VTA_OK && turned > type.dim[3]) {
+    if (c->make.status == VTA_OK && turned > type.dim[3]) {
         return vtac_compose_fail(c, VTA_INVALID, "it turns %lld of %lld places", (long long)turned,
                                  (long long)type.dim[3]);
     }
@@ -316,7 +316,7 @@ void vtac_composed_rotary_embedding(vtac_compose *c, vtac_value_id *out)
         cosine = vtac_c_gather(c, cosine, vtac_c_in(c, 3), 0);
         sine = vtac_c_gather(c, sine, vtac_c_in(c, 3), 0);
     }
-    if (c->status == VTA_OK && (vtac_c_rank(c, cosine) != 3 || vtac_c_rank(c, sine) != 3)) {
+    if (c->make.status == VTA_OK && (vtac_c_rank(c, cosine) != 3 || vtac_c_rank(c, sine) != 3)) {
         (void)vtac_compose_fail(c, VTA_INVALID,
                                 "the caches need [batch, place, half] without position_ids, "
                                 "[place, half] with them");
@@ -395,7 +395,7 @@ void vtac_composed_linear_attention(vtac_compose *c, vtac_value_id *out)
                                 VTAC_MAX_INPUTS);
         return;
     }
-    for (int64_t t = 0; t < steps && c->status == VTA_OK; t++) {
+    for (int64_t t = 0; t < steps && c->make.status == VTA_OK; t++) {
         const vtac_value_id kt = at_step(c, k, t);
         vtac_value_id vt = at_step(c, v, t);
         if (gated) { /* [B, H, 1, d or 1] down the rows of the state */
@@ -453,7 +453,7 @@ static vtac_value_id seen_by(vtac_compose *c, vtac_value_id mask, int64_t batche
     const vtac_type given = *vtac_c_type(c, mask);
     const int64_t last = given.rank > 0 ? given.dim[given.rank - 1] : 0;
     const vtac_value_id all = places_along(c, keys, 3, 4);
-    if (c->status != VTA_OK) {
+    if (c->make.status != VTA_OK) {
         return 0;
     }
     if (given.rank == 1 && (last == batches || last == 2 * batches)) {
@@ -554,8 +554,8 @@ static void attend_to_all(vtac_compose *c, vtac_value_id all, vtac_value_id mask
     const int64_t heads = vtac_c_int(c, "num_heads", 0);
     const vtac_attr *sizes = vtac_c_attr(c, "qkv_hidden_sizes");
     const bool given = sizes != NULL && sizes->kind == VTAC_ATTR_INTS && sizes->count == 3;
-    if (c->status == VTA_OK && (vtac_c_rank(c, all) != 3 || vtac_c_int(c, "do_rotary", 0) != 0 ||
-                                vtac_c_int(c, "past_present_share_buffer", 0) != 0)) {
+    if (c->make.status == VTA_OK && (vtac_c_rank(c, all) != 3 || vtac_c_int(c, "do_rotary", 0) != 0 ||
+                                     vtac_c_int(c, "past_present_share_buffer", 0) != 0)) {
         (void)vtac_compose_fail(c, VTA_UNSUPPORTED,
                                 "its input has not three axes, or it rotates or shares its buffers");
         return;
@@ -661,7 +661,7 @@ static vtac_value_id split_heads(vtac_compose *c, const grouped *g, vtac_value_i
     }
     const vtac_value_id cosine = vtac_c_gather(c, vtac_c_in(c, 7), ids, 0);
     const vtac_value_id sine = vtac_c_gather(c, vtac_c_in(c, 8), ids, 0);
-    if (c->status == VTA_OK && (vtac_c_rank(c, cosine) != 3 || vtac_c_rank(c, sine) != 3)) {
+    if (c->make.status == VTA_OK && (vtac_c_rank(c, cosine) != 3 || vtac_c_rank(c, sine) != 3)) {
         return vtac_compose_fail(c, VTA_INVALID,
                                  "the caches need [place, half], the positions [batch, place]");
     }
@@ -697,7 +697,7 @@ static bool sizes_of(vtac_compose *c, grouped *g)
                                 (long long)g->total);
         return false;
     }
-    return c->status == VTA_OK;
+    return c->make.status == VTA_OK;
 }
 
 /* Mask of the cache's places that each query sees: the window counts the own place. */
@@ -727,7 +727,8 @@ void vtac_composed_group_query_attention(vtac_compose *c, vtac_value_id *out)
         x[i] = to_heads(c, flat, heads[i]);
         from += size;
     }
-    if (c->status == VTA_OK && (vtac_c_dim(c, x[1], 2) != g.queries || vtac_c_dim(c, x[2], 2) != g.queries)) {
+    if (c->make.status == VTA_OK &&
+        (vtac_c_dim(c, x[1], 2) != g.queries || vtac_c_dim(c, x[2], 2) != g.queries)) {
         (void)vtac_compose_fail(c, VTA_INVALID, "queries, keys and values are of different lengths");
     }
     /* a first prompt fills the cache from its beginning, however little of it counts */

@@ -34,7 +34,7 @@ static void read_pool(vtac_compose *c, pool *p)
         }
         p->columns = place >= p->columns ? place + 1 : p->columns;
     }
-    if (c->status == VTA_OK &&
+    if (c->make.status == VTA_OK &&
         (p->shortest < 1 || p->longest < p->shortest || p->longest > 64 || p->skips < 0 || p->skips > 1024 ||
          p->columns < 1 || p->starts.count < 1 || p->starts.count > 64 ||
          (p->weights.count != 0 && p->weights.count < p->columns))) {
@@ -62,7 +62,7 @@ static vtac_value_id count_grams(vtac_compose *c, const pool *p, vtac_value_id x
 {
     const int64_t begins = vtac_c_dim(c, x, 1) - apart * (size - 1);
     vtac_value_id all = 0;
-    for (int64_t k = 0; k < size && c->status == VTA_OK; k++) {
+    for (int64_t k = 0; k < size && c->make.status == VTA_OK; k++) {
         const vtac_value_id part =
             vtac_c_unsqueeze(c, vtac_c_slice(c, x, 1, k * apart, k * apart + begins), 2);
         const vtac_value_id same = vtac_c_equal(c, part, gram_members(c, p, from, size, count, k));
@@ -79,7 +79,7 @@ static vtac_value_id count_size(vtac_compose *c, const pool *p, vtac_value_id x,
     const vtac_type type = {VTAC_F32, 2, {vtac_c_dim(c, x, 0), count}};
     vtac_value_id sum = 0;
     for (int64_t apart = 1; apart <= (size == 1 ? 1 : p->skips + 1); apart++) {
-        if (apart * (size - 1) < vtac_c_dim(c, x, 1) && c->status == VTA_OK) {
+        if (apart * (size - 1) < vtac_c_dim(c, x, 1) && c->make.status == VTA_OK) {
             const vtac_value_id here = count_grams(c, p, x, from, size, count, apart);
             sum = sum == 0 ? here : vtac_c_add(c, sum, here);
         }
@@ -102,7 +102,7 @@ static vtac_value_id in_columns(vtac_compose *c, const pool *p, vtac_value_id co
     memset(done, 0, (size_t)grams * sizeof *done);
     const vtac_value_id both[] = {counts, vtac_c_fill(c, &zeros, 0.0)};
     const vtac_value_id wide = vtac_c_concat(c, both, 2, 1);
-    for (bool more = true; more && c->status == VTA_OK;) {
+    for (bool more = true; more && c->make.status == VTA_OK;) {
         more = false;
         for (int64_t i = 0; i < p->columns; i++) {
             from[i] = grams; /* the column of zeros */
@@ -131,15 +131,15 @@ void vtac_composed_tf_idf(vtac_compose *c, vtac_value_id *out)
     vtac_value_id parts[64];
     uint32_t sizes = 0;
     read_pool(c, &p);
-    if (c->status == VTA_OK && (p.items.dtype == VTAC_TEXT) != (vtac_c_dtype(c, given) == VTAC_TEXT)) {
+    if (c->make.status == VTA_OK && (p.items.dtype == VTAC_TEXT) != (vtac_c_dtype(c, given) == VTAC_TEXT)) {
         (void)vtac_compose_fail(c, VTA_INVALID, "its pool is of another type than its input");
     }
-    int64_t *gram = c->status == VTA_OK
+    int64_t *gram = c->make.status == VTA_OK
                         ? vta_arena_array(&c->im->graph->arena, (size_t)p.items.count + 1, sizeof *gram)
                         : NULL;
     int64_t grams = 0;
     int64_t number = 0; /* of the n-grams of all sizes */
-    for (int64_t i = 0; gram != NULL && c->status == VTA_OK && i < p.starts.count; i++) {
+    for (int64_t i = 0; gram != NULL && c->make.status == VTA_OK && i < p.starts.count; i++) {
         const int64_t size = i + 1;
         const int64_t from = vtac_integer_at(&p.starts, i);
         const int64_t end = i + 1 < p.starts.count ? vtac_integer_at(&p.starts, i + 1) : p.items.count;
@@ -157,10 +157,10 @@ void vtac_composed_tf_idf(vtac_compose *c, vtac_value_id *out)
         }
         number += count;
     }
-    if (c->status == VTA_OK && sizes == 0) {
+    if (c->make.status == VTA_OK && sizes == 0) {
         (void)vtac_compose_fail(c, VTA_INVALID, "it has no n-grams of these lengths");
     }
-    if (c->status != VTA_OK) {
+    if (c->make.status != VTA_OK) {
         return;
     }
     vtac_value_id y = in_columns(c, &p, vtac_c_concat(c, parts, sizes, 1), gram, grams);

@@ -75,7 +75,7 @@ vtac_value_id vtac_c_integers(vtac_compose *c, const int64_t *values, int64_t co
 
 vtac_value_id vtac_c_constant(vtac_compose *c, const vtac_numbers *list, vtac_dtype dtype)
 {
-    if (c->status != VTA_OK) {
+    if (c->make.status != VTA_OK) {
         return 0;
     }
     if (vtac_dtype_kind(dtype) != 'f') { /* not by way of double, which has 53 bits */
@@ -106,7 +106,7 @@ vtac_value_id vtac_c_rows(vtac_compose *c, vtac_value_id x)
 {
     const vtac_type type = *vtac_c_type(c, x);
     const int64_t row[] = {1, type.dim[0]};
-    if (c->status == VTA_OK && (type.rank < 1 || type.rank > 2)) {
+    if (c->make.status == VTA_OK && (type.rank < 1 || type.rank > 2)) {
         return vtac_compose_fail(c, VTA_INVALID, "the input has %u axes, expected [rows, columns]",
                                  type.rank);
     }
@@ -208,7 +208,8 @@ static vtac_value_id per_column(vtac_compose *c, const char *name, vtac_dtype dt
     if (list.count == 0) {
         return vtac_c_number(c, dtype, otherwise);
     }
-    if (c->status == VTA_OK && list.count != 1 && (rank < 1 || vtac_c_dim(c, x, rank - 1) != list.count)) {
+    if (c->make.status == VTA_OK && list.count != 1 &&
+        (rank < 1 || vtac_c_dim(c, x, rank - 1) != list.count)) {
         return vtac_compose_fail(c, VTA_INVALID, "'%s' has %lld numbers, one or one a column are expected",
                                  name, (long long)list.count);
     }
@@ -241,7 +242,7 @@ void vtac_composed_ml_normalizer(vtac_compose *c, vtac_value_id *out)
     const vtac_op op = strcmp(norm, "L1") == 0   ? VTAC_OP_REDUCE_L1
                        : strcmp(norm, "L2") == 0 ? VTAC_OP_REDUCE_L2
                                                  : VTAC_OP_REDUCE_MAX;
-    if (c->status == VTA_OK &&
+    if (c->make.status == VTA_OK &&
         (rank < 1 || rank > 2 || (op == VTAC_OP_REDUCE_MAX && strcmp(norm, "MAX") != 0))) {
         (void)vtac_compose_fail(c, VTA_INVALID, "norm '%.32s' of %u axes", norm, rank);
         return;
@@ -296,13 +297,13 @@ void vtac_composed_ml_feature_vectorizer(vtac_compose *c, vtac_value_id *out)
         (void)vtac_compose_fail(c, VTA_INVALID, "%u inputs do not fit its sizes", count);
         return;
     }
-    for (uint32_t i = 0; i < count && c->status == VTA_OK; i++) {
+    for (uint32_t i = 0; i < count && c->make.status == VTA_OK; i++) {
         vtac_value_id x = vtac_c_floats(c, i, false);
         const int64_t column[] = {vtac_c_dim(c, x, 0), 1};
         x = vtac_c_rank(c, x) == 1 ? vtac_c_reshape(c, x, column, 2) : vtac_c_rows(c, x);
         const int64_t has = vtac_c_dim(c, x, 1);
         const int64_t wanted = sizes.count == 0 ? has : vtac_integer_at(&sizes, i);
-        if (c->status == VTA_OK && (wanted < 0 || wanted > INT32_MAX)) {
+        if (c->make.status == VTA_OK && (wanted < 0 || wanted > INT32_MAX)) {
             (void)vtac_compose_fail(c, VTA_RANGE, "%lld columns of input %u", (long long)wanted, i);
         }
         parts[i] = wanted < has ? vtac_c_slice(c, x, 1, 0, wanted) : vtac_c_pad(c, x, 1, 0, wanted - has);
@@ -356,7 +357,7 @@ static vtac_value_id search_keys(vtac_compose *c, vtac_value_id x, vtac_value_id
     while (step < count) {
         step *= 2;
     }
-    for (; step > 0 && c->status == VTA_OK; step /= 2) {
+    for (; step > 0 && c->make.status == VTA_OK; step /= 2) {
         const vtac_value_id next = vtac_c_add_number(c, at, (double)step);
         const vtac_value_id held = vtac_c_min_number(c, next, (double)(count - 1));
         const vtac_value_id below =
@@ -392,15 +393,15 @@ static vtac_value_id look_up(vtac_compose *c, vtac_value_id x, const vtac_number
                              const vtac_numbers *values, vtac_value_id otherwise)
 {
     const vtac_dtype of = vtac_c_dtype(c, x);
-    if (c->status == VTA_OK && (keys->count < 1 || keys->count != values->count)) {
+    if (c->make.status == VTA_OK && (keys->count < 1 || keys->count != values->count)) {
         return vtac_compose_fail(c, VTA_INVALID, "%lld keys for %lld values", (long long)keys->count,
                                  (long long)values->count);
     }
-    if (c->status == VTA_OK && (keys->dtype == VTAC_TEXT) != (of == VTAC_TEXT)) {
+    if (c->make.status == VTA_OK && (keys->dtype == VTAC_TEXT) != (of == VTAC_TEXT)) {
         return vtac_compose_fail(c, VTA_INVALID, "its keys are %s, its input is %s",
                                  vtac_dtype_name(keys->dtype), vtac_dtype_name(of));
     }
-    key_pair *pairs = c->status == VTA_OK
+    key_pair *pairs = c->make.status == VTA_OK
                           ? vta_arena_array(&c->im->graph->arena, (size_t)keys->count, sizeof *pairs)
                           : NULL;
     if (pairs == NULL) {
@@ -528,7 +529,7 @@ static vtac_value_id compose_linear(vtac_compose *c, int64_t targets)
     const vtac_dtype type = vtac_c_dtype(c, x);
     const int64_t columns = vtac_c_dim(c, x, 1);
     targets = targets == 0 && columns > 0 ? factors.count / columns : targets;
-    if (c->status == VTA_OK &&
+    if (c->make.status == VTA_OK &&
         (targets < 1 || columns < 1 || factors.count / targets != columns || factors.count % targets != 0 ||
          (added.count != 0 && added.count != targets))) {
         return vtac_compose_fail(c, VTA_INVALID, "%lld coefficients do not fit %lld columns",
@@ -554,7 +555,7 @@ void vtac_composed_ml_linear_classifier(vtac_compose *c, vtac_value_id *out)
         scores = vtac_c_concat(c, both, 2, 1);
     }
     const int64_t classes = vtac_c_dim(c, scores, 1);
-    if (c->status == VTA_OK && labels.count > 0 && labels.count != classes) {
+    if (c->make.status == VTA_OK && labels.count > 0 && labels.count != classes) {
         (void)vtac_compose_fail(c, VTA_INVALID, "%lld labels for %lld classes", (long long)labels.count,
                                 (long long)classes);
         return;

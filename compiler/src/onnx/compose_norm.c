@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Normalizations, activations and losses.
+ * Normalizations and losses.
  */
 #include <math.h>
 #include <string.h>
@@ -17,7 +17,7 @@ void vtac_composed_bit_cast(vtac_compose *c, vtac_value_id *out)
     const vtac_dtype to = vtac_c_dtype_attr(c, "to", VTAC_NO_DTYPE);
     const uint8_t bits = vtac_dtype_bits(from);
     const vtac_dtype code = bits == 4 ? VTAC_U4 : VTAC_U2;
-    const bool narrow = c->status == VTA_OK && to != VTAC_NO_DTYPE && from != to && bits < 8;
+    const bool narrow = c->make.status == VTA_OK && to != VTAC_NO_DTYPE && from != to && bits < 8;
     if (!narrow || vtac_dtype_bits(to) != bits || vtac_dtype_held(from) == vtac_dtype_held(to)) {
         return; /* as it is */
     }
@@ -33,132 +33,6 @@ void vtac_composed_bit_cast(vtac_compose *c, vtac_value_id *out)
     } else {
         out[0] = vtac_c_cast(c, x, to);
     }
-}
-
-/* ---- activations */
-
-/* x * sigmoid(alpha * x) */
-void vtac_composed_swish(vtac_compose *c, vtac_value_id *out)
-{
-    const vtac_value_id x = vtac_c_in(c, 0);
-    const double alpha = vtac_c_float(c, "alpha", 1.0);
-    out[0] = vtac_c_mul(c, x, vtac_c_sigmoid(c, alpha == 1.0 ? x : vtac_c_mul_number(c, x, alpha)));
-}
-
-/* x times the second input, which is of the same shape. */
-static vtac_value_id gate_value(vtac_compose *c, vtac_value_id x)
-{
-    const vtac_value_id b = vtac_c_in(c, 1);
-    if (c->status == VTA_OK && !vtac_type_equal(vtac_c_type(c, x), vtac_c_type(c, b))) {
-        return vtac_compose_fail(c, VTA_INVALID, "its inputs differ in type or shape");
-    }
-    return vtac_c_mul(c, x, b);
-}
-
-void vtac_composed_swiglu(vtac_compose *c, vtac_value_id *out)
-{
-    vtac_composed_swish(c, out);
-    out[0] = gate_value(c, out[0]);
-}
-
-void vtac_composed_geglu(vtac_compose *c, vtac_value_id *out)
-{
-    const char *approximate = vtac_c_string(c, "approximate", "none");
-    const vtac_value_id x = vtac_c_in(c, 0);
-    vtac_c_set_string(c, "approximate", approximate);
-    out[0] = gate_value(c, vtac_c1(c, VTAC_OP_GELU, x));
-}
-
-void vtac_composed_quick_gelu(vtac_compose *c, vtac_value_id *out)
-{
-    const vtac_value_id x = vtac_c_in(c, 0);
-    out[0] = vtac_c_mul(c, x, vtac_c_sigmoid(c, vtac_c_mul_number(c, x, vtac_c_float(c, "alpha", 1.702))));
-}
-
-/* Gelu(x + bias) */
-void vtac_composed_bias_gelu(vtac_compose *c, vtac_value_id *out)
-{
-    out[0] = vtac_c1(c, VTAC_OP_GELU, vtac_c_add(c, vtac_c_in(c, 0), vtac_c_in(c, 1)));
-}
-
-/* GELU by tanh; the bias may be absent. */
-void vtac_composed_fast_gelu(vtac_compose *c, vtac_value_id *out)
-{
-    const vtac_value_id x = vtac_c_in(c, 0);
-    const vtac_value_id sum = vtac_c_has(c, 1) ? vtac_c_add(c, x, vtac_c_in(c, 1)) : x;
-    vtac_c_set_string(c, "approximate", "tanh");
-    out[0] = vtac_c1(c, VTAC_OP_GELU, sum);
-}
-
-/* ---- normalizations */
-
-/* x / sqrt(mean(x * x) + epsilon) * scale, over the axes from `axis` on; the middle in float32 */
-static vtac_value_id compose_rms(vtac_compose *c, vtac_value_id x, vtac_value_id scale, uint32_t axis)
-{
-    const vtac_dtype type = vtac_c_dtype(c, x);
-    const uint32_t rank = vtac_c_rank(c, x);
-    const vtac_value_id wide = vtac_c_cast(c, x, type == VTAC_F64 ? VTAC_F64 : VTAC_F32);
-    const vtac_value_id mean =
-        vtac_c_reduce(c, VTAC_OP_REDUCE_MEAN, vtac_c_mul(c, wide, wide), axis, rank - 1);
-    const vtac_value_id root = vtac_c_sqrt(c, vtac_c_add_number(c, mean, vtac_c_float(c, "epsilon", 1e-5)));
-    return vtac_c_mul(c, vtac_c_cast(c, vtac_c_div(c, wide, root), vtac_c_dtype(c, scale)), scale);
-}
-
-void vtac_composed_rms_normalization(vtac_compose *c, vtac_value_id *out)
-{
-    const vtac_value_id x = vtac_c_in(c, 0);
-    out[0] = compose_rms(c, x, vtac_c_in(c, 1), vtac_c_axis(c, vtac_c_int(c, "axis", -1), vtac_c_rank(c, x)));
-}
-
-static vtac_value_id layer_norm(vtac_compose *c, vtac_value_id x, vtac_value_id scale, vtac_value_id bias)
-{
-    const vtac_value_id inputs[] = {x, scale, bias};
-    vtac_c_set_int(c, "axis", -1);
-    vtac_c_set_float(c, "epsilon", vtac_c_float(c, "epsilon", 1e-5));
-    return vtac_c_node(c, VTAC_OP_LAYER_NORMALIZATION, inputs, bias == 0 ? 2 : 3);
-}
-
-/* input, skip, gamma, beta, bias; the fourth output is the sum that is normalized */
-void vtac_composed_skip_layer_norm(vtac_compose *c, vtac_value_id *out)
-{
-    vtac_value_id sum = vtac_c_add(c, vtac_c_in(c, 0), vtac_c_in(c, 1));
-    sum = vtac_c_has(c, 4) ? vtac_c_add(c, sum, vtac_c_in(c, 4)) : sum;
-    out[0] = layer_norm(c, sum, vtac_c_in(c, 2), vtac_c_has(c, 3) ? vtac_c_in(c, 3) : 0);
-    out[3] = sum;
-    out[1] = out[2] = sum; /* they belong to training; nothing reads them where they have no name */
-}
-
-void vtac_composed_skip_rms_norm(vtac_compose *c, vtac_value_id *out)
-{
-    vtac_value_id sum = vtac_c_add(c, vtac_c_in(c, 0), vtac_c_in(c, 1));
-    sum = vtac_c_has(c, 3) ? vtac_c_add(c, sum, vtac_c_in(c, 3)) : sum;
-    out[0] = compose_rms(c, sum, vtac_c_in(c, 2), vtac_c_rank(c, sum) - 1);
-    out[3] = sum;
-    out[1] = out[2] = sum;
-}
-
-/* input_ids, segment_ids, word, position, segment embeddings, gamma, beta, mask, position_ids */
-void vtac_composed_embed_layer_norm(vtac_compose *c, vtac_value_id *out)
-{
-    const vtac_value_id ids = vtac_c_in(c, 0);
-    if (!vtac_c_expect_rank(c, 0, 2)) {
-        return;
-    }
-    const int64_t batch = vtac_c_dim(c, ids, 0);
-    const int64_t length = vtac_c_dim(c, ids, 1);
-    const vtac_value_id positions = vtac_c_has(c, 8) ? vtac_c_in(c, 8) : vtac_c_range(c, VTAC_I64, length);
-    vtac_value_id sum = vtac_c_add(c, vtac_c_gather(c, vtac_c_in(c, 2), ids, 0),
-                                   vtac_c_gather(c, vtac_c_in(c, 3), positions, 0));
-    if (vtac_c_has(c, 1)) {
-        sum = vtac_c_add(c, sum, vtac_c_gather(c, vtac_c_in(c, 4), vtac_c_in(c, 1), 0));
-    }
-    out[0] = layer_norm(c, sum, vtac_c_in(c, 5), vtac_c_in(c, 6));
-    if (c->of->output_count > 1) { /* how many are masked in */
-        const vtac_value_id mask = vtac_c_has(c, 7) ? vtac_c_cast(c, vtac_c_in(c, 7), VTAC_I32) : 0;
-        const vtac_value_id none = vtac_c_expand(c, vtac_c_number(c, VTAC_I32, 0.0), &batch, 1);
-        out[1] = mask == 0 ? none : vtac_c_squeeze(c, vtac_c_reduce(c, VTAC_OP_REDUCE_SUM, mask, 1, 1), 1);
-    }
-    out[2] = sum;
 }
 
 /* x, scale, bias, mean, variance with training_mode: the batch's own mean and variance, and the running ones
@@ -238,7 +112,7 @@ static void negative_log(vtac_compose *c, vtac_value_id logs, vtac_value_id *los
     const char *reduction = vtac_c_string(c, "reduction", "mean");
     const vtac_attr *ignored = vtac_c_attr(c, "ignore_index");
     const vtac_dtype type = vtac_c_dtype(c, logs);
-    if (c->status == VTA_OK &&
+    if (c->make.status == VTA_OK &&
         (vtac_c_rank(c, logs) < 2 || vtac_c_rank(c, target) + 1 != vtac_c_rank(c, logs))) {
         (void)vtac_compose_fail(c, VTA_INVALID,
                                 "it needs [N, C, ...] and one class for each place of [N, ...]");
@@ -259,7 +133,7 @@ static void negative_log(vtac_compose *c, vtac_value_id logs, vtac_value_id *los
     weight = weight == 0 ? kept : kept == 0 ? weight : vtac_c_mul(c, weight, kept);
     x = weight == 0 ? x : vtac_c_mul(c, x, weight);
     const uint32_t rank = vtac_c_rank(c, x);
-    if (reduction[0] != 'n' && c->status == VTA_OK) {
+    if (reduction[0] != 'n' && c->make.status == VTA_OK) {
         vtac_c_set_int(c, "keepdims", 0);
         const vtac_value_id sum = vtac_c1(c, VTAC_OP_REDUCE_SUM, x);
         vtac_value_id count = 0;

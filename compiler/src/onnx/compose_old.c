@@ -4,14 +4,6 @@
  */
 #include "compose.h"
 
-/* alpha * x + beta */
-void vtac_composed_affine(vtac_compose *c, vtac_value_id *out)
-{
-    const vtac_value_id x = vtac_c_in(c, 0);
-    const vtac_value_id scaled = vtac_c_mul_number(c, x, vtac_c_float(c, "alpha", 1.0));
-    out[0] = vtac_c_add_number(c, scaled, vtac_c_float(c, "beta", 0.0));
-}
-
 /* scale * x + bias[channel] */
 void vtac_composed_image_scaler(vtac_compose *c, vtac_value_id *out)
 {
@@ -64,23 +56,4 @@ void vtac_composed_crop(vtac_compose *c, vtac_value_id *out)
         x = vtac_c_slice(c, x, 2 + i, from, to);
     }
     out[0] = x;
-}
-
-/* alpha * log(exp(beta * x) + 1) */
-void vtac_composed_parametric_softplus(vtac_compose *c, vtac_value_id *out)
-{
-    const vtac_value_id inner = vtac_c_mul_number(c, vtac_c_in(c, 0), vtac_c_float(c, "beta", 1.0));
-    out[0] = vtac_c_mul_number(c, vtac_c1(c, VTAC_OP_SOFTPLUS, inner), vtac_c_float(c, "alpha", 1.0));
-}
-
-void vtac_composed_scale(vtac_compose *c, vtac_value_id *out)
-{
-    out[0] = vtac_c_mul_number(c, vtac_c_in(c, 0), vtac_c_float(c, "scale", 1.0));
-}
-
-/* alpha * tanh(beta * x) */
-void vtac_composed_scaled_tanh(vtac_compose *c, vtac_value_id *out)
-{
-    const vtac_value_id inner = vtac_c_mul_number(c, vtac_c_in(c, 0), vtac_c_float(c, "beta", 1.0));
-    out[0] = vtac_c_mul_number(c, vtac_c_tanh(c, inner), vtac_c_float(c, "alpha", 1.0));
 }

@@ -127,13 +127,14 @@ static void compose_uniform(vtac_compose *c, bool like, vtac_value_id *out)
 {
     const vtac_type type = drawn_type(c, like);
     const double low = vtac_c_float(c, "low", 0.0);
-    out[0] = c->status == VTA_OK ? draw_values(c, &type, false, low, vtac_c_float(c, "high", 1.0) - low) : 0;
+    out[0] =
+        c->make.status == VTA_OK ? draw_values(c, &type, false, low, vtac_c_float(c, "high", 1.0) - low) : 0;
 }
 
 static void compose_normal(vtac_compose *c, bool like, vtac_value_id *out)
 {
     const vtac_type type = drawn_type(c, like);
-    out[0] = c->status == VTA_OK
+    out[0] = c->make.status == VTA_OK
                  ? draw_values(c, &type, true, vtac_c_float(c, "mean", 0.0), vtac_c_float(c, "scale", 1.0))
                  : 0;
 }
@@ -164,7 +165,7 @@ void vtac_composed_bernoulli(vtac_compose *c, vtac_value_id *out)
     const vtac_value_id x = vtac_c_in(c, 0);
     const vtac_type type = *vtac_c_type(c, x);
     const vtac_dtype dtype = vtac_c_dtype_attr(c, "dtype", type.dtype);
-    out[0] = c->status == VTA_OK
+    out[0] = c->make.status == VTA_OK
                  ? vtac_c_cast(c, vtac_c_less(c, draw_values(c, &type, false, 0.0, 1.0), x), dtype)
                  : 0;
 }

@@ -12,8 +12,8 @@ static void hand_on(vtac_compose *c, const char *const *names)
 {
     for (; *names != NULL; names++) {
         const vtac_attr *attr = vtac_c_attr(c, *names);
-        if (attr != NULL && c->draft->attr_count < VTAC_MAX_ATTRS) {
-            c->draft->attrs[c->draft->attr_count++] = *attr;
+        if (attr != NULL && c->attr_count < VTAC_MAX_ATTRS) {
+            c->attrs[c->attr_count++] = *attr;
         }
     }
 }
@@ -44,13 +44,13 @@ void vtac_composed_deform_conv(vtac_compose *c, vtac_value_id *out)
     const vtac_type o = *vtac_c_type(c, offset);
     const int64_t group = vtac_c_int(c, "group", 1);
     const uint32_t rank = vtac_c_rank(c, x);
-    if (c->status == VTA_OK &&
+    if (c->make.status == VTA_OK &&
         (w.rank != rank || o.rank != rank || rank < 3 || group < 1 || w.dim[0] % group != 0 ||
          vtac_c_dim(c, x, 1) % group != 0 || w.dim[1] != vtac_c_dim(c, x, 1) / group)) {
         (void)vtac_compose_fail(c, VTA_INVALID, "its input, weight and offset do not fit %lld groups",
                                 (long long)group);
     }
-    if (c->status != VTA_OK) {
+    if (c->make.status != VTA_OK) {
         return;
     }
     const vtac_value_id inputs[] = {x, offset, vtac_c_has(c, 4) ? vtac_c_in(c, 4) : 0};
@@ -114,7 +114,7 @@ void vtac_composed_max_unpool(vtac_compose *c, vtac_value_id *out)
         return;
     }
     pooled_from(c, &type, &y);
-    if (c->status != VTA_OK) {
+    if (c->make.status != VTA_OK) {
         return;
     }
     const vtac_type *given = vtac_c_type(c, places);

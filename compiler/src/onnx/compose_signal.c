@@ -79,7 +79,7 @@ void vtac_composed_center_crop_pad(vtac_compose *c, vtac_value_id *out)
         (void)vtac_compose_fail(c, VTA_INVALID, "%u sizes do not fit its axes", count);
         return;
     }
-    for (uint32_t i = 0; i < count && c->status == VTA_OK; i++) {
+    for (uint32_t i = 0; i < count && c->make.status == VTA_OK; i++) {
         const uint32_t axis = named ? vtac_c_axis(c, axes->ints[i], rank) : i;
         const int64_t dim = vtac_c_dim(c, x, axis);
         if (size[i] < 0 || size[i] > INT32_MAX) {
@@ -104,7 +104,7 @@ void vtac_composed_reverse_sequence(vtac_compose *c, vtac_value_id *out)
     const uint32_t batch = vtac_c_axis(c, vtac_c_int(c, "batch_axis", 1), type.rank);
     const uint32_t time = vtac_c_axis(c, vtac_c_int(c, "time_axis", 0), type.rank);
     const vtac_value_id lengths = vtac_c_in(c, 1);
-    if (c->status == VTA_OK &&
+    if (c->make.status == VTA_OK &&
         (vtac_c_rank(c, lengths) != 1 || vtac_c_dim(c, lengths, 0) != type.dim[batch])) {
         (void)vtac_compose_fail(c, VTA_INVALID, "it needs a length for each of %lld batches",
                                 (long long)type.dim[batch]);
@@ -137,8 +137,8 @@ static void compose_window(vtac_compose *c, const double *factors, uint32_t term
         (void)vtac_compose_fail(c, VTA_RANGE, "a window of %lld places", (long long)size);
         return;
     }
-    if (vtac_import_dtype(vtac_c_int(c, "output_datatype", 1), &dtype, c->diag) != VTA_OK) {
-        c->status = VTA_UNSUPPORTED;
+    if (vtac_import_dtype(vtac_c_int(c, "output_datatype", 1), &dtype, c->make.diag) != VTA_OK) {
+        c->make.status = VTA_UNSUPPORTED;
         return;
     }
     const int64_t period = vtac_c_int(c, "periodic", 1) != 0 ? size : size - 1;
@@ -234,17 +234,17 @@ static void compose_fourier(vtac_compose *c, int64_t axis_given, vtac_value_id *
     const bool one_side = vtac_c_int(c, "onesided", 0) != 0;
     const uint32_t axis = vtac_c_axis(c, axis_given, type.rank);
     const bool mirrored = one_side && vtac_c_int(c, "inverse", 0) != 0;
-    int64_t length = c->status != VTA_OK ? 1 : mirrored ? 2 * (type.dim[axis] - 1) : type.dim[axis];
+    int64_t length = c->make.status != VTA_OK ? 1 : mirrored ? 2 * (type.dim[axis] - 1) : type.dim[axis];
     uint32_t count;
     if (vtac_c_has(c, 1) && !vtac_c_known_ints(c, 1, &length, 1, &count)) {
         return;
     }
-    if (c->status == VTA_OK &&
+    if (c->make.status == VTA_OK &&
         (type.rank < 2 || axis == last || type.dim[last] < 1 || type.dim[last] > 2 || length < 1 ||
          length > 1 << 11 || (one_side && type.dim[last] != 1 + mirrored))) {
         (void)vtac_compose_fail(c, VTA_UNSUPPORTED, "this signal or length (1 to 2048) is not supported");
     }
-    if (c->status != VTA_OK) {
+    if (c->make.status != VTA_OK) {
         return;
     }
     int64_t order[VTAC_MAX_RANK]; /* of the axes without the last: `axis` goes to the end; it is its own
@@ -302,14 +302,14 @@ void vtac_composed_stft(vtac_compose *c, vtac_value_id *out)
     }
     int64_t size = windowed ? vtac_c_dim(c, vtac_c_in(c, 2), 0) : type.dim[1];
     size = vtac_c_has(c, 3) ? vtac_c_known_integer(c, 3) : size;
-    if (c->status == VTA_OK &&
+    if (c->make.status == VTA_OK &&
         (step < 1 || size < 1 || size > 1 << 11 || size > type.dim[1] || type.dim[2] < 1 || type.dim[2] > 2 ||
          (one_side && type.dim[2] == 2) ||
          (windowed && (vtac_c_rank(c, vtac_c_in(c, 2)) != 1 || vtac_c_dim(c, vtac_c_in(c, 2), 0) != size)))) {
         (void)vtac_compose_fail(c, VTA_UNSUPPORTED,
                                 "this signal, step, window or length (1 to 2048) is not supported");
     }
-    if (c->status != VTA_OK) {
+    if (c->make.status != VTA_OK) {
         return;
     }
     const int64_t frames = 1 + (type.dim[1] - size) / step;
@@ -354,14 +354,14 @@ void vtac_composed_mel_weights(vtac_compose *c, vtac_value_id *out)
     const double low = mel_of(vtac_c_known_number(c, 3));
     const double high = mel_of(vtac_c_known_number(c, 4));
     const vtac_dtype dtype = vtac_c_dtype_attr(c, "output_datatype", VTAC_F32);
-    if (c->status == VTA_OK &&
+    if (c->make.status == VTA_OK &&
         (bands < 1 || length < 1 || bands > 1 << 16 || length > 1 << 20 || rate < 1.0 || !isfinite(low) ||
          !isfinite(high) || high < low || bands * (length / 2 + 1) > 1 << 24)) {
         (void)vtac_compose_fail(c, VTA_RANGE, "%lld bands of %lld places are not such a matrix",
                                 (long long)bands, (long long)length);
     }
     const vtac_type type = {dtype, 2, {length / 2 + 1, bands}};
-    double *values = c->status == VTA_OK ? vtac_c_room(c, vtac_type_elements(&type)) : NULL;
+    double *values = c->make.status == VTA_OK ? vtac_c_room(c, vtac_type_elements(&type)) : NULL;
     if (values == NULL) {
         return;
     }

@@ -19,13 +19,13 @@ static vtac_value_id kernel_values(vtac_compose *c, vtac_value_id x, const vtac_
     const vtac_numbers params = vtac_c_list_of(c, "kernel_params");
     const int64_t columns = vtac_c_dim(c, x, 1);
     const int64_t shape[] = {vectors, columns};
-    if (c->status == VTA_OK && (vectors < 1 || list->count / vectors != columns ||
-                                list->count % vectors != 0 || (params.count != 0 && params.count < 3))) {
+    if (c->make.status == VTA_OK && (vectors < 1 || list->count / vectors != columns ||
+                                     list->count % vectors != 0 || (params.count != 0 && params.count < 3))) {
         return vtac_compose_fail(c, VTA_INVALID,
                                  "%lld numbers of %lld support vectors do not fit %lld columns",
                                  (long long)list->count, (long long)vectors, (long long)columns);
     }
-    if (c->status != VTA_OK) {
+    if (c->make.status != VTA_OK) {
         return 0;
     }
     const double gamma = params.count > 0 ? vtac_number_at(&params, 0) : 0.0;
@@ -71,7 +71,7 @@ void vtac_composed_ml_svm_regressor(vtac_compose *c, vtac_value_id *out)
     const vtac_value_id x = float_input(c);
     const int64_t column[] = {factors.count, 1};
     const vtac_value_id w = vtac_c_reshape(c, vtac_c_constant(c, &factors, VTAC_F64), column, 2);
-    if (c->status == VTA_OK && factors.count != (supports > 0 ? supports : vtac_c_dim(c, x, 1))) {
+    if (c->make.status == VTA_OK && factors.count != (supports > 0 ? supports : vtac_c_dim(c, x, 1))) {
         (void)vtac_compose_fail(c, VTA_INVALID, "%lld coefficients do not fit", (long long)factors.count);
     }
     vtac_value_id y = vtac_c_matmul(c, supports > 0 ? kernel_values(c, x, &vectors, supports) : x, w);
@@ -112,7 +112,7 @@ static void read_duels(vtac_compose *c, duels *d)
            d->factors.count % d->vectors == 0 && d->rho.count == d->pairs &&
            (d->prob_a.count == 0 || (d->prob_a.count == d->pairs && d->prob_b.count == d->pairs)) &&
            d->vectors * d->pairs <= 1 << 26;
-    if (c->status == VTA_OK && !fits) {
+    if (c->make.status == VTA_OK && !fits) {
         (void)vtac_compose_fail(c, VTA_INVALID, "its vectors, coefficients and rho do not fit %lld classes",
                                 (long long)d->classes);
     }
@@ -202,7 +202,7 @@ static void linear_classifier(vtac_compose *c, vtac_value_id x, const vtac_numbe
     const vtac_numbers rho = vtac_c_list_of(c, "rho");
     const int64_t classes = labels->count > 0 ? labels->count : 1;
     const int64_t shape[] = {classes, vtac_c_dim(c, x, 1)};
-    if (c->status == VTA_OK && (factors.count % classes != 0 || factors.count / classes != shape[1])) {
+    if (c->make.status == VTA_OK && (factors.count % classes != 0 || factors.count / classes != shape[1])) {
         (void)vtac_compose_fail(c, VTA_INVALID, "%lld coefficients do not fit %lld classes",
                                 (long long)factors.count, (long long)classes);
         return;
@@ -231,7 +231,7 @@ void vtac_composed_ml_svm_classifier(vtac_compose *c, vtac_value_id *out)
     }
     duels d = {.classes = labels.count};
     read_duels(c, &d);
-    if (c->status != VTA_OK) {
+    if (c->make.status != VTA_OK) {
         return;
     }
     vtac_value_id scores = sides_of_lines(c, &d, kernel_values(c, x, &vectors, d.vectors));

@@ -62,7 +62,7 @@ static void measure_depth(vtac_compose *c, forest *f)
     for (int64_t i = 0; i < f->trees; i++) {
         stack[depth++] = (stacked){f->roots[i], 0};
     }
-    while (depth > 0 && c->status == VTA_OK) {
+    while (depth > 0 && c->make.status == VTA_OK) {
         const stacked at = stack[--depth];
         const tree_node *node = &f->nodes[at.node];
         f->levels = at.level > f->levels ? at.level : f->levels;
@@ -133,7 +133,7 @@ static vtac_value_id walk_trees(vtac_compose *c, const forest *f, vtac_value_id 
     const int64_t shape[] = {type.dim[0], f->trees};
     vtac_value_id at =
         vtac_c_expand(c, vtac_c_unsqueeze(c, vtac_c_integers(c, f->roots, f->trees), 0), shape, 2);
-    for (int64_t level = 0; level < f->levels && c->status == VTA_OK; level++) {
+    for (int64_t level = 0; level < f->levels && c->make.status == VTA_OK; level++) {
         const vtac_value_id value = vtac_c_gather_elements(c, x, vtac_c_gather(c, feature, at, 0), 1);
         const vtac_value_id limit = vtac_c_gather(c, split, at, 0);
         vtac_value_id yes = at_most ? vtac_c_at_most(c, value, limit) : 0;
@@ -162,7 +162,7 @@ static vtac_value_id gather_leaves(vtac_compose *c, forest *f, aggregate how)
 {
     const vtac_value_id x = vtac_c_rows(c, vtac_c_floats(c, 0, true));
     const vtac_dtype type = vtac_c_dtype(c, x);
-    for (int64_t i = 0; c->status == VTA_OK && i < f->count; i++) {
+    for (int64_t i = 0; c->make.status == VTA_OK && i < f->count; i++) {
         if (f->nodes[i].next[0] != i &&
             (f->nodes[i].feature < 0 || f->nodes[i].feature >= vtac_c_dim(c, x, 1))) {
             return vtac_compose_fail(c, VTA_RANGE, "a tree asks for column %lld of %lld",
@@ -170,7 +170,7 @@ static vtac_value_id gather_leaves(vtac_compose *c, forest *f, aggregate how)
         }
     }
     measure_depth(c, f);
-    if (c->status != VTA_OK) {
+    if (c->make.status != VTA_OK) {
         return 0;
     }
     const vtac_type shape = {type, 2, {f->leaves, f->targets}};
@@ -277,22 +277,22 @@ static void read_old_form(vtac_compose *c, old_form *o, forest *f)
     o->modes = vtac_c_attr(c, "nodes_modes");
     f->count = o->ids.count;
     const int64_t n = f->count;
-    if (c->status == VTA_OK &&
+    if (c->make.status == VTA_OK &&
         (n < 1 || n > MAX_NODES || o->trees.count != n || o->truth.count != n || o->lies.count != n ||
          o->features.count != n || o->splits.count != n || (o->missing.count != 0 && o->missing.count != n) ||
          o->modes == NULL || o->modes->kind != VTAC_ATTR_STRINGS || (int64_t)o->modes->count != n)) {
         (void)vtac_compose_fail(c, VTA_INVALID, "its lists of nodes are missing or of different lengths");
     }
-    if (c->status != VTA_OK) {
+    if (c->make.status != VTA_OK) {
         return;
     }
     f->nodes = alloc_items(c, n, sizeof *f->nodes);
     f->roots = alloc_items(c, n, sizeof *f->roots);
     o->names = alloc_items(c, n, sizeof *o->names);
-    for (int64_t i = 0; c->status == VTA_OK && i < n; i++) {
+    for (int64_t i = 0; c->make.status == VTA_OK && i < n; i++) {
         o->names[i] = (named_node){vtac_integer_at(&o->trees, i), vtac_integer_at(&o->ids, i), i};
     }
-    if (c->status == VTA_OK) {
+    if (c->make.status == VTA_OK) {
         qsort(o->names, (size_t)n, sizeof *o->names, by_name);
     }
 }
@@ -300,8 +300,8 @@ static void read_old_form(vtac_compose *c, old_form *o, forest *f)
 static void build_old_form(vtac_compose *c, old_form *o, forest *f)
 {
     read_old_form(c, o, f);
-    bool *child = c->status == VTA_OK ? alloc_items(c, f->count, sizeof *child) : NULL;
-    for (int64_t i = 0; c->status == VTA_OK && i < f->count; i++) {
+    bool *child = c->make.status == VTA_OK ? alloc_items(c, f->count, sizeof *child) : NULL;
+    for (int64_t i = 0; c->make.status == VTA_OK && i < f->count; i++) {
         tree_node *node = &f->nodes[i];
         const int mode = mode_of(o->modes->strings[i]);
         const int64_t tree = vtac_integer_at(&o->trees, i);
@@ -320,17 +320,17 @@ static void build_old_form(vtac_compose *c, old_form *o, forest *f)
             node->next[0] = find_node(c, o->names, f->count, tree, vtac_integer_at(&o->lies, i));
             node->next[1] = find_node(c, o->names, f->count, tree, vtac_integer_at(&o->truth, i));
             child[node->next[0]] = child[node->next[1]] = true;
-            if (c->status == VTA_OK && (node->next[0] == i || node->next[1] == i)) {
+            if (c->make.status == VTA_OK && (node->next[0] == i || node->next[1] == i)) {
                 (void)vtac_compose_fail(c, VTA_INVALID, "node %lld leads to itself", (long long)i);
             }
         }
     }
-    for (int64_t i = 0; c->status == VTA_OK && i < f->count; i++) {
+    for (int64_t i = 0; c->make.status == VTA_OK && i < f->count; i++) {
         if (!child[i]) {
             f->roots[f->trees++] = i;
         }
     }
-    if (c->status == VTA_OK && (f->trees == 0 || f->leaves == 0)) {
+    if (c->make.status == VTA_OK && (f->trees == 0 || f->leaves == 0)) {
         (void)vtac_compose_fail(c, VTA_INVALID, "it has no tree");
     }
 }
@@ -351,20 +351,21 @@ static int64_t add_old_weights(vtac_compose *c, const old_form *o, forest *f, ag
         lists[3] = vtac_c_list_of(c, strcat(names[3], "_as_tensor"));
     }
     const int64_t n = lists[0].count;
-    if (c->status == VTA_OK && (lists[1].count != n || lists[2].count != n || lists[3].count != n)) {
+    if (c->make.status == VTA_OK && (lists[1].count != n || lists[2].count != n || lists[3].count != n)) {
         (void)vtac_compose_fail(c, VTA_INVALID, "its lists of weights are of different lengths");
     }
     make_weights(c, f, how);
     *positive = true;
-    for (int64_t i = 0; c->status == VTA_OK && i < n; i++) {
+    for (int64_t i = 0; c->make.status == VTA_OK && i < n; i++) {
         const int64_t place =
             find_node(c, o->names, f->count, vtac_integer_at(&lists[0], i), vtac_integer_at(&lists[1], i));
         const int64_t target = vtac_integer_at(&lists[2], i);
         const double weight = vtac_number_at(&lists[3], i);
-        if (c->status == VTA_OK && (f->nodes[place].next[0] != place || target < 0 || target >= f->targets)) {
+        if (c->make.status == VTA_OK &&
+            (f->nodes[place].next[0] != place || target < 0 || target >= f->targets)) {
             (void)vtac_compose_fail(c, VTA_INVALID, "weight %lld is of no leaf or of no target",
                                     (long long)i);
-        } else if (c->status == VTA_OK) {
+        } else if (c->make.status == VTA_OK) {
             add_weight(f, how, f->nodes[place].leaf, target, weight);
             *positive = *positive && weight >= 0.0;
             only = only == -2 || only == target ? target : -1;
@@ -382,7 +383,7 @@ static vtac_numbers base_values(vtac_compose *c, int64_t targets)
 {
     static const char *const names[] = {"base_values", "base_values_as_tensor", NULL};
     const vtac_numbers base = vtac_c_list(c, names);
-    if (c->status == VTA_OK && base.count > 1 && base.count != targets) {
+    if (c->make.status == VTA_OK && base.count > 1 && base.count != targets) {
         (void)vtac_compose_fail(c, VTA_INVALID, "%lld base values for %lld targets", (long long)base.count,
                                 (long long)targets);
     }
@@ -479,7 +480,7 @@ static void read_new_form(vtac_compose *c, new_form *o)
     o->missing = vtac_c_list_of(c, "nodes_missing_value_tracks_true");
     o->members = vtac_c_list_of(c, "membership_values");
     const int64_t n = o->branches = o->modes.count;
-    if (c->status == VTA_OK &&
+    if (c->make.status == VTA_OK &&
         (n < 1 || n > MAX_NODES || o->features.count != n || o->splits.count != n || o->next[0].count != n ||
          o->next[1].count != n || o->is_leaf[0].count != n || o->is_leaf[1].count != n ||
          o->roots.count < 1 || o->targets.count < 1 || o->targets.count > MAX_NODES ||
@@ -531,7 +532,7 @@ static void build_new_form(vtac_compose *c, new_form *o, forest *f)
                                 EQUAL};
     enum { MEMBER = 6 };
     read_new_form(c, o);
-    if (c->status != VTA_OK) {
+    if (c->make.status != VTA_OK) {
         return;
     }
     f->leaves = o->targets.count;
@@ -541,11 +542,11 @@ static void build_new_form(vtac_compose *c, new_form *o, forest *f)
     f->roots = alloc_items(c, f->trees, sizeof *f->roots);
     o->spare = o->branches;
     int64_t member = 0;
-    for (int64_t i = 0; c->status == VTA_OK && i < f->count; i++) { /* what is not used leads nowhere */
+    for (int64_t i = 0; c->make.status == VTA_OK && i < f->count; i++) { /* what is not used leads nowhere */
         const int64_t leaf = i - (f->count - f->leaves);
         f->nodes[i] = (tree_node){.next = {i, i}, .leaf = leaf < 0 ? 0 : leaf};
     }
-    for (int64_t i = 0; c->status == VTA_OK && i < o->branches; i++) {
+    for (int64_t i = 0; c->make.status == VTA_OK && i < o->branches; i++) {
         tree_node *node = &f->nodes[i];
         const int64_t mode = vtac_integer_at(&o->modes, i);
         if (mode < 0 || mode > MEMBER) {
@@ -562,14 +563,14 @@ static void build_new_form(vtac_compose *c, new_form *o, forest *f)
             node->next[k] =
                 place_of(c, o, f, vtac_integer_at(&o->next[k], i), vtac_integer_at(&o->is_leaf[k], i) != 0);
         }
-        if (c->status == VTA_OK && (node->next[0] == i || node->next[1] == i)) {
+        if (c->make.status == VTA_OK && (node->next[0] == i || node->next[1] == i)) {
             (void)vtac_compose_fail(c, VTA_INVALID, "node %lld leads to itself", (long long)i);
         }
-        if (c->status == VTA_OK && mode == MEMBER) {
+        if (c->make.status == VTA_OK && mode == MEMBER) {
             add_members(c, o, f, i, &member);
         }
     }
-    for (int64_t i = 0; c->status == VTA_OK && i < f->trees; i++) {
+    for (int64_t i = 0; c->make.status == VTA_OK && i < f->trees; i++) {
         f->roots[i] = place_of(c, o, f, vtac_integer_at(&o->roots, i), false);
     }
 }
@@ -584,10 +585,10 @@ void vtac_composed_ml_tree_ensemble(vtac_compose *c, vtac_value_id *out)
         (void)vtac_compose_fail(c, VTA_INVALID, "aggregate_function %lld is not one that it has",
                                 (long long)how);
     }
-    if (c->status == VTA_OK) {
+    if (c->make.status == VTA_OK) {
         make_weights(c, &f, (aggregate)how);
     }
-    for (int64_t i = 0; c->status == VTA_OK && i < f.leaves; i++) {
+    for (int64_t i = 0; c->make.status == VTA_OK && i < f.leaves; i++) {
         const int64_t target = vtac_integer_at(&o.targets, i);
         if (target < 0 || target >= f.targets) {
             (void)vtac_compose_fail(c, VTA_RANGE, "leaf %lld is of target %lld of %lld", (long long)i,
@@ -596,6 +597,6 @@ void vtac_composed_ml_tree_ensemble(vtac_compose *c, vtac_value_id *out)
             add_weight(&f, (aggregate)how, i, target, vtac_number_at(&o.weights, i));
         }
     }
-    const vtac_value_id y = c->status == VTA_OK ? gather_leaves(c, &f, (aggregate)how) : 0;
+    const vtac_value_id y = c->make.status == VTA_OK ? gather_leaves(c, &f, (aggregate)how) : 0;
     out[0] = vtac_c_cast(c, vtac_c_post(c, y), vtac_c_dtype(c, vtac_c_in(c, 0)));
 }

@@ -7,84 +7,6 @@
 
 #include <string.h>
 
-/* input, skip, gamma, beta, bias; outputs: result, mean, deviation, sum */
-static vta_status skip_norm(vtac_words *w, vta_diag *diag)
-{
-    const bool simple = strcmp(vtac_proto_text(w->item->node->op_type), "SkipLayerNormalization") != 0;
-    const size_t bias = simple ? 3 : 4;
-    const double epsilon = vtac_words_float(w, "epsilon", simple ? 1e-5 : 1e-12);
-    (void)diag;
-    vtac_words_input(w, "x", 0);
-    vtac_words_input(w, "skip", 1);
-    vtac_words_input(w, "gamma", 2);
-    vtac_say(w, "sum = Add x skip");
-    if (vtac_words_has(w, bias)) {
-        vtac_words_input(w, "more", bias);
-        vtac_say(w, "sum = Add sum more");
-    }
-    if (simple) {
-        vtac_say(w, "y = RMSNormalization sum gamma axis=-1 epsilon=%.12f", epsilon);
-    } else if (vtac_words_has(w, 3)) {
-        vtac_words_input(w, "beta", 3);
-        vtac_say(w, "y = LayerNormalization sum gamma beta axis=-1 epsilon=%.12f", epsilon);
-    } else {
-        vtac_say(w, "y = LayerNormalization sum gamma axis=-1 epsilon=%.12f", epsilon);
-    }
-    return VTA_OK;
-}
-
-/* input_ids, segment_ids, word, position and segment embedding, gamma, beta, mask, position_ids */
-static vta_status embed_norm(vtac_words *w, vta_diag *diag)
-{
-    static const char *const words[] = {"ids",   "segments", "we",   "pe",    "se",
-                                        "gamma", "beta",     "mask", "places"};
-    (void)diag;
-    for (size_t i = 0; i < 9; i++) {
-        if (vtac_words_has(w, i)) {
-            vtac_words_input(w, words[i], i);
-        }
-    }
-    vtac_say(w, "sum = Gather we ids");
-    if (vtac_words_has(w, 8)) {
-        vtac_say(w, "p = Gather pe places; sum = Add sum p");
-    } else {
-        vtac_say(w, "n = Shape ids; n = Slice n [1] [2]; p = Slice pe [0] n [0]; sum = Add sum p");
-    }
-    if (vtac_words_has(w, 1) && vtac_words_has(w, 4)) {
-        vtac_say(w, "g = Gather se segments; sum = Add sum g");
-    }
-    vtac_say(w, "y = LayerNormalization sum gamma beta axis=-1 epsilon=%.12f",
-             vtac_words_float(w, "epsilon", 1e-12));
-    if (vtac_words_has(w, 7)) {
-        vtac_say(w, "lengths = ReduceSum mask [1] keepdims=0");
-    } else {
-        vtac_say(w, "n = Shape ids; n = Slice n [0] [1]; z = Cast #0 to=6; lengths = Expand z n");
-    }
-    return VTA_OK;
-}
-
-/* A, B, its scale, its zero point, bias: quantized A by the integers of B */
-static vta_status dynamic_product(vtac_words *w, vta_diag *diag)
-{
-    (void)diag;
-    vtac_words_input(w, "x", 0);
-    vtac_words_input(w, "b", 1);
-    vtac_words_input(w, "bs", 2);
-    vtac_say(w, "q s z = DynamicQuantizeLinear x");
-    if (vtac_words_has(w, 3)) {
-        vtac_words_input(w, "bz", 3);
-        vtac_say(w, "y = MatMulInteger q b z bz");
-    } else {
-        vtac_say(w, "y = MatMulInteger q b z");
-    }
-    vtac_say(w, "s = Mul s bs; y = Cast y to=1; y = Mul y s");
-    if (vtac_words_has(w, 4)) {
-        vtac_words_input(w, "more", 4);
-        vtac_say(w, "y = Add y more");
-    }
-    return VTA_OK;
-}
-
 static vta_status write_scores(vtac_words *w, vta_diag *diag)
 {
     (void)diag;
@@ -154,40 +76,6 @@ static vta_status write_activated(vtac_words *w, vta_diag *diag)
     return VTA_OK;
 }
 
-/* A, B: alpha times their product, each turned in its last two axes or not */
-static vta_status scaled_product(vtac_words *w, vta_diag *diag)
-{
-    static const char *const turned[] = {"transA", "transB"};
-    static const char *const words[] = {"a", "b"};
-    for (size_t i = 0; i < 2; i++) {
-        vtac_words_input(w, words[i], i);
-        const int rank = vtac_words_rank(w, i);
-        if (vtac_words_int(w, i == 0 ? "transBatchA" : "transBatchB", 0) != 0 ||
-            (vtac_words_int(w, turned[i], 0) != 0 && (rank < 2 || rank > 4))) {
-            return vta_fail(diag, VTA_UNSUPPORTED,
-                            "over open sizes it turns the last two axes of operands whose axes are declared");
-        }
-        if (vtac_words_int(w, turned[i], 0) != 0) {
-            vtac_say(w, "%s = Transpose %s perm=%s", words[i], words[i],
-                     rank == 2   ? "[1,0]"
-                     : rank == 3 ? "[0,2,1]"
-                                 : "[0,1,3,2]");
-        }
-    }
-    vtac_say(w, "y = MatMul a b; y = Mul y ~%.9g", vtac_words_float(w, "alpha", 1.0));
-    return VTA_OK;
-}
-
-static vta_status simple_norm(vtac_words *w, vta_diag *diag)
-{
-    (void)diag;
-    vtac_words_input(w, "x", 0);
-    vtac_words_input(w, "gamma", 1);
-    vtac_say(w, "y = RMSNormalization x gamma axis=%lld epsilon=%.12f",
-             (long long)vtac_words_int(w, "axis", -1), vtac_words_float(w, "epsilon", 1e-5));
-    return VTA_OK;
-}
-
 /* A, the packed weights, scales, zero points, g_idx, bias: the weights are static, and folded */
 static vta_status bits_product(vtac_words *w, vta_diag *diag)
 {
@@ -225,15 +113,6 @@ static vta_status gather_blocks(vtac_words *w, vta_diag *diag)
     vtac_words_domain(w, "com.microsoft");
     vtac_words_keep_attributes(w);
     vtac_say(w, "y = Gather y ids axis=%lld", (long long)vtac_words_int(w, "gather_axis", 0));
-    return VTA_OK;
-}
-
-static vta_status expand_dims(vtac_words *w, vta_diag *diag)
-{
-    (void)diag;
-    vtac_words_input(w, "x", 0);
-    vtac_words_input(w, "axis", 1);
-    vtac_say(w, "axis = Cast axis to=7; axis = Reshape axis [1]; y = Unsqueeze x axis");
     return VTA_OK;
 }
 
@@ -350,18 +229,11 @@ static const struct {
     {"", "QuantizeLinear", "y", write_quantize},
     {"", "RotaryEmbedding", "y", vtac_fused_rotary},
     {"", "STFT", "y", vtac_fused_stft},
-    {"", "SimplifiedLayerNormalization", "y", simple_norm},
     {"", "TensorScatter", "y", vtac_fused_tensor_scatter},
     {"", "Trilu", "y", write_triangle},
     {"ai.onnx.ml", "ZipMap", "y", write_scores},
-    {"com.microsoft", "CDist", "y", vtac_fused_cdist},
-    {"com.microsoft", "DynamicQuantizeMatMul", "y", dynamic_product},
-    {"com.microsoft", "EmbedLayerNormalization", "y lengths sum", embed_norm},
     {"com.microsoft", "Attention", "y present", vtac_fused_ms_attention},
-    {"com.microsoft", "ExpandDims", "y", expand_dims},
     {"com.microsoft", "FusedConv", "y", write_activated},
-    {"com.microsoft", "FusedGemm", "y", write_activated},
-    {"com.microsoft", "FusedMatMul", "y", scaled_product},
     {"com.microsoft", "GatherBlockQuantized", "y", gather_blocks},
     {"com.microsoft", "GroupQueryAttention", "y present_k present_v", vtac_fused_group_query},
     {"com.microsoft", "MatMulNBits", "y", bits_product},
@@ -370,10 +242,6 @@ static const struct {
     {"com.microsoft", "QGemm", "y", vtac_fused_qgemm},
     {"com.microsoft", "QLinearConcat", "y", vtac_fused_qlinear_concat},
     {"com.microsoft", "RotaryEmbedding", "y", vtac_fused_ms_rotary},
-    {"com.microsoft", "SkipLayerNormalization", "y - - sum", skip_norm},
-    {"com.microsoft", "SkipSimplifiedLayerNormalization", "y - - sum", skip_norm},
-    {"com.microsoft", "TransposeMatMul", "y", scaled_product},
-    {"com.microsoft", "Trilu", "y", write_triangle},
 };
 enum { ROWS = sizeof rows / sizeof rows[0] };
 
@@ -390,6 +258,25 @@ static size_t row_of(const Onnx__NodeProto *node)
 static bool by_rows(const Onnx__NodeProto *node)
 {
     return vtac_flow_is_by_rows(vtac_plain_domain(node->domain), vtac_proto_text(node->op_type));
+}
+
+/* The text of an operator that is not one of elements and not the runtime's own; NULL: none. */
+static const vtac_template_row *text_of(const char *domain, const char *name, int64_t opset)
+{
+    char own[64];
+    const vtac_template_row *text = vtac_template_find(domain, name, domain[0] == '\0' ? opset : 0);
+    if (text == NULL || strlen(name) >= sizeof own || vtac_template_is_pointwise(text)) {
+        return NULL;
+    }
+    memcpy(own, name, strlen(name) + 1);
+    const Onnx__NodeProto node = {.op_type = own};
+    return domain[0] == '\0' && vtac_flow_row_of(&node) != NULL ? NULL : text;
+}
+
+static const vtac_template_row *text_of_node(const vtac_flow_node *item)
+{
+    return text_of(vtac_plain_domain(item->node->domain), vtac_proto_text(item->node->op_type),
+                   vtac_flow_opset(item));
 }
 
 /* One scale for all elements: the operator is one of elements. */
@@ -409,16 +296,25 @@ bool vtac_flow_is_fused(const vtac_flow_builder *b, const vtac_flow_node *item)
         const vtac_flow_value *v = vtac_flow_input(b, item, i);
         open = open || (v != NULL && !v->known);
     }
-    return open && !has_one_scale(b, item) && (row_of(item->node) < ROWS || by_rows(item->node));
+    return open && !has_one_scale(b, item) &&
+           (row_of(item->node) < ROWS || by_rows(item->node) || text_of_node(item) != NULL);
+}
+
+static bool is_taken(const char *domain, const char *name)
+{
+    return strcmp(domain, "function") == 0 || vtac_flow_takes(domain, name);
 }
 
 bool vtac_flow_takes_fused(const char *domain, const char *name)
 {
+    const vtac_template_row *text =
+        vtac_template_find(domain, name, domain[0] == '\0' ? VTAC_NEWEST_OPSET : 0);
     size_t i = 0;
     while (i < ROWS && (strcmp(domain, rows[i].domain) != 0 || strcmp(name, rows[i].name) != 0)) {
         i++;
     }
-    return i < ROWS || vtac_flow_is_by_rows(domain, name);
+    return i < ROWS || vtac_flow_is_by_rows(domain, name) ||
+           (text != NULL && vtac_template_calls_only(text, is_taken));
 }
 
 /* The names of what was made, by the words of the row. */
@@ -444,12 +340,16 @@ vta_status vtac_flow_inline_fused(vtac_flow_work *work, const vtac_flow_node *gi
 {
     const vtac_flow_node item = *given; /* the list may move */
     const size_t row = row_of(item.node);
+    const vtac_template_row *text = text_of_node(&item);
     vtac_words w = {
         .make = {.b = work->b}, .w = work, .item = &item, .nodes = {.item_size = sizeof(Onnx__NodeProto *)}};
     w.dtype = vtac_words_dtype(&w, 0);
-    vta_status status = row < ROWS ? rows[row].make(&w, diag) : vtac_fused_by_rows(&w, diag);
     char **names = vtac_fm_room(&w.make, item.node->n_output, sizeof *names);
-    if (status == VTA_OK) {
+    vta_status status = names == NULL  ? vtac_flow_no_memory(diag)
+                        : row < ROWS   ? rows[row].make(&w, diag)
+                        : text != NULL ? vtac_words_text(&w, text, names, diag)
+                                       : vtac_fused_by_rows(&w, diag);
+    if (status == VTA_OK && (row < ROWS || text == NULL)) {
         status = w.missing > 0   ? vta_fail(diag, VTA_INVALID, "its input %zu is missing", w.missing - 1)
                  : w.make.failed ? vtac_flow_no_memory(diag)
                                  : outputs_of(&w, row < ROWS ? rows[row].outputs : "o0 o1 o2 o3 o4 o5 o6 o7",

@@ -207,21 +207,6 @@ vta_status vtac_fused_tensor_scatter(vtac_words *w, vta_diag *diag)
 
 /* ---- com.microsoft */
 
-/* a [m, k], b [n, k] */
-vta_status vtac_fused_cdist(vtac_words *w, vta_diag *diag)
-{
-    (void)diag;
-    vtac_words_input(w, "a", 0);
-    vtac_words_input(w, "b", 1);
-    vtac_say(
-        w,
-        "a = Unsqueeze a [1]; b = Unsqueeze b [0]; d = Sub a b; d = Mul d d; y = ReduceSum d [2] keepdims=0");
-    if (!vtac_words_is(w, "metric", "sqeuclidean")) {
-        vtac_say(w, "y = Sqrt y");
-    }
-    return VTA_OK;
-}
-
 /* y's scale and zero point, then x, its scale and zero point for each part */
 vta_status vtac_fused_qlinear_concat(vtac_words *w, vta_diag *diag)
 {

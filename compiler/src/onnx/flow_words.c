@@ -297,3 +297,104 @@ void vtac_words_domain(vtac_words *w, const char *domain)
         (*(Onnx__NodeProto **)vta_vec_at(&w->nodes, w->nodes.count - 1))->domain = kept;
     }
 }
+
+/* ---- pieces */
+
+Onnx__NodeProto *vtac_words_node(vtac_words *w, const char *domain, const char *type, size_t inputs,
+                                 size_t outputs)
+{
+    Onnx__NodeProto *node = add_node(w, type, inputs, outputs);
+    for (size_t i = 0; node != NULL && i < outputs; i++) {
+        node->output[i] = fresh_name(w);
+    }
+    if (node != NULL && domain[0] != '\0') {
+        vtac_words_domain(w, domain);
+    }
+    return w->make.failed ? NULL : node;
+}
+
+/* The list of attributes with one more, to be filled in; NULL without memory. */
+static Onnx__AttributeProto *append_attribute(vtac_words *w, Onnx__NodeProto *node, const char *name)
+{
+    const size_t count = node->n_attribute;
+    Onnx__AttributeProto **list = vtac_fm_room(&w->make, count + 1, sizeof(Onnx__AttributeProto *));
+    Onnx__AttributeProto **before = node->attribute;
+    Onnx__AttributeProto *attr = list == NULL ? NULL : vtac_fm_attr(&w->make, node, name);
+    if (attr == NULL) {
+        return NULL;
+    }
+    if (count > 0) {
+        memcpy(list, before, count * sizeof(Onnx__AttributeProto *));
+    }
+    list[count] = attr;
+    node->attribute = list;
+    node->n_attribute = count + 1;
+    return attr;
+}
+
+void vtac_words_attribute(vtac_words *w, Onnx__NodeProto *node, const vtac_attr *from)
+{
+    Onnx__AttributeProto *attr = w->make.failed ? NULL : append_attribute(w, node, from->name);
+    if (attr == NULL) {
+        return;
+    }
+    int64_t *ints = from->kind == VTAC_ATTR_INTS ? vtac_fm_room(&w->make, from->count, sizeof *ints) : NULL;
+    if (vtac_names_a_type(from->name) && from->kind == VTAC_ATTR_STRING) {
+        attr->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT;
+        attr->i = vtac_export_dtype(vtac_dtype_parse(from->s));
+    } else if (from->kind == VTAC_ATTR_INT) {
+        attr->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT;
+        attr->i = from->i;
+    } else if (from->kind == VTAC_ATTR_FLOAT) {
+        attr->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT;
+        attr->f = (float)from->f;
+    } else if (from->kind == VTAC_ATTR_STRING) {
+        attr->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRING;
+        attr->s.len = strlen(from->s);
+        attr->s.data = (uint8_t *)vta_arena_string(&w->make.b->im->graph->arena, from->s, attr->s.len);
+        w->make.failed = w->make.failed || attr->s.data == NULL;
+    } else if (ints != NULL) {
+        attr->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS;
+        memcpy(ints, from->ints, from->count * sizeof *ints);
+        attr->ints = ints;
+        attr->n_ints = from->count;
+    }
+}
+
+char *vtac_words_number(vtac_words *w, vtac_dtype dtype, double value)
+{
+    char *name;
+    Onnx__TensorProto *t = add_constant(w, ONNX__TENSOR_PROTO__DATA_TYPE__DOUBLE, &name);
+    double *room = vtac_fm_room(&w->make, 1, sizeof *room);
+    if (w->make.failed) {
+        return NULL;
+    }
+    room[0] = value;
+    t->double_data = room;
+    t->n_double_data = 1;
+    Onnx__NodeProto *cast = dtype == VTAC_F64 ? NULL : add_node(w, "Cast", 1, 1);
+    if (cast == NULL) {
+        return w->make.failed ? NULL : name;
+    }
+    vtac_fm_set_int(&w->make, cast, "to", vtac_export_dtype(dtype));
+    cast->input[0] = name;
+    cast->output[0] = fresh_name(w);
+    return cast->output[0];
+}
+
+char *vtac_words_ints(vtac_words *w, const int64_t *values, size_t count)
+{
+    char *name;
+    Onnx__TensorProto *t = add_constant(w, ONNX__TENSOR_PROTO__DATA_TYPE__INT64, &name);
+    int64_t *room = vtac_fm_room(&w->make, count + 1, sizeof *room);
+    if (w->make.failed) {
+        return NULL;
+    }
+    room[0] = (int64_t)count;
+    memcpy(room + 1, values, count * sizeof *values);
+    t->dims = room;
+    t->n_dims = 1;
+    t->int64_data = room + 1;
+    t->n_int64_data = count;
+    return name;
+}

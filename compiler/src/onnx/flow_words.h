@@ -12,6 +12,7 @@
 #ifndef VTAC_ONNX_FLOW_WORDS_H
 #define VTAC_ONNX_FLOW_WORDS_H
 
+#include "../compose/template.h"
 #include "flow_make.h"
 
 enum { VTAC_WORDS_NAMES = 64 };
@@ -56,6 +57,16 @@ int vtac_words_rank(const vtac_words *w, size_t input);
 vtac_dtype vtac_words_dtype(const vtac_words *w, size_t input);
 int64_t vtac_words_onnx_type(vtac_dtype dtype); /* ONNX's number of a float's type */
 
+/* Pieces of texts: a node with new names for its outputs, NULL without memory; its attribute; constants. */
+Onnx__NodeProto *vtac_words_node(vtac_words *w, const char *domain, const char *type, size_t inputs,
+                                 size_t outputs);
+void vtac_words_attribute(vtac_words *w, Onnx__NodeProto *node, const vtac_attr *attr);
+char *vtac_words_number(vtac_words *w, vtac_dtype dtype, double value);
+char *vtac_words_ints(vtac_words *w, const int64_t *values, size_t count);
+
+/* flow_text.c: the nodes of a text; the names of its outputs. */
+vta_status vtac_words_text(vtac_words *w, const vtac_template_row *row, char **names, vta_diag *diag);
+
 /* flow_fused.c: operators that the importer composes, where a size is open. */
 bool vtac_flow_is_fused(const vtac_flow_builder *b, const vtac_flow_node *item);
 bool vtac_flow_takes_fused(const char *domain, const char *name);
@@ -67,8 +78,8 @@ void vtac_words_keep_attributes(vtac_words *w);
 /* flow_attend.c, flow_signal.c */
 typedef vta_status vtac_fused_fn(vtac_words *w, vta_diag *diag);
 vtac_fused_fn vtac_fused_attention, vtac_fused_rotary, vtac_fused_ms_rotary, vtac_fused_multi_head,
-    vtac_fused_cdist, vtac_fused_dft, vtac_fused_q_attention, vtac_fused_qgemm, vtac_fused_qlinear_concat,
-    vtac_fused_stft, vtac_fused_tensor_scatter, vtac_fused_ms_attention, vtac_fused_group_query,
+    vtac_fused_dft, vtac_fused_q_attention, vtac_fused_qgemm, vtac_fused_qlinear_concat, vtac_fused_stft,
+    vtac_fused_tensor_scatter, vtac_fused_ms_attention, vtac_fused_group_query,
     vtac_fused_by_rows; /* the last: flow_rows.c */
 bool vtac_flow_is_by_rows(const char *domain, const char *name);
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../import/maker.h"
 #include "../import/protobuf.h"
 #include "compose.h"
 #include "context.h"
@@ -33,45 +34,31 @@ vta_status vtac_charge(vtac_importer *im, vta_diag *diag)
     return VTA_OK;
 }
 
-/* True for numbers that are looked up, in a model whose positions are to follow from an input: what is looked
- * up stays to be seen. */
-static bool is_row_of_table(const vtac_importer *im, vtac_node_id id)
+vtac_import_builder vtac_builder_at(vtac_importer *im, const char *name, vta_diag *diag)
 {
-    const vtac_node *node = &im->graph->nodes[id];
-    return im->options != NULL && im->options->cache_tokens > 0 &&
-           (node->op == VTAC_OP_GATHER || node->op == VTAC_OP_SLICE) &&
-           vtac_dtype_kind(im->graph->values[node->outputs[0]].type.dtype) == 'f';
+    return (vtac_import_builder){.graph = im->graph,
+                                 .diag = diag,
+                                 .name = name,
+                                 .origin = im->origin,
+                                 .keeps_rows = im->options != NULL && im->options->cache_tokens > 0};
 }
 
 vta_status vtac_emit(vtac_importer *im, const vtac_draft *draft, vtac_op op, const char *const *names,
                      vtac_value_id *outputs, vta_diag *diag)
 {
+    vtac_import_builder m = vtac_builder_at(im, draft->name, diag);
     VTA_TRY(vtac_charge(im, diag));
-    const vtac_node_spec spec = {.op = op,
-                                 .name = draft->name,
-                                 .origin = im->origin,
-                                 .inputs = draft->inputs,
-                                 .input_count = draft->input_count,
-                                 .output_count = draft->output_count,
-                                 .output_names = names,
-                                 .attrs = draft->attrs,
-                                 .attr_count = draft->attr_count};
-    vtac_node_id id;
-    VTA_TRY(vtac_add_node(im->graph, &spec, &id, diag));
-    for (uint32_t i = 0; i < draft->output_count; i++) {
-        outputs[i] = im->graph->nodes[id].outputs[i];
-    }
-    bool done = false;
-    vtac_tensor result;
-    VTA_TRY(is_row_of_table(im, id) ? VTA_OK
-                                    : vtac_evaluate(im->graph, &im->graph->nodes[id], &done, &result, diag));
-    if (done) {
-        const vtac_value_id computed = outputs[0];
-        vtac_remove_node(im->graph, id);
-        VTA_TRY(vtac_add_constant(im->graph, NULL, &result, &outputs[0], diag));
-        vtac_swap_names(im->graph, computed, outputs[0]);
-    }
-    return VTA_OK;
+    m.budget = 1;
+    vtac_make_node(&m,
+                   &(vtac_node_spec){.op = op,
+                                     .inputs = draft->inputs,
+                                     .input_count = draft->input_count,
+                                     .output_count = draft->output_count,
+                                     .output_names = names,
+                                     .attrs = draft->attrs,
+                                     .attr_count = draft->attr_count},
+                   outputs);
+    return m.status;
 }
 
 vta_status vtac_emit_ints(vtac_importer *im, const int64_t *values, uint32_t count, vtac_value_id *out,
