@@ -7,10 +7,10 @@
 #
 # With a device that runs kernels, all steps that can be kernels run there; steps that stay on the host are named with the reason. Each
 # case is noted when it is done, in FOLDER: a run that was interrupted goes on there, as long as vtac is the same. The drivers keep what
-# they compile there, too. With --record the totals of all cases go into tests/results/nodes.json.
+# they compile there, too. With --record the totals go into tests/results/nodes.json. --every N: each N-th case, as a sample.
 #
-# usage: nodes.py VTAC DATA JOBS TABLE [--device opencl:0 FOLDER] [--record] [NAME...]   (NAME: a case, or a pattern; exit status 77:
-# python3-onnx is not there)
+# usage: nodes.py VTAC DATA JOBS TABLE [--device opencl:0 FOLDER] [--record] [--every N] [NAME...]   (NAME: a case, or a pattern; exit
+# status 77: python3-onnx is not there)
 import collections
 import concurrent.futures
 import fnmatch
@@ -30,6 +30,7 @@ import results  # noqa: E402
 
 KINDS = ("node", "simple", "pytorch-converted", "pytorch-operator")
 AT_ONCE = 20
+FLOW = "the runtime's flow does it, without a kernel: control, texts, sequences, parameters and sizes that only the run knows"
 
 
 def light_cases(data, folder):
@@ -139,23 +140,29 @@ def verify_all(vtac, device, folder, jobs, cases):
     return known
 
 
-def tell_device(device, found, unexplained, keep):
+def tell_device(device, found, unexplained, which, keep):
     """Prints which passing cases run on the device, in whole or in part; the totals are kept in tests/results/nodes.json."""
     reasons, kinds = collections.defaultdict(list), collections.Counter()
     for name, (how, _, why, steps) in found.items():
         if how != "PASS":
             continue
-        kinds["without a step" if steps is None or steps[1] == 0 else "whole" if not why else "in part" if steps[0] else "on the host"] += 1
+        if steps is None:
+            kinds["with parameters made constants"] += 1
+        elif steps[1] == 0:
+            kinds["on the host"] += 1
+            reasons[FLOW].append(name)
+        else:
+            kinds["whole" if not why else "in part" if steps[0] else "on the host"] += 1
         for reason in set(why):
             reasons[reason].append(name)
     for reason, names in sorted(reasons.items()):
         print("\nsteps on the host, %d: %s\n%s" % (len(names), reason, "\n".join("    " + name for name in names)))
     passed = sum(kinds.values())
     print("\nof %d that pass on %s: %s" % (passed, device, ", ".join("%d %s" % (n, kind) for kind, n in sorted(kinds.items()))))
-    rows = {"passes": [passed, ""], "passes, %s" % device: [kinds["whole"], ""]}
-    rows.update({"passes, " + kind: [n, ""] for kind, n in sorted(kinds.items()) if kind != "whole"})
+    rows = {"cases on " + device: [len(found), which], "passes": [passed, ""]}
+    rows.update({"passes, " + kind: [n, ""] for kind, n in sorted(kinds.items(), reverse=True)})
     rows["wrong"] = [len(unexplained), " ".join(sorted(unexplained))]
-    rows["neither"] = [len(found) - passed - len(unexplained), "nodes.txt says why"]
+    rows["not as ONNX's data, by nodes.txt"] = [len(found) - passed - len(unexplained), ""]
     rows.update({"on the host: " + reason: [len(names), " ".join(sorted(names))] for reason, names in sorted(reasons.items())})
     if keep:
         results.record_all("nodes", {name: {"cases": row[0], "which": row[1]} for name, row in rows.items()})
@@ -171,12 +178,15 @@ def main():
         os.environ.update(POCL_CACHE_DIR=folder, VTAC_CACHE=os.devnull + "/none")
     keep = names[:1] == ["--record"]
     names = names[keep:]
+    every = 1
+    if names[:1] == ["--every"]:
+        every, names = int(names[1]), names[2:]
     wanted = names or ["*"]
     rows = rows_of(table)
     with tempfile.TemporaryDirectory() as light:
         cases = [os.path.join(data, kind, name) for kind in KINDS for name in sorted(os.listdir(os.path.join(data, kind)))]
         cases += light_cases(os.path.join(data, "light"), light)
-        cases = [c for c in cases if any(fnmatch.fnmatch(os.path.basename(c), w) for w in wanted)]
+        cases = [c for c in cases if any(fnmatch.fnmatch(os.path.basename(c), w) for w in wanted)][(every - 1) // 2::every]
         found = verify_all(vtac, device, folder, jobs, cases)
     counts = {"PASS": 0, "FAIL": 0, "UNSUPPORTED": 0, "CRASH": 0}
     for how, *_ in found.values():
@@ -189,12 +199,13 @@ def main():
             reasons.setdefault((how, row[2]), []).append(name)
         elif how != "PASS":
             reasons.setdefault((how, ""), []).append("%s: %s" % (name, text))
-    for (how, reason), names in sorted(reasons.items()):
-        print("\n%s %d: %s" % (how, len(names), reason or "NO ROW OF %s SAYS WHY" % os.path.basename(table)))
-        print("\n".join("    " + name for name in names))
+    for (how, reason), such in sorted(reasons.items()):
+        print("\n%s %d: %s" % (how, len(such), reason or "NO ROW OF %s SAYS WHY" % os.path.basename(table)))
+        print("\n".join("    " + name for name in such))
     if device:
-        tell_device(device, found, [text for key, texts in reasons.items() if key[1] == "" for text in texts], keep and not names)
-    if not names and not device:
+        which = ("all" if every == 1 else "one of %d" % every) + (" of " + " ".join(names) if names else "")
+        tell_device(device, found, [text for key, texts in reasons.items() if key[1] == "" for text in texts], which, keep)
+    if not names and not device and every == 1:
         for row in rows:
             if row[0] not in told:
                 print("\nnothing fails any more that %s names as %s" % (os.path.basename(table), row[0]))

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# nodes.sh VTAC CACHE JOBS [--device opencl:0] [--record] [NAME…]: all of ONNX's own test cases, as Debian sid has them, fetched into CACHE (tests/lib/sid.sh); nodes.py
+# nodes.sh VTAC CACHE JOBS [--device opencl:0] [--record] [--every N] [NAME…]: all of ONNX's own test cases, as Debian sid has them, fetched into CACHE (tests/lib/sid.sh); nodes.py
 # judges them. Exit 75, with a line that says why: they cannot be had here.
 set -eu
 export LC_ALL=C.UTF-8
