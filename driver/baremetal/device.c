@@ -193,7 +193,7 @@ static vta_status open_device(vta_opening *opening, vta_diag *diag)
         return vta_fail(diag, VTA_NOMEM, "no memory for device 'baremetal'");
     }
     d->board = given;
-    d->mmio = (vta_mmio){d, read_register, write_register, let_time_pass, opening->stop};
+    d->mmio = (vta_mmio){d, read_register, write_register, let_time_pass, opening->stop, opening->again};
     vta_status status = vta_mmio_config(&d->mmio, "baremetal", &opening->config, diag);
     status = status == VTA_OK ? vta_mmio_reset(&d->mmio, "baremetal", diag) : status;
     if (status != VTA_OK) {

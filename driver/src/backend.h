@@ -85,6 +85,9 @@ typedef struct vta_opening {
     const char *place;    /* between ':' and '?': a configuration, a folder, a host; "" where there is none */
     const void *options;  /* the backend's options struct, filled in */
     const vta_stop *stop; /* wanted: a run is to be stopped; valid while the device is open */
+    const uint64_t *again;      /* in submit, not 0: the address of what may run in place of the launch's
+                                   instructions if no other process has used the accelerator since the last run
+                                   (vta/keep.h). A backend that does not look at it runs the launch's */
     const vta_backend_ops *ops; /* out */
     void *self;                 /* out */
     vta_config config;          /* out */

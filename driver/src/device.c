@@ -15,6 +15,7 @@
 #include "turns.h"
 #include "vta/check.h"
 #include "vta/dram.h"
+#include "vta/keep.h"
 #include "vta/log.h"
 #include "vta/program.h"
 #include "vta/room.h"
@@ -34,6 +35,7 @@ struct vta_device {
     char *uri;
     vta_config config;
     bool check;
+    bool keep; /* programs may leave something in the scratchpads for their next run */
     bool running;
     vta_stop stop;             /* runs that are to be stopped: the one in progress and those that follow */
     vta_turns *turns;          /* of the threads that share it */
@@ -43,6 +45,9 @@ struct vta_device {
     vta_play_fn *play; /* NULL: no run is played */
     void *play_context;
     vta_launch launch; /* the run in progress or the last one */
+    uint64_t again;    /* for the backend: the address of what it may run instead; 0: nothing */
+    uint64_t leaves;   /* `again` of the run in progress */
+    uint64_t kept;     /* `again` of the last run, while the scratchpads hold what that left; else 0 */
 };
 
 static const vta_device_kind kinds[] = {
@@ -143,8 +148,9 @@ static vta_status open_backend(vta_device *device, const vta_backend_kind *kind,
     }
     const vta_option common[] = {
         {"check", VTA_OPTION_BOOL, offsetof(vta_device, check), 1, "1: check every program before it runs"},
+        {"keep", VTA_OPTION_BOOL, offsetof(vta_device, keep), 1, "0: weights do not stay on chip"},
     };
-    const vta_option_set sets[] = {{kind->options, kind->option_count, device->options}, {common, 1, device}};
+    const vta_option_set sets[] = {{kind->options, kind->option_count, device->options}, {common, 2, device}};
     device->parsed.passes_options = kind->passes_options;
     VTA_TRY(vta_uri_options(&device->parsed, sets, 2, diag));
     device->told = progress != NULL ? *progress : (vta_progress){0};
@@ -155,6 +161,7 @@ static vta_status open_backend(vta_device *device, const vta_backend_kind *kind,
                            .place = device->parsed.place,
                            .options = device->options,
                            .stop = &device->stop,
+                           .again = &device->again,
                            .expected = expected,
                            .progress = &device->passed};
     VTA_TRY(kind->open(&opening, diag));
@@ -194,6 +201,7 @@ static vta_status open_device(vta_device *device, const char *uri, const vta_con
                               const vta_progress *progress, vta_diag *diag)
 {
     device->check = check_wanted();
+    device->keep = true;
     device->process = this_process();
     device->turns = vta_turns_create();
     device->uri = strdup(uri);
@@ -316,6 +324,8 @@ vta_status vta_device_alloc_at(vta_device *device, uint64_t addr, size_t size, v
 void vta_device_free(vta_device *device, vta_mem *mem)
 {
     if (mem != NULL && mem->host != NULL) {
+        const bool here = device->kept >= mem->addr && device->kept - mem->addr < mem->size;
+        device->kept = here ? 0 : device->kept;
         device->ops->free(device->self, mem);
         *mem = (vta_mem){0};
     }
@@ -404,6 +414,7 @@ static vta_status refuse_recording(const vta_device *device, vta_diag *diag)
 
 vta_status vta_device_record(vta_device *device, uint64_t starts, vta_diag *diag)
 {
+    device->keep = false; /* each part of a simulation begins by itself */
     return device->ops->record != NULL ? device->ops->record(device->self, starts, diag)
                                        : refuse_recording(device, diag);
 }
@@ -419,6 +430,7 @@ vta_status vta_device_play(vta_device *device, vta_play_fn *fn, void *context, v
     if (device->ops->play == NULL) {
         return refuse_recording(device, diag);
     }
+    device->keep = false; /* a played run leaves nothing in the scratchpads */
     device->play = fn;
     device->play_context = context;
     return VTA_OK;
@@ -454,7 +466,16 @@ static vta_status check(vta_device *device, const vta_launch *launch, vta_launch
     return vta_check(&device->config, launch, &bus, NULL, diag);
 }
 
-vta_status vta_device_submit(vta_device *device, const vta_launch *launch, vta_diag *diag)
+/* True if the scratchpads hold what the last run of `launch`, or of `again`, has left there, as far as this
+ * process knows. */
+static bool keeps(const vta_device *device, const vta_launch *launch, uint64_t again)
+{
+    return device->keep && !device->check && again != 0 && device->kept == again &&
+           memcmp(device->launch.base, launch->base, sizeof launch->base) == 0;
+}
+
+vta_status vta_device_submit_again(vta_device *device, const vta_launch *launch, uint64_t again,
+                                   vta_diag *diag)
 {
     vta_launch checked;
     if (device->running) {
@@ -467,11 +488,19 @@ vta_status vta_device_submit(vta_device *device, const vta_launch *launch, vta_d
     }
     VTA_TRY(validate(device, launch, diag));
     VTA_TRY(check(device, launch, &checked, diag));
+    device->again = keeps(device, launch, again) ? again : 0;
+    device->leaves = again;
+    device->kept = 0;
     device->launch = *launch;
     VTA_TRY(prepare_play(device, &checked, diag));
     VTA_TRY(device->ops->submit(device->self, &checked, diag));
     device->running = true;
     return VTA_OK;
+}
+
+vta_status vta_device_submit(vta_device *device, const vta_launch *launch, vta_diag *diag)
+{
+    return vta_device_submit_again(device, launch, 0, diag);
 }
 
 /* The kind of failure that an error of the program is to its caller. */
@@ -558,7 +587,11 @@ vta_status vta_device_wait(vta_device *device, double timeout_s, vta_report *rep
                         device->uri, timeout_s);
     }
     VTA_TRY(status);
-    return result->error == VTA_ERROR_NONE ? VTA_OK : program_failed(device, result, note.text, diag);
+    if (result->error != VTA_ERROR_NONE) {
+        return program_failed(device, result, note.text, diag);
+    }
+    device->kept = device->leaves;
+    return VTA_OK;
 }
 
 void vta_device_interrupt(vta_device *device)
@@ -596,5 +629,6 @@ void vta_device_give(vta_device *device)
 vta_status vta_device_reset(vta_device *device, vta_diag *diag)
 {
     device->running = false;
+    device->kept = 0;
     return device->ops->reset(device->self, diag);
 }

@@ -33,7 +33,8 @@ typedef struct fsim_device {
     bool has_thread;
     pid_t process; /* that the thread belongs to */
     const vta_stop *stop;
-    pthread_mutex_t lock; /* of all below */
+    const uint64_t *again; /* NULL: strict simulation takes each program by itself */
+    pthread_mutex_t lock;  /* of all below */
     pthread_cond_t changed;
     fsim_state state;
     vta_launch launch;
@@ -165,6 +166,9 @@ static vta_status fsim_submit(void *self, const vta_launch *launch, vta_diag *di
         VTA_TRY(start_again(device, diag));
     }
     device->launch = *launch; /* the thread looks at it only after the state has changed */
+    if (device->again != NULL && *device->again != 0) {
+        device->launch.insn_addr = *device->again;
+    }
     change_state(device, FSIM_RUNNING);
     return VTA_OK;
 }
@@ -244,6 +248,7 @@ static vta_status start_parts(fsim_device *device, const vta_opening *opening, v
 {
     const fsim_options *set = opening->options;
     device->stop = opening->stop;
+    device->again = set->strict ? NULL : opening->again;
     VTA_TRY(vta_dram_create(&device->dram, diag));
     const vta_bus bus = vta_dram_bus(device->dram);
     VTA_TRY(vta_fsim_create(&opening->config, &bus, set->strict, &device->fsim, diag));

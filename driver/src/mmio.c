@@ -138,9 +138,21 @@ vta_status vta_mmio_probe(const vta_mmio *mmio, const char *where, const vta_con
 
 /* Running. */
 
+/* The address of the instructions to run: `again` where the registers still name the last run. Another
+ * process has other memory, and a device that was without power has no address. */
+static uint64_t program_of(const vta_mmio *mmio, const vta_launch *launch)
+{
+    const uint64_t again = mmio->again != NULL ? *mmio->again : 0;
+    if (again == 0) {
+        return launch->insn_addr;
+    }
+    const uint64_t last = get64(mmio, VTA_REG_INSN_ADDR_LO);
+    return last == launch->insn_addr || last == again ? again : launch->insn_addr;
+}
+
 void vta_mmio_start(const vta_mmio *mmio, const vta_launch *launch, uint32_t watchdog)
 {
-    put64(mmio, VTA_REG_INSN_ADDR_LO, launch->insn_addr);
+    put64(mmio, VTA_REG_INSN_ADDR_LO, program_of(mmio, launch));
     put(mmio, VTA_REG_INSN_COUNT, launch->insn_count);
     for (uint32_t i = 0; i < VTA_SEGMENTS; i++) {
         put64(mmio, VTA_REG_BASE0_LO + 8 * i, launch->base[i]);

@@ -20,7 +20,8 @@ typedef struct vta_mmio {
      * broken. */
     vta_status (*wait)(void *context, double seconds, vta_diag *diag);
 
-    const vta_stop *stop; /* NULL: never; else wanted when a run is to be stopped */
+    const vta_stop *stop;  /* NULL: never; else wanted when a run is to be stopped */
+    const uint64_t *again; /* NULL: never; else as vta_opening has it */
 } vta_mmio;
 
 /* Is it our accelerator, of this ISA version and of this configuration? A mismatch names the fields that

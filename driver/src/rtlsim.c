@@ -420,6 +420,7 @@ static vta_status open_rtlsim(vta_opening *opening, vta_diag *diag)
     (void)snprintf(device->scheme, sizeof device->scheme, "%s", opening->scheme);
     device->mmio = (vta_mmio){.context = device, .read = page_read, .write = page_write, .wait = page_wait};
     device->mmio.stop = opening->stop;
+    device->mmio.again = opening->again;
     const vta_status status = open_parts(device, opening, diag);
     if (status != VTA_OK) {
         rtlsim_close(device);

@@ -298,6 +298,7 @@ static vta_status open_parts(uio_device *d, vta_opening *opening, vta_diag *diag
     VTA_TRY(vta_uio_find(opening->place, set->name, &node, diag));
     VTA_TRY(vta_uio_page_open(&node, d->where, &d->page, diag));
     d->page.mmio.stop = opening->stop;
+    d->page.mmio.again = opening->again;
     VTA_TRY(vta_mmio_config(&d->page.mmio, d->where, &opening->config, diag));
     return open_memories(d, opening->place, set, diag);
 }

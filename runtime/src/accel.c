@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "internal.h"
 #include "vta/fail.h"
 
 enum { CONSTANTS, WORK, BUFFERS }; /* of every region's program */
@@ -87,7 +88,8 @@ static vta_status prepare(vta_accel *accel, uint32_t i, vta_diag *diag)
     VTA_TRY(read_code(step, l, diag));
     l->addrs[CONSTANTS] = accel->constants.addr + step->region->constant_offset;
     l->addrs[WORK] = accel->work.addr + step->region->work_offset;
-    return vta_job_create(l->code, accel->device, &l->job, diag);
+    VTA_TRY(vta_job_create(l->code, accel->device, &l->job, diag));
+    return vta_job_keep(l->job, UINT32_C(1) << CONSTANTS, diag);
 }
 
 /* At least a byte, so that an address exists. */

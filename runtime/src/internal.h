@@ -8,7 +8,7 @@
  *   marks.c    who touched a scratchpad entry or a DRAM byte last
  *   order.c    dependency tokens, and the list of instructions
  *   code.c     sealing and the sealed code · program.c: the same as a program, and back
- *   job.c      running it
+ *   job.c      running it · keep.c: what stays on chip for the next run
  *
  * A *position* counts the instructions of one unit, from 1; 0 is "none".
  */
@@ -193,6 +193,10 @@ struct vta_code {
 
 /* Notes what legal instructions do, as vta_code_info and vta_buffer_info tell it. */
 void vta_code_count(vta_code *code);
+
+/* job.c: what LOADs bring from the buffers in `constants`, a bit each, stays on chip from run to run where it
+ * can: their bytes do not change. Before the job's first run. */
+vta_status vta_job_keep(vta_job *job, uint32_t constants, vta_diag *diag);
 
 /* Takes what it keeps out of the stream. */
 vta_status vta_code_seal(vta_stream *stream, vta_code **out);

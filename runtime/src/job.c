@@ -7,11 +7,14 @@
 #include <string.h>
 
 #include "internal.h"
+#include "vta/again.h"
+#include "vta/keep.h"
 
 struct vta_job {
     const vta_code *code;
     vta_device *device;
     vta_mem insns, uops;
+    vta_mem again; /* the instructions of a run behind another one; size 0: there are none */
     vta_mem own[VTA_STREAM_BUFFERS]; /* size 0: not asked for */
     bool owned[VTA_STREAM_BUFFERS];  /* bound to `own` by the run in progress */
 };
@@ -61,11 +64,29 @@ vta_status vta_job_create(const vta_code *code, vta_device *device, vta_job **ou
     return VTA_OK;
 }
 
+vta_status vta_job_keep(vta_job *job, uint32_t constants, vta_diag *diag)
+{
+    const size_t size = job->code->info.insn_count * sizeof(vta_word);
+    vta_word *insns = malloc(size);
+    uint32_t kept = 0;
+    vta_status status =
+        insns != NULL ? VTA_OK : vta_fail(diag, VTA_NOMEM, "no memory for a job's second program");
+    if (status == VTA_OK) {
+        status = vta_code_again(job->code, constants, insns, &kept, diag);
+    }
+    if (status == VTA_OK && kept > 0) {
+        status = upload(job->device, insns, size, &job->again, diag);
+    }
+    free(insns);
+    return status;
+}
+
 void vta_job_destroy(vta_job *job)
 {
     if (job != NULL) {
         vta_device_free(job->device, &job->insns);
         vta_device_free(job->device, &job->uops);
+        vta_device_free(job->device, &job->again);
         for (uint32_t i = 0; i < VTA_STREAM_BUFFERS; i++) {
             vta_device_free(job->device, &job->own[i]);
         }
@@ -149,7 +170,7 @@ vta_status vta_job_start(vta_job *job, const uint64_t *addrs, uint32_t count, vt
         VTA_TRY(bind_one(job, i, addrs != NULL ? addrs[i] : 0, launch.base, diag));
     }
     launch.base[UOP_SEGMENT] = job->uops.addr;
-    return vta_device_submit(job->device, &launch, diag);
+    return vta_device_submit_again(job->device, &launch, job->again.addr, diag);
 }
 
 vta_status vta_job_wait(vta_job *job, double timeout_s, vta_report *report, vta_diag *diag)

@@ -247,13 +247,14 @@ typedef struct vtac_vta_plan {
 } vtac_vta_plan;
 
 typedef struct vtac_vta_options {
-    int level;                       /* 0: the estimate chooses tilings; 3: the timing model does */
-    bool no_fold;                    /* for tests: the host folds no inputs */
-    bool no_join;                    /* for tests: every layer alone, through DRAM */
-    bool all_groups;                 /* for tests: groups wherever they fit, even if slower */
-    bool no_merge, all_merges;       /* for tests: pixels are never merged; wherever they can be, if slower */
-    bool all_factors;                /* for tests: factors of weights wherever they fit, even if slower */
-    bool predict_only;               /* plans and cycles only, no program and no constants */
+    int level;                 /* 0: the estimate chooses tilings; 3: the timing model does */
+    bool no_fold;              /* for tests: the host folds no inputs */
+    bool no_join;              /* for tests: every layer alone, through DRAM */
+    bool all_groups;           /* for tests: groups wherever they fit, even if slower */
+    bool no_merge, all_merges; /* for tests: pixels are never merged; wherever they can be, if slower */
+    bool all_factors;          /* for tests: factors of weights wherever they fit, even if slower */
+    bool no_keep;              /* other programs run in between: nothing stays on chip for the next run */
+    bool predict_only;         /* plans and cycles only, no program and no constants */
     const vtac_schedules *schedules; /* NULL: the standard schedules */
     const vtac_progress *progress;   /* NULL: silent */
 } vtac_vta_options;
@@ -268,6 +269,7 @@ typedef struct vtac_vta_image {
     vtac_vta_plan *plans; /* one per layer */
     uint32_t plan_count;
     uint64_t cycles; /* predicted, of the whole run */
+    uint64_t again;  /* the same of a run that finds on chip what the run before left; 0: not predicted */
 } vtac_vta_image;
 
 /* Also fills the tensors' layout. The same region and configuration give the same bytes. */

@@ -378,10 +378,12 @@ static vta_status build_regions(partitioner *r)
 static vta_status schedule_regions(partitioner *r)
 {
     vtac_partition *p = r->p;
+    vtac_vta_options how = r->options->schedule;
+    how.no_keep = how.no_keep || p->region_count > 1;
     for (uint32_t i = 0; i < p->region_count; i++) {
         vtac_region *region = &p->regions[i];
         const vta_status status =
-            vtac_vta_schedule(&p->config, &region->region, &r->options->schedule, &region->image, r->diag);
+            vtac_vta_schedule(&p->config, &region->region, &how, &region->image, r->diag);
         if (status != VTA_OK) {
             (void)vta_context(r->diag, "%s of %u layers", region->region.name, region->region.layer_count);
             return status;

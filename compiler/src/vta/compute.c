@@ -128,6 +128,9 @@ static cycles run_acc_load(model *t)
     const job *j = &t->jobs[t->at];
     const granule_run g = j->to;
     uint32_t number;
+    if (step_at(t->list, t->at)->kept) {
+        return issue_at(t, &t->load_queue, 0);
+    }
     const cycles data = vtac_vta_load_stored(t, t->at, &number);
     cycles start = issue_at(t, &t->load_queue, data > 0 ? data + TOKEN : 0);
     start = later(later(start + 1, t->acc_load), later(t->array_start, t->alu_start));

@@ -389,6 +389,17 @@ void vtac_vta_emit_grid(emitter *e, const piece *p, const reduction *t, int64_t 
     if (count == 0) {
         return;
     }
+    if (which->blocks > 0) {
+        vtac_vta_list_gemm(e->list,
+                           &(vta_gemm){.kernel = vtac_vta_list_kernel_of(e->list, e->uops, (uint32_t)count),
+                                       .init = t->init,
+                                       .iter_out = which->blocks,
+                                       .iter_in = 1,
+                                       .dst_out = 1,
+                                       .wgt_out = all},
+                           (list_range){which->to, which->blocks});
+        return;
+    }
     vtac_vta_list_gemm(
         e->list,
         &(vta_gemm){.kernel = vtac_vta_list_kernel_of(e->list, e->uops, (uint32_t)count),
@@ -715,16 +726,32 @@ static void sum_weights(emitter *e, const piece *p, const reduction *t, int64_t 
     }
 }
 
+/* Of one pixel, all blocks with weights are one call: its loop goes over blocks, not over pixels. Returns
+ * their number; 0: each block has a call of its own. */
+static int64_t emit_pixel(emitter *e, const piece *p, const reduction *t)
+{
+    const conv *c = e->c;
+    const int64_t blocks = vtac_vta_filled_blocks(c, e->t, p->group);
+    if (c->depthwise || c->groups > 1 || c->tiles != NULL || e->t->parted || p->biases || blocks < 2 ||
+        p->tile.rows * p->tile.cols != 1) {
+        return 0;
+    }
+    vtac_vta_emit_grid(
+        e, p, t, 0,
+        &(pixel_grid){.to = p->acc, .rows = 1, .cols = 1, .down = 1, .across = 1, .blocks = blocks});
+    return blocks;
+}
+
 void vtac_vta_emit_reduction(emitter *e, piece *p, const reduction *t, bool last)
 {
-    const int64_t ro = e->c->machine->ro;
+    const int64_t ro = e->c->machine->ro, made = emit_pixel(e, p, t);
     for (int64_t n = 0; n < p->blocks; n++) {
         if (last && n % ro == 0 && e->c->sum != NULL) {
             p->other = emit_other(e, p, n);
         }
         if (e->c->depthwise) {
             vtac_vta_emit_depthwise(e, p, t, n);
-        } else {
+        } else if (n >= made) {
             vtac_vta_emit_gemm(e, p, t, n);
         }
         if (p->biases) {

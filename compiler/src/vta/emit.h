@@ -88,6 +88,7 @@ typedef struct pixel_grid {
     int64_t y, x;         /* the first pixel, relative to the tile */
     int64_t rows, cols;   /* numbers of pixels */
     int64_t down, across; /* distances of pixels */
+    int64_t blocks;       /* 0; or of one pixel: so many output blocks in one call */
 } pixel_grid;
 
 void vtac_vta_emit_grid(emitter *e, const piece *p, const reduction *t, int64_t n, const pixel_grid *which);

@@ -178,6 +178,11 @@ static void job_of(model *t, const step *s, job *j)
     case STEP_ALU: job_of_alu(t, s, j); break;
     case STEP_REQUANT: job_of_requant(t, &s->requant, j); break;
     }
+    if (s->kept) { /* a transfer of nothing */
+        j->bursts = j->beats = j->pads = j->gap = 0;
+        j->works = false;
+        j->to = NOWHERE;
+    }
 }
 
 /* Numbers the places: the granules between two cuts. */

@@ -53,6 +53,21 @@ void vtac_vta_list_free(step_list *list)
     vtac_vta_list_init(list);
 }
 
+void vtac_vta_list_copy(const step_list *from, step_list *to)
+{
+    vtac_vta_list_clear(to);
+    for (uint32_t k = 0; k < from->kernels.count; k++) {
+        uint32_t count;
+        const vta_uop *uops = vtac_vta_list_uops(from, (vta_kernel){k}, &count);
+        (void)vtac_vta_list_kernel_of(to, uops, count);
+    }
+    step *steps = vta_vec_add(&to->steps, (uint32_t)from->steps.count);
+    if (steps != NULL && from->steps.count > 0) {
+        memcpy(steps, from->steps.items, from->steps.count * sizeof *steps);
+    }
+    to->failed = to->failed || from->failed || steps == NULL;
+}
+
 enum { TABLE_WORDS = 64 };
 
 /* ---- kernels */

@@ -29,6 +29,7 @@ typedef struct step {
     uint32_t tag;
     bool flush;          /* of a draft: appends the held epilogue first */
     uint8_t shares;      /* of a main call: `shares` of the list */
+    bool kept;           /* of a LOAD: the run before has left on chip what it brings */
     list_range to, from; /* of a draft: ACC entries that it may write, and read */
     union {
         vta_load2d load;
@@ -84,6 +85,7 @@ typedef struct step_list {
     list_range ranges[LATER_RANGES]; /* ACC entries that the epilogue touches */
     uint32_t range_count;
     list_ends ends; /* of the layer before, if layers are not interleaved */
+    bool uops_kept; /* the run before has left all micro-ops on chip */
     bool failed;    /* out of memory; never reset */
 } step_list;
 
@@ -91,6 +93,9 @@ void vtac_vta_list_init(step_list *list);
 /* Empties the list and keeps its memory. */
 void vtac_vta_list_clear(step_list *list);
 void vtac_vta_list_free(step_list *list);
+
+/* Copies the calls and kernels of a list. */
+void vtac_vta_list_copy(const step_list *from, step_list *to);
 
 /* The number of a kernel; equal kernels have one number. */
 vta_kernel vtac_vta_list_kernel_of(step_list *list, const vta_uop *uops, uint32_t count);

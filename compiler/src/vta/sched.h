@@ -24,6 +24,7 @@
  *   factors.c    dense layers whose weights are multiples of numbers of 4 bits
  *   list.c       lists of calls
  *   interleave.c the calls of several layers in one order
+ *   resident.c   the places of weights that stay on chip from one inference to the next
  *   ahead.c      prefetch: loads move up in a list
  *   timing.c     the time that a list takes; model.h names its parts
  *   schedule.c   the whole region
@@ -586,6 +587,12 @@ typedef struct extent {
     int64_t at, count, before, after;
 } extent;
 extent vtac_vta_extent_of(int64_t at, int64_t count, int64_t size);
+
+/* resident.c */
+
+/* Makes `to` of `from`, whose LOADs have not moved up yet: weights have other places in WGT, of which the
+ * last `shared` entries are used in turn; weights in the others stay there. False: that is not possible. */
+bool vtac_vta_resident_place(const machine *m, const step_list *from, int64_t shared, step_list *to);
 
 /* interleave.c */
 

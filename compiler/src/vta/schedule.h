@@ -41,6 +41,7 @@ typedef struct scheduler {
     vta_vec candidates;  /* candidate */
     bool interleaves;    /* layers may overlap */
     bool may_interleave; /* overlapping layers seemed faster once, so the search tries it */
+    bool plain;          /* LOADs do not move up yet */
     bool still;          /* every stage begins at the start of the scratchpads */
     bool searches;       /* the search looks for tilings that are fastest among neighbours */
     uint64_t calls_left; /* calls that the search may still time */

@@ -217,6 +217,9 @@ bool vtac_vta_uop_plan_make(model *t)
                       : j->kind == STEP_REQUANT ? require_kernel(&p, requant_kernel_of(&p, j), i)
                                                 : 0;
     }
+    for (size_t i = 0; t->list->uops_kept && i < of->loads.count; i++) {
+        ((uop_load *)of->loads.items)[i].count = 0;
+    }
     of->end = calloc(of->loads.count + 1, sizeof *of->end);
     free(p.kernels);
     free(p.requants);
