@@ -279,6 +279,11 @@ def norms(suite):
         suite.add("RMSNormalization", make, rms, version=23, axis=axis, epsilon=1e-3)
     rows = lambda random: [("x", normal(random, 2, 3, 8)), ("k", normal(random, 2, 3, 8)), ("g", normal(random, 8)), ("b", normal(random, 8))]
     suite.add("SkipLayerNormalization", rows, lambda x, k, g, b: layer_norm(x + k, g, b, 1e-12).astype(F32), domain=MS)
+    for axis in (1, -1):
+        def shares(x, b, axis=axis):
+            e = numpy.exp((x + b) - (x + b).max(tuple(range(axis % 3, 3)), keepdims=True))
+            return (e / e.sum(tuple(range(axis % 3, 3)), keepdims=True)).astype(F32)
+        suite.add("BiasSoftmax", lambda random: [("x", normal(random, 2, 3, 8)), ("b", normal(random, 1, 3, 8))], shares, domain=MS, axis=axis, is_inner_broadcast=0)
     few = lambda random: rows(random)[:3]
     suite.add("SkipSimplifiedLayerNormalization", few, lambda x, k, g: (
         (x + k) / numpy.sqrt(((x + k).astype(float) ** 2).mean(-1, keepdims=True) + 1e-12) * g).astype(F32), domain=MS)

@@ -370,6 +370,8 @@ def add_optimized(suite):
         return x * numpy.array([0.5 * (1 + math.erf(v / 2 ** 0.5)) for v in x.ravel()], F32).reshape(x.shape)
     suite.add("BiasSplitGelu", rows, lambda x, s: (x + bias + s)[..., :4] * gelu((x + bias + s)[..., 4:]), model=model(
         [("Add", "x s", "h", "", {}), ("BiasSplitGelu", "h bias", "y", MS, {})], constants=[("bias", bias)]))
+    suite.add("BiasSoftmax", rows, lambda x, s: softmax((x + s).reshape(len(x), -1)).reshape(x.shape), model=model(
+        [("BiasSoftmax", "x s", "y", MS, dict(axis=1, is_inner_broadcast=0))]))
     images = lambda r: [("x", floats(r, r.integers(1, 4), r.integers(1, 5), r.integers(1, 6), width))]
 
     def grouped(x):

@@ -44,11 +44,21 @@ static vtac_term type_of(vtac_compose_run *r, const vtac_syntax *s, const vtac_t
 static vtac_term open_dim(vtac_compose_run *r, const vtac_syntax *s, const vtac_term *x, int64_t axis)
 {
     const vtac_term from[] = {vtac_term_whole(axis), vtac_term_whole(axis == -1 ? INT32_MAX : axis + 1)};
-    const vtac_term inputs[] = {vtac_run_node1(r, s, "Shape", *x),
+    const vtac_handle before = vtac_run_size(r, x->handle, axis, 0);
+    vtac_term shape = vtac_term_value(vtac_run_size(r, x->handle, VTAC_COMPOSE_SHAPE, 0));
+    if (before != 0) {
+        return (vtac_term){.kind = VTAC_TERM_WHOLE, .handle = before};
+    }
+    if (shape.kind == VTAC_TERM_NONE) {
+        shape = vtac_run_node1(r, s, "Shape", *x);
+        (void)vtac_run_size(r, x->handle, VTAC_COMPOSE_SHAPE, shape.handle);
+    }
+    const vtac_term inputs[] = {shape,
                                 {.kind = VTAC_TERM_LIST, .items = &from[0], .count = 1},
                                 {.kind = VTAC_TERM_LIST, .items = &from[1], .count = 1}};
     vtac_term out;
     vtac_run_node(r, s, "Slice", inputs, 3, NULL, 0, &out, 1);
+    (void)vtac_run_size(r, x->handle, axis, out.handle);
     return (vtac_term){.kind = VTAC_TERM_WHOLE, .handle = out.handle};
 }
 
@@ -101,7 +111,8 @@ static vtac_term as_type(vtac_compose_run *r, const vtac_syntax *s, const vtac_t
 {
     const vtac_dtype type = vtac_run_dtype(r, &x[1]);
     if (type == VTAC_NO_DTYPE) {
-        return vtac_run_fail(r, s, "the type is not known");
+        r->status = vta_fail(r->target->diag, VTA_UNSUPPORTED, "over open sizes its type is to be known");
+        return (vtac_term){0};
     }
     const vtac_term y = vtac_run_value(r, s, x, type);
     return y.kind == VTAC_TERM_NONE ? y : vtac_run_cast(r, s, y, type);
@@ -134,20 +145,61 @@ static vtac_term count_of(vtac_compose_run *r, const vtac_syntax *s, const vtac_
                                      : vtac_run_fail(r, s, "'count' asks for a list");
 }
 
+/* The smaller or larger one of two sizes. */
+static vtac_term choose_size(vtac_compose_run *r, const vtac_syntax *s, const vtac_term *x, bool smaller)
+{
+    if (x[0].kind != VTAC_TERM_WHOLE || x[1].kind != VTAC_TERM_WHOLE) {
+        return vtac_run_fail(r, s, "'%s' asks for whole numbers", s->name);
+    }
+    if (x[0].known && x[1].known) {
+        return vtac_term_whole((x[0].whole < x[1].whole) == smaller ? x[0].whole : x[1].whole);
+    }
+    const vtac_term a = {.kind = VTAC_TERM_LIST, .items = &x[0], .count = 1};
+    const vtac_term b = {.kind = VTAC_TERM_LIST, .items = &x[1], .count = 1};
+    const vtac_term y = vtac_run_node2(r, s, smaller ? "Min" : "Max", a, b);
+    return (vtac_term){.kind = VTAC_TERM_WHOLE, .handle = y.handle};
+}
+
 static vtac_term smaller_of(vtac_compose_run *r, const vtac_syntax *s, const vtac_term *x)
 {
-    if (x[0].kind == VTAC_TERM_WHOLE && x[1].kind == VTAC_TERM_WHOLE && x[0].known && x[1].known) {
-        return vtac_term_whole(x[0].whole < x[1].whole ? x[0].whole : x[1].whole);
-    }
-    return vtac_run_fail(r, s, "'min' asks for known whole numbers");
+    return choose_size(r, s, x, true);
 }
 
 static vtac_term larger_of(vtac_compose_run *r, const vtac_syntax *s, const vtac_term *x)
 {
-    if (x[0].kind == VTAC_TERM_WHOLE && x[1].kind == VTAC_TERM_WHOLE && x[0].known && x[1].known) {
-        return vtac_term_whole(x[0].whole > x[1].whole ? x[0].whole : x[1].whole);
-    }
-    return vtac_run_fail(r, s, "'max' asks for known whole numbers");
+    return choose_size(r, s, x, false);
+}
+
+static vtac_term absolute_of(vtac_compose_run *r, const vtac_syntax *s, const vtac_term *x)
+{
+    return x->kind == VTAC_TERM_REAL ? vtac_term_real(fabs(x->real))
+                                     : vtac_run_fail(r, s, "'abs' asks for a real number");
+}
+
+/* True for a size, or a value that is one integer, which is known while the text is worked. */
+static vtac_term is_known(vtac_compose_run *r, const vtac_syntax *s, const vtac_term *x)
+{
+    int64_t whole;
+    (void)s;
+    return vtac_term_truth(x->kind == VTAC_TERM_VALUE
+                               ? r->target->whole(r->target->context, x->handle, &whole)
+                               : x->kind != VTAC_TERM_NONE && x->known);
+}
+
+/* True for an output that the model reads, counted from 0. */
+static vtac_term is_asked(vtac_compose_run *r, const vtac_syntax *s, const vtac_term *x)
+{
+    const vtac_template_target *t = r->target;
+    (void)s;
+    return vtac_term_truth(x->whole >= 0 && x->whole < (int64_t)t->output_count &&
+                           (t->output_names == NULL ||
+                            (t->output_names[x->whole] != NULL && t->output_names[x->whole][0] != '\0')));
+}
+
+/* A size as a value, i64. */
+static vtac_term value_of(vtac_compose_run *r, const vtac_syntax *s, const vtac_term *x)
+{
+    return vtac_run_value(r, s, x, VTAC_NO_DTYPE);
 }
 
 /* Of a size that only the run knows it is a value, f32. */
@@ -177,11 +229,12 @@ static const struct {
     const char *name;
     uint32_t operands;
     builtin_fn *function;
-} builtins[] = {{"has", 1, has_term},    {"rank", 1, rank_of},   {"type", 1, type_of},
-                {"dim", 2, dim_of},      {"shape", 1, shape_of}, {"as", 2, as_type},
-                {"whole", 1, whole_of},  {"count", 1, count_of}, {"elements", 1, elements_of},
-                {"min", 2, smaller_of},  {"max", 2, larger_of},  {"sqrt", 1, square_root},
-                {"places", 1, places_of}};
+} builtins[] = {{"asked", 1, is_asked},       {"has", 1, has_term},    {"rank", 1, rank_of},
+                {"type", 1, type_of},         {"dim", 2, dim_of},      {"shape", 1, shape_of},
+                {"as", 2, as_type},           {"whole", 1, whole_of},  {"count", 1, count_of},
+                {"elements", 1, elements_of}, {"min", 2, smaller_of},  {"max", 2, larger_of},
+                {"abs", 1, absolute_of},      {"known", 1, is_known},  {"value", 1, value_of},
+                {"sqrt", 1, square_root},     {"places", 1, places_of}};
 enum { BUILTINS = sizeof builtins / sizeof builtins[0] };
 
 static size_t builtin_row(const char *name)

@@ -171,7 +171,7 @@ static bool allows_text(call_walk *w, const vtac_template_row *row, uint32_t dep
 
 static bool allows_call(call_walk *w, const vtac_syntax *s, uint32_t depth)
 {
-    const vtac_template_row *function = vtac_template_find("function", s->name, 0);
+    const vtac_template_row *function = vtac_template_find("function", s->name, 0, false);
     const char *point = strrchr(s->name, '.');
     char domain[64] = "";
     if (vtac_is_builtin(s->name)) {
@@ -184,7 +184,7 @@ static bool allows_call(call_walk *w, const vtac_syntax *s, uint32_t depth)
         (void)snprintf(domain, sizeof domain, "%.*s", (int)(point - s->name), s->name);
     }
     const char *name = point == NULL ? s->name : point + 1;
-    const vtac_template_row *row = vtac_template_find(domain, name, 0);
+    const vtac_template_row *row = vtac_template_find(domain, name, 0, false);
     return w->allowed(domain, name) || (row != NULL && allows_text(w, row, depth));
 }
 

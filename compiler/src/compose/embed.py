@@ -7,7 +7,8 @@ import re
 import sys
 
 HEADER = re.compile(r"(operator|function) +(?:([a-z][\w.]*)\.)?(\w+)(?:@(\d+)(?:-(\d+))?)?\(")
-LIMITS = re.compile(r'\) *limits *"([^"\n]*)"')
+OPEN = re.compile(r"\) *open\b")
+LIMITS = re.compile(r'\) *(?:open *)?limits *"([^"\n]*)"')
 
 rows = ["/* SPDX-License-Identifier: Apache-2.0", " * Generated: do not edit. */", '#include "template.h"', "const vtac_template_row vtac_template_rows[] = {"]
 for path in sys.argv[2:]:
@@ -24,7 +25,8 @@ for path in sys.argv[2:]:
         limits = LIMITS.search("\n".join(lines[begin:end]))
         domain = "function" if kind == "function" else "" if domain == "ai.onnx" else domain or ""
         text = "\n".join(line.split("#")[0].rstrip() if '"' not in line else line for line in lines[begin:end])
-        rows.append('{"%s", "%s", %s, %s, "%s", "%s", %d,' % (domain, name, since or 1, last or "INT32_MAX", limits.group(1) if limits else "",
+        is_open = "true" if OPEN.search("\n".join(lines[begin:end]).split("{")[0]) else "false"
+        rows.append('{"%s", "%s", %s, %s, %s, "%s", "%s", %d,' % (domain, name, since or 1, last or "INT32_MAX", is_open, limits.group(1) if limits else "",
                                                          os.path.basename(path), begin + 1))
         rows += ['"%s\\n"' % line.replace("\\", "\\\\").replace('"', '\\"') for line in text.split("\n")]
         rows.append("},")

@@ -68,7 +68,7 @@ static vta_status make_ints(void *context, const int64_t *values, uint32_t count
 static void make_values(graph_work *w, const vtac_template_node *node, const vtac_id *inputs, vtac_id *out)
 {
     const vtac_op op = vtac_op_find(node->domain, node->name);
-    const vtac_template_row *row = vtac_template_find(node->domain, node->name, 0);
+    const vtac_template_row *row = vtac_template_find(node->domain, node->name, 0, false);
     if (op != VTAC_OP_COUNT) {
         vtac_make_many(w->m, op, inputs, node->input_count, node->attrs, node->attr_count, out,
                        node->output_count);
@@ -147,7 +147,7 @@ void vtac_compose_graph(vtac_import_builder *m, const vtac_template_row *row, co
 vtac_id vtac_compose_named(vtac_import_builder *m, const char *domain, const char *name, vtac_id x,
                            bool *found)
 {
-    const vtac_template_row *row = vtac_template_find(domain, name, 0);
+    const vtac_template_row *row = vtac_template_find(domain, name, 0, false);
     const vtac_composed_node node = {.inputs = &x, .input_count = 1, .output_count = 1};
     vtac_id out = 0;
     *found = row != NULL;

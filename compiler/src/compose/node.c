@@ -66,7 +66,7 @@ static vtac_term list_value(vtac_compose_run *r, const vtac_syntax *at, const vt
             known++;
         }
         if (known == 0 && i < list->count) {
-            if (list->items[i].kind != VTAC_TERM_WHOLE) {
+            if (list->items[i].kind != VTAC_TERM_WHOLE && list->items[i].kind != VTAC_TERM_VALUE) {
                 return vtac_run_fail(r, at, "place %u of a list is no whole number", i);
             }
             parts[count++] = vtac_term_value(list->items[i++].handle);

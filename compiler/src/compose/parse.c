@@ -563,6 +563,7 @@ static void parse_header(text_parser *p, vtac_template *t)
         t->attrs = parse_attributes(p);
     }
     expect_mark(p, ')');
+    (void)accept_word(p, "open");
     if (accept_word(p, "limits")) {
         next_token(p);
     }

@@ -65,6 +65,21 @@ static vtac_term evaluate_name(vtac_compose_run *r, const vtac_syntax *s)
                                            : vtac_run_fail(r, s, "'%s' has no value here", s->name);
 }
 
+vtac_handle vtac_run_size(vtac_compose_run *r, vtac_handle of, int64_t axis, vtac_handle size)
+{
+    for (const vtac_open_size *one = *r->sizes; one != NULL; one = one->next) {
+        if (one->of == of && one->axis == axis) {
+            return one->size;
+        }
+    }
+    vtac_open_size *new = size == 0 ? NULL : vta_arena_alloc(r->arena, sizeof *new);
+    if (new != NULL) {
+        *new = (vtac_open_size){of, size, axis, *r->sizes};
+        *r->sizes = new;
+    }
+    return size;
+}
+
 /* ---- truths */
 
 /* True where a condition holds; a size that only the run knows decides nothing. */
@@ -250,24 +265,38 @@ static uint32_t hand_on(const vtac_compose_run *r, vtac_attr *attrs, uint32_t ro
 }
 
 typedef struct call_parts {
-    vtac_term inputs[VTAC_COMPOSE_ITEMS];
+    vtac_term *inputs;
     vtac_attr attrs[64];
-    uint32_t input_count, attr_count;
+    uint32_t input_count, attr_count, room;
 } call_parts;
+
+static bool is_spread(const vtac_term *t)
+{
+    return t->kind == VTAC_TERM_LIST && t->count > 0 && t->items[0].kind == VTAC_TERM_VALUE;
+}
 
 static void append_input(vtac_compose_run *r, const vtac_syntax *s, call_parts *parts, vtac_term t)
 {
-    const bool spread = t.kind == VTAC_TERM_LIST && t.count > 0 && t.items[0].kind == VTAC_TERM_VALUE;
-    if (parts->input_count + (spread ? t.count : 1) > VTAC_COMPOSE_ITEMS) {
+    const uint32_t more = is_spread(&t) ? t.count : 1;
+    if (parts->input_count + more > VTAC_COMPOSE_ITEMS) {
         (void)vtac_run_fail(r, s, "it has more than %d inputs", VTAC_COMPOSE_ITEMS);
         return;
     }
-    if (spread) {
-        memcpy(parts->inputs + parts->input_count, t.items, t.count * sizeof t);
-        parts->input_count += t.count;
-    } else {
-        parts->inputs[parts->input_count++] = t;
+    if (parts->input_count + more > parts->room) {
+        const uint32_t room = 2 * parts->room + more + 4;
+        vtac_term *inputs = vta_arena_array(r->arena, room, sizeof *inputs);
+        if (inputs == NULL) {
+            r->status = vta_no_memory(r->target->diag);
+            return;
+        }
+        if (parts->input_count > 0) {
+            memcpy(inputs, parts->inputs, parts->input_count * sizeof *inputs);
+        }
+        parts->inputs = inputs;
+        parts->room = room;
     }
+    memcpy(parts->inputs + parts->input_count, is_spread(&t) ? t.items : &t, more * sizeof t);
+    parts->input_count += more;
 }
 
 static void gather_parts(vtac_compose_run *r, const vtac_syntax *s, call_parts *parts)
@@ -293,11 +322,8 @@ static void gather_parts(vtac_compose_run *r, const vtac_syntax *s, call_parts *
 
 static void call_operator(vtac_compose_run *r, const vtac_syntax *s, vtac_term *out, uint32_t count)
 {
-    call_parts *parts = vta_arena_alloc(r->arena, sizeof *parts);
-    if (parts == NULL) {
-        r->status = vta_no_memory(r->target->diag);
-        return;
-    }
+    call_parts work = {.input_count = 0};
+    call_parts *parts = &work;
     gather_parts(r, s, parts);
     const bool casts = strcmp(s->name, "Cast") == 0 && parts->input_count == 1 && parts->attr_count == 1 &&
                        parts->attrs[0].kind == VTAC_ATTR_STRING;
@@ -319,7 +345,7 @@ void vtac_run_call(vtac_compose_run *r, const vtac_syntax *s, vtac_term *out, ui
     if (r->status != VTA_OK || vtac_run_builtin(r, s, out)) {
         return;
     }
-    const vtac_template_row *function = vtac_template_find("function", s->name, 0);
+    const vtac_template_row *function = vtac_template_find("function", s->name, 0, false);
     if (function != NULL) {
         vtac_run_function(r, s, function, out, count);
         return;
@@ -468,7 +494,8 @@ static void give_outputs(const vtac_compose_run *r, vtac_term *out, uint32_t cou
 void vtac_run_function(vtac_compose_run *r, const vtac_syntax *s, const vtac_template_row *row,
                        vtac_term *out, uint32_t count)
 {
-    vtac_compose_run inner = {.target = r->target, .arena = r->arena, .depth = r->depth + 1};
+    vtac_compose_run inner = {
+        .target = r->target, .arena = r->arena, .sizes = r->sizes, .depth = r->depth + 1};
     if (inner.depth > VTAC_COMPOSE_DEPTH) {
         (void)vtac_run_fail(r, s, "functions call each other deeper than %d", VTAC_COMPOSE_DEPTH);
         return;
@@ -541,7 +568,8 @@ static vtac_term attribute_term(vtac_compose_run *r, const vtac_attr *attr, cons
     case VTAC_ATTR_FLOAT: return vtac_term_real(attr->f);
     case VTAC_ATTR_STRING:
         return otherwise->kind == VTAC_TERM_TYPE
-                   ? vtac_term_type(vtac_dtype_parse(attr->s))
+                   ? (vtac_dtype_parse(attr->s) == VTAC_NO_DTYPE ? *otherwise
+                                                                 : vtac_term_type(vtac_dtype_parse(attr->s)))
                    : (vtac_term){.kind = VTAC_TERM_TEXT, .known = true, .text = attr->s};
     case VTAC_ATTR_INTS:
     case VTAC_ATTR_FLOATS: return list_of_ints(r, attr);
@@ -595,7 +623,8 @@ vta_status vtac_template_make(const vtac_template_row *row, const vtac_template_
                               vtac_handle *out, uint32_t out_count)
 {
     vta_arena arena = {0};
-    vtac_compose_run r = {.target = target, .arena = &arena};
+    vtac_open_size *sizes = NULL;
+    vtac_compose_run r = {.target = target, .arena = &arena, .sizes = &sizes};
     memset(out, 0, out_count * sizeof *out);
     r.status = vtac_template_parse(row, &arena, &r.text, target->diag);
     bind_inputs(&r);
@@ -608,10 +637,10 @@ vta_status vtac_template_make(const vtac_template_row *row, const vtac_template_
     return r.status;
 }
 
-const vtac_template_row *vtac_template_find(const char *domain, const char *name, int64_t opset)
+const vtac_template_row *vtac_template_find(const char *domain, const char *name, int64_t opset, bool open)
 {
     for (const vtac_template_row *row = vtac_template_rows; row->name != NULL; row++) {
-        if (strcmp(row->name, name) == 0 && strcmp(row->domain, domain) == 0 &&
+        if (strcmp(row->name, name) == 0 && strcmp(row->domain, domain) == 0 && (open || !row->open) &&
             (opset == 0 || (opset >= row->since && opset <= row->last))) {
             return row;
         }

@@ -39,12 +39,21 @@ typedef struct vtac_binding {
     struct vtac_binding *next;
 } vtac_binding;
 
+/* Sizes that only the run knows and that were asked for: axis VTAC_COMPOSE_SHAPE is the whole shape. */
+enum { VTAC_COMPOSE_SHAPE = INT32_MAX };
+typedef struct vtac_open_size {
+    vtac_handle of, size;
+    int64_t axis;
+    struct vtac_open_size *next;
+} vtac_open_size;
+
 /* A text at work. `status` is the first fault's; after it nothing is done. */
 typedef struct vtac_compose_run {
     const vtac_template_target *target;
     const vtac_template *text;
     vta_arena *arena; /* of this work: gone with it */
     vtac_binding *names;
+    vtac_open_size **sizes; /* shared with the functions that it calls */
     vta_status status;
     uint32_t depth;
 } vtac_compose_run;
@@ -57,6 +66,10 @@ void vtac_run_call(vtac_compose_run *r, const vtac_syntax *s, vtac_term *out, ui
 /* The terms of a function of a text; done in a run of its own. */
 void vtac_run_function(vtac_compose_run *r, const vtac_syntax *s, const vtac_template_row *row,
                        vtac_term *out, uint32_t count);
+
+/* The size of a value that was asked for before, 0: none; `size`, unless it is 0, is kept for the next time.
+ */
+vtac_handle vtac_run_size(vtac_compose_run *r, vtac_handle of, int64_t axis, vtac_handle size);
 
 /* node.c: nodes of operators; arithmetic on values; a whole or a list of wholes as a value. */
 void vtac_run_node(vtac_compose_run *r, const vtac_syntax *at, const char *name, const vtac_term *inputs,

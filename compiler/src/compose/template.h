@@ -15,6 +15,7 @@ typedef struct vtac_template_row {
     const char *domain, *name; /* the domain of a function is "function" */
     uint16_t since;            /* the first opset that has this form */
     int32_t last;              /* the last one; INT32_MAX: today's */
+    bool open;                 /* for open sizes alone: with known ones it has a kernel */
     const char *limits;        /* what it does not take */
     const char *file;
     uint32_t line; /* of the text's first character */
@@ -22,8 +23,8 @@ typedef struct vtac_template_row {
 } vtac_template_row;
 extern const vtac_template_row vtac_template_rows[]; /* the last has no name */
 
-/* The row of an operator in an opset (0: any); NULL: none. */
-const vtac_template_row *vtac_template_find(const char *domain, const char *name, int64_t opset);
+/* The row of an operator in an opset (0: any); NULL: none. `open`: for open sizes. */
+const vtac_template_row *vtac_template_find(const char *domain, const char *name, int64_t opset, bool open);
 
 /* A value of the target: any number but 0, which stands for an absent one. */
 typedef uintptr_t vtac_handle;

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "../compose/graph.h"
 #include "darknet.h"
 
 /* ---- options */
@@ -62,22 +63,6 @@ void vtac_darknet_apply_norm(const vtac_darknet_norm *n, float *weights, float *
 
 /* ---- activations */
 
-static vtac_id mish_of(vtac_import_builder *m, vtac_id x)
-{
-    return vtac_make1(m, VTAC_OP_MISH, x);
-}
-
-static vtac_id swish_of(vtac_import_builder *m, vtac_id x)
-{
-    return vtac_make2(m, VTAC_OP_MUL, x, vtac_make1(m, VTAC_OP_SIGMOID, x));
-}
-
-static vtac_id leaky_of(vtac_import_builder *m, vtac_id x, double alpha)
-{
-    const vtac_attr attr = vtac_attr_of_float("alpha", alpha);
-    return vtac_make(m, VTAC_OP_LEAKY_RELU, &x, 1, &attr, 1);
-}
-
 vtac_id vtac_darknet_number(vtac_import_builder *m, double value)
 {
     return vtac_make_number(m, VTAC_F32, value);
@@ -95,125 +80,15 @@ static vtac_id share_of_channels(vtac_import_builder *m, vtac_id x, bool powers,
     return vtac_make2(m, VTAC_OP_DIV, x, vtac_make2(m, VTAC_OP_ADD, sum, vtac_darknet_number(m, 1e-4)));
 }
 
-/* Straight pieces: slope `outer` below `low` and above `high`, `inner` between them. */
-static vtac_id straight_pieces(vtac_import_builder *m, vtac_id x, double low, double high, double inner,
-                               double outer, double at)
-{
-    const vtac_id middle = vtac_make_clip(m, x, low, high);
-    const vtac_id rest = vtac_make2(m, VTAC_OP_SUB, x, middle);
-    const vtac_id y =
-        vtac_make2(m, VTAC_OP_ADD, vtac_make2(m, VTAC_OP_MUL, middle, vtac_darknet_number(m, inner)),
-                   vtac_make2(m, VTAC_OP_MUL, rest, vtac_darknet_number(m, outer)));
-    return vtac_make2(m, VTAC_OP_ADD, y, vtac_darknet_number(m, at));
-}
-
-/* Half of the whole part, and on odd steps what is left as well. */
-static vtac_id stairs_of(vtac_import_builder *m, vtac_id x)
-{
-    const vtac_id whole = vtac_make1(m, VTAC_OP_FLOOR, x);
-    const vtac_id half =
-        vtac_make1(m, VTAC_OP_FLOOR, vtac_make2(m, VTAC_OP_MUL, x, vtac_darknet_number(m, 0.5)));
-    const vtac_id odd =
-        vtac_make2(m, VTAC_OP_SUB, whole, vtac_make2(m, VTAC_OP_MUL, half, vtac_darknet_number(m, 2.0)));
-    const vtac_id rest = vtac_make2(m, VTAC_OP_MUL, odd, vtac_make2(m, VTAC_OP_SUB, x, whole));
-    return vtac_make2(m, VTAC_OP_ADD, half, rest);
-}
-
-static vtac_id hard_mish(vtac_import_builder *m, vtac_id x)
-{
-    const vtac_id middle = vtac_make_clip(m, x, -2.0, 0.0);
-    const vtac_id square =
-        vtac_make2(m, VTAC_OP_MUL, vtac_make2(m, VTAC_OP_MUL, middle, middle), vtac_darknet_number(m, 0.5));
-    return vtac_make2(m, VTAC_OP_ADD, vtac_make1(m, VTAC_OP_RELU, x),
-                      vtac_make2(m, VTAC_OP_ADD, square, middle));
-}
-
-static vtac_id linear_of(vtac_import_builder *m, vtac_id x)
-{
-    (void)m;
-    return x;
-}
-
-static vtac_id leaky_tenth(vtac_import_builder *m, vtac_id x)
-{
-    return leaky_of(m, x, 0.1);
-}
-
-static vtac_id leaky_hundredth(vtac_import_builder *m, vtac_id x)
-{
-    return leaky_of(m, x, 0.01);
-}
-
-static vtac_id gelu_of(vtac_import_builder *m, vtac_id x)
-{
-    const vtac_attr tanh_form = vtac_attr_of_string("approximate", "tanh");
-    return vtac_make(m, VTAC_OP_GELU, &x, 1, &tanh_form, 1);
-}
-
-static vtac_id lhtan_of(vtac_import_builder *m, vtac_id x)
-{
-    return straight_pieces(m, x, 0.0, 1.0, 1.0, 0.001, 0.0);
-}
-
-static vtac_id plse_of(vtac_import_builder *m, vtac_id x)
-{
-    return straight_pieces(m, x, -4.0, 4.0, 0.125, 0.01, 0.5);
-}
-
-static vtac_id relu6_of(vtac_import_builder *m, vtac_id x)
-{
-    return vtac_make_clip(m, x, 0.0, 6.0);
-}
-
-static vtac_id hardtan_of(vtac_import_builder *m, vtac_id x)
-{
-    return vtac_make_clip(m, x, -1.0, 1.0);
-}
-
-static vtac_id ramp_of(vtac_import_builder *m, vtac_id x)
-{
-    const vtac_id tenth = vtac_make2(m, VTAC_OP_MUL, x, vtac_make_number(m, VTAC_F32, 0.1));
-    return vtac_make2(m, VTAC_OP_ADD, vtac_make1(m, VTAC_OP_RELU, x), tenth);
-}
-
-static vtac_id loggy_of(vtac_import_builder *m, vtac_id x)
-{
-    const vtac_id s =
-        vtac_make2(m, VTAC_OP_MUL, vtac_make1(m, VTAC_OP_SIGMOID, x), vtac_make_number(m, VTAC_F32, 2.0));
-    return vtac_make2(m, VTAC_OP_SUB, s, vtac_make_number(m, VTAC_F32, 1.0));
-}
-
-static const struct {
-    const char *name;
-    vtac_id (*make)(vtac_import_builder *m, vtac_id x);
-} composed[] = {{"linear", linear_of},     {"stair", stairs_of},       {"leaky", leaky_tenth},
-                {"revleaky", leaky_tenth}, {"relie", leaky_hundredth}, {"mish", mish_of},
-                {"swish", swish_of},       {"gelu", gelu_of},          {"hard_mish", hard_mish},
-                {"lhtan", lhtan_of},       {"plse", plse_of},          {"relu6", relu6_of},
-                {"hardtan", hardtan_of},   {"ramp", ramp_of},          {"loggy", loggy_of}};
-
 vtac_id vtac_darknet_activate(vtac_darknet *d, vtac_id x, const char *otherwise)
 {
     vtac_import_builder *m = &d->maker;
     const char *given = vtac_cfg_text(d->section, "activation");
     const char *name = given == NULL ? otherwise : given;
-    static const struct {
-        const char *name;
-        vtac_op op;
-    } plain[] = {{"relu", VTAC_OP_RELU},
-                 {"logistic", VTAC_OP_SIGMOID},
-                 {"tanh", VTAC_OP_TANH},
-                 {"elu", VTAC_OP_ELU},
-                 {"selu", VTAC_OP_SELU}};
-    for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++) {
-        if (strcmp(name, plain[i].name) == 0) {
-            return vtac_make1(m, plain[i].op, x);
-        }
-    }
-    for (size_t i = 0; i < sizeof composed / sizeof composed[0]; i++) {
-        if (strcmp(name, composed[i].name) == 0) {
-            return composed[i].make(m, x);
-        }
+    bool found;
+    const vtac_id y = vtac_compose_named(m, "darknet", name, x, &found);
+    if (found) {
+        return y;
     }
     if (strncmp(name, "normalize_channels", 18) == 0) {
         const bool powers = strstr(name, "softmax") != NULL;

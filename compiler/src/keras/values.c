@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../compose/graph.h"
 #include "keras.h"
 
 /* ---- options */
@@ -264,117 +265,14 @@ vtac_id vtac_keras_with_float(vtac_keras *k, vtac_op op, vtac_id x, const char *
     return vtac_make(&k->maker, op, &x, 1, &attr, 1);
 }
 
-static vtac_id relu6_of(vtac_keras *k, vtac_id x)
-{
-    return vtac_make_clip(&k->maker, x, 0.0, 6.0);
-}
-
-static vtac_id hard_tanh_of(vtac_keras *k, vtac_id x)
-{
-    return vtac_make_clip(&k->maker, x, -1.0, 1.0);
-}
-
-static vtac_id log_sigmoid_of(vtac_keras *k, vtac_id x)
-{
-    vtac_import_builder *m = &k->maker;
-    const vtac_id below = vtac_make1(m, VTAC_OP_SOFTPLUS, vtac_make1(m, VTAC_OP_NEG, x));
-    return vtac_make1(m, VTAC_OP_NEG, below);
-}
-
-static vtac_id tanh_shrink_of(vtac_keras *k, vtac_id x)
-{
-    return vtac_make2(&k->maker, VTAC_OP_SUB, x, vtac_make1(&k->maker, VTAC_OP_TANH, x));
-}
-
-static vtac_id shrink_of(vtac_keras *k, vtac_id x, double bias)
-{
-    const vtac_attr attrs[] = {vtac_attr_of_float("lambd", 0.5), vtac_attr_of_float("bias", bias)};
-    return vtac_make(&k->maker, VTAC_OP_SHRINK, &x, 1, attrs, 2);
-}
-
-static vtac_id soft_shrink_of(vtac_keras *k, vtac_id x)
-{
-    return shrink_of(k, x, 0.5);
-}
-
-static vtac_id hard_shrink_of(vtac_keras *k, vtac_id x)
-{
-    return shrink_of(k, x, 0.0);
-}
-
-static vtac_id squareplus_of(vtac_keras *k, vtac_id x)
-{
-    vtac_import_builder *m = &k->maker;
-    const vtac_id root =
-        vtac_make1(m, VTAC_OP_SQRT,
-                   vtac_make2(m, VTAC_OP_ADD, vtac_make2(m, VTAC_OP_MUL, x, x), vtac_keras_number(k, 4.0)));
-    return vtac_make2(m, VTAC_OP_MUL, vtac_make2(m, VTAC_OP_ADD, x, root), vtac_keras_number(k, 0.5));
-}
-
-static vtac_id swish_of(vtac_keras *k, vtac_id x)
-{
-    return vtac_make2(&k->maker, VTAC_OP_MUL, x, vtac_make1(&k->maker, VTAC_OP_SIGMOID, x));
-}
-
-static vtac_id sparse_sigmoid_of(vtac_keras *k, vtac_id x)
-{
-    const vtac_attr attrs[] = {vtac_attr_of_float("alpha", 0.5), vtac_attr_of_float("beta", 0.5)};
-    return vtac_make(&k->maker, VTAC_OP_HARD_SIGMOID, &x, 1, attrs, 2);
-}
-
-/* (x + 1)^2 / 4 from -1 to 1, x behind it */
-static vtac_id sparse_plus_of(vtac_keras *k, vtac_id x)
-{
-    vtac_import_builder *m = &k->maker;
-    const vtac_id t = vtac_make2(m, VTAC_OP_ADD, vtac_make_clip(m, x, -1.0, 1.0), vtac_keras_number(k, 1.0));
-    const vtac_id inside =
-        vtac_make2(m, VTAC_OP_MUL, vtac_make2(m, VTAC_OP_MUL, t, t), vtac_keras_number(k, 0.25));
-    const vtac_id behind =
-        vtac_make1(m, VTAC_OP_RELU, vtac_make2(m, VTAC_OP_SUB, x, vtac_keras_number(k, 1.0)));
-    return vtac_make2(m, VTAC_OP_ADD, inside, behind);
-}
-
-static const struct {
-    const char *name;
-    vtac_id (*make)(vtac_keras *k, vtac_id x);
-} composed[] = {{"relu6", relu6_of},
-                {"hard_tanh", hard_tanh_of},
-                {"log_sigmoid", log_sigmoid_of},
-                {"tanh_shrink", tanh_shrink_of},
-                {"soft_shrink", soft_shrink_of},
-                {"hard_shrink", hard_shrink_of},
-                {"squareplus", squareplus_of},
-                {"swish", swish_of},
-                {"silu", swish_of},
-                {"sparse_sigmoid", sparse_sigmoid_of},
-                {"sparse_plus", sparse_plus_of}};
-
 vtac_id vtac_keras_activate(vtac_keras *k, vtac_id x, const char *name, int64_t axis)
 {
     vtac_import_builder *m = &k->maker;
     name = vtac_keras_bare_class(name);
-    static const struct {
-        const char *name;
-        vtac_op op;
-    } simple[] = {{"relu", VTAC_OP_RELU},           {"tanh", VTAC_OP_TANH},
-                  {"sigmoid", VTAC_OP_SIGMOID},     {"elu", VTAC_OP_ELU},
-                  {"selu", VTAC_OP_SELU},           {"softplus", VTAC_OP_SOFTPLUS},
-                  {"softsign", VTAC_OP_SOFTSIGN},   {"exponential", VTAC_OP_EXP},
-                  {"gelu", VTAC_OP_GELU},           {"mish", VTAC_OP_MISH},
-                  {"celu", VTAC_OP_CELU},           {"hard_swish", VTAC_OP_HARD_SWISH},
-                  {"hard_silu", VTAC_OP_HARD_SWISH}};
-    for (size_t i = 0; i < sizeof simple / sizeof simple[0]; i++) {
-        if (strcmp(name, simple[i].name) == 0) {
-            return vtac_make1(m, simple[i].op, x);
-        }
-    }
-    for (size_t i = 0; i < sizeof composed / sizeof composed[0]; i++) {
-        if (strcmp(name, composed[i].name) == 0) {
-            return composed[i].make(k, x);
-        }
-    }
-    if (strcmp(name, "linear") == 0 || name[0] == '\0') {
-        return x;
+    bool found;
+    const vtac_id y = vtac_compose_named(m, "keras", name[0] == '\0' ? "linear" : name, x, &found);
+    if (found) {
+        return y;
     }
     if (strcmp(name, "leaky_relu") == 0) {
         return vtac_keras_with_float(k, VTAC_OP_LEAKY_RELU, x, "alpha", k->version3 ? 0.2 : 0.3);

@@ -53,7 +53,7 @@ bool vtac_composition_get(uint32_t i, vtac_composition *out)
     }
     i -= ROWS;
     for (const vtac_template_row *row = vtac_template_rows; row->name != NULL; row++) {
-        if (is_of_models(row) && i-- == 0) {
+        if (is_of_models(row) && !row->open && i-- == 0) {
             *out = (vtac_composition){row->name, row->domain, row->since, row->limits};
             return true;
         }
@@ -68,7 +68,7 @@ bool vtac_is_composed(const char *domain, const char *name)
             return true;
         }
     }
-    return vtac_template_find(domain, name, 0) != NULL;
+    return vtac_template_find(domain, name, 0, false) != NULL;
 }
 
 static vta_status compose_call(vtac_importer *im, const vtac_draft *draft, size_t row, vtac_value_id *out,
@@ -144,7 +144,7 @@ vta_status vtac_compose_draft(vtac_importer *im, const vtac_draft *draft, vtac_v
 {
     size_t row = 0;
     const vtac_template_row *text =
-        vtac_template_find(draft->domain, draft->op_type, draft->domain[0] == '\0' ? draft->opset : 0);
+        vtac_template_find(draft->domain, draft->op_type, draft->domain[0] == '\0' ? draft->opset : 0, false);
     while (row < ROWS && (strcmp(table[row].what.name, draft->op_type) != 0 ||
                           strcmp(table[row].what.domain, draft->domain) != 0 ||
                           (draft->domain[0] == '\0' &&

@@ -177,17 +177,6 @@ static inline vtac_value_id vtac_c_where(vtac_compose *c, vtac_value_id conditio
 vtac_value_id vtac_c_range(vtac_compose *c, vtac_dtype dtype, int64_t count);
 vtac_value_id vtac_c_gather(vtac_compose *c, vtac_value_id x, vtac_value_id indices, int64_t axis);
 
-/* Integers with their scale and zero point (0: none). */
-typedef struct vtac_integers {
-    vtac_value_id value, scale, zero;
-} vtac_integers;
-
-/* compose_ms.c: a times b in integers, as floats: (a - its zero) (b - its zero) scale scale + bias; 0: none.
- * A zero point of one element without axes. */
-vtac_value_id vtac_c_integer_product(vtac_compose *c, const vtac_integers *a, const vtac_integers *b,
-                                     vtac_value_id bias);
-vtac_value_id vtac_c_zero_point(vtac_compose *c, uint32_t input);
-
 #define COMPOSED(function, name, domain, since, last, limits) vtac_compose_fn vtac_composed_##function;
 #include "compose.def"
 

@@ -1,22 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Composed operators over open sizes: the nodes of their texts (../compose) in ONNX's words. Of a value that
- * a text makes, the type is known where the operator fixes it, and its axes where it is an input.
+ * Composed operators over open sizes: the nodes of their texts (../compose) in ONNX's words. The type, the
+ * number of axes and the sizes of a value that a text makes are known as far as they follow from what is
+ * known of the operator's inputs (flow_facts.c).
  */
 #include <string.h>
 
 #include "../compose/template.h"
+#include "flow_facts.h"
 #include "flow_words.h"
-#include "vtac/codegen.h"
 
 typedef struct text_value {
     char *name;
-    vtac_dtype dtype; /* VTAC_NO_DTYPE: not known */
-    int rank;         /* -1: not known */
-    const vtac_type *type;
     vtac_value_id constant;
-    const int64_t *ints; /* that it is, along one axis; NULL: not known */
-    int length;          /* of its one axis; -1: not known */
+    vtac_facts facts;
 } text_value;
 
 typedef struct text_work {
@@ -38,18 +35,18 @@ static vta_status add_value(text_work *t, const text_value *value, vtac_handle *
 
 static vtac_dtype dtype_of(void *context, vtac_handle handle)
 {
-    return value_at(context, handle)->dtype;
+    return value_at(context, handle)->facts.dtype;
 }
 
 static int rank_of(void *context, vtac_handle handle)
 {
-    return value_at(context, handle)->rank;
+    return value_at(context, handle)->facts.rank;
 }
 
 static int64_t dim_of(void *context, vtac_handle handle, uint32_t axis)
 {
-    const text_value *v = value_at(context, handle);
-    return v->type != NULL && axis < v->type->rank ? v->type->dim[axis] : -1;
+    const vtac_facts *f = &value_at(context, handle)->facts;
+    return f->rank > (int)axis ? f->dim[axis] : -1;
 }
 
 static bool whole_of(void *context, vtac_handle handle, int64_t *out)
@@ -75,132 +72,28 @@ static vta_status find_attribute(void *context, const char *name, vtac_attr *out
 static vta_status make_number(void *context, vtac_dtype dtype, double value, vtac_handle *out)
 {
     text_work *t = context;
-    const text_value v = {
-        .name = vtac_words_number(t->w, dtype, value), .dtype = dtype, .rank = 0, .length = -1};
+    text_value v = {.name = vtac_words_number(t->w, dtype, value)};
+    vtac_facts_none(&v.facts);
+    v.facts.dtype = dtype;
+    v.facts.rank = 0;
     return add_value(t, &v, out);
 }
 
 static vta_status make_ints(void *context, const int64_t *values, uint32_t count, vtac_handle *out)
 {
     text_work *t = context;
-    int64_t *kept = vtac_fm_room(&t->w->make, count, sizeof *kept);
-    const text_value v = {.name = vtac_words_ints(t->w, values, count),
-                          .dtype = VTAC_I64,
-                          .rank = 1,
-                          .ints = kept,
-                          .length = (int)count};
-    if (kept != NULL) {
-        memcpy(kept, values, count * sizeof *values);
-    }
+    text_value v = {.name = vtac_words_ints(t->w, values, count)};
+    vtac_facts_ints(&v.facts, values, count);
     return add_value(t, &v, out);
 }
 
-/* The type of an operator's results: that of an input, or a fixed one. */
-static vtac_dtype type_of_result(text_work *t, const vtac_template_node *node, uint32_t output)
+static void facts_of_node(text_work *t, const vtac_template_node *node, uint32_t output, vtac_facts *out)
 {
-    static const struct {
-        const char *name;
-        vtac_dtype fixed[3];
-        uint32_t like; /* from 1: the input whose type it has */
-    } rows[] = {{"Shape", {VTAC_I64}, 0},
-                {"Size", {VTAC_I64}, 0},
-                {"ArgMax", {VTAC_I64}, 0},
-                {"Less", {VTAC_BOOL}, 0},
-                {"LessOrEqual", {VTAC_BOOL}, 0},
-                {"Greater", {VTAC_BOOL}, 0},
-                {"GreaterOrEqual", {VTAC_BOOL}, 0},
-                {"Equal", {VTAC_BOOL}, 0},
-                {"MatMulInteger", {VTAC_I32}, 0},
-                {"DynamicQuantizeLinear", {VTAC_U8, VTAC_F32, VTAC_U8}, 0},
-                {"DequantizeLinear", {VTAC_NO_DTYPE}, 2},
-                {"QuantizeLinear", {VTAC_NO_DTYPE}, 3},
-                {"Where", {VTAC_NO_DTYPE}, 2}};
-    uint32_t like = 1;
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        if (strcmp(rows[i].name, node->name) == 0) {
-            like = rows[i].like;
-            if (like == 0) {
-                return output < 3 ? rows[i].fixed[output] : VTAC_NO_DTYPE;
-            }
-        }
+    const vtac_facts *inputs[VTAC_FACTS_INPUTS] = {NULL};
+    for (uint32_t i = 0; i < node->input_count && i < VTAC_FACTS_INPUTS; i++) {
+        inputs[i] = node->inputs[i] == 0 ? NULL : &value_at(t, node->inputs[i])->facts;
     }
-    const vtac_handle input = like <= node->input_count ? node->inputs[like - 1] : 0;
-    return input != 0 ? dtype_of(t, input) : VTAC_NO_DTYPE;
-}
-
-/* ---- how many axes the result of an operator has */
-
-static int broadcast_rank(text_work *t, const vtac_template_node *node)
-{
-    int rank = 0;
-    for (uint32_t i = 0; i < node->input_count; i++) {
-        const int other = node->inputs[i] == 0 ? 0 : rank_of(t, node->inputs[i]);
-        rank = other < 0 || rank < 0 ? -1 : other > rank ? other : rank;
-    }
-    return rank;
-}
-
-/* Places of one axis that Slice gives, of which the bounds are known. */
-static int slice_length(text_work *t, const vtac_template_node *node)
-{
-    const text_value *from = node->input_count > 2 ? value_at(t, node->inputs[1]) : NULL;
-    const text_value *to = from != NULL ? value_at(t, node->inputs[2]) : NULL;
-    if (from == NULL || from->ints == NULL || to->ints == NULL || from->length != 1 || to->length != 1) {
-        return -1;
-    }
-    return from->ints[0] == -1                                 ? 1
-           : from->ints[0] >= 0 && to->ints[0] < VTAC_MAX_RANK ? (int)(to->ints[0] - from->ints[0])
-                                                               : -1;
-}
-
-/* Integers of one axis, as shapes are made of: how many. */
-static int length_of_result(text_work *t, const vtac_template_node *node)
-{
-    int sum = 0;
-    if (strcmp(node->name, "Shape") == 0) {
-        return rank_of(t, node->inputs[0]);
-    }
-    if (strcmp(node->name, "Slice") == 0) {
-        return slice_length(t, node);
-    }
-    for (uint32_t i = 0; i < node->input_count && sum >= 0; i++) {
-        const int length = node->inputs[i] == 0 ? -1 : value_at(t, node->inputs[i])->length;
-        const bool joins = strcmp(node->name, "Concat") == 0;
-        sum = length < 0 ? -1 : joins ? sum + length : length > sum ? length : sum;
-    }
-    return sum;
-}
-
-static int rank_of_result(text_work *t, const vtac_template_node *node)
-{
-    static const char *const same[] = {"Transpose", "Slice",    "Concat",        "Softmax",
-                                       "Cast",      "Identity", "GatherElements"};
-    const int first = node->input_count == 0 || node->inputs[0] == 0 ? -1 : rank_of(t, node->inputs[0]);
-    const text_value *second =
-        node->input_count > 1 && node->inputs[1] != 0 ? value_at(t, node->inputs[1]) : NULL;
-    for (size_t i = 0; i < sizeof same / sizeof same[0]; i++) {
-        if (strcmp(node->name, same[i]) == 0) {
-            return first;
-        }
-    }
-    if (strcmp(node->name, "Shape") == 0 || strcmp(node->name, "Range") == 0) {
-        return 1;
-    }
-    if (strcmp(node->name, "Gather") == 0) {
-        return first < 0 || second == NULL || second->rank < 0 ? -1 : first + second->rank - 1;
-    }
-    if (strcmp(node->name, "Reshape") == 0 || strcmp(node->name, "Expand") == 0) {
-        return second == NULL ? -1 : second->length;
-    }
-    if (strcmp(node->name, "Unsqueeze") == 0 || strcmp(node->name, "Squeeze") == 0) {
-        const int more = second == NULL ? -1 : second->length;
-        return first < 0 || more < 0 ? -1 : node->name[0] == 'U' ? first + more : first - more;
-    }
-    const vtac_op op = vtac_op_find(node->domain, node->name);
-    const bool normalizes = strstr(node->name, "Normalization") != NULL;
-    return normalizes                                                               ? first
-           : op != VTAC_OP_COUNT && (vtac_is_pointwise(op) || op == VTAC_OP_MATMUL) ? broadcast_rank(t, node)
-                                                                                    : -1;
+    vtac_facts_infer(node, inputs, output, out);
 }
 
 static vta_status make_node(void *context, const vtac_template_node *node, vtac_handle *out)
@@ -208,21 +101,16 @@ static vta_status make_node(void *context, const vtac_template_node *node, vtac_
     text_work *t = context;
     Onnx__NodeProto *made =
         vtac_words_node(t->w, node->domain, node->name, node->input_count, node->output_count);
-    vtac_dtype cast = VTAC_NO_DTYPE;
     for (uint32_t i = 0; made != NULL && i < node->input_count; i++) {
         static char nothing[] = "";
         made->input[i] = node->inputs[i] == 0 ? nothing : value_at(t, node->inputs[i])->name;
     }
     for (uint32_t i = 0; i < node->attr_count; i++) {
         vtac_words_attribute(t->w, made, &node->attrs[i]);
-        if (strcmp(node->attrs[i].name, "to") == 0 && node->attrs[i].kind == VTAC_ATTR_STRING) {
-            cast = vtac_dtype_parse(node->attrs[i].s);
-        }
     }
     for (uint32_t i = 0; made != NULL && i < node->output_count; i++) {
-        text_value v = {.name = made->output[i], .rank = rank_of_result(t, node)};
-        v.length = length_of_result(t, node);
-        v.dtype = cast != VTAC_NO_DTYPE ? cast : type_of_result(t, node, i);
+        text_value v = {.name = made->output[i]};
+        facts_of_node(t, node, i, &v.facts);
         VTA_TRY(add_value(t, &v, &out[i]));
     }
     return made != NULL ? VTA_OK : VTA_NOMEM;
@@ -237,32 +125,45 @@ static vta_status add_inputs(text_work *t, vtac_handle *inputs)
         if (!vtac_words_has(t->w, i)) {
             continue;
         }
-        const text_value value = {.name = node->input[i],
-                                  .dtype = v != NULL ? v->dtype : VTAC_NO_DTYPE,
-                                  .rank = vtac_words_rank(t->w, i),
-                                  .type = v != NULL && v->known ? &v->type : NULL,
-                                  .constant = v != NULL ? v->constant : 0,
-                                  .length = -1};
+        text_value value = {.name = node->input[i], .constant = v != NULL ? v->constant : 0};
+        vtac_facts_none(&value.facts);
+        value.facts.dtype = v != NULL ? v->dtype : VTAC_NO_DTYPE;
+        value.facts.rank = vtac_words_rank(t->w, i);
+        for (uint32_t a = 0; v != NULL && v->known && a < v->type.rank; a++) {
+            value.facts.dim[a] = v->type.dim[a];
+        }
         VTA_TRY(add_value(t, &value, &inputs[i]));
     }
     return VTA_OK;
 }
 
+/* The name of an output. A value that is an input of the operator, too, gets one of its own. */
+static char *output_name(text_work *t, vtac_handle handle, size_t inputs)
+{
+    text_value *v = value_at(t, handle);
+    Onnx__NodeProto *made =
+        handle > inputs || t->w->make.failed ? NULL : vtac_words_node(t->w, "", "Identity", 1, 1);
+    if (made == NULL) {
+        return v->name;
+    }
+    made->input[0] = v->name;
+    return made->output[0];
+}
+
 static vta_status write_text(text_work *t, const vtac_template_row *row, char **names, vta_diag *diag)
 {
-    static const text_value none;
     const Onnx__NodeProto *node = t->w->item->node;
     vtac_handle first;
     vtac_handle *inputs = vtac_fm_room(&t->w->make, node->n_input, sizeof *inputs);
     vtac_handle *out = vtac_fm_room(&t->w->make, node->n_output, sizeof *out);
     vtac_attr *attrs = vtac_fm_room(&t->w->make, node->n_attribute, sizeof *attrs);
-    text_value absent = none;
-    absent.name = node->op_type;
+    const text_value absent = {.name = node->op_type};
     if (t->w->make.failed) {
         return vtac_flow_no_memory(diag);
     }
     VTA_TRY(add_value(t, &absent, &first));
     VTA_TRY(add_inputs(t, inputs));
+    const size_t given = t->values.count - 1;
     for (size_t i = 0; i < node->n_attribute; i++) {
         const Onnx__AttributeProto *attr = vtac_resolve_attr(node->attribute[i], t->w->item->at.caller);
         attrs[i] = (vtac_attr){.name = ""};
@@ -287,7 +188,7 @@ static vta_status write_text(text_work *t, const vtac_template_row *row, char **
                                          .node = make_node};
     VTA_TRY(vtac_template_make(row, &target, out, (uint32_t)node->n_output));
     for (size_t i = 0; i < node->n_output; i++) {
-        names[i] = out[i] == 0 ? node->output[i] : value_at(t, out[i])->name;
+        names[i] = out[i] == 0 ? node->output[i] : output_name(t, out[i], given);
     }
     return VTA_OK;
 }
