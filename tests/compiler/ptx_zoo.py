@@ -5,7 +5,7 @@
 # networks has the instruction for four products of bytes (IDP). Prints of each network its steps, and for each processor the most
 # registers of a kernel and how many kernels keep some of their values in memory.
 #
-# usage: ptx_zoo.py VTAC FOLDER_OF_PTXAS [--record] [NETWORK[:int8]...]   (--record: in tests/results/ptx.json)
+# usage: ptx_zoo.py VTAC FOLDER_OF_PTXAS [--record] [NETWORK[:int8]...]   (--record: each at once, in tests/results/ptx.json)
 import os
 import re
 import subprocess
@@ -67,11 +67,11 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         for name in words or STANDARD:
+            before = len(wrong)
             rows[name] = check_network(vtac, tools, name)
+            if "--record" in sys.argv and len(wrong) == before:
+                results.record("ptx", name, rows[name])
         os.chdir(home)
-    if "--record" in sys.argv:
-        for name, row in rows.items():
-            results.record("ptx", name, row)
     print("\n".join(wrong) or "%d networks are assembled for %s" % (len(rows), ", ".join(PROCESSORS)))
     return 1 if wrong else 0
 
