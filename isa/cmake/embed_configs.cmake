@@ -13,6 +13,7 @@ foreach(file IN LISTS files)
     string(REPLACE "\"" "\\\"" text "${text}")
     string(REGEX REPLACE " *\n *" "" text "${text}") # they are parsed; what makes them readable stays out of a board's library
     string(REPLACE " : " ":" text "${text}")
+    string(REGEX REPLACE "\\\\\"(LOG_(INP|WGT)_WIDTH\\\\\":3|LOG_ACC_WIDTH\\\\\":5|HW_VER\\\\\":\\\\\"0.0.2\\\\\")," "" text "${text}") # the defaults
     string(APPEND names "    \"${name}\",\n")
     string(APPEND texts "    \"${text}\",\n")
     math(EXPR count "${count} + 1")
