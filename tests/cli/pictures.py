@@ -3,7 +3,8 @@
 #
 # `vtac run --input picture`: PNG files of every kind, written here, through models that hand them back, against the
 # pixels that went into the files; sizes and preprocessing against the formulas in Python; what is damaged or does not
-# fit, against the message. JPEG files are written here, or those of the shared folder. Arguments: VTAC MODELS.
+# fit, against the message. JPEG files are written here; a photograph is read where there are published models. Arguments: VTAC
+# SHARED.
 import array, json, os, random, struct, subprocess, sys, tempfile, zlib
 
 vtac, shared = os.path.abspath(sys.argv[1]), sys.argv[2]
@@ -149,20 +150,26 @@ def shrink(values, size, scaled, offset):
     return out
 
 
+def prepared(width, height, crop, rows):
+    """What a model of 8 x 6 gets of rows of colours: scaled, and the middle of that."""
+    want_x, want_y = 6, 8
+    least_x, least_y = int(want_x / crop + 0.5), int(want_y / crop + 0.5)
+    scale = max(least_x / width, least_y / height)
+    scaled_x, scaled_y = (max(least, int(side * scale + 0.5)) for least, side in ((least_x, width), (least_y, height)))
+    want = []
+    for c in range(3):
+        lines = [shrink([row[3 * x + c] for x in range(width)], want_x, scaled_x, round((scaled_x - want_x) / 2)) for row in rows]
+        columns = [shrink([line[x] for line in lines], want_y, scaled_y, round((scaled_y - want_y) / 2)) for x in range(want_x)]
+        want += [columns[x][y] for y in range(want_y) for x in range(want_x)]
+    return want
+
+
 for width, height in ((40, 30), (17, 31), (6, 9), (5, 5), (8, 3), (200, 7)):
     rows = [[draw.randrange(256) for _ in range(3 * width)] for _ in range(height)]
     png('p.png', width, height, 8, 2, rows)
     for crop in (0.875, 1.0):
-        want_x, want_y = 6, 8
-        least_x, least_y = int(want_x / crop + 0.5), int(want_y / crop + 0.5)
-        scale = max(least_x / width, least_y / height)
-        scaled_x, scaled_y = (max(least, int(side * scale + 0.5)) for least, side in ((least_x, width), (least_y, height)))
-        want = []
-        for c in range(3):
-            lines = [shrink([row[3 * x + c] for x in range(width)], want_x, scaled_x, round((scaled_x - want_x) / 2)) for row in rows]
-            columns = [shrink([line[x] for line in lines], want_y, scaled_y, round((scaled_y - want_y) / 2)) for x in range(want_x)]
-            want += [columns[x][y] for y in range(want_y) for x in range(want_x)]
-        check(f'{width} x {height}, crop {crop}', through('small', 'f', 'p.png', '--preprocess', f'raw,crop={crop}'), want, 1.01)
+        check(f'{width} x {height}, crop {crop}', through('small', 'f', 'p.png', '--preprocess', f'raw,crop={crop}'),
+              prepared(width, height, crop, rows), 1.01)
 
 # ---- several pictures, and what goes wrong
 png('a.png', W, H, 8, 0, [[1] * W] * H)
@@ -287,15 +294,26 @@ for _ in range(40):
     assert through('square', 'B', 'odd.jpg') in possible, f'damaged Exif data {bytes(data).hex()} (seed {seed})'
 print('ok   damaged Exif data')
 
-# ---- JPEG, and a reference for the whole way from a file to a model's input
-goldfish = f'{shared}/images/goldfish.jpg'
-if not os.path.exists(goldfish):
-    print(f'{shared} is not there: no JPEG picture to read')
-    sys.exit(0)
-model('big', 'f32', [1, 3, 224, 224])
-want = npy(f'{shared}/golden/squeezenet1.1_fp32_from_fp16/goldfish_in.npy', 'f')
-check('a JPEG picture as the reference prepared it', through('big', 'f', goldfish, '--preprocess', 'caffe'), want, 1.0)
-whole = open(goldfish, 'rb').read()
-for length in (3, 30, 700, len(whole) // 2, len(whole) - 300):
+# ---- the whole way of a JPEG file to a model's input, and what is cut off
+for columns, rows in ((5, 7), (12, 4)):
+    shown = [[draw.randrange(256) for _ in range(columns)] for _ in range(rows)]
+    jpeg('whole.jpg', shown)
+    want = prepared(8 * columns, 8 * rows, 0.875, [[grey for grey in row for _ in range(24)] for row in shown for _ in range(8)])
+    blues, greens, reds = (want[i:i + 48] for i in (0, 48, 96))
+    want = [v - mean for plane, mean in ((blues, 104), (greens, 117), (reds, 123)) for v in plane]
+    check(f'a JPEG picture of {columns} x {rows} blocks, prepared', through('small', 'f', 'whole.jpg', '--preprocess', 'caffe'), want, 1.01)
+whole = open('whole.jpg', 'rb').read()
+for length in (3, 30, len(whole) // 2, len(whole) - 20):
     open('cut.jpg', 'wb').write(whole[:length])
-    refused(1, 'cut.jpg: it is a damaged JPEG picture', 'run', 'big.so', '--input', 'cut.jpg')
+    refused(1, 'cut.jpg: it is a damaged JPEG picture', 'run', 'small.so', '--input', 'cut.jpg')
+
+# ---- and of a photograph, as another engine prepared it
+goldfish = f'{shared}/images/goldfish.jpg'
+if os.path.exists(goldfish):
+    model('big', 'f32', [1, 3, 224, 224])
+    want = npy(f'{shared}/golden/squeezenet1.1_fp32_from_fp16/goldfish_in.npy', 'f')
+    check('a JPEG picture as the reference prepared it', through('big', 'f', goldfish, '--preprocess', 'caffe'), want, 1.0)
+    whole = open(goldfish, 'rb').read()
+    for length in (3, 30, 700, len(whole) // 2, len(whole) - 300):
+        open('cut.jpg', 'wb').write(whole[:length])
+        refused(1, 'cut.jpg: it is a damaged JPEG picture', 'run', 'big.so', '--input', 'cut.jpg')

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Every integer of every layer of the shared quantized models: the compiled model also gives what is between
- * its layers, and each layer is worked out again in plain loops from its own inputs (plain_layer.h).
+ * Every integer of every layer of quantized models: the compiled model also gives what is between its layers,
+ * and each layer is worked out again in plain loops from its own inputs (plain_layer.h).
  *
  * Asserted, over all layers and cases: with the scale that vtac/quant.h settles on, all integers equal; with
  * the float32 scale as it is, at least 99.99 % of them, none off by more than 1. What is left at the outputs
  * is therefore the formula's own: where such an output differs from its reference, the reference, computed
- * in float32 between the quantizations, left the formula at a tie. Argument: the folder of models; without
- * it, exit status 77.
+ * in float32 between the quantizations, left the formula at a tie. Arguments: the folder of the suite's own
+ * networks and that of the shared ones, which may be missing.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,7 +20,6 @@
 #include "run_graph.h"
 #include "vtac/onnx.h"
 
-static const char *folder;
 static const double MOST_OFF = 1e-4;
 
 /* A model whose values are all outputs, and the case that it has run. */
@@ -41,14 +40,14 @@ static bool is_integer(const vtac_graph *graph, vtac_value_id value)
     return dtype == VTAC_I8 || dtype == VTAC_U8;
 }
 
-static opened open_model(const char *name)
+static opened open_model(const golden_model *which)
 {
     char path[4096];
     opened o = {0};
     vta_diag diag = {0};
     const vtac_import_options import = {0};
     const vtac_pass_options passes = {.level = 3};
-    (void)snprintf(path, sizeof path, "%s/%s.onnx", folder, name);
+    (void)snprintf(path, sizeof path, "%s/%.63s.onnx", which->folder, which->name);
     GRAPH_CHECK(vtac_onnx_load(path, &import, &o.graph, &diag), diag);
     GRAPH_CHECK(vtac_run_passes(o.graph, &passes, &diag), diag);
     for (uint32_t i = 0; i < o.graph->order_count; i++) {
@@ -138,14 +137,14 @@ static void layers_give_what_the_formula_says(void **state)
 {
     (void)state;
     tally all = {0};
-    for (size_t m = 0; m < GOLDEN_MODELS; m++) {
+    for (size_t m = 0; m < golden_count; m++) {
         glob_t cases;
         tally t = {0};
         if (golden_models[m].step <= 0) {
             continue;
         }
-        opened o = open_model(golden_models[m].name);
-        assert_true(golden_cases(folder, golden_models[m].name, &cases));
+        opened o = open_model(&golden_models[m]);
+        assert_true(golden_cases(&golden_models[m], &cases));
         for (size_t i = 0; i < cases.gl_pathc; i++) {
             check_case(&o, cases.gl_pathv[i], &t);
         }
@@ -166,11 +165,10 @@ static void layers_give_what_the_formula_says(void **state)
 
 int main(int argc, char **argv)
 {
-    if (argc < 2 || access(argv[1], R_OK) != 0) {
-        (void)printf("models: %s is not there: nothing to compare with\n", argc < 2 ? "the folder" : argv[1]);
-        return 77;
+    if (!golden_find(argc, argv)) {
+        (void)fprintf(stderr, "no models in %s\n", argc < 2 ? "the folder" : argv[1]);
+        return 1;
     }
-    folder = argv[1];
     const struct CMUnitTest tests[] = {cmocka_unit_test(layers_give_what_the_formula_says)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

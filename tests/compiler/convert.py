@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 #
-# vtac convert: published models of every kind become ONNX files that ONNX's own checker takes, with operators of ONNX
+# vtac convert: models of every kind become ONNX files that ONNX's own checker takes, with operators of ONNX
 # alone, the names and types of the model, a line for each rounding that is lost, and the decisions of the model itself;
 # floats are the same but for 1e-5. Tables and factors, which no such model has, by models made here.
 #
-# usage: convert.py VTAC FOLDER   (exit status 77: no numpy, no onnx, or no models)
+# usage: convert.py VTAC OWN SHARED   (the suite's own models, and published ones, which may be missing; exit status 77: no onnx)
 import glob
 import os
 import subprocess
@@ -19,7 +19,9 @@ try:
 except ImportError:
     sys.exit(77)
 
-MODELS = [("tflite/mlperf_ic_resnet8_int8/*.tflite", ["QLinearConv", "QLinearAdd", "QLinearAveragePool", "QGemm"]),
+OWN = [("tflite/words_int8/*.tflite", ["QLinearConv", "QLinearAdd", "QGemm"]), ("tflite/image_uint8/*.tflite", ["QLinearConv", "QLinearAdd", "QGemm"]),
+       ("keras/residual/*.h5", []), ("darknet/body/*.cfg", [])]
+SHARED = [("tflite/mlperf_ic_resnet8_int8/*.tflite", ["QLinearConv", "QLinearAdd", "QLinearAveragePool", "QGemm"]),
           ("tflite/mlperf_kws_dscnn_int8/*.tflite", ["QLinearConv", "QLinearAveragePool", "QGemm"]),
           ("keras/mlperf_ic_resnet8/*.h5", []), ("darknet/*/*.cfg", [])]
 
@@ -103,17 +105,19 @@ def main():
     done = 0
     with tempfile.TemporaryDirectory() as work:
         tables_and_factors(sys.argv[1], work)
-        for pattern, lost in MODELS:
-            for path in glob.glob(os.path.join(sys.argv[2], pattern)):
-                judge(sys.argv[1], path, lost, work)
-                done += 1
+        for folder, models in zip(sys.argv[2:4], (OWN, SHARED)):
+            for pattern, lost in models:
+                for path in glob.glob(os.path.join(folder, pattern)):
+                    judge(sys.argv[1], path, lost, work)
+                    done += 1
+        if done < len(OWN):
+            sys.exit("%s has not all of its models" % sys.argv[2])
         torn = os.path.join(work, "torn.tflite")
         with open(torn, "wb") as f:
             f.write(b"\x1c\0\0\0TFL3" + bytes(5))
         failed = subprocess.run([sys.argv[1], "convert", torn, "-o", os.path.join(work, "no.onnx")], capture_output=True, text=True)
         if failed.returncode != 1 or failed.stderr.count("\n") != 1 or os.path.exists(os.path.join(work, "no.onnx")):
             sys.exit("a torn file: %d, %s" % (failed.returncode, failed.stderr))
-    return 0 if done else 77
 
 
-sys.exit(main())
+main()

@@ -495,4 +495,5 @@ def main():
         damaged(sys.argv[1], work)
 
 
-main()
+if __name__ == "__main__":
+    main()

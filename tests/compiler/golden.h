@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The shared models with their reference outputs, and what may differ from these.
+ * Models with their reference outputs, and what may differ from these: the networks of the suite's own
+ * (tests/own), and the shared ones where they are.
  */
 #ifndef VTAC_TEST_GOLDEN_H
 #define VTAC_TEST_GOLDEN_H
@@ -12,29 +13,63 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "vta/file.h"
 
 /* Error allowed: of a float model relative to the reference's range; of a quantized one a step of the output.
- * The references of models in QDQ form were computed in float32 between the quantizations, so that a number
- * within a rounding error of two integers' middle may fall to the other side. */
+ * The references of published models in QDQ form were computed in float32 between the quantizations, so that
+ * a number within a rounding error of two integers' middle may fall to the other side. */
 typedef struct golden_model {
-    const char *name;
+    char name[64];
     double relative, step;
+    const char *folder;
 } golden_model;
 
-static const golden_model golden_models[] = {
-    {"mlperf_ic_resnet8_fp32", 1e-4, 0},
-    {"mlperf_ic_resnet8_int8_qdq", 0, 1.0 / 256},
-    {"mlperf_kws_dscnn_fp32", 1e-4, 0},
-    {"mlperf_kws_dscnn_int8_qdq", 0, 1.0 / 256},
-    {"resnet20_cifar10_fp32_bn", 1e-4, 0},
-    {"squeezenet1.1_fp32_from_fp16", 1e-4, 0},
-    {"mobilenetv2-12_dequant_fp32", 1e-4, 0},
-    {"mobilenetv2-12-int8", 0, 0.16014385},
-    {"coral_tf2_mobilenet_v2_1.0_224_int8pc_qdq", 0, 1.0 / 256},
+/* Models of the shared folder, which has no list of limits. */
+static const golden_model golden_shared[] = {
+    {"mlperf_ic_resnet8_fp32", 1e-4, 0, NULL},
+    {"mlperf_ic_resnet8_int8_qdq", 0, 1.0 / 256, NULL},
+    {"mlperf_kws_dscnn_fp32", 1e-4, 0, NULL},
+    {"mlperf_kws_dscnn_int8_qdq", 0, 1.0 / 256, NULL},
+    {"resnet20_cifar10_fp32_bn", 1e-4, 0, NULL},
+    {"squeezenet1.1_fp32_from_fp16", 1e-4, 0, NULL},
+    {"mobilenetv2-12_dequant_fp32", 1e-4, 0, NULL},
+    {"mobilenetv2-12-int8", 0, 0.16014385, NULL},
+    {"coral_tf2_mobilenet_v2_1.0_224_int8pc_qdq", 0, 1.0 / 256, NULL},
 };
-enum { GOLDEN_MODELS = sizeof golden_models / sizeof golden_models[0] };
+enum { GOLDEN_SHARED = sizeof golden_shared / sizeof golden_shared[0], GOLDEN_MAX = 64 };
+
+static golden_model golden_models[GOLDEN_MAX];
+static size_t golden_count;
+
+/* Adds the models of a folder whose golden/limits.txt lists them; false: it has no such file. */
+static inline bool golden_listed(const char *folder)
+{
+    char path[4096];
+    golden_model m = {.folder = folder};
+    (void)snprintf(path, sizeof path, "%s/golden/limits.txt", folder);
+    FILE *file = fopen(path, "r");
+    if (file == NULL) {
+        return false;
+    }
+    while (golden_count < GOLDEN_MAX && fscanf(file, "%63s %lf %lf", m.name, &m.relative, &m.step) == 3) {
+        golden_models[golden_count++] = m;
+    }
+    (void)fclose(file);
+    return true;
+}
+
+/* The models of the suite's own folder, and those of the shared one where that is there. False: none. */
+static inline bool golden_find(int argc, char **argv)
+{
+    const bool own = argc > 1 && golden_listed(argv[1]);
+    for (size_t i = 0; argc > 2 && access(argv[2], R_OK) == 0 && i < GOLDEN_SHARED; i++) {
+        golden_models[golden_count] = golden_shared[i];
+        golden_models[golden_count++].folder = argv[2];
+    }
+    return own;
+}
 
 /* The floats of a .npy file; owned. NULL: not such a file. */
 static inline float *golden_load(const char *path, size_t *count)
@@ -55,10 +90,10 @@ static inline float *golden_load(const char *path, size_t *count)
 }
 
 /* The inputs of a model's cases. */
-static inline bool golden_cases(const char *folder, const char *model, glob_t *found)
+static inline bool golden_cases(const golden_model *which, glob_t *found)
 {
     char pattern[4096];
-    (void)snprintf(pattern, sizeof pattern, "%s/golden/%s/*_in.npy", folder, model);
+    (void)snprintf(pattern, sizeof pattern, "%s/golden/%.63s/*_in.npy", which->folder, which->name);
     return glob(pattern, 0, NULL, found) == 0;
 }
 

@@ -2,16 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source=tests/cli/lib.sh
 #
-# Every verb that takes a model takes any kind of file, and speaks of it by the model's own names: published models of
+# Every verb that takes a model takes any kind of file, and speaks of it by the model's own names: the suite's own models of
 # TensorFlow Lite, Keras and Darknet through all of them; inputs as the file has them.
 #
-# usage: kinds.sh VTAC SOURCE MODELS   (exit status 77: no models)
-[ -d "$3/tflite" ] || { echo "no models"; exit 77; }
+# usage: kinds.sh VTAC SOURCE MODELS
 models=$(cd "$3" && pwd)
 . "$2/tests/cli/lib.sh"
 
-# walk FILE WAY [WHOLE]: all verbs; WAY is quantized, or float for a model that has to be quantized first. WHOLE: the file beside
-# which the cases for `vtac verify` lie, where it is another one.
+# walk FILE WAY: all verbs; WAY is quantized, or float for a model that has to be quantized first.
 walk() {
     model=$1
     given=$(find "$(dirname "$model")" -name '*_in.npy' | sort | head -n 1)
@@ -27,7 +25,7 @@ walk() {
     vtac explain "$model"
     exits 0
     says out "in 1 region"
-    vtac verify "${3:-$model}"
+    vtac verify "$model"
     exits 0
     vtac bench "$model" --repeat 2 --layers
     exits 0
@@ -69,16 +67,8 @@ walk() {
 }
 
 seq -f "label of %.0f" 0 9999 >labels.txt # more than any of them has values
-walk "$models/tflite/mlperf_kws_dscnn_int8/mlperf_kws_dscnn_int8.tflite" quantized
-walk "$models/keras/mlperf_ic_resnet8/mlperf_ic_resnet8.h5" float
-# The detector at 96 x 96 places instead of 320 x 320: the same layers, a tenth of the work.
-detector=$models/darknet/yolo_fastest_1.1_body
-mkdir small
-sed 's/^width=.*/width=96/; s/^height=.*/height=96/' "$detector/yolo-fastest-1.1_body.cfg" >small/small.cfg
-cp "$detector/yolo-fastest-1.1_body.weights" small/small.weights
-ran='a part of a picture'
-holds "it is made" /usr/bin/python3 -c '
-import sys, numpy
-numpy.save("small/part_in.npy", numpy.load(sys.argv[1])[:, :, 100:196, 80:176])' "$detector/horse_cart_in.npy"
-walk "$work/small/small.cfg" float "$detector/yolo-fastest-1.1_body.cfg"
+walk "$models/tflite/words_int8/words_int8.tflite" quantized
+walk "$models/tflite/image_uint8/image_uint8.tflite" quantized
+walk "$models/keras/residual/residual.h5" float
+walk "$models/darknet/body/body.cfg" float
 finish

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The shared models at every level, and at the highest with each pass left out alone: results within what the
- * reference outputs allow, and for quantized models the same integers whatever the level (without fold-qdq
- * their arithmetic is another one: float32 between the quantizations). Graphs that come out the same are
- * compiled once, those without a pass by the least that LLVM does for loops. Each case runs twice with
- * another one between. Argument: the folder; without it, exit status 77.
+ * Models at every level, and at the highest with each pass left out alone: results within what the reference
+ * outputs allow, and for quantized models the same integers whatever the level (without fold-qdq their
+ * arithmetic is another one: float32 between the quantizations). Graphs that come out the same are compiled
+ * once, those without a pass by the least that LLVM does for loops. Each case runs twice with another one
+ * between. Arguments: the folder of the suite's own networks and that of the shared ones, which may be
+ * missing.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,8 +18,6 @@
 #include "vtac/onnx.h"
 
 enum { LEVELS = 4, CONFIGURATIONS = LEVELS + VTAC_PASS_COUNT, MOST_CASES = 16 };
-
-static const char *folder;
 
 /* What is left of a model's runs. */
 typedef struct results {
@@ -39,7 +38,7 @@ static const char *configuration_name(size_t c)
     return text;
 }
 
-static vtac_graph *optimized(const char *name, size_t c)
+static vtac_graph *optimized(const golden_model *which, size_t c)
 {
     char path[4096];
     vtac_graph *graph = NULL;
@@ -49,7 +48,7 @@ static vtac_graph *optimized(const char *name, size_t c)
     if (c >= LEVELS) {
         passes.disabled[c - LEVELS] = true;
     }
-    (void)snprintf(path, sizeof path, "%s/%s.onnx", folder, name);
+    (void)snprintf(path, sizeof path, "%s/%.63s.onnx", which->folder, which->name);
     if (vtac_onnx_load(path, &import, &graph, &diag) != VTA_OK ||
         vtac_run_passes(graph, &passes, &diag) != VTA_OK) {
         fail_msg("%s", diag.text);
@@ -117,7 +116,7 @@ static void run_case(vta_model *model, const golden_model *which, size_t c, cons
 static void run_configuration(const golden_model *which, size_t c, const glob_t *cases, results *r)
 {
     const int level = c < LEVELS ? (int)c : LEVELS - 1;
-    vtac_graph *graph = optimized(which->name, c);
+    vtac_graph *graph = optimized(which, c);
     if (is_known(r, graph, level)) {
         vtac_graph_destroy(graph);
         return;
@@ -136,10 +135,10 @@ static void run_configuration(const golden_model *which, size_t c, const glob_t 
 static void levels_and_passes_keep_results(void **state)
 {
     (void)state;
-    for (size_t m = 0; m < GOLDEN_MODELS; m++) {
+    for (size_t m = 0; m < golden_count; m++) {
         glob_t cases;
         results r = {0};
-        assert_true(golden_cases(folder, golden_models[m].name, &cases));
+        assert_true(golden_cases(&golden_models[m], &cases));
         assert_true(cases.gl_pathc <= MOST_CASES);
         for (size_t c = 0; c < CONFIGURATIONS; c++) {
             run_configuration(&golden_models[m], c, &cases, &r);
@@ -156,11 +155,10 @@ static void levels_and_passes_keep_results(void **state)
 
 int main(int argc, char **argv)
 {
-    if (argc < 2 || access(argv[1], R_OK) != 0) {
-        (void)printf("models: %s is not there: nothing to compare with\n", argc < 2 ? "the folder" : argv[1]);
-        return 77;
+    if (!golden_find(argc, argv)) {
+        (void)fprintf(stderr, "no models in %s\n", argc < 2 ? "the folder" : argv[1]);
+        return 1;
     }
-    folder = argv[1];
     const struct CMUnitTest tests[] = {cmocka_unit_test(levels_and_passes_keep_results)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 #
-# vtac quantize on the shared float models: the file is what ONNX's checker accepts, its model decides as the float one does, and
-# its output is no further from the float one's than that of the model that others quantized. The references are those that come
-# with the models.
+# vtac quantize on models of floats: the file is what ONNX's checker accepts, its model decides as the float one does, and its
+# output is no further from the float one's than that of the model that others quantized. The references are those that come with
+# the models: the suite's own networks (OWN), and published ones, which may be missing (SHARED).
 #
-# usage: quantize.py VTAC MODELS   (exit status 77: python3-onnx or the models are not there)
+# usage: quantize.py VTAC OWN SHARED   (exit status 77: python3-onnx is not there)
 import glob
 import json
 import os
@@ -23,11 +23,19 @@ except ImportError:
     print("python3-onnx is not installed")
     sys.exit(77)
 
-VTAC, MODELS = sys.argv[1:3]
+VTAC, OWN, SHARED = sys.argv[1:4]
 
 # float model, the same quantized by others ("": there is none), how far an output may be off relative to the range of the outputs
 # where there is none, options
-CASES = (
+OWN_CASES = (
+    ("image_fp32", "", 0.06, ["--per-channel"]),
+    ("image_fp32", "", 0.06, ["--per-channel", "--unsigned"]),
+    ("words_fp32", "", 0.12, ["--per-channel"]),
+    ("mobile_fp32", "", 0.06, ["--per-channel"]),
+    ("norm_fp32_bn", "", 0.06, ["--per-channel"]),
+    ("fire_fp32", "", 0.06, ["--per-channel"]),
+)
+SHARED_CASES = (
     ("mlperf_ic_resnet8_fp32", "mlperf_ic_resnet8_int8_qdq", None, ["--per-channel"]),
     ("mlperf_ic_resnet8_fp32", "mlperf_ic_resnet8_int8_qdq", None, ["--per-channel", "--unsigned"]),
     ("mlperf_kws_dscnn_fp32", "mlperf_kws_dscnn_int8_qdq", None, ["--per-channel"]),
@@ -44,9 +52,14 @@ def run(*words):
     return done.stdout
 
 
+def file_of(model):
+    own = f"{OWN}/{model}.onnx"
+    return own if os.path.exists(own) else f"{SHARED}/{model}.onnx"
+
+
 def cases_of(model):
     """Inputs and outputs that come with a model."""
-    found = sorted(glob.glob(f"{MODELS}/golden/{model}/*_in.npy"))
+    found = sorted(glob.glob(f"{os.path.dirname(file_of(model))}/golden/{model}/*_in.npy"))
     return [(path, numpy.load(path.replace("_in.npy", "_out0.npy"))) for path in found]
 
 
@@ -70,7 +83,7 @@ def check(model, twin, share, options):
     cases = cases_of(model)
     references = [out for _, out in cases]
     numpy.savez("calib.npz", *[numpy.load(path) for path, _ in cases])
-    said = json.loads(run("quantize", f"{MODELS}/{model}.onnx", "--calib", "calib.npz", *options, "--json", "-o", "q.onnx"))
+    said = json.loads(run("quantize", file_of(model), "--calib", "calib.npz", *options, "--json", "-o", "q.onnx"))
     onnx.checker.check_model("q.onnx", full_check=True)
     names = [node.name for node in onnx.load("q.onnx").graph.node if node.name]
     assert len(names) == len(set(names)), "ONNX Runtime refuses two nodes of one name"
@@ -83,16 +96,17 @@ def check(model, twin, share, options):
     return said["output_snr_db"]
 
 
-def check_made_up():
+def check_made_up(cases):
     """Without calibration inputs, ranges follow from the weights and from made-up pictures: decisions stay where they were."""
-    for model in sorted({case[0] for case in CASES} - {"mobilenetv2-12_dequant_fp32"}):  # the largest, like another
-        done = subprocess.run([VTAC, "quantize", f"{MODELS}/{model}.onnx", "--per-channel", "-o", "q.onnx"], capture_output=True, text=True)
+    left_out = {"mobilenetv2-12_dequant_fp32", "image_fp32", "words_fp32"}  # the largest, like another; two whose weights do not tell what they read
+    for model in sorted({case[0] for case in cases} - left_out):
+        done = subprocess.run([VTAC, "quantize", file_of(model), "--per-channel", "-o", "q.onnx"], capture_output=True, text=True)
         assert done.returncode == 0 and "warning: no calibration inputs" in done.stderr, done.stderr
-        cases = cases_of(model)
-        answers = outputs_of("q.onnx", [path for path, _ in cases])
-        agreed = sum(int(a.argmax() == b.argmax()) for a, (_, b) in zip(answers, cases))
-        print(f"{model} without calibration inputs: {agreed} of {len(cases)} decisions, off by {worst(answers, [b for _, b in cases]):.4g}")
-        assert agreed == len(cases)
+        known = cases_of(model)
+        answers = outputs_of("q.onnx", [path for path, _ in known])
+        agreed = sum(int(a.argmax() == b.argmax()) for a, (_, b) in zip(answers, known))
+        print(f"{model} without calibration inputs: {agreed} of {len(known)} decisions, off by {worst(answers, [b for _, b in known]):.4g}")
+        assert agreed == len(known)
 
 
 def write_two_inputs(path):
@@ -107,7 +121,7 @@ def write_two_inputs(path):
 
 def check_refusals():
     """What does not fit is told in one line, and no file appears."""
-    model = f"{MODELS}/mlperf_ic_resnet8_fp32.onnx"
+    model = file_of("image_fp32")
     write_two_inputs("two.onnx")
     row = numpy.zeros((1, 4), numpy.float32)
     numpy.save("row.npy", row)
@@ -143,8 +157,8 @@ def check_refusals():
 
 def check_calibration_forms():
     """The same samples as .npy, stacked, in stored and deflated archives and in a folder make the same model; others another."""
-    model = f"{MODELS}/mlperf_kws_dscnn_fp32.onnx"
-    samples = [numpy.load(path) for path, _ in cases_of("mlperf_kws_dscnn_fp32")]
+    model = file_of("words_fp32")
+    samples = [numpy.load(path) for path, _ in cases_of("words_fp32")]
     numpy.save("joined.npy", numpy.concatenate(samples))
     numpy.save("stacked.npy", numpy.stack(samples).astype(numpy.float64))
     numpy.savez("stored.npz", *samples)
@@ -163,27 +177,32 @@ def check_calibration_forms():
 
 def check_on_the_fly():
     """vtac compile --target vta of the float model is vtac quantize, then compile, on either target."""
-    model = f"{MODELS}/mlperf_kws_dscnn_fp32.onnx"
-    cases = cases_of("mlperf_kws_dscnn_fp32")
+    model = file_of("words_fp32")
+    cases = cases_of("words_fp32")
     numpy.savez("calib.npz", *[numpy.load(path) for path, _ in cases])
     run("quantize", model, "--calib", "calib.npz", "-o", "q.onnx")
     run("compile", model, "--target", "vta", "--calib", "calib.npz", "-o", "fly.so")
     for (path, _), answer in zip(cases, outputs_of("q.onnx", [path for path, _ in cases])):
         run("run", "fly.so", "--input", path, "--output-dir", ".")
-        assert numpy.array_equal(numpy.load("output.npy"), answer), path
+        assert numpy.array_equal(numpy.load(onnx.load(model).graph.output[0].name + ".npy"), answer), path
     print("quantized on the fly: the same numbers")
 
 
 def check_scales(noise):
-    """Weights have a scale a channel unless --per-tensor asks for one, which leaves more noise on the shared models."""
-    for model in ("mobilenetv2-12_dequant_fp32", "squeezenet1.1_fp32_from_fp16"):
+    """Weights have a scale a channel unless --per-tensor asks for one, which leaves more noise where channels differ."""
+    quiet = ["--force", "--max-loss", "0", "--json", "-o", "q.onnx"]
+    uneven_model("uneven.onnx", 1)
+    snr = [json.loads(run("quantize", "uneven.onnx", "--calib", "uneven.npy", *way, *quiet))["output_snr_db"] for way in ([], ["--per-tensor"])]
+    print(f"uneven channels: {snr[0]:.1f} dB with a scale a channel, {snr[1]:.1f} dB with one scale")
+    assert snr[0] > snr[1] + 2
+    for model in {"mobilenetv2-12_dequant_fp32", "squeezenet1.1_fp32_from_fp16"} & set(noise):
         numpy.savez("calib.npz", *[numpy.load(path) for path, _ in cases_of(model)])
-        said = json.loads(run("quantize", f"{MODELS}/{model}.onnx", "--calib", "calib.npz", "--per-tensor", "--force", "--max-loss", "0", "--json", "-o", "q.onnx"))
+        said = json.loads(run("quantize", file_of(model), "--calib", "calib.npz", "--per-tensor", *quiet))
         print(f"{model}: {noise[model]:.1f} dB with a scale a channel, {said['output_snr_db']:.1f} dB with one scale")
         assert noise[model] > said["output_snr_db"] + 2
     made = []
     for options in ([], ["--per-channel"], ["--per-tensor"]):
-        run("quantize", f"{MODELS}/mlperf_kws_dscnn_fp32.onnx", *options, "-o", "q.onnx")
+        run("quantize", file_of("words_fp32"), *options, "-o", "q.onnx")
         with open("q.onnx", "rb") as file:
             made.append(file.read())
     assert made[0] == made[1] != made[2]
@@ -392,8 +411,8 @@ def check_rounding(seed):
 
 def check_report():
     """The report's layers come worst first, and what it says of the outputs is what running the model gives."""
-    cases = cases_of("mlperf_kws_dscnn_fp32")
-    report = json.loads(run("quantize", f"{MODELS}/mlperf_kws_dscnn_fp32.onnx", "--calib", "calib.npz", "--report", "--json", "-o", "q.onnx"))
+    cases = cases_of("words_fp32")
+    report = json.loads(run("quantize", file_of("words_fp32"), "--calib", "calib.npz", "--report", "--json", "-o", "q.onnx"))
     noise = [layer["snr_db"] for layer in report["layers"]]
     off = worst(outputs_of("q.onnx", [path for path, _ in cases]), [out for _, out in cases])
     assert noise == sorted(noise) and len(noise) > 5 and min(noise) > 10
@@ -402,18 +421,15 @@ def check_report():
     print(f"report: worst layer {noise[0]:.1f} dB, output error {report['output_error']:.3g} said, {off:.3g} measured")
 
 
-if not os.path.isdir(f"{MODELS}/golden"):
-    print(f"{MODELS} is not there")
-    sys.exit(77)
-VTAC = os.path.abspath(VTAC)
-MODELS = os.path.abspath(MODELS)
+VTAC, OWN, SHARED = (os.path.abspath(path) for path in (VTAC, OWN, SHARED))
+CASES = OWN_CASES + (SHARED_CASES if os.path.isdir(f"{SHARED}/golden") else ())
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     noise_of = {case[0]: check(*case) for case in CASES}
     for method in METHODS:
-        check(*CASES[2][:3], ["--per-channel", "--method", method])
-        check("mlperf_ic_resnet8_fp32", "", 0.1, ["--method", method])
-    check_made_up()
+        check(*OWN_CASES[2][:3], ["--per-channel", "--method", method])
+        check("image_fp32", "", 0.1, ["--method", method])
+    check_made_up(CASES)
     check_refusals()
     check_calibration_forms()
     check_on_the_fly()

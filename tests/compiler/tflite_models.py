@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 #
-# Published TensorFlow Lite models against what TensorFlow Lite 2.9 made of them: the outputs, the logits, and where
-# they are given the results of all operators (then of the model as it is, too); integers equal to the last, floats
-# within 1e-5. A model is run on all its cases, one after the other.
+# TensorFlow Lite models against their references, those of the suite's own networks, and what TensorFlow Lite 2.9 made of
+# published ones, which may be missing: the outputs, the logits, and where they are given the results of all operators (then of
+# the model as it is, too); integers equal to the last, floats within 1e-5. A model is run on all its cases, one after the other.
 #
-# usage: tflite_models.py VTAC FOLDER   (exit status 77: no models, or no numpy)
+# usage: tflite_models.py VTAC OWN SHARED   (exit status 77: no numpy)
 import glob
 import os
 import subprocess
@@ -89,12 +89,12 @@ def judge(vtac, path, work):
 
 
 def main():
-    paths = sorted(glob.glob(sys.argv[2] + "/*/*.tflite"))
-    if not paths:
-        return 77
+    own, shared = (sorted(glob.glob(folder + "/*/*.tflite")) for folder in sys.argv[2:4])
+    if not own:
+        sys.exit("no models in %s" % sys.argv[2])
     faults = []
     with tempfile.TemporaryDirectory() as work:
-        for path in paths:
+        for path in own + shared:
             faults += judge(sys.argv[1], path, work)
     for fault in faults[:40]:
         print(fault)

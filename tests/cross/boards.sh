@@ -4,13 +4,13 @@
 #
 # A board's package under qemu-user: the runtime that the cross compiler built runs what `vtac compile --host BOARD`
 # made, on the functional simulator and on the board's CPU alone, and leaves the same integers as this machine: the
-# shared MLPerf Tiny models and a MobileNet, each twice with different inputs. `riscv64` is no board but a processor: its
-# package is for models without an accelerator, and the simulator runs on it as on any.
-# Arguments: VTAC SOURCE MODELS BOARD BUILD; without the models or qemu, exit status 77.
+# suite's own quantized networks (OWN), and a published MobileNet where it is there (SHARED), each twice with different inputs.
+# `riscv64` is no board but a processor: its package is for models without an accelerator, and the simulator runs on it as on any.
+# Arguments: VTAC SOURCE OWN SHARED BOARD BUILD; without qemu or a cross compiler, exit status 77.
 models=$3
-board=$4
-build=$5
-[ -d "$models" ] || { echo "$models is not there: no model to use"; exit 77; }
+shared=$4
+board=$5
+build=$6
 case $board in
 pynq) tools=arm-linux-gnueabihf qemu='qemu-arm -cpu cortex-a9' config=pynq machine=arm ;;
 ultra96) tools=aarch64-linux-gnu qemu='qemu-aarch64 -cpu cortex-a53' config=ultra96 machine=aarch64 ;;
@@ -42,16 +42,17 @@ for example in vector_add matmul conv3x3; do
     done
 done
 
-# agree NAME LOW HIGH "DIMENSIONS": inputs of that range, as the model takes them; both forms of the model, here and on the board.
+# agree FOLDER NAME LOW HIGH "DIMENSIONS": inputs of that range, as the model takes them; both forms of the model, here and on the board.
 # The one that is the measure is compiled in a hurry: its integers are the same.
 agree() {
-    name=$1
+    folder=$1
+    name=$2
     for target in vta llvm; do
-        vtac compile "$models/$name.onnx" --target $target --config "$config" -O 1 -o here.so
+        vtac compile "$folder/$name.onnx" --target $target --config "$config" -O 1 -o here.so
         exits 0
-        vtac compile "$models/$name.onnx" --target $target --config "$config" --host "$board" -o there.so
+        vtac compile "$folder/$name.onnx" --target $target --config "$config" --host "$board" -o there.so
         exits 0
-        holds "$name for $target: two inputs" /usr/bin/python3 "$source/tests/cross/inputs.py" "$seed$name" "$2" "$3" "$4" \
+        holds "$name for $target: two inputs" /usr/bin/python3 "$source/tests/cross/inputs.py" "$seed$name" "$3" "$4" "$5" \
             "$vtac_program" run here.so --device fsim --input 'in{}.npy' --output-dir 'here{}'
         for run in 1 2; do
             # shellcheck disable=SC2086
@@ -64,9 +65,10 @@ agree() {
         rm -rf here1 here2 there1 there2
     done
 }
-agree mlperf_kws_dscnn_int8_qdq -123 25 "1 1 49 10"
-agree mlperf_ic_resnet8_int8_qdq 0 255 "1 3 32 32"
-agree coral_tf2_mobilenet_v2_1.0_224_int8pc_qdq -1 1 "1 3 224 224"
+agree "$models" words_int8_qdq -123 25 "1 1 49 10"
+agree "$models" image_int8_qdq 0 255 "1 3 32 32"
+agree "$models" mobile_uint8_qlinear -2 2 "1 3 32 32"
+[ ! -d "$shared" ] || agree "$shared" coral_tf2_mobilenet_v2_1.0_224_int8pc_qdq -1 1 "1 3 224 224"
 
 # Operators that a Cortex-A9 has no instructions for.
 if [ "$board" = pynq ] && /usr/bin/python3 -c 'import onnx' 2>/dev/null; then
@@ -88,7 +90,7 @@ if [ "$machine" != riscv ] && /usr/bin/python3 -c 'import numpy, onnx' 2>/dev/nu
 fi
 
 # One that asks for what this processor lacks is refused before anything of it runs.
-vtac compile "$models/mlperf_kws_dscnn_int8_qdq.onnx" --host x86-64-v3 -o other.so
+vtac compile "$models/words_int8_qdq.onnx" --host x86-64-v3 -o other.so
 # shellcheck disable=SC2086
 holds "another machine's model is refused" sh -c "! $qemu \"\$1\" other.so 2>refusal" sh "$work/stage/bin/vta-run"
 holds "and told why" grep -q "it was compiled for x86-64, this machine is $machine;" refusal

@@ -4,7 +4,7 @@
  * zp), computed here in plain loops and doubles from the integers that the layer really read. At least 99.99
  * % of a model's integers must be equal, none off by more than 1; on the host and on a device.
  *
- *     layers DEVICE CONFIG MODEL.onnx...     exit status 77: a model is not there
+ *     layers DEVICE CONFIG MODEL.onnx...     the first must be there
  */
 #include <math.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 #include "vtac/onnx.h"
 #include "vtac/pass.h"
 
-enum { NOTHING_THERE = 77, LEVEL = 1 };
+enum { LEVEL = 1 };
 
 /* A value of the graph with the integers that it has. */
 typedef struct integers {
@@ -255,7 +255,8 @@ int main(int argc, char **argv)
     for (int i = 3; i < argc; i++) {
         if (access(argv[i], R_OK) != 0) {
             (void)printf("%s is not there\n", argv[i]);
-            return NOTHING_THERE;
+            good = good && i > 3;
+            continue;
         }
         good = check_model(argv[i], &(graph_way){.level = LEVEL}) && good;
         good =
