@@ -210,7 +210,7 @@ def refused(what, text, *words, status=1):
           (done.returncode, done.stdout, done.stderr, text))
 
 
-def kept_inputs(so):
+def kept_inputs(model, so):
     """--save-inputs: an archive for each new token, of the run that made it."""
     got = run_ids(so, [7, 8, 9], 5, "--save-inputs", "kept/inputs")
     names = sorted(os.listdir("kept/inputs"))
@@ -222,6 +222,12 @@ def kept_inputs(so):
             check("kept tokens", (kept["input_ids"].tolist(), kept["position"].tolist()) == ([[fed[i]]], [2 + i]), (i, fed))
             check("kept cache", bool(kept["past_key_values.1.value"][:, :, 2 + i].any()) and
                   not kept["past_key_values.1.value"][:, :, 3 + i:].any(), i)
+    # Those of a text are calibration inputs, and the quantizer tells their perplexity: each token is the next sample's input.
+    told = [7, 8, 9] + got["ids"]
+    _, _, expected = perplexity_of([model.logits(told[:n]) for n in range(3, len(told) - 1)], told[3:-1])
+    done = vtac("quantize", so.replace(".so", ".onnx"), "--calib", "kept/inputs", "--max-loss", "0", "--force", "--json", "-o", "kept/q.onnx")
+    said = json.loads(done.stdout) if done.returncode == 0 else {}
+    check("perplexity of kept inputs", said.get("predicted") == 4 and abs(said["perplexity_float"] / expected - 1) < 0.01, (done, expected))
     refused("kept nowhere", "/dev/null/x", so, "--generate", "1", "--ids", "1", "--save-inputs", "/dev/null/x")
 
 
@@ -265,6 +271,50 @@ def texts(model, so):
     # The same drawn twice, and drawn otherwise.
     drawn = [run_ids(so, ids, 30, "--temperature", "1.5", "--top-k", "20", "--top-p", "0.9", "--seed", seed)["ids"] for seed in ("1", "1", "2")]
     check("seeds", drawn[0] == drawn[1] != drawn[2], drawn)
+
+
+def perplexity_of(logits, ids):
+    """Of all rows of logits, the next token of each; the rows that are clear; e to the mean cost."""
+    logits = numpy.array(logits)
+    rest = numpy.sort(logits, 1)
+    odds = logits - rest[:, -1:]
+    cost = numpy.log(numpy.exp(odds).sum(1)) - odds[numpy.arange(len(ids)), ids]
+    return logits.argmax(1), rest[:, -1] - rest[:, -2] >= -numpy.log(0.9), float(numpy.exp(cost.mean()))
+
+
+def perplexity(models, sos, rng):
+    """vtac perplexity: what each of the models makes of texts, against sums in NumPy; the others beside the first."""
+    names = [chr(c) for c in range(ord("a"), ord("z") + 1)] + ["\u0120", "."]
+    write_tokenizer("letters.json", names)
+    given = ("--tokenizer", "letters.json", "--text")
+    lines = [[int(i) for i in rng.integers(0, 28, rng.integers(2, 30))] for _ in range(5)]
+    with open("texts.txt", "w", encoding="utf-8") as file:
+        file.write("a\n\n" + "\n".join("".join(names[i] for i in ids).replace("\u0120", " ") for ids in lines))
+    done = vtac("perplexity", *sos, *given, "texts.txt", "--json")
+    check("perplexity runs", done.returncode == 0, done)
+    said = json.loads(done.stdout)
+    wanted = [i for ids in lines for i in ids[1:]]
+    should = [perplexity_of([model.logits(ids[:n]) for ids in lines for n in range(1, len(ids))], wanted) for model in models]
+    first, clear, base = should[0]
+    check("places", (said["texts"], said["tokens"], said["clear"]) == (5, len(wanted), int(clear.sum())), (said, clear.sum()))
+    for row, so, (top, _, cost) in zip(said["models"], sos, should):
+        expected = (cost, 100 * (cost / base - 1), 100 * (top == first).mean(), 100 * (top == first)[clear].mean() if clear.any() else 100)
+        got = (row["perplexity"], row["change"], row["same"], row["same_clear"])
+        check(f"perplexity of {so}", row["model"] == so and numpy.allclose(got, expected, rtol=1e-3, atol=0.5), (row, expected))
+    words = vtac("perplexity", *sos, *given, "texts.txt")
+    check("perplexity in words", f"{len(wanted)} tokens of 5 texts" in words.stdout and words.stdout.count(".so") == len(sos), words)
+    # What cannot be is one line.
+    for name, text in (("short.txt", b"a\n\nb\n"), ("bytes.txt", b"ab\n\nab\xffc\n")):
+        with open(name, "wb") as file:
+            file.write(text)
+    for text, *arguments in (("short.txt: no line has two tokens", sos[0], *given, "short.txt"), ("nowhere.txt", sos[0], *given, "nowhere.txt"),
+                             ("bytes.txt: line 3: ", sos[0], *given, "bytes.txt"), ("nowhere.so", sos[0], "nowhere.so", *given, "texts.txt"),
+                             ("nowhere.json", sos[0], "--tokenizer", "nowhere.json", "--text", "texts.txt")):
+        done = vtac("perplexity", *arguments)
+        check(text, done.returncode == 1 and text in done.stderr and done.stderr.count("\n") == 1 and done.stdout == "", done)
+    for arguments in ((sos[0],), (sos[0], "--text", "texts.txt", "--threads", "0"), ("--text", "texts.txt")):
+        done = vtac("perplexity", *arguments)
+        check("misused", done.returncode == 2 and done.stdout == "", done)
 
 
 def misuse(so, open_so):
@@ -416,8 +466,11 @@ def main():
         for name, most in (("whole", 32), ("step", PLACES), ("steps", PLACES)):
             got = run_ids(made[name], [1, 2, 3], 1000)
             check(f"{name}, the end of the context", (got.get("end"), len(got["ids"])) == ("context", most - 2), got)
-        kept_inputs(made["step"])
+        kept_inputs(decoder, made["step"])
         texts(decoder, made["growing"])
+        other = Decoder(rng)
+        other.write("another.onnx", "bounded", 1)
+        perplexity([decoder] * 4 + [other], [made[name] for name in ("whole", "growing", "step", "steps")] + [compile_model("another.onnx")], rng)
         misuse(made["whole"], made["open"])
         interrupted(made["carried"])
         from_python(made["growing"], [5, 6], greedy(decoder, [5, 6], 6))

@@ -294,9 +294,8 @@ static vta_status walk_samples(const vtac_quant_comparison *c, vtac_quant_probe 
         }
         add_outputs(c, probe, s, total, qualities, report);
         if (language.found) {
-            vtac_quant_language_add(
-                &language, &c->samples->tensors[(size_t)s * c->samples->inputs + language.input],
-                vtac_quant_probe_output(probe, language.output), float_output(c, s, language.output));
+            vtac_quant_language_add(&language, c->samples, s, vtac_quant_probe_output(probe, language.output),
+                                    float_output(c, s, language.output));
         }
     }
     vtac_quant_language_close(&language, report);

@@ -284,3 +284,28 @@ vta_status vta_generate_text(vta_generator *g, const char *prompt, size_t size,
     free(ids);
     return status;
 }
+
+/* ---- a text that is given */
+
+/* The tokens up to `place`, of which the model has seen all but the last. */
+static vta_status walk_to(vta_generator *g, const uint32_t *ids, size_t place, const float **logits,
+                          vta_diag *diag)
+{
+    g->history.count = place + 1;
+    VTA_TRY(vta_generate_step(g, logits, diag));
+    return place > 0 ? VTA_OK : check_prompt(g, ids, g->report.prompt_tokens, diag);
+}
+
+vta_status vta_generate_logits(vta_generator *g, const uint32_t *ids, size_t count, vta_generate_place *place,
+                               void *context, vta_diag *diag)
+{
+    bool more = true;
+    vta_status status = vta_generate_begin(g, ids, count, NULL, diag);
+    for (size_t i = 0; i < count && more && status == VTA_OK; i++) {
+        const float *logits;
+        status = walk_to(g, ids, i, &logits, diag);
+        more = status == VTA_OK && place(context, i, logits, g->vocabulary) == 0;
+    }
+    end_generation(g);
+    return status;
+}

@@ -145,6 +145,14 @@ vta_status vta_generate_begin(vta_generator *generator, const uint32_t *prompt, 
 vta_status vta_generate_next(vta_generator *generator, uint32_t *id, const char **text, size_t *size,
                              vta_diag *diag);
 
+/* What a model makes of a text that is given: `logits` are those behind the token at `place`, borrowed until
+ * the callback returns. Any result but 0 ends the walk, without a failure. */
+typedef int vta_generate_place(void *context, size_t place, const float *logits, uint32_t vocabulary);
+
+/* Walks over tokens from an empty cache on, one a run, as a generation does that chooses these. */
+vta_status vta_generate_logits(vta_generator *generator, const uint32_t *ids, size_t count,
+                               vta_generate_place *place, void *context, vta_diag *diag);
+
 /* Makes the generation that another thread is in end soon with VTA_INTERRUPTED. Safe from every thread and
  * from a signal handler. The generator can be used again. */
 void vta_generator_cancel(vta_generator *generator);
