@@ -13,6 +13,7 @@
 #include "vta/artifact.h"
 #include "vta/engine.h"
 #include "vta/fail.h"
+#include "vta/hash.h"
 #include "vta/log.h"
 #include "vta/number.h"
 #include "vta/remote.h"
@@ -219,6 +220,24 @@ void vta_model_destroy(vta_model *m)
 const char *vta_model_name(const vta_model *m)
 {
     return m->engine.artifact->name;
+}
+
+uint64_t vta_model_identity(const vta_model *m, uint64_t *target)
+{
+    const vta_artifact *a = m->engine.artifact;
+    uint64_t hash = vta_hash_word(VTA_HASH_START, a->constant_hash);
+    hash = vta_hash_word(hash, a->device_constant_hash);
+    for (uint32_t i = 0; i < a->input_count + a->output_count; i++) {
+        hash = vta_hash_text(hash, tensor_of(a, i)->name);
+        hash = vta_hash_word(hash, tensor_of(a, i)->dtype_code * 1000 + tensor_of(a, i)->dtype_bits);
+    }
+    for (uint32_t i = 0; i < a->step_count; i++) {
+        hash = vta_hash_text(hash, a->steps[i].name == NULL ? "" : a->steps[i].name);
+    }
+    if (target != NULL) {
+        *target = a->config_json == NULL ? 0 : a->config_hash;
+    }
+    return hash;
 }
 
 uint32_t vta_model_input_count(const vta_model *m)

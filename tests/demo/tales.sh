@@ -73,6 +73,20 @@ for weights in int8 int4; do
             holds "the accelerator says the same ($weights, $time)" cmp host.txt out
         done
     done
+    # A generation that is kept goes on there, too, but not on another target.
+    vtac run held.so --device fsim --generate 20 --ignore-end --ids 1,3 --keep kept.bin
+    exits 0
+    begun=$(cat out)
+    vtac run held.so --device fsim --generate 20 --ignore-end --ids 4 --resume kept.bin
+    exits 0
+    mv out rest.txt
+    vtac run host.so --generate 20 --ignore-end --ids "1,3,$begun,4"
+    exits 0
+    holds "the accelerator goes on ($weights)" cmp out rest.txt
+    vtac run host.so --generate 20 --ids 4 --resume kept.bin
+    exits 1
+    says err "kept.bin: it was kept on another target"
+    one_line err
 done
 # What the bits do to it, on tales of another seed: perplexity, and next tokens where the model of floats prefers one clearly.
 tales_in tell --tales 8 --seed 999

@@ -3,7 +3,7 @@
 """vtac run --generate on small drawn models, whose caches are absent, open, bounded or carried, against their sums in NumPy;
 the same from C, cancelled and used again; what is refused.
 
-usage: generate.py VTAC FOLDER_OF_LIBRARIES
+usage: generate.py VTAC FOLDER_OF_LIBRARIES SOURCE C++
 """
 import ctypes
 import json
@@ -22,7 +22,7 @@ import native  # noqa: E402
 numpy = onnx_cases.numpy
 helper, numpy_helper, TensorProto = onnx_cases.helper, onnx_cases.numpy_helper, onnx_cases.TensorProto
 WORDS, WIDTH, HEADS, LAYERS, PLACES = 48, 24, 3, 2, 64
-VTAC, LIBRARIES = map(os.path.abspath, sys.argv[1:3])
+VTAC, LIBRARIES, SOURCE, CXX = *map(os.path.abspath, sys.argv[1:4]), sys.argv[4]
 failures = []
 
 
@@ -353,6 +353,32 @@ def misuse(so, open_so):
         refused("words", "", *words, status=2)
 
 
+# ---- kept in a file
+
+def kept_generation(so, other, another):
+    """What was kept goes on as if it had never stopped; files of another model or target, and damaged ones, are refused."""
+    whole = run_ids(so, [5, 6, 7], 16)["ids"]
+    first = run_ids(so, [5, 6, 7], 6, "--keep", "kept.bin")["ids"]
+    second = run_ids(so, whole[6:7], 9, "--resume", "kept.bin", "--keep", "kept.bin")["ids"]
+    check(f"{so}, kept", first == whole[:6] and second == whole[7:16], (whole, first, second))
+    run_ids(so, [5, 6, 7], 6, "--keep", "kept.bin")
+    with open("kept.bin", "rb") as file:
+        kept = file.read()
+    words = ("--generate", "2", "--ids", "1", "--resume")
+    refused("kept by another", "kept.bin: it was kept by another model than", other, *words, "kept.bin")
+    refused("kept by one of other weights", "kept.bin: it was kept by another model than", another, *words, "kept.bin")
+    refused("kept nowhere", "nowhere.bin", so, *words, "nowhere.bin")
+    done = vtac("run", so, "--generate", "1", "--ids", "1", "--keep", "/dev/null/k")
+    check("a folder that is none", done.returncode == 1 and "/dev/null/k" in done.stderr and done.stderr.count("\n") == 1, done)
+    for cut in (0, 7, 60, len(kept) // 2, len(kept) - 1):
+        with open("cut.bin", "wb") as file:
+            file.write(kept[:cut])
+        refused(f"kept, {cut} bytes", "cut.bin: byte", so, *words, "cut.bin")
+    with open("cut.bin", "wb") as file:
+        file.write(kept[:70] + bytes([kept[70] ^ 4]) + kept[71:])
+    refused("kept, a bit flipped", "cut.bin: byte", so, *words, "cut.bin")
+
+
 # ---- stopped in the middle
 
 def interrupted(so):
@@ -395,11 +421,51 @@ def from_c(library, so, prompt, expected):
     check(f"{so} cancelled", seen[:3] == expected[:3] and text is not None and "interrupted" in text, (seen, text))
     check(f"{so} after that", generate(len(expected)) == (expected, None), expected)
     check(f"{so} ended by the callback", generate(10, most=2) == (expected[:2], None), expected)
+    # What is refused leaves a generator that speaks.
+    def refuses(name, text, *words):
+        try:
+            library.call(name, generator, *words)
+        except native.Refused as refusal:
+            check(f"{so}, {name} refuses", text in str(refusal) and "\n" not in str(refusal), refusal)
+        else:
+            check(f"{so}, {name} refuses", False, text)
+        check(f"{so} after {text}", generate(len(expected)) == (expected, None), expected)
+
+    def tokens(numbers):
+        options = native.Options(size=ctypes.sizeof(native.Options), max_tokens=1)
+        return (ctypes.c_uint32 * len(numbers))(*numbers), ctypes.c_size_t(len(numbers)), ctypes.byref(options), callback_type(0), None
+    refuses("vta_generator_resume", "nowhere.bin", b"nowhere.bin")
+    refuses("vta_generator_resume", "another model", b"kept_by_another.bin")
+    refuses("vta_generate", f"{WORDS}", *tokens([1, WORDS]))
+    refuses("vta_generate", "no tokens", *tokens([]))
+    if "step" in so:
+        refuses("vta_generate", f"takes {PLACES}", *tokens([1] * (PLACES + 1)))
     library.generate.vta_generator_cancel(generator)  # while nothing runs: the next one ends at once, the one after it does not
     generate(1)
     check(f"{so} at the end", generate(len(expected)) == (expected, None), expected)
     library.generate.vta_generator_destroy(generator)
     library.vta.vta_model_destroy(model)
+
+
+def from_cpp(so):
+    """speaker.cc says what vtac says, each time, and what it is refused is one line."""
+    folders = [f"-I{os.path.join(SOURCE, *f.split('/'))}" for f in
+               ("runtime/bindings/cpp", "runtime/generate/include", "runtime/include", "driver/include", "isa/include", "isa/base/include")]
+    made = subprocess.run([CXX, "-std=c++17", "-Wall", "-Wextra", "-Werror", "-pedantic-errors", *folders, os.path.join(SOURCE, "tests/generate/speaker.cc"),
+                           "-o", "speaker", f"-L{LIBRARIES}", f"-Wl,-rpath,{LIBRARIES}", "-lvta-generate", "-lvta", "-lpthread"], capture_output=True, text=True, check=False)
+    check("speaker.cc", made.returncode == 0, made.stderr)
+    prompt = "a dog. the cat"
+    text = json.loads(vtac("run", so, "--generate", "9", "--prompt", prompt, "--ignore-end", "--json").stdout)["text"]
+    done = subprocess.run(("./speaker", so, "tokenizer.json", "9", prompt), capture_output=True, check=False, timeout=120)
+    lines = done.stdout.decode("utf-8", "replace")
+    said = f"9 {text}\n"
+    parts = ["the same text again\n" + said + "ended 3\nthrown: enough\n" + said + "refused: interrupted", said + "refused: token 4000000000 ",
+             "refused: ", "nowhere.bin", "refused: ", "nowhere.json", said]
+    at = 0
+    for part in parts:
+        check("in C++", part in lines[at:], (part, lines))
+        at = lines.find(part, at) + len(part)
+    check("C++ ends", done.returncode == 0 and lines.endswith(said) and not done.stderr, done)
 
 
 def from_python(so, prompt, expected):
@@ -467,12 +533,19 @@ def main():
             got = run_ids(made[name], [1, 2, 3], 1000)
             check(f"{name}, the end of the context", (got.get("end"), len(got["ids"])) == ("context", most - 2), got)
         kept_inputs(decoder, made["step"])
+        Decoder(rng).write("weights.onnx", "bounded", 1)
+        weights = compile_model("weights.onnx")
+        kept_generation(made["step"], made["growing"], weights)
+        kept_generation(made["growing"], made["step"], weights)
+        kept_generation(made["carried"], made["step"], weights)
+        run_ids(weights, [5, 6, 7], 6, "--keep", "kept_by_another.bin")
         texts(decoder, made["growing"])
         other = Decoder(rng)
         other.write("another.onnx", "bounded", 1)
         perplexity([decoder] * 4 + [other], [made[name] for name in ("whole", "growing", "step", "steps")] + [compile_model("another.onnx")], rng)
         misuse(made["whole"], made["open"])
         interrupted(made["carried"])
+        from_cpp(made["growing"])
         from_python(made["growing"], [5, 6], greedy(decoder, [5, 6], 6))
         for name in ("growing", "step", "carried"):
             model = recurrent if name == "carried" else decoder

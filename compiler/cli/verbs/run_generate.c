@@ -103,8 +103,9 @@ static int check_others(const cli_args *args)
 {
     static const char *const others[] = {"--input",  "--preprocess", "--output-dir", "--top",   "--labels",
                                          "--repeat", "--jobs",       "--profile",    "--slurm", "--steps"};
-    static const char *const own[] = {"--prompt",      "--ids",   "--save-inputs", "--tokenizer",
-                                      "--temperature", "--top-k", "--top-p",       "--ignore-end"};
+    static const char *const own[] = {"--prompt",     "--ids",         "--save-inputs", "--tokenizer",
+                                      "--keep",       "--temperature", "--top-k",       "--top-p",
+                                      "--ignore-end", "--resume"};
     const bool generates = cli_flag(args, "--generate");
     for (size_t i = 0; generates && i < sizeof others / sizeof others[0]; i++) {
         if (cli_flag(args, others[i])) {
@@ -308,6 +309,16 @@ static vta_status run_generator(text_call *call, vta_generator *generator, vta_d
     return status;
 }
 
+/* The generation that --resume names is in front of this one; --keep names the file that keeps both. */
+static vta_status run_kept(text_call *call, vta_generator *generator, vta_diag *diag)
+{
+    const char *from = cli_value(call->args, "--resume");
+    const char *to = cli_value(call->args, "--keep");
+    VTA_TRY(from == NULL ? VTA_OK : vta_generator_resume(generator, from, diag));
+    VTA_TRY(run_generator(call, generator, diag));
+    return to == NULL ? VTA_OK : vta_generator_keep(generator, to, diag);
+}
+
 static vta_status run_text(text_call *call, const vta_model_options *options, vta_diag *diag)
 {
     vta_tokenizer *tokenizer = NULL;
@@ -316,7 +327,7 @@ static vta_status run_text(text_call *call, const vta_model_options *options, vt
     VTA_TRY_OUT(load_tokenizer(call->args, &tokenizer, diag));
     VTA_TRY_OUT(vta_model_load(call->args->operands[0], options, &call->model, diag));
     VTA_TRY_OUT(vta_generator_create(call->model, tokenizer, &generator, diag));
-    VTA_TRY_OUT(run_generator(call, generator, diag));
+    VTA_TRY_OUT(run_kept(call, generator, diag));
     print_result(call, generator);
 out:
     vta_generator_destroy(generator);

@@ -10,9 +10,10 @@
 
 /* Rows of a verb's options. */
 #define CLI_GENERATE_OPTIONS                                                                                 \
-    {"--generate", "N", CLI_TEXT, "N new tokens behind --prompt TEXT, or --ids LIST"},                       \
+    {"--generate", "N", CLI_TEXT, "tokens after --prompt T, --ids L; --keep, --resume FILE"},                \
         {"--tokenizer", "FILE", CLI_FILE, "its; --temperature T, --top-k K, --top-p P, --ignore-end"},       \
         {"--prompt", "TEXT", CLI_TEXT, NULL}, {"--save-inputs", "DIR", CLI_FILE, NULL},                      \
+        {"--keep", "FILE", CLI_FILE, NULL}, {"--resume", "FILE", CLI_FILE, NULL},                            \
         {"--ids", "LIST", CLI_TEXT, NULL}, {"--temperature", "T", CLI_TEXT, NULL},                           \
         {"--top-k", "K", CLI_TEXT, NULL}, {"--top-p", "P", CLI_TEXT, NULL},                                  \
     {                                                                                                        \

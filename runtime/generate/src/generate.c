@@ -116,13 +116,15 @@ static vta_status check_prompt(const vta_generator *g, const uint32_t *prompt, s
                             prompt[i], g->vocabulary - 1);
         }
     }
-    return g->context == 0 || count <= g->context
+    const size_t before = g->resumed ? g->history.count : 0;
+    return g->context == 0 || before + count <= g->context
                ? VTA_OK
                : vta_fail(
                      diag, VTA_RANGE,
-                     "the prompt has %zu tokens and the model takes %llu: give a shorter one, or compile "
+                     "the prompt has %zu tokens%s and the model takes %llu: give a shorter one, or compile "
                      "the model for a longer context",
-                     count, (unsigned long long)g->context);
+                     before + count, before > 0 ? " with those in front of it" : "",
+                     (unsigned long long)g->context);
 }
 
 static bool ends_text(const vta_generator *g, uint32_t id)
@@ -177,14 +179,16 @@ vta_status vta_generate_begin(vta_generator *g, const uint32_t *prompt, size_t c
     g->report = (vta_generate_report){.prompt_tokens = count};
     VTA_TRY(copy_options(g, options, diag));
     VTA_TRY(check_prompt(g, prompt, count, diag));
-    g->history.count = 0;
+    const bool resumed = g->resumed;
+    g->resumed = false;
+    g->history.count = resumed ? g->history.count : 0;
     uint32_t *items = vta_vec_add(&g->history, count);
     if (items == NULL) {
         return vta_no_memory(diag);
     }
     memcpy(items, prompt, count * sizeof *items);
     VTA_TRY(stream_prompt(g, diag));
-    VTA_TRY(vta_generate_empty(g, diag));
+    VTA_TRY(resumed ? VTA_OK : vta_generate_empty(g, diag));
     g->begun = true;
     return VTA_OK;
 }
@@ -300,6 +304,7 @@ vta_status vta_generate_logits(vta_generator *g, const uint32_t *ids, size_t cou
                                void *context, vta_diag *diag)
 {
     bool more = true;
+    g->resumed = false;
     vta_status status = vta_generate_begin(g, ids, count, NULL, diag);
     for (size_t i = 0; i < count && more && status == VTA_OK; i++) {
         const float *logits;

@@ -46,6 +46,7 @@ struct vta_generator {
     vta_sampler sampler;
     vta_generate_options options; /* of the generation; its `ends` are `ends` */
     vta_vec ends;                 /* uint32_t */
+    bool resumed;                 /* the next generation goes on behind the history, which the states hold */
     bool begun, done;             /* a generation is going on; its last token was given */
     vta_generate_report report;
     volatile sig_atomic_t cancelled;

@@ -145,6 +145,13 @@ vta_status vta_generate_begin(vta_generator *generator, const uint32_t *prompt, 
 vta_status vta_generate_next(vta_generator *generator, uint32_t *id, const char **text, size_t *size,
                              vta_diag *diag);
 
+/* Keeps the last generation in a file: its tokens, and the caches or states that hold them. */
+vta_status vta_generator_keep(const vta_generator *generator, const char *path, vta_diag *diag);
+/* The next generation goes on behind the one that was kept, whose tokens it need not compute again; its
+ * prompt stands behind them. A file of another model, or of the same on another target, is refused; the next
+ * generation then begins from empty caches. */
+vta_status vta_generator_resume(vta_generator *generator, const char *path, vta_diag *diag);
+
 /* What a model makes of a text that is given: `logits` are those behind the token at `place`, borrowed until
  * the callback returns. Any result but 0 ends the walk, without a failure. */
 typedef int vta_generate_place(void *context, size_t place, const float *logits, uint32_t vocabulary);
