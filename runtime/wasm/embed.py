@@ -1,18 +1,21 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What vtac needs for WebAssembly, as C: the binding and the page as text, the runtime's object, if there is one. The page has the
-style sheet of all pages in the place of @FAMILY@.
-Arguments: OUT BINDING PAGE FAMILY [OBJECT]"""
+"""What vtac needs for WebAssembly, as C: the binding, the generator and the pages as text, the runtime's object, if there is one. The
+pages have the style sheet of all pages in the place of @FAMILY@; the generator stands behind the binding there and imports nothing.
+Arguments: OUT BINDING PAGE FAMILY GENERATOR CHAT [OBJECT]"""
 import sys
 
-out, binding, page, family, *object_file = sys.argv[1:]
+out, binding, page, family, generator, chat, *object_file = sys.argv[1:]
 rows = ["/* SPDX-License-Identifier: Apache-2.0", " * Generated: do not edit. */", "#include <stddef.h>", "#include <stdint.h>"]
-for name, path in (("runtime", object_file[0] if object_file else None), ("binding", binding), ("page", page)):
+for name, path in (("runtime", object_file[0] if object_file else None), ("binding", binding), ("page", page), ("generator", generator),
+                   ("chat", chat)):
     content = b""
     if path is not None:
         with open(path, "rb") as file:
             content = file.read()
-    if name == "page":
+    if name == "generator":
+        content = b"".join(line for line in content.splitlines(True) if not line.startswith(b"import "))
+    if name in ("page", "chat"):
         with open(family, "rb") as file:
             content = content.replace(b"@FAMILY@", file.read())
     rows.append("extern const uint8_t vta_wasm_%s[];" % name)

@@ -414,6 +414,15 @@ class Model {
         this.version = this.#read(exports.vta_web_version());
         this.inputs = this.#tensors(0);
         this.outputs = this.#tensors(1);
+        this.states = Object.freeze(Array.from({ length: exports.vta_web_states() }, (_, index) => {
+            const [input, output] = new Uint32Array(exports.memory.buffer, exports.vta_web_state(index), 2);
+            return Object.freeze({ input, output });
+        }));
+    }
+
+    /** Makes the output of a state, by its number in `states`, write into its input: the next run goes on with it. */
+    joinState(index) {
+        this.#check(this.#live().vta_web_join(index));
     }
 
     /** Whether the model has kernels for a GPU, and in which language. */
@@ -498,9 +507,14 @@ class Model {
             throw new TypeError(`${inputs.length} inputs are given; the model has ${this.inputs.length}`);
         }
         inputs.forEach((values, index) => this.set(index, values));
+        this.step();
+        return this.outputs.map((_, index) => this.get(index));
+    }
+
+    /** The same without copies: outputs are to be had by get. */
+    step() {
         this.#here();
         this.#check(this.#live().vta_web_run(0));
-        return this.outputs.map((_, index) => this.get(index));
     }
 
     /** As run, where the model is: on a GPU as well. One at a time. */

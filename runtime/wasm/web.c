@@ -118,6 +118,36 @@ int vta_web_run(int profiled)
     return result(profiled ? vta_model_profile(model, &steps, &count, &diag) : vta_model_run(model, &diag));
 }
 
+/* ---- states, which the next run takes from where the last one put them */
+
+EXPORT(vta_web_states) uint32_t vta_web_states(void);
+uint32_t vta_web_states(void)
+{
+    uint32_t count;
+    (void)vta_model_states(model, &count);
+    return count;
+}
+
+/* Words of 32 bits: an input, an output. */
+EXPORT(vta_web_state) const uint32_t *vta_web_state(uint32_t index);
+const uint32_t *vta_web_state(uint32_t index)
+{
+    uint32_t count;
+    return &vta_model_states(model, &count)[index].input;
+}
+
+/* The output of a state becomes its input's memory. */
+EXPORT(vta_web_join) int vta_web_join(uint32_t index);
+int vta_web_join(uint32_t index)
+{
+    uint32_t count;
+    const vta_state *state = &vta_model_states(model, &count)[index];
+    const vta_tensor_info info = vta_model_input(model, state->input);
+    diag = (vta_diag){0};
+    return result(vta_model_bind_output(model, state->output, vta_model_input_data(model, state->input),
+                                        info.bytes, &diag));
+}
+
 EXPORT(vta_web_steps) uint32_t vta_web_steps(void);
 uint32_t vta_web_steps(void)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What becomes a part of every model for WebAssembly, as runtime/wasm makes it: the runtime as an object, no
- * bytes where this vtac was built without clang; the binding for JavaScript; the page that shows a model.
+ * bytes where this vtac was built without clang; the binding for JavaScript and its generator of texts; the
+ * page that shows a model, and the one in which a language model talks.
  */
 #ifndef VTAC_WASM_H
 #define VTAC_WASM_H
@@ -12,11 +13,15 @@
 
 #include "vta/status.h"
 
-extern const uint8_t vta_wasm_runtime[], vta_wasm_binding[], vta_wasm_page[];
-extern const size_t vta_wasm_runtime_bytes, vta_wasm_binding_bytes, vta_wasm_page_bytes;
+extern const uint8_t vta_wasm_runtime[], vta_wasm_binding[], vta_wasm_page[], vta_wasm_generator[],
+    vta_wasm_chat[];
+extern const size_t vta_wasm_runtime_bytes, vta_wasm_binding_bytes, vta_wasm_page_bytes,
+    vta_wasm_generator_bytes, vta_wasm_chat_bytes;
 
-/* True if a model for WebAssembly becomes a page, by the name of its file; and writes a module's page. */
+/* True if a model for WebAssembly becomes a page, by the name of its file; and writes a module's page.
+ * One that `carries` states and has a tokenizer.json beside its page is a language model: one talks with it.
+ */
 bool vtac_is_page(const char *path);
-vta_status vtac_write_page(const char *module, const char *path, vta_diag *diag);
+vta_status vtac_write_page(const char *module, bool carries, const char *path, vta_diag *diag);
 
 #endif
