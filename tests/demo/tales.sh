@@ -88,7 +88,7 @@ for weights in int8 int4; do
     says err "kept.bin: it was kept on another target"
     one_line err
 done
-# What the bits do to it, on tales of another seed: perplexity, and next tokens where the model of floats prefers one clearly.
+# Few bits change little of it, on tales of another seed: perplexity, and next tokens where the model of floats prefers one clearly.
 tales_in tell --tales 8 --seed 999
 cp out unseen.txt
 for bits in 8:1:98 4:4:95; do

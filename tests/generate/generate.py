@@ -222,7 +222,7 @@ def kept_inputs(model, so):
             check("kept tokens", (kept["input_ids"].tolist(), kept["position"].tolist()) == ([[fed[i]]], [2 + i]), (i, fed))
             check("kept cache", bool(kept["past_key_values.1.value"][:, :, 2 + i].any()) and
                   not kept["past_key_values.1.value"][:, :, 3 + i:].any(), i)
-    # Those of a text are calibration inputs, and the quantizer tells their perplexity: each token is the next sample's input.
+    # Inputs of a text are calibration inputs, and the quantizer tells their perplexity: each token is the next sample's input.
     told = [7, 8, 9] + got["ids"]
     _, _, expected = perplexity_of([model.logits(told[:n]) for n in range(3, len(told) - 1)], told[3:-1])
     done = vtac("quantize", so.replace(".so", ".onnx"), "--calib", "kept/inputs", "--max-loss", "0", "--force", "--json", "-o", "kept/q.onnx")
@@ -303,7 +303,7 @@ def perplexity(models, sos, rng):
         check(f"perplexity of {so}", row["model"] == so and numpy.allclose(got, expected, rtol=1e-3, atol=0.5), (row, expected))
     words = vtac("perplexity", *sos, *given, "texts.txt")
     check("perplexity in words", f"{len(wanted)} tokens of 5 texts" in words.stdout and words.stdout.count(".so") == len(sos), words)
-    # What cannot be is one line.
+    # A refusal is one line.
     for name, text in (("short.txt", b"a\n\nb\n"), ("bytes.txt", b"ab\n\nab\xffc\n")):
         with open(name, "wb") as file:
             file.write(text)
@@ -421,7 +421,7 @@ def from_c(library, so, prompt, expected):
     check(f"{so} cancelled", seen[:3] == expected[:3] and text is not None and "interrupted" in text, (seen, text))
     check(f"{so} after that", generate(len(expected)) == (expected, None), expected)
     check(f"{so} ended by the callback", generate(10, most=2) == (expected[:2], None), expected)
-    # What is refused leaves a generator that speaks.
+    # A refusal leaves a generator that speaks.
     def refuses(name, text, *words):
         try:
             library.call(name, generator, *words)

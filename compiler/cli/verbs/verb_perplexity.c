@@ -29,14 +29,14 @@ typedef struct given_text {
     size_t count;
 } given_text;
 
-/* What a model takes for the next token, and whether another one is within a tenth of its probability: there
- * the smallest of differences decides. */
+/* The token that a model takes for the next one, and whether another one is within a tenth of its
+ * probability: there the smallest of differences decides. */
 typedef struct next_token {
     uint32_t id;
     bool close;
 } next_token;
 
-/* What one model made of the texts. */
+/* The sums over the texts of one model. */
 typedef struct model_row {
     const char *name;    /* as given: MODEL.so[@DEVICE] */
     vta_vec next;        /* next_token: at each place behind which there is a token */

@@ -51,7 +51,7 @@ static const char *put_up_to(vta_str *to, const char *text, const char *word)
     return *at != '\0' ? at + strlen(word) : at;
 }
 
-/* What a page is made of. */
+/* The parts of a page. */
 typedef struct page_parts {
     uint8_t *module, *tokenizer; /* tokenizer NULL: the model is shown, and nobody talks with it */
     size_t module_bytes, tokenizer_bytes;

@@ -35,7 +35,7 @@ static vta_tensor_info state_of(const vta_generator *g, uint32_t i)
     return vta_model_input(g->model, g->states[i].input);
 }
 
-static void put(vta_str *out, const void *bytes, size_t size)
+static void put_bytes(vta_str *out, const void *bytes, size_t size)
 {
     vta_str_append(out, bytes, size);
 }
@@ -47,8 +47,8 @@ static void put_state(const vta_generator *g, uint32_t i, vta_str *out)
     for (uint32_t k = 0; k < info.rank && k < MAX_RANK; k++) {
         state.dim[k] = info.dim[k];
     }
-    put(out, &state, sizeof state);
-    put(out, vta_model_input_data(g->model, g->states[i].input), info.bytes);
+    put_bytes(out, &state, sizeof state);
+    put_bytes(out, vta_model_input_data(g->model, g->states[i].input), info.bytes);
 }
 
 vta_status vta_generator_keep(const vta_generator *g, const char *path, vta_diag *diag)
@@ -60,13 +60,13 @@ vta_status vta_generator_keep(const vta_generator *g, const char *path, vta_diag
         return vta_fail(diag, VTA_INVALID, "there is no generation that could be kept: generate first");
     }
     head.model = vta_model_identity(g->model, &head.target);
-    put(&out, &head, sizeof head);
-    put(&out, g->history.items, g->history.count * sizeof(uint32_t));
+    put_bytes(&out, &head, sizeof head);
+    put_bytes(&out, g->history.items, g->history.count * sizeof(uint32_t));
     for (uint32_t i = 0; i < g->state_count; i++) {
         put_state(g, i, &out);
     }
     const uint64_t hash = vta_hash_bytes(VTA_HASH_START, out.text, out.size);
-    put(&out, &hash, sizeof hash);
+    put_bytes(&out, &hash, sizeof hash);
     const vta_status status =
         out.failed ? vta_no_memory(diag) : vta_file_write(path, out.text, out.size, diag);
     vta_str_free(&out);
@@ -82,7 +82,7 @@ typedef struct kept_reader {
 } kept_reader;
 
 /* The next bytes; NULL where the file ends before. */
-static const void *take(kept_reader *r, uint64_t size)
+static const void *take_bytes(kept_reader *r, uint64_t size)
 {
     const uint8_t *here = r->bytes + r->at;
     if (size > r->size - r->at) {
@@ -99,11 +99,11 @@ static vta_status fail_damaged(const kept_reader *r, vta_diag *diag)
                     r->at);
 }
 
-/* Whether the file is whole, and of this model on this target. */
+/* Checks that the file is whole, and of this model on this target. */
 static vta_status check_header(const vta_generator *g, kept_reader *r, kept_header *head, vta_diag *diag)
 {
     uint64_t hash, target;
-    const void *at = r->size < sizeof hash ? NULL : take(r, sizeof *head);
+    const void *at = r->size < sizeof hash ? NULL : take_bytes(r, sizeof *head);
     if (at == NULL) {
         return fail_damaged(r, diag);
     }
@@ -131,7 +131,7 @@ static vta_status check_header(const vta_generator *g, kept_reader *r, kept_head
 
 static vta_status take_tokens(vta_generator *g, kept_reader *r, const kept_header *head, vta_diag *diag)
 {
-    const void *from = head->tokens > r->size ? NULL : take(r, head->tokens * sizeof(uint32_t));
+    const void *from = head->tokens > r->size ? NULL : take_bytes(r, head->tokens * sizeof(uint32_t));
     if (from == NULL || head->tokens == 0 || head->past > head->tokens || head->states != g->state_count) {
         return fail_damaged(r, diag);
     }
@@ -149,7 +149,7 @@ static vta_status take_state(vta_generator *g, uint32_t i, kept_reader *r, vta_d
 {
     kept_state state;
     const uint32_t input = g->states[i].input;
-    const void *at = take(r, sizeof state);
+    const void *at = take_bytes(r, sizeof state);
     if (at == NULL) {
         return fail_damaged(r, diag);
     }
@@ -158,7 +158,7 @@ static vta_status take_state(vta_generator *g, uint32_t i, kept_reader *r, vta_d
         return fail_damaged(r, diag);
     }
     VTA_TRY(vta_model_set_input_shape(g->model, input, state.dim, (uint32_t)state.rank, diag));
-    at = take(r, state.bytes);
+    at = take_bytes(r, state.bytes);
     return at == NULL || state.bytes != state_of(g, i).bytes
                ? fail_damaged(r, diag)
                : vta_model_set_input(g->model, input, at, (size_t)state.bytes, diag);

@@ -89,8 +89,9 @@ typedef struct vta_state {
 } vta_state;
 const vta_state *vta_model_states(const vta_model *model, uint32_t *count);
 
-/* What a model's states fit: models with the same number have the same weights and steps; with the same
- * *target (may be NULL) they are for the same configuration of the accelerator, or both for none. */
+/* Tells which models have states that fit one another: models with the same number have the same weights and
+ * steps; with the same *target (may be NULL) they are for the same configuration of the accelerator, or both
+ * for none. */
 uint64_t vta_model_identity(const vta_model *model, uint64_t *target);
 
 /* The same memory as a tensor of DLPack 0.6 and later: this structure is its DLTensor, member by member, and

@@ -152,8 +152,8 @@ vta_status vta_generator_keep(const vta_generator *generator, const char *path, 
  * generation then begins from empty caches. */
 vta_status vta_generator_resume(vta_generator *generator, const char *path, vta_diag *diag);
 
-/* What a model makes of a text that is given: `logits` are those behind the token at `place`, borrowed until
- * the callback returns. Any result but 0 ends the walk, without a failure. */
+/* Gets what a model makes of a text that is given: `logits` are those behind the token at `place`, borrowed
+ * until the callback returns. Any result but 0 ends the walk, without a failure. */
 typedef int vta_generate_place(void *context, size_t place, const float *logits, uint32_t vocabulary);
 
 /* Walks over tokens from an empty cache on, one a run, as a generation does that chooses these. */
