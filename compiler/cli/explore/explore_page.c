@@ -61,12 +61,13 @@ static void put_point(vta_str *out, const cli_explored *e, const vtac_candidate 
         out,
         ",\n  \"config\": {\"batch\": %u, \"block_in\": %u, \"block_out\": %u, \"inp\": %u, \"wgt\": "
         "%u, \"acc\": %u, \"uop\": %u, \"bus\": %u, \"queue\": %u, \"pump\": %u, "
-        "\"table\": %u, \"loop_back\": %u, \"depthwise_taps\": %u, \"clock_mhz\": %u, \"alu_dsps\": %u, "
+        "\"table\": %u, \"loop_back\": %u, \"depthwise_taps\": %u, \"rows\": %u, \"wgt4\": %u, "
+        "\"clock_mhz\": %u, \"alu_dsps\": %u, "
         "\"addr_bits\": %u, \"mem_latency\": %u, \"mem_bandwidth\": %u, \"mem_shared\": %u}",
         k->batch, k->block_in, k->block_out, k->log_inp_buff, k->log_wgt_buff, k->log_acc_buff,
         k->log_uop_buff, 1U << k->log_bus_width, k->log_queue, k->array_pump, k->table, k->loop_back,
-        k->depthwise_taps, k->clock_mhz, k->alu_dsps, k->addr_bits, k->mem_latency, k->mem_bandwidth,
-        k->mem_shared);
+        k->depthwise_taps, k->rows, k->wgt4, k->clock_mhz, k->alu_dsps, k->addr_bits, k->mem_latency,
+        k->mem_bandwidth, k->mem_shared);
     put_networks(out, e, c, place >= 0 && (uint32_t)place < e->proof_count ? &e->proofs[place] : NULL);
     if (place < 0) {
         vta_str_put(out, ", \"shipped\": true");
