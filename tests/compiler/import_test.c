@@ -85,6 +85,36 @@ static void test_shape_arithmetic_folds(void **state)
     free(text);
 }
 
+/* Sizes by a factor of floats, as detectors scale pictures: floor(8 · (1 / max(8, 6)) · 20), the same of 6.
+ */
+static void test_float_sizes_fold(void **state)
+{
+    (void)state;
+    model m;
+    model_init(&m, 13);
+    add_input(&m, "x", 4, image);
+    const int64_t places[] = {2, 3};
+    const int64_t twenty = 20;
+    add_ints(&m, "places", 2, places);
+    add_ints(&m, "twenty", 1, &twenty);
+    (void)add_node(&m.graph, "Shape", "x", "s");
+    set_int(add_node(&m.graph, "Gather", "s places", "n"), "axis", 0);
+    set_int(add_node(&m.graph, "Cast", "n", "f"), "to", ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT);
+    set_int(add_node(&m.graph, "ReduceMax", "f", "most"), "keepdims", 0);
+    (void)add_node(&m.graph, "Reciprocal", "most", "r");
+    set_int(add_node(&m.graph, "Cast", "twenty", "t"), "to", ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT);
+    (void)add_node(&m.graph, "Mul", "r t", "by");
+    (void)add_node(&m.graph, "Mul", "f by", "g");
+    (void)add_node(&m.graph, "Floor", "g", "h");
+    set_int(add_node(&m.graph, "Cast", "h", "shape"), "to", ONNX__TENSOR_PROTO__DATA_TYPE__INT64);
+    (void)add_node(&m.graph, "ConstantOfShape", "shape", "y");
+    add_output(&m.graph, "y");
+    char *text = import(&m);
+    expect_in(text, "f32[20,15]");
+    assert_null(strstr(text, "Reciprocal"));
+    free(text);
+}
+
 static void test_old_forms_become_new(void **state)
 {
     (void)state;
@@ -641,12 +671,19 @@ int main(void)
 {
 #define TEST(function) cmocka_unit_test_teardown(function, free_models)
     const struct CMUnitTest tests[] = {
-        TEST(test_shape_arithmetic_folds),        TEST(test_old_forms_become_new),
-        TEST(test_convolution_and_pools),         TEST(test_batch_is_one_unless_given),
-        TEST(test_if_takes_the_known_branch),     TEST(test_loop_unrolls),
-        TEST(test_functions_are_inlined),         TEST(test_errors),
-        TEST(test_external_data_stays_inside),    TEST(test_external_data),
-        TEST(test_external_data_is_a_plain_file), TEST(test_damage),
+        TEST(test_shape_arithmetic_folds),
+        TEST(test_float_sizes_fold),
+        TEST(test_old_forms_become_new),
+        TEST(test_convolution_and_pools),
+        TEST(test_batch_is_one_unless_given),
+        TEST(test_if_takes_the_known_branch),
+        TEST(test_loop_unrolls),
+        TEST(test_functions_are_inlined),
+        TEST(test_errors),
+        TEST(test_external_data_stays_inside),
+        TEST(test_external_data),
+        TEST(test_external_data_is_a_plain_file),
+        TEST(test_damage),
         TEST(test_deep_nesting_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -288,6 +288,15 @@ static bool evaluate_sign(evaluation *e, int64_t elements)
     return true;
 }
 
+/* Sizes of pictures are scaled by it. */
+static bool evaluate_reciprocal(evaluation *e, int64_t elements)
+{
+    for (int64_t i = 0; i < elements; i++) {
+        store_float(e, i, 1.0 / vtac_tensor_float(e->in[0], i));
+    }
+    return true;
+}
+
 static bool evaluate_cast(evaluation *e, int64_t elements)
 {
     const char from = vtac_dtype_kind(e->in[0]->type.dtype);
@@ -495,12 +504,28 @@ static vtac_expr_op combination_of(vtac_op op)
                                        : VTAC_E_INT;
 }
 
+/* The largest or smallest of all floats, which no order of the elements changes; sums are left to run time.
+ */
+static bool reduce_floats(evaluation *e, int64_t count)
+{
+    const vtac_expr_op op = combination_of(e->node->op);
+    scalar result = {.f = vtac_tensor_float(e->in[0], 0)};
+    for (int64_t i = 1; i < count; i++) {
+        (void)float_operation(op, result.f, vtac_tensor_float(e->in[0], i), &result);
+    }
+    store_float(e, 0, result.f);
+    return (op == VTAC_E_MIN || op == VTAC_E_MAX) && !isnan(result.f);
+}
+
 /* Reduces all axes at once, as shape arithmetic does (the number of elements, the largest dimension). */
 static bool evaluate_reduce(evaluation *e, int64_t elements)
 {
     const int64_t count = vtac_type_elements(&e->in[0]->type);
-    if (e->is_float || elements != 1 || count < 1) {
+    if (elements != 1 || count < 1) {
         return false;
+    }
+    if (e->is_float) {
+        return reduce_floats(e, count);
     }
     int64_t result = vtac_tensor_int(e->in[0], 0);
     for (int64_t i = 1; i < count; i++) {
