@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Operators that have no 8-bit form as they stand, between two convolutions: transposed convolutions of volumes, maxima, minima and sums
-# of several. Each network is one region with nearly all of the work, and the accelerator's answers are those of floats, twice with other
+# of several, interpolation whose places do not repeat, softmax of two, products whose scales the run finds. Each network is one region with nearly all of the work, and the accelerator's answers are those of floats, twice with other
 # data; choices, differences and borders also on the RTL. Fails when a slice, a tap or a bias goes to another place, and when a form that does not fit is taken. One step aside: taps that
 # overlap in depth and maxima of other shapes stay float, and `explain` says why.
 #
-# usage: quantize_split.py VTAC   (exit status 77: python3-onnx is not installed)
+# usage: quantize_split.py VTAC [forms]   (exit status 77: python3-onnx is not installed)
 import json
 import os
 import subprocess
@@ -35,9 +35,10 @@ def run(*words):
     return done.stdout
 
 
-def save(nodes, constants, shape, rank):
+def save(nodes, constants, shape, rank, integers={}):
     info = onnx.helper.make_tensor_value_info
-    tensors = [onnx.numpy_helper.from_array(numpy.asarray(value, numpy.float32), name) for name, value in constants.items()]
+    tensors = [onnx.numpy_helper.from_array(numpy.asarray(value, numpy.int8), name) for name, value in integers.items()]
+    tensors += [onnx.numpy_helper.from_array(numpy.asarray(value, numpy.float32), name) for name, value in constants.items()]
     graph = onnx.helper.make_graph(nodes, "net", [info("x", 1, shape)], [info("y", 1, [None] * rank)], tensors)
     onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 13)], ir_version=7), "net.onnx")
 
@@ -71,6 +72,55 @@ def bordered(random, mode):
               make("Pad", ["d", "pads"], ["p"], "border", mode=mode), make("Conv", ["p", "zw"], ["y"], "z")]
     save(nodes, constants, [1, 3, 9, 8], 4)
     return [1, 3, 9, 8]
+
+
+def resized(random, sizes, **how):
+    """Interpolation between two convolutions, to sizes that are no whole multiple."""
+    constants = {"zw": random.normal(0, 0.2, (8, 20, 3, 3))}
+    nodes = conv(constants, random, "a", "x", "r", (20, 3), 2)
+    nodes += [make("Constant", [], ["to"], value_ints=[1, 20] + sizes), make("Resize", ["r", "", "", "to"], ["u"], "resize", **how),
+              make("Conv", ["u", "zw"], ["y"], "z")]
+    save(nodes, constants, [1, 3, 9, 8], 4)
+    return [1, 3, 9, 8]
+
+
+def shared_out(random, axis):
+    """A softmax over two branches, or over two channels, weighs them, as in SKNet."""
+    constants = {"zw": random.normal(0, 0.2, (8, 16, 1, 1))}
+    nodes = conv(constants, random, "a", "x", "r", (16, 3), 2) + conv(constants, random, "b", "r", "s", (16, 16), 2)
+    nodes += [make("GlobalAveragePool", ["r"], ["p"]), make("GlobalAveragePool", ["s"], ["q"]),
+              make("Concat", ["p", "q"], ["both"], axis=axis), make("Softmax", ["both"], ["share"], "shares", axis=axis),
+              make("Split", ["share"], ["f", "g"], axis=axis), make("Mul", ["r", "f"], ["rf"]), make("Mul", ["s", "g"], ["sg"]),
+              make("Add", ["rf", "sg"], ["m"]), make("Conv", ["m", "zw"], ["y"], "z")]
+    save(nodes, constants, [1, 3, 12, 11], 4)
+    return [1, 3, 12, 11]
+
+
+def dynamic(random, by_channel):
+    """Products whose scales the run finds, as quantizing without inputs writes them."""
+    constants, integers, nodes, x = {}, {}, [], "x"
+    for name, shape in (("a", (16, 3, 3, 3)), ("b", (12, 16, 3, 3)), ("c", (12, 7))):
+        zeros = shape[0 if len(shape) == 4 else 1] if by_channel else 1
+        integers.update({name + "w": random.integers(-127, 128, shape), name + "z": numpy.zeros(zeros if by_channel else (), int)})
+        constants[name + "s"] = random.uniform(0.004, 0.008, (zeros,) + (1,) * (2 if len(shape) == 4 else 0)) if by_channel else 0.006
+        nodes += [make("DynamicQuantizeLinear", [x], [name + part for part in ("q", "f", "o")]),
+                  make("ConvInteger" if len(shape) == 4 else "MatMulInteger", [name + "q", name + "w", name + "o", name + "z"], [name + "i"],
+                       **({"pads": [1] * 4} if len(shape) == 4 else {})),
+                  make("Cast", [name + "i"], [name + "c"], to=1)]
+        if by_channel:  # one factor after the other
+            nodes += [make("Mul", [name + "c", name + "f"], [name + "m"]), make("Mul", [name + "m", name + "s"], [name + "y"])]
+        else:
+            nodes += [make("Mul", [name + "f", name + "s"], [name + "m"]), make("Mul", [name + "c", name + "m"], [name + "y"])]
+        x = name + "y"
+        if name == "b":
+            nodes += [make("GlobalAveragePool", [x], ["mean"]), make("Flatten", ["mean"], ["flat"])]
+            x = "flat"
+        elif name == "a":
+            nodes.append(make("Relu", [x], ["ar"]))
+            x = "ar"
+    nodes[-1].output[0] = "y"
+    save(nodes, constants, [1, 3, 10, 9], 2, integers)
+    return [1, 3, 10, 9]
 
 
 def several(random, op, count):
@@ -110,9 +160,20 @@ def check(name, random, shape, whole, device="fsim"):
     assert max(errors) < 0.02 and (told["regions"] == 1) == whole
 
 
-with tempfile.TemporaryDirectory() as folder:
-    os.chdir(folder)
-    seed = word_seed.told()
+def check_forms(seed):
+    for form, sizes, how in (("aligned", [17, 21], {"mode": "linear", "coordinate_transformation_mode": "align_corners"}),
+                             ("smaller", [5, 13], {"mode": "linear"}), ("cubic", [18, 16], {"mode": "cubic", "cubic_coeff_a": -0.5})):
+        draws = numpy.random.default_rng([seed, len(form), 1])
+        check(f"resize {form}", draws, resized(draws, sizes, **how), True)
+    for axis in (2, 3):
+        draws = numpy.random.default_rng([seed, axis, 2])
+        check(f"softmax of two, axis {axis}", draws, shared_out(draws, axis), True)
+    for by_channel in (False, True):
+        draws = numpy.random.default_rng([seed, by_channel, 3])
+        check(f"scales of the run, {'by channel' if by_channel else 'one'}", draws, dynamic(draws, by_channel), True)
+
+
+def check_parts(seed):
     for biased, depth, how in ((True, 2, {"plane": (2, 2), "strides": [2, 2, 2]}),
                                (False, 3, {"plane": (2, 4), "strides": [3, 1, 2], "pads": [0, 0, 1, 0, 1, 0], "output_padding": [0, 0, 1]})):
         draws = numpy.random.default_rng([seed, depth])
@@ -127,3 +188,9 @@ with tempfile.TemporaryDirectory() as folder:
     check("taps that overlap", draws, volumes(draws, 3, True, plane=(2, 2), strides=[2, 2, 2]), False)
     said = run("explain", "net.onnx", "--calib", "calib.npy", "--offload", "all")
     assert "taps in depth do not overlap" in said, said
+
+
+with tempfile.TemporaryDirectory() as folder:
+    os.chdir(folder)
+    (check_forms if sys.argv[2:] == ["forms"] else check_parts)(word_seed.told())
+    os.chdir("/")

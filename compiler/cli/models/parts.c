@@ -201,6 +201,12 @@ static vta_status split_model(cli_parts *p, vtac_graph **out, vta_diag *diag)
     return VTA_OK;
 }
 
+/* With calibration inputs a model that finds its scales in the run gets fixed ones. */
+static vta_status make_static(const cli_parts *p, vtac_graph *graph, vta_diag *diag)
+{
+    return cli_value(p->args, "--calib") != NULL ? vtac_make_static(graph, diag) : VTA_OK;
+}
+
 static vta_status load_part(void *context, vtac_graph **out, vta_diag *diag)
 {
     cli_parts *p = context;
@@ -211,7 +217,10 @@ static vta_status load_part(void *context, vtac_graph **out, vta_diag *diag)
     VTA_TRY(p->told ? cli_load_graph_again(path, p->shapes, out, diag)
                     : cli_load_graph(p->args, path, p->shapes, out, diag));
     p->told = true;
-    return (*out)->flow != NULL && p->file == NULL ? split_model(p, out, diag) : VTA_OK;
+    if ((*out)->flow == NULL) {
+        return make_static(p, *out, diag);
+    }
+    return p->file == NULL ? split_model(p, out, diag) : VTA_OK;
 }
 
 static vta_status read_part(void *context, const vtac_graph *graph, vta_arena *arena,
@@ -312,6 +321,7 @@ vta_status cli_parts_quantize(cli_parts *p, vtac_graph **graph, cli_mixed *mixed
     vtac_quantize_options how = VTAC_QUANTIZE_DEFAULTS;
     *mixed = cli_mixed_automatic(p->args);
     mixed->arena = arena;
+    VTA_TRY(make_static(p, *graph, diag));
     if (!mixed->automatic || !vtac_quantizable(*graph) || (*graph)->state_count > 0 ||
         cli_read_method(p->args, &how.method) != CLI_OK || cli_read_width(p->args, &how) != CLI_OK) {
         return cli_quantize_float(p->args, *graph, report, diag);

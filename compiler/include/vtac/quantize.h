@@ -83,6 +83,10 @@ typedef struct vtac_quantize_options {
 /* True if a model computes with floats, has something to quantize and holds no integers yet. */
 bool vtac_quantizable(const vtac_graph *graph);
 
+/* Products of integers whose scale the run finds (DynamicQuantizeLinear) become products of floats, for
+ * calibration to give them fixed scales. */
+vta_status vtac_make_static(vtac_graph *graph, vta_diag *diag);
+
 /* Fails for one of integers, with what to do instead. */
 vta_status vtac_quantize_check(const vtac_graph *graph, vta_diag *diag);
 

@@ -19,7 +19,7 @@
 enum { MAX_BASES = 16, MAX_CHAIN = 40, MAX_ELEMENTS = 1 << 25, MAX_ENTRIES = 1 << 18 };
 
 /* Maxima of phases along rows and columns; the larger ones are tried last. */
-static const int64_t few_up[2] = {16, 4}, max_up[2] = {32, 32};
+static const int64_t few_up[2] = {16, 4}, max_up[2] = {256, 256};
 enum { MAX_PHASES = 256 };
 
 /* A value and the operators between it and their common inputs. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Max(a, b, c) becomes Max(Max(a, b), c). Min has the same form, and Sum becomes Add.
+ * Max(a, b, c) becomes Max(Max(a, b), c). Min has the same form, and Sum becomes Add. A softmax over two
+ * numbers becomes the sigmoid of their difference.
  *
  * A transposed convolution of volumes becomes one of images: its slices are the images of a batch, and its
  * taps in depth are channels of the output, which become slices. It is taken so where the taps do not
@@ -14,14 +15,8 @@
 
 enum { VOLUME = 5, DEPTH = 2 };
 
-typedef struct splitter {
-    vtac_graph *graph;
-    vtac_node like;
-    vta_diag *diag;
-} splitter;
-
-static vta_status add_node(const splitter *s, vtac_op op, const vtac_value_id *inputs, uint32_t count,
-                           const vtac_attr *attrs, uint32_t attr_count, vtac_value_id *out)
+vta_status vtac_split_add(const vtac_splitter *s, vtac_op op, const vtac_value_id *inputs, uint32_t count,
+                          const vtac_attr *attrs, uint32_t attr_count, vtac_value_id *out)
 {
     const vtac_node_spec spec = {.op = op,
                                  .name = s->like.name,
@@ -37,7 +32,7 @@ static vta_status add_node(const splitter *s, vtac_op op, const vtac_value_id *i
     return VTA_OK;
 }
 
-static void replace_result(const splitter *s, vtac_value_id with)
+void vtac_split_replace(const vtac_splitter *s, vtac_value_id with)
 {
     const vtac_value_id was = s->like.outputs[0];
     vtac_swap_names(s->graph, was, with);
@@ -64,15 +59,79 @@ static bool is_many(const vtac_graph *g, const vtac_node *node)
     return many;
 }
 
-static vta_status split_many(const splitter *s)
+static vta_status split_many(const vtac_splitter *s)
 {
     const vtac_op op = s->like.op == VTAC_OP_SUM ? VTAC_OP_ADD : s->like.op;
     vtac_value_id y = s->like.inputs[0];
     for (uint32_t i = 1; i < s->like.input_count; i++) {
         const vtac_value_id pair[] = {y, s->like.inputs[i]};
-        VTA_TRY(add_node(s, op, pair, 2, NULL, 0, &y));
+        VTA_TRY(vtac_split_add(s, op, pair, 2, NULL, 0, &y));
     }
-    replace_result(s, y);
+    vtac_split_replace(s, y);
+    return VTA_OK;
+}
+
+/* ---- softmax of two */
+
+/* True if a product with constant weights reads a value, through whatever stands between. */
+static bool leads_to_product(const vtac_graph *g, vtac_value_id value, uint32_t depth)
+{
+    const vtac_value *v = &g->values[value];
+    bool leads = false;
+    for (uint32_t i = 0; i < v->user_count && depth > 0 && !leads; i++) {
+        const vtac_node *node = &g->nodes[v->users[i]];
+        leads = !node->dead && (node->op == VTAC_OP_CONV || node->op == VTAC_OP_GEMM ||
+                                leads_to_product(g, node->outputs[0], depth - 1));
+    }
+    return leads;
+}
+
+/* True for a softmax over two numbers in the middle of a network. */
+static bool is_pair(const vtac_graph *g, const vtac_node *node)
+{
+    enum { FAR = 12 };
+    const vtac_type *x = node->op == VTAC_OP_SOFTMAX ? vtac_in_type(g, node, 0) : NULL;
+    int64_t axis = vtac_attr_int(node, "axis", -1);
+    axis = x != NULL && axis < 0 ? axis + x->rank : axis;
+    return x != NULL && x->dtype == VTAC_F32 && axis >= 0 && axis < x->rank && x->dim[axis] == 2 &&
+           leads_to_product(g, node->outputs[0], FAR);
+}
+
+static vta_status slice_half(const vtac_splitter *s, int64_t axis, int64_t half, vtac_value_id *out)
+{
+    const int64_t words[] = {half, half + 1, axis};
+    vtac_value_id inputs[4] = {s->like.inputs[0]};
+    for (uint32_t i = 0; i < 3; i++) {
+        int64_t *word = vta_arena_array(&s->graph->arena, 1, sizeof *word);
+        if (word == NULL) {
+            return vta_no_memory(s->diag);
+        }
+        *word = words[i];
+        const vtac_tensor tensor = {
+            .type = {.dtype = VTAC_I64, .rank = 1, .dim = {1}}, .data = word, .bytes = sizeof *word};
+        VTA_TRY(vtac_add_constant(s->graph, "", &tensor, &inputs[1 + i], s->diag));
+    }
+    return vtac_split_add(s, VTAC_OP_SLICE, inputs, 4, NULL, 0, out);
+}
+
+/* Each share is the sigmoid of the difference. */
+static vta_status split_pair(const vtac_splitter *s)
+{
+    const vtac_type *x = vtac_in_type(s->graph, &s->like, 0);
+    int64_t axis = vtac_attr_int(&s->like, "axis", -1);
+    axis = axis < 0 ? axis + x->rank : axis;
+    vtac_value_id half[2];
+    vtac_value_id share[2];
+    VTA_TRY(slice_half(s, axis, 0, &half[0]));
+    VTA_TRY(slice_half(s, axis, 1, &half[1]));
+    for (uint32_t i = 0; i < 2; i++) {
+        const vtac_value_id pair[] = {half[i], half[1 - i]};
+        VTA_TRY(vtac_split_add(s, VTAC_OP_SUB, pair, 2, NULL, 0, &share[i]));
+        VTA_TRY(vtac_split_add(s, VTAC_OP_SIGMOID, &share[i], 1, NULL, 0, &share[i]));
+    }
+    const vtac_attr attr = {.name = "axis", .kind = VTAC_ATTR_INT, .i = axis};
+    VTA_TRY(vtac_split_add(s, VTAC_OP_CONCAT, share, 2, &attr, 1, &share[0]));
+    vtac_split_replace(s, share[0]);
     return VTA_OK;
 }
 
@@ -102,7 +161,7 @@ static bool is_volume(const vtac_graph *g, const vtac_node *node)
 }
 
 /* [c, o, kd, kh, kw] as [c, kd o, kh, kw] */
-static vta_status convert_weights(const splitter *s, vtac_value_id *out)
+static vta_status convert_weights(const vtac_splitter *s, vtac_value_id *out)
 {
     const vtac_tensor *w = vtac_in_constant(s->graph, &s->like, 1);
     const int64_t *dim = w->type.dim, plane = dim[3] * dim[4];
@@ -126,7 +185,7 @@ static vta_status convert_weights(const splitter *s, vtac_value_id *out)
 }
 
 /* The bias, once for each tap in depth; 0: there is none. */
-static vta_status repeat_bias(const splitter *s, int64_t taps, vtac_value_id *out)
+static vta_status repeat_bias(const vtac_splitter *s, int64_t taps, vtac_value_id *out)
 {
     const vtac_tensor *bias = vtac_in_constant(s->graph, &s->like, 2);
     *out = 0;
@@ -147,7 +206,8 @@ static vta_status repeat_bias(const splitter *s, int64_t taps, vtac_value_id *ou
     return vtac_add_constant(s->graph, "", &tensor, out, s->diag);
 }
 
-static vta_status reshape_value(const splitter *s, const int64_t *dims, uint32_t rank, vtac_value_id *value)
+static vta_status reshape_value(const vtac_splitter *s, const int64_t *dims, uint32_t rank,
+                                vtac_value_id *value)
 {
     int64_t *copy = vta_arena_array(&s->graph->arena, rank, sizeof *copy);
     if (copy == NULL) {
@@ -158,19 +218,19 @@ static vta_status reshape_value(const splitter *s, const int64_t *dims, uint32_t
         .type = {.dtype = VTAC_I64, .rank = 1, .dim = {rank}}, .data = copy, .bytes = rank * sizeof *copy};
     vtac_value_id inputs[2] = {*value};
     VTA_TRY(vtac_add_constant(s->graph, "", &shape, &inputs[1], s->diag));
-    return add_node(s, VTAC_OP_RESHAPE, inputs, 2, NULL, 0, value);
+    return vtac_split_add(s, VTAC_OP_RESHAPE, inputs, 2, NULL, 0, value);
 }
 
 /* Depth and channels change places. */
-static vta_status swap_depth(const splitter *s, vtac_value_id *value)
+static vta_status swap_depth(const vtac_splitter *s, vtac_value_id *value)
 {
     static const int64_t perm[VOLUME] = {0, 2, 1, 3, 4};
     const vtac_attr attr = {.name = "perm", .kind = VTAC_ATTR_INTS, .count = VOLUME, .ints = perm};
-    return add_node(s, VTAC_OP_TRANSPOSE, value, 1, &attr, 1, value);
+    return vtac_split_add(s, VTAC_OP_TRANSPOSE, value, 1, &attr, 1, value);
 }
 
 /* The transposed convolution of the slices. */
-static vta_status add_planes(const splitter *s, int64_t taps, vtac_value_id *x)
+static vta_status add_planes(const vtac_splitter *s, int64_t taps, vtac_value_id *x)
 {
     const vtac_node *n = &s->like;
     const int64_t strides[] = {item_of(n, "strides", 1, 1), item_of(n, "strides", 2, 1)};
@@ -187,10 +247,10 @@ static vta_status add_planes(const splitter *s, int64_t taps, vtac_value_id *x)
     vtac_value_id inputs[3] = {*x};
     VTA_TRY(convert_weights(s, &inputs[1]));
     VTA_TRY(repeat_bias(s, taps, &inputs[2]));
-    return add_node(s, VTAC_OP_CONV_TRANSPOSE, inputs, inputs[2] == 0 ? 2 : 3, attrs, 4, x);
+    return vtac_split_add(s, VTAC_OP_CONV_TRANSPOSE, inputs, inputs[2] == 0 ? 2 : 3, attrs, 4, x);
 }
 
-static vta_status split_volume(const splitter *s)
+static vta_status split_volume(const vtac_splitter *s)
 {
     const vtac_graph *g = s->graph;
     const vtac_type from = g->values[s->like.inputs[0]].type, to = g->values[s->like.outputs[0]].type;
@@ -203,18 +263,33 @@ static vta_status split_volume(const splitter *s)
     VTA_TRY(add_planes(s, taps, &y));
     VTA_TRY(reshape_value(s, back, VOLUME, &y));
     VTA_TRY(swap_depth(s, &y));
-    replace_result(s, y);
+    vtac_split_replace(s, y);
     return VTA_OK;
 }
+
+/* Nodes that have no 8-bit form, and what makes others of them. */
+static const struct {
+    bool (*is)(const vtac_graph *graph, const vtac_node *node);
+    vta_status (*split)(const vtac_splitter *s);
+} rules[] = {
+    {is_many, split_many},
+    {is_pair, split_pair},
+    {is_volume, split_volume},
+    {vtac_is_uneven_resize, vtac_split_resize},
+};
 
 vta_status vtac_quant_split(vtac_graph *graph, vta_diag *diag)
 {
     bool any = false;
     for (uint32_t i = 0, count = graph->order_count; i < count; i++) {
-        const splitter s = {graph, graph->nodes[graph->order[i]], diag};
-        const bool many = is_many(graph, &s.like), volume = !many && is_volume(graph, &s.like);
-        any = any || many || volume;
-        VTA_TRY(many ? split_many(&s) : volume ? split_volume(&s) : VTA_OK);
+        const vtac_splitter s = {graph, graph->nodes[graph->order[i]], diag};
+        for (size_t k = 0; k < sizeof rules / sizeof rules[0]; k++) {
+            if (rules[k].is(graph, &s.like)) {
+                VTA_TRY(rules[k].split(&s));
+                any = true;
+                break;
+            }
+        }
     }
     if (any) {
         VTA_TRY(vtac_graph_sort(graph, diag));

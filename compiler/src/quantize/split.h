@@ -7,7 +7,24 @@
 
 #include "vtac/graph.h"
 
-/* Sums, maxima and minima of many by twos; transposed convolutions of volumes by slices. */
+/* Sums, maxima and minima of many by twos; softmax over two numbers; transposed convolutions of volumes by
+ * slices; interpolation whose places do not repeat. */
 vta_status vtac_quant_split(vtac_graph *graph, vta_diag *diag);
+
+/* A node that others take the place of; `like` is a copy. */
+typedef struct vtac_splitter {
+    vtac_graph *graph;
+    vtac_node like;
+    vta_diag *diag;
+} vtac_splitter;
+
+vta_status vtac_split_add(const vtac_splitter *s, vtac_op op, const vtac_value_id *inputs, uint32_t count,
+                          const vtac_attr *attrs, uint32_t attr_count, vtac_value_id *out);
+/* Readers of the node's result read another value. */
+void vtac_split_replace(const vtac_splitter *s, vtac_value_id with);
+
+/* interpolate.c */
+bool vtac_is_uneven_resize(const vtac_graph *graph, const vtac_node *node);
+vta_status vtac_split_resize(const vtac_splitter *s);
 
 #endif
