@@ -4,13 +4,15 @@
 # Networks that no test was written for (unseen_nets.py): PyTorch exports each with weights drawn by the seed, vtac makes 8 bits
 # of it with calibration inputs, and the accelerator's answers on other inputs are held against those of floats.
 #
-#   kept     every output is off by at most 2 % of its range in the mean, or 98 % of its decisions stay
+#   kept     every output is off by at most 2 % of its range in the mean, or 98 % of its decisions stay; of a detector (unseen_boxes.py)
+#            the decisions are the boxes: of both models, those that have a partner in the other
 #   warned   not kept, and vtac said so, by its mark or a warning
 #   refused  vtac took it not, with one line
 #   silent   not kept, and nothing said so: the exit status is 1
 #
 # Weights are drawn, so that decisions lie nearer to each other than those of a trained network; statistics of normalizations
-# are those of the inputs. `work` is the share of the multiplications on the accelerator.
+# are those of the inputs. `work` is the share of what the host would need for all nodes but the conversions of inputs and
+# outputs; `left` names the operators that stay there, with their percents. The last table counts these over all networks.
 #
 # usage: unseen.py VTAC [--record] [NAME...]   (--record: in tests/results/unseen.json; exit status 77: PyTorch is not there)
 import json
@@ -29,6 +31,7 @@ import word_seed  # noqa: E402
 try:
     import numpy
     import torch
+    import unseen_boxes
     from unseen_nets import NETS
 except ImportError:
     print("skipped: PyTorch is not installed (apt-get install python3-torch python3-torchvision)")
@@ -105,52 +108,137 @@ def compare(real, got):
     return error, float((real.argmax(2) == got.argmax(2)).mean())
 
 
+def mark_of(told, said):
+    """The mark, and whether it or a warning told the user."""
+    mark = told.get("quality", {}).get("mark", "none")
+    return mark, "warning" in said or mark in ("bad", "doubtful") or "with floats" in said
+
+
 def judge(told, said, pairs):
     rows = [compare(*pair) for pair in pairs]
     error, stays = max(r[0] for r in rows), [r[1] for r in rows if r[1] is not None]
     kept = all(e <= MEAN or (s is not None and s >= DECISIONS) for e, s in rows)
-    mark = told.get("quality", {}).get("mark", "none")
-    warned = "warning" in said or mark in ("bad", "doubtful") or "with floats" in said
+    mark, warned = mark_of(told, said)
     return {"verdict": "kept" if kept else "warned" if warned else "silent", "error %": round(100 * error, 2),
             "decisions %": round(100 * min(stays), 1) if stays else "-", "mark": mark}
+
+
+def count_table(own, there):
+    """Boxes of a YOLO's table and of the same in 8 bits, and how many have a partner."""
+    return unseen_boxes.count_found(*[unseen_boxes.boxes_of_table(table[0]) for table in (own, there)])
+
+
+def judge_boxes(told, said, counts):
+    """Each count is (boxes of both models, those with a partner)."""
+    boxes, found = (sum(c[i] for c in counts) for i in (0, 1))
+    if boxes == 0:
+        raise RuntimeError("there are no boxes: this would prove nothing")
+    mark, warned = mark_of(told, said)
+    return {"verdict": "kept" if found >= DECISIONS * boxes else "warned" if warned else "silent", "decisions %": round(100 * found / boxes, 1), "mark": mark}
+
+
+def compile_both(vtac):
+    """What the compiler tells and says of the network on the accelerator, or the row of one that it refuses."""
+    done = subprocess.run([vtac, "compile", "net.onnx", "--target", "vta", "--calib", "calib.npy", "--offload", "all", "--report", "--json", "-o", "vta.so"],
+                          capture_output=True, text=True)
+    if done.returncode != 0:
+        lines = done.stderr.strip().splitlines()
+        if done.returncode != 1 or os.path.exists("vta.so"):
+            raise RuntimeError("status %d: %s" % (done.returncode, done.stderr))
+        return None, None, {"verdict": "refused", "why": lines[-1] if lines else done.stdout.strip()}
+    host = subprocess.run([vtac, "compile", "net.onnx", "-o", "host.so"], capture_output=True, text=True)
+    return json.loads(done.stdout), done.stderr, {"verdict": "refused", "why": host.stderr.strip()} if host.returncode != 0 else None
+
+
+def with_work(cells, told):
+    left = told.get("left", [])
+    return {**cells, "regions": told.get("regions", 0), "work %": round(100 * told.get("share", 0), 2), "seconds": round(told["seconds"], 1),
+            "left": ", ".join("%s %.2f" % (x["op"], 100 * x["share"]) for x in left if x["share"] >= 0.0005) or "-", "reasons": left}
 
 
 def look(vtac, name, seed):
     net, inputs, opset = draw(name, seed)
     export(net, inputs, opset)
-    done = subprocess.run([vtac, "compile", "net.onnx", "--target", "vta", "--calib", "calib.npy", "--offload", "all", "--report", "--json", "-o", "vta.so"],
-                          capture_output=True, text=True)
-    if done.returncode != 0:
-        lines = done.stderr.strip().splitlines()
-        if done.returncode != 1 or not lines or os.path.exists("vta.so"):
-            raise RuntimeError("status %d: %s" % (done.returncode, done.stderr))
-        return {"verdict": "refused", "why": lines[-1]}
-    host = subprocess.run([vtac, "compile", "net.onnx", "-o", "host.so"], capture_output=True, text=True)
-    if host.returncode != 0:
-        return {"verdict": "refused", "why": host.stderr.strip()}
-    told = json.loads(done.stdout)
-    cells = judge(told, done.stderr, zip(outputs_of(vtac, "host.so"), outputs_of(vtac, "vta.so", "--device", "fsim")))
+    told, said, refusal = compile_both(vtac)
+    if refusal:
+        return refusal
+    own = outputs_of(vtac, "host.so")
+    there = outputs_of(vtac, "vta.so", "--device", "fsim")
+    cells = judge_boxes(told, said, [count_table(*pair) for pair in zip(own[0], there[0])]) if name in unseen_boxes.TABLES else judge(
+        told, said, zip(own, there))
     with torch.no_grad():
         first = net(inputs[CALIBRATION])
-    own = outputs_of(vtac, "host.so")
     for y in first if isinstance(first, (tuple, list)) else [first]:
         if not any(a.shape[1:] == y.shape and numpy.allclose(a[0], y.numpy(), 1e-3, 1e-3 * max(1e-6, float(y.abs().max()))) for a in own):
             raise RuntimeError("the host's answers are not PyTorch's")
-    return {**cells, "regions": told.get("regions", 0), "work %": round(100 * told.get("share", 0), 1), "seconds": round(told["seconds"], 1)}
+    return with_work(cells, told)
 
 
-COLUMNS = ["verdict", "error %", "decisions %", "mark", "regions", "work %", "seconds"]
+def boxes_of_run(vtac, library, file, *words):
+    """Boxes, classes and scores that one run of a detector gives."""
+    folder = library + ".out"
+    done = subprocess.run([vtac, "run", library, "--output-dir", folder, "--input", file, *words], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise RuntimeError("%s does not run: %s" % (library, done.stderr.strip()))
+    found = [numpy.load(os.path.join(folder, f)) for f in sorted(os.listdir(folder))]
+    boxes = next(a for a in found if a.ndim == 2 and a.shape[1] == 4)
+    return boxes, next(a for a in found if a.ndim == 1 and a.dtype.kind == "i"), next(a for a in found if a.ndim == 1 and a.dtype.kind == "f")
+
+
+def look_boxes(vtac, name, seed):
+    number = zlib.crc32(("%d/%s" % (seed, name)).encode())
+    torch.manual_seed(number)
+    random = numpy.random.default_rng(number)
+    shape = (3, unseen_boxes.SIDE, unseen_boxes.SIDE)
+    inputs = [picture(random, shape)[0] for _ in range(CALIBRATION + CHECKED)]
+    net = unseen_boxes.settle(unseen_boxes.DETECTORS[name](), inputs[:CALIBRATION])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.onnx.export(net, ([inputs[0]],), "net.onnx", opset_version=16)
+    numpy.save("calib.npy", torch.stack(inputs[:CALIBRATION]).numpy())
+    told, said, refusal = compile_both(vtac)
+    if refusal:
+        return refusal
+    counts = []
+    for i, x in enumerate(inputs[CALIBRATION:]):
+        numpy.save("x.npy", x.numpy())
+        own = boxes_of_run(vtac, "host.so", "x.npy")
+        with torch.no_grad():
+            torchs = net([x])[0]
+        count, found = unseen_boxes.count_found(tuple(torchs[k].numpy() for k in ("boxes", "labels", "scores")), own)
+        if found < DECISIONS * count:
+            raise RuntimeError("the host finds %d of PyTorch's %d boxes of input %d" % (found, count, i))
+        counts.append(unseen_boxes.count_found(own, boxes_of_run(vtac, "vta.so", "x.npy", "--device", "fsim")))
+    return with_work(judge_boxes(told, said, counts), told)
+
+
+def is_whole(cells):
+    return cells.get("regions", 99) <= WHOLE_REGIONS and cells.get("work %", 0) >= 100 * WHOLE_WORK
+
+
+def print_reasons(rows):
+    """What keeps work on the host in networks that are not whole: the operator, in how many of them, percents together."""
+    found = {}
+    for cells in rows:
+        for x in cells.get("reasons", []) if not is_whole(cells) else []:
+            networks, percents, why = found.get(x["op"], (0, 0, x["reason"]))
+            found[x["op"]] = (networks + 1, percents + 100 * x["share"], why)
+    for op, (networks, percents, why) in sorted(found.items(), key=lambda item: item[1][:2], reverse=True):
+        print("%-22s in %2d networks, %6.2f %% in all: %s" % (op, networks, percents, why))
+
+
+COLUMNS = ["verdict", "error %", "decisions %", "mark", "regions", "work %", "seconds", "left"]
 
 
 def row_of(vtac, name, seed):
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         try:
-            cells = look(vtac, name, seed)
+            cells = (look if name in NETS else look_boxes)(vtac, name, seed)
         except RuntimeError as problem:
             cells = {"verdict": "FAILED", "why": str(problem)}
         os.chdir("/")
-    print("%-14s" % name + "".join("%12s" % cells.get(c, "-") for c in COLUMNS) + ("  " + cells["why"] if "why" in cells else ""), flush=True)
+    print("%-14s" % name + "".join("%12s" % cells.get(c, "-") for c in COLUMNS[:-1]) + "  " + cells.get("why", cells.get("left", "")), flush=True)
     if RECORD in sys.argv[1:]:
         results.record("unseen", name, {c: cells.get(c, "-") for c in COLUMNS})
     return cells
@@ -158,16 +246,18 @@ def row_of(vtac, name, seed):
 
 def main():
     vtac, names = os.path.abspath(sys.argv[1]), [w for w in sys.argv[2:] if w != RECORD]
-    unknown = sorted(set(names) - set(NETS))
+    there = [*NETS, *unseen_boxes.DETECTORS]
+    unknown = sorted(set(names) - set(there))
     if unknown:
-        print("unseen: no network %s; there are %s" % (" ".join(unknown), " ".join(NETS)))
+        print("unseen: no network %s; there are %s" % (" ".join(unknown), " ".join(there)))
         return 2
     seed = word_seed.told()
     torch.set_num_threads(1)
-    print("%-14s" % "network" + "".join("%12s" % c for c in COLUMNS), flush=True)
-    rows = [row_of(vtac, name, seed) for name in names or NETS]
+    print("%-14s" % "network" + "".join("%12s" % c for c in COLUMNS[:-1]) + "  " + COLUMNS[-1] + " %", flush=True)
+    rows = [row_of(vtac, name, seed) for name in names or there]
     count = lambda verdict: sum(r["verdict"] == verdict for r in rows)  # noqa: E731
-    whole = sum(r.get("regions", 99) <= WHOLE_REGIONS and r.get("work %", 0) >= 100 * WHOLE_WORK for r in rows)
+    whole = sum(is_whole(r) for r in rows)
+    print_reasons(rows)
     print("%d networks: %d kept, %d warned, %d refused, %d silent, %d failed; whole (at most %d regions with %d %% of the work): %d" % (
         len(rows), count("kept"), count("warned"), count("refused"), count("silent"), count("FAILED"), WHOLE_REGIONS, 100 * WHOLE_WORK, whole))
     return 1 if count("silent") + count("FAILED") > 0 else 0
