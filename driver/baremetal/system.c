@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What newlib asks of a system, as far as the library needs it: memory from one arena, and a clock.
+ * What newlib or picolibc asks of a system, as far as the library needs it: memory from one arena, and a
+ * clock.
  */
 #include <errno.h>
 #include <malloc.h>
@@ -32,11 +33,18 @@ void vta_baremetal_clock(double (*seconds)(void))
     clock_seconds = seconds;
 }
 
-/* newlib's allocator grows its heap by this, and by nothing else. */
-void *_sbrk(ptrdiff_t by);
-void *_sbrk(ptrdiff_t by)
+/* The allocator of newlib, or of picolibc, grows its heap by this, and by nothing else. */
+#ifdef __PICOLIBC__
+#    define VTA_SBRK sbrk
+enum { SBRK_UNIT = 1 }; /* the next call's answer must be the end of this one */
+#else
+#    define VTA_SBRK _sbrk
+enum { SBRK_UNIT = 16 };
+#endif
+void *VTA_SBRK(ptrdiff_t by);
+void *VTA_SBRK(ptrdiff_t by)
 {
-    static const size_t unit = 16;
+    static const size_t unit = SBRK_UNIT;
     const size_t before = arena_used;
     if (by < 0 ? (size_t)-by > arena_used : (size_t)by > arena_bytes - arena_used) {
         errno = ENOMEM;
@@ -52,11 +60,13 @@ void *_sbrk(ptrdiff_t by)
     return arena + before;
 }
 
+#ifndef __PICOLIBC__
 /* newlib's own asks for a function of POSIX that it does not have. */
 void *aligned_alloc(size_t alignment, size_t bytes)
 {
     return memalign(alignment, bytes);
 }
+#endif
 
 int clock_gettime(clockid_t clock, struct timespec *out)
 {
@@ -67,8 +77,9 @@ int clock_gettime(clockid_t clock, struct timespec *out)
     return 0;
 }
 
-/* ---- 64-bit atomics, which a 32-bit processor has no instructions for: by holding interrupts off. The
- * compiler calls them by these names, and has its own ideas of their types: hence the labels. */
+/* ---- Atomics that the processor has no instructions for, by holding interrupts off: those of 64 bits on a
+ * 32-bit processor, and all on a RISC-V without its extension A. The compiler calls them by these names, and
+ * has its own ideas of their types: hence the labels. */
 
 #if defined(__arm__) && __ARM_ARCH_PROFILE == 'M'
 
@@ -83,6 +94,56 @@ static void release_interrupts(uint32_t before)
 {
     __asm__ volatile("msr primask, %0" ::"r"(before) : "memory");
 }
+
+#    define VTA_ATOMICS_OF_64
+#elif defined(__riscv) && !defined(__riscv_atomic)
+
+static uint32_t hold_interrupts(void)
+{
+    uint32_t before;
+    __asm__ volatile(".option push\n\t.option arch, +zicsr\n\tcsrrci %0, mstatus, 8\n\t.option pop"
+                     : "=r"(before)::"memory");
+    return before & 8;
+}
+
+static void release_interrupts(uint32_t before)
+{
+    __asm__ volatile(".option push\n\t.option arch, +zicsr\n\tcsrs mstatus, %0\n\t.option pop" ::"r"(before)
+                     : "memory");
+}
+
+uint32_t vta_atomic_add_4(volatile void *to, uint32_t value, int order) __asm__("__atomic_fetch_add_4");
+uint32_t vta_atomic_add_4(volatile void *to, uint32_t value, int order)
+{
+    (void)order;
+    const uint32_t before = hold_interrupts();
+    const uint32_t old = *(volatile uint32_t *)to;
+    *(volatile uint32_t *)to = old + value;
+    release_interrupts(before);
+    return old;
+}
+
+uint32_t vta_atomic_sub_4(volatile void *to, uint32_t value, int order) __asm__("__atomic_fetch_sub_4");
+uint32_t vta_atomic_sub_4(volatile void *to, uint32_t value, int order)
+{
+    return vta_atomic_add_4(to, 0 - value, order);
+}
+
+uint32_t vta_atomic_swap_4(volatile void *to, uint32_t value, int order) __asm__("__atomic_exchange_4");
+uint32_t vta_atomic_swap_4(volatile void *to, uint32_t value, int order)
+{
+    (void)order;
+    const uint32_t before = hold_interrupts();
+    const uint32_t old = *(volatile uint32_t *)to;
+    *(volatile uint32_t *)to = value;
+    release_interrupts(before);
+    return old;
+}
+
+#    define VTA_ATOMICS_OF_64
+#endif
+
+#ifdef VTA_ATOMICS_OF_64
 
 uint64_t vta_atomic_load_8(const volatile void *from, int order) __asm__("__atomic_load_8");
 uint64_t vta_atomic_load_8(const volatile void *from, int order)

@@ -2,8 +2,13 @@
 #include "vta/hold.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stddef.h>
+#ifndef VTA_BAREMETAL
+#    include <pthread.h>
+#else
+#    define pthread_sigmask                                                                                  \
+        sigprocmask /* the same where there is one thread; not every C library has <pthread.h> */
+#endif
 
 static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
 enum { ENDING = sizeof ending / sizeof ending[0] };

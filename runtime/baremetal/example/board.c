@@ -7,8 +7,8 @@
 #include <stdint.h>
 #include <string.h>
 
-void board_say(const char *text);
-_Noreturn void board_end(int status);
+#include "board.h"
+
 void board_start(void);
 int main(void);
 
@@ -36,6 +36,11 @@ _Noreturn void board_end(int status)
     semihost(SYS_EXIT_EXTENDED, block);
     for (;;) {
     }
+}
+
+const vta_model_options *board_accelerator(void)
+{
+    return NULL;
 }
 
 /* ---- from reset to main */

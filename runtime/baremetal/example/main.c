@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "board.h"
 #include "inputs.h"
 #include "vta/artifact.h"
 #include "vta/baremetal.h"
@@ -14,9 +15,6 @@
 
 extern const vta_artifact vta_model_artifact; /* of the object that `vtac compile --host cortex-m7` wrote */
 
-/* board.c: text and the program's end on the debugger's console. */
-void board_say(const char *text);
-_Noreturn void board_end(int status);
 int main(void);
 
 static uint8_t arena[ARENA_BYTES] __attribute__((aligned(64)));
@@ -55,7 +53,7 @@ int main(void)
     char text[80];
     vta_baremetal_arena(arena, sizeof arena);
     try_exhaustion();
-    if (vta_model_open(&vta_model_artifact, NULL, &model, &diag) != VTA_OK) {
+    if (vta_model_open(&vta_model_artifact, board_accelerator(), &model, &diag) != VTA_OK) {
         fail(&diag);
     }
     for (int run = 0; run < 2; run++) {

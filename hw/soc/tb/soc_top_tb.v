@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// soc_top_tb -- the whole machine with a memory: it runs an image and writes what comes over the serial line to stdout.
+//
+// +image=FILE: memory from 8000_0000 on, a beat of the bus a line, in hexadecimal   +cycles=N: the most that it may take
+// +send=TEXT: what the machine is sent over the line, a byte for each byte 5 (enquiry) that comes from it
+// +wait=N: cycles from an address to its first beat
+// A byte 4 (end of transmission) ends the run with "N cycles, M instructions"; without it, it ends with "no end".
+`default_nettype none
+`timescale 1ns / 1ps
+
+module soc_top_tb #(
+    parameter integer LOG_BATCH       = 0,
+    parameter integer LOG_BLOCK_IN    = 4,
+    parameter integer LOG_BLOCK_OUT   = 4,
+    parameter integer LOG_UOP_DEPTH   = 13,
+    parameter integer LOG_INP_DEPTH   = 11,
+    parameter integer LOG_WGT_DEPTH   = 10,
+    parameter integer LOG_ACC_DEPTH   = 11,
+    parameter integer LOG_BUS_BYTES   = 3,
+    parameter integer LOG_QUEUE_DEPTH = 9,
+    parameter integer ADDR_BITS       = 40,
+    parameter [63:0]  CONFIG_HASH     = 64'd0,
+    parameter integer TABLE           = 1,
+    parameter integer LOOP_BACK       = 1,
+    parameter integer DEPTHWISE_TAPS  = 9,
+    parameter integer ROWS            = 0,
+    parameter integer WGT4            = 0,
+    parameter integer PUMP            = 1,
+    parameter integer LANE_DSPS       = 3,
+    parameter integer LOG_MEMORY      = 23      // bytes
+);
+    localparam integer BITS    = 8 << LOG_BUS_BYTES;
+    localparam integer BEATS   = 1 << (LOG_MEMORY - LOG_BUS_BYTES);
+    localparam integer DIVIDER = 4;
+    localparam [7:0]   END     = 8'd4, ENQUIRY = 8'd5;
+
+    reg               clk = 1'b0;
+    reg               rst = 1'b1;
+    wire              tx;
+    reg               rx = 1'b1;
+    wire              arvalid, rready, awvalid, wvalid, wlast, bready;
+    wire [31:0]       araddr, awaddr;
+    wire [7:0]        arlen, awlen;
+    wire [BITS-1:0]   wdata;
+    wire [BITS/8-1:0] wstrb;
+    reg               rvalid = 1'b0, rlast = 1'b0, bvalid = 1'b0;
+    reg  [BITS-1:0]   rdata;
+    reg  [1:0]        rresp, bresp;
+
+    always #5 clk = !clk;
+
+    // ---- Memory: reads in order, each with its own wait; writes as they come
+
+    localparam integer PLACES = 64;
+    reg  [BITS-1:0] memory [0:BEATS-1];
+    reg  [31:0]     read_addr [0:PLACES-1];
+    reg  [8:0]      read_beats [0:PLACES-1];
+    reg  [63:0]     read_from [0:PLACES-1];     // the cycle of its first beat
+    reg  [5:0]      read_first = 6'd0, read_last = 6'd0;
+    wire [5:0]      read_count = read_last - read_first;
+    reg  [63:0]     cycle = 64'd0;
+    integer         wait_cycles;
+    wire            arready = read_count != 6'd63;
+
+    function outside(input [31:0] addr);
+        outside = addr[31:LOG_MEMORY] != 32'h8000_0000 >> LOG_MEMORY;
+    endfunction
+
+    always @(posedge clk) begin
+        cycle <= cycle + 64'd1;
+        if (arvalid && arready) begin
+            read_addr[read_last]  <= araddr;
+            read_beats[read_last] <= {1'b0, arlen} + 9'd1;
+            read_from[read_last]  <= cycle + {32'd0, wait_cycles};
+            read_last <= read_last + 6'd1;
+        end
+        if (!rvalid || rready) begin
+            rvalid <= 1'b0;
+            if (read_count != 6'd0 && cycle >= read_from[read_first]) begin
+                rvalid <= 1'b1;
+                rdata  <= memory[read_addr[read_first][LOG_MEMORY-1:LOG_BUS_BYTES]];
+                rresp  <= outside(read_addr[read_first]) ? 2'd3 : 2'd0;
+                rlast  <= read_beats[read_first] == 9'd1;
+                read_addr[read_first]  <= read_addr[read_first] + (32'd1 << LOG_BUS_BYTES);
+                read_beats[read_first] <= read_beats[read_first] - 9'd1;
+                if (read_beats[read_first] == 9'd1) read_first <= read_first + 6'd1;
+            end
+        end
+    end
+
+    reg         writing = 1'b0;
+    reg  [31:0] write_addr;
+    wire        awready = !writing && !bvalid;
+    wire        wready  = writing;
+    integer     b;
+    always @(posedge clk) begin
+        if (bready) bvalid <= 1'b0;
+        if (awvalid && awready) begin
+            writing    <= 1'b1;
+            write_addr <= awaddr;
+            bresp      <= 2'd0;
+        end
+        if (wvalid && wready) begin
+            for (b = 0; b < BITS / 8; b = b + 1) begin
+                if (wstrb[b] && !outside(write_addr)) memory[write_addr[LOG_MEMORY-1:LOG_BUS_BYTES]][8*b +: 8] <= wdata[8*b +: 8];
+            end
+            if (outside(write_addr)) bresp <= 2'd3;
+            write_addr <= write_addr + (32'd1 << LOG_BUS_BYTES);
+            if (wlast) begin
+                writing <= 1'b0;
+                bvalid  <= 1'b1;
+            end
+        end
+    end
+
+    // ---- The machine
+
+    soc_top #(
+        .UART_DIVIDER(DIVIDER), .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT),
+        .LOG_UOP_DEPTH(LOG_UOP_DEPTH), .LOG_INP_DEPTH(LOG_INP_DEPTH), .LOG_WGT_DEPTH(LOG_WGT_DEPTH),
+        .LOG_ACC_DEPTH(LOG_ACC_DEPTH), .LOG_BUS_BYTES(LOG_BUS_BYTES), .LOG_QUEUE_DEPTH(LOG_QUEUE_DEPTH),
+        .ADDR_BITS(ADDR_BITS), .CONFIG_HASH(CONFIG_HASH), .TABLE(TABLE), .LOOP_BACK(LOOP_BACK),
+        .DEPTHWISE_TAPS(DEPTHWISE_TAPS), .ROWS(ROWS), .WGT4(WGT4), .PUMP(PUMP), .LANE_DSPS(LANE_DSPS)
+    ) soc (
+        .clk(clk), .clk2x(1'b0), .rst(rst), .tx(tx), .rx(rx),
+        .m_axi_arvalid(arvalid), .m_axi_arready(arready), .m_axi_araddr(araddr), .m_axi_arlen(arlen),
+        .m_axi_rvalid(rvalid), .m_axi_rready(rready), .m_axi_rdata(rdata), .m_axi_rresp(rresp), .m_axi_rlast(rlast),
+        .m_axi_awvalid(awvalid), .m_axi_awready(awready), .m_axi_awaddr(awaddr), .m_axi_awlen(awlen),
+        .m_axi_wvalid(wvalid), .m_axi_wready(wready), .m_axi_wdata(wdata), .m_axi_wstrb(wstrb), .m_axi_wlast(wlast),
+        .m_axi_bvalid(bvalid), .m_axi_bready(bready), .m_axi_bresp(bresp)
+    );
+
+    // ---- The other end of the line
+
+    reg         sending = 1'b0, taken = 1'b0;
+    reg  [7:0]  text;
+    wire        busy, full;
+    wire [7:0]  heard;
+    soc_uart #(.DIVIDER(DIVIDER)) line (
+        .clk(clk), .rst(rst), .send(sending && !busy), .send_data(text), .busy(busy), .full(full), .data(heard),
+        .taken(taken), .tx(rx_line), .rx(tx)
+    );
+    wire rx_line;
+    always @* rx = rx_line;
+
+    reg  [8*1024-1:0] path, message;
+    integer           at, file, beat;
+    reg               asked = 1'b0;     // for a byte of the message
+    reg  [63:0]       limit;
+    reg  [63:0]       instructions = 64'd0;
+    initial begin
+        if (!$value$plusargs("cycles=%d", limit)) limit = 64'd100000000;
+        if (!$value$plusargs("wait=%d", wait_cycles)) wait_cycles = 20;
+        if (!$value$plusargs("image=%s", path)) $finish;
+        if (!$value$plusargs("send=%s", message)) message = 0;
+        file = $fopen(path, "r");
+        for (beat = 0; $fscanf(file, "%h", memory[beat]) == 1; beat = beat + 1) ;
+        $fclose(file);
+        at = 1023;
+    end
+
+    always @(posedge clk) begin
+        rst   <= cycle < 64'd8;
+        taken <= full && !taken;
+        if (full && !taken) begin
+            if (heard == END) begin
+                $write("%0d cycles, %0d instructions\n", cycle, instructions);
+                $finish;
+            end else if (heard == ENQUIRY) asked <= 1'b1;
+            else $write("%c", heard);
+        end
+        if (soc.cpu.finish) instructions <= instructions + 64'd1;
+        // the message stands at the right of its string, behind zeros
+        sending <= 1'b0;
+        if (asked && !busy && !sending && at >= 0) begin
+            text    <= message[8*at +: 8];
+            sending <= message[8*at +: 8] != 8'd0;
+            at      <= at - 1;
+            if (message[8*at +: 8] != 8'd0) asked <= 1'b0;
+        end
+        if (cycle == limit) begin
+            $write("no end: %0d cycles, %0d instructions, at %h\n", cycle, instructions, soc.cpu.pc);
+            $finish;
+        end
+    end
+endmodule
+
+`default_nettype wire
