@@ -49,7 +49,7 @@ module soc_cpu_tb;
 
     always #5 clk = !clk;
 
-    // Whether memory is in the mood, once a cycle for each of its four decisions.
+    // The mood of memory for its four decisions, drawn once a cycle.
     reg [3:0] mood = 4'b1111;
     always @(negedge clk) for (i = 0; i < 4; i = i + 1) mood[i] = waits == 0 || $urandom(seed) % (waits + 1) == 0;
 
@@ -108,7 +108,7 @@ module soc_cpu_tb;
         end
     end
 
-    // What retires or traps at this edge.
+    // A line for what retires or traps at this edge.
     always @(posedge clk) if (!rst) begin
         if (dut.trap) $fdisplay(trace, "%h T %h %h", dut.pc, {dut.interrupted, 27'd0, dut.cause}, dut.trap_value);
         else if (dut.finish && dut.is_store) $fdisplay(trace, "%h w %h %h %h", dut.pc, d_addr, d_wdata, d_wstrb);

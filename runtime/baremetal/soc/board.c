@@ -50,15 +50,15 @@ void board_say(const char *text)
     }
 }
 
-/* What picolibc asks for: stdout and stderr are the serial line, and there are no files. */
-static int put(char byte, FILE *file)
+/* Names that picolibc asks for: stdout and stderr are the serial line, and there are no files. */
+static int put_byte(char byte, FILE *file)
 {
     (void)file;
     send(byte);
     return 0;
 }
 
-static FILE line = FDEV_SETUP_STREAM(put, NULL, NULL, _FDEV_SETUP_WRITE);
+static FILE line = FDEV_SETUP_STREAM(put_byte, NULL, NULL, _FDEV_SETUP_WRITE);
 FILE *const stdout = &line;
 FILE *const stderr = &line;
 FILE *const stdin = NULL;
