@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Loads that go ahead change no result: random lists of calls are run before and after by a machine that
- * keeps, in every place, a number made of all that went into it.
+ * Loads that go ahead, and calls in another order, change no result: random lists of calls are run before and
+ * after by a machine that keeps, in every place, a number made of all that went into it.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,8 +12,9 @@
 
 #include <cmocka.h>
 
-#include "list.h"
 #include "seed.h"
+
+#include "sched.h"
 
 enum { ENTRIES = 64, BYTES = 4096, STEPS = 60, LISTS = 400 };
 
@@ -95,6 +96,25 @@ static void toy_depthwise(toy *m, const step_list *list, const vta_depthwise *d)
     }
 }
 
+static void toy_requant(toy *m, const vta_requant *r)
+{
+    uint64_t *to = r->to_inp ? m->inp : m->acc;
+    for (int64_t k = 0; k < r->iter_in; k++) {
+        const uint64_t record = m->acc[2 * r->params];
+        to[r->dst + k * r->dst_in] = mix(mix(m->acc[r->src + k * r->src_in], 5), record);
+    }
+}
+
+static void toy_alu(toy *m, const step_list *list, const vta_alu *a)
+{
+    uint32_t count;
+    const vta_uop *u = vtac_vta_list_uops(list, a->kernel, &count);
+    for (int64_t i = 0; i < a->iter_in; i++) {
+        uint64_t *dst = &m->acc[u->dst + i * a->dst_in];
+        *dst = mix(*dst, m->acc[u->src + i * a->src_in]);
+    }
+}
+
 static void toy_run(toy *m, const step_list *list)
 {
     memset(m, 0, sizeof *m);
@@ -105,12 +125,8 @@ static void toy_run(toy *m, const step_list *list)
         case STEP_STORE: toy_store(m, &s->store); break;
         case STEP_GEMM: toy_gemm(m, list, &s->gemm); break;
         case STEP_DEPTHWISE: toy_depthwise(m, list, &s->depthwise); break;
-        case STEP_REQUANT:
-            for (int64_t k = 0; k < s->requant.iter_in; k++) {
-                m->inp[s->requant.dst + k * s->requant.dst_in] = mix(m->acc[s->requant.src + k], 5);
-            }
-            break;
-        case STEP_ALU: m->acc[s->requant.dst] = mix(m->acc[s->requant.dst], 3); break;
+        case STEP_REQUANT: toy_requant(m, &s->requant); break;
+        case STEP_ALU: toy_alu(m, list, &s->alu); break;
         }
     }
 }
@@ -126,7 +142,7 @@ static void add_load(rng *r, step_list *list, vta_memory memory)
 {
     const int64_t x = 1 + below(r, 4), y = 1 + below(r, 3), pad = memory == VTA_MEM_INP ? below(r, 2) : 0;
     const int64_t fits = (y + 2 * pad) * (x + 2 * pad);
-    const bool work = memory == VTA_MEM_INP && below(r, 4) > 0;
+    const bool work = (memory == VTA_MEM_INP || memory == VTA_MEM_ACC8) && below(r, 4) > 0;
     vtac_vta_list_load(list, &(vta_load2d){.memory = memory,
                                            .sram = below(r, ENTRIES - fits + 1),
                                            .buffer = {work ? WORK_BUFFER : CONSTANTS_BUFFER},
@@ -202,6 +218,54 @@ static void add_requant(rng *r, step_list *list)
                           (list_range){src, 4}, (list_range){src, 4});
 }
 
+/* Into ACC, by a record there. */
+static void add_scaling(rng *r, step_list *list)
+{
+    const int64_t src = below(r, 40), dst = below(r, 40);
+    vtac_vta_list_requant(list,
+                          &(vta_requant){.dst = dst,
+                                         .src = src,
+                                         .params = below(r, ENTRIES / 2),
+                                         .iter_out = 1,
+                                         .iter_in = 1 + below(r, 5),
+                                         .dst_in = below(r, 4),
+                                         .src_in = below(r, 4)},
+                          (list_range){0, ENTRIES}, (list_range){0, ENTRIES});
+}
+
+static void add_alu(rng *r, step_list *list)
+{
+    const vta_uop uop = {.dst = (uint32_t)below(r, 40), .src = (uint32_t)below(r, 40)};
+    vtac_vta_list_alu(list,
+                      &(vta_alu){.kernel = vtac_vta_list_kernel_of(list, &uop, 1),
+                                 .op = VTA_ALU_ADD,
+                                 .iter_out = 1,
+                                 .iter_in = 1 + below(r, 5),
+                                 .dst_in = below(r, 4),
+                                 .src_in = below(r, 4)},
+                      (list_range){0, ENTRIES}, (list_range){0, ENTRIES});
+}
+
+/* Calls of a few layers, which may be one beside the other. */
+static void draw_layers(rng *r, step_list *list)
+{
+    static const vta_memory accumulators[] = {VTA_MEM_ACC, VTA_MEM_ACC8};
+    for (uint32_t i = 0; i < STEPS; i++) {
+        list->tag = 1 + i / 8 + (uint32_t)below(r, 3);
+        switch (below(r, 8)) {
+        case 0: add_load(r, list, VTA_MEM_INP); break;
+        case 1: add_load(r, list, VTA_MEM_WGT); break;
+        case 2: add_load(r, list, accumulators[below(r, 2)]); break;
+        case 3: add_gemm(r, list); break;
+        case 4: add_scaling(r, list); break;
+        case 5: add_requant(r, list); break;
+        case 6: add_alu(r, list); break;
+        default: add_store(r, list); break;
+        }
+    }
+    vtac_vta_list_flush(list);
+}
+
 static void draw(rng *r, step_list *list)
 {
     for (uint32_t i = 0; i < STEPS; i++) {
@@ -250,6 +314,33 @@ static void test_results_stay(void **state)
         vtac_vta_list_free(&list);
     }
     assert_true(moved > LISTS);
+}
+
+static void test_ordered_results_stay(void **state)
+{
+    (void)state;
+    static toy before, after;
+    const uint64_t seed = test_seed("vta_order");
+    size_t changed = 0;
+    machine m;
+    assert_int_equal(vtac_vta_machine_of(&config, &m, NULL), VTA_OK);
+    for (uint64_t n = 0; n < LISTS; n++) {
+        step_list list;
+        rng r = rng_split(seed, n);
+        vtac_vta_list_init(&list);
+        draw_layers(&r, &list);
+        assert_false(list.failed);
+        const uint64_t hash = vtac_vta_list_hash(&list);
+        toy_run(&before, &list);
+        vtac_vta_list_order(&list, &m, BYTES);
+        assert_false(list.failed);
+        assert_int_equal(list.steps.count, STEPS);
+        toy_run(&after, &list);
+        assert_memory_equal(&before, &after, sizeof before);
+        changed += vtac_vta_list_hash(&list) != hash;
+        vtac_vta_list_free(&list);
+    }
+    assert_true(changed > LISTS / 2);
 }
 
 /* Two pieces in two halves of INP: the second one's load stands before the first one's work. */
@@ -331,6 +422,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_results_stay),
+        cmocka_unit_test(test_ordered_results_stay),
         cmocka_unit_test(test_hides_behind_work),
         cmocka_unit_test(test_hash_tells_lists_apart),
     };

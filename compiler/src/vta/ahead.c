@@ -75,8 +75,7 @@ int64_t vtac_vta_list_work_of(const step_list *list, const vta_config *config, c
     return d->iter_out * d->iter_in * (d->taps_x - steps.kept) * (d->taps_y / steps.rows);
 }
 
-/* Puts the steps into the order that `order` gives. */
-static void reorder_steps(step_list *list, const uint32_t *order)
+void vtac_vta_list_reorder(step_list *list, const uint32_t *order)
 {
     const step *old = list->steps.items;
     vta_vec fresh = list->spare;
@@ -129,7 +128,7 @@ void vtac_vta_list_load_ahead(step_list *list, const vta_config *config, int64_t
         }
     }
     if (moved) {
-        reorder_steps(list, order);
+        vtac_vta_list_reorder(list, order);
     }
     list->failed = list->failed || order == NULL;
     free(order);

@@ -195,6 +195,8 @@ void vtac_vta_list_put(step_list *list, const step *draft);
 
 /* Prefetch: moves loads up so that work of the array hides them (ahead.c). Results do not change. */
 void vtac_vta_list_load_ahead(step_list *list, const vta_config *config, int64_t latency);
+/* Puts the steps into the order that `order` gives. */
+void vtac_vta_list_reorder(step_list *list, const uint32_t *order);
 
 /* A hash of everything that decides how long the list takes. */
 uint64_t vtac_vta_list_hash(const step_list *list);

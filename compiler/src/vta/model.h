@@ -22,6 +22,7 @@
 #include "bus.h"
 #include "marks.h"
 #include "timing.h"
+#include "vta/number.h"
 
 /* The machine's constants, in cycles unless another unit is named: measured on the RTL, the same
  * for every configuration. */
@@ -215,6 +216,12 @@ typedef struct model {
     vta_vec deeds;    /* of timing_deed, if shares are wanted */
     bool keep, failed;
 } model;
+
+/* log2 of the bytes of a page: of the smallest element. */
+static inline int log_page_of(const machine *m)
+{
+    return vta_log2(vta_min(m->config->elem_bytes[VTA_MEM_INP], m->config->elem_bytes[VTA_MEM_OUT]));
+}
 
 static inline const step *step_at(const step_list *list, size_t number)
 {

@@ -85,8 +85,8 @@ static int64_t rows_with(const plan *p, int64_t slots)
 static void place_parts(plan *p)
 {
     row_tiling *t = &p->rows;
-    t->record[SECOND_RECORD] = 0;
-    t->record[FIRST_RECORD] = t->record_size[SECOND_RECORD] * t->pixels;
+    t->record[SECOND_RECORD] = p->machine->first_acc;
+    t->record[FIRST_RECORD] = t->record[SECOND_RECORD] + t->record_size[SECOND_RECORD] * t->pixels;
     t->fixed = t->record[FIRST_RECORD] + t->record_size[FIRST_RECORD] * t->pixels;
     t->squares = t->fixed + constant_entries(p);
     t->masked = vta_min(t->masked, t->pixels);

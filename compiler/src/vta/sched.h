@@ -26,7 +26,9 @@
  *   interleave.c the calls of several layers in one order
  *   resident.c   the places of weights that stay on chip from one inference to the next
  *   ahead.c      prefetch: loads move up in a list
+ *   order.c      layers that keep the ALU busy beside layers that keep the array busy
  *   timing.c     the time that a list takes; model.h names its parts
+ *   alike.c      layers that are repeated, in the search
  *   schedule.c   the whole region
  *
  * Words. A *tile* in memory is what the layout keeps together: one pixel of one block of C channels, for B
@@ -56,6 +58,7 @@ typedef struct machine {
     int64_t lag;                /* of a share: the cost of beginning late, in per cent of a layer's cycles */
     bool by_blocks;             /* of a share: the layer's neighbours work block by block, not row by row */
     int64_t beat;               /* bytes that the bus moves in a cycle, in each direction */
+    int64_t first_acc;          /* of a share: the first of its entries of ACC, for layers on rows; else 0 */
     double shared; /* bytes that the memory moves in a cycle, both directions together; 0: no limit */
     int64_t latency, answer; /* cycles to a read's first beat; from a write's last beat to its answer */
     double both;             /* `shared` while both directions are busy, as turning the bus takes time */
@@ -611,6 +614,12 @@ typedef struct interleave_stage {
  */
 vta_status vtac_vta_list_interleave(step_list *list, const machine *m, interleave_stage *stages,
                                     uint32_t count, uint64_t work_bytes, uint64_t *cycles, vta_diag *diag);
+
+/* order.c */
+
+/* Puts the calls of a list into an order in which the array and the ALU work on different layers at a time.
+ * Results do not change. */
+void vtac_vta_list_order(step_list *list, const machine *m, uint64_t work_bytes);
 
 /* decide.c */
 

@@ -63,6 +63,7 @@ typedef struct portion {
     bool by_blocks;
 } portion;
 enum { PORTION = 24, SIDE_OF = 4 };
+enum { OTHERS_SHARE = 1, SHARE_PARTS = 2 }; /* of ACC, where layers on rows run beside others */
 static const portion portions[OPTIONS] = {
     {{24, 24}, {24, 24}, {24, 24}, 0, false},
     {{12, 12}, {12, 3}, {12, 12}, 10, false},
@@ -107,6 +108,24 @@ static vta_status keep_candidate(scheduler *s, const stage *of, uint32_t option,
                : vta_fail(diag, VTA_NOMEM, "no memory for a schedule");
 }
 
+static bool works_on_rows(const vtac_vta_layer *layer)
+{
+    return vtac_vta_layer_kinds[layer->kind].plan == vtac_vta_rows_plan;
+}
+
+/* The part of the machine that a layer has if layers on rows run beside others. */
+static const machine *machine_beside(scheduler *s, const vtac_vta_layer *layer)
+{
+    const bool rows = works_on_rows(layer);
+    const int64_t all = s->hardware.acc;
+    const int64_t others = all * OTHERS_SHARE / SHARE_PARTS;
+    machine *share = &s->shares[0][rows];
+    *share = s->hardware;
+    share->first_acc = rows ? others : 0;
+    share->acc = rows ? all - others : others;
+    return share;
+}
+
 static const machine *machine_for(scheduler *s, const vtac_vta_layer *layer, uint32_t option)
 {
     const machine *all = &s->hardware;
@@ -114,7 +133,7 @@ static const machine *machine_for(scheduler *s, const vtac_vta_layer *layer, uin
     const int k = layer->kind == VTAC_VTA_CONV && layer->groups > 1;
     machine *share = &s->shares[option][k];
     if (option == 0) {
-        return all;
+        return s->concurrent ? machine_beside(s, layer) : all;
     }
     *share = *all;
     share->inp = all->inp * share_of->inp[k] / PORTION;
@@ -457,6 +476,16 @@ static vta_status emit_stages(scheduler *s, vta_diag *diag)
     return status;
 }
 
+/* Chooses the places of calls in the list that is emitted. */
+static void advance_loads(const scheduler *s, step_list *list)
+{
+    if (s->concurrent) {
+        vtac_vta_list_order(list, &s->hardware, s->image->work_bytes);
+    } else {
+        vtac_vta_list_load_ahead(list, s->hardware.config, s->hardware.latency);
+    }
+}
+
 vta_status vtac_vta_schedule_build(scheduler *s, vta_diag *diag)
 {
     uint64_t offset;
@@ -468,7 +497,7 @@ vta_status vtac_vta_schedule_build(scheduler *s, vta_diag *diag)
         return vta_fail(diag, VTA_NOMEM, "no memory for constants");
     }
     if (!s->plain) {
-        vtac_vta_list_load_ahead(&s->list, s->hardware.config, s->hardware.latency);
+        advance_loads(s, &s->list);
     }
     return VTA_OK;
 }
@@ -529,7 +558,7 @@ vta_status vtac_vta_schedule_time_stages(scheduler *s, size_t first, size_t end,
         status = vtac_vta_list_interleave(list, &s->hardware, interleaved, (uint32_t)(end - first),
                                           s->image->work_bytes, NULL, diag);
     }
-    vtac_vta_list_load_ahead(list, s->hardware.config, s->hardware.latency);
+    advance_loads(s, list);
     *calls = list->steps.count;
     *cycles = status == VTA_OK ? vtac_vta_schedule_time(s, list, limit) : 0;
     return status;
@@ -628,7 +657,7 @@ typedef struct run_times {
 /* Moves LOADs up, and times the list. */
 static vta_status time_list(scheduler *s, step_list *list, run_times *out, vta_diag *diag)
 {
-    vtac_vta_list_load_ahead(list, s->hardware.config, s->hardware.latency);
+    advance_loads(s, list);
     out->first = vtac_vta_timing_of(&s->hardware, list, s->image->work_bytes, NULL, 0);
     return time_again(s, list, NULL, 0, &out->again, diag);
 }
@@ -780,8 +809,15 @@ static uint32_t trials_for(const vtac_vta_region *region, int level)
     return trials_of[level];
 }
 
+/* Kinds of schedules, besides the options. */
+typedef enum variant {
+    PLAIN,
+    IN_GROUPS,  /* layers form groups wherever that is faster one by one */
+    BESIDE_ROWS /* layers on rows run beside others */
+} variant;
+
 static vta_status schedule_once(const vta_config *config, vtac_vta_region *region,
-                                const vtac_vta_options *options, bool groups, decisions *decided,
+                                const vtac_vta_options *options, variant how, decisions *decided,
                                 vtac_vta_image *out, vta_diag *diag)
 {
     *out = (vtac_vta_image){0};
@@ -791,13 +827,15 @@ static vta_status schedule_once(const vta_config *config, vtac_vta_region *regio
                    .image = out,
                    .trials = trials_for(region, level),
                    .schedules = options->schedules,
-                   .groups = groups,
-                   .before = groups ? decided : NULL,
+                   .groups = how == IN_GROUPS,
+                   .before = how == IN_GROUPS ? decided : NULL,
+                   .concurrent = how == BESIDE_ROWS,
                    .quick = options->predict_only,
                    .factors = options->all_factors,
                    .interleaves =
                        level == MAX_LEVEL && !(options->predict_only && options->schedules != NULL)};
     s.searches = s.interleaves;
+    s.interleaves = s.interleaves && !s.concurrent;
     s.timed = s.searches ? calloc(TIMED, sizeof *s.timed) : NULL;
     vtac_vta_list_init(&s.list);
     vtac_vta_list_init(&s.trial);
@@ -831,10 +869,10 @@ static bool keep_faster(vtac_vta_image *out, vtac_vta_image *other, uint64_t wor
     return faster;
 }
 
-/* Schedules the region again and keeps the faster result. With `groups` it must win by 0.5 %, and is not made
+/* Schedules the region again and keeps the faster result. In groups it must win by 0.5 %, and is not made
  * if the decisions are the same as before. The loser's tensor offsets are restored. */
 static vta_status schedule_again(const vta_config *config, vtac_vta_region *region,
-                                 const vtac_vta_options *options, bool groups, decisions *decided,
+                                 const vtac_vta_options *options, variant how, decisions *decided,
                                  vtac_vta_image *out, vta_diag *diag)
 {
     enum { WORTH = 200 };
@@ -844,15 +882,26 @@ static vta_status schedule_again(const vta_config *config, vtac_vta_region *regi
     vta_status status = laid_out != NULL ? VTA_OK : vta_fail(diag, VTA_NOMEM, "no memory for a schedule");
     if (status == VTA_OK) {
         memcpy(laid_out, region->tensors, size);
-        status = schedule_once(config, region, options, groups, decided, &other, diag);
+        status = schedule_once(config, region, options, how, decided, &other, diag);
     }
     if (status != VTA_OK) {
         vtac_vta_image_free(out);
-    } else if (!keep_faster(out, &other, groups ? out->cycles / WORTH : 0)) {
+    } else if (!keep_faster(out, &other, how == IN_GROUPS ? out->cycles / WORTH : 0)) {
         memcpy(region->tensors, laid_out, size);
     }
     free(laid_out);
     return status;
+}
+
+/* True if layers on rows have layers of the array beside them. */
+static bool can_run_beside(const vtac_vta_region *region)
+{
+    bool rows = false, products = false;
+    for (uint32_t n = 0; n < region->layer_count; n++) {
+        rows = rows || works_on_rows(&region->layers[n]);
+        products = products || region->layers[n].kind == VTAC_VTA_CONV;
+    }
+    return rows && products;
 }
 
 /* Given schedules are the starting point of a search; a search without them may end at a better one. In short
@@ -862,18 +911,22 @@ static vta_status schedule_best(const vta_config *config, vtac_vta_region *regio
                                 vta_diag *diag)
 {
     enum { SHORT = 100000 };
-    VTA_TRY(schedule_once(config, region, options, false, decided, out, diag));
+    VTA_TRY(schedule_once(config, region, options, PLAIN, decided, out, diag));
     if (options->predict_only || options->level < MAX_LEVEL) {
         return VTA_OK;
     }
     if (options->schedules != NULL) {
         vtac_vta_options without = *options;
         without.schedules = NULL;
-        VTA_TRY(schedule_again(config, region, &without, false, decided, out, diag));
+        VTA_TRY(schedule_again(config, region, &without, PLAIN, decided, out, diag));
+    }
+    if (can_run_beside(region)) {
+        VTA_TRY(schedule_again(config, region, options, BESIDE_ROWS, decided, out, diag));
     }
     const bool joins = !options->no_join && !options->all_groups;
-    return joins && out->cycles < SHORT ? schedule_again(config, region, options, true, decided, out, diag)
-                                        : VTA_OK;
+    return joins && out->cycles < SHORT
+               ? schedule_again(config, region, options, IN_GROUPS, decided, out, diag)
+               : VTA_OK;
 }
 
 static vta_status schedule_alone(const vta_config *config, vtac_vta_region *region,

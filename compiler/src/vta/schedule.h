@@ -4,6 +4,7 @@
  * choice.
  *
  *   schedule.c  plans the stages, emits them, interleaves them, and builds the whole list
+ *   alike.c     finds layers that are repeated
  *   search.c    finds the tilings that are fastest together
  */
 #ifndef VTAC_VTA_SCHEDULE_H
@@ -42,6 +43,7 @@ typedef struct scheduler {
     bool interleaves;    /* layers may overlap */
     bool may_interleave; /* overlapping layers seemed faster once, so the search tries it */
     bool plain;          /* LOADs do not move up yet */
+    bool concurrent;     /* layers on rows run beside others, in parts of ACC of their own (order.c) */
     bool still;          /* every stage begins at the start of the scratchpads */
     bool searches;       /* the search looks for tilings that are fastest among neighbours */
     uint64_t calls_left; /* calls that the search may still time */
@@ -61,6 +63,7 @@ typedef struct stage {
     bool there[OPTIONS];
     uint32_t chosen;
     bool changed;           /* in this round of the search */
+    size_t like;            /* the first stage that is alike (alike.c); its own number: there is none */
     uint64_t moved, looked; /* `clock` at its last change; at the last trial of all its tilings */
 } stage;
 
@@ -93,6 +96,13 @@ vta_status vtac_vta_schedule_build(scheduler *s, vta_diag *diag);
  * number of calls. */
 vta_status vtac_vta_schedule_time_stages(scheduler *s, size_t first, size_t end, uint64_t limit,
                                          uint64_t *cycles, uint64_t *calls, vta_diag *diag);
+
+/* alike.c: finds the stages that are alike, where layers run concurrently; false: no memory. */
+bool vtac_vta_alike_find(scheduler *s);
+/* The number of stages from stage `from` on that follow no other. */
+size_t vtac_vta_alike_count(scheduler *s, size_t from);
+/* Gives stages the tilings of the stages that they are like. */
+void vtac_vta_alike_follow(scheduler *s);
 
 /* search.c: looks for tilings that are faster together, and leaves the fastest choice in the stages. */
 vta_status vtac_vta_schedule_search(scheduler *s, vta_diag *diag);

@@ -70,6 +70,12 @@ static bool is_eligible(const scheduler *s, const candidate *one)
     return (s->interleaves || one->option == 0) && one->price <= FAR_TILING;
 }
 
+/* True if the search chooses the tiling of a stage; others follow it. */
+static bool follows_none(scheduler *s, size_t number)
+{
+    return vtac_vta_stage_at(s, number)->like == number;
+}
+
 static int by_price(const void *a, const void *b)
 {
     const candidate *x = a, *y = b;
@@ -126,7 +132,7 @@ typedef struct link {
 } link;
 
 /* Takes `room` candidates of each stage: its present tiling, and the best others. */
-static void chain_begin(const scheduler *s, link *chain, uint32_t room)
+static void chain_begin(scheduler *s, link *chain, uint32_t room)
 {
     for (size_t i = 0; i < s->stages.count; i++) {
         chain[i] = (link){.count = 1};
@@ -134,7 +140,7 @@ static void chain_begin(const scheduler *s, link *chain, uint32_t room)
     for (size_t w = 0; w < s->candidates.count; w++) {
         const candidate *one = vta_vec_at(&s->candidates, w);
         link *of = &chain[one->stage];
-        if (of->count < room && is_eligible(s, one)) {
+        if (of->count < room && is_eligible(s, one) && follows_none(s, one->stage)) {
             of->candidates[of->count++] = one;
         }
     }
@@ -224,14 +230,16 @@ static vta_status keep_faster_changes(scheduler *s, attempt *best, choice *wante
     for (size_t i = 0; i < s->stages.count && s->calls_left > 0; i++) {
         stage *of = vtac_vta_stage_at(s, i);
         bool good;
-        if (of->changed) {
+        if (of->changed && follows_none(s, i)) {
             of->moved = ++s->clock;
             const choice before = choice_of(of);
             restore_choice(of, &wanted[i]);
+            vtac_vta_alike_follow(s);
             VTA_TRY(keep_if_faster(s, best, &good, diag));
             *better = *better || good;
             if (!good) {
                 restore_choice(of, &before);
+                vtac_vta_alike_follow(s);
             }
         }
     }
@@ -320,13 +328,17 @@ static vta_status improve_round(scheduler *s, bool pairs, attempt *best, choice 
         chain_begin(s, chain, IN_CHAIN);
     }
     for (size_t i = 0; i + pairs < count && s->calls_left > 0; i++) {
-        const uint64_t calls = s->calls_left / (count - i); /* a fair share for each stage */
+        if (!follows_none(s, i)) {
+            continue;
+        }
+        const uint64_t calls = s->calls_left / vtac_vta_alike_count(s, i); /* a fair share for each stage */
         if (pairs) {
             VTA_TRY(improve_pair(s, i, &chain[i], calls, diag));
         } else if (vtac_vta_plan_has_tilings(&vtac_vta_stage_at(s, i)->options[0])) {
             VTA_TRY(improve_stage(s, i, calls, diag));
         }
     }
+    vtac_vta_alike_follow(s);
     VTA_TRY(keep_if_faster(s, best, better, diag));
     return *better ? VTA_OK : keep_faster_changes(s, best, wanted, better, diag);
 }
@@ -413,18 +425,23 @@ static vta_status improve_each(scheduler *s, attempt *all, link *chain, vta_diag
     uint32_t count, sorted = 0, best = 0;
     bool better, useless[2] = {false, false}; /* [interleaved]: a chain did not help */
     sort_candidates(s);
+    if (!vtac_vta_alike_find(s)) {
+        return vta_fail(diag, VTA_NOMEM, "no memory for a schedule");
+    }
     VTA_TRY(begin_attempts(s, all, &count, diag));
     if (count == 0) {
         return vta_fail(diag, VTA_NOMEM, "no memory for a schedule");
     }
     const uint64_t steps = s->list.steps.count,
-                   calls = s->may_interleave || steps <= LONG ? CALLS : FEW_CALLS;
+                   chained = steps * vtac_vta_alike_count(s, 0) / s->stages.count,
+                   calls = s->may_interleave || s->concurrent || steps <= LONG ? CALLS : FEW_CALLS;
     const uint64_t far = all[0].cycles + all[0].cycles / FAR;
     s->calls_left = calls;
     for (uint32_t i = 0; i < count && all[i].cycles <= far; i++) {
         if (!(useless[all[i].interleaves] && steps > LONG) && s->calls_left >= calls / 4 * 3) {
             restore_attempt(s, &all[i]);
-            VTA_TRY(choose_chain(s, chain, room_in_chain(calls / 9 * 2, steps), diag));
+            VTA_TRY(choose_chain(s, chain, room_in_chain(calls / 9 * 2, chained), diag));
+            vtac_vta_alike_follow(s);
             VTA_TRY(keep_if_faster(s, &all[i], &better, diag));
             useless[all[i].interleaves] = !better;
         }

@@ -32,8 +32,7 @@ static bool model_init(model *t, const machine *m, const step_list *list, uint64
                  .fetching = {.lead = FETCH_LEAD, .asked = START},
                  .loading = {.lead = LOAD_LEAD, .pairs = true},
                  .computing = {.lead = COMPUTE_LEAD, .pairs = true},
-                 .log_page = vta_log2(
-                     vta_min(m->config->elem_bytes[VTA_MEM_INP], m->config->elem_bytes[VTA_MEM_OUT]))};
+                 .log_page = log_page_of(m)};
     t->page_count =
         work_bytes > 0 ? (int64_t)(work_bytes >> t->log_page) + 1 : 0; /* 0: memory is not laid out yet */
     bool good = vtac_vta_jobs_make(t);
