@@ -8,7 +8,8 @@ usage: decoding.py BUILD [--json] [--tsim SHAPE:WEIGHTS:CONFIG]... [SHAPE...]
 SHAPE: 15M, 42M, 110M (all without one); WEIGHTS: int8, int4. Weights are drawn from a seed, which changes no cycle. Cycles are what the
 compiler's model of time predicts for one new token and a full cache of CONTEXT tokens; with --tsim, those of the RTL stand beside them.
 A port moves what the configuration's bus does in a cycle, or what MEM_SHARED leaves of that. What a token must read (each weight once, in
-its bits, and both caches) is counted here, from the shape alone. Rows go to tests/results/decode.json.
+its bits, and both caches) is counted here, from the shape alone. Of the smallest shape, a prompt of PROMPT tokens in one launch is
+priced, too: its tokens a second, and what share of the array's multiplications it makes use of. Rows go to tests/results/decode.json.
 """
 import argparse
 import json
@@ -20,7 +21,7 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import results  # noqa: E402
 
-CONTEXT, WORDS = 256, 32000
+CONTEXT, WORDS, PROMPT = 256, 32000, 128
 SHAPES = {"15M": (6, 288, 6), "42M": (8, 512, 8), "110M": (12, 768, 12)}  # layers, width, heads
 BITS = {"int8": 8, "int4": 4}
 CONFIGS = {"pynq_lm": "pynq", "ultra96_lm": "ultra96"}  # and the processor beside each
@@ -80,6 +81,21 @@ def row_of(vtac, shape, weights, name, rtl):
             "host %": round(100 * host / (took + host), 1)}
 
 
+def prompt_row(there, config):
+    """A prompt in one launch: it is bound by the array."""
+    array = 2 ** (config["LOG_BLOCK_IN"] + config["LOG_BLOCK_OUT"])
+    rate = PROMPT * 1e6 * config["CLOCK_MHZ"] / there["cycles"]
+    return {"regions": there["regions"], "predicted cycles": there["cycles"], "tokens/s": round(rate, 1),
+            "array busy %": round(100 * there["macs"] / there["cycles"] / array, 1)}
+
+
+def prompts_of(vtac, shape):
+    call(vtac, "quantize", "open.onnx", "--context", f"{CONTEXT}:{PROMPT}", "-o", "prompt.onnx")
+    for name in CONFIGS:
+        there, _ = price(vtac, "prompt.onnx", name)
+        yield f"{shape} int8 {name} prompt of {PROMPT}", prompt_row(there, json.loads(call(vtac, "config", "show", name)))
+
+
 def rows_of(vtac, shape, simulated):
     layers, width, heads = (str(n) for n in SHAPES[shape])
     call(vtac, "zoo", "llama", "--cache", "--layers", layers, "--width", width, "--heads", heads, "--words", str(WORDS), "-o", "open.onnx")
@@ -87,6 +103,8 @@ def rows_of(vtac, shape, simulated):
         call(vtac, "quantize", "open.onnx", "--context", str(CONTEXT), "--weights", weights, "-o", weights + ".onnx")
         for name in CONFIGS:
             yield f"{shape} {weights} {name}", row_of(vtac, shape, weights, name, f"{shape}:{weights}:{name}" in simulated)
+    if shape == min(SHAPES, key=lambda s: SHAPES[s]):
+        yield from prompts_of(vtac, shape)
 
 
 def main():

@@ -253,6 +253,14 @@ static vta_status copy_states(vtac_lower *l)
 
 /* ---- the walk ---- */
 
+/* True if floats are made of bytes: vectors of the bytes, so that the steps of some vectors of floats overlap
+ * in a processor that does them in order, and what is the same for all is read once for these. */
+static bool reads_bytes(const vtac_lower *l)
+{
+    return l->node->op == VTAC_OP_DEQUANTIZE_LINEAR &&
+           vtac_dtype_bits(vtac_in_type(l->graph, l->node, 0)->dtype) == 8;
+}
+
 static vta_status lower_kind(vtac_lower *l)
 {
     static vtac_lower_fn *const by_kind[] = {
@@ -286,7 +294,7 @@ static vta_status lower_kind(vtac_lower *l)
             return status;
         }
         VTA_TRY(vtac_lower_elements(l));
-        vtac_kernel_vectorize(l->k, p->level > 0 ? p->target->vector_bytes / 4 : 1);
+        vtac_kernel_vectorize(l->k, p->level > 0 ? p->target->vector_bytes / (reads_bytes(l) ? 1 : 4) : 1);
         return VTA_OK;
     case VTAC_MAPPED:
         return vtac_is_matrix_transpose(l) ? vtac_lower_matrix_transpose(l) : vtac_lower_elements(l);

@@ -119,9 +119,17 @@ static vta_status tidy_graph(vtac_graph *graph, vta_diag *diag)
 
 /* ---- softmax behind a product */
 
+/* The image that was made last of a mask that the run gives: the layers of a decoder have one mask. */
+typedef struct made_mask {
+    vtac_value_id mask, image;
+    vtac_type scores, beside; /* of the softmax's operand, and of the image of the scores */
+    int64_t group;
+} made_mask;
+
 typedef struct heads {
     const vtac_node_builder *b; /* `like` is the softmax, or the product */
     const vtac_legalized_list *products;
+    made_mask *made; /* of softmaxes */
 } heads;
 
 /* The number of numbers in a row of a value. */
@@ -168,6 +176,24 @@ static vtac_node_id first_of_chain(const vtac_graph *graph, vtac_value_id value,
     return vtac_use_count(graph, value) == 1 ? first : 0;
 }
 
+/* Turns a mask into an image beside the image of the scores; a mask of the run once for all layers. */
+static vta_status image_of_mask(const heads *h, const vtac_type *beside, int64_t group, vtac_value_id *x)
+{
+    const made_mask made = {
+        .mask = *x, .scores = *vtac_b_type(h->b, h->b->like.inputs[0]), .beside = *beside, .group = group};
+    if (made.mask == h->made->mask && group == h->made->group &&
+        vtac_type_equal(&made.scores, &h->made->scores) && vtac_type_equal(beside, &h->made->beside)) {
+        *x = h->made->image;
+        return VTA_OK;
+    }
+    VTA_TRY(vtac_mask_to_image(h->b, beside, group, x));
+    if (h->b->graph->values[*x].constant == NULL) {
+        *h->made = made;
+        h->made->image = *x;
+    }
+    return VTA_OK;
+}
+
 /* Puts a softmax of the product's image in the place of the softmax of its rows. */
 static vta_status move_softmax(const heads *h, const vtac_legalized *p)
 {
@@ -185,7 +211,7 @@ static vta_status move_softmax(const heads *h, const vtac_legalized *p)
     }
     memcpy(inputs, b->like.inputs, b->like.input_count * sizeof *inputs);
     inputs[0] = image;
-    VTA_TRY(inputs[MASK] != 0 ? vtac_mask_to_image(b, &type, group, &inputs[MASK]) : VTA_OK);
+    VTA_TRY(inputs[MASK] != 0 ? image_of_mask(h, &type, group, &inputs[MASK]) : VTA_OK);
     VTA_TRY(vtac_b_add(b, VTAC_OP_VTA_SOFTMAX, inputs, inputs[MASK] != 0 ? MASK + 1 : MASK, attrs, 2, &out));
     VTA_TRY(vtac_set_input(b->graph, first, 0, out, b->diag));
     vtac_replace_uses(b->graph, b->like.outputs[0], b->like.inputs[0]);
@@ -571,7 +597,7 @@ vta_status vtac_use_images(vtac_graph *graph, const vta_config *config, vta_aren
         vtac_legalized *p = &products->items[i];
         const vtac_node_id product = graph->values[p->made].node;
         const vtac_node_builder b = {graph, arena, config, p->was, diag};
-        const heads h = {&b, products};
+        const heads h = {&b, products, NULL};
         const bool open = p->holders[1] != 0 && !graph->nodes[p->holders[1]].dead &&
                           !graph->nodes[product].dead &&
                           vtac_attr_int(&graph->nodes[product], "image", 0) == 0;
@@ -591,15 +617,16 @@ vta_status vtac_join_softmax(vtac_graph *graph, const vta_config *config, vta_ar
     if (!has_rows(config) || products->count == 0) {
         return VTA_OK;
     }
+    made_mask made = {0};
     memcpy(order, graph->order, count * sizeof *order);
     for (uint32_t i = 0; i < count; i++) {
         const vtac_node_builder b = {graph, arena, config, graph->nodes[order[i]], diag};
-        VTA_TRY(b.like.dead ? VTA_OK : visit_sum(&(heads){&b, products}));
-        VTA_TRY(b.like.dead ? VTA_OK : visit_softmax(&(heads){&b, products}));
+        VTA_TRY(b.like.dead ? VTA_OK : visit_sum(&(heads){&b, products, NULL}));
+        VTA_TRY(b.like.dead ? VTA_OK : visit_softmax(&(heads){&b, products, &made}));
     }
     for (uint32_t i = 0; i < products->count; i++) {
         const vtac_node_builder b = {graph, arena, config, products->items[i].was, diag};
-        VTA_TRY(use_shares(&(heads){&b, products}, &products->items[i]));
+        VTA_TRY(use_shares(&(heads){&b, products, NULL}, &products->items[i]));
     }
     return tidy_graph(graph, diag);
 }

@@ -523,6 +523,19 @@ static vta_status find_regions(partitioner *r)
     return VTA_OK;
 }
 
+/* Prices what stays on the host, after the choice of what moves. */
+static void price_host(partitioner *r)
+{
+    for (uint32_t i = 0; i < r->graph->order_count; i++) {
+        const vtac_node_id id = r->graph->order[i];
+        vtac_placement *place = &r->p->places[id];
+        if (place->kind == VTAC_PLACE_HOST) {
+            place->host_cycles =
+                vtac_staying_cycles(r->graph, &r->graph->nodes[id], place->host_cycles, r->options);
+        }
+    }
+}
+
 static vta_status partition_graph(partitioner *r)
 {
     uint32_t changes = 0;
@@ -531,6 +544,7 @@ static vta_status partition_graph(partitioner *r)
     VTA_TRY(legalize_graph(r));
     VTA_TRY(find_places(r));
     VTA_TRY(find_regions(r));
+    price_host(r);
     if (r->options->look) {
         return r->options->predict ? predict_places(r) : VTA_OK;
     }

@@ -362,6 +362,10 @@ vta_status vtac_layer_window(const vtac_maker *m, const vtac_type *x, const vtac
 /* The cost of a node on the host, in cycles of the accelerator's clock. */
 double vtac_host_cycles(const vtac_graph *graph, const vtac_node *node,
                         const vtac_partition_options *options);
+/* The same of a node that stays on the host, whose price by vtac_host_cycles is `cycles`: known more exactly
+ * where it copies bytes that the accelerator made, or makes floats of them. */
+double vtac_staying_cycles(const vtac_graph *graph, const vtac_node *node, double cycles,
+                           const vtac_partition_options *options);
 
 /* ---- group.c */
 

@@ -182,10 +182,14 @@ vta_status vta_generate_begin(vta_generator *g, const uint32_t *prompt, size_t c
     const bool resumed = g->resumed;
     g->resumed = false;
     g->history.count = resumed ? g->history.count : 0;
-    uint32_t *items = vta_vec_add(&g->history, count);
+    /* A model of a fixed context gets the room for all of it, so that no step asks for memory. */
+    const size_t all = g->history.count + count;
+    uint32_t *items =
+        vta_vec_add(&g->history, g->context >= all ? (size_t)g->context + 1 - all + count : count);
     if (items == NULL) {
         return vta_no_memory(diag);
     }
+    g->history.count = all;
     memcpy(items, prompt, count * sizeof *items);
     VTA_TRY(stream_prompt(g, diag));
     VTA_TRY(resumed ? VTA_OK : vta_generate_empty(g, diag));
