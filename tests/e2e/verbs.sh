@@ -38,6 +38,17 @@ layers = [layer["cycles"] for layer in compiled["layers"]]
 nodes = [node["cycles"] for node in explained["nodes"] if node["where"].startswith("region")]
 assert explained["cycles"] == compiled["cycles"] == sum(layers) == sum(nodes) > 1000, (explained["cycles"], sum(layers), sum(nodes))
 assert sorted(c for c in nodes if c) == sorted(c for c in layers if c), (nodes, layers)'
+    holds "all work is there or left with a reason, without the conversions of the model's inputs and outputs, on $config" python3 -c '
+import json
+explained, compiled = (json.load(open(name)) for name in ("explained.json", "compiled.json"))
+for told in explained, compiled:
+    assert abs(told["share"] + sum(row["share"] for row in told["left"]) - 1) < 1e-3, told["left"]
+    assert all(row["reason"] for row in told["left"]), told["left"]
+assert explained["share"] == compiled["share"], (explained["share"], compiled["share"])
+ends = [node for node in explained["nodes"] if node["op"] in ("QuantizeLinear", "DequantizeLinear")]
+work = sum(node["host_cycles"] for node in explained["nodes"] if node not in ends)
+there = sum(node["host_cycles"] for node in explained["nodes"] if node["where"].startswith("region"))
+assert len(ends) > 0 and abs(explained["share"] - there / work) < 1e-3, (explained["share"], there / work)'
 done
 # The host that is compiled for is asked for its times: a layer may pay beside a slow host and not beside a fast one.
 for host in riscv64 pynq ultra96 aarch64-linux-gnu,cpu=cortex-a72 aarch64-dotprod; do

@@ -73,17 +73,41 @@ static void fill_row(const void *context, uint32_t row, cli_cell *cells)
     cells[9].text = plan->schedule;
 }
 
-/* The share of the work, as the host would count it, that runs on the accelerator. */
 static double share_of(const vtac_partition *p)
 {
-    double here = 0.0;
-    double all = 0.0;
-    for (uint32_t i = 1; i < p->place_count; i++) {
-        const vtac_placement *place = &p->places[i];
-        all += place->host_cycles;
-        here += place->kind == VTAC_PLACE_ACCELERATOR ? place->host_cycles : 0.0;
+    vtac_left left[VTAC_OP_COUNT];
+    uint32_t count;
+    return vtac_partition_share(p, left, &count);
+}
+
+void cli_report_left_text(const vtac_partition *p)
+{
+    vtac_left left[VTAC_OP_COUNT];
+    uint32_t count;
+    const double share = vtac_partition_share(p, left, &count);
+    if (p->region_count == 0) {
+        return;
     }
-    return fraction_of(here, all);
+    cli_sentence(0, "%.1f %% of the work runs there%s", 100.0 * share,
+                 count > 0 ? "; left to the host:" : "");
+    for (uint32_t i = 0; i < count; i++) {
+        cli_sentence(INDENT, "%6.2f %%       %u %s: %s", 100.0 * left[i].share, left[i].nodes,
+                     vtac_op_get(left[i].op)->name, left[i].reason);
+    }
+}
+
+void cli_report_left_json(const vtac_partition *p)
+{
+    vtac_left left[VTAC_OP_COUNT];
+    uint32_t count;
+    cli_print(", \"share\": %.4f, \"left\": [", vtac_partition_share(p, left, &count));
+    for (uint32_t i = 0; i < count; i++) {
+        cli_print("%s{\"op\": \"%s\", \"nodes\": %u, \"share\": %.4f, \"reason\": ", i > 0 ? ",\n " : "",
+                  vtac_op_get(left[i].op)->name, left[i].nodes, left[i].share);
+        cli_json_string(left[i].reason);
+        cli_print("}");
+    }
+    cli_print("]");
 }
 
 /* Bits of the weights of layers. */
@@ -248,13 +272,11 @@ void cli_report_json_of(const vtac_partition *p)
             first = false;
         }
     }
-    cli_print(
-        "],\n \"config\": \"%s\", \"regions\": %u, \"device_constant_bytes\": %llu, "
-        "\"device_work_bytes\": %llu, \"instructions\": %u, \"share\": %.4f, \"macs\": %llu, "
-        "\"cycles\": %llu, \"cycles_in_a_row\": %llu, \"milliseconds\": %.4f, \"inferences_per_s\": %.2f",
-        p->config.name, p->region_count, (unsigned long long)p->constant_bytes,
-        (unsigned long long)p->work_bytes, s.insns, share_of(p), (unsigned long long)s.macs,
-        (unsigned long long)s.cycles,
-        (unsigned long long)(cycles_in_a_row(p) > 0 ? cycles_in_a_row(p) : s.cycles), 1e3 * seconds,
-        fraction_of(1.0, seconds));
+    cli_print("],\n \"config\": \"%s\", \"regions\": %u, \"device_constant_bytes\": %llu, "
+              "\"device_work_bytes\": %llu, \"instructions\": %u, \"macs\": %llu, "
+              "\"cycles\": %llu, \"milliseconds\": %.4f, \"inferences_per_s\": %.2f",
+              p->config.name, p->region_count, (unsigned long long)p->constant_bytes,
+              (unsigned long long)p->work_bytes, s.insns, (unsigned long long)s.macs,
+              (unsigned long long)s.cycles, 1e3 * seconds, fraction_of(1.0, seconds));
+    cli_report_left_json(p);
 }

@@ -16,6 +16,11 @@ void cli_report_bits(const vtac_partition *partition);
  * fit. */
 void cli_report_wide_loads(const cli_args *args, const vtac_partition *partition);
 
+/* The share of the work on the accelerator, and what is left to the host, a line for each operator. */
+void cli_report_left_text(const vtac_partition *partition);
+/* As members of a JSON object: ', "share": 0.98, "left": [...]'. */
+void cli_report_left_json(const vtac_partition *partition);
+
 /* Prints the report as members of a JSON object: ', "layers": [...], "cycles": ...'. */
 void cli_report_json_of(const vtac_partition *partition);
 

@@ -208,6 +208,7 @@ static void print_text(const cli_args *args, const vtac_graph *graph, const vtac
         "on its host",
         t.moved, t.nodes, p->config.name, p->region_count, p->region_count == 1 ? "" : "s",
         (unsigned long long)t.macs, t.cycles, t.host);
+    cli_report_left_text(p);
     const explain_energy energy = energy_of(p, &t, powers);
     print_energy(&energy);
     const explain_memory memory = memory_of(p, &t);
@@ -247,6 +248,7 @@ static void print_json(const vtac_graph *graph, const vtac_partition *p, const v
     cli_print("],\n \"moved\": %u, \"macs\": %llu, \"cycles\": %.0f, \"host_cycles\": %.0f", t.moved,
               (unsigned long long)t.macs, t.cycles, t.host);
     cli_print(", \"host_stays_cycles\": %.0f", t.rest);
+    cli_report_left_json(p);
     if (energy.power.count > 0) {
         cli_print(", \"board\": {\"part\": \"%s\", \"watts\": %.4g, \"measurements\": %u, \"error\": %.4g, "
                   "\"joules\": %.4g}",

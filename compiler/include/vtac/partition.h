@@ -37,6 +37,8 @@ typedef struct vtac_placement {
     bool has_cost;      /* `cost` is known: the node can run on the accelerator */
     vtac_vta_cost cost; /* on the accelerator: estimated for the node alone, or predicted */
     double host_cycles; /* on the host, estimated, in cycles of the accelerator's clock */
+    vtac_op op;
+    bool border; /* it converts an input or output of the model between floats and integers */
 } vtac_placement;
 
 typedef struct vtac_partition {
@@ -66,6 +68,18 @@ typedef struct vtac_run_cycles {
     double accelerator, host;
 } vtac_run_cycles;
 vtac_run_cycles vtac_partition_cycles(const vtac_graph *graph, const vtac_partition *partition);
+
+/* What is left to the host of one operator. */
+typedef struct vtac_left {
+    vtac_op op;
+    uint32_t nodes;
+    double share;       /* of the work */
+    const char *reason; /* of its most costly node */
+} vtac_left;
+
+/* The accelerator's share of the work, as the host would count it, without the conversions of the model's
+ * inputs and outputs. Fills `left`, the largest share first. */
+double vtac_partition_share(const vtac_partition *partition, vtac_left left[VTAC_OP_COUNT], uint32_t *count);
 
 /* True if the accelerator has a layer for this operator on 8-bit operands. */
 bool vtac_op_has_layer(vtac_op op);

@@ -142,6 +142,8 @@ static vta_status place_node(partitioner *r, vtac_maker *m, vtac_node_id id)
     vta_diag own = {0};
     place->reason = vtac_is_view(r->graph, node) ? "it moves nothing" : reason_of(r, node);
     place->host_cycles = vtac_host_cycles(r->graph, node, r->options);
+    place->op = node->op;
+    place->border = vtac_is_model_border(r->graph, node);
     if (place->reason != NULL) {
         return VTA_OK;
     }

@@ -26,6 +26,7 @@
  *   group.c      the nodes that form a region: no path leaves a region and comes back
  *   rewrite.c    Pack, Region and Unpack in the place of a region's nodes
  *   cost.c       the cost of a node on the host
+ *   left.c       the accelerator's share of the work, and what is left
  *   partition.c  all stages in order
  */
 #ifndef VTAC_PARTITION_INTERNAL_H
@@ -356,6 +357,9 @@ vta_status vtac_layer_one_scale(const vtac_maker *m, vtac_vta_layer *layer, floa
  * the output needs; pads_after gets the padding that the node has. */
 vta_status vtac_layer_window(const vtac_maker *m, const vtac_type *x, const vtac_type *weight, bool pool,
                              vtac_vta_window *out, int64_t pads_after[2]);
+
+/* left.c: true for a node that converts an input or output of the model between floats and integers. */
+bool vtac_is_model_border(const vtac_graph *graph, const vtac_node *node);
 
 /* ---- cost.c */
 
