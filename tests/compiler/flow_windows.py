@@ -32,7 +32,7 @@ def model_of(nodes, fixed, constants=(), opset=18, opened=None):
             infos.append(helper.make_tensor_value_info(name, TYPES[array.dtype], shape))
         ends = [helper.make_tensor_value_info(n, TYPES[a.dtype], [None] * a.ndim) for n, a in outputs]
         graph = helper.make_graph(nodes, "g", infos, ends, initializers)
-        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset), helper.make_opsetid("ai.onnx.ml", 3)], ir_version=8)
     return make
 
 
@@ -196,6 +196,49 @@ def add_pools(suite):
     add("AveragePool", (3, 2), strides=[2, 3], pads=[1, 0, 1, 1], ceil_mode=1, version=19)
     add("AveragePool", (2, 2, 2), strides=[2, 2, 2], sizes=(4, 12))
     add("LpPool", (3, 3), strides=[1, 2], pads=[1, 1, 0, 0])
+
+
+def add_places(suite):
+    """MaxPool with the places of its maxima."""
+    def add(kernel, order=0, dtype=F32, **attrs):
+        axes = len(kernel)
+
+        def make(random):
+            own = [int(n) for n in random.integers(5, 20, axes)]
+            return [("x", floats(random, 2, 3, *own) if dtype == F32 else random.permutation(numpy.arange(-120, 120))[:6 * 5 * 7].reshape(2, 3, 5, 7).astype(dtype))]
+
+        def reference(x):
+            strides, dilations, pads = attrs.get("strides", [1] * axes), attrs.get("dilations", [1] * axes), attrs.get("pads", [0] * 2 * axes)
+            if "auto_pad" in attrs:
+                both = [same(x.shape[2 + i], kernel[i], strides[i], dilations[i], attrs["auto_pad"] == "SAME_UPPER") for i in range(axes)]
+                pads = [b[0] for b in both] + [b[1] for b in both]
+            own = numpy.arange(x[0, 0].size).reshape(x.shape[2:], order="F" if order else "C")
+            whole = own + x[0, 0].size * numpy.arange(x.shape[0] * x.shape[1]).reshape(x.shape[:2] + (1,) * axes)
+            lowest = numpy.iinfo(dtype).min if dtype != F32 else -math.inf
+            blocks, _ = slide(x, kernel, strides, dilations, pads, lowest, attrs.get("ceil_mode", 0))
+            numbers, _ = slide(whole, kernel, strides, dilations, pads, -1, attrs.get("ceil_mode", 0))
+            flat = blocks.reshape(blocks.shape[:2 + axes] + (-1,))
+            first = flat.argmax(-1)[..., None]
+            return flat.max(-1), numpy.take_along_axis(numbers.reshape(flat.shape), first, -1)[..., 0]
+        suite.add("MaxPool", make, reference, outputs=("y", "i"), model=model_of([helper.make_node(
+            "MaxPool", ["x"], ["y", "i"], kernel_shape=list(kernel), storage_order=order, **attrs)], ()))
+    add((2, 2), strides=[2, 2])
+    add((3, 2), strides=[2, 1], pads=[1, 0, 1, 1], ceil_mode=1)
+    add((3, 3), order=1, auto_pad="SAME_LOWER", strides=[2, 2])
+    add((2, 3), dilations=[3, 2], pads=[2, 1, 1, 3])
+    add((3,), strides=[2], auto_pad="SAME_UPPER")
+    add((2, 2), dtype=numpy.int8, strides=[1, 2])
+
+
+def add_extracts(suite):
+    """Columns that the run chooses, as a classifier by neighbours takes their labels."""
+    def add(*shape):
+        suite.add("ArrayFeatureExtractor", lambda random: [("x", floats(random, *shape)), ("i", random.integers(0, shape[-1], int(random.integers(2, 30))))],
+                  lambda x, i: x[..., i].reshape(-1, i.size), constants=("x",),
+                  model=model_of([helper.make_node("ArrayFeatureExtractor", ["x", "i"], ["y"], domain="ai.onnx.ml")], ("x",), opened=(0,)))
+    add(1, 20)
+    add(3, 9)
+    add(12)
 
 
 def add_planes(suite):
@@ -380,6 +423,8 @@ def main():
     add_convolutions(suite)
     add_transposed(suite)
     add_pools(suite)
+    add_places(suite)
+    add_extracts(suite)
     add_planes(suite)
     add_resizing(suite)
     # Sums of products nearly cancel here and there: what is left has the error of its largest part.

@@ -20,6 +20,10 @@ static const struct {
     vtac_fused_fn *make;
 } rows[] = {
     {"", "DFT", "y", vtac_fused_dft},
+    {"", "DequantizeLinear", "y", write_dequantize},
+    {"", "MaxPool", "y i", vtac_fused_max_places},
+    {"", "QuantizeLinear", "y", write_quantize},
+    {"", "RotaryEmbedding", "y", vtac_fused_rotary},
     {"", "STFT", "y", vtac_fused_stft},
     {"ai.onnx.ml", "ZipMap", "y", write_scores},
 };
@@ -33,6 +37,13 @@ static size_t row_of(const Onnx__NodeProto *node)
         i++;
     }
     return i;
+}
+
+/* A pool alone has an instruction of its own. */
+static bool is_pool_alone(const Onnx__NodeProto *node)
+{
+    return vtac_flow_is(node, "MaxPool") &&
+           (node->n_output < 2 || vtac_proto_text(node->output[1])[0] == '\0');
 }
 
 static bool by_rows(const Onnx__NodeProto *node)
@@ -76,7 +87,7 @@ bool vtac_flow_is_fused(const vtac_flow_builder *b, const vtac_flow_node *item)
         const vtac_flow_value *v = vtac_flow_input(b, item, i);
         open = open || (v != NULL && !v->known);
     }
-    return open && !has_one_scale(b, item) &&
+    return open && !has_one_scale(b, item) && !is_pool_alone(item->node) &&
            (row_of(item->node) < ROWS || by_rows(item->node) || text_of_node(item) != NULL);
 }
 

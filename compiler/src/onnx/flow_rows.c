@@ -168,7 +168,8 @@ static vta_status set_scan(vtac_words *w, Onnx__NodeProto *scan, Onnx__GraphProt
     return VTA_OK;
 }
 
-vta_status vtac_fused_by_rows(vtac_words *w, vta_diag *diag)
+/* A Scan whose body is the operator on one row. */
+static vta_status scan_rows(vtac_words *w, vta_diag *diag)
 {
     const Onnx__NodeProto *node = w->item->node;
     char *in[MAX_ROWS];
@@ -217,4 +218,31 @@ vta_status vtac_fused_by_rows(vtac_words *w, vta_diag *diag)
         vtac_words_set(w, word, scan->output[i]);
     }
     return set_scan(w, scan, body, rows, diag);
+}
+
+/* True for an ArrayFeatureExtractor whose columns the run chooses, as neighbours are: no rows are known. */
+static bool extracts_open(const vtac_words *w)
+{
+    const vtac_flow_value *columns = vtac_flow_input(w->w->b, w->item, 1);
+    return strcmp(vtac_proto_text(w->item->node->op_type), "ArrayFeatureExtractor") == 0 && columns != NULL &&
+           !columns->known;
+}
+
+static void extract_columns(vtac_words *w)
+{
+    vtac_words_input(w, "x", 0);
+    vtac_words_input(w, "i", 1);
+    vtac_say(w, "i = Reshape i [-1]; o0 = Gather x i axis=-1");
+    if (vtac_words_rank(w, 0) == 1) {
+        vtac_say(w, "o0 = Unsqueeze o0 [0]");
+    }
+}
+
+vta_status vtac_fused_by_rows(vtac_words *w, vta_diag *diag)
+{
+    if (extracts_open(w)) {
+        extract_columns(w);
+        return VTA_OK;
+    }
+    return scan_rows(w, diag);
 }

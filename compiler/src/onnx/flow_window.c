@@ -448,10 +448,6 @@ static vta_status build_tile(vtac_flow_work *w, sliding *s, vtac_flow_draft *d, 
     VTA_TRY(measure_window(b, s, diag));
     VTA_TRY(s->is->transposed ? transpose_window(b, s, diag) : VTA_OK);
     VTA_TRY(make_plain(b, s, diag));
-    if (node->n_output > 1 && vtac_proto_text(node->output[1])[0] != '\0') {
-        return vta_fail(diag, VTA_UNSUPPORTED,
-                        "its indices need a size known at compile time; give fixed sizes (--shape)");
-    }
     VTA_TRY(add_tiles(b, s, &d->inputs, &dtype, diag));
     VTA_TRY(put_words(b, s, &d->words, diag));
     VTA_TRY(vtac_flow_add_output(b, s->item, 0, VTA_FLOW_TENSOR, dtype, NULL, &d->outputs, diag));
