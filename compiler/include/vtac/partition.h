@@ -69,12 +69,12 @@ typedef struct vtac_run_cycles {
 } vtac_run_cycles;
 vtac_run_cycles vtac_partition_cycles(const vtac_graph *graph, const vtac_partition *partition);
 
-/* What is left to the host of one operator. */
+/* The work of one operator that is left to the host. */
 typedef struct vtac_left {
     vtac_op op;
     uint32_t nodes;
     double share;       /* of the work */
-    const char *reason; /* of its most costly node */
+    const char *reason; /* of its dearest node */
 } vtac_left;
 
 /* The accelerator's share of the work, as the host would count it, without the conversions of the model's

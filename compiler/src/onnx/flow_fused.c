@@ -20,10 +20,7 @@ static const struct {
     vtac_fused_fn *make;
 } rows[] = {
     {"", "DFT", "y", vtac_fused_dft},
-    {"", "DequantizeLinear", "y", write_dequantize},
     {"", "MaxPool", "y i", vtac_fused_max_places},
-    {"", "QuantizeLinear", "y", write_quantize},
-    {"", "RotaryEmbedding", "y", vtac_fused_rotary},
     {"", "STFT", "y", vtac_fused_stft},
     {"ai.onnx.ml", "ZipMap", "y", write_scores},
 };

@@ -8,11 +8,11 @@
 
 enum { MAX_AXES = 3, MAX_TAPS = 81 };
 
-typedef struct pool_window {
+typedef struct places_window {
     uint32_t axes;
     long long kernel[MAX_AXES], stride[MAX_AXES], dilation[MAX_AXES], pads[2 * MAX_AXES];
     bool same, upper, ceil;
-} pool_window;
+} places_window;
 
 static bool read_ints(const vtac_words *w, const char *name, uint32_t count, long long otherwise,
                       long long *out)
@@ -27,13 +27,13 @@ static bool read_ints(const vtac_words *w, const char *name, uint32_t count, lon
     return good;
 }
 
-static vta_status read_window(const vtac_words *w, pool_window *p, vta_diag *diag)
+static vta_status read_window(const vtac_words *w, places_window *p, vta_diag *diag)
 {
     const Onnx__AttributeProto *kernel = vtac_proto_attr(w->item->node, "kernel_shape");
     long long taps = 1;
-    *p = (pool_window){.axes = kernel != NULL ? (uint32_t)kernel->n_ints : 0,
-                       .upper = vtac_words_is(w, "auto_pad", "SAME_UPPER"),
-                       .ceil = vtac_words_int(w, "ceil_mode", 0) != 0};
+    *p = (places_window){.axes = kernel != NULL ? (uint32_t)kernel->n_ints : 0,
+                         .upper = vtac_words_is(w, "auto_pad", "SAME_UPPER"),
+                         .ceil = vtac_words_int(w, "ceil_mode", 0) != 0};
     p->same = p->upper || vtac_words_is(w, "auto_pad", "SAME_LOWER");
     if (p->axes < 1 || p->axes > MAX_AXES || !read_ints(w, "kernel_shape", p->axes, 1, p->kernel) ||
         !read_ints(w, "strides", p->axes, 1, p->stride) ||
@@ -61,7 +61,7 @@ static vta_status read_window(const vtac_words *w, pool_window *p, vta_diag *dia
 }
 
 /* An axis: its size hI, the output's oI, the padding in front bI. */
-static void say_sizes(vtac_words *w, const pool_window *p, uint32_t i)
+static void say_sizes(vtac_words *w, const places_window *p, uint32_t i)
 {
     const long long reach = (p->kernel[i] - 1) * p->dilation[i] + 1;
     const long long s = p->stride[i];
@@ -86,7 +86,7 @@ static void say_sizes(vtac_words *w, const pool_window *p, uint32_t i)
 }
 
 /* The places that a tap reads on an axis, as cI. */
-static void say_places(vtac_words *w, const pool_window *p, uint32_t i, long long tap)
+static void say_places(vtac_words *w, const places_window *p, uint32_t i, long long tap)
 {
     const long long d = p->dilation[i];
     vtac_say(w, "c%u = Range #0 o%u #1; c%u = Mul c%u #%lld; c%u = Add c%u #%lld; c%u = Sub c%u b%u", i, i, i,
@@ -102,7 +102,7 @@ static void say_places(vtac_words *w, const pool_window *p, uint32_t i, long lon
 }
 
 /* The value of a tap as v, its place in a plane as p. */
-static void say_tap(vtac_words *w, const pool_window *p, long long tap)
+static void say_tap(vtac_words *w, const places_window *p, long long tap)
 {
     for (uint32_t i = p->axes; i-- > 0;) {
         say_places(w, p, i, tap % p->kernel[i]);
@@ -118,7 +118,7 @@ static void say_tap(vtac_words *w, const pool_window *p, long long tap)
 }
 
 /* Distances of places along each axis, sI, and of planes, a. */
-static void say_distances(vtac_words *w, const pool_window *p, bool columns)
+static void say_distances(vtac_words *w, const places_window *p, bool columns)
 {
     vtac_say(w, "a = Identity #1");
     for (uint32_t k = 0; k < p->axes; k++) {
@@ -134,7 +134,7 @@ static void say_distances(vtac_words *w, const pool_window *p, bool columns)
 
 vta_status vtac_fused_max_places(vtac_words *w, vta_diag *diag)
 {
-    pool_window p;
+    places_window p;
     long long taps = 1;
     VTA_TRY(read_window(w, &p, diag));
     const bool columns = vtac_words_int(w, "storage_order", 0) != 0;

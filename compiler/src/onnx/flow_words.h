@@ -74,9 +74,7 @@ vta_status vtac_flow_inline_fused(vtac_flow_work *w, const vtac_flow_node *given
 
 /* flow_signal.c */
 typedef vta_status vtac_fused_fn(vtac_words *w, vta_diag *diag);
-vtac_fused_fn vtac_fused_attention, vtac_fused_rotary, vtac_fused_ms_rotary, vtac_fused_multi_head,
-    vtac_fused_dft, vtac_fused_q_attention, vtac_fused_qgemm, vtac_fused_qlinear_concat, vtac_fused_stft,
-    vtac_fused_tensor_scatter, vtac_fused_ms_attention, vtac_fused_group_query, vtac_fused_max_places,
+vtac_fused_fn vtac_fused_dft, vtac_fused_stft, vtac_fused_max_places,
     vtac_fused_by_rows; /* the last two: flow_places.c, flow_rows.c */
 bool vtac_flow_is_by_rows(const char *domain, const char *name);
 

@@ -42,15 +42,15 @@ static int compare_left(const void *a, const void *b)
     return (x->share < y->share) - (x->share > y->share);
 }
 
-/* Adds a node that stays on the host to its operator's row, whose reason is that of the most costly node. */
-static void add_left(vtac_left *row, const vtac_placement *place, double *most)
+/* Adds a node that stays on the host to its operator's row, whose reason is that of its dearest node. */
+static void add_left(vtac_left *row, const vtac_placement *place, double *max)
 {
     row->op = place->op;
     row->nodes++;
     row->share += place->host_cycles;
-    if (row->reason == NULL || place->host_cycles > *most) {
+    if (row->reason == NULL || place->host_cycles > *max) {
         row->reason = place->reason;
-        *most = place->host_cycles;
+        *max = place->host_cycles;
     }
 }
 
@@ -58,14 +58,14 @@ double vtac_partition_share(const vtac_partition *p, vtac_left left[VTAC_OP_COUN
 {
     double here = 0.0;
     double all = 0.0;
-    double most[VTAC_OP_COUNT] = {0};
+    double max[VTAC_OP_COUNT] = {0};
     vtac_left rows[VTAC_OP_COUNT] = {0};
     for (uint32_t i = 1; i < p->place_count; i++) {
         const vtac_placement *place = &p->places[i];
         all += place->border ? 0.0 : place->host_cycles;
         here += place->kind == VTAC_PLACE_ACCELERATOR ? place->host_cycles : 0.0;
         if (place->kind == VTAC_PLACE_HOST && !place->border && place->host_cycles > 0.0) {
-            add_left(&rows[place->op], place, &most[place->op]);
+            add_left(&rows[place->op], place, &max[place->op]);
         }
     }
     *count = 0;
