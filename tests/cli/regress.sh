@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source=tests/cli/lib.sh disable=SC2016  # for the inner shell
 #
-# vtac regress: what passes, what each kind of failure says, the files that it writes, and the snippets for build servers,
-# which are parsed and whose commands are run. Arguments: VTAC SOURCE
+# vtac regress: what passes, what each kind of failure says, the files that it writes, and the snippets for build servers
+# and the action, which are parsed and whose commands are run. Arguments: VTAC SOURCE
 . "$(dirname "$0")/lib.sh"
 snippets=$source/compiler/cli/regress/ci
 
@@ -239,7 +239,10 @@ refused 2 "'--update' writes the file that '--baseline FILE' names"
 mkdir bin
 ln -s "$vtac_program" bin/vtac
 PATH=$work/bin:$PATH
-python3 - "$snippets" <<'X' || wrong "the snippets do not parse"
+python3 - "$snippets" "$source" <<'X' || wrong "the snippets do not parse"
+import json
+import os
+import re
 import sys
 import yaml
 folder = sys.argv[1]
@@ -256,10 +259,21 @@ gitlab = yaml.safe_load(open(f"{folder}/gitlab.yml"))["regress"]
 assert gitlab["artifacts"]["reports"]["junit"] == "regress.xml"
 assert gitlab["cache"]["when"] == "always" and "history.jsonl" in gitlab["cache"]["paths"]
 open("gitlab.sh", "w").write("set -e\n" + "\n".join(gitlab["script"]))
+where = f"{sys.argv[2]}/.github/actions/regress"
+action = yaml.safe_load(open(f"{where}/action.yml"))
+steps = action["runs"]["steps"]
+assert action["runs"]["using"] == "composite" and all(s["shell"] == "sh" for s in steps)
+value = lambda text: re.sub(r"\$\{\{ inputs\.(\w+) \}\}", lambda m: action["inputs"][m.group(1)]["default"], text)
+folder = re.search(r'\$GITHUB_ACTION_PATH/([./]+)"', steps[0]["run"]).group(1)
+assert os.access(f"{where}/{folder}/run", os.X_OK), folder # what the first step calls
+lines = [f"export {name}='{value(given)}'" for s in steps for name, given in s.get("env", {}).items()]
+open("action.sh", "w").write("\n".join(["set -e", *lines, *[s["run"] for s in steps[1:]]]))
+box = json.load(open(f"{sys.argv[2]}/.devcontainer/devcontainer.json"))
+assert box["image"] == "debian:12" and "./run build" in box["postCreateCommand"], box
 X
-for server in github gitlab; do
+for server in github gitlab action; do
     rm -f regress.xml regress.html
-    ran="the commands of $server.yml"
+    ran="the commands for $server"
     GITHUB_SHA=abc CI_COMMIT_SHA=abc sh $server.sh >out 2>err
     status=$?
     exits 0

@@ -24,7 +24,7 @@ fail() { echo "package: $*" >&2; exit 1; }
 DESTDIR=$work/all cmake --install "$build" --prefix /usr >"$work/log" 2>&1 || { cat "$work/log" >&2; fail 'the build does not install'; }
 all=$work/all/usr
 find "$work/all" -name '*.so*' -type f -exec strip --remove-section=.comment --remove-section=.note {} +
-python3 -B "$here/../wheel.py" "$work/all" "$version" "$out" "$root/LICENSE" /usr/share/doc/libcjson1/copyright >/dev/null
+python3 -B "$here/../wheel.py" vta "$work/all" "$version" "$out" >/dev/null
 
 # take PACKAGE PATH…: moves installed files to a package; an empty pattern is a mistake.
 take() {

@@ -26,17 +26,17 @@ import operator
 import os
 import reprlib
 
-def _bring():
-    """A wheel has the libraries beside the module; elsewhere the system has them."""
-    folder = os.path.dirname(__file__)
-    own = os.path.join(folder, "libvta.so.1")
-    if os.path.exists(own):
-        for name in sorted(n for n in os.listdir(folder) if n.startswith("lib") and n != "libvta.so.1"):
-            ctypes.CDLL(os.path.join(folder, name))
-        ctypes.CDLL(own)
+def _bring(names):
+    """A wheel has the libraries beside the module, and a list of their names in the order in which they load; elsewhere the
+    system has them."""
+    folder = os.path.dirname(os.path.abspath(__file__))
+    if os.path.exists(os.path.join(folder, names)):
+        with open(os.path.join(folder, names), encoding="ascii") as file:
+            for name in file.read().split():
+                ctypes.CDLL(os.path.join(folder, name))
 
 
-_bring()
+_bring("libraries.txt")
 
 from . import _vta  # noqa: E402
 from ._compiler import compile, quantize, tune, verify, vtac
@@ -527,6 +527,8 @@ class Generator:
     One thread uses a generator at a time; `cancel` may be called from any."""
 
     def __init__(self, path, tokenizer=None, device=None, threads=0, timeout=0.0):
+        if _vta.Speaker is None:
+            raise InvalidError("this build of the module, a board's, has no loop over a language model; use a Model, or vta-run")
         path = os.fspath(path)
         if tokenizer is None:
             beside = os.path.join(os.path.dirname(path), "tokenizer.json")

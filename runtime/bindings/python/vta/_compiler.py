@@ -6,6 +6,7 @@ import ctypes
 import glob
 import json as _json
 import os
+import sys
 
 _SAY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p)
 _AT = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_uint, ctypes.c_uint)
@@ -23,8 +24,14 @@ _loaded = None
 def _library():
     global _loaded
     if _loaded is None:
-        lib = os.path.join(os.path.dirname(os.path.abspath(__file__)), *[os.pardir] * 3)
-        beside = glob.glob(os.path.join(glob.escape(lib), "libvtac.so.1")) or glob.glob(os.path.join(glob.escape(lib), "*", "libvtac.so.1"))
+        folder = os.path.dirname(os.path.abspath(__file__))
+        lib = os.path.join(folder, *[os.pardir] * 3)
+        beside = glob.glob(os.path.join(glob.escape(folder), "libvtac.so.1")) or glob.glob(os.path.join(glob.escape(lib), "libvtac.so.1")) or glob.glob(os.path.join(glob.escape(lib), "*", "libvtac.so.1"))
+        if os.path.exists(os.path.join(folder, "compiler.txt")):  # a wheel, which has a linker, too
+            from . import _bring
+
+            _bring("compiler.txt")
+            os.environ["PATH"] = os.pathsep.join([os.path.join(folder, "bin"), os.environ.get("PATH", os.defpath)])
         try:
             library = ctypes.CDLL(os.environ.get("VTAC_LIBRARY") or (beside or ["libvtac.so.1"])[0])
         except OSError as error:
@@ -110,3 +117,28 @@ def tune(model, log="tune.jsonl", **options):
         except ValueError:  # cut by the end of an earlier search
             pass
     return records
+
+
+def _program(name):
+    """Becomes a program of a wheel, which finds its libraries and its linker beside itself."""
+    folder = os.path.dirname(os.path.abspath(__file__))
+    programs = os.path.join(folder, "bin")
+    for variable, first, rest in (("LD_LIBRARY_PATH", folder, ""), ("PATH", programs, os.defpath)):
+        os.environ[variable] = os.pathsep.join(w for w in (first, os.environ.get(variable, rest)) if w)
+    os.execv(os.path.join(programs, name), [name, *sys.argv[1:]])
+
+
+def main():
+    _program("vtac")
+
+
+def vta_run():
+    _program("vta-run")
+
+
+def vtac_agent():
+    _program("vtac-agent")
+
+
+def vta_mem():
+    _program("vta-mem")
