@@ -66,7 +66,7 @@ static void take_uops(writers *w, const vta_insn *load)
     const uint32_t at = (uint32_t)load->mem.sram_base;
     const bool row = load->mem.y_size == 1 && filled_by(load).length == count;
     if (row && from + count <= code->info.uop_count && at + count <= code->info.config.depth[VTA_MEM_UOP]) {
-        memcpy(&w->uops[at], &code->uops[from], count * sizeof *w->uops);
+        memcpy(&w->uops[at], &code->uops[from], (size_t)count * sizeof *w->uops);
     } else {
         add_writer(w, VTA_MEM_ACC, 0, UINT32_MAX);
         add_writer(w, VTA_MEM_ACC, 0, UINT32_MAX);
