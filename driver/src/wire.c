@@ -6,11 +6,17 @@
 
 #include <string.h>
 
+/* The text of a name itself: a pointer to it would be longer, and the loader would have to set it. */
+typedef char name_text[12];
+
+#define VTA_WIRE(name, number, doc) _Static_assert(sizeof #name <= sizeof(name_text), "too long: " #name);
+#include "vta/wire.def"
+
 const char *vta_wire_name(uint32_t kind)
 {
     static const struct {
         uint32_t number;
-        const char *name;
+        name_text name;
     } names[] = {
 #define VTA_WIRE(name, number, doc) {number, #name},
 #include "vta/wire.def"

@@ -80,15 +80,11 @@ static vta_status transfer_option(draft *d)
 
 static vta_status requant_rounding(draft *d)
 {
-    static const member modes[] = {
-#define VTA_ROUNDING(id, value, mnemonic, doc) {mnemonic, VTA_ROUND_##id},
-#include "vta/isa.def"
-    };
-    for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
+    for (int64_t mode = 0; mode < VTA_ROUND_COUNT; mode++) {
         bool took = false;
-        VTA_TRY(vta_take_word(d->a, modes[i].name, &took));
+        VTA_TRY(vta_take_word(d->a, vta_rounding_name(mode), &took));
         if (took) {
-            d->insn.requant.rounding = modes[i].row;
+            d->insn.requant.rounding = mode;
             return VTA_OK;
         }
     }
@@ -292,10 +288,6 @@ static vta_status gemm(draft *d)
 /* Of a function on rows: places N, or a form by its name. */
 static vta_status row_option(draft *d)
 {
-    static const member forms[] = {
-#define VTA_ROW_FORM(id, value, mnemonic, doc) {mnemonic, VTA_ROW_FORM_##id},
-#include "vta/isa.def"
-    };
     vta_row row = vta_row_of(d->insn.alu.imm);
     bool took = false;
     VTA_TRY(vta_take_word(d->a, "places", &took));
@@ -304,9 +296,9 @@ static vta_status row_option(draft *d)
         VTA_TRY(vta_expr_within(d->a, "places", 0, 63, &places));
         row.places = (uint32_t)places;
     }
-    for (size_t i = 0; i < sizeof forms / sizeof forms[0] && !took; i++) {
-        VTA_TRY(vta_take_word(d->a, forms[i].name, &took));
-        row.form = took ? (uint32_t)forms[i].row : row.form;
+    for (uint32_t form = 0; form < VTA_ROW_FORM_COUNT && !took; form++) {
+        VTA_TRY(vta_take_word(d->a, vta_row_form_name(form), &took));
+        row.form = took ? form : row.form;
     }
     d->insn.alu.imm = vta_row_imm(row);
     return took ? VTA_OK : vta_asm_expected(d->a, "'places', 'scale', 'multiplier' or 'shift'");
@@ -315,15 +307,11 @@ static vta_status row_option(draft *d)
 /* A function on rows; false where the mnemonic names none. */
 static bool names_row(draft *d)
 {
-    static const member functions[] = {
-#define VTA_ROW_FUNCTION(id, value, mnemonic, doc) {mnemonic, VTA_ROW_##id},
-#include "vta/isa.def"
-    };
-    for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
-        if (suffix_is(d, functions[i].name)) {
+    for (uint32_t function = 0; function < VTA_ROW_COUNT; function++) {
+        if (suffix_is(d, vta_row_name(function))) {
             d->insn.alu.alu_op = VTA_ALU_ROW;
             d->insn.alu.use_imm = d->insn.alu.from_src = 1;
-            d->insn.alu.imm = vta_row_imm((vta_row){.function = (uint32_t)functions[i].row});
+            d->insn.alu.imm = vta_row_imm((vta_row){.function = function});
             return true;
         }
     }
@@ -339,20 +327,17 @@ static vta_status alu_row(draft *d)
 
 static vta_status alu(draft *d)
 {
-    static const member operations[] = {
-#define VTA_ALU_OP(id, value, mnemonic, doc) {mnemonic, VTA_ALU_##id},
-#include "vta/isa.def"
-    };
     enum { PLAIN = VTA_ALU_ROW }; /* the operations before it */
     bool known = false;
     if (names_row(d)) {
         return alu_row(d);
     }
-    for (size_t i = 0; i < PLAIN; i++) {
+    for (int64_t operation = 0; operation < PLAIN; operation++) {
+        const char *name = vta_alu_op_name(operation);
         char three[16];
-        (void)snprintf(three, sizeof three, "%s.src", operations[i].name);
-        if (suffix_is(d, operations[i].name) || suffix_is(d, three)) {
-            d->insn.alu.alu_op = operations[i].row;
+        (void)snprintf(three, sizeof three, "%s.src", name);
+        if (suffix_is(d, name) || suffix_is(d, three)) {
+            d->insn.alu.alu_op = operation;
             d->insn.alu.from_src = suffix_is(d, three);
             known = true;
         }
