@@ -56,8 +56,9 @@ static vtac_term open_dim(vtac_compose_run *r, const vtac_syntax *s, const vtac_
     const vtac_term inputs[] = {shape,
                                 {.kind = VTAC_TERM_LIST, .items = &from[0], .count = 1},
                                 {.kind = VTAC_TERM_LIST, .items = &from[1], .count = 1}};
+    const vtac_node_parts slice = {.name = "Slice", .inputs = inputs, .input_count = 3};
     vtac_term out;
-    vtac_run_node(r, s, "Slice", inputs, 3, NULL, 0, &out, 1);
+    vtac_run_node(r, s, &slice, &out, 1);
     (void)vtac_run_size(r, x->handle, axis, out.handle);
     return (vtac_term){.kind = VTAC_TERM_WHOLE, .handle = out.handle};
 }
@@ -220,8 +221,9 @@ static vtac_term places_of(vtac_compose_run *r, const vtac_syntax *s, const vtac
     const vtac_term one = vtac_term_whole(1);
     const vtac_term n = x->known ? *x : vtac_run_node1(r, s, "Squeeze", vtac_term_value(x->handle));
     const vtac_term inputs[] = {zero, n, one};
+    const vtac_node_parts range = {.name = "Range", .inputs = inputs, .input_count = 3};
     vtac_term out;
-    vtac_run_node(r, s, "Range", inputs, 3, NULL, 0, &out, 1);
+    vtac_run_node(r, s, &range, &out, 1);
     return out;
 }
 

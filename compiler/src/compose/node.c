@@ -78,8 +78,9 @@ static vtac_term list_value(vtac_compose_run *r, const vtac_syntax *at, const vt
     if (r->status != VTA_OK || count == 1) {
         return r->status == VTA_OK ? parts[0] : (vtac_term){0};
     }
+    const vtac_node_parts concat = {"Concat", parts, count, &axis, 1};
     vtac_term out;
-    vtac_run_node(r, at, "Concat", parts, count, &axis, 1, &out, 1);
+    vtac_run_node(r, at, &concat, &out, 1);
     return out;
 }
 
@@ -121,9 +122,10 @@ static vtac_dtype type_of_numbers(vtac_compose_run *r, const vtac_term *inputs, 
 }
 
 /* True for a Slice of one axis that gives all of its input. */
-static bool is_whole_slice(vtac_compose_run *r, const char *name, const vtac_term *inputs, uint32_t count)
+static bool is_whole_slice(vtac_compose_run *r, const vtac_node_parts *parts)
 {
-    if (strcmp(name, "Slice") != 0 || count != 4 || inputs[0].kind != VTAC_TERM_VALUE) {
+    const vtac_term *inputs = parts->inputs;
+    if (strcmp(parts->name, "Slice") != 0 || parts->input_count != 4 || inputs[0].kind != VTAC_TERM_VALUE) {
         return false;
     }
     int64_t from[3];
@@ -147,35 +149,36 @@ static void make_node(vtac_compose_run *r, const vtac_template_node *node, vtac_
     }
 }
 
-void vtac_run_node(vtac_compose_run *r, const vtac_syntax *at, const char *name, const vtac_term *inputs,
-                   uint32_t input_count, const vtac_attr *attrs, uint32_t attr_count, vtac_term *out,
+void vtac_run_node(vtac_compose_run *r, const vtac_syntax *at, const vtac_node_parts *parts, vtac_term *out,
                    uint32_t output_count)
 {
-    const vtac_dtype type = type_of_numbers(r, inputs, input_count);
+    const vtac_dtype type = type_of_numbers(r, parts->inputs, parts->input_count);
+    uint32_t input_count = parts->input_count;
     vtac_handle *handles = vta_arena_array(r->arena, input_count, sizeof *handles);
     memset(out, 0, output_count * sizeof *out);
     if (handles == NULL) {
         r->status = r->status == VTA_OK ? VTA_NOMEM : r->status;
         return;
     }
-    if (is_whole_slice(r, name, inputs, input_count)) {
-        out[0] = inputs[0];
+    if (is_whole_slice(r, parts)) {
+        out[0] = parts->inputs[0];
         return;
     }
     for (uint32_t i = 0; i < input_count; i++) {
-        handles[i] = vtac_run_value(r, at, &inputs[i], type).handle;
+        handles[i] = vtac_run_value(r, at, &parts->inputs[i], type).handle;
     }
     while (input_count > 0 && handles[input_count - 1] == 0) {
         input_count--;
     }
+    const char *name = parts->name;
     const char *point = strrchr(name, '.');
     const vtac_template_node node = {
         .domain = point == NULL ? "" : vta_arena_string(r->arena, name, (size_t)(point - name)),
         .name = point == NULL ? name : point + 1,
         .inputs = handles,
         .input_count = input_count,
-        .attrs = attrs,
-        .attr_count = attr_count,
+        .attrs = parts->attrs,
+        .attr_count = parts->attr_count,
         .output_count = output_count};
     if (r->status == VTA_OK && node.domain != NULL) {
         make_node(r, &node, out);
@@ -184,8 +187,9 @@ void vtac_run_node(vtac_compose_run *r, const vtac_syntax *at, const char *name,
 
 vtac_term vtac_run_node1(vtac_compose_run *r, const vtac_syntax *at, const char *name, vtac_term a)
 {
+    const vtac_node_parts parts = {.name = name, .inputs = &a, .input_count = 1};
     vtac_term out;
-    vtac_run_node(r, at, name, &a, 1, NULL, 0, &out, 1);
+    vtac_run_node(r, at, &parts, &out, 1);
     return out;
 }
 
@@ -193,8 +197,9 @@ vtac_term vtac_run_node2(vtac_compose_run *r, const vtac_syntax *at, const char 
                          vtac_term b)
 {
     const vtac_term inputs[] = {a, b};
+    const vtac_node_parts parts = {.name = name, .inputs = inputs, .input_count = 2};
     vtac_term out;
-    vtac_run_node(r, at, name, inputs, 2, NULL, 0, &out, 1);
+    vtac_run_node(r, at, &parts, &out, 1);
     return out;
 }
 
@@ -205,6 +210,7 @@ vtac_term vtac_run_cast(vtac_compose_run *r, const vtac_syntax *at, vtac_term x,
         return x;
     }
     const vtac_attr to = {.name = "to", .kind = VTAC_ATTR_STRING, .s = vtac_dtype_name(type)};
-    vtac_run_node(r, at, "Cast", &x, 1, &to, 1, &out, 1);
+    const vtac_node_parts parts = {"Cast", &x, 1, &to, 1};
+    vtac_run_node(r, at, &parts, &out, 1);
     return out;
 }

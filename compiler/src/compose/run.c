@@ -335,8 +335,9 @@ static void call_operator(vtac_compose_run *r, const vtac_syntax *s, vtac_term *
         out[0] = vtac_run_cast(r, s, x, vtac_dtype_parse(parts->attrs[0].s));
         return;
     }
-    vtac_run_node(r, s, s->name, parts->inputs, parts->input_count, parts->attrs, parts->attr_count, out,
-                  count);
+    const vtac_node_parts node = {s->name, parts->inputs, parts->input_count, parts->attrs,
+                                  parts->attr_count};
+    vtac_run_node(r, s, &node, out, count);
 }
 
 void vtac_run_call(vtac_compose_run *r, const vtac_syntax *s, vtac_term *out, uint32_t count)

@@ -71,9 +71,17 @@ void vtac_run_function(vtac_compose_run *r, const vtac_syntax *s, const vtac_tem
  */
 vtac_handle vtac_run_size(vtac_compose_run *r, vtac_handle of, int64_t axis, vtac_handle size);
 
+/* What a node is made of, as a text writes it: the name with its domain, terms as inputs. */
+typedef struct vtac_node_parts {
+    const char *name;
+    const vtac_term *inputs;
+    uint32_t input_count;
+    const vtac_attr *attrs;
+    uint32_t attr_count;
+} vtac_node_parts;
+
 /* node.c: nodes of operators; arithmetic on values; a whole or a list of wholes as a value. */
-void vtac_run_node(vtac_compose_run *r, const vtac_syntax *at, const char *name, const vtac_term *inputs,
-                   uint32_t input_count, const vtac_attr *attrs, uint32_t attr_count, vtac_term *out,
+void vtac_run_node(vtac_compose_run *r, const vtac_syntax *at, const vtac_node_parts *parts, vtac_term *out,
                    uint32_t output_count);
 vtac_term vtac_run_value(vtac_compose_run *r, const vtac_syntax *at, const vtac_term *term, vtac_dtype type);
 vtac_term vtac_run_node1(vtac_compose_run *r, const vtac_syntax *at, const char *name, vtac_term a);
