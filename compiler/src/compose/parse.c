@@ -343,7 +343,10 @@ static char binary_mark(const text_parser *p, size_t level)
     } else if (p->kind == TOKEN_MARK && !is_mark(p, '=', 1) && !is_mark(p, '>', 2)) {
         mark = p->mark;
     }
-    return mark != '\0' && strchr(levels[level], mark) != NULL ? mark : '\0';
+    if (mark != '\0' && strchr(levels[level], mark) == NULL) {
+        mark = '\0';
+    }
+    return mark;
 }
 
 static vtac_syntax *parse_level(text_parser *p, size_t level)

@@ -60,7 +60,7 @@ int64_t vtac_words_onnx_type(vtac_dtype dtype); /* ONNX's number of a float's ty
 /* Pieces of texts: a node with new names for its outputs, NULL without memory; its attribute; constants. */
 Onnx__NodeProto *vtac_words_node(vtac_words *w, const char *domain, const char *type, size_t inputs,
                                  size_t outputs);
-void vtac_words_attribute(vtac_words *w, Onnx__NodeProto *node, const vtac_attr *attr);
+void vtac_words_attribute(vtac_words *w, Onnx__NodeProto *node, const vtac_attr *from);
 char *vtac_words_number(vtac_words *w, vtac_dtype dtype, double value);
 char *vtac_words_ints(vtac_words *w, const int64_t *values, size_t count);
 

@@ -278,18 +278,24 @@ static const struct {
     {vtac_is_uneven_resize, vtac_split_resize},
 };
 
+/* Splits a node by the first rule that is for it. */
+static vta_status split_node(const vtac_splitter *s, bool *any)
+{
+    for (size_t k = 0; k < sizeof rules / sizeof rules[0]; k++) {
+        if (rules[k].is(s->graph, &s->like)) {
+            *any = true;
+            return rules[k].split(s);
+        }
+    }
+    return VTA_OK;
+}
+
 vta_status vtac_quant_split(vtac_graph *graph, vta_diag *diag)
 {
     bool any = false;
     for (uint32_t i = 0, count = graph->order_count; i < count; i++) {
         const vtac_splitter s = {graph, graph->nodes[graph->order[i]], diag};
-        for (size_t k = 0; k < sizeof rules / sizeof rules[0]; k++) {
-            if (rules[k].is(graph, &s.like)) {
-                VTA_TRY(rules[k].split(&s));
-                any = true;
-                break;
-            }
-        }
+        VTA_TRY(split_node(&s, &any));
     }
     if (any) {
         VTA_TRY(vtac_graph_sort(graph, diag));
