@@ -71,7 +71,7 @@ void vtac_run_function(vtac_compose_run *r, const vtac_syntax *s, const vtac_tem
  */
 vtac_handle vtac_run_size(vtac_compose_run *r, vtac_handle of, int64_t axis, vtac_handle size);
 
-/* What a node is made of, as a text writes it: the name with its domain, terms as inputs. */
+/* The parts of a node, as a text writes them: its name with its domain, terms as inputs. */
 typedef struct vtac_node_parts {
     const char *name;
     const vtac_term *inputs;
