@@ -507,11 +507,12 @@ static vtac_syntax *parse_attributes(text_parser *p)
     vtac_syntax *first = NULL;
     vtac_syntax **tail = &first;
     do {
-        *tail = parse_name(p, VTAC_SYNTAX_NAME);
+        vtac_syntax *name = parse_name(p, VTAC_SYNTAX_NAME);
+        *tail = name;
         if (accept_mark(p, '=', 1)) {
-            (*tail)->first = parse_expression(p);
+            name->first = parse_expression(p);
         }
-        tail = &(*tail)->next;
+        tail = &name->next;
     } while (accept_mark(p, ',', 1));
     return first;
 }
