@@ -37,7 +37,7 @@ vtac_id vtac_make(vtac_import_builder *m, vtac_op op, const vtac_id *inputs, uin
 void vtac_make_many(vtac_import_builder *m, vtac_op op, const vtac_id *inputs, uint32_t input_count,
                     const vtac_attr *attrs, uint32_t attr_count, vtac_id *out, uint32_t output_count);
 /* The node of a specification, whose name and origin are the maker's; its outputs may have names. */
-void vtac_make_node(vtac_import_builder *m, const vtac_node_spec *spec, vtac_id *out);
+void vtac_make_node(vtac_import_builder *m, const vtac_node_spec *given, vtac_id *out);
 vtac_id vtac_make1(vtac_import_builder *m, vtac_op op, vtac_id a);
 vtac_id vtac_make2(vtac_import_builder *m, vtac_op op, vtac_id a, vtac_id b);
 vtac_id vtac_make3(vtac_import_builder *m, vtac_op op, vtac_id a, vtac_id b, vtac_id c);
