@@ -9,16 +9,25 @@
 #include "vta/hash.h"
 #include "vta/number.h"
 
+/* Takes in words byte by byte, the lowest first: the same hash on every host. */
+static uint64_t hash_of_words(uint64_t hash, const uint64_t *words, size_t count)
+{
+    for (size_t i = 0; i < 8 * count; i++) {
+        hash = vta_hash_word(hash, words[i / 8] >> i % 8 * 8 & 0xff);
+    }
+    return hash;
+}
+
 static uint64_t hash_of_tiling(uint64_t hash, const tiling *t)
 {
     const int64_t all[] = {t->rows, t->cols, t->group, t->part, t->part_rows, t->part_cols, t->tiles_outside};
-    return vta_hash_bytes(hash, all, sizeof all);
+    return hash_of_words(hash, (const uint64_t *)all, sizeof all / sizeof all[0]);
 }
 
 static uint64_t hash_of_units(uint64_t hash, const load_of_units *u)
 {
     const uint64_t all[] = {u->array, u->alu, u->load, u->store, u->bytes_read, u->bytes_written};
-    return vta_hash_bytes(hash, all, sizeof all);
+    return hash_of_words(hash, all, sizeof all / sizeof all[0]);
 }
 
 /* Hashes each stage by itself: its work and, in any order, its candidates. */
