@@ -1,8 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """machine_test.py SOURCE VTA_PARAMS SEED: machine.c on the machine of hw/soc under Icarus, twice, with other data and another
-memory: what it prints over the serial line is what this file works out for the same numbers. soc_page stands in for the accelerator,
-which `./run soc` has in its place."""
+memory: what it prints over the serial line is what this file works out for the same numbers. soc_page stands in for the accelerator."""
 
 import pathlib
 import random
