@@ -3,11 +3,11 @@
 
 #include <errno.h>
 #include <stddef.h>
-#ifndef VTA_BAREMETAL
-#    include <pthread.h>
+#ifdef VTA_BAREMETAL
+/* The same function where there is one thread: not every C library has <pthread.h>. */
+#    define pthread_sigmask sigprocmask
 #else
-#    define pthread_sigmask                                                                                  \
-        sigprocmask /* the same where there is one thread; not every C library has <pthread.h> */
+#    include <pthread.h>
 #endif
 
 static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
