@@ -18,14 +18,14 @@ module soc_alu (
 );
     localparam [2:0] ADD = 3'd0, SLL = 3'd1, SLT = 3'd2, SLTU = 3'd3, XOR = 3'd4, SRL = 3'd5, OR = 3'd6;
 
-    // One subtraction serves both comparisons; the 33rd bit of each operand is its sign, or 0 for an unsigned one.
+    // The subtraction serves both comparisons; the 33rd bit of each operand is its sign, or 0 for an unsigned one.
     wire [32:0] x_wide     = {!as_unsigned && x[31], x};
     wire [32:0] y_wide     = {!as_unsigned && y[31], y};
     wire [32:0] difference = x_wide - y_wide;
     assign less  = difference[32];
     assign equal = x == y;
 
-    // One shifter to the right serves all shifts: a shift to the left turns its operand round before and after.
+    // The shifter to the right serves all shifts: a shift to the left turns its operand round before and after.
     wire        left = funct3 == SLL;
     wire [31:0] x_turned;
     wire [31:0] shifted_turned;

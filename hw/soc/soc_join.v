@@ -19,7 +19,7 @@ module soc_join #(
     input  wire       out_ready,
     output wire       who,
 
-    // Of the burst that moves data now, and of the one whose answer is next.
+    // The master whose burst moves data now, and the one whose answer is next.
     output wire       data_busy,
     output wire       data_who,
     input  wire       data_last,        // its last beat moves

@@ -203,7 +203,7 @@ static vtac_term value_of(vtac_compose_run *r, const vtac_syntax *s, const vtac_
     return vtac_run_value(r, s, x, VTAC_NO_DTYPE);
 }
 
-/* Of a size that only the run knows it is a value, f32. */
+/* The root of a size; where only the run knows the size, a value in float. */
 static vtac_term square_root(vtac_compose_run *r, const vtac_syntax *s, const vtac_term *x)
 {
     if (x->kind == VTAC_TERM_WHOLE && !x->known) {

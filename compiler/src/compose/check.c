@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What can be said of a text without working it: that every name in it stands for something, and whether it
+ * Checks of a text before it is worked: each name in it must stand for something; and the question whether it
  * goes element by element.
  */
 #include <ctype.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How a text becomes nodes: terms, what expressions are made of, and the names that stand for them.
+ * The making of nodes from a text: terms, the parts of expressions, and the names that stand for terms.
  */
 #ifndef VTAC_COMPOSE_RUN_H
 #define VTAC_COMPOSE_RUN_H

@@ -10,7 +10,7 @@
 #include "vta/arena.h"
 #include "vtac/graph.h"
 
-/* One operator or function: embed.py cuts the files of texts/ into these. */
+/* A row is an operator or a function: embed.py cuts the files of texts/ into rows. */
 typedef struct vtac_template_row {
     const char *domain, *name; /* the domain of a function is "function" */
     uint16_t since;            /* the first opset that has this form */

@@ -19,7 +19,8 @@ extern const size_t vta_wasm_runtime_bytes, vta_wasm_binding_bytes, vta_wasm_pag
     vta_wasm_generator_bytes, vta_wasm_chat_bytes;
 
 /* True if a model for WebAssembly becomes a page, by the name of its file; and writes a module's page.
- * One that `carries` states and has a tokenizer.json beside its page is a language model: one talks with it.
+ * A model that `carries` states, with a tokenizer.json beside its page, is a language model: its page is a
+ * chat.
  */
 bool vtac_is_page(const char *path);
 vta_status vtac_write_page(const char *module, bool carries, const char *path, vta_diag *diag);

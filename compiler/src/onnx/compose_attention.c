@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What stands around attention in language models and is no text: graphs that change it, linear attention,
+ * Operators around attention in language models that are no texts: graphs that change it, linear attention,
  * causal convolutions.
  */
 #include <math.h>

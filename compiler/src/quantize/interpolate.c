@@ -98,7 +98,7 @@ static double weight_at(const interpolation *p, double distance)
                      : 0.0;
 }
 
-/* One tap's term: what it reads, times its weights. */
+/* Adds the term of a tap: the elements that the tap reads, times its weights. */
 static vta_status add_term(const interpolation *p, int64_t tap, vtac_value_id x, vtac_value_id *out)
 {
     vtac_graph *g = p->s->graph;

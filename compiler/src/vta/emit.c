@@ -726,8 +726,8 @@ static void sum_weights(emitter *e, const piece *p, const reduction *t, int64_t 
     }
 }
 
-/* Of one pixel, all blocks with weights are one call: its loop goes over blocks, not over pixels. Returns
- * their number; 0: each block has a call of its own. */
+/* A single pixel has one call for all blocks with weights: the loop goes over blocks, not over pixels.
+ * Returns their number; 0: each block has a call of its own. */
 static int64_t emit_pixel(emitter *e, const piece *p, const reduction *t)
 {
     const conv *c = e->c;
