@@ -77,6 +77,7 @@ class Hart:
         self.mscratch = self.mepc = self.mcause = self.mtval = self.mip = 0
         self.retired = 0
         self.cycles = lambda shift: 0  # how the test tells it what a counter of cycles said
+        self.set_cycles = lambda shift, value: None  # and that a program wrote half of it
         self.stored = lambda addr, value: None  # what else a store of a word does
 
     # ---- memory
@@ -115,6 +116,8 @@ class Hart:
             shift = RETIRED[number]
             self.retired = self.retired & ~(MASK << shift) | value << shift
             return True
+        if number in CYCLES:
+            self.set_cycles(CYCLES[number], value)
         if number in STATUS and STATUS[number][1]:
             name, bits = STATUS[number]
             setattr(self, name, getattr(self, name) & ~bits | value & bits)
