@@ -54,6 +54,7 @@ done
 
 tar -C "$folder" --sort=name --owner=0 --group=0 --numeric-owner --mtime=@0 -czf "$folder/vta-$board.tar.gz" "vta-$board"
 size=$(wc -c <"$(readlink -f "$tree/lib/libvta.so")")
+echo "build = $build"
 printf 'runtime and driver, stripped: %d bytes for %s (limit %d)\n' "$size" "$tools" "$limit"
 printf 'package: %s, %d bytes, needs glibc %s\n' "$folder/vta-$board.tar.gz" "$(wc -c <"$folder/vta-$board.tar.gz")" "$needed"
 [ "$size" -le "$limit" ] || fail "the runtime for '$board' is $((size - limit)) bytes over the limit"

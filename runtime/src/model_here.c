@@ -58,6 +58,11 @@ static bool has_kernels(const here *h)
     return VTA_HAS_KERNELS != 0 && h->kernels != NULL;
 }
 
+static bool is_queued(const here *h)
+{
+    return VTA_HAS_KERNELS != 0 && h->queued;
+}
+
 /* ---- checks ---- */
 
 static bool fits(uint64_t offset, uint64_t bytes, uint64_t size)
@@ -306,7 +311,9 @@ static vta_status launch_step(here *h, uint32_t i, vta_diag *diag)
 static vta_status run_step(here *h, uint32_t i, vta_diag *diag)
 {
     atomic_store(&h->step, i);
-    h->queued = false;
+    if (VTA_HAS_KERNELS != 0) {
+        h->queued = false;
+    }
     if (vta_stop_take(&h->engine->stop)) {
         return vta_fail(diag, VTA_INTERRUPTED, "interrupted before step '%s'", h->artifact->steps[i].name);
     }
@@ -319,7 +326,7 @@ static vta_status run_step(here *h, uint32_t i, vta_diag *diag)
     if (has_kernels(h)) {
         VTA_TRY(h->device->step(h->kernels, i, &h->queued, diag));
     }
-    if (h->queued) {
+    if (is_queued(h)) {
         return VTA_OK;
     }
     step_call call = {.here = h, .step = i, .piece = piece_of(&h->artifact->steps[i])};
@@ -361,7 +368,7 @@ static vta_status walk_segment(here *h, const int64_t *steps, int64_t count, vta
         const double begin = h->profiled ? vta_now() : 0;
         bind_step(h, step);
         VTA_TRY(run_step(h, step, diag));
-        if (h->profiled && !h->queued) {
+        if (h->profiled && !is_queued(h)) {
             h->profile[step].seconds += vta_now() - begin;
         }
         if (h->artifact->steps[step].kind == VTA_STEP_ACCELERATOR) {
@@ -464,7 +471,7 @@ static vta_status walk_steps(here *h, vta_diag *diag)
         const double begin = h->profiled ? vta_now() : 0;
         VTA_TRY(run_step(h, i, diag));
         if (h->profiled) {
-            h->profile[i].seconds = h->queued ? 0 : vta_now() - begin;
+            h->profile[i].seconds = is_queued(h) ? 0 : vta_now() - begin;
         }
     }
     return VTA_OK;

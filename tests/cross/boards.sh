@@ -29,6 +29,17 @@ echo "seed $seed"
 cat package.out
 tar -xzf "$build/cross/vta-$board.tar.gz"
 holds "the install script" "./vta-$board/install.sh" "$work/stage"
+
+# Devices that run kernels, as GPUs, are no part of it: neither sources, nor functions, nor words.
+family=$(sed -n 's|^build = \(.*\)|\1|p' package.out)
+free_of_gpus() {
+    ninja -C "$1" -t inputs lib/libvta.so >inputs.out && grep -q runtime/src/model_here.c inputs.out || return 1
+    ! grep -E 'runtime/gpu/|runtime/src/kernels\.c' inputs.out || return 1
+    "$tools-nm" "$work/stage/lib/libvta.a" >names.out && grep -q vta_model_load names.out || return 1
+    ! grep -E 'vta_(kernels|gpu|open_beside)|(begin|finish|open|has)_kernels' names.out || return 1
+    ! grep -aE 'opencl|libcuda|libvta_gpu' "$work/stage/lib/libvta.so" || return 1
+}
+holds "nothing of GPUs on $board" free_of_gpus "$family"
 QEMU_LD_PREFIX=/usr/$tools
 export QEMU_LD_PREFIX
 

@@ -120,6 +120,18 @@ def check_refusals():
         wrong.append("'vtac devices' lists another device than is there")
 
 
+def check_intact():
+    """A program's inputs are what they were, whatever came of its run."""
+    library = os.path.join(os.path.dirname(os.path.abspath(vtac)), "..", "lib", "libvta.so")
+    for fault, status, text in ((None, 0, ""), ("lost", 1, "CUDA_ERROR_ILLEGAL_ADDRESS")):
+        environment = dict(os.environ, CUDA_STAND_IN_TOOLS="sh %s/tools.sh" % os.getcwd(), CUDA_STAND_IN=fault or "",
+                           LD_LIBRARY_PATH=stand_in + ":" + os.environ.get("LD_LIBRARY_PATH", ""))
+        done = subprocess.run(["/usr/bin/python3", "-B", os.path.join(here, "intact.py"), library, "m.so", "cuda:0", "11"],
+                              stdout=subprocess.PIPE, text=True, check=False, env=environment)
+        if done.returncode != status or text not in done.stdout or done.stdout.count("\n") != status:
+            wrong.append("a program whose device is %s: exit status %d, %s" % (fault or "well", done.returncode, done.stdout))
+
+
 def main():
     home = os.getcwd()
     with tempfile.TemporaryDirectory() as folder:
@@ -133,6 +145,7 @@ def main():
             shutil.rmtree("device")
         must("compile", "m.onnx", "-o", "plain.so")
         check_refusals()
+        check_intact()
         os.chdir(home)
     print("\n".join(wrong) or "%d networks are the same" % len(sys.argv[4:]))
     return 1 if wrong else 0

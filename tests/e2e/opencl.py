@@ -191,6 +191,10 @@ def check_stand_in():
     with open("/proc/self/maps", encoding="utf-8") as file:
         real = next(line.split()[-1] for line in file if "libOpenCL.so" in line)
     device = ("run", "m.so", "--device", "opencl:0")
+    os.makedirs("broken")
+    with open("broken/libOpenCL.so.1", "w", encoding="ascii") as file:
+        file.write("no library")
+    refused("no OpenCL: libOpenCL.so.1 cannot be loaded; 'apt-get install ocl-icd-libopencl1'", *device, LD_LIBRARY_PATH="broken")
     for fault, text in (
         ("none", "no OpenCL driver is installed"),
         ("empty", "does not exist; OpenCL's drivers have 0"),
@@ -213,6 +217,15 @@ def check_stand_in():
         if done.returncode != status or not done.stdout.endswith(text) or done.stdout.count("\n") != status:
             wrong.append("a program whose device is %s: exit status %d, %s" % (fault or "well", done.returncode, done.stdout))
     check_use(real)
+    check_untouched(real)
+
+
+def check_untouched(real):
+    """Who asks for no such device loads nothing of it."""
+    for words in (("--version",), ("zoo", "list"), ("run", "m.so"), ("compile", "m.onnx", "--target", "opencl", "-o", "n.so")):
+        status = run(*words, LD_LIBRARY_PATH=stand_in, OPENCL_REAL=real, OPENCL_STAND_IN_REPORT="loaded.txt")[0]
+        if status != 0 or os.path.exists("loaded.txt"):
+            wrong.append("'vtac %s' loads OpenCL's drivers, or ends with %d" % (" ".join(words), status))
 
 
 def check_use(real):
