@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""tutorials.py PREFIX FOLDER NAME...: types a tutorial as it stands, in a folder of its own, with what is installed in PREFIX.
+"""tutorials.py [--only WORD] PREFIX FOLDER NAME...: types a tutorial as it stands, in a folder of its own, with what is installed in
+PREFIX. --only: of its blocks those alone that begin with this command.
 
 A paragraph `NAME`: in front of a block of code makes a file of that name. A block `sh` is run; one `sh in the background`
 until its first line comes, and is interrupted at the end; `sh with PACKAGE` and `sh without PACKAGE` where Python has the
-package's module, and where it has not. A block without a language behind a command is what it prints: line by line, where
+package's module, and where it has not. A `cd` holds for the blocks behind it. A block without a language behind a command is what it prints: line by line, where
 '...' stands for anything within a line, or alone for any lines.
 """
 import os
@@ -18,7 +19,8 @@ import time
 
 BLOCK = re.compile(r'(?:^(?P<before>[^\n]*)\n\n)?^```(?P<kind>[^\n]*)\n(?P<text>.*?)^```$', re.M | re.S)
 FILE = re.compile(r'(?:^|\s)`([\w.]+)`(?::$| \S.*:$)')
-PATIENCE = 600
+PATIENCE = 2400
+PLACE = '@place@ '  # before the folder in which a block ended
 
 
 def pattern_of(expected):
@@ -33,8 +35,8 @@ def pattern_of(expected):
 
 
 class Tutorial:
-    def __init__(self, prefix, path):
-        self.name, self.printed, self.behind = os.path.basename(path), None, []
+    def __init__(self, prefix, path, only=''):
+        self.name, self.printed, self.behind, self.only = os.path.basename(path), None, [], only
         with open(path, encoding='utf-8') as file:
             self.text = file.read()
         self.environment = dict(os.environ, PATH=f'{prefix}/bin:/usr/bin:{os.environ["PATH"]}', LD_LIBRARY_PATH=f'{prefix}/lib',
@@ -45,11 +47,13 @@ class Tutorial:
         return subprocess.run(['python3', '-c', f'import {module}'], env=self.environment, capture_output=True, check=False).returncode == 0
 
     def run(self, text):
-        done = subprocess.run(['sh', '-eu', '-c', text], env=self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        text_and_place = f'{text}\nprintf "{PLACE}%s" "$PWD"'
+        done = subprocess.run(['sh', '-eu', '-c', text_and_place], env=self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True, timeout=PATIENCE, check=False)
-        self.printed = done.stdout
-        if done.returncode != 0:
+        self.printed, mark, place = done.stdout.rpartition(PLACE)
+        if done.returncode != 0 or not mark:
             sys.exit(f'{self.name}: status {done.returncode} of\n{text}{done.stdout}')
+        os.chdir(place.rstrip('\n'))
 
     def begin(self, text):
         process = subprocess.Popen(['sh', '-eu', '-c', 'exec ' + text], env=self.environment, stdin=subprocess.DEVNULL,
@@ -67,11 +71,15 @@ class Tutorial:
             process.wait(60)
 
     def compare(self, expected):
+        if self.only:
+            return
         if self.printed is None or not re.fullmatch(pattern_of(expected), self.printed):
             sys.exit(f'{self.name}: expected\n{expected}and it printed\n{self.printed}')
 
     def take(self, block):
         kind, text, before = block['kind'].strip(), block['text'], block['before'] or ''
+        if kind.startswith('sh') and not text.startswith(self.only):
+            return
         named = FILE.search(before)
         words = kind.split()
         if kind == '':
@@ -95,10 +103,10 @@ class Tutorial:
         return len(blocks)
 
 
-def main(prefix, folder, names):
+def main(prefix, folder, names, only):
     home = os.getcwd()
     for name in names:
-        tutorial, begin = Tutorial(prefix, os.path.join(folder, name + '.md')), time.monotonic()
+        tutorial, begin = Tutorial(prefix, os.path.join(folder, name + '.md'), only), time.monotonic()
         place = tempfile.mkdtemp(prefix='tutorial')
         os.chdir(place)
         try:
@@ -110,6 +118,8 @@ def main(prefix, folder, names):
 
 
 if __name__ == '__main__':
-    if len(sys.argv) < 4:
+    ONLY = sys.argv[2] if sys.argv[1:2] == ['--only'] else ''
+    WORDS = sys.argv[3:] if ONLY else sys.argv[1:]
+    if len(WORDS) < 3:
         sys.exit(__doc__.split('\n', maxsplit=1)[0])
-    main(os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]), sys.argv[3:])
+    main(os.path.abspath(WORDS[0]), os.path.abspath(WORDS[1]), WORDS[2:], ONLY)
