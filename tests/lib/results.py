@@ -36,8 +36,8 @@ def put(table, verb, name, cells):
 
 
 def record(verb, name, cells):
-    """Keeps the cells of one row, column: value, with the date of today; other rows stay."""
-    table = read(verb)
+    """Keeps the cells of one row, column: value, with the date of today; other rows stay. A verb's first row makes its file."""
+    table = read(verb) if os.path.exists(path_of(verb)) else {'columns': list(cells) + ['date'], 'rows': {}}
     put(table, verb, name, cells)
     write(verb, table)
 

@@ -6,7 +6,8 @@
     external  external symbols carry the prefix of their library (needs BUILD, a build of these sources)
     ruler     a section's rule, which the formatter has cut in two
     struct    two structs of one library with the same name
-    readme    a README with a date or with the result of a measurement
+    readme    a document (CHANGELOG.md is none) with a date or with the result of a measurement
+    date      a date in a source
     cast      switch ((int), which switches off the compiler's check that every case is there
     status    status = status == VTA_OK ? ...: fail.h has VTA_TRY_OUT
     comment   a comment that begins with What, Whether, Where, ... and has no subject
@@ -40,8 +41,14 @@ PREFIXES = (('isa/', 'vta_'), ('sim/', 'vta_'), ('driver/', 'vta_|VTA[A-Z]'), ('
             ('compiler/plugins/', 'vtac_plug_|vtac_ort_|vtac_tfl_|(?:CreateEpFactories|ReleaseEpFactory|tflite_plugin_create_delegate|tflite_plugin_destroy_delegate)$'))
 NO_SUBJECT = r'(?:What|Whether|Where|How|Which|Those|That|These|Such|Likewise|Otherwise|Else)\b'
 MONTHS = 'January|February|March|April|May|June|July|August|September|October|November|December'
-MEASURED = re.compile(rf'\b\d{{1,2}} (?:{MONTHS})\b|\b(?:{MONTHS}) 20\d\d\b|\b20\d\d-\d\d-\d\d\b'
-                      r'|\b\d+\.\d+ ?%|\b\d{1,3}(?:,\d{3})+\b')
+DATE = (rf'\b\d{{1,2}}\.? (?:{MONTHS})\b|\b(?:{MONTHS}) \d{{1,2}}\b|\b(?:{MONTHS}) 20\d\d\b|\b20\d\d-[01]\d-[0-3]\d\b'
+        r'|\b[0-3]?\d\.[01]?\d\.20\d\d\b')
+UNITS = 'seconds?|s|ms|us|µs|ns|MHz|GHz|times|million|GB/s|GOPS|mJ'
+DECIMAL = r'[^|\n]*\d\.\d[^|\n]*\|'
+# A date; a share with decimals; a number with groups of three digits; decimals with a unit; a row with decimals in two cells.
+MEASURED = re.compile(rf'{DATE}|\b\d+\.\d+ ?%|\b\d{{1,3}}(?:,\d{{3}})+\b|(?<![\w.])\d+\.\d+ (?:{UNITS})\b'
+                      rf'|^\|(?:[^|\n]*\|)*?{DECIMAL}(?:[^|\n]*\|)*?{DECIMAL}', re.MULTILINE)
+SAMPLE_DATES = ('2000-01-01', '2001-01-01')  # where a date is needed and says nothing
 PIECES = re.compile(r'(?P<comment>/\*.*?\*/|//[^\n]*)|(?P<text>"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\')', re.DOTALL)
 SUBJECT = re.compile(r'[A-Za-z0-9_.][A-Za-z0-9_./, +-]*: \S')
 COLUMNS = 60
@@ -204,7 +211,14 @@ def find_measured(readmes):
         text = re.sub(r'^```.*?^```|^(?: {4}|\t).*?$|`[^`\n]*`', lambda hit: re.sub(r'[^\n]', ' ', hit.group()), text,
                       flags=re.MULTILINE | re.DOTALL)
         for hit in MEASURED.finditer(text):
-            yield path, text.count('\n', 0, hit.start()) + 1, f"'{hit.group()}': results belong in tests/results"
+            yield path, text.count('\n', 0, hit.start()) + 1, f"'{hit.group()[:40]}': results belong in tests/results"
+
+
+def find_dates(texts):
+    for text in texts:
+        for hit in re.finditer(DATE, text.text):
+            if hit.group() not in SAMPLE_DATES and not text.path.startswith('tests/tree/rules'):
+                yield text.path, text.line(hit.start()), f"'{hit.group()}': what was when stands in the history, results in tests/results"
 
 
 def find_external(source, build):
@@ -250,11 +264,14 @@ def find_all(source, build, fewest=1000):
         sys.exit(f'{source}: {len(texts)} sources found, expected {fewest} or more')
     readmes = {path: open(os.path.join(source, path), encoding='utf-8').read()
                for path in files if os.path.basename(path) == 'README.md'}
+    documents = {path: open(os.path.join(source, path), encoding='utf-8').read()
+                 for path in files if path.endswith('.md') and os.path.basename(path) != 'CHANGELOG.md'}
     found = {
         'words': find_words(texts, readmes),
         'ruler': find_rulers(texts),
         'struct': find_structs(texts),
-        'readme': find_measured(readmes),
+        'readme': find_measured(documents),
+        'date': find_dates(texts),
         'cast': find_casts(texts),
         'status': find_statuses(texts),
         'comment': find_comments(texts),
