@@ -51,12 +51,13 @@ static void put_point(vta_str *out, const cli_explored *e, const vtac_candidate 
     vta_str_put(out, "{\"name\": ");
     cli_put_json(out, k->name);
     vta_str_printf(out,
-                   ", \"runs\": %s, \"front\": %s, \"fps\": %.6g, \"energy\": %.6g, \"board_energy\": %.6g, "
+                   ", \"runs\": %s, \"meets\": %s, \"front\": %s, \"fps\": %.6g, \"latency\": %.6g, "
+                   "\"round\": %.6g, \"energy\": %.6g, \"board_energy\": %.6g, "
                    "\"share\": %.6g, \"area\": "
                    "{\"lut\": %.0f, \"ff\": %.0f, \"dsp\": %.0f, \"bram\": %.1f}",
-                   c->runs ? "true" : "false", c->front ? "true" : "false", c->fps, c->energy,
-                   c->fps > 0 ? e->power.watts / c->fps : 0.0, c->share, c->area.lut, c->area.ff, c->area.dsp,
-                   c->area.bram);
+                   c->runs ? "true" : "false", c->broken < 0 ? "true" : "false", c->front ? "true" : "false",
+                   c->fps, c->latency, c->round, c->energy, c->fps > 0 ? e->power.watts / c->fps : 0.0,
+                   c->share, c->area.lut, c->area.ff, c->area.dsp, c->area.bram);
     vta_str_printf(
         out,
         ",\n  \"config\": {\"batch\": %u, \"block_in\": %u, \"block_out\": %u, \"inp\": %u, \"wgt\": "
@@ -132,11 +133,12 @@ static void put_json(vta_str *out, const cli_explored *e)
     vta_str_put(out, "{\"part\": ");
     cli_put_json(out, e->part->name);
     put_string(out, "bitstream", e->part->bitstream);
-    put_string(out, "objective", vtac_objective_name(e->options->objective));
+    put_string(out, "objective", e->options->goal->text);
     vta_str_printf(out,
                    ", \"space\": %" PRIu64 ", \"around\": %" PRIu64 ", \"illegal\": %" PRIu64
-                   ", \"too_large\": %" PRIu64 ", \"candidates\": %u, \"timed\": %u",
-                   x->space, x->around, x->illegal, x->too_large, x->count, x->timed);
+                   ", \"too_large\": %" PRIu64
+                   ", \"candidates\": %u, \"distinct\": %u, \"timed\": %u, \"left\": %u",
+                   x->space, x->around, x->illegal, x->too_large, x->count, x->distinct, x->timed, x->left);
     vta_str_printf(out, ", \"most\": {\"lut\": %.0f, \"dsp\": %.0f, \"bram\": %.0f}", e->part->lut_max,
                    e->part->dsp_max, e->part->bram_max);
     vta_str_printf(out,

@@ -23,6 +23,8 @@ static vta_status time_one(cli_explored *e, const vta_config *config, vtac_candi
     options.space = &space;
     options.part = &everything;
     options.limit = 0;
+    options.search = 0;
+    options.journal = NULL;
     options.told = NULL;
     VTA_TRY(vtac_work_open(&(vtac_work_options){.workers = 1}, vtac_explore_piece, &options, &work, diag));
     const vta_status status = vtac_explore(&options, work, &one, diag);

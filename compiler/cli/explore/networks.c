@@ -74,7 +74,7 @@ static vta_status hash_of(cli_networks *all, const vtac_graph *graph, vta_diag *
     return VTA_OK;
 }
 
-static void name_of(const char *path, char *name, size_t size)
+void cli_network_name(const char *path, char *name, size_t size)
 {
     const char *slash = strrchr(path, '/');
     const char *base = slash != NULL ? slash + 1 : path;
@@ -90,7 +90,7 @@ static vta_status load_one(const cli_args *args, const char *path, const vta_con
     const vtac_pass_options passes = {.level = PASS_LEVEL, .progress = cli_stages()};
     const vtac_partition_options how = {
         .config = config, .schedule = {.progress = cli_stages()}, .always = true, .look = true};
-    name_of(path, n->name, sizeof n->name);
+    cli_network_name(path, n->name, sizeof n->name);
     VTA_TRY(zoo ? load_zoo(args, path, shapes, &n->graph, diag)
                 : cli_load_graph(args, path, shapes, &n->graph, diag));
     const char *operands[] = {path};

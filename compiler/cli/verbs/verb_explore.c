@@ -33,7 +33,9 @@ static const cli_option options[] = {
     {"--fix", "KEY=VALUE", CLI_TEXT, "a key of the configuration: this value, or these: 3,4,5"},
     {"--space", "FILE", CLI_FILE, "keys and their values: {\"LOG_BLOCK_IN\": [3, 4], ...}"},
     {"--limit", "N", CLI_TEXT, "look at N of the space's configurations, evenly"},
-    {"--objective", "WHAT", CLI_TEXT, "fps (default), latency, area, energy or edp"},
+    {"--objective", "WHAT", CLI_TEXT, "fps (default), latency, ... or 'mJ < 2 and max fps / lut'"},
+    {"--search", "PERCENT", CLI_TEXT, "time that much of the space, by halving (default: all)"},
+    {"--resume", "FILE", CLI_FILE, "keep results there; the same words go on from it"},
     {"--budget", "WHAT=N", CLI_TEXT, "lut, dsp or bram: no more than that (may be repeated)"},
     {"--finalists", "N", CLI_TEXT, "the best N on tsim, too; --count './run area': by Yosys"},
     {"--power", "FILE", CLI_FILE, "your boards' watts: lines 'PART WATTS WORDS'"},
@@ -56,6 +58,7 @@ typedef struct explore_job {
     vtac_space space;
     vtac_explore_options options;
     vtac_powers powers;
+    vtac_goal goal;
     uint64_t finalists;
 } explore_job;
 
@@ -119,18 +122,46 @@ static int read_counts(const cli_args *args, vtac_explore_options *o)
                            text, models);
 }
 
-static int read_objective(const cli_args *args, vtac_explore_options *o)
+/* The names of the networks, as "--models" has them, and as reports name them. */
+static uint32_t model_names(const cli_args *args, char names[VTAC_MAX_NETWORKS][64], const char **out)
 {
-    const char *text = cli_value(args, "--objective");
-    for (int i = 0; text != NULL && i < VTAC_OBJECTIVES; i++) {
-        if (strcmp(text, vtac_objective_name((vtac_objective)i)) == 0) {
-            o->objective = (vtac_objective)i;
-            return CLI_OK;
-        }
+    uint32_t count = 0;
+    char path[PATH];
+    for (const char *list = cli_value(args, "--models"); *list != '\0' && count < VTAC_MAX_NETWORKS;
+         count++) {
+        (void)snprintf(path, sizeof path, "%.*s", (int)strcspn(list, ","), list);
+        cli_network_name(path, names[count], sizeof names[count]);
+        out[count] = names[count];
+        list += strcspn(list, ",");
+        list += *list == ',';
     }
-    return text == NULL
-               ? CLI_OK
-               : cli_usage(args, "'--objective %s': expected fps, latency, area, energy or edp", text);
+    return count;
+}
+
+static int read_objective(explore_job *j)
+{
+    const char *text = cli_value(j->args, "--objective"), *names[VTAC_MAX_NETWORKS];
+    char texts[VTAC_MAX_NETWORKS][64];
+    const uint32_t count = model_names(j->args, texts, names);
+    vta_diag diag = {0};
+    if (vtac_goal_parse(text != NULL ? text : "fps", names, count, &j->goal, &diag) != VTA_OK) {
+        return cli_usage(j->args, "'--objective' %s", diag.text);
+    }
+    j->options.goal = &j->goal;
+    return CLI_OK;
+}
+
+static int read_search(explore_job *j)
+{
+    const char *text = cli_value(j->args, "--search");
+    char *end = NULL;
+    const double percent = text != NULL ? strtod(text, &end) : 0;
+    if (text != NULL && (end == text || *end != '\0' || !(percent > 0) || percent > 100)) {
+        return cli_usage(j->args, "'--search %s': expected percent of the space, above 0, at most 100", text);
+    }
+    j->options.search = percent / 100;
+    j->options.journal = cli_value(j->args, "--resume");
+    return CLI_OK;
 }
 
 static int read_exports(const cli_args *args)
@@ -172,10 +203,11 @@ static int read_arguments(explore_job *j)
         return cli_usage(args, "'--count' goes with '--finalists N'");
     }
     if (cli_read_shapes(args, &j->shapes) != CLI_OK || cli_read_work(args, &j->how) != CLI_OK ||
-        read_budget(args, &j->part) != CLI_OK || read_counts(args, &j->options) != CLI_OK) {
+        read_budget(args, &j->part) != CLI_OK || read_counts(args, &j->options) != CLI_OK ||
+        read_search(j) != CLI_OK) {
         return CLI_USAGE;
     }
-    return read_objective(args, &j->options);
+    return read_objective(j);
 }
 
 /* --dram: the kind of memory of all points. */
@@ -281,6 +313,26 @@ static void print_finalists(const cli_explored *e)
     }
 }
 
+/* What a search left alone, and what follows of several networks on one accelerator. */
+static void print_search(const cli_explored *e)
+{
+    const vtac_exploration *x = e->found;
+    const vtac_candidate *best = &x->candidates[0];
+    if (x->left > 0) {
+        cli_sentence(0,
+                     "by successive halving: %u of %u that programs tell apart were timed (%.1f %%); %u "
+                     "configurations were left, which a fit to those foretells to be behind",
+                     x->timed, x->distinct, 100.0 * x->timed / x->distinct, x->left);
+    }
+    if (e->networks->count > 1) {
+        cli_sentence(
+            0,
+            "in turn on one accelerator, launch by launch, each as often as it counts: %.4g ms a round on "
+            "best1, and a network waits at most %.4g ms for one that runs",
+            1e3 * best->round, 1e3 * best->latency);
+    }
+}
+
 /* Prints the speed of the best configuration relative to the shipped ones that fit. */
 static void print_beside(const cli_explored *e)
 {
@@ -369,6 +421,7 @@ static void print_text(const cli_explored *e)
                  " too large, %u judged (%u timed) on %u networks in %.1f s",
                  x->space, e->part->name, x->around, x->illegal, x->too_large, x->count, x->timed,
                  e->networks->count, e->seconds);
+    print_search(e);
     print_finalists(e);
     print_beside(e);
     cli_sentence(0, "parts: t tables, l loop-back, taps of a depthwise step");
@@ -492,6 +545,16 @@ static vta_status nothing_found(const cli_explored *e, vta_diag *diag)
                         "name a larger '--part' or '--budget', or fix smaller values",
                         x->space, e->part->name, x->nearest);
     }
+    if (x->candidates[0].runs) {
+        const vtac_goal_clause *limit = &e->options->goal->clauses[x->candidates[0].broken];
+        return vta_fail(
+            diag, VTA_RANGE,
+            "no configuration keeps '%.*s'; of %u judged '%s' is the best without: %.4g pictures a "
+            "second, %.4g ms, %.4g mJ, LUT %.0f",
+            (int)limit->length, e->options->goal->text + limit->at, x->count, x->candidates[0].config.name,
+            x->candidates[0].fps, 1e3 * x->candidates[0].latency, 1e3 * e->power.watts / x->candidates[0].fps,
+            x->candidates[0].area.lut);
+    }
     while (n + 1 < e->networks->count && x->candidates[0].networks[n].cycles > 0) {
         n++;
     }
@@ -505,7 +568,7 @@ static vta_status nothing_found(const cli_explored *e, vta_diag *diag)
  * configurations beside it, and gathers layers. */
 static vta_status evaluate_result(explore_job *j, cli_explored *e, vta_diag *diag)
 {
-    if (e->found->count == 0 || !e->found->candidates[0].runs) {
+    if (e->found->count == 0 || !e->found->candidates[0].runs || e->found->candidates[0].broken >= 0) {
         return nothing_found(e, diag);
     }
     VTA_TRY(cli_time_shipped(e, diag));
@@ -564,6 +627,8 @@ static vta_status explore_space(explore_job *j, const cli_networks *networks, bo
     const uint64_t space = hash_of_space(&j->space, &j->part, networks->hash);
     (void)snprintf(key, sizeof key, "vtac %s explore %s %016" PRIx64 " %" PRIu64 "\n", vta_version(),
                    j->options.part->name, space, j->options.limit);
+    j->options.watts = e.power.watts;
+    j->options.journal_key = key;
     VTA_TRY(cli_open_work(j->args, &j->how, key, vtac_explore_piece, &j->options, &work, diag));
     *leads = work != NULL;
     if (work == NULL) {

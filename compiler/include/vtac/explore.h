@@ -8,6 +8,7 @@
 
 #include "vta/config.h"
 #include "vta/str.h"
+#include "vtac/goal.h"
 #include "vtac/partition.h"
 #include "vtac/work.h"
 
@@ -123,27 +124,21 @@ typedef struct vtac_estimate {
     char why[192];
 } vtac_estimate;
 
-typedef enum vtac_objective {
-    VTAC_OBJECTIVE_FPS,     /* pictures a second, the geometric mean of the networks */
-    VTAC_OBJECTIVE_LATENCY, /* of the slowest network */
-    VTAC_OBJECTIVE_AREA,    /* the smallest that runs all networks */
-    VTAC_OBJECTIVE_ENERGY,  /* a picture, the geometric mean */
-    VTAC_OBJECTIVE_EDP,     /* energy × delay */
-    VTAC_OBJECTIVES
-} vtac_objective;
-const char *vtac_objective_name(vtac_objective objective);
-
 enum { VTAC_MAX_NETWORKS = 16 };
 typedef struct vtac_candidate {
     uint64_t index; /* in the space */
     vta_config config;
     vtac_area area;
     double share; /* of the part */
+    bool timed;   /* by the timing model, itself or its twin */
     bool runs;    /* all networks */
     vtac_estimate networks[VTAC_MAX_NETWORKS];
     double fps, energy; /* geometric means over the networks */
-    double score;       /* by the objective: smaller is better */
-    bool front;         /* nobody is better in fps, share and energy */
+    double latency;     /* seconds of the slowest network */
+    double round;       /* seconds of all networks in turn, each as often as it counts */
+    double score;       /* by the goal: smaller is better */
+    int broken;         /* the goal's first limit that it does not keep; -1: it keeps all */
+    bool front;         /* of those that keep the limits nobody is better in fps, share and energy */
     uint32_t twin;      /* of candidates that only clock or pump tell apart, the one that was timed */
 } vtac_candidate;
 
@@ -166,7 +161,10 @@ enum { VTAC_MAX_TILES = 64 };
 
 typedef struct vtac_exploration {
     vtac_candidate *candidates; /* best first; owned */
-    uint32_t count, timed;
+    uint32_t count;
+    uint32_t distinct; /* of those that are legal and fit, as many as programs tell apart, */
+    uint32_t timed;    /* and as many as the timing model has looked at */
+    uint32_t left;     /* candidates that a search has left alone: they are not among `candidates` */
     uint64_t space, illegal, too_large;
     uint64_t
         around; /* of `space`, those around the shipped configurations that are not in the space itself */
@@ -188,8 +186,12 @@ typedef struct vtac_explore_options {
     const vtac_explored *networks;
     uint32_t network_count;
     double counts[VTAC_MAX_NETWORKS]; /* how much each counts in the means; all 0: alike */
-    vtac_objective objective;
-    uint64_t limit; /* configurations of the space that are looked at, evenly; 0: all */
+    const vtac_goal *goal;            /* NULL: fps */
+    double watts, price;              /* of the board, of the part; 0: not known */
+    uint64_t limit;                   /* configurations of the space that are looked at, evenly; 0: all */
+    double search; /* the share of what programs tell apart that is timed, by successive halving; 0: all */
+    const char *journal; /* a file of results: those that it has are taken, new ones are added; NULL: none */
+    const char *journal_key; /* a line that names the work */
     void (*told)(void *context, uint32_t done, uint32_t all);
     void *told_context;
 } vtac_explore_options;

@@ -2,7 +2,8 @@
  *
  * The search. All of a space's configurations are looked at: those that are not legal or do not fit the part
  * are out by a rule and a sum; of those that programs cannot tell apart one is timed; the timing model
- * schedules every network on each of these. What comes out is the same, whoever did the pieces.
+ * schedules every network on each of these, or on those that halve.c chooses. What comes out is the same,
+ * whoever did the pieces.
  */
 #include <float.h>
 #include <inttypes.h>
@@ -11,20 +12,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "search.h"
 #include "vta/fail.h"
 #include "vta/vec.h"
 #include "vtac/divisor.h"
 #include "vtac/explore.h"
 
-enum { IN_A_PIECE = 4, KEY = 512 };
-
-const char *vtac_objective_name(vtac_objective objective)
-{
-    static const char *const names[VTAC_OBJECTIVES] = {"fps", "latency", "area", "energy", "edp"};
-    return objective < VTAC_OBJECTIVES ? names[objective] : NULL;
-}
+enum { IN_A_PIECE = 4, IN_A_ROUGH_PIECE = 64, ROUNDS = 8, LEAST = 12, KEY = 512 };
+static const char rough_word[] = "rough ";
 
 /* ---- a piece: numbers of configurations; a line for each network on each */
+
+static void add_cost(vtac_vta_cost *to, const vtac_vta_cost *c)
+{
+    to->array += c->array;
+    to->alu += c->alu;
+    to->load += c->load;
+    to->store += c->store;
+    to->bytes_read += c->bytes_read;
+    to->bytes_written += c->bytes_written;
+    to->macs += c->macs;
+}
 
 static vta_status time_network(const vta_config *config, const vtac_explored *network, vtac_estimate *out)
 {
@@ -41,24 +49,44 @@ static vta_status time_network(const vta_config *config, const vtac_explored *ne
         }
         out->cycles += image.cycles;
         for (uint32_t i = 0; i < image.plan_count; i++) {
-            const vtac_vta_cost *c = &image.plans[i].cost;
-            out->sum.array += c->array;
-            out->sum.alu += c->alu;
-            out->sum.load += c->load;
-            out->sum.store += c->store;
-            out->sum.bytes_read += c->bytes_read;
-            out->sum.bytes_written += c->bytes_written;
-            out->sum.macs += c->macs;
+            add_cost(&out->sum, &image.plans[i].cost);
         }
         vtac_vta_image_free(&image);
     }
     return VTA_OK;
 }
 
+/* The layers of a network, each alone; what no rule allows alone counts nothing. */
+static void estimate_network(const vta_config *config, const vtac_explored *network, vtac_estimate *out)
+{
+    *out = (vtac_estimate){0};
+    for (uint32_t r = 0; r < network->region_count; r++) {
+        const vtac_vta_region *region = &network->regions[r].region;
+        for (uint32_t i = 0; i < region->layer_count; i++) {
+            vtac_vta_cost cost = {0};
+            vta_diag none;
+            if (vtac_vta_estimate(config, region, i, &cost, &none) == VTA_OK) {
+                out->cycles += cost.cycles;
+                add_cost(&out->sum, &cost);
+            }
+        }
+    }
+}
+
+static void put_estimate(vta_str *result, uint64_t index, uint32_t network, const vtac_estimate *e)
+{
+    vta_str_printf(result, "%" PRIu64 " %" PRIu32 " %" PRIu64, index, network, e->cycles);
+    vta_str_printf(result, " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64, e->sum.array, e->sum.alu,
+                   e->sum.load, e->sum.store);
+    vta_str_printf(result, " %" PRIu64 " %" PRIu64 " %" PRIu64 " %s\n", e->sum.bytes_read,
+                   e->sum.bytes_written, e->sum.macs, e->why);
+}
+
 vta_status vtac_explore_piece(void *context, const char *piece, vta_str *result, vta_diag *diag)
 {
     const vtac_explore_options *o = context;
-    for (const char *at = piece; *at != '\0';) {
+    const bool rough = strncmp(piece, rough_word, strlen(rough_word)) == 0;
+    for (const char *at = piece + (rough ? strlen(rough_word) : 0); *at != '\0';) {
         char *end;
         vta_config config;
         const uint64_t index = strtoull(at, &end, 10);
@@ -69,14 +97,12 @@ vta_status vtac_explore_piece(void *context, const char *piece, vta_str *result,
         VTA_TRY(vtac_space_at(o->space, index, &config, diag));
         for (uint32_t n = 0; n < o->network_count; n++) {
             vtac_estimate e;
-            if (time_network(&config, &o->networks[n], &e) != VTA_OK) {
+            if (rough) {
+                estimate_network(&config, &o->networks[n], &e);
+            } else if (time_network(&config, &o->networks[n], &e) != VTA_OK) {
                 return vta_fail(diag, VTA_NOMEM, "no memory to schedule '%s'", o->networks[n].name);
             }
-            vta_str_printf(result, "%" PRIu64 " %" PRIu32 " %" PRIu64, index, n, e.cycles);
-            vta_str_printf(result, " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64, e.sum.array, e.sum.alu,
-                           e.sum.load, e.sum.store);
-            vta_str_printf(result, " %" PRIu64 " %" PRIu64 " %" PRIu64 " %s\n", e.sum.bytes_read,
-                           e.sum.bytes_written, e.sum.macs, e.why);
+            put_estimate(result, index, n, &e);
         }
     }
     return VTA_OK;
@@ -84,15 +110,24 @@ vta_status vtac_explore_piece(void *context, const char *piece, vta_str *result,
 
 /* ---- the leader */
 
+/* Candidates that are estimated together, in pieces. */
+typedef struct batch {
+    const uint32_t *candidates;
+    uint32_t count, size;              /* how many, and how many in a piece */
+    vtac_estimate *to;                 /* a row of networks for each */
+    char **pieces;                     /* owned */
+    uint32_t piece_count, done, first; /* first: of the pieces of all batches */
+} batch;
+
 typedef struct explore_search {
     const vtac_explore_options *options;
     vtac_exploration *out;
-    vtac_part part;   /* within the budget */
-    vta_vec found;    /* vtac_candidate */
-    double min_share; /* of those that are too large */
-    uint32_t *timed;  /* candidates that pieces are made of, owned */
-    char **pieces;    /* owned */
-    uint32_t piece_count, done;
+    vtac_part part;        /* within the budget */
+    vta_vec found;         /* vtac_candidate */
+    double min_share;      /* of those that are too large */
+    uint32_t *groups;      /* a candidate of each that programs tell apart; owned */
+    batch *batch;          /* that is worked on */
+    vtac_journal *journal; /* NULL: none */
     vta_diag *diag;
     vta_status status;
 } explore_search;
@@ -310,12 +345,12 @@ static void key_of(const vta_config *c, bool tables, char *key)
     const bool reached = c->depthwise_taps > 0 && c->log_block_in <= c->log_block_out + 1;
     const int64_t two = vta_window_steps_of(c, 2, 2, 1, 1, 1).kept; /* columns; also of tiles of four lanes */
     const int64_t taps = reached ? 2 * max.rows * (max.kept + 1) + two : 0;
-    (void)snprintf(key, KEY, "%u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %s", c->log_batch,
+    (void)snprintf(key, KEY, "%u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %s", c->log_batch,
                    c->log_block_in, c->log_block_out, c->log_uop_buff, c->log_inp_buff, c->log_wgt_buff,
                    c->log_acc_buff, c->log_bus_width, c->log_queue, c->mem_latency, c->mem_bandwidth,
                    c->mem_shared, c->mem_shared > 0 || c->dram[0] != '\0' ? c->clock_mhz : 0,
                    tables ? c->table : 1, c->log_block_in >= c->log_block_out ? c->loop_back : 0,
-                   (unsigned)taps, c->dram);
+                   (unsigned)taps, c->rows, c->wgt4, c->dram);
 }
 
 typedef struct keyed {
@@ -336,8 +371,8 @@ static vta_status find_twins(explore_search *s)
     const size_t count = s->found.count;
     const bool tables = any_table(s->options);
     keyed *all = calloc(count + 1, sizeof *all);
-    s->timed = calloc(count + 1, sizeof *s->timed);
-    if (all == NULL || s->timed == NULL) {
+    s->groups = calloc(count + 1, sizeof *s->groups);
+    if (all == NULL || s->groups == NULL) {
         free(all);
         return vta_fail(s->diag, VTA_NOMEM, "no memory for configurations");
     }
@@ -358,34 +393,13 @@ static vta_status find_twins(explore_search *s)
     free(all);
     for (uint32_t i = 0; i < count; i++) {
         if (((vtac_candidate *)vta_vec_at(&s->found, i))->twin == i) {
-            s->timed[s->out->timed++] = i;
+            s->groups[s->out->distinct++] = i;
         }
     }
     return VTA_OK;
 }
 
-static vta_status make_pieces(explore_search *s)
-{
-    s->piece_count = (s->out->timed + IN_A_PIECE - 1) / IN_A_PIECE;
-    s->pieces = calloc((size_t)s->piece_count + 1, sizeof *s->pieces);
-    s->out->piece_seconds = calloc((size_t)s->piece_count + 1, sizeof *s->out->piece_seconds);
-    for (uint32_t p = 0; s->pieces != NULL && s->out->piece_seconds != NULL && p < s->piece_count; p++) {
-        vta_str text = {0};
-        for (uint32_t k = p * IN_A_PIECE; k < (p + 1) * IN_A_PIECE && k < s->out->timed; k++) {
-            const vtac_candidate *c = vta_vec_at(&s->found, s->timed[k]);
-            vta_str_printf(&text, "%s%" PRIu64, k % IN_A_PIECE > 0 ? " " : "", c->index);
-        }
-        s->pieces[p] = vta_str_take(&text);
-        if (s->pieces[p] == NULL) {
-            break;
-        }
-        s->out->piece_count++;
-    }
-    return s->out->piece_count == s->piece_count ? VTA_OK
-                                                 : vta_fail(s->diag, VTA_NOMEM, "no memory for the work");
-}
-
-static bool read_line(const char *line, vtac_candidate *c, uint32_t network)
+static bool read_line(const char *line, uint64_t wanted, uint32_t network, vtac_estimate *out)
 {
     uint64_t index;
     uint32_t n;
@@ -396,92 +410,183 @@ static bool read_line(const char *line, vtac_candidate *c, uint32_t network)
                " %" SCNu64 " %" SCNu64 "%n",
                &index, &n, &e.cycles, &e.sum.array, &e.sum.alu, &e.sum.load, &e.sum.store, &e.sum.bytes_read,
                &e.sum.bytes_written, &e.sum.macs, &used) != 10 ||
-        index != c->index || n != network) {
+        index != wanted || n != network) {
         return false;
     }
     const char *why = line + used + (line[used] == ' ');
     (void)snprintf(e.why, sizeof e.why, "%.*s", (int)strcspn(why, "\n"), why);
-    c->networks[network] = e;
+    *out = e;
+    return true;
+}
+
+/* Takes the lines of a piece; false where one is not its. */
+static bool take_lines(const explore_search *s, uint32_t number, const char *result)
+{
+    const batch *b = s->batch;
+    const uint32_t networks = s->options->network_count;
+    for (uint32_t k = number * b->size; k < (number + 1) * b->size && k < b->count; k++) {
+        const vtac_candidate *c = vta_vec_at(&s->found, b->candidates[k]);
+        for (uint32_t n = 0; n < networks; n++) {
+            const char *next = strchr(result, '\n');
+            if (next == NULL || !read_line(result, c->index, n, &b->to[(size_t)k * networks + n])) {
+                return false;
+            }
+            result = next + 1;
+        }
+    }
     return true;
 }
 
 static void take_result(void *context, uint32_t number, const char *result, const char *why, double seconds)
 {
     explore_search *s = context;
-    s->out->piece_seconds[number] = seconds;
-    if (result == NULL) {
-        s->status = s->status != VTA_OK
-                        ? s->status
-                        : vta_fail(s->diag, VTA_INVALID, "a piece of the work failed: %s", why);
+    batch *b = s->batch;
+    s->out->piece_seconds[b->first + number] = seconds;
+    if (result == NULL || !take_lines(s, number, result)) {
+        s->status = s->status != VTA_OK ? s->status
+                    : result == NULL
+                        ? vta_fail(s->diag, VTA_INVALID, "a piece of the work failed: %s", why)
+                        : vta_fail(s->diag, VTA_PROTOCOL, "a worker's result is not that of its piece");
         return;
     }
-    for (uint32_t k = number * IN_A_PIECE; k < (number + 1) * IN_A_PIECE && k < s->out->timed; k++) {
-        vtac_candidate *c = vta_vec_at(&s->found, s->timed[k]);
-        for (uint32_t n = 0; n < s->options->network_count; n++) {
-            const char *next = strchr(result, '\n');
-            if (next == NULL || !read_line(result, c, n)) {
-                s->status = vta_fail(s->diag, VTA_PROTOCOL, "a worker's result is not that of its piece");
-                return;
-            }
-            result = next + 1;
-        }
-    }
-    s->done++;
+    b->done++;
     if (s->options->told != NULL) {
-        s->options->told(s->options->told_context, s->done, s->piece_count);
+        s->options->told(s->options->told_context, b->done, b->piece_count);
     }
 }
 
-/* ---- judging */
-
-/* Pictures that a run of the network takes. */
-static double pictures_of(const vtac_explored *network)
+static void free_pieces(batch *b)
 {
-    int64_t n = 1;
-    for (uint32_t r = 0; r < network->region_count; r++) {
-        const vtac_vta_region *region = &network->regions[r].region;
-        for (uint32_t t = 0; t < region->tensor_count; t++) {
-            n = region->tensors[t].role == VTAC_VTA_INPUT && region->tensors[t].n > n ? region->tensors[t].n
-                                                                                      : n;
+    for (uint32_t p = 0; b->pieces != NULL && p < b->piece_count; p++) {
+        free(b->pieces[p]);
+    }
+    free(b->pieces);
+}
+
+static vta_status make_pieces(explore_search *s, batch *b, bool rough)
+{
+    b->size = rough ? IN_A_ROUGH_PIECE : IN_A_PIECE;
+    b->first = s->out->piece_count;
+    b->piece_count = (b->count + b->size - 1) / b->size;
+    b->pieces = calloc((size_t)b->piece_count + 1, sizeof *b->pieces);
+    double *more = realloc(s->out->piece_seconds, (b->first + b->piece_count + 1) * sizeof *more);
+    VTA_TRY(vta_allocated(b->pieces != NULL && more != NULL, s->diag));
+    s->out->piece_seconds = more;
+    s->out->piece_count += b->piece_count;
+    for (uint32_t p = 0; p < b->piece_count; p++) {
+        vta_str text = {0};
+        more[b->first + p] = 0;
+        vta_str_put(&text, rough ? rough_word : "");
+        for (uint32_t k = p * b->size; k < (p + 1) * b->size && k < b->count; k++) {
+            const vtac_candidate *c = vta_vec_at(&s->found, b->candidates[k]);
+            vta_str_printf(&text, "%s%" PRIu64, k % b->size > 0 ? " " : "", c->index);
+        }
+        b->pieces[p] = vta_str_take(&text);
+        VTA_TRY(vta_allocated(b->pieces[p] != NULL, s->diag));
+    }
+    return VTA_OK;
+}
+
+/* Estimates candidates, roughly or by the timing model, into `to`. */
+static vta_status estimate_batch(explore_search *s, vtac_work *work, const uint32_t *candidates,
+                                 uint32_t count, bool rough, vtac_estimate *to)
+{
+    batch b = {.candidates = candidates, .count = count, .to = to};
+    vta_status status = VTA_OK;
+    s->batch = &b;
+    VTA_TRY_OUT(make_pieces(s, &b, rough));
+    VTA_TRY_OUT(vtac_journal_run(s->journal, work, (const char *const *)b.pieces, b.piece_count, take_result,
+                                 s, s->diag));
+    VTA_TRY_OUT(s->status);
+out:
+    free_pieces(&b);
+    s->batch = NULL;
+    return status;
+}
+
+/* Times groups, whose candidates have the estimates afterwards. */
+static vta_status time_groups(explore_search *s, vtac_work *work, const uint32_t *groups, uint32_t count)
+{
+    const uint32_t networks = s->options->network_count;
+    vtac_estimate *all = calloc((size_t)count * networks + 1, sizeof *all);
+    vta_status status = vta_allocated(all != NULL, s->diag);
+    VTA_TRY_OUT(status);
+    VTA_TRY_OUT(estimate_batch(s, work, groups, count, false, all));
+    for (uint32_t k = 0; k < count; k++) {
+        vtac_candidate *c = vta_vec_at(&s->found, groups[k]);
+        memcpy(c->networks, &all[(size_t)k * networks], networks * sizeof *all);
+        c->timed = true;
+    }
+    s->out->timed += count;
+out:
+    free(all);
+    return status;
+}
+
+/* Rounds of the timing model, each for those that the rounds before make it likely to be worth it. */
+static vta_status halve(explore_search *s, vtac_work *work, vtac_halving *h, uint32_t budget)
+{
+    uint32_t *chosen = calloc((size_t)budget + 1, sizeof *chosen);
+    vta_status status = vta_allocated(chosen != NULL, s->diag);
+    VTA_TRY_OUT(status);
+    for (uint32_t round = 0; round < ROUNDS && s->out->timed < budget; round++) {
+        const uint32_t left = budget - s->out->timed;
+        const uint32_t count =
+            vtac_halving_choose(h, (left + ROUNDS - round - 1) / (ROUNDS - round), left, chosen);
+        for (uint32_t k = 0; k < count; k++) {
+            chosen[k] = s->groups[chosen[k]];
+        }
+        VTA_TRY_OUT(time_groups(s, work, chosen, count));
+    }
+out:
+    free(chosen);
+    return status;
+}
+
+static vta_status search_by_halves(explore_search *s, vtac_work *work)
+{
+    const uint32_t all = s->out->distinct;
+    const double share = ceil(s->options->search * all);
+    const uint32_t budget = share > LEAST ? (uint32_t)share : LEAST < all ? LEAST : all;
+    vtac_estimate *rough = calloc((size_t)all * s->options->network_count + 1, sizeof *rough);
+    vtac_halving *h = NULL;
+    vta_status status = vta_allocated(rough != NULL, s->diag);
+    VTA_TRY_OUT(status);
+    VTA_TRY_OUT(estimate_batch(s, work, s->groups, all, true, rough));
+    VTA_TRY_OUT(vtac_halving_open(s->options, s->found.items, (uint32_t)s->found.count, s->groups, all, rough,
+                                  &h, s->diag));
+    VTA_TRY_OUT(halve(s, work, h, budget));
+out:
+    vtac_halving_close(h);
+    free(rough);
+    return status;
+}
+
+/* Candidates whose group was timed have its estimates; the others go. */
+static void judge_candidates(explore_search *s)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < s->found.count;
+         i++) { /* a twin stands before those that follow it, or is itself */
+        vtac_candidate *c = vta_vec_at(&s->found, i);
+        const vtac_candidate *twin = vta_vec_at(&s->found, c->twin);
+        memcpy(c->networks, twin->networks, sizeof c->networks);
+        c->timed = twin->timed;
+        vtac_judge(s->options, 1, c);
+    }
+    for (size_t i = 0; i < s->found.count; i++) {
+        vtac_candidate *c = vta_vec_at(&s->found, i);
+        if (c->timed) {
+            vtac_candidate *to = vta_vec_at(&s->found, kept++);
+            *to = *c;
         }
     }
-    return (double)n;
+    s->out->left = (uint32_t)(s->found.count - kept);
+    s->found.count = kept;
 }
 
-static void compare_candidate(const explore_search *s, vtac_candidate *c)
-{
-    const vtac_explore_options *o = s->options;
-    double fps = 0.0, energy = 0.0, longest = 0.0, all = 0.0;
-    c->runs = true;
-    for (uint32_t n = 0; n < o->network_count; n++) {
-        all += o->counts[n];
-    }
-    for (uint32_t n = 0; n < o->network_count; n++) {
-        const vtac_estimate *e = &c->networks[n];
-        const double pictures = pictures_of(&o->networks[n]);
-        if (e->cycles == 0) {
-            c->runs = false;
-            return;
-        }
-        const double share = all > 0 ? o->counts[n] / all : 1.0 / o->network_count;
-        const double seconds = (double)e->cycles / (1e6 * c->config.clock_mhz);
-        fps += log(pictures / seconds) * share;
-        energy += log(vtac_energy_of(&c->config, &e->sum) / pictures) * share;
-        longest = fmax(longest, seconds);
-    }
-    c->fps = exp(fps);
-    c->energy = exp(energy);
-    switch (o->objective) {
-    case VTAC_OBJECTIVE_FPS: c->score = 1 / c->fps; break;
-    case VTAC_OBJECTIVE_LATENCY: c->score = longest; break;
-    case VTAC_OBJECTIVE_AREA: c->score = c->share; break;
-    case VTAC_OBJECTIVE_ENERGY: c->score = c->energy; break;
-    case VTAC_OBJECTIVE_EDP:
-    case VTAC_OBJECTIVES: c->score = c->energy / c->fps; break;
-    }
-}
-
-/* Best first; those that do not run everything behind; then the smaller, then the earlier one. */
+/* Best first; those that break a limit behind, then those that do not run everything; then the smaller, then
+ * the earlier one. */
 static int by_score(const void *a, const void *b)
 {
     const vtac_candidate *x = a;
@@ -489,30 +594,19 @@ static int by_score(const void *a, const void *b)
     if (x->runs != y->runs) {
         return x->runs ? -1 : 1;
     }
+    if (x->runs && (x->broken < 0) != (y->broken < 0)) {
+        return x->broken < 0 ? -1 : 1;
+    }
     if (x->runs && x->score != y->score) {
         return x->score < y->score ? -1 : 1;
     }
     if (x->share != y->share) {
         return x->share < y->share ? -1 : 1;
     }
-    return x->index < y->index ? -1 : x->index > y->index;
-}
-
-static bool dominates_candidate(const vtac_candidate *a, const vtac_candidate *b)
-{
-    return a->fps >= b->fps && a->share <= b->share && a->energy <= b->energy &&
-           (a->fps > b->fps || a->share < b->share || a->energy < b->energy || a->index < b->index);
-}
-
-static void find_front(vtac_exploration *e)
-{
-    for (uint32_t i = 0; i < e->count; i++) {
-        vtac_candidate *c = &e->candidates[i];
-        c->front = c->runs;
-        for (uint32_t k = 0; c->front && k < e->count; k++) {
-            c->front = !(e->candidates[k].runs && dominates_candidate(&e->candidates[k], c));
-        }
+    if (x->energy != y->energy) {
+        return x->energy < y->energy ? -1 : 1;
     }
+    return x->index < y->index ? -1 : x->index > y->index;
 }
 
 static vta_status run_search(explore_search *s, vtac_work *work)
@@ -520,22 +614,16 @@ static vta_status run_search(explore_search *s, vtac_work *work)
     VTA_TRY(vtac_area_fit(&s->out->area_model, s->diag));
     VTA_TRY(look_at_all(s));
     VTA_TRY(find_twins(s));
-    VTA_TRY(make_pieces(s));
-    VTA_TRY(vtac_work_run(work, (const char *const *)s->pieces, s->piece_count, take_result, s, s->diag));
-    VTA_TRY(s->status);
-    for (size_t i = 0; i < s->found.count; i++) {
-        vtac_candidate *c = vta_vec_at(&s->found, i);
-        const vtac_candidate *twin = vta_vec_at(&s->found, c->twin);
-        memcpy(c->networks, twin->networks, sizeof c->networks);
-        compare_candidate(s, c);
-    }
+    VTA_TRY(s->options->search > 0 ? search_by_halves(s, work)
+                                   : time_groups(s, work, s->groups, s->out->distinct));
+    judge_candidates(s);
     if (s->found.count > 0) {
         qsort(s->found.items, s->found.count, sizeof(vtac_candidate), by_score);
     }
     s->out->candidates = s->found.items;
     s->out->count = (uint32_t)s->found.count;
     s->found = (vta_vec){.item_size = sizeof(vtac_candidate)};
-    find_front(s->out);
+    vtac_mark_front(s->out->candidates, s->out->count);
     sum_up_tiles(s->out);
     return VTA_OK;
 }
@@ -550,13 +638,13 @@ vta_status vtac_explore(const vtac_explore_options *options, vtac_work *work, vt
         return vta_fail(diag, VTA_RANGE, "%" PRIu32 " networks; expected 1 to %d", options->network_count,
                         VTAC_MAX_NETWORKS);
     }
-    const vta_status status = run_search(&s, work);
+    vta_status status = VTA_OK;
+    VTA_TRY_OUT(vtac_journal_open(options->journal, options->journal_key, &s.journal, diag));
+    VTA_TRY_OUT(run_search(&s, work));
+out:
+    vtac_journal_close(s.journal);
     vta_vec_free(&s.found);
-    for (uint32_t i = 0; s.pieces != NULL && i < s.piece_count; i++) {
-        free(s.pieces[i]);
-    }
-    free(s.pieces);
-    free(s.timed);
+    free(s.groups);
     if (status != VTA_OK) {
         vtac_exploration_free(out);
     }

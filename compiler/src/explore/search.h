@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the search hands from file to file.
+ */
+#ifndef VTAC_EXPLORE_SEARCH_H
+#define VTAC_EXPLORE_SEARCH_H
+
+#include "vtac/explore.h"
+
+/* ---- judge.c */
+
+/* Sets what the goal and the front compare, from the candidate's estimates; its energy is multiplied. */
+void vtac_judge(const vtac_explore_options *options, double energy_times, vtac_candidate *c);
+/* Marks candidates than which none is better in speed, share and energy. */
+void vtac_mark_front(vtac_candidate *candidates, uint32_t count);
+
+/* ---- journal.c: results that outlive the process */
+
+typedef struct vtac_journal vtac_journal;
+
+/* Results of pieces that a file has, if its first line is `key`; path NULL: *out is NULL, which every
+ * function here takes. *out is owned: vtac_journal_close. VTA_INVALID: it holds those of other work. */
+vta_status vtac_journal_open(const char *path, const char *key, vtac_journal **out, vta_diag *diag);
+/* vtac_work_run, but that pieces which the journal has are not done again, and new results go into it. */
+vta_status vtac_journal_run(vtac_journal *journal, vtac_work *work, const char *const *pieces, uint32_t count,
+                            vtac_work_done *done, void *context, vta_diag *diag);
+void vtac_journal_close(vtac_journal *journal);
+
+/* ---- halve.c: which configurations are worth the timing model */
+
+typedef struct vtac_halving vtac_halving;
+
+/* `groups` are candidates that programs tell apart; `rough` their quick estimates, a row of networks each.
+ * All are borrowed. *out is owned: vtac_halving_close. */
+vta_status vtac_halving_open(const vtac_explore_options *options, const vtac_candidate *candidates,
+                             uint32_t count, const uint32_t *groups, uint32_t group_count,
+                             const vtac_estimate *rough, vtac_halving **out, vta_diag *diag);
+/* At most `most` groups of those that are open, as places in `groups`, in order; the candidates have the
+ * estimates of all that were chosen before. `left`: how many may still be chosen, now and later. Returns how
+ * many were. */
+uint32_t vtac_halving_choose(vtac_halving *h, uint32_t most, uint32_t left, uint32_t *chosen);
+void vtac_halving_close(vtac_halving *h);
+
+#endif

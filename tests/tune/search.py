@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""search.py VTAC: the search by halves finds the front of the whole space at a tenth of its cost, the same whoever does the work and however
+often it is begun anew; goals keep their limits and name the column of what they do not understand."""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+VTAC = os.path.abspath(sys.argv.pop(1))
+# Two spaces with different networks: one of a small part, one of wide arrays.
+SPACES = {
+    'small': ['--models', 'tiny_kws', '--part', 'ecp5-85'],
+    'wide': ['--models', 'tiny_ad,tiny_kws', '--fix', 'LOG_BLOCK_IN=3,4,5', '--fix', 'LOG_BLOCK_OUT=3,4', '--fix', 'DEPTHWISE_TAPS=0,9',
+             '--fix', 'LOG_INP_BUFF_SIZE=13,14,15', '--fix', 'TABLE=1'],
+}
+SHARE, LEAST = 10, 0.99
+
+
+def vtac(*words, status=0, env=None, before=()):
+    done = subprocess.run([*before, VTAC, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False, env=env)
+    assert done.returncode == status, (words, done.returncode, done.stderr[-600:])
+    return done
+
+
+def explore(space, folder, *words, **how):
+    vtac('explore', *SPACES[space], '-o', folder, *words, **how)
+    with open(f'{folder}/front.json', encoding='utf-8') as file:
+        return json.load(file)
+
+
+def figures(front):
+    return [(p['fps'], p['share'], p['energy']) for p in front['points'] if p['runs']]
+
+
+def volume(points, top):
+    """What the points are ahead of in speed, share and energy, of a box from nothing to `top`: slices of equal speed."""
+    fastest, share_most, energy_most = top
+    points = sorted(points, key=lambda p: -p[0])
+    total = 0.0
+    for i, point in enumerate(points):
+        depth = point[0] - (points[i + 1][0] if i + 1 < len(points) else 0)
+        area, least = 0.0, energy_most
+        for _, share, energy in sorted(points[:i + 1], key=lambda p: (p[1], p[2])):
+            if energy < least:
+                area, least = area + (share_most - share) * (least - energy), energy
+        total += depth * area
+    return total / (fastest * share_most * energy_most)
+
+
+class Search(unittest.TestCase):
+    def test_front_at_a_tenth(self):
+        for space in SPACES:
+            whole, searched = explore(space, f'{space}-whole'), explore(space, f'{space}-searched', '--search', str(SHARE))
+            self.assertEqual(whole['timed'], whole['distinct'])
+            self.assertGreater(whole['distinct'], 100)
+            self.assertLessEqual(searched['timed'], -(-whole['distinct'] * SHARE // 100))
+            self.assertEqual(searched['candidates'] + searched['left'], whole['candidates'])
+            all_figures = figures(whole)
+            top = [max(p[k] for p in all_figures) for k in range(3)]
+            reached = volume(figures(searched), top) / volume(all_figures, top)
+            print(f"{space}: {searched['timed']} of {whole['distinct']} timed reach {100 * reached:.2f} % of the volume behind the front")
+            self.assertGreaterEqual(reached, LEAST)
+            self.assertGreaterEqual(searched['points'][0]['fps'], 0.995 * whole['points'][0]['fps'])
+            known = {json.dumps(p['config'], sort_keys=True): p['networks'] for p in whole['points']}
+            for point in searched['points']:  # what was timed has the same figures
+                if json.dumps(point['config'], sort_keys=True) in known:
+                    self.assertEqual(point['networks'], known[json.dumps(point['config'], sort_keys=True)])
+
+    def test_same_bytes(self):
+        explore('small', 'one', '--search', '10', '--jobs', '1')
+        explore('small', 'kept', '--search', '10', '--jobs', '3', '--resume', 'journal.txt')
+        with open('journal.txt', encoding='utf-8') as file:
+            text = file.read()
+        with open('journal.txt', 'w', encoding='utf-8') as file:  # as an interruption leaves it
+            file.write(text[:len(text) * 2 // 3])
+        explore('small', 'resumed', '--search', '10', '--resume', 'journal.txt')
+        with open('journal.txt', encoding='utf-8') as file:
+            self.assertEqual(sorted(file.read().split('\n.\n')), sorted(text.split('\n.\n')))
+        folders = ['kept', 'resumed']
+        if shutil.which('mpirun') and os.path.exists(os.path.join(os.path.dirname(VTAC), '../lib/libvtac_mpi.so')):
+            environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT='1', OMPI_ALLOW_RUN_AS_ROOT_CONFIRM='1', ASAN_OPTIONS='detect_leaks=0')
+            explore('small', 'ranks', '--search', '10', env=environment, before=('mpirun', '-n', '8', '--oversubscribe'))
+            folders.append('ranks')
+        for folder in folders:
+            for name in ('front.json', 'front.html', 'best1.json'):
+                with open(f'one/{name}', 'rb') as a, open(f'{folder}/{name}', 'rb') as b:
+                    self.assertEqual(a.read(), b.read(), (folder, name))
+        self.assertIn('holds the results of other work', vtac('explore', *SPACES['wide'], '--resume', 'journal.txt', status=1).stderr)
+
+    def test_goals(self):
+        few = ['--models', 'tiny_kws,tiny_ad', '--fix', 'LOG_BLOCK_IN=3,4', '--fix', 'LOG_BLOCK_OUT=3,4', '--fix', 'LOG_INP_BUFF_SIZE=14', '--fix',
+               'LOG_WGT_BUFF_SIZE=15,16', '--fix', 'LOG_ACC_BUFF_SIZE=14,15', '--fix', 'TABLE=1', '--fix', 'LOOP_BACK=1', '--fix', 'DEPTHWISE_TAPS=9']
+
+        def points(objective):
+            vtac('explore', *few, '--objective', objective, '-o', 'goal')
+            with open('goal/front.json', encoding='utf-8') as file:
+                return json.load(file)['points']
+
+        found = points('fps')
+        limit = sorted(p['area']['lut'] for p in found)[len(found) // 2] - 0.5
+        kept = points(f'lut < {limit} and fps')
+        best = max((p for p in found if p['area']['lut'] < limit), key=lambda p: p['fps'])
+        self.assertEqual((kept[0]['fps'], len(kept)), (best['fps'], len(found)))
+        self.assertTrue(all(p['meets'] == (p['area']['lut'] < limit) for p in kept))
+        self.assertFalse(any(p['front'] and not p['meets'] for p in kept))
+        dense = points('max fps / (lut + 100*dsp)')
+        self.assertEqual(dense[0]['name'], max(found, key=lambda p: p['fps'] / (p['area']['lut'] + 100 * p['area']['dsp']))['name'])
+        of_one = points('tiny_ad.cycles')
+        self.assertEqual(of_one[0]['networks'][1]['cycles'], min(p['networks'][1]['cycles'] for p in found))
+        in_turn = points('round')
+        seconds = lambda p: sum(n['cycles'] for n in p['networks']) / (1e6 * p['config']['clock_mhz'])
+        self.assertEqual(seconds(in_turn[0]), min(map(seconds, found)))
+        self.assertAlmostEqual(in_turn[0]['round'] / seconds(in_turn[0]), 1, 4)
+        nothing = vtac('explore', *few, '--objective', 'latency < 0.000001 and fps', status=1).stderr
+        self.assertIn("no configuration keeps 'latency < 0.000001'", nothing)
+        for text, says in (('mJ < 2 and foo', "column 12: no measure is called 'foo'"), ('mJ < 2', 'column 7: limits alone'), ('fps and latency', 'column 9: a second'),
+                           ('fps / lut', "column 1: say 'max' or 'min'"), ('max', 'column 4: expected a measure'), ('(fps', "column 5: expected ')'"),
+                           ('fps < 3 x and lut', "column 9: expected 'and'"), ('tiny_ic.ms', 'column 1: no network'), ('tiny_kws.mJ', 'column 10: a network has'),
+                           ('max fps < 3 and lut', "column 1: a limit has no"), ('', 'column 1: expected a measure'), ('fp', "did you mean 'fps'?"), ('1x', 'column 2')):
+            error = vtac('explore', *few, '--objective', text, status=2).stderr
+            self.assertIn(says, error, text)
+            self.assertEqual(error.count('\n'), 1)
+        for share in ('0', '101', 'x', '-1'):
+            self.assertIn("'--search", vtac('explore', *few, '--search', share, status=2).stderr)
+
+
+if __name__ == '__main__':
+    with tempfile.TemporaryDirectory() as here:
+        os.chdir(here)
+        unittest.main(argv=sys.argv)
