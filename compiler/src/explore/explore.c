@@ -470,8 +470,10 @@ static vta_status make_pieces(explore_search *s, batch *b, bool rough)
     b->piece_count = (b->count + b->size - 1) / b->size;
     b->pieces = calloc((size_t)b->piece_count + 1, sizeof *b->pieces);
     double *more = realloc(s->out->piece_seconds, (b->first + b->piece_count + 1) * sizeof *more);
-    VTA_TRY(vta_allocated(b->pieces != NULL && more != NULL, s->diag));
-    s->out->piece_seconds = more;
+    s->out->piece_seconds = more != NULL ? more : s->out->piece_seconds;
+    if (b->pieces == NULL || more == NULL) {
+        return vta_no_memory(s->diag);
+    }
     s->out->piece_count += b->piece_count;
     for (uint32_t p = 0; p < b->piece_count; p++) {
         vta_str text = {0};
@@ -509,8 +511,10 @@ static vta_status time_groups(explore_search *s, vtac_work *work, const uint32_t
 {
     const uint32_t networks = s->options->network_count;
     vtac_estimate *all = calloc((size_t)count * networks + 1, sizeof *all);
-    vta_status status = vta_allocated(all != NULL, s->diag);
-    VTA_TRY_OUT(status);
+    vta_status status = VTA_OK;
+    if (all == NULL) {
+        return vta_no_memory(s->diag);
+    }
     VTA_TRY_OUT(estimate_batch(s, work, groups, count, false, all));
     for (uint32_t k = 0; k < count; k++) {
         vtac_candidate *c = vta_vec_at(&s->found, groups[k]);
@@ -527,8 +531,10 @@ out:
 static vta_status halve(explore_search *s, vtac_work *work, vtac_halving *h, uint32_t budget)
 {
     uint32_t *chosen = calloc((size_t)budget + 1, sizeof *chosen);
-    vta_status status = vta_allocated(chosen != NULL, s->diag);
-    VTA_TRY_OUT(status);
+    vta_status status = VTA_OK;
+    if (chosen == NULL) {
+        return vta_no_memory(s->diag);
+    }
     for (uint32_t round = 0; round < ROUNDS && s->out->timed < budget; round++) {
         const uint32_t left = budget - s->out->timed;
         const uint32_t count =
@@ -550,11 +556,13 @@ static vta_status search_by_halves(explore_search *s, vtac_work *work)
     const uint32_t budget = share > LEAST ? (uint32_t)share : LEAST < all ? LEAST : all;
     vtac_estimate *rough = calloc((size_t)all * s->options->network_count + 1, sizeof *rough);
     vtac_halving *h = NULL;
-    vta_status status = vta_allocated(rough != NULL, s->diag);
-    VTA_TRY_OUT(status);
+    vta_status status = VTA_OK;
+    if (rough == NULL) {
+        return vta_no_memory(s->diag);
+    }
     VTA_TRY_OUT(estimate_batch(s, work, s->groups, all, true, rough));
-    VTA_TRY_OUT(vtac_halving_open(s->options, s->found.items, (uint32_t)s->found.count, s->groups, all, rough,
-                                  &h, s->diag));
+    const vtac_halving_of of = {s->options, s->found.items, (uint32_t)s->found.count, s->groups, all, rough};
+    VTA_TRY_OUT(vtac_halving_open(&of, &h, s->diag));
     VTA_TRY_OUT(halve(s, work, h, budget));
 out:
     vtac_halving_close(h);

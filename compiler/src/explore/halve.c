@@ -530,7 +530,8 @@ static bool is_on_front(const vtac_halving *h, const point *p)
 {
     bool found = false;
     for (uint32_t k = 0; k < h->front_count && !found; k++) {
-        found = memcmp(&h->front[k], p, sizeof *p) == 0;
+        const double *f = h->front[k].at;
+        found = f[0] == p->at[0] && f[1] == p->at[1] && f[2] == p->at[2];
     }
     return found;
 }
@@ -683,46 +684,54 @@ uint32_t vtac_halving_choose(vtac_halving *h, uint32_t most, uint32_t left, uint
     return count;
 }
 
-vta_status vtac_halving_open(const vtac_explore_options *options, const vtac_candidate *candidates,
-                             uint32_t count, const uint32_t *groups, uint32_t group_count,
-                             const vtac_estimate *rough, vtac_halving **out, vta_diag *diag)
+/* A row for each group and each candidate. */
+static bool make_room(vtac_halving *h)
 {
-    vtac_halving *h = calloc(1, sizeof *h);
-    uint32_t *place = calloc((size_t)count + 1, sizeof *place);
-    *out = h;
-    if (h == NULL || place == NULL) {
-        free(place);
+    const size_t groups = (size_t)h->group_count + 1, count = (size_t)h->count + 1;
+    h->states = calloc(groups, sizeof *h->states);
+    h->rank = calloc(groups, sizeof *h->rank);
+    h->best = calloc(groups, sizeof *h->best);
+    h->left = calloc(groups, sizeof *h->left);
+    h->features = calloc(groups, sizeof *h->features);
+    h->was = calloc(groups, sizeof *h->was);
+    h->timed = calloc(groups, sizeof *h->timed);
+    h->runs = calloc(groups, sizeof *h->runs);
+    const bool of_groups = h->states != NULL && h->rank != NULL && h->best != NULL && h->left != NULL &&
+                           h->features != NULL && h->was != NULL && h->timed != NULL && h->runs != NULL;
+    h->group_of = calloc(count, sizeof *h->group_of);
+    h->forecasts = calloc(count, sizeof *h->forecasts);
+    h->order = calloc(count, sizeof *h->order);
+    h->front = calloc(count, sizeof *h->front);
+    h->gain = calloc(count, sizeof *h->gain);
+    h->seen = calloc(count, sizeof *h->seen);
+    return of_groups && h->group_of != NULL && h->forecasts != NULL && h->order != NULL && h->front != NULL &&
+           h->gain != NULL && h->seen != NULL;
+}
+
+vta_status vtac_halving_open(const vtac_halving_of *of, vtac_halving **out, vta_diag *diag)
+{
+    vtac_halving *h = *out = calloc(1, sizeof *h);
+    if (h == NULL) {
         return vta_no_memory(diag);
     }
-    *h = (vtac_halving){options, candidates, count, groups, group_count, rough, .round = 0};
-    h->states = calloc((size_t)group_count + 1, sizeof *h->states);
-    h->group_of = calloc((size_t)count + 1, sizeof *h->group_of);
-    h->forecasts = calloc((size_t)count + 1, sizeof *h->forecasts);
-    h->rank = calloc((size_t)group_count + 1, sizeof *h->rank);
-    h->best = calloc((size_t)group_count + 1, sizeof *h->best);
-    h->order = calloc((size_t)count + 1, sizeof *h->order);
-    h->front = calloc((size_t)count + 1, sizeof *h->front);
-    h->gain = calloc((size_t)count + 1, sizeof *h->gain);
-    h->seen = calloc((size_t)count + 1, sizeof *h->seen);
-    h->left = calloc((size_t)group_count + 1, sizeof *h->left);
-    h->features = calloc((size_t)group_count + 1, sizeof *h->features);
-    h->was = calloc((size_t)group_count + 1, sizeof *h->was);
-    h->timed = calloc((size_t)group_count + 1, sizeof *h->timed);
-    h->runs = calloc((size_t)group_count + 1, sizeof *h->runs);
-    const bool ok = h->states != NULL && h->group_of != NULL && h->forecasts != NULL && h->rank != NULL &&
-                    h->best != NULL && h->order != NULL && h->front != NULL && h->gain != NULL &&
-                    h->left != NULL && h->features != NULL && h->was != NULL && h->timed != NULL &&
-                    h->runs != NULL && h->seen != NULL;
-    for (uint32_t g = 0; ok && g < group_count; g++) {
-        place[groups[g]] = g;
-        features_of(&candidates[groups[g]].config, h->features[g]);
-        logs_of(h, g, &rough[(size_t)g * options->network_count], h->was[g]);
+    *h = (vtac_halving){.options = of->options,
+                        .candidates = of->candidates,
+                        .count = of->count,
+                        .groups = of->groups,
+                        .group_count = of->group_count,
+                        .rough = of->rough};
+    if (!make_room(h)) {
+        return vta_no_memory(diag);
     }
-    for (uint32_t i = 0; ok && i < count; i++) {
-        h->group_of[i] = place[candidates[i].twin];
+    for (uint32_t g = 0; g < of->group_count; g++) {
+        h->group_of[of->groups[g]] = g; /* the first of its twins */
+        features_of(&of->candidates[of->groups[g]].config, h->features[g]);
+        logs_of(h, g, &of->rough[(size_t)g * of->options->network_count], h->was[g]);
     }
-    free(place);
-    return ok ? VTA_OK : vta_no_memory(diag);
+    for (uint32_t i = 0; i < of->count; i++) {
+        h->group_of[i] = h->group_of[of->candidates[i].twin];
+    }
+    return VTA_OK;
 }
 
 void vtac_halving_close(vtac_halving *h)

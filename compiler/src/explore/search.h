@@ -30,11 +30,18 @@ void vtac_journal_close(vtac_journal *journal);
 
 typedef struct vtac_halving vtac_halving;
 
-/* `groups` are candidates that programs tell apart; `rough` their quick estimates, a row of networks each.
- * All are borrowed. *out is owned: vtac_halving_close. */
-vta_status vtac_halving_open(const vtac_explore_options *options, const vtac_candidate *candidates,
-                             uint32_t count, const uint32_t *groups, uint32_t group_count,
-                             const vtac_estimate *rough, vtac_halving **out, vta_diag *diag);
+/* What is chosen from; all of it is borrowed. */
+typedef struct vtac_halving_of {
+    const vtac_explore_options *options;
+    const vtac_candidate *candidates;
+    uint32_t count;
+    const uint32_t *groups; /* candidates that programs tell apart */
+    uint32_t group_count;
+    const vtac_estimate *rough; /* their quick estimates, a row of networks each */
+} vtac_halving_of;
+
+/* *out is owned: vtac_halving_close. */
+vta_status vtac_halving_open(const vtac_halving_of *of, vtac_halving **out, vta_diag *diag);
 /* At most `most` groups of those that are open, as places in `groups`, in order; the candidates have the
  * estimates of all that were chosen before. `left`: how many may still be chosen, now and later. Returns how
  * many were. */
