@@ -313,7 +313,7 @@ static void print_finalists(const cli_explored *e)
     }
 }
 
-/* What a search left alone, and what follows of several networks on one accelerator. */
+/* Prints the part that a search left alone, and times of several networks in turn. */
 static void print_search(const cli_explored *e)
 {
     const vtac_exploration *x = e->found;

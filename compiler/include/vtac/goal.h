@@ -14,14 +14,14 @@
 
 /* The measures of a configuration (measures.def). */
 typedef enum vtac_measure {
-#define VTAC_MEASURE(id, name, most, unit, what) VTAC_MEASURE_##id,
+#define VTAC_MEASURE(id, name, grows, unit, what) VTAC_MEASURE_##id,
 #include "vtac/measures.def"
     VTAC_MEASURES
 } vtac_measure;
 
 typedef struct vtac_measure_row {
     const char *name, *unit, *what;
-    bool most; /* more is better */
+    bool grows; /* more is better */
 } vtac_measure_row;
 const vtac_measure_row *vtac_measure_rows(void);
 
@@ -57,7 +57,7 @@ typedef struct vtac_goal {
     uint32_t count;
 } vtac_goal;
 
-/* What there is to measure: a number for each measure, and for each measure of each network; NAN: unknown. */
+/* Values: one for each measure, and for each measure of each network; NAN: not known. */
 typedef struct vtac_measured {
     double all[VTAC_MEASURES];
     double (*networks)[VTAC_NETWORK_MEASURES];

@@ -18,7 +18,7 @@
 #include "vtac/divisor.h"
 #include "vtac/explore.h"
 
-enum { IN_A_PIECE = 4, IN_A_ROUGH_PIECE = 64, ROUNDS = 8, LEAST = 12, KEY = 512 };
+enum { IN_A_PIECE = 4, IN_A_ROUGH_PIECE = 64, ROUNDS = 8, MIN_TIMED = 12, KEY = 512 };
 static const char rough_word[] = "rough ";
 
 /* ---- a piece: numbers of configurations; a line for each network on each */
@@ -553,7 +553,7 @@ static vta_status search_by_halves(explore_search *s, vtac_work *work)
 {
     const uint32_t all = s->out->distinct;
     const double share = ceil(s->options->search * all);
-    const uint32_t budget = share > LEAST ? (uint32_t)share : LEAST < all ? LEAST : all;
+    const uint32_t budget = share > MIN_TIMED ? (uint32_t)share : MIN_TIMED < all ? MIN_TIMED : all;
     vtac_estimate *rough = calloc((size_t)all * s->options->network_count + 1, sizeof *rough);
     vtac_halving *h = NULL;
     vta_status status = VTA_OK;
@@ -571,7 +571,7 @@ out:
 }
 
 /* Candidates whose group was timed have its estimates; the others go. */
-static void judge_candidates(explore_search *s)
+static void evaluate_candidates(explore_search *s)
 {
     size_t kept = 0;
     for (size_t i = 0; i < s->found.count;
@@ -580,7 +580,7 @@ static void judge_candidates(explore_search *s)
         const vtac_candidate *twin = vta_vec_at(&s->found, c->twin);
         memcpy(c->networks, twin->networks, sizeof c->networks);
         c->timed = twin->timed;
-        vtac_judge(s->options, 1, c);
+        vtac_candidate_evaluate(s->options, 1, c);
     }
     for (size_t i = 0; i < s->found.count; i++) {
         vtac_candidate *c = vta_vec_at(&s->found, i);
@@ -624,7 +624,7 @@ static vta_status run_search(explore_search *s, vtac_work *work)
     VTA_TRY(find_twins(s));
     VTA_TRY(s->options->search > 0 ? search_by_halves(s, work)
                                    : time_groups(s, work, s->groups, s->out->distinct));
-    judge_candidates(s);
+    evaluate_candidates(s);
     if (s->found.count > 0) {
         qsort(s->found.items, s->found.count, sizeof(vtac_candidate), by_score);
     }

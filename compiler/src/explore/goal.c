@@ -16,7 +16,7 @@
 enum { STACK = 32, NAME = 96, DEEPEST = 16 };
 
 static const vtac_measure_row rows[VTAC_MEASURES] = {
-#define VTAC_MEASURE(id, name, most, unit, what) {name, unit, what, (most) != 0},
+#define VTAC_MEASURE(id, name, grows, unit, what) {name, unit, what, (grows) != 0},
 #include "vtac/measures.def"
 };
 
@@ -27,26 +27,26 @@ const vtac_measure_row *vtac_measure_rows(void)
     return rows;
 }
 
-typedef struct reader {
+typedef struct goal_reader {
     const char *text, *at;
     const char *const *networks;
     uint32_t network_count, depth;
     vtac_goal *goal;
     vtac_goal_clause *clause;
     vta_diag *diag;
-} reader;
+} goal_reader;
 
-static unsigned column_of(const reader *r, const char *at)
+static unsigned column_of(const goal_reader *r, const char *at)
 {
     return (unsigned)(at - r->text) + 1;
 }
 
-static vta_status fault(const reader *r, const char *at, const char *what)
+static vta_status fault(const goal_reader *r, const char *at, const char *what)
 {
     return vta_fail(r->diag, VTA_SYNTAX, "'%s': column %u: %s", r->text, column_of(r, at), what);
 }
 
-static void skip_blanks(reader *r)
+static void skip_blanks(goal_reader *r)
 {
     r->at += strspn(r->at, " \t");
 }
@@ -56,7 +56,7 @@ static bool is_of_name(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
-static bool take_word(reader *r, const char *word)
+static bool take_word(goal_reader *r, const char *word)
 {
     const size_t size = strlen(word);
     skip_blanks(r);
@@ -67,7 +67,7 @@ static bool take_word(reader *r, const char *word)
     return true;
 }
 
-static vta_status add_step(reader *r, vtac_goal_step step)
+static vta_status add_step(goal_reader *r, vtac_goal_step step)
 {
     if (r->clause->count == VTAC_GOAL_STEPS) {
         return fault(r, r->at, "the expression is too long");
@@ -77,7 +77,7 @@ static vta_status add_step(reader *r, vtac_goal_step step)
 }
 
 /* Names what there is, where a name is none. */
-static vta_status no_measure(const reader *r, const char *at, const char *name)
+static vta_status no_measure(const goal_reader *r, const char *at, const char *name)
 {
     const char *names[VTAC_MEASURES];
     vta_str list = {0};
@@ -96,7 +96,7 @@ static vta_status no_measure(const reader *r, const char *at, const char *name)
 }
 
 /* "tiny_kws.ms": behind a network's name, which may have dots itself. */
-static vta_status read_of_network(reader *r, uint32_t network)
+static vta_status read_of_network(goal_reader *r, uint32_t network)
 {
     const char *begin = r->at;
     for (uint32_t m = 0; m < VTAC_NETWORK_MEASURES; m++) {
@@ -109,7 +109,7 @@ static vta_status read_of_network(reader *r, uint32_t network)
     return fault(r, begin, "a network has fps, ms and cycles");
 }
 
-static vta_status read_name(reader *r)
+static vta_status read_name(goal_reader *r)
 {
     const char *begin = r->at;
     char name[NAME];
@@ -135,9 +135,9 @@ static vta_status read_name(reader *r)
     return no_measure(r, begin, name);
 }
 
-static vta_status read_sum(reader *r);
+static vta_status read_sum(goal_reader *r);
 
-static vta_status read_factor(reader *r)
+static vta_status read_factor(goal_reader *r)
 {
     skip_blanks(r);
     if (*r->at == '(' || *r->at == '-') {
@@ -169,7 +169,7 @@ static vta_status read_factor(reader *r)
     return is_of_name(*r->at) ? read_name(r) : fault(r, r->at, "expected a measure, a number or '('");
 }
 
-static vta_status read_product(reader *r)
+static vta_status read_product(goal_reader *r)
 {
     VTA_TRY(read_factor(r));
     for (skip_blanks(r); *r->at == '*' || *r->at == '/'; skip_blanks(r)) {
@@ -180,7 +180,7 @@ static vta_status read_product(reader *r)
     return VTA_OK;
 }
 
-static vta_status read_sum(reader *r)
+static vta_status read_sum(goal_reader *r)
 {
     VTA_TRY(read_product(r));
     for (skip_blanks(r); *r->at == '+' || *r->at == '-'; skip_blanks(r)) {
@@ -191,9 +191,9 @@ static vta_status read_sum(reader *r)
     return VTA_OK;
 }
 
-/* An objective: a measure has its own direction, anything else needs 'max' or 'min'. What is to be most is
+/* An objective: a measure has its own direction, anything else needs 'max' or 'min'. What is to be maximal is
  * negated. */
-static vta_status read_direction(reader *r, const char *begin, bool max, bool min)
+static vta_status read_direction(goal_reader *r, const char *begin, bool max, bool min)
 {
     const vtac_goal_clause *c = r->clause;
     const vtac_goal_step *only = c->count == 1 ? &c->steps[0] : NULL;
@@ -201,12 +201,12 @@ static vta_status read_direction(reader *r, const char *begin, bool max, bool mi
     if (!known && !max && !min) {
         return fault(r, begin, "say 'max' or 'min' before an expression that is the objective");
     }
-    const bool most = known && (only->op == 'm' ? rows[only->which].most : only->which == VTAC_NETWORK_FPS);
-    return max || (most && !min) ? add_step(r, (vtac_goal_step){.op = '~'}) : VTA_OK;
+    const bool grows = known && (only->op == 'm' ? rows[only->which].grows : only->which == VTAC_NETWORK_FPS);
+    return max || (grows && !min) ? add_step(r, (vtac_goal_step){.op = '~'}) : VTA_OK;
 }
 
 /* "left < right" is kept where left - right < 0. */
-static vta_status read_clause(reader *r)
+static vta_status read_clause(goal_reader *r)
 {
     skip_blanks(r);
     const char *begin = r->at;
@@ -238,7 +238,7 @@ static vta_status read_clause(reader *r)
     return VTA_OK;
 }
 
-static vta_status read_clauses(reader *r)
+static vta_status read_clauses(goal_reader *r)
 {
     uint32_t objectives = 0;
     for (bool more = true; more;) {
@@ -265,10 +265,10 @@ vta_status vtac_goal_parse(const char *text, const char *const *networks, uint32
                            vta_diag *diag)
 {
     *out = (vtac_goal){0};
-    reader r = {
+    goal_reader r = {
         .text = text, .at = text, .networks = networks, .network_count = count, .goal = out, .diag = diag};
     if (strlen(text) >= VTAC_GOAL_TEXT) {
-        return vta_fail(diag, VTA_RANGE, "an objective has at most %d characters", VTAC_GOAL_TEXT - 1);
+        return vta_fail(diag, VTA_RANGE, "an objective has up to %d characters", VTAC_GOAL_TEXT - 1);
     }
     memcpy(out->text, text, strlen(text) + 1);
     return read_clauses(&r);

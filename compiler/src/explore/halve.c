@@ -14,22 +14,22 @@
 #include "search.h"
 #include "vta/fail.h"
 
-enum { FEATURES = 18, RANKS = 64, WAYS = 2 };
+enum { FEATURES = 18, RANKS = 64, METHODS = 2 };
 static const double ridge = 0.02;  /* of a sample */
 static const double reach = 0.8;   /* between configurations, in features, over which misses are alike */
 static const double doubt = 0.25;  /* the weight of knowing nothing of the neighbours */
 static const double favour = 1.08; /* how much better a neighbour of the front may turn out */
-static const double least_spread = 0.01, most_spread = 0.2;
+static const double min_spread = 0.01, max_spread = 0.2;
 static const double unranked = 1e9;
 
 /* A candidate as it is foretold, or as it was timed. */
-typedef struct forecast {
+typedef struct foretold {
     double fps, share, energy, score;
     double luck; /* it may be faster by this */
     uint32_t candidate, group;
     bool counts; /* it runs, and keeps the limits */
     bool ranked;
-} forecast;
+} foretold;
 
 /* Speed, share, energy. */
 typedef struct point {
@@ -47,20 +47,20 @@ struct vtac_halving {
     const vtac_estimate *rough;
     group_state *states;
     uint32_t *group_of;  /* of a candidate */
-    forecast *forecasts; /* a candidate each, the fastest first */
-    double *rank, *best; /* of a group: its first front, its least score */
+    foretold *forecasts; /* a candidate each, the fastest first */
+    double *rank, *best; /* of a group: its first front, its smallest score */
     uint32_t *order;     /* scratch */
-    double weights[WAYS][VTAC_MAX_NETWORKS + 1][FEATURES];
-    double trust[VTAC_MAX_NETWORKS + 1];         /* in the way that is relative to the rough estimate */
-    double (*was)[VTAC_MAX_NETWORKS + 1];        /* of a group, by the rough estimate */
-    double (*timed)[VTAC_MAX_NETWORKS + 1];      /* by the timing model */
-    bool *runs;                                  /* of a group that was timed */
-    bool any;                                    /* something was timed */
-    double (*left)[WAYS][VTAC_MAX_NETWORKS + 1]; /* of a group that was timed: what the fit leaves */
-    double (*features)[FEATURES];                /* of a group */
+    double weights[METHODS][VTAC_MAX_NETWORKS + 1][FEATURES];
+    double trust[VTAC_MAX_NETWORKS + 1];            /* in the method that is relative to the rough estimate */
+    double (*was)[VTAC_MAX_NETWORKS + 1];           /* of a group, by the rough estimate */
+    double (*timed)[VTAC_MAX_NETWORKS + 1];         /* by the timing model */
+    bool *runs;                                     /* of a group that was timed */
+    bool any;                                       /* something was timed */
+    double (*left)[METHODS][VTAC_MAX_NETWORKS + 1]; /* of a group that was timed: what the fit leaves */
+    double (*features)[FEATURES];                   /* of a group */
     double spread;  /* of what was timed around its fit: the square root of the mean square */
     point *front;   /* what is ahead so far, the fastest first */
-    double *gain;   /* of a forecast; scratch */
+    double *gain;   /* of a foretold; scratch */
     uint32_t *seen; /* the length of the front when it was worked out */
     uint32_t front_count;
     uint32_t round;
@@ -123,7 +123,7 @@ static void logs_of(const vtac_halving *h, uint32_t group, const vtac_estimate *
     const uint32_t networks = h->options->network_count;
     vtac_candidate c = h->candidates[h->groups[group]];
     memcpy(c.networks, estimates, networks * sizeof *estimates);
-    vtac_judge(h->options, 1, &c);
+    vtac_candidate_evaluate(h->options, 1, &c);
     for (uint32_t n = 0; n < networks; n++) {
         out[n] = log(fmax((double)c.networks[n].cycles, 1));
     }
@@ -131,9 +131,9 @@ static void logs_of(const vtac_halving *h, uint32_t group, const vtac_estimate *
 }
 
 /* Two ways to foretell: relative to the rough estimate, and without it. */
-static double target_of(const vtac_halving *h, uint32_t way, uint32_t group, uint32_t n)
+static double target_of(const vtac_halving *h, uint32_t method, uint32_t group, uint32_t n)
 {
-    return h->timed[group][n] - (way == 0 ? h->was[group][n] : 0);
+    return h->timed[group][n] - (method == 0 ? h->was[group][n] : 0);
 }
 
 static bool is_sample(const vtac_halving *h, uint32_t group)
@@ -141,7 +141,7 @@ static bool is_sample(const vtac_halving *h, uint32_t group)
     return h->states[group] == CHOSEN && h->runs[group];
 }
 
-static void fit_targets(vtac_halving *h, uint32_t way, uint32_t n)
+static void fit_targets(vtac_halving *h, uint32_t method, uint32_t n)
 {
     double a[FEATURES][FEATURES + 1] = {{0}};
     for (uint32_t g = 0; g < h->group_count; g++) {
@@ -150,31 +150,32 @@ static void fit_targets(vtac_halving *h, uint32_t way, uint32_t n)
             for (int j = 0; j < FEATURES; j++) {
                 a[i][j] += f[i] * f[j];
             }
-            a[i][FEATURES] += f[i] * target_of(h, way, g, n);
+            a[i][FEATURES] += f[i] * target_of(h, method, g, n);
         }
     }
     for (int i = 0; i < FEATURES; i++) {
         a[i][i] += i == 0 ? 1e-6 : ridge;
     }
-    solve_equations(a, h->weights[way][n]);
+    solve_equations(a, h->weights[method][n]);
 }
 
-static double fit_of(const vtac_halving *h, uint32_t way, uint32_t n, const double *f)
+static double fit_of(const vtac_halving *h, uint32_t method, uint32_t n, const double *f)
 {
     double sum = 0;
     for (int i = 0; i < FEATURES; i++) {
-        sum += h->weights[way][n][i] * f[i];
+        sum += h->weights[method][n][i] * f[i];
     }
     return sum;
 }
 
-/* What the fit leaves of those nearby, by both ways, but for a group itself. Returns the share of doubt. */
-static double left_nearby(const vtac_halving *h, uint32_t group, double left[WAYS][VTAC_MAX_NETWORKS + 1])
+/* Averages what the fit leaves of those nearby, by both methods, but for a group itself. Returns the share of
+ * doubt. */
+static double left_nearby(const vtac_halving *h, uint32_t group, double left[METHODS][VTAC_MAX_NETWORKS + 1])
 {
     const uint32_t all = h->options->network_count + 1;
     const double *f = h->features[group];
     double weight = doubt;
-    memset(left, 0, WAYS * sizeof *left);
+    memset(left, 0, METHODS * sizeof *left);
     for (uint32_t g = 0; g < h->group_count; g++) {
         double distance = 0;
         if (g == group || !is_sample(h, g)) {
@@ -186,11 +187,11 @@ static double left_nearby(const vtac_halving *h, uint32_t group, double left[WAY
         }
         const double near = exp(-distance / (2 * reach * reach));
         weight += near;
-        for (uint32_t k = 0; k < WAYS * all; k++) {
+        for (uint32_t k = 0; k < METHODS * all; k++) {
             left[k / all][k % all] += near * h->left[g][k / all][k % all];
         }
     }
-    for (uint32_t k = 0; k < WAYS * all; k++) {
+    for (uint32_t k = 0; k < METHODS * all; k++) {
         left[k / all][k % all] /= weight;
     }
     return doubt / weight;
@@ -200,8 +201,8 @@ static double left_nearby(const vtac_halving *h, uint32_t group, double left[WAY
 static void learn(vtac_halving *h)
 {
     const uint32_t all = h->options->network_count + 1;
-    double sum[WAYS][VTAC_MAX_NETWORKS + 1] = {{0}}, count = 0, best = 0;
-    for (uint32_t k = 0; k < WAYS * all; k++) {
+    double sum[METHODS][VTAC_MAX_NETWORKS + 1] = {{0}}, count = 0, best = 0;
+    for (uint32_t k = 0; k < METHODS * all; k++) {
         fit_targets(h, k / all, k % all);
         for (uint32_t g = 0; g < h->group_count; g++) {
             h->left[g][k / all][k % all] =
@@ -209,10 +210,10 @@ static void learn(vtac_halving *h)
         }
     }
     for (uint32_t g = 0; g < h->group_count; g++) {
-        double near[WAYS][VTAC_MAX_NETWORKS + 1];
+        double near[METHODS][VTAC_MAX_NETWORKS + 1];
         if (is_sample(h, g)) {
             (void)left_nearby(h, g, near);
-            for (uint32_t k = 0; k < WAYS * all; k++) {
+            for (uint32_t k = 0; k < METHODS * all; k++) {
                 const double off = h->left[g][k / all][k % all] - near[k / all][k % all];
                 sum[k / all][k % all] += off * off;
             }
@@ -224,14 +225,14 @@ static void learn(vtac_halving *h)
         h->trust[n] = b * b / (a * a + b * b);
         best += fmin(a, b);
     }
-    h->spread = count > 0 ? fmin(sqrt(best / (count * all)), most_spread) : most_spread;
+    h->spread = count > 0 ? fmin(sqrt(best / (count * all)), max_spread) : max_spread;
 }
 
 /* Logarithms of how far a group is from its rough estimates. Returns the share of doubt. */
 static double misses_of(const vtac_halving *h, uint32_t group, double *out)
 {
     const double *f = h->features[group];
-    double left[WAYS][VTAC_MAX_NETWORKS + 1];
+    double left[METHODS][VTAC_MAX_NETWORKS + 1];
     const double share = left_nearby(h, group, left);
     for (uint32_t n = 0; n <= h->options->network_count; n++) {
         const double relative = fit_of(h, 0, n, f) + left[0][n];
@@ -244,7 +245,7 @@ static double misses_of(const vtac_halving *h, uint32_t group, double *out)
 
 /* ---- what is foretold */
 
-static forecast foretell(const vtac_halving *h, uint32_t candidate, const double *misses, double share)
+static foretold foretell(const vtac_halving *h, uint32_t candidate, const double *misses, double share)
 {
     const uint32_t networks = h->options->network_count, group = h->group_of[candidate];
     const bool timed = h->states[group] == CHOSEN;
@@ -257,12 +258,12 @@ static forecast foretell(const vtac_halving *h, uint32_t candidate, const double
             c.networks[n].cycles = (uint64_t)((double)c.networks[n].cycles * exp(misses[n]));
         }
     }
-    vtac_judge(h->options, timed ? 1 : exp(misses[networks]), &c);
-    return (forecast){.fps = c.runs ? c.fps : 0,
+    vtac_candidate_evaluate(h->options, timed ? 1 : exp(misses[networks]), &c);
+    return (foretold){.fps = c.runs ? c.fps : 0,
                       .share = c.share,
                       .energy = c.energy,
                       .score = c.runs ? c.score : HUGE_VAL,
-                      .luck = timed ? 1 : exp(fmax(h->spread, least_spread) * (1 + 2 * share)),
+                      .luck = timed ? 1 : exp(fmax(h->spread, min_spread) * (1 + 2 * share)),
                       .candidate = candidate,
                       .group = group,
                       .counts = c.runs && c.broken < 0};
@@ -270,8 +271,8 @@ static forecast foretell(const vtac_halving *h, uint32_t candidate, const double
 
 static int by_speed(const void *a, const void *b)
 {
-    const forecast *x = a;
-    const forecast *y = b;
+    const foretold *x = a;
+    const foretold *y = b;
     if (x->fps * x->luck != y->fps * y->luck) {
         return x->fps * x->luck > y->fps * y->luck ? -1 : 1;
     }
@@ -284,7 +285,7 @@ static int by_speed(const void *a, const void *b)
     return x->candidate < y->candidate ? -1 : x->candidate > y->candidate;
 }
 
-/* Fronts one behind the other, a row of numbers each: whoever stands before is at least as fast. */
+/* Fronts one behind the other, a row of numbers each: whoever stands before is as fast or faster. */
 static void rank_candidates(vtac_halving *h)
 {
     for (uint32_t g = 0; g < h->group_count; g++) {
@@ -294,10 +295,10 @@ static void rank_candidates(vtac_halving *h)
     for (uint32_t rank = 0; rank < RANKS; rank++) {
         uint32_t front = 0;
         for (uint32_t i = 0; i < h->count; i++) {
-            forecast *f = &h->forecasts[i];
+            foretold *f = &h->forecasts[i];
             bool behind = f->ranked || !f->counts;
             for (uint32_t k = 0; k < front && !behind; k++) {
-                const forecast *other = &h->forecasts[h->order[k]];
+                const foretold *other = &h->forecasts[h->order[k]];
                 behind = other->share <= f->share && other->energy * f->luck <= f->energy * other->luck;
             }
             if (!behind) {
@@ -305,13 +306,13 @@ static void rank_candidates(vtac_halving *h)
             }
         }
         for (uint32_t k = 0; k < front; k++) {
-            forecast *f = &h->forecasts[h->order[k]];
+            foretold *f = &h->forecasts[h->order[k]];
             f->ranked = true;
             h->rank[f->group] = fmin(h->rank[f->group], rank);
         }
     }
     for (uint32_t i = 0; i < h->count; i++) {
-        const forecast *f = &h->forecasts[i];
+        const foretold *f = &h->forecasts[i];
         h->best[f->group] = fmin(h->best[f->group], f->counts ? f->score : HUGE_VAL);
     }
 }
@@ -347,15 +348,15 @@ static vta_status foretell_all(vtac_halving *h)
 
 /* ---- the choice */
 
-typedef struct keyed {
+typedef struct ordered_group {
     double key, second;
     uint32_t group;
-} keyed;
+} ordered_group;
 
 static int by_keys(const void *a, const void *b)
 {
-    const keyed *x = a;
-    const keyed *y = b;
+    const ordered_group *x = a;
+    const ordered_group *y = b;
     if (x->key != y->key) {
         return x->key < y->key ? -1 : 1;
     }
@@ -366,19 +367,19 @@ static int by_keys(const void *a, const void *b)
 }
 
 /* The groups that are open, by two keys. */
-static uint32_t list_open(const vtac_halving *h, const double *key, const double *second, keyed *out)
+static uint32_t list_open(const vtac_halving *h, const double *key, const double *second, ordered_group *out)
 {
     uint32_t count = 0;
     for (uint32_t g = 0; g < h->group_count; g++) {
         if (h->states[g] == OPEN) {
-            out[count++] = (keyed){key[g], second[g], g};
+            out[count++] = (ordered_group){key[g], second[g], g};
         }
     }
     qsort(out, count, sizeof *out, by_keys);
     return count;
 }
 
-static uint32_t take(vtac_halving *h, uint32_t group, uint32_t *chosen, uint32_t count)
+static uint32_t take_group(vtac_halving *h, uint32_t group, uint32_t *chosen, uint32_t count)
 {
     if (h->states[group] != OPEN) {
         return count;
@@ -389,7 +390,7 @@ static uint32_t take(vtac_halving *h, uint32_t group, uint32_t *chosen, uint32_t
 }
 
 /* The configurations that come with vtac are always timed. */
-static uint32_t take_shipped(vtac_halving *h, uint32_t most, uint32_t *chosen)
+static uint32_t take_shipped(vtac_halving *h, uint32_t limit, uint32_t *chosen)
 {
     const vtac_space *space = h->options->space;
     const uint64_t each = space->shipped_count > 0 ? vtac_space_around(space) / space->shipped_count : 0;
@@ -397,8 +398,8 @@ static uint32_t take_shipped(vtac_halving *h, uint32_t most, uint32_t *chosen)
     for (uint32_t s = 0; s < space->shipped_count; s++) {
         uint64_t number = 0;
         const bool there = vtac_space_number(space, vtac_space_size(space) + s * each, &number);
-        for (uint32_t i = 0; there && i < h->count && count < most; i++) {
-            count = h->candidates[i].index == number ? take(h, h->group_of[i], chosen, count) : count;
+        for (uint32_t i = 0; there && i < h->count && count < limit; i++) {
+            count = h->candidates[i].index == number ? take_group(h, h->group_of[i], chosen, count) : count;
         }
     }
     return count;
@@ -410,40 +411,41 @@ static uint32_t array_of(const vtac_halving *h, uint32_t group)
     return c->log_batch << 16 | c->log_block_in << 8 | c->log_block_out;
 }
 
-/* Of each array the configuration that is foretold to be the farthest ahead, at most a half of what may be
+/* Of each array the configuration that is foretold to be the farthest ahead, up to a half of what may be
  * timed: from one array to another the rough estimate is off by more than within one. */
-static uint32_t take_arrays(vtac_halving *h, const keyed *list, uint32_t size, uint32_t most,
+static uint32_t take_arrays(vtac_halving *h, const ordered_group *list, uint32_t size, uint32_t limit,
                             uint32_t *chosen, uint32_t count)
 {
-    for (uint32_t i = 0; i < size && count < most; i++) {
+    for (uint32_t i = 0; i < size && count < limit; i++) {
         bool seen = false;
         for (uint32_t k = 0; k < i && !seen; k++) {
             seen = array_of(h, list[k].group) == array_of(h, list[i].group);
         }
-        count = seen ? count : take(h, list[i].group, chosen, count);
+        count = seen ? count : take_group(h, list[i].group, chosen, count);
     }
     return count;
 }
 
 /* Groups of a list, evenly. */
-static uint32_t take_evenly(vtac_halving *h, const keyed *list, uint32_t size, uint32_t most,
+static uint32_t take_evenly(vtac_halving *h, const ordered_group *list, uint32_t size, uint32_t limit,
                             uint32_t *chosen, uint32_t count)
 {
-    const uint32_t want = most - count < size ? most - count : size;
+    const uint32_t want = limit - count < size ? limit - count : size;
     for (uint32_t i = 0; i < want; i++) {
-        count = take(h, list[(uint64_t)i * size / want].group, chosen, count);
+        count = take_group(h, list[(uint64_t)i * size / want].group, chosen, count);
     }
     return count;
 }
 
-/* What lies behind points, which stand the fastest first, up to a corner. */
+/* The volume behind points, which stand the fastest first, up to a corner. */
 static double volume_of(const point *points, uint32_t count, const double corner[3])
 {
     double total = 0;
     for (uint32_t i = 0; i < count; i++) {
         const double depth = points[i].at[0] - (i + 1 < count ? points[i + 1].at[0] : corner[0]);
         double area = 0, share = corner[1];
-        /* the area behind the first i + 1: from the largest share down, each time the least energy within it
+        /* the area behind the first i + 1: from the largest share down, each time the smallest energy within
+         * it
          */
         while (depth > 0 && share > 0) {
             double energy = corner[2], next = 0;
@@ -459,7 +461,7 @@ static double volume_of(const point *points, uint32_t count, const double corner
     return total;
 }
 
-/* What a point adds to the front: its own box but for what is behind others there. */
+/* The gain of a point for the front: its own box but for what is behind others there. */
 static double gain_of(const vtac_halving *h, const point *p, const double corner[3], point *clipped)
 {
     const double box = (p->at[0] - corner[0]) * (corner[1] - p->at[1]) * (corner[2] - p->at[2]);
@@ -500,8 +502,8 @@ static void add_to_front(vtac_halving *h, const point *p)
     h->front_count = kept + 1;
 }
 
-/* A forecast as it may turn out, where luck is on its side. */
-static point hope_of(const forecast *f)
+/* A foretold as it may turn out, where luck is on its side. */
+static point hope_of(const foretold *f)
 {
     return (point){{f->fps * f->luck, f->share, f->energy / f->luck}};
 }
@@ -512,7 +514,7 @@ static void begin_front(vtac_halving *h, double corner[3])
     corner[0] = corner[1] = corner[2] = 0;
     h->front_count = 0;
     for (uint32_t i = 0; i < h->count; i++) {
-        const forecast *f = &h->forecasts[i];
+        const foretold *f = &h->forecasts[i];
         h->gain[i] = HUGE_VAL;
         h->seen[i] = 0;
         if (f->counts) {
@@ -536,17 +538,17 @@ static bool is_on_front(const vtac_halving *h, const point *p)
     return found;
 }
 
-/* The forecast that adds the most; what one adds only falls as the front grows, so that old figures are
+/* The foretold that adds the max; what one adds only falls as the front grows, so that old figures are
  * bounds. Returns count where nothing adds anything. */
-static uint32_t most_gain(vtac_halving *h, uint32_t version, const double corner[3], point *scratch)
+static uint32_t max_gain(vtac_halving *h, uint32_t version, const double corner[3], point *scratch)
 {
     for (;;) {
         uint32_t best = h->count;
-        double most = 0;
+        double limit = 0;
         for (uint32_t i = 0; i < h->count; i++) {
-            const forecast *f = &h->forecasts[i];
-            if (f->counts && h->states[f->group] == OPEN && h->gain[i] > most) {
-                most = h->gain[i];
+            const foretold *f = &h->forecasts[i];
+            if (f->counts && h->states[f->group] == OPEN && h->gain[i] > limit) {
+                limit = h->gain[i];
                 best = i;
             }
         }
@@ -559,14 +561,14 @@ static uint32_t most_gain(vtac_halving *h, uint32_t version, const double corner
     }
 }
 
-/* Those that add the most to the front, one by one, each with its twins. */
-static uint32_t take_gains(vtac_halving *h, uint32_t most, uint32_t *chosen, uint32_t count)
+/* Takes what adds the max to the front, one by one, each with its twins. */
+static uint32_t take_gains(vtac_halving *h, uint32_t limit, uint32_t *chosen, uint32_t count)
 {
     double corner[3];
     point *scratch = calloc((size_t)h->count + 1, sizeof *scratch);
     begin_front(h, corner);
-    for (uint32_t version = 1; scratch != NULL && count < most; version++) {
-        const uint32_t best = most_gain(h, version, corner, scratch);
+    for (uint32_t version = 1; scratch != NULL && count < limit; version++) {
+        const uint32_t best = max_gain(h, version, corner, scratch);
         if (best == h->count) {
             break;
         }
@@ -577,39 +579,40 @@ static uint32_t take_gains(vtac_halving *h, uint32_t most, uint32_t *chosen, uin
                 add_to_front(h, &p);
             }
         }
-        count = take(h, group, chosen, count);
+        count = take_group(h, group, chosen, count);
     }
     free(scratch);
     return count;
 }
 
-/* The best by the goal, then what adds the most to the front; then front behind front, of the last one
+/* The best by the goal, then what adds the max to the front; then front behind front, of the last one
  * evenly. */
-static uint32_t take_foretold(vtac_halving *h, uint32_t most, keyed *list, uint32_t *chosen, uint32_t count)
+static uint32_t take_foretold(vtac_halving *h, uint32_t limit, ordered_group *list, uint32_t *chosen,
+                              uint32_t count)
 {
-    const uint32_t begun = count, best = (most - count + 7) / 8;
+    const uint32_t begun = count, best = (limit - count + 7) / 8;
     uint32_t size = list_open(h, h->best, h->rank, list);
     for (uint32_t i = 0; i < size && count < begun + best && list[i].key < HUGE_VAL; i++) {
-        count = take(h, list[i].group, chosen, count);
+        count = take_group(h, list[i].group, chosen, count);
     }
-    count = take_gains(h, most, chosen, count);
+    count = take_gains(h, limit, chosen, count);
     size = list_open(h, h->rank, h->best, list);
-    for (uint32_t i = 0; i < size && count < most;) {
+    for (uint32_t i = 0; i < size && count < limit;) {
         uint32_t end = i;
         while (end < size && list[end].key == list[i].key) {
             end++;
         }
-        count = take_evenly(h, &list[i], end - i, most, chosen, count);
+        count = take_evenly(h, &list[i], end - i, limit, chosen, count);
         i = end;
     }
     return count;
 }
 
 /* Half of those that are open go: the ones farthest behind. */
-static void drop_half(vtac_halving *h, uint32_t least, keyed *list)
+static void drop_half(vtac_halving *h, uint32_t min_kept, ordered_group *list)
 {
     const uint32_t size = list_open(h, h->rank, h->best, list);
-    const uint32_t stay = size / 2 > least ? size / 2 : least;
+    const uint32_t stay = size / 2 > min_kept ? size / 2 : min_kept;
     for (uint32_t i = stay; i < size; i++) {
         h->states[list[i].group] = DROPPED;
     }
@@ -632,14 +635,14 @@ static bool are_neighbours(const vta_config *a, const vta_config *b)
 static void favour_neighbours(vtac_halving *h)
 {
     for (uint32_t i = 0; i < h->count; i++) {
-        const forecast *f = &h->forecasts[i];
+        const foretold *f = &h->forecasts[i];
         const point p = hope_of(f);
         if (h->states[f->group] != CHOSEN || !f->counts || !is_on_front(h, &p)) {
             continue;
         }
         const vta_config *of = &h->candidates[f->candidate].config;
         for (uint32_t k = 0; k < h->count; k++) {
-            forecast *other = &h->forecasts[k];
+            foretold *other = &h->forecasts[k];
             if (h->states[other->group] != CHOSEN &&
                 are_neighbours(of, &h->candidates[other->candidate].config)) {
                 h->states[other->group] = OPEN;
@@ -656,9 +659,9 @@ static int by_number(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-uint32_t vtac_halving_choose(vtac_halving *h, uint32_t most, uint32_t left, uint32_t *chosen)
+uint32_t vtac_halving_choose(vtac_halving *h, uint32_t limit, uint32_t left, uint32_t *chosen)
 {
-    keyed *list = calloc((size_t)h->group_count + 1, sizeof *list);
+    ordered_group *list = calloc((size_t)h->group_count + 1, sizeof *list);
     if (list == NULL || foretell_all(h) != VTA_OK) {
         free(list);
         return 0;
@@ -666,18 +669,18 @@ uint32_t vtac_halving_choose(vtac_halving *h, uint32_t most, uint32_t left, uint
     uint32_t count = 0;
     double corner[3];
     if (h->round == 0) { /* nothing has been timed: the fit needs all of the space */
-        const uint32_t half = left / 2 > most ? left / 2 : most;
+        const uint32_t half = left / 2 > limit ? left / 2 : limit;
         count = take_shipped(h, half, chosen);
         uint32_t size = list_open(h, h->rank, h->best, list);
         count = take_arrays(h, list, size, half, chosen, count);
         size = list_open(h, h->rank, h->best, list);
-        count = take_evenly(h, list, size, count < most ? (count + most + 1) / 2 : count, chosen, count);
+        count = take_evenly(h, list, size, count < limit ? (count + limit + 1) / 2 : count, chosen, count);
     } else {
         drop_half(h, left, list);
         begin_front(h, corner);
         favour_neighbours(h);
     }
-    count = count < most ? take_foretold(h, most, list, chosen, count) : count;
+    count = count < limit ? take_foretold(h, limit, list, chosen, count) : count;
     h->round++;
     free(list);
     qsort(chosen, count, sizeof *chosen, by_number);

@@ -3,7 +3,7 @@
  * A journal: a line that names the work, then for each piece a line with '=' and the piece, the lines of its
  * result, and a line with '.' alone. What was cut off at its end is left out.
  */
-#include <stdio.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -22,7 +22,7 @@ typedef struct entry {
 struct vtac_journal {
     char *text;   /* of the file as it was, cut into entries */
     vta_vec kept; /* entry, by piece */
-    FILE *file;   /* new ones go here */
+    int file;     /* new ones go here */
     const char *path;
     vtac_work_done *done; /* of the run that is under way */
     void *context;
@@ -89,16 +89,19 @@ vta_status vtac_journal_open(const char *path, const char *key, vtac_journal **o
     }
     vtac_journal *j = *out = calloc(1, sizeof *j);
     VTA_TRY(vta_allocated(j != NULL, diag));
-    *j = (vtac_journal){.path = path, .kept = {.item_size = sizeof(entry)}};
+    *j = (vtac_journal){.path = path, .file = -1, .kept = {.item_size = sizeof(entry)}};
     VTA_TRY(access(path, F_OK) == 0 ? read_entries(j, key, diag)
                                     : vta_file_write(path, key, strlen(key), diag));
-    j->file = fopen(path, "ae");
-    return j->file != NULL ? VTA_OK : vta_fail(diag, VTA_IO, "cannot write '%s'", path);
+    j->file = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+    return j->file >= 0 ? VTA_OK : vta_fail(diag, VTA_IO, "cannot write '%s'", path);
 }
 
 static vta_status add_entry(const vtac_journal *j, const char *piece, const char *result)
 {
-    const bool ok = fprintf(j->file, "=%s\n%s.\n", piece, result) > 0 && fflush(j->file) == 0;
+    vta_str text = {0};
+    vta_str_printf(&text, "=%s\n%s.\n", piece, result);
+    const bool ok = !text.failed && vta_write_all(j->file, text.text, text.size) == 0;
+    vta_str_free(&text);
     return ok ? VTA_OK : vta_fail(j->diag, VTA_IO, "cannot write '%s'", j->path);
 }
 
@@ -113,7 +116,7 @@ static void take_new(void *context, uint32_t number, const char *result, const c
 }
 
 /* The pieces that the journal has are told; returns how many are left, in `rest` with their numbers. */
-static uint32_t tell_known(vtac_journal *j, uint32_t count, const char **rest)
+static uint32_t report_known(vtac_journal *j, uint32_t count, const char **rest)
 {
     uint32_t left = 0;
     for (uint32_t i = 0; i < count; i++) {
@@ -145,7 +148,7 @@ vta_status vtac_journal_run(vtac_journal *j, vtac_work *work, const char *const 
     j->diag = diag;
     vta_status status = vta_allocated(rest != NULL && j->numbers != NULL, diag);
     VTA_TRY_OUT(status);
-    const uint32_t left = tell_known(j, count, rest);
+    const uint32_t left = report_known(j, count, rest);
     VTA_TRY_OUT(vtac_work_run(work, rest, left, take_new, j, diag));
     VTA_TRY_OUT(j->status);
 out:
@@ -158,8 +161,8 @@ out:
 void vtac_journal_close(vtac_journal *j)
 {
     if (j != NULL) {
-        if (j->file != NULL) {
-            (void)fclose(j->file);
+        if (j->file >= 0) {
+            (void)close(j->file);
         }
         vta_vec_free(&j->kept);
         free(j->text);

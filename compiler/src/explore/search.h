@@ -7,10 +7,10 @@
 
 #include "vtac/explore.h"
 
-/* ---- judge.c */
+/* ---- evaluate.c */
 
 /* Sets what the goal and the front compare, from the candidate's estimates; its energy is multiplied. */
-void vtac_judge(const vtac_explore_options *options, double energy_times, vtac_candidate *c);
+void vtac_candidate_evaluate(const vtac_explore_options *options, double energy_times, vtac_candidate *c);
 /* Marks candidates than which none is better in speed, share and energy. */
 void vtac_mark_front(vtac_candidate *candidates, uint32_t count);
 
@@ -30,7 +30,7 @@ void vtac_journal_close(vtac_journal *journal);
 
 typedef struct vtac_halving vtac_halving;
 
-/* What is chosen from; all of it is borrowed. */
+/* Candidates to choose from; all borrowed. */
 typedef struct vtac_halving_of {
     const vtac_explore_options *options;
     const vtac_candidate *candidates;
@@ -42,10 +42,10 @@ typedef struct vtac_halving_of {
 
 /* *out is owned: vtac_halving_close. */
 vta_status vtac_halving_open(const vtac_halving_of *of, vtac_halving **out, vta_diag *diag);
-/* At most `most` groups of those that are open, as places in `groups`, in order; the candidates have the
+/* Up to `limit` groups of those that are open, as places in `groups`, in order; the candidates have the
  * estimates of all that were chosen before. `left`: how many may still be chosen, now and later. Returns how
  * many were. */
-uint32_t vtac_halving_choose(vtac_halving *h, uint32_t most, uint32_t left, uint32_t *chosen);
+uint32_t vtac_halving_choose(vtac_halving *h, uint32_t limit, uint32_t left, uint32_t *chosen);
 void vtac_halving_close(vtac_halving *h);
 
 #endif

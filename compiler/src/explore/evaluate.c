@@ -48,15 +48,15 @@ static void apply_goal(const vtac_explore_options *o, double (*of)[VTAC_NETWORK_
     c->broken = o->goal != NULL ? vtac_goal_broken(o->goal, &m) : -1;
 }
 
-void vtac_judge(const vtac_explore_options *o, double energy_times, vtac_candidate *c)
+void vtac_candidate_evaluate(const vtac_explore_options *o, double energy_times, vtac_candidate *c)
 {
-    double fps = 0.0, energy = 0.0, all = 0.0, least = HUGE_VAL;
+    double fps = 0.0, energy = 0.0, all = 0.0, min_count = HUGE_VAL;
     double of[VTAC_MAX_NETWORKS][VTAC_NETWORK_MEASURES];
     c->runs = true;
     c->latency = c->round = 0;
     for (uint32_t n = 0; n < o->network_count; n++) {
         all += o->counts[n];
-        least = fmin(least, o->counts[n]);
+        min_count = fmin(min_count, o->counts[n]);
     }
     for (uint32_t n = 0; n < o->network_count; n++) {
         const vtac_estimate *e = &c->networks[n];
@@ -70,7 +70,7 @@ void vtac_judge(const vtac_explore_options *o, double energy_times, vtac_candida
         fps += log(pictures / seconds) * share;
         energy += log(vtac_energy_of(&c->config, &e->sum) / pictures) * share;
         c->latency = fmax(c->latency, seconds);
-        c->round += seconds * (all > 0 ? o->counts[n] / least : 1);
+        c->round += seconds * (all > 0 ? o->counts[n] / min_count : 1);
         of[n][VTAC_NETWORK_FPS] = pictures / seconds;
         of[n][VTAC_NETWORK_MS] = 1e3 * seconds;
         of[n][VTAC_NETWORK_CYCLES] = (double)e->cycles;
