@@ -95,7 +95,7 @@ POSITIVE = {"Log": numpy.log, "Log1p": numpy.log1p, "Sqrt": numpy.sqrt, "Rsqrt":
 SMALL = {"Acos": numpy.arccos, "Asin": numpy.arcsin, "Atanh": numpy.arctanh}
 BINARY = {
     "Add": numpy.add, "AddV2": numpy.add, "Sub": numpy.subtract, "Mul": numpy.multiply, "RealDiv": numpy.divide, "Div": numpy.divide, "Maximum": numpy.maximum,
-    "Minimum": numpy.minimum, "SquaredDifference": lambda a, b: (a - b) ** 2, "Less": numpy.less, "LessEqual": numpy.less_equal, "Greater": numpy.greater,
+    "Minimum": numpy.minimum, "SquaredDifference": lambda a, b: (a - b) ** 2, "Atan2": numpy.arctan2, "Less": numpy.less, "LessEqual": numpy.less_equal, "Greater": numpy.greater,
     "GreaterEqual": numpy.greater_equal, "Equal": numpy.equal, "NotEqual": numpy.not_equal, "FloorDiv": lambda a, b: numpy.floor(a / b),
     "FloorMod": lambda a, b: a - numpy.floor(a / b) * b, "Mod": numpy.fmod, "DivNoNan": numpy.divide, "MulNoNan": numpy.multiply,
 }
@@ -326,6 +326,8 @@ def axes(t):
         ("Tile", ("r", ints(2, 3)), {}, lambda x, r: numpy.tile(r, (2, 3))), ("Pad", (planes, ints(0, 0, 1, 2, 0, 1, 1, 0).reshape(4, 2)), {}, lambda x, r: numpy.pad(numpy.maximum(x, 0), ((0, 0), (1, 2), (0, 1), (1, 0)))),
         ("PadV2", ("r", ints(1, 0, 0, 2).reshape(2, 2), numpy.float32(7)), {}, lambda x, r: numpy.pad(r, ((1, 0), (0, 2)), constant_values=7)),
         ("MirrorPad", ("r", ints(0, 0, 2, 1).reshape(2, 2)), {"mode": "REFLECT"}, lambda x, r: numpy.pad(r, ((0, 0), (2, 1)), "reflect")),
+        ("SparseToDense", (numpy.array([[0, 1], [1, 2]], "int32"), ints(2, 3), numpy.array([3, 4], "float32"), numpy.float32(-1)), {}, lambda x, r: numpy.array([[-1, 3, -1], [-1, -1, 4.]])),
+        ("SparseToDense", (numpy.zeros((0, 1), "int32"), ints(4), numpy.zeros(0, "float32"), numpy.float32(2)), {}, lambda x, r: numpy.full(4, 2.)),
         ("Fill", (ints(2, 3), numpy.float32(1.5)), {}, lambda x, r: numpy.full((2, 3), 1.5)), ("BroadcastTo", ("r", ints(3, 2, 6)), {}, lambda x, r: numpy.broadcast_to(r, (3, 2, 6))),
         ("Gather", ("r", ints(1, 0, 1)), {}, lambda x, r: r[[1, 0, 1]]), ("GatherV2", ("x", ints(2, 0), numpy.int32(2)), {}, lambda x, r: x[:, :, [2, 0]]),
         ("GatherNd", ("r", ints(0, 3, 1, 5).reshape(2, 2)), {}, lambda x, r: r[[0, 1], [3, 5]]), ("ReverseV2", ("x", ints(1, -1)), {}, lambda x, r: x[:, ::-1, :, ::-1]),

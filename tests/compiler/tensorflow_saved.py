@@ -274,6 +274,13 @@ def graph_models(t):
     small("MatMul", small.input("x", (2, 5)), w, name="y")
     for kind in ("uint8", "uint16", "float16"):
         t.gives(small.tfjs(t.folder({}), quantized=kind), lambda: {"x": t.draw(2, 5)}, lambda x: {"y": x @ real_weight(w, kind)}, tolerance=1e-5)
+    free = Graph()  # the signature has a size that the graph leaves open: --shape gives another
+    free("Neg", free.input("p", (1, -1, 3)), name="y")
+    closed = {"inputs": {"x": {"name": "p:0", "dtype": "DT_FLOAT", "tensorShape": {"dim": [{"size": d} for d in "143"]}}}, "outputs": {"y": {"name": "y:0"}}}
+    path = free.tfjs(t.folder({}), signature=closed)
+    for rows, words in ((4, ()), (6, ("--shape", "x=1x6x3"))):
+        t.gives(path, lambda rows=rows: {"x": t.draw(1, rows, 3)}, lambda x: {"y": -x}, *words)
+    t.refused("a size that the graph fixes", path, "axis 2 is 3 in the graph, not 2", "--shape", "x=1x6x2")
     path = g.tfjs(t.folder({}), shard=4099)
     folder = os.path.dirname(path)
     with open(path) as f:

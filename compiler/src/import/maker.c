@@ -354,3 +354,41 @@ vtac_id vtac_make_clip(vtac_import_builder *m, vtac_id x, double low, double hig
     const vtac_id top = isinf(high) ? 0 : vtac_make_number(m, dtype, high);
     return vtac_make3(m, VTAC_OP_CLIP, x, bottom, top);
 }
+
+/* ---- numbers at places */
+
+bool vtac_are_places(const vtac_type *at, uint32_t rank, const vtac_type *values)
+{
+    const int64_t count = at->rank == 0 ? 1 : at->dim[0];
+    return at->rank <= 2 && (at->rank == 2 ? at->dim[1] : 1) == (int64_t)rank && values->rank <= 1 &&
+           (values->rank == 0 || values->dim[0] == count);
+}
+
+vtac_id vtac_make_placed(vtac_import_builder *m, vtac_id at, const int64_t *shape, uint32_t rank,
+                         vtac_id values, vtac_id rest)
+{
+    const vtac_type *places = vtac_made_type(m, at);
+    const int64_t count = places->rank == 0 ? 1 : places->dim[0];
+    const vtac_id all = vtac_make2(m, VTAC_OP_EXPAND, rest, vtac_make_ints(m, shape, rank));
+    if (count == 0) {
+        return all;
+    }
+    const vtac_id rows = vtac_make_reshape(m, vtac_make_cast(m, at, VTAC_I64), (int64_t[]){count, rank}, 2);
+    const vtac_id each = vtac_make2(m, VTAC_OP_EXPAND, values, vtac_make_ints(m, &count, 1));
+    return vtac_make3(m, VTAC_OP_SCATTER_ND, all, rows, each);
+}
+
+/* ---- angles */
+
+vtac_id vtac_make_angle(vtac_import_builder *m, vtac_id y, vtac_id x)
+{
+    const vtac_dtype d = vtac_made_type(m, y)->dtype;
+    const vtac_id zero = vtac_make_number(m, d, 0.0);
+    const vtac_id high = vtac_make1(m, VTAC_OP_ABS, y);
+    vtac_id t = vtac_make1(m, VTAC_OP_ATAN, vtac_make2(m, VTAC_OP_DIV, high, vtac_make1(m, VTAC_OP_ABS, x)));
+    t = vtac_make3(m, VTAC_OP_WHERE, vtac_make2(m, VTAC_OP_EQUAL, y, zero), zero, t); /* 0 / 0, too */
+    const vtac_id other = vtac_make2(m, VTAC_OP_SUB, vtac_make_number(m, d, 3.14159265358979323846), t);
+    t = vtac_make3(m, VTAC_OP_WHERE, vtac_make2(m, VTAC_OP_LESS, x, zero), other, t);
+    const vtac_id below = vtac_make1(m, VTAC_OP_NEG, t);
+    return vtac_make3(m, VTAC_OP_WHERE, vtac_make2(m, VTAC_OP_LESS, y, zero), below, t);
+}

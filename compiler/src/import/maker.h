@@ -78,4 +78,12 @@ const vtac_type *vtac_made_type(const vtac_import_builder *m, vtac_id id);
 /* Contents of a value, if they are known. */
 const vtac_tensor *vtac_made_constant(const vtac_import_builder *m, vtac_id id);
 
+/* Places (one, a row of them, or a row of `rank` numbers for each value) and values (one or a row) fit. */
+bool vtac_are_places(const vtac_type *at, uint32_t rank, const vtac_type *values);
+/* A tensor of this shape that holds `values` at those places, elsewhere the number `rest`. */
+vtac_id vtac_make_placed(vtac_import_builder *m, vtac_id at, const int64_t *shape, uint32_t rank,
+                         vtac_id values, vtac_id rest);
+/* The angle of the points (x, y), floats, from -pi to pi. */
+vtac_id vtac_make_angle(vtac_import_builder *m, vtac_id y, vtac_id x);
+
 #endif

@@ -399,7 +399,9 @@ static vta_status add_input(vtac_tf *im, vtac_tf_ref ref, const char *name, cons
     const vtac_tf_node *node = &im->frame->function->nodes[ref.node];
     const vtac_tf_attr *attr = vtac_tf_attr_find(node, "shape");
     const vtac_tf_shape open = {.rank = TF_OPEN_RANK};
-    const vtac_tf_shape *shape = known != NULL ? known : attr != NULL ? &attr->shape : &open;
+    const bool asked =
+        vtac_import_shape(im->options, name) != NULL && attr != NULL; /* then only what the node fixes */
+    const vtac_tf_shape *shape = known != NULL && !asked ? known : attr != NULL ? &attr->shape : &open;
     vtac_type type = {.dtype = vtac_tf_dtype(type_number(node))};
     vtac_id id;
     if (im->frame->results[ref.node].state == 2) {

@@ -163,6 +163,19 @@ static vtac_id no_nan(vtac_tf *im, vtac_op op, vtac_id a, vtac_id b)
     return vtac_make3(m, VTAC_OP_WHERE, none, zero, vtac_make2(m, op, a, safe));
 }
 
+/* y, x */
+void vtac_tf_import_atan2(vtac_tf *im)
+{
+    const vtac_type y = vtac_tf_type(im, 0);
+    const vtac_type x = vtac_tf_type(im, 1);
+    if (im->maker.status == VTA_OK && (y.dtype != x.dtype || (y.dtype != VTAC_F32 && y.dtype != VTAC_F64))) {
+        vtac_make_refuse(&im->maker, "numbers of %s and %s", vtac_dtype_name(y.dtype),
+                         vtac_dtype_name(x.dtype));
+        return;
+    }
+    vtac_tf_set(im, 0, vtac_make_angle(&im->maker, vtac_tf_plain(im, 0), vtac_tf_plain(im, 1)));
+}
+
 void vtac_tf_import_pair(vtac_tf *im)
 {
     vtac_import_builder *m = &im->maker;

@@ -639,3 +639,22 @@ void vtac_tf_import_batch_to_space(vtac_tf *im)
     y = vtac_make_reshape(m, y, whole, type.rank);
     vtac_tf_set(im, 0, slice_by(im, y, &cut));
 }
+
+/* places, shape, values (one or a row), what the rest holds */
+void vtac_tf_import_sparse_to_dense(vtac_tf *im)
+{
+    const vtac_type at = vtac_tf_type(im, 0);
+    const vtac_type values = vtac_tf_type(im, 2);
+    int64_t shape[VTAC_MAX_RANK];
+    const uint32_t rank = vtac_tf_known_ints(im, 1, "shape", shape, VTAC_MAX_RANK);
+    if (im->maker.status == VTA_OK &&
+        (!vtac_are_places(&at, rank, &values) || vtac_tf_type(im, 3).rank != 0)) {
+        vtac_make_fail(&im->maker, VTA_INVALID, "places of rank %u in %u axes, values of rank %u", at.rank,
+                       rank, values.rank);
+    }
+    if (im->maker.status == VTA_OK) {
+        vtac_tf_set(im, 0,
+                    vtac_make_placed(&im->maker, vtac_tf_plain(im, 0), shape, rank, vtac_tf_plain(im, 2),
+                                     vtac_tf_plain(im, 3)));
+    }
+}

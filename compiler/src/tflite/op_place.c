@@ -18,20 +18,14 @@ void vtac_tflite_import_sparse_to_dense(vtac_tflite *im)
     if (m->status != VTA_OK) {
         return;
     }
-    const int64_t count = at.rank == 0 ? 1 : at.dim[0];
-    const int64_t each = at.rank == 2 ? at.dim[1] : 1;
-    if (at.rank > 2 || each != rank || values.rank > 1 || (values.rank == 1 && values.dim[0] != count) ||
-        vtac_tflite_type(im, 3).rank != 0) {
-        vtac_make_fail(m, VTA_INVALID, "%lld places of %lld numbers in %u axes, values of rank %u",
-                       (long long)count, (long long)each, rank, values.rank);
+    if (!vtac_are_places(&at, rank, &values) || vtac_tflite_type(im, 3).rank != 0) {
+        vtac_make_fail(m, VTA_INVALID, "places of rank %u in %u axes, values of rank %u", at.rank, rank,
+                       values.rank);
         return;
     }
-    const vtac_id places = vtac_make_reshape(m, vtac_make_cast(m, vtac_tflite_plain(im, 0), VTAC_I64),
-                                             (int64_t[]){count, each}, 2);
-    const vtac_id row = vtac_make2(m, VTAC_OP_EXPAND, vtac_tflite_plain(im, 2), vtac_make_ints(m, &count, 1));
-    const vtac_id rest =
-        vtac_make2(m, VTAC_OP_EXPAND, vtac_tflite_plain(im, 3), vtac_make_ints(m, shape, rank));
-    vtac_tflite_set(im, 0, vtac_make3(m, VTAC_OP_SCATTER_ND, rest, places, row));
+    vtac_tflite_set(im, 0,
+                    vtac_make_placed(m, vtac_tflite_plain(im, 0), shape, rank, vtac_tflite_plain(im, 2),
+                                     vtac_tflite_plain(im, 3)));
 }
 
 /* x, for each row the number of its sum, from 0 on and never falling */
@@ -155,16 +149,7 @@ void vtac_tflite_import_atan2(vtac_tflite *im)
         vtac_make_refuse(&im->maker, "numbers of %s", vtac_dtype_name(d));
         return;
     }
-    const vtac_id y = vtac_tflite_plain(im, 0);
-    const vtac_id x = vtac_tflite_plain(im, 1);
-    const vtac_id zero = vtac_make_number(m, d, 0.0);
-    const vtac_id high = vtac_make1(m, VTAC_OP_ABS, y);
-    vtac_id t = vtac_make1(m, VTAC_OP_ATAN, vtac_make2(m, VTAC_OP_DIV, high, vtac_make1(m, VTAC_OP_ABS, x)));
-    t = vtac_make3(m, VTAC_OP_WHERE, vtac_make2(m, VTAC_OP_EQUAL, y, zero), zero, t); /* 0 / 0, too */
-    const vtac_id other = vtac_make2(m, VTAC_OP_SUB, vtac_make_number(m, d, 3.14159265358979323846), t);
-    t = vtac_make3(m, VTAC_OP_WHERE, vtac_make2(m, VTAC_OP_LESS, x, zero), other, t);
-    const vtac_id below = vtac_make1(m, VTAC_OP_NEG, t);
-    vtac_tflite_set(im, 0, vtac_make3(m, VTAC_OP_WHERE, vtac_make2(m, VTAC_OP_LESS, y, zero), below, t));
+    vtac_tflite_set(im, 0, vtac_make_angle(m, vtac_tflite_plain(im, 0), vtac_tflite_plain(im, 1)));
 }
 
 /* ---- segments in any order: x, numbers of segments, how many there are */
