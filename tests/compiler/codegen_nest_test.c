@@ -406,7 +406,7 @@ static void bound_nests_have_no_races(void **state)
         vtac_bound bound;
         rng r = rng_split(seed + i, 1);
         make_nest(&k, &arena, &r);
-        assert_int_equal(vtac_bind(&k, false, &bound, NULL), VTA_OK);
+        assert_int_equal(vtac_bind(&k, false, &vtac_bind_standard, &bound, NULL), VTA_OK);
         for (uint64_t draw = 0; draw < 2 && bound.items > 1; draw++) {
             run(&before, &k, (seed + i) * 2 + draw);
             check_items(&bound, &before, (seed + i) * 2 + draw, 1);

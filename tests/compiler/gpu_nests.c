@@ -7,7 +7,8 @@
  * of their group stands between; a kernel that races, or leaves a buffer, is named.
  *
  * A race is reported if, say, lanes.c takes a buffer for split whose elements other lanes read, or a barrier
- * is left out. Usage: gpu_nests FORM NETWORK.onnx... (FORM: items, groups)
+ * is left out. Usage: gpu_nests FORM NETWORK.onnx... (FORM: items, groups, and drawn-items,
+ * drawn-groups by schedules that are drawn for each step, of those that the tuner has)
  */
 #include <inttypes.h>
 #include <math.h>
@@ -710,15 +711,24 @@ static uint32_t run_bound_step(const vtac_program *p, const vtac_step *step, con
 
 /* ---- a network */
 
+/* Binding of the steps: in groups or freely, by the standard schedule or by any that the tuner may draw. */
+typedef struct form {
+    bool groups, drawn;
+} binding;
+
 typedef struct tally {
     uint32_t steps, groups, barriers, faults;
 } tally;
 
-static void run_step(const vtac_program *p, const vtac_step *step, const memory *all, bool groups, tally *t)
+static void run_step(const vtac_program *p, const vtac_step *step, const memory *all, const binding *form,
+                     rng *r, tally *t)
 {
     vta_diag diag = {0};
     vtac_bound bound;
-    if (vtac_bind(&step->kernel, groups, &bound, &diag) != VTA_OK ||
+    const vtac_bind_schedule *how;
+    const uint32_t count = vtac_bind_schedules(form->groups, &how);
+    how += form->drawn ? rng_below(r, count) : 0;
+    if (vtac_bind(&step->kernel, form->groups, how, &bound, &diag) != VTA_OK ||
         vtac_kernel_verify(&bound.kernel, &diag) != VTA_OK) {
         (void)printf("  step '%s' (%s): %s\n", step->name, step->op, diag.text);
         t->faults++;
@@ -830,7 +840,8 @@ static void free_memory(const vtac_program *p, memory *all)
     free(all->outputs);
 }
 
-static bool check_program(vtac_program *p, vta_model *model, bool groups, const char *name, vta_diag *diag)
+static bool check_program(vtac_program *p, vta_model *model, const binding *form, const char *name,
+                          vta_diag *diag)
 {
     const uint64_t seed = test_seed("gpu_nests");
     memory all = make_memory(p);
@@ -844,7 +855,7 @@ static bool check_program(vtac_program *p, vta_model *model, bool groups, const 
             fill_input(&p->graph->values[p->graph->inputs[i]], &all.inputs[i], &r);
         }
         for (size_t i = 0; i < p->steps.count; i++) {
-            run_step(p, *(vtac_step **)vta_vec_at(&p->steps, i), &all, groups, &t);
+            run_step(p, *(vtac_step **)vta_vec_at(&p->steps, i), &all, form, &r, &t);
         }
         right = check_outputs(p->graph, model, &all, diag) && t.faults == 0;
     }
@@ -856,12 +867,12 @@ static bool check_program(vtac_program *p, vta_model *model, bool groups, const 
     return right;
 }
 
-static vta_status interpret_graph(vtac_program *p, vta_model *model, bool groups, const char *name,
+static vta_status interpret_graph(vtac_program *p, vta_model *model, const binding *form, const char *name,
                                   bool *right, vta_diag *diag)
 {
     VTA_TRY(vtac_lower_graph(p, diag));
     VTA_TRY(vtac_plan(p, diag));
-    *right = check_program(p, model, groups, name, diag);
+    *right = check_program(p, model, form, name, diag);
     return VTA_OK;
 }
 
@@ -876,7 +887,7 @@ static vta_status load_host(const vtac_graph *graph, const vtac_target *target, 
     return status;
 }
 
-static vta_status check_graph(const vtac_graph *graph, bool groups, const char *name, bool *right,
+static vta_status check_graph(const vtac_graph *graph, const binding *form, const char *name, bool *right,
                               vta_diag *diag)
 {
     vtac_target target;
@@ -886,17 +897,18 @@ static vta_status check_graph(const vtac_graph *graph, bool groups, const char *
     target.has_pairs = false;
     VTA_TRY(load_host(graph, &target, &loaded, diag));
     vtac_program p = {.graph = graph, .target = &target, .level = 2};
-    const vta_status status = interpret_graph(&p, loaded.model, groups, name, right, diag);
+    const vta_status status = interpret_graph(&p, loaded.model, form, name, right, diag);
     vtac_program_free(&p);
     vtac_unload(&loaded);
     return status;
 }
 
-static vta_status check_file(const char *path, bool groups, bool *right, vtac_graph **graph, vta_diag *diag)
+static vta_status check_file(const char *path, const binding *form, bool *right, vtac_graph **graph,
+                             vta_diag *diag)
 {
     VTA_TRY(vtac_model_load(path, &(vtac_import_options){0}, graph, diag));
     VTA_TRY(vtac_run_passes(*graph, &(vtac_pass_options){.level = 2}, diag));
-    return check_graph(*graph, groups, path, right, diag);
+    return check_graph(*graph, form, path, right, diag);
 }
 
 /* ---- the interpreter itself: items of two groups turn their group's elements around, by shared memory */
@@ -960,6 +972,9 @@ static bool check_turning(bool with_barrier)
 
 int main(int argc, char **argv)
 {
+    const bool drawn = argc > 1 && strncmp(argv[1], "drawn-", 6) == 0;
+    const binding how = {.groups = argc > 1 && strcmp(argv[1] + (drawn ? 6 : 0), "groups") == 0,
+                         .drawn = drawn};
     bool right = argc > 2 && check_turning(true) && check_turning(false);
     (void)printf("the interpreter %s\n",
                  right ? "finds a race where barriers are left out" : "misses a race");
@@ -967,7 +982,7 @@ int main(int argc, char **argv)
         vtac_graph *graph = NULL;
         vta_diag diag = {0};
         bool own = false;
-        if (check_file(argv[i], strcmp(argv[1], "groups") == 0, &own, &graph, &diag) != VTA_OK) {
+        if (check_file(argv[i], &how, &own, &graph, &diag) != VTA_OK) {
             (void)printf("%s: %s\n", argv[i], diag.text);
         }
         right = right && own;

@@ -11,8 +11,10 @@
 #
 # usage: opencl.py VTAC FOLDER [--stand-in FOLDER] [--results [--time]] [NETWORK[:int8]...]   (FOLDER keeps what the driver compiles; exit status 77: no driver)
 import ctypes
+import filecmp
 import json
 import os
+import re
 import shutil
 import struct
 import subprocess
@@ -242,6 +244,35 @@ def check_use(real):
             wrong.append("%d runs of %d steps: %s" % (runs, steps, use))
 
 
+def check_tuning(target, space, point):
+    """The tuner draws how nests are bound; a record of `point` makes another kernel of the same numbers."""
+    log = space + ".jsonl"
+    must("tune", "ad.onnx", "--target", target, "--device", "opencl:0", "--trials", "4", "--repeat", "2", "--log", log)
+    with open(log, encoding="utf-8") as file:
+        rows = [json.loads(line) for line in file]
+    if not all(row["target"].startswith("opencl kernels of ") for row in rows):
+        wrong.append("records of kernels are not told from the host's")
+    first, other = {}, {}
+    for row in rows:
+        if row["kernel"] == space:
+            kept = first.setdefault(row["shape"], row)
+            if row["point"] != kept["point"]:
+                other[row["shape"]] = row
+    names = re.findall("[a-z]+=", point)
+    if not first or first.keys() != other.keys() or any(re.findall("[a-z]+=", row["point"]) != names for row in other.values()):
+        wrong.append("%s: the tuner draws %s after %s" % (space, other, first))
+    with open("other.jsonl", "w", encoding="utf-8") as file:
+        file.writelines(json.dumps({**row, "point": point, "cost": 1e-9, "proved": True}) + "\n" for row in other.values())
+    for name, words in (("standard", ()), ("tuned", ("--tuned", "other.jsonl"))):
+        must("compile", "ad.onnx", "--target", target, "--host", "host", *words, "-o", name + ".so", "--emit", "kernels:" + name)
+    forget_outputs()
+    must("run", "tuned.so", "--output-dir", "host")
+    must("run", "tuned.so", "--output-dir", "device", "--device", "opencl:0")
+    compare("what is tuned for %s" % target, outputs("host"), outputs("device"))
+    if space == "gpu_groups" and filecmp.cmp("standard/model.kernels", "tuned/model.kernels", shallow=False):
+        wrong.append("%s: records change nothing, of %d shapes" % (space, len(other)))
+
+
 def check_verbs():
     """What vtac does for the host it does for such a device."""
     forget_outputs()
@@ -250,14 +281,10 @@ def check_verbs():
         wrong.append("'vtac bench' does not tell the device's clock")
     if json.loads(must("bench", "ad.onnx", "--device", "opencl:0", "--repeat", "3", "--json"))["device_median_ms"] <= 0:
         wrong.append("'vtac bench --json' has no time of the device")
-    must("tune", "ad.onnx", "--device", "opencl:0", "--trials", "3", "--repeat", "2", "--log", "t.jsonl")
-    with open("t.jsonl", encoding="utf-8") as file:
-        if not all('"opencl kernels of ' in line for line in file if '"kernel"' in line):
-            wrong.append("records of kernels are not told from the host's")
-    must("compile", "ad.onnx", "--target", "opencl", "--host", "host", "--tuned", "t.jsonl", "-o", "t.so")
-    must("run", "t.so", "--output-dir", "host")
-    must("run", "t.so", "--output-dir", "device", "--device", "opencl:0", "--profile", "p.html")
-    compare("what is tuned", outputs("host"), outputs("device"))
+    check_tuning("opencl", "gpu_items", "items=1024")
+    check_tuning("opencl:gpu", "gpu_groups", "lanes=8 group=64 tile=0")
+    must("compile", "ad.onnx", "--target", "opencl", "-o", "t.so")
+    must("run", "t.so", "--device", "opencl:0", "--profile", "p.html")
     with open("p.html", encoding="utf-8") as file:
         if "Gemm_3" not in file.read():
             wrong.append("the profile's page has no steps")

@@ -9,9 +9,6 @@
 #include "bind.h"
 #include "vta/fail.h"
 
-/* Items below which the next loop is made part of the bound one. */
-enum { FEW_ITEMS = 256 };
-
 static vta_status copy_nest(const vtac_kernel *nest, vtac_kernel *out, vta_diag *diag)
 {
     *out = *nest;
@@ -97,7 +94,8 @@ static bool is_shared_out(vtac_kernel *k, vtac_stmt *loop, bool groups)
     return loop->loop == VTAC_LOOP_PARALLEL || vtac_loop_parallel(k, loop->var, NULL) == VTA_OK;
 }
 
-vta_status vtac_bind(const vtac_kernel *nest, bool groups, vtac_bound *out, vta_diag *diag)
+vta_status vtac_bind(const vtac_kernel *nest, bool groups, const vtac_bind_schedule *how, vtac_bound *out,
+                     vta_diag *diag)
 {
     vtac_kernel *k = &out->kernel;
     *out = (vtac_bound){.items = 1};
@@ -106,17 +104,17 @@ vta_status vtac_bind(const vtac_kernel *nest, bool groups, vtac_bound *out, vta_
         if (groups) {
             wrap_body(k);
         }
-        return groups && !k->failed ? vtac_bind_lanes(out, diag) : vta_allocated(!k->failed, diag);
+        return groups && !k->failed ? vtac_bind_lanes(out, how, diag) : vta_allocated(!k->failed, diag);
     }
     vtac_stmt *loop = k->body;
     while (groups && take_apart(k, loop)) {
     }
-    while (loop->extent < FEW_ITEMS && is_only_loop(loop->body) &&
+    while (loop->extent < how->items && is_only_loop(loop->body) &&
            vtac_loop_fuse(k, loop->var, loop->body->var, NULL) == VTA_OK) {
     }
     out->items = loop->extent;
     VTA_TRY(vta_allocated(!k->failed, diag));
-    return groups ? vtac_bind_lanes(out, diag) : VTA_OK;
+    return groups ? vtac_bind_lanes(out, how, diag) : VTA_OK;
 }
 
 void vtac_bound_free(vtac_bound *bound)

@@ -12,6 +12,7 @@
 typedef struct vtac_group_lanes {
     int64_t lanes, rounds;
     uint32_t item, outer, lane; /* variables */
+    int64_t tile;               /* bytes that a tile has at most */
 } vtac_group_lanes;
 
 /* Brings what all items of a group read to local memory. */
@@ -19,6 +20,6 @@ vta_status vtac_stage_tiles(vtac_bound *bound, const vtac_group_lanes *lanes, vt
 
 /* Makes groups of a nest that is shared out freely, its lanes neighbouring items; the nest stays as it is
  * where that is not legal. */
-vta_status vtac_bind_lanes(vtac_bound *bound, vta_diag *diag);
+vta_status vtac_bind_lanes(vtac_bound *bound, const vtac_bind_schedule *how, vta_diag *diag);
 
 #endif

@@ -20,8 +20,24 @@ typedef struct vtac_bound {
     uint64_t held;      /* bit i: argument i is a constant */
 } vtac_bound;
 
+/* Bounds of a nest's binding, each from above: the binding takes what the nest allows below
+ * it. */
+typedef struct vtac_bind_schedule {
+    int64_t items; /* shared out freely: with fewer, the next loop is made part of the outermost one */
+    int64_t lanes; /* in groups: neighbouring items that share a vector; a longer one is several for each */
+    int64_t group; /* items of a group */
+    int64_t tile;  /* bytes that a tile has in local memory; 0: nothing is brought there */
+} vtac_bind_schedule;
+extern const vtac_bind_schedule vtac_bind_standard;
+
 /* The nest stays as it is. `groups`: in groups, where the nest allows that. */
-vta_status vtac_bind(const vtac_kernel *nest, bool groups, vtac_bound *out, vta_diag *diag);
+vta_status vtac_bind(const vtac_kernel *nest, bool groups, const vtac_bind_schedule *how, vtac_bound *out,
+                     vta_diag *diag);
+/* The schedules that there are, the standard one first; returns how many. */
+uint32_t vtac_bind_schedules(bool groups, const vtac_bind_schedule **out);
+/* Binds the nest of a step by the schedule that the program's tuner or records name, if any do. */
+vta_status vtac_bind_step(vtac_program *program, const vtac_step *step, bool groups, vtac_bound *out,
+                          vta_diag *diag);
 void vtac_bound_free(vtac_bound *bound);
 
 /* A kernel as PTX, behind its name, for a processor like "sm_70"; see `print` below. LLVM's module has it

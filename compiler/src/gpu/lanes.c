@@ -13,7 +13,7 @@
 #include "bind.h"
 #include "vta/fail.h"
 
-enum { MAX_LANES = 32, MIN_LANES = 4, GROUP = 64, MIN_GROUP = 32, MAX_GROUP = 256 };
+enum { MIN_LANES = 4, GROUP = 64, MIN_GROUP = 32 };
 
 /* Use that lanes make of a local buffer. */
 typedef enum lane_use { UNUSED, SPLIT, COPIED, MIXED } lane_use;
@@ -359,11 +359,12 @@ static int64_t divisor_of(const vtac_stmt *s, uint32_t var, int64_t number)
 
 /* Iterations of the outermost loop in a group: as many as read the same weights, so that these can be shared,
  * where the group is then of a size that suits a GPU. */
-static int64_t rounds_of(const lane_binder *l, const vtac_stmt *outer)
+static int64_t rounds_of(const lane_binder *l, const vtac_stmt *outer, int64_t group)
 {
     const int64_t common = divisor_of(outer->body, outer->var, outer->extent);
-    const int64_t max = GROUP / l->lanes;
-    for (int64_t rounds = MAX_GROUP / l->lanes; rounds * l->lanes >= MIN_GROUP && rounds > 1; rounds--) {
+    const int64_t wanted = (group < GROUP ? group : GROUP) / l->lanes;
+    const int64_t max = wanted > 0 ? wanted : 1;
+    for (int64_t rounds = group / l->lanes; rounds * l->lanes >= MIN_GROUP && rounds > 1; rounds--) {
         if (common % rounds == 0) {
             return rounds;
         }
@@ -371,7 +372,7 @@ static int64_t rounds_of(const lane_binder *l, const vtac_stmt *outer)
     return outer->extent < max ? outer->extent : max;
 }
 
-static vtac_group_lanes bind_lanes(lane_binder *l, vtac_bound *bound)
+static vtac_group_lanes bind_lanes(lane_binder *l, const vtac_bind_schedule *how, vtac_bound *bound)
 {
     vtac_kernel *k = l->k;
     vtac_stmt *outer = k->body;
@@ -383,7 +384,8 @@ static vtac_group_lanes bind_lanes(lane_binder *l, vtac_bound *bound)
         .name = "lane",
         .value = vtac_i_remc(k, vtac_variable_of(k, item), l->lanes),
     };
-    const vtac_group_lanes lanes = {l->lanes, rounds_of(l, outer), item, outer->var, lane};
+    const vtac_group_lanes lanes = {l->lanes, rounds_of(l, outer, how->group), item, outer->var, lane,
+                                    how->tile};
     l->lane = vtac_variable_of(k, lane);
     change_block(l, outer->body);
     wrap_body(l, outer, lanes.rounds, &named, item);
@@ -397,11 +399,11 @@ static vtac_group_lanes bind_lanes(lane_binder *l, vtac_bound *bound)
     return lanes;
 }
 
-vta_status vtac_bind_lanes(vtac_bound *bound, vta_diag *diag)
+vta_status vtac_bind_lanes(vtac_bound *bound, const vtac_bind_schedule *how, vta_diag *diag)
 {
     vtac_kernel *k = &bound->kernel;
     const int64_t longest = longest_vector(k->body);
-    lane_binder l = {.k = k, .lanes = longest < MAX_LANES ? longest : MAX_LANES};
+    lane_binder l = {.k = k, .lanes = longest < how->lanes ? longest : how->lanes};
     if (longest < MIN_LANES || k->has_tiles || !vectors_fit(k->body, l.lanes)) {
         return VTA_OK;
     }
@@ -412,7 +414,7 @@ vta_status vtac_bind_lanes(vtac_bound *bound, vta_diag *diag)
         return vta_no_memory(diag);
     }
     if (lanes_are_apart(&l)) {
-        const vtac_group_lanes lanes = bind_lanes(&l, bound);
+        const vtac_group_lanes lanes = bind_lanes(&l, how, bound);
         VTA_TRY(vta_allocated(!k->failed, diag));
         return vtac_stage_tiles(bound, &lanes, diag);
     }

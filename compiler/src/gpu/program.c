@@ -80,14 +80,14 @@ static bool stores_parts(const vtac_kernel *k)
     return found;
 }
 
-static vta_status print_kernel(vtac_gpu *gpu, const vtac_program *p, const vtac_step *step,
-                               vtac_gpu_launch *launch, vta_diag *diag)
+static vta_status print_kernel(vtac_gpu *gpu, vtac_program *p, const vtac_step *step, vtac_gpu_launch *launch,
+                               vta_diag *diag)
 {
     vtac_bound bound;
     vta_str text = {0};
     vta_status status = VTA_OK;
     const bool groups = gpu->options.groups && !(gpu->printer->stores_words && stores_parts(&step->kernel));
-    VTA_TRY_OUT(vtac_bind(&step->kernel, groups, &bound, diag));
+    VTA_TRY_OUT(vtac_bind_step(p, step, groups, &bound, diag));
     bound.held = held_of(p, step);
     status = print_bound(gpu, &bound, step->name, &text, launch, diag);
 out:

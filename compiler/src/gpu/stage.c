@@ -16,8 +16,7 @@
 enum {
     MAX_LEVELS = 6,
     MAX_ATOMS = 8,
-    MAX_TILE_BYTES = 8192,
-    MAX_SHARED_BYTES = 16384,
+    TILES = 2, /* of a kernel have room */
     MIN_ROUNDS = 4,
     WIDE = 4
 };
@@ -233,7 +232,7 @@ static bool find_tile(const stager *t, const vtac_buffer *from, stage_tile *tile
         whole = tile->start.steps[i] == tile->elements;
         tile->elements *= t->levels.loops[i]->extent;
     }
-    return whole && (uint64_t)tile->elements * vtac_dtype_bytes(from->dtype) <= MAX_TILE_BYTES;
+    return whole && (uint64_t)tile->elements * vtac_dtype_bytes(from->dtype) <= (uint64_t)t->lanes->tile;
 }
 
 /* ---- the change */
@@ -354,7 +353,7 @@ static bool stage_buffer(stager *t, const vtac_buffer *from)
         found = find_tile(t, from, &tile);
     }
     const uint64_t bytes = found ? (uint64_t)tile.elements * vtac_dtype_bytes(from->dtype) : 0;
-    if (found && t->bytes + bytes <= MAX_SHARED_BYTES) {
+    if (found && t->bytes + bytes <= TILES * (uint64_t)t->lanes->tile) {
         t->bytes += bytes;
         tile.shared = vtac_kernel_buffer(t->k, "tile", from->dtype, tile.elements, VTAC_BUFFER_SHARED);
         if (tile.shared != NULL) {
@@ -419,7 +418,7 @@ vta_status vtac_stage_tiles(vtac_bound *bound, const vtac_group_lanes *lanes, vt
 {
     vtac_kernel *k = &bound->kernel;
     stager t = {.k = k, .lanes = lanes};
-    if (lanes->rounds >= MIN_ROUNDS) {
+    if (lanes->rounds >= MIN_ROUNDS && lanes->tile > 0) {
         stage_block(&t, k->body->body->body);
     }
     return vta_allocated(!k->failed, diag);
