@@ -41,6 +41,7 @@ enum {
     CL_DRIVER_VERSION = 0x102D,
     CL_DEVICE_VERSION = 0x102F,
     CL_DEVICE_EXTENSIONS = 0x1030,
+    CL_DEVICE_HALF_FP_CONFIG = 0x1033,
     CL_PROGRAM_BINARY_SIZES = 0x1165,
     CL_PROGRAM_BINARIES = 0x1166,
     CL_PROGRAM_BUILD_LOG = 0x1183,
@@ -50,10 +51,11 @@ enum {
 #define CL_DEVICE_TYPE_ALL        UINT64_C(0xffffffff)
 #define CL_DEVICE_TYPE_CPU        UINT64_C(2)
 #define CL_CORRECTLY_ROUNDED      UINT64_C(0x80)
+#define CL_ALL_HALVES             UINT64_C(7) /* subnormal ones, infinities, rounding to nearest */
 #define CL_QUEUE_PROFILING_ENABLE UINT64_C(2)
 #define CL_MEM_READ_WRITE         UINT64_C(1)
 
-enum { MAX_DEVICES = 16, GROUP = 64, GROUPS_PER_UNIT = 32 };
+enum { MAX_DEVICES = 16, GROUP = 64, GROUPS_PER_UNIT = 32, OPTIONS = 96 };
 
 /* The functions, from the loader. */
 typedef struct cl_calls {
@@ -72,7 +74,8 @@ typedef struct cl_device {
     uint32_t event_count;
     cl_ulong max_allocation;
     size_t group; /* items of a work group */
-    bool is_cpu, rounds_divisions;
+    bool is_cpu;
+    char options[OPTIONS]; /* of the driver's compiler */
 } cl_device;
 
 /* ---- the loader ---- */
@@ -255,6 +258,20 @@ static void *shared_context(const cl_device *d, cl_int *code)
     return context;
 }
 
+/* Kernels compute with halves where the device rounds them to nearest and has all of them, small ones and
+ * infinities, too; else with the floats that they are widened to. */
+static void write_options(cl_device *d)
+{
+    const bool divides =
+        (number_of(d->cl, d->device, CL_DEVICE_SINGLE_FP_CONFIG) & CL_CORRECTLY_ROUNDED) != 0;
+    const bool halves =
+        has_extension(d->cl, d->device, "cl_khr_fp16") &&
+        (number_of(d->cl, d->device, CL_DEVICE_HALF_FP_CONFIG) & CL_ALL_HALVES) == CL_ALL_HALVES;
+    (void)snprintf(d->options, sizeof d->options, "-cl-std=CL1.2%s%s",
+                   divides ? " -cl-fp32-correctly-rounded-divide-sqrt" : "",
+                   halves ? " -DVTAC_HAS_HALVES" : "");
+}
+
 static vta_status start_device(cl_device *d, vta_diag *diag)
 {
     cl_int code = CL_SUCCESS;
@@ -263,8 +280,7 @@ static vta_status start_device(cl_device *d, vta_diag *diag)
     d->is_cpu = (number_of(d->cl, d->device, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_CPU) != 0;
     d->group = d->is_cpu ? 1 : max < GROUP ? max : GROUP;
     d->max_allocation = number_of(d->cl, d->device, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
-    d->rounds_divisions =
-        (number_of(d->cl, d->device, CL_DEVICE_SINGLE_FP_CONFIG) & CL_CORRECTLY_ROUNDED) != 0;
+    write_options(d);
     d->context =
         d->is_cpu ? shared_context(d, &code) : d->cl->clCreateContext(NULL, 1, &d->device, NULL, NULL, &code);
     if (d->context == NULL) {
@@ -376,11 +392,6 @@ static vta_status opencl_read(void *self, const vta_gpu_place *from, void *to, u
 
 /* ---- kernels ---- */
 
-static const char *options_of(const cl_device *d)
-{
-    return d->rounds_divisions ? "-cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt" : "-cl-std=CL1.2";
-}
-
 static bool is_wanted(const cl_device *d, const vta_artifact_kernel *kernel)
 {
     return d->about.has_doubles || (kernel->needs & VTA_KERNEL_DOUBLES) == 0;
@@ -405,7 +416,7 @@ static vta_status build_source(cl_device *d, const char *source, void **program,
     if (*program == NULL) {
         return failed(d, "a program", *code, diag);
     }
-    *code = d->cl->clBuildProgram(*program, 1, &d->device, options_of(d), NULL, NULL);
+    *code = d->cl->clBuildProgram(*program, 1, &d->device, d->options, NULL, NULL);
     return VTA_OK;
 }
 
@@ -414,7 +425,7 @@ static vta_status build_source(cl_device *d, const char *source, void **program,
 /* All that a built program depends on but its text. */
 static void describe_driver(const cl_device *d, char *out, size_t size)
 {
-    (void)snprintf(out, size, "%s\n%s\n%s\n", d->about.name, d->about.driver, options_of(d));
+    (void)snprintf(out, size, "%s\n%s\n%s\n", d->about.name, d->about.driver, d->options);
 }
 
 /* A program as it was built before; NULL: none was, or the driver does not take it any more. */
@@ -432,7 +443,7 @@ static void *program_before(cl_device *d, const char *driver, const char *source
         d->cl->clCreateProgramWithBinary(d->context, 1, &d->device, &size, &binary, &taken, &code);
     free(bytes);
     if (program != NULL &&
-        d->cl->clBuildProgram(program, 1, &d->device, options_of(d), NULL, NULL) != CL_SUCCESS) {
+        d->cl->clBuildProgram(program, 1, &d->device, d->options, NULL, NULL) != CL_SUCCESS) {
         (void)d->cl->clReleaseProgram(program);
         program = NULL;
     }

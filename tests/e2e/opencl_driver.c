@@ -3,7 +3,8 @@
  * A stand-in for the loader of OpenCL's drivers, named libOpenCL.so.1: it hands all calls to the real one
  * (OPENCL_REAL), but for what OPENCL_STAND_IN asks to go wrong. "none": no driver; "empty": a driver without
  * a device; "old": a device of OpenCL 1.1; "small": memory that is not given; "refusing": a program that is
- * not built; "late": the run's launch fails; "lost": the device goes away within a run.
+ * not built; "late": the run's launch fails; "lost": the device goes away within a run. "halves": nothing
+ * goes wrong, and the device says that it computes with halves.
  *
  * What was called is counted: OPENCL_STAND_IN_REPORT names a file that gets a line of it at the end.
  */
@@ -26,7 +27,9 @@ enum {
     CL_BUILD_PROGRAM_FAILURE = -11,
     CL_INVALID_COMMAND_QUEUE = -36,
     CL_PLATFORM_NOT_FOUND_KHR = -1001,
-    CL_DEVICE_VERSION = 0x102F
+    CL_DEVICE_VERSION = 0x102F,
+    CL_DEVICE_EXTENSIONS = 0x1030,
+    CL_DEVICE_HALF_FP_CONFIG = 0x1033
 };
 
 static void *real(const char *name)
@@ -51,7 +54,9 @@ static int asks(const char *fault)
 }
 
 static struct {
-    unsigned queues, launches, waits, buffers, late; /* late: buffers after the first launch */
+    unsigned queues, launches, waits, buffers;
+    unsigned late;   /* buffers after the first launch */
+    unsigned halves; /* programs that are to compute with halves */
 } use;
 
 __attribute__((destructor)) static void report_use(void)
@@ -59,8 +64,8 @@ __attribute__((destructor)) static void report_use(void)
     const char *path = getenv("OPENCL_STAND_IN_REPORT");
     FILE *file = path != NULL ? fopen(path, "w") : NULL;
     if (file != NULL) {
-        (void)fprintf(file, "queues %u launches %u waits %u buffers %u late %u\n", use.queues, use.launches,
-                      use.waits, use.buffers, use.late);
+        (void)fprintf(file, "queues %u launches %u waits %u buffers %u late %u halves %u\n", use.queues,
+                      use.launches, use.waits, use.buffers, use.late, use.halves);
         (void)fclose(file);
     }
 }
@@ -99,6 +104,15 @@ cl_int clGetDeviceInfo(void *a, cl_uint b, size_t c, void *d, size_t *e)
 {
     if (asks("old") && b == CL_DEVICE_VERSION) {
         (void)snprintf(d, c, "OpenCL 1.1 stand-in");
+        return 0;
+    }
+    if (asks("halves") && b == CL_DEVICE_EXTENSIONS) {
+        (void)snprintf(d, c, "cl_khr_fp64 cl_khr_fp16");
+        return 0;
+    }
+    if (asks("halves") && b == CL_DEVICE_HALF_FP_CONFIG) {
+        const cl_ulong all = 7;
+        memcpy(d, &all, sizeof all);
         return 0;
     }
     clGetDeviceInfo_fn *call;
@@ -230,10 +244,19 @@ cl_int clBuildProgram(void *a, cl_uint b, void *const *c, const char *d, cl_prog
     if (asks("refusing")) {
         return CL_BUILD_PROGRAM_FAILURE;
     }
+    /* The real device has no such arithmetic: its program is built without. */
+    static const char halves[] = " -DVTAC_HAS_HALVES";
+    char options[256];
+    (void)snprintf(options, sizeof options, "%s", d);
+    char *asked = strstr(options, halves);
+    if (asked != NULL) {
+        use.halves++;
+        *asked = '\0';
+    }
     clBuildProgram_fn *call;
     void *found = real(__func__);
     memcpy(&call, &found, sizeof call);
-    return call(a, b, c, d, e, f);
+    return call(a, b, c, options, e, f);
 }
 
 typedef cl_int clGetProgramBuildInfo_fn(void *, void *, cl_uint, size_t, void *, size_t *);

@@ -149,6 +149,14 @@ static vta_status compile_program(vtac_program *p, const vtac_compile_options *o
     return out->is_bare || out->is_wasm ? VTA_OK : llvm->add_libraries(p->target, out, diag);
 }
 
+/* True if the kernels are for a GPU that reads halves as fast as it brings them. */
+static bool keeps_halves(const vtac_compile_options *options)
+{
+    vtac_print_options how = {.detail = ""};
+    const vtac_printer *printer = vtac_printer_of(options->kernels, &how.detail);
+    return printer != NULL && printer->has_halves && printer->wants_groups(&how);
+}
+
 /* The host, with nests of four products of bytes where a GPU that has such runs them, too. */
 static vtac_target shared_target(const vtac_compile_options *options)
 {
@@ -173,6 +181,7 @@ vta_status vtac_compile(const vtac_graph *graph, const vtac_compile_options *opt
                             .row_major = options->row_major,
                             .apart = options->apart,
                             .once = options->once,
+                            .halves = keeps_halves(options),
                             .schedules = options->schedules,
                             .progress = options->progress};
     vtac_gpu gpu = {0};

@@ -57,6 +57,7 @@ typedef struct vtac_printer {
     const char *head;     /* goes before a kernel's name */
     bool of_browsers;     /* runs beside WebAssembly, and nowhere else */
     bool stores_words;    /* and no less: where a nest stores narrower elements, it keeps its vectors */
+    bool has_halves;      /* in groups, weights that are halves are read as such */
     bool has_dots;        /* its devices have products of four bytes at once: nests are made of such */
     /* True if the devices want groups, whose neighbouring items are at neighbouring places. */
     bool (*wants_groups)(const vtac_print_options *options);

@@ -706,6 +706,32 @@ static void store_element(opencl_printer *p, const vtac_stmt *s, int lane, const
     put_text(p, half ? ");\n" : ";\n");
 }
 
+/* The function of the prelude that computes a value in halves; NULL: there is none. One operation on two
+ * halves, rounded to a half, gives the same number whether it was rounded to a float before: floats have two
+ * bits more than twice the digits of halves. */
+static const char *half_call(const vtac_expr *e)
+{
+    static const char *const calls[VTAC_EXPR_OP_COUNT] = {
+        [VTAC_E_ADD] = "vtac_half_add", [VTAC_E_SUB] = "vtac_half_sub", [VTAC_E_MUL] = "vtac_half_mul"};
+    bool halves = e->type == VTAC_F32 && calls[e->op] != NULL;
+    for (int i = 0; halves && i < 2; i++) {
+        halves = e->in[i]->op == VTAC_E_LOAD && e->in[i]->buffer->dtype == VTAC_F16;
+    }
+    return halves ? calls[e->op] : NULL;
+}
+
+/* A value that is stored, of so many lanes. */
+static void put_rounded(opencl_printer *p, const vtac_stmt *s, unsigned lanes)
+{
+    const char *call = s->buffer->dtype == VTAC_F16 ? half_call(s->value) : NULL;
+    if (call == NULL) {
+        put_spread(p, s->value, lanes);
+        return;
+    }
+    put_form(p, call, "", lanes, "(");
+    put_operands(p, s->value, lanes);
+}
+
 /* The value in a variable "t", in the form that memory has. */
 static void put_stored(opencl_printer *p, const vtac_stmt *s, unsigned lanes)
 {
@@ -718,7 +744,7 @@ static void put_stored(opencl_printer *p, const vtac_stmt *s, unsigned lanes)
     } else if (dtype == VTAC_BF16) {
         put_form(p, "vtac_bfloat", "", lanes, "(");
     }
-    put_spread(p, s->value, lanes);
+    put_rounded(p, s, lanes);
     put_text(p, packed ? ");\n" : ";\n");
 }
 
@@ -782,6 +808,21 @@ static void put_parameters(opencl_printer *p)
     put_text(p, "__global uchar *scratch, ulong each)\n");
 }
 
+/* Memory of the item's or the group's own. Halves are words of two bytes there, read and written through a
+ * pointer, which needs no arithmetic of halves. */
+static void put_own(opencl_printer *p, const vtac_buffer *b, size_t number)
+{
+    const bool half = b->dtype == VTAC_F16;
+    const char *space = space_name(b);
+    vta_str_printf(p->walk.out, "%s%s %c%zu[%" PRId64 "] __attribute__((aligned(%d)));\n", space,
+                   half ? "ushort" : memory_name(b->dtype), half ? 'h' : 'b', number,
+                   b->elements > 0 ? b->elements : 1, ALIGNMENT);
+    if (half) {
+        vtac_walk_line(&p->walk);
+        vta_str_printf(p->walk.out, "%shalf *b%zu = (%shalf *)h%zu;\n", space, number, space, number);
+    }
+}
+
 static void put_buffers(opencl_printer *p)
 {
     for (size_t i = 0; i < p->walk.at.kernel->buffer_count; i++) {
@@ -790,9 +831,7 @@ static void put_buffers(opencl_printer *p)
         const char *change = b->written ? "" : "const ";
         vtac_walk_line(&p->walk);
         if (b->space == VTAC_BUFFER_LOCAL || b->space == VTAC_BUFFER_SHARED) {
-            put_text(p, b->space == VTAC_BUFFER_SHARED ? "__local " : "");
-            vta_str_printf(p->walk.out, "%s b%zu[%" PRId64 "] __attribute__((aligned(%d)));\n", type, i,
-                           b->elements > 0 ? b->elements : 1, ALIGNMENT);
+            put_own(p, b, i);
         } else if (b->space == VTAC_BUFFER_ARGUMENT) {
             vta_str_printf(p->walk.out, "__global %s%s *b%zu = (__global %s%s *)(m%zu + o%zu); /* %s */\n",
                            change, type, i, change, type, i, i, b->name);
@@ -851,6 +890,7 @@ static vta_status print_opencl(const vtac_bound *bound, const vtac_print_options
 const vtac_printer vtac_opencl_printer = {
     .language = "opencl",
     .head = "__kernel void",
+    .has_halves = true,
     .wants_groups = wants_groups,
     .begin = begin_opencl,
     .print = print_opencl,

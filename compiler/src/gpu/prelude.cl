@@ -114,3 +114,15 @@ VTAC_HALVES(vtac_sdot4)
     uint##N r = (u + ((u >> 16) & 1) + 0x7fff) >> 16; \
     return convert_##T##N((u & 0x7fffffff) > 0x7f800000 ? (u | 0x400000) >> 16 : r); }
 VTAC_EACH(VTAC_BFLOATS, ushort, )
+
+// One operation on halves, where the device computes with them as IEEE 754 says (the runtime then sets VTAC_HAS_HALVES); else on floats, of
+// which the store makes the same half.
+#ifdef VTAC_HAS_HALVES
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+#define VTAC_HALF_OF(N, F, O) static inline float##N vtac_half_##F##N(float##N a, float##N b) { \
+    return convert_float##N(convert_half##N(a) O convert_half##N(b)); }
+#else
+#define VTAC_HALF_OF(N, F, O) static inline float##N vtac_half_##F##N(float##N a, float##N b) { return a O b; }
+#endif
+#define VTAC_HALF(T, U, N) VTAC_HALF_OF(N, add, +) VTAC_HALF_OF(N, sub, -) VTAC_HALF_OF(N, mul, *)
+VTAC_EACH(VTAC_HALF, , )

@@ -599,7 +599,8 @@ static vta_status lower_convolution(vtac_lower *l, vtac_blocked *c)
     }
     vtac_blocked_narrow(c);
     kernel t = {.c = c};
-    const vtac_storage_id weights = vtac_blocked_pack(l, c);
+    vtac_dtype stored = VTAC_F32;
+    const vtac_storage_id weights = vtac_blocked_pack(l, c, &stored);
     vtac_storage_id windows = 0;
     if (c->s.has_zeros) {
         VTA_TRY(vtac_blocked_windows(l, c, &windows));
@@ -616,7 +617,8 @@ static vta_status lower_convolution(vtac_lower *l, vtac_blocked *c)
     const vtac_dtype x_type =
         c->wide && c->step == 1 ? VTAC_I16 : sum_type; /* four bytes at once, or one number */
     t.x = vtac_use(l, input, "x", x_type, elements / c->step);
-    t.weights = vtac_use(l, weights, "weights", x_type, vtac_blocked_weights(c) / c->step);
+    t.weights =
+        vtac_use(l, weights, "weights", c->s.quantized ? x_type : stored, vtac_blocked_weights(c) / c->step);
     t.sums = vtac_local(l, "sums", sum_type, c->rows * c->columns * c->vectors * c->lanes);
     if (c->span != 0) {
         VTA_TRY(use_spans(l, c, &t));

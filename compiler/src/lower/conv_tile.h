@@ -66,7 +66,7 @@ int64_t vtac_blocked_reads(const vtac_blocked *c, int64_t panel);
 int64_t vtac_blocked_first(const vtac_blocked *c, int64_t panel);
 /* Numbers of all packed weights, and those as a constant. */
 int64_t vtac_blocked_weights(const vtac_blocked *c);
-vtac_storage_id vtac_blocked_pack(vtac_lower *l, const vtac_blocked *c);
+vtac_storage_id vtac_blocked_pack(vtac_lower *l, const vtac_blocked *c, vtac_dtype *stored);
 /* The place of a weight in the node's tensor; -1: it is 0. */
 int64_t vtac_blocked_weight(const vtac_blocked *c, int64_t output, int64_t channel, int64_t tap);
 /* The row of a channel's weights at a tap, among those of one panel. */

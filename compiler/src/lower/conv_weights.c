@@ -122,7 +122,7 @@ int64_t vtac_blocked_weights(const vtac_blocked *c)
     return c->s.groups * c->vector_groups * c->vectors * c->lanes * c->sources;
 }
 
-vtac_storage_id vtac_blocked_pack(vtac_lower *l, const vtac_blocked *c)
+vtac_storage_id vtac_blocked_pack(vtac_lower *l, const vtac_blocked *c, vtac_dtype *stored)
 {
     const vtac_tensor *w = vtac_in_constant(l->graph, l->node, c->s.weight);
     const size_t bytes = c->wide ? sizeof(int16_t) : c->s.quantized ? 1 : sizeof(float);
@@ -134,6 +134,9 @@ vtac_storage_id vtac_blocked_pack(vtac_lower *l, const vtac_blocked *c)
     }
     for (int64_t m = 0; packed != NULL && m < c->s.outputs; m++) {
         pack_one(c, w, &weights, m, packed);
+    }
+    if (packed != NULL && !c->s.quantized) {
+        return vtac_float_constant(l, (const float *)(const void *)packed, count, stored);
     }
     return packed == NULL ? 0 : vtac_constant(l, packed, count * bytes);
 }

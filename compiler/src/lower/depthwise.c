@@ -120,7 +120,7 @@ static void ask_for_tile(const vtac_lower *l, depthwise *d)
 }
 
 /* [block][tap][lane]; bytes less their zero points as 16-bit numbers */
-static vtac_storage_id pack_weights(vtac_lower *l, const depthwise *d)
+static vtac_storage_id pack_weights(vtac_lower *l, const depthwise *d, vtac_dtype *stored)
 {
     const vtac_tensor *w = vtac_in_constant(l->graph, l->node, d->s.weight);
     const size_t bytes = d->s.quantized ? sizeof(int16_t) : sizeof(float);
@@ -140,6 +140,9 @@ static vtac_storage_id pack_weights(vtac_lower *l, const depthwise *d)
                 ((float *)(void *)packed)[at] = ((const float *)w->data)[m * d->taps + tap];
             }
         }
+    }
+    if (packed != NULL && !d->s.quantized) {
+        return vtac_float_constant(l, (const float *)(const void *)packed, count, stored);
     }
     return packed == NULL ? 0 : vtac_constant(l, packed, count * bytes);
 }
@@ -340,13 +343,14 @@ vta_status vtac_lower_depthwise(vtac_lower *l)
     choose_tile(l, &d);
     ask_for_tile(l, &d);
     d.tiles = (w->extent[1] + d.columns - 1) / d.columns;
-    const vtac_storage_id weights = d.quads > 0 ? pack_quads(l, &d) : pack_weights(l, &d);
+    vtac_dtype stored = VTAC_F32;
+    const vtac_storage_id weights = d.quads > 0 ? pack_quads(l, &d) : pack_weights(l, &d, &stored);
     VTA_TRY(vtac_begin(l, ".depthwise"));
     VTA_TRY(vtac_finish_begin(l, &d.s, d.quads > 0, &d.finish));
     d.from = vtac_layout_buffer(l, d.x, "x");
     d.weights = d.quads > 0
                     ? vtac_use(l, weights, "weights", VTAC_I32, d.room * w->kernel[0] * d.quads)
-                    : vtac_use(l, weights, "weights", d.s.quantized ? VTAC_I16 : VTAC_F32, d.room * d.taps);
+                    : vtac_use(l, weights, "weights", d.s.quantized ? VTAC_I16 : stored, d.room * d.taps);
     d.bytes =
         d.quads > 0 && d.s.has_zeros ? vtac_local(l, "bytes", VTAC_I32, d.rows * d.columns * d.lanes) : NULL;
     d.sums = vtac_local(l, "sums", d.type, d.rows * d.columns * d.lanes);

@@ -86,6 +86,7 @@ typedef struct vtac_program {
     bool row_major; /* no blocked layouts */
     bool apart;     /* no elementwise operator in the kernel of what it follows */
     bool once;      /* code that is made quickly rather than quick */
+    bool halves;    /* weights that are halves are kept as such (halves.c) */
     const vtac_schedules *schedules;
     const struct vtac_gpu *gpu;    /* its steps as kernels (../gpu/gpu.h); NULL: there are none */
     const vtac_progress *progress; /* NULL: silent */
@@ -195,6 +196,8 @@ vtac_buffer *vtac_use(vtac_lower *l, vtac_storage_id storage, const char *name, 
 vtac_storage_id vtac_temp(vtac_lower *l, vtac_dtype dtype, int64_t elements);
 /* `data` is the arena's. */
 vtac_storage_id vtac_constant(vtac_lower *l, const void *data, uint64_t bytes);
+/* Floats, or halves where the program keeps such and each of them is one. */
+vtac_storage_id vtac_float_constant(vtac_lower *l, const float *data, uint64_t count, vtac_dtype *stored);
 vtac_buffer *vtac_local(vtac_lower *l, const char *name, vtac_dtype dtype, int64_t elements);
 
 /* The flat place of index `at` in a row-major type. */

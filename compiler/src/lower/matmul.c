@@ -65,7 +65,7 @@ static int64_t tiled_place(const vtac_product *p, int64_t row, int64_t column)
 }
 
 /* `zero` NULL: none. */
-static vtac_storage_id pack_constant(vtac_lower *l, const vtac_product *p, const vtac_tensor *b,
+static vtac_storage_id pack_constant(vtac_lower *l, vtac_product *p, const vtac_tensor *b,
                                      const vtac_tensor *zero)
 {
     const size_t bytes = vtac_dtype_bytes(p->stored);
@@ -81,6 +81,10 @@ static vtac_storage_id pack_constant(vtac_lower *l, const vtac_product *p, const
         const int64_t to = i / (p->k * p->n) * (p->k * p->room) + tiled_place(p, row, column);
         put_element(p->stored, packed + (size_t)to * bytes, is_float ? vtac_tensor_float(b, from) : 0.0,
                     is_float ? 0 : vtac_tensor_int(b, from) - off);
+    }
+    if (packed != NULL && p->stored == VTAC_F32) {
+        return vtac_float_constant(l, (const float *)(const void *)packed, (uint64_t)(count * p->k * p->room),
+                                   &p->stored);
     }
     return packed == NULL ? 0 : vtac_constant(l, packed, (uint64_t)(count * p->k * p->room) * bytes);
 }
