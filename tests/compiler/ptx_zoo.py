@@ -45,7 +45,7 @@ def check_network(vtac, tools, name):
     row = {}
     run(vtac, "zoo", base, "-o", "m.onnx", *(["--int8"] if kind else []))
     for processor in PROCESSORS:
-        status, told = run(vtac, "compile", "m.onnx", "--target", "cuda:" + processor, "-o", "m.so", "--emit", "kernels:texts")
+        status, told = run(vtac, "compile", "m.onnx", "--target", "cuda:" + processor, "--offload", "all", "-o", "m.so", "--emit", "kernels:texts")
         steps = re.search(r"^(\d+) of (\d+) steps are kernels", told, re.M)
         if status != 0 or steps is None:
             wrong.append("%s: it is not compiled: %s" % (name, told))

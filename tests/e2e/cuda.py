@@ -68,7 +68,7 @@ def outputs(folder):
 def check_network(name):
     base, _, kind = name.partition(":")
     must("zoo", base, "-o", "m.onnx", *(["--int8"] if kind else []))
-    told = must("compile", "m.onnx", "--target", "cuda", "-o", "m.so").splitlines()
+    told = must("compile", "m.onnx", "--target", "cuda", "--offload", "all", "-o", "m.so").splitlines()
     print("%s: %s" % (name, told[-1]))
     steps = int(told[-1].split()[2])
     last = None
@@ -120,6 +120,23 @@ def check_refusals():
         wrong.append("'vtac devices' lists another device than is there")
 
 
+def check_price(name):
+    """A step that one item would do stays on the host, between launches, and the numbers are the same."""
+    must("zoo", name, "-o", "m.onnx")
+    must("compile", "m.onnx", "--target", "cuda", "-o", "mixed.so")
+    left = must("explain", "m.onnx", "--target", "cuda", "--host-only").splitlines()
+    whole = must("explain", "m.onnx", "--target", "cuda", "--host-only", "--offload", "all").splitlines()
+    if not any(" stays on the host: 1 item would take about " in line for line in left) or len(whole) != 1:
+        wrong.append("the price keeps %s, and without one %s" % (left, whole))
+    for seed in ("1", "2"):
+        must("run", "mixed.so", "--seed", seed, "--output-dir", "host")
+        must("run", "mixed.so", "--seed", seed, "--output-dir", "device", "--device", "cuda:0", "--repeat", "2")
+        host, device = outputs("host"), outputs("device")
+        if any(not numpy.array_equal(host[key], device[key]) for key in host):
+            wrong.append("%s, in part on the host: other numbers" % name)
+        check_left(name, report())
+
+
 def check_intact():
     """A program's inputs are what they were, whatever came of its run."""
     library = os.path.join(os.path.dirname(os.path.abspath(vtac)), "..", "lib", "libvta.so")
@@ -146,6 +163,7 @@ def main():
         must("compile", "m.onnx", "-o", "plain.so")
         check_refusals()
         check_intact()
+        check_price("lstm")
         os.chdir(home)
     print("\n".join(wrong) or "%d networks are the same" % len(sys.argv[4:]))
     return 1 if wrong else 0

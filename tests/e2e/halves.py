@@ -117,7 +117,7 @@ def check_round(draw):
         numpy.save(name + ".npy", array)
         words += ["--input", "%s=%s.npy" % (name, name)]
     for target in ("opencl", "opencl:gpu", "cuda"):
-        must("compile", "m.onnx", "--target", target, "-o", target + ".so", "--emit", "kernels:" + target)
+        must("compile", "m.onnx", "--target", target, "--offload", "all", "-o", target + ".so", "--emit", "kernels:" + target)
     stand_in = {"LD_LIBRARY_PATH": opencl, "OPENCL_REAL": real_loader(), "OPENCL_STAND_IN": "halves", "OPENCL_STAND_IN_REPORT": "use.txt"}
     tools = {"LD_LIBRARY_PATH": cuda, "CUDA_STAND_IN_TOOLS": "sh %s/tools.sh" % os.getcwd()}
     rows = [(model, device, {}) for model in ("opencl.so", "opencl:gpu.so") for device in (None, "opencl:0")]

@@ -95,7 +95,7 @@ def check_network(name):
     name, _, form = name.partition("@")
     base, _, kind = name.partition(":")
     must("zoo", base, "-o", "m.onnx", *(["--int8"] if kind else []))
-    told = must("compile", "m.onnx", "--target", "opencl" + (":" + form if form else ""), "-o", "m.so")
+    told = must("compile", "m.onnx", "--target", "opencl" + (":" + form if form else ""), "--offload", "all", "-o", "m.so")
     kernels = next(line for line in told.splitlines() if " are kernels " in line)
     print("%s: %s" % (name, kernels), flush=True)
     last, error = None, 0.0
@@ -247,7 +247,7 @@ def check_use(real):
 def check_tuning(target, space, point):
     """The tuner draws how nests are bound; a record of `point` makes another kernel of the same numbers."""
     log = space + ".jsonl"
-    must("tune", "ad.onnx", "--target", target, "--device", "opencl:0", "--trials", "4", "--repeat", "2", "--log", log)
+    must("tune", "ad.onnx", "--target", target, "--offload", "all", "--device", "opencl:0", "--trials", "4", "--repeat", "2", "--log", log)
     with open(log, encoding="utf-8") as file:
         rows = [json.loads(line) for line in file]
     if not all(row["target"].startswith("opencl kernels of ") for row in rows):
@@ -264,7 +264,7 @@ def check_tuning(target, space, point):
     with open("other.jsonl", "w", encoding="utf-8") as file:
         file.writelines(json.dumps({**row, "point": point, "cost": 1e-9, "proved": True}) + "\n" for row in other.values())
     for name, words in (("standard", ()), ("tuned", ("--tuned", "other.jsonl"))):
-        must("compile", "ad.onnx", "--target", target, "--host", "host", *words, "-o", name + ".so", "--emit", "kernels:" + name)
+        must("compile", "ad.onnx", "--target", target, "--offload", "all", "--host", "host", *words, "-o", name + ".so", "--emit", "kernels:" + name)
     forget_outputs()
     must("run", "tuned.so", "--output-dir", "host")
     must("run", "tuned.so", "--output-dir", "device", "--device", "opencl:0")

@@ -99,7 +99,7 @@ def check_network(name):
     base, _, kind = name.partition(":")
     must("zoo", base, "-o", "m.onnx", *(["--int8"] if kind else []))
     must("compile", "m.onnx", "-o", "m.so")
-    told = must("compile", "m.onnx", "--target", "webgpu", "--host", "wasm32", "-o", "m.html").splitlines()
+    told = must("compile", "m.onnx", "--target", "webgpu", "--offload", "all", "--host", "wasm32", "-o", "m.html").splitlines()
     runs = []
     hosts = []
     for seed in (1, 2):

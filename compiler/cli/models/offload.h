@@ -24,7 +24,7 @@ typedef struct cli_offload {
     {"--target", "TARGET", CLI_TEXT, "llvm (default), vta (accelerator), opencl or cuda (GPU)"},             \
         {"--config", "NAME|FILE", CLI_CONFIG, "vta: the accelerator's configuration (default pynq)"},        \
     {                                                                                                        \
-        "--offload", "HOW", CLI_TEXT, "vta: what pays (default), or all that it can"                         \
+        "--offload", "HOW", CLI_TEXT, "vta, GPU: what pays (default), or all that it can"                    \
     }
 
 /* The processor's words of a record; kernels for another device have their own. */

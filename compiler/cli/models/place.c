@@ -24,6 +24,7 @@ vta_status cli_compile_image(vtac_graph *graph, const char *host, int level, con
                                           .target = &target,
                                           .partition = partition,
                                           .kernels = offload->kernels,
+                                          .kernels_always = offload->always,
                                           .progress = cli_stages()};
     const vta_status status = vtac_compile(graph, &options, out, diag);
     vtac_partition_free(partition);

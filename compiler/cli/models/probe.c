@@ -80,6 +80,7 @@ vta_status cli_probe_load(cli_probe *probe, const cli_probe_options *options, co
                                       .target = &target,
                                       .partition = probe->partition,
                                       .kernels = offload.kernels,
+                                      .kernels_always = true,
                                       .progress = cli_stages()};
     VTA_TRY(vtac_compile(probe->graph, &how, &image, diag));
     const vta_status status =

@@ -30,8 +30,11 @@ static const double worth = 0.99; /* of the standard schedule's time, at most */
 static vta_status compile_to(const cli_tuning *t, const char *path, vtac_tasks *tasks, vta_diag *diag)
 {
     const vtac_schedules schedules = {vtac_tasks_pick, tasks};
-    const vtac_compile_options how = {
-        .level = 3, .target = &t->target, .schedules = &schedules, .kernels = t->offload.kernels};
+    const vtac_compile_options how = {.level = 3,
+                                      .target = &t->target,
+                                      .schedules = &schedules,
+                                      .kernels = t->offload.kernels,
+                                      .kernels_always = t->offload.always};
     vtac_artifact_image image;
     VTA_TRY(vtac_compile(t->graph, &how, &image, diag));
     const vta_status status = vtac_link(&image, path, diag);

@@ -306,6 +306,7 @@ static int compile_graph(compilation *c, const vtac_target *target, const cli_of
                                             .target = target,
                                             .want_texts = cli_flag(args, "--emit"),
                                             .kernels = offload->kernels,
+                                            .kernels_always = offload->always,
                                             .progress = cli_stages()};
     vta_diag diag = {0};
     vtac_artifact_image image;

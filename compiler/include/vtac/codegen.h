@@ -58,6 +58,7 @@ typedef struct vtac_compile_options {
     bool want_texts;                        /* fill the texts below */
     const char *kernels;           /* "opencl", "cuda:sm_80": the steps as kernels of it, too; NULL: no */
     const vtac_progress *progress; /* NULL: silent */
+    bool kernels_always;           /* also where a kernel takes longer than the host */
 } vtac_compile_options;
 
 typedef struct vtac_artifact_image {

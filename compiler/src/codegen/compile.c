@@ -100,7 +100,9 @@ static vta_status print_kernels(vtac_program *p, const vtac_compile_options *opt
     }
     VTA_TRY(vtac_progress_at(p->progress, "printing kernels", options->kernels, 0, 0, diag));
     VTA_TRY(vtac_llvm_get(&llvm, diag));
-    VTA_TRY(vtac_gpu_print(printer, &(vtac_print_options){.detail = detail, .ptx = llvm->ptx}, p, gpu, diag));
+    VTA_TRY(vtac_gpu_print(
+        printer, &(vtac_print_options){.detail = detail, .always = options->kernels_always, .ptx = llvm->ptx},
+        p, gpu, diag));
     out->kernels_left = left_text(p, gpu, &out->launch_count);
     out->kernels_plan = kernels_plan(p, gpu);
     out->kernels = options->want_texts ? vtac_gpu_text(gpu) : NULL;

@@ -48,17 +48,33 @@ typedef vta_status vtac_ptx_fn(const vtac_bound *bound, const char *processor, v
 typedef struct vtac_print_options {
     const char *detail; /* what follows the language's name and a colon, as in cuda:sm_80; else "" */
     bool groups;        /* nests are bound in groups; vtac_gpu_print sets it */
+    bool always;        /* every step that has a kernel runs on the device, whether that pays or not */
     vtac_ptx_fn *ptx;
 } vtac_print_options;
 
+/* Costs of leaving the device within a run: waiting for it, and moving bytes. */
+typedef struct vtac_gpu_transfer {
+    double wait_s, bytes_per_s;
+} vtac_gpu_transfer;
+
+/* Seconds that a step takes, roughly (price.c): on the device, on the host, for what moves then. */
+typedef struct vtac_gpu_price {
+    double device_s, host_s, transfer_s;
+} vtac_gpu_price;
+vtac_gpu_price vtac_gpu_price_of(const vtac_kernel *nest, const vtac_bound *bound,
+                                 const vtac_gpu_transfer *transfer);
+/* True if the host is faster by much. */
+bool vtac_gpu_price_stays(const vtac_gpu_price *price);
+
 /* A language that kernels are printed in. */
 typedef struct vtac_printer {
-    const char *language; /* as in --target and in the artifact */
-    const char *head;     /* goes before a kernel's name */
-    bool of_browsers;     /* runs beside WebAssembly, and nowhere else */
-    bool stores_words;    /* and no less: where a nest stores narrower elements, it keeps its vectors */
-    bool has_halves;      /* in groups, weights that are halves are read as such */
-    bool has_dots;        /* its devices have products of four bytes at once: nests are made of such */
+    const char *language;       /* as in --target and in the artifact */
+    const char *head;           /* goes before a kernel's name */
+    bool of_browsers;           /* runs beside WebAssembly, and nowhere else */
+    bool stores_words;          /* and no less: where a nest stores narrower elements, it keeps its vectors */
+    bool has_halves;            /* in groups, weights that are halves are read as such */
+    vtac_gpu_transfer transfer; /* of devices in groups */
+    bool has_dots;              /* its devices have products of four bytes at once: nests are made of such */
     /* True if the devices want groups, whose neighbouring items are at neighbouring places. */
     bool (*wants_groups)(const vtac_print_options *options);
     /* Checks the detail and appends what goes before the kernels. */

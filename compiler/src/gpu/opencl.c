@@ -890,6 +890,7 @@ static vta_status print_opencl(const vtac_bound *bound, const vtac_print_options
 const vtac_printer vtac_opencl_printer = {
     .language = "opencl",
     .head = "__kernel void",
+    .transfer = {50e-6, 8e9},
     .has_halves = true,
     .wants_groups = wants_groups,
     .begin = begin_opencl,

@@ -80,6 +80,20 @@ static bool stores_parts(const vtac_kernel *k)
     return found;
 }
 
+/* VTA_UNSUPPORTED: the step is to stay on the host, by its price. */
+static vta_status check_price(const vtac_gpu *gpu, const vtac_step *step, const vtac_bound *bound,
+                              vta_diag *diag)
+{
+    const vtac_gpu_price price = vtac_gpu_price_of(&step->kernel, bound, &gpu->printer->transfer);
+    if (!gpu->options.groups || gpu->options.always || !vtac_gpu_price_stays(&price)) {
+        return VTA_OK;
+    }
+    return vta_fail(diag, VTA_UNSUPPORTED,
+                    "%lld item%s would take about %.3g ms, the host takes %.3g and %.3g for what moves",
+                    (long long)bound->items, bound->items > 1 ? "s" : "", 1e3 * price.device_s,
+                    1e3 * price.host_s, 1e3 * price.transfer_s);
+}
+
 static vta_status print_kernel(vtac_gpu *gpu, vtac_program *p, const vtac_step *step, vtac_gpu_launch *launch,
                                vta_diag *diag)
 {
@@ -89,6 +103,7 @@ static vta_status print_kernel(vtac_gpu *gpu, vtac_program *p, const vtac_step *
     const bool groups = gpu->options.groups && !(gpu->printer->stores_words && stores_parts(&step->kernel));
     VTA_TRY_OUT(vtac_bind_step(p, step, groups, &bound, diag));
     bound.held = held_of(p, step);
+    VTA_TRY_OUT(check_price(gpu, step, &bound, diag));
     status = print_bound(gpu, &bound, step->name, &text, launch, diag);
 out:
     vta_str_free(&text);

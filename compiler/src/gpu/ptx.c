@@ -56,6 +56,7 @@ static vta_status print_ptx(const vtac_bound *bound, const vtac_print_options *o
 const vtac_printer vtac_ptx_printer = {
     .language = "cuda",
     .head = ".visible .entry",
+    .transfer = {15e-6, 12e9},
     .has_halves = true,
     .has_dots = true,
     .wants_groups = wants_groups,

@@ -306,6 +306,7 @@ const vtac_printer vtac_wgsl_printer = {
     .begin = begin_wgsl,
     .of_browsers = true,
     .stores_words = true,
+    .transfer = {2e-3, 4e9},
     .wants_groups = wants_groups,
     .print = print_wgsl,
 };
