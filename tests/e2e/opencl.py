@@ -218,6 +218,32 @@ def check_stand_in():
             wrong.append("a program whose device is %s: exit status %d, %s" % (fault or "well", done.returncode, done.stdout))
     check_use(real)
     check_untouched(real)
+    check_dots(real)
+
+
+def check_dots(real):
+    """A device that has products of four bytes makes the same integers by them."""
+    forget_outputs()
+    must("zoo", "tiny_kws", "--int8", "-o", "dots.onnx")
+    must("compile", "dots.onnx", "--target", "opencl:gpu", "-o", "dots.so", "--emit", "kernels:dots")
+    must("run", "dots.so", "--output-dir", "host")
+    status, _, err = run("run", "dots.so", "--device", "opencl:0", "--output-dir", "device", LD_LIBRARY_PATH=stand_in, OPENCL_REAL=real,
+                         OPENCL_STAND_IN="dots", VTAC_CACHE=os.devnull + "/none")
+    if status != 0:
+        sys.exit("a device with products of four bytes: %s" % err)
+    compare("products of four bytes", outputs("host"), outputs("device"))
+    with open("dots/model.kernels", encoding="utf-8") as file:
+        if not re.search(r" vtac_s?dot4\(", file.read().partition("__kernel")[2]):
+            wrong.append("a GPU's kernels of int8 have no products of four bytes")
+    if shutil.which("clang") is None:
+        print("no clang: the text for a device with products of bytes is not looked at")
+        return
+    done = subprocess.run(["clang", "-x", "cl", "-cl-std=CL1.2", "-target", "spir64-unknown-unknown", "-Xclang", "-finclude-default-header", "-Werror",
+                           "-D__opencl_c_integer_dot_product_input_4x8bit_packed", "-S", "-emit-llvm", "-o", "dots.ll", "dots/model.kernels"],
+                          stderr=subprocess.PIPE, text=True, check=False)
+    with open("dots.ll" if done.returncode == 0 else os.devnull, encoding="utf-8") as file:
+        if "dot_4x8packed" not in file.read():
+            wrong.append("clang makes no product of four bytes: %s" % done.stderr[:500])
 
 
 def check_untouched(real):

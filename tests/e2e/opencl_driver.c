@@ -4,7 +4,7 @@
  * (OPENCL_REAL), but for what OPENCL_STAND_IN asks to go wrong. "none": no driver; "empty": a driver without
  * a device; "old": a device of OpenCL 1.1; "small": memory that is not given; "refusing": a program that is
  * not built; "late": the run's launch fails; "lost": the device goes away within a run. "halves": nothing
- * goes wrong, and the device says that it computes with halves.
+ * goes wrong, and the device says that it computes with halves; "dots": it has products of four bytes.
  *
  * What was called is counted: OPENCL_STAND_IN_REPORT names a file that gets a line of it at the end.
  */
@@ -237,6 +237,12 @@ void *clCreateProgramWithBinary(void *a, cl_uint b, void *const *c, const size_t
     return call(a, b, c, d, e, f, g);
 }
 
+/* OpenCL's sum of four products, as a macro that an option defines. */
+#define PRODUCT(A, B, I) A "(a)." I "*" B "(b)." I
+#define SUM_OF_BYTES(N, A, B)                                                                                \
+    " -Ddot_4x8packed_" N "_int(a,b)=(" PRODUCT(A, B, "x") "+" PRODUCT(A, B, "y") "+" PRODUCT(               \
+        A, B, "z") "+" PRODUCT(A, B, "w") ")"
+
 typedef cl_int clBuildProgram_fn(void *, cl_uint, void *const *, const char *, cl_program_notify *, void *);
 cl_int clBuildProgram(void *a, cl_uint b, void *const *c, const char *d, cl_program_notify *e, void *f);
 cl_int clBuildProgram(void *a, cl_uint b, void *const *c, const char *d, cl_program_notify *e, void *f)
@@ -253,10 +259,14 @@ cl_int clBuildProgram(void *a, cl_uint b, void *const *c, const char *d, cl_prog
         use.halves++;
         *asked = '\0';
     }
+    static const char dots[] = " -Dcl_khr_integer_dot_product" SUM_OF_BYTES("us", "as_uchar4", "as_char4")
+        SUM_OF_BYTES("ss", "as_char4", "as_char4");
+    char more[sizeof options + sizeof dots];
+    (void)snprintf(more, sizeof more, "%s%s", options, asks("dots") ? dots : "");
     clBuildProgram_fn *call;
     void *found = real(__func__);
     memcpy(&call, &found, sizeof call);
-    return call(a, b, c, options, e, f);
+    return call(a, b, c, more, e, f);
 }
 
 typedef cl_int clGetProgramBuildInfo_fn(void *, void *, cl_uint, size_t, void *, size_t *);

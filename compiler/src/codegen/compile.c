@@ -162,9 +162,11 @@ static bool keeps_halves(const vtac_compile_options *options)
 /* The host, with nests of four products of bytes where a GPU that has such runs them, too. */
 static vtac_target shared_target(const vtac_compile_options *options)
 {
-    const vtac_printer *printer = vtac_printer_of(options->kernels, NULL);
+    vtac_print_options how = {.detail = ""};
+    const vtac_printer *printer = vtac_printer_of(options->kernels, &how.detail);
     vtac_target target = *options->target;
-    if (printer != NULL && printer->has_dots && !target.has_vnni && !target.has_signed_dot) {
+    if (printer != NULL && printer->has_dots && printer->wants_groups(&how) && !target.has_vnni &&
+        !target.has_signed_dot) {
         target.has_vnni = target.dots_by_pairs = true;
         target.has_pairs = target.has_long = false;
     }

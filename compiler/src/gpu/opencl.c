@@ -892,6 +892,7 @@ const vtac_printer vtac_opencl_printer = {
     .head = "__kernel void",
     .transfer = {50e-6, 8e9},
     .has_halves = true,
+    .has_dots = true,
     .wants_groups = wants_groups,
     .begin = begin_opencl,
     .print = print_opencl,

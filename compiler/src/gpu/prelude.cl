@@ -3,7 +3,7 @@
 // Goes before kernels in OpenCL C: functions that it lacks, or defines otherwise than a nest does. No division traps, a shift by the
 // width gives 0 or the sign, the lesser of a NaN and a number is the second operand. A product and a sum are rounded once in vtac_fma,
 // where the device does that by itself, and nowhere else. On processors, where the driver is a clang, products of pairs and of four
-// bytes are the instructions for them.
+// bytes are the instructions for them; on GPUs those of four bytes are the language's, where it has them (cl_khr_integer_dot_product).
 
 #pragma OPENCL FP_CONTRACT OFF
 #ifdef cl_khr_fp64
@@ -74,6 +74,16 @@ VTAC_PAIRS(8, 32, __builtin_ia32_pmaddwd256)
 VTAC_DOT2(8, 16)
 #endif
 
+#define VTAC_TWICE(F, N, M) static inline int##N F##N(int##N c, int##N a, int##N b) { \
+    return (int##N)(F##M(c.lo, a.lo, b.lo), F##M(c.hi, a.hi, b.hi)); }
+VTAC_TWICE(vtac_dot2, 16, 8)
+
+#if defined(cl_khr_integer_dot_product) || defined(__opencl_c_integer_dot_product_input_4x8bit_packed)
+#define VTAC_PACKED(F, D) static inline int F(int c, int a, int b) { return c + D(as_uint(a), as_uint(b)); } \
+    VTAC_TWICE(F, 2, ) VTAC_TWICE(F, 4, 2) VTAC_TWICE(F, 8, 4) VTAC_TWICE(F, 16, 8)
+VTAC_PACKED(vtac_dot4, dot_4x8packed_us_int)
+VTAC_PACKED(vtac_sdot4, dot_4x8packed_ss_int)
+#else
 #define VTAC_DOTS(N, M) \
     static inline int##N vtac_even##N(int##N x) { \
     return as_int##N((as_short##M(x) << (short##M)(8)) >> (short##M)(8)); } \
@@ -101,12 +111,9 @@ static inline int8 vtac_dot48(int8 c, int8 a, int8 b) {
 #else
 VTAC_DOT4(8)
 #endif
-
-#define VTAC_HALVES(F) static inline int16 F##16(int16 c, int16 a, int16 b) { \
-    return (int16)(F##8(c.lo, a.lo, b.lo), F##8(c.hi, a.hi, b.hi)); }
-VTAC_HALVES(vtac_dot2)
-VTAC_HALVES(vtac_dot4)
-VTAC_HALVES(vtac_sdot4)
+VTAC_TWICE(vtac_dot4, 16, 8)
+VTAC_TWICE(vtac_sdot4, 16, 8)
+#endif
 
 #define VTAC_BFLOATS(T, U, N) \
     static inline T##N vtac_bfloat##N(float##N x) { \
