@@ -57,6 +57,8 @@ vta_status vta_accel_check_step(const vta_artifact *a, const vta_artifact_step *
 
 /* ---- setting up */
 
+vta_code_taker *vta_accel_taker;
+
 static vta_status read_code(const vta_artifact_step *step, launch *out, vta_diag *diag)
 {
     vta_program program;
@@ -85,11 +87,12 @@ static vta_status prepare(vta_accel *accel, uint32_t i, vta_diag *diag)
     if (step->kind != VTA_STEP_ACCELERATOR) {
         return VTA_OK;
     }
-    VTA_TRY(read_code(step, l, diag));
+    VTA_TRY(vta_accel_taker != NULL ? vta_accel_taker(step, vta_device_config(accel->device), &l->code, diag)
+                                    : read_code(step, l, diag));
     l->addrs[CONSTANTS] = accel->constants.addr + step->region->constant_offset;
     l->addrs[WORK] = accel->work.addr + step->region->work_offset;
     VTA_TRY(vta_job_create(l->code, accel->device, &l->job, diag));
-    return vta_job_keep(l->job, UINT32_C(1) << CONSTANTS, diag);
+    return vta_accel_taker != NULL ? VTA_OK : vta_job_keep(l->job, UINT32_C(1) << CONSTANTS, diag);
 }
 
 /* At least a byte, so that an address exists. */

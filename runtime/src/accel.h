@@ -20,6 +20,11 @@ vta_status vta_accel_open(const vta_artifact *artifact, const vta_model_options 
                           vta_diag *diag);
 void vta_accel_close(vta_accel *accel);
 
+/* Takes the program of a step for `config` unchecked (vta_baremetal_trust); NULL: programs are checked. */
+typedef vta_status vta_code_taker(const vta_artifact_step *step, const vta_config *config, vta_code **out,
+                                  vta_diag *diag);
+extern vta_code_taker *vta_accel_taker;
+
 vta_device *vta_accel_device(const vta_accel *accel);
 
 /* The accelerator's working memory, as the host sees it. */

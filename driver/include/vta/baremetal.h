@@ -11,6 +11,7 @@
 #ifndef VTA_BAREMETAL_H
 #define VTA_BAREMETAL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -44,6 +45,12 @@ void vta_baremetal_setup(const vta_baremetal *board);
  * NULL: time stands still, and a run ends by itself or by the watchdog). */
 void vta_baremetal_arena(void *memory, size_t bytes);
 void vta_baremetal_clock(double (*seconds)(void));
+
+/* Models that are part of the program (vta_model_open) are taken as `vtac compile` made and checked them:
+ * their checksums and the accelerator's programs are not checked once more, which takes a processor without
+ * caches or wide arithmetic longer than the model itself; each run then loads all of its weights. For models
+ * that are opened from then on; false, as it is at first: everything is checked. */
+void vta_baremetal_trust(bool models);
 
 /* The most that was taken of the arena so far. */
 size_t vta_baremetal_arena_used(void);
