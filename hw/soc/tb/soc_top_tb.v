@@ -5,6 +5,7 @@
 // +image=FILE: memory from 8000_0000 on, a beat of the bus a line, in hexadecimal   +cycles=N: the most that it may take
 // +send=TEXT: what the machine is sent over the line, a byte for each byte 5 (enquiry) that comes from it
 // +wait=N: cycles from an address to its first beat
+// +samples=FILE: the core's address every 64 cycles, a line each, in hexadecimal
 // A byte 4 (end of transmission) ends the run with "N cycles, M instructions"; without it, it ends with "no end".
 `default_nettype none
 `timescale 1ns / 1ps
@@ -29,13 +30,20 @@ module soc_top_tb #(
     parameter integer PUMP            = 1,
     parameter integer LANE_DSPS       = 3,
     parameter integer LOG_MEMORY      = 23      // bytes
-);
+)
+`ifdef VERILATOR
+(input wire clk)        // of tests/soc/tick.cpp: faster than a delay
+`endif
+;
     localparam integer BITS    = 8 << LOG_BUS_BYTES;
     localparam integer BEATS   = 1 << (LOG_MEMORY - LOG_BUS_BYTES);
     localparam integer DIVIDER = 4;
     localparam [7:0]   END     = 8'd4, ENQUIRY = 8'd5;
 
+`ifndef VERILATOR
     reg               clk = 1'b0;
+    always #5 clk = !clk;
+`endif
     reg               rst = 1'b1;
     wire              tx;
     reg               rx = 1'b1;
@@ -47,8 +55,6 @@ module soc_top_tb #(
     reg               rvalid = 1'b0, rlast = 1'b0, bvalid = 1'b0;
     reg  [BITS-1:0]   rdata;
     reg  [1:0]        rresp, bresp;
-
-    always #5 clk = !clk;
 
     // ---- Memory: reads in order, each with its own wait; writes as they come
 
@@ -144,8 +150,9 @@ module soc_top_tb #(
     wire rx_line;
     always @* rx = rx_line;
 
-    reg  [8*1024-1:0] path, message;
+    reg  [8*1024-1:0] path, message, sample_path;
     integer           at, file, beat;
+    integer           samples = 0;
     reg               asked = 1'b0;     // for a byte of the message
     reg  [63:0]       limit;
     reg  [63:0]       instructions = 64'd0;
@@ -154,6 +161,7 @@ module soc_top_tb #(
         if (!$value$plusargs("wait=%d", wait_cycles)) wait_cycles = 20;
         if (!$value$plusargs("image=%s", path)) $finish;
         if (!$value$plusargs("send=%s", message)) message = 0;
+        if ($value$plusargs("samples=%s", sample_path)) samples = $fopen(sample_path, "w");
         file = $fopen(path, "r");
         for (beat = 0; $fscanf(file, "%h", memory[beat]) == 1; beat = beat + 1) ;
         $fclose(file);
@@ -170,6 +178,7 @@ module soc_top_tb #(
             end else if (heard == ENQUIRY) asked <= 1'b1;
             else $write("%c", heard);
         end
+        if (samples != 0 && cycle[5:0] == 6'd0) $fwrite(samples, "%h\n", soc.cpu.pc);
         if (soc.cpu.finish) instructions <= instructions + 64'd1;
         // the message stands at the right of its string, behind zeros
         sending <= 1'b0;

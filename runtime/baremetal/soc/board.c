@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include "../example/board.h"
+#include "soc.h"
 #include "vta/baremetal.h"
 
 int main(void);
@@ -22,7 +23,6 @@ enum {
     UART_BUSY = 1,
     TIMER = 0x10001000,
     ACCELERATOR = 0x40000000,
-    CLOCK_HZ = 50000000,
     END_OF_TRANSMISSION = 4, /* ends a simulation */
 };
 
@@ -132,20 +132,26 @@ static void drop_cache(const void *begin, size_t bytes)
     __asm__ volatile("fence" ::: "memory");
 }
 
-static double seconds(void)
+uint64_t board_cycles(void)
 {
     uint32_t upper, lower;
     do {
         upper = *device(TIMER, 4);
         lower = *device(TIMER, 0);
     } while (upper != *device(TIMER, 4));
-    return (double)((uint64_t)upper << 32 | lower) / CLOCK_HZ;
+    return (uint64_t)upper << 32 | lower;
+}
+
+static double seconds(void)
+{
+    return (double)board_cycles() / BOARD_CLOCK_HZ;
 }
 
 const vta_model_options *board_accelerator(void)
 {
     static const vta_model_options options = {.size = sizeof options, .device = "baremetal"};
     vta_baremetal_clock(seconds);
+    vta_baremetal_trust(true);
     vta_baremetal_setup(&(vta_baremetal){
         .registers = device(ACCELERATOR, 0),
         .memory = shared_begin,
