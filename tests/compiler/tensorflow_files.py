@@ -95,6 +95,16 @@ def ends(t):
     t.refused("an open size", t.written("open.pb", g.graph_def()), says="size of axis 1 open; give --shape x=")
 
 
+def old_loop(g, last, stray=False):
+    """A loop of TensorFlow 1 that ends in `last`, if need be with a value of a loop that it does not enter."""
+    g("Enter", "x", name="e", frame_name="f")
+    g("Merge", "e", "n" if last == "i" else last, name="m")
+    g("LoopCond", g("Less", "m", g("Merge", "x", "x") if stray else "m"), name="c")
+    g("Switch", "m", "c", name="s")
+    g("NextIteration", "s:1", name="n")
+    g("Neg", g("Exit", "s"), name="y")
+
+
 def wrong(t):
     def graph(build):
         g = Graph()
@@ -115,7 +125,8 @@ def wrong(t):
         (lambda g: g("ReadVariableOp", g("VarHandleOp", name="v"), name="y"), "contents are not in the file"), (lambda g: g("PartitionedCall", "x", name="y", f="none"), "not in the library"),
         (lambda g: g("StridedSlice", "x", *(numpy.array([v], "int32") for v in (9, 0, 1)), name="y", shrink_axis_mask=1), "place 9 of 1"), (lambda g: g("Placeholder", name="text", dtype=7), ""),
         (lambda g: g("FakeQuantWithMinMaxArgs", "x", name="y", min=1.0, max=2.0), "must have 0 in it"), (lambda g: g("Split", numpy.int32(3), "x", name="y", num_split=3), "3 parts"),
-        (lambda g: g("NextIteration", "x", name="y"), "'NextIteration'"), (lambda g: g("While", "x", name="y", cond="c", body="b"), "not in the library"),
+        (lambda g: g("NextIteration", "x", name="y"), "'NextIteration'"), (lambda g: old_loop(g, "i", stray=True), "'f' of TensorFlow 1 is entered by another way than Enter"),
+        (lambda g: old_loop(g, "x"), "'f' of TensorFlow 1 has a variable that no round gives again"), (lambda g: (g("LoopCond", "x", name="c"), g("Exit", "c", name="e"), g("Neg", "e", name="y")), "'' of TensorFlow 1 has no variable"), (lambda g: g("While", "x", name="y", cond="c", body="b"), "not in the library"),
     ]
     for build, says in cases:
         path = graph(build)

@@ -487,6 +487,78 @@ def control(t):
         t.check("control", g, lambda: {"x": draw((2, 3)), "c": numpy.array(truth)}, wanted)
 
 
+class OldLoop:
+    """A loop of TensorFlow 1: each variable goes in a circle from Enter through Merge and Switch to NextIteration."""
+
+    def __init__(self, g, frame):
+        self.g, self.frame, self.names = g, frame, []
+
+    def read(self, value):
+        return self.g("Enter", value, frame_name=self.frame, is_constant=True)
+
+    def variable(self, name, value, swapped=False):
+        """What the condition reads; a round reads NAME_branch:1."""
+        entered = self.g("Enter", value, frame_name=self.frame)
+        ends = [entered, name + "_next"]
+        self.names.append(name)
+        return self.g("Merge", *(ends[::-1] if swapped else ends), name=name)
+
+    def ask(self, condition):
+        asked = self.g("LoopCond", condition)
+        for name in self.names:
+            self.g("Switch", name, asked, name=name + "_branch")
+        return [name + "_branch:1" for name in self.names]
+
+    def end(self, *values):
+        for name, value in zip(self.names, values):
+            self.g("NextIteration", value, name=name + "_next")
+            self.g("Exit", name + "_branch", name=name + "_end")
+
+
+def old_loops(t):
+    """A map over the rows as graphs of TensorFlow 1 have it, and a loop in a loop."""
+    rounds, inner = int(t.random.integers(2, 5)), int(t.random.integers(1, 4))
+    g, draw = Graph(), t.draw
+    x = g.input("x", (rounds, 3))
+    size = g("StridedSlice", g("Shape", x), *(numpy.array([v], "int32") for v in (0, 1, 1)), shrink_axis_mask=1)
+    given, kept = (g("TensorArrayV3", size, dtype=F32) for _ in range(2))
+    filled = g("TensorArrayScatterV3", given, g("Range", numpy.int32(0), size, numpy.int32(1)), x, given + ":1")
+    outer = OldLoop(g, "map/while")
+    handles = outer.read(given), outer.read(filled), outer.read(kept)
+    limit, gain = outer.read(size), outer.read(g("Neg", x))
+    i = outer.variable("i", numpy.int32(0))
+    outer.variable("flow", kept + ":1", swapped=True)
+    outer.variable("sum", numpy.zeros(3, "float32"))
+    i, flow, total = outer.ask(g("Less", i, limit))
+    row = g("TensorArrayReadV3", handles[0], i, handles[1])
+    within = OldLoop(g, "map/while/deeper")
+    k, factor = within.variable("k", numpy.int32(0)), within.read(row)
+    within.variable("v", g("Add", row, total))
+    k, v = within.ask(g("Less", k, numpy.int32(inner)))
+    within.end(g("Add", k, numpy.int32(1)), g("Mul", g("Add", v, factor), numpy.float32(0.5)))
+    more = g("Add", "v_end", g("Max", gain, numpy.int32(0)))
+    outer.end(g("Add", i, numpy.int32(1)), g("TensorArrayWriteV3", handles[2], i, more, flow), g("Add", total, more))
+    g("TensorArrayGatherV3", kept, g("Range", numpy.int32(0), g("TensorArraySizeV3", kept, "flow_end"), numpy.int32(1)), "flow_end", name="rows")
+    g("Neg", "sum_end", name="total")
+    growing = g("TensorArrayV3", numpy.int32(0), dtype=F32, dynamic_size=True)
+    written = g("TensorArrayWriteV3", growing, numpy.int32(1), "total", g("TensorArrayWriteV3", growing, numpy.int32(0), "sum_end", growing + ":1"))
+    g("TensorArrayGatherV3", growing, numpy.array([1, 0], "int32"), written, name="grown")
+    made = g("TensorListReserve", numpy.array([3], "int32"), numpy.int32(rounds), element_dtype=F32)
+    g("Mul", g("Cast", g("TensorListLength", made), DstT=F32), "total", name="times")
+
+    def wanted(x):
+        total, rows = numpy.zeros(3), []
+        for row in x:
+            v = row + total
+            for _ in range(inner):
+                v = (v + row) * 0.5
+            rows.append(v + (-x).max(0))
+            total = total + rows[-1]
+        return {"rows": numpy.stack(rows), "grown": numpy.stack([-total, total]), "times": -total * rounds}
+
+    t.check("loops of TensorFlow 1", g, lambda: {"x": draw((rounds, 3))}, wanted)
+
+
 def network(t):
     for _ in range(2):
         g, reference = mobilenet(t.random, 64, 0.25, 12)
@@ -518,7 +590,7 @@ def check_table(t, source):
 def main():
     with tempfile.TemporaryDirectory() as work:
         t = Trial(sys.argv[1], work, word_seed.told())
-        for part in (elements, whole_numbers, windows, more_windows, normalizations, matrices, axes, pieces, fake_quant, control, network):
+        for part in (elements, whole_numbers, windows, more_windows, normalizations, matrices, axes, pieces, fake_quant, control, old_loops, network):
             part(t)
         check_table(t, sys.argv[2])
         print("%d outputs" % t.count)

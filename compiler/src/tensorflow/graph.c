@@ -118,10 +118,19 @@ static uint32_t place_of_output(const char *name, size_t length)
     static const struct {
         const char *name;
         uint32_t place;
-    } places[] = {{"batch_mean", 1},      {"batch_variance", 2},  {"reserve_space_1", 3},
-                  {"reserve_space_2", 4}, {"reserve_space_3", 5}, {"indices", 1},
-                  {"argmax", 1},          {"output_true", 1},     {"value_index", 1},
-                  {"output_max", 2},      {"output_min", 1},      {"idx", 1}};
+    } places[] = {{"batch_mean", 1},
+                  {"batch_variance", 2},
+                  {"reserve_space_1", 3},
+                  {"reserve_space_2", 4},
+                  {"reserve_space_3", 5},
+                  {"indices", 1},
+                  {"argmax", 1},
+                  {"output_true", 1},
+                  {"value_index", 1},
+                  {"output_max", 2},
+                  {"output_min", 1},
+                  {"idx", 1},
+                  {"flow", 1}};
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
         if (strlen(places[i].name) == length && strncmp(places[i].name, name, length) == 0) {
             return places[i].place;

@@ -31,6 +31,7 @@ const vtac_tf_operator *vtac_tf_operator_find(const char *name)
 static bool is_leftover(const char *op)
 {
     static const char *const names[] = {"NoOp",
+                                        "Exit",
                                         "Assert",
                                         "Const",
                                         "Placeholder",
@@ -93,14 +94,18 @@ static void list_missing(missing_operators *c, const vtac_tf_node *node)
 static void check_from(missing_operators *c, const vtac_tf_function *f, uint32_t number, vtac_tf_ref ref,
                        uint32_t depth);
 
-/* A function that a node calls, whatever its inputs are. */
+/* The functions that a node calls, whatever its inputs are. Branches may never be taken: they are not looked
+ * at. */
 static void check_called(missing_operators *c, const vtac_tf_node *node, uint32_t depth)
 {
-    const vtac_tf_attr *attr = vtac_tf_attr_find(node, "f");
-    const vtac_tf_function *f =
-        attr == NULL || depth == TF_MAX_DEPTH ? NULL : vtac_tf_function_find(&c->im->graph, attr->text);
-    for (uint32_t i = 0; f != NULL && i < f->out_count; i++) {
-        check_from(c, f, (uint32_t)(f - c->im->graph.library) + 1, f->results[i], depth + 1);
+    static const char *const calls[] = {"f", "cond", "body"};
+    for (size_t k = 0; k < sizeof calls / sizeof calls[0]; k++) {
+        const vtac_tf_attr *attr = vtac_tf_attr_find(node, calls[k]);
+        const vtac_tf_function *f =
+            attr == NULL || depth == TF_MAX_DEPTH ? NULL : vtac_tf_function_find(&c->im->graph, attr->text);
+        for (uint32_t i = 0; f != NULL && i < f->out_count; i++) {
+            check_from(c, f, (uint32_t)(f - c->im->graph.library) + 1, f->results[i], depth + 1);
+        }
     }
 }
 
@@ -277,8 +282,7 @@ static void make_node(vtac_tf *im, uint32_t number)
             import_node(im, top->node);
             used--;
         } else if (frame->results[from].state == 1) {
-            vtac_make_fail(&im->maker, VTA_UNSUPPORTED,
-                           "node '%.100s' is in a circle (a loop of TensorFlow 1)",
+            vtac_make_fail(&im->maker, VTA_UNSUPPORTED, "node '%.100s' is in a circle",
                            frame->function->nodes[from].name);
         } else {
             stack[used++] = (visit){(uint32_t)from, 0};
@@ -564,6 +568,7 @@ vta_status vtac_tf_import(vtac_tf *im, vta_diag *diag)
 {
     vtac_tf_frame frame;
     uint8_t *met = NULL;
+    VTA_TRY(vtac_tf_close_loops(&im->graph, diag));
     if (im->graph.output_count == 0) {
         VTA_TRY(find_outputs(im, diag));
     }

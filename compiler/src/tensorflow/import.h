@@ -97,6 +97,9 @@ bool vtac_tf_call(vtac_tf *im, const char *name, vtac_tf_value *args, uint32_t a
 /* A graph that was read, to a graph of ours. */
 vta_status vtac_tf_import(vtac_tf *im, vta_diag *diag);
 
+/* ---- loops.c: loops of TensorFlow 1 become While, with functions of the library */
+vta_status vtac_tf_close_loops(vtac_tf_graph *g, vta_diag *diag);
+
 /* ---- saved.c and json.c: a file of that kind, to a graph of ours */
 vta_status vtac_tf_load_saved(vtac_tf *im, const vtac_model_file *file, vta_diag *diag);
 vta_status vtac_tf_load_json(vtac_tf *im, const vtac_model_file *file, vta_diag *diag);

@@ -2,7 +2,8 @@
  *
  * Calls, branches, loops, variables, lists of tensors. Functions are written out where they are called. Of a
  * branch whose condition is known one side is imported, else both, and the condition chooses among the
- * results. A loop is written out round by round: its condition must be known each time.
+ * results. A loop is written out round by round: its condition must be known each time (loops.c makes
+ * one of TensorFlow 1 such a loop).
  */
 #include <string.h>
 
@@ -13,6 +14,7 @@ enum { MAX_ROUNDS = 1 << 16 };
 typedef struct vtac_tf_list {
     vtac_id *items; /* 0: not set */
     int64_t count;
+    bool grows; /* by what is written behind its end */
 } vtac_tf_list;
 
 /* ---- calls */
@@ -197,7 +199,8 @@ void vtac_tf_import_read_variable(vtac_tf *im)
     vtac_tf_set(im, 0, vtac_make_borrowed(&im->maker, &tensor.type, tensor.data));
 }
 
-/* ---- lists of tensors, whose lengths are known */
+/* ---- lists of tensors, whose lengths are known: lists of TensorFlow 2, and arrays of TensorFlow 1, whose
+ * contents are what flows from one operator to the next */
 
 static vtac_tf_list *new_list(vtac_tf *im, int64_t count)
 {
@@ -211,17 +214,44 @@ static vtac_tf_list *new_list(vtac_tf *im, int64_t count)
     return list->items == NULL ? NULL : list;
 }
 
-static vtac_tf_list *list_input(vtac_tf *im)
+/* A list of `count` with what another has. */
+static vtac_tf_list *copy_list(vtac_tf *im, const vtac_tf_list *from, int64_t count)
 {
-    if (im->in[0]->list == NULL) {
-        vtac_make_refuse(&im->maker, "an input that is no list whose length is known");
+    vtac_tf_list *copy = new_list(im, count);
+    if (copy != NULL && from->count > 0) {
+        memcpy(copy->items, from->items, (size_t)from->count * sizeof *copy->items);
     }
-    return im->in[0]->list;
+    return copy;
 }
 
+/* The last input of an array, the first of a list. */
+static vtac_tf_list *list_input(vtac_tf *im)
+{
+    const uint32_t at = im->how == TF_ARRAY ? im->in_count - 1 : 0;
+    if (im->in[at]->list == NULL) {
+        vtac_make_refuse(&im->maker, "an input that is no list whose length is known");
+    }
+    return im->in[at]->list;
+}
+
+/* An array has a handle as well; `dynamic_size` lets it grow by what is written. */
 void vtac_tf_import_list_reserve(vtac_tf *im)
 {
-    vtac_tf_out(im, 0)->list = new_list(im, vtac_tf_known_int(im, 1, "length"));
+    vtac_tf_list *list = new_list(im, vtac_tf_known_int(im, im->how == TF_ARRAY ? 0 : 1, "length"));
+    if (list != NULL) {
+        list->grows = vtac_tf_int(im->node, "dynamic_size", 0) != 0;
+    }
+    vtac_tf_out(im, 0)->list = list;
+    if (im->how == TF_ARRAY) {
+        vtac_tf_out(im, 1)->list = list;
+    }
+}
+
+static vtac_id row_of(vtac_tf *im, vtac_id x, int64_t i)
+{
+    const vtac_type type = *vtac_made_type(&im->maker, x);
+    return vtac_make_reshape(&im->maker, vtac_make_slice(&im->maker, x, 0, i, i + 1), type.dim + 1,
+                             type.rank - 1);
 }
 
 /* A list of the rows of a tensor. */
@@ -230,34 +260,50 @@ void vtac_tf_import_list_from(vtac_tf *im)
     const vtac_type x = vtac_tf_type(im, 0);
     vtac_tf_list *list = new_list(im, x.rank == 0 ? -1 : x.dim[0]);
     for (int64_t i = 0; list != NULL && i < list->count; i++) {
-        const vtac_id row = vtac_make_slice(&im->maker, vtac_tf_plain(im, 0), 0, i, i + 1);
-        list->items[i] = vtac_make_reshape(&im->maker, row, x.dim + 1, x.rank - 1);
+        list->items[i] = row_of(im, vtac_tf_plain(im, 0), i);
     }
     vtac_tf_out(im, 0)->list = list;
+}
+
+static bool is_place(vtac_tf *im, const vtac_tf_list *list, int64_t at)
+{
+    if (im->maker.status == VTA_OK && (at < 0 || at >= (list->grows ? MAX_ROUNDS : list->count))) {
+        vtac_make_fail(&im->maker, VTA_INVALID, "place %lld of a list of %lld", (long long)at,
+                       (long long)list->count);
+    }
+    return im->maker.status == VTA_OK;
 }
 
 static bool list_place(vtac_tf *im, const vtac_tf_list *list, int64_t *at)
 {
     *at = vtac_tf_known_int(im, 1, "place");
-    if (im->maker.status == VTA_OK && (*at < 0 || *at >= list->count)) {
-        vtac_make_fail(&im->maker, VTA_INVALID, "place %lld of a list of %lld", (long long)*at,
-                       (long long)list->count);
+    return is_place(im, list, *at);
+}
+
+static vtac_id item_of(vtac_tf *im, const vtac_tf_list *list, int64_t at)
+{
+    const vtac_id item = at < list->count ? list->items[at] : 0;
+    if (item == 0) {
+        vtac_make_refuse(&im->maker, "place %lld of a list, which was never set", (long long)at);
     }
-    return im->maker.status == VTA_OK;
+    return item;
 }
 
 void vtac_tf_import_list_get(vtac_tf *im)
 {
     const vtac_tf_list *list = list_input(im);
     int64_t at;
-    if (list == NULL || !list_place(im, list, &at)) {
-        return;
+    if (list != NULL && list_place(im, list, &at)) {
+        const vtac_id item = item_of(im, list, at);
+        if (item != 0) {
+            vtac_tf_set(im, 0, item);
+        }
     }
-    if (list->items[at] == 0) {
-        vtac_make_refuse(&im->maker, "place %lld of a list, which was never set", (long long)at);
-        return;
-    }
-    vtac_tf_set(im, 0, list->items[at]);
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
 }
 
 /* The list before it stays what it was. */
@@ -265,30 +311,94 @@ void vtac_tf_import_list_set(vtac_tf *im)
 {
     const vtac_tf_list *list = list_input(im);
     int64_t at;
-    vtac_tf_list *copy = list == NULL || !list_place(im, list, &at) ? NULL : new_list(im, list->count);
+    vtac_tf_list *copy =
+        list == NULL || !list_place(im, list, &at) ? NULL : copy_list(im, list, larger(list->count, at + 1));
     if (copy != NULL) {
-        memcpy(copy->items, list->items, (size_t)list->count * sizeof *copy->items);
+        copy->grows = list->grows;
         copy->items[at] = vtac_tf_plain(im, 2);
     }
     vtac_tf_out(im, 0)->list = copy;
 }
 
-void vtac_tf_import_list_stack(vtac_tf *im)
+/* The places of an array that an operator names. */
+static int64_t *places(vtac_tf *im, uint32_t input, uint32_t *count)
 {
-    vtac_import_builder *m = &im->maker;
+    int64_t *at = vtac_make_room(&im->maker, MAX_ROUNDS, sizeof *at);
+    *count = at == NULL ? 0 : vtac_tf_known_ints(im, input, "places", at, MAX_ROUNDS);
+    return im->maker.status == VTA_OK ? at : NULL;
+}
+
+/* Rows of input 2 go to the places of input 1. */
+void vtac_tf_import_array_scatter(vtac_tf *im)
+{
     const vtac_tf_list *list = list_input(im);
-    vtac_id *parts = list == NULL ? NULL : vtac_make_room(m, list->count, sizeof *parts);
-    for (int64_t i = 0; parts != NULL && i < list->count; i++) {
-        const vtac_type type = *vtac_made_type(m, list->items[i]);
-        int64_t dims[VTAC_MAX_RANK + 1] = {1};
-        memcpy(dims + 1, type.dim, sizeof type.dim);
-        if (list->items[i] == 0 || type.rank == VTAC_MAX_RANK) {
-            vtac_make_refuse(&im->maker, "a list whose place %lld was never set", (long long)i);
+    const vtac_type x = vtac_tf_type(im, 2);
+    uint32_t count = 0;
+    const int64_t *at = list == NULL ? NULL : places(im, 1, &count);
+    int64_t length = list == NULL ? 0 : list->count;
+    if (at != NULL && (x.rank == 0 || x.dim[0] != (int64_t)count)) {
+        vtac_make_fail(&im->maker, VTA_INVALID, "%u places for %lld rows", count,
+                       x.rank == 0 ? 0LL : (long long)x.dim[0]);
+        return;
+    }
+    for (uint32_t i = 0; at != NULL && i < count; i++) {
+        if (!is_place(im, list, at[i])) {
             return;
         }
-        parts[i] = vtac_make_reshape(m, list->items[i], dims, type.rank + 1);
+        length = larger(length, at[i] + 1);
     }
-    if (parts != NULL && list->count > 0) {
-        vtac_tf_set(im, 0, vtac_make_concat(m, parts, (uint32_t)list->count, 0));
+    vtac_tf_list *copy = at == NULL ? NULL : copy_list(im, list, length);
+    for (uint32_t i = 0; copy != NULL && i < count; i++) {
+        copy->grows = list->grows;
+        copy->items[at[i]] = row_of(im, vtac_tf_plain(im, 2), i);
+    }
+    vtac_tf_out(im, 0)->list = copy;
+}
+
+/* Items of a list under each other: of the list as a whole, or of an array at the places that it is asked
+ * for. */
+static void stack_items(vtac_tf *im, const vtac_tf_list *list, const int64_t *at, int64_t count)
+{
+    vtac_import_builder *m = &im->maker;
+    vtac_id *parts = vtac_make_room(m, count, sizeof *parts);
+    for (int64_t i = 0; parts != NULL && i < count; i++) {
+        const vtac_id item = item_of(im, list, at == NULL ? i : at[i]);
+        if (item == 0 || m->status != VTA_OK) {
+            return;
+        }
+        const vtac_type type = *vtac_made_type(m, item);
+        int64_t dims[VTAC_MAX_RANK + 1] = {1};
+        memcpy(dims + 1, type.dim, sizeof type.dim);
+        if (type.rank == VTAC_MAX_RANK) {
+            vtac_make_refuse(m, "a list of tensors with %u axes", type.rank);
+            return;
+        }
+        parts[i] = vtac_make_reshape(m, item, dims, type.rank + 1);
+    }
+    if (parts != NULL && count > 0) {
+        vtac_tf_set(im, 0, vtac_make_concat(m, parts, (uint32_t)count, 0));
+    }
+}
+
+void vtac_tf_import_list_stack(vtac_tf *im)
+{
+    const vtac_tf_list *list = list_input(im);
+    uint32_t count = 0;
+    const int64_t *at = list != NULL && im->how == TF_ARRAY ? places(im, 1, &count) : NULL;
+    for (uint32_t i = 0; at != NULL && i < count; i++) {
+        if (!is_place(im, list, at[i])) {
+            return;
+        }
+    }
+    if (list != NULL && im->maker.status == VTA_OK) {
+        stack_items(im, list, at, at == NULL ? list->count : (int64_t)count);
+    }
+}
+
+void vtac_tf_import_list_length(vtac_tf *im)
+{
+    const vtac_tf_list *list = list_input(im);
+    if (list != NULL) {
+        vtac_tf_set(im, 0, vtac_make_number(&im->maker, VTAC_I32, (double)list->count));
     }
 }
