@@ -263,4 +263,5 @@ def main():
     return 1 if count("silent") + count("FAILED") > 0 else 0
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())
