@@ -896,7 +896,8 @@ static vta_status check_graph(const vtac_graph *graph, const binding *form, cons
     target.has_vnni = target.dots_by_pairs = true; /* as for a GPU */
     target.has_pairs = false;
     VTA_TRY(load_host(graph, &target, &loaded, diag));
-    vtac_program p = {.graph = graph, .target = &target, .level = 2};
+    vtac_program p = {
+        .graph = graph, .target = &target, .level = 2, .groups = form->groups, .halves = form->groups};
     const vta_status status = interpret_graph(&p, loaded.model, form, name, right, diag);
     vtac_program_free(&p);
     vtac_unload(&loaded);

@@ -151,22 +151,20 @@ static vta_status compile_program(vtac_program *p, const vtac_compile_options *o
     return out->is_bare || out->is_wasm ? VTA_OK : llvm->add_libraries(p->target, out, diag);
 }
 
-/* True if the kernels are for a GPU that reads halves as fast as it brings them. */
-static bool keeps_halves(const vtac_compile_options *options)
+/* The printer of kernels in groups; NULL: there is none, or it wants items that are shared out freely. */
+static const vtac_printer *printer_of_groups(const vtac_compile_options *options)
 {
     vtac_print_options how = {.detail = ""};
     const vtac_printer *printer = vtac_printer_of(options->kernels, &how.detail);
-    return printer != NULL && printer->has_halves && printer->wants_groups(&how);
+    return printer != NULL && printer->wants_groups(&how) ? printer : NULL;
 }
 
 /* The host, with nests of four products of bytes where a GPU that has such runs them, too. */
 static vtac_target shared_target(const vtac_compile_options *options)
 {
-    vtac_print_options how = {.detail = ""};
-    const vtac_printer *printer = vtac_printer_of(options->kernels, &how.detail);
+    const vtac_printer *printer = printer_of_groups(options);
     vtac_target target = *options->target;
-    if (printer != NULL && printer->has_dots && printer->wants_groups(&how) && !target.has_vnni &&
-        !target.has_signed_dot) {
+    if (printer != NULL && printer->has_dots && !target.has_vnni && !target.has_signed_dot) {
         target.has_vnni = target.dots_by_pairs = true;
         target.has_pairs = target.has_long = false;
     }
@@ -177,6 +175,7 @@ vta_status vtac_compile(const vtac_graph *graph, const vtac_compile_options *opt
                         vtac_artifact_image *out, vta_diag *diag)
 {
     *out = (vtac_artifact_image){0};
+    const vtac_printer *groups = printer_of_groups(options);
     const vtac_target target = shared_target(options);
     vtac_program program = {.graph = graph,
                             .target = &target,
@@ -185,7 +184,8 @@ vta_status vtac_compile(const vtac_graph *graph, const vtac_compile_options *opt
                             .row_major = options->row_major,
                             .apart = options->apart,
                             .once = options->once,
-                            .halves = keeps_halves(options),
+                            .groups = groups != NULL,
+                            .halves = groups != NULL && groups->has_halves,
                             .schedules = options->schedules,
                             .progress = options->progress};
     vtac_gpu gpu = {0};

@@ -86,6 +86,7 @@ typedef struct vtac_program {
     bool row_major; /* no blocked layouts */
     bool apart;     /* no elementwise operator in the kernel of what it follows */
     bool once;      /* code that is made quickly rather than quick */
+    bool groups;    /* the nests are bound in groups of a GPU, too: none is cut for a processor's cache */
     bool halves;    /* weights that are halves are kept as such (halves.c) */
     const vtac_schedules *schedules;
     const struct vtac_gpu *gpu;    /* its steps as kernels (../gpu/gpu.h); NULL: there are none */

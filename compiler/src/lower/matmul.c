@@ -529,7 +529,7 @@ static vta_status multiply_region(vtac_lower *l, const vtac_product *p, const vt
     product_kernel t = {.p = p, .r = r, .finish = finish, .blocks = (p->m + r->block - 1) / r->block};
     const int64_t batches = vtac_type_elements(&p->lead);
     t.sums = vtac_local(l, "sums", p->type, r->block * r->vectors * r->lanes);
-    if (vtac_product_is_deep(p, p->depth)) {
+    if (vtac_product_is_deep(p, p->depth) && !l->program->groups) {
         multiply_deep(l, &t, batches);
     } else {
         multiply_flat(l, &t, batches);
