@@ -273,6 +273,16 @@ static const struct {
      "random %qg: i8[20] -100 100\nconst %sg: f32[] = [0.01]\n%g: f32[20] = DequantizeLinear(%qg, %sg)\n"
      "%n: f32[7,20] = RMSNormalization(%x, %g)\n%o: i8[7,20] = QuantizeLinear(%n, %sx, %zm)\noutput %o\n",
      "QuantizeLinear RowNorm"},
+    {"instance normalization, then one of groups with a number for each",
+     "graph \"g\"\ninput %i: f32[2,6,5,4]\nconst %sx: f32[] = [0.02]\nconst %zm: i8[] = [-3]\n"
+     "random %g: f32[6] -100 100\nrandom %b: f32[6] -50 50\nrandom %k: f32[2] 50 100\nrandom %l: f32[2] -50 "
+     "50\n"
+     "%q: i8[2,6,5,4] = QuantizeLinear(%i, %sx, %zm)\n%x: f32[2,6,5,4] = DequantizeLinear(%q, %sx, %zm)\n"
+     "%n: f32[2,6,5,4] = InstanceNormalization(%x, %g, %b) {epsilon=0.001f}\n"
+     "%o: i8[2,6,5,4] = QuantizeLinear(%n, %sx, %zm)\n%p: f32[2,6,5,4] = DequantizeLinear(%o, %sx, %zm)\n"
+     "%r: f32[2,6,5,4] = GroupNormalization(%p, %k, %l) {num_groups=2, scale_per_group=1}\n"
+     "%y: i8[2,6,5,4] = QuantizeLinear(%r, %sx, %zm)\noutput %y\n",
+     "QuantizeLinear PlaneNorm PlaneNorm"},
     {"layer normalization over two axes",
      MATRIX "random %g: f32[7,20] -100 100\n%n: f32[7,20] = LayerNormalization(%x, %g) {axis=0}\n"
             "%o: i8[7,20] = QuantizeLinear(%n, %sx, %zm)\noutput %o\n",

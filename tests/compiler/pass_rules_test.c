@@ -203,6 +203,28 @@ static const struct {
      "%e: f32[2,4,6,1] = Add(%v, %eps)\n%s: f32[2,4,6,1] = Sqrt(%e)\n%r: f32[2,4,6,1] = Div(%one, %s)\n"
      "%n: f32[2,4,6,7] = Mul(%x, %r)\n%y: f32[2,4,6,7] = Mul(%n, %g)\noutput %y\noutput %n\n",
      "RMSNormalization Mul"},
+    {VTAC_PASS_GATHER_ROWS, "an instance normalization in its parts",
+     IMAGE ROW
+     "const %planes: i64[2] = [-1, 2]\nrandom %cg: f32[4,1,1] -50 50\nrandom %cb: f32[1,4,1,1] -50 50\n"
+     "%m: f32[2,4,1,1] = ReduceMean(%x, %planes)\n%d: f32[2,4,6,7] = Sub(%x, %m)\n"
+     "%p: f32[2,4,6,7] = Mul(%d, %d)\n%v: f32[2,4,1,1] = ReduceMean(%p, %planes)\n"
+     "%e: f32[2,4,1,1] = Add(%v, %eps)\n%s: f32[2,4,1,1] = Sqrt(%e)\n%n: f32[2,4,6,7] = Div(%d, %s)\n"
+     "%h: f32[2,4,6,7] = Mul(%n, %cg)\n%y: f32[2,4,6,7] = Add(%h, %cb)\noutput %y\n",
+     "InstanceNormalization"},
+    {VTAC_PASS_GATHER_ROWS, "a group normalization as instances of another shape",
+     IMAGE
+     "const %front: i64[3] = [0, 2, -1]\nconst %back: i64[4] = [2, 4, 6, 7]\nrandom %cg: f32[4,1,1] -50 50\n"
+     "random %cb: f32[4,1,1] -50 50\nrandom %g: f32[2] -50 50\nrandom %b: f32[2] -50 50\n"
+     "%r: f32[2,2,84] = Reshape(%x, %front)\n%n: f32[2,2,84] = InstanceNormalization(%r, %g, %b)\n"
+     "%i: f32[2,4,6,7] = Reshape(%n, %back)\n%h: f32[2,4,6,7] = Mul(%i, %cg)\n"
+     "%y: f32[2,4,6,7] = Add(%h, %cb)\noutput %y\n",
+     "GroupNormalization"},
+    {VTAC_PASS_GATHER_ROWS, "instances whose groups cross images",
+     IMAGE "const %front: i64[3] = [1, 4, 84]\nconst %back: i64[4] = [2, 4, 6, 7]\n"
+           "random %g: f32[4] -50 50\nrandom %b: f32[4] -50 50\n"
+           "%r: f32[1,4,84] = Reshape(%x, %front)\n%n: f32[1,4,84] = InstanceNormalization(%r, %g, %b)\n"
+           "%i: f32[2,4,6,7] = Reshape(%n, %back)\noutput %i\n",
+     "Reshape InstanceNormalization Reshape"},
     {VTAC_PASS_GATHER_ROWS, "a softmax in its parts",
      IMAGE ROW "%m: f32[2,4,6,1] = ReduceMax(%x, %last)\n%d: f32[2,4,6,7] = Sub(%x, %m)\n"
                "%e: f32[2,4,6,7] = Exp(%d)\n%s: f32[2,4,6,1] = ReduceSum(%e, %last)\n"

@@ -362,12 +362,39 @@ static void compute_rows(const lab_region *lab, const vtac_vta_layer *layer, con
     free(row);
 }
 
+/* A normalization of each image's planes, by the function that defines it. */
+static void compute_planes(const lab_region *lab, const vtac_vta_layer *layer, const lab_values *values,
+                           int8_t *out)
+{
+    const vtac_vta_tensor *to = &lab->tensors[layer->output];
+    const int64_t numbers = to->c * to->h * to->w;
+    int32_t *image = malloc((size_t)numbers * sizeof *image + 1);
+    if (image == NULL) {
+        fprintf(stderr, "reference: no memory\n");
+        exit(1);
+    }
+    memset(out, (int)to->zero, count_of(to));
+    for (int64_t i = 0; i < to->n * numbers; i++) {
+        const int64_t c = i % numbers / (to->h * to->w), y = i / to->w % to->h;
+        image[i % numbers] = values->of[layer->inputs[0]][at(to, i / numbers, c, y, i % to->w)];
+        if (i % numbers < numbers - 1) {
+            continue;
+        }
+        vtac_planes_norm(layer->plane_norm, image, image);
+        for (int64_t k = 0; k < numbers; k++) {
+            out[at(to, i / numbers, k / (to->h * to->w), k / to->w % to->h, k % to->w)] = (int8_t)image[k];
+        }
+    }
+    free(image);
+}
+
 static void compute(const lab_region *lab, const vtac_vta_layer *layer, lab_values *values)
 {
     const vtac_vta_tensor *to = &lab->tensors[layer->output];
     int8_t *out = malloc(count_of(to) + 1);
     const bool rows = layer->kind == VTAC_VTA_SOFTMAX || layer->kind == VTAC_VTA_NORM;
-    if (out == NULL || (!rows && formulas[layer->kind] == NULL)) {
+    const bool planes = layer->kind == VTAC_VTA_PLANES, whole = rows || planes;
+    if (out == NULL || (!whole && formulas[layer->kind] == NULL)) {
         fprintf(stderr, "reference: no %s\n", out == NULL ? "memory" : "formula");
         exit(1);
     }
@@ -375,7 +402,10 @@ static void compute(const lab_region *lab, const vtac_vta_layer *layer, lab_valu
     if (rows) {
         compute_rows(lab, layer, values, out);
     }
-    for (p.n = rows ? to->n : 0; p.n < to->n; p.n++) {
+    if (planes) {
+        compute_planes(lab, layer, values, out);
+    }
+    for (p.n = whole ? to->n : 0; p.n < to->n; p.n++) {
         for (p.c = 0; p.c < to->c; p.c++) {
             for (p.y = 0; p.y < to->h; p.y++) {
                 for (p.x = 0; p.x < to->w; p.x++) {

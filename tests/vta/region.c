@@ -480,6 +480,39 @@ uint32_t lab_add_norm(lab_region *lab, uint32_t input)
     return output;
 }
 
+uint32_t lab_add_planes(lab_region *lab, uint32_t input, int64_t channels)
+{
+    rng *r = &lab->random;
+    const uint32_t output = add_simple(lab, VTAC_VTA_PLANES, "planes", &input, 1, lab->tensors[input], 1.0);
+    const vtac_vta_layer *layer = &lab->layers[lab->region.layer_count - 1];
+    const vtac_vta_tensor *to = &lab->tensors[output];
+    vtac_planes *planes = take(lab, 1, sizeof *planes);
+    vtac_planes_channel *channel = take(lab, (size_t)to->c, sizeof *channel);
+    float *gain = take(lab, (size_t)to->c, sizeof *gain), *bias = take(lab, (size_t)to->c, sizeof *bias);
+    const bool plain = rng_percent(r, 40);
+    for (int64_t i = 0; i < to->c; i++) {
+        gain[i] = plain ? 1.0F : rng_percent(r, 4) ? 0.0F : (float)rng_between(r, -200, 400) / 100;
+        bias[i] = plain ? 0.0F : (float)rng_between(r, -100, 100) / 50;
+    }
+    const vtac_planes_want want = {.pixels = to->h * to->w,
+                                   .channels = (int32_t)to->c,
+                                   .groups = (int32_t)(to->c / channels),
+                                   .epsilon = rng_percent(r, 50) ? 1e-5 : 1e-3,
+                                   .gain = gain,
+                                   .bias = bias,
+                                   .x_scale = (float)rng_between(r, 1, 100) / 1000,
+                                   .y_scale = (float)rng_between(r, 20, 60) / 1000,
+                                   .y_zero = to->zero,
+                                   .y_low = layer->low,
+                                   .y_high = layer->high};
+    if (!vtac_planes_of(&want, channel, planes)) {
+        fprintf(stderr, "no normalization of planes\n");
+        exit(1);
+    }
+    lab->layers[lab->region.layer_count - 1].plane_norm = planes;
+    return output;
+}
+
 uint32_t lab_add_resize(lab_region *lab, uint32_t input, int64_t rows, int64_t cols)
 {
     vtac_vta_tensor like = lab->tensors[input];
@@ -784,9 +817,24 @@ static void draw_blocks(lab_region *lab, uint32_t input, int64_t block)
     (void)lab_add_runs(lab, inputs, alike && other != input ? 2 : 1, block);
 }
 
+/* Groups of as many channels as divide all. */
+static void draw_planes(lab_region *lab, uint32_t input)
+{
+    const int64_t all = lab->tensors[input].c;
+    int64_t each = rng_percent(&lab->random, 40) ? 1 : rng_between(&lab->random, 1, all);
+    while (all % each != 0) {
+        each--;
+    }
+    (void)lab_add_planes(lab, input, each);
+}
+
 static void draw_layer(lab_region *lab, uint32_t input, int64_t block, bool rows)
 {
     const vtac_vta_tensor *t = &lab->tensors[input];
+    if (rows && rng_percent(&lab->random, 12)) {
+        draw_planes(lab, input);
+        return;
+    }
     if (rows && rng_percent(&lab->random, 15)) {
         draw_blocks(lab, input, block);
         return;

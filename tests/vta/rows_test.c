@@ -14,18 +14,18 @@
 #include "seed.h"
 #include "vta/number.h"
 
-enum { ROUNDS = 2, DRAWN = 14, PER_CENT = 100 };
+enum { ROUNDS = 2, DRAWN = 20, PER_CENT = 100 };
 /* The limits of a prediction's error: per cent, and cycles for each layer, as steps of a few rows wait for
  * each other. */
-enum { NEAR = 2, NEAR_MASKED = 4, ENDS = 120 };
+enum { NEAR = 2, NEAR_FAR = 4, ENDS = 120 };
 
-typedef enum shape_kind { SOFTMAX, NORM, ATTENTION } shape_kind;
-static const char *const kind_names[] = {"softmax", "norm", "attention"};
+typedef enum shape_kind { SOFTMAX, NORM, ATTENTION, PLANES } shape_kind;
+static const char *const kind_names[] = {"softmax", "norm", "attention", "planes"};
 
-/* Of attention: n heads of c numbers each, for w tokens. */
+/* Of attention: n heads of c numbers each, for w tokens. Of planes: groups of so many channels. */
 typedef struct shape {
     shape_kind kind;
-    int64_t n, c, h, w;
+    int64_t n, c, h, w, each;
 } shape;
 
 typedef struct task {
@@ -71,7 +71,7 @@ static void compare_cycles(task *t, const shape *s, const lab_region *lab, uint6
 {
     const uint32_t layers = lab->region.layer_count;
     const double off = (double)predicted - (double)measured, error = off / (double)measured * PER_CENT;
-    const int near = mask_words(lab)[0] != '\0' ? NEAR_MASKED : NEAR;
+    const int near = mask_words(lab)[0] != '\0' || s->kind == PLANES ? NEAR_FAR : NEAR;
     const bool far = fabs(off) > near * (double)measured / PER_CENT + ENDS * layers;
     printf("%-9s %5" PRId64 " x %" PRId64 "x%" PRId64 "x%-4" PRId64 "%s predicted %8" PRIu64
            " measured %8" PRIu64 " %6.2f%%%s\n",
@@ -123,6 +123,8 @@ static void make_region(lab_region *lab, uint64_t seed, const shape *s, int64_t 
     lab_init(lab, seed);
     if (s->kind == ATTENTION) {
         make_attention(lab, s, block);
+    } else if (s->kind == PLANES) {
+        (void)lab_add_planes(lab, lab_input(lab, s->n, s->c, s->h, s->w), s->each);
     } else {
         const uint32_t input = lab_input(lab, s->n, s->c, s->h, s->w);
         (void)(s->kind == SOFTMAX ? lab_add_softmax(lab, input) : lab_add_norm(lab, input));
@@ -173,10 +175,25 @@ static shape draw_attention(rng *r, int64_t block)
                    .w = rng_between(r, 2, 5 * block)};
 }
 
+/* Every third one has a group for each channel. */
+static shape draw_planes(rng *r, const vta_config *config)
+{
+    const int64_t each = rng_percent(r, 33) ? 1 : rng_between(r, 1, 3 * vtac_vta_block(config));
+    return (shape){.kind = PLANES,
+                   .n = rng_between(r, 1, 2 * (int64_t)config->batch),
+                   .c = each * rng_between(r, 1, vta_max(1, 100 / each)),
+                   .h = rng_between(r, 1, 12),
+                   .w = rng_between(r, 1, 20),
+                   .each = each};
+}
+
 static shape draw_shape(uint64_t seed, const vta_config *config)
 {
     static const int64_t longest[] = {10, 100, 300, 1100};
     rng r = rng_split(seed, 1);
+    if (rng_percent(&r, 30)) {
+        return draw_planes(&r, config);
+    }
     if (rng_percent(&r, 30)) {
         return draw_attention(&r, vtac_vta_block(config));
     }
@@ -189,9 +206,12 @@ static shape draw_shape(uint64_t seed, const vta_config *config)
 
 static vta_status check_all(task *t, uint64_t seed, vta_diag *diag)
 {
-    static const shape known[] = {{SOFTMAX, 1, 197, 1, 197}, {NORM, 1, 192, 1, 197},
-                                  {SOFTMAX, 3, 64, 8, 8},    {NORM, 1, 768, 1, 64},
-                                  {SOFTMAX, 1, 1000, 1, 20}, {ATTENTION, 3, 64, 1, 197}};
+    static const shape known[] = {
+        {SOFTMAX, 1, 197, 1, 197, 0}, {NORM, 1, 192, 1, 197, 0},    {SOFTMAX, 3, 64, 8, 8, 0},
+        {NORM, 1, 768, 1, 64, 0},     {SOFTMAX, 1, 1000, 1, 20, 0}, {ATTENTION, 3, 64, 1, 197, 0},
+        {PLANES, 1, 64, 56, 56, 1},   {PLANES, 1, 64, 32, 32, 2},   {PLANES, 2, 32, 9, 7, 32},
+        {PLANES, 1, 3, 270, 260, 1},
+    };
     enum { KNOWN = sizeof known / sizeof known[0] };
     for (uint32_t i = 0; i < KNOWN + DRAWN; i++) {
         const shape s = i < KNOWN ? known[i] : draw_shape(seed + i, t->config);

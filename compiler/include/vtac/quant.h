@@ -250,6 +250,74 @@ bool vtac_norm_of(const vtac_norm_want *want, vtac_norm_column *columns, vtac_no
 /* y may be x. */
 void vtac_row_norm(const vtac_norm *p, const int32_t *x, int32_t *y);
 
+/* ---- planes: InstanceNormalization and GroupNormalization
+ *
+ * A group is n numbers: all pixels of some channels of an image. Each step below is one that the accelerator
+ * has with ROWS = 1, or a sum of whole numbers that does not depend on its order. For a group:
+ *
+ *     S = sum(x)     Q = sum(x * x)             M = long(round(S * mean))     R = S - n * M
+ *     F = long(round(R * part))                 2^14 times what the mean is above M
+ *     D = Q - n * M * M - 2 * M * R             sum((x - M)^2)
+ *     T = long(round(floor(R / 2^halves)^2 * square))
+ *     V = floor(D * 2^spread) - T + epsilon     n * variance, in units of 2^-spread
+ *     (m, h) = root(V)     r = recip_root(root(V))
+ *
+ * and for each of its channels:
+ *
+ *     B = floor(m * weight / 2^max(-31, min(31, h + lower))) - M * times - floor(F * times / 2^14)
+ *     y = clamp(round((x * times + B) * floor(r.mult * gain / 2^7) / 2^(r.shift + places)) + zero, low, high)
+ *
+ * so that a number is rounded once. D is exact, and a number of more than 32 bits where n is large. */
+enum { VTAC_PLANES_LARGEST = 1 << 22, VTAC_PLANES_PART = 14, VTAC_PLANES_GAIN = 7 };
+
+typedef struct vtac_planes_channel {
+    int32_t times;  /* 0, or a power of two up to 2^17 with the sign of the gain */
+    int32_t weight; /* of the deviation in the bias: below 2^15 */
+    int32_t lower;
+    int32_t gain; /* below 2^15 */
+    int32_t places;
+} vtac_planes_channel;
+
+typedef struct vtac_planes {
+    int64_t n;
+    int32_t channels, groups;
+    vtac_fixed mean, part, square;
+    int32_t spread; /* -8 ... 20 */
+    uint32_t halves;
+    int32_t epsilon;
+    const vtac_planes_channel *channel;
+    int32_t zero, low, high; /* of y */
+} vtac_planes;
+
+/* A normalization in the words of ONNX. */
+typedef struct vtac_planes_want {
+    int64_t pixels;
+    int32_t channels, groups;
+    double epsilon;
+    const float *gain, *bias; /* of each channel */
+    float x_scale, y_scale;
+    int32_t y_zero, y_low, y_high;
+} vtac_planes_want;
+
+/* Moments of a group: what its numbers make of its channels. */
+typedef struct vtac_planes_moments {
+    int32_t mean, part;        /* M, F */
+    uint32_t root, root_shift; /* m, h */
+    uint32_t mult, mult_shift; /* r */
+} vtac_planes_moments;
+
+/* Fills `channel`, want->channels of them, which `out` refers to. False: there are no such numbers, because a
+ * scale, a gain or a bias is not finite, a group is too large, or epsilon is far above all variances that x
+ * can have. */
+bool vtac_planes_of(const vtac_planes_want *want, vtac_planes_channel *channel, vtac_planes *out);
+/* The moments of a group, of the sums of its numbers and of their squares. */
+void vtac_planes_moments_of(const vtac_planes *p, int64_t sum, int64_t squares, vtac_planes_moments *out);
+/* Of a channel: y = clamp(round((x * times + bias) * scale) + zero). */
+void vtac_planes_line(const vtac_planes_channel *channel, const vtac_planes_moments *moments, int32_t *bias,
+                      vtac_fixed *scale);
+/* An image [channels][pixels]; y may be x. */
+void vtac_planes_norm(const vtac_planes *p, const int32_t *x, int32_t *y);
+
 /* ---- recurrent cells: LSTM, GRU, RNN
  *
  * A step of a recurrent layer in one direction. x and h are int8 (uint8 less 128), with scales and zero

@@ -3,7 +3,8 @@
  * RowSoftmax and RowNorm: softmax and normalizations over the last axis in the integers of vtac/quant.h. Both
  * take x, x_scale, x_zero, y_scale, y_zero, known but for x. RowSoftmax has a mask as a sixth input: where it
  * is true, the number is left out. RowNorm has gain and perhaps bias, a float for each column, and the
- * attributes epsilon and centered.
+ * attributes epsilon and centered. PlaneNorm normalizes all axes behind the second, by groups of channels: it
+ * has gain and bias, a float for each channel, and the attributes epsilon and groups.
  */
 #ifndef VTAC_ROWS_H
 #define VTAC_ROWS_H
@@ -17,6 +18,9 @@
 bool vtac_softmax_of_node(const vtac_graph *graph, const vtac_node *node, vtac_softmax *out);
 /* The columns are the arena's; false also where there is no memory. */
 bool vtac_norm_of_node(const vtac_graph *graph, const vtac_node *node, vta_arena *arena, vtac_norm *out);
+
+/* The same of PlaneNorm and its channels. */
+bool vtac_planes_of_node(const vtac_graph *graph, const vtac_node *node, vta_arena *arena, vtac_planes *out);
 
 /* ---- the scores that a Softmax of floats reads: source * factor, less what masks hide. Exporters write a
  * mask as a sum with numbers that are 0 or far below, or as a choice between scores and such a number. */

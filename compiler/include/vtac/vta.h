@@ -75,6 +75,7 @@ typedef enum vtac_vta_kind {
     VTAC_VTA_MOVE,      /* moves numbers between channels, rows and columns, as `from` says */
     VTAC_VTA_SOFTMAX,   /* of the channels of each pixel: vtac_row_softmax; perhaps with a mask */
     VTAC_VTA_NORM,      /* the same: vtac_row_norm */
+    VTAC_VTA_PLANES,    /* of the pixels of each image, by groups of channels: vtac_planes_norm */
     VTAC_VTA_RECURRENT, /* a direction of an LSTM, GRU or RNN: vtac_recurrent_step; its pixels are steps,
                            each with all rows of the batch */
     VTAC_VTA_TRANSPOSE, /* the pixels of each image become channels, and the channels pixels */
@@ -166,25 +167,26 @@ typedef struct vtac_vta_layer {
     const vtac_vta_from *from; /* MOVE: [up[0]·up[1]][across ? n : 1][c_out] */
     const vtac_vta_run *runs;  /* RUNS */
     uint32_t run_count;
-    const vtac_softmax *softmax; /* SOFTMAX */
-    const vtac_norm *norm;       /* NORM */
-    const vtac_recurrent *cell;  /* RECURRENT */
-    int64_t steps;               /* RECURRENT */
-    bool reverse;                /* RECURRENT: from the last step to the first */
-    bool across;                 /* MOVE: between images; not for machines with a batch */
-    bool by_pixels;              /* CONCAT: along pixels; each input has all channels */
-    bool min;                    /* CHOOSE */
-    vtac_vta_beyond beyond;      /* MOVE */
-    int32_t low, high;           /* -128 … 127 */
-    vta_rounding rounding;       /* EVEN as in ONNX; other front ends set their own */
-    bool wide;                   /* multipliers have 31 bits; CONV, AVG_POOL, ADD, MUL, RESCALE */
-    int32_t zero_less;           /* AVG_POOL: subtracted from the output's zero point; 0 elsewhere */
-    int32_t more_times;          /* AVG_POOL: v is (1 + more_times) · the sum; 0 elsewhere */
-    bool image, more_terms;      /* CONV, packed: the weights are an image of the region (above) */
-    int64_t readers;             /* CONV with `image`: groups that share weights; 1 or 0: each has its own */
-    int64_t planes;              /* CONV, packed: a weight is the sum of so many int8; else 0 */
-    uint64_t products;           /* CONV, packed or whole sums: multiplications without padding; else 0 */
-    int64_t bytes, outputs;      /* CONV, whole sums: bytes of a sum; channels that have one; else 0 */
+    const vtac_softmax *softmax;   /* SOFTMAX */
+    const vtac_norm *norm;         /* NORM */
+    const vtac_planes *plane_norm; /* PLANES */
+    const vtac_recurrent *cell;    /* RECURRENT */
+    int64_t steps;                 /* RECURRENT */
+    bool reverse;                  /* RECURRENT: from the last step to the first */
+    bool across;                   /* MOVE: between images; not for machines with a batch */
+    bool by_pixels;                /* CONCAT: along pixels; each input has all channels */
+    bool min;                      /* CHOOSE */
+    vtac_vta_beyond beyond;        /* MOVE */
+    int32_t low, high;             /* -128 … 127 */
+    vta_rounding rounding;         /* EVEN as in ONNX; other front ends set their own */
+    bool wide;                     /* multipliers have 31 bits; CONV, AVG_POOL, ADD, MUL, RESCALE */
+    int32_t zero_less;             /* AVG_POOL: subtracted from the output's zero point; 0 elsewhere */
+    int32_t more_times;            /* AVG_POOL: v is (1 + more_times) · the sum; 0 elsewhere */
+    bool image, more_terms;        /* CONV, packed: the weights are an image of the region (above) */
+    int64_t readers;        /* CONV with `image`: groups that share weights; 1 or 0: each has its own */
+    int64_t planes;         /* CONV, packed: a weight is the sum of so many int8; else 0 */
+    uint64_t products;      /* CONV, packed or whole sums: multiplications without padding; else 0 */
+    int64_t bytes, outputs; /* CONV, whole sums: bytes of a sum; channels that have one; else 0 */
     /* the members below are the scheduler's: by block_out outputs, block_in inputs and tap, 0 for a tile of
      * weights without a number; NULL: all tiles have numbers; and how many have some */
     const uint8_t *tiles;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * RowSoftmax and RowNorm: the integers of vtac/quant.h. A product by a factor is one of doubles, in which it
- * is exact, and rounded as REQUANT does by a sum with a large number.
+ * RowSoftmax, RowNorm and PlaneNorm: the integers of vtac/quant.h. A product by a factor is one of doubles,
+ * in which it is exact, and rounded as REQUANT does by a sum with a large number.
  */
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "rows.h"
@@ -383,6 +384,200 @@ vta_status vtac_lower_row_norm(vtac_lower *l)
         n.sum = vtac_let(l->k, "sum", E2(MUL, n.sum, whole_number(l, n.p.sum_times)));
     }
     vtac_each_of_row(l, n.row.extent, n.row.lanes, take_normal, &n);
+    vtac_end(l->k);
+    return l->diag->code;
+}
+
+/* ---- normalizations of planes: a group's sums, its moments, then each channel by a line */
+
+typedef struct plane_group {
+    integer_row row; /* a plane's numbers, counted through by the last axis */
+    vtac_planes p;
+    int64_t channels;                                    /* of a group */
+    vtac_buffer *times, *weight, *lower, *gain, *places; /* by channel */
+    vtac_buffer *square, *sum, *squares;                 /* of a plane, in each lane; of the group */
+    const vtac_expr *mean, *part, *root, *half, *mult;   /* M, F, m, h, and the multiplier of r */
+    const vtac_expr *bias, *scale, *factor;              /* of a channel: B, its scale, and times */
+} plane_group;
+
+static const vtac_expr *whole_long(vtac_lower *l, int64_t value)
+{
+    return vtac_e_int(l->k, VTAC_I64, value);
+}
+
+static vtac_buffer *channel_numbers(vtac_lower *l, const plane_group *g, const char *name, size_t member)
+{
+    const int32_t count = g->p.channels;
+    int64_t *numbers = vta_arena_array(&l->program->arena, (size_t)count, sizeof *numbers);
+    for (int32_t c = 0; numbers != NULL && c < count; c++) {
+        int32_t number;
+        memcpy(&number, (const char *)&g->p.channel[c] + member, sizeof number);
+        numbers[c] = number;
+    }
+    const uint64_t bytes = (uint64_t)count * sizeof *numbers;
+    return vtac_use(l, numbers == NULL ? 0 : vtac_constant(l, numbers, bytes), name, VTAC_I64, count);
+}
+
+static void put_channels(vtac_lower *l, plane_group *g)
+{
+    g->times = channel_numbers(l, g, "times", offsetof(vtac_planes_channel, times));
+    g->weight = channel_numbers(l, g, "weight", offsetof(vtac_planes_channel, weight));
+    g->lower = channel_numbers(l, g, "lower", offsetof(vtac_planes_channel, lower));
+    g->gain = channel_numbers(l, g, "gain", offsetof(vtac_planes_channel, gain));
+    g->places = channel_numbers(l, g, "places", offsetof(vtac_planes_channel, places));
+}
+
+/* Opens a loop over images and groups, whose number is the result; fills in the shape of a plane. */
+static const vtac_expr *open_groups(vtac_lower *l, plane_group *g)
+{
+    enum { EXACT = 1 << 16 }; /* squares that a lane of 32 bits sums */
+    integer_row *r = &g->row;
+    r->x = vtac_type_in(l, 0);
+    r->axis = r->x->rank - 1;
+    g->channels = g->p.channels / g->p.groups;
+    r->extent = g->p.n / g->channels;
+    const int64_t lanes = vtac_row_lanes(l, VTAC_I32, r->extent);
+    const vtac_dtype type = r->extent / lanes < EXACT ? VTAC_I32 : VTAC_I64;
+    r->lanes = type == VTAC_I32 ? lanes : vtac_row_lanes(l, type, r->extent);
+    r->part = vtac_local(l, "part", type, r->lanes);
+    g->square = vtac_local(l, "square", type, r->lanes);
+    g->sum = vtac_local(l, "sum", VTAC_I64, 1);
+    g->squares = vtac_local(l, "squares", VTAC_I64, 1);
+    return vtac_for(l->k, vtac_parallel_if(vtac_type_elements(r->x)), r->x->dim[0] * g->p.groups, "group");
+}
+
+/* Sets the place of a plane: of channel `k` of group `number`. Returns the channel. */
+static const vtac_expr *at_plane(vtac_lower *l, plane_group *g, const vtac_expr *number, const vtac_expr *k)
+{
+    const vtac_expr *group = vtac_i_remc(l->k, number, g->p.groups);
+    for (uint32_t i = 2; i < g->row.x->rank; i++) {
+        g->row.at[i] = vtac_e_index(l->k, 0);
+    }
+    g->row.at[0] = vtac_i_divc(l->k, number, g->p.groups);
+    g->row.at[1] = vtac_i_add(l->k, vtac_i_mulc(l->k, group, g->channels), k);
+    return g->row.at[1];
+}
+
+static void take_plane_number(vtac_lower *l, void *context, const vtac_expr *i, const vtac_expr *lane)
+{
+    plane_group *g = context;
+    const vtac_dtype type = g->square->dtype;
+    const vtac_expr *x = vtac_let(l->k, "x", vtac_e_cast(l->k, type, number_at(l, &g->row, i)));
+    vtac_store(l->k, g->row.part, lane, E2(ADD, vtac_e_load(l->k, g->row.part, lane), x));
+    vtac_store(l->k, g->square, lane, E2(ADD, vtac_e_load(l->k, g->square, lane), E2(MUL, x, x)));
+}
+
+/* The sums of a group's planes. */
+static void sum_group(vtac_lower *l, plane_group *g, const vtac_expr *number)
+{
+    const vtac_expr *zero = vtac_e_index(l->k, 0), *none = vtac_e_int(l->k, g->square->dtype, 0);
+    vtac_store(l->k, g->sum, zero, whole_long(l, 0));
+    vtac_store(l->k, g->squares, zero, whole_long(l, 0));
+    const vtac_expr *k = vtac_for(l->k, VTAC_LOOP_SERIAL, g->channels, "k");
+    (void)at_plane(l, g, number, k);
+    vtac_set_lanes(l, g->row.part, g->row.lanes, none);
+    vtac_set_lanes(l, g->square, g->row.lanes, none);
+    vtac_each_of_row(l, g->row.extent, g->row.lanes, take_plane_number, g);
+    const vtac_expr *sum = vtac_join_lanes(l, g->row.part, g->row.lanes, VTAC_E_ADD);
+    vtac_store(l->k, g->sum, zero,
+               E2(ADD, vtac_e_load(l->k, g->sum, zero), vtac_e_cast(l->k, VTAC_I64, sum)));
+    const vtac_expr *squares = vtac_join_lanes(l, g->square, g->row.lanes, VTAC_E_ADD);
+    vtac_store(l->k, g->squares, zero,
+               E2(ADD, vtac_e_load(l->k, g->squares, zero), vtac_e_cast(l->k, VTAC_I64, squares)));
+    vtac_end(l->k);
+}
+
+/* REQUANT with long_result of a number of 64 bits, as another one. */
+static const vtac_expr *long_number(vtac_lower *l, const vtac_expr *v, vtac_fixed factor)
+{
+    const vtac_expr *y = long_result(l, vtac_e_cast(l->k, VTAC_F64, v), real_number(l, factor_of(factor)));
+    return vtac_e_cast(l->k, VTAC_I64, y);
+}
+
+/* floor(v * 2^places) */
+static const vtac_expr *moved_by(vtac_lower *l, const vtac_expr *v, int32_t places)
+{
+    return places >= 0 ? E2(SHL, v, whole_long(l, places)) : E2(SHR, v, whole_long(l, -places));
+}
+
+/* V */
+static const vtac_expr *plane_spread(vtac_lower *l, const plane_group *g, const vtac_expr *rest)
+{
+    const vtac_planes *p = &g->p;
+    const vtac_expr *squares = vtac_e_load(l->k, g->squares, vtac_e_index(l->k, 0));
+    const vtac_expr *twice = E2(MUL, E2(ADD, rest, rest), g->mean);
+    const vtac_expr *own = E2(MUL, E2(MUL, g->mean, g->mean), whole_long(l, p->n));
+    const vtac_expr *far = E2(SUB, E2(SUB, squares, own), twice);
+    const vtac_expr *half = vtac_let(l->k, "half", moved_by(l, rest, -(int32_t)p->halves));
+    const vtac_expr *v = moved_by(l, far, p->spread);
+    v = E2(SUB, v, long_number(l, E2(MUL, half, half), p->square));
+    return E2(MAX, E2(ADD, v, whole_long(l, p->epsilon)), whole_long(l, 1));
+}
+
+/* The moments of a group, of its sums. */
+static void find_moments(vtac_lower *l, plane_group *g)
+{
+    const vtac_planes *p = &g->p;
+    const vtac_expr *sum = vtac_let(l->k, "all", vtac_e_load(l->k, g->sum, vtac_e_index(l->k, 0)));
+    g->mean = vtac_let(l->k, "mean", long_number(l, sum, p->mean));
+    const vtac_expr *rest = E2(SUB, sum, E2(MUL, g->mean, whole_long(l, p->n)));
+    rest = vtac_let(l->k, "rest", rest);
+    g->part = vtac_let(l->k, "part", long_number(l, rest, p->part));
+    const vtac_expr *v = vtac_let(l->k, "spread", plane_spread(l, g, rest));
+    const vtac_expr *zeros = E2(SUB, whole_long(l, 31), log_below(l, v));
+    g->half = vtac_let(l->k, "half", E2(SHR, zeros, whole_long(l, 1)));
+    const vtac_expr *square = E2(SHL, v, E2(SHL, g->half, whole_long(l, 1)));
+    const vtac_expr *root = E1(SQRT, vtac_e_cast(l->k, VTAC_F64, square));
+    g->root = vtac_let(l->k, "root", vtac_e_cast(l->k, VTAC_I64, root));
+    g->mult = vtac_let(l->k, "mult", quotient(l, E2(SHL, g->root, whole_long(l, 2))));
+}
+
+/* B and the scale of a channel. */
+static void find_line(vtac_lower *l, plane_group *g, const vtac_expr *c)
+{
+    enum { FARTHEST = 31 };
+    const vtac_expr *times = vtac_let(l->k, "factor", vtac_e_load(l->k, g->times, c));
+    const vtac_expr *down = E2(ADD, g->half, vtac_e_load(l->k, g->lower, c));
+    down = E2(MIN, E2(MAX, down, whole_long(l, -FARTHEST)), whole_long(l, FARTHEST));
+    const vtac_expr *bias = E2(MUL, g->root, vtac_e_load(l->k, g->weight, c));
+    bias = E2(SHR, moved_by(l, bias, FARTHEST), E2(ADD, down, whole_long(l, FARTHEST)));
+    bias = E2(SUB, bias, E2(MUL, g->mean, times));
+    bias = E2(SUB, bias, moved_by(l, E2(MUL, g->part, times), -VTAC_PLANES_PART));
+    g->bias = vtac_let(l->k, "bias", vtac_e_cast(l->k, VTAC_I32, bias));
+    g->factor = vtac_let(l->k, "times", vtac_e_cast(l->k, VTAC_I32, times));
+    const vtac_expr *mult = moved_by(l, E2(MUL, g->mult, vtac_e_load(l->k, g->gain, c)), -VTAC_PLANES_GAIN);
+    const vtac_expr *shift = E2(SUB, whole_long(l, FARTHEST), g->half);
+    shift = E2(ADD, shift, vtac_e_load(l->k, g->places, c));
+    g->scale = vtac_let(l->k, "scale", E2(MUL, vtac_e_cast(l->k, VTAC_F64, mult), power_below(l, shift)));
+}
+
+static void take_plane_result(vtac_lower *l, void *context, const vtac_expr *i, const vtac_expr *lane)
+{
+    plane_group *g = context;
+    (void)lane;
+    const vtac_expr *v = E2(ADD, E2(MUL, number_at(l, &g->row, i), g->factor), g->bias);
+    g->row.at[g->row.axis] = i;
+    vtac_out_at(l, 0, g->row.at,
+                vtac_rescale(l, vtac_e_cast(l->k, VTAC_F64, v), g->scale, false, whole_number(l, g->p.zero),
+                             vtac_type_out(l, 0)->dtype));
+}
+
+vta_status vtac_lower_plane_norm(vtac_lower *l)
+{
+    plane_group g = {0};
+    if (!vtac_planes_of_node(l->graph, l->node, &l->program->arena, &g.p)) {
+        return vtac_unsupported(l, "its scales, gains and biases must be known, and its planes not larger "
+                                   "than 4,194,304 numbers a group");
+    }
+    VTA_TRY(vtac_begin(l, ""));
+    put_channels(l, &g);
+    const vtac_expr *number = open_groups(l, &g);
+    sum_group(l, &g, number);
+    find_moments(l, &g);
+    const vtac_expr *k = vtac_for(l->k, VTAC_LOOP_SERIAL, g.channels, "k");
+    find_line(l, &g, at_plane(l, &g, number, k));
+    vtac_each_of_row(l, g.row.extent, vtac_row_lanes(l, VTAC_F64, g.row.extent), take_plane_result, &g);
+    vtac_end(l->k);
     vtac_end(l->k);
     return l->diag->code;
 }

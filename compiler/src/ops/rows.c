@@ -77,3 +77,31 @@ bool vtac_norm_of_node(const vtac_graph *graph, const vtac_node *node, vta_arena
     return columns != NULL && want.gain != NULL && (!biased || want.bias != NULL) &&
            vtac_norm_of(&want, columns, out);
 }
+
+bool vtac_planes_of_node(const vtac_graph *graph, const vtac_node *node, vta_arena *arena, vtac_planes *out)
+{
+    const vtac_type *x = vtac_in_type(graph, node, 0);
+    double known[4];
+    if (!known_numbers(graph, node, known) || x->rank < 3 || x->dim[1] < 1 || x->dim[1] > INT16_MAX) {
+        return false;
+    }
+    int64_t pixels = 1;
+    for (uint32_t i = 2; i < x->rank; i++) {
+        pixels *= x->dim[i];
+    }
+    const int32_t low = x->dtype == VTAC_I8 ? INT8_MIN : 0;
+    const int64_t channels = x->dim[1], groups = vtac_attr_int(node, "groups", channels);
+    const vtac_planes_want want = {.pixels = pixels,
+                                   .channels = (int32_t)channels,
+                                   .groups = (int32_t)(groups > 0 && groups <= channels ? groups : 0),
+                                   .epsilon = vtac_attr_float(node, "epsilon", 1e-5),
+                                   .gain = known_columns(graph, node, 5, channels, arena),
+                                   .bias = known_columns(graph, node, 6, channels, arena),
+                                   .x_scale = (float)known[0],
+                                   .y_scale = (float)known[2],
+                                   .y_zero = (int32_t)known[3],
+                                   .y_low = low,
+                                   .y_high = low + UINT8_MAX};
+    vtac_planes_channel *channel = vta_arena_array(arena, (size_t)channels, sizeof *channel);
+    return channel != NULL && want.gain != NULL && want.bias != NULL && vtac_planes_of(&want, channel, out);
+}

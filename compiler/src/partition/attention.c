@@ -40,7 +40,7 @@ static vta_status begin_layer(vtac_maker *m, vtac_vta_layer *layer, vtac_vta_kin
 {
     int64_t shape[4];
     layer->kind = kind;
-    m->any_rows = kind == VTAC_VTA_NORM; /* of each pixel alone */
+    m->any_rows = kind == VTAC_VTA_NORM || kind == VTAC_VTA_PLANES; /* whatever the order of pixels is */
     VTA_TRY(vtac_layer_input(m, layer, 0, shape, NULL));
     return vtac_layer_output(m, layer, shape);
 }
@@ -87,6 +87,22 @@ vta_status vtac_layer_image_norm(vtac_maker *m, vtac_vta_layer *layer)
         return vtac_no_layer(m, "its gains, biases or scales do not fit the integers of rows");
     }
     to_signed(m, &norm->zero, &norm->low, &norm->high);
+    return VTA_OK;
+}
+
+/* Of each image's planes, by groups of channels. */
+vta_status vtac_layer_plane_norm(vtac_maker *m, vtac_vta_layer *layer)
+{
+    vtac_planes *planes = vtac_maker_array(m, 1, sizeof *planes);
+    if (planes == NULL) {
+        return vta_no_memory(m->diag);
+    }
+    VTA_TRY(begin_layer(m, layer, VTAC_VTA_PLANES));
+    layer->plane_norm = planes;
+    if (!vtac_planes_of_node(m->graph, m->node, m->arena, planes)) {
+        return vtac_no_layer(m, "its gains, biases or scales do not fit the integers of planes");
+    }
+    to_signed(m, &planes->zero, &planes->low, &planes->high);
     return VTA_OK;
 }
 

@@ -73,6 +73,7 @@ static const int8_t **place_of_table(vtac_vta_layer *layer)
     case VTAC_VTA_MOVE:
     case VTAC_VTA_SOFTMAX:
     case VTAC_VTA_NORM:
+    case VTAC_VTA_PLANES:
     case VTAC_VTA_RECURRENT:
     case VTAC_VTA_TRANSPOSE:
     case VTAC_VTA_RUNS:

@@ -86,7 +86,8 @@ static const char *reason_of(const partitioner *r, const vtac_node *node)
     if (node->op == VTAC_OP_CONV_INTEGER || node->op == VTAC_OP_MATMUL_INTEGER) {
         return integer_reason(r, node);
     }
-    if ((node->op == VTAC_OP_ROW_SOFTMAX || node->op == VTAC_OP_ROW_NORM) && r->options->config->rows == 0) {
+    if ((node->op == VTAC_OP_ROW_SOFTMAX || node->op == VTAC_OP_ROW_NORM || node->op == VTAC_OP_PLANE_NORM) &&
+        r->options->config->rows == 0) {
         return "it works on whole rows, and this configuration has no instructions for that; use one with "
                "ROWS 1";
     }

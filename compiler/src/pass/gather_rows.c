@@ -4,10 +4,13 @@
  *
  *     Div(c, Sqrt(ReduceMean(c * c) + epsilon)) * gain + bias,  c = x - ReduceMean(x)   -> LayerNormalization
  *     the same with c = x                                                               -> RMSNormalization
+ *     the first over all axes behind the channels                             -> InstanceNormalization
+ *     Reshape(InstanceNormalization(Reshape(x))) * gain + bias                -> GroupNormalization
  *     Div(e, ReduceSum(e)),  e = Exp(x - ReduceMax(x))                                  -> Softmax
  *
  * The square may be Mul or Pow, the root Sqrt or Pow, the division Div, or Mul by Reciprocal, by Div or by
- * Pow; the mean is over the last axis. Casts that change nothing, and Identity, may stand anywhere.
+ * Pow; the mean is over the last axis, or over those of planes. Casts that change nothing, and Identity, may
+ * stand anywhere.
  *
  * Requires   float32, and gains and biases that are known.
  * Cost       linear in the nodes.
@@ -40,19 +43,32 @@ static bool is_number(const vtac_rewrite *r, vtac_value_id value, double number)
     return vtac_scalar_of(r->graph, origin_of(r, value), &is) && is == number;
 }
 
-/* The operand of a reduction over the last axis, which stays; 0: it is none, or the order of its sum is
- * given. */
-static vtac_value_id reduced_by(const vtac_rewrite *r, vtac_value_id value, vtac_op op)
+/* The first axis that a mean goes over: the last one, or the first behind the channels. */
+typedef enum mean_of { OF_ROWS, OF_PLANES } mean_of;
+
+/* True if axes are the last one, or each one behind the channels. */
+static bool are_axes(const vtac_tensor *axes, int64_t rank, mean_of how)
+{
+    const int64_t first = how == OF_ROWS ? rank - 1 : 2, count = vtac_type_elements(&axes->type);
+    uint32_t found = 0;
+    for (int64_t i = 0; i < count; i++) {
+        const int64_t axis = vtac_tensor_int(axes, i);
+        const int64_t at = axis < 0 ? axis + rank : axis;
+        found |= at >= first && at < rank ? 1U << at : 0;
+    }
+    return first < rank && count == rank - first && found == (1U << rank) - (1U << first);
+}
+
+/* The operand of a reduction over these axes, which stay; 0: it is none, or the order of its sum is given. */
+static vtac_value_id reduced_by(const vtac_rewrite *r, vtac_value_id value, vtac_op op, mean_of how)
 {
     const vtac_node *node = maker_of(r, value, op);
     const vtac_tensor *axes = node == NULL ? NULL : vtac_in_constant(r->graph, node, 1);
-    if (axes == NULL || vtac_attr_int(node, "in_order", 0) != 0 || vtac_type_elements(&axes->type) != 1 ||
-        vtac_attr_int(node, "keepdims", 1) == 0) {
+    if (axes == NULL || vtac_attr_int(node, "in_order", 0) != 0 || vtac_attr_int(node, "keepdims", 1) == 0) {
         return 0;
     }
     const int64_t rank = vtac_in_type(r->graph, node, 0)->rank;
-    const int64_t axis = vtac_tensor_int(axes, 0);
-    return axis == -1 || axis == rank - 1 ? origin_of(r, node->inputs[0]) : 0;
+    return are_axes(axes, rank, how) ? origin_of(r, node->inputs[0]) : 0;
 }
 
 /* The number whose square a value is. */
@@ -67,11 +83,11 @@ static vtac_value_id squared_by(const vtac_rewrite *r, vtac_value_id value)
 }
 
 /* Number that a mean is taken from: x of x - mean(x); 0: the value is no such difference. */
-static vtac_value_id centred_by(const vtac_rewrite *r, vtac_value_id value)
+static vtac_value_id centred_by(const vtac_rewrite *r, vtac_value_id value, mean_of how)
 {
     const vtac_node *sub = maker_of(r, value, VTAC_OP_SUB);
     const vtac_value_id x = sub == NULL ? 0 : origin_of(r, sub->inputs[0]);
-    return x != 0 && reduced_by(r, sub->inputs[1], VTAC_OP_REDUCE_MEAN) == x ? x : 0;
+    return x != 0 && reduced_by(r, sub->inputs[1], VTAC_OP_REDUCE_MEAN, how) == x ? x : 0;
 }
 
 /* A sum with one number, either way round. */
@@ -114,6 +130,7 @@ static vtac_value_id inverse_rooted_by(const vtac_rewrite *r, vtac_value_id valu
 
 typedef struct gathered_norm {
     vtac_value_id x, gain, bias; /* gain, bias 0: none */
+    mean_of how;
     bool centred;
     double epsilon;
     vtac_node_id last; /* the node whose result is that of all */
@@ -123,11 +140,11 @@ typedef struct gathered_norm {
 static bool read_variance(const vtac_rewrite *r, vtac_value_id under, vtac_value_id divided, gathered_norm *n)
 {
     const vtac_value_id mean = under == 0 ? 0 : without_number(r, under, &n->epsilon);
-    const vtac_value_id square = mean == 0 ? 0 : reduced_by(r, mean, VTAC_OP_REDUCE_MEAN);
+    const vtac_value_id square = mean == 0 ? 0 : reduced_by(r, mean, VTAC_OP_REDUCE_MEAN, n->how);
     const vtac_value_id c = square == 0 ? 0 : squared_by(r, square);
-    const vtac_value_id of = c == 0 ? 0 : centred_by(r, c);
+    const vtac_value_id of = c == 0 ? 0 : centred_by(r, c, n->how);
     divided = origin_of(r, divided);
-    n->centred = of != 0 && of == centred_by(r, divided);
+    n->centred = of != 0 && of == centred_by(r, divided, n->how);
     n->x = n->centred ? of : divided;
     return c != 0 && (n->centred || c == divided) && n->epsilon >= 0.0;
 }
@@ -163,16 +180,19 @@ static vtac_value_id next_columns(const vtac_rewrite *r, vtac_op op, gathered_no
     }
     const vtac_value_id other = user->inputs[user->inputs[0] == y ? 1 : 0];
     const vtac_tensor *known = r->graph->values[origin_of(r, other)].constant;
-    const int64_t columns = x->dim[x->rank - 1];
+    const uint32_t behind = n->how == OF_ROWS ? 1 : x->rank - 1; /* axes from that of the numbers on */
+    const int64_t columns = x->dim[x->rank - behind];
     const bool fits = known != NULL && known->type.rank <= x->rank &&
-                      (known->type.rank == 0 || known->type.dim[known->type.rank - 1] == columns) &&
+                      (known->type.rank == 0 || (known->type.rank >= behind &&
+                                                 known->type.dim[known->type.rank - behind] == columns)) &&
                       vtac_type_elements(&known->type) == (known->type.rank == 0 ? 1 : columns);
     n->last = fits ? vtac_node_id_of(r, user) : n->last;
     return fits ? origin_of(r, other) : 0;
 }
 
-/* The columns as a constant of one axis; value 0: as many ones. */
-static vta_status columns_of(vtac_rewrite *r, vtac_value_id value, int64_t count, vtac_value_id *out)
+/* The columns as a constant of one axis; value 0: as many numbers `otherwise`. */
+static vta_status columns_of(vtac_rewrite *r, vtac_value_id value, int64_t count, float otherwise,
+                             vtac_value_id *out)
 {
     const vtac_type type = {.dtype = VTAC_F32, .rank = 1, .dim = {count}};
     float *columns = vta_arena_array(&r->graph->arena, (size_t)count + 1, sizeof *columns);
@@ -182,41 +202,45 @@ static vta_status columns_of(vtac_rewrite *r, vtac_value_id value, int64_t count
     }
     for (int64_t i = 0; i < count; i++) {
         const int64_t at = known != NULL && vtac_type_elements(&known->type) == 1 ? 0 : i;
-        columns[i] = known == NULL ? 1.0F : (float)vtac_tensor_float(known, at);
+        columns[i] = known == NULL ? otherwise : (float)vtac_tensor_float(known, at);
     }
     return vtac_new_constant(r, NULL, &type, columns, out);
 }
 
+/* The operator of all; InstanceNormalization has no axis, and always a bias. */
 static vta_status put_norm(vtac_rewrite *r, const gathered_norm *n)
 {
+    const bool planes = n->how == OF_PLANES;
     const vtac_node last = r->graph->nodes[n->last];
     const vtac_type *x = &r->graph->values[n->x].type;
-    const int64_t columns = x->dim[x->rank - 1];
-    const vtac_attr attrs[] = {{.name = "axis", .kind = VTAC_ATTR_INT, .i = -1},
-                               {.name = "epsilon", .kind = VTAC_ATTR_FLOAT, .f = n->epsilon}};
+    const int64_t columns = x->dim[planes ? 1 : x->rank - 1];
+    const vtac_attr attrs[] = {{.name = "epsilon", .kind = VTAC_ATTR_FLOAT, .f = n->epsilon},
+                               {.name = "axis", .kind = VTAC_ATTR_INT, .i = -1}};
     vtac_value_id inputs[3] = {n->x};
     vtac_value_id y;
-    VTA_TRY(columns_of(r, n->gain, columns, &inputs[1]));
-    VTA_TRY(n->bias == 0 ? VTA_OK : columns_of(r, n->bias, columns, &inputs[2]));
-    const vtac_node_spec spec = {.op = n->centred ? VTAC_OP_LAYER_NORMALIZATION : VTAC_OP_RMS_NORMALIZATION,
+    VTA_TRY(columns_of(r, n->gain, columns, 1.0F, &inputs[1]));
+    VTA_TRY(n->bias == 0 && !planes ? VTA_OK : columns_of(r, n->bias, columns, 0.0F, &inputs[2]));
+    const vtac_node_spec spec = {.op = planes       ? VTAC_OP_INSTANCE_NORMALIZATION
+                                       : n->centred ? VTAC_OP_LAYER_NORMALIZATION
+                                                    : VTAC_OP_RMS_NORMALIZATION,
                                  .inputs = inputs,
-                                 .input_count = n->bias == 0 ? 2 : 3,
+                                 .input_count = inputs[2] == 0 ? 2 : 3,
                                  .output_count = 1,
                                  .attrs = attrs,
-                                 .attr_count = 2};
+                                 .attr_count = planes ? 1 : 2};
     VTA_TRY(vtac_new_node(r, n->last, &last, spec, &y));
     vtac_replace(r, last.outputs[0], y);
     vtac_remove_node(r->graph, n->last);
     return VTA_OK;
 }
 
-static vta_status gather_norm(vtac_rewrite *r, vtac_node_id id, bool *changed)
+static vta_status gather_norm_of(vtac_rewrite *r, vtac_node_id id, mean_of how, bool *changed)
 {
     const vtac_node node = r->graph->nodes[id];
-    gathered_norm n = {.last = id};
+    gathered_norm n = {.last = id, .how = how};
     const vtac_type *y = &r->graph->values[node.outputs[0]].type;
     if (y->dtype != VTAC_F32 || y->rank == 0 || vtac_type_elements(y) <= 0 || !read_quotient(r, &node, &n) ||
-        !vtac_type_equal(&r->graph->values[n.x].type, y)) {
+        !vtac_type_equal(&r->graph->values[n.x].type, y) || (how == OF_PLANES && !n.centred)) {
         return VTA_OK;
     }
     n.gain = next_columns(r, VTAC_OP_MUL, &n);
@@ -225,14 +249,97 @@ static vta_status gather_norm(vtac_rewrite *r, vtac_node_id id, bool *changed)
     return put_norm(r, &n);
 }
 
+static vta_status gather_norm(vtac_rewrite *r, vtac_node_id id, bool *changed)
+{
+    VTA_TRY(gather_norm_of(r, id, OF_ROWS, changed));
+    return *changed || r->graph->nodes[id].dead ? VTA_OK : gather_norm_of(r, id, OF_PLANES, changed);
+}
+
+/* ---- groups of channels that are normalized as instances of another shape */
+
+/* The number of each channel: that of its group times `times`, and `more` added; values 0: 1, and 0. */
+static vta_status channels_of(vtac_rewrite *r, const vtac_type *x, vtac_value_id groups, vtac_value_id times,
+                              vtac_value_id more, vtac_value_id *out)
+{
+    const int64_t count = x->dim[1];
+    const vtac_type type = {.dtype = VTAC_F32, .rank = 1, .dim = {count}};
+    float *numbers = vta_arena_array(&r->graph->arena, (size_t)count + 1, sizeof *numbers);
+    const vtac_tensor *group = r->graph->values[groups].constant;
+    vtac_value_id gain = 0, bias = 0;
+    VTA_TRY(columns_of(r, times, count, 1.0F, &gain));
+    VTA_TRY(columns_of(r, more, count, 0.0F, &bias));
+    const int64_t each = count / vtac_type_elements(&group->type);
+    if (numbers == NULL) {
+        return vta_no_memory(r->diag);
+    }
+    for (int64_t c = 0; c < count; c++) {
+        numbers[c] = (float)(vtac_tensor_float(group, c / each) *
+                                 vtac_tensor_float(r->graph->values[gain].constant, c) +
+                             vtac_tensor_float(r->graph->values[bias].constant, c));
+    }
+    return vtac_new_constant(r, NULL, &type, numbers, out);
+}
+
+/* The image whose groups of channels an InstanceNormalization reads as channels, and the Reshape behind it
+ * that makes the image again; 0: it reads none. */
+static vtac_value_id regrouped_by(const vtac_rewrite *r, const vtac_node *node, vtac_node_id *back)
+{
+    const vtac_node *front = maker_of(r, node->inputs[0], VTAC_OP_RESHAPE);
+    const vtac_node *behind = vtac_only_user(r, node->outputs[0]);
+    if (front == NULL || behind == NULL || behind->op != VTAC_OP_RESHAPE ||
+        vtac_is_output(r->graph, node->outputs[0])) {
+        return 0;
+    }
+    const vtac_type *x = vtac_in_type(r->graph, front, 0), *groups = vtac_in_type(r->graph, node, 0);
+    const bool fits = x->dtype == VTAC_F32 && x->rank >= 3 && groups->rank >= 3 &&
+                      x->dim[0] == groups->dim[0] && groups->dim[1] > 0 && x->dim[1] % groups->dim[1] == 0 &&
+                      vtac_type_elements(x) > 0 &&
+                      vtac_type_equal(x, &r->graph->values[behind->outputs[0]].type);
+    *back = vtac_node_id_of(r, behind);
+    return fits ? front->inputs[0] : 0;
+}
+
+static vta_status gather_groups(vtac_rewrite *r, vtac_node_id id, bool *changed)
+{
+    const vtac_node node = r->graph->nodes[id];
+    gathered_norm n = {.how = OF_PLANES};
+    n.x = regrouped_by(r, &node, &n.last);
+    if (n.x == 0 || vtac_in_constant(r->graph, &node, 1) == NULL ||
+        vtac_in_constant(r->graph, &node, 2) == NULL) {
+        return VTA_OK;
+    }
+    n.gain = next_columns(r, VTAC_OP_MUL, &n);
+    n.bias = next_columns(r, VTAC_OP_ADD, &n);
+    const vtac_node last = r->graph->nodes[n.last];
+    const vtac_type x = r->graph->values[n.x].type;
+    const vtac_attr attrs[] = {
+        {.name = "epsilon", .kind = VTAC_ATTR_FLOAT, .f = vtac_attr_float(&node, "epsilon", 1e-5)},
+        {.name = "num_groups", .kind = VTAC_ATTR_INT, .i = vtac_in_type(r->graph, &node, 0)->dim[1]}};
+    vtac_value_id inputs[3] = {n.x};
+    vtac_value_id y;
+    VTA_TRY(channels_of(r, &x, node.inputs[1], n.gain, 0, &inputs[1]));
+    VTA_TRY(channels_of(r, &x, node.inputs[2], n.gain, n.bias, &inputs[2]));
+    const vtac_node_spec spec = {.op = VTAC_OP_GROUP_NORMALIZATION,
+                                 .inputs = inputs,
+                                 .input_count = 3,
+                                 .output_count = 1,
+                                 .attrs = attrs,
+                                 .attr_count = 2};
+    VTA_TRY(vtac_new_node(r, n.last, &last, spec, &y));
+    vtac_replace(r, last.outputs[0], y);
+    vtac_remove_node(r->graph, n.last);
+    *changed = true;
+    return VTA_OK;
+}
+
 static vta_status gather_softmax(vtac_rewrite *r, vtac_node_id id, bool *changed)
 {
     const vtac_node node = r->graph->nodes[id];
     const vtac_value_id e = origin_of(r, node.inputs[0]);
     const vtac_node *exp = maker_of(r, e, VTAC_OP_EXP);
     const vtac_node *sub = exp == NULL ? NULL : maker_of(r, exp->inputs[0], VTAC_OP_SUB);
-    if (sub == NULL || reduced_by(r, node.inputs[1], VTAC_OP_REDUCE_SUM) != e ||
-        reduced_by(r, sub->inputs[1], VTAC_OP_REDUCE_MAX) != origin_of(r, sub->inputs[0])) {
+    if (sub == NULL || reduced_by(r, node.inputs[1], VTAC_OP_REDUCE_SUM, OF_ROWS) != e ||
+        reduced_by(r, sub->inputs[1], VTAC_OP_REDUCE_MAX, OF_ROWS) != origin_of(r, sub->inputs[0])) {
         return VTA_OK;
     }
     const vtac_value_id x = sub->inputs[0];
@@ -255,6 +362,7 @@ static const vtac_rule rules[] = {
     {VTAC_OP_DIV, gather_norm},
     {VTAC_OP_MUL, gather_norm},
     {VTAC_OP_DIV, gather_softmax},
+    {VTAC_OP_INSTANCE_NORMALIZATION, gather_groups},
 };
 
 vtac_pass_fn vtac_pass_gather_rows;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * fold-qdq: Softmax with its masks, LayerNormalization and RMSNormalization between DequantizeLinear and
- * QuantizeLinear, over the last axis, as RowSoftmax and RowNorm.
+ * QuantizeLinear, over the last axis, as RowSoftmax and RowNorm; InstanceNormalization and GroupNormalization
+ * as PlaneNorm.
  */
 #include <math.h>
 
@@ -166,5 +167,68 @@ vta_status vtac_fold_norm(vtac_fold *f, vtac_value_id *out)
     const vtac_node probe = {
         .op = spec.op, .inputs = inputs, .input_count = count, .attrs = attrs, .attr_count = 2};
     const bool fits = count > 0 && vtac_norm_of_node(f->r->graph, &probe, &f->r->graph->arena, &numbers);
+    return fits ? vtac_new_node(f->r, f->at, &f->core, spec, out) : VTA_OK;
+}
+
+/* ---- planes */
+
+/* A float for each channel, of one for each channel or for each group. */
+static vta_status channel_numbers(vtac_fold *f, vtac_value_id value, int64_t channels, int64_t groups,
+                                  vtac_value_id *out)
+{
+    const bool by_group = vtac_attr_int(&f->core, "scale_per_group", 0) != 0;
+    const int64_t count = by_group ? groups : channels;
+    VTA_TRY(known_columns(f, value, count, out));
+    if (*out == 0 || count == channels) {
+        return VTA_OK;
+    }
+    const vtac_tensor *known = f->r->graph->values[*out].constant;
+    const vtac_type type = {.dtype = VTAC_F32, .rank = 1, .dim = {channels}};
+    float *numbers = vta_arena_array(&f->r->graph->arena, (size_t)channels + 1, sizeof *numbers);
+    if (numbers == NULL) {
+        return vta_no_memory(f->r->diag);
+    }
+    for (int64_t c = 0; c < channels; c++) {
+        numbers[c] = (float)vtac_tensor_float(known, c / (channels / groups));
+    }
+    return vtac_new_constant(f->r, NULL, &type, numbers, out);
+}
+
+vta_status vtac_fold_planes(vtac_fold *f, vtac_value_id *out)
+{
+    enum { INPUTS = 7, GAIN = 5, BIAS };
+    vtac_qvalue x;
+    vtac_value_id inputs[INPUTS];
+    vtac_planes numbers;
+    *out = 0;
+    if (!vtac_read_operand(f, &x) || f->core.input_count != 3) {
+        return VTA_OK;
+    }
+    const vtac_type type = f->r->graph->values[x.q].type;
+    const int64_t channels = type.rank > 1 ? type.dim[1] : 0;
+    const int64_t groups = vtac_attr_int(&f->core, "num_groups", channels);
+    if (groups < 1 || channels % groups != 0) {
+        return VTA_OK;
+    }
+    inputs[0] = x.q;
+    inputs[1] = x.p.scale;
+    inputs[3] = f->y.scale;
+    inputs[4] = f->y_zero;
+    VTA_TRY(vtac_zero_operand(f->r, &x.p, &inputs[2]));
+    VTA_TRY(channel_numbers(f, f->core.inputs[1], channels, groups, &inputs[GAIN]));
+    VTA_TRY(channel_numbers(f, f->core.inputs[2], channels, groups, &inputs[BIAS]));
+    vtac_attr attrs[] = {
+        {.name = "groups", .kind = VTAC_ATTR_INT, .i = groups},
+        {.name = "epsilon", .kind = VTAC_ATTR_FLOAT, .f = vtac_attr_float(&f->core, "epsilon", 1e-5)}};
+    const vtac_node_spec spec = {.op = VTAC_OP_PLANE_NORM,
+                                 .inputs = inputs,
+                                 .input_count = INPUTS,
+                                 .output_count = 1,
+                                 .attrs = attrs,
+                                 .attr_count = 2};
+    const vtac_node probe = {
+        .op = spec.op, .inputs = inputs, .input_count = INPUTS, .attrs = attrs, .attr_count = 2};
+    const bool fits = inputs[GAIN] != 0 && inputs[BIAS] != 0 &&
+                      vtac_planes_of_node(f->r->graph, &probe, &f->r->graph->arena, &numbers);
     return fits ? vtac_new_node(f->r, f->at, &f->core, spec, out) : VTA_OK;
 }

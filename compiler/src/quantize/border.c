@@ -77,7 +77,8 @@ static bool needs_reader(const vtac_quant_plan *plan, vtac_node_id id)
         return true;
     }
     if (node->op == VTAC_OP_SOFTMAX || node->op == VTAC_OP_LAYER_NORMALIZATION ||
-        node->op == VTAC_OP_RMS_NORMALIZATION || node->op == VTAC_OP_MAX || node->op == VTAC_OP_MIN ||
+        node->op == VTAC_OP_RMS_NORMALIZATION || node->op == VTAC_OP_INSTANCE_NORMALIZATION ||
+        node->op == VTAC_OP_GROUP_NORMALIZATION || node->op == VTAC_OP_MAX || node->op == VTAC_OP_MIN ||
         node->op == VTAC_OP_SUB) {
         return true;
     }

@@ -231,6 +231,20 @@ static bool is_other_row(const vtac_graph *g, const vtac_node *node)
     return other;
 }
 
+/* True for a normalization of planes that has no integers: of groups that are too large, or with gains that
+ * only the run knows. */
+static bool is_other_plane(const vtac_graph *g, const vtac_node *node)
+{
+    if (node->op != VTAC_OP_INSTANCE_NORMALIZATION && node->op != VTAC_OP_GROUP_NORMALIZATION) {
+        return false;
+    }
+    const vtac_type *x = vtac_in_type(g, node, 0);
+    const int64_t groups = x->rank < 3 ? 1 : vtac_attr_int(node, "num_groups", x->dim[1]);
+    return x->rank < 3 || x->dim[0] < 1 || groups < 1 ||
+           vtac_type_elements(x) / x->dim[0] / groups > VTAC_PLANES_LARGEST ||
+           vtac_in_constant(g, node, 1) == NULL || vtac_in_constant(g, node, 2) == NULL;
+}
+
 /* True if a node could be quantized at all. */
 static bool is_eligible(const vtac_quant_plan *plan, vtac_node_id id)
 {
@@ -245,7 +259,7 @@ static bool is_eligible(const vtac_quant_plan *plan, vtac_node_id id)
     }
     const bool looks_up = node->op == VTAC_OP_GATHER && vtac_in_constant(g, node, 1) == NULL;
     if (stays_float(g, node) || looks_up || is_centre(g, node) || is_small(plan, node) ||
-        is_other_row(g, node) ||
+        is_other_row(g, node) || is_other_plane(g, node) ||
         (roles[node->op].role == QUANT_PRODUCT && !vtac_quant_is_product(g, node, &axis) &&
          !vtac_quant_is_pair(g, node))) {
         return false;

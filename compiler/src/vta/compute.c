@@ -74,14 +74,6 @@ static cycles uops_ready(model *t)
 
 #define ALWAYS 0.95 /* fraction of cycles with a write from which hardly any cycle is free */
 
-/* The fraction of these entries that lies in a bank. */
-static double share_of_bank(const model *t, int64_t first, int64_t count, int64_t bank)
-{
-    const int64_t size = t->m->acc / bank_of(t, t->m->acc), begin = bank * size;
-    const int64_t from = vta_max(first, begin), to = vta_min(first + count, begin + size);
-    return to > from ? (double)(to - from) / (double)count : 0.0;
-}
-
 /* The cycles that a LOAD into ACC loses to a concurrent writer: an entry waits where both use the same bank,
  * until a cycle without a write. */
 static cycles lost_to_writer(const model *t, const acc_span *load, const acc_span *writer)

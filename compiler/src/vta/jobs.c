@@ -128,16 +128,37 @@ static bool is_alike(const vta_alu *a, const list_nest *n)
     return n->uops == 1 && n->dst == n->src && a->dst_in == a->src_in && a->dst_out == a->src_out;
 }
 
+/* Steps that read another destination than the step before: results so far are forwarded. */
+static int64_t runs_of(const vta_alu *a, const list_nest *n)
+{
+    const int64_t outer = a->dst_out == 0 ? 1 : a->iter_out;
+    return n->uops == 1 && a->dst_in == 0 ? outer : a->iter_out * a->iter_in * n->dst_runs;
+}
+
+/* The fraction of steps whose operands lie in one bank. Where both advance, they stay as far apart as they
+ * begin. */
+static double share_of_one_bank(const model *t, const vta_alu *a, const list_nest *n)
+{
+    double share = 0.0;
+    if (n->uops > 1 || (a->dst_in != 0 && a->src_in != 0)) {
+        return bank_of(t, n->dst) == bank_of(t, n->src) ? 1.0 : 0.0;
+    }
+    for (int64_t bank = 0; bank < bank_of(t, t->m->acc); bank++) {
+        share += share_of_bank(t, n->dst, n->dst_count, bank) * share_of_bank(t, n->src, n->src_count, bank);
+    }
+    return share;
+}
+
 static void job_of_alu(model *t, const step *s, job *j)
 {
     const vta_alu *a = &s->alu;
     const list_nest n = list_nest_of(t->list, s);
     const int64_t passes = a->iter_out * a->iter_in;
     const bool two = !a->use_imm && a->op != VTA_ALU_MOV && a->op != VTA_ALU_ROW;
-    const bool one_bank = two && bank_of(t, n.dst) == bank_of(t, n.src) && !is_alike(a, &n);
+    const double one_bank = two && !is_alike(a, &n) ? share_of_one_bank(t, a, &n) : 0.0;
     set_ranges(j, &n);
     j->kernel = a->kernel.index;
-    j->steps = (int32_t)(passes * (n.uops * cycles_of_step(a) + (one_bank ? n.dst_runs : 0)));
+    j->steps = (int32_t)(passes * n.uops * cycles_of_step(a) + (int64_t)(one_bank * (double)runs_of(a, &n)));
     j->writes = (int32_t)(passes * n.uops);
     j->to = cut_range(&t->out, j->dst);
     j->from = cut_range(&t->out, j->src);

@@ -277,6 +277,14 @@ static inline int64_t bank_of(const model *t, int64_t entry)
     return entry * banks / t->m->acc;
 }
 
+/* The fraction of these entries that lies in a bank. */
+static inline double share_of_bank(const model *t, int64_t first, int64_t count, int64_t bank)
+{
+    const int64_t size = t->m->acc / bank_of(t, t->m->acc), begin = bank * size;
+    const int64_t from = vta_max(first, begin), to = vta_min(first + count, begin + size);
+    return to > from ? (double)(to - from) / (double)count : 0.0;
+}
+
 /* The unit's remaining work that a job counts for (work_left), and the job's work (work_of). */
 static inline cycles *work_left(model *t, const job *j)
 {

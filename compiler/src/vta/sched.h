@@ -18,6 +18,7 @@
  *   flow.c       a rough estimate of a group's time
  *   elementwise.c, window.c, move.c     the layers that are no convolutions
  *   rows.c       the layers that work on the channels of one pixel
+ *   planes.c     normalizations over the pixels of an image
  *   recurrent.c  recurrent cells
  *   transpose.c  transpositions
  *   runs.c       movements of whole blocks of pixels
@@ -391,6 +392,18 @@ typedef struct row_tiling {
     int64_t masked; /* rows that have a mask of their own in a piece: each, or one for all; 0: none */
 } row_tiling;
 
+/* Normalizations of planes (planes.c). A *chunk* is some tile blocks that hold whole groups. Entry e of a
+ * chunk's pixel, in the order of channels, is entry e % ro * blocks + e / ro of each array below. */
+typedef struct planes_tiling {
+    int64_t each;                   /* channels of a group */
+    int64_t blocks, chunks;         /* tile blocks of a chunk; chunks of an image */
+    int64_t entries, groups, pairs; /* of a chunk; pairs of a group and an entry that it has lanes of */
+    int64_t masks;                  /* of the lanes of pairs, each once */
+    int64_t pixels, slots;          /* of a piece, which fills a slot */
+    /* entries of ACC: the first of records, constants, sums, groups, lanes, pairs, slots */
+    int64_t record, fixed, sums, by_group, by_lane, apart, first;
+} planes_tiling;
+
 /* Recurrent cells (recurrent.c). A *row* is a block of one gate's units; steps are taken in chunks. */
 typedef struct recurrent_tiling {
     int64_t batch, rows, state_rows;  /* rows: of all gates; state_rows: of one, which are those of a state */
@@ -442,6 +455,7 @@ typedef struct plan {
         window_tiling window;
         move_tiling move;
         row_tiling rows;
+        planes_tiling planes;
         recurrent_tiling recurrent;
         transpose_tiling transpose;
         runs_tiling runs;

@@ -110,7 +110,7 @@ static vta_status keep_candidate(scheduler *s, const stage *of, uint32_t option,
 
 static bool works_on_rows(const vtac_vta_layer *layer)
 {
-    return vtac_vta_layer_kinds[layer->kind].plan == vtac_vta_rows_plan;
+    return vtac_vta_layer_kinds[layer->kind].plan == vtac_vta_rows_plan || layer->kind == VTAC_VTA_PLANES;
 }
 
 /* The part of the machine that a layer has if layers on rows run beside others. */
@@ -884,7 +884,11 @@ static vta_status schedule_again(const vta_config *config, vtac_vta_region *regi
         memcpy(laid_out, region->tensors, size);
         status = schedule_once(config, region, options, how, decided, &other, diag);
     }
-    if (status != VTA_OK) {
+    if (how == BESIDE_ROWS && status == VTA_RANGE) { /* a row does not fit a share of the machine */
+        memcpy(region->tensors, laid_out, size);
+        *diag = (vta_diag){0};
+        status = VTA_OK;
+    } else if (status != VTA_OK) {
         vtac_vta_image_free(out);
     } else if (!keep_faster(out, &other, how == IN_GROUPS ? out->cycles / WORTH : 0)) {
         memcpy(region->tensors, laid_out, size);
