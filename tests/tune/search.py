@@ -91,6 +91,50 @@ class Search(unittest.TestCase):
                     self.assertEqual(a.read(), b.read(), (folder, name))
         self.assertIn('holds the results of other work', vtac('explore', *SPACES['wide'], '--resume', 'journal.txt', status=1).stderr)
 
+    def test_keys(self):
+        """Around the best configuration: each key with each other value, as an exploration of all of them finds it."""
+        axes = ['LOG_BLOCK_IN=3,4', 'LOG_INP_BUFF_SIZE=13,14', 'LOG_WGT_BUFF_SIZE=15,16', 'LOG_ACC_BUFF_SIZE=14,15', 'DEPTHWISE_TAPS=0,9', 'DRAM=hyperram-400,lpddr4-1066']
+        words = [w for a in axes + ['LOG_BLOCK_OUT=3', 'TABLE=1', 'LOOP_BACK=1', 'ARRAY_PUMP=1'] for w in ('--fix', a)]
+        vtac('explore', '--models', 'tiny_kws', *words, '-o', 'keys')
+        with open('keys/front.json', encoding='utf-8') as file:
+            front = json.load(file)
+        configs = {p['name']: json.loads(p['json']) for p in front['points'] if p['json']}
+        best = front['points'][0]
+        self.assertEqual(sorted(row['key'] for row in front['keys']), sorted(a.split('=')[0] for a in axes))
+        found = 0
+        for row in front['keys']:
+            wanted = {**configs[best['name']], row['key']: row['value'] if row['key'] == 'DRAM' else int(row['value'])}
+            same = lambda c: {k: v for k, v in c.items() if k not in ('NAME', 'CLOCK_FROM')} == {k: v for k, v in wanted.items() if k not in ('NAME', 'CLOCK_FROM')}
+            points = [p for p in front['points'] if p['name'] in configs and same(configs[p['name']])]
+            for point in points:
+                found += 1
+                self.assertAlmostEqual(row['fps'], point['fps'] / best['fps'], 4, row)
+                self.assertAlmostEqual(row['energy'], point['energy'] / best['energy'], 4, row)
+            self.assertTrue(points or row['why'] or len(configs) < front['candidates'], row)
+        self.assertGreater(found, 1)
+        dram = next(row for row in front['keys'] if row['key'] == 'DRAM')
+        self.assertEqual((dram['value'], dram['fps'] < 1), ('hyperram-400', True))
+
+    def test_parts(self):
+        """Several parts, with prices: each as alone, and the best of them by the goal."""
+        prices = {'xc7z010': 60, 'xc7z020': 125, 'ecp5-85': 40}
+        with open('prices.txt', 'w', encoding='utf-8') as file:
+            file.write('# made up\n' + ''.join(f'{part} {price} made up\n' for part, price in prices.items()))
+        words = ['--models', 'tiny_kws', '--limit', '400', '--search', '10', '--prices', 'prices.txt', '--objective']
+        out = vtac('explore', *words, 'price < 100 and max fps / price', '--part', ','.join(prices), '-o', 'parts').stdout
+        fps = {}
+        for part in ('xc7z010', 'ecp5-85'):
+            with open(f'parts/{part}/front.json', encoding='utf-8') as file:
+                fps[part] = json.load(file)['points'][0]['fps']
+            vtac('explore', *words, 'price < 100 and max fps / price', '--part', part, '-o', 'alone')
+            for name in ('front.json', 'best1.json'):
+                with open(f'alone/{name}', 'rb') as a, open(f'parts/{part}/{name}', 'rb') as b:
+                    self.assertEqual(a.read(), b.read(), (part, name))
+        best = max(fps, key=lambda part: fps[part] / prices[part])
+        self.assertIn(f'the best part is {best}', out)
+        self.assertRegex(out, "xc7z020 .*no configuration keeps 'price < 100'")
+        self.assertIn('the objective reads the price of xck26', vtac('explore', *words, 'price < 100 and fps', '--part', 'xck26', status=1).stderr)
+
     def test_goals(self):
         few = ['--models', 'tiny_kws,tiny_ad', '--fix', 'LOG_BLOCK_IN=3,4', '--fix', 'LOG_BLOCK_OUT=3,4', '--fix', 'LOG_INP_BUFF_SIZE=14', '--fix',
                'LOG_WGT_BUFF_SIZE=15,16', '--fix', 'LOG_ACC_BUFF_SIZE=14,15', '--fix', 'TABLE=1', '--fix', 'LOOP_BACK=1', '--fix', 'DEPTHWISE_TAPS=9']

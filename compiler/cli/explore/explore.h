@@ -25,6 +25,14 @@ typedef struct cli_detailed {
     char *layers; /* rows of JSON: [network, "layer", cycles, "bound by"]; owned */
 } cli_detailed;
 
+/* The best configuration with one key changed. */
+typedef struct cli_changed_key {
+    const char *key;
+    uint32_t value;
+    char why[192];           /* not legal, or what does not fit; "": */
+    double fps, energy, lut; /* relative to the best; 1: the same */
+} cli_changed_key;
+
 typedef struct cli_explored {
     const vtac_part *part;
     const vtac_explore_options *options;
@@ -37,6 +45,8 @@ typedef struct cli_explored {
     uint32_t proof_count;
     cli_detailed *detailed; /* owned */
     uint32_t detailed_count;
+    cli_changed_key *keys; /* owned */
+    uint32_t key_count;
     const vtac_powers *powers; /* measurements of boards */
     vtac_board_power power;    /* of the part's */
     double seconds;
@@ -47,6 +57,12 @@ void cli_free_explored(cli_explored *e);
 
 /* explore_shipped.c */
 vta_status cli_time_shipped(cli_explored *e, vta_diag *diag);
+
+/* explore_keys.c: the best configuration with each key changed to each value of the space, by `jobs`
+ * processes. */
+vta_status cli_time_keys(cli_explored *e, uint32_t jobs, vta_diag *diag);
+void cli_print_keys(const cli_explored *e);
+void cli_put_keys(vta_str *out, const cli_explored *e);
 
 /* explore_prove.c: runs the best `count` on tsim, files in `folder`. */
 vta_status cli_prove_finalists(const cli_args *args, cli_explored *e, uint32_t count, const char *folder,

@@ -122,5 +122,6 @@ void cli_free_explored(cli_explored *e)
         free(e->detailed[i].layers);
     }
     free(e->detailed);
+    free(e->keys);
     free(e->shipped);
 }

@@ -178,6 +178,7 @@ static void put_json(vta_str *out, const cli_explored *e)
         vta_str_put(out, "}");
     }
     vta_str_put(out, "]");
+    cli_put_keys(out, e);
     put_points(out, e);
     vta_str_put(out, "}\n");
 }

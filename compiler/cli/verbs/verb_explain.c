@@ -192,6 +192,37 @@ static void print_memory(const explain_memory *m)
     }
 }
 
+/* A run as a chip: the layers' counts times what our RTL takes in standard cells; macs: their
+ * multiplications. */
+static vtac_chip chip_of(const vtac_partition *p, const explain_totals *t, uint64_t *macs)
+{
+    vtac_vta_cost sum = {0};
+    for (uint32_t r = 0; r < p->region_count; r++) {
+        const vtac_vta_image *image = &p->regions[r].image;
+        for (uint32_t i = 0; i < image->plan_count; i++) {
+            const vtac_vta_cost *c = &image->plans[i].cost;
+            sum.array += c->array;
+            sum.alu += c->alu;
+            sum.bytes_read += c->bytes_read;
+            sum.bytes_written += c->bytes_written;
+            sum.macs += c->macs;
+        }
+    }
+    *macs = sum.macs;
+    return vtac_chip_of(&p->config, &sum, (uint64_t)t->cycles);
+}
+
+static void print_chip(const vtac_partition *p, const explain_totals *t)
+{
+    uint64_t macs = 0;
+    char text[VTAC_CHIP_TEXT];
+    const vtac_chip chip = chip_of(p, t, &macs);
+    if (p->region_count > 0) {
+        vtac_chip_text(&chip, macs, text, sizeof text);
+        cli_sentence(0, "%s", text);
+    }
+}
+
 static void print_text(const cli_args *args, const vtac_graph *graph, const vtac_partition *p,
                        const vtac_powers *powers)
 {
@@ -213,6 +244,7 @@ static void print_text(const cli_args *args, const vtac_graph *graph, const vtac
     print_energy(&energy);
     const explain_memory memory = memory_of(p, &t);
     print_memory(&memory);
+    print_chip(p, &t);
     cli_report_bits(p);
 }
 
@@ -255,6 +287,11 @@ static void print_json(const vtac_graph *graph, const vtac_partition *p, const v
                   energy.part, energy.power.watts, energy.power.count, energy.power.error,
                   energy.seconds * energy.power.watts);
     }
+    uint64_t macs = 0;
+    const vtac_chip chip = chip_of(p, &t, &macs);
+    cli_print(", \"chip\": {\"joules\": %.4g, \"dram_joules\": %.4g, \"mm2\": %.4g, \"ram_mm2\": %.4g, "
+              "\"layer_macs\": %llu}",
+              chip.joules, chip.dram, chip.mm2, chip.ram_mm2, (unsigned long long)macs);
     const explain_memory memory = memory_of(p, &t);
     if (memory.kind.rate > 0) {
         cli_print(", \"memory\": {\"kind\": \"%s\", \"peak_mb_s\": %.0f, \"bytes\": %.0f, \"seconds\": %.9f}",

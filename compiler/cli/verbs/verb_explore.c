@@ -24,12 +24,13 @@
 #include "vta/hash.h"
 #include "workers.h"
 
-enum { SHOWN = 10, PATH = 4096, MAX_WEIGHT = 1000000 };
+enum { SHOWN = 10, EXPLORE_PARTS = 8, PATH = 4096, MAX_WEIGHT = 1000000 };
 
 static const cli_option options[] = {
     {"--models", "A,B,...", CLI_FILE, "files, or names of the zoo (with 8-bit integers)"},
     {"--weigh", "W,W,...", CLI_TEXT, "how much each of them counts (default: alike)"},
-    {"--part", "NAME", CLI_TEXT, "xc7z020 (default) xc7z010 xczu3eg xczu7ev xck26 ecp5-85"},
+    {"--part", "NAME,...", CLI_TEXT, "xc7z020 (default) xc7z010 xczu3eg xczu7ev xck26 ecp5-85"},
+    {"--prices", "FILE", CLI_FILE, "of parts, for objectives: lines 'PART PRICE WORDS'"},
     {"--fix", "KEY=VALUE", CLI_TEXT, "a key of the configuration: this value, or these: 3,4,5"},
     {"--space", "FILE", CLI_FILE, "keys and their values: {\"LOG_BLOCK_IN\": [3, 4], ...}"},
     {"--limit", "N", CLI_TEXT, "look at N of the space's configurations, evenly"},
@@ -50,16 +51,26 @@ static const cli_option options[] = {
     {"--json", NULL, CLI_FLAG, "print JSON"},
 };
 
+/* The best configuration of one of several parts. */
+typedef struct explore_best {
+    char part[32], name[64], why[192]; /* why: there is none */
+    double fps, mj, share, price, score;
+} explore_best;
+
 typedef struct explore_job {
     const cli_args *args;
     cli_shapes shapes;
     cli_work how;
-    vtac_part part;
+    const char *name; /* of the part */
+    vtac_part part, budget;
     vtac_space space;
     vtac_explore_options options;
     vtac_powers powers;
     vtac_goal goal;
     uint64_t finalists;
+    const char *folder; /* of results; NULL: none */
+    bool several;       /* parts */
+    explore_best *best; /* of this part; NULL: one part alone */
 } explore_job;
 
 /* ---- arguments */
@@ -203,7 +214,7 @@ static int read_arguments(explore_job *j)
         return cli_usage(args, "'--count' goes with '--finalists N'");
     }
     if (cli_read_shapes(args, &j->shapes) != CLI_OK || cli_read_work(args, &j->how) != CLI_OK ||
-        read_budget(args, &j->part) != CLI_OK || read_counts(args, &j->options) != CLI_OK ||
+        read_budget(args, &j->budget) != CLI_OK || read_counts(args, &j->options) != CLI_OK ||
         read_search(j) != CLI_OK) {
         return CLI_USAGE;
     }
@@ -225,11 +236,17 @@ static vta_status read_dram(explore_job *j, vta_diag *diag)
 
 static vta_status read_space(explore_job *j, vta_diag *diag)
 {
-    const char *name = cli_value(j->args, "--part");
-    const char *file = cli_value(j->args, "--space");
-    const vtac_part budget = j->part;
+    const char *file = cli_value(j->args, "--space"), *prices = cli_value(j->args, "--prices");
+    const vtac_part budget = j->budget;
     size_t at = 0;
-    VTA_TRY(vtac_part_find(name != NULL ? name : "xc7z020", &j->part, diag));
+    VTA_TRY(vtac_part_find(j->name, &j->part, diag));
+    VTA_TRY(prices != NULL ? vtac_price_read(prices, j->name, &j->options.price, diag) : VTA_OK);
+    if (j->options.price == 0 && vtac_goal_reads(&j->goal, VTAC_MEASURE_PRICE)) {
+        return vta_fail(diag, VTA_INVALID,
+                        "the objective reads the price of %s; '--prices FILE' has a line for it: '%s "
+                        "PRICE WORDS'",
+                        j->name, j->name);
+    }
     j->part.lut_max = budget.lut_max > 0 ? budget.lut_max : j->part.lut_max;
     j->part.dsp_max = budget.dsp_max > 0 ? budget.dsp_max : j->part.dsp_max;
     j->part.bram_max = budget.bram_max > 0 ? budget.bram_max : j->part.bram_max;
@@ -393,6 +410,19 @@ static void print_power(const cli_explored *e)
     }
 }
 
+/* The best configuration as a chip, network by network. */
+static void print_chip(const cli_explored *e)
+{
+    const vtac_candidate *best = &e->found->candidates[0];
+    for (uint32_t n = 0; n < e->networks->count; n++) {
+        char text[VTAC_CHIP_TEXT];
+        const vtac_estimate *of = &best->networks[n];
+        const vtac_chip chip = vtac_chip_of(&best->config, &of->sum, of->cycles);
+        vtac_chip_text(&chip, of->sum.macs, text, sizeof text);
+        cli_sentence(0, "best1, %s %s", e->networks->items[n].name, text);
+    }
+}
+
 static void print_text(const cli_explored *e)
 {
     cli_column columns[CLI_MAX_COLUMNS] = {{"", CLI_WORD},
@@ -447,6 +477,8 @@ static void print_text(const cli_explored *e)
     }
     print_memory(e);
     print_power(e);
+    print_chip(e);
+    cli_print_keys(e);
     const char *const *line = vtac_energy_sources();
     cli_sentence(0, "chip mJ, which rank configurations and leave the rest of a board out: %s", *line);
     while (*++line != NULL) {
@@ -572,6 +604,7 @@ static vta_status evaluate_result(explore_job *j, cli_explored *e, vta_diag *dia
         return nothing_found(e, diag);
     }
     VTA_TRY(cli_time_shipped(e, diag));
+    VTA_TRY(cli_time_keys(e, j->how.options.workers, diag));
     if (cli_value(j->args, "-o") != NULL || cli_flag(j->args, "--json")) {
         cli_stage("layers of the front", "", 0, 0);
         VTA_TRY(cli_explore_layers(e, j->how.options.workers, diag));
@@ -581,7 +614,7 @@ static vta_status evaluate_result(explore_job *j, cli_explored *e, vta_diag *dia
 
 static vta_status write_all(explore_job *j, cli_explored *e, vta_diag *diag)
 {
-    const char *folder = cli_value(j->args, "-o");
+    const char *folder = j->folder;
     if (folder == NULL) {
         return VTA_OK;
     }
@@ -610,6 +643,19 @@ static uint64_t hash_of_space(const vtac_space *space, const vtac_part *part, ui
     hash = space->base.dram[0] != '\0' ? vta_hash_text(hash, space->base.dram) : hash;
     (void)snprintf(text, sizeof text, " %g %g %g", part->lut_max, part->dsp_max, part->bram_max);
     return vta_hash_text(hash, text);
+}
+
+static void keep_best(const explore_job *j, const cli_explored *e)
+{
+    const vtac_candidate *c = &e->found->candidates[0];
+    explore_best *b = j->best;
+    (void)snprintf(b->name, sizeof b->name, "%.50s: %ux%ux%u", c->config.name, c->config.batch,
+                   c->config.block_in, c->config.block_out);
+    b->fps = c->fps;
+    b->mj = 1e3 * e->power.watts / c->fps;
+    b->share = c->share;
+    b->price = j->options.price;
+    b->score = c->score;
 }
 
 static vta_status explore_space(explore_job *j, const cli_networks *networks, bool *leads, vta_diag *diag)
@@ -649,38 +695,136 @@ static vta_status explore_space(explore_job *j, const cli_networks *networks, bo
         char *text = cli_explore_json(&e);
         cli_put(text != NULL ? text : "");
         free(text);
-    } else if (found_some) { /* also where it could not be written: it has taken its time */
+    } else if (found_some && !j->several) { /* also where it could not be written: it has taken its time */
         print_text(&e);
+    }
+    if (found_some && j->best != NULL) {
+        keep_best(j, &e);
     }
     cli_free_explored(&e);
     vtac_exploration_free(&found);
     return status;
 }
 
+/* The configuration that networks are offloaded for: with functions on rows and weights of four bits, where
+ * the space has them; where a configuration lacks them, layers that need them do not run, and the reason is
+ * told. */
+static vta_config widest_of(const vtac_space *space)
+{
+    vta_config c = space->base;
+    for (uint32_t a = 0; a < space->axis_count; a++) {
+        uint32_t *field = strcmp(space->axes[a].key, "ROWS") == 0   ? &c.rows
+                          : strcmp(space->axes[a].key, "WGT4") == 0 ? &c.wgt4
+                                                                    : NULL;
+        for (uint32_t v = 0; field != NULL && v < space->axes[a].count; v++) {
+            *field = v == 0 || space->axes[a].values[v] > *field ? space->axes[a].values[v] : *field;
+        }
+    }
+    return c;
+}
+
+static vta_status explore_part(explore_job *j, bool *leads, vta_diag *diag)
+{
+    cli_networks networks = {0};
+    vta_status status = VTA_OK;
+    VTA_TRY_OUT(read_space(j, diag));
+    VTA_TRY_OUT(j->folder != NULL ? make_folder(j->folder, diag)
+                                  : VTA_OK); /* before the work, not behind it */
+    const vta_config widest = widest_of(&j->space);
+    VTA_TRY_OUT(
+        cli_load_networks(j->args, cli_value(j->args, "--models"), &widest, &j->shapes, &networks, diag));
+    j->options.networks = networks.explored;
+    j->options.network_count = networks.count;
+    j->options.told = show_progress;
+    VTA_TRY_OUT(explore_space(j, &networks, leads, diag));
+out:
+    cli_stages_end();
+    cli_free_networks(&networks);
+    return status;
+}
+
+static void fill_part(const void *context, uint32_t row, cli_cell *cells)
+{
+    const explore_best *b = &((const explore_best *)context)[row];
+    cells[0].text = b->part;
+    cells[6].text = b->why;
+    if (b->why[0] != '\0') {
+        return;
+    }
+    cells[1].text = b->name;
+    cli_cell_print(&cells[2], "%.1f", b->fps);
+    if (b->mj > 0) {
+        cli_cell_print(&cells[3], "%.3g", b->mj);
+    }
+    cli_cell_print(&cells[4], "%.0f %%", 100 * b->share);
+    if (b->price > 0) {
+        cli_cell_print(&cells[5], "%g", b->price);
+    }
+}
+
+static void print_parts(const explore_best *all, uint32_t count, const char *goal)
+{
+    static const cli_column columns[] = {{"part", CLI_WORD},    {"best1", CLI_WORD},  {"fps", CLI_FIGURE},
+                                         {"mJ", CLI_FIGURE},    {"area", CLI_FIGURE}, {"price", CLI_FIGURE},
+                                         {"note", CLI_SENTENCE}};
+    const explore_best *best = NULL;
+    cli_table(columns, sizeof columns / sizeof columns[0], count, fill_part, all);
+    for (uint32_t i = 0; i < count; i++) {
+        best = all[i].why[0] == '\0' && (best == NULL || all[i].score < best->score) ? &all[i] : best;
+    }
+    cli_print("\n");
+    cli_sentence(0, "by '%s' the best part is %s", goal, best != NULL ? best->part : "none of them");
+}
+
+/* Several parts: each has a folder in that of the results; one on which nothing is found is told. */
+static vta_status explore_parts(explore_job *j, const char *list, bool *leads, vta_diag *diag)
+{
+    explore_best all[EXPLORE_PARTS] = {{.part = ""}};
+    char folder[PATH];
+    uint32_t count = 0;
+    const char *out = j->folder;
+    VTA_TRY(out != NULL ? make_folder(out, diag) : VTA_OK);
+    for (; *list != '\0' && count < EXPLORE_PARTS; count++) {
+        explore_best *b = j->best = &all[count];
+        vta_diag own = {0};
+        (void)snprintf(b->part, sizeof b->part, "%.*s", (int)strcspn(list, ","), list);
+        list += strcspn(list, ",");
+        list += *list == ',';
+        j->name = b->part;
+        (void)snprintf(folder, sizeof folder, "%s/%s", out != NULL ? out : "", b->part);
+        j->folder = out != NULL ? folder : NULL;
+        const vta_status status = explore_part(j, leads, &own);
+        (void)snprintf(b->why, sizeof b->why, "%.180s", status == VTA_RANGE ? own.text : "");
+        if (status != VTA_OK && status != VTA_RANGE) {
+            return vta_fail(diag, status, "%s", own.text);
+        }
+    }
+    if (*leads && !cli_flag(j->args, "--json")) {
+        print_parts(all, count, j->goal.text);
+    }
+    return VTA_OK;
+}
+
 static int run_explore(const cli_args *args)
 {
-    explore_job j = {.args = args};
-    cli_networks networks = {0};
+    const char *parts = cli_value(args, "--part");
+    explore_job j = {
+        .args = args, .name = parts != NULL ? parts : "xc7z020", .folder = cli_value(args, "-o")};
     vta_diag diag = {0};
     bool leads = true;
     if (read_arguments(&j) != CLI_OK) {
         return CLI_USAGE;
     }
-    const char *folder = cli_value(args, "-o");
+    j.several = strchr(j.name, ',') != NULL;
+    if (j.several && (cli_value(args, "--resume") != NULL || j.how.options.folder != NULL)) {
+        return cli_usage(args, "'--resume', '--slurm', '--folder' and '--join' are for one part at a time");
+    }
     vta_status status = VTA_OK;
     cli_stages_begin();
     VTA_TRY_OUT(vtac_powers_read(cli_value(args, "--power"), &j.powers, &diag));
-    VTA_TRY_OUT(read_space(&j, &diag));
-    VTA_TRY_OUT(folder != NULL ? make_folder(folder, &diag) : VTA_OK); /* before the work, not behind it */
-    VTA_TRY_OUT(
-        cli_load_networks(args, cli_value(args, "--models"), &j.space.base, &j.shapes, &networks, &diag));
-    j.options.networks = networks.explored;
-    j.options.network_count = networks.count;
-    j.options.told = show_progress;
-    VTA_TRY_OUT(explore_space(&j, &networks, &leads, &diag));
+    VTA_TRY_OUT(j.several ? explore_parts(&j, j.name, &leads, &diag) : explore_part(&j, &leads, &diag));
 out:
     cli_stages_end();
-    cli_free_networks(&networks);
     vtac_powers_free(&j.powers);
     if (status != VTA_OK) {
         return cli_fail(args, &diag);

@@ -70,6 +70,18 @@ double vtac_energy_of(const vta_config *config, const vtac_vta_cost *sum);
 /* Whose they are: a line for each, up to a NULL. */
 const char *const *vtac_energy_sources(void);
 
+/* The same as a chip in the standard cells of chip.def, which `./run energy` makes: energy by what takes it,
+ * in pJ, and area. DRAM is beside it, by the published energy. */
+typedef struct vtac_chip {
+    double macs, lanes, rams, moves, idle;
+    double joules, dram; /* of a run; of its DRAM */
+    double mm2, ram_mm2;
+} vtac_chip;
+vtac_chip vtac_chip_of(const vta_config *config, const vtac_vta_cost *sum, uint64_t cycles);
+/* A sentence; `macs`: those of the network. */
+enum { VTAC_CHIP_TEXT = 512 };
+void vtac_chip_text(const vtac_chip *chip, uint64_t macs, char *text, size_t size);
+
 /* ---- the space */
 
 enum { VTAC_SPACE_AXES = 24, VTAC_SPACE_VALUES = 24, VTAC_SPACE_SHIPPED = 8 };
@@ -96,6 +108,8 @@ vta_status vtac_space_default(const vtac_part *part, vtac_space *out, vta_diag *
 vta_status vtac_space_read(const char *path, vtac_space *space, vta_diag *diag);
 /* "LOG_BLOCK_IN=4": this value alone; "=4,5": these. A key is fixed once. */
 vta_status vtac_space_fix(vtac_space *space, const char *text, vta_diag *diag);
+/* A configuration's value of a key that is an axis of some space. */
+uint32_t vtac_space_value(const vta_config *config, const char *key);
 /* Number of configurations in the space, legal or not. */
 uint64_t vtac_space_size(const vtac_space *space);
 /* Number of configurations around the shipped ones: each of these, and each with one key changed to a value

@@ -23,6 +23,8 @@ typedef struct vtac_powers {
 /* The published measurements and, unless `path` is NULL, those of a file: lines "PART WATTS WORDS", where an
  * empty line or one that begins with '#' says nothing. */
 vta_status vtac_powers_read(const char *path, vtac_powers *out, vta_diag *diag);
+/* A part's price, of a file with lines "PART PRICE WORDS" in a currency of its own; 0: it has none. */
+vta_status vtac_price_read(const char *path, const char *part, double *out, vta_diag *diag);
 void vtac_powers_free(vtac_powers *powers);
 
 /* Board power of a part, from all measurements of it. */

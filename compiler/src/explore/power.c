@@ -12,7 +12,7 @@
 #include "vta/fail.h"
 #include "vta/lines.h"
 
-enum { MAX_POWER_BYTES = 1 << 20, MAX_WATTS = 1000 };
+enum { MAX_POWER_BYTES = 1 << 20, MAX_WATTS = 1000000 };
 
 static const vtac_power published[] = {
 #define VTAC_POWER(part, watts, source) {part, watts, source},
@@ -40,7 +40,8 @@ static bool parse_power(const char *line, vtac_power *out)
     return *end != '\0';
 }
 
-static vta_status take_lines(const char *path, const vta_lines *lines, vtac_powers *out, vta_diag *diag)
+static vta_status take_lines(const char *path, const char *expected, const vta_lines *lines, vtac_powers *out,
+                             vta_diag *diag)
 {
     for (size_t i = 0; i < lines->count; i++) {
         const char *text = lines->line[i] + strspn(lines->line[i], " \t");
@@ -49,33 +50,56 @@ static vta_status take_lines(const char *path, const vta_lines *lines, vtac_powe
         }
         if (!parse_power(text, &out->items[out->count])) {
             return vta_fail(diag, VTA_SYNTAX,
-                            "%s: line %zu: expected a part, its board's watts and who measured them: "
-                            "'xc7z020 1.71 our PYNQ-Z2, a meter at its plug'; 'vtac explore --help' has the "
-                            "parts",
-                            path, i + 1);
+                            "%s: line %zu: expected %s; 'vtac explore --help' has the parts", path, i + 1,
+                            expected);
         }
         out->count++;
     }
     return VTA_OK;
 }
 
-vta_status vtac_powers_read(const char *path, vtac_powers *out, vta_diag *diag)
+/* The first `count` are `known`, then those of the file, if there is one. */
+static vta_status read_figures(const char *path, const char *expected, const vtac_power *known, size_t count,
+                               vtac_powers *out, vta_diag *diag)
 {
     vta_lines lines = {0};
     vta_status status = VTA_OK;
     *out = (vtac_powers){0};
     VTA_TRY_OUT(path != NULL ? vta_lines_read(path, MAX_POWER_BYTES, &lines, diag) : VTA_OK);
-    out->items = calloc(PUBLISHED + lines.count, sizeof *out->items);
+    out->items = calloc(count + lines.count + 1, sizeof *out->items);
     VTA_TRY_OUT(out->items != NULL ? VTA_OK : vta_no_memory(diag));
-    memcpy(out->items, published, sizeof published);
-    out->count = PUBLISHED;
-    VTA_TRY_OUT(take_lines(path, &lines, out, diag));
+    memcpy(out->items, known, count * sizeof *known);
+    out->count = count;
+    VTA_TRY_OUT(take_lines(path, expected, &lines, out, diag));
 out:
     vta_lines_free(&lines);
     if (status != VTA_OK) {
         vtac_powers_free(out);
     }
     return status;
+}
+
+vta_status vtac_powers_read(const char *path, vtac_powers *out, vta_diag *diag)
+{
+    return read_figures(
+        path,
+        "a part, its board's watts and who measured them: 'xc7z020 1.71 our PYNQ-Z2, a meter at "
+        "its plug'",
+        published, PUBLISHED, out, diag);
+}
+
+vta_status vtac_price_read(const char *path, const char *part, double *out, vta_diag *diag)
+{
+    vtac_powers prices = {0};
+    *out = 0;
+    VTA_TRY(read_figures(path,
+                         "a part, its price and where it is from: 'xc7z020 120 a distributor, one of a tray'",
+                         published, 0, &prices, diag));
+    for (size_t i = 0; i < prices.count; i++) {
+        *out = strcmp(prices.items[i].part, part) == 0 ? prices.items[i].watts : *out;
+    }
+    vtac_powers_free(&prices);
+    return VTA_OK;
 }
 
 void vtac_powers_free(vtac_powers *powers)

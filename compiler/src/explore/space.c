@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "vta/dram_kind.h"
 #include "vta/fail.h"
 #include "vta/lines.h"
 #include "vtac/explore.h"
@@ -24,8 +25,15 @@ static const key_row keys[] = {
     {key, offsetof(vta_config, field), min, max, (hw) != 0},
 #include "vta/config.def"
 #undef VTA_CONFIG
+    {"DRAM", offsetof(vta_config, dram), 0, UINT32_MAX,
+     false}, /* as numbers: 0 is none, then the kinds in order */
 };
 enum { KEYS = sizeof keys / sizeof keys[0], MAX_FILE = 1 << 20, FEW_LUTS = 30000 };
+
+static bool is_dram(const key_row *row)
+{
+    return row->at == offsetof(vta_config, dram);
+}
 
 static const key_row *find_key(const char *name, size_t size, vta_diag *diag)
 {
@@ -70,6 +78,33 @@ static vta_status add_value(vtac_space *s, const key_row *row, bool first, doubl
     return VTA_OK;
 }
 
+static uint32_t number_of_dram(const char *name)
+{
+    uint32_t i = 0;
+    const vta_dram_kind *kind = vta_dram_kind_at(0);
+    while (kind != NULL && strcmp(kind->name, name) != 0) {
+        kind = vta_dram_kind_at(++i);
+    }
+    return kind != NULL ? i + 1 : 0;
+}
+
+/* "DRAM=ddr3-1050,lpddr4-1066": kinds by their names. */
+static vta_status set_dram(vtac_space *space, const key_row *row, const char *names, vta_diag *diag)
+{
+    char name[64];
+    for (bool first = true; first || *names != '\0'; first = false) {
+        const size_t size = strcspn(names, ",");
+        (void)snprintf(name, sizeof name, "%.*s", (int)size, names);
+        if (vta_dram_kind_find(name, diag) == NULL) {
+            return VTA_INVALID;
+        }
+        VTA_TRY(add_value(space, row, first, number_of_dram(name), diag));
+        names += size;
+        names += *names == ',';
+    }
+    return VTA_OK;
+}
+
 static vta_status set_field(vtac_space *space, const char *text, vta_diag *diag)
 {
     const char *equals = strchr(text, '=');
@@ -79,6 +114,9 @@ static vta_status set_field(vtac_space *space, const char *text, vta_diag *diag)
     const key_row *row = find_key(text, (size_t)(equals - text), diag);
     if (row == NULL) {
         return VTA_INVALID;
+    }
+    if (is_dram(row)) {
+        return set_dram(space, row, equals + 1, diag);
     }
     bool first = true;
     for (const char *at = equals + 1;; first = false) {
@@ -238,12 +276,26 @@ uint64_t vtac_space_size(const vtac_space *space)
 static uint32_t get_value(const vta_config *config, const key_row *row)
 {
     uint32_t value;
+    if (is_dram(row)) {
+        return number_of_dram(config->dram);
+    }
     memcpy(&value, (const char *)config + row->at, sizeof value);
     return value;
 }
 
+uint32_t vtac_space_value(const vta_config *config, const char *key)
+{
+    vta_diag none;
+    return get_value(config, find_key(key, strlen(key), &none));
+}
+
 static void set_value(vta_config *config, const key_row *row, uint32_t value)
 {
+    if (is_dram(row)) {
+        const vta_dram_kind *kind = value > 0 ? vta_dram_kind_at(value - 1) : NULL;
+        (void)snprintf(config->dram, sizeof config->dram, "%s", kind != NULL ? kind->name : "");
+        return;
+    }
     memcpy((char *)config + row->at, &value, sizeof value);
 }
 

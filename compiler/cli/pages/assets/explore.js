@@ -3,7 +3,7 @@ const d = JSON.parse(document.getElementById('data').textContent), $ = id => doc
 const whole = n => Math.round(n).toLocaleString('en-US'), percent = x => (100 * x).toFixed(1) + ' %', joule = x => (x * 1e3).toPrecision(3) + ' mJ';
 document.title = `explore ${d.part}`;
 $('title').textContent = `Configurations for ${d.networks.map(n => n.name + (d.networks.some(o => o.weigh !== n.weigh) ? ` × ${n.weigh}` : '')).join(', ')} on ${d.part}`;
-$('under').textContent = `${whole(d.space)} configurations: ${whole(d.illegal)} not legal, ${whole(d.too_large)} too large, ${whole(d.candidates)} judged by the timing model; objective ${d.objective}`;
+$('under').textContent = `${whole(d.space)} configurations: ${whole(d.illegal)} not legal, ${whole(d.too_large)} too large, ${whole(d.candidates)} judged by the timing model${d.left ? ` (${whole(d.timed)} of ${whole(d.distinct)} that programs tell apart; ${whole(d.left)} configurations left by the search)` : ''}; objective ${d.objective}`;
 const all = d.points.concat(d.shipped); let now = d.points[0] || d.shipped[0]; const dots = new Map();
 function plot(place, x, y, names) {
   const ns = 'http://www.w3.org/2000/svg', w = 640, h = 400, m = [46, 14, 40, 76];
@@ -34,6 +34,7 @@ function draw(name) {
 }
 draw('share');
 plot('energy', p => p.energy * 1e3, p => p.fps, ['mJ a picture of a chip (geometric mean)', 'pictures a second (geometric mean)', short, short]);
+plot('cost', p => p.share, p => p.energy * 1e3, ['share of the part', 'mJ a picture of a chip', v => short(100 * v) + ' %', short, 1]);
 function rows(id, head, lines, left, pick) {
   const t = $(id), h = element('tr'), kind = i => (i < left ? 'l' : '') + (i === 0 ? ' name' : ''); t.replaceChildren(); head.forEach((c, i) => h.append(element('th', c, kind(i)))); t.append(h);
   lines.forEach((line, k) => { const r = element('tr'); line.forEach((c, i) => r.append(element('td', c, kind(i)))); if (pick) { r.className = 'pick' + (pick[k] === now ? ' now' : ''); r.addEventListener('click', () => choose(pick[k])); } t.append(r); });
@@ -41,6 +42,8 @@ function rows(id, head, lines, left, pick) {
 const called = p => p.file ? p.file.replace('.json', '') : p.name;
 const shape = c => `${c.batch}×${c.block_in}×${c.block_out}`;
 const parts = c => (c.table ? 'tables ' : '') + (c.loop_back ? 'loop-back ' : '') + c.depthwise_taps;
+const change = x => x > 0 ? `${x >= 1 ? '+' : '−'}${Math.abs(100 * (x - 1)).toFixed(1)} %` : '';
+rows('keys', ['best with', 'speed', 'chip mJ', 'LUT', 'note'], d.keys.map(k => [`${k.key}=${k.value}`, change(k.fps), change(k.energy), change(k.lut), k.why]), 1);
 const units = ['array', 'alu', 'load', 'store'];
 const logs = {batch: 'LOG_BATCH', block_in: 'LOG_BLOCK_IN', block_out: 'LOG_BLOCK_OUT', bus: 'LOG_BUS_WIDTH'}, keys = {inp: 'LOG_INP_BUFF_SIZE', wgt: 'LOG_WGT_BUFF_SIZE', acc: 'LOG_ACC_BUFF_SIZE', uop: 'LOG_UOP_BUFF_SIZE', queue: 'LOG_QUEUE_DEPTH', pump: 'ARRAY_PUMP', alu_dsps: 'ALU_DSPS', addr_bits: 'ADDR_BITS', table: 'TABLE', loop_back: 'LOOP_BACK', depthwise_taps: 'DEPTHWISE_TAPS', clock_mhz: 'CLOCK_MHZ', mem_latency: 'MEM_LATENCY', mem_bandwidth: 'MEM_BANDWIDTH', mem_shared: 'MEM_SHARED'};
 function text(p) { /* as one that is written, with values of its own */
