@@ -7,34 +7,17 @@ set -eu
 export LC_ALL=C.UTF-8 # ranges, orders and decimal points are those of no country
 params=$1 headers=$2 folder=$3
 here=$(cd "$(dirname "$0")" && pwd)
-samples=${4:-$here/area.txt}
+list=${4:-$here/area.txt}
+# shellcheck disable=SC2034  # the sourced file reads it
+samples=$here/../../isa/configs
 mkdir -p "$folder"
 
-# configuration NAME KEY=VALUE...: pynq with other values, as `sample`, whose part is in parts.txt.
-configuration() {
-    mkdir -p "$folder/$1"
-    file=$folder/$1/sample.json
-    shift
-    cp "$here/../../isa/configs/pynq.json" "$file"
-    for change in "$@"; do
-        key=${change%%=*} value=${change#*=}
-        sed "s/\"$key\" : [0-9]*/\"$key\" : $value/" "$file" >"$file.new"
-        grep -q "\"$key\" : $value" "$file.new" || sed "s/^{/{\n  \"$key\" : $value,/" "$file" >"$file.new"
-        mv "$file.new" "$file"
-    done
-    sed 's/"NAME" : "pynq"/"NAME" : "sample"/' "$file" >"$file.new"
-    mv "$file.new" "$file"
-}
+# shellcheck source=fpga/synth/sample.sh
+. "$here/sample.sh"
 
-# value KEY DEFAULT: of the configuration file.
-value() {
-    found=$(sed -n "s/.*\"$1\" : \([0-9]*\).*/\1/p" "$file")
-    echo "${found:-$2}"
-}
-
-grep -v '^#' "$samples" | while read -r name changes; do
+grep -v '^#' "$list" | while read -r name changes; do
     # shellcheck disable=SC2086  # the list is meant to be split
-    configuration "$name" $changes
+    configuration "$folder/$name" $changes
     if [ ! -s "$folder/$name.area" ]; then
         sh "$here/synth.sh" "$file" "$params" "$headers" "$folder/$name" >"$folder/$name.txt" || [ $? = 1 ]
         grep '^total ' "$folder/$name.txt" >"$folder/$name.area"

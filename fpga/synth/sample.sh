@@ -1,3 +1,4 @@
+# shellcheck shell=sh disable=SC2154
 # SPDX-License-Identifier: Apache-2.0
 #
 # Sourced by what counts or times samples of configurations; `samples` is the folder of isa/configs.

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# clocks.sh VTA_PARAMS HEADERS FOLDER [SAMPLES]: times each configuration of clocks.txt (or SAMPLES) as timing.sh does and prints a row of
-# compiler/src/explore/clock.def for it. What FOLDER holds already is not made again, so that a run may be cut and goes on;
+# clocks.sh VTA_PARAMS HEADERS FOLDER [SAMPLES]: times each configuration of clocks.txt (or SAMPLES) as timing.sh does and prints its name, its
+# longest path in ns, its LUTs in pairs and how it differs from pynq. What FOLDER holds already is not made again, so that a run may be cut and goes on;
 # HAVE=1 in the environment: those that it holds, no more.
 set -eu
 export LC_ALL=C.UTF-8 # ranges, orders and decimal points are those of no country
@@ -28,9 +28,5 @@ grep -v '^#' "$list" | while read -r name changes; do
     fi
     ns=$(sed -n 's/^vta_top: worst \([0-9.]*\) ns.*/\1/p' "$text")
     luts=$(sed -n 's/^takes .*; \([0-9]*\) LUT if.*/\1/p' "$text")
-    printf 'VTAC_CLOCK(%-14s %2s, %2s, %2s, %3s, %3s, %3s, %3s, %2s, %2s, %2s, %2s, %2s, %2s, %2s, %7s, %6s)\n' "\"$name\"," \
-        "$(value LOG_BATCH 0)" "$(value LOG_BLOCK_IN 4)" "$(value LOG_BLOCK_OUT 4)" "$(value LOG_UOP_BUFF_SIZE 15)" \
-        "$(value LOG_INP_BUFF_SIZE 15)" "$(value LOG_WGT_BUFF_SIZE 18)" "$(value LOG_ACC_BUFF_SIZE 17)" \
-        "$(value LOG_BUS_WIDTH 6)" "$(value LOG_QUEUE_DEPTH 9)" "$(value ARRAY_PUMP 1)" \
-        "$(value TABLE 1)" "$(value LOOP_BACK 1)" "$(value DEPTHWISE_TAPS 9)" "$(value ROWS 0)" "$luts" "$ns"
+    echo "$name" "$ns" "$luts" "${changes:-as it is}"
 done

@@ -14,6 +14,7 @@ import unittest
 SOURCE, WORK = (pathlib.Path(argument) for argument in (sys.argv.pop(1), sys.argv.pop(1)))
 ASIC = SOURCE / "fpga" / "asic"
 sys.path.insert(0, str(ASIC))
+import chip  # noqa: E402
 import fanout  # noqa: E402
 import liberty  # noqa: E402
 import report  # noqa: E402
@@ -222,6 +223,87 @@ class Report(unittest.TestCase):
         self.assertEqual((library.buffer, library.clocks["DFF"], library.inputs["DFF"]), (("BUF2", "A", "Y"), {"CK"}, {"CK", "D"}))
         wide = library.macros["ram_64x32"]
         self.assertEqual((wide.log_depth, wide.width, wide.area, wide.two_ports, wide.masked, wide.read, wide.write), (6, 32, 2500.0, True, True, 5.25, 7.5))
+
+
+class Chip(unittest.TestCase):
+    """What a unit's work takes: drawn waves and powers, counted again."""
+
+    def waves(self, chance, registers):
+        """VCD of registers {instance path: bits} below vta_top, and the text of activity.py that it must give."""
+        codes, lines, changes = {}, ["$scope module TOP $end", "$scope module vta_top $end"], {}
+        names = {"stat_gemm": "c0", "stat_depthwise": "c1", "stat_alu": "c2", "stat_requant": "c3"}
+        ports = {"m_axi_rvalid": "a0", "m_axi_rready": "a1", "m_axi_wvalid": "a2", "m_axi_wready": "a3"}
+        lines += [f"$var wire 1 {code} {name} $end" for name, code in ports.items()] + ["$scope module compute $end"]
+        lines += [f"$var wire 1 {code} {name} $end" for name, code in names.items()] + ["$upscope $end"]
+        for number, (path, width) in enumerate(registers.items()):
+            codes[path] = f"r{number}"
+            lines += [f"$scope module {word} $end" for word in path] + [f"$var logic {width} r{number} value_q [{width - 1}:0] $end"] + ["$upscope $end"] * len(path)
+        lines += ["$upscope $end", "$upscope $end", "$enddefinitions $end"]
+        values, events = dict.fromkeys(registers, 0), dict.fromkeys(("array", "alu", "reads", "writes"), 0)
+        for cycle in range(400):
+            lines.append(f"#{2 * cycle}")
+            bits = {code: chance.random() < 0.5 for code in [*names.values(), *ports.values()]}
+            lines += [f"{int(on)}{code}" for code, on in bits.items()]
+            if cycle < 399:
+                events["array"] += bits["c0"] or bits["c1"]
+                events["alu"] += bits["c2"] or bits["c3"]
+                events["reads"] += bits["a0"] and bits["a1"]
+                events["writes"] += bits["a2"] and bits["a3"]
+            for path, width in registers.items():
+                value = chance.getrandbits(width) if chance.random() < 0.3 else values[path]
+                changes[path] = changes.get(path, 0) + (bin(value ^ values[path]).count("1") if cycle > 0 else 0)
+                values[path] = value
+                lines.append(f"b{value:b} {codes[path]}")
+        return "\n".join(lines) + "\n", events, changes
+
+    def test_activity(self):
+        chance = random.Random(SEED)
+        for _ in range(2):
+            registers = {("compute", "alu", "lane[0]"): 33, ("compute", "gemm", "array"): 7, ("queue[0]", "insns"): 12, ("fetch",): 1, ("compute",): 5}
+            text, events, changes = self.waves(chance, registers)
+            done = subprocess.run([sys.executable, "-B", ASIC / "activity.py", "vta_top", "2"], input=text, capture_output=True, text=True, check=True)
+            found = {" ".join(w[:-1]) if w[0] == "=" else w[0]: w[-1] if w[0] == "=" else w[1:] for w in map(str.split, done.stdout.split("\n")[:-1])}
+            self.assertEqual({e: int(found["= " + e]) for e in events}, events)
+            cycles = int(found["= cycles"])
+            self.assertEqual(cycles, 399)
+            for path, unit in zip(registers, ("compute/alu", "compute/gemm/array", "queue[0].insns", "fetch", "rest")):
+                self.assertEqual(int(found[unit][1]), registers[path])
+                self.assertAlmostEqual(float(found[unit][0]), changes[path] / registers[path] / cycles, 2)
+        for text, says in (("$enddefinitions $end\n", "no registers"), ("$scope module vta_top $end\n$var logic 1 a x_q $end\n$enddefinitions $end\n", "the waves have no")):
+            done = subprocess.run([sys.executable, "-B", ASIC / "activity.py", "vta_top", "2"], input=text, capture_output=True, text=True, check=False)
+            self.assertEqual((done.returncode, says in done.stderr), (1, True))
+
+    def test_sums(self):
+        """Powers that are lines over the activity come back as they were drawn."""
+        chance = random.Random(SEED)
+        for _ in range(2):
+            units = ("compute/gemm/array", "compute/gemm/nest", "compute/alu", "load/engine", "store", "fetch", "rest")
+            rest, slope, rate = ({u: chance.uniform(1, 9) * scale for u in units} for scale in (1e-3, 1e-2, 1e-1))
+            power = lambda at: {u: rest[u] + slope[u] * at for u in units}
+            areas = {u: report.Unit() for u in units}
+            for unit in areas.values():
+                unit.area, unit.ram = 5e6, 1e6
+            sums = chip.sum_up(areas, (0.2, power(0.2)), (0.5, power(0.5)), {u: (rate[u], 100) for u in units})
+            events = {"cycles": 1000, "array": 800, "alu": 300, "reads": 200, "writes": 50}
+            rows = {row[0]: row[1:4] for row in chip.rows_of(sums, (256, 16, 8), events, 100.0)}
+            for kind, of, happened, count in (("MAC", units[:2], 800 * 256, 256), ("LANE", units[2:3], 300 * 16, 16), ("MOVE", units[3:5], 250 * 8, 1)):
+                self.assertAlmostEqual(rows[kind][0] / (sum(slope[u] * rate[u] for u in of) * 1e4 * 1000 / happened), 1, 9)
+                self.assertAlmostEqual(rows[kind][1] / (sum(rest[u] for u in of) * 1e4 / count), 1, 9)
+                self.assertAlmostEqual(rows[kind][2], 4.0 * len(of) / count, 9)
+            self.assertAlmostEqual(rows["REST"][1] / (sum(rest[u] + slope[u] * rate[u] for u in units[5:]) * 1e4), 1, 9)
+
+    def test_table(self):
+        """Rows are written over the old ones; the words around them stay, and the compiler's file is one."""
+        text = (SOURCE / "compiler" / "src" / "explore" / "chip.def").read_text()
+        path = WORK / "chip.def"
+        WORK.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        chip.write_table(path, [("MAC", 1.5, 2.5, 0.25, "words")], [("ram", 64, 1.0, 2.0, 3.0)], "lib", "made", "100", "a window")
+        made = path.read_text()
+        self.assertIn('VTAC_CHIP_UNIT(MAC,', made)
+        self.assertEqual([made.count(w) for w in ("\nVTAC_CHIP_UNIT(", "\nVTAC_CHIP_RAM(", "\nVTAC_CHIP_FROM(")], [1, 1, 1])
+        kept = lambda t: [line for line in t.split("\n") if not line.startswith("VTAC_CHIP_")]
+        self.assertEqual(kept(made), kept(text))
 
 
 class Script(unittest.TestCase):
