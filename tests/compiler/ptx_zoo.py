@@ -27,8 +27,8 @@ def run(*words):
     return done.returncode, done.stdout
 
 
-def assemble(tools, name, processor):
-    """Most registers of a kernel, kernels that spill, and whether the code has IDP."""
+def assemble(tools, name, processor, of_bytes):
+    """Most registers of a kernel, kernels that spill, and whether the code has IDP, where it is looked for."""
     status, told = run(os.path.join(tools, "ptxas"), "-arch=" + processor, "-v", "texts/model.kernels", "-o", "m.cubin")
     bad = [line for line in told.splitlines() if re.search("warning|error|fatal", line, re.I)]
     if status != 0 or bad:
@@ -36,7 +36,7 @@ def assemble(tools, name, processor):
         return 0, 0, False
     registers = [int(n) for n in re.findall(r"Used (\d+) registers", told)]
     spills = len(re.findall(r"[1-9]\d* bytes spill stores", told))
-    code = run(os.path.join(tools, "cuobjdump"), "-sass", "m.cubin")[1]
+    code = run(os.path.join(tools, "cuobjdump"), "-sass", "m.cubin")[1] if of_bytes else ""
     return max(registers, default=0), spills, re.search(r"\bIDP(\.\w+)+", code) is not None
 
 
@@ -51,7 +51,7 @@ def check_network(vtac, tools, name):
             wrong.append("%s: it is not compiled: %s" % (name, told))
             return row
         row["steps"], row["on the host"] = int(steps.group(2)), int(steps.group(2)) - int(steps.group(1))
-        registers, spills, dots = assemble(tools, name, processor)
+        registers, spills, dots = assemble(tools, name, processor, kind != "")
         row["registers " + processor], row["spill " + processor] = registers, spills
         if kind and not dots:
             wrong.append("%s, %s: its code has no IDP" % (name, processor))
