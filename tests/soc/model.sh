@@ -68,6 +68,7 @@ with open("image", "w") as file:
     for at in range(0, len(data), beat):
         file.write(data[at : at + beat].ljust(beat, b"\0")[::-1].hex() + "\n")
 END
+[ -s image ] || { finish; exit 1; }
 "$simulator/Vsoc_top_tb" +image=image +cycles=4000000000 ${KEEP:++samples=samples} >console 2>err
 status=$?
 ran="$model on the machine"
