@@ -252,7 +252,7 @@ static void row_products(vtac_lower *l, row_product *m, int64_t first, int64_t c
 {
     const columns c = columns_of(l, m->r, m->rows, first, count);
     make_sums(l, m, &c);
-    whole_tiles(l, m, &c, VTAC_LOOP_SERIAL);
+    whole_tiles(l, m, &c, VTAC_LOOP_APART); /* each has columns of its own */
     rest_of_tiles(l, m, &c);
 }
 
