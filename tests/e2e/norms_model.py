@@ -9,6 +9,7 @@
 #       by_group   GroupNormalization of opset 18, with a number for each group
 #       torch      groups as PyTorch exports them: Reshape, InstanceNormalization, Reshape, Mul, Add; then SiLU
 #       parts      an instance normalization in its parts, by means over two axes
+#       clamped    instances in 8 bits already, with Relu in 8 bits behind them: it is norms8.onnx
 import sys
 
 import numpy as np
@@ -52,11 +53,27 @@ def build(rng, form, channels, groups, height, width):
         y = node("Div", off, node("Sqrt", node("Add", variance, constant(1e-5))))
         return node("Add", node("Mul", y, constant(gain.reshape(column))), constant(bias.reshape(column)))
 
+    def bits(x, scale):
+        pair = constant(scale), constant(0, np.int8)
+        return node("DequantizeLinear", node("QuantizeLinear", x, *pair), *pair)
+
+    def clamped(x, terms):
+        w = node("DequantizeLinear", constant(rng.integers(-90, 90, (channels, terms, 3, 3)), np.int8), constant(0.01), constant(0, np.int8))
+        y = bits(node("Conv", x, w, pads=[1, 1, 1, 1]), 0.02 * np.sqrt(terms))
+        y = bits(node("InstanceNormalization", y, constant(np.ones(channels)), constant(np.zeros(channels))), 0.03)
+        return bits(node("Relu", y), 0.03)
+
+    def info(name, outputs):
+        return helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, outputs, height, width])
+
+    if form == "clamped":
+        y = clamped(clamped(bits("x", 0.03), 3), channels)
+        graph = helper.make_graph(nodes, "norms", [info("x", 3)], [info(y, channels)], constants)
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
     y = norm(conv("x", 3, channels))
     y = norm(conv(y, channels, channels))
     y = conv(y, channels, 4)
-    graph = helper.make_graph(nodes, "norms", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 3, height, width])],
-                              [helper.make_tensor_value_info(y, TensorProto.FLOAT, [1, 4, height, width])], constants)
+    graph = helper.make_graph(nodes, "norms", [info("x", 3)], [info(y, 4)], constants)
     opset = {"group": 21, "by_group": 18}.get(form, 17)
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
 
@@ -64,7 +81,7 @@ def build(rng, form, channels, groups, height, width):
 def main():
     rng = np.random.default_rng(int(sys.argv[1]))
     channels, groups, height, width = (int(a) for a in sys.argv[3:7])
-    onnx.save(build(rng, sys.argv[2], channels, groups, height, width), "norms.onnx")
+    onnx.save(build(rng, sys.argv[2], channels, groups, height, width), "norms8.onnx" if sys.argv[2] == "clamped" else "norms.onnx")
     x = rng.standard_normal((SAMPLES, 1, 3, height, width)).astype(np.float32)
     np.savez("samples.npz", x=x)
     for run in (1, 2):

@@ -382,7 +382,8 @@ static void compute_planes(const lab_region *lab, const vtac_vta_layer *layer, c
         }
         vtac_planes_norm(layer->plane_norm, image, image);
         for (int64_t k = 0; k < numbers; k++) {
-            out[at(to, i / numbers, k / (to->h * to->w), k / to->w % to->h, k % to->w)] = (int8_t)image[k];
+            const int32_t q = layer->behind != NULL ? layer->behind[128 + image[k]] : image[k];
+            out[at(to, i / numbers, k / (to->h * to->w), k / to->w % to->h, k % to->w)] = (int8_t)q;
         }
     }
     free(image);

@@ -888,7 +888,8 @@ static bool takes_table(const vtac_vta_layer *layer)
 {
     return layer->kind == VTAC_VTA_CONV || (layer->kind == VTAC_VTA_ADD && layer->table == NULL) ||
            layer->kind == VTAC_VTA_MUL || layer->kind == VTAC_VTA_AVG_POOL ||
-           layer->kind == VTAC_VTA_RESCALE || layer->kind == VTAC_VTA_CHOOSE;
+           layer->kind == VTAC_VTA_RESCALE || layer->kind == VTAC_VTA_CHOOSE ||
+           layer->kind == VTAC_VTA_PLANES;
 }
 
 /* Tables behind some of the new layers; no sum has one where the configuration has none. */

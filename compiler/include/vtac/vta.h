@@ -134,7 +134,8 @@ enum { VTAC_MAX_LANES = 128 }; /* the largest block, in channels, that a MOVE su
  * batch.
  *
  * Table behind a layer: `behind` maps each result (-128 … 127, with zero point `between`) to another number,
- * as an activation function does. CONV, MUL, AVG_POOL, RESCALE, CHOOSE, and ADD without `table` may have one.
+ * as an activation function does. CONV, MUL, AVG_POOL, RESCALE, CHOOSE, PLANES, and ADD without `table` may
+ * have one.
  *
  * Every layer: out = clamp(round(v · scale) + out.zero - zero_less, low, high), with v by kind as in
  * vtac/quant.h. MAX_POOL, RESIZE and CHOOSE keep q (zero point and scale are the same on both sides) and

@@ -365,12 +365,20 @@ static const int8_t *clamp_table(const vtac_maker *m, const int8_t *table, int32
     return held_table;
 }
 
+/* True for layers that do not requantize what they make. */
+static bool makes_as_is(const vtac_vta_layer *layer)
+{
+    return layer->kind == VTAC_VTA_RECURRENT || layer->kind == VTAC_VTA_TRANSPOSE ||
+           layer->kind == VTAC_VTA_RUNS;
+}
+
 /* Joins the clamp to the layer that makes its input; false if there is none, or the input has other readers.
  */
 static bool join_clamp(vtac_maker *m, int32_t low, int32_t high)
 {
     vtac_vta_tensor *to;
-    vtac_vta_layer *before = vtac_joined_layer(m, &to);
+    vtac_vta_layer *found = vtac_joined_layer(m, &to);
+    vtac_vta_layer *before = found != NULL && makes_as_is(found) ? NULL : found;
     const int8_t *behind =
         before == NULL || before->behind == NULL ? NULL : clamp_table(m, before->behind, low, high);
     if (before == NULL || (before->behind != NULL && behind == NULL) || !vtac_join_layer(m, before, to)) {

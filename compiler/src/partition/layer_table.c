@@ -65,6 +65,7 @@ static const int8_t **place_of_table(vtac_vta_layer *layer)
     case VTAC_VTA_MUL:
     case VTAC_VTA_AVG_POOL:
     case VTAC_VTA_CHOOSE:
+    case VTAC_VTA_PLANES:
     case VTAC_VTA_RESCALE: return &layer->behind;
     case VTAC_VTA_ADD: return layer->table == NULL ? &layer->behind : NULL; /* one table at a time */
     case VTAC_VTA_MAX_POOL:
@@ -73,7 +74,6 @@ static const int8_t **place_of_table(vtac_vta_layer *layer)
     case VTAC_VTA_MOVE:
     case VTAC_VTA_SOFTMAX:
     case VTAC_VTA_NORM:
-    case VTAC_VTA_PLANES:
     case VTAC_VTA_RECURRENT:
     case VTAC_VTA_TRANSPOSE:
     case VTAC_VTA_RUNS:

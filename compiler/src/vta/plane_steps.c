@@ -413,8 +413,9 @@ static void requantize(planes_emitter *e, const plane_piece *at, int64_t r)
                                          .dst_in = at->pixels > 1 ? ro : 0,
                                          .src_in = at->pixels > 1 ? ro : 0,
                                          .zero_point = n->zero,
-                                         .low = n->low,
-                                         .high = n->high},
+                                         .low = e->p->layer->low,
+                                         .high = e->p->layer->high,
+                                         .table = e->p->layer->behind != NULL},
                           all, all);
 }
 

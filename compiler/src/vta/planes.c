@@ -266,8 +266,11 @@ static void fill_chunk(const plane_constants *c, const plan *p, int64_t chunk, p
 vta_status vtac_vta_planes_pack(plan *p, blob *to, vta_diag *diag)
 {
     const int64_t element = p->machine->config->elem_bytes[VTA_MEM_ACC], size = constant_entries(&p->planes);
-    plane_pair *pairs = calloc((size_t)p->planes.pairs + 1, sizeof *pairs);
     uint64_t offset;
+    if (p->layer->behind != NULL) {
+        VTA_TRY(vtac_vta_table_pack(p, p->layer, p->layer->behind, to, diag));
+    }
+    plane_pair *pairs = calloc((size_t)p->planes.pairs + 1, sizeof *pairs);
     uint8_t *bytes =
         vtac_vta_blob_add(to, (uint64_t)(p->planes.chunks * size * element), (uint64_t)element, &offset);
     if (pairs == NULL || bytes == NULL) {
@@ -376,6 +379,9 @@ static void emit_chunk(planes_emitter *e, int64_t image, int64_t chunk)
     const plan *p = e->p;
     const int64_t each = vta_ceil_div(pixel_count(p), p->planes.pixels), early = p->planes.slots > 1;
     int32_t masks;
+    if (p->layer->behind != NULL && chunk == 0 && image == 0) {
+        vtac_vta_list_table(e->list, 0, CONSTANTS_BUFFER, p->at.table);
+    }
     e->blocks = vta_ceil_div(channels_of(p, chunk), p->machine->block);
     e->pair_count = list_pairs(p, chunk, e->pairs, &masks);
     e->group_count = channels_of(p, chunk) / p->planes.each;

@@ -296,9 +296,12 @@ void vtac_vta_rows_softmax(rows_emitter *e, const row_piece *at)
         sum_powers(e, at);
     }
     divide_by_sums(e, at);
-    requantize_rows(
-        e, at, SECOND_RECORD,
-        &(vta_requant){.dst = at->at, .src = at->at, .zero_point = s->zero, .low = s->low, .high = s->high});
+    requantize_rows(e, at, SECOND_RECORD,
+                    &(vta_requant){.dst = at->at,
+                                   .src = at->at,
+                                   .zero_point = s->zero,
+                                   .low = e->p->layer->low,
+                                   .high = e->p->layer->high});
 }
 
 /* ---- normalizations */
@@ -391,8 +394,8 @@ static void requantize_columns(rows_emitter *e, const row_piece *at)
                                              .dst_in = at->pixels > 1 ? ro : 0,
                                              .src_in = at->pixels > 1 ? ro : 0,
                                              .zero_point = n->zero,
-                                             .low = n->low,
-                                             .high = n->high},
+                                             .low = e->p->layer->low,
+                                             .high = e->p->layer->high},
                               range, range);
     }
 }
