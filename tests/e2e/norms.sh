@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# norms.sh VTAC CONFIGS: normalizations of planes in every form that exporters write, of drawn shapes, on machines with functions on
-# rows: one region holds them with the convolutions around them, all values are what the host computes, and the outputs of the
+# norms.sh VTAC CONFIGS: normalizations of planes and by neighbouring channels in every form that exporters write, of drawn shapes, on
+# machines with functions on rows: one region holds them with the convolutions around them, all values are what the host computes, and the outputs of the
 # quantized model are near those in floats. Inputs are drawn twice. Without these functions the host does them.
 set -eu
 export LC_ALL=C.UTF-8 # ranges, orders and decimal points are those of no country
@@ -15,15 +15,15 @@ cd "$work"
 seed=$("$here/../lib/seed.sh" e2e_norms)
 echo "seed $seed"
 
-# one_region CONFIG: the whole network is one region, with two normalizations.
+# one_region CONFIG COUNT: the whole network is one region, with so many normalizations of planes.
 one_region() {
     "$vtac" explain norms8.onnx --config "$1" -O 0 --offload all --json > explain.json
-    python3 - <<'END_OF_PYTHON'
-import json
+    python3 - "$2" <<'END_OF_PYTHON'
+import json, sys
 nodes = json.load(open("explain.json"))["nodes"]
 assert {n["where"] for n in nodes} - {"host", "nowhere"} == {"region 0"}, nodes
 assert {n["op"] for n in nodes if n["where"] == "host"} <= {"QuantizeLinear", "DequantizeLinear"}, nodes
-assert [n["op"] for n in nodes if n["where"] == "region 0"].count("PlaneNorm") == 2, nodes
+assert [n["op"] for n in nodes if n["where"] == "region 0"].count("PlaneNorm") == int(sys.argv[1]), nodes
 END_OF_PYTHON
 }
 
@@ -41,12 +41,14 @@ same_run() {
 }
 
 draw=$seed
-for form in instance group by_group torch parts clamped; do
+for form in instance group by_group neighbours torch parts clamped; do
     draw=$(((draw * 1103515245 + 12345) % 16777216))
     groups=$((draw / 64 % 5 + 2))
     channels=$((groups * (draw / 4096 % 9 + 1)))
     height=$((draw / 8 % 17 + 4))
     width=$((draw / 128 % 19 + 4))
+    count=2
+    [ "$form" != neighbours ] || count=0
     echo "$form: $channels channels in $groups groups, $height x $width"
     /usr/bin/python3 "$here/norms_model.py" "$((seed % 100000))" "$form" "$channels" "$groups" "$height" "$width"
     if [ "$form" != clamped ]; then
@@ -58,7 +60,7 @@ assert min(o["snr_db"] for o in quality["outputs"]) > 20, quality
 END_OF_PYTHON
     fi
     for config in "$configs/rows_pynq.json" "$configs/rows.json"; do
-        one_region "$config"
+        one_region "$config" "$count"
         same_run "$config" $((draw % 2 * 3))
         for round in 1 2; do
             "$vtac" diff norms8.onnx -O $((round * 3 - 3)) --config "$config" --input run$round.npz > said || { cat said; exit 1; }

@@ -9,6 +9,7 @@
 #       by_group   GroupNormalization of opset 18, with a number for each group
 #       torch      groups as PyTorch exports them: Reshape, InstanceNormalization, Reshape, Mul, Add; then SiLU
 #       parts      an instance normalization in its parts, by means over two axes
+#       neighbours normalization by neighbouring channels, whose exponent, factor and size differ
 #       clamped    instances in 8 bits already, with Relu in 8 bits behind them: it is norms8.onnx
 import sys
 
@@ -39,6 +40,9 @@ def build(rng, form, channels, groups, height, width):
         gain, bias = 1.0 + 0.3 * rng.standard_normal(each), 0.3 * rng.standard_normal(each)
         if form == "instance":
             return node("Relu", node("InstanceNormalization", x, constant(gain), constant(bias), epsilon=1e-5))
+        if form == "neighbours":
+            alpha, size = float(10 ** rng.uniform(-4, 0)), int(rng.integers(1, 8))
+            return node("LRN", node("Relu", x), size=size, alpha=alpha, beta=float(rng.uniform(0.4, 1.0)), bias=float(rng.uniform(0.5, 2.0)))
         if form in ("group", "by_group"):
             return node("GroupNormalization", x, constant(gain), constant(bias), num_groups=groups, epsilon=1e-5)
         column = (channels, 1, 1)

@@ -276,6 +276,7 @@ static const struct {
     {is_pair, split_pair},
     {is_volume, split_volume},
     {vtac_is_uneven_resize, vtac_split_resize},
+    {vtac_is_neighbour_norm, vtac_split_neighbours},
 };
 
 /* Splits a node by the first rule that is for it. */

@@ -8,7 +8,7 @@
 #include "vtac/graph.h"
 
 /* Sums, maxima and minima of many by twos; softmax over two numbers; transposed convolutions of volumes by
- * slices; interpolation whose places do not repeat. */
+ * slices; interpolation whose places do not repeat; normalizations by neighbouring channels. */
 vta_status vtac_quant_split(vtac_graph *graph, vta_diag *diag);
 
 /* A node that others take the place of; `like` is a copy. */
@@ -26,5 +26,9 @@ void vtac_split_replace(const vtac_splitter *s, vtac_value_id with);
 /* interpolate.c */
 bool vtac_is_uneven_resize(const vtac_graph *graph, const vtac_node *node);
 vta_status vtac_split_resize(const vtac_splitter *s);
+
+/* neighbours.c */
+bool vtac_is_neighbour_norm(const vtac_graph *graph, const vtac_node *node);
+vta_status vtac_split_neighbours(const vtac_splitter *s);
 
 #endif
