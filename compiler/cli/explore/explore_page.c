@@ -27,6 +27,9 @@ static void put_networks(vta_str *out, const cli_explored *e, const vtac_candida
         vta_str_printf(
             out, "%s{\"cycles\": %" PRIu64 ", \"busy\": [%" PRIu64 ", %" PRIu64 ", %" PRIu64 ", %" PRIu64 "]",
             n > 0 ? ", " : "", t->cycles, t->sum.array, t->sum.alu, t->sum.load, t->sum.store);
+        if (c->compiled[n] > 0) {
+            vta_str_printf(out, ", \"compiled\": %" PRIu64, c->compiled[n]);
+        }
         if (proof != NULL && proof->cycles[n] > 0) {
             vta_str_printf(out, ", \"foretold\": %" PRIu64 ", \"tsim\": %" PRIu64, proof->predicted[n],
                            proof->cycles[n]);

@@ -341,6 +341,15 @@ static void print_search(const cli_explored *e)
                      "configurations were left, which a fit to those foretells to be behind",
                      x->timed, x->distinct, 100.0 * x->timed / x->distinct, x->left);
     }
+    for (uint32_t i = 0; i < x->count && x->candidates[i].compiled[0] > 0; i++) {
+        vta_str text = {0};
+        for (uint32_t n = 0; n < e->networks->count; n++) {
+            vta_str_printf(&text, "%s%s %" PRIu64, n > 0 ? ", " : "", e->networks->items[n].name,
+                           x->candidates[i].compiled[n]);
+        }
+        cli_sentence(2, "best%u as compiled at -O3, cycles: %s", i + 1, text.text != NULL ? text.text : "");
+        vta_str_free(&text);
+    }
     if (e->networks->count > 1) {
         cli_sentence(
             0,
@@ -348,6 +357,19 @@ static void print_search(const cli_explored *e)
             "best1, and a network waits at most %.4g ms for one that runs",
             1e3 * best->round, 1e3 * best->latency);
     }
+}
+
+/* Cycles as compiled, where the search compiled the configuration, and the one that it is compared with. */
+static double cycles_of(const vtac_candidate *c, const cli_explored *e, uint32_t network)
+{
+    for (uint32_t i = 0; i < e->found->count; i++) {
+        const vtac_candidate *same = &e->found->candidates[i];
+        if (same->compiled[network] > 0 && same->config.hash == c->config.hash &&
+            same->config.array_pump == c->config.array_pump) {
+            return (double)same->compiled[network];
+        }
+    }
+    return (double)c->networks[network].cycles;
 }
 
 /* Prints the speed of the best configuration relative to the shipped ones that fit. */
@@ -358,8 +380,8 @@ static void print_beside(const cli_explored *e)
         const vtac_candidate *c = &e->shipped[i];
         vta_str text = {0};
         for (uint32_t n = 0; n < e->networks->count; n++) {
-            const double times = (double)c->networks[n].cycles / (double)best->networks[n].cycles *
-                                 best->config.clock_mhz / c->config.clock_mhz;
+            const double times =
+                cycles_of(c, e, n) / cycles_of(best, e, n) * best->config.clock_mhz / c->config.clock_mhz;
             vta_str_printf(&text, "%s%s %.4f", n > 0 ? ", " : "", e->networks->items[n].name, times);
         }
         if (c->runs && e->fits[i][0] == '\0' && text.text != NULL) {

@@ -138,7 +138,7 @@ typedef struct vtac_estimate {
     char why[192];
 } vtac_estimate;
 
-enum { VTAC_MAX_NETWORKS = 16 };
+enum { VTAC_MAX_NETWORKS = 16, VTAC_COMPILED = 3 };
 typedef struct vtac_candidate {
     uint64_t index; /* in the space */
     vta_config config;
@@ -147,6 +147,7 @@ typedef struct vtac_candidate {
     bool timed;   /* by the timing model, itself or its twin */
     bool runs;    /* all networks */
     vtac_estimate networks[VTAC_MAX_NETWORKS];
+    uint64_t compiled[VTAC_MAX_NETWORKS]; /* cycles at the compiler's own care, of a search's best; 0: not asked */
     double fps, energy; /* geometric means over the networks */
     double latency;     /* seconds of the slowest network */
     double round;       /* seconds of all networks in turn, each as often as it counts */

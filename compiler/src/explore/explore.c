@@ -19,7 +19,17 @@
 #include "vtac/explore.h"
 
 enum { IN_A_PIECE = 4, IN_A_ROUGH_PIECE = 64, ROUNDS = 8, MIN_TIMED = 12, KEY = 512 };
-static const char rough_word[] = "rough ";
+
+/* How carefully a piece estimates: its first word, and how many configurations it has. The compiler's own
+ * care is that of -O3. */
+typedef enum care { ROUGH, TIMED, COMPILED, CARES } care;
+static const struct {
+    const char *word;
+    uint32_t size;
+    int level;
+} cares[CARES] = {[ROUGH] = {"rough ", IN_A_ROUGH_PIECE, 0},
+                  [TIMED] = {"", IN_A_PIECE, 0},
+                  [COMPILED] = {"compiled ", 1, 3}};
 
 /* ---- a piece: numbers of configurations; a line for each network on each */
 
@@ -34,13 +44,14 @@ static void add_cost(vtac_vta_cost *to, const vtac_vta_cost *c)
     to->macs += c->macs;
 }
 
-static vta_status time_network(const vta_config *config, const vtac_explored *network, vtac_estimate *out)
+static vta_status time_network(const vta_config *config, const vtac_explored *network, int level,
+                               vtac_estimate *out)
 {
     vta_diag own = {0};
     *out = (vtac_estimate){0};
     for (uint32_t r = 0; r < network->region_count; r++) {
         vtac_vta_image image;
-        const vtac_vta_options how = {.predict_only = true};
+        const vtac_vta_options how = {.level = level, .predict_only = true};
         const vta_status status = vtac_vta_schedule(config, &network->regions[r].region, &how, &image, &own);
         if (status != VTA_OK) {
             *out = (vtac_estimate){0};
@@ -82,11 +93,21 @@ static void put_estimate(vta_str *result, uint64_t index, uint32_t network, cons
                    e->sum.bytes_written, e->sum.macs, e->why);
 }
 
+static care care_of(const char *piece)
+{
+    care how = TIMED;
+    for (int i = 0; i < CARES; i++) {
+        const size_t size = strlen(cares[i].word);
+        how = size > 0 && strncmp(piece, cares[i].word, size) == 0 ? (care)i : how;
+    }
+    return how;
+}
+
 vta_status vtac_explore_piece(void *context, const char *piece, vta_str *result, vta_diag *diag)
 {
     const vtac_explore_options *o = context;
-    const bool rough = strncmp(piece, rough_word, strlen(rough_word)) == 0;
-    for (const char *at = piece + (rough ? strlen(rough_word) : 0); *at != '\0';) {
+    const care how = care_of(piece);
+    for (const char *at = piece + strlen(cares[how].word); *at != '\0';) {
         char *end;
         vta_config config;
         const uint64_t index = strtoull(at, &end, 10);
@@ -97,9 +118,9 @@ vta_status vtac_explore_piece(void *context, const char *piece, vta_str *result,
         VTA_TRY(vtac_space_at(o->space, index, &config, diag));
         for (uint32_t n = 0; n < o->network_count; n++) {
             vtac_estimate e;
-            if (rough) {
+            if (how == ROUGH) {
                 estimate_network(&config, &o->networks[n], &e);
-            } else if (time_network(&config, &o->networks[n], &e) != VTA_OK) {
+            } else if (time_network(&config, &o->networks[n], cares[how].level, &e) != VTA_OK) {
                 return vta_fail(diag, VTA_NOMEM, "no memory to schedule '%s'", o->networks[n].name);
             }
             put_estimate(result, index, n, &e);
@@ -463,9 +484,9 @@ static void free_pieces(batch *b)
     free(b->pieces);
 }
 
-static vta_status make_pieces(explore_search *s, batch *b, bool rough)
+static vta_status make_pieces(explore_search *s, batch *b, care how)
 {
-    b->size = rough ? IN_A_ROUGH_PIECE : IN_A_PIECE;
+    b->size = cares[how].size;
     b->first = s->out->piece_count;
     b->piece_count = (b->count + b->size - 1) / b->size;
     b->pieces = calloc((size_t)b->piece_count + 1, sizeof *b->pieces);
@@ -478,7 +499,7 @@ static vta_status make_pieces(explore_search *s, batch *b, bool rough)
     for (uint32_t p = 0; p < b->piece_count; p++) {
         vta_str text = {0};
         more[b->first + p] = 0;
-        vta_str_put(&text, rough ? rough_word : "");
+        vta_str_put(&text, cares[how].word);
         for (uint32_t k = p * b->size; k < (p + 1) * b->size && k < b->count; k++) {
             const vtac_candidate *c = vta_vec_at(&s->found, b->candidates[k]);
             vta_str_printf(&text, "%s%" PRIu64, k % b->size > 0 ? " " : "", c->index);
@@ -489,14 +510,14 @@ static vta_status make_pieces(explore_search *s, batch *b, bool rough)
     return VTA_OK;
 }
 
-/* Estimates candidates, roughly or by the timing model, into `to`. */
+/* Estimates candidates into `to`. */
 static vta_status estimate_batch(explore_search *s, vtac_work *work, const uint32_t *candidates,
-                                 uint32_t count, bool rough, vtac_estimate *to)
+                                 uint32_t count, care how, vtac_estimate *to)
 {
     batch b = {.candidates = candidates, .count = count, .to = to};
     vta_status status = VTA_OK;
     s->batch = &b;
-    VTA_TRY_OUT(make_pieces(s, &b, rough));
+    VTA_TRY_OUT(make_pieces(s, &b, how));
     VTA_TRY_OUT(vtac_journal_run(s->journal, work, (const char *const *)b.pieces, b.piece_count, take_result,
                                  s, s->diag));
     VTA_TRY_OUT(s->status);
@@ -515,7 +536,7 @@ static vta_status time_groups(explore_search *s, vtac_work *work, const uint32_t
     if (all == NULL) {
         return vta_no_memory(s->diag);
     }
-    VTA_TRY_OUT(estimate_batch(s, work, groups, count, false, all));
+    VTA_TRY_OUT(estimate_batch(s, work, groups, count, TIMED, all));
     for (uint32_t k = 0; k < count; k++) {
         vtac_candidate *c = vta_vec_at(&s->found, groups[k]);
         memcpy(c->networks, &all[(size_t)k * networks], networks * sizeof *all);
@@ -560,7 +581,7 @@ static vta_status search_by_halves(explore_search *s, vtac_work *work)
     if (rough == NULL) {
         return vta_no_memory(s->diag);
     }
-    VTA_TRY_OUT(estimate_batch(s, work, s->groups, all, true, rough));
+    VTA_TRY_OUT(estimate_batch(s, work, s->groups, all, ROUGH, rough));
     const vtac_halving_of of = {s->options, s->found.items, (uint32_t)s->found.count, s->groups, all, rough};
     VTA_TRY_OUT(vtac_halving_open(&of, &h, s->diag));
     VTA_TRY_OUT(halve(s, work, h, budget));
@@ -605,6 +626,9 @@ static int by_score(const void *a, const void *b)
     if (x->runs && (x->broken < 0) != (y->broken < 0)) {
         return x->broken < 0 ? -1 : 1;
     }
+    if ((x->compiled[0] > 0) != (y->compiled[0] > 0)) {
+        return x->compiled[0] > 0 ? -1 : 1;
+    }
     if (x->runs && x->score != y->score) {
         return x->score < y->score ? -1 : 1;
     }
@@ -615,6 +639,59 @@ static int by_score(const void *a, const void *b)
         return x->energy < y->energy ? -1 : 1;
     }
     return x->index < y->index ? -1 : x->index > y->index;
+}
+
+/* True if the configuration comes with vtac. */
+static bool is_shipped(const vtac_space *space, uint64_t index)
+{
+    const uint64_t each = space->shipped_count > 0 ? vtac_space_around(space) / space->shipped_count : 0;
+    bool found = false;
+    for (uint32_t i = 0; i < space->shipped_count && !found; i++) {
+        uint64_t number = 0;
+        found = vtac_space_number(space, vtac_space_size(space) + i * each, &number) && number == index;
+    }
+    return found;
+}
+
+/* The candidates that are compiled: the first ones, and those that come with vtac. */
+static uint32_t choose_compiled(const explore_search *s, uint32_t *out)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < s->found.count && count < VTAC_COMPILED + VTAC_SPACE_SHIPPED; i++) {
+        const vtac_candidate *c = vta_vec_at(&s->found, i);
+        if (c->runs && c->broken < 0 && (i < VTAC_COMPILED || is_shipped(s->options->space, c->index))) {
+            out[count++] = i;
+        }
+    }
+    return count;
+}
+
+/* Schedules the best of a search, and what it is compared with, as the compiler would: the best of these come
+ * first. */
+static vta_status compile_best(explore_search *s, vtac_work *work)
+{
+    uint32_t chosen[VTAC_COMPILED + VTAC_SPACE_SHIPPED];
+    const uint32_t networks = s->options->network_count, count = choose_compiled(s, chosen);
+    vtac_estimate *all = calloc((size_t)count * networks + 1, sizeof *all);
+    vta_status status = VTA_OK;
+    if (all == NULL) {
+        return vta_no_memory(s->diag);
+    }
+    VTA_TRY_OUT(estimate_batch(s, work, chosen, count, COMPILED, all));
+    for (uint32_t i = 0; i < count; i++) {
+        vtac_candidate *c = vta_vec_at(&s->found, chosen[i]);
+        vtac_candidate compiled = *c;
+        memcpy(compiled.networks, &all[(size_t)i * networks], networks * sizeof *all);
+        vtac_candidate_evaluate(s->options, 1, &compiled);
+        c->score = compiled.score;
+        for (uint32_t n = 0; n < networks; n++) {
+            c->compiled[n] = compiled.networks[n].cycles;
+        }
+    }
+    qsort(s->found.items, s->found.count, sizeof(vtac_candidate), by_score);
+out:
+    free(all);
+    return status;
 }
 
 static vta_status run_search(explore_search *s, vtac_work *work)
@@ -628,6 +705,7 @@ static vta_status run_search(explore_search *s, vtac_work *work)
     if (s->found.count > 0) {
         qsort(s->found.items, s->found.count, sizeof(vtac_candidate), by_score);
     }
+    VTA_TRY(s->options->search > 0 && s->found.count > 0 ? compile_best(s, work) : VTA_OK);
     s->out->candidates = s->found.items;
     s->out->count = (uint32_t)s->found.count;
     s->found = (vta_vec){.item_size = sizeof(vtac_candidate)};
