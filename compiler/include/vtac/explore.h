@@ -147,14 +147,15 @@ typedef struct vtac_candidate {
     bool timed;   /* by the timing model, itself or its twin */
     bool runs;    /* all networks */
     vtac_estimate networks[VTAC_MAX_NETWORKS];
-    uint64_t compiled[VTAC_MAX_NETWORKS]; /* cycles at the compiler's own care, of a search's best; 0: not asked */
-    double fps, energy; /* geometric means over the networks */
-    double latency;     /* seconds of the slowest network */
-    double round;       /* seconds of all networks in turn, each as often as it counts */
-    double score;       /* by the goal: smaller is better */
-    int broken;         /* the goal's first limit that it does not keep; -1: it keeps all */
-    bool front;         /* of those that keep the limits nobody is better in fps, share and energy */
-    uint32_t twin;      /* of candidates that only clock or pump tell apart, the one that was timed */
+    uint64_t
+        compiled[VTAC_MAX_NETWORKS]; /* cycles at the compiler's own care, of a search's best; 0: not asked */
+    double fps, energy;              /* geometric means over the networks */
+    double latency;                  /* seconds of the slowest network */
+    double round;                    /* seconds of all networks in turn, each as often as it counts */
+    double score;                    /* by the goal: smaller is better */
+    int broken;                      /* the goal's first limit that it does not keep; -1: it keeps all */
+    bool front;    /* of those that keep the limits nobody is better in fps, share and energy */
+    uint32_t twin; /* of candidates that only clock or pump tell apart, the one that was timed */
 } vtac_candidate;
 
 /* Why configurations are out. */
