@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""search.py VTAC: the search by halves finds the front of the whole space at a tenth of its cost, the same whoever does the work and however
+"""search.py VTAC SOURCE: the search by halves finds the front of the whole space at a tenth of its cost, the same whoever does the work and however
 often it is begun anew; goals keep their limits and name the column of what they do not understand."""
 import json
 import math
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import unittest
 
-VTAC = os.path.abspath(sys.argv.pop(1))
+VTAC, SOURCE = (os.path.abspath(sys.argv.pop(1)) for _ in range(2))
 # Two spaces with different networks: one of a small part, one of wide arrays.
 SPACES = {
     'small': ['--models', 'tiny_kws', '--part', 'ecp5-85'],
@@ -142,6 +143,20 @@ class Search(unittest.TestCase):
         self.assertIn(f'the best part is {best}', out)
         self.assertRegex(out, "xc7z020 .*no configuration keeps 'price < 100'")
         self.assertIn('the objective reads the price of xck26', vtac('explore', *words, 'price < 100 and fps', '--part', 'xck26', status=1).stderr)
+
+    def test_clock(self):
+        """The part's clock beside the netlists that were timed: the rows of clock.def, averaged again."""
+        with open(os.path.join(SOURCE, 'compiler/src/explore/clock.def'), encoding='utf-8') as file:
+            rows = re.findall(r'^VTAC_CLOCK\("[^"]+", "([^"]+)", \d+, ([\d.]+)\)', file.read(), re.MULTILINE)
+        for part in ('xc7z020', 'ecp5-85'):
+            ns = [float(n) for p, n in rows if p == part]
+            told = vtac('explore', '--models', 'tiny_ad', '--part', part, '--limit', '1', '--search', '1', '--json').stdout
+            clock = json.loads(told)['clock']
+            self.assertEqual(clock['netlists'], len(ns))
+            if len(ns) > 1:
+                self.assertAlmostEqual(clock['ns'], sum(ns) / len(ns), 2)
+                self.assertAlmostEqual(clock['error'], max(abs((sum(ns) - n) / (len(ns) - 1) / n - 1) for n in ns), 4)
+        self.assertGreater(len([r for r in rows if r[0] == 'xc7z020']), 2)
 
     def test_goals(self):
         few = ['--models', 'tiny_kws,tiny_ad', '--fix', 'LOG_BLOCK_IN=3,4', '--fix', 'LOG_BLOCK_OUT=3,4', '--fix', 'LOG_INP_BUFF_SIZE=14', '--fix',

@@ -155,6 +155,9 @@ static void put_json(vta_str *out, const cli_explored *e)
     }
     vta_str_put(out, "]");
     put_power(out, e);
+    const vtac_clock clock = vtac_clock_of(e->part->name);
+    vta_str_printf(out, ",\n \"clock\": {\"netlists\": %u, \"ns\": %.4g, \"mhz\": %.4g, \"error\": %.4g}",
+                   clock.count, clock.ns, clock.mhz, clock.error);
     vta_str_put(out, ",\n \"networks\": [");
     for (uint32_t n = 0; n < e->networks->count; n++) {
         vta_str_put(out, n > 0 ? ", {\"name\": " : "{\"name\": ");

@@ -418,6 +418,14 @@ static void print_memory(const cli_explored *e)
     vta_str_free(&text);
 }
 
+static void print_clock(const cli_explored *e)
+{
+    char text[VTAC_CLOCK_TEXT];
+    const vtac_clock clock = vtac_clock_of(e->part->name);
+    vtac_clock_text(&clock, e->part->name, e->part->clock_mhz, text, sizeof text);
+    cli_sentence(0, "%s", text);
+}
+
 /* The board's energy: the time times watts that others measured, and how far off that has been. */
 static void print_power(const cli_explored *e)
 {
@@ -498,6 +506,7 @@ static void print_text(const cli_explored *e)
             x->area_model.placed);
     }
     print_memory(e);
+    print_clock(e);
     print_power(e);
     print_chip(e);
     cli_print_keys(e);

@@ -63,6 +63,18 @@ bool vtac_area_fits(const vtac_part *part, const vtac_area *area, char *why, siz
 /* The largest share of what may be taken. */
 double vtac_area_share(const vtac_part *part, const vtac_area *area);
 
+/* ---- the clock: longest paths of netlists (clock.def) */
+
+typedef struct vtac_clock {
+    uint32_t count;          /* netlists on the part; 0: all else is 0 */
+    double ns, mhz;          /* their mean, and what it allows */
+    double error;            /* a share: the most by which the mean of the others misses one */
+    double lut_min, lut_max; /* of the smallest and the largest */
+} vtac_clock;
+vtac_clock vtac_clock_of(const char *part);
+enum { VTAC_CLOCK_TEXT = 256 };
+void vtac_clock_text(const vtac_clock *clock, const char *part, uint32_t mhz, char *text, size_t size);
+
 /* ---- energy: counts × published energies (energy.def) */
 
 /* Joules of a run whose layers cost this. */

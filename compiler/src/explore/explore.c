@@ -20,7 +20,7 @@
 
 enum { IN_A_PIECE = 4, IN_A_ROUGH_PIECE = 64, ROUNDS = 8, MIN_TIMED = 12, KEY = 512 };
 
-/* How carefully a piece estimates: its first word, and how many configurations it has. The compiler's own
+/* The care of a piece: its first word, and how many configurations it has. The compiler's own
  * care is that of -O3. */
 typedef enum care { ROUGH, TIMED, COMPILED, CARES } care;
 static const struct {
