@@ -66,10 +66,27 @@ static void put_config(const cli_profile *p, vta_str *out)
                    c->batch, c->block_in, c->block_out, c->clock_mhz, bus_bytes(c), c->mem_latency);
 }
 
+/* True where the accelerator was simulated: then host kernels ran on this machine's processor, which no board
+ * has. */
+static bool is_simulated(const cli_profile *p)
+{
+    static const char *const simulators[] = {"fsim", "tsim", "systemc"};
+    const char *device = p->device != NULL ? p->device : "";
+    const char *there = strstr(device, "device=");
+    bool found = false;
+    for (size_t i = 0; i < sizeof simulators / sizeof simulators[0]; i++) {
+        const size_t length = strlen(simulators[i]);
+        found = found || strncmp(device, simulators[i], length) == 0 ||
+                (there != NULL && strncmp(there + strlen("device="), simulators[i], length) == 0);
+    }
+    return found && p->has_config;
+}
+
 static void put_summary(const cli_profile *p, vta_str *out)
 {
     const profile_totals t = add_up(p);
-    const double seconds = t.accelerator_s + t.host_s;
+    const bool simulated = is_simulated(p);
+    const double seconds = t.accelerator_s + (simulated ? 0.0 : t.host_s);
     vta_str_put(out, "\"model\": ");
     cli_put_json(out, p->model);
     vta_str_put(out, ", \"device\": ");
@@ -85,9 +102,11 @@ static void put_summary(const cli_profile *p, vta_str *out)
                    ", \"predicted\": %" PRIu64 ", \"macs\": %" PRIu64 ", \"flops\": %" PRIu64
                    ", \"bytes_read\": %" PRIu64 ", \"bytes_written\": %" PRIu64,
                    p->runs, p->wall_s, t.cycles, t.predicted, t.macs, t.flops, t.read, t.written);
-    vta_str_printf(out,
-                   ", \"accelerator_s\": %.9f, \"host_s\": %.9f, \"inferences_per_s\": %.3f,\n\"classes\": [",
-                   t.accelerator_s, t.host_s, seconds > 0.0 ? 1.0 / seconds : 0.0);
+    vta_str_printf(
+        out,
+        ", \"accelerator_s\": %.9f, \"host_s\": %.9f, \"simulated\": %s, \"inferences_per_s\": %.3f,\n"
+        "\"classes\": [",
+        t.accelerator_s, t.host_s, simulated ? "true" : "false", seconds > 0.0 ? 1.0 / seconds : 0.0);
     for (int i = 0; i < VTA_CYCLE_CLASSES; i++) {
         vta_str_printf(out, "%s{\"name\": \"%s\", \"doc\": \"%s\"}", i > 0 ? ", " : "", classes[i].name,
                        classes[i].doc);

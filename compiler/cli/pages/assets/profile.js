@@ -34,7 +34,10 @@ if (count > 0) {
   if (d.config) card(time(d.accelerator_s), 'on the accelerator', `at ${d.config.clock_mhz} MHz`);
 }
 if (d.steps.some(s => !s.on_accelerator)) card(time(d.host_s), 'host kernels', 'as measured on this machine');
-card(d.inferences_per_s.toFixed(1), 'inferences a second', 'one after the other');
+if (d.inferences_per_s > 0) {
+  const host = d.steps.some(s => !s.on_accelerator);
+  card(d.inferences_per_s.toFixed(1), 'inferences a second', d.simulated && host ? `of the accelerator alone: a board’s processor takes longer for its kernels than this one (vtac explain)` : 'one after the other');
+}
 if (count > 0 && peak > 0) card(percent(d.macs, count * peak), 'of the array’s peak', `${short(d.macs)} MACs, ${peak} a cycle`);
 if (count === 0 && d.flops > 0) card((d.flops / d.host_s / 1e9).toFixed(1), 'GFLOP/s', `${short(d.flops)} operations`);
 if (d.config) card(bytes(d.bytes_read + d.bytes_written), 'moved', `${bytes(d.bytes_read)} read, ${bytes(d.bytes_written)} written`);
