@@ -16,6 +16,9 @@ demo=$source/compiler/demo
 "$vtac" quantize "$demo/shapes.onnx" --calib calibration --preprocess tf -o int8.onnx >/dev/null
 "$vtac" compile int8.onnx --target vta -o shapes.so >/dev/null
 "$vtac" compile int8.onnx --target vta --host wasm32 -o shapes.html >/dev/null
+"$shapes" names >names.txt
+"$vtac" compile int8.onnx --target vta --host wasm32 --classes names.txt --preprocess tf -o named.html >/dev/null
+"$vtac" compile int8.onnx --target webgpu --host wasm32 --classes names.txt --preprocess unit -o gpu.html >/dev/null
 ! grep -qE '(src|href)=|url\(' shapes.html || fail 'the page asks for something elsewhere'
 
 timeout 120 node "$source/tests/bindings/page.mjs" "$work/shapes.html" "$work/profile" "$demo"/pictures/*.png >said ||
@@ -33,4 +36,22 @@ done
 [ "$checked" -ge 5 ] || fail "$checked pictures"
 grep -qE '^steps ([4-9]|[1-9][0-9])$' said || fail 'no table of steps'
 grep -qE '^wrong [A-Za-z].*' said || fail 'a file that is no picture goes unnoticed'
-echo "page: $checked pictures, twice, as here"
+
+# What the page was told when it was compiled, and what one does with it: a dropped picture, a camera, a GPU.
+for picture in heart bolt; do
+    timeout 120 node "$source/tests/bindings/page_more.mjs" "$work/named.html" "$work/profile2" "$demo/pictures/${picture}_1.png" >said || { cat said; fail 'named: no answer'; }
+    printf 'scale as compiled: tf\ndropped %s\ndropped %s\nfits true\ncamera true\ncamera false, \n' $picture $picture >wanted
+    cmp said wanted || { cat said; fail "named: not as it should be"; }
+done
+timeout 120 node "$source/tests/bindings/page_more.mjs" "$work/gpu.html" "$work/profile3" "$demo/pictures/heart_1.png" >said || { cat said; fail 'gpu: no answer'; }
+grep -q '^scale as compiled: unit$' said || { cat said; fail 'gpu: other values'; }
+[ "$(sed -n 's/^gpu \(.*\),.*/\1/p' said | paste -sd' ')" = 'true to false false to true' ] || { cat said; fail 'gpu: its button'; }
+echo "</script><b>" >odd.txt
+"$vtac" compile int8.onnx --host wasm32 --classes odd.txt -o odd.html >/dev/null
+[ "$(grep -c 'u003c/script' odd.html)" = 1 ] || fail 'a name ends the script'
+if "$vtac" compile int8.onnx --host wasm32 --classes none.txt -o none.html 2>said; then fail 'a file that is not there'; fi
+grep -q "'none.txt'" said || { cat said; fail 'none.txt is not named'; }
+[ ! -e none.html ] || fail 'a page without its names'
+if "$vtac" compile int8.onnx --classes names.txt -o none.so 2>said; then fail 'names in a shared object'; fi
+grep -q -- '--classes' said || { cat said; fail '--classes is not named'; }
+echo "page: $checked pictures, twice, as here; dropped, by camera and GPU"

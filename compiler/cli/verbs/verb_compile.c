@@ -3,6 +3,7 @@
  * vtac compile: a model to one shared object.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -10,6 +11,7 @@
 #include "emit.h"
 #include "mixed.h"
 #include "offload.h"
+#include "page_settings.h"
 #include "parts.h"
 #include "passes.h"
 #include "quality.h"
@@ -32,6 +34,7 @@ static const cli_option options[] = {
     CLI_STATE_OPTION,
     CLI_MODEL_OPTIONS,
     {"-o", "FILE", CLI_FILE, "shared object (MODEL.so); wasm32: .wasm or .html (page)"},
+    {"--classes", "FILE", CLI_FILE, "-o PAGE.html: names of the classes, one a line"},
     {"--emit", "LIST:DIR", CLI_TEXT, "write texts: ir, plan, ll, asm, loops, dot, kernels"},
     {"--tuned", "FILE", CLI_FILE, "use the schedules that 'vtac tune' found"},
     {"--no-records", NULL, CLI_FLAG, "without the schedules that come with vtac"},
@@ -330,15 +333,25 @@ static int compile_graph(compilation *c, const vtac_target *target, const cli_of
         cli_stages_end();
         return cli_fail_model(args, &diag);
     }
+    char *page = NULL;
     status = cli_emit(args, c->graph, &image, &diag);
+    status = status == VTA_OK ? cli_page_settings(args, &page, &diag) : status;
+    image.page = page;
     cli_stage("linking", path, 0, 0);
     status = status == VTA_OK ? vtac_link(&image, path, &diag) : status;
+    free(page);
     cli_stages_end();
     const int result = status == VTA_OK ? print_summary(c, path, target, &image,
                                                         found.host.taken + found.vta.taken, vta_now() - begin)
                                         : cli_fail(args, &diag);
     vtac_artifact_image_free(&image);
     return result;
+}
+
+static bool writes_page(const cli_args *args, const vtac_target *target)
+{
+    const char *path = cli_value(args, "-o");
+    return target->is_wasm && path != NULL && vtac_is_page(path);
 }
 
 static int run_compile(const cli_args *args)
@@ -374,6 +387,9 @@ static int run_compile(const cli_args *args)
     const vta_status found = vtac_target_find(cli_value(args, "--host"), &target, &diag);
     if (found != VTA_OK) { /* not its words, but what was to look for it */
         return found == VTA_IO ? cli_fail(args, &diag) : cli_usage(args, "%s", diag.text);
+    }
+    if (cli_value(args, "--classes") != NULL && !writes_page(args, &target)) {
+        return cli_usage(args, "--classes is for a page: --host wasm32 -o PAGE.html");
     }
     cli_stages_begin();
     passes.progress = passes.report != NULL ? NULL : cli_stages(); /* one of them on a terminal */

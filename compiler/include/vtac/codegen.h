@@ -78,6 +78,7 @@ typedef struct vtac_artifact_image {
     uint32_t step_count;
     uint32_t state_count;  /* vtac/states.h */
     bool is_bare, is_wasm; /* of the target */
+    const char *page;      /* JSON that a page begins with: classes, preprocess; not owned; NULL: nothing */
 } vtac_artifact_image;
 
 vta_status vtac_compile(const vtac_graph *graph, const vtac_compile_options *options,
@@ -90,6 +91,8 @@ const char *vtac_kernels_language(const char *target);
 /* Links the object into a shared object with lld, or writes it as it is for a target without an operating
  * system: the same bytes for the same input; the file appears whole or not at all. */
 vta_status vtac_link(const vtac_artifact_image *image, const char *path, vta_diag *diag);
+/* True where a model for WebAssembly becomes a page under this name. */
+bool vtac_is_page(const char *path);
 
 /* Limits of an operator's lowering ("": none); NULL if the operator has no lowering. */
 const char *vtac_op_limits(vtac_op op);

@@ -239,7 +239,7 @@ static vta_status link_in(const vtac_artifact_image *image, const link_files *f,
     if (!image->is_wasm) {
         VTA_TRY(vta_artifact_seal_file(f->shared, diag));
     } else if (vtac_is_page(path)) {
-        return vtac_write_page(f->shared, image->state_count > 0, path, diag);
+        return vtac_write_page(f->shared, image->state_count > 0, image->page, path, diag);
     }
     if (vtac_is_special(path)) {
         return copy_file(f->shared, path, diag);

@@ -11,6 +11,7 @@
 #include "vta/fail.h"
 #include "vta/file.h"
 #include "vta/str.h"
+#include "vtac/codegen.h"
 #include "wasm.h"
 
 #define PAGE_LIMIT ((size_t)1 << 30)
@@ -55,6 +56,7 @@ static const char *put_up_to(vta_str *to, const char *text, const char *word)
 typedef struct page_parts {
     uint8_t *module, *tokenizer; /* tokenizer NULL: the model is shown, and nobody talks with it */
     size_t module_bytes, tokenizer_bytes;
+    const char *settings; /* JSON of the page of a model that is no language model */
 } page_parts;
 
 enum { MAX_PATH = 4096 };
@@ -87,6 +89,9 @@ static void put_page(vta_str *to, const page_parts *parts)
     if (talks) {
         rest = put_up_to(to, rest, "@TOKENIZER@");
         put_json(to, parts->tokenizer, parts->tokenizer_bytes);
+    } else {
+        rest = put_up_to(to, rest, "@SETTINGS@");
+        put_json(to, (const uint8_t *)parts->settings, strlen(parts->settings));
     }
     rest = put_up_to(to, rest, "@BINDING@");
     vta_str_printf(to, "%s", (const char *)vta_wasm_binding);
@@ -97,9 +102,10 @@ static void put_page(vta_str *to, const page_parts *parts)
     vta_str_printf(to, "%s", rest);
 }
 
-vta_status vtac_write_page(const char *module, bool carries, const char *path, vta_diag *diag)
+vta_status vtac_write_page(const char *module, bool carries, const char *settings, const char *path,
+                           vta_diag *diag)
 {
-    page_parts parts = {0};
+    page_parts parts = {.settings = settings != NULL ? settings : "{}"};
     vta_str text = {0};
     vta_status status = vta_file_read(module, PAGE_LIMIT, &parts.module, &parts.module_bytes, diag);
     if (status == VTA_OK && carries) {

@@ -18,11 +18,9 @@ extern const uint8_t vta_wasm_runtime[], vta_wasm_binding[], vta_wasm_page[], vt
 extern const size_t vta_wasm_runtime_bytes, vta_wasm_binding_bytes, vta_wasm_page_bytes,
     vta_wasm_generator_bytes, vta_wasm_chat_bytes;
 
-/* True if a model for WebAssembly becomes a page, by the name of its file; and writes a module's page.
- * A model that `carries` states, with a tokenizer.json beside its page, is a language model: its page is a
- * chat.
- */
-bool vtac_is_page(const char *path);
-vta_status vtac_write_page(const char *module, bool carries, const char *path, vta_diag *diag);
+/* Writes a module's page. A model that `carries` states, with a tokenizer.json beside its page, is a language
+ * model: its page is a chat. `settings`: JSON of the page of any other; NULL: none. */
+vta_status vtac_write_page(const char *module, bool carries, const char *settings, const char *path,
+                           vta_diag *diag);
 
 #endif
