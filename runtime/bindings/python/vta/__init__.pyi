@@ -74,6 +74,7 @@ def compile(
     config: Optional[_Path] = ...,
     offload: Optional[str] = ...,
     calib: Optional[_Path] = ...,
+    classes: Optional[_Path] = ...,
     preprocess: Optional[str] = ...,
     method: Optional[str] = ...,
     force: bool = ...,
