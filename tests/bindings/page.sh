@@ -37,7 +37,7 @@ done
 grep -qE '^steps ([4-9]|[1-9][0-9])$' said || fail 'no table of steps'
 grep -qE '^wrong [A-Za-z].*' said || fail 'a file that is no picture goes unnoticed'
 
-# What the page was told when it was compiled, and what one does with it: a dropped picture, a camera, a GPU.
+# Names and values that a page was compiled with; a dropped picture, a camera, a GPU.
 for picture in heart bolt; do
     timeout 120 node "$source/tests/bindings/page_more.mjs" "$work/named.html" "$work/profile2" "$demo/pictures/${picture}_1.png" >said || { cat said; fail 'named: no answer'; }
     printf 'scale as compiled: tf\ndropped %s\ndropped %s\nfits true\ncamera true\ncamera false, \n' $picture $picture >wanted

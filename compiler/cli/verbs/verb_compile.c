@@ -55,6 +55,20 @@ typedef struct compilation {
     vta_arena names;
 } compilation;
 
+/* Writes the texts that were asked for, and the model's file. */
+static vta_status write_model(const compilation *c, vtac_artifact_image *image, const char *path,
+                              vta_diag *diag)
+{
+    char *page = NULL;
+    VTA_TRY(cli_emit(c->args, c->graph, image, diag));
+    VTA_TRY(cli_page_settings(c->args, &page, diag));
+    image->page = page;
+    cli_stage("linking", path, 0, 0);
+    const vta_status status = vtac_link(image, path, diag);
+    free(page);
+    return status;
+}
+
 static int print_summary(const compilation *c, const char *path, const vtac_target *target,
                          const vtac_artifact_image *image, uint32_t taken, double seconds)
 {
@@ -333,13 +347,7 @@ static int compile_graph(compilation *c, const vtac_target *target, const cli_of
         cli_stages_end();
         return cli_fail_model(args, &diag);
     }
-    char *page = NULL;
-    status = cli_emit(args, c->graph, &image, &diag);
-    status = status == VTA_OK ? cli_page_settings(args, &page, &diag) : status;
-    image.page = page;
-    cli_stage("linking", path, 0, 0);
-    status = status == VTA_OK ? vtac_link(&image, path, &diag) : status;
-    free(page);
+    status = write_model(c, &image, path, &diag);
     cli_stages_end();
     const int result = status == VTA_OK ? print_summary(c, path, target, &image,
                                                         found.host.taken + found.vta.taken, vta_now() - begin)
