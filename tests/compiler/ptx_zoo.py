@@ -36,7 +36,7 @@ def assemble(tools, name, processor, of_bytes):
         return 0, 0, False
     registers = [int(n) for n in re.findall(r"Used (\d+) registers", told)]
     spills = len(re.findall(r"[1-9]\d* bytes spill stores", told))
-    code = run(os.path.join(tools, "cuobjdump"), "-sass", "m.cubin")[1] if of_bytes else ""
+    code = run(os.path.join(tools, "nvdisasm"), "-c", "m.cubin")[1] if of_bytes else ""
     return max(registers, default=0), spills, re.search(r"\bIDP(\.\w+)+", code) is not None
 
 
