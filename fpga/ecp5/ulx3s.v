@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ulx3s -- soc_board on a ULX3S with an LFE5U-85F: 25 MHz to 50, the SDRAM's clock, the flash's pins. Names of pins are those of ulx3s.lpf.
+// ulx3s -- soc_board on a ULX3S with an LFE5U-85F: 25 MHz to 37.5, the SDRAM's clock, the flash's pins. Names of pins are those of ulx3s.lpf.
 // The accelerator's parameters are set by bitstream.sh.
 //
 // LEDs: 0 the clock is locked, 1 memory is filled, 2 the image in the flash is none or damaged, 7 a second and a bit.
@@ -31,12 +31,12 @@ module ulx3s (
     output wire [1:0]  sdram_dqm,
     inout  wire [15:0] sdram_d
 );
-    // ---- The clock: 25 MHz * 2; the oscillator at 600 MHz
+    // ---- The clock: 25 MHz * 3 / 2; the oscillator at 600 MHz
 
     wire clk, locked;
-    (* FREQUENCY_PIN_CLKI = "25", FREQUENCY_PIN_CLKOP = "50" *)
+    (* FREQUENCY_PIN_CLKI = "25", FREQUENCY_PIN_CLKOP = "37.5" *)
     EHXPLLL #(
-        .CLKI_DIV(1), .CLKFB_DIV(2), .CLKOP_DIV(12), .CLKOP_CPHASE(5), .CLKOP_FPHASE(0), .CLKOP_ENABLE("ENABLED"),
+        .CLKI_DIV(2), .CLKFB_DIV(3), .CLKOP_DIV(16), .CLKOP_CPHASE(7), .CLKOP_FPHASE(0), .CLKOP_ENABLE("ENABLED"),
         .FEEDBK_PATH("CLKOP"), .PLLRST_ENA("DISABLED"), .INTFB_WAKE("DISABLED"), .STDBY_ENABLE("DISABLED"),
         .DPHASE_SOURCE("DISABLED"), .OUTDIVIDER_MUXA("DIVA"), .OUTDIVIDER_MUXB("DIVB"), .OUTDIVIDER_MUXC("DIVC"),
         .OUTDIVIDER_MUXD("DIVD")
@@ -84,7 +84,8 @@ module ulx3s (
     reg [1:0] rx;
     always @(posedge clk) rx <= {rx[0], ftdi_txd};
 
-    soc_board board (
+    // 115,200 bits a second; 203 us; 7.36 us from one refresh to the next.
+    soc_board #(.UART_DIVIDER(326), .START(16'd7600), .REFRESH(16'd275)) board (
         .clk(clk), .rst(rst), .tx(ftdi_rxd), .rx(rx[1]), .booted(booted), .failed(failed),
         .flash_cs_n(flash_csn), .flash_sck(flash_sck), .flash_mosi(flash_mosi), .flash_miso(flash_miso),
         .sdram_cke(sdram_cke), .sdram_command({sdram_csn, sdram_rasn, sdram_casn, sdram_wen}), .sdram_ba(sdram_ba),

@@ -72,8 +72,10 @@ module soc_top #(
 
     // ---- The core
 
-    wire        i_valid, i_ready, i_done, i_fault, d_valid, d_ready, d_write, d_done, d_fault, fence, fence_i;
-    wire [31:0] i_addr, i_data, d_addr, d_wdata, d_rdata;
+    wire        i_valid, i_ready, i_done, i_fault, d_valid, d_ready, d_write, fence, fence_i;
+    reg         d_done, d_fault;
+    wire [31:0] i_addr, i_data, d_addr, d_wdata;
+    reg  [31:0] d_rdata;
     wire [3:0]  d_wstrb;
     wire        irq, irq_timer;
     soc_cpu #(.RESET_PC(RESET_PC)) cpu (
@@ -106,9 +108,12 @@ module soc_top #(
     wire [31:0] write_addr, write_data;
     wire [3:0]  write_strb;
     assign d_ready = to_memory ? c_ready : p_ready;
-    assign d_done  = c_done || p_done;
-    assign d_rdata = p_done ? p_rdata : c_rdata;
-    assign d_fault = p_done ? p_fault : c_fault;
+    // An answer reaches the core a cycle later: tags, comparison, and the core's own way to a register are too long for one.
+    always @(posedge clk) begin
+        d_done  <= !rst && (c_done || p_done);
+        d_rdata <= p_done ? p_rdata : c_rdata;
+        d_fault <= p_done ? p_fault : c_fault;
+    end
     soc_cache #(.LOG_LINES(LOG_LINES), .LOG_BUS_BYTES(LOG_BUS_BYTES), .LOG_BEATS(LOG_BEATS)) dcache (
         .clk(clk), .rst(rst), .forget(fence),
         .valid(d_valid && to_memory), .ready(c_ready), .is_write(d_write), .addr(d_addr), .wdata(d_wdata), .wstrb(d_wstrb),

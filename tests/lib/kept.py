@@ -13,6 +13,8 @@ NUMBER = r'([+-]?[\d.]+)'
 # Of each verb: the pattern of a line, whose group `row` names the row and whose other groups are the columns, in their order; the
 # pattern of a line whose group stands before the names of the rows that follow it, where there is one.
 VERBS = {
+    'bitstream': (rf'(?P<row>\w+(?: alone)?): (\d+) TRELLIS_COMB, (\d+) FF, (\d+) DP16KD, (\d+) MULT18X18D, {NUMBER} MHz of {NUMBER}, seed (\d+)',
+                  ['TRELLIS_COMB', 'FF', 'block RAM', 'multipliers', 'MHz', 'asked MHz', 'seed'], None),
     'campaign': (rf'(?P<row>campaign): {NUMBER} programs \((\d+) instructions[^)]*\), (\d+) configurations, devices (.*): (\d+) disagreements; repeat with --seed (\d+)',
                  ['programs', 'instructions', 'configurations', 'devices', 'disagreements', 'seed'], None),
     'coverage': (rf'(?P<row>[a-z]+) +(\d+) +{NUMBER} %', ['lines', 'covered %'], None),
@@ -25,6 +27,8 @@ VERBS = {
     'pictures': (rf'(?P<row>\w+ +\w+) +(\d+) +(\d+) +{NUMBER} +(\d+) +{NUMBER}  ', ['cycles', 'MHz', 'pictures/s', 'goal', 'ratio to the rival'], None),
     'predicted': (rf'(?P<row>\S+ +\S+) +(\d+) +(\d+) +{NUMBER}%', ['predicted', 'tsim', 'error %'], None),
     'route': (rf'(?P<row>\w+), seed (\d+): router {NUMBER} MHz, analysis of its nets {NUMBER} MHz', ['seed', "router's MHz", 'MHz of its nets'], None),
+    'soc': (r'(?P<row>\w+ on \w+): (\d+) cycles, (\d+) of them layers of the host, (\d+) of the accelerator itself; ready after (\d+)',
+            ['cycles', 'host', 'accelerator', 'until ready'], None),
     'synth': (r'(?P<row>total) +(\d+) +(\d+) +([\d.]+) +([\d.]+)', ['LUT', 'FF', 'DSP', 'BRAM36'], r'(\w+) on xc'),
     'tiny': (rf'(?P<row>tiny_\w+) +(\d+) +{NUMBER} +{NUMBER} +{NUMBER} +{NUMBER} \|', ['cycles', 'accelerator ms', 'processor ms', 'whole ms', 'asked ms'], None),
 }

@@ -81,5 +81,8 @@ for run in 1 2; do
 done
 holds "it ends" grep -q '^done' console
 grep -v -e '^output' -e Verilog console
+awk -v row="$model on $(basename "$config" .json)" '/ready after/ { ready = $(NF - 1) } /^input 2/ { cycles = $(NF - 1); second = 1 }
+    second && $1 == "host" { host += $2 } second && $1 == "accelerator" { own += $4 }
+    END { printf "%s: %d cycles, %d of them layers of the host, %d of the accelerator itself; ready after %d\n", row, cycles, host, own, ready }' console
 [ -z "${KEEP:-}" ] || { mkdir -p "$KEEP" && cp program image samples console "$KEEP/"; }
 finish

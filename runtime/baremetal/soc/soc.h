@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 /* The clock that seconds are counted by: cycles are seconds times it. */
-enum { BOARD_CLOCK_HZ = 50000000 };
+enum { BOARD_CLOCK_HZ = 37500000 };
 
 /* Cycles of the clock since reset. */
 uint64_t board_cycles(void);
