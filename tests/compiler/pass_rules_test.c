@@ -19,6 +19,15 @@ static uint64_t seed;
 #define NORM                                                                                                 \
     "random %g: f32[4] 50 150\nrandom %b: f32[4] -50 50\nrandom %m: f32[4] -50 50\nrandom %v: f32[4] 50 "    \
     "150\n"
+#define NEIGHBOURS                                                                                           \
+    "const %deep: i64[5] = [2, 1, 4, 6, 7]\nconst %flat: i64[4] = [2, 4, 6, 7]\n"                            \
+    "const %alpha: f32[] = [0.001]\nconst %k: f32[] = [1]\nconst %beta: f32[] = [0.75]\n"
+#define NEIGHBOUR_SUM                                                                                        \
+    "%q: f32[2,4,6,7] = Mul(%x, %x)\n%d: f32[2,1,4,6,7] = Reshape(%q, %deep)\n"                              \
+    "%e: f32[2,1,6,6,7] = Pad(%d, %pads)\n%m: f32[2,1,4,6,7] = AveragePool(%e) {kernel_shape=[3, 1, 1]}\n"   \
+    "%s: f32[2,4,6,7] = Reshape(%m, %flat)\n%f: f32[2,4,6,7] = Mul(%s, %alpha)\n"                            \
+    "%g: f32[2,4,6,7] = Add(%f, %k)\n%h: f32[2,4,6,7] = Pow(%g, %beta)\n%y: f32[2,4,6,7] = Div(%x, %h)\n"    \
+    "output %y\n"
 #define ROW                                                                                                  \
     "const %last: i64[1] = [-1]\nconst %two: f32[] = [2]\nconst %one: f32[] = [1]\nconst %minus: f32[] = "   \
     "[-0.5]\nconst %eps: f32[] = [0.01]\nrandom %g: f32[7] -150 150\nrandom %b: f32[1,7] -50 50\n"
@@ -225,6 +234,11 @@ static const struct {
            "%r: f32[1,4,84] = Reshape(%x, %front)\n%n: f32[1,4,84] = InstanceNormalization(%r, %g, %b)\n"
            "%i: f32[2,4,6,7] = Reshape(%n, %back)\noutput %i\n",
      "Reshape InstanceNormalization Reshape"},
+    {VTAC_PASS_GATHER_ROWS, "a normalization by neighbouring channels in its parts",
+     IMAGE NEIGHBOURS "const %pads: i64[10] = [0, 0, 1, 0, 0, 0, 0, 1, 0, 0]\n" NEIGHBOUR_SUM, "LRN"},
+    {VTAC_PASS_GATHER_ROWS, "one whose neighbours lie on one side",
+     IMAGE NEIGHBOURS "const %pads: i64[10] = [0, 0, 2, 0, 0, 0, 0, 0, 0, 0]\n" NEIGHBOUR_SUM,
+     "Mul Reshape Pad AveragePool Reshape Mul Add Pow Div"},
     {VTAC_PASS_GATHER_ROWS, "a softmax in its parts",
      IMAGE ROW "%m: f32[2,4,6,1] = ReduceMax(%x, %last)\n%d: f32[2,4,6,7] = Sub(%x, %m)\n"
                "%e: f32[2,4,6,7] = Exp(%d)\n%s: f32[2,4,6,1] = ReduceSum(%e, %last)\n"

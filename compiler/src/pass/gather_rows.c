@@ -6,6 +6,7 @@
  *     the same with c = x                                                               -> RMSNormalization
  *     the first over all axes behind the channels                             -> InstanceNormalization
  *     Reshape(InstanceNormalization(Reshape(x))) * gain + bias                -> GroupNormalization
+ *     Div(x, Pow(AveragePool(Pad(x * x)) * alpha + k, beta)) over channels    -> LRN
  *     Div(e, ReduceSum(e)),  e = Exp(x - ReduceMax(x))                                  -> Softmax
  *
  * The square may be Mul or Pow, the root Sqrt or Pow, the division Div, or Mul by Reciprocal, by Div or by
@@ -15,6 +16,8 @@
  * Requires   float32, and gains and biases that are known.
  * Cost       linear in the nodes.
  */
+#include <string.h>
+
 #include "rewrite.h"
 #include "vta/fail.h"
 
@@ -332,6 +335,128 @@ static vta_status gather_groups(vtac_rewrite *r, vtac_node_id id, bool *changed)
     return VTA_OK;
 }
 
+/* ---- normalization by neighbouring channels */
+
+/* The value behind operators that change nothing but its shape. */
+static vtac_value_id before_shapes(const vtac_rewrite *r, vtac_value_id value)
+{
+    const vtac_node *node = vtac_producer(r, value);
+    while (node != NULL && (node->op == VTAC_OP_IDENTITY || node->op == VTAC_OP_RESHAPE ||
+                            node->op == VTAC_OP_SQUEEZE || node->op == VTAC_OP_UNSQUEEZE)) {
+        value = node->inputs[0];
+        node = vtac_producer(r, value);
+    }
+    return value;
+}
+
+/* True for a list that is absent, or whose numbers are all `number`. */
+static bool all_are(const vtac_node *node, const char *name, int64_t number)
+{
+    const vtac_attr *attr = vtac_find_attr(node, name);
+    bool all = true;
+    for (size_t i = 0; attr != NULL && i < attr->count; i++) {
+        all = all && attr->ints[i] == number;
+    }
+    return all;
+}
+
+enum { DEEP = 5, DEEP_AXIS = 2 }; /* channels as the depth of a volume */
+
+/* The channels that a mean over them goes over; 0: the node is no such mean. */
+static int64_t size_of_mean(const vtac_node *node)
+{
+    const vtac_attr *kernel = vtac_find_attr(node, "kernel_shape");
+    const bool fits = kernel != NULL && kernel->count == DEEP - 2 && kernel->ints[1] == 1 &&
+                      kernel->ints[2] == 1 && all_are(node, "strides", 1) && all_are(node, "pads", 0) &&
+                      all_are(node, "dilations", 1) && vtac_attr_int(node, "ceil_mode", 0) == 0 &&
+                      strcmp(vtac_attr_string(node, "auto_pad", "NOTSET"), "NOTSET") == 0;
+    return fits ? kernel->ints[0] : 0;
+}
+
+/* Behind Pads of zeros along the channels, whose numbers are counted; 0: others are among them. */
+static vtac_value_id before_pads(const vtac_rewrite *r, vtac_value_id value, int64_t *before, int64_t *after)
+{
+    const vtac_node *pad = maker_of(r, value, VTAC_OP_PAD);
+    *before = *after = 0;
+    for (; pad != NULL; pad = maker_of(r, value, VTAC_OP_PAD)) {
+        const vtac_tensor *pads = vtac_in_constant(r->graph, pad, 1);
+        const bool zeros = pad->input_count < 3 || pad->inputs[2] == 0 || is_number(r, pad->inputs[2], 0.0);
+        if (pads == NULL || !zeros || pad->input_count > 3 || vtac_type_elements(&pads->type) != 2 * DEEP ||
+            vtac_attr_string(pad, "mode", "constant")[0] != 'c') {
+            return 0;
+        }
+        for (int64_t i = 0; i < 2 * DEEP; i++) {
+            const int64_t count = vtac_tensor_int(pads, i);
+            if (i % DEEP != DEEP_AXIS && count != 0) {
+                return 0;
+            }
+            *(i < DEEP ? before : after) += count;
+        }
+        value = pad->inputs[0];
+    }
+    return value;
+}
+
+/* The image whose squares' mean over neighbouring channels a value is; 0: it is none. */
+static vtac_value_id neighbours_of(const vtac_rewrite *r, vtac_value_id value, int64_t *size)
+{
+    const vtac_node *mean = maker_of(r, before_shapes(r, value), VTAC_OP_AVERAGE_POOL);
+    int64_t before, after;
+    *size = mean == NULL ? 0 : size_of_mean(mean);
+    const vtac_value_id deep = *size < 1 ? 0 : before_pads(r, mean->inputs[0], &before, &after);
+    const vtac_value_id x = deep == 0 ? 0 : squared_by(r, before_shapes(r, deep));
+    const vtac_type *from = &r->graph->values[x].type, *to = &r->graph->values[deep].type;
+    const bool fits = x != 0 && from->dtype == VTAC_F32 && from->rank == 4 && to->rank == DEEP &&
+                      to->dim[0] == from->dim[0] && to->dim[1] == 1 && to->dim[2] == from->dim[1] &&
+                      before == (*size - 1) / 2 && after == *size - 1 - before;
+    return fits ? x : 0;
+}
+
+/* A product with one number, either way round; `number` 1: it is none. */
+static vtac_value_id without_factor(const vtac_rewrite *r, vtac_value_id value, double *number)
+{
+    const vtac_node *mul = maker_of(r, value, VTAC_OP_MUL);
+    for (uint32_t i = 0; mul != NULL && i < 2; i++) {
+        if (vtac_scalar_of(r->graph, origin_of(r, mul->inputs[i]), number)) {
+            return mul->inputs[1 - i];
+        }
+    }
+    *number = 1.0;
+    return value;
+}
+
+static vta_status gather_neighbours(vtac_rewrite *r, vtac_node_id id, bool *changed)
+{
+    const vtac_node node = r->graph->nodes[id];
+    const vtac_node *pow = maker_of(r, node.inputs[1], VTAC_OP_POW);
+    double beta, bias, alpha;
+    int64_t size;
+    if (pow == NULL || !vtac_scalar_of(r->graph, origin_of(r, pow->inputs[1]), &beta)) {
+        return VTA_OK;
+    }
+    const vtac_value_id mean = without_factor(r, without_number(r, pow->inputs[0], &bias), &alpha);
+    const vtac_value_id x = neighbours_of(r, mean, &size);
+    if (x == 0 || x != origin_of(r, node.inputs[0]) || beta <= 0.0 || alpha <= 0.0 || bias <= 0.0) {
+        return VTA_OK;
+    }
+    const vtac_attr attrs[] = {{.name = "alpha", .kind = VTAC_ATTR_FLOAT, .f = alpha},
+                               {.name = "beta", .kind = VTAC_ATTR_FLOAT, .f = beta},
+                               {.name = "bias", .kind = VTAC_ATTR_FLOAT, .f = bias},
+                               {.name = "size", .kind = VTAC_ATTR_INT, .i = size}};
+    const vtac_node_spec spec = {.op = VTAC_OP_LRN,
+                                 .inputs = &x,
+                                 .input_count = 1,
+                                 .output_count = 1,
+                                 .attrs = attrs,
+                                 .attr_count = 4};
+    vtac_value_id y;
+    VTA_TRY(vtac_new_node(r, id, &node, spec, &y));
+    vtac_replace(r, node.outputs[0], y);
+    vtac_remove_node(r->graph, id);
+    *changed = true;
+    return VTA_OK;
+}
+
 static vta_status gather_softmax(vtac_rewrite *r, vtac_node_id id, bool *changed)
 {
     const vtac_node node = r->graph->nodes[id];
@@ -362,6 +487,7 @@ static const vtac_rule rules[] = {
     {VTAC_OP_DIV, gather_norm},
     {VTAC_OP_MUL, gather_norm},
     {VTAC_OP_DIV, gather_softmax},
+    {VTAC_OP_DIV, gather_neighbours},
     {VTAC_OP_INSTANCE_NORMALIZATION, gather_groups},
 };
 
