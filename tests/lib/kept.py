@@ -31,6 +31,7 @@ VERBS = {
             ['cycles', 'host', 'accelerator', 'until ready'], None),
     'synth': (r'(?P<row>total) +(\d+) +(\d+) +([\d.]+) +([\d.]+)', ['LUT', 'FF', 'DSP', 'BRAM36'], r'(\w+) on xc'),
     'tiny': (rf'(?P<row>tiny_\w+) +(\d+) +{NUMBER} +{NUMBER} +{NUMBER} +{NUMBER} \|', ['cycles', 'accelerator ms', 'processor ms', 'whole ms', 'asked ms'], None),
+    'wheel': (r'.*/(?P<row>vta[^/]*)\.whl: (\d+) bytes, (\d+) unpacked', ['bytes', 'unpacked'], None),
 }
 BEST = {'route': 'MHz of its nets'}  # of several lines of a row the one with most of this; else the last
 

@@ -30,6 +30,8 @@ PRINTED = {
               'vta_load, seed 5: router 90.0 MHz, analysis of its nets 85 MHz', 'vta_load', {'seed': 4, 'MHz of its nets': 106}),
     'synth': ('pynq on xc7z020\n                                        LUT\ntotal                                 39113    16141      186    129.5        0', 'pynq total',
               {'LUT': 39113, 'BRAM36': 129.5}),
+    'wheel': ('/x/build/wheels/vta-1.0.0-cp38-abi3-manylinux_2_34_aarch64.whl: 506048 bytes, 1158797 unpacked', 'vta-1.0.0-cp38-abi3-manylinux_2_34_aarch64',
+              {'bytes': 506048, 'unpacked': 1158797}),
     'tiny': ('tiny_ic       54321     0.543     0.107     0.650    1.2 |     60.0     20.0      10.0      17.0  ok', 'tiny_ic', {'cycles': 54321, 'asked ms': 1.2}),
 }
 
