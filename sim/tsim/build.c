@@ -28,7 +28,7 @@
 enum { PARALLEL = 2, REPORT_SECONDS = 30 };
 
 static const char model_flags[] =
-    "-std=c++17 -fPIC -fvisibility=hidden -fno-gnu-unique -fno-plt -march=native "
+    "-std=c++17 -fPIC -fvisibility=hidden -fno-gnu-unique -fno-plt "
     "-fno-strict-aliasing -Wno-bool-operation -Wno-uninitialized -DNDEBUG"
 #ifdef __x86_64__
     " -mprefer-vector-width=512" /* the array's lanes are one loop; no effect without AVX-512 */
@@ -222,6 +222,11 @@ static void add_folders(const compiler *c, build_command *command)
     }
 }
 
+static const char *processor_of(const build_job *job)
+{
+    return job->portable ? VTA_BUILD_PORTABLE : "-march=native";
+}
+
 static void add_model_facts(const build_job *job, build_command *command)
 {
     const vta_config *config = job->config;
@@ -237,6 +242,7 @@ static build_command compile_cxx(const compiler *c, const char *optimize, const 
     build_command command = {0};
     vta_build_arg(&command, "%s", job->gxx);
     vta_build_words(&command, model_flags);
+    vta_build_words(&command, processor_of(job));
     vta_build_words(&command, optimize);
     vta_build_words(&command, job->flags.text != NULL ? job->flags.text : "");
     add_folders(c, &command);
@@ -263,10 +269,9 @@ static build_command compile_c(const compiler *c, const char *source, const char
     build_command command = {0};
     vta_build_arg(&command, "%s", c->job->gcc);
     add_model_facts(c->job, &command);
-    vta_build_words(
-        &command,
-        "-std=c17 -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE -D_GNU_SOURCE -O3 -march=native -fPIC "
-        "-fvisibility=hidden -fno-plt -DNDEBUG");
+    vta_build_words(&command, "-std=c17 -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE -D_GNU_SOURCE -O3 -fPIC "
+                              "-fvisibility=hidden -fno-plt -DNDEBUG");
+    vta_build_words(&command, processor_of(c->job));
     add_folders(c, &command);
     vta_build_arg(&command, "-c");
     vta_build_arg(&command, "%s/sim/%s", c->job->root, source);
@@ -427,12 +432,24 @@ static vta_status parse_kind(build_job *job, const char *kind)
     return VTA_OK;
 }
 
+static vta_status name_file(build_job *job, char *path, size_t size)
+{
+    const int length = snprintf(path, size, "%s/sim.so", job->entry);
+    if (length < 0 || (size_t)length >= size) {
+        return vta_fail(job->diag, VTA_RANGE, "the simulator's path needs %d bytes", length + 1);
+    }
+    return VTA_OK;
+}
+
 static vta_status locate(build_job *job, const char *kind, char *path, size_t size)
 {
     VTA_TRY(parse_kind(job, kind));
     VTA_TRY(vta_build_find_sources(job));
-    VTA_TRY(vta_build_find_tools(job));
     const char *extra = getenv("VTAC_CXXFLAGS");
+    if ((extra == NULL || extra[0] == '\0') && vta_build_find_shipped(job)) {
+        return name_file(job, path, size);
+    }
+    VTA_TRY(vta_build_find_tools(job));
     if (extra != NULL) {
         vta_str_put(&job->flags, extra);
     }
@@ -445,31 +462,66 @@ static vta_status locate(build_job *job, const char *kind, char *path, size_t si
     if (vta_build_path(file, "%s/manifest", job->entry)) {
         utimensat(AT_FDCWD, file, NULL, 0); /* used now: spared longest */
     }
-    const int length = snprintf(path, size, "%s/sim.so", job->entry);
-    if (length < 0 || (size_t)length >= size) {
-        return vta_fail(job->diag, VTA_RANGE, "the simulator's path needs %d bytes", length + 1);
+    return name_file(job, path, size);
+}
+
+static build_job *job_of(const vta_config *config, void (*progress)(void *context, const char *line),
+                         void *context, vta_diag *diag)
+{
+    build_job *job = calloc(1, sizeof *job);
+    if (job != NULL) {
+        job->config = config;
+        job->report_every = REPORT_SECONDS;
+        job->progress = progress;
+        job->context = context;
+        job->diag = diag;
+        job->lock = -1;
     }
-    return VTA_OK;
+    return job;
+}
+
+static void free_job(build_job *job)
+{
+    vta_build_unlock(job);
+    vta_str_free(&job->flags);
+    free(job);
 }
 
 vta_status vta_rtlsim_locate(const char *kind, const vta_config *config,
                              void (*progress)(void *context, const char *line), void *context, char *path,
                              size_t size, vta_diag *diag)
 {
-    build_job *job = calloc(1, sizeof *job);
+    build_job *job = job_of(config, progress, context, diag);
     if (job == NULL) {
         return vta_no_memory(diag);
     }
-    job->config = config;
-    job->report_every = REPORT_SECONDS;
-    job->progress = progress;
-    job->context = context;
-    job->diag = diag;
-    job->lock = -1;
     const vta_status status = locate(job, kind, path, size);
-    vta_build_unlock(job);
-    vta_str_free(&job->flags);
-    free(job);
+    free_job(job);
+    return status;
+}
+
+static vta_status prebuild(build_job *job, const char *folder)
+{
+    VTA_TRY(parse_kind(job, "tsim"));
+    VTA_TRY(vta_build_find_sources(job));
+    VTA_TRY(vta_build_find_tools(job));
+    job->portable = true;
+    VTA_TRY(vta_build_make_key(job));
+    VTA_TRY(vta_build_open_folder(job, folder));
+    return vta_build_entry_good(job) ? VTA_OK : build_entry(job);
+}
+
+vta_status vta_rtlsim_prebuild(const char *folder, const vta_config *config,
+                               void (*progress)(void *context, const char *line), void *context, char *entry,
+                               size_t size, vta_diag *diag)
+{
+    build_job *job = job_of(config, progress, context, diag);
+    if (job == NULL) {
+        return vta_no_memory(diag);
+    }
+    const vta_status status = prebuild(job, folder);
+    (void)snprintf(entry, size, "%s", status == VTA_OK ? job->entry : "");
+    free_job(job);
     return status;
 }
 

@@ -42,6 +42,49 @@ static vta_status make_folders(build_job *job)
     }
 }
 
+/* The entry in the cache folder, and the files beside it; false where their paths are too long. */
+static bool name_entry(build_job *job)
+{
+    const char *form = job->built ? "-built" : "";
+    const char *waves = job->trace ? "-trace" : "";
+    return vta_build_path(job->entry, "%s/%s%s%s-%016" PRIx64, job->cache, job->kind, form, waves,
+                          job->key) &&
+           vta_build_path(job->log, "%s.log", job->entry) &&
+           vta_build_path(job->work, "%s.tmp.%ld", job->entry, (long)getpid());
+}
+
+vta_status vta_build_open_folder(build_job *job, const char *folder)
+{
+    if (!vta_build_path(job->cache, "%s", folder) || !name_entry(job)) {
+        return vta_fail(job->diag, VTA_RANGE, "the path of the folder is longer than %d bytes", BUILD_PATH);
+    }
+    return make_folders(job);
+}
+
+/* True where this processor runs what VTA_BUILD_PORTABLE names. */
+static bool runs_portable(void)
+{
+#ifdef __x86_64__
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
+#else
+    return true;
+#endif
+}
+
+bool vta_build_find_shipped(build_job *job)
+{
+    char folder[BUILD_PATH];
+    if (job->systemc || job->trace || job->built || !runs_portable() ||
+        !vta_build_path(folder, "%s/../../lib/vtac/simulators", job->root) || access(folder, R_OK) != 0) {
+        return false;
+    }
+    job->portable = true;
+    const bool found = vta_build_make_key(job) == VTA_OK && vta_build_path(job->cache, "%s", folder) &&
+                       name_entry(job) && vta_build_entry_good(job);
+    job->portable = found;
+    return found;
+}
+
 vta_status vta_build_open_cache(build_job *job)
 {
     const char *own = getenv("VTAC_CACHE"), *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
@@ -56,13 +99,7 @@ vta_status vta_build_open_cache(build_job *job)
         return vta_fail(job->diag, VTA_IO,
                         "no cache folder: neither VTAC_CACHE nor XDG_CACHE_HOME nor HOME is set");
     }
-    const char *form = job->built ? "-built" : "";
-    const char *waves = job->trace ? "-trace" : "";
-    fits = fits &&
-           vta_build_path(job->entry, "%s/%s%s%s-%016" PRIx64, job->cache, job->kind, form, waves, job->key);
-    fits = fits && vta_build_path(job->log, "%s.log", job->entry);
-    fits = fits && vta_build_path(job->work, "%s.tmp.%ld", job->entry, (long)getpid());
-    if (!fits) {
+    if (!fits || !name_entry(job)) {
         return vta_fail(job->diag, VTA_RANGE, "the path of the cache folder is longer than %d bytes",
                         BUILD_PATH);
     }

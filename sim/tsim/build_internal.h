@@ -18,11 +18,19 @@
 #include "vta/rtlbuild.h"
 #include "vta/str.h"
 
+/* The processors for which a simulator that is shipped is compiled. */
+#ifdef __x86_64__
+#    define VTA_BUILD_PORTABLE "-march=x86-64-v3"
+#else
+#    define VTA_BUILD_PORTABLE ""
+#endif
+
 enum { BUILD_PATH = 4096, BUILD_FILES = 2, BUILD_MODEL_LIMIT = 256 << 20 };
 
 typedef struct build_job {
     const vta_config *config;
     bool systemc, trace, built; /* built: the form that is synthesized, not the one that is quick */
+    bool portable;              /* for every processor of a kind, to be shipped */
     char kind[16];              /* "tsim", "systemc" */
 
     char root[BUILD_PATH];    /* has sim/ and isa/ */
@@ -56,6 +64,9 @@ vta_status vta_build_make_key(build_job *job);
 
 /* build_cache.c: `vta_build_entry_good` says whether the entry is there and sound. */
 vta_status vta_build_open_cache(build_job *job);
+vta_status vta_build_open_folder(build_job *job, const char *folder);
+/* Finds the entry among those that were shipped with the sources. */
+bool vta_build_find_shipped(build_job *job);
 bool vta_build_entry_good(const build_job *job);
 vta_status vta_build_lock(build_job *job);
 void vta_build_unlock(build_job *job);

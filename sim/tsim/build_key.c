@@ -285,6 +285,10 @@ vta_status vta_build_make_key(build_job *job)
         hash = vta_build_hash(hash, form, sizeof form);
     }
     VTA_TRY(hash_sources(job, &hash));
+    if (job->portable) { /* whoever has it needs no tools */
+        job->key = hash_text(hash, VTA_BUILD_PORTABLE);
+        return VTA_OK;
+    }
     hash = hash_tool(hash, job->verilator);
     hash = hash_tool(hash, job->gxx);
     hash = hash_tool(hash, job->gcc);

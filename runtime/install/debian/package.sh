@@ -23,6 +23,8 @@ fail() { echo "package: $*" >&2; exit 1; }
 
 DESTDIR=$work/all cmake --install "$build" --prefix /usr >"$work/log" 2>&1 || { cat "$work/log" >&2; fail 'the build does not install'; }
 all=$work/all/usr
+# shellcheck disable=SC2086  # VTAC_PREBUILT: names of configurations whose simulators the package has; all that are shipped unless told
+"$here/../simulators.sh" "$build" "$all" ${VTAC_PREBUILT:-} >"$work/log" 2>&1 || { cat "$work/log" >&2; fail 'the simulators do not build'; }
 find "$work/all" -name '*.so*' -type f -exec strip --remove-section=.comment --remove-section=.note {} +
 python3 -B "$here/../wheel.py" vta "$work/all" "$version" "$out" >/dev/null
 
@@ -49,7 +51,7 @@ take vta-board bin/vtac-agent bin/vta-run bin/vta-mem
 take golang-vta-dev share/gocode
 [ ! -d "$all/share/java" ] || take libvta-java lib/jni share/java
 [ ! -f "$all/lib/vtac/libvtac_mpi.so" ] || take vtac-mpi lib/vtac/libvtac_mpi.so
-take vtac bin/vtac share
+take vtac bin/vtac lib/vtac/simulators share
 [ -z "$(find "$all" -type f)" ] || fail "installed, and in no package: $(find "$all" -type f)"
 if [ -d "$work/vtac-mpi" ]; then # what it calls is MPI's alone
     mkdir -p "$work/vtac-mpi/usr/share/lintian/overrides"

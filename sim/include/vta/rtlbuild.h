@@ -8,7 +8,8 @@
  * simulator sources, the tools, the flags and this machine's CPU. An entry that is damaged is built again.
  * Processes that want the same entry at once wait for the one that builds it. The RTL is looked for in
  * $VTAC_HW, else beside the program or library (share/vtac of its prefix), else in the source tree that it
- * was built from.
+ * was built from. Simulators that were shipped beside the program (lib/vtac/simulators of its prefix) come
+ * before the cache, and need no tools; any of these variables that changes what is built leaves them out.
  */
 #ifndef VTA_RTLBUILD_H
 #define VTA_RTLBUILD_H
@@ -30,6 +31,12 @@ extern "C" {
 vta_status vta_rtlsim_locate(const char *kind, const vta_config *config,
                              void (*progress)(void *context, const char *line), void *context, char *path,
                              size_t size, vta_diag *diag);
+
+/* Builds the simulator "tsim" for every processor of this kind, as an entry in `folder`, which a package
+ * ships in lib/vtac/simulators, and writes the entry's name; one that is there and sound stays. */
+vta_status vta_rtlsim_prebuild(const char *folder, const vta_config *config,
+                               void (*progress)(void *context, const char *line), void *context, char *entry,
+                               size_t size, vta_diag *diag);
 
 /* Folders of the sources that the builder takes. */
 typedef struct vta_rtl_sources {
