@@ -10,6 +10,7 @@ import tempfile
 
 # verb: lines as it prints them; the row that they make, and two of its columns
 PRINTED = {
+    'bitstream': ('ulx3s alone: 7753 TRELLIS_COMB, 2426 FF, 10 DP16KD, 4 MULT18X18D, 41.82 MHz of 37.5, seed 1', 'ulx3s alone', {'FF': 2426, 'MHz': 41.82}),
     'campaign': ('campaign: 400 programs (91234 instructions in those that agree), 7 configurations, devices fsim tsim: 0 disagreements; repeat with --seed 71',
                  'campaign', {'programs': 400, 'seed': 71}),
     'coverage': ('folder      lines    run\nisa         5000   95.30 %\ntogether   75784  94.45 %, 92 % asked for; what is not covered: x', 'together',
@@ -28,6 +29,8 @@ PRINTED = {
                   {'tsim': 17345, 'error %': -0.26}),
     'route': ('vta_load, seed 1: router 120.0 MHz, analysis of its nets 101 MHz\nvta_load, seed 4: router 124.1 MHz, analysis of its nets 106 MHz\n'
               'vta_load, seed 5: router 90.0 MHz, analysis of its nets 85 MHz', 'vta_load', {'seed': 4, 'MHz of its nets': 106}),
+    'soc': ('tiny_ic on ulx3s: 2784015 cycles, 2474058 of them layers of the host, 203073 of the accelerator itself; ready after 3429694', 'tiny_ic on ulx3s',
+            {'cycles': 2784015, 'until ready': 3429694}),
     'synth': ('pynq on xc7z020\n                                        LUT\ntotal                                 39113    16141      186    129.5        0', 'pynq total',
               {'LUT': 39113, 'BRAM36': 129.5}),
     'wheel': ('/x/build/wheels/vta-1.0.0-cp38-abi3-manylinux_2_34_aarch64.whl: 506048 bytes, 1158797 unpacked', 'vta-1.0.0-cp38-abi3-manylinux_2_34_aarch64',
