@@ -4,8 +4,8 @@
 # Published models of TensorFlow.js, which packages of npm hold (published_tfjs.txt), against TensorFlow.js itself: each is
 # compiled at -O 3 and run on inputs that its reference drew (published_tfjs.js). Packages are fetched once, into a folder.
 #
-#   right    every output is within 1e-3 of the range of the reference, or as near as the two engines of TensorFlow.js
-#            (WebAssembly, JavaScript) are to each other
+#   right    every output is within 1e-3 of the range of the reference by one of the two engines of TensorFlow.js
+#            (WebAssembly, JavaScript), or nearer to one than they are to each other, which is at most 1e-2
 #   refused  vtac took it not, with one line
 #   unasked  TensorFlow.js itself does not run it
 #   wrong    anything else: the exit status is 1
@@ -15,6 +15,7 @@
 import glob
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -29,7 +30,7 @@ try:
 except ImportError:
     sys.exit(77)
 
-LIMIT = 1e-3
+LIMIT, NOISE = 1e-3, 1e-2
 ENGINE = ["@tensorflow/tfjs@4.22.0", "@tensorflow/tfjs-backend-wasm@4.22.0"]
 SEED = 7
 
@@ -110,28 +111,38 @@ def compare(found, work, count):
     return worst
 
 
+def named(vtac, path, name):
+    """An input's name as vtac has it, which may be that of a signature."""
+    said = subprocess.run([vtac, "inspect", path], capture_output=True, text=True).stderr
+    return next((n for n in re.findall(r"input '([^']+)'|--shape ([^= ]+)=", said) for n in n if n in (name, name + ":0")), name)
+
+
 def ours(vtac, path, said, work):
     """The outputs by name, or the line of a refusal."""
     so, out = os.path.join(work, "model.so"), os.path.join(work, "out")
-    shapes = [w for i in said["inputs"] if i["open"] for w in ("--shape", "%s=%s" % (i["name"], "x".join(map(str, i["shape"]))))]
+    shapes = [w for i in said["inputs"] if i["open"] for w in ("--shape", "%s=%s" % (named(vtac, path, i["name"]), "x".join(map(str, i["shape"]))))]
     files = [os.path.join(work, "in%d.npy" % k) for k in range(len(said["inputs"]))]
     if len(files) > 1:  # one needs no name
         files = ["%s=%s" % (i["name"], file) for i, file in zip(said["inputs"], files)]
     inputs = [w for file in files for w in ("--input", file)]
     for words in (["compile", path, "-O", "3", "-o", so, *shapes], ["run", so, *inputs, "--output-dir", out]):
         done = subprocess.run([vtac, *words], capture_output=True, text=True)
+        bytes_wanted = re.search(r"(\S+): it is i32\[.*needs u8\[", done.stderr)
+        if bytes_wanted:  # TensorFlow.js has no bytes
+            numpy.save(bytes_wanted.group(1), numpy.load(bytes_wanted.group(1)).astype("u1"))
+            done = subprocess.run([vtac, *words], capture_output=True, text=True)
         if done.returncode != 0:
             return None, done.stderr.strip().splitlines()[-1].replace(path + ": ", "")
     return {n[:-4]: numpy.load(os.path.join(out, n)) for n in os.listdir(out)}, ""
 
 
-def distance(modules, path, work, size, count):
-    """The distance of the two engines from each other, at least the limit."""
+def judge_again(modules, path, work, size, found, count):
+    """A second answer where the first engine's is missed: that of the other, and how far both are apart."""
     with tempfile.TemporaryDirectory() as other:
         if reference(modules, path, other, size, ("cpu",))[0] is None:
-            return LIMIT
+            return float("inf"), 0.0
         second = {str(i): numpy.load(os.path.join(other, "out%d.npy" % i)) for i in range(count)}
-    return max(LIMIT, compare(second, work, count))
+        return compare(found, other, count), compare(second, work, count)
 
 
 def judge(vtac, modules, path, size):
@@ -143,9 +154,11 @@ def judge(vtac, modules, path, size):
         if found is None:
             return ("refused", why) if why.startswith("vtac") else ("wrong", why)
         error = compare(found, work, len(said["outputs"]))
-        if error > LIMIT:
-            error = min(error, error / distance(modules, path, work, size, len(said["outputs"])) * LIMIT)
-        return ("right" if error <= LIMIT else "wrong"), "%.1e" % error
+        if error <= LIMIT:
+            return "right", "%.1e" % error
+        second, apart = judge_again(modules, path, work, size, found, len(said["outputs"]))
+        good = second <= LIMIT or (min(error, second) <= apart <= NOISE)
+        return ("right" if good else "wrong"), "%.1e and %.1e, the engines are %.1e apart" % (error, second, apart)
 
 
 def main():

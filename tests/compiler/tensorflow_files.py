@@ -89,6 +89,7 @@ def ends(t):
     t.refused("an output that is not there", path, "--output-value", "z", says="no node is called 'z'; the outputs are 'y'")
     t.refused("a signature of a GraphDef", path, "--signature", "s", says="has no signatures")
     t.refused("a shape of another rank", path, "--shape", "x=2x3x1", says="'x' has 2 axes")
+    t.refused("a shape for no input", path, "--shape", "z=2x3", "--shape", "x=2x3", says="--shape 'z': the model has no input of that name; its first is 'x'")
     t.refused("a shape of another size", path, "--shape", "x=2x4", says="axis 1 is 3")
     g = Graph()
     g("Neg", g.input("x", (1, -1, 3)), name="y")
@@ -103,6 +104,10 @@ def old_loop(g, last, stray=False):
     g("Switch", "m", "c", name="s")
     g("NextIteration", "s:1", name="n")
     g("Neg", g("Exit", "s"), name="y")
+
+
+def positive(g):
+    return g("Greater", g("Reshape", "x", numpy.array([-1], "int32")), numpy.float32(0))
 
 
 def wrong(t):
@@ -125,7 +130,8 @@ def wrong(t):
         (lambda g: g("ReadVariableOp", g("VarHandleOp", name="v"), name="y"), "contents are not in the file"), (lambda g: g("PartitionedCall", "x", name="y", f="none"), "not in the library"),
         (lambda g: g("StridedSlice", "x", *(numpy.array([v], "int32") for v in (9, 0, 1)), name="y", shrink_axis_mask=1), "place 9 of 1"), (lambda g: g("Placeholder", name="text", dtype=7), ""),
         (lambda g: g("FakeQuantWithMinMaxArgs", "x", name="y", min=1.0, max=2.0), "must have 0 in it"), (lambda g: g("Split", numpy.int32(3), "x", name="y", num_split=3), "3 parts"),
-        (lambda g: g("NextIteration", "x", name="y"), "'NextIteration'"), (lambda g: old_loop(g, "i", stray=True), "'f' of TensorFlow 1 is entered by another way than Enter"),
+        (lambda g: g("NextIteration", "x", name="y"), "'NextIteration'"), (lambda g: g("Where", positive(g), name="y"), "the run counts its rows; --output-value"),
+        (lambda g: g("ReverseV2", g("Where", positive(g)), numpy.array([0], "int32"), name="y"), "rows that the run counts, in a form that is not taken"), (lambda g: old_loop(g, "i", stray=True), "'f' of TensorFlow 1 is entered by another way than Enter"),
         (lambda g: old_loop(g, "x"), "'f' of TensorFlow 1 has a variable that no round gives again"), (lambda g: (g("LoopCond", "x", name="c"), g("Exit", "c", name="e"), g("Neg", "e", name="y")), "'' of TensorFlow 1 has no variable"), (lambda g: g("While", "x", name="y", cond="c", body="b"), "not in the library"),
     ]
     for build, says in cases:

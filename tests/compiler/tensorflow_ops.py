@@ -559,6 +559,100 @@ def old_loops(t):
     t.check("loops of TensorFlow 1", g, lambda: {"x": draw((rounds, 3))}, wanted)
 
 
+def best_boxes(boxes, scores, most, overlap, least):
+    """The numbers of the boxes that are kept, the best first."""
+    area = lambda b: (b[2] - b[0]) * (b[3] - b[1])
+    kept = []
+    for i in numpy.argsort(-scores, kind="stable"):
+        sides = [numpy.maximum(0, numpy.minimum(boxes[i, 2:], boxes[k, 2:]) - numpy.maximum(boxes[i, :2], boxes[k, :2])) for k in kept]
+        crossed = [s[0] * s[1] for s in sides]
+        if scores[i] > least and len(kept) < most and all(c / (area(boxes[i]) + area(boxes[k]) - c) <= overlap for c, k in zip(crossed, kept)):
+            kept.append(i)
+    return numpy.array(kept, dtype=int)
+
+
+def first_of(g, x):
+    return g("StridedSlice", g("Shape", x), *(numpy.array([v], "int32") for v in (0, 1, 1)), shrink_axis_mask=1)
+
+
+def detector(t):
+    """The end of a detector: boxes of two classes, each filled up with 0, joined, cut, sorted, filled up to a number."""
+    count, most, room = int(t.random.integers(9, 20)), int(t.random.integers(3, 6)), int(t.random.integers(5, 9))
+    overlap, least = numpy.float32(0.4), numpy.float32(0.3)
+    g, classes = Graph(), []
+    boxes = g.input("boxes", (count, 4))
+    scores = g.input("scores", (2, count))
+    zero, one = numpy.int32(0), numpy.int32(1)
+    for k, op in enumerate(("NonMaxSuppressionV5", "NonMaxSuppressionV3")):
+        own = g("StridedSlice", scores, *(numpy.array([v], "int32") for v in (k, k + 1, 1)), shrink_axis_mask=1)
+        found = g(op, boxes, own, numpy.int32(most), overlap, least, *([numpy.float32(0)] if k == 0 else []))
+        n = first_of(g, found)
+        left = g("Reshape", g("Sub", numpy.int32(most), n), numpy.array([1], "int32"))
+        at = g("ConcatV2", found, g("Fill", left, zero), zero)
+        score = g("ConcatV2", found + ":1" if k == 0 else g("GatherV2", own, found, zero), g("Fill", left, numpy.float32(0)), zero)
+        there = g("Less", g("Range", zero, numpy.int32(most), one), n)
+        classes.append((g("GatherV2", boxes, at, zero), g("Select", there, score, g.constant(-numpy.ones(most, "float32")))))
+    box, score = (g("ConcatV2", *[c[i] for c in classes], zero) for i in range(2))
+    large = g("Where", g("Greater", score, numpy.float32(0)))
+    large = g("Cast", g("Reshape", large, numpy.array([-1], "int32")), SrcT=Type("int64"), DstT=Type("int32"))
+    box, score = g("GatherV2", box, large, zero), g("GatherV2", score, large, zero)
+    order = g("TopKV2", score, first_of(g, score))
+    box, score = g("GatherV2", box, order + ":1", zero), order
+    good = g("Sum", g("Cast", g("GreaterEqual", score, numpy.float32(0.5)), SrcT=Type("bool"), DstT=Type("int32")), numpy.array([0], "int32"))
+    shorter = g("Minimum", numpy.int32(room), first_of(g, box))
+    kept = g("Select", g("Greater", shorter, good), good, shorter)
+    box, score = (g("GatherV2", v, g("Range", zero, kept, one), zero) for v in (box, score))
+    box = g("Mul", g("Sub", box, numpy.float32([0, 0, 0.5, 0.5])), numpy.float32(2))
+    for name, v, rest in (("box", box, 1), ("score", score, 0)):
+        over = g("Greater", g("Sub", first_of(g, v), numpy.int32(room)), zero)
+        size = g("Select", over, numpy.int32(room), numpy.int32(-1))
+        whole = [g("Pack", size, numpy.int32(-1)) if rest else g("ExpandDims", size, zero)]
+        v = g("Slice", v, numpy.zeros(1 + rest, "int32"), *whole)
+        more = g("Sub", numpy.int32(room), first_of(g, v))
+        pads = g("Pack", numpy.zeros(1 + rest, "int32"), g("Pack", more, zero) if rest else g("ExpandDims", more, zero), axis=1)
+        g("ExpandDims", g("Pad", v, pads), zero, name=name)
+    g("Cast", kept, name="kept", SrcT=Type("int32"), DstT=F32)
+
+    def wanted(boxes, scores):
+        parts = []
+        for own in scores:
+            at = best_boxes(boxes, own, most, overlap, least)
+            parts += [(own[i], boxes[i]) for i in at]
+        parts = sorted(parts, key=lambda p: -p[0])
+        parts = [p for p in parts if p[0] >= 0.5][:room]
+        box, score = numpy.zeros((1, room, 4)), numpy.zeros((1, room))
+        for i, (s, b) in enumerate(parts):
+            box[0, i], score[0, i] = (b - [0, 0, 0.5, 0.5]) * 2, s
+        return {"box": box, "score": score, "kept": numpy.float32(len(parts))}
+
+    def draw():
+        corner = t.draw((count, 2), low=0, high=0.7)
+        return {"boxes": numpy.concatenate([corner, corner + t.draw((count, 2), low=0.1, high=0.3)], 1), "scores": t.draw((2, count), low=0, high=1)}
+
+    t.check("detector", g, draw, wanted)
+    for op, least in (("NonMaxSuppressionV2", -1e9), ("NonMaxSuppressionV4", 0.3)):
+        g = Graph()
+        g.input("boxes", (count, 4))
+        g.input("scores", (count,))
+        found = g(op, "boxes", "scores", numpy.int32(most), overlap, *([numpy.float32(least)] if op[-1] == "4" else []))
+        pads = g("Pack", numpy.zeros(1, "int32"), g("ExpandDims", g("Sub", numpy.int32(most + 2), first_of(g, found)), zero), axis=1)
+        g("Cast", g("PadV2", found, pads, numpy.int32(-1)), name="at", SrcT=Type("int32"), DstT=F32)
+
+        def numbers(boxes, scores, least=least):
+            at = best_boxes(boxes, scores, most, overlap, least)
+            out = {"at": numpy.pad(at, (0, most + 2 - len(at)), constant_values=-1)}
+            if least > 0:
+                at = best_boxes(boxes, scores, count, overlap, least)
+                out.update({"filled": numpy.pad(at, (0, count + 3 - len(at))), "valid": numpy.float32(len(at))})
+            return out
+
+        if op[-1] == "4":
+            found = g(op, "boxes", "scores", numpy.int32(count + 3), overlap, numpy.float32(least), pad_to_max_output_size=True)
+            g("Cast", found, name="filled", SrcT=Type("int32"), DstT=F32)
+            g("Cast", found + ":1", name="valid", SrcT=Type("int32"), DstT=F32)
+        t.check(op, g, lambda: {**draw(), "scores": t.draw((count,), low=0, high=1)}, numbers)
+
+
 def network(t):
     for _ in range(2):
         g, reference = mobilenet(t.random, 64, 0.25, 12)
@@ -590,7 +684,7 @@ def check_table(t, source):
 def main():
     with tempfile.TemporaryDirectory() as work:
         t = Trial(sys.argv[1], work, word_seed.told())
-        for part in (elements, whole_numbers, windows, more_windows, normalizations, matrices, axes, pieces, fake_quant, control, old_loops, network):
+        for part in (elements, whole_numbers, windows, more_windows, normalizations, matrices, axes, pieces, fake_quant, control, old_loops, detector, network):
             part(t)
         check_table(t, sys.argv[2])
         print("%d outputs" % t.count)

@@ -118,6 +118,32 @@ static vta_status choose_ends(vtac_graph *graph, const vtac_import_options *opti
     return vtac_name_states(graph, options->state_names, options->state_name_count, diag);
 }
 
+static bool is_input(const vtac_graph *g, const char *name)
+{
+    const size_t length = strlen(name);
+    for (uint32_t i = 0; i < g->input_count; i++) {
+        const char *input = g->values[g->inputs[i]].name;
+        if (strncmp(input, name, length) == 0 &&
+            (input[length] == '\0' || strcmp(input + length, ":0") == 0)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Each --shape is for an input. */
+static vta_status check_shapes(const vtac_graph *g, const vtac_import_options *options, vta_diag *diag)
+{
+    for (uint32_t i = 0; i < options->shape_count; i++) {
+        if (!is_input(g, options->shapes[i].name)) {
+            return vta_fail(diag, VTA_INVALID,
+                            "--shape '%.100s': the model has no input of that name; its first is '%.100s'",
+                            options->shapes[i].name, g->input_count == 0 ? "" : g->values[g->inputs[0]].name);
+        }
+    }
+    return VTA_OK;
+}
+
 static vta_status load_as(const vtac_import_kind *kind, const vtac_model_file *file,
                           const vtac_import_options *options, vtac_graph **out, vta_diag *diag)
 {
@@ -132,6 +158,7 @@ static vta_status load_as(const vtac_import_kind *kind, const vtac_model_file *f
     VTA_TRY(kind->load(file, options, out, diag));
     vta_status status = VTA_OK;
     VTA_TRY_OUT(options != NULL ? choose_ends(*out, options, diag) : VTA_OK);
+    VTA_TRY_OUT(options != NULL ? check_shapes(*out, options, diag) : VTA_OK);
 out:
     if (status != VTA_OK) {
         vtac_graph_destroy(*out);

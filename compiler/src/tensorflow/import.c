@@ -197,6 +197,11 @@ static bool any_dead(const vtac_tf *im)
     return false;
 }
 
+void vtac_import_row(vtac_tf *im)
+{
+    im->node->row->import(im);
+}
+
 static void import_row(vtac_tf *im, const vtac_tf_operator *row)
 {
     const bool merges = strcmp(row->name, "Merge") == 0;
@@ -211,7 +216,11 @@ static void import_row(vtac_tf *im, const vtac_tf_operator *row)
         return;
     }
     im->how = row->how;
-    row->import(im);
+    if (vtac_tf_counts_rows(im)) {
+        vtac_tf_import_rows(im, row->import);
+    } else {
+        row->import(im);
+    }
     if (!merges && row->import != vtac_tf_import_dropout_mask && row->import != vtac_tf_import_shape_of) {
         pass_marks(im);
     }
@@ -351,11 +360,17 @@ bool vtac_tf_call(vtac_tf *im, const char *name, vtac_tf_value *args, uint32_t a
 
 /* ---- inputs */
 
-/* Fills in what the file leaves open: from --shape, and 1 for a batch. */
-static vta_status close_shape(vtac_tf *im, const char *name, const vtac_tf_shape *shape, vtac_type *type,
-                              vta_diag *diag)
+/* --shape of an input by the signature's name or the node's; NULL: there is none. */
+static const vtac_shape_option *shape_given(const vtac_tf *im, const char *name, const vtac_tf_node *node)
 {
     const vtac_shape_option *option = vtac_import_shape(im->options, name);
+    return option != NULL ? option : vtac_import_shape(im->options, node->name);
+}
+
+/* Fills in what the file leaves open: from --shape, and 1 for a batch. */
+static vta_status close_shape(vtac_tf *im, const char *name, const vtac_shape_option *option,
+                              const vtac_tf_shape *shape, vtac_type *type, vta_diag *diag)
+{
     if (option != NULL && shape->rank != TF_OPEN_RANK && option->rank != shape->rank) {
         return vta_fail(diag, VTA_INVALID, "input '%.100s' has %u axes, --shape gives %u", name, shape->rank,
                         option->rank);
@@ -403,8 +418,8 @@ static vta_status add_input(vtac_tf *im, vtac_tf_ref ref, const char *name, cons
     const vtac_tf_node *node = &im->frame->function->nodes[ref.node];
     const vtac_tf_attr *attr = vtac_tf_attr_find(node, "shape");
     const vtac_tf_shape open = {.rank = TF_OPEN_RANK};
-    const bool asked =
-        vtac_import_shape(im->options, name) != NULL && attr != NULL; /* then only what the node fixes */
+    const vtac_shape_option *option = shape_given(im, name, node);
+    const bool asked = option != NULL && attr != NULL; /* then only what the node fixes */
     const vtac_tf_shape *shape = known != NULL && !asked ? known : attr != NULL ? &attr->shape : &open;
     vtac_type type = {.dtype = vtac_tf_dtype(type_number(node))};
     vtac_id id;
@@ -418,7 +433,7 @@ static vta_status add_input(vtac_tf *im, vtac_tf_ref ref, const char *name, cons
             "NODE being what makes the first tensor of numbers",
             name);
     }
-    VTA_TRY(close_shape(im, name, shape, &type, diag));
+    VTA_TRY(close_shape(im, name, option, shape, &type, diag));
     VTA_TRY(vtac_add_input(im->maker.graph, name, &type, &id, diag));
     im->result = &im->frame->results[ref.node];
     *vtac_tf_out(im, ref.out) = (vtac_tf_value){.plain = id};
@@ -517,6 +532,11 @@ static vta_status add_output(vtac_tf *im, const vtac_tf_end *end, vta_diag *diag
     if (v != NULL && im->maker.status == VTA_OK && v->random) {
         vtac_make_refuse(&im->maker, "it depends on random numbers, which are taken for dropout alone");
     }
+    if (v != NULL && im->maker.status == VTA_OK && v->rows != NULL) {
+        vtac_make_refuse(&im->maker,
+                         "the run counts its rows; --output-value NODE ends the graph before they are "
+                         "found, or where a number of rows is filled up");
+    }
     if (im->maker.status != VTA_OK) {
         return vta_context(diag, "output '%.100s'", end->name);
     }
@@ -580,6 +600,8 @@ vta_status vtac_tf_import(vtac_tf *im, vta_diag *diag)
         return im->maker.status;
     }
     im->frame = &frame;
+    im->counts = vtac_make_room(&im->maker, TF_MAX_COUNTS, sizeof *im->counts);
+    VTA_TRY(im->maker.status);
     VTA_TRY(add_inputs(im, met, diag));
     for (uint32_t i = 0; i < im->graph.output_count; i++) {
         VTA_TRY(add_output(im, &im->graph.outputs[i], diag));

@@ -16,12 +16,26 @@
 
 typedef struct vtac_tf_value {
     vtac_id plain, planes;
-    const char *variable;      /* the name of a variable that this is a handle of; NULL: none */
-    struct vtac_tf_list *list; /* a list of tensors (op_control.c) */
-    vtac_id choice;            /* what a Switch before it asked; 0: there was none */
-    bool side, dead;           /* its branch, and whether that is never taken */
-    bool random;               /* random numbers of training are in it */
+    const char *variable;              /* the name of a variable that this is a handle of; NULL: none */
+    struct vtac_tf_list *list;         /* a list of tensors (op_control.c) */
+    vtac_id choice;                    /* what a Switch before it asked; 0: there was none */
+    bool side, dead;                   /* its branch, and whether that is never taken */
+    bool random;                       /* random numbers of training are in it */
+    bool truth;                        /* numbers that were true or false */
+    const struct vtac_tf_size *rows;   /* the run's count of its rows (rows.c); NULL: all are there */
+    const struct vtac_tf_sizes *sizes; /* numbers that are computed from such counts; NULL: they are not */
 } vtac_tf_value;
+
+typedef struct vtac_tf_size vtac_tf_size;
+typedef struct vtac_tf_sizes vtac_tf_sizes;
+
+/* A number of rows that the run finds: from 0 to `max`. */
+typedef struct vtac_tf_count {
+    vtac_id value; /* i64, of rank 0 */
+    int64_t max;
+} vtac_tf_count;
+
+enum { TF_MAX_COUNTS = 1 << 12 };
 
 typedef struct vtac_tf_result {
     vtac_tf_value *out;
@@ -49,6 +63,8 @@ typedef struct vtac_tf {
     uint32_t depth;         /* of calls */
     bool blamed;            /* the failure names its node */
     uint64_t work;          /* nodes that were visited, in all calls together */
+    vtac_tf_count *counts;  /* room for TF_MAX_COUNTS; rows.c */
+    uint32_t count_count;
 } vtac_tf;
 
 typedef void vtac_tf_import_fn(vtac_tf *im);
@@ -96,6 +112,13 @@ bool vtac_tf_call(vtac_tf *im, const char *name, vtac_tf_value *args, uint32_t a
                   uint32_t *out_count);
 /* A graph that was read, to a graph of ours. */
 vta_status vtac_tf_import(vtac_tf *im, vta_diag *diag);
+
+/* Imports the node by its row, whatever its inputs are. */
+void vtac_import_row(vtac_tf *im);
+
+/* ---- rows.c: rows that the run counts */
+bool vtac_tf_counts_rows(const vtac_tf *im);                    /* among the inputs */
+void vtac_tf_import_rows(vtac_tf *im, vtac_tf_import_fn *what); /* the node, with such inputs */
 
 /* ---- loops.c: loops of TensorFlow 1 become While, with functions of the library */
 vta_status vtac_tf_close_loops(vtac_tf_graph *g, vta_diag *diag);

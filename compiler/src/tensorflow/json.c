@@ -270,9 +270,14 @@ static vta_status read_shape(const cJSON *item, vtac_tf_shape *out, vta_diag *di
     return VTA_OK;
 }
 
+/* The number of a type. TensorFlow.js computes in 32 bits whatever the graph says, and keeps its constants
+ * so. */
 static int64_t type_of(const cJSON *item)
 {
-    return cJSON_IsString(item) ? vtac_tf_dtype_number(item->valuestring) : whole_of(item);
+    const int64_t number = cJSON_IsString(item) ? vtac_tf_dtype_number(item->valuestring) : whole_of(item);
+    return number == vtac_tf_dtype_number("DT_DOUBLE")  ? vtac_tf_dtype_number("DT_FLOAT")
+           : number == vtac_tf_dtype_number("DT_INT64") ? vtac_tf_dtype_number("DT_INT32")
+                                                        : number;
 }
 
 static vta_status read_list(const cJSON *list, vta_arena *arena, vtac_tf_attr *a, vta_diag *diag)
