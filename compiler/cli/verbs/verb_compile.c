@@ -38,8 +38,8 @@ static const cli_option options[] = {
     {"--emit", "LIST:DIR", CLI_TEXT, "write texts: ir, plan, ll, asm, loops, dot, kernels"},
     {"--tuned", "FILE", CLI_FILE, "use the schedules that 'vtac tune' found"},
     {"--no-records", NULL, CLI_FLAG, "without the schedules that come with vtac"},
-    {"--report", NULL, CLI_FLAG, "vta: print each layer's prediction"},
-    {"--json", NULL, CLI_FLAG, "print the summary as JSON"},
+    {"--report", NULL, CLI_FLAG, "each layer's prediction; --json: the summary as JSON"},
+    {"--json", NULL, CLI_FLAG, NULL},
 };
 
 /* A model to compile, and what became of it. */

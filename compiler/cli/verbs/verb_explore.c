@@ -27,28 +27,28 @@
 enum { SHOWN = 10, EXPLORE_PARTS = 8, PATH = 4096, MAX_WEIGHT = 1000000 };
 
 static const cli_option options[] = {
-    {"--models", "A,B,...", CLI_FILE, "files, or names of the zoo (with 8-bit integers)"},
-    {"--weigh", "W,W,...", CLI_TEXT, "how much each of them counts (default: alike)"},
+    {"--models", "A,B,...", CLI_FILE, "files, names of the zoo; --weigh W,W,...: weights"},
+    {"--weigh", "W,W,...", CLI_TEXT, NULL},
     {"--part", "NAME,...", CLI_TEXT, "xc7z020 (default) xc7z010 xczu3eg xczu7ev xck26 ecp5-85"},
-    {"--prices", "FILE", CLI_FILE, "of parts, for objectives: lines 'PART PRICE WORDS'"},
+    {"--prices", "FILE", CLI_FILE, NULL},
     {"--fix", "KEY=VALUE", CLI_TEXT, "a key of the configuration: this value, or these: 3,4,5"},
     {"--space", "FILE", CLI_FILE, "keys and their values: {\"LOG_BLOCK_IN\": [3, 4], ...}"},
     {"--limit", "N", CLI_TEXT, "look at N of the space's configurations, evenly"},
-    {"--objective", "WHAT", CLI_TEXT, "fps (default), latency, ... or 'mJ < 2 and max fps / lut'"},
+    {"--objective", "WHAT", CLI_TEXT, "fps (default), latency, or 'mJ < 2 and max fps / lut'"},
     {"--search", "PERCENT", CLI_TEXT, "time that much of the space, by halving (default: all)"},
     {"--resume", "FILE", CLI_FILE, "keep results there; the same words go on from it"},
     {"--budget", "WHAT=N", CLI_TEXT, "lut, dsp or bram: no more than that (may be repeated)"},
     {"--finalists", "N", CLI_TEXT, "the best N on tsim, too; --count './run area': by Yosys"},
-    {"--power", "FILE", CLI_FILE, "your boards' watts: lines 'PART WATTS WORDS'"},
+    {"--power", "FILE", CLI_FILE, "'PART WATTS WORDS'; --prices FILE: 'PART PRICE WORDS'"},
     {"--dram", "KIND", CLI_TEXT, "memory: ddr3-1050, ddr4-2400, ... (default: a flat 70 %)"},
     {"--count", "COMMAND", CLI_TEXT, NULL},
     {"-o", "DIR", CLI_FILE, "pages, bestN.json; --export scalesim|timeloop|zigzag"},
     {"--export", "TOOL", CLI_TEXT, NULL},
     CLI_WORK_OPTIONS,
     {"--calib", "DIR|FILE", CLI_FILE, "inputs to quantize models of floats with"},
-    {"--shape", "NAME=AxBxC", CLI_TEXT, "size of a dynamic input (may be repeated)"},
+    {"--shape", "NAME=AxBxC", CLI_TEXT, "size of a dynamic input; --json: print JSON"},
     CLI_MODEL_OPTIONS,
-    {"--json", NULL, CLI_FLAG, "print JSON"},
+    {"--json", NULL, CLI_FLAG, NULL},
 };
 
 /* The best configuration of one of several parts. */
