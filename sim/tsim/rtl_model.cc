@@ -9,6 +9,10 @@
 
 #include <unistd.h>
 
+#ifdef VTA_MODEL_TRACE
+#    include "Vvta_top__Syms.h"
+#endif
+
 namespace {
 
 thread_local rtl_model *current = nullptr;
@@ -222,6 +226,8 @@ void rtl_model::dump(unsigned step)
         if (step == 0) {
             top_->eval_step();
         }
+        // Edges do not go through eval_step, which would say so: something may have changed.
+        top_->rootp->vlSymsp->__Vm_activity = true;
         vta_waves_error = trace_error_;
         trace_->dump(2 * VTA_MODEL_PUMP * cycle_ + step);
         trace_error_ = vta_waves_error;

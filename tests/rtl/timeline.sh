@@ -67,6 +67,24 @@ for device; do
     rm "$work"/*
 done
 
+# Waves show every change of a register: steps of the array and the ALU that they count are those of the counters.
+if command -v fst2vcd >/dev/null; then
+    for program in matmul depthwise; do
+        "$vtac" exec "$programs/$program.vasm" --device "tsim?trace=$work/t.fst" --json >"$work/report.json"
+        fst2vcd "$work/t.fst" | python3 -B "$(dirname "$0")/../../fpga/asic/activity.py" vta_top 2 >"$work/activity"
+        python3 - "$work/report.json" "$work/activity" <<'END'
+import json
+import sys
+
+counts = json.load(open(sys.argv[1]))["counts"]
+seen = {words[1]: int(words[2]) for words in map(str.split, open(sys.argv[2])) if words[0] == "="}
+steps = {"array": counts["compute_gemm_tiles"] + counts["compute_depthwise_input_tiles"], "alu": counts["compute_alu_tiles"] + counts["compute_requant_tiles"]}
+assert steps["array"] > 10 and {k: seen[k] for k in steps} == steps, (seen, steps)
+END
+        rm "$work"/*
+    done
+fi
+
 for device; do
     for program in tiny matmul depthwise; do
         "$vtac" exec "$programs/$program.vasm" --device "$device?stall=10&seed=5&timeline=$work/t.json" --json > "$work/report.json"
