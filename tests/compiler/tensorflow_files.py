@@ -89,7 +89,7 @@ def ends(t):
     t.refused("an output that is not there", path, "--output-value", "z", says="no node is called 'z'; the outputs are 'y'")
     t.refused("a signature of a GraphDef", path, "--signature", "s", says="has no signatures")
     t.refused("a shape of another rank", path, "--shape", "x=2x3x1", says="'x' has 2 axes")
-    t.refused("a shape for no input", path, "--shape", "z=2x3", "--shape", "x=2x3", says="--shape 'z': the model has no input of that name; its first is 'x'")
+    t.refused("a shape for no input", path, "--shape", "z=2x3", "--shape", "x=2x3", says="--shape names 'z', which is no input of the model; its first is 'x'")
     t.refused("a shape of another size", path, "--shape", "x=2x4", says="axis 1 is 3")
     g = Graph()
     g("Neg", g.input("x", (1, -1, 3)), name="y")
