@@ -25,6 +25,9 @@ static uint64_t seed;
     QUANTIZED "input %f: f32[1,6,9,10]\n"                                                                    \
               "%q: i8[1,6,9,10] = QuantizeLinear(%f, %sx, %zx)\n"                                            \
               "%x: f32[1,6,9,10] = DequantizeLinear(%q, %sx, %zx)\n"
+#define PLANES                                                                                               \
+    "graph \"g\"\ninput %i: f32[2,6,5,4]\nconst %sx: f32[] = [0.02]\nconst %zm: i8[] = [-3]\n"               \
+    "%q: i8[2,6,5,4] = QuantizeLinear(%i, %sx, %zm)\n%x: f32[2,6,5,4] = DequantizeLinear(%q, %sx, %zm)\n"
 #define MATRIX                                                                                               \
     QUANTIZED "input %f: f32[7,20]\n"                                                                        \
               "%q: i8[7,20] = QuantizeLinear(%f, %sx, %zx)\n"                                                \
@@ -273,16 +276,16 @@ static const struct {
      "random %qg: i8[20] -100 100\nconst %sg: f32[] = [0.01]\n%g: f32[20] = DequantizeLinear(%qg, %sg)\n"
      "%n: f32[7,20] = RMSNormalization(%x, %g)\n%o: i8[7,20] = QuantizeLinear(%n, %sx, %zm)\noutput %o\n",
      "QuantizeLinear RowNorm"},
-    {"instance normalization, then one of groups with a number for each",
-     "graph \"g\"\ninput %i: f32[2,6,5,4]\nconst %sx: f32[] = [0.02]\nconst %zm: i8[] = [-3]\n"
-     "random %g: f32[6] -100 100\nrandom %b: f32[6] -50 50\nrandom %k: f32[2] 50 100\nrandom %l: f32[2] -50 "
-     "50\n"
-     "%q: i8[2,6,5,4] = QuantizeLinear(%i, %sx, %zm)\n%x: f32[2,6,5,4] = DequantizeLinear(%q, %sx, %zm)\n"
-     "%n: f32[2,6,5,4] = InstanceNormalization(%x, %g, %b) {epsilon=0.001f}\n"
-     "%o: i8[2,6,5,4] = QuantizeLinear(%n, %sx, %zm)\n%p: f32[2,6,5,4] = DequantizeLinear(%o, %sx, %zm)\n"
-     "%r: f32[2,6,5,4] = GroupNormalization(%p, %k, %l) {num_groups=2, scale_per_group=1}\n"
-     "%y: i8[2,6,5,4] = QuantizeLinear(%r, %sx, %zm)\noutput %y\n",
-     "QuantizeLinear PlaneNorm PlaneNorm"},
+    {"instance normalization",
+     PLANES "random %g: f32[6] -100 100\nrandom %b: f32[6] -50 50\n"
+            "%n: f32[2,6,5,4] = InstanceNormalization(%x, %g, %b) {epsilon=0.001f}\n"
+            "%o: i8[2,6,5,4] = QuantizeLinear(%n, %sx, %zm)\noutput %o\n",
+     "QuantizeLinear PlaneNorm"},
+    {"normalization of groups with a number for each",
+     PLANES "random %g: f32[2] 50 100\nrandom %b: f32[2] -50 50\n"
+            "%n: f32[2,6,5,4] = GroupNormalization(%x, %g, %b) {num_groups=2, scale_per_group=1}\n"
+            "%o: i8[2,6,5,4] = QuantizeLinear(%n, %sx, %zm)\noutput %o\n",
+     "QuantizeLinear PlaneNorm"},
     {"layer normalization over two axes",
      MATRIX "random %g: f32[7,20] -100 100\n%n: f32[7,20] = LayerNormalization(%x, %g) {axis=0}\n"
             "%o: i8[7,20] = QuantizeLinear(%n, %sx, %zm)\noutput %o\n",
@@ -326,7 +329,9 @@ static size_t most_off(const char *name, size_t all)
             return 4 + all / 64;
         }
     }
-    return 1 + all / 500;
+    const bool rows = strstr(name, "softmax") != NULL || strstr(name, "normalization") != NULL;
+    return rows ? 2 + all / 200
+                : 1 + all / 500; /* the integers of rows and planes: 99.5 % equal, of a small sample */
 }
 
 /* Not all the same: a comparison of constants would show nothing. */

