@@ -16,6 +16,7 @@
 #include "build_model.h"
 #include "temporary.h"
 #include "vta/file.h"
+#include "vta/inside.h"
 #include "vtac/onnx.h"
 
 static char notes[512];
@@ -545,6 +546,22 @@ static vta_status import_external(const char *folder, const char *location, vtac
     return vtac_onnx_parse(m.bytes, m.size, "m.onnx", folder, NULL, graph, diag);
 }
 
+/* A model that was read from memory has no folder. */
+static void test_external_data_needs_a_folder(void **state)
+{
+    (void)state;
+    vtac_graph *graph;
+    vta_diag diag = {0};
+    int file = 0;
+    assert_int_equal(import_external(NULL, "weights.bin", &graph, &diag), VTA_INVALID);
+    diag = (vta_diag){0};
+    assert_int_equal(vta_inside_open(NULL, "a.bin", "its weights", &file, &diag), VTA_INVALID);
+    assert_int_equal(file, -1);
+    assert_string_equal(
+        diag.text,
+        "its weights 'a.bin' lies beside the model, which was read from memory; load it by its path");
+}
+
 static const char *in_folder(const char *folder, const char *name)
 {
     static char paths[4][TEMPORARY_PATH + 32];
@@ -682,6 +699,7 @@ int main(void)
         TEST(test_errors),
         TEST(test_external_data_stays_inside),
         TEST(test_external_data),
+        TEST(test_external_data_needs_a_folder),
         TEST(test_external_data_is_a_plain_file),
         TEST(test_damage),
         TEST(test_deep_nesting_is_refused),

@@ -81,6 +81,11 @@ vta_status vta_inside_open(const char *folder, const char *name, const char *wha
 {
     struct stat info;
     *file = -1;
+    if (folder == NULL) {
+        return vta_fail(diag, VTA_INVALID,
+                        "%s '%s' lies beside the model, which was read from memory; load it by its path",
+                        what, name);
+    }
     if (!is_inside(name)) {
         return vta_fail(diag, VTA_INVALID, "%s '%s' lies outside the model's folder; move it there", what,
                         name);

@@ -16,8 +16,8 @@
 extern "C" {
 #endif
 
-/* Opens `name`, relative to `folder`, for reading; never waits. `what` stands in front of the name in a
- * failure: "its external data". The caller closes *file. */
+/* Opens `name`, relative to `folder` (NULL: the model has none, a failure), for reading; never waits. `what`
+ * stands in front of the name in a failure: "its external data". The caller closes *file. */
 vta_status vta_inside_open(const char *folder, const char *name, const char *what, int *file, vta_diag *diag);
 
 /* Reads up to `size` bytes at `offset`, past interruptions; fewer where the file ends. *got says how many. */
