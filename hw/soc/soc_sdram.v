@@ -59,7 +59,7 @@ module soc_sdram #(
     output reg         dq_drive,
     input  wire [15:0] dq_in
 );
-    // Of an address: row, bank, column, byte of a word.
+    // An address is row, bank, column and byte of a word.
     localparam integer BANK = LOG_COLUMNS + 1, ROW = BANK + 2, END = ROW + 13;
     localparam integer LOG_ROOM = 4;    // beats that were read and are not taken yet
 

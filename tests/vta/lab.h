@@ -62,7 +62,7 @@ uint32_t lab_add_pixels(lab_region *lab, const uint32_t *inputs, uint32_t count)
 /* Of the channels of each pixel. */
 uint32_t lab_add_softmax(lab_region *lab, uint32_t input);
 uint32_t lab_add_norm(lab_region *lab, uint32_t input);
-/* Of so many channels' pixels at a time: a divisor of all. */
+/* A normalization of planes by groups of `channels`, which divides the number of all channels. */
 uint32_t lab_add_planes(lab_region *lab, uint32_t input, int64_t channels);
 /* Gives the last layer, a softmax, a mask: of each pixel or of all, of each row of a pixel or of all. */
 void lab_put_mask(lab_region *lab, bool of_pixels, bool of_heads);

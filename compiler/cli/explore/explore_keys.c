@@ -52,7 +52,7 @@ static const vtac_candidate *find_candidate(const vtac_exploration *x, const vta
     return NULL;
 }
 
-/* One row: the configuration with that number around the best. */
+/* Fills one row with the configuration that has that number around the best. */
 static void fill_changed(const cli_explored *e, const vtac_exploration *x, const vtac_space *space,
                          uint64_t number, cli_changed_key *row)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What an exploration is after: limits that a configuration keeps, and what is to be most or least of it, as
+ * The goal of an exploration: limits that a configuration keeps, and what is to be largest or smallest, as
  * a text: "mJ < 2 and fps", "max fps / lut", "tiny_kws.ms <= 5 and latency".
  */
 #ifndef VTAC_GOAL_H
@@ -43,7 +43,7 @@ typedef struct vtac_goal_step {
 
 enum { VTAC_GOAL_STEPS = 48, VTAC_GOAL_CLAUSES = 12, VTAC_GOAL_TEXT = 256 };
 
-/* One part between "and"s: a limit, left - right <= 0 (or < 0), or what is to be least. */
+/* A clause between two "and"s: a limit, left - right <= 0 (or < 0), or the value to be made smallest. */
 typedef struct vtac_goal_clause {
     vtac_goal_step steps[VTAC_GOAL_STEPS];
     uint32_t count;

@@ -312,7 +312,7 @@ typedef struct vtac_planes_moments {
 bool vtac_planes_of(const vtac_planes_want *want, vtac_planes_channel *channel, vtac_planes *out);
 /* The moments of a group, of the sums of its numbers and of their squares. */
 void vtac_planes_moments_of(const vtac_planes *p, int64_t sum, int64_t squares, vtac_planes_moments *out);
-/* Of a channel: y = clamp(round((x * times + bias) * scale) + zero). */
+/* The line of a channel: y = clamp(round((x * times + bias) * scale) + zero). */
 void vtac_planes_line(const vtac_planes_channel *channel, const vtac_planes_moments *moments, int32_t *bias,
                       vtac_fixed *scale);
 /* An image [channels][pixels]; y may be x. */

@@ -411,7 +411,7 @@ static uint32_t array_of(const vtac_halving *h, uint32_t group)
     return c->log_batch << 16 | c->log_block_in << 8 | c->log_block_out;
 }
 
-/* Of each array the configuration that is foretold to be the farthest ahead, up to a half of what may be
+/* Chooses for each array the configuration that is foretold to be farthest ahead, up to a half of what may be
  * timed: from one array to another the rough estimate is off by more than within one. */
 static uint32_t take_arrays(vtac_halving *h, const ordered_group *list, uint32_t size, uint32_t limit,
                             uint32_t *chosen, uint32_t count)

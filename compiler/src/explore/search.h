@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the search hands from file to file.
+ * Structures and functions that the files of the search share.
  */
 #ifndef VTAC_EXPLORE_SEARCH_H
 #define VTAC_EXPLORE_SEARCH_H

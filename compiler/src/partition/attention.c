@@ -90,7 +90,7 @@ vta_status vtac_layer_image_norm(vtac_maker *m, vtac_vta_layer *layer)
     return VTA_OK;
 }
 
-/* Of each image's planes, by groups of channels. */
+/* The layer that normalizes each image's planes by groups of channels. */
 vta_status vtac_layer_plane_norm(vtac_maker *m, vtac_vta_layer *layer)
 {
     vtac_planes *planes = vtac_maker_array(m, 1, sizeof *planes);

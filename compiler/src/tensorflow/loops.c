@@ -17,7 +17,7 @@
 #include "import.h"
 #include "vta/fail.h"
 
-/* One variable of a loop, or a value that it only reads: then merge, branch and next are below 0. */
+/* A variable of a loop, or a value that the loop only reads: then merge, branch and next are below 0. */
 typedef struct loop_variable {
     int32_t enter, merge, branch, next; /* nodes: Enter, Merge, Switch, NextIteration */
 } loop_variable;

@@ -124,7 +124,7 @@ typedef struct pair_walk {
 
 enum { ALL_PAIRS, FIRST_PAIRS, OTHER_PAIRS };
 
-/* One step for each pair, or for the first ones of groups, or for the others. */
+/* Emits a step for each pair, or for the first pairs of groups, or for the others. */
 static void apply_to_pairs(planes_emitter *e, vta_alu alu, int which, pair_walk dst, pair_walk src)
 {
     int64_t count = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the machine of hw/soc offers its programs beside the example's board.h.
+ * Functions of the machine of hw/soc for its programs, beside the example's board.h.
  */
 #ifndef VTA_SOC_H
 #define VTA_SOC_H
