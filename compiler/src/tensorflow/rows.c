@@ -25,14 +25,20 @@ static void set_rows(vtac_tf *im, uint32_t i, const vtac_tf_size *rows)
     vtac_tf_out(im, i)->rows = kept;
 }
 
+/* The numbers 0, 1, ... of `count` rows. */
+static vtac_id row_numbers(vtac_tf *im, vtac_dtype dtype, int64_t count)
+{
+    vtac_import_builder *m = &im->maker;
+    return vtac_make3(m, VTAC_OP_RANGE, vtac_make_number(m, dtype, 0.0),
+                      vtac_make_number(m, dtype, (double)count), vtac_make_number(m, dtype, 1.0));
+}
+
 /* True where a row is there: [rows, 1, ...] of `rank` axes. */
 static vtac_id rows_there(vtac_tf *im, const vtac_tf_size *rows, int64_t room, uint32_t rank)
 {
     vtac_import_builder *m = &im->maker;
     int64_t dims[VTAC_MAX_RANK] = {room, 1, 1, 1, 1, 1, 1, 1};
-    const vtac_id numbers =
-        vtac_make3(m, VTAC_OP_RANGE, vtac_make_number(m, VTAC_I64, 0.0),
-                   vtac_make_number(m, VTAC_I64, (double)room), vtac_make_number(m, VTAC_I64, 1.0));
+    const vtac_id numbers = row_numbers(im, VTAC_I64, room);
     return vtac_make_reshape(m, vtac_make2(m, VTAC_OP_LESS, numbers, vtac_tf_size_value(im, rows)), dims,
                              rank);
 }
@@ -119,7 +125,7 @@ static bool read_box_choice(vtac_tf *im, box_choice *s)
     s->scores = vtac_tf_plain(im, 1);
     s->scores =
         vtac_tf_rows_of(im, 1) == NULL ? s->scores : masked(im, s->scores, vtac_tf_rows_of(im, 1), -3e38);
-    s->overlap = im->in_count > 3 ? vtac_tf_plain(im, 3) : vtac_make_number(m, VTAC_F32, 0.5);
+    s->overlap = vtac_tf_plain(im, 3);
     s->min_score = im->in_count > 4 ? vtac_tf_plain(im, 4) : vtac_make_number(m, VTAC_F32, -2e38);
     if (s->max < 1) {
         vtac_make_refuse(m, "no box is asked for");
@@ -224,7 +230,6 @@ static bool import_fill(vtac_tf *im)
 /* 0, 1, ... */
 static bool import_range(vtac_tf *im)
 {
-    vtac_import_builder *m = &im->maker;
     vtac_tf_sizes begin, end, step;
     if (!vtac_tf_read_sizes(im, 0, &begin) || !vtac_tf_read_sizes(im, 1, &end) ||
         !vtac_tf_read_sizes(im, 2, &step) || begin.at[0].terms != 0 || begin.at[0].base != 0 ||
@@ -236,9 +241,7 @@ static bool import_range(vtac_tf *im)
     if (max < 1 || max > MAX_ROWS) {
         return false;
     }
-    vtac_tf_set(im, 0,
-                vtac_make3(m, VTAC_OP_RANGE, vtac_make_number(m, d, 0.0), vtac_make_number(m, d, (double)max),
-                           vtac_make_number(m, d, 1.0)));
+    vtac_tf_set(im, 0, row_numbers(im, d, max));
     set_rows(im, 0, &end.at[0]);
     return true;
 }
@@ -287,9 +290,7 @@ static bool import_concat(vtac_tf *im)
     if (parts == NULL || m->status != VTA_OK || max < 1 || max > MAX_ROWS) {
         return m->status != VTA_OK;
     }
-    const vtac_id numbers =
-        vtac_make3(m, VTAC_OP_RANGE, vtac_make_number(m, VTAC_I64, 0.0),
-                   vtac_make_number(m, VTAC_I64, (double)max), vtac_make_number(m, VTAC_I64, 1.0));
+    const vtac_id numbers = row_numbers(im, VTAC_I64, max);
     vtac_tf_size before = all;
     int64_t room_before = room;
     for (uint32_t i = count; i-- > 0;) { /* from the last part to the first */
