@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "search.h"
 #include "vtac/explore.h"
 
 enum {
@@ -154,28 +155,30 @@ static void features_of(const sample *s, column c, double *f)
     f[LANES_OF_TWO] = s->alu == 2 ? lanes : 0;
 }
 
-/* Gauss with the largest pivot; rows that say nothing stay 0. */
-static void solve_equations(double a[FEATURES][FEATURES + 1], double *x)
+void vtac_solve_equations(int n, double *a, double *x)
 {
-    for (int k = 0; k < FEATURES; k++) {
+    const int width = n + 1;
+    for (int k = 0; k < n; k++) {
         int best = k;
-        for (int i = k + 1; i < FEATURES; i++) {
-            best = fabs(a[i][k]) > fabs(a[best][k]) ? i : best;
+        for (int i = k + 1; i < n; i++) {
+            best = fabs(a[i * width + k]) > fabs(a[best * width + k]) ? i : best;
         }
-        for (int j = 0; j <= FEATURES; j++) {
-            const double t = a[k][j];
-            a[k][j] = a[best][j];
-            a[best][j] = t;
+        for (int j = 0; j <= n; j++) {
+            const double t = a[k * width + j];
+            a[k * width + j] = a[best * width + j];
+            a[best * width + j] = t;
         }
-        for (int i = 0; i < FEATURES; i++) {
-            const double factor = i != k && a[k][k] != 0.0 ? a[i][k] / a[k][k] : 0.0;
-            for (int j = k; j <= FEATURES && factor != 0.0; j++) {
-                a[i][j] -= factor * a[k][j];
+        const double pivot = a[k * width + k];
+        for (int i = 0; i < n; i++) {
+            const double factor = i != k && pivot != 0.0 ? a[i * width + k] / pivot : 0.0;
+            for (int j = k; j <= n && factor != 0.0; j++) {
+                a[i * width + j] -= factor * a[k * width + j];
             }
         }
     }
-    for (int k = 0; k < FEATURES; k++) {
-        x[k] = a[k][k] != 0.0 ? a[k][FEATURES] / a[k][k] : 0.0;
+    for (int k = 0; k < n; k++) {
+        const double pivot = a[k * width + k];
+        x[k] = pivot != 0.0 ? a[k * width + n] / pivot : 0.0;
     }
 }
 
@@ -254,7 +257,7 @@ static void fit_column(column c, int without, double *x)
     for (int i = 0; i < FEATURES; i++) {
         a[i][i] += ridge * a[i][i];
     }
-    solve_equations(a, x);
+    vtac_solve_equations(FEATURES, a[0], x);
     fit_left_out(c, without, x);
 }
 

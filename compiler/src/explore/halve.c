@@ -92,31 +92,6 @@ static void features_of(const vta_config *c, double *f)
     memcpy(f, all, sizeof all);
 }
 
-/* Gauss, with the largest pivot. */
-static void solve_equations(double a[FEATURES][FEATURES + 1], double *x)
-{
-    for (int k = 0; k < FEATURES; k++) {
-        int best = k;
-        for (int i = k + 1; i < FEATURES; i++) {
-            best = fabs(a[i][k]) > fabs(a[best][k]) ? i : best;
-        }
-        for (int j = 0; j <= FEATURES; j++) {
-            const double t = a[k][j];
-            a[k][j] = a[best][j];
-            a[best][j] = t;
-        }
-        for (int i = 0; i < FEATURES; i++) {
-            const double factor = i != k ? a[i][k] / a[k][k] : 0.0;
-            for (int j = k; j <= FEATURES && factor != 0.0; j++) {
-                a[i][j] -= factor * a[k][j];
-            }
-        }
-    }
-    for (int k = 0; k < FEATURES; k++) {
-        x[k] = a[k][FEATURES] / a[k][k];
-    }
-}
-
 /* Logarithms of cycles of each network and of the energy of a picture, as estimates of a group have them. */
 static void logs_of(const vtac_halving *h, uint32_t group, const vtac_estimate *estimates, double *out)
 {
@@ -156,7 +131,7 @@ static void fit_targets(vtac_halving *h, uint32_t method, uint32_t n)
     for (int i = 0; i < FEATURES; i++) {
         a[i][i] += i == 0 ? 1e-6 : ridge;
     }
-    solve_equations(a, h->weights[method][n]);
+    vtac_solve_equations(FEATURES, a[0], h->weights[method][n]);
 }
 
 static double fit_of(const vtac_halving *h, uint32_t method, uint32_t n, const double *f)

@@ -48,4 +48,8 @@ vta_status vtac_halving_open(const vtac_halving_of *of, vtac_halving **out, vta_
 uint32_t vtac_halving_choose(vtac_halving *h, uint32_t limit, uint32_t left, uint32_t *chosen);
 void vtac_halving_close(vtac_halving *h);
 
+/* Solves n equations, whose rows of n + 1 numbers lie in `a`, which changes. Gauss with the largest pivot; an
+ * unknown that no equation tells is 0 (area.c). */
+void vtac_solve_equations(int n, double *a, double *x);
+
 #endif
